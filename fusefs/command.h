@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* command - reads the command line: options in any place, then the arguments.
+ *
+ * `-o a=b,c`, `--a=b`, `--a b`, `-f`; what they mean is options.h's business. */
+#ifndef SFS_COMMAND_H
+#define SFS_COMMAND_H
+
+#include "options.h"
+
+#include <stdbool.h>
+
+struct sfs_setting {
+	char *name, *value, *origin; /* value NULL: none; name NULL: value is a -o list */
+};
+
+struct sfs_command {
+	struct sfs_setting *settings;
+	int n_settings;
+	struct sfs_strings arguments;
+	bool wants_help, wants_version, is_lazy;
+};
+
+/* Parse argv[first..argc).  -EINVAL and a sentence. */
+int sfs_command_parse(struct sfs_command *command, int argc, char **argv, int first,
+		      struct sfs_error *err);
+void sfs_command_done(struct sfs_command *command);
+
+/* Make the options and the list of specs of the arguments [0, n_sources): the ini
+ * files first, then the command line.  A single argument may be a section's name. */
+int sfs_command_resolve(const struct sfs_command *command, int n_sources,
+			struct sfs_options *options, struct sfs_strings *specs,
+			struct sfs_error *err);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon - goes to the background, but not before it is known whether it works.
+ *
+ * The child does everything that may fail; the parent waits for its word and prints
+ * an error where the user sees it. */
+#ifndef SFS_DAEMON_H
+#define SFS_DAEMON_H
+
+/* Fork.  Returns in the child, with *ret_fd for the words below; the parent never
+ * returns: it exits with 0 when the child is ready, or prints the child's sentence
+ * and exits with 1.  No thread may run yet. */
+void sfs_daemon_fork(int *ret_fd);
+
+/* Ready: let the parent go, and leave the terminal.  fd < 0: not a daemon; nothing
+ * happens. */
+void sfs_daemon_ready(int fd);
+
+/* It did not work: hand the sentence to the parent (or print it, if fd < 0). */
+void sfs_daemon_failed(int fd, const char *sentence);
+
+#endif

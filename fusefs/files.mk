@@ -1,0 +1,15 @@
+# The `shufflefs` command: the mount over libfuse, and the doors to the rest.
+bin_PROGRAMS += shufflefs
+
+shufflefs_SOURCES = \
+	fusefs/command.c fusefs/command.h \
+	fusefs/daemon.c fusefs/daemon.h \
+	fusefs/main.c \
+	fusefs/mount.c fusefs/mount.h \
+	fusefs/mountpoint.c fusefs/mountpoint.h \
+	fusefs/ops.c fusefs/ops.h \
+	fusefs/park.c fusefs/park.h
+shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
+shufflefs_CFLAGS = $(SFS_CFLAGS) $(FUSE_CFLAGS)
+shufflefs_LDFLAGS = $(SFS_LDFLAGS)
+shufflefs_LDADD = libshufflefs.la $(FUSE_LIBS)

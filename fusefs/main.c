@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* main - the `shufflefs` command: finds out which of its doors to open. */
+#include "command.h"
+#include "mount.h"
+
+#include "cat.h"
+#include "log.h"
+#include "mem.h"
+#include "text.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OK = 0, FAILED = 1, USAGE = 2 };
+
+static const char synopsis[] =
+	"usage: shufflefs mount [-f] [-o OPTION[,...]] SOURCE... DIR\n"
+	"       shufflefs umount [--lazy] DIR\n"
+	"       shufflefs cat [-o OPTION[,...]] SOURCE... PATH\n"
+	"       shufflefs --help | --version\n";
+
+static const char introduction[] =
+	"\n"
+	"Mount a dataset of tar shards, and read every epoch of it, shuffled, as one tar.\n"
+	"\n"
+	"  SOURCE  a local path, a folder, file://, http:// or https://, with braces for\n"
+	"          ranges: 'https://host/train-{000000..000099}.tar'; or the name of a\n"
+	"          section in /etc/shufflefs.conf or ~/.config/shufflefs.conf\n"
+	"  DIR     where to mount: an existing folder\n"
+	"  PATH    a file of the mount: epochs/0.tar, shards/train-000000.tar, README, ...\n"
+	"\n"
+	"Options, for -o, as --long options, and in the ini files:\n";
+
+static int usage(const char *problem)
+{
+	fprintf(stderr, "shufflefs: %s\n%s", problem, synopsis);
+	return USAGE;
+}
+
+static int help(bool as_mdoc)
+{
+	struct sfs_text text = {0};
+
+	if (!as_mdoc)
+		printf("%s%s", synopsis, introduction);
+	sfs_options_help(&text, as_mdoc);
+	printf("%s", text.s);
+	if (!as_mdoc)
+		printf("\nThe manual has the whole of it: man shufflefs\n");
+	sfs_text_done(&text);
+	return OK;
+}
+
+static int version(void)
+{
+	printf("shufflefs " VERSION "\n");
+	return OK;
+}
+
+static int do_mount(const struct sfs_command *c)
+{
+	struct sfs_strings specs = {0};
+	struct sfs_error err = {0};
+	struct sfs_options o;
+	int status = USAGE;
+
+	if (c->arguments.n < 2)
+		return usage(c->arguments.n ? "a mount needs a SOURCE and a DIR" :
+					      "what is to be mounted, and where?");
+	if (sfs_command_resolve(c, c->arguments.n - 1, &o, &specs, &err) < 0)
+		fprintf(stderr, "shufflefs: %s\n", err.text);
+	else
+		status = sfs_mount(&o, &specs, c->arguments.s[c->arguments.n - 1]);
+	sfs_strings_done(&specs);
+	sfs_options_done(&o);
+	return status;
+}
+
+static int do_umount(const struct sfs_command *c)
+{
+	if (c->arguments.n != 1)
+		return usage("one DIR is unmounted at a time");
+	return sfs_umount(c->arguments.s[0], c->is_lazy);
+}
+
+/* End as a program ends whose reader has gone. */
+static void die_of_pipe(void)
+{
+	signal(SIGPIPE, SIG_DFL);
+	raise(SIGPIPE);
+}
+
+static int do_cat(const struct sfs_command *c)
+{
+	struct sfs_strings specs = {0};
+	struct sfs_error err = {0};
+	struct sfs_options o;
+	int status = USAGE, ret;
+
+	if (c->arguments.n < 2)
+		return usage("cat needs a SOURCE and a PATH, such as epochs/0.tar");
+	if (sfs_command_resolve(c, c->arguments.n - 1, &o, &specs, &err) < 0) {
+		fprintf(stderr, "shufflefs: %s\n", err.text);
+	} else {
+		sfs_log_set_level((enum sfs_log_level)o.log_level);
+		signal(SIGPIPE, SIG_IGN);
+		ret = sfs_cat(&o, &specs, c->arguments.s[c->arguments.n - 1], STDOUT_FILENO, &err);
+		status = ret < 0 ? FAILED : OK;
+		if (ret == -EPIPE)
+			die_of_pipe();
+		else if (ret < 0)
+			fprintf(stderr, "shufflefs: %s\n", err.text);
+	}
+	sfs_strings_done(&specs);
+	sfs_options_done(&o);
+	return status;
+}
+
+static const struct door {
+	const char *name;
+	int (*run)(const struct sfs_command *command);
+} doors[] = {
+	{"mount", do_mount},
+	{"umount", do_umount},
+	{"unmount", do_umount},
+	{"cat", do_cat},
+};
+
+static const struct door *find_door(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(doors); i++)
+		if (strcmp(doors[i].name, name) == 0)
+			return &doors[i];
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct sfs_command c = {0};
+	struct sfs_error err = {0};
+	const struct door *door;
+	int status;
+
+	setlocale(LC_CTYPE, "C.UTF-8"); /* libarchive: names of pax headers as they are */
+	mallopt(M_ARENA_MAX, 2);	/* small memory is small; keep it so */
+	if (argc < 2)
+		return usage("what is to be done?");
+	if (strcmp(argv[1], "help") == 0)
+		return help(argc > 2 && strcmp(argv[2], "--mdoc") == 0);
+	door = find_door(argv[1]);
+	if (sfs_command_parse(&c, argc, argv, door ? 2 : 1, &err) < 0) {
+		fprintf(stderr, "shufflefs: %s\n", err.text);
+		status = USAGE;
+	} else if (c.wants_help) {
+		status = help(false);
+	} else if (c.wants_version) {
+		status = version();
+	} else if (!door) {
+		sfs_autofree char *problem =
+			sfs_asprintf("there is no command '%s'", c.arguments.n ?
+				     c.arguments.s[0] : argv[1]);
+
+		status = usage(problem);
+	} else {
+		status = door->run(&c);
+	}
+	sfs_command_done(&c);
+	return status;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: check what can be checked, fork, start the core, mount, run
+ * libfuse's loop.  Ready is said by a thread of its own, which asks the mount
+ * itself for its root: when that is answered, the mount works.  The same thread
+ * raises the kernel's readahead before: FUSE_INIT cannot ask for more than the
+ * device's 128 KiB, but root may write a larger number into /sys.
+ *
+ * When the loop has ended, a watchdog makes sure that the process does too. */
+#include "mount.h"
+
+#include "daemon.h"
+#include "mountpoint.h"
+#include "ops.h"
+
+#include "clock.h"
+#include "core.h"
+#include "log.h"
+#include "mem.h"
+#include "pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STOP_SECONDS 10
+
+struct mount {
+	struct sfs_options *options;
+	const char *where; /* absolute */
+	int daemon_fd;	   /* -1: in the foreground */
+	struct sfs_core *core;
+	struct sfs_ops ops;
+	struct fuse_session *session;
+	pthread_t greeter;
+};
+
+/* ---- what libfuse says ---- */
+
+static struct sfs_error fuse_said;
+
+static void take_fuse_log(enum fuse_log_level level, const char *format, va_list args)
+{
+	size_t n;
+
+	vsnprintf(fuse_said.text, sizeof fuse_said.text, format, args);
+	n = strlen(fuse_said.text);
+	while (n > 0 && fuse_said.text[n - 1] == '\n')
+		fuse_said.text[--n] = 0;
+	sfs_debug("libfuse: %s", fuse_said.text);
+}
+
+/* ---- the session ---- */
+
+/* The source that mount and df show, with what separates options escaped. */
+static char *escape(const char *s)
+{
+	char *out = sfs_malloc(2 * strlen(s) + 1), *p = out;
+
+	for (; *s; s++) {
+		if (*s == ',' || *s == '\\')
+			*p++ = '\\';
+		*p++ = *s;
+	}
+	*p = 0;
+	return out;
+}
+
+static struct fuse_session *new_session(struct mount *m)
+{
+	const struct sfs_options *o = m->options;
+	sfs_autofree char *source = escape(o->fsname ? o->fsname : m->core->title);
+	sfs_autofree char *list = sfs_asprintf(
+		"ro,nosuid,nodev,default_permissions,fsname=%s,subtype=shufflefs%s%s%s%s", source,
+		o->allow_other ? ",allow_other" : "",
+		o->allow_root && !o->allow_other ? ",allow_root" : "", o->kernel ? "," : "",
+		o->kernel ? o->kernel : "");
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	struct fuse_session *session;
+
+	fuse_set_log_func(take_fuse_log);
+	fuse_opt_add_arg(&args, "shufflefs");
+	fuse_opt_add_arg(&args, "-o");
+	fuse_opt_add_arg(&args, list);
+	session = fuse_session_new(&args, sfs_ops_table(), sizeof(struct fuse_lowlevel_ops),
+				   &m->ops);
+	fuse_opt_free_args(&args);
+	return session;
+}
+
+static int open_session(struct mount *m, struct sfs_error *err)
+{
+	m->session = new_session(m);
+	if (!m->session)
+		return sfs_error_set(err, -EINVAL, "libfuse refuses the options: %s",
+				     fuse_said.text);
+	if (fuse_set_signal_handlers(m->session) != 0) {
+		fuse_session_destroy(m->session);
+		return sfs_error_set(err, -EIO, "cannot handle signals");
+	}
+	if (fuse_session_mount(m->session, m->where) != 0) {
+		fuse_remove_signal_handlers(m->session);
+		fuse_session_destroy(m->session);
+		return sfs_error_set(err, -EIO, "cannot mount on %s: %s%s", m->where,
+				     fuse_said.text[0] ? fuse_said.text : "fusermount3 refused",
+				     access("/dev/fuse", R_OK | W_OK) == 0 ? "" :
+				     " (/dev/fuse is missing or not allowed here)");
+	}
+	return 0;
+}
+
+/* ---- saying ready ---- */
+
+static void raise_readahead(const struct mount *m)
+{
+	unsigned long long kib = m->options->readahead / 1024;
+	struct sfs_mounted mounted;
+	FILE *f;
+
+	if (kib == 0)
+		return;
+	sfs_mountpoint_look(m->where, &mounted);
+	sfs_autofree char *path =
+		sfs_asprintf("/sys/class/bdi/%s/read_ahead_kb", mounted.device);
+	f = fopen(path, "we");
+	if (!f || fprintf(f, "%llu\n", kib) < 0 || fflush(f) != 0)
+		sfs_info("the kernel reads 128 KiB ahead; root can make readers faster: "
+			 "echo %llu > %s", kib, path);
+	if (f)
+		fclose(f);
+}
+
+static void *greet(void *arg)
+{
+	struct mount *m = arg;
+	struct stat st;
+
+	if (stat(m->where, &st) < 0) {
+		sfs_warning("the mount on %s does not answer: %s", m->where, strerror(errno));
+	} else {
+		raise_readahead(m);
+		sfs_info("%s is mounted on %s", m->core->title, m->where);
+	}
+	sfs_daemon_ready(m->daemon_fd);
+	return NULL;
+}
+
+/* ---- running ---- */
+
+static void *watch(void *arg)
+{
+	sleep(STOP_SECONDS);
+	sfs_error("did not end within %d s after it was unmounted; it does now", STOP_SECONDS);
+	_exit(1);
+	return NULL;
+}
+
+static void loop(struct mount *m)
+{
+	struct fuse_loop_config *config = fuse_loop_cfg_create();
+
+	fuse_loop_cfg_set_clone_fd(config, 0);
+	fuse_loop_cfg_set_max_threads(config, 8);
+	fuse_session_loop_mt(m->session, config);
+	fuse_loop_cfg_destroy(config);
+}
+
+/* Everything after the fork.  An exit status. */
+static int serve(struct mount *m, const struct sfs_strings *specs)
+{
+	struct sfs_error err = {0};
+	int ret;
+
+	ret = sfs_core_start(m->options, specs, false, &m->core, &err);
+	if (ret < 0) {
+		sfs_daemon_failed(m->daemon_fd, err.text);
+		return 1;
+	}
+	sfs_ops_init(&m->ops, m->core);
+	ret = open_session(m, &err);
+	if (ret < 0) {
+		sfs_ops_done(&m->ops);
+		sfs_core_stop(m->core);
+		sfs_daemon_failed(m->daemon_fd, err.text);
+		return 1;
+	}
+	m->greeter = sfs_thread_start("sfs-greet", greet, m);
+	loop(m);
+	pthread_detach(sfs_thread_start("sfs-watch", watch, NULL));
+	fuse_session_unmount(m->session);
+	pthread_join(m->greeter, NULL);
+	sfs_ops_done(&m->ops);
+	fuse_remove_signal_handlers(m->session);
+	fuse_session_destroy(m->session);
+	sfs_core_stop(m->core);
+	return 0;
+}
+
+int sfs_mount(struct sfs_options *options, const struct sfs_strings *specs, const char *where)
+{
+	struct mount m = {.options = options, .daemon_fd = -1};
+	sfs_autofree char *path = NULL;
+	struct sfs_error err = {0};
+	int ret;
+
+	sfs_log_set_level((enum sfs_log_level)options->log_level);
+	ret = sfs_mountpoint_resolve(where, &path, &err);
+	if (ret == 0)
+		ret = sfs_mountpoint_prepare(path, &err);
+	if (ret < 0) {
+		sfs_daemon_failed(-1, err.text);
+		return 1;
+	}
+	m.where = path;
+	if (!options->foreground)
+		sfs_daemon_fork(&m.daemon_fd);
+	return serve(&m, specs);
+}
+
+/* ---- unmounting ---- */
+
+/* The daemon's process, which its own stats name; 0 if it does not say so within a
+ * second.  A child asks: the mount may hang. */
+static pid_t find_daemon(const char *where)
+{
+	sfs_autofree char *path = sfs_asprintf("%s/.shufflefs/stats.json", where);
+	char text[512] = "", *p;
+	struct pollfd pfd;
+	int fds[2], fd;
+	pid_t child;
+	ssize_t n;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return 0;
+	child = fork();
+	if (child == 0) {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+		_exit(n > 0 && write(fds[1], text, (size_t)n) == n ? 0 : 1);
+	}
+	close(fds[1]);
+	pfd = (struct pollfd){.fd = fds[0], .events = POLLIN};
+	if (poll(&pfd, 1, 1000) == 1 && (n = read(fds[0], text, sizeof text - 1)) > 0)
+		text[n] = 0;
+	close(fds[0]);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	p = strstr(text, "\"pid\":");
+	return p ? (pid_t)atoi(p + 6) : 0;
+}
+
+static void wait_for_daemon(pid_t pid)
+{
+	struct pollfd pfd = {.events = POLLIN};
+
+	if (pid <= 0)
+		return;
+	pfd.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pfd.fd < 0)
+		return;
+	poll(&pfd, 1, 1000 * (STOP_SECONDS + 1));
+	close(pfd.fd);
+}
+
+int sfs_umount(const char *where, bool lazily)
+{
+	sfs_autofree char *path = NULL;
+	struct sfs_error err = {0};
+	struct sfs_mounted m;
+	pid_t pid = 0;
+	int ret;
+
+	ret = sfs_mountpoint_resolve(where, &path, &err);
+	if (ret == 0) {
+		sfs_mountpoint_look(path, &m);
+		if (!lazily && strcmp(m.type, "fuse.shufflefs") == 0)
+			pid = find_daemon(path);
+		ret = sfs_mountpoint_unmount(path, lazily, &err);
+	}
+	if (ret < 0) {
+		fprintf(stderr, "shufflefs: %s\n", err.text);
+		return 1;
+	}
+	wait_for_daemon(pid);
+	return 0;
+}

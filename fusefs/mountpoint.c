@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "mountpoint.h"
+
+#include "mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OUR_TYPE "fuse.shufflefs"
+
+/* Octal escapes of mountinfo (\040 is a blank), decoded in place. */
+static void unescape(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++, to++) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
+			*to = (char)((s[1] - '0') * 64 + (s[2] - '0') * 8 + (s[3] - '0'));
+			s += 3;
+		} else {
+			*to = *s;
+		}
+	}
+	*to = 0;
+}
+
+/* "36 35 98:0 /root /mnt/ds rw shared:1 - fuse.shufflefs source opts" (proc(5)) */
+static bool parse_line(char *line, const char *path, struct sfs_mounted *m)
+{
+	char *device, *where, *dash, *type;
+
+	strtok(line, " ");
+	strtok(NULL, " ");
+	device = strtok(NULL, " ");
+	strtok(NULL, " ");
+	where = strtok(NULL, " ");
+	if (!where)
+		return false;
+	unescape(where);
+	if (strcmp(where, path) != 0)
+		return false;
+	while ((dash = strtok(NULL, " ")) != NULL && strcmp(dash, "-") != 0)
+		;
+	type = strtok(NULL, " ");
+	if (!type)
+		return false;
+	snprintf(m->type, sizeof m->type, "%s", type);
+	snprintf(m->device, sizeof m->device, "%s", device);
+	return true;
+}
+
+void sfs_mountpoint_look(const char *path, struct sfs_mounted *ret_mounted)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	sfs_autofree char *line = NULL;
+	size_t capacity = 0;
+
+	*ret_mounted = (struct sfs_mounted){{0}, {0}};
+	while (f && getline(&line, &capacity, f) > 0)
+		parse_line(line, path, ret_mounted); /* the last one is on top */
+	if (f)
+		fclose(f);
+}
+
+int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *err)
+{
+	/* Only the folder above is looked at: the mount itself may be dead. */
+	sfs_autofree char *copy = sfs_strdup(path);
+	char *slash, *name, whole[PATH_MAX];
+	size_t n = strlen(copy);
+
+	while (n > 1 && copy[n - 1] == '/')
+		copy[--n] = 0;
+	slash = strrchr(copy, '/');
+	name = slash ? slash + 1 : copy;
+	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+		if (!realpath(path, whole))
+			return sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
+		*ret_path = sfs_strdup(whole);
+		return 0;
+	}
+	if (slash)
+		*slash = 0;
+	if (!realpath(!slash ? "." : slash == copy ? "/" : copy, whole))
+		return sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
+	*ret_path = sfs_asprintf("%s/%s", strcmp(whole, "/") == 0 ? "" : whole, name);
+	return 0;
+}
+
+/* ---- unmounting ---- */
+
+/* fusermount3 -u [-z] -- PATH; 0 or -errno. */
+static int run_fusermount(const char *path, bool lazily)
+{
+	const char *argv[] = {"fusermount3", "-u", lazily ? "-zq" : "-q", "--", path, NULL};
+	extern char **environ;
+	pid_t pid;
+	int status, ret;
+
+	ret = posix_spawnp(&pid, argv[0], NULL, NULL, (char **)argv, environ);
+	if (ret != 0)
+		return -ret;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;
+}
+
+int sfs_mountpoint_unmount(const char *path, bool lazily, struct sfs_error *err)
+{
+	struct sfs_mounted m;
+	int ret = 0;
+
+	sfs_mountpoint_look(path, &m);
+	if (!m.type[0])
+		return sfs_error_set(err, -EINVAL, "nothing is mounted on %s", path);
+	if (strcmp(m.type, OUR_TYPE) != 0)
+		return sfs_error_set(err, -EINVAL, "what is mounted on %s is no shufflefs (%s)",
+				     path, m.type);
+	if (umount2(path, UMOUNT_NOFOLLOW | (lazily ? MNT_DETACH : 0)) < 0) {
+		ret = -errno;
+		if (ret == -EPERM)
+			ret = run_fusermount(path, lazily);
+	}
+	if (ret == -EBUSY)
+		return sfs_error_set(err, ret, "%s is in use (see fuser -m %s, or unmount it "
+				     "with --lazy)", path, path);
+	if (ret < 0)
+		return sfs_error_set(err, ret, "cannot unmount %s: %s", path, strerror(-ret));
+	return 0;
+}
+
+int sfs_mountpoint_prepare(const char *path, struct sfs_error *err)
+{
+	struct sfs_mounted m;
+	struct stat st;
+	int ret;
+
+	sfs_mountpoint_look(path, &m);
+	if (strcmp(m.type, OUR_TYPE) == 0) {
+		if (stat(path, &st) == 0 || errno != ENOTCONN)
+			return sfs_error_set(err, -EBUSY,
+					     "there is a shufflefs mount on %s already; unmount "
+					     "it first (shufflefs umount %s)", path, path);
+		ret = sfs_mountpoint_unmount(path, true, err); /* its daemon is dead */
+		if (ret < 0)
+			return ret;
+	}
+	if (stat(path, &st) < 0)
+		return sfs_error_set(err, -errno, "the mount point %s: %s%s", path,
+				     strerror(errno),
+				     errno == ENOENT ? "; create it with mkdir" : "");
+	if (!S_ISDIR(st.st_mode))
+		return sfs_error_set(err, -ENOTDIR, "the mount point %s is not a folder", path);
+	return 0;
+}

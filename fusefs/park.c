@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a park is TRYING while a thread asks the core on its behalf,
+ * WAITING when the core has kept its waiter (or read), TAKEN when somebody is about
+ * to reply.  The core's done() may come while the thread still tries: then that
+ * thread goes on itself.
+ *
+ * Interrupts: libfuse 3.14 calls back with the request's lock held, where calling
+ * it again would deadlock.  So the callback only flags and wakes the warden, which
+ * takes the wait back from the core and replies EINTR.  The callback is registered
+ * before a request can be answered by another thread, and unregistered by whoever
+ * has taken it, before the reply frees it. */
+#include "park.h"
+
+#include "clock.h"
+#include "log.h"
+#include "mem.h"
+#include "pool.h"
+
+#include <errno.h>
+#include <time.h>
+
+static void on_interrupt(fuse_req_t req, void *data)
+{
+	struct sfs_park *park = data;
+
+	atomic_store(&park->is_interrupted, true);
+	sem_post(&park->parking->alarm);
+}
+
+/* The park is TAKEN, and out of the table. */
+static void forget(struct sfs_park *park)
+{
+	struct sfs_parking *p = park->parking;
+
+	free(park->name);
+	sfs_read_reset(&park->read);
+	free(park);
+	pthread_mutex_lock(&p->lock);
+	if (--p->n == 0)
+		pthread_cond_broadcast(&p->is_empty);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void reply_err(struct sfs_park *park, int err)
+{
+	fuse_req_interrupt_func(park->req, NULL, NULL);
+	fuse_reply_err(park->req, -err);
+	forget(park);
+}
+
+static void reply_read(struct sfs_park *park)
+{
+	if (park->err < 0) {
+		reply_err(park, park->err);
+		return;
+	}
+	fuse_req_interrupt_func(park->req, NULL, NULL);
+	park->answer(park);
+	forget(park);
+}
+
+/* Ask the core, until it answers or keeps the waiter. */
+static void try(struct sfs_park *park)
+{
+	struct sfs_parking *p = park->parking;
+	int ret;
+
+	for (;;) {
+		ret = park->attempt(park);
+		if (ret != -EINPROGRESS) {
+			if (ret < 0)
+				reply_err(park, ret);
+			else
+				forget(park);
+			return;
+		}
+		pthread_mutex_lock(&p->lock);
+		if (!park->is_done) {
+			park->state = SFS_PARK_WAITING;
+			sfs_list_push(&p->parks, &park->link);
+			/* From here on another thread may reply and free it. */
+			if (atomic_load(&park->is_interrupted) || p->is_closed)
+				sem_post(&p->alarm);
+			pthread_mutex_unlock(&p->lock);
+			return;
+		}
+		park->is_done = false;
+		ret = park->err;
+		pthread_mutex_unlock(&p->lock);
+		if (park->is_read) {
+			reply_read(park);
+			return;
+		}
+		if (ret < 0) {
+			reply_err(park, ret);
+			return;
+		}
+	}
+}
+
+/* What the park waits for has come, or failed.  true: the caller goes on with it. */
+static bool take(struct sfs_park *park, int err)
+{
+	struct sfs_parking *p = park->parking;
+	bool was_waiting;
+
+	pthread_mutex_lock(&p->lock);
+	park->err = err;
+	was_waiting = park->state == SFS_PARK_WAITING;
+	if (was_waiting) {
+		park->state = SFS_PARK_TRYING;
+		sfs_link_remove(&park->link);
+	} else {
+		park->is_done = true;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return was_waiting;
+}
+
+static void on_waiter(struct sfs_waiter *waiter, int err)
+{
+	struct sfs_park *park = sfs_container(waiter, struct sfs_park, waiter);
+
+	if (!take(park, err))
+		return;
+	if (err < 0)
+		reply_err(park, err);
+	else
+		try(park);
+}
+
+static void on_read(struct sfs_read *read, int err)
+{
+	struct sfs_park *park = sfs_container(read, struct sfs_park, read);
+
+	if (take(park, err))
+		reply_read(park);
+}
+
+struct sfs_park *sfs_park_new(struct sfs_parking *parking, fuse_req_t req)
+{
+	struct sfs_park *park = sfs_calloc(1, sizeof *park);
+
+	park->parking = parking;
+	park->req = req;
+	park->waiter.done = on_waiter;
+	park->read.done = on_read;
+	park->state = SFS_PARK_TRYING;
+	return park;
+}
+
+void sfs_park_run(struct sfs_park *park)
+{
+	struct sfs_parking *p = park->parking;
+
+	park->deadline_ns = sfs_clock_ns() + p->timeout_ns;
+	pthread_mutex_lock(&p->lock);
+	p->n++;
+	pthread_mutex_unlock(&p->lock);
+	fuse_req_interrupt_func(park->req, on_interrupt, park);
+	try(park);
+}
+
+/* ---- the warden ---- */
+
+/* Take back from the core what the park waits for; the parking is locked.
+ * false: the core is about to call done(). */
+static bool take_back(struct sfs_park *park)
+{
+	bool is_ours = park->is_read ? sfs_read_cancel(&park->read) :
+				       sfs_waiter_cancel(&park->waiter);
+
+	if (is_ours) {
+		park->state = SFS_PARK_TAKEN;
+		sfs_link_remove(&park->link);
+	}
+	return is_ours;
+}
+
+/* Why should this park be ended?  0: no reason. */
+static int reason(const struct sfs_parking *p, const struct sfs_park *park, uint64_t now)
+{
+	if (p->is_closed)
+		return -ECONNABORTED;
+	if (atomic_load(&park->is_interrupted))
+		return -EINTR;
+	return now >= park->deadline_ns ? -EIO : 0;
+}
+
+/* End what must be ended.  Returns when to look again. */
+static uint64_t patrol(struct sfs_parking *p)
+{
+	uint64_t now = sfs_clock_ns(), next = now + SFS_NS_PER_S;
+	struct sfs_link ended, *link, *following;
+	struct sfs_park *park;
+
+	sfs_list_init(&ended);
+	pthread_mutex_lock(&p->lock);
+	for (link = p->parks.next; link != &p->parks; link = following) {
+		following = link->next;
+		park = sfs_container(link, struct sfs_park, link);
+		park->err = reason(p, park, now);
+		if (park->err < 0 && take_back(park))
+			sfs_list_push(&ended, &park->link);
+		else if (park->deadline_ns < next)
+			next = park->deadline_ns;
+	}
+	pthread_mutex_unlock(&p->lock);
+	while ((link = sfs_list_pop(&ended)) != NULL) {
+		park = sfs_container(link, struct sfs_park, link);
+		if (park->err == -EIO)
+			sfs_error("a request waited for %llu s and got EIO (read-timeout)",
+				  (unsigned long long)(p->timeout_ns / SFS_NS_PER_S));
+		reply_err(park, park->err);
+	}
+	return next;
+}
+
+static void *guard(void *arg)
+{
+	struct sfs_parking *p = arg;
+	struct timespec until;
+	uint64_t next, now;
+	bool is_closed;
+
+	do {
+		next = patrol(p);
+		now = sfs_clock_ns();
+		next = next > now ? next - now : 0;
+		clock_gettime(CLOCK_REALTIME, &until);
+		next += (uint64_t)until.tv_nsec;
+		until.tv_sec += (time_t)(next / SFS_NS_PER_S);
+		until.tv_nsec = (long)(next % SFS_NS_PER_S);
+		sem_timedwait(&p->alarm, &until);
+		pthread_mutex_lock(&p->lock);
+		is_closed = p->is_closed && p->n == 0;
+		pthread_mutex_unlock(&p->lock);
+	} while (!is_closed);
+	return NULL;
+}
+
+void sfs_parking_start(struct sfs_parking *p, uint64_t timeout_ms)
+{
+	*p = (struct sfs_parking){.timeout_ns = timeout_ms * SFS_NS_PER_MS};
+	sem_init(&p->alarm, 0, 0);
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->is_empty, NULL);
+	sfs_list_init(&p->parks);
+	p->warden = sfs_thread_start("sfs-warden", guard, p);
+}
+
+void sfs_parking_stop(struct sfs_parking *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->is_closed = true;
+	pthread_mutex_unlock(&p->lock);
+	sem_post(&p->alarm);
+	pthread_mutex_lock(&p->lock);
+	while (p->n > 0)
+		pthread_cond_wait(&p->is_empty, &p->lock);
+	pthread_mutex_unlock(&p->lock);
+	sem_post(&p->alarm);
+	pthread_join(p->warden, NULL);
+	sem_destroy(&p->alarm);
+	pthread_cond_destroy(&p->is_empty);
+	pthread_mutex_destroy(&p->lock);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* budget - the process's one account of big memory.
+ *
+ * Everything large (slabs, tables, single reads) is granted here before it is
+ * fetched or allocated; so memory has a bound, and waiting for a grant is how
+ * the network is slowed down to the reader's pace.
+ *
+ * A holder opens an account with a floor: bytes that are its own whatever the
+ * others do, so that each can always go on.  Above its floor it may take what
+ * is free, up to an equal share of what no floor claims.
+ *
+ * Any thread may call; nothing waits.
+ */
+#ifndef SFS_BUDGET_H
+#define SFS_BUDGET_H
+
+#include "list.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sfs_budget {
+	uint64_t total_bytes;
+
+	pthread_mutex_t lock; /* guards all below and the accounts' fields */
+	uint64_t taken_bytes; /* the sum of max(used, floor) */
+	uint64_t floor_bytes; /* the sum of the floors */
+	int n_sharing;
+	struct sfs_link accounts;
+};
+
+struct sfs_account {
+	struct sfs_budget *budget;
+	uint64_t floor_bytes, used_bytes;
+	bool is_sharing;
+	bool wants; /* a take was refused since the last room */
+	void (*room)(struct sfs_account *account);
+	struct sfs_link link;
+};
+
+void sfs_budget_init(struct sfs_budget *b, uint64_t total_bytes);
+void sfs_budget_done(struct sfs_budget *b);
+
+/* Open an account.  `room` (may be NULL) is called with the budget locked when
+ * a refused take may now succeed: post a task there, nothing else.  `is_sharing`
+ * accounts are held to an equal share; others may take all that is free.
+ * -ENOMEM: the floors of all would exceed the budget; nothing was opened. */
+int sfs_account_open(struct sfs_account *account, struct sfs_budget *b, uint64_t floor_bytes,
+		     bool is_sharing, void (*room)(struct sfs_account *));
+
+/* Everything must have been given back. */
+void sfs_account_close(struct sfs_account *account);
+
+/* 0: granted, give back with sfs_account_give().  -EAGAIN: `room` will be called. */
+int sfs_account_take(struct sfs_account *account, uint64_t n_bytes);
+void sfs_account_give(struct sfs_account *account, uint64_t n_bytes);
+
+/* What it holds now. */
+uint64_t sfs_account_used(struct sfs_account *account);
+
+/* What this account may hold in all, as things stand. */
+uint64_t sfs_account_share(struct sfs_account *account);
+
+/* Does anybody wait for bytes?  Then idle holders should give theirs back. */
+bool sfs_budget_is_short(struct sfs_budget *b);
+
+/* Bytes granted now, floors not counted. */
+uint64_t sfs_budget_used(struct sfs_budget *b);
+
+#endif

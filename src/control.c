@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "control.h"
+
+#include "clock.h"
+#include "ledger.h"
+#include "mem.h"
+
+#include <unistd.h>
+
+/* ---- the numbers, once for both formats ---- */
+
+struct number {
+	const char *name; /* as in JSON; Prometheus gets shufflefs_ before it */
+	const char *help;
+	bool is_counter;
+	uint64_t value;
+};
+
+enum { MAX_NUMBERS = 32 };
+
+static int collect(struct sfs_core *core, struct number *n)
+{
+	struct sfs_env *env = &core->env;
+	struct sfs_counters *c = &env->counters;
+	struct sfs_source_counts counts = {0};
+	int i = 0;
+
+	sfs_source_count(core->files, &counts);
+	sfs_source_count(core->http, &counts);
+#define NUMBER(...) n[i++] = (struct number){__VA_ARGS__}
+	NUMBER("uptime_ms", "Milliseconds since the mount.", false,
+	       sfs_clock_wall_ms() - core->started_ms);
+	NUMBER("shards", "Shards of the dataset.", false, env->shards.n);
+	NUMBER("shards_sized", "Shards whose size is known.", false,
+	       sfs_census_known(core->census));
+	NUMBER("delivered_bytes", "Bytes of streams given to readers.", true,
+	       atomic_load(&c->delivered_bytes));
+	NUMBER("reads", "Reads of streams answered.", true, atomic_load(&c->reads));
+	NUMBER("reads_waited", "Reads of streams that had to wait.", true,
+	       atomic_load(&c->reads_waited));
+	NUMBER("reads_waited_ns", "Nanoseconds that readers of streams have waited.", true,
+	       atomic_load(&c->waited_ns));
+	NUMBER("reads_far", "Reads of streams far from every reader's position.", true,
+	       atomic_load(&c->reads_far));
+	NUMBER("renamed_samples", "Samples that got a folder by keys=auto.", true,
+	       atomic_load(&c->renamed));
+	NUMBER("fetched_bytes", "Bytes got from sources.", true, counts.n_bytes);
+	NUMBER("requests", "Requests to sources that have ended.", true, counts.n_requests);
+	NUMBER("requests_failed", "Of these, those that failed for good.", true,
+	       counts.n_failed);
+	NUMBER("budget_bytes", "Memory for data on their way.", false, env->budget.total_bytes);
+	NUMBER("budget_used_bytes", "Of this, what is granted now.", false,
+	       sfs_budget_used(&env->budget));
+	NUMBER("part_bytes", "Size of a part that would be asked for now.", false,
+	       sfs_env_part_bytes(env));
+	NUMBER("events_retry", "Requests that were tried again.", true,
+	       sfs_ledger_count(SFS_EVENT_RETRY));
+	NUMBER("events_skip", "Damage that was skipped.", true,
+	       sfs_ledger_count(SFS_EVENT_SKIP));
+	NUMBER("events_lost", "Errors that readers got.", true,
+	       sfs_ledger_count(SFS_EVENT_LOST));
+	NUMBER("events_changed", "Shards that changed under the mount.", true,
+	       sfs_ledger_count(SFS_EVENT_CHANGED));
+#undef NUMBER
+	return i;
+}
+
+void sfs_control_stats(struct sfs_core *core, struct sfs_text *text)
+{
+	struct number numbers[MAX_NUMBERS];
+	int n = collect(core, numbers), i;
+
+	sfs_text_puts(text, "{\"version\":");
+	sfs_text_json(text, VERSION);
+	sfs_text_printf(text, ",\"pid\":%d", (int)getpid());
+	for (i = 0; i < n; i++)
+		sfs_text_printf(text, ",\n\"%s\":%llu", numbers[i].name,
+				(unsigned long long)numbers[i].value);
+	sfs_text_puts(text, ",\n\"streams\":[");
+	sfs_streams_print(&core->streams, text);
+	sfs_text_puts(text, "]}\n");
+}
+
+void sfs_control_metrics(struct sfs_core *core, struct sfs_text *text)
+{
+	struct number numbers[MAX_NUMBERS];
+	int n = collect(core, numbers), i;
+
+	for (i = 0; i < n; i++) {
+		const struct number *m = &numbers[i];
+		const char *suffix = m->is_counter ? "_total" : "";
+
+		sfs_text_printf(text,
+				"# HELP shufflefs_%s%s %s\n# TYPE shufflefs_%s%s %s\n"
+				"shufflefs_%s%s %llu\n",
+				m->name, suffix, m->help, m->name, suffix,
+				m->is_counter ? "counter" : "gauge", m->name, suffix,
+				(unsigned long long)m->value);
+	}
+}
+
+void sfs_control_config(struct sfs_core *core, struct sfs_text *text)
+{
+	char size[32];
+	int i;
+
+	sfs_text_puts(text, "# The settings of this mount, and where each came from.\n");
+	for (i = 0; i < core->specs.n; i++)
+		sfs_text_printf(text, "source = %s\n", core->specs.s[i]);
+	sfs_options_print(core->options, text);
+	sfs_text_printf(text, "# The budget is %s.\n",
+			sfs_text_size(core->env.budget.total_bytes, size));
+}
+
+void sfs_control_errors(struct sfs_core *core, struct sfs_text *text)
+{
+	sfs_ledger_print(text);
+}
+
+void sfs_control_readme(struct sfs_core *core, struct sfs_text *text)
+{
+	const struct sfs_shards *shards = &core->env.shards;
+	int i;
+
+	sfs_text_puts(text, "This is a dataset, mounted by shufflefs " VERSION ".\n\n");
+	for (i = 0; i < core->specs.n; i++)
+		sfs_text_printf(text, "source  %s\n", core->specs.s[i]);
+	sfs_text_printf(text, "shards  %u: %s", shards->n, shards->shards[0].name);
+	if (shards->n > 1)
+		sfs_text_printf(text, " to %s", shards->shards[shards->n - 1].name);
+	sfs_text_printf(text,
+			"\norder   seed=%llu lanes=%u buffer=%llu keys=%s\n\n"
+			"epochs/0.tar             the whole dataset as one tar, shuffled; epochs/1.tar\n"
+			"                         is the next epoch, and so on, for any number\n"
+			"shards/NAME              a shard, byte for byte\n"
+			"samples/NAME/...         its members as files\n"
+			".shufflefs/stats.json    live numbers (metrics.prom: for Prometheus)\n"
+			".shufflefs/config        the settings, and where each came from\n"
+			".shufflefs/errors        what was retried, skipped or lost, a JSON line each\n\n"
+			"Read an epoch with any program that reads tar:\n"
+			"    tar tf epochs/0.tar | head\n"
+			"    webdataset.WebDataset(\"epochs/0.tar\")\n"
+			"The same seed and the same shards give the same bytes on every machine.\n"
+			"Where keys restart in every shard, `tar x` of a stream overwrites files.\n",
+			(unsigned long long)core->options->seed, core->env.lanes,
+			(unsigned long long)core->options->buffer,
+			core->env.keys_asis ? "asis" : "auto");
+}

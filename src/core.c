@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: start goes from the ground up, stop comes down again: first
+ * nobody asks any more (ticker, census, surveys), then the sources end all that
+ * runs, then what waited for that goes away, and last the memory.
+ *
+ * Before it says yes, start asks the first and the last shard of each spec: a
+ * wrong host, path, certificate or a server without ranges is told at once, on
+ * the user's terminal.  One missing shard is no reason to refuse; all of a spec
+ * missing is. */
+#include "core.h"
+
+#include "clock.h"
+#include "dataset.h"
+#include "ledger.h"
+#include "mem.h"
+#include "memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GIB	     ((uint64_t)1 << 30)
+#define MIB	     ((uint64_t)1 << 20)
+#define CAT_BUDGET   (256 * MIB)
+#define MAX_PROBES   32
+#define MAX_FILE_THREADS 8
+
+/* ---- how much memory ---- */
+
+static int choose_budget(struct sfs_options *o, bool is_cat, uint64_t *ret_bytes,
+			 struct sfs_error *err)
+{
+	uint64_t limit = sfs_memory_limit(), n = limit / 4;
+	char need[32], have[32];
+
+	*ret_bytes = o->budget;
+	if (o->budget)
+		return 0;
+	n = n < 4 * GIB ? n : 4 * GIB;
+	if (is_cat && n > CAT_BUDGET)
+		n = CAT_BUDGET;
+	if (n < 2 * o->buffer) {
+		if (2 * o->buffer > limit / 2)
+			return sfs_error_set(err, -ENOMEM,
+					     "buffer=%s wants twice as much memory, and this "
+					     "machine has %s: lower buffer=, or set budget=",
+					     sfs_text_size(o->buffer, need),
+					     sfs_text_size(limit, have));
+		n = 2 * o->buffer;
+	}
+	*ret_bytes = n;
+	return 0;
+}
+
+/* What reads far from others may always have. */
+static uint64_t grabber_floor(uint64_t budget)
+{
+	uint64_t n = budget / 16;
+
+	return n < 8 * MIB ? 8 * MIB : n > 64 * MIB ? 64 * MIB : n;
+}
+
+/* Every lane of one stream needs its floor, or no epoch can be read. */
+static int check_budget(const struct sfs_options *o, uint64_t budget, uint32_t n_shards,
+			struct sfs_error *err)
+{
+	uint64_t lanes = o->lanes < n_shards ? o->lanes : n_shards;
+	uint64_t need = lanes * SFS_LANE_FLOOR + grabber_floor(budget) + MIB;
+	char have[32], want[32];
+
+	if (budget >= need)
+		return 0;
+	return sfs_error_set(err, -ENOMEM,
+			     "budget=%s is too small for %llu lanes, which need %s: raise "
+			     "budget=, or lower lanes= (which is another order)",
+			     sfs_text_size(budget, have), (unsigned long long)lanes,
+			     sfs_text_size((need + MIB - 1) / MIB * MIB, want));
+}
+
+static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
+		    struct sfs_error *err)
+{
+	const struct sfs_options *o = core->options;
+	struct sfs_env *env = &core->env;
+	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct sfs_object *objects;
+	uint64_t budget;
+	uint32_t i;
+	int ret;
+
+	ret = choose_budget(core->options, is_cat, &budget, err);
+	if (ret == 0)
+		ret = check_budget(o, budget, d->n, err);
+	if (ret < 0)
+		return ret;
+	env->seed = o->seed;
+	env->buffer_bytes = o->buffer;
+	env->lanes = (uint32_t)o->lanes;
+	env->keys_asis = o->keys == SFS_KEYS_ASIS;
+	env->n_connections = core->http ? (int)o->connections :
+			     o->connections < MAX_FILE_THREADS ? (int)o->connections :
+								 MAX_FILE_THREADS;
+	sfs_budget_init(&env->budget, budget);
+	env->slabs = sfs_slabs_new(budget + 64 * MIB);
+	env->pool = sfs_pool_start("sfs-work", n_cpus > 4 ? 4 : n_cpus < 2 ? 2 : (int)n_cpus);
+	sfs_grabber_init(&env->grabber, env->slabs, env->pool, &env->budget,
+			 grabber_floor(budget));
+	objects = sfs_calloc(d->n, sizeof *objects);
+	for (i = 0; i < d->n; i++)
+		sfs_object_init(&objects[i], &d->uris[i],
+				d->uris[i].scheme == SFS_SCHEME_FILE ? core->files : core->http);
+	sfs_shards_init(&env->shards, d->n, d->names, objects,
+			o->on_error == SFS_ON_ERROR_SKIP, &env->budget);
+	free(objects);
+	free(steal(&d->names));
+	return 0;
+}
+
+/* ---- sources ---- */
+
+static int start_sources(struct sfs_core *core, const struct sfs_dataset *d,
+			 struct sfs_error *err)
+{
+	struct sfs_options *o = core->options;
+	const struct sfs_http_options http = {
+		.n_connections = (int)o->connections,
+		.n_retries = (int)o->retries,
+		.connect_timeout_ms = (unsigned)o->connect_timeout_ms,
+		.stall_timeout_ms = (unsigned)o->stall_timeout_ms,
+		.verify_size_only = o->verify == SFS_VERIFY_SIZE,
+		.headers = o->headers.s,
+		.n_headers = o->headers.n,
+		.proxy = o->proxy,
+		.netrc_file = o->netrc_file,
+		.ca_file = o->cacert,
+		.ca_path = o->capath,
+		.cert = o->cert,
+		.key = o->key,
+	};
+	bool has_files = false, has_http = false;
+	uint32_t i;
+
+	for (i = 0; i < d->n; i++) {
+		has_files |= d->uris[i].scheme == SFS_SCHEME_FILE;
+		has_http |= d->uris[i].scheme != SFS_SCHEME_FILE;
+	}
+	if (has_files)
+		core->files = sfs_source_file_start(
+			o->connections < MAX_FILE_THREADS ? (int)o->connections :
+							    MAX_FILE_THREADS,
+			o->verify == SFS_VERIFY_SIZE);
+	if (has_http)
+		core->http = sfs_source_http_start(&http, err);
+	return has_http && !core->http ? -EINVAL : 0;
+}
+
+/* ---- the probe ---- */
+
+struct probe {
+	struct sfs_request request;
+	struct sfs_error error;
+	struct probes *all;
+	int err;
+};
+
+struct probes {
+	pthread_mutex_t lock; /* guards n_left */
+	pthread_cond_t wake;
+	int n_left;
+};
+
+static void on_probe(struct sfs_request *request, int err)
+{
+	struct probe *p = sfs_container(request, struct probe, request);
+
+	pthread_mutex_lock(&p->all->lock);
+	p->err = err;
+	if (--p->all->n_left == 0)
+		pthread_cond_signal(&p->all->wake);
+	pthread_mutex_unlock(&p->all->lock);
+}
+
+/* Ask shards first and last; why not, if neither is there. */
+static int probe_spec(struct sfs_core *core, uint32_t first, uint32_t last,
+		      struct sfs_error *err)
+{
+	struct probes all = {.lock = PTHREAD_MUTEX_INITIALIZER,
+			     .wake = PTHREAD_COND_INITIALIZER,
+			     .n_left = first == last ? 1 : 2};
+	struct probe p[2] = {{.all = &all}, {.all = &all}};
+	int n = all.n_left, i;
+
+	for (i = 0; i < n; i++) {
+		p[i].request = (struct sfs_request){
+			.kind = SFS_REQUEST_ASK,
+			.object = &core->env.shards.shards[i == 0 ? first : last].object,
+			.is_urgent = true,
+			.is_probe = true,
+			.done = on_probe,
+			.error = &p[i].error,
+		};
+		sfs_request_submit(&p[i].request);
+	}
+	pthread_mutex_lock(&all.lock);
+	while (all.n_left > 0)
+		pthread_cond_wait(&all.wake, &all.lock);
+	pthread_mutex_unlock(&all.lock);
+	for (i = 0; i < n; i++) {
+		if (p[i].err == 0)
+			return 0;
+		if (p[i].err == -EOPNOTSUPP)
+			break;
+	}
+	i = i < n ? i : 0;
+	return sfs_error_set(err, p[i].err, "%s", p[i].error.text[0] ? p[i].error.text :
+								      strerror(-p[i].err));
+}
+
+static int probe(struct sfs_core *core, const struct sfs_dataset *d, struct sfs_error *err)
+{
+	uint32_t first = 0, last;
+	int ret = 0, n = 0;
+
+	for (; first < d->n && n < MAX_PROBES && ret == 0; first = last + 1, n++) {
+		for (last = first; last + 1 < d->n && d->spec_of[last + 1] == d->spec_of[first];)
+			last++;
+		ret = probe_spec(core, first, last, err);
+	}
+	return ret;
+}
+
+/* ---- the ticker ---- */
+
+static void *tick(void *arg)
+{
+	struct sfs_core *core = arg;
+	struct timespec until;
+
+	pthread_mutex_lock(&core->lock);
+	while (!core->is_stopping) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec++;
+		if (pthread_cond_timedwait(&core->wake, &core->lock, &until) != ETIMEDOUT)
+			continue;
+		pthread_mutex_unlock(&core->lock);
+		sfs_streams_tick(&core->streams);
+		sfs_windows_tick(core->windows);
+		pthread_mutex_lock(&core->lock);
+	}
+	pthread_mutex_unlock(&core->lock);
+	return NULL;
+}
+
+/* ---- life ---- */
+
+static void take_specs(struct sfs_core *core, const struct sfs_strings *specs)
+{
+	int i;
+
+	for (i = 0; i < specs->n; i++) {
+		sfs_autofree char *shown = sfs_uri_redact(specs->s[i]);
+
+		sfs_strings_add(&core->specs, shown);
+	}
+	core->title = sfs_asprintf("%s%s", core->specs.s[0], specs->n > 1 ? ", ..." : "");
+}
+
+static int start(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
+		 struct sfs_error *err)
+{
+	int ret;
+
+	ret = start_sources(core, d, err);
+	if (ret == 0)
+		ret = init_env(core, d, is_cat, err);
+	if (ret == 0)
+		ret = probe(core, d, err);
+	if (ret < 0)
+		return ret;
+	sfs_surveyor_init(&core->surveyor, &core->env);
+	sfs_streams_init(&core->streams, &core->env, &core->surveyor);
+	core->windows = sfs_windows_new(&core->env);
+	ret = sfs_tree_new(core, &core->tree, err);
+	if (ret < 0)
+		return ret;
+	core->census = sfs_census_start(&core->env.shards);
+	core->ticker = sfs_thread_start("sfs-tick", tick, core);
+	core->has_ticker = true;
+	return 0;
+}
+
+int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs, bool is_cat,
+		   struct sfs_core **ret_core, struct sfs_error *err)
+{
+	sfs_autofree char *cwd = getcwd(NULL, 0);
+	const struct sfs_dataset_disk disk = {.cwd = cwd ? cwd : "/",
+					      .list = sfs_source_file_list};
+	struct sfs_dataset dataset = {0};
+	struct sfs_core *core;
+	int ret;
+
+	ret = sfs_dataset_load(specs->s, specs->n, &disk, &dataset, err);
+	if (ret < 0)
+		return ret;
+	core = sfs_calloc(1, sizeof *core);
+	core->options = options;
+	core->started_ms = sfs_clock_wall_ms();
+	pthread_mutex_init(&core->lock, NULL);
+	pthread_cond_init(&core->wake, NULL);
+	take_specs(core, specs);
+	ret = start(core, &dataset, is_cat, err);
+	sfs_dataset_done(&dataset);
+	if (ret < 0) {
+		sfs_core_stop(core);
+		return ret;
+	}
+	*ret_core = core;
+	return 0;
+}
+
+static void stop_ticker(struct sfs_core *core)
+{
+	pthread_mutex_lock(&core->lock);
+	core->is_stopping = true;
+	pthread_cond_signal(&core->wake);
+	pthread_mutex_unlock(&core->lock);
+	if (core->has_ticker)
+		pthread_join(core->ticker, NULL);
+}
+
+void sfs_core_stop(struct sfs_core *core)
+{
+	struct sfs_env *env;
+
+	if (!core)
+		return;
+	env = &core->env;
+	stop_ticker(core);
+	sfs_census_stop(core->census);
+	if (core->surveyor.env)
+		sfs_surveyor_stop(&core->surveyor);
+	sfs_source_stop(core->files);
+	sfs_source_stop(core->http);
+	sfs_streams_done(&core->streams);
+	sfs_windows_free(core->windows);
+	sfs_pool_stop(env->pool);
+	sfs_surveyor_done(&core->surveyor);
+	sfs_census_free(core->census);
+	sfs_tree_free(core->tree);
+	if (env->pool) {
+		sfs_shards_done(&env->shards);
+		sfs_grabber_done(&env->grabber);
+		sfs_slabs_free(env->slabs);
+		sfs_budget_done(&env->budget);
+	}
+	sfs_source_free(core->files);
+	sfs_source_free(core->http);
+	pthread_mutex_destroy(&core->lock);
+	pthread_cond_destroy(&core->wake);
+	sfs_strings_done(&core->specs);
+	free(core->title);
+	free(core);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* core - everything behind a mount or a `shufflefs cat`, started and stopped in
+ * order. */
+#ifndef SFS_CORE_H
+#define SFS_CORE_H
+
+#include "census.h"
+#include "env.h"
+#include "options.h"
+#include "stream.h"
+#include "survey.h"
+#include "tree.h"
+#include "window.h"
+
+#include <pthread.h>
+
+struct sfs_core {
+	struct sfs_options *options; /* borrowed */
+	struct sfs_strings specs;    /* as people may read them: without secrets */
+	char *title;		     /* the first spec, or "the first, ..." */
+	uint64_t started_ms;	     /* wall time */
+
+	struct sfs_env env;
+	struct sfs_source *files, *http; /* NULL: none of that kind */
+	struct sfs_census *census;
+	struct sfs_surveyor surveyor;
+	struct sfs_streams streams;
+	struct sfs_windows *windows;
+	struct sfs_tree *tree;
+
+	pthread_t ticker;
+	pthread_mutex_t lock; /* guards is_stopping */
+	pthread_cond_t wake;
+	bool is_stopping, has_ticker;
+};
+
+/* Start: expand the specs, ask a few shards whether they are there, begin to ask
+ * all sizes.  Waits for the answers to those few.  `is_cat`: the default budget is
+ * that of one stream.  Call it after the last fork.
+ * < 0: with a sentence, and nothing is left running. */
+int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs, bool is_cat,
+		   struct sfs_core **ret_core, struct sfs_error *err);
+
+/* Stop; all files must be closed and nobody may wait any more.  Waits until all has
+ * ended, which nothing at the other end of a network can delay. */
+void sfs_core_stop(struct sfs_core *core);
+
+#endif

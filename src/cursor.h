@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* cursor - a position in a stream, and the bytes around it.
+ *
+ * It lays the samples of its lanes end to end into a log: the next bytes of the
+ * stream, as ranges of the slabs that hold them.  Reads inside the log, a little
+ * behind its front or a little ahead of it are its own; they wait here until what
+ * they need is there, and then are answered without a copy.
+ *
+ * Everything is called with the stream's lock held.  Nothing waits.
+ */
+#ifndef SFS_CURSOR_H
+#define SFS_CURSOR_H
+
+#include "env.h"
+#include "map.h"
+#include "order.h"
+#include "outbox.h"
+#include "read.h"
+
+struct sfs_cursor;
+
+struct sfs_cursor_owner {
+	void *ctx;
+	/* Call sfs_cursor_run() soon.  Called on any thread, with other locks held. */
+	void (*wake)(void *ctx);
+};
+
+/* A cursor at the start of the stream (`at` is NULL), or at a spot of the map,
+ * whose tables are at hand; `key_before` is then sfs_edit_key() of the sample
+ * before.  `stream_bytes` is the size of the file.
+ * -ENOMEM: the budget has no room for its lanes.  Or an error of the map. */
+int sfs_cursor_new(struct sfs_env *env, const struct sfs_order *order, uint64_t stream_bytes,
+		   const struct sfs_cursor_owner *owner, struct sfs_map *map,
+		   const struct sfs_spot *at, uint64_t key_before,
+		   struct sfs_cursor **ret_cursor);
+
+/* End it: reads that wait get `err`.  It goes away when all that is on its way has
+ * ended: keep calling sfs_cursor_run(). */
+void sfs_cursor_close(struct sfs_cursor *cursor, int err, struct sfs_outbox *out);
+
+/* Take account of what arrived, and go on as far as possible.
+ * false: the cursor was closed and is gone now. */
+bool sfs_cursor_run(struct sfs_cursor *cursor, struct sfs_outbox *out);
+
+/* Is a read at this offset the cursor's? */
+bool sfs_cursor_covers(const struct sfs_cursor *cursor, uint64_t offset);
+
+/* Begin a read, which must be covered.  It is answered (through the outbox) now or
+ * by a later call.  One that was answered without an error must be given back. */
+void sfs_cursor_read(struct sfs_cursor *cursor, struct sfs_read *read, struct sfs_outbox *out);
+void sfs_cursor_release(struct sfs_cursor *cursor, struct sfs_read *read,
+			struct sfs_outbox *out);
+
+/* Take a waiting read back; false: it does not wait any more. */
+bool sfs_cursor_cancel(struct sfs_cursor *cursor, struct sfs_read *read);
+
+/* For the stream's list of cursors, and for choosing whom to end. */
+struct sfs_link *sfs_cursor_link(struct sfs_cursor *cursor);
+struct sfs_cursor *sfs_cursor_of(struct sfs_link *link);
+uint64_t sfs_cursor_last_read_ns(const struct sfs_cursor *cursor);
+bool sfs_cursor_is_closed(const struct sfs_cursor *cursor);
+bool sfs_cursor_is_busy(const struct sfs_cursor *cursor); /* reads wait or are answered */
+
+/* For stats: where its front is, and how many bytes it holds. */
+struct sfs_cursor_state {
+	uint64_t offset, log_end, held_bytes;
+	uint64_t n_samples;
+	uint32_t n_on_way, n_waiting;
+	bool is_complete;
+};
+void sfs_cursor_state(struct sfs_cursor *cursor, struct sfs_cursor_state *ret_state);
+
+#endif

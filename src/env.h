@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* env - what every reader of shards works with; made once, by core.c. */
+#ifndef SFS_ENV_H
+#define SFS_ENV_H
+
+#include "budget.h"
+#include "grab.h"
+#include "pool.h"
+#include "shard.h"
+#include "slab.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Counted since the mount began; anybody may count and read. */
+struct sfs_counters {
+	_Atomic uint64_t reads, reads_waited, waited_ns; /* of streams */
+	_Atomic uint64_t reads_far;
+	_Atomic uint64_t delivered_bytes; /* to readers of streams */
+	_Atomic uint64_t renamed;	  /* samples that keys=auto gave a folder */
+};
+
+struct sfs_env {
+	struct sfs_budget budget;
+	struct sfs_slabs *slabs;
+	struct sfs_pool *pool;
+	struct sfs_grabber grabber;
+	struct sfs_shards shards;
+
+	/* Settings; see options.def. */
+	uint64_t seed, buffer_bytes;
+	uint32_t lanes;
+	bool keys_asis;
+	int n_connections;
+
+	struct sfs_counters counters;
+	_Atomic uint64_t n_open_lanes; /* of all cursors: they share the budget */
+};
+
+#define SFS_LANE_FLOOR ((uint64_t)256 << 10) /* bytes of budget that a lane must have */
+#define SFS_PART_MAX   ((uint64_t)8 << 20)
+
+/* How large a part should be now: a third of what one lane may have. */
+static inline uint64_t sfs_env_part_bytes(struct sfs_env *env)
+{
+	uint64_t lanes = atomic_load(&env->n_open_lanes), n;
+
+	n = env->budget.total_bytes / (3 * (lanes ? lanes : 1));
+	n = n < SFS_LANE_FLOOR ? SFS_LANE_FLOOR : n > SFS_PART_MAX ? SFS_PART_MAX : n;
+	return n / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
+}
+
+#endif

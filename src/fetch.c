@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a loop over curl_multi_perform and curl_multi_poll, which on
+ * long fat links was steadier than socket events through epoll.  GETs wait in
+ * line until their class has room, urgent ones first, and then run on an easy
+ * handle; handles and connections are kept.
+ *
+ * libcurl's own low-speed limit counts in whole seconds; stalls are timed here,
+ * from the last byte of header or body.  Redirects are not followed here: only
+ * the caller knows which headers are secrets and for whom.
+ *
+ * HTTP/1.1 on several connections is as fast as it gets; HTTP/2 on one is a
+ * third slower on a near link and shares one window on a far one. */
+#include "fetch.h"
+
+#include "clock.h"
+#include "mem.h"
+#include "pool.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#define BUFFER_BYTES	 (512L << 10)
+#define ASK_BUFFER_BYTES (16L << 10)
+#define MAX_IDLE_EASY	 128
+#define MAX_DROPPED	 (64 << 10) /* of an unwanted body, to keep the connection */
+
+enum { CLASS_READ, CLASS_ASK, N_CLASSES };
+
+struct sfs_fetch {
+	struct sfs_fetch_options options; /* its strings are copies */
+	struct curl_slist *header_lines;
+	CURLM *multi;
+	pthread_t thread;
+	atomic_bool is_closed, has_cancelled;
+
+	pthread_mutex_t lock; /* guards the next two */
+	struct sfs_link incoming;
+	bool has_ended; /* the thread */
+
+	/* The thread's own. */
+	struct sfs_link delayed;	     /* until their time comes */
+	struct sfs_link ready[N_CLASSES][2]; /* until there is room; [1]: urgent */
+	struct sfs_link active;
+	int n_active[N_CLASSES];
+	CURL *idle_easy[MAX_IDLE_EASY];
+	int n_idle_easy;
+};
+
+/* What curl says, in our words. */
+static const struct {
+	CURLcode code;
+	int err;
+	enum sfs_fetch_verdict verdict;
+} dialect[] = {
+	{CURLE_UNSUPPORTED_PROTOCOL, -EPROTONOSUPPORT, SFS_FETCH_FINAL},
+	{CURLE_URL_MALFORMAT, -EINVAL, SFS_FETCH_FINAL},
+	{CURLE_COULDNT_RESOLVE_PROXY, -EHOSTUNREACH, SFS_FETCH_REFUSED},
+	{CURLE_COULDNT_RESOLVE_HOST, -EHOSTUNREACH, SFS_FETCH_REFUSED},
+	{CURLE_COULDNT_CONNECT, -ECONNREFUSED, SFS_FETCH_REFUSED},
+	{CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT, SFS_FETCH_PASSING},
+	{CURLE_SSL_CONNECT_ERROR, -ECONNRESET, SFS_FETCH_REFUSED},
+	{CURLE_PEER_FAILED_VERIFICATION, -EACCES, SFS_FETCH_FINAL},
+	{CURLE_SSL_CERTPROBLEM, -EACCES, SFS_FETCH_FINAL},
+	{CURLE_SSL_CACERT_BADFILE, -EACCES, SFS_FETCH_FINAL},
+	{CURLE_SSL_ISSUER_ERROR, -EACCES, SFS_FETCH_FINAL},
+	{CURLE_SSL_PINNEDPUBKEYNOTMATCH, -EACCES, SFS_FETCH_FINAL},
+	{CURLE_LOGIN_DENIED, -EACCES, SFS_FETCH_FINAL},
+};
+
+static void classify(CURLcode code, int *err, enum sfs_fetch_verdict *verdict)
+{
+	size_t i;
+
+	*err = -ECONNRESET;
+	*verdict = SFS_FETCH_PASSING;
+	for (i = 0; i < SFS_COUNT(dialect); i++) {
+		if (dialect[i].code != code)
+			continue;
+		*err = dialect[i].err;
+		*verdict = dialect[i].verdict;
+	}
+}
+
+static int class_of(const struct sfs_get *get)
+{
+	return get->is_ask ? CLASS_ASK : CLASS_READ;
+}
+
+static size_t on_header(char *line, size_t size, size_t n, void *data)
+{
+	struct sfs_get *get = data;
+
+	get->progress_ns = sfs_clock_ns();
+	sfs_http_answer_line(&get->answer, line, n * size, time(NULL));
+	return n * size;
+}
+
+/* The first byte of the body, or the end without one: the headers are whole. */
+static int take_head(struct sfs_get *get)
+{
+	if (!get->has_head) {
+		get->has_head = true;
+		get->err = get->head(get, &get->answer);
+	}
+	return get->err;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t n, void *data)
+{
+	struct sfs_get *get = data;
+
+	get->progress_ns = sfs_clock_ns();
+	if (take_head(get) < 0)
+		return CURL_WRITEFUNC_ERROR;
+	if (get->err > 0) {
+		get->n_dropped += n * size;
+		return get->n_dropped > MAX_DROPPED ? CURL_WRITEFUNC_ERROR : n * size;
+	}
+	get->err = get->body(get, bytes, n * size);
+	return get->err < 0 ? CURL_WRITEFUNC_ERROR : n * size;
+}
+
+static struct curl_slist *make_lines(struct sfs_fetch *f, struct sfs_get *get)
+{
+	struct curl_slist *lines = curl_slist_append(NULL, "Accept-Encoding: identity"), *l;
+
+	if (get->if_match) {
+		sfs_autofree char *line = sfs_asprintf("If-Match: %s", get->if_match);
+
+		lines = curl_slist_append(lines, line);
+	}
+	for (l = get->has_headers ? f->header_lines : NULL; l; l = l->next)
+		lines = curl_slist_append(lines, l->data);
+	return lines;
+}
+
+/* Options that are the same for each GET; kept when a handle is used again. */
+static CURLcode set_common(struct sfs_fetch *f, CURL *easy)
+{
+	const struct sfs_fetch_options *o = &f->options;
+	const struct {
+		CURLoption option;
+		const char *value;
+	} strings[] = {
+		{CURLOPT_PROXY, o->proxy},	   {CURLOPT_NETRC_FILE, o->netrc_file},
+		{CURLOPT_CAINFO, o->ca_file},	   {CURLOPT_CAPATH, o->ca_path},
+		{CURLOPT_SSLCERT, o->cert},	   {CURLOPT_SSLKEY, o->key},
+		{CURLOPT_PROTOCOLS_STR, "http,https"}, {CURLOPT_USERAGENT, "shufflefs/" VERSION},
+	};
+	CURLcode code = CURLE_OK;
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(strings) && code == CURLE_OK; i++)
+		if (strings[i].value)
+			code = curl_easy_setopt(easy, strings[i].option, strings[i].value);
+	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_timeout_ms);
+	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+	curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	/* At exit, do not wait for a name server that does not answer. */
+	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	return code;
+}
+
+static void begin(struct sfs_fetch *f, struct sfs_get *get)
+{
+	CURL *easy;
+	char range[48];
+
+	if (f->n_idle_easy > 0) {
+		easy = f->idle_easy[--f->n_idle_easy];
+	} else {
+		easy = curl_easy_init();
+		if (!easy)
+			abort();
+		set_common(f, easy);
+	}
+	get->start(get);
+	snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)get->first,
+		 (unsigned long long)get->last);
+	get->lines = make_lines(f, get);
+	get->failure = sfs_calloc(1, CURL_ERROR_SIZE);
+	curl_easy_setopt(easy, CURLOPT_URL, get->url);
+	curl_easy_setopt(easy, CURLOPT_USERPWD, get->user);
+	curl_easy_setopt(easy, CURLOPT_RANGE, range);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, (struct curl_slist *)get->lines);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
+			 get->is_ask ? ASK_BUFFER_BYTES : BUFFER_BYTES);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, get);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, get->failure);
+	sfs_http_answer_init(&get->answer);
+	get->has_head = false;
+	get->n_dropped = 0;
+	get->err = 0;
+	get->easy = easy;
+	get->progress_ns =
+		sfs_clock_ns() + f->options.connect_timeout_ms * SFS_NS_PER_MS;
+	sfs_list_push(&f->active, &get->link);
+	f->n_active[class_of(get)]++;
+	curl_multi_add_handle(f->multi, easy);
+}
+
+/* Take the GET off its handle and tell the caller. */
+static void finish(struct sfs_fetch *f, struct sfs_get *get, int err,
+		   enum sfs_fetch_verdict verdict, const char *why)
+{
+	CURL *easy = get->easy;
+	sfs_autofree char *failure = steal(&get->failure);
+
+	sfs_link_remove(&get->link);
+	if (easy) {
+		f->n_active[class_of(get)]--;
+		curl_multi_remove_handle(f->multi, easy);
+		curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
+		curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
+		curl_slist_free_all(get->lines);
+		get->lines = NULL;
+		get->easy = NULL;
+		if (f->n_idle_easy < MAX_IDLE_EASY)
+			f->idle_easy[f->n_idle_easy++] = easy;
+		else
+			curl_easy_cleanup(easy);
+	}
+	get->end(get, err, verdict, why);
+}
+
+static void take_result(struct sfs_fetch *f, CURL *easy, CURLcode code)
+{
+	enum sfs_fetch_verdict verdict = SFS_FETCH_PASSING;
+	struct sfs_get *get;
+	sfs_autofree char *why = NULL;
+	int err = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&get);
+	if (code == CURLE_OK)
+		take_head(get);
+	if (get->err != 0)
+		err = get->err;
+	else if (code != CURLE_OK)
+		classify(code, &err, &verdict);
+	why = sfs_strdup(get->failure[0] ? get->failure : curl_easy_strerror(code));
+	finish(f, get, err, verdict, why);
+}
+
+static void take_results(struct sfs_fetch *f)
+{
+	CURLMsg *msg;
+	int n_left;
+
+	while ((msg = curl_multi_info_read(f->multi, &n_left)) != NULL)
+		if (msg->msg == CURLMSG_DONE)
+			take_result(f, msg->easy_handle, msg->data.result);
+}
+
+static void make_ready(struct sfs_fetch *f, struct sfs_get *get)
+{
+	sfs_list_push(&f->ready[class_of(get)][get->is_urgent], &get->link);
+}
+
+static void take_incoming(struct sfs_fetch *f)
+{
+	struct sfs_link arrived, *link;
+	struct sfs_get *get;
+
+	sfs_list_init(&arrived);
+	pthread_mutex_lock(&f->lock);
+	sfs_list_move(&arrived, &f->incoming);
+	pthread_mutex_unlock(&f->lock);
+	while ((link = sfs_list_pop(&arrived)) != NULL) {
+		get = sfs_container(link, struct sfs_get, link);
+		if (get->due_ns == 0)
+			make_ready(f, get);
+		else
+			sfs_list_push(&f->delayed, &get->link);
+	}
+}
+
+/* Move what is due to its queue.  Returns when the next one falls due. */
+static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
+{
+	uint64_t next = UINT64_MAX;
+	struct sfs_link *link, *following;
+	struct sfs_get *get;
+
+	for (link = f->delayed.next; link != &f->delayed; link = following) {
+		following = link->next;
+		get = sfs_container(link, struct sfs_get, link);
+		if (get->due_ns <= now) {
+			sfs_link_remove(&get->link);
+			make_ready(f, get);
+		} else if (get->due_ns < next) {
+			next = get->due_ns;
+		}
+	}
+	return next;
+}
+
+static void start_ready(struct sfs_fetch *f)
+{
+	const int limit[N_CLASSES] = {f->options.n_connections, f->options.n_asks};
+	struct sfs_link *link;
+	int c;
+
+	for (c = 0; c < N_CLASSES; c++) {
+		while (f->n_active[c] < limit[c]) {
+			link = sfs_list_pop(&f->ready[c][1]);
+			if (!link)
+				link = sfs_list_pop(&f->ready[c][0]);
+			if (!link)
+				break;
+			begin(f, sfs_container(link, struct sfs_get, link));
+		}
+	}
+}
+
+/* Move to `ended` what was cancelled, and the active ones that stalled. */
+static void gather_ended(struct sfs_fetch *f, struct sfs_link *list, uint64_t now,
+			 struct sfs_link *ended)
+{
+	const uint64_t stall_ns = f->options.stall_timeout_ms * SFS_NS_PER_MS;
+	struct sfs_link *link, *following;
+	struct sfs_get *get;
+
+	for (link = list->next; link != list; link = following) {
+		following = link->next;
+		get = sfs_container(link, struct sfs_get, link);
+		if (atomic_load(get->is_cancelled) || f->is_closed ||
+		    (get->easy && now >= get->progress_ns + stall_ns)) {
+			sfs_link_remove(&get->link);
+			sfs_list_push(ended, &get->link);
+		}
+	}
+}
+
+/* How many ended. */
+static int end_some(struct sfs_fetch *f, uint64_t now)
+{
+	struct sfs_link ended, *link;
+	struct sfs_get *get;
+	char why[64];
+	int c, n = 0;
+
+	sfs_list_init(&ended);
+	gather_ended(f, &f->active, now, &ended);
+	if (atomic_exchange(&f->has_cancelled, false) || f->is_closed) {
+		gather_ended(f, &f->delayed, now, &ended);
+		for (c = 0; c < N_CLASSES; c++) {
+			gather_ended(f, &f->ready[c][0], now, &ended);
+			gather_ended(f, &f->ready[c][1], now, &ended);
+		}
+	}
+	snprintf(why, sizeof why, "no byte in %u ms", f->options.stall_timeout_ms);
+	for (; (link = sfs_list_pop(&ended)) != NULL; n++) {
+		get = sfs_container(link, struct sfs_get, link);
+		if (atomic_load(get->is_cancelled) || f->is_closed)
+			finish(f, get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
+		else
+			finish(f, get, -ETIMEDOUT, SFS_FETCH_PASSING, why);
+	}
+	return n;
+}
+
+/* The moment at which the first active GET will have stalled. */
+static uint64_t next_stall(struct sfs_fetch *f)
+{
+	uint64_t next = UINT64_MAX, at;
+
+	SFS_EACH(get, &f->active, struct sfs_get, link)
+	{
+		at = get->progress_ns + f->options.stall_timeout_ms * SFS_NS_PER_MS;
+		next = at < next ? at : next;
+	}
+	return next;
+}
+
+/* false: something has come in meanwhile. */
+static bool end_thread(struct sfs_fetch *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->has_ended = sfs_list_is_empty(&f->incoming);
+	pthread_mutex_unlock(&f->lock);
+	return f->has_ended;
+}
+
+static void *work(void *arg)
+{
+	struct sfs_fetch *f = arg;
+	uint64_t now, next, stall;
+	int n_running, wait_ms;
+
+	while (!f->is_closed) {
+		take_incoming(f);
+		next = take_due(f, sfs_clock_ns());
+		start_ready(f);
+		curl_multi_perform(f->multi, &n_running);
+		take_results(f);
+		now = sfs_clock_ns();
+		end_some(f, now);
+		stall = next_stall(f);
+		next = stall < next ? stall : next;
+		wait_ms = 1000;
+		if (next < now + 1000 * SFS_NS_PER_MS)
+			wait_ms = next > now ? (int)((next - now) / SFS_NS_PER_MS) + 1 : 0;
+		curl_multi_poll(f->multi, NULL, 0, wait_ms, NULL);
+	}
+	do
+		take_incoming(f);
+	while (end_some(f, sfs_clock_ns()) > 0 || !end_thread(f));
+	return NULL;
+}
+
+void sfs_fetch_free(struct sfs_fetch *f)
+{
+	while (f->n_idle_easy > 0)
+		curl_easy_cleanup(f->idle_easy[--f->n_idle_easy]);
+	curl_multi_cleanup(f->multi);
+	curl_global_cleanup();
+	curl_slist_free_all(f->header_lines);
+	free((char *)f->options.proxy);
+	free((char *)f->options.netrc_file);
+	free((char *)f->options.ca_file);
+	free((char *)f->options.ca_path);
+	free((char *)f->options.cert);
+	free((char *)f->options.key);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+static const char *copy(const char *s)
+{
+	return s ? sfs_strdup(s) : NULL;
+}
+
+/* The curl command's way to a CA file: these variables, then the built-in one. */
+static const char *default_ca_file(void)
+{
+	const char *s = getenv("CURL_CA_BUNDLE");
+
+	return s && *s ? s : getenv("SSL_CERT_FILE");
+}
+
+struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
+				  struct sfs_error *err)
+{
+	struct sfs_fetch *f = sfs_calloc(1, sizeof *f);
+	CURLcode code;
+	CURL *easy;
+	int i;
+
+	f->options = *options;
+	f->options.proxy = copy(options->proxy);
+	f->options.netrc_file = copy(options->netrc_file);
+	f->options.ca_file = copy(options->ca_file ? options->ca_file : default_ca_file());
+	f->options.ca_path = copy(options->ca_path ? options->ca_path : getenv("SSL_CERT_DIR"));
+	f->options.cert = copy(options->cert);
+	f->options.key = copy(options->key);
+	for (i = 0; i < options->n_headers; i++)
+		f->header_lines = curl_slist_append(f->header_lines, options->headers[i]);
+	pthread_mutex_init(&f->lock, NULL);
+	sfs_list_init(&f->incoming);
+	sfs_list_init(&f->delayed);
+	sfs_list_init(&f->active);
+	for (i = 0; i < N_CLASSES; i++) {
+		sfs_list_init(&f->ready[i][0]);
+		sfs_list_init(&f->ready[i][1]);
+	}
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	f->multi = curl_multi_init();
+	curl_multi_setopt(f->multi, CURLMOPT_MAXCONNECTS,
+			  (long)(options->n_connections + options->n_asks));
+
+	easy = curl_easy_init();
+	code = set_common(f, easy);
+	if (code != CURLE_OK) {
+		sfs_error_set(err, -EINVAL, "libcurl: %s", curl_easy_strerror(code));
+		curl_easy_cleanup(easy);
+		sfs_fetch_free(f);
+		return NULL;
+	}
+	f->idle_easy[f->n_idle_easy++] = easy;
+	f->thread = sfs_thread_start("sfs-fetch", work, f);
+	return f;
+}
+
+void sfs_fetch_stop(struct sfs_fetch *f)
+{
+	f->is_closed = true;
+	curl_multi_wakeup(f->multi);
+	pthread_join(f->thread, NULL);
+}
+
+void sfs_fetch_add(struct sfs_fetch *f, struct sfs_get *get, uint64_t delay_ms)
+{
+	bool has_ended;
+
+	get->due_ns = delay_ms ? sfs_clock_ns() + delay_ms * SFS_NS_PER_MS : 0;
+	get->easy = NULL;
+	pthread_mutex_lock(&f->lock);
+	has_ended = f->has_ended;
+	if (!has_ended)
+		sfs_list_push(&f->incoming, &get->link);
+	pthread_mutex_unlock(&f->lock);
+	if (has_ended)
+		get->end(get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
+	else
+		curl_multi_wakeup(f->multi);
+}
+
+void sfs_fetch_wake(struct sfs_fetch *f)
+{
+	atomic_store(&f->has_cancelled, true);
+	curl_multi_wakeup(f->multi);
+}
+
+/* One part of a URL by curl's own parser; "" if it has none. */
+static char *part_of(CURLU *u, CURLUPart part, unsigned flags)
+{
+	char *curls = NULL, *ours;
+
+	if (curl_url_get(u, part, &curls, flags) != CURLUE_OK)
+		return sfs_strdup("");
+	ours = sfs_strdup(curls);
+	curl_free(curls);
+	return ours;
+}
+
+static CURLU *parse(const char *url)
+{
+	CURLU *u = curl_url();
+
+	if (curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK)
+		return u;
+	curl_url_cleanup(u);
+	return NULL;
+}
+
+bool sfs_fetch_same_origin(const char *a, const char *b)
+{
+	static const CURLUPart parts[] = {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT};
+	CURLU *ua = parse(a), *ub = parse(b);
+	bool same = ua && ub;
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(parts) && same; i++) {
+		sfs_autofree char *pa = part_of(ua, parts[i], CURLU_DEFAULT_PORT);
+		sfs_autofree char *pb = part_of(ub, parts[i], CURLU_DEFAULT_PORT);
+
+		same = strcasecmp(pa, pb) == 0;
+	}
+	curl_url_cleanup(ua);
+	curl_url_cleanup(ub);
+	return same;
+}
+
+bool sfs_fetch_is_downgrade(const char *from, const char *to)
+{
+	return strncasecmp(from, "https:", 6) == 0 && strncasecmp(to, "https:", 6) != 0;
+}
+
+char *sfs_fetch_resolve(const char *base, const char *location)
+{
+	CURLU *u = parse(base);
+	char *url = NULL;
+
+	if (u && curl_url_set(u, CURLUPART_URL, location, CURLU_URLENCODE) == CURLUE_OK) {
+		sfs_autofree char *scheme = part_of(u, CURLUPART_SCHEME, 0);
+
+		if (strcasecmp(scheme, "http") == 0 || strcasecmp(scheme, "https") == 0) {
+			curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0);
+			curl_url_set(u, CURLUPART_USER, NULL, 0);
+			curl_url_set(u, CURLUPART_PASSWORD, NULL, 0);
+			url = part_of(u, CURLUPART_URL, 0);
+		}
+	}
+	curl_url_cleanup(u);
+	return url;
+}

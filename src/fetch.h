@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* fetch - the one thread that owns libcurl, and the only file that includes it.
+ *
+ * It performs GETs: it connects, keeps connections, obeys proxies, netrc and
+ * certificates, bounds how many run at a time, and ends those that make no
+ * progress.  What an answer means, whether to try again and where a redirect may
+ * lead is its caller's business (source-http.c).  All callbacks run on the fetch
+ * thread, and must not wait.
+ */
+#ifndef SFS_FETCH_H
+#define SFS_FETCH_H
+
+#include "error.h"
+#include "http.h"
+#include "list.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sfs_fetch;
+
+struct sfs_fetch_options {
+	int n_connections, n_asks; /* GETs of each class at a time */
+	unsigned connect_timeout_ms, stall_timeout_ms;
+	char **headers; /* n_headers lines, copied */
+	int n_headers;
+	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert, *key; /* NULL: default */
+};
+
+/* What a failure without an HTTP answer was like. */
+enum sfs_fetch_verdict {
+	SFS_FETCH_PASSING, /* may be better next time */
+	SFS_FETCH_REFUSED, /* as passing, but a probe need not try again */
+	SFS_FETCH_FINAL,   /* will not get better by trying (a certificate, a URL) */
+};
+
+struct sfs_get {
+	/* Set before it is added. */
+	bool is_ask; /* small; counted against n_asks */
+	bool is_urgent;
+	const atomic_bool *is_cancelled;
+
+	/* Its turn has come: set the next five. */
+	void (*start)(struct sfs_get *get);
+	const char *url;
+	const char *user;     /* "name:password", or NULL; borrowed, as url is */
+	bool has_headers;     /* send the options' headers too */
+	const char *if_match; /* an entity tag, or NULL */
+	uint64_t first, last; /* the range asked for, both included */
+
+	/* The final headers are there.  0: go on.  > 0: the body is not wanted; the
+	 * GET ends with that number, and the connection is kept if little is left.
+	 * < 0: the GET ends with that, at once. */
+	int (*head)(struct sfs_get *get, const struct sfs_http_answer *answer);
+	/* More of the body.  0: go on; else the GET ends with that. */
+	int (*body)(struct sfs_get *get, const char *bytes, size_t n);
+	/* The GET is over and the caller's again; it may be added anew from here.
+	 * `err`: 0 (the answer came to its end), what head or body returned,
+	 * -ECANCELED, or a negative errno with its verdict and sentence. */
+	void (*end)(struct sfs_get *get, int err, enum sfs_fetch_verdict verdict,
+		    const char *why);
+
+	/* fetch's own */
+	struct sfs_link link;
+	uint64_t due_ns, progress_ns;
+	struct sfs_http_answer answer;
+	bool has_head;
+	uint64_t n_dropped;
+	int err;
+	void *easy;
+	void *lines;
+	char *failure;
+};
+
+/* Start the thread.  NULL and *err: libcurl refuses an option. */
+struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
+				  struct sfs_error *err);
+
+/* End every GET with -ECANCELED and end the thread; waits for it.  What is added
+ * from now on ends at once, in the thread that adds it. */
+void sfs_fetch_stop(struct sfs_fetch *fetch);
+void sfs_fetch_free(struct sfs_fetch *fetch); /* stopped before */
+
+/* Start the GET after `delay_ms`, as soon as its class has room.  Any thread. */
+void sfs_fetch_add(struct sfs_fetch *fetch, struct sfs_get *get, uint64_t delay_ms);
+
+/* Some get's *is_cancelled became true.  Any thread. */
+void sfs_fetch_wake(struct sfs_fetch *fetch);
+
+/* May a request to one of these URLs carry what was meant for the other: same
+ * scheme, host and port?  And is `to` worse protected than `from`? */
+bool sfs_fetch_same_origin(const char *a, const char *b);
+bool sfs_fetch_is_downgrade(const char *from, const char *to);
+
+/* `location` as a whole URL, seen from `base` (RFC 3986, 5); NULL if it is not
+ * http or https.  The caller frees it. */
+char *sfs_fetch_resolve(const char *base, const char *location);
+
+#endif

@@ -1,0 +1,66 @@
+# The core library: everything but FUSE.  Headers beside sources; the floors are in
+# src/floors.txt.
+noinst_LTLIBRARIES += libshufflefs.la
+
+libshufflefs_la_SOURCES = \
+	src/budget.c src/budget.h \
+	src/clock.c src/clock.h \
+	src/error.c src/error.h \
+	src/hash.c src/hash.h \
+	src/ledger.c src/ledger.h \
+	src/list.h \
+	src/log.c src/log.h \
+	src/mem.c src/mem.h \
+	src/memory.c src/memory.h \
+	src/outbox.h \
+	src/pool.c src/pool.h \
+	src/rng.c src/rng.h \
+	src/slab.c src/slab.h \
+	src/text.c src/text.h \
+	src/waiter.h \
+	\
+	src/braces.c src/braces.h \
+	src/edit.c src/edit.h \
+	src/group.c src/group.h \
+	src/http.c src/http.h \
+	src/key.c src/key.h \
+	src/pax.c src/pax.h \
+	src/scan.c src/scan.h \
+	src/tar.c src/tar.h \
+	src/tarmember.c src/tarmember.h \
+	src/uri.c src/uri.h \
+	\
+	src/fetch.c src/fetch.h \
+	src/retry.c src/retry.h \
+	src/source.c src/source.h \
+	src/source-file.c \
+	src/source-http.c \
+	\
+	src/dataset.c src/dataset.h \
+	src/lane.c src/lane.h \
+	src/listing.c src/listing.h \
+	src/map.c src/map.h \
+	src/order.c src/order.h \
+	src/table.c src/table.h \
+	\
+	src/cat.c src/cat.h \
+	src/census.c src/census.h \
+	src/config.c src/config.h \
+	src/control.c src/control.h \
+	src/core.c src/core.h \
+	src/cursor.c src/cursor.h \
+	src/env.h \
+	src/gather.c src/gather.h \
+	src/grab.c src/grab.h \
+	src/lanes.c src/lanes.h \
+	src/options.c src/options.h src/options.def \
+	src/read.c src/read.h \
+	src/run.c src/run.h \
+	src/shard.c src/shard.h \
+	src/stream.c src/stream.h \
+	src/survey.c src/survey.h \
+	src/tree.c src/tree.h \
+	src/walk.c src/walk.h \
+	src/window.c src/window.h
+libshufflefs_la_CFLAGS = $(SFS_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(INIH_CFLAGS)
+libshufflefs_la_LIBADD = $(CURL_LIBS) $(ARCHIVE_LIBS) $(INIH_LIBS)

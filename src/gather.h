@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* gather - answers one read from ranges that are fetched for it alone.
+ *
+ * The pieces are grabs (some with edits) and zeros, in the order of the bytes.
+ */
+#ifndef SFS_GATHER_H
+#define SFS_GATHER_H
+
+#include "grab.h"
+#include "read.h"
+#include "walk.h"
+
+#include <stdatomic.h>
+
+struct sfs_gather;
+
+/* A gather of nothing yet, for `read`. */
+struct sfs_gather *sfs_gather_new(struct sfs_grabber *grabber, struct sfs_read *read);
+
+/* Append n bytes at `offset` of the shard. */
+void sfs_gather_add(struct sfs_gather *g, struct sfs_shard *shard, uint64_t offset, uint64_t n);
+
+/* Append n bytes at `at` of a sample that is edited. */
+void sfs_gather_add_edited(struct sfs_gather *g, struct sfs_shard *shard, uint64_t sample_start,
+			   uint64_t sample_bytes, bool is_renamed, uint64_t at, uint64_t n);
+
+void sfs_gather_add_zeros(struct sfs_gather *g, uint64_t n);
+
+/* Fetch all of it, then call read->done().  The read's cancel and release are
+ * the gather's from now on, and the gather belongs to itself.  If `mapped_err`
+ * is not NULL, it turns an error of a source into that for the reader. */
+void sfs_gather_start(struct sfs_gather *g, int (*mapped_err)(int err));
+
+/* Free one that was never started. */
+void sfs_gather_free(struct sfs_gather *g);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "grab.h"
+
+#include "mem.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+/* Below this, a slab would be mostly waste. */
+#define SMALL_BYTES (32 << 10)
+
+static void on_room(struct sfs_account *account)
+{
+	struct sfs_grabber *g = sfs_container(account, struct sfs_grabber, account);
+
+	sfs_pool_post(g->pool, &g->task);
+}
+
+static bool run(struct sfs_task *task);
+
+int sfs_grabber_init(struct sfs_grabber *g, struct sfs_slabs *slabs, struct sfs_pool *pool,
+		     struct sfs_budget *budget, uint64_t floor_bytes)
+{
+	*g = (struct sfs_grabber){.slabs = slabs, .pool = pool, .task.run = run};
+	pthread_mutex_init(&g->lock, NULL);
+	sfs_list_init(&g->waiting);
+	return sfs_account_open(&g->account, budget, floor_bytes, false, on_room);
+}
+
+void sfs_grabber_done(struct sfs_grabber *g)
+{
+	if (!g->pool)
+		return;
+	sfs_pool_settle(g->pool, &g->task);
+	sfs_account_close(&g->account);
+	pthread_mutex_destroy(&g->lock);
+}
+
+uint64_t sfs_grab_cost(uint64_t n_bytes)
+{
+	return n_bytes <= SMALL_BYTES ? n_bytes : sfs_slab_count(n_bytes) * SFS_SLAB_BYTES;
+}
+
+static void on_read(struct sfs_request *request, int err)
+{
+	struct sfs_grab *grab = sfs_container(request, struct sfs_grab, request);
+
+	grab->done(grab, err);
+}
+
+/* The memory is granted: take it and ask the source. */
+static void begin(struct sfs_grab *grab, struct sfs_account *account)
+{
+	uint64_t left = grab->n_bytes;
+	int i;
+
+	grab->account = account;
+	grab->charged_bytes = sfs_grab_cost(grab->n_bytes);
+	grab->n_iov = grab->n_bytes <= SMALL_BYTES ? 1 : (int)sfs_slab_count(grab->n_bytes);
+	grab->iov = sfs_calloc((size_t)grab->n_iov, sizeof *grab->iov);
+	if (grab->n_bytes <= SMALL_BYTES) {
+		grab->iov[0].iov_base = sfs_malloc(grab->n_bytes);
+		grab->iov[0].iov_len = grab->n_bytes;
+	} else {
+		grab->slabs = sfs_calloc((size_t)grab->n_iov, sizeof *grab->slabs);
+		sfs_slabs_get(grab->grabber->slabs, grab->slabs, (size_t)grab->n_iov);
+		for (i = 0; i < grab->n_iov; i++) {
+			grab->iov[i].iov_base = grab->slabs[i];
+			grab->iov[i].iov_len = left < SFS_SLAB_BYTES ? left : SFS_SLAB_BYTES;
+			left -= grab->iov[i].iov_len;
+		}
+	}
+	grab->request.iov = grab->iov;
+	grab->request.n_iov = grab->n_iov;
+	sfs_request_submit(&grab->request);
+}
+
+void sfs_grab_start(struct sfs_grabber *g, struct sfs_grab *grab, struct sfs_account *account)
+{
+	bool is_granted;
+
+	assert(grab->n_bytes > 0 && grab->n_bytes <= SFS_GRAB_MAX);
+	grab->grabber = g;
+	grab->request = (struct sfs_request){
+		.kind = SFS_REQUEST_READ,
+		.object = &grab->shard->object,
+		.is_urgent = grab->is_urgent,
+		.offset = grab->offset,
+		.n_bytes = grab->n_bytes,
+		.done = on_read,
+	};
+	if (account) {
+		begin(grab, account);
+		return;
+	}
+	/* In turn: who comes later must not overtake who waits. */
+	pthread_mutex_lock(&g->lock);
+	is_granted = sfs_list_is_empty(&g->waiting) &&
+		     sfs_account_take(&g->account, sfs_grab_cost(grab->n_bytes)) == 0;
+	if (!is_granted)
+		sfs_list_push(&g->waiting, &grab->link);
+	pthread_mutex_unlock(&g->lock);
+	if (is_granted)
+		begin(grab, &g->account);
+}
+
+/* The next waiting grab that was cancelled, or whose memory is granted now; NULL
+ * if none. */
+static struct sfs_grab *take_waiting(struct sfs_grabber *g, bool *ret_is_granted)
+{
+	struct sfs_grab *found = NULL;
+
+	*ret_is_granted = false;
+	pthread_mutex_lock(&g->lock);
+	SFS_EACH(grab, &g->waiting, struct sfs_grab, link)
+	{
+		if (atomic_load(&grab->request.is_cancelled)) {
+			found = grab;
+			break;
+		}
+	}
+	if (!found && !sfs_list_is_empty(&g->waiting)) {
+		found = sfs_container(g->waiting.next, struct sfs_grab, link);
+		*ret_is_granted = sfs_account_take(&g->account, sfs_grab_cost(found->n_bytes)) == 0;
+		if (!*ret_is_granted)
+			found = NULL;
+	}
+	if (found)
+		sfs_link_remove(&found->link);
+	pthread_mutex_unlock(&g->lock);
+	return found;
+}
+
+static bool run(struct sfs_task *task)
+{
+	struct sfs_grabber *g = sfs_container(task, struct sfs_grabber, task);
+	struct sfs_grab *grab;
+	bool is_granted;
+
+	while ((grab = take_waiting(g, &is_granted)) != NULL) {
+		if (is_granted)
+			begin(grab, &g->account);
+		else
+			grab->done(grab, -ECANCELED);
+	}
+	return true;
+}
+
+void sfs_grab_cancel(struct sfs_grab *grab)
+{
+	sfs_request_cancel(&grab->request);
+	sfs_pool_post(grab->grabber->pool, &grab->grabber->task);
+}
+
+void sfs_grab_drop(struct sfs_grab *grab)
+{
+	if (!grab->account)
+		return;
+	if (grab->slabs)
+		sfs_slabs_put(grab->grabber->slabs, grab->slabs, (size_t)grab->n_iov);
+	else
+		free(grab->iov[0].iov_base);
+	free(steal(&grab->slabs));
+	free(steal(&grab->iov));
+	sfs_account_give(steal(&grab->account), grab->charged_bytes);
+}
+
+unsigned char *sfs_grab_at(const struct sfs_grab *grab, uint64_t at, size_t *ret_n)
+{
+	const struct iovec *iov = grab->iov;
+
+	while (at >= iov->iov_len)
+		at -= (iov++)->iov_len;
+	*ret_n = iov->iov_len - at;
+	return (unsigned char *)iov->iov_base + at;
+}
+
+void sfs_grab_read(const struct sfs_grab *grab, uint64_t at, void *to, size_t n)
+{
+	unsigned char *p;
+	size_t piece;
+
+	for (; n > 0; n -= piece, at += piece, to = (char *)to + piece) {
+		p = sfs_grab_at(grab, at, &piece);
+		piece = piece < n ? piece : n;
+		memcpy(to, p, piece);
+	}
+}
+
+void sfs_grab_write(const struct sfs_grab *grab, uint64_t at, const void *from, size_t n)
+{
+	unsigned char *p;
+	size_t piece;
+
+	for (; n > 0; n -= piece, at += piece, from = (const char *)from + piece) {
+		p = sfs_grab_at(grab, at, &piece);
+		piece = piece < n ? piece : n;
+		memcpy(p, from, piece);
+	}
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* grab - fetches one range of one shard into memory of its own.
+ *
+ * For all reads that no prefetch has foreseen: far from every reader's position,
+ * at random in shards/ and samples/, or a sample too large for its lane to hold.
+ * Just the bytes that were asked for are fetched.  The memory is counted: in an
+ * account that the caller names, or in the grabber's own, where a grab waits for
+ * its turn.
+ */
+#ifndef SFS_GRAB_H
+#define SFS_GRAB_H
+
+#include "budget.h"
+#include "pool.h"
+#include "shard.h"
+#include "slab.h"
+#include "source.h"
+
+#define SFS_GRAB_MAX ((uint64_t)4 << 20) /* bytes of one grab */
+
+struct sfs_grabber {
+	struct sfs_slabs *slabs;
+	struct sfs_pool *pool;
+	struct sfs_account account;
+	struct sfs_task task;
+
+	pthread_mutex_t lock; /* guards waiting */
+	struct sfs_link waiting;
+};
+
+struct sfs_grab {
+	/* Set by the caller, the rest zero. */
+	struct sfs_shard *shard;
+	uint64_t offset, n_bytes; /* at most SFS_GRAB_MAX; n_bytes > 0 */
+	bool is_urgent;
+	/* Once, on a thread of the source or the pool; err as sfs_request.done.
+	 * After it, the memory stays until sfs_grab_drop(). */
+	void (*done)(struct sfs_grab *grab, int err);
+
+	/* The grab's own; `iov` may be read after done(0). */
+	struct iovec *iov;
+	int n_iov;
+	struct sfs_request request;
+	struct sfs_grabber *grabber;
+	struct sfs_account *account; /* that was charged; NULL: no memory yet */
+	uint64_t charged_bytes;
+	void **slabs; /* one for each iov, or NULL if it has a small buffer */
+	struct sfs_link link;
+};
+
+/* `floor_bytes` of the budget are the grabber's own; at least SFS_GRAB_MAX.
+ * -ENOMEM: the budget has not that much left. */
+int sfs_grabber_init(struct sfs_grabber *g, struct sfs_slabs *slabs, struct sfs_pool *pool,
+		     struct sfs_budget *budget, uint64_t floor_bytes);
+void sfs_grabber_done(struct sfs_grabber *g); /* all grabs must be dropped */
+
+/* What a grab of n bytes costs an account. */
+uint64_t sfs_grab_cost(uint64_t n_bytes);
+
+/* Begin.  `account` has been charged with the cost; with NULL, the grabber's own is
+ * charged, as soon as it has room. */
+void sfs_grab_start(struct sfs_grabber *g, struct sfs_grab *grab, struct sfs_account *account);
+
+/* Ask for done(-ECANCELED) soon; it may also end as it would have.  The grab must
+ * have been started and not be done. */
+void sfs_grab_cancel(struct sfs_grab *grab);
+
+/* Give its memory back.  It must be done; dropping twice is fine. */
+void sfs_grab_drop(struct sfs_grab *grab);
+
+/* The bytes at `at` (from the grab's start), *ret_n of them in one piece. */
+unsigned char *sfs_grab_at(const struct sfs_grab *grab, uint64_t at, size_t *ret_n);
+
+/* Copy n bytes out of it (or, reversed, into it) at `at`. */
+void sfs_grab_read(const struct sfs_grab *grab, uint64_t at, void *to, size_t n);
+void sfs_grab_write(const struct sfs_grab *grab, uint64_t at, const void *from, size_t n);
+
+#endif

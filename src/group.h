@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* group - one header group of a tar: all that stands before a member's data.
+ *
+ * A group is a header with the extensions before it (pax x, GNU L and K), or a
+ * pax global header alone, or the zero block that ends the archive.  Plain
+ * headers, and those with a pax extension that says only times and owners, are
+ * read here; all others go to libarchive (tarmember.h).  Pure.
+ */
+#ifndef SFS_GROUP_H
+#define SFS_GROUP_H
+
+#include "error.h"
+#include "tar.h"
+#include "tarmember.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sfs_group_kind { SFS_GROUP_END, SFS_GROUP_GLOBAL, SFS_GROUP_MEMBER };
+
+struct sfs_group {
+	enum sfs_group_kind kind;
+	size_t n_bytes;	 /* of the headers: the last one ends here */
+	uint64_t data;	 /* where stored data begin (a sparse map lies before) */
+	uint64_t next;	 /* where the next group may begin; at most n_left */
+	size_t need;	 /* after -EAGAIN: bytes to try with */
+
+	/* MEMBER only */
+	const char *name; /* not NUL-terminated; valid as long as the group */
+	size_t n_name;
+	bool is_regular;
+	uint64_t size;	 /* of the file; less is stored if it is sparse */
+	int64_t mtime;
+	uint32_t mode;
+	struct sfs_tarmember odd; /* what libarchive said, if it was asked; else zeros */
+	char name_buf[SFS_TAR_NAME_MAX];
+};
+
+/* Understand the group that begins at `bytes`, of which n are at hand and n_left
+ * remain up to the end of the shard (or sample).
+ *
+ * 0: *ret_group is filled; free it with sfs_group_done().
+ * -EAGAIN: more bytes are needed: ret_group->need of them.
+ * -EBADMSG, -EOVERFLOW: damaged; *err says how, without saying where. */
+int sfs_group_look(const unsigned char *bytes, size_t n, uint64_t n_left,
+		   struct sfs_group *ret_group, struct sfs_error *err);
+
+/* Needed only if odd.name is set; harmless otherwise. */
+void sfs_group_done(struct sfs_group *group);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "http.h"
+
+#include "mem.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+void sfs_http_answer_init(struct sfs_http_answer *a)
+{
+	*a = (struct sfs_http_answer){
+		.length = SFS_HTTP_UNKNOWN, .total = SFS_HTTP_UNKNOWN, .retry_after_s = -1};
+}
+
+bool sfs_http_etag_is_strong(const char *etag)
+{
+	return etag[0] == '"' && strlen(etag) > 2;
+}
+
+/* Digits at *s up to 2^63; moves *s behind them. */
+static bool read_number(const char **s, uint64_t *ret)
+{
+	uint64_t v = 0;
+
+	if (!isdigit((unsigned char)**s))
+		return false;
+	for (; isdigit((unsigned char)**s); (*s)++) {
+		if (v > (UINT64_MAX >> 1) / 10 - 1)
+			return false;
+		v = v * 10 + (uint64_t)(**s - '0');
+	}
+	*ret = v;
+	return true;
+}
+
+static void take_length(struct sfs_http_answer *a, const char *value, time_t now)
+{
+	uint64_t v;
+
+	if (read_number(&value, &v) && *value == 0)
+		a->length = v;
+}
+
+/* "bytes 0-499/1234", "bytes 0-499/ *" (without the space), "bytes * /1234" */
+static void take_range(struct sfs_http_answer *a, const char *value, time_t now)
+{
+	uint64_t first = 0, last = 0, total = SFS_HTTP_UNKNOWN;
+	bool has_range = false;
+
+	if (strncasecmp(value, "bytes", 5) != 0)
+		return;
+	value += 5 + strspn(value + 5, " ");
+	if (*value == '*') {
+		value++;
+	} else {
+		if (!read_number(&value, &first) || *value++ != '-' ||
+		    !read_number(&value, &last) || last < first)
+			return;
+		has_range = true;
+	}
+	if (*value++ != '/')
+		return;
+	if (strcmp(value, "*") != 0 && (!read_number(&value, &total) || *value != 0))
+		return;
+	if (has_range && total != SFS_HTTP_UNKNOWN && last >= total)
+		return;
+	a->has_range = has_range;
+	a->first = first;
+	a->last = last;
+	a->total = total;
+}
+
+/* Keep a value whole or not at all: half an ETag is another ETag. */
+static void keep(char *to, size_t size, const char *value)
+{
+	if (strlen(value) < size)
+		strcpy(to, value);
+}
+
+static void take_etag(struct sfs_http_answer *a, const char *value, time_t now)
+{
+	keep(a->etag, sizeof a->etag, value);
+}
+
+static void take_modified(struct sfs_http_answer *a, const char *value, time_t now)
+{
+	keep(a->last_modified, sizeof a->last_modified, value);
+}
+
+static void take_location(struct sfs_http_answer *a, const char *value, time_t now)
+{
+	keep(a->location, sizeof a->location, value);
+}
+
+static void take_encoding(struct sfs_http_answer *a, const char *value, time_t now)
+{
+	if (strcasecmp(value, "identity") == 0)
+		return;
+	memcpy(a->encoding, "unknown", 8);
+	keep(a->encoding, sizeof a->encoding, value);
+}
+
+static void take_type(struct sfs_http_answer *a, const char *value, time_t now)
+{
+	a->is_multipart = strncasecmp(value, "multipart/byteranges", 20) == 0;
+}
+
+/* A number of seconds, or a date (RFC 9110, 10.2.3). */
+static void take_retry_after(struct sfs_http_answer *a, const char *value, time_t now)
+{
+	struct tm tm = {0};
+	uint64_t s;
+
+	if (read_number(&value, &s) && *value == 0) {
+		a->retry_after_s = s < 86400 ? (int64_t)s : 86400;
+	} else if (strptime(value, "%a, %d %b %Y %H:%M:%S GMT", &tm)) {
+		int64_t wait = (int64_t)(timegm(&tm) - now);
+
+		a->retry_after_s = wait < 0 ? 0 : wait < 86400 ? wait : 86400;
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*take)(struct sfs_http_answer *a, const char *value, time_t now);
+} fields[] = {
+	{"content-length", take_length},     {"content-range", take_range},
+	{"etag", take_etag},		     {"last-modified", take_modified},
+	{"location", take_location},	     {"content-encoding", take_encoding},
+	{"content-type", take_type},	     {"retry-after", take_retry_after},
+};
+
+static void take_status(struct sfs_http_answer *a, const char *line, size_t n)
+{
+	const char *space = memchr(line, ' ', n);
+
+	sfs_http_answer_init(a);
+	if (space && line + n - space >= 4 && isdigit((unsigned char)space[1]) &&
+	    isdigit((unsigned char)space[2]) && isdigit((unsigned char)space[3]))
+		a->status = (space[1] - '0') * 100 + (space[2] - '0') * 10 + (space[3] - '0');
+}
+
+void sfs_http_answer_line(struct sfs_http_answer *a, const char *line, size_t n, time_t now)
+{
+	const char *colon;
+	char value[4096];
+	size_t n_name, i;
+
+	while (n > 0 && isspace((unsigned char)line[n - 1]))
+		n--;
+	if (n >= 5 && memcmp(line, "HTTP/", 5) == 0) {
+		take_status(a, line, n);
+		return;
+	}
+	colon = memchr(line, ':', n);
+	if (!colon)
+		return;
+	n_name = (size_t)(colon - line);
+	for (colon++; colon < line + n && isspace((unsigned char)*colon);)
+		colon++;
+	n -= (size_t)(colon - line);
+	if (n >= sizeof value || memchr(colon, 0, n))
+		return;
+	memcpy(value, colon, n);
+	value[n] = 0;
+	for (i = 0; i < SFS_COUNT(fields); i++)
+		if (strlen(fields[i].name) == n_name &&
+		    strncasecmp(fields[i].name, line, n_name) == 0)
+			fields[i].take(a, value, now);
+}

@@ -1,0 +1,731 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a lane has one run for each shard it holds bytes of, and one
+ * block whose samples the cursor takes one by one.  The next block is formed from
+ * the tables when the one before is used up; the tables grow as parts arrive.
+ *
+ * When a lane falls due is estimated in rounds: the samples left in its block,
+ * and what its undealt bytes are worth in samples of the mean size.  `due` is
+ * kept as an array, so that choosing the next lane is one pass over numbers.
+ *
+ * Progress is certain whatever the budget: when the lane that blocks the cursor
+ * is refused, its sample's data are given up (the cursor fetches them in pieces,
+ * from the grabber's own account), and headers are looked at through small
+ * passing grabs from that account too. */
+#include "lanes.h"
+
+#include "mem.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#define FIRST_PART_BYTES ((uint64_t)512 << 10) /* so that the first sample comes early */
+#define PASSING_BYTES	 ((uint64_t)64 << 10)
+#define NOT_NOW		 UINT64_MAX
+
+struct lane {
+	struct sfs_lane at; /* behind the block */
+	struct sfs_block block;
+	bool is_formed, has_ended;
+	size_t t;	  /* the next sample of the block to leave */
+	int damage;	  /* what comes next is damaged: -EBADMSG */
+	uint64_t n_taken; /* the number in the lane of the next to leave */
+
+	struct sfs_run *first_run, *last_run;
+	uint32_t next_m; /* the segment after last_run's */
+	uint32_t n_on_way;
+	bool has_asked;
+	bool has_failed; /* its last part failed; only a waiting reader asks anew */
+	bool is_jumping; /* samples are too large to hold: look for headers only */
+};
+
+struct sfs_lanes {
+	struct sfs_env *env;
+	const struct sfs_order *order;
+	struct sfs_account *account;
+	struct sfs_lanes_owner owner;
+	struct sfs_link parts; /* that are on their way */
+	uint32_t n_on_way, max_on_way, max_lane_on_way;
+	uint64_t n_dealt, dealt_bytes; /* of all lanes, for the mean size */
+	struct lane *forming;	       /* whose tables may be looked at */
+	uint64_t *due;		       /* of each lane; NOT_NOW: do not ask */
+	struct lane lanes[];
+};
+
+struct sfs_part {
+	struct sfs_lanes *lanes;
+	uint32_t lane;
+	struct sfs_run *run;
+	int err;
+	struct sfs_link link; /* in lanes->parts */
+	struct sfs_job job;   /* to submit it */
+	struct sfs_link ended; /* the owner's */
+
+	/* To be kept: slabs of the run. */
+	struct sfs_request request;
+	void **slabs;
+	struct iovec *iov;
+	size_t n_slabs;
+
+	/* Or only to be looked at. */
+	bool is_passing;
+	struct sfs_grab grab;
+};
+
+struct sfs_link *sfs_part_link(struct sfs_part *part)
+{
+	return &part->ended;
+}
+
+struct sfs_part *sfs_part_of(struct sfs_link *link)
+{
+	return sfs_container(link, struct sfs_part, ended);
+}
+
+/* ---- runs ---- */
+
+static struct sfs_run *find_run(const struct lane *lane, uint32_t m)
+{
+	struct sfs_run *run = lane->first_run;
+
+	while (run && run->m != m)
+		run = run->next;
+	return run;
+}
+
+static struct sfs_run *open_run(struct sfs_lanes *ls, struct lane *lane, uint32_t m,
+				uint64_t from)
+{
+	uint32_t shard = sfs_order_lane_shard(ls->order, lane->at.lane, m);
+	struct sfs_run *run;
+
+	run = sfs_run_new(&ls->env->shards.shards[shard], ls->env->slabs, ls->account, from);
+	sfs_shard_pin(&ls->env->shards, run->shard);
+	run->m = m;
+	run->is_open = true;
+	if (lane->last_run)
+		lane->last_run->next = run;
+	else
+		lane->first_run = run;
+	lane->last_run = run;
+	lane->next_m = m + 1;
+	if (run->shard->object.size == 0)
+		sfs_shard_feed(&ls->env->shards, run->shard, 0, NULL, 0);
+	return run;
+}
+
+static void close_run(struct sfs_lanes *ls, struct sfs_run *run)
+{
+	struct sfs_shard *shard = run->shard;
+
+	sfs_run_free(run);
+	sfs_shard_unpin(&ls->env->shards, shard);
+}
+
+/* Close the runs at the front that nobody needs any more. */
+static void drop_runs(struct sfs_lanes *ls, struct lane *lane)
+{
+	struct sfs_run *run;
+
+	while ((run = lane->first_run) != NULL && !run->is_open && run->n_users == 0 &&
+	       run->n_on_way == 0) {
+		lane->first_run = run->next;
+		if (!lane->first_run)
+			lane->last_run = NULL;
+		close_run(ls, run);
+	}
+}
+
+/* Feed the shard's table with what the run has at the place it wants. */
+static void feed_table(struct sfs_lanes *ls, struct sfs_run *run)
+{
+	uint64_t wanted = sfs_shard_wanted(run->shard);
+	unsigned char *bytes;
+	size_t n;
+
+	while (wanted != UINT64_MAX && (bytes = sfs_run_at(run, wanted, &n)) != NULL)
+		wanted = sfs_shard_feed(&ls->env->shards, run->shard, wanted, bytes, n);
+}
+
+/* The tables that a lane may form blocks from: those its runs have pinned. */
+static const struct sfs_table *table_of(void *ctx, uint32_t shard)
+{
+	struct sfs_lanes *ls = ctx;
+	struct sfs_run *run;
+
+	for (run = ls->forming->first_run; run; run = run->next)
+		if (run->shard->index == shard)
+			return sfs_shard_table(run->shard);
+	return NULL;
+}
+
+/* ---- when a lane falls due ---- */
+
+static uint64_t mean_bytes(const struct sfs_lanes *ls)
+{
+	return ls->n_dealt ? ls->dealt_bytes / ls->n_dealt : 64 << 10;
+}
+
+/* Something about the lane has changed: when will it run dry, in rounds? */
+static void touch(struct sfs_lanes *ls, struct lane *lane)
+{
+	uint64_t *due = &ls->due[lane - ls->lanes], bytes = 0;
+	const struct sfs_run *run;
+
+	*due = NOT_NOW;
+	if (lane->has_ended || lane->damage || lane->has_failed ||
+	    lane->n_on_way >= (lane->is_jumping ? 1 : ls->max_lane_on_way))
+		return;
+	for (run = lane->first_run; run; run = run->next)
+		if (run->is_open && run->asked > run->dealt)
+			bytes += run->asked - run->dealt;
+	*due = lane->n_taken + (lane->is_formed ? lane->block.n - lane->t : 0) +
+	       bytes / mean_bytes(ls);
+}
+
+static uint32_t choose(const struct sfs_lanes *ls)
+{
+	uint64_t first = NOT_NOW;
+	uint32_t l, found = UINT32_MAX;
+
+	for (l = 0; l < ls->order->n_lanes; l++) {
+		if (ls->due[l] < first) {
+			first = ls->due[l];
+			found = l;
+		}
+	}
+	return found;
+}
+
+/* ---- blocks ---- */
+
+/* A block was formed: its samples count on their slabs, and what no later sample
+ * needs may go. */
+static void deal(struct sfs_lanes *ls, struct lane *lane)
+{
+	const struct sfs_block_sample *s;
+	const struct sfs_table *table;
+	struct sfs_run *run;
+	size_t t;
+
+	for (t = lane->t; t < lane->block.n; t++) {
+		s = sfs_block_at(&lane->block, t);
+		sfs_run_hold(find_run(lane, s->m), s->start, s->n_bytes);
+		ls->dealt_bytes += s->n_bytes;
+	}
+	ls->n_dealt += lane->block.n - lane->t;
+	for (run = lane->first_run; run; run = run->next) {
+		if (run->m > lane->at.m)
+			break;
+		run->is_open = run->m == lane->at.m;
+		table = sfs_shard_table(run->shard);
+		if (!run->is_open)
+			sfs_run_deal(run, UINT64_MAX);
+		else if (lane->at.index < sfs_table_n(table))
+			sfs_run_deal(run, sfs_table_get(table, lane->at.index).start);
+		else
+			sfs_run_deal(run, sfs_shard_frontier(run->shard));
+	}
+}
+
+/* Form the block, opening the runs of further segments as they are reached. */
+static int try_form(struct sfs_lanes *ls, struct lane *lane)
+{
+	const struct sfs_tables tables = {.ctx = ls, .get = table_of};
+	uint32_t n_segments = sfs_order_lane_segments(ls->order, lane->at.lane), shard;
+	int ret;
+
+	ls->forming = lane;
+	for (;;) {
+		ret = sfs_lane_form(&lane->at, &tables, &lane->block, &shard);
+		if (ret != -EAGAIN || lane->at.m < lane->next_m || lane->next_m == n_segments)
+			return ret;
+		open_run(ls, lane, lane->next_m, 0);
+	}
+}
+
+static int form(struct sfs_lanes *ls, struct lane *lane)
+{
+	struct sfs_run *run;
+	int ret;
+
+	if (lane->has_ended)
+		return -ENODATA;
+	if (lane->damage)
+		return lane->damage;
+	ret = try_form(ls, lane);
+	if (ret == -EAGAIN && (run = find_run(lane, lane->at.m)) != NULL) {
+		/* Another cursor may have fed the table up to bytes that we have. */
+		feed_table(ls, run);
+		ret = try_form(ls, lane);
+	}
+	if (ret == -ENODATA)
+		lane->has_ended = true;
+	else if (ret < 0 && ret != -EAGAIN)
+		lane->damage = ret;
+	if (lane->damage)
+		sfs_block_clear(&lane->block);
+	lane->is_formed = ret == 0;
+	lane->t = 0;
+	if (ret != -EAGAIN) {
+		deal(ls, lane);
+		drop_runs(ls, lane);
+		touch(ls, lane);
+	}
+	return ret;
+}
+
+int sfs_lanes_peek(struct sfs_lanes *ls, uint32_t l, const struct sfs_block_sample **ret_sample,
+		   struct sfs_run **ret_run)
+{
+	struct lane *lane = &ls->lanes[l];
+	const struct sfs_block_sample *s;
+	enum sfs_run_state state;
+	struct sfs_run *run;
+	int ret;
+
+	if (!lane->is_formed) {
+		ret = form(ls, lane);
+		if (ret < 0)
+			return ret;
+	}
+	s = sfs_block_at(&lane->block, lane->t);
+	run = find_run(lane, s->m);
+	state = sfs_run_state(run, s->start, s->n_bytes);
+	if (state == SFS_RUN_EXPECTED)
+		return -EAGAIN;
+	*ret_run = state == SFS_RUN_HERE ? run : NULL;
+	*ret_sample = s;
+	return 0;
+}
+
+void sfs_lanes_take(struct sfs_lanes *ls, uint32_t l)
+{
+	struct lane *lane = &ls->lanes[l];
+	const struct sfs_block_sample *s = sfs_block_at(&lane->block, lane->t);
+	struct sfs_run *run = find_run(lane, s->m);
+
+	if (sfs_run_state(run, s->start, s->n_bytes) == SFS_RUN_GONE) {
+		sfs_run_release(run, s->start, s->n_bytes);
+		drop_runs(ls, lane);
+	}
+	lane->n_taken++;
+	if (++lane->t == lane->block.n) {
+		lane->is_formed = false;
+		lane->t = 0;
+		sfs_block_clear(&lane->block);
+		touch(ls, lane);
+	}
+}
+
+void sfs_lanes_release(struct sfs_lanes *ls, uint32_t l, struct sfs_run *run, uint64_t start,
+		       uint64_t n_bytes)
+{
+	sfs_run_release(run, start, n_bytes);
+	drop_runs(ls, &ls->lanes[l]);
+}
+
+/* ---- parts ---- */
+
+static void on_read(struct sfs_request *request, int err)
+{
+	struct sfs_part *part = sfs_container(request, struct sfs_part, request);
+
+	part->err = err;
+	part->lanes->owner.ended(part->lanes->owner.ctx, part);
+}
+
+static void on_grab(struct sfs_grab *grab, int err)
+{
+	struct sfs_part *part = sfs_container(grab, struct sfs_part, grab);
+
+	part->err = err;
+	part->lanes->owner.ended(part->lanes->owner.ctx, part);
+}
+
+static struct sfs_part *new_part(struct sfs_lanes *ls, struct lane *lane, struct sfs_run *run)
+{
+	struct sfs_part *part = sfs_calloc(1, sizeof *part);
+
+	part->lanes = ls;
+	part->lane = lane->at.lane;
+	part->run = run;
+	sfs_list_push(&ls->parts, &part->link);
+	run->n_on_way++;
+	lane->n_on_way++;
+	ls->n_on_way++;
+	return part;
+}
+
+static void free_part(struct sfs_part *part)
+{
+	struct sfs_lanes *ls = part->lanes;
+
+	sfs_link_remove(&part->link);
+	part->run->n_on_way--;
+	ls->lanes[part->lane].n_on_way--;
+	ls->n_on_way--;
+	free(part->slabs);
+	free(part->iov);
+	free(part);
+}
+
+static void submit(struct sfs_job *job)
+{
+	struct sfs_part *part = sfs_container(job, struct sfs_part, job);
+
+	if (part->is_passing)
+		sfs_grab_start(&part->lanes->env->grabber, &part->grab, NULL);
+	else
+		sfs_request_submit(&part->request);
+}
+
+/* Ask for n bytes (whole slabs, but at the shard's end) to be kept.
+ * false: the account refuses. */
+static bool ask_to_keep(struct sfs_lanes *ls, struct lane *lane, struct sfs_run *run,
+			uint64_t offset, uint64_t n, bool is_urgent, struct sfs_outbox *out)
+{
+	size_t n_slabs = (size_t)sfs_slab_count(n), i;
+	struct sfs_part *part;
+
+	if (sfs_account_take(ls->account, n_slabs * SFS_SLAB_BYTES) < 0)
+		return false;
+	part = new_part(ls, lane, run);
+	part->n_slabs = n_slabs;
+	part->slabs = sfs_calloc(n_slabs, sizeof *part->slabs);
+	part->iov = sfs_calloc(n_slabs, sizeof *part->iov);
+	sfs_slabs_get(ls->env->slabs, part->slabs, n_slabs);
+	for (i = 0; i < n_slabs; i++) {
+		part->iov[i].iov_base = part->slabs[i];
+		part->iov[i].iov_len = SFS_SLAB_BYTES;
+	}
+	part->iov[n_slabs - 1].iov_len = n - (n_slabs - 1) * SFS_SLAB_BYTES;
+	part->request = (struct sfs_request){
+		.kind = SFS_REQUEST_READ,
+		.object = &run->shard->object,
+		.is_urgent = is_urgent,
+		.offset = offset,
+		.n_bytes = n,
+		.iov = part->iov,
+		.n_iov = (int)n_slabs,
+		.done = on_read,
+	};
+	sfs_run_expect(run, offset, n);
+	lane->has_asked = true;
+	sfs_outbox_put(out, &part->job, submit);
+	return true;
+}
+
+/* Look at the bytes at `offset` without keeping them. */
+static void ask_to_look(struct sfs_lanes *ls, struct lane *lane, struct sfs_run *run,
+			uint64_t offset, bool is_urgent, struct sfs_outbox *out)
+{
+	struct sfs_part *part = new_part(ls, lane, run);
+	uint64_t left = run->shard->object.size - offset;
+
+	part->is_passing = true;
+	part->grab = (struct sfs_grab){
+		.shard = run->shard,
+		.offset = offset,
+		.n_bytes = left < PASSING_BYTES ? left : PASSING_BYTES,
+		.is_urgent = is_urgent,
+		.done = on_grab,
+	};
+	sfs_outbox_put(out, &part->job, submit);
+}
+
+static void take_passing(struct sfs_lanes *ls, struct sfs_part *part)
+{
+	uint64_t at = part->grab.offset;
+	int i;
+
+	for (i = 0; part->err == 0 && i < part->grab.n_iov; i++) {
+		sfs_shard_feed(&ls->env->shards, part->run->shard, at,
+			       part->grab.iov[i].iov_base, part->grab.iov[i].iov_len);
+		at += part->grab.iov[i].iov_len;
+	}
+	sfs_grab_drop(&part->grab);
+}
+
+static void take_kept(struct sfs_lanes *ls, struct sfs_part *part)
+{
+	if (part->err == 0) {
+		sfs_run_arrive(part->run, part->request.offset, part->slabs, part->n_slabs);
+		return;
+	}
+	sfs_run_fail(part->run, part->request.offset, part->n_slabs);
+	sfs_slabs_put(ls->env->slabs, part->slabs, part->n_slabs);
+	sfs_account_give(ls->account, part->n_slabs * SFS_SLAB_BYTES);
+}
+
+int sfs_lanes_arrive(struct sfs_lanes *ls, struct sfs_part *part, uint32_t *ret_lane)
+{
+	struct lane *lane = &ls->lanes[part->lane];
+	int err = part->err;
+
+	*ret_lane = part->lane;
+	lane->has_failed |= err < 0;
+	if (part->is_passing)
+		take_passing(ls, part);
+	else
+		take_kept(ls, part);
+	if (err == 0)
+		feed_table(ls, part->run);
+	free_part(part);
+	drop_runs(ls, lane);
+	touch(ls, lane);
+	return lane->n_on_way == 0 ? err : 0;
+}
+
+/* ---- what to ask for ---- */
+
+struct want {
+	struct sfs_run *run;
+	uint64_t offset, n_bytes;
+	bool is_passing;
+};
+
+static uint64_t round_up(uint64_t offset)
+{
+	return sfs_slab_count(offset) * SFS_SLAB_BYTES;
+}
+
+/* In a shard whose table is whole: pass over samples too large to hold, and what
+ * comes behind the last one; *n_bytes then ends before the next such. */
+static void pass_over(struct sfs_run *run, uint64_t cap, uint64_t *n_bytes)
+{
+	const struct sfs_table *table = sfs_shard_table(run->shard);
+	uint64_t n = sfs_table_n(table), i = sfs_table_at(table, n, run->asked);
+	struct sfs_table_sample s;
+
+	for (; i < n; i++) {
+		s = sfs_table_get(table, i);
+		if (s.start >= run->asked + *n_bytes)
+			return;
+		if (s.n_bytes <= cap)
+			continue;
+		if (round_up(s.start) > run->asked) {
+			*n_bytes = round_up(s.start) - run->asked;
+			return;
+		}
+		sfs_run_skip(run, s.start + s.n_bytes);
+	}
+	if (sfs_table_at(table, n, run->asked) == n)
+		sfs_run_skip(run, round_up(run->shard->object.size));
+}
+
+/* What would this run ask for next?  false: nothing. */
+static bool want_of_run(struct lane *lane, struct sfs_run *run, uint64_t part_bytes,
+			uint64_t cap, struct want *w)
+{
+	uint64_t size = run->shard->object.size, wanted;
+	uint64_t end = run->is_open ? size : run->held_end;
+
+	*w = (struct want){.run = run, .n_bytes = part_bytes};
+	if (sfs_run_missing(run, part_bytes, &w->offset, &w->n_bytes))
+		return true;
+	if (run->asked >= end)
+		return false;
+	wanted = sfs_shard_wanted(run->shard);
+	if (wanted == UINT64_MAX) {
+		lane->is_jumping = false;
+		pass_over(run, cap, &w->n_bytes);
+		if (run->asked >= end)
+			return false;
+	} else if (wanted > run->asked + cap) {
+		lane->is_jumping = true;
+		sfs_run_skip(run, wanted);
+	} else if (lane->is_jumping && wanted >= run->asked + SFS_SLAB_BYTES) {
+		lane->is_jumping = false; /* samples of a size to be held, again */
+	}
+	w->is_passing = lane->is_jumping;
+	w->offset = lane->is_jumping ? wanted : run->asked;
+	if (w->n_bytes > size - w->offset)
+		w->n_bytes = size - w->offset;
+	return true;
+}
+
+static bool want_of(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes, uint64_t cap,
+		    struct want *w)
+{
+	uint32_t n_segments = sfs_order_lane_segments(ls->order, lane->at.lane);
+	struct sfs_run *run;
+
+	if (!lane->has_asked && part_bytes > FIRST_PART_BYTES)
+		part_bytes = FIRST_PART_BYTES;
+	for (run = lane->first_run; run; run = run->next)
+		if (want_of_run(lane, run, part_bytes, cap, w))
+			return true;
+	while (lane->next_m < n_segments) {
+		run = open_run(ls, lane, lane->next_m, 0);
+		if (want_of_run(lane, run, part_bytes, cap, w))
+			return true;
+	}
+	return false;
+}
+
+/* The lane that a reader waits for: have something on its way, whatever it takes. */
+static void unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes, uint64_t cap,
+		    struct sfs_outbox *out)
+{
+	const struct sfs_block_sample *s;
+	struct want w;
+
+	lane->has_failed = false;
+	if (lane->n_on_way == 0 && !lane->has_ended && !lane->damage &&
+	    want_of(ls, lane, part_bytes, cap, &w)) {
+		if (w.is_passing) {
+			ask_to_look(ls, lane, w.run, w.offset, true, out);
+		} else if (!ask_to_keep(ls, lane, w.run, w.offset, w.n_bytes, true, out)) {
+			/* No memory for it.  Do without the sample that is due, or
+			 * look for where the next one is. */
+			if (lane->is_formed) {
+				s = sfs_block_at(&lane->block, lane->t);
+				sfs_run_give_up(find_run(lane, s->m), s->start, s->n_bytes);
+			} else if (sfs_shard_wanted(w.run->shard) != UINT64_MAX) {
+				ask_to_look(ls, lane, w.run, sfs_shard_wanted(w.run->shard),
+					    true, out);
+			}
+		}
+	}
+	touch(ls, lane);
+}
+
+/* How much is enough: each lane its block, the next one and a part, and what the
+ * connections carry. */
+static bool has_enough(struct sfs_lanes *ls, uint64_t part_bytes)
+{
+	uint64_t enough = 2 * ls->env->buffer_bytes +
+			  ls->order->n_lanes * (part_bytes + 2 * SFS_SLAB_BYTES) +
+			  ls->max_on_way * part_bytes;
+
+	return sfs_account_used(ls->account) >= enough;
+}
+
+void sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *out)
+{
+	uint64_t part_bytes = sfs_env_part_bytes(ls->env);
+	uint64_t cap = sfs_account_share(ls->account) / ls->order->n_lanes;
+	struct lane *lane;
+	struct want w;
+	uint32_t l;
+
+	if (cap < part_bytes)
+		cap = part_bytes;
+	if (blocking != UINT32_MAX)
+		unblock(ls, &ls->lanes[blocking], part_bytes, cap, out);
+	while (ls->n_on_way < ls->max_on_way && !has_enough(ls, part_bytes) &&
+	       (l = choose(ls)) != UINT32_MAX) {
+		lane = &ls->lanes[l];
+		if (!want_of(ls, lane, part_bytes, cap, &w)) {
+			ls->due[l] = NOT_NOW;
+			continue;
+		}
+		if (w.is_passing)
+			ask_to_look(ls, lane, w.run, w.offset, false, out);
+		else if (!ask_to_keep(ls, lane, w.run, w.offset, w.n_bytes, false, out))
+			return; /* the account calls when there is room */
+		touch(ls, lane);
+	}
+}
+
+/* ---- life ---- */
+
+/* Put the lane behind the block that holds its sample `number`. */
+static int start_at(struct sfs_lanes *ls, struct lane *lane, struct sfs_map *map,
+		    uint64_t number)
+{
+	const struct sfs_block_sample *s;
+	uint32_t shard, m, first_m, lane_number = lane->at.lane;
+	uint64_t from = UINT64_MAX, skip;
+	size_t t;
+	int ret;
+
+	ret = sfs_map_seek(map, lane_number, number, &lane->at, &lane->block, &skip, &shard);
+	if (ret == -ENODATA) {
+		lane->has_ended = true;
+		lane->next_m = sfs_order_lane_segments(ls->order, lane_number);
+		return 0;
+	}
+	if (ret < 0)
+		return ret;
+	lane->is_formed = true;
+	lane->t = (size_t)skip;
+	lane->n_taken = number;
+	first_m = UINT32_MAX;
+	for (t = lane->t; t < lane->block.n; t++) {
+		s = sfs_block_at(&lane->block, t);
+		if (s->m < first_m || (s->m == first_m && s->start < from)) {
+			first_m = s->m;
+			from = s->start;
+		}
+	}
+	for (m = first_m; m <= lane->block.samples[lane->block.n - 1].m; m++)
+		open_run(ls, lane, m, m == first_m ? from : 0);
+	deal(ls, lane);
+	return 0;
+}
+
+int sfs_lanes_new(struct sfs_env *env, const struct sfs_order *order,
+		  struct sfs_account *account, const struct sfs_lanes_owner *owner,
+		  struct sfs_map *map, const struct sfs_spot *at, struct sfs_lanes **ret_lanes)
+{
+	struct sfs_lanes *ls;
+	uint32_t l;
+	int ret = 0;
+
+	ls = sfs_calloc(1, sizeof *ls + order->n_lanes * sizeof ls->lanes[0]);
+	ls->env = env;
+	ls->order = order;
+	ls->account = account;
+	ls->owner = *owner;
+	ls->max_on_way = 2 * (uint32_t)env->n_connections;
+	ls->max_lane_on_way = 2 * ls->max_on_way / order->n_lanes;
+	if (ls->max_lane_on_way < 2)
+		ls->max_lane_on_way = 2;
+	ls->due = sfs_calloc(order->n_lanes, sizeof *ls->due);
+	sfs_list_init(&ls->parts);
+	for (l = 0; l < order->n_lanes; l++)
+		sfs_lane_init(&ls->lanes[l].at, order, l);
+	for (l = 0; at && l < order->n_lanes && ret == 0; l++)
+		ret = start_at(ls, &ls->lanes[l], map, at->round + (l < at->lane));
+	if (ret < 0) {
+		sfs_lanes_free(ls);
+		return ret;
+	}
+	for (l = 0; l < order->n_lanes; l++)
+		touch(ls, &ls->lanes[l]);
+	*ret_lanes = ls;
+	return 0;
+}
+
+void sfs_lanes_cancel(struct sfs_lanes *ls)
+{
+	/* Passing grabs are small and may not have begun: they just end. */
+	SFS_EACH(part, &ls->parts, struct sfs_part, link)
+		if (!part->is_passing)
+			sfs_request_cancel(&part->request);
+}
+
+uint32_t sfs_lanes_on_way(const struct sfs_lanes *ls)
+{
+	return ls->n_on_way;
+}
+
+void sfs_lanes_free(struct sfs_lanes *ls)
+{
+	struct sfs_run *run;
+	uint32_t l;
+
+	if (!ls)
+		return;
+	assert(ls->n_on_way == 0);
+	for (l = 0; l < ls->order->n_lanes; l++) {
+		while ((run = ls->lanes[l].first_run) != NULL) {
+			ls->lanes[l].first_run = run->next;
+			close_run(ls, run);
+		}
+		sfs_block_done(&ls->lanes[l].block);
+	}
+	free(ls->due);
+	free(ls);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* ledger - every shard or sample that was retried, skipped or lost.
+ *
+ * What `.shufflefs/errors` shows: one JSON object a line, oldest first, e.g.
+ *
+ *   {"time":"2026-11-21T14:41:07.123Z","event":"retry","shard":"train-000123.tar",
+ *    "offset":73400320,"cause":"HTTP 503","then":"retry 2 of 5 in 400 ms"}
+ *
+ * The same event goes to the log.  One ledger per process; any thread may call.
+ * It keeps the newest 10,000 lines and says how many it has dropped.
+ */
+#ifndef SFS_LEDGER_H
+#define SFS_LEDGER_H
+
+#include "log.h"
+#include "text.h"
+
+#include <stdint.h>
+
+enum sfs_event {
+	SFS_EVENT_RETRY,   /* asked again; time was lost */
+	SFS_EVENT_SKIP,    /* left out, as on-error=skip wants */
+	SFS_EVENT_LOST,    /* readers get an errno here */
+	SFS_EVENT_CHANGED, /* not the object that the mount began with */
+	SFS_EVENT_HIDDEN,  /* a member's name is no safe path; not in samples/ */
+	SFS_N_EVENTS
+};
+
+#define SFS_NO_OFFSET UINT64_MAX
+
+/* Note an event at byte `offset` of the shard (SFS_NO_OFFSET: of the whole).
+ * `then` says what happens next; "" leaves it out.  `cause` is a format. */
+void sfs_ledger_add(enum sfs_event event, const char *shard, uint64_t offset,
+		    const char *then, const char *cause, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* All lines, appended to *text. */
+void sfs_ledger_print(struct sfs_text *text);
+
+/* How many events of one kind there have been since the start. */
+uint64_t sfs_ledger_count(enum sfs_event event);
+
+const char *sfs_event_name(enum sfs_event event);
+
+/* Forget everything (for tests and for leaving without a leak). */
+void sfs_ledger_clear(void);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* memory - how much memory there is for us: the machine's, or the control group's. */
+#ifndef SFS_MEMORY_H
+#define SFS_MEMORY_H
+
+#include <stdint.h>
+
+/* Bytes: the machine's memory, or the lowest limit of the control groups (v1 or
+ * v2) that this process is in. */
+uint64_t sfs_memory_limit(void);
+
+#endif

@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: options.def is expanded twice, into rows of a table and into
+ * nothing else; a row knows its kind, and each kind has one function that reads a
+ * value.  All numbers are uint64_t, so a row needs just an offset. */
+#include "options.h"
+
+#include "mem.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+enum section { ORDER, SOURCE, MOUNT, N_GROUPS };
+enum kind {
+	NUMBER, LANES, SIZE, BUDGET, TIME, CONNECTIONS, RETRIES, FLAG, CHOICE, ID, OCTAL,
+	STRING, LIST
+};
+
+struct row {
+	enum section group;
+	const char *name;
+	enum kind kind;
+	size_t offset;
+	const char *initial, *argument, *help;
+};
+
+#define OPTION(group, name, kind, field, initial, argument, help)                       \
+	{group, name, kind, offsetof(struct sfs_options, field), initial, argument, help},
+static const struct row rows[] = {
+#include "options.def"
+};
+
+static const char *const group_titles[N_GROUPS] = {
+	"The order of samples", "Sources", "Mounts and memory"};
+
+/* Flags of mount(8): handed to the kernel, or of no meaning to a program. */
+static const char *const kernel_flags[] = {"nosuid", "nodev", "noexec", "suid", "dev", "exec",
+					   "noatime", "nodiratime"};
+static const char *const idle_flags[] = {"ro", "defaults", "auto", "noauto", "nofail", "_netdev",
+					 "user", "users", "nouser", "owner", "group"};
+
+void sfs_strings_add(struct sfs_strings *list, const char *s)
+{
+	list->s = sfs_reallocarray(list->s, (size_t)list->n + 1, sizeof *list->s);
+	list->s[list->n++] = sfs_strdup(s);
+}
+
+void sfs_strings_done(struct sfs_strings *list)
+{
+	while (list->n > 0)
+		free(list->s[--list->n]);
+	free(steal(&list->s));
+}
+
+static uint64_t *number_of(const struct sfs_options *o, const struct row *row)
+{
+	return (uint64_t *)((char *)o + row->offset);
+}
+
+static char **string_of(const struct sfs_options *o, const struct row *row)
+{
+	return (char **)((char *)o + row->offset);
+}
+
+static struct sfs_strings *list_of(const struct sfs_options *o, const struct row *row)
+{
+	return (struct sfs_strings *)((char *)o + row->offset);
+}
+
+/* ---- values ---- */
+
+static int bad(const struct row *row, const char *value, const char *expected,
+	       struct sfs_error *err)
+{
+	return sfs_error_set(err, -EINVAL, "option '%s': '%s' is not %s", row->name, value,
+			     expected);
+}
+
+/* Digits only: no sign, no blank, no hexadecimal. */
+static int parse_number(const char *s, uint64_t *ret)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*s))
+		return -EINVAL;
+	errno = 0;
+	*ret = strtoull(s, &end, 10);
+	return errno || *end ? -EINVAL : 0;
+}
+
+int sfs_options_parse_size(const char *s, uint64_t *ret_bytes)
+{
+	static const char units[] = "KMGT";
+	double value;
+	const char *u;
+	char *end;
+	int shift = 0;
+
+	if (!isdigit((unsigned char)*s))
+		return -EINVAL;
+	if (parse_number(s, ret_bytes) == 0)
+		return 0;
+	value = strtod(s, &end);
+	if (strspn(s, "0123456789.") != (size_t)(end - s) || !*end)
+		return -EINVAL;
+	u = strchr(units, toupper((unsigned char)*end));
+	if (!u)
+		return -EINVAL;
+	shift = 10 * (int)(u - units + 1);
+	end++;
+	if (strcmp(end, "iB") == 0 || strcmp(end, "B") == 0)
+		end += strlen(end);
+	value *= (double)(1ULL << shift);
+	if (*end || value >= 9.2e18)
+		return -EINVAL;
+	*ret_bytes = (uint64_t)value;
+	return 0;
+}
+
+static int parse_time(const char *s, uint64_t *ret_ms)
+{
+	static const struct {
+		const char *unit;
+		double ms;
+	} units[] = {{"ms", 1}, {"s", 1e3}, {"", 1e3}, {"m", 60e3}, {"min", 60e3}, {"h", 3600e3}};
+	double value;
+	char *end;
+	size_t i;
+
+	if (!isdigit((unsigned char)*s))
+		return -EINVAL;
+	value = strtod(s, &end);
+	if (strspn(s, "0123456789.") != (size_t)(end - s))
+		return -EINVAL;
+	for (i = 0; i < SFS_COUNT(units); i++) {
+		if (strcmp(end, units[i].unit) != 0)
+			continue;
+		value *= units[i].ms;
+		if (value < 1 || value > 30 * 86400e3)
+			return -EINVAL;
+		*ret_ms = (uint64_t)value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_flag(const char *s, uint64_t *ret)
+{
+	static const char *const words[][2] = {{"no", "yes"}, {"0", "1"}, {"false", "true"},
+					       {"off", "on"}};
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(words); i++) {
+		if (strcmp(s, words[i][0]) == 0 || strcmp(s, words[i][1]) == 0) {
+			*ret = strcmp(s, words[i][1]) == 0;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/* The place of s in "fail|skip". */
+static int parse_choice(const char *choices, const char *s, uint64_t *ret)
+{
+	uint64_t i = 0;
+	size_t n;
+
+	for (;; i++, choices += n + 1) {
+		n = strcspn(choices, "|");
+		if (n > 0 && strlen(s) == n && strncmp(s, choices, n) == 0) {
+			*ret = i;
+			return 0;
+		}
+		if (choices[n] == 0)
+			return -EINVAL;
+	}
+}
+
+static int parse_id(const struct row *row, const char *s, uint64_t *ret)
+{
+	const struct passwd *pw;
+	const struct group *gr;
+
+	if (strcmp(s, "-1") == 0) {
+		*ret = UINT64_MAX;
+		return 0;
+	}
+	if (parse_number(s, ret) == 0)
+		return *ret < UINT32_MAX ? 0 : -EINVAL;
+	if (strcmp(row->name, "uid") == 0) {
+		pw = getpwnam(s);
+		*ret = pw ? pw->pw_uid : 0;
+		return pw ? 0 : -EINVAL;
+	}
+	gr = getgrnam(s);
+	*ret = gr ? gr->gr_gid : 0;
+	return gr ? 0 : -EINVAL;
+}
+
+static int set_range(const struct row *row, const char *value, uint64_t low, uint64_t high,
+		     uint64_t *ret, struct sfs_error *err)
+{
+	char expected[80];
+	uint64_t v;
+
+	snprintf(expected, sizeof expected, "a number from %llu to %llu",
+		 (unsigned long long)low, (unsigned long long)high);
+	if (parse_number(value, &v) < 0 || v < low || v > high)
+		return bad(row, value, expected, err);
+	*ret = v;
+	return 0;
+}
+
+static int set_octal(const struct row *row, const char *value, uint64_t *ret,
+		     struct sfs_error *err)
+{
+	if (!*value || strspn(value, "01234567") != strlen(value) || strlen(value) > 4)
+		return bad(row, value, "an octal number like 022", err);
+	*ret = strtoull(value, NULL, 8);
+	return 0;
+}
+
+/* One header line: it must be one line, with a name. */
+static int add_header(const struct row *row, const char *line, struct sfs_strings *list,
+		      struct sfs_error *err)
+{
+	size_t n = strcspn(line, ":");
+
+	if (n == 0 || line[n] != ':' || strpbrk(line, "\r\n") || strcspn(line, " \t") < n)
+		return sfs_error_set(err, -EINVAL,
+				     "option '%s': not of the form 'Name: value'", row->name);
+	sfs_strings_add(list, line);
+	return 0;
+}
+
+static int add_header_file(const struct row *row, const char *path, struct sfs_strings *list,
+			   struct sfs_error *err)
+{
+	sfs_autofree char *line = NULL;
+	size_t capacity = 0;
+	ssize_t n;
+	int ret = 0;
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		return sfs_error_set(err, -errno, "option '%s': %s: %s", row->name, path,
+				     strerror(errno));
+	while (ret == 0 && (n = getline(&line, &capacity, f)) > 0) {
+		while (n > 0 && isspace((unsigned char)line[n - 1]))
+			line[--n] = 0;
+		if (n > 0)
+			ret = add_header(row, line, list, err);
+	}
+	fclose(f);
+	return ret;
+}
+
+static int set_value(struct sfs_options *o, const struct row *row, const char *value,
+		     struct sfs_error *err)
+{
+	uint64_t *number = number_of(o, row), v;
+	char expected[80];
+
+	switch (row->kind) {
+	case NUMBER: return set_range(row, value, 0, UINT64_MAX, number, err);
+	case LANES: return set_range(row, value, 1, 65536, number, err);
+	case CONNECTIONS: return set_range(row, value, 1, 1024, number, err);
+	case RETRIES: return set_range(row, value, 0, 1000, number, err);
+	case OCTAL: return set_octal(row, value, number, err);
+	case BUDGET:
+		if (strcmp(value, "auto") == 0) {
+			*number = 0;
+			return 0;
+		}
+		/* fall through */
+	case SIZE:
+		if (sfs_options_parse_size(value, &v) < 0)
+			return bad(row, value, "a size like 256M or 4G", err);
+		*number = v;
+		return 0;
+	case TIME:
+		if (parse_time(value, &v) < 0)
+			return bad(row, value, "a time like 500ms, 30s or 5m", err);
+		*number = v;
+		return 0;
+	case FLAG:
+		if (parse_flag(value, &v) < 0)
+			return bad(row, value, "yes or no", err);
+		*number = v;
+		return 0;
+	case CHOICE:
+		if (parse_choice(row->argument, value, &v) < 0) {
+			snprintf(expected, sizeof expected, "one of %s", row->argument);
+			return bad(row, value, expected, err);
+		}
+		*number = v;
+		return 0;
+	case ID:
+		if (parse_id(row, value, &v) < 0)
+			return bad(row, value, "a number or a name of this system", err);
+		*number = v;
+		return 0;
+	case STRING:
+		free(*string_of(o, row));
+		*string_of(o, row) = *value ? sfs_strdup(value) : NULL;
+		return 0;
+	case LIST:
+		if (!*value)
+			return 0;
+		if (*value == '@')
+			return add_header_file(row, value + 1, list_of(o, row), err);
+		return add_header(row, value, list_of(o, row), err);
+	}
+	return 0;
+}
+
+/* ---- names ---- */
+
+static const struct row *find_row(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(rows); i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+/* How many letters must change to make one of the other (Levenshtein). */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[64], n = strlen(b), i, j, diagonal, above;
+
+	if (n >= SFS_COUNT(row))
+		return 99;
+	for (j = 0; j <= n; j++)
+		row[j] = j;
+	for (i = 0; a[i]; i++) {
+		diagonal = row[0];
+		row[0] = i + 1;
+		for (j = 1; j <= n; j++) {
+			above = row[j];
+			row[j] = diagonal + (a[i] != b[j - 1]);
+			if (above + 1 < row[j])
+				row[j] = above + 1;
+			if (row[j - 1] + 1 < row[j])
+				row[j] = row[j - 1] + 1;
+			diagonal = above;
+		}
+	}
+	return row[n];
+}
+
+static int no_such(const char *name, struct sfs_error *err)
+{
+	const char *nearest = NULL;
+	size_t i, d, least = 3;
+
+	for (i = 0; i < SFS_COUNT(rows); i++) {
+		d = distance(name, rows[i].name);
+		if (d < least) {
+			least = d;
+			nearest = rows[i].name;
+		}
+	}
+	if (nearest)
+		return sfs_error_set(err, -EINVAL, "there is no option '%s'; did you mean '%s'?",
+				     name, nearest);
+	return sfs_error_set(err, -EINVAL, "there is no option '%s'; see shufflefs --help", name);
+}
+
+static bool is_one_of(const char *name, const char *const *names, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* A flag of mount(8)?  true: dealt with. */
+static bool set_mount_flag(struct sfs_options *o, const char *name)
+{
+	char *all;
+
+	if (is_one_of(name, idle_flags, SFS_COUNT(idle_flags)) || strncmp(name, "x-", 2) == 0)
+		return true;
+	if (!is_one_of(name, kernel_flags, SFS_COUNT(kernel_flags)))
+		return false;
+	all = sfs_asprintf("%s%s%s", o->kernel ? o->kernel : "", o->kernel ? "," : "", name);
+	free(o->kernel);
+	o->kernel = all;
+	return true;
+}
+
+int sfs_options_set(struct sfs_options *o, const char *name, const char *value,
+		    const char *origin, struct sfs_error *err)
+{
+	const struct row *row = find_row(name);
+	char **was;
+	int ret;
+
+	if (!row && strcmp(name, "rw") == 0)
+		return sfs_error_set(err, -EINVAL, "a shufflefs mount is read-only; leave 'rw' out");
+	if (!row && set_mount_flag(o, name))
+		return 0;
+	if (!row)
+		return no_such(name, err);
+	if (!value && row->kind != FLAG)
+		return sfs_error_set(err, -EINVAL, "option '%s' needs a value: %s=%s", name, name,
+				     row->argument);
+	ret = set_value(o, row, value ? value : "yes", err);
+	if (ret < 0)
+		return ret;
+	was = &o->origins[row - rows];
+	free(*was);
+	*was = sfs_strdup(origin);
+	return 0;
+}
+
+/* Cut the next item of a list at a comma that no backslash protects. */
+static char *next_item(const char **list)
+{
+	char *item = sfs_malloc(strlen(*list) + 1), *p = item;
+	const char *s = *list;
+
+	for (; *s && *s != ','; s++) {
+		if (*s == '\\' && (s[1] == ',' || s[1] == '\\'))
+			s++;
+		*p++ = *s;
+	}
+	*p = 0;
+	*list = *s ? s + 1 : s;
+	return item;
+}
+
+int sfs_options_set_list(struct sfs_options *o, const char *list, const char *origin,
+			 struct sfs_error *err)
+{
+	char *equals;
+	int ret = 0;
+
+	while (ret == 0 && *list) {
+		sfs_autofree char *item = next_item(&list);
+
+		if (!*item)
+			continue;
+		equals = strchr(item, '=');
+		if (equals)
+			*equals++ = 0;
+		ret = sfs_options_set(o, item, equals, origin, err);
+	}
+	return ret;
+}
+
+int sfs_options_has_argument(const char *name, struct sfs_error *err)
+{
+	const struct row *row = find_row(name);
+
+	return row ? row->kind != FLAG : no_such(name, err);
+}
+
+void sfs_options_init(struct sfs_options *o)
+{
+	size_t i;
+
+	*o = (struct sfs_options){0};
+	o->origins = sfs_calloc(SFS_COUNT(rows), sizeof *o->origins);
+	for (i = 0; i < SFS_COUNT(rows); i++) {
+		set_value(o, &rows[i], rows[i].initial, NULL);
+		o->origins[i] = sfs_strdup("default");
+	}
+}
+
+void sfs_options_done(struct sfs_options *o)
+{
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(rows); i++) {
+		if (rows[i].kind == STRING)
+			free(steal(string_of(o, &rows[i])));
+		else if (rows[i].kind == LIST)
+			sfs_strings_done(list_of(o, &rows[i]));
+		if (o->origins)
+			free(o->origins[i]);
+	}
+	free(steal(&o->origins));
+	free(steal(&o->kernel));
+}
+
+/* ---- for people ---- */
+
+static void print_choice(const char *choices, uint64_t i, struct sfs_text *text)
+{
+	while (i-- > 0)
+		choices += strcspn(choices, "|") + 1;
+	sfs_text_add(text, choices, strcspn(choices, "|"));
+}
+
+static void print_value(const struct sfs_options *o, const struct row *row,
+			struct sfs_text *text)
+{
+	uint64_t v = row->kind < STRING ? *number_of(o, row) : 0;
+	const struct sfs_strings *list;
+	char buf[32];
+	int i;
+
+	switch (row->kind) {
+	case BUDGET:
+	case SIZE: sfs_text_puts(text, sfs_text_size(v, buf)); break;
+	case TIME: sfs_text_printf(text, v % 1000 ? "%llums" : "%llus",
+				   (unsigned long long)(v % 1000 ? v : v / 1000)); break;
+	case FLAG: sfs_text_puts(text, v ? "yes" : "no"); break;
+	case CHOICE: print_choice(row->argument, v, text); break;
+	case OCTAL: sfs_text_printf(text, "%03llo", (unsigned long long)v); break;
+	case ID: sfs_text_printf(text, "%lld", (long long)v); break;
+	case STRING: /* a proxy's URL may hold a password */
+		if (*string_of(o, row))
+			sfs_text_puts(text, strcmp(row->name, "proxy") == 0 ? "(set)" :
+									  *string_of(o, row));
+		break;
+	case LIST: /* header values are often secrets: only their names */
+		list = list_of(o, row);
+		for (i = 0; i < list->n; i++)
+			sfs_text_printf(text, "%s%.*s: ***", i ? ", " : "",
+					(int)strcspn(list->s[i], ":"), list->s[i]);
+		break;
+	default: sfs_text_printf(text, "%llu", (unsigned long long)v);
+	}
+}
+
+void sfs_options_print(const struct sfs_options *o, struct sfs_text *text)
+{
+	struct sfs_text line = {0};
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(rows); i++) {
+		sfs_text_printf(&line, "%s = ", rows[i].name);
+		print_value(o, &rows[i], &line);
+		sfs_text_printf(text, "%-40s # %s\n", line.s, o->origins[i]);
+		sfs_text_done(&line);
+	}
+}
+
+/* The help's first sentence. */
+static int first_sentence(const char *help)
+{
+	const char *end = strstr(help, ". ");
+
+	return end ? (int)(end - help + 1) : (int)strlen(help);
+}
+
+static void help_plain(const struct row *row, struct sfs_text *text)
+{
+	struct sfs_text left = {0};
+
+	sfs_text_printf(&left, "  %s%s%s", row->name, *row->argument ? "=" : "", row->argument);
+	sfs_text_printf(text, "%-36s %.*s", left.s, first_sentence(row->help), row->help);
+	if (*row->initial && row->kind != FLAG && row->kind != ID)
+		sfs_text_printf(text, " [%s]", row->initial);
+	sfs_text_puts(text, "\n");
+	sfs_text_done(&left);
+}
+
+static void help_mdoc(const struct row *row, struct sfs_text *text)
+{
+	sfs_text_printf(text, ".It Cm %s", row->name);
+	if (*row->argument)
+		sfs_text_printf(text, " Ns = Ns Ar %s", row->argument);
+	sfs_text_printf(text, "\n%s\n", row->help);
+	if (*row->initial && row->kind != FLAG && row->kind != ID)
+		sfs_text_printf(text, "The default is\n.Cm %s .\n", row->initial);
+}
+
+void sfs_options_help(struct sfs_text *text, bool as_mdoc)
+{
+	size_t i;
+	int g;
+
+	for (g = 0; g < N_GROUPS; g++) {
+		sfs_text_printf(text, as_mdoc ? ".Ss %s\n.Bl -tag -width Ds\n" : "\n%s:\n",
+				group_titles[g]);
+		for (i = 0; i < SFS_COUNT(rows); i++) {
+			if ((int)rows[i].group != g)
+				continue;
+			if (as_mdoc)
+				help_mdoc(&rows[i], text);
+			else
+				help_plain(&rows[i], text);
+		}
+		if (as_mdoc)
+			sfs_text_puts(text, ".El\n");
+	}
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* pax - the records of a pax extended header (POSIX.1-2017, pax, "pax Extended
+ * Header"): "LENGTH KEY=VALUE\n", where LENGTH counts the whole record.  Pure.
+ */
+#ifndef SFS_PAX_H
+#define SFS_PAX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sfs_pax_record {
+	const char *start; /* the whole record, its length field first */
+	size_t n_bytes;
+	const char *key, *value; /* not NUL-terminated; a value may hold NULs */
+	size_t n_key, n_value;
+};
+
+/* Read the record at *p and move *p behind it.  1: got one.  0: none left (the
+ * end, or NULs up to it).  -EBADMSG: not a record. */
+int sfs_pax_next(const char **p, const char *end, struct sfs_pax_record *ret_record);
+
+/* Is the key exactly this one? */
+bool sfs_pax_is(const struct sfs_pax_record *record, const char *key);
+
+/* Does the key begin so? */
+bool sfs_pax_begins(const struct sfs_pax_record *record, const char *prefix);
+
+/* Digits included, how long is the record of a key and value of these lengths? */
+size_t sfs_pax_length(size_t n_key, size_t n_value);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* pool - a few threads that run tasks.
+ *
+ * A task is a function and its state, embedded in the object that it works on.
+ * It is never run by two threads at once: posting a task that runs makes it
+ * run once more afterwards.  Tasks must not wait for the network, a reader or
+ * each other; the file source, whose whole business is to wait for a disk, has
+ * a pool of its own.
+ */
+#ifndef SFS_POOL_H
+#define SFS_POOL_H
+
+#include "list.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct sfs_pool;
+
+struct sfs_task {
+	bool (*run)(struct sfs_task *task); /* false: the task is gone, freed by run */
+	struct sfs_link link; /* the pool's from here on */
+	enum { SFS_TASK_IDLE, SFS_TASK_QUEUED, SFS_TASK_RUNNING, SFS_TASK_AGAIN } state;
+};
+
+/* Start n threads called `name` (at most 15 letters).  Never NULL. */
+struct sfs_pool *sfs_pool_start(const char *name, int n_threads);
+
+/* Run the queued tasks, end the threads, free the pool.  Nothing may be posted
+ * any more.  Waits for the tasks that run.  NULL is fine. */
+void sfs_pool_stop(struct sfs_pool *pool);
+
+/* Run the task soon, on some thread.  Any thread may call; never waits. */
+void sfs_pool_post(struct sfs_pool *pool, struct sfs_task *task);
+
+/* Wait until the task neither runs nor is queued; nobody may post it meanwhile.
+ * Must not be called by the task itself. */
+void sfs_pool_settle(struct sfs_pool *pool, struct sfs_task *task);
+
+/* Start a joinable thread that takes no signals; ends the process if the
+ * system has none left.  `name` has at most 15 letters. */
+pthread_t sfs_thread_start(const char *name, void *(*run)(void *), void *arg);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a ring of slab entries, the first of which is number `first`.
+ * Each entry has a state and the number of samples that count on it.  The front
+ * is popped when it is of no use any more; what lies behind the last entry is in
+ * the future. */
+#include "run.h"
+
+#include "mem.h"
+
+#include <assert.h>
+
+enum state { FUTURE, EXPECTED, HERE, MISSING, GONE };
+
+struct sfs_run_slab {
+	void *slab; /* if HERE */
+	uint32_t n_users;
+	enum state state;
+};
+
+static struct sfs_run_slab *entry(const struct sfs_run *run, uint64_t i)
+{
+	assert(i >= run->first && i < run->first + run->n);
+	return &run->ring[(run->head + (i - run->first)) & (run->capacity - 1)];
+}
+
+/* Have entries up to number i. */
+static void grow_to(struct sfs_run *run, uint64_t i)
+{
+	uint32_t capacity = run->capacity, k;
+	struct sfs_run_slab *ring;
+
+	while (i - run->first >= capacity)
+		capacity *= 2;
+	if (capacity > run->capacity) {
+		ring = sfs_calloc(capacity, sizeof *ring);
+		for (k = 0; k < run->n; k++)
+			ring[k] = *entry(run, run->first + k);
+		free(run->ring);
+		run->ring = ring;
+		run->capacity = capacity;
+		run->head = 0;
+	}
+	while (run->first + run->n <= i) {
+		run->n++;
+		*entry(run, run->first + run->n - 1) = (struct sfs_run_slab){.state = FUTURE};
+	}
+}
+
+struct sfs_run *sfs_run_new(struct sfs_shard *shard, struct sfs_slabs *slabs,
+			    struct sfs_account *account, uint64_t from)
+{
+	struct sfs_run *run = sfs_calloc(1, sizeof *run);
+
+	run->shard = shard;
+	run->slabs = slabs;
+	run->account = account;
+	run->first = from / SFS_SLAB_BYTES;
+	run->asked = run->dealt = run->first * SFS_SLAB_BYTES;
+	run->capacity = 16;
+	run->ring = sfs_calloc(run->capacity, sizeof *run->ring);
+	return run;
+}
+
+/* Slab i is here or missing, and of no use: forget it. */
+static void free_slab(struct sfs_run *run, struct sfs_run_slab *e)
+{
+	if (e->state == HERE) {
+		sfs_slabs_put(run->slabs, &e->slab, 1);
+		sfs_account_give(run->account, SFS_SLAB_BYTES);
+		run->n_held--;
+	}
+	run->n_missing -= e->state == MISSING;
+	e->slab = NULL;
+	e->state = GONE;
+}
+
+static bool is_idle(const struct sfs_run_slab *e)
+{
+	return e->state == HERE || e->state == MISSING;
+}
+
+/* Nobody needs slab i: its bytes are dealt, and no sample counts on it. */
+static bool is_useless(const struct sfs_run *run, uint64_t i)
+{
+	return entry(run, i)->n_users == 0 && (i + 1) * SFS_SLAB_BYTES <= run->dealt;
+}
+
+static void pop_front(struct sfs_run *run)
+{
+	while (run->n > 0 && entry(run, run->first)->state == GONE &&
+	       is_useless(run, run->first)) {
+		run->head = (run->head + 1) & (run->capacity - 1);
+		run->first++;
+		run->n--;
+	}
+}
+
+void sfs_run_free(struct sfs_run *run)
+{
+	uint64_t i;
+
+	if (!run)
+		return;
+	for (i = run->first; i < run->first + run->n; i++) {
+		assert(entry(run, i)->state != EXPECTED);
+		free_slab(run, entry(run, i));
+	}
+	free(run->ring);
+	free(run);
+}
+
+void sfs_run_expect(struct sfs_run *run, uint64_t offset, uint64_t n_bytes)
+{
+	uint64_t i = offset / SFS_SLAB_BYTES, end = i + sfs_slab_count(n_bytes);
+
+	assert(offset % SFS_SLAB_BYTES == 0);
+	grow_to(run, end - 1);
+	for (; i < end; i++) {
+		run->n_missing -= entry(run, i)->state == MISSING;
+		entry(run, i)->state = EXPECTED;
+		run->n_held++;
+	}
+	if (end * SFS_SLAB_BYTES > run->asked)
+		run->asked = end * SFS_SLAB_BYTES;
+}
+
+void sfs_run_arrive(struct sfs_run *run, uint64_t offset, void *const *slabs, size_t n_slabs)
+{
+	uint64_t first = offset / SFS_SLAB_BYTES;
+	struct sfs_run_slab *e;
+	size_t k;
+
+	for (k = 0; k < n_slabs; k++) {
+		e = entry(run, first + k);
+		assert(e->state == EXPECTED);
+		e->state = HERE;
+		e->slab = slabs[k];
+		if (is_useless(run, first + k))
+			free_slab(run, e);
+	}
+	pop_front(run);
+}
+
+void sfs_run_fail(struct sfs_run *run, uint64_t offset, size_t n_slabs)
+{
+	uint64_t first = offset / SFS_SLAB_BYTES;
+	size_t k;
+
+	for (k = 0; k < n_slabs; k++) {
+		assert(entry(run, first + k)->state == EXPECTED);
+		entry(run, first + k)->state = MISSING;
+		run->n_held--;
+		run->n_missing++;
+	}
+}
+
+/* Bytes from slab i on, no more than the shard has. */
+static uint64_t clip(const struct sfs_run *run, uint64_t i, uint64_t n_slabs)
+{
+	uint64_t offset = i * SFS_SLAB_BYTES, n = n_slabs * SFS_SLAB_BYTES;
+	uint64_t left = run->shard->object.size - offset;
+
+	return n < left ? n : left;
+}
+
+bool sfs_run_missing(const struct sfs_run *run, uint64_t max_bytes, uint64_t *ret_offset,
+		     uint64_t *ret_n_bytes)
+{
+	uint64_t i = run->first, end = run->first + run->n, n = 0;
+
+	if (run->n_missing == 0)
+		return false;
+	while (i < end && entry(run, i)->state != MISSING)
+		i++;
+	while (i + n < end && entry(run, i + n)->state == MISSING &&
+	       (n + 1) * SFS_SLAB_BYTES <= max_bytes)
+		n++;
+	*ret_offset = i * SFS_SLAB_BYTES;
+	*ret_n_bytes = clip(run, i, n);
+	return n > 0;
+}
+
+void sfs_run_skip(struct sfs_run *run, uint64_t offset)
+{
+	uint64_t i, end = offset / SFS_SLAB_BYTES;
+
+	if (end * SFS_SLAB_BYTES <= run->asked)
+		return;
+	grow_to(run, end - 1);
+	for (i = run->asked / SFS_SLAB_BYTES; i < end; i++)
+		entry(run, i)->state = GONE;
+	run->asked = end * SFS_SLAB_BYTES;
+	pop_front(run);
+}
+
+void sfs_run_give_up(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
+{
+	uint64_t i = start / SFS_SLAB_BYTES, last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
+
+	grow_to(run, last);
+	for (; i <= last; i++) {
+		if (entry(run, i)->state == FUTURE)
+			entry(run, i)->state = GONE;
+		else if (entry(run, i)->state == MISSING)
+			free_slab(run, entry(run, i));
+	}
+}
+
+unsigned char *sfs_run_at(const struct sfs_run *run, uint64_t offset, size_t *ret_n)
+{
+	uint64_t i = offset / SFS_SLAB_BYTES, within = offset % SFS_SLAB_BYTES;
+
+	if (i < run->first || i >= run->first + run->n || entry(run, i)->state != HERE)
+		return NULL;
+	*ret_n = (size_t)(clip(run, i, 1) - within);
+	return (unsigned char *)entry(run, i)->slab + within;
+}
+
+enum sfs_run_state sfs_run_state(const struct sfs_run *run, uint64_t start, uint64_t n_bytes)
+{
+	uint64_t i = start / SFS_SLAB_BYTES, last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
+	enum sfs_run_state state = SFS_RUN_HERE;
+
+	if (i < run->first)
+		return SFS_RUN_GONE;
+	for (; i <= last; i++) {
+		if (i >= run->first + run->n)
+			return SFS_RUN_EXPECTED; /* the future has no gaps */
+		if (entry(run, i)->state == GONE)
+			return SFS_RUN_GONE;
+		if (entry(run, i)->state != HERE)
+			state = SFS_RUN_EXPECTED;
+	}
+	return state;
+}
+
+void sfs_run_hold(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
+{
+	uint64_t i = start / SFS_SLAB_BYTES, last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
+
+	assert(i >= run->first);
+	grow_to(run, last);
+	if (start + n_bytes > run->held_end)
+		run->held_end = start + n_bytes;
+	for (; i <= last; i++) {
+		entry(run, i)->n_users++;
+		run->n_users++;
+	}
+}
+
+void sfs_run_release(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
+{
+	uint64_t i = start / SFS_SLAB_BYTES, last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
+
+	for (; i <= last; i++) {
+		assert(entry(run, i)->n_users > 0);
+		entry(run, i)->n_users--;
+		run->n_users--;
+		if (is_useless(run, i) && is_idle(entry(run, i)))
+			free_slab(run, entry(run, i));
+	}
+	pop_front(run);
+}
+
+void sfs_run_deal(struct sfs_run *run, uint64_t offset)
+{
+	uint64_t i = run->dealt / SFS_SLAB_BYTES, end = offset / SFS_SLAB_BYTES;
+
+	if (offset <= run->dealt)
+		return;
+	run->dealt = offset;
+	if (i < run->first)
+		i = run->first;
+	for (; i < end && i < run->first + run->n; i++)
+		if (is_useless(run, i) && is_idle(entry(run, i)))
+			free_slab(run, entry(run, i));
+	pop_front(run);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* run - one shard's bytes as a lane holds them: slabs, by their place in the shard.
+ *
+ * Slab i holds the bytes [i * SFS_SLAB_BYTES, ...) of the shard.  Parts are asked
+ * for in order and arrive in any.  A slab stays as long as a sample that needs it
+ * does, or its bytes have not been dealt to samples yet; then it goes back to the
+ * pool, and its bytes to the account that was charged for it.  A lane that must
+ * not hold so much gives bytes up; samples that need those are fetched otherwise.
+ *
+ * Not thread-safe: the stream's lock guards it.
+ */
+#ifndef SFS_RUN_H
+#define SFS_RUN_H
+
+#include "budget.h"
+#include "shard.h"
+#include "slab.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sfs_run_slab; /* see run.c */
+
+struct sfs_run {
+	struct sfs_shard *shard; /* who makes the run keeps it pinned */
+	struct sfs_slabs *slabs;
+	struct sfs_account *account;
+
+	uint64_t asked;	 /* bytes below were asked for or given up; whole slabs */
+	uint64_t dealt;	 /* no sample will begin below */
+	uint64_t n_held; /* slabs that are here or on their way */
+	uint64_t held_end; /* the highest byte that a sample ever counted on */
+	uint64_t n_users; /* holds minus releases, over all slabs */
+	uint64_t n_missing; /* slabs that were asked for and did not come */
+
+	/* The lane's own. */
+	struct sfs_run *next;
+	uint32_t m;	   /* its segment */
+	uint32_t n_on_way; /* its parts */
+	bool is_open;	   /* it still forms blocks from here */
+
+	/* Of run.c: a ring of slabs from number `first` on. */
+	uint64_t first;
+	uint32_t n, head, capacity;
+	struct sfs_run_slab *ring;
+};
+
+/* What may a sample expect of its bytes? */
+enum sfs_run_state {
+	SFS_RUN_HERE,	  /* all in slabs */
+	SFS_RUN_EXPECTED, /* some are on their way, or not asked for yet */
+	SFS_RUN_GONE,	  /* some were given up */
+};
+
+/* Begin at byte `from` of the shard, rounded down to a whole slab. */
+struct sfs_run *sfs_run_new(struct sfs_shard *shard, struct sfs_slabs *slabs,
+			    struct sfs_account *account, uint64_t from);
+
+/* Give all slabs back and free the run.  No part may be on its way. */
+void sfs_run_free(struct sfs_run *run);
+
+/* The next n_bytes from `offset` on (whole slabs, but at the shard's end) are being
+ * asked for; the account was charged. */
+void sfs_run_expect(struct sfs_run *run, uint64_t offset, uint64_t n_bytes);
+
+/* They came: takes the slabs, and gives those back that nobody needs any more. */
+void sfs_run_arrive(struct sfs_run *run, uint64_t offset, void *const *slabs, size_t n_slabs);
+
+/* They did not come (the slabs are the caller's): they are missing now. */
+void sfs_run_fail(struct sfs_run *run, uint64_t offset, size_t n_slabs);
+
+/* The first slabs that are missing, in one piece of at most `max_bytes`.
+ * false: none are. */
+bool sfs_run_missing(const struct sfs_run *run, uint64_t max_bytes, uint64_t *ret_offset,
+		     uint64_t *ret_n_bytes);
+
+/* Give up the bytes from `asked` to `offset`, rounded down to a whole slab. */
+void sfs_run_skip(struct sfs_run *run, uint64_t offset);
+
+/* Give up what of these bytes was not asked for or did not come. */
+void sfs_run_give_up(struct sfs_run *run, uint64_t start, uint64_t n_bytes);
+
+/* The bytes that are here in one piece at `offset`; NULL if none. */
+unsigned char *sfs_run_at(const struct sfs_run *run, uint64_t offset, size_t *ret_n);
+
+enum sfs_run_state sfs_run_state(const struct sfs_run *run, uint64_t start, uint64_t n_bytes);
+
+/* A sample counts on these bytes, or needs them no more. */
+void sfs_run_hold(struct sfs_run *run, uint64_t start, uint64_t n_bytes);
+void sfs_run_release(struct sfs_run *run, uint64_t start, uint64_t n_bytes);
+
+/* No sample will begin below `offset`. */
+void sfs_run_deal(struct sfs_run *run, uint64_t offset);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a shard's growth is a scan and the table it fills, both under
+ * the shard's lock while bytes are fed; readers of the table need no lock.
+ *
+ * Locks, in order: drop_lock, shard->lock, lru_lock, the budget's.  Dropping a
+ * table takes drop_lock for writing and no shard's lock before it. */
+#include "shard.h"
+
+#include "edit.h"
+#include "ledger.h"
+#include "mem.h"
+#include "scan.h"
+
+#include <assert.h>
+
+struct sfs_growth {
+	struct sfs_scan scan;
+	struct sfs_table table;
+	uint64_t counted_bytes; /* in the account */
+};
+
+void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names, struct sfs_object *objects,
+		     bool skip_damaged, struct sfs_budget *budget)
+{
+	uint32_t i;
+
+	*s = (struct sfs_shards){.n = n, .skip_damaged = skip_damaged};
+	s->shards = sfs_calloc(n, sizeof *s->shards);
+	for (i = 0; i < n; i++) {
+		struct sfs_shard *shard = &s->shards[i];
+
+		shard->index = i;
+		shard->name = names[i];
+		shard->folder = sfs_edit_folder(names[i]);
+		shard->object = objects[i];
+		shard->object.name = shard->name;
+		pthread_mutex_init(&shard->lock, NULL);
+	}
+	pthread_rwlock_init(&s->drop_lock, NULL);
+	pthread_mutex_init(&s->lru_lock, NULL);
+	sfs_list_init(&s->lru);
+	sfs_account_open(&s->account, budget, 0, false, NULL);
+}
+
+/* Free the table.  Nobody reads it or feeds the shard. */
+static void drop_growth(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	struct sfs_growth *g = steal(&shard->growth);
+
+	if (!g)
+		return;
+	sfs_account_give(&s->account, g->counted_bytes);
+	sfs_scan_done(&g->scan);
+	sfs_table_done(&g->table);
+	free(g);
+}
+
+void sfs_shards_done(struct sfs_shards *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++) {
+		struct sfs_shard *shard = &s->shards[i];
+
+		assert(shard->n_pins == 0);
+		drop_growth(s, shard);
+		free(shard->name);
+		free(shard->folder);
+		sfs_object_done(&shard->object);
+		pthread_mutex_destroy(&shard->lock);
+	}
+	if (s->account.budget)
+		sfs_account_close(&s->account);
+	pthread_rwlock_destroy(&s->drop_lock);
+	pthread_mutex_destroy(&s->lru_lock);
+	free(s->shards);
+}
+
+/* Drop the table that was unused for longest.  false: all are in use. */
+static bool drop_oldest(struct sfs_shards *s)
+{
+	struct sfs_shard *shard = NULL;
+	struct sfs_link *link;
+
+	pthread_rwlock_wrlock(&s->drop_lock);
+	pthread_mutex_lock(&s->lru_lock);
+	link = sfs_list_pop(&s->lru);
+	if (link)
+		shard = sfs_container(link, struct sfs_shard, lru);
+	pthread_mutex_unlock(&s->lru_lock);
+	if (shard)
+		drop_growth(s, shard);
+	pthread_rwlock_unlock(&s->drop_lock);
+	return shard != NULL;
+}
+
+/* Tables may hold a quarter of the budget; what is in use may exceed that. */
+static bool is_over(struct sfs_shards *s)
+{
+	return sfs_account_used(&s->account) > s->account.budget->total_bytes / 4;
+}
+
+void sfs_shard_pin(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	pthread_rwlock_rdlock(&s->drop_lock);
+	pthread_mutex_lock(&shard->lock);
+	if (shard->n_pins++ == 0) {
+		pthread_mutex_lock(&s->lru_lock);
+		sfs_link_remove(&shard->lru);
+		pthread_mutex_unlock(&s->lru_lock);
+	}
+	if (!shard->growth) {
+		shard->growth = sfs_calloc(1, sizeof *shard->growth);
+		sfs_scan_init(&shard->growth->scan, shard->object.size);
+		if (shard->has_totals && shard->object.size == 0) {
+			/* A missing shard that counts as empty: nothing to scan. */
+			shard->growth->scan.is_complete = true;
+			sfs_table_end(&shard->growth->table, SFS_TABLE_WHOLE);
+		}
+	}
+	pthread_mutex_unlock(&shard->lock);
+	pthread_rwlock_unlock(&s->drop_lock);
+}
+
+void sfs_shard_unpin(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	pthread_mutex_lock(&shard->lock);
+	if (--shard->n_pins == 0) {
+		pthread_mutex_lock(&s->lru_lock);
+		sfs_list_push(&s->lru, &shard->lru);
+		pthread_mutex_unlock(&s->lru_lock);
+	}
+	pthread_mutex_unlock(&shard->lock);
+	while (is_over(s) && drop_oldest(s))
+		;
+}
+
+const struct sfs_table *sfs_shard_table(struct sfs_shard *shard)
+{
+	struct sfs_growth *g;
+
+	pthread_mutex_lock(&shard->lock);
+	g = shard->growth;
+	pthread_mutex_unlock(&shard->lock);
+	return g ? &g->table : NULL;
+}
+
+uint64_t sfs_shard_wanted(struct sfs_shard *shard)
+{
+	uint64_t ret;
+
+	pthread_mutex_lock(&shard->lock);
+	ret = sfs_scan_wanted(&shard->growth->scan);
+	pthread_mutex_unlock(&shard->lock);
+	return ret;
+}
+
+uint64_t sfs_shard_frontier(struct sfs_shard *shard)
+{
+	const struct sfs_scan *scan;
+	uint64_t ret;
+
+	pthread_mutex_lock(&shard->lock);
+	scan = &shard->growth->scan;
+	ret = sfs_scan_wanted(scan) == UINT64_MAX ? UINT64_MAX :
+	      scan->sample.is_open		  ? scan->sample.start :
+						    scan->pos;
+	pthread_mutex_unlock(&shard->lock);
+	return ret;
+}
+
+static void add_sample(void *ctx, const struct sfs_extent *extent)
+{
+	struct sfs_growth *g = ctx;
+
+	sfs_table_add(&g->table, extent);
+}
+
+/* Damage was found.  The shard is locked. */
+static void note_damage(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	const struct sfs_scan *scan = &shard->growth->scan;
+	sfs_autofree char *then = NULL;
+
+	if (s->skip_damaged && scan->sample.is_open)
+		then = sfs_asprintf("sample '%.*s' at byte %llu and the rest are left out",
+				    (int)scan->sample.n_key, scan->sample.key,
+				    (unsigned long long)scan->sample.start);
+	else if (s->skip_damaged)
+		then = sfs_strdup("the rest of the shard is left out");
+	else
+		then = sfs_strdup("streams get EIO there; on-error=skip leaves it out");
+	sfs_ledger_add(s->skip_damaged ? SFS_EVENT_SKIP : SFS_EVENT_LOST, shard->name, scan->pos,
+		       then, "%s", scan->error.text);
+}
+
+/* The scan has come to an end, good or bad.  The shard is locked. */
+static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	struct sfs_growth *g = shard->growth;
+
+	if (g->scan.err < 0)
+		note_damage(s, shard);
+	sfs_scan_done(&g->scan);
+	if (g->scan.err < 0 && !s->skip_damaged) {
+		sfs_table_end(&g->table, SFS_TABLE_DAMAGED);
+		return;
+	}
+	shard->n_samples = sfs_table_n(&g->table);
+	shard->sample_bytes = sfs_table_place(&g->table, shard->n_samples);
+	shard->has_totals = true;
+	sfs_table_end(&g->table, SFS_TABLE_WHOLE);
+}
+
+static void note_memory(struct sfs_shards *s, struct sfs_growth *g)
+{
+	uint64_t bytes = sfs_table_memory(sfs_table_n(&g->table));
+
+	if (bytes > g->counted_bytes &&
+	    sfs_account_take(&s->account, bytes - g->counted_bytes) == 0)
+		g->counted_bytes = bytes;
+}
+
+uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t offset,
+			const void *bytes, size_t n)
+{
+	struct sfs_growth *g;
+	struct sfs_scan_sink sink = {.sample = add_sample};
+	uint64_t wanted;
+
+	pthread_mutex_lock(&shard->lock);
+	g = sink.ctx = shard->growth;
+	wanted = sfs_scan_wanted(&g->scan);
+	if (wanted != UINT64_MAX) {
+		wanted = sfs_scan_feed(&g->scan, offset, bytes, n, &sink);
+		if (wanted == UINT64_MAX)
+			end_growth(s, shard);
+		note_memory(s, g);
+	}
+	pthread_mutex_unlock(&shard->lock);
+	return wanted;
+}
+
+bool sfs_shard_totals(struct sfs_shard *shard, uint64_t *ret_n, uint64_t *ret_bytes)
+{
+	bool has;
+
+	pthread_mutex_lock(&shard->lock);
+	has = shard->has_totals;
+	*ret_n = shard->n_samples;
+	*ret_bytes = shard->sample_bytes;
+	pthread_mutex_unlock(&shard->lock);
+	return has;
+}
+
+const struct sfs_table *sfs_shards_table(void *ctx, uint32_t shard)
+{
+	struct sfs_shards *s = ctx;
+
+	return sfs_shard_table(&s->shards[shard]);
+}
+
+bool sfs_shards_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes)
+{
+	struct sfs_shards *s = ctx;
+
+	return sfs_shard_totals(&s->shards[shard], ret_n, ret_bytes);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "source.h"
+
+#include "mem.h"
+
+#include <errno.h>
+
+void sfs_object_init(struct sfs_object *object, struct sfs_uri *uri, struct sfs_source *source)
+{
+	*object = (struct sfs_object){
+		.uri = *uri, .source = source, .size = SFS_SIZE_UNKNOWN};
+	*uri = (struct sfs_uri){0};
+}
+
+void sfs_object_done(struct sfs_object *object)
+{
+	sfs_uri_done(&object->uri);
+	free(object->tag);
+	free(object->modified);
+	free(object->redirected);
+	*object = (struct sfs_object){0};
+}
+
+void sfs_request_submit(struct sfs_request *request)
+{
+	struct sfs_source *source = request->object->source;
+
+	source->ops->submit(source, request);
+}
+
+void sfs_request_cancel(struct sfs_request *request)
+{
+	struct sfs_source *source = request->object->source;
+
+	atomic_store(&request->is_cancelled, true);
+	source->ops->wake(source);
+}
+
+void sfs_source_stop(struct sfs_source *source)
+{
+	if (source)
+		source->ops->stop(source);
+}
+
+void sfs_source_free(struct sfs_source *source)
+{
+	if (source)
+		source->ops->free(source);
+}
+
+void sfs_request_end(struct sfs_request *request, int err)
+{
+	struct sfs_source *source = request->object->source;
+
+	atomic_fetch_add(&source->n_requests, 1);
+	if (err < 0)
+		atomic_fetch_add(&source->n_failed, err != -ECANCELED);
+	else if (request->kind == SFS_REQUEST_READ)
+		atomic_fetch_add(&source->n_bytes, request->n_bytes);
+	request->done(request, err);
+}
+
+void sfs_source_count(struct sfs_source *source, struct sfs_source_counts *counts)
+{
+	if (!source)
+		return;
+	counts->n_requests += atomic_load(&source->n_requests);
+	counts->n_failed += atomic_load(&source->n_failed);
+	counts->n_bytes += atomic_load(&source->n_bytes);
+}

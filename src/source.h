@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* source - where bytes come from.
+ *
+ * An object is one shard as its source knows it.  A request asks for an object's
+ * size, or for a range of its bytes; it is answered once, by its done(), on a
+ * thread of the source.  A source retries what is worth retrying, so an error
+ * here is final for this request; a later request tries anew.  A range is
+ * answered with the bytes of that version of the object that was asked for its
+ * size, or with -ESTALE.
+ */
+#ifndef SFS_SOURCE_H
+#define SFS_SOURCE_H
+
+#include "error.h"
+#include "list.h"
+#include "uri.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#define SFS_SIZE_UNKNOWN UINT64_MAX
+
+struct sfs_source;
+
+struct sfs_object {
+	const char *name; /* the shard's, for logs and the ledger; borrowed */
+	struct sfs_uri uri;
+	struct sfs_source *source;
+
+	/* Set before the done() of a successful ask, and never again. */
+	uint64_t size;	 /* bytes; SFS_SIZE_UNKNOWN until asked */
+	int64_t mtime_s; /* seconds since 1970; 0 if the source doesn't say */
+
+	/* What tells one version of the object from another: the source's own. */
+	char *tag, *modified;
+	/* Where the server's last redirect led to: its own too, or NULL. */
+	char *redirected;
+};
+
+/* An object for `uri`, which it takes over (and leaves empty). */
+void sfs_object_init(struct sfs_object *object, struct sfs_uri *uri, struct sfs_source *source);
+void sfs_object_done(struct sfs_object *object);
+
+enum sfs_request_kind { SFS_REQUEST_ASK, SFS_REQUEST_READ };
+
+struct sfs_request {
+	enum sfs_request_kind kind;
+	struct sfs_object *object;
+	bool is_urgent; /* a reader waits: goes before those that only prefetch */
+	bool is_probe;	/* while mounting: fail at once where patience is no help */
+
+	/* READ: n_bytes from `offset` on go into the n_iov pieces of memory, which
+	 * have just that room and are borrowed (and not changed) until done(). */
+	uint64_t offset, n_bytes;
+	struct iovec *iov;
+	int n_iov;
+
+	/* 0, or -ENOENT, -EACCES, -ESTALE, -EOPNOTSUPP (no ranges), -ECANCELED,
+	 * -ETIMEDOUT and others that mean EIO to a reader.  Called once, on a thread
+	 * of the source, without locks; must not wait.  The request is the caller's
+	 * again, memory and all. */
+	void (*done)(struct sfs_request *request, int err);
+	struct sfs_error *error; /* if not NULL, gets a sentence when err < 0; that of a
+				  * READ is in the ledger as well */
+
+	/* The source's own. */
+	atomic_bool is_cancelled;
+	struct sfs_link link;
+	void *state;
+};
+
+struct sfs_source_ops {
+	const char *name;
+	void (*submit)(struct sfs_source *source, struct sfs_request *request);
+	void (*wake)(struct sfs_source *source);
+	void (*stop)(struct sfs_source *source);
+	void (*free)(struct sfs_source *source);
+};
+
+/* Counted since the start. */
+struct sfs_source_counts {
+	uint64_t n_requests, n_failed, n_bytes;
+};
+
+struct sfs_source {
+	const struct sfs_source_ops *ops;
+	_Atomic uint64_t n_requests, n_failed, n_bytes; /* see sfs_source_count() */
+};
+
+/* Hand the request to its object's source.  Never waits; done() may be called
+ * before this returns, on another thread. */
+void sfs_request_submit(struct sfs_request *request);
+
+/* Ask for done(-ECANCELED) soon; it may also end as it would have.  The request
+ * must still be alive. */
+void sfs_request_cancel(struct sfs_request *request);
+
+/* End all requests with -ECANCELED and stop the threads; waits for them.  What is
+ * submitted from now on ends at once in the same way. */
+void sfs_source_stop(struct sfs_source *source);
+
+/* Free a stopped source; NULL is fine. */
+void sfs_source_free(struct sfs_source *source);
+
+/* A source of local files: `n_threads` of them read at a time.  `verify_size_only`:
+ * another file of the same size counts as the same version. */
+struct sfs_source *sfs_source_file_start(int n_threads, bool verify_size_only);
+
+/* For sources: the request has ended.  Counts it and calls its done(). */
+void sfs_request_end(struct sfs_request *request, int err);
+
+/* Add what this source has done to *counts; NULL adds nothing. */
+void sfs_source_count(struct sfs_source *source, struct sfs_source_counts *counts);
+
+/* The *.tar of a local folder, file names in the order of their bytes; the caller
+ * frees each and the array.  -ENOTDIR: no folder; others with a sentence. */
+int sfs_source_file_list(const char *folder, char ***ret_names, size_t *ret_n,
+			 struct sfs_error *err);
+
+struct sfs_http_options {
+	int n_connections;	   /* reads at a time */
+	int n_retries;		   /* of a request that makes no progress */
+	unsigned connect_timeout_ms; /* to connect, names included */
+	unsigned stall_timeout_ms;   /* without a byte */
+	bool verify_size_only;
+	char **headers; /* "Name: value", n_headers of them; borrowed */
+	int n_headers;
+	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert, *key; /* NULL: default */
+};
+
+/* A source of http and https URLs.  One thread.  NULL and *err: libcurl refused
+ * an option. */
+struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
+					 struct sfs_error *err);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* stream - one epoch as a file: any byte of it, to any number of readers.
+ *
+ * A read near a cursor is the cursor's.  A read far from all of them is answered
+ * by fetching just its bytes: which they are, the map of the epoch tells, and for
+ * that the shards up to there are surveyed once.  Far reads that go on where the
+ * last one ended get a cursor of their own; a stream has at most four.
+ *
+ * Any thread may call.  Nothing waits.
+ */
+#ifndef SFS_STREAM_H
+#define SFS_STREAM_H
+
+#include "env.h"
+#include "read.h"
+#include "survey.h"
+#include "text.h"
+
+struct sfs_stream;
+
+/* The streams of a mount that are open. */
+struct sfs_streams {
+	struct sfs_env *env;
+	struct sfs_surveyor *surveyor;
+	pthread_mutex_t lock; /* guards the rest */
+	pthread_cond_t is_empty;
+	struct sfs_link list;
+	uint32_t n; /* streams that have not gone yet, closed ones too */
+};
+
+void sfs_streams_init(struct sfs_streams *streams, struct sfs_env *env,
+		      struct sfs_surveyor *surveyor);
+
+/* Wait until all streams have gone; all must be closed and the sources stopped. */
+void sfs_streams_done(struct sfs_streams *streams);
+
+/* Every second: end cursors that nobody has read for long, if somebody else needs
+ * their memory; try again what waits for memory. */
+void sfs_streams_tick(struct sfs_streams *streams);
+
+/* The size of every stream of these shards, whose sizes must all be known: 1024,
+ * and each shard's size rounded up to 512. */
+uint64_t sfs_stream_bytes(const struct sfs_shards *shards);
+
+/* Open epoch `epoch`; readers of one epoch share it.  All sizes must be known. */
+struct sfs_stream *sfs_stream_open(struct sfs_streams *streams, uint64_t epoch);
+void sfs_stream_close(struct sfs_stream *stream); /* as often as opened */
+
+/* Where the epoch's last sample ends and only zeros follow; UINT64_MAX while that
+ * is not known. */
+uint64_t sfs_stream_end(struct sfs_stream *stream);
+
+/* Begin a read (read.h); it is clipped at the end of the stream. */
+void sfs_stream_read(struct sfs_stream *stream, struct sfs_read *read);
+
+/* One JSON object per open stream, separated by commas. */
+void sfs_streams_print(struct sfs_streams *streams, struct sfs_text *text);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a survey reads chunks at the byte that its consumers want next:
+ * the shard's table (if it is not complete) and, if somebody waits for one, a
+ * scan of its own that fills a listing.  While headers lie close together, chunks
+ * are large and the next is fetched ahead; when the wanted byte jumps, chunks are
+ * small and single, for then only headers are worth their bytes.
+ *
+ * All of a survey's state is its task's, which never runs twice at once; what is
+ * shared with those who ask is under the surveyor's lock. */
+#include "survey.h"
+
+#include "ledger.h"
+#include "mem.h"
+#include "scan.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#define MAX_RUNNING 8
+#define CHUNK_BYTES ((uint64_t)512 << 10)
+#define SMALL_BYTES ((uint64_t)16 << 10)
+#define N_CHUNKS    2
+
+struct chunk {
+	struct sfs_grab grab;
+	struct sfs_survey *survey;
+	bool is_used;
+
+	bool is_done; /* under the surveyor's lock, and err with it */
+	int err;
+};
+
+struct sfs_survey {
+	struct sfs_surveyor *surveyor;
+	struct sfs_shard *shard;
+	struct sfs_link link; /* in the queue */
+	struct sfs_task task;
+
+	/* Under the surveyor's lock. */
+	struct sfs_link waiters;
+	bool wants_listing;
+
+	/* The task's. */
+	bool is_begun, is_jumping;
+	struct sfs_scan scan; /* for the listing */
+	struct sfs_listing *listing;
+	struct chunk chunks[N_CHUNKS];
+	uint64_t asked; /* bytes below were asked for or jumped over */
+	int err;
+};
+
+/* ---- listings ---- */
+
+static void free_listed(struct sfs_surveyor *s, struct sfs_listed *listed)
+{
+	sfs_account_give(&s->account, listed->n_bytes);
+	listed->shard->listed = NULL;
+	sfs_listing_free(listed->listing);
+	free(listed);
+}
+
+/* Keep a new listing, for one user; drop old ones if memory is short.  Locked. */
+static void keep_listing(struct sfs_surveyor *s, struct sfs_survey *survey)
+{
+	struct sfs_listed *listed = sfs_calloc(1, sizeof *listed);
+	uint64_t n_bytes = sfs_listing_memory(survey->listing);
+	uint64_t limit = s->env->budget.total_bytes / 8;
+	struct sfs_link *link;
+
+	listed->listing = steal(&survey->listing);
+	listed->shard = survey->shard;
+	listed->is_damaged = survey->scan.err < 0;
+	while (sfs_account_used(&s->account) + n_bytes > limit && (link = sfs_list_pop(&s->unused)))
+		free_listed(s, sfs_container(link, struct sfs_listed, link));
+	if (sfs_account_take(&s->account, n_bytes) == 0)
+		listed->n_bytes = n_bytes;
+	survey->shard->listed = listed;
+	sfs_list_push(&s->unused, &listed->link);
+}
+
+void sfs_survey_put(struct sfs_surveyor *s, struct sfs_listed *listed)
+{
+	pthread_mutex_lock(&s->lock);
+	if (--listed->n_users == 0)
+		sfs_list_push(&s->unused, &listed->link);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- a survey at work ---- */
+
+static void on_member(void *ctx, uint64_t start, const struct sfs_group *group)
+{
+	struct sfs_survey *sv = ctx;
+
+	if (sfs_listing_add(sv->listing, start, group) < 0)
+		sfs_ledger_add(SFS_EVENT_HIDDEN, sv->shard->name, start,
+			       "it is in the streams, but not in samples/",
+			       "'%.*s' is no safe path", (int)group->n_name, group->name);
+}
+
+static void ignore_sample(void *ctx, const struct sfs_extent *extent)
+{
+}
+
+/* What the consumers want next: the lower of the two. */
+static uint64_t wanted(struct sfs_survey *sv)
+{
+	uint64_t a = sfs_shard_wanted(sv->shard);
+	uint64_t b = sv->listing ? sfs_scan_wanted(&sv->scan) : UINT64_MAX;
+
+	return a < b ? a : b;
+}
+
+static void feed(struct sfs_survey *sv, uint64_t offset, const void *bytes, size_t n)
+{
+	const struct sfs_scan_sink sink = {.ctx = sv, .member = on_member,
+					   .sample = ignore_sample};
+
+	sfs_shard_feed(&sv->surveyor->env->shards, sv->shard, offset, bytes, n);
+	if (sv->listing)
+		sfs_scan_feed(&sv->scan, offset, bytes, n, &sink);
+}
+
+static void on_grab(struct sfs_grab *grab, int err)
+{
+	struct chunk *c = sfs_container(grab, struct chunk, grab);
+	struct sfs_surveyor *s = c->survey->surveyor;
+
+	/* Posted with the lock held: once the task sees is_done it may free all. */
+	pthread_mutex_lock(&s->lock);
+	c->err = err;
+	c->is_done = true;
+	sfs_pool_post(s->env->pool, &c->survey->task);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static bool is_done(struct chunk *c)
+{
+	struct sfs_surveyor *s = c->survey->surveyor;
+	bool done;
+
+	pthread_mutex_lock(&s->lock);
+	done = c->is_done;
+	pthread_mutex_unlock(&s->lock);
+	return done;
+}
+
+static void ask(struct sfs_survey *sv, struct chunk *c)
+{
+	uint64_t n = sv->is_jumping ? SMALL_BYTES : CHUNK_BYTES;
+	uint64_t left = sv->shard->object.size - sv->asked;
+
+	c->survey = sv;
+	c->is_used = true;
+	c->is_done = false;
+	c->grab = (struct sfs_grab){.shard = sv->shard, .offset = sv->asked,
+				    .n_bytes = n < left ? n : left, .is_urgent = true,
+				    .done = on_grab};
+	sv->asked += c->grab.n_bytes;
+	sfs_grab_start(&sv->surveyor->env->grabber, &c->grab, NULL);
+}
+
+/* The chunk that was asked for first; NULL if none is on its way or here. */
+static struct chunk *oldest(struct sfs_survey *sv)
+{
+	struct chunk *found = NULL;
+	int i;
+
+	for (i = 0; i < N_CHUNKS; i++)
+		if (sv->chunks[i].is_used &&
+		    (!found || sv->chunks[i].grab.offset < found->grab.offset))
+			found = &sv->chunks[i];
+	return found;
+}
+
+static void take_chunks(struct sfs_survey *sv)
+{
+	struct chunk *c;
+	uint64_t at;
+	int i;
+
+	while ((c = oldest(sv)) != NULL && is_done(c)) {
+		if (c->err < 0)
+			sv->err = sv->err < 0 ? sv->err : c->err;
+		at = c->grab.offset;
+		for (i = 0; c->err == 0 && i < c->grab.n_iov; i++) {
+			feed(sv, at, c->grab.iov[i].iov_base, c->grab.iov[i].iov_len);
+			at += c->grab.iov[i].iov_len;
+		}
+		sfs_grab_drop(&c->grab);
+		c->is_used = false;
+	}
+}
+
+/* Ask for what is wanted.  false: nothing is on its way or wanted any more. */
+static bool go_on(struct sfs_survey *sv)
+{
+	uint64_t want = wanted(sv), size = sv->shard->object.size;
+	int i;
+
+	if (want != UINT64_MAX && want > sv->asked) {
+		sv->is_jumping = sv->asked > 0;
+		sv->asked = want;
+	} else if (want == sv->asked) {
+		sv->is_jumping = false; /* headers lie close together again */
+	}
+	for (i = 0; i < N_CHUNKS; i++) {
+		if (sv->chunks[i].is_used || want == UINT64_MAX || sv->err < 0 ||
+		    sv->asked >= size || (sv->is_jumping && oldest(sv)))
+			continue;
+		ask(sv, &sv->chunks[i]);
+	}
+	return oldest(sv) != NULL;
+}
+
+static void begin(struct sfs_survey *sv)
+{
+	struct sfs_surveyor *s = sv->surveyor;
+	bool wants_listing;
+
+	pthread_mutex_lock(&s->lock);
+	wants_listing = sv->wants_listing;
+	pthread_mutex_unlock(&s->lock);
+	sfs_shard_pin(&s->env->shards, sv->shard);
+	if (wants_listing) {
+		sv->listing = sfs_listing_new();
+		sfs_scan_init(&sv->scan, sv->shard->object.size);
+	}
+	sv->is_begun = true;
+	if (sv->shard->object.size == 0)
+		feed(sv, 0, NULL, 0);
+	sv->asked = wanted(sv) == UINT64_MAX ? 0 : wanted(sv);
+}
+
+static void start_queued(struct sfs_surveyor *s);
+
+static void finish(struct sfs_survey *sv)
+{
+	struct sfs_surveyor *s = sv->surveyor;
+	struct sfs_link waiters;
+
+	sfs_list_init(&waiters);
+	pthread_mutex_lock(&s->lock);
+	if (sv->listing && sv->err == 0)
+		keep_listing(s, sv);
+	sfs_list_move(&waiters, &sv->waiters);
+	sv->shard->survey = NULL;
+	s->n_running--;
+	start_queued(s);
+	pthread_mutex_unlock(&s->lock);
+
+	sfs_shard_unpin(&s->env->shards, sv->shard);
+	sfs_waiters_end(&waiters, sv->err);
+	sfs_listing_free(sv->listing);
+	sfs_scan_done(&sv->scan);
+	free(sv);
+}
+
+static bool run(struct sfs_task *task)
+{
+	struct sfs_survey *sv = sfs_container(task, struct sfs_survey, task);
+
+	if (!sv->is_begun)
+		begin(sv);
+	take_chunks(sv);
+	if (go_on(sv))
+		return true;
+	finish(sv);
+	return false;
+}
+
+/* ---- who asks ---- */
+
+/* Locked. */
+static void start_queued(struct sfs_surveyor *s)
+{
+	struct sfs_link *link;
+
+	while (s->n_running < MAX_RUNNING && (link = sfs_list_pop(&s->queue)) != NULL) {
+		s->n_running++;
+		sfs_pool_post(s->env->pool,
+			      &sfs_container(link, struct sfs_survey, link)->task);
+	}
+}
+
+/* Wait for a survey of the shard.  Locked; unlocks. */
+static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, bool wants_listing,
+		    struct sfs_waiter *waiter)
+{
+	struct sfs_survey *sv = shard->survey;
+
+	if (s->is_closed) {
+		pthread_mutex_unlock(&s->lock);
+		return -ECANCELED;
+	}
+	if (!sv) {
+		sv = shard->survey = sfs_calloc(1, sizeof *sv);
+		sv->surveyor = s;
+		sv->shard = shard;
+		sv->task.run = run;
+		sfs_list_init(&sv->waiters);
+		sfs_list_push(&s->queue, &sv->link);
+	}
+	sv->wants_listing |= wants_listing;
+	if (waiter) {
+		waiter->lock = &s->lock;
+		sfs_list_push(&sv->waiters, &waiter->link);
+	}
+	start_queued(s);
+	pthread_mutex_unlock(&s->lock);
+	return -EINPROGRESS;
+}
+
+int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard, struct sfs_waiter *waiter)
+{
+	const struct sfs_table *table;
+	bool is_there;
+
+	pthread_rwlock_rdlock(&s->env->shards.drop_lock);
+	table = sfs_shard_table(shard);
+	is_there = table && sfs_table_state(table) != SFS_TABLE_GROWING;
+	pthread_rwlock_unlock(&s->env->shards.drop_lock);
+	if (is_there)
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	return wait_for(s, shard, false, waiter);
+}
+
+int sfs_survey_listing(struct sfs_surveyor *s, struct sfs_shard *shard,
+		       struct sfs_waiter *waiter, struct sfs_listed **ret_listed)
+{
+	struct sfs_listed *listed;
+
+	pthread_mutex_lock(&s->lock);
+	listed = shard->listed;
+	if (!listed)
+		return wait_for(s, shard, true, waiter);
+	if (listed->n_users++ == 0)
+		sfs_link_remove(&listed->link);
+	*ret_listed = listed;
+	pthread_mutex_unlock(&s->lock);
+	return 0;
+}
+
+void sfs_surveyor_init(struct sfs_surveyor *s, struct sfs_env *env)
+{
+	*s = (struct sfs_surveyor){.env = env};
+	pthread_mutex_init(&s->lock, NULL);
+	sfs_list_init(&s->queue);
+	sfs_list_init(&s->unused);
+	sfs_account_open(&s->account, &env->budget, 0, false, NULL);
+}
+
+void sfs_surveyor_stop(struct sfs_surveyor *s)
+{
+	struct sfs_link waiters, *link;
+
+	sfs_list_init(&waiters);
+	pthread_mutex_lock(&s->lock);
+	s->is_closed = true;
+	while ((link = sfs_list_pop(&s->queue)) != NULL) {
+		struct sfs_survey *sv = sfs_container(link, struct sfs_survey, link);
+
+		sfs_list_move(&waiters, &sv->waiters);
+		sv->shard->survey = NULL;
+		free(sv);
+	}
+	pthread_mutex_unlock(&s->lock);
+	sfs_waiters_end(&waiters, -ECANCELED);
+}
+
+void sfs_surveyor_done(struct sfs_surveyor *s)
+{
+	struct sfs_link *link;
+
+	if (!s->env)
+		return;
+	assert(s->n_running == 0);
+	while ((link = sfs_list_pop(&s->unused)) != NULL)
+		free_listed(s, sfs_container(link, struct sfs_listed, link));
+	sfs_account_close(&s->account);
+	pthread_mutex_destroy(&s->lock);
+}

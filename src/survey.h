@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* survey - reads a shard for its headers, to know its samples or its members.
+ *
+ * When somebody wants to know what nobody has streamed by: the sample at a far
+ * byte of an epoch, or the folder samples/SHARD.  Data of large members are
+ * jumped over.  A few shards are surveyed at a time, each once for all who wait.
+ * Listings are kept until their memory is needed (an eighth of the budget).
+ */
+#ifndef SFS_SURVEY_H
+#define SFS_SURVEY_H
+
+#include "env.h"
+#include "listing.h"
+#include "waiter.h"
+
+struct sfs_listed {
+	struct sfs_listing *listing;
+	struct sfs_shard *shard;
+	bool is_damaged; /* the shard's rest could not be listed */
+	int n_users;
+	uint64_t n_bytes;
+	struct sfs_link link;
+};
+
+struct sfs_surveyor {
+	struct sfs_env *env;
+	struct sfs_account account; /* of the listings */
+
+	pthread_mutex_t lock; /* guards all below, and what shards keep for us */
+	struct sfs_link queue; /* surveys that have not begun */
+	int n_running;
+	struct sfs_link unused; /* listings, the longest unused first */
+	bool is_closed;
+};
+
+void sfs_surveyor_init(struct sfs_surveyor *s, struct sfs_env *env);
+
+/* No more surveys; those that run end when the sources stop. */
+void sfs_surveyor_stop(struct sfs_surveyor *s);
+void sfs_surveyor_done(struct sfs_surveyor *s);
+
+/* Is the table of the shard at hand, to its end or its damage?  0: it was just
+ * now (it may be dropped again).  -EINPROGRESS: wait, with a survey under way.
+ * The shard's size must be known. */
+int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard, struct sfs_waiter *waiter);
+
+/* The listing of a shard.  0: *ret_listed stays until it is put back.
+ * -EINPROGRESS: wait.  < 0: the source's error. */
+int sfs_survey_listing(struct sfs_surveyor *s, struct sfs_shard *shard,
+		       struct sfs_waiter *waiter, struct sfs_listed **ret_listed);
+void sfs_survey_put(struct sfs_surveyor *s, struct sfs_listed *listed);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: chunk k holds 256 << k entries, so nothing is ever moved and
+ * a reader needs no lock: entry i is written before n becomes i + 1.  An entry
+ * keeps where its sample starts and the sum of extents behind it, both in blocks
+ * of 512; the length is the difference to the entry before. */
+#include "table.h"
+
+#include "mem.h"
+
+#define CHUNK_0	   256
+#define GLOBAL_BIT (1u << 31)
+
+struct sfs_table_entry {
+	uint32_t start; /* blocks; the top bit: a global header is inside */
+	uint32_t end;	/* blocks: the sum of all extents up to and with this one */
+	uint64_t key_hash;
+};
+
+static int chunk_of(uint64_t i)
+{
+	return 63 - __builtin_clzll(i / CHUNK_0 + 1);
+}
+
+static struct sfs_table_entry *entry_at(const struct sfs_table *t, uint64_t i)
+{
+	int k = chunk_of(i);
+
+	return &t->chunks[k][i - CHUNK_0 * ((1ULL << k) - 1)];
+}
+
+void sfs_table_done(struct sfs_table *t)
+{
+	size_t k;
+
+	for (k = 0; k < SFS_COUNT(t->chunks); k++)
+		free(steal(&t->chunks[k]));
+	atomic_store(&t->n, 0);
+	atomic_store(&t->state, SFS_TABLE_GROWING);
+}
+
+uint64_t sfs_table_memory(uint64_t n)
+{
+	return n == 0 ? 0 : ((2ULL << chunk_of(n - 1)) - 1) * CHUNK_0 *
+				    sizeof(struct sfs_table_entry);
+}
+
+void sfs_table_add(struct sfs_table *t, const struct sfs_extent *extent)
+{
+	uint64_t n = atomic_load_explicit(&t->n, memory_order_relaxed);
+	uint64_t end = (sfs_table_place(t, n) + extent->n_bytes) / SFS_TAR_BLOCK;
+	int k = chunk_of(n);
+
+	if (!t->chunks[k])
+		t->chunks[k] = sfs_reallocarray(NULL, (size_t)CHUNK_0 << k,
+						sizeof(struct sfs_table_entry));
+	*entry_at(t, n) = (struct sfs_table_entry){
+		.start = (uint32_t)(extent->start / SFS_TAR_BLOCK) |
+			 (extent->has_global ? GLOBAL_BIT : 0),
+		.end = (uint32_t)end,
+		.key_hash = extent->key_hash,
+	};
+	atomic_store_explicit(&t->n, n + 1, memory_order_release);
+}
+
+void sfs_table_end(struct sfs_table *t, enum sfs_table_state state)
+{
+	atomic_store_explicit(&t->state, (int)state, memory_order_release);
+}
+
+uint64_t sfs_table_place(const struct sfs_table *t, uint64_t n)
+{
+	return n == 0 ? 0 : (uint64_t)entry_at(t, n - 1)->end * SFS_TAR_BLOCK;
+}
+
+struct sfs_table_sample sfs_table_get(const struct sfs_table *t, uint64_t i)
+{
+	const struct sfs_table_entry *e = entry_at(t, i);
+	uint64_t place = sfs_table_place(t, i);
+
+	return (struct sfs_table_sample){
+		.start = (uint64_t)(e->start & ~GLOBAL_BIT) * SFS_TAR_BLOCK,
+		.n_bytes = (uint64_t)e->end * SFS_TAR_BLOCK - place,
+		.place = place,
+		.key_hash = e->key_hash,
+		.has_global = e->start & GLOBAL_BIT,
+	};
+}
+
+uint64_t sfs_table_find(const struct sfs_table *t, uint64_t n, uint64_t place)
+{
+	uint64_t low = 0, high = n, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (sfs_table_place(t, middle) < place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint64_t sfs_table_at(const struct sfs_table *t, uint64_t n, uint64_t offset)
+{
+	uint64_t low = 0, high = n, middle;
+	struct sfs_table_sample s;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		s = sfs_table_get(t, middle);
+		if (s.start + s.n_bytes <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* table - the samples of one shard: where each begins, ends, and its key's hash.
+ *
+ * 16 bytes a sample.  One thread at a time may add (its caller sees to that);
+ * any number may read at the same time, without a lock: entries never move, and
+ * are there before their number says so.
+ */
+#ifndef SFS_TABLE_H
+#define SFS_TABLE_H
+
+#include "scan.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SFS_TABLE_SHARD_MAX (1ULL << 40) /* bytes of a shard: 1 TiB */
+
+enum sfs_table_state {
+	SFS_TABLE_GROWING,
+	SFS_TABLE_WHOLE,   /* all samples of the shard (or all that can be had of it) */
+	SFS_TABLE_DAMAGED, /* the shard is damaged behind the last sample */
+};
+
+struct sfs_table_entry; /* 16 bytes; see table.c */
+
+struct sfs_table {
+	struct sfs_table_entry *chunks[24];
+	_Atomic uint64_t n;
+	_Atomic int state;
+};
+
+struct sfs_table_sample {
+	uint64_t start, n_bytes; /* in the shard */
+	uint64_t place;		 /* the sum of the extents before it */
+	uint64_t key_hash;
+	bool has_global;
+};
+
+void sfs_table_done(struct sfs_table *t); /* empty again */
+
+void sfs_table_add(struct sfs_table *t, const struct sfs_extent *extent);
+void sfs_table_end(struct sfs_table *t, enum sfs_table_state state);
+
+/* Read the state before n: if it is not GROWING, n is final. */
+static inline enum sfs_table_state sfs_table_state(const struct sfs_table *t)
+{
+	return (enum sfs_table_state)atomic_load_explicit(&t->state, memory_order_acquire);
+}
+
+static inline uint64_t sfs_table_n(const struct sfs_table *t)
+{
+	return atomic_load_explicit(&t->n, memory_order_acquire);
+}
+
+/* Sample i < n. */
+struct sfs_table_sample sfs_table_get(const struct sfs_table *t, uint64_t i);
+
+/* The sum of the extents of the first n samples. */
+uint64_t sfs_table_place(const struct sfs_table *t, uint64_t n);
+
+/* The first of n samples whose place is >= `place`; n if none. */
+uint64_t sfs_table_find(const struct sfs_table *t, uint64_t n, uint64_t place);
+
+/* The first of n samples that ends behind byte `offset` of the shard; n if none. */
+uint64_t sfs_table_at(const struct sfs_table *t, uint64_t n, uint64_t offset);
+
+/* Bytes of memory that n entries take. */
+uint64_t sfs_table_memory(uint64_t n);
+
+#endif

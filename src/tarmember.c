@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: libarchive reads from a client that has the group's bytes and
+ * then nothing, and that can skip.  Whether it asked for more than there was
+ * tells a short group from a damaged one; how far it wants to skip the body
+ * tells where the next header is, for sparse files and links with a body too,
+ * so that we need no second opinion on any dialect's sizes.
+ *
+ * A new archive object for each member costs some 2-4 us.  That is for the odd
+ * ones; scan.c reads the common pax group (times, owners) without it. */
+#include "tarmember.h"
+
+#include "mem.h"
+#include "tar.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct client {
+	const unsigned char *bytes;
+	size_t n;
+	uint64_t n_left; /* from the group's start to the shard's end */
+	bool is_read, wants_more, is_beyond;
+	uint64_t n_skipped;
+};
+
+static la_ssize_t read_bytes(struct archive *a, void *data, const void **ret_bytes)
+{
+	struct client *c = data;
+
+	if (c->is_read) {
+		c->wants_more = true;
+		return 0;
+	}
+	c->is_read = true;
+	*ret_bytes = c->bytes;
+	return (la_ssize_t)c->n;
+}
+
+static la_int64_t skip_bytes(struct archive *a, void *data, la_int64_t n)
+{
+	struct client *c = data;
+
+	if (!c->is_read)
+		return 0; /* nothing was read yet: let it read */
+	c->n_skipped += (uint64_t)n;
+	if (c->n + c->n_skipped > sfs_tar_padded(c->n_left)) {
+		c->is_beyond = true;
+		return ARCHIVE_FATAL;
+	}
+	return n;
+}
+
+void sfs_tarmember_done(struct sfs_tarmember *member)
+{
+	free(member->name);
+	free(member->runs);
+	*member = (struct sfs_tarmember){0};
+}
+
+static struct archive *open_group(struct client *c)
+{
+	struct archive *a = archive_read_new();
+
+	if (!a)
+		abort();
+	archive_read_support_format_tar(a);
+	archive_read_set_read_callback(a, read_bytes);
+	archive_read_set_skip_callback(a, skip_bytes);
+	archive_read_set_callback_data(a, c);
+	return a;
+}
+
+static void take_sparse(struct archive_entry *entry, struct sfs_tarmember *m)
+{
+	la_int64_t offset, n_bytes;
+	int n = archive_entry_sparse_reset(entry);
+
+	if (n <= 0)
+		return;
+	m->is_sparse = true;
+	m->runs = sfs_calloc((size_t)n, sizeof *m->runs);
+	while (archive_entry_sparse_next(entry, &offset, &n_bytes) == ARCHIVE_OK)
+		m->runs[m->n_runs++] = (struct sfs_sparse_run){(uint64_t)offset,
+							       (uint64_t)n_bytes};
+}
+
+static int take_entry(struct archive_entry *entry, struct sfs_tarmember *m,
+		      struct sfs_error *err)
+{
+	const char *name = archive_entry_pathname(entry);
+
+	if (archive_entry_size_is_set(entry) && archive_entry_size(entry) < 0)
+		return sfs_error_set(err, -EBADMSG, "negative size");
+	m->name = sfs_strdup(name ? name : "");
+	m->size = archive_entry_size_is_set(entry) ? (uint64_t)archive_entry_size(entry) : 0;
+	m->mtime = archive_entry_mtime(entry);
+	m->mode = archive_entry_perm(entry) & 07777;
+	m->is_regular = archive_entry_filetype(entry) == AE_IFREG &&
+			archive_entry_hardlink(entry) == NULL;
+	if (m->is_regular)
+		take_sparse(entry, m);
+	return 0;
+}
+
+/* Why did libarchive stop? */
+static int explain(struct archive *a, const struct client *c, struct sfs_error *err)
+{
+	const char *why = archive_error_string(a);
+
+	if (c->is_beyond)
+		return sfs_error_set(err, -EBADMSG, "its data end behind the shard's end");
+	if (!c->wants_more)
+		return sfs_error_set(err, -EBADMSG, "%s", why ? why : "not a tar header");
+	if (c->n >= c->n_left)
+		return sfs_error_set(err, -EBADMSG, "the shard ends in its header");
+	if (c->n >= SFS_TARMEMBER_MAX)
+		return sfs_error_set(err, -EOVERFLOW, "its header is longer than 1 MiB");
+	return -EAGAIN;
+}
+
+int sfs_tarmember_parse(const unsigned char *group, size_t n, uint64_t n_left,
+			struct sfs_tarmember *ret_member, struct sfs_error *err)
+{
+	struct client c = {.bytes = group, .n = n, .n_left = n_left};
+	struct sfs_tarmember m = {0};
+	struct archive_entry *entry;
+	struct archive *a = open_group(&c);
+	int ret;
+
+	ret = archive_read_open1(a);
+	if (ret == ARCHIVE_OK)
+		ret = archive_read_next_header(a, &entry);
+	if (ret != ARCHIVE_OK && ret != ARCHIVE_WARN) {
+		ret = explain(a, &c, err);
+		goto out;
+	}
+	m.data = (uint64_t)archive_filter_bytes(a, 0);
+	ret = take_entry(entry, &m, err);
+	if (ret < 0)
+		goto out;
+	if (archive_read_data_skip(a) != ARCHIVE_OK) {
+		ret = explain(a, &c, err);
+		goto out;
+	}
+	m.end = (uint64_t)archive_filter_bytes(a, 0);
+	*ret_member = m;
+	m = (struct sfs_tarmember){0};
+out:
+	archive_read_free(a);
+	sfs_tarmember_done(&m);
+	return ret;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* tarmember - one member's header group, understood by libarchive.
+ *
+ * For all that tar.h calls ODD or EXTENSION: pax records, GNU long names, sparse
+ * files of every dialect, base-256 numbers, old v7 headers, links and folders.
+ * libarchive blocks in its callbacks, so it never sees the flow: it is given the
+ * complete group from memory.  The only place that includes libarchive.  Pure.
+ */
+#ifndef SFS_TARMEMBER_H
+#define SFS_TARMEMBER_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SFS_TARMEMBER_MAX ((size_t)1 << 20) /* bytes of a header group */
+
+/* Data of a sparse file: `n_bytes` that belong at `offset` of the file.  The
+ * runs are stored one behind the other; what they leave out reads as zeros. */
+struct sfs_sparse_run {
+	uint64_t offset, n_bytes;
+};
+
+struct sfs_tarmember {
+	char *name;	 /* as stored, byte for byte; may hold anything but NUL */
+	bool is_regular; /* a regular file, sparse ones included, links not */
+	bool is_sparse;
+	uint64_t data;	 /* where its stored data begin, from the group's start */
+	uint64_t end;	 /* where the next header may begin, from the group's start */
+	uint64_t size;	 /* of the file; more than is stored if it is sparse */
+	int64_t mtime;	 /* seconds since 1970 */
+	uint32_t mode;	 /* permission bits */
+	struct sfs_sparse_run *runs; /* if is_sparse */
+	size_t n_runs;
+};
+
+/* Understand the group at `group`, of which `n` bytes are at hand and which has
+ * `n_left` bytes up to the shard's end.
+ *
+ * 0: *ret_member is filled, free it with sfs_tarmember_done().
+ * -EAGAIN: the group is longer than n; try with more.
+ * -EBADMSG: it is damaged, or its data end behind the shard; *err says how.
+ * -EOVERFLOW: longer than SFS_TARMEMBER_MAX. */
+int sfs_tarmember_parse(const unsigned char *group, size_t n, uint64_t n_left,
+			struct sfs_tarmember *ret_member, struct sfs_error *err);
+void sfs_tarmember_done(struct sfs_tarmember *member);
+
+#endif

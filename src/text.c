@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "text.h"
+
+#include "mem.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+void sfs_text_done(struct sfs_text *t)
+{
+	free(t->s);
+	*t = (struct sfs_text){0};
+}
+
+static void reserve(struct sfs_text *t, size_t n_more)
+{
+	if (t->n + n_more + 1 <= t->capacity)
+		return;
+	t->capacity = (t->n + n_more + 1) * 2;
+	t->s = sfs_realloc(t->s, t->capacity);
+}
+
+void sfs_text_add(struct sfs_text *t, const char *bytes, size_t n)
+{
+	reserve(t, n);
+	memcpy(t->s + t->n, bytes, n);
+	t->n += n;
+	t->s[t->n] = 0;
+}
+
+void sfs_text_puts(struct sfs_text *t, const char *s)
+{
+	sfs_text_add(t, s, strlen(s));
+}
+
+void sfs_text_printf(struct sfs_text *t, const char *format, ...)
+{
+	sfs_autofree char *line = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&line, format, args);
+	va_end(args);
+	if (n >= 0)
+		sfs_text_add(t, line, (size_t)n);
+}
+
+/* Bytes of the UTF-8 character at s, 0 if there is none (RFC 3629). */
+static size_t utf8_length(const unsigned char *s)
+{
+	size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : 4;
+	size_t i;
+
+	if (s[0] >= 0x80 && (s[0] < 0xc2 || s[0] > 0xf4))
+		return 0;
+	for (i = 1; i < n; i++)
+		if (s[i] >> 6 != 2)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+void sfs_text_json(struct sfs_text *t, const char *s)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	size_t n;
+
+	sfs_text_puts(t, "\"");
+	while (*p) {
+		n = utf8_length(p);
+		if (*p == '"' || *p == '\\')
+			sfs_text_printf(t, "\\%c", *p);
+		else if (*p < 0x20 || *p == 0x7f)
+			sfs_text_printf(t, "\\u%04x", *p);
+		else if (n == 0)
+			sfs_text_puts(t, "\xef\xbf\xbd");
+		else
+			sfs_text_add(t, (const char *)p, n);
+		p += n ? n : 1;
+	}
+	sfs_text_puts(t, "\"");
+}
+
+const char *sfs_text_size(uint64_t n_bytes, char buf[32])
+{
+	static const char units[] = "KMGTPE";
+	double value = (double)n_bytes;
+	int u = -1;
+
+	while (value >= 1024 && u < 5) {
+		value /= 1024;
+		u++;
+	}
+	if (u < 0)
+		snprintf(buf, 32, "%llu", (unsigned long long)n_bytes);
+	else if (value == (double)(uint64_t)value || value >= 100)
+		snprintf(buf, 32, "%.0f%c", value, units[u]);
+	else
+		snprintf(buf, 32, "%.1f%c", value, units[u]);
+	return buf;
+}

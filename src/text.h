@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* text - a string that grows, for files and lines that are made, not read. */
+#ifndef SFS_TEXT_H
+#define SFS_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sfs_text {
+	char *s;  /* NUL-terminated; NULL until something was added */
+	size_t n; /* bytes before the NUL */
+	size_t capacity;
+};
+
+void sfs_text_done(struct sfs_text *t); /* free what it holds; it is empty then */
+
+void sfs_text_add(struct sfs_text *t, const char *bytes, size_t n);
+void sfs_text_puts(struct sfs_text *t, const char *s);
+void sfs_text_printf(struct sfs_text *t, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Add s as a JSON string with its quotes.  Bytes that are not UTF-8 become
+ * U+FFFD, so that the result is always valid JSON (RFC 8259). */
+void sfs_text_json(struct sfs_text *t, const char *s);
+
+/* "64M", "1.5G", "300": a size as a person writes it; returns buf. */
+const char *sfs_text_size(uint64_t n_bytes, char buf[32]);
+
+#endif

@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a node's number says what it is: its kind in the top four bits,
+ * and below that an epoch, a shard's index, or a folder's or member's number in a
+ * listing.  So nothing is remembered for a node, and the kernel may forget and ask
+ * again as it likes.
+ *
+ * The folders that shards' names make ("a/x-0.tar") are a listing too, whose files
+ * are shards: shards/ shows them as files, samples/ as folders. */
+#include "tree.h"
+
+#include "control.h"
+#include "core.h"
+#include "gather.h"
+#include "listing.h"
+#include "mem.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum kind { FIXED, EPOCH, SHARDS_FOLDER, SHARD, SAMPLES_FOLDER, MEMBER };
+enum {
+	ROOT = SFS_NODE_ROOT, README, EPOCHS, SHARDS, SAMPLES, CONTROL, STATS, METRICS,
+	CONFIG, ERRORS
+};
+
+#define KIND_SHIFT   60
+#define SHARD_SHIFT  32
+#define MAX_EPOCH    ((1ULL << 56) - 1)
+
+struct sfs_tree {
+	struct sfs_core *core;
+	struct sfs_listing *names; /* of the shards; data is the shard's index */
+};
+
+static const struct fixed {
+	uint64_t node, parent;
+	const char *name;
+	void (*print)(struct sfs_core *core, struct sfs_text *text); /* NULL: a folder */
+} fixed[] = {
+	{README, ROOT, "README", sfs_control_readme},
+	{EPOCHS, ROOT, "epochs", NULL},
+	{SHARDS, ROOT, "shards", NULL},
+	{SAMPLES, ROOT, "samples", NULL},
+	{CONTROL, ROOT, ".shufflefs", NULL},
+	{STATS, CONTROL, "stats.json", sfs_control_stats},
+	{METRICS, CONTROL, "metrics.prom", sfs_control_metrics},
+	{CONFIG, CONTROL, "config", sfs_control_config},
+	{ERRORS, CONTROL, "errors", sfs_control_errors},
+};
+
+static uint64_t node_of(enum kind kind, uint64_t rest)
+{
+	return (uint64_t)kind << KIND_SHIFT | rest;
+}
+
+static enum kind kind_of(uint64_t node)
+{
+	return (enum kind)(node >> KIND_SHIFT);
+}
+
+static uint64_t rest_of(uint64_t node)
+{
+	return node & ((1ULL << KIND_SHIFT) - 1);
+}
+
+static struct sfs_shard *shard_at(struct sfs_tree *t, uint64_t index)
+{
+	return index < t->core->env.shards.n ? &t->core->env.shards.shards[index] : NULL;
+}
+
+static const struct fixed *find_fixed(uint64_t node)
+{
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(fixed); i++)
+		if (fixed[i].node == node)
+			return &fixed[i];
+	return NULL;
+}
+
+/* A folder of shards' names: which one in the listing?  false: the node is none. */
+static bool is_names_folder(uint64_t node, uint32_t *ret_folder, bool *ret_is_samples)
+{
+	*ret_is_samples = node == SAMPLES || kind_of(node) == SAMPLES_FOLDER;
+	*ret_folder = node == SHARDS || node == SAMPLES ? SFS_LISTING_ROOT :
+							  (uint32_t)rest_of(node);
+	return node == SHARDS || node == SAMPLES || kind_of(node) == SHARDS_FOLDER ||
+	       kind_of(node) == SAMPLES_FOLDER;
+}
+
+/* The node of an entry of the names' listing. */
+static uint64_t name_node(const struct sfs_tree *t, uint32_t id, bool is_samples)
+{
+	const struct sfs_listing_node *n = &t->names->nodes[id];
+
+	if (n->is_folder)
+		return node_of(is_samples ? SAMPLES_FOLDER : SHARDS_FOLDER, id);
+	return is_samples ? node_of(MEMBER, n->data << SHARD_SHIFT) : node_of(SHARD, n->data);
+}
+
+/* ---- members ---- */
+
+/* The listing of a member's shard; put it back with sfs_survey_put(). */
+static int get_listing(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
+		       struct sfs_listed **ret_listed)
+{
+	struct sfs_shard *shard = shard_at(t, rest_of(node) >> SHARD_SHIFT);
+	int ret;
+
+	if (!shard)
+		return -ENOENT;
+	ret = sfs_census_shard(t->core->census, shard, waiter);
+	if (ret == 0)
+		ret = sfs_survey_listing(&t->core->surveyor, shard, waiter, ret_listed);
+	if (ret == 0 && (uint32_t)rest_of(node) >= (*ret_listed)->listing->n) {
+		sfs_survey_put(&t->core->surveyor, *ret_listed);
+		ret = -ENOENT;
+	}
+	return ret < 0 && ret != -EINPROGRESS ? sfs_shard_read_err(ret) : ret;
+}
+
+/* May what the listing lacks be in the part of the shard that is damaged? */
+static bool is_doubtful(const struct sfs_tree *t, const struct sfs_listed *listed)
+{
+	return listed->is_damaged && !t->core->env.shards.skip_damaged;
+}
+
+static int lookup_member(struct sfs_tree *t, uint64_t parent, const char *name,
+			 struct sfs_waiter *waiter, uint64_t *ret_node)
+{
+	struct sfs_listed *listed;
+	uint32_t id;
+	int ret;
+
+	ret = get_listing(t, parent, waiter, &listed);
+	if (ret < 0)
+		return ret;
+	id = sfs_listing_find(listed->listing, (uint32_t)rest_of(parent), name);
+	if (!listed->listing->nodes[(uint32_t)rest_of(parent)].is_folder)
+		ret = -ENOTDIR;
+	else if (id == 0)
+		ret = is_doubtful(t, listed) ? -EIO : -ENOENT;
+	else
+		*ret_node = (parent & ~(uint64_t)UINT32_MAX) | id;
+	sfs_survey_put(&t->core->surveyor, listed);
+	return ret;
+}
+
+/* ---- lookup ---- */
+
+/* "17.tar": canonical decimals only. */
+static int lookup_epoch(const char *name, uint64_t *ret_node)
+{
+	uint64_t epoch = 0;
+	const char *p = name;
+
+	if (!isdigit((unsigned char)*p) || (*p == '0' && p[1] != '.'))
+		return -ENOENT;
+	for (; isdigit((unsigned char)*p); p++) {
+		epoch = epoch * 10 + (uint64_t)(*p - '0');
+		if (epoch > MAX_EPOCH)
+			return -ENOENT;
+	}
+	if (strcmp(p, ".tar") != 0)
+		return -ENOENT;
+	*ret_node = node_of(EPOCH, epoch);
+	return 0;
+}
+
+static int lookup_fixed(uint64_t parent, const char *name, uint64_t *ret_node)
+{
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(fixed); i++) {
+		if (fixed[i].parent == parent && strcmp(fixed[i].name, name) == 0) {
+			*ret_node = fixed[i].node;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+int sfs_tree_lookup(struct sfs_tree *t, uint64_t parent, const char *name,
+		    struct sfs_waiter *waiter, uint64_t *ret_node)
+{
+	bool is_samples;
+	uint32_t folder;
+
+	if (parent == ROOT || parent == CONTROL)
+		return lookup_fixed(parent, name, ret_node);
+	if (parent == EPOCHS)
+		return lookup_epoch(name, ret_node);
+	if (is_names_folder(parent, &folder, &is_samples)) {
+		if (folder >= t->names->n)
+			return -ENOENT;
+		folder = sfs_listing_find(t->names, folder, name);
+		*ret_node = folder ? name_node(t, folder, is_samples) : 0;
+		return folder ? 0 : -ENOENT;
+	}
+	if (kind_of(parent) == MEMBER)
+		return lookup_member(t, parent, name, waiter, ret_node);
+	return -ENOTDIR;
+}
+
+/* ---- attributes ---- */
+
+static int64_t newest_mtime(const struct sfs_shards *shards)
+{
+	int64_t newest = 0;
+	uint32_t i;
+
+	for (i = 0; i < shards->n; i++)
+		if (shards->shards[i].object.mtime_s > newest)
+			newest = shards->shards[i].object.mtime_s;
+	return newest;
+}
+
+static int attr_member(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
+		       struct sfs_attr *attr)
+{
+	const struct sfs_listing_node *n;
+	struct sfs_listed *listed;
+	int ret;
+
+	if ((uint32_t)rest_of(node) == SFS_LISTING_ROOT) {
+		/* The shard's own folder: its members need not be known. */
+		attr->is_folder = true;
+		return shard_at(t, rest_of(node) >> SHARD_SHIFT) ? 0 : -ENOENT;
+	}
+	ret = get_listing(t, node, waiter, &listed);
+	if (ret < 0)
+		return ret;
+	n = &listed->listing->nodes[(uint32_t)rest_of(node)];
+	attr->is_folder = n->is_folder;
+	if (!n->is_folder) {
+		attr->size = n->size;
+		attr->mtime = n->mtime;
+	}
+	sfs_survey_put(&t->core->surveyor, listed);
+	return 0;
+}
+
+static int attr_shard(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
+		      struct sfs_attr *attr)
+{
+	struct sfs_shard *shard = shard_at(t, rest_of(node));
+	int ret;
+
+	if (!shard)
+		return -ENOENT;
+	ret = sfs_census_shard(t->core->census, shard, waiter);
+	if (ret < 0)
+		return ret == -EINPROGRESS ? ret : sfs_shard_read_err(ret);
+	attr->size = shard->object.size;
+	attr->mtime = shard->object.mtime_s ? shard->object.mtime_s : attr->mtime;
+	return 0;
+}
+
+static int attr_epoch(struct sfs_tree *t, struct sfs_waiter *waiter, struct sfs_attr *attr)
+{
+	int64_t mtime;
+	int ret;
+
+	ret = sfs_census_all(t->core->census, waiter);
+	if (ret < 0)
+		return ret == -EINPROGRESS || ret == -ECANCELED ? ret : -EIO;
+	attr->size = sfs_stream_bytes(&t->core->env.shards);
+	mtime = newest_mtime(&t->core->env.shards);
+	attr->mtime = mtime ? mtime : attr->mtime;
+	return 0;
+}
+
+int sfs_tree_attr(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
+		  struct sfs_attr *attr)
+{
+	const struct fixed *f;
+
+	*attr = (struct sfs_attr){.node = node,
+				  .mtime = (int64_t)(t->core->started_ms / 1000)};
+	switch (kind_of(node)) {
+	case FIXED:
+		f = find_fixed(node);
+		attr->is_folder = node == ROOT || (f && !f->print);
+		attr->is_snapshot = f && f->print;
+		return f || node == ROOT ? 0 : -ENOENT;
+	case SHARDS_FOLDER:
+	case SAMPLES_FOLDER:
+		attr->is_folder = true;
+		return rest_of(node) < t->names->n ? 0 : -ENOENT;
+	case EPOCH: return attr_epoch(t, waiter, attr);
+	case SHARD: return attr_shard(t, node, waiter, attr);
+	case MEMBER: return attr_member(t, node, waiter, attr);
+	}
+	return -ENOENT;
+}
+
+uint64_t sfs_tree_parent(struct sfs_tree *t, uint64_t node)
+{
+	const struct fixed *f = kind_of(node) == FIXED ? find_fixed(node) : NULL;
+	struct sfs_listed *listed;
+	uint64_t parent = ROOT;
+	uint32_t id;
+
+	switch (kind_of(node)) {
+	case FIXED: return f ? f->parent : ROOT;
+	case EPOCH: return EPOCHS;
+	case SHARD:
+	case SHARDS_FOLDER: return SHARDS; /* good enough for ".." */
+	case SAMPLES_FOLDER: return SAMPLES;
+	case MEMBER:
+		id = (uint32_t)rest_of(node);
+		if (id == SFS_LISTING_ROOT || get_listing(t, node, NULL, &listed) < 0)
+			return SAMPLES;
+		parent = (node & ~(uint64_t)UINT32_MAX) | listed->listing->nodes[id].parent;
+		sfs_survey_put(&t->core->surveyor, listed);
+	}
+	return parent;
+}
+
+/* ---- folders ---- */
+
+typedef bool tell_fn(void *ctx, const char *name, uint64_t node, bool is_folder,
+		     uint64_t cookie);
+
+static int list_fixed(uint64_t folder, uint64_t cookie, tell_fn *tell, void *ctx)
+{
+	uint64_t i;
+
+	for (i = cookie; i < SFS_COUNT(fixed); i++)
+		if (fixed[i].parent == folder &&
+		    !tell(ctx, fixed[i].name, fixed[i].node, !fixed[i].print, i + 1))
+			break;
+	return 0;
+}
+
+static int list_epochs(struct sfs_tree *t, uint64_t cookie, tell_fn *tell, void *ctx)
+{
+	char name[32];
+	uint64_t e;
+
+	for (e = cookie; e < t->core->options->epochs && e <= MAX_EPOCH; e++) {
+		snprintf(name, sizeof name, "%llu.tar", (unsigned long long)e);
+		if (!tell(ctx, name, node_of(EPOCH, e), false, e + 1))
+			break;
+	}
+	return 0;
+}
+
+/* The child behind the one that the cookie names; 0 at the end. */
+static uint32_t next_child(const struct sfs_listing *l, uint32_t folder, uint64_t cookie)
+{
+	if (cookie >= l->n)
+		return 0;
+	return cookie ? l->nodes[cookie].next_sibling : l->nodes[folder].first_child;
+}
+
+static int list_names(struct sfs_tree *t, uint32_t folder, bool is_samples, uint64_t cookie,
+		      tell_fn *tell, void *ctx)
+{
+	uint32_t id = next_child(t->names, folder, cookie);
+
+	for (; id; id = t->names->nodes[id].next_sibling)
+		if (!tell(ctx, sfs_listing_name(t->names, id), name_node(t, id, is_samples),
+			  is_samples || t->names->nodes[id].is_folder, id))
+			break;
+	return 0;
+}
+
+static int list_members(struct sfs_tree *t, uint64_t node, uint64_t cookie,
+			struct sfs_waiter *waiter, tell_fn *tell, void *ctx)
+{
+	struct sfs_listed *listed;
+	const struct sfs_listing *l;
+	uint32_t id;
+	int ret;
+
+	ret = get_listing(t, node, waiter, &listed);
+	if (ret < 0)
+		return ret;
+	l = listed->listing;
+	if (!l->nodes[(uint32_t)rest_of(node)].is_folder)
+		ret = -ENOTDIR;
+	else if (cookie && next_child(l, 0, cookie) == 0 && is_doubtful(t, listed))
+		ret = -EIO; /* all told that is there; there may be more */
+	for (id = ret < 0 ? 0 : next_child(l, (uint32_t)rest_of(node), cookie); id;
+	     id = l->nodes[id].next_sibling)
+		if (!tell(ctx, sfs_listing_name(l, id),
+			  (node & ~(uint64_t)UINT32_MAX) | id, l->nodes[id].is_folder, id))
+			break;
+	if (ret == 0 && cookie == 0 && l->nodes[(uint32_t)rest_of(node)].first_child == 0 &&
+	    is_doubtful(t, listed))
+		ret = -EIO;
+	sfs_survey_put(&t->core->surveyor, listed);
+	return ret;
+}
+
+int sfs_tree_list(struct sfs_tree *t, uint64_t node, uint64_t cookie,
+		  struct sfs_waiter *waiter, tell_fn *tell, void *ctx)
+{
+	bool is_samples;
+	uint32_t folder;
+
+	if (node == ROOT || node == CONTROL)
+		return list_fixed(node, cookie, tell, ctx);
+	if (node == EPOCHS)
+		return list_epochs(t, cookie, tell, ctx);
+	if (is_names_folder(node, &folder, &is_samples))
+		return folder < t->names->n ?
+			       list_names(t, folder, is_samples, cookie, tell, ctx) : -ENOENT;
+	if (kind_of(node) == MEMBER)
+		return list_members(t, node, cookie, waiter, tell, ctx);
+	return -ENOTDIR;
+}
+
+/* ---- files ---- */
+
+struct sfs_file {
+	struct sfs_tree *tree;
+	uint64_t node;
+	struct sfs_stream *stream;
+	struct sfs_shard *shard;
+	struct sfs_listed *listed; /* of a member */
+	struct sfs_text text;	   /* of a snapshot */
+};
+
+int sfs_file_open(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
+		  struct sfs_file **ret_file)
+{
+	struct sfs_file *file;
+	struct sfs_attr attr;
+	int ret;
+
+	ret = sfs_tree_attr(t, node, waiter, &attr);
+	if (ret < 0)
+		return ret;
+	if (attr.is_folder)
+		return -EISDIR;
+	file = sfs_calloc(1, sizeof *file);
+	file->tree = t;
+	file->node = node;
+	switch (kind_of(node)) {
+	case EPOCH: file->stream = sfs_stream_open(&t->core->streams, rest_of(node)); break;
+	case SHARD: file->shard = shard_at(t, rest_of(node)); break;
+	case MEMBER:
+		file->shard = shard_at(t, rest_of(node) >> SHARD_SHIFT);
+		ret = get_listing(t, node, waiter, &file->listed);
+		break;
+	default:
+		find_fixed(node)->print(t->core, &file->text);
+		if (!file->text.s)
+			sfs_text_puts(&file->text, "");
+	}
+	if (ret < 0)
+		free(file);
+	else
+		*ret_file = file;
+	return ret;
+}
+
+void sfs_file_close(struct sfs_file *file)
+{
+	if (!file)
+		return;
+	if (file->stream)
+		sfs_stream_close(file->stream);
+	if (file->listed)
+		sfs_survey_put(&file->tree->core->surveyor, file->listed);
+	sfs_text_done(&file->text);
+	free(file);
+}
+
+static void read_text(struct sfs_file *file, struct sfs_read *read)
+{
+	uint64_t size = file->text.n;
+
+	if (read->offset >= size)
+		read->n_bytes = 0;
+	else if (read->n_bytes > size - read->offset)
+		read->n_bytes = (size_t)(size - read->offset);
+	read->release = sfs_read_reset;
+	sfs_read_add(read, file->text.s + read->offset, read->n_bytes);
+	read->done(read, 0);
+}
+
+/* A sparse file: its runs lie one behind the other, the rest reads as zeros. */
+static void read_sparse(struct sfs_file *file, const struct sfs_listing_node *n,
+			struct sfs_read *read)
+{
+	struct sfs_gather *g = sfs_gather_new(&file->tree->core->env.grabber, read);
+	uint64_t at = read->offset, end, stored = n->data, run_end, piece;
+	size_t i;
+
+	if (at >= n->size)
+		read->n_bytes = 0;
+	else if (read->n_bytes > n->size - at)
+		read->n_bytes = (size_t)(n->size - at);
+	end = at + read->n_bytes;
+	for (i = 0; i < n->n_runs && at < end; stored += n->runs[i++].n_bytes) {
+		run_end = n->runs[i].offset + n->runs[i].n_bytes;
+		if (run_end <= at)
+			continue;
+		if (n->runs[i].offset > at) {
+			piece = n->runs[i].offset < end ? n->runs[i].offset - at : end - at;
+			sfs_gather_add_zeros(g, piece);
+			at += piece;
+		}
+		piece = run_end < end ? run_end - at : end - at;
+		if (at < end)
+			sfs_gather_add(g, file->shard, stored + (at - n->runs[i].offset), piece);
+		at += at < end ? piece : 0;
+	}
+	sfs_gather_add_zeros(g, end - at);
+	sfs_gather_start(g, sfs_shard_read_err);
+}
+
+void sfs_file_read(struct sfs_file *file, struct sfs_read *read)
+{
+	struct sfs_windows *windows = file->tree->core->windows;
+	const struct sfs_listing_node *n;
+
+	if (file->stream) {
+		sfs_stream_read(file->stream, read);
+	} else if (file->listed) {
+		n = &file->listed->listing->nodes[(uint32_t)rest_of(file->node)];
+		if (n->runs)
+			read_sparse(file, n, read);
+		else
+			sfs_windows_read(windows, file->shard, n->data, n->size, read);
+	} else if (file->shard) {
+		sfs_windows_read(windows, file->shard, 0, file->shard->object.size, read);
+	} else {
+		read_text(file, read);
+	}
+}
+
+bool sfs_file_is_stream(const struct sfs_file *file)
+{
+	return file->stream != NULL;
+}
+
+uint64_t sfs_file_padding(struct sfs_file *file)
+{
+	return file->stream ? sfs_stream_end(file->stream) : UINT64_MAX;
+}
+
+/* ---- paths ---- */
+
+int sfs_tree_walk(struct sfs_tree *t, const char *path, uint64_t *ret_node)
+{
+	uint64_t node = SFS_NODE_ROOT;
+	struct sfs_sync sync;
+	int ret = 0;
+	size_t n;
+
+	sfs_sync_init(&sync);
+	while (ret == 0) {
+		path += strspn(path, "/");
+		n = strcspn(path, "/");
+		if (n == 0)
+			break;
+		sfs_autofree char *name = sfs_strndup(path, n);
+
+		path += n;
+		if (strcmp(name, ".") == 0)
+			continue;
+		while ((ret = sfs_tree_lookup(t, node, name, &sync.waiter, &node)) ==
+		       -EINPROGRESS)
+			sfs_sync_wait(&sync);
+	}
+	sfs_sync_done(&sync);
+	*ret_node = node;
+	return ret;
+}
+
+/* ---- life ---- */
+
+int sfs_tree_new(struct sfs_core *core, struct sfs_tree **ret_tree, struct sfs_error *err)
+{
+	struct sfs_tree *t = sfs_calloc(1, sizeof *t);
+	const struct sfs_shards *shards = &core->env.shards;
+	uint32_t i, id;
+
+	t->core = core;
+	t->names = sfs_listing_new();
+	for (i = 0; i < shards->n; i++) {
+		id = sfs_listing_put(t->names, shards->shards[i].name,
+				     strlen(shards->shards[i].name));
+		if (id == 0) {
+			sfs_tree_free(t);
+			return sfs_error_set(err, -EINVAL,
+					     "the shard name '%s' cannot be a path, or is the "
+					     "folder of another shard", shards->shards[i].name);
+		}
+		t->names->nodes[id].data = i;
+	}
+	*ret_tree = t;
+	return 0;
+}
+
+void sfs_tree_free(struct sfs_tree *t)
+{
+	if (!t)
+		return;
+	sfs_listing_free(t->names);
+	free(t);
+}

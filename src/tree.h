@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* tree - the files and folders that a mount shows, without a mount.
+ *
+ *     README  epochs/E.tar  shards/NAME  samples/NAME/MEMBER  .shufflefs/...
+ *
+ * A node is a number that stays the same for the life of the mount; nothing is
+ * allocated for it.  Calls that need a size or a listing that is not known yet
+ * take a waiter (waiter.h) and return -EINPROGRESS.  Any thread may call.
+ */
+#ifndef SFS_TREE_H
+#define SFS_TREE_H
+
+#include "error.h"
+#include "read.h"
+#include "waiter.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sfs_core;
+struct sfs_tree;
+
+#define SFS_NODE_ROOT ((uint64_t)1)
+
+struct sfs_attr {
+	uint64_t node;
+	bool is_folder;
+	bool is_snapshot; /* made when it is opened: size 0, not to be cached */
+	uint64_t size;
+	int64_t mtime; /* seconds since 1970 */
+};
+
+/* Build it over a core whose shards are there.  -EINVAL and a sentence: two shards
+ * have the same name, or one's name is another's folder. */
+int sfs_tree_new(struct sfs_core *core, struct sfs_tree **ret_tree, struct sfs_error *err);
+void sfs_tree_free(struct sfs_tree *tree);
+
+/* -ENOENT, -ENOTDIR, -EINPROGRESS, or why a shard cannot be listed. */
+int sfs_tree_lookup(struct sfs_tree *tree, uint64_t parent, const char *name,
+		    struct sfs_waiter *waiter, uint64_t *ret_node);
+
+/* -EINPROGRESS; -ENOENT, -EACCES, -EIO: the source does not give the size. */
+int sfs_tree_attr(struct sfs_tree *tree, uint64_t node, struct sfs_waiter *waiter,
+		  struct sfs_attr *ret_attr);
+
+/* Tell the entries of a folder from `cookie` on (0: from the start).  `tell` gets
+ * each name, node and kind, and the cookie behind it; it returns false to stop.
+ * -ENOTDIR, -EINPROGRESS, -EIO: a damaged shard could not be listed to its end. */
+int sfs_tree_list(struct sfs_tree *tree, uint64_t node, uint64_t cookie,
+		  struct sfs_waiter *waiter,
+		  bool (*tell)(void *ctx, const char *name, uint64_t node, bool is_folder,
+			       uint64_t cookie),
+		  void *ctx);
+
+/* The folder above. */
+uint64_t sfs_tree_parent(struct sfs_tree *tree, uint64_t node);
+
+struct sfs_file;
+
+/* Open a file.  -EISDIR; others as attr. */
+int sfs_file_open(struct sfs_tree *tree, uint64_t node, struct sfs_waiter *waiter,
+		  struct sfs_file **ret_file);
+void sfs_file_close(struct sfs_file *file); /* no read may be under way */
+void sfs_file_read(struct sfs_file *file, struct sfs_read *read); /* read.h */
+
+bool sfs_file_is_stream(const struct sfs_file *file);
+
+/* From which byte on does the file hold nothing but padding (the zeros behind a
+ * stream's last sample)?  UINT64_MAX: not known, or no stream. */
+uint64_t sfs_file_padding(struct sfs_file *file);
+
+/* Follow a path ("epochs/0.tar").  Waits: not for a front end's threads. */
+int sfs_tree_walk(struct sfs_tree *tree, const char *path, uint64_t *ret_node);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* waiter - what a call registers when it cannot answer yet.
+ *
+ * Such a call takes a waiter and returns -EINPROGRESS if it has kept it; then
+ * done() is called once, on any thread and without locks, and the call is to be
+ * made again (err = 0) or has failed.  Calls that take a waiter may be given
+ * NULL: then they return -EINPROGRESS and keep nothing. */
+#ifndef SFS_WAITER_H
+#define SFS_WAITER_H
+
+#include "list.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sfs_waiter {
+	void (*done)(struct sfs_waiter *waiter, int err);
+
+	/* Of whom it was given to. */
+	struct sfs_link link;
+	pthread_mutex_t *lock; /* guards the link */
+	uint32_t shard;
+};
+
+/* Take the waiter back.  true: done() will not be called.  false: it was, or is
+ * about to be. */
+static inline bool sfs_waiter_cancel(struct sfs_waiter *waiter)
+{
+	bool was_in;
+
+	pthread_mutex_lock(waiter->lock);
+	was_in = sfs_link_is_in(&waiter->link);
+	sfs_link_remove(&waiter->link);
+	pthread_mutex_unlock(waiter->lock);
+	return was_in;
+}
+
+/* Call done(err) of all waiters of a list that nobody else can see. */
+static inline void sfs_waiters_end(struct sfs_link *waiters, int err)
+{
+	struct sfs_link *link;
+
+	while ((link = sfs_list_pop(waiters)) != NULL) {
+		struct sfs_waiter *w = sfs_container(link, struct sfs_waiter, link);
+
+		w->done(w, err);
+	}
+}
+
+/* For callers that may wait:
+ *
+ *	struct sfs_sync sync;
+ *	sfs_sync_init(&sync);
+ *	while ((ret = sfs_...(..., &sync.waiter, ...)) == -EINPROGRESS)
+ *		sfs_sync_wait(&sync);
+ *	sfs_sync_done(&sync);
+ */
+struct sfs_sync {
+	struct sfs_waiter waiter;
+	pthread_mutex_t lock; /* guards is_done */
+	pthread_cond_t wake;
+	bool is_done;
+};
+
+static inline void sfs_sync_wake(struct sfs_waiter *waiter, int err)
+{
+	struct sfs_sync *sync = sfs_container(waiter, struct sfs_sync, waiter);
+
+	pthread_mutex_lock(&sync->lock);
+	sync->is_done = true;
+	pthread_cond_signal(&sync->wake);
+	pthread_mutex_unlock(&sync->lock);
+}
+
+static inline void sfs_sync_init(struct sfs_sync *sync)
+{
+	*sync = (struct sfs_sync){.waiter.done = sfs_sync_wake};
+	pthread_mutex_init(&sync->lock, NULL);
+	pthread_cond_init(&sync->wake, NULL);
+}
+
+static inline void sfs_sync_wait(struct sfs_sync *sync)
+{
+	pthread_mutex_lock(&sync->lock);
+	while (!sync->is_done)
+		pthread_cond_wait(&sync->wake, &sync->lock);
+	sync->is_done = false;
+	pthread_mutex_unlock(&sync->lock);
+}
+
+static inline void sfs_sync_done(struct sfs_sync *sync)
+{
+	pthread_mutex_destroy(&sync->lock);
+	pthread_cond_destroy(&sync->wake);
+}
+
+#endif
