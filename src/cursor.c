@@ -718,12 +718,15 @@ static struct sfs_link *take_arrived(struct sfs_cursor *c, struct sfs_link *list
 /* Go on as far as possible. */
 static void go_on(struct sfs_cursor *c, struct sfs_outbox *out)
 {
-	extend(c);
-	serve(c, out);
-	trim(c);
-	start_holes(c, out);
-	sfs_lanes_pump(c->lanes, sfs_list_is_empty(&c->waiting) ? UINT32_MAX : c->blocked,
-		       out);
+	uint32_t blocking;
+
+	do {
+		extend(c);
+		serve(c, out);
+		trim(c);
+		start_holes(c, out);
+		blocking = sfs_list_is_empty(&c->waiting) ? UINT32_MAX : c->blocked;
+	} while (sfs_lanes_pump(c->lanes, blocking, out));
 }
 
 static void cursor_free(struct sfs_cursor *c)

@@ -39,7 +39,7 @@ struct sfs_env {
 };
 
 #define SFS_LANE_FLOOR ((uint64_t)256 << 10) /* bytes of budget that a lane must have */
-#define SFS_PART_MAX   ((uint64_t)8 << 20)
+#define SFS_PART_MAX   ((uint64_t)4 << 20)
 
 /* How large a part should be now: a third of what one lane may have. */
 static inline uint64_t sfs_env_part_bytes(struct sfs_env *env)

@@ -399,13 +399,15 @@ static void *work(void *arg)
 	int n_running, wait_ms;
 
 	while (!f->is_closed) {
-		take_incoming(f);
-		next = take_due(f, sfs_clock_ns());
-		start_ready(f);
 		curl_multi_perform(f->multi, &n_running);
 		take_results(f);
+		end_some(f, sfs_clock_ns());
+		/* Last before the poll: what ended just now has made room.  A handle
+		 * that was added makes the poll return at once. */
+		take_incoming(f);
 		now = sfs_clock_ns();
-		end_some(f, now);
+		next = take_due(f, now);
+		start_ready(f);
 		stall = next_stall(f);
 		next = stall < next ? stall : next;
 		wait_ms = 1000;

@@ -489,28 +489,45 @@ static uint64_t round_up(uint64_t offset)
 	return sfs_slab_count(offset) * SFS_SLAB_BYTES;
 }
 
-/* In a shard whose table is whole: pass over samples too large to hold, and what
- * comes behind the last one; *n_bytes then ends before the next such. */
-static void pass_over(struct sfs_run *run, uint64_t cap, uint64_t *n_bytes)
+/* Samples too large to hold are passed over, as is what comes behind the last one:
+ * moves `asked` over them, and ends *n_bytes before the next such.  What the table
+ * does not know yet counts as one sample, from the frontier to the byte it wants.
+ * true: only headers are worth asking for, at *ret_wanted. */
+static bool pass_over(struct sfs_run *run, uint64_t cap, uint64_t *n_bytes,
+		      uint64_t *ret_wanted)
 {
 	const struct sfs_table *table = sfs_shard_table(run->shard);
+	uint64_t wanted = sfs_shard_wanted(run->shard);
+	uint64_t frontier = sfs_shard_frontier(run->shard);
 	uint64_t n = sfs_table_n(table), i = sfs_table_at(table, n, run->asked);
 	struct sfs_table_sample s;
+	bool has_small = false; /* a sample to be held, from `asked` on */
 
-	for (; i < n; i++) {
-		s = sfs_table_get(table, i);
+	*ret_wanted = wanted;
+	for (; i <= n; i++) {
+		if (i < n)
+			s = sfs_table_get(table, i);
+		else if (wanted == UINT64_MAX)
+			break;
+		else
+			s = (struct sfs_table_sample){.start = frontier,
+						      .n_bytes = wanted - frontier};
 		if (s.start >= run->asked + *n_bytes)
-			return;
-		if (s.n_bytes <= cap)
-			continue;
-		if (round_up(s.start) > run->asked) {
+			return false;
+		if (s.n_bytes <= cap) {
+			has_small = true;
+		} else if (has_small) {
 			*n_bytes = round_up(s.start) - run->asked;
-			return;
+			return false;
+		} else {
+			sfs_run_skip(run, s.start + s.n_bytes);
+			if (i == n)
+				return true;
 		}
-		sfs_run_skip(run, s.start + s.n_bytes);
 	}
-	if (sfs_table_at(table, n, run->asked) == n)
+	if (!has_small)
 		sfs_run_skip(run, round_up(run->shard->object.size));
+	return false;
 }
 
 /* What would this run ask for next?  false: nothing. */
@@ -525,20 +542,10 @@ static bool want_of_run(struct lane *lane, struct sfs_run *run, uint64_t part_by
 		return true;
 	if (run->asked >= end)
 		return false;
-	wanted = sfs_shard_wanted(run->shard);
-	if (wanted == UINT64_MAX) {
-		lane->is_jumping = false;
-		pass_over(run, cap, &w->n_bytes);
-		if (run->asked >= end)
-			return false;
-	} else if (wanted > run->asked + cap) {
-		lane->is_jumping = true;
-		sfs_run_skip(run, wanted);
-	} else if (lane->is_jumping && wanted >= run->asked + SFS_SLAB_BYTES) {
-		lane->is_jumping = false; /* samples of a size to be held, again */
-	}
-	w->is_passing = lane->is_jumping;
-	w->offset = lane->is_jumping ? wanted : run->asked;
+	lane->is_jumping = w->is_passing = pass_over(run, cap, &w->n_bytes, &wanted);
+	if (run->asked >= end)
+		return false;
+	w->offset = w->is_passing ? wanted : run->asked;
 	if (w->n_bytes > size - w->offset)
 		w->n_bytes = size - w->offset;
 	return true;
@@ -563,31 +570,50 @@ static bool want_of(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
 	return false;
 }
 
-/* The lane that a reader waits for: have something on its way, whatever it takes. */
-static void unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes, uint64_t cap,
+/* The run that a blocked lane waits for: that of the sample that is due, or where
+ * the next block is being formed. */
+static struct sfs_run *blocking_run(struct sfs_lanes *ls, struct lane *lane)
+{
+	uint32_t n_segments = sfs_order_lane_segments(ls->order, lane->at.lane);
+
+	if (lane->is_formed)
+		return find_run(lane, sfs_block_at(&lane->block, lane->t)->m);
+	while (lane->next_m <= lane->at.m && lane->next_m < n_segments)
+		open_run(ls, lane, lane->next_m, 0);
+	return find_run(lane, lane->at.m);
+}
+
+/* The lane that a reader waits for: have something on its way, whatever it takes.
+ * true: its sample was given up instead. */
+static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes, uint64_t cap,
 		    struct sfs_outbox *out)
 {
 	const struct sfs_block_sample *s;
+	uint64_t wanted;
 	struct want w;
 
 	lane->has_failed = false;
-	if (lane->n_on_way == 0 && !lane->has_ended && !lane->damage &&
-	    want_of(ls, lane, part_bytes, cap, &w)) {
-		if (w.is_passing) {
-			ask_to_look(ls, lane, w.run, w.offset, true, out);
-		} else if (!ask_to_keep(ls, lane, w.run, w.offset, w.n_bytes, true, out)) {
-			/* No memory for it.  Do without the sample that is due, or
-			 * look for where the next one is. */
-			if (lane->is_formed) {
-				s = sfs_block_at(&lane->block, lane->t);
-				sfs_run_give_up(find_run(lane, s->m), s->start, s->n_bytes);
-			} else if (sfs_shard_wanted(w.run->shard) != UINT64_MAX) {
-				ask_to_look(ls, lane, w.run, sfs_shard_wanted(w.run->shard),
-					    true, out);
-			}
-		}
-	}
 	touch(ls, lane);
+	if (lane->n_on_way > 0 || lane->has_ended || lane->damage)
+		return false;
+	w.run = blocking_run(ls, lane);
+	if (want_of_run(lane, w.run, part_bytes, cap, &w) && !w.is_passing &&
+	    ask_to_keep(ls, lane, w.run, w.offset, w.n_bytes, true, out)) {
+		touch(ls, lane);
+		return false;
+	}
+	/* Too large to hold, or no memory: do without the sample that is due, or look
+	 * for where the next one is. */
+	if (lane->is_formed) {
+		s = sfs_block_at(&lane->block, lane->t);
+		sfs_run_give_up(w.run, s->start, s->n_bytes);
+		return true;
+	}
+	wanted = sfs_shard_wanted(w.run->shard);
+	if (wanted != UINT64_MAX)
+		ask_to_look(ls, lane, w.run, wanted, true, out);
+	touch(ls, lane);
+	return false;
 }
 
 /* How much is enough: each lane its block, the next one and a part, and what the
@@ -601,7 +627,7 @@ static bool has_enough(struct sfs_lanes *ls, uint64_t part_bytes)
 	return sfs_account_used(ls->account) >= enough;
 }
 
-void sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *out)
+bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *out)
 {
 	uint64_t part_bytes = sfs_env_part_bytes(ls->env);
 	uint64_t cap = sfs_account_share(ls->account) / ls->order->n_lanes;
@@ -611,8 +637,9 @@ void sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 
 	if (cap < part_bytes)
 		cap = part_bytes;
-	if (blocking != UINT32_MAX)
-		unblock(ls, &ls->lanes[blocking], part_bytes, cap, out);
+	if (blocking != UINT32_MAX &&
+	    unblock(ls, &ls->lanes[blocking], part_bytes, cap, out))
+		return true;
 	while (ls->n_on_way < ls->max_on_way && !has_enough(ls, part_bytes) &&
 	       (l = choose(ls)) != UINT32_MAX) {
 		lane = &ls->lanes[l];
@@ -623,9 +650,10 @@ void sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 		if (w.is_passing)
 			ask_to_look(ls, lane, w.run, w.offset, false, out);
 		else if (!ask_to_keep(ls, lane, w.run, w.offset, w.n_bytes, false, out))
-			return; /* the account calls when there is room */
+			break; /* the account calls when there is room */
 		touch(ls, lane);
 	}
+	return false;
 }
 
 /* ---- life ---- */

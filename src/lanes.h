@@ -68,7 +68,7 @@ int sfs_lanes_arrive(struct sfs_lanes *lanes, struct sfs_part *part, uint32_t *r
 
 /* Ask for as much as may be had now.  `blocking`: the lane that a reader waits
  * for, or UINT32_MAX; it is asked for whatever its share, and although its last
- * part failed. */
-void sfs_lanes_pump(struct sfs_lanes *lanes, uint32_t blocking, struct sfs_outbox *out);
+ * part failed.  true: it has a sample to take now, one that had to be given up. */
+bool sfs_lanes_pump(struct sfs_lanes *lanes, uint32_t blocking, struct sfs_outbox *out);
 
 #endif

@@ -93,6 +93,8 @@ static void pop_front(struct sfs_run *run)
 		run->first++;
 		run->n--;
 	}
+	if (run->asked < run->first * SFS_SLAB_BYTES)
+		run->asked = run->first * SFS_SLAB_BYTES; /* given up before it was asked for */
 }
 
 void sfs_run_free(struct sfs_run *run)

@@ -22,8 +22,12 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)0)
 #endif
 
+#define HUGE_BYTES ((uintptr_t)2 << 20)
+
 struct sfs_slabs {
-	char *base;
+	char *map; /* what was mapped, */
+	size_t map_bytes;
+	char *base; /* and where the first slab begins in it: at a huge page */
 	size_t capacity; /* in slabs */
 
 	pthread_mutex_t lock; /* guards all below */
@@ -37,13 +41,16 @@ struct sfs_slabs *sfs_slabs_new(uint64_t capacity_bytes)
 	struct sfs_slabs *slabs = sfs_calloc(1, sizeof *slabs);
 
 	slabs->capacity = sfs_slab_count(capacity_bytes);
-	slabs->base = mmap(NULL, slabs->capacity * SFS_SLAB_BYTES, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (slabs->base == MAP_FAILED) {
+	slabs->map_bytes = slabs->capacity * SFS_SLAB_BYTES + HUGE_BYTES;
+	slabs->map = mmap(NULL, slabs->map_bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (slabs->map == MAP_FAILED) {
 		sfs_error("cannot reserve %zu bytes of addresses",
 			  slabs->capacity * SFS_SLAB_BYTES);
 		abort();
 	}
+	slabs->base = (char *)(((uintptr_t)slabs->map + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1));
+	madvise(slabs->base, slabs->capacity * SFS_SLAB_BYTES, MADV_HUGEPAGE);
 	slabs->free_stack = sfs_reallocarray(NULL, slabs->capacity, sizeof(void *));
 	pthread_mutex_init(&slabs->lock, NULL);
 	return slabs;
@@ -55,7 +62,7 @@ void sfs_slabs_free(struct sfs_slabs *slabs)
 		return;
 	assert(slabs->n_free == slabs->n_made);
 	ASAN_UNPOISON_MEMORY_REGION(slabs->base, slabs->capacity * SFS_SLAB_BYTES);
-	munmap(slabs->base, slabs->capacity * SFS_SLAB_BYTES);
+	munmap(slabs->map, slabs->map_bytes);
 	pthread_mutex_destroy(&slabs->lock);
 	free(slabs->free_stack);
 	free(slabs);

@@ -163,7 +163,6 @@ static void stream_free(struct sfs_stream *s)
 	sfs_order_done(&s->order);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
-	sfs_slabs_trim(streams->env->slabs, 0);
 	pthread_mutex_lock(&streams->lock);
 	if (--streams->n == 0)
 		pthread_cond_broadcast(&streams->is_empty);
