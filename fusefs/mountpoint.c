@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,6 +138,15 @@ int sfs_mountpoint_unmount(const char *path, bool lazily, struct sfs_error *err)
 	return 0;
 }
 
+/* Has the daemon of this mount died?  Only statfs() is sure to ask it: names and
+ * attributes are in the kernel's cache for good. */
+static bool is_dead(const char *path)
+{
+	struct statfs st;
+
+	return statfs(path, &st) < 0 && errno == ENOTCONN;
+}
+
 int sfs_mountpoint_prepare(const char *path, struct sfs_error *err)
 {
 	struct sfs_mounted m;
@@ -145,7 +155,7 @@ int sfs_mountpoint_prepare(const char *path, struct sfs_error *err)
 
 	sfs_mountpoint_look(path, &m);
 	if (strcmp(m.type, OUR_TYPE) == 0) {
-		if (stat(path, &st) == 0 || errno != ENOTCONN)
+		if (!is_dead(path))
 			return sfs_error_set(err, -EBUSY,
 					     "there is a shufflefs mount on %s already; unmount "
 					     "it first (shufflefs umount %s)", path, path);

@@ -566,12 +566,31 @@ static void help_plain(const struct row *row, struct sfs_text *text)
 	sfs_text_done(&left);
 }
 
+/* As mdoc wants it: each sentence on a line of its own, lines of 80 at most. */
+static void add_sentences(struct sfs_text *text, const char *words)
+{
+	size_t column = 0, n;
+
+	for (; *words; words += n + (words[n] == ' ')) {
+		n = strcspn(words, " ");
+		if (column > 0 && column + n > 78)
+			column = 0, sfs_text_puts(text, "\n");
+		if (column > 0)
+			sfs_text_puts(text, " ");
+		sfs_text_add(text, words, n);
+		column += n + 1;
+		if (words[n - 1] == '.')
+			column = 0, sfs_text_puts(text, "\n");
+	}
+}
+
 static void help_mdoc(const struct row *row, struct sfs_text *text)
 {
 	sfs_text_printf(text, ".It Cm %s", row->name);
 	if (*row->argument)
 		sfs_text_printf(text, " Ns = Ns Ar %s", row->argument);
-	sfs_text_printf(text, "\n%s\n", row->help);
+	sfs_text_puts(text, "\n");
+	add_sentences(text, row->help);
 	if (*row->initial && row->kind != FLAG && row->kind != ID)
 		sfs_text_printf(text, "The default is\n.Cm %s .\n", row->initial);
 }

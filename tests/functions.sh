@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+# What the tests written in shell share.  A test begins with:
+#
+#     . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+#
+# It then runs in a folder of its own, which goes away when it ends, with all that
+# it has mounted and started.  Exit 0: so it is; 77: cannot be tried here.
+
+set -eu
+export LC_ALL=C.UTF-8
+
+top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
+build=${abs_top_builddir:-$top}
+shufflefs=${SHUFFLEFS:-$build/shufflefs}
+python=${PYTHON3:-python3}
+name=$(basename "$0")
+work=$(mktemp -d "${TMPDIR:-/tmp}/shufflefs-$name.XXXXXX")
+cleanups=""
+
+# A user's own settings must not change what is tested.
+unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy no_proxy NO_PROXY
+export HOME="$work/home" XDG_CONFIG_HOME="$work/home/.config"
+mkdir -p "$XDG_CONFIG_HOME"
+cd "$work"
+
+clean_up() {
+    status=$?
+    trap - EXIT
+    set +e
+    for m in "$work"/mnt*; do
+        grep -qs " $m " /proc/self/mounts && umount -l "$m"
+    done
+    eval "$cleanups"
+    jobs -p | xargs -r kill 2>/dev/null
+    wait 2>/dev/null
+    cd /
+    rm -rf "$work"
+    exit $status
+}
+trap clean_up EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+skip() {
+    echo "SKIP: $*"
+    exit 77
+}
+
+# cleanup COMMAND: run when the test ends, however it does.
+cleanup() {
+    cleanups="$*; $cleanups"
+}
+
+requires() {
+    for c in "$@"; do
+        command -v "$c" >/dev/null || skip "$c is not installed"
+    done
+}
+
+requires_fuse() {
+    [ -w /dev/fuse ] || skip "/dev/fuse cannot be opened here"
+}
+
+requires_root() {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+}
+
+# mount_ds [ARG...] DIR: shufflefs mount, in the background, logging to log.N.
+n_mounts=0
+mount_ds() {
+    for dir in "$@"; do :; done
+    mkdir -p "$dir"
+    n_mounts=$((n_mounts + 1))
+    "$shufflefs" mount "$@"
+}
+
+umount_ds() {
+    "$shufflefs" umount "$1"
+}
+
+# daemon_pid DIR
+daemon_pid() {
+    sed -n 's/.*"pid":\([0-9]*\).*/\1/p' "$1/.shufflefs/stats.json"
+}
+
+# stat_of DIR NAME: one number of stats.json
+stat_of() {
+    sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p" "$1/.shufflefs/stats.json"
+}
+
+# wait_until SECONDS COMMAND...: for events that nobody announces.
+wait_until() {
+    limit=$(($1 * 20))
+    shift
+    while ! "$@" >/dev/null 2>&1; do
+        limit=$((limit - 1))
+        [ $limit -gt 0 ] || fail "waited in vain for: $*"
+        sleep 0.05
+    done
+}
+
+# make_shards FOLDER [OPTION...]: see make-shards.py.
+make_shards() {
+    "$python" "$top/tests/make-shards.py" "$@"
+}
+
+# start_origin FOLDER: an HTTP server that misbehaves on demand (origin.py); sets
+# $origin, its URL.
+n_origins=0
+start_origin() {
+    n_origins=$((n_origins + 1))
+    port_file="$work/origin-port.$n_origins"
+    "$python" "$top/tests/origin.py" "$@" >"$port_file" 2>"$work/origin-log.$n_origins" &
+    wait_until 10 grep -q . "$port_file"
+    origin="http://127.0.0.1:$(cat "$port_file")"
+}
+
+# start_nginx FOLDER: a real one; sets $nginx, its URL.
+start_nginx() {
+    requires nginx
+    root=$(cd "$1" && pwd)
+    mkdir -p nginx-run/tmp
+    for try in 1 2 3 4 5; do
+        port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+        user_line=""
+        [ "$(id -u)" != 0 ] || user_line="user root;"
+        cat >nginx-run/nginx.conf <<EOF
+$user_line daemon off; pid nginx.pid; worker_processes 1;
+events { worker_connections 4096; }
+http { access_log off; sendfile on; tcp_nopush on;
+  client_body_temp_path tmp; proxy_temp_path tmp; fastcgi_temp_path tmp;
+  uwsgi_temp_path tmp; scgi_temp_path tmp;
+  server { listen 127.0.0.1:$port; root $root;
+    location /norange/ { alias $root/; max_ranges 0; }
+    location /hop/ { rewrite ^/hop/(.*)\$ /\$1 redirect; }
+    location /auth/ { alias $root/; auth_basic x; auth_basic_user_file htpasswd; }
+  } }
+EOF
+        printf 'sfs:{PLAIN}secret\n' >nginx-run/htpasswd
+        nginx -p nginx-run -c nginx.conf -e stderr 2>nginx-run/log &
+        nginx_pid=$!
+        for i in $(seq 100); do
+            kill -0 $nginx_pid 2>/dev/null || break
+            if "$python" -c "import socket; socket.create_connection(('127.0.0.1', $port), 1)" 2>/dev/null; then
+                nginx="http://127.0.0.1:$port"
+                return 0
+            fi
+            sleep 0.05
+        done
+    done
+    fail "nginx does not start: $(cat nginx-run/log)"
+}
+
+# same A B: two files hold the same bytes.
+same() {
+    cmp "$1" "$2" || fail "$1 and $2 differ"
+}
+
+# errors_have DIR WORDS: .shufflefs/errors names this.
+errors_have() {
+    grep -q "$2" "$1/.shufflefs/errors" || {
+        cat "$1/.shufflefs/errors" >&2
+        fail "no '$2' in .shufflefs/errors"
+    }
+}

@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Every wrong argument gives one line on standard error that names it, and a non-zero
+# exit status; nothing is left mounted or running.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+requires_fuse
+
+make_shards data --shards 2
+mkdir mnt norange
+touch afile
+printf '[empty]\nseed = 1\n[bad]\nsource = data\nseed = x\n' >bad.conf
+printf 'nonsense\n' >worse.conf
+
+# wrong STATUS WORDS ARG...: fails so, saying that.
+wrong() {
+    status=$1
+    words=$2
+    shift 2
+    got=0
+    "$shufflefs" "$@" >out 2>err || got=$?
+    [ $got = "$status" ] || fail "exit status $got, not $status, of: $*: $(cat err)"
+    grep -q -e "$words" err || fail "no '$words' in '$(cat err)' of: $*"
+    [ ! -s out ] || fail "something on standard output of: $*"
+    [ "$status" = 2 ] || [ "$(wc -l <err)" = 1 ] || fail "not one line: $(cat err)"
+    ! grep -qs " $work/mnt " /proc/self/mounts || fail "left mounted by: $*"
+}
+
+wrong 2 "what is to be done"
+wrong 2 "no command 'mnt'" mnt
+wrong 2 "what is to be mounted" mount
+wrong 2 "needs a SOURCE and a DIR" mount data
+wrong 2 "there is no option 'sede'; did you mean 'seed'" mount -o sede=1 data mnt
+wrong 2 "there is no option 'zzzzz'" mount --zzzzz data mnt
+wrong 2 "there is no option '-q'" mount -q data mnt
+wrong 2 "option 'seed': '-1' is not a number" mount -o seed=-1 data mnt
+wrong 2 "option 'seed': '0x10' is not a number" mount -o seed=0x10 data mnt
+wrong 2 "option 'lanes': '0' is not a number from 1" mount --lanes=0 data mnt
+wrong 2 "option 'buffer': '1X' is not a size" mount -o buffer=1X data mnt
+wrong 2 "option 'keys': 'maybe' is not one of auto|asis" mount -o keys=maybe data mnt
+wrong 2 "option 'stall-timeout': 'soon' is not a time" mount -o stall-timeout=soon data mnt
+wrong 2 "option 'umask': '9' is not an octal" mount -o umask=9 data mnt
+wrong 2 "option 'uid': 'no-such-user' is not" mount -o uid=no-such-user data mnt
+wrong 2 "option 'header': not of the form" mount --header nonsense data mnt
+wrong 2 "option 'header': /nowhere: No such file" mount --header @/nowhere data mnt
+wrong 2 "option 'seed' needs a value" mount -o seed data mnt
+wrong 2 "seed needs a value" mount data mnt --seed
+wrong 2 "read-only; leave 'rw' out" mount -o rw data mnt
+wrong 2 "nothing.conf: No such file" mount -o config=nothing.conf data mnt
+wrong 2 "section \[empty\] has no 'source ='" mount -o config=bad.conf empty mnt
+wrong 2 "bad.conf:5: option 'seed': 'x'" mount -o config=bad.conf bad mnt
+wrong 2 "worse.conf: around line 1" mount -o config=worse.conf data mnt
+wrong 2 "'imagenet' is neither a file nor a section" mount imagenet mnt
+wrong 1 "'{0..x}' is neither a range" mount 'a-{0..x}.tar' mnt
+wrong 1 "a '{' without its '}'" mount 'a-{0..3.tar' mnt
+wrong 1 "'gopher://' is not understood" mount gopher://host/a.tar mnt
+wrong 1 "has no host" mount http:///a.tar mnt
+wrong 1 "has no valid port" mount http://host:99999/a.tar mnt
+wrong 1 "of another machine" mount file://elsewhere/a.tar mnt
+wrong 1 "No such file or directory" mount ./nothing.tar mnt
+wrong 1 "has no \*.tar in it" mount norange mnt
+wrong 1 "not a regular file" mount /dev/null mnt
+wrong 1 "two shards have the name" mount data data/train-000000.tar mnt
+wrong 1 "names a folder, not a shard" mount http://127.0.0.1:9/folder/ mnt
+wrong 1 "nowhere: No such file or directory; create it" mount data nowhere
+wrong 1 "afile is not a folder" mount data afile
+wrong 1 "Could not resolve host" mount 'http://no-such-host.invalid/a.tar' mnt
+wrong 1 "onnect" mount 'http://127.0.0.1:1/a.tar' mnt
+wrong 1 "budget=8M is too small for 2 lanes" mount -o budget=8M data mnt
+wrong 1 "nothing is mounted on" umount mnt
+wrong 1 "is no shufflefs" umount /proc
+wrong 2 "one DIR is unmounted at a time" umount
+wrong 2 "cat needs a SOURCE and a PATH" cat data
+wrong 1 "epochs/x.tar: No such file" cat data epochs/x.tar
+wrong 1 "epochs: Is a directory" cat data epochs
+
+# Secrets are in no message.
+wrong 1 "no-such-host" mount 'http://user:hunter2@no-such-host.invalid/a.tar?sig=hunter3' mnt
+! grep -q hunter err || fail "a secret in: $(cat err)"
+
+# A second mount on top of a living one is refused.
+mount_ds data mnt
+got=0
+"$shufflefs" mount data mnt 2>err || got=$?
+[ $got = 1 ] && grep -q "there is a shufflefs mount on .* already" err || fail "mounted twice"
+umount_ds mnt
+for pid in $(pgrep -x shufflefs); do
+    ! grep -qs "$work" "/proc/$pid/cmdline" || fail "left running: $pid"
+done

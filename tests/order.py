@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The order of an epoch, a second time: written from docs/ORDER.md alone.
+
+  order.py stream FOLDER --epoch E [OPTIONS]  the bytes of epochs/E.tar, to standard output
+  order.py list FOLDER --epoch E [OPTIONS]    position, offset, shard and key of each sample
+  order.py vectors tests/order-vectors.json   checks the vectors, and the worked example
+
+FOLDER holds undamaged shards, *.tar.  The sections below are those of docs/ORDER.md.
+"""
+import argparse
+import json
+import os
+import re
+import sys
+from collections import namedtuple
+from types import SimpleNamespace
+
+MASK = 2**64 - 1
+DATALESS = b"1", b"2", b"3", b"4", b"5", b"6"
+REGULAR = (b"0", b"\0", b"7", b"S")
+NAMES = (b"path", b"GNU.sparse.name")
+Extension = namedtuple("Extension", "type at data")  # of the header behind it; at: offset of its own
+Member = namedtuple("Member", "begin at end key extensions")
+
+
+# Section 2: random numbers
+
+def mix(z):
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9 & MASK
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb & MASK
+    return z ^ (z >> 31)
+
+
+class Generator:
+    GOLDEN = 0x9e3779b97f4a7c15
+
+    def __init__(self, *words):
+        self.state = 0
+        for word in words:
+            self.state = mix((self.state ^ word) + self.GOLDEN & MASK)
+
+    def next(self):
+        self.state = self.state + self.GOLDEN & MASK
+        return mix(self.state)
+
+    def below(self, n):
+        m = self.next() * n
+        while (m & MASK) < (2**64 - n) % n:  # (which is less than n)
+            m = self.next() * n
+        return m >> 64
+
+    def shuffle(self, items):
+        items = list(items)
+        for i in range(len(items) - 1, 0, -1):
+            j = self.below(i + 1)
+            items[i], items[j] = items[j], items[i]
+        return items
+
+
+# Sections 3 to 5: from the shards, which are lists of samples, to the epoch
+
+def shuffled_shards(n, s):
+    return Generator(s.seed, s.epoch, 0, 0, 1).shuffle(range(n))
+
+
+def lanes_and_c(n, s):
+    lanes = min(s.lanes, n)
+    return lanes, max(512, s.buffer // lanes)
+
+
+def piece_end(k, c):
+    return c >> (4 - k) if k < 5 else (k - 3) * c
+
+
+def shuffled_block(lane, k, samples, s):
+    return Generator(s.seed, s.epoch, lane, k, 2).shuffle(samples)
+
+
+def lane_blocks(lane, samples, c, s):
+    """The blocks of a lane, shuffled, by the numbers of their pieces."""
+    blocks, place = {}, 0
+    for sample in samples:
+        k = 0 if place < c else place // c + 4
+        while place >= piece_end(k, c):
+            k += 1
+        blocks.setdefault(k, []).append(sample)
+        place += sample.end - sample.begin
+    return {k: shuffled_block(lane, k, block, s) for k, block in blocks.items()}
+
+
+def epoch_order(shards, s):
+    p = shuffled_shards(len(shards), s)
+    lanes, c = lanes_and_c(len(shards), s)
+    order = []
+    for lane in range(lanes):
+        samples = [sample for shard in p[lane::lanes] for sample in shards[shard]]
+        leaving = sum(lane_blocks(lane, samples, c, s).values(), [])
+        order += [(j, lane, sample) for j, sample in enumerate(leaving)]
+    return [sample for j, lane, sample in sorted(order, key=lambda o: o[:2])]
+
+
+# Section 6: samples and extents
+
+def padded(size):
+    return (size + 511) // 512 * 512
+
+
+def text(field):
+    return field.split(b"\0")[0]
+
+
+def number(field):
+    return int.from_bytes(field[1:], "big") if field[0] == 128 else int(text(field) or b"0", 8)
+
+
+def checksum(header):
+    return sum(header) - sum(header[148:156]) + 8 * ord(" ")
+
+
+def records(data):
+    """The records of a pax extension: each as keyword, value, and all its bytes."""
+    while text(data):
+        length = int(data.split(b" ")[0])
+        keyword, value = data[data.index(b" ") + 1:length - 1].split(b"=", 1)
+        yield keyword, value, data[:length]
+        data = data[length:]
+
+
+def prefix_of(header):
+    return text(header[345:500]) if header[257:263] == b"ustar\0" else b""
+
+
+def name_of(header, extensions):
+    for type, _, data in extensions:
+        names = [text(data)] if type == b"L" else []
+        if type == b"x":
+            names = [value for keyword, value, _ in records(data) if keyword in NAMES]
+        if names:
+            return names[-1]
+    return prefix_of(header) + b"/" * bool(prefix_of(header)) + text(header[:100])
+
+
+def key_of(name, type):
+    match = re.match(rb"^((?:.*/|)[^.]+)[.]([^/]*)$", name)
+    if re.match(rb"__[^/]*__($|/)", name) or type not in REGULAR:
+        return None
+    if b"/" not in name and name.startswith(b"__") and name.endswith(b"__"):
+        return None
+    return match and match[1]
+
+
+def walk(tar):
+    """The members of a shard.  Pax global headers are among the extensions of the next."""
+    at, extensions = 0, []
+    while any(header := tar[at:at + 512]):  # until a block of zeros, or the end
+        if len(header) < 512 or number(header[148:156]) != checksum(header):
+            raise ValueError("no header at byte %d" % at)
+        own, at, type, size = at, at + 512, header[156:157], number(header[124:136])
+        if type in (b"g", b"x", b"L", b"K"):
+            extensions.append(Extension(type, own, tar[at:at + size]))
+            at += padded(size)
+            continue
+        more = type == b"S" and header[482]  # a sparse file's map goes on behind its header
+        while more:
+            more, at = tar[at + 504], at + 512
+        for extension in extensions:
+            for keyword, value, _ in records(extension.data if extension.type == b"x" else b""):
+                size = int(value) if keyword == b"size" else size
+        at += padded(size) if type not in DATALESS else 0
+        if at > padded(len(tar)):
+            raise ValueError("the member at byte %d is cut off" % own)
+        begin = min([e.at for e in extensions if e.type != b"g"] + [own])
+        yield Member(begin, own, at, key_of(name_of(header, extensions), type), extensions)
+        extensions = []
+
+
+def read_shard(path):
+    with open(path, "rb") as file:
+        tar = file.read()
+    samples, waiting = [], []
+    for member in walk(tar):
+        waiting.append(member)
+        if member.key is None:
+            continue
+        if not samples or samples[-1].key != member.key:
+            samples.append(SimpleNamespace(tar=tar, shard=os.path.basename(path), members=[],
+                                           key=member.key, begin=member.begin))
+            waiting = [member]
+        samples[-1].members += waiting  # with those without a key that lie between
+        samples[-1].end = member.end
+        waiting = []
+    return samples, padded(len(tar))
+
+
+# Section 7: bytes
+
+def fnv1a(key):
+    state = 0xcbf29ce484222325
+    for byte in reversed(key):
+        state = (state ^ byte) * 0x100000001b3 & MASK
+    return state
+
+
+def folder_of(sample):
+    name = sample.shard
+    return (b"./" if name.startswith(b"__") else b"") + name.removesuffix(b".tar")
+
+
+def rename_all(order):
+    """Set each sample's folder, which is empty if its stream key is its own."""
+    before = None
+    for sample in order:
+        own = fnv1a(sample.key)
+        sample.folder = folder_of(sample) + b"/" if own == before else b""
+        before = fnv1a(sample.folder + sample.key)
+
+
+def changed(header, at, field):
+    header = header[:at] + field + header[at + len(field):]
+    return header[:148] + b"%06o\0 " % checksum(header) + header[156:]
+
+
+def record(keyword, value):
+    length = len(b" %s=%s\n" % (keyword, value))
+    while len(b"%d %s=%s\n" % (length, keyword, value)) > length:
+        length += 1
+    return b"%d %s=%s\n" % (length, keyword, value)
+
+
+def renamed(tar, member, folder):
+    """What a member's new name changes: the offset, and the bytes from there."""
+    naming = [e for e in member.extensions if e.type == b"L" or e.type == b"x" and any(
+        keyword in NAMES for keyword, _, _ in records(e.data))]
+    if not naming:
+        header = tar[member.at:member.at + 512]
+        prefix = folder + prefix_of(header) if prefix_of(header) else folder[:-1]
+        header = changed(header, 257, b"ustar\00000")
+        if len(prefix) > 155:
+            raise ValueError("no room for the name of the member at byte %d" % member.at)
+        return member.at, changed(header, 345, prefix.ljust(512 - 345, b"\0"))
+    at, old = naming[0].at, naming[0].data
+    new = folder + old if naming[0].type == b"L" else b"".join(
+        record(keyword, folder + value) if keyword in NAMES else whole
+        for keyword, value, whole in records(old))
+    if len(naming) > 1 or len(new) > padded(len(old)):
+        raise ValueError("no room for the name of the member at byte %d" % member.at)
+    header = changed(tar[at:at + 512], 124, b"%011o\0" % len(new))
+    return at, header + new.ljust(padded(len(old)), b"\0")
+
+
+def blanked(size):
+    start = b"%d %s=" % (size, b"comment" if size >= 16 else b"c")
+    return start.ljust(size - 1) + b"\n" if size else b""
+
+
+def rendered(sample):
+    extent = bytearray(sample.tar[sample.begin:sample.end].ljust(sample.end - sample.begin, b"\0"))
+
+    def put(at, data):
+        extent[at - sample.begin:at - sample.begin + len(data)] = data
+
+    for member in sample.members:
+        if sample.folder and member.key is not None:
+            put(*renamed(sample.tar, member, sample.folder))
+        for e in member.extensions:
+            if e.type == b"g" and e.at >= sample.begin:
+                put(e.at + 512, blanked(len(e.data)))
+    return extent
+
+
+# Sections 8 and 9: the worked example and the vectors
+
+def check_vectors(path):
+    wrong = []
+
+    def agree(what, ours, theirs):
+        if ours != theirs:
+            sys.exit("%s: %s here, %s there" % (what, ours, theirs))
+
+    with open(path) as file:
+        vectors = json.load(file)
+    for i, v in enumerate(vectors):
+        s, what = SimpleNamespace(**v), "vector %d: " % i
+        lanes, c = lanes_and_c(s.shards, s)
+        agree(what + "lanes_in_use", lanes, s.lanes_in_use)
+        agree(what + "C", c, s.C)
+        agree(what + "P", shuffled_shards(s.shards, s), s.P)
+        agree(what + "piece_ends", [piece_end(k, c) for k in range(len(s.piece_ends))], s.piece_ends)
+        for b in s.blocks:
+            order = shuffled_block(b["lane"], b["piece"], range(len(b["order"])), s)
+            agree(what + "lane %(lane)d, piece %(piece)d" % b, order, b["order"])
+
+    s = SimpleNamespace(seed=0, epoch=0, lanes=2, buffer=8192)
+    generator = Generator(s.seed, s.epoch, 0, 0, 1)
+    agree("example: state", "%016x" % generator.state, "440aef4515039f7b")
+    agree("example: first number", "%016x" % generator.next(), "6ae50bb70340ca91")
+    agree("example: P", shuffled_shards(3, s), [0, 2, 1])
+    agree("example: L and C", lanes_and_c(3, s), (2, 4096))
+    agree("example: pieces", [piece_end(k, 4096) for k in range(6)], [256, 512, 1024, 2048, 4096, 8192])
+    a, b, c = shards = [[SimpleNamespace(name=shard + str(i), begin=1024 * i, end=1024 * i + 1024)
+                         for i in range(4)] for shard in "ABC"]
+    for lane, samples, there in (0, a + b, {0: "A0", 3: "A1", 4: "A2 A3", 5: "B0 B2 B1 B3"}), (
+            1, c, {0: "C0", 3: "C1", 4: "C3 C2"}):
+        agree("example: lane %d" % lane, {k: " ".join(s.name for s in block) for k, block in
+              lane_blocks(lane, samples, 4096, s).items()}, there)
+    agree("example: epoch", " ".join(sample.name for sample in epoch_order(shards, s)),
+          "A0 C0 A1 C1 A2 C3 A3 C2 B0 B2 B1 B3")
+    print("%d vectors agree" % len(vectors))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("command", choices=["stream", "list", "vectors"])
+    parser.add_argument("path")
+    parser.add_argument("--epoch", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--lanes", type=int, default=384)
+    parser.add_argument("--buffer", type=int, default=67108864)
+    parser.add_argument("--keys", choices=["auto", "asis"], default="auto")
+    args = parser.parse_args()
+    if args.command == "vectors":
+        return check_vectors(args.path)
+    names = sorted(n for n in os.listdir(os.fsencode(args.path)) if n.endswith(b".tar"))
+    shards = [read_shard(os.path.join(os.fsencode(args.path), name)) for name in names]
+    order = epoch_order([s for s, size in shards], args)
+    if args.keys == "auto":
+        rename_all(order)
+    else:
+        for s in order: s.folder = b""
+    offset = 0
+    for i, sample in enumerate(order):
+        if args.command == "list":
+            sys.stdout.buffer.write(b"%d\t%d\t%s\t%s\n" % (i, offset, sample.shard, sample.folder + sample.key))
+        else:
+            sys.stdout.buffer.write(rendered(sample))
+        offset += sample.end - sample.begin
+    if args.command == "stream":
+        sys.stdout.buffer.write(bytes(1024 + sum(size for _, size in shards) - offset))
+
+
+main()
