@@ -16,7 +16,6 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct client {
 	const unsigned char *bytes;

@@ -321,7 +321,7 @@ def main():
     args = parser.parse_args()
     if args.command == "vectors":
         return check_vectors(args.path)
-    names = sorted(n for n in os.listdir(os.fsencode(args.path)) if n.endswith(b".tar"))
+    names = sorted(n for n in os.listdir(os.fsencode(args.path)) if n.endswith(b".tar") and n[:1] != b".")
     shards = [read_shard(os.path.join(os.fsencode(args.path), name)) for name in names]
     order = epoch_order([s for s, size in shards], args)
     if args.keys == "auto":

@@ -1,0 +1,15 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A server that falls silent, in a body, in its headers or before them, is asked again
+# after stall-timeout.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+good_shards
+start_origin shards
+arrives "$origin/stall,at=300000,times=1/$three"
+said "retry: train-00000..tar @ 300000: no byte in 300 ms"
+arrives -o connect-timeout=300ms "$origin/stall,over=512,times=1/$three"
+said "no byte in 300 ms"
+arrives -o connect-timeout=300ms "$origin/stall,head,over=512,times=1/$three"
+said "no byte in 300 ms"

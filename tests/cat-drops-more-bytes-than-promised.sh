@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A server that sends more than it promised does no harm: what was not asked for is
+# never taken for data or for the next answer.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+good_shards
+start_origin shards
+arrives "$origin/long,by=100000/$three"
+arrives "$origin/long,by=100000,open,over=512,times=1/$three"
+said "retry: train-00000..tar @ [0-9]*: more bytes than were asked for"
+breaks "$origin/long,by=100000,open,over=512,only=*1.tar/train-000001.tar" \
+    "$origin/train-000000.tar" "$origin/train-000002.tar"

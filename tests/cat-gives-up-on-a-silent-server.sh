@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A server that accepts connections and never says anything is an error, not a wait for
+# ever: when mounting, and in the middle.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+good_shards
+start_origin shards
+refused -o connect-timeout=300ms "$origin/stall/$three"
+said "no byte in 300 ms"
+breaks -o connect-timeout=300ms "$origin/stall,over=512,only=*1.tar/$three"
+said "lost: train-000001.tar @ 0: .*no byte in 300 ms"
+said "cannot read on after byte [0-9]*: Input/output error"

@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A shard whose ETag changes is ESTALE, never bytes of two versions: whether the server
+# minds If-Match or not.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+good_shards
+start_origin shards
+for fault in etag etag,blind; do
+    breaks "$origin/$fault,after=1,only=*1.tar/$three"
+    said "changed: train-000001.tar @ [0-9]*: .*its ETag was \"[0-9a-f-]*\", is \"changed\""
+    said "Stale file handle"
+    # In the middle: the answer after a cut body is of another version.
+    breaks "$origin/$fault,after=2,only=*1.tar/cut,at=300000,times=1/$three"
+    said "changed: train-000001.tar @ 300000: .*its ETag was"
+done
+asked '"if-match": "\\"'
+
+# Skip is for damage in a shard's bytes, not for this.
+breaks -o on-error=skip "$origin/etag,after=1,only=*1.tar/$three"
+said "Stale file handle"

@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A shard that grows or shrinks while it is read is ESTALE, with any validators or none.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+good_shards
+start_origin shards
+for fault in size,by=512 size,by=-512 size,by=-700000; do
+    for tag in "" /bare; do
+        breaks "$origin$tag/$fault,after=1,only=*1.tar/$three"
+        said "changed: train-000001.tar"
+        said "Stale file handle"
+        breaks -o verify=size "$origin$tag/$fault,after=1,only=*1.tar/$three"
+        said "Stale file handle"
+    done
+done

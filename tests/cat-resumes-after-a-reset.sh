@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A connection that is reset, in a body or before an answer, costs no sample.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+good_shards
+start_origin shards
+arrives "$origin/rst,at=300000,times=1/$three"
+said "retry: train-00000..tar @ "
+arrives "$origin/rst,times=1/$three"
+arrives "$origin/rst,after=1,times=2,only=*1.tar/$three"
+breaks "$origin/rst,over=512,only=*2.tar/$three"
+said "lost: train-000002.tar @ 0: .*reset"

@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Where there is no strong ETag, size and Last-Modified tell whether a shard has
+# changed.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+good_shards
+start_origin shards
+for tag in weak noetag; do
+    arrives "$origin/$tag/$three"
+    not_asked "/$tag/.*if-match"
+    breaks "$origin/$tag/modified,after=1,only=*1.tar/$three"
+    said "changed: train-000001.tar @ [0-9]*: .*Last-Modified was .*2020.*, is .*2009"
+    said "Stale file handle"
+done
+arrives "$origin/bare/$three"
+[ ! -s said ] || fail "something was said"

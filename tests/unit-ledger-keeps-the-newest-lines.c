@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* The ledger keeps the newest 10,000 lines, counts all, and every line is JSON. */
+#include "check.h"
+#include "ledger.h"
+#include "mem.h"
+#include "pool.h"
+
+
+#define KEPT 10000
+
+static size_t count_lines(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += *s == '\n';
+	return n;
+}
+
+static void one_of_each(void)
+{
+	struct sfs_text t = {0};
+
+	sfs_ledger_print(&t);
+	CHECK_EQ(t.n, 0);
+	sfs_ledger_add(SFS_EVENT_RETRY, "train-000123.tar", 73400320, "retry 2 of 5 in 400 ms",
+		       "HTTP %d", 503);
+	sfs_ledger_add(SFS_EVENT_LOST, "a\"b\n.tar", SFS_NO_OFFSET, "", "%s", "no \xff such");
+	sfs_ledger_print(&t);
+	CHECK_EQ(count_lines(t.s), 2);
+	CHECK(strncmp(t.s, "{\"time\":\"20", 11) == 0);
+	CHECK_HAS(t.s, "\"event\":\"retry\",\"shard\":\"train-000123.tar\","
+		       "\"offset\":73400320,\"cause\":\"HTTP 503\","
+		       "\"then\":\"retry 2 of 5 in 400 ms\"}\n{");
+	CHECK_HAS(t.s, "\"event\":\"lost\",\"shard\":\"a\\\"b\\u000a.tar\","
+		       "\"cause\":\"no \xef\xbf\xbd such\"}\n");
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_RETRY), 1);
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_LOST), 1);
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_SKIP), 0);
+	sfs_text_done(&t);
+
+	sfs_ledger_clear();
+	sfs_ledger_print(&t);
+	CHECK_EQ(t.n, 0);
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_RETRY), 0);
+	sfs_text_done(&t);
+}
+
+/* Causes come from servers and files: they may be long, but not break a line. */
+static void long_cause(void)
+{
+	static char cause[5000];
+	struct sfs_text t = {0};
+
+	memset(cause, '"', sizeof cause - 1);
+	sfs_ledger_add(SFS_EVENT_SKIP, cause, 0, cause, "%s", cause);
+	sfs_ledger_print(&t);
+	CHECK_EQ(count_lines(t.s), 1);
+	CHECK_HAS(t.s, "\"offset\":0,");
+	sfs_text_done(&t);
+	sfs_ledger_clear();
+}
+
+static void newest(void)
+{
+	struct sfs_text t = {0};
+	int i;
+
+	for (i = 0; i < KEPT; i++)
+		sfs_ledger_add(SFS_EVENT_SKIP, "s.tar", (uint64_t)i, "", "x");
+	sfs_ledger_print(&t);
+	CHECK_EQ(count_lines(t.s), KEPT);
+	CHECK(strstr(t.s, "dropped") == NULL);
+	CHECK_HAS(t.s, "\"offset\":0,");
+	sfs_text_done(&t);
+
+	for (i = KEPT; i < KEPT + 123; i++)
+		sfs_ledger_add(SFS_EVENT_SKIP, "s.tar", (uint64_t)i, "", "x");
+	sfs_ledger_print(&t);
+	CHECK_EQ(count_lines(t.s), 1 + KEPT);
+	CHECK(strncmp(t.s, "{\"event\":\"dropped\",\"lines\":123}\n", 32) == 0);
+	CHECK(strstr(t.s, "\"offset\":122,") == NULL);
+	CHECK_HAS(t.s, "\"offset\":123,");
+	CHECK(strstr(t.s, "\"offset\":10122,") > strstr(t.s, "\"offset\":10121,"));
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_SKIP), KEPT + 123);
+	sfs_text_done(&t);
+	sfs_ledger_clear();
+}
+
+static void *add_many(void *arg)
+{
+	int i;
+
+	for (i = 0; i < 500; i++)
+		sfs_ledger_add(SFS_EVENT_HIDDEN, arg, (uint64_t)i, "", "x");
+	return NULL;
+}
+
+static void many_threads(void)
+{
+	static char name[] = "s.tar";
+	struct sfs_text t = {0};
+	pthread_t threads[4];
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(threads); i++)
+		threads[i] = sfs_thread_start("adds", add_many, name);
+	sfs_ledger_print(&t);
+	sfs_text_done(&t);
+	for (i = 0; i < SFS_COUNT(threads); i++)
+		pthread_join(threads[i], NULL);
+	sfs_ledger_print(&t);
+	CHECK_EQ(count_lines(t.s), 2000);
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_HIDDEN), 2000);
+	sfs_text_done(&t);
+	sfs_ledger_clear();
+}
+
+int main(void)
+{
+	int i, j;
+
+	sfs_log_set_level(SFS_LOG_ERROR);
+	for (i = 0; i < SFS_N_EVENTS; i++)
+		for (j = 0; j < i; j++)
+			CHECK(strcmp(sfs_event_name((enum sfs_event)i),
+				     sfs_event_name((enum sfs_event)j)) != 0);
+	one_of_each();
+	long_cause();
+	newest();
+	many_threads();
+	return 0;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* A task is never run by two threads at once, and no post is lost. */
+#include "check.h"
+#include "mem.h"
+#include "pool.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define N_TASKS	  8
+#define N_POSTERS 4
+#define N_POSTS	  20000
+
+struct counter {
+	struct sfs_task task;
+	atomic_int n_inside;
+	_Atomic uint64_t posted; /* raised before each post */
+	uint64_t seen;		 /* what the last run found; only the task touches it */
+	uint64_t n_runs;
+};
+
+static struct sfs_pool *pool;
+
+static bool count(struct sfs_task *task)
+{
+	struct counter *c = sfs_container(task, struct counter, task);
+
+	CHECK_EQ(atomic_fetch_add(&c->n_inside, 1), 0);
+	c->seen = atomic_load(&c->posted);
+	c->n_runs++;
+	CHECK_EQ(atomic_fetch_sub(&c->n_inside, 1), 1);
+	return true;
+}
+
+static struct counter counters[N_TASKS];
+
+static void *post_many(void *arg)
+{
+	size_t k = (size_t)(uintptr_t)arg, i;
+
+	for (i = 0; i < N_POSTS; i++) {
+		struct counter *c = &counters[(i * 7 + k) % N_TASKS];
+
+		atomic_fetch_add(&c->posted, 1);
+		sfs_pool_post(pool, &c->task);
+	}
+	return NULL;
+}
+
+static void many_posts(int n_threads)
+{
+	pthread_t posters[N_POSTERS];
+	uint64_t posted = 0;
+	size_t i;
+
+	memset(counters, 0, sizeof counters);
+	for (i = 0; i < N_TASKS; i++)
+		counters[i].task.run = count;
+	pool = sfs_pool_start("test", n_threads);
+	for (i = 0; i < N_POSTERS; i++)
+		posters[i] = sfs_thread_start("posts", post_many, (void *)(uintptr_t)i);
+	for (i = 0; i < N_POSTERS; i++)
+		pthread_join(posters[i], NULL);
+	for (i = 0; i < N_TASKS; i++) {
+		sfs_pool_settle(pool, &counters[i].task);
+		/* The run that began behind the last post has seen it. */
+		CHECK_EQ(counters[i].seen, counters[i].posted);
+		CHECK(counters[i].n_runs > 0 && counters[i].n_runs <= counters[i].posted);
+		posted += counters[i].posted;
+	}
+	CHECK_EQ(posted, N_POSTERS * N_POSTS);
+	sfs_pool_stop(pool);
+}
+
+/* ---- posting while it runs ---- */
+
+static struct {
+	struct sfs_task task;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool is_inside, may_go_on;
+	int n_runs;
+} slow = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+static bool run_slowly(struct sfs_task *task)
+{
+	pthread_mutex_lock(&slow.lock);
+	slow.n_runs++;
+	slow.is_inside = true;
+	pthread_cond_broadcast(&slow.wake);
+	while (!slow.may_go_on)
+		pthread_cond_wait(&slow.wake, &slow.lock);
+	pthread_mutex_unlock(&slow.lock);
+	return true;
+}
+
+static void posted_while_it_runs(void)
+{
+	int i;
+
+	slow.task.run = run_slowly;
+	pool = sfs_pool_start("test", 3);
+	sfs_pool_post(pool, &slow.task);
+	pthread_mutex_lock(&slow.lock);
+	while (!slow.is_inside)
+		pthread_cond_wait(&slow.wake, &slow.lock);
+	for (i = 0; i < 5; i++)
+		sfs_pool_post(pool, &slow.task);
+	CHECK_EQ(slow.n_runs, 1);
+	slow.may_go_on = true;
+	pthread_cond_broadcast(&slow.wake);
+	pthread_mutex_unlock(&slow.lock);
+	sfs_pool_settle(pool, &slow.task);
+	CHECK_EQ(slow.n_runs, 2); /* once more, not five times */
+	sfs_pool_stop(pool);
+	CHECK_EQ(slow.n_runs, 2);
+}
+
+/* ---- tasks that post themselves, and tasks that go away ---- */
+
+static struct sfs_task again;
+static int n_again;
+
+static bool run_again(struct sfs_task *task)
+{
+	if (++n_again < 1000)
+		sfs_pool_post(pool, task);
+	return true;
+}
+
+static atomic_int n_freed;
+
+static bool free_itself(struct sfs_task *task)
+{
+	free(task);
+	atomic_fetch_add(&n_freed, 1);
+	return false;
+}
+
+static void stop_runs_what_is_queued(void)
+{
+	struct sfs_task *task;
+	int i;
+
+	again.run = run_again;
+	pool = sfs_pool_start("a-name-of-15-by", 2);
+	sfs_pool_post(pool, &again);
+	sfs_pool_settle(pool, &again);
+	CHECK_EQ(n_again, 1000);
+	for (i = 0; i < 1000; i++) {
+		task = sfs_calloc(1, sizeof *task);
+		task->run = free_itself;
+		sfs_pool_post(pool, task);
+	}
+	sfs_pool_stop(pool);
+	CHECK_EQ(n_freed, 1000);
+	sfs_pool_stop(NULL);
+}
+
+int main(void)
+{
+	many_posts(1);
+	many_posts(4);
+	posted_while_it_runs();
+	stop_runs_what_is_queued();
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* The slab that was put back last is handed out first; none is handed out twice;
+ * trimming gives memory back. */
+#include "check.h"
+#include "mem.h"
+#include "pool.h"
+#include "rng.h"
+#include "slab.h"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define N 64
+
+static void counts(void)
+{
+	CHECK_EQ(sfs_slab_count(0), 0);
+	CHECK_EQ(sfs_slab_count(1), 1);
+	CHECK_EQ(sfs_slab_count(SFS_SLAB_BYTES), 1);
+	CHECK_EQ(sfs_slab_count(SFS_SLAB_BYTES + 1), 2);
+}
+
+static void last_first(void)
+{
+	struct sfs_slabs *slabs = sfs_slabs_new(N * SFS_SLAB_BYTES);
+	void *s[N], *more[3], *some[3];
+	size_t i;
+
+	CHECK_EQ(sfs_slabs_used(slabs), 0);
+	sfs_slabs_get(slabs, s, N); /* all that there are */
+	CHECK_EQ(sfs_slabs_used(slabs), N * SFS_SLAB_BYTES);
+	for (i = 0; i < N; i++)
+		memset(s[i], (int)i, SFS_SLAB_BYTES);
+	for (i = 0; i < N; i++) {
+		CHECK_EQ(((unsigned char *)s[i])[0], i);
+		CHECK_EQ(((unsigned char *)s[i])[SFS_SLAB_BYTES - 1], i);
+	}
+
+	some[0] = s[7];
+	some[1] = NULL; /* is passed over */
+	some[2] = s[3];
+	sfs_slabs_put(slabs, some, 3);
+	sfs_slabs_put(slabs, &s[9], 1);
+	CHECK_EQ(sfs_slabs_used(slabs), (N - 3) * SFS_SLAB_BYTES);
+	sfs_slabs_get(slabs, more, 3);
+	CHECK(more[0] == s[9] && more[1] == s[3] && more[2] == s[7]);
+	CHECK_EQ(((unsigned char *)s[9])[5], 9);
+
+	sfs_slabs_put(slabs, s, N);
+	CHECK_EQ(sfs_slabs_used(slabs), 0);
+	sfs_slabs_free(slabs);
+	sfs_slabs_free(NULL);
+}
+
+/* How many of these slabs have memory?  (All of a slab or nothing of it.) */
+static size_t resident(void *const *slabs, size_t n)
+{
+	size_t n_pages = SFS_SLAB_BYTES / (size_t)sysconf(_SC_PAGESIZE), i, k, count = 0;
+	sfs_autofree unsigned char *pages = sfs_calloc(n_pages, 1);
+
+	for (k = 0; k < n; k++) {
+		CHECK(mincore(slabs[k], SFS_SLAB_BYTES, pages) == 0);
+		for (i = 0; i < n_pages; i++)
+			CHECK_EQ(pages[i] & 1, pages[0] & 1);
+		count += pages[0] & 1;
+	}
+	return count;
+}
+
+static void trim(void)
+{
+	struct sfs_slabs *slabs = sfs_slabs_new(N * SFS_SLAB_BYTES);
+	void *s[N];
+	size_t i;
+
+	/* Huge pages would be filled again behind our back. */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	sfs_slabs_get(slabs, s, N);
+	for (i = 0; i < N; i++)
+		memset(s[i], 1, SFS_SLAB_BYTES);
+	CHECK_EQ(resident(s, N), N);
+
+	/* Half are in use, and stay. */
+	sfs_slabs_put(slabs, s, N / 2);
+	sfs_slabs_trim(slabs, UINT64_MAX / 2);
+	CHECK_EQ(resident(s, N), N);
+	sfs_slabs_trim(slabs, 4 * SFS_SLAB_BYTES);
+	CHECK_EQ(resident(s, N / 2), 4);
+	CHECK_EQ(resident(s + N / 2, N / 2), N / 2);
+
+	/* The warm ones, which were put back last, are those that stay; */
+	CHECK_EQ(resident(s + N / 2 - 4, 4), 4);
+	/* and they come first, then those without memory, which work as well. */
+	sfs_slabs_get(slabs, s, N / 2);
+	CHECK_EQ(resident(s, 4), 4);
+	for (i = 0; i < N / 2; i++)
+		memset(s[i], 2, SFS_SLAB_BYTES);
+	sfs_slabs_put(slabs, s, N);
+	sfs_slabs_trim(slabs, 0);
+	CHECK_EQ(resident(s, N), 0);
+	sfs_slabs_trim(slabs, 0);
+	sfs_slabs_free(slabs);
+}
+
+/* ---- many threads, each with slabs that it writes its name on ---- */
+
+static struct sfs_slabs *shared;
+
+static void *take_and_give(void *arg)
+{
+	uint64_t name = (uint64_t)(uintptr_t)arg;
+	struct sfs_rng r = {name};
+	void *mine[8];
+	size_t n = 0, wanted, i;
+	int round;
+
+	for (round = 0; round < 5000; round++) {
+		wanted = sfs_rng_below(&r, SFS_COUNT(mine) + 1);
+		if (wanted > n)
+			sfs_slabs_get(shared, mine + n, wanted - n);
+		for (i = n; i < wanted; i++)
+			((uint64_t *)mine[i])[100] = name;
+		for (i = 0; i < wanted; i++)
+			CHECK(((uint64_t *)mine[i])[100] == name);
+		if (wanted < n)
+			sfs_slabs_put(shared, mine + wanted, n - wanted);
+		n = wanted;
+		if (round % 100 == 0)
+			sfs_slabs_trim(shared, 4 * SFS_SLAB_BYTES);
+	}
+	sfs_slabs_put(shared, mine, n);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t threads[4];
+	size_t i;
+
+	counts();
+	last_first();
+	trim();
+	shared = sfs_slabs_new(32 * SFS_SLAB_BYTES);
+	for (i = 0; i < SFS_COUNT(threads); i++)
+		threads[i] = sfs_thread_start("slabs", take_and_give, (void *)(uintptr_t)(i + 1));
+	for (i = 0; i < SFS_COUNT(threads); i++)
+		pthread_join(threads[i], NULL);
+	CHECK_EQ(sfs_slabs_used(shared), 0);
+	sfs_slabs_free(shared);
+	return 0;
+}
