@@ -577,6 +577,8 @@ static void add_sentences(struct sfs_text *text, const char *words)
 			column = 0, sfs_text_puts(text, "\n");
 		if (column > 0)
 			sfs_text_puts(text, " ");
+		else if (words[0] == '.')
+			sfs_text_puts(text, "\\&"); /* no macro */
 		sfs_text_add(text, words, n);
 		column += n + 1;
 		if (words[n - 1] == '.')

@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What docs/SEMANTICS.md promises is proved by tests that exist; what the documents link
+# to is there.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+
+grep -o '`tests/[^`]*`' "$top/docs/SEMANTICS.md" | tr -d '`' | sort -u >named
+[ "$(wc -l <named)" -gt 10 ] || fail "SEMANTICS.md names hardly a test"
+while read -r test; do
+    [ -e "$top/$test" ] || [ -e "$top/$test.c" ] || fail "SEMANTICS.md names $test, which is not there"
+done <named
+
+for page in "$top"/*.md "$top"/docs/*.md "$top"/docs/*/*.md "$top"/bench/*.md; do
+    grep -o '](\([^)#:]*\))' "$page" | sed 's/^](//; s/)$//' >links || true
+    while read -r link; do
+        [ -e "$(dirname "$page")/$link" ] || fail "$page links to $link, which is not there"
+    done <links
+done

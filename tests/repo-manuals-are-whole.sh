@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The manuals have each option of the one table, as --help and the ini file do, and
+# mandoc has nothing to say against them.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+
+man=$build/man/shufflefs.1
+[ -s "$man" ] || man=$top/man/shufflefs.1
+options=$(sed -n 's|^OPTION([A-Z]*, "\([a-z-]*\)".*|\1|p' "$top/src/options.def")
+[ "$(echo "$options" | wc -l)" -gt 10 ] || fail "options.def is not understood"
+"$shufflefs" --help >help
+for option in $options; do
+    grep -q -e "-*$option" help || fail "--help lacks $option"
+    sed 's/\\-/-/g' "$man" | grep -q "^\.It .*$option" || fail "the manual lacks $option"
+done
+requires mandoc
+for page in "$man" "${man%.1}.conf.5"; do
+    mandoc -T lint -W warning "$page" >said || fail "$(cat said)"
+done
