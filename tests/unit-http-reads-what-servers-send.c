@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/* The headers of an answer are understood as servers write them; what is damaged,
+ * doubtful or too long says nothing. */
+#include "check.h"
+#include "http.h"
+#include "mem.h"
+#include "rng.h"
+
+#define NOW 1700000000 /* Tue, 14 Nov 2023 22:13:20 GMT */
+
+/* In memory of just its size, so that nobody looks behind its end unseen. */
+static void line_of(struct sfs_http_answer *a, const char *line, size_t n)
+{
+	sfs_autofree char *exact = sfs_malloc(n ? n : 1);
+
+	memcpy(exact, line, n);
+	sfs_http_answer_line(a, exact, n, NOW);
+}
+
+/* An answer of these lines, which end in LF, with or without CR. */
+static struct sfs_http_answer answer(const char *lines)
+{
+	struct sfs_http_answer a;
+	size_t n;
+
+	memset(&a, 0x5a, sizeof a);
+	sfs_http_answer_init(&a);
+	for (; *lines; lines += n) {
+		n = strcspn(lines, "\n");
+		n += lines[n] == '\n';
+		line_of(&a, lines, n);
+	}
+	return a;
+}
+
+static void nothing(void)
+{
+	struct sfs_http_answer a = answer("");
+
+	CHECK_EQ(a.status, 0);
+	CHECK(a.length == SFS_HTTP_UNKNOWN && a.total == SFS_HTTP_UNKNOWN);
+	CHECK(!a.has_range && !a.is_multipart);
+	CHECK_EQ(a.retry_after_s, -1);
+	CHECK_STR(a.etag, "");
+	CHECK_STR(a.last_modified, "");
+	CHECK_STR(a.location, "");
+	CHECK_STR(a.encoding, "");
+}
+
+/* As nginx sends it. */
+static void whole_answer(void)
+{
+	struct sfs_http_answer a =
+		answer("HTTP/1.1 206 Partial Content\r\n"
+		       "Server: nginx/1.22.1\r\n"
+		       "Date: Tue, 14 Nov 2023 22:13:20 GMT\r\n"
+		       "Content-Type: application/octet-stream\r\n"
+		       "Content-Length: 500\r\n"
+		       "Last-Modified: Mon, 13 Nov 2023 10:00:00 GMT\r\n"
+		       "Connection: keep-alive\r\n"
+		       "ETag: \"6551f2a0-4d2\"\r\n"
+		       "Content-Range: bytes 500-999/1234\r\n"
+		       "\r\n");
+
+	CHECK_EQ(a.status, 206);
+	CHECK_EQ(a.length, 500);
+	CHECK(a.has_range && a.first == 500 && a.last == 999 && a.total == 1234);
+	CHECK_STR(a.etag, "\"6551f2a0-4d2\"");
+	CHECK_STR(a.last_modified, "Mon, 13 Nov 2023 10:00:00 GMT");
+	CHECK(!a.is_multipart);
+	CHECK_EQ(a.retry_after_s, -1);
+}
+
+static void statuses(void)
+{
+	CHECK_EQ(answer("HTTP/1.1 200 OK\r\n").status, 200);
+	CHECK_EQ(answer("HTTP/2 206 \r\n").status, 206);
+	CHECK_EQ(answer("HTTP/2 206").status, 206);
+	CHECK_EQ(answer("HTTP/1.0 404 Not Found").status, 404);
+	CHECK_EQ(answer("HTTP/1.1 503\n").status, 503);
+	CHECK_EQ(answer("HTTP/1.1\r\n").status, 0);
+	CHECK_EQ(answer("HTTP/1.1 \r\n").status, 0);
+	CHECK_EQ(answer("HTTP/1.1 20\r\n").status, 0);
+	CHECK_EQ(answer("HTTP/1.1 2x0 OK\r\n").status, 0);
+	CHECK_EQ(answer("HTTP/1.1 -20 OK\r\n").status, 0);
+}
+
+/* Each status line forgets what the answer before it said. */
+static void begins_anew(void)
+{
+	struct sfs_http_answer a =
+		answer("HTTP/1.1 302 Found\r\n"
+		       "Location: https://elsewhere/x.tar\r\n"
+		       "Content-Length: 17\r\n"
+		       "ETag: \"of the redirect\"\r\n"
+		       "Retry-After: 3\r\n"
+		       "Content-Range: bytes 0-16/17\r\n"
+		       "Content-Encoding: gzip\r\n"
+		       "Content-Type: multipart/byteranges; boundary=x\r\n"
+		       "Last-Modified: Mon, 13 Nov 2023 10:00:00 GMT\r\n");
+
+	CHECK_STR(a.location, "https://elsewhere/x.tar");
+	CHECK(a.has_range && a.is_multipart);
+	CHECK_STR(a.encoding, "gzip");
+	CHECK_EQ(a.retry_after_s, 3);
+	line_of(&a, "HTTP/1.1 200 OK\r\n", 17);
+	CHECK_EQ(a.status, 200);
+	CHECK(a.length == SFS_HTTP_UNKNOWN && a.total == SFS_HTTP_UNKNOWN);
+	CHECK(!a.has_range && !a.is_multipart && a.retry_after_s == -1);
+	CHECK(!a.etag[0] && !a.location[0] && !a.last_modified[0] && !a.encoding[0]);
+}
+
+static void lengths(void)
+{
+	CHECK_EQ(answer("Content-Length: 0").length, 0);
+	CHECK_EQ(answer("content-length:5\r\n").length, 5);
+	CHECK_EQ(answer("CONTENT-LENGTH: \t 5 \t\r\n").length, 5);
+	CHECK_EQ(answer("Content-Length: 1099511627776\n").length, 1LL << 40);
+	CHECK_EQ(answer("Content-Length: 007").length, 7);
+	CHECK(answer("Content-Length:").length == SFS_HTTP_UNKNOWN);
+	CHECK(answer("Content-Length: -1").length == SFS_HTTP_UNKNOWN);
+	CHECK(answer("Content-Length: +1").length == SFS_HTTP_UNKNOWN);
+	CHECK(answer("Content-Length: 5x").length == SFS_HTTP_UNKNOWN);
+	CHECK(answer("Content-Length: 5, 5").length == SFS_HTTP_UNKNOWN);
+	CHECK(answer("Content-Length: 0x10").length == SFS_HTTP_UNKNOWN);
+	CHECK(answer("Content-Length: 18446744073709551615").length == SFS_HTTP_UNKNOWN);
+	CHECK(answer("Content-Length: 18446744073709551621").length == SFS_HTTP_UNKNOWN);
+	CHECK(answer("Content-Length: 99999999999999999999999").length ==
+	      SFS_HTTP_UNKNOWN);
+	/* Other names that only look like it. */
+	CHECK(answer("Content-Length : 5").length == SFS_HTTP_UNKNOWN);
+	CHECK(answer("X-Content-Length: 5").length == SFS_HTTP_UNKNOWN);
+	CHECK(answer("Content-Lengt: 5").length == SFS_HTTP_UNKNOWN);
+	CHECK(answer(" Content-Length: 5").length == SFS_HTTP_UNKNOWN);
+	CHECK(answer("Content-Length 5").length == SFS_HTTP_UNKNOWN);
+}
+
+static void check_range(const char *line, bool has, uint64_t first, uint64_t last,
+			uint64_t total)
+{
+	struct sfs_http_answer a = answer(line);
+
+	if (a.has_range == has && (!has || (a.first == first && a.last == last)) &&
+	    a.total == total)
+		return;
+	fprintf(stderr, "'%s': %d, %llu to %llu of %llu\n", line, a.has_range,
+		(unsigned long long)a.first, (unsigned long long)a.last,
+		(unsigned long long)a.total);
+	exit(1);
+}
+
+static void ranges(void)
+{
+	static const char *const bad[] = {
+		"",
+		"bytes",
+		"bytes ",
+		"bytes 0-499",
+		"bytes 0-499/",
+		"bytes 0/1234",
+		"bytes 0-/1234",
+		"bytes -499/1234",
+		"bytes 499-0/1234",
+		"bytes 0-1234/1234",
+		"bytes 5000-5001/1234",
+		"bytes 0-499/-1",
+		"bytes 0-499/x",
+		"bytes 0-499/1234x",
+		"bytes 0-499 /1234",
+		"lines 0-4/9",
+		"0-499/1234",
+		"bytes 0-499/1234, 0-4/9",
+		"bytes 0-99999999999999999999/*",
+		"bytes *",
+		"bytes 18446744073709551616-18446744073709551617/*",
+	};
+	char line[200];
+	size_t i;
+
+	check_range("Content-Range: bytes 0-499/1234", true, 0, 499, 1234);
+	check_range("content-range: bytes 0-0/1\r\n", true, 0, 0, 1);
+	check_range("Content-Range: bytes 1233-1233/1234", true, 1233, 1233, 1234);
+	check_range("Content-Range: BYTES 5-9/10", true, 5, 9, 10);
+	check_range("Content-Range: bytes  5-9/10", true, 5, 9, 10);
+	check_range("Content-Range: bytes 5-9/*", true, 5, 9, SFS_HTTP_UNKNOWN);
+	check_range("Content-Range: bytes */1234", false, 0, 0, 1234);
+	check_range("Content-Range: bytes */0", false, 0, 0, 0);
+	for (i = 0; i < SFS_COUNT(bad); i++) {
+		snprintf(line, sizeof line, "Content-Range: %s\r\n", bad[i]);
+		check_range(line, false, 0, 0, SFS_HTTP_UNKNOWN);
+	}
+}
+
+static void tags(void)
+{
+	CHECK_STR(answer("ETag: \"abc\"\r\n").etag, "\"abc\"");
+	CHECK_STR(answer("etag:W/\"abc\"").etag, "W/\"abc\"");
+	CHECK_STR(answer("ETag: \"a b: c\"").etag, "\"a b: c\"");
+	CHECK_STR(answer("ETag: unquoted").etag, "unquoted");
+	CHECK_STR(answer("ETag:").etag, "");
+	CHECK(sfs_http_etag_is_strong("\"abc\""));
+	CHECK(!sfs_http_etag_is_strong("W/\"abc\""));
+	CHECK(!sfs_http_etag_is_strong("w/\"abc\""));
+	CHECK(!sfs_http_etag_is_strong(""));
+	CHECK(!sfs_http_etag_is_strong("\"\"")); /* says nothing */
+}
+
+static char *long_line(const char *name, size_t n)
+{
+	char *line = sfs_malloc(strlen(name) + n + 1);
+
+	strcpy(line, name);
+	memset(line + strlen(name), 'x', n);
+	line[strlen(name) + n] = 0;
+	return line;
+}
+
+/* What does not fit is not kept in part: half an ETag is another ETag. */
+static void too_long(void)
+{
+	static const struct {
+		const char *name;
+		size_t most, offset;
+	} cases[] = {
+		{"ETag: ", 255, offsetof(struct sfs_http_answer, etag)},
+		{"Last-Modified: ", 63, offsetof(struct sfs_http_answer, last_modified)},
+		{"Location: ", 4095, offsetof(struct sfs_http_answer, location)},
+	};
+	struct sfs_http_answer a;
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(cases); i++) {
+		sfs_autofree char *fits = long_line(cases[i].name, cases[i].most);
+		sfs_autofree char *not = long_line(cases[i].name, cases[i].most + 1);
+		sfs_autofree char *far = long_line(cases[i].name, 100000);
+
+		a = answer(fits);
+		CHECK_EQ(strlen((char *)&a + cases[i].offset), cases[i].most);
+		a = answer(not );
+		CHECK_STR((char *)&a + cases[i].offset, "");
+		a = answer(far);
+		CHECK_STR((char *)&a + cases[i].offset, "");
+	}
+}
+
+static void encodings(void)
+{
+	sfs_autofree char *odd = long_line("Content-Encoding: ", 500);
+
+	CHECK_STR(answer("Content-Encoding: gzip\r\n").encoding, "gzip");
+	CHECK_STR(answer("Content-Encoding: identity\r\n").encoding, "");
+	CHECK_STR(answer("content-encoding: IDENTITY").encoding, "");
+	CHECK_STR(answer("Content-Encoding: aws-chunked, gzip").encoding,
+		  "aws-chunked, gzip");
+	CHECK(answer(odd).encoding[0]); /* some encoding, whatever it is called */
+	CHECK_STR(answer("Transfer-Encoding: chunked").encoding, "");
+}
+
+static void types(void)
+{
+	CHECK(answer("Content-Type: multipart/byteranges; boundary=abc").is_multipart);
+	CHECK(answer("content-type:Multipart/Byteranges").is_multipart);
+	CHECK(!answer("Content-Type: application/x-tar").is_multipart);
+	CHECK(!answer("Content-Type: multipart/form-data").is_multipart);
+	CHECK(!answer("Content-Type:").is_multipart);
+}
+
+static void retries(void)
+{
+	CHECK_EQ(answer("Retry-After: 0").retry_after_s, 0);
+	CHECK_EQ(answer("Retry-After: 120\r\n").retry_after_s, 120);
+	CHECK_EQ(answer("Retry-After: 999999999").retry_after_s, 86400);
+	CHECK_EQ(answer("Retry-After: Tue, 14 Nov 2023 22:13:50 GMT").retry_after_s, 30);
+	CHECK_EQ(answer("Retry-After: Tue, 14 Nov 2023 22:13:20 GMT").retry_after_s, 0);
+	CHECK_EQ(answer("Retry-After: Fri, 31 Dec 1999 23:59:59 GMT").retry_after_s, 0);
+	CHECK_EQ(answer("Retry-After: Fri, 31 Dec 2100 23:59:59 GMT").retry_after_s,
+		 86400);
+	CHECK_EQ(answer("Retry-After: soon").retry_after_s, -1);
+	CHECK_EQ(answer("Retry-After: -5").retry_after_s, -1);
+	CHECK_EQ(answer("Retry-After: 5.5").retry_after_s, -1);
+	CHECK_EQ(answer("Retry-After:").retry_after_s, -1);
+}
+
+/* NULs, lines of nothing, any bytes at all: ignored, and always within bounds. */
+static void garbage(void)
+{
+	static const char *const parts[] = {
+		"HTTP/", "Content-", "Range", "Length", "ETag", "Retry-After",
+		":",	 ": ",	     "bytes", " ",	"0",	"99999999",
+		"-",	 "/",	     "*",     "\r",	"\n",	"\t",
+		"\"",	 "W/",	     "GMT",   "Mon, ",
+	};
+	struct sfs_http_answer a;
+	struct sfs_rng r = {7};
+	int round;
+	size_t n, k;
+	char line[300];
+
+	sfs_http_answer_init(&a);
+	line_of(&a, "ETag: \"a\0b\"", 11);
+	CHECK_STR(a.etag, "");
+	line_of(&a, "ETag\0: \"ab\"", 11);
+	CHECK_STR(a.etag, "");
+	line_of(&a, ":", 1);
+	line_of(&a, ": x", 3);
+	line_of(&a, "", 0);
+	line_of(&a, "\0", 1);
+	line_of(&a, "HTTP", 4);
+	line_of(&a, "HTTP/", 5);
+	CHECK_EQ(a.status, 0);
+	for (round = 0; round < 20000; round++) {
+		line[0] = 0;
+		for (k = sfs_rng_below(&r, 12); k > 0; k--)
+			strcat(line, parts[sfs_rng_below(&r, SFS_COUNT(parts))]);
+		n = strlen(line);
+		if (n > 0 && sfs_rng_below(&r, 4) == 0)
+			line[sfs_rng_below(&r, n)] = (char)sfs_rng_next(&r);
+		line_of(&a, line, n);
+		CHECK(!a.has_range || a.first <= a.last);
+		CHECK(!a.has_range || a.total == SFS_HTTP_UNKNOWN || a.last < a.total);
+		CHECK(a.retry_after_s >= -1 && a.retry_after_s <= 86400);
+		CHECK(a.status >= 0 && a.status <= 999);
+	}
+}
+
+int main(void)
+{
+	nothing();
+	whole_answer();
+	statuses();
+	begins_anew();
+	lengths();
+	ranges();
+	tags();
+	too_long();
+	encodings();
+	types();
+	retries();
+	garbage();
+	return 0;
+}
