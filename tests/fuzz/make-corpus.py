@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Seed inputs for the fuzz targets, and dictionaries of words worth trying.
+
+  make-corpus.py FOLDER        writes FOLDER/TARGET/NAME and FOLDER/TARGET.dict
+"""
+import os
+import struct
+import sys
+
+TEXTS = {
+    "fuzz-braces": [
+        "plain.tar", "a-{000..012}.tar", "{a,b{1..3},}x{c..a..2}", "{-3..+3}", "\\{x\\}",
+        "{10..0..3}-{z..x}{,}", "{a", "a}", "{}", "{1..2}{1..2}{1..2}", "{0..x}", "a\\", "",
+    ],
+    "fuzz-uri": [
+        "shards/a.tar", "/a b/c.tar", "file:///tmp/a%20b.tar", "file://localhost/x.tar",
+        "file://host/x", "http://h/a.tar", "https://user:p%40ss@Host.Example:8443/a/b.tar?sig=1#f",
+        "http://[::1]:80/x", "http://h", "http://h/%2e%2e/%2fa%00b", "s3://bucket/key", "http://h:0/",
+        "http://h:99999/", "HTTP://H?q@r", "http://a\tb/", "",
+    ],
+    "fuzz-http": [
+        "\x00\x00\x00\x65HTTP/1.1 206 Partial Content\r\nContent-Length: 500\r\n"
+        "Content-Range: bytes 0-499/1234\r\nETag: \"abc\"\r\n"
+        "Last-Modified: Tue, 01 Jan 2030 00:00:00 GMT\r\n\r\n",
+        "\x00\x00\x00\x65HTTP/2 416\r\ncontent-range: bytes */1234\r\nRetry-After: 120\r\n",
+        "\x65\x65\x65\x65HTTP/1.1 503 x\nRetry-After: Fri, 31 Dec 2027 23:59:59 GMT\n"
+        "etag: W/\"x\"\ncontent-type: multipart/byteranges; boundary=x\n"
+        "HTTP/1.1 302 Found\nlocation: http://h/x\ncontent-encoding: gzip\n",
+        "\x00\x00\x00\x00Content-Range: bytes 0-0/*\ncontent-length: 99999999999999999999\n",
+    ],
+    "fuzz-config": [
+        "seed = 7\n[d]\nsource = https://host/{0..9}.tar\nlanes = 192\n  more.tar\n",
+        "; comment\n# comment\n[d]\nheader = A: b ; c\n[e]\nseed=x\n", "[d\n", "nonsense\n",
+        "[d]\nsource = " + "x" * 700 + "\n", "Vhttps://host/a.tar?x=1;y=2#z",
+        "V" + "".join("%x ;,=[]#" % i for i in range(80)), "\xef\xbb\xbf[d]\nkeys=asis\n",
+        "Va" + " " * 400 + "b", "V" + "ab ;"[:3] * 100 + "x", "V" + "[" * 250, "V" + "=" * 250,
+    ],
+    "fuzz-options": [
+        "\x00seed=7,lanes=64,buffer=1.5G,keys=asis,allow_other,nosuid,x-a=b",
+        "\x00header=A: b\\, c,proxy=http://u:p@h/,fsname=a\\\\b,umask=022,budget=auto",
+        "\x00connect-timeout=1.5s,stall-timeout=500ms,read-timeout=2h,uid=root,gid=-1",
+        "\x01retries=1000", "\x01rw", "\x01sed=1", "\x01buffer=12KiB", "\x01direct_io=off",
+        "\x02Authorization: x\n\nB: c\r\n", "\x02nonsense",
+    ],
+    "fuzz-key": [
+        "a.jpg", "dir/a.b.c", ".hidden", "a/.hidden.jpg", "a.b/.x.jpg", "__meta__/x.json",
+        "__x__", "__m__.json", "a\n/b.c", "a\nb.c", "__m__\n", "0001.", "/.a", "a/b/", "....", "",
+    ],
+    "fuzz-pax": [
+        "12 path=a.b\n", "30 mtime=1350244992.023960108\n6 a=b\n7 cc=d\n", "11 size=12\n\0\0\0",
+        "5 a=\n", "9999999999999999999 a=b\n", "010 abc=d\n", "6 =bb\n", "6 a b\n",
+    ],
+}
+
+WORDS = {
+    "fuzz-http": [
+        "HTTP/1.1 ", "content-length:", "content-range:", "bytes ", "*/", "etag:", "W/", "\\x22",
+        "last-modified:", "location:", "content-encoding:", "identity", "gzip", "content-type:",
+        "multipart/byteranges", "retry-after:", " GMT", "\\x0d\\x0a",
+    ],
+    "fuzz-options": [
+        "seed=", "lanes=", "buffer=", "segment=shard", "keys=", "auto", "asis", "on-error=", "fail",
+        "skip", "header=", "proxy=", "netrc-file=", "verify=", "etag", "size", "connections=",
+        "retries=", "connect-timeout=", "ms", "min", "budget=", "KiB", "epochs=", "direct_io",
+        "readahead=", "allow_other", "uid=", "umask=", "fsname=", "foreground", "log-level=",
+        "debug", "nosuid", "noexec", "_netdev", "rw", "\\\\,", "-1",
+    ],
+    "fuzz-config": ["[d]", "source", " = ", "seed=", "header=", "config=", ";", "#", "\\x0a "],
+    "fuzz-uri": ["://", "http", "https", "file", "localhost/", "%2e", "%2F", "%00", "@", "[::1]",
+                 ":443", "#", "?"],
+    "fuzz-braces": ["..", "{0..9}", "{a,b}", "{", "}", "\\\\", "{a..z..2}", "-"],
+    "fuzz-key": ["__", "__/", ".", "/", "\\x0a"],
+    "fuzz-pax": ["path=", "size=", "mtime=", "GNU.sparse.", " ", "=", "\\x0a"],
+}
+
+
+def main(folder):
+    for target, texts in TEXTS.items():
+        os.makedirs(os.path.join(folder, target), exist_ok=True)
+        for i, text in enumerate(texts):
+            with open(os.path.join(folder, target, "seed-%02d" % i), "wb") as f:
+                f.write(text.encode("latin-1"))
+    for target, words in WORDS.items():
+        with open(os.path.join(folder, target + ".dict"), "w") as f:
+            f.writelines('"%s"\n' % word for word in words)
+
+
+main(sys.argv[1])
