@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* copy-reader - what a trainer written in C pays for a stream: 1 MiB reads into one
+ * buffer, to the end of the file, which must come where stat says.
+ *
+ *   copy-reader [--direct] [--samples] [--part BYTES]... FILE
+ *
+ *   --direct   with O_DIRECT; else through the page cache
+ *   --samples  walk the tar's headers and count members and samples
+ *   --part N   stop a part after N bytes; each part is timed for itself, and what
+ *              follows the last one is not read.  Without: one part, the whole file
+ *
+ * A line of JSON per part, when it is over: bytes, seconds, cpu (seconds of this
+ * process, user and system), members, samples.  The first part's clock starts before
+ * the file is opened. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BLOCK = 512, READ_BYTES = 1 << 20, MAX_PARTS = 16, NAME = 100, PREFIX = 155 };
+
+/* Where a tar is being walked: `skip` bytes of data come before the next header, of
+ * which `n_held` bytes have been seen. */
+struct walk {
+	uint64_t skip;
+	unsigned char held[BLOCK];
+	size_t n_held;
+	char key[NAME], prefix[PREFIX];
+	size_t key_len;
+	uint64_t n_members, n_samples;
+};
+
+struct options {
+	const char *file;
+	bool direct, samples;
+	uint64_t parts[MAX_PARTS];
+	int n_parts;
+};
+
+struct clocks {
+	double wall, cpu;
+};
+
+static void die(const char *what, const char *why)
+{
+	fprintf(stderr, "copy-reader: %s: %s\n", what, why);
+	exit(1);
+}
+
+/* ---- tar ---- */
+
+static uint64_t size_of(const unsigned char *header)
+{
+	uint64_t size = 0;
+	int i;
+
+	for (i = 124; i < 136 && header[i] != '\0' && header[i] != ' '; i++) {
+		if (header[i] < '0' || header[i] > '7')
+			die("tar", "a size that is not plain octal, or no header");
+		size = size * 8 + (header[i] - '0');
+	}
+	return size;
+}
+
+/* The key is the name up to the first dot of its last component; 0: none. */
+static size_t key_len_of(const char *name)
+{
+	size_t len = strnlen(name, NAME);
+	const char *slash = memrchr(name, '/', len);
+	const char *last = slash ? slash + 1 : name;
+	const char *dot = memchr(last, '.', len - (last - name));
+
+	return dot ? dot - name : 0;
+}
+
+static void count(struct walk *walk, const unsigned char *header)
+{
+	const char *name = (const char *)header, *prefix = (const char *)header + 345;
+	size_t key_len = key_len_of(name);
+
+	if (key_len == 0)
+		return;
+	walk->n_members++;
+	if (key_len == walk->key_len && memcmp(name, walk->key, key_len) == 0 &&
+	    memcmp(prefix, walk->prefix, PREFIX) == 0)
+		return;
+
+	walk->n_samples++;
+	walk->key_len = key_len;
+	memcpy(walk->key, name, key_len);
+	memcpy(walk->prefix, prefix, PREFIX);
+}
+
+static void take_header(struct walk *walk, const unsigned char *header)
+{
+	uint64_t size;
+
+	if (header[0] == '\0')
+		return; /* a block of zeros: they end the tar */
+	size = size_of(header);
+	walk->skip = (size + BLOCK - 1) / BLOCK * BLOCK;
+	if (header[156] == '0' || header[156] == '\0')
+		count(walk, header);
+}
+
+static void walk_on(struct walk *walk, const unsigned char *data, size_t n)
+{
+	while (n > 0) {
+		size_t most = walk->skip > 0 ? walk->skip : BLOCK - walk->n_held;
+		size_t step = n < most ? n : most;
+
+		if (walk->skip > 0) {
+			walk->skip -= step;
+		} else if (step == BLOCK) {
+			take_header(walk, data);
+		} else {
+			memcpy(walk->held + walk->n_held, data, step);
+			walk->n_held += step;
+			if (walk->n_held == BLOCK) {
+				walk->n_held = 0;
+				take_header(walk, walk->held);
+			}
+		}
+		data += step;
+		n -= step;
+	}
+}
+
+/* ---- time ---- */
+
+static double seconds_of(const struct timeval *t)
+{
+	return t->tv_sec + t->tv_usec / 1e6;
+}
+
+static struct clocks clocks_now(void)
+{
+	struct timespec t;
+	struct rusage r;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	getrusage(RUSAGE_SELF, &r);
+	return (struct clocks){.wall = t.tv_sec + t.tv_nsec / 1e9,
+			       .cpu = seconds_of(&r.ru_utime) + seconds_of(&r.ru_stime)};
+}
+
+/* ---- reading ---- */
+
+/* Read up to `limit` bytes more, or to the end; how many they were. */
+static uint64_t read_part(int fd, uint64_t limit, unsigned char *buffer,
+			  struct walk *walk)
+{
+	uint64_t n_read = 0;
+	ssize_t n;
+
+	while (n_read < limit) {
+		n = read(fd, buffer, READ_BYTES);
+		if (n < 0)
+			die("read", strerror(errno));
+		if (n == 0)
+			break;
+		if (walk)
+			walk_on(walk, buffer, n);
+		n_read += n;
+	}
+	return n_read;
+}
+
+static void report(uint64_t n_bytes, struct clocks from, const struct walk *before,
+		   const struct walk *walk)
+{
+	struct clocks now = clocks_now();
+
+	printf("{\"bytes\": %llu, \"seconds\": %.6f, \"cpu\": %.6f",
+	       (unsigned long long)n_bytes, now.wall - from.wall, now.cpu - from.cpu);
+	if (walk)
+		printf(", \"members\": %llu, \"samples\": %llu",
+		       (unsigned long long)(walk->n_members - before->n_members),
+		       (unsigned long long)(walk->n_samples - before->n_samples));
+	printf("}\n");
+	fflush(stdout);
+}
+
+/* A stream that ends early without saying so is the worst of errors. */
+static void check_end(int fd, uint64_t n_read, const struct walk *walk)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		die("fstat", strerror(errno));
+	if (n_read != (uint64_t)st.st_size)
+		die("the file", "ended before its size was read");
+	if (walk && (walk->skip > 0 || walk->n_held > 0))
+		die("the tar", "ends within a member");
+}
+
+static void read_file(const struct options *o)
+{
+	struct clocks from = clocks_now();
+	struct walk *walk = o->samples ? calloc(1, sizeof(*walk)) : NULL, before = {0};
+	unsigned char *buffer = aligned_alloc(READ_BYTES, READ_BYTES);
+	int fd = open(o->file, O_RDONLY | O_CLOEXEC | (o->direct ? O_DIRECT : 0)), i;
+	uint64_t n_bytes, n_read = 0;
+
+	if (fd < 0)
+		die(o->file, strerror(errno));
+	for (i = 0; i < o->n_parts; i++) {
+		n_bytes = read_part(fd, o->parts[i], buffer, walk);
+		report(n_bytes, from, &before, walk);
+		n_read += n_bytes;
+		from = clocks_now();
+		if (walk)
+			before = *walk;
+		if (n_bytes < o->parts[i])
+			check_end(fd, n_read, walk);
+	}
+	close(fd);
+	free(buffer);
+	free(walk);
+}
+
+/* ---- arguments ---- */
+
+static const char usage[] =
+	"usage: copy-reader [--direct] [--samples] [--part BYTES]... FILE";
+
+static uint64_t bytes_of(const char *arg)
+{
+	char *end = NULL;
+	unsigned long long n = arg ? strtoull(arg, &end, 10) : 0;
+
+	if (n == 0 || *end != '\0')
+		die("--part", "not a number of bytes");
+	return n;
+}
+
+static void take_arguments(struct options *o, char **arg)
+{
+	for (; *arg && strncmp(*arg, "--", 2) == 0; arg++) {
+		if (strcmp(*arg, "--direct") == 0)
+			o->direct = true;
+		else if (strcmp(*arg, "--samples") == 0)
+			o->samples = true;
+		else if (strcmp(*arg, "--part") == 0 && o->n_parts < MAX_PARTS && arg[1])
+			o->parts[o->n_parts++] = bytes_of(*++arg);
+		else
+			die(*arg, usage);
+	}
+	if (!arg[0] || arg[1])
+		die("one FILE", usage);
+	o->file = arg[0];
+	if (o->n_parts == 0)
+		o->parts[o->n_parts++] = UINT64_MAX;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {0};
+
+	take_arguments(&options, argv + (argc > 0));
+	read_file(&options);
+	return 0;
+}

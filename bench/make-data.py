@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Make the bench's data: always the same bytes for the same scale.
+
+  make-data.py FOLDER [--scale X]
+
+  FOLDER/big/train-%06d.tar    20 shards of 900 samples: jpg of 110 KB on average, and cls
+  FOLDER/tiny/train-%06d.tar   10 shards of 10,000 samples: jpg of 2048 bytes, and cls
+  FOLDER/many/train-%06d.tar   1,000 shards, hard links of big's 20, in turn
+  FOLDER/made.json             what they hold; written last
+
+--scale makes the shards smaller, never fewer.  The jpgs cannot be compressed and all
+differ, but they are no pictures.  Standard library only.
+"""
+import argparse
+import json
+import os
+import random
+import tarfile
+
+SEED = 3
+N_LINKS = 1000
+POOL_BYTES = 8 << 20
+
+
+def around_110_kb(rng):
+    """Sizes of photos: most are near, a few are far above."""
+    return int(min(max(rng.lognormvariate(11.457, 0.55), 8000), 600000))
+
+
+SETS = {
+    "big": {"shards": 20, "samples": 900, "jpg_bytes": around_110_kb},
+    "tiny": {"shards": 10, "samples": 10000, "jpg_bytes": lambda rng: 2048},
+}
+
+
+def member(name, data):
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    info.mode = 0o444
+    info.mtime = 1500000000
+    return b"".join([info.tobuf(tarfile.USTAR_FORMAT), data, bytes(-len(data) % 512)])
+
+
+def sample(rng, key, pool, jpg_bytes):
+    head, tail = b"\xff\xd8\xff\xe0" + key.encode(), b"\xff\xd9"
+    at = rng.randrange(POOL_BYTES - jpg_bytes)
+    jpg = head + pool[at : at + jpg_bytes - len(head) - len(tail)] + tail
+    return member(key + ".jpg", jpg) + member(key + ".cls", b"%d" % rng.randrange(1000))
+
+
+def make_shard(path, rng, first_key, n_samples, jpg_bytes):
+    pool = rng.randbytes(POOL_BYTES)
+    with open(path, "wb") as f:
+        for i in range(n_samples):
+            f.write(sample(rng, "%09d" % (first_key + i), pool, jpg_bytes(rng)))
+        f.write(bytes(1024))
+        f.write(bytes(-f.tell() % tarfile.RECORDSIZE))
+    return os.path.getsize(path)
+
+
+def make_set(folder, name, scale):
+    what = SETS[name]
+    n_samples = max(1, round(what["samples"] * scale))
+    os.makedirs("%s/%s" % (folder, name), exist_ok=True)
+    sizes = []
+    for i in range(what["shards"]):
+        rng = random.Random("%d %s %d" % (SEED, name, i))
+        path = "%s/%s/train-%06d.tar" % (folder, name, i)
+        sizes.append(make_shard(path, rng, i * n_samples, n_samples, what["jpg_bytes"]))
+    return {"shards": what["shards"], "samples": n_samples * what["shards"], "bytes": sum(sizes)}
+
+
+def link_many(folder, big):
+    os.makedirs(folder + "/many", exist_ok=True)
+    for i in range(N_LINKS):
+        link = "%s/many/train-%06d.tar" % (folder, i)
+        if os.path.lexists(link):
+            os.unlink(link)
+        os.link("%s/big/train-%06d.tar" % (folder, i % big["shards"]), link)
+    times = N_LINKS // big["shards"]
+    return {"shards": N_LINKS, "samples": big["samples"] * times, "bytes": big["bytes"] * times}
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("folder")
+    args.add_argument("--scale", type=float, default=1.0)
+    args = args.parse_args()
+
+    made = {name: make_set(args.folder, name, args.scale) for name in SETS}
+    made["many"] = link_many(args.folder, made["big"])
+    with open(args.folder + "/made.json.new", "w") as f:
+        json.dump(made, f, indent=1)
+    os.rename(args.folder + "/made.json.new", args.folder + "/made.json")
+
+
+main()
