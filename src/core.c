@@ -354,6 +354,7 @@ void sfs_core_stop(struct sfs_core *core)
 		sfs_slabs_free(env->slabs);
 		sfs_budget_done(&env->budget);
 	}
+	sfs_pool_free(env->pool);
 	sfs_source_free(core->files);
 	sfs_source_free(core->http);
 	pthread_mutex_destroy(&core->lock);

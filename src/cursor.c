@@ -574,6 +574,7 @@ static void answer(struct sfs_cursor *c, struct sfs_read *read, struct sfs_outbo
 static void fail(struct sfs_read *read, int err, struct sfs_outbox *out)
 {
 	sfs_link_remove(&read->link);
+	read->state = NULL; /* the cursor may go before the reader hears of it */
 	sfs_read_tell(read, err, out);
 }
 
@@ -597,12 +598,6 @@ static void serve(struct sfs_cursor *c, struct sfs_outbox *out)
 	}
 }
 
-/* Errors of sources, for readers of a stream: ENOENT would read as "no such epoch". */
-static int map_err(int err)
-{
-	return err == -ESTALE || err == -ECANCELED ? err : -EIO;
-}
-
 /* The lane that all wait for cannot go on now.  The next read tries anew. */
 static void fail_blocked(struct sfs_cursor *c, int err, struct sfs_outbox *out)
 {
@@ -613,7 +608,7 @@ static void fail_blocked(struct sfs_cursor *c, int err, struct sfs_outbox *out)
 		following = link->next;
 		read = sfs_container(link, struct sfs_read, link);
 		if (end_of(read) > c->log_end)
-			fail(read, map_err(err), out);
+			fail(read, sfs_read_err(err), out);
 	}
 }
 
@@ -634,7 +629,7 @@ static void fail_entry(struct sfs_cursor *c, const struct hole *h, int err,
 		following = link->next;
 		read = sfs_container(link, struct sfs_read, link);
 		if (read->offset < e->offset + e->n_bytes && e->offset < end_of(read))
-			fail(read, map_err(err), out);
+			fail(read, sfs_read_err(err), out);
 	}
 	if (i < c->next_hole)
 		c->next_hole = i;

@@ -50,6 +50,7 @@ libshufflefs_la_SOURCES = \
 	src/core.c src/core.h \
 	src/cursor.c src/cursor.h \
 	src/env.h \
+	src/far.c src/far.h \
 	src/gather.c src/gather.h \
 	src/grab.c src/grab.h \
 	src/lanes.c src/lanes.h \

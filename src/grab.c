@@ -32,7 +32,6 @@ void sfs_grabber_done(struct sfs_grabber *g)
 {
 	if (!g->pool)
 		return;
-	sfs_pool_settle(g->pool, &g->task);
 	sfs_account_close(&g->account);
 	pthread_mutex_destroy(&g->lock);
 }

@@ -11,9 +11,10 @@
 struct sfs_pool {
 	pthread_mutex_t lock; /* guards all below and every task's state */
 	pthread_cond_t wake;  /* the queue got an item, or is_closed */
-	pthread_cond_t idle;  /* a task became idle */
 	struct sfs_link queue;
-	bool is_closed;
+	pthread_cond_t idle;  /* a task became idle */
+	bool is_closed;	 /* threads end when the queue is empty */
+	bool is_stopped; /* they have ended */
 	int n_threads;
 	pthread_t threads[];
 };
@@ -103,6 +104,13 @@ void sfs_pool_stop(struct sfs_pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 	for (i = 0; i < pool->n_threads; i++)
 		pthread_join(pool->threads[i], NULL);
+	pool->is_stopped = true;
+}
+
+void sfs_pool_free(struct sfs_pool *pool)
+{
+	if (!pool)
+		return;
 	pthread_cond_destroy(&pool->idle);
 	pthread_cond_destroy(&pool->wake);
 	pthread_mutex_destroy(&pool->lock);
@@ -112,7 +120,9 @@ void sfs_pool_stop(struct sfs_pool *pool)
 void sfs_pool_post(struct sfs_pool *pool, struct sfs_task *task)
 {
 	pthread_mutex_lock(&pool->lock);
-	if (task->state == SFS_TASK_IDLE) {
+	if (pool->is_stopped) {
+		; /* nobody is left to run it */
+	} else if (task->state == SFS_TASK_IDLE) {
 		task->state = SFS_TASK_QUEUED;
 		sfs_list_push(&pool->queue, &task->link);
 		pthread_cond_signal(&pool->wake);

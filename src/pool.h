@@ -26,11 +26,14 @@ struct sfs_task {
 /* Start n threads called `name` (at most 15 letters).  Never NULL. */
 struct sfs_pool *sfs_pool_start(const char *name, int n_threads);
 
-/* Run the queued tasks, end the threads, free the pool.  Nothing may be posted
- * any more.  Waits for the tasks that run.  NULL is fine. */
+/* Run the queued tasks, and end the threads: waits for the tasks that run.  NULL is
+ * fine, here and there. */
 void sfs_pool_stop(struct sfs_pool *pool);
+void sfs_pool_free(struct sfs_pool *pool); /* a stopped one */
 
-/* Run the task soon, on some thread.  Any thread may call; never waits. */
+/* Run the task soon, on some thread.  Any thread may call; never waits.  A pool that
+ * was stopped ignores it: memory that is given back wakes whoever waited for it, to
+ * the very end. */
 void sfs_pool_post(struct sfs_pool *pool, struct sfs_task *task);
 
 /* Wait until the task neither runs nor is queued; nobody may post it meanwhile.

@@ -6,6 +6,7 @@
 
 #include "mem.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define MAX_PIECES 1000
@@ -40,6 +41,11 @@ void sfs_read_tell(struct sfs_read *read, int err, struct sfs_outbox *out)
 {
 	read->err = err;
 	sfs_outbox_put(out, &read->job, tell);
+}
+
+int sfs_read_err(int err)
+{
+	return err == -ESTALE || err == -ECANCELED ? err : -EIO;
 }
 
 static void flatten(struct sfs_read *read)

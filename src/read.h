@@ -33,7 +33,7 @@ struct sfs_read {
 	bool (*cancel)(struct sfs_read *read);
 	void (*release)(struct sfs_read *read);
 	void *owner, *state;
-	bool is_far;
+	int place;
 	struct sfs_link link;
 	struct sfs_job job;
 	uint64_t pin, begun_ns;
@@ -58,6 +58,10 @@ void sfs_read_reset(struct sfs_read *read);
 
 /* For those who answer: have read->done(read, err) called when the lock is free. */
 void sfs_read_tell(struct sfs_read *read, int err, struct sfs_outbox *out);
+
+/* The error of a source as a stream's reader gets it: EIO, where ENOENT would read as
+ * "no such epoch"; -ESTALE and -ECANCELED stay. */
+int sfs_read_err(int err);
 
 /* For those who answer: append a piece; the memory stays until release. */
 void sfs_read_add(struct sfs_read *read, void *bytes, size_t n);

@@ -70,6 +70,7 @@ static void many_posts(int n_threads)
 	}
 	CHECK_EQ(posted, N_POSTERS * N_POSTS);
 	sfs_pool_stop(pool);
+	sfs_pool_free(pool);
 }
 
 /* ---- posting while it runs ---- */
@@ -113,6 +114,7 @@ static void posted_while_it_runs(void)
 	sfs_pool_settle(pool, &slow.task);
 	CHECK_EQ(slow.n_runs, 2); /* once more, not five times */
 	sfs_pool_stop(pool);
+	sfs_pool_free(pool);
 	CHECK_EQ(slow.n_runs, 2);
 }
 
@@ -153,8 +155,10 @@ static void stop_runs_what_is_queued(void)
 		sfs_pool_post(pool, task);
 	}
 	sfs_pool_stop(pool);
+	sfs_pool_free(pool);
 	CHECK_EQ(n_freed, 1000);
 	sfs_pool_stop(NULL);
+	sfs_pool_free(NULL);
 }
 
 int main(void)

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: find the read's first sample on the map; if the map does not know
+ * so far, have shards surveyed, in the order in which the epoch needs them, and try
+ * again; then gather the ranges.  A read that continues another far read is offered
+ * to the owner for a cursor; so is one near the stream's start, where a cursor is
+ * cheaper than surveys of all lanes' first shards.
+ *
+ * A survey or a gather ends on another thread, which takes the owner's lock: so a
+ * far read is alive for as long as one of them is under way, taken back or not. */
+#include "far.h"
+
+#include "edit.h"
+#include "gather.h"
+#include "ledger.h"
+#include "mem.h"
+
+#include <errno.h>
+
+#define START_WINDOW	 ((uint64_t)64 << 20) /* nearer the start than a survey is worth */
+#define SEQUENTIAL_BYTES ((uint64_t)2 << 20)  /* far reads in a row that earn a cursor */
+#define SEQUENTIAL_GAP	 ((uint64_t)256 << 10)
+#define N_SURVEYS_AHEAD	 8
+
+/* A far read, until it is answered and released. */
+struct far {
+	struct sfs_far_reads *all;
+	struct sfs_read *read; /* NULL: taken back */
+	struct sfs_read inner; /* what the gather answers */
+	struct sfs_gather *gather;
+	struct sfs_job job; /* to start it */
+	struct sfs_waiter waiter;
+	struct sfs_link link; /* in `ready` */
+	uint32_t n_surveys;
+	bool is_told; /* the read has its answer */
+	int err;      /* of the survey that it waited for */
+};
+
+void sfs_far_init(struct sfs_far_reads *f, struct sfs_env *env, struct sfs_surveyor *surveyor,
+		  const struct sfs_order *order, const struct sfs_far_owner *owner)
+{
+	*f = (struct sfs_far_reads){
+		.env = env, .surveyor = surveyor, .order = order, .owner = *owner};
+	sfs_list_init(&f->ready);
+}
+
+void sfs_far_done(struct sfs_far_reads *f)
+{
+	if (f->has_map)
+		sfs_map_done(&f->map);
+}
+
+static void free_far(struct far *far)
+{
+	far->all->n--;
+	free(far);
+}
+
+static void end_far(struct far *far, int err, struct sfs_outbox *out)
+{
+	struct sfs_read *read = far->read;
+
+	free_far(far);
+	if (!read)
+		return;
+	read->state = NULL;
+	sfs_read_tell(read, err, out);
+}
+
+static void on_survey(struct sfs_waiter *waiter, int err)
+{
+	struct far *far = sfs_container(waiter, struct far, waiter);
+	struct sfs_far_reads *f = far->all;
+
+	pthread_mutex_lock(f->owner.lock);
+	far->err = err;
+	sfs_list_push(&f->ready, &far->link);
+	f->owner.wake(f->owner.ctx);
+	pthread_mutex_unlock(f->owner.lock);
+}
+
+static bool is_known(struct sfs_far_reads *f, uint32_t shard)
+{
+	uint64_t n, bytes;
+
+	return sfs_shards_totals(&f->env->shards, shard, &n, &bytes);
+}
+
+/* Have the shard surveyed that the map asked for, and the next ones with it.
+ * Returns as sfs_survey_table(). */
+static int survey(struct sfs_far_reads *f, struct far *far, uint32_t shard)
+{
+	struct sfs_shard *shards = f->env->shards.shards;
+	uint32_t i, n = 0;
+
+	for (i = f->next_survey; i < f->order->n_segments && n < N_SURVEYS_AHEAD; i++) {
+		if (is_known(f, f->order->shards[i])) {
+			f->next_survey += i == f->next_survey;
+			continue;
+		}
+		sfs_survey_table(f->surveyor, &shards[f->order->shards[i]], NULL);
+		n++;
+	}
+	far->waiter.done = on_survey;
+	return sfs_survey_table(f->surveyor, &shards[shard], &far->waiter);
+}
+
+/* The key, as the stream has it, of the sample before a spot: sfs_edit_key(). */
+static int find_key_before(struct sfs_far_reads *f, const struct sfs_spot *spot, uint64_t *ret_key,
+			   uint32_t *ret_shard)
+{
+	const struct sfs_shards *shards = &f->env->shards;
+	const struct sfs_block_sample *sample;
+	struct {
+		uint64_t hash;
+		uint32_t shard;
+	} *chain = NULL;
+	struct sfs_spot at = *spot;
+	size_t n = 0, capacity = 0;
+	bool is_renamed, is_open = true;
+	uint64_t longer;
+	int ret = 0;
+
+	*ret_key = 0;
+	/* Back to a sample whose key cannot have clashed with the one before. */
+	while (!f->env->keys_asis && is_open && sfs_map_previous(&f->map, &at)) {
+		ret = sfs_map_sample(&f->map, &at, &sample, ret_shard);
+		if (ret < 0)
+			break;
+		if (n > 0) {
+			longer = sfs_edit_key(sample->key_hash, sample->key_hash,
+					      shards->shards[sample->shard].folder, &is_renamed);
+			is_open = chain[n - 1].hash == sample->key_hash ||
+				  chain[n - 1].hash == longer;
+			if (!is_open)
+				break;
+		}
+		if (n == capacity) {
+			capacity = capacity ? 2 * capacity : 4;
+			chain = sfs_reallocarray(chain, capacity, sizeof *chain);
+		}
+		chain[n].hash = sample->key_hash;
+		chain[n++].shard = sample->shard;
+	}
+	while (n > 0 && ret == 0) {
+		n--;
+		*ret_key = sfs_edit_key(*ret_key, chain[n].hash,
+					shards->shards[chain[n].shard].folder, &is_renamed);
+	}
+	free(chain);
+	return ret;
+}
+
+/* Collect the pieces of a far read from its first sample on. */
+static int collect(struct sfs_far_reads *f, struct sfs_gather *g, const struct sfs_read *read,
+		   struct sfs_spot spot, uint64_t key, uint32_t *ret_shard)
+{
+	uint64_t at = read->offset, end = read->offset + read->n_bytes, from, n;
+	const struct sfs_block_sample *b;
+	struct sfs_shard *shard;
+	bool is_renamed;
+	int ret;
+
+	while (at < end && !spot.is_end) {
+		ret = sfs_map_sample(&f->map, &spot, &b, ret_shard);
+		if (ret < 0)
+			return ret;
+		shard = &f->env->shards.shards[b->shard];
+		is_renamed = false;
+		if (!f->env->keys_asis)
+			key = sfs_edit_key(key, b->key_hash, shard->folder, &is_renamed);
+		from = at - spot.offset;
+		n = b->n_bytes - from < end - at ? b->n_bytes - from : end - at;
+		if (is_renamed || b->has_global)
+			sfs_gather_add_edited(g, shard, b->start, b->n_bytes, is_renamed, from, n);
+		else
+			sfs_gather_add(g, shard, b->start + from, n);
+		at += n;
+		if (at < end) {
+			ret = sfs_map_next(&f->map, &spot, ret_shard);
+			if (ret < 0)
+				return ret;
+		}
+	}
+	sfs_gather_add_zeros(g, end - at);
+	return 0;
+}
+
+/* The gather has ended: so has the far read. */
+static void on_gathered(struct sfs_read *inner, int err)
+{
+	struct far *far = sfs_container(inner, struct far, inner);
+	struct sfs_far_reads *f = far->all;
+	struct sfs_read *read;
+	struct sfs_outbox out;
+
+	sfs_outbox_init(&out);
+	pthread_mutex_lock(f->owner.lock);
+	read = far->read;
+	if (err < 0) {
+		end_far(far, sfs_read_err(err), &out);
+	} else if (!read) {
+		sfs_read_release(inner);
+		free_far(far);
+	} else {
+		far->is_told = true;
+		read->iov = inner->iov;
+		read->n_iov = inner->n_iov;
+		read->n_answered = inner->n_answered;
+		atomic_fetch_add(&f->env->counters.delivered_bytes, inner->n_answered);
+		sfs_read_tell(read, 0, &out);
+	}
+	f->owner.wake(f->owner.ctx);
+	pthread_mutex_unlock(f->owner.lock);
+	sfs_outbox_flush(&out);
+}
+
+static void start_gather(struct sfs_job *job)
+{
+	struct far *far = sfs_container(job, struct far, job);
+
+	sfs_gather_start(far->gather, NULL);
+}
+
+/* Is this far read one of a row?  Notes where it ends. */
+static bool is_in_row(struct sfs_far_reads *f, const struct sfs_read *read)
+{
+	uint64_t n = read->n_bytes, end = read->offset + n;
+	int i;
+
+	for (i = 0; i < SFS_N_TRAILS; i++) {
+		if (f->trails[i].n_bytes == 0 || read->offset < f->trails[i].end ||
+		    read->offset > f->trails[i].end + SEQUENTIAL_GAP)
+			continue;
+		f->trails[i].end = end;
+		f->trails[i].n_bytes += n;
+		return f->trails[i].n_bytes >= SEQUENTIAL_BYTES;
+	}
+	f->trails[f->next_trail].end = end;
+	f->trails[f->next_trail].n_bytes = n;
+	f->next_trail = (f->next_trail + 1) % SFS_N_TRAILS;
+	return false;
+}
+
+/* Offer the read to the owner, for a cursor at this spot.  true: the far read has gone. */
+static bool hand_over(struct sfs_far_reads *f, struct far *far, const struct sfs_spot *spot,
+		      uint64_t key_before, struct sfs_outbox *out)
+{
+	if (!f->owner.take_over(f->owner.ctx, far->read, spot, key_before, out))
+		return false;
+	free_far(far);
+	return true;
+}
+
+/* What the map says, while no table can be dropped: now the far read has a gather
+ * to start, or was handed over (*ret_has_gone), or it is an error. */
+static int resolve(struct sfs_far_reads *f, struct far *far, struct sfs_outbox *out,
+		   bool *ret_has_gone, uint32_t *ret_shard)
+{
+	struct sfs_spot spot;
+	uint64_t key = 0;
+	int ret;
+
+	*ret_has_gone = false;
+	ret = sfs_map_find(&f->map, far->read->offset, &spot, ret_shard);
+	if (ret == 0)
+		ret = find_key_before(f, &spot, &key, ret_shard);
+	if (ret < 0)
+		return ret;
+	*ret_has_gone = is_in_row(f, far->read) && !spot.is_end &&
+			hand_over(f, far, &spot, key, out);
+	if (*ret_has_gone)
+		return 0;
+	far->inner.offset = far->read->offset;
+	far->inner.n_bytes = far->read->n_bytes;
+	far->inner.done = on_gathered;
+	far->gather = sfs_gather_new(&f->env->grabber, &far->inner);
+	ret = collect(f, far->gather, far->read, spot, key, ret_shard);
+	if (ret < 0)
+		sfs_gather_free(steal(&far->gather));
+	return ret;
+}
+
+static void note_too_many_surveys(struct sfs_far_reads *f)
+{
+	sfs_ledger_add(SFS_EVENT_LOST, "(epoch)", SFS_NO_OFFSET,
+		       "a read far from the others gets EIO; a larger budget= helps",
+		       "the tables of the samples do not fit a quarter of the budget");
+}
+
+/* Try to answer a far read; what waits goes on by on_survey() or on_gathered(). */
+static void go_on(struct sfs_far_reads *f, struct far *far, struct sfs_outbox *out)
+{
+	bool has_gone;
+	uint32_t shard;
+	int ret;
+
+	for (;;) {
+		pthread_rwlock_rdlock(&f->env->shards.drop_lock);
+		ret = resolve(f, far, out, &has_gone, &shard);
+		pthread_rwlock_unlock(&f->env->shards.drop_lock);
+		if (ret == 0 && !has_gone)
+			sfs_outbox_put(out, &far->job, start_gather);
+		if (ret == 0)
+			return;
+		if (ret == -EAGAIN && far->read->offset < START_WINDOW &&
+		    hand_over(f, far, NULL, 0, out))
+			return;
+		if (ret == -EAGAIN && ++far->n_surveys > 4 * f->order->n_segments + 100) {
+			note_too_many_surveys(f);
+			ret = -EIO;
+		}
+		if (ret == -EAGAIN)
+			ret = survey(f, far, shard);
+		if (ret == -EINPROGRESS)
+			return;
+		if (ret < 0)
+			break;
+	}
+	end_far(far, sfs_read_err(ret), out);
+}
+
+void sfs_far_read(struct sfs_far_reads *f, struct sfs_read *read, struct sfs_outbox *out)
+{
+	const struct sfs_tables tables = {.ctx = &f->env->shards, .get = sfs_shards_table};
+	struct far *far = sfs_calloc(1, sizeof *far);
+
+	if (!f->has_map) {
+		sfs_map_init(&f->map, f->order, &tables, sfs_shards_totals);
+		f->has_map = true;
+	}
+	far->all = f;
+	far->read = read;
+	read->state = far;
+	f->n++;
+	atomic_fetch_add(&f->env->counters.reads_far, 1);
+	go_on(f, far, out);
+}
+
+void sfs_far_run(struct sfs_far_reads *f, bool is_closing, struct sfs_outbox *out)
+{
+	struct sfs_link *link;
+	struct far *far;
+
+	while ((link = sfs_list_pop(&f->ready)) != NULL) {
+		far = sfs_container(link, struct far, link);
+		if (far->err < 0)
+			end_far(far, sfs_read_err(far->err), out);
+		else if (!far->read || is_closing)
+			end_far(far, -ECANCELED, out);
+		else
+			go_on(f, far, out);
+	}
+}
+
+bool sfs_far_cancel(struct sfs_far_reads *f, struct sfs_read *read)
+{
+	struct far *far = read->state;
+
+	if (far->is_told)
+		return false;
+	far->read = NULL; /* what it waits for ends by itself */
+	return true;
+}
+
+void sfs_far_release(struct sfs_far_reads *f, struct sfs_read *read)
+{
+	struct far *far = read->state;
+
+	read->iov = NULL; /* the gather's */
+	sfs_read_release(&far->inner);
+	free_far(far);
+	f->owner.wake(f->owner.ctx);
+}

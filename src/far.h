@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* far - reads of a stream that are far from all of its cursors.
+ *
+ * Just the bytes of such a read are fetched.  Which they are, the map of the epoch
+ * tells; for that, the shards up to there are surveyed once.  Reads that go on
+ * where the last one ended are offered to the owner, who may start a cursor.
+ *
+ * Everything is called with the owner's lock held.  Nothing waits.
+ */
+#ifndef SFS_FAR_H
+#define SFS_FAR_H
+
+#include "env.h"
+#include "map.h"
+#include "order.h"
+#include "outbox.h"
+#include "read.h"
+#include "survey.h"
+
+#define SFS_N_TRAILS 8
+
+struct sfs_far_owner {
+	void *ctx;
+	pthread_mutex_t *lock;
+	/* Call sfs_far_run() soon.  Called with the lock held. */
+	void (*wake)(void *ctx);
+	/* Answer the read from a new cursor at this spot of the map (NULL: at the
+	 * stream's start).  `key_before`: sfs_edit_key() of the sample before.
+	 * false: not now; the read goes on as a far one. */
+	bool (*take_over)(void *ctx, struct sfs_read *read, const struct sfs_spot *at,
+			  uint64_t key_before, struct sfs_outbox *out);
+};
+
+struct sfs_far_reads {
+	struct sfs_env *env;
+	struct sfs_surveyor *surveyor;
+	const struct sfs_order *order;
+	struct sfs_far_owner owner;
+	struct sfs_map map;
+	bool has_map;
+	uint32_t next_survey; /* segments before are known, or being surveyed */
+	uint32_t n;	      /* far reads that have not gone */
+	struct sfs_link ready; /* whose survey has ended */
+	struct {
+		uint64_t end, n_bytes;
+	} trails[SFS_N_TRAILS]; /* where far reads ended, and how long the row is */
+	int next_trail;
+};
+
+/* `order` need not be there before the first read. */
+void sfs_far_init(struct sfs_far_reads *f, struct sfs_env *env, struct sfs_surveyor *surveyor,
+		  const struct sfs_order *order, const struct sfs_far_owner *owner);
+void sfs_far_done(struct sfs_far_reads *f); /* f->n must be 0 */
+
+/* Begin a read; read->state is ours until it is answered or taken over.  -ESTALE and
+ * -ECANCELED reach the reader as they are, other errors as -EIO. */
+void sfs_far_read(struct sfs_far_reads *f, struct sfs_read *read, struct sfs_outbox *out);
+
+/* Go on with those whose surveys have ended; or, when closing, end them. */
+void sfs_far_run(struct sfs_far_reads *f, bool is_closing, struct sfs_outbox *out);
+
+/* Take a read back.  false: it has its answer. */
+bool sfs_far_cancel(struct sfs_far_reads *f, struct sfs_read *read);
+
+/* Give the answer back: after done(0). */
+void sfs_far_release(struct sfs_far_reads *f, struct sfs_read *read);
+
+#endif
