@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* tars - tars made in memory, header by header, for tests that want just these. */
+#ifndef SFS_TESTS_TARS_H
+#define SFS_TESTS_TARS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 512
+
+enum {
+	AT_MODE = 100,
+	AT_SIZE = 124,
+	AT_MTIME = 136,
+	AT_SUM = 148,
+	AT_TYPE = 156,
+	AT_LINK = 157,
+	AT_MAGIC = 257,
+	AT_PREFIX = 345
+};
+
+struct tar {
+	unsigned char *bytes;
+	size_t n;
+};
+
+static inline void tar_done(struct tar *t)
+{
+	free(t->bytes);
+	*t = (struct tar){0};
+}
+
+/* n zeros behind what is there; where they begin. */
+static inline unsigned char *tar_grow(struct tar *t, size_t n)
+{
+	t->bytes = realloc(t->bytes, t->n + n);
+	if (!t->bytes)
+		abort();
+	memset(t->bytes + t->n, 0, n);
+	t->n += n;
+	return t->bytes + t->n - n;
+}
+
+/* Write a header's checksum. */
+static inline void tar_sum(unsigned char *block)
+{
+	unsigned sum = 0, i;
+
+	memset(block + AT_SUM, ' ', 8);
+	for (i = 0; i < BLOCK; i++)
+		sum += block[i];
+	snprintf((char *)block + AT_SUM, 8, "%06o", sum);
+}
+
+/* A header of mode 0444 and mtime 1500000000; `magic` is "ustar", "gnu" or "v7".  The
+ * caller may change it and sum it anew, until the next call. */
+static inline unsigned char *tar_header(struct tar *t, const char *magic, char type,
+					const char *name, uint64_t size)
+{
+	unsigned char *block = tar_grow(t, BLOCK);
+
+	memcpy(block, name, strlen(name) < 100 ? strlen(name) : 100);
+	strcpy((char *)block + AT_MODE, "0000444");
+	snprintf((char *)block + AT_SIZE, 12, "%011llo", (unsigned long long)size);
+	snprintf((char *)block + AT_MTIME, 12, "%011o", 1500000000);
+	block[AT_TYPE] = (unsigned char)type;
+	if (strcmp(magic, "ustar") == 0)
+		memcpy(block + AT_MAGIC, "ustar\00000", 8);
+	else if (strcmp(magic, "gnu") == 0)
+		memcpy(block + AT_MAGIC, "ustar  ", 8);
+	tar_sum(block);
+	return block;
+}
+
+/* n bytes and their padding. */
+static inline void tar_body(struct tar *t, const void *bytes, size_t n)
+{
+	if (n > 0)
+		memcpy(tar_grow(t, (n + BLOCK - 1) / BLOCK * BLOCK), bytes, n);
+}
+
+/* A regular file of `size` bytes, all of them `byte`. */
+static inline void tar_file(struct tar *t, const char *name, size_t size, int byte)
+{
+	tar_header(t, "ustar", '0', name, size);
+	memset(tar_grow(t, (size + BLOCK - 1) / BLOCK * BLOCK), byte, size);
+}
+
+/* An extension: x or g with records, L or K with a name and its NUL. */
+static inline void tar_extension(struct tar *t, char type, const char *body, size_t n)
+{
+	bool is_gnu = type == 'L' || type == 'K';
+
+	tar_header(t, is_gnu ? "gnu" : "ustar", type, is_gnu ? "././@LongLink" : "pax",
+		   n);
+	tar_body(t, body, n);
+}
+
+/* A record's text: "12 path=a/b\n".  `to` has room. */
+static inline char *tar_record(char *to, const char *key, const char *value)
+{
+	size_t n = strlen(key) + strlen(value) + 4, was;
+
+	do {
+		was = n;
+		n = strlen(key) + strlen(value) + 3 +
+		    (size_t)snprintf(NULL, 0, "%zu", was);
+	} while (n != was);
+	sprintf(to, "%zu %s=%s\n", n, key, value);
+	return to;
+}
+
+/* A pax extension of one record. */
+static inline void tar_pax(struct tar *t, char type, const char *key, const char *value)
+{
+	char *record = malloc(strlen(key) + strlen(value) + 30);
+
+	tar_record(record, key, value);
+	tar_extension(t, type, record, strlen(record));
+	free(record);
+}
+
+static inline void tar_end(struct tar *t)
+{
+	tar_grow(t, 2 * BLOCK);
+}
+
+#endif
