@@ -7,7 +7,7 @@
 
 good_shards
 start_origin shards
-arrives "$origin/long,by=100000/$three"
+arrives -o retries=9 "$origin/long,by=100000/$three"
 arrives "$origin/long,by=100000,open,over=512,times=1/$three"
 said "retry: train-00000..tar @ [0-9]*: more bytes than were asked for"
 breaks "$origin/long,by=100000,open,over=512,only=*1.tar/train-000001.tar" \

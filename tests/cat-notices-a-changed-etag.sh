@@ -18,5 +18,5 @@ done
 asked '"if-match": "\\"'
 
 # Skip is for damage in a shard's bytes, not for this.
-breaks -o on-error=skip "$origin/etag,after=1,only=*1.tar/$three"
+breaks -o on-error=skip "$origin/etag,after=1,only=*1.tar,skipping/$three"
 said "Stale file handle"

@@ -11,7 +11,7 @@ for fault in size,by=512 size,by=-512 size,by=-700000; do
         breaks "$origin$tag/$fault,after=1,only=*1.tar/$three"
         said "changed: train-000001.tar"
         said "Stale file handle"
-        breaks -o verify=size "$origin$tag/$fault,after=1,only=*1.tar/$three"
+        breaks -o verify=size "$origin$tag/$fault,after=1,only=*1.tar,size-only/$three"
         said "Stale file handle"
     done
 done

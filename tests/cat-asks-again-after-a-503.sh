@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A server that is busy for a while is asked again; one that stays so is an error, which
+# is named, once the retries are used up.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+good_shards
+start_origin shards
+arrives "$origin/503,over=512,times=2/$three"
+said "retry: train-00000[0-2].tar @ [0-9]*: HTTP 503, retry 2 of 2 in [0-9]* ms"
+arrives "$origin/503,only=*1.tar,times=2/$three"
+said "retry: train-000001.tar: HTTP 503, retry 2 of 2"
+for code in 408 425 429 500 502 504 599; do
+    arrives "$origin/$code,over=512,only=*1.tar,times=1/$three"
+    said "retry: train-000001.tar @ 0: HTTP $code, retry 1 of 2"
+done
+# An error page is not data, however long it is, and with whatever status.
+arrives "$origin/503,body=300000,over=512,times=1/$three"
+
+breaks "$origin/503,over=512,only=*1.tar/$three"
+[ "$(grep -c "retry: train-000001.tar @ 0" said)" = 2 ] || fail "not two retries"
+said "lost: train-000001.tar @ 0: $origin/.*train-000001.tar: HTTP 503"
+said "cannot read on after byte [0-9]*: Input/output error"
+# Nor does on-error=skip leave a sample out for that.
+breaks -o on-error=skip "$origin/503,over=512,only=*1.tar,skipping/$three"
+refused "$origin/503,mounting/$three"
+said "train-000000.tar: HTTP 503"

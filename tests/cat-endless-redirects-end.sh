@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Redirects that lead in a circle, ever deeper, nowhere, to another protocol or to a dead
+# place are an error that says so: when mounting, and in the middle.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+good_shards
+start_origin shards
+
+# leads TO WORDS
+leads() {
+    refused "$origin/redirect,to=$1/$three"
+    said "train-000000.tar: .*$2"
+    breaks "$origin/redirect,to=$1,over=512,only=*1.tar/$three"
+    said "lost: train-000001.tar @ 0: .*$2"
+    said "cannot read on after byte [0-9]*: Input/output error"
+}
+
+leads loop "more than 10 redirects"
+leads deeper "more than 10 redirects"
+leads none "a redirect to nowhere"
+leads ftp "a redirect to nowhere"
+leads dead "onnect"
+n=$(grep -c '"path": "/redirect,to=loop/' origin-log.1)
+[ "$n" -le 12 ] || fail "went round $n times"

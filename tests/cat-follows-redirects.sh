@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Redirects are followed, of every kind, relative or to another host; the place where they
+# lead is remembered, so that a range costs one request.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+good_shards
+start_origin shards
+for code in 301 302 303 307 308; do
+    arrives "$origin/redirect,status=$code/$three"
+done
+arrives "$origin/redirect,to=other/$three"
+arrives "$origin/redirect,to=localhost/redirect,to=other/$three"
+[ ! -s said ] || fail "something was said"
+for shard in 0 1 2; do
+    n=$(grep -c "\"path\": \"/redirect,to=other/train-00000$shard.tar\"" origin-log.1)
+    [ "$n" = 1 ] || fail "asked $n times where shard $shard is"
+done
+asked '"origin": "other".*"if-match"'
+
+# In the middle, too.
+arrives "$origin/redirect,to=other,over=512/$three"

@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A shard that is missing or forbidden ends the epoch with an I/O error and one line that
+# names the shard, its URL without secrets, and the status.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+good_shards
+start_origin shards
+for code in 401 403 404 410; do
+    # When its size is asked for.
+    refused_or_lost="$origin/$code,only=*1.tar/$three?signature=hunter2"
+    cat_of "$refused_or_lost" epochs/0.tar
+    [ $status = 1 ] || fail "exit status $status with HTTP $code"
+    [ ! -s got.tar ] || fail "bytes without the sizes"
+    [ "$(grep -c "lost: train-000001.tar: $origin/.*train-000001.tar.*: HTTP $code" said)" = 1 ] ||
+        fail "not said once"
+    said "epochs/0.tar: Input/output error"
+    not_said hunter2
+
+    # When it is read.
+    breaks "$origin/$code,over=512,only=*1.tar/$three?signature=hunter2"
+    [ "$(grep -c "lost: train-000001.tar @ 0: $origin/.*train-000001.tar.*: HTTP $code" said)" = 1 ] ||
+        fail "not said once"
+    said "cannot read on after byte [0-9]*: Input/output error"
+    not_said retry
+    not_said hunter2
+
+    # The first shard is asked for at once.
+    refused "$origin/$code/$three"
+    said "train-000000.tar: HTTP $code"
+done

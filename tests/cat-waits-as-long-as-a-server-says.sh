@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Retry-After is honoured, given in seconds or as a date.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+# waited FAULT: the seconds between the first two requests of a part with this fault.
+waited() {
+    "$python" - "$1" "origin-log.$n_origins" <<'EOF'
+import json, sys
+times = [r["time"] for r in map(json.loads, open(sys.argv[2]))
+         if "/" + sys.argv[1] + "/" in r["path"] and r["headers"]["range"] != "bytes=0-511"]
+print("%.3f" % (times[1] - times[0]))
+sys.exit(times[1] - times[0] < 1)
+EOF
+}
+
+good_shards --shards 1 --samples 10
+start_origin shards
+for fault in 429,retry-after=1 503,retry-after=date; do
+    fault=$fault,over=512,times=1
+    arrives "$origin/$fault/train-000000.tar"
+    said "retry: train-000000.tar @ 0: HTTP ${fault%%,*}, retry 1 of 2 in [0-9]\{4\} ms"
+    waited "$fault" || fail "asked again too early"
+done
+# Nonsense is no reason to wait, nor to fail.
+arrives "$origin/429,retry-after=soon,over=512,times=1/train-000000.tar"
+said "retry 1 of 2 in [0-9]\{3\} ms"
