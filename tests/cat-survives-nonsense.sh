@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What is no HTTP at all, or ends within the headers, is asked for again, and an error in
+# the end; a header that nobody knows is passed over, and one without an end an error.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+good_shards
+start_origin shards
+for fault in garbage cut,head rst,head; do
+    arrives "$origin/$fault,over=512,times=1/$three"
+    said "retry: train-00000[0-2].tar @ [0-9]*: "
+    breaks "$origin/$fault,over=512,only=*1.tar/$three"
+    said "lost: train-000001.tar @ 0: "
+done
+refused "$origin/garbage/$three"
+said "train-000000.tar: "
+
+arrives "$origin/hugeheader,bytes=20000/$three"
+[ ! -s said ] || fail "something was said"
+refused "$origin/hugeheader,bytes=10000000/$three"
+breaks "$origin/hugeheader,bytes=10000000,over=512,only=*1.tar/$three"
+said "lost: train-000001.tar @ 0: "
