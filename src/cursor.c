@@ -46,7 +46,6 @@ struct edits {
 struct hole {
 	struct sfs_grab grab;
 	struct sfs_cursor *cursor;
-	struct sfs_account *account; /* charged for the grab, or NULL */
 	struct edits *edits;	     /* NULL: none */
 	uint64_t at;		     /* of the piece, from the sample's start */
 	enum hole_state state;
@@ -190,8 +189,8 @@ static void drop_hole(struct sfs_cursor *c, struct hole *h)
 {
 	if (h->state != HOLE_WAITING)
 		c->hole_bytes -= h->grab.n_bytes;
-	if (h->state == HOLE_FETCHING) {
-		h->is_orphan = true; /* freed when it has ended */
+	if (h->state == HOLE_FETCHING && !h->is_fetched) {
+		h->is_orphan = true; /* freed when the grab has ended */
 		return;
 	}
 	free_hole(h);
@@ -233,6 +232,26 @@ static void trim(struct sfs_cursor *c)
 	c->log_start = c->head < c->tail ? entry_at(c, c->head)->offset : c->log_end;
 	if (c->next_hole < c->head)
 		c->next_hole = c->head;
+}
+
+/* The number of the entry that holds the byte, which is in the log. */
+static uint64_t find_entry(const struct sfs_cursor *c, uint64_t offset)
+{
+	uint64_t low = c->head, high = c->tail - 1, middle;
+
+	while (low < high) {
+		middle = high - (high - low) / 2;
+		if (entry_at(c, middle)->offset <= offset)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+static uint64_t end_of(const struct sfs_read *read)
+{
+	return read->offset + read->n_bytes;
 }
 
 /* ---- making the log longer ---- */
@@ -396,11 +415,15 @@ static void extend(struct sfs_cursor *c)
 
 /* ---- holes ---- */
 
+static bool overlaps(const struct sfs_read *read, const struct entry *e)
+{
+	return read->offset < e->offset + e->n_bytes && e->offset < end_of(read);
+}
+
 static bool is_waited_for(const struct sfs_cursor *c, const struct entry *e)
 {
 	SFS_EACH(read, &c->waiting, struct sfs_read, link)
-		if (read->offset < e->offset + e->n_bytes &&
-		    e->offset < read->offset + read->n_bytes)
+		if (overlaps(read, e))
 			return true;
 	return false;
 }
@@ -416,7 +439,7 @@ static void begin_grab(struct sfs_job *job)
 {
 	struct hole *h = sfs_container(job, struct hole, job);
 
-	sfs_grab_start(&h->cursor->env->grabber, &h->grab, h->account);
+	sfs_grab_start(&h->cursor->env->grabber, &h->grab, &h->cursor->account);
 }
 
 static void start_edits(struct sfs_cursor *c, struct edits *e, struct sfs_outbox *out)
@@ -429,16 +452,13 @@ static void start_edits(struct sfs_cursor *c, struct edits *e, struct sfs_outbox
 	sfs_outbox_put(out, &e->job, begin_walk);
 }
 
-/* Begin to fetch the hole of an entry.  false: no memory, and nobody waits. */
+/* Begin to fetch the hole of an entry.  false: no memory. */
 static bool start_hole(struct sfs_cursor *c, struct entry *e, bool is_needed,
 		       struct sfs_outbox *out)
 {
 	struct hole *h = e->hole;
 
-	h->account = NULL;
-	if (sfs_account_take(&c->account, sfs_grab_cost(h->grab.n_bytes)) == 0)
-		h->account = &c->account;
-	else if (!is_needed)
+	if (sfs_account_take(&c->account, sfs_grab_cost(h->grab.n_bytes)) < 0)
 		return false;
 	h->state = HOLE_FETCHING;
 	h->is_fetched = false;
@@ -450,6 +470,69 @@ static bool start_hole(struct sfs_cursor *c, struct entry *e, bool is_needed,
 	sfs_outbox_put(out, &h->job, begin_grab);
 	start_edits(c, h->edits, out);
 	return true;
+}
+
+/* Add the entry's bytes [from, from + n) to a gather. */
+static void gather_entry(struct sfs_gather *g, const struct entry *e, uint64_t from, uint64_t n)
+{
+	const struct hole *h = e->hole;
+	const unsigned char *p;
+	size_t piece;
+
+	if (h && h->state != HOLE_READY && h->edits) {
+		sfs_gather_add_edited(g, h->grab.shard, e->start - h->at,
+				      h->edits->walk.n_bytes, h->edits->walk.is_renamed,
+				      h->at + from, n);
+		return;
+	}
+	if (h && h->state != HOLE_READY) {
+		sfs_gather_add(g, h->grab.shard, e->start + from, n);
+		return;
+	}
+	for (; n > 0; n -= piece, from += piece) {
+		p = h ? sfs_grab_at(&h->grab, from, &piece) :
+			sfs_run_at(e->run, e->start + from, &piece);
+		piece = piece < n ? piece : (size_t)n;
+		sfs_gather_add_copy(g, p, piece);
+	}
+}
+
+static void gather_read(struct sfs_cursor *c, const struct sfs_read *read, struct sfs_gather *g)
+{
+	uint64_t at = read->offset, end = end_of(read), i, from, n;
+	const struct entry *e;
+
+	for (i = find_entry(c, at); at < end && i < c->tail; i++) {
+		e = entry_at(c, i);
+		from = at - e->offset;
+		n = e->n_bytes - from < end - at ? e->n_bytes - from : end - at;
+		gather_entry(g, e, from, n);
+		at += n;
+	}
+	sfs_gather_add_zeros(g, end - at);
+}
+
+/* There is no memory for an entry's hole: the reads that need it, and nothing behind
+ * the log, get their bytes apart.  Were they to wait here, what each of them already
+ * has could keep the others waiting for ever.  false: there is no such read. */
+static bool set_apart(struct sfs_cursor *c, const struct entry *e, struct sfs_outbox *out)
+{
+	struct sfs_link *link, *following;
+	struct sfs_read *read;
+	bool is_any = false;
+
+	for (link = c->waiting.next; link != &c->waiting; link = following) {
+		following = link->next;
+		read = sfs_container(link, struct sfs_read, link);
+		if (!overlaps(read, e) || (end_of(read) > c->log_end && !c->is_complete))
+			continue;
+		sfs_link_remove(link);
+		gather_read(c, read, c->owner.apart(c->owner.ctx, read, out));
+		if (end_of(read) > c->front)
+			c->front = end_of(read);
+		is_any = true;
+	}
+	return is_any;
 }
 
 static void start_holes(struct sfs_cursor *c, struct sfs_outbox *out)
@@ -470,32 +553,14 @@ static void start_holes(struct sfs_cursor *c, struct sfs_outbox *out)
 			continue; /* jumped over */
 		if (!is_needed && (e->hole->has_failed || c->hole_bytes >= window))
 			return;
-		if (!start_hole(c, e, is_needed, out))
+		if (start_hole(c, e, is_needed, out))
+			continue;
+		if (!is_needed || !set_apart(c, e, out))
 			return;
 	}
 }
 
 /* ---- reads ---- */
-
-/* The number of the entry that holds the byte, which is in the log. */
-static uint64_t find_entry(const struct sfs_cursor *c, uint64_t offset)
-{
-	uint64_t low = c->head, high = c->tail - 1, middle;
-
-	while (low < high) {
-		middle = high - (high - low) / 2;
-		if (entry_at(c, middle)->offset <= offset)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
-}
-
-static uint64_t end_of(const struct sfs_read *read)
-{
-	return read->offset + read->n_bytes;
-}
 
 /* May the read be answered?  1: yes.  0: not yet.  < 0: it fails. */
 static int check(const struct sfs_cursor *c, const struct sfs_read *read)
@@ -628,7 +693,7 @@ static void fail_entry(struct sfs_cursor *c, const struct hole *h, int err,
 
 		following = link->next;
 		read = sfs_container(link, struct sfs_read, link);
-		if (read->offset < e->offset + e->n_bytes && e->offset < end_of(read))
+		if (overlaps(read, e))
 			fail(read, sfs_read_err(err), out);
 	}
 	if (i < c->next_hole)

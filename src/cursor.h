@@ -12,6 +12,7 @@
 #define SFS_CURSOR_H
 
 #include "env.h"
+#include "gather.h"
 #include "map.h"
 #include "order.h"
 #include "outbox.h"
@@ -23,6 +24,9 @@ struct sfs_cursor_owner {
 	void *ctx;
 	/* Call sfs_cursor_run() soon.  Called on any thread, with other locks held. */
 	void (*wake)(void *ctx);
+	/* A read that waits here, but that there is no memory for, goes: a gather for
+	 * it, to be filled now.  Called with the lock held. */
+	struct sfs_gather *(*apart)(void *ctx, struct sfs_read *read, struct sfs_outbox *out);
 };
 
 /* A cursor at the start of the stream (`at` is NULL), or at a spot of the map,

@@ -10,7 +10,6 @@
 #include "far.h"
 
 #include "edit.h"
-#include "gather.h"
 #include "ledger.h"
 #include "mem.h"
 
@@ -26,8 +25,7 @@ struct far {
 	struct sfs_far_reads *all;
 	struct sfs_read *read; /* NULL: taken back */
 	struct sfs_read inner; /* what the gather answers */
-	struct sfs_gather *gather;
-	struct sfs_job job; /* to start it */
+	struct sfs_gather *gather; /* NULL: not that far yet */
 	struct sfs_waiter waiter;
 	struct sfs_link link; /* in `ready` */
 	uint32_t n_surveys;
@@ -197,9 +195,9 @@ static void on_gathered(struct sfs_read *inner, int err)
 	pthread_mutex_lock(f->owner.lock);
 	read = far->read;
 	if (err < 0) {
-		end_far(far, sfs_read_err(err), &out);
+		end_far(far, err, &out);
 	} else if (!read) {
-		sfs_read_release(inner);
+		sfs_gather_release(far->gather, inner);
 		free_far(far);
 	} else {
 		far->is_told = true;
@@ -214,11 +212,12 @@ static void on_gathered(struct sfs_read *inner, int err)
 	sfs_outbox_flush(&out);
 }
 
-static void start_gather(struct sfs_job *job)
+static void new_gather(struct sfs_far_reads *f, struct far *far)
 {
-	struct far *far = sfs_container(job, struct far, job);
-
-	sfs_gather_start(far->gather, NULL);
+	far->inner.offset = far->read->offset;
+	far->inner.n_bytes = far->read->n_bytes;
+	far->inner.done = on_gathered;
+	far->gather = sfs_gather_new(&f->env->grabber, &far->inner);
 }
 
 /* Is this far read one of a row?  Notes where it ends. */
@@ -252,31 +251,27 @@ static bool hand_over(struct sfs_far_reads *f, struct far *far, const struct sfs
 }
 
 /* What the map says, while no table can be dropped: now the far read has a gather
- * to start, or was handed over (*ret_has_gone), or it is an error. */
+ * that begins, or was handed over, or it is an error. */
 static int resolve(struct sfs_far_reads *f, struct far *far, struct sfs_outbox *out,
-		   bool *ret_has_gone, uint32_t *ret_shard)
+		   uint32_t *ret_shard)
 {
 	struct sfs_spot spot;
 	uint64_t key = 0;
 	int ret;
 
-	*ret_has_gone = false;
 	ret = sfs_map_find(&f->map, far->read->offset, &spot, ret_shard);
 	if (ret == 0)
 		ret = find_key_before(f, &spot, &key, ret_shard);
 	if (ret < 0)
 		return ret;
-	*ret_has_gone = is_in_row(f, far->read) && !spot.is_end &&
-			hand_over(f, far, &spot, key, out);
-	if (*ret_has_gone)
+	if (is_in_row(f, far->read) && !spot.is_end && hand_over(f, far, &spot, key, out))
 		return 0;
-	far->inner.offset = far->read->offset;
-	far->inner.n_bytes = far->read->n_bytes;
-	far->inner.done = on_gathered;
-	far->gather = sfs_gather_new(&f->env->grabber, &far->inner);
+	new_gather(f, far);
 	ret = collect(f, far->gather, far->read, spot, key, ret_shard);
 	if (ret < 0)
 		sfs_gather_free(steal(&far->gather));
+	else
+		sfs_gather_post(far->gather, sfs_read_err, out);
 	return ret;
 }
 
@@ -290,16 +285,13 @@ static void note_too_many_surveys(struct sfs_far_reads *f)
 /* Try to answer a far read; what waits goes on by on_survey() or on_gathered(). */
 static void go_on(struct sfs_far_reads *f, struct far *far, struct sfs_outbox *out)
 {
-	bool has_gone;
 	uint32_t shard;
 	int ret;
 
 	for (;;) {
 		pthread_rwlock_rdlock(&f->env->shards.drop_lock);
-		ret = resolve(f, far, out, &has_gone, &shard);
+		ret = resolve(f, far, out, &shard);
 		pthread_rwlock_unlock(&f->env->shards.drop_lock);
-		if (ret == 0 && !has_gone)
-			sfs_outbox_put(out, &far->job, start_gather);
 		if (ret == 0)
 			return;
 		if (ret == -EAGAIN && far->read->offset < START_WINDOW &&
@@ -319,19 +311,36 @@ static void go_on(struct sfs_far_reads *f, struct far *far, struct sfs_outbox *o
 	end_far(far, sfs_read_err(ret), out);
 }
 
+static struct far *new_far(struct sfs_far_reads *f, struct sfs_read *read)
+{
+	struct far *far = sfs_calloc(1, sizeof *far);
+
+	far->all = f;
+	far->read = read;
+	read->state = far;
+	f->n++;
+	return far;
+}
+
+struct sfs_gather *sfs_far_apart(struct sfs_far_reads *f, struct sfs_read *read,
+				 struct sfs_outbox *out)
+{
+	struct far *far = new_far(f, read);
+
+	new_gather(f, far);
+	sfs_gather_post(far->gather, sfs_read_err, out);
+	return far->gather;
+}
+
 void sfs_far_read(struct sfs_far_reads *f, struct sfs_read *read, struct sfs_outbox *out)
 {
 	const struct sfs_tables tables = {.ctx = &f->env->shards, .get = sfs_shards_table};
-	struct far *far = sfs_calloc(1, sizeof *far);
+	struct far *far = new_far(f, read);
 
 	if (!f->has_map) {
 		sfs_map_init(&f->map, f->order, &tables, sfs_shards_totals);
 		f->has_map = true;
 	}
-	far->all = f;
-	far->read = read;
-	read->state = far;
-	f->n++;
 	atomic_fetch_add(&f->env->counters.reads_far, 1);
 	go_on(f, far, out);
 }
@@ -358,7 +367,11 @@ bool sfs_far_cancel(struct sfs_far_reads *f, struct sfs_read *read)
 
 	if (far->is_told)
 		return false;
-	far->read = NULL; /* what it waits for ends by itself */
+	far->read = NULL; /* a survey ends by itself */
+	if (far->gather && sfs_gather_cancel(far->gather, &far->inner)) {
+		free_far(far);
+		f->owner.wake(f->owner.ctx);
+	}
 	return true;
 }
 
@@ -367,7 +380,7 @@ void sfs_far_release(struct sfs_far_reads *f, struct sfs_read *read)
 	struct far *far = read->state;
 
 	read->iov = NULL; /* the gather's */
-	sfs_read_release(&far->inner);
+	sfs_gather_release(far->gather, &far->inner);
 	free_far(far);
 	f->owner.wake(f->owner.ctx);
 }

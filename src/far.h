@@ -11,6 +11,7 @@
 #define SFS_FAR_H
 
 #include "env.h"
+#include "gather.h"
 #include "map.h"
 #include "order.h"
 #include "outbox.h"
@@ -39,7 +40,7 @@ struct sfs_far_reads {
 	struct sfs_map map;
 	bool has_map;
 	uint32_t next_survey; /* segments before are known, or being surveyed */
-	uint32_t n;	      /* far reads that have not gone */
+	uint32_t n;	      /* reads that have not gone */
 	struct sfs_link ready; /* whose survey has ended */
 	struct {
 		uint64_t end, n_bytes;
@@ -61,6 +62,11 @@ void sfs_far_run(struct sfs_far_reads *f, bool is_closing, struct sfs_outbox *ou
 
 /* Take a read back.  false: it has its answer. */
 bool sfs_far_cancel(struct sfs_far_reads *f, struct sfs_read *read);
+
+/* A read of bytes that the owner knows where to get: its gather, to be filled now; it
+ * begins when the outbox is flushed. */
+struct sfs_gather *sfs_far_apart(struct sfs_far_reads *f, struct sfs_read *read,
+				 struct sfs_outbox *out);
 
 /* Give the answer back: after done(0). */
 void sfs_far_release(struct sfs_far_reads *f, struct sfs_read *read);

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: all pieces are begun at once; a counter says how many have not
- * ended.  Who counts it down to zero answers the read.  A read that is cancelled
- * leaves at once; its pieces end by themselves, and the last one frees all. */
+/* How this works: first the walks, which keep none of the grabber's memory; then one
+ * grant for all pieces; then all pieces at once.  A counter says how many walks or
+ * pieces have not ended; who counts it down to zero goes on.  A read that is
+ * cancelled leaves at once; what is under way ends by itself, and the last one frees
+ * all. */
 #include "gather.h"
 
 #include "mem.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 
 struct piece {
 	struct sfs_gather *gather;
 	uint64_t n_bytes;
-	bool is_zeros, is_edited;
+	enum { ZEROS, COPY, GRAB } kind;
+	bool is_edited;
+	void *copy;
 	struct sfs_grab grab;
 	struct sfs_walk walk; /* if is_edited */
 	uint64_t at;	      /* of the grab, from the sample's start */
@@ -24,8 +29,12 @@ struct sfs_gather {
 	struct piece **pieces;
 	size_t n, capacity;
 
-	pthread_mutex_t lock;	/* guards the rest */
-	struct sfs_read *read;	/* NULL: cancelled or answered */
+	struct sfs_job job; /* to begin */
+	struct sfs_grant grant;
+
+	pthread_mutex_t lock;  /* guards the rest */
+	struct sfs_read *read; /* NULL: cancelled or answered */
+	enum { WALKING, ASKING, STARTING, FETCHING } phase;
 	size_t n_pending;
 	int err;
 };
@@ -37,6 +46,7 @@ void sfs_gather_free(struct sfs_gather *g)
 	for (i = 0; i < g->n; i++) {
 		sfs_grab_drop(&g->pieces[i]->grab);
 		sfs_walk_done(&g->pieces[i]->walk);
+		free(g->pieces[i]->copy);
 		free(g->pieces[i]);
 	}
 	free(g->pieces);
@@ -78,6 +88,8 @@ static struct piece *add_grab(struct sfs_gather *g, struct sfs_shard *shard, uin
 
 	p->grab = (struct sfs_grab){.shard = shard, .offset = offset, .n_bytes = n,
 				    .is_urgent = true, .done = on_grab};
+	p->kind = GRAB;
+	g->grant.n_bytes += sfs_grab_cost(n);
 	return p;
 }
 
@@ -111,13 +123,15 @@ void sfs_gather_add_edited(struct sfs_gather *g, struct sfs_shard *shard, uint64
 void sfs_gather_add_zeros(struct sfs_gather *g, uint64_t n)
 {
 	if (n > 0)
-		add_piece(g, n)->is_zeros = true;
+		add_piece(g, n)->kind = ZEROS;
 }
 
-static void release(struct sfs_read *read)
+void sfs_gather_add_copy(struct sfs_gather *g, const void *bytes, size_t n)
 {
-	sfs_gather_free(read->owner);
-	sfs_read_reset(read);
+	struct piece *p = add_piece(g, n);
+
+	p->kind = COPY;
+	p->copy = memcpy(sfs_malloc(n), bytes, n);
 }
 
 /* All pieces are there: make the answer. */
@@ -129,8 +143,10 @@ static void answer(struct sfs_gather *g, struct sfs_read *read)
 
 	for (i = 0; i < g->n; i++) {
 		p = g->pieces[i];
-		if (p->is_zeros)
+		if (p->kind == ZEROS)
 			sfs_read_add_zeros(read, p->n_bytes);
+		else if (p->kind == COPY)
+			sfs_read_add(read, p->copy, p->n_bytes);
 		else if (p->is_edited)
 			sfs_walk_apply(&p->walk, &p->grab, p->at);
 		for (k = 0; k < p->grab.n_iov; k++)
@@ -138,83 +154,163 @@ static void answer(struct sfs_gather *g, struct sfs_read *read)
 	}
 }
 
-static void piece_ended(struct sfs_gather *g, int err)
+/* Nothing is under way any more: tell the reader, if there still is one. */
+static void finish(struct sfs_gather *g)
 {
-	struct sfs_read *read = NULL;
-	bool is_last;
+	struct sfs_read *read;
+	int err;
+
+	pthread_mutex_lock(&g->lock);
+	read = steal(&g->read);
+	err = g->err;
+	pthread_mutex_unlock(&g->lock);
+	if (read && err == 0) {
+		answer(g, read);
+		read->done(read, 0);
+		return; /* releasing frees */
+	}
+	if (read) {
+		sfs_read_reset(read);
+		/* Before the free: see read.h about cancel. */
+		read->done(read, g->mapped_err ? g->mapped_err(err) : err);
+	}
+	sfs_gather_free(g);
+}
+
+static void granted(struct sfs_grant *grant);
+
+/* One more has ended. */
+static void count_down(struct sfs_gather *g, int err)
+{
+	bool is_last, goes_on;
 
 	pthread_mutex_lock(&g->lock);
 	if (err < 0 && g->err == 0)
 		g->err = err;
 	is_last = --g->n_pending == 0;
-	if (is_last)
-		read = steal(&g->read);
+	goes_on = is_last && g->phase == WALKING && g->read && g->err == 0;
+	if (goes_on)
+		g->phase = ASKING;
 	pthread_mutex_unlock(&g->lock);
-	if (!is_last)
-		return;
-	err = g->err < 0 && g->mapped_err ? g->mapped_err(g->err) : g->err;
-	if (read && err == 0) {
-		answer(g, read);
-		read->done(read, 0);
-		return; /* release() frees */
+	if (goes_on) {
+		g->grant.granted = granted;
+		sfs_grabber_ask(g->grabber, &g->grant);
+	} else if (is_last) {
+		finish(g);
 	}
-	if (read) {
-		sfs_read_reset(read);
-		read->done(read, err); /* before the free: see read.h about cancel */
-	}
-	sfs_gather_free(g);
 }
 
 static void on_grab(struct sfs_grab *grab, int err)
 {
-	piece_ended(sfs_container(grab, struct piece, grab)->gather, err);
+	count_down(sfs_container(grab, struct piece, grab)->gather, err);
 }
 
 static void on_walk(struct sfs_walk *walk, int err)
 {
-	piece_ended(sfs_container(walk, struct piece, walk)->gather, err);
+	count_down(sfs_container(walk, struct piece, walk)->gather, err);
+}
+
+/* Nobody wants the pieces any more; with the lock held. */
+static void cancel_grabs(struct sfs_gather *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (g->pieces[i]->kind == GRAB)
+			atomic_store(&g->pieces[i]->grab.request.is_cancelled, true);
+}
+
+/* The memory is there: fetch all pieces. */
+static void granted(struct sfs_grant *grant)
+{
+	struct sfs_gather *g = sfs_container(grant, struct sfs_gather, grant);
+	size_t i;
+
+	pthread_mutex_lock(&g->lock);
+	g->phase = STARTING;
+	g->n_pending = 1; /* ours, so that nothing ends before all has begun */
+	for (i = 0; i < g->n; i++)
+		g->n_pending += g->pieces[i]->kind == GRAB;
+	pthread_mutex_unlock(&g->lock);
+	for (i = 0; i < g->n; i++)
+		if (g->pieces[i]->kind == GRAB)
+			sfs_grab_start(g->grabber, &g->pieces[i]->grab, &g->grabber->account);
+	pthread_mutex_lock(&g->lock);
+	g->phase = FETCHING;
+	if (!g->read)
+		cancel_grabs(g);
+	pthread_mutex_unlock(&g->lock);
+	count_down(g, 0);
+}
+
+static void begin(struct sfs_gather *g)
+{
+	size_t i;
+
+	g->n_pending = 1; /* ours */
+	for (i = 0; i < g->n; i++)
+		g->n_pending += g->pieces[i]->is_edited;
+	for (i = 0; i < g->n; i++)
+		if (g->pieces[i]->is_edited)
+			sfs_walk_start(g->grabber, &g->pieces[i]->walk);
+	count_down(g, 0);
+}
+
+bool sfs_gather_cancel(struct sfs_gather *g, struct sfs_read *read)
+{
+	bool is_ours, is_over = false;
+	size_t i;
+
+	/* While the read is in g->read, g lives. */
+	pthread_mutex_lock(&g->lock);
+	is_ours = g->read == read;
+	g->read = NULL;
+	if (is_ours && g->phase == ASKING)
+		is_over = sfs_grabber_take_back(g->grabber, &g->grant);
+	for (i = 0; is_ours && g->phase == WALKING && i < g->n; i++)
+		sfs_walk_cancel(&g->pieces[i]->walk);
+	if (is_ours && g->phase == FETCHING)
+		cancel_grabs(g);
+	pthread_mutex_unlock(&g->lock);
+	if (is_ours)
+		sfs_read_reset(read);
+	if (is_over)
+		sfs_gather_free(g);
+	return is_ours;
+}
+
+void sfs_gather_release(struct sfs_gather *g, struct sfs_read *read)
+{
+	sfs_gather_free(g);
+	sfs_read_reset(read);
+}
+
+static void run_job(struct sfs_job *job)
+{
+	begin(sfs_container(job, struct sfs_gather, job));
+}
+
+void sfs_gather_post(struct sfs_gather *g, int (*mapped_err)(int err), struct sfs_outbox *out)
+{
+	g->mapped_err = mapped_err;
+	sfs_outbox_put(out, &g->job, run_job);
 }
 
 static bool cancel(struct sfs_read *read)
 {
-	struct sfs_gather *g = read->owner;
-	bool is_ours;
-	size_t i;
+	return sfs_gather_cancel(read->owner, read);
+}
 
-	/* While the read is in g->read, g has pending pieces and lives. */
-	pthread_mutex_lock(&g->lock);
-	is_ours = g->read == read;
-	g->read = NULL;
-	for (i = 0; is_ours && i < g->n; i++) {
-		atomic_store(&g->pieces[i]->grab.request.is_cancelled, true);
-		if (g->pieces[i]->is_edited)
-			sfs_walk_cancel(&g->pieces[i]->walk);
-	}
-	pthread_mutex_unlock(&g->lock);
-	if (is_ours)
-		sfs_read_reset(read);
-	return is_ours;
+static void release(struct sfs_read *read)
+{
+	sfs_gather_release(read->owner, read);
 }
 
 void sfs_gather_start(struct sfs_gather *g, int (*mapped_err)(int err))
 {
-	struct piece *p;
-	size_t i;
-
 	g->mapped_err = mapped_err;
 	g->read->cancel = cancel;
 	g->read->release = release;
 	g->read->owner = g;
-	g->n_pending = 1; /* ours, so that nothing ends before all has begun */
-	for (i = 0; i < g->n; i++)
-		g->n_pending += g->pieces[i]->is_zeros ? 0 : 1 + g->pieces[i]->is_edited;
-	for (i = 0; i < g->n; i++) {
-		p = g->pieces[i];
-		if (p->is_zeros)
-			continue;
-		sfs_grab_start(g->grabber, &p->grab, NULL);
-		if (p->is_edited)
-			sfs_walk_start(g->grabber, &p->walk);
-	}
-	piece_ended(g, 0);
+	begin(g);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* gather - answers one read from ranges that are fetched for it alone.
  *
- * The pieces are grabs (some with edits) and zeros, in the order of the bytes.
+ * The pieces are grabs (some with edits), copies and zeros, in the order of the bytes.
+ * Its memory is one grant of the grabber's, so that gathers never wait for each other.
  */
 #ifndef SFS_GATHER_H
 #define SFS_GATHER_H
@@ -24,12 +25,20 @@ void sfs_gather_add(struct sfs_gather *g, struct sfs_shard *shard, uint64_t offs
 void sfs_gather_add_edited(struct sfs_gather *g, struct sfs_shard *shard, uint64_t sample_start,
 			   uint64_t sample_bytes, bool is_renamed, uint64_t at, uint64_t n);
 
+/* Append n bytes that are copied now. */
+void sfs_gather_add_copy(struct sfs_gather *g, const void *bytes, size_t n);
 void sfs_gather_add_zeros(struct sfs_gather *g, uint64_t n);
 
-/* Fetch all of it, then call read->done().  The read's cancel and release are
- * the gather's from now on, and the gather belongs to itself.  If `mapped_err`
- * is not NULL, it turns an error of a source into that for the reader. */
+/* Fetch all of it, then call read->done().  The gather belongs to itself from now
+ * on, and the read's cancel and release are the gather's.  If `mapped_err` is not
+ * NULL, it turns an error of a source into that for the reader. */
 void sfs_gather_start(struct sfs_gather *g, int (*mapped_err)(int err));
+
+/* The same when the lock is free, for a read whose cancel and release stay those of
+ * its owner, who calls these instead. */
+void sfs_gather_post(struct sfs_gather *g, int (*mapped_err)(int err), struct sfs_outbox *out);
+bool sfs_gather_cancel(struct sfs_gather *g, struct sfs_read *read); /* as sfs_read_cancel() */
+void sfs_gather_release(struct sfs_gather *g, struct sfs_read *read); /* after done(0) */
 
 /* Free one that was never started. */
 void sfs_gather_free(struct sfs_gather *g);

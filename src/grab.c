@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Below this, a slab would be mostly waste. */
-#define SMALL_BYTES (32 << 10)
+/* Up to this, a slab would be mostly waste. */
+#define SMALL_BYTES SFS_SLAB_BYTES
 
 static void on_room(struct sfs_account *account)
 {
@@ -34,6 +34,66 @@ void sfs_grabber_done(struct sfs_grabber *g)
 		return;
 	sfs_account_close(&g->account);
 	pthread_mutex_destroy(&g->lock);
+}
+
+/* Grant, if there is room; with the lock held. */
+static bool grant_now(struct sfs_grabber *g, const struct sfs_grant *grant)
+{
+	return sfs_account_take(&g->account, grant->n_bytes) == 0;
+}
+
+void sfs_grabber_ask(struct sfs_grabber *g, struct sfs_grant *grant)
+{
+	bool is_granted;
+
+	/* Who comes later must not overtake who waits. */
+	pthread_mutex_lock(&g->lock);
+	is_granted = sfs_list_is_empty(&g->waiting) && grant_now(g, grant);
+	if (!is_granted)
+		sfs_list_push(&g->waiting, &grant->link);
+	pthread_mutex_unlock(&g->lock);
+	if (is_granted)
+		grant->granted(grant);
+}
+
+bool sfs_grabber_take_back(struct sfs_grabber *g, struct sfs_grant *grant)
+{
+	bool was_waiting;
+
+	pthread_mutex_lock(&g->lock);
+	was_waiting = sfs_link_is_in(&grant->link);
+	sfs_link_remove(&grant->link);
+	pthread_mutex_unlock(&g->lock);
+	if (was_waiting)
+		sfs_pool_post(g->pool, &g->task); /* the next one may need less */
+	return was_waiting;
+}
+
+/* The first in the row, if there is room for it now; else NULL. */
+static struct sfs_grant *take_first(struct sfs_grabber *g)
+{
+	struct sfs_grant *grant = NULL;
+
+	pthread_mutex_lock(&g->lock);
+	if (!sfs_list_is_empty(&g->waiting)) {
+		grant = sfs_container(g->waiting.next, struct sfs_grant, link);
+		if (grant_now(g, grant))
+			sfs_link_remove(&grant->link);
+		else
+			grant = NULL;
+	}
+	pthread_mutex_unlock(&g->lock);
+	return grant;
+}
+
+static bool run(struct sfs_task *task)
+{
+	struct sfs_grabber *g = sfs_container(task, struct sfs_grabber, task);
+	struct sfs_grant *grant;
+
+	while ((grant = take_first(g)) != NULL)
+		grant->granted(grant);
+	return true;
 }
 
 uint64_t sfs_grab_cost(uint64_t n_bytes)
@@ -75,10 +135,15 @@ static void begin(struct sfs_grab *grab, struct sfs_account *account)
 	sfs_request_submit(&grab->request);
 }
 
+static void begin_alone(struct sfs_grant *grant)
+{
+	struct sfs_grab *grab = sfs_container(grant, struct sfs_grab, grant);
+
+	begin(grab, &grab->grabber->account);
+}
+
 void sfs_grab_start(struct sfs_grabber *g, struct sfs_grab *grab, struct sfs_account *account)
 {
-	bool is_granted;
-
 	assert(grab->n_bytes > 0 && grab->n_bytes <= SFS_GRAB_MAX);
 	grab->grabber = g;
 	grab->request = (struct sfs_request){
@@ -93,63 +158,9 @@ void sfs_grab_start(struct sfs_grabber *g, struct sfs_grab *grab, struct sfs_acc
 		begin(grab, account);
 		return;
 	}
-	/* In turn: who comes later must not overtake who waits. */
-	pthread_mutex_lock(&g->lock);
-	is_granted = sfs_list_is_empty(&g->waiting) &&
-		     sfs_account_take(&g->account, sfs_grab_cost(grab->n_bytes)) == 0;
-	if (!is_granted)
-		sfs_list_push(&g->waiting, &grab->link);
-	pthread_mutex_unlock(&g->lock);
-	if (is_granted)
-		begin(grab, &g->account);
-}
-
-/* The next waiting grab that was cancelled, or whose memory is granted now; NULL
- * if none. */
-static struct sfs_grab *take_waiting(struct sfs_grabber *g, bool *ret_is_granted)
-{
-	struct sfs_grab *found = NULL;
-
-	*ret_is_granted = false;
-	pthread_mutex_lock(&g->lock);
-	SFS_EACH(grab, &g->waiting, struct sfs_grab, link)
-	{
-		if (atomic_load(&grab->request.is_cancelled)) {
-			found = grab;
-			break;
-		}
-	}
-	if (!found && !sfs_list_is_empty(&g->waiting)) {
-		found = sfs_container(g->waiting.next, struct sfs_grab, link);
-		*ret_is_granted = sfs_account_take(&g->account, sfs_grab_cost(found->n_bytes)) == 0;
-		if (!*ret_is_granted)
-			found = NULL;
-	}
-	if (found)
-		sfs_link_remove(&found->link);
-	pthread_mutex_unlock(&g->lock);
-	return found;
-}
-
-static bool run(struct sfs_task *task)
-{
-	struct sfs_grabber *g = sfs_container(task, struct sfs_grabber, task);
-	struct sfs_grab *grab;
-	bool is_granted;
-
-	while ((grab = take_waiting(g, &is_granted)) != NULL) {
-		if (is_granted)
-			begin(grab, &g->account);
-		else
-			grab->done(grab, -ECANCELED);
-	}
-	return true;
-}
-
-void sfs_grab_cancel(struct sfs_grab *grab)
-{
-	sfs_request_cancel(&grab->request);
-	sfs_pool_post(grab->grabber->pool, &grab->grabber->task);
+	grab->grant.n_bytes = sfs_grab_cost(grab->n_bytes);
+	grab->grant.granted = begin_alone;
+	sfs_grabber_ask(g, &grab->grant);
 }
 
 void sfs_grab_drop(struct sfs_grab *grab)

@@ -4,8 +4,12 @@
  * For all reads that no prefetch has foreseen: far from every reader's position,
  * at random in shards/ and samples/, or a sample too large for its lane to hold.
  * Just the bytes that were asked for are fetched.  The memory is counted: in an
- * account that the caller names, or in the grabber's own, where a grab waits for
- * its turn.
+ * account that the caller names, or in the grabber's own, where all wait in one row
+ * for their turn.
+ *
+ * Who holds some of the grabber's own memory must never wait for more of it: if two
+ * did, neither would ever go on.  So what one reader needs is granted at once, or
+ * not yet.
  */
 #ifndef SFS_GRAB_H
 #define SFS_GRAB_H
@@ -25,7 +29,16 @@ struct sfs_grabber {
 	struct sfs_task task;
 
 	pthread_mutex_t lock; /* guards waiting */
-	struct sfs_link waiting;
+	struct sfs_link waiting; /* grants */
+};
+
+/* A turn at the grabber's own memory. */
+struct sfs_grant {
+	uint64_t n_bytes;
+	/* Once, on any thread, perhaps before sfs_grabber_ask() returns: so many bytes
+	 * of g->account are the caller's now. */
+	void (*granted)(struct sfs_grant *grant);
+	struct sfs_link link;
 };
 
 struct sfs_grab {
@@ -42,13 +55,14 @@ struct sfs_grab {
 	int n_iov;
 	struct sfs_request request;
 	struct sfs_grabber *grabber;
+	struct sfs_grant grant;
 	struct sfs_account *account; /* that was charged; NULL: no memory yet */
 	uint64_t charged_bytes;
 	void **slabs; /* one for each iov, or NULL if it has a small buffer */
-	struct sfs_link link;
 };
 
-/* `floor_bytes` of the budget are the grabber's own; at least SFS_GRAB_MAX.
+/* `floor_bytes` of the budget are the grabber's own; at least what the largest grant
+ * asks for.
  * -ENOMEM: the budget has not that much left. */
 int sfs_grabber_init(struct sfs_grabber *g, struct sfs_slabs *slabs, struct sfs_pool *pool,
 		     struct sfs_budget *budget, uint64_t floor_bytes);
@@ -57,13 +71,14 @@ void sfs_grabber_done(struct sfs_grabber *g); /* all grabs must be dropped */
 /* What a grab of n bytes costs an account. */
 uint64_t sfs_grab_cost(uint64_t n_bytes);
 
-/* Begin.  `account` has been charged with the cost; with NULL, the grabber's own is
- * charged, as soon as it has room. */
-void sfs_grab_start(struct sfs_grabber *g, struct sfs_grab *grab, struct sfs_account *account);
+void sfs_grabber_ask(struct sfs_grabber *g, struct sfs_grant *grant);
 
-/* Ask for done(-ECANCELED) soon; it may also end as it would have.  The grab must
- * have been started and not be done. */
-void sfs_grab_cancel(struct sfs_grab *grab);
+/* true: it will not be granted.  false: it was, or is being granted. */
+bool sfs_grabber_take_back(struct sfs_grabber *g, struct sfs_grant *grant);
+
+/* Begin.  `account` has been charged with the cost; with NULL, the grab has a turn of
+ * its own at the grabber's memory, and its owner holds none of it meanwhile. */
+void sfs_grab_start(struct sfs_grabber *g, struct sfs_grab *grab, struct sfs_account *account);
 
 /* Give its memory back.  It must be done; dropping twice is fine. */
 void sfs_grab_drop(struct sfs_grab *grab);

@@ -49,6 +49,7 @@ static bool run(struct sfs_task *task);
 static void wake(void *ctx);
 static bool take_over(void *ctx, struct sfs_read *read, const struct sfs_spot *at,
 		      uint64_t key_before, struct sfs_outbox *out);
+static struct sfs_gather *apart(void *ctx, struct sfs_read *read, struct sfs_outbox *out);
 
 uint64_t sfs_stream_bytes(const struct sfs_shards *shards)
 {
@@ -209,7 +210,7 @@ static void close_cursor(struct sfs_stream *s, struct sfs_cursor *c, struct sfs_
 static int start_cursor(struct sfs_stream *s, const struct sfs_spot *at, uint64_t key_before,
 			struct sfs_outbox *out, struct sfs_cursor **ret_cursor)
 {
-	const struct sfs_cursor_owner owner = {.ctx = s, .wake = wake};
+	const struct sfs_cursor_owner owner = {.ctx = s, .wake = wake, .apart = apart};
 	struct sfs_cursor *idle;
 	int ret;
 
@@ -244,6 +245,15 @@ static void read_at(struct sfs_cursor *c, struct sfs_read *read, struct sfs_outb
 	read->place = AT_CURSOR;
 	read->state = c;
 	sfs_cursor_read(c, read, out);
+}
+
+/* A read that its cursor has no memory for, see cursor.h. */
+static struct sfs_gather *apart(void *ctx, struct sfs_read *read, struct sfs_outbox *out)
+{
+	struct sfs_stream *s = ctx;
+
+	read->place = FAR;
+	return sfs_far_apart(&s->far, read, out);
 }
 
 /* A cursor for a far read, see far.h. */

@@ -2,8 +2,9 @@
 /* How this works: a window is a row of chunks of one shard, each a grab.  A read
  * that lies in it, or a little ahead, waits until its chunks are there; chunks
  * behind the front are dropped when no answer uses them.  Windows may hold an
- * eighth of the budget; what they have no memory for they fetch when a reader
- * needs it, from the grabber's account.
+ * eighth of the budget.  A window that gets no more memory, or whose fetches fail, is
+ * closed: what waits for chunks that were asked for still gets them; the others are
+ * answered apart, by gathers.
  *
  * Grabs end on other threads: they go into `ended`, and the task serves. */
 #include "window.h"
@@ -28,7 +29,6 @@
 struct chunk {
 	struct sfs_grab grab;
 	struct window *window;
-	struct sfs_account *account;
 	struct sfs_job job;    /* to begin it */
 	struct sfs_link link;  /* in window->chunks, in order */
 	struct sfs_link ended; /* in windows->ended */
@@ -65,6 +65,9 @@ struct sfs_windows {
 	int next_trail;
 };
 
+/* Whose a read is. */
+enum place { IN_WINDOW, APART };
+
 int sfs_shard_read_err(int err)
 {
 	return err == -ENOENT || err == -EACCES || err == -ESTALE || err == -ECANCELED ? err :
@@ -89,7 +92,8 @@ static void begin_chunk(struct sfs_job *job)
 {
 	struct chunk *c = sfs_container(job, struct chunk, job);
 
-	sfs_grab_start(&c->window->all->env->grabber, &c->grab, c->account);
+	sfs_grab_start(&c->window->all->env->grabber, &c->grab,
+		       &c->window->all->account);
 }
 
 static void free_chunk(struct chunk *c)
@@ -99,7 +103,7 @@ static void free_chunk(struct chunk *c)
 	free(c);
 }
 
-/* Ask for the next chunk.  false: no memory, and nobody needs it. */
+/* Ask for the next chunk.  false: no memory. */
 static bool ask(struct window *w, bool is_needed, struct sfs_outbox *out)
 {
 	uint64_t left = w->shard->object.size - w->asked;
@@ -109,14 +113,10 @@ static bool ask(struct window *w, bool is_needed, struct sfs_outbox *out)
 
 	n = n < left ? n : left;
 	if (sfs_account_used(account) > account->budget->total_bytes / 8 ||
-	    sfs_account_take(account, sfs_grab_cost(n)) < 0) {
-		if (!is_needed)
-			return false;
-		account = NULL;
-	}
+	    sfs_account_take(account, sfs_grab_cost(n)) < 0)
+		return false;
 	c = sfs_calloc(1, sizeof *c);
 	c->window = w;
-	c->account = account;
 	c->grab = (struct sfs_grab){.shard = w->shard, .offset = w->asked, .n_bytes = n,
 				    .is_urgent = is_needed, .done = on_grab};
 	sfs_list_push(&w->chunks, &c->link);
@@ -131,6 +131,27 @@ static uint64_t end_of(const struct sfs_read *read)
 	return read->pin + read->n_bytes;
 }
 
+/* Reads of what the window will not fetch any more are answered apart. */
+static void set_apart(struct window *w, struct sfs_outbox *out)
+{
+	struct sfs_link *link, *following;
+	struct sfs_gather *gather;
+	struct sfs_read *read;
+
+	for (link = w->waiting.next; link != &w->waiting; link = following) {
+		following = link->next;
+		read = sfs_container(link, struct sfs_read, link);
+		if (end_of(read) <= w->asked)
+			continue;
+		sfs_link_remove(link);
+		gather = sfs_gather_new(&w->all->env->grabber, read);
+		sfs_gather_add(gather, w->shard, read->pin, read->n_bytes);
+		read->place = APART;
+		read->state = gather;
+		sfs_gather_post(gather, sfs_shard_read_err, out);
+	}
+}
+
 /* Ask for what the waiting reads need, and for what lies ahead. */
 static void ask_ahead(struct window *w, struct sfs_outbox *out)
 {
@@ -139,18 +160,26 @@ static void ask_ahead(struct window *w, struct sfs_outbox *out)
 	SFS_EACH(read, &w->waiting, struct sfs_read, link)
 		needed = end_of(read) > needed ? end_of(read) : needed;
 	while (!w->is_closed && w->asked < size &&
-	       (w->asked < needed || w->asked < w->front + w->ahead))
-		if (!ask(w, w->asked < needed, out))
+	       (w->asked < needed || w->asked < w->front + w->ahead)) {
+		if (ask(w, w->asked < needed, out))
+			continue;
+		if (w->asked >= needed)
 			return;
+		w->is_closed = true;
+	}
+	if (w->is_closed)
+		set_apart(w, out);
 }
 
-/* Drop chunks behind the front; all, if the window is closed. */
+/* Drop chunks behind the front; all, if the window is closed and nobody waits. */
 static void trim(struct window *w)
 {
 	struct sfs_link *link, *following;
 	uint64_t keep = w->front > BACK_BYTES ? w->front - BACK_BYTES : 0;
 	struct chunk *c;
 
+	if (w->is_closed && !sfs_list_is_empty(&w->waiting))
+		return;
 	SFS_EACH(read, &w->waiting, struct sfs_read, link)
 		keep = read->pin < keep ? read->pin : keep;
 	for (link = w->chunks.next; link != &w->chunks; link = following) {
@@ -229,11 +258,6 @@ static void answer(struct window *w, struct sfs_read *read, struct sfs_outbox *o
 	sfs_read_tell(read, 0, out);
 }
 
-static void close_window(struct window *w)
-{
-	w->is_closed = true;
-}
-
 static void serve(struct window *w, struct sfs_outbox *out)
 {
 	struct sfs_link *link, *following;
@@ -252,7 +276,7 @@ static void serve(struct window *w, struct sfs_outbox *out)
 		} else {
 			read->state = NULL;
 			sfs_read_tell(read, ret, out);
-			close_window(w);
+			w->is_closed = true;
 		}
 	}
 }
@@ -297,13 +321,17 @@ static bool run(struct sfs_task *task)
 static bool cancel(struct sfs_read *read)
 {
 	struct sfs_windows *all = read->owner;
-	bool was_waiting;
+	bool is_ours;
 
 	pthread_mutex_lock(&all->lock);
-	was_waiting = sfs_link_is_in(&read->link);
-	sfs_link_remove(&read->link);
+	if (read->place == APART) {
+		is_ours = sfs_gather_cancel(read->state, read);
+	} else {
+		is_ours = sfs_link_is_in(&read->link);
+		sfs_link_remove(&read->link);
+	}
 	pthread_mutex_unlock(&all->lock);
-	return was_waiting;
+	return is_ours;
 }
 
 static void release(struct sfs_read *read)
@@ -312,6 +340,10 @@ static void release(struct sfs_read *read)
 	struct window *w = read->state;
 	struct sfs_outbox out;
 
+	if (read->place == APART) {
+		sfs_gather_release(read->state, read);
+		return;
+	}
 	sfs_outbox_init(&out);
 	pthread_mutex_lock(&all->lock);
 	use(w, read, -1, false);
@@ -402,6 +434,7 @@ void sfs_windows_read(struct sfs_windows *all, struct sfs_shard *shard, uint64_t
 		read->pin = at;
 		read->owner = all;
 		read->state = w;
+		read->place = IN_WINDOW;
 		read->cancel = cancel;
 		read->release = release;
 		w->last_read_ns = sfs_clock_ns();
@@ -446,7 +479,7 @@ static void close_some(struct sfs_windows *all, uint64_t idle_ns)
 		following = link->next;
 		w = sfs_container(link, struct window, link);
 		if (now - w->last_read_ns >= idle_ns && sfs_list_is_empty(&w->waiting)) {
-			close_window(w);
+			w->is_closed = true;
 			go_on(w, &out);
 		}
 	}

@@ -10,7 +10,8 @@ name of the file; several faults may follow each other:
 
   http://127.0.0.1:PORT/FAULT[,key[=value]]...[/FAULT...]/train-000000.tar
 
-When (all must hold; each fault counts for itself, and for each file):
+When (all must hold; each fault counts for itself, and for each URL; words that mean
+nothing make it another URL):
   only=PATTERN  for files with such names          over=N   for ranges longer than N
   at=N          for ranges with byte N in them     while=F  while FOLDER has a file F
   after=N       not for the first N of those requests       times=N  for N of them
