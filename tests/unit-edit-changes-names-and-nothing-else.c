@@ -295,7 +295,7 @@ static void globals(void)
 	blanks("6 k=v\n6 l=w\n", 12);
 	blanks("9 k=vvvv\n6 l=w\n", 15);
 	blanks("16 k=vvvvvvvvvv\n", 16);
-	blanks("6 k=v\n11 l=wwwwww\n", 18);
+	blanks("6 k=v\n12 l=wwwwww\n", 18);
 	for (n = 80; n < 1900; n += 91) {
 		memset(value, 'v', n);
 		value[n] = 0;

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* The order is the one that tests/order-vectors.json and the example of docs/ORDER.md
+ * publish, and holds every shard and every place once. */
+#include "check.h"
+#include "mem.h"
+#include "order.h"
+#include "rng.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+
+/* ---- the vectors: a cursor in the file's text ---- */
+
+static char *text, *at;
+
+static void load(void)
+{
+	const char *srcdir = getenv("srcdir");
+	sfs_autofree char *path =
+		sfs_asprintf("%s/tests/order-vectors.json", srcdir ? srcdir : ".");
+	FILE *f = fopen(path, "r");
+	long n;
+
+	if (!f) {
+		perror(path);
+		exit(1);
+	}
+	fseek(f, 0, SEEK_END);
+	n = ftell(f);
+	rewind(f);
+	at = text = sfs_calloc((size_t)n + 1, 1);
+	CHECK_EQ(fread(text, 1, (size_t)n, f), n);
+	fclose(f);
+}
+
+/* Go behind the next "name":, which must come before any other name. */
+static void expect(const char *name)
+{
+	sfs_autofree char *quoted = sfs_asprintf("\"%s\":", name);
+
+	at += strcspn(at, "\"");
+	if (strncmp(at, quoted, strlen(quoted)) != 0) {
+		fprintf(stderr, "no %s at byte %zu of the vectors\n", quoted,
+			(size_t)(at - text));
+		exit(1);
+	}
+	at += strlen(quoted);
+}
+
+static uint64_t number(void)
+{
+	char *end;
+	uint64_t v;
+
+	at += strspn(at, " \n,[");
+	CHECK(isdigit((unsigned char)*at));
+	v = strtoull(at, &end, 10);
+	at = end;
+	return v;
+}
+
+static uint64_t named(const char *name)
+{
+	expect(name);
+	return number();
+}
+
+static bool has_more(void)
+{
+	at += strspn(at, " \n,");
+	return *at != ']';
+}
+
+static size_t count_numbers(void)
+{
+	const char *p = at + strspn(at, " [\n"), *end = strchr(at, ']');
+	size_t n = p < end;
+
+	for (; p < end; p++)
+		n += *p == ',';
+	return n;
+}
+
+static void check_block(const struct sfs_order *o)
+{
+	uint32_t lane = (uint32_t)named("lane"), *perm;
+	uint64_t piece = named("piece");
+	size_t n, i;
+
+	expect("order");
+	n = count_numbers();
+	perm = sfs_reallocarray(NULL, n + 1, sizeof *perm);
+	perm[n] = 77;
+	sfs_order_block(o, lane, piece, perm, n);
+	for (i = 0; i < n; i++)
+		CHECK_EQ(perm[i], number());
+	CHECK_EQ(perm[n], 77);
+	at += strcspn(at, "]") + 1;
+	at += strspn(at, " }");
+	free(perm);
+}
+
+static void check_vector(void)
+{
+	uint64_t seed = named("seed"), epoch = named("epoch"), shards = named("shards");
+	uint64_t lanes = named("lanes"), buffer = named("buffer"), i;
+	struct sfs_order o;
+
+	sfs_order_init(&o, seed, epoch, (uint32_t)shards, (uint32_t)lanes, buffer);
+	CHECK_EQ(o.n_lanes, named("lanes_in_use"));
+	CHECK_EQ(o.piece_bytes, named("C"));
+	expect("P");
+	for (i = 0; i < shards; i++) {
+		CHECK_EQ(o.shards[i], number());
+		CHECK_EQ(sfs_order_lane_shard(&o, (uint32_t)(i % o.n_lanes),
+					      (uint32_t)(i / o.n_lanes)),
+			 o.shards[i]);
+	}
+	expect("piece_ends");
+	at += strspn(at, " [");
+	for (i = 0; has_more(); i++)
+		CHECK_EQ(sfs_order_piece_end(&o, i), number());
+	expect("blocks");
+	at += strspn(at, " [");
+	while (has_more())
+		check_block(&o);
+	sfs_order_done(&o);
+}
+
+static void vectors(void)
+{
+	int n = 0;
+
+	load();
+	at += strcspn(at, "[") + 1;
+	for (; has_more(); n++) {
+		check_vector();
+		at += strspn(at, " \n]}");
+		if (*at == 0)
+			break;
+	}
+	CHECK(n >= 4);
+	free(text);
+}
+
+/* ---- docs/ORDER.md, section 8 ---- */
+
+static void example(void)
+{
+	static const uint32_t p[] = {0, 2, 1}, four[] = {0, 2, 1, 3};
+	struct sfs_order o;
+	uint32_t perm[4];
+
+	sfs_order_init(&o, 0, 0, 3, 2, 8192);
+	CHECK(memcmp(o.shards, p, sizeof p) == 0);
+	CHECK_EQ(o.n_lanes, 2);
+	CHECK_EQ(o.piece_bytes, 4096);
+	CHECK_EQ(sfs_order_lane_segments(&o, 0), 2);
+	CHECK_EQ(sfs_order_lane_segments(&o, 1), 1);
+	CHECK_EQ(sfs_order_piece(&o, 0), 0);
+	CHECK_EQ(sfs_order_piece(&o, 1024), 3);
+	CHECK_EQ(sfs_order_piece(&o, 2048), 4);
+	CHECK_EQ(sfs_order_piece(&o, 4096), 5);
+	CHECK_EQ(sfs_order_piece(&o, 7168), 5);
+	sfs_order_block(&o, 0, 5, perm, 4);
+	CHECK(memcmp(perm, four, sizeof four) == 0);
+	sfs_order_block(&o, 1, 4, perm, 2);
+	CHECK(perm[0] == 1 && perm[1] == 0);
+	sfs_order_done(&o);
+}
+
+/* ---- what holds for every order ---- */
+
+static void each_shard_once(void)
+{
+	struct sfs_rng r = {9};
+	int round;
+
+	for (round = 0; round < 300; round++) {
+		uint32_t n = 1 + (uint32_t)sfs_rng_below(&r, 300), l, m, n_all = 0;
+		sfs_autofree unsigned char *seen = sfs_calloc(n, 1);
+		uint32_t lanes = 1 + (uint32_t)sfs_rng_below(&r, 400);
+		struct sfs_order o;
+
+		sfs_order_init(&o, sfs_rng_next(&r), sfs_rng_next(&r), n, lanes,
+			       sfs_rng_next(&r));
+		CHECK_EQ(o.n_lanes, n < lanes ? n : lanes);
+		for (l = 0; l < o.n_lanes; l++) {
+			CHECK(sfs_order_lane_segments(&o, l) > 0);
+			for (m = 0; m < sfs_order_lane_segments(&o, l); m++, n_all++)
+				CHECK(!seen[sfs_order_lane_shard(&o, l, m)]++);
+		}
+		CHECK_EQ(n_all, n);
+		sfs_order_done(&o);
+	}
+}
+
+/* Each place lies in the one piece whose start and end are around it. */
+static void each_place_once(void)
+{
+	static const uint64_t buffers[] = {0,	 1,	511,	 513,	    1000,
+					   8192, 12345, 1 << 20, 1ULL << 40};
+	struct sfs_rng r = {10};
+	uint64_t place, piece, k;
+	struct sfs_order o;
+	size_t i, round;
+
+	for (i = 0; i < SFS_COUNT(buffers); i++) {
+		sfs_order_init(&o, 1, 1, 5, 3, buffers[i]);
+		CHECK(o.piece_bytes == (buffers[i] / 3 > 512 ? buffers[i] / 3 : 512));
+		CHECK_EQ(sfs_order_piece_start(&o, 0), 0);
+		for (k = 0; k < 20; k++) {
+			CHECK(sfs_order_piece_start(&o, k) < sfs_order_piece_end(&o, k));
+			CHECK_EQ(sfs_order_piece_start(&o, k + 1),
+				 sfs_order_piece_end(&o, k));
+			CHECK_EQ(sfs_order_piece(&o, sfs_order_piece_start(&o, k)), k);
+			CHECK_EQ(sfs_order_piece(&o, sfs_order_piece_end(&o, k) - 1), k);
+		}
+		for (round = 0; round < 1000; round++) {
+			place = sfs_rng_below(&r, 1ULL << sfs_rng_below(&r, 44));
+			piece = sfs_order_piece(&o, place);
+			CHECK(place >= sfs_order_piece_start(&o, piece));
+			CHECK(place < sfs_order_piece_end(&o, piece));
+		}
+		sfs_order_done(&o);
+	}
+}
+
+/* Another seed, epoch, lane or piece: another order; the same ones: the same. */
+static void names_matter(void)
+{
+	uint32_t a[50], b[50];
+	struct sfs_order o, p;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		sfs_order_init(&o, 5, 6, 50, 4, 1 << 20);
+		sfs_order_init(&p, 5 + (i == 1), 6 + (i == 2), 50, 4, 1 << 20);
+		CHECK_EQ(memcmp(o.shards, p.shards, 50 * sizeof *o.shards) == 0,
+			 i == 0 || i == 3);
+		sfs_order_block(&o, 1, 2, a, 50);
+		sfs_order_block(&p, 1 + (i == 3), 2, b, 50);
+		CHECK_EQ(memcmp(a, b, sizeof a) == 0, i == 0);
+		sfs_order_block(&p, 1, 3, b, 50);
+		CHECK(memcmp(a, b, sizeof a) != 0);
+		sfs_order_done(&o);
+		sfs_order_done(&p);
+	}
+}
+
+int main(void)
+{
+	vectors();
+	example();
+	each_shard_once();
+	each_place_once();
+	names_matter();
+	return 0;
+}
