@@ -56,6 +56,17 @@ static bool is_plain(const char *value)
 	return true;
 }
 
+/* inih takes lines of 200 bytes, and blanks and comment signs cannot stand at a cut: a
+ * value with no place for one in so many bytes may be refused, but not changed. */
+static bool cannot_be_cut(const char *value)
+{
+	size_t run = 0, i;
+
+	for (i = 1; i < strlen(value) && run < 150; i++)
+		run = value[i - 1] != ' ' && !strchr(" ;#", value[i]) ? 0 : run + 1;
+	return run >= 150;
+}
+
 static void value_arrives(const char *value)
 {
 	char *file = malloc(2 * strlen(value) + 100);
@@ -66,11 +77,13 @@ static void value_arrives(const char *value)
 		file, "seed=7\n[d]\nsource = %s\nlanes = 3 \nsource=%s\n[e]\nseed=8\n",
 		value, value);
 	read_config(file, n, "d", &got);
-	MUST(got.ret == 0 && got.has_section);
-	MUST(got.sources.n == 2);
-	MUST(strcmp(got.sources.s[0], value) == 0);
-	MUST(strcmp(got.sources.s[1], value) == 0);
-	MUST(got.options.seed == 7 && got.options.lanes == 3);
+	MUST(got.ret == 0 || cannot_be_cut(value));
+	if (got.ret == 0) {
+		MUST(got.has_section && got.sources.n == 2);
+		MUST(strcmp(got.sources.s[0], value) == 0);
+		MUST(strcmp(got.sources.s[1], value) == 0);
+		MUST(got.options.seed == 7 && got.options.lanes == 3);
+	}
 	done(&got);
 	free(file);
 }

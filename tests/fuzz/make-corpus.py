@@ -4,9 +4,10 @@
 
   make-corpus.py FOLDER        writes FOLDER/TARGET/NAME and FOLDER/TARGET.dict
 """
+import io
 import os
-import struct
 import sys
+import tarfile
 
 TEXTS = {
     "fuzz-braces": [
@@ -34,7 +35,8 @@ TEXTS = {
         "; comment\n# comment\n[d]\nheader = A: b ; c\n[e]\nseed=x\n", "[d\n", "nonsense\n",
         "[d]\nsource = " + "x" * 700 + "\n", "Vhttps://host/a.tar?x=1;y=2#z",
         "V" + "".join("%x ;,=[]#" % i for i in range(80)), "\xef\xbb\xbf[d]\nkeys=asis\n",
-        "Va" + " " * 400 + "b", "V" + "ab ;"[:3] * 100 + "x", "V" + "[" * 250, "V" + "=" * 250,
+        "Va" + " " * 400 + "b", "V" + "ab ;"[:3] * 100 + "x", "V" + "[" * 250, "Va" + ";" * 400, "V" + "a b " * 100 + "c",
+        "V" + "ab c" * 100 + "d", "V" + "=" * 250,
     ],
     "fuzz-options": [
         "\x00seed=7,lanes=64,buffer=1.5G,keys=asis,allow_other,nosuid,x-a=b",
@@ -75,7 +77,38 @@ WORDS = {
 }
 
 
+def programs():
+    """Inputs of maketar.h: pseudo-random programs, the same ones each time."""
+    state = 7
+    for length in (3, 8, 20, 40, 80, 160, 320) * 5:
+        program = bytearray()
+        for _ in range(length):
+            state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+            program.append(state >> 56)
+        yield bytes(program).replace(b"R", b"S", 1).replace(b"r", b"s", 1)
+
+
+def tars():
+    """Small tar files of each dialect, as Python writes them."""
+    for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w", format=form, encoding="utf-8") as tar:
+            for name in ("a.jpg", "a.cls", "d/" * 40 + "b.png", "caf\u00e9.txt", "x" * 90 + "/" + "y" * 60 + ".z"):
+                info = tarfile.TarInfo(name)
+                info.size = len(name)
+                info.mtime = 1.5 if form == tarfile.PAX_FORMAT else 1
+                tar.addfile(info, io.BytesIO(name.encode()[:info.size]))
+            for kind in (tarfile.DIRTYPE, tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.FIFOTYPE):
+                info = tarfile.TarInfo("odd.%s" % kind.decode())
+                info.type = kind
+                info.linkname = "a.jpg"
+                tar.addfile(info)
+        yield b"R" + out.getvalue()[:-8192]
+
+
 def main(folder):
+    for target in ("fuzz-tar-differential", "fuzz-scan", "fuzz-edit"):
+        TEXTS[target] = [text.decode("latin-1") for text in (*programs(), *tars())]
     for target, texts in TEXTS.items():
         os.makedirs(os.path.join(folder, target), exist_ok=True)
         for i, text in enumerate(texts):

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole tar files: our walk and libarchive's own reader must see the same members.
+ *
+ * Same means: name, regular or not, size and every byte of data, in the same order, up to
+ * where one of the two reports an error.  Then the stream of the file's samples,
+ * which is those extents one behind the other, is read by libarchive, and must have
+ * the samples' members and nothing else.
+ *
+ * Deliberate differences:
+ * - we refuse what libarchive takes: a file without a zero block at its end, data behind
+ *   the end of the archive, members that reach beyond the file (libarchive notices
+ *   when it reads them), a wrong checksum anywhere (libarchive calls that RETRY, which is
+ *   an error here too), global pax headers that set path, size or sparse data, pax names
+ *   with a NUL, header groups longer than 1 MiB, an extension before a global header;
+ * - a type that nobody knows is a regular file to POSIX and libarchive, but to Python's
+ *   tarfile it is not, so it is in no sample; its name and its length we do check;
+ * - libarchive's ARCHIVE_WARN (a pax record that it does not understand, a name that is
+ *   not UTF-8) is an answer, for both.
+ * Mac resource forks ("._" members) and concatenated archives are special to libarchive
+ * only when asked for, which we do not.
+ *
+ * With SHUFFLEFS_FUZZ_OUT=FOLDER each file is written there, with our list of its
+ * members, for judge.py, which asks Python's tarfile: it decides what WebDataset sees. */
+#include "fuzz.h"
+#include "maketar.h"
+
+#include "edit.h"
+#include "key.h"
+#include "scan.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+struct member {
+	char *name;
+	size_t n_name;
+	bool is_regular, has_key;
+	uint64_t size, data_hash;
+};
+
+struct members {
+	struct member *m;
+	size_t n;
+	bool is_complete; /* up to the end, without an error */
+	char why[1024];
+};
+
+static struct member *add(struct members *all, const char *name, size_t n_name)
+{
+	struct member *m;
+
+	all->m = realloc(all->m, (all->n + 1) * sizeof *all->m);
+	m = &all->m[all->n++];
+	*m = (struct member){.name = fuzz_copy(name, n_name), .n_name = n_name};
+	return m;
+}
+
+static void done(struct members *all)
+{
+	while (all->n > 0)
+		free(all->m[--all->n].name);
+	free(all->m);
+}
+
+/* The same for the same bytes at the same places, however they are cut into pieces and
+ * whether zeros are stored or left out. */
+static uint64_t hash_at(uint64_t offset, const unsigned char *p, size_t n)
+{
+	uint64_t hash = 0, v;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (p[i] == 0)
+			continue;
+		v = ((offset + i) * 256 + p[i]) * 0x9e3779b97f4a7c15ULL;
+		v = (v ^ v >> 29) * 0xbf58476d1ce4e5b9ULL;
+		hash += v ^ v >> 32;
+	}
+	return hash;
+}
+
+/* ---- our own walk ---- */
+
+struct walk {
+	const struct fuzz_tar *tar;
+	struct members *members;
+	struct sfs_extent *extents;
+	size_t n_extents;
+	uint64_t at; /* where the member before ended */
+};
+
+static uint64_t hash_sparse(const struct walk *w, uint64_t at,
+			    const struct sfs_tarmember *m)
+{
+	uint64_t hash = 0;
+	size_t i;
+
+	for (i = 0; i < m->n_runs; i++) {
+		MUST(m->runs[i].n_bytes <= w->tar->n &&
+		     at + m->runs[i].n_bytes <= w->tar->n);
+		hash += hash_at(m->runs[i].offset, w->tar->bytes + at,
+				(size_t)m->runs[i].n_bytes);
+		at += m->runs[i].n_bytes;
+	}
+	return hash;
+}
+
+static void take_member(void *ctx, uint64_t start, const struct sfs_group *g)
+{
+	struct walk *w = ctx;
+	struct member *m = add(w->members, g->name, g->n_name);
+
+	MUST(start >= w->at && start % SFS_TAR_BLOCK == 0);
+	MUST(g->data <= g->next && start + g->next <= w->tar->n);
+	w->at = start + g->next;
+	m->is_regular = g->is_regular;
+	m->has_key = g->is_regular && sfs_key_length(g->name, g->n_name) > 0;
+	m->size = g->is_regular ? g->size : 0;
+	if (!g->is_regular)
+		return;
+	if (g->odd.is_sparse) {
+		m->data_hash = hash_sparse(w, start + g->data, &g->odd);
+	} else {
+		MUST(g->data + g->size <= g->next);
+		m->data_hash =
+			hash_at(0, w->tar->bytes + start + g->data, (size_t)g->size);
+	}
+}
+
+static void take_sample(void *ctx, const struct sfs_extent *extent)
+{
+	struct walk *w = ctx;
+
+	MUST(extent->n_bytes > 0 && extent->n_bytes % SFS_TAR_BLOCK == 0);
+	MUST(extent->start % SFS_TAR_BLOCK == 0);
+	MUST(extent->start + extent->n_bytes <= sfs_tar_padded(w->tar->n));
+	w->extents = realloc(w->extents, (w->n_extents + 1) * sizeof *w->extents);
+	w->extents[w->n_extents++] = *extent;
+}
+
+static void scan_whole(struct walk *w)
+{
+	struct sfs_scan_sink sink = {w, take_member, take_sample};
+	struct sfs_scan scan;
+
+	sfs_scan_init(&scan, w->tar->n);
+	MUST(sfs_scan_feed(&scan, 0, w->tar->bytes, w->tar->n, &sink) == UINT64_MAX);
+	w->members->is_complete = scan.is_complete;
+	MUST(scan.is_complete == (scan.err == 0));
+	MUST(scan.is_complete == !scan.error.text[0]);
+	strcpy(w->members->why, scan.error.text);
+	sfs_scan_done(&scan);
+}
+
+/* ---- libarchive ---- */
+
+static bool read_data(struct archive *a, struct member *m)
+{
+	const void *bytes;
+	la_int64_t offset;
+	size_t n;
+	int ret;
+
+	while ((ret = archive_read_data_block(a, &bytes, &n, &offset)) == ARCHIVE_OK)
+		m->data_hash += hash_at((uint64_t)offset, bytes, n);
+	return ret == ARCHIVE_EOF;
+}
+
+/* The type flag of the member whose headers begin at `at`. */
+static char type_of(const unsigned char *bytes, size_t n, uint64_t at)
+{
+	struct sfs_tar_header h;
+
+	while (at + SFS_TAR_BLOCK <= n) {
+		h = sfs_tar_look(bytes + at);
+		if (h.kind != SFS_TAR_EXTENSION && h.kind != SFS_TAR_GLOBAL)
+			return h.type;
+		if (h.size > n)
+			break;
+		at += SFS_TAR_BLOCK + sfs_tar_padded(h.size);
+	}
+	return '?';
+}
+
+static bool is_regular(struct archive *a, struct archive_entry *entry,
+		       const unsigned char *bytes, size_t n)
+{
+	char type = type_of(bytes, n, (uint64_t)archive_read_header_position(a));
+
+	return archive_entry_filetype(entry) == AE_IFREG &&
+	       !archive_entry_hardlink(entry) && (type == 0 || strchr("07S", type));
+}
+
+static void read_whole(const unsigned char *bytes, size_t n, struct members *all)
+{
+	struct archive *a = archive_read_new();
+	struct archive_entry *entry;
+	const char *name;
+	struct member *m;
+	int ret;
+
+	MUST(a && archive_read_support_format_tar(a) == ARCHIVE_OK);
+	ret = archive_read_open_memory(a, bytes, n);
+	while (ret == ARCHIVE_OK || ret == ARCHIVE_WARN) {
+		ret = archive_read_next_header(a, &entry);
+		if (ret != ARCHIVE_OK && ret != ARCHIVE_WARN)
+			break;
+		name = archive_entry_pathname(entry);
+		m = add(all, name ? name : "", name ? strlen(name) : 0);
+		m->is_regular = is_regular(a, entry, bytes, n);
+		m->has_key = m->is_regular && sfs_key_length(m->name, m->n_name) > 0;
+		if (m->is_regular) {
+			m->size = (uint64_t)archive_entry_size(entry);
+			if (!read_data(a, m)) {
+				free(all->m[--all->n].name); /* it has no such member */
+				ret = ARCHIVE_FATAL;
+				break;
+			}
+		}
+	}
+	all->is_complete = ret == ARCHIVE_EOF;
+	if (!all->is_complete)
+		snprintf(all->why, sizeof all->why, "%s", archive_error_string(a));
+	archive_read_free(a);
+}
+
+/* ---- both ---- */
+
+static bool is_same(const struct member *a, const struct member *b)
+{
+	return a->n_name == b->n_name && memcmp(a->name, b->name, a->n_name) == 0 &&
+	       a->is_regular == b->is_regular && a->size == b->size &&
+	       a->data_hash == b->data_hash;
+}
+
+static void print(const char *who, const struct members *all, size_t i)
+{
+	const struct member *m = all->m + i;
+
+	fprintf(stderr, "%s: %zu members, %s; number %zu: ", who, all->n,
+		all->is_complete ? "complete" : all->why, i);
+	if (i < all->n)
+		fprintf(stderr, "%s, %llu bytes, %016llx '%.*s'\n",
+			m->is_regular ? "file" : "other", (unsigned long long)m->size,
+			(unsigned long long)m->data_hash, (int)m->n_name, m->name);
+	else
+		fprintf(stderr, "none\n");
+}
+
+/* Up to where one of them reports an error. */
+static bool agree(const char *a_name, const struct members *a, const char *b_name,
+		  const struct members *b)
+{
+	size_t i = 0;
+
+	while (i < a->n && i < b->n && is_same(&a->m[i], &b->m[i]))
+		i++;
+	if (i == a->n && (i == b->n || !a->is_complete))
+		return true;
+	if (i == b->n && !b->is_complete)
+		return true;
+	print(a_name, a, i);
+	print(b_name, b, i);
+	return false;
+}
+
+/* What a stream of this shard alone would be. */
+static void read_stream(const struct walk *w, const struct members *ours)
+{
+	struct fuzz_tar stream = {.n = 0};
+	struct members wanted = {.is_complete = true}, got = {.n = 0};
+	uint64_t at, next;
+	size_t i, n, start;
+
+	/* libarchive is choosy about the first header of a file only. */
+	fuzz_tar_header(&stream, FUZZ_USTAR, "first", 5, '0', 0);
+	for (i = 0; i < w->n_extents; i++) {
+		start = stream.n;
+		fuzz_tar_add(&stream, w->tar->bytes + w->extents[i].start,
+			     (size_t)w->extents[i].n_bytes);
+		if (!w->extents[i].has_global)
+			continue;
+		for (at = start; at < stream.n; at += next)
+			MUST(sfs_edit_group(stream.bytes + at, stream.n - at,
+					    stream.n - at, NULL, &n, &next, NULL) == 0);
+	}
+	fuzz_tar_grow(&stream, 1024);
+	read_whole(stream.bytes, stream.n, &got);
+	for (i = n = 0; i < got.n; i++)
+		if (got.m[i].has_key)
+			got.m[n++] = got.m[i];
+		else
+			free(got.m[i].name);
+	got.n = n;
+	wanted.m = calloc(ours->n + 1, sizeof *wanted.m);
+	for (i = 0; i < ours->n; i++)
+		if (ours->m[i].has_key)
+			wanted.m[wanted.n++] = ours->m[i];
+	MUST(agree("the samples", &wanted, "their stream", &got));
+	MUST(got.is_complete);
+	free(stream.bytes);
+	free(wanted.m);
+	done(&got);
+}
+
+static FILE *open_out(const char *folder, unsigned number, const char *suffix)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%06u.%s", folder, number, suffix);
+	f = fopen(path, "wb");
+	MUST(f);
+	return f;
+}
+
+static void write_tar(const char *folder, unsigned number, const struct fuzz_tar *tar)
+{
+	FILE *f = open_out(folder, number, "tar");
+
+	MUST(fwrite(tar->bytes, 1, tar->n, f) == tar->n && fclose(f) == 0);
+}
+
+static void write_list(const char *folder, unsigned number, const struct members *ours)
+{
+	FILE *f = open_out(folder, number, "list");
+	size_t i, k;
+
+	fprintf(f, "%s\n", ours->is_complete ? "complete" : "refused");
+	for (i = 0; i < ours->n; i++) {
+		if (!ours->m[i].has_key)
+			continue;
+		fprintf(f, "%llu %016llx ", (unsigned long long)ours->m[i].size,
+			(unsigned long long)ours->m[i].data_hash);
+		for (k = 0; k < ours->m[i].n_name; k++)
+			fprintf(f, "%02x", (unsigned char)ours->m[i].name[k]);
+		fprintf(f, "\n");
+	}
+	fclose(f);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct fuzz_tar tar = fuzz_tar_make(data, n);
+	struct members ours = {.n = 0}, theirs = {.n = 0};
+	struct walk walk = {.tar = &tar, .members = &ours};
+	const char *folder = getenv("SHUFFLEFS_FUZZ_OUT");
+	static unsigned number;
+
+	if (folder)
+		write_tar(folder, ++number, &tar);
+	scan_whole(&walk);
+	if (folder)
+		write_list(folder, number, &ours);
+	read_whole(tar.bytes, tar.n, &theirs);
+	MUST(agree("shufflefs", &ours, "libarchive", &theirs));
+	if (tar.is_sound && !ours.is_complete)
+		print("shufflefs", &ours, 0);
+	MUST(ours.is_complete || !tar.is_sound);
+	if (ours.is_complete && theirs.is_complete)
+		read_stream(&walk, &ours);
+	free(walk.extents);
+	free(tar.bytes);
+	done(&ours);
+	done(&theirs);
+	return 0;
+}
