@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* epochs - made-up shards, and their epoch by docs/ORDER.md the long way round, for
+ * tests of what answers without playing it through. */
+#ifndef SFS_TESTS_EPOCHS_H
+#define SFS_TESTS_EPOCHS_H
+
+#include "check.h"
+#include "lane.h"
+#include "mem.h"
+#include "rng.h"
+
+#define MAX_SHARDS  40
+#define MAX_SAMPLES 60
+
+struct made_shard {
+	struct sfs_extent extents[MAX_SAMPLES];
+	size_t n;
+	uint64_t n_bytes;	/* the sum of the extents */
+	struct sfs_table table; /* as far as it has grown */
+	bool is_hidden;		/* the table is not at hand */
+	bool has_totals;
+};
+
+struct made_sample {
+	uint32_t shard;
+	size_t index; /* in the shard */
+	uint64_t offset;
+};
+
+static struct {
+	struct sfs_order order;
+	struct made_shard shards[MAX_SHARDS];
+	uint32_t n_shards;
+	struct made_sample lanes[MAX_SHARDS][MAX_SHARDS * MAX_SAMPLES];
+	size_t n_lane[MAX_SHARDS];
+	struct made_sample epoch[MAX_SHARDS * MAX_SAMPLES];
+	uint32_t lane_of[MAX_SHARDS * MAX_SAMPLES];
+	uint64_t round_of[MAX_SHARDS * MAX_SAMPLES];
+	size_t n;
+	uint64_t n_bytes;
+} made;
+
+/* The samples of a lane, piece after piece. */
+static inline void make_lane(uint32_t l)
+{
+	static struct made_sample flat[MAX_SHARDS * MAX_SAMPLES];
+	static uint64_t pieces[MAX_SHARDS * MAX_SAMPLES];
+	static uint32_t perm[MAX_SHARDS * MAX_SAMPLES];
+	uint64_t place = 0;
+	size_t n = 0, i, k, m;
+
+	for (m = l; m < made.n_shards; m += made.order.n_lanes) {
+		const struct made_shard *s = &made.shards[made.order.shards[m]];
+
+		for (i = 0; i < s->n; i++, n++) {
+			flat[n] = (struct made_sample){made.order.shards[m], i, 0};
+			for (k = 0; place >= sfs_order_piece_end(&made.order, k);)
+				k++;
+			pieces[n] = k;
+			place += s->extents[i].n_bytes;
+		}
+	}
+	for (i = 0; i < n; i += k) {
+		for (k = 0; i + k < n && pieces[i + k] == pieces[i];)
+			k++;
+		sfs_order_block(&made.order, l, pieces[i], perm, k);
+		for (m = 0; m < k; m++)
+			made.lanes[l][i + m] = flat[i + perm[m]];
+	}
+	made.n_lane[l] = n;
+}
+
+/* Make shards and their epoch; the tables are empty. */
+static inline void make_epoch(uint64_t seed, uint32_t n_shards, uint32_t n_lanes,
+			      size_t most_samples, uint64_t buffer)
+{
+	struct sfs_rng r = {seed};
+	uint64_t at, j, total = 0;
+	uint32_t l;
+	size_t i;
+
+	memset(&made, 0, sizeof made);
+	made.n_shards = n_shards;
+	for (l = 0; l < n_shards; l++) {
+		struct made_shard *s = &made.shards[l];
+
+		s->n = sfs_rng_below(&r, most_samples + 1);
+		for (i = 0, at = 0; i < s->n; i++) {
+			at += 512 * sfs_rng_below(&r, 2);
+			s->extents[i] =
+				(struct sfs_extent){at, 512 * (1 + sfs_rng_below(&r, 20)),
+						    sfs_rng_next(&r),
+						    sfs_rng_below(&r, 5) == 0};
+			at += s->extents[i].n_bytes;
+			s->n_bytes += s->extents[i].n_bytes;
+		}
+		total += s->n;
+	}
+	sfs_order_init(&made.order, seed, 3, n_shards, n_lanes, buffer);
+	for (l = 0; l < made.order.n_lanes; l++)
+		make_lane(l);
+	for (j = 0; made.n < total; j++) {
+		for (l = 0; l < made.order.n_lanes; l++) {
+			if (j >= made.n_lane[l])
+				continue;
+			made.lanes[l][j].offset = made.n_bytes;
+			made.lane_of[made.n] = l;
+			made.round_of[made.n] = j;
+			made.epoch[made.n] = made.lanes[l][j];
+			made.n_bytes += made.shards[made.lanes[l][j].shard]
+						.extents[made.lanes[l][j].index]
+						.n_bytes;
+			made.n++;
+		}
+	}
+}
+
+static inline const struct sfs_extent *made_extent(const struct made_sample *s)
+{
+	return &made.shards[s->shard].extents[s->index];
+}
+
+/* One sample more, or the end. */
+static inline void grow(uint32_t shard)
+{
+	struct made_shard *s = &made.shards[shard];
+	uint64_t n = sfs_table_n(&s->table);
+
+	if (n < s->n) {
+		sfs_table_add(&s->table, &s->extents[n]);
+	} else {
+		sfs_table_end(&s->table, SFS_TABLE_WHOLE);
+		s->has_totals = true;
+	}
+}
+
+static inline bool is_whole(uint32_t shard)
+{
+	return sfs_table_state(&made.shards[shard].table) == SFS_TABLE_WHOLE;
+}
+
+static inline void grow_all(void)
+{
+	uint32_t k;
+
+	for (k = 0; k < made.n_shards; k++)
+		while (!is_whole(k))
+			grow(k);
+}
+
+/* The tables are as they were before they grew. */
+static inline void shrink_all(void)
+{
+	uint32_t k;
+
+	for (k = 0; k < made.n_shards; k++) {
+		sfs_table_done(&made.shards[k].table);
+		made.shards[k].is_hidden = made.shards[k].has_totals = false;
+	}
+}
+
+static inline void unmake_epoch(void)
+{
+	shrink_all();
+	sfs_order_done(&made.order);
+}
+
+static const struct sfs_table *get_table(void *ctx, uint32_t shard)
+{
+	CHECK(shard < made.n_shards);
+	return made.shards[shard].is_hidden ? NULL : &made.shards[shard].table;
+}
+
+static const struct sfs_tables tables = {NULL, get_table};
+
+/* Is this the block's sample that the long way round has found? */
+static inline void check_sample(const struct sfs_block_sample *b,
+				const struct made_sample *wanted)
+{
+	const struct sfs_extent *e = made_extent(wanted);
+
+	CHECK_EQ(b->shard, wanted->shard);
+	CHECK_EQ(b->start, e->start);
+	CHECK_EQ(b->n_bytes, e->n_bytes);
+	CHECK(b->key_hash == e->key_hash);
+	CHECK_EQ(b->has_global, e->has_global);
+}
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* Which sample is at a byte of an epoch: as if the epoch were played through, from
+ * whatever the tables know so far; what they don't know is never guessed. */
+#include "epochs.h"
+#include "map.h"
+
+#include <errno.h>
+
+static struct sfs_map map;
+
+static bool get_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes)
+{
+	CHECK(shard < made.n_shards);
+	*ret_n = made.shards[shard].n;
+	*ret_bytes = made.shards[shard].n_bytes;
+	return made.shards[shard].has_totals;
+}
+
+static void begin(void)
+{
+	sfs_map_init(&map, &made.order, &tables, get_totals);
+}
+
+/* Sample number k of the epoch; made.n: its end. */
+static void check_spot(const struct sfs_spot *spot, size_t k)
+{
+	const struct sfs_block_sample *s;
+	uint32_t shard;
+
+	CHECK_EQ(spot->is_end, k == made.n);
+	if (k == made.n) {
+		CHECK_EQ(spot->offset, made.n_bytes);
+		return;
+	}
+	CHECK_EQ(spot->round, made.round_of[k]);
+	CHECK_EQ(spot->lane, made.lane_of[k]);
+	CHECK_EQ(spot->offset, made.epoch[k].offset);
+	CHECK_EQ(sfs_map_sample(&map, spot, &s, &shard), 0);
+	check_sample(s, &made.epoch[k]);
+}
+
+/* The number of the sample that holds this byte. */
+static size_t number_at(uint64_t offset)
+{
+	size_t low = 0, high = made.n, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (made.epoch[middle].offset +
+			    made_extent(&made.epoch[middle])->n_bytes <=
+		    offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void find(uint64_t offset)
+{
+	struct sfs_spot spot;
+	uint32_t shard;
+
+	memset(&spot, 0x5a, sizeof spot);
+	CHECK_EQ(sfs_map_find(&map, offset, &spot, &shard), 0);
+	check_spot(&spot, number_at(offset));
+}
+
+/* ---- all is known ---- */
+
+static void everywhere(void)
+{
+	struct sfs_rng r = {1};
+	size_t k;
+
+	begin();
+	for (k = 0; k < made.n; k += 1 + k / 20) {
+		find(made.epoch[k].offset);
+		find(made.epoch[k].offset + made_extent(&made.epoch[k])->n_bytes - 1);
+	}
+	for (k = 0; k < 100; k++)
+		find(sfs_rng_below(&r, made.n_bytes + 5000));
+	find(made.n_bytes);
+	find(UINT64_MAX);
+	sfs_map_done(&map);
+}
+
+static void there_and_back(void)
+{
+	struct sfs_spot spot;
+	uint32_t shard;
+	size_t k;
+
+	begin();
+	CHECK_EQ(sfs_map_find(&map, 0, &spot, &shard), 0);
+	for (k = 0; k < made.n; k++) {
+		check_spot(&spot, k);
+		CHECK_EQ(sfs_map_next(&map, &spot, &shard), 0);
+	}
+	check_spot(&spot, made.n);
+	if (made.n > 0)
+		CHECK_EQ(sfs_map_find(&map, made.n_bytes - 1, &spot, &shard), 0);
+	for (k = made.n; k-- > 1;) {
+		CHECK(sfs_map_previous(&map, &spot));
+		CHECK(!spot.is_end);
+		spot.offset = made.epoch[k - 1].offset;
+		check_spot(&spot, k - 1);
+	}
+	if (made.n > 0)
+		CHECK(!sfs_map_previous(&map, &spot));
+	sfs_map_done(&map);
+}
+
+/* Go on with a lane from any of its samples. */
+static void seek(void)
+{
+	struct sfs_block b = {0};
+	struct sfs_spot spot;
+	struct sfs_lane lane;
+	uint32_t l, shard;
+	uint64_t skip, t;
+	size_t at;
+	int ret;
+
+	begin();
+	CHECK_EQ(sfs_map_find(&map, 0, &spot, &shard),
+		 0); /* takes account of the tables */
+	for (l = 0; l < made.order.n_lanes; l++) {
+		for (at = 0; at < made.n_lane[l]; at += 1 + at / 3) {
+			CHECK_EQ(sfs_map_seek(&map, l, at, &lane, &b, &skip, &shard), 0);
+			CHECK_EQ(b.first + skip, at);
+			CHECK(skip < b.n);
+			for (t = at;;) {
+				for (; skip < b.n; skip++, t++)
+					check_sample(sfs_block_at(&b, skip),
+						     &made.lanes[l][t]);
+				skip = 0;
+				sfs_block_clear(&b);
+				ret = sfs_lane_form(&lane, &tables, &b, &shard);
+				if (ret < 0)
+					break;
+				CHECK_EQ(b.first, t);
+			}
+			CHECK_EQ(ret, -ENODATA);
+			CHECK_EQ(t, made.n_lane[l]);
+		}
+		CHECK_EQ(sfs_map_seek(&map, l, made.n_lane[l], &lane, &b, &skip, &shard),
+			 -ENODATA);
+	}
+	sfs_block_done(&b);
+	sfs_map_done(&map);
+}
+
+/* ---- not all is known ---- */
+
+/* Grow what it wants until it answers. */
+static void find_growing(uint64_t offset)
+{
+	struct sfs_spot spot;
+	uint32_t shard = UINT32_MAX;
+	size_t steps = 0;
+	int ret;
+
+	while ((ret = sfs_map_find(&map, offset, &spot, &shard)) == -EAGAIN) {
+		CHECK(shard < made.n_shards && !is_whole(shard));
+		grow(shard);
+		CHECK(steps++ < 100000);
+	}
+	CHECK_EQ(ret, 0);
+	check_spot(&spot, number_at(offset));
+}
+
+static void growing(void)
+{
+	struct sfs_rng r = {2};
+	struct sfs_spot spot;
+	uint32_t shard;
+	uint64_t offset;
+	size_t k;
+	int ret;
+
+	shrink_all();
+	begin();
+	find_growing(0);
+	for (k = 0; k < 20; k++) {
+		find_growing(made.n_bytes / 40 * k);
+		/* Elsewhere: the right answer or none. */
+		offset = sfs_rng_below(&r, made.n_bytes + 1);
+		ret = sfs_map_find(&map, offset, &spot, &shard);
+		CHECK(ret == 0 || ret == -EAGAIN);
+		if (ret == 0)
+			check_spot(&spot, number_at(offset));
+		grow((uint32_t)sfs_rng_below(&r, made.n_shards));
+	}
+	find_growing(made.n_bytes);
+	sfs_map_done(&map);
+
+	/* The same from the first sample to the end, by steps. */
+	shrink_all();
+	begin();
+	find_growing(0);
+	CHECK_EQ(sfs_map_find(&map, 0, &spot, &shard), 0);
+	for (k = 0; k < made.n; k++) {
+		while ((ret = sfs_map_next(&map, &spot, &shard)) == -EAGAIN)
+			grow(shard);
+		CHECK_EQ(ret, 0);
+		check_spot(&spot, k + 1);
+	}
+	sfs_map_done(&map);
+}
+
+/* Tables come and go; sums are remembered. */
+static void without_tables(void)
+{
+	struct sfs_rng r = {3};
+	struct sfs_spot spot;
+	uint64_t offset;
+	uint32_t shard, k;
+	size_t round, looks;
+
+	shrink_all();
+	grow_all();
+	begin();
+	for (round = 0; round < 100; round++) {
+		for (k = 0; k < made.n_shards; k++)
+			made.shards[k].is_hidden = true;
+		offset = sfs_rng_below(&r, made.n_bytes + 1);
+		looks = 0;
+		while (sfs_map_find(&map, offset, &spot, &shard) == -EAGAIN) {
+			CHECK(made.shards[shard].is_hidden);
+			made.shards[shard].is_hidden = false;
+			looks++;
+		}
+		CHECK(looks <= made.n_shards);
+		CHECK_EQ(spot.is_end, offset == made.n_bytes);
+		CHECK_EQ(spot.offset, offset == made.n_bytes
+					      ? offset
+					      : made.epoch[number_at(offset)].offset);
+	}
+	sfs_map_done(&map);
+}
+
+/* Bytes before the damage are found, those behind it never. */
+static void damaged(uint32_t bad)
+{
+	struct made_shard *s = &made.shards[bad];
+	struct sfs_spot spot;
+	uint32_t k, shard, lane = 0;
+	uint64_t offset, first_bad = UINT64_MAX;
+	size_t i, half = s->n / 2;
+	int ret, before = 0;
+
+	shrink_all();
+	for (k = 0; k < made.n_shards; k++)
+		while (k != bad && !is_whole(k))
+			grow(k);
+	for (i = 0; i < half; i++)
+		grow(bad);
+	sfs_table_end(&s->table, SFS_TABLE_DAMAGED);
+	begin();
+	for (i = 0; i < made.n; i++) {
+		offset = made.epoch[i].offset;
+		ret = sfs_map_find(&map, offset, &spot, &shard);
+		CHECK(ret == 0 || ret == -EBADMSG);
+		CHECK(ret == 0 || before == 0 || before == -EBADMSG);
+		CHECK(ret == -EBADMSG ||
+		      before == 0); /* once broken, broken to the end */
+		before = ret;
+		if (ret == 0) {
+			check_spot(&spot, i);
+		} else {
+			CHECK_EQ(shard, bad);
+			if (first_bad == UINT64_MAX)
+				first_bad = i;
+		}
+	}
+	/* It is met no later than where the first lost sample would be. */
+	for (i = 0; i < made.n && first_bad != UINT64_MAX; i++) {
+		if (made.epoch[i].shard == bad && made.epoch[i].index >= half) {
+			CHECK(first_bad <= i);
+			lane = made.lane_of[i];
+			break;
+		}
+	}
+	CHECK(s->n == 0 || half == s->n || first_bad != UINT64_MAX);
+	CHECK(first_bad == UINT64_MAX || made.lane_of[first_bad] == lane);
+	sfs_map_done(&map);
+}
+
+int main(void)
+{
+	static const struct {
+		uint32_t n_shards, n_lanes;
+		size_t most;
+		uint64_t buffer;
+	} cases[] = {
+		{1, 1, 40, 0},	      {1, 384, 40, 20000}, {7, 1, 20, 30000},
+		{20, 3, 12, 100000},  {20, 3, 12, 0},	   {40, 40, 60, 1 << 20},
+		{40, 8, 60, 1 << 30}, {30, 4, 1, 10000}, /* shards of one sample or none
+							  */
+	};
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(cases); i++) {
+		make_epoch(i + 1, cases[i].n_shards, cases[i].n_lanes, cases[i].most,
+			   cases[i].buffer);
+		CHECK(made.n > 0);
+		grow_all();
+		everywhere();
+		there_and_back();
+		seek();
+		growing();
+		without_tables();
+		damaged(made.epoch[made.n / 2].shard);
+		damaged(made.epoch[0].shard);
+		unmake_epoch();
+	}
+
+	/* No samples at all. */
+	make_epoch(1, 5, 2, 0, 1000);
+	grow_all();
+	everywhere();
+	there_and_back();
+	growing();
+	sfs_map_done(&map);
+	unmake_epoch();
+	return 0;
+}
