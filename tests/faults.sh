@@ -73,26 +73,71 @@ not_asked() {
     ! grep -e "$1" "origin-log.$n_origins" || fail "there was a request with '$1'"
 }
 
-# block_of SHARD NAME: the block (512 bytes) at which this member's header is.
+# ---- damaged shards ----
+
+one=train-000001.tar # the one that gets damaged
+victim=shards/$one
+
+# small_shards [OPTION...]: good_shards for damage, also by HTTP; whole/ has a copy of them, and
+# rest/ is to have what is left of them.
+small_shards() {
+    good_shards --bytes 3000 "$@"
+    cp -r shards whole
+    cp -r shards rest
+    start_origin shards
+}
+
+# block_of NAME: the block (512 bytes) of the victim at which this member's header is.
 block_of() {
-    tar tRf "$1" | sed -n "s|^block \([0-9]*\): $2\$|\1|p"
+    tar tRf "whole/$one" | sed -n "s|^block \([0-9]*\): $1\$|\1|p"
 }
 
-# damaged EXPECTED_FOLDER CAUSE: shards/ has damage.  With on-error=fail an epoch breaks;
-# with skip it has what is in the expected folder, exactly once; both name the cause.
+byte_of() {
+    echo $((512 * $(block_of "$1")))
+}
+
+# zero BYTE N: zeros in the victim.
+zero() {
+    head -c "$2" /dev/zero | dd of="$victim" bs=1 seek="$1" conv=notrunc status=none
+}
+
+# flip BYTE: another lowest bit in the victim.
+flip() {
+    "$python" - "$victim" "$1" <<'EOF'
+import sys
+with open(sys.argv[1], "r+b") as file:
+    file.seek(int(sys.argv[2]))
+    byte = file.read(1)[0]
+    file.seek(int(sys.argv[2]))
+    file.write(bytes([byte ^ 1]))
+EOF
+}
+
+# restore: no damage any more.
+restore() {
+    cp whole/* shards
+    cp whole/* rest
+}
+
+# keep_before NAME: what is left of the victim ends before this member, as a whole tar.
+keep_before() {
+    cp "whole/$one" "rest/$one"
+    truncate -s "$(byte_of "$1")" "rest/$one"
+    truncate -s +1024 "rest/$one"
+}
+
+# damaged BYTE CAUSE: with on-error=fail an epoch breaks; with skip it has what is in
+# rest/, exactly once.  Both name the byte and the cause; by HTTP just as locally.
 damaged() {
-    breaks -o on-error=fail shards
-    said "lost: train-000001.tar @ [0-9]*: .*$2"
-    said "cannot read on after byte [0-9]*: Input/output error"
-    cat_of -o on-error=skip shards epochs/0.tar
-    [ $status = 0 ] || fail "exit status $status with on-error=skip"
-    "$python" "$top/tests/compare.py" "$1" got.tar
-    said "skip: train-000001.tar @ [0-9]*: .*$2"
-    [ "$(wc -l <said)" = 1 ] || fail "not said once"
-}
-
-# end_tar FILE BLOCK: end it before this block, as a whole tar.
-end_tar() {
-    truncate -s "$(($2 * 512))" "$1"
-    truncate -s +1024 "$1"
+    for source in shards "$origin/$three"; do
+        breaks -o on-error=fail "$source"
+        said "lost: $one @ $1: $2.*, streams get EIO there"
+        said "cannot read on after byte [0-9]*: Input/output error"
+        [ "$(wc -l <said)" = 2 ] || fail "not said once"
+        cat_of -o on-error=skip "$source" epochs/0.tar
+        [ $status = 0 ] || fail "exit status $status with on-error=skip"
+        "$python" "$top/tests/compare.py" rest got.tar
+        said "skip: $one @ $1: $2"
+        [ "$(wc -l <said)" = 1 ] || fail "not said once"
+    done
 }
