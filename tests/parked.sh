@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+# What the tests of readers that wait share, after functions.sh:
+#
+#     . "$top/tests/parked.sh"
+
+# Nothing runs out of time by itself while a test runs.
+patient="-o stall-timeout=20m,read-timeout=20m,lanes=4,buffer=64K"
+
+# stalling_shards [OPTION...]: shards in shards/, and an origin that sends them;
+# while there is a file shards/stalled, it falls silent instead, but for sizes.  Sets
+# $origin and $stalling, the URL of its shards.
+stalling_shards() {
+    make_shards shards --bytes 20000 --samples 20 "$@"
+    start_origin shards
+    cleanup "kill $!"
+    last=$(find shards -name 'train-*.tar' | sort | sed -n '$s/.*-\([0-9]*\)\.tar/\1/p')
+    stalling="$origin/stall,over=600,while=stalled/train-{000000..$last}.tar"
+    touch shards/stalled
+}
+
+# is_parked COMMAND PID...: each runs this command, and waits in the kernel.
+is_parked() {
+    command=$1
+    shift
+    for p in "$@"; do
+        read -r line <"/proc/$p/stat" || return 1
+        case "$line" in
+        *"($command) "[SD]*) ;;
+        *) return 1 ;;
+        esac
+    done
+}
+
+# are_parked COMMAND PID...: wait until they are, and stay so.
+are_parked() {
+    wait_until 60 is_parked "$@"
+    sleep 0.2
+    is_parked "$@" || fail "a reader does not wait: $*"
+}
+
+# is_gone PID: it has ended (and may be a zombie, for its parent to ask about).
+is_gone() {
+    ! read -r line <"/proc/$1/stat" || case "$line" in *") Z "*) ;; *) return 1 ;; esac
+}
