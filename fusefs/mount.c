@@ -185,6 +185,7 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	sfs_ops_init(&m->ops, m->core);
 	ret = open_session(m, &err);
 	if (ret < 0) {
+		sfs_ops_stop(&m->ops);
 		sfs_ops_done(&m->ops);
 		sfs_core_stop(m->core);
 		sfs_daemon_failed(m->daemon_fd, err.text);
@@ -193,6 +194,7 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	m->greeter = sfs_thread_start("sfs-greet", greet, m);
 	loop(m);
 	pthread_detach(sfs_thread_start("sfs-watch", watch, NULL));
+	sfs_ops_stop(&m->ops); /* before the unmount: that closes the session's descriptor */
 	fuse_session_unmount(m->session);
 	pthread_join(m->greeter, NULL);
 	sfs_ops_done(&m->ops);

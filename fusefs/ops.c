@@ -391,11 +391,15 @@ void sfs_ops_init(struct sfs_ops *ops, struct sfs_core *core)
 	sfs_parking_start(&ops->parking, o->read_timeout_ms);
 }
 
+void sfs_ops_stop(struct sfs_ops *ops)
+{
+	sfs_parking_stop(&ops->parking);
+}
+
 void sfs_ops_done(struct sfs_ops *ops)
 {
 	struct sfs_link *link;
 
-	sfs_parking_stop(&ops->parking);
 	while ((link = sfs_list_pop(&ops->handles)) != NULL) {
 		struct handle *handle = sfs_container(link, struct handle, link);
 

@@ -24,7 +24,10 @@ struct sfs_ops {
 /* Ready to be the user data of a session; starts the parking. */
 void sfs_ops_init(struct sfs_ops *ops, struct sfs_core *core);
 
-/* The session has ended: end what is parked, close what was left open. */
+/* The loop has ended: reply to all that is parked, while there still is a session. */
+void sfs_ops_stop(struct sfs_ops *ops);
+
+/* After that: close what was left open. */
 void sfs_ops_done(struct sfs_ops *ops);
 
 /* For fuse_session_new(). */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: every account weighs max(used, floor) bytes, and the weights
  * never add up to more than the total.  So a take within the floor changes no
- * weight and always succeeds, which is why nobody can starve anybody. */
+ * weight and always succeeds, which is why nobody can starve anybody.  Nor a
+ * newcomer: while an account waits for its floor, nobody's weight grows, so that it
+ * fits as soon as the others have used up what they hold above theirs. */
 #include "budget.h"
 
 #include <assert.h>
@@ -25,8 +27,22 @@ void sfs_budget_done(struct sfs_budget *b)
 	pthread_mutex_destroy(&b->lock);
 }
 
-int sfs_account_open(struct sfs_account *account, struct sfs_budget *b, uint64_t floor_bytes,
-		     bool is_sharing, void (*room)(struct sfs_account *))
+/* The budget is locked. */
+static bool has_room_for(const struct sfs_budget *b, uint64_t n_bytes)
+{
+	return n_bytes <= b->total_bytes - b->taken_bytes;
+}
+
+static void join(struct sfs_budget *b, struct sfs_account *account)
+{
+	b->floor_bytes += account->floor_bytes;
+	b->n_sharing += account->is_sharing;
+	sfs_list_push(&b->accounts, &account->link);
+}
+
+int sfs_account_open(struct sfs_account *account, struct sfs_budget *b,
+		     uint64_t floor_bytes, bool is_sharing,
+		     void (*room)(struct sfs_account *))
 {
 	int ret = 0;
 
@@ -35,29 +51,72 @@ int sfs_account_open(struct sfs_account *account, struct sfs_budget *b, uint64_t
 					.is_sharing = is_sharing,
 					.room = room};
 	pthread_mutex_lock(&b->lock);
-	if (floor_bytes > b->total_bytes - b->taken_bytes) {
+	if (has_room_for(b, floor_bytes)) {
+		b->taken_bytes += floor_bytes;
+		join(b, account);
+	} else {
 		ret = -ENOMEM;
 		account->budget = NULL;
-	} else {
-		b->taken_bytes += floor_bytes;
-		b->floor_bytes += floor_bytes;
-		b->n_sharing += is_sharing;
-		sfs_list_push(&b->accounts, &account->link);
 	}
 	pthread_mutex_unlock(&b->lock);
 	return ret;
 }
 
-/* Tell those who were refused.  The budget is locked. */
-static void tell_room(struct sfs_budget *b)
+bool sfs_account_open_in_turn(struct sfs_account *account, struct sfs_budget *b,
+			      uint64_t floor_bytes, bool is_sharing,
+			      void (*room)(struct sfs_account *))
 {
-	SFS_EACH(a, &b->accounts, struct sfs_account, link)
-	{
-		if (!a->wants)
+	bool is_open;
+
+	*account = (struct sfs_account){.budget = b,
+					.floor_bytes = floor_bytes,
+					.is_sharing = is_sharing,
+					.room = room};
+	pthread_mutex_lock(&b->lock);
+	is_open = b->n_waiting == 0 && has_room_for(b, floor_bytes);
+	if (is_open)
+		b->taken_bytes += floor_bytes;
+	account->is_waiting = !is_open;
+	b->n_waiting += !is_open;
+	join(b, account);
+	pthread_mutex_unlock(&b->lock);
+	return is_open;
+}
+
+bool sfs_account_is_open(struct sfs_account *account)
+{
+	bool is_open;
+
+	pthread_mutex_lock(&account->budget->lock);
+	is_open = !account->is_waiting;
+	pthread_mutex_unlock(&account->budget->lock);
+	return is_open;
+}
+
+static void call(struct sfs_account *account)
+{
+	account->wants = false;
+	if (account->room)
+		account->room(account);
+}
+
+/* Bytes were given back: open accounts that wait, in their turn; when none does, tell
+ * those who were refused.  The budget is locked. */
+static void share_out(struct sfs_budget *b)
+{
+	SFS_EACH (a, &b->accounts, struct sfs_account, link) {
+		if (!a->is_waiting)
 			continue;
-		a->wants = false;
-		if (a->room)
-			a->room(a);
+		if (!has_room_for(b, a->floor_bytes))
+			return;
+		b->taken_bytes += a->floor_bytes;
+		a->is_waiting = false;
+		b->n_waiting--;
+		call(a);
+	}
+	SFS_EACH (a, &b->accounts, struct sfs_account, link) {
+		if (a->wants)
+			call(a);
 	}
 }
 
@@ -70,10 +129,13 @@ void sfs_account_close(struct sfs_account *account)
 	pthread_mutex_lock(&b->lock);
 	assert(account->used_bytes == 0);
 	sfs_link_remove(&account->link);
-	b->taken_bytes -= account->floor_bytes;
+	if (account->is_waiting)
+		b->n_waiting--;
+	else
+		b->taken_bytes -= account->floor_bytes;
 	b->floor_bytes -= account->floor_bytes;
 	b->n_sharing -= account->is_sharing;
-	tell_room(b);
+	share_out(b);
 	pthread_mutex_unlock(&b->lock);
 	account->budget = NULL;
 }
@@ -85,6 +147,8 @@ static uint64_t share_of(const struct sfs_account *account)
 
 	if (!account->is_sharing)
 		return b->total_bytes;
+	if (b->floor_bytes >= b->total_bytes)
+		return account->floor_bytes;
 	return account->floor_bytes +
 	       (b->total_bytes - b->floor_bytes) / (uint64_t)b->n_sharing;
 }
@@ -99,7 +163,9 @@ int sfs_account_take(struct sfs_account *account, uint64_t n_bytes)
 	used = account->used_bytes + n_bytes;
 	weight = max_u64(account->used_bytes, account->floor_bytes);
 	more = max_u64(used, account->floor_bytes) - weight;
-	if (more > 0 && (more > b->total_bytes - b->taken_bytes || used > share_of(account))) {
+	if (account->is_waiting ||
+	    (more > 0 &&
+	     (b->n_waiting > 0 || !has_room_for(b, more) || used > share_of(account)))) {
 		account->wants = true;
 		ret = -EAGAIN;
 	} else {
@@ -122,7 +188,7 @@ void sfs_account_give(struct sfs_account *account, uint64_t n_bytes)
 	weight = max_u64(account->used_bytes, account->floor_bytes);
 	account->used_bytes -= n_bytes;
 	b->taken_bytes -= weight - max_u64(account->used_bytes, account->floor_bytes);
-	tell_room(b);
+	share_out(b);
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -151,10 +217,20 @@ bool sfs_budget_is_short(struct sfs_budget *b)
 	bool is_short = false;
 
 	pthread_mutex_lock(&b->lock);
-	SFS_EACH(a, &b->accounts, struct sfs_account, link)
-		is_short |= a->wants;
+	SFS_EACH (a, &b->accounts, struct sfs_account, link)
+		is_short |= a->wants || a->is_waiting;
 	pthread_mutex_unlock(&b->lock);
 	return is_short;
+}
+
+bool sfs_budget_is_starved(struct sfs_budget *b)
+{
+	bool is_starved;
+
+	pthread_mutex_lock(&b->lock);
+	is_starved = b->n_waiting > 0;
+	pthread_mutex_unlock(&b->lock);
+	return is_starved;
 }
 
 uint64_t sfs_budget_used(struct sfs_budget *b)
@@ -162,7 +238,7 @@ uint64_t sfs_budget_used(struct sfs_budget *b)
 	uint64_t used = 0;
 
 	pthread_mutex_lock(&b->lock);
-	SFS_EACH(a, &b->accounts, struct sfs_account, link)
+	SFS_EACH (a, &b->accounts, struct sfs_account, link)
 		used += a->used_bytes;
 	pthread_mutex_unlock(&b->lock);
 	return used;

@@ -24,9 +24,10 @@ struct sfs_budget {
 	uint64_t total_bytes;
 
 	pthread_mutex_t lock; /* guards all below and the accounts' fields */
-	uint64_t taken_bytes; /* the sum of max(used, floor) */
+	uint64_t taken_bytes; /* the sum of max(used, floor) of those that are open */
 	uint64_t floor_bytes; /* the sum of the floors */
 	int n_sharing;
+	int n_waiting; /* accounts that are not open yet; their floors count above */
 	struct sfs_link accounts;
 };
 
@@ -34,6 +35,7 @@ struct sfs_account {
 	struct sfs_budget *budget;
 	uint64_t floor_bytes, used_bytes;
 	bool is_sharing;
+	bool is_waiting; /* for its floor */
 	bool wants; /* a take was refused since the last room */
 	void (*room)(struct sfs_account *account);
 	struct sfs_link link;
@@ -49,6 +51,13 @@ void sfs_budget_done(struct sfs_budget *b);
 int sfs_account_open(struct sfs_account *account, struct sfs_budget *b, uint64_t floor_bytes,
 		     bool is_sharing, void (*room)(struct sfs_account *));
 
+/* Open an account now (true), or as soon as the others have given back what they hold
+ * above their floors: until then nobody gets more than that, and `room` is called. */
+bool sfs_account_open_in_turn(struct sfs_account *account, struct sfs_budget *b,
+			      uint64_t floor_bytes, bool is_sharing,
+			      void (*room)(struct sfs_account *));
+bool sfs_account_is_open(struct sfs_account *account);
+
 /* Everything must have been given back. */
 void sfs_account_close(struct sfs_account *account);
 
@@ -62,8 +71,10 @@ uint64_t sfs_account_used(struct sfs_account *account);
 /* What this account may hold in all, as things stand. */
 uint64_t sfs_account_share(struct sfs_account *account);
 
-/* Does anybody wait for bytes?  Then idle holders should give theirs back. */
+/* Does anybody wait for bytes?  Then idle holders should give theirs back.  Starved:
+ * for so much as a floor. */
 bool sfs_budget_is_short(struct sfs_budget *b);
+bool sfs_budget_is_starved(struct sfs_budget *b);
 
 /* Bytes granted now, floors not counted. */
 uint64_t sfs_budget_used(struct sfs_budget *b);

@@ -29,14 +29,18 @@ struct sfs_cursor_owner {
 	struct sfs_gather *(*apart)(void *ctx, struct sfs_read *read, struct sfs_outbox *out);
 };
 
-/* A cursor at the start of the stream (`at` is NULL), or at a spot of the map,
- * whose tables are at hand; `key_before` is then sfs_edit_key() of the sample
- * before.  `stream_bytes` is the size of the file.
+/* A cursor at the start of the stream.  `stream_bytes` is the size of the file.  If the
+ * budget has no room for its lanes, its reads wait for that. */
+struct sfs_cursor *sfs_cursor_new(struct sfs_env *env, const struct sfs_order *order,
+				  uint64_t stream_bytes, const struct sfs_cursor_owner *owner);
+
+/* A cursor at a spot of the map, whose tables are at hand; `key_before` is
+ * sfs_edit_key() of the sample before.
  * -ENOMEM: the budget has no room for its lanes.  Or an error of the map. */
-int sfs_cursor_new(struct sfs_env *env, const struct sfs_order *order, uint64_t stream_bytes,
-		   const struct sfs_cursor_owner *owner, struct sfs_map *map,
-		   const struct sfs_spot *at, uint64_t key_before,
-		   struct sfs_cursor **ret_cursor);
+int sfs_cursor_new_at(struct sfs_env *env, const struct sfs_order *order,
+		      uint64_t stream_bytes, const struct sfs_cursor_owner *owner,
+		      struct sfs_map *map, const struct sfs_spot *at, uint64_t key_before,
+		      struct sfs_cursor **ret_cursor);
 
 /* End it: reads that wait get `err`.  It goes away when all that is on its way has
  * ended: keep calling sfs_cursor_run(). */
@@ -63,6 +67,7 @@ struct sfs_link *sfs_cursor_link(struct sfs_cursor *cursor);
 struct sfs_cursor *sfs_cursor_of(struct sfs_link *link);
 uint64_t sfs_cursor_last_read_ns(const struct sfs_cursor *cursor);
 bool sfs_cursor_is_closed(const struct sfs_cursor *cursor);
+uint64_t sfs_cursor_starved_ns(const struct sfs_cursor *cursor); /* waits for the budget */
 bool sfs_cursor_is_busy(const struct sfs_cursor *cursor); /* reads wait or are answered */
 
 /* For stats: where its front is, and how many bytes it holds. */

@@ -23,8 +23,8 @@
 /* A far read, until it is answered and released. */
 struct far {
 	struct sfs_far_reads *all;
-	struct sfs_read *read; /* NULL: taken back */
-	struct sfs_read inner; /* what the gather answers */
+	struct sfs_read *read;	   /* NULL: taken back */
+	struct sfs_read inner;	   /* what the gather answers */
 	struct sfs_gather *gather; /* NULL: not that far yet */
 	struct sfs_waiter waiter;
 	struct sfs_link link; /* in `ready` */
@@ -33,11 +33,14 @@ struct far {
 	int err;      /* of the survey that it waited for */
 };
 
-void sfs_far_init(struct sfs_far_reads *f, struct sfs_env *env, struct sfs_surveyor *surveyor,
-		  const struct sfs_order *order, const struct sfs_far_owner *owner)
+void sfs_far_init(struct sfs_far_reads *f, struct sfs_env *env,
+		  struct sfs_surveyor *surveyor, const struct sfs_order *order,
+		  const struct sfs_far_owner *owner)
 {
-	*f = (struct sfs_far_reads){
-		.env = env, .surveyor = surveyor, .order = order, .owner = *owner};
+	*f = (struct sfs_far_reads){.env = env,
+				    .surveyor = surveyor,
+				    .order = order,
+				    .owner = *owner};
 	sfs_list_init(&f->ready);
 }
 
@@ -103,8 +106,8 @@ static int survey(struct sfs_far_reads *f, struct far *far, uint32_t shard)
 }
 
 /* The key, as the stream has it, of the sample before a spot: sfs_edit_key(). */
-static int find_key_before(struct sfs_far_reads *f, const struct sfs_spot *spot, uint64_t *ret_key,
-			   uint32_t *ret_shard)
+static int find_key_before(struct sfs_far_reads *f, const struct sfs_spot *spot,
+			   uint64_t *ret_key, uint32_t *ret_shard)
 {
 	const struct sfs_shards *shards = &f->env->shards;
 	const struct sfs_block_sample *sample;
@@ -126,7 +129,8 @@ static int find_key_before(struct sfs_far_reads *f, const struct sfs_spot *spot,
 			break;
 		if (n > 0) {
 			longer = sfs_edit_key(sample->key_hash, sample->key_hash,
-					      shards->shards[sample->shard].folder, &is_renamed);
+					      shards->shards[sample->shard].folder,
+					      &is_renamed);
 			is_open = chain[n - 1].hash == sample->key_hash ||
 				  chain[n - 1].hash == longer;
 			if (!is_open)
@@ -141,16 +145,18 @@ static int find_key_before(struct sfs_far_reads *f, const struct sfs_spot *spot,
 	}
 	while (n > 0 && ret == 0) {
 		n--;
-		*ret_key = sfs_edit_key(*ret_key, chain[n].hash,
-					shards->shards[chain[n].shard].folder, &is_renamed);
+		*ret_key =
+			sfs_edit_key(*ret_key, chain[n].hash,
+				     shards->shards[chain[n].shard].folder, &is_renamed);
 	}
 	free(chain);
 	return ret;
 }
 
 /* Collect the pieces of a far read from its first sample on. */
-static int collect(struct sfs_far_reads *f, struct sfs_gather *g, const struct sfs_read *read,
-		   struct sfs_spot spot, uint64_t key, uint32_t *ret_shard)
+static int collect(struct sfs_far_reads *f, struct sfs_gather *g,
+		   const struct sfs_read *read, struct sfs_spot spot, uint64_t key,
+		   uint32_t *ret_shard)
 {
 	uint64_t at = read->offset, end = read->offset + read->n_bytes, from, n;
 	const struct sfs_block_sample *b;
@@ -169,7 +175,8 @@ static int collect(struct sfs_far_reads *f, struct sfs_gather *g, const struct s
 		from = at - spot.offset;
 		n = b->n_bytes - from < end - at ? b->n_bytes - from : end - at;
 		if (is_renamed || b->has_global)
-			sfs_gather_add_edited(g, shard, b->start, b->n_bytes, is_renamed, from, n);
+			sfs_gather_add_edited(g, shard, b->start, b->n_bytes, is_renamed,
+					      from, n);
 		else
 			sfs_gather_add(g, shard, b->start + from, n);
 		at += n;
@@ -240,9 +247,11 @@ static bool is_in_row(struct sfs_far_reads *f, const struct sfs_read *read)
 	return false;
 }
 
-/* Offer the read to the owner, for a cursor at this spot.  true: the far read has gone. */
-static bool hand_over(struct sfs_far_reads *f, struct far *far, const struct sfs_spot *spot,
-		      uint64_t key_before, struct sfs_outbox *out)
+/* Offer the read to the owner, for a cursor at this spot.  true: the far read has gone.
+ */
+static bool hand_over(struct sfs_far_reads *f, struct far *far,
+		      const struct sfs_spot *spot, uint64_t key_before,
+		      struct sfs_outbox *out)
 {
 	if (!f->owner.take_over(f->owner.ctx, far->read, spot, key_before, out))
 		return false;
@@ -334,7 +343,8 @@ struct sfs_gather *sfs_far_apart(struct sfs_far_reads *f, struct sfs_read *read,
 
 void sfs_far_read(struct sfs_far_reads *f, struct sfs_read *read, struct sfs_outbox *out)
 {
-	const struct sfs_tables tables = {.ctx = &f->env->shards, .get = sfs_shards_table};
+	const struct sfs_tables tables = {.ctx = &f->env->shards,
+					  .get = sfs_shards_table};
 	struct far *far = new_far(f, read);
 
 	if (!f->has_map) {

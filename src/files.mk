@@ -49,10 +49,12 @@ libshufflefs_la_SOURCES = \
 	src/control.c src/control.h \
 	src/core.c src/core.h \
 	src/cursor.c src/cursor.h \
+	src/entries.c src/entries.h \
 	src/env.h \
 	src/far.c src/far.h \
 	src/gather.c src/gather.h \
 	src/grab.c src/grab.h \
+	src/holes.c src/holes.h \
 	src/lanes.c src/lanes.h \
 	src/options.c src/options.h src/options.def \
 	src/read.c src/read.h \

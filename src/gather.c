@@ -81,19 +81,23 @@ static struct piece *add_piece(struct sfs_gather *g, uint64_t n)
 static void on_grab(struct sfs_grab *grab, int err);
 static void on_walk(struct sfs_walk *walk, int err);
 
-static struct piece *add_grab(struct sfs_gather *g, struct sfs_shard *shard, uint64_t offset,
-			      uint64_t n)
+static struct piece *add_grab(struct sfs_gather *g, struct sfs_shard *shard,
+			      uint64_t offset, uint64_t n)
 {
 	struct piece *p = add_piece(g, n);
 
-	p->grab = (struct sfs_grab){.shard = shard, .offset = offset, .n_bytes = n,
-				    .is_urgent = true, .done = on_grab};
+	p->grab = (struct sfs_grab){.shard = shard,
+				    .offset = offset,
+				    .n_bytes = n,
+				    .is_urgent = true,
+				    .done = on_grab};
 	p->kind = GRAB;
 	g->grant.n_bytes += sfs_grab_cost(n);
 	return p;
 }
 
-void sfs_gather_add(struct sfs_gather *g, struct sfs_shard *shard, uint64_t offset, uint64_t n)
+void sfs_gather_add(struct sfs_gather *g, struct sfs_shard *shard, uint64_t offset,
+		    uint64_t n)
 {
 	uint64_t piece;
 
@@ -103,8 +107,9 @@ void sfs_gather_add(struct sfs_gather *g, struct sfs_shard *shard, uint64_t offs
 	}
 }
 
-void sfs_gather_add_edited(struct sfs_gather *g, struct sfs_shard *shard, uint64_t sample_start,
-			   uint64_t sample_bytes, bool is_renamed, uint64_t at, uint64_t n)
+void sfs_gather_add_edited(struct sfs_gather *g, struct sfs_shard *shard,
+			   uint64_t sample_start, uint64_t sample_bytes, bool is_renamed,
+			   uint64_t at, uint64_t n)
 {
 	struct piece *p;
 	uint64_t piece;
@@ -114,8 +119,10 @@ void sfs_gather_add_edited(struct sfs_gather *g, struct sfs_shard *shard, uint64
 		p = add_grab(g, shard, sample_start + at, piece);
 		p->is_edited = true;
 		p->at = at;
-		p->walk = (struct sfs_walk){.shard = shard, .start = sample_start,
-					    .n_bytes = sample_bytes, .is_renamed = is_renamed,
+		p->walk = (struct sfs_walk){.shard = shard,
+					    .start = sample_start,
+					    .n_bytes = sample_bytes,
+					    .is_renamed = is_renamed,
 					    .done = on_walk};
 	}
 }
@@ -150,7 +157,8 @@ static void answer(struct sfs_gather *g, struct sfs_read *read)
 		else if (p->is_edited)
 			sfs_walk_apply(&p->walk, &p->grab, p->at);
 		for (k = 0; k < p->grab.n_iov; k++)
-			sfs_read_add(read, p->grab.iov[k].iov_base, p->grab.iov[k].iov_len);
+			sfs_read_add(read, p->grab.iov[k].iov_base,
+				     p->grab.iov[k].iov_len);
 	}
 }
 
@@ -234,7 +242,8 @@ static void granted(struct sfs_grant *grant)
 	pthread_mutex_unlock(&g->lock);
 	for (i = 0; i < g->n; i++)
 		if (g->pieces[i]->kind == GRAB)
-			sfs_grab_start(g->grabber, &g->pieces[i]->grab, &g->grabber->account);
+			sfs_grab_start(g->grabber, &g->pieces[i]->grab,
+				       &g->grabber->account);
 	pthread_mutex_lock(&g->lock);
 	g->phase = FETCHING;
 	if (!g->read)
@@ -290,7 +299,8 @@ static void run_job(struct sfs_job *job)
 	begin(sfs_container(job, struct sfs_gather, job));
 }
 
-void sfs_gather_post(struct sfs_gather *g, int (*mapped_err)(int err), struct sfs_outbox *out)
+void sfs_gather_post(struct sfs_gather *g, int (*mapped_err)(int err),
+		     struct sfs_outbox *out)
 {
 	g->mapped_err = mapped_err;
 	sfs_outbox_put(out, &g->job, run_job);

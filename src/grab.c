@@ -19,8 +19,9 @@ static void on_room(struct sfs_account *account)
 
 static bool run(struct sfs_task *task);
 
-int sfs_grabber_init(struct sfs_grabber *g, struct sfs_slabs *slabs, struct sfs_pool *pool,
-		     struct sfs_budget *budget, uint64_t floor_bytes)
+int sfs_grabber_init(struct sfs_grabber *g, struct sfs_slabs *slabs,
+		     struct sfs_pool *pool, struct sfs_budget *budget,
+		     uint64_t floor_bytes)
 {
 	*g = (struct sfs_grabber){.slabs = slabs, .pool = pool, .task.run = run};
 	pthread_mutex_init(&g->lock, NULL);
@@ -98,7 +99,8 @@ static bool run(struct sfs_task *task)
 
 uint64_t sfs_grab_cost(uint64_t n_bytes)
 {
-	return n_bytes <= SMALL_BYTES ? n_bytes : sfs_slab_count(n_bytes) * SFS_SLAB_BYTES;
+	return n_bytes <= SMALL_BYTES ? n_bytes
+				      : sfs_slab_count(n_bytes) * SFS_SLAB_BYTES;
 }
 
 static void on_read(struct sfs_request *request, int err)
@@ -116,7 +118,8 @@ static void begin(struct sfs_grab *grab, struct sfs_account *account)
 
 	grab->account = account;
 	grab->charged_bytes = sfs_grab_cost(grab->n_bytes);
-	grab->n_iov = grab->n_bytes <= SMALL_BYTES ? 1 : (int)sfs_slab_count(grab->n_bytes);
+	grab->n_iov =
+		grab->n_bytes <= SMALL_BYTES ? 1 : (int)sfs_slab_count(grab->n_bytes);
 	grab->iov = sfs_calloc((size_t)grab->n_iov, sizeof *grab->iov);
 	if (grab->n_bytes <= SMALL_BYTES) {
 		grab->iov[0].iov_base = sfs_malloc(grab->n_bytes);
@@ -126,7 +129,8 @@ static void begin(struct sfs_grab *grab, struct sfs_account *account)
 		sfs_slabs_get(grab->grabber->slabs, grab->slabs, (size_t)grab->n_iov);
 		for (i = 0; i < grab->n_iov; i++) {
 			grab->iov[i].iov_base = grab->slabs[i];
-			grab->iov[i].iov_len = left < SFS_SLAB_BYTES ? left : SFS_SLAB_BYTES;
+			grab->iov[i].iov_len =
+				left < SFS_SLAB_BYTES ? left : SFS_SLAB_BYTES;
 			left -= grab->iov[i].iov_len;
 		}
 	}
@@ -142,7 +146,8 @@ static void begin_alone(struct sfs_grant *grant)
 	begin(grab, &grab->grabber->account);
 }
 
-void sfs_grab_start(struct sfs_grabber *g, struct sfs_grab *grab, struct sfs_account *account)
+void sfs_grab_start(struct sfs_grabber *g, struct sfs_grab *grab,
+		    struct sfs_account *account)
 {
 	assert(grab->n_bytes > 0 && grab->n_bytes <= SFS_GRAB_MAX);
 	grab->grabber = g;

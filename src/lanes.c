@@ -592,10 +592,12 @@ static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
 	uint64_t wanted;
 	struct want w;
 
-	lane->has_failed = false;
-	touch(ls, lane);
+	/* With another part still on its way, what failed is not asked for again: else
+	 * two that fail in turn would keep each other going, and nobody would be told. */
 	if (lane->n_on_way > 0 || lane->has_ended || lane->damage)
 		return false;
+	lane->has_failed = false;
+	touch(ls, lane);
 	w.run = blocking_run(ls, lane);
 	if (want_of_run(lane, w.run, part_bytes, cap, &w) && !w.is_passing &&
 	    ask_to_keep(ls, lane, w.run, w.offset, w.n_bytes, true, out)) {

@@ -5,9 +5,13 @@
  * the future. */
 #include "run.h"
 
+#include "edit.h"
 #include "mem.h"
+#include "tar.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <string.h>
 
 enum state { FUTURE, EXPECTED, HERE, MISSING, GONE };
 
@@ -42,7 +46,8 @@ static void grow_to(struct sfs_run *run, uint64_t i)
 	}
 	while (run->first + run->n <= i) {
 		run->n++;
-		*entry(run, run->first + run->n - 1) = (struct sfs_run_slab){.state = FUTURE};
+		*entry(run, run->first + run->n - 1) =
+			(struct sfs_run_slab){.state = FUTURE};
 	}
 }
 
@@ -94,7 +99,8 @@ static void pop_front(struct sfs_run *run)
 		run->n--;
 	}
 	if (run->asked < run->first * SFS_SLAB_BYTES)
-		run->asked = run->first * SFS_SLAB_BYTES; /* given up before it was asked for */
+		run->asked = run->first *
+			     SFS_SLAB_BYTES; /* given up before it was asked for */
 }
 
 void sfs_run_free(struct sfs_run *run)
@@ -126,7 +132,8 @@ void sfs_run_expect(struct sfs_run *run, uint64_t offset, uint64_t n_bytes)
 		run->asked = end * SFS_SLAB_BYTES;
 }
 
-void sfs_run_arrive(struct sfs_run *run, uint64_t offset, void *const *slabs, size_t n_slabs)
+void sfs_run_arrive(struct sfs_run *run, uint64_t offset, void *const *slabs,
+		    size_t n_slabs)
 {
 	uint64_t first = offset / SFS_SLAB_BYTES;
 	struct sfs_run_slab *e;
@@ -197,7 +204,8 @@ void sfs_run_skip(struct sfs_run *run, uint64_t offset)
 
 void sfs_run_give_up(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
 {
-	uint64_t i = start / SFS_SLAB_BYTES, last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
+	uint64_t i = start / SFS_SLAB_BYTES,
+		 last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
 
 	grow_to(run, last);
 	for (; i <= last; i++) {
@@ -218,9 +226,11 @@ unsigned char *sfs_run_at(const struct sfs_run *run, uint64_t offset, size_t *re
 	return (unsigned char *)entry(run, i)->slab + within;
 }
 
-enum sfs_run_state sfs_run_state(const struct sfs_run *run, uint64_t start, uint64_t n_bytes)
+enum sfs_run_state sfs_run_state(const struct sfs_run *run, uint64_t start,
+				 uint64_t n_bytes)
 {
-	uint64_t i = start / SFS_SLAB_BYTES, last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
+	uint64_t i = start / SFS_SLAB_BYTES,
+		 last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
 	enum sfs_run_state state = SFS_RUN_HERE;
 
 	if (i < run->first)
@@ -238,7 +248,8 @@ enum sfs_run_state sfs_run_state(const struct sfs_run *run, uint64_t start, uint
 
 void sfs_run_hold(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
 {
-	uint64_t i = start / SFS_SLAB_BYTES, last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
+	uint64_t i = start / SFS_SLAB_BYTES,
+		 last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
 
 	assert(i >= run->first);
 	grow_to(run, last);
@@ -252,7 +263,8 @@ void sfs_run_hold(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
 
 void sfs_run_release(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
 {
-	uint64_t i = start / SFS_SLAB_BYTES, last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
+	uint64_t i = start / SFS_SLAB_BYTES,
+		 last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
 
 	for (; i <= last; i++) {
 		assert(entry(run, i)->n_users > 0);
@@ -277,4 +289,45 @@ void sfs_run_deal(struct sfs_run *run, uint64_t offset)
 		if (is_useless(run, i) && is_idle(entry(run, i)))
 			free_slab(run, entry(run, i));
 	pop_front(run);
+}
+
+/* Copy n bytes between a buffer and the slabs. */
+static void copy(struct sfs_run *run, uint64_t at, unsigned char *buf, size_t n,
+		 bool is_write)
+{
+	unsigned char *p;
+	size_t piece;
+
+	for (; n > 0; n -= piece, at += piece, buf += piece) {
+		p = sfs_run_at(run, at, &piece);
+		piece = piece < n ? piece : n;
+		memcpy(is_write ? p : buf, is_write ? buf : p, piece);
+	}
+}
+
+int sfs_run_edit(struct sfs_run *run, uint64_t start, uint64_t n_bytes,
+		 const char *folder, uint64_t *ret_at, struct sfs_error *err)
+{
+	sfs_autofree unsigned char *group = sfs_malloc(SFS_TAR_BLOCK);
+	uint64_t pos = 0, next;
+	size_t n, n_group;
+	int ret;
+
+	for (; pos < n_bytes; pos += next) {
+		for (n = SFS_TAR_BLOCK;; n = n_group) {
+			n = n < n_bytes - pos ? n : (size_t)(n_bytes - pos);
+			group = sfs_realloc(group, n);
+			copy(run, start + pos, group, n, false);
+			ret = sfs_edit_group(group, n, n_bytes - pos, folder, &n_group,
+					     &next, err);
+			if (ret != -EAGAIN)
+				break;
+		}
+		if (ret < 0) {
+			*ret_at = start + pos;
+			return ret;
+		}
+		copy(run, start + pos, group, n_group, true);
+	}
+	return 0;
 }

@@ -13,6 +13,7 @@
 #define SFS_RUN_H
 
 #include "budget.h"
+#include "error.h"
 #include "shard.h"
 #include "slab.h"
 
@@ -88,6 +89,11 @@ enum sfs_run_state sfs_run_state(const struct sfs_run *run, uint64_t start, uint
 /* A sample counts on these bytes, or needs them no more. */
 void sfs_run_hold(struct sfs_run *run, uint64_t start, uint64_t n_bytes);
 void sfs_run_release(struct sfs_run *run, uint64_t start, uint64_t n_bytes);
+
+/* Edit the headers of a sample, which is here, where they lie (sfs_edit_group()).
+ * < 0: the group at byte *ret_at of the shard cannot be, and `err` says why. */
+int sfs_run_edit(struct sfs_run *run, uint64_t start, uint64_t n_bytes, const char *folder,
+		 uint64_t *ret_at, struct sfs_error *err);
 
 /* No sample will begin below `offset`. */
 void sfs_run_deal(struct sfs_run *run, uint64_t offset);

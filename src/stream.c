@@ -4,8 +4,7 @@
  * account of it.  What must not be done with the lock held (asking a source, telling
  * a reader) is put into an outbox and done after.
  *
- * A read belongs to one cursor, to the far reads, or, if the budget has no room yet
- * for the stream's first cursor, to the starved, which every tick tries anew.
+ * A read belongs to one cursor, or to the far reads.
  *
  * Locks, in order: streams, stream, the shards' drop_lock, cursor arrivals, the
  * pool's and the budget's. */
@@ -19,10 +18,10 @@
 
 #include <errno.h>
 
-#define MAX_CURSORS	  4
-#define IDLE_NS		  (30 * SFS_NS_PER_S)
-#define STARVED_IDLE_NS	  (2 * SFS_NS_PER_S)
-#define STARVED_NS	  (60 * SFS_NS_PER_S)
+#define MAX_CURSORS	4
+#define IDLE_NS		(30 * SFS_NS_PER_S)
+#define STARVED_IDLE_NS (2 * SFS_NS_PER_S)
+#define STARVED_NS	(60 * SFS_NS_PER_S)
 
 struct sfs_stream {
 	struct sfs_streams *streams;
@@ -38,12 +37,11 @@ struct sfs_stream {
 	bool has_order;
 	struct sfs_link cursors;
 	int n_cursors; /* that are not closed */
-	struct sfs_link starved; /* reads */
 	struct sfs_far_reads far;
 };
 
 /* Whose a read is, while read->state is not NULL. */
-enum place { STARVED, AT_CURSOR, FAR };
+enum place { AT_CURSOR, FAR };
 
 static bool run(struct sfs_task *task);
 static void wake(void *ctx);
@@ -87,8 +85,10 @@ void sfs_streams_done(struct sfs_streams *streams)
 static struct sfs_stream *stream_new(struct sfs_streams *streams, uint64_t epoch)
 {
 	struct sfs_stream *s = sfs_calloc(1, sizeof *s);
-	const struct sfs_far_owner owner = {
-		.ctx = s, .lock = &s->lock, .wake = wake, .take_over = take_over};
+	const struct sfs_far_owner owner = {.ctx = s,
+					    .lock = &s->lock,
+					    .wake = wake,
+					    .take_over = take_over};
 
 	s->streams = streams;
 	s->env = streams->env;
@@ -97,7 +97,6 @@ static struct sfs_stream *stream_new(struct sfs_streams *streams, uint64_t epoch
 	s->task.run = run;
 	pthread_mutex_init(&s->lock, NULL);
 	sfs_list_init(&s->cursors);
-	sfs_list_init(&s->starved);
 	sfs_far_init(&s->far, s->env, streams->surveyor, &s->order, &owner);
 	return s;
 }
@@ -107,8 +106,7 @@ struct sfs_stream *sfs_stream_open(struct sfs_streams *streams, uint64_t epoch)
 	struct sfs_stream *s = NULL;
 
 	pthread_mutex_lock(&streams->lock);
-	SFS_EACH(other, &streams->list, struct sfs_stream, link)
-	{
+	SFS_EACH (other, &streams->list, struct sfs_stream, link) {
 		if (other->epoch == epoch)
 			s = other;
 	}
@@ -194,35 +192,42 @@ static struct sfs_cursor *find_idle(struct sfs_stream *s)
 	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
 		c = sfs_cursor_of(link);
 		if (!sfs_cursor_is_closed(c) && !sfs_cursor_is_busy(c) &&
-		    (!found || sfs_cursor_last_read_ns(c) < sfs_cursor_last_read_ns(found)))
+		    (!found ||
+		     sfs_cursor_last_read_ns(c) < sfs_cursor_last_read_ns(found)))
 			found = c;
 	}
 	return found;
 }
 
-static void close_cursor(struct sfs_stream *s, struct sfs_cursor *c, struct sfs_outbox *out)
+/* Reads that wait there get `err`. */
+static void close_cursor(struct sfs_stream *s, struct sfs_cursor *c, int err,
+			 struct sfs_outbox *out)
 {
 	s->n_cursors--;
-	sfs_cursor_close(c, -ECANCELED, out);
+	sfs_cursor_close(c, err, out);
 }
 
-/* A new cursor at the start or at a spot.  -ENOMEM: not now. */
-static int start_cursor(struct sfs_stream *s, const struct sfs_spot *at, uint64_t key_before,
-			struct sfs_outbox *out, struct sfs_cursor **ret_cursor)
+/* A new cursor at the start (`at` is NULL) or at a spot.  < 0: not now. */
+static int start_cursor(struct sfs_stream *s, const struct sfs_spot *at,
+			uint64_t key_before, struct sfs_outbox *out,
+			struct sfs_cursor **ret_cursor)
 {
 	const struct sfs_cursor_owner owner = {.ctx = s, .wake = wake, .apart = apart};
 	struct sfs_cursor *idle;
-	int ret;
+	int ret = 0;
 
 	if (s->n_cursors == MAX_CURSORS) {
 		idle = find_idle(s);
 		if (!idle)
 			return -EBUSY;
-		close_cursor(s, idle, out);
+		close_cursor(s, idle, -ECANCELED, out);
 	}
 	have_order(s);
-	ret = sfs_cursor_new(s->env, &s->order, s->n_bytes, &owner, &s->far.map, at, key_before,
-			     ret_cursor);
+	if (at)
+		ret = sfs_cursor_new_at(s->env, &s->order, s->n_bytes, &owner,
+					&s->far.map, at, key_before, ret_cursor);
+	else
+		*ret_cursor = sfs_cursor_new(s->env, &s->order, s->n_bytes, &owner);
 	if (ret < 0)
 		return ret;
 	s->n_cursors++;
@@ -271,23 +276,18 @@ static bool take_over(void *ctx, struct sfs_read *read, const struct sfs_spot *a
 /* ---- reads ---- */
 
 /* A read that no cursor covers. */
-static void read_afresh(struct sfs_stream *s, struct sfs_read *read, struct sfs_outbox *out)
+static void read_afresh(struct sfs_stream *s, struct sfs_read *read,
+			struct sfs_outbox *out)
 {
 	struct sfs_cursor *c;
-	int ret = read->offset == 0 ? start_cursor(s, NULL, 0, out, &c) : -EBUSY;
 
-	if (ret == 0) {
+	if (read->offset == 0 && start_cursor(s, NULL, 0, out, &c) == 0) {
 		read_at(c, read, out);
-	} else if (ret == -ENOMEM) {
-		read->place = STARVED;
-		read->state = s;
-		read->begun_ns = sfs_clock_ns();
-		sfs_list_push(&s->starved, &read->link); /* sfs_streams_tick() */
-	} else {
-		have_order(s);
-		read->place = FAR;
-		sfs_far_read(&s->far, read, out);
+		return;
 	}
+	have_order(s);
+	read->place = FAR;
+	sfs_far_read(&s->far, read, out);
 }
 
 static bool cancel(struct sfs_read *read)
@@ -300,11 +300,8 @@ static bool cancel(struct sfs_read *read)
 		; /* it has its answer */
 	} else if (read->place == AT_CURSOR) {
 		is_ours = sfs_cursor_cancel(read->state, read);
-	} else if (read->place == FAR) {
-		is_ours = sfs_far_cancel(&s->far, read);
 	} else {
-		sfs_link_remove(&read->link);
-		is_ours = true;
+		is_ours = sfs_far_cancel(&s->far, read);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return is_ours;
@@ -357,24 +354,13 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 
 /* ---- the task ---- */
 
-/* A starved read gets an error. */
-static void end_starved(struct sfs_read *read, int err, struct sfs_outbox *out)
-{
-	sfs_link_remove(&read->link);
-	read->state = NULL;
-	sfs_read_tell(read, err, out);
-}
-
 static void close_all(struct sfs_stream *s, struct sfs_outbox *out)
 {
 	struct sfs_link *link;
 
 	for (link = s->cursors.next; link != &s->cursors; link = link->next)
 		if (!sfs_cursor_is_closed(sfs_cursor_of(link)))
-			close_cursor(s, sfs_cursor_of(link), out);
-	while (!sfs_list_is_empty(&s->starved))
-		end_starved(sfs_container(s->starved.next, struct sfs_read, link), -ECANCELED,
-			    out);
+			close_cursor(s, sfs_cursor_of(link), -ECANCELED, out);
 }
 
 static bool run(struct sfs_task *task)
@@ -409,51 +395,37 @@ static void close_idle(struct sfs_stream *s, uint64_t idle_ns, struct sfs_outbox
 	struct sfs_cursor *c;
 
 	while ((c = find_idle(s)) != NULL && now - sfs_cursor_last_read_ns(c) > idle_ns)
-		close_cursor(s, c, out);
+		close_cursor(s, c, -ECANCELED, out);
 }
 
-/* Reads that wait for the memory of a first cursor. */
-static void retry_starved(struct sfs_stream *s, struct sfs_outbox *out)
+/* Those whom the budget will not have soon. */
+static void close_starved(struct sfs_stream *s, struct sfs_outbox *out)
 {
-	struct sfs_link *link, *following;
-	struct sfs_cursor *c;
+	struct sfs_link *link;
 
-	for (link = s->starved.next; link != &s->starved; link = following) {
-		struct sfs_read *read = sfs_container(link, struct sfs_read, link);
-
-		following = link->next;
-		c = find_cursor(s, read->offset);
-		if (c || start_cursor(s, NULL, 0, out, &c) == 0) {
-			sfs_link_remove(link);
-			read_at(c, read, out);
-		} else if (sfs_clock_ns() - read->begun_ns > STARVED_NS) {
-			sfs_ledger_add(SFS_EVENT_LOST, "(epoch)", SFS_NO_OFFSET,
-				       "the reader gets EIO",
-				       "no budget for the lanes of one more stream: raise "
-				       "budget=, lower lanes=, or read fewer streams at once");
-			end_starved(read, -EIO, out);
-		}
+	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
+		if (sfs_cursor_starved_ns(sfs_cursor_of(link)) < STARVED_NS)
+			continue;
+		sfs_ledger_add(
+			SFS_EVENT_LOST, "(epoch)", SFS_NO_OFFSET, "the reader gets EIO",
+			"no budget for the lanes of one more stream: raise budget=, "
+			"lower lanes=, or read fewer streams at once");
+		close_cursor(s, sfs_cursor_of(link), -EIO, out);
 	}
 }
 
 void sfs_streams_tick(struct sfs_streams *streams)
 {
-	bool is_short = sfs_budget_is_short(&streams->env->budget), is_starved = false;
+	bool is_short = sfs_budget_is_short(&streams->env->budget);
+	bool is_starved = sfs_budget_is_starved(&streams->env->budget);
 	struct sfs_outbox out;
 
 	sfs_outbox_init(&out);
 	pthread_mutex_lock(&streams->lock);
-	SFS_EACH(s, &streams->list, struct sfs_stream, link)
-	{
+	SFS_EACH (s, &streams->list, struct sfs_stream, link) {
 		pthread_mutex_lock(&s->lock);
-		retry_starved(s, &out);
-		is_starved |= !sfs_list_is_empty(&s->starved);
-		pthread_mutex_unlock(&s->lock);
-	}
-	SFS_EACH(s, &streams->list, struct sfs_stream, link)
-	{
-		pthread_mutex_lock(&s->lock);
-		if (is_starved || is_short)
+		close_starved(s, &out);
+		if (is_short)
 			close_idle(s, is_starved ? STARVED_IDLE_NS : IDLE_NS, &out);
 		pthread_mutex_unlock(&s->lock);
 	}
@@ -473,16 +445,18 @@ static void print_cursors(struct sfs_stream *s, struct sfs_text *text)
 		if (sfs_cursor_is_closed(sfs_cursor_of(link)))
 			continue;
 		sfs_cursor_state(sfs_cursor_of(link), &state);
-		sfs_text_printf(text,
-				"%s{\"offset\":%llu,\"ready_bytes\":%llu,\"held_bytes\":%llu,"
-				"\"samples\":%llu,\"requests\":%u,\"waiting_reads\":%u,"
-				"\"complete\":%s}",
-				comma, (unsigned long long)state.offset,
-				(unsigned long long)(state.log_end > state.offset ?
-						     state.log_end - state.offset : 0),
-				(unsigned long long)state.held_bytes,
-				(unsigned long long)state.n_samples, state.n_on_way,
-				state.n_waiting, state.is_complete ? "true" : "false");
+		sfs_text_printf(
+			text,
+			"%s{\"offset\":%llu,\"ready_bytes\":%llu,\"held_bytes\":%llu,"
+			"\"samples\":%llu,\"requests\":%u,\"waiting_reads\":%u,"
+			"\"complete\":%s}",
+			comma, (unsigned long long)state.offset,
+			(unsigned long long)(state.log_end > state.offset
+						     ? state.log_end - state.offset
+						     : 0),
+			(unsigned long long)state.held_bytes,
+			(unsigned long long)state.n_samples, state.n_on_way,
+			state.n_waiting, state.is_complete ? "true" : "false");
 		comma = ",";
 	}
 }
@@ -492,12 +466,14 @@ void sfs_streams_print(struct sfs_streams *streams, struct sfs_text *text)
 	const char *comma = "";
 
 	pthread_mutex_lock(&streams->lock);
-	SFS_EACH(s, &streams->list, struct sfs_stream, link)
-	{
+	SFS_EACH (s, &streams->list, struct sfs_stream, link) {
 		pthread_mutex_lock(&s->lock);
-		sfs_text_printf(text, "%s{\"epoch\":%llu,\"bytes\":%llu,\"open\":%u,\"far_reads\":%u,"
-				"\"cursors\":[", comma, (unsigned long long)s->epoch,
-				(unsigned long long)s->n_bytes, s->n_open, s->far.n);
+		sfs_text_printf(
+			text,
+			"%s{\"epoch\":%llu,\"bytes\":%llu,\"open\":%u,\"far_reads\":%u,"
+			"\"cursors\":[",
+			comma, (unsigned long long)s->epoch,
+			(unsigned long long)s->n_bytes, s->n_open, s->far.n);
 		print_cursors(s, text);
 		sfs_text_puts(text, "]}");
 		comma = ",";

@@ -41,7 +41,8 @@ struct window {
 	struct sfs_windows *all;
 	struct sfs_shard *shard;
 	struct sfs_link link;
-	struct sfs_link chunks, waiting; /* waiting: reads, read->pin is the absolute offset */
+	struct sfs_link chunks,
+		waiting; /* waiting: reads, read->pin is the absolute offset */
 	uint64_t start, asked, front;
 	uint64_t ahead;
 	uint32_t n_pending, n_answered;
@@ -70,8 +71,9 @@ enum place { IN_WINDOW, APART };
 
 int sfs_shard_read_err(int err)
 {
-	return err == -ENOENT || err == -EACCES || err == -ESTALE || err == -ECANCELED ? err :
-											 -EIO;
+	return err == -ENOENT || err == -EACCES || err == -ESTALE || err == -ECANCELED
+		       ? err
+		       : -EIO;
 }
 
 /* ---- chunks ---- */
@@ -92,8 +94,7 @@ static void begin_chunk(struct sfs_job *job)
 {
 	struct chunk *c = sfs_container(job, struct chunk, job);
 
-	sfs_grab_start(&c->window->all->env->grabber, &c->grab,
-		       &c->window->all->account);
+	sfs_grab_start(&c->window->all->env->grabber, &c->grab, &c->window->all->account);
 }
 
 static void free_chunk(struct chunk *c)
@@ -117,8 +118,11 @@ static bool ask(struct window *w, bool is_needed, struct sfs_outbox *out)
 		return false;
 	c = sfs_calloc(1, sizeof *c);
 	c->window = w;
-	c->grab = (struct sfs_grab){.shard = w->shard, .offset = w->asked, .n_bytes = n,
-				    .is_urgent = is_needed, .done = on_grab};
+	c->grab = (struct sfs_grab){.shard = w->shard,
+				    .offset = w->asked,
+				    .n_bytes = n,
+				    .is_urgent = is_needed,
+				    .done = on_grab};
 	sfs_list_push(&w->chunks, &c->link);
 	w->asked += n;
 	w->n_pending++;
@@ -157,7 +161,7 @@ static void ask_ahead(struct window *w, struct sfs_outbox *out)
 {
 	uint64_t needed = 0, size = w->shard->object.size;
 
-	SFS_EACH(read, &w->waiting, struct sfs_read, link)
+	SFS_EACH (read, &w->waiting, struct sfs_read, link)
 		needed = end_of(read) > needed ? end_of(read) : needed;
 	while (!w->is_closed && w->asked < size &&
 	       (w->asked < needed || w->asked < w->front + w->ahead)) {
@@ -180,7 +184,7 @@ static void trim(struct window *w)
 
 	if (w->is_closed && !sfs_list_is_empty(&w->waiting))
 		return;
-	SFS_EACH(read, &w->waiting, struct sfs_read, link)
+	SFS_EACH (read, &w->waiting, struct sfs_read, link)
 		keep = read->pin < keep ? read->pin : keep;
 	for (link = w->chunks.next; link != &w->chunks; link = following) {
 		following = link->next;
@@ -201,8 +205,7 @@ static void trim(struct window *w)
 
 static struct chunk *chunk_at(const struct window *w, uint64_t at)
 {
-	SFS_EACH(c, &w->chunks, struct chunk, link)
-	{
+	SFS_EACH (c, &w->chunks, struct chunk, link) {
 		if (at >= c->grab.offset && at < c->grab.offset + c->grab.n_bytes)
 			return c;
 	}
@@ -377,10 +380,10 @@ static uint64_t row_length(struct sfs_windows *all, struct sfs_shard *shard, uin
 	return n;
 }
 
-static struct window *find_window(struct sfs_windows *all, struct sfs_shard *shard, uint64_t at)
+static struct window *find_window(struct sfs_windows *all, struct sfs_shard *shard,
+				  uint64_t at)
 {
-	SFS_EACH(w, &all->list, struct window, link)
-	{
+	SFS_EACH (w, &all->list, struct window, link) {
 		if (w->shard == shard && !w->is_closed && at >= w->start &&
 		    at <= w->asked + SEQUENTIAL_GAP)
 			return w;
@@ -388,7 +391,8 @@ static struct window *find_window(struct sfs_windows *all, struct sfs_shard *sha
 	return NULL;
 }
 
-static struct window *new_window(struct sfs_windows *all, struct sfs_shard *shard, uint64_t at)
+static struct window *new_window(struct sfs_windows *all, struct sfs_shard *shard,
+				 uint64_t at)
 {
 	struct window *w;
 

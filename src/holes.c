@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a hole is one grab, of at most HOLE_BYTES; the holes of an edited
+ * sample share one walk, and are here when both their grab and the walk have ended.
+ *
+ * Grabs and walks end on other threads; they are queued under `arrived_lock` and taken
+ * with the stream's lock held. */
+#include "holes.h"
+
+#include "mem.h"
+#include "walk.h"
+
+#define HOLE_BYTES SFS_GRAB_MAX
+
+enum state { WAITING, FETCHING, READY };
+
+/* The edits of a sample; shared by its holes. */
+struct edits {
+	struct sfs_walk walk;
+	struct sfs_holes *holes;
+	int n_users; /* holes, and 1 while it walks */
+	enum state state;
+	int err;
+	struct sfs_job job;   /* to begin */
+	struct sfs_link link; /* in arrived_edits */
+};
+
+struct sfs_hole {
+	struct sfs_grab grab;
+	struct sfs_holes *holes;
+	struct edits *edits; /* NULL: none */
+	uint64_t at;	     /* of the piece, from the sample's start */
+	enum state state;
+	bool is_fetched; /* the grab has ended; perhaps the edits have not */
+	bool has_failed; /* only a waiting reader asks anew */
+	bool is_orphan;	 /* its entry is gone */
+	int err;
+	struct sfs_job job;   /* to begin */
+	struct sfs_link link; /* in arrived */
+};
+
+void sfs_holes_init(struct sfs_holes *h, struct sfs_env *env, struct sfs_account *account,
+		    struct sfs_entries *entries, const struct sfs_holes_owner *owner)
+{
+	*h = (struct sfs_holes){.env = env,
+				.account = account,
+				.entries = entries,
+				.owner = *owner};
+	pthread_mutex_init(&h->arrived_lock, NULL);
+	sfs_list_init(&h->arrived);
+	sfs_list_init(&h->arrived_edits);
+}
+
+void sfs_holes_done(struct sfs_holes *h)
+{
+	pthread_mutex_destroy(&h->arrived_lock);
+}
+
+uint64_t sfs_holes_window(const struct sfs_holes *h)
+{
+	uint64_t n = sfs_account_share(h->account) / 4;
+
+	return n < 2 * HOLE_BYTES ? 2 * HOLE_BYTES : n;
+}
+
+/* ---- arrivals, on other threads ---- */
+
+static void arrive(struct sfs_holes *h, struct sfs_link *list, struct sfs_link *link)
+{
+	/* With the lock held: once it is taken from the list, all may go away. */
+	pthread_mutex_lock(&h->arrived_lock);
+	sfs_list_push(list, link);
+	h->owner.wake(h->owner.ctx);
+	pthread_mutex_unlock(&h->arrived_lock);
+}
+
+static void on_grab(struct sfs_grab *grab, int err)
+{
+	struct sfs_hole *hole = sfs_container(grab, struct sfs_hole, grab);
+
+	hole->err = err;
+	arrive(hole->holes, &hole->holes->arrived, &hole->link);
+}
+
+static void on_walk(struct sfs_walk *walk, int err)
+{
+	struct edits *e = sfs_container(walk, struct edits, walk);
+
+	e->err = err;
+	arrive(e->holes, &e->holes->arrived_edits, &e->link);
+}
+
+/* ---- life of a hole ---- */
+
+static struct edits *new_edits(struct sfs_holes *h, const struct sfs_block_sample *s,
+			       bool is_renamed)
+{
+	struct edits *e = sfs_calloc(1, sizeof *e);
+
+	e->holes = h;
+	e->walk = (struct sfs_walk){.shard = &h->env->shards.shards[s->shard],
+				    .start = s->start,
+				    .n_bytes = s->n_bytes,
+				    .is_renamed = is_renamed,
+				    .done = on_walk};
+	return e;
+}
+
+static void drop_edits(struct edits *e)
+{
+	if (!e || --e->n_users > 0)
+		return;
+	sfs_walk_done(&e->walk);
+	free(e);
+}
+
+static void free_hole(struct sfs_hole *hole)
+{
+	sfs_grab_drop(&hole->grab);
+	drop_edits(hole->edits);
+	free(hole);
+}
+
+void sfs_holes_append(struct sfs_holes *h, uint32_t lane,
+		      const struct sfs_block_sample *s, bool is_renamed)
+{
+	struct edits *edits =
+		is_renamed || s->has_global ? new_edits(h, s, is_renamed) : NULL;
+	struct sfs_hole *hole;
+	uint64_t at, n;
+
+	for (at = 0; at < s->n_bytes; at += n) {
+		n = s->n_bytes - at < HOLE_BYTES ? s->n_bytes - at : HOLE_BYTES;
+		hole = sfs_calloc(1, sizeof *hole);
+		hole->holes = h;
+		hole->at = at;
+		hole->edits = edits;
+		if (edits)
+			edits->n_users++;
+		hole->grab = (struct sfs_grab){.shard = &h->env->shards.shards[s->shard],
+					       .offset = s->start + at,
+					       .n_bytes = n,
+					       .done = on_grab};
+		sfs_entries_append(h->entries, lane, s->start + at, n)->hole = hole;
+	}
+}
+
+void sfs_holes_drop(struct sfs_holes *h, struct sfs_hole *hole)
+{
+	if (hole->state != WAITING)
+		h->n_bytes -= hole->grab.n_bytes;
+	if (hole->state == FETCHING && !hole->is_fetched)
+		hole->is_orphan = true; /* freed when the grab has ended */
+	else
+		free_hole(hole);
+}
+
+bool sfs_hole_is_here(const struct sfs_hole *hole)
+{
+	return hole->state == READY;
+}
+
+unsigned char *sfs_hole_at(const struct sfs_hole *hole, uint64_t at, size_t *ret_n)
+{
+	return sfs_grab_at(&hole->grab, at, ret_n);
+}
+
+void sfs_hole_gather(const struct sfs_hole *hole, uint64_t at, uint64_t n,
+		     struct sfs_gather *g)
+{
+	const struct sfs_walk *walk = hole->edits ? &hole->edits->walk : NULL;
+	size_t piece;
+
+	if (hole->state != READY && walk) {
+		sfs_gather_add_edited(g, walk->shard, walk->start, walk->n_bytes,
+				      walk->is_renamed, hole->at + at, n);
+		return;
+	}
+	if (hole->state != READY) {
+		sfs_gather_add(g, hole->grab.shard, hole->grab.offset + at, n);
+		return;
+	}
+	for (; n > 0; n -= piece, at += piece) {
+		const void *p = sfs_grab_at(&hole->grab, at, &piece);
+
+		piece = piece < n ? piece : (size_t)n;
+		sfs_gather_add_copy(g, p, piece);
+	}
+}
+
+/* ---- fetching ---- */
+
+static void begin_walk(struct sfs_job *job)
+{
+	struct edits *e = sfs_container(job, struct edits, job);
+
+	sfs_walk_start(&e->holes->env->grabber, &e->walk);
+}
+
+static void begin_grab(struct sfs_job *job)
+{
+	struct sfs_hole *hole = sfs_container(job, struct sfs_hole, job);
+
+	sfs_grab_start(&hole->holes->env->grabber, &hole->grab, hole->holes->account);
+}
+
+static void start_edits(struct sfs_holes *h, struct edits *e, struct sfs_outbox *out)
+{
+	if (!e || e->state != WAITING)
+		return;
+	e->state = FETCHING;
+	e->n_users++;
+	h->n_pending++;
+	sfs_outbox_put(out, &e->job, begin_walk);
+}
+
+/* false: no memory. */
+static bool start(struct sfs_holes *h, struct sfs_hole *hole, bool is_needed,
+		  struct sfs_outbox *out)
+{
+	if (sfs_account_take(h->account, sfs_grab_cost(hole->grab.n_bytes)) < 0)
+		return false;
+	hole->state = FETCHING;
+	hole->is_fetched = false;
+	hole->has_failed = false;
+	hole->err = 0;
+	hole->grab.is_urgent = is_needed;
+	h->n_bytes += hole->grab.n_bytes;
+	h->n_pending++;
+	sfs_outbox_put(out, &hole->job, begin_grab);
+	start_edits(h, hole->edits, out);
+	return true;
+}
+
+static bool is_waited_for(const struct sfs_entry *e, const struct sfs_link *waiting)
+{
+	SFS_EACH (read, waiting, struct sfs_read, link) {
+		if (sfs_entry_overlaps(e, read))
+			return true;
+	}
+	return false;
+}
+
+void sfs_holes_start(struct sfs_holes *h, const struct sfs_link *waiting, uint64_t front,
+		     struct sfs_outbox *out)
+{
+	const uint64_t window = sfs_holes_window(h);
+	const struct sfs_entry *e;
+	bool is_needed;
+	uint64_t i;
+
+	if (h->next < h->entries->head)
+		h->next = h->entries->head;
+	for (i = h->next; i < h->entries->tail; i++) {
+		e = sfs_entries_at(h->entries, i);
+		if (!e->hole || e->hole->state != WAITING) {
+			h->next += i == h->next;
+			continue;
+		}
+		is_needed = is_waited_for(e, waiting);
+		if (!is_needed && e->offset + e->n_bytes <= front)
+			continue; /* jumped over */
+		if (!is_needed && (e->hole->has_failed || h->n_bytes >= window))
+			return;
+		if (start(h, e->hole, is_needed, out))
+			continue;
+		if (!is_needed || !h->owner.lack(h->owner.ctx, e, out))
+			return;
+	}
+}
+
+/* ---- taking what arrived ---- */
+
+/* The number of the hole's entry, which is there. */
+static uint64_t number_of(const struct sfs_holes *h, const struct sfs_hole *hole)
+{
+	uint64_t i = h->entries->head;
+
+	while (sfs_entries_at(h->entries, i)->hole != hole)
+		i++;
+	return i;
+}
+
+static void fail(struct sfs_holes *h, struct sfs_hole *hole, int err,
+		 struct sfs_outbox *out)
+{
+	uint64_t i = number_of(h, hole);
+
+	sfs_grab_drop(&hole->grab);
+	h->n_bytes -= hole->grab.n_bytes;
+	hole->state = WAITING;
+	hole->has_failed = true;
+	if (hole->edits && hole->edits->state == READY && hole->edits->err < 0) {
+		hole->edits->state = WAITING; /* walk again with the next try */
+		sfs_walk_done(&hole->edits->walk);
+		hole->edits->walk.pos = 0;
+		hole->edits->err = 0;
+	}
+	if (i < h->next)
+		h->next = i;
+	h->owner.failed(h->owner.ctx, sfs_entries_at(h->entries, i), err, out);
+}
+
+/* Both the bytes and the edits are there, or one of them failed. */
+static void settle(struct sfs_holes *h, struct sfs_hole *hole, struct sfs_outbox *out)
+{
+	int err = hole->err;
+
+	if (err == 0 && hole->edits && hole->edits->state != READY)
+		return; /* the walk's end settles it */
+	if (err == 0 && hole->edits)
+		err = hole->edits->err;
+	if (err < 0) {
+		fail(h, hole, err, out);
+		return;
+	}
+	if (hole->edits)
+		sfs_walk_apply(&hole->edits->walk, &hole->grab, hole->at);
+	hole->state = READY;
+}
+
+static void take_edits(struct sfs_holes *h, struct edits *e, struct sfs_outbox *out)
+{
+	struct sfs_hole *hole;
+	uint64_t i;
+
+	h->n_pending--;
+	e->state = READY;
+	for (i = h->entries->head; i < h->entries->tail; i++) {
+		hole = sfs_entries_at(h->entries, i)->hole;
+		if (hole && hole->edits == e && hole->state == FETCHING &&
+		    hole->is_fetched)
+			settle(h, hole, out);
+	}
+	drop_edits(e);
+}
+
+static void take_hole(struct sfs_holes *h, struct sfs_hole *hole, struct sfs_outbox *out)
+{
+	h->n_pending--;
+	if (hole->is_orphan) {
+		free_hole(hole);
+		return;
+	}
+	hole->is_fetched = true;
+	settle(h, hole, out);
+}
+
+static struct sfs_link *pop(struct sfs_holes *h, struct sfs_link *list)
+{
+	struct sfs_link *link;
+
+	pthread_mutex_lock(&h->arrived_lock);
+	link = sfs_list_pop(list);
+	pthread_mutex_unlock(&h->arrived_lock);
+	return link;
+}
+
+void sfs_holes_take(struct sfs_holes *h, struct sfs_outbox *out)
+{
+	struct sfs_link *link;
+
+	while ((link = pop(h, &h->arrived_edits)) != NULL)
+		take_edits(h, sfs_container(link, struct edits, link), out);
+	while ((link = pop(h, &h->arrived)) != NULL)
+		take_hole(h, sfs_container(link, struct sfs_hole, link), out);
+}
