@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/* A slab stays while a sample counts on it or its bytes are not dealt, goes back at once
+ * when neither is so, and its bytes are given back with it. */
+#include "check.h"
+#include "mem.h"
+#include "rng.h"
+#include "run.h"
+
+#define SLAB	((uint64_t)SFS_SLAB_BYTES)
+#define N_SLABS 20
+#define SIZE	((N_SLABS - 1) * SLAB + 1000)
+
+static struct sfs_budget budget;
+static struct sfs_account account;
+static struct sfs_slabs *slabs;
+static struct sfs_shard shard;
+static struct sfs_run *run;
+
+static void begin(uint64_t from)
+{
+	run = sfs_run_new(&shard, slabs, &account, from);
+}
+
+static void held(uint64_t n_slabs)
+{
+	CHECK_EQ(sfs_slabs_used(slabs), n_slabs * SLAB);
+	CHECK_EQ(sfs_account_used(&account), n_slabs * SLAB);
+}
+
+static void end(void)
+{
+	sfs_run_free(run);
+	held(0);
+}
+
+/* Ask for n slabs from number i on, as a lane does: charged first. */
+static void expect(uint64_t i, uint64_t n)
+{
+	uint64_t n_bytes = (i + n) * SLAB < SIZE ? n * SLAB : SIZE - i * SLAB;
+
+	CHECK_EQ(sfs_account_take(&account, n * SLAB), 0);
+	sfs_run_expect(run, i * SLAB, n_bytes);
+}
+
+/* They come, each filled with its number. */
+static void arrive(uint64_t i, size_t n)
+{
+	void *got[N_SLABS];
+	size_t k;
+
+	sfs_slabs_get(slabs, got, n);
+	for (k = 0; k < n; k++)
+		memset(got[k], (int)(i + k + 1), SLAB);
+	sfs_run_arrive(run, i * SLAB, got, n);
+}
+
+/* What the lane does with what did not come. */
+static void fail(uint64_t i, size_t n)
+{
+	sfs_run_fail(run, i * SLAB, n);
+	sfs_account_give(&account, n * SLAB);
+}
+
+static void byte_is(uint64_t offset, int wanted, size_t n_wanted)
+{
+	size_t n = 77;
+	unsigned char *p = sfs_run_at(run, offset, &n);
+
+	CHECK((p != NULL) == (wanted != 0));
+	if (p) {
+		CHECK_EQ(*p, wanted);
+		CHECK_EQ(n, n_wanted);
+	}
+}
+
+static void comes_and_goes(void)
+{
+	begin(0);
+	CHECK_EQ(run->asked, 0);
+	CHECK_EQ(sfs_run_state(run, 0, 100), SFS_RUN_EXPECTED); /* not asked for yet */
+	expect(0, 3);
+	CHECK_EQ(run->asked, 3 * SLAB);
+	CHECK_EQ(run->n_held, 3);
+	CHECK_EQ(sfs_run_state(run, 0, 3 * SLAB), SFS_RUN_EXPECTED);
+	byte_is(0, 0, 0);
+	arrive(1, 2); /* in any order */
+	CHECK_EQ(sfs_run_state(run, SLAB, 2 * SLAB), SFS_RUN_HERE);
+	CHECK_EQ(sfs_run_state(run, SLAB - 1, 2), SFS_RUN_EXPECTED);
+	arrive(0, 1);
+	held(3);
+	byte_is(0, 1, SLAB);
+	byte_is(SLAB - 1, 1, 1);
+	byte_is(SLAB, 2, SLAB);
+	byte_is(SLAB + 100, 2, SLAB - 100);
+
+	/* A sample over slabs 0 and 1, one within 1. */
+	sfs_run_hold(run, SLAB - 512, 1024);
+	sfs_run_hold(run, SLAB + 512, 512);
+	CHECK_EQ(run->n_users, 3);
+	CHECK_EQ(run->held_end, SLAB + 1024);
+	sfs_run_deal(run, 2 * SLAB);
+	held(3);
+	sfs_run_release(run, SLAB - 512, 1024);
+	held(2);
+	byte_is(0, 0, 0);
+	CHECK_EQ(sfs_run_state(run, 0, 100), SFS_RUN_GONE);
+	CHECK_EQ(sfs_run_state(run, SLAB - 512, 1024), SFS_RUN_GONE);
+	sfs_run_release(run, SLAB + 512, 512);
+	held(1);
+	/* The last bytes before `dealt` are in a slab that goes on. */
+	sfs_run_deal(run, 3 * SLAB - 1);
+	held(1);
+	sfs_run_deal(run, 3 * SLAB);
+	held(0);
+	sfs_run_deal(run, SLAB); /* dealt is dealt */
+	CHECK_EQ(run->n_held, 0);
+	end();
+}
+
+/* Bytes that nobody will need when they come. */
+static void dealt_before_they_come(void)
+{
+	begin(0);
+	expect(0, 2);
+	sfs_run_deal(run, SLAB);
+	CHECK_EQ(run->n_held, 2);
+	arrive(0, 2);
+	held(1);
+	byte_is(0, 0, 0);
+	byte_is(SLAB, 2, SLAB);
+	end();
+}
+
+static void the_end_of_the_shard(void)
+{
+	begin(0);
+	expect(N_SLABS - 1, 1);
+	CHECK_EQ(run->asked, N_SLABS * SLAB);
+	arrive(N_SLABS - 1, 1);
+	byte_is(SIZE - 1000, N_SLABS, 1000); /* no more than the shard has */
+	byte_is(SIZE - 1, N_SLABS, 1);
+	held(1);
+	end();
+}
+
+static void from_the_middle(void)
+{
+	begin(3 * SLAB + 5);
+	CHECK_EQ(run->asked, 3 * SLAB);
+	CHECK_EQ(run->dealt, 3 * SLAB);
+	CHECK_EQ(sfs_run_state(run, 2 * SLAB, 512), SFS_RUN_GONE);
+	CHECK_EQ(sfs_run_state(run, 3 * SLAB, 512), SFS_RUN_EXPECTED);
+	byte_is(0, 0, 0);
+	expect(3, 1);
+	arrive(3, 1);
+	byte_is(3 * SLAB + 5, 4, SLAB - 5);
+	end();
+}
+
+static void what_did_not_come(void)
+{
+	uint64_t offset = 77, n = 77;
+
+	begin(0);
+	CHECK(!sfs_run_missing(run, 1 << 30, &offset, &n));
+	expect(0, 5);
+	arrive(0, 1);
+	fail(1, 3);
+	arrive(4, 1);
+	held(2);
+	CHECK_EQ(sfs_run_state(run, SLAB, 512),
+		 SFS_RUN_EXPECTED); /* it will be asked anew */
+	CHECK(sfs_run_missing(run, 1 << 30, &offset, &n));
+	CHECK(offset == SLAB && n == 3 * SLAB);
+	CHECK(sfs_run_missing(run, 2 * SLAB, &offset, &n));
+	CHECK(offset == SLAB && n == 2 * SLAB);
+	CHECK(!sfs_run_missing(run, SLAB - 1, &offset, &n)); /* no slab fits */
+	CHECK_EQ(sfs_account_take(&account, 2 * SLAB), 0);
+	sfs_run_expect(run, SLAB, 2 * SLAB);
+	CHECK(sfs_run_missing(run, 1 << 30, &offset, &n));
+	CHECK(offset == 3 * SLAB && n == SLAB);
+	arrive(1, 2);
+	sfs_run_give_up(run, 3 * SLAB, 1);
+	CHECK(!sfs_run_missing(run, 1 << 30, &offset, &n));
+	CHECK_EQ(sfs_run_state(run, 3 * SLAB, 512), SFS_RUN_GONE);
+	CHECK_EQ(sfs_run_state(run, 4 * SLAB, 512), SFS_RUN_HERE);
+	held(4);
+	end();
+
+	/* Missing at the shard's end, and dealt while it is missing. */
+	begin((N_SLABS - 2) * SLAB);
+	expect(N_SLABS - 2, 2);
+	fail(N_SLABS - 2, 2);
+	CHECK(sfs_run_missing(run, 1 << 30, &offset, &n));
+	CHECK(offset == (N_SLABS - 2) * SLAB && n == SLAB + 1000);
+	sfs_run_deal(run, (N_SLABS - 1) * SLAB);
+	CHECK(sfs_run_missing(run, 1 << 30, &offset, &n));
+	CHECK(offset == (N_SLABS - 1) * SLAB && n == 1000);
+	end();
+}
+
+static void given_up(void)
+{
+	begin(0);
+	expect(0, 1);
+	sfs_run_skip(run, SLAB - 1); /* asked for already */
+	sfs_run_skip(run, 4 * SLAB + 5);
+	CHECK_EQ(run->asked, 4 * SLAB);
+	CHECK_EQ(sfs_run_state(run, 2 * SLAB, 512), SFS_RUN_GONE);
+	CHECK_EQ(sfs_run_state(run, 4 * SLAB, 512), SFS_RUN_EXPECTED);
+	CHECK_EQ(sfs_run_state(run, 0, 512), SFS_RUN_EXPECTED);
+	CHECK_EQ(sfs_run_state(run, 0, 2 * SLAB), SFS_RUN_GONE);
+	expect(4, 1);
+	arrive(0, 1);
+	arrive(4, 1);
+	held(2);
+	/* Of a range, only what is not here. */
+	sfs_run_give_up(run, 4 * SLAB, 3 * SLAB);
+	CHECK_EQ(sfs_run_state(run, 4 * SLAB, SLAB), SFS_RUN_HERE);
+	CHECK_EQ(sfs_run_state(run, 6 * SLAB, 1), SFS_RUN_GONE);
+	CHECK_EQ(sfs_run_state(run, 7 * SLAB, 1), SFS_RUN_EXPECTED);
+	end();
+
+	/* All dealt, up to what was never asked for. */
+	begin(0);
+	sfs_run_skip(run, 3 * SLAB);
+	sfs_run_deal(run, 5 * SLAB);
+	CHECK(run->asked >= 3 * SLAB);
+	expect(5, 1);
+	arrive(5, 1);
+	byte_is(5 * SLAB, 6, SLAB);
+	end();
+}
+
+/* Samples at random: at the end all is back, and no sample ever lost a slab. */
+static void at_random(uint64_t seed)
+{
+	struct {
+		uint64_t start, n;
+	} samples[40];
+	struct sfs_rng r = {seed};
+	uint64_t at = 0, i = 0, k, slab;
+	size_t n_open = 0, n;
+
+	begin(0);
+	while (at < SIZE || n_open > 0) {
+		switch (sfs_rng_below(&r, 4)) {
+		case 0: /* the next part */
+			n = 1 + sfs_rng_below(&r, 3);
+			if (i + n > N_SLABS || sfs_account_take(&account, n * SLAB) < 0)
+				break;
+			sfs_run_expect(run, i * SLAB,
+				       i + n < N_SLABS ? n * SLAB : SIZE - i * SLAB);
+			arrive(i, n);
+			i += n;
+			break;
+		case 1: /* the next sample */
+			if (n_open == SFS_COUNT(samples) || at >= SIZE)
+				break;
+			n = 512 * (1 + sfs_rng_below(&r, 900));
+			n = n < SIZE - at ? n : SIZE - at;
+			if (at + n > run->asked)
+				break;
+			sfs_run_hold(run, at, n);
+			samples[n_open].start = at;
+			samples[n_open++].n = n;
+			at += n;
+			sfs_run_deal(run, at);
+			break;
+		default: /* one goes */
+			if (n_open == 0)
+				break;
+			k = sfs_rng_below(&r, n_open);
+			CHECK_EQ(sfs_run_state(run, samples[k].start, samples[k].n),
+				 SFS_RUN_HERE);
+			for (slab = samples[k].start;
+			     slab < samples[k].start + samples[k].n;
+			     slab = (slab / SLAB + 1) * SLAB)
+				CHECK_EQ(*sfs_run_at(run, slab, &n), slab / SLAB + 1);
+			sfs_run_release(run, samples[k].start, samples[k].n);
+			samples[k] = samples[--n_open];
+		}
+		CHECK_EQ(sfs_slabs_used(slabs), run->n_held * SLAB);
+		CHECK_EQ(sfs_account_used(&account), run->n_held * SLAB);
+		CHECK_EQ(run->n_users == 0, n_open == 0);
+	}
+	sfs_run_deal(run, N_SLABS * SLAB);
+	held(0);
+	end();
+}
+
+int main(void)
+{
+	uint64_t i;
+
+	sfs_budget_init(&budget, 100 * SLAB);
+	CHECK_EQ(sfs_account_open(&account, &budget, 0, false, NULL), 0);
+	slabs = sfs_slabs_new(100 * SLAB);
+	shard.object.size = SIZE;
+	comes_and_goes();
+	dealt_before_they_come();
+	the_end_of_the_shard();
+	from_the_middle();
+	what_did_not_come();
+	given_up();
+	for (i = 0; i < 10; i++)
+		at_random(i);
+	sfs_run_free(NULL);
+	sfs_account_close(&account);
+	sfs_slabs_free(slabs);
+	sfs_budget_done(&budget);
+	return 0;
+}
