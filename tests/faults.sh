@@ -7,7 +7,7 @@
 # standard error; $status is the exit status.
 
 # Give up early, so that the tests are fast.
-quick="-o retries=2,stall-timeout=300ms,connect-timeout=2s,lanes=2,buffer=64K"
+quick="-o retries=2,stall-timeout=1s,connect-timeout=2s,lanes=2,buffer=64K"
 three="train-{000000..000002}.tar"
 
 # dash knows no jobs in a pipe's subshell, so that clean_up would wait for the origins.

@@ -29,12 +29,19 @@ good_shards
 start_origin shards
 mkdir members
 tar xf shards/train-000002.tar -C members
-mount_ds $quick -o retries=0 "$origin/503,while=broken,over=512/$three" mnt
+mount_ds $quick -o retries=0 \
+    "$origin/503,while=broken,over=512/rst,while=gone,over=512/404,while=missing,over=512/$three" mnt
 touch shards/broken
 each fails
 ! ls mnt/samples/train-000002.tar >/dev/null 2>err || fail "members without bytes"
 grep -q "Input/output error" err || fail "$(cat err)"
 rm shards/broken
+for fault in gone missing; do
+    touch shards/$fault
+    fails epochs/0.tar "" want.tar
+    fails epochs/0.tar direct want.tar
+    rm shards/$fault
+done
 each reads
 diff -r members mnt/samples/train-000002.tar
 
