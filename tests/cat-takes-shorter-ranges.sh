@@ -10,4 +10,4 @@ start_origin shards
 arrives "$origin/less,bytes=100000/$three"
 asked '"range": "bytes=100000-'
 [ ! -s said ] || fail "something was said"
-arrives "$origin/less,bytes=100/train-000000.tar" "$origin/train-{000001..000002}.tar"
+arrives "$origin/less,bytes=3000/train-000000.tar" "$origin/train-{000001..000002}.tar"

@@ -38,6 +38,8 @@ for code in 401 403 404 410; do
     same want.tar mnt/epochs/0.tar
     wait_until 20 test -e mnt/shards/train-000001.tar
     same shards/train-000001.tar mnt/shards/train-000001.tar
+    wait_until 20 test -s mnt/samples/train-000001.tar/000011.jpg
+    [ "$(ls mnt/samples/train-000001.tar | wc -l)" = 20 ] || fail "members are not shown"
     umount_ds mnt
 done
 
