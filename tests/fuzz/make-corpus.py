@@ -55,6 +55,11 @@ TEXTS = {
     ],
 }
 
+TAR_WORDS = [
+    "ustar\\x0000", "ustar  \\x00", "GNU.sparse.", "major=1", "realsize=", "map=", "offset=",
+    "numbytes=", "size=", "path=", "linkpath=", "hdrcharset=BINARY", "\\x80\\x00\\x00\\x00", "SCHILY.",
+]
+
 WORDS = {
     "fuzz-http": [
         "HTTP/1.1 ", "content-length:", "content-range:", "bytes ", "*/", "etag:", "W/", "\\x22",
@@ -72,6 +77,9 @@ WORDS = {
     "fuzz-uri": ["://", "http", "https", "file", "localhost/", "%2e", "%2F", "%00", "@", "[::1]",
                  ":443", "#", "?"],
     "fuzz-braces": ["..", "{0..9}", "{a,b}", "{", "}", "\\\\", "{a..z..2}", "-"],
+    "fuzz-tar-differential": TAR_WORDS,
+    "fuzz-scan": TAR_WORDS,
+    "fuzz-edit": TAR_WORDS,
     "fuzz-key": ["__", "__/", ".", "/", "\\x0a"],
     "fuzz-pax": ["path=", "size=", "mtime=", "GNU.sparse.", " ", "=", "\\x0a"],
 }
@@ -107,8 +115,8 @@ def tars():
 
 
 def main(folder):
-    for target in ("fuzz-tar-differential", "fuzz-scan", "fuzz-edit"):
-        TEXTS[target] = [text.decode("latin-1") for text in (*programs(), *tars())]
+    for target, head in (("fuzz-tar-differential", ""), ("fuzz-scan", "\x01\x01"), ("fuzz-edit", "\x09")):
+        TEXTS[target] = [head + text.decode("latin-1") for text in (*programs(), *tars())]
     for target, texts in TEXTS.items():
         os.makedirs(os.path.join(folder, target), exist_ok=True)
         for i, text in enumerate(texts):

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* A header group with a folder before its name has the same length, right checksums, and
+ * libarchive reads the new name and the same data; or it is refused and not a byte has
+ * changed.  A blanked global header sets nothing.
+ *
+ * The first byte is the length of the folder's name, 0 for none; the rest is for
+ * maketar.h, and each group of that file is edited. */
+#include "fuzz.h"
+#include "maketar.h"
+
+#include "edit.h"
+#include "group.h"
+#include "key.h"
+#include "pax.h"
+
+#include <errno.h>
+
+static void check_checksums(const unsigned char *group, size_t n)
+{
+	struct sfs_tar_header h;
+	size_t at = 0;
+
+	while (at < n) {
+		h = sfs_tar_look(group + at);
+		MUST(h.kind != SFS_TAR_BAD && h.kind != SFS_TAR_ZERO);
+		at += SFS_TAR_BLOCK;
+		if (h.kind == SFS_TAR_EXTENSION || h.kind == SFS_TAR_GLOBAL)
+			at += sfs_tar_padded(h.size);
+	}
+	MUST(at == n);
+}
+
+static void check_blanked(const unsigned char *group)
+{
+	const char *p = (const char *)group + SFS_TAR_BLOCK;
+	const char *end = p + sfs_tar_look(group).size;
+	struct sfs_pax_record r;
+	int ret;
+
+	while ((ret = sfs_pax_next(&p, end, &r)) == 1)
+		MUST(sfs_pax_is(&r, "comment") || sfs_pax_is(&r, "c"));
+	MUST(ret == 0);
+}
+
+static bool has_name(const char *name, size_t n, const char *folder,
+		     const struct sfs_group *was)
+{
+	size_t n_folder = folder ? strlen(folder) + 1 : 0;
+
+	if (n != n_folder + was->n_name ||
+	    memcmp(name + n_folder, was->name, was->n_name) != 0)
+		return false;
+	return n_folder == 0 ||
+	       (memcmp(name, folder, n_folder - 1) == 0 && name[n_folder - 1] == '/');
+}
+
+static void check_member(const unsigned char *group, const struct sfs_group *was,
+			 uint64_t n_left, const char *folder,
+			 const struct sfs_tarmember *member_was)
+{
+	struct sfs_tarmember member;
+	struct sfs_group is;
+
+	MUST(sfs_group_look(group, was->n_bytes, n_left, &is, NULL) == 0 ||
+	     sfs_group_look(group, n_left, n_left, &is, NULL) == 0);
+	MUST(is.kind == SFS_GROUP_MEMBER && is.n_bytes == was->n_bytes);
+	MUST(is.data == was->data && is.next == was->next && is.size == was->size);
+	MUST(is.is_regular == was->is_regular && is.mtime == was->mtime &&
+	     is.mode == was->mode);
+	MUST(is.odd.n_runs == was->odd.n_runs);
+	MUST(has_name(is.name, is.n_name, folder, was));
+	sfs_group_done(&is);
+
+	if (!member_was->name)
+		return;
+	MUST(sfs_tarmember_parse(group, n_left, n_left, &member, NULL) == 0);
+	MUST(has_name(member.name, strlen(member.name), folder, was));
+	MUST(member.data == member_was->data && member.end == member_was->end);
+	MUST(member.size == member_was->size &&
+	     member.is_regular == member_was->is_regular);
+	sfs_tarmember_done(&member);
+}
+
+/* Edit the group at `from`; where the next one begins, 0 at the end or at damage. */
+static uint64_t edit_one(const unsigned char *from, size_t n_left, const char *folder)
+{
+	struct sfs_tarmember member = {0};
+	struct sfs_error err = {0};
+	struct sfs_group was;
+	unsigned char *group;
+	size_t n = 0;
+	uint64_t next = 0;
+	bool is_renamed;
+	int ret;
+
+	if (sfs_group_look(from, n_left, n_left, &was, &err) < 0)
+		return 0;
+	if (was.kind == SFS_GROUP_END)
+		return 0;
+	group = fuzz_copy(from, n_left);
+	is_renamed = folder && was.kind == SFS_GROUP_MEMBER && was.is_regular &&
+		     sfs_key_length(was.name, was.n_name) > 0;
+	ret = sfs_edit_group(group, n_left, n_left, folder, &n, &next, &err);
+	if (ret == 0) {
+		MUST(n == was.n_bytes && next == was.next);
+		MUST(memcmp(group + n, from + n, n_left - n) == 0);
+		check_checksums(group, n);
+		if (was.kind == SFS_GROUP_GLOBAL) {
+			check_blanked(group);
+		} else {
+			MUST(is_renamed || memcmp(group, from, n_left) == 0);
+			/* It may refuse what we read ourselves, a strange owner for one. */
+			if (sfs_tarmember_parse(from, n_left, n_left, &member, NULL) < 0)
+				member = (struct sfs_tarmember){0};
+			check_member(group, &was, n_left, is_renamed ? folder : NULL,
+				     &member);
+			sfs_tarmember_done(&member);
+		}
+	} else {
+		MUST(ret == -ENAMETOOLONG && is_renamed && err.text[0]);
+		MUST(memcmp(group, from, n_left) == 0);
+	}
+	next = was.next;
+	sfs_group_done(&was);
+	free(group);
+	return next;
+}
+
+/* Half a group is asked for more of, and is not changed. */
+static void edit_cut(const unsigned char *from, size_t n, size_t n_left,
+		     const char *folder)
+{
+	unsigned char *group = fuzz_copy(from, n);
+	size_t n_wanted = 0;
+	uint64_t next;
+	int ret = sfs_edit_group(group, n, n_left, folder, &n_wanted, &next, NULL);
+
+	if (ret == -EAGAIN)
+		MUST(n_wanted > n && n_wanted <= n_left);
+	MUST(ret == 0 || memcmp(group, from, n) == 0);
+	free(group);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_data)
+{
+	struct fuzz_in in = {data, n_data};
+	size_t n_folder = fuzz_byte(&in), at = 0, i;
+	struct fuzz_tar tar = fuzz_tar_make(in.p, in.n);
+	uint64_t next;
+	char folder[256];
+
+	for (i = 0; i < n_folder; i++)
+		folder[i] = (char)(i % 40 == 39 ? '/' : 'A' + i % 26);
+	if (n_folder > 0)
+		folder[n_folder - 1] = 'Z';
+	folder[n_folder] = 0;
+	for (; at < tar.n; at += next) {
+		edit_cut(tar.bytes + at, (tar.n - at) * (n_folder % 7) / 7, tar.n - at,
+			 n_folder ? folder : NULL);
+		next = edit_one(tar.bytes + at, tar.n - at, n_folder ? folder : NULL);
+		if (next == 0)
+			break;
+	}
+	free(tar.bytes);
+	return 0;
+}
