@@ -2,9 +2,13 @@
 /* A slab stays while a sample counts on it or its bytes are not dealt, goes back at once
  * when neither is so, and its bytes are given back with it. */
 #include "check.h"
+#include "edit.h"
 #include "mem.h"
 #include "rng.h"
 #include "run.h"
+#include "tars.h"
+
+#include <errno.h>
 
 #define SLAB	((uint64_t)SFS_SLAB_BYTES)
 #define N_SLABS 20
@@ -232,6 +236,82 @@ static void given_up(void)
 	end();
 }
 
+/* ---- headers that are edited where they lie ---- */
+
+/* Copy the sample from or to the slabs, byte by byte. */
+static void copy(uint64_t at, struct tar *t, bool is_write)
+{
+	size_t i, n;
+
+	for (i = 0; i < t->n; i++) {
+		unsigned char *p = sfs_run_at(run, at + i, &n);
+
+		CHECK(p != NULL);
+		if (is_write)
+			*p = t->bytes[i];
+		else
+			CHECK_EQ(*p, t->bytes[i]);
+	}
+}
+
+static void make_sample(struct tar *t)
+{
+	char name[301];
+
+	memset(name, 'n', 300);
+	strcpy(name + 296, ".jpg");
+	tar_file(t, "plain.jpg", 700, 'x');
+	tar_pax(t, 'x', "path", name);
+	tar_file(t, "nnn", 512, 'x');
+	tar_pax(t, 'g', "comment", name);
+	tar_extension(t, 'L', name, 301);
+	tar_file(t, "nnn", 0, 'x');
+	tar_file(t, "README", 5, 'x');
+}
+
+/* Wherever the border of two slabs falls, what is changed is what would be in one piece.
+ */
+static void edits(void)
+{
+	struct tar t = {0}, longest = {0};
+	uint64_t shift, at, next;
+	struct sfs_error err;
+	size_t pos, n;
+
+	make_sample(&t);
+	for (shift = 0; shift <= t.n; shift += 512) {
+		begin(0);
+		expect(0, 2);
+		arrive(0, 2);
+		copy(SLAB - shift, &t, true);
+		CHECK_EQ(sfs_run_edit(run, SLAB - shift, t.n, "train-0", &at, &err), 0);
+		for (pos = 0; pos < t.n; pos += next)
+			CHECK_EQ(sfs_edit_group(t.bytes + pos, t.n - pos, t.n - pos,
+						"train-0", &n, &next, &err),
+				 0);
+		copy(SLAB - shift, &t, false);
+		tar_done(&t);
+		make_sample(&t);
+		end();
+	}
+	/* A name that has no room: which group, and why. */
+	begin(0);
+	expect(0, 2);
+	arrive(0, 2);
+	tar_file(&longest, "a.jpg", 5, 'x');
+	tar_file(&longest, "a.cls", 5, 'x');
+	memset(longest.bytes + 1024 + AT_PREFIX, 'p', 155);
+	tar_sum(longest.bytes + 1024);
+	copy(SLAB - 1024, &longest, true);
+	CHECK_EQ(sfs_run_edit(run, SLAB - 1024, longest.n, "train-0", &at, &err),
+		 -ENAMETOOLONG);
+	CHECK_EQ(at, SLAB);
+	CHECK_HAS(err.text, "train-0/");
+	end();
+	tar_done(&longest);
+	tar_done(&t);
+}
+
 /* Samples at random: at the end all is back, and no sample ever lost a slab. */
 static void at_random(uint64_t seed)
 {
@@ -303,6 +383,7 @@ int main(void)
 	from_the_middle();
 	what_did_not_come();
 	given_up();
+	edits();
 	for (i = 0; i < 10; i++)
 		at_random(i);
 	sfs_run_free(NULL);
