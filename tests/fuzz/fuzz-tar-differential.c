@@ -21,6 +21,8 @@
  * never does, and stops with an error if data do follow.  Not compared from there on;
  * - records of a pax sparse file that are not complete: libarchive completes them from
  *   members before, which we cannot see.  Not compared from there on;
+ * - a damaged map of a sparse file, of which libarchive drops runs without a word: where
+ * it drops all we take the file for an ordinary one.  Not compared from there on;
  * - libarchive's ARCHIVE_WARN (a pax record that it does not understand, a name that is
  *   not UTF-8) is an answer, for both.
  * Mac resource forks ("._" members) and concatenated archives are special to libarchive
@@ -43,6 +45,7 @@ struct member {
 	char *name;
 	size_t n_name;
 	bool is_regular, has_key;
+	bool is_map_lost; /* of a sparse file, by libarchive, for it was damaged */
 	bool is_disputed; /* read differently by readers: see above */
 	uint64_t size, data_hash;
 };
@@ -148,6 +151,16 @@ static bool is_group_disputed(const unsigned char *group, size_t n)
 	return is_disputed(group + at);
 }
 
+/* libarchive drops runs of a map that cannot be, and a file of no runs is an ordinary
+ * one; so is one whose only run is all of it, which is right. */
+static bool is_map_lost(const unsigned char *group, const struct sfs_group *g)
+{
+	return g->is_regular && g->size > 0 && g->n_bytes > 0 && !g->odd.is_sparse &&
+	       (group[g->n_bytes - SFS_TAR_BLOCK + SFS_TAR_TYPE] == 'S' ||
+		memmem(group, g->n_bytes, " GNU.sparse.", 12) ||
+		memmem(group, g->n_bytes, " SCHILY.realsize", 16));
+}
+
 struct walk {
 	const struct fuzz_tar *tar;
 	struct members *members;
@@ -180,7 +193,9 @@ static void take_member(void *ctx, uint64_t start, const struct sfs_group *g)
 	MUST(start >= w->at && start % SFS_TAR_BLOCK == 0);
 	MUST(g->data <= g->next && start + g->next <= w->tar->n);
 	w->at = start + g->next;
-	m->is_disputed = is_group_disputed(w->tar->bytes + start, g->n_bytes);
+	m->is_map_lost = is_map_lost(w->tar->bytes + start, g);
+	m->is_disputed =
+		m->is_map_lost || is_group_disputed(w->tar->bytes + start, g->n_bytes);
 	m->is_regular = g->is_regular;
 	m->has_key = g->is_regular && sfs_key_length(g->name, g->n_name) > 0;
 	m->size = g->is_regular ? g->size : 0;
@@ -411,10 +426,12 @@ static void write_tar(const char *folder, unsigned number, const struct fuzz_tar
 static void write_list(const char *folder, unsigned number, const struct members *ours)
 {
 	FILE *f = open_out(folder, number, "list");
-	size_t i, k;
+	size_t i, k, n = 0;
 
-	fprintf(f, "%s\n", ours->is_complete ? "complete" : "refused");
-	for (i = 0; i < ours->n; i++) {
+	while (n < ours->n && !ours->m[n].is_map_lost)
+		n++;
+	fprintf(f, "%s\n", ours->is_complete && n == ours->n ? "complete" : "refused");
+	for (i = 0; i < n; i++) {
 		if (!ours->m[i].has_key)
 			continue;
 		fprintf(f, "%llu %016llx ", (unsigned long long)ours->m[i].size,

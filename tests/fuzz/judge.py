@@ -47,8 +47,13 @@ def by_tarfile(path):
                 data = tar.extractfile(info).read() if info.size < BIG else None
                 members.append((info.size, "?" if data is None else hash_data(data),
                                 info.name.encode("utf-8", "surrogateescape").hex()))
+            end = tar.offset
     except Exception as error:  # pylint: disable=broad-except  # any, from any bad file
         return members, "%s: %s" % (type(error).__name__, error)
+    with open(path, "rb") as f:
+        f.seek(end)
+        if any(f.read(tarfile.BLOCKSIZE)):
+            return members, "a bad header, which ends it silently"
     return members, "complete"
 
 
