@@ -105,6 +105,14 @@ static void in_headers(void)
 	/* What GNU keeps where the prefix is goes. */
 	b = tar_header(&t, "gnu", '0', "a.jpg", 0);
 	memcpy(b + AT_PREFIX, "14000000000\00014000000000", 23);
+	memcpy(b + 500, "xxxxxxxxxxxx", 12);
+	tar_sum(b);
+	edit("f", NULL);
+	for (i = AT_PREFIX + 1; i < BLOCK; i++)
+		CHECK_EQ(t.bytes[i], 0);
+	tar_done(&t);
+	b = tar_header(&t, "gnu", '0', "a.jpg", 0);
+	memcpy(b + AT_PREFIX, "14000000000", 11);
 	tar_sum(b);
 	renamed("f", "f/a.jpg", false);
 

@@ -176,6 +176,7 @@ static void what_did_not_come(void)
 		 SFS_RUN_EXPECTED); /* it will be asked anew */
 	CHECK(sfs_run_missing(run, 1 << 30, &offset, &n));
 	CHECK(offset == SLAB && n == 3 * SLAB);
+	CHECK_EQ(run->n_missing, 3);
 	CHECK(sfs_run_missing(run, 2 * SLAB, &offset, &n));
 	CHECK(offset == SLAB && n == 2 * SLAB);
 	CHECK(!sfs_run_missing(run, SLAB - 1, &offset, &n)); /* no slab fits */
@@ -184,7 +185,9 @@ static void what_did_not_come(void)
 	CHECK(sfs_run_missing(run, 1 << 30, &offset, &n));
 	CHECK(offset == 3 * SLAB && n == SLAB);
 	arrive(1, 2);
+	CHECK_EQ(run->n_missing, 1);
 	sfs_run_give_up(run, 3 * SLAB, 1);
+	CHECK_EQ(run->n_missing, 0);
 	CHECK(!sfs_run_missing(run, 1 << 30, &offset, &n));
 	CHECK_EQ(sfs_run_state(run, 3 * SLAB, 512), SFS_RUN_GONE);
 	CHECK_EQ(sfs_run_state(run, 4 * SLAB, 512), SFS_RUN_HERE);
