@@ -38,6 +38,26 @@ with tarfile.open(sys.argv[1], "w", format=tarfile.USTAR_FORMAT) as tar:
         add(tar, name + ".cls", b"%d" % i)
 EOF
 
+# Sparse files and old headers, as GNU tar writes them.
+mkdir -p files/folder sparse
+"$python" - files <<'EOF'
+import os, sys
+
+for i in range(12):
+    with open("%s/%d.bin" % (sys.argv[1], i), "wb") as file:
+        for k in range(i):  # more than four runs need more headers
+            file.seek(30000 * k + 7)
+            file.write(b"run %d of %d" % (k, i))
+        file.truncate(400000)
+    with open("%s/folder/%d.cls" % (sys.argv[1], i), "wb") as file:
+        file.write(b"c" * (i * 300))
+os.symlink("1.bin", sys.argv[1] + "/link.bin")
+EOF
+for format in gnu oldgnu posix; do
+    tar -cSf sparse/$format.tar --format=$format --hole-detection=raw --sort=name -C files .
+done
+tar -cf sparse/v7.tar --format=v7 --sort=name -C files folder
+
 # A dataset of one shard, and one of plain equal ones.
 make_shards single --shards 1 --samples 60 --bytes 900
 make_shards plain --shards 9 --samples 25 --bytes 500
@@ -49,7 +69,7 @@ import random
 r = random.Random("shufflefs")
 print("plain 0 0 384 67108864 auto", "mixed 18446744073709551615 4294967295 1 0 auto",
       "single 1 0 65536 1 asis", "mixed 0 0 384 67108864 auto", "plain 5 1 9 4608 asis",
-      "mixed 7 3 65536 100000000 auto", sep="\n")
+      "mixed 7 3 65536 100000000 auto", "sparse 0 0 2 0 asis", "sparse 3 1 7 100000 asis", sep="\n")
 for i in range(17):
     print(r.choice(["mixed", "mixed", "plain", "single"]), r.choice([r.randrange(100), r.getrandbits(64)]),
           r.choice([r.randrange(10), r.getrandbits(31)]), r.choice([1, 2, 3, 5, 8, 11, 12, 100]),
