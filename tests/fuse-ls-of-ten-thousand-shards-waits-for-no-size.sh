@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The folders of 10,000 shards whose sizes nobody tells can be listed; only who asks for a
+# size waits for it.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/parked.sh"
+requires_fuse
+
+# The first and the last are there, for the mount's probe; the others' sizes stall.
+mkdir shards
+make_shards shards --shards 1 --name 00000.tar
+cp shards/00000.tar shards/09999.tar
+for i in 00001 04321; do
+    ln shards/00000.tar shards/$i.tar
+done
+start_origin shards
+cleanup "kill $!"
+mount_ds $patient "$origin/stall,only=0[0-9]*[1-8].tar/{00000..09999}.tar" mnt
+
+timeout 60 ls mnt/shards >names || fail "ls shards/: status $?"
+[ "$(wc -l <names)" = 10000 ] || fail "$(wc -l <names) shards"
+seq -f %05.0f.tar 0 9999 | cmp - names || fail "other names"
+timeout 60 ls mnt/samples | cmp - names || fail "samples/"
+timeout 60 find mnt -maxdepth 2 -type f -path 'mnt/shards/*' | wc -l | grep -qx 10000 ||
+    fail "find needs the kinds of files only"
+[ "$(stat_of mnt shards_sized)" -lt 10000 ] || fail "there were no sizes to wait for"
+[ "$(timeout 60 stat -c %s mnt/shards/09999.tar)" = "$(stat -c %s shards/09999.tar)" ] ||
+    fail "a size that is known"
+
+# Who wants a size that is not told, waits; also for a stream.
+stat mnt/shards/04321.tar &
+one=$!
+stat mnt/epochs/0.tar &
+all=$!
+are_parked stat $one $all
+kill -KILL $one $all
+umount_ds mnt
