@@ -231,41 +231,62 @@ static bool start(struct sfs_holes *h, struct sfs_hole *hole, bool is_needed,
 	return true;
 }
 
-static bool is_waited_for(const struct sfs_entry *e, const struct sfs_link *waiting)
+/* Begin to fetch what the read needs.  false: there is no memory for all of it, and the
+ * read does not wait here any more. */
+static bool start_needed(struct sfs_holes *h, const struct sfs_read *read,
+			 struct sfs_outbox *out)
 {
-	SFS_EACH (read, waiting, struct sfs_read, link) {
-		if (sfs_entry_overlaps(e, read))
-			return true;
+	const struct sfs_entries *l = h->entries;
+	const struct sfs_entry *e;
+	uint64_t i;
+
+	if (read->offset >= l->end)
+		return true;
+	for (i = sfs_entries_find(l, read->offset); i < l->tail; i++) {
+		e = sfs_entries_at(l, i);
+		if (!sfs_entry_overlaps(e, read))
+			break;
+		if (e->hole && e->hole->state == WAITING && !start(h, e->hole, true, out) &&
+		    h->owner.lack(h->owner.ctx, e, out))
+			return false;
 	}
-	return false;
+	return true;
 }
 
-void sfs_holes_start(struct sfs_holes *h, const struct sfs_link *waiting, uint64_t front,
-		     struct sfs_outbox *out)
+/* Fetch on, within the window ahead of the front. */
+static void start_ahead(struct sfs_holes *h, uint64_t front, struct sfs_outbox *out)
 {
 	const uint64_t window = sfs_holes_window(h);
 	const struct sfs_entry *e;
-	bool is_needed;
 	uint64_t i;
 
 	if (h->next < h->entries->head)
 		h->next = h->entries->head;
-	for (i = h->next; i < h->entries->tail; i++) {
+	for (i = h->next; i < h->entries->tail && h->n_bytes < window; i++) {
 		e = sfs_entries_at(h->entries, i);
 		if (!e->hole || e->hole->state != WAITING) {
 			h->next += i == h->next;
 			continue;
 		}
-		is_needed = is_waited_for(e, waiting);
-		if (!is_needed && e->offset + e->n_bytes <= front)
+		if (e->offset + e->n_bytes <= front)
 			continue; /* jumped over */
-		if (!is_needed && (e->hole->has_failed || h->n_bytes >= window))
-			return;
-		if (start(h, e->hole, is_needed, out))
-			continue;
-		if (!is_needed || !h->owner.lack(h->owner.ctx, e, out))
+		if (e->hole->has_failed || !start(h, e->hole, false, out))
 			return;
 	}
+}
+
+void sfs_holes_start(struct sfs_holes *h, const struct sfs_link *waiting, uint64_t front,
+		     struct sfs_outbox *out)
+{
+	const struct sfs_link *link = waiting->next;
+
+	while (link != waiting) {
+		if (start_needed(h, sfs_container(link, struct sfs_read, link), out))
+			link = link->next;
+		else
+			link = waiting->next; /* the list has changed */
+	}
+	start_ahead(h, front, out);
 }
 
 /* ---- taking what arrived ---- */

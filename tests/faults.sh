@@ -10,9 +10,6 @@
 quick="-o retries=2,stall-timeout=1s,connect-timeout=2s,lanes=2,buffer=64K"
 three="train-{000000..000002}.tar"
 
-# dash knows no jobs in a pipe's subshell, so that clean_up would wait for the origins.
-cleanup 'jobs -p >"$work/jobs"; xargs -r kill <"$work/jobs"'
-
 # good_shards [OPTION...]: three shards in shards/, and the epoch of them in want.tar
 good_shards() {
     make_shards shards --bytes 20000 --samples 40 "$@"

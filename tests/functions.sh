@@ -31,7 +31,8 @@ clean_up() {
         grep -qs " $m " /proc/self/mounts && umount -l "$m"
     done
     eval "$cleanups"
-    jobs -p | xargs -r kill 2>/dev/null
+    jobs -p >"$work/jobs" # (in a pipe, dash would show the jobs of a child)
+    xargs -r kill <"$work/jobs" 2>/dev/null
     wait 2>/dev/null
     cd /
     rm -rf "$work"
