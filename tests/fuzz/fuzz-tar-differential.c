@@ -373,7 +373,7 @@ static void read_stream(const struct walk *w, const struct members *ours)
 	struct fuzz_tar stream = {.n = 0};
 	struct members wanted = {.is_complete = true}, got = {.n = 0};
 	uint64_t at, next;
-	size_t i, n, start;
+	size_t i, n, start, n_globals;
 
 	/* libarchive is choosy about the first header of a file only. */
 	fuzz_tar_header(&stream, FUZZ_USTAR, "first", 5, '0', 0);
@@ -381,11 +381,12 @@ static void read_stream(const struct walk *w, const struct members *ours)
 		start = stream.n;
 		fuzz_tar_add(&stream, w->tar->bytes + w->extents[i].start,
 			     (size_t)w->extents[i].n_bytes);
-		if (!w->extents[i].has_global)
-			continue;
-		for (at = start; at < stream.n; at += next)
+		for (at = start, n_globals = 0; at < stream.n; at += next) {
+			n_globals += stream.bytes[at + SFS_TAR_TYPE] == 'g';
 			MUST(sfs_edit_group(stream.bytes + at, stream.n - at,
 					    stream.n - at, NULL, &n, &next, NULL) == 0);
+		}
+		MUST(w->extents[i].has_global == (n_globals > 0));
 	}
 	fuzz_tar_grow(&stream, 1024);
 	read_whole(stream.bytes, stream.n, &got);

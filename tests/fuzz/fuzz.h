@@ -57,7 +57,7 @@ static inline bool fuzz_once_in(struct fuzz_in *in, unsigned times)
 /* A copy that ends where its bytes end, so that ASan sees one byte too far. */
 static inline void *fuzz_copy(const void *bytes, size_t n)
 {
-	void *p = malloc(n > 0 ? n : 1);
+	void *p = calloc(1, n > 0 ? n : 1);
 
 	if (!p)
 		abort();

@@ -28,6 +28,8 @@ TEXTS = {
         "\x65\x65\x65\x65HTTP/1.1 503 x\nRetry-After: Fri, 31 Dec 2027 23:59:59 GMT\n"
         "etag: W/\"x\"\ncontent-type: multipart/byteranges; boundary=x\n"
         "HTTP/1.1 302 Found\nlocation: http://h/x\ncontent-encoding: gzip\n",
+        "\0\0\0\0etag: \"" + "e" * 400 + "\"\nlocation: /" + "l" * 4090 + "\nlast-modified: " + "m" * 70,
+        "\0\0\0\0content-range: bytes 5-2/10\ncontent-range: bytes 0-10/10\ncontent-range: bytes 9-9/10\n",
         "\x00\x00\x00\x00Content-Range: bytes 0-0/*\ncontent-length: 99999999999999999999\n",
     ],
     "fuzz-config": [
@@ -42,12 +44,15 @@ TEXTS = {
         "\x00seed=7,lanes=64,buffer=1.5G,keys=asis,allow_other,nosuid,x-a=b",
         "\x00header=A: b\\, c,proxy=http://u:p@h/,fsname=a\\\\b,umask=022,budget=auto",
         "\x00connect-timeout=1.5s,stall-timeout=500ms,read-timeout=2h,uid=root,gid=-1",
-        "\x01retries=1000", "\x01rw", "\x01sed=1", "\x01buffer=12KiB", "\x01direct_io=off",
+        "\x01retries=1000", "\x01connections=0", "\x01lanes=65537", "\x01umask=08",
+        "\x01connect-timeout=0", "\x01uid=4294967295", "\x01keys=", "\x01keys=auto|asis",
+        "\x01rw", "\x01sed=1", "\x01buffer=12KiB", "\x01direct_io=off",
         "\x02Authorization: x\n\nB: c\r\n", "\x02nonsense",
     ],
     "fuzz-key": [
         "a.jpg", "dir/a.b.c", ".hidden", "a/.hidden.jpg", "a.b/.x.jpg", "__meta__/x.json",
         "__x__", "__m__.json", "a\n/b.c", "a\nb.c", "__m__\n", "0001.", "/.a", "a/b/", "....", "",
+        "___/a.b", "____/a.b", "__a__\n", "__a__\n/b.c", "a.b\n/c/.d.e", "a.b/c\n/.d", "x.y/z/.w",
     ],
     "fuzz-pax": [
         "12 path=a.b\n", "30 mtime=1350244992.023960108\n6 a=b\n7 cc=d\n", "11 size=12\n\0\0\0",
@@ -112,6 +117,56 @@ def tars():
                 info.linkname = "a.jpg"
                 tar.addfile(info)
         yield b"R" + out.getvalue()[:-8192]
+    yield b"R" + globals_inside() + bytes(1024)
+    for odd in odd_ones():
+        yield b"R" + odd
+
+
+def globals_inside():
+    """Pax global headers before, inside and between samples."""
+    said = tarfile.TarInfo.create_pax_global_header({"comment": "x" * 600})
+    out = said
+    for name in ("a.jpg", None, "a.cls", "b.jpg", None, "c.jpg", "c.cls", None):
+        info = tarfile.TarInfo(name or "")
+        info.size = 600
+        out += info.tobuf() + bytes(range(1, 201)) * 3 + bytes(424) if name else said
+    return out
+
+
+def member(name, data=b"", kind=b"0", gnu=False, fields=()):
+    """A header with its checksum, and padded data."""
+    header = bytearray(512)
+    for at, value in ((0, name), (100, b"0000644\0"), (108, b"0001750\0"), (116, b"0001750\0"),
+                      (124, b"%011o" % len(data)), (136, b"14524770400\0"), (148, b" " * 8),
+                      (156, kind), (257, b"ustar  \0" if gnu else b"ustar\x0000"), *fields):
+        header[at:at + len(value)] = value
+    header[148:156] = b"%06o\0 " % sum(header)
+    return bytes(header) + data + bytes(-len(data) % 512)
+
+
+def record(key, value):
+    body = b" %s=%s\n" % (key, value)
+    return b"%d%s" % (len(body) + (2 if len(body) < 98 else 3), body)
+
+
+def odd_ones():
+    """What has been read wrongly once."""
+    end = member(b"b.jpg", b"next" * 100) + bytes(1024)
+    long_name = member(b"ext", b"n" * 150 + b".jpg\0", b"L", True)
+    yield long_name + member(b"n" * 100, b"d" * 5000, gnu=True)[:2000]  # cut in its data
+    yield long_name + member(b"ext", b"m.jpg\0", b"L", True) + member(b"x", b"data", gnu=True) + end
+    sparse = record(b"GNU.sparse.major", b"1") + record(b"GNU.sparse.minor", b"0")
+    name = record(b"GNU.sparse.name", b"a.jpg")
+    size = record(b"GNU.sparse.realsize", b"6144")
+    for pax, data in (
+            (sparse + size + name, b"0\n" + bytes(510)),  # a hole, and no run
+            (sparse + record(b"GNU.sparse.realsize", b"46") + name,
+             b"1\n4096\n581\n" + bytes(501) + b"d" * 581),  # a run behind the end
+            (sparse + size[:-1] + b"\xcd" + name, b"1\n0\n600\n" + bytes(502) + b"d" * 600)):
+        yield member(b"ext", pax, b"x") + member(b"GNUSparseFile.1/x", data) + end
+    yield member(b"a.jpg", b"d" * 700, b"S", True) + end  # a sparse file without its size
+    yield member(b"a.jpg", kind=b"S", gnu=True, fields=[(386, b"%011o\0" % 9000 + b"%011o" % 0),
+                                                        (483, b"%011o" % 9000)]) + end
 
 
 def main(folder):
