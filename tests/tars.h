@@ -44,6 +44,13 @@ static inline unsigned char *tar_grow(struct tar *t, size_t n)
 	return t->bytes + t->n - n;
 }
 
+/* Write n octal digits; what is behind them stays. */
+static inline void tar_octal(unsigned char *to, size_t n, uint64_t value)
+{
+	for (; n > 0; value >>= 3)
+		to[--n] = (unsigned char)('0' + (value & 7));
+}
+
 /* Write a header's checksum. */
 static inline void tar_sum(unsigned char *block)
 {
@@ -52,7 +59,8 @@ static inline void tar_sum(unsigned char *block)
 	memset(block + AT_SUM, ' ', 8);
 	for (i = 0; i < BLOCK; i++)
 		sum += block[i];
-	snprintf((char *)block + AT_SUM, 8, "%06o", sum);
+	tar_octal(block + AT_SUM, 6, sum);
+	block[AT_SUM + 6] = 0;
 }
 
 /* A header of mode 0444 and mtime 1500000000; `magic` is "ustar", "gnu" or "v7".  The
@@ -64,8 +72,8 @@ static inline unsigned char *tar_header(struct tar *t, const char *magic, char t
 
 	memcpy(block, name, strlen(name) < 100 ? strlen(name) : 100);
 	strcpy((char *)block + AT_MODE, "0000444");
-	snprintf((char *)block + AT_SIZE, 12, "%011llo", (unsigned long long)size);
-	snprintf((char *)block + AT_MTIME, 12, "%011o", 1500000000);
+	tar_octal(block + AT_SIZE, 11, size);
+	tar_octal(block + AT_MTIME, 11, 1500000000);
 	block[AT_TYPE] = (unsigned char)type;
 	if (strcmp(magic, "ustar") == 0)
 		memcpy(block + AT_MAGIC, "ustar\00000", 8);
