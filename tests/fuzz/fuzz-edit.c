@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A header group with a folder before its name has the same length, right checksums, and
  * libarchive reads the new name and the same data; or it is refused and not a byte has
- * changed.  A blanked global header sets nothing.
+ * changed.  A blanked global header sets nothing.  With SHUFFLEFS_FUZZ_OUT=FOLDER each
+ * renamed member is written there for judge.py, which asks Python's tarfile.
  *
  * The first byte is the length of the folder's name, 0 for none; the rest is for
  * maketar.h, and each group of that file is edited. */
@@ -40,6 +41,15 @@ static void check_blanked(const unsigned char *group)
 	while ((ret = sfs_pax_next(&p, end, &r)) == 1)
 		MUST(sfs_pax_is(&r, "comment") || sfs_pax_is(&r, "c"));
 	MUST(ret == 0);
+}
+
+/* An ordinary GNU header with a sparse map: libarchive reads that, tarfile does not, and
+ * an edited header has none (see fuzz-tar-differential.c).  Nobody writes such. */
+static bool is_disputed(const unsigned char *header)
+{
+	return header[SFS_TAR_TYPE] != 'S' &&
+	       memcmp(header + SFS_TAR_MAGIC, "ustar  ", 8) == 0 &&
+	       !sfs_tar_is_zero(header + 386, 495 - 386);
 }
 
 static bool has_name(const char *name, size_t n, const char *folder,
@@ -81,6 +91,30 @@ static void check_member(const unsigned char *group, const struct sfs_group *was
 	sfs_tarmember_done(&member);
 }
 
+/* For judge.py: the renamed member alone, and what its name must be. */
+static void write_out(const unsigned char *group, const struct sfs_group *was,
+		      const char *folder)
+{
+	static const char zeros[1024 + SFS_TAR_BLOCK];
+	static unsigned number;
+	FILE *f = fuzz_open_out(++number, "tar");
+	size_t n_folder = strlen(folder) + 1;
+	char *name;
+
+	if (!f)
+		return;
+	fwrite(group, 1, (size_t)was->next, f);
+	fwrite(zeros, 1, 1024 + (size_t)(sfs_tar_padded(was->next) - was->next), f);
+	MUST(fclose(f) == 0);
+	name = malloc(n_folder + was->n_name + 1);
+	sprintf(name, "%s/%.*s", folder, (int)was->n_name, was->name);
+	f = fuzz_open_out(number, "list");
+	fprintf(f, "complete\n");
+	fuzz_list(f, was->size, "?", name, n_folder + was->n_name);
+	MUST(fclose(f) == 0);
+	free(name);
+}
+
 /* Edit the group at `from`; where the next one begins, 0 at the end or at damage. */
 static uint64_t edit_one(const unsigned char *from, size_t n_left, const char *folder)
 {
@@ -98,6 +132,8 @@ static uint64_t edit_one(const unsigned char *from, size_t n_left, const char *f
 	if (was.kind == SFS_GROUP_END)
 		return 0;
 	group = fuzz_copy(from, n_left);
+	if (is_disputed(from + was.n_bytes - SFS_TAR_BLOCK))
+		folder = NULL;
 	is_renamed = folder && was.kind == SFS_GROUP_MEMBER && was.is_regular &&
 		     sfs_key_length(was.name, was.n_name) > 0;
 	ret = sfs_edit_group(group, n_left, n_left, folder, &n, &next, &err);
@@ -109,12 +145,15 @@ static uint64_t edit_one(const unsigned char *from, size_t n_left, const char *f
 			check_blanked(group);
 		} else {
 			MUST(is_renamed || memcmp(group, from, n_left) == 0);
-			/* It may refuse what we read ourselves, a strange owner for one. */
+			/* It may refuse what we read ourselves, a strange owner for one.
+			 */
 			if (sfs_tarmember_parse(from, n_left, n_left, &member, NULL) < 0)
 				member = (struct sfs_tarmember){0};
 			check_member(group, &was, n_left, is_renamed ? folder : NULL,
 				     &member);
 			sfs_tarmember_done(&member);
+			if (is_renamed)
+				write_out(group, &was, folder);
 		}
 	} else {
 		MUST(ret == -ENAMETOOLONG && is_renamed && err.text[0]);

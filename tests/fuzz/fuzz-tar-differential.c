@@ -407,40 +407,31 @@ static void read_stream(const struct walk *w, const struct members *ours)
 	done(&got);
 }
 
-static FILE *open_out(const char *folder, unsigned number, const char *suffix)
+static void write_tar(unsigned number, const struct fuzz_tar *tar)
 {
-	char path[4096];
-	FILE *f;
+	FILE *f = fuzz_open_out(number, "tar");
 
-	snprintf(path, sizeof path, "%s/%06u.%s", folder, number, suffix);
-	f = fopen(path, "wb");
-	MUST(f);
-	return f;
+	if (f)
+		MUST(fwrite(tar->bytes, 1, tar->n, f) == tar->n && fclose(f) == 0);
 }
 
-static void write_tar(const char *folder, unsigned number, const struct fuzz_tar *tar)
+static void write_list(unsigned number, const struct members *ours)
 {
-	FILE *f = open_out(folder, number, "tar");
+	FILE *f = fuzz_open_out(number, "list");
+	size_t i, n = 0;
+	char hash[20];
 
-	MUST(fwrite(tar->bytes, 1, tar->n, f) == tar->n && fclose(f) == 0);
-}
-
-static void write_list(const char *folder, unsigned number, const struct members *ours)
-{
-	FILE *f = open_out(folder, number, "list");
-	size_t i, k, n = 0;
-
+	if (!f)
+		return;
 	while (n < ours->n && !ours->m[n].is_map_damaged)
 		n++;
 	fprintf(f, "%s\n", ours->is_complete && n == ours->n ? "complete" : "refused");
 	for (i = 0; i < n; i++) {
 		if (!ours->m[i].has_key)
 			continue;
-		fprintf(f, "%llu %016llx ", (unsigned long long)ours->m[i].size,
-			(unsigned long long)ours->m[i].data_hash);
-		for (k = 0; k < ours->m[i].n_name; k++)
-			fprintf(f, "%02x", (unsigned char)ours->m[i].name[k]);
-		fprintf(f, "\n");
+		snprintf(hash, sizeof hash, "%016llx",
+			 (unsigned long long)ours->m[i].data_hash);
+		fuzz_list(f, ours->m[i].size, hash, ours->m[i].name, ours->m[i].n_name);
 	}
 	fclose(f);
 }
@@ -450,14 +441,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct fuzz_tar tar = fuzz_tar_make(data, n);
 	struct members ours = {.n = 0}, theirs = {.n = 0};
 	struct walk walk = {.tar = &tar, .members = &ours};
-	const char *folder = getenv("SHUFFLEFS_FUZZ_OUT");
 	static unsigned number;
 
-	if (folder)
-		write_tar(folder, ++number, &tar);
+	write_tar(++number, &tar);
 	scan_whole(&walk);
-	if (folder)
-		write_list(folder, number, &ours);
+	write_list(number, &ours);
 	read_whole(tar.bytes, tar.n, &theirs);
 	MUST(agree("shufflefs", &ours, "libarchive", &theirs));
 	if (tar.is_sound && !ours.is_complete)

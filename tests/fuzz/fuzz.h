@@ -81,4 +81,30 @@ static inline char *fuzz_string(const void *bytes, size_t n)
 	return s;
 }
 
+/* A file NUMBER.SUFFIX for judge.py in the folder SHUFFLEFS_FUZZ_OUT; NULL: none is
+ * wanted. */
+static inline FILE *fuzz_open_out(unsigned number, const char *suffix)
+{
+	const char *folder = getenv("SHUFFLEFS_FUZZ_OUT");
+	char path[4096];
+	FILE *f;
+
+	if (!folder)
+		return NULL;
+	snprintf(path, sizeof path, "%s/%06u.%s", folder, number, suffix);
+	f = fopen(path, "wb");
+	MUST(f);
+	return f;
+}
+
+/* One line of a .list: size, hash of the data ("?": any), name in hexadecimal. */
+static inline void fuzz_list(FILE *f, uint64_t size, const char *hash, const char *name,
+			     size_t n_name)
+{
+	fprintf(f, "%llu %s ", (unsigned long long)size, hash);
+	for (; n_name > 0; n_name--)
+		fprintf(f, "%02x", (unsigned char)*name++);
+	fprintf(f, "\n");
+}
+
 #endif

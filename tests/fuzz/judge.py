@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Hold what the differential target has read to what WebDataset would see.
+"""Hold what a fuzz target has read, or renamed, to what WebDataset would see.
 
-  judge.py FOLDER        FOLDER was SHUFFLEFS_FUZZ_OUT of fuzz-tar-differential
+  judge.py FOLDER        FOLDER was SHUFFLEFS_FUZZ_OUT of the target
 
 For each file: the members that belong to samples, as Python's tarfile reads them from a
 stream with WebDataset's rule for names, must be those of our list.  What either refuses
@@ -58,7 +58,7 @@ def by_tarfile(path):
 
 
 def is_same(ours, theirs):
-    return ours[0] == theirs[0] and ours[2] == theirs[2] and theirs[1] in ("?", ours[1])
+    return ours[0] == theirs[0] and ours[2] == theirs[2] and (theirs[1] == ours[1] or "?" in (ours[1], theirs[1]))
 
 
 def main(folder):

@@ -116,7 +116,8 @@ def tars():
                 info.type = kind
                 info.linkname = "a.jpg"
                 tar.addfile(info)
-        yield b"R" + out.getvalue()[:-8192]
+        tar = out.getvalue().rstrip(b"\0")
+        yield b"R" + tar + bytes(1024 + -len(tar) % 512)
     yield b"R" + globals_inside() + bytes(1024)
     for odd in odd_ones():
         yield b"R" + odd
@@ -164,6 +165,7 @@ def odd_ones():
              b"1\n4096\n581\n" + bytes(501) + b"d" * 581),  # a run behind the end
             (sparse + size[:-1] + b"\xcd" + name, b"1\n0\n600\n" + bytes(502) + b"d" * 600)):
         yield member(b"ext", pax, b"x") + member(b"GNUSparseFile.1/x", data) + end
+    yield member(b"ext", b"short.jpg" + bytes(700), b"L", True) + end  # a body longer than its name
     yield member(b"a.jpg", b"d" * 700, b"S", True) + end  # a sparse file without its size
     yield member(b"a.jpg", kind=b"S", gnu=True, fields=[(386, b"%011o\0" % 9000 + b"%011o" % 0),
                                                         (483, b"%011o" % 9000)]) + end
@@ -171,7 +173,8 @@ def odd_ones():
 
 def main(folder):
     for target, head in (("fuzz-tar-differential", ""), ("fuzz-scan", "\x01\x01"), ("fuzz-edit", "\x09")):
-        TEXTS[target] = [head + text.decode("latin-1") for text in (*programs(), *tars())]
+        TEXTS[target] = [head + text.decode("latin-1") for text in (*programs(), *tars())
+                         if len(text) < 9000 or not head]
     for target, texts in TEXTS.items():
         os.makedirs(os.path.join(folder, target), exist_ok=True)
         for i, text in enumerate(texts):
