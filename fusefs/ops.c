@@ -103,15 +103,17 @@ static int try_lookup(struct sfs_park *park)
 	int ret;
 
 	ret = sfs_tree_lookup(ops->core->tree, park->node, park->name, &park->waiter, &node);
-	if (ret == 0)
-		ret = sfs_tree_attr(ops->core->tree, node, &park->waiter, &attr);
-	if (ret < 0 && ret != -ENOENT)
-		return ret;
-	fuse_req_interrupt_func(park->req, NULL, NULL);
 	if (ret == -ENOENT) {
+		/* For good: what a mount shows does not change. */
+		fuse_req_interrupt_func(park->req, NULL, NULL);
 		fuse_reply_entry(park->req, &none);
 		return 0;
 	}
+	if (ret == 0)
+		ret = sfs_tree_attr(ops->core->tree, node, &park->waiter, &attr);
+	if (ret < 0)
+		return ret == -ENODEV ? -ENOENT : ret;
+	fuse_req_interrupt_func(park->req, NULL, NULL);
 	e = entry_of(ops, &attr);
 	fuse_reply_entry(park->req, &e);
 	return 0;
@@ -229,6 +231,7 @@ static void read_folder(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, 
 	park->size = size;
 	park->cookie = (uint64_t)off;
 	park->is_plus = is_plus;
+	park->is_list = true;
 	sfs_park_run(park);
 }
 
@@ -350,6 +353,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	/* With the kernel's 12, a dozen parked reads would block every other file. */
 	conn->max_background = 1024;
 	conn->congestion_threshold = 1024;
+	/* Without it, one look-up that is parked blocks all others in its folder. */
+	conn->want |= conn->capable & FUSE_CAP_PARALLEL_DIROPS;
 	/* Memory goes to the kernel by writev; splicing costs three times as much. */
 	conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 				  FUSE_CAP_SPLICE_MOVE);

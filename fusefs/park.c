@@ -43,6 +43,8 @@ static void forget(struct sfs_park *park)
 
 static void reply_err(struct sfs_park *park, int err)
 {
+	if (park->is_list && err == -ENOENT)
+		err = -EIO;
 	fuse_req_interrupt_func(park->req, NULL, NULL);
 	fuse_reply_err(park->req, -err);
 	forget(park);

@@ -46,6 +46,7 @@ struct sfs_park {
 	uint64_t node, cookie; /* whatever the attempt needs */
 	size_t size;
 	bool is_plus;
+	bool is_list; /* in which ENOENT would read as its end */
 	char *name;
 	struct fuse_file_info fi;
 

@@ -14,8 +14,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define READ_BYTES ((size_t)1 << 20)
-#define N_READS	   2
+#define READ_BYTES  ((size_t)1 << 20)
+#define SMALL_BYTES ((size_t)4 << 10)
+#define N_READS	    2
 
 struct turn {
 	struct sfs_read read;
@@ -41,10 +42,10 @@ static void on_read(struct sfs_read *read, int err)
 	pthread_mutex_unlock(&turn->cat->lock);
 }
 
-static void begin(struct turn *turn, struct sfs_file *file, uint64_t offset)
+static void begin(struct turn *turn, struct sfs_file *file, uint64_t offset, size_t n)
 {
 	turn->is_done = false;
-	turn->read = (struct sfs_read){.offset = offset, .n_bytes = READ_BYTES, .done = on_read};
+	turn->read = (struct sfs_read){.offset = offset, .n_bytes = n, .done = on_read};
 	sfs_file_read(file, &turn->read);
 }
 
@@ -80,48 +81,80 @@ static int write_pieces(int fd, const struct sfs_read *read, size_t *ret_n)
 		if (n < 0)
 			return -errno;
 		*ret_n += (size_t)n;
-		for (n += (ssize_t)skip; i < read->n_iov && (size_t)n >= read->iov[i].iov_len; i++)
+		for (n += (ssize_t)skip;
+		     i < read->n_iov && (size_t)n >= read->iov[i].iov_len; i++)
 			n -= (ssize_t)read->iov[i].iov_len;
 		skip = (size_t)n;
 	}
 	return 0;
 }
 
-static int copy(struct cat *cat, struct sfs_file *file, int fd, struct sfs_error *err)
+/* Write what the turn has read, and release it.  1: on; 0: that was the end. */
+static int write_out(struct turn *turn, int fd, uint64_t *written)
 {
-	uint64_t asked = 0, written = 0;
-	size_t n_written, n;
-	struct turn *turn;
-	int i, ret = 0;
+	size_t n = turn->read.n_answered, n_written;
+	int ret = write_pieces(fd, &turn->read, &n_written);
 
-	for (i = 0; i < N_READS; i++, asked += READ_BYTES) {
-		cat->turns[i].cat = cat;
-		begin(&cat->turns[i], file, asked);
-	}
-	for (i = 0;; i = (i + 1) % N_READS, asked += READ_BYTES) {
+	sfs_read_release(&turn->read);
+	*written += n_written;
+	return ret < 0 ? ret : n > 0;
+}
+
+/* Large reads, one ahead.  1: a read failed. */
+static int copy_fast(struct cat *cat, struct sfs_file *file, int fd, uint64_t *written)
+{
+	uint64_t asked = 0;
+	struct turn *turn;
+	int i, ret = 1;
+
+	for (i = 0; i < N_READS; i++, asked += READ_BYTES)
+		begin(&cat->turns[i], file, asked, READ_BYTES);
+	for (i = 0; ret > 0; i = (i + 1) % N_READS, asked += READ_BYTES) {
 		turn = &cat->turns[i];
-		ret = wait_for(turn);
-		if (ret < 0) {
-			sfs_error_set(err, ret, "cannot read on after byte %llu: %s",
-				      (unsigned long long)written, strerror(-ret));
+		if (wait_for(turn) < 0)
 			break;
-		}
-		n = turn->read.n_answered;
-		ret = write_pieces(fd, &turn->read, &n_written);
-		sfs_read_release(&turn->read);
-		written += n_written;
-		if (ret < 0 || n == 0) {
-			turn->err = -1; /* released */
-			break;
-		}
-		begin(turn, file, asked);
+		ret = write_out(turn, fd, written);
+		if (ret > 0)
+			begin(turn, file, asked, READ_BYTES);
 	}
 	for (i = 0; i < N_READS; i++) {
-		if (&cat->turns[i] == turn)
-			continue;
-		if (wait_for(&cat->turns[i]) == 0)
+		if (&cat->turns[i] != turn && wait_for(&cat->turns[i]) == 0)
 			sfs_read_release(&cat->turns[i].read);
 	}
+	return ret;
+}
+
+/* Small reads, as the kernel does after a large one has failed: they get at what comes
+ * before the error.  < 0: the error. */
+static int copy_slowly(struct cat *cat, struct sfs_file *file, int fd, uint64_t *written,
+		       struct sfs_error *err)
+{
+	struct turn *turn = &cat->turns[0];
+	int ret;
+
+	do {
+		begin(turn, file, *written, SMALL_BYTES);
+		ret = wait_for(turn);
+		if (ret < 0)
+			return sfs_error_set(err, ret,
+					     "cannot read on after byte %llu: %s",
+					     (unsigned long long)*written,
+					     strerror(-ret));
+		ret = write_out(turn, fd, written);
+	} while (ret > 0);
+	return ret;
+}
+
+static int copy(struct cat *cat, struct sfs_file *file, int fd, struct sfs_error *err)
+{
+	uint64_t written = 0;
+	int i, ret;
+
+	for (i = 0; i < N_READS; i++)
+		cat->turns[i].cat = cat;
+	ret = copy_fast(cat, file, fd, &written);
+	if (ret > 0)
+		ret = copy_slowly(cat, file, fd, &written, err);
 	if (ret == -EPIPE && written >= sfs_file_padding(file))
 		return 0;
 	if (ret < 0 && ret != -EPIPE && err->text[0] == 0)
@@ -140,18 +173,21 @@ static int open_path(struct sfs_core *core, const char *path, struct sfs_file **
 	if (ret < 0)
 		return sfs_error_set(err, ret, "%s: %s", path, strerror(-ret));
 	sfs_sync_init(&sync);
-	while ((ret = sfs_file_open(core->tree, node, &sync.waiter, ret_file)) == -EINPROGRESS)
-		sfs_sync_wait(&sync);
+	while ((ret = sfs_file_open(core->tree, node, &sync.waiter, ret_file)) ==
+		       -EINPROGRESS &&
+	       (ret = sfs_sync_wait(&sync)) == 0)
+		;
 	sfs_sync_done(&sync);
 	if (ret < 0)
 		sfs_error_set(err, ret, "%s: %s", path, strerror(-ret));
 	return ret;
 }
 
-int sfs_cat(struct sfs_options *options, const struct sfs_strings *specs, const char *path,
-	    int fd, struct sfs_error *err)
+int sfs_cat(struct sfs_options *options, const struct sfs_strings *specs,
+	    const char *path, int fd, struct sfs_error *err)
 {
-	struct cat cat = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+	struct cat cat = {.lock = PTHREAD_MUTEX_INITIALIZER,
+			  .wake = PTHREAD_COND_INITIALIZER};
 	struct sfs_core *core;
 	struct sfs_file *file;
 	int ret;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a few request slots go round; each free one takes the next
  * shard, first from the list of those that somebody waits for, then in dataset
- * order.  Questions that failed stay failed until somebody asks again. */
+ * order.  A question that failed has failed for all who waited for it, and for who
+ * asks right behind them; who asks later has it asked anew. */
 #include "census.h"
 
+#include "clock.h"
 #include "ledger.h"
 #include "mem.h"
 
@@ -11,6 +13,7 @@
 
 #define N_SLOTS	   256
 #define ALL_SHARDS UINT32_MAX
+#define ANEW_NS	   (2 * SFS_NS_PER_S) /* so long after a failure it is worth asking */
 
 enum { UNASKED, ASKING, KNOWN, FAILED };
 
@@ -30,7 +33,8 @@ struct sfs_census {
 	uint32_t next;	      /* no UNASKED shard comes before */
 	uint32_t n_pending;   /* UNASKED or ASKING */
 	uint32_t n_known;
-	int failure; /* of some shard that FAILED; 0 if none did */
+	int failure;	    /* the latest, if a shard FAILED */
+	uint64_t failed_ns; /* when that was */
 	bool is_closed;
 	struct sfs_link waiters, idle;
 	uint32_t *wanted; /* shards to ask first: a stack */
@@ -62,7 +66,8 @@ static void dispatch(struct sfs_census *c, struct sfs_link *out)
 	struct sfs_shard *shard;
 	struct slot *slot;
 
-	while (!c->is_closed && !sfs_list_is_empty(&c->idle) && (shard = choose(c)) != NULL) {
+	while (!c->is_closed && !sfs_list_is_empty(&c->idle) &&
+	       (shard = choose(c)) != NULL) {
 		slot = sfs_container(sfs_list_pop(&c->idle), struct slot, link);
 		c->state[shard->index] = ASKING;
 		slot->shard = shard;
@@ -85,8 +90,8 @@ static void submit(struct sfs_link *out)
 		sfs_request_submit(&sfs_container(link, struct slot, link)->request);
 }
 
-/* Move those waiters to *out whose question has its answer.  Locked. */
-static void gather_answered(struct sfs_census *c, uint32_t shard, struct sfs_link *out)
+/* Those waiters whose question has its answer.  Locked. */
+static void tell_answered(struct sfs_census *c, uint32_t shard, struct sfs_link *told)
 {
 	struct sfs_link *link, *following;
 	struct sfs_waiter *w;
@@ -94,10 +99,8 @@ static void gather_answered(struct sfs_census *c, uint32_t shard, struct sfs_lin
 	for (link = c->waiters.next; link != &c->waiters; link = following) {
 		following = link->next;
 		w = sfs_container(link, struct sfs_waiter, link);
-		if (w->shard == shard || (w->shard == ALL_SHARDS && c->n_pending == 0)) {
-			sfs_link_remove(link);
-			sfs_list_push(out, link);
-		}
+		if (w->shard == shard || (w->shard == ALL_SHARDS && c->n_pending == 0))
+			sfs_waiter_tell(w, told);
 	}
 }
 
@@ -129,24 +132,26 @@ static void on_answer(struct sfs_request *request, int err)
 	struct slot *slot = (struct slot *)request;
 	struct sfs_census *c = slot->census;
 	struct sfs_shard *shard = slot->shard;
-	struct sfs_link answered, out;
+	struct sfs_link told, out;
 
 	err = judge(c, shard, err, slot->error.text);
-	sfs_list_init(&answered);
+	sfs_list_init(&told);
 	sfs_list_init(&out);
 	pthread_mutex_lock(&c->lock);
 	shard->size_err = err;
 	c->state[shard->index] = err == 0 ? KNOWN : FAILED;
 	c->n_known += err == 0;
 	c->n_pending--;
-	if (err < 0)
+	if (err < 0) {
 		c->failure = err;
+		c->failed_ns = sfs_clock_ns();
+	}
 	sfs_list_push(&c->idle, &slot->link);
 	dispatch(c, &out);
-	gather_answered(c, shard->index, &answered);
+	tell_answered(c, shard->index, &told);
 	pthread_mutex_unlock(&c->lock);
 	submit(&out);
-	sfs_waiters_end(&answered, err == -ECANCELED ? err : 0);
+	sfs_waiters_end(&told, err == -ECANCELED ? err : 0);
 }
 
 struct sfs_census *sfs_census_start(struct sfs_shards *shards)
@@ -184,16 +189,16 @@ struct sfs_census *sfs_census_start(struct sfs_shards *shards)
 
 void sfs_census_stop(struct sfs_census *c)
 {
-	struct sfs_link waiters;
+	struct sfs_link told;
 
 	if (!c)
 		return;
-	sfs_list_init(&waiters);
+	sfs_list_init(&told);
 	pthread_mutex_lock(&c->lock);
 	c->is_closed = true;
-	sfs_list_move(&waiters, &c->waiters);
+	sfs_waiters_tell(&c->waiters, &told);
 	pthread_mutex_unlock(&c->lock);
-	sfs_waiters_end(&waiters, -ECANCELED);
+	sfs_waiters_end(&told, -ECANCELED);
 }
 
 void sfs_census_free(struct sfs_census *c)
@@ -210,7 +215,8 @@ static void want(struct sfs_census *c, uint32_t shard)
 {
 	if (c->n_wanted == c->wanted_capacity) {
 		c->wanted_capacity = 2 * c->wanted_capacity + 16;
-		c->wanted = sfs_reallocarray(c->wanted, c->wanted_capacity, sizeof *c->wanted);
+		c->wanted = sfs_reallocarray(c->wanted, c->wanted_capacity,
+					     sizeof *c->wanted);
 	}
 	c->wanted[c->n_wanted++] = shard;
 }
@@ -227,7 +233,11 @@ static void retry_failed(struct sfs_census *c)
 		c->n_pending++;
 		c->next = i < c->next ? i : c->next;
 	}
-	c->failure = 0;
+}
+
+static bool may_ask_anew(const struct sfs_census *c)
+{
+	return sfs_clock_ns() - c->failed_ns >= ANEW_NS;
 }
 
 /* Keep the waiter, start what it waits for, unlock. */
@@ -247,19 +257,22 @@ static int wait_for(struct sfs_census *c, uint32_t shard, struct sfs_waiter *wai
 	return -EINPROGRESS;
 }
 
-int sfs_census_shard(struct sfs_census *c, struct sfs_shard *shard, struct sfs_waiter *waiter)
+int sfs_census_shard(struct sfs_census *c, struct sfs_shard *shard,
+		     struct sfs_waiter *waiter)
 {
 	int ret;
 
 	pthread_mutex_lock(&c->lock);
 	switch (c->state[shard->index]) {
 	case KNOWN: ret = 0; break;
-	case FAILED: /* say so once; who asks after that, asks anew */
+	case FAILED:
 		ret = shard->size_err;
+		if (!may_ask_anew(c))
+			break;
 		c->state[shard->index] = UNASKED;
 		c->n_pending++;
 		c->next = shard->index < c->next ? shard->index : c->next;
-		break;
+		/* fall through */
 	case UNASKED: want(c, shard->index); /* fall through */
 	default: return wait_for(c, shard->index, waiter);
 	}
@@ -272,11 +285,11 @@ int sfs_census_all(struct sfs_census *c, struct sfs_waiter *waiter)
 	int ret;
 
 	pthread_mutex_lock(&c->lock);
+	ret = c->n_known == c->shards->n ? 0 : c->failure;
+	if (c->n_pending == 0 && ret < 0 && may_ask_anew(c))
+		retry_failed(c);
 	if (c->n_pending > 0)
 		return wait_for(c, ALL_SHARDS, waiter);
-	ret = c->n_known == c->shards->n ? 0 : c->failure;
-	if (ret < 0)
-		retry_failed(c);
 	pthread_mutex_unlock(&c->lock);
 	return ret;
 }

@@ -48,13 +48,23 @@ int sfs_read_err(int err)
 	return err == -ESTALE || err == -ECANCELED ? err : -EIO;
 }
 
+/* From now on all is copied. */
 static void flatten(struct sfs_read *read)
 {
 	read->flat = sfs_malloc(read->n_bytes);
 	sfs_read_copy(read, read->flat);
+	if (!read->iov)
+		read->iov = sfs_calloc(1, sizeof *read->iov);
 	read->iov[0].iov_base = read->flat;
 	read->iov[0].iov_len = read->n_answered;
 	read->n_iov = 1;
+}
+
+void sfs_read_add_copy(struct sfs_read *read, const void *bytes, size_t n)
+{
+	if (n > 0 && !read->flat)
+		flatten(read);
+	sfs_read_add(read, (void *)(uintptr_t)bytes, n);
 }
 
 void sfs_read_add(struct sfs_read *read, void *bytes, size_t n)
@@ -68,9 +78,11 @@ void sfs_read_add(struct sfs_read *read, void *bytes, size_t n)
 		read->iov[0].iov_len += n;
 	} else {
 		if (read->n_iov == read->iov_capacity) {
-			read->iov_capacity = read->iov_capacity ? 2 * read->iov_capacity : 16;
-			read->iov = sfs_reallocarray(read->iov, (size_t)read->iov_capacity,
-						     sizeof *read->iov);
+			read->iov_capacity =
+				read->iov_capacity ? 2 * read->iov_capacity : 16;
+			read->iov =
+				sfs_reallocarray(read->iov, (size_t)read->iov_capacity,
+						 sizeof *read->iov);
 		}
 		read->iov[read->n_iov].iov_base = bytes;
 		read->iov[read->n_iov++].iov_len = n;

@@ -65,6 +65,7 @@ int sfs_read_err(int err);
 
 /* For those who answer: append a piece; the memory stays until release. */
 void sfs_read_add(struct sfs_read *read, void *bytes, size_t n);
+void sfs_read_add_copy(struct sfs_read *read, const void *bytes, size_t n);
 void sfs_read_add_zeros(struct sfs_read *read, size_t n);
 
 /* Copy the answer to `to`, which has room for n_answered bytes. */

@@ -35,7 +35,8 @@ static void close_sample(struct sfs_scan *scan, const struct sfs_scan_sink *sink
 	sink->sample(sink->ctx, &extent);
 }
 
-static void open_sample(struct sfs_scan *scan, uint64_t start, const char *key, size_t n_key)
+static void open_sample(struct sfs_scan *scan, uint64_t start, const char *key,
+			size_t n_key)
 {
 	if (n_key > scan->sample.capacity) {
 		scan->sample.capacity = 2 * n_key;
@@ -75,18 +76,22 @@ static int damage(struct sfs_scan *scan, int err, const char *what)
 	return err;
 }
 
-static int step_trailer(struct sfs_scan *scan, const unsigned char *bytes, size_t n)
+/* Zeros, up to the shard's end.  The last sample is whole when there are two blocks of
+ * them: a single one may be a header that was lost. */
+static int step_trailer(struct sfs_scan *scan, const unsigned char *bytes, size_t n,
+			const struct sfs_scan_sink *sink)
 {
-	size_t i = 0;
+	bool is_zero = sfs_tar_is_zero(bytes, n);
+	size_t i = is_zero ? n : 0;
 
-	if (sfs_tar_is_zero(bytes, n)) {
-		scan->pos += n;
-		scan->need = 1;
-		return n > 0;
-	}
-	while (bytes[i] == 0)
+	while (i < n && bytes[i] == 0)
 		i++;
 	scan->pos += i;
+	scan->need = 1;
+	if (scan->pos >= scan->trailer + 2 * SFS_TAR_BLOCK)
+		close_sample(scan, sink);
+	if (is_zero)
+		return n > 0;
 	return damage(scan, -EBADMSG,
 		      "data behind the end of the archive (two tars in one file?)");
 }
@@ -105,7 +110,7 @@ static int step(struct sfs_scan *scan, const unsigned char *bytes, size_t n,
 	if (n == 0)
 		return 0;
 	if (scan->is_in_trailer)
-		return step_trailer(scan, bytes, n);
+		return step_trailer(scan, bytes, n, sink);
 	ret = sfs_group_look(bytes, n, n_left, &group, &scan->error);
 	if (ret == -EAGAIN) {
 		scan->need = group.need;
@@ -118,7 +123,7 @@ static int step(struct sfs_scan *scan, const unsigned char *bytes, size_t n,
 	else if (group.kind == SFS_GROUP_GLOBAL)
 		scan->sample.saw_global = true;
 	else
-		close_sample(scan, sink);
+		scan->trailer = scan->pos;
 	scan->is_in_trailer = group.kind == SFS_GROUP_END;
 	scan->pos += group.next;
 	scan->need = SFS_TAR_BLOCK;
@@ -173,25 +178,29 @@ static void carry_over(struct sfs_scan *scan, const unsigned char *bytes, size_t
 }
 
 /* At the shard's last byte: was that the end, or was it cut off? */
-static void check_end(struct sfs_scan *scan)
+static void check_end(struct sfs_scan *scan, const struct sfs_scan_sink *sink)
 {
 	if (scan->err < 0 || scan->pos < scan->shard_bytes)
 		return;
-	if (scan->is_in_trailer)
+	if (scan->is_in_trailer) {
+		close_sample(scan, sink);
 		scan->is_complete = true;
-	else
-		damage(scan, -EBADMSG, scan->pos == 0 ?
-		       "an empty file, not a tar" :
-		       "no end-of-archive mark: cut off, or written without one");
+		return;
+	}
+	damage(scan, -EBADMSG,
+	       scan->pos == 0
+		       ? "an empty file, not a tar"
+		       : "no end-of-archive mark: cut off, or written without one");
 }
 
 uint64_t sfs_scan_wanted(const struct sfs_scan *scan)
 {
-	return scan->is_complete || scan->err < 0 ? UINT64_MAX : scan->pos + scan->n_carry;
+	return scan->is_complete || scan->err < 0 ? UINT64_MAX
+						  : scan->pos + scan->n_carry;
 }
 
-uint64_t sfs_scan_feed(struct sfs_scan *scan, uint64_t offset, const void *bytes, size_t n,
-		       const struct sfs_scan_sink *sink)
+uint64_t sfs_scan_feed(struct sfs_scan *scan, uint64_t offset, const void *bytes,
+		       size_t n, const struct sfs_scan_sink *sink)
 {
 	const unsigned char *p = bytes;
 	uint64_t at = sfs_scan_wanted(scan);
@@ -207,6 +216,6 @@ uint64_t sfs_scan_feed(struct sfs_scan *scan, uint64_t offset, const void *bytes
 		used = step_through(scan, p, n, sink);
 		carry_over(scan, p + used, n - used);
 	}
-	check_end(scan);
+	check_end(scan, sink);
 	return sfs_scan_wanted(scan);
 }

@@ -39,6 +39,7 @@ struct sfs_scan {
 	struct sfs_error error;
 
 	bool is_in_trailer, is_complete;
+	uint64_t trailer; /* where its first zero block is */
 	size_t need;	      /* bytes at pos that it wants at once */
 	unsigned char *carry; /* the first n_carry of them */
 	size_t n_carry;

@@ -324,7 +324,8 @@ static void forget_redirect(struct state *st)
 
 static void follow(struct state *st)
 {
-	char *to = sfs_fetch_resolve(st->url, st->get.answer.location);
+	const char *location = st->get.answer.location;
+	char *to = *location ? sfs_fetch_resolve(st->url, location) : NULL;
 	bool is_downgrade = to && sfs_fetch_is_downgrade(st->url, to);
 
 	if (!to || is_downgrade || ++st->n_redirects > MAX_REDIRECTS) {

@@ -237,20 +237,20 @@ static void start_queued(struct sfs_surveyor *s);
 static void finish(struct sfs_survey *sv)
 {
 	struct sfs_surveyor *s = sv->surveyor;
-	struct sfs_link waiters;
+	struct sfs_link told;
 
-	sfs_list_init(&waiters);
+	sfs_list_init(&told);
 	pthread_mutex_lock(&s->lock);
 	if (sv->listing && sv->err == 0)
 		keep_listing(s, sv);
-	sfs_list_move(&waiters, &sv->waiters);
+	sfs_waiters_tell(&sv->waiters, &told);
 	sv->shard->survey = NULL;
 	s->n_running--;
 	start_queued(s);
 	pthread_mutex_unlock(&s->lock);
 
 	sfs_shard_unpin(&s->env->shards, sv->shard);
-	sfs_waiters_end(&waiters, sv->err);
+	sfs_waiters_end(&told, sv->err);
 	sfs_listing_free(sv->listing);
 	sfs_scan_done(&sv->scan);
 	free(sv);
@@ -353,20 +353,20 @@ void sfs_surveyor_init(struct sfs_surveyor *s, struct sfs_env *env)
 
 void sfs_surveyor_stop(struct sfs_surveyor *s)
 {
-	struct sfs_link waiters, *link;
+	struct sfs_link told, *link;
 
-	sfs_list_init(&waiters);
+	sfs_list_init(&told);
 	pthread_mutex_lock(&s->lock);
 	s->is_closed = true;
 	while ((link = sfs_list_pop(&s->queue)) != NULL) {
 		struct sfs_survey *sv = sfs_container(link, struct sfs_survey, link);
 
-		sfs_list_move(&waiters, &sv->waiters);
+		sfs_waiters_tell(&sv->waiters, &told);
 		sv->shard->survey = NULL;
 		free(sv);
 	}
 	pthread_mutex_unlock(&s->lock);
-	sfs_waiters_end(&waiters, -ECANCELED);
+	sfs_waiters_end(&told, -ECANCELED);
 }
 
 void sfs_surveyor_done(struct sfs_surveyor *s)

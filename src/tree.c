@@ -136,7 +136,7 @@ static int lookup_member(struct sfs_tree *t, uint64_t parent, const char *name,
 
 	ret = get_listing(t, parent, waiter, &listed);
 	if (ret < 0)
-		return ret;
+		return ret == -ENOENT ? -ENODEV : ret;
 	id = sfs_listing_find(listed->listing, (uint32_t)rest_of(parent), name);
 	if (!listed->listing->nodes[(uint32_t)rest_of(parent)].is_folder)
 		ret = -ENOTDIR;
@@ -479,8 +479,9 @@ static void read_text(struct sfs_file *file, struct sfs_read *read)
 		read->n_bytes = 0;
 	else if (read->n_bytes > size - read->offset)
 		read->n_bytes = (size_t)(size - read->offset);
+	/* A copy: the file may be closed before the reply's thread has seen it go out. */
 	read->release = sfs_read_reset;
-	sfs_read_add(read, file->text.s + read->offset, read->n_bytes);
+	sfs_read_add_copy(read, file->text.s + read->offset, read->n_bytes);
 	read->done(read, 0);
 }
 
@@ -566,12 +567,13 @@ int sfs_tree_walk(struct sfs_tree *t, const char *path, uint64_t *ret_node)
 		if (strcmp(name, ".") == 0)
 			continue;
 		while ((ret = sfs_tree_lookup(t, node, name, &sync.waiter, &node)) ==
-		       -EINPROGRESS)
-			sfs_sync_wait(&sync);
+			       -EINPROGRESS &&
+		       (ret = sfs_sync_wait(&sync)) == 0)
+			;
 	}
 	sfs_sync_done(&sync);
 	*ret_node = node;
-	return ret;
+	return ret == -ENODEV ? -ENOENT : ret;
 }
 
 /* ---- life ---- */

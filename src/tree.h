@@ -35,7 +35,8 @@ struct sfs_attr {
 int sfs_tree_new(struct sfs_core *core, struct sfs_tree **ret_tree, struct sfs_error *err);
 void sfs_tree_free(struct sfs_tree *tree);
 
-/* -ENOENT, -ENOTDIR, -EINPROGRESS, or why a shard cannot be listed. */
+/* -ENOENT: there is no such name, for good.  -ENODEV: the shard is missing at its
+ * source, now.  -ENOTDIR, -EINPROGRESS, or why else a shard cannot be listed. */
 int sfs_tree_lookup(struct sfs_tree *tree, uint64_t parent, const char *name,
 		    struct sfs_waiter *waiter, uint64_t *ret_node);
 

@@ -20,6 +20,7 @@ struct sfs_waiter {
 	/* Of whom it was given to. */
 	struct sfs_link link;
 	pthread_mutex_t *lock; /* guards the link */
+	struct sfs_link told;
 	uint32_t shard;
 };
 
@@ -36,13 +37,27 @@ static inline bool sfs_waiter_cancel(struct sfs_waiter *waiter)
 	return was_in;
 }
 
-/* Call done(err) of all waiters of a list that nobody else can see. */
-static inline void sfs_waiters_end(struct sfs_link *waiters, int err)
+/* For those who were given waiters, with the lock held: this one, or all of a list,
+ * cannot be taken back any more; sfs_waiters_end() is to tell them. */
+static inline void sfs_waiter_tell(struct sfs_waiter *waiter, struct sfs_link *told)
+{
+	sfs_link_remove(&waiter->link);
+	sfs_list_push(told, &waiter->told);
+}
+
+static inline void sfs_waiters_tell(struct sfs_link *waiters, struct sfs_link *told)
+{
+	while (!sfs_list_is_empty(waiters))
+		sfs_waiter_tell(sfs_container(waiters->next, struct sfs_waiter, link), told);
+}
+
+/* Call their done(err); without the lock. */
+static inline void sfs_waiters_end(struct sfs_link *told, int err)
 {
 	struct sfs_link *link;
 
-	while ((link = sfs_list_pop(waiters)) != NULL) {
-		struct sfs_waiter *w = sfs_container(link, struct sfs_waiter, link);
+	while ((link = sfs_list_pop(told)) != NULL) {
+		struct sfs_waiter *w = sfs_container(link, struct sfs_waiter, told);
 
 		w->done(w, err);
 	}
@@ -52,8 +67,9 @@ static inline void sfs_waiters_end(struct sfs_link *waiters, int err)
  *
  *	struct sfs_sync sync;
  *	sfs_sync_init(&sync);
- *	while ((ret = sfs_...(..., &sync.waiter, ...)) == -EINPROGRESS)
- *		sfs_sync_wait(&sync);
+ *	while ((ret = sfs_...(..., &sync.waiter, ...)) == -EINPROGRESS &&
+ *	       (ret = sfs_sync_wait(&sync)) == 0)
+ *		;
  *	sfs_sync_done(&sync);
  */
 struct sfs_sync {
@@ -61,6 +77,7 @@ struct sfs_sync {
 	pthread_mutex_t lock; /* guards is_done */
 	pthread_cond_t wake;
 	bool is_done;
+	int err;
 };
 
 static inline void sfs_sync_wake(struct sfs_waiter *waiter, int err)
@@ -69,6 +86,7 @@ static inline void sfs_sync_wake(struct sfs_waiter *waiter, int err)
 
 	pthread_mutex_lock(&sync->lock);
 	sync->is_done = true;
+	sync->err = err;
 	pthread_cond_signal(&sync->wake);
 	pthread_mutex_unlock(&sync->lock);
 }
@@ -80,13 +98,18 @@ static inline void sfs_sync_init(struct sfs_sync *sync)
 	pthread_cond_init(&sync->wake, NULL);
 }
 
-static inline void sfs_sync_wait(struct sfs_sync *sync)
+/* What the waiter was told. */
+static inline int sfs_sync_wait(struct sfs_sync *sync)
 {
+	int err;
+
 	pthread_mutex_lock(&sync->lock);
 	while (!sync->is_done)
 		pthread_cond_wait(&sync->wake, &sync->lock);
 	sync->is_done = false;
+	err = sync->err;
 	pthread_mutex_unlock(&sync->lock);
+	return err;
 }
 
 static inline void sfs_sync_done(struct sfs_sync *sync)
