@@ -5,6 +5,8 @@
 #include "mem.h"
 #include "read.h"
 
+#include <errno.h>
+
 #define KERNEL_TAKES 1023 /* pieces of memory, beside the reply's header */
 
 static unsigned char wanted[1 << 20];
@@ -86,6 +88,27 @@ static void zeros(size_t n)
 	check_answer(&r);
 }
 
+/* Memory that will not stay: from then on all is copied. */
+static void copies(bool is_first)
+{
+	struct sfs_read r = {.n_bytes = 100};
+	static char stays[] = "stays";
+	char goes[] = "goes", again[] = "again";
+
+	if (!is_first)
+		add(&r, stays, 5);
+	sfs_read_add_copy(&r, goes, 0); /* nothing is no piece */
+	CHECK_EQ(r.n_iov, !is_first);
+	memcpy(wanted + n_wanted, goes, 4);
+	n_wanted += 4;
+	sfs_read_add_copy(&r, goes, 4);
+	memset(goes, 'x', 4);
+	add(&r, again, 5);
+	memset(again, 'x', 5);
+	CHECK_EQ(r.n_iov, 1);
+	check_answer(&r);
+}
+
 /* ---- who is told ---- */
 
 static int n_told, told_err, n_released;
@@ -144,6 +167,13 @@ int main(void)
 	zeros(65536);
 	zeros(65537);
 	zeros(1000000);
+	copies(true);
+	copies(false);
 	tells();
+	CHECK_EQ(sfs_read_err(-ESTALE), -ESTALE);
+	CHECK_EQ(sfs_read_err(-ECANCELED), -ECANCELED);
+	CHECK_EQ(sfs_read_err(-ENOENT), -EIO);
+	CHECK_EQ(sfs_read_err(-EACCES), -EIO);
+	CHECK_EQ(sfs_read_err(-ETIMEDOUT), -EIO);
 	return 0;
 }

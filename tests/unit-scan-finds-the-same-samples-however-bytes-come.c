@@ -278,9 +278,16 @@ static void spoilt(void)
 	damaged(t.n, third, 2, "checksum");
 	make_shard();
 
-	/* A zero block ends the shard, whatever follows; it must be zeros. */
+	/* A zero block ends the shard, whatever follows; it must be zeros.  After a
+	 * single one the sample before is in doubt, for that may have been a header. */
 	memset(t.bytes + third, 0, 512);
-	damaged(t.n, third + 512, 3, "data behind the end");
+	damaged(t.n, third + 512, 2, "data behind the end");
+	memset(t.bytes + third, 0, 1000);
+	t.bytes[third + 1000] = 1;
+	damaged(t.n, third + 1000, 2, "data behind the end");
+	memset(t.bytes + third, 0, 1024);
+	t.bytes[third + 1024] = 1;
+	damaged(t.n, third + 1024, 3, "data behind the end");
 	make_shard();
 	t.bytes[t.n - 1] = 1;
 	damaged(t.n, t.n - 1, wanted.n, "data behind the end");
