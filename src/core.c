@@ -20,11 +20,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GIB	     ((uint64_t)1 << 30)
-#define MIB	     ((uint64_t)1 << 20)
-#define CAT_BUDGET   (256 * MIB)
-#define MAX_PROBES   32
+#define GIB		 ((uint64_t)1 << 30)
+#define MIB		 ((uint64_t)1 << 20)
+#define CAT_BUDGET	 (256 * MIB)
+#define MAX_PROBES	 32
 #define MAX_FILE_THREADS 8
+#define TRIM_SECONDS	 10 /* unused for so long, memory is given back */
 
 /* ---- how much memory ---- */
 
@@ -42,11 +43,12 @@ static int choose_budget(struct sfs_options *o, bool is_cat, uint64_t *ret_bytes
 		n = CAT_BUDGET;
 	if (n < 2 * o->buffer) {
 		if (2 * o->buffer > limit / 2)
-			return sfs_error_set(err, -ENOMEM,
-					     "buffer=%s wants twice as much memory, and this "
-					     "machine has %s: lower buffer=, or set budget=",
-					     sfs_text_size(o->buffer, need),
-					     sfs_text_size(limit, have));
+			return sfs_error_set(
+				err, -ENOMEM,
+				"buffer=%s wants twice as much memory, and this "
+				"machine has %s: lower buffer=, or set budget=",
+				sfs_text_size(o->buffer, need),
+				sfs_text_size(limit, have));
 		n = 2 * o->buffer;
 	}
 	*ret_bytes = n;
@@ -71,11 +73,12 @@ static int check_budget(const struct sfs_options *o, uint64_t budget, uint32_t n
 
 	if (budget >= need)
 		return 0;
-	return sfs_error_set(err, -ENOMEM,
-			     "budget=%s is too small for %llu lanes, which need %s: raise "
-			     "budget=, or lower lanes= (which is another order)",
-			     sfs_text_size(budget, have), (unsigned long long)lanes,
-			     sfs_text_size((need + MIB - 1) / MIB * MIB, want));
+	return sfs_error_set(
+		err, -ENOMEM,
+		"budget=%s is too small for %llu lanes, which need %s: raise "
+		"budget=, or lower lanes= (which is another order)",
+		sfs_text_size(budget, have), (unsigned long long)lanes,
+		sfs_text_size((need + MIB - 1) / MIB * MIB, want));
 }
 
 static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
@@ -98,18 +101,21 @@ static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	env->buffer_bytes = o->buffer;
 	env->lanes = (uint32_t)o->lanes;
 	env->keys_asis = o->keys == SFS_KEYS_ASIS;
-	env->n_connections = core->http ? (int)o->connections :
-			     o->connections < MAX_FILE_THREADS ? (int)o->connections :
-								 MAX_FILE_THREADS;
+	env->n_connections = core->http				 ? (int)o->connections
+			     : o->connections < MAX_FILE_THREADS ? (int)o->connections
+								 : MAX_FILE_THREADS;
 	sfs_budget_init(&env->budget, budget);
 	env->slabs = sfs_slabs_new(budget + 64 * MIB);
-	env->pool = sfs_pool_start("sfs-work", n_cpus > 4 ? 4 : n_cpus < 2 ? 2 : (int)n_cpus);
+	env->pool = sfs_pool_start("sfs-work", n_cpus > 4   ? 4
+					       : n_cpus < 2 ? 2
+							    : (int)n_cpus);
 	sfs_grabber_init(&env->grabber, env->slabs, env->pool, &env->budget,
 			 grabber_floor(budget));
 	objects = sfs_calloc(d->n, sizeof *objects);
 	for (i = 0; i < d->n; i++)
 		sfs_object_init(&objects[i], &d->uris[i],
-				d->uris[i].scheme == SFS_SCHEME_FILE ? core->files : core->http);
+				d->uris[i].scheme == SFS_SCHEME_FILE ? core->files
+								     : core->http);
 	sfs_shards_init(&env->shards, d->n, d->names, objects,
 			o->on_error == SFS_ON_ERROR_SKIP, &env->budget);
 	free(objects);
@@ -146,10 +152,10 @@ static int start_sources(struct sfs_core *core, const struct sfs_dataset *d,
 		has_http |= d->uris[i].scheme != SFS_SCHEME_FILE;
 	}
 	if (has_files)
-		core->files = sfs_source_file_start(
-			o->connections < MAX_FILE_THREADS ? (int)o->connections :
-							    MAX_FILE_THREADS,
-			o->verify == SFS_VERIFY_SIZE);
+		core->files = sfs_source_file_start(o->connections < MAX_FILE_THREADS
+							    ? (int)o->connections
+							    : MAX_FILE_THREADS,
+						    o->verify == SFS_VERIFY_SIZE);
 	if (has_http)
 		core->http = sfs_source_http_start(&http, err);
 	return has_http && !core->http ? -EINVAL : 0;
@@ -213,17 +219,19 @@ static int probe_spec(struct sfs_core *core, uint32_t first, uint32_t last,
 			break;
 	}
 	i = i < n ? i : 0;
-	return sfs_error_set(err, p[i].err, "%s", p[i].error.text[0] ? p[i].error.text :
-								      strerror(-p[i].err));
+	return sfs_error_set(err, p[i].err, "%s",
+			     p[i].error.text[0] ? p[i].error.text : strerror(-p[i].err));
 }
 
-static int probe(struct sfs_core *core, const struct sfs_dataset *d, struct sfs_error *err)
+static int probe(struct sfs_core *core, const struct sfs_dataset *d,
+		 struct sfs_error *err)
 {
 	uint32_t first = 0, last;
 	int ret = 0, n = 0;
 
 	for (; first < d->n && n < MAX_PROBES && ret == 0; first = last + 1, n++) {
-		for (last = first; last + 1 < d->n && d->spec_of[last + 1] == d->spec_of[first];)
+		for (last = first;
+		     last + 1 < d->n && d->spec_of[last + 1] == d->spec_of[first];)
 			last++;
 		ret = probe_spec(core, first, last, err);
 	}
@@ -236,6 +244,7 @@ static void *tick(void *arg)
 {
 	struct sfs_core *core = arg;
 	struct timespec until;
+	int n_idle = 0;
 
 	pthread_mutex_lock(&core->lock);
 	while (!core->is_stopping) {
@@ -246,6 +255,9 @@ static void *tick(void *arg)
 		pthread_mutex_unlock(&core->lock);
 		sfs_streams_tick(&core->streams);
 		sfs_windows_tick(core->windows);
+		n_idle = sfs_slabs_used(core->env.slabs) > 0 ? 0 : n_idle + 1;
+		if (n_idle == TRIM_SECONDS)
+			sfs_slabs_trim(core->env.slabs, 0);
 		pthread_mutex_lock(&core->lock);
 	}
 	pthread_mutex_unlock(&core->lock);
@@ -290,8 +302,8 @@ static int start(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	return 0;
 }
 
-int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs, bool is_cat,
-		   struct sfs_core **ret_core, struct sfs_error *err)
+int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs,
+		   bool is_cat, struct sfs_core **ret_core, struct sfs_error *err)
 {
 	sfs_autofree char *cwd = getcwd(NULL, 0);
 	const struct sfs_dataset_disk disk = {.cwd = cwd ? cwd : "/",

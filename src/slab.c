@@ -4,8 +4,9 @@
  * out; the rest of the mapping has never been touched.  Of the free stack, the
  * lowest `n_cold` entries hold no memory any more (they were trimmed).
  *
- * Tried and dropped: transparent huge pages (a slab that is trimmed splits
- * one, and resident memory then overshoots the budget). */
+ * The mapping asks for huge pages: first touches and copies then cost a fraction.
+ * Tried and dropped: trimming while others are in use.  A trimmed slab splits its huge
+ * page, which the kernel then fills again as a whole, and resident memory overshoots. */
 #include "slab.h"
 
 #include "log.h"

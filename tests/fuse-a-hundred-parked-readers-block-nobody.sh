@@ -12,7 +12,7 @@ make_shards local --shards 1 --samples 5 --name local.tar
 for e in $(seq 0 29); do
     "$shufflefs" cat -o $opts 'shards/train-{000000..000002}.tar' local "epochs/$e.tar" >"want.$e"
 done
-mount_ds -o "$opts,stall-timeout=2s,retries=100" "$stalling" local mnt
+mount_ds -o "$opts,stall-timeout=1s,retries=100" "$stalling" local mnt
 shards=$(dirname "$(find mnt/shards -name train-000000.tar)")
 local=$(find mnt/shards -name local.tar)
 
