@@ -30,7 +30,7 @@ static const char introduction[] =
 	"\n"
 	"  SOURCE  a local path, a folder, file://, http:// or https://, with braces for\n"
 	"          ranges: 'https://host/train-{000000..000099}.tar'; or the name of a\n"
-	"          section in /etc/shufflefs.conf or ~/.config/shufflefs.conf\n"
+	"          section in " SYSCONFDIR "/shufflefs.conf or ~/.config/shufflefs.conf\n"
 	"  DIR     where to mount: an existing folder\n"
 	"  PATH    a file of the mount: epochs/0.tar, shards/train-000000.tar, README, ...\n"
 	"\n"

@@ -241,6 +241,11 @@ static pid_t find_daemon(const char *where)
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return 0;
 	child = fork();
+	if (child < 0) { /* kill(-1) below would be the end of everything */
+		close(fds[0]);
+		close(fds[1]);
+		return 0;
+	}
 	if (child == 0) {
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);

@@ -15,7 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OUR_TYPE "fuse.shufflefs"
+#define OUR_TYPE  "fuse.shufflefs"
+#define MAX_LINKS 40
 
 /* Octal escapes of mountinfo (\040 is a blank), decoded in place. */
 static void unescape(char *s)
@@ -71,9 +72,10 @@ void sfs_mountpoint_look(const char *path, struct sfs_mounted *ret_mounted)
 		fclose(f);
 }
 
-int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *err)
+/* The path with the folder above it resolved, and the last name as it is: what is
+ * mounted there may be dead, and must not be asked. */
+static char *resolve_parent(const char *path)
 {
-	/* Only the folder above is looked at: the mount itself may be dead. */
 	sfs_autofree char *copy = sfs_strdup(path);
 	char *slash, *name, whole[PATH_MAX];
 	size_t n = strlen(copy);
@@ -82,17 +84,46 @@ int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *
 		copy[--n] = 0;
 	slash = strrchr(copy, '/');
 	name = slash ? slash + 1 : copy;
-	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
-		if (!realpath(path, whole))
-			return sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
-		*ret_path = sfs_strdup(whole);
-		return 0;
-	}
+	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return realpath(path, whole) ? sfs_strdup(whole) : NULL;
 	if (slash)
 		*slash = 0;
 	if (!realpath(!slash ? "." : slash == copy ? "/" : copy, whole))
-		return sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
-	*ret_path = sfs_asprintf("%s/%s", strcmp(whole, "/") == 0 ? "" : whole, name);
+		return NULL;
+	return sfs_asprintf("%s/%s", strcmp(whole, "/") == 0 ? "" : whole, name);
+}
+
+/* If the path is a symbolic link, where that leads; else NULL. */
+static char *follow(const char *path)
+{
+	char to[PATH_MAX];
+	ssize_t n = readlink(path, to, sizeof to - 1);
+	const char *slash = strrchr(path, '/');
+
+	if (n < 0)
+		return NULL;
+	to[n] = 0;
+	return to[0] == '/' ? sfs_strdup(to) :
+			      sfs_asprintf("%.*s%s", (int)(slash + 1 - path), path, to);
+}
+
+int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *err)
+{
+	char *at = sfs_strdup(path), *whole, *to;
+	int n_links = 0;
+
+	for (;;) {
+		whole = resolve_parent(at);
+		free(at);
+		if (!whole)
+			return sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
+		to = n_links++ < MAX_LINKS ? follow(whole) : NULL;
+		if (!to)
+			break;
+		free(whole);
+		at = to;
+	}
+	*ret_path = whole;
 	return 0;
 }
 

@@ -8,10 +8,10 @@ man/shufflefs.1: $(srcdir)/man/shufflefs.1.in shufflefs$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) man && \
 	./shufflefs$(EXEEXT) help --mdoc >$@.options && \
 	sed -e '/^@OPTIONS@$$/r $@.options' -e '/^@OPTIONS@$$/d' \
-	    -e 's|@sysconfdir[@]|/etc|g' $(srcdir)/man/shufflefs.1.in >$@.tmp && \
+	    -e 's|@sysconfdir[@]|$(sysconfdir)|g' $(srcdir)/man/shufflefs.1.in >$@.tmp && \
 	rm -f $@.options && mv $@.tmp $@
 
 man/shufflefs.conf.5: $(srcdir)/man/shufflefs.conf.5.in
 	$(AM_V_GEN)$(MKDIR_P) man && \
-	sed -e 's|@sysconfdir[@]|/etc|g' $(srcdir)/man/shufflefs.conf.5.in >$@.tmp && \
+	sed -e 's|@sysconfdir[@]|$(sysconfdir)|g' $(srcdir)/man/shufflefs.conf.5.in >$@.tmp && \
 	mv $@.tmp $@

@@ -140,7 +140,7 @@ void sfs_control_readme(struct sfs_core *core, struct sfs_text *text)
 			"Read an epoch with any program that reads tar:\n"
 			"    tar tf epochs/0.tar | head\n"
 			"    webdataset.WebDataset(\"epochs/0.tar\")\n"
-			"The same seed and the same shards give the same bytes on every machine.\n"
+			"The same shards and the same order give the same bytes on every machine.\n"
 			"Where keys restart in every shard, `tar x` of a stream overwrites files.\n",
 			(unsigned long long)core->options->seed, core->env.lanes,
 			(unsigned long long)core->options->buffer,

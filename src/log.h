@@ -3,7 +3,7 @@
  *
  * error: the user loses something.  warning: time is lost, or a setting is
  * worth a thought.  info: life.  debug: for us.  Anything that happens for
- * every sample is a counter (stats.h), not a line.  Any thread may call.
+ * every sample is a counter (env.h), not a line.  Any thread may call.
  */
 #ifndef SFS_LOG_H
 #define SFS_LOG_H

@@ -138,9 +138,12 @@ static int read_range(struct file_source *s, struct sfs_request *r)
 	ret = check_version(s, r, &st);
 	if (ret == 0) {
 		ret = read_all(fd, r);
-		if (ret < 0)
+		if (ret == -ESTALE)
+			sfs_ledger_add(SFS_EVENT_CHANGED, r->object->name, r->offset,
+				       "readers get ESTALE", "the file shrank");
+		else if (ret < 0)
 			sfs_ledger_add(SFS_EVENT_LOST, r->object->name, r->offset, "", "%s",
-				       ret == -ESTALE ? "the file shrank" : strerror(-ret));
+				       strerror(-ret));
 	}
 	close(fd);
 	return ret;

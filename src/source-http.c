@@ -159,27 +159,27 @@ static int check_whole(struct state *st, const struct sfs_http_answer *a)
 	return check_version(st, &whole);
 }
 
-static void learn(struct state *st, const struct sfs_http_answer *a, uint64_t size)
+/* The ask has its answer, all of it: this is the object from now on. */
+static void learn(struct state *st)
 {
+	const struct sfs_http_answer *a = &st->get.answer;
 	struct sfs_object *o = st->request->object;
 	struct tm tm = {0};
 
-	if (sfs_http_etag_is_strong(a->etag))
-		o->tag = sfs_strdup(a->etag);
-	if (a->last_modified[0])
-		o->modified = sfs_strdup(a->last_modified);
+	free(o->tag);
+	free(o->modified);
+	o->tag = sfs_http_etag_is_strong(a->etag) ? sfs_strdup(a->etag) : NULL;
+	o->modified = a->last_modified[0] ? sfs_strdup(a->last_modified) : NULL;
 	if (strptime(a->last_modified, "%a, %d %b %Y %H:%M:%S GMT", &tm))
 		o->mtime_s = timegm(&tm);
-	o->size = size;
+	o->size = a->status == 206 ? a->total : 0;
 }
 
 /* 206 or 200 to an ask. */
 static int take_ask(struct state *st, const struct sfs_http_answer *a)
 {
-	if (a->status == 200 && a->length == 0) {
-		learn(st, a, 0);
+	if (a->status == 200 && a->length == 0)
 		return EMPTY;
-	}
 	if (a->status == 200)
 		return final(st, -EOPNOTSUPP, "the server does not serve ranges (it answered "
 			     "HTTP 200 to a request for %d bytes); shufflefs needs them", ASK_BYTES);
@@ -188,7 +188,6 @@ static int take_ask(struct state *st, const struct sfs_http_answer *a)
 	if (a->total == SFS_HTTP_UNKNOWN)
 		return final(st, -EOPNOTSUPP, "the server does not say how large the object is "
 			     "(Content-Range without a total)");
-	learn(st, a, a->total);
 	return 0;
 }
 
@@ -200,10 +199,8 @@ static int take_failure(struct state *st, const struct sfs_http_answer *a)
 	case 301: case 302: case 303: case 307: case 308:
 		return REDIRECT;
 	case 416:
-		if (is_ask && (a->total == 0 || a->total == SFS_HTTP_UNKNOWN)) {
-			learn(st, a, 0);
+		if (is_ask && (a->total == 0 || a->total == SFS_HTTP_UNKNOWN))
 			return EMPTY;
-		}
 		return final(st, -ESTALE, "HTTP 416: the object became shorter");
 	case 412:
 		return changed(st, "its ETag", st->get.if_match ? st->get.if_match : "",
@@ -362,11 +359,14 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_verdict verdict,
 	} else if (err == REDIRECT) {
 		follow(st);
 	} else if (err == EMPTY) {
+		learn(st);
 		end_request(st, 0);
 	} else if (err == 0 && st->n_got < r->n_bytes && st->n_got > st->n_got_before &&
 		   get->answer.has_range && first_of(st) == get->answer.last + 1) {
 		begin_get(st, 0); /* the server gives less at a time, as it may */
 	} else if (err == 0 && (r->kind == SFS_REQUEST_ASK || st->n_got == r->n_bytes)) {
+		if (r->kind == SFS_REQUEST_ASK)
+			learn(st);
 		remember_redirect(st);
 		end_request(st, 0);
 	} else if (err != 0 && st->is_remembered && err != AGAIN) {

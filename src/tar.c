@@ -3,7 +3,7 @@
  * checksum; then fields are read where the format has them.  A header is FILE
  * only if every field that we or a reader of the stream depend on has its plain
  * form; at the least doubt it is ODD and libarchive decides.  A differential
- * fuzz test (tests/fuzz/fuzz-tar.c) holds both to the same answer. */
+ * fuzz test (tests/fuzz/fuzz-tar-differential.c) holds both to the same answer. */
 #include "tar.h"
 
 #include <string.h>

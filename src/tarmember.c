@@ -6,7 +6,7 @@
  * so that we need no second opinion on any dialect's sizes.
  *
  * A new archive object for each member costs some 2-4 us.  That is for the odd
- * ones; scan.c reads the common pax group (times, owners) without it. */
+ * ones; group.c reads the common pax group (times, owners) without it. */
 #include "tarmember.h"
 
 #include "mem.h"

@@ -18,56 +18,132 @@ AM_CPPFLAGS += $(tests_cppflags)
 LDADD = libshufflefs.la
 
 unit_tests = \
+	tests/unit-braces-expand-as-a-shell-does \
 	tests/unit-budget-keeps-every-floor \
 	tests/unit-clock-writes-utc \
+	tests/unit-config-reads-lines-of-any-length \
+	tests/unit-dataset-names-each-shard-once \
+	tests/unit-edit-changes-names-and-nothing-else \
+	tests/unit-entries-find-what-holds-a-byte \
 	tests/unit-error-sentences-fit-their-room \
+	tests/unit-grab-takes-its-turn \
+	tests/unit-group-needs-no-more-than-the-headers \
 	tests/unit-hash-goes-backwards \
+	tests/unit-http-reads-what-servers-send \
+	tests/unit-key-follows-webdataset \
+	tests/unit-lane-forms-a-block-as-soon-as-it-is-known \
 	tests/unit-ledger-keeps-the-newest-lines \
 	tests/unit-list-keeps-its-order \
+	tests/unit-listing-holds-only-safe-paths \
 	tests/unit-log-lines-hold-no-control-characters \
+	tests/unit-map-finds-every-byte-of-an-epoch \
+	tests/unit-mem-never-gives-null \
 	tests/unit-memory-is-what-the-machine-has \
+	tests/unit-options-refuse-what-they-do-not-understand \
+	tests/unit-order-gives-the-published-vectors \
+	tests/unit-pax-records-are-checked-to-the-byte \
 	tests/unit-pool-runs-a-task-never-twice-at-once \
+	tests/unit-read-answers-in-pieces-or-one-copy \
 	tests/unit-retry-waits-longer-each-time \
 	tests/unit-rng-gives-the-published-numbers \
+	tests/unit-run-keeps-slabs-as-long-as-they-are-needed \
+	tests/unit-scan-finds-the-same-samples-however-bytes-come \
+	tests/unit-shard-tables-grow-once-and-are-dropped \
 	tests/unit-slab-hands-out-the-last-one-first \
+	tests/unit-source-file-notices-another-version \
+	tests/unit-table-finds-a-sample-by-place-and-by-byte \
+	tests/unit-tar-reads-plain-headers-only \
+	tests/unit-tarmember-understands-every-dialect \
 	tests/unit-text-grows-and-writes-sizes \
 	tests/unit-text-json-is-valid-whatever-the-bytes \
 	tests/unit-uri-never-shows-a-password \
-	tests/unit-uri-understands-paths-and-urls
+	tests/unit-uri-understands-paths-and-urls \
+	tests/unit-walk-fetches-headers-only
 
 cat_tests = \
+	tests/cat-a-missing-shard-may-be-left-out.sh \
+	tests/cat-a-reader-that-closes-early-is-no-error.sh \
+	tests/cat-asks-again-after-a-503.sh \
 	tests/cat-asks-again-when-a-server-stalls.sh \
 	tests/cat-asks-in-a-way-all-servers-take.sh \
 	tests/cat-budget-never-changes-a-byte.sh \
+	tests/cat-credentials-stay-at-their-host.sh \
 	tests/cat-drops-more-bytes-than-promised.sh \
+	tests/cat-empty-shards.sh \
+	tests/cat-endless-redirects-end.sh \
+	tests/cat-follows-redirects.sh \
 	tests/cat-gives-up-on-a-silent-server.sh \
+	tests/cat-gives-up-when-parts-fail-in-turn.sh \
+	tests/cat-keys-are-webdatasets.sh \
+	tests/cat-missing-and-forbidden-shards-are-named.sh \
+	tests/cat-names-a-server-that-is-not-there.sh \
+	tests/cat-needs-no-content-length.sh \
+	tests/cat-needs-the-end-of-a-shard.sh \
 	tests/cat-notices-a-changed-etag.sh \
 	tests/cat-notices-a-changed-size.sh \
+	tests/cat-notices-a-damaged-header.sh \
+	tests/cat-notices-a-member-beyond-the-end.sh \
 	tests/cat-notices-a-short-body.sh \
+	tests/cat-notices-a-truncated-shard.sh \
+	tests/cat-notices-two-tars-in-one-file.sh \
+	tests/cat-order-agrees-with-an-independent-script.sh \
+	tests/cat-order-vectors-agree.sh \
 	tests/cat-refuses-a-206-without-its-range.sh \
+	tests/cat-refuses-a-path-for-all-members.sh \
 	tests/cat-refuses-a-server-without-ranges.sh \
 	tests/cat-refuses-a-wrong-range.sh \
+	tests/cat-refuses-an-encoding.sh \
 	tests/cat-resumes-a-body-that-was-cut.sh \
 	tests/cat-resumes-after-a-reset.sh \
 	tests/cat-samples-larger-than-the-budget.sh \
+	tests/cat-says-what-a-file-is-instead-of-a-tar.sh \
+	tests/cat-signed-urls-are-asked-for-anew.sh \
+	tests/cat-survives-nonsense.sh \
 	tests/cat-takes-shorter-ranges.sh \
 	tests/cat-verifies-time-and-size-without-a-tag.sh \
 	tests/cat-verify-size-takes-replicas.sh \
-	tests/cat-waits-for-a-slow-trickle.sh
+	tests/cat-waits-as-long-as-a-server-says.sh \
+	tests/cat-waits-for-a-slow-trickle.sh \
+	tests/cat-writes-what-comes-before-an-error.sh
 
 fuse_tests = \
+	tests/fuse-a-changed-shard-is-stale.sh \
 	tests/fuse-a-dead-mount-is-mounted-over.sh \
+	tests/fuse-a-failed-read-of-a-shard-fails-alone.sh \
+	tests/fuse-a-file-never-changes-its-size.sh \
+	tests/fuse-a-hundred-parked-readers-block-nobody.sh \
+	tests/fuse-a-killed-reader-is-gone-at-once.sh \
+	tests/fuse-a-link-is-a-mount-point-too.sh \
+	tests/fuse-a-local-shard-goes-away.sh \
+	tests/fuse-a-missing-shard-counts-as-empty.sh \
+	tests/fuse-a-network-error-passes.sh \
+	tests/fuse-a-second-reader-may-leap-ahead.sh \
+	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-an-ini-section-names-a-dataset.sh \
 	tests/fuse-an-ordinary-user-mounts.sh \
+	tests/fuse-damaged-shards-are-shown-as-they-are.sh \
+	tests/fuse-epochs-are-permutations-of-each-other.sh \
+	tests/fuse-errors-name-shard-offset-and-cause.sh \
 	tests/fuse-far-reads-do-not-stream-the-epoch-again.sh \
 	tests/fuse-far-reads-in-a-row-get-a-cursor.sh \
+	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
+	tests/fuse-https-trusts-whom-it-is-told-to.sh \
+	tests/fuse-ls-of-ten-thousand-shards-waits-for-no-size.sh \
+	tests/fuse-memory-stays-within-the-budget.sh \
+	tests/fuse-missing-and-forbidden-shards.sh \
 	tests/fuse-mount-shows-the-tree.sh \
 	tests/fuse-mounting-says-what-is-wrong.sh \
 	tests/fuse-names-from-tars-never-escape.sh \
+	tests/fuse-nginx-serves-a-mount.sh \
 	tests/fuse-nothing-can-be-written.sh \
+	tests/fuse-pages-before-an-error-can-be-read.sh \
+	tests/fuse-readers-never-wait-for-each-others-memory.sh \
 	tests/fuse-reads-agree-however-they-are-made.sh \
 	tests/fuse-samples-are-what-tar-extracts.sh \
-	tests/fuse-sigterm-unmounts.sh
+	tests/fuse-sigterm-unmounts.sh \
+	tests/fuse-sizes-never-change.sh \
+	tests/fuse-unmounting-never-hangs.sh \
+	tests/fuse-webdataset-reads-the-same-samples.sh
 
 repo_tests = \
 	tests/repo-every-promise-names-a-test.sh \
@@ -79,14 +155,36 @@ test_helpers = \
 	tests/check-reads.py \
 	tests/check.h \
 	tests/compare.py \
+	tests/epochs.h \
 	tests/faults.sh \
+	tests/full-or-error.py \
 	tests/functions.sh \
+	tests/fuzz/fuzz-braces.c \
+	tests/fuzz/fuzz-config.c \
+	tests/fuzz/fuzz-edit.c \
+	tests/fuzz/fuzz-http.c \
+	tests/fuzz/fuzz-key.c \
+	tests/fuzz/fuzz-options.c \
+	tests/fuzz/fuzz-pax.c \
+	tests/fuzz/fuzz-scan.c \
+	tests/fuzz/fuzz-tar-differential.c \
+	tests/fuzz/fuzz-uri.c \
+	tests/fuzz/fuzz.h \
+	tests/fuzz/judge.py \
+	tests/fuzz/make-corpus.py \
+	tests/fuzz/maketar.h \
+	tests/fuzz/replay.c \
+	tests/fuzz/run \
+	tests/https.py \
 	tests/make-shards.py \
 	tests/order-vectors.json \
 	tests/order.py \
 	tests/origin.py \
+	tests/parked.sh \
 	tests/run-test \
-	tests/valgrind-shufflefs
+	tests/tars.h \
+	tests/valgrind-shufflefs \
+	tests/webdataset-samples.py
 
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests) $(cat_tests) $(fuse_tests) $(repo_tests)

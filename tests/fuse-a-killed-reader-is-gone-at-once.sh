@@ -9,6 +9,7 @@ requires_fuse
 
 stalling_shards --shards 3
 mount_ds $patient "$stalling" mnt
+cleanup "end_daemon $(daemon_pid mnt)"
 
 # killed COMMAND ARG...: by each signal, with its default action: a handler does not end a
 # read through the page cache, so dd, which has one for SIGINT, is for direct reads.

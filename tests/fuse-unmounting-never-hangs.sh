@@ -18,6 +18,7 @@ is_free() {
 mount_and_read() {
     mount_ds $patient "$stalling" mnt
     daemon=$(daemon_pid mnt)
+    cleanup "end_daemon $daemon"
     readers=""
     dd if=mnt/epochs/0.tar of=/dev/null bs=4096 status=none 2>/dev/null &
     readers="$readers $!"

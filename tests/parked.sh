@@ -4,7 +4,7 @@
 #     . "$top/tests/parked.sh"
 
 # Nothing runs out of time by itself while a test runs.
-patient="-o stall-timeout=20m,read-timeout=20m,lanes=4,buffer=64K"
+patient="-o stall-timeout=10m,read-timeout=10m,lanes=4,buffer=64K"
 
 # stalling_shards [OPTION...]: shards in shards/, and an origin that sends them;
 # while there is a file shards/stalled, it falls silent instead, but for sizes.  Sets
@@ -41,4 +41,9 @@ are_parked() {
 # is_gone PID: it has ended (and may be a zombie, for its parent to ask about).
 is_gone() {
     ! read -r line <"/proc/$1/stat" || case "$line" in *") Z "*) ;; *) return 1 ;; esac
+}
+
+# end_daemon PID: whatever still waits then gets an error, so that a test that fails ends.
+end_daemon() {
+    ! grep -qs '^Name:.*shufflefs' "/proc/$1/status" || kill -KILL "$1"
 }

@@ -11,7 +11,7 @@ while read -r test; do
 done <named
 
 for page in "$top"/*.md "$top"/docs/*.md "$top"/docs/*/*.md "$top"/bench/*.md; do
-    grep -o '](\([^)#:]*\))' "$page" | sed 's/^](//; s/)$//' >links || true
+    grep -o '](\([A-Za-z0-9_./-]*\))' "$page" | sed 's/^](//; s/)$//' >links || true
     while read -r link; do
         [ -e "$(dirname "$page")/$link" ] || fail "$page links to $link, which is not there"
     done <links
