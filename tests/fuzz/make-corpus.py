@@ -37,7 +37,7 @@ TEXTS = {
         "; comment\n# comment\n[d]\nheader = A: b ; c\n[e]\nseed=x\n", "[d\n", "nonsense\n",
         "[d]\nsource = " + "x" * 700 + "\n", "Vhttps://host/a.tar?x=1;y=2#z",
         "V" + "".join("%x ;,=[]#" % i for i in range(80)), "\xef\xbb\xbf[d]\nkeys=asis\n",
-        "Va" + " " * 400 + "b", "V" + "ab ;"[:3] * 100 + "x", "V" + "[" * 250, "Va" + ";" * 400, "V" + "a b " * 100 + "c",
+        "Va" + " " * 400 + "b", "V" + "ab ;"[:3] * 100 + "x", "V" + "[" * 250, "Va" + ";" * 400, "V" + "a b " * 100 + "c", "Va" + "a " * 100 + "b",
         "V" + "ab c" * 100 + "d", "V" + "=" * 250,
     ],
     "fuzz-options": [
