@@ -45,5 +45,5 @@ is_gone() {
 
 # end_daemon PID: whatever still waits then gets an error, so that a test that fails ends.
 end_daemon() {
-    ! grep -qs '^Name:.*shufflefs' "/proc/$1/status" || kill -KILL "$1"
+    ! grep -qs '^Name:.*shufflefs' "/proc/${1:-none}/status" || kill -KILL "$1"
 }
