@@ -118,7 +118,7 @@ static bool parse_number(const char *s, size_t n, int64_t *ret, bool *has_zero)
 			return false;
 		*ret = *ret * 10 + (s[i] - '0');
 	}
-	*has_zero |= s[first] == '0' && n - first > 1;
+	*has_zero |= s[0] != '+' && s[first] == '0' && n - first > 1;
 	if (s[0] == '-')
 		*ret = -*ret;
 	return true;

@@ -14,6 +14,7 @@
 #include <ini.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct reader {
 	FILE *file;
@@ -48,17 +49,26 @@ static size_t cut_point(const char *s, size_t n, size_t room)
 	return room;
 }
 
-static bool is_comment(const char *line)
+/* How long is the line without its comment: one that begins it with ';' or '#', or ends
+ * it with a ';' behind a blank? */
+static size_t content_length(const char *line)
 {
-	line += strspn(line, " \t");
-	return *line == ';' || *line == '#';
+	size_t i = strspn(line, " \t");
+
+	if (line[i] == ';' || line[i] == '#')
+		return 0;
+	for (i = 0; line[i]; i++)
+		if (line[i] == ';' && i > 0 && isspace((unsigned char)line[i - 1]))
+			break;
+	return i;
 }
 
 /* inih's fgets. */
 static char *read_line(char *buf, int size, void *stream)
 {
 	struct reader *r = stream;
-	size_t room = (size_t)size - 3, n; /* a blank before, a newline and a NUL behind */
+	size_t room = (size_t)size - 3,
+	       n; /* a blank before, a newline and a NUL behind */
 	ssize_t got;
 	char *p = buf;
 
@@ -69,7 +79,8 @@ static char *read_line(char *buf, int size, void *stream)
 			return NULL;
 		while (got > 0 && (r->line[got - 1] == '\n' || r->line[got - 1] == '\r'))
 			got--;
-		r->n = is_comment(r->line) ? 0 : (size_t)got;
+		r->line[got] = 0;
+		r->n = content_length(r->line);
 		r->at = 0;
 		r->line_number++;
 	}
@@ -115,7 +126,8 @@ static void apply(struct reader *r)
 	free(steal(&r->value));
 }
 
-static int on_setting(void *user, const char *section, const char *name, const char *value)
+static int on_setting(void *user, const char *section, const char *name,
+		      const char *value)
 {
 	struct reader *r = user;
 	char *glued;
@@ -139,21 +151,31 @@ static int on_setting(void *user, const char *section, const char *name, const c
 int sfs_config_read(const char *path, const char *name, struct sfs_options *o,
 		    struct sfs_strings *sources, bool *has_section, struct sfs_error *err)
 {
-	struct reader r = {.path = path, .wanted = name, .options = o, .sources = sources,
-			   .has_section = has_section, .err = err};
+	struct reader r = {.path = path,
+			   .wanted = name,
+			   .options = o,
+			   .sources = sources,
+			   .has_section = has_section,
+			   .err = err};
+	struct stat st;
 	int line;
 
 	r.file = fopen(path, "re");
 	if (!r.file && errno == ENOENT)
 		return -ENOENT;
+	if (r.file && fstat(fileno(r.file), &st) == 0 && S_ISDIR(st.st_mode)) {
+		fclose(r.file);
+		return sfs_error_set(err, -EISDIR, "%s: %s", path, strerror(EISDIR));
+	}
 	if (!r.file)
 		return sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
 	line = ini_parse_stream(read_line, &r, on_setting, &r);
 	apply(&r);
 	if (r.ret == 0 && line != 0)
-		r.ret = sfs_error_set(err, -EINVAL,
-				      "%s: around line %d: neither '[section]' nor 'name = value'",
-				      path, line);
+		r.ret = sfs_error_set(
+			err, -EINVAL,
+			"%s: around line %d: neither '[section]' nor 'name = value'",
+			path, line);
 	fclose(r.file);
 	free(r.line);
 	return r.ret;

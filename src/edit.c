@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SIZE = 124 };
 
 /* Write a size that is known to be small. */
 static void set_size(unsigned char *block, size_t size)
@@ -29,7 +28,7 @@ static void set_size(unsigned char *block, size_t size)
 	char octal[13];
 
 	snprintf(octal, sizeof octal, "%011zo", size & 077777777777);
-	memcpy(block + SIZE, octal, 12);
+	memcpy(block + SFS_TAR_SIZE, octal, 12);
 	sfs_tar_seal(block);
 }
 
@@ -88,7 +87,7 @@ static bool edit_header(unsigned char *block, const char *folder)
 {
 	unsigned char *prefix = block + SFS_TAR_PREFIX;
 	bool is_posix = sfs_tar_has_prefix(block);
-	bool is_gnu = memcmp(block + SFS_TAR_MAGIC, "ustar  ", 8) == 0;
+	bool is_gnu = sfs_tar_is_gnu(block);
 	sfs_autofree char *name = NULL;
 	char type = (char)block[SFS_TAR_TYPE];
 

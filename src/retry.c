@@ -22,7 +22,10 @@ bool sfs_retry_next(struct sfs_retry *retry, int limit, uint64_t n_bytes,
 		delay <<= retry->n_failed - 1;
 	delay = delay / 2 + chance % delay; /* 0.5 to 1.5 times */
 	if (retry_after_s >= 0) {
-		delay = (uint64_t)retry_after_s * 1000 + chance % 200;
+		delay = retry_after_s > MAX_AFTER_MS / 1000
+				? MAX_AFTER_MS
+				: (uint64_t)retry_after_s * 1000;
+		delay += chance % 200;
 		if (delay > MAX_AFTER_MS)
 			delay = MAX_AFTER_MS;
 	}

@@ -67,6 +67,7 @@ static int ask(struct sfs_request *r)
 	if (fd < 0)
 		return fd;
 	close(fd);
+	free(r->object->tag);
 	r->object->tag = version_of(&st);
 	r->object->mtime_s = st.st_mtime;
 	r->object->size = (uint64_t)st.st_size;
@@ -82,8 +83,9 @@ static int check_version(struct file_source *s, struct sfs_request *r, const str
 	    (s->verify_size_only || strcmp(version, r->object->tag) == 0))
 		return 0;
 	sfs_ledger_add(SFS_EVENT_CHANGED, r->object->name, r->offset, "readers get ESTALE",
-		       "the file changed since the mount began (now %lld bytes, was %llu)",
-		       (long long)st->st_size, (unsigned long long)r->object->size);
+		       "the file changed since the mount began (%llu bytes, another time or "
+		       "inode; it had %llu)", (unsigned long long)st->st_size,
+		       (unsigned long long)r->object->size);
 	return -ESTALE;
 }
 

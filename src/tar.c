@@ -10,7 +10,6 @@
 
 enum {
 	MODE = 100,
-	SIZE = 124,
 	MTIME = 136,
 	CHECKSUM = 148,
 };
@@ -82,7 +81,7 @@ bool sfs_tar_has_prefix(const unsigned char *block)
 	return memcmp(block + SFS_TAR_MAGIC, "ustar\00000", 8) == 0;
 }
 
-static bool is_gnu(const unsigned char *block)
+bool sfs_tar_is_gnu(const unsigned char *block)
 {
 	return memcmp(block + SFS_TAR_MAGIC, "ustar  ", 8) == 0;
 }
@@ -111,10 +110,10 @@ static bool look_plain(const unsigned char *block, struct sfs_tar_header *h)
 		n_prefix = strnlen((const char *)block + SFS_TAR_PREFIX, SFS_TAR_PREFIX_BYTES);
 		if (n_prefix > 0 && block[SFS_TAR_PREFIX + n_prefix - 1] == '/')
 			return false; /* readers disagree about the slash between */
-	} else if (!is_gnu(block)) {
+	} else if (!sfs_tar_is_gnu(block)) {
 		return false;
 	}
-	if (!read_octal(block + SIZE, 12, &h->size) || h->size >> 33 ||
+	if (!read_octal(block + SFS_TAR_SIZE, 12, &h->size) || h->size >> 33 ||
 	    !read_octal(block + MTIME, 12, &mtime) || !read_octal(block + MODE, 8, &mode))
 		return false;
 	h->mtime = (int64_t)mtime;
@@ -136,8 +135,8 @@ struct sfs_tar_header sfs_tar_look(const unsigned char *block)
 	}
 	if (h.type != 0 && strchr("xXLKAg", h.type)) {
 		h.kind = h.type == 'g' ? SFS_TAR_GLOBAL : SFS_TAR_EXTENSION;
-		if (!read_octal(block + SIZE, 12, &h.size) &&
-		    !read_base256(block + SIZE, 12, &h.size))
+		if (!read_octal(block + SFS_TAR_SIZE, 12, &h.size) &&
+		    !read_base256(block + SFS_TAR_SIZE, 12, &h.size))
 			h.kind = SFS_TAR_BAD;
 		return h;
 	}

@@ -58,6 +58,8 @@ bool sfs_tar_is_zero(const unsigned char *p, size_t n);
 enum {
 	SFS_TAR_NAME = 0,
 	SFS_TAR_NAME_BYTES = 100,
+	SFS_TAR_SIZE = 124,
+	SFS_TAR_SIZE_BYTES = 12,
 	SFS_TAR_TYPE = 156,
 	SFS_TAR_MAGIC = 257,
 	SFS_TAR_PREFIX = 345,
@@ -66,5 +68,8 @@ enum {
 
 /* Does the header have a POSIX prefix field (magic "ustar\0" and version)? */
 bool sfs_tar_has_prefix(const unsigned char *block);
+
+/* Is the header in GNU's dialect (magic "ustar  ")? */
+bool sfs_tar_is_gnu(const unsigned char *block);
 
 #endif

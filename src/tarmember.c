@@ -47,7 +47,8 @@ static la_int64_t skip_bytes(struct archive *a, void *data, la_int64_t n)
 	c->n_skipped += (uint64_t)n;
 	if (c->n + c->n_skipped > sfs_tar_padded(c->n_left)) {
 		c->is_beyond = true;
-		return 0; /* then it reads, and there is nothing; an error it would add up */
+		return 0; /* then it reads, and there is nothing; an error it would add up
+			   */
 	}
 	return n;
 }
@@ -82,19 +83,41 @@ static void take_sparse(struct archive_entry *entry, struct sfs_tarmember *m)
 	m->is_sparse = true;
 	m->runs = sfs_calloc((size_t)n, sizeof *m->runs);
 	while (archive_entry_sparse_next(entry, &offset, &n_bytes) == ARCHIVE_OK)
-		m->runs[m->n_runs++] = (struct sfs_sparse_run){(uint64_t)offset,
-							       (uint64_t)n_bytes};
+		m->runs[m->n_runs++] =
+			(struct sfs_sparse_run){(uint64_t)offset, (uint64_t)n_bytes};
 }
 
-static int take_entry(struct archive_entry *entry, struct sfs_tarmember *m,
-		      struct sfs_error *err)
+/* A regular file, by its header, whose name ends in a slash: libarchive takes it for a
+ * folder without data; Python takes the slash off, if it is in a pax record. */
+static bool is_disputed(struct archive_entry *entry, const unsigned char *group, size_t n)
+{
+	const unsigned char *header = group + n - SFS_TAR_BLOCK;
+	const unsigned char *size = header + SFS_TAR_SIZE;
+	bool has_size = false;
+	int i;
+
+	if (archive_entry_filetype(entry) != AE_IFDIR ||
+	    (header[SFS_TAR_TYPE] != '0' && header[SFS_TAR_TYPE] != '7'))
+		return false;
+	for (i = 0; i < SFS_TAR_SIZE_BYTES; i++)
+		has_size |= size[i] != '0' && size[i] != ' ' && size[i] != 0;
+	return has_size || n > SFS_TAR_BLOCK;
+}
+
+static int take_entry(struct archive_entry *entry, const unsigned char *group,
+		      struct sfs_tarmember *m, struct sfs_error *err)
 {
 	const char *name = archive_entry_pathname(entry);
 
+	if (is_disputed(entry, group, (size_t)m->data))
+		return sfs_error_set(
+			err, -EBADMSG,
+			"a file whose name ends in a slash, as those of folders do");
 	if (archive_entry_size_is_set(entry) && archive_entry_size(entry) < 0)
 		return sfs_error_set(err, -EBADMSG, "negative size");
 	m->name = sfs_strdup(name ? name : "");
-	m->size = archive_entry_size_is_set(entry) ? (uint64_t)archive_entry_size(entry) : 0;
+	m->size = archive_entry_size_is_set(entry) ? (uint64_t)archive_entry_size(entry)
+						   : 0;
 	m->mtime = archive_entry_mtime(entry);
 	m->mode = archive_entry_perm(entry) & 07777;
 	m->is_regular = archive_entry_filetype(entry) == AE_IFREG &&
@@ -110,7 +133,8 @@ static int explain(struct archive *a, const struct client *c, struct sfs_error *
 	const char *why = archive_error_string(a);
 
 	if (c->is_beyond)
-		return sfs_error_set(err, -EBADMSG, "its data end behind the shard's end");
+		return sfs_error_set(err, -EBADMSG,
+				     "its data end behind the shard's end");
 	if (!c->wants_more)
 		return sfs_error_set(err, -EBADMSG, "%s", why ? why : "not a tar header");
 	if (c->n >= c->n_left)
@@ -137,7 +161,7 @@ int sfs_tarmember_parse(const unsigned char *group, size_t n, uint64_t n_left,
 		goto out;
 	}
 	m.data = (uint64_t)archive_filter_bytes(a, 0);
-	ret = take_entry(entry, &m, err);
+	ret = take_entry(entry, group, &m, err);
 	if (ret < 0)
 		goto out;
 	if (archive_read_data_skip(a) != ARCHIVE_OK) {

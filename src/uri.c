@@ -97,7 +97,8 @@ static bool has_dot_component(const char *path)
 
 	for (; *path; path += n + (path[n] == '/')) {
 		n = strcspn(path, "/");
-		if ((n == 1 && path[0] == '.') || (n == 2 && path[0] == '.' && path[1] == '.'))
+		if ((n == 1 && path[0] == '.') ||
+		    (n == 2 && path[0] == '.' && path[1] == '.'))
 			return true;
 	}
 	return false;
@@ -134,13 +135,14 @@ static int parse_local(const char *path, struct sfs_uri *uri, struct sfs_error *
 	if (*path == 0)
 		return sfs_error_set(err, -EINVAL, "an empty path names no shard");
 	if (has_control(path))
-		return sfs_error_set(err, -EINVAL, "'%s' has a control character in it", path);
+		return sfs_error_set(err, -EINVAL, "'%s' has a control character in it",
+				     path);
 	uri->location = sfs_strdup(path);
 	uri->path = sfs_strdup(path);
 	return 0;
 }
 
-static int parse_file_url(const char *text, const char *rest, struct sfs_uri *uri,
+static int parse_file_url(const char *shown, const char *rest, struct sfs_uri *uri,
 			  struct sfs_error *err)
 {
 	sfs_autofree char *path = NULL;
@@ -150,16 +152,17 @@ static int parse_file_url(const char *text, const char *rest, struct sfs_uri *ur
 	if (*rest != '/')
 		return sfs_error_set(err, -EINVAL,
 				     "'%s' names a file of another machine; write "
-				     "file:///folder/name.tar", text);
+				     "file:///folder/name.tar",
+				     shown);
 	path = percent_decode(rest, strlen(rest));
 	if (!path)
-		return sfs_error_set(err, -EINVAL, "'%s' has a NUL in it", text);
+		return sfs_error_set(err, -EINVAL, "'%s' has a NUL in it", shown);
 	return parse_local(path, uri, err);
 }
 
 /* Fill uri->origin from "host[:port]". */
-static int set_origin(const char *text, const char *host, size_t n, const char *scheme, int port,
-		      struct sfs_uri *uri, struct sfs_error *err)
+static int set_origin(const char *shown, const char *host, size_t n, const char *scheme,
+		      int port, struct sfs_uri *uri, struct sfs_error *err)
 {
 	const char *colon = memrchr(host, ':', n), *end = host + n, *p;
 	char *c;
@@ -171,21 +174,27 @@ static int set_origin(const char *text, const char *host, size_t n, const char *
 		for (p = colon + 1; p < end; p++) {
 			if (!isdigit((unsigned char)*p) || port > 65535)
 				return sfs_error_set(err, -EINVAL,
-						     "'%s' has no valid port number", text);
+						     "'%s' has no valid port number",
+						     shown);
 			port = port * 10 + (*p - '0');
 		}
 		n = (size_t)(colon - host);
 	}
 	if (n == 0 || port < 1 || port > 65535)
-		return sfs_error_set(err, -EINVAL, "'%s' has no %s", text,
+		return sfs_error_set(err, -EINVAL, "'%s' has no %s", shown,
 				     n == 0 ? "host" : "valid port number");
+	for (p = host; p < host + n; p++)
+		if ((unsigned char)*p <= ' ' || *p == 0x7f || strchr("\"<>\\^`{|}", *p))
+			return sfs_error_set(err, -EINVAL,
+					     "'%s' has a character that no host name has",
+					     shown);
 	uri->origin = sfs_asprintf("%s://%.*s:%d", scheme, (int)n, host, port);
 	for (c = uri->origin; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	return 0;
 }
 
-static int parse_http(const char *text, const char *rest, const char *scheme, int port,
+static int parse_http(const char *shown, const char *rest, const char *scheme, int port,
 		      struct sfs_uri *uri, struct sfs_error *err)
 {
 	size_t n_authority = strcspn(rest, "/?#"), n_path, n_all;
@@ -195,7 +204,7 @@ static int parse_http(const char *text, const char *rest, const char *scheme, in
 	struct sfs_text url = {0};
 	int ret;
 
-	ret = set_origin(text, host, (size_t)(path - host), scheme, port, uri, err);
+	ret = set_origin(shown, host, (size_t)(path - host), scheme, port, uri, err);
 	if (ret < 0)
 		return ret;
 	n_path = strcspn(path, "?#");
@@ -212,6 +221,7 @@ static int parse_http(const char *text, const char *rest, const char *scheme, in
 
 int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *err)
 {
+	sfs_autofree char *shown = sfs_uri_redact(text); /* for sentences */
 	size_t n = scheme_length(text), i;
 	struct sfs_uri uri = {0};
 	int ret;
@@ -224,15 +234,17 @@ int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *e
 			    strncasecmp(text, schemes[i].name, n) == 0)
 				break;
 		if (i == SFS_COUNT(schemes))
-			return sfs_error_set(err, -EINVAL,
-					     "'%.*s://' is not understood; sources are local "
-					     "paths, file://, http:// and https://", (int)n, text);
+			return sfs_error_set(
+				err, -EINVAL,
+				"'%.*s://' is not understood; sources are local "
+				"paths, file://, http:// and https://",
+				(int)n, text);
 		uri.scheme = schemes[i].scheme;
 		if (uri.scheme == SFS_SCHEME_FILE)
-			ret = parse_file_url(text, text + n + 3, &uri, err);
+			ret = parse_file_url(shown, text + n + 3, &uri, err);
 		else
-			ret = parse_http(text, text + n + 3, schemes[i].name, schemes[i].port,
-					 &uri, err);
+			ret = parse_http(shown, text + n + 3, schemes[i].name,
+					 schemes[i].port, &uri, err);
 	}
 	if (ret < 0)
 		sfs_uri_done(&uri);
@@ -241,21 +253,52 @@ int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *e
 	return ret;
 }
 
+/* How long is the part of an authority at p?  In braces, a comma ends it too. */
+static size_t authority_length(const char *p, int depth)
+{
+	return strcspn(p, depth > 0 ? "/?#{}," : "/?#{}");
+}
+
 char *sfs_uri_redact(const char *text)
 {
-	size_t n = scheme_length(text), n_authority, n_path;
-	const char *rest, *at;
+	bool in_authority = false, is_url = false;
+	struct sfs_text out = {0};
+	const char *p = text, *at;
+	int depth = 0;
+	size_t n;
 
-	if (n == 0)
-		return sfs_strdup(text);
-	rest = text + n + 3;
-	n_authority = strcspn(rest, "/?#");
-	at = memrchr(rest, '@', n_authority);
-	if (at) {
-		n_authority -= (size_t)(at + 1 - rest);
-		rest = at + 1;
+	while (*p) {
+		if (in_authority) {
+			n = authority_length(p, depth);
+			at = memrchr(p, '@', n);
+			if (at) {
+				sfs_text_puts(&out, "***@");
+				n -= (size_t)(at + 1 - p);
+				p = at + 1;
+			}
+			sfs_text_add(&out, p, n);
+			p += n;
+			/* "{http://a,http://b}": this was the next one's scheme. */
+			if (n > 0 && p[-1] == ':' && strncmp(p, "//", 2) == 0) {
+				sfs_text_puts(&out, "//");
+				p += 2;
+				continue;
+			}
+			in_authority = *p && strchr("{},", *p);
+		} else if (strncmp(p, "://", 3) == 0) {
+			sfs_text_puts(&out, "://");
+			p += 3;
+			in_authority = is_url = true;
+			continue;
+		}
+		if ((*p == '?' || *p == '#') && is_url) {
+			sfs_text_puts(&out, *p == '?' ? "?***" : "");
+			p += depth > 0 ? strcspn(p, ",}") : strlen(p);
+			continue;
+		}
+		depth += (*p == '{') - (*p == '}');
+		if (*p)
+			sfs_text_add(&out, p++, 1);
 	}
-	n_path = n_authority + strcspn(rest + n_authority, "?#");
-	return sfs_asprintf("%.*s%s%.*s%s", (int)n + 3, text, at ? "***@" : "", (int)n_path, rest,
-			    rest[n_path] == '?' ? "?***" : "");
+	return out.s ? out.s : sfs_strdup("");
 }
