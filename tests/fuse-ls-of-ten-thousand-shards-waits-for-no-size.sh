@@ -6,16 +6,15 @@
 . "$top/tests/parked.sh"
 requires_fuse
 
-# The first and the last are there, for the mount's probe; the others' sizes stall.
-mkdir shards
+# Sizes stall, but for those of the first and the last, for which the mount itself asks.
 make_shards shards --shards 1 --name 00000.tar
-cp shards/00000.tar shards/09999.tar
-for i in 00001 04321; do
-    ln shards/00000.tar shards/$i.tar
-done
+"$python" -c '
+import os
+for i in range(1, 10000):
+    os.link("shards/00000.tar", "shards/%05d.tar" % i)'
 start_origin shards
 cleanup "kill $!"
-mount_ds $patient "$origin/stall,only=0[0-9]*[1-8].tar/{00000..09999}.tar" mnt
+mount_ds $patient "$origin/stall,only=*[1-8].tar/{00000..09999}.tar" mnt
 
 timeout 60 ls mnt/shards >names || fail "ls shards/: status $?"
 [ "$(wc -l <names)" = 10000 ] || fail "$(wc -l <names) shards"
