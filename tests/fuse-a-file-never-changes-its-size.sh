@@ -9,7 +9,6 @@ opts="lanes=2,buffer=64K,readahead=0"
 make_shards shards --shards 3 --samples 8 --bytes 8000
 "$shufflefs" cat -o $opts shards epochs/0.tar >want.tar
 start_origin shards
-cleanup "kill $!"
 
 # A failed read is asked again page by page, and each tries the network anew: no retries.
 # try FAULT READER-OPTION...: read all of a stream and a shard while there is this fault,

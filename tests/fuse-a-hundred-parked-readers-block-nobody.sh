@@ -9,10 +9,10 @@ requires_fuse
 opts="lanes=4,buffer=64K,keys=asis,readahead=0"
 stalling_shards --shards 3
 make_shards local --shards 1 --samples 5 --name local.tar
-for e in $(seq 0 29); do
+for e in $(seq 0 9); do
     "$shufflefs" cat -o $opts 'shards/train-{000000..000002}.tar' local "epochs/$e.tar" >"want.$e"
 done
-mount_ds -o "$opts,stall-timeout=1s,retries=100" "$stalling" local mnt
+mount_ds -o "$opts,connect-timeout=2s,stall-timeout=300ms,retries=100" "$stalling" local mnt
 shards=$(dirname "$(find mnt/shards -name train-000000.tar)")
 local=$(find mnt/shards -name local.tar)
 
@@ -26,8 +26,9 @@ read_part() {
     pids="$pids $!"
 }
 for i in $(seq 0 24); do
-    read_part "mnt/epochs/$i.tar" "cached.$i" bs=65536 count=1
-    read_part "mnt/epochs/$((i + 5)).tar" "direct.$i" bs=65536 count=2 iflag=direct,fullblock
+    e=$((i % 5))
+    read_part "mnt/epochs/$e.tar" "cached.$i" bs=65536 count=1 skip=$((i / 5))
+    read_part "mnt/epochs/$((e + 5)).tar" "direct.$i" bs=65536 count=1 skip=$((i / 5)) iflag=direct
     read_part "$shards/train-000000.tar" "shard-cached.$i" bs=4096 count=1 skip="$i"
     read_part "$shards/train-000001.tar" "shard-direct.$i" bs=4096 count=1 skip="$i" iflag=direct
 done
@@ -52,8 +53,9 @@ for p in $pids; do
     wait "$p" || fail "a reader got an error"
 done
 for i in $(seq 0 24); do
-    dd if="want.$i" bs=65536 count=1 status=none | cmp - "cached.$i"
-    dd if="want.$((i + 5))" bs=65536 count=2 status=none | cmp - "direct.$i"
+    e=$((i % 5))
+    dd if=want.$e bs=65536 count=1 skip=$((i / 5)) status=none | cmp - "cached.$i"
+    dd if=want.$((e + 5)) bs=65536 count=1 skip=$((i / 5)) status=none | cmp - "direct.$i"
     dd if=shards/train-000000.tar bs=4096 count=1 skip="$i" status=none | cmp - "shard-cached.$i"
     dd if=shards/train-000001.tar bs=4096 count=1 skip="$i" status=none | cmp - "shard-direct.$i"
 done

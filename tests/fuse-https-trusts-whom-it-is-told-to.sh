@@ -27,7 +27,6 @@ certificate client DNS:client.invalid
 # start_https NAME [ask]: serves data/ with this certificate; sets $https
 start_https() {
     "$python" "$top/tests/https.py" data "$1.pem" "$1.key" ${2:+ca.pem} >"port.$1" 2>"https-log.$1" &
-    cleanup "kill $!"
     wait_until 60 grep -q . "port.$1"
     https="https://127.0.0.1:$(cat "port.$1")/train-{000000..000002}.tar"
 }

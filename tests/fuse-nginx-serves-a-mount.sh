@@ -7,7 +7,6 @@ requires_fuse
 
 make_shards data --shards 3 --samples 30 --bytes 20000
 start_nginx data
-cleanup "kill $nginx_pid"
 opts=lanes=2,buffer=128K
 spec="train-{000000..000002}.tar"
 "$shufflefs" cat -o $opts data epochs/0.tar >want.tar

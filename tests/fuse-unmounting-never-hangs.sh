@@ -79,7 +79,6 @@ ends "$shufflefs" umount mnt
 mkdir sizeless
 cp shards/train-00000?.tar sizeless
 start_origin sizeless
-cleanup "kill $!"
 mount_ds $patient "$origin/stall,only=*1.tar/train-{000000..000002}.tar" mnt
 daemon=$(daemon_pid mnt)
 head -c 1000 mnt/epochs/0.tar >/dev/null 2>&1 &

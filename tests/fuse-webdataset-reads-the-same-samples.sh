@@ -48,6 +48,5 @@ if ! command -v nginx >/dev/null; then
     exit 0
 fi
 start_nginx .
-cleanup "kill $nginx_pid"
 reads_same auto restart "$nginx/restart/train-{000000..000003}.tar"
 reads_same auto odd-gnu "$nginx/odd-gnu/train-{000000..000003}.tar"

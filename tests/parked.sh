@@ -12,7 +12,6 @@ patient="-o stall-timeout=10m,read-timeout=10m,lanes=4,buffer=64K"
 stalling_shards() {
     make_shards shards --bytes 20000 --samples 20 "$@"
     start_origin shards
-    cleanup "kill $!"
     last=$(find shards -name 'train-*.tar' | sort | sed -n '$s/.*-\([0-9]*\)\.tar/\1/p')
     stalling="$origin/stall,over=600,while=stalled/train-{000000..$last}.tar"
     touch shards/stalled
