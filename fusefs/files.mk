@@ -2,6 +2,7 @@
 bin_PROGRAMS += shufflefs
 
 shufflefs_SOURCES = \
+	fusefs/channel.c fusefs/channel.h \
 	fusefs/command.c fusefs/command.h \
 	fusefs/daemon.c fusefs/daemon.h \
 	fusefs/main.c \

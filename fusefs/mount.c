@@ -8,6 +8,8 @@
  * When the loop has ended, a watchdog makes sure that the process does too. */
 #include "mount.h"
 
+#include "channel.h"
+
 #include "daemon.h"
 #include "mountpoint.h"
 #include "ops.h"
@@ -112,6 +114,8 @@ static int open_session(struct mount *m, struct sfs_error *err)
 				     access("/dev/fuse", R_OK | W_OK) == 0 ? "" :
 				     " (/dev/fuse is missing or not allowed here)");
 	}
+	if (sfs_channel_use(m->session) < 0)
+		sfs_warning("this libfuse cannot ask for parallel look-ups");
 	return 0;
 }
 

@@ -274,7 +274,9 @@ static int try_open(struct sfs_park *park)
 	 * otherwise, and its reader could not be killed. */
 	fi->direct_io = (fi->flags & O_DIRECT) || attr.is_snapshot ||
 			(ops->direct_io && sfs_file_is_stream(file));
-	fi->keep_cache = !fi->direct_io;
+	/* Files never change, and to drop their pages a direct open would have to wait for
+	 * those that a parked read has locked, SIGKILL or not. */
+	fi->keep_cache = 1;
 	fi->noflush = 1;
 	fuse_req_interrupt_func(park->req, NULL, NULL);
 	/* -ENOENT: the opener was interrupted, and there will be no release. */
@@ -353,8 +355,6 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	/* With the kernel's 12, a dozen parked reads would block every other file. */
 	conn->max_background = 1024;
 	conn->congestion_threshold = 1024;
-	/* Without it, one look-up that is parked blocks all others in its folder. */
-	conn->want |= conn->capable & FUSE_CAP_PARALLEL_DIROPS;
 	/* Memory goes to the kernel by writev; splicing costs three times as much. */
 	conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 				  FUSE_CAP_SPLICE_MOVE);

@@ -153,6 +153,13 @@ static uint64_t share_of(const struct sfs_account *account)
 	       (b->total_bytes - b->floor_bytes) / (uint64_t)b->n_sharing;
 }
 
+/* Does an account wait for its floor, that will fit when the others have no more than
+ * theirs? */
+static bool is_held_back(const struct sfs_budget *b)
+{
+	return b->n_waiting > 0 && b->floor_bytes <= b->total_bytes;
+}
+
 int sfs_account_take(struct sfs_account *account, uint64_t n_bytes)
 {
 	struct sfs_budget *b = account->budget;
@@ -165,7 +172,7 @@ int sfs_account_take(struct sfs_account *account, uint64_t n_bytes)
 	more = max_u64(used, account->floor_bytes) - weight;
 	if (account->is_waiting ||
 	    (more > 0 &&
-	     (b->n_waiting > 0 || !has_room_for(b, more) || used > share_of(account)))) {
+	     (is_held_back(b) || !has_room_for(b, more) || used > share_of(account)))) {
 		account->wants = true;
 		ret = -EAGAIN;
 	} else {

@@ -35,7 +35,7 @@ struct reader {
 	int name_line;
 };
 
-/* Where to cut: both sides must survive inih's trimming and comments. */
+/* Where to cut: both sides must survive inih's trimming and comments.  0: nowhere. */
 static size_t cut_point(const char *s, size_t n, size_t room)
 {
 	size_t i;
@@ -46,7 +46,7 @@ static size_t cut_point(const char *s, size_t n, size_t room)
 		if (!isspace((unsigned char)s[i]) && !isspace((unsigned char)s[i - 1]) &&
 		    !strchr(";#", s[i]))
 			return i;
-	return room;
+	return 0;
 }
 
 /* How long is the line without its comment: one that begins it with ';' or '#', or ends
@@ -85,6 +85,12 @@ static char *read_line(char *buf, int size, void *stream)
 		r->line_number++;
 	}
 	n = cut_point(r->line + r->at, r->n - r->at, room);
+	if (n == 0 && r->at < r->n) {
+		r->ret = sfs_error_set(r->err, -EINVAL,
+				       "%s:%d: too many blanks for so long a line",
+				       r->path, r->line_number);
+		return NULL;
+	}
 	if (r->is_rest)
 		*p++ = ' ';
 	memcpy(p, r->line + r->at, n);

@@ -408,12 +408,17 @@ static void on_failed(void *ctx, const struct sfs_entry *e, int err,
 
 /* ---- going on ---- */
 
+/* Some of a failed part may be there: those whom that helps are answered first. */
 static void take_part(struct sfs_cursor *c, struct sfs_part *part, struct sfs_outbox *out)
 {
 	uint32_t lane;
 	int err = sfs_lanes_arrive(c->lanes, part, &lane);
 
-	if (err < 0 && !c->is_closed && lane == c->blocked)
+	if (err == 0 || c->is_closed)
+		return;
+	extend(c);
+	serve(c, out);
+	if (lane == c->blocked)
 		fail_blocked(c, err, out);
 }
 

@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 /* Write a size that is known to be small. */
 static void set_size(unsigned char *block, size_t size)
 {
@@ -42,8 +41,8 @@ static bool replace_body(unsigned char *block, uint64_t size, const char *body, 
 {
 	size_t room = sfs_tar_padded(size);
 
-	if (n > room)
-		return false;
+	if (sfs_tar_padded(n) != room)
+		return false; /* the header behind it must stay where it is */
 	memcpy(block + SFS_TAR_BLOCK, body, n);
 	memset(block + SFS_TAR_BLOCK + n, 0, room - n);
 	set_size(block, n);
@@ -97,7 +96,8 @@ static bool edit_header(unsigned char *block, const char *folder)
 	    !sfs_tar_is_zero(block + SFS_TAR_MAGIC, SFS_TAR_BLOCK - SFS_TAR_MAGIC))
 		return false; /* some dialect that we don't know */
 	if (is_posix && prefix[0])
-		name = sfs_asprintf("%s/%.*s", folder, SFS_TAR_PREFIX_BYTES, (char *)prefix);
+		name = sfs_asprintf("%s/%.*s", folder, SFS_TAR_PREFIX_BYTES,
+				    (char *)prefix);
 	else
 		name = sfs_strdup(folder);
 	if (strlen(name) > SFS_TAR_PREFIX_BYTES)
@@ -127,7 +127,8 @@ static bool edit_name(unsigned char *group, size_t n, const char *folder)
 		if (h.type != 'x' && h.type != 'X')
 			continue;
 		p = (const char *)block + SFS_TAR_BLOCK;
-		while (sfs_pax_next(&p, (const char *)block + SFS_TAR_BLOCK + h.size, &r) == 1) {
+		while (sfs_pax_next(&p, (const char *)block + SFS_TAR_BLOCK + h.size,
+				    &r) == 1) {
 			if (!is_name_record(&r))
 				continue;
 			if (pax && pax != block)
@@ -155,7 +156,8 @@ static void blank_global(unsigned char *group)
 
 	if (size < 5)
 		return; /* holds no record */
-	n = (size_t)snprintf(head, sizeof head, "%zu %s=", size, size < 16 ? "c" : "comment");
+	n = (size_t)snprintf(head, sizeof head, "%zu %s=", size,
+			     size < 16 ? "c" : "comment");
 	if (n > size - 1)
 		return;
 	memcpy(body, head, n);
@@ -182,8 +184,8 @@ int sfs_edit_group(unsigned char *bytes, size_t n, uint64_t n_left, const char *
 		   sfs_key_length(group.name, group.n_name) > 0) {
 		if (!edit_name(bytes, group.n_bytes, folder))
 			ret = sfs_error_set(err, -ENAMETOOLONG,
-					    "'%s/%.*s' does not fit into its header", folder,
-					    (int)group.n_name, group.name);
+					    "'%s/%.*s' does not fit into its header",
+					    folder, (int)group.n_name, group.name);
 	} else if (group.kind == SFS_GROUP_END) {
 		ret = sfs_error_set(err, -EBADMSG, "a sample with a zero block in it");
 	}
@@ -197,8 +199,8 @@ char *sfs_edit_folder(const char *shard_name)
 
 	if (n > 4 && strcmp(shard_name + n - 4, ".tar") == 0 && shard_name[n - 5] != '/')
 		n -= 4;
-	return sfs_asprintf("%s%.*s", strncmp(shard_name, "__", 2) == 0 ? "./" : "", (int)n,
-			    shard_name);
+	return sfs_asprintf("%s%.*s", strncmp(shard_name, "__", 2) == 0 ? "./" : "",
+			    (int)n, shard_name);
 }
 
 uint64_t sfs_edit_key(uint64_t before, uint64_t key_hash, const char *folder,

@@ -90,6 +90,16 @@ static int class_of(const struct sfs_get *get)
 	return get->is_ask ? CLASS_ASK : CLASS_READ;
 }
 
+/* There is a connection: from now on silence is the server's. */
+static int on_request(void *data, char *their_ip, char *our_ip, int their_port,
+		      int our_port)
+{
+	struct sfs_get *get = data;
+
+	get->progress_ns = sfs_clock_ns();
+	return CURL_PREREQFUNC_OK;
+}
+
 static size_t on_header(char *line, size_t size, size_t n, void *data)
 {
 	struct sfs_get *get = data;
@@ -126,7 +136,8 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *data)
 
 static struct curl_slist *make_lines(struct sfs_fetch *f, struct sfs_get *get)
 {
-	struct curl_slist *lines = curl_slist_append(NULL, "Accept-Encoding: identity"), *l;
+	struct curl_slist *lines = curl_slist_append(NULL, "Accept-Encoding: identity"),
+			  *l;
 
 	if (get->if_match) {
 		sfs_autofree char *line = sfs_asprintf("If-Match: %s", get->if_match);
@@ -146,20 +157,26 @@ static CURLcode set_common(struct sfs_fetch *f, CURL *easy)
 		CURLoption option;
 		const char *value;
 	} strings[] = {
-		{CURLOPT_PROXY, o->proxy},	   {CURLOPT_NETRC_FILE, o->netrc_file},
-		{CURLOPT_CAINFO, o->ca_file},	   {CURLOPT_CAPATH, o->ca_path},
-		{CURLOPT_SSLCERT, o->cert},	   {CURLOPT_SSLKEY, o->key},
-		{CURLOPT_PROTOCOLS_STR, "http,https"}, {CURLOPT_USERAGENT, "shufflefs/" VERSION},
+		{CURLOPT_PROXY, o->proxy},
+		{CURLOPT_NETRC_FILE, o->netrc_file},
+		{CURLOPT_CAINFO, o->ca_file},
+		{CURLOPT_CAPATH, o->ca_path},
+		{CURLOPT_SSLCERT, o->cert},
+		{CURLOPT_SSLKEY, o->key},
+		{CURLOPT_PROTOCOLS_STR, "http,https"},
+		{CURLOPT_USERAGENT, "shufflefs/" VERSION},
 	};
 	CURLcode code = CURLE_OK;
 	size_t i;
 
 	for (i = 0; i < SFS_COUNT(strings) && code == CURLE_OK; i++)
 		if (strings[i].value)
-			code = curl_easy_setopt(easy, strings[i].option, strings[i].value);
+			code = curl_easy_setopt(easy, strings[i].option,
+						strings[i].value);
 	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_timeout_ms);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request);
 	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
@@ -197,6 +214,7 @@ static void begin(struct sfs_fetch *f, struct sfs_get *get)
 			 get->is_ask ? ASK_BUFFER_BYTES : BUFFER_BYTES);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, get);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, get);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, get->failure);
 	sfs_http_answer_init(&get->answer);
@@ -204,8 +222,8 @@ static void begin(struct sfs_fetch *f, struct sfs_get *get)
 	get->n_dropped = 0;
 	get->err = 0;
 	get->easy = easy;
-	get->progress_ns =
-		sfs_clock_ns() + f->options.connect_timeout_ms * SFS_NS_PER_MS;
+	/* Until on_request(): the time to connect is not the server's silence. */
+	get->progress_ns = sfs_clock_ns() + f->options.connect_timeout_ms * SFS_NS_PER_MS;
 	sfs_list_push(&f->active, &get->link);
 	f->n_active[class_of(get)]++;
 	curl_multi_add_handle(f->multi, easy);
@@ -376,8 +394,7 @@ static uint64_t next_stall(struct sfs_fetch *f)
 {
 	uint64_t next = UINT64_MAX, at;
 
-	SFS_EACH(get, &f->active, struct sfs_get, link)
-	{
+	SFS_EACH (get, &f->active, struct sfs_get, link) {
 		at = get->progress_ns + f->options.stall_timeout_ms * SFS_NS_PER_MS;
 		next = at < next ? at : next;
 	}
@@ -413,7 +430,8 @@ static void *work(void *arg)
 		next = stall < next ? stall : next;
 		wait_ms = 1000;
 		if (next < now + 1000 * SFS_NS_PER_MS)
-			wait_ms = next > now ? (int)((next - now) / SFS_NS_PER_MS) + 1 : 0;
+			wait_ms =
+				next > now ? (int)((next - now) / SFS_NS_PER_MS) + 1 : 0;
 		curl_multi_poll(f->multi, NULL, 0, wait_ms, NULL);
 	}
 	do
@@ -463,8 +481,10 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 	f->options = *options;
 	f->options.proxy = copy(options->proxy);
 	f->options.netrc_file = copy(options->netrc_file);
-	f->options.ca_file = copy(options->ca_file ? options->ca_file : default_ca_file());
-	f->options.ca_path = copy(options->ca_path ? options->ca_path : getenv("SSL_CERT_DIR"));
+	f->options.ca_file =
+		copy(options->ca_file ? options->ca_file : default_ca_file());
+	f->options.ca_path =
+		copy(options->ca_path ? options->ca_path : getenv("SSL_CERT_DIR"));
 	f->options.cert = copy(options->cert);
 	f->options.key = copy(options->key);
 	for (i = 0; i < options->n_headers; i++)
@@ -549,7 +569,8 @@ static CURLU *parse(const char *url)
 
 bool sfs_fetch_same_origin(const char *a, const char *b)
 {
-	static const CURLUPart parts[] = {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT};
+	static const CURLUPart parts[] = {CURLUPART_SCHEME, CURLUPART_HOST,
+					  CURLUPART_PORT};
 	CURLU *ua = parse(a), *ub = parse(b);
 	bool same = ua && ub;
 	size_t i;

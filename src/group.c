@@ -21,7 +21,8 @@ void sfs_group_done(struct sfs_group *group)
 		sfs_tarmember_done(&group->odd);
 }
 
-static int need(struct sfs_group *g, size_t n_bytes, uint64_t n_left, struct sfs_error *err)
+static int need(struct sfs_group *g, size_t n_bytes, uint64_t n_left,
+		struct sfs_error *err)
 {
 	if (n_bytes > n_left)
 		return sfs_error_set(err, -EBADMSG, "the shard ends in a header");
@@ -38,10 +39,16 @@ static int bad_header(const unsigned char *bytes, struct sfs_error *err)
 		size_t n;
 		const char *what;
 	} others[] = {
-		{"\x1f\x8b", 2, "gzip data"},	       {"BZh", 3, "bzip2 data"},
-		{"\xfd" "7zXZ", 5, "xz data"},	       {"\x28\xb5\x2f\xfd", 4, "zstd data"},
-		{"PK\x03\x04", 4, "a zip file"},       {"<!", 2, "an HTML or XML page"},
-		{"<html", 5, "an HTML page"},	       {"<?xml", 5, "an XML page"},
+		{"\x1f\x8b", 2, "gzip data"},
+		{"BZh", 3, "bzip2 data"},
+		{"\xfd"
+		 "7zXZ",
+		 5, "xz data"},
+		{"\x28\xb5\x2f\xfd", 4, "zstd data"},
+		{"PK\x03\x04", 4, "a zip file"},
+		{"<!", 2, "an HTML or XML page"},
+		{"<html", 5, "an HTML page"},
+		{"<?xml", 5, "an XML page"},
 		{"version https://git-lfs", 23, "a git-lfs pointer"},
 	};
 	size_t i;
@@ -101,8 +108,8 @@ static bool is_regular_type(char type)
 	return type == '0' || type == 0 || type == '7' || type == 'S';
 }
 
-static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left, struct sfs_group *g,
-		    struct sfs_error *err)
+static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
+		    struct sfs_group *g, struct sfs_error *err)
 {
 	size_t n_more = n < 4096 ? 4096 : 2 * n;
 	int ret;
@@ -115,8 +122,9 @@ static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left, struc
 	g->kind = SFS_GROUP_MEMBER;
 	g->name = g->odd.name;
 	g->n_name = strlen(g->name);
-	g->is_regular = g->odd.is_regular &&
-			is_regular_type((char)bytes[g->n_bytes - SFS_TAR_BLOCK + SFS_TAR_TYPE]);
+	g->is_regular =
+		g->odd.is_regular &&
+		is_regular_type((char)bytes[g->n_bytes - SFS_TAR_BLOCK + SFS_TAR_TYPE]);
 	g->size = g->odd.size;
 	g->mtime = g->odd.mtime;
 	g->mode = g->odd.mode;
@@ -126,15 +134,22 @@ static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left, struc
 }
 
 /* A NUL in a pax name would end it early for us, but not for Python. */
-static int check_extension(const unsigned char *body, uint64_t size, struct sfs_error *err)
+static int check_extension(const unsigned char *body, uint64_t size,
+			   struct sfs_error *err)
 {
 	const char *p = (const char *)body, *end = p + size;
 	struct sfs_pax_record r;
+	int ret;
 
-	while (sfs_pax_next(&p, end, &r) == 1)
+	while ((ret = sfs_pax_next(&p, end, &r)) == 1) {
 		if ((sfs_pax_is(&r, "path") || sfs_pax_is(&r, "GNU.sparse.name")) &&
 		    memchr(r.value, 0, r.n_value))
 			return sfs_error_set(err, -EBADMSG, "a name with a NUL in it");
+		if (memchr(r.key, 0, r.n_key)) /* some readers stop there */
+			return sfs_error_set(err, -EBADMSG, "a pax keyword with a NUL in it");
+	}
+	if (ret < 0)
+		return sfs_error_set(err, ret, "a damaged pax header");
 	return 0;
 }
 
@@ -145,6 +160,7 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 	struct sfs_tar_header h;
 	size_t at = 0, n_extensions = 0;
 	int64_t mtime = INT64_MIN;
+	char seen[8] = ""; /* more kinds than there are */
 	bool is_simple = true;
 	uint64_t body;
 	int ret;
@@ -155,6 +171,11 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 		h = sfs_tar_look(bytes + at);
 		if (h.kind != SFS_TAR_EXTENSION)
 			break;
+		/* Readers disagree about which of two counts. */
+		if (strchr(seen, h.type))
+			return sfs_error_set(err, -EBADMSG,
+					     "two extended headers of one kind");
+		seen[n_extensions] = h.type;
 		body = at + SFS_TAR_BLOCK;
 		if (h.size > SFS_TARMEMBER_MAX || body + h.size > SFS_TARMEMBER_MAX)
 			return need(g, SFS_TARMEMBER_MAX + 1, n_left, err);
@@ -173,7 +194,8 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 	if (h.kind == SFS_TAR_BAD)
 		return bad_header(bytes + at, err);
 	if (h.kind == SFS_TAR_ZERO || h.kind == SFS_TAR_GLOBAL)
-		return sfs_error_set(err, -EBADMSG, "an extended header without its member");
+		return sfs_error_set(err, -EBADMSG,
+				     "an extended header without its member");
 	g->n_bytes = at + SFS_TAR_BLOCK;
 	if (!is_simple || h.kind != SFS_TAR_FILE)
 		return take_odd(bytes, n, n_left, g, err);
@@ -184,8 +206,8 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 }
 
 /* A global header may say anything but what would change other members' bytes. */
-static int look_global(const unsigned char *bytes, size_t n, uint64_t n_left, uint64_t size,
-		       struct sfs_group *g, struct sfs_error *err)
+static int look_global(const unsigned char *bytes, size_t n, uint64_t n_left,
+		       uint64_t size, struct sfs_group *g, struct sfs_error *err)
 {
 	const char *p = (const char *)bytes + SFS_TAR_BLOCK;
 	struct sfs_pax_record r;
@@ -196,12 +218,15 @@ static int look_global(const unsigned char *bytes, size_t n, uint64_t n_left, ui
 	g->n_bytes = SFS_TAR_BLOCK + sfs_tar_padded(size);
 	if (g->n_bytes > n)
 		return need(g, g->n_bytes, n_left, err);
-	while ((ret = sfs_pax_next(&p, (const char *)bytes + SFS_TAR_BLOCK + size, &r)) == 1)
+	while ((ret = sfs_pax_next(&p, (const char *)bytes + SFS_TAR_BLOCK + size, &r)) ==
+	       1)
 		if (sfs_pax_is(&r, "path") || sfs_pax_is(&r, "size") ||
-		    sfs_pax_begins(&r, "GNU.sparse.") || sfs_pax_is(&r, "SCHILY.realsize"))
-			return sfs_error_set(err, -EBADMSG,
-					     "a pax global header sets '%.*s' for all members",
-					     (int)r.n_key, r.key);
+		    sfs_pax_begins(&r, "GNU.sparse.") ||
+		    sfs_pax_is(&r, "SCHILY.realsize"))
+			return sfs_error_set(
+				err, -EBADMSG,
+				"a pax global header sets '%.*s' for all members",
+				(int)r.n_key, r.key);
 	if (ret < 0)
 		return sfs_error_set(err, ret, "a damaged pax global header");
 	g->kind = SFS_GROUP_GLOBAL;
@@ -232,8 +257,10 @@ int sfs_group_look(const unsigned char *bytes, size_t n, uint64_t n_left,
 	case SFS_TAR_ODD: ret = take_odd(bytes, n, n_left, g, err); break;
 	}
 	if (ret == 0 && g->next > n_left) {
-		ret = sfs_error_set(err, -EBADMSG, "the data of '%.*s' end %llu bytes behind the "
-				    "shard's end", (int)g->n_name, g->name,
+		ret = sfs_error_set(err, -EBADMSG,
+				    "the data of '%.*s' end %llu bytes behind the "
+				    "shard's end",
+				    (int)g->n_name, g->name,
 				    (unsigned long long)(g->next - n_left));
 		sfs_group_done(g);
 	}

@@ -18,9 +18,10 @@
 #include <assert.h>
 #include <errno.h>
 
-#define FIRST_PART_BYTES ((uint64_t)512 << 10) /* so that the first sample comes early */
-#define PASSING_BYTES	 ((uint64_t)64 << 10)
-#define NOT_NOW		 UINT64_MAX
+#define FIRST_PART_BYTES ((uint64_t)512 << 10) /* so that the first sample comes early \
+						*/
+#define PASSING_BYTES ((uint64_t)64 << 10)
+#define NOT_NOW	      UINT64_MAX
 
 struct lane {
 	struct sfs_lane at; /* behind the block */
@@ -56,8 +57,8 @@ struct sfs_part {
 	uint32_t lane;
 	struct sfs_run *run;
 	int err;
-	struct sfs_link link; /* in lanes->parts */
-	struct sfs_job job;   /* to submit it */
+	struct sfs_link link;  /* in lanes->parts */
+	struct sfs_job job;    /* to submit it */
 	struct sfs_link ended; /* the owner's */
 
 	/* To be kept: slabs of the run. */
@@ -98,7 +99,8 @@ static struct sfs_run *open_run(struct sfs_lanes *ls, struct lane *lane, uint32_
 	uint32_t shard = sfs_order_lane_shard(ls->order, lane->at.lane, m);
 	struct sfs_run *run;
 
-	run = sfs_run_new(&ls->env->shards.shards[shard], ls->env->slabs, ls->account, from);
+	run = sfs_run_new(&ls->env->shards.shards[shard], ls->env->slabs, ls->account,
+			  from);
 	sfs_shard_pin(&ls->env->shards, run->shard);
 	run->m = m;
 	run->is_open = true;
@@ -237,7 +239,8 @@ static int try_form(struct sfs_lanes *ls, struct lane *lane)
 	ls->forming = lane;
 	for (;;) {
 		ret = sfs_lane_form(&lane->at, &tables, &lane->block, &shard);
-		if (ret != -EAGAIN || lane->at.m < lane->next_m || lane->next_m == n_segments)
+		if (ret != -EAGAIN || lane->at.m < lane->next_m ||
+		    lane->next_m == n_segments)
 			return ret;
 		open_run(ls, lane, lane->next_m, 0);
 	}
@@ -274,8 +277,8 @@ static int form(struct sfs_lanes *ls, struct lane *lane)
 	return ret;
 }
 
-int sfs_lanes_peek(struct sfs_lanes *ls, uint32_t l, const struct sfs_block_sample **ret_sample,
-		   struct sfs_run **ret_run)
+int sfs_lanes_peek(struct sfs_lanes *ls, uint32_t l,
+		   const struct sfs_block_sample **ret_sample, struct sfs_run **ret_run)
 {
 	struct lane *lane = &ls->lanes[l];
 	const struct sfs_block_sample *s;
@@ -317,8 +320,8 @@ void sfs_lanes_take(struct sfs_lanes *ls, uint32_t l)
 	}
 }
 
-void sfs_lanes_release(struct sfs_lanes *ls, uint32_t l, struct sfs_run *run, uint64_t start,
-		       uint64_t n_bytes)
+void sfs_lanes_release(struct sfs_lanes *ls, uint32_t l, struct sfs_run *run,
+		       uint64_t start, uint64_t n_bytes)
 {
 	sfs_run_release(run, start, n_bytes);
 	drop_runs(ls, &ls->lanes[l]);
@@ -342,7 +345,8 @@ static void on_grab(struct sfs_grab *grab, int err)
 	part->lanes->owner.ended(part->lanes->owner.ctx, part);
 }
 
-static struct sfs_part *new_part(struct sfs_lanes *ls, struct lane *lane, struct sfs_run *run)
+static struct sfs_part *new_part(struct sfs_lanes *ls, struct lane *lane,
+				 struct sfs_run *run)
 {
 	struct sfs_part *part = sfs_calloc(1, sizeof *part);
 
@@ -382,7 +386,8 @@ static void submit(struct sfs_job *job)
 /* Ask for n bytes (whole slabs, but at the shard's end) to be kept.
  * false: the account refuses. */
 static bool ask_to_keep(struct sfs_lanes *ls, struct lane *lane, struct sfs_run *run,
-			uint64_t offset, uint64_t n, bool is_urgent, struct sfs_outbox *out)
+			uint64_t offset, uint64_t n, bool is_urgent,
+			struct sfs_outbox *out)
 {
 	size_t n_slabs = (size_t)sfs_slab_count(n), i;
 	struct sfs_part *part;
@@ -446,15 +451,21 @@ static void take_passing(struct sfs_lanes *ls, struct sfs_part *part)
 	sfs_grab_drop(&part->grab);
 }
 
+/* What of a failed part has come is kept, in whole slabs: a next try goes on behind. */
 static void take_kept(struct sfs_lanes *ls, struct sfs_part *part)
 {
-	if (part->err == 0) {
-		sfs_run_arrive(part->run, part->request.offset, part->slabs, part->n_slabs);
+	size_t n_here = part->err == 0 ? part->n_slabs
+				       : (size_t)(part->request.n_got / SFS_SLAB_BYTES);
+	size_t n_lost = part->n_slabs - n_here;
+	uint64_t offset = part->request.offset;
+
+	if (n_here > 0)
+		sfs_run_arrive(part->run, offset, part->slabs, n_here);
+	if (n_lost == 0)
 		return;
-	}
-	sfs_run_fail(part->run, part->request.offset, part->n_slabs);
-	sfs_slabs_put(ls->env->slabs, part->slabs, part->n_slabs);
-	sfs_account_give(ls->account, part->n_slabs * SFS_SLAB_BYTES);
+	sfs_run_fail(part->run, offset + n_here * SFS_SLAB_BYTES, n_lost);
+	sfs_slabs_put(ls->env->slabs, part->slabs + n_here, n_lost);
+	sfs_account_give(ls->account, n_lost * SFS_SLAB_BYTES);
 }
 
 int sfs_lanes_arrive(struct sfs_lanes *ls, struct sfs_part *part, uint32_t *ret_lane)
@@ -468,8 +479,7 @@ int sfs_lanes_arrive(struct sfs_lanes *ls, struct sfs_part *part, uint32_t *ret_
 		take_passing(ls, part);
 	else
 		take_kept(ls, part);
-	if (err == 0)
-		feed_table(ls, part->run);
+	feed_table(ls, part->run);
 	free_part(part);
 	drop_runs(ls, lane);
 	touch(ls, lane);
@@ -551,8 +561,8 @@ static bool want_of_run(struct lane *lane, struct sfs_run *run, uint64_t part_by
 	return true;
 }
 
-static bool want_of(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes, uint64_t cap,
-		    struct want *w)
+static bool want_of(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes,
+		    uint64_t cap, struct want *w)
 {
 	uint32_t n_segments = sfs_order_lane_segments(ls->order, lane->at.lane);
 	struct sfs_run *run;
@@ -585,8 +595,8 @@ static struct sfs_run *blocking_run(struct sfs_lanes *ls, struct lane *lane)
 
 /* The lane that a reader waits for: have something on its way, whatever it takes.
  * true: its sample was given up instead. */
-static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes, uint64_t cap,
-		    struct sfs_outbox *out)
+static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes,
+		    uint64_t cap, struct sfs_outbox *out)
 {
 	const struct sfs_block_sample *s;
 	uint64_t wanted;
@@ -670,7 +680,8 @@ static int start_at(struct sfs_lanes *ls, struct lane *lane, struct sfs_map *map
 	size_t t;
 	int ret;
 
-	ret = sfs_map_seek(map, lane_number, number, &lane->at, &lane->block, &skip, &shard);
+	ret = sfs_map_seek(map, lane_number, number, &lane->at, &lane->block, &skip,
+			   &shard);
 	if (ret == -ENODATA) {
 		lane->has_ended = true;
 		lane->next_m = sfs_order_lane_segments(ls->order, lane_number);
@@ -697,7 +708,8 @@ static int start_at(struct sfs_lanes *ls, struct lane *lane, struct sfs_map *map
 
 int sfs_lanes_new(struct sfs_env *env, const struct sfs_order *order,
 		  struct sfs_account *account, const struct sfs_lanes_owner *owner,
-		  struct sfs_map *map, const struct sfs_spot *at, struct sfs_lanes **ret_lanes)
+		  struct sfs_map *map, const struct sfs_spot *at,
+		  struct sfs_lanes **ret_lanes)
 {
 	struct sfs_lanes *ls;
 	uint32_t l;
@@ -731,7 +743,7 @@ int sfs_lanes_new(struct sfs_env *env, const struct sfs_order *order,
 void sfs_lanes_cancel(struct sfs_lanes *ls)
 {
 	/* Passing grabs are small and may not have begun: they just end. */
-	SFS_EACH(part, &ls->parts, struct sfs_part, link)
+	SFS_EACH (part, &ls->parts, struct sfs_part, link)
 		if (!part->is_passing)
 			sfs_request_cancel(&part->request);
 }

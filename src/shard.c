@@ -82,7 +82,9 @@ static bool drop_oldest(struct sfs_shards *s)
 	struct sfs_shard *shard = NULL;
 	struct sfs_link *link;
 
-	pthread_rwlock_wrlock(&s->drop_lock);
+	/* Not now, if somebody looks at tables: perhaps this very thread does. */
+	if (pthread_rwlock_trywrlock(&s->drop_lock) != 0)
+		return false;
 	pthread_mutex_lock(&s->lru_lock);
 	link = sfs_list_pop(&s->lru);
 	if (link)

@@ -42,10 +42,10 @@ struct http_source {
 
 /* What head() found, if not simply the bytes that were asked for. */
 enum outcome {
-	AGAIN = 1,  /* may be better next time */
+	AGAIN = 1, /* may be better next time */
 	REDIRECT,
-	FINAL,	    /* stays so: state->err */
-	EMPTY,	    /* an object of no bytes */
+	FINAL, /* stays so: state->err */
+	EMPTY, /* an object of no bytes */
 };
 
 struct state {
@@ -55,11 +55,12 @@ struct state {
 	char *url; /* of this hop */
 	int n_redirects;
 	bool is_remembered; /* url is where an earlier redirect led */
+	bool has_forgotten; /* such a URL failed: use none again */
 	struct sfs_retry retry;
-	uint64_t n_got;	     /* bytes of the request that are in place */
+	uint64_t n_got;	       /* bytes of the request that are in place */
 	uint64_t n_got_before; /* the same when this GET began */
-	int err;	     /* of FINAL */
-	char why[512];	     /* of AGAIN and FINAL */
+	int err;	       /* of FINAL */
+	char why[512];	       /* of AGAIN and FINAL */
 };
 
 static void begin_get(struct state *st, uint64_t delay_ms);
@@ -105,8 +106,9 @@ static uint64_t last_of(const struct state *st)
 
 static int changed(struct state *st, const char *what, const char *was, const char *is)
 {
-	return final(st, -ESTALE, "the object changed since the mount began: %s was %s, is %s",
-		     what, *was ? was : "none", *is ? is : "none");
+	return final(st, -ESTALE,
+		     "the object changed since the mount began: %s was %s, is %s", what,
+		     *was ? was : "none", *is ? is : "none");
 }
 
 /* Is the answer of the version that was asked for its size? */
@@ -139,7 +141,8 @@ static int check_range(struct state *st, const struct sfs_http_answer *a)
 		return again(st, "HTTP 206 without a usable Content-Range");
 	if (a->first != first_of(st) || a->last > last_of(st))
 		return again(st, "asked for bytes %llu-%llu, got %llu-%llu",
-			     (unsigned long long)first_of(st), (unsigned long long)last_of(st),
+			     (unsigned long long)first_of(st),
+			     (unsigned long long)last_of(st),
 			     (unsigned long long)a->first, (unsigned long long)a->last);
 	if (a->length != SFS_HTTP_UNKNOWN && a->length != a->last - a->first + 1)
 		return again(st, "Content-Length %llu does not match Content-Range",
@@ -181,12 +184,15 @@ static int take_ask(struct state *st, const struct sfs_http_answer *a)
 	if (a->status == 200 && a->length == 0)
 		return EMPTY;
 	if (a->status == 200)
-		return final(st, -EOPNOTSUPP, "the server does not serve ranges (it answered "
-			     "HTTP 200 to a request for %d bytes); shufflefs needs them", ASK_BYTES);
+		return final(st, -EOPNOTSUPP,
+			     "the server does not serve ranges (it answered "
+			     "HTTP 200 to a request for %d bytes); shufflefs needs them",
+			     ASK_BYTES);
 	if (a->is_multipart || !a->has_range || a->first != 0)
 		return again(st, "HTTP 206 without a usable Content-Range");
 	if (a->total == SFS_HTTP_UNKNOWN)
-		return final(st, -EOPNOTSUPP, "the server does not say how large the object is "
+		return final(st, -EOPNOTSUPP,
+			     "the server does not say how large the object is "
 			     "(Content-Range without a total)");
 	return 0;
 }
@@ -196,8 +202,11 @@ static int take_failure(struct state *st, const struct sfs_http_answer *a)
 	bool is_ask = st->request->kind == SFS_REQUEST_ASK;
 
 	switch (a->status) {
-	case 301: case 302: case 303: case 307: case 308:
-		return REDIRECT;
+	case 301:
+	case 302:
+	case 303:
+	case 307:
+	case 308: return REDIRECT;
 	case 416:
 		if (is_ask && (a->total == 0 || a->total == SFS_HTTP_UNKNOWN))
 			return EMPTY;
@@ -205,12 +214,14 @@ static int take_failure(struct state *st, const struct sfs_http_answer *a)
 	case 412:
 		return changed(st, "its ETag", st->get.if_match ? st->get.if_match : "",
 			       a->etag[0] ? a->etag : "another");
-	case 401: case 403: case 407:
-		return final(st, -EACCES, "HTTP %d", a->status);
-	case 404: case 410:
-		return final(st, -ENOENT, "HTTP %d", a->status);
-	case 408: case 425: case 429:
-		return again(st, "HTTP %d", a->status);
+	case 401:
+	case 403:
+	case 407: return final(st, -EACCES, "HTTP %d", a->status);
+	case 404:
+	case 410: return final(st, -ENOENT, "HTTP %d", a->status);
+	case 408:
+	case 425:
+	case 429: return again(st, "HTTP %d", a->status);
 	}
 	if (a->status >= 500)
 		return again(st, "HTTP %d", a->status);
@@ -224,8 +235,10 @@ static int on_head(struct sfs_get *get, const struct sfs_http_answer *a)
 	if (a->status != 206 && a->status != 200)
 		return take_failure(st, a);
 	if (a->encoding[0])
-		return final(st, -EIO, "the server sent Content-Encoding '%s', which was not "
-			     "asked for", a->encoding);
+		return final(st, -EIO,
+			     "the server sent Content-Encoding '%s', which was not "
+			     "asked for",
+			     a->encoding);
 	if (st->request->kind == SFS_REQUEST_ASK)
 		return take_ask(st, a);
 	return a->status == 206 ? check_range(st, a) : check_whole(st, a);
@@ -276,9 +289,10 @@ static void end_request(struct state *st, int err)
 
 		sfs_error_set(r->error, err, "%s: %s", shown, st->why);
 		if (r->kind == SFS_REQUEST_READ)
-			sfs_ledger_add(event, r->object->name, first_of(st), "", "%s: %s", shown,
-				       st->why);
+			sfs_ledger_add(event, r->object->name, first_of(st), "", "%s: %s",
+				       shown, st->why);
 	}
+	r->n_got = st->n_got;
 	free(st->url);
 	free(st);
 	sfs_request_end(r, err);
@@ -295,17 +309,18 @@ static void try_again(struct state *st, int err, enum sfs_fetch_verdict verdict,
 
 	if (r->is_probe)
 		limit = verdict == SFS_FETCH_REFUSED ? 0 : limit < 2 ? limit : 2;
-	if (!sfs_retry_next(&st->retry, limit, st->n_got - st->n_got_before, retry_after_s,
-			    sfs_rng_next(&st->source->chance), &delay_ms)) {
+	if (!sfs_retry_next(&st->retry, limit, st->n_got - st->n_got_before,
+			    retry_after_s, sfs_rng_next(&st->source->chance),
+			    &delay_ms)) {
 		end_request(st, err);
 		return;
 	}
-	snprintf(then, sizeof then, "retry %d of %d in %llu ms", st->retry.n_failed, limit,
-		 (unsigned long long)delay_ms);
+	snprintf(then, sizeof then, "retry %d of %d in %llu ms", st->retry.n_failed,
+		 limit, (unsigned long long)delay_ms);
 	if (!r->is_probe)
 		sfs_ledger_add(SFS_EVENT_RETRY, r->object->name,
-			       r->kind == SFS_REQUEST_ASK ? SFS_NO_OFFSET : first_of(st), then,
-			       "%s", st->why);
+			       r->kind == SFS_REQUEST_ASK ? SFS_NO_OFFSET : first_of(st),
+			       then, "%s", st->why);
 	begin_get(st, delay_ms);
 }
 
@@ -316,6 +331,7 @@ static void forget_redirect(struct state *st)
 
 	free(steal(&o->redirected));
 	free(steal(&st->url));
+	st->has_forgotten = true;
 	st->n_redirects = 0;
 }
 
@@ -326,9 +342,11 @@ static void follow(struct state *st)
 	bool is_downgrade = to && sfs_fetch_is_downgrade(st->url, to);
 
 	if (!to || is_downgrade || ++st->n_redirects > MAX_REDIRECTS) {
-		final(st, -EIO, !to ? "a redirect to nowhere" :
-		      is_downgrade ? "a redirect from https to http, which is not followed" :
-				     "more than 10 redirects");
+		final(st, -EIO,
+		      !to ? "a redirect to nowhere"
+		      : is_downgrade
+			      ? "a redirect from https to http, which is not followed"
+			      : "more than 10 redirects");
 		free(to);
 		end_request(st, st->err);
 		return;
@@ -348,7 +366,8 @@ static void remember_redirect(struct state *st)
 	o->redirected = sfs_strdup(st->url);
 }
 
-static void on_end(struct sfs_get *get, int err, enum sfs_fetch_verdict verdict, const char *why)
+static void on_end(struct sfs_get *get, int err, enum sfs_fetch_verdict verdict,
+		   const char *why)
 {
 	struct state *st = (struct state *)get;
 	struct sfs_request *r = st->request;
@@ -396,7 +415,7 @@ static void on_start(struct sfs_get *get)
 	bool is_ask = st->request->kind == SFS_REQUEST_ASK, is_ours;
 
 	if (!st->url) {
-		st->is_remembered = o->redirected != NULL;
+		st->is_remembered = o->redirected != NULL && !st->has_forgotten;
 		st->url = sfs_strdup(st->is_remembered ? o->redirected : o->uri.location);
 	}
 	is_ours = sfs_fetch_same_origin(st->url, o->uri.location);
@@ -455,8 +474,11 @@ static void free_source(struct sfs_source *source)
 struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
 					 struct sfs_error *err)
 {
-	static const struct sfs_source_ops ops = {
-		.name = "http", .submit = submit, .wake = wake, .stop = stop, .free = free_source};
+	static const struct sfs_source_ops ops = {.name = "http",
+						  .submit = submit,
+						  .wake = wake,
+						  .stop = stop,
+						  .free = free_source};
 	const struct sfs_fetch_options fetch_options = {
 		.n_connections = options->n_connections,
 		.n_asks = N_ASKS,

@@ -57,6 +57,9 @@ struct sfs_request {
 	struct iovec *iov;
 	int n_iov;
 
+	/* At the end, failed or not: so many of the bytes, from the first on, are there. */
+	uint64_t n_got;
+
 	/* 0, or -ENOENT, -EACCES, -ESTALE, -EOPNOTSUPP (no ranges), -ECANCELED,
 	 * -ETIMEDOUT and others that mean EIO to a reader.  Called once, on a thread
 	 * of the source, without locks; must not wait.  The request is the caller's

@@ -87,29 +87,64 @@ static void take_sparse(struct archive_entry *entry, struct sfs_tarmember *m)
 			(struct sfs_sparse_run){(uint64_t)offset, (uint64_t)n_bytes};
 }
 
+/* Is what is stored what the size, or the map of a sparse file, says?  (libarchive leaves
+ * out runs that overlap, but reads them.) */
+static bool is_stored_whole(const struct sfs_tarmember *m)
+{
+	uint64_t stored = m->end - m->data, sum = 0;
+	size_t i;
+
+	if (!m->is_sparse)
+		return !m->is_regular ||
+		       (m->size <= stored && sfs_tar_padded(m->size) == stored);
+	for (i = 0; i < m->n_runs; i++) {
+		if (m->runs[i].n_bytes > stored || m->runs[i].offset > m->size ||
+		    m->runs[i].n_bytes > m->size - m->runs[i].offset)
+			return false;
+		sum += m->runs[i].n_bytes;
+	}
+	return sfs_tar_padded(sum) == stored;
+}
+
+/* The member's own header, behind its extensions; NULL if it is not in the group. */
+static const unsigned char *find_header(const unsigned char *group, size_t n)
+{
+	struct sfs_tar_header h;
+	uint64_t at = 0;
+
+	for (; at + SFS_TAR_BLOCK <= n; at += SFS_TAR_BLOCK + sfs_tar_padded(h.size)) {
+		h = sfs_tar_look(group + at);
+		if (h.kind != SFS_TAR_EXTENSION)
+			return group + at;
+		if (h.size > SFS_TARMEMBER_MAX)
+			return NULL;
+	}
+	return NULL;
+}
+
 /* A regular file, by its header, whose name ends in a slash: libarchive takes it for a
  * folder without data; Python takes the slash off, if it is in a pax record. */
 static bool is_disputed(struct archive_entry *entry, const unsigned char *group, size_t n)
 {
-	const unsigned char *header = group + n - SFS_TAR_BLOCK;
-	const unsigned char *size = header + SFS_TAR_SIZE;
+	const unsigned char *header = find_header(group, n), *size;
 	bool has_size = false;
 	int i;
 
-	if (archive_entry_filetype(entry) != AE_IFDIR ||
+	if (archive_entry_filetype(entry) != AE_IFDIR || !header ||
 	    (header[SFS_TAR_TYPE] != '0' && header[SFS_TAR_TYPE] != '7'))
 		return false;
+	size = header + SFS_TAR_SIZE;
 	for (i = 0; i < SFS_TAR_SIZE_BYTES; i++)
 		has_size |= size[i] != '0' && size[i] != ' ' && size[i] != 0;
-	return has_size || n > SFS_TAR_BLOCK;
+	return has_size || header > group;
 }
 
-static int take_entry(struct archive_entry *entry, const unsigned char *group,
+static int take_entry(struct archive_entry *entry, const struct client *c,
 		      struct sfs_tarmember *m, struct sfs_error *err)
 {
 	const char *name = archive_entry_pathname(entry);
 
-	if (is_disputed(entry, group, (size_t)m->data))
+	if (is_disputed(entry, c->bytes, c->n))
 		return sfs_error_set(
 			err, -EBADMSG,
 			"a file whose name ends in a slash, as those of folders do");
@@ -161,7 +196,7 @@ int sfs_tarmember_parse(const unsigned char *group, size_t n, uint64_t n_left,
 		goto out;
 	}
 	m.data = (uint64_t)archive_filter_bytes(a, 0);
-	ret = take_entry(entry, group, &m, err);
+	ret = take_entry(entry, &c, &m, err);
 	if (ret < 0)
 		goto out;
 	if (archive_read_data_skip(a) != ARCHIVE_OK) {
@@ -169,6 +204,11 @@ int sfs_tarmember_parse(const unsigned char *group, size_t n, uint64_t n_left,
 		goto out;
 	}
 	m.end = (uint64_t)archive_filter_bytes(a, 0);
+	if (!is_stored_whole(&m)) {
+		ret = sfs_error_set(err, -EBADMSG,
+				    "its size is not what is stored of it");
+		goto out;
+	}
 	*ret_member = m;
 	m = (struct sfs_tarmember){0};
 out:

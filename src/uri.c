@@ -184,7 +184,7 @@ static int set_origin(const char *shown, const char *host, size_t n, const char 
 		return sfs_error_set(err, -EINVAL, "'%s' has no %s", shown,
 				     n == 0 ? "host" : "valid port number");
 	for (p = host; p < host + n; p++)
-		if ((unsigned char)*p <= ' ' || *p == 0x7f || strchr("\"<>\\^`{|}", *p))
+		if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f || strchr("\"<>\\^`{|}", *p))
 			return sfs_error_set(err, -EINVAL,
 					     "'%s' has a character that no host name has",
 					     shown);
@@ -297,6 +297,8 @@ char *sfs_uri_redact(const char *text)
 			continue;
 		}
 		depth += (*p == '{') - (*p == '}');
+		/* "http://{u:p@a/x,v:q@b/y}": another authority, perhaps. */
+		in_authority |= is_url && depth > 0 && *p == ',';
 		if (*p)
 			sfs_text_add(&out, p++, 1);
 	}

@@ -19,7 +19,8 @@ done
 arrives "$origin/503,body=300000,over=512,times=1/$three"
 
 breaks "$origin/503,over=512,only=*1.tar/$three"
-[ "$(grep -c "retry: train-000001.tar @ 0" said)" = 2 ] || fail "not two retries"
+n=$(grep -c "retry: train-000001.tar @ 0" said) # as often as it was read
+[ $n -ge 2 ] && [ $((n % 2)) = 0 ] || fail "$n retries"
 said "lost: train-000001.tar @ 0: $origin/.*train-000001.tar: HTTP 503"
 said "cannot read on after byte [0-9]*: Input/output error"
 # Nor does on-error=skip leave a sample out for that.

@@ -9,8 +9,10 @@ requires fusermount3 unshare setpriv mknod
 # Where only root may open /dev/fuse (a container without udev), a private one that
 # all may open is put over it, in a mount namespace of our own.
 if [ -z "${IN_NAMESPACE:-}" ]; then
-    cd /
-    IN_NAMESPACE=1 exec unshare -m --propagation private sh "$0"
+    status=0
+    IN_NAMESPACE=1 srcdir=$top unshare -m --propagation private sh \
+        "$top/tests/fuse-an-ordinary-user-mounts.sh" || status=$?
+    exit $status
 fi
 mkdir dev
 mount -t tmpfs none dev || skip "cannot mount a tmpfs"
