@@ -236,9 +236,14 @@ static void in_pax(void)
 static void doubtful(void)
 {
 	tar_pax(&t, 'x', "path", "one.jpg");
-	tar_pax(&t, 'x', "path", "two.jpg");
+	tar_pax(&t, 'X', "path", "two.jpg");
 	tar_file(&t, "x", 0, 0);
 	does_not_fit("f");
+	tar_pax(&t, 'x', "path", "one.jpg");
+	tar_pax(&t, 'x', "path", "two.jpg");
+	tar_file(&t, "x", 0, 0);
+	CHECK_EQ(edit("f", NULL), -EBADMSG);
+	tar_done(&t);
 	tar_extension(&t, 'L', "one.jpg", 8);
 	tar_pax(&t, 'x', "path", "two.jpg");
 	tar_file(&t, "x", 0, 0);
