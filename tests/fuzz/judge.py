@@ -31,6 +31,15 @@ def hash_data(data):
     return "%016x" % (total & M64)
 
 
+def has_times_for_prefix(path, info):
+    """In GNU's dialect times may stand where others have a prefix, which tarfile takes
+    for one.  GNU tar, libarchive and we don't."""
+    with open(path, "rb") as f:
+        f.seek(max(0, info.offset_data - tarfile.BLOCKSIZE))
+        block = f.read(tarfile.BLOCKSIZE)
+    return block[257:265] == b"ustar  \0" and block[345:346] != b"\0"
+
+
 def is_wanted(name):
     if META.match(name) or ("/" not in name and name.startswith("__") and name.endswith("__")):
         return False
@@ -42,6 +51,8 @@ def by_tarfile(path):
     try:
         with tarfile.open(path, "r|") as tar:
             for info in tar:
+                if has_times_for_prefix(path, info):
+                    return members, "times in place of a prefix"
                 if not info.isreg() or not is_wanted(info.name):
                     continue
                 data = tar.extractfile(info).read() if info.size < BIG else None
