@@ -17,7 +17,6 @@
 
 #define START_WINDOW	 ((uint64_t)64 << 20) /* nearer the start than a survey is worth */
 #define SEQUENTIAL_BYTES ((uint64_t)2 << 20)  /* far reads in a row that earn a cursor */
-#define SEQUENTIAL_GAP	 ((uint64_t)256 << 10)
 #define N_SURVEYS_AHEAD	 8
 
 /* A far read, until it is answered and released. */
@@ -227,24 +226,10 @@ static void new_gather(struct sfs_far_reads *f, struct far *far)
 	far->gather = sfs_gather_new(&f->env->grabber, &far->inner);
 }
 
-/* Is this far read one of a row?  Notes where it ends. */
+/* Is this far read one of a row? */
 static bool is_in_row(struct sfs_far_reads *f, const struct sfs_read *read)
 {
-	uint64_t n = read->n_bytes, end = read->offset + n;
-	int i;
-
-	for (i = 0; i < SFS_N_TRAILS; i++) {
-		if (f->trails[i].n_bytes == 0 || read->offset < f->trails[i].end ||
-		    read->offset > f->trails[i].end + SEQUENTIAL_GAP)
-			continue;
-		f->trails[i].end = end;
-		f->trails[i].n_bytes += n;
-		return f->trails[i].n_bytes >= SEQUENTIAL_BYTES;
-	}
-	f->trails[f->next_trail].end = end;
-	f->trails[f->next_trail].n_bytes = n;
-	f->next_trail = (f->next_trail + 1) % SFS_N_TRAILS;
-	return false;
+	return sfs_trails_note(&f->trails, f, read->offset, read->n_bytes) >= SEQUENTIAL_BYTES;
 }
 
 /* Offer the read to the owner, for a cursor at this spot.  true: the far read has gone.

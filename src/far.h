@@ -17,8 +17,7 @@
 #include "outbox.h"
 #include "read.h"
 #include "survey.h"
-
-#define SFS_N_TRAILS 8
+#include "trails.h"
 
 struct sfs_far_owner {
 	void *ctx;
@@ -42,10 +41,7 @@ struct sfs_far_reads {
 	uint32_t next_survey; /* segments before are known, or being surveyed */
 	uint32_t n;	      /* reads that have not gone */
 	struct sfs_link ready; /* whose survey has ended */
-	struct {
-		uint64_t end, n_bytes;
-	} trails[SFS_N_TRAILS]; /* where far reads ended, and how long the row is */
-	int next_trail;
+	struct sfs_trails trails;
 };
 
 /* `order` need not be there before the first read. */

@@ -62,6 +62,7 @@ libshufflefs_la_SOURCES = \
 	src/shard.c src/shard.h \
 	src/stream.c src/stream.h \
 	src/survey.c src/survey.h \
+	src/trails.c src/trails.h \
 	src/tree.c src/tree.h \
 	src/walk.c src/walk.h \
 	src/window.c src/window.h

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "gather.h"
 #include "mem.h"
+#include "trails.h"
 
 #include <errno.h>
 
@@ -22,7 +23,6 @@
 #define BACK_BYTES	 ((uint64_t)1 << 20)
 #define SEQUENTIAL_GAP	 ((uint64_t)256 << 10)
 #define SEQUENTIAL_BYTES ((uint64_t)512 << 10)
-#define N_TRAILS	 64
 #define MAX_WINDOWS	 32
 #define IDLE_NS		 (10 * SFS_NS_PER_S)
 
@@ -59,11 +59,7 @@ struct sfs_windows {
 	pthread_cond_t is_empty;
 	struct sfs_link list, ended;
 	int n;
-	struct {
-		struct sfs_shard *shard;
-		uint64_t end, n_bytes;
-	} trails[N_TRAILS];
-	int next_trail;
+	struct sfs_trails trails;
 };
 
 /* Whose a read is. */
@@ -357,29 +353,6 @@ static void release(struct sfs_read *read)
 	sfs_outbox_flush(&out);
 }
 
-/* Does the read go on where an earlier one of the shard ended?  How long is that
- * row, this read included? */
-static uint64_t row_length(struct sfs_windows *all, struct sfs_shard *shard, uint64_t at,
-			   uint64_t n)
-{
-	int i;
-
-	for (i = 0; i < N_TRAILS; i++) {
-		if (all->trails[i].shard != shard || at < all->trails[i].end ||
-		    at > all->trails[i].end + SEQUENTIAL_GAP)
-			continue;
-		all->trails[i].end = at + n;
-		all->trails[i].n_bytes += n;
-		return all->trails[i].n_bytes;
-	}
-	i = all->next_trail;
-	all->next_trail = (i + 1) % N_TRAILS;
-	all->trails[i].shard = shard;
-	all->trails[i].end = at + n;
-	all->trails[i].n_bytes = n;
-	return n;
-}
-
 static struct window *find_window(struct sfs_windows *all, struct sfs_shard *shard,
 				  uint64_t at)
 {
@@ -430,7 +403,7 @@ void sfs_windows_read(struct sfs_windows *all, struct sfs_shard *shard, uint64_t
 	at = base + read->offset;
 	sfs_outbox_init(&out);
 	pthread_mutex_lock(&all->lock);
-	row = row_length(all, shard, at, read->n_bytes);
+	row = sfs_trails_note(&all->trails, shard, at, read->n_bytes);
 	w = find_window(all, shard, at);
 	if (!w && row > read->n_bytes && row >= SEQUENTIAL_BYTES)
 		w = new_window(all, shard, at);

@@ -56,6 +56,7 @@ unit_tests = \
 	tests/unit-tarmember-understands-every-dialect \
 	tests/unit-text-grows-and-writes-sizes \
 	tests/unit-text-json-is-valid-whatever-the-bytes \
+	tests/unit-trails-lead-on-over-small-gaps \
 	tests/unit-uri-never-shows-a-password \
 	tests/unit-uri-understands-paths-and-urls \
 	tests/unit-walk-fetches-headers-only
