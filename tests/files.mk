@@ -76,6 +76,7 @@ cat_tests = \
 	tests/cat-follows-redirects.sh \
 	tests/cat-gives-up-on-a-silent-server.sh \
 	tests/cat-gives-up-when-parts-fail-in-turn.sh \
+	tests/cat-goes-through-a-proxy.sh \
 	tests/cat-keys-are-webdatasets.sh \
 	tests/cat-missing-and-forbidden-shards-are-named.sh \
 	tests/cat-names-a-server-that-is-not-there.sh \

@@ -33,7 +33,7 @@ before the answer begins; with `head`, in the middle of its headers):
                              uses=N: to a URL that is forbidden after N requests
   chunked  nolength  gzip  close  hangup  garbage  hugeheader,bytes=N  nohead,status=N
 
-`other` is a second port.  Each request is a JSON line on stderr, and in /__log.
+Asked as a proxy, it serves its own files, whatever the host.  `other` is a second port.  Each request is a JSON line on stderr, and in /__log.
 Standard library only.
 """
 import base64
@@ -110,6 +110,8 @@ class Request:
             name, _, value = line.partition(":")
             self.headers[name.lower()] = value.strip()
         path, _, self.query = self.path.partition("?")
+        if path.startswith("http://"):  # as if to a proxy
+            path = "/" + path.split("/", 3)[3]
         self.parts = [urllib.parse.unquote(p) for p in path.lstrip("/").split("/")]
         self.faults = []
         while len(self.parts) > 1 and is_fault(self.parts[0].split(",")[0]):

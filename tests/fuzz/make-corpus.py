@@ -169,6 +169,13 @@ def odd_ones():
     yield member(b"a.jpg", b"d" * 700, b"S", True) + end  # a sparse file without its size
     yield member(b"a.jpg", kind=b"S", gnu=True, fields=[(386, b"%011o\0" % 9000 + b"%011o" % 0),
                                                         (483, b"%011o" % 9000)]) + end
+    # More is stored than the map tells of: a member for who looks behind the last run.
+    hidden = b"d" * 512 + member(b"hidden.jpg")
+    yield member(b"a.jpg", hidden, b"S", True, [(386, b"%011o\0" % 0 + b"%011o" % 512),
+                                                (483, b"%011o" % 2048)]) + end
+    size = record(b"GNU.sparse.realsize", b"2048")
+    yield (member(b"ext", sparse + size + name, b"x") +
+           member(b"GNUSparseFile.1/x", b"1\n0\n512\n" + bytes(504) + hidden) + end)
 
 
 def main(folder):
