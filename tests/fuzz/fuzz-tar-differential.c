@@ -225,13 +225,19 @@ static bool is_map_damaged(const unsigned char *group, size_t n)
 }
 
 /* libarchive drops runs of a map that cannot be, and a file of no runs is an ordinary
- * one; so is one whose only run is all of it, which is right. */
+ * one; so is one whose only run is all of it, which is right.  For a GNU header that does
+ * not tell the file's size it takes the size of what is stored, tarfile takes 0. */
 static bool is_map_lost(const unsigned char *group, const struct sfs_group *g)
 {
-	return g->is_regular && g->size > 0 && g->n_bytes > 0 && !g->odd.is_sparse &&
-	       (group[g->n_bytes - SFS_TAR_BLOCK + SFS_TAR_TYPE] == 'S' ||
-		memmem(group, g->n_bytes, " GNU.sparse.", 12) ||
-		memmem(group, g->n_bytes, " SCHILY.realsize", 16));
+	enum { REALSIZE = 483 };
+	const unsigned char *header = group + g->n_bytes - SFS_TAR_BLOCK;
+
+	if (!g->is_regular || g->size == 0)
+		return false;
+	if (header[SFS_TAR_TYPE] == 'S')
+		return !g->odd.is_sparse || header[REALSIZE] == 0;
+	return !g->odd.is_sparse && (memmem(group, g->n_bytes, " GNU.sparse.", 12) ||
+				     memmem(group, g->n_bytes, " SCHILY.realsize", 16));
 }
 
 struct walk {
