@@ -11,6 +11,7 @@
 
 #include "pax.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,21 @@ static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
 	return 0;
 }
 
+/* Records of sparse files are numbers, but for the name; the map is several. */
+static bool is_sparse_record_sound(const struct sfs_pax_record *r)
+{
+	bool is_map = sfs_pax_is(r, "GNU.sparse.map");
+	size_t i;
+
+	if (!sfs_pax_begins(r, "GNU.sparse.") || sfs_pax_is(r, "GNU.sparse.name"))
+		return true;
+	for (i = 0; i < r->n_value; i++)
+		if (!isdigit((unsigned char)r->value[i]) &&
+		    !(is_map && r->value[i] == ','))
+			return false;
+	return r->n_value > 0;
+}
+
 /* A NUL in a pax name would end it early for us, but not for Python. */
 static int check_extension(const unsigned char *body, uint64_t size,
 			   struct sfs_error *err)
@@ -145,8 +161,12 @@ static int check_extension(const unsigned char *body, uint64_t size,
 		if ((sfs_pax_is(&r, "path") || sfs_pax_is(&r, "GNU.sparse.name")) &&
 		    memchr(r.value, 0, r.n_value))
 			return sfs_error_set(err, -EBADMSG, "a name with a NUL in it");
+		if (!is_sparse_record_sound(&r))
+			return sfs_error_set(err, -EBADMSG,
+					     "a damaged map of a sparse file");
 		if (memchr(r.key, 0, r.n_key)) /* some readers stop there */
-			return sfs_error_set(err, -EBADMSG, "a pax keyword with a NUL in it");
+			return sfs_error_set(err, -EBADMSG,
+					     "a pax keyword with a NUL in it");
 	}
 	if (ret < 0)
 		return sfs_error_set(err, ret, "a damaged pax header");

@@ -76,6 +76,11 @@ static bool read_base256(const unsigned char *p, size_t n, uint64_t *ret)
 	return true;
 }
 
+bool sfs_tar_number(const unsigned char *field, size_t n, uint64_t *ret)
+{
+	return read_octal(field, n, ret) || read_base256(field, n, ret);
+}
+
 bool sfs_tar_has_prefix(const unsigned char *block)
 {
 	return memcmp(block + SFS_TAR_MAGIC, "ustar\00000", 8) == 0;
@@ -107,7 +112,8 @@ static bool look_plain(const unsigned char *block, struct sfs_tar_header *h)
 	if (n_name == 0 || name[n_name - 1] == '/')
 		return false; /* by an old custom, a folder */
 	if (sfs_tar_has_prefix(block)) {
-		n_prefix = strnlen((const char *)block + SFS_TAR_PREFIX, SFS_TAR_PREFIX_BYTES);
+		n_prefix = strnlen((const char *)block + SFS_TAR_PREFIX,
+				   SFS_TAR_PREFIX_BYTES);
 		if (n_prefix > 0 && block[SFS_TAR_PREFIX + n_prefix - 1] == '/')
 			return false; /* readers disagree about the slash between */
 	} else if (!sfs_tar_is_gnu(block)) {
@@ -123,7 +129,8 @@ static bool look_plain(const unsigned char *block, struct sfs_tar_header *h)
 
 struct sfs_tar_header sfs_tar_look(const unsigned char *block)
 {
-	struct sfs_tar_header h = {.kind = SFS_TAR_ODD, .type = (char)block[SFS_TAR_TYPE]};
+	struct sfs_tar_header h = {.kind = SFS_TAR_ODD,
+				   .type = (char)block[SFS_TAR_TYPE]};
 
 	if (block[0] == 0 && sfs_tar_is_zero(block, SFS_TAR_BLOCK)) {
 		h.kind = SFS_TAR_ZERO;
@@ -135,8 +142,7 @@ struct sfs_tar_header sfs_tar_look(const unsigned char *block)
 	}
 	if (h.type != 0 && strchr("xXLKAg", h.type)) {
 		h.kind = h.type == 'g' ? SFS_TAR_GLOBAL : SFS_TAR_EXTENSION;
-		if (!read_octal(block + SFS_TAR_SIZE, 12, &h.size) &&
-		    !read_base256(block + SFS_TAR_SIZE, 12, &h.size))
+		if (!sfs_tar_number(block + SFS_TAR_SIZE, SFS_TAR_SIZE_BYTES, &h.size))
 			h.kind = SFS_TAR_BAD;
 		return h;
 	}

@@ -66,6 +66,9 @@ enum {
 	SFS_TAR_PREFIX_BYTES = 155,
 };
 
+/* A number of a header: octal digits, or GNU's base-256.  false: neither. */
+bool sfs_tar_number(const unsigned char *field, size_t n, uint64_t *ret);
+
 /* Does the header have a POSIX prefix field (magic "ustar\0" and version)? */
 bool sfs_tar_has_prefix(const unsigned char *block);
 

@@ -2,20 +2,24 @@
 /* How this works: libarchive reads from a client that has the group's bytes and
  * then nothing, and that can skip.  Whether it asked for more than there was
  * tells a short group from a damaged one; how far it wants to skip the body
- * tells where the next header is, for sparse files and links with a body too,
- * so that we need no second opinion on any dialect's sizes.
+ * tells where the next header is, for links with a body too.  For sparse files
+ * that is what the map has, which must be what the header says (is_stored_whole()).
  *
  * A new archive object for each member costs some 2-4 us.  That is for the odd
  * ones; group.c reads the common pax group (times, owners) without it. */
 #include "tarmember.h"
 
 #include "mem.h"
+#include "pax.h"
 #include "tar.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
 #include <string.h>
+
+/* Of an old GNU sparse header. */
+enum { OLD_MAP = 386, OLD_REALSIZE = 483 };
 
 struct client {
 	const unsigned char *bytes;
@@ -87,25 +91,6 @@ static void take_sparse(struct archive_entry *entry, struct sfs_tarmember *m)
 			(struct sfs_sparse_run){(uint64_t)offset, (uint64_t)n_bytes};
 }
 
-/* Is what is stored what the size, or the map of a sparse file, says?  (libarchive leaves
- * out runs that overlap, but reads them.) */
-static bool is_stored_whole(const struct sfs_tarmember *m)
-{
-	uint64_t stored = m->end - m->data, sum = 0;
-	size_t i;
-
-	if (!m->is_sparse)
-		return !m->is_regular ||
-		       (m->size <= stored && sfs_tar_padded(m->size) == stored);
-	for (i = 0; i < m->n_runs; i++) {
-		if (m->runs[i].n_bytes > stored || m->runs[i].offset > m->size ||
-		    m->runs[i].n_bytes > m->size - m->runs[i].offset)
-			return false;
-		sum += m->runs[i].n_bytes;
-	}
-	return sfs_tar_padded(sum) == stored;
-}
-
 /* The member's own header, behind its extensions; NULL if it is not in the group. */
 static const unsigned char *find_header(const unsigned char *group, size_t n)
 {
@@ -137,6 +122,80 @@ static bool is_disputed(struct archive_entry *entry, const unsigned char *group,
 	for (i = 0; i < SFS_TAR_SIZE_BYTES; i++)
 		has_size |= size[i] != '0' && size[i] != ' ' && size[i] != 0;
 	return has_size || header > group;
+}
+
+/* The map of an old GNU sparse header: offset and length, four times.  Are they numbers,
+ * and is the real size behind them one? */
+static bool is_old_map_sound(const unsigned char *header)
+{
+	uint64_t v;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		if (header[OLD_MAP + 12 * i] &&
+		    !sfs_tar_number(header + OLD_MAP + 12 * i, 12, &v))
+			return false;
+	return sfs_tar_number(header + OLD_REALSIZE, 12, &v);
+}
+
+/* How much is stored, by the group's pax records or else its header? */
+static bool told_size(const unsigned char *group, const unsigned char *header,
+		      bool *ret_is_sparse, uint64_t *ret)
+{
+	bool is_told = sfs_tar_number(header + SFS_TAR_SIZE, SFS_TAR_SIZE_BYTES, ret);
+	struct sfs_pax_record r;
+	struct sfs_tar_header h;
+	const char *p, *end;
+	size_t i;
+
+	*ret_is_sparse = header[SFS_TAR_TYPE] == 'S';
+	for (; group < header; group += SFS_TAR_BLOCK + sfs_tar_padded(h.size)) {
+		h = sfs_tar_look(group);
+		if (h.type != 'x' && h.type != 'X')
+			continue;
+		p = (const char *)group + SFS_TAR_BLOCK;
+		end = p + h.size;
+		while (sfs_pax_next(&p, end, &r) == 1) {
+			*ret_is_sparse |= sfs_pax_begins(&r, "GNU.sparse.");
+			if (!sfs_pax_is(&r, "size"))
+				continue;
+			for (*ret = 0, i = 0; i < r.n_value; i++)
+				*ret = *ret * 10 + (uint64_t)(r.value[i] - '0');
+			is_told = true;
+		}
+	}
+	return is_told;
+}
+
+/* Is what is stored what the size, or the map of a sparse file, says?  libarchive skips
+ * as much as the map has, and other readers as much as the size says; and it leaves out
+ * runs that overlap, but reads them. */
+static bool is_stored_whole(const struct sfs_tarmember *m, const struct client *c)
+{
+	const unsigned char *header = find_header(c->bytes, c->n);
+	uint64_t stored = m->end - m->data, sum = 0, told, from;
+	bool is_sparse;
+	size_t i;
+
+	if (header && told_size(c->bytes, header, &is_sparse, &told) && is_sparse) {
+		/* In the newest dialect the map counts as data. */
+		from = header[SFS_TAR_TYPE] == 'S'
+			       ? m->data
+			       : (uint64_t)(header - c->bytes) + SFS_TAR_BLOCK;
+		if (m->end - from != sfs_tar_padded(told) ||
+		    (header[SFS_TAR_TYPE] == 'S' && !is_old_map_sound(header)))
+			return false;
+	}
+	if (!m->is_sparse)
+		return !m->is_regular ||
+		       (m->size <= stored && sfs_tar_padded(m->size) == stored);
+	for (i = 0; i < m->n_runs; i++) {
+		if (m->runs[i].n_bytes > stored || m->runs[i].offset > m->size ||
+		    m->runs[i].n_bytes > m->size - m->runs[i].offset)
+			return false;
+		sum += m->runs[i].n_bytes;
+	}
+	return sfs_tar_padded(sum) == stored;
 }
 
 static int take_entry(struct archive_entry *entry, const struct client *c,
@@ -204,7 +263,7 @@ int sfs_tarmember_parse(const unsigned char *group, size_t n, uint64_t n_left,
 		goto out;
 	}
 	m.end = (uint64_t)archive_filter_bytes(a, 0);
-	if (!is_stored_whole(&m)) {
+	if (!is_stored_whole(&m, &c)) {
 		ret = sfs_error_set(err, -EBADMSG,
 				    "its size is not what is stored of it");
 		goto out;
