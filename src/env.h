@@ -40,13 +40,16 @@ struct sfs_env {
 
 #define SFS_LANE_FLOOR ((uint64_t)256 << 10) /* bytes of budget that a lane must have */
 #define SFS_PART_MAX   ((uint64_t)4 << 20)
+#define SFS_PARTS_MAX  ((uint64_t)768 << 20) /* one part of each lane, all together */
 
-/* How large a part should be now: a third of what one lane may have. */
+/* How large a part should be now: a third of what one lane may have.  More than that is
+ * of no use to many lanes: a stream begins as fast as their first parts come, and what
+ * they hold is touched by the processor for the first time. */
 static inline uint64_t sfs_env_part_bytes(struct sfs_env *env)
 {
-	uint64_t lanes = atomic_load(&env->n_open_lanes), n;
+	uint64_t lanes = atomic_load(&env->n_open_lanes), n = env->budget.total_bytes / 3;
 
-	n = env->budget.total_bytes / (3 * (lanes ? lanes : 1));
+	n = (n < SFS_PARTS_MAX ? n : SFS_PARTS_MAX) / (lanes ? lanes : 1);
 	n = n < SFS_LANE_FLOOR ? SFS_LANE_FLOOR : n > SFS_PART_MAX ? SFS_PART_MAX : n;
 	return n / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
 }
