@@ -24,7 +24,8 @@ static ssize_t write_init(int fd, const struct iovec *iov, int count)
 	struct fuse_init_out init;
 	struct iovec ours[2] = {iov[0], {.iov_base = &init, .iov_len = sizeof init}};
 
-	if (count != 2 || iov[0].iov_len != sizeof header || iov[1].iov_len > sizeof init ||
+	if (count != 2 || iov[0].iov_len != sizeof header ||
+	    iov[1].iov_len > sizeof init ||
 	    iov[1].iov_len < offsetof(struct fuse_init_out, flags) + sizeof init.flags)
 		return -1;
 	memcpy(&header, iov[0].iov_base, sizeof header);

@@ -34,11 +34,13 @@ void sfs_command_done(struct sfs_command *c)
 }
 
 /* --name, --name=value, --name value; returns how many words it took. */
-static int take_long(struct sfs_command *c, char **argv, int n_left, struct sfs_error *err)
+static int take_long(struct sfs_command *c, char **argv, int n_left,
+		     struct sfs_error *err)
 {
 	const char *equals = strchr(argv[0], '=');
-	sfs_autofree char *name = equals ? sfs_strndup(argv[0] + 2, (size_t)(equals - argv[0] - 2)) :
-					   sfs_strdup(argv[0] + 2);
+	sfs_autofree char *name =
+		equals ? sfs_strndup(argv[0] + 2, (size_t)(equals - argv[0] - 2))
+		       : sfs_strdup(argv[0] + 2);
 	sfs_autofree char *origin = sfs_asprintf("--%s", name);
 	int ret;
 
@@ -63,7 +65,8 @@ static int take_long(struct sfs_command *c, char **argv, int n_left, struct sfs_
 }
 
 /* -f, -h, -V, -l, -o LIST, -oLIST */
-static int take_short(struct sfs_command *c, char **argv, int n_left, struct sfs_error *err)
+static int take_short(struct sfs_command *c, char **argv, int n_left,
+		      struct sfs_error *err)
 {
 	switch (argv[0][1]) {
 	case 'o':
@@ -85,7 +88,8 @@ static int take_short(struct sfs_command *c, char **argv, int n_left, struct sfs
 		c->is_lazy |= argv[0][1] == 'l';
 		return 1;
 	}
-	return sfs_error_set(err, -EINVAL, "there is no option '%s'; see shufflefs --help", argv[0]);
+	return sfs_error_set(err, -EINVAL,
+			     "there is no option '%s'; see shufflefs --help", argv[0]);
 }
 
 int sfs_command_parse(struct sfs_command *c, int argc, char **argv, int first,
@@ -136,7 +140,8 @@ static int apply_settings(const struct sfs_command *c, struct sfs_options *o,
 
 /* The ini files that count: the one of config=, or those of the system and the user. */
 static int read_files(const char *only, const char *name, struct sfs_options *o,
-		      struct sfs_strings *sources, bool *has_section, struct sfs_error *err)
+		      struct sfs_strings *sources, bool *has_section,
+		      struct sfs_error *err)
 {
 	struct sfs_strings paths = {0};
 	int i, ret = 0;
@@ -163,7 +168,8 @@ static int check_name(const char *name, struct sfs_error *err)
 		return 0;
 	return sfs_error_set(err, -ENOENT,
 			     "'%s' is neither a file nor a section of the ini files "
-			     "(" SYSCONFDIR "/shufflefs.conf, ~/.config/shufflefs.conf)", name);
+			     "(" SYSCONFDIR "/shufflefs.conf, ~/.config/shufflefs.conf)",
+			     name);
 }
 
 int sfs_command_resolve(const struct sfs_command *c, int n_sources, struct sfs_options *o,

@@ -36,10 +36,13 @@ static void wait_for_child(pid_t pid, int fd)
 	if (n > 0) {
 		fprintf(stderr, "shufflefs: %s\n", text);
 	} else if (waitpid(pid, &status, 0) == pid && WIFSIGNALED(status)) {
-		fprintf(stderr, "shufflefs: the daemon died by signal %d before the mount "
-			"was there\n", WTERMSIG(status));
+		fprintf(stderr,
+			"shufflefs: the daemon died by signal %d before the mount "
+			"was there\n",
+			WTERMSIG(status));
 	} else {
-		fprintf(stderr, "shufflefs: the daemon ended before the mount was there\n");
+		fprintf(stderr,
+			"shufflefs: the daemon ended before the mount was there\n");
 	}
 	_exit(1);
 }
@@ -55,7 +58,8 @@ void sfs_daemon_fork(int *ret_fd)
 	while (fds[0] >= 0 && fds[0] < 3);
 	close(fds[0]);
 	if (pipe2(fds, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
-		fprintf(stderr, "shufflefs: cannot start the daemon: %s\n", strerror(errno));
+		fprintf(stderr, "shufflefs: cannot start the daemon: %s\n",
+			strerror(errno));
 		exit(1);
 	}
 	if (pid > 0) {

@@ -26,13 +26,16 @@ static const char synopsis[] =
 
 static const char introduction[] =
 	"\n"
-	"Mount a dataset of tar shards, and read every epoch of it, shuffled, as one tar.\n"
+	"Mount a dataset of tar shards, and read every epoch of it, shuffled, as one "
+	"tar.\n"
 	"\n"
-	"  SOURCE  a local path, a folder, file://, http:// or https://, with braces for\n"
+	"  SOURCE  a local path, a folder, file://, http:// or https://, with braces "
+	"for\n"
 	"          ranges: 'https://host/train-{000000..000099}.tar'; or the name of a\n"
 	"          section in " SYSCONFDIR "/shufflefs.conf or ~/.config/shufflefs.conf\n"
 	"  DIR     where to mount: an existing folder\n"
-	"  PATH    a file of the mount: epochs/0.tar, shards/train-000000.tar, README, ...\n"
+	"  PATH    a file of the mount: epochs/0.tar, shards/train-000000.tar, README, "
+	"...\n"
 	"\n"
 	"Options, for -o, as --long options, and in the ini files:\n";
 
@@ -70,8 +73,8 @@ static int do_mount(const struct sfs_command *c)
 	int status = USAGE;
 
 	if (c->arguments.n < 2)
-		return usage(c->arguments.n ? "a mount needs a SOURCE and a DIR" :
-					      "what is to be mounted, and where?");
+		return usage(c->arguments.n ? "a mount needs a SOURCE and a DIR"
+					    : "what is to be mounted, and where?");
 	if (sfs_command_resolve(c, c->arguments.n - 1, &o, &specs, &err) < 0)
 		fprintf(stderr, "shufflefs: %s\n", err.text);
 	else
@@ -109,7 +112,8 @@ static int do_cat(const struct sfs_command *c)
 	} else {
 		sfs_log_set_level((enum sfs_log_level)o.log_level);
 		signal(SIGPIPE, SIG_IGN);
-		ret = sfs_cat(&o, &specs, c->arguments.s[c->arguments.n - 1], STDOUT_FILENO, &err);
+		ret = sfs_cat(&o, &specs, c->arguments.s[c->arguments.n - 1],
+			      STDOUT_FILENO, &err);
 		status = ret < 0 ? FAILED : OK;
 		if (ret == -EPIPE)
 			die_of_pipe();
@@ -164,8 +168,8 @@ int main(int argc, char **argv)
 		status = version();
 	} else if (!door) {
 		sfs_autofree char *problem =
-			sfs_asprintf("there is no command '%s'", c.arguments.n ?
-				     c.arguments.s[0] : argv[1]);
+			sfs_asprintf("there is no command '%s'",
+				     c.arguments.n ? c.arguments.s[0] : argv[1]);
 
 		status = usage(problem);
 	} else {

@@ -79,10 +79,10 @@ static struct fuse_session *new_session(struct mount *m)
 	const struct sfs_options *o = m->options;
 	sfs_autofree char *source = escape(o->fsname ? o->fsname : m->core->title);
 	sfs_autofree char *list = sfs_asprintf(
-		"ro,nosuid,nodev,default_permissions,fsname=%s,subtype=shufflefs%s%s%s%s", source,
-		o->allow_other ? ",allow_other" : "",
-		o->allow_root && !o->allow_other ? ",allow_root" : "", o->kernel ? "," : "",
-		o->kernel ? o->kernel : "");
+		"ro,nosuid,nodev,default_permissions,fsname=%s,subtype=shufflefs%s%s%s%s",
+		source, o->allow_other ? ",allow_other" : "",
+		o->allow_root && !o->allow_other ? ",allow_root" : "",
+		o->kernel ? "," : "", o->kernel ? o->kernel : "");
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	struct fuse_session *session;
 
@@ -90,8 +90,8 @@ static struct fuse_session *new_session(struct mount *m)
 	fuse_opt_add_arg(&args, "shufflefs");
 	fuse_opt_add_arg(&args, "-o");
 	fuse_opt_add_arg(&args, list);
-	session = fuse_session_new(&args, sfs_ops_table(), sizeof(struct fuse_lowlevel_ops),
-				   &m->ops);
+	session = fuse_session_new(&args, sfs_ops_table(),
+				   sizeof(struct fuse_lowlevel_ops), &m->ops);
 	fuse_opt_free_args(&args);
 	return session;
 }
@@ -109,10 +109,12 @@ static int open_session(struct mount *m, struct sfs_error *err)
 	if (fuse_session_mount(m->session, m->where) != 0) {
 		fuse_remove_signal_handlers(m->session);
 		fuse_session_destroy(m->session);
-		return sfs_error_set(err, -EIO, "cannot mount on %s: %s%s", m->where,
-				     fuse_said.text[0] ? fuse_said.text : "fusermount3 refused",
-				     access("/dev/fuse", R_OK | W_OK) == 0 ? "" :
-				     " (/dev/fuse is missing or not allowed here)");
+		return sfs_error_set(
+			err, -EIO, "cannot mount on %s: %s%s", m->where,
+			fuse_said.text[0] ? fuse_said.text : "fusermount3 refused",
+			access("/dev/fuse", R_OK | W_OK) == 0
+				? ""
+				: " (/dev/fuse is missing or not allowed here)");
 	}
 	if (sfs_channel_use(m->session) < 0)
 		sfs_warning("this libfuse cannot ask for parallel look-ups");
@@ -135,7 +137,8 @@ static void raise_readahead(const struct mount *m)
 	f = fopen(path, "we");
 	if (!f || fprintf(f, "%llu\n", kib) < 0 || fflush(f) != 0)
 		sfs_info("the kernel reads 128 KiB ahead; root can make readers faster: "
-			 "echo %llu > %s", kib, path);
+			 "echo %llu > %s",
+			 kib, path);
 	if (f)
 		fclose(f);
 }
@@ -146,7 +149,8 @@ static void *greet(void *arg)
 	struct stat st;
 
 	if (stat(m->where, &st) < 0) {
-		sfs_warning("the mount on %s does not answer: %s", m->where, strerror(errno));
+		sfs_warning("the mount on %s does not answer: %s", m->where,
+			    strerror(errno));
 	} else {
 		raise_readahead(m);
 		sfs_info("%s is mounted on %s", m->core->title, m->where);
@@ -160,7 +164,8 @@ static void *greet(void *arg)
 static void *watch(void *arg)
 {
 	sleep(STOP_SECONDS);
-	sfs_error("did not end within %d s after it was unmounted; it does now", STOP_SECONDS);
+	sfs_error("did not end within %d s after it was unmounted; it does now",
+		  STOP_SECONDS);
 	_exit(1);
 	return NULL;
 }
@@ -198,7 +203,8 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	m->greeter = sfs_thread_start("sfs-greet", greet, m);
 	loop(m);
 	pthread_detach(sfs_thread_start("sfs-watch", watch, NULL));
-	sfs_ops_stop(&m->ops); /* before the unmount: that closes the session's descriptor */
+	sfs_ops_stop(
+		&m->ops); /* before the unmount: that closes the session's descriptor */
 	fuse_session_unmount(m->session);
 	pthread_join(m->greeter, NULL);
 	sfs_ops_done(&m->ops);
@@ -208,7 +214,8 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	return 0;
 }
 
-int sfs_mount(struct sfs_options *options, const struct sfs_strings *specs, const char *where)
+int sfs_mount(struct sfs_options *options, const struct sfs_strings *specs,
+	      const char *where)
 {
 	struct mount m = {.options = options, .daemon_fd = -1};
 	sfs_autofree char *path = NULL;

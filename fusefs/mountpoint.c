@@ -103,8 +103,8 @@ static char *follow(const char *path)
 	if (n < 0)
 		return NULL;
 	to[n] = 0;
-	return to[0] == '/' ? sfs_strdup(to) :
-			      sfs_asprintf("%.*s%s", (int)(slash + 1 - path), path, to);
+	return to[0] == '/' ? sfs_strdup(to)
+			    : sfs_asprintf("%.*s%s", (int)(slash + 1 - path), path, to);
 }
 
 int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *err)
@@ -116,7 +116,8 @@ int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *
 		whole = resolve_parent(at);
 		free(at);
 		if (!whole)
-			return sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
+			return sfs_error_set(err, -errno, "%s: %s", path,
+					     strerror(errno));
 		to = n_links++ < MAX_LINKS ? follow(whole) : NULL;
 		if (!to)
 			break;
@@ -132,7 +133,8 @@ int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *
 /* fusermount3 -u [-z] -- PATH; 0 or -errno. */
 static int run_fusermount(const char *path, bool lazily)
 {
-	const char *argv[] = {"fusermount3", "-u", lazily ? "-zq" : "-q", "--", path, NULL};
+	const char *argv[] = {"fusermount3", "-u", lazily ? "-zq" : "-q",
+			      "--",	     path, NULL};
 	extern char **environ;
 	pid_t pid;
 	int status, ret;
@@ -154,18 +156,22 @@ int sfs_mountpoint_unmount(const char *path, bool lazily, struct sfs_error *err)
 	if (!m.type[0])
 		return sfs_error_set(err, -EINVAL, "nothing is mounted on %s", path);
 	if (strcmp(m.type, OUR_TYPE) != 0)
-		return sfs_error_set(err, -EINVAL, "what is mounted on %s is no shufflefs (%s)",
-				     path, m.type);
+		return sfs_error_set(err, -EINVAL,
+				     "what is mounted on %s is no shufflefs (%s)", path,
+				     m.type);
 	if (umount2(path, UMOUNT_NOFOLLOW | (lazily ? MNT_DETACH : 0)) < 0) {
 		ret = -errno;
 		if (ret == -EPERM)
 			ret = run_fusermount(path, lazily);
 	}
 	if (ret == -EBUSY)
-		return sfs_error_set(err, ret, "%s is in use (see fuser -m %s, or unmount it "
-				     "with --lazy)", path, path);
+		return sfs_error_set(err, ret,
+				     "%s is in use (see fuser -m %s, or unmount it "
+				     "with --lazy)",
+				     path, path);
 	if (ret < 0)
-		return sfs_error_set(err, ret, "cannot unmount %s: %s", path, strerror(-ret));
+		return sfs_error_set(err, ret, "cannot unmount %s: %s", path,
+				     strerror(-ret));
 	return 0;
 }
 
@@ -187,9 +193,11 @@ int sfs_mountpoint_prepare(const char *path, struct sfs_error *err)
 	sfs_mountpoint_look(path, &m);
 	if (strcmp(m.type, OUR_TYPE) == 0) {
 		if (!is_dead(path))
-			return sfs_error_set(err, -EBUSY,
-					     "there is a shufflefs mount on %s already; unmount "
-					     "it first (shufflefs umount %s)", path, path);
+			return sfs_error_set(
+				err, -EBUSY,
+				"there is a shufflefs mount on %s already; unmount "
+				"it first (shufflefs umount %s)",
+				path, path);
 		ret = sfs_mountpoint_unmount(path, true, err); /* its daemon is dead */
 		if (ret < 0)
 			return ret;
@@ -199,6 +207,7 @@ int sfs_mountpoint_prepare(const char *path, struct sfs_error *err)
 				     strerror(errno),
 				     errno == ENOENT ? "; create it with mkdir" : "");
 	if (!S_ISDIR(st.st_mode))
-		return sfs_error_set(err, -ENOTDIR, "the mount point %s is not a folder", path);
+		return sfs_error_set(err, -ENOTDIR, "the mount point %s is not a folder",
+				     path);
 	return 0;
 }

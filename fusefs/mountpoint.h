@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 struct sfs_mounted {
-	char type[64];	/* "fuse.shufflefs"; "" if nothing is mounted there */
+	char type[64];	 /* "fuse.shufflefs"; "" if nothing is mounted there */
 	char device[32]; /* "0:45": the name under /sys/class/bdi */
 };
 

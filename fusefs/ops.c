@@ -47,11 +47,13 @@ static struct sfs_park *new_park(fuse_req_t req, uint64_t node,
 
 /* ---- attributes ---- */
 
-static void fill_stat(const struct sfs_ops *ops, const struct sfs_attr *attr, struct stat *st)
+static void fill_stat(const struct sfs_ops *ops, const struct sfs_attr *attr,
+		      struct stat *st)
 {
 	*st = (struct stat){
 		.st_ino = attr->node,
-		.st_mode = (attr->is_folder ? S_IFDIR | 0555 : S_IFREG | 0444) & ~ops->umask,
+		.st_mode =
+			(attr->is_folder ? S_IFDIR | 0555 : S_IFREG | 0444) & ~ops->umask,
 		.st_nlink = attr->is_folder ? 2 : 1,
 		.st_uid = ops->uid,
 		.st_gid = ops->gid,
@@ -64,10 +66,12 @@ static void fill_stat(const struct sfs_ops *ops, const struct sfs_attr *attr, st
 	};
 }
 
-static struct fuse_entry_param entry_of(const struct sfs_ops *ops, const struct sfs_attr *attr)
+static struct fuse_entry_param entry_of(const struct sfs_ops *ops,
+					const struct sfs_attr *attr)
 {
-	struct fuse_entry_param e = {
-		.ino = attr->node, .attr_timeout = FOREVER, .entry_timeout = FOREVER};
+	struct fuse_entry_param e = {.ino = attr->node,
+				     .attr_timeout = FOREVER,
+				     .entry_timeout = FOREVER};
 
 	fill_stat(ops, attr, &e.attr);
 	return e;
@@ -102,7 +106,8 @@ static int try_lookup(struct sfs_park *park)
 	uint64_t node;
 	int ret;
 
-	ret = sfs_tree_lookup(ops->core->tree, park->node, park->name, &park->waiter, &node);
+	ret = sfs_tree_lookup(ops->core->tree, park->node, park->name, &park->waiter,
+			      &node);
 	if (ret == -ENOENT) {
 		/* For good: what a mount shows does not change. */
 		fuse_req_interrupt_func(park->req, NULL, NULL);
@@ -132,7 +137,8 @@ static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
 	fuse_reply_none(req); /* nothing is kept for a node */
 }
 
-static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+static void op_forget_multi(fuse_req_t req, size_t count,
+			    struct fuse_forget_data *forgets)
 {
 	fuse_reply_none(req);
 }
@@ -140,7 +146,9 @@ static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_dat
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct sfs_core *core = ops_of(req)->core;
-	struct statvfs st = {.f_bsize = 4096, .f_frsize = 4096, .f_namemax = 255,
+	struct statvfs st = {.f_bsize = 4096,
+			     .f_frsize = 4096,
+			     .f_namemax = 255,
 			     .f_flag = ST_RDONLY};
 	uint64_t bytes = 0;
 	uint32_t i;
@@ -180,15 +188,18 @@ static bool add_entry(struct listing_reply *reply, const char *name, uint64_t no
 	e.attr.st_ino = node;
 	e.attr.st_mode = is_folder ? S_IFDIR : S_IFREG;
 	if (!park->is_plus) {
-		n = fuse_add_direntry(park->req, reply->buf + reply->n, park->size - reply->n,
-				      name, &e.attr, (off_t)cookie);
+		n = fuse_add_direntry(park->req, reply->buf + reply->n,
+				      park->size - reply->n, name, &e.attr,
+				      (off_t)cookie);
 	} else {
 		/* Attributes only if nobody has to wait for them: e.ino 0 says there
 		 * are none.  The kernel counts no look-up for "." and "..". */
-		if (cookie > DOTDOT && sfs_tree_attr(ops->core->tree, node, NULL, &attr) == 0)
+		if (cookie > DOTDOT &&
+		    sfs_tree_attr(ops->core->tree, node, NULL, &attr) == 0)
 			e = entry_of(ops, &attr);
 		n = fuse_add_direntry_plus(park->req, reply->buf + reply->n,
-					   park->size - reply->n, name, &e, (off_t)cookie);
+					   park->size - reply->n, name, &e,
+					   (off_t)cookie);
 	}
 	if (n > park->size - reply->n)
 		return false;
@@ -196,7 +207,8 @@ static bool add_entry(struct listing_reply *reply, const char *name, uint64_t no
 	return true;
 }
 
-static bool tell(void *ctx, const char *name, uint64_t node, bool is_folder, uint64_t cookie)
+static bool tell(void *ctx, const char *name, uint64_t node, bool is_folder,
+		 uint64_t cookie)
 {
 	return add_entry(ctx, name, node, is_folder, cookie + COOKIES);
 }
@@ -213,10 +225,11 @@ static int try_readdir(struct sfs_park *park)
 	if (park->cookie < DOT)
 		has_room = add_entry(&reply, ".", park->node, true, DOT);
 	if (park->cookie < DOTDOT && has_room)
-		has_room = add_entry(&reply, "..", sfs_tree_parent(tree, park->node), true,
-				     DOTDOT);
+		has_room = add_entry(&reply, "..", sfs_tree_parent(tree, park->node),
+				     true, DOTDOT);
 	if (has_room)
-		ret = sfs_tree_list(tree, park->node, cookie, &park->waiter, tell, &reply);
+		ret = sfs_tree_list(tree, park->node, cookie, &park->waiter, tell,
+				    &reply);
 	if (ret < 0 && (ret == -EINPROGRESS || reply.n == 0))
 		return ret;
 	fuse_req_interrupt_func(park->req, NULL, NULL);
@@ -224,7 +237,8 @@ static int try_readdir(struct sfs_park *park)
 	return 0;
 }
 
-static void read_folder(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, bool is_plus)
+static void read_folder(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+			bool is_plus)
 {
 	struct sfs_park *park = new_park(req, ino, try_readdir);
 
@@ -274,8 +288,8 @@ static int try_open(struct sfs_park *park)
 	 * otherwise, and its reader could not be killed. */
 	fi->direct_io = (fi->flags & O_DIRECT) || attr.is_snapshot ||
 			(ops->direct_io && sfs_file_is_stream(file));
-	/* Files never change, and to drop their pages a direct open would have to wait for
-	 * those that a parked read has locked, SIGKILL or not. */
+	/* Files never change, and to drop their pages a direct open would have to wait
+	 * for those that a parked read has locked, SIGKILL or not. */
 	fi->keep_cache = 1;
 	fi->noflush = 1;
 	fuse_req_interrupt_func(park->req, NULL, NULL);

@@ -17,7 +17,7 @@ struct sfs_ops {
 	mode_t umask;
 	bool direct_io;
 
-	pthread_mutex_t lock; /* guards handles */
+	pthread_mutex_t lock;	 /* guards handles */
 	struct sfs_link handles; /* files that are open */
 };
 

@@ -169,8 +169,8 @@ void sfs_park_run(struct sfs_park *park)
  * false: the core is about to call done(). */
 static bool take_back(struct sfs_park *park)
 {
-	bool is_ours = park->is_read ? sfs_read_cancel(&park->read) :
-				       sfs_waiter_cancel(&park->waiter);
+	bool is_ours = park->is_read ? sfs_read_cancel(&park->read)
+				     : sfs_waiter_cancel(&park->waiter);
 
 	if (is_ours) {
 		park->state = SFS_PARK_TAKEN;
@@ -211,8 +211,9 @@ static uint64_t patrol(struct sfs_parking *p)
 	while ((link = sfs_list_pop(&ended)) != NULL) {
 		park = sfs_container(link, struct sfs_park, link);
 		if (park->err == -EIO)
-			sfs_error("a request waited for %llu s and got EIO (read-timeout)",
-				  (unsigned long long)(p->timeout_ns / SFS_NS_PER_S));
+			sfs_error(
+				"a request waited for %llu s and got EIO (read-timeout)",
+				(unsigned long long)(p->timeout_ns / SFS_NS_PER_S));
 		reply_err(park, park->err);
 	}
 	return next;

@@ -21,7 +21,8 @@ struct names {
 	size_t n, capacity;
 };
 
-static int expand(const char *s, size_t n, int depth, struct names *out, struct sfs_error *err);
+static int expand(const char *s, size_t n, int depth, struct names *out,
+		  struct sfs_error *err);
 
 static int add_name(struct names *names, char *name, struct sfs_error *err)
 {
@@ -61,7 +62,9 @@ static int multiply(struct names *left, struct names *right, struct sfs_error *e
 
 	for (i = 0; i < left->n && ret == 0; i++)
 		for (j = 0; j < right->n && ret == 0; j++)
-			ret = add_name(&all, sfs_asprintf("%s%s", left->s[i], right->s[j]), err);
+			ret = add_name(&all,
+				       sfs_asprintf("%s%s", left->s[i], right->s[j]),
+				       err);
 	names_done(left);
 	names_done(right);
 	*left = all;
@@ -139,7 +142,8 @@ static bool parse_range(const char *s, size_t n, struct range *r)
 	*r = (struct range){.step = 1};
 	dots2 = memmem(b, n_b, "..", 2);
 	if (dots2) {
-		if (!parse_number(dots2 + 2, n - (size_t)(dots2 + 2 - s), &r->step, &ignored))
+		if (!parse_number(dots2 + 2, n - (size_t)(dots2 + 2 - s), &r->step,
+				  &ignored))
 			return false;
 		n_b = (size_t)(dots2 - b);
 		if (r->step < 0)
@@ -147,7 +151,8 @@ static bool parse_range(const char *s, size_t n, struct range *r)
 		if (r->step == 0)
 			r->step = 1;
 	}
-	if (n_a == 1 && n_b == 1 && isalpha((unsigned char)*s) && isalpha((unsigned char)*b)) {
+	if (n_a == 1 && n_b == 1 && isalpha((unsigned char)*s) &&
+	    isalpha((unsigned char)*b)) {
 		r->first = (unsigned char)*s;
 		r->last = (unsigned char)*b;
 		r->is_letters = true;
@@ -166,11 +171,14 @@ static int add_range(const struct range *r, struct names *out, struct sfs_error 
 	int64_t step = r->first <= r->last ? r->step : -r->step, v;
 	int ret = 0;
 
-	for (v = r->first; (step > 0 ? v <= r->last : v >= r->last) && ret == 0; v += step) {
+	for (v = r->first; (step > 0 ? v <= r->last : v >= r->last) && ret == 0;
+	     v += step) {
 		if (r->is_letters)
 			ret = add_name(out, sfs_asprintf("%c", (int)v), err);
 		else
-			ret = add_name(out, sfs_asprintf("%0*lld", r->width, (long long)v), err);
+			ret = add_name(out,
+				       sfs_asprintf("%0*lld", r->width, (long long)v),
+				       err);
 	}
 	return ret;
 }
@@ -186,9 +194,11 @@ static int expand_brace(const char *s, size_t n, int depth, struct names *out,
 	if (comma == n) {
 		if (parse_range(s, n, &range))
 			return add_range(&range, out, err);
-		return sfs_error_set(err, -EINVAL,
-				     "'{%.*s}' is neither a range ({0..9}) nor a list ({a,b}); "
-				     "\\{ is a brace of the name itself", (int)n, s);
+		return sfs_error_set(
+			err, -EINVAL,
+			"'{%.*s}' is neither a range ({0..9}) nor a list ({a,b}); "
+			"\\{ is a brace of the name itself",
+			(int)n, s);
 	}
 	for (;;) {
 		ret = expand(s + from, comma - from, depth + 1, out, err);
@@ -200,7 +210,8 @@ static int expand_brace(const char *s, size_t n, int depth, struct names *out,
 }
 
 /* Add all names of s[0..n) to *out. */
-static int expand(const char *s, size_t n, int depth, struct names *out, struct sfs_error *err)
+static int expand(const char *s, size_t n, int depth, struct names *out,
+		  struct sfs_error *err)
 {
 	struct names all = {0}, part = {0};
 	size_t from = 0, open, close, i;
@@ -238,7 +249,8 @@ static int expand(const char *s, size_t n, int depth, struct names *out, struct 
 	return ret;
 }
 
-int sfs_braces_expand(const char *spec, char ***ret_names, size_t *ret_n, struct sfs_error *err)
+int sfs_braces_expand(const char *spec, char ***ret_names, size_t *ret_n,
+		      struct sfs_error *err)
 {
 	struct names names = {0};
 	int ret = expand(spec, strlen(spec), 0, &names, err);

@@ -36,7 +36,7 @@ struct sfs_account {
 	uint64_t floor_bytes, used_bytes;
 	bool is_sharing;
 	bool is_waiting; /* for its floor */
-	bool wants; /* a take was refused since the last room */
+	bool wants;	 /* a take was refused since the last room */
 	void (*room)(struct sfs_account *account);
 	struct sfs_link link;
 };
@@ -48,8 +48,9 @@ void sfs_budget_done(struct sfs_budget *b);
  * a refused take may now succeed: post a task there, nothing else.  `is_sharing`
  * accounts are held to an equal share; others may take all that is free.
  * -ENOMEM: the floors of all would exceed the budget; nothing was opened. */
-int sfs_account_open(struct sfs_account *account, struct sfs_budget *b, uint64_t floor_bytes,
-		     bool is_sharing, void (*room)(struct sfs_account *));
+int sfs_account_open(struct sfs_account *account, struct sfs_budget *b,
+		     uint64_t floor_bytes, bool is_sharing,
+		     void (*room)(struct sfs_account *));
 
 /* Open an account now (true), or as soon as the others have given back what they hold
  * above their floors: until then nobody gets more than that, and `room` is called. */

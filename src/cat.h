@@ -8,7 +8,7 @@
 
 /* Write the file `path` ("epochs/0.tar") of the dataset to the descriptor.
  * -EPIPE: the reader has gone before it had all samples.  Others with a sentence. */
-int sfs_cat(struct sfs_options *options, const struct sfs_strings *specs, const char *path,
-	    int fd, struct sfs_error *err);
+int sfs_cat(struct sfs_options *options, const struct sfs_strings *specs,
+	    const char *path, int fd, struct sfs_error *err);
 
 #endif

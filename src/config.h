@@ -20,7 +20,8 @@
  * -ENOENT: no such file, without a sentence.  Others: with one that names the
  * file and line. */
 int sfs_config_read(const char *path, const char *name, struct sfs_options *o,
-		    struct sfs_strings *sources, bool *has_section, struct sfs_error *err);
+		    struct sfs_strings *sources, bool *has_section,
+		    struct sfs_error *err);
 
 /* The files that are read where no config= says otherwise: the system's, then the
  * user's ($XDG_CONFIG_HOME/shufflefs.conf or ~/.config/shufflefs.conf). */

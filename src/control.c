@@ -38,17 +38,19 @@ static int collect(struct sfs_core *core, struct number *n)
 	NUMBER("reads", "Reads of streams answered.", true, atomic_load(&c->reads));
 	NUMBER("reads_waited", "Reads of streams that had to wait.", true,
 	       atomic_load(&c->reads_waited));
-	NUMBER("reads_waited_ns", "Nanoseconds that readers of streams have waited.", true,
-	       atomic_load(&c->waited_ns));
+	NUMBER("reads_waited_ns", "Nanoseconds that readers of streams have waited.",
+	       true, atomic_load(&c->waited_ns));
 	NUMBER("reads_far", "Reads of streams far from every reader's position.", true,
 	       atomic_load(&c->reads_far));
 	NUMBER("renamed_samples", "Samples that got a folder by keys=auto.", true,
 	       atomic_load(&c->renamed));
 	NUMBER("fetched_bytes", "Bytes got from sources.", true, counts.n_bytes);
-	NUMBER("requests", "Requests to sources that have ended.", true, counts.n_requests);
+	NUMBER("requests", "Requests to sources that have ended.", true,
+	       counts.n_requests);
 	NUMBER("requests_failed", "Of these, those that failed for good.", true,
 	       counts.n_failed);
-	NUMBER("budget_bytes", "Memory for data on their way.", false, env->budget.total_bytes);
+	NUMBER("budget_bytes", "Memory for data on their way.", false,
+	       env->budget.total_bytes);
 	NUMBER("budget_used_bytes", "Of this, what is granted now.", false,
 	       sfs_budget_used(&env->budget));
 	NUMBER("part_bytes", "Size of a part that would be asked for now.", false,
@@ -128,21 +130,26 @@ void sfs_control_readme(struct sfs_core *core, struct sfs_text *text)
 	sfs_text_printf(text, "shards  %u: %s", shards->n, shards->shards[0].name);
 	if (shards->n > 1)
 		sfs_text_printf(text, " to %s", shards->shards[shards->n - 1].name);
-	sfs_text_printf(text,
-			"\norder   seed=%llu lanes=%u buffer=%llu keys=%s\n\n"
-			"epochs/0.tar             the whole dataset as one tar, shuffled; epochs/1.tar\n"
-			"                         is the next epoch, and so on, for any number\n"
-			"shards/NAME              a shard, byte for byte\n"
-			"samples/NAME/...         its members as files\n"
-			".shufflefs/stats.json    live numbers (metrics.prom: for Prometheus)\n"
-			".shufflefs/config        the settings, and where each came from\n"
-			".shufflefs/errors        what was retried, skipped or lost, a JSON line each\n\n"
-			"Read an epoch with any program that reads tar:\n"
-			"    tar tf epochs/0.tar | head\n"
-			"    webdataset.WebDataset(\"epochs/0.tar\")\n"
-			"The same shards and the same order give the same bytes on every machine.\n"
-			"Where keys restart in every shard, `tar x` of a stream overwrites files.\n",
-			(unsigned long long)core->options->seed, core->env.lanes,
-			(unsigned long long)core->options->buffer,
-			core->env.keys_asis ? "asis" : "auto");
+	sfs_text_printf(
+		text,
+		"\norder   seed=%llu lanes=%u buffer=%llu keys=%s\n\n"
+		"epochs/0.tar             the whole dataset as one tar, shuffled; "
+		"epochs/1.tar\n"
+		"                         is the next epoch, and so on, for any number\n"
+		"shards/NAME              a shard, byte for byte\n"
+		"samples/NAME/...         its members as files\n"
+		".shufflefs/stats.json    live numbers (metrics.prom: for Prometheus)\n"
+		".shufflefs/config        the settings, and where each came from\n"
+		".shufflefs/errors        what was retried, skipped or lost, a JSON line "
+		"each\n\n"
+		"Read an epoch with any program that reads tar:\n"
+		"    tar tf epochs/0.tar | head\n"
+		"    webdataset.WebDataset(\"epochs/0.tar\")\n"
+		"The same shards and the same order give the same bytes on every "
+		"machine.\n"
+		"Where keys restart in every shard, `tar x` of a stream overwrites "
+		"files.\n",
+		(unsigned long long)core->options->seed, core->env.lanes,
+		(unsigned long long)core->options->buffer,
+		core->env.keys_asis ? "asis" : "auto");
 }

@@ -9,7 +9,7 @@
 #include "text.h"
 
 void sfs_control_readme(struct sfs_core *core, struct sfs_text *text);
-void sfs_control_stats(struct sfs_core *core, struct sfs_text *text);   /* JSON */
+void sfs_control_stats(struct sfs_core *core, struct sfs_text *text);	/* JSON */
 void sfs_control_metrics(struct sfs_core *core, struct sfs_text *text); /* Prometheus */
 void sfs_control_config(struct sfs_core *core, struct sfs_text *text);
 void sfs_control_errors(struct sfs_core *core, struct sfs_text *text); /* JSON lines */

@@ -38,8 +38,8 @@ struct sfs_core {
  * all sizes.  Waits for the answers to those few.  `is_cat`: the default budget is
  * that of one stream.  Call it after the last fork.
  * < 0: with a sentence, and nothing is left running. */
-int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs, bool is_cat,
-		   struct sfs_core **ret_core, struct sfs_error *err);
+int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs,
+		   bool is_cat, struct sfs_core **ret_core, struct sfs_error *err);
 
 /* Stop; all files must be closed and nobody may wait any more.  Waits until all has
  * ended, which nothing at the other end of a network can delay. */

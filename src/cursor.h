@@ -26,13 +26,15 @@ struct sfs_cursor_owner {
 	void (*wake)(void *ctx);
 	/* A read that waits here, but that there is no memory for, goes: a gather for
 	 * it, to be filled now.  Called with the lock held. */
-	struct sfs_gather *(*apart)(void *ctx, struct sfs_read *read, struct sfs_outbox *out);
+	struct sfs_gather *(*apart)(void *ctx, struct sfs_read *read,
+				    struct sfs_outbox *out);
 };
 
 /* A cursor at the start of the stream.  `stream_bytes` is the size of the file.  If the
  * budget has no room for its lanes, its reads wait for that. */
 struct sfs_cursor *sfs_cursor_new(struct sfs_env *env, const struct sfs_order *order,
-				  uint64_t stream_bytes, const struct sfs_cursor_owner *owner);
+				  uint64_t stream_bytes,
+				  const struct sfs_cursor_owner *owner);
 
 /* A cursor at a spot of the map, whose tables are at hand; `key_before` is
  * sfs_edit_key() of the sample before.
@@ -55,7 +57,8 @@ bool sfs_cursor_covers(const struct sfs_cursor *cursor, uint64_t offset);
 
 /* Begin a read, which must be covered.  It is answered (through the outbox) now or
  * by a later call.  One that was answered without an error must be given back. */
-void sfs_cursor_read(struct sfs_cursor *cursor, struct sfs_read *read, struct sfs_outbox *out);
+void sfs_cursor_read(struct sfs_cursor *cursor, struct sfs_read *read,
+		     struct sfs_outbox *out);
 void sfs_cursor_release(struct sfs_cursor *cursor, struct sfs_read *read,
 			struct sfs_outbox *out);
 
@@ -67,7 +70,8 @@ struct sfs_link *sfs_cursor_link(struct sfs_cursor *cursor);
 struct sfs_cursor *sfs_cursor_of(struct sfs_link *link);
 uint64_t sfs_cursor_last_read_ns(const struct sfs_cursor *cursor);
 bool sfs_cursor_is_closed(const struct sfs_cursor *cursor);
-uint64_t sfs_cursor_starved_ns(const struct sfs_cursor *cursor); /* waits for the budget */
+uint64_t sfs_cursor_starved_ns(
+	const struct sfs_cursor *cursor);		  /* waits for the budget */
 bool sfs_cursor_is_busy(const struct sfs_cursor *cursor); /* reads wait or are answered */
 
 /* For stats: where its front is, and how many bytes it holds. */

@@ -53,7 +53,8 @@ static int add_uri(struct sfs_dataset *d, struct sfs_uri *uri, uint32_t spec,
 		return sfs_error_set(err, -E2BIG, "more than %d shards", MAX_SHARDS);
 	if ((d->n & (d->n - 1)) == 0) { /* a power of two: full */
 		d->uris = sfs_reallocarray(d->uris, 2 * d->n + 1, sizeof *d->uris);
-		d->spec_of = sfs_reallocarray(d->spec_of, 2 * d->n + 1, sizeof *d->spec_of);
+		d->spec_of =
+			sfs_reallocarray(d->spec_of, 2 * d->n + 1, sizeof *d->spec_of);
 	}
 	d->spec_of[d->n] = spec;
 	d->uris[d->n++] = *uri;
@@ -79,7 +80,8 @@ static int add_local(struct sfs_dataset *d, const struct sfs_dataset_disk *disk,
 	if (ret < 0)
 		return ret;
 	if (n == 0)
-		ret = sfs_error_set(err, -ENOENT, "the folder %s has no *.tar in it", path);
+		ret = sfs_error_set(err, -ENOENT, "the folder %s has no *.tar in it",
+				    path);
 	for (i = 0; i < n && ret == 0; i++) {
 		sfs_autofree char *whole = sfs_asprintf("%s/%s", path, names[i]);
 
@@ -149,9 +151,11 @@ static int check_unique(const struct sfs_dataset *d, struct sfs_error *err)
 	qsort(sorted, d->n, sizeof *sorted, by_name);
 	for (i = 1; i < d->n; i++)
 		if (strcmp(sorted[i - 1], sorted[i]) == 0)
-			return sfs_error_set(err, -EEXIST,
-					     "two shards have the name '%s'; a dataset holds "
-					     "each name once", sorted[i]);
+			return sfs_error_set(
+				err, -EEXIST,
+				"two shards have the name '%s'; a dataset holds "
+				"each name once",
+				sorted[i]);
 	return 0;
 }
 
@@ -168,8 +172,8 @@ static int make_names(struct sfs_dataset *d, struct sfs_error *err)
 		if (!*name || name[strlen(name) - 1] == '/') {
 			sfs_autofree char *shown = sfs_uri_redact(d->uris[i].location);
 
-			return sfs_error_set(err, -EINVAL, "'%s' names a folder, not a shard",
-					     shown);
+			return sfs_error_set(err, -EINVAL,
+					     "'%s' names a folder, not a shard", shown);
 		}
 		d->names[i] = sfs_strdup(name);
 	}

@@ -36,7 +36,8 @@ struct sfs_entries {
 void sfs_entries_init(struct sfs_entries *l, uint64_t offset);
 void sfs_entries_done(struct sfs_entries *l);
 
-static inline struct sfs_entry *sfs_entries_at(const struct sfs_entries *l, uint64_t number)
+static inline struct sfs_entry *sfs_entries_at(const struct sfs_entries *l,
+					       uint64_t number)
 {
 	return &l->ring[number & (l->capacity - 1)];
 }

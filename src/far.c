@@ -229,7 +229,8 @@ static void new_gather(struct sfs_far_reads *f, struct far *far)
 /* Is this far read one of a row? */
 static bool is_in_row(struct sfs_far_reads *f, const struct sfs_read *read)
 {
-	return sfs_trails_note(&f->trails, f, read->offset, read->n_bytes) >= SEQUENTIAL_BYTES;
+	return sfs_trails_note(&f->trails, f, read->offset, read->n_bytes) >=
+	       SEQUENTIAL_BYTES;
 }
 
 /* Offer the read to the owner, for a cursor at this spot.  true: the far read has gone.

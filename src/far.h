@@ -38,15 +38,16 @@ struct sfs_far_reads {
 	struct sfs_far_owner owner;
 	struct sfs_map map;
 	bool has_map;
-	uint32_t next_survey; /* segments before are known, or being surveyed */
-	uint32_t n;	      /* reads that have not gone */
+	uint32_t next_survey;  /* segments before are known, or being surveyed */
+	uint32_t n;	       /* reads that have not gone */
 	struct sfs_link ready; /* whose survey has ended */
 	struct sfs_trails trails;
 };
 
 /* `order` need not be there before the first read. */
-void sfs_far_init(struct sfs_far_reads *f, struct sfs_env *env, struct sfs_surveyor *surveyor,
-		  const struct sfs_order *order, const struct sfs_far_owner *owner);
+void sfs_far_init(struct sfs_far_reads *f, struct sfs_env *env,
+		  struct sfs_surveyor *surveyor, const struct sfs_order *order,
+		  const struct sfs_far_owner *owner);
 void sfs_far_done(struct sfs_far_reads *f); /* f->n must be 0 */
 
 /* Begin a read; read->state is ours until it is answered or taken over.  -ESTALE and

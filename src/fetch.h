@@ -25,7 +25,8 @@ struct sfs_fetch_options {
 	unsigned connect_timeout_ms, stall_timeout_ms;
 	char **headers; /* n_headers lines, copied */
 	int n_headers;
-	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert, *key; /* NULL: default */
+	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert,
+		*key; /* NULL: default */
 };
 
 /* What a failure without an HTTP answer was like. */

@@ -19,11 +19,13 @@ struct sfs_gather;
 struct sfs_gather *sfs_gather_new(struct sfs_grabber *grabber, struct sfs_read *read);
 
 /* Append n bytes at `offset` of the shard. */
-void sfs_gather_add(struct sfs_gather *g, struct sfs_shard *shard, uint64_t offset, uint64_t n);
+void sfs_gather_add(struct sfs_gather *g, struct sfs_shard *shard, uint64_t offset,
+		    uint64_t n);
 
 /* Append n bytes at `at` of a sample that is edited. */
-void sfs_gather_add_edited(struct sfs_gather *g, struct sfs_shard *shard, uint64_t sample_start,
-			   uint64_t sample_bytes, bool is_renamed, uint64_t at, uint64_t n);
+void sfs_gather_add_edited(struct sfs_gather *g, struct sfs_shard *shard,
+			   uint64_t sample_start, uint64_t sample_bytes, bool is_renamed,
+			   uint64_t at, uint64_t n);
 
 /* Append n bytes that are copied now. */
 void sfs_gather_add_copy(struct sfs_gather *g, const void *bytes, size_t n);
@@ -36,8 +38,10 @@ void sfs_gather_start(struct sfs_gather *g, int (*mapped_err)(int err));
 
 /* The same when the lock is free, for a read whose cancel and release stay those of
  * its owner, who calls these instead. */
-void sfs_gather_post(struct sfs_gather *g, int (*mapped_err)(int err), struct sfs_outbox *out);
-bool sfs_gather_cancel(struct sfs_gather *g, struct sfs_read *read); /* as sfs_read_cancel() */
+void sfs_gather_post(struct sfs_gather *g, int (*mapped_err)(int err),
+		     struct sfs_outbox *out);
+bool sfs_gather_cancel(struct sfs_gather *g,
+		       struct sfs_read *read); /* as sfs_read_cancel() */
 void sfs_gather_release(struct sfs_gather *g, struct sfs_read *read); /* after done(0) */
 
 /* Free one that was never started. */

@@ -28,7 +28,7 @@ struct sfs_grabber {
 	struct sfs_account account;
 	struct sfs_task task;
 
-	pthread_mutex_t lock; /* guards waiting */
+	pthread_mutex_t lock;	 /* guards waiting */
 	struct sfs_link waiting; /* grants */
 };
 
@@ -64,8 +64,9 @@ struct sfs_grab {
 /* `floor_bytes` of the budget are the grabber's own; at least what the largest grant
  * asks for.
  * -ENOMEM: the budget has not that much left. */
-int sfs_grabber_init(struct sfs_grabber *g, struct sfs_slabs *slabs, struct sfs_pool *pool,
-		     struct sfs_budget *budget, uint64_t floor_bytes);
+int sfs_grabber_init(struct sfs_grabber *g, struct sfs_slabs *slabs,
+		     struct sfs_pool *pool, struct sfs_budget *budget,
+		     uint64_t floor_bytes);
 void sfs_grabber_done(struct sfs_grabber *g); /* all grabs must be dropped */
 
 /* What a grab of n bytes costs an account. */
@@ -78,7 +79,8 @@ bool sfs_grabber_take_back(struct sfs_grabber *g, struct sfs_grant *grant);
 
 /* Begin.  `account` has been charged with the cost; with NULL, the grab has a turn of
  * its own at the grabber's memory, and its owner holds none of it meanwhile. */
-void sfs_grab_start(struct sfs_grabber *g, struct sfs_grab *grab, struct sfs_account *account);
+void sfs_grab_start(struct sfs_grabber *g, struct sfs_grab *grab,
+		    struct sfs_account *account);
 
 /* Give its memory back.  It must be done; dropping twice is fine. */
 void sfs_grab_drop(struct sfs_grab *grab);

@@ -21,16 +21,16 @@ enum sfs_group_kind { SFS_GROUP_END, SFS_GROUP_GLOBAL, SFS_GROUP_MEMBER };
 
 struct sfs_group {
 	enum sfs_group_kind kind;
-	size_t n_bytes;	 /* of the headers: the last one ends here */
-	uint64_t data;	 /* where stored data begin (a sparse map lies before) */
-	uint64_t next;	 /* where the next group may begin; at most n_left */
-	size_t need;	 /* after -EAGAIN: bytes to try with */
+	size_t n_bytes; /* of the headers: the last one ends here */
+	uint64_t data;	/* where stored data begin (a sparse map lies before) */
+	uint64_t next;	/* where the next group may begin; at most n_left */
+	size_t need;	/* after -EAGAIN: bytes to try with */
 
 	/* MEMBER only */
 	const char *name; /* not NUL-terminated; valid as long as the group */
 	size_t n_name;
 	bool is_regular;
-	uint64_t size;	 /* of the file; less is stored if it is sparse */
+	uint64_t size; /* of the file; less is stored if it is sparse */
 	int64_t mtime;
 	uint32_t mode;
 	struct sfs_tarmember odd; /* what libarchive said, if it was asked; else zeros */

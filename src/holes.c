@@ -246,8 +246,8 @@ static bool start_needed(struct sfs_holes *h, const struct sfs_read *read,
 		e = sfs_entries_at(l, i);
 		if (!sfs_entry_overlaps(e, read))
 			break;
-		if (e->hole && e->hole->state == WAITING && !start(h, e->hole, true, out) &&
-		    h->owner.lack(h->owner.ctx, e, out))
+		if (e->hole && e->hole->state == WAITING &&
+		    !start(h, e->hole, true, out) && h->owner.lack(h->owner.ctx, e, out))
 			return false;
 	}
 	return true;

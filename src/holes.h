@@ -24,7 +24,8 @@ struct sfs_holes_owner {
 	 * was done about it; true: nobody waits for it any more. */
 	bool (*lack)(void *ctx, const struct sfs_entry *e, struct sfs_outbox *out);
 	/* The entry could not be fetched; only a reader who waits has it tried anew. */
-	void (*failed)(void *ctx, const struct sfs_entry *e, int err, struct sfs_outbox *out);
+	void (*failed)(void *ctx, const struct sfs_entry *e, int err,
+		       struct sfs_outbox *out);
 };
 
 struct sfs_holes {
@@ -48,8 +49,8 @@ void sfs_holes_done(struct sfs_holes *h); /* n_pending must be 0, all holes drop
 uint64_t sfs_holes_window(const struct sfs_holes *h);
 
 /* Append a sample to the log, as holes. */
-void sfs_holes_append(struct sfs_holes *h, uint32_t lane, const struct sfs_block_sample *s,
-		      bool is_renamed);
+void sfs_holes_append(struct sfs_holes *h, uint32_t lane,
+		      const struct sfs_block_sample *s, bool is_renamed);
 
 /* The entry of this hole goes. */
 void sfs_holes_drop(struct sfs_holes *h, struct sfs_hole *hole);

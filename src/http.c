@@ -10,8 +10,9 @@
 
 void sfs_http_answer_init(struct sfs_http_answer *a)
 {
-	*a = (struct sfs_http_answer){
-		.length = SFS_HTTP_UNKNOWN, .total = SFS_HTTP_UNKNOWN, .retry_after_s = -1};
+	*a = (struct sfs_http_answer){.length = SFS_HTTP_UNKNOWN,
+				      .total = SFS_HTTP_UNKNOWN,
+				      .retry_after_s = -1};
 }
 
 bool sfs_http_etag_is_strong(const char *etag)
@@ -126,10 +127,14 @@ static const struct {
 	const char *name;
 	void (*take)(struct sfs_http_answer *a, const char *value, time_t now);
 } fields[] = {
-	{"content-length", take_length},     {"content-range", take_range},
-	{"etag", take_etag},		     {"last-modified", take_modified},
-	{"location", take_location},	     {"content-encoding", take_encoding},
-	{"content-type", take_type},	     {"retry-after", take_retry_after},
+	{"content-length", take_length},
+	{"content-range", take_range},
+	{"etag", take_etag},
+	{"last-modified", take_modified},
+	{"location", take_location},
+	{"content-encoding", take_encoding},
+	{"content-type", take_type},
+	{"retry-after", take_retry_after},
 };
 
 static void take_status(struct sfs_http_answer *a, const char *line, size_t n)
@@ -139,10 +144,12 @@ static void take_status(struct sfs_http_answer *a, const char *line, size_t n)
 	sfs_http_answer_init(a);
 	if (space && line + n - space >= 4 && isdigit((unsigned char)space[1]) &&
 	    isdigit((unsigned char)space[2]) && isdigit((unsigned char)space[3]))
-		a->status = (space[1] - '0') * 100 + (space[2] - '0') * 10 + (space[3] - '0');
+		a->status =
+			(space[1] - '0') * 100 + (space[2] - '0') * 10 + (space[3] - '0');
 }
 
-void sfs_http_answer_line(struct sfs_http_answer *a, const char *line, size_t n, time_t now)
+void sfs_http_answer_line(struct sfs_http_answer *a, const char *line, size_t n,
+			  time_t now)
 {
 	const char *colon;
 	char value[4096];

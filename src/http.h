@@ -15,15 +15,15 @@
 
 struct sfs_http_answer {
 	int status;
-	uint64_t length;		/* Content-Length, or SFS_HTTP_UNKNOWN */
-	bool has_range;			/* a Content-Range that names bytes: first to last */
-	uint64_t first, last;		/* both included */
-	uint64_t total;			/* of Content-Range, also in a 416; or SFS_HTTP_UNKNOWN */
-	char etag[256];			/* with its quotes; "" if none or longer than fits */
-	char last_modified[64];		/* as sent; "" if none */
-	char location[4096];		/* as sent; "" if none or longer than fits */
-	char encoding[32];		/* Content-Encoding; "" if none or identity */
-	int64_t retry_after_s;		/* -1: none */
+	uint64_t length;	/* Content-Length, or SFS_HTTP_UNKNOWN */
+	bool has_range;		/* a Content-Range that names bytes: first to last */
+	uint64_t first, last;	/* both included */
+	uint64_t total;		/* of Content-Range, also in a 416; or SFS_HTTP_UNKNOWN */
+	char etag[256];		/* with its quotes; "" if none or longer than fits */
+	char last_modified[64]; /* as sent; "" if none */
+	char location[4096];	/* as sent; "" if none or longer than fits */
+	char encoding[32];	/* Content-Encoding; "" if none or identity */
+	int64_t retry_after_s;	/* -1: none */
 	bool is_multipart;
 };
 
@@ -32,7 +32,8 @@ void sfs_http_answer_init(struct sfs_http_answer *a);
 
 /* Take one header line, with or without its CR LF.  `now` is the wall time, for
  * a Retry-After that is a date.  Lines that mean nothing to us are ignored. */
-void sfs_http_answer_line(struct sfs_http_answer *a, const char *line, size_t n, time_t now);
+void sfs_http_answer_line(struct sfs_http_answer *a, const char *line, size_t n,
+			  time_t now);
 
 /* May two answers with this tag be of one version, byte for byte?  Weak tags
  * (W/"...") and none say nothing. */

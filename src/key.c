@@ -28,7 +28,8 @@ static bool is_meta(const char *name, size_t n)
 size_t sfs_key_length(const char *name, size_t n)
 {
 	const char *slash = memrchr(name, '/', n), *dot, *newline, *p;
-	size_t last = slash ? (size_t)(slash - name) + 1 : 0; /* start of the last component */
+	size_t last =
+		slash ? (size_t)(slash - name) + 1 : 0; /* start of the last component */
 	size_t i, begin = 0;
 
 	dot = memchr(name + last, '.', n - last);

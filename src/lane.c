@@ -27,7 +27,8 @@ static void add_sample(struct sfs_block *b, const struct sfs_lane *lane, uint32_
 {
 	if (b->n == b->capacity) {
 		b->capacity = b->capacity ? 2 * b->capacity : 4;
-		b->samples = sfs_reallocarray(b->samples, b->capacity, sizeof *b->samples);
+		b->samples =
+			sfs_reallocarray(b->samples, b->capacity, sizeof *b->samples);
 		b->perm = sfs_reallocarray(b->perm, b->capacity, sizeof *b->perm);
 	}
 	b->samples[b->n++] = (struct sfs_block_sample){

@@ -64,7 +64,8 @@ int sfs_lane_form(struct sfs_lane *lane, const struct sfs_tables *tables,
 void sfs_block_clear(struct sfs_block *block);
 void sfs_block_done(struct sfs_block *block);
 
-static inline const struct sfs_block_sample *sfs_block_at(const struct sfs_block *b, size_t t)
+static inline const struct sfs_block_sample *sfs_block_at(const struct sfs_block *b,
+							  size_t t)
 {
 	return &b->samples[b->perm[t]];
 }

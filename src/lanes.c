@@ -18,10 +18,10 @@
 #include <assert.h>
 #include <errno.h>
 
-#define FIRST_PART_BYTES ((uint64_t)512 << 10) /* so that the first sample comes early \
-						*/
-#define PASSING_BYTES ((uint64_t)64 << 10)
-#define NOT_NOW	      UINT64_MAX
+/* The first part of a lane: so the first sample comes early.  The next ones double. */
+#define FIRST_PART_BYTES ((uint64_t)512 << 10)
+#define PASSING_BYTES	 ((uint64_t)64 << 10)
+#define NOT_NOW		 UINT64_MAX
 
 struct lane {
 	struct sfs_lane at; /* behind the block */
@@ -34,9 +34,9 @@ struct lane {
 	struct sfs_run *first_run, *last_run;
 	uint32_t next_m; /* the segment after last_run's */
 	uint32_t n_on_way;
-	bool has_asked;
-	bool has_failed; /* its last part failed; only a waiting reader asks anew */
-	bool is_jumping; /* samples are too large to hold: look for headers only */
+	uint64_t n_asked; /* bytes to be kept, since the start */
+	bool has_failed;  /* its last part failed; only a waiting reader asks anew */
+	bool is_jumping;  /* samples are too large to hold: look for headers only */
 };
 
 struct sfs_lanes {
@@ -415,7 +415,7 @@ static bool ask_to_keep(struct sfs_lanes *ls, struct lane *lane, struct sfs_run 
 		.done = on_read,
 	};
 	sfs_run_expect(run, offset, n);
-	lane->has_asked = true;
+	lane->n_asked += n;
 	sfs_outbox_put(out, &part->job, submit);
 	return true;
 }
@@ -546,7 +546,11 @@ static bool want_of_run(struct lane *lane, struct sfs_run *run, uint64_t part_by
 {
 	uint64_t size = run->shard->object.size, wanted;
 	uint64_t end = run->is_open ? size : run->held_end;
+	uint64_t ramp =
+		lane->n_asked > FIRST_PART_BYTES ? lane->n_asked : FIRST_PART_BYTES;
 
+	part_bytes =
+		part_bytes < ramp ? part_bytes : ramp / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
 	*w = (struct want){.run = run, .n_bytes = part_bytes};
 	if (sfs_run_missing(run, part_bytes, &w->offset, &w->n_bytes))
 		return true;
@@ -567,8 +571,6 @@ static bool want_of(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
 	uint32_t n_segments = sfs_order_lane_segments(ls->order, lane->at.lane);
 	struct sfs_run *run;
 
-	if (!lane->has_asked && part_bytes > FIRST_PART_BYTES)
-		part_bytes = FIRST_PART_BYTES;
 	for (run = lane->first_run; run; run = run->next)
 		if (want_of_run(lane, run, part_bytes, cap, w))
 			return true;

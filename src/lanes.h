@@ -35,7 +35,8 @@ struct sfs_lanes_owner {
  * long as the order has lanes.  0, or an error of sfs_map_seek(). */
 int sfs_lanes_new(struct sfs_env *env, const struct sfs_order *order,
 		  struct sfs_account *account, const struct sfs_lanes_owner *owner,
-		  struct sfs_map *map, const struct sfs_spot *at, struct sfs_lanes **ret_lanes);
+		  struct sfs_map *map, const struct sfs_spot *at,
+		  struct sfs_lanes **ret_lanes);
 
 /* Cancel all parts.  They still end, and must be handed to sfs_lanes_arrive(). */
 void sfs_lanes_cancel(struct sfs_lanes *lanes);

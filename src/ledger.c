@@ -22,7 +22,7 @@ static const struct {
 };
 
 static struct {
-	pthread_mutex_t lock; /* guards all below */
+	pthread_mutex_t lock;	/* guards all below */
 	char *lines[MAX_LINES]; /* a ring; line i is at i % MAX_LINES */
 	uint64_t n_lines;	/* ever added */
 	uint64_t counts[SFS_N_EVENTS];
@@ -61,8 +61,8 @@ static void log_event(enum sfs_event event, const char *shard, uint64_t offset,
 
 	if (offset != SFS_NO_OFFSET)
 		snprintf(at, sizeof at, " @ %llu", (unsigned long long)offset);
-	sfs_log(events[event].level, "%s: %s%s: %s%s%s", events[event].name, shard, at, cause,
-		*then ? ", " : "", then);
+	sfs_log(events[event].level, "%s: %s%s: %s%s%s", events[event].name, shard, at,
+		cause, *then ? ", " : "", then);
 }
 
 void sfs_ledger_add(enum sfs_event event, const char *shard, uint64_t offset,

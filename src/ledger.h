@@ -19,8 +19,8 @@
 
 enum sfs_event {
 	SFS_EVENT_RETRY,   /* asked again; time was lost */
-	SFS_EVENT_SKIP,    /* left out, as on-error=skip wants */
-	SFS_EVENT_LOST,    /* readers get an errno here */
+	SFS_EVENT_SKIP,	   /* left out, as on-error=skip wants */
+	SFS_EVENT_LOST,	   /* readers get an errno here */
 	SFS_EVENT_CHANGED, /* not the object that the mount began with */
 	SFS_EVENT_HIDDEN,  /* a member's name is no safe path; not in samples/ */
 	SFS_N_EVENTS

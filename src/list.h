@@ -68,8 +68,9 @@ static inline void sfs_list_move(struct sfs_link *to, struct sfs_link *from)
 }
 
 /* SFS_EACH(item, &head, struct type, member) { ... }: do not remove inside. */
-#define SFS_EACH(item, head, type, member)                                              \
-	for (type *item = sfs_container((head)->next, type, member);                    \
-	     &item->member != (head); item = sfs_container(item->member.next, type, member))
+#define SFS_EACH(item, head, type, member)                           \
+	for (type *item = sfs_container((head)->next, type, member); \
+	     &item->member != (head);                                \
+	     item = sfs_container(item->member.next, type, member))
 
 #endif

@@ -46,9 +46,11 @@ uint64_t sfs_listing_memory(const struct sfs_listing *l)
 	       l->table_size * sizeof *l->table;
 }
 
-static uint32_t slot_of(const struct sfs_listing *l, uint32_t parent, const char *name, size_t n)
+static uint32_t slot_of(const struct sfs_listing *l, uint32_t parent, const char *name,
+			size_t n)
 {
-	uint64_t h = sfs_hash_before(SFS_HASH_EMPTY ^ parent * 0x9e3779b97f4a7c15ULL, name, n);
+	uint64_t h =
+		sfs_hash_before(SFS_HASH_EMPTY ^ parent * 0x9e3779b97f4a7c15ULL, name, n);
 
 	return (uint32_t)(h ^ h >> 32) & (l->table_size - 1);
 }
@@ -101,7 +103,8 @@ static size_t add_name(struct sfs_listing *l, const char *name, size_t n)
 	return at;
 }
 
-static uint32_t add_node(struct sfs_listing *l, uint32_t parent, const char *name, size_t n)
+static uint32_t add_node(struct sfs_listing *l, uint32_t parent, const char *name,
+			 size_t n)
 {
 	struct sfs_listing_node *p;
 	uint32_t id = l->n;
@@ -113,7 +116,8 @@ static uint32_t add_node(struct sfs_listing *l, uint32_t parent, const char *nam
 		l->nodes = sfs_reallocarray(l->nodes, l->capacity, sizeof *l->nodes);
 	}
 	l->n++;
-	l->nodes[id] = (struct sfs_listing_node){.parent = parent, .name = add_name(l, name, n)};
+	l->nodes[id] =
+		(struct sfs_listing_node){.parent = parent, .name = add_name(l, name, n)};
 	p = &l->nodes[parent];
 	if (p->last_child)
 		l->nodes[p->last_child].next_sibling = id;

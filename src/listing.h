@@ -55,12 +55,15 @@ uint32_t sfs_listing_put(struct sfs_listing *listing, const char *path, size_t n
 /* Add a member whose header group is at `start` of the shard.
  * 0, or -EINVAL: hidden (counted), for its name is no safe path or is both a file
  * and a folder.  Members that are not regular files are passed over. */
-int sfs_listing_add(struct sfs_listing *listing, uint64_t start, const struct sfs_group *group);
+int sfs_listing_add(struct sfs_listing *listing, uint64_t start,
+		    const struct sfs_group *group);
 
 /* The child of a folder by name; 0 if there is none. */
-uint32_t sfs_listing_find(const struct sfs_listing *listing, uint32_t parent, const char *name);
+uint32_t sfs_listing_find(const struct sfs_listing *listing, uint32_t parent,
+			  const char *name);
 
-static inline const char *sfs_listing_name(const struct sfs_listing *listing, uint32_t node)
+static inline const char *sfs_listing_name(const struct sfs_listing *listing,
+					   uint32_t node)
 {
 	return listing->names + listing->nodes[node].name;
 }

@@ -22,9 +22,9 @@ void sfs_log_use_syslog(void);
 void sfs_log(enum sfs_log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-#define sfs_error(...)   sfs_log(SFS_LOG_ERROR, __VA_ARGS__)
+#define sfs_error(...)	 sfs_log(SFS_LOG_ERROR, __VA_ARGS__)
 #define sfs_warning(...) sfs_log(SFS_LOG_WARNING, __VA_ARGS__)
-#define sfs_info(...)    sfs_log(SFS_LOG_INFO, __VA_ARGS__)
-#define sfs_debug(...)   sfs_log(SFS_LOG_DEBUG, __VA_ARGS__)
+#define sfs_info(...)	 sfs_log(SFS_LOG_INFO, __VA_ARGS__)
+#define sfs_debug(...)	 sfs_log(SFS_LOG_DEBUG, __VA_ARGS__)
 
 #endif

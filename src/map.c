@@ -13,9 +13,10 @@
 
 struct sfs_map_lane {
 	uint32_t n_segments, n_whole; /* of its segments, and the leading whole ones */
-	uint64_t n_known, bytes_known; /* samples and bytes, the part of the next included */
-	uint64_t n_certain;	       /* K */
-	bool is_damaged;	       /* what comes next is damage, not ignorance */
+	uint64_t n_known,
+		bytes_known; /* samples and bytes, the part of the next included */
+	uint64_t n_certain;  /* K */
+	bool is_damaged;     /* what comes next is damage, not ignorance */
 
 	/* The block that was looked at last. */
 	struct sfs_lane lane;
@@ -29,9 +30,11 @@ static size_t segment_of(const struct sfs_map *map, uint32_t lane, uint32_t m)
 	return lane + (size_t)m * map->order->n_lanes;
 }
 
-static const struct sfs_table *table_of(const struct sfs_map *map, uint32_t lane, uint32_t m)
+static const struct sfs_table *table_of(const struct sfs_map *map, uint32_t lane,
+					uint32_t m)
 {
-	return map->tables.get(map->tables.ctx, sfs_order_lane_shard(map->order, lane, m));
+	return map->tables.get(map->tables.ctx,
+			       sfs_order_lane_shard(map->order, lane, m));
 }
 
 void sfs_map_init(struct sfs_map *map, const struct sfs_order *order,
@@ -70,7 +73,8 @@ static bool is_complete(const struct sfs_map_lane *ml)
 /* How many samples of the lane have a smaller place?  The place is within what
  * is known.  -EAGAIN if the table is not at hand. */
 static int count_before(const struct sfs_map *map, uint32_t lane, uint64_t place,
-			uint64_t *ret_n, uint32_t *ret_m, uint64_t *ret_index, uint32_t *ret_shard)
+			uint64_t *ret_n, uint32_t *ret_m, uint64_t *ret_index,
+			uint32_t *ret_shard)
 {
 	const struct sfs_map_lane *ml = &map->lanes[lane];
 	uint32_t low = 0, high = ml->n_whole, middle;
@@ -91,7 +95,8 @@ static int count_before(const struct sfs_map *map, uint32_t lane, uint64_t place
 	table = table_of(map, lane, low);
 	if (!table)
 		return -EAGAIN;
-	*ret_index = sfs_table_find(table, sfs_table_n(table), place - map->bytes_before[i]);
+	*ret_index =
+		sfs_table_find(table, sfs_table_n(table), place - map->bytes_before[i]);
 	*ret_n = map->n_before[i] + *ret_index;
 	*ret_m = low;
 	return 0;
@@ -162,8 +167,9 @@ static int update(struct sfs_map *map, uint32_t *ret_shard)
 
 /* ---- blocks ---- */
 
-int sfs_map_seek(struct sfs_map *map, uint32_t lane, uint64_t number, struct sfs_lane *ret_lane,
-		 struct sfs_block *ret_block, uint64_t *ret_skip, uint32_t *ret_shard)
+int sfs_map_seek(struct sfs_map *map, uint32_t lane, uint64_t number,
+		 struct sfs_lane *ret_lane, struct sfs_block *ret_block,
+		 uint64_t *ret_skip, uint32_t *ret_shard)
 {
 	const struct sfs_map_lane *ml = &map->lanes[lane];
 	uint32_t low = 0, high = ml->n_whole, middle;
@@ -207,7 +213,8 @@ int sfs_map_seek(struct sfs_map *map, uint32_t lane, uint64_t number, struct sfs
 }
 
 /* Have the lane's block that holds its sample `number`. */
-static int have_block(struct sfs_map *map, uint32_t lane, uint64_t number, uint32_t *ret_shard)
+static int have_block(struct sfs_map *map, uint32_t lane, uint64_t number,
+		      uint32_t *ret_shard)
 {
 	struct sfs_map_lane *ml = &map->lanes[lane];
 	const struct sfs_block_sample *first;
@@ -227,14 +234,15 @@ static int have_block(struct sfs_map *map, uint32_t lane, uint64_t number, uint3
 	if (!table)
 		return -EAGAIN;
 	i = ml->block.first - map->n_before[segment_of(map, lane, first->m)];
-	ml->place = map->bytes_before[segment_of(map, lane, first->m)] + sfs_table_place(table, i);
+	ml->place = map->bytes_before[segment_of(map, lane, first->m)] +
+		    sfs_table_place(table, i);
 	ml->has_block = true;
 	return 0;
 }
 
 /* The bytes of the lane that come before its sample `number`. */
-static int lane_bytes(struct sfs_map *map, uint32_t lane, uint64_t number, uint64_t *ret_bytes,
-		      uint32_t *ret_shard)
+static int lane_bytes(struct sfs_map *map, uint32_t lane, uint64_t number,
+		      uint64_t *ret_bytes, uint32_t *ret_shard)
 {
 	struct sfs_map_lane *ml = &map->lanes[lane];
 	uint64_t t;

@@ -61,7 +61,8 @@ bool sfs_map_previous(struct sfs_map *map, struct sfs_spot *spot);
 /* Set *ret_lane up so that lane `lane` goes on behind the block that holds its
  * sample `number`; *ret_block is that block, *ret_skip how many of it come before
  * that sample.  -ENODATA: the lane has no such sample.  Others as find. */
-int sfs_map_seek(struct sfs_map *map, uint32_t lane, uint64_t number, struct sfs_lane *ret_lane,
-		 struct sfs_block *ret_block, uint64_t *ret_skip, uint32_t *ret_shard);
+int sfs_map_seek(struct sfs_map *map, uint32_t lane, uint64_t number,
+		 struct sfs_lane *ret_lane, struct sfs_block *ret_block,
+		 uint64_t *ret_skip, uint32_t *ret_shard);
 
 #endif

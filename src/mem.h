@@ -31,14 +31,14 @@ static inline void sfs_mem_autofree(void *p)
 #define sfs_autofree __attribute__((cleanup(sfs_mem_autofree)))
 
 /* Give away what a local owns: the value of *p, which becomes NULL. */
-#define steal(p)                                                                        \
-	({                                                                              \
-		__typeof__(*(p)) sfs_stolen_ = *(p);                                    \
-		*(p) = NULL;                                                            \
-		sfs_stolen_;                                                            \
+#define steal(p)                                     \
+	({                                           \
+		__typeof__(*(p)) sfs_stolen_ = *(p); \
+		*(p) = NULL;                         \
+		sfs_stolen_;                         \
 	})
 
-#define SFS_COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define sfs_container(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define SFS_COUNT(array)		 (sizeof(array) / sizeof((array)[0]))
+#define sfs_container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 #endif

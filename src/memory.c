@@ -55,13 +55,15 @@ static uint64_t limit_of_line(char *line)
 	if (*controllers == 0)
 		return lowest_limit("/sys/fs/cgroup", group, "memory.max");
 	if (strcmp(controllers, "memory") == 0)
-		return lowest_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
+		return lowest_limit("/sys/fs/cgroup/memory", group,
+				    "memory.limit_in_bytes");
 	return UINT64_MAX;
 }
 
 uint64_t sfs_memory_limit(void)
 {
-	uint64_t lowest = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t lowest =
+		(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	FILE *f = fopen("/proc/self/cgroup", "re");
 	char line[4096];
 	uint64_t limit;

@@ -15,8 +15,19 @@
 
 enum section { ORDER, SOURCE, MOUNT, N_GROUPS };
 enum kind {
-	NUMBER, LANES, SIZE, BUDGET, TIME, CONNECTIONS, RETRIES, FLAG, CHOICE, ID, OCTAL,
-	STRING, LIST
+	NUMBER,
+	LANES,
+	SIZE,
+	BUDGET,
+	TIME,
+	CONNECTIONS,
+	RETRIES,
+	FLAG,
+	CHOICE,
+	ID,
+	OCTAL,
+	STRING,
+	LIST
 };
 
 struct row {
@@ -27,20 +38,21 @@ struct row {
 	const char *initial, *argument, *help;
 };
 
-#define OPTION(group, name, kind, field, initial, argument, help)                       \
+#define OPTION(group, name, kind, field, initial, argument, help) \
 	{group, name, kind, offsetof(struct sfs_options, field), initial, argument, help},
 static const struct row rows[] = {
 #include "options.def"
 };
 
-static const char *const group_titles[N_GROUPS] = {
-	"The order of samples", "Sources", "Mounts and memory"};
+static const char *const group_titles[N_GROUPS] = {"The order of samples", "Sources",
+						   "Mounts and memory"};
 
 /* Flags of mount(8): handed to the kernel, or of no meaning to a program. */
-static const char *const kernel_flags[] = {"nosuid", "nodev", "noexec", "suid", "dev", "exec",
-					   "noatime", "nodiratime"};
-static const char *const idle_flags[] = {"ro", "defaults", "auto", "noauto", "nofail", "_netdev",
-					 "user", "users", "nouser", "owner", "group"};
+static const char *const kernel_flags[] = {"nosuid", "nodev", "noexec",	 "suid",
+					   "dev",    "exec",  "noatime", "nodiratime"};
+static const char *const idle_flags[] = {"ro",	   "defaults", "auto", "noauto",
+					 "nofail", "_netdev",  "user", "users",
+					 "nouser", "owner",    "group"};
 
 void sfs_strings_add(struct sfs_strings *list, const char *s)
 {
@@ -75,8 +87,8 @@ static struct sfs_strings *list_of(const struct sfs_options *o, const struct row
 static int bad(const struct row *row, const char *value, const char *expected,
 	       struct sfs_error *err)
 {
-	return sfs_error_set(err, -EINVAL, "option '%s': '%s' is not %s", row->name, value,
-			     expected);
+	return sfs_error_set(err, -EINVAL, "option '%s': '%s' is not %s", row->name,
+			     value, expected);
 }
 
 /* Digits only: no sign, no blank, no hexadecimal. */
@@ -125,7 +137,8 @@ static int parse_time(const char *s, uint64_t *ret_ms)
 	static const struct {
 		const char *unit;
 		double ms;
-	} units[] = {{"ms", 1}, {"s", 1e3}, {"", 1e3}, {"m", 60e3}, {"min", 60e3}, {"h", 3600e3}};
+	} units[] = {{"ms", 1},	  {"s", 1e3},	 {"", 1e3},
+		     {"m", 60e3}, {"min", 60e3}, {"h", 3600e3}};
 	double value;
 	char *end;
 	size_t i;
@@ -149,7 +162,9 @@ static int parse_time(const char *s, uint64_t *ret_ms)
 
 static int parse_flag(const char *s, uint64_t *ret)
 {
-	static const char *const words[][2] = {{"no", "yes"}, {"0", "1"}, {"false", "true"},
+	static const char *const words[][2] = {{"no", "yes"},
+					       {"0", "1"},
+					       {"false", "true"},
 					       {"off", "on"}};
 	size_t i;
 
@@ -200,8 +215,8 @@ static int parse_id(const struct row *row, const char *s, uint64_t *ret)
 	return gr ? 0 : -EINVAL;
 }
 
-static int set_range(const struct row *row, const char *value, uint64_t low, uint64_t high,
-		     uint64_t *ret, struct sfs_error *err)
+static int set_range(const struct row *row, const char *value, uint64_t low,
+		     uint64_t high, uint64_t *ret, struct sfs_error *err)
 {
 	char expected[80];
 	uint64_t v;
@@ -231,13 +246,14 @@ static int add_header(const struct row *row, const char *line, struct sfs_string
 
 	if (n == 0 || line[n] != ':' || strpbrk(line, "\r\n") || strcspn(line, " \t") < n)
 		return sfs_error_set(err, -EINVAL,
-				     "option '%s': not of the form 'Name: value'", row->name);
+				     "option '%s': not of the form 'Name: value'",
+				     row->name);
 	sfs_strings_add(list, line);
 	return 0;
 }
 
-static int add_header_file(const struct row *row, const char *path, struct sfs_strings *list,
-			   struct sfs_error *err)
+static int add_header_file(const struct row *row, const char *path,
+			   struct sfs_strings *list, struct sfs_error *err)
 {
 	sfs_autofree char *line = NULL;
 	size_t capacity = 0;
@@ -367,9 +383,11 @@ static int no_such(const char *name, struct sfs_error *err)
 		}
 	}
 	if (nearest)
-		return sfs_error_set(err, -EINVAL, "there is no option '%s'; did you mean '%s'?",
-				     name, nearest);
-	return sfs_error_set(err, -EINVAL, "there is no option '%s'; see shufflefs --help", name);
+		return sfs_error_set(err, -EINVAL,
+				     "there is no option '%s'; did you mean '%s'?", name,
+				     nearest);
+	return sfs_error_set(err, -EINVAL,
+			     "there is no option '%s'; see shufflefs --help", name);
 }
 
 static bool is_one_of(const char *name, const char *const *names, size_t n)
@@ -387,11 +405,13 @@ static bool set_mount_flag(struct sfs_options *o, const char *name)
 {
 	char *all;
 
-	if (is_one_of(name, idle_flags, SFS_COUNT(idle_flags)) || strncmp(name, "x-", 2) == 0)
+	if (is_one_of(name, idle_flags, SFS_COUNT(idle_flags)) ||
+	    strncmp(name, "x-", 2) == 0)
 		return true;
 	if (!is_one_of(name, kernel_flags, SFS_COUNT(kernel_flags)))
 		return false;
-	all = sfs_asprintf("%s%s%s", o->kernel ? o->kernel : "", o->kernel ? "," : "", name);
+	all = sfs_asprintf("%s%s%s", o->kernel ? o->kernel : "", o->kernel ? "," : "",
+			   name);
 	free(o->kernel);
 	o->kernel = all;
 	return true;
@@ -405,14 +425,15 @@ int sfs_options_set(struct sfs_options *o, const char *name, const char *value,
 	int ret;
 
 	if (!row && strcmp(name, "rw") == 0)
-		return sfs_error_set(err, -EINVAL, "a shufflefs mount is read-only; leave 'rw' out");
+		return sfs_error_set(err, -EINVAL,
+				     "a shufflefs mount is read-only; leave 'rw' out");
 	if (!row && set_mount_flag(o, name))
 		return 0;
 	if (!row)
 		return no_such(name, err);
 	if (!value && row->kind != FLAG)
-		return sfs_error_set(err, -EINVAL, "option '%s' needs a value: %s=%s", name, name,
-				     row->argument);
+		return sfs_error_set(err, -EINVAL, "option '%s' needs a value: %s=%s",
+				     name, name, row->argument);
 	ret = set_value(o, row, value ? value : "yes", err);
 	if (ret < 0)
 		return ret;
@@ -512,16 +533,19 @@ static void print_value(const struct sfs_options *o, const struct row *row,
 	switch (row->kind) {
 	case BUDGET:
 	case SIZE: sfs_text_puts(text, sfs_text_size(v, buf)); break;
-	case TIME: sfs_text_printf(text, v % 1000 ? "%llums" : "%llus",
-				   (unsigned long long)(v % 1000 ? v : v / 1000)); break;
+	case TIME:
+		sfs_text_printf(text, v % 1000 ? "%llums" : "%llus",
+				(unsigned long long)(v % 1000 ? v : v / 1000));
+		break;
 	case FLAG: sfs_text_puts(text, v ? "yes" : "no"); break;
 	case CHOICE: print_choice(row->argument, v, text); break;
 	case OCTAL: sfs_text_printf(text, "%03llo", (unsigned long long)v); break;
 	case ID: sfs_text_printf(text, "%lld", (long long)v); break;
 	case STRING: /* a proxy's URL may hold a password */
 		if (*string_of(o, row))
-			sfs_text_puts(text, strcmp(row->name, "proxy") == 0 ? "(set)" :
-									  *string_of(o, row));
+			sfs_text_puts(text, strcmp(row->name, "proxy") == 0
+						    ? "(set)"
+						    : *string_of(o, row));
 		break;
 	case LIST: /* header values are often secrets: only their names */
 		list = list_of(o, row);
@@ -558,7 +582,8 @@ static void help_plain(const struct row *row, struct sfs_text *text)
 {
 	struct sfs_text left = {0};
 
-	sfs_text_printf(&left, "  %s%s%s", row->name, *row->argument ? "=" : "", row->argument);
+	sfs_text_printf(&left, "  %s%s%s", row->name, *row->argument ? "=" : "",
+			row->argument);
 	sfs_text_printf(text, "%-36s %.*s", left.s, first_sentence(row->help), row->help);
 	if (*row->initial && row->kind != FLAG && row->kind != ID)
 		sfs_text_printf(text, " [%s]", row->initial);
@@ -603,7 +628,8 @@ void sfs_options_help(struct sfs_text *text, bool as_mdoc)
 	int g;
 
 	for (g = 0; g < N_GROUPS; g++) {
-		sfs_text_printf(text, as_mdoc ? ".Ss %s\n.Bl -tag -width Ds\n" : "\n%s:\n",
+		sfs_text_printf(text,
+				as_mdoc ? ".Ss %s\n.Bl -tag -width Ds\n" : "\n%s:\n",
 				group_titles[g]);
 		for (i = 0; i < SFS_COUNT(rows); i++) {
 			if ((int)rows[i].group != g)

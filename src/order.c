@@ -7,8 +7,8 @@
 /* The last word of a generator's name: what its numbers are for. */
 enum { PURPOSE_SEGMENTS = 1, PURPOSE_BLOCK = 2 };
 
-static void init_rng(struct sfs_rng *r, const struct sfs_order *o, uint64_t lane, uint64_t piece,
-		     uint64_t purpose)
+static void init_rng(struct sfs_rng *r, const struct sfs_order *o, uint64_t lane,
+		     uint64_t piece, uint64_t purpose)
 {
 	const uint64_t words[] = {o->seed, o->epoch, lane, piece, purpose};
 
@@ -34,7 +34,8 @@ void sfs_order_init(struct sfs_order *o, uint64_t seed, uint64_t epoch, uint32_t
 	o->piece_bytes = o->n_lanes ? buffer_bytes / o->n_lanes : 0;
 	if (o->piece_bytes < 512)
 		o->piece_bytes = 512; /* a sample has at least that */
-	o->shards = identity(sfs_reallocarray(NULL, n_shards, sizeof *o->shards), n_shards);
+	o->shards =
+		identity(sfs_reallocarray(NULL, n_shards, sizeof *o->shards), n_shards);
 	init_rng(&r, o, 0, 0, PURPOSE_SEGMENTS);
 	sfs_rng_shuffle(&r, o->shards, n_shards);
 }
@@ -71,8 +72,8 @@ uint64_t sfs_order_piece(const struct sfs_order *o, uint64_t place)
 	return piece;
 }
 
-void sfs_order_block(const struct sfs_order *o, uint32_t lane, uint64_t piece, uint32_t *perm,
-		     size_t n)
+void sfs_order_block(const struct sfs_order *o, uint32_t lane, uint64_t piece,
+		     uint32_t *perm, size_t n)
 {
 	struct sfs_rng r;
 

@@ -17,7 +17,7 @@ struct sfs_order {
 	uint32_t n_segments;
 	uint32_t n_lanes;     /* in use: no more than segments */
 	uint64_t piece_bytes; /* C */
-	uint32_t *shards;     /* segment i is shard shards[i]; it is in lane i % n_lanes */
+	uint32_t *shards; /* segment i is shard shards[i]; it is in lane i % n_lanes */
 };
 
 /* The order of one epoch of n_shards, dealt to at most `lanes` lanes, shuffled
@@ -28,7 +28,8 @@ void sfs_order_done(struct sfs_order *o);
 
 /* How many segments a lane has, and the shard of its m-th. */
 uint32_t sfs_order_lane_segments(const struct sfs_order *o, uint32_t lane);
-static inline uint32_t sfs_order_lane_shard(const struct sfs_order *o, uint32_t lane, uint32_t m)
+static inline uint32_t sfs_order_lane_shard(const struct sfs_order *o, uint32_t lane,
+					    uint32_t m)
 {
 	return o->shards[lane + (size_t)m * o->n_lanes];
 }
@@ -40,7 +41,7 @@ uint64_t sfs_order_piece_start(const struct sfs_order *o, uint64_t piece);
 uint64_t sfs_order_piece_end(const struct sfs_order *o, uint64_t piece);
 
 /* The order in which the n samples of a block leave: the t-th is sample perm[t]. */
-void sfs_order_block(const struct sfs_order *o, uint32_t lane, uint64_t piece, uint32_t *perm,
-		     size_t n);
+void sfs_order_block(const struct sfs_order *o, uint32_t lane, uint64_t piece,
+		     uint32_t *perm, size_t n);
 
 #endif

@@ -35,7 +35,8 @@ int sfs_pax_next(const char **p, const char *end, struct sfs_pax_record *ret_rec
 
 bool sfs_pax_is(const struct sfs_pax_record *record, const char *key)
 {
-	return record->n_key == strlen(key) && memcmp(record->key, key, record->n_key) == 0;
+	return record->n_key == strlen(key) &&
+	       memcmp(record->key, key, record->n_key) == 0;
 }
 
 bool sfs_pax_begins(const struct sfs_pax_record *record, const char *prefix)

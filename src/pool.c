@@ -12,9 +12,9 @@ struct sfs_pool {
 	pthread_mutex_t lock; /* guards all below and every task's state */
 	pthread_cond_t wake;  /* the queue got an item, or is_closed */
 	struct sfs_link queue;
-	pthread_cond_t idle;  /* a task became idle */
-	bool is_closed;	 /* threads end when the queue is empty */
-	bool is_stopped; /* they have ended */
+	pthread_cond_t idle; /* a task became idle */
+	bool is_closed;	     /* threads end when the queue is empty */
+	bool is_stopped;     /* they have ended */
 	int n_threads;
 	pthread_t threads[];
 };

@@ -19,7 +19,7 @@ struct sfs_pool;
 
 struct sfs_task {
 	bool (*run)(struct sfs_task *task); /* false: the task is gone, freed by run */
-	struct sfs_link link; /* the pool's from here on */
+	struct sfs_link link;		    /* the pool's from here on */
 	enum { SFS_TASK_IDLE, SFS_TASK_QUEUED, SFS_TASK_RUNNING, SFS_TASK_AGAIN } state;
 };
 

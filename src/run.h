@@ -27,11 +27,11 @@ struct sfs_run {
 	struct sfs_slabs *slabs;
 	struct sfs_account *account;
 
-	uint64_t asked;	 /* bytes below were asked for or given up; whole slabs */
-	uint64_t dealt;	 /* no sample will begin below */
-	uint64_t n_held; /* slabs that are here or on their way */
-	uint64_t held_end; /* the highest byte that a sample ever counted on */
-	uint64_t n_users; /* holds minus releases, over all slabs */
+	uint64_t asked;	    /* bytes below were asked for or given up; whole slabs */
+	uint64_t dealt;	    /* no sample will begin below */
+	uint64_t n_held;    /* slabs that are here or on their way */
+	uint64_t held_end;  /* the highest byte that a sample ever counted on */
+	uint64_t n_users;   /* holds minus releases, over all slabs */
 	uint64_t n_missing; /* slabs that were asked for and did not come */
 
 	/* The lane's own. */
@@ -65,7 +65,8 @@ void sfs_run_free(struct sfs_run *run);
 void sfs_run_expect(struct sfs_run *run, uint64_t offset, uint64_t n_bytes);
 
 /* They came: takes the slabs, and gives those back that nobody needs any more. */
-void sfs_run_arrive(struct sfs_run *run, uint64_t offset, void *const *slabs, size_t n_slabs);
+void sfs_run_arrive(struct sfs_run *run, uint64_t offset, void *const *slabs,
+		    size_t n_slabs);
 
 /* They did not come (the slabs are the caller's): they are missing now. */
 void sfs_run_fail(struct sfs_run *run, uint64_t offset, size_t n_slabs);
@@ -84,7 +85,8 @@ void sfs_run_give_up(struct sfs_run *run, uint64_t start, uint64_t n_bytes);
 /* The bytes that are here in one piece at `offset`; NULL if none. */
 unsigned char *sfs_run_at(const struct sfs_run *run, uint64_t offset, size_t *ret_n);
 
-enum sfs_run_state sfs_run_state(const struct sfs_run *run, uint64_t start, uint64_t n_bytes);
+enum sfs_run_state sfs_run_state(const struct sfs_run *run, uint64_t start,
+				 uint64_t n_bytes);
 
 /* A sample counts on these bytes, or needs them no more. */
 void sfs_run_hold(struct sfs_run *run, uint64_t start, uint64_t n_bytes);
@@ -92,8 +94,8 @@ void sfs_run_release(struct sfs_run *run, uint64_t start, uint64_t n_bytes);
 
 /* Edit the headers of a sample, which is here, where they lie (sfs_edit_group()).
  * < 0: the group at byte *ret_at of the shard cannot be, and `err` says why. */
-int sfs_run_edit(struct sfs_run *run, uint64_t start, uint64_t n_bytes, const char *folder,
-		 uint64_t *ret_at, struct sfs_error *err);
+int sfs_run_edit(struct sfs_run *run, uint64_t start, uint64_t n_bytes,
+		 const char *folder, uint64_t *ret_at, struct sfs_error *err);
 
 /* No sample will begin below `offset`. */
 void sfs_run_deal(struct sfs_run *run, uint64_t offset);

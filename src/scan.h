@@ -39,7 +39,7 @@ struct sfs_scan {
 	struct sfs_error error;
 
 	bool is_in_trailer, is_complete;
-	uint64_t trailer; /* where its first zero block is */
+	uint64_t trailer;     /* where its first zero block is */
 	size_t need;	      /* bytes at pos that it wants at once */
 	unsigned char *carry; /* the first n_carry of them */
 	size_t n_carry;
@@ -59,7 +59,7 @@ uint64_t sfs_scan_wanted(const struct sfs_scan *scan);
 
 /* Here are n bytes at `offset`: look at those that are wanted, and go on as far as
  * they reach.  (n = 0 is for an empty file.)  What is wanted then. */
-uint64_t sfs_scan_feed(struct sfs_scan *scan, uint64_t offset, const void *bytes, size_t n,
-		       const struct sfs_scan_sink *sink);
+uint64_t sfs_scan_feed(struct sfs_scan *scan, uint64_t offset, const void *bytes,
+		       size_t n, const struct sfs_scan_sink *sink);
 
 #endif

@@ -19,8 +19,9 @@ struct sfs_growth {
 	uint64_t counted_bytes; /* in the account */
 };
 
-void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names, struct sfs_object *objects,
-		     bool skip_damaged, struct sfs_budget *budget)
+void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
+		     struct sfs_object *objects, bool skip_damaged,
+		     struct sfs_budget *budget)
 {
 	uint32_t i;
 
@@ -164,9 +165,9 @@ uint64_t sfs_shard_frontier(struct sfs_shard *shard)
 
 	pthread_mutex_lock(&shard->lock);
 	scan = &shard->growth->scan;
-	ret = sfs_scan_wanted(scan) == UINT64_MAX ? UINT64_MAX :
-	      scan->sample.is_open		  ? scan->sample.start :
-						    scan->pos;
+	ret = sfs_scan_wanted(scan) == UINT64_MAX ? UINT64_MAX
+	      : scan->sample.is_open		  ? scan->sample.start
+						  : scan->pos;
 	pthread_mutex_unlock(&shard->lock);
 	return ret;
 }
@@ -185,15 +186,16 @@ static void note_damage(struct sfs_shards *s, struct sfs_shard *shard)
 	sfs_autofree char *then = NULL;
 
 	if (s->skip_damaged && scan->sample.is_open)
-		then = sfs_asprintf("sample '%.*s' at byte %llu and the rest are left out",
-				    (int)scan->sample.n_key, scan->sample.key,
-				    (unsigned long long)scan->sample.start);
+		then = sfs_asprintf(
+			"sample '%.*s' at byte %llu and the rest are left out",
+			(int)scan->sample.n_key, scan->sample.key,
+			(unsigned long long)scan->sample.start);
 	else if (s->skip_damaged)
 		then = sfs_strdup("the rest of the shard is left out");
 	else
 		then = sfs_strdup("streams get EIO there; on-error=skip leaves it out");
-	sfs_ledger_add(s->skip_damaged ? SFS_EVENT_SKIP : SFS_EVENT_LOST, shard->name, scan->pos,
-		       then, "%s", scan->error.text);
+	sfs_ledger_add(s->skip_damaged ? SFS_EVENT_SKIP : SFS_EVENT_LOST, shard->name,
+		       scan->pos, then, "%s", scan->error.text);
 }
 
 /* The scan has come to an end, good or bad.  The shard is locked. */

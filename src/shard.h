@@ -33,7 +33,7 @@ struct sfs_shard {
 	/* Set by the census when it has asked: 0, or why there is no size. */
 	int size_err;
 
-	pthread_mutex_t lock; /* guards all below */
+	pthread_mutex_t lock;	   /* guards all below */
 	struct sfs_growth *growth; /* NULL: no table at hand */
 	int n_pins;
 	bool has_totals;
@@ -48,7 +48,7 @@ struct sfs_shard {
 struct sfs_shards {
 	uint32_t n;
 	struct sfs_shard *shards;
-	bool skip_damaged; /* on-error=skip */
+	bool skip_damaged;	    /* on-error=skip */
 	struct sfs_account account; /* for tables */
 
 	/* Held for reading while tables are read without a pin, for writing while
@@ -59,8 +59,9 @@ struct sfs_shards {
 };
 
 /* Take over n names, and n objects, which must have been initialised. */
-void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names, struct sfs_object *objects,
-		     bool skip_damaged, struct sfs_budget *budget);
+void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
+		     struct sfs_object *objects, bool skip_damaged,
+		     struct sfs_budget *budget);
 void sfs_shards_done(struct sfs_shards *s);
 
 /* Keep the shard's table (begin one if there is none) until unpinned.  Its size

@@ -19,7 +19,7 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #else
-#define ASAN_POISON_MEMORY_REGION(p, n)   ((void)0)
+#define ASAN_POISON_MEMORY_REGION(p, n)	  ((void)0)
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)0)
 #endif
 
@@ -28,7 +28,7 @@
 struct sfs_slabs {
 	char *map; /* what was mapped, */
 	size_t map_bytes;
-	char *base; /* and where the first slab begins in it: at a huge page */
+	char *base;	 /* and where the first slab begins in it: at a huge page */
 	size_t capacity; /* in slabs */
 
 	pthread_mutex_t lock; /* guards all below */
@@ -50,7 +50,8 @@ struct sfs_slabs *sfs_slabs_new(uint64_t capacity_bytes)
 			  slabs->capacity * SFS_SLAB_BYTES);
 		abort();
 	}
-	slabs->base = (char *)(((uintptr_t)slabs->map + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1));
+	slabs->base =
+		(char *)(((uintptr_t)slabs->map + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1));
 	madvise(slabs->base, slabs->capacity * SFS_SLAB_BYTES, MADV_HUGEPAGE);
 	slabs->free_stack = sfs_reallocarray(NULL, slabs->capacity, sizeof(void *));
 	pthread_mutex_init(&slabs->lock, NULL);
@@ -108,7 +109,8 @@ void sfs_slabs_trim(struct sfs_slabs *slabs, uint64_t keep_bytes)
 
 	pthread_mutex_lock(&slabs->lock);
 	while (slabs->n_free - slabs->n_cold > keep)
-		madvise(slabs->free_stack[slabs->n_cold++], SFS_SLAB_BYTES, MADV_DONTNEED);
+		madvise(slabs->free_stack[slabs->n_cold++], SFS_SLAB_BYTES,
+			MADV_DONTNEED);
 	pthread_mutex_unlock(&slabs->lock);
 }
 

@@ -75,17 +75,19 @@ static int ask(struct sfs_request *r)
 }
 
 /* Is this still the file that was asked for its size? */
-static int check_version(struct file_source *s, struct sfs_request *r, const struct stat *st)
+static int check_version(struct file_source *s, struct sfs_request *r,
+			 const struct stat *st)
 {
 	sfs_autofree char *version = version_of(st);
 
 	if ((uint64_t)st->st_size == r->object->size &&
 	    (s->verify_size_only || strcmp(version, r->object->tag) == 0))
 		return 0;
-	sfs_ledger_add(SFS_EVENT_CHANGED, r->object->name, r->offset, "readers get ESTALE",
-		       "the file changed since the mount began (%llu bytes, another time or "
-		       "inode; it had %llu)", (unsigned long long)st->st_size,
-		       (unsigned long long)r->object->size);
+	sfs_ledger_add(
+		SFS_EVENT_CHANGED, r->object->name, r->offset, "readers get ESTALE",
+		"the file changed since the mount began (%llu bytes, another time or "
+		"inode; it had %llu)",
+		(unsigned long long)st->st_size, (unsigned long long)r->object->size);
 	return -ESTALE;
 }
 
@@ -144,8 +146,8 @@ static int read_range(struct file_source *s, struct sfs_request *r)
 			sfs_ledger_add(SFS_EVENT_CHANGED, r->object->name, r->offset,
 				       "readers get ESTALE", "the file shrank");
 		else if (ret < 0)
-			sfs_ledger_add(SFS_EVENT_LOST, r->object->name, r->offset, "", "%s",
-				       strerror(-ret));
+			sfs_ledger_add(SFS_EVENT_LOST, r->object->name, r->offset, "",
+				       "%s", strerror(-ret));
 	}
 	close(fd);
 	return ret;
@@ -234,8 +236,11 @@ static void free_source(struct sfs_source *source)
 
 struct sfs_source *sfs_source_file_start(int n_threads, bool verify_size_only)
 {
-	static const struct sfs_source_ops ops = {
-		.name = "file", .submit = submit, .wake = wake, .stop = stop, .free = free_source};
+	static const struct sfs_source_ops ops = {.name = "file",
+						  .submit = submit,
+						  .wake = wake,
+						  .stop = stop,
+						  .free = free_source};
 	struct file_source *s = sfs_calloc(1, sizeof *s);
 	int i;
 
@@ -256,7 +261,8 @@ static int is_tar(const struct dirent *entry)
 {
 	size_t n = strlen(entry->d_name);
 
-	return n > 4 && entry->d_name[0] != '.' && strcmp(entry->d_name + n - 4, ".tar") == 0;
+	return n > 4 && entry->d_name[0] != '.' &&
+	       strcmp(entry->d_name + n - 4, ".tar") == 0;
 }
 
 static int by_bytes(const struct dirent **a, const struct dirent **b)

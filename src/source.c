@@ -5,10 +5,12 @@
 
 #include <errno.h>
 
-void sfs_object_init(struct sfs_object *object, struct sfs_uri *uri, struct sfs_source *source)
+void sfs_object_init(struct sfs_object *object, struct sfs_uri *uri,
+		     struct sfs_source *source)
 {
-	*object = (struct sfs_object){
-		.uri = *uri, .source = source, .size = SFS_SIZE_UNKNOWN};
+	*object = (struct sfs_object){.uri = *uri,
+				      .source = source,
+				      .size = SFS_SIZE_UNKNOWN};
 	*uri = (struct sfs_uri){0};
 }
 

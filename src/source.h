@@ -40,7 +40,8 @@ struct sfs_object {
 };
 
 /* An object for `uri`, which it takes over (and leaves empty). */
-void sfs_object_init(struct sfs_object *object, struct sfs_uri *uri, struct sfs_source *source);
+void sfs_object_init(struct sfs_object *object, struct sfs_uri *uri,
+		     struct sfs_source *source);
 void sfs_object_done(struct sfs_object *object);
 
 enum sfs_request_kind { SFS_REQUEST_ASK, SFS_REQUEST_READ };
@@ -57,7 +58,8 @@ struct sfs_request {
 	struct iovec *iov;
 	int n_iov;
 
-	/* At the end, failed or not: so many of the bytes, from the first on, are there. */
+	/* At the end, failed or not: so many of the bytes, from the first on, are there.
+	 */
 	uint64_t n_got;
 
 	/* 0, or -ENOENT, -EACCES, -ESTALE, -EOPNOTSUPP (no ranges), -ECANCELED,
@@ -123,14 +125,15 @@ int sfs_source_file_list(const char *folder, char ***ret_names, size_t *ret_n,
 			 struct sfs_error *err);
 
 struct sfs_http_options {
-	int n_connections;	   /* reads at a time */
-	int n_retries;		   /* of a request that makes no progress */
+	int n_connections;	     /* reads at a time */
+	int n_retries;		     /* of a request that makes no progress */
 	unsigned connect_timeout_ms; /* to connect, names included */
 	unsigned stall_timeout_ms;   /* without a byte */
 	bool verify_size_only;
 	char **headers; /* "Name: value", n_headers of them; borrowed */
 	int n_headers;
-	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert, *key; /* NULL: default */
+	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert,
+		*key; /* NULL: default */
 };
 
 /* A source of http and https URLs.  One thread.  NULL and *err: libcurl refused

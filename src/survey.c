@@ -70,7 +70,8 @@ static void keep_listing(struct sfs_surveyor *s, struct sfs_survey *survey)
 	listed->listing = steal(&survey->listing);
 	listed->shard = survey->shard;
 	listed->is_damaged = survey->scan.err < 0;
-	while (sfs_account_used(&s->account) + n_bytes > limit && (link = sfs_list_pop(&s->unused)))
+	while (sfs_account_used(&s->account) + n_bytes > limit &&
+	       (link = sfs_list_pop(&s->unused)))
 		free_listed(s, sfs_container(link, struct sfs_listed, link));
 	if (sfs_account_take(&s->account, n_bytes) == 0)
 		listed->n_bytes = n_bytes;
@@ -113,7 +114,8 @@ static uint64_t wanted(struct sfs_survey *sv)
 
 static void feed(struct sfs_survey *sv, uint64_t offset, const void *bytes, size_t n)
 {
-	const struct sfs_scan_sink sink = {.ctx = sv, .member = on_member,
+	const struct sfs_scan_sink sink = {.ctx = sv,
+					   .member = on_member,
 					   .sample = ignore_sample};
 
 	sfs_shard_feed(&sv->surveyor->env->shards, sv->shard, offset, bytes, n);
@@ -153,8 +155,10 @@ static void ask(struct sfs_survey *sv, struct chunk *c)
 	c->survey = sv;
 	c->is_used = true;
 	c->is_done = false;
-	c->grab = (struct sfs_grab){.shard = sv->shard, .offset = sv->asked,
-				    .n_bytes = n < left ? n : left, .is_urgent = true,
+	c->grab = (struct sfs_grab){.shard = sv->shard,
+				    .offset = sv->asked,
+				    .n_bytes = n < left ? n : left,
+				    .is_urgent = true,
 				    .done = on_grab};
 	sv->asked += c->grab.n_bytes;
 	sfs_grab_start(&sv->surveyor->env->grabber, &c->grab, NULL);
@@ -311,7 +315,8 @@ static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, bool wants_
 	return -EINPROGRESS;
 }
 
-int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard, struct sfs_waiter *waiter)
+int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard,
+		     struct sfs_waiter *waiter)
 {
 	const struct sfs_table *table;
 	bool is_there;

@@ -26,7 +26,7 @@ struct sfs_surveyor {
 	struct sfs_env *env;
 	struct sfs_account account; /* of the listings */
 
-	pthread_mutex_t lock; /* guards all below, and what shards keep for us */
+	pthread_mutex_t lock;  /* guards all below, and what shards keep for us */
 	struct sfs_link queue; /* surveys that have not begun */
 	int n_running;
 	struct sfs_link unused; /* listings, the longest unused first */
@@ -42,7 +42,8 @@ void sfs_surveyor_done(struct sfs_surveyor *s);
 /* Is the table of the shard at hand, to its end or its damage?  0: it was just
  * now (it may be dropped again).  -EINPROGRESS: wait, with a survey under way.
  * The shard's size must be known. */
-int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard, struct sfs_waiter *waiter);
+int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard,
+		     struct sfs_waiter *waiter);
 
 /* The listing of a shard.  0: *ret_listed stays until it is put back.
  * -EINPROGRESS: wait.  < 0: the source's error. */

@@ -40,8 +40,9 @@ void sfs_table_done(struct sfs_table *t)
 
 uint64_t sfs_table_memory(uint64_t n)
 {
-	return n == 0 ? 0 : ((2ULL << chunk_of(n - 1)) - 1) * CHUNK_0 *
-				    sizeof(struct sfs_table_entry);
+	return n == 0 ? 0
+		      : ((2ULL << chunk_of(n - 1)) - 1) * CHUNK_0 *
+				sizeof(struct sfs_table_entry);
 }
 
 void sfs_table_add(struct sfs_table *t, const struct sfs_extent *extent)

@@ -45,7 +45,8 @@ void sfs_table_end(struct sfs_table *t, enum sfs_table_state state);
 /* Read the state before n: if it is not GROWING, n is final. */
 static inline enum sfs_table_state sfs_table_state(const struct sfs_table *t)
 {
-	return (enum sfs_table_state)atomic_load_explicit(&t->state, memory_order_acquire);
+	return (enum sfs_table_state)atomic_load_explicit(&t->state,
+							  memory_order_acquire);
 }
 
 static inline uint64_t sfs_table_n(const struct sfs_table *t)

@@ -27,7 +27,8 @@ static inline uint64_t sfs_tar_padded(uint64_t n_bytes)
 enum sfs_tar_kind {
 	SFS_TAR_ZERO,	   /* a block of zeros: the end of the archive */
 	SFS_TAR_FILE,	   /* a regular file with a plain header; all fields are set */
-	SFS_TAR_EXTENSION, /* x, X, L, K, A: says more about the next header; size is set */
+	SFS_TAR_EXTENSION, /* x, X, L, K, A: says more about the next header; size is set
+			    */
 	SFS_TAR_GLOBAL,	   /* g: a pax global header; size is set */
 	SFS_TAR_ODD,	   /* anything else with a right checksum */
 	SFS_TAR_BAD,	   /* a wrong checksum, or an extension without a size */
@@ -35,13 +36,14 @@ enum sfs_tar_kind {
 
 struct sfs_tar_header {
 	enum sfs_tar_kind kind;
-	char type;	/* the type flag */
-	uint64_t size;	/* bytes that follow, without their padding */
-	int64_t mtime;	/* seconds since 1970; FILE only */
-	uint32_t mode;	/* permission bits; FILE only */
+	char type;     /* the type flag */
+	uint64_t size; /* bytes that follow, without their padding */
+	int64_t mtime; /* seconds since 1970; FILE only */
+	uint32_t mode; /* permission bits; FILE only */
 };
 
-/* Look at one block of SFS_TAR_BLOCK bytes (so below).  FILE never has more than 2^33-1 bytes (11 octal digits). */
+/* Look at one block of SFS_TAR_BLOCK bytes (so below).  FILE never has more than 2^33-1
+ * bytes (11 octal digits). */
 struct sfs_tar_header sfs_tar_look(const unsigned char *block);
 
 /* The name in a FILE's block: prefix, slash, name.  Writes at most

@@ -27,11 +27,11 @@ struct sfs_tarmember {
 	char *name;	 /* as stored, byte for byte; may hold anything but NUL */
 	bool is_regular; /* a regular file, sparse ones included, links not */
 	bool is_sparse;
-	uint64_t data;	 /* where its stored data begin, from the group's start */
-	uint64_t end;	 /* where the next header may begin, from the group's start */
-	uint64_t size;	 /* of the file; more than is stored if it is sparse */
-	int64_t mtime;	 /* seconds since 1970 */
-	uint32_t mode;	 /* permission bits */
+	uint64_t data; /* where its stored data begin, from the group's start */
+	uint64_t end;  /* where the next header may begin, from the group's start */
+	uint64_t size; /* of the file; more than is stored if it is sparse */
+	int64_t mtime; /* seconds since 1970 */
+	uint32_t mode; /* permission bits */
 	struct sfs_sparse_run *runs; /* if is_sparse */
 	size_t n_runs;
 };

@@ -21,13 +21,21 @@
 
 enum kind { FIXED, EPOCH, SHARDS_FOLDER, SHARD, SAMPLES_FOLDER, MEMBER };
 enum {
-	ROOT = SFS_NODE_ROOT, README, EPOCHS, SHARDS, SAMPLES, CONTROL, STATS, METRICS,
-	CONFIG, ERRORS
+	ROOT = SFS_NODE_ROOT,
+	README,
+	EPOCHS,
+	SHARDS,
+	SAMPLES,
+	CONTROL,
+	STATS,
+	METRICS,
+	CONFIG,
+	ERRORS
 };
 
-#define KIND_SHIFT   60
-#define SHARD_SHIFT  32
-#define MAX_EPOCH    ((1ULL << 56) - 1)
+#define KIND_SHIFT  60
+#define SHARD_SHIFT 32
+#define MAX_EPOCH   ((1ULL << 56) - 1)
 
 struct sfs_tree {
 	struct sfs_core *core;
@@ -84,8 +92,8 @@ static const struct fixed *find_fixed(uint64_t node)
 static bool is_names_folder(uint64_t node, uint32_t *ret_folder, bool *ret_is_samples)
 {
 	*ret_is_samples = node == SAMPLES || kind_of(node) == SAMPLES_FOLDER;
-	*ret_folder = node == SHARDS || node == SAMPLES ? SFS_LISTING_ROOT :
-							  (uint32_t)rest_of(node);
+	*ret_folder = node == SHARDS || node == SAMPLES ? SFS_LISTING_ROOT
+							: (uint32_t)rest_of(node);
 	return node == SHARDS || node == SAMPLES || kind_of(node) == SHARDS_FOLDER ||
 	       kind_of(node) == SAMPLES_FOLDER;
 }
@@ -97,7 +105,8 @@ static uint64_t name_node(const struct sfs_tree *t, uint32_t id, bool is_samples
 
 	if (n->is_folder)
 		return node_of(is_samples ? SAMPLES_FOLDER : SHARDS_FOLDER, id);
-	return is_samples ? node_of(MEMBER, n->data << SHARD_SHIFT) : node_of(SHARD, n->data);
+	return is_samples ? node_of(MEMBER, n->data << SHARD_SHIFT)
+			  : node_of(SHARD, n->data);
 }
 
 /* ---- members ---- */
@@ -258,7 +267,8 @@ static int attr_shard(struct sfs_tree *t, uint64_t node, struct sfs_waiter *wait
 	return 0;
 }
 
-static int attr_epoch(struct sfs_tree *t, struct sfs_waiter *waiter, struct sfs_attr *attr)
+static int attr_epoch(struct sfs_tree *t, struct sfs_waiter *waiter,
+		      struct sfs_attr *attr)
 {
 	int64_t mtime;
 	int ret;
@@ -313,7 +323,8 @@ uint64_t sfs_tree_parent(struct sfs_tree *t, uint64_t node)
 		id = (uint32_t)rest_of(node);
 		if (id == SFS_LISTING_ROOT || get_listing(t, node, NULL, &listed) < 0)
 			return SAMPLES;
-		parent = (node & ~(uint64_t)UINT32_MAX) | listed->listing->nodes[id].parent;
+		parent = (node & ~(uint64_t)UINT32_MAX) |
+			 listed->listing->nodes[id].parent;
 		sfs_survey_put(&t->core->surveyor, listed);
 	}
 	return parent;
@@ -356,13 +367,14 @@ static uint32_t next_child(const struct sfs_listing *l, uint32_t folder, uint64_
 	return cookie ? l->nodes[cookie].next_sibling : l->nodes[folder].first_child;
 }
 
-static int list_names(struct sfs_tree *t, uint32_t folder, bool is_samples, uint64_t cookie,
-		      tell_fn *tell, void *ctx)
+static int list_names(struct sfs_tree *t, uint32_t folder, bool is_samples,
+		      uint64_t cookie, tell_fn *tell, void *ctx)
 {
 	uint32_t id = next_child(t->names, folder, cookie);
 
 	for (; id; id = t->names->nodes[id].next_sibling)
-		if (!tell(ctx, sfs_listing_name(t->names, id), name_node(t, id, is_samples),
+		if (!tell(ctx, sfs_listing_name(t->names, id),
+			  name_node(t, id, is_samples),
 			  is_samples || t->names->nodes[id].is_folder, id))
 			break;
 	return 0;
@@ -387,10 +399,11 @@ static int list_members(struct sfs_tree *t, uint64_t node, uint64_t cookie,
 	for (id = ret < 0 ? 0 : next_child(l, (uint32_t)rest_of(node), cookie); id;
 	     id = l->nodes[id].next_sibling)
 		if (!tell(ctx, sfs_listing_name(l, id),
-			  (node & ~(uint64_t)UINT32_MAX) | id, l->nodes[id].is_folder, id))
+			  (node & ~(uint64_t)UINT32_MAX) | id, l->nodes[id].is_folder,
+			  id))
 			break;
-	if (ret == 0 && cookie == 0 && l->nodes[(uint32_t)rest_of(node)].first_child == 0 &&
-	    is_doubtful(t, listed))
+	if (ret == 0 && cookie == 0 &&
+	    l->nodes[(uint32_t)rest_of(node)].first_child == 0 && is_doubtful(t, listed))
 		ret = -EIO;
 	sfs_survey_put(&t->core->surveyor, listed);
 	return ret;
@@ -407,8 +420,9 @@ int sfs_tree_list(struct sfs_tree *t, uint64_t node, uint64_t cookie,
 	if (node == EPOCHS)
 		return list_epochs(t, cookie, tell, ctx);
 	if (is_names_folder(node, &folder, &is_samples))
-		return folder < t->names->n ?
-			       list_names(t, folder, is_samples, cookie, tell, ctx) : -ENOENT;
+		return folder < t->names->n
+			       ? list_names(t, folder, is_samples, cookie, tell, ctx)
+			       : -ENOENT;
 	if (kind_of(node) == MEMBER)
 		return list_members(t, node, cookie, waiter, tell, ctx);
 	return -ENOTDIR;
@@ -441,7 +455,9 @@ int sfs_file_open(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 	file->tree = t;
 	file->node = node;
 	switch (kind_of(node)) {
-	case EPOCH: file->stream = sfs_stream_open(&t->core->streams, rest_of(node)); break;
+	case EPOCH:
+		file->stream = sfs_stream_open(&t->core->streams, rest_of(node));
+		break;
 	case SHARD: file->shard = shard_at(t, rest_of(node)); break;
 	case MEMBER:
 		file->shard = shard_at(t, rest_of(node) >> SHARD_SHIFT);
@@ -503,13 +519,15 @@ static void read_sparse(struct sfs_file *file, const struct sfs_listing_node *n,
 		if (run_end <= at)
 			continue;
 		if (n->runs[i].offset > at) {
-			piece = n->runs[i].offset < end ? n->runs[i].offset - at : end - at;
+			piece = n->runs[i].offset < end ? n->runs[i].offset - at
+							: end - at;
 			sfs_gather_add_zeros(g, piece);
 			at += piece;
 		}
 		piece = run_end < end ? run_end - at : end - at;
 		if (at < end)
-			sfs_gather_add(g, file->shard, stored + (at - n->runs[i].offset), piece);
+			sfs_gather_add(g, file->shard, stored + (at - n->runs[i].offset),
+				       piece);
 		at += at < end ? piece : 0;
 	}
 	sfs_gather_add_zeros(g, end - at);
@@ -591,9 +609,11 @@ int sfs_tree_new(struct sfs_core *core, struct sfs_tree **ret_tree, struct sfs_e
 				     strlen(shards->shards[i].name));
 		if (id == 0) {
 			sfs_tree_free(t);
-			return sfs_error_set(err, -EINVAL,
-					     "the shard name '%s' cannot be a path, or is the "
-					     "folder of another shard", shards->shards[i].name);
+			return sfs_error_set(
+				err, -EINVAL,
+				"the shard name '%s' cannot be a path, or is the "
+				"folder of another shard",
+				shards->shards[i].name);
 		}
 		t->names->nodes[id].data = i;
 	}

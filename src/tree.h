@@ -32,7 +32,8 @@ struct sfs_attr {
 
 /* Build it over a core whose shards are there.  -EINVAL and a sentence: two shards
  * have the same name, or one's name is another's folder. */
-int sfs_tree_new(struct sfs_core *core, struct sfs_tree **ret_tree, struct sfs_error *err);
+int sfs_tree_new(struct sfs_core *core, struct sfs_tree **ret_tree,
+		 struct sfs_error *err);
 void sfs_tree_free(struct sfs_tree *tree);
 
 /* -ENOENT: there is no such name, for good.  -ENODEV: the shard is missing at its

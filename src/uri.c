@@ -184,7 +184,8 @@ static int set_origin(const char *shown, const char *host, size_t n, const char 
 		return sfs_error_set(err, -EINVAL, "'%s' has no %s", shown,
 				     n == 0 ? "host" : "valid port number");
 	for (p = host; p < host + n; p++)
-		if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f || strchr("\"<>\\^`{|}", *p))
+		if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f ||
+		    strchr("\"<>\\^`{|}", *p))
 			return sfs_error_set(err, -EINVAL,
 					     "'%s' has a character that no host name has",
 					     shown);

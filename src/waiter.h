@@ -48,7 +48,8 @@ static inline void sfs_waiter_tell(struct sfs_waiter *waiter, struct sfs_link *t
 static inline void sfs_waiters_tell(struct sfs_link *waiters, struct sfs_link *told)
 {
 	while (!sfs_list_is_empty(waiters))
-		sfs_waiter_tell(sfs_container(waiters->next, struct sfs_waiter, link), told);
+		sfs_waiter_tell(sfs_container(waiters->next, struct sfs_waiter, link),
+				told);
 }
 
 /* Call their done(err); without the lock. */

@@ -48,8 +48,9 @@ static int edit_all(struct sfs_walk *w, unsigned char *bytes, size_t n)
 	int ret;
 
 	while (w->pos < first + n && w->pos < w->n_bytes) {
-		ret = sfs_edit_group(bytes + (w->pos - first), (size_t)(first + n - w->pos),
-				     w->n_bytes - w->pos, folder, &n_edited, &next, &why);
+		ret = sfs_edit_group(bytes + (w->pos - first),
+				     (size_t)(first + n - w->pos), w->n_bytes - w->pos,
+				     folder, &n_edited, &next, &why);
 		if (ret == -EAGAIN)
 			return (int)n_edited;
 		if (ret < 0) {
@@ -111,7 +112,8 @@ void sfs_walk_apply(const struct sfs_walk *walk, const struct sfs_grab *grab, ui
 		from = p->at > at ? p->at : at;
 		to = p->at + p->n < end ? p->at + p->n : end;
 		if (from < to)
-			sfs_grab_write(grab, from - at, p->bytes + (from - p->at), to - from);
+			sfs_grab_write(grab, from - at, p->bytes + (from - p->at),
+				       to - from);
 	}
 }
 

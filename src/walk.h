@@ -39,10 +39,11 @@ void sfs_walk_start(struct sfs_grabber *grabber, struct sfs_walk *walk);
 /* Ask for done(-ECANCELED) after the look that runs.  It must not be done yet. */
 void sfs_walk_cancel(struct sfs_walk *walk);
 
-void sfs_walk_done(struct sfs_walk *walk);   /* free the patches */
+void sfs_walk_done(struct sfs_walk *walk); /* free the patches */
 
 /* Apply the patches to a grab that begins `at` bytes from the sample's start. */
-void sfs_walk_apply(const struct sfs_walk *walk, const struct sfs_grab *grab, uint64_t at);
+void sfs_walk_apply(const struct sfs_walk *walk, const struct sfs_grab *grab,
+		    uint64_t at);
 
 /* Say in the ledger that a sample cannot be renamed. */
 void sfs_walk_note(const struct sfs_shard *shard, uint64_t start, const char *why);
