@@ -25,8 +25,8 @@ struct sfs_fetch_options {
 	unsigned connect_timeout_ms, stall_timeout_ms;
 	char **headers; /* n_headers lines, copied */
 	int n_headers;
-	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert,
-		*key; /* NULL: default */
+	/* NULL: the default. */
+	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert, *key;
 };
 
 /* What a failure without an HTTP answer was like. */

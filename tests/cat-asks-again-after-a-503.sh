@@ -8,7 +8,7 @@
 good_shards
 start_origin shards
 arrives "$origin/503,over=512,times=2/$three"
-said "retry: train-00000[0-2].tar @ [0-9]*: HTTP 503, retry 2 of 2 in [0-9]* ms"
+said "retry: train-00000[0-2].tar @ [0-9]*: HTTP 503, retry 1 of 2 in [0-9]* ms"
 arrives "$origin/503,only=*1.tar,times=2/$three"
 said "retry: train-000001.tar: HTTP 503, retry 2 of 2"
 for code in 408 429 500 504; do
