@@ -12,7 +12,8 @@ for fault in etag etag,blind; do
     said "changed: train-000001.tar @ [0-9]*: .*its ETag was \"[0-9a-f-]*\", is \"changed\""
     said "Stale file handle"
     # In the middle: the answer after a cut body is of another version.
-    breaks "$origin/$fault,after=2,only=*1.tar/cut,at=300000,times=1/$three"
+    # (One connection: a part after the other.)
+    breaks -o connections=1 "$origin/$fault,after=2,only=*1.tar/cut,at=300000,times=1/$three"
     said "changed: train-000001.tar @ 300000: .*its ETag was"
 done
 asked '"if-match": "\\"'

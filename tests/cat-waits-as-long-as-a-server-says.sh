@@ -20,7 +20,7 @@ start_origin shards
 for fault in 429,retry-after=1 503,retry-after=date; do
     fault=$fault,over=512,times=1
     arrives "$origin/$fault/train-000000.tar"
-    said "retry: train-000000.tar @ 0: HTTP ${fault%%,*}, retry 1 of 2 in [0-9]\{4\} ms"
+    said "retry: train-000000.tar @ [0-9]*: HTTP ${fault%%,*}, retry 1 of 2 in [0-9]\{4\} ms"
     waited "$fault" || fail "asked again too early"
 done
 # Nonsense is no reason to wait, nor to fail.
