@@ -24,20 +24,19 @@ static const char synopsis[] =
 	"       shufflefs cat [-o OPTION[,...]] SOURCE... PATH\n"
 	"       shufflefs --help | --version\n";
 
+/* clang-format off: a line here is a line there */
 static const char introduction[] =
 	"\n"
-	"Mount a dataset of tar shards, and read every epoch of it, shuffled, as one "
-	"tar.\n"
+	"Mount a dataset of tar shards, and read every epoch of it, shuffled, as one tar.\n"
 	"\n"
-	"  SOURCE  a local path, a folder, file://, http:// or https://, with braces "
-	"for\n"
+	"  SOURCE  a local path, a folder, file://, http:// or https://, with braces for\n"
 	"          ranges: 'https://host/train-{000000..000099}.tar'; or the name of a\n"
 	"          section in " SYSCONFDIR "/shufflefs.conf or ~/.config/shufflefs.conf\n"
 	"  DIR     where to mount: an existing folder\n"
-	"  PATH    a file of the mount: epochs/0.tar, shards/train-000000.tar, README, "
-	"...\n"
+	"  PATH    a file of the mount: epochs/0.tar, shards/train-000000.tar, README, ...\n"
 	"\n"
 	"Options, for -o, as --long options, and in the ini files:\n";
+/* clang-format on */
 
 static int usage(const char *problem)
 {

@@ -203,8 +203,8 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	m->greeter = sfs_thread_start("sfs-greet", greet, m);
 	loop(m);
 	pthread_detach(sfs_thread_start("sfs-watch", watch, NULL));
-	sfs_ops_stop(
-		&m->ops); /* before the unmount: that closes the session's descriptor */
+	/* Before the unmount, which closes the session's descriptor. */
+	sfs_ops_stop(&m->ops);
 	fuse_session_unmount(m->session);
 	pthread_join(m->greeter, NULL);
 	sfs_ops_done(&m->ops);

@@ -33,6 +33,16 @@ static bool has_room_for(const struct sfs_budget *b, uint64_t n_bytes)
 	return n_bytes <= b->total_bytes - b->taken_bytes;
 }
 
+static void account_init(struct sfs_account *account, struct sfs_budget *b,
+			 uint64_t floor_bytes, bool is_sharing,
+			 void (*room)(struct sfs_account *))
+{
+	*account = (struct sfs_account){.budget = b,
+					.floor_bytes = floor_bytes,
+					.is_sharing = is_sharing,
+					.room = room};
+}
+
 static void join(struct sfs_budget *b, struct sfs_account *account)
 {
 	b->floor_bytes += account->floor_bytes;
@@ -46,10 +56,7 @@ int sfs_account_open(struct sfs_account *account, struct sfs_budget *b,
 {
 	int ret = 0;
 
-	*account = (struct sfs_account){.budget = b,
-					.floor_bytes = floor_bytes,
-					.is_sharing = is_sharing,
-					.room = room};
+	account_init(account, b, floor_bytes, is_sharing, room);
 	pthread_mutex_lock(&b->lock);
 	if (has_room_for(b, floor_bytes)) {
 		b->taken_bytes += floor_bytes;
@@ -68,10 +75,7 @@ bool sfs_account_open_in_turn(struct sfs_account *account, struct sfs_budget *b,
 {
 	bool is_open;
 
-	*account = (struct sfs_account){.budget = b,
-					.floor_bytes = floor_bytes,
-					.is_sharing = is_sharing,
-					.room = room};
+	account_init(account, b, floor_bytes, is_sharing, room);
 	pthread_mutex_lock(&b->lock);
 	is_open = b->n_waiting == 0 && has_room_for(b, floor_bytes);
 	if (is_open)

@@ -67,8 +67,8 @@ static size_t content_length(const char *line)
 static char *read_line(char *buf, int size, void *stream)
 {
 	struct reader *r = stream;
-	size_t room = (size_t)size - 3,
-	       n; /* a blank before, a newline and a NUL behind */
+	/* A blank before, a newline and a NUL behind. */
+	size_t room = (size_t)size - 3, n;
 	ssize_t got;
 	char *p = buf;
 

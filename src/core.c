@@ -81,6 +81,12 @@ static int check_budget(const struct sfs_options *o, uint64_t budget, uint32_t n
 		sfs_text_size((need + MIB - 1) / MIB * MIB, want));
 }
 
+/* A disk is served well by few. */
+static int n_file_threads(const struct sfs_options *o)
+{
+	return o->connections < MAX_FILE_THREADS ? (int)o->connections : MAX_FILE_THREADS;
+}
+
 static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 		    struct sfs_error *err)
 {
@@ -101,9 +107,7 @@ static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	env->buffer_bytes = o->buffer;
 	env->lanes = (uint32_t)o->lanes;
 	env->keys_asis = o->keys == SFS_KEYS_ASIS;
-	env->n_connections = core->http				 ? (int)o->connections
-			     : o->connections < MAX_FILE_THREADS ? (int)o->connections
-								 : MAX_FILE_THREADS;
+	env->n_connections = core->http ? (int)o->connections : n_file_threads(o);
 	sfs_budget_init(&env->budget, budget);
 	env->slabs = sfs_slabs_new(budget + 64 * MIB);
 	env->pool = sfs_pool_start("sfs-work", n_cpus > 4   ? 4
@@ -152,9 +156,7 @@ static int start_sources(struct sfs_core *core, const struct sfs_dataset *d,
 		has_http |= d->uris[i].scheme != SFS_SCHEME_FILE;
 	}
 	if (has_files)
-		core->files = sfs_source_file_start(o->connections < MAX_FILE_THREADS
-							    ? (int)o->connections
-							    : MAX_FILE_THREADS,
+		core->files = sfs_source_file_start(n_file_threads(o),
 						    o->verify == SFS_VERIFY_SIZE);
 	if (has_http)
 		core->http = sfs_source_http_start(&http, err);

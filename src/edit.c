@@ -31,11 +31,6 @@ static void set_size(unsigned char *block, size_t size)
 	sfs_tar_seal(block);
 }
 
-static bool is_name_record(const struct sfs_pax_record *r)
-{
-	return sfs_pax_is(r, "path") || sfs_pax_is(r, "GNU.sparse.name");
-}
-
 /* Replace the body (`size` bytes, padded) of the extension at `block`. */
 static bool replace_body(unsigned char *block, uint64_t size, const char *body, size_t n)
 {
@@ -58,7 +53,7 @@ static bool edit_pax(unsigned char *block, uint64_t size, const char *folder)
 	bool fits;
 
 	while (sfs_pax_next(&p, end, &r) == 1) {
-		if (!is_name_record(&r)) {
+		if (!sfs_pax_is_name(&r)) {
 			sfs_text_add(&body, r.start, r.n_bytes);
 			continue;
 		}
@@ -129,7 +124,7 @@ static bool edit_name(unsigned char *group, size_t n, const char *folder)
 		p = (const char *)block + SFS_TAR_BLOCK;
 		while (sfs_pax_next(&p, (const char *)block + SFS_TAR_BLOCK + h.size,
 				    &r) == 1) {
-			if (!is_name_record(&r))
+			if (!sfs_pax_is_name(&r))
 				continue;
 			if (pax && pax != block)
 				return false; /* names in two extensions */

@@ -158,8 +158,7 @@ static int check_extension(const unsigned char *body, uint64_t size,
 	int ret;
 
 	while ((ret = sfs_pax_next(&p, end, &r)) == 1) {
-		if ((sfs_pax_is(&r, "path") || sfs_pax_is(&r, "GNU.sparse.name")) &&
-		    memchr(r.value, 0, r.n_value))
+		if (sfs_pax_is_name(&r) && memchr(r.value, 0, r.n_value))
 			return sfs_error_set(err, -EBADMSG, "a name with a NUL in it");
 		if (!is_sparse_record_sound(&r))
 			return sfs_error_set(err, -EBADMSG,

@@ -39,6 +39,11 @@ bool sfs_pax_is(const struct sfs_pax_record *record, const char *key)
 	       memcmp(record->key, key, record->n_key) == 0;
 }
 
+bool sfs_pax_is_name(const struct sfs_pax_record *record)
+{
+	return sfs_pax_is(record, "path") || sfs_pax_is(record, "GNU.sparse.name");
+}
+
 bool sfs_pax_begins(const struct sfs_pax_record *record, const char *prefix)
 {
 	size_t n = strlen(prefix);

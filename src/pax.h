@@ -22,6 +22,9 @@ int sfs_pax_next(const char **p, const char *end, struct sfs_pax_record *ret_rec
 /* Is the key exactly this one? */
 bool sfs_pax_is(const struct sfs_pax_record *record, const char *key);
 
+/* Is it a name of the member: "path", or that of a sparse file? */
+bool sfs_pax_is_name(const struct sfs_pax_record *record);
+
 /* Does the key begin so? */
 bool sfs_pax_begins(const struct sfs_pax_record *record, const char *prefix);
 
