@@ -1,8 +1,9 @@
 # The manuals, in mdoc.  The options' part comes from the one table of options, which
-# the program itself prints.
-dist_man_MANS = man/shufflefs.1 man/shufflefs.conf.5
+# the program itself prints; both name this build's sysconfdir, so they are made by each
+# build and never packed.
+nodist_man_MANS = man/shufflefs.1 man/shufflefs.conf.5
 EXTRA_DIST += man/shufflefs.1.in man/shufflefs.conf.5.in
-MAINTAINERCLEANFILES = $(dist_man_MANS)
+CLEANFILES += $(nodist_man_MANS)
 
 man/shufflefs.1: $(srcdir)/man/shufflefs.1.in shufflefs$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) man && \

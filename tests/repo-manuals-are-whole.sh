@@ -4,11 +4,7 @@
 # mandoc has nothing to say against them.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 
-# page NAME: where it was built, or where it came with the sources.
-page() {
-    [ -s "$build/man/$1" ] && echo "$build/man/$1" || echo "$top/man/$1"
-}
-man=$(page shufflefs.1)
+man=$build/man/shufflefs.1
 options=$(sed -n 's|^OPTION([A-Z]*, "\([a-z-]*\)".*|\1|p' "$top/src/options.def")
 [ "$(echo "$options" | wc -l)" -gt 10 ] || fail "options.def is not understood"
 "$shufflefs" --help >help
@@ -17,6 +13,6 @@ for option in $options; do
     sed 's/\\-/-/g' "$man" | grep -q "^\.It .*$option" || fail "the manual lacks $option"
 done
 requires mandoc
-for page in "$man" "$(page shufflefs.conf.5)"; do
+for page in "$man" "$build/man/shufflefs.conf.5"; do
     mandoc -T lint -W warning "$page" >said || fail "$(cat said)"
 done
