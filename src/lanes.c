@@ -630,12 +630,13 @@ static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
 	return false;
 }
 
-/* How much is enough: each lane its block, the next one and a part, and what the
- * connections carry. */
+/* How much is enough: each lane its block, the next one and half a part, as some have
+ * just got theirs while others are about to; and what the connections carry.  More would
+ * only make a stream begin later: memory is slow when it is first touched. */
 static bool has_enough(struct sfs_lanes *ls, uint64_t part_bytes)
 {
 	uint64_t enough = 2 * ls->env->buffer_bytes +
-			  ls->order->n_lanes * (part_bytes + 2 * SFS_SLAB_BYTES) +
+			  ls->order->n_lanes * (part_bytes / 2 + 2 * SFS_SLAB_BYTES) +
 			  ls->max_on_way * part_bytes;
 
 	return sfs_account_used(ls->account) >= enough;
