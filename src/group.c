@@ -109,6 +109,24 @@ static bool is_regular_type(char type)
 	return type == '0' || type == 0 || type == '7' || type == 'S';
 }
 
+/* A volume's label is a header of its own, and has a name and no data.  What it has in
+ * spite of that GNU tar and Python pass over, but not libarchive, which does not show
+ * labels at all. */
+static int take_label(const unsigned char *block, struct sfs_group *g,
+		      struct sfs_error *err)
+{
+	const unsigned char *size = block + SFS_TAR_SIZE;
+	struct sfs_tar_header h = {.type = 'V'};
+
+	/* GNU tar leaves the field empty. */
+	if (!sfs_tar_is_zero(size, SFS_TAR_SIZE_BYTES) &&
+	    (!sfs_tar_number(size, SFS_TAR_SIZE_BYTES, &h.size) || h.size > INT64_MAX))
+		return sfs_error_set(err, -EBADMSG, "a volume label of a wrong size");
+	take_plain(block, &h, g);
+	g->is_regular = false;
+	return 0;
+}
+
 static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
 		    struct sfs_group *g, struct sfs_error *err)
 {
@@ -216,6 +234,9 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 		return sfs_error_set(err, -EBADMSG,
 				     "an extended header without its member");
 	g->n_bytes = at + SFS_TAR_BLOCK;
+	if (h.type == 'V')
+		return sfs_error_set(err, -EBADMSG,
+				     "an extended header before a volume label");
 	if (!is_simple || h.kind != SFS_TAR_FILE)
 		return take_odd(bytes, n, n_left, g, err);
 	take_plain(bytes + at, &h, g);
@@ -273,7 +294,10 @@ int sfs_group_look(const unsigned char *bytes, size_t n, uint64_t n_left,
 	case SFS_TAR_BAD: ret = bad_header(bytes, err); break;
 	case SFS_TAR_GLOBAL: ret = look_global(bytes, n, n_left, h.size, g, err); break;
 	case SFS_TAR_EXTENSION: ret = look_extended(bytes, n, n_left, g, err); break;
-	case SFS_TAR_ODD: ret = take_odd(bytes, n, n_left, g, err); break;
+	case SFS_TAR_ODD:
+		ret = h.type == 'V' ? take_label(bytes, g, err)
+				    : take_odd(bytes, n, n_left, g, err);
+		break;
 	}
 	if (ret == 0 && g->next > n_left) {
 		ret = sfs_error_set(err, -EBADMSG,

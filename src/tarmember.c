@@ -174,10 +174,16 @@ static bool is_stored_whole(const struct sfs_tarmember *m, const struct client *
 {
 	const unsigned char *header = find_header(c->bytes, c->n);
 	uint64_t stored = m->end - m->data, sum = 0, told, from;
-	bool is_sparse;
+	bool is_sparse = false, is_told;
 	size_t i;
 
-	if (header && told_size(c->bytes, header, &is_sparse, &told) && is_sparse) {
+	is_told = header && told_size(c->bytes, header, &is_sparse, &told);
+	/* Only a sparse file's map may lie between.  Else libarchive passed a header over
+	 * and went on to a member that is not this one. */
+	if (header && !is_sparse &&
+	    m->data != (uint64_t)(header - c->bytes) + SFS_TAR_BLOCK)
+		return false;
+	if (is_told && is_sparse) {
 		/* In the newest dialect the map counts as data. */
 		from = header[SFS_TAR_TYPE] == 'S'
 			       ? m->data

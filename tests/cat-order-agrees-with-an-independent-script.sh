@@ -57,6 +57,7 @@ for format in gnu oldgnu posix; do
     tar -cSf sparse/$format.tar --format=$format --hole-detection=raw --sort=name -C files .
 done
 tar -cf sparse/v7.tar --format=v7 --sort=name -C files folder
+tar -cf sparse/label.tar --format=gnu --sort=name -V "a label.of it" -C files folder
 
 # A dataset of one shard, and one of plain equal ones.
 make_shards single --shards 1 --samples 60 --bytes 900
@@ -78,7 +79,7 @@ EOF
 
 while read -r folder seed epoch lanes buffer keys; do
     echo "$folder: seed=$seed epoch=$epoch lanes=$lanes buffer=$buffer keys=$keys"
-    "$python" "$top/tests/order.py" stream "$folder" --seed $seed --epoch $epoch --lanes $lanes \
+    "$python" "$top/scripts/order.py" stream "$folder" $epoch.tar --seed $seed --lanes $lanes \
         --buffer $buffer --keys $keys >want.tar
     "$shufflefs" cat -o seed=$seed,lanes=$lanes,buffer=$buffer,keys=$keys "$folder" \
         epochs/$epoch.tar >got.tar
@@ -86,6 +87,6 @@ while read -r folder seed epoch lanes buffer keys; do
 done <settings
 
 # Some of it must have been renamed, or nothing was proved about that.
-"$python" "$top/tests/order.py" list mixed --epoch 0 >list
+"$python" "$top/scripts/order.py" list mixed 0.tar >list
 grep -q "	pax-01.tar	pax-01/" list ||
     fail "no sample was renamed"

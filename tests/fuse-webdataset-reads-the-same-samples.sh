@@ -5,11 +5,7 @@
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 requires_fuse
 
-python=${WEBDATASET_PYTHON:-$python}
-if ! "$python" -c "import webdataset" 2>import-error; then
-    [ -z "${SHUFFLEFS_CI:-}" ] || fail "no WebDataset: $(cat import-error)"
-    skip "$python has no webdataset"
-fi
+requires_webdataset
 
 # reads_same KEYS FOLDER [SOURCE]
 reads_same() {
@@ -33,9 +29,11 @@ for n in 1 2 3; do
     cp --sparse=always hole.bin $n.bin
     echo $n >$n.cls
     tar -S --format=gnu -cf sparse/$n.tar $n.bin $n.cls
+    mkdir -p label
+    tar -V "label.of $n" -cf label/$n.tar $n.cls plain/train-00000$n.tar
 done
 
-for folder in plain odd-ustar odd-gnu odd-pax odd-webdataset restart names sparse; do
+for folder in plain odd-ustar odd-gnu odd-pax odd-webdataset restart names sparse label; do
     reads_same auto $folder
 done
 # Without the folder before equal keys only samples whose keys differ can be told apart.

@@ -184,6 +184,32 @@ static void fails(int wanted, size_t n, uint64_t n_left, const char *words)
 	tar_done(&t);
 }
 
+/* A label is a member of its own: the header behind it is the next one's, whatever
+ * libarchive does. */
+static void labels(void)
+{
+	unsigned char *header;
+
+	header = tar_header(&t, "gnu", 'V', "a.label", 0);
+	memset(header + AT_SIZE, 0, 12);
+	tar_sum(header);
+	tar_file(&t, "b.jpg", 700, 1);
+	CHECK_EQ(look(t.n, t.n, NULL), 0);
+	CHECK(!g.is_regular && g.next == 512);
+	tar_done(&t);
+	tar_header(&t, "gnu", 'V', "a.label", 700);
+	tar_grow(&t, 1024);
+	is_member("a.label", false, 700, 512);
+
+	header = tar_header(&t, "gnu", 'V', "a.label", 0);
+	memset(header + AT_SIZE, 0xff, 12);
+	tar_sum(header);
+	fails(-EBADMSG, t.n, t.n, "volume label");
+	tar_pax(&t, 'x', "mtime", "1");
+	tar_header(&t, "ustar", 'V', "a.label", 0);
+	fails(-EBADMSG, t.n, t.n, "before a volume label");
+}
+
 static void bad_globals(void)
 {
 	static const char *const keys[] = {"path", "size", "GNU.sparse.major",
@@ -270,6 +296,7 @@ int main(void)
 	harmless_pax();
 	names_elsewhere();
 	kinds();
+	labels();
 	ends();
 	globals();
 	bad_globals();

@@ -17,6 +17,9 @@
  *   tarfile it is not, so it is in no sample; its name and its length we do check;
  * - in a GNU header libarchive reads the map and the size of a sparse file whatever the
  *   type; tarfile and we do so for type 'S' only.  What comes then is not compared;
+ * - a volume label (type 'V') whose size is not 0: libarchive looks for the next header
+ *   right behind it, GNU tar, tarfile and we behind its data.  Not compared from there
+ * on;
  * - a hard link whose size is not 0: libarchive believes the size once it has seen a pax
  *   header anywhere in the file, and looks at what follows where it has not; tarfile
  *   never does, and stops with an error if data do follow.  Not compared from there on;
@@ -102,7 +105,8 @@ static bool is_disputed(const unsigned char *header)
 	char type = (char)header[SFS_TAR_TYPE];
 	bool is_gnu = memcmp(header + SFS_TAR_MAGIC, "ustar  ", 8) == 0;
 
-	return (type != 'S' && is_gnu && !sfs_tar_is_zero(header + 386, 495 - 386)) ||
+	return type == 'V' ||
+	       (type != 'S' && is_gnu && !sfs_tar_is_zero(header + 386, 495 - 386)) ||
 	       (type == '1' && memcmp(header + 124, "00000000000", 11) != 0);
 }
 
@@ -267,8 +271,14 @@ static uint64_t hash_sparse(const struct walk *w, uint64_t at,
 static void take_member(void *ctx, uint64_t start, const struct sfs_group *g)
 {
 	struct walk *w = ctx;
-	struct member *m = add(w->members, g->name, g->n_name);
+	struct member *m;
 
+	if (w->tar->bytes[start + g->n_bytes - SFS_TAR_BLOCK + SFS_TAR_TYPE] == 'V' &&
+	    g->size == 0) {
+		MUST(!g->is_regular);
+		return; /* a label, which libarchive does not show */
+	}
+	m = add(w->members, g->name, g->n_name);
 	MUST(start >= w->at && start % SFS_TAR_BLOCK == 0);
 	MUST(g->data <= g->next && start + g->next <= w->tar->n);
 	w->at = start + g->next;
