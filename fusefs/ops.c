@@ -164,8 +164,8 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	fi->cache_readdir = 1;
-	fi->keep_cache = 1;
+	fi->cache_readdir = !sfs_tree_is_growing(ino);
+	fi->keep_cache = !sfs_tree_is_growing(ino);
 	fuse_reply_open(req, fi);
 }
 

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """The order of an epoch, a second time: written from docs/ORDER.md alone.
 
-  order.py stream FOLDER --epoch E [OPTIONS]  the bytes of epochs/E.tar, to standard output
-  order.py list FOLDER --epoch E [OPTIONS]    position, offset, shard and key of each sample
-  order.py vectors tests/order-vectors.json   checks the vectors, and the worked example
+  order.py stream FOLDER NAME [OPTIONS]      the bytes of epochs/NAME, to standard output
+  order.py list FOLDER NAME [OPTIONS]        position, offset, shard and key of each sample
+  order.py vectors tests/order-vectors.json  checks the vectors, and the worked example
 
-FOLDER holds undamaged shards, *.tar.  The sections below are those of docs/ORDER.md.
+FOLDER holds undamaged shards, *.tar; NAME is a stream, as in section 8: 0.tar, 3@100.tar,
+0/rank-1-of-2.tar.  The sections below are those of docs/ORDER.md.
 """
 import argparse
 import json
@@ -65,8 +66,8 @@ def shuffled_shards(n, s):
 
 
 def lanes_and_c(n, s):
-    lanes = min(s.lanes, n)
-    return lanes, max(512, s.buffer // lanes)
+    in_use = min(s.lanes, n)
+    return in_use, max(512, s.buffer // in_use)
 
 
 def piece_end(k, c):
@@ -89,12 +90,13 @@ def lane_blocks(lane, samples, c, s):
     return {k: shuffled_block(lane, k, block, s) for k, block in blocks.items()}
 
 
-def epoch_order(shards, s):
+def epoch_order(shards, s, mine=lambda lane: True):
+    """The samples of those lanes that are mine, in the epoch's order."""
     p = shuffled_shards(len(shards), s)
-    lanes, c = lanes_and_c(len(shards), s)
+    in_use, c = lanes_and_c(len(shards), s)
     order = []
-    for lane in range(lanes):
-        samples = [sample for shard in p[lane::lanes] for sample in shards[shard]]
+    for lane in filter(mine, range(in_use)):
+        samples = [sample for shard in p[lane::in_use] for sample in shards[shard]]
         leaving = sum(lane_blocks(lane, samples, c, s).values(), [])
         order += [(j, lane, sample) for j, sample in enumerate(leaving)]
     return [sample for j, lane, sample in sorted(order, key=lambda o: o[:2])]
@@ -269,7 +271,24 @@ def rendered(sample):
     return extent
 
 
-# Sections 8 and 9: the worked example and the vectors
+# Section 8: parts of an epoch
+
+def parse_name(name):
+    n = "(0|[1-9][0-9]*)"
+    match = re.fullmatch(n + "(?:/rank-%s-of-%s(?:/worker-%s-of-%s)?)?(?:@%s)?[.]tar" % (5 * (n,)), name)
+    if not match:
+        sys.exit("'%s' names no stream" % name)
+    epoch, *part, first = [g and int(g) for g in match.groups()]
+    r, w, i, n = [default if g is None else g for g, default in zip(part, (0, 1, 0, 1))]
+    return epoch, lambda lane: lane % w == r and lane // w % n == i, first
+
+
+def shards_of_lanes(n, s, mine):
+    in_use, _ = lanes_and_c(n, s)
+    return [shard for i, shard in enumerate(shuffled_shards(n, s)) if mine(i % in_use)]
+
+
+# Sections 9 and 10: the worked example and the vectors
 
 def check_vectors(path):
     wrong = []
@@ -313,7 +332,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("command", choices=["stream", "list", "vectors"])
     parser.add_argument("path")
-    parser.add_argument("--epoch", type=int, default=0)
+    parser.add_argument("name", nargs="?", default="0.tar")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--lanes", type=int, default=384)
     parser.add_argument("--buffer", type=int, default=67108864)
@@ -323,20 +342,22 @@ def main():
         return check_vectors(args.path)
     names = sorted(n for n in os.listdir(os.fsencode(args.path)) if n.endswith(b".tar") and n[:1] != b".")
     shards = [read_shard(os.path.join(os.fsencode(args.path), name)) for name in names]
-    order = epoch_order([s for s, size in shards], args)
+    args.epoch, mine, first = parse_name(args.name)
+    order = epoch_order([s for s, size in shards], args, mine)
     if args.keys == "auto":
         rename_all(order)
     else:
         for s in order: s.folder = b""
     offset = 0
-    for i, sample in enumerate(order):
+    for i, sample in enumerate(order[first or 0:]):
         if args.command == "list":
             sys.stdout.buffer.write(b"%d\t%d\t%s\t%s\n" % (i, offset, sample.shard, sample.folder + sample.key))
         else:
             sys.stdout.buffer.write(rendered(sample))
         offset += sample.end - sample.begin
     if args.command == "stream":
-        sys.stdout.buffer.write(bytes(1024 + sum(size for _, size in shards) - offset))
+        size = sum(shards[i][1] for i in shards_of_lanes(len(shards), args, mine))
+        sys.stdout.buffer.write(bytes(1024 + (size - offset if first is None else 0)))
 
 
 main()

@@ -149,7 +149,7 @@ void sfs_control_readme(struct sfs_core *core, struct sfs_text *text)
 		"machine.\n"
 		"Where keys restart in every shard, `tar x` of a stream overwrites "
 		"files.\n",
-		(unsigned long long)core->options->seed, core->env.lanes,
+		(unsigned long long)core->options->seed, core->env.order.lanes,
 		(unsigned long long)core->options->buffer,
 		core->env.keys_asis ? "asis" : "auto");
 }

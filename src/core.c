@@ -103,9 +103,9 @@ static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 		ret = check_budget(o, budget, d->n, err);
 	if (ret < 0)
 		return ret;
-	env->seed = o->seed;
-	env->buffer_bytes = o->buffer;
-	env->lanes = (uint32_t)o->lanes;
+	env->order = (struct sfs_order_settings){.seed = o->seed,
+						 .lanes = (uint32_t)o->lanes,
+						 .buffer_bytes = o->buffer};
 	env->keys_asis = o->keys == SFS_KEYS_ASIS;
 	env->n_connections = core->http ? (int)o->connections : n_file_threads(o);
 	sfs_budget_init(&env->budget, budget);

@@ -168,15 +168,11 @@ static void append(struct sfs_cursor *c, const struct sfs_block_sample *s,
 /* All lanes have ended: are all samples there? */
 static void complete(struct sfs_cursor *c)
 {
-	uint64_t n, bytes, sum = 0;
-	bool is_known = true;
-	uint32_t i;
+	uint64_t sum = 0;
 
-	for (i = 0; i < c->env->shards.n; i++) {
-		is_known &= sfs_shard_totals(&c->env->shards.shards[i], &n, &bytes);
-		sum += bytes;
-	}
-	c->is_complete = is_known && sum == c->log.end && sum <= c->stream_bytes;
+	c->is_complete = sfs_shards_sum(&c->env->shards, c->order->shards,
+					c->order->n_segments, &sum) &&
+			 sum == c->log.end && sum <= c->stream_bytes;
 	if (c->is_complete)
 		return;
 	c->err = -EIO;

@@ -29,8 +29,7 @@ struct sfs_env {
 	struct sfs_shards shards;
 
 	/* Settings; see options.def. */
-	uint64_t seed, buffer_bytes;
-	uint32_t lanes;
+	struct sfs_order_settings order;
 	bool keys_asis;
 	int n_connections;
 

@@ -18,6 +18,7 @@
 #define START_WINDOW	 ((uint64_t)64 << 20) /* nearer the start than a survey is worth */
 #define SEQUENTIAL_BYTES ((uint64_t)2 << 20)  /* far reads in a row that earn a cursor */
 #define N_SURVEYS_AHEAD	 8
+#define N_LOCATE_AHEAD	 64 /* where all shards will be needed */
 
 /* A far read, until it is answered and released. */
 struct far {
@@ -87,12 +88,13 @@ static bool is_known(struct sfs_far_reads *f, uint32_t shard)
 
 /* Have the shard surveyed that the map asked for, and the next ones with it.
  * Returns as sfs_survey_table(). */
-static int survey(struct sfs_far_reads *f, struct far *far, uint32_t shard)
+static int survey(struct sfs_far_reads *f, uint32_t shard, uint32_t n_ahead,
+		  struct sfs_waiter *waiter)
 {
 	struct sfs_shard *shards = f->env->shards.shards;
 	uint32_t i, n = 0;
 
-	for (i = f->next_survey; i < f->order->n_segments && n < N_SURVEYS_AHEAD; i++) {
+	for (i = f->next_survey; i < f->order->n_segments && n < n_ahead; i++) {
 		if (is_known(f, f->order->shards[i])) {
 			f->next_survey += i == f->next_survey;
 			continue;
@@ -100,8 +102,7 @@ static int survey(struct sfs_far_reads *f, struct far *far, uint32_t shard)
 		sfs_survey_table(f->surveyor, &shards[f->order->shards[i]], NULL);
 		n++;
 	}
-	far->waiter.done = on_survey;
-	return sfs_survey_table(f->surveyor, &shards[shard], &far->waiter);
+	return sfs_survey_table(f->surveyor, &shards[shard], waiter);
 }
 
 /* The key, as the stream has it, of the sample before a spot: sfs_edit_key(). */
@@ -259,7 +260,8 @@ static int resolve(struct sfs_far_reads *f, struct far *far, struct sfs_outbox *
 		ret = find_key_before(f, &spot, &key, ret_shard);
 	if (ret < 0)
 		return ret;
-	if (is_in_row(f, far->read) && !spot.is_end && hand_over(f, far, &spot, key, out))
+	if ((is_in_row(f, far->read) || far->read->is_first) && !spot.is_end &&
+	    hand_over(f, far, &spot, key, out))
 		return 0;
 	new_gather(f, far);
 	ret = collect(f, far->gather, far->read, spot, key, ret_shard);
@@ -296,8 +298,9 @@ static void go_on(struct sfs_far_reads *f, struct far *far, struct sfs_outbox *o
 			note_too_many_surveys(f);
 			ret = -EIO;
 		}
+		far->waiter.done = on_survey;
 		if (ret == -EAGAIN)
-			ret = survey(f, far, shard);
+			ret = survey(f, shard, N_SURVEYS_AHEAD, &far->waiter);
 		if (ret == -EINPROGRESS)
 			return;
 		if (ret < 0)
@@ -327,16 +330,55 @@ struct sfs_gather *sfs_far_apart(struct sfs_far_reads *f, struct sfs_read *read,
 	return far->gather;
 }
 
-void sfs_far_read(struct sfs_far_reads *f, struct sfs_read *read, struct sfs_outbox *out)
+static void have_map(struct sfs_far_reads *f)
 {
 	const struct sfs_tables tables = {.ctx = &f->env->shards,
 					  .get = sfs_shards_table};
+
+	if (!f->has_map)
+		sfs_map_init(&f->map, f->order, &tables, sfs_shards_totals);
+	f->has_map = true;
+}
+
+/* What the map says, while no table can be dropped. */
+static int locate(struct sfs_far_reads *f, uint64_t number, uint64_t *ret_offset,
+		  uint64_t *ret_end, uint32_t *ret_shard)
+{
+	struct sfs_spot at, end;
+	int ret;
+
+	pthread_rwlock_rdlock(&f->env->shards.drop_lock);
+	ret = sfs_map_nth(&f->map, number, &at, ret_shard);
+	if (ret == 0)
+		ret = sfs_map_nth(&f->map, UINT64_MAX, &end, ret_shard);
+	pthread_rwlock_unlock(&f->env->shards.drop_lock);
+	if (ret == 0) {
+		*ret_offset = at.offset;
+		*ret_end = end.offset;
+	}
+	return ret;
+}
+
+int sfs_far_locate(struct sfs_far_reads *f, uint64_t number, struct sfs_waiter *waiter,
+		   uint64_t *ret_offset, uint64_t *ret_end)
+{
+	uint32_t shard;
+	int ret;
+
+	have_map(f);
+	while ((ret = locate(f, number, ret_offset, ret_end, &shard)) == -EAGAIN) {
+		ret = survey(f, shard, N_LOCATE_AHEAD, waiter);
+		if (ret < 0)
+			break;
+	}
+	return ret == 0 || ret == -EINPROGRESS ? ret : sfs_read_err(ret);
+}
+
+void sfs_far_read(struct sfs_far_reads *f, struct sfs_read *read, struct sfs_outbox *out)
+{
 	struct far *far = new_far(f, read);
 
-	if (!f->has_map) {
-		sfs_map_init(&f->map, f->order, &tables, sfs_shards_totals);
-		f->has_map = true;
-	}
+	have_map(f);
 	atomic_fetch_add(&f->env->counters.reads_far, 1);
 	go_on(f, far, out);
 }

@@ -65,6 +65,10 @@ bool sfs_far_cancel(struct sfs_far_reads *f, struct sfs_read *read);
 struct sfs_gather *sfs_far_apart(struct sfs_far_reads *f, struct sfs_read *read,
 				 struct sfs_outbox *out);
 
+/* sfs_stream_locate(). */
+int sfs_far_locate(struct sfs_far_reads *f, uint64_t number, struct sfs_waiter *waiter,
+		   uint64_t *ret_offset, uint64_t *ret_end);
+
 /* Give the answer back: after done(0). */
 void sfs_far_release(struct sfs_far_reads *f, struct sfs_read *read);
 

@@ -40,6 +40,7 @@ libshufflefs_la_SOURCES = \
 	src/lane.c src/lane.h \
 	src/listing.c src/listing.h \
 	src/map.c src/map.h \
+	src/name.c src/name.h \
 	src/order.c src/order.h \
 	src/table.c src/table.h \
 	\
@@ -51,11 +52,13 @@ libshufflefs_la_SOURCES = \
 	src/cursor.c src/cursor.h \
 	src/entries.c src/entries.h \
 	src/env.h \
+	src/epochs.c src/epochs.h \
 	src/far.c src/far.h \
 	src/gather.c src/gather.h \
 	src/grab.c src/grab.h \
 	src/holes.c src/holes.h \
 	src/lanes.c src/lanes.h \
+	src/names.c src/names.h \
 	src/options.c src/options.h src/options.def \
 	src/read.c src/read.h \
 	src/run.c src/run.h \

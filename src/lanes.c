@@ -635,9 +635,10 @@ static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
  * only make a stream begin later: memory is slow when it is first touched. */
 static bool has_enough(struct sfs_lanes *ls, uint64_t part_bytes)
 {
-	uint64_t enough = 2 * ls->env->buffer_bytes +
-			  ls->order->n_lanes * (part_bytes / 2 + 2 * SFS_SLAB_BYTES) +
-			  ls->max_on_way * part_bytes;
+	uint64_t n_lanes = ls->order->n_lanes, block_bytes = ls->order->piece_bytes;
+	uint64_t enough =
+		n_lanes * (2 * block_bytes + part_bytes / 2 + 2 * SFS_SLAB_BYTES) +
+		ls->max_on_way * part_bytes;
 
 	return sfs_account_used(ls->account) >= enough;
 }

@@ -447,3 +447,59 @@ int sfs_map_find(struct sfs_map *map, uint64_t offset, struct sfs_spot *ret_spot
 		*ret_spot = spot;
 	return ret;
 }
+
+/* ---- numbers ---- */
+
+static uint64_t lower(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How many samples come before a round.  All lanes are complete. */
+static uint64_t count_to_round(const struct sfs_map *map, uint64_t round)
+{
+	uint64_t n = 0;
+	uint32_t l;
+
+	for (l = 0; l < map->order->n_lanes; l++)
+		n += lower(map->lanes[l].n_known, round);
+	return n;
+}
+
+int sfs_map_nth(struct sfs_map *map, uint64_t number, struct sfs_spot *ret_spot,
+		uint32_t *ret_shard)
+{
+	const struct sfs_block_sample *s;
+	struct sfs_spot spot = {0};
+	uint64_t low = 0, high, middle, left;
+	int ret;
+
+	ret = update(map, ret_shard);
+	if (ret < 0)
+		return ret;
+	if (map->edge.round != UINT64_MAX)
+		return at_edge(map, ret_shard);
+	high = count_rounds(map);
+	while (low < high) { /* the last round that begins at or before the sample */
+		middle = high - (high - low) / 2;
+		if (count_to_round(map, middle) <= number)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	spot.round = low;
+	left = number - count_to_round(map, low);
+	ret = round_bytes(map, low, &spot.offset, ret_shard);
+	settle(map, &spot);
+	for (; ret == 0 && left > 0 && !spot.is_end; left--) {
+		ret = sfs_map_sample(map, &spot, &s, ret_shard);
+		if (ret < 0)
+			break;
+		spot.offset += s->n_bytes;
+		spot.lane++;
+		settle(map, &spot);
+	}
+	if (ret == 0)
+		*ret_spot = spot;
+	return ret;
+}

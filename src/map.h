@@ -46,6 +46,11 @@ void sfs_map_done(struct sfs_map *map);
 int sfs_map_find(struct sfs_map *map, uint64_t offset, struct sfs_spot *ret_spot,
 		 uint32_t *ret_shard);
 
+/* Where is the epoch's sample `number`?  At or beyond the last one: the end.  Errors as
+ * above; all tables must be whole. */
+int sfs_map_nth(struct sfs_map *map, uint64_t number, struct sfs_spot *ret_spot,
+		uint32_t *ret_shard);
+
 /* The sample at a spot that find returned, or next or previous moved to.  It is
  * valid until the next call.  -EAGAIN: the table of shard *ret_shard is not at
  * hand any more. */

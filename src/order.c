@@ -24,20 +24,38 @@ static uint32_t *identity(uint32_t *a, size_t n)
 	return a;
 }
 
-void sfs_order_init(struct sfs_order *o, uint64_t seed, uint64_t epoch, uint32_t n_shards,
-		    uint32_t lanes, uint64_t buffer_bytes)
+/* Keep the segments of the share's lanes: of each row of segments that is dealt, one to
+ * a lane, those in its columns. */
+static uint32_t keep_share(uint32_t *shards, uint32_t n, uint32_t n_lanes,
+			   struct sfs_share share)
 {
+	uint64_t row, lane;
+	uint32_t kept = 0;
+
+	for (row = 0; row < n; row += n_lanes)
+		for (lane = share.first; lane < n_lanes && row + lane < n;
+		     lane += share.step)
+			shards[kept++] = shards[row + lane];
+	return kept;
+}
+
+void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settings,
+		    uint64_t epoch, uint32_t n_shards, struct sfs_share share)
+{
+	uint32_t n_lanes = n_shards < settings->lanes ? n_shards : settings->lanes;
 	struct sfs_rng r;
 
-	*o = (struct sfs_order){.seed = seed, .epoch = epoch, .n_segments = n_shards};
-	o->n_lanes = n_shards < lanes ? n_shards : lanes;
-	o->piece_bytes = o->n_lanes ? buffer_bytes / o->n_lanes : 0;
+	*o = (struct sfs_order){.seed = settings->seed, .epoch = epoch, .share = share};
+	o->piece_bytes = n_lanes ? settings->buffer_bytes / n_lanes : 0;
 	if (o->piece_bytes < 512)
 		o->piece_bytes = 512; /* a sample has at least that */
 	o->shards =
 		identity(sfs_reallocarray(NULL, n_shards, sizeof *o->shards), n_shards);
 	init_rng(&r, o, 0, 0, PURPOSE_SEGMENTS);
 	sfs_rng_shuffle(&r, o->shards, n_shards);
+	o->n_segments = keep_share(o->shards, n_shards, n_lanes, share);
+	if (share.first < n_lanes)
+		o->n_lanes = (uint32_t)((n_lanes - 1 - share.first) / share.step + 1);
 }
 
 void sfs_order_done(struct sfs_order *o)
@@ -78,6 +96,6 @@ void sfs_order_block(const struct sfs_order *o, uint32_t lane, uint64_t piece,
 	struct sfs_rng r;
 
 	identity(perm, n);
-	init_rng(&r, o, lane, piece, PURPOSE_BLOCK);
+	init_rng(&r, o, o->share.first + lane * o->share.step, piece, PURPOSE_BLOCK);
 	sfs_rng_shuffle(&r, perm, n);
 }

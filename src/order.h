@@ -9,21 +9,40 @@
 #ifndef SFS_ORDER_H
 #define SFS_ORDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* Whose part of an epoch: its lanes first, first + step, and so on.  The whole epoch
+ * is {0, 1}. */
+struct sfs_share {
+	uint64_t first, step;
+};
+
+static inline bool sfs_share_equal(struct sfs_share a, struct sfs_share b)
+{
+	return a.first == b.first && a.step == b.step;
+}
+
+/* One part of an epoch, as if it were all: its lanes are numbered from 0. */
 struct sfs_order {
 	uint64_t seed, epoch;
+	struct sfs_share share;
 	uint32_t n_segments;
-	uint32_t n_lanes;     /* in use: no more than segments */
+	uint32_t n_lanes;     /* in use: no more than segments, and perhaps none */
 	uint64_t piece_bytes; /* C */
 	uint32_t *shards; /* segment i is shard shards[i]; it is in lane i % n_lanes */
 };
 
-/* The order of one epoch of n_shards, dealt to at most `lanes` lanes, shuffled
- * within `buffer_bytes` in all.  lanes > 0. */
-void sfs_order_init(struct sfs_order *o, uint64_t seed, uint64_t epoch, uint32_t n_shards,
-		    uint32_t lanes, uint64_t buffer_bytes);
+struct sfs_order_settings {
+	uint64_t seed;
+	uint32_t lanes;	       /* > 0 */
+	uint64_t buffer_bytes; /* within which samples are shuffled, in all lanes */
+};
+
+/* The order of a part of one epoch of n_shards. */
+void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settings,
+		    uint64_t epoch, uint32_t n_shards, struct sfs_share share);
 void sfs_order_done(struct sfs_order *o);
 
 /* How many segments a lane has, and the shard of its m-th. */

@@ -20,6 +20,7 @@ struct sfs_read {
 	/* Set by the reader. */
 	uint64_t offset;
 	size_t n_bytes;
+	bool is_first; /* the reader begins here, and is expected to go on */
 	/* Once, on any thread and without locks; perhaps before the call that began
 	 * the read returns.  0: the pieces are there until sfs_read_release(). */
 	void (*done)(struct sfs_read *read, int err);

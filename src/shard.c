@@ -270,3 +270,18 @@ bool sfs_shards_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret
 
 	return sfs_shard_totals(&s->shards[shard], ret_n, ret_bytes);
 }
+
+bool sfs_shards_sum(struct sfs_shards *s, const uint32_t *shards, uint32_t n,
+		    uint64_t *ret_bytes)
+{
+	uint64_t n_samples, n_bytes, sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!sfs_shards_totals(s, shards[i], &n_samples, &n_bytes))
+			return false;
+		sum += n_bytes;
+	}
+	*ret_bytes = sum;
+	return true;
+}

@@ -92,6 +92,10 @@ uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t 
  * to its end (and is not damaged, unless damage is skipped). */
 bool sfs_shard_totals(struct sfs_shard *shard, uint64_t *ret_n, uint64_t *ret_bytes);
 
+/* The sum of the extents of n shards, if all are known so. */
+bool sfs_shards_sum(struct sfs_shards *s, const uint32_t *shards, uint32_t n,
+		    uint64_t *ret_bytes);
+
 /* For sfs_tables and sfs_map: ctx is a struct sfs_shards. */
 const struct sfs_table *sfs_shards_table(void *ctx, uint32_t shard);
 bool sfs_shards_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes);

@@ -27,6 +27,7 @@ struct sfs_stream {
 	struct sfs_streams *streams;
 	struct sfs_env *env;
 	uint64_t epoch, n_bytes;
+	struct sfs_share share;
 	struct sfs_task task;
 
 	pthread_mutex_t lock; /* guards all below */
@@ -49,13 +50,23 @@ static bool take_over(void *ctx, struct sfs_read *read, const struct sfs_spot *a
 		      uint64_t key_before, struct sfs_outbox *out);
 static struct sfs_gather *apart(void *ctx, struct sfs_read *read, struct sfs_outbox *out);
 
-uint64_t sfs_stream_bytes(const struct sfs_shards *shards)
+static void init_order(struct sfs_order *order, const struct sfs_env *env, uint64_t epoch,
+		       struct sfs_share share)
+{
+	sfs_order_init(order, &env->order, epoch, env->shards.n, share);
+}
+
+uint64_t sfs_stream_bytes(const struct sfs_env *env, uint64_t epoch,
+			  struct sfs_share share)
 {
 	uint64_t n = 2 * SFS_TAR_BLOCK;
+	struct sfs_order order;
 	uint32_t i;
 
-	for (i = 0; i < shards->n; i++)
-		n += sfs_tar_padded(shards->shards[i].object.size);
+	init_order(&order, env, epoch, share);
+	for (i = 0; i < order.n_segments; i++)
+		n += sfs_tar_padded(env->shards.shards[order.shards[i]].object.size);
+	sfs_order_done(&order);
 	return n;
 }
 
@@ -82,7 +93,8 @@ void sfs_streams_done(struct sfs_streams *streams)
 	pthread_mutex_destroy(&streams->lock);
 }
 
-static struct sfs_stream *stream_new(struct sfs_streams *streams, uint64_t epoch)
+static struct sfs_stream *stream_new(struct sfs_streams *streams, uint64_t epoch,
+				     struct sfs_share share)
 {
 	struct sfs_stream *s = sfs_calloc(1, sizeof *s);
 	const struct sfs_far_owner owner = {.ctx = s,
@@ -93,7 +105,8 @@ static struct sfs_stream *stream_new(struct sfs_streams *streams, uint64_t epoch
 	s->streams = streams;
 	s->env = streams->env;
 	s->epoch = epoch;
-	s->n_bytes = sfs_stream_bytes(&streams->env->shards);
+	s->share = share;
+	s->n_bytes = sfs_stream_bytes(s->env, epoch, share);
 	s->task.run = run;
 	pthread_mutex_init(&s->lock, NULL);
 	sfs_list_init(&s->cursors);
@@ -101,17 +114,18 @@ static struct sfs_stream *stream_new(struct sfs_streams *streams, uint64_t epoch
 	return s;
 }
 
-struct sfs_stream *sfs_stream_open(struct sfs_streams *streams, uint64_t epoch)
+struct sfs_stream *sfs_stream_open(struct sfs_streams *streams, uint64_t epoch,
+				   struct sfs_share share)
 {
 	struct sfs_stream *s = NULL;
 
 	pthread_mutex_lock(&streams->lock);
 	SFS_EACH (other, &streams->list, struct sfs_stream, link) {
-		if (other->epoch == epoch)
+		if (other->epoch == epoch && sfs_share_equal(other->share, share))
 			s = other;
 	}
 	if (!s) {
-		s = stream_new(streams, epoch);
+		s = stream_new(streams, epoch, share);
 		sfs_list_push(&streams->list, &s->link);
 		streams->n++;
 	}
@@ -152,19 +166,6 @@ static void stream_free(struct sfs_stream *s)
 	pthread_mutex_unlock(&streams->lock);
 }
 
-uint64_t sfs_stream_end(struct sfs_stream *s)
-{
-	uint64_t end = 0, n, bytes;
-	uint32_t i;
-
-	for (i = 0; i < s->env->shards.n; i++) {
-		if (!sfs_shards_totals(&s->env->shards, i, &n, &bytes))
-			return UINT64_MAX;
-		end += bytes;
-	}
-	return end;
-}
-
 /* ---- cursors ---- */
 
 static void wake(void *ctx)
@@ -176,11 +177,33 @@ static void wake(void *ctx)
 
 static void have_order(struct sfs_stream *s)
 {
-	if (s->has_order)
-		return;
-	sfs_order_init(&s->order, s->env->seed, s->epoch, s->env->shards.n, s->env->lanes,
-		       s->env->buffer_bytes);
+	if (!s->has_order)
+		init_order(&s->order, s->env, s->epoch, s->share);
 	s->has_order = true;
+}
+
+uint64_t sfs_stream_end(struct sfs_stream *s)
+{
+	uint64_t end;
+
+	pthread_mutex_lock(&s->lock);
+	have_order(s);
+	if (!sfs_shards_sum(&s->env->shards, s->order.shards, s->order.n_segments, &end))
+		end = UINT64_MAX;
+	pthread_mutex_unlock(&s->lock);
+	return end;
+}
+
+int sfs_stream_locate(struct sfs_stream *s, uint64_t number, struct sfs_waiter *waiter,
+		      uint64_t *ret_offset, uint64_t *ret_end)
+{
+	int ret;
+
+	pthread_mutex_lock(&s->lock);
+	have_order(s);
+	ret = sfs_far_locate(&s->far, number, waiter, ret_offset, ret_end);
+	pthread_mutex_unlock(&s->lock);
+	return ret;
 }
 
 /* The cursor that was unread for longest, of those that nobody waits at. */
@@ -285,9 +308,16 @@ static void read_afresh(struct sfs_stream *s, struct sfs_read *read,
 		read_at(c, read, out);
 		return;
 	}
-	have_order(s);
 	read->place = FAR;
 	sfs_far_read(&s->far, read, out);
+}
+
+/* A part of the epoch without a single lane: zeros. */
+static void read_nothing(struct sfs_read *read, struct sfs_outbox *out)
+{
+	read->release = sfs_read_reset;
+	sfs_read_add_zeros(read, read->n_bytes);
+	sfs_read_tell(read, 0, out);
 }
 
 static bool cancel(struct sfs_read *read)
@@ -343,8 +373,11 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 	}
 	sfs_outbox_init(&out);
 	pthread_mutex_lock(&s->lock);
+	have_order(s);
 	c = find_cursor(s, read->offset);
-	if (c)
+	if (s->order.n_lanes == 0)
+		read_nothing(read, &out);
+	else if (c)
 		read_at(c, read, &out);
 	else
 		read_afresh(s, read, &out);
@@ -470,10 +503,12 @@ void sfs_streams_print(struct sfs_streams *streams, struct sfs_text *text)
 		pthread_mutex_lock(&s->lock);
 		sfs_text_printf(
 			text,
-			"%s{\"epoch\":%llu,\"bytes\":%llu,\"open\":%u,\"far_reads\":%u,"
-			"\"cursors\":[",
+			"%s{\"epoch\":%llu,\"first_lane\":%llu,\"lane_step\":%llu,"
+			"\"bytes\":%llu,\"open\":%u,\"far_reads\":%u,\"cursors\":[",
 			comma, (unsigned long long)s->epoch,
-			(unsigned long long)s->n_bytes, s->n_open, s->far.n);
+			(unsigned long long)s->share.first,
+			(unsigned long long)s->share.step, (unsigned long long)s->n_bytes,
+			s->n_open, s->far.n);
 		print_cursors(s, text);
 		sfs_text_puts(text, "]}");
 		comma = ",";

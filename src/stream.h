@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stream - one epoch as a file: any byte of it, to any number of readers.
+/* stream - an epoch, or a share of it, as a file: any byte of it, to any number of
+ * readers.
  *
  * A read near a cursor is the cursor's.  A read far from all of them is answered
  * by fetching just its bytes: which they are, the map of the epoch tells, and for
@@ -12,6 +13,7 @@
 #define SFS_STREAM_H
 
 #include "env.h"
+#include "order.h"
 #include "read.h"
 #include "survey.h"
 #include "text.h"
@@ -38,17 +40,25 @@ void sfs_streams_done(struct sfs_streams *streams);
  * their memory; try again what waits for memory. */
 void sfs_streams_tick(struct sfs_streams *streams);
 
-/* The size of every stream of these shards, whose sizes must all be known: 1024,
- * and each shard's size rounded up to 512. */
-uint64_t sfs_stream_bytes(const struct sfs_shards *shards);
+/* The size of a stream: 1024, and the size of each of its shards rounded up to 512.
+ * All sizes must be known. */
+uint64_t sfs_stream_bytes(const struct sfs_env *env, uint64_t epoch,
+			  struct sfs_share share);
 
-/* Open epoch `epoch`; readers of one epoch share it.  All sizes must be known. */
-struct sfs_stream *sfs_stream_open(struct sfs_streams *streams, uint64_t epoch);
+/* Open a share of an epoch; its readers share the stream.  All sizes must be known. */
+struct sfs_stream *sfs_stream_open(struct sfs_streams *streams, uint64_t epoch,
+				   struct sfs_share share);
 void sfs_stream_close(struct sfs_stream *stream); /* as often as opened */
 
-/* Where the epoch's last sample ends and only zeros follow; UINT64_MAX while that
- * is not known. */
+/* Where the last sample ends and only zeros follow; UINT64_MAX while that is not
+ * known. */
 uint64_t sfs_stream_end(struct sfs_stream *stream);
+
+/* At which byte does sample `number` begin, and where does the last one end?  A number
+ * beyond the last one begins at the end.  -EINPROGRESS: wait, while shards are being
+ * surveyed.  Or why that is not to be known: an error as a reader would get it. */
+int sfs_stream_locate(struct sfs_stream *stream, uint64_t number,
+		      struct sfs_waiter *waiter, uint64_t *ret_offset, uint64_t *ret_end);
 
 /* Begin a read (read.h); it is clipped at the end of the stream. */
 void sfs_stream_read(struct sfs_stream *stream, struct sfs_read *read);

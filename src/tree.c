@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a node's number says what it is: its kind in the top four bits,
- * and below that an epoch, a shard's index, or a folder's or member's number in a
- * listing.  So nothing is remembered for a node, and the kernel may forget and ask
- * again as it likes.
+ * and below that a node of epochs.h, a shard's index, or a folder's or member's number
+ * in a listing.  So nothing is remembered for a node but what epochs.h remembers, and
+ * the kernel may forget and ask again as it likes.
  *
  * The folders that shards' names make ("a/x-0.tar") are a listing too, whose files
  * are shards: shards/ shows them as files, samples/ as folders. */
@@ -10,16 +10,16 @@
 
 #include "control.h"
 #include "core.h"
+#include "epochs.h"
 #include "gather.h"
 #include "listing.h"
 #include "mem.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum kind { FIXED, EPOCH, SHARDS_FOLDER, SHARD, SAMPLES_FOLDER, MEMBER };
+enum kind { FIXED, UNDER_EPOCHS, SHARDS_FOLDER, SHARD, SAMPLES_FOLDER, MEMBER };
 enum {
 	ROOT = SFS_NODE_ROOT,
 	README,
@@ -35,10 +35,10 @@ enum {
 
 #define KIND_SHIFT  60
 #define SHARD_SHIFT 32
-#define MAX_EPOCH   ((1ULL << 56) - 1)
 
 struct sfs_tree {
 	struct sfs_core *core;
+	struct sfs_epochs *epochs;
 	struct sfs_listing *names; /* of the shards; data is the shard's index */
 };
 
@@ -71,6 +71,22 @@ static enum kind kind_of(uint64_t node)
 static uint64_t rest_of(uint64_t node)
 {
 	return node & ((1ULL << KIND_SHIFT) - 1);
+}
+
+/* Nodes of epochs.h, and back. */
+static bool is_under_epochs(uint64_t node)
+{
+	return node == EPOCHS || kind_of(node) == UNDER_EPOCHS;
+}
+
+static uint64_t to_epochs(uint64_t node)
+{
+	return node == EPOCHS ? SFS_EPOCHS_ROOT : rest_of(node);
+}
+
+static uint64_t from_epochs(uint64_t node)
+{
+	return node == SFS_EPOCHS_ROOT ? EPOCHS : node_of(UNDER_EPOCHS, node);
 }
 
 static struct sfs_shard *shard_at(struct sfs_tree *t, uint64_t index)
@@ -159,25 +175,6 @@ static int lookup_member(struct sfs_tree *t, uint64_t parent, const char *name,
 
 /* ---- lookup ---- */
 
-/* "17.tar": canonical decimals only. */
-static int lookup_epoch(const char *name, uint64_t *ret_node)
-{
-	uint64_t epoch = 0;
-	const char *p = name;
-
-	if (!isdigit((unsigned char)*p) || (*p == '0' && p[1] != '.'))
-		return -ENOENT;
-	for (; isdigit((unsigned char)*p); p++) {
-		epoch = epoch * 10 + (uint64_t)(*p - '0');
-		if (epoch > MAX_EPOCH)
-			return -ENOENT;
-	}
-	if (strcmp(p, ".tar") != 0)
-		return -ENOENT;
-	*ret_node = node_of(EPOCH, epoch);
-	return 0;
-}
-
 static int lookup_fixed(uint64_t parent, const char *name, uint64_t *ret_node)
 {
 	size_t i;
@@ -196,11 +193,15 @@ int sfs_tree_lookup(struct sfs_tree *t, uint64_t parent, const char *name,
 {
 	bool is_samples;
 	uint32_t folder;
+	int ret;
 
 	if (parent == ROOT || parent == CONTROL)
 		return lookup_fixed(parent, name, ret_node);
-	if (parent == EPOCHS)
-		return lookup_epoch(name, ret_node);
+	if (is_under_epochs(parent)) {
+		ret = sfs_epochs_lookup(t->epochs, to_epochs(parent), name, ret_node);
+		*ret_node = from_epochs(*ret_node);
+		return ret;
+	}
 	if (is_names_folder(parent, &folder, &is_samples)) {
 		if (folder >= t->names->n)
 			return -ENOENT;
@@ -214,17 +215,6 @@ int sfs_tree_lookup(struct sfs_tree *t, uint64_t parent, const char *name,
 }
 
 /* ---- attributes ---- */
-
-static int64_t newest_mtime(const struct sfs_shards *shards)
-{
-	int64_t newest = 0;
-	uint32_t i;
-
-	for (i = 0; i < shards->n; i++)
-		if (shards->shards[i].object.mtime_s > newest)
-			newest = shards->shards[i].object.mtime_s;
-	return newest;
-}
 
 static int attr_member(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 		       struct sfs_attr *attr)
@@ -267,21 +257,6 @@ static int attr_shard(struct sfs_tree *t, uint64_t node, struct sfs_waiter *wait
 	return 0;
 }
 
-static int attr_epoch(struct sfs_tree *t, struct sfs_waiter *waiter,
-		      struct sfs_attr *attr)
-{
-	int64_t mtime;
-	int ret;
-
-	ret = sfs_census_all(t->core->census, waiter);
-	if (ret < 0)
-		return ret == -EINPROGRESS || ret == -ECANCELED ? ret : -EIO;
-	attr->size = sfs_stream_bytes(&t->core->env.shards);
-	mtime = newest_mtime(&t->core->env.shards);
-	attr->mtime = mtime ? mtime : attr->mtime;
-	return 0;
-}
-
 int sfs_tree_attr(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 		  struct sfs_attr *attr)
 {
@@ -289,6 +264,8 @@ int sfs_tree_attr(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 
 	*attr = (struct sfs_attr){.node = node,
 				  .mtime = (int64_t)(t->core->started_ms / 1000)};
+	if (is_under_epochs(node))
+		return sfs_epochs_attr(t->epochs, to_epochs(node), waiter, attr);
 	switch (kind_of(node)) {
 	case FIXED:
 		f = find_fixed(node);
@@ -299,7 +276,7 @@ int sfs_tree_attr(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 	case SAMPLES_FOLDER:
 		attr->is_folder = true;
 		return rest_of(node) < t->names->n ? 0 : -ENOENT;
-	case EPOCH: return attr_epoch(t, waiter, attr);
+	case UNDER_EPOCHS: break;
 	case SHARD: return attr_shard(t, node, waiter, attr);
 	case MEMBER: return attr_member(t, node, waiter, attr);
 	}
@@ -315,7 +292,8 @@ uint64_t sfs_tree_parent(struct sfs_tree *t, uint64_t node)
 
 	switch (kind_of(node)) {
 	case FIXED: return f ? f->parent : ROOT;
-	case EPOCH: return EPOCHS;
+	case UNDER_EPOCHS:
+		return from_epochs(sfs_epochs_parent(t->epochs, rest_of(node)));
 	case SHARD:
 	case SHARDS_FOLDER: return SHARDS; /* good enough for ".." */
 	case SAMPLES_FOLDER: return SAMPLES;
@@ -346,17 +324,17 @@ static int list_fixed(uint64_t folder, uint64_t cookie, tell_fn *tell, void *ctx
 	return 0;
 }
 
-static int list_epochs(struct sfs_tree *t, uint64_t cookie, tell_fn *tell, void *ctx)
-{
-	char name[32];
-	uint64_t e;
+struct told {
+	tell_fn *tell;
+	void *ctx;
+};
 
-	for (e = cookie; e < t->core->options->epochs && e <= MAX_EPOCH; e++) {
-		snprintf(name, sizeof name, "%llu.tar", (unsigned long long)e);
-		if (!tell(ctx, name, node_of(EPOCH, e), false, e + 1))
-			break;
-	}
-	return 0;
+static bool tell_epoch(void *ctx, const char *name, uint64_t node, bool is_folder,
+		       uint64_t cookie)
+{
+	const struct told *told = ctx;
+
+	return told->tell(told->ctx, name, from_epochs(node), is_folder, cookie);
 }
 
 /* The child behind the one that the cookie names; 0 at the end. */
@@ -412,13 +390,15 @@ static int list_members(struct sfs_tree *t, uint64_t node, uint64_t cookie,
 int sfs_tree_list(struct sfs_tree *t, uint64_t node, uint64_t cookie,
 		  struct sfs_waiter *waiter, tell_fn *tell, void *ctx)
 {
+	struct told told = {.tell = tell, .ctx = ctx};
 	bool is_samples;
 	uint32_t folder;
 
 	if (node == ROOT || node == CONTROL)
 		return list_fixed(node, cookie, tell, ctx);
-	if (node == EPOCHS)
-		return list_epochs(t, cookie, tell, ctx);
+	if (is_under_epochs(node))
+		return sfs_epochs_list(t->epochs, to_epochs(node), cookie, tell_epoch,
+				       &told);
 	if (is_names_folder(node, &folder, &is_samples))
 		return folder < t->names->n
 			       ? list_names(t, folder, is_samples, cookie, tell, ctx)
@@ -434,6 +414,8 @@ struct sfs_file {
 	struct sfs_tree *tree;
 	uint64_t node;
 	struct sfs_stream *stream;
+	struct sfs_extract extract; /* of the stream */
+	uint64_t n_bytes;	    /* of the extract, with its zeros */
 	struct sfs_shard *shard;
 	struct sfs_listed *listed; /* of a member */
 	struct sfs_text text;	   /* of a snapshot */
@@ -455,8 +437,10 @@ int sfs_file_open(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 	file->tree = t;
 	file->node = node;
 	switch (kind_of(node)) {
-	case EPOCH:
-		file->stream = sfs_stream_open(&t->core->streams, rest_of(node));
+	case UNDER_EPOCHS:
+		file->n_bytes = attr.size;
+		ret = sfs_epochs_open(t->epochs, rest_of(node), waiter, &file->stream,
+				      &file->extract);
 		break;
 	case SHARD: file->shard = shard_at(t, rest_of(node)); break;
 	case MEMBER:
@@ -534,13 +518,25 @@ static void read_sparse(struct sfs_file *file, const struct sfs_listing_node *n,
 	sfs_gather_start(g, sfs_shard_read_err);
 }
 
+/* The stream's bytes, as far as the file shows them. */
+static void read_stream(struct sfs_file *file, struct sfs_read *read)
+{
+	uint64_t offset = read->offset < file->n_bytes ? read->offset : file->n_bytes;
+
+	read->is_first = offset == 0;
+	read->offset = file->extract.offset + offset;
+	if (read->n_bytes > file->n_bytes - offset)
+		read->n_bytes = (size_t)(file->n_bytes - offset);
+	sfs_stream_read(file->stream, read);
+}
+
 void sfs_file_read(struct sfs_file *file, struct sfs_read *read)
 {
 	struct sfs_windows *windows = file->tree->core->windows;
 	const struct sfs_listing_node *n;
 
 	if (file->stream) {
-		sfs_stream_read(file->stream, read);
+		read_stream(file, read);
 	} else if (file->listed) {
 		n = &file->listed->listing->nodes[(uint32_t)rest_of(file->node)];
 		if (n->runs)
@@ -554,6 +550,11 @@ void sfs_file_read(struct sfs_file *file, struct sfs_read *read)
 	}
 }
 
+bool sfs_tree_is_growing(uint64_t node)
+{
+	return node != EPOCHS && is_under_epochs(node);
+}
+
 bool sfs_file_is_stream(const struct sfs_file *file)
 {
 	return file->stream != NULL;
@@ -561,7 +562,9 @@ bool sfs_file_is_stream(const struct sfs_file *file)
 
 uint64_t sfs_file_padding(struct sfs_file *file)
 {
-	return file->stream ? sfs_stream_end(file->stream) : UINT64_MAX;
+	uint64_t end = file->stream ? sfs_stream_end(file->stream) : UINT64_MAX;
+
+	return end == UINT64_MAX ? end : end - file->extract.offset;
 }
 
 /* ---- paths ---- */
@@ -603,6 +606,7 @@ int sfs_tree_new(struct sfs_core *core, struct sfs_tree **ret_tree, struct sfs_e
 	uint32_t i, id;
 
 	t->core = core;
+	t->epochs = sfs_epochs_new(core);
 	t->names = sfs_listing_new();
 	for (i = 0; i < shards->n; i++) {
 		id = sfs_listing_put(t->names, shards->shards[i].name,
@@ -625,6 +629,7 @@ void sfs_tree_free(struct sfs_tree *t)
 {
 	if (!t)
 		return;
+	sfs_epochs_free(t->epochs);
 	sfs_listing_free(t->names);
 	free(t);
 }

@@ -3,9 +3,9 @@
  *
  *     README  epochs/E.tar  shards/NAME  samples/NAME/MEMBER  .shufflefs/...
  *
- * A node is a number that stays the same for the life of the mount; nothing is
- * allocated for it.  Calls that need a size or a listing that is not known yet
- * take a waiter (waiter.h) and return -EINPROGRESS.  Any thread may call.
+ * A node is a number that stays the same for the life of the mount.  Calls that need a
+ * size or a listing that is not known yet take a waiter (waiter.h) and return
+ * -EINPROGRESS.  Any thread may call.
  */
 #ifndef SFS_TREE_H
 #define SFS_TREE_H
@@ -37,7 +37,8 @@ int sfs_tree_new(struct sfs_core *core, struct sfs_tree **ret_tree,
 void sfs_tree_free(struct sfs_tree *tree);
 
 /* -ENOENT: there is no such name, for good.  -ENODEV: the shard is missing at its
- * source, now.  -ENOTDIR, -EINPROGRESS, or why else a shard cannot be listed. */
+ * source, now.  -EINVAL: an epoch has no such part.  -ENOTDIR, -EINPROGRESS, or why else
+ * a shard cannot be listed. */
 int sfs_tree_lookup(struct sfs_tree *tree, uint64_t parent, const char *name,
 		    struct sfs_waiter *waiter, uint64_t *ret_node);
 
@@ -53,6 +54,9 @@ int sfs_tree_list(struct sfs_tree *tree, uint64_t node, uint64_t cookie,
 		  bool (*tell)(void *ctx, const char *name, uint64_t node, bool is_folder,
 			       uint64_t cookie),
 		  void *ctx);
+
+/* May the folder list more later?  Then its entries are not to be cached. */
+bool sfs_tree_is_growing(uint64_t node);
 
 /* The folder above. */
 uint64_t sfs_tree_parent(struct sfs_tree *tree, uint64_t node);

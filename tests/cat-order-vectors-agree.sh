@@ -4,7 +4,7 @@
 # that was written from that page alone computes; a wrong vector is noticed.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 
-"$python" "$top/tests/order.py" vectors "$top/tests/order-vectors.json"
+"$python" "$top/scripts/order.py" vectors "$top/tests/order-vectors.json"
 
 # broken EXPRESSION: change the vectors `v` so; then they must not agree.
 broken() {
@@ -14,7 +14,7 @@ with open(sys.argv[1]) as file:
     v = json.load(file)
 $1
 json.dump(v, sys.stdout)" "$top/tests/order-vectors.json" >broken.json
-    ! "$python" "$top/tests/order.py" vectors broken.json 2>/dev/null ||
+    ! "$python" "$top/scripts/order.py" vectors broken.json 2>/dev/null ||
         fail "agrees with wrong vectors: $1"
 }
 

@@ -96,7 +96,8 @@ static inline void make_epoch(uint64_t seed, uint32_t n_shards, uint32_t n_lanes
 		}
 		total += s->n;
 	}
-	sfs_order_init(&made.order, seed, 3, n_shards, n_lanes, buffer);
+	sfs_order_init(&made.order, &(struct sfs_order_settings){seed, n_lanes, buffer},
+		       3, n_shards, (struct sfs_share){0, 1});
 	for (l = 0; l < made.order.n_lanes; l++)
 		make_lane(l);
 	for (j = 0; made.n < total; j++) {

@@ -39,6 +39,8 @@ unit_tests = \
 	tests/unit-map-finds-every-byte-of-an-epoch \
 	tests/unit-mem-never-gives-null \
 	tests/unit-memory-is-what-the-machine-has \
+	tests/unit-name-understands-canonical-names-only \
+	tests/unit-names-keep-their-numbers \
 	tests/unit-options-refuse-what-they-do-not-understand \
 	tests/unit-order-gives-the-published-vectors \
 	tests/unit-pax-records-are-checked-to-the-byte \
@@ -91,6 +93,7 @@ cat_tests = \
 	tests/cat-notices-two-tars-in-one-file.sh \
 	tests/cat-order-agrees-with-an-independent-script.sh \
 	tests/cat-order-vectors-agree.sh \
+	tests/cat-parts-of-an-epoch-agree-with-the-script.sh \
 	tests/cat-refuses-a-206-without-its-range.sh \
 	tests/cat-refuses-a-path-for-all-members.sh \
 	tests/cat-refuses-a-server-without-ranges.sh \
@@ -141,6 +144,7 @@ fuse_tests = \
 	tests/fuse-nginx-serves-a-mount.sh \
 	tests/fuse-nothing-can-be-written.sh \
 	tests/fuse-pages-before-an-error-can-be-read.sh \
+	tests/fuse-ranks-and-workers-are-paths.sh \
 	tests/fuse-readers-never-wait-for-each-others-memory.sh \
 	tests/fuse-reads-agree-however-they-are-made.sh \
 	tests/fuse-samples-are-what-tar-extracts.sh \
@@ -182,7 +186,6 @@ test_helpers = \
 	tests/https.py \
 	tests/make-shards.py \
 	tests/order-vectors.json \
-	tests/order.py \
 	tests/origin.py \
 	tests/parked.sh \
 	tests/run-test \

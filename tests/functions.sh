@@ -68,6 +68,14 @@ requires_fuse() {
     [ -w /dev/fuse ] || skip "/dev/fuse cannot be opened here"
 }
 
+# From here on, $python has WebDataset.
+requires_webdataset() {
+    python=${WEBDATASET_PYTHON:-$python}
+    "$python" -c "import webdataset" 2>import-error && return
+    [ -z "${SHUFFLEFS_CI:-}" ] || fail "no WebDataset: $(cat import-error)"
+    skip "$python has no webdataset"
+}
+
 requires_root() {
     [ "$(id -u)" = 0 ] || skip "needs root"
 }

@@ -28,7 +28,9 @@ done
 [ "$(stat -c %Y mnt/epochs/0.tar)" = 1600000000 ] || fail "a stream's time is its newest shard's"
 
 # Only canonical decimals are epochs.
-for bad in 007.tar 00.tar -1.tar +1.tar 1.TAR 1 1.tar.tar .tar 0x1.tar 99999999999999999999.tar; do
+for bad in 007.tar 00.tar -1.tar +1.tar 1.TAR 1.tar.tar .tar 0x1.tar \
+    99999999999999999999.tar 01 1@.tar 1@01.tar 1@-1.tar 1@1 0/0.tar 0/rank-0-of-0.tar \
+    0/rank-00-of-2.tar 0/rank-0-of-2@01.tar 0/worker-0-of-1.tar 0/rank-0-of-2/rank-0-of-2.tar; do
     [ ! -e "mnt/epochs/$bad" ] || fail "epochs/$bad should not be there"
 done
 

@@ -85,6 +85,47 @@ static void everywhere(void)
 	sfs_map_done(&map);
 }
 
+static void nth(void)
+{
+	struct sfs_spot spot;
+	uint32_t shard;
+	size_t k;
+
+	begin();
+	for (k = 0; k < made.n; k += 1 + k / 30) {
+		CHECK_EQ(sfs_map_nth(&map, k, &spot, &shard), 0);
+		check_spot(&spot, k);
+	}
+	CHECK_EQ(sfs_map_nth(&map, made.n, &spot, &shard), 0);
+	check_spot(&spot, made.n);
+	CHECK_EQ(sfs_map_nth(&map, UINT64_MAX, &spot, &shard), 0);
+	check_spot(&spot, made.n);
+	sfs_map_done(&map);
+}
+
+/* Counting needs all tables: it asks for them, one by one, and for none twice. */
+static void nth_growing(void)
+{
+	struct sfs_spot spot;
+	uint32_t shard;
+	size_t steps = 0;
+	int ret;
+
+	shrink_all();
+	begin();
+	while ((ret = sfs_map_nth(&map, made.n / 2, &spot, &shard)) == -EAGAIN) {
+		CHECK(shard < made.n_shards && !is_whole(shard));
+		while (!is_whole(shard))
+			grow(shard);
+		CHECK(steps++ < made.n_shards);
+	}
+	CHECK_EQ(ret, 0);
+	check_spot(&spot, made.n / 2);
+	for (shard = 0; shard < made.n_shards; shard++)
+		CHECK(is_whole(shard));
+	sfs_map_done(&map);
+}
+
 static void there_and_back(void)
 {
 	struct sfs_spot spot;
@@ -282,6 +323,8 @@ static void damaged(uint32_t bad)
 			break;
 		}
 	}
+	CHECK_EQ(sfs_map_nth(&map, 0, &spot, &shard), -EBADMSG);
+	CHECK_EQ(shard, bad);
 	CHECK(s->n == 0 || half == s->n || first_bad != UINT64_MAX);
 	CHECK(first_bad == UINT64_MAX || made.lane_of[first_bad] == lane);
 	sfs_map_done(&map);
@@ -308,8 +351,10 @@ int main(void)
 		grow_all();
 		everywhere();
 		there_and_back();
+		nth();
 		seek();
 		growing();
+		nth_growing();
 		without_tables();
 		damaged(made.epoch[made.n / 2].shard);
 		damaged(made.epoch[0].shard);
@@ -321,8 +366,9 @@ int main(void)
 	grow_all();
 	everywhere();
 	there_and_back();
+	nth();
 	growing();
-	sfs_map_done(&map);
+	nth_growing();
 	unmake_epoch();
 	return 0;
 }

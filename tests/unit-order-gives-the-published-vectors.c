@@ -100,13 +100,21 @@ static void check_block(const struct sfs_order *o)
 	free(perm);
 }
 
+static void init(struct sfs_order *o, uint64_t seed, uint64_t epoch, uint32_t n_shards,
+		 uint32_t lanes, uint64_t buffer)
+{
+	const struct sfs_order_settings settings = {seed, lanes, buffer};
+
+	sfs_order_init(o, &settings, epoch, n_shards, (struct sfs_share){0, 1});
+}
+
 static void check_vector(void)
 {
 	uint64_t seed = named("seed"), epoch = named("epoch"), shards = named("shards");
 	uint64_t lanes = named("lanes"), buffer = named("buffer"), i;
 	struct sfs_order o;
 
-	sfs_order_init(&o, seed, epoch, (uint32_t)shards, (uint32_t)lanes, buffer);
+	init(&o, seed, epoch, (uint32_t)shards, (uint32_t)lanes, buffer);
 	CHECK_EQ(o.n_lanes, named("lanes_in_use"));
 	CHECK_EQ(o.piece_bytes, named("C"));
 	expect("P");
@@ -151,7 +159,7 @@ static void example(void)
 	struct sfs_order o;
 	uint32_t perm[4];
 
-	sfs_order_init(&o, 0, 0, 3, 2, 8192);
+	init(&o, 0, 0, 3, 2, 8192);
 	CHECK(memcmp(o.shards, p, sizeof p) == 0);
 	CHECK_EQ(o.n_lanes, 2);
 	CHECK_EQ(o.piece_bytes, 4096);
@@ -182,8 +190,7 @@ static void each_shard_once(void)
 		uint32_t lanes = 1 + (uint32_t)sfs_rng_below(&r, 400);
 		struct sfs_order o;
 
-		sfs_order_init(&o, sfs_rng_next(&r), sfs_rng_next(&r), n, lanes,
-			       sfs_rng_next(&r));
+		init(&o, sfs_rng_next(&r), sfs_rng_next(&r), n, lanes, sfs_rng_next(&r));
 		CHECK_EQ(o.n_lanes, n < lanes ? n : lanes);
 		for (l = 0; l < o.n_lanes; l++) {
 			CHECK(sfs_order_lane_segments(&o, l) > 0);
@@ -192,6 +199,46 @@ static void each_shard_once(void)
 		}
 		CHECK_EQ(n_all, n);
 		sfs_order_done(&o);
+	}
+}
+
+/* The lanes of a share are those of the whole, each with its shards and its shuffle. */
+static void shares_are_lanes(void)
+{
+	struct sfs_rng r = {11};
+	uint32_t l, m, k, step, first, a[20], b[20], n_all;
+	struct sfs_order whole, part;
+	int round;
+
+	for (round = 0; round < 200; round++) {
+		const struct sfs_order_settings settings = {
+			.seed = 3,
+			.lanes = 1 + (uint32_t)sfs_rng_below(&r, 40),
+			.buffer_bytes = 100000};
+		uint32_t n = 1 + (uint32_t)sfs_rng_below(&r, 100);
+
+		sfs_order_init(&whole, &settings, 1, n, (struct sfs_share){0, 1});
+		step = 1 + (uint32_t)sfs_rng_below(&r, 50);
+		for (first = 0, n_all = 0; first < step; first++) {
+			sfs_order_init(&part, &settings, 1, n,
+				       (struct sfs_share){first, step});
+			CHECK_EQ(part.piece_bytes, whole.piece_bytes);
+			for (k = 0, l = first; l < whole.n_lanes; k++, l += step) {
+				CHECK_EQ(sfs_order_lane_segments(&part, k),
+					 sfs_order_lane_segments(&whole, l));
+				for (m = 0; m < sfs_order_lane_segments(&part, k); m++)
+					CHECK_EQ(sfs_order_lane_shard(&part, k, m),
+						 sfs_order_lane_shard(&whole, l, m));
+				sfs_order_block(&part, k, 4, a, 20);
+				sfs_order_block(&whole, l, 4, b, 20);
+				CHECK(memcmp(a, b, sizeof a) == 0);
+			}
+			CHECK_EQ(part.n_lanes, k);
+			n_all += part.n_segments;
+			sfs_order_done(&part);
+		}
+		CHECK_EQ(n_all, n);
+		sfs_order_done(&whole);
 	}
 }
 
@@ -206,7 +253,7 @@ static void each_place_once(void)
 	size_t i, round;
 
 	for (i = 0; i < SFS_COUNT(buffers); i++) {
-		sfs_order_init(&o, 1, 1, 5, 3, buffers[i]);
+		init(&o, 1, 1, 5, 3, buffers[i]);
 		CHECK(o.piece_bytes == (buffers[i] / 3 > 512 ? buffers[i] / 3 : 512));
 		CHECK_EQ(sfs_order_piece_start(&o, 0), 0);
 		for (k = 0; k < 20; k++) {
@@ -234,8 +281,8 @@ static void names_matter(void)
 	int i;
 
 	for (i = 0; i < 4; i++) {
-		sfs_order_init(&o, 5, 6, 50, 4, 1 << 20);
-		sfs_order_init(&p, 5 + (i == 1), 6 + (i == 2), 50, 4, 1 << 20);
+		init(&o, 5, 6, 50, 4, 1 << 20);
+		init(&p, 5 + (i == 1), 6 + (i == 2), 50, 4, 1 << 20);
 		CHECK_EQ(memcmp(o.shards, p.shards, 50 * sizeof *o.shards) == 0,
 			 i == 0 || i == 3);
 		sfs_order_block(&o, 1, 2, a, 50);
@@ -253,6 +300,7 @@ int main(void)
 	vectors();
 	example();
 	each_shard_once();
+	shares_are_lanes();
 	each_place_once();
 	names_matter();
 	return 0;

@@ -5,7 +5,7 @@
   webdataset-samples.py auto|asis FOLDER STREAM...
 
 Compares the multiset of (key, field, sha256 of the data) that WebDataset reads from all
-*.tar in FOLDER with that of each STREAM (files, or URLs of shards separated by blanks).
+*.tar in FOLDER with that of each STREAM, which is a URL or several, as WebDataset takes them.
 With auto, a key may have its shard's name as a folder before it.
 """
 import collections
@@ -48,7 +48,7 @@ def main():
     if not want:
         sys.exit("WebDataset reads nothing from " + folder)
     for stream in streams:
-        got = samples([stream])
+        got = samples(stream)
         if keys == "auto":
             got = bare(got, want, names)
         for sample in list((want - got).elements())[:5]:

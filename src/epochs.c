@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: the top three bits of a node say whether the rest is an epoch (as a
+ * file, or as a folder) or the number of a name in the table of names.
+ *
+ * A name with @K is an extract of the stream without it.  Which bytes that is, the
+ * stream finds out once, when all its shards are known. */
+#include "epochs.h"
+
+#include "census.h"
+#include "core.h"
+#include "ledger.h"
+#include "mem.h"
+#include "tree.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define KIND_SHIFT 57
+#define REST_MASK  ((1ULL << KIND_SHIFT) - 1)
+
+enum kind { EPOCH, EPOCH_FOLDER, NAMED, EPOCHS };
+
+struct sfs_epochs {
+	struct sfs_core *core;
+	struct sfs_names *names;
+};
+
+struct sfs_epochs *sfs_epochs_new(struct sfs_core *core)
+{
+	struct sfs_epochs *e = sfs_calloc(1, sizeof *e);
+
+	e->core = core;
+	e->names = sfs_names_new();
+	return e;
+}
+
+void sfs_epochs_free(struct sfs_epochs *e)
+{
+	if (!e)
+		return;
+	sfs_names_free(e->names);
+	free(e);
+}
+
+/* ---- nodes ---- */
+
+static enum kind kind_of(uint64_t node)
+{
+	return (enum kind)(node >> KIND_SHIFT);
+}
+
+static uint64_t node_of(enum kind kind, uint64_t rest)
+{
+	return (uint64_t)kind << KIND_SHIFT | rest;
+}
+
+/* The name of a node; not for epochs/ itself. */
+static struct sfs_name name_of(struct sfs_epochs *e, uint64_t node)
+{
+	uint64_t rest = node & REST_MASK;
+
+	if (kind_of(node) == NAMED)
+		return sfs_names_get(e->names, (uint32_t)rest);
+	return (struct sfs_name){.epoch = rest,
+				 .is_folder = kind_of(node) == EPOCH_FOLDER};
+}
+
+/* false: too many names are remembered. */
+static bool node_of_name(struct sfs_epochs *e, const struct sfs_name *name,
+			 uint64_t *ret_node)
+{
+	uint32_t number;
+
+	if (name->n_ranks == 0 && !name->has_first) {
+		*ret_node = node_of(name->is_folder ? EPOCH_FOLDER : EPOCH, name->epoch);
+		return true;
+	}
+	if (!sfs_names_put(e->names, name, &number))
+		return false;
+	*ret_node = node_of(NAMED, number);
+	return true;
+}
+
+/* ---- look-up ---- */
+
+/* Nobody sees more than an errno of a look-up: the ledger tells what to do. */
+static int refuse(const struct sfs_name *name, int err, const char *why)
+{
+	struct sfs_text path = {0};
+
+	sfs_text_puts(&path, "epochs/");
+	sfs_name_print_path(name, &path);
+	sfs_ledger_add(SFS_EVENT_REFUSED, path.s, SFS_NO_OFFSET, "", "%s", why);
+	sfs_text_done(&path);
+	return err;
+}
+
+int sfs_epochs_lookup(struct sfs_epochs *e, uint64_t folder, const char *component,
+		      uint64_t *ret_node)
+{
+	struct sfs_name parent, name;
+	struct sfs_error why;
+	int ret;
+
+	if (folder == SFS_EPOCHS_ROOT) {
+		ret = sfs_name_parse(NULL, component, &name);
+	} else {
+		parent = name_of(e, folder);
+		ret = parent.is_folder ? sfs_name_parse(&parent, component, &name)
+				       : -ENOTDIR;
+	}
+	if (ret < 0)
+		return ret;
+	ret = sfs_name_check(&name, e->core->env.order.lanes, e->core->env.shards.n,
+			     &why);
+	if (ret < 0)
+		return refuse(&name, ret, why.text);
+	if (!node_of_name(e, &name, ret_node))
+		return refuse(&name, -ENFILE,
+			      "too many names below epochs/ were looked up; mount anew");
+	return 0;
+}
+
+uint64_t sfs_epochs_parent(struct sfs_epochs *e, uint64_t node)
+{
+	struct sfs_name name, folder;
+	uint64_t parent = SFS_EPOCHS_ROOT;
+
+	if (node == SFS_EPOCHS_ROOT)
+		return node;
+	name = name_of(e, node);
+	if (sfs_name_parent(&name, &folder))
+		node_of_name(e, &folder, &parent);
+	return parent;
+}
+
+/* ---- folders ---- */
+
+static void list_first(struct sfs_epochs *e, uint64_t cookie,
+		       bool (*tell)(void *, const char *, uint64_t, bool, uint64_t),
+		       void *ctx)
+{
+	char name[32];
+	uint64_t i;
+
+	for (i = cookie; i < e->core->options->epochs && i <= SFS_EPOCH_MAX; i++) {
+		snprintf(name, sizeof name, "%llu.tar", (unsigned long long)i);
+		if (!tell(ctx, name, node_of(EPOCH, i), false, i + 1))
+			break;
+	}
+}
+
+int sfs_epochs_list(struct sfs_epochs *e, uint64_t node, uint64_t cookie,
+		    bool (*tell)(void *, const char *, uint64_t, bool, uint64_t),
+		    void *ctx)
+{
+	struct sfs_name folder, name;
+	uint32_t number;
+	bool is_taken = true;
+
+	if (node == SFS_EPOCHS_ROOT) {
+		list_first(e, cookie, tell, ctx);
+		return 0;
+	}
+	folder = name_of(e, node);
+	if (!folder.is_folder)
+		return -ENOTDIR;
+	if (cookie > SFS_NAMES_MAX)
+		return 0;
+	for (number = (uint32_t)cookie;
+	     is_taken && sfs_names_next(e->names, &folder, &number, &name); number++) {
+		struct sfs_text text = {0};
+
+		sfs_name_print(&name, &text);
+		is_taken = tell(ctx, text.s, node_of(NAMED, number), name.is_folder,
+				(uint64_t)number + 1);
+		sfs_text_done(&text);
+	}
+	return 0;
+}
+
+/* ---- files ---- */
+
+/* Which bytes of its stream a name with @K shows. */
+static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
+		  struct sfs_waiter *waiter, struct sfs_extract *ret_extract)
+{
+	uint32_t number = (uint32_t)(node & REST_MASK);
+	struct sfs_stream *stream;
+	int ret;
+
+	if (sfs_names_extract(e->names, number, ret_extract))
+		return 0;
+	stream = sfs_stream_open(&e->core->streams, name->epoch, sfs_name_share(name));
+	ret = sfs_stream_locate(stream, name->first, waiter, &ret_extract->offset,
+				&ret_extract->end);
+	sfs_stream_close(stream);
+	if (ret == 0)
+		sfs_names_set_extract(e->names, number, *ret_extract);
+	return ret;
+}
+
+/* All sizes, and then what a file shows of its stream: without @K all of it, and the
+ * stream's own zeros. */
+static int find_extract(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
+			struct sfs_extract *ret_extract, uint64_t *ret_bytes)
+{
+	struct sfs_name name = name_of(e, node);
+	int ret;
+
+	ret = sfs_census_all(e->core->census, waiter);
+	if (ret < 0)
+		return ret == -EINPROGRESS || ret == -ECANCELED ? ret : -EIO;
+	if (name.has_first) {
+		ret = locate(e, node, &name, waiter, ret_extract);
+		if (ret == 0)
+			*ret_bytes = ret_extract->end - ret_extract->offset +
+				     2 * SFS_TAR_BLOCK;
+		return ret;
+	}
+	*ret_bytes = sfs_stream_bytes(&e->core->env, name.epoch, sfs_name_share(&name));
+	*ret_extract = (struct sfs_extract){.end = *ret_bytes - 2 * SFS_TAR_BLOCK};
+	return 0;
+}
+
+static int64_t newest_mtime(const struct sfs_shards *shards)
+{
+	int64_t newest = 0;
+	uint32_t i;
+
+	for (i = 0; i < shards->n; i++)
+		if (shards->shards[i].object.mtime_s > newest)
+			newest = shards->shards[i].object.mtime_s;
+	return newest;
+}
+
+int sfs_epochs_attr(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
+		    struct sfs_attr *attr)
+{
+	struct sfs_extract extract;
+	int64_t mtime;
+	int ret;
+
+	attr->is_folder = node == SFS_EPOCHS_ROOT || name_of(e, node).is_folder;
+	if (attr->is_folder)
+		return 0;
+	ret = find_extract(e, node, waiter, &extract, &attr->size);
+	if (ret < 0)
+		return ret;
+	mtime = newest_mtime(&e->core->env.shards);
+	attr->mtime = mtime ? mtime : attr->mtime;
+	return 0;
+}
+
+int sfs_epochs_open(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
+		    struct sfs_stream **ret_stream, struct sfs_extract *ret_extract)
+{
+	struct sfs_name name = name_of(e, node);
+	uint64_t n_bytes;
+	int ret;
+
+	ret = find_extract(e, node, waiter, ret_extract, &n_bytes);
+	if (ret == 0)
+		*ret_stream = sfs_stream_open(&e->core->streams, name.epoch,
+					      sfs_name_share(&name));
+	return ret;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* names - the names under epochs/ that were looked up, each with a number.
+ *
+ * There are more of them than fit a node's number, so they are remembered: some 120
+ * bytes each, for the life of the mount.  Any thread may call.
+ */
+#ifndef SFS_NAMES_H
+#define SFS_NAMES_H
+
+#include "name.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SFS_NAMES_MAX (1U << 20)
+
+struct sfs_names;
+
+/* Which bytes of its share's stream a name shows: those from `offset` to `end`, and two
+ * blocks of zeros. */
+struct sfs_extract {
+	uint64_t offset, end;
+};
+
+struct sfs_names *sfs_names_new(void);
+void sfs_names_free(struct sfs_names *names); /* NULL is fine */
+
+/* The number of a name, which is given one if it has none.  false: they are too many. */
+bool sfs_names_put(struct sfs_names *names, const struct sfs_name *name,
+		   uint32_t *ret_number);
+struct sfs_name sfs_names_get(struct sfs_names *names, uint32_t number);
+
+/* The first name in a folder whose number is at least *number, which is set to its
+ * number.  false: there is none. */
+bool sfs_names_next(struct sfs_names *names, const struct sfs_name *folder,
+		    uint32_t *number, struct sfs_name *ret_name);
+
+/* What was found out for a name with @K.  false: nothing yet. */
+bool sfs_names_extract(struct sfs_names *names, uint32_t number,
+		       struct sfs_extract *ret_extract);
+void sfs_names_set_extract(struct sfs_names *names, uint32_t number,
+			   struct sfs_extract extract);
+
+#endif
