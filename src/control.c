@@ -63,6 +63,8 @@ static int collect(struct sfs_core *core, struct number *n)
 	       sfs_ledger_count(SFS_EVENT_LOST));
 	NUMBER("events_changed", "Shards that changed under the mount.", true,
 	       sfs_ledger_count(SFS_EVENT_CHANGED));
+	NUMBER("events_refused", "Names that cannot be had.", true,
+	       sfs_ledger_count(SFS_EVENT_REFUSED));
 #undef NUMBER
 	return i;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* names - the names under epochs/ that were looked up, each with a number.
  *
- * There are more of them than fit a node's number, so they are remembered: some 120
+ * There are more of them than fit a node's number, so they are remembered: some 100
  * bytes each, for the life of the mount.  Any thread may call.
  */
 #ifndef SFS_NAMES_H

@@ -352,7 +352,9 @@ static char type_of(const unsigned char *bytes, size_t n, uint64_t at)
 
 	while (at + SFS_TAR_BLOCK <= n) {
 		h = sfs_tar_look(bytes + at);
-		if (h.kind != SFS_TAR_EXTENSION && h.kind != SFS_TAR_GLOBAL)
+		if (h.kind == SFS_TAR_ODD && h.type == 'V')
+			h.size = 0; /* libarchive takes a label for an extension */
+		else if (h.kind != SFS_TAR_EXTENSION && h.kind != SFS_TAR_GLOBAL)
 			return h.type;
 		if (h.size > n)
 			break;
