@@ -19,7 +19,13 @@
 #include <string.h>
 
 /* Of an old GNU sparse header. */
-enum { OLD_MAP = 386, OLD_REALSIZE = 483 };
+enum {
+	OLD_MAP = 386,
+	OLD_HAS_MORE = 482,
+	OLD_REALSIZE = 483,
+	OLD_HAS_MORE_BEHIND = 504, /* in the blocks behind the header */
+	OLD_NUMBER = 12
+};
 
 struct client {
 	const unsigned char *bytes;
@@ -124,18 +130,47 @@ static bool is_disputed(struct archive_entry *entry, const unsigned char *group,
 	return has_size || header > group;
 }
 
-/* The map of an old GNU sparse header: offset and length, four times.  Are they numbers,
- * and is the real size behind them one? */
-static bool is_old_map_sound(const unsigned char *header)
-{
-	uint64_t v;
-	int i;
+struct old_map {
+	uint64_t end, stored; /* of the runs so far */
+	bool has_ended, is_bad;
+};
 
-	for (i = 0; i < 8; i++)
-		if (header[OLD_MAP + 12 * i] &&
-		    !sfs_tar_number(header + OLD_MAP + 12 * i, 12, &v))
-			return false;
-	return sfs_tar_number(header + OLD_REALSIZE, 12, &v);
+/* The next `n` runs: offset and length.  One without a length is none, and the last. */
+static void read_runs(struct old_map *map, const unsigned char *p, int n)
+{
+	uint64_t offset, length;
+
+	for (; n > 0 && !map->has_ended && !map->is_bad; n--, p += 2 * OLD_NUMBER) {
+		map->has_ended = p[OLD_NUMBER] == 0;
+		if (map->has_ended)
+			return;
+		map->is_bad = !sfs_tar_number(p, OLD_NUMBER, &offset) ||
+			      !sfs_tar_number(p + OLD_NUMBER, OLD_NUMBER, &length) ||
+			      offset < map->end || length > INT64_MAX - offset;
+		if (!map->is_bad) {
+			map->end = offset + length;
+			map->stored += length;
+		}
+	}
+}
+
+/* The map of an old GNU sparse file, four runs in its header and 21 in each block behind:
+ * do the runs follow each other within the file, and are they as much as is stored?
+ * libarchive drops those that don't; others take them as they are. */
+static bool is_old_map_sound(const unsigned char *header, size_t n, uint64_t stored)
+{
+	const unsigned char *block = header + SFS_TAR_BLOCK, *end = header + n;
+	bool has_more = header[OLD_HAS_MORE] != 0;
+	struct old_map map = {0};
+	uint64_t size;
+
+	read_runs(&map, header + OLD_MAP, 4);
+	for (; has_more && end - block >= SFS_TAR_BLOCK; block += SFS_TAR_BLOCK) {
+		read_runs(&map, block, 21);
+		has_more = block[OLD_HAS_MORE_BEHIND] != 0;
+	}
+	return !map.is_bad && sfs_tar_number(header + OLD_REALSIZE, OLD_NUMBER, &size) &&
+	       map.end <= size && sfs_tar_padded(map.stored) == sfs_tar_padded(stored);
 }
 
 /* How much is stored, by the group's pax records or else its header? */
@@ -189,7 +224,8 @@ static bool is_stored_whole(const struct sfs_tarmember *m, const struct client *
 			       ? m->data
 			       : (uint64_t)(header - c->bytes) + SFS_TAR_BLOCK;
 		if (m->end - from != sfs_tar_padded(told) ||
-		    (header[SFS_TAR_TYPE] == 'S' && !is_old_map_sound(header)))
+		    (header[SFS_TAR_TYPE] == 'S' &&
+		     !is_old_map_sound(header, c->n - (size_t)(header - c->bytes), told)))
 			return false;
 	}
 	if (!m->is_sparse)

@@ -135,19 +135,23 @@ static void other_kinds(void)
 	understood("hard.jpg", false, 0, 512, 512);
 }
 
-/* GNU's old sparse header, with its first four runs; the file is 10,000 bytes. */
-static void sparse_gnu(void)
+/* GNU's old sparse header with two runs, of 500 bytes each; the file is 10,000 bytes. */
+static void make_sparse(const char *first, const char *second)
 {
 	unsigned char *b = tar_header(&t, "gnu", 'S', "holes.bin", 1000);
-	static const char *const map[] = {"00000001000", "00000000764", "00000010000",
-					  "00000000764"};
+	const char *const map[] = {first, "00000000764", second, "00000000764"};
 	size_t i;
 
 	for (i = 0; i < SFS_COUNT(map); i++)
-		memcpy(b + 386 + 12 * i, map[i], 11); /* 512 and 4096, 500 bytes each */
+		memcpy(b + 386 + 12 * i, map[i], 11);
 	memcpy(b + 483, "00000023420", 11);
 	tar_sum(b);
 	tar_grow(&t, 1024);
+}
+
+static void sparse_gnu(void)
+{
+	make_sparse("00000001000", "00000010000");
 	understood("holes.bin", true, 10000, 512, 1536);
 	CHECK(m.is_sparse);
 	CHECK_EQ(m.n_runs, 2);
@@ -221,6 +225,17 @@ static void beyond(void)
 	fails(-EBADMSG, 51200, 51200, "its data end behind the shard's end");
 }
 
+/* Runs that overlap, go backwards or end behind the file. */
+static void sparse_unsound(void)
+{
+	make_sparse("00000001000", "00000001763");
+	fails(-EBADMSG, t.n, t.n, "not what is stored");
+	make_sparse("00000010000", "00000001000");
+	fails(-EBADMSG, t.n, t.n, "not what is stored");
+	make_sparse("00000001000", "00000023417");
+	fails(-EBADMSG, t.n, t.n, "not what is stored");
+}
+
 static void damaged(void)
 {
 	unsigned char *b;
@@ -271,6 +286,7 @@ int main(void)
 	base256();
 	other_kinds();
 	sparse_gnu();
+	sparse_unsound();
 	sparse_pax();
 	cut();
 	damaged();

@@ -345,10 +345,15 @@ static bool read_data(struct archive *a, struct member *m)
 	return ret == ARCHIVE_EOF;
 }
 
-/* The type flag of the member whose headers begin at `at`. */
+/* The type flag of the member whose headers begin at `at`.  As many as 32 headers before
+ * that of a member are too many for libarchive, which then makes up one without a name.
+ */
+enum { TIRED = '!', MAX_SPECIAL = 32 };
+
 static char type_of(const unsigned char *bytes, size_t n, uint64_t at)
 {
 	struct sfs_tar_header h;
+	int n_special = 0;
 
 	while (at + SFS_TAR_BLOCK <= n) {
 		h = sfs_tar_look(bytes + at);
@@ -358,16 +363,15 @@ static char type_of(const unsigned char *bytes, size_t n, uint64_t at)
 			return h.type;
 		if (h.size > n)
 			break;
+		if (++n_special == MAX_SPECIAL)
+			return TIRED;
 		at += SFS_TAR_BLOCK + sfs_tar_padded(h.size);
 	}
 	return '?';
 }
 
-static bool is_regular(struct archive *a, struct archive_entry *entry,
-		       const unsigned char *bytes, size_t n)
+static bool is_regular(struct archive_entry *entry, char type)
 {
-	char type = type_of(bytes, n, (uint64_t)archive_read_header_position(a));
-
 	return archive_entry_filetype(entry) == AE_IFREG &&
 	       !archive_entry_hardlink(entry) && (type == 0 || strchr("07S", type));
 }
@@ -378,6 +382,7 @@ static void read_whole(const unsigned char *bytes, size_t n, struct members *all
 	struct archive_entry *entry;
 	const char *name;
 	struct member *m;
+	char type;
 	int ret;
 
 	MUST(a && archive_read_support_format_tar(a) == ARCHIVE_OK);
@@ -386,9 +391,14 @@ static void read_whole(const unsigned char *bytes, size_t n, struct members *all
 		ret = archive_read_next_header(a, &entry);
 		if (ret != ARCHIVE_OK && ret != ARCHIVE_WARN)
 			break;
+		type = type_of(bytes, n, (uint64_t)archive_read_header_position(a));
+		if (type == TIRED) {
+			ret = ARCHIVE_FATAL;
+			break;
+		}
 		name = archive_entry_pathname(entry);
 		m = add(all, name ? name : "", name ? strlen(name) : 0);
-		m->is_regular = is_regular(a, entry, bytes, n);
+		m->is_regular = is_regular(entry, type);
 		m->has_key = m->is_regular && sfs_key_length(m->name, m->n_name) > 0;
 		if (m->is_regular) {
 			m->size = (uint64_t)archive_entry_size(entry);
