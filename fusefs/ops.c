@@ -362,6 +362,62 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	sfs_park_run(park);
 }
 
+/* ---- extended attributes ---- */
+
+/* The size, if that is what was asked for, or the bytes. */
+static int reply_xattr(fuse_req_t req, const struct sfs_text *text, size_t size)
+{
+	if (size > 0 && size < text->n)
+		return -ERANGE;
+	fuse_req_interrupt_func(req, NULL, NULL);
+	if (size == 0)
+		fuse_reply_xattr(req, text->n);
+	else
+		fuse_reply_buf(req, text->s, text->n);
+	return 0;
+}
+
+static int try_getxattr(struct sfs_park *park)
+{
+	struct sfs_text text = {0};
+	int ret;
+
+	ret = sfs_tree_xattr(ops_of(park->req)->core->tree, park->node, park->name,
+			     &park->waiter, &text);
+	if (ret == 0)
+		ret = reply_xattr(park->req, &text, park->size);
+	sfs_text_done(&text);
+	return ret;
+}
+
+static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
+{
+	struct sfs_park *park = new_park(req, ino, try_getxattr);
+
+	park->name = sfs_strdup(name);
+	park->size = size;
+	sfs_park_run(park);
+}
+
+static int try_listxattr(struct sfs_park *park)
+{
+	struct sfs_text text = {0};
+	int ret;
+
+	sfs_tree_list_xattrs(ops_of(park->req)->core->tree, park->node, &text);
+	ret = reply_xattr(park->req, &text, park->size);
+	sfs_text_done(&text);
+	return ret;
+}
+
+static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
+{
+	struct sfs_park *park = new_park(req, ino, try_listxattr);
+
+	park->size = size;
+	sfs_park_run(park);
+}
+
 /* ---- life ---- */
 
 static void op_init(void *userdata, struct fuse_conn_info *conn)
@@ -389,6 +445,8 @@ const struct fuse_lowlevel_ops *sfs_ops_table(void)
 		.open = op_open,
 		.release = op_release,
 		.read = op_read,
+		.getxattr = op_getxattr,
+		.listxattr = op_listxattr,
 	};
 
 	return &table;

@@ -8,12 +8,16 @@
 
 #include "census.h"
 #include "core.h"
+#include "identity.h"
 #include "ledger.h"
 #include "mem.h"
 #include "tree.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define KIND_SHIFT 57
 #define REST_MASK  ((1ULL << KIND_SHIFT) - 1)
@@ -181,46 +185,60 @@ int sfs_epochs_list(struct sfs_epochs *e, uint64_t node, uint64_t cookie,
 
 /* ---- files ---- */
 
-/* Which bytes of its stream a name with @K shows. */
+static struct sfs_stream *open_stream(struct sfs_epochs *e, const struct sfs_name *name)
+{
+	return sfs_stream_open(&e->core->streams, name->epoch, sfs_name_share(name));
+}
+
+/* Where the first sample of a name is in its stream. */
 static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
-		  struct sfs_waiter *waiter, struct sfs_extract *ret_extract)
+		  struct sfs_waiter *waiter, struct sfs_place *ret_place)
 {
 	uint32_t number = (uint32_t)(node & REST_MASK);
+	bool is_kept = kind_of(node) == NAMED;
 	struct sfs_stream *stream;
 	int ret;
 
-	if (sfs_names_extract(e->names, number, ret_extract))
+	if (is_kept && sfs_names_place(e->names, number, ret_place))
 		return 0;
-	stream = sfs_stream_open(&e->core->streams, name->epoch, sfs_name_share(name));
-	ret = sfs_stream_locate(stream, name->first, waiter, &ret_extract->offset,
-				&ret_extract->end);
+	stream = open_stream(e, name);
+	ret = sfs_stream_locate(stream, name->first, waiter, ret_place);
 	sfs_stream_close(stream);
-	if (ret == 0)
-		sfs_names_set_extract(e->names, number, *ret_extract);
+	if (ret == 0 && is_kept)
+		sfs_names_set_place(e->names, number, *ret_place);
 	return ret;
 }
 
-/* All sizes, and then what a file shows of its stream: without @K all of it, and the
- * stream's own zeros. */
+static int know_sizes(struct sfs_epochs *e, struct sfs_waiter *waiter)
+{
+	int ret = sfs_census_all(e->core->census, waiter);
+
+	return ret == 0 || ret == -EINPROGRESS || ret == -ECANCELED ? ret : -EIO;
+}
+
+/* What a file shows of its stream: without @K all of it, and the stream's own zeros. */
 static int find_extract(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
-			struct sfs_extract *ret_extract, uint64_t *ret_bytes)
+			struct sfs_extract *ret)
 {
 	struct sfs_name name = name_of(e, node);
-	int ret;
+	struct sfs_place place;
+	int err;
 
-	ret = sfs_census_all(e->core->census, waiter);
-	if (ret < 0)
-		return ret == -EINPROGRESS || ret == -ECANCELED ? ret : -EIO;
-	if (name.has_first) {
-		ret = locate(e, node, &name, waiter, ret_extract);
-		if (ret == 0)
-			*ret_bytes = ret_extract->end - ret_extract->offset +
-				     2 * SFS_TAR_BLOCK;
-		return ret;
+	err = know_sizes(e, waiter);
+	if (err < 0)
+		return err;
+	if (!name.has_first) {
+		ret->offset = 0;
+		ret->n_bytes = sfs_stream_bytes(&e->core->env, name.epoch,
+						sfs_name_share(&name));
+		return 0;
 	}
-	*ret_bytes = sfs_stream_bytes(&e->core->env, name.epoch, sfs_name_share(&name));
-	*ret_extract = (struct sfs_extract){.end = *ret_bytes - 2 * SFS_TAR_BLOCK};
-	return 0;
+	err = locate(e, node, &name, waiter, &place);
+	if (err == 0) {
+		ret->offset = place.offset;
+		ret->n_bytes = place.end - place.offset + 2 * SFS_TAR_BLOCK;
+	}
+	return err;
 }
 
 static int64_t newest_mtime(const struct sfs_shards *shards)
@@ -244,9 +262,10 @@ int sfs_epochs_attr(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 	attr->is_folder = node == SFS_EPOCHS_ROOT || name_of(e, node).is_folder;
 	if (attr->is_folder)
 		return 0;
-	ret = find_extract(e, node, waiter, &extract, &attr->size);
+	ret = find_extract(e, node, waiter, &extract);
 	if (ret < 0)
 		return ret;
+	attr->size = extract.n_bytes;
 	mtime = newest_mtime(&e->core->env.shards);
 	attr->mtime = mtime ? mtime : attr->mtime;
 	return 0;
@@ -256,12 +275,136 @@ int sfs_epochs_open(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 		    struct sfs_stream **ret_stream, struct sfs_extract *ret_extract)
 {
 	struct sfs_name name = name_of(e, node);
-	uint64_t n_bytes;
 	int ret;
 
-	ret = find_extract(e, node, waiter, ret_extract, &n_bytes);
+	ret = find_extract(e, node, waiter, ret_extract);
 	if (ret == 0)
-		*ret_stream = sfs_stream_open(&e->core->streams, name.epoch,
-					      sfs_name_share(&name));
+		*ret_stream = open_stream(e, &name);
 	return ret;
+}
+
+/* ---- extended attributes ---- */
+
+#define ORDER	  "user.shufflefs.order"
+#define SAMPLES	  "user.shufflefs.samples"
+#define SAMPLE_AT "user.shufflefs.sample-at."
+
+/* The number in this file, as if it was its stream's. */
+static uint64_t own_number(const struct sfs_name *name, uint64_t number)
+{
+	return number > name->first ? number - name->first : 0;
+}
+
+/* Which sample of the file holds its byte `offset`? */
+static int find_sample(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
+		       uint64_t offset, struct sfs_waiter *waiter, uint64_t *ret_number)
+{
+	struct sfs_extract extract;
+	struct sfs_stream *stream;
+	int ret;
+
+	ret = find_extract(e, node, waiter, &extract);
+	if (ret < 0)
+		return ret;
+	stream = open_stream(e, name);
+	ret = sfs_stream_number(stream, extract.offset + offset, waiter, ret_number);
+	sfs_stream_close(stream);
+	return ret;
+}
+
+static bool read_offset(const char *s, uint64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(s, &end, 10);
+	return isdigit((unsigned char)*s) && *end == 0 && errno == 0 && *ret <= INT64_MAX;
+}
+
+static int print_order(struct sfs_epochs *e, struct sfs_text *text)
+{
+	sfs_text_printf(text, "%016llx", (unsigned long long)sfs_identity(&e->core->env));
+	return 0;
+}
+
+static int print_samples(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
+			 struct sfs_waiter *waiter, struct sfs_text *text)
+{
+	struct sfs_place place;
+	int ret;
+
+	ret = locate(e, node, name, waiter, &place);
+	if (ret == 0)
+		sfs_text_printf(text, "%llu",
+				(unsigned long long)own_number(name, place.n_samples));
+	return ret;
+}
+
+static int print_sample_at(struct sfs_epochs *e, uint64_t node,
+			   const struct sfs_name *name, const char *offset,
+			   struct sfs_waiter *waiter, struct sfs_text *text)
+{
+	uint64_t at, number;
+	int ret;
+
+	if (!read_offset(offset, &at))
+		return -EINVAL;
+	ret = find_sample(e, node, name, at, waiter, &number);
+	if (ret == 0)
+		sfs_text_printf(text, "%llu",
+				(unsigned long long)own_number(name, number));
+	return ret;
+}
+
+int sfs_epochs_xattr(struct sfs_epochs *e, uint64_t node, const char *attribute,
+		     struct sfs_waiter *waiter, struct sfs_text *text)
+{
+	bool is_at = strncmp(attribute, SAMPLE_AT, strlen(SAMPLE_AT)) == 0;
+	bool is_order = strcmp(attribute, ORDER) == 0;
+	struct sfs_name name;
+	int ret;
+
+	if (node == SFS_EPOCHS_ROOT ||
+	    (!is_at && !is_order && strcmp(attribute, SAMPLES) != 0))
+		return -ENODATA;
+	name = name_of(e, node);
+	if (name.is_folder)
+		return -ENODATA;
+	ret = know_sizes(e, waiter);
+	if (ret < 0)
+		return ret;
+	if (is_order)
+		return print_order(e, text);
+	if (is_at)
+		return print_sample_at(e, node, &name, attribute + strlen(SAMPLE_AT),
+				       waiter, text);
+	return print_samples(e, node, &name, waiter, text);
+}
+
+/* Is it known how many samples the stream has, without a look at any shard? */
+static bool is_counted(struct sfs_epochs *e, const struct sfs_name *name)
+{
+	struct sfs_stream *stream;
+	bool is_known;
+
+	if (know_sizes(e, NULL) < 0)
+		return false;
+	stream = open_stream(e, name);
+	is_known = sfs_stream_end(stream) != UINT64_MAX;
+	sfs_stream_close(stream);
+	return is_known;
+}
+
+void sfs_epochs_list_xattrs(struct sfs_epochs *e, uint64_t node, struct sfs_text *text)
+{
+	struct sfs_name name;
+
+	if (node == SFS_EPOCHS_ROOT)
+		return;
+	name = name_of(e, node);
+	if (name.is_folder)
+		return;
+	sfs_text_add(text, ORDER, sizeof ORDER);
+	if (is_counted(e, &name))
+		sfs_text_add(text, SAMPLES, sizeof SAMPLES);
 }

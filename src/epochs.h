@@ -41,9 +41,27 @@ int sfs_epochs_list(struct sfs_epochs *epochs, uint64_t folder, uint64_t cookie,
 
 uint64_t sfs_epochs_parent(struct sfs_epochs *epochs, uint64_t node);
 
+/* What a file shows of its stream: the samples from byte `offset` on, and zeros. */
+struct sfs_extract {
+	uint64_t offset, n_bytes;
+};
+
 /* Open the stream of a file, of which the file is an extract.  Close it.  As
  * sfs_tree_attr(). */
 int sfs_epochs_open(struct sfs_epochs *epochs, uint64_t node, struct sfs_waiter *waiter,
 		    struct sfs_stream **ret_stream, struct sfs_extract *ret_extract);
+
+/* The value of an extended attribute, as text:
+ *   user.shufflefs.order               sfs_identity(), in hexadecimal
+ *   user.shufflefs.samples             how many the file has
+ *   user.shufflefs.sample-at.OFFSET    which of them holds that byte
+ * -ENODATA: there is no such.  -EINVAL: OFFSET is none.  Others as sfs_epochs_attr(). */
+int sfs_epochs_xattr(struct sfs_epochs *epochs, uint64_t node, const char *attribute,
+		     struct sfs_waiter *waiter, struct sfs_text *text);
+
+/* Their names, each with its NUL; but for sample-at, and samples as long as counting them
+ * would mean to look at shards: some programs ask for all that is listed. */
+void sfs_epochs_list_xattrs(struct sfs_epochs *epochs, uint64_t node,
+			    struct sfs_text *text);
 
 #endif

@@ -340,9 +340,9 @@ static void have_map(struct sfs_far_reads *f)
 	f->has_map = true;
 }
 
-/* What the map says, while no table can be dropped. */
-static int locate(struct sfs_far_reads *f, uint64_t number, uint64_t *ret_offset,
-		  uint64_t *ret_end, uint32_t *ret_shard)
+/* Ask the map, while no table can be dropped. */
+static int locate(struct sfs_far_reads *f, uint64_t number, struct sfs_place *ret_place,
+		  uint32_t *ret_shard)
 {
 	struct sfs_spot at, end;
 	int ret;
@@ -351,23 +351,53 @@ static int locate(struct sfs_far_reads *f, uint64_t number, uint64_t *ret_offset
 	ret = sfs_map_nth(&f->map, number, &at, ret_shard);
 	if (ret == 0)
 		ret = sfs_map_nth(&f->map, UINT64_MAX, &end, ret_shard);
+	if (ret == 0)
+		*ret_place =
+			(struct sfs_place){.offset = at.offset,
+					   .end = end.offset,
+					   .n_samples = sfs_map_number(&f->map, &end)};
 	pthread_rwlock_unlock(&f->env->shards.drop_lock);
-	if (ret == 0) {
-		*ret_offset = at.offset;
-		*ret_end = end.offset;
-	}
+	return ret;
+}
+
+static int find_number(struct sfs_far_reads *f, uint64_t offset, uint64_t *ret_number,
+		       uint32_t *ret_shard)
+{
+	struct sfs_spot at;
+	int ret;
+
+	pthread_rwlock_rdlock(&f->env->shards.drop_lock);
+	ret = sfs_map_find(&f->map, offset, &at, ret_shard);
+	if (ret == 0)
+		*ret_number = sfs_map_number(&f->map, &at);
+	pthread_rwlock_unlock(&f->env->shards.drop_lock);
 	return ret;
 }
 
 int sfs_far_locate(struct sfs_far_reads *f, uint64_t number, struct sfs_waiter *waiter,
-		   uint64_t *ret_offset, uint64_t *ret_end)
+		   struct sfs_place *ret_place)
 {
 	uint32_t shard;
 	int ret;
 
 	have_map(f);
-	while ((ret = locate(f, number, ret_offset, ret_end, &shard)) == -EAGAIN) {
+	while ((ret = locate(f, number, ret_place, &shard)) == -EAGAIN) {
 		ret = survey(f, shard, N_LOCATE_AHEAD, waiter);
+		if (ret < 0)
+			break;
+	}
+	return ret == 0 || ret == -EINPROGRESS ? ret : sfs_read_err(ret);
+}
+
+int sfs_far_number(struct sfs_far_reads *f, uint64_t offset, struct sfs_waiter *waiter,
+		   uint64_t *ret_number)
+{
+	uint32_t shard;
+	int ret;
+
+	have_map(f);
+	while ((ret = find_number(f, offset, ret_number, &shard)) == -EAGAIN) {
+		ret = survey(f, shard, N_SURVEYS_AHEAD, waiter);
 		if (ret < 0)
 			break;
 	}

@@ -19,6 +19,12 @@
 #include "survey.h"
 #include "trails.h"
 
+/* Where a sample of a stream is, and what it is one of. */
+struct sfs_place {
+	uint64_t offset;	 /* of the sample; at most `end` */
+	uint64_t end, n_samples; /* of all samples of the stream */
+};
+
 struct sfs_far_owner {
 	void *ctx;
 	pthread_mutex_t *lock;
@@ -65,9 +71,11 @@ bool sfs_far_cancel(struct sfs_far_reads *f, struct sfs_read *read);
 struct sfs_gather *sfs_far_apart(struct sfs_far_reads *f, struct sfs_read *read,
 				 struct sfs_outbox *out);
 
-/* sfs_stream_locate(). */
+/* sfs_stream_locate() and sfs_stream_number(). */
 int sfs_far_locate(struct sfs_far_reads *f, uint64_t number, struct sfs_waiter *waiter,
-		   uint64_t *ret_offset, uint64_t *ret_end);
+		   struct sfs_place *ret_place);
+int sfs_far_number(struct sfs_far_reads *f, uint64_t offset, struct sfs_waiter *waiter,
+		   uint64_t *ret_number);
 
 /* Give the answer back: after done(0). */
 void sfs_far_release(struct sfs_far_reads *f, struct sfs_read *read);

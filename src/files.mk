@@ -57,6 +57,7 @@ libshufflefs_la_SOURCES = \
 	src/gather.c src/gather.h \
 	src/grab.c src/grab.h \
 	src/holes.c src/holes.h \
+	src/identity.c src/identity.h \
 	src/lanes.c src/lanes.h \
 	src/names.c src/names.h \
 	src/options.c src/options.h src/options.def \

@@ -455,7 +455,7 @@ static uint64_t lower(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* How many samples come before a round.  All lanes are complete. */
+/* How many samples come before a round, which is no later than the edge. */
 static uint64_t count_to_round(const struct sfs_map *map, uint64_t round)
 {
 	uint64_t n = 0;
@@ -463,6 +463,16 @@ static uint64_t count_to_round(const struct sfs_map *map, uint64_t round)
 
 	for (l = 0; l < map->order->n_lanes; l++)
 		n += lower(map->lanes[l].n_known, round);
+	return n;
+}
+
+uint64_t sfs_map_number(const struct sfs_map *map, const struct sfs_spot *spot)
+{
+	uint64_t n = count_to_round(map, spot->round);
+	uint32_t l;
+
+	for (l = 0; l < spot->lane; l++)
+		n += map->lanes[l].n_known > spot->round;
 	return n;
 }
 

@@ -51,6 +51,9 @@ int sfs_map_find(struct sfs_map *map, uint64_t offset, struct sfs_spot *ret_spot
 int sfs_map_nth(struct sfs_map *map, uint64_t number, struct sfs_spot *ret_spot,
 		uint32_t *ret_shard);
 
+/* The number of the sample at a spot that find or nth returned. */
+uint64_t sfs_map_number(const struct sfs_map *map, const struct sfs_spot *spot);
+
 /* The sample at a spot that find returned, or next or previous moved to.  It is
  * valid until the next call.  -EAGAIN: the table of shard *ret_shard is not at
  * hand any more. */

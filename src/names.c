@@ -11,8 +11,8 @@
 
 struct entry {
 	struct sfs_name name;
-	struct sfs_extract extract;
-	bool has_extract;
+	struct sfs_place place;
+	bool has_place;
 	uint32_t next; /* in its list; or NONE */
 };
 
@@ -108,23 +108,22 @@ bool sfs_names_next(struct sfs_names *names, const struct sfs_name *folder,
 	return is_found;
 }
 
-bool sfs_names_extract(struct sfs_names *names, uint32_t number,
-		       struct sfs_extract *ret_extract)
+bool sfs_names_place(struct sfs_names *names, uint32_t number,
+		     struct sfs_place *ret_place)
 {
 	bool has;
 
 	pthread_mutex_lock(&names->lock);
-	has = names->entries[number].has_extract;
-	*ret_extract = names->entries[number].extract;
+	has = names->entries[number].has_place;
+	*ret_place = names->entries[number].place;
 	pthread_mutex_unlock(&names->lock);
 	return has;
 }
 
-void sfs_names_set_extract(struct sfs_names *names, uint32_t number,
-			   struct sfs_extract extract)
+void sfs_names_set_place(struct sfs_names *names, uint32_t number, struct sfs_place place)
 {
 	pthread_mutex_lock(&names->lock);
-	names->entries[number].extract = extract;
-	names->entries[number].has_extract = true;
+	names->entries[number].place = place;
+	names->entries[number].has_place = true;
 	pthread_mutex_unlock(&names->lock);
 }

@@ -7,6 +7,7 @@
 #ifndef SFS_NAMES_H
 #define SFS_NAMES_H
 
+#include "far.h"
 #include "name.h"
 
 #include <stdbool.h>
@@ -15,12 +16,6 @@
 #define SFS_NAMES_MAX (1U << 20)
 
 struct sfs_names;
-
-/* Which bytes of its share's stream a name shows: those from `offset` to `end`, and two
- * blocks of zeros. */
-struct sfs_extract {
-	uint64_t offset, end;
-};
 
 struct sfs_names *sfs_names_new(void);
 void sfs_names_free(struct sfs_names *names); /* NULL is fine */
@@ -35,10 +30,10 @@ struct sfs_name sfs_names_get(struct sfs_names *names, uint32_t number);
 bool sfs_names_next(struct sfs_names *names, const struct sfs_name *folder,
 		    uint32_t *number, struct sfs_name *ret_name);
 
-/* What was found out for a name with @K.  false: nothing yet. */
-bool sfs_names_extract(struct sfs_names *names, uint32_t number,
-		       struct sfs_extract *ret_extract);
-void sfs_names_set_extract(struct sfs_names *names, uint32_t number,
-			   struct sfs_extract extract);
+/* What was found out of the place of a name's first sample.  false: nothing yet. */
+bool sfs_names_place(struct sfs_names *names, uint32_t number,
+		     struct sfs_place *ret_place);
+void sfs_names_set_place(struct sfs_names *names, uint32_t number,
+			 struct sfs_place place);
 
 #endif

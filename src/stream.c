@@ -195,13 +195,25 @@ uint64_t sfs_stream_end(struct sfs_stream *s)
 }
 
 int sfs_stream_locate(struct sfs_stream *s, uint64_t number, struct sfs_waiter *waiter,
-		      uint64_t *ret_offset, uint64_t *ret_end)
+		      struct sfs_place *ret_place)
 {
 	int ret;
 
 	pthread_mutex_lock(&s->lock);
 	have_order(s);
-	ret = sfs_far_locate(&s->far, number, waiter, ret_offset, ret_end);
+	ret = sfs_far_locate(&s->far, number, waiter, ret_place);
+	pthread_mutex_unlock(&s->lock);
+	return ret;
+}
+
+int sfs_stream_number(struct sfs_stream *s, uint64_t offset, struct sfs_waiter *waiter,
+		      uint64_t *ret_number)
+{
+	int ret;
+
+	pthread_mutex_lock(&s->lock);
+	have_order(s);
+	ret = sfs_far_number(&s->far, offset, waiter, ret_number);
 	pthread_mutex_unlock(&s->lock);
 	return ret;
 }

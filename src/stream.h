@@ -13,6 +13,7 @@
 #define SFS_STREAM_H
 
 #include "env.h"
+#include "far.h"
 #include "order.h"
 #include "read.h"
 #include "survey.h"
@@ -54,11 +55,15 @@ void sfs_stream_close(struct sfs_stream *stream); /* as often as opened */
  * known. */
 uint64_t sfs_stream_end(struct sfs_stream *stream);
 
-/* At which byte does sample `number` begin, and where does the last one end?  A number
- * beyond the last one begins at the end.  -EINPROGRESS: wait, while shards are being
- * surveyed.  Or why that is not to be known: an error as a reader would get it. */
+/* Where is sample `number`?  At or beyond the last one: at the end.  -EINPROGRESS: wait,
+ * while shards are being surveyed.  Or why that is not to be known: an error as a reader
+ * would get it. */
 int sfs_stream_locate(struct sfs_stream *stream, uint64_t number,
-		      struct sfs_waiter *waiter, uint64_t *ret_offset, uint64_t *ret_end);
+		      struct sfs_waiter *waiter, struct sfs_place *ret_place);
+
+/* Which sample holds byte `offset`?  Behind the last one: their number.  As above. */
+int sfs_stream_number(struct sfs_stream *stream, uint64_t offset,
+		      struct sfs_waiter *waiter, uint64_t *ret_number);
 
 /* Begin a read (read.h); it is clipped at the end of the stream. */
 void sfs_stream_read(struct sfs_stream *stream, struct sfs_read *read);

@@ -415,7 +415,6 @@ struct sfs_file {
 	uint64_t node;
 	struct sfs_stream *stream;
 	struct sfs_extract extract; /* of the stream */
-	uint64_t n_bytes;	    /* of the extract, with its zeros */
 	struct sfs_shard *shard;
 	struct sfs_listed *listed; /* of a member */
 	struct sfs_text text;	   /* of a snapshot */
@@ -438,7 +437,6 @@ int sfs_file_open(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 	file->node = node;
 	switch (kind_of(node)) {
 	case UNDER_EPOCHS:
-		file->n_bytes = attr.size;
 		ret = sfs_epochs_open(t->epochs, rest_of(node), waiter, &file->stream,
 				      &file->extract);
 		break;
@@ -521,12 +519,13 @@ static void read_sparse(struct sfs_file *file, const struct sfs_listing_node *n,
 /* The stream's bytes, as far as the file shows them. */
 static void read_stream(struct sfs_file *file, struct sfs_read *read)
 {
-	uint64_t offset = read->offset < file->n_bytes ? read->offset : file->n_bytes;
+	uint64_t end = file->extract.n_bytes;
+	uint64_t offset = read->offset < end ? read->offset : end;
 
 	read->is_first = offset == 0;
 	read->offset = file->extract.offset + offset;
-	if (read->n_bytes > file->n_bytes - offset)
-		read->n_bytes = (size_t)(file->n_bytes - offset);
+	if (read->n_bytes > end - offset)
+		read->n_bytes = (size_t)(end - offset);
 	sfs_stream_read(file->stream, read);
 }
 
@@ -565,6 +564,22 @@ uint64_t sfs_file_padding(struct sfs_file *file)
 	uint64_t end = file->stream ? sfs_stream_end(file->stream) : UINT64_MAX;
 
 	return end == UINT64_MAX ? end : end - file->extract.offset;
+}
+
+/* ---- extended attributes ---- */
+
+int sfs_tree_xattr(struct sfs_tree *t, uint64_t node, const char *name,
+		   struct sfs_waiter *waiter, struct sfs_text *text)
+{
+	if (!is_under_epochs(node))
+		return -ENODATA;
+	return sfs_epochs_xattr(t->epochs, to_epochs(node), name, waiter, text);
+}
+
+void sfs_tree_list_xattrs(struct sfs_tree *t, uint64_t node, struct sfs_text *text)
+{
+	if (is_under_epochs(node))
+		sfs_epochs_list_xattrs(t->epochs, to_epochs(node), text);
 }
 
 /* ---- paths ---- */

@@ -12,6 +12,7 @@
 
 #include "error.h"
 #include "read.h"
+#include "text.h"
 #include "waiter.h"
 
 #include <stdbool.h>
@@ -57,6 +58,12 @@ int sfs_tree_list(struct sfs_tree *tree, uint64_t node, uint64_t cookie,
 
 /* May the folder list more later?  Then its entries are not to be cached. */
 bool sfs_tree_is_growing(uint64_t node);
+
+/* An extended attribute of a stream, as text; and all their names, each with its NUL.
+ * See epochs.h. */
+int sfs_tree_xattr(struct sfs_tree *tree, uint64_t node, const char *name,
+		   struct sfs_waiter *waiter, struct sfs_text *text);
+void sfs_tree_list_xattrs(struct sfs_tree *tree, uint64_t node, struct sfs_text *text);
 
 /* The folder above. */
 uint64_t sfs_tree_parent(struct sfs_tree *tree, uint64_t node);

@@ -83,15 +83,15 @@ static void folders_list_their_own(void)
 	CHECK(!sfs_names_next(names, &folder, &number, &name));
 }
 
-static void extracts_are_kept(void)
+static void places_are_kept(void)
 {
-	struct sfs_extract e;
+	struct sfs_place e;
 
-	CHECK(!sfs_names_extract(names, numbers[5], &e));
-	sfs_names_set_extract(names, numbers[5], (struct sfs_extract){512, 2048});
-	CHECK(sfs_names_extract(names, numbers[5], &e));
-	CHECK(e.offset == 512 && e.end == 2048);
-	CHECK(!sfs_names_extract(names, numbers[9], &e));
+	CHECK(!sfs_names_place(names, numbers[5], &e));
+	sfs_names_set_place(names, numbers[5], (struct sfs_place){512, 2048, 7});
+	CHECK(sfs_names_place(names, numbers[5], &e));
+	CHECK(e.offset == 512 && e.end == 2048 && e.n_samples == 7);
+	CHECK(!sfs_names_place(names, numbers[9], &e));
 }
 
 static void there_is_an_end(void)
@@ -114,7 +114,7 @@ int main(void)
 	names = sfs_names_new();
 	numbers_stay();
 	folders_list_their_own();
-	extracts_are_kept();
+	places_are_kept();
 	there_is_an_end();
 	sfs_names_free(names);
 	sfs_names_free(NULL);
