@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum { OK = 0, FAILED = 1, USAGE = 2 };
@@ -22,18 +23,24 @@ static const char synopsis[] =
 	"usage: shufflefs mount [-f] [-o OPTION[,...]] SOURCE... DIR\n"
 	"       shufflefs umount [--lazy] DIR\n"
 	"       shufflefs cat [-o OPTION[,...]] SOURCE... PATH\n"
+	"       shufflefs where FILE OFFSET\n"
 	"       shufflefs --help | --version\n";
 
 /* clang-format off: a line here is a line there */
 static const char introduction[] =
 	"\n"
-	"Mount a dataset of tar shards, and read every epoch of it, shuffled, as one tar.\n"
+	"Mount a dataset of tar shards, and read every epoch of it, shuffled, as one "
+	"tar.\n"
 	"\n"
-	"  SOURCE  a local path, a folder, file://, http:// or https://, with braces for\n"
+	"  SOURCE  a local path, a folder, file://, http:// or https://, with braces "
+	"for\n"
 	"          ranges: 'https://host/train-{000000..000099}.tar'; or the name of a\n"
 	"          section in " SYSCONFDIR "/shufflefs.conf or ~/.config/shufflefs.conf\n"
 	"  DIR     where to mount: an existing folder\n"
-	"  PATH    a file of the mount: epochs/0.tar, shards/train-000000.tar, README, ...\n"
+	"  PATH    a file of the mount: epochs/0.tar, shards/train-000000.tar, README, "
+	"...\n"
+	"  FILE    a mounted stream; which of its samples, from 0, holds the byte "
+	"OFFSET?\n"
 	"\n"
 	"Options, for -o, as --long options, and in the ini files:\n";
 /* clang-format on */
@@ -124,14 +131,38 @@ static int do_cat(const struct sfs_command *c)
 	return status;
 }
 
+static int do_where(const struct sfs_command *c)
+{
+	sfs_autofree char *name = NULL;
+	char number[32];
+	ssize_t n;
+
+	if (c->arguments.n != 2)
+		return usage("where in which FILE, at which OFFSET?");
+	name = sfs_asprintf("user.shufflefs.sample-at.%s", c->arguments.s[1]);
+	n = getxattr(c->arguments.s[0], name, number, sizeof number);
+	if (n >= 0) {
+		printf("%.*s\n", (int)n, number);
+		return OK;
+	}
+	if (errno == EINVAL || errno == ERANGE)
+		fprintf(stderr, "shufflefs: '%s' is no offset in bytes\n",
+			c->arguments.s[1]);
+	else if (errno == ENODATA || errno == ENOTSUP)
+		fprintf(stderr, "shufflefs: %s is no stream of a mount\n",
+			c->arguments.s[0]);
+	else
+		fprintf(stderr, "shufflefs: %s: %s\n", c->arguments.s[0],
+			strerror(errno));
+	return FAILED;
+}
+
 static const struct door {
 	const char *name;
 	int (*run)(const struct sfs_command *command);
 } doors[] = {
-	{"mount", do_mount},
-	{"umount", do_umount},
-	{"unmount", do_umount},
-	{"cat", do_cat},
+	{"mount", do_mount}, {"umount", do_umount}, {"unmount", do_umount},
+	{"cat", do_cat},     {"where", do_where},
 };
 
 static const struct door *find_door(const char *name)

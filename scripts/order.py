@@ -4,6 +4,7 @@
 
   order.py stream FOLDER NAME [OPTIONS]      the bytes of epochs/NAME, to standard output
   order.py list FOLDER NAME [OPTIONS]        position, offset, shard and key of each sample
+  order.py identity FOLDER [OPTIONS]         what user.shufflefs.order says
   order.py vectors tests/order-vectors.json  checks the vectors, and the worked example
 
 FOLDER holds undamaged shards, *.tar; NAME is a stream, as in section 8: 0.tar, 3@100.tar,
@@ -288,7 +289,16 @@ def shards_of_lanes(n, s, mine):
     return [shard for i, shard in enumerate(shuffled_shards(n, s)) if mine(i % in_use)]
 
 
-# Sections 9 and 10: the worked example and the vectors
+# Section 9: the identity of an order
+
+def identity(shards, s):
+    words = [1, s.seed, s.lanes, s.buffer, ["auto", "asis"].index(s.keys), len(shards)]
+    for name, size in shards:
+        words += [fnv1a(name), size]
+    return "%016x" % Generator(*words).state
+
+
+# Sections 10 and 11: the worked example and the vectors
 
 def check_vectors(path):
     wrong = []
@@ -330,7 +340,7 @@ def check_vectors(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("command", choices=["stream", "list", "vectors"])
+    parser.add_argument("command", choices=["stream", "list", "identity", "vectors"])
     parser.add_argument("path")
     parser.add_argument("name", nargs="?", default="0.tar")
     parser.add_argument("--seed", type=int, default=0)
@@ -341,6 +351,9 @@ def main():
     if args.command == "vectors":
         return check_vectors(args.path)
     names = sorted(n for n in os.listdir(os.fsencode(args.path)) if n.endswith(b".tar") and n[:1] != b".")
+    if args.command == "identity":
+        folder = os.fsencode(args.path)
+        return print(identity([(n, os.path.getsize(os.path.join(folder, n))) for n in names], args))
     shards = [read_shard(os.path.join(os.fsencode(args.path), name)) for name in names]
     args.epoch, mine, first = parse_name(args.name)
     order = epoch_order([s for s, size in shards], args, mine)

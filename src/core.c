@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "dataset.h"
 #include "ledger.h"
+#include "identity.h"
 #include "mem.h"
 #include "memory.h"
 
@@ -304,6 +305,36 @@ static int start(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	return 0;
 }
 
+/* All sizes must be known for that. */
+static int check_order(struct sfs_core *core, struct sfs_error *err)
+{
+	const char *expected = core->options->expect_order;
+	struct sfs_sync sync;
+	char found[20];
+	int ret;
+
+	if (!expected)
+		return 0;
+	sfs_sync_init(&sync);
+	while ((ret = sfs_census_all(core->census, &sync.waiter)) == -EINPROGRESS &&
+	       (ret = sfs_sync_wait(&sync)) == 0)
+		;
+	sfs_sync_done(&sync);
+	if (ret < 0)
+		return sfs_error_set(
+			err, ret,
+			"expect-order: the size of a shard is not to be had: %s",
+			strerror(-ret));
+	snprintf(found, sizeof found, "%016llx",
+		 (unsigned long long)sfs_identity(&core->env));
+	if (strcmp(found, expected) == 0)
+		return 0;
+	return sfs_error_set(err, -ESTALE,
+			     "the order is %s, not %s as expect-order wants: the shards' "
+			     "names or sizes are others, or seed, lanes, buffer or keys",
+			     found, expected);
+}
+
 int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs,
 		   bool is_cat, struct sfs_core **ret_core, struct sfs_error *err)
 {
@@ -325,6 +356,8 @@ int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs,
 	take_specs(core, specs);
 	ret = start(core, &dataset, is_cat, err);
 	sfs_dataset_done(&dataset);
+	if (ret == 0)
+		ret = check_order(core, err);
 	if (ret < 0) {
 		sfs_core_stop(core);
 		return ret;

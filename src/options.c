@@ -27,6 +27,7 @@ enum kind {
 	ID,
 	OCTAL,
 	STRING,
+	IDENTITY,
 	LIST
 };
 
@@ -274,6 +275,11 @@ static int add_header_file(const struct row *row, const char *path,
 	return ret;
 }
 
+static bool is_identity(const char *s)
+{
+	return strlen(s) == 16 && strspn(s, "0123456789abcdef") == 16;
+}
+
 static int set_value(struct sfs_options *o, const struct row *row, const char *value,
 		     struct sfs_error *err)
 {
@@ -319,6 +325,10 @@ static int set_value(struct sfs_options *o, const struct row *row, const char *v
 			return bad(row, value, "a number or a name of this system", err);
 		*number = v;
 		return 0;
+	case IDENTITY:
+		if (*value && !is_identity(value))
+			return bad(row, value, "a number of 16 hexadecimal digits", err);
+		/* fall through */
 	case STRING:
 		free(*string_of(o, row));
 		*string_of(o, row) = *value ? sfs_strdup(value) : NULL;
@@ -502,7 +512,7 @@ void sfs_options_done(struct sfs_options *o)
 	size_t i;
 
 	for (i = 0; i < SFS_COUNT(rows); i++) {
-		if (rows[i].kind == STRING)
+		if (rows[i].kind == STRING || rows[i].kind == IDENTITY)
 			free(steal(string_of(o, &rows[i])));
 		else if (rows[i].kind == LIST)
 			sfs_strings_done(list_of(o, &rows[i]));
@@ -541,6 +551,7 @@ static void print_value(const struct sfs_options *o, const struct row *row,
 	case CHOICE: print_choice(row->argument, v, text); break;
 	case OCTAL: sfs_text_printf(text, "%03llo", (unsigned long long)v); break;
 	case ID: sfs_text_printf(text, "%lld", (long long)v); break;
+	case IDENTITY:
 	case STRING: /* a proxy's URL may hold a password */
 		if (*string_of(o, row))
 			sfs_text_puts(text, strcmp(row->name, "proxy") == 0

@@ -36,7 +36,7 @@ struct sfs_options {
 	uint64_t uid, gid; /* UINT64_MAX: who mounts */
 	uint64_t umask, foreground, log_level;
 	char *proxy, *netrc_file, *cacert, *capath, *cert, *key; /* NULL: not set */
-	char *fsname, *config;
+	char *fsname, *config, *expect_order;
 	struct sfs_strings headers;
 
 	/* Options of mount(8) that go to the kernel: "nosuid,noexec"; or NULL. */

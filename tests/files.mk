@@ -150,6 +150,7 @@ fuse_tests = \
 	tests/fuse-samples-are-what-tar-extracts.sh \
 	tests/fuse-sigterm-unmounts.sh \
 	tests/fuse-sizes-never-change.sh \
+	tests/fuse-streams-tell-their-order-and-samples.sh \
 	tests/fuse-unmounting-never-hangs.sh \
 	tests/fuse-webdataset-reads-the-same-samples.sh
 
