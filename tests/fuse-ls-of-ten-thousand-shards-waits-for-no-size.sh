@@ -32,4 +32,6 @@ stat mnt/epochs/0.tar &
 all=$!
 are_parked stat $one $all
 kill -KILL $one $all
+wait_until 60 is_gone $one
+wait_until 60 is_gone $all
 umount_ds mnt
