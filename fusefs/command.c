@@ -22,6 +22,10 @@ static void add_setting(struct sfs_command *c, const char *name, const char *val
 
 void sfs_command_done(struct sfs_command *c)
 {
+	struct sfs_own *own;
+
+	for (own = c->own; own && own->name; own++)
+		free(steal(&own->value));
 	while (c->n_settings > 0) {
 		struct sfs_setting *s = &c->settings[--c->n_settings];
 
@@ -33,15 +37,31 @@ void sfs_command_done(struct sfs_command *c)
 	sfs_strings_done(&c->arguments);
 }
 
+static struct sfs_own *find_own(const struct sfs_command *c, const char *name)
+{
+	struct sfs_own *own = c->own;
+
+	while (own && own->name && strcmp(own->name, name) != 0)
+		own++;
+	return own && own->name ? own : NULL;
+}
+
+static void set_own(struct sfs_own *own, const char *value)
+{
+	free(own->value);
+	own->value = sfs_strdup(value ? value : "");
+}
+
 /* --name, --name=value, --name value; returns how many words it took. */
 static int take_long(struct sfs_command *c, char **argv, int n_left,
 		     struct sfs_error *err)
 {
-	const char *equals = strchr(argv[0], '=');
+	const char *equals = strchr(argv[0], '='), *value;
 	sfs_autofree char *name =
 		equals ? sfs_strndup(argv[0] + 2, (size_t)(equals - argv[0] - 2))
 		       : sfs_strdup(argv[0] + 2);
 	sfs_autofree char *origin = sfs_asprintf("--%s", name);
+	struct sfs_own *own = find_own(c, name);
 	int ret;
 
 	if (strcmp(name, "help") == 0 || strcmp(name, "version") == 0 ||
@@ -51,17 +71,19 @@ static int take_long(struct sfs_command *c, char **argv, int n_left,
 		c->is_lazy |= *name == 'l';
 		return 1;
 	}
-	ret = sfs_options_has_argument(name, err);
+	ret = own ? own->has_value : sfs_options_has_argument(name, err);
 	if (ret < 0)
 		return ret;
-	if (equals || ret == 0) {
-		add_setting(c, name, equals ? equals + 1 : NULL, origin);
-		return 1;
-	}
-	if (n_left < 2)
+	if (own && equals && !own->has_value)
+		return sfs_error_set(err, -EINVAL, "%s takes no value", origin);
+	if (!equals && ret > 0 && n_left < 2)
 		return sfs_error_set(err, -EINVAL, "%s needs a value", origin);
-	add_setting(c, name, argv[1], origin);
-	return 2;
+	value = equals ? equals + 1 : ret > 0 ? argv[1] : NULL;
+	if (own)
+		set_own(own, value);
+	else
+		add_setting(c, name, value, origin);
+	return equals || ret == 0 ? 1 : 2;
 }
 
 /* -f, -h, -V, -l, -o LIST, -oLIST */
@@ -98,7 +120,6 @@ int sfs_command_parse(struct sfs_command *c, int argc, char **argv, int first,
 	bool is_over = false; /* after "--" */
 	int i = first, ret;
 
-	*c = (struct sfs_command){0};
 	while (i < argc) {
 		if (!is_over && strcmp(argv[i], "--") == 0) {
 			is_over = true;

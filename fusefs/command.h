@@ -13,14 +13,22 @@ struct sfs_setting {
 	char *name, *value, *origin; /* value NULL: none; name NULL: value is a -o list */
 };
 
+/* An option of one command alone: "--name", with a value or without. */
+struct sfs_own {
+	const char *name;
+	bool has_value;
+	char *value; /* NULL: was not given; "" if it has none */
+};
+
 struct sfs_command {
+	struct sfs_own *own; /* set before parsing; the last has no name.  NULL: none */
 	struct sfs_setting *settings;
 	int n_settings;
 	struct sfs_strings arguments;
 	bool wants_help, wants_version, is_lazy;
 };
 
-/* Parse argv[first..argc).  -EINVAL and a sentence. */
+/* Parse argv[first..argc).  -EINVAL and a sentence.  Zero the command first. */
 int sfs_command_parse(struct sfs_command *command, int argc, char **argv, int first,
 		      struct sfs_error *err);
 void sfs_command_done(struct sfs_command *command);

@@ -6,6 +6,7 @@
 #include "cat.h"
 #include "log.h"
 #include "mem.h"
+#include "plan.h"
 #include "text.h"
 
 #include <errno.h>
@@ -23,6 +24,8 @@ static const char synopsis[] =
 	"usage: shufflefs mount [-f] [-o OPTION[,...]] SOURCE... DIR\n"
 	"       shufflefs umount [--lazy] DIR\n"
 	"       shufflefs cat [-o OPTION[,...]] SOURCE... PATH\n"
+	"       shufflefs plan [-o OPTION[,...]] [--batch=N] [--ranks=W] [--quality=N]\n"
+	"                      [--exact] SOURCE...\n"
 	"       shufflefs where FILE OFFSET\n"
 	"       shufflefs --help | --version\n";
 
@@ -131,6 +134,82 @@ static int do_cat(const struct sfs_command *c)
 	return status;
 }
 
+/* ---- plan ---- */
+
+enum { BATCH, RANKS, QUALITY, EXACT };
+
+static struct sfs_own plan_own[] = {
+	[BATCH] = {"batch", true, NULL},
+	[RANKS] = {"ranks", true, NULL},
+	[QUALITY] = {"quality", true, NULL},
+	[EXACT] = {"exact", false, NULL},
+	{0},
+};
+
+/* A whole number from `least` to `most`; `otherwise`, if it was not given. */
+static int own_number(const struct sfs_own *own, uint32_t least, uint32_t most,
+		      uint32_t otherwise, uint32_t *ret, struct sfs_error *err)
+{
+	unsigned long n;
+	char *end;
+
+	*ret = otherwise;
+	if (!own->value)
+		return 0;
+	n = strtoul(own->value, &end, 10);
+	if (*own->value < '0' || *own->value > '9' || *end || n < least || n > most)
+		return sfs_error_set(err, -EINVAL,
+				     "--%s: '%s' is no number from %u to %u", own->name,
+				     own->value, least, most);
+	*ret = (uint32_t)n;
+	return 0;
+}
+
+static int read_plan(const struct sfs_options *o, struct sfs_plan_options *plan,
+		     struct sfs_error *err)
+{
+	uint32_t quality = 0;
+	int ret;
+
+	*plan = (struct sfs_plan_options){.is_exact = plan_own[EXACT].value};
+	ret = own_number(&plan_own[BATCH], 2, 1 << 20, 256, &plan->batch, err);
+	if (ret == 0)
+		ret = own_number(&plan_own[RANKS], 1, 65536, 0, &plan->n_ranks, err);
+	if (ret == 0)
+		ret = own_number(&plan_own[QUALITY], 1, plan->batch, 0, &quality, err);
+	plan->quality = quality;
+	if (ret == 0 && plan->n_ranks && o->lanes % plan->n_ranks != 0)
+		ret = sfs_error_set(err, -EINVAL, "--ranks=%u does not divide lanes=%u",
+				    plan->n_ranks, (unsigned)o->lanes);
+	return ret;
+}
+
+static int do_plan(const struct sfs_command *c)
+{
+	struct sfs_strings specs = {0};
+	struct sfs_text text = {0};
+	struct sfs_error err = {0};
+	struct sfs_plan_options plan;
+	struct sfs_options o;
+	int status = USAGE;
+
+	if (c->arguments.n < 1)
+		return usage("plan for which SOURCE?");
+	if (sfs_command_resolve(c, c->arguments.n, &o, &specs, &err) == 0 &&
+	    read_plan(&o, &plan, &err) == 0) {
+		sfs_log_set_level((enum sfs_log_level)o.log_level);
+		status = sfs_plan(&o, &specs, &plan, &text, &err) < 0 ? FAILED : OK;
+	}
+	if (status == OK)
+		printf("%s", text.s);
+	else
+		fprintf(stderr, "shufflefs: %s\n", err.text);
+	sfs_text_done(&text);
+	sfs_strings_done(&specs);
+	sfs_options_done(&o);
+	return status;
+}
+
 static int do_where(const struct sfs_command *c)
 {
 	sfs_autofree char *name = NULL;
@@ -160,9 +239,11 @@ static int do_where(const struct sfs_command *c)
 static const struct door {
 	const char *name;
 	int (*run)(const struct sfs_command *command);
+	struct sfs_own *own; /* NULL: it has no options of its own */
 } doors[] = {
-	{"mount", do_mount}, {"umount", do_umount}, {"unmount", do_umount},
-	{"cat", do_cat},     {"where", do_where},
+	{"mount", do_mount, NULL},    {"umount", do_umount, NULL},
+	{"unmount", do_umount, NULL}, {"cat", do_cat, NULL},
+	{"plan", do_plan, plan_own},  {"where", do_where, NULL},
 };
 
 static const struct door *find_door(const char *name)
@@ -189,6 +270,7 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "help") == 0)
 		return help(argc > 2 && strcmp(argv[2], "--mdoc") == 0);
 	door = find_door(argv[1]);
+	c.own = door ? door->own : NULL;
 	if (sfs_command_parse(&c, argc, argv, door ? 2 : 1, &err) < 0) {
 		fprintf(stderr, "shufflefs: %s\n", err.text);
 		status = USAGE;

@@ -41,16 +41,39 @@ struct sfs_env {
 #define SFS_PART_MAX   ((uint64_t)4 << 20)
 #define SFS_PARTS_MAX  ((uint64_t)768 << 20) /* one part of each lane, all together */
 
-/* How large a part should be now: a third of what one lane may have.  More than that is
- * of no use to many lanes: a stream begins as fast as their first parts come, and what
- * they hold is touched by the processor for the first time. */
-static inline uint64_t sfs_env_part_bytes(struct sfs_env *env)
+/* How large a part should be with so many lanes open: a third of what one lane may have.
+ * More than that is of no use to many lanes: a stream begins as fast as their first parts
+ * come, and what they hold is touched by the processor for the first time. */
+static inline uint64_t sfs_env_part_bytes_of(const struct sfs_env *env, uint64_t lanes)
 {
-	uint64_t lanes = atomic_load(&env->n_open_lanes), n = env->budget.total_bytes / 3;
+	uint64_t n = env->budget.total_bytes / 3;
 
 	n = (n < SFS_PARTS_MAX ? n : SFS_PARTS_MAX) / (lanes ? lanes : 1);
 	n = n < SFS_LANE_FLOOR ? SFS_LANE_FLOOR : n > SFS_PART_MAX ? SFS_PART_MAX : n;
 	return n / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
+}
+
+/* Now. */
+static inline uint64_t sfs_env_part_bytes(struct sfs_env *env)
+{
+	return sfs_env_part_bytes_of(env, atomic_load(&env->n_open_lanes));
+}
+
+/* How many requests of a stream may be on their way. */
+static inline uint32_t sfs_env_on_way(const struct sfs_env *env)
+{
+	return 2 * (uint32_t)env->n_connections;
+}
+
+/* How many bytes are enough for a stream: each lane its block, the next one and half a
+ * part, as some have just got theirs while others are about to; and what the connections
+ * carry.  More would only make a stream begin later: memory is slow when it is first
+ * touched. */
+static inline uint64_t sfs_env_enough_bytes(const struct sfs_env *env, uint64_t n_lanes,
+					    uint64_t block_bytes, uint64_t part_bytes)
+{
+	return n_lanes * (2 * block_bytes + part_bytes / 2 + 2 * SFS_SLAB_BYTES) +
+	       sfs_env_on_way(env) * part_bytes;
 }
 
 #endif

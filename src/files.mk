@@ -63,6 +63,7 @@ libshufflefs_la_SOURCES = \
 	src/lanes.c src/lanes.h \
 	src/names.c src/names.h \
 	src/options.c src/options.h src/options.def \
+	src/plan.c src/plan.h \
 	src/read.c src/read.h \
 	src/run.c src/run.h \
 	src/shard.c src/shard.h \

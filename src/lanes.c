@@ -630,17 +630,11 @@ static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
 	return false;
 }
 
-/* How much is enough: each lane its block, the next one and half a part, as some have
- * just got theirs while others are about to; and what the connections carry.  More would
- * only make a stream begin later: memory is slow when it is first touched. */
 static bool has_enough(struct sfs_lanes *ls, uint64_t part_bytes)
 {
-	uint64_t n_lanes = ls->order->n_lanes, block_bytes = ls->order->piece_bytes;
-	uint64_t enough =
-		n_lanes * (2 * block_bytes + part_bytes / 2 + 2 * SFS_SLAB_BYTES) +
-		ls->max_on_way * part_bytes;
-
-	return sfs_account_used(ls->account) >= enough;
+	return sfs_account_used(ls->account) >=
+	       sfs_env_enough_bytes(ls->env, ls->order->n_lanes, ls->order->piece_bytes,
+				    part_bytes);
 }
 
 bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *out)
@@ -724,7 +718,7 @@ int sfs_lanes_new(struct sfs_env *env, const struct sfs_order *order,
 	ls->order = order;
 	ls->account = account;
 	ls->owner = *owner;
-	ls->max_on_way = 2 * (uint32_t)env->n_connections;
+	ls->max_on_way = sfs_env_on_way(env);
 	ls->max_lane_on_way = 2 * ls->max_on_way / order->n_lanes;
 	if (ls->max_lane_on_way < 2)
 		ls->max_lane_on_way = 2;

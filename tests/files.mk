@@ -44,7 +44,9 @@ unit_tests = \
 	tests/unit-options-refuse-what-they-do-not-understand \
 	tests/unit-order-gives-the-published-vectors \
 	tests/unit-pax-records-are-checked-to-the-byte \
+	tests/unit-play-goes-through-an-epoch \
 	tests/unit-pool-runs-a-task-never-twice-at-once \
+	tests/unit-quality-is-what-theory-says \
 	tests/unit-read-answers-in-pieces-or-one-copy \
 	tests/unit-retry-waits-longer-each-time \
 	tests/unit-rng-gives-the-published-numbers \
@@ -94,6 +96,7 @@ cat_tests = \
 	tests/cat-order-agrees-with-an-independent-script.sh \
 	tests/cat-order-vectors-agree.sh \
 	tests/cat-parts-of-an-epoch-agree-with-the-script.sh \
+	tests/cat-plan-says-what-an-order-is-worth.sh \
 	tests/cat-refuses-a-206-without-its-range.sh \
 	tests/cat-refuses-a-path-for-all-members.sh \
 	tests/cat-refuses-a-server-without-ranges.sh \

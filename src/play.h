@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* play - an epoch, or a part of one, played through: each sample, in order.
+ *
+ * For those who want the order and not the bytes.  Pure: from the tables alone.
+ */
+#ifndef SFS_PLAY_H
+#define SFS_PLAY_H
+
+#include "lane.h"
+#include "order.h"
+
+#include <stdbool.h>
+
+struct sfs_play_lane; /* see play.c */
+
+struct sfs_play {
+	const struct sfs_order *order;
+	struct sfs_tables tables;
+	struct sfs_play_lane *lanes;
+	uint32_t n_left; /* lanes that have not ended, and are `left` */
+	uint32_t *left;
+	uint32_t i; /* whose turn it is, of those */
+};
+
+/* All tables must be whole, and stay so. */
+void sfs_play_init(struct sfs_play *play, const struct sfs_order *order,
+		   const struct sfs_tables *tables);
+void sfs_play_done(struct sfs_play *play);
+
+/* The next sample; NULL at the end.  It is valid until the next call. */
+const struct sfs_block_sample *sfs_play_next(struct sfs_play *play);
+
+/* How many samples come before the first lane has ended: up to there all lanes take
+ * turns. */
+uint64_t sfs_play_even(const struct sfs_order *order, const struct sfs_tables *tables);
+
+#endif

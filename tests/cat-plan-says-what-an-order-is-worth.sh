@@ -1,0 +1,118 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# `shufflefs plan` prints what the script's order gives when it is measured in Python: B_eff
+# of all, of the first, of the worst batches and of a rank's, shards in a batch, the lift,
+# how far it is elastic; --quality finds settings that reach it, or says which come nearest.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+
+"$python" - <<'EOF'
+import io, random, tarfile, os
+
+r = random.Random(5)
+os.mkdir("data")
+for shard in range(25):
+    with tarfile.open("data/s%02d.tar" % shard, "w", format=tarfile.USTAR_FORMAT) as tar:
+        for i in range(r.randrange(60, 140)):
+            info = tarfile.TarInfo("%05d.bin" % i)
+            info.size = r.randrange(3000)
+            tar.addfile(info, io.BytesIO(bytes(info.size)))
+EOF
+cat >measure.py <<'EOF'
+import collections, subprocess, sys
+
+order, batch, ranks, settings = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+
+def rows(name):
+    out = subprocess.run([sys.executable, order, "list", "data", name, "--keys", "asis", *settings],
+                         check=True, capture_output=True, text=True).stdout
+    return [tuple(line.split("\t")[2:]) for line in out.splitlines()]
+
+def batches(samples):
+    return [samples[i:i + batch] for i in range(0, len(samples) - batch + 1, batch)]
+
+def worth(some):
+    pairs = sum(n * (n - 1) for b in some for n in collections.Counter(s for s, k in b).values())
+    same = pairs / len(some) / batch / (batch - 1)
+    chance = sum(n * (n - 1) for n in sizes.values()) / len(epoch) / (len(epoch) - 1)
+    rho = (same - chance) / (1 - chance)
+    b = batch / (1 + (batch - 1) * rho)
+    return batch if b > batch or b < 0 else b
+
+epoch, after = rows("0.tar"), rows("1.tar")
+sizes = collections.Counter(s for s, k in epoch)
+all = batches(epoch)
+tenths = [all[len(all) * i // 10:len(all) * (i + 1) // 10] for i in range(10)]
+print("whole epoch %.0f" % worth(all))
+print("first batch %.0f" % worth(all[:1]))
+print("worst tenth %.0f" % min(map(worth, tenths)))
+print("rank 0 of %d %.0f" % (ranks, worth(batches(rows("0/rank-0-of-%d.tar" % ranks)))))
+print("shards %.1f" % (sum(len({s for s, k in b}) for b in all) / len(all)))
+where = {sample: i // batch for i, sample in enumerate(after)}
+pairs = sum(n * (n - 1) // 2 for b in all for n in collections.Counter(where[s] for s in b).values())
+lift = pairs / (len(all) * batch * (batch - 1) / 2) / ((batch - 1) / (len(epoch) - 1))
+print("co-batch lift %.2f" % lift)
+EOF
+
+# said FILE: of what plan has printed, the numbers that measure.py prints, as it does.
+said() {
+    sed -n -e 's/^  \(whole epoch\|first batch\|worst tenth\|rank 0 of [0-9]*\)  *\([0-9]*\).*/\1 \2/p' \
+        -e 's/^\(shards\)  *\([0-9.]*\) in a batch.*/\1 \2/p' \
+        -e 's/^\(co-batch lift\)  *\([0-9.]*\) times.*/\1 \2/p' "$1"
+}
+
+while read -r seed lanes buffer batch ranks; do
+    "$shufflefs" plan -o seed=$seed,lanes=$lanes,buffer=$buffer --batch=$batch --ranks $ranks --exact data >plan
+    "$python" measure.py "$top/scripts/order.py" $batch $ranks --seed $seed --lanes $lanes \
+        --buffer $buffer >want
+    said plan >got
+    [ "$(wc -l <got)" = 6 ] || fail "$(cat plan)"
+    diff want got || fail "seed=$seed lanes=$lanes buffer=$buffer batch=$batch"
+    grep -q "^mount with  *-o seed=$seed,lanes=$lanes,buffer=" plan || fail "$(cat plan)"
+done <<'EOF'
+0 1 0 32 1
+0 4 100000 64 2
+7 12 1000000 20 3
+3 384 65536 16 4
+1 6 100000000 32 2
+EOF
+grep -q "25 shards, .* [0-9]* samples$" plan || fail "$(cat plan)"
+
+# Counted in three shards, it is nearly the same.
+"$shufflefs" plan --batch 32 data >plan
+grep -q "about [0-9]* samples (counted in three shards" plan || fail "$(cat plan)"
+
+# The cheapest: that of more lanes is not asked for, and what it prints is so good.
+"$shufflefs" plan --batch 32 --quality 12 data >plan
+worth=$(said plan | sed -n 's/whole epoch //p')
+[ "$worth" -ge 12 ] || fail "$(cat plan)"
+options=$(sed -n 's/^mount with  *-o //p' plan)
+"$shufflefs" plan --batch 32 -o "$options" data >again
+same plan again
+if "$shufflefs" plan --batch 256 --quality 256 -o seed=1 data >plan 2>said; then
+    [ "$(said plan | sed -n 's/whole epoch //p')" = 256 ] || fail "$(cat plan)"
+fi
+make_shards uneven --shards 2 --samples 100 --name "small-%d.tar"
+make_shards uneven --shards 1 --samples 500 --name large.tar
+if "$shufflefs" plan --batch 32 --quality 31 uneven >plan 2>said; then fail "$(cat plan)"; fi
+grep -q "no settings make a batch worth 31 samples; the best" said || fail "$(cat said)"
+
+# What is wrong is said in one line.
+refused() {
+    words=$1
+    shift
+    if "$shufflefs" plan "$@" >plan 2>said; then fail "plan $*"; fi
+    grep -q "$words" said || fail "plan $*: $(cat said)"
+    [ ! -s plan ] || fail "plan $* prints"
+}
+refused "for which SOURCE" --batch 3
+refused "no number from 2" --batch 1 data
+refused "no number from 2" --batch=x data
+refused "needs a value" data --batch
+refused "takes no value" --exact=1 data
+refused "does not divide lanes=384" --ranks 5 data
+refused "no number from 1 to 16" --batch 16 --quality 17 data
+refused "more than all" --batch 100000 data
+refused "there is no option" --no-such data
+refused "No such file" none.tar
+head -c 5000 /dev/urandom >uneven/bad.tar
+refused "damaged" uneven

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Played through, an epoch has each sample once, in the order in which it is read. */
+#include "epochs.h"
+#include "play.h"
+
+static void whole(void)
+{
+	const struct sfs_block_sample *s;
+	struct sfs_play play;
+	uint64_t even;
+	size_t k;
+
+	sfs_play_init(&play, &made.order, &tables);
+	for (k = 0; (s = sfs_play_next(&play)) != NULL; k++) {
+		CHECK(k < made.n);
+		check_sample(s, &made.epoch[k]);
+	}
+	CHECK_EQ(k, made.n);
+	CHECK(sfs_play_next(&play) == NULL);
+	sfs_play_done(&play);
+
+	/* Up to where the first lane ends, they take turns. */
+	even = sfs_play_even(&made.order, &tables);
+	CHECK(even <= made.n);
+	for (k = 0; k < even; k++)
+		CHECK_EQ(made.lane_of[k], k % made.order.n_lanes);
+	if (even < made.n)
+		CHECK(made.lane_of[even] != even % made.order.n_lanes);
+}
+
+int main(void)
+{
+	static const struct {
+		uint32_t n_shards, n_lanes;
+		size_t most;
+		uint64_t buffer;
+	} cases[] = {{1, 1, 40, 0},	   {1, 384, 40, 20000}, {7, 1, 20, 30000},
+		     {20, 3, 12, 100000},  {20, 3, 12, 0},	{40, 40, 60, 1 << 20},
+		     {40, 8, 60, 1 << 30}, {30, 4, 1, 10000},	{5, 2, 0, 1000}};
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(cases); i++) {
+		make_epoch(i + 1, cases[i].n_shards, cases[i].n_lanes, cases[i].most,
+			   cases[i].buffer);
+		grow_all();
+		whole();
+		unmake_epoch();
+	}
+	return 0;
+}
