@@ -25,7 +25,7 @@ static const char synopsis[] =
 	"       shufflefs umount [--lazy] DIR\n"
 	"       shufflefs cat [-o OPTION[,...]] SOURCE... PATH\n"
 	"       shufflefs plan [-o OPTION[,...]] [--batch=N] [--ranks=W] [--quality=N]\n"
-	"                      [--exact] SOURCE...\n"
+	"                      [--exact] [--svg=FILE] SOURCE...\n"
 	"       shufflefs where FILE OFFSET\n"
 	"       shufflefs --help | --version\n";
 
@@ -136,14 +136,12 @@ static int do_cat(const struct sfs_command *c)
 
 /* ---- plan ---- */
 
-enum { BATCH, RANKS, QUALITY, EXACT };
+enum { BATCH, RANKS, QUALITY, EXACT, SVG };
 
 static struct sfs_own plan_own[] = {
-	[BATCH] = {"batch", true, NULL},
-	[RANKS] = {"ranks", true, NULL},
-	[QUALITY] = {"quality", true, NULL},
-	[EXACT] = {"exact", false, NULL},
-	{0},
+	[BATCH] = {"batch", true, NULL},     [RANKS] = {"ranks", true, NULL},
+	[QUALITY] = {"quality", true, NULL}, [EXACT] = {"exact", false, NULL},
+	[SVG] = {"svg", true, NULL},	     {0},
 };
 
 /* A whole number from `least` to `most`; `otherwise`, if it was not given. */
@@ -171,7 +169,8 @@ static int read_plan(const struct sfs_options *o, struct sfs_plan_options *plan,
 	uint32_t quality = 0;
 	int ret;
 
-	*plan = (struct sfs_plan_options){.is_exact = plan_own[EXACT].value};
+	*plan = (struct sfs_plan_options){.is_exact = plan_own[EXACT].value,
+					  .svg = plan_own[SVG].value};
 	ret = own_number(&plan_own[BATCH], 2, 1 << 20, 256, &plan->batch, err);
 	if (ret == 0)
 		ret = own_number(&plan_own[RANKS], 1, 65536, 0, &plan->n_ranks, err);

@@ -42,6 +42,7 @@ libshufflefs_la_SOURCES = \
 	src/map.c src/map.h \
 	src/name.c src/name.h \
 	src/order.c src/order.h \
+	src/picture.c src/picture.h \
 	src/play.c src/play.h \
 	src/quality.c src/quality.h \
 	src/table.c src/table.h \

@@ -6,8 +6,10 @@
 
 #include "core.h"
 #include "mem.h"
+#include "picture.h"
 #include "play.h"
 #include "quality.h"
+#include "rng.h"
 #include "table.h"
 
 #include <errno.h>
@@ -355,6 +357,121 @@ static int find_cheapest(struct plan *p, struct outlook *ret, struct sfs_error *
 		p->wanted->quality, best.quality.whole, best.settings.lanes);
 }
 
+/* ---- the picture ---- */
+
+enum { BUFFER = 1000, INITIAL = 100 }; /* of WebDataset's shuffle(1000) */
+
+/* As its filters.py does: from the 100th sample on one leaves for each that comes, or for
+ * each second until the buffer is full.  Its list of shards is shuffled as well. */
+static void draw_webdataset(const struct plan *p, struct sfs_panel *panel)
+{
+	sfs_autofree uint32_t *shards = sfs_calloc(p->n_shards, sizeof *shards);
+	uint32_t held[BUFFER], n = 0, i, at = 0;
+	struct sfs_rng r = {1};
+	uint64_t left = 0, k;
+	bool is_second = false;
+
+	for (i = 0; i < p->n_shards; i++)
+		shards[i] = i;
+	sfs_rng_shuffle(&r, shards, p->n_shards);
+	for (k = 0; k < p->n_all + BUFFER; k++) {
+		while (at < p->n_shards && left == 0)
+			left = p->n_samples[shards[at++]];
+		if (left > 0) {
+			held[n++] = shards[at - 1];
+			left--;
+			if (n < INITIAL || (n < BUFFER && (is_second = !is_second)))
+				continue;
+		}
+		if (n == 0)
+			break;
+		i = (uint32_t)sfs_rng_below(&r, n);
+		sfs_panel_add(panel, held[i]);
+		held[i] = held[--n];
+	}
+}
+
+static void draw_in_order(const struct plan *p, struct sfs_panel *panel)
+{
+	uint64_t k;
+	uint32_t i;
+
+	for (i = 0; i < p->n_shards; i++)
+		for (k = 0; k < p->n_samples[i]; k++)
+			sfs_panel_add(panel, i);
+}
+
+static void draw_permutation(const struct plan *p, struct sfs_panel *panel)
+{
+	sfs_autofree uint32_t *all = sfs_reallocarray(NULL, p->n_all, sizeof *all);
+	struct sfs_rng r = {1};
+	uint64_t k, n = 0;
+	uint32_t i;
+
+	for (i = 0; i < p->n_shards; i++)
+		for (k = 0; k < p->n_samples[i]; k++)
+			all[n++] = i;
+	sfs_rng_shuffle(&r, all, n);
+	for (k = 0; k < n; k++)
+		sfs_panel_add(panel, all[k]);
+}
+
+static void draw_ours(struct plan *p, const struct outlook *o, struct sfs_panel *panel)
+{
+	const struct sfs_tables tables = {.ctx = p, .get = table_of};
+	const struct sfs_block_sample *s;
+	struct sfs_order order;
+	struct sfs_play play;
+
+	sfs_order_init(&order, &o->settings, 0, p->n_shards, everything);
+	sfs_play_init(&play, &order, &tables);
+	while ((s = sfs_play_next(&play)) != NULL)
+		sfs_panel_add(panel, s->shard);
+	sfs_play_done(&play);
+	sfs_order_done(&order);
+}
+
+static int write_file(const char *path, const struct sfs_text *text,
+		      struct sfs_error *err)
+{
+	FILE *f = fopen(path, "w");
+	bool is_written = f && fwrite(text->s, 1, text->n, f) == text->n;
+
+	if (f && fclose(f) != 0)
+		is_written = false;
+	if (!is_written)
+		return sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+static int draw(struct plan *p, const struct outlook *o, struct sfs_error *err)
+{
+	enum { OURS, IN_ORDER, WEBDATASET, PERMUTATION, N_PANELS };
+	sfs_autofree struct sfs_panel *panels = sfs_calloc(N_PANELS, sizeof *panels);
+	struct sfs_text svg = {0};
+	char settings[80], size[32];
+	int ret;
+
+	snprintf(settings, sizeof settings, "seed=%" PRIu64 ", lanes=%u, buffer=%s",
+		 o->settings.seed, o->settings.lanes,
+		 sfs_text_size(o->settings.buffer_bytes, size));
+	sfs_panel_begin(&panels[OURS], "shufflefs", settings, p->n_all, p->n_shards);
+	sfs_panel_begin(&panels[IN_ORDER], "no shuffle",
+			"the shards, one after the other", p->n_all, p->n_shards);
+	sfs_panel_begin(&panels[WEBDATASET], "WebDataset's shuffle(1000)",
+			"and the list of shards shuffled", p->n_all, p->n_shards);
+	sfs_panel_begin(&panels[PERMUTATION], "a full permutation",
+			"each sample anywhere", p->n_all, p->n_shards);
+	draw_ours(p, o, &panels[OURS]);
+	draw_in_order(p, &panels[IN_ORDER]);
+	draw_webdataset(p, &panels[WEBDATASET]);
+	draw_permutation(p, &panels[PERMUTATION]);
+	sfs_picture_print(panels, N_PANELS, &svg);
+	ret = write_file(p->wanted->svg, &svg, err);
+	sfs_text_done(&svg);
+	return ret;
+}
+
 /* ---- all of it ---- */
 
 static int make_plan(struct plan *p, struct sfs_text *text, struct sfs_error *err)
@@ -381,7 +498,7 @@ static int make_plan(struct plan *p, struct sfs_text *text, struct sfs_error *er
 		return ret;
 	print_dataset(p, text);
 	print_outlook(p, &o, text);
-	return 0;
+	return p->wanted->svg ? draw(p, &o, err) : 0;
 }
 
 int sfs_plan(struct sfs_options *options, const struct sfs_strings *specs,

@@ -20,6 +20,7 @@ struct sfs_plan_options {
 	uint32_t n_ranks; /* 0: do not look at ranks */
 	double quality;	  /* B_eff that is wanted; 0: none */
 	bool is_exact;	  /* count the samples of all shards, not of three */
+	const char *svg;  /* draw the order into this file; NULL: don't */
 };
 
 /* Append it to *text, for people.  Waits.  < 0: with a sentence. */

@@ -96,6 +96,36 @@ make_shards uneven --shards 1 --samples 500 --name large.tar
 if "$shufflefs" plan --batch 32 --quality 31 uneven >plan 2>said; then fail "$(cat plan)"; fi
 grep -q "no settings make a batch worth 31 samples; the best" said || fail "$(cat said)"
 
+# The picture: valid XML, and all dots of each panel within its frame; ours are those of the
+# order, those of no shuffle go up.
+"$shufflefs" plan --batch 32 --exact -o lanes=4,buffer=100000 --svg=plan.svg data >/dev/null
+"$python" "$top/scripts/order.py" list data 0.tar --lanes 4 --buffer 100000 >list
+"$python" - list <<'EOF'
+import re, sys
+import xml.etree.ElementTree as tree
+
+rows = [line.split("\t") for line in open(sys.argv[1])]
+shards = sorted({row[2] for row in rows})
+ns = "{http://www.w3.org/2000/svg}"
+root = tree.parse("plan.svg").getroot()
+frames = root.findall(ns + "rect")[1:]
+panels = [[(float(x), float(y)) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h", path.get("d"))]
+          for path in root.findall(ns + "path")]
+assert len(frames) == len(panels) == 4, (len(frames), len(panels))
+for frame, dots in zip(frames, panels):
+    left, top, width, height = [float(frame.get(k)) for k in ("x", "y", "width", "height")]
+    assert len(dots) == len(rows), (len(dots), len(rows))
+    assert all(left <= x <= left + width and top <= y <= top + height for x, y in dots)
+    if dots is panels[0]:
+        for i, (x, y) in enumerate(dots):
+            want = top + height - height * (shards.index(rows[i][2]) + .5) / len(shards)
+            assert abs(y - want) < .1, (i, y, want)
+assert [y for x, y in panels[1]] == sorted((y for x, y in panels[1]), reverse=True)
+counts = [sorted(round(y - t, 1) for x, y in dots)
+          for dots, t in zip(panels, [float(f.get("y")) for f in frames])]
+assert counts[0] == counts[1] == counts[2] == counts[3], "panels have other samples"
+EOF
+
 # What is wrong is said in one line.
 refused() {
     words=$1
@@ -112,6 +142,8 @@ refused "takes no value" --exact=1 data
 refused "does not divide lanes=384" --ranks 5 data
 refused "no number from 1 to 16" --batch 16 --quality 17 data
 refused "more than all" --batch 100000 data
+if "$shufflefs" plan --batch 32 --svg none/plan.svg data >/dev/null 2>said; then fail "drawn"; fi
+grep -q "none/plan.svg: No such file" said || fail "$(cat said)"
 refused "there is no option" --no-such data
 refused "No such file" none.tar
 head -c 5000 /dev/urandom >uneven/bad.tar
