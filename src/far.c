@@ -275,7 +275,8 @@ static int resolve(struct sfs_far_reads *f, struct far *far, struct sfs_outbox *
 static void note_too_many_surveys(struct sfs_far_reads *f)
 {
 	sfs_ledger_add(SFS_EVENT_LOST, "(epoch)", SFS_NO_OFFSET,
-		       "a read far from the others gets EIO; a larger budget= helps",
+		       "a read far from the others, or a look-up, gets EIO; a larger "
+		       "budget= helps",
 		       "the tables of the samples do not fit a quarter of the budget");
 }
 
@@ -374,6 +375,19 @@ static int find_number(struct sfs_far_reads *f, uint64_t offset, uint64_t *ret_n
 	return ret;
 }
 
+/* The map needs this shard's table.  If it had it before, tables are being dropped as
+ * fast as they are made, and that must have an end. */
+static int look_at(struct sfs_far_reads *f, uint32_t shard, uint32_t n_ahead,
+		   struct sfs_waiter *waiter)
+{
+	if (waiter && is_known(f, shard) &&
+	    ++waiter->n_again > 2 * f->order->n_lanes + 100) {
+		note_too_many_surveys(f);
+		return -EIO;
+	}
+	return survey(f, shard, n_ahead, waiter);
+}
+
 int sfs_far_locate(struct sfs_far_reads *f, uint64_t number, struct sfs_waiter *waiter,
 		   struct sfs_place *ret_place)
 {
@@ -382,7 +396,7 @@ int sfs_far_locate(struct sfs_far_reads *f, uint64_t number, struct sfs_waiter *
 
 	have_map(f);
 	while ((ret = locate(f, number, ret_place, &shard)) == -EAGAIN) {
-		ret = survey(f, shard, N_LOCATE_AHEAD, waiter);
+		ret = look_at(f, shard, N_LOCATE_AHEAD, waiter);
 		if (ret < 0)
 			break;
 	}
@@ -397,7 +411,7 @@ int sfs_far_number(struct sfs_far_reads *f, uint64_t offset, struct sfs_waiter *
 
 	have_map(f);
 	while ((ret = find_number(f, offset, ret_number, &shard)) == -EAGAIN) {
-		ret = survey(f, shard, N_SURVEYS_AHEAD, waiter);
+		ret = look_at(f, shard, N_SURVEYS_AHEAD, waiter);
 		if (ret < 0)
 			break;
 	}

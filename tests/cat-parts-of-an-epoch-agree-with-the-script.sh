@@ -81,3 +81,25 @@ while read -r number offset rest; do
     [ $((offset + size)) -le "$end" ] || fail "@$number is too long"
 done <list
 [ "$(wc -l <list)" -eq 21 ] || fail "$(cat list)"
+
+# More samples than a quarter of the budget has room for: an error that says so, not a wait
+# without an end; and with more budget they are found.
+mkdir dense
+"$python" - <<'EOF'
+import os, tarfile
+
+with tarfile.open("dense/0.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
+    for i in range(12000):
+        tar.addfile(tarfile.TarInfo("%06d.x" % i))
+for i in range(1, 40):
+    os.link("dense/0.tar", "dense/%d.tar" % i)
+EOF
+if timeout 120 "$shufflefs" cat -o budget=24M,buffer=1M dense epochs/0@240000.tar >got.tar 2>said; then
+    fail "it fits"
+elif [ $? = 124 ]; then
+    fail "it never ends"
+fi
+grep -q "do not fit a quarter of the budget" said || fail "$(cat said)"
+[ ! -s got.tar ] || fail "bytes before the error"
+"$shufflefs" cat -o budget=64M,buffer=1M dense epochs/0@240000.tar | wc -c | grep -qx $((240000 * 512 + 1024)) ||
+    fail "with a larger budget"
