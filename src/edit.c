@@ -77,6 +77,20 @@ static bool edit_gnu_name(unsigned char *block, uint64_t size, const char *folde
 	return replace_body(block, size, name, strlen(name) + 1);
 }
 
+/* The oldest dialect: nothing behind the name of a link, but that GNU tar writes numbers
+ * of devices where others have them. */
+static bool is_v7(const unsigned char *block)
+{
+	enum { DEVICES = 329 };
+	int i;
+
+	for (i = DEVICES; i < SFS_TAR_PREFIX; i++)
+		if (block[i] && (block[i] < '0' || block[i] > '7'))
+			return false;
+	return sfs_tar_is_zero(block + SFS_TAR_MAGIC, DEVICES - SFS_TAR_MAGIC) &&
+	       sfs_tar_is_zero(block + SFS_TAR_PREFIX, SFS_TAR_BLOCK - SFS_TAR_PREFIX);
+}
+
 static bool edit_header(unsigned char *block, const char *folder)
 {
 	unsigned char *prefix = block + SFS_TAR_PREFIX;
@@ -87,8 +101,7 @@ static bool edit_header(unsigned char *block, const char *folder)
 
 	if (type != '0' && type != 0 && type != '7')
 		return false; /* an old GNU sparse header keeps its map there */
-	if (!is_posix && !is_gnu &&
-	    !sfs_tar_is_zero(block + SFS_TAR_MAGIC, SFS_TAR_BLOCK - SFS_TAR_MAGIC))
+	if (!is_posix && !is_gnu && !is_v7(block))
 		return false; /* some dialect that we don't know */
 	if (is_posix && prefix[0])
 		name = sfs_asprintf("%s/%.*s", folder, SFS_TAR_PREFIX_BYTES,
@@ -178,9 +191,11 @@ int sfs_edit_group(unsigned char *bytes, size_t n, uint64_t n_left, const char *
 	} else if (group.kind == SFS_GROUP_MEMBER && folder && group.is_regular &&
 		   sfs_key_length(group.name, group.n_name) > 0) {
 		if (!edit_name(bytes, group.n_bytes, folder))
-			ret = sfs_error_set(err, -ENAMETOOLONG,
-					    "'%s/%.*s' does not fit into its header",
-					    folder, (int)group.n_name, group.name);
+			ret = sfs_error_set(
+				err, -ENAMETOOLONG,
+				"'%s/%.*s' does not fit into its header, or its dialect "
+				"has no room for it",
+				folder, (int)group.n_name, group.name);
 	} else if (group.kind == SFS_GROUP_END) {
 		ret = sfs_error_set(err, -EBADMSG, "a sample with a zero block in it");
 	}

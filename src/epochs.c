@@ -201,6 +201,8 @@ static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *na
 
 	if (is_kept && sfs_names_place(e->names, number, ret_place))
 		return 0;
+	if (!waiter)
+		return -EINPROGRESS; /* who does not wait is no reason to read shards */
 	stream = open_stream(e, name);
 	ret = sfs_stream_locate(stream, name->first, waiter, ret_place);
 	sfs_stream_close(stream);

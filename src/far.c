@@ -83,7 +83,8 @@ static bool is_known(struct sfs_far_reads *f, uint32_t shard)
 {
 	uint64_t n, bytes;
 
-	return sfs_shards_totals(&f->env->shards, shard, &n, &bytes);
+	return sfs_shards_totals(&f->env->shards, shard, &n, &bytes) ||
+	       sfs_shards_damaged(&f->env->shards, &shard, 1);
 }
 
 /* Have the shard surveyed that the map asked for, and the next ones with it.
@@ -385,6 +386,8 @@ static int look_at(struct sfs_far_reads *f, uint32_t shard, uint32_t n_ahead,
 		note_too_many_surveys(f);
 		return -EIO;
 	}
+	if (waiter)
+		waiter->translate = sfs_read_err;
 	return survey(f, shard, n_ahead, waiter);
 }
 
@@ -394,6 +397,8 @@ int sfs_far_locate(struct sfs_far_reads *f, uint64_t number, struct sfs_waiter *
 	uint32_t shard;
 	int ret;
 
+	if (sfs_shards_damaged(&f->env->shards, f->order->shards, f->order->n_segments))
+		return -EIO; /* the ledger has it */
 	have_map(f);
 	while ((ret = locate(f, number, ret_place, &shard)) == -EAGAIN) {
 		ret = look_at(f, shard, N_LOCATE_AHEAD, waiter);

@@ -127,6 +127,22 @@ static int take_label(const unsigned char *block, struct sfs_group *g,
 	return 0;
 }
 
+/* Links, devices, folders and pipes have no data, whatever sizes are written: so GNU tar
+ * and Python read them.  libarchive believes some of the sizes. */
+static bool is_dataless(char type)
+{
+	return type >= '1' && type <= '6';
+}
+
+/* Its name is of no use to anybody, so extensions may have another. */
+static void take_dataless(const unsigned char *block, struct sfs_group *g)
+{
+	const struct sfs_tar_header h = {.type = (char)block[SFS_TAR_TYPE]};
+
+	take_plain(block, &h, g);
+	g->is_regular = false;
+}
+
 static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
 		    struct sfs_group *g, struct sfs_error *err)
 {
@@ -178,6 +194,10 @@ static int check_extension(const unsigned char *body, uint64_t size,
 	while ((ret = sfs_pax_next(&p, end, &r)) == 1) {
 		if (sfs_pax_is_name(&r) && memchr(r.value, 0, r.n_value))
 			return sfs_error_set(err, -EBADMSG, "a name with a NUL in it");
+		/* The header's name, to some; no name, to others. */
+		if (sfs_pax_is_name(&r) && r.n_value == 0)
+			return sfs_error_set(err, -EBADMSG,
+					     "an empty name in a pax header");
 		if (!is_sparse_record_sound(&r))
 			return sfs_error_set(err, -EBADMSG,
 					     "a damaged map of a sparse file");
@@ -237,6 +257,10 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 	if (h.type == 'V')
 		return sfs_error_set(err, -EBADMSG,
 				     "an extended header before a volume label");
+	if (is_dataless(h.type)) {
+		take_dataless(bytes + at, g);
+		return 0;
+	}
 	if (!is_simple || h.kind != SFS_TAR_FILE)
 		return take_odd(bytes, n, n_left, g, err);
 	take_plain(bytes + at, &h, g);
@@ -295,8 +319,12 @@ int sfs_group_look(const unsigned char *bytes, size_t n, uint64_t n_left,
 	case SFS_TAR_GLOBAL: ret = look_global(bytes, n, n_left, h.size, g, err); break;
 	case SFS_TAR_EXTENSION: ret = look_extended(bytes, n, n_left, g, err); break;
 	case SFS_TAR_ODD:
-		ret = h.type == 'V' ? take_label(bytes, g, err)
-				    : take_odd(bytes, n, n_left, g, err);
+		if (is_dataless(h.type))
+			take_dataless(bytes, g);
+		else if (h.type == 'V')
+			ret = take_label(bytes, g, err);
+		else
+			ret = take_odd(bytes, n, n_left, g, err);
 		break;
 	}
 	if (ret == 0 && g->next > n_left) {

@@ -143,6 +143,15 @@ static int check_divides(uint32_t n_ranks, uint32_t lanes, struct sfs_error *err
 
 	if (below == lanes)
 		return 0;
+	if (n_ranks > SFS_LANES_MAX)
+		return sfs_error_set(err, -EINVAL, "%u ranks are more than %u", n_ranks,
+				     SFS_LANES_MAX);
+	if (below + n_ranks > SFS_LANES_MAX)
+		return sfs_error_set(
+			err, -EINVAL,
+			"lanes=%u is no multiple of %u ranks; lanes=%u would "
+			"be, but that is another order",
+			lanes, n_ranks, below ? below : n_ranks);
 	if (below == 0)
 		return sfs_error_set(
 			err, -EINVAL,

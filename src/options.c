@@ -5,6 +5,7 @@
 #include "options.h"
 
 #include "mem.h"
+#include "order.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -288,7 +289,7 @@ static int set_value(struct sfs_options *o, const struct row *row, const char *v
 
 	switch (row->kind) {
 	case NUMBER: return set_range(row, value, 0, UINT64_MAX, number, err);
-	case LANES: return set_range(row, value, 1, 65536, number, err);
+	case LANES: return set_range(row, value, 1, SFS_LANES_MAX, number, err);
 	case CONNECTIONS: return set_range(row, value, 1, 1024, number, err);
 	case RETRIES: return set_range(row, value, 0, 1000, number, err);
 	case OCTAL: return set_octal(row, value, number, err);

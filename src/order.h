@@ -34,6 +34,8 @@ struct sfs_order {
 	uint32_t *shards; /* segment i is shard shards[i]; it is in lane i % n_lanes */
 };
 
+#define SFS_LANES_MAX 65536
+
 struct sfs_order_settings {
 	uint64_t seed;
 	uint32_t lanes;	       /* > 0 */

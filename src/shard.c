@@ -207,6 +207,7 @@ static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
 		note_damage(s, shard);
 	sfs_scan_done(&g->scan);
 	if (g->scan.err < 0 && !s->skip_damaged) {
+		shard->is_damaged = true;
 		sfs_table_end(&g->table, SFS_TABLE_DAMAGED);
 		return;
 	}
@@ -284,4 +285,25 @@ bool sfs_shards_sum(struct sfs_shards *s, const uint32_t *shards, uint32_t n,
 	}
 	*ret_bytes = sum;
 	return true;
+}
+
+bool sfs_shards_damaged(struct sfs_shards *s, const uint32_t *shards, uint32_t n)
+{
+	bool is_damaged = false;
+	uint32_t i;
+
+	for (i = 0; i < n && !is_damaged; i++) {
+		struct sfs_shard *shard = &s->shards[shards[i]];
+
+		pthread_mutex_lock(&shard->lock);
+		is_damaged = shard->is_damaged;
+		pthread_mutex_unlock(&shard->lock);
+	}
+	return is_damaged;
+}
+
+void sfs_shards_drop_unused(struct sfs_shards *s)
+{
+	while (drop_oldest(s))
+		;
 }

@@ -36,6 +36,7 @@ struct sfs_shard {
 	pthread_mutex_t lock;	   /* guards all below */
 	struct sfs_growth *growth; /* NULL: no table at hand */
 	int n_pins;
+	bool is_damaged; /* for good, and damage is not skipped */
 	bool has_totals;
 	uint64_t n_samples, sample_bytes; /* if has_totals */
 	struct sfs_link lru; /* in sfs_shards.lru if it has a growth and no pins */
@@ -95,6 +96,12 @@ bool sfs_shard_totals(struct sfs_shard *shard, uint64_t *ret_n, uint64_t *ret_by
 /* The sum of the extents of n shards, if all are known so. */
 bool sfs_shards_sum(struct sfs_shards *s, const uint32_t *shards, uint32_t n,
 		    uint64_t *ret_bytes);
+
+/* Is one of n shards known to be damaged, with damage that is not skipped? */
+bool sfs_shards_damaged(struct sfs_shards *s, const uint32_t *shards, uint32_t n);
+
+/* Drop tables that nobody uses: somebody needs their memory more. */
+void sfs_shards_drop_unused(struct sfs_shards *s);
 
 /* For sfs_tables and sfs_map: ctx is a struct sfs_shards. */
 const struct sfs_table *sfs_shards_table(void *ctx, uint32_t shard);

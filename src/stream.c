@@ -465,6 +465,9 @@ void sfs_streams_tick(struct sfs_streams *streams)
 	bool is_starved = sfs_budget_is_starved(&streams->env->budget);
 	struct sfs_outbox out;
 
+	/* A quarter of the budget may be tables; a stream's floor comes first. */
+	if (is_starved)
+		sfs_shards_drop_unused(&streams->env->shards);
 	sfs_outbox_init(&out);
 	pthread_mutex_lock(&streams->lock);
 	SFS_EACH (s, &streams->list, struct sfs_stream, link) {

@@ -199,7 +199,8 @@ int sfs_tree_lookup(struct sfs_tree *t, uint64_t parent, const char *name,
 		return lookup_fixed(parent, name, ret_node);
 	if (is_under_epochs(parent)) {
 		ret = sfs_epochs_lookup(t->epochs, to_epochs(parent), name, ret_node);
-		*ret_node = from_epochs(*ret_node);
+		if (ret == 0)
+			*ret_node = from_epochs(*ret_node);
 		return ret;
 	}
 	if (is_names_folder(parent, &folder, &is_samples)) {

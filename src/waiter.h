@@ -18,6 +18,7 @@ struct sfs_waiter {
 	void (*done)(struct sfs_waiter *waiter, int err);
 
 	/* Of whom it was given to. */
+	int (*translate)(int err); /* an error, before it is told; or NULL */
 	struct sfs_link link;
 	pthread_mutex_t *lock; /* guards the link */
 	struct sfs_link told;
@@ -61,7 +62,7 @@ static inline void sfs_waiters_end(struct sfs_link *told, int err)
 	while ((link = sfs_list_pop(told)) != NULL) {
 		struct sfs_waiter *w = sfs_container(link, struct sfs_waiter, told);
 
-		w->done(w, err);
+		w->done(w, err < 0 && w->translate ? w->translate(err) : err);
 	}
 }
 

@@ -57,6 +57,8 @@ for format in gnu oldgnu posix; do
     tar -cSf sparse/$format.tar --format=$format --hole-detection=raw --sort=name -C files .
 done
 tar -cf sparse/v7.tar --format=v7 --sort=name -C files folder
+mkdir v7 # whose names need the folder of keys=auto
+for n in 1 2 3; do tar -cf v7/$n.tar --format=v7 --sort=name -C files folder; done
 tar -cf sparse/label.tar --format=gnu --sort=name -V "a label.of it" -C files folder
 
 # A dataset of one shard, and one of plain equal ones.
@@ -70,7 +72,7 @@ import random
 r = random.Random("shufflefs")
 print("plain 0 0 384 67108864 auto", "mixed 18446744073709551615 4294967295 1 0 auto",
       "single 1 0 65536 1 asis", "mixed 0 0 384 67108864 auto", "plain 5 1 9 4608 asis",
-      "mixed 7 3 65536 100000000 auto", "sparse 0 0 2 0 asis", "sparse 3 1 7 100000 asis", sep="\n")
+      "mixed 7 3 65536 100000000 auto", "sparse 0 0 2 0 asis", "sparse 3 1 7 100000 asis", "v7 0 0 384 67108864 auto", sep="\n")
 for i in range(17):
     print(r.choice(["mixed", "mixed", "plain", "single"]), r.choice([r.randrange(100), r.getrandbits(64)]),
           r.choice([r.randrange(10), r.getrandbits(31)]), r.choice([1, 2, 3, 5, 8, 11, 12, 100]),

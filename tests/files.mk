@@ -82,6 +82,7 @@ cat_tests = \
 	tests/cat-gives-up-when-parts-fail-in-turn.sh \
 	tests/cat-goes-through-a-proxy.sh \
 	tests/cat-keys-are-webdatasets.sh \
+	tests/cat-links-and-folders-have-no-data.sh \
 	tests/cat-missing-and-forbidden-shards-are-named.sh \
 	tests/cat-names-a-server-that-is-not-there.sh \
 	tests/cat-needs-no-content-length.sh \
@@ -154,6 +155,7 @@ fuse_tests = \
 	tests/fuse-sigterm-unmounts.sh \
 	tests/fuse-sizes-never-change.sh \
 	tests/fuse-streams-tell-their-order-and-samples.sh \
+	tests/fuse-tables-make-room-for-streams.sh \
 	tests/fuse-unmounting-never-hangs.sh \
 	tests/fuse-webdataset-reads-the-same-samples.sh
 

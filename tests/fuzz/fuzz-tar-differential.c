@@ -21,8 +21,9 @@
  *   right behind it, GNU tar, tarfile and we behind its data.  Not compared from there
  * on;
  * - a hard link whose size is not 0: libarchive believes the size once it has seen a pax
- *   header anywhere in the file, and looks at what follows where it has not; tarfile
- *   never does, and stops with an error if data do follow.  Not compared from there on;
+ *   header anywhere in the file, and looks at what follows where it has not; the same for
+ *   a folder or a symbolic link whose size is in a pax record.  GNU tar, tarfile and we
+ *   never do.  Not compared from there on;
  * - records of a pax sparse file that are not complete: libarchive completes them from
  *   members before, which we cannot see.  Not compared from there on;
  * - a damaged map of a sparse file: libarchive drops runs, at best with a warning (where
@@ -285,6 +286,8 @@ static void take_member(void *ctx, uint64_t start, const struct sfs_group *g)
 	m->is_map_damaged = is_map_lost(w->tar->bytes + start, g) ||
 			    is_map_damaged(w->tar->bytes + start, g->n_bytes);
 	m->is_disputed = m->is_map_damaged ||
+			 (!g->is_regular &&
+			  memmem(w->tar->bytes + start, g->n_bytes, " size=", 6)) ||
 			 is_disputed(w->tar->bytes + start + g->n_bytes - SFS_TAR_BLOCK);
 	m->is_regular = g->is_regular;
 	m->has_key = g->is_regular && sfs_key_length(g->name, g->n_name) > 0;
@@ -419,6 +422,8 @@ static void read_whole(const unsigned char *bytes, size_t n, struct members *all
 
 static bool is_same(const struct member *a, const struct member *b)
 {
+	if (!a->is_regular && !b->is_regular)
+		return true; /* their names are nobody's concern */
 	return a->n_name == b->n_name &&
 	       (a->n_name == 0 || memcmp(a->name, b->name, a->n_name) == 0) &&
 	       a->is_regular == b->is_regular && a->size == b->size &&
