@@ -81,7 +81,7 @@ static void check_member(const unsigned char *group, const struct sfs_group *was
 	MUST(has_name(is.name, is.n_name, folder, was));
 	sfs_group_done(&is);
 
-	if (!member_was->name)
+	if (!member_was->name || !was->is_regular)
 		return;
 	MUST(sfs_tarmember_parse(group, n_left, n_left, &member, NULL) == 0);
 	MUST(has_name(member.name, strlen(member.name), folder, was));
