@@ -96,6 +96,8 @@ void sfs_order_block(const struct sfs_order *o, uint32_t lane, uint64_t piece,
 	struct sfs_rng r;
 
 	identity(perm, n);
+	if (n < 2)
+		return; /* many blocks of large samples: no number would be drawn */
 	init_rng(&r, o, o->share.first + lane * o->share.step, piece, PURPOSE_BLOCK);
 	sfs_rng_shuffle(&r, perm, n);
 }

@@ -154,22 +154,25 @@ static void read_runs(struct old_map *map, const unsigned char *p, int n)
 	}
 }
 
-/* The map of an old GNU sparse file, four runs in its header and 21 in each block behind:
- * do the runs follow each other within the file, and are they as much as is stored?
- * libarchive drops those that don't; others take them as they are. */
-static bool is_old_map_sound(const unsigned char *header, size_t n, uint64_t stored)
+/* The map of an old GNU sparse file, four runs in its header and 21 in each block behind,
+ * up to the data at `data`: do the runs follow each other within the file, and are they
+ * as much as is stored?  libarchive drops those that don't, others take them as they are;
+ * and in another dialect's header it sees no map at all. */
+static bool is_old_map_sound(const unsigned char *header, const unsigned char *data,
+			     uint64_t stored)
 {
-	const unsigned char *block = header + SFS_TAR_BLOCK, *end = header + n;
+	const unsigned char *block = header + SFS_TAR_BLOCK;
 	bool has_more = header[OLD_HAS_MORE] != 0;
 	struct old_map map = {0};
 	uint64_t size;
 
 	read_runs(&map, header + OLD_MAP, 4);
-	for (; has_more && end - block >= SFS_TAR_BLOCK; block += SFS_TAR_BLOCK) {
+	for (; has_more && block < data; block += SFS_TAR_BLOCK) {
 		read_runs(&map, block, 21);
 		has_more = block[OLD_HAS_MORE_BEHIND] != 0;
 	}
-	return !map.is_bad && sfs_tar_number(header + OLD_REALSIZE, OLD_NUMBER, &size) &&
+	return sfs_tar_is_gnu(header) && !has_more && block == data && !map.is_bad &&
+	       sfs_tar_number(header + OLD_REALSIZE, OLD_NUMBER, &size) &&
 	       map.end <= size && sfs_tar_padded(map.stored) == sfs_tar_padded(stored);
 }
 
@@ -225,7 +228,7 @@ static bool is_stored_whole(const struct sfs_tarmember *m, const struct client *
 			       : (uint64_t)(header - c->bytes) + SFS_TAR_BLOCK;
 		if (m->end - from != sfs_tar_padded(told) ||
 		    (header[SFS_TAR_TYPE] == 'S' &&
-		     !is_old_map_sound(header, c->n - (size_t)(header - c->bytes), told)))
+		     !is_old_map_sound(header, c->bytes + m->data, told)))
 			return false;
 	}
 	if (!m->is_sparse)

@@ -234,6 +234,11 @@ static void sparse_unsound(void)
 	fails(-EBADMSG, t.n, t.n, "not what is stored");
 	make_sparse("00000001000", "00000023417");
 	fails(-EBADMSG, t.n, t.n, "not what is stored");
+	/* No GNU header: libarchive sees an ordinary file, others a sparse one. */
+	make_sparse("00000001000", "00000010000");
+	t.bytes[AT_MAGIC] = 'x';
+	tar_sum(t.bytes);
+	fails(-EBADMSG, t.n, t.n, "not what is stored");
 }
 
 static void damaged(void)
