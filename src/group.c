@@ -143,12 +143,24 @@ static void take_dataless(const unsigned char *block, struct sfs_group *g)
 	g->is_regular = false;
 }
 
+/* A prefix in a header of no dialect that has one: Python takes it for one, whatever the
+ * dialect, GNU tar and libarchive don't. */
+static bool has_stray_prefix(const unsigned char *header)
+{
+	return memcmp(header + SFS_TAR_MAGIC, "ustar", 5) != 0 &&
+	       header[SFS_TAR_PREFIX] != 0;
+}
+
 static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
 		    struct sfs_group *g, struct sfs_error *err)
 {
+	const unsigned char *header = bytes + g->n_bytes - SFS_TAR_BLOCK;
 	size_t n_more = n < 4096 ? 4096 : 2 * n;
 	int ret;
 
+	if (has_stray_prefix(header) && is_regular_type((char)header[SFS_TAR_TYPE]))
+		return sfs_error_set(err, -EBADMSG,
+				     "a header of no known dialect, with a prefix");
 	ret = sfs_tarmember_parse(bytes, n, n_left, &g->odd, err);
 	if (ret == -EAGAIN)
 		return need(g, n_more < n_left ? n_more : (size_t)n_left, n_left, err);
@@ -157,9 +169,7 @@ static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
 	g->kind = SFS_GROUP_MEMBER;
 	g->name = g->odd.name;
 	g->n_name = strlen(g->name);
-	g->is_regular =
-		g->odd.is_regular &&
-		is_regular_type((char)bytes[g->n_bytes - SFS_TAR_BLOCK + SFS_TAR_TYPE]);
+	g->is_regular = g->odd.is_regular && is_regular_type((char)header[SFS_TAR_TYPE]);
 	g->size = g->odd.size;
 	g->mtime = g->odd.mtime;
 	g->mode = g->odd.mode;
@@ -183,15 +193,18 @@ static bool is_sparse_record_sound(const struct sfs_pax_record *r)
 	return r->n_value > 0;
 }
 
-/* A NUL in a pax name would end it early for us, but not for Python. */
-static int check_extension(const unsigned char *body, uint64_t size,
+/* A NUL in a pax name would end it early for us, but not for Python.  Counts the
+ * extension in *n_names if it has one. */
+static int check_extension(const unsigned char *body, uint64_t size, int *n_names,
 			   struct sfs_error *err)
 {
+	bool has_name = false;
 	const char *p = (const char *)body, *end = p + size;
 	struct sfs_pax_record r;
 	int ret;
 
 	while ((ret = sfs_pax_next(&p, end, &r)) == 1) {
+		has_name |= sfs_pax_is_name(&r);
 		if (sfs_pax_is_name(&r) && memchr(r.value, 0, r.n_value))
 			return sfs_error_set(err, -EBADMSG, "a name with a NUL in it");
 		/* The header's name, to some; no name, to others. */
@@ -207,6 +220,7 @@ static int check_extension(const unsigned char *body, uint64_t size,
 	}
 	if (ret < 0)
 		return sfs_error_set(err, ret, "a damaged pax header");
+	*n_names += has_name;
 	return 0;
 }
 
@@ -219,8 +233,8 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 	int64_t mtime = INT64_MIN;
 	char seen[8] = ""; /* more kinds than there are */
 	bool is_simple = true;
+	int n_names = 0, ret;
 	uint64_t body;
-	int ret;
 
 	for (;;) {
 		if (n - at < SFS_TAR_BLOCK)
@@ -242,10 +256,14 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 			     read_harmless((const char *)bytes + body,
 					   (const char *)bytes + body + h.size, &mtime);
 		if (h.type == 'x' || h.type == 'X') {
-			ret = check_extension(bytes + body, h.size, err);
+			ret = check_extension(bytes + body, h.size, &n_names, err);
 			if (ret < 0)
 				return ret;
 		}
+		n_names += h.type == 'L';
+		if (n_names > 1) /* again, which counts? */
+			return sfs_error_set(err, -EBADMSG,
+					     "a name in two extended headers");
 		at = body + sfs_tar_padded(h.size);
 	}
 	if (h.kind == SFS_TAR_BAD)

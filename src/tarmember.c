@@ -113,8 +113,9 @@ static const unsigned char *find_header(const unsigned char *group, size_t n)
 	return NULL;
 }
 
-/* A regular file, by its header, whose name ends in a slash: libarchive takes it for a
- * folder without data; Python takes the slash off, if it is in a pax record. */
+/* No folder, by its header, but its name ends in a slash: libarchive takes it for a
+ * folder without data; Python takes the slash off, if it is in a pax record.  (Without
+ * any type, that is how folders were written once.) */
 static bool is_disputed(struct archive_entry *entry, const unsigned char *group, size_t n)
 {
 	const unsigned char *header = find_header(group, n), *size;
@@ -122,7 +123,7 @@ static bool is_disputed(struct archive_entry *entry, const unsigned char *group,
 	int i;
 
 	if (archive_entry_filetype(entry) != AE_IFDIR || !header ||
-	    (header[SFS_TAR_TYPE] != '0' && header[SFS_TAR_TYPE] != '7'))
+	    strchr("5D", header[SFS_TAR_TYPE])) /* and a NUL */
 		return false;
 	size = header + SFS_TAR_SIZE;
 	for (i = 0; i < SFS_TAR_SIZE_BYTES; i++)

@@ -212,6 +212,14 @@ static void labels(void)
 	memset(header + AT_SIZE, 0xff, 12);
 	tar_sum(header);
 	fails(-EBADMSG, t.n, t.n, "volume label");
+	header = tar_header(&t, "v7", '0', "a.jpg", 0);
+	header[AT_PREFIX] = 'p';
+	tar_sum(header);
+	fails(-EBADMSG, t.n, t.n, "no known dialect");
+	tar_extension(&t, 'L', "a.jpg", 6);
+	tar_pax(&t, 'x', "path", "b.jpg");
+	tar_file(&t, "c.jpg", 0, 0);
+	fails(-EBADMSG, t.n, t.n, "a name in two extended headers");
 	tar_pax(&t, 'x', "path", "");
 	tar_file(&t, "a.jpg", 0, 0);
 	fails(-EBADMSG, t.n, t.n, "an empty name");
