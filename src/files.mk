@@ -37,6 +37,7 @@ libshufflefs_la_SOURCES = \
 	src/source-http.c \
 	\
 	src/dataset.c src/dataset.h \
+	src/deal.c src/deal.h \
 	src/lane.c src/lane.h \
 	src/listing.c src/listing.h \
 	src/map.c src/map.h \
@@ -61,6 +62,7 @@ libshufflefs_la_SOURCES = \
 	src/grab.c src/grab.h \
 	src/holes.c src/holes.h \
 	src/identity.c src/identity.h \
+	src/indexer.c src/indexer.h \
 	src/lanes.c src/lanes.h \
 	src/names.c src/names.h \
 	src/options.c src/options.h src/options.def \

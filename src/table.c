@@ -73,6 +73,11 @@ uint64_t sfs_table_place(const struct sfs_table *t, uint64_t n)
 	return n == 0 ? 0 : (uint64_t)entry_at(t, n - 1)->end * SFS_TAR_BLOCK;
 }
 
+uint64_t sfs_table_start(const struct sfs_table *t, uint64_t i)
+{
+	return (uint64_t)(entry_at(t, i)->start & ~GLOBAL_BIT) * SFS_TAR_BLOCK;
+}
+
 struct sfs_table_sample sfs_table_get(const struct sfs_table *t, uint64_t i)
 {
 	const struct sfs_table_entry *e = entry_at(t, i);

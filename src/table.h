@@ -54,8 +54,9 @@ static inline uint64_t sfs_table_n(const struct sfs_table *t)
 	return atomic_load_explicit(&t->n, memory_order_acquire);
 }
 
-/* Sample i < n. */
+/* Sample i < n, and where alone it begins. */
 struct sfs_table_sample sfs_table_get(const struct sfs_table *t, uint64_t i);
+uint64_t sfs_table_start(const struct sfs_table *t, uint64_t i);
 
 /* The sum of the extents of the first n samples. */
 uint64_t sfs_table_place(const struct sfs_table *t, uint64_t n);
