@@ -191,6 +191,7 @@ test_helpers = \
 	tests/fuzz/run \
 	tests/https.py \
 	tests/make-shards.py \
+	tests/order-vectors-equal.json \
 	tests/order-vectors.json \
 	tests/origin.py \
 	tests/parked.sh \
