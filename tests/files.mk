@@ -160,6 +160,7 @@ fuse_tests = \
 	tests/fuse-webdataset-reads-the-same-samples.sh
 
 repo_tests = \
+	tests/repo-an-order-has-its-properties.sh \
 	tests/repo-every-promise-names-a-test.sh \
 	tests/repo-every-test-is-listed.sh \
 	tests/repo-floors-hold.sh \
@@ -191,6 +192,8 @@ test_helpers = \
 	tests/fuzz/run \
 	tests/https.py \
 	tests/make-shards.py \
+	tests/order-properties.py \
+	tests/order-vectors-equal.json \
 	tests/order-vectors.json \
 	tests/origin.py \
 	tests/parked.sh \
