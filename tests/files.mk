@@ -40,6 +40,7 @@ unit_tests = \
 	tests/unit-listing-holds-only-safe-paths \
 	tests/unit-log-lines-hold-no-control-characters \
 	tests/unit-map-finds-every-byte-of-an-epoch \
+	tests/unit-mapped-bytes-are-the-files \
 	tests/unit-mem-never-gives-null \
 	tests/unit-members-are-found-by-number-and-by-byte \
 	tests/unit-memory-is-what-the-machine-has \
@@ -59,6 +60,9 @@ unit_tests = \
 	tests/unit-shard-tables-grow-once-and-are-dropped \
 	tests/unit-slab-hands-out-the-last-one-first \
 	tests/unit-source-file-notices-another-version \
+	tests/unit-store-finds-again-what-it-saved \
+	tests/unit-store-gives-up-when-nothing-can-be-written \
+	tests/unit-store-takes-many-savers-at-once \
 	tests/unit-table-finds-a-sample-by-place-and-by-byte \
 	tests/unit-table-may-borrow-its-entries \
 	tests/unit-tar-reads-plain-headers-only \
@@ -201,6 +205,7 @@ test_helpers = \
 	tests/origin.py \
 	tests/parked.sh \
 	tests/run-test \
+	tests/stores.h \
 	tests/tars.h \
 	tests/valgrind-shufflefs \
 	tests/webdataset-samples.py
