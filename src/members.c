@@ -37,7 +37,7 @@ static size_t add_name(struct sfs_members *m, const char *name, size_t n)
 {
 	size_t at = m->names_bytes;
 
-	if (at + n > m->names_capacity) {
+	if (at + n >= m->names_capacity) { /* never NULL, not even for "" */
 		m->names_capacity = 2 * (at + n) + 1024;
 		m->names = sfs_realloc(m->names, m->names_capacity);
 	}

@@ -186,6 +186,7 @@ test_helpers = \
 	tests/fuzz/fuzz-config.c \
 	tests/fuzz/fuzz-edit.c \
 	tests/fuzz/fuzz-http.c \
+	tests/fuzz/fuzz-index.c \
 	tests/fuzz/fuzz-key.c \
 	tests/fuzz/fuzz-options.c \
 	tests/fuzz/fuzz-pax.c \

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char top[] = "/tmp/shufflefs-store.XXXXXX"; /* the test's */
-static char *folder;				   /* the store's, below it */
+static char *top;    /* the test's */
+static char *folder; /* the store's, below it */
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -29,10 +29,14 @@ static inline void remove_top(void)
 {
 	remove_all(top);
 	free(folder);
+	free(top);
 }
 
 static inline void make_top(void)
 {
+	const char *tmp = getenv("TMPDIR");
+
+	top = sfs_asprintf("%s/shufflefs-store.XXXXXX", tmp ? tmp : "/tmp");
 	CHECK(mkdtemp(top) != NULL);
 	folder = sfs_asprintf("%s/cache/shufflefs", top);
 	atexit(remove_top);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/shufflefs-mapped.XXXXXX";
+static char *folder;
 
 static char *path_of(const char *name)
 {
@@ -85,6 +85,9 @@ static void no_files(void)
 
 int main(void)
 {
+	const char *tmp = getenv("TMPDIR");
+
+	folder = sfs_asprintf("%s/shufflefs-mapped.XXXXXX", tmp ? tmp : "/tmp");
 	CHECK(mkdtemp(folder) != NULL);
 	is_file("a", 0, 'a');
 	is_file("a", 1, 'a');
@@ -93,5 +96,6 @@ int main(void)
 	is_file("a", 3 * SFS_MAPPED_MIN + 5, 'd');
 	no_files();
 	CHECK_EQ(rmdir(folder), 0);
+	free(folder);
 	return 0;
 }
