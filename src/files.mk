@@ -23,6 +23,7 @@ libshufflefs_la_SOURCES = \
 	src/edit.c src/edit.h \
 	src/group.c src/group.h \
 	src/http.c src/http.h \
+	src/json.c src/json.h \
 	src/key.c src/key.h \
 	src/pax.c src/pax.h \
 	src/scan.c src/scan.h \

@@ -30,6 +30,7 @@ unit_tests = \
 	tests/unit-group-needs-no-more-than-the-headers \
 	tests/unit-hash-goes-backwards \
 	tests/unit-http-reads-what-servers-send \
+	tests/unit-json-takes-what-the-rfc-takes \
 	tests/unit-key-follows-webdataset \
 	tests/unit-lane-forms-a-block-as-soon-as-it-is-known \
 	tests/unit-ledger-keeps-the-newest-lines \
