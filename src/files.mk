@@ -20,7 +20,10 @@ libshufflefs_la_SOURCES = \
 	src/waiter.h \
 	\
 	src/braces.c src/braces.h \
+	src/counts.c src/counts.h \
+	src/dali.c src/dali.h \
 	src/edit.c src/edit.h \
+	src/foreign.c src/foreign.h \
 	src/group.c src/group.h \
 	src/http.c src/http.h \
 	src/json.c src/json.h \
