@@ -22,10 +22,13 @@ unit_tests = \
 	tests/unit-budget-keeps-every-floor \
 	tests/unit-clock-writes-utc \
 	tests/unit-config-reads-lines-of-any-length \
+	tests/unit-counts-know-which-shard-is-meant \
+	tests/unit-dali-writes-what-wds2idx-writes \
 	tests/unit-dataset-names-each-shard-once \
 	tests/unit-edit-changes-names-and-nothing-else \
 	tests/unit-entries-find-what-holds-a-byte \
 	tests/unit-error-sentences-fit-their-room \
+	tests/unit-foreign-indexes-are-held-to-their-shards \
 	tests/unit-grab-takes-its-turn \
 	tests/unit-group-needs-no-more-than-the-headers \
 	tests/unit-hash-goes-backwards \
@@ -177,7 +180,9 @@ test_helpers = \
 	tests/fuzz/fuzz-braces.c \
 	tests/fuzz/fuzz-config.c \
 	tests/fuzz/fuzz-edit.c \
+	tests/fuzz/fuzz-foreign.c \
 	tests/fuzz/fuzz-http.c \
+	tests/fuzz/fuzz-json.c \
 	tests/fuzz/fuzz-key.c \
 	tests/fuzz/fuzz-options.c \
 	tests/fuzz/fuzz-pax.c \
@@ -191,6 +196,7 @@ test_helpers = \
 	tests/fuzz/replay.c \
 	tests/fuzz/run \
 	tests/https.py \
+	tests/indexed.h \
 	tests/make-shards.py \
 	tests/order-vectors.json \
 	tests/origin.py \
