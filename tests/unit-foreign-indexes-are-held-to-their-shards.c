@@ -187,9 +187,12 @@ static void cut_anywhere(void)
 		for (n = 0; n < strlen(texts[i]); n++)
 			CHECK_EQ(parse(texts[i], n, 10240, &f, &err), -EBADMSG);
 	put(bytes, energon_plain, 4);
-	for (n = 0; n < 32; n++)
+	for (n = 0; n < 32; n++) {
+		f = (struct sfs_foreign){0};
 		CHECK_EQ(parse(bytes, n, 10240, &f, &err),
 			 n && n % 8 == 0 ? 0 : -EBADMSG);
+		sfs_foreign_done(&f);
+	}
 }
 
 static void wrong_offsets(const uint64_t *offsets, size_t n, const char *why)
@@ -245,8 +248,7 @@ static void lies_of_dali(void)
 		"sample 0 is bytes 0 to 2560; the index has 2049 bytes of it at 512");
 
 	/* The extents are fine, the members are not: one is left out, one is longer. */
-	CHECK_EQ(parse(short_one, strlen(short_one), t.n, &f, &err),
-		 0);
+	CHECK_EQ(parse(short_one, strlen(short_one), t.n, &f, &err), 0);
 	CHECK_EQ(sfs_foreign_agrees(&f, real.samples, real.n_samples, &err), 0);
 	CHECK_EQ(sfs_foreign_agrees_members(&f, real.members, real.n_members, &err),
 		 -EBADMSG);
