@@ -9,8 +9,9 @@
  *
  * For shards whose members all have a dot and no folder has underscores before and
  * behind, it is what wds2idx writes (foreign.h tells the format and what was read), byte
- *for byte, but for two things: offsets are right behind pax extensions too, and names are
- * the shard's bytes, as DALI itself reads them (wds2idx has them as GNU tar lists them:
+ *for byte, but for two things: offsets are right for long names and pax extensions too,
+ *and names are the shard's bytes, as DALI itself reads them (wds2idx has them as GNU tar
+ *lists them:
  * "\\" for a backslash).  Elsewhere samples are ours (key.h).
  *
  * Blanks separate words, so that a name with a blank, or a field without a letter, cannot

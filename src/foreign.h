@@ -5,21 +5,22 @@
  * believed.  So this yields claims, and sfs_foreign_agrees() holds them to what the
  * headers say.  Two formats, told apart by their first bytes:
  *
- * DALI (DALI 1.x, tools/wds2idx.py and dali/operators/reader/loader/webdataset_loader.cc
- * as of 2024): a text, "v1.1 N" or "v1.2 N" with the number of samples, and a line for
- * each sample, "EXT OFFSET SIZE" of each member, in v1.2 "EXT OFFSET SIZE NAME".  OFFSET
- * is where the member's data begin; EXT has no dot before it.  Words are separated by
- * blanks, so that names with blanks make an index that neither DALI nor we can read.
+ * DALI (tools/wds2idx.py at commits 0aa2ef5f and 3564e16f, and what reads it,
+ * dali/operators/reader/loader/webdataset_loader.cc at 010a519f): a text, "v1.1 N" or
+ * "v1.2 N" with the number of samples, and a line for each sample, "EXT OFFSET SIZE" of
+ * each member, in v1.2 "EXT OFFSET SIZE NAME".  OFFSET is where the member's data begin;
+ * EXT has no dot before it.  Words are separated by blanks, so that names with blanks
+ * make an index that neither DALI nor we can read.
  *
- * Energon (Megatron-Energon 7.4, flavors/webdataset/itar.py and prepare.py),
- * SHARD.tar.idx: 64-bit numbers, lowest byte first: where the first header group of each
- * sample begins, and then where the last member ends.
+ * Energon (Megatron-Energon 7.4 at commit bef8be24, flavors/webdataset/itar.py and
+ * prepare.py), SHARD.tar.idx: 64-bit numbers, lowest byte first: where the first header
+ * group of each sample begins, and then where the last member ends.
  *
  * Where their rules differ from ours (key.h), so do their samples, and the index does not
  * agree: wds2idx counts members without a dot and of __folders__, and leaves out hidden
- * ones.  Worse, before a member with a pax extension it writes an offset that is 1024
- * bytes too far, if it finds GNU tar (1.34): it takes where the next header stands for
- * where the data end.
+ * ones.  Worse, its offsets can be wrong, for it reckons them from the block numbers that
+ * GNU tar tells: since DALI's pull request 4226 (2022-09) for members with a GNU long
+ * name, before it for those that a pax extension follows.
  *
  * Pure; one thread.
  */

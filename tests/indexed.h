@@ -63,21 +63,26 @@ static inline void odd_members(struct tar *t)
 
 #define L10 "llllllllll"
 #define L50 L10 L10 L10 L10 L10
-#define DALI_LONG                               \
+/* `at`: where the data of the member with the long name begin. */
+#define DALI_LONG_AT(at)                        \
 	"v1.2 4\n"                              \
 	"jpg 512 700 a.jpg cls 2048 1 a.cls\n"  \
-	"jpg 4096 10 " L50 L50 L50 ".jpg\n"     \
+	"jpg " at " 10 " L50 L50 L50 ".jpg\n"   \
 	"jpg 5120 0 b.jpg cls 5632 512 b.cls\n" \
 	"seg.png 6656 1025 d/c.seg.png cls 8704 1 d/c.cls\n"
 
-/* With GNU tar: wrong by 1024 wherever an extension follows. */
+/* wds2idx up to 2022; and since, which takes the long name for the data. */
+#define DALI_LONG	DALI_LONG_AT("4096")
+#define DALI_LONG_WRONG DALI_LONG_AT("3072")
+
+/* wds2idx up to 2022: wrong by 1024 wherever an extension follows. */
 #define DALI_PAX                                \
 	"v1.2 3\n"                              \
 	"jpg 2560 700 a.jpg cls 5120 1 a.cls\n" \
 	"jpg 7168 0 b.jpg cls 8704 512 b.cls\n" \
 	"seg.png 10752 1025 d/c.seg.png cls 12800 1 d/c.cls\n"
 
-/* With Python's tarfile. */
+/* And since; or with Python's tarfile. */
 #define DALI_PAX_RIGHT                          \
 	"v1.2 3\n"                              \
 	"jpg 1536 700 a.jpg cls 4096 1 a.cls\n" \

@@ -65,6 +65,23 @@ static void reads_energon(const uint64_t *offsets, size_t n, const struct tar *t
 	sfs_foreign_done(&f);
 }
 
+/* An offset that is wrong, and yet in its sample: only the members tell. */
+static void wrong_inside(const struct tar *t)
+{
+	struct sfs_foreign f;
+	struct sfs_error err;
+	struct real real;
+
+	look(t, &real);
+	CHECK_EQ(parse(DALI_LONG_WRONG, strlen(DALI_LONG_WRONG), t->n, &f, &err), 0);
+	CHECK_EQ(sfs_foreign_agrees(&f, real.samples, real.n_samples, &err), 0);
+	CHECK_EQ(sfs_foreign_agrees_members(&f, real.members, real.n_members, &err),
+		 -EBADMSG);
+	CHECK_HAS(err.text, "member 2, of sample 1, has 10 bytes at 4096; the index has "
+			    "sample 1, 10 bytes at 3072");
+	sfs_foreign_done(&f);
+}
+
 static void real_indexes(void)
 {
 	struct tar plain = {0}, pax = {0}, long_name = {0}, odd = {0};
@@ -76,6 +93,7 @@ static void real_indexes(void)
 	reads_dali(DALI_PLAIN, &plain, true);
 	reads_dali(DALI_PLAIN_1_1, &plain, true);
 	reads_dali(DALI_LONG, &long_name, true);
+	wrong_inside(&long_name);
 	reads_dali(DALI_PAX_RIGHT, &pax, true);
 	reads_dali(DALI_PAX, &pax, false);
 	reads_dali(DALI_ODD, &odd, false);
