@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* indexed - small shards, and what other tools wrote as their indexes: wds2idx.py of
- * DALI (v1.2, with GNU tar 1.34) and Energon's offsets by its rule with Python's tarfile.
- */
+/* indexed - small shards, and the indexes of other tools for them: what the functions of
+ * DALI's wds2idx.py give with GNU tar 1.34 (run from a copy, without DALI; v1.1 is the
+ * same without names), and Energon's offsets by its rule with Python's tarfile. */
 #ifndef SFS_TESTS_INDEXED_H
 #define SFS_TESTS_INDEXED_H
 
