@@ -4,6 +4,7 @@
 #include "mount.h"
 
 #include "cat.h"
+#include "indexing.h"
 #include "log.h"
 #include "mem.h"
 #include "plan.h"
@@ -26,6 +27,7 @@ static const char synopsis[] =
 	"       shufflefs cat [-o OPTION[,...]] SOURCE... PATH\n"
 	"       shufflefs plan [-o OPTION[,...]] [--batch=N] [--ranks=W] [--quality=N]\n"
 	"                      [--exact] [--svg=FILE] SOURCE...\n"
+	"       shufflefs index [-o OPTION[,...]] [--to=DIR] [--part=I/N] SOURCE...\n"
 	"       shufflefs where FILE OFFSET\n"
 	"       shufflefs --help | --version\n";
 
@@ -209,6 +211,58 @@ static int do_plan(const struct sfs_command *c)
 	return status;
 }
 
+/* ---- index ---- */
+
+enum { TO, PART };
+
+static struct sfs_own index_own[] = {
+	[TO] = {"to", true, NULL},
+	[PART] = {"part", true, NULL},
+	{0},
+};
+
+/* "I/N", from 1/1. */
+static int read_part(const char *s, struct sfs_indexing_options *wanted,
+		     struct sfs_error *err)
+{
+	unsigned i = 1, n = 1;
+	int end = 0;
+
+	if (s && (sscanf(s, "%u/%u%n", &i, &n, &end) != 2 || s[end] || i < 1 || i > n))
+		return sfs_error_set(err, -EINVAL,
+				     "--part: '%s' is not I/N with I from 1 to N", s);
+	wanted->part = i - 1;
+	wanted->n_parts = n;
+	return 0;
+}
+
+static int do_index(const struct sfs_command *c)
+{
+	struct sfs_indexing_options wanted = {.shows_progress = isatty(STDERR_FILENO)};
+	struct sfs_strings specs = {0};
+	struct sfs_text text = {0};
+	struct sfs_error err = {0};
+	struct sfs_options o;
+	int status = USAGE;
+
+	if (c->arguments.n < 1)
+		return usage("index which SOURCE?");
+	if (sfs_command_resolve(c, c->arguments.n, &o, &specs, &err) == 0 &&
+	    read_part(index_own[PART].value, &wanted, &err) == 0) {
+		o.index_to = index_own[TO].value ? sfs_strdup(index_own[TO].value) : NULL;
+		sfs_log_set_level((enum sfs_log_level)o.log_level);
+		status = sfs_indexing(&o, &specs, &wanted, &text, &err) < 0 ? FAILED : OK;
+	}
+	if (text.n > 0)
+		printf("%s", text.s);
+	if (status != OK)
+		fprintf(stderr, "shufflefs: %s\n", err.text);
+	sfs_text_done(&text);
+	sfs_strings_done(&specs);
+	sfs_options_done(&o);
+	return status;
+}
+
 static int do_where(const struct sfs_command *c)
 {
 	sfs_autofree char *name = NULL;
@@ -240,9 +294,10 @@ static const struct door {
 	int (*run)(const struct sfs_command *command);
 	struct sfs_own *own; /* NULL: it has no options of its own */
 } doors[] = {
-	{"mount", do_mount, NULL},    {"umount", do_umount, NULL},
-	{"unmount", do_umount, NULL}, {"cat", do_cat, NULL},
-	{"plan", do_plan, plan_own},  {"where", do_where, NULL},
+	{"mount", do_mount, NULL},	{"umount", do_umount, NULL},
+	{"unmount", do_umount, NULL},	{"cat", do_cat, NULL},
+	{"index", do_index, index_own}, {"plan", do_plan, plan_own},
+	{"where", do_where, NULL},
 };
 
 static const struct door *find_door(const char *name)

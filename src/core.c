@@ -15,6 +15,7 @@
 #include "identity.h"
 #include "mem.h"
 #include "memory.h"
+#include "store.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -164,12 +165,54 @@ static int start_sources(struct sfs_core *core, const struct sfs_dataset *d,
 		has_files |= d->uris[i].scheme == SFS_SCHEME_FILE;
 		has_http |= d->uris[i].scheme != SFS_SCHEME_FILE;
 	}
+	has_http |= o->index && sfs_uri_has_scheme(o->index);
 	if (has_files)
 		core->files = sfs_source_file_start(n_file_threads(o),
 						    o->verify == SFS_VERIFY_SIZE);
 	if (has_http)
 		core->http = sfs_source_http_start(&http, err);
 	return has_http && !core->http ? -EINVAL : 0;
+}
+
+/* ---- indexes ---- */
+
+/* A folder as the user gave it, seen from anywhere; NULL stays so. */
+static char *from_here(const char *folder)
+{
+	sfs_autofree char *cwd = NULL;
+
+	if (!folder)
+		return NULL;
+	if (folder[0] != '/' && !sfs_uri_has_scheme(folder))
+		cwd = getcwd(NULL, 0);
+	return cwd ? sfs_asprintf("%s/%s", cwd, folder) : sfs_strdup(folder);
+}
+
+static char *cache_folder(const struct sfs_options *o)
+{
+	if (!o->index_cache)
+		return sfs_store_default_folder();
+	return strcmp(o->index_cache, "no") == 0 ? NULL : from_here(o->index_cache);
+}
+
+static int start_indexes(struct sfs_core *core, struct sfs_error *err)
+{
+	const struct sfs_options *o = core->options;
+	sfs_autofree char *to = from_here(o->index_to),
+			  *cache = to ? NULL : cache_folder(o),
+			  *place = from_here(to ? to : o->index);
+	const struct sfs_indexes_options options = {
+		.cache = cache,
+		.place = place,
+		.to = to,
+		.verify_size_only = o->verify == SFS_VERIFY_SIZE,
+		.http = core->http,
+	};
+	int ret;
+
+	ret = sfs_indexes_new(&options, &core->indexes, err);
+	core->env.shards.indexes = core->indexes;
+	return ret;
 }
 
 /* ---- the probe ---- */
@@ -299,6 +342,8 @@ static int start(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	if (ret == 0)
 		ret = init_env(core, d, is_cat, err);
 	if (ret == 0)
+		ret = start_indexes(core, err);
+	if (ret == 0)
 		ret = probe(core, d, err);
 	if (ret < 0)
 		return ret;
@@ -401,6 +446,7 @@ void sfs_core_stop(struct sfs_core *core)
 		sfs_surveyor_stop(&core->surveyor);
 	sfs_source_stop(core->files);
 	sfs_source_stop(core->http);
+	sfs_indexes_stop(core->indexes);
 	sfs_streams_done(&core->streams);
 	sfs_windows_free(core->windows);
 	sfs_pool_stop(env->pool);
@@ -414,6 +460,7 @@ void sfs_core_stop(struct sfs_core *core)
 		sfs_slabs_free(env->slabs);
 		sfs_budget_done(&env->budget);
 	}
+	sfs_indexes_free(core->indexes);
 	sfs_pool_free(env->pool);
 	sfs_source_free(core->files);
 	sfs_source_free(core->http);

@@ -7,6 +7,7 @@
 #include "census.h"
 #include "env.h"
 #include "indexer.h"
+#include "indexes.h"
 #include "options.h"
 #include "stream.h"
 #include "survey.h"
@@ -23,6 +24,7 @@ struct sfs_core {
 
 	struct sfs_env env;
 	struct sfs_source *files, *http; /* NULL: none of that kind */
+	struct sfs_indexes *indexes;
 	struct sfs_census *census;
 	struct sfs_surveyor surveyor;
 	struct sfs_indexer *indexer;

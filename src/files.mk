@@ -71,6 +71,8 @@ libshufflefs_la_SOURCES = \
 	src/holes.c src/holes.h \
 	src/identity.c src/identity.h \
 	src/indexer.c src/indexer.h \
+	src/indexes.c src/indexes.h \
+	src/indexing.c src/indexing.h \
 	src/lanes.c src/lanes.h \
 	src/names.c src/names.h \
 	src/options.c src/options.h src/options.def \

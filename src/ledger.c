@@ -19,6 +19,7 @@ static const struct {
 	[SFS_EVENT_LOST] = {"lost", SFS_LOG_ERROR},
 	[SFS_EVENT_CHANGED] = {"changed", SFS_LOG_ERROR},
 	[SFS_EVENT_HIDDEN] = {"hidden", SFS_LOG_WARNING},
+	[SFS_EVENT_INDEX] = {"index", SFS_LOG_WARNING},
 	[SFS_EVENT_REFUSED] = {"refused", SFS_LOG_WARNING},
 };
 

@@ -23,6 +23,7 @@ enum sfs_event {
 	SFS_EVENT_LOST,	   /* readers get an errno here */
 	SFS_EVENT_CHANGED, /* not the object that the mount began with */
 	SFS_EVENT_HIDDEN,  /* a member's name is no safe path; not in samples/ */
+	SFS_EVENT_INDEX,   /* an index is there, and cannot be used */
 	SFS_EVENT_REFUSED, /* a name was looked up that cannot be had */
 	SFS_N_EVENTS
 };

@@ -538,6 +538,7 @@ void sfs_options_done(struct sfs_options *o)
 	}
 	free(steal(&o->origins));
 	free(steal(&o->kernel));
+	free(steal(&o->index_to));
 }
 
 /* ---- for people ---- */

@@ -38,6 +38,8 @@ struct sfs_options {
 	uint64_t umask, foreground, log_level;
 	char *proxy, *netrc_file, *cacert, *capath, *cert, *key; /* NULL: not set */
 	char *fsname, *config, *expect_order;
+	char *index, *index_cache;
+	char *index_to; /* not in the table: of `shufflefs index` */
 	struct sfs_strings headers;
 
 	/* Options of mount(8) that go to the kernel: "nosuid,noexec"; or NULL. */

@@ -7,16 +7,19 @@
 #include "shard.h"
 
 #include "edit.h"
+#include "indexes.h"
 #include "ledger.h"
 #include "mem.h"
 #include "scan.h"
 
 #include <assert.h>
+#include <errno.h>
 
 struct sfs_growth {
 	struct sfs_scan scan;
 	struct sfs_table table;
-	uint64_t counted_bytes; /* in the account */
+	struct sfs_mapped mapped; /* that the table borrows, if it came from an index */
+	uint64_t counted_bytes;	  /* in the account */
 };
 
 void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
@@ -53,6 +56,7 @@ static void drop_growth(struct sfs_shards *s, struct sfs_shard *shard)
 	sfs_account_give(&s->account, g->counted_bytes);
 	sfs_scan_done(&g->scan);
 	sfs_table_done(&g->table);
+	sfs_mapped_done(&g->mapped);
 	free(g);
 }
 
@@ -198,6 +202,16 @@ static void note_damage(struct sfs_shards *s, struct sfs_shard *shard)
 		       scan->pos, then, "%s", scan->error.text);
 }
 
+/* The table is whole.  The shard is locked. */
+static void sum_up(struct sfs_shard *shard)
+{
+	const struct sfs_table *table = &shard->growth->table;
+
+	shard->n_samples = sfs_table_n(table);
+	shard->sample_bytes = sfs_table_place(table, shard->n_samples);
+	shard->has_totals = true;
+}
+
 /* The scan has come to an end, good or bad.  The shard is locked. */
 static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
 {
@@ -211,16 +225,14 @@ static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
 		sfs_table_end(&g->table, SFS_TABLE_DAMAGED);
 		return;
 	}
-	shard->n_samples = sfs_table_n(&g->table);
-	shard->sample_bytes = sfs_table_place(&g->table, shard->n_samples);
-	shard->has_totals = true;
 	sfs_table_end(&g->table, SFS_TABLE_WHOLE);
+	sum_up(shard);
+	if (s->indexes && g->scan.err == 0) /* (what was skipped must be seen again) */
+		sfs_indexes_keep(s->indexes, &shard->object, &g->table, NULL);
 }
 
-static void note_memory(struct sfs_shards *s, struct sfs_growth *g)
+static void note_memory(struct sfs_shards *s, struct sfs_growth *g, uint64_t bytes)
 {
-	uint64_t bytes = sfs_table_memory(sfs_table_n(&g->table));
-
 	if (bytes > g->counted_bytes &&
 	    sfs_account_take(&s->account, bytes - g->counted_bytes) == 0)
 		g->counted_bytes = bytes;
@@ -240,10 +252,90 @@ uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t 
 		wanted = sfs_scan_feed(&g->scan, offset, bytes, n, &sink);
 		if (wanted == UINT64_MAX)
 			end_growth(s, shard);
-		note_memory(s, g);
+		note_memory(s, g, sfs_table_memory(sfs_table_n(&g->table)));
 	}
 	pthread_mutex_unlock(&shard->lock);
 	return wanted;
+}
+
+/* ---- indexes ---- */
+
+/* Does a table begin as another one does? */
+static bool begins_so(const struct sfs_table *table, const struct sfs_table *whole)
+{
+	uint64_t n = sfs_table_n(table), i;
+	struct sfs_table_sample a, b;
+
+	for (i = 0; i < n; i++) {
+		if (i == sfs_table_n(whole))
+			return false;
+		a = sfs_table_get(table, i);
+		b = sfs_table_get(whole, i);
+		if (a.start != b.start || a.n_bytes != b.n_bytes ||
+		    a.key_hash != b.key_hash || a.has_global != b.has_global)
+			return false;
+	}
+	return true;
+}
+
+/* A stream has begun to fill the table, and somebody may be reading it: what it lacks is
+ * added. */
+static bool add_rest(struct sfs_table *table, const struct sfs_index *index)
+{
+	struct sfs_table whole = {0};
+	struct sfs_table_sample s;
+	uint64_t i;
+	bool is_so;
+
+	sfs_table_borrow(&whole, index->entries, index->n_samples);
+	is_so = begins_so(table, &whole);
+	for (i = sfs_table_n(table); is_so && i < index->n_samples; i++) {
+		s = sfs_table_get(&whole, i);
+		sfs_table_add(table, &(struct sfs_extent){.start = s.start,
+							  .n_bytes = s.n_bytes,
+							  .key_hash = s.key_hash,
+							  .has_global = s.has_global});
+	}
+	sfs_table_done(&whole);
+	return is_so;
+}
+
+/* The shard is locked, and its table grows. */
+static int adopt(struct sfs_shards *s, struct sfs_shard *shard, struct sfs_finding *found)
+{
+	struct sfs_growth *g = shard->growth;
+
+	if (sfs_table_n(&g->table) == 0) {
+		sfs_table_borrow(&g->table, found->index.entries, found->index.n_samples);
+		g->mapped = found->mapped;
+		found->mapped = (struct sfs_mapped){0};
+		note_memory(s, g, g->mapped.is_mapped ? 0 : g->mapped.n);
+	} else if (add_rest(&g->table, &found->index)) {
+		sfs_table_end(&g->table, SFS_TABLE_WHOLE);
+		note_memory(s, g, sfs_table_memory(found->index.n_samples));
+	} else {
+		sfs_ledger_add(SFS_EVENT_INDEX, shard->name, SFS_NO_OFFSET,
+			       "its headers are read instead; make the index anew",
+			       "the index does not say what the shard holds");
+		return -ESTALE;
+	}
+	sfs_scan_done(&g->scan);
+	g->scan.is_complete = true;
+	sum_up(shard);
+	return 0;
+}
+
+int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
+		    struct sfs_finding *found)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&shard->lock);
+	if (sfs_table_state(&shard->growth->table) == SFS_TABLE_GROWING)
+		ret = adopt(s, shard, found);
+	pthread_mutex_unlock(&shard->lock);
+	sfs_mapped_done(&found->mapped);
+	return ret;
 }
 
 bool sfs_shard_totals(struct sfs_shard *shard, uint64_t *ret_n, uint64_t *ret_bytes)

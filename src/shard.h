@@ -22,6 +22,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct sfs_finding;
+struct sfs_indexes;
 struct sfs_growth; /* the scan and the table of one shard; see shard.c */
 
 struct sfs_shard {
@@ -49,8 +51,9 @@ struct sfs_shard {
 struct sfs_shards {
 	uint32_t n;
 	struct sfs_shard *shards;
-	bool skip_damaged;	    /* on-error=skip */
-	struct sfs_account account; /* for tables */
+	bool skip_damaged;	     /* on-error=skip */
+	struct sfs_indexes *indexes; /* where whole tables are kept; may be NULL */
+	struct sfs_account account;  /* for tables */
 
 	/* Held for reading while tables are read without a pin, for writing while
 	 * one is dropped. */
@@ -88,6 +91,12 @@ uint64_t sfs_shard_frontier(struct sfs_shard *shard);
  * the ledger once.  n = 0 is for shards without a byte. */
 uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t offset,
 			const void *bytes, size_t n);
+
+/* Take the index that was found: the table is whole then.  Takes over its bytes, in any
+ * case.  The shard is pinned.
+ * -ESTALE: the index contradicts what was read of the shard; the ledger has it. */
+int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
+		    struct sfs_finding *found);
 
 /* The number and the sum of extents of its samples, if the shard was ever seen
  * to its end (and is not damaged, unless damage is skipped). */

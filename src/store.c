@@ -36,7 +36,7 @@
 
 struct item {
 	struct sfs_link link;
-	char name[64]; /* below the folder */
+	char *name; /* below the folder */
 	char *bytes;
 	size_t n;
 };
@@ -146,18 +146,18 @@ static bool is_late(struct sfs_store *s)
 }
 
 /* Make a folder and its parents; fine if it is there. */
-static int make_folder(const char *path)
+static int make_folder(const char *path, mode_t mode)
 {
 	sfs_autofree char *p = sfs_strdup(path);
 	char *slash;
 
 	for (slash = p + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
 		*slash = 0;
-		if (mkdir(p, 0700) < 0 && errno != EEXIST)
+		if (mkdir(p, mode) < 0 && errno != EEXIST)
 			return -errno;
 		*slash = '/';
 	}
-	return mkdir(p, 0700) < 0 && errno != EEXIST ? -errno : 0;
+	return mkdir(p, mode) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 /* Begin a file under a name that nobody else has, on no machine.  Its mode is the
@@ -195,19 +195,22 @@ static int write_all(struct sfs_store *s, int fd, const char *bytes, size_t n)
 	return 0;
 }
 
-/* Give the whole file its name; its folder may have to be made. */
+/* Give the whole file its name; the folders above it may have to be made: the store's own
+ * keeps others out, if they are to be kept out. */
 static int name_file(struct sfs_store *s, const char *begun, const char *name)
 {
 	sfs_autofree char *path = sfs_asprintf("%s/%s", s->folder, name);
-	sfs_autofree char *folder = sfs_asprintf("%s/%.2s", s->folder, name);
+	sfs_autofree char *folder = sfs_strdup(path);
+	int ret;
 
 	if (rename(begun, path) == 0)
 		return 0;
 	if (errno != ENOENT)
 		return -errno;
-	/* The folder above it keeps others out, if they are to be kept out. */
-	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
-		return -errno;
+	*strrchr(folder, '/') = 0;
+	ret = make_folder(folder, 0777);
+	if (ret < 0)
+		return ret;
 	return rename(begun, path) < 0 ? -errno : 0;
 }
 
@@ -218,7 +221,7 @@ static int write_file(struct sfs_store *s, const struct item *item)
 
 	fd = begin_file(s, &begun);
 	if (fd == -ENOENT) {
-		ret = make_folder(s->folder);
+		ret = make_folder(s->folder, 0700);
 		fd = ret < 0 ? ret : begin_file(s, &begun);
 	}
 	if (fd < 0)
@@ -269,6 +272,7 @@ static void tidy(struct sfs_store *s)
 static void free_item(struct item *item)
 {
 	free(item->bytes);
+	free(item->name);
 	free(item);
 }
 
@@ -377,11 +381,19 @@ static bool has_room(struct sfs_store *s, size_t n)
 void sfs_store_save(struct sfs_store *s, const struct sfs_store_key *key, void *bytes,
 		    size_t n)
 {
+	char name[64];
+
+	name_of(key, name);
+	sfs_store_save_as(s, name, bytes, n);
+}
+
+void sfs_store_save_as(struct sfs_store *s, const char *name, void *bytes, size_t n)
+{
 	struct item *item = sfs_calloc(1, sizeof *item);
 
 	item->bytes = bytes;
 	item->n = n;
-	name_of(key, item->name);
+	item->name = sfs_strdup(name);
 	pthread_mutex_lock(&s->lock);
 	if (has_room(s, n)) {
 		s->pending_bytes += n;

@@ -9,6 +9,7 @@
  * shared with those who ask is under the surveyor's lock. */
 #include "survey.h"
 
+#include "indexes.h"
 #include "ledger.h"
 #include "mem.h"
 #include "scan.h"
@@ -40,8 +41,12 @@ struct sfs_survey {
 	struct sfs_link waiters;
 	bool wants_listing;
 
+	bool is_finding; /* an index, which may do instead */
+	int find_err;
+
 	/* The task's. */
 	bool is_begun, is_jumping;
+	struct sfs_finding finding;
 	struct sfs_scan scan; /* for the listing */
 	struct sfs_listing *listing;
 	struct chunk chunks[N_CHUNKS];
@@ -217,6 +222,53 @@ static bool go_on(struct sfs_survey *sv)
 	return oldest(sv) != NULL;
 }
 
+/* ---- an index instead ---- */
+
+static void on_found(struct sfs_finding *finding, int err)
+{
+	struct sfs_survey *sv = sfs_container(finding, struct sfs_survey, finding);
+	struct sfs_surveyor *s = sv->surveyor;
+
+	/* Posted with the lock held: once the task sees that it is found it may go. */
+	pthread_mutex_lock(&s->lock);
+	sv->find_err = err;
+	sv->is_finding = false;
+	sfs_pool_post(s->env->pool, &sv->task);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Look for an index, unless headers must be read anyway. */
+static void find_index(struct sfs_survey *sv)
+{
+	struct sfs_indexes *indexes = sv->surveyor->env->shards.indexes;
+
+	if (!indexes || sv->listing || wanted(sv) == UINT64_MAX)
+		return;
+	sv->is_finding = true;
+	sv->finding =
+		(struct sfs_finding){.object = &sv->shard->object, .done = on_found};
+	sfs_indexes_find(indexes, &sv->finding);
+}
+
+/* false: not yet. */
+static bool has_found(struct sfs_survey *sv)
+{
+	struct sfs_surveyor *s = sv->surveyor;
+	bool is_finding;
+
+	pthread_mutex_lock(&s->lock);
+	is_finding = sv->is_finding;
+	pthread_mutex_unlock(&s->lock);
+	if (is_finding)
+		return false;
+	if (sv->find_err == 0)
+		sfs_shard_adopt(&s->env->shards, sv->shard, &sv->finding);
+	else if (sv->find_err == -ECANCELED)
+		sv->err = -ECANCELED;
+	sv->find_err = -ENOENT; /* it is taken */
+	return true;
+}
+
 static void begin(struct sfs_survey *sv)
 {
 	struct sfs_surveyor *s = sv->surveyor;
@@ -233,7 +285,8 @@ static void begin(struct sfs_survey *sv)
 	sv->is_begun = true;
 	if (sv->shard->object.size == 0)
 		feed(sv, 0, NULL, 0);
-	sv->asked = wanted(sv) == UINT64_MAX ? 0 : wanted(sv);
+	sv->find_err = -ENOENT;
+	find_index(sv);
 }
 
 static void start_queued(struct sfs_surveyor *s);
@@ -266,6 +319,8 @@ static bool run(struct sfs_task *task)
 
 	if (!sv->is_begun)
 		begin(sv);
+	if (!has_found(sv))
+		return true;
 	take_chunks(sv);
 	if (go_on(sv))
 		return true;

@@ -18,7 +18,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/shufflefs-$name.XXXXXX")
 cleanups=""
 
 # A user's own settings must not change what is tested.
-unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy no_proxy NO_PROXY
+unset XDG_CACHE_HOME http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy no_proxy NO_PROXY
 export HOME="$work/home" XDG_CONFIG_HOME="$work/home/.config"
 mkdir -p "$XDG_CONFIG_HOME"
 cd "$work"

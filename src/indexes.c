@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a thread of our own, "sfs-index", goes from place to place for each
+ * search in turn, because looking into a file waits for the disk.  An index at a URL is
+ * asked for and read through the source meanwhile, and the search comes back into the
+ * queue with its bytes.
+ *
+ * Beside shards at URLs there is mostly nothing: after a few misses without a hit nobody
+ * looks there any more. */
+#include "indexes.h"
+
+#include "hash.h"
+#include "ledger.h"
+#include "log.h"
+#include "mem.h"
+#include "pool.h"
+#include "store.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#define SUFFIX	    ".index"
+#define MAX_MISSES  4
+#define FETCH_BYTES ((uint64_t)256 << 20) /* of an index at a URL */
+
+enum place { BESIDE, PLACE, CACHE, N_PLACES };
+
+struct sfs_indexes {
+	struct sfs_store *store, *named; /* the cache; and where they are kept by name */
+	char *place;			 /* without a slash at its end; or NULL */
+	bool is_url;			 /* the place */
+	bool verify_size_only;
+	struct sfs_source *http;
+	pthread_t thread;
+
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t wake;
+	struct sfs_link queue; /* searches to go on with */
+	bool is_stopping, is_stopped;
+	int n_missed, n_hit; /* beside shards at URLs */
+};
+
+/* ---- what an index must be of ---- */
+
+/* A number for the object's version; 0: it says none. */
+static uint64_t version_of(const struct sfs_indexes *ix, const struct sfs_object *o)
+{
+	const char *tag = o->tag ? o->tag : o->modified;
+	uint64_t hash = tag ? sfs_hash(tag, strlen(tag)) : 0;
+
+	return ix->verify_size_only ? 0 : hash;
+}
+
+/* A signature in a URL's query is another one each time: a tag is enough. */
+static char *url_of(const struct sfs_object *o)
+{
+	char *url = sfs_strdup(o->uri.location);
+
+	if (o->uri.scheme != SFS_SCHEME_FILE && o->tag)
+		url[strcspn(url, "?")] = 0;
+	return url;
+}
+
+/* Is the index one of this object, as it is now?  -ESTALE. */
+static int check(const struct sfs_indexes *ix, const struct sfs_object *o,
+		 const struct sfs_index *index, struct sfs_error *err)
+{
+	if (index->shard_bytes != o->size)
+		return sfs_error_set(err, -ESTALE,
+				     "it is of a shard of %llu bytes, and this one has "
+				     "%llu",
+				     (unsigned long long)index->shard_bytes,
+				     (unsigned long long)o->size);
+	if (!ix->verify_size_only && index->version != version_of(ix, o))
+		return sfs_error_set(err, -ESTALE,
+				     "it is of another version of the shard");
+	return 0;
+}
+
+/* Something of that name is there, and of no use. */
+static int pass_over(const struct sfs_object *o, const char *where, int ret,
+		     const struct sfs_error *why)
+{
+	if (ret != -ENOENT && ret != -ENOTDIR)
+		sfs_ledger_add(SFS_EVENT_INDEX, o->name, SFS_NO_OFFSET,
+			       "its headers are read instead; make the index anew",
+			       "the index %s is not used: %s", where, why->text);
+	return -ENOENT;
+}
+
+static int open_bytes(const struct sfs_indexes *ix, struct sfs_finding *f,
+		      struct sfs_mapped *mapped, const char *where)
+{
+	struct sfs_error why = {0};
+	struct sfs_index index;
+	int ret;
+
+	ret = sfs_index_open(mapped->bytes, mapped->n, &index, &why);
+	if (ret == 0)
+		ret = check(ix, f->object, &index, &why);
+	if (ret < 0) {
+		sfs_mapped_done(mapped);
+		return pass_over(f->object, where, ret, &why);
+	}
+	f->mapped = *mapped;
+	f->index = index;
+	return 0;
+}
+
+/* ---- places ---- */
+
+static int look_into_file(const struct sfs_indexes *ix, struct sfs_finding *f,
+			  const char *path)
+{
+	struct sfs_error why = {0};
+	struct sfs_mapped mapped;
+	int ret = sfs_mapped_open(path, &mapped, &why);
+
+	return ret < 0 ? pass_over(f->object, path, ret, &why)
+		       : open_bytes(ix, f, &mapped, path);
+}
+
+static int look_into_cache(const struct sfs_indexes *ix, struct sfs_finding *f)
+{
+	sfs_autofree char *url = url_of(f->object);
+	const struct sfs_store_key key = {.url = url,
+					  .shard_bytes = f->object->size,
+					  .version = version_of(ix, f->object)};
+	struct sfs_error why;
+	int ret;
+
+	if (key.version == 0 && !ix->verify_size_only)
+		return -ENOENT;
+	ret = sfs_store_load(ix->store, &key, &f->mapped, &f->index, &why);
+	if (ret < 0 && ret != -ENOENT)
+		sfs_info("index of %s: %s", f->object->name, why.text);
+	return ret < 0 ? -ENOENT : 0;
+}
+
+/* ---- indexes at URLs ---- */
+
+/* The search goes on, on our thread. */
+static void put_back(struct sfs_finding *f, int err)
+{
+	struct sfs_indexes *ix = f->indexes;
+
+	f->fetch_err = err;
+	pthread_mutex_lock(&ix->lock);
+	sfs_list_push(&ix->queue, &f->link);
+	pthread_cond_signal(&ix->wake);
+	pthread_mutex_unlock(&ix->lock);
+}
+
+static void on_read(struct sfs_request *request, int err)
+{
+	put_back(sfs_container(request, struct sfs_finding, request), err);
+}
+
+static void on_size(struct sfs_request *request, int err)
+{
+	struct sfs_finding *f = sfs_container(request, struct sfs_finding, request);
+	uint64_t n = f->remote.size;
+
+	if (err < 0 || n == 0 || n > FETCH_BYTES) {
+		put_back(f, err < 0 ? err : -EFBIG);
+		return;
+	}
+	f->mapped = (struct sfs_mapped){.bytes = sfs_malloc((size_t)n), .n = (size_t)n};
+	f->iov = (struct iovec){.iov_base = f->mapped.bytes, .iov_len = (size_t)n};
+	f->request = (struct sfs_request){.kind = SFS_REQUEST_READ,
+					  .object = &f->remote,
+					  .n_bytes = n,
+					  .iov = &f->iov,
+					  .n_iov = 1,
+					  .done = on_read,
+					  .error = &f->error};
+	sfs_request_submit(&f->request);
+}
+
+/* Ask for the index at a URL.  -EINPROGRESS, or -ENOENT: there can be none. */
+static int fetch(struct sfs_indexes *ix, struct sfs_finding *f, const char *url,
+		 const char *user)
+{
+	struct sfs_uri uri;
+
+	if (!ix->http || sfs_uri_parse(url, &uri, NULL) < 0)
+		return -ENOENT;
+	if (user && !uri.user)
+		uri.user = sfs_strdup(user);
+	sfs_object_init(&f->remote, &uri, ix->http);
+	f->remote.name = f->object->name;
+	f->request = (struct sfs_request){.kind = SFS_REQUEST_ASK,
+					  .object = &f->remote,
+					  .is_probe = true,
+					  .done = on_size,
+					  .error = &f->error};
+	sfs_request_submit(&f->request);
+	return -EINPROGRESS;
+}
+
+/* Bytes from a URL are here, or not to be had. */
+static int take_fetched(struct sfs_indexes *ix, struct sfs_finding *f)
+{
+	struct sfs_mapped mapped = f->mapped;
+	int ret = f->fetch_err;
+
+	f->mapped = (struct sfs_mapped){0};
+	if (ret == 0)
+		ret = open_bytes(ix, f, &mapped, f->remote.uri.location);
+	else
+		sfs_mapped_done(&mapped);
+	if (f->place == BESIDE) {
+		pthread_mutex_lock(&ix->lock);
+		ix->n_hit += ret == 0;
+		ix->n_missed += ret < 0;
+		pthread_mutex_unlock(&ix->lock);
+	}
+	sfs_object_done(&f->remote);
+	f->remote = (struct sfs_object){0};
+	return ret;
+}
+
+/* URL, with the suffix before its query. */
+static char *add_suffix(const char *url, const char *middle, const char *name)
+{
+	size_t n = strcspn(url, "?");
+
+	return sfs_asprintf("%.*s%s%s" SUFFIX "%s", (int)n, url, middle, name, url + n);
+}
+
+/* ---- the search ---- */
+
+static bool is_worth_asking(struct sfs_indexes *ix)
+{
+	bool is_worth;
+
+	pthread_mutex_lock(&ix->lock);
+	is_worth = ix->n_hit > 0 || ix->n_missed < MAX_MISSES;
+	pthread_mutex_unlock(&ix->lock);
+	return is_worth;
+}
+
+static int look_beside(struct sfs_indexes *ix, struct sfs_finding *f)
+{
+	const struct sfs_uri *uri = &f->object->uri;
+	sfs_autofree char *where = NULL;
+
+	if (uri->scheme == SFS_SCHEME_FILE) {
+		where = sfs_asprintf("%s" SUFFIX, uri->location);
+		return look_into_file(ix, f, where);
+	}
+	where = add_suffix(uri->location, "", "");
+	return is_worth_asking(ix) ? fetch(ix, f, where, uri->user) : -ENOENT;
+}
+
+static int look_at_place(struct sfs_indexes *ix, struct sfs_finding *f)
+{
+	sfs_autofree char *where = NULL;
+
+	if (!ix->place)
+		return -ENOENT;
+	if (!ix->is_url) {
+		where = sfs_asprintf("%s/%s" SUFFIX, ix->place, f->object->name);
+		return look_into_file(ix, f, where);
+	}
+	where = add_suffix(ix->place, "/", f->object->name);
+	return fetch(ix, f, where, NULL);
+}
+
+/* Go from place to place.  -EINPROGRESS: it will be back in the queue. */
+static int search(struct sfs_indexes *ix, struct sfs_finding *f)
+{
+	int ret = -ENOENT;
+
+	if (f->remote.source)
+		ret = take_fetched(ix, f);
+	while (ret < 0 && ret != -EINPROGRESS && f->place + 1 < N_PLACES) {
+		switch (++f->place) {
+		case BESIDE: ret = look_beside(ix, f); break;
+		case PLACE: ret = look_at_place(ix, f); break;
+		default: ret = look_into_cache(ix, f);
+		}
+	}
+	return ret;
+}
+
+/* Nobody wants it any more. */
+static void give_up(struct sfs_finding *f)
+{
+	sfs_mapped_done(&f->mapped);
+	if (f->remote.source)
+		sfs_object_done(&f->remote);
+	f->done(f, -ECANCELED);
+}
+
+static void *work(void *arg)
+{
+	struct sfs_indexes *ix = arg;
+	struct sfs_finding *f;
+	struct sfs_link *link;
+	bool is_stopping;
+	int ret;
+
+	pthread_mutex_lock(&ix->lock);
+	for (;;) {
+		link = sfs_list_pop(&ix->queue);
+		is_stopping = ix->is_stopping;
+		if (!link && is_stopping)
+			break;
+		if (!link) {
+			pthread_cond_wait(&ix->wake, &ix->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&ix->lock);
+		f = sfs_container(link, struct sfs_finding, link);
+		if (is_stopping)
+			give_up(f);
+		else if ((ret = search(ix, f)) != -EINPROGRESS)
+			f->done(f, ret < 0 ? -ENOENT : 0);
+		pthread_mutex_lock(&ix->lock);
+	}
+	pthread_mutex_unlock(&ix->lock);
+	return NULL;
+}
+
+void sfs_indexes_find(struct sfs_indexes *ix, struct sfs_finding *f)
+{
+	bool is_stopped;
+
+	f->indexes = ix;
+	f->place = -1;
+	pthread_mutex_lock(&ix->lock);
+	is_stopped = ix->is_stopped;
+	if (!is_stopped) {
+		sfs_list_push(&ix->queue, &f->link);
+		pthread_cond_signal(&ix->wake);
+	}
+	pthread_mutex_unlock(&ix->lock);
+	if (is_stopped)
+		f->done(f, -ECANCELED);
+}
+
+/* ---- keeping ---- */
+
+void sfs_indexes_keep(struct sfs_indexes *ix, const struct sfs_object *o,
+		      const struct sfs_table *table, const struct sfs_members *members)
+{
+	uint64_t version = version_of(ix, o);
+	sfs_autofree char *url = url_of(o), *name = NULL;
+	const struct sfs_store_key key = {.url = url,
+					  .shard_bytes = o->size,
+					  .version = version};
+	void *bytes;
+	size_t n;
+
+	if (!ix->named && version == 0 && !ix->verify_size_only)
+		return; /* nothing would tell another version from this */
+	bytes = sfs_index_write(table, o->size, version, members, &n);
+	if (ix->named) {
+		name = sfs_asprintf("%s" SUFFIX, o->name);
+		sfs_store_save_as(ix->named, name, bytes, n);
+	} else {
+		sfs_store_save(ix->store, &key, bytes, n);
+	}
+}
+
+uint64_t sfs_indexes_flush(struct sfs_indexes *ix)
+{
+	return sfs_store_flush(ix->named ? ix->named : ix->store);
+}
+
+/* ---- life ---- */
+
+int sfs_indexes_new(const struct sfs_indexes_options *options,
+		    struct sfs_indexes **ret_indexes, struct sfs_error *err)
+{
+	struct sfs_indexes *ix;
+	struct sfs_uri uri;
+	bool is_url = options->place && sfs_uri_has_scheme(options->place);
+	size_t n;
+	int ret;
+
+	if (is_url) {
+		ret = sfs_uri_parse(options->place, &uri, err);
+		if (ret < 0)
+			return sfs_error_wrap(err, ret, "index");
+		is_url = uri.scheme != SFS_SCHEME_FILE;
+	}
+	ix = sfs_calloc(1, sizeof *ix);
+	ix->is_url = is_url;
+	if (options->place && sfs_uri_has_scheme(options->place)) {
+		ix->place = sfs_strdup(is_url ? options->place : uri.location);
+		sfs_uri_done(&uri);
+	} else if (options->place) {
+		ix->place = sfs_strdup(options->place);
+	}
+	for (n = ix->place ? strlen(ix->place) : 0; n > 1 && ix->place[n - 1] == '/';)
+		ix->place[--n] = 0;
+	ix->verify_size_only = options->verify_size_only;
+	ix->http = options->http;
+	ix->store = sfs_store_new(options->cache);
+	if (options->to)
+		ix->named = sfs_store_new(options->to);
+	pthread_mutex_init(&ix->lock, NULL);
+	pthread_cond_init(&ix->wake, NULL);
+	sfs_list_init(&ix->queue);
+	ix->thread = sfs_thread_start("sfs-index", work, ix);
+	*ret_indexes = ix;
+	return 0;
+}
+
+void sfs_indexes_stop(struct sfs_indexes *ix)
+{
+	if (!ix || ix->is_stopped)
+		return;
+	pthread_mutex_lock(&ix->lock);
+	ix->is_stopping = ix->is_stopped = true;
+	pthread_cond_signal(&ix->wake);
+	pthread_mutex_unlock(&ix->lock);
+	pthread_join(ix->thread, NULL);
+}
+
+void sfs_indexes_free(struct sfs_indexes *ix)
+{
+	if (!ix)
+		return;
+	sfs_store_free(ix->named);
+	sfs_store_free(ix->store);
+	pthread_mutex_destroy(&ix->lock);
+	pthread_cond_destroy(&ix->wake);
+	free(ix->place);
+	free(ix);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* indexes - finds the index of a shard, wherever one may be, and keeps new ones.
+ *
+ * It is looked for beside the shard (its URL and ".index"), then where the user says
+ * (a folder or a URL, and the shard's name and ".index"), then in the cache folder.  An
+ * index counts only if it is of the same size and version as the shard: one that is
+ * damaged, stale or of somebody else's shard is passed over, and the ledger says so if it
+ * was not in the cache.  Any thread may call; nothing here waits, but for flush, stop and
+ * free.
+ */
+#ifndef SFS_INDEXES_H
+#define SFS_INDEXES_H
+
+#include "index.h"
+#include "list.h"
+#include "mapped.h"
+#include "members.h"
+#include "source.h"
+#include "table.h"
+
+#include <stdbool.h>
+
+struct sfs_indexes;
+
+struct sfs_indexes_options {
+	const char *cache; /* a folder; NULL: none */
+	const char *place; /* index=: a folder or a URL; NULL: none */
+	const char *to;	   /* a folder: keep indexes there by name, not in the cache */
+	bool verify_size_only;	 /* a shard of the same size is the same version */
+	struct sfs_source *http; /* NULL: no index is looked for at URLs */
+};
+
+/* -EINVAL and a sentence: `place` is no URL that can be understood. */
+int sfs_indexes_new(const struct sfs_indexes_options *options,
+		    struct sfs_indexes **ret_indexes, struct sfs_error *err);
+
+/* End what is being looked for with -ECANCELED; the sources are stopped.  Waits. */
+void sfs_indexes_stop(struct sfs_indexes *ix);
+void sfs_indexes_free(struct sfs_indexes *ix); /* a stopped one; NULL is fine */
+
+/* One search. */
+struct sfs_finding {
+	/* Set by the caller, the rest zero.  Borrowed; its size is known. */
+	const struct sfs_object *object;
+	/* Once, on any thread: 0, and `mapped` and `index` are the caller's (index points
+	 * into mapped); -ENOENT: there is none; -ECANCELED. */
+	void (*done)(struct sfs_finding *finding, int err);
+
+	struct sfs_mapped mapped;
+	struct sfs_index index;
+
+	/* The module's own. */
+	struct sfs_indexes *indexes;
+	struct sfs_link link;
+	int place;
+	int fetch_err;
+	struct sfs_object remote; /* an index at a URL */
+	struct sfs_request request;
+	struct iovec iov;
+	struct sfs_error error;
+};
+
+void sfs_indexes_find(struct sfs_indexes *ix, struct sfs_finding *finding);
+
+/* Keep the index of a shard that was read to its sound end.  `members` may be NULL. */
+void sfs_indexes_keep(struct sfs_indexes *ix, const struct sfs_object *object,
+		      const struct sfs_table *table, const struct sfs_members *members);
+
+/* Wait until what is kept is written.  How many could not be, since the last time. */
+uint64_t sfs_indexes_flush(struct sfs_indexes *ix);
+
+#endif

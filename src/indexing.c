@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a number of jobs are under way; each asks for its shard's size, then
+ * for its table, and begins the next shard when that is there.  Who has to wait comes
+ * back through `ready`, from other threads; everything else is done by the caller's. */
+#include "indexing.h"
+
+#include "clock.h"
+#include "core.h"
+#include "mem.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N_JOBS	     64
+#define FLUSH_SHARDS 256 /* so many, and they are waited for: not too much is pending */
+
+struct job {
+	struct sfs_waiter waiter;
+	struct indexing *all;
+	struct sfs_shard *shard;
+	struct sfs_link link; /* in ready */
+	int err;
+};
+
+struct indexing {
+	struct sfs_core *core;
+	const struct sfs_indexing_options *wanted;
+	uint32_t next, n, n_done, n_failed, n_busy;
+	uint64_t n_samples, n_lost, begun_ns;
+	int failure;
+	char *failed; /* the first shard that did */
+	struct job jobs[N_JOBS];
+
+	pthread_mutex_t lock; /* guards ready */
+	pthread_cond_t wake;
+	struct sfs_link ready;
+};
+
+static void on_ready(struct sfs_waiter *waiter, int err)
+{
+	struct job *job = sfs_container(waiter, struct job, waiter);
+	struct indexing *x = job->all;
+
+	pthread_mutex_lock(&x->lock);
+	job->err = err;
+	sfs_list_push(&x->ready, &job->link);
+	pthread_cond_signal(&x->wake);
+	pthread_mutex_unlock(&x->lock);
+}
+
+/* Count a shard that has come to its end. */
+static void finish(struct indexing *x, const struct job *job, int ret)
+{
+	uint64_t n_samples = 0, n_bytes;
+
+	if (ret == 0 && !sfs_shard_totals(job->shard, &n_samples, &n_bytes))
+		ret = -EBADMSG;
+	x->n_done++;
+	x->n_samples += n_samples;
+	if (ret < 0 && x->n_failed++ == 0) {
+		x->failure = ret;
+		x->failed = sfs_strdup(job->shard->name);
+	}
+	if (x->n_done % FLUSH_SHARDS == 0)
+		x->n_lost += sfs_indexes_flush(x->core->indexes);
+}
+
+/* -EINPROGRESS: it will be ready again. */
+static int go_on(struct indexing *x, struct job *job)
+{
+	int ret = sfs_census_shard(x->core->census, job->shard, &job->waiter);
+
+	return ret < 0 ? ret
+		       : sfs_survey_table(&x->core->surveyor, job->shard, &job->waiter);
+}
+
+/* Work on shards until one has to be waited for, or there are no more. */
+static void run(struct indexing *x, struct job *job)
+{
+	int ret = job->err;
+
+	for (;; ret = 0) {
+		if (job->shard) {
+			ret = ret < 0 ? ret : go_on(x, job);
+			if (ret == -EINPROGRESS)
+				return;
+			finish(x, job, ret);
+		}
+		if (x->next >= x->core->env.shards.n)
+			break;
+		job->shard = &x->core->env.shards.shards[x->next];
+		x->next += x->wanted->n_parts;
+	}
+	x->n_busy--;
+}
+
+static void show_progress(const struct indexing *x)
+{
+	uint64_t gone_ns = sfs_clock_ns() - x->begun_ns, left_s;
+
+	if (!x->wanted->shows_progress)
+		return;
+	left_s = x->n_done ? gone_ns / x->n_done * (x->n - x->n_done) / SFS_NS_PER_S : 0;
+	fprintf(stderr, "\r%u of %u shards indexed, %u%%, %" PRIu64 ":%02u left \033[K",
+		x->n_done, x->n, x->n ? (unsigned)(100ULL * x->n_done / x->n) : 100,
+		left_s / 60, (unsigned)(left_s % 60));
+}
+
+/* A job that is ready; shows progress while there is none. */
+static struct job *wait_for_job(struct indexing *x)
+{
+	struct sfs_link *link;
+	struct timespec until;
+
+	pthread_mutex_lock(&x->lock);
+	while ((link = sfs_list_pop(&x->ready)) == NULL) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec++;
+		pthread_cond_timedwait(&x->wake, &x->lock, &until);
+		show_progress(x);
+	}
+	pthread_mutex_unlock(&x->lock);
+	return sfs_container(link, struct job, link);
+}
+
+static void index_all(struct indexing *x)
+{
+	struct job *job;
+	int i;
+
+	for (i = 0; i < N_JOBS; i++) {
+		x->jobs[i].all = x;
+		x->jobs[i].waiter.done = on_ready;
+		x->n_busy++;
+		run(x, &x->jobs[i]);
+	}
+	while (x->n_busy > 0) {
+		job = wait_for_job(x);
+		run(x, job);
+	}
+	x->n_lost += sfs_indexes_flush(x->core->indexes);
+	if (x->wanted->shows_progress)
+		fprintf(stderr, "\r\033[K");
+}
+
+static int report(struct indexing *x, struct sfs_text *text, struct sfs_error *err)
+{
+	struct sfs_source_counts counts = {0};
+	char size[32];
+
+	sfs_source_count(x->core->files, &counts);
+	sfs_source_count(x->core->http, &counts);
+	sfs_text_printf(text,
+			"%u shards are indexed: %" PRIu64
+			" samples; %s bytes were read in "
+			"%.1f s\n",
+			x->n_done - x->n_failed, x->n_samples,
+			sfs_text_size(counts.n_bytes, size),
+			(double)(sfs_clock_ns() - x->begun_ns) / SFS_NS_PER_S);
+	if (x->n_failed > 0)
+		return sfs_error_set(
+			err, x->failure,
+			"%u shards could not be indexed; the first is %s: %s",
+			x->n_failed, x->failed,
+			x->failure == -EBADMSG ? "it is damaged" : strerror(-x->failure));
+	if (x->n_lost > 0)
+		return sfs_error_set(err, -EIO,
+				     "%" PRIu64 " indexes could not be written",
+				     x->n_lost);
+	return 0;
+}
+
+int sfs_indexing(struct sfs_options *options, const struct sfs_strings *specs,
+		 const struct sfs_indexing_options *wanted, struct sfs_text *text,
+		 struct sfs_error *err)
+{
+	struct indexing x = {.wanted = wanted,
+			     .lock = PTHREAD_MUTEX_INITIALIZER,
+			     .wake = PTHREAD_COND_INITIALIZER,
+			     .next = wanted->part,
+			     .begun_ns = sfs_clock_ns()};
+	uint32_t n;
+	int ret;
+
+	ret = sfs_core_start(options, specs, false, &x.core, err);
+	if (ret < 0)
+		return ret;
+	n = x.core->env.shards.n;
+	x.n = n > wanted->part ? (n - wanted->part - 1) / wanted->n_parts + 1 : 0;
+	sfs_list_init(&x.ready);
+	index_all(&x);
+	ret = report(&x, text, err);
+	free(x.failed);
+	sfs_core_stop(x.core);
+	return ret;
+}
