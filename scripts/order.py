@@ -3,9 +3,9 @@
 """The order of an epoch, a second time: written from docs/ORDER.md alone.
 
   order.py stream FOLDER NAME [OPTIONS]      the bytes of epochs/NAME, to standard output
-  order.py list FOLDER NAME [OPTIONS]        position, offset, shard and key of each sample
+  order.py list FOLDER NAME [OPTIONS]        the text of epochs/NAME with .order for .tar
   order.py identity FOLDER [OPTIONS]         what user.shufflefs.order says
-  order.py vectors tests/order-vectors.json  checks the vectors, and the worked example
+  order.py vectors tests/order-vectors.json  checks vectors, and the worked examples
 
 FOLDER holds undamaged shards, *.tar; NAME is a stream, as in section 8: 0.tar, 3@100.tar,
 0/rank-1-of-2.tar.  The sections below are those of docs/ORDER.md.
@@ -16,11 +16,13 @@ import os
 import re
 import sys
 from collections import namedtuple
+from itertools import chain, groupby, islice
 from types import SimpleNamespace
 
 MASK = 2**64 - 1
 DATALESS = b"1", b"2", b"3", b"4", b"5", b"6"
 REGULAR = (b"0", b"\0", b"7", b"S")
+EQUAL = ("none", "drop", "pad")
 NAMES = (b"path", b"GNU.sparse.name")
 Extension = namedtuple("Extension", "type at data")  # of the header behind it; at: offset of its own
 Member = namedtuple("Member", "begin at end key extensions")
@@ -62,13 +64,35 @@ class Generator:
 
 # Sections 3 to 5: from the shards, which are lists of samples, to the epoch
 
-def shuffled_shards(n, s):
+def equal_lanes(s):
+    return s.segment != "shard" or s.equal != "none"
+
+
+def permutation(n, s):
     return Generator(s.seed, s.epoch, 0, 0, 1).shuffle(range(n))
 
 
-def lanes_and_c(n, s):
-    in_use = min(s.lanes, n)
-    return in_use, max(512, s.buffer // in_use)
+def segments_of(shard, segment):
+    if segment == "shard":
+        return [shard]
+    if segment == "sample":
+        return [[sample] for sample in shard]
+    return [list(run) for _, run in groupby(shard, lambda sample: sample.begin // segment)]
+
+
+def lanes_of(shards, s):
+    """The samples of each lane in use, one segment after the other."""
+    if not equal_lanes(s):
+        p, in_use = permutation(len(shards), s), min(s.lanes, len(shards))
+        return [list(chain.from_iterable(shards[i] for i in p[lane::in_use])) for lane in range(in_use)]
+    segments = [segment for shard in shards for segment in segments_of(shard, s.segment)]
+    row = list(chain.from_iterable(segments[i] for i in permutation(len(segments), s)))
+    (each, more), rest = divmod(len(row), s.lanes), iter(row)
+    return [list(islice(rest, each + (lane < more))) for lane in range(min(s.lanes, len(row)))]
+
+
+def piece_bytes(in_use, s):
+    return max(512, s.buffer // in_use)
 
 
 def piece_end(k, c):
@@ -91,16 +115,13 @@ def lane_blocks(lane, samples, c, s):
     return {k: shuffled_block(lane, k, block, s) for k, block in blocks.items()}
 
 
-def epoch_order(shards, s, mine=lambda lane: True):
-    """The samples of those lanes that are mine, in the epoch's order."""
-    p = shuffled_shards(len(shards), s)
-    in_use, c = lanes_and_c(len(shards), s)
-    order = []
-    for lane in filter(mine, range(in_use)):
-        samples = [sample for shard in p[lane::in_use] for sample in shards[shard]]
-        leaving = sum(lane_blocks(lane, samples, c, s).values(), [])
-        order += [(j, lane, sample) for j, sample in enumerate(leaving)]
-    return [sample for j, lane, sample in sorted(order, key=lambda o: o[:2])]
+def epoch_order(shards, s):
+    """The samples in the epoch's order, each with its lane."""
+    lanes, order = lanes_of(shards, s), []
+    for lane, samples in enumerate(lanes):
+        blocks = lane_blocks(lane, samples, piece_bytes(len(lanes), s), s)
+        order += [(j, lane, sample) for j, sample in enumerate(chain.from_iterable(blocks.values()))]
+    return [(lane, sample) for j, lane, sample in sorted(order, key=lambda o: o[:2])]
 
 
 # Section 6: samples and extents
@@ -278,64 +299,149 @@ def parse_name(name):
     n = "(0|[1-9][0-9]*)"
     match = re.fullmatch(n + "(?:/rank-%s-of-%s(?:/worker-%s-of-%s)?)?(?:@%s)?[.]tar" % (5 * (n,)), name)
     if not match:
-        sys.exit("'%s' names no stream" % name)
-    epoch, *part, first = [g and int(g) for g in match.groups()]
-    r, w, i, n = [default if g is None else g for g, default in zip(part, (0, 1, 0, 1))]
-    return epoch, lambda lane: lane % w == r and lane // w % n == i, first
+        raise ValueError("'%s' names no stream" % name)
+    epoch, r, w, i, n, first = [g and int(g) for g in match.groups()]
+    return epoch, (r, w, i or 0, 1 if n is None else n) if r is not None else None, first
 
 
-def shards_of_lanes(n, s, mine):
-    in_use, _ = lanes_and_c(n, s)
-    return [shard for i, shard in enumerate(shuffled_shards(n, s)) if mine(i % in_use)]
+def lanes_of_part(part, s):
+    """Which lanes a part has: None is the whole epoch, else (rank, world, worker, workers)."""
+    r, w, i, n = part or (0, 1, 0, 1)
+    if w == 0 or s.lanes % w or r >= w or i >= n:
+        raise ValueError("%d lanes have no such part" % s.lanes)
+    return lambda lane: lane % w == r and lane // w % n == i
+
+
+def part_order(shards, s, part=None, order=None):
+    """The samples of a part, from the whole epoch's order if that is at hand."""
+    mine, order, ends = lanes_of_part(part, s), order or epoch_order(shards, s), len(shards)
+    if equal_lanes(s):
+        n, w = len(order), part[1] if part else 1
+        ends = {"none": n, "drop": n // w * w, "pad": (n + w - 1) // w * w}[s.equal]
+        order = [(p % s.lanes, order[p % n][1]) for p in range(ends)]
+    if part and part[0] >= min(s.lanes, ends):
+        raise ValueError("rank %d has no sample" % part[0])
+    return [sample for lane, sample in order if mine(lane)]
+
+
+def escaped(field):
+    for byte, letter in (b"\\", b"\\"), (b"\t", b"t"), (b"\n", b"n"), (b"\r", b"r"):
+        field = field.replace(byte, b"\\" + letter)
+    return field
 
 
 # Section 9: the identity of an order
 
 def identity(shards, s):
-    words = [1, s.seed, s.lanes, s.buffer, ["auto", "asis"].index(s.keys), len(shards)]
+    segment = {"shard": 0, "sample": 1}.get(s.segment, s.segment)
+    words = [1, s.seed, s.lanes, s.buffer, ["auto", "asis"].index(s.keys)]
+    if equal_lanes(s):
+        words = [2, *words[1:], segment, EQUAL.index(s.equal)]
+    words.append(len(shards))
     for name, size in shards:
         words += [fnv1a(name), size]
     return "%016x" % Generator(*words).state
 
 
-# Sections 10 and 11: the worked example and the vectors
+# Sections 10 and 11: the worked examples and the vectors
 
-def check_vectors(path):
-    wrong = []
+def agree(what, ours, theirs):
+    if ours != theirs:
+        raise ValueError("%s: %s here, %s there" % (what, ours, theirs))
 
-    def agree(what, ours, theirs):
-        if ours != theirs:
-            sys.exit("%s: %s here, %s there" % (what, ours, theirs))
 
-    with open(path) as file:
-        vectors = json.load(file)
-    for i, v in enumerate(vectors):
-        s, what = SimpleNamespace(**v), "vector %d: " % i
-        lanes, c = lanes_and_c(s.shards, s)
-        agree(what + "lanes_in_use", lanes, s.lanes_in_use)
-        agree(what + "C", c, s.C)
-        agree(what + "P", shuffled_shards(s.shards, s), s.P)
-        agree(what + "piece_ends", [piece_end(k, c) for k in range(len(s.piece_ends))], s.piece_ends)
-        for b in s.blocks:
-            order = shuffled_block(b["lane"], b["piece"], range(len(b["order"])), s)
-            agree(what + "lane %(lane)d, piece %(piece)d" % b, order, b["order"])
+def check_dealt(v, what):
+    s = SimpleNamespace(**v, segment="shard", equal="none")
+    lanes = len(lanes_of([[]] * s.shards, s))
+    c = piece_bytes(lanes, s)
+    agree(what + "lanes_in_use", lanes, s.lanes_in_use)
+    agree(what + "C", c, s.C)
+    agree(what + "P", permutation(s.shards, s), s.P)
+    agree(what + "piece_ends", [piece_end(k, c) for k in range(len(s.piece_ends))], s.piece_ends)
+    for b in s.blocks:
+        order = shuffled_block(b["lane"], b["piece"], range(len(b["order"])), s)
+        agree(what + "lane %(lane)d, piece %(piece)d" % b, order, b["order"])
 
-    s = SimpleNamespace(seed=0, epoch=0, lanes=2, buffer=8192)
+
+def check_equal(v, what):
+    s = SimpleNamespace(**v)
+    s.segment, s.equal = {0: "shard", 1: "sample"}.get(s.segment, s.segment), EQUAL[s.equal]
+    shards = [[SimpleNamespace(begin=start, end=start + length, at=[shard, i])
+               for i, (start, length) in enumerate(extents)] for shard, extents in enumerate(s.extents)]
+    lanes = lanes_of(shards, s)
+    agree(what + "P", permutation(sum(len(segments_of(shard, s.segment)) for shard in shards), s), s.P)
+    agree(what + "lanes_in_use", len(lanes), s.lanes_in_use)
+    agree(what + "C", piece_bytes(len(lanes), s), s.C)
+    agree(what + "order", [sample.at for sample in part_order(shards, s)], s.order)
+    for part in s.parts:
+        order = part_order(shards, s, (part["rank"], part["of"], part["worker"], part["workers"]))
+        agree(what + "rank %(rank)d of %(of)d, worker %(worker)d of %(workers)d" % part,
+              [sample.at for sample in order], part["order"])
+    for rank, world in s.refused:
+        try:
+            part_order(shards, s, (rank, world, 0, 1))
+        except ValueError:
+            continue
+        raise ValueError("%srank %d of %d is not refused" % (what, rank, world))
+
+
+def check_examples():
+    def names(samples):
+        return " ".join(sample.name for sample in samples)
+
+    def blocks(lane, samples, c):
+        return {k: names(block) for k, block in lane_blocks(lane, samples, c, s).items()}
+
+    s = SimpleNamespace(seed=0, epoch=0, lanes=2, buffer=8192, segment="shard", equal="none")
     generator = Generator(s.seed, s.epoch, 0, 0, 1)
     agree("example: state", "%016x" % generator.state, "a5d3758b95b92366")
     agree("example: first number", "%016x" % generator.next(), "6ae50bb70340ca91")
-    agree("example: P", shuffled_shards(3, s), [0, 2, 1])
-    agree("example: L and C", lanes_and_c(3, s), (2, 4096))
-    agree("example: pieces", [piece_end(k, 4096) for k in range(6)], [256, 512, 1024, 2048, 4096, 8192])
-    a, b, c = shards = [[SimpleNamespace(name=shard + str(i), begin=1024 * i, end=1024 * i + 1024)
-                         for i in range(4)] for shard in "ABC"]
-    for lane, samples, there in (0, a + b, {0: "A0", 3: "A1", 4: "A2 A3", 5: "B0 B2 B1 B3"}), (
-            1, c, {0: "C0", 3: "C1", 4: "C3 C2"}):
-        agree("example: lane %d" % lane, {k: " ".join(s.name for s in block) for k, block in
-              lane_blocks(lane, samples, 4096, s).items()}, there)
-    agree("example: epoch", " ".join(sample.name for sample in epoch_order(shards, s)),
-          "A0 C0 A1 C1 A2 C3 A3 C2 B0 B2 B1 B3")
+    agree("example: P", permutation(3, s), [0, 2, 1])
+    shards = [[SimpleNamespace(name=shard + str(i), begin=1024 * i, end=1024 * i + 1024)
+               for i in range(4)] for shard in "ABC"]
+    lanes, c = lanes_of(shards, s), piece_bytes(2, s)
+    agree("example: lanes", [names(lane) for lane in lanes], ["A0 A1 A2 A3 B0 B1 B2 B3", "C0 C1 C2 C3"])
+    agree("example: pieces", [piece_end(k, c) for k in range(6)], [256, 512, 1024, 2048, 4096, 8192])
+    agree("example: lane 0", blocks(0, lanes[0], c), {0: "A0", 3: "A1", 4: "A2 A3", 5: "B0 B2 B1 B3"})
+    agree("example: lane 1", blocks(1, lanes[1], c), {0: "C0", 3: "C1", 4: "C3 C2"})
+    agree("example: epoch", names(part_order(shards, s)), "A0 C0 A1 C1 A2 C3 A3 C2 B0 B2 B1 B3")
+
+    s.segment = 3072
+    del shards[2][3]
+    agree("2nd example: segments", [names(segment) for shard in shards for segment in segments_of(shard, 3072)],
+          ["A0 A1 A2", "A3", "B0 B1 B2", "B3", "C0 C1 C2"])
+    agree("2nd example: P", permutation(5, s), [1, 0, 4, 3, 2])
+    lanes, c = lanes_of(shards, s), piece_bytes(2, s)
+    agree("2nd example: lanes", [names(lane) for lane in lanes], ["A3 A0 A1 A2 C0 C1", "C2 B3 B0 B1 B2"])
+    agree("2nd example: lane 0", blocks(0, lanes[0], c), {0: "A3", 3: "A0", 4: "A1 A2", 5: "C0 C1"})
+    agree("2nd example: lane 1", blocks(1, lanes[1], c), {0: "C2", 3: "B3", 4: "B1 B0", 5: "B2"})
+    agree("2nd example: epoch", names(part_order(shards, s)), "A3 C2 A0 B3 A1 B1 A2 B0 C0 B2 C1")
+    ranks = {"none": ["A3 A0 A1 A2 C0 C1", "C2 B3 B1 B0 B2"], "drop": ["A3 A0 A1 A2 C0", "C2 B3 B1 B0 B2"],
+             "pad": ["A3 A0 A1 A2 C0 C1", "C2 B3 B1 B0 B2 A3"]}
+    for s.equal in EQUAL:
+        agree("2nd example: equal=" + s.equal, [names(part_order(shards, s, (rank, 2, 0, 1)))
+                                                for rank in (0, 1)], ranks[s.equal])
+
+
+def check_vectors(path):
+    with open(path) as file:
+        vectors = json.load(file)
+    for i, v in enumerate(vectors):
+        (check_equal if "extents" in v else check_dealt)(v, "vector %d: " % i)
+    check_examples()
     print("%d vectors agree" % len(vectors))
+
+
+def size_of(text):
+    unit = " KMGT".find(text[-1:], 1)
+    return int(text[:-1]) << 10 * unit if unit > 0 else int(text)
+
+
+def segment_of(text):
+    size = text if text in ("shard", "sample") else size_of(text)
+    if isinstance(size, int) and size < 512:
+        raise ValueError
+    return size
 
 
 def main():
@@ -345,7 +451,9 @@ def main():
     parser.add_argument("name", nargs="?", default="0.tar")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--lanes", type=int, default=384)
-    parser.add_argument("--buffer", type=int, default=67108864)
+    parser.add_argument("--buffer", type=size_of, default=67108864)
+    parser.add_argument("--segment", type=segment_of, default="shard", metavar="shard|SIZE|sample")
+    parser.add_argument("--equal", choices=EQUAL, default="none")
     parser.add_argument("--keys", choices=["auto", "asis"], default="auto")
     args = parser.parse_args()
     if args.command == "vectors":
@@ -354,23 +462,30 @@ def main():
     if args.command == "identity":
         folder = os.fsencode(args.path)
         return print(identity([(n, os.path.getsize(os.path.join(folder, n))) for n in names], args))
-    shards = [read_shard(os.path.join(os.fsencode(args.path), name)) for name in names]
-    args.epoch, mine, first = parse_name(args.name)
-    order = epoch_order([s for s, size in shards], args, mine)
+    args.epoch, part, first = parse_name(args.name)
+    shards, sizes = zip(*[read_shard(os.path.join(os.fsencode(args.path), name)) for name in names])
+    order = part_order(shards, args, part)
+    for s in order: s.folder = b""
     if args.keys == "auto":
         rename_all(order)
-    else:
-        for s in order: s.folder = b""
-    offset = 0
-    for i, sample in enumerate(order[first or 0:]):
+    out, offset = sys.stdout.buffer, 0
+    for i, s in enumerate(order[first or 0:]):
+        length = s.end - s.begin
         if args.command == "list":
-            sys.stdout.buffer.write(b"%d\t%d\t%s\t%s\n" % (i, offset, sample.shard, sample.folder + sample.key))
+            out.write(b"%d\t%d\t%d\t%s\t%s\n" % (i, offset, length, escaped(s.shard), escaped(s.key)))
         else:
-            sys.stdout.buffer.write(rendered(sample))
-        offset += sample.end - sample.begin
+            out.write(rendered(s))
+        offset += length
     if args.command == "stream":
-        size = sum(shards[i][1] for i in shards_of_lanes(len(shards), args, mine))
-        sys.stdout.buffer.write(bytes(1024 + (size - offset if first is None else 0)))
+        if first is None and not equal_lanes(args):  # as long as the shards
+            mine, in_use = lanes_of_part(part, args), min(args.lanes, len(shards))
+            p = permutation(len(shards), args)
+            out.write(bytes(sum(sizes[p[i]] for i in range(len(p)) if mine(i % in_use)) - offset))
+        out.write(bytes(1024))
 
 
-main()
+if __name__ == "__main__":
+    try:
+        main()
+    except ValueError as error:
+        sys.exit("order.py: %s" % error)

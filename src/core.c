@@ -64,11 +64,17 @@ static uint64_t grabber_floor(uint64_t budget)
 	return n < 8 * MIB ? 8 * MIB : n > 64 * MIB ? 64 * MIB : n;
 }
 
+/* Lanes are not bound to shards. */
+static bool is_exact(const struct sfs_options *o)
+{
+	return o->segment != SFS_SEGMENT_SHARD || o->equal != SFS_EQUAL_NONE;
+}
+
 /* Every lane of one stream needs its floor, or no epoch can be read. */
 static int check_budget(const struct sfs_options *o, uint64_t budget, uint32_t n_shards,
 			struct sfs_error *err)
 {
-	uint64_t lanes = o->lanes < n_shards ? o->lanes : n_shards;
+	uint64_t lanes = is_exact(o) || o->lanes < n_shards ? o->lanes : n_shards;
 	uint64_t need = lanes * SFS_LANE_FLOOR + grabber_floor(budget) + MIB;
 	char have[32], want[32];
 
@@ -106,7 +112,9 @@ static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 		return ret;
 	env->order = (struct sfs_order_settings){.seed = o->seed,
 						 .lanes = (uint32_t)o->lanes,
-						 .buffer_bytes = o->buffer};
+						 .buffer_bytes = o->buffer,
+						 .segment = o->segment,
+						 .equal = (enum sfs_equal)o->equal};
 	env->keys_asis = o->keys == SFS_KEYS_ASIS;
 	env->n_connections = core->http ? (int)o->connections : n_file_threads(o);
 	sfs_budget_init(&env->budget, budget);
@@ -257,6 +265,7 @@ static void *tick(void *arg)
 			continue;
 		pthread_mutex_unlock(&core->lock);
 		sfs_streams_tick(&core->streams);
+		sfs_indexer_tick(core->indexer);
 		sfs_windows_tick(core->windows);
 		n_idle = sfs_slabs_used(core->env.slabs) > 0 ? 0 : n_idle + 1;
 		if (n_idle == TRIM_SECONDS)
@@ -294,6 +303,8 @@ static int start(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	if (ret < 0)
 		return ret;
 	sfs_surveyor_init(&core->surveyor, &core->env);
+	core->indexer = sfs_indexer_new(&core->env, &core->surveyor,
+					core->options->index_wait_ms);
 	sfs_streams_init(&core->streams, &core->env, &core->surveyor);
 	core->windows = sfs_windows_new(&core->env);
 	ret = sfs_tree_new(core, &core->tree, err);
@@ -385,6 +396,7 @@ void sfs_core_stop(struct sfs_core *core)
 	env = &core->env;
 	stop_ticker(core);
 	sfs_census_stop(core->census);
+	sfs_indexer_stop(core->indexer);
 	if (core->surveyor.env)
 		sfs_surveyor_stop(&core->surveyor);
 	sfs_source_stop(core->files);
@@ -392,6 +404,7 @@ void sfs_core_stop(struct sfs_core *core)
 	sfs_streams_done(&core->streams);
 	sfs_windows_free(core->windows);
 	sfs_pool_stop(env->pool);
+	sfs_indexer_free(core->indexer);
 	sfs_surveyor_done(&core->surveyor);
 	sfs_census_free(core->census);
 	sfs_tree_free(core->tree);

@@ -6,6 +6,7 @@
 
 #include "census.h"
 #include "env.h"
+#include "indexer.h"
 #include "options.h"
 #include "stream.h"
 #include "survey.h"
@@ -24,6 +25,7 @@ struct sfs_core {
 	struct sfs_source *files, *http; /* NULL: none of that kind */
 	struct sfs_census *census;
 	struct sfs_surveyor surveyor;
+	struct sfs_indexer *indexer;
 	struct sfs_streams streams;
 	struct sfs_windows *windows;
 	struct sfs_tree *tree;

@@ -46,6 +46,12 @@ void sfs_epochs_free(struct sfs_epochs *e)
 	free(e);
 }
 
+/* Are streams as long as their samples, which must be known for that? */
+static bool is_exact(const struct sfs_epochs *e)
+{
+	return sfs_order_wants_equal_lanes(&e->core->env.order);
+}
+
 /* ---- nodes ---- */
 
 static enum kind kind_of(uint64_t node)
@@ -115,8 +121,8 @@ int sfs_epochs_lookup(struct sfs_epochs *e, uint64_t folder, const char *compone
 	}
 	if (ret < 0)
 		return ret;
-	ret = sfs_name_check(&name, e->core->env.order.lanes, e->core->env.shards.n,
-			     &why);
+	ret = sfs_name_check(&name, e->core->env.order.lanes,
+			     is_exact(e) ? UINT32_MAX : e->core->env.shards.n, &why);
 	if (ret < 0)
 		return refuse(&name, ret, why.text);
 	if (!node_of_name(e, &name, ret_node))
@@ -190,32 +196,72 @@ static struct sfs_stream *open_stream(struct sfs_epochs *e, const struct sfs_nam
 	return sfs_stream_open(&e->core->streams, name->epoch, sfs_name_share(name));
 }
 
-/* Where the first sample of a name is in its stream. */
-static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
-		  struct sfs_waiter *waiter, struct sfs_place *ret_place)
-{
-	uint32_t number = (uint32_t)(node & REST_MASK);
-	bool is_kept = kind_of(node) == NAMED;
-	struct sfs_stream *stream;
-	int ret;
-
-	if (is_kept && sfs_names_place(e->names, number, ret_place))
-		return 0;
-	if (!waiter)
-		return -EINPROGRESS; /* who does not wait is no reason to read shards */
-	stream = open_stream(e, name);
-	ret = sfs_stream_locate(stream, name->first, waiter, ret_place);
-	sfs_stream_close(stream);
-	if (ret == 0 && is_kept)
-		sfs_names_set_place(e->names, number, *ret_place);
-	return ret;
-}
-
 static int know_sizes(struct sfs_epochs *e, struct sfs_waiter *waiter)
 {
 	int ret = sfs_census_all(e->core->census, waiter);
 
 	return ret == 0 || ret == -EINPROGRESS || ret == -ECANCELED ? ret : -EIO;
+}
+
+/* What the order needs to know of the shards. */
+static int know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter)
+{
+	int ret = know_sizes(e, waiter);
+
+	return ret == 0 && is_exact(e) ? sfs_indexer_all(e->core->indexer, waiter) : ret;
+}
+
+/* A rank of an epoch that has fewer samples than ranks. */
+static int check_place(struct sfs_epochs *e, const struct sfs_name *name,
+		       const struct sfs_place *place)
+{
+	uint64_t n_samples, n_bytes;
+	char why[160];
+
+	if (!is_exact(e) || name->n_ranks == 0 || name->n_workers > 0 ||
+	    place->n_samples > 0)
+		return 0;
+	sfs_indexer_sum(e->core->indexer, &n_samples, &n_bytes);
+	snprintf(why, sizeof why,
+		 "rank %u of %u would have no sample, as there are only %llu: use fewer "
+		 "ranks",
+		 name->rank, name->n_ranks, (unsigned long long)n_samples);
+	return refuse(name, -EINVAL, why);
+}
+
+/* Ask the stream. */
+static int locate_in_stream(struct sfs_epochs *e, const struct sfs_name *name,
+			    struct sfs_waiter *waiter, struct sfs_place *ret_place)
+{
+	struct sfs_stream *stream = open_stream(e, name);
+	int ret = sfs_stream_locate(stream, name->first, waiter, ret_place);
+
+	sfs_stream_close(stream);
+	return ret == 0 ? check_place(e, name, ret_place) : ret;
+}
+
+/* Where the first sample of a name is in its stream, and the end.  The shards are known.
+ */
+static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
+		  struct sfs_waiter *waiter, struct sfs_place *ret_place)
+{
+	uint32_t number = (uint32_t)(node & REST_MASK);
+	bool is_kept = kind_of(node) == NAMED;
+	int ret;
+
+	if (is_kept && sfs_names_place(e->names, number, ret_place))
+		return 0;
+	if (is_exact(e) && !is_kept) { /* the whole epoch */
+		*ret_place = (struct sfs_place){0};
+		sfs_indexer_sum(e->core->indexer, &ret_place->n_samples, &ret_place->end);
+		return 0;
+	}
+	if (!waiter)
+		return -EINPROGRESS; /* who does not wait is no reason to read shards */
+	ret = locate_in_stream(e, name, waiter, ret_place);
+	if (ret == 0 && is_kept)
+		sfs_names_set_place(e->names, number, *ret_place);
+	return ret;
 }
 
 /* What a file shows of its stream: without @K all of it, and the stream's own zeros. */
@@ -226,10 +272,10 @@ static int find_extract(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *
 	struct sfs_place place;
 	int err;
 
-	err = know_sizes(e, waiter);
+	err = know_shards(e, waiter);
 	if (err < 0)
 		return err;
-	if (!name.has_first) {
+	if (!name.has_first && !is_exact(e)) {
 		ret->offset = 0;
 		ret->n_bytes = sfs_stream_bytes(&e->core->env, name.epoch,
 						sfs_name_share(&name));
@@ -289,6 +335,8 @@ int sfs_epochs_open(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 
 #define ORDER	  "user.shufflefs.order"
 #define SAMPLES	  "user.shufflefs.samples"
+#define REPEATED  "user.shufflefs.repeated"
+#define DROPPED	  "user.shufflefs.dropped"
 #define SAMPLE_AT "user.shufflefs.sample-at."
 
 /* The number in this file, as if it was its stream's. */
@@ -329,17 +377,23 @@ static int print_order(struct sfs_epochs *e, struct sfs_text *text)
 	return 0;
 }
 
-static int print_samples(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
-			 struct sfs_waiter *waiter, struct sfs_text *text)
+/* How many samples the file has; or how many of its stream `equal` repeats or drops. */
+static int print_count(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
+		       const char *attribute, struct sfs_waiter *waiter,
+		       struct sfs_text *text)
 {
 	struct sfs_place place;
+	uint64_t n;
 	int ret;
 
 	ret = locate(e, node, name, waiter, &place);
-	if (ret == 0)
-		sfs_text_printf(text, "%llu",
-				(unsigned long long)own_number(name, place.n_samples));
-	return ret;
+	if (ret < 0)
+		return ret;
+	n = strcmp(attribute, REPEATED) == 0  ? place.n_repeated
+	    : strcmp(attribute, DROPPED) == 0 ? place.n_dropped
+					      : own_number(name, place.n_samples);
+	sfs_text_printf(text, "%llu", (unsigned long long)n);
+	return 0;
 }
 
 static int print_sample_at(struct sfs_epochs *e, uint64_t node,
@@ -358,6 +412,12 @@ static int print_sample_at(struct sfs_epochs *e, uint64_t node,
 	return ret;
 }
 
+static bool is_count(const char *attribute)
+{
+	return strcmp(attribute, SAMPLES) == 0 || strcmp(attribute, REPEATED) == 0 ||
+	       strcmp(attribute, DROPPED) == 0;
+}
+
 int sfs_epochs_xattr(struct sfs_epochs *e, uint64_t node, const char *attribute,
 		     struct sfs_waiter *waiter, struct sfs_text *text)
 {
@@ -366,13 +426,12 @@ int sfs_epochs_xattr(struct sfs_epochs *e, uint64_t node, const char *attribute,
 	struct sfs_name name;
 	int ret;
 
-	if (node == SFS_EPOCHS_ROOT ||
-	    (!is_at && !is_order && strcmp(attribute, SAMPLES) != 0))
+	if (node == SFS_EPOCHS_ROOT || (!is_at && !is_order && !is_count(attribute)))
 		return -ENODATA;
 	name = name_of(e, node);
 	if (name.is_folder)
 		return -ENODATA;
-	ret = know_sizes(e, waiter);
+	ret = is_order ? know_sizes(e, waiter) : know_shards(e, waiter);
 	if (ret < 0)
 		return ret;
 	if (is_order)
@@ -380,7 +439,7 @@ int sfs_epochs_xattr(struct sfs_epochs *e, uint64_t node, const char *attribute,
 	if (is_at)
 		return print_sample_at(e, node, &name, attribute + strlen(SAMPLE_AT),
 				       waiter, text);
-	return print_samples(e, node, &name, waiter, text);
+	return print_count(e, node, &name, attribute, waiter, text);
 }
 
 /* Is it known how many samples the stream has, without a look at any shard? */
@@ -389,8 +448,10 @@ static bool is_counted(struct sfs_epochs *e, const struct sfs_name *name)
 	struct sfs_stream *stream;
 	bool is_known;
 
-	if (know_sizes(e, NULL) < 0)
+	if (know_shards(e, NULL) < 0)
 		return false;
+	if (is_exact(e))
+		return true;
 	stream = open_stream(e, name);
 	is_known = sfs_stream_end(stream) != UINT64_MAX;
 	sfs_stream_close(stream);
@@ -407,6 +468,11 @@ void sfs_epochs_list_xattrs(struct sfs_epochs *e, uint64_t node, struct sfs_text
 	if (name.is_folder)
 		return;
 	sfs_text_add(text, ORDER, sizeof ORDER);
-	if (is_counted(e, &name))
-		sfs_text_add(text, SAMPLES, sizeof SAMPLES);
+	if (!is_counted(e, &name))
+		return;
+	sfs_text_add(text, SAMPLES, sizeof SAMPLES);
+	if (e->core->env.order.equal != SFS_EQUAL_NONE) {
+		sfs_text_add(text, REPEATED, sizeof REPEATED);
+		sfs_text_add(text, DROPPED, sizeof DROPPED);
+	}
 }

@@ -54,6 +54,7 @@ int sfs_epochs_open(struct sfs_epochs *epochs, uint64_t node, struct sfs_waiter 
 /* The value of an extended attribute, as text:
  *   user.shufflefs.order               sfs_identity(), in hexadecimal
  *   user.shufflefs.samples             how many the file has
+ *   user.shufflefs.repeated, .dropped  how many of its stream equal= has made so
  *   user.shufflefs.sample-at.OFFSET    which of them holds that byte
  * -ENODATA: there is no such.  -EINVAL: OFFSET is none.  Others as sfs_epochs_attr(). */
 int sfs_epochs_xattr(struct sfs_epochs *epochs, uint64_t node, const char *attribute,

@@ -84,7 +84,7 @@ static bool is_known(struct sfs_far_reads *f, uint32_t shard)
 	uint64_t n, bytes;
 
 	return sfs_shards_totals(&f->env->shards, shard, &n, &bytes) ||
-	       sfs_shards_damaged(&f->env->shards, &shard, 1);
+	       sfs_shard_is_damaged(&f->env->shards.shards[shard]);
 }
 
 /* Have the shard surveyed that the map asked for, and the next ones with it.
@@ -93,14 +93,15 @@ static int survey(struct sfs_far_reads *f, uint32_t shard, uint32_t n_ahead,
 		  struct sfs_waiter *waiter)
 {
 	struct sfs_shard *shards = f->env->shards.shards;
-	uint32_t i, n = 0;
+	uint32_t i, n = 0, next;
 
-	for (i = f->next_survey; i < f->order->n_segments && n < n_ahead; i++) {
-		if (is_known(f, f->order->shards[i])) {
+	for (i = f->next_survey; i < sfs_order_slices(f->order) && n < n_ahead; i++) {
+		next = sfs_order_dealt(f->order, i);
+		if (is_known(f, next)) {
 			f->next_survey += i == f->next_survey;
 			continue;
 		}
-		sfs_survey_table(f->surveyor, &shards[f->order->shards[i]], NULL);
+		sfs_survey_table(f->surveyor, &shards[next], NULL);
 		n++;
 	}
 	return sfs_survey_table(f->surveyor, &shards[shard], waiter);
@@ -296,7 +297,8 @@ static void go_on(struct sfs_far_reads *f, struct far *far, struct sfs_outbox *o
 		if (ret == -EAGAIN && far->read->offset < START_WINDOW &&
 		    hand_over(f, far, NULL, 0, out))
 			return;
-		if (ret == -EAGAIN && ++far->n_surveys > 4 * f->order->n_segments + 100) {
+		if (ret == -EAGAIN &&
+		    ++far->n_surveys > 4 * sfs_order_slices(f->order) + 100) {
 			note_too_many_surveys(f);
 			ret = -EIO;
 		}
@@ -357,7 +359,11 @@ static int locate(struct sfs_far_reads *f, uint64_t number, struct sfs_place *re
 		*ret_place =
 			(struct sfs_place){.offset = at.offset,
 					   .end = end.offset,
-					   .n_samples = sfs_map_number(&f->map, &end)};
+					   .n_samples = sfs_map_number(&f->map, &end),
+					   .n_repeated =
+						   f->order->repeating != SFS_NO_LANE,
+					   .n_dropped =
+						   f->order->shortened != SFS_NO_LANE};
 	pthread_rwlock_unlock(&f->env->shards.drop_lock);
 	return ret;
 }
@@ -397,7 +403,7 @@ int sfs_far_locate(struct sfs_far_reads *f, uint64_t number, struct sfs_waiter *
 	uint32_t shard;
 	int ret;
 
-	if (sfs_shards_damaged(&f->env->shards, f->order->shards, f->order->n_segments))
+	if (sfs_shards_damaged(&f->env->shards, f->order))
 		return -EIO; /* the ledger has it */
 	have_map(f);
 	while ((ret = locate(f, number, ret_place, &shard)) == -EAGAIN) {

@@ -21,8 +21,9 @@
 
 /* Where a sample of a stream is, and what it is one of. */
 struct sfs_place {
-	uint64_t offset;	 /* of the sample; at most `end` */
-	uint64_t end, n_samples; /* of all samples of the stream */
+	uint64_t offset;		/* of the sample; at most `end` */
+	uint64_t end, n_samples;	/* of all samples of the stream */
+	uint32_t n_repeated, n_dropped; /* of them, by equal= */
 };
 
 struct sfs_far_owner {

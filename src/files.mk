@@ -4,12 +4,14 @@ noinst_LTLIBRARIES += libshufflefs.la
 
 libshufflefs_la_SOURCES = \
 	src/budget.c src/budget.h \
+	src/checksum.c src/checksum.h \
 	src/clock.c src/clock.h \
 	src/error.c src/error.h \
 	src/hash.c src/hash.h \
 	src/ledger.c src/ledger.h \
 	src/list.h \
 	src/log.c src/log.h \
+	src/mapped.c src/mapped.h \
 	src/mem.c src/mem.h \
 	src/memory.c src/memory.h \
 	src/outbox.h \
@@ -37,9 +39,12 @@ libshufflefs_la_SOURCES = \
 	src/source-http.c \
 	\
 	src/dataset.c src/dataset.h \
+	src/deal.c src/deal.h \
+	src/index.c src/index.h \
 	src/lane.c src/lane.h \
 	src/listing.c src/listing.h \
 	src/map.c src/map.h \
+	src/members.c src/members.h \
 	src/name.c src/name.h \
 	src/order.c src/order.h \
 	src/picture.c src/picture.h \
@@ -61,6 +66,7 @@ libshufflefs_la_SOURCES = \
 	src/grab.c src/grab.h \
 	src/holes.c src/holes.h \
 	src/identity.c src/identity.h \
+	src/indexer.c src/indexer.h \
 	src/lanes.c src/lanes.h \
 	src/names.c src/names.h \
 	src/options.c src/options.h src/options.def \
@@ -68,6 +74,7 @@ libshufflefs_la_SOURCES = \
 	src/read.c src/read.h \
 	src/run.c src/run.h \
 	src/shard.c src/shard.h \
+	src/store.c src/store.h \
 	src/stream.c src/stream.h \
 	src/survey.c src/survey.h \
 	src/trails.c src/trails.h \

@@ -7,25 +7,42 @@
 
 #include <string.h>
 
-enum { VERSION_OF_THE_ORDER = 1 };
+/* The words before the shards'; how many. */
+static size_t put_settings(const struct sfs_env *env, uint64_t *words)
+{
+	const struct sfs_order_settings *o = &env->order;
+	bool is_longer = sfs_order_wants_equal_lanes(o);
+	size_t n = 0;
+
+	words[n++] = is_longer ? 2 : 1; /* which words follow */
+	words[n++] = o->seed;
+	words[n++] = o->lanes;
+	words[n++] = o->buffer_bytes;
+	words[n++] = env->keys_asis;
+	if (is_longer) {
+		words[n++] = o->segment;
+		words[n++] = o->equal;
+	}
+	words[n++] = env->shards.n;
+	return n;
+}
 
 uint64_t sfs_identity(const struct sfs_env *env)
 {
-	const struct sfs_order_settings *o = &env->order;
-	const uint64_t settings[] = {VERSION_OF_THE_ORDER, o->seed,	   o->lanes,
-				     o->buffer_bytes,	   env->keys_asis, env->shards.n};
-	size_t n = SFS_COUNT(settings), n_words = n + 2 * (size_t)env->shards.n;
-	sfs_autofree uint64_t *words = sfs_reallocarray(NULL, n_words, sizeof *words);
+	enum { MAX_SETTINGS = 8 };
+	sfs_autofree uint64_t *words =
+		sfs_reallocarray(NULL, MAX_SETTINGS + 2 * (size_t)env->shards.n,
+				 sizeof *words);
+	size_t n = put_settings(env, words);
 	struct sfs_rng named;
 	uint32_t i;
 
-	memcpy(words, settings, sizeof settings);
 	for (i = 0; i < env->shards.n; i++) {
 		const struct sfs_shard *shard = &env->shards.shards[i];
 
 		words[n++] = sfs_hash(shard->name, strlen(shard->name));
 		words[n++] = shard->object.size;
 	}
-	sfs_rng_init(&named, words, n_words);
+	sfs_rng_init(&named, words, n);
 	return named.state;
 }

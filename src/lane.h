@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* lane - the samples of one lane, block after block, from the tables.
  *
- * A lane is a sequence of segments (here: whole shards).  It is cut into pieces
- * by bytes; the samples of a piece are a block and leave in shuffled order.  A
- * block is formed from the tables of the shards that it lies in, as far as these
- * have grown; nothing is read here.  Pure.
+ * A lane is a sequence of slices of segments.  It is cut into pieces by bytes; the
+ * samples of a piece are a block and leave in shuffled order.  A block is formed from the
+ * tables of the shards that it lies in, as far as these have grown; nothing is read here.
+ * Pure.
  */
 #ifndef SFS_LANE_H
 #define SFS_LANE_H
@@ -24,7 +24,7 @@ struct sfs_tables {
 
 struct sfs_block_sample {
 	uint32_t shard;
-	uint32_t m; /* the lane's segment */
+	uint32_t m; /* the lane's slice */
 	bool has_global;
 	uint32_t index; /* in the shard's table */
 	uint64_t start, n_bytes;
@@ -34,7 +34,7 @@ struct sfs_block_sample {
 struct sfs_block {
 	uint64_t piece, end_place; /* its number, and the place at which it ends */
 	uint64_t first;		   /* the number in the lane of its first sample */
-	size_t n, capacity;
+	size_t n, capacity;	   /* n leave; there may be one more that is dropped */
 	struct sfs_block_sample *samples; /* as they lie in the shards */
 	uint32_t *perm;			  /* the t-th to leave is samples[perm[t]] */
 };
@@ -44,11 +44,17 @@ struct sfs_lane {
 	uint32_t lane;
 
 	/* The next sample that no block has taken. */
-	uint32_t m;	 /* its segment */
-	uint64_t index;	 /* its number in that segment's table */
-	uint64_t base;	 /* the sum of extents of the segments before */
+	uint32_t m;	 /* its slice */
+	uint64_t index;	 /* its number in that shard's table */
+	uint64_t base;	 /* the sum of extents of the slices before */
 	uint64_t number; /* its number in the lane */
 };
+
+/* Behind the last sample of a slice, in the shard's table, if the table is so long. */
+static inline uint64_t sfs_slice_end(const struct sfs_slice *slice, uint64_t n_table)
+{
+	return slice->n == SFS_SLICE_ALL ? n_table : (uint64_t)slice->first + slice->n;
+}
 
 void sfs_lane_init(struct sfs_lane *lane, const struct sfs_order *order, uint32_t number);
 

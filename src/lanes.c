@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a lane has one run for each shard it holds bytes of, and one
+/* How this works: a lane has one run for each slice it holds bytes of, and one
  * block whose samples the cursor takes one by one.  The next block is formed from
  * the tables when the one before is used up; the tables grow as parts arrive.
  *
@@ -32,7 +32,7 @@ struct lane {
 	uint64_t n_taken; /* the number in the lane of the next to leave */
 
 	struct sfs_run *first_run, *last_run;
-	uint32_t next_m; /* the segment after last_run's */
+	uint32_t next_m; /* the slice after last_run's */
 	uint32_t n_on_way;
 	uint64_t n_asked; /* bytes to be kept, since the start */
 	bool has_failed;  /* its last part failed; only a waiting reader asks anew */
@@ -93,15 +93,24 @@ static struct sfs_run *find_run(const struct lane *lane, uint32_t m)
 	return run;
 }
 
+/* Of the lane's slice m, from byte `from` of the shard on, or from the slice's first. */
 static struct sfs_run *open_run(struct sfs_lanes *ls, struct lane *lane, uint32_t m,
 				uint64_t from)
 {
-	uint32_t shard = sfs_order_lane_shard(ls->order, lane->at.lane, m);
+	const struct sfs_slice *slice = sfs_order_slice(ls->order, lane->at.lane, m);
+	struct sfs_shard *shard = &ls->env->shards.shards[slice->shard];
+	struct sfs_table_sample last;
 	struct sfs_run *run;
+	uint64_t end = shard->object.size;
 
-	run = sfs_run_new(&ls->env->shards.shards[shard], ls->env->slabs, ls->account,
-			  from);
-	sfs_shard_pin(&ls->env->shards, run->shard);
+	sfs_shard_pin(&ls->env->shards, shard);
+	if (slice->n != SFS_SLICE_ALL) {
+		last = sfs_table_get(sfs_shard_table(shard), sfs_slice_end(slice, 0) - 1);
+		end = last.start + last.n_bytes;
+		if (from == 0)
+			from = sfs_table_start(sfs_shard_table(shard), slice->first);
+	}
+	run = sfs_run_new(shard, ls->env->slabs, ls->account, from, end);
 	run->m = m;
 	run->is_open = true;
 	if (lane->last_run)
@@ -110,8 +119,8 @@ static struct sfs_run *open_run(struct sfs_lanes *ls, struct lane *lane, uint32_
 		lane->first_run = run;
 	lane->last_run = run;
 	lane->next_m = m + 1;
-	if (run->shard->object.size == 0)
-		sfs_shard_feed(&ls->env->shards, run->shard, 0, NULL, 0);
+	if (shard->object.size == 0)
+		sfs_shard_feed(&ls->env->shards, shard, 0, NULL, 0);
 	return run;
 }
 
@@ -207,6 +216,7 @@ static void deal(struct sfs_lanes *ls, struct lane *lane)
 	const struct sfs_block_sample *s;
 	const struct sfs_table *table;
 	struct sfs_run *run;
+	uint64_t end;
 	size_t t;
 
 	for (t = lane->t; t < lane->block.n; t++) {
@@ -220,27 +230,29 @@ static void deal(struct sfs_lanes *ls, struct lane *lane)
 			break;
 		run->is_open = run->m == lane->at.m;
 		table = sfs_shard_table(run->shard);
+		end = sfs_slice_end(sfs_order_slice(ls->order, lane->at.lane, run->m),
+				    sfs_table_n(table));
 		if (!run->is_open)
 			sfs_run_deal(run, UINT64_MAX);
-		else if (lane->at.index < sfs_table_n(table))
-			sfs_run_deal(run, sfs_table_get(table, lane->at.index).start);
+		else if (lane->at.index < end)
+			sfs_run_deal(run, sfs_table_start(table, lane->at.index));
 		else
 			sfs_run_deal(run, sfs_shard_frontier(run->shard));
 	}
 }
 
-/* Form the block, opening the runs of further segments as they are reached. */
+/* Form the block, opening the runs of further slices as they are reached. */
 static int try_form(struct sfs_lanes *ls, struct lane *lane)
 {
 	const struct sfs_tables tables = {.ctx = ls, .get = table_of};
-	uint32_t n_segments = sfs_order_lane_segments(ls->order, lane->at.lane), shard;
+	uint32_t n_slices = sfs_order_lane_slices(ls->order, lane->at.lane), shard;
 	int ret;
 
 	ls->forming = lane;
 	for (;;) {
 		ret = sfs_lane_form(&lane->at, &tables, &lane->block, &shard);
 		if (ret != -EAGAIN || lane->at.m < lane->next_m ||
-		    lane->next_m == n_segments)
+		    lane->next_m == n_slices)
 			return ret;
 		open_run(ls, lane, lane->next_m, 0);
 	}
@@ -494,22 +506,18 @@ struct want {
 	bool is_passing;
 };
 
-static uint64_t round_up(uint64_t offset)
-{
-	return sfs_slab_count(offset) * SFS_SLAB_BYTES;
-}
-
 /* Samples too large to hold are passed over, as is what comes behind the last one:
  * moves `asked` over them, and ends *n_bytes before the next such.  What the table
  * does not know yet counts as one sample, from the frontier to the byte it wants.
  * true: only headers are worth asking for, at *ret_wanted. */
-static bool pass_over(struct sfs_run *run, uint64_t cap, uint64_t *n_bytes,
-		      uint64_t *ret_wanted)
+static bool pass_over(struct sfs_run *run, const struct sfs_slice *slice, uint64_t cap,
+		      uint64_t *n_bytes, uint64_t *ret_wanted)
 {
 	const struct sfs_table *table = sfs_shard_table(run->shard);
 	uint64_t wanted = sfs_shard_wanted(run->shard);
 	uint64_t frontier = sfs_shard_frontier(run->shard);
-	uint64_t n = sfs_table_n(table), i = sfs_table_at(table, n, run->asked);
+	uint64_t n = sfs_slice_end(slice, sfs_table_n(table));
+	uint64_t i = sfs_table_at(table, n, run->asked);
 	struct sfs_table_sample s;
 	bool has_small = false; /* a sample to be held, from `asked` on */
 
@@ -527,7 +535,7 @@ static bool pass_over(struct sfs_run *run, uint64_t cap, uint64_t *n_bytes,
 		if (s.n_bytes <= cap) {
 			has_small = true;
 		} else if (has_small) {
-			*n_bytes = round_up(s.start) - run->asked;
+			*n_bytes = sfs_run_round_up(run, s.start) - run->asked;
 			return false;
 		} else {
 			sfs_run_skip(run, s.start + s.n_bytes);
@@ -536,16 +544,16 @@ static bool pass_over(struct sfs_run *run, uint64_t cap, uint64_t *n_bytes,
 		}
 	}
 	if (!has_small)
-		sfs_run_skip(run, round_up(run->shard->object.size));
+		sfs_run_skip(run, sfs_run_round_up(run, run->end));
 	return false;
 }
 
 /* What would this run ask for next?  false: nothing. */
-static bool want_of_run(struct lane *lane, struct sfs_run *run, uint64_t part_bytes,
-			uint64_t cap, struct want *w)
+static bool want_of_run(struct sfs_lanes *ls, struct lane *lane, struct sfs_run *run,
+			uint64_t part_bytes, uint64_t cap, struct want *w)
 {
-	uint64_t size = run->shard->object.size, wanted;
-	uint64_t end = run->is_open ? size : run->held_end;
+	const struct sfs_slice *slice = sfs_order_slice(ls->order, lane->at.lane, run->m);
+	uint64_t end = run->is_open ? run->end : run->held_end, wanted;
 	uint64_t ramp =
 		lane->n_asked > FIRST_PART_BYTES ? lane->n_asked : FIRST_PART_BYTES;
 
@@ -556,27 +564,28 @@ static bool want_of_run(struct lane *lane, struct sfs_run *run, uint64_t part_by
 		return true;
 	if (run->asked >= end)
 		return false;
-	lane->is_jumping = w->is_passing = pass_over(run, cap, &w->n_bytes, &wanted);
+	lane->is_jumping = w->is_passing =
+		pass_over(run, slice, cap, &w->n_bytes, &wanted);
 	if (run->asked >= end)
 		return false;
 	w->offset = w->is_passing ? wanted : run->asked;
-	if (w->n_bytes > size - w->offset)
-		w->n_bytes = size - w->offset;
+	if (w->n_bytes > run->end - w->offset)
+		w->n_bytes = run->end - w->offset;
 	return true;
 }
 
 static bool want_of(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes,
 		    uint64_t cap, struct want *w)
 {
-	uint32_t n_segments = sfs_order_lane_segments(ls->order, lane->at.lane);
+	uint32_t n_slices = sfs_order_lane_slices(ls->order, lane->at.lane);
 	struct sfs_run *run;
 
 	for (run = lane->first_run; run; run = run->next)
-		if (want_of_run(lane, run, part_bytes, cap, w))
+		if (want_of_run(ls, lane, run, part_bytes, cap, w))
 			return true;
-	while (lane->next_m < n_segments) {
+	while (lane->next_m < n_slices) {
 		run = open_run(ls, lane, lane->next_m, 0);
-		if (want_of_run(lane, run, part_bytes, cap, w))
+		if (want_of_run(ls, lane, run, part_bytes, cap, w))
 			return true;
 	}
 	return false;
@@ -586,11 +595,11 @@ static bool want_of(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
  * the next block is being formed. */
 static struct sfs_run *blocking_run(struct sfs_lanes *ls, struct lane *lane)
 {
-	uint32_t n_segments = sfs_order_lane_segments(ls->order, lane->at.lane);
+	uint32_t n_slices = sfs_order_lane_slices(ls->order, lane->at.lane);
 
 	if (lane->is_formed)
 		return find_run(lane, sfs_block_at(&lane->block, lane->t)->m);
-	while (lane->next_m <= lane->at.m && lane->next_m < n_segments)
+	while (lane->next_m <= lane->at.m && lane->next_m < n_slices)
 		open_run(ls, lane, lane->next_m, 0);
 	return find_run(lane, lane->at.m);
 }
@@ -611,7 +620,7 @@ static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
 	lane->has_failed = false;
 	touch(ls, lane);
 	w.run = blocking_run(ls, lane);
-	if (want_of_run(lane, w.run, part_bytes, cap, &w) && !w.is_passing &&
+	if (want_of_run(ls, lane, w.run, part_bytes, cap, &w) && !w.is_passing &&
 	    ask_to_keep(ls, lane, w.run, w.offset, w.n_bytes, true, out)) {
 		touch(ls, lane);
 		return false;
@@ -673,7 +682,7 @@ static int start_at(struct sfs_lanes *ls, struct lane *lane, struct sfs_map *map
 		    uint64_t number)
 {
 	const struct sfs_block_sample *s;
-	uint32_t shard, m, first_m, lane_number = lane->at.lane;
+	uint32_t shard, m, first_m, last_m = 0, lane_number = lane->at.lane;
 	uint64_t from = UINT64_MAX, skip;
 	size_t t;
 	int ret;
@@ -682,7 +691,7 @@ static int start_at(struct sfs_lanes *ls, struct lane *lane, struct sfs_map *map
 			   &shard);
 	if (ret == -ENODATA) {
 		lane->has_ended = true;
-		lane->next_m = sfs_order_lane_segments(ls->order, lane_number);
+		lane->next_m = sfs_order_lane_slices(ls->order, lane_number);
 		return 0;
 	}
 	if (ret < 0)
@@ -691,14 +700,17 @@ static int start_at(struct sfs_lanes *ls, struct lane *lane, struct sfs_map *map
 	lane->t = (size_t)skip;
 	lane->n_taken = number;
 	first_m = UINT32_MAX;
-	for (t = lane->t; t < lane->block.n; t++) {
+	for (t = 0; t < lane->block.n; t++) {
 		s = sfs_block_at(&lane->block, t);
+		last_m = s->m > last_m ? s->m : last_m;
+		if (t < lane->t)
+			continue;
 		if (s->m < first_m || (s->m == first_m && s->start < from)) {
 			first_m = s->m;
 			from = s->start;
 		}
 	}
-	for (m = first_m; m <= lane->block.samples[lane->block.n - 1].m; m++)
+	for (m = first_m; m <= last_m; m++)
 		open_run(ls, lane, m, m == first_m ? from : 0);
 	deal(ls, lane);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a lane is known as far as its leading segments are: the whole
+/* How this works: a lane is known as far as its leading slices are: the whole
  * ones, and the part of the next one that its table has so far.  Only pieces
  * that are known to their end can be shuffled, so a lane has K leading samples
  * whose order is certain; the epoch is certain up to the first sample (j, l)
@@ -12,7 +12,7 @@
 #include <errno.h>
 
 struct sfs_map_lane {
-	uint32_t n_segments, n_whole; /* of its segments, and the leading whole ones */
+	uint32_t n_slices, n_whole; /* of its slices, and the leading whole ones */
 	uint64_t n_known,
 		bytes_known; /* samples and bytes, the part of the next included */
 	uint64_t n_certain;  /* K */
@@ -25,16 +25,34 @@ struct sfs_map_lane {
 	bool has_block;
 };
 
-static size_t segment_of(const struct sfs_map *map, uint32_t lane, uint32_t m)
+/* The place of a lane's slice m among all slices. */
+static size_t slice_of(const struct sfs_map *map, uint32_t lane, uint32_t m)
 {
-	return lane + (size_t)m * map->order->n_lanes;
+	return (size_t)map->order->lane_start[lane] + m;
 }
 
 static const struct sfs_table *table_of(const struct sfs_map *map, uint32_t lane,
 					uint32_t m)
 {
 	return map->tables.get(map->tables.ctx,
-			       sfs_order_lane_shard(map->order, lane, m));
+			       sfs_order_slice(map->order, lane, m)->shard);
+}
+
+/* The sums of a slice, if they are known. */
+static bool totals_of(const struct sfs_map *map, const struct sfs_slice *slice,
+		      uint64_t *ret_n, uint64_t *ret_bytes)
+{
+	const struct sfs_table *table;
+
+	if (slice->n == SFS_SLICE_ALL)
+		return map->totals(map->tables.ctx, slice->shard, ret_n, ret_bytes);
+	table = map->tables.get(map->tables.ctx, slice->shard);
+	if (!table)
+		return false;
+	*ret_n = slice->n;
+	*ret_bytes = sfs_table_place(table, sfs_slice_end(slice, 0)) -
+		     sfs_table_place(table, slice->first);
+	return true;
 }
 
 void sfs_map_init(struct sfs_map *map, const struct sfs_order *order,
@@ -44,11 +62,12 @@ void sfs_map_init(struct sfs_map *map, const struct sfs_order *order,
 	uint32_t l;
 
 	*map = (struct sfs_map){.order = order, .tables = *tables, .totals = totals};
-	map->n_before = sfs_calloc(order->n_segments, sizeof *map->n_before);
-	map->bytes_before = sfs_calloc(order->n_segments, sizeof *map->bytes_before);
+	map->n_before = sfs_calloc(sfs_order_slices(order), sizeof *map->n_before);
+	map->bytes_before =
+		sfs_calloc(sfs_order_slices(order), sizeof *map->bytes_before);
 	map->lanes = sfs_calloc(order->n_lanes, sizeof *map->lanes);
 	for (l = 0; l < order->n_lanes; l++)
-		map->lanes[l].n_segments = sfs_order_lane_segments(order, l);
+		map->lanes[l].n_slices = sfs_order_lane_slices(order, l);
 }
 
 void sfs_map_done(struct sfs_map *map)
@@ -67,7 +86,7 @@ void sfs_map_done(struct sfs_map *map)
 
 static bool is_complete(const struct sfs_map_lane *ml)
 {
-	return ml->n_whole == ml->n_segments;
+	return ml->n_whole == ml->n_slices;
 }
 
 /* How many samples of the lane have a smaller place?  The place is within what
@@ -78,28 +97,46 @@ static int count_before(const struct sfs_map *map, uint32_t lane, uint64_t place
 {
 	const struct sfs_map_lane *ml = &map->lanes[lane];
 	uint32_t low = 0, high = ml->n_whole, middle;
+	const struct sfs_slice *slice;
 	const struct sfs_table *table;
 	size_t i;
 
 	if (is_complete(ml) && high > 0)
 		high--;
-	while (low < high) { /* the last segment that begins at or before the place */
+	while (low < high) { /* the last slice that begins at or before the place */
 		middle = high - (high - low) / 2;
-		if (map->bytes_before[segment_of(map, lane, middle)] <= place)
+		if (map->bytes_before[slice_of(map, lane, middle)] <= place)
 			low = middle;
 		else
 			high = middle - 1;
 	}
-	i = segment_of(map, lane, low);
-	*ret_shard = map->order->shards[i];
+	i = slice_of(map, lane, low);
+	slice = &map->order->slices[i];
+	*ret_shard = slice->shard;
 	table = table_of(map, lane, low);
 	if (!table)
 		return -EAGAIN;
-	*ret_index =
-		sfs_table_find(table, sfs_table_n(table), place - map->bytes_before[i]);
-	*ret_n = map->n_before[i] + *ret_index;
+	*ret_index = sfs_table_find(table, sfs_slice_end(slice, sfs_table_n(table)),
+				    place - map->bytes_before[i] +
+					    sfs_table_place(table, slice->first));
+	*ret_n = map->n_before[i] + *ret_index - slice->first;
 	*ret_m = low;
 	return 0;
+}
+
+/* The last of the lane's slices is known. */
+static void complete(struct sfs_map *map, uint32_t lane, uint64_t n, uint64_t bytes)
+{
+	struct sfs_map_lane *ml = &map->lanes[lane];
+
+	ml->n_whole = ml->n_slices;
+	ml->n_known = n;
+	ml->bytes_known = bytes;
+	if (lane == map->order->shortened) {
+		ml->n_known--;
+		ml->bytes_known -= map->order->n_dropped_bytes;
+	}
+	ml->n_certain = ml->n_known;
 }
 
 /* Take account of tables that have grown.  -EAGAIN: one is not at hand. */
@@ -114,17 +151,17 @@ static int update_lane(struct sfs_map *map, uint32_t lane, uint32_t *ret_shard)
 	if (is_complete(ml))
 		return 0;
 	for (;; ml->n_whole++) {
-		i = segment_of(map, lane, ml->n_whole);
-		if (!map->totals(map->tables.ctx, map->order->shards[i], &n, &bytes))
+		i = slice_of(map, lane, ml->n_whole);
+		if (!totals_of(map, &map->order->slices[i], &n, &bytes))
 			break;
-		if (ml->n_whole + 1 == ml->n_segments) {
-			ml->n_whole++;
-			ml->n_certain = ml->n_known = map->n_before[i] + n;
-			ml->bytes_known = map->bytes_before[i] + bytes;
+		n += map->n_before[i];
+		bytes += map->bytes_before[i];
+		if (ml->n_whole + 1 == ml->n_slices) {
+			complete(map, lane, n, bytes);
 			return 0;
 		}
-		map->n_before[i + map->order->n_lanes] = map->n_before[i] + n;
-		map->bytes_before[i + map->order->n_lanes] = map->bytes_before[i] + bytes;
+		map->n_before[i + 1] = n;
+		map->bytes_before[i + 1] = bytes;
 	}
 	table = table_of(map, lane, ml->n_whole);
 	ml->is_damaged = table && sfs_table_state(table) == SFS_TABLE_DAMAGED;
@@ -167,15 +204,24 @@ static int update(struct sfs_map *map, uint32_t *ret_shard)
 
 /* ---- blocks ---- */
 
+/* The place in its lane of a sample of slice i. */
+static uint64_t place_of(const struct sfs_map *map, size_t i,
+			 const struct sfs_table *table, uint64_t index)
+{
+	return map->bytes_before[i] + sfs_table_place(table, index) -
+	       sfs_table_place(table, map->order->slices[i].first);
+}
+
 int sfs_map_seek(struct sfs_map *map, uint32_t lane, uint64_t number,
 		 struct sfs_lane *ret_lane, struct sfs_block *ret_block,
 		 uint64_t *ret_skip, uint32_t *ret_shard)
 {
 	const struct sfs_map_lane *ml = &map->lanes[lane];
 	uint32_t low = 0, high = ml->n_whole, middle;
+	const struct sfs_slice *slice;
 	const struct sfs_table *table;
 	struct sfs_lane at;
-	uint64_t place;
+	uint64_t place, index;
 	size_t i;
 	int ret;
 
@@ -185,24 +231,33 @@ int sfs_map_seek(struct sfs_map *map, uint32_t lane, uint64_t number,
 		high--;
 	while (low < high) {
 		middle = high - (high - low) / 2;
-		if (map->n_before[segment_of(map, lane, middle)] <= number)
+		if (map->n_before[slice_of(map, lane, middle)] <= number)
 			low = middle;
 		else
 			high = middle - 1;
 	}
-	i = segment_of(map, lane, low);
-	*ret_shard = map->order->shards[i];
+	i = slice_of(map, lane, low);
+	slice = &map->order->slices[i];
+	*ret_shard = slice->shard;
 	table = table_of(map, lane, low);
-	if (!table || number - map->n_before[i] >= sfs_table_n(table))
+	index = slice->first + (number - map->n_before[i]);
+	if (!table || index >= sfs_table_n(table))
 		return -EAGAIN;
-	place = map->bytes_before[i] + sfs_table_place(table, number - map->n_before[i]);
+	place = place_of(map, i, table, index);
 	place = sfs_order_piece_start(map->order, sfs_order_piece(map->order, place));
 
 	sfs_lane_init(&at, map->order, lane);
-	ret = count_before(map, lane, place, &at.number, &at.m, &at.index, ret_shard);
-	if (ret < 0)
-		return ret;
-	at.base = map->bytes_before[segment_of(map, lane, at.m)];
+	if (sfs_order_is_repeat(map->order, lane, low)) {
+		at.m = low;
+		at.index = index;
+		at.number = number;
+	} else {
+		ret = count_before(map, lane, place, &at.number, &at.m, &at.index,
+				   ret_shard);
+		if (ret < 0)
+			return ret;
+	}
+	at.base = map->bytes_before[slice_of(map, lane, at.m)];
 	sfs_block_clear(ret_block);
 	ret = sfs_lane_form(&at, &map->tables, ret_block, ret_shard);
 	if (ret < 0)
@@ -219,7 +274,7 @@ static int have_block(struct sfs_map *map, uint32_t lane, uint64_t number,
 	struct sfs_map_lane *ml = &map->lanes[lane];
 	const struct sfs_block_sample *first;
 	const struct sfs_table *table;
-	uint64_t skip, i;
+	uint64_t skip;
 	int ret;
 
 	if (ml->has_block && number >= ml->block.first &&
@@ -233,9 +288,7 @@ static int have_block(struct sfs_map *map, uint32_t lane, uint64_t number,
 	table = table_of(map, lane, first->m);
 	if (!table)
 		return -EAGAIN;
-	i = ml->block.first - map->n_before[segment_of(map, lane, first->m)];
-	ml->place = map->bytes_before[segment_of(map, lane, first->m)] +
-		    sfs_table_place(table, i);
+	ml->place = place_of(map, slice_of(map, lane, first->m), table, first->index);
 	ml->has_block = true;
 	return 0;
 }
@@ -329,7 +382,7 @@ static int at_edge(const struct sfs_map *map, uint32_t *ret_shard)
 {
 	const struct sfs_map_lane *ml = &map->lanes[map->edge.lane];
 
-	*ret_shard = sfs_order_lane_shard(map->order, map->edge.lane, ml->n_whole);
+	*ret_shard = sfs_order_slice(map->order, map->edge.lane, ml->n_whole)->shard;
 	return ml->is_damaged ? -EBADMSG : -EAGAIN;
 }
 

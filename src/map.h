@@ -2,7 +2,7 @@
 /* map - which sample is at byte X of an epoch?  Arithmetic over the tables.
  *
  * No bytes are read and no epoch is played through: lanes know the sums of their
- * segments, so a byte's round is found by binary search.  What the tables do not
+ * slices, so a byte's round is found by binary search.  What the tables do not
  * know yet is answered with the shard to look at next.  Pure; one thread.
  */
 #ifndef SFS_MAP_H
@@ -30,7 +30,7 @@ struct sfs_map {
 	 * known (even where its table is not at hand). */
 	bool (*totals)(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes);
 
-	uint64_t *n_before, *bytes_before; /* of segment i, in its own lane */
+	uint64_t *n_before, *bytes_before; /* of slice i, in its own lane */
 	struct sfs_map_lane *lanes;
 	struct sfs_spot edge; /* the first sample whose order is not certain yet */
 };

@@ -178,7 +178,7 @@ int sfs_name_check(const struct sfs_name *name, uint32_t lanes, uint32_t n_shard
 		ret = sfs_error_set(
 			err, -EINVAL,
 			"rank %u of %u would have no shard, as there are only "
-			"%u: use fewer ranks, or more and smaller shards",
+			"%u: use fewer ranks, or segment=SIZE",
 			name->rank, name->n_ranks, n_shards);
 	if (ret == 0 && name->n_workers > 0)
 		ret = check_number("worker", name->worker, name->n_workers, err);
@@ -191,5 +191,6 @@ struct sfs_share sfs_name_share(const struct sfs_name *name)
 	uint64_t n_workers = name->n_workers ? name->n_workers : 1;
 
 	return (struct sfs_share){.first = name->rank + n_ranks * name->worker,
-				  .step = n_ranks * n_workers};
+				  .step = n_ranks * n_workers,
+				  .n_ranks = (uint32_t)n_ranks};
 }

@@ -44,6 +44,7 @@ bool sfs_name_parent(const struct sfs_name *name, struct sfs_name *ret_folder);
 bool sfs_name_equal(const struct sfs_name *a, const struct sfs_name *b);
 
 /* Is there such a part of an epoch of `n_shards`, dealt to at most `lanes` lanes?
+ * (UINT32_MAX shards: more than lanes are certain, or that is seen later.)
  * -EINVAL and a sentence that says which would be: rank 3 of 2; ranks that do not
  * divide the lanes; a rank that would have no shard. */
 int sfs_name_check(const struct sfs_name *name, uint32_t lanes, uint32_t n_shards,

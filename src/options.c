@@ -18,6 +18,7 @@ enum section { ORDER, SOURCE, MOUNT, N_GROUPS };
 enum kind {
 	NUMBER,
 	LANES,
+	SEGMENT,
 	SIZE,
 	BUDGET,
 	TIME,
@@ -281,6 +282,20 @@ static bool is_identity(const char *s)
 	return strlen(s) == 16 && strspn(s, "0123456789abcdef") == 16;
 }
 
+/* "shard", "sample", or a size. */
+static int set_segment(const struct row *row, const char *value, uint64_t *ret,
+		       struct sfs_error *err)
+{
+	if (strcmp(value, "shard") == 0)
+		*ret = SFS_SEGMENT_SHARD;
+	else if (strcmp(value, "sample") == 0)
+		*ret = SFS_SEGMENT_SAMPLE;
+	else if (sfs_options_parse_size(value, ret) < 0 || *ret < SFS_SEGMENT_SIZE_MIN)
+		return bad(row, value,
+			   "shard, sample, or a size of at least 512, like 1M", err);
+	return 0;
+}
+
 static int set_value(struct sfs_options *o, const struct row *row, const char *value,
 		     struct sfs_error *err)
 {
@@ -290,6 +305,7 @@ static int set_value(struct sfs_options *o, const struct row *row, const char *v
 	switch (row->kind) {
 	case NUMBER: return set_range(row, value, 0, UINT64_MAX, number, err);
 	case LANES: return set_range(row, value, 1, SFS_LANES_MAX, number, err);
+	case SEGMENT: return set_segment(row, value, number, err);
 	case CONNECTIONS: return set_range(row, value, 1, 1024, number, err);
 	case RETRIES: return set_range(row, value, 0, 1000, number, err);
 	case OCTAL: return set_octal(row, value, number, err);

@@ -28,9 +28,10 @@ void sfs_strings_done(struct sfs_strings *list);
 struct sfs_options {
 	/* Numbers, sizes (bytes), times (ms), flags and choices (the place in the
 	 * table's list) are all kept so; the table knows which is which. */
-	uint64_t seed, lanes, buffer, segment, keys, on_error;
+	uint64_t seed, lanes, buffer, segment, equal, keys, on_error;
 	uint64_t verify, connections, retries;
 	uint64_t connect_timeout_ms, stall_timeout_ms, read_timeout_ms;
+	uint64_t index_wait_ms;
 	uint64_t budget; /* 0: auto */
 	uint64_t epochs, direct_io, readahead, allow_other, allow_root;
 	uint64_t uid, gid; /* UINT64_MAX: who mounts */

@@ -24,48 +24,62 @@ static uint32_t *identity(uint32_t *a, size_t n)
 	return a;
 }
 
-/* Keep the segments of the share's lanes: of each row of segments that is dealt, one to
- * a lane, those in its columns. */
-static uint32_t keep_share(uint32_t *shards, uint32_t n, uint32_t n_lanes,
-			   struct sfs_share share)
+uint32_t *sfs_order_permute(const struct sfs_order *o, uint32_t n)
 {
-	uint64_t row, lane;
-	uint32_t kept = 0;
+	uint32_t *segments = identity(sfs_reallocarray(NULL, n, sizeof *segments), n);
+	struct sfs_rng r;
 
-	for (row = 0; row < n; row += n_lanes)
-		for (lane = share.first; lane < n_lanes && row + lane < n;
-		     lane += share.step)
-			shards[kept++] = shards[row + lane];
-	return kept;
+	init_rng(&r, o, 0, 0, PURPOSE_SEGMENTS);
+	sfs_rng_shuffle(&r, segments, n);
+	return segments;
+}
+
+/* Deal the shards, one to a lane and round again, and keep those of the share's lanes. */
+static void deal(struct sfs_order *o, const uint32_t *shards, uint32_t n_shards,
+		 uint32_t n_lanes)
+{
+	uint64_t lane = o->share.first, i, n = 0;
+	uint32_t l;
+
+	o->slices = sfs_reallocarray(NULL, n_shards, sizeof *o->slices);
+	o->lane_start = sfs_calloc((size_t)o->n_lanes + 1, sizeof *o->lane_start);
+	for (l = 0; l < o->n_lanes; l++, lane += o->share.step) {
+		for (i = lane; i < n_shards; i += n_lanes)
+			o->slices[n++] = (struct sfs_slice){.shard = shards[i],
+							    .n = SFS_SLICE_ALL};
+		o->lane_start[l + 1] = n;
+	}
 }
 
 void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settings,
 		    uint64_t epoch, uint32_t n_shards, struct sfs_share share)
 {
 	uint32_t n_lanes = n_shards < settings->lanes ? n_shards : settings->lanes;
-	struct sfs_rng r;
+	sfs_autofree uint32_t *shards = NULL;
 
-	*o = (struct sfs_order){.seed = settings->seed, .epoch = epoch, .share = share};
-	o->piece_bytes = n_lanes ? settings->buffer_bytes / n_lanes : 0;
-	if (o->piece_bytes < 512)
-		o->piece_bytes = 512; /* a sample has at least that */
-	o->shards =
-		identity(sfs_reallocarray(NULL, n_shards, sizeof *o->shards), n_shards);
-	init_rng(&r, o, 0, 0, PURPOSE_SEGMENTS);
-	sfs_rng_shuffle(&r, o->shards, n_shards);
-	o->n_segments = keep_share(o->shards, n_shards, n_lanes, share);
+	*o = (struct sfs_order){.seed = settings->seed,
+				.epoch = epoch,
+				.share = share,
+				.shortened = SFS_NO_LANE,
+				.repeating = SFS_NO_LANE};
+	o->piece_bytes = sfs_order_c(settings, n_lanes);
 	if (share.first < n_lanes)
 		o->n_lanes = (uint32_t)((n_lanes - 1 - share.first) / share.step + 1);
+	shards = sfs_order_permute(o, n_shards);
+	deal(o, shards, n_shards, n_lanes);
 }
 
 void sfs_order_done(struct sfs_order *o)
 {
-	free(steal(&o->shards));
+	free(steal(&o->slices));
+	free(steal(&o->lane_start));
 }
 
-uint32_t sfs_order_lane_segments(const struct sfs_order *o, uint32_t lane)
+uint64_t sfs_order_c(const struct sfs_order_settings *settings, uint64_t n_lanes)
 {
-	return (o->n_segments - lane + o->n_lanes - 1) / o->n_lanes;
+	uint64_t c = n_lanes ? settings->buffer_bytes / n_lanes : 0;
+
+	return c < 512 ? 512 : c; /* a sample has at least that */
 }
 
 /* Pieces 0 to 4 end at C/16, C/8, C/4, C/2, C; the others are C long. */

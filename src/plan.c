@@ -5,6 +5,7 @@
 #include "plan.h"
 
 #include "core.h"
+#include "deal.h"
 #include "mem.h"
 #include "picture.h"
 #include "play.h"
@@ -165,7 +166,7 @@ static void judge(struct plan *p, const struct sfs_order_settings *settings,
 	struct sfs_play play;
 	uint64_t k;
 
-	sfs_order_init(&order, settings, epoch, p->n_shards, share);
+	sfs_deal(&order, settings, epoch, p->n_shards, &tables, share);
 	sfs_play_init(&play, &order, &tables);
 	sfs_quality_begin(&run, p->wanted->batch, p->n_shards, p->n_samples);
 	for (k = 0; (s = sfs_play_next(&play)) != NULL; k++) {
@@ -196,7 +197,7 @@ static struct outlook look_out(struct plan *p, const struct sfs_order_settings *
 
 /* ---- for people ---- */
 
-static const struct sfs_share everything = {.first = 0, .step = 1};
+static const struct sfs_share everything = {.first = 0, .step = 1, .n_ranks = 1};
 
 static void print_dataset(const struct plan *p, struct sfs_text *text)
 {
@@ -249,7 +250,9 @@ static void print_lift(struct plan *p, const struct outlook *o, struct sfs_text 
 
 static void print_rank(struct plan *p, const struct outlook *o, struct sfs_text *text)
 {
-	const struct sfs_share share = {.first = 0, .step = p->wanted->n_ranks};
+	const struct sfs_share share = {.first = 0,
+					.step = p->wanted->n_ranks,
+					.n_ranks = p->wanted->n_ranks};
 	struct sfs_quality q;
 	char what[40];
 
@@ -292,7 +295,7 @@ static void print_cost(struct plan *p, const struct outlook *o, struct sfs_text 
 	sfs_text_printf(text, "%-16s%d\n", "connections", p->core->env.n_connections);
 	sfs_text_printf(text, "%-16sabout %" PRIu64 " an epoch, of %s\n", "requests",
 			n_requests, sfs_text_size(o->part_bytes, part));
-	sfs_order_init(&order, &o->settings, 0, p->n_shards, everything);
+	sfs_deal(&order, &o->settings, 0, p->n_shards, &tables, everything);
 	even = sfs_play_even(&order, &tables);
 	sfs_order_done(&order);
 	sfs_text_printf(text,
@@ -423,7 +426,7 @@ static void draw_ours(struct plan *p, const struct outlook *o, struct sfs_panel 
 	struct sfs_order order;
 	struct sfs_play play;
 
-	sfs_order_init(&order, &o->settings, 0, p->n_shards, everything);
+	sfs_deal(&order, &o->settings, 0, p->n_shards, &tables, everything);
 	sfs_play_init(&play, &order, &tables);
 	while ((s = sfs_play_next(&play)) != NULL)
 		sfs_panel_add(panel, s->shard);

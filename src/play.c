@@ -77,12 +77,16 @@ const struct sfs_block_sample *sfs_play_next(struct sfs_play *play)
 uint64_t sfs_play_even(const struct sfs_order *order, const struct sfs_tables *tables)
 {
 	uint64_t n, least = UINT64_MAX, at_least = 0;
+	const struct sfs_slice *slice;
+	const struct sfs_table *table;
 	uint32_t l, m;
 
 	for (l = 0; l < order->n_lanes; l++) {
-		for (n = 0, m = 0; m < sfs_order_lane_segments(order, l); m++)
-			n += sfs_table_n(tables->get(tables->ctx,
-						     sfs_order_lane_shard(order, l, m)));
+		for (n = 0, m = 0; m < sfs_order_lane_slices(order, l); m++) {
+			slice = sfs_order_slice(order, l, m);
+			table = tables->get(tables->ctx, slice->shard);
+			n += sfs_slice_end(slice, sfs_table_n(table)) - slice->first;
+		}
 		if (n < least) {
 			least = n;
 			at_least = l;

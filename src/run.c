@@ -21,6 +21,22 @@ struct sfs_run_slab {
 	enum state state;
 };
 
+/* The slab that holds byte `offset` of the shard, and where slab i begins there. */
+static uint64_t slab_of(const struct sfs_run *run, uint64_t offset)
+{
+	return (offset - run->start) / SFS_SLAB_BYTES;
+}
+
+static uint64_t offset_of(const struct sfs_run *run, uint64_t i)
+{
+	return run->start + i * SFS_SLAB_BYTES;
+}
+
+uint64_t sfs_run_round_up(const struct sfs_run *run, uint64_t offset)
+{
+	return run->start + sfs_slab_count(offset - run->start) * SFS_SLAB_BYTES;
+}
+
 static struct sfs_run_slab *entry(const struct sfs_run *run, uint64_t i)
 {
 	assert(i >= run->first && i < run->first + run->n);
@@ -52,15 +68,15 @@ static void grow_to(struct sfs_run *run, uint64_t i)
 }
 
 struct sfs_run *sfs_run_new(struct sfs_shard *shard, struct sfs_slabs *slabs,
-			    struct sfs_account *account, uint64_t from)
+			    struct sfs_account *account, uint64_t start, uint64_t end)
 {
 	struct sfs_run *run = sfs_calloc(1, sizeof *run);
 
 	run->shard = shard;
 	run->slabs = slabs;
 	run->account = account;
-	run->first = from / SFS_SLAB_BYTES;
-	run->asked = run->dealt = run->first * SFS_SLAB_BYTES;
+	run->start = run->asked = run->dealt = start;
+	run->end = end;
 	run->capacity = 16;
 	run->ring = sfs_calloc(run->capacity, sizeof *run->ring);
 	return run;
@@ -87,7 +103,7 @@ static bool is_idle(const struct sfs_run_slab *e)
 /* Nobody needs slab i: its bytes are dealt, and no sample counts on it. */
 static bool is_useless(const struct sfs_run *run, uint64_t i)
 {
-	return entry(run, i)->n_users == 0 && (i + 1) * SFS_SLAB_BYTES <= run->dealt;
+	return entry(run, i)->n_users == 0 && offset_of(run, i + 1) <= run->dealt;
 }
 
 static void pop_front(struct sfs_run *run)
@@ -98,9 +114,8 @@ static void pop_front(struct sfs_run *run)
 		run->first++;
 		run->n--;
 	}
-	if (run->asked < run->first * SFS_SLAB_BYTES)
-		run->asked = run->first *
-			     SFS_SLAB_BYTES; /* given up before it was asked for */
+	if (run->asked < offset_of(run, run->first))
+		run->asked = offset_of(run, run->first); /* given up, never asked for */
 }
 
 void sfs_run_free(struct sfs_run *run)
@@ -119,23 +134,23 @@ void sfs_run_free(struct sfs_run *run)
 
 void sfs_run_expect(struct sfs_run *run, uint64_t offset, uint64_t n_bytes)
 {
-	uint64_t i = offset / SFS_SLAB_BYTES, end = i + sfs_slab_count(n_bytes);
+	uint64_t i = slab_of(run, offset), end = i + sfs_slab_count(n_bytes);
 
-	assert(offset % SFS_SLAB_BYTES == 0);
+	assert(offset == offset_of(run, i));
 	grow_to(run, end - 1);
 	for (; i < end; i++) {
 		run->n_missing -= entry(run, i)->state == MISSING;
 		entry(run, i)->state = EXPECTED;
 		run->n_held++;
 	}
-	if (end * SFS_SLAB_BYTES > run->asked)
-		run->asked = end * SFS_SLAB_BYTES;
+	if (offset_of(run, end) > run->asked)
+		run->asked = offset_of(run, end);
 }
 
 void sfs_run_arrive(struct sfs_run *run, uint64_t offset, void *const *slabs,
 		    size_t n_slabs)
 {
-	uint64_t first = offset / SFS_SLAB_BYTES;
+	uint64_t first = slab_of(run, offset);
 	struct sfs_run_slab *e;
 	size_t k;
 
@@ -152,7 +167,7 @@ void sfs_run_arrive(struct sfs_run *run, uint64_t offset, void *const *slabs,
 
 void sfs_run_fail(struct sfs_run *run, uint64_t offset, size_t n_slabs)
 {
-	uint64_t first = offset / SFS_SLAB_BYTES;
+	uint64_t first = slab_of(run, offset);
 	size_t k;
 
 	for (k = 0; k < n_slabs; k++) {
@@ -163,11 +178,10 @@ void sfs_run_fail(struct sfs_run *run, uint64_t offset, size_t n_slabs)
 	}
 }
 
-/* Bytes from slab i on, no more than the shard has. */
+/* Bytes from slab i on, no more than the run has. */
 static uint64_t clip(const struct sfs_run *run, uint64_t i, uint64_t n_slabs)
 {
-	uint64_t offset = i * SFS_SLAB_BYTES, n = n_slabs * SFS_SLAB_BYTES;
-	uint64_t left = run->shard->object.size - offset;
+	uint64_t n = n_slabs * SFS_SLAB_BYTES, left = run->end - offset_of(run, i);
 
 	return n < left ? n : left;
 }
@@ -184,28 +198,27 @@ bool sfs_run_missing(const struct sfs_run *run, uint64_t max_bytes, uint64_t *re
 	while (i + n < end && entry(run, i + n)->state == MISSING &&
 	       (n + 1) * SFS_SLAB_BYTES <= max_bytes)
 		n++;
-	*ret_offset = i * SFS_SLAB_BYTES;
+	*ret_offset = offset_of(run, i);
 	*ret_n_bytes = clip(run, i, n);
 	return n > 0;
 }
 
 void sfs_run_skip(struct sfs_run *run, uint64_t offset)
 {
-	uint64_t i, end = offset / SFS_SLAB_BYTES;
+	uint64_t i, end = slab_of(run, offset);
 
-	if (end * SFS_SLAB_BYTES <= run->asked)
+	if (offset_of(run, end) <= run->asked)
 		return;
 	grow_to(run, end - 1);
-	for (i = run->asked / SFS_SLAB_BYTES; i < end; i++)
+	for (i = slab_of(run, run->asked); i < end; i++)
 		entry(run, i)->state = GONE;
-	run->asked = end * SFS_SLAB_BYTES;
+	run->asked = offset_of(run, end);
 	pop_front(run);
 }
 
 void sfs_run_give_up(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
 {
-	uint64_t i = start / SFS_SLAB_BYTES,
-		 last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
+	uint64_t i = slab_of(run, start), last = slab_of(run, start + n_bytes - 1);
 
 	grow_to(run, last);
 	for (; i <= last; i++) {
@@ -218,9 +231,10 @@ void sfs_run_give_up(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
 
 unsigned char *sfs_run_at(const struct sfs_run *run, uint64_t offset, size_t *ret_n)
 {
-	uint64_t i = offset / SFS_SLAB_BYTES, within = offset % SFS_SLAB_BYTES;
+	uint64_t i = slab_of(run, offset), within = offset - offset_of(run, i);
 
-	if (i < run->first || i >= run->first + run->n || entry(run, i)->state != HERE)
+	if (offset < run->start || i < run->first || i >= run->first + run->n ||
+	    entry(run, i)->state != HERE)
 		return NULL;
 	*ret_n = (size_t)(clip(run, i, 1) - within);
 	return (unsigned char *)entry(run, i)->slab + within;
@@ -229,11 +243,10 @@ unsigned char *sfs_run_at(const struct sfs_run *run, uint64_t offset, size_t *re
 enum sfs_run_state sfs_run_state(const struct sfs_run *run, uint64_t start,
 				 uint64_t n_bytes)
 {
-	uint64_t i = start / SFS_SLAB_BYTES,
-		 last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
+	uint64_t i = slab_of(run, start), last = slab_of(run, start + n_bytes - 1);
 	enum sfs_run_state state = SFS_RUN_HERE;
 
-	if (i < run->first)
+	if (start < run->start || i < run->first)
 		return SFS_RUN_GONE;
 	for (; i <= last; i++) {
 		if (i >= run->first + run->n)
@@ -248,8 +261,7 @@ enum sfs_run_state sfs_run_state(const struct sfs_run *run, uint64_t start,
 
 void sfs_run_hold(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
 {
-	uint64_t i = start / SFS_SLAB_BYTES,
-		 last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
+	uint64_t i = slab_of(run, start), last = slab_of(run, start + n_bytes - 1);
 
 	assert(i >= run->first);
 	grow_to(run, last);
@@ -263,8 +275,7 @@ void sfs_run_hold(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
 
 void sfs_run_release(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
 {
-	uint64_t i = start / SFS_SLAB_BYTES,
-		 last = (start + n_bytes - 1) / SFS_SLAB_BYTES;
+	uint64_t i = slab_of(run, start), last = slab_of(run, start + n_bytes - 1);
 
 	for (; i <= last; i++) {
 		assert(entry(run, i)->n_users > 0);
@@ -278,7 +289,7 @@ void sfs_run_release(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
 
 void sfs_run_deal(struct sfs_run *run, uint64_t offset)
 {
-	uint64_t i = run->dealt / SFS_SLAB_BYTES, end = offset / SFS_SLAB_BYTES;
+	uint64_t i = slab_of(run, run->dealt), end = slab_of(run, offset);
 
 	if (offset <= run->dealt)
 		return;

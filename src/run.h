@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* run - one shard's bytes as a lane holds them: slabs, by their place in the shard.
  *
- * Slab i holds the bytes [i * SFS_SLAB_BYTES, ...) of the shard.  Parts are asked
- * for in order and arrive in any.  A slab stays as long as a sample that needs it
- * does, or its bytes have not been dealt to samples yet; then it goes back to the
- * pool, and its bytes to the account that was charged for it.  A lane that must
- * not hold so much gives bytes up; samples that need those are fetched otherwise.
+ * Slab i holds the bytes [start + i * SFS_SLAB_BYTES, ...) of the shard, which the run
+ * has from `start` to `end`.  Parts are asked for in order and arrive in any.  A slab
+ * stays as long as a sample that needs it does, or its bytes have not been dealt to
+ * samples yet; then it goes back to the pool, and its bytes to the account that was
+ * charged for it.  A lane that must not hold so much gives bytes up; samples that need
+ * those are fetched otherwise.
  *
  * Not thread-safe: the stream's lock guards it.
  */
@@ -27,16 +28,17 @@ struct sfs_run {
 	struct sfs_slabs *slabs;
 	struct sfs_account *account;
 
-	uint64_t asked;	    /* bytes below were asked for or given up; whole slabs */
-	uint64_t dealt;	    /* no sample will begin below */
-	uint64_t n_held;    /* slabs that are here or on their way */
-	uint64_t held_end;  /* the highest byte that a sample ever counted on */
-	uint64_t n_users;   /* holds minus releases, over all slabs */
-	uint64_t n_missing; /* slabs that were asked for and did not come */
+	uint64_t start, end; /* of the shard, bytes */
+	uint64_t asked;	     /* bytes below were asked for or given up; whole slabs */
+	uint64_t dealt;	     /* no sample will begin below */
+	uint64_t n_held;     /* slabs that are here or on their way */
+	uint64_t held_end;   /* the highest byte that a sample ever counted on */
+	uint64_t n_users;    /* holds minus releases, over all slabs */
+	uint64_t n_missing;  /* slabs that were asked for and did not come */
 
 	/* The lane's own. */
 	struct sfs_run *next;
-	uint32_t m;	   /* its segment */
+	uint32_t m;	   /* its slice */
 	uint32_t n_on_way; /* its parts */
 	bool is_open;	   /* it still forms blocks from here */
 
@@ -53,14 +55,17 @@ enum sfs_run_state {
 	SFS_RUN_GONE,	  /* some were given up */
 };
 
-/* Begin at byte `from` of the shard, rounded down to a whole slab. */
+/* Of the bytes from `start` to `end` of the shard. */
 struct sfs_run *sfs_run_new(struct sfs_shard *shard, struct sfs_slabs *slabs,
-			    struct sfs_account *account, uint64_t from);
+			    struct sfs_account *account, uint64_t start, uint64_t end);
 
 /* Give all slabs back and free the run.  No part may be on its way. */
 void sfs_run_free(struct sfs_run *run);
 
-/* The next n_bytes from `offset` on (whole slabs, but at the shard's end) are being
+/* The first byte of the slab that holds `offset`, or of the one behind it. */
+uint64_t sfs_run_round_up(const struct sfs_run *run, uint64_t offset);
+
+/* The next n_bytes from `offset` on (whole slabs, but at the run's end) are being
  * asked for; the account was charged. */
 void sfs_run_expect(struct sfs_run *run, uint64_t offset, uint64_t n_bytes);
 

@@ -272,14 +272,13 @@ bool sfs_shards_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret
 	return sfs_shard_totals(&s->shards[shard], ret_n, ret_bytes);
 }
 
-bool sfs_shards_sum(struct sfs_shards *s, const uint32_t *shards, uint32_t n,
+bool sfs_shards_sum(struct sfs_shards *s, const struct sfs_order *order,
 		    uint64_t *ret_bytes)
 {
-	uint64_t n_samples, n_bytes, sum = 0;
-	uint32_t i;
+	uint64_t n_samples, n_bytes, sum = 0, i;
 
-	for (i = 0; i < n; i++) {
-		if (!sfs_shards_totals(s, shards[i], &n_samples, &n_bytes))
+	for (i = 0; i < sfs_order_slices(order); i++) {
+		if (!sfs_shards_totals(s, order->slices[i].shard, &n_samples, &n_bytes))
 			return false;
 		sum += n_bytes;
 	}
@@ -287,18 +286,23 @@ bool sfs_shards_sum(struct sfs_shards *s, const uint32_t *shards, uint32_t n,
 	return true;
 }
 
-bool sfs_shards_damaged(struct sfs_shards *s, const uint32_t *shards, uint32_t n)
+bool sfs_shard_is_damaged(struct sfs_shard *shard)
+{
+	bool is_damaged;
+
+	pthread_mutex_lock(&shard->lock);
+	is_damaged = shard->is_damaged;
+	pthread_mutex_unlock(&shard->lock);
+	return is_damaged;
+}
+
+bool sfs_shards_damaged(struct sfs_shards *s, const struct sfs_order *order)
 {
 	bool is_damaged = false;
-	uint32_t i;
+	uint64_t i;
 
-	for (i = 0; i < n && !is_damaged; i++) {
-		struct sfs_shard *shard = &s->shards[shards[i]];
-
-		pthread_mutex_lock(&shard->lock);
-		is_damaged = shard->is_damaged;
-		pthread_mutex_unlock(&shard->lock);
-	}
+	for (i = 0; i < sfs_order_slices(order) && !is_damaged; i++)
+		is_damaged = sfs_shard_is_damaged(&s->shards[order->slices[i].shard]);
 	return is_damaged;
 }
 

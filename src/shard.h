@@ -93,12 +93,14 @@ uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t 
  * to its end (and is not damaged, unless damage is skipped). */
 bool sfs_shard_totals(struct sfs_shard *shard, uint64_t *ret_n, uint64_t *ret_bytes);
 
-/* The sum of the extents of n shards, if all are known so. */
-bool sfs_shards_sum(struct sfs_shards *s, const uint32_t *shards, uint32_t n,
+/* The sum of the extents of an order's shards, if all are known so. */
+bool sfs_shards_sum(struct sfs_shards *s, const struct sfs_order *order,
 		    uint64_t *ret_bytes);
 
-/* Is one of n shards known to be damaged, with damage that is not skipped? */
-bool sfs_shards_damaged(struct sfs_shards *s, const uint32_t *shards, uint32_t n);
+/* Is the shard, or one of an order's, known to be damaged, with damage that is not
+ * skipped? */
+bool sfs_shard_is_damaged(struct sfs_shard *shard);
+bool sfs_shards_damaged(struct sfs_shards *s, const struct sfs_order *order);
 
 /* Drop tables that nobody uses: somebody needs their memory more. */
 void sfs_shards_drop_unused(struct sfs_shards *s);

@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "cursor.h"
+#include "deal.h"
 #include "far.h"
 #include "ledger.h"
 #include "mem.h"
@@ -26,7 +27,7 @@
 struct sfs_stream {
 	struct sfs_streams *streams;
 	struct sfs_env *env;
-	uint64_t epoch, n_bytes;
+	uint64_t epoch;
 	struct sfs_share share;
 	struct sfs_task task;
 
@@ -36,6 +37,7 @@ struct sfs_stream {
 	bool is_closed;
 	struct sfs_order order;
 	bool has_order;
+	uint64_t n_bytes; /* if has_order: of the file */
 	struct sfs_link cursors;
 	int n_cursors; /* that are not closed */
 	struct sfs_far_reads far;
@@ -50,22 +52,34 @@ static bool take_over(void *ctx, struct sfs_read *read, const struct sfs_spot *a
 		      uint64_t key_before, struct sfs_outbox *out);
 static struct sfs_gather *apart(void *ctx, struct sfs_read *read, struct sfs_outbox *out);
 
-static void init_order(struct sfs_order *order, const struct sfs_env *env, uint64_t epoch,
+static void init_order(struct sfs_order *order, struct sfs_env *env, uint64_t epoch,
 		       struct sfs_share share)
 {
-	sfs_order_init(order, &env->order, epoch, env->shards.n, share);
+	const struct sfs_tables tables = {.ctx = &env->shards, .get = sfs_shards_table};
+
+	sfs_deal(order, &env->order, epoch, env->shards.n, &tables, share);
 }
 
-uint64_t sfs_stream_bytes(const struct sfs_env *env, uint64_t epoch,
-			  struct sfs_share share)
+/* The size of the file of an order. */
+static uint64_t count_bytes(const struct sfs_env *env, const struct sfs_order *order)
 {
-	uint64_t n = 2 * SFS_TAR_BLOCK;
+	uint64_t n = 2 * SFS_TAR_BLOCK, i;
+
+	if (order->has_equal_lanes)
+		return n + order->n_bytes;
+	for (i = 0; i < sfs_order_slices(order); i++)
+		n += sfs_tar_padded(
+			env->shards.shards[order->slices[i].shard].object.size);
+	return n;
+}
+
+uint64_t sfs_stream_bytes(struct sfs_env *env, uint64_t epoch, struct sfs_share share)
+{
 	struct sfs_order order;
-	uint32_t i;
+	uint64_t n;
 
 	init_order(&order, env, epoch, share);
-	for (i = 0; i < order.n_segments; i++)
-		n += sfs_tar_padded(env->shards.shards[order.shards[i]].object.size);
+	n = count_bytes(env, &order);
 	sfs_order_done(&order);
 	return n;
 }
@@ -106,7 +120,6 @@ static struct sfs_stream *stream_new(struct sfs_streams *streams, uint64_t epoch
 	s->env = streams->env;
 	s->epoch = epoch;
 	s->share = share;
-	s->n_bytes = sfs_stream_bytes(s->env, epoch, share);
 	s->task.run = run;
 	pthread_mutex_init(&s->lock, NULL);
 	sfs_list_init(&s->cursors);
@@ -177,8 +190,10 @@ static void wake(void *ctx)
 
 static void have_order(struct sfs_stream *s)
 {
-	if (!s->has_order)
-		init_order(&s->order, s->env, s->epoch, s->share);
+	if (s->has_order)
+		return;
+	init_order(&s->order, s->env, s->epoch, s->share);
+	s->n_bytes = count_bytes(s->env, &s->order);
 	s->has_order = true;
 }
 
@@ -188,7 +203,9 @@ uint64_t sfs_stream_end(struct sfs_stream *s)
 
 	pthread_mutex_lock(&s->lock);
 	have_order(s);
-	if (!sfs_shards_sum(&s->env->shards, s->order.shards, s->order.n_segments, &end))
+	end = s->order.n_bytes;
+	if (!s->order.has_equal_lanes &&
+	    !sfs_shards_sum(&s->env->shards, &s->order, &end))
 		end = UINT64_MAX;
 	pthread_mutex_unlock(&s->lock);
 	return end;
@@ -324,7 +341,16 @@ static void read_afresh(struct sfs_stream *s, struct sfs_read *read,
 	sfs_far_read(&s->far, read, out);
 }
 
-/* A part of the epoch without a single lane: zeros. */
+/* No read goes beyond the end. */
+static void clip(const struct sfs_stream *s, struct sfs_read *read)
+{
+	if (read->offset >= s->n_bytes)
+		read->n_bytes = 0;
+	else if (read->n_bytes > s->n_bytes - read->offset)
+		read->n_bytes = (size_t)(s->n_bytes - read->offset);
+}
+
+/* A part of the epoch without a single lane, or a read behind the end: zeros. */
 static void read_nothing(struct sfs_read *read, struct sfs_outbox *out)
 {
 	read->release = sfs_read_reset;
@@ -374,20 +400,12 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 	read->state = NULL;
 	read->cancel = cancel;
 	read->release = release;
-	if (read->offset >= s->n_bytes)
-		read->n_bytes = 0;
-	else if (read->n_bytes > s->n_bytes - read->offset)
-		read->n_bytes = (size_t)(s->n_bytes - read->offset);
-	if (read->n_bytes == 0) {
-		read->release = NULL;
-		read->done(read, 0);
-		return;
-	}
 	sfs_outbox_init(&out);
 	pthread_mutex_lock(&s->lock);
 	have_order(s);
+	clip(s, read);
 	c = find_cursor(s, read->offset);
-	if (s->order.n_lanes == 0)
+	if (s->order.n_lanes == 0 || read->n_bytes == 0)
 		read_nothing(read, &out);
 	else if (c)
 		read_at(c, read, &out);

@@ -41,12 +41,13 @@ void sfs_streams_done(struct sfs_streams *streams);
  * their memory; try again what waits for memory. */
 void sfs_streams_tick(struct sfs_streams *streams);
 
-/* The size of a stream: 1024, and the size of each of its shards rounded up to 512.
- * All sizes must be known. */
-uint64_t sfs_stream_bytes(const struct sfs_env *env, uint64_t epoch,
-			  struct sfs_share share);
+/* Below, all sizes must be known, and all tables if the order wants equal lanes. */
 
-/* Open a share of an epoch; its readers share the stream.  All sizes must be known. */
+/* The size of a stream: 1024, and the size of each of its shards rounded up to 512; with
+ * equal lanes, of its samples. */
+uint64_t sfs_stream_bytes(struct sfs_env *env, uint64_t epoch, struct sfs_share share);
+
+/* Open a share of an epoch; its readers share the stream. */
 struct sfs_stream *sfs_stream_open(struct sfs_streams *streams, uint64_t epoch,
 				   struct sfs_share share);
 void sfs_stream_close(struct sfs_stream *stream); /* as often as opened */

@@ -2,10 +2,16 @@
 /* How this works: chunk k holds 256 << k entries, so nothing is ever moved and
  * a reader needs no lock: entry i is written before n becomes i + 1.  An entry
  * keeps where its sample starts and the sum of extents behind it, both in blocks
- * of 512; the length is the difference to the entry before. */
+ * of 512; the length is the difference to the entry before.
+ *
+ * Chunks lie end to end when entries do: chunk k begins at entry 256 * (2^k - 1).  So a
+ * borrowed table is pointers into the one array, and nobody who reads can tell. */
 #include "table.h"
 
 #include "mem.h"
+
+#include <assert.h>
+#include <string.h>
 
 #define CHUNK_0	   256
 #define GLOBAL_BIT (1u << 31)
@@ -15,6 +21,7 @@ struct sfs_table_entry {
 	uint32_t end;	/* blocks: the sum of all extents up to and with this one */
 	uint64_t key_hash;
 };
+_Static_assert(sizeof(struct sfs_table_entry) == SFS_TABLE_ENTRY_BYTES, "as stored");
 
 static int chunk_of(uint64_t i)
 {
@@ -33,7 +40,11 @@ void sfs_table_done(struct sfs_table *t)
 	size_t k;
 
 	for (k = 0; k < SFS_COUNT(t->chunks); k++)
-		free(steal(&t->chunks[k]));
+		if (t->is_borrowed)
+			t->chunks[k] = NULL;
+		else
+			free(steal(&t->chunks[k]));
+	t->is_borrowed = false;
 	atomic_store(&t->n, 0);
 	atomic_store(&t->state, SFS_TABLE_GROWING);
 }
@@ -71,6 +82,11 @@ void sfs_table_end(struct sfs_table *t, enum sfs_table_state state)
 uint64_t sfs_table_place(const struct sfs_table *t, uint64_t n)
 {
 	return n == 0 ? 0 : (uint64_t)entry_at(t, n - 1)->end * SFS_TAR_BLOCK;
+}
+
+uint64_t sfs_table_start(const struct sfs_table *t, uint64_t i)
+{
+	return (uint64_t)(entry_at(t, i)->start & ~GLOBAL_BIT) * SFS_TAR_BLOCK;
 }
 
 struct sfs_table_sample sfs_table_get(const struct sfs_table *t, uint64_t i)
@@ -115,4 +131,49 @@ uint64_t sfs_table_at(const struct sfs_table *t, uint64_t n, uint64_t offset)
 			high = middle;
 	}
 	return low;
+}
+
+bool sfs_table_is_sound(const struct sfs_table_entry *entries, uint64_t n,
+			uint64_t shard_bytes)
+{
+	uint64_t n_blocks = shard_bytes / SFS_TAR_BLOCK;
+	uint64_t i, start, behind = 0, sum = 0; /* behind: where the one before ends */
+
+	for (i = 0; i < n; i++) {
+		start = entries[i].start & ~GLOBAL_BIT;
+		if (start < behind || entries[i].end <= sum)
+			return false;
+		behind = start + entries[i].end - sum;
+		if (behind > n_blocks)
+			return false;
+		sum = entries[i].end;
+	}
+	return true;
+}
+
+void sfs_table_borrow(struct sfs_table *t, const struct sfs_table_entry *entries,
+		      uint64_t n)
+{
+	uint64_t at = 0;
+	int k;
+
+	assert(sfs_table_n(t) == 0 && !t->chunks[0]);
+	for (k = 0; at < n; at += (uint64_t)CHUNK_0 << k++)
+		t->chunks[k] = (struct sfs_table_entry *)entries + at;
+	t->is_borrowed = true;
+	atomic_store_explicit(&t->n, n, memory_order_release);
+	sfs_table_end(t, SFS_TABLE_WHOLE);
+}
+
+void sfs_table_copy(const struct sfs_table *t, uint64_t n, void *ret_entries)
+{
+	struct sfs_table_entry *ret = ret_entries;
+	uint64_t at = 0, here;
+	int k;
+
+	for (k = 0; at < n; at += here, k++) {
+		here = (uint64_t)CHUNK_0 << k;
+		here = here < n - at ? here : n - at;
+		memcpy(ret + at, t->chunks[k], here * sizeof *ret);
+	}
 }

@@ -3,7 +3,8 @@
  *
  * 16 bytes a sample.  One thread at a time may add (its caller sees to that);
  * any number may read at the same time, without a lock: entries never move, and
- * are there before their number says so.
+ * are there before their number says so.  A table that is not grown but borrowed
+ * lies in somebody else's memory: in an index (index.h), as it was mapped.
  */
 #ifndef SFS_TABLE_H
 #define SFS_TABLE_H
@@ -22,12 +23,16 @@ enum sfs_table_state {
 	SFS_TABLE_DAMAGED, /* the shard is damaged behind the last sample */
 };
 
-struct sfs_table_entry; /* 16 bytes; see table.c */
+/* An index stores entries as they are in memory: see table.c, and change nothing
+ * there without another version of index.h's format. */
+#define SFS_TABLE_ENTRY_BYTES 16
+struct sfs_table_entry;
 
 struct sfs_table {
 	struct sfs_table_entry *chunks[24];
 	_Atomic uint64_t n;
 	_Atomic int state;
+	bool is_borrowed;
 };
 
 struct sfs_table_sample {
@@ -54,8 +59,9 @@ static inline uint64_t sfs_table_n(const struct sfs_table *t)
 	return atomic_load_explicit(&t->n, memory_order_acquire);
 }
 
-/* Sample i < n. */
+/* Sample i < n, and where alone it begins. */
 struct sfs_table_sample sfs_table_get(const struct sfs_table *t, uint64_t i);
+uint64_t sfs_table_start(const struct sfs_table *t, uint64_t i);
 
 /* The sum of the extents of the first n samples. */
 uint64_t sfs_table_place(const struct sfs_table *t, uint64_t n);
@@ -66,7 +72,23 @@ uint64_t sfs_table_find(const struct sfs_table *t, uint64_t n, uint64_t place);
 /* The first of n samples that ends behind byte `offset` of the shard; n if none. */
 uint64_t sfs_table_at(const struct sfs_table *t, uint64_t n, uint64_t offset);
 
-/* Bytes of memory that n entries take. */
+/* Bytes of memory that n entries take when they were added. */
 uint64_t sfs_table_memory(uint64_t n);
+
+/* ---- entries in somebody else's memory ---- */
+
+/* Are these n entries such as a shard of so many bytes can have: ascending, apart from
+ * each other, inside of it?  They may be any bytes, aligned to 8. */
+bool sfs_table_is_sound(const struct sfs_table_entry *entries, uint64_t n,
+			uint64_t shard_bytes);
+
+/* An empty table becomes whole at once, with n entries that are sound.  They are
+ * borrowed: they must stay, unchanged, until sfs_table_done().  Others may read the
+ * table meanwhile. */
+void sfs_table_borrow(struct sfs_table *t, const struct sfs_table_entry *entries,
+		      uint64_t n);
+
+/* Copy the first n entries, n * SFS_TABLE_ENTRY_BYTES, to `ret_entries`. */
+void sfs_table_copy(const struct sfs_table *t, uint64_t n, void *ret_entries);
 
 #endif

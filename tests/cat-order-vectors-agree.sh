@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The published vectors, and the worked example of docs/ORDER.md, are what a script
+# The published vectors, and the worked examples of docs/ORDER.md, are what a script
 # that was written from that page alone computes; a wrong vector is noticed.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 
-"$python" "$top/scripts/order.py" vectors "$top/tests/order-vectors.json"
+for file in order-vectors order-vectors-equal; do
+    "$python" "$top/scripts/order.py" vectors "$top/tests/$file.json"
+done
 
 # broken EXPRESSION: change the vectors `v` so; then they must not agree.
 broken() {
@@ -13,13 +15,24 @@ import json, sys
 with open(sys.argv[1]) as file:
     v = json.load(file)
 $1
-json.dump(v, sys.stdout)" "$top/tests/order-vectors.json" >broken.json
-    ! "$python" "$top/scripts/order.py" vectors broken.json 2>/dev/null ||
+json.dump(v, sys.stdout)" "$top/tests/$file.json" >broken.json
+    ! "$python" "$top/scripts/order.py" vectors broken.json 2>said ||
         fail "agrees with wrong vectors: $1"
+    grep -q "^order.py: vector" said || fail "$1: $(cat said)"
 }
 
+file=order-vectors
 broken 'v[-1]["seed"] += 1'
 broken 'v[0]["C"] += 1'
 broken 'next(a for a in v if a["shards"] > 1)["P"].reverse()'
 broken 'next(b["order"] for a in v for b in a["blocks"] if len(b["order"]) > 1).reverse()'
 broken 'v[0]["piece_ends"][-1] += 512'
+file=order-vectors-equal
+broken 'v[0]["epoch"] += 1'
+broken 'v[0]["C"] += 1'
+broken 'v[0]["lanes_in_use"] += 1'
+broken 'v[0]["order"].reverse()'
+broken 'v[0]["parts"][-1]["order"].pop()'
+broken 'v[0]["refused"].append([0, 1])'
+broken 'next(a for a in v if a["equal"] == 2 and a["refused"] == [])["equal"] = 1'
+broken 'next(a for a in v if a["segment"] == 2048)["segment"] = 4096'

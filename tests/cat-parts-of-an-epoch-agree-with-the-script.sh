@@ -18,10 +18,10 @@ agrees() {
     same want.tar got.tar
 }
 
-# keys NAME: of its samples, without the folders of keys=auto, as SHARD and KEY.
+# keys_of NAME: of its samples, as SHARD and KEY.
 keys_of() {
     "$python" "$top/scripts/order.py" list ds "$1" --seed $seed --lanes $lanes \
-        --buffer $buffer --keys asis | cut -f3-
+        --buffer $buffer | cut -f4-
 }
 
 # parts of the stream $1: $2 $3 ... hold its samples, each once.

@@ -23,9 +23,9 @@ import collections, subprocess, sys
 order, batch, ranks, settings = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
 
 def rows(name):
-    out = subprocess.run([sys.executable, order, "list", "data", name, "--keys", "asis", *settings],
+    out = subprocess.run([sys.executable, order, "list", "data", name, *settings],
                          check=True, capture_output=True, text=True).stdout
-    return [tuple(line.split("\t")[2:]) for line in out.splitlines()]
+    return [tuple(line.split("\t")[3:]) for line in out.splitlines()]
 
 def batches(samples):
     return [samples[i:i + batch] for i in range(0, len(samples) - batch + 1, batch)]
@@ -105,7 +105,7 @@ import re, sys
 import xml.etree.ElementTree as tree
 
 rows = [line.split("\t") for line in open(sys.argv[1])]
-shards = sorted({row[2] for row in rows})
+shards = sorted({row[3] for row in rows})
 ns = "{http://www.w3.org/2000/svg}"
 root = tree.parse("plan.svg").getroot()
 frames = root.findall(ns + "rect")[1:]
@@ -118,7 +118,7 @@ for frame, dots in zip(frames, panels):
     assert all(left <= x <= left + width and top <= y <= top + height for x, y in dots)
     if dots is panels[0]:
         for i, (x, y) in enumerate(dots):
-            want = top + height - height * (shards.index(rows[i][2]) + .5) / len(shards)
+            want = top + height - height * (shards.index(rows[i][3]) + .5) / len(shards)
             assert abs(y - want) < .1, (i, y, want)
 assert [y for x, y in panels[1]] == sorted((y for x, y in panels[1]), reverse=True)
 counts = [sorted(round(y - t, 1) for x, y in dots)

@@ -5,6 +5,7 @@
 #define SFS_TESTS_EPOCHS_H
 
 #include "check.h"
+#include "deal.h"
 #include "lane.h"
 #include "mem.h"
 #include "rng.h"
@@ -49,14 +50,17 @@ static inline void make_lane(uint32_t l)
 	uint64_t place = 0;
 	size_t n = 0, i, k, m;
 
-	for (m = l; m < made.n_shards; m += made.order.n_lanes) {
-		const struct made_shard *s = &made.shards[made.order.shards[m]];
+	for (m = 0; m < sfs_order_lane_slices(&made.order, l); m++) {
+		const struct sfs_slice *slice = sfs_order_slice(&made.order, l, m);
+		const struct made_shard *s = &made.shards[slice->shard];
+		size_t end = slice->n == SFS_SLICE_ALL ? s->n : slice->first + slice->n;
 
-		for (i = 0; i < s->n; i++, n++) {
-			flat[n] = (struct made_sample){made.order.shards[m], i, 0};
+		for (i = slice->first; i < end; i++, n++) {
+			flat[n] = (struct made_sample){slice->shard, i, 0};
 			for (k = 0; place >= sfs_order_piece_end(&made.order, k);)
 				k++;
-			pieces[n] = k;
+			pieces[n] =
+				sfs_order_is_repeat(&made.order, l, m) ? UINT64_MAX : k;
 			place += s->extents[i].n_bytes;
 		}
 	}
@@ -67,39 +71,43 @@ static inline void make_lane(uint32_t l)
 		for (m = 0; m < k; m++)
 			made.lanes[l][i + m] = flat[i + perm[m]];
 	}
-	made.n_lane[l] = n;
+	made.n_lane[l] = n - (l == made.order.shortened);
 }
 
-/* Make shards and their epoch; the tables are empty. */
-static inline void make_epoch(uint64_t seed, uint32_t n_shards, uint32_t n_lanes,
-			      size_t most_samples, uint64_t buffer)
+static inline void make_shards(struct sfs_rng *r, uint32_t n_shards, size_t most_samples)
 {
-	struct sfs_rng r = {seed};
-	uint64_t at, j, total = 0;
-	uint32_t l;
+	uint64_t at;
+	uint32_t k;
 	size_t i;
 
 	memset(&made, 0, sizeof made);
 	made.n_shards = n_shards;
-	for (l = 0; l < n_shards; l++) {
-		struct made_shard *s = &made.shards[l];
+	for (k = 0; k < n_shards; k++) {
+		struct made_shard *s = &made.shards[k];
 
-		s->n = sfs_rng_below(&r, most_samples + 1);
+		s->n = sfs_rng_below(r, most_samples + 1);
 		for (i = 0, at = 0; i < s->n; i++) {
-			at += 512 * sfs_rng_below(&r, 2);
+			at += 512 * sfs_rng_below(r, 2);
 			s->extents[i] =
-				(struct sfs_extent){at, 512 * (1 + sfs_rng_below(&r, 20)),
-						    sfs_rng_next(&r),
-						    sfs_rng_below(&r, 5) == 0};
+				(struct sfs_extent){at, 512 * (1 + sfs_rng_below(r, 20)),
+						    sfs_rng_next(r),
+						    sfs_rng_below(r, 5) == 0};
 			at += s->extents[i].n_bytes;
 			s->n_bytes += s->extents[i].n_bytes;
 		}
-		total += s->n;
 	}
-	sfs_order_init(&made.order, &(struct sfs_order_settings){seed, n_lanes, buffer},
-		       3, n_shards, (struct sfs_share){0, 1});
-	for (l = 0; l < made.order.n_lanes; l++)
+}
+
+/* From the order to the epoch (or part), the long way round. */
+static inline void play_order(void)
+{
+	uint64_t j, total = 0;
+	uint32_t l;
+
+	for (l = 0; l < made.order.n_lanes; l++) {
 		make_lane(l);
+		total += made.n_lane[l];
+	}
 	for (j = 0; made.n < total; j++) {
 		for (l = 0; l < made.order.n_lanes; l++) {
 			if (j >= made.n_lane[l])
@@ -114,6 +122,21 @@ static inline void make_epoch(uint64_t seed, uint32_t n_shards, uint32_t n_lanes
 			made.n++;
 		}
 	}
+}
+
+/* Make shards and their epoch; the tables are empty. */
+static inline void make_epoch(uint64_t seed, uint32_t n_shards, uint32_t n_lanes,
+			      size_t most_samples, uint64_t buffer)
+{
+	const struct sfs_order_settings settings = {.seed = seed,
+						    .lanes = n_lanes,
+						    .buffer_bytes = buffer};
+	const struct sfs_share all = {.step = 1, .n_ranks = 1};
+	struct sfs_rng r = {seed};
+
+	make_shards(&r, n_shards, most_samples);
+	sfs_order_init(&made.order, &settings, 3, n_shards, all);
+	play_order();
 }
 
 static inline const struct sfs_extent *made_extent(const struct made_sample *s)
@@ -173,6 +196,19 @@ static const struct sfs_table *get_table(void *ctx, uint32_t shard)
 }
 
 static const struct sfs_tables tables = {NULL, get_table};
+
+/* Make shards and a part of their epoch, with equal lanes; the tables are whole. */
+static inline void make_equal_epoch(const struct sfs_order_settings *settings,
+				    struct sfs_share share, uint32_t n_shards,
+				    size_t most_samples)
+{
+	struct sfs_rng r = {settings->seed};
+
+	make_shards(&r, n_shards, most_samples);
+	grow_all();
+	sfs_deal(&made.order, settings, 3, n_shards, &tables, share);
+	play_order();
+}
 
 /* Is this the block's sample that the long way round has found? */
 static inline void check_sample(const struct sfs_block_sample *b,

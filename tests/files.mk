@@ -20,6 +20,7 @@ LDADD = libshufflefs.la
 unit_tests = \
 	tests/unit-braces-expand-as-a-shell-does \
 	tests/unit-budget-keeps-every-floor \
+	tests/unit-checksum-sees-every-changed-byte \
 	tests/unit-clock-writes-utc \
 	tests/unit-config-reads-lines-of-any-length \
 	tests/unit-dataset-names-each-shard-once \
@@ -30,6 +31,8 @@ unit_tests = \
 	tests/unit-group-needs-no-more-than-the-headers \
 	tests/unit-hash-goes-backwards \
 	tests/unit-http-reads-what-servers-send \
+	tests/unit-index-is-refused-when-a-byte-is-wrong \
+	tests/unit-index-says-again-what-was-written \
 	tests/unit-key-follows-webdataset \
 	tests/unit-lane-forms-a-block-as-soon-as-it-is-known \
 	tests/unit-ledger-keeps-the-newest-lines \
@@ -37,7 +40,9 @@ unit_tests = \
 	tests/unit-listing-holds-only-safe-paths \
 	tests/unit-log-lines-hold-no-control-characters \
 	tests/unit-map-finds-every-byte-of-an-epoch \
+	tests/unit-mapped-bytes-are-the-files \
 	tests/unit-mem-never-gives-null \
+	tests/unit-members-are-found-by-number-and-by-byte \
 	tests/unit-memory-is-what-the-machine-has \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \
@@ -55,7 +60,11 @@ unit_tests = \
 	tests/unit-shard-tables-grow-once-and-are-dropped \
 	tests/unit-slab-hands-out-the-last-one-first \
 	tests/unit-source-file-notices-another-version \
+	tests/unit-store-finds-again-what-it-saved \
+	tests/unit-store-gives-up-when-nothing-can-be-written \
+	tests/unit-store-takes-many-savers-at-once \
 	tests/unit-table-finds-a-sample-by-place-and-by-byte \
+	tests/unit-table-may-borrow-its-entries \
 	tests/unit-tar-reads-plain-headers-only \
 	tests/unit-tarmember-understands-every-dialect \
 	tests/unit-text-grows-and-writes-sizes \
@@ -160,6 +169,7 @@ fuse_tests = \
 	tests/fuse-webdataset-reads-the-same-samples.sh
 
 repo_tests = \
+	tests/repo-an-order-has-its-properties.sh \
 	tests/repo-every-promise-names-a-test.sh \
 	tests/repo-every-test-is-listed.sh \
 	tests/repo-floors-hold.sh \
@@ -177,6 +187,7 @@ test_helpers = \
 	tests/fuzz/fuzz-config.c \
 	tests/fuzz/fuzz-edit.c \
 	tests/fuzz/fuzz-http.c \
+	tests/fuzz/fuzz-index.c \
 	tests/fuzz/fuzz-key.c \
 	tests/fuzz/fuzz-options.c \
 	tests/fuzz/fuzz-pax.c \
@@ -190,11 +201,15 @@ test_helpers = \
 	tests/fuzz/replay.c \
 	tests/fuzz/run \
 	tests/https.py \
+	tests/indexes.h \
 	tests/make-shards.py \
+	tests/order-properties.py \
+	tests/order-vectors-equal.json \
 	tests/order-vectors.json \
 	tests/origin.py \
 	tests/parked.sh \
 	tests/run-test \
+	tests/stores.h \
 	tests/tars.h \
 	tests/valgrind-shufflefs \
 	tests/webdataset-samples.py

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The manuals have each option of the one table, as --help and the ini file do, and
-# mandoc has nothing to say against them.
+# The manuals have each option of the one table, as --help and the ini file do, that of the
+# order those that are part of it, and mandoc has nothing to say against them.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 
 man=$build/man/shufflefs.1
@@ -12,7 +12,11 @@ for option in $options; do
     grep -q -e "-*$option" help || fail "--help lacks $option"
     sed 's/\\-/-/g' "$man" | grep -q "^\.It .*$option" || fail "the manual lacks $option"
 done
+order=$top/man/shufflefs-order.7
+for option in $(sed -n 's|^OPTION(ORDER, "\([a-z-]*\)".*|\1|p' "$top/src/options.def"); do
+    grep -q "^\.Cm .*$option" "$order" || fail "the manual of the order lacks $option"
+done
 requires mandoc
-for page in "$man" "$build/man/shufflefs.conf.5"; do
+for page in "$man" "$build/man/shufflefs.conf.5" "$order"; do
     mandoc -T lint -W warning "$page" >said || fail "$(cat said)"
 done

@@ -16,7 +16,7 @@ static size_t check_block(uint32_t l, size_t at, const struct sfs_block *b)
 	for (t = 0; t < b->n; t++, at++) {
 		CHECK(at < made.n_lane[l]);
 		check_sample(sfs_block_at(b, t), &made.lanes[l][at]);
-		CHECK_EQ(sfs_order_lane_shard(&made.order, l, sfs_block_at(b, t)->m),
+		CHECK_EQ(sfs_order_slice(&made.order, l, sfs_block_at(b, t)->m)->shard,
 			 sfs_block_at(b, t)->shard);
 	}
 	return at;
@@ -62,7 +62,7 @@ static bool is_known(const struct sfs_lane *lane, uint64_t n_known, uint64_t byt
 		return false;
 	for (m = 0;; m++) {
 		const struct made_shard *s =
-			&made.shards[sfs_order_lane_shard(&made.order, lane->lane, m)];
+			&made.shards[sfs_order_slice(&made.order, lane->lane, m)->shard];
 
 		for (i = 0; i < s->n; place += s->extents[i++].n_bytes)
 			if (n++ == lane->number)
@@ -74,7 +74,7 @@ static bool is_known(const struct sfs_lane *lane, uint64_t n_known, uint64_t byt
 /* A sample at a time, of the shard that it wants. */
 static void bit_by_bit(uint32_t l)
 {
-	uint32_t n_segments = sfs_order_lane_segments(&made.order, l), m, shard = 0,
+	uint32_t n_segments = sfs_order_lane_slices(&made.order, l), m, shard = 0,
 		 wanted = 0;
 	struct sfs_block b = {0};
 	struct sfs_lane lane, before;
@@ -90,7 +90,7 @@ static void bit_by_bit(uint32_t l)
 			n_known = bytes_known = 0;
 			for (m = 0;; m++) {
 				CHECK(m < n_segments);
-				shard = sfs_order_lane_shard(&made.order, l, m);
+				shard = sfs_order_slice(&made.order, l, m)->shard;
 				n_known += sfs_table_n(&made.shards[shard].table);
 				bytes_known += sfs_table_place(
 					&made.shards[shard].table,
@@ -121,12 +121,12 @@ static void wants_the_right_shard(void)
 	shrink_all();
 	sfs_lane_init(&lane, &made.order, 0);
 	CHECK_EQ(sfs_lane_form(&lane, &tables, &b, &shard), -EAGAIN);
-	CHECK_EQ(shard, sfs_order_lane_shard(&made.order, 0, 0));
+	CHECK_EQ(shard, sfs_order_slice(&made.order, 0, 0)->shard);
 	/* A table that is not at hand. */
 	grow_all();
 	made.shards[shard].is_hidden = true;
 	CHECK_EQ(sfs_lane_form(&lane, &tables, &b, &shard), -EAGAIN);
-	CHECK_EQ(shard, sfs_order_lane_shard(&made.order, 0, 0));
+	CHECK_EQ(shard, sfs_order_slice(&made.order, 0, 0)->shard);
 	sfs_block_done(&b);
 	shrink_all();
 }
@@ -134,7 +134,7 @@ static void wants_the_right_shard(void)
 /* Blocks before the damage are formed; the one that it is in never is. */
 static void damaged(uint32_t l)
 {
-	uint32_t n_segments = sfs_order_lane_segments(&made.order, l), shard, bad;
+	uint32_t n_segments = sfs_order_lane_slices(&made.order, l), shard, bad;
 	uint64_t place = 0, n = 0, piece;
 	struct sfs_block b = {0};
 	struct sfs_lane lane;
@@ -142,9 +142,9 @@ static void damaged(uint32_t l)
 	size_t at = 0, i;
 	int ret, again;
 
-	bad = sfs_order_lane_shard(&made.order, l, n_segments / 2);
+	bad = sfs_order_slice(&made.order, l, n_segments / 2)->shard;
 	for (m = 0; m < n_segments; m++) {
-		shard = sfs_order_lane_shard(&made.order, l, m);
+		shard = sfs_order_slice(&made.order, l, m)->shard;
 		for (i = 0; i < made.shards[shard].n && (shard != bad || i < 3); i++) {
 			grow(shard);
 			if (m <= n_segments / 2) {

@@ -88,7 +88,10 @@ static void places_are_kept(void)
 	struct sfs_place e;
 
 	CHECK(!sfs_names_place(names, numbers[5], &e));
-	sfs_names_set_place(names, numbers[5], (struct sfs_place){512, 2048, 7});
+	sfs_names_set_place(names, numbers[5],
+			    (struct sfs_place){.offset = 512,
+					       .end = 2048,
+					       .n_samples = 7});
 	CHECK(sfs_names_place(names, numbers[5], &e));
 	CHECK(e.offset == 512 && e.end == 2048 && e.n_samples == 7);
 	CHECK(!sfs_names_place(names, numbers[9], &e));

@@ -103,9 +103,12 @@ static void check_block(const struct sfs_order *o)
 static void init(struct sfs_order *o, uint64_t seed, uint64_t epoch, uint32_t n_shards,
 		 uint32_t lanes, uint64_t buffer)
 {
-	const struct sfs_order_settings settings = {seed, lanes, buffer};
+	const struct sfs_order_settings settings = {.seed = seed,
+						    .lanes = lanes,
+						    .buffer_bytes = buffer};
 
-	sfs_order_init(o, &settings, epoch, n_shards, (struct sfs_share){0, 1});
+	sfs_order_init(o, &settings, epoch, n_shards,
+		       (struct sfs_share){.step = 1, .n_ranks = 1});
 }
 
 static void check_vector(void)
@@ -118,12 +121,8 @@ static void check_vector(void)
 	CHECK_EQ(o.n_lanes, named("lanes_in_use"));
 	CHECK_EQ(o.piece_bytes, named("C"));
 	expect("P");
-	for (i = 0; i < shards; i++) {
-		CHECK_EQ(o.shards[i], number());
-		CHECK_EQ(sfs_order_lane_shard(&o, (uint32_t)(i % o.n_lanes),
-					      (uint32_t)(i / o.n_lanes)),
-			 o.shards[i]);
-	}
+	for (i = 0; i < shards; i++)
+		CHECK_EQ(sfs_order_dealt(&o, (uint32_t)i), number());
 	expect("piece_ends");
 	at += strspn(at, " [");
 	for (i = 0; has_more(); i++)
@@ -157,14 +156,15 @@ static void example(void)
 {
 	static const uint32_t p[] = {0, 2, 1}, four[] = {0, 2, 1, 3};
 	struct sfs_order o;
-	uint32_t perm[4];
+	uint32_t perm[4], i;
 
 	init(&o, 0, 0, 3, 2, 8192);
-	CHECK(memcmp(o.shards, p, sizeof p) == 0);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(sfs_order_dealt(&o, i), p[i]);
 	CHECK_EQ(o.n_lanes, 2);
 	CHECK_EQ(o.piece_bytes, 4096);
-	CHECK_EQ(sfs_order_lane_segments(&o, 0), 2);
-	CHECK_EQ(sfs_order_lane_segments(&o, 1), 1);
+	CHECK_EQ(sfs_order_lane_slices(&o, 0), 2);
+	CHECK_EQ(sfs_order_lane_slices(&o, 1), 1);
 	CHECK_EQ(sfs_order_piece(&o, 0), 0);
 	CHECK_EQ(sfs_order_piece(&o, 1024), 3);
 	CHECK_EQ(sfs_order_piece(&o, 2048), 4);
@@ -193,9 +193,9 @@ static void each_shard_once(void)
 		init(&o, sfs_rng_next(&r), sfs_rng_next(&r), n, lanes, sfs_rng_next(&r));
 		CHECK_EQ(o.n_lanes, n < lanes ? n : lanes);
 		for (l = 0; l < o.n_lanes; l++) {
-			CHECK(sfs_order_lane_segments(&o, l) > 0);
-			for (m = 0; m < sfs_order_lane_segments(&o, l); m++, n_all++)
-				CHECK(!seen[sfs_order_lane_shard(&o, l, m)]++);
+			CHECK(sfs_order_lane_slices(&o, l) > 0);
+			for (m = 0; m < sfs_order_lane_slices(&o, l); m++, n_all++)
+				CHECK(!seen[sfs_order_slice(&o, l, m)->shard]++);
 		}
 		CHECK_EQ(n_all, n);
 		sfs_order_done(&o);
@@ -217,24 +217,24 @@ static void shares_are_lanes(void)
 			.buffer_bytes = 100000};
 		uint32_t n = 1 + (uint32_t)sfs_rng_below(&r, 100);
 
-		sfs_order_init(&whole, &settings, 1, n, (struct sfs_share){0, 1});
+		sfs_order_init(&whole, &settings, 1, n, (struct sfs_share){0, 1, 1});
 		step = 1 + (uint32_t)sfs_rng_below(&r, 50);
 		for (first = 0, n_all = 0; first < step; first++) {
 			sfs_order_init(&part, &settings, 1, n,
-				       (struct sfs_share){first, step});
+				       (struct sfs_share){first, step, 1});
 			CHECK_EQ(part.piece_bytes, whole.piece_bytes);
 			for (k = 0, l = first; l < whole.n_lanes; k++, l += step) {
-				CHECK_EQ(sfs_order_lane_segments(&part, k),
-					 sfs_order_lane_segments(&whole, l));
-				for (m = 0; m < sfs_order_lane_segments(&part, k); m++)
-					CHECK_EQ(sfs_order_lane_shard(&part, k, m),
-						 sfs_order_lane_shard(&whole, l, m));
+				CHECK_EQ(sfs_order_lane_slices(&part, k),
+					 sfs_order_lane_slices(&whole, l));
+				for (m = 0; m < sfs_order_lane_slices(&part, k); m++)
+					CHECK_EQ(sfs_order_slice(&part, k, m)->shard,
+						 sfs_order_slice(&whole, l, m)->shard);
 				sfs_order_block(&part, k, 4, a, 20);
 				sfs_order_block(&whole, l, 4, b, 20);
 				CHECK(memcmp(a, b, sizeof a) == 0);
 			}
 			CHECK_EQ(part.n_lanes, k);
-			n_all += part.n_segments;
+			n_all += (uint32_t)sfs_order_slices(&part);
 			sfs_order_done(&part);
 		}
 		CHECK_EQ(n_all, n);
@@ -283,7 +283,7 @@ static void names_matter(void)
 	for (i = 0; i < 4; i++) {
 		init(&o, 5, 6, 50, 4, 1 << 20);
 		init(&p, 5 + (i == 1), 6 + (i == 2), 50, 4, 1 << 20);
-		CHECK_EQ(memcmp(o.shards, p.shards, 50 * sizeof *o.shards) == 0,
+		CHECK_EQ(memcmp(o.slices, p.slices, 50 * sizeof *o.slices) == 0,
 			 i == 0 || i == 3);
 		sfs_order_block(&o, 1, 2, a, 50);
 		sfs_order_block(&p, 1 + (i == 3), 2, b, 50);

@@ -22,7 +22,7 @@ static struct sfs_run *run;
 
 static void begin(uint64_t from)
 {
-	run = sfs_run_new(&shard, slabs, &account, from);
+	run = sfs_run_new(&shard, slabs, &account, from, SIZE);
 }
 
 static void held(uint64_t n_slabs)
@@ -149,7 +149,7 @@ static void the_end_of_the_shard(void)
 
 static void from_the_middle(void)
 {
-	begin(3 * SLAB + 5);
+	begin(3 * SLAB);
 	CHECK_EQ(run->asked, 3 * SLAB);
 	CHECK_EQ(run->dealt, 3 * SLAB);
 	CHECK_EQ(sfs_run_state(run, 2 * SLAB, 512), SFS_RUN_GONE);
@@ -158,6 +158,35 @@ static void from_the_middle(void)
 	expect(3, 1);
 	arrive(3, 1);
 	byte_is(3 * SLAB + 5, 4, SLAB - 5);
+	end();
+}
+
+/* Slabs are counted from where the run begins, and the last one ends where it does. */
+static void a_piece_of_a_shard(void)
+{
+	const uint64_t from = 5 * SLAB / 2, to = from + 2 * SLAB + 1024;
+	void *got[3];
+	size_t n;
+
+	run = sfs_run_new(&shard, slabs, &account, from, to);
+	CHECK_EQ(run->asked, from);
+	CHECK_EQ(sfs_run_round_up(run, from), from);
+	CHECK_EQ(sfs_run_round_up(run, from + 1), from + SLAB);
+	CHECK_EQ(sfs_run_state(run, from - 512, 512), SFS_RUN_GONE);
+	CHECK_EQ(sfs_account_take(&account, 3 * SLAB), 0);
+	sfs_run_expect(run, from, to - from);
+	CHECK_EQ(run->asked, from + 3 * SLAB);
+	sfs_run_hold(run, from + SLAB, 512);
+	sfs_slabs_get(slabs, got, 3);
+	sfs_run_arrive(run, from, got, 3);
+	CHECK(sfs_run_at(run, from - 1, &n) == NULL);
+	CHECK(sfs_run_at(run, from + 7, &n) == (unsigned char *)got[0] + 7);
+	CHECK_EQ(n, SLAB - 7);
+	CHECK(sfs_run_at(run, to - 1, &n) != NULL);
+	CHECK_EQ(n, 1);
+	sfs_run_deal(run, UINT64_MAX);
+	held(1);
+	sfs_run_release(run, from + SLAB, 512);
 	end();
 }
 
@@ -384,6 +413,7 @@ int main(void)
 	dealt_before_they_come();
 	the_end_of_the_shard();
 	from_the_middle();
+	a_piece_of_a_shard();
 	what_did_not_come();
 	given_up();
 	edits();

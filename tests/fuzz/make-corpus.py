@@ -6,6 +6,7 @@
 """
 import io
 import os
+import struct
 import sys
 import tarfile
 
@@ -85,6 +86,7 @@ WORDS = {
     "fuzz-tar-differential": TAR_WORDS,
     "fuzz-scan": TAR_WORDS,
     "fuzz-edit": TAR_WORDS,
+    "fuzz-index": ["SFSINDEX", "\\x00\\x02\\x00\\x00", "\\x70\\x00\\x00\\x00", *TAR_WORDS],
     "fuzz-key": ["__", "__/", ".", "/", "\\x0a"],
     "fuzz-pax": ["path=", "size=", "mtime=", "GNU.sparse.", " ", "=", "\\x0a"],
 }
@@ -178,7 +180,23 @@ def odd_ones():
            member(b"GNUSparseFile.1/x", b"1\n0\n512\n" + bytes(504) + hidden) + end)
 
 
+def index(n_samples, n_members):
+    """Samples of two blocks with a member each; its checksums are left to the target."""
+    order = b"".join(struct.pack("<IIQ", 2 * i, 2 * i + 2, i) for i in range(n_samples))
+    names = b"".join(b"%d.jpg" % i for i in range(n_members))
+    members = b"".join(struct.pack("<QQQqQII", 1024 * i, 1024 * i + 512, 500, 0, 5 * i, 0o644, 0)
+                       for i in range(n_members))
+    members = members + struct.pack("<32xQ8x", len(names)) + names if n_members else b""
+    at = 112 + len(order)
+    return struct.pack("<8sII11Q8x", b"SFSINDEX", 1, 112, 1024 * n_samples + 1024, 7, n_samples,
+                       1024 * n_samples, n_members, 112, len(order), at if members else 0,
+                       len(members), 0, 0) + order + members
+
+
 def main(folder):
+    TEXTS["fuzz-index"] = [kind + index(n, m).decode("latin-1") for kind in "iI"
+                           for n, m in ((0, 0), (1, 1), (3, 3), (9, 2), (300, 0), (400, 9))]
+    TEXTS["fuzz-index"] += [text.decode("latin-1") for text in (*programs(), *tars()) if len(text) < 9000]
     for target, head in (("fuzz-tar-differential", ""), ("fuzz-scan", "\x01\x01"), ("fuzz-edit", "\x09")):
         TEXTS[target] = [head + text.decode("latin-1") for text in (*programs(), *tars())
                          if len(text) < 9000 or not head]

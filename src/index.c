@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a header, the entries of a table, perhaps members, end to end.  The
+ * header says where each part is although there is but one place where it can be, so
+ * that the file can be read by eye and by others; open() insists on that one place.
+ *
+ * Three checksums: of the header, so that sizes are believed before they are used; of the
+ * order part, read by everybody; and of the members, which only few need. */
+#include "index.h"
+
+#include "checksum.h"
+#include "mem.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "indexes are used as they are stored: little endian"
+#endif
+
+static const char magic[8] = "SFSINDEX";
+
+struct header {
+	char magic[8];
+	uint32_t format; /* SFS_INDEX_VERSION */
+	uint32_t header_bytes;
+	uint64_t shard_bytes, version;
+	uint64_t n_samples, sample_bytes, n_members;
+	uint64_t order_offset, order_bytes;
+	uint64_t members_offset, members_bytes; /* both 0: no members were asked for */
+	uint64_t order_checksum, members_checksum;
+	uint64_t checksum; /* of all before it */
+};
+_Static_assert(sizeof(struct header) == 112, "a multiple of 16");
+
+static uint64_t checksum_of(const struct header *h)
+{
+	return sfs_checksum(h, offsetof(struct header, checksum));
+}
+
+/* ---- reading ---- */
+
+static int bad(struct sfs_error *err, const char *what)
+{
+	return sfs_error_set(err, -EBADMSG, "not a usable index: %s", what);
+}
+
+static int read_header(const void *bytes, size_t n, struct header *ret,
+		       struct sfs_error *err)
+{
+	if (n < sizeof *ret)
+		return bad(err, "shorter than its header");
+	memcpy(ret, bytes, sizeof *ret);
+	if (memcmp(ret->magic, magic, sizeof magic) != 0)
+		return bad(err, "it does not begin with SFSINDEX");
+	if (ret->format != SFS_INDEX_VERSION)
+		return sfs_error_set(err, -EPROTONOSUPPORT,
+				     "an index in version %u of the format, not %d",
+				     ret->format, SFS_INDEX_VERSION);
+	if (ret->checksum != checksum_of(ret))
+		return bad(err, "wrong checksum of its header");
+	return 0;
+}
+
+/* Is each part where it must be, and nothing else? */
+static bool is_laid_out(const struct header *h, size_t n)
+{
+	bool has_members = h->members_bytes > 0;
+
+	if (h->header_bytes != sizeof *h || h->shard_bytes > SFS_TABLE_SHARD_MAX)
+		return false;
+	if (h->n_samples > h->shard_bytes / SFS_TAR_BLOCK ||
+	    h->order_offset != sizeof *h ||
+	    h->order_bytes != h->n_samples * SFS_TABLE_ENTRY_BYTES ||
+	    h->order_bytes > n - sizeof *h)
+		return false;
+	if (!has_members && (h->n_members > 0 || h->members_checksum > 0))
+		return false;
+	return h->members_offset == (has_members ? sizeof *h + h->order_bytes : 0) &&
+	       h->members_bytes == n - sizeof *h - h->order_bytes;
+}
+
+static int check_order(const struct header *h, const struct sfs_table_entry *entries,
+		       struct sfs_error *err)
+{
+	struct sfs_table table = {0};
+	uint64_t sum;
+
+	if (sfs_checksum(entries, h->order_bytes) != h->order_checksum)
+		return bad(err, "wrong checksum of its samples");
+	if (!sfs_table_is_sound(entries, h->n_samples, h->shard_bytes))
+		return bad(err, "no shard has such samples");
+	sfs_table_borrow(&table, entries, h->n_samples);
+	sum = sfs_table_place(&table, h->n_samples);
+	sfs_table_done(&table);
+	return sum == h->sample_bytes ? 0 : bad(err, "its samples have another sum");
+}
+
+int sfs_index_open(const void *bytes, size_t n, struct sfs_index *ret_index,
+		   struct sfs_error *err)
+{
+	const struct sfs_table_entry *entries;
+	struct header h;
+	int ret;
+
+	assert((uintptr_t)bytes % 8 == 0);
+	ret = read_header(bytes, n, &h, err);
+	if (ret < 0)
+		return ret;
+	if (!is_laid_out(&h, n))
+		return bad(err, "its sizes are wrong (cut off?)");
+	entries = (const void *)((const char *)bytes + h.order_offset);
+	ret = check_order(&h, entries, err);
+	if (ret < 0)
+		return ret;
+
+	*ret_index = (struct sfs_index){
+		.shard_bytes = h.shard_bytes,
+		.version = h.version,
+		.n_samples = h.n_samples,
+		.sample_bytes = h.sample_bytes,
+		.n_members = h.n_members,
+		.has_members = h.members_bytes > 0,
+		.entries = entries,
+		.members = (const char *)bytes + h.members_offset,
+		.members_bytes = h.members_bytes,
+		.members_checksum = h.members_checksum,
+	};
+	return 0;
+}
+
+int sfs_index_members(const struct sfs_index *index, struct sfs_members *ret_members,
+		      struct sfs_error *err)
+{
+	int ret;
+
+	assert(index->has_members);
+	if (sfs_checksum(index->members, index->members_bytes) != index->members_checksum)
+		return bad(err, "wrong checksum of its members");
+	ret = sfs_members_borrow(index->members, index->members_bytes, index->n_members,
+				 index->shard_bytes, ret_members, err);
+	return ret < 0 ? sfs_error_wrap(err, ret, "not a usable index") : 0;
+}
+
+/* ---- writing ---- */
+
+static struct header header_of(const struct sfs_table *table,
+			       const struct sfs_members *members)
+{
+	uint64_t n = sfs_table_n(table);
+	struct header h = {
+		.format = SFS_INDEX_VERSION,
+		.header_bytes = sizeof h,
+		.n_samples = n,
+		.sample_bytes = sfs_table_place(table, n),
+		.order_offset = sizeof h,
+		.order_bytes = n * SFS_TABLE_ENTRY_BYTES,
+	};
+
+	memcpy(h.magic, magic, sizeof magic);
+	if (members) {
+		h.n_members = members->n;
+		h.members_offset = sizeof h + h.order_bytes;
+		h.members_bytes = sfs_members_stored_bytes(members);
+	}
+	return h;
+}
+
+void *sfs_index_write(const struct sfs_table *table, uint64_t shard_bytes,
+		      uint64_t version, const struct sfs_members *members, size_t *ret_n)
+{
+	struct header h = header_of(table, members);
+	size_t n = sizeof h + h.order_bytes + h.members_bytes;
+	char *bytes = sfs_malloc(n);
+
+	assert(sfs_table_state(table) == SFS_TABLE_WHOLE);
+	h.shard_bytes = shard_bytes;
+	h.version = version;
+	sfs_table_copy(table, h.n_samples, bytes + h.order_offset);
+	h.order_checksum = sfs_checksum(bytes + h.order_offset, h.order_bytes);
+	if (members) {
+		sfs_members_store(members, bytes + h.members_offset);
+		h.members_checksum =
+			sfs_checksum(bytes + h.members_offset, h.members_bytes);
+	}
+	h.checksum = checksum_of(&h);
+	memcpy(bytes, &h, sizeof h);
+	*ret_n = n;
+	return bytes;
+}

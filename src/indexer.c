@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: each shard is pinned, so its table stays, and surveyed with a waiter of
+ * its own; the surveyor does a few at a time.  The last one to end tells all who wait.
+ * Failures pass: who asks 2 s later has what failed surveyed again. */
+#include "indexer.h"
+
+#include "clock.h"
+#include "ledger.h"
+#include "mem.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#define ANEW_NS	    (2 * SFS_NS_PER_S)
+#define ESTIMATE_NS (5 * SFS_NS_PER_S) /* so long, before the rest is foretold */
+
+struct item {
+	struct sfs_waiter waiter;
+	struct sfs_indexer *indexer;
+	struct sfs_shard *shard;
+	bool is_done;
+};
+
+struct sfs_indexer {
+	struct sfs_env *env;
+	struct sfs_surveyor *surveyor;
+	uint64_t wait_ns;
+
+	pthread_mutex_t lock; /* guards all below */
+	struct sfs_link waiters;
+	struct item *items; /* one a shard; NULL: nobody has asked yet */
+	uint32_t n_done, n_pending;
+	uint64_t begun_ns, failed_ns;
+	int err;      /* of the latest failure */
+	bool is_late; /* who waits was told that it takes too long */
+	bool is_closed;
+	uint64_t n_samples, n_bytes; /* of all, when all are done */
+};
+
+struct sfs_indexer *sfs_indexer_new(struct sfs_env *env, struct sfs_surveyor *surveyor,
+				    uint64_t wait_ms)
+{
+	struct sfs_indexer *ix = sfs_calloc(1, sizeof *ix);
+
+	ix->env = env;
+	ix->surveyor = surveyor;
+	ix->wait_ns = wait_ms * (SFS_NS_PER_S / 1000);
+	pthread_mutex_init(&ix->lock, NULL);
+	sfs_list_init(&ix->waiters);
+	return ix;
+}
+
+void sfs_indexer_stop(struct sfs_indexer *ix)
+{
+	struct sfs_link told;
+
+	if (!ix)
+		return;
+	sfs_list_init(&told);
+	pthread_mutex_lock(&ix->lock);
+	ix->is_closed = true;
+	sfs_waiters_tell(&ix->waiters, &told);
+	pthread_mutex_unlock(&ix->lock);
+	sfs_waiters_end(&told, -ECANCELED);
+}
+
+void sfs_indexer_free(struct sfs_indexer *ix)
+{
+	uint32_t i;
+
+	if (!ix)
+		return;
+	assert(ix->n_pending == 0);
+	for (i = 0; ix->items && i < ix->env->shards.n; i++)
+		sfs_shard_unpin(&ix->env->shards, ix->items[i].shard);
+	free(ix->items);
+	pthread_mutex_destroy(&ix->lock);
+	free(ix);
+}
+
+/* ---- surveys ---- */
+
+/* All have ended, well.  Locked. */
+static int sum_up(struct sfs_indexer *ix)
+{
+	uint64_t n, n_bytes;
+	uint32_t i;
+
+	ix->n_samples = ix->n_bytes = 0;
+	for (i = 0; i < ix->env->shards.n; i++) {
+		sfs_shards_totals(&ix->env->shards, i, &n, &n_bytes);
+		ix->n_samples += n;
+		ix->n_bytes += n_bytes;
+	}
+	if (ix->n_samples < UINT32_MAX)
+		return 0;
+	sfs_ledger_add(SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
+		       "use segment=shard, or several mounts",
+		       "more than 2^32 samples cannot be dealt to equal lanes");
+	return -EOVERFLOW;
+}
+
+/* A survey has ended.  Locked. */
+static void take(struct sfs_indexer *ix, struct item *item, int err)
+{
+	uint64_t n, n_bytes;
+
+	if (err == 0 && !sfs_shard_totals(item->shard, &n, &n_bytes))
+		err = -EIO; /* damaged: the ledger has it */
+	ix->n_pending--;
+	if (err < 0) {
+		ix->err = err == -ECANCELED ? err : -EIO;
+		ix->failed_ns = sfs_clock_ns();
+		return;
+	}
+	item->is_done = true;
+	ix->n_done++;
+}
+
+/* Are they all done?  Then who waits is told.  Locked. */
+static void finish(struct sfs_indexer *ix, struct sfs_link *told)
+{
+	if (ix->n_pending > 0)
+		return;
+	if (ix->n_done == ix->env->shards.n)
+		ix->err = sum_up(ix);
+	sfs_waiters_tell(&ix->waiters, told);
+}
+
+static void on_survey(struct sfs_waiter *waiter, int err)
+{
+	struct item *item = sfs_container(waiter, struct item, waiter);
+	struct sfs_indexer *ix = item->indexer;
+	struct sfs_link told;
+
+	sfs_list_init(&told);
+	pthread_mutex_lock(&ix->lock);
+	take(ix, item, err);
+	finish(ix, &told);
+	err = ix->err;
+	pthread_mutex_unlock(&ix->lock);
+	sfs_waiters_end(&told, err);
+}
+
+static void make_items(struct sfs_indexer *ix)
+{
+	uint32_t i, n = ix->env->shards.n;
+
+	ix->items = sfs_calloc(n, sizeof *ix->items);
+	for (i = 0; i < n; i++) {
+		ix->items[i].indexer = ix;
+		ix->items[i].shard = &ix->env->shards.shards[i];
+		sfs_shard_pin(&ix->env->shards, ix->items[i].shard);
+	}
+}
+
+/* Have surveyed what is not done.  Locked. */
+static void start(struct sfs_indexer *ix)
+{
+	struct item *item;
+	uint32_t i;
+	int ret;
+
+	if (!ix->items)
+		make_items(ix);
+	ix->err = 0;
+	ix->is_late = false;
+	ix->begun_ns = sfs_clock_ns();
+	for (i = 0; i < ix->env->shards.n; i++) {
+		item = &ix->items[i];
+		if (item->is_done)
+			continue;
+		ix->n_pending++;
+		item->waiter = (struct sfs_waiter){.done = on_survey};
+		ret = sfs_survey_table(ix->surveyor, item->shard, &item->waiter);
+		if (ret != -EINPROGRESS)
+			take(ix, item, ret);
+	}
+}
+
+/* ---- who asks ---- */
+
+/* 0, an error, or -EINPROGRESS if there is something to wait for.  Locked. */
+static int state_of(struct sfs_indexer *ix)
+{
+	if (ix->is_closed)
+		return -ECANCELED;
+	if (ix->n_pending > 0)
+		return ix->is_late ? -ENODATA : -EINPROGRESS;
+	return ix->n_done == ix->env->shards.n || ix->err < 0 ? ix->err : -EINPROGRESS;
+}
+
+int sfs_indexer_all(struct sfs_indexer *ix, struct sfs_waiter *waiter)
+{
+	struct sfs_link told;
+	int ret;
+
+	sfs_list_init(&told);
+	pthread_mutex_lock(&ix->lock);
+	if (!ix->is_closed && ix->n_pending == 0 && ix->n_done < ix->env->shards.n &&
+	    (ix->err == 0 || sfs_clock_ns() - ix->failed_ns > ANEW_NS)) {
+		start(ix);
+		finish(ix, &told);
+	}
+	ret = state_of(ix);
+	if (ret == -EINPROGRESS && waiter) {
+		waiter->lock = &ix->lock;
+		sfs_list_push(&ix->waiters, &waiter->link);
+	}
+	pthread_mutex_unlock(&ix->lock);
+	sfs_waiters_end(&told, ret);
+	return ret;
+}
+
+void sfs_indexer_sum(struct sfs_indexer *ix, uint64_t *ret_samples, uint64_t *ret_bytes)
+{
+	pthread_mutex_lock(&ix->lock);
+	*ret_samples = ix->n_samples;
+	*ret_bytes = ix->n_bytes;
+	pthread_mutex_unlock(&ix->lock);
+}
+
+uint32_t sfs_indexer_progress(struct sfs_indexer *ix)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&ix->lock);
+	n = ix->n_done;
+	pthread_mutex_unlock(&ix->lock);
+	return n;
+}
+
+/* Will it take longer than anybody should wait?  Locked. */
+static bool is_too_long(const struct sfs_indexer *ix, uint64_t *ret_left_ns)
+{
+	uint64_t gone = sfs_clock_ns() - ix->begun_ns;
+	uint32_t n = ix->env->shards.n;
+
+	*ret_left_ns = gone / (ix->n_done + 1) * (n - ix->n_done);
+	return gone >= ix->wait_ns ||
+	       (gone >= ESTIMATE_NS && gone + *ret_left_ns > 2 * ix->wait_ns);
+}
+
+void sfs_indexer_tick(struct sfs_indexer *ix)
+{
+	struct sfs_link told;
+	uint64_t left_ns;
+
+	sfs_list_init(&told);
+	pthread_mutex_lock(&ix->lock);
+	if (ix->n_pending > 0 && !ix->is_late && is_too_long(ix, &left_ns)) {
+		ix->is_late = true;
+		sfs_ledger_add(
+			SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
+			"make the index ahead with `shufflefs index`, or look again "
+			"then",
+			"all samples must be known for these settings, but only %u "
+			"of %u shards are indexed: about %llu s more, and "
+			"index-wait is %llu s",
+			ix->n_done, ix->env->shards.n,
+			(unsigned long long)(left_ns / SFS_NS_PER_S + 1),
+			(unsigned long long)(ix->wait_ns / SFS_NS_PER_S));
+		sfs_waiters_tell(&ix->waiters, &told);
+	}
+	pthread_mutex_unlock(&ix->lock);
+	sfs_waiters_end(&told, -ENODATA);
+}

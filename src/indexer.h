@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* indexer - has the samples of every shard known, for orders that need them all.
+ *
+ * Segments smaller than a shard and equal lanes are a matter of all samples.  The first
+ * who asks has all shards surveyed; their tables stay from then on.  Who would have to
+ * wait for too long is told so, while the surveys go on.  Any thread may call.
+ */
+#ifndef SFS_INDEXER_H
+#define SFS_INDEXER_H
+
+#include "env.h"
+#include "survey.h"
+#include "waiter.h"
+
+struct sfs_indexer;
+
+/* Nobody waits for longer than `wait_ms`. */
+struct sfs_indexer *sfs_indexer_new(struct sfs_env *env, struct sfs_surveyor *surveyor,
+				    uint64_t wait_ms);
+
+/* End all waiters with -ECANCELED. */
+void sfs_indexer_stop(struct sfs_indexer *indexer);
+
+/* No survey may be under way.  NULL is fine. */
+void sfs_indexer_free(struct sfs_indexer *indexer);
+
+/* Are all tables there?  All sizes must be known.
+ * 0: for good.  -EINPROGRESS: wait.  -ENODATA: that would take too long; the ledger says
+ * how long.  -EIO: a shard is damaged or cannot be read; -EOVERFLOW: there are too many
+ * samples.  The ledger says which. */
+int sfs_indexer_all(struct sfs_indexer *indexer, struct sfs_waiter *waiter);
+
+/* What all shards hold together, after sfs_indexer_all() returned 0. */
+void sfs_indexer_sum(struct sfs_indexer *indexer, uint64_t *ret_samples,
+		     uint64_t *ret_bytes);
+
+/* How many shards are done, of those of the dataset. */
+uint32_t sfs_indexer_progress(struct sfs_indexer *indexer);
+
+/* Every second. */
+void sfs_indexer_tick(struct sfs_indexer *indexer);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: FOLDER/ab/ab....index, named by 128 bits of a hash of the key, so that
+ * no URL has to become a file name.  Files are begun as FOLDER/new-PID-RANDOM and renamed
+ * when they are whole; those that a killed process left there are removed by the next
+ * one's thread, when they are an hour old.  Nothing is synced to the disk: a file that a
+ * crash tears has a wrong checksum, and is written anew when its shard was read again.
+ *
+ * When a write fails nothing is tried for a minute: a full disk is no better for the next
+ * shard, and a mount may see thousands of them. */
+#include "store.h"
+
+#include "clock.h"
+#include "hash.h"
+#include "list.h"
+#include "log.h"
+#include "mem.h"
+#include "pool.h"
+#include "rng.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAUSE_NS      (60 * SFS_NS_PER_S)
+#define LAST_NS	      (2 * SFS_NS_PER_S) /* to write what is pending at the end */
+#define OLD_MS	      (3600 * 1000ULL)	 /* of files that were begun and left */
+#define WRITE_BYTES   ((size_t)1 << 20)	 /* at a time */
+#define BEGUN	      "new-"
+#define N_LOGGED_ERRS 8
+
+struct item {
+	struct sfs_link link;
+	char name[64]; /* below the folder */
+	char *bytes;
+	size_t n;
+};
+
+struct sfs_store {
+	char *folder; /* NULL: nothing is kept */
+	pthread_t thread;
+
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t wake, idle;
+	struct sfs_link queue;
+	size_t pending_bytes; /* of the queue and of what is being written */
+	bool is_writing, is_closed;
+	uint64_t n_lost; /* since the last flush */
+	uint64_t paused_until_ns, give_up_ns;
+
+	/* The thread's. */
+	int logged_errs[N_LOGGED_ERRS];
+};
+
+/* ---- names ---- */
+
+char *sfs_store_default_folder(void)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+	/* "If an implementation encounters a relative path in any of these variables it
+	 * should consider the path invalid and ignore it."
+	 * https://specifications.freedesktop.org/basedir-spec/latest/ */
+	if (cache && cache[0] == '/')
+		return sfs_asprintf("%s/shufflefs", cache);
+	if (home && home[0] == '/')
+		return sfs_asprintf("%s/.cache/shufflefs", home);
+	return NULL;
+}
+
+static uint64_t hash_of(const struct sfs_store_key *key, uint64_t seed)
+{
+	uint64_t words[] = {seed, 0, key->shard_bytes, key->version};
+	struct sfs_rng rng;
+
+	sfs_rng_init(&rng, words, 1);
+	words[1] = sfs_hash_before(sfs_rng_next(&rng), key->url, strlen(key->url));
+	sfs_rng_init(&rng, words, SFS_COUNT(words));
+	return sfs_rng_next(&rng);
+}
+
+static void name_of(const struct sfs_store_key *key, char ret[64])
+{
+	unsigned long long a = hash_of(key, 1), b = hash_of(key, 2);
+
+	snprintf(ret, 64, "%02llx/%016llx%016llx.index", a >> 56, a, b);
+}
+
+/* ---- loading ---- */
+
+static int open_index(const struct sfs_store_key *key, const struct sfs_mapped *mapped,
+		      struct sfs_index *ret_index, struct sfs_error *err)
+{
+	struct sfs_index index;
+	int ret = sfs_index_open(mapped->bytes, mapped->n, &index, err);
+
+	if (ret < 0)
+		return ret;
+	if (index.shard_bytes != key->shard_bytes || index.version != key->version)
+		return sfs_error_set(err, -ESTALE, "the index of another shard");
+	*ret_index = index;
+	return 0;
+}
+
+int sfs_store_load(struct sfs_store *s, const struct sfs_store_key *key,
+		   struct sfs_mapped *ret_mapped, struct sfs_index *ret_index,
+		   struct sfs_error *err)
+{
+	sfs_autofree char *path = NULL;
+	struct sfs_mapped mapped;
+	char name[64];
+	int ret;
+
+	if (!s->folder)
+		return sfs_error_set(err, -ENOENT, "no index is kept");
+	name_of(key, name);
+	path = sfs_asprintf("%s/%s", s->folder, name);
+	ret = sfs_mapped_open(path, &mapped, err);
+	if (ret < 0)
+		return ret;
+	ret = open_index(key, &mapped, ret_index, err);
+	if (ret < 0) {
+		sfs_mapped_done(&mapped);
+		return sfs_error_wrap(err, ret, "%s", path);
+	}
+	*ret_mapped = mapped;
+	return 0;
+}
+
+/* ---- writing: the thread ---- */
+
+/* Has the store's end come, and passed? */
+static bool is_late(struct sfs_store *s)
+{
+	bool late;
+
+	pthread_mutex_lock(&s->lock);
+	late = s->is_closed && sfs_clock_ns() >= s->give_up_ns;
+	pthread_mutex_unlock(&s->lock);
+	return late;
+}
+
+/* Make a folder and its parents; fine if it is there. */
+static int make_folder(const char *path)
+{
+	sfs_autofree char *p = sfs_strdup(path);
+	char *slash;
+
+	for (slash = p + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+		*slash = 0;
+		if (mkdir(p, 0700) < 0 && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	return mkdir(p, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+/* Begin a file under a name that nobody else has, on no machine.  Its mode is the
+ * user's own choice: the folder protects it, or he made the folder for others too. */
+static int begin_file(struct sfs_store *s, char **ret_path)
+{
+	sfs_autofree char *path = NULL;
+	uint64_t random = 0;
+	int fd;
+
+	if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
+		random = sfs_clock_ns();
+	path = sfs_asprintf("%s/" BEGUN "%ld-%016llx", s->folder, (long)getpid(),
+			    (unsigned long long)random);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0)
+		return -errno;
+	*ret_path = steal(&path);
+	return fd;
+}
+
+static int write_all(struct sfs_store *s, int fd, const char *bytes, size_t n)
+{
+	ssize_t done;
+
+	while (n > 0) {
+		if (is_late(s))
+			return -ECANCELED;
+		done = write(fd, bytes, n < WRITE_BYTES ? n : WRITE_BYTES);
+		if (done < 0 && errno != EINTR)
+			return -errno;
+		bytes += done > 0 ? done : 0;
+		n -= done > 0 ? (size_t)done : 0;
+	}
+	return 0;
+}
+
+/* Give the whole file its name; its folder may have to be made. */
+static int name_file(struct sfs_store *s, const char *begun, const char *name)
+{
+	sfs_autofree char *path = sfs_asprintf("%s/%s", s->folder, name);
+	sfs_autofree char *folder = sfs_asprintf("%s/%.2s", s->folder, name);
+
+	if (rename(begun, path) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return -errno;
+	/* The folder above it keeps others out, if they are to be kept out. */
+	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+		return -errno;
+	return rename(begun, path) < 0 ? -errno : 0;
+}
+
+static int write_file(struct sfs_store *s, const struct item *item)
+{
+	sfs_autofree char *begun = NULL;
+	int fd, ret;
+
+	fd = begin_file(s, &begun);
+	if (fd == -ENOENT) {
+		ret = make_folder(s->folder);
+		fd = ret < 0 ? ret : begin_file(s, &begun);
+	}
+	if (fd < 0)
+		return fd;
+	ret = write_all(s, fd, item->bytes, item->n);
+	if (close(fd) < 0 && ret == 0)
+		ret = -errno; /* NFS says here that there is no room */
+	if (ret == 0)
+		ret = name_file(s, begun, item->name);
+	if (ret < 0)
+		unlink(begun);
+	return ret;
+}
+
+static void log_once(struct sfs_store *s, int err)
+{
+	int i;
+
+	for (i = 0; i < N_LOGGED_ERRS && s->logged_errs[i] != 0; i++)
+		if (s->logged_errs[i] == err)
+			return;
+	if (i == N_LOGGED_ERRS)
+		return;
+	s->logged_errs[i] = err;
+	sfs_warning("index: %s: %s: indexes are not kept there for now, so later mounts "
+		    "read headers again; index-cache= names another folder",
+		    s->folder, strerror(-err));
+}
+
+/* Remove what others began and never finished. */
+static void tidy(struct sfs_store *s)
+{
+	DIR *dir = opendir(s->folder);
+	struct dirent *entry;
+	struct stat st;
+
+	while (dir && (entry = readdir(dir)) != NULL) {
+		if (strncmp(entry->d_name, BEGUN, strlen(BEGUN)) != 0 ||
+		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    (uint64_t)st.st_mtime * 1000 + OLD_MS > sfs_clock_wall_ms())
+			continue;
+		unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void free_item(struct item *item)
+{
+	free(item->bytes);
+	free(item);
+}
+
+/* Drop all that waits.  Locked. */
+static void drop_queue(struct sfs_store *s)
+{
+	struct sfs_link *link;
+	struct item *item;
+
+	while ((link = sfs_list_pop(&s->queue)) != NULL) {
+		item = sfs_container(link, struct item, link);
+		s->pending_bytes -= item->n;
+		s->n_lost++;
+		free_item(item);
+	}
+}
+
+/* Write the next item; it is not in the queue any more.  Locked; unlocks meanwhile. */
+static void write_next(struct sfs_store *s, struct item *item)
+{
+	int err;
+
+	s->is_writing = true;
+	pthread_mutex_unlock(&s->lock);
+	err = write_file(s, item);
+	if (err < 0 && err != -ECANCELED)
+		log_once(s, err);
+	pthread_mutex_lock(&s->lock);
+	s->is_writing = false;
+	s->pending_bytes -= item->n;
+	if (err < 0) {
+		s->n_lost++;
+		s->paused_until_ns = sfs_clock_ns() + PAUSE_NS;
+		drop_queue(s);
+	}
+	free_item(item);
+}
+
+static void *work(void *arg)
+{
+	struct sfs_store *s = arg;
+	struct sfs_link *link;
+
+	tidy(s);
+	pthread_mutex_lock(&s->lock);
+	for (;;) {
+		link = sfs_list_pop(&s->queue);
+		if (link) {
+			write_next(s, sfs_container(link, struct item, link));
+			continue;
+		}
+		pthread_cond_broadcast(&s->idle);
+		if (s->is_closed)
+			break;
+		pthread_cond_wait(&s->wake, &s->lock);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+/* ---- for callers ---- */
+
+struct sfs_store *sfs_store_new(const char *folder)
+{
+	struct sfs_store *s = sfs_calloc(1, sizeof *s);
+
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->wake, NULL);
+	pthread_cond_init(&s->idle, NULL);
+	sfs_list_init(&s->queue);
+	if (folder) {
+		s->folder = sfs_strdup(folder);
+		s->thread = sfs_thread_start("sfs-store", work, s);
+	}
+	return s;
+}
+
+void sfs_store_free(struct sfs_store *s)
+{
+	if (!s)
+		return;
+	if (s->folder) {
+		pthread_mutex_lock(&s->lock);
+		s->is_closed = true;
+		s->give_up_ns = sfs_clock_ns() + LAST_NS;
+		pthread_cond_signal(&s->wake);
+		pthread_mutex_unlock(&s->lock);
+		pthread_join(s->thread, NULL);
+	}
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->wake);
+	pthread_cond_destroy(&s->idle);
+	free(s->folder);
+	free(s);
+}
+
+/* May n more bytes wait?  Locked. */
+static bool has_room(struct sfs_store *s, size_t n)
+{
+	if (!s->folder || sfs_clock_ns() < s->paused_until_ns)
+		return false;
+	return s->pending_bytes == 0 ||
+	       (n <= SFS_STORE_PENDING && s->pending_bytes <= SFS_STORE_PENDING - n);
+}
+
+void sfs_store_save(struct sfs_store *s, const struct sfs_store_key *key, void *bytes,
+		    size_t n)
+{
+	struct item *item = sfs_calloc(1, sizeof *item);
+
+	item->bytes = bytes;
+	item->n = n;
+	name_of(key, item->name);
+	pthread_mutex_lock(&s->lock);
+	if (has_room(s, n)) {
+		s->pending_bytes += n;
+		sfs_list_push(&s->queue, &steal(&item)->link);
+		pthread_cond_signal(&s->wake);
+	} else {
+		s->n_lost++;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (item)
+		free_item(item);
+}
+
+uint64_t sfs_store_flush(struct sfs_store *s)
+{
+	uint64_t n_lost;
+
+	pthread_mutex_lock(&s->lock);
+	while (s->is_writing || !sfs_list_is_empty(&s->queue))
+		pthread_cond_wait(&s->idle, &s->lock);
+	n_lost = s->n_lost;
+	s->n_lost = 0;
+	pthread_mutex_unlock(&s->lock);
+	return n_lost;
+}

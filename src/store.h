@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* store - a folder that keeps indexes from one mount to the next.
+ *
+ * It is a cache: what cannot be kept is dropped, what is damaged counts as absent, and
+ * whoever wants room may remove any of it at any time.  Any number of processes, on any
+ * number of machines, may use one folder: files are written under another name and then
+ * renamed, so a name never has half a file.
+ *
+ * Saving never waits: one thread, "sfs-store", writes.  Loading waits for the disk.
+ * Any thread may call.
+ */
+#ifndef SFS_STORE_H
+#define SFS_STORE_H
+
+#include "error.h"
+#include "index.h"
+#include "mapped.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SFS_STORE_PENDING ((size_t)64 << 20) /* bytes that may wait to be written */
+
+struct sfs_store;
+
+/* What an index is found by. */
+struct sfs_store_key {
+	const char *url;      /* the shard's, without user and password; borrowed */
+	uint64_t shard_bytes; /* as in the index */
+	uint64_t version;     /* as in the index; 0: unknown */
+};
+
+/* The folder where a user's indexes are by default, $XDG_CACHE_HOME/shufflefs or
+ * $HOME/.cache/shufflefs; NULL: neither is an absolute path.  The caller frees it. */
+char *sfs_store_default_folder(void);
+
+/* A store in `folder`, which is made (mode 0700, and its parents) when something is
+ * first saved.  NULL: it keeps nothing, and starts no thread.  Never NULL. */
+struct sfs_store *sfs_store_new(const char *folder);
+
+/* Write what is pending, for 2 s at most, and end.  NULL is fine.  What was loaded
+ * stays. */
+void sfs_store_free(struct sfs_store *s);
+
+/* The index of this shard in this version.  *ret_index points into *ret_mapped, which
+ * is the caller's, for sfs_mapped_done().
+ * 0; -ENOENT: there is none; -ESTALE: it is another shard's; others as of
+ * sfs_mapped_open() and sfs_index_open().  *err has a sentence that names the file. */
+int sfs_store_load(struct sfs_store *s, const struct sfs_store_key *key,
+		   struct sfs_mapped *ret_mapped, struct sfs_index *ret_index,
+		   struct sfs_error *err);
+
+/* Keep these n bytes, made by sfs_index_write().  Takes them over, whatever becomes of
+ * them.  They are dropped if more than SFS_STORE_PENDING would be pending (but one alone
+ * may have any size), or if writing failed in the last minute. */
+void sfs_store_save(struct sfs_store *s, const struct sfs_store_key *key, void *bytes,
+		    size_t n);
+
+/* Wait until nothing is pending.  How many of those saved since the last flush were not
+ * kept; why, the log says, once for each kind of failure. */
+uint64_t sfs_store_flush(struct sfs_store *s);
+
+#endif

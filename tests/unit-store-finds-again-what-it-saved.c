@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* What was saved is found again, by the same key only, in this process or the next; what
+ * is damaged, torn or of another version counts as absent and is replaced. */
+#include "stores.h"
+
+#include <fcntl.h>
+#include <time.h>
+
+static int mode_of(const char *path)
+{
+	struct stat st;
+
+	CHECK_EQ(stat(path, &st), 0);
+	return st.st_mode & 07777;
+}
+
+static void found_again(void)
+{
+	static const uint64_t sizes[] = {0, 1, 2, 500, 20000};
+	sfs_autofree char *parent = sfs_asprintf("%s/cache", top);
+	struct sfs_store *s = sfs_store_new(folder);
+	struct sfs_error err = {0};
+	size_t i;
+
+	CHECK_EQ(load(s, 1, &err), -ENOENT);
+	CHECK_HAS(err.text, folder);
+	CHECK_EQ(access(folder, F_OK), -1); /* nothing is made for nothing */
+	for (i = 0; i < SFS_COUNT(sizes); i++)
+		save(s, sizes[i]);
+	CHECK_EQ(sfs_store_flush(s), 0);
+	CHECK_EQ(sfs_store_flush(s), 0);
+	for (i = 0; i < SFS_COUNT(sizes); i++)
+		CHECK_EQ(load(s, sizes[i], NULL), 0);
+	CHECK_EQ(load(s, 3, NULL), -ENOENT);
+	CHECK_EQ(mode_of(parent), 0700);
+	CHECK_EQ(mode_of(folder), 0700);
+	CHECK_EQ(count_files(""), SFS_COUNT(sizes)); /* and nothing else */
+	CHECK_EQ(count_files(".index"), SFS_COUNT(sizes));
+	CHECK_EQ(strlen(found.path), strlen(folder) + strlen("/ab/") + 32 + 6);
+	CHECK(strncmp(found.path + strlen(folder) + 1, found.path + strlen(folder) + 4,
+		      2) == 0);
+	sfs_store_free(s);
+
+	s = sfs_store_new(folder); /* the next mount */
+	for (i = 0; i < SFS_COUNT(sizes); i++)
+		CHECK_EQ(load(s, sizes[i], NULL), 0);
+	save(s, 600);
+	sfs_store_free(s); /* writes what is pending */
+	s = sfs_store_new(folder);
+	CHECK_EQ(load(s, 600, NULL), 0);
+	sfs_store_free(s);
+	sfs_store_free(NULL);
+}
+
+static void by_the_key_alone(void)
+{
+	struct sfs_store *s = sfs_store_new(folder);
+	struct sfs_store_key key = key_of(500), other = key;
+	sfs_autofree char *right = NULL, *wrong = NULL;
+	struct sfs_mapped mapped;
+	struct sfs_index index;
+	struct sfs_error err = {0};
+
+	CHECK_EQ(sfs_store_load(s, &key, &mapped, &index, NULL), 0);
+	sfs_mapped_done(&mapped);
+	other.url = "https://host/Shard.tar";
+	CHECK_EQ(sfs_store_load(s, &other, &mapped, &index, NULL), -ENOENT);
+	other.url = "";
+	CHECK_EQ(sfs_store_load(s, &other, &mapped, &index, NULL), -ENOENT);
+	other = key;
+	other.version = 78;
+	CHECK_EQ(sfs_store_load(s, &other, &mapped, &index, NULL), -ENOENT);
+	other = key;
+	other.shard_bytes += 512;
+	CHECK_EQ(sfs_store_load(s, &other, &mapped, &index, NULL), -ENOENT);
+
+	/* Somebody has copied a file over another's. */
+	remove_all(folder);
+	save(s, 500);
+	sfs_store_flush(s);
+	CHECK_EQ(count_files(".index"), 1);
+	wrong = sfs_strdup(found.path);
+	right = sfs_asprintf("%s/right", top);
+	CHECK_EQ(rename(wrong, right), 0);
+	save(s, 1000);
+	sfs_store_flush(s);
+	CHECK_EQ(count_files(".index"), 1);
+	CHECK_EQ(rename(right, found.path), 0);
+	CHECK_EQ(load(s, 1000, &err), -ESTALE);
+	CHECK_HAS(err.text, found.path);
+	sfs_store_free(s);
+}
+
+/* ---- damage ---- */
+
+static void write_at(off_t at, const void *bytes, size_t n)
+{
+	int fd = open(found.path, O_WRONLY);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(pwrite(fd, bytes, n, at), n);
+	close(fd);
+}
+
+static void absent_and_replaced(struct sfs_store *s, uint64_t i, int wanted)
+{
+	struct sfs_error err = {0};
+
+	CHECK_EQ(load(s, i, &err), wanted);
+	CHECK_HAS(err.text, found.path);
+	save(s, i);
+	CHECK_EQ(sfs_store_flush(s), 0);
+	CHECK_EQ(load(s, i, NULL), 0);
+	CHECK_EQ(count_files(""), 1);
+}
+
+static void damage(uint64_t i)
+{
+	struct sfs_store *s = sfs_store_new(folder);
+
+	remove_all(folder);
+	save(s, i);
+	sfs_store_flush(s);
+	CHECK_EQ(count_files(".index"), 1);
+	write_at(HEADER_BYTES + 20, "x", 1);
+	absent_and_replaced(s, i, -EBADMSG);
+	write_at(AT_FORMAT, "\2", 1);
+	absent_and_replaced(s, i, -EPROTONOSUPPORT);
+	CHECK_EQ(truncate(found.path, HEADER_BYTES + 16), 0);
+	absent_and_replaced(s, i, -EBADMSG);
+	CHECK_EQ(truncate(found.path, 0), 0);
+	absent_and_replaced(s, i, -EBADMSG);
+	CHECK_EQ(unlink(found.path), 0);
+	CHECK_EQ(symlink("/etc/passwd", found.path), 0);
+	absent_and_replaced(s, i, -ELOOP);
+	sfs_store_free(s);
+}
+
+/* ---- files that were begun and left ---- */
+
+static void begun_files(void)
+{
+	sfs_autofree char *old = sfs_asprintf("%s/new-1-old", folder);
+	sfs_autofree char *young = sfs_asprintf("%s/new-1-young", folder);
+	sfs_autofree char *other = sfs_asprintf("%s/others", folder);
+	struct timespec then[2] = {{.tv_sec = time(NULL) - 4000},
+				   {.tv_sec = time(NULL) - 4000}};
+	char *paths[] = {old, young, other};
+	struct sfs_store *s;
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(paths); i++)
+		close(open(paths[i], O_CREAT | O_WRONLY, 0600));
+	CHECK_EQ(utimensat(AT_FDCWD, old, then, 0), 0);
+	CHECK_EQ(utimensat(AT_FDCWD, other, then, 0), 0);
+	s = sfs_store_new(folder);
+	save(s, 1); /* the thread tidies up before it writes */
+	CHECK_EQ(sfs_store_flush(s), 0);
+	CHECK_EQ(access(old, F_OK), -1);
+	CHECK_EQ(access(young, F_OK), 0);
+	CHECK_EQ(access(other, F_OK), 0);
+	sfs_store_free(s);
+}
+
+/* ---- where, if nobody says where ---- */
+
+static void default_is(const char *cache, const char *home, const char *wanted)
+{
+	sfs_autofree char *got = NULL;
+
+	unsetenv("XDG_CACHE_HOME");
+	unsetenv("HOME");
+	if (cache)
+		setenv("XDG_CACHE_HOME", cache, 1);
+	if (home)
+		setenv("HOME", home, 1);
+	got = sfs_store_default_folder();
+	CHECK((got == NULL) == (wanted == NULL));
+	if (wanted)
+		CHECK_STR(got, wanted);
+}
+
+static void default_folder(void)
+{
+	default_is("/var/c", "/home/u", "/var/c/shufflefs");
+	default_is("c", "/home/u", "/home/u/.cache/shufflefs");
+	default_is("", "/home/u", "/home/u/.cache/shufflefs");
+	default_is(NULL, "/home/u", "/home/u/.cache/shufflefs");
+	default_is(NULL, "home", NULL);
+	default_is(NULL, "", NULL);
+	default_is("./c", NULL, NULL);
+	default_is(NULL, NULL, NULL);
+}
+
+static void nowhere(void)
+{
+	struct sfs_store *s = sfs_store_new(NULL);
+
+	CHECK_EQ(load(s, 1, NULL), -ENOENT);
+	save(s, 1);
+	CHECK_EQ(sfs_store_flush(s), 1);
+	CHECK_EQ(sfs_store_flush(s), 0);
+	CHECK_EQ(load(s, 1, NULL), -ENOENT);
+	sfs_store_free(s);
+}
+
+int main(void)
+{
+	make_top();
+	found_again();
+	by_the_key_alone();
+	damage(100);   /* copied */
+	damage(20000); /* mapped */
+	begun_files();
+	default_folder();
+	nowhere();
+	return 0;
+}
