@@ -116,6 +116,7 @@ cat_tests = \
 	tests/cat-resumes-after-a-reset.sh \
 	tests/cat-samples-larger-than-the-budget.sh \
 	tests/cat-says-what-a-file-is-instead-of-a-tar.sh \
+	tests/cat-segments-of-one-shard-may-follow-each-other.sh \
 	tests/cat-signed-urls-are-asked-for-anew.sh \
 	tests/cat-survives-nonsense.sh \
 	tests/cat-takes-shorter-ranges.sh \
