@@ -109,17 +109,9 @@ static struct sfs_slice segment_at(const struct dealing *d, uint32_t number)
 
 /* ---- lanes ---- */
 
-/* How many positions the epoch has for these ranks. */
 static uint64_t count_positions(const struct dealing *d, struct sfs_share share)
 {
-	uint64_t n = n_samples(d), odd = n % share.n_ranks;
-
-	switch (d->settings->equal) {
-	case SFS_EQUAL_DROP: return n - odd;
-	case SFS_EQUAL_PAD: return odd && n > 0 ? n - odd + share.n_ranks : n;
-	case SFS_EQUAL_NONE: break;
-	}
-	return n;
+	return sfs_order_positions(d->settings, n_samples(d), share.n_ranks);
 }
 
 static bool is_in_share(struct sfs_share share, uint64_t lane, uint32_t *ret_own)

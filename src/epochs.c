@@ -211,21 +211,21 @@ static int know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter)
 	return ret == 0 && is_exact(e) ? sfs_indexer_all(e->core->indexer, waiter) : ret;
 }
 
-/* A rank of an epoch that has fewer samples than ranks. */
-static int check_place(struct sfs_epochs *e, const struct sfs_name *name,
-		       const struct sfs_place *place)
+/* Has the rank a sample, if the epoch is dealt so evenly?  The shards are known. */
+static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 {
-	uint64_t n_samples, n_bytes;
+	uint64_t n, n_bytes;
 	char why[160];
 
-	if (!is_exact(e) || name->n_ranks == 0 || name->n_workers > 0 ||
-	    place->n_samples > 0)
+	if (!is_exact(e) || name->n_ranks == 0)
 		return 0;
-	sfs_indexer_sum(e->core->indexer, &n_samples, &n_bytes);
+	sfs_indexer_sum(e->core->indexer, &n, &n_bytes);
+	if (name->rank < sfs_order_positions(&e->core->env.order, n, name->n_ranks))
+		return 0;
 	snprintf(why, sizeof why,
 		 "rank %u of %u would have no sample, as there are only %llu: use fewer "
 		 "ranks",
-		 name->rank, name->n_ranks, (unsigned long long)n_samples);
+		 name->rank, name->n_ranks, (unsigned long long)n);
 	return refuse(name, -EINVAL, why);
 }
 
@@ -233,11 +233,16 @@ static int check_place(struct sfs_epochs *e, const struct sfs_name *name,
 static int locate_in_stream(struct sfs_epochs *e, const struct sfs_name *name,
 			    struct sfs_waiter *waiter, struct sfs_place *ret_place)
 {
-	struct sfs_stream *stream = open_stream(e, name);
-	int ret = sfs_stream_locate(stream, name->first, waiter, ret_place);
+	struct sfs_stream *stream;
+	int ret;
 
+	ret = check_rank(e, name);
+	if (ret < 0)
+		return ret;
+	stream = open_stream(e, name);
+	ret = sfs_stream_locate(stream, name->first, waiter, ret_place);
 	sfs_stream_close(stream);
-	return ret == 0 ? check_place(e, name, ret_place) : ret;
+	return ret;
 }
 
 /* Where the first sample of a name is in its stream, and the end.  The shards are known.

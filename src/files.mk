@@ -22,9 +22,13 @@ libshufflefs_la_SOURCES = \
 	src/waiter.h \
 	\
 	src/braces.c src/braces.h \
+	src/counts.c src/counts.h \
+	src/dali.c src/dali.h \
 	src/edit.c src/edit.h \
+	src/foreign.c src/foreign.h \
 	src/group.c src/group.h \
 	src/http.c src/http.h \
+	src/json.c src/json.h \
 	src/key.c src/key.h \
 	src/pax.c src/pax.h \
 	src/scan.c src/scan.h \

@@ -124,6 +124,13 @@ static struct sfs_run *open_run(struct sfs_lanes *ls, struct lane *lane, uint32_
 	return run;
 }
 
+/* Have the runs up to slice m. */
+static void open_runs(struct sfs_lanes *ls, struct lane *lane, uint32_t m)
+{
+	while (lane->next_m <= m)
+		open_run(ls, lane, lane->next_m, 0);
+}
+
 static void close_run(struct sfs_lanes *ls, struct sfs_run *run)
 {
 	struct sfs_shard *shard = run->shard;
@@ -256,9 +263,12 @@ static int try_form(struct sfs_lanes *ls, struct lane *lane)
 		ret = sfs_lane_form(&lane->at, &tables, &lane->block, &shard);
 		if (ret != -EAGAIN || lane->at.m < lane->next_m ||
 		    lane->next_m == n_slices)
-			return ret;
+			break;
 		open_run(ls, lane, lane->next_m, 0);
 	}
+	if (ret == 0) /* several slices of one shard may have been gone through at once */
+		open_runs(ls, lane, lane->block.samples[lane->block.n - 1].m);
+	return ret;
 }
 
 static int form(struct sfs_lanes *ls, struct lane *lane)
@@ -602,8 +612,7 @@ static struct sfs_run *blocking_run(struct sfs_lanes *ls, struct lane *lane)
 
 	if (lane->is_formed)
 		return find_run(lane, sfs_block_at(&lane->block, lane->t)->m);
-	while (lane->next_m <= lane->at.m && lane->next_m < n_slices)
-		open_run(ls, lane, lane->next_m, 0);
+	open_runs(ls, lane, lane->at.m < n_slices ? lane->at.m : n_slices - 1);
 	return find_run(lane, lane->at.m);
 }
 

@@ -24,6 +24,19 @@ static uint32_t *identity(uint32_t *a, size_t n)
 	return a;
 }
 
+uint64_t sfs_order_positions(const struct sfs_order_settings *settings, uint64_t n,
+			     uint32_t n_ranks)
+{
+	uint64_t odd = n % n_ranks;
+
+	switch (settings->equal) {
+	case SFS_EQUAL_DROP: return n - odd;
+	case SFS_EQUAL_PAD: return odd ? n - odd + n_ranks : n;
+	case SFS_EQUAL_NONE: break;
+	}
+	return n;
+}
+
 uint32_t *sfs_order_permute(const struct sfs_order *o, uint32_t n)
 {
 	uint32_t *segments = identity(sfs_reallocarray(NULL, n, sizeof *segments), n);

@@ -73,6 +73,11 @@ static inline bool sfs_order_wants_equal_lanes(const struct sfs_order_settings *
 	return s->segment != SFS_SEGMENT_SHARD || s->equal != SFS_EQUAL_NONE;
 }
 
+/* How many positions an epoch of n samples has for so many ranks (at least 1): with
+ * equal=, a multiple of them. */
+uint64_t sfs_order_positions(const struct sfs_order_settings *settings, uint64_t n,
+			     uint32_t n_ranks);
+
 /* The order of a part of one epoch of n_shards, dealt to lanes as whole shards. */
 void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settings,
 		    uint64_t epoch, uint32_t n_shards, struct sfs_share share);

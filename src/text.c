@@ -48,31 +48,33 @@ void sfs_text_printf(struct sfs_text *t, const char *format, ...)
 		sfs_text_add(t, line, (size_t)n);
 }
 
-/* Bytes of the UTF-8 character at s, 0 if there is none (RFC 3629). */
-static size_t utf8_length(const unsigned char *s)
+size_t sfs_text_utf8(const char *string, size_t n)
 {
-	size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : 4;
-	size_t i;
+	const unsigned char *s = (const unsigned char *)string;
+	size_t length, i;
 
-	if (s[0] >= 0x80 && (s[0] < 0xc2 || s[0] > 0xf4))
+	if (n == 0 || (s[0] >= 0x80 && (s[0] < 0xc2 || s[0] > 0xf4)))
 		return 0;
-	for (i = 1; i < n; i++)
+	length = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : 4;
+	if (length > n)
+		return 0;
+	for (i = 1; i < length; i++)
 		if (s[i] >> 6 != 2)
 			return 0;
 	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
 	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
-	return n;
+	return length;
 }
 
 void sfs_text_json(struct sfs_text *t, const char *s)
 {
-	const unsigned char *p = (const unsigned char *)s;
+	const unsigned char *p = (const unsigned char *)s, *end = p + strlen(s);
 	size_t n;
 
 	sfs_text_puts(t, "\"");
-	while (*p) {
-		n = utf8_length(p);
+	while (p < end) {
+		n = sfs_text_utf8((const char *)p, (size_t)(end - p));
 		if (*p == '"' || *p == '\\')
 			sfs_text_printf(t, "\\%c", *p);
 		else if (*p < 0x20 || *p == 0x7f)

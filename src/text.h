@@ -23,6 +23,9 @@ void sfs_text_printf(struct sfs_text *t, const char *format, ...)
  * U+FFFD, so that the result is always valid JSON (RFC 8259). */
 void sfs_text_json(struct sfs_text *t, const char *s);
 
+/* Bytes of the UTF-8 character (RFC 3629) that begins the n bytes of s; 0: none does. */
+size_t sfs_text_utf8(const char *s, size_t n);
+
 /* "64M", "1.5G", "300": a size as a person writes it; returns buf. */
 const char *sfs_text_size(uint64_t n_bytes, char buf[32]);
 

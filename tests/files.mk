@@ -23,16 +23,20 @@ unit_tests = \
 	tests/unit-checksum-sees-every-changed-byte \
 	tests/unit-clock-writes-utc \
 	tests/unit-config-reads-lines-of-any-length \
+	tests/unit-counts-know-which-shard-is-meant \
+	tests/unit-dali-writes-what-wds2idx-writes \
 	tests/unit-dataset-names-each-shard-once \
 	tests/unit-edit-changes-names-and-nothing-else \
 	tests/unit-entries-find-what-holds-a-byte \
 	tests/unit-error-sentences-fit-their-room \
+	tests/unit-foreign-indexes-are-held-to-their-shards \
 	tests/unit-grab-takes-its-turn \
 	tests/unit-group-needs-no-more-than-the-headers \
 	tests/unit-hash-goes-backwards \
 	tests/unit-http-reads-what-servers-send \
 	tests/unit-index-is-refused-when-a-byte-is-wrong \
 	tests/unit-index-says-again-what-was-written \
+	tests/unit-json-takes-what-the-rfc-takes \
 	tests/unit-key-follows-webdataset \
 	tests/unit-lane-forms-a-block-as-soon-as-it-is-known \
 	tests/unit-ledger-keeps-the-newest-lines \
@@ -187,8 +191,10 @@ test_helpers = \
 	tests/fuzz/fuzz-braces.c \
 	tests/fuzz/fuzz-config.c \
 	tests/fuzz/fuzz-edit.c \
+	tests/fuzz/fuzz-foreign.c \
 	tests/fuzz/fuzz-http.c \
 	tests/fuzz/fuzz-index.c \
+	tests/fuzz/fuzz-json.c \
 	tests/fuzz/fuzz-key.c \
 	tests/fuzz/fuzz-options.c \
 	tests/fuzz/fuzz-pax.c \
@@ -202,6 +208,7 @@ test_helpers = \
 	tests/fuzz/replay.c \
 	tests/fuzz/run \
 	tests/https.py \
+	tests/indexed.h \
 	tests/indexes.h \
 	tests/make-shards.py \
 	tests/order-properties.py \

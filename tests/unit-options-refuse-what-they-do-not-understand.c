@@ -221,7 +221,12 @@ static void choices(void)
 	refused("keys", "as", "is not one of auto|asis");
 	refused("keys", "AUTO", "is not one of auto|asis");
 	refused("keys", "auto|asis", "is not one of auto|asis");
-	refused("segment", "1M", "is not one of shard");
+	set("segment", "sample");
+	set("segment", "1M");
+	refused("segment", "511", "is not shard, sample, or a size of at least 512");
+	refused("segment", "shards", "is not shard, sample, or a size");
+	set("equal", "pad");
+	refused("equal", "yes", "is not one of none|drop|pad");
 }
 
 static void owners(void)

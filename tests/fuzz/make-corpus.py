@@ -55,6 +55,19 @@ TEXTS = {
         "__x__", "__m__.json", "a\n/b.c", "a\nb.c", "__m__\n", "0001.", "/.a", "a/b/", "....", "",
         "___/a.b", "____/a.b", "__a__\n", "__a__\n/b.c", "a.b\n/c/.d.e", "a.b/c\n/.d", "x.y/z/.w",
     ],
+    "fuzz-foreign": [
+        "\x14v1.2 2\njpg 512 700 a.jpg cls 2048 1 a.cls\njpg 3072 0 b.jpg\n", "\x14v1.1 1\njpg 512 700 cls 2048 1\n",
+        "\x14v1.2 1\njpg 512 1 a b.jpg\n", "\x14v1.2 1\n\n", "\x14v1.3 1\n", "\x14v1.1 99999999999999999999\n",
+        "\xffv1.1 1\nx 9223372036854775296 0\n", "\x14" + "\0" * 9 + "\x0a" + "\0" * 7 + "\x10" + "\0" * 6,
+        "\x14" + "\0" * 8, "\x14" + "\0" * 7, "\x14" + "\xff" * 16,
+        "Na.jpg\0a.cls\0b.seg.png\0d/c.x\0README\0a b.c\0f.\0t\xc3\xbcr.q\\\0",
+    ],
+    "fuzz-json": [
+        '{"energon_version": "7.4.0",\n"shard_counts": {"a/0.tar": 1223, "b/0.tar": 0}}',
+        '{"wids_version": 1, "shardlist": [{"url": "https://h/x/a.tar?s=1", "nsamples": 10, "filesize": 3}],'
+        ' "datasets": [{"source_url": "x"}, {"shardlist": [{"nsamples": 1, "url": "b.tar"}]}], "name": null}',
+        '[true, false, null, -0.5e+7, "\\u00fc\\ud83d\\ude00\\n", "\xc3\xbc", {}, [[]]]', "[" * 70, '{"a":',
+    ],
     "fuzz-pax": [
         "12 path=a.b\n", "30 mtime=1350244992.023960108\n6 a=b\n7 cc=d\n", "11 size=12\n\0\0\0",
         "5 a=\n", "9999999999999999999 a=b\n", "010 abc=d\n", "6 =bb\n", "6 a b\n",
@@ -87,6 +100,9 @@ WORDS = {
     "fuzz-scan": TAR_WORDS,
     "fuzz-edit": TAR_WORDS,
     "fuzz-index": ["SFSINDEX", "\\x00\\x02\\x00\\x00", "\\x70\\x00\\x00\\x00", *TAR_WORDS],
+    "fuzz-foreign": ["v1.1 ", "v1.2 ", " 512 ", " 1536 ", ".jpg", "\\x0a", "\\x00\\x02\\x00\\x00\\x00\\x00\\x00\\x00"],
+    "fuzz-json": ["\\x22shard_counts\\x22:{", "\\x22shardlist\\x22:[{", "\\x22datasets\\x22:[{", "\\x22url\\x22:\\x22",
+                  "\\x22nsamples\\x22:", "\\x22wids_version\\x22:1", "\\x5cud83d\\x5cude00", "true", "false", "null", "://"],
     "fuzz-key": ["__", "__/", ".", "/", "\\x0a"],
     "fuzz-pax": ["path=", "size=", "mtime=", "GNU.sparse.", " ", "=", "\\x0a"],
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* dali - writes a shard's index in the format of DALI's wds2idx, v1.2.
+ *
+ *	struct sfs_dali dali = {0};
+ *
+ *	for each regular member, in the order of the shard: sfs_dali_add(&dali, ...);
+ *	sfs_dali_print(&dali, &text, &err);
+ *	sfs_dali_done(&dali);
+ *
+ * For shards whose members all have a dot and no folder has underscores before and
+ * behind, it is what wds2idx writes (foreign.h tells the format and what was read), byte
+ *for byte, but for two things: offsets are right for long names and pax extensions too,
+ *and names are the shard's bytes, as DALI itself reads them (wds2idx has them as GNU tar
+ *lists them:
+ * "\\" for a backslash).  Elsewhere samples are ours (key.h).
+ *
+ * Blanks separate words, so that a name with a blank, or a field without a letter, cannot
+ * be written: wds2idx writes them, and DALI refuses such an index, or reads it wrongly.
+ *
+ * Pure; one thread.
+ */
+#ifndef SFS_DALI_H
+#define SFS_DALI_H
+
+#include "error.h"
+#include "text.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sfs_dali {
+	struct sfs_text lines; /* of the samples so far; the last has no newline yet */
+	uint64_t n_samples;
+	struct sfs_text key; /* of the last one */
+};
+
+void sfs_dali_done(struct sfs_dali *dali);
+
+/* Add a regular member: its name of n bytes, where in the shard its data begin, and
+ * how many.  One that is in no sample is left out.
+ *
+ * 0, or -EILSEQ: DALI's format cannot hold it; *err says so. */
+int sfs_dali_add(struct sfs_dali *dali, const char *name, size_t n, uint64_t data,
+		 uint64_t n_bytes, struct sfs_error *err);
+
+/* Add the index's text to *ret.  0, or -ENODATA: DALI knows no index without samples. */
+int sfs_dali_print(const struct sfs_dali *dali, struct sfs_text *ret,
+		   struct sfs_error *err);
+
+#endif

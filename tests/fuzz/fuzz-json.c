@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON.  What is taken and written anew gives the same tokens again.  Then the
+ * descriptions of datasets that are JSON: what one says of a shard is found by its name.
+ */
+#include "fuzz.h"
+
+#include "counts.h"
+#include "json.h"
+
+#include <errno.h>
+
+/* Write the tokens of a text as JSON.  false: it is none. */
+static bool rewrite(const char *bytes, size_t n, struct sfs_text *to)
+{
+	static const char *const written[] = {
+		[SFS_JSON_OBJECT] = "{",  [SFS_JSON_OBJECT_END] = "}",
+		[SFS_JSON_ARRAY] = "[",	  [SFS_JSON_ARRAY_END] = "]",
+		[SFS_JSON_TRUE] = "true", [SFS_JSON_FALSE] = "false",
+		[SFS_JSON_NULL] = "null",
+	};
+	enum sfs_json_token token, was = SFS_JSON_ARRAY;
+	struct sfs_json json;
+
+	sfs_json_init(&json, bytes, n);
+	while ((token = sfs_json_next(&json)) > SFS_JSON_END) {
+		MUST(json.p > json.begin && json.p <= json.end);
+		MUST(json.depth <= SFS_JSON_DEPTH);
+		if (was != SFS_JSON_OBJECT && was != SFS_JSON_ARRAY &&
+		    was != SFS_JSON_KEY && token != SFS_JSON_OBJECT_END &&
+		    token != SFS_JSON_ARRAY_END)
+			sfs_text_puts(to, ", ");
+		was = token;
+		if (token == SFS_JSON_KEY || token == SFS_JSON_STRING)
+			sfs_text_json(to, json.text.s); /* up to its first NUL */
+		else if (token == SFS_JSON_NUMBER)
+			sfs_text_add(to, json.text.s, json.text.n);
+		else
+			sfs_text_puts(to, written[token]);
+		if (token == SFS_JSON_KEY)
+			sfs_text_puts(to, " : ");
+	}
+	MUST(sfs_json_next(&json) == token);
+	MUST((token == SFS_JSON_BAD) == (json.error.text[0] != 0));
+	MUST(token == SFS_JSON_BAD || (json.p == json.end && json.depth == 0));
+	sfs_json_done(&json);
+	return token == SFS_JSON_END;
+}
+
+static bool check_json(const char *bytes, size_t n)
+{
+	struct sfs_text once = {0}, twice = {0};
+	bool is_json = rewrite(bytes, n, &once);
+
+	if (is_json) {
+		MUST(rewrite(once.s, once.n, &twice));
+		MUST(once.n == twice.n && memcmp(once.s, twice.s, once.n) == 0);
+	}
+	sfs_text_done(&once);
+	sfs_text_done(&twice);
+	return is_json;
+}
+
+static void check_counts(const char *bytes, size_t n, bool is_json)
+{
+	struct sfs_counts counts = {0};
+	struct sfs_error err = {0};
+	uint64_t n_samples;
+	size_t i;
+	int ret;
+
+	ret = sfs_counts_parse(bytes, n, &counts, &err);
+	MUST(ret == 0 || ret == -EBADMSG);
+	MUST(is_json || ret < 0);
+	MUST((ret == 0) == (err.text[0] == 0));
+	for (i = 0; i < counts.n; i++) {
+		ret = sfs_counts_find(&counts, counts.counts[i].name, &n_samples, NULL);
+		MUST(ret == 0 || ret == -ENOTUNIQ);
+	}
+	sfs_counts_done(&counts);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	char *bytes = fuzz_copy(data, n);
+
+	check_counts(bytes, n, check_json(bytes, n));
+	free(bytes);
+	return 0;
+}
