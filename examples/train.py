@@ -175,7 +175,7 @@ class Job:
         self.order = os.getxattr(os.path.join(args.mount, "epochs/0.tar"), "user.shufflefs.order").decode()
         mounted = settings(args.mount)
         self.n_lanes = int(mounted["lanes"]) // self.world
-        if mounted["segment"] == "shard":
+        if mounted["segment"] == "shard" and mounted["equal"] == "none":
             raise SystemExit("train: lanes of whole shards differ in length: mount with -o segment=64M")
         if args.batch % self.world:
             raise SystemExit("train: --batch=%d cannot be shared by %d ranks" % (args.batch, self.world))
@@ -209,11 +209,9 @@ class Job:
                              "order": self.order, "model": self.model.state_dict(),
                              "optimizer": self.optimizer.state_dict()})
 
-    def steps(self):
+    def steps(self, folder, first):
         """This rank's share of each step of what is left of the epoch, then empty ones."""
-        part = Part("%s/epochs/%d/rank-%d-of-%d" % (self.args.mount, self.epoch, self.rank, self.world),
-                    self.n_lanes, first=len(range(self.rank, self.done, self.world)),
-                    per_step=self.args.batch // self.world)
+        part = Part(folder, self.n_lanes, first, per_step=self.args.batch // self.world)
         loader = torch.utils.data.DataLoader(part, batch_size=None, num_workers=self.args.workers)
         for _, items in itertools.groupby(loader, key=lambda item: item[0]):
             _, numbers, keys, images, classes = zip(*items)
@@ -222,21 +220,23 @@ class Job:
             yield Part.collate(None, [])[1:]
 
     def train_epoch(self):
+        folder = "%s/epochs/%d/rank-%d-of-%d" % (self.args.mount, self.epoch, self.rank, self.world)
+        k = len(range(self.rank, self.done, self.world))
         seen, loss = 0, 0.0
-        for step, (numbers, keys, images, classes) in enumerate(self.steps(), 1):
+        for step, (numbers, keys, images, classes) in enumerate(self.steps(folder, k), 1):
             n, losses = train_step(self.model, self.optimizer, images, classes)
             if n == 0:
                 break
             for j, key in zip(numbers, keys):
                 self.log.write("%d %d %s\n" % (self.epoch, self.rank + j * self.world, key))
             self.log.flush()
+            k += len(numbers)
             self.done += n
             seen, loss = seen + n, loss + losses
             if step % self.args.every == 0:
                 self.commit()
-        stream = os.path.join(self.args.mount, "epochs/%d.tar" % self.epoch)
-        if self.done != int(os.getxattr(stream, "user.shufflefs.samples")):
-            raise SystemExit("train: epoch %d ended behind %d samples" % (self.epoch, self.done))
+        if k < int(os.getxattr(folder + ".tar", "user.shufflefs.samples")):
+            raise SystemExit("train: %s.tar has more than the %d samples that came" % (folder, k))
         if self.rank == 0:
             print("epoch %d: %d samples, %d of them in this run, with a mean loss of %.3f"
                   % (self.epoch, self.done, seen, loss / max(1, seen)), flush=True)

@@ -137,6 +137,7 @@ fuse_tests = \
 	tests/fuse-a-file-never-changes-its-size.sh \
 	tests/fuse-a-hundred-parked-readers-block-nobody.sh \
 	tests/fuse-a-killed-reader-is-gone-at-once.sh \
+	tests/fuse-a-killed-training-job-resumes-at-its-sample.sh \
 	tests/fuse-a-link-is-a-mount-point-too.sh \
 	tests/fuse-a-local-shard-goes-away.sh \
 	tests/fuse-a-missing-shard-counts-as-empty.sh \
