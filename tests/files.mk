@@ -120,6 +120,7 @@ cat_tests = \
 	tests/cat-resumes-after-a-reset.sh \
 	tests/cat-samples-larger-than-the-budget.sh \
 	tests/cat-says-what-a-file-is-instead-of-a-tar.sh \
+	tests/cat-segments-of-one-shard-may-follow-each-other.sh \
 	tests/cat-signed-urls-are-asked-for-anew.sh \
 	tests/cat-survives-nonsense.sh \
 	tests/cat-takes-shorter-ranges.sh \
@@ -136,6 +137,7 @@ fuse_tests = \
 	tests/fuse-a-file-never-changes-its-size.sh \
 	tests/fuse-a-hundred-parked-readers-block-nobody.sh \
 	tests/fuse-a-killed-reader-is-gone-at-once.sh \
+	tests/fuse-a-killed-training-job-resumes-at-its-sample.sh \
 	tests/fuse-a-link-is-a-mount-point-too.sh \
 	tests/fuse-a-local-shard-goes-away.sh \
 	tests/fuse-a-missing-shard-counts-as-empty.sh \

@@ -76,6 +76,15 @@ requires_webdataset() {
     skip "$python has no webdataset"
 }
 
+# From here on, $python has torch and Pillow.
+requires_torch() {
+    for python in "${TORCH_PYTHON:-$python}" /usr/bin/python3; do
+        "$python" -c "import torch.distributed, PIL" 2>import-error && return
+    done
+    [ -z "${SHUFFLEFS_CI:-}" ] || fail "no torch: $(cat import-error)"
+    skip "neither the python3 of this build nor Debian's has torch and Pillow"
+}
+
 requires_root() {
     [ "$(id -u)" = 0 ] || skip "needs root"
 }
