@@ -301,11 +301,7 @@ void sfs_deal(struct sfs_order *o, const struct sfs_order_settings *settings,
 		sfs_order_init(o, settings, epoch, n_shards, share);
 		return;
 	}
-	*o = (struct sfs_order){.seed = settings->seed,
-				.epoch = epoch,
-				.share = share,
-				.shortened = SFS_NO_LANE,
-				.repeating = SFS_NO_LANE};
+	*o = sfs_order_empty(settings, epoch, share);
 	count_samples(&d);
 	list_segments(&d);
 	deal(&d, o);

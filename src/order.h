@@ -9,6 +9,8 @@
 #ifndef SFS_ORDER_H
 #define SFS_ORDER_H
 
+#include "rng.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +39,7 @@ struct sfs_slice {
 
 /* One part of an epoch, as if it were all: its lanes are numbered from 0. */
 struct sfs_order {
-	uint64_t seed, epoch;
+	struct sfs_rng name; /* of its generators, as far as they share it: seed, epoch */
 	struct sfs_share share;
 	uint32_t n_lanes;	  /* in use; perhaps none */
 	uint64_t piece_bytes;	  /* C */
@@ -77,6 +79,10 @@ static inline bool sfs_order_wants_equal_lanes(const struct sfs_order_settings *
  * equal=, a multiple of them. */
 uint64_t sfs_order_positions(const struct sfs_order_settings *settings, uint64_t n,
 			     uint32_t n_ranks);
+
+/* The order of a part of an epoch that has no lanes yet. */
+struct sfs_order sfs_order_empty(const struct sfs_order_settings *settings,
+				 uint64_t epoch, struct sfs_share share);
 
 /* The order of a part of one epoch of n_shards, dealt to lanes as whole shards. */
 void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settings,

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* How this works: a few rounds are laid out at once, lane after lane, and then gone
+ * through in their order.  One sample of each lane in turn would be a wait for memory
+ * each: the lanes are hundreds, each reads elsewhere, and when all are at the same sample
+ * of their shards those places also contend for the same lines of the processor's cache.
+ */
 #include "play.h"
 
 #include "mem.h"
+
+#define N_WINDOW 4096 /* samples, if no more are a round */
+#define N_AHEAD	 3    /* lanes, before a lane's turn, that its tables are asked for */
 
 struct sfs_play_lane {
 	struct sfs_lane at;
@@ -18,6 +26,9 @@ void sfs_play_init(struct sfs_play *play, const struct sfs_order *order,
 	play->lanes = sfs_calloc(order->n_lanes, sizeof *play->lanes);
 	play->left = sfs_calloc(order->n_lanes, sizeof *play->left);
 	play->n_left = order->n_lanes;
+	play->n_rounds = order->n_lanes < N_WINDOW ? N_WINDOW / (order->n_lanes + 1) : 1;
+	play->window = sfs_reallocarray(NULL, (size_t)play->n_rounds * order->n_lanes + 1,
+					sizeof *play->window);
 	for (l = 0; l < order->n_lanes; l++) {
 		sfs_lane_init(&play->lanes[l].at, order, l);
 		play->left[l] = l;
@@ -32,7 +43,28 @@ void sfs_play_done(struct sfs_play *play)
 		sfs_block_done(&play->lanes[l].block);
 	free(play->lanes);
 	free(play->left);
+	free(play->window);
 	*play = (struct sfs_play){0};
+}
+
+/* Have what the lane will read of its tables brought nearer. */
+static void prefetch(const struct sfs_play *play, const struct sfs_lane *lane)
+{
+	uint32_t n = sfs_order_lane_slices(lane->order, lane->lane), m = lane->m;
+	uint64_t left = play->n_rounds, index = lane->index, end;
+	const struct sfs_slice *slice;
+	const struct sfs_table *table;
+
+	for (; m < n && left > 0; m++) {
+		slice = sfs_order_slice(lane->order, lane->lane, m);
+		table = play->tables.get(play->tables.ctx, slice->shard);
+		index = m == lane->m ? index : slice->first;
+		end = sfs_slice_end(slice, sfs_table_n(table));
+		end = end - index < left ? end : index + left;
+		left -= end - index;
+		if (index < end)
+			sfs_table_prefetch(table, index, end);
+	}
 }
 
 /* Have a block with a sample to go.  false: the lane has ended. */
@@ -47,31 +79,51 @@ static bool have_block(struct sfs_play *play, struct sfs_play_lane *lane)
 	return sfs_lane_form(&lane->at, &play->tables, &lane->block, &shard) == 0;
 }
 
-/* The lane whose turn it is has ended: the others keep their sequence. */
-static void drop_lane(struct sfs_play *play)
+/* Lay out the lane's next samples, one a round.  false: it has ended. */
+static bool lay_out(struct sfs_play *play, struct sfs_play_lane *lane, uint32_t column)
 {
-	uint32_t k;
+	struct sfs_block_sample *to = play->window + column;
+	uint32_t r;
 
-	play->n_left--;
-	for (k = play->i; k < play->n_left; k++)
-		play->left[k] = play->left[k + 1];
+	for (r = 0; r < play->n_rounds && have_block(play, lane); r++, to += play->n_left)
+		*to = *sfs_block_at(&lane->block, lane->t++);
+	if (r == play->n_rounds)
+		return true;
+	for (; r < play->n_rounds; r++, to += play->n_left)
+		to->n_bytes = 0;
+	return false;
+}
+
+/* The next rounds. */
+static void fill(struct sfs_play *play)
+{
+	uint32_t n = play->n_left, n_left = 0, k;
+
+	for (k = 0; k < n; k++) {
+		if (k + N_AHEAD < n)
+			prefetch(play, &play->lanes[play->left[k + N_AHEAD]].at);
+		if (lay_out(play, &play->lanes[play->left[k]], k))
+			play->left[n_left++] = play->left[k];
+	}
+	play->i = 0;
+	play->n = (uint64_t)n * play->n_rounds;
+	play->n_left = n_left;
 }
 
 const struct sfs_block_sample *sfs_play_next(struct sfs_play *play)
 {
-	struct sfs_play_lane *lane;
+	const struct sfs_block_sample *s;
 
-	while (play->n_left > 0) {
-		if (play->i >= play->n_left)
-			play->i = 0;
-		lane = &play->lanes[play->left[play->i]];
-		if (have_block(play, lane)) {
-			play->i++;
-			return sfs_block_at(&lane->block, lane->t++);
+	for (;;) {
+		while (play->i < play->n) {
+			s = &play->window[play->i++];
+			if (s->n_bytes > 0)
+				return s;
 		}
-		drop_lane(play);
+		if (play->n_left == 0)
+			return NULL;
+		fill(play);
 	}
-	return NULL;
 }
 
 uint64_t sfs_play_even(const struct sfs_order *order, const struct sfs_tables *tables)

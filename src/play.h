@@ -19,7 +19,9 @@ struct sfs_play {
 	struct sfs_play_lane *lanes;
 	uint32_t n_left; /* lanes that have not ended, and are `left` */
 	uint32_t *left;
-	uint32_t i; /* whose turn it is, of those */
+	uint32_t n_rounds;
+	struct sfs_block_sample *window; /* the next rounds; n_bytes is 0: no sample */
+	uint64_t i, n;			 /* the next of the window, and of how many */
 };
 
 /* All tables must be whole, and stay so. */
