@@ -27,10 +27,10 @@ static inline bool sfs_share_equal(struct sfs_share a, struct sfs_share b)
 	return a.first == b.first && a.step == b.step && a.n_ranks == b.n_ranks;
 }
 
-/* What a lane has of a segment: n samples of a shard from its sample `first` on, or all
- * of them, however many there are. */
+/* What a lane has of a segment: n samples of a shard from its sample `first` on, whose
+ * extents are n_blocks of 512 together; or all of them, however many there are. */
 struct sfs_slice {
-	uint32_t shard, first, n;
+	uint32_t shard, first, n, n_blocks;
 };
 
 #define SFS_SLICE_ALL UINT32_MAX
