@@ -9,7 +9,7 @@
 #include "mem.h"
 
 #define N_WINDOW 4096 /* samples, if no more are a round */
-#define N_AHEAD	 3    /* lanes, before a lane's turn, that its tables are asked for */
+#define N_GROUP	 16   /* lanes: their waits for memory are one */
 
 struct sfs_play_lane {
 	struct sfs_lane at;
@@ -47,8 +47,18 @@ void sfs_play_done(struct sfs_play *play)
 	*play = (struct sfs_play){0};
 }
 
-/* Have what the lane will read of its tables brought nearer. */
-static void prefetch(const struct sfs_play *play, const struct sfs_lane *lane)
+/* Have the next slices of a lane brought nearer; each may have but one sample. */
+static void prefetch_slices(const struct sfs_play *play, const struct sfs_lane *lane)
+{
+	uint32_t n = sfs_order_lane_slices(lane->order, lane->lane), m = lane->m;
+	uint32_t end = n - m < play->n_rounds ? n : m + play->n_rounds;
+
+	for (; m < end; m += 64 / sizeof(struct sfs_slice))
+		__builtin_prefetch(sfs_order_slice(lane->order, lane->lane, m));
+}
+
+/* And what it will read of its tables. */
+static void prefetch_tables(const struct sfs_play *play, const struct sfs_lane *lane)
 {
 	uint32_t n = sfs_order_lane_slices(lane->order, lane->lane), m = lane->m;
 	uint64_t left = play->n_rounds, index = lane->index, end;
@@ -94,14 +104,25 @@ static bool lay_out(struct sfs_play *play, struct sfs_play_lane *lane, uint32_t 
 	return false;
 }
 
+/* All of a group at once, before the first of them waits. */
+static void prefetch(const struct sfs_play *play, uint32_t first)
+{
+	uint32_t end = play->n_left - first < N_GROUP ? play->n_left : first + N_GROUP, k;
+
+	for (k = first; k < end; k++)
+		prefetch_slices(play, &play->lanes[play->left[k]].at);
+	for (k = first; k < end; k++)
+		prefetch_tables(play, &play->lanes[play->left[k]].at);
+}
+
 /* The next rounds. */
 static void fill(struct sfs_play *play)
 {
 	uint32_t n = play->n_left, n_left = 0, k;
 
 	for (k = 0; k < n; k++) {
-		if (k + N_AHEAD < n)
-			prefetch(play, &play->lanes[play->left[k + N_AHEAD]].at);
+		if (k % N_GROUP == 0)
+			prefetch(play, k);
 		if (lay_out(play, &play->lanes[play->left[k]], k))
 			play->left[n_left++] = play->left[k];
 	}
