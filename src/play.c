@@ -147,6 +147,24 @@ const struct sfs_block_sample *sfs_play_next(struct sfs_play *play)
 	}
 }
 
+void sfs_play_seek(struct sfs_play *play, struct sfs_map *map, uint64_t round)
+{
+	uint64_t skip = 0;
+	uint32_t l, shard;
+	int ret;
+
+	play->i = play->n = 0;
+	play->n_left = 0;
+	for (l = 0; l < play->order->n_lanes; l++) {
+		struct sfs_play_lane *lane = &play->lanes[l];
+
+		ret = sfs_map_seek(map, l, round, &lane->at, &lane->block, &skip, &shard);
+		lane->t = skip;
+		if (ret == 0)
+			play->left[play->n_left++] = l;
+	}
+}
+
 uint64_t sfs_play_even(const struct sfs_order *order, const struct sfs_tables *tables)
 {
 	uint64_t n, least = UINT64_MAX, at_least = 0;
