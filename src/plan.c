@@ -2,8 +2,7 @@
 /* How this works: a table is made for each shard.  Three shards (or all) are surveyed; of
  * the others only the sizes are asked for, and their samples are taken to be as large as
  * those three's are on average.  From there on it is the real order, played through; if
- * that is long, only at so many places of it, evenly apart, the first and the last
- * batches among them. */
+ * that is long, only at so many places of it, and at its end. */
 #include "plan.h"
 
 #include "core.h"
@@ -226,8 +225,9 @@ static void play_some(struct sfs_play *play, uint64_t n, struct sfs_quality_run 
 		sfs_quality_add(run, s->shard);
 }
 
-/* Play whole batches at N_PLACES of the order: the first ones, the last ones, and those
- * evenly between. */
+/* Play some batches at N_PLACES of the order, evenly apart, the first ones among them;
+ * but what comes behind the last of these places whole: there lanes end, which leaves few
+ * shards to the last batches. */
 static void play_places(struct plan *p, struct sfs_map *map, uint64_t n_samples,
 			struct sfs_play *play, struct sfs_quality_run *run)
 {
@@ -238,10 +238,12 @@ static void play_places(struct plan *p, struct sfs_map *map, uint64_t n_samples,
 
 	n = n > 0 ? n : p->wanted->batch;
 	for (i = 0; i < N_PLACES; i++) {
-		sfs_map_nth(map, i * (n_samples - n) / (N_PLACES - 1), &at, &shard);
+		sfs_map_nth(map, i * n_samples / N_PLACES, &at, &shard);
 		sfs_play_seek(play, map, at.round);
-		play_some(play, n, run);
+		play_some(play, i + 1 < N_PLACES ? n : UINT64_MAX, run);
 	}
+	n /= p->wanted->batch;
+	sfs_quality_fold(run, (N_PLACES - 1) * n, n);
 }
 
 /* Judge a part of epoch 0. */
@@ -427,7 +429,7 @@ static void print_quality(struct plan *p, const struct outlook *o, struct sfs_te
 	if (o->quality.n_samples < p->n_all / 2)
 		sfs_text_printf(text,
 				"  %-14sfrom %" PRIu64
-				" samples at %d places of the epoch; "
+				" samples at %d places, and its end; "
 				"--exact plays all\n",
 				"estimated", o->quality.n_samples, N_PLACES);
 	sfs_text_printf(text, "  %-14s%u\n", "of", p->wanted->batch);
@@ -512,9 +514,10 @@ static int find_cheapest(struct plan *p, struct outlook *ret, struct sfs_error *
 			all[n++] = look_out(p, &settings);
 	}
 	if (n == 0)
-		return sfs_error_set(err, -EINVAL,
-				     "--ranks=%u divides none of the lanes that are tried",
-				     p->wanted->n_ranks);
+		return sfs_error_set(
+			err, -EINVAL,
+			"--ranks=%u divides none of the lanes that are tried",
+			p->wanted->n_ranks);
 	qsort(all, n, sizeof *all, by_cost);
 	for (i = 0; i < n && best.quality.whole < p->wanted->quality; i++) {
 		judge_epoch(p, &all[i]);
