@@ -309,6 +309,7 @@ static void *tick(void *arg)
 		pthread_mutex_unlock(&core->lock);
 		sfs_streams_tick(&core->streams);
 		sfs_indexer_tick(core->indexer);
+		sfs_indexer_tick(core->members);
 		sfs_windows_tick(core->windows);
 		n_idle = sfs_slabs_used(core->env.slabs) > 0 ? 0 : n_idle + 1;
 		if (n_idle == TRIM_SECONDS)
@@ -348,7 +349,9 @@ static int start(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	if (ret < 0)
 		return ret;
 	sfs_surveyor_init(&core->surveyor, &core->env);
-	core->indexer = sfs_indexer_new(&core->env, &core->surveyor,
+	core->indexer = sfs_indexer_new(&core->env, &core->surveyor, sfs_survey_table,
+					core->options->index_wait_ms);
+	core->members = sfs_indexer_new(&core->env, &core->surveyor, sfs_survey_members,
 					core->options->index_wait_ms);
 	sfs_streams_init(&core->streams, &core->env, &core->surveyor);
 	core->windows = sfs_windows_new(&core->env);
@@ -442,6 +445,7 @@ void sfs_core_stop(struct sfs_core *core)
 	stop_ticker(core);
 	sfs_census_stop(core->census);
 	sfs_indexer_stop(core->indexer);
+	sfs_indexer_stop(core->members);
 	if (core->surveyor.env)
 		sfs_surveyor_stop(&core->surveyor);
 	sfs_source_stop(core->files);
@@ -451,6 +455,7 @@ void sfs_core_stop(struct sfs_core *core)
 	sfs_windows_free(core->windows);
 	sfs_pool_stop(env->pool);
 	sfs_indexer_free(core->indexer);
+	sfs_indexer_free(core->members);
 	sfs_surveyor_done(&core->surveyor);
 	sfs_census_free(core->census);
 	sfs_tree_free(core->tree);

@@ -24,6 +24,7 @@ struct item {
 struct sfs_indexer {
 	struct sfs_env *env;
 	struct sfs_surveyor *surveyor;
+	sfs_indexer_survey *survey;
 	uint64_t wait_ns;
 
 	pthread_mutex_t lock; /* guards all below */
@@ -38,12 +39,13 @@ struct sfs_indexer {
 };
 
 struct sfs_indexer *sfs_indexer_new(struct sfs_env *env, struct sfs_surveyor *surveyor,
-				    uint64_t wait_ms)
+				    sfs_indexer_survey *survey, uint64_t wait_ms)
 {
 	struct sfs_indexer *ix = sfs_calloc(1, sizeof *ix);
 
 	ix->env = env;
 	ix->surveyor = surveyor;
+	ix->survey = survey;
 	ix->wait_ns = wait_ms * (SFS_NS_PER_S / 1000);
 	pthread_mutex_init(&ix->lock, NULL);
 	sfs_list_init(&ix->waiters);
@@ -172,7 +174,7 @@ static void start(struct sfs_indexer *ix)
 			continue;
 		ix->n_pending++;
 		item->waiter = (struct sfs_waiter){.done = on_survey};
-		ret = sfs_survey_table(ix->surveyor, item->shard, &item->waiter);
+		ret = ix->survey(ix->surveyor, item->shard, &item->waiter);
 		if (ret != -EINPROGRESS)
 			take(ix, item, ret);
 	}

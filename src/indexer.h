@@ -14,9 +14,13 @@
 
 struct sfs_indexer;
 
+/* What it takes to know a shard: sfs_survey_table(), or sfs_survey_members(). */
+typedef int sfs_indexer_survey(struct sfs_surveyor *surveyor, struct sfs_shard *shard,
+			       struct sfs_waiter *waiter);
+
 /* Nobody waits for longer than `wait_ms`. */
 struct sfs_indexer *sfs_indexer_new(struct sfs_env *env, struct sfs_surveyor *surveyor,
-				    uint64_t wait_ms);
+				    sfs_indexer_survey *survey, uint64_t wait_ms);
 
 /* End all waiters with -ECANCELED. */
 void sfs_indexer_stop(struct sfs_indexer *indexer);

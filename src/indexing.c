@@ -73,7 +73,7 @@ static int go_on(struct indexing *x, struct job *job)
 	int ret = sfs_census_shard(x->core->census, job->shard, &job->waiter);
 
 	return ret < 0 ? ret
-		       : sfs_survey_table(&x->core->surveyor, job->shard, &job->waiter);
+		       : sfs_survey_members(&x->core->surveyor, job->shard, &job->waiter);
 }
 
 /* Work on shards until one has to be waited for, or there are no more. */

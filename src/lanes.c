@@ -228,7 +228,8 @@ static void deal(struct sfs_lanes *ls, struct lane *lane)
 
 	for (t = lane->t; t < lane->block.n; t++) {
 		s = sfs_block_at(&lane->block, t);
-		/* A slice whose shard's table was at hand by another slice of that shard. */
+		/* A slice whose shard's table was at hand by another slice of that shard.
+		 */
 		while (lane->next_m <= s->m)
 			open_run(ls, lane, lane->next_m, 0);
 		sfs_run_hold(find_run(lane, s->m), s->start, s->n_bytes);

@@ -39,16 +39,18 @@ struct sfs_survey {
 
 	/* Under the surveyor's lock. */
 	struct sfs_link waiters;
-	bool wants_listing;
+	bool wants_listing, wants_members;
 
 	bool is_finding; /* an index, which may do instead */
 	int find_err;
 
 	/* The task's. */
-	bool is_begun, is_jumping;
+	bool is_begun, is_found, is_jumping;
 	struct sfs_finding finding;
-	struct sfs_scan scan; /* for the listing */
+	struct sfs_scan scan; /* for the listing, or for the members */
 	struct sfs_listing *listing;
+	bool needs_members, has_members; /* has: they are read, not found */
+	struct sfs_members members;
 	struct chunk chunks[N_CHUNKS];
 	uint64_t asked; /* bytes below were asked for or jumped over */
 	int err;
@@ -98,10 +100,18 @@ static void on_member(void *ctx, uint64_t start, const struct sfs_group *group)
 {
 	struct sfs_survey *sv = ctx;
 
-	if (sfs_listing_add(sv->listing, start, group) < 0)
+	if (sv->has_members)
+		sfs_members_add(&sv->members, start, group);
+	if (sv->listing && sfs_listing_add(sv->listing, start, group) < 0)
 		sfs_ledger_add(SFS_EVENT_HIDDEN, sv->shard->name, start,
 			       "it is in the streams, but not in samples/",
 			       "'%.*s' is no safe path", (int)group->n_name, group->name);
+}
+
+/* Must headers be read, whatever the table knows? */
+static bool has_scan(const struct sfs_survey *sv)
+{
+	return sv->listing || sv->has_members;
 }
 
 static void ignore_sample(void *ctx, const struct sfs_extent *extent)
@@ -112,7 +122,7 @@ static void ignore_sample(void *ctx, const struct sfs_extent *extent)
 static uint64_t wanted(struct sfs_survey *sv)
 {
 	uint64_t a = sfs_shard_wanted(sv->shard);
-	uint64_t b = sv->listing ? sfs_scan_wanted(&sv->scan) : UINT64_MAX;
+	uint64_t b = has_scan(sv) ? sfs_scan_wanted(&sv->scan) : UINT64_MAX;
 
 	return a < b ? a : b;
 }
@@ -124,7 +134,7 @@ static void feed(struct sfs_survey *sv, uint64_t offset, const void *bytes, size
 					   .sample = ignore_sample};
 
 	sfs_shard_feed(&sv->surveyor->env->shards, sv->shard, offset, bytes, n);
-	if (sv->listing)
+	if (has_scan(sv))
 		sfs_scan_feed(&sv->scan, offset, bytes, n, &sink);
 }
 
@@ -242,12 +252,41 @@ static void find_index(struct sfs_survey *sv)
 {
 	struct sfs_indexes *indexes = sv->surveyor->env->shards.indexes;
 
-	if (!indexes || sv->listing || wanted(sv) == UINT64_MAX)
+	if (!indexes || sv->listing || (!sv->needs_members && wanted(sv) == UINT64_MAX))
 		return;
 	sv->is_finding = true;
 	sv->finding =
 		(struct sfs_finding){.object = &sv->shard->object, .done = on_found};
 	sfs_indexes_find(indexes, &sv->finding);
+}
+
+/* The members of the index that was found.  Their bytes are theirs, so the table gets a
+ * copy of what it lacks. */
+static bool take_members(struct sfs_survey *sv)
+{
+	struct sfs_shards *shards = &sv->surveyor->env->shards;
+	struct sfs_finding *f = &sv->finding;
+	struct sfs_members members;
+
+	if (!f->index.has_members || sfs_index_members(&f->index, &members, NULL) < 0 ||
+	    sfs_shard_adopt_copy(shards, sv->shard, &f->index) < 0)
+		return false;
+	sfs_shard_keep_members(shards, sv->shard, &members, &f->mapped);
+	return true;
+}
+
+static void take_found(struct sfs_survey *sv)
+{
+	struct sfs_shards *shards = &sv->surveyor->env->shards;
+
+	if (sv->needs_members && (sv->find_err < 0 || !take_members(sv))) {
+		sv->has_members = true;
+		if (!sv->listing)
+			sfs_scan_init(&sv->scan, sv->shard->object.size);
+	} else if (sv->find_err == 0 && !sv->needs_members) {
+		sfs_shard_adopt(shards, sv->shard, &sv->finding);
+	}
+	sfs_mapped_done(&sv->finding.mapped);
 }
 
 /* false: not yet. */
@@ -261,11 +300,11 @@ static bool has_found(struct sfs_survey *sv)
 	pthread_mutex_unlock(&s->lock);
 	if (is_finding)
 		return false;
-	if (sv->find_err == 0)
-		sfs_shard_adopt(&s->env->shards, sv->shard, &sv->finding);
-	else if (sv->find_err == -ECANCELED)
+	if (sv->find_err == -ECANCELED)
 		sv->err = -ECANCELED;
-	sv->find_err = -ENOENT; /* it is taken */
+	else if (!sv->is_found)
+		take_found(sv);
+	sv->is_found = true;
 	return true;
 }
 
@@ -276,6 +315,7 @@ static void begin(struct sfs_survey *sv)
 
 	pthread_mutex_lock(&s->lock);
 	wants_listing = sv->wants_listing;
+	sv->needs_members = sv->wants_members;
 	pthread_mutex_unlock(&s->lock);
 	sfs_shard_pin(&s->env->shards, sv->shard);
 	if (wants_listing) {
@@ -296,6 +336,11 @@ static void finish(struct sfs_survey *sv)
 	struct sfs_surveyor *s = sv->surveyor;
 	struct sfs_link told;
 
+	if (sv->has_members && sv->err == 0) {
+		sfs_shard_keep_members(&s->env->shards, sv->shard, &sv->members,
+				       &(struct sfs_mapped){0});
+		sfs_shard_save(&s->env->shards, sv->shard);
+	}
 	sfs_list_init(&told);
 	pthread_mutex_lock(&s->lock);
 	if (sv->listing && sv->err == 0)
@@ -310,6 +355,7 @@ static void finish(struct sfs_survey *sv)
 	sfs_waiters_end(&told, sv->err);
 	sfs_listing_free(sv->listing);
 	sfs_scan_done(&sv->scan);
+	sfs_members_done(&sv->members);
 	free(sv);
 }
 
@@ -342,8 +388,10 @@ static void start_queued(struct sfs_surveyor *s)
 	}
 }
 
+enum wish { TABLE, MEMBERS, LISTING };
+
 /* Wait for a survey of the shard.  Locked; unlocks. */
-static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, bool wants_listing,
+static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, enum wish wish,
 		    struct sfs_waiter *waiter)
 {
 	struct sfs_survey *sv = shard->survey;
@@ -360,7 +408,8 @@ static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, bool wants_
 		sfs_list_init(&sv->waiters);
 		sfs_list_push(&s->queue, &sv->link);
 	}
-	sv->wants_listing |= wants_listing;
+	sv->wants_listing |= wish == LISTING;
+	sv->wants_members |= wish == MEMBERS;
 	if (waiter) {
 		waiter->lock = &s->lock;
 		sfs_list_push(&sv->waiters, &waiter->link);
@@ -370,8 +419,7 @@ static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, bool wants_
 	return -EINPROGRESS;
 }
 
-int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard,
-		     struct sfs_waiter *waiter)
+static bool has_table(struct sfs_surveyor *s, struct sfs_shard *shard)
 {
 	const struct sfs_table *table;
 	bool is_there;
@@ -380,10 +428,25 @@ int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard,
 	table = sfs_shard_table(shard);
 	is_there = table && sfs_table_state(table) != SFS_TABLE_GROWING;
 	pthread_rwlock_unlock(&s->env->shards.drop_lock);
-	if (is_there)
+	return is_there;
+}
+
+int sfs_survey_members(struct sfs_surveyor *s, struct sfs_shard *shard,
+		       struct sfs_waiter *waiter)
+{
+	if (sfs_shard_members(shard) && has_table(s, shard))
 		return 0;
 	pthread_mutex_lock(&s->lock);
-	return wait_for(s, shard, false, waiter);
+	return wait_for(s, shard, MEMBERS, waiter);
+}
+
+int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard,
+		     struct sfs_waiter *waiter)
+{
+	if (has_table(s, shard))
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	return wait_for(s, shard, TABLE, waiter);
 }
 
 int sfs_survey_listing(struct sfs_surveyor *s, struct sfs_shard *shard,
@@ -394,7 +457,7 @@ int sfs_survey_listing(struct sfs_surveyor *s, struct sfs_shard *shard,
 	pthread_mutex_lock(&s->lock);
 	listed = shard->listed;
 	if (!listed)
-		return wait_for(s, shard, true, waiter);
+		return wait_for(s, shard, LISTING, waiter);
 	if (listed->n_users++ == 0)
 		sfs_link_remove(&listed->link);
 	*ret_listed = listed;

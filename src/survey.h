@@ -45,6 +45,11 @@ void sfs_surveyor_done(struct sfs_surveyor *s);
 int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard,
 		     struct sfs_waiter *waiter);
 
+/* Are the members of the shard at hand (sfs_shard_members()), and its table?  As
+ * sfs_survey_table(). */
+int sfs_survey_members(struct sfs_surveyor *s, struct sfs_shard *shard,
+		       struct sfs_waiter *waiter);
+
 /* The listing of a shard.  0: *ret_listed stays until it is put back.
  * -EINPROGRESS: wait.  < 0: the source's error. */
 int sfs_survey_listing(struct sfs_surveyor *s, struct sfs_shard *shard,
