@@ -153,5 +153,7 @@ void sfs_control_readme(struct sfs_core *core, struct sfs_text *text)
 		"files.\n",
 		(unsigned long long)core->options->seed, core->env.order.lanes,
 		(unsigned long long)core->options->buffer,
-		core->env.keys_asis ? "asis" : "auto");
+		core->env.keys == SFS_KEYS_ASIS	    ? "asis"
+		: core->env.keys == SFS_KEYS_UNIQUE ? "unique"
+						    : "auto");
 }

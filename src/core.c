@@ -116,7 +116,7 @@ static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 						 .buffer_bytes = o->buffer,
 						 .segment = o->segment,
 						 .equal = (enum sfs_equal)o->equal};
-	env->keys_asis = o->keys == SFS_KEYS_ASIS;
+	env->keys = (enum sfs_choice_keys)o->keys;
 	env->n_connections = core->http ? (int)o->connections : n_file_threads(o);
 	sfs_budget_init(&env->budget, budget);
 	env->slabs = sfs_slabs_new(budget + 64 * MIB);

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum sfs_choice_keys { SFS_KEYS_AUTO, SFS_KEYS_ASIS };
+enum sfs_choice_keys { SFS_KEYS_AUTO, SFS_KEYS_ASIS, SFS_KEYS_UNIQUE };
 enum sfs_choice_on_error { SFS_ON_ERROR_FAIL, SFS_ON_ERROR_SKIP };
 enum sfs_choice_verify { SFS_VERIFY_ETAG, SFS_VERIFY_SIZE };
 
