@@ -20,7 +20,8 @@
 #define MAX_RUNNING 8
 #define CHUNK_BYTES ((uint64_t)512 << 10)
 #define SMALL_BYTES ((uint64_t)16 << 10)
-#define N_CHUNKS    2
+#define N_CHUNKS    8
+#define N_AHEAD	    2 /* chunks, where nobody has said where the next header is */
 
 struct chunk {
 	struct sfs_grab grab;
@@ -46,12 +47,14 @@ struct sfs_survey {
 
 	/* The task's. */
 	bool is_begun, is_found, is_jumping;
+	bool has_hints; /* the finding's claims are of use */
 	struct sfs_finding finding;
 	struct sfs_scan scan; /* for the listing, or for the members */
 	struct sfs_listing *listing;
 	bool needs_members, has_members; /* has: they are read, not found */
 	struct sfs_members members;
 	struct chunk chunks[N_CHUNKS];
+	int n_chunks;	/* that are used */
 	uint64_t asked; /* bytes below were asked for or jumped over */
 	int err;
 };
@@ -169,6 +172,7 @@ static void ask(struct sfs_survey *sv, struct chunk *c)
 
 	c->survey = sv;
 	c->is_used = true;
+	sv->n_chunks++;
 	c->is_done = false;
 	c->grab = (struct sfs_grab){.shard = sv->shard,
 				    .offset = sv->asked,
@@ -208,13 +212,53 @@ static void take_chunks(struct sfs_survey *sv)
 		}
 		sfs_grab_drop(&c->grab);
 		c->is_used = false;
+		sv->n_chunks--;
 	}
+}
+
+/* Where an index of another tool has the i-th header. */
+static uint64_t hint_at(const struct sfs_foreign *claims, uint64_t i)
+{
+	return claims->members ? claims->members[i].data - SFS_TAR_BLOCK
+			       : claims->starts[i];
+}
+
+/* The first such header at `from` or behind it.  false: none is claimed. */
+static bool next_hint(const struct sfs_survey *sv, uint64_t from, uint64_t *ret)
+{
+	const struct sfs_foreign *claims = &sv->finding.claims;
+	uint64_t low = 0, high, middle,
+		 n = claims->members ? claims->n_members : claims->n_samples;
+
+	if (!sv->has_hints)
+		return false;
+	for (high = n; low < high;) {
+		middle = low + (high - low) / 2;
+		if (hint_at(claims, middle) < from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < n)
+		*ret = hint_at(claims, low);
+	return low < n && *ret < sv->shard->object.size;
+}
+
+/* May another chunk be asked for, and where?  Jumping, the next header is known when the
+ * one before is here; or somebody has claimed to know. */
+static bool may_ask(struct sfs_survey *sv)
+{
+	if (sv->asked >= sv->shard->object.size)
+		return false;
+	if (sv->is_jumping && oldest(sv))
+		return next_hint(sv, sv->asked, &sv->asked);
+	return sv->is_jumping || sv->n_chunks < N_AHEAD;
 }
 
 /* Ask for what is wanted.  false: nothing is on its way or wanted any more. */
 static bool go_on(struct sfs_survey *sv)
 {
-	uint64_t want = wanted(sv), size = sv->shard->object.size;
+	uint64_t want = wanted(sv);
 	int i;
 
 	if (want != UINT64_MAX && want > sv->asked) {
@@ -222,14 +266,37 @@ static bool go_on(struct sfs_survey *sv)
 		sv->asked = want;
 	} else if (want == sv->asked) {
 		sv->is_jumping = false; /* headers lie close together again */
+	} else if (want < sv->asked && !oldest(sv)) {
+		sv->has_hints = false; /* there is a header that was not claimed */
+		sv->asked = want;
 	}
-	for (i = 0; i < N_CHUNKS; i++) {
-		if (sv->chunks[i].is_used || want == UINT64_MAX || sv->err < 0 ||
-		    sv->asked >= size || (sv->is_jumping && oldest(sv)))
-			continue;
-		ask(sv, &sv->chunks[i]);
-	}
+	for (i = 0; i < N_CHUNKS; i++)
+		if (!sv->chunks[i].is_used && want != UINT64_MAX && sv->err == 0 &&
+		    may_ask(sv))
+			ask(sv, &sv->chunks[i]);
 	return oldest(sv) != NULL;
+}
+
+/* ---- what others have claimed ---- */
+
+/* Do the claims hold?  The table is at hand, and whole. */
+static void judge_claims(struct sfs_survey *sv)
+{
+	const struct sfs_table *table = sfs_shard_table(sv->shard);
+	uint64_t n = sfs_table_n(table), i;
+	sfs_autofree struct sfs_extent *extents = sfs_calloc(n, sizeof *extents);
+	struct sfs_error why = {0};
+
+	for (i = 0; i < n; i++) {
+		struct sfs_table_sample s = sfs_table_get(table, i);
+
+		extents[i] = (struct sfs_extent){.start = s.start, .n_bytes = s.n_bytes};
+	}
+	if (sfs_foreign_agrees(&sv->finding.claims, extents, n, &why) < 0)
+		sfs_ledger_add(SFS_EVENT_INDEX, sv->shard->name, SFS_NO_OFFSET,
+			       "what the headers say counts",
+			       "the index %s does not agree with the shard: %s",
+			       sv->finding.claimed_by, why.text);
 }
 
 /* ---- an index instead ---- */
@@ -287,6 +354,7 @@ static void take_found(struct sfs_survey *sv)
 		sfs_shard_adopt(shards, sv->shard, &sv->finding);
 	}
 	sfs_mapped_done(&sv->finding.mapped);
+	sv->has_hints = sv->finding.claimed_by != NULL;
 }
 
 /* false: not yet. */
@@ -336,6 +404,10 @@ static void finish(struct sfs_survey *sv)
 	struct sfs_surveyor *s = sv->surveyor;
 	struct sfs_link told;
 
+	if (sv->finding.claimed_by && sv->err == 0 &&
+	    sfs_table_state(sfs_shard_table(sv->shard)) == SFS_TABLE_WHOLE)
+		judge_claims(sv);
+	sfs_finding_done(&sv->finding);
 	if (sv->has_members && sv->err == 0) {
 		sfs_shard_keep_members(&s->env->shards, sv->shard, &sv->members,
 				       &(struct sfs_mapped){0});
