@@ -10,6 +10,7 @@
 #include "core.h"
 
 #include "clock.h"
+#include "counts.h"
 #include "dataset.h"
 #include "ledger.h"
 #include "identity.h"
@@ -195,13 +196,43 @@ static char *cache_folder(const struct sfs_options *o)
 	return strcmp(o->index_cache, "no") == 0 ? NULL : from_here(o->index_cache);
 }
 
+static bool is_description(const char *place)
+{
+	size_t n = place ? strlen(place) : 0;
+
+	return n > 5 && strcmp(place + n - 5, ".json") == 0 && !sfs_uri_has_scheme(place);
+}
+
+/* index=FILE.json: what wids or Energon say of the dataset. */
+static int read_description(struct sfs_core *core, const char *path,
+			    struct sfs_error *err)
+{
+	struct sfs_shards *shards = &core->env.shards;
+	struct sfs_counts counts = {0};
+	struct sfs_mapped mapped;
+	uint32_t i;
+	int ret;
+
+	ret = sfs_mapped_open(path, &mapped, err);
+	if (ret < 0)
+		return sfs_error_wrap(err, ret, "index");
+	ret = sfs_counts_parse(mapped.bytes, mapped.n, &counts, err);
+	for (i = 0; i < shards->n && ret == 0; i++)
+		if (sfs_counts_find(&counts, shards->shards[i].name,
+				    &shards->shards[i].n_claimed, NULL) < 0)
+			shards->shards[i].n_claimed = SFS_NO_CLAIM;
+	sfs_counts_done(&counts);
+	sfs_mapped_done(&mapped);
+	return ret < 0 ? sfs_error_wrap(err, ret, "index: %s", path) : 0;
+}
+
 static int start_indexes(struct sfs_core *core, struct sfs_error *err)
 {
 	const struct sfs_options *o = core->options;
 	sfs_autofree char *to = from_here(o->index_to),
 			  *cache = to ? NULL : cache_folder(o),
 			  *place = from_here(to ? to : o->index);
-	const struct sfs_indexes_options options = {
+	struct sfs_indexes_options options = {
 		.cache = cache,
 		.place = place,
 		.to = to,
@@ -210,6 +241,12 @@ static int start_indexes(struct sfs_core *core, struct sfs_error *err)
 	};
 	int ret;
 
+	if (is_description(place)) {
+		ret = read_description(core, place, err);
+		if (ret < 0)
+			return ret;
+		options.place = NULL;
+	}
 	ret = sfs_indexes_new(&options, &core->indexes, err);
 	core->env.shards.indexes = core->indexes;
 	return ret;

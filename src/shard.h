@@ -29,6 +29,8 @@ struct sfs_index;
 struct sfs_indexes;
 struct sfs_growth; /* the scan and the table of one shard; see shard.c */
 
+#define SFS_NO_CLAIM UINT64_MAX
+
 struct sfs_shard {
 	uint32_t index;
 	char *name;   /* under shards/ and samples/: "train-000000.tar" */
@@ -44,8 +46,9 @@ struct sfs_shard {
 	bool is_damaged; /* for good, and damage is not skipped */
 	bool has_totals;
 	uint64_t n_samples, sample_bytes; /* if has_totals */
-	struct sfs_members *members;	  /* NULL: nobody has asked for them */
-	struct sfs_mapped members_bytes;  /* that they borrow */
+	uint64_t n_claimed; /* samples, as a description says; SFS_NO_CLAIM: it doesn't */
+	struct sfs_members *members;	 /* NULL: nobody has asked for them */
+	struct sfs_mapped members_bytes; /* that they borrow */
 	struct sfs_link lru; /* in sfs_shards.lru if it has a growth and no pins */
 
 	/* The surveyor's (survey.h), under its lock. */
