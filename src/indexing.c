@@ -184,9 +184,16 @@ int sfs_indexing(struct sfs_options *options, const struct sfs_strings *specs,
 	uint32_t n;
 	int ret;
 
+	if (!options->index_to && options->index_cache &&
+	    strcmp(options->index_cache, "no") == 0)
+		return sfs_error_set(
+			err, -EINVAL,
+			"index-cache=no leaves no place for indexes: --to=DIR "
+			"names one");
 	ret = sfs_core_start(options, specs, false, &x.core, err);
 	if (ret < 0)
 		return ret;
+	x.core->env.shards.saves_members = true;
 	n = x.core->env.shards.n;
 	x.n = n > wanted->part ? (n - wanted->part - 1) / wanted->n_parts + 1 : 0;
 	sfs_list_init(&x.ready);

@@ -244,7 +244,8 @@ static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
 	}
 	sfs_table_end(&g->table, SFS_TABLE_WHOLE);
 	sum_up(shard);
-	if (s->indexes && g->scan.err == 0) /* (what was skipped must be seen again) */
+	if (s->indexes && !s->saves_members &&
+	    g->scan.err == 0) /* (what was skipped must be seen again) */
 		sfs_indexes_keep(s->indexes, &shard->object, &g->table, NULL);
 }
 

@@ -61,6 +61,7 @@ struct sfs_shards {
 	struct sfs_shard *shards;
 	bool skip_damaged;	     /* on-error=skip */
 	struct sfs_indexes *indexes; /* where whole tables are kept; may be NULL */
+	bool saves_members;	     /* indexes are kept with members, or not at all */
 	struct sfs_account account;  /* for tables */
 
 	/* Held for reading while tables are read without a pin, for writing while

@@ -9,6 +9,7 @@
  * shared with those who ask is under the surveyor's lock. */
 #include "survey.h"
 
+#include "clock.h"
 #include "indexes.h"
 #include "ledger.h"
 #include "mem.h"
@@ -27,6 +28,7 @@ struct chunk {
 	struct sfs_grab grab;
 	struct sfs_survey *survey;
 	bool is_used;
+	uint64_t begun_ns;
 
 	bool is_done; /* under the surveyor's lock, and err with it */
 	int err;
@@ -141,6 +143,35 @@ static void feed(struct sfs_survey *sv, uint64_t offset, const void *bytes, size
 		sfs_scan_feed(&sv->scan, offset, bytes, n, &sink);
 }
 
+/* A chunk has come: the mean of the last few.  Locked. */
+static void note_time(struct sfs_surveyor *s, const struct chunk *c)
+{
+	uint64_t ns = sfs_clock_ns() - c->begun_ns;
+	uint64_t *mean = c->grab.n_bytes == CHUNK_BYTES	  ? &s->chunk_ns
+			 : c->grab.n_bytes == SMALL_BYTES ? &s->small_ns
+							  : NULL;
+
+	if (mean)
+		*mean = *mean ? *mean - *mean / 4 + ns / 4 : ns;
+}
+
+/* Is it quicker to jump over n bytes than to read on?  As long as one of the two has not
+ * been tried, yes.  Chunks come N_AHEAD at a time; and what is not needed should not be
+ * fetched for a small gain. */
+static bool is_worth_jumping(struct sfs_survey *sv, uint64_t n)
+{
+	struct sfs_surveyor *s = sv->surveyor;
+	uint64_t small_ns, chunk_ns;
+
+	pthread_mutex_lock(&s->lock);
+	small_ns = s->small_ns;
+	chunk_ns = s->chunk_ns;
+	pthread_mutex_unlock(&s->lock);
+	return small_ns == 0 || chunk_ns == 0 || sv->has_hints ||
+	       small_ns < 2 * (n / SFS_TAR_BLOCK) * chunk_ns /
+				  (N_AHEAD * CHUNK_BYTES / SFS_TAR_BLOCK);
+}
+
 static void on_grab(struct sfs_grab *grab, int err)
 {
 	struct chunk *c = sfs_container(grab, struct chunk, grab);
@@ -148,6 +179,8 @@ static void on_grab(struct sfs_grab *grab, int err)
 
 	/* Posted with the lock held: once the task sees is_done it may free all. */
 	pthread_mutex_lock(&s->lock);
+	if (err == 0)
+		note_time(s, c);
 	c->err = err;
 	c->is_done = true;
 	sfs_pool_post(s->env->pool, &c->survey->task);
@@ -173,6 +206,7 @@ static void ask(struct sfs_survey *sv, struct chunk *c)
 	c->survey = sv;
 	c->is_used = true;
 	sv->n_chunks++;
+	c->begun_ns = sfs_clock_ns();
 	c->is_done = false;
 	c->grab = (struct sfs_grab){.shard = sv->shard,
 				    .offset = sv->asked,
@@ -262,8 +296,9 @@ static bool go_on(struct sfs_survey *sv)
 	int i;
 
 	if (want != UINT64_MAX && want > sv->asked) {
-		sv->is_jumping = sv->asked > 0;
-		sv->asked = want;
+		sv->is_jumping = sv->asked > 0 && is_worth_jumping(sv, want - sv->asked);
+		if (sv->is_jumping || !oldest(sv))
+			sv->asked = want;
 	} else if (want == sv->asked) {
 		sv->is_jumping = false; /* headers lie close together again */
 	} else if (want < sv->asked && !oldest(sv)) {
