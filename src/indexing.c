@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "core.h"
 #include "mem.h"
+#include "store.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -172,6 +173,20 @@ static int report(struct indexing *x, struct sfs_text *text, struct sfs_error *e
 	return 0;
 }
 
+/* Is there anywhere to keep indexes? */
+static int check_place(const struct sfs_options *o, struct sfs_error *err)
+{
+	sfs_autofree char *folder =
+		o->index_cache ? sfs_strdup(o->index_cache) : sfs_store_default_folder();
+
+	if (o->index_to || (folder && strcmp(folder, "no") != 0))
+		return 0;
+	return sfs_error_set(err, -EINVAL,
+			     "there is no place for indexes, as %s: --to=DIR names one",
+			     folder ? "index-cache=no"
+				    : "neither XDG_CACHE_HOME nor HOME is set");
+}
+
 int sfs_indexing(struct sfs_options *options, const struct sfs_strings *specs,
 		 const struct sfs_indexing_options *wanted, struct sfs_text *text,
 		 struct sfs_error *err)
@@ -184,12 +199,9 @@ int sfs_indexing(struct sfs_options *options, const struct sfs_strings *specs,
 	uint32_t n;
 	int ret;
 
-	if (!options->index_to && options->index_cache &&
-	    strcmp(options->index_cache, "no") == 0)
-		return sfs_error_set(
-			err, -EINVAL,
-			"index-cache=no leaves no place for indexes: --to=DIR "
-			"names one");
+	ret = check_place(options, err);
+	if (ret < 0)
+		return ret;
 	ret = sfs_core_start(options, specs, false, &x.core, err);
 	if (ret < 0)
 		return ret;

@@ -94,7 +94,9 @@ cat_tests = \
 	tests/cat-gives-up-on-a-silent-server.sh \
 	tests/cat-gives-up-when-parts-fail-in-turn.sh \
 	tests/cat-goes-through-a-proxy.sh \
+	tests/cat-indexes-of-other-tools-are-hints.sh \
 	tests/cat-keys-are-webdatasets.sh \
+	tests/cat-keys-may-be-unique.sh \
 	tests/cat-links-and-folders-have-no-data.sh \
 	tests/cat-missing-and-forbidden-shards-are-named.sh \
 	tests/cat-names-a-server-that-is-not-there.sh \
@@ -144,8 +146,10 @@ fuse_tests = \
 	tests/fuse-a-network-error-passes.sh \
 	tests/fuse-a-parked-look-up-blocks-no-other.sh \
 	tests/fuse-a-second-reader-may-leap-ahead.sh \
+	tests/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-an-ini-section-names-a-dataset.sh \
+	tests/fuse-an-order-can-be-read-as-text.sh \
 	tests/fuse-an-ordinary-user-mounts.sh \
 	tests/fuse-damaged-shards-are-shown-as-they-are.sh \
 	tests/fuse-epochs-are-permutations-of-each-other.sh \
