@@ -26,6 +26,7 @@ unit_tests = \
 	tests/unit-counts-know-which-shard-is-meant \
 	tests/unit-dali-writes-what-wds2idx-writes \
 	tests/unit-dataset-names-each-shard-once \
+	tests/unit-deal-gives-the-published-vectors \
 	tests/unit-edit-changes-names-and-nothing-else \
 	tests/unit-entries-find-what-holds-a-byte \
 	tests/unit-error-sentences-fit-their-room \
@@ -219,6 +220,7 @@ test_helpers = \
 	tests/stores.h \
 	tests/tars.h \
 	tests/valgrind-shufflefs \
+	tests/vectors.h \
 	tests/webdataset-samples.py
 
 check_PROGRAMS += $(unit_tests)
