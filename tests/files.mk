@@ -27,6 +27,7 @@ unit_tests = \
 	tests/unit-dali-writes-what-wds2idx-writes \
 	tests/unit-dataset-names-each-shard-once \
 	tests/unit-deal-gives-the-published-vectors \
+	tests/unit-deal-lets-ranks-in-turn-be-the-epoch \
 	tests/unit-edit-changes-names-and-nothing-else \
 	tests/unit-entries-find-what-holds-a-byte \
 	tests/unit-error-sentences-fit-their-room \
