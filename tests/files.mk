@@ -148,6 +148,7 @@ fuse_tests = \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-an-ini-section-names-a-dataset.sh \
 	tests/fuse-an-ordinary-user-mounts.sh \
+	tests/fuse-any-number-of-ranks-reads-one-epoch.sh \
 	tests/fuse-damaged-shards-are-shown-as-they-are.sh \
 	tests/fuse-epochs-are-permutations-of-each-other.sh \
 	tests/fuse-errors-name-shard-offset-and-cause.sh \
@@ -218,6 +219,7 @@ test_helpers = \
 	tests/order-vectors.json \
 	tests/origin.py \
 	tests/parked.sh \
+	tests/ranks-in-turn.py \
 	tests/run-test \
 	tests/stores.h \
 	tests/tars.h \
