@@ -144,13 +144,16 @@ fuse_tests = \
 	tests/fuse-a-missing-shard-counts-as-empty.sh \
 	tests/fuse-a-network-error-passes.sh \
 	tests/fuse-a-parked-look-up-blocks-no-other.sh \
+	tests/fuse-a-rank-without-a-sample-is-refused.sh \
 	tests/fuse-a-second-reader-may-leap-ahead.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
+	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \
 	tests/fuse-an-ini-section-names-a-dataset.sh \
 	tests/fuse-an-ordinary-user-mounts.sh \
 	tests/fuse-any-number-of-ranks-reads-one-epoch.sh \
 	tests/fuse-damaged-shards-are-shown-as-they-are.sh \
 	tests/fuse-epochs-are-permutations-of-each-other.sh \
+	tests/fuse-equal-lanes-need-every-shard.sh \
 	tests/fuse-errors-name-shard-offset-and-cause.sh \
 	tests/fuse-far-reads-do-not-stream-the-epoch-again.sh \
 	tests/fuse-far-reads-in-a-row-get-a-cursor.sh \
