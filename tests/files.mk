@@ -126,6 +126,7 @@ cat_tests = \
 	tests/cat-signed-urls-are-asked-for-anew.sh \
 	tests/cat-survives-nonsense.sh \
 	tests/cat-takes-shorter-ranges.sh \
+	tests/cat-too-many-samples-for-the-budget-are-an-error.sh \
 	tests/cat-verifies-time-and-size-without-a-tag.sh \
 	tests/cat-verify-size-takes-replicas.sh \
 	tests/cat-waits-as-long-as-a-server-says.sh \
