@@ -286,13 +286,16 @@ static bool is_identity(const char *s)
 static int set_segment(const struct row *row, const char *value, uint64_t *ret,
 		       struct sfs_error *err)
 {
+	uint64_t v;
+
 	if (strcmp(value, "shard") == 0)
-		*ret = SFS_SEGMENT_SHARD;
+		v = SFS_SEGMENT_SHARD;
 	else if (strcmp(value, "sample") == 0)
-		*ret = SFS_SEGMENT_SAMPLE;
-	else if (sfs_options_parse_size(value, ret) < 0 || *ret < SFS_SEGMENT_SIZE_MIN)
+		v = SFS_SEGMENT_SAMPLE;
+	else if (sfs_options_parse_size(value, &v) < 0 || v < SFS_SEGMENT_SIZE_MIN)
 		return bad(row, value,
 			   "shard, sample, or a size of at least 512, like 1M", err);
+	*ret = v;
 	return 0;
 }
 
