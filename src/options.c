@@ -552,6 +552,20 @@ static void print_choice(const char *choices, uint64_t i, struct sfs_text *text)
 	sfs_text_add(text, choices, strcspn(choices, "|"));
 }
 
+void sfs_options_print_segment(uint64_t segment, struct sfs_text *text)
+{
+	static const char units[] = " KMG";
+	int u = 0;
+
+	if (segment == SFS_SEGMENT_SHARD || segment == SFS_SEGMENT_SAMPLE) {
+		sfs_text_puts(text, segment == SFS_SEGMENT_SHARD ? "shard" : "sample");
+		return;
+	}
+	for (; segment % 1024 == 0 && u < 3; u++)
+		segment /= 1024;
+	sfs_text_printf(text, "%llu%.*s", (unsigned long long)segment, u > 0, &units[u]);
+}
+
 static void print_value(const struct sfs_options *o, const struct row *row,
 			struct sfs_text *text)
 {
@@ -567,6 +581,7 @@ static void print_value(const struct sfs_options *o, const struct row *row,
 		sfs_text_printf(text, v % 1000 ? "%llums" : "%llus",
 				(unsigned long long)(v % 1000 ? v : v / 1000));
 		break;
+	case SEGMENT: sfs_options_print_segment(v, text); break;
 	case FLAG: sfs_text_puts(text, v ? "yes" : "no"); break;
 	case CHOICE: print_choice(row->argument, v, text); break;
 	case OCTAL: sfs_text_printf(text, "%03llo", (unsigned long long)v); break;
