@@ -222,9 +222,11 @@ static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 	sfs_indexer_sum(e->core->indexer, &n, &n_bytes);
 	if (name->rank < sfs_order_positions(&e->core->env.order, n, name->n_ranks))
 		return 0;
+	if (n == 0)
+		return refuse(name, -EINVAL, "the shards have no samples at all");
 	snprintf(why, sizeof why,
 		 "rank %u of %u would have no sample, as there are only %llu: use fewer "
-		 "ranks",
+		 "ranks, or equal=pad",
 		 name->rank, name->n_ranks, (unsigned long long)n);
 	return refuse(name, -EINVAL, why);
 }

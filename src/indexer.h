@@ -30,8 +30,8 @@ void sfs_indexer_free(struct sfs_indexer *indexer);
 
 /* Are all tables there?  All sizes must be known.
  * 0: for good.  -EINPROGRESS: wait.  -ENODATA: that would take too long; the ledger says
- * how long.  -EIO: a shard is damaged or cannot be read; -EOVERFLOW: there are too many
- * samples.  The ledger says which. */
+ * how long.  -EIO: a shard is damaged or cannot be read; -EOVERFLOW, -ENOMEM: there are
+ * too many samples, at all or for the budget.  The ledger says which. */
 int sfs_indexer_all(struct sfs_indexer *indexer, struct sfs_waiter *waiter);
 
 /* What all shards hold together, after sfs_indexer_all() returned 0. */
