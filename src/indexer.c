@@ -115,8 +115,10 @@ static int sum_up(struct sfs_indexer *ix)
 		sfs_shards_totals(&ix->env->shards, i, &n, &n_bytes);
 		ix->n_samples += n;
 		ix->n_bytes += n_bytes;
-		table_bytes += sfs_table_memory(n);
+		table_bytes += sfs_shard_memory(&ix->env->shards.shards[i]);
 	}
+	if (!sfs_order_wants_equal_lanes(&ix->env->order))
+		return 0;
 	if (ix->n_samples < UINT32_MAX)
 		return check_budget(ix, table_bytes);
 	sfs_ledger_add(SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,

@@ -389,6 +389,23 @@ int sfs_shard_adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
 	return ret;
 }
 
+static uint64_t memory_of(const struct sfs_growth *g)
+{
+	if (g->mapped.n > 0)
+		return g->mapped.is_mapped ? 0 : g->mapped.n;
+	return sfs_table_memory(sfs_table_n(&g->table));
+}
+
+uint64_t sfs_shard_memory(struct sfs_shard *shard)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&shard->lock);
+	n = shard->growth ? memory_of(shard->growth) : 0;
+	pthread_mutex_unlock(&shard->lock);
+	return n;
+}
+
 /* ---- members ---- */
 
 const struct sfs_members *sfs_shard_members(struct sfs_shard *shard)

@@ -122,6 +122,9 @@ void sfs_shard_keep_members(struct sfs_shards *s, struct sfs_shard *shard,
 /* The shard was read to its end for its members: keep an index that has them as well. */
 void sfs_shard_save(struct sfs_shards *s, struct sfs_shard *shard);
 
+/* Bytes of memory that its table takes; one that is mapped from an index takes none. */
+uint64_t sfs_shard_memory(struct sfs_shard *shard);
+
 /* The number and the sum of extents of its samples, if the shard was ever seen
  * to its end (and is not damaged, unless damage is skipped). */
 bool sfs_shard_totals(struct sfs_shard *shard, uint64_t *ret_n, uint64_t *ret_bytes);
