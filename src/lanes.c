@@ -124,10 +124,12 @@ static struct sfs_run *open_run(struct sfs_lanes *ls, struct lane *lane, uint32_
 	return run;
 }
 
-/* Have the runs up to slice m. */
-static void open_runs(struct sfs_lanes *ls, struct lane *lane, uint32_t m)
+/* Have the runs up to where the lane is. */
+static void open_runs(struct sfs_lanes *ls, struct lane *lane)
 {
-	while (lane->next_m <= m)
+	uint32_t n_slices = sfs_order_lane_slices(ls->order, lane->at.lane);
+
+	while (lane->next_m <= lane->at.m && lane->next_m < n_slices)
 		open_run(ls, lane, lane->next_m, 0);
 }
 
@@ -268,7 +270,7 @@ static int try_form(struct sfs_lanes *ls, struct lane *lane)
 		open_run(ls, lane, lane->next_m, 0);
 	}
 	if (ret == 0) /* several slices of one shard may have been gone through at once */
-		open_runs(ls, lane, lane->block.samples[lane->block.n - 1].m);
+		open_runs(ls, lane);
 	return ret;
 }
 
@@ -609,11 +611,9 @@ static bool want_of(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
  * the next block is being formed. */
 static struct sfs_run *blocking_run(struct sfs_lanes *ls, struct lane *lane)
 {
-	uint32_t n_slices = sfs_order_lane_slices(ls->order, lane->at.lane);
-
 	if (lane->is_formed)
 		return find_run(lane, sfs_block_at(&lane->block, lane->t)->m);
-	open_runs(ls, lane, lane->at.m < n_slices ? lane->at.m : n_slices - 1);
+	open_runs(ls, lane);
 	return find_run(lane, lane->at.m);
 }
 
