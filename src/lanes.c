@@ -548,6 +548,8 @@ static bool pass_over(struct sfs_run *run, const struct sfs_slice *slice, uint64
 						      .n_bytes = wanted - frontier};
 		if (s.start >= run->asked + *n_bytes)
 			return false;
+		if (i < n && s.start + s.n_bytes <= run->asked)
+			continue; /* given up before */
 		if (s.n_bytes <= cap) {
 			has_small = true;
 		} else if (has_small) {

@@ -84,6 +84,7 @@ cat_tests = \
 	tests/cat-a-missing-shard-may-be-left-out.sh \
 	tests/cat-a-rank-may-lack-any-of-its-samples.sh \
 	tests/cat-a-reader-that-closes-early-is-no-error.sh \
+	tests/cat-a-sample-given-up-is-not-asked-for-again.sh \
 	tests/cat-a-stream-is-readable-up-to-a-network-error.sh \
 	tests/cat-asks-again-after-a-503.sh \
 	tests/cat-asks-again-when-a-server-stalls.sh \
