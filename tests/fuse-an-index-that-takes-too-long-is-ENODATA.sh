@@ -8,7 +8,7 @@
 requires_fuse
 
 stalling_shards --shards 5
-opts="lanes=4,buffer=64K,segment=16K"
+opts="lanes=4,buffer=64K,segment=16K,index-cache=no"
 mount_ds -o $opts,index-wait=2s,stall-timeout=2s,retries=1000,read-timeout=10m "$stalling" mnt
 
 # no_data FILE SECONDS: within so many.

@@ -431,7 +431,7 @@ static void help(void)
 	sfs_options_help(&plain, false);
 	sfs_options_help(&mdoc, true);
 	CHECK_HAS(plain.s, "  seed=N ");
-	CHECK_HAS(plain.s, "  keys=auto|asis ");
+	CHECK_HAS(plain.s, "  keys=auto|asis|unique ");
 	CHECK_HAS(plain.s, " [384]\n");
 	CHECK_HAS(plain.s, "  direct_io ");
 	CHECK_HAS(mdoc.s, ".It Cm seed Ns = Ns Ar N\n");
