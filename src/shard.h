@@ -39,6 +39,7 @@ struct sfs_shard {
 	struct sfs_growth *growth; /* NULL: no table at hand */
 	int n_pins;
 	bool is_damaged; /* for good, and damage is not skipped */
+	bool has_lied;	 /* its index */
 	bool has_totals;
 	uint64_t n_samples, sample_bytes; /* if has_totals */
 	struct sfs_link lru; /* in sfs_shards.lru if it has a growth and no pins */
@@ -97,6 +98,9 @@ uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t 
  * -ESTALE: the index contradicts what was read of the shard; the ledger has it. */
 int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
 		    struct sfs_finding *found);
+
+/* Its index lied about the sample at byte `at`: the ledger says so, once. */
+void sfs_shard_note_lie(struct sfs_shard *shard, uint64_t at, const char *why);
 
 /* The number and the sum of extents of its samples, if the shard was ever seen
  * to its end (and is not damaged, unless damage is skipped). */
