@@ -14,6 +14,7 @@
 #include "mem.h"
 #include "pool.h"
 #include "store.h"
+#include "text.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -228,6 +229,19 @@ static char *add_suffix(const char *url, const char *middle, const char *name)
 	return sfs_asprintf("%.*s%s%s" SUFFIX "%s", (int)n, url, middle, name, url + n);
 }
 
+/* A shard's name as a path of a URL.  (What no URL may hold, sfs_uri_parse() encodes.) */
+static char *spelt_for_url(const char *name)
+{
+	struct sfs_text text = {0};
+
+	for (; *name; name++)
+		if (strchr("%?#", *name))
+			sfs_text_printf(&text, "%%%02X", (unsigned)*name);
+		else
+			sfs_text_add(&text, name, 1);
+	return text.s;
+}
+
 /* ---- the search ---- */
 
 static bool is_worth_asking(struct sfs_indexes *ix)
@@ -255,7 +269,7 @@ static int look_beside(struct sfs_indexes *ix, struct sfs_finding *f)
 
 static int look_at_place(struct sfs_indexes *ix, struct sfs_finding *f)
 {
-	sfs_autofree char *where = NULL;
+	sfs_autofree char *where = NULL, *name = NULL;
 
 	if (!ix->place)
 		return -ENOENT;
@@ -263,7 +277,8 @@ static int look_at_place(struct sfs_indexes *ix, struct sfs_finding *f)
 		where = sfs_asprintf("%s/%s" SUFFIX, ix->place, f->object->name);
 		return look_into_file(ix, f, where);
 	}
-	where = add_suffix(ix->place, "/", f->object->name);
+	name = spelt_for_url(f->object->name);
+	where = add_suffix(ix->place, "/", name);
 	return fetch(ix, f, where, NULL);
 }
 
