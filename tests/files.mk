@@ -79,9 +79,12 @@ unit_tests = \
 	tests/unit-walk-fetches-headers-only
 
 cat_tests = \
+	tests/cat-a-lying-index-is-an-error.sh \
 	tests/cat-a-missing-shard-may-be-left-out.sh \
 	tests/cat-a-reader-that-closes-early-is-no-error.sh \
 	tests/cat-a-stream-is-readable-up-to-a-network-error.sh \
+	tests/cat-a-streamed-epoch-leaves-indexes.sh \
+	tests/cat-an-index-that-does-not-fit-is-never-used.sh \
 	tests/cat-asks-again-after-a-503.sh \
 	tests/cat-asks-again-when-a-server-stalls.sh \
 	tests/cat-asks-in-a-way-all-servers-take.sh \
@@ -94,6 +97,7 @@ cat_tests = \
 	tests/cat-gives-up-on-a-silent-server.sh \
 	tests/cat-gives-up-when-parts-fail-in-turn.sh \
 	tests/cat-goes-through-a-proxy.sh \
+	tests/cat-indexes-are-found-wherever-they-are.sh \
 	tests/cat-keys-are-webdatasets.sh \
 	tests/cat-links-and-folders-have-no-data.sh \
 	tests/cat-missing-and-forbidden-shards-are-named.sh \
@@ -152,6 +156,7 @@ fuse_tests = \
 	tests/fuse-errors-name-shard-offset-and-cause.sh \
 	tests/fuse-far-reads-do-not-stream-the-epoch-again.sh \
 	tests/fuse-far-reads-in-a-row-get-a-cursor.sh \
+	tests/fuse-far-reads-need-no-headers-with-an-index.sh \
 	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
 	tests/fuse-https-trusts-whom-it-is-told-to.sh \
 	tests/fuse-ls-of-ten-thousand-shards-waits-for-no-size.sh \
@@ -187,6 +192,7 @@ test_helpers = \
 	tests/compare.py \
 	tests/epochs.h \
 	tests/faults.sh \
+	tests/forge-index.py \
 	tests/full-or-error.py \
 	tests/functions.sh \
 	tests/fuzz/fuzz-braces.c \
@@ -210,6 +216,7 @@ test_helpers = \
 	tests/fuzz/run \
 	tests/https.py \
 	tests/indexed.h \
+	tests/indexed.sh \
 	tests/indexes.h \
 	tests/make-shards.py \
 	tests/order-properties.py \
