@@ -79,6 +79,8 @@ unit_tests = \
 	tests/unit-walk-fetches-headers-only
 
 cat_tests = \
+	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
+	tests/cat-a-cache-that-cannot-be-written-is-no-error.sh \
 	tests/cat-a-lying-index-is-an-error.sh \
 	tests/cat-a-missing-shard-may-be-left-out.sh \
 	tests/cat-a-reader-that-closes-early-is-no-error.sh \
@@ -97,6 +99,7 @@ cat_tests = \
 	tests/cat-gives-up-on-a-silent-server.sh \
 	tests/cat-gives-up-when-parts-fail-in-turn.sh \
 	tests/cat-goes-through-a-proxy.sh \
+	tests/cat-index-makes-indexes-ahead.sh \
 	tests/cat-indexes-are-found-wherever-they-are.sh \
 	tests/cat-keys-are-webdatasets.sh \
 	tests/cat-links-and-folders-have-no-data.sh \
@@ -164,6 +167,7 @@ fuse_tests = \
 	tests/fuse-missing-and-forbidden-shards.sh \
 	tests/fuse-mount-shows-the-tree.sh \
 	tests/fuse-mounting-says-what-is-wrong.sh \
+	tests/fuse-mounts-share-one-cache.sh \
 	tests/fuse-names-from-tars-never-escape.sh \
 	tests/fuse-nginx-serves-a-mount.sh \
 	tests/fuse-nothing-can-be-written.sh \
