@@ -39,6 +39,7 @@ struct sfs_indexes {
 	struct sfs_link queue; /* searches to go on with */
 	bool is_stopping, is_stopped;
 	int n_missed, n_hit; /* beside shards at URLs */
+	uint64_t n_lost;     /* since the last flush: of no version, so not kept */
 };
 
 /* ---- what an index must be of ---- */
@@ -368,8 +369,13 @@ void sfs_indexes_keep(struct sfs_indexes *ix, const struct sfs_object *o,
 	void *bytes;
 	size_t n;
 
-	if (!ix->named && version == 0 && !ix->verify_size_only)
-		return; /* nothing would tell another version from this */
+	if (!ix->named && version == 0 && !ix->verify_size_only) {
+		/* Nothing would tell another version from this. */
+		pthread_mutex_lock(&ix->lock);
+		ix->n_lost++;
+		pthread_mutex_unlock(&ix->lock);
+		return;
+	}
 	bytes = sfs_index_write(table, o->size, version, members, &n);
 	if (ix->named) {
 		name = sfs_asprintf("%s" SUFFIX, o->name);
@@ -381,7 +387,13 @@ void sfs_indexes_keep(struct sfs_indexes *ix, const struct sfs_object *o,
 
 uint64_t sfs_indexes_flush(struct sfs_indexes *ix)
 {
-	return sfs_store_flush(ix->named ? ix->named : ix->store);
+	uint64_t n_lost;
+
+	pthread_mutex_lock(&ix->lock);
+	n_lost = ix->n_lost;
+	ix->n_lost = 0;
+	pthread_mutex_unlock(&ix->lock);
+	return n_lost + sfs_store_flush(ix->named ? ix->named : ix->store);
 }
 
 /* ---- life ---- */

@@ -29,13 +29,13 @@ done
 # `shufflefs index` is of no use then, and says so.
 indexes -o index-cache=file/cache shards
 [ $status = 1 ] || fail "status $status"
-said "^shufflefs: [0-9] indexes could not be written"
+said "^shufflefs: [0-9] indexes could not be kept: "
 indexes -o index-cache=no shards
 [ $status = 1 ] || fail "status $status"
-said "indexes could not be written"
+said "indexes could not be kept: "
 indexes --to=file shards
 [ $status = 1 ] || fail "status $status"
-said "indexes could not be written"
+said "indexes could not be kept: "
 
 # Away while it is in use, and there again: an epoch is read a bit at a time.
 "$python" - "$shufflefs" <<'EOP'

@@ -69,7 +69,14 @@ said "^shufflefs: 1 shards could not be indexed; the first is train-000003.tar: 
 indexes --to=file/folder shards
 [ $status = 1 ] || fail "status $status: $(cat said)"
 said "file/folder: Not a directory"
-said "^shufflefs: [0-9]* indexes could not be written$"
+said "^shufflefs: [0-9]* indexes could not be kept: "
+
+# A server that tells no version: another one could not be told from this in the cache.
+indexes "$origin/bare/train-00000{0..2}.tar"
+[ $status = 1 ] || fail "status $status: $(cat said)"
+said "^shufflefs: 3 indexes could not be kept: .* the server tells no version of its shards"
+indexes --to=bare "$origin/bare/train-00000{0..2}.tar"
+[ $status = 0 ] && [ "$(n_indexes bare)" = 3 ] || fail "status $status: $(cat said)"
 
 # Arguments.
 for part in 0/2 3/2 x 1/0 1 1/2x 1/2/3 -1/2 1/-1 " 1/2" "" 4294967297/4294967297; do
