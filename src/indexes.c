@@ -204,13 +204,16 @@ static int fetch(struct sfs_indexes *ix, struct sfs_finding *f, const char *url,
 static int take_fetched(struct sfs_indexes *ix, struct sfs_finding *f)
 {
 	struct sfs_mapped mapped = f->mapped;
+	sfs_autofree char *shown = NULL;
 	int ret = f->fetch_err;
 
 	f->mapped = (struct sfs_mapped){0};
-	if (ret == 0)
-		ret = open_bytes(ix, f, &mapped, f->remote.uri.location);
-	else
+	if (ret == 0) {
+		shown = sfs_uri_redact(f->remote.uri.location);
+		ret = open_bytes(ix, f, &mapped, shown);
+	} else {
 		sfs_mapped_done(&mapped);
+	}
 	if (f->place == BESIDE) {
 		pthread_mutex_lock(&ix->lock);
 		ix->n_hit += ret == 0;

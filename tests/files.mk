@@ -36,6 +36,8 @@ unit_tests = \
 	tests/unit-http-reads-what-servers-send \
 	tests/unit-index-is-refused-when-a-byte-is-wrong \
 	tests/unit-index-says-again-what-was-written \
+	tests/unit-indexes-are-looked-for-in-order \
+	tests/unit-indexes-end-every-search \
 	tests/unit-json-takes-what-the-rfc-takes \
 	tests/unit-key-follows-webdataset \
 	tests/unit-lane-forms-a-block-as-soon-as-it-is-known \
@@ -196,6 +198,7 @@ test_helpers = \
 	tests/compare.py \
 	tests/epochs.h \
 	tests/faults.sh \
+	tests/finding.h \
 	tests/forge-index.py \
 	tests/full-or-error.py \
 	tests/functions.sh \
@@ -221,7 +224,7 @@ test_helpers = \
 	tests/https.py \
 	tests/indexed.h \
 	tests/indexed.sh \
-	tests/indexes.h \
+	tests/made-indexes.h \
 	tests/make-shards.py \
 	tests/order-properties.py \
 	tests/order-vectors-equal.json \
