@@ -228,9 +228,12 @@ static int take_fetched(struct sfs_indexes *ix, struct sfs_finding *f)
 /* URL, with the suffix before its query. */
 static char *add_suffix(const char *url, const char *middle, const char *name)
 {
-	size_t n = strcspn(url, "?");
+	const char *query = url + strcspn(url, "?");
+	size_t n = (size_t)(query - url);
 
-	return sfs_asprintf("%.*s%s%s" SUFFIX "%s", (int)n, url, middle, name, url + n);
+	while (*middle == '/' && n > 0 && url[n - 1] == '/')
+		n--;
+	return sfs_asprintf("%.*s%s%s" SUFFIX "%s", (int)n, url, middle, name, query);
 }
 
 /* A shard's name as a path of a URL.  (What no URL may hold, sfs_uri_parse() encodes.) */

@@ -208,7 +208,7 @@ static void no_version(void)
 static void urls(void)
 {
 	struct sfs_object o = object_of("https://me:pass@host/d/train-0.tar?sig=1", "e");
-	struct sfs_indexes *ix = open_indexes(NULL, "http://ix/f?a=b", false);
+	struct sfs_indexes *ix = open_indexes(NULL, "http://ix/f//?a=b", false);
 	const uint64_t v = version_of("e");
 	struct sfs_text said = {0};
 	struct sfs_error err;
