@@ -21,10 +21,21 @@
 #include <string.h>
 
 #define SUFFIX	    ".index"
+#define FOREIGN	    ".idx"
 #define MAX_MISSES  4
 #define FETCH_BYTES ((uint64_t)256 << 20) /* of an index at a URL */
 
-enum place { BESIDE, PLACE, CACHE, N_PLACES };
+/* Where is looked, in this order.  ENERGON and DALI: claims. */
+enum place {
+	BESIDE,
+	PLACE,
+	CACHE,
+	BESIDE_ENERGON,
+	BESIDE_DALI,
+	PLACE_ENERGON,
+	PLACE_DALI,
+	N_PLACES
+};
 
 struct sfs_indexes {
 	struct sfs_store *store, *named; /* the cache; and where they are kept by name */
@@ -38,8 +49,8 @@ struct sfs_indexes {
 	pthread_cond_t wake;
 	struct sfs_link queue; /* searches to go on with */
 	bool is_stopping, is_stopped;
-	int n_missed, n_hit; /* beside shards at URLs */
-	uint64_t n_lost;     /* since the last flush: of no version, so not kept */
+	int n_missed[N_PLACES], n_hit[N_PLACES]; /* beside shards at URLs */
+	uint64_t n_lost; /* since the last flush: of no version, so not kept */
 };
 
 /* ---- what an index must be of ---- */
@@ -90,12 +101,35 @@ static int pass_over(const struct sfs_object *o, const char *where, int ret,
 	return -ENOENT;
 }
 
+static bool is_foreign(int place)
+{
+	return place > CACHE;
+}
+
+/* The index of another tool. */
+static int open_claims(struct sfs_finding *f, struct sfs_mapped *mapped,
+		       const char *where)
+{
+	struct sfs_error why = {0};
+	int ret = sfs_foreign_parse(mapped->bytes, mapped->n, f->object->size, &f->claims,
+				    &why);
+
+	sfs_mapped_done(mapped);
+	if (ret < 0)
+		return pass_over(f->object, where, ret, &why);
+	f->claimed_by = sfs_strdup(where);
+	return 0;
+}
+
 static int open_bytes(const struct sfs_indexes *ix, struct sfs_finding *f,
 		      struct sfs_mapped *mapped, const char *where)
 {
 	struct sfs_error why = {0};
 	struct sfs_index index;
 	int ret;
+
+	if (is_foreign(f->place))
+		return open_claims(f, mapped, where);
 
 	ret = sfs_index_open(mapped->bytes, mapped->n, &index, &why);
 	if (ret == 0)
@@ -214,26 +248,13 @@ static int take_fetched(struct sfs_indexes *ix, struct sfs_finding *f)
 	} else {
 		sfs_mapped_done(&mapped);
 	}
-	if (f->place == BESIDE) {
-		pthread_mutex_lock(&ix->lock);
-		ix->n_hit += ret == 0;
-		ix->n_missed += ret < 0;
-		pthread_mutex_unlock(&ix->lock);
-	}
+	pthread_mutex_lock(&ix->lock);
+	ix->n_hit[f->place] += ret == 0;
+	ix->n_missed[f->place] += ret < 0;
+	pthread_mutex_unlock(&ix->lock);
 	sfs_object_done(&f->remote);
 	f->remote = (struct sfs_object){0};
 	return ret;
-}
-
-/* URL, with the suffix before its query. */
-static char *add_suffix(const char *url, const char *middle, const char *name)
-{
-	const char *query = url + strcspn(url, "?");
-	size_t n = (size_t)(query - url);
-
-	while (*middle == '/' && n > 0 && url[n - 1] == '/')
-		n--;
-	return sfs_asprintf("%.*s%s%s" SUFFIX "%s", (int)n, url, middle, name, query);
 }
 
 /* A shard's name as a path of a URL.  (What no URL may hold, sfs_uri_parse() encodes.) */
@@ -251,12 +272,26 @@ static char *spelt_for_url(const char *name)
 
 /* ---- the search ---- */
 
-static bool is_worth_asking(struct sfs_indexes *ix)
+/* What an index is called, of a shard that is called `name` (or is at that URL): its own
+ * name and a suffix, but before a query; in DALI's way without ".tar". */
+static char *name_index(const char *name, int place, bool is_url)
+{
+	size_t n = is_url ? strcspn(name, "?") : strlen(name), kept = n;
+
+	if ((place == BESIDE_DALI || place == PLACE_DALI) && n > 4 &&
+	    strncmp(name + n - 4, ".tar", 4) == 0)
+		kept -= 4;
+	return sfs_asprintf("%.*s%s%s", (int)kept, name,
+			    is_foreign(place) ? FOREIGN : SUFFIX, name + n);
+}
+
+/* Beside shards at URLs. */
+static bool is_worth_asking(struct sfs_indexes *ix, int place)
 {
 	bool is_worth;
 
 	pthread_mutex_lock(&ix->lock);
-	is_worth = ix->n_hit > 0 || ix->n_missed < MAX_MISSES;
+	is_worth = ix->n_hit[place] > 0 || ix->n_missed[place] < MAX_MISSES;
 	pthread_mutex_unlock(&ix->lock);
 	return is_worth;
 }
@@ -264,28 +299,31 @@ static bool is_worth_asking(struct sfs_indexes *ix)
 static int look_beside(struct sfs_indexes *ix, struct sfs_finding *f)
 {
 	const struct sfs_uri *uri = &f->object->uri;
-	sfs_autofree char *where = NULL;
+	bool is_url = uri->scheme != SFS_SCHEME_FILE;
+	sfs_autofree char *where = name_index(uri->location, f->place, is_url);
 
-	if (uri->scheme == SFS_SCHEME_FILE) {
-		where = sfs_asprintf("%s" SUFFIX, uri->location);
+	if (!is_url)
 		return look_into_file(ix, f, where);
-	}
-	where = add_suffix(uri->location, "", "");
-	return is_worth_asking(ix) ? fetch(ix, f, where, uri->user) : -ENOENT;
+	return is_worth_asking(ix, f->place) ? fetch(ix, f, where, uri->user) : -ENOENT;
 }
 
 static int look_at_place(struct sfs_indexes *ix, struct sfs_finding *f)
 {
-	sfs_autofree char *where = NULL, *name = NULL;
+	sfs_autofree char *name = NULL, *spelt = NULL, *where = NULL;
+	size_t n;
 
 	if (!ix->place)
 		return -ENOENT;
+	name = name_index(f->object->name, f->place, false);
 	if (!ix->is_url) {
-		where = sfs_asprintf("%s/%s" SUFFIX, ix->place, f->object->name);
+		where = sfs_asprintf("%s/%s", ix->place, name);
 		return look_into_file(ix, f, where);
 	}
-	name = spelt_for_url(f->object->name);
-	where = add_suffix(ix->place, "/", name);
+	spelt = spelt_for_url(name);
+	for (n = strcspn(ix->place, "?"); n > 0 && ix->place[n - 1] == '/';)
+		n--;
+	where = sfs_asprintf("%.*s/%s%s", (int)n, ix->place, spelt,
+			     strchrnul(ix->place, '?'));
 	return fetch(ix, f, where, NULL);
 }
 
@@ -298,9 +336,11 @@ static int search(struct sfs_indexes *ix, struct sfs_finding *f)
 		ret = take_fetched(ix, f);
 	while (ret < 0 && ret != -EINPROGRESS && f->place + 1 < N_PLACES) {
 		switch (++f->place) {
-		case BESIDE: ret = look_beside(ix, f); break;
-		case PLACE: ret = look_at_place(ix, f); break;
-		default: ret = look_into_cache(ix, f);
+		case BESIDE:
+		case BESIDE_ENERGON:
+		case BESIDE_DALI: ret = look_beside(ix, f); break;
+		case CACHE: ret = look_into_cache(ix, f); break;
+		default: ret = look_at_place(ix, f);
 		}
 	}
 	return ret;
@@ -309,7 +349,7 @@ static int search(struct sfs_indexes *ix, struct sfs_finding *f)
 /* Nobody wants it any more. */
 static void give_up(struct sfs_finding *f)
 {
-	sfs_mapped_done(&f->mapped);
+	sfs_finding_done(f);
 	if (f->remote.source)
 		sfs_object_done(&f->remote);
 	f->done(f, -ECANCELED);
@@ -338,11 +378,18 @@ static void *work(void *arg)
 		if (is_stopping)
 			give_up(f);
 		else if ((ret = search(ix, f)) != -EINPROGRESS)
-			f->done(f, ret < 0 ? -ENOENT : 0);
+			f->done(f, ret < 0 || f->claimed_by ? -ENOENT : 0);
 		pthread_mutex_lock(&ix->lock);
 	}
 	pthread_mutex_unlock(&ix->lock);
 	return NULL;
+}
+
+void sfs_finding_done(struct sfs_finding *f)
+{
+	sfs_mapped_done(&f->mapped);
+	sfs_foreign_done(&f->claims);
+	free(steal(&f->claimed_by));
 }
 
 void sfs_indexes_find(struct sfs_indexes *ix, struct sfs_finding *f)

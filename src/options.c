@@ -287,13 +287,16 @@ static bool is_identity(const char *s)
 static int set_segment(const struct row *row, const char *value, uint64_t *ret,
 		       struct sfs_error *err)
 {
+	uint64_t v;
+
 	if (strcmp(value, "shard") == 0)
-		*ret = SFS_SEGMENT_SHARD;
+		v = SFS_SEGMENT_SHARD;
 	else if (strcmp(value, "sample") == 0)
-		*ret = SFS_SEGMENT_SAMPLE;
-	else if (sfs_options_parse_size(value, ret) < 0 || *ret < SFS_SEGMENT_SIZE_MIN)
+		v = SFS_SEGMENT_SAMPLE;
+	else if (sfs_options_parse_size(value, &v) < 0 || v < SFS_SEGMENT_SIZE_MIN)
 		return bad(row, value,
 			   "shard, sample, or a size of at least 512, like 1M", err);
+	*ret = v;
 	return 0;
 }
 
@@ -563,6 +566,20 @@ static void print_string(const struct row *row, const char *value, struct sfs_te
 	sfs_text_puts(text, shown ? shown : value);
 }
 
+void sfs_options_print_segment(uint64_t segment, struct sfs_text *text)
+{
+	static const char units[] = " KMG";
+	int u = 0;
+
+	if (segment == SFS_SEGMENT_SHARD || segment == SFS_SEGMENT_SAMPLE) {
+		sfs_text_puts(text, segment == SFS_SEGMENT_SHARD ? "shard" : "sample");
+		return;
+	}
+	for (; segment % 1024 == 0 && u < 3; u++)
+		segment /= 1024;
+	sfs_text_printf(text, "%llu%.*s", (unsigned long long)segment, u > 0, &units[u]);
+}
+
 static void print_value(const struct sfs_options *o, const struct row *row,
 			struct sfs_text *text)
 {
@@ -578,6 +595,7 @@ static void print_value(const struct sfs_options *o, const struct row *row,
 		sfs_text_printf(text, v % 1000 ? "%llums" : "%llus",
 				(unsigned long long)(v % 1000 ? v : v / 1000));
 		break;
+	case SEGMENT: sfs_options_print_segment(v, text); break;
 	case FLAG: sfs_text_puts(text, v ? "yes" : "no"); break;
 	case CHOICE: print_choice(row->argument, v, text); break;
 	case OCTAL: sfs_text_printf(text, "%03llo", (unsigned long long)v); break;

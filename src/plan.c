@@ -311,9 +311,17 @@ static void print_outlook(struct plan *p, const struct outlook *o, struct sfs_te
 	print_order(o, text);
 	print_quality(p, o, text);
 	print_cost(p, o, text);
-	sfs_text_printf(text, "%-16s-o seed=%" PRIu64 ",lanes=%u,buffer=%s\n",
-			"mount with", o->settings.seed, o->settings.lanes,
+	sfs_text_printf(text, "%-16s-o seed=%" PRIu64 ",lanes=%u,buffer=%s", "mount with",
+			o->settings.seed, o->settings.lanes,
 			sfs_text_size(o->settings.buffer_bytes, size));
+	if (o->settings.segment != SFS_SEGMENT_SHARD) {
+		sfs_text_puts(text, ",segment=");
+		sfs_options_print_segment(o->settings.segment, text);
+	}
+	if (o->settings.equal != SFS_EQUAL_NONE)
+		sfs_text_puts(text, o->settings.equal == SFS_EQUAL_DROP ? ",equal=drop"
+									: ",equal=pad");
+	sfs_text_puts(text, "\n");
 }
 
 /* ---- the cheapest that is good enough ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run - one shard's bytes as a lane holds them: slabs, by their place in the shard.
+/* run - a slice's bytes as a lane holds them: slabs, by their place in the slice.
  *
  * Slab i holds the bytes [start + i * SFS_SLAB_BYTES, ...) of the shard, which the run
  * has from `start` to `end`.  Parts are asked for in order and arrive in any.  A slab
