@@ -28,6 +28,7 @@ for i in 1 2 3 4 5 6; do
     [ ! -s "said.$i" ] || fail "$(cat "said.$i")"
 done
 [ "$(n_indexes cache)" = 40 ] || fail "$(n_indexes cache) indexes of 40 shards"
+indexes -o index-cache=cache shards # with the members, which streams do not know
 indexes -o index-cache=cache shards
 said "^40 shards are indexed: 2400 samples; 0 bytes were read"
 gives tail.tar -o index-cache=cache shards epochs/1@2000.tar

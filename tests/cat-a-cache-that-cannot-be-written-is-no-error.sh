@@ -32,7 +32,7 @@ indexes -o index-cache=file/cache shards
 said "^shufflefs: [0-9] indexes could not be kept: "
 indexes -o index-cache=no shards
 [ $status = 1 ] || fail "status $status"
-said "indexes could not be kept: "
+said "^shufflefs: there is no place for indexes, as index-cache=no: --to=DIR names one"
 indexes --to=file shards
 [ $status = 1 ] || fail "status $status"
 said "indexes could not be kept: "

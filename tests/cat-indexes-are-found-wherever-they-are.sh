@@ -59,11 +59,12 @@ unread() {
     [ $status = 0 ] || fail "status $status of: $*"
     said "^3 shards are indexed: 120 samples; 0 bytes were read"
 }
-unread -o $no,index=made shards
+unread -o index-cache=empty,index=made shards
 gives tail.tar -o $no,index=made shards $tail
 silent
 cp made/* shards
-unread -o $no shards
+unread -o index-cache=empty shards
+[ ! -e empty ] || fail "what is known was written again"
 gives tail.tar -o $no shards $tail
 silent
 gives want.tar -o $no shards epochs/0.tar
@@ -78,10 +79,10 @@ indexes --to=pages/odd odd/a odd/b
     fail "$(find pages/odd): $(cat said)"
 gives tail.tar -o $no,index=pages/odd odd/a odd/b epochs/0@3.tar
 silent
-indexes -o $no,index=pages/odd odd/a odd/b
+indexes --to=pages/odd odd/a odd/b
 said "; 0 bytes were read"
 for name in 'odd/a/%C3%A4%20b%2541%3F.tar.index' odd/b/x.tar.index; do
     gives tail.tar -o $no,index="$pages/odd" odd/a odd/b epochs/0@3.tar
     silent
-    grep -q "\"path\": \"/$name\".*\"range\": \"bytes=0-[67]" origin-log.2 || fail "$name is not read"
+    [ "$(grep -c "\"path\": \"/$name\"" origin-log.2)" -ge 2 ] || fail "$name is not read"
 done

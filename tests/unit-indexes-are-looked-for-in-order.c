@@ -264,7 +264,7 @@ static void in_vain(void)
 	n_asked = n_pages = 0;
 	for (i = 0; i < 20; i++)
 		CHECK_EQ(find(ix, &o), -ENOENT);
-	CHECK_EQ(n_asked, 4);
+	CHECK_EQ(n_asked, 3 * 4); /* our own index, Energon's and DALI's */
 	close_indexes(ix);
 
 	/* One that was found shows that there are some. */
@@ -274,7 +274,7 @@ static void in_vain(void)
 		n_pages = i == 2;
 		CHECK_EQ(find(ix, &o), i == 2 ? 7 : -ENOENT);
 	}
-	CHECK_EQ(n_asked, 24);
+	CHECK_EQ(n_asked, 3 * 4 + 20 + 2 * 4);
 	close_indexes(ix);
 	sfs_object_done(&o);
 }
