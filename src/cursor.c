@@ -138,6 +138,11 @@ static void append_held(struct sfs_cursor *c, const struct sfs_block_sample *s,
 	uint64_t at;
 
 	e->run = run;
+	if (s->is_told && sfs_run_check(run, s, &at, &why) < 0) {
+		sfs_shard_note_lie(run->shard, at, why.text);
+		e->err = -EIO;
+		return;
+	}
 	if (!is_renamed && !s->has_global)
 		return;
 	if (sfs_run_edit(run, s->start, s->n_bytes,

@@ -178,6 +178,8 @@ static int collect(struct sfs_far_reads *f, struct sfs_gather *g,
 		if (is_renamed || b->has_global)
 			sfs_gather_add_edited(g, shard, b->start, b->n_bytes, is_renamed,
 					      from, n);
+		else if (b->is_told && from == 0)
+			sfs_gather_add_told(g, shard, b->start, n);
 		else
 			sfs_gather_add(g, shard, b->start + from, n);
 		at += n;

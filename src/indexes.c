@@ -14,6 +14,7 @@
 #include "mem.h"
 #include "pool.h"
 #include "store.h"
+#include "text.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -49,6 +50,7 @@ struct sfs_indexes {
 	struct sfs_link queue; /* searches to go on with */
 	bool is_stopping, is_stopped;
 	int n_missed[N_PLACES], n_hit[N_PLACES]; /* beside shards at URLs */
+	uint64_t n_lost; /* since the last flush: of no version, so not kept */
 };
 
 /* ---- what an index must be of ---- */
@@ -236,13 +238,16 @@ static int fetch(struct sfs_indexes *ix, struct sfs_finding *f, const char *url,
 static int take_fetched(struct sfs_indexes *ix, struct sfs_finding *f)
 {
 	struct sfs_mapped mapped = f->mapped;
+	sfs_autofree char *shown = NULL;
 	int ret = f->fetch_err;
 
 	f->mapped = (struct sfs_mapped){0};
-	if (ret == 0)
-		ret = open_bytes(ix, f, &mapped, f->remote.uri.location);
-	else
+	if (ret == 0) {
+		shown = sfs_uri_redact(f->remote.uri.location);
+		ret = open_bytes(ix, f, &mapped, shown);
+	} else {
 		sfs_mapped_done(&mapped);
+	}
 	pthread_mutex_lock(&ix->lock);
 	ix->n_hit[f->place] += ret == 0;
 	ix->n_missed[f->place] += ret < 0;
@@ -250,6 +255,19 @@ static int take_fetched(struct sfs_indexes *ix, struct sfs_finding *f)
 	sfs_object_done(&f->remote);
 	f->remote = (struct sfs_object){0};
 	return ret;
+}
+
+/* A shard's name as a path of a URL.  (What no URL may hold, sfs_uri_parse() encodes.) */
+static char *spelt_for_url(const char *name)
+{
+	struct sfs_text text = {0};
+
+	for (; *name; name++)
+		if (strchr("%?#", *name))
+			sfs_text_printf(&text, "%%%02X", (unsigned)*name);
+		else
+			sfs_text_add(&text, name, 1);
+	return text.s;
 }
 
 /* ---- the search ---- */
@@ -291,15 +309,22 @@ static int look_beside(struct sfs_indexes *ix, struct sfs_finding *f)
 
 static int look_at_place(struct sfs_indexes *ix, struct sfs_finding *f)
 {
-	sfs_autofree char *name = NULL, *where = NULL;
+	sfs_autofree char *name = NULL, *spelt = NULL, *where = NULL;
 	size_t n;
 
 	if (!ix->place)
 		return -ENOENT;
 	name = name_index(f->object->name, f->place, false);
-	n = ix->is_url ? strcspn(ix->place, "?") : strlen(ix->place);
-	where = sfs_asprintf("%.*s/%s%s", (int)n, ix->place, name, ix->place + n);
-	return ix->is_url ? fetch(ix, f, where, NULL) : look_into_file(ix, f, where);
+	if (!ix->is_url) {
+		where = sfs_asprintf("%s/%s", ix->place, name);
+		return look_into_file(ix, f, where);
+	}
+	spelt = spelt_for_url(name);
+	for (n = strcspn(ix->place, "?"); n > 0 && ix->place[n - 1] == '/';)
+		n--;
+	where = sfs_asprintf("%.*s/%s%s", (int)n, ix->place, spelt,
+			     strchrnul(ix->place, '?'));
+	return fetch(ix, f, where, NULL);
 }
 
 /* Go from place to place.  -EINPROGRESS: it will be back in the queue. */
@@ -397,8 +422,13 @@ void sfs_indexes_keep(struct sfs_indexes *ix, const struct sfs_object *o,
 	void *bytes;
 	size_t n;
 
-	if (!ix->named && version == 0 && !ix->verify_size_only)
-		return; /* nothing would tell another version from this */
+	if (!ix->named && version == 0 && !ix->verify_size_only) {
+		/* Nothing would tell another version from this. */
+		pthread_mutex_lock(&ix->lock);
+		ix->n_lost++;
+		pthread_mutex_unlock(&ix->lock);
+		return;
+	}
 	bytes = sfs_index_write(table, o->size, version, members, &n);
 	if (ix->named) {
 		name = sfs_asprintf("%s" SUFFIX, o->name);
@@ -410,7 +440,13 @@ void sfs_indexes_keep(struct sfs_indexes *ix, const struct sfs_object *o,
 
 uint64_t sfs_indexes_flush(struct sfs_indexes *ix)
 {
-	return sfs_store_flush(ix->named ? ix->named : ix->store);
+	uint64_t n_lost;
+
+	pthread_mutex_lock(&ix->lock);
+	n_lost = ix->n_lost;
+	ix->n_lost = 0;
+	pthread_mutex_unlock(&ix->lock);
+	return n_lost + sfs_store_flush(ix->named ? ix->named : ix->store);
 }
 
 /* ---- life ---- */

@@ -77,7 +77,8 @@ void sfs_finding_done(struct sfs_finding *finding);
 void sfs_indexes_keep(struct sfs_indexes *ix, const struct sfs_object *object,
 		      const struct sfs_table *table, const struct sfs_members *members);
 
-/* Wait until what is kept is written.  How many could not be, since the last time. */
+/* Wait until what is kept is written.  How many could not be kept, since the last time.
+ */
 uint64_t sfs_indexes_flush(struct sfs_indexes *ix);
 
 #endif

@@ -168,7 +168,10 @@ static int report(struct indexing *x, struct sfs_text *text, struct sfs_error *e
 			x->failure == -EBADMSG ? "it is damaged" : strerror(-x->failure));
 	if (x->n_lost > 0)
 		return sfs_error_set(err, -EIO,
-				     "%" PRIu64 " indexes could not be written",
+				     "%" PRIu64
+				     " indexes could not be kept: what was said above, "
+				     "or the server tells no version of its shards, and "
+				     "then only --to=DIR keeps them",
 				     x->n_lost);
 	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "mem.h"
 #include "order.h"
+#include "uri.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -553,6 +554,18 @@ static void print_choice(const char *choices, uint64_t i, struct sfs_text *text)
 	sfs_text_add(text, choices, strcspn(choices, "|"));
 }
 
+/* A URL may hold a password; a proxy's may be one without its scheme. */
+static void print_string(const struct row *row, const char *value, struct sfs_text *text)
+{
+	sfs_autofree char *shown = NULL;
+
+	if (strcmp(row->name, "proxy") == 0)
+		shown = sfs_strdup("(set)");
+	else if (sfs_uri_has_scheme(value))
+		shown = sfs_uri_redact(value);
+	sfs_text_puts(text, shown ? shown : value);
+}
+
 void sfs_options_print_segment(uint64_t segment, struct sfs_text *text)
 {
 	static const char units[] = " KMG";
@@ -588,11 +601,9 @@ static void print_value(const struct sfs_options *o, const struct row *row,
 	case OCTAL: sfs_text_printf(text, "%03llo", (unsigned long long)v); break;
 	case ID: sfs_text_printf(text, "%lld", (long long)v); break;
 	case IDENTITY:
-	case STRING: /* a proxy's URL may hold a password */
+	case STRING:
 		if (*string_of(o, row))
-			sfs_text_puts(text, strcmp(row->name, "proxy") == 0
-						    ? "(set)"
-						    : *string_of(o, row));
+			print_string(row, *string_of(o, row), text);
 		break;
 	case LIST: /* header values are often secrets: only their names */
 		list = list_of(o, row);

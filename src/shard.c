@@ -307,6 +307,8 @@ static bool add_rest(struct sfs_table *table, const struct sfs_index *index)
 
 	sfs_table_borrow(&whole, index->entries, index->n_samples);
 	is_so = begins_so(table, &whole);
+	if (is_so)
+		sfs_table_set_told(table);
 	for (i = sfs_table_n(table); is_so && i < index->n_samples; i++) {
 		s = sfs_table_get(&whole, i);
 		sfs_table_add(table, &(struct sfs_extent){.start = s.start,
@@ -375,6 +377,21 @@ int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
 	pthread_mutex_unlock(&shard->lock);
 	sfs_mapped_done(&found->mapped);
 	return ret;
+}
+
+void sfs_shard_note_lie(struct sfs_shard *shard, uint64_t at, const char *why)
+{
+	bool is_first;
+
+	pthread_mutex_lock(&shard->lock);
+	is_first = !shard->has_lied;
+	shard->has_lied = true;
+	pthread_mutex_unlock(&shard->lock);
+	if (is_first)
+		sfs_ledger_add(SFS_EVENT_LOST, shard->name, at,
+			       "readers get EIO; remove the index: the one beside the "
+			       "shard or in index=, or the whole cache folder",
+			       "here is no sample such as its index says: %s", why);
 }
 
 int sfs_shard_adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,

@@ -44,6 +44,7 @@ struct sfs_shard {
 	struct sfs_growth *growth; /* NULL: no table at hand */
 	int n_pins;
 	bool is_damaged; /* for good, and damage is not skipped */
+	bool has_lied;	 /* its index */
 	bool has_totals;
 	uint64_t n_samples, sample_bytes; /* if has_totals */
 	uint64_t n_claimed; /* samples, as a description says; SFS_NO_CLAIM: it doesn't */
@@ -124,6 +125,9 @@ void sfs_shard_save(struct sfs_shards *s, struct sfs_shard *shard);
 
 /* Bytes of memory that its table takes; one that is mapped from an index takes none. */
 uint64_t sfs_shard_memory(struct sfs_shard *shard);
+
+/* Its index lied about the sample at byte `at`: the ledger says so, once. */
+void sfs_shard_note_lie(struct sfs_shard *shard, uint64_t at, const char *why);
 
 /* The number and the sum of extents of its samples, if the shard was ever seen
  * to its end (and is not damaged, unless damage is skipped). */

@@ -45,6 +45,7 @@ void sfs_table_done(struct sfs_table *t)
 		else
 			free(steal(&t->chunks[k]));
 	t->is_borrowed = false;
+	atomic_store(&t->is_told, false);
 	atomic_store(&t->n, 0);
 	atomic_store(&t->state, SFS_TABLE_GROWING);
 }
@@ -79,6 +80,12 @@ void sfs_table_end(struct sfs_table *t, enum sfs_table_state state)
 	atomic_store_explicit(&t->state, (int)state, memory_order_release);
 }
 
+void sfs_table_set_told(struct sfs_table *t)
+{
+	/* Seen by whoever sees the next entry: its number is released after this. */
+	atomic_store_explicit(&t->is_told, true, memory_order_relaxed);
+}
+
 uint64_t sfs_table_place(const struct sfs_table *t, uint64_t n)
 {
 	return n == 0 ? 0 : (uint64_t)entry_at(t, n - 1)->end * SFS_TAR_BLOCK;
@@ -100,6 +107,7 @@ struct sfs_table_sample sfs_table_get(const struct sfs_table *t, uint64_t i)
 		.place = place,
 		.key_hash = e->key_hash,
 		.has_global = e->start & GLOBAL_BIT,
+		.is_told = atomic_load_explicit(&t->is_told, memory_order_relaxed),
 	};
 }
 
@@ -161,6 +169,7 @@ void sfs_table_borrow(struct sfs_table *t, const struct sfs_table_entry *entries
 	for (k = 0; at < n; at += (uint64_t)CHUNK_0 << k++)
 		t->chunks[k] = (struct sfs_table_entry *)entries + at;
 	t->is_borrowed = true;
+	sfs_table_set_told(t);
 	atomic_store_explicit(&t->n, n, memory_order_release);
 	sfs_table_end(t, SFS_TABLE_WHOLE);
 }

@@ -38,6 +38,8 @@ unit_tests = \
 	tests/unit-http-reads-what-servers-send \
 	tests/unit-index-is-refused-when-a-byte-is-wrong \
 	tests/unit-index-says-again-what-was-written \
+	tests/unit-indexes-are-looked-for-in-order \
+	tests/unit-indexes-end-every-search \
 	tests/unit-json-takes-what-the-rfc-takes \
 	tests/unit-key-follows-webdataset \
 	tests/unit-lane-forms-a-block-as-soon-as-it-is-known \
@@ -81,11 +83,16 @@ unit_tests = \
 	tests/unit-walk-fetches-headers-only
 
 cat_tests = \
+	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
+	tests/cat-a-cache-that-cannot-be-written-is-no-error.sh \
+	tests/cat-a-lying-index-is-an-error.sh \
 	tests/cat-a-missing-shard-may-be-left-out.sh \
 	tests/cat-a-rank-may-lack-any-of-its-samples.sh \
 	tests/cat-a-reader-that-closes-early-is-no-error.sh \
 	tests/cat-a-sample-given-up-is-not-asked-for-again.sh \
 	tests/cat-a-stream-is-readable-up-to-a-network-error.sh \
+	tests/cat-a-streamed-epoch-leaves-indexes.sh \
+	tests/cat-an-index-that-does-not-fit-is-never-used.sh \
 	tests/cat-asks-again-after-a-503.sh \
 	tests/cat-asks-again-when-a-server-stalls.sh \
 	tests/cat-asks-in-a-way-all-servers-take.sh \
@@ -99,6 +106,8 @@ cat_tests = \
 	tests/cat-gives-up-on-a-silent-server.sh \
 	tests/cat-gives-up-when-parts-fail-in-turn.sh \
 	tests/cat-goes-through-a-proxy.sh \
+	tests/cat-index-makes-indexes-ahead.sh \
+	tests/cat-indexes-are-found-wherever-they-are.sh \
 	tests/cat-indexes-of-other-tools-are-hints.sh \
 	tests/cat-keys-are-webdatasets.sh \
 	tests/cat-keys-may-be-unique.sh \
@@ -166,6 +175,7 @@ fuse_tests = \
 	tests/fuse-errors-name-shard-offset-and-cause.sh \
 	tests/fuse-far-reads-do-not-stream-the-epoch-again.sh \
 	tests/fuse-far-reads-in-a-row-get-a-cursor.sh \
+	tests/fuse-far-reads-need-no-headers-with-an-index.sh \
 	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
 	tests/fuse-https-trusts-whom-it-is-told-to.sh \
 	tests/fuse-ls-of-ten-thousand-shards-waits-for-no-size.sh \
@@ -173,6 +183,7 @@ fuse_tests = \
 	tests/fuse-missing-and-forbidden-shards.sh \
 	tests/fuse-mount-shows-the-tree.sh \
 	tests/fuse-mounting-says-what-is-wrong.sh \
+	tests/fuse-mounts-share-one-cache.sh \
 	tests/fuse-names-from-tars-never-escape.sh \
 	tests/fuse-nginx-serves-a-mount.sh \
 	tests/fuse-nothing-can-be-written.sh \
@@ -201,6 +212,8 @@ test_helpers = \
 	tests/compare.py \
 	tests/epochs.h \
 	tests/faults.sh \
+	tests/finding.h \
+	tests/forge-index.py \
 	tests/full-or-error.py \
 	tests/functions.sh \
 	tests/fuzz/fuzz-braces.c \
@@ -224,7 +237,8 @@ test_helpers = \
 	tests/fuzz/run \
 	tests/https.py \
 	tests/indexed.h \
-	tests/indexes.h \
+	tests/indexed.sh \
+	tests/made-indexes.h \
 	tests/make-shards.py \
 	tests/order-properties.py \
 	tests/order-vectors-equal.json \
