@@ -228,7 +228,9 @@ static int read_part(const char *s, struct sfs_indexing_options *wanted,
 	unsigned i = 1, n = 1;
 	int end = 0;
 
-	if (s && (sscanf(s, "%u/%u%n", &i, &n, &end) != 2 || s[end] || i < 1 || i > n))
+	/* (%u by itself takes signs and spaces.) */
+	if (s && (s[strspn(s, "0123456789/")] ||
+		  sscanf(s, "%9u/%9u%n", &i, &n, &end) != 2 || s[end] || i < 1 || i > n))
 		return sfs_error_set(err, -EINVAL,
 				     "--part: '%s' is not I/N with I from 1 to N", s);
 	wanted->part = i - 1;

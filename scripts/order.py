@@ -334,7 +334,7 @@ def escaped(field):
 
 def identity(shards, s):
     segment = {"shard": 0, "sample": 1}.get(s.segment, s.segment)
-    words = [1, s.seed, s.lanes, s.buffer, ["auto", "asis"].index(s.keys)]
+    words = [1, s.seed, s.lanes, s.buffer, ["auto", "asis", "unique"].index(s.keys)]
     if equal_lanes(s):
         words = [2, *words[1:], segment, EQUAL.index(s.equal)]
     words.append(len(shards))
@@ -454,7 +454,7 @@ def main():
     parser.add_argument("--buffer", type=size_of, default=67108864)
     parser.add_argument("--segment", type=segment_of, default="shard", metavar="shard|SIZE|sample")
     parser.add_argument("--equal", choices=EQUAL, default="none")
-    parser.add_argument("--keys", choices=["auto", "asis"], default="auto")
+    parser.add_argument("--keys", choices=["auto", "asis", "unique"], default="auto")
     args = parser.parse_args()
     if args.command == "vectors":
         return check_vectors(args.path)
@@ -468,6 +468,8 @@ def main():
     for s in order: s.folder = b""
     if args.keys == "auto":
         rename_all(order)
+    elif args.keys == "unique":
+        for s in order: s.folder = folder_of(s) + b"/"
     out, offset = sys.stdout.buffer, 0
     for i, s in enumerate(order[first or 0:]):
         length = s.end - s.begin

@@ -121,6 +121,19 @@ void sfs_control_errors(struct sfs_core *core, struct sfs_text *text)
 	sfs_ledger_print(text);
 }
 
+static void print_order(const struct sfs_core *core, struct sfs_text *text)
+{
+	static const char *const keys[] = {"auto", "asis", "unique"};
+	static const char *const equal[] = {"none", "drop", "pad"};
+	const struct sfs_options *o = core->options;
+
+	sfs_text_printf(text, "\norder   seed=%llu lanes=%u buffer=%llu segment=",
+			(unsigned long long)o->seed, core->env.order.lanes,
+			(unsigned long long)o->buffer);
+	sfs_options_print_segment(o->segment, text);
+	sfs_text_printf(text, " equal=%s keys=%s", equal[o->equal], keys[o->keys]);
+}
+
 void sfs_control_readme(struct sfs_core *core, struct sfs_text *text)
 {
 	const struct sfs_shards *shards = &core->env.shards;
@@ -132,12 +145,17 @@ void sfs_control_readme(struct sfs_core *core, struct sfs_text *text)
 	sfs_text_printf(text, "shards  %u: %s", shards->n, shards->shards[0].name);
 	if (shards->n > 1)
 		sfs_text_printf(text, " to %s", shards->shards[shards->n - 1].name);
-	sfs_text_printf(
+	print_order(core, text);
+	sfs_text_puts(
 		text,
-		"\norder   seed=%llu lanes=%u buffer=%llu keys=%s\n\n"
+		"\n\n"
 		"epochs/0.tar             the whole dataset as one tar, shuffled; "
 		"epochs/1.tar\n"
 		"                         is the next epoch, and so on, for any number\n"
+		"epochs/0/rank-1-of-4.tar a rank's part of it (lanes is a multiple of "
+		"4)\n"
+		"epochs/0@100.tar         from its sample 100 on, of any of these\n"
+		"epochs/0.order           its samples as text, of any of these\n"
 		"shards/NAME              a shard, byte for byte\n"
 		"samples/NAME/...         its members as files\n"
 		".shufflefs/stats.json    live numbers (metrics.prom: for Prometheus)\n"
@@ -150,8 +168,5 @@ void sfs_control_readme(struct sfs_core *core, struct sfs_text *text)
 		"The same shards and the same order give the same bytes on every "
 		"machine.\n"
 		"Where keys restart in every shard, `tar x` of a stream overwrites "
-		"files.\n",
-		(unsigned long long)core->options->seed, core->env.order.lanes,
-		(unsigned long long)core->options->buffer,
-		core->env.keys_asis ? "asis" : "auto");
+		"files; keys=unique does not.\n");
 }

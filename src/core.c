@@ -10,6 +10,7 @@
 #include "core.h"
 
 #include "clock.h"
+#include "counts.h"
 #include "dataset.h"
 #include "ledger.h"
 #include "identity.h"
@@ -116,7 +117,7 @@ static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 						 .buffer_bytes = o->buffer,
 						 .segment = o->segment,
 						 .equal = (enum sfs_equal)o->equal};
-	env->keys_asis = o->keys == SFS_KEYS_ASIS;
+	env->keys = (enum sfs_choice_keys)o->keys;
 	env->n_connections = core->http ? (int)o->connections : n_file_threads(o);
 	sfs_budget_init(&env->budget, budget);
 	env->slabs = sfs_slabs_new(budget + 64 * MIB);
@@ -195,13 +196,43 @@ static char *cache_folder(const struct sfs_options *o)
 	return strcmp(o->index_cache, "no") == 0 ? NULL : from_here(o->index_cache);
 }
 
+static bool is_description(const char *place)
+{
+	size_t n = place ? strlen(place) : 0;
+
+	return n > 5 && strcmp(place + n - 5, ".json") == 0 && !sfs_uri_has_scheme(place);
+}
+
+/* index=FILE.json: what wids or Energon say of the dataset. */
+static int read_description(struct sfs_core *core, const char *path,
+			    struct sfs_error *err)
+{
+	struct sfs_shards *shards = &core->env.shards;
+	struct sfs_counts counts = {0};
+	struct sfs_mapped mapped;
+	uint32_t i;
+	int ret;
+
+	ret = sfs_mapped_open(path, &mapped, err);
+	if (ret < 0)
+		return sfs_error_wrap(err, ret, "index");
+	ret = sfs_counts_parse(mapped.bytes, mapped.n, &counts, err);
+	for (i = 0; i < shards->n && ret == 0; i++)
+		if (sfs_counts_find(&counts, shards->shards[i].name,
+				    &shards->shards[i].n_claimed, NULL) < 0)
+			shards->shards[i].n_claimed = SFS_NO_CLAIM;
+	sfs_counts_done(&counts);
+	sfs_mapped_done(&mapped);
+	return ret < 0 ? sfs_error_wrap(err, ret, "index: %s", path) : 0;
+}
+
 static int start_indexes(struct sfs_core *core, struct sfs_error *err)
 {
 	const struct sfs_options *o = core->options;
 	sfs_autofree char *to = from_here(o->index_to),
 			  *cache = to ? NULL : cache_folder(o),
 			  *place = from_here(to ? to : o->index);
-	const struct sfs_indexes_options options = {
+	struct sfs_indexes_options options = {
 		.cache = cache,
 		.place = place,
 		.to = to,
@@ -210,6 +241,12 @@ static int start_indexes(struct sfs_core *core, struct sfs_error *err)
 	};
 	int ret;
 
+	if (is_description(place)) {
+		ret = read_description(core, place, err);
+		if (ret < 0)
+			return ret;
+		options.place = NULL;
+	}
 	ret = sfs_indexes_new(&options, &core->indexes, err);
 	core->env.shards.indexes = core->indexes;
 	return ret;
@@ -309,6 +346,7 @@ static void *tick(void *arg)
 		pthread_mutex_unlock(&core->lock);
 		sfs_streams_tick(&core->streams);
 		sfs_indexer_tick(core->indexer);
+		sfs_indexer_tick(core->members);
 		sfs_windows_tick(core->windows);
 		n_idle = sfs_slabs_used(core->env.slabs) > 0 ? 0 : n_idle + 1;
 		if (n_idle == TRIM_SECONDS)
@@ -348,7 +386,9 @@ static int start(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	if (ret < 0)
 		return ret;
 	sfs_surveyor_init(&core->surveyor, &core->env);
-	core->indexer = sfs_indexer_new(&core->env, &core->surveyor,
+	core->indexer = sfs_indexer_new(&core->env, &core->surveyor, sfs_survey_table,
+					core->options->index_wait_ms);
+	core->members = sfs_indexer_new(&core->env, &core->surveyor, sfs_survey_members,
 					core->options->index_wait_ms);
 	sfs_streams_init(&core->streams, &core->env, &core->surveyor);
 	core->windows = sfs_windows_new(&core->env);
@@ -442,6 +482,7 @@ void sfs_core_stop(struct sfs_core *core)
 	stop_ticker(core);
 	sfs_census_stop(core->census);
 	sfs_indexer_stop(core->indexer);
+	sfs_indexer_stop(core->members);
 	if (core->surveyor.env)
 		sfs_surveyor_stop(&core->surveyor);
 	sfs_source_stop(core->files);
@@ -451,6 +492,7 @@ void sfs_core_stop(struct sfs_core *core)
 	sfs_windows_free(core->windows);
 	sfs_pool_stop(env->pool);
 	sfs_indexer_free(core->indexer);
+	sfs_indexer_free(core->members);
 	sfs_surveyor_done(&core->surveyor);
 	sfs_census_free(core->census);
 	sfs_tree_free(core->tree);

@@ -27,7 +27,7 @@ struct sfs_core {
 	struct sfs_indexes *indexes;
 	struct sfs_census *census;
 	struct sfs_surveyor surveyor;
-	struct sfs_indexer *indexer;
+	struct sfs_indexer *indexer, *members; /* of the tables; of the members, too */
 	struct sfs_streams streams;
 	struct sfs_windows *windows;
 	struct sfs_tree *tree;

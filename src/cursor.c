@@ -138,6 +138,11 @@ static void append_held(struct sfs_cursor *c, const struct sfs_block_sample *s,
 	uint64_t at;
 
 	e->run = run;
+	if (s->is_told && sfs_run_check(run, s, &at, &why) < 0) {
+		sfs_shard_note_lie(run->shard, at, why.text);
+		e->err = -EIO;
+		return;
+	}
 	if (!is_renamed && !s->has_global)
 		return;
 	if (sfs_run_edit(run, s->start, s->n_bytes,
@@ -150,12 +155,8 @@ static void append_held(struct sfs_cursor *c, const struct sfs_block_sample *s,
 static void append(struct sfs_cursor *c, const struct sfs_block_sample *s,
 		   struct sfs_run *run)
 {
-	bool is_renamed = false;
+	bool is_renamed = sfs_env_renames(c->env, &c->key_before, s);
 
-	if (!c->env->keys_asis)
-		c->key_before =
-			sfs_edit_key(c->key_before, s->key_hash,
-				     c->env->shards.shards[s->shard].folder, &is_renamed);
 	if (is_renamed)
 		atomic_fetch_add(&c->env->counters.renamed, 1);
 	if (run)

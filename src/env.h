@@ -4,7 +4,10 @@
 #define SFS_ENV_H
 
 #include "budget.h"
+#include "edit.h"
 #include "grab.h"
+#include "lane.h"
+#include "options.h"
 #include "pool.h"
 #include "shard.h"
 #include "slab.h"
@@ -30,12 +33,26 @@ struct sfs_env {
 
 	/* Settings; see options.def. */
 	struct sfs_order_settings order;
-	bool keys_asis;
+	enum sfs_choice_keys keys;
 	int n_connections;
 
 	struct sfs_counters counters;
 	_Atomic uint64_t n_open_lanes; /* of all cursors: they share the budget */
 };
+
+/* Does a stream put the shard's folder before the sample's names?  *key is the key of the
+ * sample before it, as the stream has it (sfs_edit_key(); 0: none), and then its own. */
+static inline bool sfs_env_renames(const struct sfs_env *env, uint64_t *key,
+				   const struct sfs_block_sample *sample)
+{
+	bool is_renamed = env->keys == SFS_KEYS_UNIQUE;
+
+	if (env->keys == SFS_KEYS_AUTO)
+		*key = sfs_edit_key(*key, sample->key_hash,
+				    env->shards.shards[sample->shard].folder,
+				    &is_renamed);
+	return is_renamed;
+}
 
 #define SFS_LANE_FLOOR ((uint64_t)256 << 10) /* bytes of budget that a lane must have */
 #define SFS_PART_MAX   ((uint64_t)4 << 20)

@@ -81,7 +81,7 @@ static bool node_of_name(struct sfs_epochs *e, const struct sfs_name *name,
 {
 	uint32_t number;
 
-	if (name->n_ranks == 0 && !name->has_first) {
+	if (name->n_ranks == 0 && !name->has_first && !name->is_order) {
 		*ret_node = node_of(name->is_folder ? EPOCH_FOLDER : EPOCH, name->epoch);
 		return true;
 	}
@@ -222,9 +222,11 @@ static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 	sfs_indexer_sum(e->core->indexer, &n, &n_bytes);
 	if (name->rank < sfs_order_positions(&e->core->env.order, n, name->n_ranks))
 		return 0;
+	if (n == 0)
+		return refuse(name, -EINVAL, "the shards have no samples at all");
 	snprintf(why, sizeof why,
 		 "rank %u of %u would have no sample, as there are only %llu: use fewer "
-		 "ranks",
+		 "ranks, or equal=pad",
 		 name->rank, name->n_ranks, (unsigned long long)n);
 	return refuse(name, -EINVAL, why);
 }
@@ -313,7 +315,8 @@ int sfs_epochs_attr(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 	int ret;
 
 	attr->is_folder = node == SFS_EPOCHS_ROOT || name_of(e, node).is_folder;
-	if (attr->is_folder)
+	attr->is_snapshot = !attr->is_folder && name_of(e, node).is_order;
+	if (attr->is_folder || attr->is_snapshot)
 		return 0;
 	ret = find_extract(e, node, waiter, &extract);
 	if (ret < 0)
@@ -333,6 +336,30 @@ int sfs_epochs_open(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 	ret = find_extract(e, node, waiter, ret_extract);
 	if (ret == 0)
 		*ret_stream = open_stream(e, &name);
+	return ret;
+}
+
+bool sfs_epochs_is_script(struct sfs_epochs *e, uint64_t node)
+{
+	return node != SFS_EPOCHS_ROOT && name_of(e, node).is_order;
+}
+
+int sfs_epochs_open_script(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
+			   struct sfs_script **ret_script)
+{
+	struct sfs_name name = name_of(e, node);
+	int ret;
+
+	ret = know_sizes(e, waiter);
+	if (ret == 0)
+		ret = sfs_indexer_all(e->core->members, waiter);
+	if (ret == 0 && is_exact(e))
+		ret = sfs_indexer_all(e->core->indexer, waiter);
+	if (ret == 0)
+		ret = check_rank(e, &name);
+	if (ret == 0)
+		*ret_script = sfs_script_new(&e->core->env, name.epoch,
+					     sfs_name_share(&name), name.first);
 	return ret;
 }
 
@@ -434,7 +461,7 @@ int sfs_epochs_xattr(struct sfs_epochs *e, uint64_t node, const char *attribute,
 	if (node == SFS_EPOCHS_ROOT || (!is_at && !is_order && !is_count(attribute)))
 		return -ENODATA;
 	name = name_of(e, node);
-	if (name.is_folder)
+	if (name.is_folder || name.is_order)
 		return -ENODATA;
 	ret = is_order ? know_sizes(e, waiter) : know_shards(e, waiter);
 	if (ret < 0)
@@ -470,7 +497,7 @@ void sfs_epochs_list_xattrs(struct sfs_epochs *e, uint64_t node, struct sfs_text
 	if (node == SFS_EPOCHS_ROOT)
 		return;
 	name = name_of(e, node);
-	if (name.is_folder)
+	if (name.is_folder || name.is_order)
 		return;
 	sfs_text_add(text, ORDER, sizeof ORDER);
 	if (!is_counted(e, &name))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* epochs - the files and folders under epochs/: streams, by name.
  *
- *     E.tar   E/rank-R-of-W.tar   E/rank-R-of-W/worker-I-of-N.tar   and each as
- * NAME@K.tar
+ *     E.tar   E/rank-R-of-W.tar   E/rank-R-of-W/worker-I-of-N.tar
+ *
+ * and each as NAME@K.tar, and as .order instead of .tar.
  *
  * A node is a number below 2^60, as in tree.h.  epochs/ lists the first few epochs; any
  * other can be looked up; the folder of an epoch lists what was looked up there.  Any
@@ -12,6 +13,7 @@
 #define SFS_EPOCHS_H
 
 #include "names.h"
+#include "script.h"
 #include "stream.h"
 #include "waiter.h"
 
@@ -50,6 +52,12 @@ struct sfs_extract {
  * sfs_tree_attr(). */
 int sfs_epochs_open(struct sfs_epochs *epochs, uint64_t node, struct sfs_waiter *waiter,
 		    struct sfs_stream **ret_stream, struct sfs_extract *ret_extract);
+
+/* Is it a file that tells an order, and so no stream?  Open it: all samples and names
+ * must be known.  As sfs_tree_attr(). */
+bool sfs_epochs_is_script(struct sfs_epochs *epochs, uint64_t node);
+int sfs_epochs_open_script(struct sfs_epochs *epochs, uint64_t node,
+			   struct sfs_waiter *waiter, struct sfs_script **ret_script);
 
 /* The value of an extended attribute, as text:
  *   user.shufflefs.order               sfs_identity(), in hexadecimal

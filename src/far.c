@@ -125,7 +125,8 @@ static int find_key_before(struct sfs_far_reads *f, const struct sfs_spot *spot,
 
 	*ret_key = 0;
 	/* Back to a sample whose key cannot have clashed with the one before. */
-	while (!f->env->keys_asis && is_open && sfs_map_previous(&f->map, &at)) {
+	while (f->env->keys == SFS_KEYS_AUTO && is_open &&
+	       sfs_map_previous(&f->map, &at)) {
 		ret = sfs_map_sample(&f->map, &at, &sample, ret_shard);
 		if (ret < 0)
 			break;
@@ -171,14 +172,14 @@ static int collect(struct sfs_far_reads *f, struct sfs_gather *g,
 		if (ret < 0)
 			return ret;
 		shard = &f->env->shards.shards[b->shard];
-		is_renamed = false;
-		if (!f->env->keys_asis)
-			key = sfs_edit_key(key, b->key_hash, shard->folder, &is_renamed);
+		is_renamed = sfs_env_renames(f->env, &key, b);
 		from = at - spot.offset;
 		n = b->n_bytes - from < end - at ? b->n_bytes - from : end - at;
 		if (is_renamed || b->has_global)
 			sfs_gather_add_edited(g, shard, b->start, b->n_bytes, is_renamed,
 					      from, n);
+		else if (b->is_told && from == 0)
+			sfs_gather_add_told(g, shard, b->start, n);
 		else
 			sfs_gather_add(g, shard, b->start + from, n);
 		at += n;

@@ -79,6 +79,7 @@ libshufflefs_la_SOURCES = \
 	src/plan.c src/plan.h \
 	src/read.c src/read.h \
 	src/run.c src/run.h \
+	src/script.c src/script.h \
 	src/shard.c src/shard.h \
 	src/store.c src/store.h \
 	src/stream.c src/stream.h \

@@ -107,6 +107,15 @@ void sfs_gather_add(struct sfs_gather *g, struct sfs_shard *shard, uint64_t offs
 	}
 }
 
+void sfs_gather_add_told(struct sfs_gather *g, struct sfs_shard *shard, uint64_t start,
+			 uint64_t n)
+{
+	size_t first = g->n;
+
+	sfs_gather_add(g, shard, start, n);
+	g->pieces[first]->grab.is_told = true;
+}
+
 void sfs_gather_add_edited(struct sfs_gather *g, struct sfs_shard *shard,
 			   uint64_t sample_start, uint64_t sample_bytes, bool is_renamed,
 			   uint64_t at, uint64_t n)

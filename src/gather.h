@@ -22,6 +22,10 @@ struct sfs_gather *sfs_gather_new(struct sfs_grabber *grabber, struct sfs_read *
 void sfs_gather_add(struct sfs_gather *g, struct sfs_shard *shard, uint64_t offset,
 		    uint64_t n);
 
+/* The same, where an index says that a sample begins. */
+void sfs_gather_add_told(struct sfs_gather *g, struct sfs_shard *shard, uint64_t start,
+			 uint64_t n);
+
 /* Append n bytes at `at` of a sample that is edited. */
 void sfs_gather_add_edited(struct sfs_gather *g, struct sfs_shard *shard,
 			   uint64_t sample_start, uint64_t sample_bytes, bool is_renamed,

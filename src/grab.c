@@ -2,6 +2,7 @@
 #include "grab.h"
 
 #include "mem.h"
+#include "tar.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -103,10 +104,28 @@ uint64_t sfs_grab_cost(uint64_t n_bytes)
 				      : sfs_slab_count(n_bytes) * SFS_SLAB_BYTES;
 }
 
+/* An index says that a sample begins here: does it? */
+static int check_told(const struct sfs_grab *grab)
+{
+	unsigned char block[SFS_TAR_BLOCK];
+	enum sfs_tar_kind kind;
+
+	if (grab->n_bytes < sizeof block)
+		return 0;
+	sfs_grab_read(grab, 0, block, sizeof block);
+	kind = sfs_tar_look(block).kind;
+	if (kind != SFS_TAR_ZERO && kind != SFS_TAR_BAD)
+		return 0;
+	sfs_shard_note_lie(grab->shard, grab->offset, "no header");
+	return -EBADMSG;
+}
+
 static void on_read(struct sfs_request *request, int err)
 {
 	struct sfs_grab *grab = sfs_container(request, struct sfs_grab, request);
 
+	if (err == 0 && grab->is_told)
+		err = check_told(grab);
 	grab->done(grab, err);
 }
 

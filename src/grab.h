@@ -46,6 +46,7 @@ struct sfs_grab {
 	struct sfs_shard *shard;
 	uint64_t offset, n_bytes; /* at most SFS_GRAB_MAX; n_bytes > 0 */
 	bool is_urgent;
+	bool is_told; /* that a sample begins here: -EBADMSG if no header does */
 	/* Once, on a thread of the source or the pool; err as sfs_request.done.
 	 * After it, the memory stays until sfs_grab_drop(). */
 	void (*done)(struct sfs_grab *grab, int err);

@@ -139,6 +139,7 @@ void sfs_holes_append(struct sfs_holes *h, uint32_t lane,
 		hole->grab = (struct sfs_grab){.shard = &h->env->shards.shards[s->shard],
 					       .offset = s->start + at,
 					       .n_bytes = n,
+					       .is_told = s->is_told && at == 0,
 					       .done = on_grab};
 		sfs_entries_append(h->entries, lane, s->start + at, n)->hole = hole;
 	}
@@ -173,6 +174,10 @@ void sfs_hole_gather(const struct sfs_hole *hole, uint64_t at, uint64_t n,
 	if (hole->state != READY && walk) {
 		sfs_gather_add_edited(g, walk->shard, walk->start, walk->n_bytes,
 				      walk->is_renamed, hole->at + at, n);
+		return;
+	}
+	if (hole->state != READY && hole->grab.is_told && at == 0) {
+		sfs_gather_add_told(g, hole->grab.shard, hole->grab.offset, n);
 		return;
 	}
 	if (hole->state != READY) {

@@ -18,7 +18,7 @@ static size_t put_settings(const struct sfs_env *env, uint64_t *words)
 	words[n++] = o->seed;
 	words[n++] = o->lanes;
 	words[n++] = o->buffer_bytes;
-	words[n++] = env->keys_asis;
+	words[n++] = env->keys;
 	if (is_longer) {
 		words[n++] = o->segment;
 		words[n++] = o->equal;

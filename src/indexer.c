@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "ledger.h"
 #include "mem.h"
+#include "text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -24,6 +25,7 @@ struct item {
 struct sfs_indexer {
 	struct sfs_env *env;
 	struct sfs_surveyor *surveyor;
+	sfs_indexer_survey *survey;
 	uint64_t wait_ns;
 
 	pthread_mutex_t lock; /* guards all below */
@@ -38,12 +40,13 @@ struct sfs_indexer {
 };
 
 struct sfs_indexer *sfs_indexer_new(struct sfs_env *env, struct sfs_surveyor *surveyor,
-				    uint64_t wait_ms)
+				    sfs_indexer_survey *survey, uint64_t wait_ms)
 {
 	struct sfs_indexer *ix = sfs_calloc(1, sizeof *ix);
 
 	ix->env = env;
 	ix->surveyor = surveyor;
+	ix->survey = survey;
 	ix->wait_ns = wait_ms * (SFS_NS_PER_S / 1000);
 	pthread_mutex_init(&ix->lock, NULL);
 	sfs_list_init(&ix->waiters);
@@ -80,10 +83,31 @@ void sfs_indexer_free(struct sfs_indexer *ix)
 
 /* ---- surveys ---- */
 
+/* Is there room in the budget for all tables, which stay, and for an epoch's lanes? */
+static int check_budget(const struct sfs_indexer *ix, uint64_t table_bytes)
+{
+	const struct sfs_env *env = ix->env;
+	uint64_t lanes = env->order.lanes, need;
+	char have[32], want[32], tables[32];
+
+	lanes = lanes < ix->n_samples ? lanes : ix->n_samples;
+	need = table_bytes + lanes * SFS_LANE_FLOOR + env->grabber.account.floor_bytes;
+	if (need <= env->budget.total_bytes)
+		return 0;
+	sfs_ledger_add(SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
+		       "raise budget=, or use segment=shard,equal=none",
+		       "budget=%s is too small: the tables of %llu samples take %s, and "
+		       "with lanes that makes %s",
+		       sfs_text_size(env->budget.total_bytes, have),
+		       (unsigned long long)ix->n_samples,
+		       sfs_text_size(table_bytes, tables), sfs_text_size(need, want));
+	return -ENOMEM;
+}
+
 /* All have ended, well.  Locked. */
 static int sum_up(struct sfs_indexer *ix)
 {
-	uint64_t n, n_bytes;
+	uint64_t n, n_bytes, table_bytes = 0;
 	uint32_t i;
 
 	ix->n_samples = ix->n_bytes = 0;
@@ -91,9 +115,12 @@ static int sum_up(struct sfs_indexer *ix)
 		sfs_shards_totals(&ix->env->shards, i, &n, &n_bytes);
 		ix->n_samples += n;
 		ix->n_bytes += n_bytes;
+		table_bytes += sfs_shard_memory(&ix->env->shards.shards[i]);
 	}
-	if (ix->n_samples < UINT32_MAX)
+	if (!sfs_order_wants_equal_lanes(&ix->env->order))
 		return 0;
+	if (ix->n_samples < UINT32_MAX)
+		return check_budget(ix, table_bytes);
 	sfs_ledger_add(SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
 		       "use segment=shard, or several mounts",
 		       "more than 2^32 samples cannot be dealt to equal lanes");
@@ -172,7 +199,7 @@ static void start(struct sfs_indexer *ix)
 			continue;
 		ix->n_pending++;
 		item->waiter = (struct sfs_waiter){.done = on_survey};
-		ret = sfs_survey_table(ix->surveyor, item->shard, &item->waiter);
+		ret = ix->survey(ix->surveyor, item->shard, &item->waiter);
 		if (ret != -EINPROGRESS)
 			take(ix, item, ret);
 	}

@@ -14,9 +14,13 @@
 
 struct sfs_indexer;
 
+/* What it takes to know a shard: sfs_survey_table(), or sfs_survey_members(). */
+typedef int sfs_indexer_survey(struct sfs_surveyor *surveyor, struct sfs_shard *shard,
+			       struct sfs_waiter *waiter);
+
 /* Nobody waits for longer than `wait_ms`. */
 struct sfs_indexer *sfs_indexer_new(struct sfs_env *env, struct sfs_surveyor *surveyor,
-				    uint64_t wait_ms);
+				    sfs_indexer_survey *survey, uint64_t wait_ms);
 
 /* End all waiters with -ECANCELED. */
 void sfs_indexer_stop(struct sfs_indexer *indexer);
@@ -26,8 +30,8 @@ void sfs_indexer_free(struct sfs_indexer *indexer);
 
 /* Are all tables there?  All sizes must be known.
  * 0: for good.  -EINPROGRESS: wait.  -ENODATA: that would take too long; the ledger says
- * how long.  -EIO: a shard is damaged or cannot be read; -EOVERFLOW: there are too many
- * samples.  The ledger says which. */
+ * how long.  -EIO: a shard is damaged or cannot be read; -EOVERFLOW, -ENOMEM: there are
+ * too many samples, at all or for the budget.  The ledger says which. */
 int sfs_indexer_all(struct sfs_indexer *indexer, struct sfs_waiter *waiter);
 
 /* What all shards hold together, after sfs_indexer_all() returned 0. */

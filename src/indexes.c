@@ -14,16 +14,28 @@
 #include "mem.h"
 #include "pool.h"
 #include "store.h"
+#include "text.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
 #define SUFFIX	    ".index"
+#define FOREIGN	    ".idx"
 #define MAX_MISSES  4
 #define FETCH_BYTES ((uint64_t)256 << 20) /* of an index at a URL */
 
-enum place { BESIDE, PLACE, CACHE, N_PLACES };
+/* Where is looked, in this order.  ENERGON and DALI: claims. */
+enum place {
+	BESIDE,
+	PLACE,
+	CACHE,
+	BESIDE_ENERGON,
+	BESIDE_DALI,
+	PLACE_ENERGON,
+	PLACE_DALI,
+	N_PLACES
+};
 
 struct sfs_indexes {
 	struct sfs_store *store, *named; /* the cache; and where they are kept by name */
@@ -37,7 +49,8 @@ struct sfs_indexes {
 	pthread_cond_t wake;
 	struct sfs_link queue; /* searches to go on with */
 	bool is_stopping, is_stopped;
-	int n_missed, n_hit; /* beside shards at URLs */
+	int n_missed[N_PLACES], n_hit[N_PLACES]; /* beside shards at URLs */
+	uint64_t n_lost; /* since the last flush: of no version, so not kept */
 };
 
 /* ---- what an index must be of ---- */
@@ -88,12 +101,35 @@ static int pass_over(const struct sfs_object *o, const char *where, int ret,
 	return -ENOENT;
 }
 
+static bool is_foreign(int place)
+{
+	return place > CACHE;
+}
+
+/* The index of another tool. */
+static int open_claims(struct sfs_finding *f, struct sfs_mapped *mapped,
+		       const char *where)
+{
+	struct sfs_error why = {0};
+	int ret = sfs_foreign_parse(mapped->bytes, mapped->n, f->object->size, &f->claims,
+				    &why);
+
+	sfs_mapped_done(mapped);
+	if (ret < 0)
+		return pass_over(f->object, where, ret, &why);
+	f->claimed_by = sfs_strdup(where);
+	return 0;
+}
+
 static int open_bytes(const struct sfs_indexes *ix, struct sfs_finding *f,
 		      struct sfs_mapped *mapped, const char *where)
 {
 	struct sfs_error why = {0};
 	struct sfs_index index;
 	int ret;
+
+	if (is_foreign(f->place))
+		return open_claims(f, mapped, where);
 
 	ret = sfs_index_open(mapped->bytes, mapped->n, &index, &why);
 	if (ret == 0)
@@ -202,40 +238,60 @@ static int fetch(struct sfs_indexes *ix, struct sfs_finding *f, const char *url,
 static int take_fetched(struct sfs_indexes *ix, struct sfs_finding *f)
 {
 	struct sfs_mapped mapped = f->mapped;
+	sfs_autofree char *shown = NULL;
 	int ret = f->fetch_err;
 
 	f->mapped = (struct sfs_mapped){0};
-	if (ret == 0)
-		ret = open_bytes(ix, f, &mapped, f->remote.uri.location);
-	else
+	if (ret == 0) {
+		shown = sfs_uri_redact(f->remote.uri.location);
+		ret = open_bytes(ix, f, &mapped, shown);
+	} else {
 		sfs_mapped_done(&mapped);
-	if (f->place == BESIDE) {
-		pthread_mutex_lock(&ix->lock);
-		ix->n_hit += ret == 0;
-		ix->n_missed += ret < 0;
-		pthread_mutex_unlock(&ix->lock);
 	}
+	pthread_mutex_lock(&ix->lock);
+	ix->n_hit[f->place] += ret == 0;
+	ix->n_missed[f->place] += ret < 0;
+	pthread_mutex_unlock(&ix->lock);
 	sfs_object_done(&f->remote);
 	f->remote = (struct sfs_object){0};
 	return ret;
 }
 
-/* URL, with the suffix before its query. */
-static char *add_suffix(const char *url, const char *middle, const char *name)
+/* A shard's name as a path of a URL.  (What no URL may hold, sfs_uri_parse() encodes.) */
+static char *spelt_for_url(const char *name)
 {
-	size_t n = strcspn(url, "?");
+	struct sfs_text text = {0};
 
-	return sfs_asprintf("%.*s%s%s" SUFFIX "%s", (int)n, url, middle, name, url + n);
+	for (; *name; name++)
+		if (strchr("%?#", *name))
+			sfs_text_printf(&text, "%%%02X", (unsigned)*name);
+		else
+			sfs_text_add(&text, name, 1);
+	return text.s;
 }
 
 /* ---- the search ---- */
 
-static bool is_worth_asking(struct sfs_indexes *ix)
+/* What an index is called, of a shard that is called `name` (or is at that URL): its own
+ * name and a suffix, but before a query; in DALI's way without ".tar". */
+static char *name_index(const char *name, int place, bool is_url)
+{
+	size_t n = is_url ? strcspn(name, "?") : strlen(name), kept = n;
+
+	if ((place == BESIDE_DALI || place == PLACE_DALI) && n > 4 &&
+	    strncmp(name + n - 4, ".tar", 4) == 0)
+		kept -= 4;
+	return sfs_asprintf("%.*s%s%s", (int)kept, name,
+			    is_foreign(place) ? FOREIGN : SUFFIX, name + n);
+}
+
+/* Beside shards at URLs. */
+static bool is_worth_asking(struct sfs_indexes *ix, int place)
 {
 	bool is_worth;
 
 	pthread_mutex_lock(&ix->lock);
-	is_worth = ix->n_hit > 0 || ix->n_missed < MAX_MISSES;
+	is_worth = ix->n_hit[place] > 0 || ix->n_missed[place] < MAX_MISSES;
 	pthread_mutex_unlock(&ix->lock);
 	return is_worth;
 }
@@ -243,27 +299,31 @@ static bool is_worth_asking(struct sfs_indexes *ix)
 static int look_beside(struct sfs_indexes *ix, struct sfs_finding *f)
 {
 	const struct sfs_uri *uri = &f->object->uri;
-	sfs_autofree char *where = NULL;
+	bool is_url = uri->scheme != SFS_SCHEME_FILE;
+	sfs_autofree char *where = name_index(uri->location, f->place, is_url);
 
-	if (uri->scheme == SFS_SCHEME_FILE) {
-		where = sfs_asprintf("%s" SUFFIX, uri->location);
+	if (!is_url)
 		return look_into_file(ix, f, where);
-	}
-	where = add_suffix(uri->location, "", "");
-	return is_worth_asking(ix) ? fetch(ix, f, where, uri->user) : -ENOENT;
+	return is_worth_asking(ix, f->place) ? fetch(ix, f, where, uri->user) : -ENOENT;
 }
 
 static int look_at_place(struct sfs_indexes *ix, struct sfs_finding *f)
 {
-	sfs_autofree char *where = NULL;
+	sfs_autofree char *name = NULL, *spelt = NULL, *where = NULL;
+	size_t n;
 
 	if (!ix->place)
 		return -ENOENT;
+	name = name_index(f->object->name, f->place, false);
 	if (!ix->is_url) {
-		where = sfs_asprintf("%s/%s" SUFFIX, ix->place, f->object->name);
+		where = sfs_asprintf("%s/%s", ix->place, name);
 		return look_into_file(ix, f, where);
 	}
-	where = add_suffix(ix->place, "/", f->object->name);
+	spelt = spelt_for_url(name);
+	for (n = strcspn(ix->place, "?"); n > 0 && ix->place[n - 1] == '/';)
+		n--;
+	where = sfs_asprintf("%.*s/%s%s", (int)n, ix->place, spelt,
+			     strchrnul(ix->place, '?'));
 	return fetch(ix, f, where, NULL);
 }
 
@@ -276,9 +336,11 @@ static int search(struct sfs_indexes *ix, struct sfs_finding *f)
 		ret = take_fetched(ix, f);
 	while (ret < 0 && ret != -EINPROGRESS && f->place + 1 < N_PLACES) {
 		switch (++f->place) {
-		case BESIDE: ret = look_beside(ix, f); break;
-		case PLACE: ret = look_at_place(ix, f); break;
-		default: ret = look_into_cache(ix, f);
+		case BESIDE:
+		case BESIDE_ENERGON:
+		case BESIDE_DALI: ret = look_beside(ix, f); break;
+		case CACHE: ret = look_into_cache(ix, f); break;
+		default: ret = look_at_place(ix, f);
 		}
 	}
 	return ret;
@@ -287,7 +349,7 @@ static int search(struct sfs_indexes *ix, struct sfs_finding *f)
 /* Nobody wants it any more. */
 static void give_up(struct sfs_finding *f)
 {
-	sfs_mapped_done(&f->mapped);
+	sfs_finding_done(f);
 	if (f->remote.source)
 		sfs_object_done(&f->remote);
 	f->done(f, -ECANCELED);
@@ -316,11 +378,18 @@ static void *work(void *arg)
 		if (is_stopping)
 			give_up(f);
 		else if ((ret = search(ix, f)) != -EINPROGRESS)
-			f->done(f, ret < 0 ? -ENOENT : 0);
+			f->done(f, ret < 0 || f->claimed_by ? -ENOENT : 0);
 		pthread_mutex_lock(&ix->lock);
 	}
 	pthread_mutex_unlock(&ix->lock);
 	return NULL;
+}
+
+void sfs_finding_done(struct sfs_finding *f)
+{
+	sfs_mapped_done(&f->mapped);
+	sfs_foreign_done(&f->claims);
+	free(steal(&f->claimed_by));
 }
 
 void sfs_indexes_find(struct sfs_indexes *ix, struct sfs_finding *f)
@@ -353,8 +422,13 @@ void sfs_indexes_keep(struct sfs_indexes *ix, const struct sfs_object *o,
 	void *bytes;
 	size_t n;
 
-	if (!ix->named && version == 0 && !ix->verify_size_only)
-		return; /* nothing would tell another version from this */
+	if (!ix->named && version == 0 && !ix->verify_size_only) {
+		/* Nothing would tell another version from this. */
+		pthread_mutex_lock(&ix->lock);
+		ix->n_lost++;
+		pthread_mutex_unlock(&ix->lock);
+		return;
+	}
 	bytes = sfs_index_write(table, o->size, version, members, &n);
 	if (ix->named) {
 		name = sfs_asprintf("%s" SUFFIX, o->name);
@@ -366,7 +440,13 @@ void sfs_indexes_keep(struct sfs_indexes *ix, const struct sfs_object *o,
 
 uint64_t sfs_indexes_flush(struct sfs_indexes *ix)
 {
-	return sfs_store_flush(ix->named ? ix->named : ix->store);
+	uint64_t n_lost;
+
+	pthread_mutex_lock(&ix->lock);
+	n_lost = ix->n_lost;
+	ix->n_lost = 0;
+	pthread_mutex_unlock(&ix->lock);
+	return n_lost + sfs_store_flush(ix->named ? ix->named : ix->store);
 }
 
 /* ---- life ---- */

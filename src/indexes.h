@@ -5,12 +5,17 @@
  * (a folder or a URL, and the shard's name and ".index"), then in the cache folder.  An
  * index counts only if it is of the same size and version as the shard: one that is
  * damaged, stale or of somebody else's shard is passed over, and the ledger says so if it
- * was not in the cache.  Any thread may call; nothing here waits, but for flush, stop and
- * free.
+ * was not in the cache.
+ *
+ * Where there is none, the indexes of other tools are looked for in the same places:
+ * SHARD.tar.idx (Energon) and SHARD.idx (DALI).  They are claims: where headers may be.
+ *
+ * Any thread may call; nothing here waits, but for flush, stop and free.
  */
 #ifndef SFS_INDEXES_H
 #define SFS_INDEXES_H
 
+#include "foreign.h"
 #include "index.h"
 #include "list.h"
 #include "mapped.h"
@@ -43,11 +48,14 @@ struct sfs_finding {
 	/* Set by the caller, the rest zero.  Borrowed; its size is known. */
 	const struct sfs_object *object;
 	/* Once, on any thread: 0, and `mapped` and `index` are the caller's (index points
-	 * into mapped); -ENOENT: there is none; -ECANCELED. */
+	 * into mapped); -ENOENT: there is none, but perhaps `claims`, the caller's too;
+	 * -ECANCELED. */
 	void (*done)(struct sfs_finding *finding, int err);
 
 	struct sfs_mapped mapped;
 	struct sfs_index index;
+	char *claimed_by; /* the index of another tool; NULL: no claims */
+	struct sfs_foreign claims;
 
 	/* The module's own. */
 	struct sfs_indexes *indexes;
@@ -62,11 +70,15 @@ struct sfs_finding {
 
 void sfs_indexes_find(struct sfs_indexes *ix, struct sfs_finding *finding);
 
+/* Free what was found and not taken. */
+void sfs_finding_done(struct sfs_finding *finding);
+
 /* Keep the index of a shard that was read to its sound end.  `members` may be NULL. */
 void sfs_indexes_keep(struct sfs_indexes *ix, const struct sfs_object *object,
 		      const struct sfs_table *table, const struct sfs_members *members);
 
-/* Wait until what is kept is written.  How many could not be, since the last time. */
+/* Wait until what is kept is written.  How many could not be kept, since the last time.
+ */
 uint64_t sfs_indexes_flush(struct sfs_indexes *ix);
 
 #endif

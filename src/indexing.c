@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "core.h"
 #include "mem.h"
+#include "store.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -73,7 +74,7 @@ static int go_on(struct indexing *x, struct job *job)
 	int ret = sfs_census_shard(x->core->census, job->shard, &job->waiter);
 
 	return ret < 0 ? ret
-		       : sfs_survey_table(&x->core->surveyor, job->shard, &job->waiter);
+		       : sfs_survey_members(&x->core->surveyor, job->shard, &job->waiter);
 }
 
 /* Work on shards until one has to be waited for, or there are no more. */
@@ -167,9 +168,26 @@ static int report(struct indexing *x, struct sfs_text *text, struct sfs_error *e
 			x->failure == -EBADMSG ? "it is damaged" : strerror(-x->failure));
 	if (x->n_lost > 0)
 		return sfs_error_set(err, -EIO,
-				     "%" PRIu64 " indexes could not be written",
+				     "%" PRIu64
+				     " indexes could not be kept: what was said above, "
+				     "or the server tells no version of its shards, and "
+				     "then only --to=DIR keeps them",
 				     x->n_lost);
 	return 0;
+}
+
+/* Is there anywhere to keep indexes? */
+static int check_place(const struct sfs_options *o, struct sfs_error *err)
+{
+	sfs_autofree char *folder =
+		o->index_cache ? sfs_strdup(o->index_cache) : sfs_store_default_folder();
+
+	if (o->index_to || (folder && strcmp(folder, "no") != 0))
+		return 0;
+	return sfs_error_set(err, -EINVAL,
+			     "there is no place for indexes, as %s: --to=DIR names one",
+			     folder ? "index-cache=no"
+				    : "neither XDG_CACHE_HOME nor HOME is set");
 }
 
 int sfs_indexing(struct sfs_options *options, const struct sfs_strings *specs,
@@ -184,9 +202,13 @@ int sfs_indexing(struct sfs_options *options, const struct sfs_strings *specs,
 	uint32_t n;
 	int ret;
 
+	ret = check_place(options, err);
+	if (ret < 0)
+		return ret;
 	ret = sfs_core_start(options, specs, false, &x.core, err);
 	if (ret < 0)
 		return ret;
+	x.core->env.shards.saves_members = true;
 	n = x.core->env.shards.n;
 	x.n = n > wanted->part ? (n - wanted->part - 1) / wanted->n_parts + 1 : 0;
 	sfs_list_init(&x.ready);

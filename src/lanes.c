@@ -124,10 +124,12 @@ static struct sfs_run *open_run(struct sfs_lanes *ls, struct lane *lane, uint32_
 	return run;
 }
 
-/* Have the runs up to slice m. */
-static void open_runs(struct sfs_lanes *ls, struct lane *lane, uint32_t m)
+/* Have the runs up to where the lane is. */
+static void open_runs(struct sfs_lanes *ls, struct lane *lane)
 {
-	while (lane->next_m <= m)
+	uint32_t n_slices = sfs_order_lane_slices(ls->order, lane->at.lane);
+
+	while (lane->next_m <= lane->at.m && lane->next_m < n_slices)
 		open_run(ls, lane, lane->next_m, 0);
 }
 
@@ -228,7 +230,8 @@ static void deal(struct sfs_lanes *ls, struct lane *lane)
 
 	for (t = lane->t; t < lane->block.n; t++) {
 		s = sfs_block_at(&lane->block, t);
-		/* A slice whose shard's table was at hand by another slice of that shard. */
+		/* A slice whose shard's table was at hand by another slice of that shard.
+		 */
 		while (lane->next_m <= s->m)
 			open_run(ls, lane, lane->next_m, 0);
 		sfs_run_hold(find_run(lane, s->m), s->start, s->n_bytes);
@@ -267,7 +270,7 @@ static int try_form(struct sfs_lanes *ls, struct lane *lane)
 		open_run(ls, lane, lane->next_m, 0);
 	}
 	if (ret == 0) /* several slices of one shard may have been gone through at once */
-		open_runs(ls, lane, lane->block.samples[lane->block.n - 1].m);
+		open_runs(ls, lane);
 	return ret;
 }
 
@@ -545,6 +548,8 @@ static bool pass_over(struct sfs_run *run, const struct sfs_slice *slice, uint64
 						      .n_bytes = wanted - frontier};
 		if (s.start >= run->asked + *n_bytes)
 			return false;
+		if (i < n && s.start + s.n_bytes <= run->asked)
+			continue; /* given up before */
 		if (s.n_bytes <= cap) {
 			has_small = true;
 		} else if (has_small) {
@@ -608,11 +613,9 @@ static bool want_of(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
  * the next block is being formed. */
 static struct sfs_run *blocking_run(struct sfs_lanes *ls, struct lane *lane)
 {
-	uint32_t n_slices = sfs_order_lane_slices(ls->order, lane->at.lane);
-
 	if (lane->is_formed)
 		return find_run(lane, sfs_block_at(&lane->block, lane->t)->m);
-	open_runs(ls, lane, lane->at.m < n_slices ? lane->at.m : n_slices - 1);
+	open_runs(ls, lane);
 	return find_run(lane, lane->at.m);
 }
 

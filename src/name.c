@@ -71,7 +71,8 @@ int sfs_name_parse(const struct sfs_name *folder, const char *component,
 		name.has_first = take_word(&p, "@");
 		if (name.has_first && !take_number(&p, INT64_MAX, &name.first))
 			return -ENOENT;
-		if (strcmp(p, ".tar") != 0)
+		name.is_order = strcmp(p, ".order") == 0;
+		if (!name.is_order && strcmp(p, ".tar") != 0)
 			return -ENOENT;
 	}
 	*ret_name = name;
@@ -91,7 +92,7 @@ void sfs_name_print(const struct sfs_name *name, struct sfs_text *text)
 	if (name->has_first)
 		sfs_text_printf(text, "@%llu", (unsigned long long)name->first);
 	if (!name->is_folder)
-		sfs_text_puts(text, ".tar");
+		sfs_text_puts(text, name->is_order ? ".order" : ".tar");
 }
 
 void sfs_name_print_path(const struct sfs_name *name, struct sfs_text *text)
@@ -124,7 +125,7 @@ bool sfs_name_equal(const struct sfs_name *a, const struct sfs_name *b)
 	return a->is_folder == b->is_folder && a->epoch == b->epoch &&
 	       a->rank == b->rank && a->n_ranks == b->n_ranks && a->worker == b->worker &&
 	       a->n_workers == b->n_workers && a->has_first == b->has_first &&
-	       a->first == b->first;
+	       a->first == b->first && a->is_order == b->is_order;
 }
 
 /* ---- whose part ---- */

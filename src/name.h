@@ -27,6 +27,7 @@ struct sfs_name {
 	uint32_t worker, n_workers; /* likewise: of the whole rank */
 	bool has_first;
 	uint64_t first; /* K */
+	bool is_order;	/* ".order": the text that says what is in the ".tar" */
 };
 
 /* One component of a path: of `folder`, or of epochs/ itself if that is NULL.

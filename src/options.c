@@ -6,6 +6,7 @@
 
 #include "mem.h"
 #include "order.h"
+#include "uri.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -286,13 +287,16 @@ static bool is_identity(const char *s)
 static int set_segment(const struct row *row, const char *value, uint64_t *ret,
 		       struct sfs_error *err)
 {
+	uint64_t v;
+
 	if (strcmp(value, "shard") == 0)
-		*ret = SFS_SEGMENT_SHARD;
+		v = SFS_SEGMENT_SHARD;
 	else if (strcmp(value, "sample") == 0)
-		*ret = SFS_SEGMENT_SAMPLE;
-	else if (sfs_options_parse_size(value, ret) < 0 || *ret < SFS_SEGMENT_SIZE_MIN)
+		v = SFS_SEGMENT_SAMPLE;
+	else if (sfs_options_parse_size(value, &v) < 0 || v < SFS_SEGMENT_SIZE_MIN)
 		return bad(row, value,
 			   "shard, sample, or a size of at least 512, like 1M", err);
+	*ret = v;
 	return 0;
 }
 
@@ -550,6 +554,32 @@ static void print_choice(const char *choices, uint64_t i, struct sfs_text *text)
 	sfs_text_add(text, choices, strcspn(choices, "|"));
 }
 
+/* A URL may hold a password; a proxy's may be one without its scheme. */
+static void print_string(const struct row *row, const char *value, struct sfs_text *text)
+{
+	sfs_autofree char *shown = NULL;
+
+	if (strcmp(row->name, "proxy") == 0)
+		shown = sfs_strdup("(set)");
+	else if (sfs_uri_has_scheme(value))
+		shown = sfs_uri_redact(value);
+	sfs_text_puts(text, shown ? shown : value);
+}
+
+void sfs_options_print_segment(uint64_t segment, struct sfs_text *text)
+{
+	static const char units[] = " KMG";
+	int u = 0;
+
+	if (segment == SFS_SEGMENT_SHARD || segment == SFS_SEGMENT_SAMPLE) {
+		sfs_text_puts(text, segment == SFS_SEGMENT_SHARD ? "shard" : "sample");
+		return;
+	}
+	for (; segment % 1024 == 0 && u < 3; u++)
+		segment /= 1024;
+	sfs_text_printf(text, "%llu%.*s", (unsigned long long)segment, u > 0, &units[u]);
+}
+
 static void print_value(const struct sfs_options *o, const struct row *row,
 			struct sfs_text *text)
 {
@@ -565,16 +595,15 @@ static void print_value(const struct sfs_options *o, const struct row *row,
 		sfs_text_printf(text, v % 1000 ? "%llums" : "%llus",
 				(unsigned long long)(v % 1000 ? v : v / 1000));
 		break;
+	case SEGMENT: sfs_options_print_segment(v, text); break;
 	case FLAG: sfs_text_puts(text, v ? "yes" : "no"); break;
 	case CHOICE: print_choice(row->argument, v, text); break;
 	case OCTAL: sfs_text_printf(text, "%03llo", (unsigned long long)v); break;
 	case ID: sfs_text_printf(text, "%lld", (long long)v); break;
 	case IDENTITY:
-	case STRING: /* a proxy's URL may hold a password */
+	case STRING:
 		if (*string_of(o, row))
-			sfs_text_puts(text, strcmp(row->name, "proxy") == 0
-						    ? "(set)"
-						    : *string_of(o, row));
+			print_string(row, *string_of(o, row), text);
 		break;
 	case LIST: /* header values are often secrets: only their names */
 		list = list_of(o, row);

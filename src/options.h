@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum sfs_choice_keys { SFS_KEYS_AUTO, SFS_KEYS_ASIS };
+enum sfs_choice_keys { SFS_KEYS_AUTO, SFS_KEYS_ASIS, SFS_KEYS_UNIQUE };
 enum sfs_choice_on_error { SFS_ON_ERROR_FAIL, SFS_ON_ERROR_SKIP };
 enum sfs_choice_verify { SFS_VERIFY_ETAG, SFS_VERIFY_SIZE };
 
@@ -66,6 +66,9 @@ int sfs_options_has_argument(const char *name, struct sfs_error *err);
 
 /* "seed = 7   # -o", a line for each; for .shufflefs/config. */
 void sfs_options_print(const struct sfs_options *o, struct sfs_text *text);
+
+/* "shard", "sample", or "1M": to the byte, as it is part of the order. */
+void sfs_options_print_segment(uint64_t segment, struct sfs_text *text);
 
 /* The table for people: --help's part, or (`as_mdoc`) the manual's. */
 void sfs_options_help(struct sfs_text *text, bool as_mdoc);

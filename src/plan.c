@@ -355,10 +355,10 @@ static void print_settings(const struct sfs_order_settings *s, struct sfs_text *
 
 	sfs_text_printf(text, "seed=%" PRIu64 ",lanes=%u,buffer=%s", s->seed, s->lanes,
 			exact_size(s->buffer_bytes, size));
-	if (s->segment == SFS_SEGMENT_SAMPLE)
-		sfs_text_printf(text, ",segment=sample");
-	else if (s->segment != SFS_SEGMENT_SHARD)
-		sfs_text_printf(text, ",segment=%s", exact_size(s->segment, size));
+	if (s->segment != SFS_SEGMENT_SHARD) {
+		sfs_text_puts(text, ",segment=");
+		sfs_options_print_segment(s->segment, text);
+	}
 	if (s->equal != SFS_EQUAL_NONE)
 		sfs_text_printf(text, ",equal=%s", equals[s->equal]);
 }

@@ -6,6 +6,8 @@
 #include "run.h"
 
 #include "edit.h"
+#include "hash.h"
+#include "key.h"
 #include "mem.h"
 #include "tar.h"
 
@@ -303,7 +305,7 @@ void sfs_run_deal(struct sfs_run *run, uint64_t offset)
 }
 
 /* Copy n bytes between a buffer and the slabs. */
-static void copy(struct sfs_run *run, uint64_t at, unsigned char *buf, size_t n,
+static void copy(const struct sfs_run *run, uint64_t at, unsigned char *buf, size_t n,
 		 bool is_write)
 {
 	unsigned char *p;
@@ -341,4 +343,60 @@ int sfs_run_edit(struct sfs_run *run, uint64_t start, uint64_t n_bytes,
 		copy(run, start + pos, group, n_group, true);
 	}
 	return 0;
+}
+
+/* The group at `at` of the shard; in one piece, or in *copied. */
+static int look(const struct sfs_run *run, uint64_t at, uint64_t n_left,
+		unsigned char **copied, struct sfs_group *ret_group,
+		struct sfs_error *err)
+{
+	const unsigned char *bytes;
+	size_t n;
+	int ret;
+
+	bytes = sfs_run_at(run, at, &n);
+	n = n < n_left ? n : (size_t)n_left;
+	ret = sfs_group_look(bytes, n, n_left, ret_group, err);
+	while (ret == -EAGAIN) {
+		n = ret_group->need < n_left ? ret_group->need : (size_t)n_left;
+		*copied = sfs_realloc(*copied, n);
+		copy(run, at, *copied, n, false);
+		ret = sfs_group_look(*copied, n, n_left, ret_group, err);
+	}
+	return ret;
+}
+
+static int check_group(const struct sfs_group *g, bool is_first,
+		       const struct sfs_block_sample *s, struct sfs_error *err)
+{
+	size_t n_key = 0;
+
+	if (g->kind == SFS_GROUP_END)
+		return sfs_error_set(err, -EBADMSG, "a zero block");
+	if (g->kind == SFS_GROUP_GLOBAL && !s->has_global)
+		return sfs_error_set(err, -EBADMSG, "a pax global header");
+	if (g->kind == SFS_GROUP_MEMBER && g->is_regular)
+		n_key = sfs_key_length(g->name, g->n_name);
+	if (n_key > 0 ? sfs_hash(g->name, n_key) != s->key_hash : is_first)
+		return sfs_error_set(err, -EBADMSG, "a member of another sample");
+	return 0;
+}
+
+int sfs_run_check(const struct sfs_run *run, const struct sfs_block_sample *s,
+		  uint64_t *ret_at, struct sfs_error *err)
+{
+	sfs_autofree unsigned char *copied = NULL;
+	struct sfs_group group;
+	uint64_t pos;
+	int ret = 0;
+
+	for (pos = 0; pos < s->n_bytes && ret == 0; pos += group.next) {
+		*ret_at = s->start + pos;
+		ret = look(run, s->start + pos, s->n_bytes - pos, &copied, &group, err);
+		if (ret < 0)
+			break;
+		ret = check_group(&group, pos == 0, s, err);
+		sfs_group_done(&group);
+	}
+	return ret;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run - one shard's bytes as a lane holds them: slabs, by their place in the shard.
+/* run - a slice's bytes as a lane holds them: slabs, by their place in the slice.
  *
  * Slab i holds the bytes [start + i * SFS_SLAB_BYTES, ...) of the shard, which the run
  * has from `start` to `end`.  Parts are asked for in order and arrive in any.  A slab
@@ -15,6 +15,7 @@
 
 #include "budget.h"
 #include "error.h"
+#include "lane.h"
 #include "shard.h"
 #include "slab.h"
 
@@ -101,6 +102,11 @@ void sfs_run_release(struct sfs_run *run, uint64_t start, uint64_t n_bytes);
  * < 0: the group at byte *ret_at of the shard cannot be, and `err` says why. */
 int sfs_run_edit(struct sfs_run *run, uint64_t start, uint64_t n_bytes,
 		 const char *folder, uint64_t *ret_at, struct sfs_error *err);
+
+/* Is a sample, which is here, what its table says?  Whole header groups, to its end, and
+ * no member of another key.  0, or as sfs_run_edit(). */
+int sfs_run_check(const struct sfs_run *run, const struct sfs_block_sample *sample,
+		  uint64_t *ret_at, struct sfs_error *err);
 
 /* No sample will begin below `offset`. */
 void sfs_run_deal(struct sfs_run *run, uint64_t offset);

@@ -38,6 +38,7 @@ void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
 		shard->folder = sfs_edit_folder(names[i]);
 		shard->object = objects[i];
 		shard->object.name = shard->name;
+		shard->n_claimed = SFS_NO_CLAIM;
 		pthread_mutex_init(&shard->lock, NULL);
 	}
 	pthread_rwlock_init(&s->drop_lock, NULL);
@@ -60,6 +61,15 @@ static void drop_growth(struct sfs_shards *s, struct sfs_shard *shard)
 	free(g);
 }
 
+static void drop_members(struct sfs_shard *shard)
+{
+	if (!shard->members)
+		return;
+	sfs_members_done(shard->members);
+	free(steal(&shard->members));
+	sfs_mapped_done(&shard->members_bytes);
+}
+
 void sfs_shards_done(struct sfs_shards *s)
 {
 	uint32_t i;
@@ -69,6 +79,7 @@ void sfs_shards_done(struct sfs_shards *s)
 
 		assert(shard->n_pins == 0);
 		drop_growth(s, shard);
+		drop_members(shard);
 		free(shard->name);
 		free(shard->folder);
 		sfs_object_done(&shard->object);
@@ -210,6 +221,12 @@ static void sum_up(struct sfs_shard *shard)
 	shard->n_samples = sfs_table_n(table);
 	shard->sample_bytes = sfs_table_place(table, shard->n_samples);
 	shard->has_totals = true;
+	if (shard->n_claimed != SFS_NO_CLAIM && shard->n_claimed != shard->n_samples)
+		sfs_ledger_add(SFS_EVENT_INDEX, shard->name, SFS_NO_OFFSET,
+			       "what the headers say counts",
+			       "it has %llu samples, and index= claims %llu",
+			       (unsigned long long)shard->n_samples,
+			       (unsigned long long)shard->n_claimed);
 }
 
 /* The scan has come to an end, good or bad.  The shard is locked. */
@@ -227,7 +244,8 @@ static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
 	}
 	sfs_table_end(&g->table, SFS_TABLE_WHOLE);
 	sum_up(shard);
-	if (s->indexes && g->scan.err == 0) /* (what was skipped must be seen again) */
+	if (s->indexes && !s->saves_members &&
+	    g->scan.err == 0) /* (what was skipped must be seen again) */
 		sfs_indexes_keep(s->indexes, &shard->object, &g->table, NULL);
 }
 
@@ -289,6 +307,8 @@ static bool add_rest(struct sfs_table *table, const struct sfs_index *index)
 
 	sfs_table_borrow(&whole, index->entries, index->n_samples);
 	is_so = begins_so(table, &whole);
+	if (is_so)
+		sfs_table_set_told(table);
 	for (i = sfs_table_n(table); is_so && i < index->n_samples; i++) {
 		s = sfs_table_get(&whole, i);
 		sfs_table_add(table, &(struct sfs_extent){.start = s.start,
@@ -300,29 +320,50 @@ static bool add_rest(struct sfs_table *table, const struct sfs_index *index)
 	return is_so;
 }
 
-/* The shard is locked, and its table grows. */
-static int adopt(struct sfs_shards *s, struct sfs_shard *shard, struct sfs_finding *found)
+/* The table is whole by an index, or not (-ESTALE).  The shard is locked. */
+static int end_by_index(struct sfs_shard *shard, bool is_so)
 {
-	struct sfs_growth *g = shard->growth;
-
-	if (sfs_table_n(&g->table) == 0) {
-		sfs_table_borrow(&g->table, found->index.entries, found->index.n_samples);
-		g->mapped = found->mapped;
-		found->mapped = (struct sfs_mapped){0};
-		note_memory(s, g, g->mapped.is_mapped ? 0 : g->mapped.n);
-	} else if (add_rest(&g->table, &found->index)) {
-		sfs_table_end(&g->table, SFS_TABLE_WHOLE);
-		note_memory(s, g, sfs_table_memory(found->index.n_samples));
-	} else {
+	if (!is_so) {
 		sfs_ledger_add(SFS_EVENT_INDEX, shard->name, SFS_NO_OFFSET,
 			       "its headers are read instead; make the index anew",
 			       "the index does not say what the shard holds");
 		return -ESTALE;
 	}
-	sfs_scan_done(&g->scan);
-	g->scan.is_complete = true;
+	sfs_scan_done(&shard->growth->scan);
+	shard->growth->scan.is_complete = true;
 	sum_up(shard);
 	return 0;
+}
+
+/* The shard is locked, and its table grows. */
+static int adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
+		      const struct sfs_index *index)
+{
+	struct sfs_growth *g = shard->growth;
+	bool is_so = add_rest(&g->table, index);
+
+	if (is_so)
+		sfs_table_end(&g->table, SFS_TABLE_WHOLE);
+	note_memory(s, g, sfs_table_memory(sfs_table_n(&g->table)));
+	return end_by_index(shard, is_so);
+}
+
+static int adopt(struct sfs_shards *s, struct sfs_shard *shard, struct sfs_finding *found)
+{
+	struct sfs_growth *g = shard->growth;
+
+	if (sfs_table_n(&g->table) > 0)
+		return adopt_copy(s, shard, &found->index);
+	sfs_table_borrow(&g->table, found->index.entries, found->index.n_samples);
+	g->mapped = found->mapped;
+	found->mapped = (struct sfs_mapped){0};
+	note_memory(s, g, g->mapped.is_mapped ? 0 : g->mapped.n);
+	return end_by_index(shard, true);
+}
+
+static bool is_growing(const struct sfs_shard *shard)
+{
+	return sfs_table_state(&shard->growth->table) == SFS_TABLE_GROWING;
 }
 
 int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
@@ -331,11 +372,97 @@ int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
 	int ret = 0;
 
 	pthread_mutex_lock(&shard->lock);
-	if (sfs_table_state(&shard->growth->table) == SFS_TABLE_GROWING)
+	if (is_growing(shard))
 		ret = adopt(s, shard, found);
 	pthread_mutex_unlock(&shard->lock);
 	sfs_mapped_done(&found->mapped);
 	return ret;
+}
+
+void sfs_shard_note_lie(struct sfs_shard *shard, uint64_t at, const char *why)
+{
+	bool is_first;
+
+	pthread_mutex_lock(&shard->lock);
+	is_first = !shard->has_lied;
+	shard->has_lied = true;
+	pthread_mutex_unlock(&shard->lock);
+	if (is_first)
+		sfs_ledger_add(SFS_EVENT_LOST, shard->name, at,
+			       "readers get EIO; remove the index: the one beside the "
+			       "shard or in index=, or the whole cache folder",
+			       "here is no sample such as its index says: %s", why);
+}
+
+int sfs_shard_adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
+			 const struct sfs_index *index)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&shard->lock);
+	if (is_growing(shard))
+		ret = adopt_copy(s, shard, index);
+	pthread_mutex_unlock(&shard->lock);
+	return ret;
+}
+
+static uint64_t memory_of(const struct sfs_growth *g)
+{
+	if (g->mapped.n > 0)
+		return g->mapped.is_mapped ? 0 : g->mapped.n;
+	return sfs_table_memory(sfs_table_n(&g->table));
+}
+
+uint64_t sfs_shard_memory(struct sfs_shard *shard)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&shard->lock);
+	n = shard->growth ? memory_of(shard->growth) : 0;
+	pthread_mutex_unlock(&shard->lock);
+	return n;
+}
+
+/* ---- members ---- */
+
+const struct sfs_members *sfs_shard_members(struct sfs_shard *shard)
+{
+	const struct sfs_members *members;
+
+	pthread_mutex_lock(&shard->lock);
+	members = shard->members;
+	pthread_mutex_unlock(&shard->lock);
+	return members;
+}
+
+void sfs_shard_keep_members(struct sfs_shards *s, struct sfs_shard *shard,
+			    struct sfs_members *members, struct sfs_mapped *bytes)
+{
+	struct sfs_members *kept = sfs_calloc(1, sizeof *kept);
+
+	*kept = *members;
+	*members = (struct sfs_members){0};
+	pthread_mutex_lock(&shard->lock);
+	if (!shard->members) {
+		shard->members = steal(&kept);
+		shard->members_bytes = *bytes;
+		*bytes = (struct sfs_mapped){0};
+	}
+	pthread_mutex_unlock(&shard->lock);
+	if (kept)
+		sfs_members_done(kept);
+	free(kept);
+	sfs_mapped_done(bytes);
+}
+
+void sfs_shard_save(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	pthread_mutex_lock(&shard->lock);
+	if (s->indexes && shard->growth && shard->growth->scan.err == 0 &&
+	    sfs_table_state(&shard->growth->table) == SFS_TABLE_WHOLE)
+		sfs_indexes_keep(s->indexes, &shard->object, &shard->growth->table,
+				 shard->members);
+	pthread_mutex_unlock(&shard->lock);
 }
 
 bool sfs_shard_totals(struct sfs_shard *shard, uint64_t *ret_n, uint64_t *ret_bytes)

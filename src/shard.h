@@ -15,6 +15,8 @@
 #include "budget.h"
 #include "lane.h"
 #include "list.h"
+#include "mapped.h"
+#include "members.h"
 #include "source.h"
 #include "table.h"
 
@@ -23,8 +25,11 @@
 #include <stdint.h>
 
 struct sfs_finding;
+struct sfs_index;
 struct sfs_indexes;
 struct sfs_growth; /* the scan and the table of one shard; see shard.c */
+
+#define SFS_NO_CLAIM UINT64_MAX
 
 struct sfs_shard {
 	uint32_t index;
@@ -39,8 +44,12 @@ struct sfs_shard {
 	struct sfs_growth *growth; /* NULL: no table at hand */
 	int n_pins;
 	bool is_damaged; /* for good, and damage is not skipped */
+	bool has_lied;	 /* its index */
 	bool has_totals;
 	uint64_t n_samples, sample_bytes; /* if has_totals */
+	uint64_t n_claimed; /* samples, as a description says; SFS_NO_CLAIM: it doesn't */
+	struct sfs_members *members;	 /* NULL: nobody has asked for them */
+	struct sfs_mapped members_bytes; /* that they borrow */
 	struct sfs_link lru; /* in sfs_shards.lru if it has a growth and no pins */
 
 	/* The surveyor's (survey.h), under its lock. */
@@ -53,6 +62,7 @@ struct sfs_shards {
 	struct sfs_shard *shards;
 	bool skip_damaged;	     /* on-error=skip */
 	struct sfs_indexes *indexes; /* where whole tables are kept; may be NULL */
+	bool saves_members;	     /* indexes are kept with members, or not at all */
 	struct sfs_account account;  /* for tables */
 
 	/* Held for reading while tables are read without a pin, for writing while
@@ -97,6 +107,27 @@ uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t 
  * -ESTALE: the index contradicts what was read of the shard; the ledger has it. */
 int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
 		    struct sfs_finding *found);
+
+/* The same, of an index whose bytes the table may not borrow. */
+int sfs_shard_adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
+			 const struct sfs_index *index);
+
+/* Its members, once somebody has asked for them: they stay.  NULL: not yet. */
+const struct sfs_members *sfs_shard_members(struct sfs_shard *shard);
+
+/* These are the shard's members; takes them over, and the bytes that they borrow (which
+ * may be empty). */
+void sfs_shard_keep_members(struct sfs_shards *s, struct sfs_shard *shard,
+			    struct sfs_members *members, struct sfs_mapped *bytes);
+
+/* The shard was read to its end for its members: keep an index that has them as well. */
+void sfs_shard_save(struct sfs_shards *s, struct sfs_shard *shard);
+
+/* Bytes of memory that its table takes; one that is mapped from an index takes none. */
+uint64_t sfs_shard_memory(struct sfs_shard *shard);
+
+/* Its index lied about the sample at byte `at`: the ledger says so, once. */
+void sfs_shard_note_lie(struct sfs_shard *shard, uint64_t at, const char *why);
 
 /* The number and the sum of extents of its samples, if the shard was ever seen
  * to its end (and is not damaged, unless damage is skipped). */

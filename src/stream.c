@@ -527,6 +527,17 @@ static void print_cursors(struct sfs_stream *s, struct sfs_text *text)
 	}
 }
 
+/* With equal lanes, what is known of the stream's samples: exactly. */
+static void print_counts(const struct sfs_stream *s, struct sfs_text *text)
+{
+	if (!s->has_order || !s->order.has_equal_lanes)
+		return;
+	sfs_text_printf(text, "\"samples\":%llu,\"repeated\":%d,\"dropped\":%d,",
+			(unsigned long long)s->order.n_samples,
+			s->order.repeating != SFS_NO_LANE,
+			s->order.shortened != SFS_NO_LANE);
+}
+
 void sfs_streams_print(struct sfs_streams *streams, struct sfs_text *text)
 {
 	const char *comma = "";
@@ -537,11 +548,13 @@ void sfs_streams_print(struct sfs_streams *streams, struct sfs_text *text)
 		sfs_text_printf(
 			text,
 			"%s{\"epoch\":%llu,\"first_lane\":%llu,\"lane_step\":%llu,"
-			"\"bytes\":%llu,\"open\":%u,\"far_reads\":%u,\"cursors\":[",
+			"\"bytes\":%llu,\"open\":%u,\"far_reads\":%u,",
 			comma, (unsigned long long)s->epoch,
 			(unsigned long long)s->share.first,
 			(unsigned long long)s->share.step, (unsigned long long)s->n_bytes,
 			s->n_open, s->far.n);
+		print_counts(s, text);
+		sfs_text_puts(text, "\"cursors\":[");
 		print_cursors(s, text);
 		sfs_text_puts(text, "]}");
 		comma = ",";

@@ -9,6 +9,7 @@
  * shared with those who ask is under the surveyor's lock. */
 #include "survey.h"
 
+#include "clock.h"
 #include "indexes.h"
 #include "ledger.h"
 #include "mem.h"
@@ -20,12 +21,14 @@
 #define MAX_RUNNING 8
 #define CHUNK_BYTES ((uint64_t)512 << 10)
 #define SMALL_BYTES ((uint64_t)16 << 10)
-#define N_CHUNKS    2
+#define N_CHUNKS    8
+#define N_AHEAD	    2 /* chunks, where nobody has said where the next header is */
 
 struct chunk {
 	struct sfs_grab grab;
 	struct sfs_survey *survey;
 	bool is_used;
+	uint64_t begun_ns;
 
 	bool is_done; /* under the surveyor's lock, and err with it */
 	int err;
@@ -39,17 +42,21 @@ struct sfs_survey {
 
 	/* Under the surveyor's lock. */
 	struct sfs_link waiters;
-	bool wants_listing;
+	bool wants_listing, wants_members;
 
 	bool is_finding; /* an index, which may do instead */
 	int find_err;
 
 	/* The task's. */
-	bool is_begun, is_jumping;
+	bool is_begun, is_found, is_jumping;
+	bool has_hints; /* the finding's claims are of use */
 	struct sfs_finding finding;
-	struct sfs_scan scan; /* for the listing */
+	struct sfs_scan scan; /* for the listing, or for the members */
 	struct sfs_listing *listing;
+	bool needs_members, has_members; /* has: they are read, not found */
+	struct sfs_members members;
 	struct chunk chunks[N_CHUNKS];
+	int n_chunks;	/* that are used */
 	uint64_t asked; /* bytes below were asked for or jumped over */
 	int err;
 };
@@ -98,10 +105,18 @@ static void on_member(void *ctx, uint64_t start, const struct sfs_group *group)
 {
 	struct sfs_survey *sv = ctx;
 
-	if (sfs_listing_add(sv->listing, start, group) < 0)
+	if (sv->has_members)
+		sfs_members_add(&sv->members, start, group);
+	if (sv->listing && sfs_listing_add(sv->listing, start, group) < 0)
 		sfs_ledger_add(SFS_EVENT_HIDDEN, sv->shard->name, start,
 			       "it is in the streams, but not in samples/",
 			       "'%.*s' is no safe path", (int)group->n_name, group->name);
+}
+
+/* Must headers be read, whatever the table knows? */
+static bool has_scan(const struct sfs_survey *sv)
+{
+	return sv->listing || sv->has_members;
 }
 
 static void ignore_sample(void *ctx, const struct sfs_extent *extent)
@@ -112,7 +127,7 @@ static void ignore_sample(void *ctx, const struct sfs_extent *extent)
 static uint64_t wanted(struct sfs_survey *sv)
 {
 	uint64_t a = sfs_shard_wanted(sv->shard);
-	uint64_t b = sv->listing ? sfs_scan_wanted(&sv->scan) : UINT64_MAX;
+	uint64_t b = has_scan(sv) ? sfs_scan_wanted(&sv->scan) : UINT64_MAX;
 
 	return a < b ? a : b;
 }
@@ -124,8 +139,37 @@ static void feed(struct sfs_survey *sv, uint64_t offset, const void *bytes, size
 					   .sample = ignore_sample};
 
 	sfs_shard_feed(&sv->surveyor->env->shards, sv->shard, offset, bytes, n);
-	if (sv->listing)
+	if (has_scan(sv))
 		sfs_scan_feed(&sv->scan, offset, bytes, n, &sink);
+}
+
+/* A chunk has come: the mean of the last few.  Locked. */
+static void note_time(struct sfs_surveyor *s, const struct chunk *c)
+{
+	uint64_t ns = sfs_clock_ns() - c->begun_ns;
+	uint64_t *mean = c->grab.n_bytes == CHUNK_BYTES	  ? &s->chunk_ns
+			 : c->grab.n_bytes == SMALL_BYTES ? &s->small_ns
+							  : NULL;
+
+	if (mean)
+		*mean = *mean ? *mean - *mean / 4 + ns / 4 : ns;
+}
+
+/* Is it quicker to jump over n bytes than to read on?  As long as one of the two has not
+ * been tried, yes.  Chunks come N_AHEAD at a time; and what is not needed should not be
+ * fetched for a small gain. */
+static bool is_worth_jumping(struct sfs_survey *sv, uint64_t n)
+{
+	struct sfs_surveyor *s = sv->surveyor;
+	uint64_t small_ns, chunk_ns;
+
+	pthread_mutex_lock(&s->lock);
+	small_ns = s->small_ns;
+	chunk_ns = s->chunk_ns;
+	pthread_mutex_unlock(&s->lock);
+	return small_ns == 0 || chunk_ns == 0 || sv->has_hints ||
+	       small_ns < 2 * (n / SFS_TAR_BLOCK) * chunk_ns /
+				  (N_AHEAD * CHUNK_BYTES / SFS_TAR_BLOCK);
 }
 
 static void on_grab(struct sfs_grab *grab, int err)
@@ -135,6 +179,8 @@ static void on_grab(struct sfs_grab *grab, int err)
 
 	/* Posted with the lock held: once the task sees is_done it may free all. */
 	pthread_mutex_lock(&s->lock);
+	if (err == 0)
+		note_time(s, c);
 	c->err = err;
 	c->is_done = true;
 	sfs_pool_post(s->env->pool, &c->survey->task);
@@ -159,6 +205,8 @@ static void ask(struct sfs_survey *sv, struct chunk *c)
 
 	c->survey = sv;
 	c->is_used = true;
+	sv->n_chunks++;
+	c->begun_ns = sfs_clock_ns();
 	c->is_done = false;
 	c->grab = (struct sfs_grab){.shard = sv->shard,
 				    .offset = sv->asked,
@@ -198,28 +246,92 @@ static void take_chunks(struct sfs_survey *sv)
 		}
 		sfs_grab_drop(&c->grab);
 		c->is_used = false;
+		sv->n_chunks--;
 	}
+}
+
+/* Where an index of another tool has the i-th header. */
+static uint64_t hint_at(const struct sfs_foreign *claims, uint64_t i)
+{
+	return claims->members ? claims->members[i].data - SFS_TAR_BLOCK
+			       : claims->starts[i];
+}
+
+/* The first such header at `from` or behind it.  false: none is claimed. */
+static bool next_hint(const struct sfs_survey *sv, uint64_t from, uint64_t *ret)
+{
+	const struct sfs_foreign *claims = &sv->finding.claims;
+	uint64_t low = 0, high, middle,
+		 n = claims->members ? claims->n_members : claims->n_samples;
+
+	if (!sv->has_hints)
+		return false;
+	for (high = n; low < high;) {
+		middle = low + (high - low) / 2;
+		if (hint_at(claims, middle) < from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < n)
+		*ret = hint_at(claims, low);
+	return low < n && *ret < sv->shard->object.size;
+}
+
+/* May another chunk be asked for, and where?  Jumping, the next header is known when the
+ * one before is here; or somebody has claimed to know. */
+static bool may_ask(struct sfs_survey *sv)
+{
+	if (sv->asked >= sv->shard->object.size)
+		return false;
+	if (sv->is_jumping && oldest(sv))
+		return next_hint(sv, sv->asked, &sv->asked);
+	return sv->is_jumping || sv->n_chunks < N_AHEAD;
 }
 
 /* Ask for what is wanted.  false: nothing is on its way or wanted any more. */
 static bool go_on(struct sfs_survey *sv)
 {
-	uint64_t want = wanted(sv), size = sv->shard->object.size;
+	uint64_t want = wanted(sv);
 	int i;
 
 	if (want != UINT64_MAX && want > sv->asked) {
-		sv->is_jumping = sv->asked > 0;
-		sv->asked = want;
+		sv->is_jumping = sv->asked > 0 && is_worth_jumping(sv, want - sv->asked);
+		if (sv->is_jumping || !oldest(sv))
+			sv->asked = want;
 	} else if (want == sv->asked) {
 		sv->is_jumping = false; /* headers lie close together again */
+	} else if (want < sv->asked && !oldest(sv)) {
+		sv->has_hints = false; /* there is a header that was not claimed */
+		sv->asked = want;
 	}
-	for (i = 0; i < N_CHUNKS; i++) {
-		if (sv->chunks[i].is_used || want == UINT64_MAX || sv->err < 0 ||
-		    sv->asked >= size || (sv->is_jumping && oldest(sv)))
-			continue;
-		ask(sv, &sv->chunks[i]);
-	}
+	for (i = 0; i < N_CHUNKS; i++)
+		if (!sv->chunks[i].is_used && want != UINT64_MAX && sv->err == 0 &&
+		    may_ask(sv))
+			ask(sv, &sv->chunks[i]);
 	return oldest(sv) != NULL;
+}
+
+/* ---- what others have claimed ---- */
+
+/* Do the claims hold?  The table is at hand, and whole. */
+static void judge_claims(struct sfs_survey *sv)
+{
+	const struct sfs_table *table = sfs_shard_table(sv->shard);
+	uint64_t n = sfs_table_n(table), i;
+	sfs_autofree struct sfs_extent *extents = sfs_calloc(n, sizeof *extents);
+	struct sfs_error why = {0};
+
+	for (i = 0; i < n; i++) {
+		struct sfs_table_sample s = sfs_table_get(table, i);
+
+		extents[i] = (struct sfs_extent){.start = s.start, .n_bytes = s.n_bytes};
+	}
+	if (sfs_foreign_agrees(&sv->finding.claims, extents, n, &why) < 0)
+		sfs_ledger_add(SFS_EVENT_INDEX, sv->shard->name, SFS_NO_OFFSET,
+			       "what the headers say counts",
+			       "the index %s does not agree with the shard: %s",
+			       sv->finding.claimed_by, why.text);
 }
 
 /* ---- an index instead ---- */
@@ -242,12 +354,42 @@ static void find_index(struct sfs_survey *sv)
 {
 	struct sfs_indexes *indexes = sv->surveyor->env->shards.indexes;
 
-	if (!indexes || sv->listing || wanted(sv) == UINT64_MAX)
+	if (!indexes || sv->listing || (!sv->needs_members && wanted(sv) == UINT64_MAX))
 		return;
 	sv->is_finding = true;
 	sv->finding =
 		(struct sfs_finding){.object = &sv->shard->object, .done = on_found};
 	sfs_indexes_find(indexes, &sv->finding);
+}
+
+/* The members of the index that was found.  Their bytes are theirs, so the table gets a
+ * copy of what it lacks. */
+static bool take_members(struct sfs_survey *sv)
+{
+	struct sfs_shards *shards = &sv->surveyor->env->shards;
+	struct sfs_finding *f = &sv->finding;
+	struct sfs_members members;
+
+	if (!f->index.has_members || sfs_index_members(&f->index, &members, NULL) < 0 ||
+	    sfs_shard_adopt_copy(shards, sv->shard, &f->index) < 0)
+		return false;
+	sfs_shard_keep_members(shards, sv->shard, &members, &f->mapped);
+	return true;
+}
+
+static void take_found(struct sfs_survey *sv)
+{
+	struct sfs_shards *shards = &sv->surveyor->env->shards;
+
+	if (sv->needs_members && (sv->find_err < 0 || !take_members(sv))) {
+		sv->has_members = true;
+		if (!sv->listing)
+			sfs_scan_init(&sv->scan, sv->shard->object.size);
+	} else if (sv->find_err == 0 && !sv->needs_members) {
+		sfs_shard_adopt(shards, sv->shard, &sv->finding);
+	}
+	sfs_mapped_done(&sv->finding.mapped);
+	sv->has_hints = sv->finding.claimed_by != NULL;
 }
 
 /* false: not yet. */
@@ -261,11 +403,11 @@ static bool has_found(struct sfs_survey *sv)
 	pthread_mutex_unlock(&s->lock);
 	if (is_finding)
 		return false;
-	if (sv->find_err == 0)
-		sfs_shard_adopt(&s->env->shards, sv->shard, &sv->finding);
-	else if (sv->find_err == -ECANCELED)
+	if (sv->find_err == -ECANCELED)
 		sv->err = -ECANCELED;
-	sv->find_err = -ENOENT; /* it is taken */
+	else if (!sv->is_found)
+		take_found(sv);
+	sv->is_found = true;
 	return true;
 }
 
@@ -276,6 +418,7 @@ static void begin(struct sfs_survey *sv)
 
 	pthread_mutex_lock(&s->lock);
 	wants_listing = sv->wants_listing;
+	sv->needs_members = sv->wants_members;
 	pthread_mutex_unlock(&s->lock);
 	sfs_shard_pin(&s->env->shards, sv->shard);
 	if (wants_listing) {
@@ -296,6 +439,15 @@ static void finish(struct sfs_survey *sv)
 	struct sfs_surveyor *s = sv->surveyor;
 	struct sfs_link told;
 
+	if (sv->finding.claimed_by && sv->err == 0 &&
+	    sfs_table_state(sfs_shard_table(sv->shard)) == SFS_TABLE_WHOLE)
+		judge_claims(sv);
+	sfs_finding_done(&sv->finding);
+	if (sv->has_members && sv->err == 0) {
+		sfs_shard_keep_members(&s->env->shards, sv->shard, &sv->members,
+				       &(struct sfs_mapped){0});
+		sfs_shard_save(&s->env->shards, sv->shard);
+	}
 	sfs_list_init(&told);
 	pthread_mutex_lock(&s->lock);
 	if (sv->listing && sv->err == 0)
@@ -310,6 +462,7 @@ static void finish(struct sfs_survey *sv)
 	sfs_waiters_end(&told, sv->err);
 	sfs_listing_free(sv->listing);
 	sfs_scan_done(&sv->scan);
+	sfs_members_done(&sv->members);
 	free(sv);
 }
 
@@ -342,8 +495,10 @@ static void start_queued(struct sfs_surveyor *s)
 	}
 }
 
+enum wish { TABLE, MEMBERS, LISTING };
+
 /* Wait for a survey of the shard.  Locked; unlocks. */
-static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, bool wants_listing,
+static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, enum wish wish,
 		    struct sfs_waiter *waiter)
 {
 	struct sfs_survey *sv = shard->survey;
@@ -360,7 +515,8 @@ static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, bool wants_
 		sfs_list_init(&sv->waiters);
 		sfs_list_push(&s->queue, &sv->link);
 	}
-	sv->wants_listing |= wants_listing;
+	sv->wants_listing |= wish == LISTING;
+	sv->wants_members |= wish == MEMBERS;
 	if (waiter) {
 		waiter->lock = &s->lock;
 		sfs_list_push(&sv->waiters, &waiter->link);
@@ -370,8 +526,7 @@ static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, bool wants_
 	return -EINPROGRESS;
 }
 
-int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard,
-		     struct sfs_waiter *waiter)
+static bool has_table(struct sfs_surveyor *s, struct sfs_shard *shard)
 {
 	const struct sfs_table *table;
 	bool is_there;
@@ -380,10 +535,25 @@ int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard,
 	table = sfs_shard_table(shard);
 	is_there = table && sfs_table_state(table) != SFS_TABLE_GROWING;
 	pthread_rwlock_unlock(&s->env->shards.drop_lock);
-	if (is_there)
+	return is_there;
+}
+
+int sfs_survey_members(struct sfs_surveyor *s, struct sfs_shard *shard,
+		       struct sfs_waiter *waiter)
+{
+	if (sfs_shard_members(shard) && has_table(s, shard))
 		return 0;
 	pthread_mutex_lock(&s->lock);
-	return wait_for(s, shard, false, waiter);
+	return wait_for(s, shard, MEMBERS, waiter);
+}
+
+int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard,
+		     struct sfs_waiter *waiter)
+{
+	if (has_table(s, shard))
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	return wait_for(s, shard, TABLE, waiter);
 }
 
 int sfs_survey_listing(struct sfs_surveyor *s, struct sfs_shard *shard,
@@ -394,7 +564,7 @@ int sfs_survey_listing(struct sfs_surveyor *s, struct sfs_shard *shard,
 	pthread_mutex_lock(&s->lock);
 	listed = shard->listed;
 	if (!listed)
-		return wait_for(s, shard, true, waiter);
+		return wait_for(s, shard, LISTING, waiter);
 	if (listed->n_users++ == 0)
 		sfs_link_remove(&listed->link);
 	*ret_listed = listed;

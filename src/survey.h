@@ -2,9 +2,9 @@
 /* survey - reads a shard for its headers, to know its samples or its members.
  *
  * When somebody wants to know what nobody has streamed by: the sample at a far
- * byte of an epoch, or the folder samples/SHARD.  Data of large members are
- * jumped over.  A few shards are surveyed at a time, each once for all who wait.
- * Listings are kept until their memory is needed (an eighth of the budget).
+ * byte of an epoch, or the folder samples/SHARD.  Data of members are jumped over, where
+ * that is quicker than to read on.  A few shards are surveyed at a time, each once for
+ * all who wait. Listings are kept until their memory is needed (an eighth of the budget).
  */
 #ifndef SFS_SURVEY_H
 #define SFS_SURVEY_H
@@ -29,7 +29,8 @@ struct sfs_surveyor {
 	pthread_mutex_t lock;  /* guards all below, and what shards keep for us */
 	struct sfs_link queue; /* surveys that have not begun */
 	int n_running;
-	struct sfs_link unused; /* listings, the longest unused first */
+	struct sfs_link unused;	     /* listings, the longest unused first */
+	uint64_t small_ns, chunk_ns; /* how long reads take, of late; 0: not known */
 	bool is_closed;
 };
 
@@ -44,6 +45,11 @@ void sfs_surveyor_done(struct sfs_surveyor *s);
  * The shard's size must be known. */
 int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard,
 		     struct sfs_waiter *waiter);
+
+/* Are the members of the shard at hand (sfs_shard_members()), and its table?  As
+ * sfs_survey_table(). */
+int sfs_survey_members(struct sfs_surveyor *s, struct sfs_shard *shard,
+		       struct sfs_waiter *waiter);
 
 /* The listing of a shard.  0: *ret_listed stays until it is put back.
  * -EINPROGRESS: wait.  < 0: the source's error. */

@@ -30,6 +30,7 @@ void sfs_table_done(struct sfs_table *t)
 		else
 			free(steal(&t->chunks[k]));
 	t->is_borrowed = false;
+	atomic_store(&t->is_told, false);
 	atomic_store(&t->n, 0);
 	atomic_store(&t->state, SFS_TABLE_GROWING);
 }
@@ -62,6 +63,12 @@ void sfs_table_add(struct sfs_table *t, const struct sfs_extent *extent)
 void sfs_table_end(struct sfs_table *t, enum sfs_table_state state)
 {
 	atomic_store_explicit(&t->state, (int)state, memory_order_release);
+}
+
+void sfs_table_set_told(struct sfs_table *t)
+{
+	/* Seen by whoever sees the next entry: its number is released after this. */
+	atomic_store_explicit(&t->is_told, true, memory_order_relaxed);
 }
 
 uint64_t sfs_table_find(const struct sfs_table *t, uint64_t n, uint64_t place)
@@ -122,6 +129,7 @@ void sfs_table_borrow(struct sfs_table *t, const struct sfs_table_entry *entries
 	for (k = 0; at < n; at += (uint64_t)SFS_TABLE_CHUNK_0 << k++)
 		t->chunks[k] = (struct sfs_table_entry *)entries + at;
 	t->is_borrowed = true;
+	sfs_table_set_told(t);
 	atomic_store_explicit(&t->n, n, memory_order_release);
 	sfs_table_end(t, SFS_TABLE_WHOLE);
 }

@@ -40,6 +40,7 @@ struct sfs_table {
 	struct sfs_table_entry *chunks[24];
 	_Atomic uint64_t n;
 	_Atomic int state;
+	atomic_bool is_told; /* by an index: nobody has seen the headers */
 	bool is_borrowed;
 };
 
@@ -48,6 +49,7 @@ struct sfs_table_sample {
 	uint64_t place;		 /* the sum of the extents before it */
 	uint64_t key_hash;
 	bool has_global;
+	bool is_told; /* perhaps: see struct sfs_table */
 };
 
 void sfs_table_done(struct sfs_table *t); /* empty again */
@@ -93,6 +95,7 @@ static inline struct sfs_table_sample sfs_table_get_at(const struct sfs_table *t
 		.place = place,
 		.key_hash = e->key_hash,
 		.has_global = e->start & SFS_TABLE_GLOBAL,
+		.is_told = atomic_load_explicit(&t->is_told, memory_order_relaxed),
 	};
 }
 
@@ -122,6 +125,9 @@ uint64_t sfs_table_find(const struct sfs_table *t, uint64_t n, uint64_t place);
 /* The first of n samples that ends behind byte `offset` of the shard; n if none. */
 uint64_t sfs_table_at(const struct sfs_table *t, uint64_t n, uint64_t offset);
 
+/* What is added from now on, an index says. */
+void sfs_table_set_told(struct sfs_table *t);
+
 /* Bytes of memory that n entries take when they were added. */
 uint64_t sfs_table_memory(uint64_t n);
 
@@ -133,8 +139,8 @@ bool sfs_table_is_sound(const struct sfs_table_entry *entries, uint64_t n,
 			uint64_t shard_bytes);
 
 /* An empty table becomes whole at once, with n entries that are sound.  They are
- * borrowed: they must stay, unchanged, until sfs_table_done().  Others may read the
- * table meanwhile. */
+ * borrowed: they must stay, unchanged, until sfs_table_done().  The table is told. Others
+ * may read it meanwhile. */
 void sfs_table_borrow(struct sfs_table *t, const struct sfs_table_entry *entries,
 		      uint64_t n);
 

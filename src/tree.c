@@ -10,8 +10,11 @@
 
 #include "control.h"
 #include "core.h"
+#include "dali.h"
 #include "epochs.h"
 #include "gather.h"
+#include "key.h"
+#include "ledger.h"
 #include "listing.h"
 #include "mem.h"
 
@@ -19,7 +22,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { FIXED, UNDER_EPOCHS, SHARDS_FOLDER, SHARD, SAMPLES_FOLDER, MEMBER };
+enum kind {
+	FIXED,
+	UNDER_EPOCHS,
+	SHARDS_FOLDER,
+	SHARD,
+	SAMPLES_FOLDER,
+	MEMBER,
+	SHARD_INDEX
+};
 enum {
 	ROOT = SFS_NODE_ROOT,
 	README,
@@ -188,6 +199,28 @@ static int lookup_fixed(uint64_t parent, const char *name, uint64_t *ret_node)
 	return -ENOENT;
 }
 
+/* A shard, a folder of shards, or (found by name, not listed) a shard's .idx. */
+static int lookup_name(struct sfs_tree *t, uint32_t folder, bool is_samples,
+		       const char *name, uint64_t *ret_node)
+{
+	uint32_t id = sfs_listing_find(t->names, folder, name);
+	size_t n = strlen(name);
+
+	if (id) {
+		*ret_node = name_node(t, id, is_samples);
+		return 0;
+	}
+	if (is_samples || n < 5 || strcmp(name + n - 4, ".idx") != 0)
+		return -ENOENT;
+	sfs_autofree char *shard = sfs_asprintf("%.*s.tar", (int)(n - 4), name);
+
+	id = sfs_listing_find(t->names, folder, shard);
+	if (!id || t->names->nodes[id].is_folder)
+		return -ENOENT;
+	*ret_node = node_of(SHARD_INDEX, t->names->nodes[id].data);
+	return 0;
+}
+
 int sfs_tree_lookup(struct sfs_tree *t, uint64_t parent, const char *name,
 		    struct sfs_waiter *waiter, uint64_t *ret_node)
 {
@@ -206,9 +239,7 @@ int sfs_tree_lookup(struct sfs_tree *t, uint64_t parent, const char *name,
 	if (is_names_folder(parent, &folder, &is_samples)) {
 		if (folder >= t->names->n)
 			return -ENOENT;
-		folder = sfs_listing_find(t->names, folder, name);
-		*ret_node = folder ? name_node(t, folder, is_samples) : 0;
-		return folder ? 0 : -ENOENT;
+		return lookup_name(t, folder, is_samples, name, ret_node);
 	}
 	if (kind_of(parent) == MEMBER)
 		return lookup_member(t, parent, name, waiter, ret_node);
@@ -279,6 +310,9 @@ int sfs_tree_attr(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 		return rest_of(node) < t->names->n ? 0 : -ENOENT;
 	case UNDER_EPOCHS: break;
 	case SHARD: return attr_shard(t, node, waiter, attr);
+	case SHARD_INDEX:
+		attr->is_snapshot = true;
+		return shard_at(t, rest_of(node)) ? 0 : -ENOENT;
 	case MEMBER: return attr_member(t, node, waiter, attr);
 	}
 	return -ENOENT;
@@ -296,6 +330,7 @@ uint64_t sfs_tree_parent(struct sfs_tree *t, uint64_t node)
 	case UNDER_EPOCHS:
 		return from_epochs(sfs_epochs_parent(t->epochs, rest_of(node)));
 	case SHARD:
+	case SHARD_INDEX:
 	case SHARDS_FOLDER: return SHARDS; /* good enough for ".." */
 	case SAMPLES_FOLDER: return SAMPLES;
 	case MEMBER:
@@ -418,8 +453,63 @@ struct sfs_file {
 	struct sfs_extract extract; /* of the stream */
 	struct sfs_shard *shard;
 	struct sfs_listed *listed; /* of a member */
-	struct sfs_text text;	   /* of a snapshot */
+	struct sfs_script *script;
+	struct sfs_text text; /* of a snapshot */
 };
+
+static int open_epoch(struct sfs_tree *t, struct sfs_file *file,
+		      struct sfs_waiter *waiter)
+{
+	uint64_t node = rest_of(file->node);
+
+	if (sfs_epochs_is_script(t->epochs, node))
+		return sfs_epochs_open_script(t->epochs, node, waiter, &file->script);
+	return sfs_epochs_open(t->epochs, node, waiter, &file->stream, &file->extract);
+}
+
+/* The index of a shard as DALI's wds2idx would write it. */
+static int print_index(const struct sfs_members *members, struct sfs_text *text,
+		       struct sfs_error *why)
+{
+	struct sfs_dali dali = {0};
+	uint64_t i;
+	int ret = 0;
+
+	for (i = 0; i < members->n && ret == 0; i++) {
+		struct sfs_member m = sfs_members_get(members, i);
+
+		if (sfs_key_length(m.name, m.n_name) == 0)
+			continue;
+		ret = m.is_sparse ? sfs_error_set(why, -EILSEQ, "sparse members")
+				  : sfs_dali_add(&dali, m.name, m.n_name, m.data, m.size,
+						 why);
+	}
+	if (ret == 0)
+		ret = sfs_dali_print(&dali, text, why);
+	sfs_dali_done(&dali);
+	return ret;
+}
+
+static int open_index(struct sfs_tree *t, struct sfs_file *file,
+		      struct sfs_waiter *waiter)
+{
+	struct sfs_shard *shard = shard_at(t, rest_of(file->node));
+	struct sfs_error why = {0};
+	int ret;
+
+	ret = sfs_census_shard(t->core->census, shard, waiter);
+	if (ret == 0)
+		ret = sfs_survey_members(&t->core->surveyor, shard, waiter);
+	if (ret < 0)
+		return ret == -EINPROGRESS ? ret : sfs_shard_read_err(ret);
+	if (sfs_shard_is_damaged(shard))
+		return -EIO; /* the ledger has it */
+	ret = print_index(sfs_shard_members(shard), &file->text, &why);
+	if (ret < 0)
+		sfs_ledger_add(SFS_EVENT_REFUSED, shard->name, SFS_NO_OFFSET, "",
+			       "no .idx can be made of it: %s", why.text);
+	return ret;
+}
 
 int sfs_file_open(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 		  struct sfs_file **ret_file)
@@ -437,10 +527,8 @@ int sfs_file_open(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 	file->tree = t;
 	file->node = node;
 	switch (kind_of(node)) {
-	case UNDER_EPOCHS:
-		ret = sfs_epochs_open(t->epochs, rest_of(node), waiter, &file->stream,
-				      &file->extract);
-		break;
+	case UNDER_EPOCHS: ret = open_epoch(t, file, waiter); break;
+	case SHARD_INDEX: ret = open_index(t, file, waiter); break;
 	case SHARD: file->shard = shard_at(t, rest_of(node)); break;
 	case MEMBER:
 		file->shard = shard_at(t, rest_of(node) >> SHARD_SHIFT);
@@ -451,10 +539,12 @@ int sfs_file_open(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 		if (!file->text.s)
 			sfs_text_puts(&file->text, "");
 	}
-	if (ret < 0)
+	if (ret < 0) {
+		sfs_text_done(&file->text);
 		free(file);
-	else
+	} else {
 		*ret_file = file;
+	}
 	return ret;
 }
 
@@ -466,8 +556,22 @@ void sfs_file_close(struct sfs_file *file)
 		sfs_stream_close(file->stream);
 	if (file->listed)
 		sfs_survey_put(&file->tree->core->surveyor, file->listed);
+	sfs_script_free(file->script);
 	sfs_text_done(&file->text);
 	free(file);
+}
+
+static void read_script(struct sfs_file *file, struct sfs_read *read)
+{
+	size_t n;
+	const char *bytes =
+		sfs_script_read(file->script, read->offset, read->n_bytes, &n);
+
+	read->n_bytes = n;
+	read->release = sfs_read_reset;
+	sfs_read_add_copy(read, bytes, n);
+	sfs_script_unlock(file->script);
+	read->done(read, 0);
 }
 
 static void read_text(struct sfs_file *file, struct sfs_read *read)
@@ -545,6 +649,8 @@ void sfs_file_read(struct sfs_file *file, struct sfs_read *read)
 			sfs_windows_read(windows, file->shard, n->data, n->size, read);
 	} else if (file->shard) {
 		sfs_windows_read(windows, file->shard, 0, file->shard->object.size, read);
+	} else if (file->script) {
+		read_script(file, read);
 	} else {
 		read_text(file, read);
 	}

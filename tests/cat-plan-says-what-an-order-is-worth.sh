@@ -94,6 +94,8 @@ worth=$(said plan | sed -n 's/whole epoch //p')
 options=$(sed -n 's/^mount with  *-o //p' plan)
 "$shufflefs" plan --batch 32 -o "$options" data >again
 same plan again
+"$shufflefs" plan -o segment=4K,equal=pad data >plan
+grep -q "^mount with .*,segment=4K,equal=pad$" plan || fail "$(cat plan)"
 if "$shufflefs" plan --batch 256 --quality 256 -o seed=1 data >plan 2>said; then
     [ "$(said plan | sed -n 's/whole epoch //p')" = 256 ] || fail "$(cat plan)"
 fi

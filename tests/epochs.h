@@ -210,6 +210,52 @@ static inline void make_equal_epoch(const struct sfs_order_settings *settings,
 	play_order();
 }
 
+/* What somebody may set and ask for, so that lanes are equal: any of it, by the seed. */
+struct made_settings {
+	struct sfs_order_settings order;
+	struct sfs_share share;
+	uint32_t n_shards;
+	size_t most_samples; /* of a shard */
+};
+
+static inline struct made_settings random_settings(uint64_t seed)
+{
+	static const uint32_t n_lanes[] = {1, 2, 3, 4, 6, 12, 24, 36};
+	static const uint32_t shards[] = {1, 2, 5, 12, MAX_SHARDS};
+	static const uint64_t sizes[] = {0, 1, 1, 512, 4096, 20000, 1 << 20};
+	static const size_t most[] = {0, 1, 3, 20, MAX_SAMPLES};
+	static const uint64_t buffers[] = {0, 5000, 100000, 1 << 20, 1 << 30};
+	struct sfs_rng r = {~seed};
+	struct made_settings m = {
+		.order = {.seed = seed,
+			  .lanes = n_lanes[sfs_rng_below(&r, SFS_COUNT(n_lanes))],
+			  .buffer_bytes = buffers[sfs_rng_below(&r, SFS_COUNT(buffers))],
+			  .segment = sizes[sfs_rng_below(&r, SFS_COUNT(sizes))],
+			  .equal = (enum sfs_equal)sfs_rng_below(&r, 3)},
+		.n_shards = shards[sfs_rng_below(&r, SFS_COUNT(shards))],
+		.most_samples = most[sfs_rng_below(&r, SFS_COUNT(most))]};
+	uint32_t n_ranks, n_workers;
+
+	if (m.order.segment == SFS_SEGMENT_SHARD && m.order.equal == SFS_EQUAL_NONE)
+		m.order.equal = SFS_EQUAL_PAD;
+	do
+		n_ranks = 1 + (uint32_t)sfs_rng_below(&r, m.order.lanes);
+	while (m.order.lanes % n_ranks != 0);
+	n_workers = sfs_rng_below(&r, 3) ? 1 : 1 + (uint32_t)sfs_rng_below(&r, 3);
+	m.share = (struct sfs_share){.first = sfs_rng_below(&r, (uint64_t)n_ranks *
+									n_workers),
+				     .step = (uint64_t)n_ranks * n_workers,
+				     .n_ranks = n_ranks};
+	return m;
+}
+
+static inline void make_random_equal_epoch(uint64_t seed)
+{
+	const struct made_settings m = random_settings(seed);
+
+	make_equal_epoch(&m.order, m.share, m.n_shards, m.most_samples);
+}
+
 /* Is this the block's sample that the long way round has found? */
 static inline void check_sample(const struct sfs_block_sample *b,
 				const struct made_sample *wanted)

@@ -26,6 +26,8 @@ unit_tests = \
 	tests/unit-counts-know-which-shard-is-meant \
 	tests/unit-dali-writes-what-wds2idx-writes \
 	tests/unit-dataset-names-each-shard-once \
+	tests/unit-deal-gives-the-published-vectors \
+	tests/unit-deal-lets-ranks-in-turn-be-the-epoch \
 	tests/unit-edit-changes-names-and-nothing-else \
 	tests/unit-entries-find-what-holds-a-byte \
 	tests/unit-error-sentences-fit-their-room \
@@ -36,6 +38,8 @@ unit_tests = \
 	tests/unit-http-reads-what-servers-send \
 	tests/unit-index-is-refused-when-a-byte-is-wrong \
 	tests/unit-index-says-again-what-was-written \
+	tests/unit-indexes-are-looked-for-in-order \
+	tests/unit-indexes-end-every-search \
 	tests/unit-json-takes-what-the-rfc-takes \
 	tests/unit-key-follows-webdataset \
 	tests/unit-lane-forms-a-block-as-soon-as-it-is-known \
@@ -79,9 +83,16 @@ unit_tests = \
 	tests/unit-walk-fetches-headers-only
 
 cat_tests = \
+	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
+	tests/cat-a-cache-that-cannot-be-written-is-no-error.sh \
+	tests/cat-a-lying-index-is-an-error.sh \
 	tests/cat-a-missing-shard-may-be-left-out.sh \
+	tests/cat-a-rank-may-lack-any-of-its-samples.sh \
 	tests/cat-a-reader-that-closes-early-is-no-error.sh \
+	tests/cat-a-sample-given-up-is-not-asked-for-again.sh \
 	tests/cat-a-stream-is-readable-up-to-a-network-error.sh \
+	tests/cat-a-streamed-epoch-leaves-indexes.sh \
+	tests/cat-an-index-that-does-not-fit-is-never-used.sh \
 	tests/cat-asks-again-after-a-503.sh \
 	tests/cat-asks-again-when-a-server-stalls.sh \
 	tests/cat-asks-in-a-way-all-servers-take.sh \
@@ -90,11 +101,16 @@ cat_tests = \
 	tests/cat-drops-more-bytes-than-promised.sh \
 	tests/cat-empty-shards.sh \
 	tests/cat-endless-redirects-end.sh \
+	tests/cat-equal-lanes-agree-with-the-script.sh \
 	tests/cat-follows-redirects.sh \
 	tests/cat-gives-up-on-a-silent-server.sh \
 	tests/cat-gives-up-when-parts-fail-in-turn.sh \
 	tests/cat-goes-through-a-proxy.sh \
+	tests/cat-index-makes-indexes-ahead.sh \
+	tests/cat-indexes-are-found-wherever-they-are.sh \
+	tests/cat-indexes-of-other-tools-are-hints.sh \
 	tests/cat-keys-are-webdatasets.sh \
+	tests/cat-keys-may-be-unique.sh \
 	tests/cat-links-and-folders-have-no-data.sh \
 	tests/cat-missing-and-forbidden-shards-are-named.sh \
 	tests/cat-names-a-server-that-is-not-there.sh \
@@ -124,6 +140,7 @@ cat_tests = \
 	tests/cat-signed-urls-are-asked-for-anew.sh \
 	tests/cat-survives-nonsense.sh \
 	tests/cat-takes-shorter-ranges.sh \
+	tests/cat-too-many-samples-for-the-budget-are-an-error.sh \
 	tests/cat-verifies-time-and-size-without-a-tag.sh \
 	tests/cat-verify-size-takes-replicas.sh \
 	tests/cat-waits-as-long-as-a-server-says.sh \
@@ -143,15 +160,22 @@ fuse_tests = \
 	tests/fuse-a-missing-shard-counts-as-empty.sh \
 	tests/fuse-a-network-error-passes.sh \
 	tests/fuse-a-parked-look-up-blocks-no-other.sh \
+	tests/fuse-a-rank-without-a-sample-is-refused.sh \
 	tests/fuse-a-second-reader-may-leap-ahead.sh \
+	tests/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
+	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \
 	tests/fuse-an-ini-section-names-a-dataset.sh \
+	tests/fuse-an-order-can-be-read-as-text.sh \
 	tests/fuse-an-ordinary-user-mounts.sh \
+	tests/fuse-any-number-of-ranks-reads-one-epoch.sh \
 	tests/fuse-damaged-shards-are-shown-as-they-are.sh \
 	tests/fuse-epochs-are-permutations-of-each-other.sh \
+	tests/fuse-equal-lanes-need-every-shard.sh \
 	tests/fuse-errors-name-shard-offset-and-cause.sh \
 	tests/fuse-far-reads-do-not-stream-the-epoch-again.sh \
 	tests/fuse-far-reads-in-a-row-get-a-cursor.sh \
+	tests/fuse-far-reads-need-no-headers-with-an-index.sh \
 	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
 	tests/fuse-https-trusts-whom-it-is-told-to.sh \
 	tests/fuse-ls-of-ten-thousand-shards-waits-for-no-size.sh \
@@ -159,6 +183,7 @@ fuse_tests = \
 	tests/fuse-missing-and-forbidden-shards.sh \
 	tests/fuse-mount-shows-the-tree.sh \
 	tests/fuse-mounting-says-what-is-wrong.sh \
+	tests/fuse-mounts-share-one-cache.sh \
 	tests/fuse-names-from-tars-never-escape.sh \
 	tests/fuse-nginx-serves-a-mount.sh \
 	tests/fuse-nothing-can-be-written.sh \
@@ -187,6 +212,8 @@ test_helpers = \
 	tests/compare.py \
 	tests/epochs.h \
 	tests/faults.sh \
+	tests/finding.h \
+	tests/forge-index.py \
 	tests/full-or-error.py \
 	tests/functions.sh \
 	tests/fuzz/fuzz-braces.c \
@@ -210,17 +237,20 @@ test_helpers = \
 	tests/fuzz/run \
 	tests/https.py \
 	tests/indexed.h \
-	tests/indexes.h \
+	tests/indexed.sh \
+	tests/made-indexes.h \
 	tests/make-shards.py \
 	tests/order-properties.py \
 	tests/order-vectors-equal.json \
 	tests/order-vectors.json \
 	tests/origin.py \
 	tests/parked.sh \
+	tests/ranks-in-turn.py \
 	tests/run-test \
 	tests/stores.h \
 	tests/tars.h \
 	tests/valgrind-shufflefs \
+	tests/vectors.h \
 	tests/webdataset-samples.py
 
 check_PROGRAMS += $(unit_tests)

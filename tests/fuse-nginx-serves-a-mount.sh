@@ -58,6 +58,18 @@ serves -o netrc-file=elsewhere "$nginx/auth/$spec"
 echo "Authorization: Basic c2ZzOnNlY3JldA==" >header
 serves --header @header "$nginx/auth/$spec"
 
+# Indexes there, behind the password and with a signature; one of them is of no use.
+"$shufflefs" index --to=data/indexes "$nginx/$spec" >said
+echo damaged >data/indexes/train-000000.tar.index
+"$shufflefs" cat -o $opts,index-cache=no data epochs/1@20.tar >tail.tar
+index="http://sfs:secret@$host/auth/indexes/?signature=secret"
+mount_ds -o $opts,index-cache=no,index="$index" "$nginx/$spec" mnt
+same tail.tar mnt/epochs/1@20.tar
+errors_have mnt "the index http://$host/auth/indexes/train-000000.tar.index?\*\*\* is not used"
+[ "$(wc -l <mnt/.shufflefs/errors)" = 1 ] || fail "$(cat mnt/.shufflefs/errors)"
+hidden
+umount_ds mnt
+
 refused "HTTP 401" "$nginx/auth/$spec"
 refused "HTTP 401" "http://sfs:secret2@$host/auth/$spec"
 refused "HTTP 404" "$nginx/no-such-{0..9}.tar"

@@ -3,7 +3,7 @@
 #ifndef SFS_TESTS_STORES_H
 #define SFS_TESTS_STORES_H
 
-#include "indexes.h"
+#include "made-indexes.h"
 #include "mem.h"
 #include "store.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* An index with a wrong byte, one too few or too many, in another version or of a
  * foreign kind is refused with a sentence; so is one that lies under right checksums. */
-#include "indexes.h"
+#include "made-indexes.h"
 #include "mem.h"
 
 #include <errno.h>

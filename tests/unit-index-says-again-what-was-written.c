@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is written into an index is there when it is opened, and the table that borrows
  * it cannot be told from the one that was written. */
-#include "indexes.h"
+#include "made-indexes.h"
 #include "mem.h"
 
 static void is_table(const struct sfs_index *index, const struct sfs_table *wanted)

@@ -22,6 +22,14 @@ static size_t check_block(uint32_t l, size_t at, const struct sfs_block *b)
 	return at;
 }
 
+/* Is it behind these samples of its own, and perhaps the one that is dropped? */
+static bool is_behind(const struct sfs_lane *lane, size_t at)
+{
+	if (lane->lane == made.order.shortened && lane->number == at + 1)
+		return at == made.n_lane[lane->lane];
+	return lane->number == at;
+}
+
 /* From tables that are whole. */
 static void at_once(void)
 {
@@ -40,7 +48,7 @@ static void at_once(void)
 			if (ret < 0)
 				break;
 			at = check_block(l, at, &b);
-			CHECK_EQ(lane.number, at);
+			CHECK(is_behind(&lane, at));
 		}
 		CHECK_EQ(ret, -ENODATA);
 		CHECK_EQ(at, made.n_lane[l]);
@@ -175,6 +183,18 @@ static void damaged(uint32_t l)
 	shrink_all();
 }
 
+/* Slices of segments, a sample that is dropped, and one that is repeated. */
+static void equal_lanes(void)
+{
+	uint64_t seed;
+
+	for (seed = 2000; seed < 2400; seed++) {
+		make_random_equal_epoch(seed);
+		at_once();
+		unmake_epoch();
+	}
+}
+
 int main(void)
 {
 	static const struct {
@@ -203,5 +223,6 @@ int main(void)
 				damaged(l);
 		unmake_epoch();
 	}
+	equal_lanes();
 	return 0;
 }

@@ -64,6 +64,7 @@ static void find(uint64_t offset)
 	memset(&spot, 0x5a, sizeof spot);
 	CHECK_EQ(sfs_map_find(&map, offset, &spot, &shard), 0);
 	check_spot(&spot, number_at(offset));
+	CHECK_EQ(sfs_map_number(&map, &spot), number_at(offset));
 }
 
 /* ---- all is known ---- */
@@ -74,7 +75,7 @@ static void everywhere(void)
 	size_t k;
 
 	begin();
-	for (k = 0; k < made.n; k += 1 + k / 20) {
+	for (k = 0; k < made.n; k++) {
 		find(made.epoch[k].offset);
 		find(made.epoch[k].offset + made_extent(&made.epoch[k])->n_bytes - 1);
 	}
@@ -92,9 +93,10 @@ static void nth(void)
 	size_t k;
 
 	begin();
-	for (k = 0; k < made.n; k += 1 + k / 30) {
+	for (k = 0; k < made.n; k++) {
 		CHECK_EQ(sfs_map_nth(&map, k, &spot, &shard), 0);
 		check_spot(&spot, k);
+		CHECK_EQ(sfs_map_number(&map, &spot), k);
 	}
 	CHECK_EQ(sfs_map_nth(&map, made.n, &spot, &shard), 0);
 	check_spot(&spot, made.n);
@@ -167,7 +169,7 @@ static void seek(void)
 	CHECK_EQ(sfs_map_find(&map, 0, &spot, &shard),
 		 0); /* takes account of the tables */
 	for (l = 0; l < made.order.n_lanes; l++) {
-		for (at = 0; at < made.n_lane[l]; at += 1 + at / 3) {
+		for (at = 0; at < made.n_lane[l]; at++) {
 			CHECK_EQ(sfs_map_seek(&map, l, at, &lane, &b, &skip, &shard), 0);
 			CHECK_EQ(b.first + skip, at);
 			CHECK(skip < b.n);
@@ -330,6 +332,29 @@ static void damaged(uint32_t bad)
 	sfs_map_done(&map);
 }
 
+/* ---- equal lanes: all is always known ---- */
+
+static void equal_lanes(void)
+{
+	size_t n_repeating = 0, n_shortened = 0, n_empty = 0;
+	uint64_t seed;
+
+	for (seed = 0; seed < 800; seed++) {
+		make_random_equal_epoch(seed);
+		CHECK_EQ(made.order.n_samples, made.n);
+		CHECK_EQ(made.order.n_bytes, made.n_bytes);
+		everywhere();
+		there_and_back();
+		nth();
+		seek();
+		n_repeating += made.order.repeating != SFS_NO_LANE;
+		n_shortened += made.order.shortened != SFS_NO_LANE;
+		n_empty += made.n == 0;
+		unmake_epoch();
+	}
+	CHECK(n_repeating > 20 && n_shortened > 20 && n_empty > 20);
+}
+
 int main(void)
 {
 	static const struct {
@@ -370,5 +395,7 @@ int main(void)
 	growing();
 	nth_growing();
 	unmake_epoch();
+
+	equal_lanes();
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A shard's members are what a scan found, added or borrowed; and only such are borrowed
  * as a shard can have. */
-#include "indexes.h"
+#include "made-indexes.h"
 #include "mem.h"
 #include "scan.h"
 #include "tars.h"

@@ -5,99 +5,26 @@
 #include "mem.h"
 #include "order.h"
 #include "rng.h"
+#include "vectors.h"
 
-#include <ctype.h>
-#include <stdbool.h>
-
-/* ---- the vectors: a cursor in the file's text ---- */
-
-static char *text, *at;
-
-static void load(void)
-{
-	const char *srcdir = getenv("srcdir");
-	sfs_autofree char *path =
-		sfs_asprintf("%s/tests/order-vectors.json", srcdir ? srcdir : ".");
-	FILE *f = fopen(path, "r");
-	long n;
-
-	if (!f) {
-		perror(path);
-		exit(1);
-	}
-	fseek(f, 0, SEEK_END);
-	n = ftell(f);
-	rewind(f);
-	at = text = sfs_calloc((size_t)n + 1, 1);
-	CHECK_EQ(fread(text, 1, (size_t)n, f), n);
-	fclose(f);
-}
-
-/* Go behind the next "name":, which must come before any other name. */
-static void expect(const char *name)
-{
-	sfs_autofree char *quoted = sfs_asprintf("\"%s\":", name);
-
-	at += strcspn(at, "\"");
-	if (strncmp(at, quoted, strlen(quoted)) != 0) {
-		fprintf(stderr, "no %s at byte %zu of the vectors\n", quoted,
-			(size_t)(at - text));
-		exit(1);
-	}
-	at += strlen(quoted);
-}
-
-static uint64_t number(void)
-{
-	char *end;
-	uint64_t v;
-
-	at += strspn(at, " \n,[");
-	CHECK(isdigit((unsigned char)*at));
-	v = strtoull(at, &end, 10);
-	at = end;
-	return v;
-}
-
-static uint64_t named(const char *name)
-{
-	expect(name);
-	return number();
-}
-
-static bool has_more(void)
-{
-	at += strspn(at, " \n,");
-	return *at != ']';
-}
-
-static size_t count_numbers(void)
-{
-	const char *p = at + strspn(at, " [\n"), *end = strchr(at, ']');
-	size_t n = p < end;
-
-	for (; p < end; p++)
-		n += *p == ',';
-	return n;
-}
+/* ---- the vectors ---- */
 
 static void check_block(const struct sfs_order *o)
 {
-	uint32_t lane = (uint32_t)named("lane"), *perm;
-	uint64_t piece = named("piece");
+	uint32_t lane = (uint32_t)vectors_named("lane"), *perm;
+	uint64_t piece = vectors_named("piece"), *wanted;
 	size_t n, i;
 
-	expect("order");
-	n = count_numbers();
+	vectors_name("order");
+	wanted = vectors_list(&n);
 	perm = sfs_reallocarray(NULL, n + 1, sizeof *perm);
 	perm[n] = 77;
 	sfs_order_block(o, lane, piece, perm, n);
 	for (i = 0; i < n; i++)
-		CHECK_EQ(perm[i], number());
+		CHECK_EQ(perm[i], wanted[i]);
 	CHECK_EQ(perm[n], 77);
-	at += strcspn(at, "]") + 1;
-	at += strspn(at, " }");
 	free(perm);
+	free(wanted);
 }
 
 static void init(struct sfs_order *o, uint64_t seed, uint64_t epoch, uint32_t n_shards,
@@ -113,23 +40,26 @@ static void init(struct sfs_order *o, uint64_t seed, uint64_t epoch, uint32_t n_
 
 static void check_vector(void)
 {
-	uint64_t seed = named("seed"), epoch = named("epoch"), shards = named("shards");
-	uint64_t lanes = named("lanes"), buffer = named("buffer"), i;
+	uint64_t seed = vectors_named("seed"), epoch = vectors_named("epoch");
+	uint64_t shards = vectors_named("shards"), lanes = vectors_named("lanes");
+	uint64_t buffer = vectors_named("buffer"), i;
 	struct sfs_order o;
 
 	init(&o, seed, epoch, (uint32_t)shards, (uint32_t)lanes, buffer);
-	CHECK_EQ(o.n_lanes, named("lanes_in_use"));
-	CHECK_EQ(o.piece_bytes, named("C"));
-	expect("P");
-	for (i = 0; i < shards; i++)
-		CHECK_EQ(sfs_order_dealt(&o, (uint32_t)i), number());
-	expect("piece_ends");
-	at += strspn(at, " [");
-	for (i = 0; has_more(); i++)
-		CHECK_EQ(sfs_order_piece_end(&o, i), number());
-	expect("blocks");
-	at += strspn(at, " [");
-	while (has_more())
+	CHECK_EQ(o.n_lanes, vectors_named("lanes_in_use"));
+	CHECK_EQ(o.piece_bytes, vectors_named("C"));
+	vectors_name("P");
+	vectors_open();
+	for (i = 0; vectors_more(); i++)
+		CHECK_EQ(sfs_order_dealt(&o, (uint32_t)i), vectors_number());
+	CHECK_EQ(i, shards);
+	vectors_name("piece_ends");
+	vectors_open();
+	for (i = 0; vectors_more(); i++)
+		CHECK_EQ(sfs_order_piece_end(&o, i), vectors_number());
+	vectors_name("blocks");
+	vectors_open();
+	while (vectors_more())
 		check_block(&o);
 	sfs_order_done(&o);
 }
@@ -138,19 +68,15 @@ static void vectors(void)
 {
 	int n = 0;
 
-	load();
-	at += strcspn(at, "[") + 1;
-	for (; has_more(); n++) {
+	vectors_load("order-vectors.json");
+	vectors_open();
+	for (; vectors_more(); n++)
 		check_vector();
-		at += strspn(at, " \n]}");
-		if (*at == 0)
-			break;
-	}
 	CHECK(n >= 4);
-	free(text);
+	vectors_done();
 }
 
-/* ---- docs/ORDER.md, section 8 ---- */
+/* ---- docs/ORDER.md, section 10 ---- */
 
 static void example(void)
 {

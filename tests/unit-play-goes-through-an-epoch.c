@@ -7,7 +7,6 @@ static void whole(void)
 {
 	const struct sfs_block_sample *s;
 	struct sfs_play play;
-	uint64_t even;
 	size_t k;
 
 	sfs_play_init(&play, &made.order, &tables);
@@ -18,8 +17,13 @@ static void whole(void)
 	CHECK_EQ(k, made.n);
 	CHECK(sfs_play_next(&play) == NULL);
 	sfs_play_done(&play);
+}
 
-	/* Up to where the first lane ends, they take turns. */
+/* Up to where the first lane ends, they take turns. */
+static void turns(void)
+{
+	uint64_t even, k;
+
 	even = sfs_play_even(&made.order, &tables);
 	CHECK(even <= made.n);
 	for (k = 0; k < even; k++)
@@ -61,6 +65,24 @@ static void from_rounds(void)
 	sfs_play_done(&play);
 }
 
+/* Equal lanes, and a part's lanes too, take turns to the last sample. */
+static void equal_lanes(void)
+{
+	uint64_t seed;
+	size_t k;
+
+	for (seed = 1000; seed < 1400; seed++) {
+		make_random_equal_epoch(seed);
+		whole();
+		from_rounds();
+		for (k = 0; k < made.n; k++)
+			CHECK_EQ(made.lane_of[k], k % made.order.n_lanes);
+		if (made.order.shortened == SFS_NO_LANE)
+			CHECK_EQ(sfs_play_even(&made.order, &tables), made.n);
+		unmake_epoch();
+	}
+}
+
 int main(void)
 {
 	static const struct {
@@ -77,8 +99,10 @@ int main(void)
 			   cases[i].buffer);
 		grow_all();
 		whole();
+		turns();
 		from_rounds();
 		unmake_epoch();
 	}
+	equal_lanes();
 	return 0;
 }

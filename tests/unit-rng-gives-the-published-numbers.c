@@ -5,7 +5,7 @@
 #include "mem.h"
 #include "rng.h"
 
-/* docs/ORDER.md, section 8: the state that the name gives, the first number, and
+/* docs/ORDER.md, section 10: the state that the name gives, the first number, and
  * the state behind it. */
 static void published(void)
 {
@@ -37,8 +37,8 @@ static void splitmix(void)
 /* Another word, another place of a word, another number of words: another sequence. */
 static void names(void)
 {
-	static const uint64_t words[][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1},
-					    {1, 1, 0}, {UINT64_MAX, 0, 0}};
+	static const uint64_t words[][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0},
+					    {0, 0, 1}, {1, 1, 0}, {UINT64_MAX, 0, 0}};
 	struct sfs_rng a, b;
 	size_t i, j;
 
@@ -69,8 +69,24 @@ static uint64_t below_by_the_page(struct sfs_rng *r, uint64_t n)
 static void below(void)
 {
 	static const uint64_t limits[] = {
-		1, 2, 3, 5, 7, 10, 255, 256, 257, 1000, 65537, 1ULL << 31, (1ULL << 32) + 1,
-		6148914691236517206ULL, 1ULL << 63, (1ULL << 63) + 1, UINT64_MAX - 1, UINT64_MAX,
+		1,
+		2,
+		3,
+		5,
+		7,
+		10,
+		255,
+		256,
+		257,
+		1000,
+		65537,
+		1ULL << 31,
+		(1ULL << 32) + 1,
+		6148914691236517206ULL,
+		1ULL << 63,
+		(1ULL << 63) + 1,
+		UINT64_MAX - 1,
+		UINT64_MAX,
 	};
 	struct sfs_rng r = {7}, page = {7};
 	uint64_t v;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A slab stays while a sample counts on it or its bytes are not dealt, goes back at once
- * when neither is so, and its bytes are given back with it. */
+ * when neither is so, and its bytes are given back with it; headers are edited and
+ * checked wherever they lie. */
 #include "check.h"
 #include "edit.h"
+#include "hash.h"
 #include "mem.h"
 #include "rng.h"
 #include "run.h"
@@ -344,6 +346,82 @@ static void edits(void)
 	tar_done(&t);
 }
 
+/* ---- what an index says ---- */
+
+static struct sfs_block_sample told;
+
+/* It is not so: at this byte of the sample, for this reason. */
+static void is_lie(struct sfs_block_sample lie, uint64_t wanted_at, const char *why)
+{
+	struct sfs_error err = {0};
+	uint64_t at = 0;
+
+	CHECK_EQ(sfs_run_check(run, &lie, &at, &err), -EBADMSG);
+	CHECK_EQ(at - told.start, wanted_at);
+	CHECK_HAS(err.text, why);
+}
+
+static void make_told_sample(struct tar *t)
+{
+	char name[302];
+
+	memset(name, 'k', 301);
+	strcpy(name + 296, ".jpg");
+	tar_file(t, "k.jpg", 700, 'x');
+	tar_pax(t, 'x', "path", "k.longer");
+	tar_file(t, "n", 512, 'x');
+	tar_pax(t, 'g', "comment", name);
+	tar_file(t, "README", 5, 'x'); /* in the sample, but without a key */
+	tar_extension(t, 'L', "k.cls", 6);
+	tar_file(t, "n", 0, 'x');
+}
+
+/* Wherever the border of two slabs falls, a sample is what its index says, or not. */
+static void checks(void)
+{
+	struct sfs_block_sample lie;
+	struct sfs_error err;
+	struct tar t = {0};
+	uint64_t shift, at;
+
+	make_told_sample(&t);
+	for (shift = 0; shift <= t.n; shift += 512) {
+		begin(0);
+		expect(0, 2);
+		arrive(0, 2);
+		copy(SLAB - shift, &t, true);
+		told = (struct sfs_block_sample){.start = SLAB - shift,
+						 .n_bytes = t.n,
+						 .key_hash = sfs_hash("k", 1),
+						 .has_global = true};
+		CHECK_EQ(sfs_run_check(run, &told, &at, &err), 0);
+		copy(SLAB - shift, &t, false); /* nothing was changed */
+		lie = told;
+		lie.key_hash++;
+		is_lie(lie, 0, "a member of another sample");
+		lie = told;
+		lie.has_global = false;
+		is_lie(lie, 1536 + 2048, "a pax global header");
+		lie = told;
+		lie.start += 512; /* 'x' */
+		is_lie(lie, 512, "checksum");
+		lie = told;
+		lie.start += 1536 + 2048; /* README, or what is before it */
+		lie.n_bytes -= 1536 + 2048;
+		is_lie(lie, 1536 + 2048, "a member of another sample");
+		lie = told;
+		lie.n_bytes -= 512;
+		is_lie(lie, t.n - 1536, "");
+		lie = told;
+		lie.n_bytes = 1024;
+		is_lie(lie, 0, "behind");
+		lie.n_bytes = t.n + 512; /* numbers of slabs */
+		is_lie(lie, t.n, "checksum");
+		end();
+	}
+	tar_done(&t);
+}
+
 /* Samples at random: at the end all is back, and no sample ever lost a slab. */
 static void at_random(uint64_t seed)
 {
@@ -417,6 +495,7 @@ int main(void)
 	what_did_not_come();
 	given_up();
 	edits();
+	checks();
 	for (i = 0; i < 10; i++)
 		at_random(i);
 	sfs_run_free(NULL);

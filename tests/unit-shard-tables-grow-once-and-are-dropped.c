@@ -4,11 +4,14 @@
  */
 #include "check.h"
 #include "hash.h"
+#include "indexes.h"
 #include "ledger.h"
 #include "mem.h"
 #include "pool.h"
 #include "shard.h"
 #include "tars.h"
+
+#include <errno.h>
 
 #define N 6
 
@@ -269,6 +272,119 @@ static void empty(void)
 	end();
 }
 
+/* ---- indexes ---- */
+
+/* The index of shard k, as one that was found; `change` is added to its 200th start. */
+static struct sfs_finding find(int k, uint32_t change)
+{
+	struct sfs_finding f = {0};
+	struct sfs_error err;
+	uint32_t start;
+	unsigned char *entry;
+
+	pin(k);
+	feed(k, 0, tars[k].n);
+	f.mapped.bytes = sfs_index_write(sfs_shard_table(&shards.shards[k]), tars[k].n, 1,
+					 NULL, &f.mapped.n);
+	unpin(k);
+	sfs_shards_drop_unused(&shards);
+	shards.shards[k].has_totals = false;
+	CHECK_EQ(sfs_index_open(f.mapped.bytes, f.mapped.n, &f.index, &err), 0);
+	entry = (unsigned char *)f.mapped.bytes + 112 + 200 * SFS_TABLE_ENTRY_BYTES;
+	memcpy(&start, entry, sizeof start);
+	start += change;
+	memcpy(entry, &start, sizeof start);
+	return f;
+}
+
+static bool is_told(int k, uint64_t i)
+{
+	return sfs_table_get(sfs_shard_table(&shards.shards[k]), i).is_told;
+}
+
+static int adopt(int k, struct sfs_finding *f)
+{
+	int ret = sfs_shard_adopt(&shards, &shards.shards[k], f);
+
+	CHECK(!f->mapped.bytes); /* taken, in any case */
+	return ret;
+}
+
+static void adopted(void)
+{
+	struct sfs_finding f;
+	size_t n;
+
+	/* By an empty table: the index's own bytes, which are counted if they are a copy.
+	 */
+	begin(1 << 30, false);
+	f = find(1, 0);
+	n = f.mapped.n;
+	pin(1);
+	CHECK_EQ(sfs_account_used(&shards.account), 0);
+	CHECK_EQ(adopt(1, &f), 0);
+	whole(1);
+	CHECK(is_told(1, 0));
+	CHECK_EQ(sfs_account_used(&shards.account), n);
+	f = find(2, 0);
+	unpin(1);
+	sfs_shards_drop_unused(&shards);
+	CHECK_EQ(sfs_account_used(&shards.account), 0);
+	CHECK(has_totals(1));
+
+	/* By one that has begun to grow, and that somebody reads: the rest is added. */
+	pin(2);
+	feed(2, 0, 512 + 150 * SAMPLE_BYTES(2));
+	CHECK(!is_told(2, 0));
+	CHECK_EQ(adopt(2, &f), 0);
+	whole(2);
+	CHECK(is_told(2, 299));
+	CHECK_EQ(sfs_account_used(&shards.account), sfs_table_memory(N_SAMPLES));
+	f = find(3, 0);
+	unpin(2);
+
+	/* By one that is whole: it is of no use. */
+	pin(3);
+	feed(3, 0, tars[3].n);
+	CHECK_EQ(adopt(3, &f), 0);
+	whole(3);
+	CHECK(!is_told(3, 299));
+	unpin(3);
+	end();
+}
+
+/* An index that contradicts what was read is not taken, and the table goes on growing. */
+static void contradicted(void)
+{
+	uint64_t n_noted = sfs_ledger_count(SFS_EVENT_INDEX);
+	struct sfs_finding f;
+
+	begin(1 << 30, false);
+	f = find(4, 1);
+	pin(4);
+	feed(4, 0, 512 + 250 * SAMPLE_BYTES(4));
+	CHECK_EQ(adopt(4, &f), -ESTALE);
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_INDEX) - n_noted, 1);
+	feed(4, 0, tars[4].n);
+	whole(4);
+	CHECK(!is_told(4, 299));
+	unpin(4);
+	end();
+}
+
+/* A lie is noted once. */
+static void lies(void)
+{
+	uint64_t n_noted = sfs_ledger_count(SFS_EVENT_LOST);
+
+	begin(1 << 30, false);
+	sfs_shard_note_lie(&shards.shards[5], 512, "no header");
+	sfs_shard_note_lie(&shards.shards[5], 1024, "no header");
+	sfs_shard_note_lie(&shards.shards[4], 512, "no header");
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_LOST) - n_noted, 2);
+	end();
+}
+
 /* ---- many at once ---- */
 
 static void *feed_along(void *arg)
@@ -315,6 +431,9 @@ int main(void)
 	damaged(false);
 	damaged(true);
 	empty();
+	adopted();
+	contradicted();
+	lies();
 	many_threads();
 	for (k = 0; k < N; k++)
 		tar_done(&tars[k]);

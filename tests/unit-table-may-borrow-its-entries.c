@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A table over entries in somebody else's memory says what the grown one says, and is
  * made only of entries that a shard can have. */
-#include "indexes.h"
+#include "made-indexes.h"
 #include "mem.h"
 #include "pool.h"
 

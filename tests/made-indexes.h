@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* indexes - made-up samples and members, and indexes of them with whatever is wrong. */
+/* made-indexes - made-up samples and members, and indexes of them with whatever is wrong. */
 #ifndef SFS_TESTS_INDEXES_H
 #define SFS_TESTS_INDEXES_H
 

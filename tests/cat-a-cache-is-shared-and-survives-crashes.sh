@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Any number of processes use one cache folder at once, and any of them may be killed at any
+# time: no index is torn, all bytes are right, and later ones use what is there.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/indexed.sh"
+
+make_shards shards --shards 40 --samples 60 --bytes 1500
+"$shufflefs" cat $opts,index-cache=no shards epochs/0.tar >want.tar
+"$shufflefs" cat $opts,index-cache=no shards epochs/1@2000.tar >tail.tar
+
+# Readers and makers, all at once; every other one is killed on its way.
+for i in 1 2 3 4 5 6; do
+    "$shufflefs" cat $opts,index-cache=cache shards epochs/0.tar >"whole.$i" 2>"said.$i" &
+    pids="${pids:-} $!"
+    "$shufflefs" cat $opts,index-cache=cache shards epochs/1@2000.tar >"tail.$i" 2>>"said.$i" &
+    pids="$pids $!"
+    timeout -s KILL 0.0$i "$shufflefs" cat $opts,index-cache=cache shards epochs/$i.tar >/dev/null 2>&1 &
+    timeout -s KILL 0.0$i "$shufflefs" index -o index-cache=cache shards >/dev/null 2>&1 &
+done
+for pid in $pids; do
+    wait $pid || fail "status $?: $(cat said.*)"
+done
+wait
+for i in 1 2 3 4 5 6; do
+    same want.tar "whole.$i"
+    same tail.tar "tail.$i"
+    [ ! -s "said.$i" ] || fail "$(cat "said.$i")"
+done
+[ "$(n_indexes cache)" = 40 ] || fail "$(n_indexes cache) indexes of 40 shards"
+indexes -o index-cache=cache shards # with the members, which streams do not know
+indexes -o index-cache=cache shards
+said "^40 shards are indexed: 2400 samples; 0 bytes were read"
+gives tail.tar -o index-cache=cache shards epochs/1@2000.tar
+
+# What a killed one began is removed when it is an hour old, and not before.
+touch cache/new-1-0123456789abcdef
+touch -d "2 hours ago" cache/new-2-0123456789abcdef
+gives tail.tar -o index-cache=cache shards epochs/1@2000.tar
+[ -e cache/new-1-0123456789abcdef ] || fail "a new one was removed"
+[ ! -e cache/new-2-0123456789abcdef ] || fail "an old one is left"

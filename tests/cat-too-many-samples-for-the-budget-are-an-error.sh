@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Equal lanes have all samples in tables.  Where these do not fit the budget beside the
+# lanes, that is an error at once, which says what would do; with that much they do.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+
+mkdir dense
+"$python" - <<'EOD'
+import os, tarfile
+
+with tarfile.open("dense/0.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
+    for i in range(12000):
+        tar.addfile(tarfile.TarInfo("%06d.x" % i))
+for i in range(1, 80):
+    os.link("dense/0.tar", "dense/%d.tar" % i)
+EOD
+opts=lanes=12,buffer=1M,segment=64K
+status=0
+timeout 50 "$shufflefs" cat -o $opts,budget=24M dense epochs/0@950000.tar >got.tar 2>said || status=$?
+[ $status = 1 ] || fail "status $status: $(cat said)"
+grep -q "budget=24M is too small: the tables of 960000 samples take .*raise budget=" said || fail "$(cat said)"
+[ ! -s got.tar ] || fail "bytes"
+"$shufflefs" cat -o $opts,budget=48M dense epochs/0@950000.tar | wc -c | grep -qx $((10000 * 512 + 1024)) ||
+    fail "with a larger budget"

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* finding - indexes of one made-up shard, and a source of URLs that the test answers. */
+#ifndef SFS_TESTS_FINDING_H
+#define SFS_TESTS_FINDING_H
+
+#include "check.h"
+#include "hash.h"
+#include "indexes.h"
+#include "mem.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHARD_BYTES 100000ULL
+
+static char *top; /* the test's folder */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static inline void remove_top(void)
+{
+	nftw(top, remove_one, 10, FTW_DEPTH | FTW_PHYS);
+	free(top);
+}
+
+static inline void make_top(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	top = sfs_asprintf("%s/shufflefs-indexes.XXXXXX", tmp ? tmp : "/tmp");
+	CHECK(mkdtemp(top) != NULL);
+	atexit(remove_top);
+}
+
+static inline void make_table(struct sfs_table *t, uint64_t n)
+{
+	uint64_t i;
+
+	*t = (struct sfs_table){0};
+	for (i = 0; i < n; i++)
+		sfs_table_add(t, &(struct sfs_extent){.start = i * 512, .n_bytes = 512});
+	sfs_table_end(t, SFS_TABLE_WHOLE);
+}
+
+/* An index that says: n samples; by that it is known again. */
+static inline void *make_index(uint64_t n, uint64_t version, size_t *ret_n)
+{
+	struct sfs_table t;
+	void *bytes;
+
+	make_table(&t, n);
+	bytes = sfs_index_write(&t, SHARD_BYTES, version, NULL, ret_n);
+	sfs_table_done(&t);
+	return bytes;
+}
+
+static inline uint64_t version_of(const char *tag)
+{
+	return sfs_hash(tag, strlen(tag));
+}
+
+/* The shard as its source knows it. */
+static inline struct sfs_object object_of(const char *url, const char *tag)
+{
+	struct sfs_object o = {0};
+	struct sfs_uri uri;
+
+	CHECK_EQ(sfs_uri_parse(url, &uri, NULL), 0);
+	sfs_object_init(&o, &uri, NULL);
+	o.name = "train-0.tar";
+	o.size = SHARD_BYTES;
+	o.tag = tag ? sfs_strdup(tag) : NULL;
+	return o;
+}
+
+#endif
