@@ -210,6 +210,10 @@ static void cut_lanes(const struct dealing *d, struct sfs_order *o,
 	bool is_ours = is_in_share(o->share, 0, &own);
 
 	for (i = 0; i < d->n_segments; i++) {
+		if (!d->segments && !is_ours && left > 0) {
+			left--; /* a sample of another's lane: nothing to look up */
+			continue;
+		}
 		if (i + N_AHEAD < d->n_segments)
 			prefetch_segment(d, permuted[i + N_AHEAD]);
 		rest = segment_at(d, permuted[i]);
