@@ -9,19 +9,21 @@
 
 #include <string.h>
 
+#define N_AHEAD 16 /* segments: as many come from memory meanwhile */
+
 struct dealing {
 	const struct sfs_order_settings *settings;
 	const struct sfs_tables *tables;
 	uint32_t n_shards;
+	const struct sfs_table **table; /* of each shard */
 	uint64_t *base; /* samples of the shards before; n_shards + 1 of them */
 	struct sfs_slice *segments; /* NULL: each sample is one */
-	uint64_t n_segments;
-};
+	uint64_t n_segments, capacity;
 
-static const struct sfs_table *table_of(const struct dealing *d, uint32_t shard)
-{
-	return d->tables->get(d->tables->ctx, shard);
-}
+	/* If each sample is one: the shard of each so-manieth, to begin a search at. */
+	uint32_t *shard_of;
+	int shift;
+};
 
 static uint64_t n_samples(const struct dealing *d)
 {
@@ -35,76 +37,122 @@ static void count_samples(struct dealing *d)
 	uint32_t i;
 
 	d->base = sfs_calloc((size_t)d->n_shards + 1, sizeof *d->base);
-	for (i = 0; i < d->n_shards; i++)
-		d->base[i + 1] = d->base[i] + sfs_table_n(table_of(d, i));
+	d->table = sfs_calloc(d->n_shards, sizeof *d->table);
+	for (i = 0; i < d->n_shards; i++) {
+		d->table[i] = d->tables->get(d->tables->ctx, i);
+		d->base[i + 1] = d->base[i] + sfs_table_n(d->table[i]);
+	}
 }
 
-static void add_segment(struct dealing *d, uint64_t *capacity, uint32_t shard,
-			uint64_t first, uint64_t end)
+static struct sfs_slice slice_of(const struct dealing *d, uint32_t shard, uint64_t first,
+				 uint64_t end)
 {
-	if (d->n_segments == *capacity) {
-		*capacity = 2 * *capacity + 64;
+	const struct sfs_table *table = d->table[shard];
+	uint64_t n_bytes = sfs_table_place(table, end) - sfs_table_place(table, first);
+
+	return (struct sfs_slice){.shard = shard,
+				  .first = (uint32_t)first,
+				  .n = (uint32_t)(end - first),
+				  .n_blocks = (uint32_t)(n_bytes / SFS_TAR_BLOCK)};
+}
+
+static void add_segment(struct dealing *d, uint32_t shard, uint64_t first, uint64_t end)
+{
+	if (d->n_segments == d->capacity) {
+		d->capacity += d->capacity / 2 + 64;
 		d->segments =
-			sfs_reallocarray(d->segments, *capacity, sizeof *d->segments);
+			sfs_reallocarray(d->segments, d->capacity, sizeof *d->segments);
 	}
-	d->segments[d->n_segments++] = (struct sfs_slice){.shard = shard,
-							  .first = (uint32_t)first,
-							  .n = (uint32_t)(end - first)};
+	d->segments[d->n_segments++] = slice_of(d, shard, first, end);
 }
 
 /* Cut a shard's samples where they begin in another `size` bytes. */
-static void cut_shard(struct dealing *d, uint64_t *capacity, uint32_t shard,
-		      uint64_t size)
+static void cut_shard(struct dealing *d, uint32_t shard, uint64_t size)
 {
-	const struct sfs_table *table = table_of(d, shard);
+	const struct sfs_table *table = d->table[shard];
 	uint64_t n = sfs_table_n(table), first = 0, end = 0, i, start;
 
 	for (i = 0; i < n; i++) {
 		start = sfs_table_start(table, i);
-		if (start >= end && i > first) {
-			add_segment(d, capacity, shard, first, i);
-			first = i;
-		}
-		if (start >= end)
-			end = (start / size + 1) * size;
+		if (start < end)
+			continue;
+		if (i > first)
+			add_segment(d, shard, first, i);
+		first = i;
+		end = (start / size + 1) * size;
 	}
 	if (n > first)
-		add_segment(d, capacity, shard, first, n);
+		add_segment(d, shard, first, n);
+}
+
+/* So that a sample's shard is found in a step or two. */
+static void list_shards(struct dealing *d)
+{
+	uint64_t n = n_samples(d), i;
+	uint32_t shard = 0;
+
+	while (n >> d->shift > 16 * (uint64_t)d->n_shards + 1024)
+		d->shift++;
+	d->shard_of = sfs_calloc((n >> d->shift) + 1, sizeof *d->shard_of);
+	for (i = 0; i <= n >> d->shift; i++) {
+		while (shard + 1 < d->n_shards && d->base[shard + 1] <= i << d->shift)
+			shard++;
+		d->shard_of[i] = shard;
+	}
 }
 
 static void list_segments(struct dealing *d)
 {
-	uint64_t capacity = 0, segment = d->settings->segment;
+	uint64_t segment = d->settings->segment;
 	uint32_t i;
 
 	if (segment == SFS_SEGMENT_SAMPLE) {
 		d->n_segments = n_samples(d);
+		list_shards(d);
 		return;
 	}
 	for (i = 0; i < d->n_shards; i++) {
 		if (segment == SFS_SEGMENT_SHARD)
-			add_segment(d, &capacity, i, 0, sfs_table_n(table_of(d, i)));
+			add_segment(d, i, 0, sfs_table_n(d->table[i]));
 		else
-			cut_shard(d, &capacity, i, segment);
+			cut_shard(d, i, segment);
 	}
+}
+
+static uint32_t shard_of(const struct dealing *d, uint32_t number)
+{
+	uint32_t shard = d->shard_of[number >> d->shift];
+
+	while (d->base[shard + 1] <= number)
+		shard++;
+	return shard;
 }
 
 static struct sfs_slice segment_at(const struct dealing *d, uint32_t number)
 {
-	uint32_t low = 0, high = d->n_shards, middle;
+	uint64_t first;
+	uint32_t shard;
 
 	if (d->segments)
 		return d->segments[number];
-	while (high - low > 1) { /* the last shard that begins at or before it */
-		middle = low + (high - low) / 2;
-		if (d->base[middle] <= number)
-			low = middle;
-		else
-			high = middle;
+	shard = shard_of(d, number);
+	first = number - d->base[shard];
+	return slice_of(d, shard, first, first + 1);
+}
+
+/* The segment will be asked for soon. */
+static void prefetch_segment(const struct dealing *d, uint32_t number)
+{
+	uint64_t first;
+	uint32_t shard;
+
+	if (d->segments) {
+		__builtin_prefetch(&d->segments[number]);
+		return;
 	}
-	return (struct sfs_slice){.shard = low,
-				  .first = (uint32_t)(number - d->base[low]),
-				  .n = 1};
+	shard = shard_of(d, number);
+	first = number - d->base[shard];
+	sfs_table_prefetch(d->table[shard], first, first + 1);
 }
 
 /* ---- lanes ---- */
@@ -129,14 +177,25 @@ static void add_slice(struct sfs_order *o, uint64_t *capacity, uint32_t own,
 	if (last && last->shard == slice->shard &&
 	    last->first + last->n == slice->first) {
 		last->n += slice->n;
+		last->n_blocks += slice->n_blocks;
 		return;
 	}
 	if (n == *capacity) {
-		*capacity = 2 * *capacity + 64;
+		*capacity += *capacity / 2 + 64;
 		o->slices = sfs_reallocarray(o->slices, *capacity, sizeof *o->slices);
 	}
 	o->slices[n] = *slice;
 	o->lane_start[own + 1] = n + 1;
+}
+
+/* The slice but for its first n samples. */
+static struct sfs_slice without(const struct dealing *d, const struct sfs_slice *slice,
+				uint32_t n)
+{
+	if (n == slice->n)
+		return (struct sfs_slice){0};
+	return slice_of(d, slice->shard, (uint64_t)slice->first + n,
+			(uint64_t)slice->first + slice->n);
 }
 
 /* Go through the segments as they are permuted, and cut them where lanes end. */
@@ -148,18 +207,23 @@ static void cut_lanes(const struct dealing *d, struct sfs_order *o,
 		 capacity = 0, i;
 	struct sfs_slice rest, piece;
 	uint32_t own;
+	bool is_ours = is_in_share(o->share, 0, &own);
 
 	for (i = 0; i < d->n_segments; i++) {
-		for (rest = segment_at(d, permuted[i]); rest.n > 0;
-		     rest.first += piece.n, rest.n -= piece.n, left -= piece.n) {
+		if (i + N_AHEAD < d->n_segments)
+			prefetch_segment(d, permuted[i + N_AHEAD]);
+		rest = segment_at(d, permuted[i]);
+		for (; rest.n > 0; rest = without(d, &rest, piece.n), left -= piece.n) {
 			for (; left == 0; left = each + (lane < odd)) {
-				lane++;
-				if (is_in_share(o->share, lane, &own))
+				is_ours = is_in_share(o->share, ++lane, &own);
+				if (is_ours)
 					o->lane_start[own + 1] = o->lane_start[own];
 			}
 			piece = rest;
-			piece.n = rest.n < left ? rest.n : (uint32_t)left;
-			if (is_in_share(o->share, lane, &own))
+			if (rest.n > left)
+				piece = slice_of(d, rest.shard, rest.first,
+						 rest.first + left);
+			if (is_ours)
 				add_slice(o, &capacity, own, &piece);
 		}
 	}
@@ -187,9 +251,9 @@ static struct sfs_slice first_of_lane(const struct dealing *d,
 	cut_lanes(d, &o, permuted);
 	sfs_lane_init(&at, &o, 0);
 	if (sfs_lane_form(&at, d->tables, &block, &shard) == 0)
-		slice = (struct sfs_slice){.shard = sfs_block_at(&block, 0)->shard,
-					   .first = sfs_block_at(&block, 0)->index,
-					   .n = 1};
+		slice = slice_of(d, sfs_block_at(&block, 0)->shard,
+				 sfs_block_at(&block, 0)->index,
+				 (uint64_t)sfs_block_at(&block, 0)->index + 1);
 	sfs_block_done(&block);
 	sfs_order_done(&o);
 	return slice;
@@ -252,17 +316,13 @@ static void drop(const struct dealing *d, struct sfs_order *o)
 	}
 }
 
-static void sum_up(const struct dealing *d, struct sfs_order *o)
+static void sum_up(struct sfs_order *o)
 {
 	uint64_t i;
 
 	for (i = 0; i < sfs_order_slices(o); i++) {
-		const struct sfs_slice *s = &o->slices[i];
-		const struct sfs_table *table = table_of(d, s->shard);
-
-		o->n_samples += s->n;
-		o->n_bytes += sfs_table_place(table, sfs_slice_end(s, 0)) -
-			      sfs_table_place(table, s->first);
+		o->n_samples += o->slices[i].n;
+		o->n_bytes += (uint64_t)o->slices[i].n_blocks * SFS_TAR_BLOCK;
 	}
 	o->n_samples -= o->shortened != SFS_NO_LANE;
 	o->n_bytes -= o->n_dropped_bytes;
@@ -288,7 +348,7 @@ static void deal(const struct dealing *d, struct sfs_order *o)
 	cut_lanes(d, o, permuted);
 	pad(d, o, permuted);
 	drop(d, o);
-	sum_up(d, o);
+	sum_up(o);
 }
 
 void sfs_deal(struct sfs_order *o, const struct sfs_order_settings *settings,
@@ -301,14 +361,12 @@ void sfs_deal(struct sfs_order *o, const struct sfs_order_settings *settings,
 		sfs_order_init(o, settings, epoch, n_shards, share);
 		return;
 	}
-	*o = (struct sfs_order){.seed = settings->seed,
-				.epoch = epoch,
-				.share = share,
-				.shortened = SFS_NO_LANE,
-				.repeating = SFS_NO_LANE};
+	*o = sfs_order_empty(settings, epoch, share);
 	count_samples(&d);
 	list_segments(&d);
 	deal(&d, o);
+	free(d.table);
 	free(d.base);
 	free(d.segments);
+	free(d.shard_of);
 }

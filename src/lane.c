@@ -65,8 +65,8 @@ static int finish_block(const struct sfs_lane *lane, struct sfs_block *b)
 static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 			 const struct sfs_table *table, uint64_t n, struct sfs_block *b)
 {
-	uint64_t place = lane->base + sfs_table_place(table, lane->index) -
-			 sfs_table_place(table, slice->first);
+	uint64_t in_table = sfs_table_place(table, lane->index);
+	uint64_t place = lane->base + in_table - sfs_table_place(table, slice->first);
 	struct sfs_table_sample s;
 
 	for (;; lane->index++, lane->number++) {
@@ -74,7 +74,7 @@ static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 			return true;
 		if (lane->index == n)
 			return false;
-		s = sfs_table_get(table, lane->index);
+		s = sfs_table_get_at(table, lane->index, in_table);
 		if (b->n == 0) {
 			b->piece = sfs_order_piece(lane->order, place);
 			b->end_place = sfs_order_piece_end(lane->order, b->piece);
@@ -82,6 +82,7 @@ static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 		}
 		add_sample(b, lane, slice->shard, &s);
 		place += s.n_bytes;
+		in_table += s.n_bytes;
 	}
 }
 

@@ -42,16 +42,10 @@ static const struct sfs_table *table_of(const struct sfs_map *map, uint32_t lane
 static bool totals_of(const struct sfs_map *map, const struct sfs_slice *slice,
 		      uint64_t *ret_n, uint64_t *ret_bytes)
 {
-	const struct sfs_table *table;
-
 	if (slice->n == SFS_SLICE_ALL)
 		return map->totals(map->tables.ctx, slice->shard, ret_n, ret_bytes);
-	table = map->tables.get(map->tables.ctx, slice->shard);
-	if (!table)
-		return false;
 	*ret_n = slice->n;
-	*ret_bytes = sfs_table_place(table, sfs_slice_end(slice, 0)) -
-		     sfs_table_place(table, slice->first);
+	*ret_bytes = (uint64_t)slice->n_blocks * SFS_TAR_BLOCK;
 	return true;
 }
 

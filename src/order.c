@@ -7,12 +7,15 @@
 /* The last word of a generator's name: what its numbers are for. */
 enum { PURPOSE_SEGMENTS = 1, PURPOSE_BLOCK = 2 };
 
-static void init_rng(struct sfs_rng *r, const struct sfs_order *o, uint64_t lane,
-		     uint64_t piece, uint64_t purpose)
+static struct sfs_rng rng_of(const struct sfs_order *o, uint64_t lane, uint64_t piece,
+			     uint64_t purpose)
 {
-	const uint64_t words[] = {o->seed, o->epoch, lane, piece, purpose};
+	struct sfs_rng r = o->name;
 
-	sfs_rng_init(r, words, SFS_COUNT(words));
+	sfs_rng_name(&r, lane);
+	sfs_rng_name(&r, piece);
+	sfs_rng_name(&r, purpose);
+	return r;
 }
 
 static uint32_t *identity(uint32_t *a, size_t n)
@@ -40,9 +43,8 @@ uint64_t sfs_order_positions(const struct sfs_order_settings *settings, uint64_t
 uint32_t *sfs_order_permute(const struct sfs_order *o, uint32_t n)
 {
 	uint32_t *segments = identity(sfs_reallocarray(NULL, n, sizeof *segments), n);
-	struct sfs_rng r;
+	struct sfs_rng r = rng_of(o, 0, 0, PURPOSE_SEGMENTS);
 
-	init_rng(&r, o, 0, 0, PURPOSE_SEGMENTS);
 	sfs_rng_shuffle(&r, segments, n);
 	return segments;
 }
@@ -64,17 +66,25 @@ static void deal(struct sfs_order *o, const uint32_t *shards, uint32_t n_shards,
 	}
 }
 
+struct sfs_order sfs_order_empty(const struct sfs_order_settings *settings,
+				 uint64_t epoch, struct sfs_share share)
+{
+	const uint64_t words[] = {settings->seed, epoch};
+	struct sfs_order o = {.share = share,
+			      .shortened = SFS_NO_LANE,
+			      .repeating = SFS_NO_LANE};
+
+	sfs_rng_init(&o.name, words, SFS_COUNT(words));
+	return o;
+}
+
 void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settings,
 		    uint64_t epoch, uint32_t n_shards, struct sfs_share share)
 {
 	uint32_t n_lanes = n_shards < settings->lanes ? n_shards : settings->lanes;
 	sfs_autofree uint32_t *shards = NULL;
 
-	*o = (struct sfs_order){.seed = settings->seed,
-				.epoch = epoch,
-				.share = share,
-				.shortened = SFS_NO_LANE,
-				.repeating = SFS_NO_LANE};
+	*o = sfs_order_empty(settings, epoch, share);
 	o->piece_bytes = sfs_order_c(settings, n_lanes);
 	if (share.first < n_lanes)
 		o->n_lanes = (uint32_t)((n_lanes - 1 - share.first) / share.step + 1);
@@ -125,6 +135,6 @@ void sfs_order_block(const struct sfs_order *o, uint32_t lane, uint64_t piece,
 	identity(perm, n);
 	if (n < 2)
 		return; /* many blocks of large samples: no number would be drawn */
-	init_rng(&r, o, o->share.first + lane * o->share.step, piece, PURPOSE_BLOCK);
+	r = rng_of(o, o->share.first + lane * o->share.step, piece, PURPOSE_BLOCK);
 	sfs_rng_shuffle(&r, perm, n);
 }

@@ -9,6 +9,8 @@
 #ifndef SFS_ORDER_H
 #define SFS_ORDER_H
 
+#include "rng.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,10 +27,10 @@ static inline bool sfs_share_equal(struct sfs_share a, struct sfs_share b)
 	return a.first == b.first && a.step == b.step && a.n_ranks == b.n_ranks;
 }
 
-/* What a lane has of a segment: n samples of a shard from its sample `first` on, or all
- * of them, however many there are. */
+/* What a lane has of a segment: n samples of a shard from its sample `first` on, whose
+ * extents are n_blocks of 512 together; or all of them, however many there are. */
 struct sfs_slice {
-	uint32_t shard, first, n;
+	uint32_t shard, first, n, n_blocks;
 };
 
 #define SFS_SLICE_ALL UINT32_MAX
@@ -37,7 +39,7 @@ struct sfs_slice {
 
 /* One part of an epoch, as if it were all: its lanes are numbered from 0. */
 struct sfs_order {
-	uint64_t seed, epoch;
+	struct sfs_rng name; /* of its generators, as far as they share it: seed, epoch */
 	struct sfs_share share;
 	uint32_t n_lanes;	  /* in use; perhaps none */
 	uint64_t piece_bytes;	  /* C */
@@ -77,6 +79,10 @@ static inline bool sfs_order_wants_equal_lanes(const struct sfs_order_settings *
  * equal=, a multiple of them. */
 uint64_t sfs_order_positions(const struct sfs_order_settings *settings, uint64_t n,
 			     uint32_t n_ranks);
+
+/* The order of a part of an epoch that has no lanes yet. */
+struct sfs_order sfs_order_empty(const struct sfs_order_settings *settings,
+				 uint64_t epoch, struct sfs_share share);
 
 /* The order of a part of one epoch of n_shards, dealt to lanes as whole shards. */
 void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settings,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a table is made for each shard.  Three shards (or all) are surveyed; of
  * the others only the sizes are asked for, and their samples are taken to be as large as
- * those three's are on average.  From there on it is the real order, played through. */
+ * those three's are on average.  From there on it is the real order, played through; if
+ * that is long, only at so many places of it, and at its end. */
 #include "plan.h"
 
 #include "core.h"
@@ -20,12 +21,18 @@
 #include <string.h>
 
 #define N_LOOKED_AT 3
+#define N_AHEAD	    32	    /* surveys */
+#define N_PLACES    200	    /* ten tenths of twenty */
+#define N_PLAYED    2000000 /* samples at those places; orders twice as long are sampled */
 
 struct plan {
 	const struct sfs_plan_options *wanted;
 	struct sfs_core *core;
 	uint32_t n_shards;
 	struct sfs_table *tables; /* one a shard, whole */
+	bool *is_pinned;	  /* the shard: its table borrows the index */
+	struct sfs_table guess;	  /* of samples of the mean size; the others borrow */
+	void *guessed;		  /* its entries */
 	uint64_t *n_samples;	  /* of each */
 	uint64_t *base;		  /* the samples of the shards before */
 	uint64_t n_all, n_bytes;
@@ -50,44 +57,49 @@ static int wait_for_sizes(struct plan *p, struct sfs_error *err)
 	return ret;
 }
 
-/* Copy a shard's table, if it is at hand and whole. */
-static bool copy_table(struct plan *p, uint32_t i)
+/* Take over what is known of a pinned shard, if that is all.  Samples that lie in a
+ * mapped index are borrowed. */
+static bool take_table(struct plan *p, uint32_t i)
 {
-	struct sfs_shards *shards = &p->core->env.shards;
-	const struct sfs_table *table;
-	bool is_whole;
+	const struct sfs_table *table = sfs_shard_table(&p->core->env.shards.shards[i]);
+	struct sfs_table_sample s;
 	uint64_t k, n;
 
-	pthread_rwlock_rdlock(&shards->drop_lock);
-	table = sfs_shard_table(&shards->shards[i]);
-	is_whole = table && sfs_table_state(table) == SFS_TABLE_WHOLE;
-	n = is_whole ? sfs_table_n(table) : 0;
+	if (!table || sfs_table_state(table) != SFS_TABLE_WHOLE)
+		return false;
+	n = sfs_table_n(table);
+	p->is_pinned[i] = table->is_borrowed && n > 0;
+	if (p->is_pinned[i]) {
+		sfs_table_borrow(&p->tables[i], table->chunks[0], n);
+		return true;
+	}
 	for (k = 0; k < n; k++) {
-		struct sfs_table_sample s = sfs_table_get(table, k);
-
+		s = sfs_table_get(table, k);
 		sfs_table_add(&p->tables[i], &(struct sfs_extent){s.start, s.n_bytes,
 								  s.key_hash, false});
 	}
-	pthread_rwlock_unlock(&shards->drop_lock);
-	if (is_whole)
-		sfs_table_end(&p->tables[i], SFS_TABLE_WHOLE);
-	return is_whole;
+	sfs_table_end(&p->tables[i], SFS_TABLE_WHOLE);
+	return true;
 }
 
 static int look_at(struct plan *p, uint32_t i, struct sfs_error *err)
 {
-	struct sfs_shard *shard = &p->core->env.shards.shards[i];
+	struct sfs_shards *shards = &p->core->env.shards;
+	struct sfs_shard *shard = &shards->shards[i];
 	struct sfs_sync sync;
 	int ret;
 
+	sfs_shard_pin(shards, shard);
 	sfs_sync_init(&sync);
 	while ((ret = sfs_survey_table(&p->core->surveyor, shard, &sync.waiter)) ==
 		       -EINPROGRESS &&
 	       (ret = sfs_sync_wait(&sync)) == 0)
 		;
 	sfs_sync_done(&sync);
-	if (ret == 0 && !copy_table(p, i))
+	if (ret == 0 && !take_table(p, i))
 		ret = -EBADMSG;
+	if (!p->is_pinned[i])
+		sfs_shard_unpin(shards, shard);
 	if (ret < 0)
 		return sfs_error_set(err, ret, "%s cannot be read: %s", shard->name,
 				     ret == -EBADMSG ? "it is damaged" : strerror(-ret));
@@ -95,46 +107,76 @@ static int look_at(struct plan *p, uint32_t i, struct sfs_error *err)
 	return 0;
 }
 
-/* As many samples of one size as the shard has room for. */
-static void guess_table(struct plan *p, uint32_t i, uint64_t mean_bytes)
+/* Those three, or all. */
+static int look_at_some(struct plan *p, uint64_t *ret_mean, struct sfs_error *err)
 {
-	uint64_t size = p->core->env.shards.shards[i].object.size, at;
+	const uint32_t some[N_LOOKED_AT] = {0, p->n_shards / 2, p->n_shards - 1};
+	bool is_all = p->wanted->is_exact || p->n_shards <= N_LOOKED_AT;
+	struct sfs_shard *shards = p->core->env.shards.shards;
+	uint32_t i, k, n = is_all ? p->n_shards : N_LOOKED_AT, ahead = 0;
+	uint64_t n_bytes = 0, n_samples = 0;
+	int ret;
 
-	for (at = 0; at + mean_bytes <= size; at += mean_bytes)
-		sfs_table_add(&p->tables[i],
-			      &(struct sfs_extent){at, mean_bytes, 0, false});
-	sfs_table_end(&p->tables[i], SFS_TABLE_WHOLE);
+	for (i = 0; i < n; i++) {
+		for (; ahead < n && ahead < i + N_AHEAD; ahead++)
+			sfs_survey_table(&p->core->surveyor,
+					 &shards[is_all ? ahead : some[ahead]], NULL);
+		k = is_all ? i : some[i];
+		ret = look_at(p, k, err);
+		if (ret < 0)
+			return ret;
+		n_bytes += shards[k].object.size;
+		n_samples += sfs_table_n(&p->tables[k]);
+	}
+	if (n_samples == 0)
+		return sfs_error_set(err, -ENODATA, "there are no samples in %u shards",
+				     n);
+	*ret_mean = n_bytes / n_samples / SFS_TAR_BLOCK * SFS_TAR_BLOCK;
+	return 0;
+}
+
+/* Shards that were not looked at have as many samples of one size as there is room for:
+ * so they can borrow the same table, each as far as it reaches. */
+static void guess_tables(struct plan *p, uint64_t mean_bytes)
+{
+	const struct sfs_shard *shards = p->core->env.shards.shards;
+	uint64_t most = 0, at = 0, n;
+	uint32_t i;
+
+	for (i = 0; i < p->n_shards; i++)
+		if (sfs_table_state(&p->tables[i]) != SFS_TABLE_WHOLE)
+			most = shards[i].object.size > most ? shards[i].object.size
+							    : most;
+	for (at = 0; at + mean_bytes <= most; at += mean_bytes)
+		sfs_table_add(&p->guess, &(struct sfs_extent){at, mean_bytes, 0, false});
+	n = sfs_table_n(&p->guess);
+	p->guessed = sfs_reallocarray(NULL, n + 1, SFS_TABLE_ENTRY_BYTES);
+	sfs_table_copy(&p->guess, n, p->guessed);
+	for (i = 0; i < p->n_shards; i++)
+		if (sfs_table_state(&p->tables[i]) != SFS_TABLE_WHOLE)
+			sfs_table_borrow(&p->tables[i], p->guessed,
+					 shards[i].object.size / mean_bytes);
 }
 
 static int make_tables(struct plan *p, struct sfs_error *err)
 {
-	const uint32_t some[N_LOOKED_AT] = {0, p->n_shards / 2, p->n_shards - 1};
-	bool is_all = p->wanted->is_exact || p->n_shards <= N_LOOKED_AT;
-	uint32_t i, n = is_all ? p->n_shards : N_LOOKED_AT;
-	uint64_t looked_bytes = 0, looked_samples = 0, mean_bytes;
+	uint64_t mean_bytes = 0;
+	uint32_t i;
 	int ret;
 
-	for (i = 0; i < n; i++) {
-		uint32_t k = is_all ? i : some[i];
-
-		ret = look_at(p, k, err);
-		if (ret < 0)
-			return ret;
-		looked_bytes += p->core->env.shards.shards[k].object.size;
-		looked_samples += sfs_table_n(&p->tables[k]);
-	}
-	if (looked_samples == 0)
-		return sfs_error_set(err, -ENODATA, "there are no samples in %u shards",
-				     n);
-	mean_bytes = looked_bytes / looked_samples / SFS_TAR_BLOCK * SFS_TAR_BLOCK;
+	ret = look_at_some(p, &mean_bytes, err);
+	if (ret < 0)
+		return ret;
+	guess_tables(p, mean_bytes);
 	for (i = 0; i < p->n_shards; i++) {
-		if (sfs_table_state(&p->tables[i]) != SFS_TABLE_WHOLE)
-			guess_table(p, i, mean_bytes);
 		p->n_samples[i] = sfs_table_n(&p->tables[i]);
 		p->base[i] = p->n_all;
 		p->n_all += p->n_samples[i];
 		p->n_bytes += p->core->env.shards.shards[i].object.size;
 	}
+	if (p->n_all >= UINT32_MAX)
+		return sfs_error_set(err, -EOVERFLOW,
+				     "more than 2^32 samples cannot be planned");
 	return 0;
 }
 
@@ -147,45 +189,115 @@ static const struct sfs_table *table_of(void *ctx, uint32_t shard)
 
 /* ---- what an order is like ---- */
 
+static const struct sfs_share everything = {.first = 0, .step = 1, .n_ranks = 1};
+
 struct outlook {
 	struct sfs_order_settings settings;
 	uint32_t n_lanes; /* in use */
 	struct sfs_quality quality;
+	uint64_t n_slices, n_even;
 	uint64_t part_bytes, memory_bytes;
 };
 
-/* Play a part of an epoch; batches[] (NULL: don't) gets each sample's batch. */
-static void judge(struct plan *p, const struct sfs_order_settings *settings,
-		  uint64_t epoch, struct sfs_share share, struct sfs_quality *ret_quality,
-		  uint32_t *batches)
+static bool totals_of(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes)
+{
+	const struct sfs_table *table = table_of(ctx, shard);
+
+	*ret_n = sfs_table_n(table);
+	*ret_bytes = sfs_table_place(table, *ret_n);
+	return true;
+}
+
+/* Is an order of n samples too long to be played through, just to be judged? */
+static bool is_sampled(const struct plan *p, uint64_t n)
+{
+	uint64_t least = 4ULL * N_PLACES * p->wanted->batch;
+
+	return !p->wanted->is_exact && n > 2 * N_PLAYED && n > least;
+}
+
+/* Play n samples. */
+static void play_some(struct sfs_play *play, uint64_t n, struct sfs_quality_run *run)
+{
+	const struct sfs_block_sample *s;
+
+	for (; n > 0 && (s = sfs_play_next(play)) != NULL; n--)
+		sfs_quality_add(run, s->shard);
+}
+
+/* Play some batches at N_PLACES of the order, evenly apart, the first ones among them;
+ * but what comes behind the last of these places whole: there lanes end, which leaves few
+ * shards to the last batches. */
+static void play_places(struct plan *p, struct sfs_map *map, uint64_t n_samples,
+			struct sfs_play *play, struct sfs_quality_run *run)
+{
+	uint64_t n = N_PLAYED / N_PLACES / p->wanted->batch * p->wanted->batch;
+	struct sfs_spot at;
+	uint32_t shard;
+	uint64_t i;
+
+	n = n > 0 ? n : p->wanted->batch;
+	for (i = 0; i < N_PLACES; i++) {
+		sfs_map_nth(map, i * n_samples / N_PLACES, &at, &shard);
+		sfs_play_seek(play, map, at.round);
+		play_some(play, i + 1 < N_PLACES ? n : UINT64_MAX, run);
+	}
+	n /= p->wanted->batch;
+	sfs_quality_fold(run, (N_PLACES - 1) * n, n);
+}
+
+/* Judge a part of epoch 0. */
+static void judge(struct plan *p, const struct sfs_order *order,
+		  struct sfs_quality *ret_quality)
+{
+	const struct sfs_tables tables = {.ctx = p, .get = table_of};
+	struct sfs_quality_run run;
+	struct sfs_spot end;
+	struct sfs_play play;
+	struct sfs_map map;
+	uint32_t shard;
+	uint64_t n;
+
+	sfs_play_init(&play, order, &tables);
+	sfs_map_init(&map, order, &tables, totals_of);
+	sfs_map_nth(&map, UINT64_MAX, &end, &shard);
+	n = sfs_map_number(&map, &end);
+	sfs_quality_begin(&run, p->wanted->batch, p->n_shards, p->n_samples);
+	if (is_sampled(p, n))
+		play_places(p, &map, n, &play, &run);
+	else
+		play_some(&play, n, &run);
+	sfs_quality_end(&run, ret_quality);
+	sfs_map_done(&map);
+	sfs_play_done(&play);
+}
+
+/* Which batch of an epoch each sample is in. */
+static void note_batches(struct plan *p, const struct sfs_order_settings *settings,
+			 uint64_t epoch, uint32_t *batches)
 {
 	const struct sfs_tables tables = {.ctx = p, .get = table_of};
 	const struct sfs_block_sample *s;
-	struct sfs_quality_run run;
 	struct sfs_order order;
 	struct sfs_play play;
 	uint64_t k;
 
-	sfs_deal(&order, settings, epoch, p->n_shards, &tables, share);
+	sfs_deal(&order, settings, epoch, p->n_shards, &tables, everything);
 	sfs_play_init(&play, &order, &tables);
-	sfs_quality_begin(&run, p->wanted->batch, p->n_shards, p->n_samples);
-	for (k = 0; (s = sfs_play_next(&play)) != NULL; k++) {
-		sfs_quality_add(&run, s->shard);
-		if (batches)
-			batches[p->base[s->shard] + s->index] =
-				(uint32_t)(k / p->wanted->batch);
-	}
-	sfs_quality_end(&run, ret_quality);
+	for (k = 0; (s = sfs_play_next(&play)) != NULL; k++)
+		batches[p->base[s->shard] + s->index] = (uint32_t)(k / p->wanted->batch);
 	sfs_play_done(&play);
 	sfs_order_done(&order);
 }
 
+/* What settings take. */
 static struct outlook look_out(struct plan *p, const struct sfs_order_settings *settings)
 {
 	const struct sfs_env *env = &p->core->env;
 	struct outlook o = {.settings = *settings};
+	uint64_t most = sfs_order_wants_equal_lanes(settings) ? p->n_all : p->n_shards;
 
-	o.n_lanes = p->n_shards < settings->lanes ? p->n_shards : settings->lanes;
+	o.n_lanes = most < settings->lanes ? (uint32_t)most : settings->lanes;
 	o.part_bytes = sfs_env_part_bytes_of(env, o.n_lanes);
 	o.memory_bytes =
 		sfs_env_enough_bytes(env, o.n_lanes, settings->buffer_bytes / o.n_lanes,
@@ -195,9 +307,21 @@ static struct outlook look_out(struct plan *p, const struct sfs_order_settings *
 	return o;
 }
 
-/* ---- for people ---- */
+/* And what they are worth. */
+static void judge_epoch(struct plan *p, struct outlook *o)
+{
+	const struct sfs_tables tables = {.ctx = p, .get = table_of};
+	struct sfs_order order;
 
-static const struct sfs_share everything = {.first = 0, .step = 1, .n_ranks = 1};
+	sfs_deal(&order, &o->settings, 0, p->n_shards, &tables, everything);
+	o->n_slices = sfs_order_slices(&order);
+	o->n_even =
+		order.has_equal_lanes ? order.n_samples : sfs_play_even(&order, &tables);
+	judge(p, &order, &o->quality);
+	sfs_order_done(&order);
+}
+
+/* ---- for people ---- */
 
 static void print_dataset(const struct plan *p, struct sfs_text *text)
 {
@@ -211,16 +335,43 @@ static void print_dataset(const struct plan *p, struct sfs_text *text)
 				: " (counted in three shards; --exact counts all)");
 }
 
-static void print_order(const struct outlook *o, struct sfs_text *text)
+/* As an option takes it: "64M", "100000". */
+static const char *exact_size(uint64_t n_bytes, char buf[32])
 {
+	static const char units[] = " KMGTPE";
+	const char *unit = units;
+
+	for (; n_bytes > 0 && n_bytes % 1024 == 0 && unit[1]; unit++)
+		n_bytes /= 1024;
+	snprintf(buf, 32, "%" PRIu64 "%.*s", n_bytes, unit > units, unit);
+	return buf;
+}
+
+/* As -o takes them. */
+static void print_settings(const struct sfs_order_settings *s, struct sfs_text *text)
+{
+	static const char *const equals[] = {"none", "drop", "pad"};
 	char size[32];
 
-	sfs_text_printf(text, "%-16sseed=%" PRIu64 ",lanes=%u,buffer=%s%s\n", "order",
-			o->settings.seed, o->settings.lanes,
-			sfs_text_size(o->settings.buffer_bytes, size),
-			o->n_lanes < o->settings.lanes
-				? "; a shard is a lane, as there are no more"
-				: "");
+	sfs_text_printf(text, "seed=%" PRIu64 ",lanes=%u,buffer=%s", s->seed, s->lanes,
+			exact_size(s->buffer_bytes, size));
+	if (s->segment == SFS_SEGMENT_SAMPLE)
+		sfs_text_printf(text, ",segment=sample");
+	else if (s->segment != SFS_SEGMENT_SHARD)
+		sfs_text_printf(text, ",segment=%s", exact_size(s->segment, size));
+	if (s->equal != SFS_EQUAL_NONE)
+		sfs_text_printf(text, ",equal=%s", equals[s->equal]);
+}
+
+static void print_order(const struct outlook *o, struct sfs_text *text)
+{
+	sfs_text_printf(text, "%-16s", "order");
+	print_settings(&o->settings, text);
+	if (o->n_lanes < o->settings.lanes)
+		sfs_text_printf(text, "; a %s is a lane, as there are no more",
+				sfs_order_wants_equal_lanes(&o->settings) ? "sample"
+									  : "shard");
+	sfs_text_printf(text, "\n");
 }
 
 static void print_worth(const struct plan *p, const char *what, double worth,
@@ -235,12 +386,16 @@ static void print_worth(const struct plan *p, const char *what, double worth,
 static void print_lift(struct plan *p, const struct outlook *o, struct sfs_text *text)
 {
 	sfs_autofree uint32_t *before = NULL, *after = NULL;
-	struct sfs_quality q;
 
+	if (is_sampled(p, p->n_all)) {
+		sfs_text_printf(text, "%-16snot looked at in so many samples (--exact)\n",
+				"co-batch lift");
+		return;
+	}
 	before = sfs_reallocarray(NULL, p->n_all, sizeof *before);
 	after = sfs_reallocarray(NULL, p->n_all, sizeof *after);
-	judge(p, &o->settings, 0, everything, &q, before);
-	judge(p, &o->settings, 1, everything, &q, after);
+	note_batches(p, &o->settings, 0, before);
+	note_batches(p, &o->settings, 1, after);
 	sfs_text_printf(text,
 			"%-16s%.2f times as likely as by chance that two samples of a "
 			"batch\n%-16smeet again in the next epoch\n",
@@ -253,10 +408,14 @@ static void print_rank(struct plan *p, const struct outlook *o, struct sfs_text 
 	const struct sfs_share share = {.first = 0,
 					.step = p->wanted->n_ranks,
 					.n_ranks = p->wanted->n_ranks};
+	const struct sfs_tables tables = {.ctx = p, .get = table_of};
+	struct sfs_order order;
 	struct sfs_quality q;
 	char what[40];
 
-	judge(p, &o->settings, 0, share, &q, NULL);
+	sfs_deal(&order, &o->settings, 0, p->n_shards, &tables, share);
+	judge(p, &order, &q);
+	sfs_order_done(&order);
 	snprintf(what, sizeof what, "rank 0 of %u", p->wanted->n_ranks);
 	print_worth(p, what, q.whole, text);
 }
@@ -267,6 +426,12 @@ static void print_quality(struct plan *p, const struct outlook *o, struct sfs_te
 			"%-16sis worth so many independent samples, if a shard is one "
 			"class:\n",
 			"a batch");
+	if (o->quality.n_samples < p->n_all / 2)
+		sfs_text_printf(text,
+				"  %-14sfrom %" PRIu64
+				" samples at %d places, and its end; "
+				"--exact plays all\n",
+				"estimated", o->quality.n_samples, N_PLACES);
 	sfs_text_printf(text, "  %-14s%u\n", "of", p->wanted->batch);
 	print_worth(p, "whole epoch", o->quality.whole, text);
 	print_worth(p, "first batch", o->quality.first, text);
@@ -280,61 +445,51 @@ static void print_quality(struct plan *p, const struct outlook *o, struct sfs_te
 
 static void print_cost(struct plan *p, const struct outlook *o, struct sfs_text *text)
 {
-	const struct sfs_tables tables = {.ctx = p, .get = table_of};
-	uint64_t n_requests = p->n_shards, even;
-	struct sfs_order order;
 	char memory[32], part[32];
-	uint32_t i;
 
-	for (i = 0; i < p->n_shards; i++)
-		n_requests +=
-			p->core->env.shards.shards[i].object.size / o->part_bytes + 1;
 	sfs_text_printf(text, "%-16sabout %s for a stream, of budget=%s\n", "memory",
 			sfs_text_size(o->memory_bytes >> 20 << 20, memory),
 			sfs_text_size(p->core->env.budget.total_bytes >> 20 << 20, part));
 	sfs_text_printf(text, "%-16s%d\n", "connections", p->core->env.n_connections);
-	sfs_text_printf(text, "%-16sabout %" PRIu64 " an epoch, of %s\n", "requests",
-			n_requests, sfs_text_size(o->part_bytes, part));
-	sfs_deal(&order, &o->settings, 0, p->n_shards, &tables, everything);
-	even = sfs_play_even(&order, &tables);
-	sfs_order_done(&order);
+	sfs_text_printf(text, "%-16sabout %" PRIu64 " an epoch, of %s%s\n", "requests",
+			o->n_slices + p->n_bytes / o->part_bytes + p->n_shards,
+			o->settings.segment == SFS_SEGMENT_SHARD ? "" : "at most ",
+			sfs_text_size(o->part_bytes, part));
 	sfs_text_printf(text,
 			"%-16sfor %.0f%% of the epoch, any number of ranks that divides "
 			"lanes\n%-16sreads the same order\n",
-			"elastic", 100.0 * (double)even / (double)p->n_all, "");
+			"elastic", 100.0 * (double)o->n_even / (double)p->n_all, "");
 }
 
 static void print_outlook(struct plan *p, const struct outlook *o, struct sfs_text *text)
 {
-	char size[32];
-
 	print_order(o, text);
 	print_quality(p, o, text);
 	print_cost(p, o, text);
-	sfs_text_printf(text, "%-16s-o seed=%" PRIu64 ",lanes=%u,buffer=%s", "mount with",
-			o->settings.seed, o->settings.lanes,
-			sfs_text_size(o->settings.buffer_bytes, size));
-	if (o->settings.segment != SFS_SEGMENT_SHARD) {
-		sfs_text_puts(text, ",segment=");
-		sfs_options_print_segment(o->settings.segment, text);
-	}
-	if (o->settings.equal != SFS_EQUAL_NONE)
-		sfs_text_puts(text, o->settings.equal == SFS_EQUAL_DROP ? ",equal=drop"
-									: ",equal=pad");
-	sfs_text_puts(text, "\n");
+	sfs_text_printf(text, "%-16s-o ", "mount with");
+	print_settings(&o->settings, text);
+	sfs_text_printf(text, "\n");
 }
 
 /* ---- the cheapest that is good enough ---- */
 
-static int by_memory(const void *a, const void *b)
+/* Less memory first; of as much, whole shards, for they need no index and the fewest
+ * requests; then larger segments. */
+static int by_cost(const void *a, const void *b)
 {
 	const struct outlook *x = a, *y = b;
+	uint64_t at_x = x->settings.segment - 1, at_y = y->settings.segment - 1;
 
 	if (x->memory_bytes != y->memory_bytes)
 		return x->memory_bytes < y->memory_bytes ? -1 : 1;
+	if (at_x != at_y)
+		return at_x > at_y ? -1 : 1; /* SFS_SEGMENT_SHARD is 0 */
 	return (x->settings.lanes > y->settings.lanes) -
 	       (x->settings.lanes < y->settings.lanes);
 }
+
+/* Smaller segments than shards, unless the user has said which. */
+static const uint64_t segments[] = {SFS_SEGMENT_SHARD, 16ULL << 20, 1ULL << 20};
 
 /* < 0, and the best of all in *ret_outlook: none is good enough. */
 static int find_cheapest(struct plan *p, struct outlook *ret, struct sfs_error *err)
@@ -343,18 +498,29 @@ static int find_cheapest(struct plan *p, struct outlook *ret, struct sfs_error *
 	static const uint64_t buffers[] = {16ULL << 20, 64ULL << 20, 256ULL << 20,
 					   1ULL << 30};
 	enum { N = SFS_COUNT(lanes) * SFS_COUNT(buffers) };
-	struct outlook all[N], best = {.quality.whole = -1};
-	size_t i;
+	struct sfs_order_settings settings = p->core->env.order;
+	size_t n_segments =
+		settings.segment == SFS_SEGMENT_SHARD ? SFS_COUNT(segments) : 1;
+	struct outlook all[N * SFS_COUNT(segments)], best = {.quality.whole = -1};
+	size_t i, n = 0;
 
-	for (i = 0; i < N; i++)
-		all[i] = look_out(p,
-				  &(struct sfs_order_settings){
-					  .seed = p->core->env.order.seed,
-					  .lanes = lanes[i % SFS_COUNT(lanes)],
-					  .buffer_bytes = buffers[i / SFS_COUNT(lanes)]});
-	qsort(all, N, sizeof *all, by_memory);
-	for (i = 0; i < N && best.quality.whole < p->wanted->quality; i++) {
-		judge(p, &all[i].settings, 0, everything, &all[i].quality, NULL);
+	for (i = 0; i < N * n_segments; i++) {
+		settings.lanes = lanes[i % SFS_COUNT(lanes)];
+		settings.buffer_bytes =
+			buffers[i / SFS_COUNT(lanes) % SFS_COUNT(buffers)];
+		if (n_segments > 1)
+			settings.segment = segments[i / N];
+		if (p->wanted->n_ranks == 0 || settings.lanes % p->wanted->n_ranks == 0)
+			all[n++] = look_out(p, &settings);
+	}
+	if (n == 0)
+		return sfs_error_set(
+			err, -EINVAL,
+			"--ranks=%u divides none of the lanes that are tried",
+			p->wanted->n_ranks);
+	qsort(all, n, sizeof *all, by_cost);
+	for (i = 0; i < n && best.quality.whole < p->wanted->quality; i++) {
+		judge_epoch(p, &all[i]);
 		if (all[i].quality.whole > best.quality.whole)
 			best = all[i];
 	}
@@ -460,13 +626,11 @@ static int draw(struct plan *p, const struct outlook *o, struct sfs_error *err)
 	enum { OURS, IN_ORDER, WEBDATASET, PERMUTATION, N_PANELS };
 	sfs_autofree struct sfs_panel *panels = sfs_calloc(N_PANELS, sizeof *panels);
 	struct sfs_text svg = {0};
-	char settings[80], size[32];
+	struct sfs_text settings = {0};
 	int ret;
 
-	snprintf(settings, sizeof settings, "seed=%" PRIu64 ", lanes=%u, buffer=%s",
-		 o->settings.seed, o->settings.lanes,
-		 sfs_text_size(o->settings.buffer_bytes, size));
-	sfs_panel_begin(&panels[OURS], "shufflefs", settings, p->n_all, p->n_shards);
+	print_settings(&o->settings, &settings);
+	sfs_panel_begin(&panels[OURS], "shufflefs", settings.s, p->n_all, p->n_shards);
 	sfs_panel_begin(&panels[IN_ORDER], "no shuffle",
 			"the shards, one after the other", p->n_all, p->n_shards);
 	sfs_panel_begin(&panels[WEBDATASET], "WebDataset's shuffle(1000)",
@@ -480,6 +644,7 @@ static int draw(struct plan *p, const struct outlook *o, struct sfs_error *err)
 	sfs_picture_print(panels, N_PANELS, &svg);
 	ret = write_file(p->wanted->svg, &svg, err);
 	sfs_text_done(&svg);
+	sfs_text_done(&settings);
 	return ret;
 }
 
@@ -503,7 +668,7 @@ static int make_plan(struct plan *p, struct sfs_text *text, struct sfs_error *er
 		ret = find_cheapest(p, &o, err);
 	} else {
 		o = look_out(p, &p->core->env.order);
-		judge(p, &o.settings, 0, everything, &o.quality, NULL);
+		judge_epoch(p, &o);
 	}
 	if (ret < 0)
 		return ret;
@@ -527,9 +692,17 @@ int sfs_plan(struct sfs_options *options, const struct sfs_strings *specs,
 	p.tables = sfs_calloc(p.n_shards, sizeof *p.tables);
 	p.n_samples = sfs_calloc(p.n_shards, sizeof *p.n_samples);
 	p.base = sfs_calloc(p.n_shards, sizeof *p.base);
+	p.is_pinned = sfs_calloc(p.n_shards, sizeof *p.is_pinned);
 	ret = make_plan(&p, text, err);
-	for (i = 0; i < p.n_shards; i++)
+	for (i = 0; i < p.n_shards; i++) {
 		sfs_table_done(&p.tables[i]);
+		if (p.is_pinned[i])
+			sfs_shard_unpin(&p.core->env.shards,
+					&p.core->env.shards.shards[i]);
+	}
+	sfs_table_done(&p.guess);
+	free(p.guessed);
+	free(p.is_pinned);
 	free(p.tables);
 	free(p.n_samples);
 	free(p.base);

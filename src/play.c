@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* How this works: a few rounds are laid out at once, lane after lane, and then gone
+ * through in their order.  One sample of each lane in turn would be a wait for memory
+ * each: the lanes are hundreds, each reads elsewhere, and when all are at the same sample
+ * of their shards those places also contend for the same lines of the processor's cache.
+ */
 #include "play.h"
 
 #include "mem.h"
+
+#define N_WINDOW 4096 /* samples, if no more are a round */
+#define N_GROUP	 16   /* lanes: their waits for memory are one */
 
 struct sfs_play_lane {
 	struct sfs_lane at;
@@ -18,6 +26,9 @@ void sfs_play_init(struct sfs_play *play, const struct sfs_order *order,
 	play->lanes = sfs_calloc(order->n_lanes, sizeof *play->lanes);
 	play->left = sfs_calloc(order->n_lanes, sizeof *play->left);
 	play->n_left = order->n_lanes;
+	play->n_rounds = order->n_lanes < N_WINDOW ? N_WINDOW / (order->n_lanes + 1) : 1;
+	play->window = sfs_reallocarray(NULL, (size_t)play->n_rounds * order->n_lanes + 1,
+					sizeof *play->window);
 	for (l = 0; l < order->n_lanes; l++) {
 		sfs_lane_init(&play->lanes[l].at, order, l);
 		play->left[l] = l;
@@ -32,7 +43,38 @@ void sfs_play_done(struct sfs_play *play)
 		sfs_block_done(&play->lanes[l].block);
 	free(play->lanes);
 	free(play->left);
+	free(play->window);
 	*play = (struct sfs_play){0};
+}
+
+/* Have the next slices of a lane brought nearer; each may have but one sample. */
+static void prefetch_slices(const struct sfs_play *play, const struct sfs_lane *lane)
+{
+	uint32_t n = sfs_order_lane_slices(lane->order, lane->lane), m = lane->m;
+	uint32_t end = n - m < play->n_rounds ? n : m + play->n_rounds;
+
+	for (; m < end; m += 64 / sizeof(struct sfs_slice))
+		__builtin_prefetch(sfs_order_slice(lane->order, lane->lane, m));
+}
+
+/* And what it will read of its tables. */
+static void prefetch_tables(const struct sfs_play *play, const struct sfs_lane *lane)
+{
+	uint32_t n = sfs_order_lane_slices(lane->order, lane->lane), m = lane->m;
+	uint64_t left = play->n_rounds, index = lane->index, end;
+	const struct sfs_slice *slice;
+	const struct sfs_table *table;
+
+	for (; m < n && left > 0; m++) {
+		slice = sfs_order_slice(lane->order, lane->lane, m);
+		table = play->tables.get(play->tables.ctx, slice->shard);
+		index = m == lane->m ? index : slice->first;
+		end = sfs_slice_end(slice, sfs_table_n(table));
+		end = end - index < left ? end : index + left;
+		left -= end - index;
+		if (index < end)
+			sfs_table_prefetch(table, index, end);
+	}
 }
 
 /* Have a block with a sample to go.  false: the lane has ended. */
@@ -47,31 +89,80 @@ static bool have_block(struct sfs_play *play, struct sfs_play_lane *lane)
 	return sfs_lane_form(&lane->at, &play->tables, &lane->block, &shard) == 0;
 }
 
-/* The lane whose turn it is has ended: the others keep their sequence. */
-static void drop_lane(struct sfs_play *play)
+/* Lay out the lane's next samples, one a round.  false: it has ended. */
+static bool lay_out(struct sfs_play *play, struct sfs_play_lane *lane, uint32_t column)
 {
-	uint32_t k;
+	struct sfs_block_sample *to = play->window + column;
+	uint32_t r;
 
-	play->n_left--;
-	for (k = play->i; k < play->n_left; k++)
-		play->left[k] = play->left[k + 1];
+	for (r = 0; r < play->n_rounds && have_block(play, lane); r++, to += play->n_left)
+		*to = *sfs_block_at(&lane->block, lane->t++);
+	if (r == play->n_rounds)
+		return true;
+	for (; r < play->n_rounds; r++, to += play->n_left)
+		to->n_bytes = 0;
+	return false;
+}
+
+/* All of a group at once, before the first of them waits. */
+static void prefetch(const struct sfs_play *play, uint32_t first)
+{
+	uint32_t end = play->n_left - first < N_GROUP ? play->n_left : first + N_GROUP, k;
+
+	for (k = first; k < end; k++)
+		prefetch_slices(play, &play->lanes[play->left[k]].at);
+	for (k = first; k < end; k++)
+		prefetch_tables(play, &play->lanes[play->left[k]].at);
+}
+
+/* The next rounds. */
+static void fill(struct sfs_play *play)
+{
+	uint32_t n = play->n_left, n_left = 0, k;
+
+	for (k = 0; k < n; k++) {
+		if (k % N_GROUP == 0)
+			prefetch(play, k);
+		if (lay_out(play, &play->lanes[play->left[k]], k))
+			play->left[n_left++] = play->left[k];
+	}
+	play->i = 0;
+	play->n = (uint64_t)n * play->n_rounds;
+	play->n_left = n_left;
 }
 
 const struct sfs_block_sample *sfs_play_next(struct sfs_play *play)
 {
-	struct sfs_play_lane *lane;
+	const struct sfs_block_sample *s;
 
-	while (play->n_left > 0) {
-		if (play->i >= play->n_left)
-			play->i = 0;
-		lane = &play->lanes[play->left[play->i]];
-		if (have_block(play, lane)) {
-			play->i++;
-			return sfs_block_at(&lane->block, lane->t++);
+	for (;;) {
+		while (play->i < play->n) {
+			s = &play->window[play->i++];
+			if (s->n_bytes > 0)
+				return s;
 		}
-		drop_lane(play);
+		if (play->n_left == 0)
+			return NULL;
+		fill(play);
 	}
-	return NULL;
+}
+
+void sfs_play_seek(struct sfs_play *play, struct sfs_map *map, uint64_t round)
+{
+	uint64_t skip = 0;
+	uint32_t l, shard;
+	int ret;
+
+	play->i = play->n = 0;
+	play->n_left = 0;
+	for (l = 0; l < play->order->n_lanes; l++) {
+		struct sfs_play_lane *lane = &play->lanes[l];
+
+		ret = sfs_map_seek(map, l, round, &lane->at, &lane->block, &skip, &shard);
+		lane->t = skip;
+		if (ret == 0)
+			play->left[play->n_left++] = l;
+	}
 }
 
 uint64_t sfs_play_even(const struct sfs_order *order, const struct sfs_tables *tables)

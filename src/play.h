@@ -7,6 +7,7 @@
 #define SFS_PLAY_H
 
 #include "lane.h"
+#include "map.h"
 #include "order.h"
 
 #include <stdbool.h>
@@ -19,7 +20,9 @@ struct sfs_play {
 	struct sfs_play_lane *lanes;
 	uint32_t n_left; /* lanes that have not ended, and are `left` */
 	uint32_t *left;
-	uint32_t i; /* whose turn it is, of those */
+	uint32_t n_rounds;
+	struct sfs_block_sample *window; /* the next rounds; n_bytes is 0: no sample */
+	uint64_t i, n;			 /* the next of the window, and of how many */
 };
 
 /* All tables must be whole, and stay so. */
@@ -29,6 +32,9 @@ void sfs_play_done(struct sfs_play *play);
 
 /* The next sample; NULL at the end.  It is valid until the next call. */
 const struct sfs_block_sample *sfs_play_next(struct sfs_play *play);
+
+/* Go on with the first sample of a round; `map` is one of the same order. */
+void sfs_play_seek(struct sfs_play *play, struct sfs_map *map, uint64_t round);
 
 /* How many samples come before the first lane has ended: up to there all lanes take
  * turns. */

@@ -35,10 +35,11 @@ static void end_batch(struct sfs_quality_run *run)
 	}
 	if (run->n_batches == run->capacity) {
 		run->capacity = run->capacity ? 2 * run->capacity : 64;
-		run->same = sfs_reallocarray(run->same, run->capacity, sizeof *run->same);
+		run->batches = sfs_reallocarray(run->batches, run->capacity,
+						sizeof *run->batches);
 	}
-	run->same[run->n_batches++] = pairs / (b * (b - 1));
-	run->sum_shards += run->n_seen;
+	run->batches[run->n_batches++] =
+		(struct sfs_quality_batch){pairs / (b * (b - 1)), run->n_seen};
 	run->n = run->n_seen = 0;
 }
 
@@ -51,17 +52,42 @@ void sfs_quality_add(struct sfs_quality_run *run, uint32_t shard)
 		end_batch(run);
 }
 
+static struct sfs_quality_batch mean_of(const struct sfs_quality_run *run, uint64_t first,
+					uint64_t end)
+{
+	struct sfs_quality_batch mean = {0};
+	uint64_t i;
+
+	for (i = first; i < end; i++) {
+		mean.same += run->batches[i].same;
+		mean.n_shards += run->batches[i].n_shards;
+	}
+	mean.same /= (double)(end - first);
+	mean.n_shards /= (double)(end - first);
+	return mean;
+}
+
+void sfs_quality_fold(struct sfs_quality_run *run, uint64_t first, uint64_t n)
+{
+	struct sfs_quality_batch mean;
+	uint64_t i;
+
+	if (first + n >= run->n_batches)
+		return;
+	mean = mean_of(run, first, run->n_batches);
+	for (i = first; i < first + n; i++)
+		run->batches[i] = mean;
+	run->n_batches = first + n;
+}
+
 /* B_eff of the batches from `first` to `end`. */
 static double effective(const struct sfs_quality_run *run, uint64_t first, uint64_t end)
 {
-	double same = 0, rho, b = run->batch, ret;
-	uint64_t i;
+	double same, rho, b = run->batch, ret;
 
 	if (first == end)
 		return 0;
-	for (i = first; i < end; i++)
-		same += run->same[i];
-	same /= (double)(end - first);
+	same = mean_of(run, first, end).same;
 	rho = run->chance < 1 ? (same - run->chance) / (1 - run->chance) : 0;
 	ret = b / (1 + (b - 1) * rho);
 	return ret > b || ret < 0 ? b : ret;
@@ -78,7 +104,7 @@ void sfs_quality_end(struct sfs_quality_run *run, struct sfs_quality *ret)
 				    .whole = effective(run, 0, n),
 				    .first = effective(run, 0, n ? 1 : 0),
 				    .worst_tenth = effective(run, 0, n),
-				    .n_shards = n ? run->sum_shards / (double)n : 0};
+				    .n_shards = n ? mean_of(run, 0, n).n_shards : 0};
 	for (i = 0; n >= N_PARTS && i < N_PARTS; i++) {
 		part = effective(run, n * i / N_PARTS, n * (i + 1) / N_PARTS);
 		if (part < ret->worst_tenth)
@@ -86,7 +112,7 @@ void sfs_quality_end(struct sfs_quality_run *run, struct sfs_quality *ret)
 	}
 	free(run->counts);
 	free(run->seen);
-	free(run->same);
+	free(run->batches);
 	*run = (struct sfs_quality_run){0};
 }
 

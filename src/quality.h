@@ -17,11 +17,15 @@
 #include <stdint.h>
 
 struct sfs_quality {
-	uint64_t n_samples,
-		n_batches;   /* whole batches; what is left over is not counted */
+	uint64_t n_samples;  /* that were added */
+	uint64_t n_batches;  /* whole batches; what is left over is not counted */
 	double whole, first; /* B_eff of all batches, and of the first */
 	double worst_tenth;  /* of the worst of ten runs of neighbouring batches */
 	double n_shards;     /* distinct ones in a batch, on average */
+};
+
+struct sfs_quality_batch {
+	double same, n_shards; /* P_same, distinct shards */
 };
 
 struct sfs_quality_run {
@@ -34,9 +38,8 @@ struct sfs_quality_run {
 	uint32_t n, n_seen;
 
 	uint64_t n_samples, n_batches;
-	double *same; /* P_same of each batch */
+	struct sfs_quality_batch *batches;
 	uint64_t capacity;
-	double sum_shards;
 };
 
 /* Batches of `batch` > 1 samples, from shards of these numbers of samples. */
@@ -44,6 +47,9 @@ void sfs_quality_begin(struct sfs_quality_run *run, uint32_t batch, uint32_t n_s
 		       const uint64_t *n_samples);
 /* The next sample is of this shard. */
 void sfs_quality_add(struct sfs_quality_run *run, uint32_t shard);
+/* From now on the whole batches from number `first` on count as n > 0 batches of their
+ * mean: they were looked at more closely than others. */
+void sfs_quality_fold(struct sfs_quality_run *run, uint64_t first, uint64_t n);
 /* The result; the run is over. */
 void sfs_quality_end(struct sfs_quality_run *run, struct sfs_quality *ret_quality);
 

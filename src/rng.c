@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "rng.h"
 
-#define GOLDEN 0x9e3779b97f4a7c15ULL
-
-static uint64_t mix(uint64_t z)
-{
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
-}
+#define LARGE	65536 /* numbers: more than the processor has at hand */
+#define N_AHEAD 32
 
 void sfs_rng_init(struct sfs_rng *r, const uint64_t *words, size_t n)
 {
@@ -16,37 +10,37 @@ void sfs_rng_init(struct sfs_rng *r, const uint64_t *words, size_t n)
 
 	r->state = 0;
 	for (i = 0; i < n; i++)
-		r->state = mix((r->state ^ words[i]) + GOLDEN);
+		sfs_rng_name(r, words[i]);
 }
 
-uint64_t sfs_rng_next(struct sfs_rng *r)
+static inline void swap(uint32_t *a, size_t i, size_t j)
 {
-	r->state += GOLDEN;
-	return mix(r->state);
+	uint32_t other = a[i];
+
+	a[i] = a[j];
+	a[j] = other;
 }
 
-uint64_t sfs_rng_below(struct sfs_rng *r, uint64_t n)
+/* Numbers are drawn ahead of the swaps, whose places then come from memory meanwhile. */
+static size_t shuffle_large(struct sfs_rng *r, uint32_t *a, size_t n)
 {
-	unsigned __int128 m = (unsigned __int128)sfs_rng_next(r) * n;
-	uint64_t threshold;
+	size_t places[N_AHEAD], i, k;
 
-	if ((uint64_t)m < n) {
-		threshold = -n % n; /* 2^64 mod n */
-		while ((uint64_t)m < threshold)
-			m = (unsigned __int128)sfs_rng_next(r) * n;
+	for (i = n; i > LARGE; i -= N_AHEAD) {
+		for (k = 0; k < N_AHEAD; k++) {
+			places[k] = sfs_rng_below(r, i - k);
+			__builtin_prefetch(&a[places[k]], 1);
+		}
+		for (k = 0; k < N_AHEAD; k++)
+			swap(a, i - k - 1, places[k]);
 	}
-	return (uint64_t)(m >> 64);
+	return i;
 }
 
 void sfs_rng_shuffle(struct sfs_rng *r, uint32_t *a, size_t n)
 {
-	uint32_t other;
-	size_t i, j;
+	size_t i;
 
-	for (i = n; i > 1; i--) {
-		j = sfs_rng_below(r, i);
-		other = a[i - 1];
-		a[i - 1] = a[j];
-		a[j] = other;
-	}
+	for (i = n > LARGE ? shuffle_large(r, a, n) : n; i > 1; i--)
+		swap(a, i - 1, sfs_rng_below(r, i));
 }

@@ -13,26 +13,11 @@
 #include <assert.h>
 #include <string.h>
 
-#define CHUNK_0	   256
-#define GLOBAL_BIT (1u << 31)
-
-struct sfs_table_entry {
-	uint32_t start; /* blocks; the top bit: a global header is inside */
-	uint32_t end;	/* blocks: the sum of all extents up to and with this one */
-	uint64_t key_hash;
-};
 _Static_assert(sizeof(struct sfs_table_entry) == SFS_TABLE_ENTRY_BYTES, "as stored");
 
 static int chunk_of(uint64_t i)
 {
-	return 63 - __builtin_clzll(i / CHUNK_0 + 1);
-}
-
-static struct sfs_table_entry *entry_at(const struct sfs_table *t, uint64_t i)
-{
-	int k = chunk_of(i);
-
-	return &t->chunks[k][i - CHUNK_0 * ((1ULL << k) - 1)];
+	return 63 - __builtin_clzll(i / SFS_TABLE_CHUNK_0 + 1);
 }
 
 void sfs_table_done(struct sfs_table *t)
@@ -53,7 +38,7 @@ void sfs_table_done(struct sfs_table *t)
 uint64_t sfs_table_memory(uint64_t n)
 {
 	return n == 0 ? 0
-		      : ((2ULL << chunk_of(n - 1)) - 1) * CHUNK_0 *
+		      : ((2ULL << chunk_of(n - 1)) - 1) * SFS_TABLE_CHUNK_0 *
 				sizeof(struct sfs_table_entry);
 }
 
@@ -64,11 +49,11 @@ void sfs_table_add(struct sfs_table *t, const struct sfs_extent *extent)
 	int k = chunk_of(n);
 
 	if (!t->chunks[k])
-		t->chunks[k] = sfs_reallocarray(NULL, (size_t)CHUNK_0 << k,
+		t->chunks[k] = sfs_reallocarray(NULL, (size_t)SFS_TABLE_CHUNK_0 << k,
 						sizeof(struct sfs_table_entry));
-	*entry_at(t, n) = (struct sfs_table_entry){
+	*sfs_table_entry_at(t, n) = (struct sfs_table_entry){
 		.start = (uint32_t)(extent->start / SFS_TAR_BLOCK) |
-			 (extent->has_global ? GLOBAL_BIT : 0),
+			 (extent->has_global ? SFS_TABLE_GLOBAL : 0),
 		.end = (uint32_t)end,
 		.key_hash = extent->key_hash,
 	};
@@ -84,31 +69,6 @@ void sfs_table_set_told(struct sfs_table *t)
 {
 	/* Seen by whoever sees the next entry: its number is released after this. */
 	atomic_store_explicit(&t->is_told, true, memory_order_relaxed);
-}
-
-uint64_t sfs_table_place(const struct sfs_table *t, uint64_t n)
-{
-	return n == 0 ? 0 : (uint64_t)entry_at(t, n - 1)->end * SFS_TAR_BLOCK;
-}
-
-uint64_t sfs_table_start(const struct sfs_table *t, uint64_t i)
-{
-	return (uint64_t)(entry_at(t, i)->start & ~GLOBAL_BIT) * SFS_TAR_BLOCK;
-}
-
-struct sfs_table_sample sfs_table_get(const struct sfs_table *t, uint64_t i)
-{
-	const struct sfs_table_entry *e = entry_at(t, i);
-	uint64_t place = sfs_table_place(t, i);
-
-	return (struct sfs_table_sample){
-		.start = (uint64_t)(e->start & ~GLOBAL_BIT) * SFS_TAR_BLOCK,
-		.n_bytes = (uint64_t)e->end * SFS_TAR_BLOCK - place,
-		.place = place,
-		.key_hash = e->key_hash,
-		.has_global = e->start & GLOBAL_BIT,
-		.is_told = atomic_load_explicit(&t->is_told, memory_order_relaxed),
-	};
 }
 
 uint64_t sfs_table_find(const struct sfs_table *t, uint64_t n, uint64_t place)
@@ -148,7 +108,7 @@ bool sfs_table_is_sound(const struct sfs_table_entry *entries, uint64_t n,
 	uint64_t i, start, behind = 0, sum = 0; /* behind: where the one before ends */
 
 	for (i = 0; i < n; i++) {
-		start = entries[i].start & ~GLOBAL_BIT;
+		start = entries[i].start & ~SFS_TABLE_GLOBAL;
 		if (start < behind || entries[i].end <= sum)
 			return false;
 		behind = start + entries[i].end - sum;
@@ -166,7 +126,7 @@ void sfs_table_borrow(struct sfs_table *t, const struct sfs_table_entry *entries
 	int k;
 
 	assert(sfs_table_n(t) == 0 && !t->chunks[0]);
-	for (k = 0; at < n; at += (uint64_t)CHUNK_0 << k++)
+	for (k = 0; at < n; at += (uint64_t)SFS_TABLE_CHUNK_0 << k++)
 		t->chunks[k] = (struct sfs_table_entry *)entries + at;
 	t->is_borrowed = true;
 	sfs_table_set_told(t);
@@ -181,7 +141,7 @@ void sfs_table_copy(const struct sfs_table *t, uint64_t n, void *ret_entries)
 	int k;
 
 	for (k = 0; at < n; at += here, k++) {
-		here = (uint64_t)CHUNK_0 << k;
+		here = (uint64_t)SFS_TABLE_CHUNK_0 << k;
 		here = here < n - at ? here : n - at;
 		memcpy(ret + at, t->chunks[k], here * sizeof *ret);
 	}

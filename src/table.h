@@ -26,7 +26,15 @@ enum sfs_table_state {
 /* An index stores entries as they are in memory: see table.c, and change nothing
  * there without another version of index.h's format. */
 #define SFS_TABLE_ENTRY_BYTES 16
-struct sfs_table_entry;
+struct sfs_table_entry {
+	uint32_t start; /* blocks of 512; the top bit: a global header is inside */
+	uint32_t end;	/* blocks: the sum of all extents up to and with this one */
+	uint64_t key_hash;
+};
+#define SFS_TABLE_GLOBAL (1u << 31)
+#define SFS_TABLE_CHUNK_0                                             \
+	256 /* entries of the first chunk; the next has twice as many \
+	     */
 
 struct sfs_table {
 	struct sfs_table_entry *chunks[24];
@@ -61,12 +69,55 @@ static inline uint64_t sfs_table_n(const struct sfs_table *t)
 	return atomic_load_explicit(&t->n, memory_order_acquire);
 }
 
-/* Sample i < n, and where alone it begins. */
-struct sfs_table_sample sfs_table_get(const struct sfs_table *t, uint64_t i);
-uint64_t sfs_table_start(const struct sfs_table *t, uint64_t i);
+static inline struct sfs_table_entry *sfs_table_entry_at(const struct sfs_table *t,
+							 uint64_t i)
+{
+	uint64_t k = 63 - (uint64_t)__builtin_clzll(i / SFS_TABLE_CHUNK_0 + 1);
+
+	return &t->chunks[k][i - SFS_TABLE_CHUNK_0 * ((1ULL << k) - 1)];
+}
 
 /* The sum of the extents of the first n samples. */
-uint64_t sfs_table_place(const struct sfs_table *t, uint64_t n);
+static inline uint64_t sfs_table_place(const struct sfs_table *t, uint64_t n)
+{
+	return n == 0 ? 0 : (uint64_t)sfs_table_entry_at(t, n - 1)->end * SFS_TAR_BLOCK;
+}
+
+/* Sample i < n, whose place is known. */
+static inline struct sfs_table_sample sfs_table_get_at(const struct sfs_table *t,
+						       uint64_t i, uint64_t place)
+{
+	const struct sfs_table_entry *e = sfs_table_entry_at(t, i);
+
+	return (struct sfs_table_sample){
+		.start = (uint64_t)(e->start & ~SFS_TABLE_GLOBAL) * SFS_TAR_BLOCK,
+		.n_bytes = (uint64_t)e->end * SFS_TAR_BLOCK - place,
+		.place = place,
+		.key_hash = e->key_hash,
+		.has_global = e->start & SFS_TABLE_GLOBAL,
+		.is_told = atomic_load_explicit(&t->is_told, memory_order_relaxed),
+	};
+}
+
+/* Sample i < n, and where alone it begins. */
+static inline struct sfs_table_sample sfs_table_get(const struct sfs_table *t, uint64_t i)
+{
+	return sfs_table_get_at(t, i, sfs_table_place(t, i));
+}
+
+static inline uint64_t sfs_table_start(const struct sfs_table *t, uint64_t i)
+{
+	return (uint64_t)(sfs_table_entry_at(t, i)->start & ~SFS_TABLE_GLOBAL) *
+	       SFS_TAR_BLOCK;
+}
+
+/* Samples i to end - 1 of a whole table will be wanted soon; end > i. */
+static inline void sfs_table_prefetch(const struct sfs_table *t, uint64_t i, uint64_t end)
+{
+	for (i -= i > 0; i < end; i += 64 / SFS_TABLE_ENTRY_BYTES)
+		__builtin_prefetch(sfs_table_entry_at(t, i));
+	__builtin_prefetch(sfs_table_entry_at(t, end - 1));
+}
 
 /* The first of n samples whose place is >= `place`; n if none. */
 uint64_t sfs_table_find(const struct sfs_table *t, uint64_t n, uint64_t place);

@@ -60,20 +60,26 @@ said() {
         -e 's/^\(co-batch lift\)  *\([0-9.]*\) times.*/\1 \2/p' "$1"
 }
 
-while read -r seed lanes buffer batch ranks; do
-    "$shufflefs" plan -o seed=$seed,lanes=$lanes,buffer=$buffer --batch=$batch --ranks $ranks --exact data >plan
+while read -r seed lanes buffer segment equal batch ranks more; do
+    settings=seed=$seed,lanes=$lanes,buffer=$buffer
+    "$shufflefs" plan -o $settings,segment=$segment,equal=$equal --batch=$batch --ranks $ranks --exact data >plan
     "$python" measure.py "$top/scripts/order.py" $batch $ranks --seed $seed --lanes $lanes \
-        --buffer $buffer >want
+        --buffer $buffer --segment $segment --equal $equal >want
     said plan >got
     [ "$(wc -l <got)" = 6 ] || fail "$(cat plan)"
-    diff want got || fail "seed=$seed lanes=$lanes buffer=$buffer batch=$batch"
-    grep -q "^mount with  *-o seed=$seed,lanes=$lanes,buffer=" plan || fail "$(cat plan)"
+    diff want got || fail "$settings segment=$segment equal=$equal batch=$batch"
+    grep -q "^mount with  *-o $settings$more$" plan || fail "$(cat plan)"
+    [ -z "$more" ] || grep -q "^elastic  *for 100% of the epoch" plan || fail "$(cat plan)"
 done <<'EOF'
-0 1 0 32 1
-0 4 100000 64 2
-7 12 1000000 20 3
-3 384 65536 16 4
-1 6 100000000 32 2
+0 1 0 shard none 32 1
+0 4 100000 shard none 64 2
+7 12 1000000 shard none 20 3
+3 384 65537 shard none 16 4
+1 6 100000000 shard none 32 2
+0 12 100000 20000 none 32 3 ,segment=20000
+5 24 1048577 65537 drop 20 4 ,segment=65537,equal=drop
+2 6 65537 sample none 32 2 ,segment=sample
+9 12 300000 shard pad 16 6 ,equal=pad
 EOF
 grep -q "25 shards, .* [0-9]* samples$" plan || fail "$(cat plan)"
 
@@ -95,8 +101,32 @@ if "$shufflefs" plan --batch 256 --quality 256 -o seed=1 data >plan 2>said; then
 fi
 make_shards uneven --shards 2 --samples 100 --name "small-%d.tar"
 make_shards uneven --shards 1 --samples 500 --name large.tar
-if "$shufflefs" plan --batch 32 --quality 31 uneven >plan 2>said; then fail "$(cat plan)"; fi
+if "$shufflefs" plan --batch 32 --quality 31 --ranks 384 uneven >plan 2>said; then fail "$(cat plan)"; fi
 grep -q "no settings make a batch worth 31 samples; the best" said || fail "$(cat said)"
+
+# What dealing whole shards cannot have, segments can: two small shards and a large one.
+"$shufflefs" plan --batch 32 --quality 31 uneven >plan
+grep -q "^mount with  *-o .*,segment=1*6*M$" plan || fail "$(cat plan)"
+grep -q "^elastic  *for 100% of the epoch" plan || fail "$(cat plan)"
+
+# So many samples that they are not all played.  Nobody looks into the shards in between,
+# so they may be holes.
+make_shards huge --shards 1 --samples 300 --name a.tar
+cp huge/a.tar huge/l.tar
+cp huge/a.tar huge/z.tar
+for i in 1 2 3 4 5 6; do
+    truncate -s ${i}000M huge/b$i.tar huge/m$i.tar
+done
+for segment in shard sample; do
+    "$shufflefs" plan -o lanes=12,segment=$segment --ranks=2 --batch 32 huge >plan
+    grep -q "^  estimated  *from [0-9]* samples at 200 places" plan || fail "$(cat plan)"
+    grep -q "^co-batch lift  *not looked at" plan || fail "$(cat plan)"
+    worth=$(said plan | sed -n 's/whole epoch //p')
+    case $segment in
+    shard) [ "$worth" -gt 4 ] && [ "$worth" -lt 30 ] ;;
+    sample) [ "$worth" -ge 31 ] ;;
+    esac || fail "$(cat plan)"
+done
 
 # The picture: valid XML, and all dots of each panel within its frame; ours are those of the
 # order, those of no shuffle go up.

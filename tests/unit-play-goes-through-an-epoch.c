@@ -49,6 +49,39 @@ static void equal_lanes(void)
 	}
 }
 
+static bool totals_of(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes)
+{
+	*ret_n = made.shards[shard].n;
+	*ret_bytes = made.shards[shard].n_bytes;
+	return true;
+}
+
+/* From each round on, forwards and back. */
+static void from_rounds(void)
+{
+	const struct sfs_block_sample *s;
+	struct sfs_play play;
+	struct sfs_map map;
+	struct sfs_spot spot;
+	uint32_t shard;
+	size_t k, i, n;
+
+	sfs_play_init(&play, &made.order, &tables);
+	sfs_map_init(&map, &made.order, &tables, totals_of);
+	for (n = 0; n < made.n; n += 1 + made.n / 20) {
+		k = n % 2 ? n : made.n - 1 - n;
+		CHECK_EQ(sfs_map_nth(&map, k, &spot, &shard), 0);
+		while (k > 0 && made.round_of[k - 1] == spot.round)
+			k--;
+		sfs_play_seek(&play, &map, spot.round);
+		for (i = 0; i < 100 && (s = sfs_play_next(&play)) != NULL; i++, k++)
+			check_sample(s, &made.epoch[k]);
+		CHECK(i == 100 || k == made.n);
+	}
+	sfs_map_done(&map);
+	sfs_play_done(&play);
+}
+
 int main(void)
 {
 	static const struct {
@@ -66,6 +99,7 @@ int main(void)
 		grow_all();
 		whole();
 		turns();
+		from_rounds();
 		unmake_epoch();
 	}
 	equal_lanes();

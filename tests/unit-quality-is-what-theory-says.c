@@ -44,6 +44,27 @@ static void shuffled(uint64_t first, uint64_t n)
 	sfs_rng_shuffle(&r, order + first, n);
 }
 
+/* Batches that were looked at closely count as fewer of their mean. */
+static void fold(void)
+{
+	struct sfs_quality_run run;
+	struct sfs_quality q;
+	uint32_t i;
+
+	sfs_quality_begin(&run, 2, N_SHARDS, sizes);
+	for (i = 0; i < 8; i++)
+		sfs_quality_add(&run, i); /* four batches of two shards */
+	for (i = 0; i < 16; i++)
+		sfs_quality_add(&run, i < 8 ? 1 : i); /* four of one, four of two */
+	sfs_quality_fold(&run, 4, 4);
+	CHECK(run.batches[4].same == 0.5 && run.batches[7].n_shards == 1.5);
+	sfs_quality_fold(&run, 4, 4); /* nothing is left to fold */
+	sfs_quality_end(&run, &q);
+	CHECK_EQ(q.n_batches, 8);
+	CHECK_EQ(q.n_samples, 24);
+	CHECK(q.n_shards == 1.75);
+}
+
 static void one_shard(void)
 {
 	struct sfs_quality q;
@@ -159,6 +180,7 @@ int main(void)
 
 	for (i = 0; i < N_SHARDS; i++)
 		sizes[i] = N_EACH;
+	fold();
 	one_shard();
 	permutation();
 	ten_at_a_time();
