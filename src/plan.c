@@ -417,7 +417,10 @@ static void print_rank(struct plan *p, const struct outlook *o, struct sfs_text 
 	judge(p, &order, &q);
 	sfs_order_done(&order);
 	snprintf(what, sizeof what, "rank 0 of %u", p->wanted->n_ranks);
-	print_worth(p, what, q.whole, text);
+	if (q.n_batches > 0)
+		print_worth(p, what, q.whole, text);
+	else
+		sfs_text_printf(text, "  %-14shas not so many samples\n", what);
 }
 
 static void print_quality(struct plan *p, const struct outlook *o, struct sfs_text *text)

@@ -180,3 +180,7 @@ refused "there is no option" --no-such data
 refused "No such file" none.tar
 head -c 5000 /dev/urandom >uneven/bad.tar
 refused "damaged" uneven
+
+# A rank that has no whole batch is not worth nothing.
+make_shards few --shards 12 --samples 10 --bytes 500
+"$shufflefs" plan -o lanes=12 --ranks=12 --batch=100 few | grep -q "rank 0 of 12  *has not so many samples" || fail "a rank of ten"
