@@ -66,17 +66,12 @@ static uint64_t grabber_floor(uint64_t budget)
 	return n < 8 * MIB ? 8 * MIB : n > 64 * MIB ? 64 * MIB : n;
 }
 
-/* Lanes are not bound to shards. */
-static bool is_exact(const struct sfs_options *o)
-{
-	return o->segment != SFS_SEGMENT_SHARD || o->equal != SFS_EQUAL_NONE;
-}
-
 /* Every lane of one stream needs its floor, or no epoch can be read. */
-static int check_budget(const struct sfs_options *o, uint64_t budget, uint32_t n_shards,
-			struct sfs_error *err)
+static int check_budget(const struct sfs_order_settings *order, uint64_t budget,
+			uint32_t n_shards, struct sfs_error *err)
 {
-	uint64_t lanes = is_exact(o) || o->lanes < n_shards ? o->lanes : n_shards;
+	bool is_bound = !sfs_order_wants_equal_lanes(order); /* a lane has a shard */
+	uint64_t lanes = is_bound && n_shards < order->lanes ? n_shards : order->lanes;
 	uint64_t need = lanes * SFS_LANE_FLOOR + grabber_floor(budget) + MIB;
 	char have[32], want[32];
 
@@ -107,16 +102,16 @@ static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	uint32_t i;
 	int ret;
 
-	ret = choose_budget(core->options, is_cat, &budget, err);
-	if (ret == 0)
-		ret = check_budget(o, budget, d->n, err);
-	if (ret < 0)
-		return ret;
 	env->order = (struct sfs_order_settings){.seed = o->seed,
 						 .lanes = (uint32_t)o->lanes,
 						 .buffer_bytes = o->buffer,
 						 .segment = o->segment,
 						 .equal = (enum sfs_equal)o->equal};
+	ret = choose_budget(core->options, is_cat, &budget, err);
+	if (ret == 0)
+		ret = check_budget(&env->order, budget, d->n, err);
+	if (ret < 0)
+		return ret;
 	env->keys = (enum sfs_choice_keys)o->keys;
 	env->n_connections = core->http ? (int)o->connections : n_file_threads(o);
 	sfs_budget_init(&env->budget, budget);
@@ -189,7 +184,7 @@ static char *from_here(const char *folder)
 	return cwd ? sfs_asprintf("%s/%s", cwd, folder) : sfs_strdup(folder);
 }
 
-static char *cache_folder(const struct sfs_options *o)
+char *sfs_core_index_cache(const struct sfs_options *o)
 {
 	if (!o->index_cache)
 		return sfs_store_default_folder();
@@ -230,7 +225,7 @@ static int start_indexes(struct sfs_core *core, struct sfs_error *err)
 {
 	const struct sfs_options *o = core->options;
 	sfs_autofree char *to = from_here(o->index_to),
-			  *cache = to ? NULL : cache_folder(o),
+			  *cache = to ? NULL : sfs_core_index_cache(o),
 			  *place = from_here(to ? to : o->index);
 	struct sfs_indexes_options options = {
 		.cache = cache,

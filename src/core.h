@@ -38,6 +38,10 @@ struct sfs_core {
 	bool is_stopping, has_ticker;
 };
 
+/* The folder in which indexes are kept, by index-cache= or by default; the caller frees
+ * it.  NULL: none. */
+char *sfs_core_index_cache(const struct sfs_options *options);
+
 /* Start: expand the specs, ask a few shards whether they are there, begin to ask
  * all sizes.  Waits for the answers to those few.  `is_cat`: the default budget is
  * that of one stream.  Call it after the last fork.

@@ -166,20 +166,13 @@ static void append(struct sfs_cursor *c, const struct sfs_block_sample *s,
 	c->n_samples++;
 }
 
-/* How many bytes of samples the order has.  false: that is not known. */
-static bool sum_up(struct sfs_cursor *c, uint64_t *ret_bytes)
-{
-	*ret_bytes = c->order->n_bytes;
-	return c->order->has_equal_lanes ||
-	       sfs_shards_sum(&c->env->shards, c->order, ret_bytes);
-}
-
 /* All lanes have ended: are all samples there? */
 static void complete(struct sfs_cursor *c)
 {
 	uint64_t sum = 0;
 
-	c->is_complete = sum_up(c, &sum) && sum == c->log.end && sum <= c->stream_bytes;
+	c->is_complete = sfs_shards_sum(&c->env->shards, c->order, &sum) &&
+			 sum == c->log.end && sum <= c->stream_bytes;
 	if (c->is_complete)
 		return;
 	c->err = -EIO;

@@ -337,8 +337,7 @@ struct sfs_gather *sfs_far_apart(struct sfs_far_reads *f, struct sfs_read *read,
 
 static void have_map(struct sfs_far_reads *f)
 {
-	const struct sfs_tables tables = {.ctx = &f->env->shards,
-					  .get = sfs_shards_table};
+	const struct sfs_tables tables = sfs_shards_tables(&f->env->shards);
 
 	if (!f->has_map)
 		sfs_map_init(&f->map, f->order, &tables, sfs_shards_totals);

@@ -247,16 +247,6 @@ void sfs_indexer_sum(struct sfs_indexer *ix, uint64_t *ret_samples, uint64_t *re
 	pthread_mutex_unlock(&ix->lock);
 }
 
-uint32_t sfs_indexer_progress(struct sfs_indexer *ix)
-{
-	uint32_t n;
-
-	pthread_mutex_lock(&ix->lock);
-	n = ix->n_done;
-	pthread_mutex_unlock(&ix->lock);
-	return n;
-}
-
 /* Will it take longer than anybody should wait?  Locked. */
 static bool is_too_long(const struct sfs_indexer *ix, uint64_t *ret_left_ns)
 {

@@ -38,9 +38,6 @@ int sfs_indexer_all(struct sfs_indexer *indexer, struct sfs_waiter *waiter);
 void sfs_indexer_sum(struct sfs_indexer *indexer, uint64_t *ret_samples,
 		     uint64_t *ret_bytes);
 
-/* How many shards are done, of those of the dataset. */
-uint32_t sfs_indexer_progress(struct sfs_indexer *indexer);
-
 /* Every second. */
 void sfs_indexer_tick(struct sfs_indexer *indexer);
 

@@ -48,7 +48,7 @@ struct sfs_indexes {
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t wake;
 	struct sfs_link queue; /* searches to go on with */
-	bool is_stopping, is_stopped;
+	bool is_stopped;
 	int n_missed[N_PLACES], n_hit[N_PLACES]; /* beside shards at URLs */
 	uint64_t n_lost; /* since the last flush: of no version, so not kept */
 };
@@ -360,14 +360,14 @@ static void *work(void *arg)
 	struct sfs_indexes *ix = arg;
 	struct sfs_finding *f;
 	struct sfs_link *link;
-	bool is_stopping;
+	bool is_stopped;
 	int ret;
 
 	pthread_mutex_lock(&ix->lock);
 	for (;;) {
 		link = sfs_list_pop(&ix->queue);
-		is_stopping = ix->is_stopping;
-		if (!link && is_stopping)
+		is_stopped = ix->is_stopped;
+		if (!link && is_stopped)
 			break;
 		if (!link) {
 			pthread_cond_wait(&ix->wake, &ix->lock);
@@ -375,7 +375,7 @@ static void *work(void *arg)
 		}
 		pthread_mutex_unlock(&ix->lock);
 		f = sfs_container(link, struct sfs_finding, link);
-		if (is_stopping)
+		if (is_stopped)
 			give_up(f);
 		else if ((ret = search(ix, f)) != -EINPROGRESS)
 			f->done(f, ret < 0 || f->claimed_by ? -ENOENT : 0);
@@ -494,7 +494,7 @@ void sfs_indexes_stop(struct sfs_indexes *ix)
 	if (!ix || ix->is_stopped)
 		return;
 	pthread_mutex_lock(&ix->lock);
-	ix->is_stopping = ix->is_stopped = true;
+	ix->is_stopped = true;
 	pthread_cond_signal(&ix->wake);
 	pthread_mutex_unlock(&ix->lock);
 	pthread_join(ix->thread, NULL);

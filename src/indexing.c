@@ -7,7 +7,6 @@
 #include "clock.h"
 #include "core.h"
 #include "mem.h"
-#include "store.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -179,15 +178,14 @@ static int report(struct indexing *x, struct sfs_text *text, struct sfs_error *e
 /* Is there anywhere to keep indexes? */
 static int check_place(const struct sfs_options *o, struct sfs_error *err)
 {
-	sfs_autofree char *folder =
-		o->index_cache ? sfs_strdup(o->index_cache) : sfs_store_default_folder();
+	sfs_autofree char *folder = sfs_core_index_cache(o);
 
-	if (o->index_to || (folder && strcmp(folder, "no") != 0))
+	if (o->index_to || folder)
 		return 0;
 	return sfs_error_set(err, -EINVAL,
 			     "there is no place for indexes, as %s: --to=DIR names one",
-			     folder ? "index-cache=no"
-				    : "neither XDG_CACHE_HOME nor HOME is set");
+			     o->index_cache ? "index-cache=no"
+					    : "neither XDG_CACHE_HOME nor HOME is set");
 }
 
 int sfs_indexing(struct sfs_options *options, const struct sfs_strings *specs,

@@ -25,15 +25,10 @@ struct sfs_script {
 	uint64_t start;
 };
 
-static struct sfs_tables tables_of(struct sfs_script *s)
-{
-	return (struct sfs_tables){.ctx = &s->env->shards, .get = sfs_shards_table};
-}
-
 /* Begin anew, at the first line. */
 static void rewind_script(struct sfs_script *s)
 {
-	const struct sfs_tables tables = tables_of(s);
+	const struct sfs_tables tables = sfs_shards_tables(&s->env->shards);
 	uint64_t i;
 
 	if (s->has_play)
@@ -51,7 +46,7 @@ struct sfs_script *sfs_script_new(struct sfs_env *env, uint64_t epoch,
 				  struct sfs_share share, uint64_t first)
 {
 	struct sfs_script *s = sfs_calloc(1, sizeof *s);
-	const struct sfs_tables tables = {.ctx = &env->shards, .get = sfs_shards_table};
+	const struct sfs_tables tables = sfs_shards_tables(&env->shards);
 
 	s->env = env;
 	s->first = first;
@@ -141,25 +136,26 @@ static void drop_before(struct sfs_script *s, uint64_t offset)
 	s->start += n;
 }
 
-const char *sfs_script_read(struct sfs_script *s, uint64_t offset, size_t n,
-			    size_t *ret_n)
+void sfs_script_read(struct sfs_script *s, struct sfs_read *read)
 {
+	uint64_t offset = read->offset;
 	bool has_more = true;
 
 	pthread_mutex_lock(&s->lock);
 	if (!s->has_play || offset < s->start)
 		rewind_script(s);
 	drop_before(s, offset);
-	while (has_more && (s->start < offset || s->text.n < n)) {
+	while (has_more && (s->start < offset || s->text.n < read->n_bytes)) {
 		has_more = add_line(s);
 		if (s->start < offset)
 			drop_before(s, offset);
 	}
-	*ret_n = s->start < offset ? 0 : n < s->text.n ? n : s->text.n;
-	return s->text.s ? s->text.s : "";
-}
-
-void sfs_script_unlock(struct sfs_script *s)
-{
+	if (s->start < offset)
+		read->n_bytes = 0;
+	else if (read->n_bytes > s->text.n)
+		read->n_bytes = s->text.n;
+	read->release = sfs_read_reset;
+	sfs_read_add_copy(read, s->text.s, read->n_bytes);
 	pthread_mutex_unlock(&s->lock);
+	read->done(read, 0);
 }

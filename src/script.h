@@ -11,6 +11,7 @@
 #define SFS_SCRIPT_H
 
 #include "env.h"
+#include "read.h"
 
 struct sfs_script;
 
@@ -19,10 +20,7 @@ struct sfs_script *sfs_script_new(struct sfs_env *env, uint64_t epoch,
 				  struct sfs_share share, uint64_t first);
 void sfs_script_free(struct sfs_script *script); /* NULL is fine */
 
-/* The bytes from `offset` on, n of them or as many as there are: *ret_n.  They are the
- * script's, until the next call.  Holds the script's lock until sfs_script_unlock(). */
-const char *sfs_script_read(struct sfs_script *script, uint64_t offset, size_t n,
-			    size_t *ret_n);
-void sfs_script_unlock(struct sfs_script *script);
+/* Answer a read, at once: it is clipped at the end of the text. */
+void sfs_script_read(struct sfs_script *script, struct sfs_read *read);
 
 #endif

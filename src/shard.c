@@ -435,8 +435,8 @@ const struct sfs_members *sfs_shard_members(struct sfs_shard *shard)
 	return members;
 }
 
-void sfs_shard_keep_members(struct sfs_shards *s, struct sfs_shard *shard,
-			    struct sfs_members *members, struct sfs_mapped *bytes)
+void sfs_shard_keep_members(struct sfs_shard *shard, struct sfs_members *members,
+			    struct sfs_mapped *bytes)
 {
 	struct sfs_members *kept = sfs_calloc(1, sizeof *kept);
 
@@ -496,6 +496,10 @@ bool sfs_shards_sum(struct sfs_shards *s, const struct sfs_order *order,
 {
 	uint64_t n_samples, n_bytes, sum = 0, i;
 
+	if (order->has_equal_lanes) {
+		*ret_bytes = order->n_bytes;
+		return true;
+	}
 	for (i = 0; i < sfs_order_slices(order); i++) {
 		if (!sfs_shards_totals(s, order->slices[i].shard, &n_samples, &n_bytes))
 			return false;

@@ -117,8 +117,8 @@ const struct sfs_members *sfs_shard_members(struct sfs_shard *shard);
 
 /* These are the shard's members; takes them over, and the bytes that they borrow (which
  * may be empty). */
-void sfs_shard_keep_members(struct sfs_shards *s, struct sfs_shard *shard,
-			    struct sfs_members *members, struct sfs_mapped *bytes);
+void sfs_shard_keep_members(struct sfs_shard *shard, struct sfs_members *members,
+			    struct sfs_mapped *bytes);
 
 /* The shard was read to its end for its members: keep an index that has them as well. */
 void sfs_shard_save(struct sfs_shards *s, struct sfs_shard *shard);
@@ -133,7 +133,8 @@ void sfs_shard_note_lie(struct sfs_shard *shard, uint64_t at, const char *why);
  * to its end (and is not damaged, unless damage is skipped). */
 bool sfs_shard_totals(struct sfs_shard *shard, uint64_t *ret_n, uint64_t *ret_bytes);
 
-/* The sum of the extents of an order's shards, if all are known so. */
+/* The sum of the extents of an order's samples: with whole shards, if all are known so.
+ */
 bool sfs_shards_sum(struct sfs_shards *s, const struct sfs_order *order,
 		    uint64_t *ret_bytes);
 
@@ -147,6 +148,10 @@ void sfs_shards_drop_unused(struct sfs_shards *s);
 
 /* For sfs_tables and sfs_map: ctx is a struct sfs_shards. */
 const struct sfs_table *sfs_shards_table(void *ctx, uint32_t shard);
+static inline struct sfs_tables sfs_shards_tables(struct sfs_shards *s)
+{
+	return (struct sfs_tables){.ctx = s, .get = sfs_shards_table};
+}
 bool sfs_shards_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes);
 
 #endif

@@ -55,7 +55,7 @@ static struct sfs_gather *apart(void *ctx, struct sfs_read *read, struct sfs_out
 static void init_order(struct sfs_order *order, struct sfs_env *env, uint64_t epoch,
 		       struct sfs_share share)
 {
-	const struct sfs_tables tables = {.ctx = &env->shards, .get = sfs_shards_table};
+	const struct sfs_tables tables = sfs_shards_tables(&env->shards);
 
 	sfs_deal(order, &env->order, epoch, env->shards.n, &tables, share);
 }
@@ -203,9 +203,7 @@ uint64_t sfs_stream_end(struct sfs_stream *s)
 
 	pthread_mutex_lock(&s->lock);
 	have_order(s);
-	end = s->order.n_bytes;
-	if (!s->order.has_equal_lanes &&
-	    !sfs_shards_sum(&s->env->shards, &s->order, &end))
+	if (!sfs_shards_sum(&s->env->shards, &s->order, &end))
 		end = UINT64_MAX;
 	pthread_mutex_unlock(&s->lock);
 	return end;

@@ -373,7 +373,7 @@ static bool take_members(struct sfs_survey *sv)
 	if (!f->index.has_members || sfs_index_members(&f->index, &members, NULL) < 0 ||
 	    sfs_shard_adopt_copy(shards, sv->shard, &f->index) < 0)
 		return false;
-	sfs_shard_keep_members(shards, sv->shard, &members, &f->mapped);
+	sfs_shard_keep_members(sv->shard, &members, &f->mapped);
 	return true;
 }
 
@@ -444,8 +444,7 @@ static void finish(struct sfs_survey *sv)
 		judge_claims(sv);
 	sfs_finding_done(&sv->finding);
 	if (sv->has_members && sv->err == 0) {
-		sfs_shard_keep_members(&s->env->shards, sv->shard, &sv->members,
-				       &(struct sfs_mapped){0});
+		sfs_shard_keep_members(sv->shard, &sv->members, &(struct sfs_mapped){0});
 		sfs_shard_save(&s->env->shards, sv->shard);
 	}
 	sfs_list_init(&told);

@@ -561,19 +561,6 @@ void sfs_file_close(struct sfs_file *file)
 	free(file);
 }
 
-static void read_script(struct sfs_file *file, struct sfs_read *read)
-{
-	size_t n;
-	const char *bytes =
-		sfs_script_read(file->script, read->offset, read->n_bytes, &n);
-
-	read->n_bytes = n;
-	read->release = sfs_read_reset;
-	sfs_read_add_copy(read, bytes, n);
-	sfs_script_unlock(file->script);
-	read->done(read, 0);
-}
-
 static void read_text(struct sfs_file *file, struct sfs_read *read)
 {
 	uint64_t size = file->text.n;
@@ -650,7 +637,7 @@ void sfs_file_read(struct sfs_file *file, struct sfs_read *read)
 	} else if (file->shard) {
 		sfs_windows_read(windows, file->shard, 0, file->shard->object.size, read);
 	} else if (file->script) {
-		read_script(file, read);
+		sfs_script_read(file->script, read);
 	} else {
 		read_text(file, read);
 	}
