@@ -84,16 +84,7 @@ done <list
 
 # More samples than a quarter of the budget has room for: an error that says so, not a wait
 # without an end; and with more budget they are found.
-mkdir dense
-"$python" - <<'EOF'
-import os, tarfile
-
-with tarfile.open("dense/0.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
-    for i in range(12000):
-        tar.addfile(tarfile.TarInfo("%06d.x" % i))
-for i in range(1, 40):
-    os.link("dense/0.tar", "dense/%d.tar" % i)
-EOF
+make_dense 40 12000
 if timeout 120 "$shufflefs" cat -o budget=24M,buffer=1M,index-cache=no dense epochs/0@240000.tar >got.tar 2>said; then
     fail "it fits"
 elif [ $? = 124 ]; then

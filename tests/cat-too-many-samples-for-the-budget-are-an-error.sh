@@ -4,16 +4,7 @@
 # lanes, that is an error at once, which says what would do; with that much they do.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 
-mkdir dense
-"$python" - <<'EOD'
-import os, tarfile
-
-with tarfile.open("dense/0.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
-    for i in range(12000):
-        tar.addfile(tarfile.TarInfo("%06d.x" % i))
-for i in range(1, 80):
-    os.link("dense/0.tar", "dense/%d.tar" % i)
-EOD
+make_dense 80 12000
 opts=lanes=12,buffer=1M,segment=64K
 status=0
 timeout 50 "$shufflefs" cat -o $opts,budget=24M dense epochs/0@950000.tar >got.tar 2>said || status=$?

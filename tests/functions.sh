@@ -128,6 +128,21 @@ make_shards() {
     "$python" "$top/tests/make-shards.py" "$@"
 }
 
+# make_dense SHARDS SAMPLES: the folder dense, of one shard with so many samples of a header
+# each, linked so many times.
+make_dense() {
+    mkdir dense
+    "$python" - "$1" "$2" <<'EOF'
+import os, sys, tarfile
+
+with tarfile.open("dense/0.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
+    for i in range(int(sys.argv[2])):
+        tar.addfile(tarfile.TarInfo("%06d.x" % i))
+for i in range(1, int(sys.argv[1])):
+    os.link("dense/0.tar", "dense/%d.tar" % i)
+EOF
+}
+
 # start_origin FOLDER: an HTTP server that misbehaves on demand (origin.py); sets
 # $origin, its URL.
 n_origins=0

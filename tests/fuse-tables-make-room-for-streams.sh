@@ -7,16 +7,7 @@
 requires_fuse
 requires getfattr
 
-mkdir dense
-"$python" - <<'EOF'
-import os, tarfile
-
-with tarfile.open("dense/0.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
-    for i in range(8000):
-        tar.addfile(tarfile.TarInfo("%06d.x" % i))
-for i in range(1, 16):
-    os.link("dense/0.tar", "dense/%d.tar" % i)
-EOF
+make_dense 16 8000
 opts=lanes=16,buffer=1M,budget=13M,read-timeout=60s
 "$shufflefs" cat -o lanes=16,buffer=1M dense epochs/0.tar >want.tar
 mount_ds -o $opts dense mnt
