@@ -91,6 +91,17 @@ static int n_file_threads(const struct sfs_options *o)
 	return o->connections < MAX_FILE_THREADS ? (int)o->connections : MAX_FILE_THREADS;
 }
 
+/* That of most shards. */
+static struct sfs_source *main_source(const struct sfs_core *core,
+				      const struct sfs_dataset *d)
+{
+	uint32_t i, n_files = 0;
+
+	for (i = 0; i < d->n; i++)
+		n_files += d->uris[i].scheme == SFS_SCHEME_FILE;
+	return 2 * n_files > d->n ? core->files : core->http ? core->http : core->files;
+}
+
 static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 		    struct sfs_error *err)
 {
@@ -113,7 +124,9 @@ static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	if (ret < 0)
 		return ret;
 	env->keys = (enum sfs_choice_keys)o->keys;
-	env->n_connections = core->http ? (int)o->connections : n_file_threads(o);
+	env->source = main_source(core, d);
+	env->n_connections =
+		env->source == core->http ? (int)o->connections : n_file_threads(o);
 	sfs_budget_init(&env->budget, budget);
 	env->slabs = sfs_slabs_new(budget + 64 * MIB);
 	env->pool = sfs_pool_start("sfs-work", n_cpus > 4   ? 4

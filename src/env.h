@@ -34,7 +34,8 @@ struct sfs_env {
 	/* Settings; see options.def. */
 	struct sfs_order_settings order;
 	enum sfs_choice_keys keys;
-	int n_connections;
+	int n_connections;	   /* at most */
+	struct sfs_source *source; /* of most shards: how many requests are of use */
 
 	struct sfs_counters counters;
 	_Atomic uint64_t n_open_lanes; /* of all cursors: they share the budget */
@@ -76,10 +77,24 @@ static inline uint64_t sfs_env_part_bytes(struct sfs_env *env)
 	return sfs_env_part_bytes_of(env, atomic_load(&env->n_open_lanes));
 }
 
-/* How many requests of a stream may be on their way. */
+/* How many requests of a stream may be on their way: what the source has a use for, and
+ * some more that wait in line there. */
 static inline uint32_t sfs_env_on_way(const struct sfs_env *env)
 {
-	return 2 * (uint32_t)env->n_connections;
+	uint32_t n = (uint32_t)atomic_load_explicit(&env->source->n_parallel,
+						    memory_order_relaxed);
+
+	return n + n / 2 + 4;
+}
+
+/* How large the first part of a lane is; the next ones double.  From a source that is
+ * far, small ones: the first sample comes when its part is whole. */
+static inline uint64_t sfs_env_first_part_bytes(const struct sfs_env *env)
+{
+	return atomic_load_explicit(&env->source->wait_ns, memory_order_relaxed) >
+			       SFS_FAR_NS
+		       ? SFS_SLAB_BYTES
+		       : 4 * SFS_SLAB_BYTES;
 }
 
 /* How many bytes are enough for a stream: each lane its block, the next one and half a

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a loop over curl_multi_perform and curl_multi_poll, which on
  * long fat links was steadier than socket events through epoll.  GETs wait in
- * line until their class has room, urgent ones first, and then run on an easy
- * handle; handles and connections are kept.
+ * line until their server has room, urgent ones first, and then run on an easy
+ * handle; handles and connections are kept.  How much room that is, each server's pace
+ * (pace.h) says; small GETs, whose time is all waiting, have room of their own.
  *
  * libcurl's own low-speed limit counts in whole seconds; stalls are timed here,
  * from the last byte of header or body.  Redirects are not followed here: only
@@ -14,6 +15,7 @@
 
 #include "clock.h"
 #include "mem.h"
+#include "pace.h"
 #include "pool.h"
 
 #include <curl/curl.h>
@@ -21,14 +23,30 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
-#define BUFFER_BYTES	 (256L << 10)
-#define ASK_BUFFER_BYTES (16L << 10)
-#define MAX_IDLE_EASY	 128
-#define MAX_DROPPED	 (64 << 10) /* of an unwanted body, to keep the connection */
+#define BUFFER_BYTES	   (256L << 10)
+#define SMALL_BUFFER_BYTES (16L << 10)
+#define MAX_IDLE_EASY	   128
+#define MAX_DROPPED	   (64 << 10) /* of an unwanted body, to keep the connection */
+#define MAX_KEPT	   1024L      /* connections, of all servers */
+#define LEAST_SMALL	   8
 
-enum { CLASS_READ, CLASS_ASK, N_CLASSES };
+enum { CLASS_READ, CLASS_SMALL, N_CLASSES };
+
+/* GETs at a time, of all servers. */
+static const int most_active[N_CLASSES] = {512, 256};
+
+/* A server: an origin of URLs. */
+struct sfs_host {
+	struct sfs_link link;
+	char *origin;
+	struct sfs_pace pace;
+	uint64_t served_bytes;
+	int n_active[N_CLASSES], small_limit;
+	struct sfs_link ready[N_CLASSES][2]; /* until there is room; [1]: urgent */
+};
 
 struct sfs_fetch {
 	struct sfs_fetch_options options; /* its strings are copies */
@@ -42,10 +60,12 @@ struct sfs_fetch {
 	bool has_ended; /* the thread */
 
 	/* The thread's own. */
-	struct sfs_link delayed;	     /* until their time comes */
-	struct sfs_link ready[N_CLASSES][2]; /* until there is room; [1]: urgent */
+	struct sfs_link hosts;
+	struct sfs_link delayed; /* until their time comes */
 	struct sfs_link active;
 	int n_active[N_CLASSES];
+	int n_parallel;	  /* as the owner was told, */
+	uint64_t wait_ns; /* and this */
 	CURL *idle_easy[MAX_IDLE_EASY];
 	int n_idle_easy;
 };
@@ -88,8 +108,66 @@ static void classify(CURLcode code, int *err, enum sfs_fetch_verdict *verdict)
 
 static int class_of(const struct sfs_get *get)
 {
-	return get->is_ask ? CLASS_ASK : CLASS_READ;
+	return get->is_small ? CLASS_SMALL : CLASS_READ;
 }
+
+/* ---- servers ---- */
+
+/* How much of a URL names its server. */
+static size_t origin_length(const char *url)
+{
+	const char *host = strstr(url, "://");
+
+	host = host ? host + 3 : url;
+	return (size_t)(host - url) + strcspn(host, "/?#");
+}
+
+static struct sfs_host *host_of(struct sfs_fetch *f, const char *url)
+{
+	size_t n = origin_length(url), c;
+	struct sfs_host *host;
+
+	SFS_EACH (known, &f->hosts, struct sfs_host, link) {
+		if (strlen(known->origin) == n && strncasecmp(known->origin, url, n) == 0)
+			return known;
+	}
+	host = sfs_calloc(1, sizeof *host);
+	host->origin = sfs_asprintf("%.*s", (int)n, url);
+	host->small_limit = f->options.n_small;
+	sfs_pace_init(&host->pace, f->options.n_connections);
+	for (c = 0; c < N_CLASSES; c++) {
+		sfs_list_init(&host->ready[c][0]);
+		sfs_list_init(&host->ready[c][1]);
+	}
+	sfs_list_push(&f->hosts, &host->link);
+	return host;
+}
+
+static bool is_in_line(const struct sfs_host *host, int c)
+{
+	return !sfs_list_is_empty(&host->ready[c][0]) ||
+	       !sfs_list_is_empty(&host->ready[c][1]);
+}
+
+/* Tell the owner how many GETs all servers together have room for. */
+static void tell_pace(struct sfs_fetch *f)
+{
+	uint64_t wait_ns = 0, ns;
+	int n = 0;
+
+	SFS_EACH (host, &f->hosts, struct sfs_host, link) {
+		n += sfs_pace_limit(&host->pace);
+		ns = sfs_pace_wait_ns(&host->pace);
+		wait_ns = ns > wait_ns ? ns : wait_ns;
+	}
+	if (n == 0 || (n == f->n_parallel && wait_ns == f->wait_ns))
+		return;
+	f->n_parallel = n;
+	f->wait_ns = wait_ns;
+	f->options.paced(f->options.ctx, n, wait_ns);
+}
+
+/* ---- curl's callbacks ---- */
 
 /* There is a connection: from now on silence is the server's. */
 static int on_request(void *data, char *their_ip, char *our_ip, int their_port,
@@ -97,7 +175,7 @@ static int on_request(void *data, char *their_ip, char *our_ip, int their_port,
 {
 	struct sfs_get *get = data;
 
-	get->progress_ns = sfs_clock_ns();
+	get->sent_ns = get->progress_ns = sfs_clock_ns();
 	return CURL_PREREQFUNC_OK;
 }
 
@@ -106,8 +184,20 @@ static size_t on_header(char *line, size_t size, size_t n, void *data)
 	struct sfs_get *get = data;
 
 	get->progress_ns = sfs_clock_ns();
+	if (!get->is_answered)
+		sfs_pace_answered(&get->host->pace, get->progress_ns - get->sent_ns,
+				  get->progress_ns);
+	get->is_answered = true;
 	sfs_http_answer_line(&get->answer, line, n * size, time(NULL));
 	return n * size;
+}
+
+/* The server has too much to do: give it less. */
+static void slow_down(struct sfs_host *host)
+{
+	sfs_pace_refused(&host->pace);
+	host->small_limit =
+		host->small_limit > 2 * LEAST_SMALL ? host->small_limit / 2 : LEAST_SMALL;
 }
 
 /* The first byte of the body, or the end without one: the headers are whole. */
@@ -115,6 +205,8 @@ static int take_head(struct sfs_get *get)
 {
 	if (!get->has_head) {
 		get->has_head = true;
+		if (get->answer.status == 429 || get->answer.status == 503)
+			slow_down(get->host);
 		get->err = get->head(get, &get->answer);
 	}
 	return get->err;
@@ -125,6 +217,9 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *data)
 	struct sfs_get *get = data;
 
 	get->progress_ns = sfs_clock_ns();
+	get->host->served_bytes += n * size;
+	if (!get->is_small)
+		sfs_pace_bytes(&get->host->pace, n * size);
 	if (take_head(get) < 0)
 		return CURL_WRITEFUNC_ERROR;
 	if (get->err > 0) {
@@ -202,6 +297,9 @@ static void begin(struct sfs_fetch *f, struct sfs_get *get)
 			abort();
 		set_common(f, easy);
 	}
+	get->wait_ns = sfs_pace_wait_ns(&get->host->pace);
+	get->served_bytes = get->host->served_bytes;
+	get->late_ns = 0;
 	get->start(get);
 	snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)get->first,
 		 (unsigned long long)get->last);
@@ -212,46 +310,77 @@ static void begin(struct sfs_fetch *f, struct sfs_get *get)
 	curl_easy_setopt(easy, CURLOPT_RANGE, range);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, (struct curl_slist *)get->lines);
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
-			 get->is_ask ? ASK_BUFFER_BYTES : BUFFER_BYTES);
+			 get->is_small ? SMALL_BUFFER_BYTES : BUFFER_BYTES);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
 	curl_easy_setopt(easy, CURLOPT_PREREQDATA, get);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, get);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, get->failure);
 	sfs_http_answer_init(&get->answer);
-	get->has_head = false;
+	get->has_head = get->is_answered = false;
 	get->n_dropped = 0;
 	get->err = 0;
 	get->easy = easy;
+	get->sent_ns = sfs_clock_ns();
 	/* Until on_request(): the time to connect is not the server's silence. */
-	get->progress_ns = sfs_clock_ns() + f->options.connect_timeout_ms * SFS_NS_PER_MS;
+	get->progress_ns = get->sent_ns + f->options.connect_timeout_ms * SFS_NS_PER_MS;
 	sfs_list_push(&f->active, &get->link);
 	f->n_active[class_of(get)]++;
+	get->host->n_active[class_of(get)]++;
 	curl_multi_add_handle(f->multi, easy);
 }
 
-/* Take the GET off its handle and tell the caller. */
+/* What there was to learn of it. */
+static void leave_host(struct sfs_fetch *f, struct sfs_get *get)
+{
+	struct sfs_host *host = get->host;
+
+	f->n_active[class_of(get)]--;
+	host->n_active[class_of(get)]--;
+	if (get->is_small)
+		return;
+	sfs_pace_ended(&host->pace, sfs_clock_ns(), is_in_line(host, CLASS_READ));
+	if (host->n_active[CLASS_READ] == 0)
+		sfs_pace_rest(&host->pace);
+}
+
+/* Take the GET off its handle, whatever it does. */
+static void take_off(struct sfs_fetch *f, struct sfs_get *get)
+{
+	CURL *easy = get->easy;
+
+	sfs_link_remove(&get->link);
+	if (!easy)
+		return;
+	leave_host(f, get);
+	curl_multi_remove_handle(f->multi, easy);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
+	curl_slist_free_all(get->lines);
+	get->lines = NULL;
+	get->easy = NULL;
+	if (f->n_idle_easy < MAX_IDLE_EASY)
+		f->idle_easy[f->n_idle_easy++] = easy;
+	else
+		curl_easy_cleanup(easy);
+}
+
 static void finish(struct sfs_fetch *f, struct sfs_get *get, int err,
 		   enum sfs_fetch_verdict verdict, const char *why)
 {
-	CURL *easy = get->easy;
 	sfs_autofree char *failure = steal(&get->failure);
 
-	sfs_link_remove(&get->link);
-	if (easy) {
-		f->n_active[class_of(get)]--;
-		curl_multi_remove_handle(f->multi, easy);
-		curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
-		curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
-		curl_slist_free_all(get->lines);
-		get->lines = NULL;
-		get->easy = NULL;
-		if (f->n_idle_easy < MAX_IDLE_EASY)
-			f->idle_easy[f->n_idle_easy++] = easy;
-		else
-			curl_easy_cleanup(easy);
-	}
+	take_off(f, get);
 	get->end(get, err, verdict, why);
+}
+
+void sfs_fetch_drop(struct sfs_fetch *f, struct sfs_get *get)
+{
+	pthread_mutex_lock(&f->lock); /* it may be among the incoming */
+	sfs_link_remove(&get->link);
+	pthread_mutex_unlock(&f->lock);
+	take_off(f, get);
+	free(steal(&get->failure));
 }
 
 static void take_result(struct sfs_fetch *f, CURL *easy, CURLcode code)
@@ -284,7 +413,9 @@ static void take_results(struct sfs_fetch *f)
 
 static void make_ready(struct sfs_fetch *f, struct sfs_get *get)
 {
-	sfs_list_push(&f->ready[class_of(get)][get->is_urgent], &get->link);
+	get->place(get);
+	get->host = host_of(f, get->url);
+	sfs_list_push(&get->host->ready[class_of(get)][get->is_urgent], &get->link);
 }
 
 static void take_incoming(struct sfs_fetch *f)
@@ -325,21 +456,26 @@ static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
 	return next;
 }
 
+static void start_of_host(struct sfs_fetch *f, struct sfs_host *host, int c)
+{
+	int limit = c == CLASS_SMALL ? host->small_limit : sfs_pace_limit(&host->pace);
+	struct sfs_link *link;
+
+	while (host->n_active[c] < limit && f->n_active[c] < most_active[c]) {
+		link = sfs_list_pop(&host->ready[c][1]);
+		if (!link)
+			link = sfs_list_pop(&host->ready[c][0]);
+		if (!link)
+			return;
+		begin(f, sfs_container(link, struct sfs_get, link));
+	}
+}
+
 static void start_ready(struct sfs_fetch *f)
 {
-	const int limit[N_CLASSES] = {f->options.n_connections, f->options.n_asks};
-	struct sfs_link *link;
-	int c;
-
-	for (c = 0; c < N_CLASSES; c++) {
-		while (f->n_active[c] < limit[c]) {
-			link = sfs_list_pop(&f->ready[c][1]);
-			if (!link)
-				link = sfs_list_pop(&f->ready[c][0]);
-			if (!link)
-				break;
-			begin(f, sfs_container(link, struct sfs_get, link));
-		}
+	SFS_EACH (host, &f->hosts, struct sfs_host, link) {
+		start_of_host(f, host, CLASS_READ);
+		start_of_host(f, host, CLASS_SMALL);
 	}
 }
 
@@ -374,9 +510,11 @@ static int end_some(struct sfs_fetch *f, uint64_t now)
 	gather_ended(f, &f->active, now, &ended);
 	if (atomic_exchange(&f->has_cancelled, false) || f->is_closed) {
 		gather_ended(f, &f->delayed, now, &ended);
-		for (c = 0; c < N_CLASSES; c++) {
-			gather_ended(f, &f->ready[c][0], now, &ended);
-			gather_ended(f, &f->ready[c][1], now, &ended);
+		SFS_EACH (host, &f->hosts, struct sfs_host, link) {
+			for (c = 0; c < N_CLASSES; c++) {
+				gather_ended(f, &host->ready[c][0], now, &ended);
+				gather_ended(f, &host->ready[c][1], now, &ended);
+			}
 		}
 	}
 	snprintf(why, sizeof why, "no byte in %u ms", f->options.stall_timeout_ms);
@@ -390,13 +528,34 @@ static int end_some(struct sfs_fetch *f, uint64_t now)
 	return n;
 }
 
-/* The moment at which the first active GET will have stalled. */
-static uint64_t next_stall(struct sfs_fetch *f)
+/* When a GET will be late, as things stand. */
+static uint64_t late_at(const struct sfs_get *get)
+{
+	if (get->late_ns == 0)
+		return UINT64_MAX;
+	return atomic_load(get->is_needed) ? get->needed_late_ns : get->late_ns;
+}
+
+/* Tell those that are late by now. */
+static void tell_late(struct sfs_fetch *f, uint64_t now)
+{
+	SFS_EACH (get, &f->active, struct sfs_get, link) {
+		if (now < late_at(get))
+			continue;
+		get->late_ns = 0;
+		get->late(get);
+	}
+}
+
+/* The moment at which the first active GET will have stalled, or is late. */
+static uint64_t next_deadline(struct sfs_fetch *f)
 {
 	uint64_t next = UINT64_MAX, at;
 
 	SFS_EACH (get, &f->active, struct sfs_get, link) {
 		at = get->progress_ns + f->options.stall_timeout_ms * SFS_NS_PER_MS;
+		next = at < next ? at : next;
+		at = late_at(get);
 		next = at < next ? at : next;
 	}
 	return next;
@@ -414,21 +573,23 @@ static bool end_thread(struct sfs_fetch *f)
 static void *work(void *arg)
 {
 	struct sfs_fetch *f = arg;
-	uint64_t now, next, stall;
+	uint64_t now, next, deadline;
 	int n_running, wait_ms;
 
 	while (!f->is_closed) {
 		curl_multi_perform(f->multi, &n_running);
 		take_results(f);
 		end_some(f, sfs_clock_ns());
+		tell_late(f, sfs_clock_ns());
 		/* Last before the poll: what ended just now has made room.  A handle
 		 * that was added makes the poll return at once. */
 		take_incoming(f);
 		now = sfs_clock_ns();
 		next = take_due(f, now);
 		start_ready(f);
-		stall = next_stall(f);
-		next = stall < next ? stall : next;
+		tell_pace(f);
+		deadline = next_deadline(f);
+		next = deadline < next ? deadline : next;
 		wait_ms = 1000;
 		if (next < now + 1000 * SFS_NS_PER_MS)
 			wait_ms =
@@ -443,6 +604,14 @@ static void *work(void *arg)
 
 void sfs_fetch_free(struct sfs_fetch *f)
 {
+	struct sfs_link *link;
+	struct sfs_host *host;
+
+	while ((link = sfs_list_pop(&f->hosts)) != NULL) {
+		host = sfs_container(link, struct sfs_host, link);
+		free(host->origin);
+		free(host);
+	}
 	while (f->n_idle_easy > 0)
 		curl_easy_cleanup(f->idle_easy[--f->n_idle_easy]);
 	curl_multi_cleanup(f->multi);
@@ -469,6 +638,17 @@ static void keep_buffers(int n)
 {
 	mallopt(M_MMAP_THRESHOLD, 4 * BUFFER_BYTES);
 	mallopt(M_TRIM_THRESHOLD, (int)(n * BUFFER_BYTES));
+}
+
+/* Connections need descriptors; what the system allows by itself is often 1024. */
+static void allow_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= 2 * MAX_KEPT)
+		return;
+	limit.rlim_cur = limit.rlim_max < 2 * MAX_KEPT ? limit.rlim_max : 2 * MAX_KEPT;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /* The curl command's way to a CA file: these variables, then the built-in one. */
@@ -502,15 +682,12 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 	sfs_list_init(&f->incoming);
 	sfs_list_init(&f->delayed);
 	sfs_list_init(&f->active);
-	for (i = 0; i < N_CLASSES; i++) {
-		sfs_list_init(&f->ready[i][0]);
-		sfs_list_init(&f->ready[i][1]);
-	}
+	sfs_list_init(&f->hosts);
 	keep_buffers(2 * options->n_connections);
+	allow_descriptors();
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	f->multi = curl_multi_init();
-	curl_multi_setopt(f->multi, CURLMOPT_MAXCONNECTS,
-			  (long)(options->n_connections + options->n_asks));
+	curl_multi_setopt(f->multi, CURLMOPT_MAXCONNECTS, MAX_KEPT);
 
 	easy = curl_easy_init();
 	code = set_common(f, easy);

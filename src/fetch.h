@@ -2,8 +2,8 @@
 /* fetch - the one thread that owns libcurl, and the only file that includes it.
  *
  * It performs GETs: it connects, keeps connections, obeys proxies, netrc and
- * certificates, bounds how many run at a time, and ends those that make no
- * progress.  What an answer means, whether to try again and where a redirect may
+ * certificates, gives each server as many at a time as are of use, and ends those that
+ * make no progress.  What an answer means, whether to try again and where a redirect may
  * lead is its caller's business (source-http.c).  All callbacks run on the fetch
  * thread, and must not wait.
  */
@@ -21,7 +21,12 @@
 struct sfs_fetch;
 
 struct sfs_fetch_options {
-	int n_connections, n_asks; /* GETs of each class at a time */
+	int n_connections; /* GETs at a time of one server, at most; see pace.h */
+	int n_small;	   /* small ones beside them */
+	/* How many GETs may be of use now, small ones aside, and after how long an answer
+	 * begins at best.  Called on the fetch thread when that changes. */
+	void (*paced)(void *ctx, int n_parallel, uint64_t wait_ns);
+	void *ctx;
 	unsigned connect_timeout_ms, stall_timeout_ms;
 	char **headers; /* n_headers lines, copied */
 	int n_headers;
@@ -38,14 +43,17 @@ enum sfs_fetch_verdict {
 
 struct sfs_get {
 	/* Set before it is added. */
-	bool is_ask; /* small; counted against n_asks */
+	bool is_small; /* counted against n_small; start() may set it too */
 	bool is_urgent;
-	const atomic_bool *is_cancelled;
+	const atomic_bool *is_cancelled, *is_needed;
+
+	/* It gets in line: set the URL (borrowed), which names the server. */
+	void (*place)(struct sfs_get *get);
+	const char *url;
 
 	/* Its turn has come: set the next five. */
 	void (*start)(struct sfs_get *get);
-	const char *url;
-	const char *user;     /* "name:password", or NULL; borrowed, as url is */
+	const char *user;     /* "name:password", or NULL; borrowed */
 	bool has_headers;     /* send the options' headers too */
 	const char *if_match; /* an entity tag, or NULL */
 	uint64_t first, last; /* the range asked for, both included */
@@ -56,15 +64,27 @@ struct sfs_get {
 	int (*head)(struct sfs_get *get, const struct sfs_http_answer *answer);
 	/* More of the body.  0: go on; else the GET ends with that. */
 	int (*body)(struct sfs_get *get, const char *bytes, size_t n);
+	/* Once, if start() sets the two to moments of sfs_clock_ns(): late_ns has come, or
+	 * needed_late_ns has and *is_needed is true, and the GET is not over. */
+	void (*late)(struct sfs_get *get);
+	uint64_t late_ns, needed_late_ns;
 	/* The GET is over and the caller's again; it may be added anew from here.
 	 * `err`: 0 (the answer came to its end), what head or body returned,
 	 * -ECANCELED, or a negative errno with its verdict and sentence. */
 	void (*end)(struct sfs_get *get, int err, enum sfs_fetch_verdict verdict,
 		    const char *why);
 
+	/* What is known of its server when start() is called: the shortest time to a
+	 * first byte (0: unknown), and how much it has sent.  And when the request was
+	 * sent. */
+	uint64_t wait_ns, served_bytes;
+	uint64_t sent_ns;
+
 	/* fetch's own */
 	struct sfs_link link;
+	struct sfs_host *host;
 	uint64_t due_ns, progress_ns;
+	bool is_answered;
 	struct sfs_http_answer answer;
 	bool has_head;
 	uint64_t n_dropped;
@@ -86,7 +106,11 @@ void sfs_fetch_free(struct sfs_fetch *fetch); /* stopped before */
 /* Start the GET after `delay_ms`, as soon as its class has room.  Any thread. */
 void sfs_fetch_add(struct sfs_fetch *fetch, struct sfs_get *get, uint64_t delay_ms);
 
-/* Some get's *is_cancelled became true.  Any thread. */
+/* Take the GET back; its end() is not called.  On the fetch thread, out of end() and
+ * late() of any GET. */
+void sfs_fetch_drop(struct sfs_fetch *fetch, struct sfs_get *get);
+
+/* Some get's *is_cancelled or *is_needed became true.  Any thread. */
 void sfs_fetch_wake(struct sfs_fetch *fetch);
 
 /* May a request to one of these URLs carry what was meant for the other: same

@@ -15,9 +15,11 @@ libshufflefs_la_SOURCES = \
 	src/mem.c src/mem.h \
 	src/memory.c src/memory.h \
 	src/outbox.h \
+	src/pace.c src/pace.h \
 	src/pool.c src/pool.h \
 	src/rng.c src/rng.h \
 	src/slab.c src/slab.h \
+	src/tail.c src/tail.h \
 	src/text.c src/text.h \
 	src/waiter.h \
 	\
@@ -36,6 +38,7 @@ libshufflefs_la_SOURCES = \
 	src/tarmember.c src/tarmember.h \
 	src/uri.c src/uri.h \
 	\
+	src/answer.c src/answer.h \
 	src/fetch.c src/fetch.h \
 	src/retry.c src/retry.h \
 	src/source.c src/source.h \

@@ -18,10 +18,10 @@
 #include <assert.h>
 #include <errno.h>
 
-/* The first part of a lane: so the first sample comes early.  The next ones double. */
-#define FIRST_PART_BYTES ((uint64_t)512 << 10)
-#define PASSING_BYTES	 ((uint64_t)64 << 10)
-#define NOT_NOW		 UINT64_MAX
+#define PASSING_BYTES ((uint64_t)64 << 10)
+#define NOT_NOW	      UINT64_MAX
+#define SOON_ROUNDS   3 /* what is due so soon behind the lane that blocks may block next \
+			 */
 
 struct lane {
 	struct sfs_lane at; /* behind the block */
@@ -45,7 +45,7 @@ struct sfs_lanes {
 	struct sfs_account *account;
 	struct sfs_lanes_owner owner;
 	struct sfs_link parts; /* that are on their way */
-	uint32_t n_on_way, max_on_way, max_lane_on_way;
+	uint32_t n_on_way;
 	uint64_t n_dealt, dealt_bytes; /* of all lanes, for the mean size */
 	struct lane *forming;	       /* whose tables may be looked at */
 	uint64_t *due;		       /* of each lane; NOT_NOW: do not ask */
@@ -57,6 +57,7 @@ struct sfs_part {
 	uint32_t lane;
 	struct sfs_run *run;
 	int err;
+	uint64_t due;	       /* the round in which its lane needs it */
 	struct sfs_link link;  /* in lanes->parts */
 	struct sfs_job job;    /* to submit it */
 	struct sfs_link ended; /* the owner's */
@@ -185,6 +186,13 @@ static uint64_t mean_bytes(const struct sfs_lanes *ls)
 	return ls->n_dealt ? ls->dealt_bytes / ls->n_dealt : 64 << 10;
 }
 
+static uint32_t max_lane_on_way(const struct sfs_lanes *ls)
+{
+	uint32_t n = 2 * sfs_env_on_way(ls->env) / ls->order->n_lanes;
+
+	return n < 2 ? 2 : n;
+}
+
 /* Something about the lane has changed: when will it run dry, in rounds? */
 static void touch(struct sfs_lanes *ls, struct lane *lane)
 {
@@ -193,7 +201,7 @@ static void touch(struct sfs_lanes *ls, struct lane *lane)
 
 	*due = NOT_NOW;
 	if (lane->has_ended || lane->damage || lane->has_failed ||
-	    lane->n_on_way >= (lane->is_jumping ? 1 : ls->max_lane_on_way))
+	    lane->n_on_way >= (lane->is_jumping ? 1 : max_lane_on_way(ls)))
 		return;
 	for (run = lane->first_run; run; run = run->next)
 		if (run->is_open && run->asked > run->dealt)
@@ -381,6 +389,7 @@ static struct sfs_part *new_part(struct sfs_lanes *ls, struct lane *lane,
 	part->lanes = ls;
 	part->lane = lane->at.lane;
 	part->run = run;
+	part->due = ls->due[lane->at.lane];
 	sfs_list_push(&ls->parts, &part->link);
 	run->n_on_way++;
 	lane->n_on_way++;
@@ -572,8 +581,8 @@ static bool want_of_run(struct sfs_lanes *ls, struct lane *lane, struct sfs_run 
 {
 	const struct sfs_slice *slice = sfs_order_slice(ls->order, lane->at.lane, run->m);
 	uint64_t end = run->is_open ? run->end : run->held_end, wanted;
-	uint64_t ramp =
-		lane->n_asked > FIRST_PART_BYTES ? lane->n_asked : FIRST_PART_BYTES;
+	uint64_t first = sfs_env_first_part_bytes(ls->env);
+	uint64_t ramp = lane->n_asked > first ? lane->n_asked : first;
 
 	part_bytes =
 		part_bytes < ramp ? part_bytes : ramp / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
@@ -619,6 +628,16 @@ static struct sfs_run *blocking_run(struct sfs_lanes *ls, struct lane *lane)
 	return find_run(lane, lane->at.m);
 }
 
+/* A reader waits for the lane: what is on its way for it, or for others that are due
+ * next, is needed. */
+static void hurry(struct sfs_lanes *ls, const struct lane *lane)
+{
+	SFS_EACH (part, &ls->parts, struct sfs_part, link)
+		if (!part->is_passing && (part->lane == lane->at.lane ||
+					  part->due <= lane->n_taken + SOON_ROUNDS))
+			sfs_request_hurry(&part->request);
+}
+
 /* The lane that a reader waits for: have something on its way, whatever it takes.
  * true: its sample was given up instead. */
 static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes,
@@ -630,6 +649,8 @@ static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
 
 	/* With another part still on its way, what failed is not asked for again: else
 	 * two that fail in turn would keep each other going, and nobody would be told. */
+	if (lane->n_on_way > 0)
+		hurry(ls, lane);
 	if (lane->n_on_way > 0 || lane->has_ended || lane->damage)
 		return false;
 	lane->has_failed = false;
@@ -674,7 +695,7 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 	if (blocking != UINT32_MAX &&
 	    unblock(ls, &ls->lanes[blocking], part_bytes, cap, out))
 		return true;
-	while (ls->n_on_way < ls->max_on_way && !has_enough(ls, part_bytes) &&
+	while (ls->n_on_way < sfs_env_on_way(ls->env) && !has_enough(ls, part_bytes) &&
 	       (l = choose(ls)) != UINT32_MAX) {
 		lane = &ls->lanes[l];
 		if (!want_of(ls, lane, part_bytes, cap, &w)) {
@@ -745,10 +766,6 @@ int sfs_lanes_new(struct sfs_env *env, const struct sfs_order *order,
 	ls->order = order;
 	ls->account = account;
 	ls->owner = *owner;
-	ls->max_on_way = sfs_env_on_way(env);
-	ls->max_lane_on_way = 2 * ls->max_on_way / order->n_lanes;
-	if (ls->max_lane_on_way < 2)
-		ls->max_lane_on_way = 2;
 	ls->due = sfs_calloc(order->n_lanes, sizeof *ls->due);
 	sfs_list_init(&ls->parts);
 	for (l = 0; l < order->n_lanes; l++)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: every request becomes GETs with a Range, one after the other
- * until its bytes are there.  All of it runs on the fetch thread, so a request's
- * state has one owner.
+/* How this works: a request is a job of one or several legs; a leg fetches a range of it
+ * by GETs, one behind the other until its bytes are there.  The job is done as soon as
+ * the legs together have all its bytes.  All of it runs on the fetch thread, so a job has
+ * one owner.  What an answer means, answer.h says.
  *
- * An answer is believed only after its status, Content-Range (start, end and
- * total), Content-Encoding and version were compared with what was asked.
- * If-Match goes along where there is a strong tag, and the tag of every answer
- * is compared all the same: AIStore and WebHDFS ignore If-Match, MinIO ignores
- * If-Range (so we never send that).
+ * A new connection to a far server begins slowly: it sends some 14 KB, and doubles that
+ * with each round trip.  So the first requests to such a server are cut into legs of that
+ * size, which go over many connections at once.
  *
- * The size comes from the Content-Range of a small range, never from HEAD, which
- * presigned URLs and WebHDFS refuse.
+ * A GET that is late is *hedged*: what its leg has not got is asked for by other legs, on
+ * other connections, into the same memory, where all write the same bytes.  Late is what
+ * takes longer than 99 of 100 do (tail.h), or, where a reader waits, than half of them.
+ * What hedging costs is at most a twentieth of what is fetched.
  *
  * Redirects are followed here, one hop a GET: only to the origin that the user
  * named do the user's headers and password go.  Where they end is remembered
@@ -18,12 +19,14 @@
  * the object's own URL is asked again. */
 #include "source.h"
 
+#include "answer.h"
 #include "clock.h"
 #include "fetch.h"
 #include "ledger.h"
 #include "mem.h"
 #include "retry.h"
 #include "rng.h"
+#include "tail.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,426 +34,534 @@
 
 #define ASK_BYTES     512
 #define MAX_REDIRECTS 10
-#define N_ASKS	      64 /* sizes asked for at a time */
+#define N_SMALL	      128 /* sizes and small pieces asked for at a time */
+
+/* The first bytes from a far server. */
+#define SMALL_BYTES (13 << 10) /* what a new connection sends at once, with its headers \
+				*/
+#define SPLIT_MAX  (512 << 10)
+#define COLD_BYTES (8 << 20)
+#define SMALL_MAX  (256 << 10) /* what counts as small */
+
+#define HEDGE_PART  20		/* at most one byte in so many */
+#define HEDGE_LEAST (64 << 10)	/* not worth it for less */
+#define HEDGE_LEG   (128 << 10) /* if a reader waits, it comes in legs of this, */
+#define HEDGE_LEGS  8		/* at most so many */
 
 struct http_source {
 	struct sfs_source base;
 	struct sfs_http_options options;
 	struct sfs_fetch *fetch;
-	struct sfs_rng chance; /* the fetch thread's own */
+
+	/* The fetch thread's own. */
+	struct sfs_rng chance;
+	struct sfs_tail tail;
+	uint64_t got_bytes, hedged_bytes; /* by GETs; of these twice, or perhaps so */
 };
 
-/* What head() found, if not simply the bytes that were asked for. */
-enum outcome {
-	AGAIN = 1, /* may be better next time */
-	REDIRECT,
-	FINAL, /* stays so: state->err */
-	EMPTY, /* an object of no bytes */
-};
-
-struct state {
-	struct sfs_get get; /* first, so that a get is its state */
+/* A request on its way. */
+struct job {
 	struct http_source *source;
 	struct sfs_request *request;
-	char *url; /* of this hop */
+	struct sfs_link legs; /* all there ever were */
+	bool is_hedged;
+	uint64_t hedge_cost; /* counted for it so far */
+};
+
+/* GETs, one behind the other, for the bytes `first` to `end` - 1 of a request. */
+struct leg {
+	struct sfs_get get; /* first, so that a get is its leg */
+	struct job *job;
+	struct sfs_link link;
+	uint64_t first, end;
+	uint64_t at; /* bytes below are in place */
+	bool is_over, is_hedge;
+
+	/* This GET. */
+	uint64_t begun_at; /* where `at` was */
+	char *url;	   /* of this hop */
 	int n_redirects;
 	bool is_remembered; /* url is where an earlier redirect led */
 	bool has_forgotten; /* such a URL failed: use none again */
 	struct sfs_retry retry;
-	uint64_t n_got;	       /* bytes of the request that are in place */
-	uint64_t n_got_before; /* the same when this GET began */
-	int err;	       /* of FINAL */
-	char why[512];	       /* of AGAIN and FINAL */
+	struct sfs_question question;
+	struct sfs_answer_verdict verdict;
 };
 
-static void begin_get(struct state *st, uint64_t delay_ms);
+static void begin_get(struct leg *leg, uint64_t delay_ms);
 
-static int again(struct state *st, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static int final(struct state *st, int err, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int again(struct state *st, const char *format, ...)
+static bool is_ask(const struct job *job)
 {
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(st->why, sizeof st->why, format, args);
-	va_end(args);
-	return AGAIN;
+	return job->request->kind == SFS_REQUEST_ASK;
 }
 
-static int final(struct state *st, int err, const char *format, ...)
+static uint64_t n_wanted(const struct job *job)
 {
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(st->why, sizeof st->why, format, args);
-	va_end(args);
-	st->err = err;
-	return FINAL;
+	return is_ask(job) ? 0 : job->request->n_bytes;
 }
 
-/* The range that this GET asks for. */
-static uint64_t first_of(const struct state *st)
+/* ---- jobs and legs ---- */
+
+static struct leg *add_leg(struct job *job, uint64_t first, uint64_t end)
 {
-	return st->request->offset + st->n_got;
+	struct leg *leg = sfs_calloc(1, sizeof *leg);
+
+	leg->job = job;
+	leg->first = leg->at = first;
+	leg->end = end;
+	sfs_list_push(&job->legs, &leg->link);
+	return leg;
 }
 
-static uint64_t last_of(const struct state *st)
+/* From byte `from` of the request on, how far are all bytes in place? */
+static uint64_t in_place(const struct job *job, uint64_t from)
 {
-	return st->request->offset + st->request->n_bytes - 1;
+	uint64_t before;
+
+	do {
+		before = from;
+		SFS_EACH (leg, &job->legs, struct leg, link) {
+			if (leg->first <= from && from < leg->at)
+				from = leg->at;
+		}
+	} while (from != before);
+	return from;
 }
 
-/* ---- what an answer means ---- */
-
-static int changed(struct state *st, const char *what, const char *was, const char *is)
+static bool is_whole(const struct job *job)
 {
-	return final(st, -ESTALE,
-		     "the object changed since the mount began: %s was %s, is %s", what,
-		     *was ? was : "none", *is ? is : "none");
+	return in_place(job, 0) == n_wanted(job);
 }
 
-/* Is the answer of the version that was asked for its size? */
-static int check_version(struct state *st, const struct sfs_http_answer *a)
+/* Are all bytes that the leg has not got in place, or asked for by others? */
+static bool is_spare(const struct leg *leg)
 {
-	const struct sfs_object *o = st->request->object;
-	char was[32], is[32];
+	uint64_t from = leg->at, before;
 
-	if (a->total != SFS_HTTP_UNKNOWN && a->total != o->size) {
-		snprintf(was, sizeof was, "%llu", (unsigned long long)o->size);
-		snprintf(is, sizeof is, "%llu", (unsigned long long)a->total);
-		return changed(st, "its size", was, is);
+	do {
+		before = from;
+		SFS_EACH (other, &leg->job->legs, struct leg, link) {
+			uint64_t end = other->is_over ? other->at : other->end;
+
+			if (other != leg && other->first <= from && from < end)
+				from = end;
+		}
+	} while (from != before);
+	return from >= leg->end;
+}
+
+/* The leg has no GET any more, and needs none. */
+static void end_leg(struct leg *leg)
+{
+	leg->is_over = true;
+	free(steal(&leg->url));
+}
+
+static void drop_leg(struct leg *leg)
+{
+	if (!leg->is_over)
+		sfs_fetch_drop(leg->job->source->fetch, &leg->get);
+	end_leg(leg);
+}
+
+/* The request is over, whatever else is on its way for it. */
+static void end_job(struct job *job, int err)
+{
+	struct sfs_request *r = job->request;
+	struct sfs_link *link;
+	uint64_t n_twice = 0;
+	struct leg *leg;
+
+	r->n_got = in_place(job, 0);
+	SFS_EACH (each, &job->legs, struct leg, link)
+		n_twice += each->at - each->first;
+	n_twice = n_twice > r->n_bytes ? n_twice - r->n_bytes : 0;
+	job->source->hedged_bytes -= job->hedge_cost - n_twice;
+	atomic_fetch_add(&job->source->base.hedged_bytes, n_twice);
+	while ((link = sfs_list_pop(&job->legs)) != NULL) {
+		leg = sfs_container(link, struct leg, link);
+		drop_leg(leg);
+		free(leg);
 	}
-	if (st->source->options.verify_size_only)
-		return 0;
-	if (o->tag && sfs_http_etag_is_strong(a->etag)) {
-		if (strcmp(o->tag, a->etag) != 0)
-			return changed(st, "its ETag", o->tag, a->etag);
-	} else if (strcmp(o->modified ? o->modified : "", a->last_modified) != 0) {
-		return changed(st, "Last-Modified", o->modified ? o->modified : "",
-			       a->last_modified);
-	}
-	return 0;
+	free(job);
+	sfs_request_end(r, err);
 }
 
-/* 206 to a read. */
-static int check_range(struct state *st, const struct sfs_http_answer *a)
+/* This leg cannot go on, and with it the request.  The leg's GET is over. */
+static void fail(struct leg *leg, int err)
 {
-	if (a->is_multipart || !a->has_range)
-		return again(st, "HTTP 206 without a usable Content-Range");
-	if (a->first != first_of(st) || a->last > last_of(st))
-		return again(st, "asked for bytes %llu-%llu, got %llu-%llu",
-			     (unsigned long long)first_of(st),
-			     (unsigned long long)last_of(st),
-			     (unsigned long long)a->first, (unsigned long long)a->last);
-	if (a->length != SFS_HTTP_UNKNOWN && a->length != a->last - a->first + 1)
-		return again(st, "Content-Length %llu does not match Content-Range",
-			     (unsigned long long)a->length);
-	return check_version(st, a);
-}
-
-/* 200 to a read: the whole object, which is right only if all was asked for. */
-static int check_whole(struct state *st, const struct sfs_http_answer *a)
-{
-	struct sfs_http_answer whole = *a;
-
-	if (a->length != st->request->object->size || first_of(st) != 0 ||
-	    last_of(st) + 1 != a->length)
-		return again(st, "HTTP 200 for a range: the server ignores Range");
-	whole.total = a->length;
-	return check_version(st, &whole);
-}
-
-/* The ask has its answer, all of it: this is the object from now on. */
-static void learn(struct state *st)
-{
-	const struct sfs_http_answer *a = &st->get.answer;
-	struct sfs_object *o = st->request->object;
-	struct tm tm = {0};
-
-	free(o->tag);
-	free(o->modified);
-	o->tag = sfs_http_etag_is_strong(a->etag) ? sfs_strdup(a->etag) : NULL;
-	o->modified = a->last_modified[0] ? sfs_strdup(a->last_modified) : NULL;
-	if (strptime(a->last_modified, "%a, %d %b %Y %H:%M:%S GMT", &tm))
-		o->mtime_s = timegm(&tm);
-	o->size = a->status == 206 ? a->total : 0;
-}
-
-/* 206 or 200 to an ask. */
-static int take_ask(struct state *st, const struct sfs_http_answer *a)
-{
-	if (a->status == 200 && a->length == 0)
-		return EMPTY;
-	if (a->status == 200)
-		return final(st, -EOPNOTSUPP,
-			     "the server does not serve ranges (it answered "
-			     "HTTP 200 to a request for %d bytes); shufflefs needs them",
-			     ASK_BYTES);
-	if (a->is_multipart || !a->has_range || a->first != 0)
-		return again(st, "HTTP 206 without a usable Content-Range");
-	if (a->total == SFS_HTTP_UNKNOWN)
-		return final(st, -EOPNOTSUPP,
-			     "the server does not say how large the object is "
-			     "(Content-Range without a total)");
-	return 0;
-}
-
-static int take_failure(struct state *st, const struct sfs_http_answer *a)
-{
-	bool is_ask = st->request->kind == SFS_REQUEST_ASK;
-
-	switch (a->status) {
-	case 301:
-	case 302:
-	case 303:
-	case 307:
-	case 308: return REDIRECT;
-	case 416:
-		if (is_ask && (a->total == 0 || a->total == SFS_HTTP_UNKNOWN))
-			return EMPTY;
-		return final(st, -ESTALE, "HTTP 416: the object became shorter");
-	case 412:
-		return changed(st, "its ETag", st->get.if_match ? st->get.if_match : "",
-			       a->etag[0] ? a->etag : "another");
-	case 401:
-	case 403:
-	case 407: return final(st, -EACCES, "HTTP %d", a->status);
-	case 404:
-	case 410: return final(st, -ENOENT, "HTTP %d", a->status);
-	case 408:
-	case 425:
-	case 429: return again(st, "HTTP %d", a->status);
-	}
-	if (a->status >= 500)
-		return again(st, "HTTP %d", a->status);
-	return final(st, -EIO, "HTTP %d", a->status);
-}
-
-static int on_head(struct sfs_get *get, const struct sfs_http_answer *a)
-{
-	struct state *st = (struct state *)get;
-
-	if (a->status != 206 && a->status != 200)
-		return take_failure(st, a);
-	if (a->encoding[0])
-		return final(st, -EIO,
-			     "the server sent Content-Encoding '%s', which was not "
-			     "asked for",
-			     a->encoding);
-	if (st->request->kind == SFS_REQUEST_ASK)
-		return take_ask(st, a);
-	return a->status == 206 ? check_range(st, a) : check_whole(st, a);
-}
-
-/* ---- the bytes ---- */
-
-static int on_body(struct sfs_get *get, const char *bytes, size_t n)
-{
-	struct state *st = (struct state *)get;
-	struct sfs_request *r = st->request;
-	struct iovec *iov = r->iov;
-	uint64_t skip = st->n_got;
-	size_t piece;
-
-	if (r->kind == SFS_REQUEST_ASK)
-		return 0;
-	if (n > r->n_bytes - st->n_got) {
-		again(st, "more bytes than were asked for");
-		return -EPROTO;
-	}
-	/* The pieces are few (slabs), and chunks are large: finding the place anew
-	 * each time costs nothing. */
-	while (skip >= iov->iov_len)
-		skip -= (iov++)->iov_len;
-	st->n_got += n;
-	while (n > 0) {
-		piece = iov->iov_len - skip < n ? iov->iov_len - skip : n;
-		memcpy((char *)iov->iov_base + skip, bytes, piece);
-		bytes += piece;
-		n -= piece;
-		skip = 0;
-		iov++;
-	}
-	return 0;
-}
-
-/* ---- the end of a GET ---- */
-
-static void end_request(struct state *st, int err)
-{
-	struct sfs_request *r = st->request;
+	struct job *job = leg->job;
+	struct sfs_request *r = job->request;
 	enum sfs_event event = err == -ESTALE ? SFS_EVENT_CHANGED : SFS_EVENT_LOST;
 
 	if (err < 0 && err != -ECANCELED) {
 		sfs_autofree char *shown =
-			sfs_uri_redact(st->url ? st->url : r->object->uri.location);
+			sfs_uri_redact(leg->url ? leg->url : r->object->uri.location);
 
-		sfs_error_set(r->error, err, "%s: %s", shown, st->why);
-		if (r->kind == SFS_REQUEST_READ)
-			sfs_ledger_add(event, r->object->name, first_of(st), "", "%s: %s",
-				       shown, st->why);
+		sfs_error_set(r->error, err, "%s: %s", shown, leg->verdict.why);
+		if (!is_ask(job))
+			sfs_ledger_add(event, r->object->name, r->offset + leg->at, "",
+				       "%s: %s", shown, leg->verdict.why);
 	}
-	r->n_got = st->n_got;
-	free(st->url);
-	free(st);
-	sfs_request_end(r, err);
+	end_job(job, err);
 }
 
+/* ---- hedges ---- */
+
+/* May so many bytes be asked for twice? */
+static bool may_hedge(const struct http_source *s, uint64_t n_bytes)
+{
+	return n_bytes >= HEDGE_LEAST &&
+	       s->hedged_bytes + n_bytes <= s->got_bytes / HEDGE_PART;
+}
+
+/* Ask for what the leg has not got once more, in n legs. */
+static void hedge(struct leg *leg, uint64_t n_legs)
+{
+	struct job *job = leg->job;
+	uint64_t n = leg->end - leg->at, first = leg->at, end, i;
+	struct leg *other;
+
+	job->is_hedged = true;
+	job->hedge_cost += n;
+	job->source->hedged_bytes += n;
+	atomic_fetch_add(&job->source->base.n_hedges, 1);
+	for (i = 0; i < n_legs; i++, first = end) {
+		end = leg->at + n * (i + 1) / n_legs;
+		other = add_leg(job, first, end);
+		other->is_hedge = true;
+		begin_get(other, 0);
+	}
+}
+
+/* The leg takes longer than nearly all do; or than most, and a reader waits for it. */
+static void on_late(struct sfs_get *get)
+{
+	struct leg *leg = (struct leg *)get;
+	uint64_t n = leg->end - leg->at, n_legs = n / HEDGE_LEG;
+
+	if (leg->job->is_hedged || !may_hedge(leg->job->source, n))
+		return;
+	if (!atomic_load(&leg->job->request->is_needed))
+		n_legs = 1;
+	hedge(leg, n_legs < 1 ? 1 : n_legs > HEDGE_LEGS ? HEDGE_LEGS : n_legs);
+}
+
+/* Bytes have come, and perhaps the last: end the GETs that are of no use any more, and
+ * the request when all is there. */
+static void tidy(struct job *job)
+{
+	if (is_whole(job)) {
+		end_job(job, 0);
+		return;
+	}
+	SFS_EACH (leg, &job->legs, struct leg, link) {
+		if (!leg->is_over && in_place(job, leg->at) >= leg->end)
+			drop_leg(leg);
+	}
+}
+
+/* ---- the bytes ---- */
+
+static int on_head(struct sfs_get *get, const struct sfs_http_answer *a)
+{
+	struct leg *leg = (struct leg *)get;
+
+	return (int)sfs_answer_judge(&leg->question, a, &leg->verdict);
+}
+
+static void put(const struct sfs_request *r, uint64_t at, const char *bytes, size_t n)
+{
+	const struct iovec *iov = r->iov;
+	size_t part;
+
+	/* The pieces of memory are few (slabs), and chunks are large: finding the place
+	 * anew each time costs nothing. */
+	while (at >= iov->iov_len)
+		at -= (iov++)->iov_len;
+	while (n > 0) {
+		part = iov->iov_len - at < n ? iov->iov_len - at : n;
+		memcpy((char *)iov->iov_base + at, bytes, part);
+		bytes += part;
+		n -= part;
+		at = 0;
+		iov++;
+	}
+}
+
+static int on_body(struct sfs_get *get, const char *bytes, size_t n)
+{
+	struct leg *leg = (struct leg *)get;
+	struct job *job = leg->job;
+
+	if (is_ask(job))
+		return 0;
+	if (n > leg->end - leg->at) {
+		sfs_answer_again(&leg->verdict, "more bytes than were asked for");
+		return -EPROTO;
+	}
+	put(job->request, leg->at, bytes, n);
+	leg->at += n;
+	job->source->got_bytes += n;
+	/* What others have got behind here may be all that was left. */
+	return job->is_hedged && leg->at < leg->end && is_whole(job) ? -EALREADY : 0;
+}
+
+/* ---- the end of a GET ---- */
+
 /* A try failed in a way that may pass. */
-static void try_again(struct state *st, int err, enum sfs_fetch_verdict verdict,
+static void try_again(struct leg *leg, int err, enum sfs_fetch_verdict verdict,
 		      int64_t retry_after_s)
 {
-	struct sfs_request *r = st->request;
-	int limit = st->source->options.n_retries;
+	struct job *job = leg->job;
+	struct sfs_request *r = job->request;
+	int limit = job->source->options.n_retries;
 	uint64_t delay_ms;
 	char then[64];
 
 	if (r->is_probe)
 		limit = verdict == SFS_FETCH_REFUSED ? 0 : limit < 2 ? limit : 2;
-	if (!sfs_retry_next(&st->retry, limit, st->n_got - st->n_got_before,
-			    retry_after_s, sfs_rng_next(&st->source->chance),
-			    &delay_ms)) {
-		end_request(st, err);
+	if (!sfs_retry_next(&leg->retry, limit, leg->at - leg->begun_at, retry_after_s,
+			    sfs_rng_next(&job->source->chance), &delay_ms)) {
+		fail(leg, err);
 		return;
 	}
-	snprintf(then, sizeof then, "retry %d of %d in %llu ms", st->retry.n_failed,
+	snprintf(then, sizeof then, "retry %d of %d in %llu ms", leg->retry.n_failed,
 		 limit, (unsigned long long)delay_ms);
 	if (!r->is_probe)
 		sfs_ledger_add(SFS_EVENT_RETRY, r->object->name,
-			       r->kind == SFS_REQUEST_ASK ? SFS_NO_OFFSET : first_of(st),
-			       then, "%s", st->why);
-	begin_get(st, delay_ms);
+			       is_ask(job) ? SFS_NO_OFFSET : r->offset + leg->at, then,
+			       "%s", leg->verdict.why);
+	begin_get(leg, delay_ms);
 }
 
 /* Begin again at the object's own URL. */
-static void forget_redirect(struct state *st)
+static void forget_redirect(struct leg *leg)
 {
-	struct sfs_object *o = st->request->object;
+	struct sfs_object *o = leg->job->request->object;
 
 	free(steal(&o->redirected));
-	free(steal(&st->url));
-	st->has_forgotten = true;
-	st->n_redirects = 0;
+	free(steal(&leg->url));
+	leg->has_forgotten = true;
+	leg->n_redirects = 0;
 }
 
-static void follow(struct state *st)
+static void follow(struct leg *leg)
 {
-	const char *location = st->get.answer.location;
-	char *to = *location ? sfs_fetch_resolve(st->url, location) : NULL;
-	bool is_downgrade = to && sfs_fetch_is_downgrade(st->url, to);
+	const char *location = leg->get.answer.location;
+	char *to = *location ? sfs_fetch_resolve(leg->url, location) : NULL;
+	bool is_downgrade = to && sfs_fetch_is_downgrade(leg->url, to);
 
-	if (!to || is_downgrade || ++st->n_redirects > MAX_REDIRECTS) {
-		final(st, -EIO,
-		      !to ? "a redirect to nowhere"
-		      : is_downgrade
-			      ? "a redirect from https to http, which is not followed"
-			      : "more than 10 redirects");
+	if (!to || is_downgrade || ++leg->n_redirects > MAX_REDIRECTS) {
+		sfs_answer_final(
+			&leg->verdict, -EIO,
+			!to ? "a redirect to nowhere"
+			: is_downgrade
+				? "a redirect from https to http, which is not followed"
+				: "more than 10 redirects");
 		free(to);
-		end_request(st, st->err);
+		fail(leg, leg->verdict.err);
 		return;
 	}
-	free(st->url);
-	st->url = to;
-	begin_get(st, 0);
+	free(leg->url);
+	leg->url = to;
+	begin_get(leg, 0);
 }
 
-static void remember_redirect(struct state *st)
+static void remember_redirect(struct leg *leg)
 {
-	struct sfs_object *o = st->request->object;
+	struct sfs_object *o = leg->job->request->object;
 
-	if (st->n_redirects == 0)
+	if (leg->n_redirects == 0)
 		return;
 	free(o->redirected);
-	o->redirected = sfs_strdup(st->url);
+	o->redirected = sfs_strdup(leg->url);
+}
+
+/* All that the GET asked for has come, or the size. */
+static void succeed(struct leg *leg, bool is_empty)
+{
+	struct job *job = leg->job;
+
+	if (is_ask(job))
+		sfs_answer_learn(job->request->object, &leg->get.answer);
+	else
+		sfs_tail_add(&job->source->tail, leg->end - leg->begun_at,
+			     sfs_clock_ns() - leg->get.sent_ns);
+	if (!is_empty)
+		remember_redirect(leg);
+	end_leg(leg);
+	tidy(job);
+}
+
+/* The GET of a leg ended without all that it asked for. */
+static void take_failure(struct leg *leg, int err, enum sfs_fetch_verdict verdict,
+			 const char *why)
+{
+	struct sfs_answer_verdict *v = &leg->verdict;
+	int64_t retry_after_s =
+		err == SFS_ANSWER_AGAIN ? leg->get.answer.retry_after_s : -1;
+
+	if (!is_ask(leg->job) && is_spare(leg)) {
+		end_leg(leg);
+		tidy(leg->job);
+	} else if (err != 0 && leg->is_remembered && err != SFS_ANSWER_AGAIN) {
+		/* A signature may have expired, a target gone: ask the first again. */
+		forget_redirect(leg);
+		begin_get(leg, 0);
+	} else if (err == SFS_ANSWER_FINAL) {
+		fail(leg, v->err);
+	} else {
+		if (err == 0)
+			sfs_answer_again(v, "the body ended %llu bytes early",
+					 (unsigned long long)(leg->end - leg->at));
+		else if (err != SFS_ANSWER_AGAIN && err != -EPROTO)
+			sfs_answer_again(v, "%s", why);
+		if (verdict == SFS_FETCH_FINAL)
+			fail(leg, err);
+		else
+			try_again(leg, err < 0 ? err : -EIO, verdict, retry_after_s);
+	}
 }
 
 static void on_end(struct sfs_get *get, int err, enum sfs_fetch_verdict verdict,
 		   const char *why)
 {
-	struct state *st = (struct state *)get;
-	struct sfs_request *r = st->request;
-	int64_t retry_after_s = err == AGAIN ? get->answer.retry_after_s : -1;
+	struct leg *leg = (struct leg *)get;
+	struct job *job = leg->job;
+	bool is_done = err == 0 && (is_ask(job) || leg->at == leg->end);
 
-	if (err == -ECANCELED) {
-		end_request(st, err);
-	} else if (err == REDIRECT) {
-		follow(st);
-	} else if (err == EMPTY) {
-		learn(st);
-		end_request(st, 0);
-	} else if (err == 0 && st->n_got < r->n_bytes && st->n_got > st->n_got_before &&
-		   get->answer.has_range && first_of(st) == get->answer.last + 1) {
-		begin_get(st, 0); /* the server gives less at a time, as it may */
-	} else if (err == 0 && (r->kind == SFS_REQUEST_ASK || st->n_got == r->n_bytes)) {
-		if (r->kind == SFS_REQUEST_ASK)
-			learn(st);
-		remember_redirect(st);
-		end_request(st, 0);
-	} else if (err != 0 && st->is_remembered && err != AGAIN) {
-		/* A signature may have expired, a target gone: ask the first again. */
-		forget_redirect(st);
-		begin_get(st, 0);
-	} else if (err == FINAL) {
-		end_request(st, st->err);
-	} else {
-		if (err == 0)
-			again(st, "the body ended %llu bytes early",
-			      (unsigned long long)(r->n_bytes - st->n_got));
-		else if (err != AGAIN && err != -EPROTO)
-			again(st, "%s", why);
-		if (verdict == SFS_FETCH_FINAL)
-			end_request(st, err);
-		else
-			try_again(st, err < 0 ? err : -EIO, verdict, retry_after_s);
+	if (err == -ECANCELED)
+		fail(leg, err);
+	else if (err == SFS_ANSWER_REDIRECT)
+		follow(leg);
+	else if (err == SFS_ANSWER_EMPTY || is_done)
+		succeed(leg, err == SFS_ANSWER_EMPTY);
+	else if (err == 0 && leg->at > leg->begun_at && get->answer.has_range &&
+		 job->request->offset + leg->at == get->answer.last + 1)
+		begin_get(leg, 0); /* the server gives less at a time, as it may */
+	else
+		take_failure(leg, err, verdict, why);
+}
+
+/* ---- the beginning of a GET ---- */
+
+/* The first bytes of a far server come sooner over many connections. */
+static void split(struct leg *leg)
+{
+	struct job *job = leg->job;
+	uint64_t end = leg->end, first, next;
+
+	if (is_ask(job) || leg->get.wait_ns < SFS_FAR_NS ||
+	    leg->get.served_bytes > COLD_BYTES || end > SPLIT_MAX || leg->at > 0 ||
+	    end != n_wanted(job))
+		return;
+	leg->get.is_small = true;
+	if (end <= SMALL_BYTES)
+		return;
+	leg->end = SMALL_BYTES;
+	for (first = leg->end; first < end; first = next) {
+		next = end - first < SMALL_BYTES ? end : first + SMALL_BYTES;
+		begin_get(add_leg(job, first, next), 0);
 	}
 }
 
-/* The GET's turn has come: now is the time to look where the object is. */
+/* A hedge's turn has come, and the other leg has not rested meanwhile. */
+static void catch_up(struct leg *leg)
+{
+	uint64_t at = in_place(leg->job, leg->at);
+
+	at = at < leg->end ? at : leg->end - 1;
+	if (leg->at == leg->first)
+		leg->first = at;
+	leg->at = at;
+}
+
+static void on_place(struct sfs_get *get)
+{
+	struct leg *leg = (struct leg *)get;
+	const struct sfs_object *o = leg->job->request->object;
+
+	if (!leg->url) {
+		leg->is_remembered = o->redirected != NULL && !leg->has_forgotten;
+		leg->url =
+			sfs_strdup(leg->is_remembered ? o->redirected : o->uri.location);
+	}
+	get->url = leg->url;
+}
+
+/* From when on this GET is late. */
+static void be_patient(struct leg *leg)
+{
+	const struct sfs_tail *tail = &leg->job->source->tail;
+	uint64_t n = leg->end - leg->at, now = sfs_clock_ns();
+	uint64_t late_ns = sfs_tail_late_ns(tail, n);
+
+	if (is_ask(leg->job) || leg->is_hedge || late_ns == 0)
+		return;
+	leg->get.late_ns = now + late_ns;
+	leg->get.needed_late_ns = now + sfs_tail_median_ns(tail, n);
+}
+
 static void on_start(struct sfs_get *get)
 {
-	struct state *st = (struct state *)get;
-	const struct sfs_object *o = st->request->object;
-	bool is_ask = st->request->kind == SFS_REQUEST_ASK, is_ours;
+	struct leg *leg = (struct leg *)get;
+	struct job *job = leg->job;
+	struct sfs_request *r = job->request;
+	const struct sfs_object *o = r->object;
+	bool is_ours = sfs_fetch_same_origin(leg->url, o->uri.location);
+	bool verify_size_only = job->source->options.verify_size_only;
 
-	if (!st->url) {
-		st->is_remembered = o->redirected != NULL && !st->has_forgotten;
-		st->url = sfs_strdup(st->is_remembered ? o->redirected : o->uri.location);
-	}
-	is_ours = sfs_fetch_same_origin(st->url, o->uri.location);
-	st->n_got_before = st->n_got;
-	get->url = st->url;
+	if (leg->is_hedge)
+		catch_up(leg);
+	else
+		split(leg);
+	leg->begun_at = leg->at;
+	leg->question = (struct sfs_question){
+		.object = r->object,
+		.is_ask = is_ask(job),
+		.first = is_ask(job) ? 0 : r->offset + leg->at,
+		.last = is_ask(job) ? ASK_BYTES - 1 : r->offset + leg->end - 1,
+		.if_match = is_ask(job) || verify_size_only ? NULL : o->tag,
+		.verify_size_only = verify_size_only,
+	};
 	get->user = is_ours ? o->uri.user : NULL;
 	get->has_headers = is_ours;
-	get->if_match = is_ask || st->source->options.verify_size_only ? NULL : o->tag;
-	get->first = is_ask ? 0 : first_of(st);
-	get->last = is_ask ? ASK_BYTES - 1 : last_of(st);
+	get->if_match = leg->question.if_match;
+	get->first = leg->question.first;
+	get->last = leg->question.last;
+	be_patient(leg);
 }
 
-static void begin_get(struct state *st, uint64_t delay_ms)
+static void begin_get(struct leg *leg, uint64_t delay_ms)
 {
-	struct sfs_request *r = st->request;
+	struct job *job = leg->job;
+	struct sfs_request *r = job->request;
+	bool is_part = leg->first > 0 || leg->end < n_wanted(job);
 
-	st->get = (struct sfs_get){
-		.is_ask = r->kind == SFS_REQUEST_ASK,
-		.is_urgent = r->is_urgent,
+	leg->get = (struct sfs_get){
+		.is_small = is_ask(job) || (is_part && leg->end - leg->at <= SMALL_MAX),
+		.is_urgent = r->is_urgent || is_part,
 		.is_cancelled = &r->is_cancelled,
+		.is_needed = &r->is_needed,
+		.place = on_place,
 		.start = on_start,
 		.head = on_head,
 		.body = on_body,
+		.late = on_late,
 		.end = on_end,
 	};
-	sfs_fetch_add(st->source->fetch, &st->get, delay_ms);
+	sfs_fetch_add(job->source->fetch, &leg->get, delay_ms);
 }
 
 static void submit(struct sfs_source *source, struct sfs_request *r)
 {
-	struct state *st = sfs_calloc(1, sizeof *st);
+	struct job *job = sfs_calloc(1, sizeof *job);
 
-	st->source = sfs_container(source, struct http_source, base);
-	st->request = r;
-	begin_get(st, 0);
+	job->source = sfs_container(source, struct http_source, base);
+	job->request = r;
+	sfs_list_init(&job->legs);
+	begin_get(add_leg(job, 0, n_wanted(job)), 0);
 }
 
 static void wake(struct sfs_source *source)
@@ -471,6 +582,14 @@ static void free_source(struct sfs_source *source)
 	free(s);
 }
 
+static void on_paced(void *ctx, int n_parallel, uint64_t wait_ns)
+{
+	struct http_source *s = ctx;
+
+	atomic_store(&s->base.n_parallel, n_parallel);
+	atomic_store(&s->base.wait_ns, wait_ns);
+}
+
 struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
 					 struct sfs_error *err)
 {
@@ -479,9 +598,12 @@ struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
 						  .wake = wake,
 						  .stop = stop,
 						  .free = free_source};
+	struct http_source *s = sfs_calloc(1, sizeof *s);
 	const struct sfs_fetch_options fetch_options = {
 		.n_connections = options->n_connections,
-		.n_asks = N_ASKS,
+		.n_small = N_SMALL,
+		.paced = on_paced,
+		.ctx = s,
 		.connect_timeout_ms = options->connect_timeout_ms,
 		.stall_timeout_ms = options->stall_timeout_ms,
 		.headers = options->headers,
@@ -493,9 +615,9 @@ struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
 		.cert = options->cert,
 		.key = options->key,
 	};
-	struct http_source *s = sfs_calloc(1, sizeof *s);
 
 	s->base.ops = &ops;
+	s->base.n_parallel = options->n_connections < 16 ? options->n_connections : 16;
 	s->options = *options;
 	s->chance.state = sfs_clock_ns();
 	s->fetch = sfs_fetch_start(&fetch_options, err);

@@ -38,6 +38,14 @@ void sfs_request_cancel(struct sfs_request *request)
 	source->ops->wake(source);
 }
 
+void sfs_request_hurry(struct sfs_request *request)
+{
+	struct sfs_source *source = request->object->source;
+
+	if (!atomic_exchange(&request->is_needed, true))
+		source->ops->wake(source);
+}
+
 void sfs_source_stop(struct sfs_source *source)
 {
 	if (source)
@@ -69,4 +77,6 @@ void sfs_source_count(struct sfs_source *source, struct sfs_source_counts *count
 	counts->n_requests += atomic_load(&source->n_requests);
 	counts->n_failed += atomic_load(&source->n_failed);
 	counts->n_bytes += atomic_load(&source->n_bytes);
+	counts->n_hedges += atomic_load(&source->n_hedges);
+	counts->hedged_bytes += atomic_load(&source->hedged_bytes);
 }

@@ -21,6 +21,7 @@
 #include <sys/uio.h>
 
 #define SFS_SIZE_UNKNOWN UINT64_MAX
+#define SFS_FAR_NS	 5000000ULL /* to a first byte: from here on a source is far */
 
 struct sfs_source;
 
@@ -71,7 +72,7 @@ struct sfs_request {
 				  * READ is in the ledger as well */
 
 	/* The source's own. */
-	atomic_bool is_cancelled;
+	atomic_bool is_cancelled, is_needed;
 	struct sfs_link link;
 	void *state;
 };
@@ -87,11 +88,18 @@ struct sfs_source_ops {
 /* Counted since the start. */
 struct sfs_source_counts {
 	uint64_t n_requests, n_failed, n_bytes;
+	uint64_t n_hedges, hedged_bytes; /* asked for once more, and got in vain */
 };
 
 struct sfs_source {
 	const struct sfs_source_ops *ops;
 	_Atomic uint64_t n_requests, n_failed, n_bytes; /* see sfs_source_count() */
+	_Atomic uint64_t n_hedges, hedged_bytes;
+
+	/* How many reads at a time are of use now, and after how long the first byte of
+	 * one comes at best; 0: not known. */
+	_Atomic int n_parallel;
+	_Atomic uint64_t wait_ns;
 };
 
 /* Hand the request to its object's source.  Never waits; done() may be called
@@ -101,6 +109,9 @@ void sfs_request_submit(struct sfs_request *request);
 /* Ask for done(-ECANCELED) soon; it may also end as it would have.  The request
  * must still be alive. */
 void sfs_request_cancel(struct sfs_request *request);
+
+/* A reader waits for these bytes by now: get them sooner, if there is a way. */
+void sfs_request_hurry(struct sfs_request *request);
 
 /* End all requests with -ECANCELED and stop the threads; waits for them.  What is
  * submitted from now on ends at once in the same way. */
@@ -125,7 +136,7 @@ int sfs_source_file_list(const char *folder, char ***ret_names, size_t *ret_n,
 			 struct sfs_error *err);
 
 struct sfs_http_options {
-	int n_connections;	     /* reads at a time */
+	int n_connections;	     /* reads at a time of one server, at most */
 	int n_retries;		     /* of a request that makes no progress */
 	unsigned connect_timeout_ms; /* to connect, names included */
 	unsigned stall_timeout_ms;   /* without a byte */

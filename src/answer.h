@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* answer - what an HTTP answer to a request for a range means.
+ *
+ * An answer is believed only after its status, Content-Range, Content-Encoding and
+ * version were compared with what was asked for.  If-Match goes along where there is a
+ * strong tag, and the tag of every answer is compared all the same: AIStore and WebHDFS
+ * ignore If-Match, MinIO ignores If-Range (so that is never sent).
+ *
+ * The size comes from the Content-Range of a small range, never from HEAD, which
+ * presigned URLs and WebHDFS refuse.
+ *
+ * No network in here: what was asked and the answer's headers are arguments.
+ */
+#ifndef SFS_ANSWER_H
+#define SFS_ANSWER_H
+
+#include "http.h"
+#include "source.h"
+
+struct sfs_question {
+	struct sfs_object *object;
+	bool is_ask;	       /* for the size, by its first bytes */
+	uint64_t first, last;  /* the range, both included */
+	const char *if_match;  /* the tag that was sent, or NULL */
+	bool verify_size_only; /* replicas may disagree about the rest */
+};
+
+enum sfs_answer_outcome {
+	SFS_ANSWER_BYTES, /* the bytes that were asked for follow */
+	SFS_ANSWER_AGAIN, /* may be better next time */
+	SFS_ANSWER_REDIRECT,
+	SFS_ANSWER_FINAL, /* stays so: the verdict's err */
+	SFS_ANSWER_EMPTY, /* an object of no bytes */
+};
+
+struct sfs_answer_verdict {
+	int err;       /* of FINAL: a negative errno */
+	char why[512]; /* of AGAIN and FINAL: a sentence */
+};
+
+enum sfs_answer_outcome sfs_answer_judge(const struct sfs_question *q,
+					 const struct sfs_http_answer *a,
+					 struct sfs_answer_verdict *ret_verdict);
+
+/* Say why.  Return SFS_ANSWER_AGAIN, and SFS_ANSWER_FINAL. */
+int sfs_answer_again(struct sfs_answer_verdict *v, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+int sfs_answer_final(struct sfs_answer_verdict *v, int err, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* An ask was answered (with BYTES or EMPTY), to its end: this is the object from now on.
+ */
+void sfs_answer_learn(struct sfs_object *object, const struct sfs_http_answer *a);
+
+#endif

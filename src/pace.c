@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: time is cut into periods, of two times to a first byte at least, in
+ * which as many GETs end as may run.  A period counts if GETs waited in line at most
+ * ends; its rate is compared with what was so before. */
+#include "pace.h"
+
+#include "clock.h"
+
+#define START		      16
+#define LEAST		      4
+#define PERIOD_NS	      (100 * SFS_NS_PER_MS)
+#define WINDOW_NS	      (10 * SFS_NS_PER_S)
+#define SMALLEST_WINDOW_BYTES (64 << 10) /* of a connection that often loses a packet */
+#define N_STEADY	      16	 /* periods between trials, */
+#define N_STEADY_SOON	      4		 /* and behind one that was worth it */
+
+static int between(int least, int n, int most)
+{
+	n = n < least ? least : n;
+	return n > most ? most : n;
+}
+
+void sfs_pace_init(struct sfs_pace *p, int most)
+{
+	*p = (struct sfs_pace){.most = most, .limit = between(1, START, most)};
+}
+
+uint64_t sfs_pace_wait_ns(const struct sfs_pace *p)
+{
+	if (p->last_wait_ns == 0 || (p->wait_ns != 0 && p->wait_ns < p->last_wait_ns))
+		return p->wait_ns;
+	return p->last_wait_ns;
+}
+
+/* What could be of use at most, by Little's law. */
+static int cap(const struct sfs_pace *p)
+{
+	double seconds = (double)sfs_pace_wait_ns(p) / SFS_NS_PER_S, n;
+
+	if (seconds == 0 || p->rate == 0)
+		return p->most;
+	n = 2 * LEAST + p->rate * seconds / SMALLEST_WINDOW_BYTES;
+	return n < p->most ? (int)n : p->most;
+}
+
+int sfs_pace_limit(const struct sfs_pace *p)
+{
+	int n = cap(p);
+
+	return p->limit < n ? p->limit : n;
+}
+
+void sfs_pace_answered(struct sfs_pace *p, uint64_t wait_ns, uint64_t now_ns)
+{
+	if (now_ns - p->window_ns >= WINDOW_NS) {
+		p->last_wait_ns = p->wait_ns;
+		p->wait_ns = 0;
+		p->window_ns = now_ns;
+	}
+	if (p->wait_ns == 0 || wait_ns < p->wait_ns)
+		p->wait_ns = wait_ns;
+}
+
+void sfs_pace_bytes(struct sfs_pace *p, uint64_t n)
+{
+	p->n_bytes += n;
+}
+
+static void settle_at(struct sfs_pace *p, int limit)
+{
+	p->limit = between(LEAST < p->most ? LEAST : p->most, limit, p->most);
+	p->is = SFS_PACE_STEADY;
+	p->n_steady = 0;
+}
+
+static void try_other(struct sfs_pace *p)
+{
+	p->before = p->limit;
+	p->tries_fewer = !p->tries_fewer || p->limit >= cap(p);
+	p->limit = between(LEAST < p->most ? LEAST : p->most,
+			   p->tries_fewer ? p->limit * 4 / 5 : p->limit * 5 / 4 + 1,
+			   p->most);
+	p->is = SFS_PACE_SETTLING;
+}
+
+/* While growing: is there still more in a second with more at a time? */
+static void grow_on(struct sfs_pace *p, double rate, int limit)
+{
+	if (rate > 1.1 * p->best_rate) {
+		p->best_rate = rate;
+		p->best_limit = limit;
+		p->n_vain = 0;
+	} else if (limit * 4 >= p->best_limit * 5 || p->limit >= cap(p)) {
+		if (++p->n_vain >= 2)
+			settle_at(p, p->best_limit);
+	}
+}
+
+/* A trial is over: does it stay so? */
+static void end_trial(struct sfs_pace *p, double rate)
+{
+	bool is_kept = p->tries_fewer ? rate >= 0.98 * p->rate : rate >= 1.05 * p->rate;
+
+	settle_at(p, is_kept ? p->limit : p->before);
+	if (!is_kept)
+		return;
+	p->n_steady = N_STEADY - N_STEADY_SOON;
+	p->tries_fewer = !p->tries_fewer; /* once more the same way */
+	p->rate = rate;
+}
+
+static void judge(struct sfs_pace *p, double rate, int limit)
+{
+	switch (p->is) {
+	case SFS_PACE_GROWING:
+		p->rate = rate > p->rate ? rate : p->rate;
+		grow_on(p, rate, limit);
+		break;
+	case SFS_PACE_STEADY:
+		p->rate += (rate - p->rate) / 4;
+		if (++p->n_steady >= N_STEADY)
+			try_other(p);
+		break;
+	case SFS_PACE_SETTLING: p->is = SFS_PACE_TRYING; break;
+	case SFS_PACE_TRYING: end_trial(p, rate); break;
+	}
+}
+
+void sfs_pace_rest(struct sfs_pace *p)
+{
+	p->begun_ns = 0;
+}
+
+void sfs_pace_refused(struct sfs_pace *p)
+{
+	settle_at(p, sfs_pace_limit(p) * 3 / 4);
+	p->begun_ns = 0;
+}
+
+static void begin_period(struct sfs_pace *p, uint64_t now_ns)
+{
+	p->begun_ns = now_ns;
+	p->n_bytes = p->limits = 0;
+	p->n_ended = 0;
+	p->n_bound = 0;
+}
+
+void sfs_pace_ended(struct sfs_pace *p, uint64_t now_ns, bool is_bound)
+{
+	uint64_t least_ns = 2 * sfs_pace_wait_ns(p), ns;
+
+	if (p->begun_ns == 0) {
+		begin_period(p, now_ns);
+		return;
+	}
+	p->limits += (uint64_t)p->limit;
+	p->n_ended++;
+	p->n_bound += is_bound;
+	if (is_bound && p->is == SFS_PACE_GROWING && p->limit < cap(p))
+		p->limit++;
+	ns = now_ns - p->begun_ns;
+	if (ns < PERIOD_NS || ns < least_ns || p->n_ended < p->limit)
+		return;
+	if (4 * p->n_bound >= 3 * p->n_ended)
+		judge(p, (double)p->n_bytes * SFS_NS_PER_S / (double)ns,
+		      (int)(p->limits / (uint64_t)p->n_ended));
+	begin_period(p, now_ns);
+}

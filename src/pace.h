@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* pace - how many GETs one server is given at a time.
+ *
+ * By Little's law the GETs that fill a path are its rate times the time of one; neither
+ * is known before, so both are measured.  The number grows by one with each GET that
+ * ends (so it doubles in the time of one) for as long as more come in a second; then it
+ * stays, and now and then tries whether some more help or some fewer do.  What the
+ * measured rate and the time to a first byte would need, were each connection down to a
+ * window of 64 KiB, is never exceeded: on a near server a few connections are enough,
+ * and more only fill caches.
+ *
+ * Pure: time is an argument.  Not thread-safe.
+ */
+#ifndef SFS_PACE_H
+#define SFS_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sfs_pace {
+	int most, limit;
+
+	/* The shortest time to a first byte, of this window of time and of the last. */
+	uint64_t wait_ns, last_wait_ns, window_ns;
+
+	/* The period that is being measured; begun_ns is 0 if none is. */
+	uint64_t begun_ns, n_bytes;
+	uint64_t limits;      /* the sum of the limit at each end, for its mean */
+	int n_ended, n_bound; /* GETs, and those at whose end others waited in line */
+
+	enum { SFS_PACE_GROWING, SFS_PACE_STEADY, SFS_PACE_SETTLING, SFS_PACE_TRYING } is;
+	double rate, best_rate; /* bytes a second, lately, and at best while growing */
+	int best_limit, before; /* the limit at best, and before a trial */
+	int n_vain, n_steady;	/* periods */
+	bool tries_fewer;
+};
+
+/* At most `most` GETs at a time, >= 1. */
+void sfs_pace_init(struct sfs_pace *p, int most);
+
+/* How many may run now; 1 to `most`. */
+int sfs_pace_limit(const struct sfs_pace *p);
+
+/* The first byte of an answer came `wait_ns` after the request was sent. */
+void sfs_pace_answered(struct sfs_pace *p, uint64_t wait_ns, uint64_t now_ns);
+
+/* n bytes came. */
+void sfs_pace_bytes(struct sfs_pace *p, uint64_t n);
+
+/* A GET ended.  `is_bound`: others wait for its room, so that it is the limit which
+ * counts; else nothing can be learnt of it. */
+void sfs_pace_ended(struct sfs_pace *p, uint64_t now_ns, bool is_bound);
+
+/* The server said that it has too much to do. */
+void sfs_pace_refused(struct sfs_pace *p);
+
+/* None is running any more. */
+void sfs_pace_rest(struct sfs_pace *p);
+
+/* The shortest time to a first byte of late; 0: not known. */
+uint64_t sfs_pace_wait_ns(const struct sfs_pace *p);
+
+#endif
