@@ -51,8 +51,8 @@ static int collect(struct sfs_core *core, struct number *n)
 	       counts.n_failed);
 	NUMBER("requests_parallel", "Requests at a time that are of use now.", false,
 	       (uint64_t)atomic_load(&env->source->n_parallel));
-	NUMBER("first_byte_us", "Microseconds to an answer's first byte, at best.", false,
-	       atomic_load(&env->source->wait_ns) / 1000);
+	NUMBER("round_trip_us", "Microseconds of a round trip to the farthest server.",
+	       false, atomic_load(&env->source->rtt_ns) / 1000);
 	NUMBER("hedges", "Late requests that were asked for once more.", true,
 	       counts.n_hedges);
 	NUMBER("hedged_bytes", "Bytes that came twice by that.", true,

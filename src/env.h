@@ -91,7 +91,7 @@ static inline uint32_t sfs_env_on_way(const struct sfs_env *env)
  * far, small ones: the first sample comes when its part is whole. */
 static inline uint64_t sfs_env_first_part_bytes(const struct sfs_env *env)
 {
-	return atomic_load_explicit(&env->source->wait_ns, memory_order_relaxed) >
+	return atomic_load_explicit(&env->source->rtt_ns, memory_order_relaxed) >
 			       SFS_FAR_NS
 		       ? SFS_SLAB_BYTES
 		       : 4 * SFS_SLAB_BYTES;

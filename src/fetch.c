@@ -23,7 +23,10 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #define BUFFER_BYTES	   (256L << 10)
@@ -43,7 +46,7 @@ struct sfs_host {
 	struct sfs_link link;
 	char *origin;
 	struct sfs_pace pace;
-	uint64_t served_bytes;
+	uint64_t served_bytes, rtt_ns; /* 0: not known */
 	int n_active[N_CLASSES], small_limit;
 	struct sfs_link ready[N_CLASSES][2]; /* until there is room; [1]: urgent */
 };
@@ -64,8 +67,8 @@ struct sfs_fetch {
 	struct sfs_link delayed; /* until their time comes */
 	struct sfs_link active;
 	int n_active[N_CLASSES];
-	int n_parallel;	  /* as the owner was told, */
-	uint64_t wait_ns; /* and this */
+	int n_parallel;	 /* as the owner was told, */
+	uint64_t rtt_ns; /* and this */
 	CURL *idle_easy[MAX_IDLE_EASY];
 	int n_idle_easy;
 };
@@ -152,22 +155,40 @@ static bool is_in_line(const struct sfs_host *host, int c)
 /* Tell the owner how many GETs all servers together have room for. */
 static void tell_pace(struct sfs_fetch *f)
 {
-	uint64_t wait_ns = 0, ns;
+	uint64_t rtt_ns = 0;
 	int n = 0;
 
 	SFS_EACH (host, &f->hosts, struct sfs_host, link) {
 		n += sfs_pace_limit(&host->pace);
-		ns = sfs_pace_wait_ns(&host->pace);
-		wait_ns = ns > wait_ns ? ns : wait_ns;
+		rtt_ns = host->rtt_ns > rtt_ns ? host->rtt_ns : rtt_ns;
 	}
-	if (n == 0 || (n == f->n_parallel && wait_ns == f->wait_ns))
+	if (n == 0 || (n == f->n_parallel && rtt_ns == f->rtt_ns))
 		return;
 	f->n_parallel = n;
-	f->wait_ns = wait_ns;
-	f->options.paced(f->options.ctx, n, wait_ns);
+	f->rtt_ns = rtt_ns;
+	f->options.paced(f->options.ctx, n, rtt_ns);
 }
 
 /* ---- curl's callbacks ---- */
+
+/* What the kernel has measured on a connection: unlike our own clock, it knows nothing of
+ * threads that wait for a processor. */
+static void note_rtt(struct sfs_get *get)
+{
+	struct sfs_host *host = get->host;
+	curl_socket_t fd = CURL_SOCKET_BAD;
+	struct tcp_info info = {0};
+	socklen_t n = sizeof info;
+	uint64_t ns;
+
+	curl_easy_getinfo(get->easy, CURLINFO_ACTIVESOCKET, &fd);
+	if (fd == CURL_SOCKET_BAD ||
+	    getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0 || info.tcpi_rtt == 0)
+		return;
+	ns = info.tcpi_rtt * 1000ULL;
+	if (host->rtt_ns == 0 || ns < host->rtt_ns)
+		host->rtt_ns = ns;
+}
 
 /* There is a connection: from now on silence is the server's. */
 static int on_request(void *data, char *their_ip, char *our_ip, int their_port,
@@ -176,6 +197,7 @@ static int on_request(void *data, char *their_ip, char *our_ip, int their_port,
 	struct sfs_get *get = data;
 
 	get->sent_ns = get->progress_ns = sfs_clock_ns();
+	note_rtt(get);
 	return CURL_PREREQFUNC_OK;
 }
 
@@ -297,7 +319,7 @@ static void begin(struct sfs_fetch *f, struct sfs_get *get)
 			abort();
 		set_common(f, easy);
 	}
-	get->wait_ns = sfs_pace_wait_ns(&get->host->pace);
+	get->rtt_ns = get->host->rtt_ns;
 	get->served_bytes = get->host->served_bytes;
 	get->late_ns = 0;
 	get->start(get);

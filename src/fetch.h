@@ -23,9 +23,9 @@ struct sfs_fetch;
 struct sfs_fetch_options {
 	int n_connections; /* GETs at a time of one server, at most; see pace.h */
 	int n_small;	   /* small ones beside them */
-	/* How many GETs may be of use now, small ones aside, and after how long an answer
-	 * begins at best.  Called on the fetch thread when that changes. */
-	void (*paced)(void *ctx, int n_parallel, uint64_t wait_ns);
+	/* How many GETs may be of use now, small ones aside, and the round-trip time to
+	 * the farthest server.  Called on the fetch thread when that changes. */
+	void (*paced)(void *ctx, int n_parallel, uint64_t rtt_ns);
 	void *ctx;
 	unsigned connect_timeout_ms, stall_timeout_ms;
 	char **headers; /* n_headers lines, copied */
@@ -64,8 +64,8 @@ struct sfs_get {
 	int (*head)(struct sfs_get *get, const struct sfs_http_answer *answer);
 	/* More of the body.  0: go on; else the GET ends with that. */
 	int (*body)(struct sfs_get *get, const char *bytes, size_t n);
-	/* Once, if start() sets the two to moments of sfs_clock_ns(): late_ns has come, or
-	 * needed_late_ns has and *is_needed is true, and the GET is not over. */
+	/* Once, if start() sets the two to moments of sfs_clock_ns(): late_ns has come,
+	 * or needed_late_ns has and *is_needed is true, and the GET is not over. */
 	void (*late)(struct sfs_get *get);
 	uint64_t late_ns, needed_late_ns;
 	/* The GET is over and the caller's again; it may be added anew from here.
@@ -74,10 +74,9 @@ struct sfs_get {
 	void (*end)(struct sfs_get *get, int err, enum sfs_fetch_verdict verdict,
 		    const char *why);
 
-	/* What is known of its server when start() is called: the shortest time to a
-	 * first byte (0: unknown), and how much it has sent.  And when the request was
-	 * sent. */
-	uint64_t wait_ns, served_bytes;
+	/* What is known of its server when start() is called: the round-trip time (0:
+	 * unknown), and how much it has sent.  And when the request was sent. */
+	uint64_t rtt_ns, served_bytes;
 	uint64_t sent_ns;
 
 	/* fetch's own */

@@ -20,8 +20,9 @@
 
 #define PASSING_BYTES ((uint64_t)64 << 10)
 #define NOT_NOW	      UINT64_MAX
-#define SOON_ROUNDS   3 /* what is due so soon behind the lane that blocks may block next \
-			 */
+#define SOON_ROUNDS                                                         \
+	3 /* what is due so soon behind the lane that blocks may block next \
+	   */
 
 struct lane {
 	struct sfs_lane at; /* behind the block */
@@ -575,6 +576,18 @@ static bool pass_over(struct sfs_run *run, const struct sfs_slice *slice, uint64
 	return false;
 }
 
+/* A part of about this size, from three quarters to all of it.  Were all alike, lanes
+ * would fall due, and connections wait for answers, at one time. */
+static uint64_t staggered(const struct lane *lane, uint64_t part_bytes)
+{
+	uint64_t n_slabs = part_bytes / SFS_SLAB_BYTES, less = n_slabs / 4;
+
+	if (less > 0)
+		n_slabs -=
+			(lane->at.lane * 7 + lane->n_asked / SFS_SLAB_BYTES) % (less + 1);
+	return n_slabs * SFS_SLAB_BYTES;
+}
+
 /* What would this run ask for next?  false: nothing. */
 static bool want_of_run(struct sfs_lanes *ls, struct lane *lane, struct sfs_run *run,
 			uint64_t part_bytes, uint64_t cap, struct want *w)
@@ -584,8 +597,8 @@ static bool want_of_run(struct sfs_lanes *ls, struct lane *lane, struct sfs_run 
 	uint64_t first = sfs_env_first_part_bytes(ls->env);
 	uint64_t ramp = lane->n_asked > first ? lane->n_asked : first;
 
-	part_bytes =
-		part_bytes < ramp ? part_bytes : ramp / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
+	part_bytes = part_bytes < ramp ? staggered(lane, part_bytes)
+				       : ramp / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
 	*w = (struct want){.run = run, .n_bytes = part_bytes};
 	if (sfs_run_missing(run, part_bytes, &w->offset, &w->n_bytes))
 		return true;

@@ -10,7 +10,7 @@
 #define LEAST		      4
 #define PERIOD_NS	      (100 * SFS_NS_PER_MS)
 #define WINDOW_NS	      (10 * SFS_NS_PER_S)
-#define SMALLEST_WINDOW_BYTES (64 << 10) /* of a connection that often loses a packet */
+#define SMALLEST_WINDOW_BYTES (32 << 10) /* of a connection that often loses a packet */
 #define N_STEADY	      16	 /* periods between trials, */
 #define N_STEADY_SOON	      4		 /* and behind one that was worth it */
 

@@ -6,7 +6,7 @@
  * ends (so it doubles in the time of one) for as long as more come in a second; then it
  * stays, and now and then tries whether some more help or some fewer do.  What the
  * measured rate and the time to a first byte would need, were each connection down to a
- * window of 64 KiB, is never exceeded: on a near server a few connections are enough,
+ * window of 32 KiB, is never exceeded: on a near server a few connections are enough,
  * and more only fill caches.
  *
  * Pure: time is an argument.  Not thread-safe.

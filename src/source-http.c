@@ -37,8 +37,9 @@
 #define N_SMALL	      128 /* sizes and small pieces asked for at a time */
 
 /* The first bytes from a far server. */
-#define SMALL_BYTES (13 << 10) /* what a new connection sends at once, with its headers \
-				*/
+#define SMALL_BYTES                                                         \
+	(13 << 10) /* what a new connection sends at once, with its headers \
+		    */
 #define SPLIT_MAX  (512 << 10)
 #define COLD_BYTES (8 << 20)
 #define SMALL_MAX  (256 << 10) /* what counts as small */
@@ -452,7 +453,7 @@ static void split(struct leg *leg)
 	struct job *job = leg->job;
 	uint64_t end = leg->end, first, next;
 
-	if (is_ask(job) || leg->get.wait_ns < SFS_FAR_NS ||
+	if (is_ask(job) || leg->get.rtt_ns < SFS_FAR_NS ||
 	    leg->get.served_bytes > COLD_BYTES || end > SPLIT_MAX || leg->at > 0 ||
 	    end != n_wanted(job))
 		return;
@@ -582,12 +583,12 @@ static void free_source(struct sfs_source *source)
 	free(s);
 }
 
-static void on_paced(void *ctx, int n_parallel, uint64_t wait_ns)
+static void on_paced(void *ctx, int n_parallel, uint64_t rtt_ns)
 {
 	struct http_source *s = ctx;
 
 	atomic_store(&s->base.n_parallel, n_parallel);
-	atomic_store(&s->base.wait_ns, wait_ns);
+	atomic_store(&s->base.rtt_ns, rtt_ns);
 }
 
 struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,

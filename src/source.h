@@ -21,7 +21,7 @@
 #include <sys/uio.h>
 
 #define SFS_SIZE_UNKNOWN UINT64_MAX
-#define SFS_FAR_NS	 5000000ULL /* to a first byte: from here on a source is far */
+#define SFS_FAR_NS	 5000000ULL /* a round trip; from here on a source is far */
 
 struct sfs_source;
 
@@ -96,10 +96,10 @@ struct sfs_source {
 	_Atomic uint64_t n_requests, n_failed, n_bytes; /* see sfs_source_count() */
 	_Atomic uint64_t n_hedges, hedged_bytes;
 
-	/* How many reads at a time are of use now, and after how long the first byte of
-	 * one comes at best; 0: not known. */
+	/* How many reads at a time are of use now, and the round-trip time (0: none, or
+	 * not known). */
 	_Atomic int n_parallel;
-	_Atomic uint64_t wait_ns;
+	_Atomic uint64_t rtt_ns;
 };
 
 /* Hand the request to its object's source.  Never waits; done() may be called

@@ -56,6 +56,7 @@ unit_tests = \
 	tests/unit-names-keep-their-numbers \
 	tests/unit-options-refuse-what-they-do-not-understand \
 	tests/unit-order-gives-the-published-vectors \
+	tests/unit-pace-finds-how-many-fill-a-path \
 	tests/unit-pax-records-are-checked-to-the-byte \
 	tests/unit-play-goes-through-an-epoch \
 	tests/unit-pool-runs-a-task-never-twice-at-once \
@@ -73,6 +74,7 @@ unit_tests = \
 	tests/unit-store-takes-many-savers-at-once \
 	tests/unit-table-finds-a-sample-by-place-and-by-byte \
 	tests/unit-table-may-borrow-its-entries \
+	tests/unit-tail-tells-what-is-late \
 	tests/unit-tar-reads-plain-headers-only \
 	tests/unit-tarmember-understands-every-dialect \
 	tests/unit-text-grows-and-writes-sizes \

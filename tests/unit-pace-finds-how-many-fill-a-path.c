@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Near a server a few GETs at a time are enough; far from it many are, also where each
+ * loses packets; and when a path changes, so does their number. */
+#include "check.h"
+#include "clock.h"
+#include "pace.h"
+#include "rng.h"
+
+#define MOST	 64
+#define PART	 (1 << 20)
+#define STEP_NS	 SFS_NS_PER_MS
+#define MAX_GETS 256
+
+/* A path: GETs share its rate; none gets more than its window in a round trip. */
+struct path {
+	uint64_t rtt_ns;
+	double rate, window; /* bytes a second, bytes */
+};
+
+struct get {
+	bool is_running;
+	uint64_t sent_ns;
+	double left;
+	bool is_answered;
+};
+
+struct world {
+	struct sfs_pace pace;
+	struct path path;
+	struct get gets[MAX_GETS];
+	struct sfs_rng chance;
+	uint64_t now_ns;
+	double n_bytes; /* that came */
+};
+
+static int n_running(const struct world *w, bool is_answered)
+{
+	int i, n = 0;
+
+	for (i = 0; i < MAX_GETS; i++)
+		n += w->gets[i].is_running && (!is_answered || w->gets[i].is_answered);
+	return n;
+}
+
+/* Parts are not all alike; were they, all GETs would begin and end at one time. */
+static double part(struct world *w)
+{
+	return PART / 2 + (double)(sfs_rng_next(&w->chance) % PART);
+}
+
+static void step(struct world *w, bool is_bound)
+{
+	double share, each = w->path.window / ((double)w->path.rtt_ns / SFS_NS_PER_S);
+	int i;
+
+	for (i = 0; i < MAX_GETS && n_running(w, false) < sfs_pace_limit(&w->pace); i++)
+		if (!w->gets[i].is_running)
+			w->gets[i] = (struct get){.is_running = true,
+						  .sent_ns = w->now_ns,
+						  .left = part(w)};
+	w->now_ns += STEP_NS;
+	for (i = 0; i < MAX_GETS; i++) {
+		if (!w->gets[i].is_running || w->gets[i].is_answered ||
+		    w->now_ns - w->gets[i].sent_ns < w->path.rtt_ns)
+			continue;
+		w->gets[i].is_answered = true;
+		sfs_pace_answered(&w->pace, w->now_ns - w->gets[i].sent_ns, w->now_ns);
+	}
+	share = n_running(w, true) ? w->path.rate / n_running(w, true) : 0;
+	share = share < each ? share : each;
+	for (i = 0; i < MAX_GETS; i++) {
+		if (!w->gets[i].is_running || !w->gets[i].is_answered)
+			continue;
+		share = share < w->path.rate ? share : w->path.rate;
+		w->gets[i].left -= share * STEP_NS / SFS_NS_PER_S;
+		w->n_bytes += share * STEP_NS / SFS_NS_PER_S;
+		sfs_pace_bytes(&w->pace, (uint64_t)(share * STEP_NS / SFS_NS_PER_S));
+		if (w->gets[i].left > 0)
+			continue;
+		w->gets[i].is_running = false;
+		sfs_pace_ended(&w->pace, w->now_ns, is_bound);
+	}
+}
+
+/* Go on for so long; the share of the path's rate in the last half. */
+static double go_on(struct world *w, int seconds, bool is_bound)
+{
+	uint64_t end = w->now_ns + (uint64_t)seconds * SFS_NS_PER_S;
+	uint64_t half = w->now_ns + (uint64_t)seconds * SFS_NS_PER_S / 2;
+	double before = 0;
+
+	while (w->now_ns < end) {
+		if (w->now_ns <= half)
+			before = w->n_bytes;
+		step(w, is_bound);
+		CHECK(sfs_pace_limit(&w->pace) >= 1);
+		CHECK(sfs_pace_limit(&w->pace) <= MOST);
+	}
+	return (w->n_bytes - before) / (w->path.rate * seconds / 2);
+}
+
+static void begin(struct world *w, uint64_t rtt_ns, double rate, double window)
+{
+	*w = (struct world){.path = {rtt_ns, rate, window}, .now_ns = SFS_NS_PER_S};
+	sfs_pace_init(&w->pace, MOST);
+}
+
+static void near_and_far(void)
+{
+	struct world w;
+
+	/* One millisecond is as near as steps of one allow. */
+	begin(&w, SFS_NS_PER_MS, 250e6, 3e6);
+	CHECK(go_on(&w, 20, true) > 0.95);
+	CHECK(sfs_pace_limit(&w.pace) <= 16);
+
+	begin(&w, 150 * SFS_NS_PER_MS, 250e6, 2.8e6);
+	CHECK(go_on(&w, 30, true) > 0.95);
+	CHECK(sfs_pace_limit(&w.pace) >= 20);
+
+	/* With one packet in a thousand lost, a connection is down to some 60 KB a round
+	 * trip. */
+	begin(&w, 150 * SFS_NS_PER_MS, 250e6, 60e3);
+	go_on(&w, 30, true);
+	CHECK(sfs_pace_limit(&w.pace) >= 50);
+}
+
+static void follows_a_path_that_changes(void)
+{
+	struct world w;
+
+	begin(&w, 150 * SFS_NS_PER_MS, 250e6, 2.8e6);
+	go_on(&w, 30, true);
+	w.path.rtt_ns = SFS_NS_PER_MS; /* a cache near by has all now */
+	CHECK(go_on(&w, 60, true) > 0.95);
+	CHECK(sfs_pace_limit(&w.pace) <= 16);
+	w.path.rtt_ns = 150 * SFS_NS_PER_MS;
+	CHECK(go_on(&w, 120, true) > 0.9);
+}
+
+/* A reader that is slower than the path says nothing of it. */
+static void learns_nothing_of_a_slow_reader(void)
+{
+	struct world w;
+	int limit;
+
+	begin(&w, 20 * SFS_NS_PER_MS, 100e6, 1e6);
+	limit = w.pace.limit;
+	go_on(&w, 20, false);
+	CHECK_EQ(w.pace.limit, limit);
+}
+
+static void gives_way_to_a_busy_server(void)
+{
+	struct world w;
+	int limit, i;
+
+	begin(&w, 150 * SFS_NS_PER_MS, 250e6, 100e3);
+	go_on(&w, 20, true);
+	limit = sfs_pace_limit(&w.pace);
+	CHECK(limit > 16);
+	sfs_pace_refused(&w.pace);
+	CHECK(sfs_pace_limit(&w.pace) < limit);
+	for (i = 0; i < 100; i++)
+		sfs_pace_refused(&w.pace);
+	CHECK_EQ(sfs_pace_limit(&w.pace), 4);
+}
+
+static void never_more_than_most(void)
+{
+	static const int most[] = {1, 2, 3, 4, 5, 16};
+	struct sfs_pace pace;
+	uint64_t now = SFS_NS_PER_S;
+	size_t i;
+	int k;
+
+	for (i = 0; i < sizeof most / sizeof most[0]; i++) {
+		sfs_pace_init(&pace, most[i]);
+		for (k = 0; k < 10000; k++) {
+			now += 10 * SFS_NS_PER_MS;
+			sfs_pace_answered(&pace, 100 * SFS_NS_PER_MS, now);
+			sfs_pace_bytes(&pace, (uint64_t)(1 + k * 7919 % 10) * PART);
+			sfs_pace_ended(&pace, now, true);
+			if (k % 97 == 0)
+				sfs_pace_rest(&pace);
+			CHECK(sfs_pace_limit(&pace) >= 1);
+			CHECK(sfs_pace_limit(&pace) <= most[i]);
+		}
+	}
+}
+
+int main(void)
+{
+	near_and_far();
+	follows_a_path_that_changes();
+	learns_nothing_of_a_slow_reader();
+	gives_way_to_a_busy_server();
+	never_more_than_most();
+	return 0;
+}
