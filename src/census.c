@@ -2,7 +2,11 @@
 /* How this works: a few request slots go round; each free one takes the next
  * shard, first from the list of those that somebody waits for, then in dataset
  * order.  A question that failed has failed for all who waited for it, and for who
- * asks right behind them; who asks later has it asked anew. */
+ * asks right behind them; who asks later has it asked anew.
+ *
+ * It begins while the core still probes whether the dataset can be had at all, which
+ * saves a far mount two round trips.  Until that is settled, what fails is said to nobody
+ * and asked anew later, and the shards that the probe asks itself are left to it. */
 #include "census.h"
 
 #include "clock.h"
@@ -15,7 +19,7 @@
 #define ALL_SHARDS UINT32_MAX
 #define ANEW_NS	   (2 * SFS_NS_PER_S) /* so long after a failure it is worth asking */
 
-enum { UNASKED, ASKING, KNOWN, FAILED };
+enum { UNASKED, ASKING, KNOWN, FAILED, HELD };
 
 struct slot {
 	struct sfs_request request; /* first */
@@ -35,7 +39,7 @@ struct sfs_census {
 	uint32_t n_known;
 	int failure;	    /* the latest, if a shard FAILED */
 	uint64_t failed_ns; /* when that was */
-	bool is_closed;
+	bool is_closed, is_settled;
 	struct sfs_link waiters, idle;
 	uint32_t *wanted; /* shards to ask first: a stack */
 	size_t n_wanted, wanted_capacity;
@@ -75,6 +79,7 @@ static void dispatch(struct sfs_census *c, struct sfs_link *out)
 			.kind = SFS_REQUEST_ASK,
 			.object = &shard->object,
 			.is_urgent = true,
+			.is_probe = !c->is_settled,
 			.done = on_answer,
 			.error = &slot->error,
 		};
@@ -127,6 +132,20 @@ static int judge(struct sfs_census *c, struct sfs_shard *shard, int err, const c
 	return err;
 }
 
+/* It failed while that was to be said to nobody: it will be asked anew, or now. */
+static void hold(struct sfs_census *c, struct slot *slot, struct sfs_link *out)
+{
+	uint32_t i = slot->shard->index;
+
+	pthread_mutex_lock(&c->lock);
+	c->state[i] = c->is_settled ? UNASKED : HELD;
+	c->next = i < c->next ? i : c->next;
+	sfs_list_push(&c->idle, &slot->link);
+	if (c->is_settled)
+		dispatch(c, out);
+	pthread_mutex_unlock(&c->lock);
+}
+
 static void on_answer(struct sfs_request *request, int err)
 {
 	struct slot *slot = (struct slot *)request;
@@ -134,9 +153,14 @@ static void on_answer(struct sfs_request *request, int err)
 	struct sfs_shard *shard = slot->shard;
 	struct sfs_link told, out;
 
-	err = judge(c, shard, err, slot->error.text);
 	sfs_list_init(&told);
 	sfs_list_init(&out);
+	if (request->is_probe && err < 0) {
+		hold(c, slot, &out);
+		submit(&out);
+		return;
+	}
+	err = judge(c, shard, err, slot->error.text);
 	pthread_mutex_lock(&c->lock);
 	shard->size_err = err;
 	c->state[shard->index] = err == 0 ? KNOWN : FAILED;
@@ -154,11 +178,12 @@ static void on_answer(struct sfs_request *request, int err)
 	sfs_waiters_end(&told, err == -ECANCELED ? err : 0);
 }
 
-struct sfs_census *sfs_census_start(struct sfs_shards *shards)
+struct sfs_census *sfs_census_start(struct sfs_shards *shards, const uint32_t *left_out,
+				    size_t n_left_out)
 {
 	struct sfs_census *c = sfs_calloc(1, sizeof *c);
 	struct sfs_link out;
-	int i;
+	size_t i;
 
 	c->shards = shards;
 	c->state = sfs_calloc(shards->n, 1);
@@ -167,15 +192,8 @@ struct sfs_census *sfs_census_start(struct sfs_shards *shards)
 	sfs_list_init(&c->waiters);
 	sfs_list_init(&c->idle);
 	sfs_list_init(&out);
-	for (i = 0; i < (int)shards->n; i++) {
-		/* The core's probe may have asked already. */
-		if (shards->shards[i].object.size != SFS_SIZE_UNKNOWN &&
-		    judge(c, &shards->shards[i], 0, "") == 0) {
-			c->state[i] = KNOWN;
-			c->n_known++;
-			c->n_pending--;
-		}
-	}
+	for (i = 0; i < n_left_out; i++)
+		c->state[left_out[i]] = HELD;
 	for (i = 0; i < N_SLOTS; i++) {
 		c->slots[i].census = c;
 		sfs_list_push(&c->idle, &c->slots[i].link);
@@ -185,6 +203,34 @@ struct sfs_census *sfs_census_start(struct sfs_shards *shards)
 	pthread_mutex_unlock(&c->lock);
 	submit(&out);
 	return c;
+}
+
+void sfs_census_settle(struct sfs_census *c)
+{
+	struct sfs_shard *shard;
+	struct sfs_link out;
+	uint32_t i;
+
+	sfs_list_init(&out);
+	pthread_mutex_lock(&c->lock);
+	c->is_settled = true;
+	for (i = 0; i < c->shards->n; i++) {
+		shard = &c->shards->shards[i];
+		if (c->state[i] != HELD)
+			continue;
+		c->state[i] = UNASKED;
+		/* The probe has asked for it. */
+		if (shard->object.size != SFS_SIZE_UNKNOWN &&
+		    judge(c, shard, 0, "") == 0) {
+			c->state[i] = KNOWN;
+			c->n_known++;
+			c->n_pending--;
+		}
+	}
+	c->next = 0;
+	dispatch(c, &out);
+	pthread_mutex_unlock(&c->lock);
+	submit(&out);
 }
 
 void sfs_census_stop(struct sfs_census *c)

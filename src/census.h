@@ -14,8 +14,15 @@
 
 struct sfs_census;
 
-/* Begin.  Everything stays borrowed until sfs_census_stop(). */
-struct sfs_census *sfs_census_start(struct sfs_shards *shards);
+/* Begin, before it is clear that the dataset can be had at all: failures are not told,
+ * and the `n_left_out` shards are not asked, until sfs_census_settle().  The shards stay
+ * borrowed until sfs_census_stop(). */
+struct sfs_census *sfs_census_start(struct sfs_shards *shards, const uint32_t *left_out,
+				    size_t n_left_out);
+
+/* It can be had: tell from now on, and ask anew what failed, or was left out and has no
+ * size yet. */
+void sfs_census_settle(struct sfs_census *census);
 
 /* No more questions; the caller stops the sources next, which ends those that
  * run, and then calls sfs_census_free(). */

@@ -322,18 +322,35 @@ static int probe_spec(struct sfs_core *core, uint32_t first, uint32_t last,
 			     p[i].error.text[0] ? p[i].error.text : strerror(-p[i].err));
 }
 
-static int probe(struct sfs_core *core, const struct sfs_dataset *d,
-		 struct sfs_error *err)
+/* The first and the last shard of each spec, in pairs.  How many shards. */
+static size_t choose_probes(const struct sfs_dataset *d, uint32_t chosen[2 * MAX_PROBES])
 {
-	uint32_t first = 0, last;
-	int ret = 0, n = 0;
+	uint32_t first, last;
+	size_t n = 0;
 
-	for (; first < d->n && n < MAX_PROBES && ret == 0; first = last + 1, n++) {
+	for (first = 0; first < d->n && n < 2 * MAX_PROBES; first = last + 1) {
 		for (last = first;
 		     last + 1 < d->n && d->spec_of[last + 1] == d->spec_of[first];)
 			last++;
-		ret = probe_spec(core, first, last, err);
+		chosen[n++] = first;
+		chosen[n++] = last;
 	}
+	return n;
+}
+
+/* The sizes are asked for meanwhile: most often the probe succeeds. */
+static int probe(struct sfs_core *core, const struct sfs_dataset *d,
+		 struct sfs_error *err)
+{
+	uint32_t chosen[2 * MAX_PROBES];
+	size_t n = choose_probes(d, chosen), i;
+	int ret = 0;
+
+	core->census = sfs_census_start(&core->env.shards, chosen, n);
+	for (i = 0; i < n && ret == 0; i += 2)
+		ret = probe_spec(core, chosen[i], chosen[i + 1], err);
+	if (ret == 0)
+		sfs_census_settle(core->census);
 	return ret;
 }
 
@@ -403,7 +420,6 @@ static int start(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	ret = sfs_tree_new(core, &core->tree, err);
 	if (ret < 0)
 		return ret;
-	core->census = sfs_census_start(&core->env.shards);
 	core->ticker = sfs_thread_start("sfs-tick", tick, core);
 	core->has_ticker = true;
 	return 0;
