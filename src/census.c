@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #define N_SLOTS	   256
+#define N_EARLY	   112 /* questions before it is settled: the probe must find room */
 #define ALL_SHARDS UINT32_MAX
 #define ANEW_NS	   (2 * SFS_NS_PER_S) /* so long after a failure it is worth asking */
 
@@ -37,6 +38,7 @@ struct sfs_census {
 	uint32_t next;	      /* no UNASKED shard comes before */
 	uint32_t n_pending;   /* UNASKED or ASKING */
 	uint32_t n_known;
+	uint32_t n_early;   /* asked before it was settled */
 	int failure;	    /* the latest, if a shard FAILED */
 	uint64_t failed_ns; /* when that was */
 	bool is_closed, is_settled;
@@ -71,7 +73,8 @@ static void dispatch(struct sfs_census *c, struct sfs_link *out)
 	struct slot *slot;
 
 	while (!c->is_closed && !sfs_list_is_empty(&c->idle) &&
-	       (shard = choose(c)) != NULL) {
+	       (c->is_settled || c->n_early < N_EARLY) && (shard = choose(c)) != NULL) {
+		c->n_early += !c->is_settled;
 		slot = sfs_container(sfs_list_pop(&c->idle), struct slot, link);
 		c->state[shard->index] = ASKING;
 		slot->shard = shard;

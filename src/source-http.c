@@ -44,10 +44,11 @@
 #define COLD_BYTES (8 << 20)
 #define SMALL_MAX  (256 << 10) /* what counts as small */
 
-#define HEDGE_PART  20		/* at most one byte in so many */
-#define HEDGE_LEAST (64 << 10)	/* not worth it for less */
-#define HEDGE_LEG   (128 << 10) /* if a reader waits, it comes in legs of this, */
-#define HEDGE_LEGS  8		/* at most so many */
+#define HEDGE_PART 20	       /* at most one byte in so many */
+#define MAX_HEDGES 3	       /* of one request */
+#define HEDGE_LEG  (128 << 10) /* if a reader waits, it comes in legs of this, */
+#define HEDGE_LEGS 8	       /* at most so many */
+#define UNKNOWN_NS SFS_NS_PER_S
 
 struct http_source {
 	struct sfs_source base;
@@ -65,7 +66,7 @@ struct job {
 	struct http_source *source;
 	struct sfs_request *request;
 	struct sfs_link legs; /* all there ever were */
-	bool is_hedged;
+	int n_hedges;
 	uint64_t hedge_cost; /* counted for it so far */
 };
 
@@ -212,40 +213,58 @@ static void fail(struct leg *leg, int err)
 /* May so many bytes be asked for twice? */
 static bool may_hedge(const struct http_source *s, uint64_t n_bytes)
 {
-	return n_bytes >= HEDGE_LEAST &&
-	       s->hedged_bytes + n_bytes <= s->got_bytes / HEDGE_PART;
+	return s->hedged_bytes + n_bytes <= s->got_bytes / HEDGE_PART;
 }
 
-/* Ask for what the leg has not got once more, in n legs. */
-static void hedge(struct leg *leg, uint64_t n_legs)
+/* Ask for the bytes from `from` on that the leg has not got once more, in n legs. */
+static void hedge(struct leg *leg, uint64_t from, uint64_t n_legs)
 {
 	struct job *job = leg->job;
-	uint64_t n = leg->end - leg->at, first = leg->at, end, i;
+	uint64_t n = leg->end - from, first = from, end, i;
 	struct leg *other;
 
-	job->is_hedged = true;
+	job->n_hedges++;
 	job->hedge_cost += n;
 	job->source->hedged_bytes += n;
 	atomic_fetch_add(&job->source->base.n_hedges, 1);
 	for (i = 0; i < n_legs; i++, first = end) {
-		end = leg->at + n * (i + 1) / n_legs;
+		end = from + n * (i + 1) / n_legs;
 		other = add_leg(job, first, end);
 		other->is_hedge = true;
 		begin_get(other, 0);
 	}
 }
 
-/* The leg takes longer than nearly all do; or than most, and a reader waits for it. */
+/* From when on the leg's GET is late: if nothing is known yet, it is looked at again. */
+static void be_patient(struct leg *leg)
+{
+	const struct sfs_tail *tail = &leg->job->source->tail;
+	uint64_t n = leg->end - leg->at, now = sfs_clock_ns();
+	uint64_t late_ns = sfs_tail_late_ns(tail, n);
+
+	leg->get.late_ns = now + (late_ns ? late_ns : UNKNOWN_NS);
+	leg->get.needed_late_ns =
+		now + (late_ns ? sfs_tail_median_ns(tail, n) : UNKNOWN_NS);
+}
+
+/* The leg takes longer than nearly all do; or than most, and a reader waits for it.
+ * Should the hedge be late as well, there may be another. */
 static void on_late(struct sfs_get *get)
 {
 	struct leg *leg = (struct leg *)get;
-	uint64_t n = leg->end - leg->at, n_legs = n / HEDGE_LEG;
+	struct job *job = leg->job;
+	uint64_t from = in_place(job, leg->at), n = leg->end - from, n_legs = 1;
 
-	if (leg->job->is_hedged || !may_hedge(leg->job->source, n))
-		return;
-	if (!atomic_load(&leg->job->request->is_needed))
-		n_legs = 1;
-	hedge(leg, n_legs < 1 ? 1 : n_legs > HEDGE_LEGS ? HEDGE_LEGS : n_legs);
+	if (sfs_tail_late_ns(&job->source->tail, n) > 0 && n > 0 &&
+	    job->n_hedges < MAX_HEDGES && may_hedge(job->source, n)) {
+		if (atomic_load(&job->request->is_needed))
+			n_legs = n / HEDGE_LEG;
+		hedge(leg, from,
+		      n_legs < 1	    ? 1
+		      : n_legs > HEDGE_LEGS ? HEDGE_LEGS
+					    : n_legs);
+	}
+	be_patient(leg);
 }
 
 /* Bytes have come, and perhaps the last: end the GETs that are of no use any more, and
@@ -305,7 +324,7 @@ static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 	leg->at += n;
 	job->source->got_bytes += n;
 	/* What others have got behind here may be all that was left. */
-	return job->is_hedged && leg->at < leg->end && is_whole(job) ? -EALREADY : 0;
+	return job->n_hedges > 0 && leg->at < leg->end && is_whole(job) ? -EALREADY : 0;
 }
 
 /* ---- the end of a GET ---- */
@@ -491,19 +510,6 @@ static void on_place(struct sfs_get *get)
 	get->url = leg->url;
 }
 
-/* From when on this GET is late. */
-static void be_patient(struct leg *leg)
-{
-	const struct sfs_tail *tail = &leg->job->source->tail;
-	uint64_t n = leg->end - leg->at, now = sfs_clock_ns();
-	uint64_t late_ns = sfs_tail_late_ns(tail, n);
-
-	if (is_ask(leg->job) || leg->is_hedge || late_ns == 0)
-		return;
-	leg->get.late_ns = now + late_ns;
-	leg->get.needed_late_ns = now + sfs_tail_median_ns(tail, n);
-}
-
 static void on_start(struct sfs_get *get)
 {
 	struct leg *leg = (struct leg *)get;
@@ -531,7 +537,8 @@ static void on_start(struct sfs_get *get)
 	get->if_match = leg->question.if_match;
 	get->first = leg->question.first;
 	get->last = leg->question.last;
-	be_patient(leg);
+	if (!is_ask(job) && !leg->is_hedge)
+		be_patient(leg);
 }
 
 static void begin_get(struct leg *leg, uint64_t delay_ms)

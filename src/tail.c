@@ -42,12 +42,22 @@ void sfs_tail_add(struct sfs_tail *t, uint64_t n_bytes, uint64_t ns)
 	t->sizes[i].median_ms = sorted[n / 2];
 }
 
+/* The size to go by: its own, or the next larger of which enough were seen. */
+static unsigned known_size(const struct sfs_tail *t, uint64_t n_bytes)
+{
+	unsigned i = size_of(n_bytes);
+
+	while (i + 1 < SFS_TAIL_SIZES && t->sizes[i].late_ms == 0)
+		i++;
+	return i;
+}
+
 uint64_t sfs_tail_late_ns(const struct sfs_tail *t, uint64_t n_bytes)
 {
-	return t->sizes[size_of(n_bytes)].late_ms * SFS_NS_PER_MS;
+	return t->sizes[known_size(t, n_bytes)].late_ms * SFS_NS_PER_MS;
 }
 
 uint64_t sfs_tail_median_ns(const struct sfs_tail *t, uint64_t n_bytes)
 {
-	return t->sizes[size_of(n_bytes)].median_ms * SFS_NS_PER_MS;
+	return t->sizes[known_size(t, n_bytes)].median_ms * SFS_NS_PER_MS;
 }

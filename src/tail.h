@@ -26,7 +26,8 @@ struct sfs_tail {
 void sfs_tail_add(struct sfs_tail *t, uint64_t n_bytes, uint64_t ns);
 
 /* So long do all but one in a hundred take that are of this size, in nanoseconds; and
- * half of them.  0: too few were seen. */
+ * half of them.  Where too few were seen of a size, the next larger one counts; 0: none
+ * is known. */
 uint64_t sfs_tail_late_ns(const struct sfs_tail *t, uint64_t n_bytes);
 uint64_t sfs_tail_median_ns(const struct sfs_tail *t, uint64_t n_bytes);
 
