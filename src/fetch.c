@@ -16,11 +16,14 @@
 #include "clock.h"
 #include "mem.h"
 #include "pace.h"
+#include "plain.h"
 #include "pool.h"
+#include "wires.h"
 
 #include <curl/curl.h>
 #include <errno.h>
 #include <malloc.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <netinet/in.h>
@@ -71,6 +74,12 @@ struct sfs_fetch {
 	uint64_t rtt_ns; /* and this */
 	CURL *idle_easy[MAX_IDLE_EASY];
 	int n_idle_easy;
+
+	struct sfs_plain *plain;
+	struct sfs_wires *wires;
+	struct curl_waitfd *fds; /* what to poll for the GETs that are on wires, */
+	struct sfs_get **polled; /* and which GET that is; NULL: it is over */
+	unsigned n_polled;
 };
 
 /* What curl says, in our words. */
@@ -173,15 +182,12 @@ static void tell_pace(struct sfs_fetch *f)
 
 /* What the kernel has measured on a connection: unlike our own clock, it knows nothing of
  * threads that wait for a processor. */
-static void note_rtt(struct sfs_get *get)
+static void note_rtt(struct sfs_host *host, curl_socket_t fd)
 {
-	struct sfs_host *host = get->host;
-	curl_socket_t fd = CURL_SOCKET_BAD;
 	struct tcp_info info = {0};
 	socklen_t n = sizeof info;
 	uint64_t ns;
 
-	curl_easy_getinfo(get->easy, CURLINFO_ACTIVESOCKET, &fd);
 	if (fd == CURL_SOCKET_BAD ||
 	    getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0 || info.tcpi_rtt == 0)
 		return;
@@ -195,9 +201,11 @@ static int on_request(void *data, char *their_ip, char *our_ip, int their_port,
 		      int our_port)
 {
 	struct sfs_get *get = data;
+	curl_socket_t fd = CURL_SOCKET_BAD;
 
 	get->sent_ns = get->progress_ns = sfs_clock_ns();
-	note_rtt(get);
+	curl_easy_getinfo(get->easy, CURLINFO_ACTIVESOCKET, &fd);
+	note_rtt(get->host, fd);
 	return CURL_PREREQFUNC_OK;
 }
 
@@ -234,14 +242,20 @@ static int take_head(struct sfs_get *get)
 	return get->err;
 }
 
+/* So much of a body came. */
+static void count_bytes(struct sfs_get *get, size_t n)
+{
+	get->progress_ns = sfs_clock_ns();
+	get->host->served_bytes += n;
+	if (!get->is_small)
+		sfs_pace_bytes(&get->host->pace, n);
+}
+
 static size_t on_body(char *bytes, size_t size, size_t n, void *data)
 {
 	struct sfs_get *get = data;
 
-	get->progress_ns = sfs_clock_ns();
-	get->host->served_bytes += n * size;
-	if (!get->is_small)
-		sfs_pace_bytes(&get->host->pace, n * size);
+	count_bytes(get, n * size);
 	if (take_head(get) < 0)
 		return CURL_WRITEFUNC_ERROR;
 	if (get->err > 0) {
@@ -310,10 +324,9 @@ static CURLcode set_common(struct sfs_fetch *f, CURL *easy)
 	return code;
 }
 
-static void begin(struct sfs_fetch *f, struct sfs_get *get)
+static CURL *get_easy(struct sfs_fetch *f, struct sfs_get *get)
 {
 	CURL *easy;
-	char range[48];
 
 	if (f->n_idle_easy > 0) {
 		easy = f->idle_easy[--f->n_idle_easy];
@@ -323,37 +336,232 @@ static void begin(struct sfs_fetch *f, struct sfs_get *get)
 			abort();
 		set_common(f, easy);
 	}
-	get->rtt_ns = get->host->rtt_ns;
-	get->served_bytes = get->host->served_bytes;
-	get->late_ns = 0;
-	get->start(get);
-	snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)get->first,
-		 (unsigned long long)get->last);
-	get->lines = make_lines(f, get);
+	free(get->failure);
 	get->failure = sfs_calloc(1, CURL_ERROR_SIZE);
 	curl_easy_setopt(easy, CURLOPT_URL, get->url);
 	curl_easy_setopt(easy, CURLOPT_USERPWD, get->user);
-	curl_easy_setopt(easy, CURLOPT_RANGE, range);
-	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, (struct curl_slist *)get->lines);
-	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
-			 get->is_small ? SMALL_BUFFER_BYTES : BUFFER_BYTES);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
 	curl_easy_setopt(easy, CURLOPT_PREREQDATA, get);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, get);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, get->failure);
+	get->easy = easy;
+	/* Until on_request(): the time to connect is not the server's silence. */
+	get->sent_ns = sfs_clock_ns();
+	get->progress_ns = get->sent_ns + f->options.connect_timeout_ms * SFS_NS_PER_MS;
+	return easy;
+}
+
+static void put_easy(struct sfs_fetch *f, struct sfs_get *get)
+{
+	CURL *easy = steal(&get->easy);
+
+	if (!easy)
+		return;
+	curl_multi_remove_handle(f->multi, easy);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
+	curl_slist_free_all(steal(&get->lines));
+	if (f->n_idle_easy < MAX_IDLE_EASY)
+		f->idle_easy[f->n_idle_easy++] = easy;
+	else
+		curl_easy_cleanup(easy);
+}
+
+static void begin_easy(struct sfs_fetch *f, struct sfs_get *get)
+{
+	CURL *easy = get_easy(f, get);
+	char range[48];
+
+	snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)get->first,
+		 (unsigned long long)get->last);
+	get->lines = make_lines(f, get);
+	curl_easy_setopt(easy, CURLOPT_RANGE, range);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, (struct curl_slist *)get->lines);
+	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 0L);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
+			 get->is_small ? SMALL_BUFFER_BYTES : BUFFER_BYTES);
+	curl_multi_add_handle(f->multi, easy);
+}
+
+/* ---- plain GETs, that go over wires ---- */
+
+static void finish(struct sfs_fetch *f, struct sfs_get *get, int err,
+		   enum sfs_fetch_verdict verdict, const char *why);
+
+static void on_wire_line(void *reader, const char *line, size_t n)
+{
+	struct sfs_get *get = reader;
+
+	on_header((char *)line, 1, n, get);
+}
+
+static int on_wire_head(void *reader)
+{
+	return take_head(reader);
+}
+
+static int on_wire_room(void *reader, struct iovec *pieces, int n_max)
+{
+	struct sfs_get *get = reader;
+
+	return get->room(get, pieces, n_max);
+}
+
+static int on_wire_took(void *reader, size_t n)
+{
+	struct sfs_get *get = reader;
+
+	count_bytes(get, n);
+	get->err = get->took(get, n);
+	return get->err;
+}
+
+/* libcurl connects: it knows names, addresses and time-outs. */
+static void connect_wire(struct sfs_fetch *f, struct sfs_get *get)
+{
+	curl_easy_setopt(get_easy(f, get), CURLOPT_CONNECT_ONLY, 1L);
+	curl_multi_add_handle(f->multi, get->easy);
+}
+
+static void begin_answer(struct sfs_get *get)
+{
 	sfs_http_answer_init(&get->answer);
 	get->has_head = get->is_answered = false;
 	get->n_dropped = 0;
 	get->err = 0;
-	get->easy = easy;
-	get->sent_ns = sfs_clock_ns();
-	/* Until on_request(): the time to connect is not the server's silence. */
-	get->progress_ns = get->sent_ns + f->options.connect_timeout_ms * SFS_NS_PER_MS;
+}
+
+/* It ends: the wire waits for the next GET, if it may. */
+static void leave_wire(struct sfs_fetch *f, struct sfs_get *get)
+{
+	unsigned i;
+
+	for (i = 0; i < f->n_polled; i++)
+		if (f->polled[i] == get)
+			f->polled[i] = NULL;
+	if (get->wire)
+		sfs_wires_put(f->wires, get->origin, get->wire, sfs_clock_ns());
+	get->wire = NULL;
+	free(steal(&get->text));
+	free(steal(&get->origin));
+}
+
+static void run_wire(struct sfs_fetch *f, struct sfs_get *get)
+{
+	static const struct sfs_wire_reader reader = {on_wire_line, on_wire_head,
+						      on_wire_room, on_wire_took};
+	sfs_autofree char *why = NULL;
+	int err;
+
+	switch (sfs_wire_run(get->wire, &reader, get, &err)) {
+	case SFS_WIRE_WAITS: return;
+	case SFS_WIRE_ENDED: finish(f, get, err, SFS_FETCH_PASSING, ""); return;
+	case SFS_WIRE_ODD:
+		sfs_wires_avoid(f->wires, get->origin, sfs_clock_ns());
+		leave_wire(f, get);
+		begin_answer(get);
+		begin_easy(f, get);
+		return;
+	case SFS_WIRE_STALE:
+		sfs_wire_free(steal(&get->wire));
+		connect_wire(f, get);
+		return;
+	case SFS_WIRE_LOST:
+		why = sfs_strdup(sfs_wire_why(get->wire));
+		finish(f, get, err, SFS_FETCH_PASSING, why);
+		return;
+	}
+}
+
+static void use_wire(struct sfs_fetch *f, struct sfs_get *get, struct sfs_wire *wire)
+{
+	get->wire = wire;
+	get->sent_ns = get->progress_ns = sfs_clock_ns();
+	note_rtt(get->host, sfs_wire_fd(wire));
+	sfs_wire_ask(wire, get->text, strlen(get->text));
+	run_wire(f, get);
+}
+
+/* libcurl has connected: take the socket, and leave it its own to close. */
+static void take_socket(struct sfs_fetch *f, struct sfs_get *get)
+{
+	curl_socket_t theirs = CURL_SOCKET_BAD;
+	int ours;
+
+	curl_easy_getinfo(get->easy, CURLINFO_ACTIVESOCKET, &theirs);
+	ours = fcntl(theirs, F_DUPFD_CLOEXEC, 3);
+	put_easy(f, get);
+	if (ours < 0)
+		finish(f, get, -errno, SFS_FETCH_PASSING, "no socket");
+	else
+		use_wire(f, get, sfs_wire_new(ours));
+}
+
+/* What to poll for. */
+static void list_wires(struct sfs_fetch *f)
+{
+	size_t n_max = (size_t)f->n_active[CLASS_READ] + (size_t)f->n_active[CLASS_SMALL];
+
+	f->n_polled = 0;
+	f->fds = sfs_reallocarray(f->fds, n_max + 1, sizeof f->fds[0]);
+	f->polled = sfs_reallocarray(f->polled, n_max + 1, sizeof f->polled[0]);
+	SFS_EACH (get, &f->active, struct sfs_get, link) {
+		if (!get->wire)
+			continue;
+		f->fds[f->n_polled] = (struct curl_waitfd){
+			.fd = sfs_wire_fd(get->wire),
+			.events = sfs_wire_sends(get->wire) ? CURL_WAIT_POLLOUT
+							    : CURL_WAIT_POLLIN,
+		};
+		f->polled[f->n_polled++] = get;
+	}
+}
+
+/* A GET may end others. */
+static void run_wires(struct sfs_fetch *f)
+{
+	unsigned i;
+
+	for (i = 0; i < f->n_polled; i++)
+		if (f->polled[i] && f->fds[i].revents)
+			run_wire(f, f->polled[i]);
+	f->n_polled = 0;
+}
+
+static bool is_for_wire(struct sfs_fetch *f, struct sfs_get *get)
+{
+	get->text = sfs_plain_write(f->plain, get, &get->origin);
+	if (get->text && sfs_wires_is_avoided(f->wires, get->origin, sfs_clock_ns()))
+		leave_wire(f, get);
+	return get->text != NULL;
+}
+
+static void begin_on_wire(struct sfs_fetch *f, struct sfs_get *get)
+{
+	struct sfs_wire *wire = sfs_wires_get(f->wires, get->origin, sfs_clock_ns());
+
+	if (wire)
+		use_wire(f, get, wire);
+	else
+		connect_wire(f, get);
+}
+
+static void begin(struct sfs_fetch *f, struct sfs_get *get)
+{
+	get->rtt_ns = get->host->rtt_ns;
+	get->served_bytes = get->host->served_bytes;
+	get->late_ns = 0;
+	get->start(get);
+	begin_answer(get);
+	get->is_active = true;
 	sfs_list_push(&f->active, &get->link);
 	f->n_active[class_of(get)]++;
 	get->host->n_active[class_of(get)]++;
-	curl_multi_add_handle(f->multi, easy);
+	if (is_for_wire(f, get))
+		begin_on_wire(f, get);
+	else
+		begin_easy(f, get);
 }
 
 /* What there was to learn of it. */
@@ -370,25 +578,16 @@ static void leave_host(struct sfs_fetch *f, struct sfs_get *get)
 		sfs_pace_rest(&host->pace);
 }
 
-/* Take the GET off its handle, whatever it does. */
+/* Take the GET off its handle or wire, whatever it does. */
 static void take_off(struct sfs_fetch *f, struct sfs_get *get)
 {
-	CURL *easy = get->easy;
-
 	sfs_link_remove(&get->link);
-	if (!easy)
+	if (!get->is_active)
 		return;
+	get->is_active = false;
 	leave_host(f, get);
-	curl_multi_remove_handle(f->multi, easy);
-	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
-	curl_slist_free_all(get->lines);
-	get->lines = NULL;
-	get->easy = NULL;
-	if (f->n_idle_easy < MAX_IDLE_EASY)
-		f->idle_easy[f->n_idle_easy++] = easy;
-	else
-		curl_easy_cleanup(easy);
+	put_easy(f, get);
+	leave_wire(f, get);
 }
 
 static void finish(struct sfs_fetch *f, struct sfs_get *get, int err,
@@ -417,6 +616,10 @@ static void take_result(struct sfs_fetch *f, CURL *easy, CURLcode code)
 	int err = 0;
 
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&get);
+	if (get->text && code == CURLE_OK) {
+		take_socket(f, get);
+		return;
+	}
 	if (code == CURLE_OK)
 		take_head(get);
 	if (get->err != 0)
@@ -517,7 +720,7 @@ static void gather_ended(struct sfs_fetch *f, struct sfs_link *list, uint64_t no
 		following = link->next;
 		get = sfs_container(link, struct sfs_get, link);
 		if (atomic_load(get->is_cancelled) || f->is_closed ||
-		    (get->easy && now >= get->progress_ns + stall_ns)) {
+		    (get->is_active && now >= get->progress_ns + stall_ns)) {
 			sfs_link_remove(&get->link);
 			sfs_list_push(ended, &get->link);
 		}
@@ -620,7 +823,9 @@ static void *work(void *arg)
 		if (next < now + 1000 * SFS_NS_PER_MS)
 			wait_ms =
 				next > now ? (int)((next - now) / SFS_NS_PER_MS) + 1 : 0;
-		curl_multi_poll(f->multi, NULL, 0, wait_ms, NULL);
+		list_wires(f);
+		curl_multi_poll(f->multi, f->fds, f->n_polled, wait_ms, NULL);
+		run_wires(f);
 	}
 	do
 		take_incoming(f);
@@ -640,6 +845,10 @@ void sfs_fetch_free(struct sfs_fetch *f)
 	}
 	while (f->n_idle_easy > 0)
 		curl_easy_cleanup(f->idle_easy[--f->n_idle_easy]);
+	sfs_wires_free(f->wires);
+	free(f->fds);
+	free(f->polled);
+	sfs_plain_free(f->plain);
 	curl_multi_cleanup(f->multi);
 	curl_global_cleanup();
 	curl_slist_free_all(f->header_lines);
@@ -711,6 +920,8 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 	sfs_list_init(&f->hosts);
 	keep_buffers(2 * options->n_connections);
 	allow_descriptors();
+	f->plain = sfs_plain_new(options);
+	f->wires = sfs_wires_new(MAX_KEPT);
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	f->multi = curl_multi_init();
 	curl_multi_setopt(f->multi, CURLMOPT_MAXCONNECTS, MAX_KEPT);
@@ -741,6 +952,11 @@ void sfs_fetch_add(struct sfs_fetch *f, struct sfs_get *get, uint64_t delay_ms)
 
 	get->due_ns = delay_ms ? sfs_clock_ns() + delay_ms * SFS_NS_PER_MS : 0;
 	get->easy = NULL;
+	get->lines = NULL;
+	get->failure = NULL;
+	get->wire = NULL;
+	get->origin = get->text = NULL;
+	get->is_active = false;
 	pthread_mutex_lock(&f->lock);
 	has_ended = f->has_ended;
 	if (!has_ended)

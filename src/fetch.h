@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 struct sfs_fetch;
 
@@ -64,6 +65,10 @@ struct sfs_get {
 	int (*head)(struct sfs_get *get, const struct sfs_http_answer *answer);
 	/* More of the body.  0: go on; else the GET ends with that. */
 	int (*body)(struct sfs_get *get, const char *bytes, size_t n);
+	/* The same where bytes can be received in place.  room: where the next ones
+	 * go, at most n_max pieces; 0: nowhere, drop them.  took: n came there. */
+	int (*room)(struct sfs_get *get, struct iovec *pieces, int n_max);
+	int (*took)(struct sfs_get *get, size_t n);
 	/* Once, if start() sets the two to moments of sfs_clock_ns(): late_ns has come,
 	 * or needed_late_ns has and *is_needed is true, and the GET is not over. */
 	void (*late)(struct sfs_get *get);
@@ -85,10 +90,12 @@ struct sfs_get {
 	uint64_t due_ns, progress_ns;
 	bool is_answered;
 	struct sfs_http_answer answer;
-	bool has_head;
+	bool is_active, has_head;
 	uint64_t n_dropped;
 	int err;
 	void *easy;
+	struct sfs_wire *wire;
+	char *origin, *text; /* of a plain GET: whose wires it uses, its request */
 	void *lines;
 	char *failure;
 };

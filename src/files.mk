@@ -40,10 +40,13 @@ libshufflefs_la_SOURCES = \
 	\
 	src/answer.c src/answer.h \
 	src/fetch.c src/fetch.h \
+	src/plain.c src/plain.h \
 	src/retry.c src/retry.h \
 	src/source.c src/source.h \
 	src/source-file.c \
 	src/source-http.c \
+	src/wire.c src/wire.h \
+	src/wires.c src/wires.h \
 	\
 	src/dataset.c src/dataset.h \
 	src/deal.c src/deal.h \

@@ -317,14 +317,43 @@ static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 	if (is_ask(job))
 		return 0;
 	if (n > leg->end - leg->at) {
+		/* If those asked for are all there, which ones are they? */
+		if (leg->at == leg->end)
+			leg->at = leg->begun_at;
 		sfs_answer_again(&leg->verdict, "more bytes than were asked for");
 		return -EPROTO;
 	}
-	put(job->request, leg->at, bytes, n);
+	if (bytes)
+		put(job->request, leg->at, bytes, n);
 	leg->at += n;
 	job->source->got_bytes += n;
 	/* What others have got behind here may be all that was left. */
 	return job->n_hedges > 0 && leg->at < leg->end && is_whole(job) ? -EALREADY : 0;
+}
+
+/* The same, and they are in place. */
+static int on_took(struct sfs_get *get, size_t n)
+{
+	return on_body(get, NULL, n);
+}
+
+static int on_room(struct sfs_get *get, struct iovec *pieces, int n_max)
+{
+	struct leg *leg = (struct leg *)get;
+	const struct iovec *iov = leg->job->request->iov;
+	uint64_t skip = leg->at, n = leg->end - leg->at;
+	int i;
+
+	if (is_ask(leg->job) || n == 0)
+		return 0;
+	while (skip >= iov->iov_len)
+		skip -= (iov++)->iov_len;
+	for (i = 0; i < n_max && n > 0; i++, iov++, skip = 0) {
+		pieces[i].iov_base = (char *)iov->iov_base + skip;
+		pieces[i].iov_len = iov->iov_len - skip < n ? iov->iov_len - skip : n;
+		n -= pieces[i].iov_len;
+	}
+	return i;
 }
 
 /* ---- the end of a GET ---- */
@@ -556,6 +585,8 @@ static void begin_get(struct leg *leg, uint64_t delay_ms)
 		.start = on_start,
 		.head = on_head,
 		.body = on_body,
+		.room = on_room,
+		.took = on_took,
 		.late = on_late,
 		.end = on_end,
 	};

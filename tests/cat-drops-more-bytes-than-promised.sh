@@ -8,7 +8,7 @@
 good_shards
 start_origin shards
 arrives -o retries=9 "$origin/long,by=100000/$three"
-arrives "$origin/long,by=100000,open,over=512,times=1/$three"
+arrives "$origin/long,by=100000,open,over=512,times=2/$three"
 said "retry: train-00000..tar @ [0-9]*: more bytes than were asked for"
 breaks "$origin/train-000000.tar" \
     "$origin/long,by=100000,open,over=512,only=*1.tar/train-000001.tar" "$origin/train-000002.tar"

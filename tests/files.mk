@@ -58,6 +58,7 @@ unit_tests = \
 	tests/unit-order-gives-the-published-vectors \
 	tests/unit-pace-finds-how-many-fill-a-path \
 	tests/unit-pax-records-are-checked-to-the-byte \
+	tests/unit-plain-refuses-what-libcurl-would-change \
 	tests/unit-play-goes-through-an-epoch \
 	tests/unit-pool-runs-a-task-never-twice-at-once \
 	tests/unit-quality-is-what-theory-says \
@@ -82,7 +83,9 @@ unit_tests = \
 	tests/unit-trails-lead-on-over-small-gaps \
 	tests/unit-uri-never-shows-a-password \
 	tests/unit-uri-understands-paths-and-urls \
-	tests/unit-walk-fetches-headers-only
+	tests/unit-walk-fetches-headers-only \
+	tests/unit-wire-reads-only-plain-answers \
+	tests/unit-wires-give-the-last-one-back
 
 cat_tests = \
 	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
@@ -100,7 +103,9 @@ cat_tests = \
 	tests/cat-asks-again-after-a-503.sh \
 	tests/cat-asks-again-when-a-server-stalls.sh \
 	tests/cat-asks-in-a-way-all-servers-take.sh \
+	tests/cat-asks-over-a-wire-as-libcurl-does.sh \
 	tests/cat-budget-never-changes-a-byte.sh \
+	tests/cat-connections-are-kept.sh \
 	tests/cat-credentials-stay-at-their-host.sh \
 	tests/cat-drops-more-bytes-than-promised.sh \
 	tests/cat-empty-shards.sh \
@@ -233,6 +238,7 @@ test_helpers = \
 	tests/fuzz/fuzz-scan.c \
 	tests/fuzz/fuzz-tar-differential.c \
 	tests/fuzz/fuzz-uri.c \
+	tests/fuzz/fuzz-wire.c \
 	tests/fuzz/fuzz.h \
 	tests/fuzz/judge.py \
 	tests/fuzz/make-corpus.py \

@@ -33,7 +33,8 @@ before the answer begins; with `head`, in the middle of its headers):
                              uses=N: to a URL that is forbidden after N requests
   chunked  nolength  gzip  close  hangup  garbage  hugeheader,bytes=N  nohead,status=N
 
-Asked as a proxy, it serves its own files, whatever the host.  `other` is a second port.  Each request is a JSON line on stderr, and in /__log.
+Asked as a proxy, it serves its own files, whatever the host.  `other` is a second port.  Each request is a JSON line on stderr, and in /__log
+(`peer` is the port it came from: one of each connection).
 Standard library only.
 """
 import base64
@@ -417,8 +418,8 @@ def answer_to(request):
 
 # ---- the wire ----
 
-def note(request):
-    line = json.dumps({"time": round(time.time(), 3), "origin": request.port,
+def note(request, peer):
+    line = json.dumps({"time": round(time.time(), 3), "origin": request.port, "peer": peer,
                        "method": request.method, "path": request.path,
                        "file": request.name, "headers": request.headers}) + "\n"
     with lock:
@@ -469,6 +470,7 @@ def send(conn, request, answer):
 def serve_connection(port, conn):
     conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     conn.settimeout(300)
+    peer = conn.getpeername()[1]
     buffered = b""
     try:
         while True:
@@ -480,7 +482,7 @@ def serve_connection(port, conn):
             head, _, buffered = buffered.partition(b"\r\n\r\n")
             request = Request(port, head)
             if request.path != "/__log":
-                note(request)
+                note(request, peer)
             if not send(conn, request, answer_to(request)):
                 return
     except OSError:

@@ -33,6 +33,14 @@ TEXTS = {
         "\0\0\0\0content-range: bytes 5-2/10\ncontent-range: bytes 0-10/10\ncontent-range: bytes 9-9/10\n",
         "\x00\x00\x00\x00Content-Range: bytes 0-0/*\ncontent-length: 99999999999999999999\n",
     ],
+    "fuzz-wire": [
+        "\x03HTTP/1.1 206 Partial Content\r\nContent-Length: 5\r\nETag: \"x\"\r\n\r\nabcde",
+        "\x00HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\nContent-Length:0\nConnection: close\n\n",
+        "\xffHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "\x09HTTP/1.1 404 U\r\nContent-Length: 70000\r\n\r\nx", "\x01HTTP/1.1 500 F\ncontent-length: 9\n\nx",
+        "\x07HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX: " + "x" * 9000 + "\r\n\r\nabc",
+        "\x10HTTP/1.1 200 OK\r\n" + "X: yyyyyyyyyyyyyy\r\n" * 3000 + "Content-Length: 1\r\n\r\nabc",
+    ],
     "fuzz-config": [
         "seed = 7\n[d]\nsource = https://host/{0..9}.tar\nlanes = 192\n  more.tar\n",
         "; comment\n# comment\n[d]\nheader = A: b ; c\n[e]\nseed=x\n", "[d\n", "nonsense\n",
@@ -84,6 +92,10 @@ WORDS = {
         "HTTP/1.1 ", "content-length:", "content-range:", "bytes ", "*/", "etag:", "W/", "\\x22",
         "last-modified:", "location:", "content-encoding:", "identity", "gzip", "content-type:",
         "multipart/byteranges", "retry-after:", " GMT", "\\x0d\\x0a",
+    ],
+    "fuzz-wire": [
+        "HTTP/1.1 ", "200 ", "206 ", "100 ", "content-length:", "connection:", "close", "keep-alive",
+        "transfer-encoding:", "\\x0d\\x0a", "\\x0a\\x0a", ": ",
     ],
     "fuzz-options": [
         "seed=", "lanes=", "buffer=", "segment=shard", "keys=", "auto", "asis", "on-error=", "fail",

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/* A wire reads an answer whose length is said, in whatever pieces it comes, and puts
+ * each byte of the body where it is wanted; any other answer is odd, and a connection
+ * on which something is wrong is not used again. */
+#include "check.h"
+#include "mem.h"
+#include "wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define OK     "HTTP/1.1 206 Partial Content\r\n"
+#define N_BODY 200000
+
+static char many[N_BODY + 1]; /* a body */
+
+/* Who reads: into pieces of 7, 14, 28, ... bytes. */
+struct reader {
+	char lines[4096];
+	char body[N_BODY];
+	size_t n_body, n_room;
+	int n_heads, head_says, took_says;
+};
+
+static void on_line(void *ctx, const char *line, size_t n)
+{
+	struct reader *r = ctx;
+	size_t had = strlen(r->lines);
+
+	CHECK(!memchr(line, '\n', n) && !memchr(line, '\r', n));
+	if (had + n + 2 < sizeof r->lines)
+		snprintf(r->lines + had, sizeof r->lines - had, "%.*s|", (int)n, line);
+}
+
+static int on_head(void *ctx)
+{
+	struct reader *r = ctx;
+
+	r->n_heads++;
+	return r->head_says;
+}
+
+static int on_room(void *ctx, struct iovec *pieces, int n_max)
+{
+	struct reader *r = ctx;
+	size_t at = r->n_body, n = 7;
+	int i;
+
+	for (i = 0; i < n_max && at < r->n_room; i++, n *= 2) {
+		n = r->n_room - at < n ? r->n_room - at : n;
+		pieces[i] = (struct iovec){r->body + at, n};
+		at += n;
+	}
+	return i;
+}
+
+static int on_took(void *ctx, size_t n)
+{
+	struct reader *r = ctx;
+
+	r->n_body += n;
+	return r->took_says;
+}
+
+static const struct sfs_wire_reader ops = {on_line, on_head, on_room, on_took};
+
+static struct reader reader;
+static struct sfs_wire *wire;
+static int server;
+
+static void ask(void)
+{
+	static const char text[] = "GET / HTTP/1.1\r\n\r\n";
+	char got[sizeof text] = "";
+	int err;
+
+	memset(&reader, 0, sizeof reader);
+	reader.n_room = N_BODY;
+	sfs_wire_ask(wire, text, strlen(text));
+	CHECK(sfs_wire_sends(wire));
+	CHECK_EQ(sfs_wire_run(wire, &ops, &reader, &err), SFS_WIRE_WAITS);
+	CHECK(!sfs_wire_sends(wire) && !sfs_wire_is_free(wire));
+	CHECK_EQ(recv(server, got, sizeof got, 0), strlen(text));
+	CHECK_STR(got, text);
+}
+
+static void start(void)
+{
+	int fds[2];
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	fcntl(fds[0], F_SETFL, O_NONBLOCK);
+	wire = sfs_wire_new(fds[0]);
+	server = fds[1];
+	CHECK(sfs_wire_is_free(wire));
+	ask();
+}
+
+static void stop(void)
+{
+	sfs_wire_free(wire);
+	close(server);
+}
+
+/* Run as long as there is something to read. */
+static enum sfs_wire_state run(int *ret_err)
+{
+	enum sfs_wire_state state;
+	int n_waiting = 0;
+
+	do {
+		state = sfs_wire_run(wire, &ops, &reader, ret_err);
+		ioctl(sfs_wire_fd(wire), FIONREAD, &n_waiting);
+	} while (state == SFS_WIRE_WAITS && n_waiting > 0);
+	return state;
+}
+
+/* What the n bytes, sent in pieces of `step`, lead to. */
+static enum sfs_wire_state answer(const char *bytes, size_t n, size_t step, int *ret_err)
+{
+	enum sfs_wire_state state = SFS_WIRE_WAITS;
+	size_t piece;
+
+	for (; n > 0 && state == SFS_WIRE_WAITS; bytes += piece, n -= piece) {
+		piece = step < n ? step : n;
+		CHECK_EQ(send(server, bytes, piece, MSG_NOSIGNAL), piece);
+		state = run(ret_err);
+	}
+	return state;
+}
+
+static enum sfs_wire_state answer_text(const char *text, int *ret_err)
+{
+	return answer(text, strlen(text), strlen(text), ret_err);
+}
+
+static void in_pieces(void)
+{
+	static const char head[] = OK "Content-Length: 5000\r\nETag: \"x\"\r\n\r\n";
+	static const size_t steps[] = {1, 2, 3, 17, 1000, 1023, 1024, 1025, 1 << 20};
+	sfs_autofree char *text = sfs_asprintf("%s%.5000s", head, many);
+	size_t i;
+	int err;
+
+	start();
+	for (i = 0; i < SFS_COUNT(steps); i++) {
+		CHECK_EQ(answer(text, strlen(text), steps[i], &err), SFS_WIRE_ENDED);
+		CHECK_EQ(err, 0);
+		CHECK_EQ(reader.n_heads, 1);
+		CHECK_EQ(reader.n_body, 5000);
+		CHECK(memcmp(reader.body, many, 5000) == 0);
+		CHECK_STR(reader.lines,
+			  "HTTP/1.1 206 Partial Content|Content-Length: 5000|"
+			  "ETag: \"x\"|");
+		CHECK(sfs_wire_is_free(wire));
+		ask();
+	}
+	stop();
+}
+
+static void good(const char *text, const char *body, bool is_free)
+{
+	int err;
+
+	start();
+	CHECK_EQ(answer_text(text, &err), SFS_WIRE_ENDED);
+	CHECK_EQ(err, 0);
+	CHECK_EQ(reader.n_body, strlen(body));
+	CHECK(memcmp(reader.body, body, strlen(body)) == 0);
+	CHECK_EQ(sfs_wire_is_free(wire), is_free);
+	stop();
+}
+
+static void good_ones(void)
+{
+	good(OK "Content-Length: 3\r\n\r\nabc", "abc", true);
+	good("HTTP/1.1 200\r\nContent-Length:3\r\n\r\nabc", "abc", true);
+	good("HTTP/1.1 404 \nCONTENT-LENGTH:\t3 \t\n\nabc", "abc", true);
+	good(OK "Content-Length: 0\r\n\r\n", "", true);
+	good(OK "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc", "abc", true);
+	good("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" OK
+	     "Content-Length: 1\r\n\r\na",
+	     "a", true);
+	good(OK "Connection: Keep-Alive\r\nContent-Length: 1\r\n\r\na", "a", true);
+	good(OK "Connection: close\r\nContent-Length: 1\r\n\r\na", "a", false);
+	good(OK "Connection: x, close\r\nContent-Length: 1\r\n\r\na", "a", false);
+	/* What follows the body is nobody's. */
+	good(OK "Content-Length: 2\r\n\r\nabc", "ab", false);
+	good(OK "Content-Length: 1\r\n\r\na" OK "Content-Length: 0\r\n\r\n", "a", false);
+}
+
+static void odd(const char *bytes, size_t n)
+{
+	int err;
+
+	start();
+	CHECK_EQ(answer(bytes, n, n, &err), SFS_WIRE_ODD);
+	CHECK_EQ(reader.n_heads, 0);
+	CHECK_EQ(reader.n_body, 0);
+	CHECK(!sfs_wire_is_free(wire));
+	stop();
+}
+
+static void odd_ones(void)
+{
+	static const char *const texts[] = {
+		"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na",
+		"HTTP/2 200\r\nContent-Length: 1\r\n\r\na",
+		"HTTP/1.1 2x0 OK\r\nContent-Length: 1\r\n\r\na",
+		"HTTP/1.1 20\r\nContent-Length: 1\r\n\r\na",
+		"HTTP/1.1 2000 OK\r\nContent-Length: 1\r\n\r\na",
+		"HTTP/1.1 000 OK\r\nContent-Length: 1\r\n\r\na",
+		"HTTP/1.1 101 Switching\r\nContent-Length: 1\r\n\r\na",
+		"HTTP/1.1 204 None\r\nContent-Length: 1\r\n\r\na",
+		"HTTP/1.1 304 Same\r\nContent-Length: 1\r\n\r\na",
+		"http/1.1 200 OK\r\nContent-Length: 1\r\n\r\na",
+		"Content-Length: 1\r\n\r\na",
+		"\r\n\r\n",
+		OK "\r\n", /* no length */
+		OK "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		OK "Content-Length: 1\r\ntransfer-encoding: identity\r\n\r\na",
+		OK "Content-Length: 1\r\nContent-Length: 2\r\n\r\na",
+		OK "Content-Length: \r\n\r\n",
+		OK "Content-Length: -1\r\n\r\na",
+		OK "Content-Length: +1\r\n\r\na",
+		OK "Content-Length: 1, 1\r\n\r\na",
+		OK "Content-Length: 0x1\r\n\r\na",
+		OK "Content-Length: 18446744073709551617\r\n\r\na",
+		OK "Content-Length: 9223372036854775808\r\n\r\na",
+		OK "Content-Length : 1\r\n\r\na",
+		OK " Content-Length: 1\r\n\r\na",
+		OK "X: a\r\n folded\r\nContent-Length: 1\r\n\r\na",
+		OK "X: a\rContent-Length: 2\r\nContent-Length: 1\r\n\r\na",
+		"HTTP/1.1 200 O\rK\r\nContent-Length: 1\r\n\r\na",
+		OK "no colon\r\nContent-Length: 1\r\n\r\na",
+		OK ": no name\r\nContent-Length: 1\r\n\r\na",
+	};
+	sfs_autofree char *line = sfs_asprintf(OK "X: %.9000s", many);
+	sfs_autofree char *nul = sfs_strdup(OK "X: a?b\r\nContent-Length: 1\r\n\r\na");
+	size_t i, n = strlen(nul);
+
+	for (i = 0; i < SFS_COUNT(texts); i++)
+		odd(texts[i], strlen(texts[i]));
+	odd(line, strlen(line));
+	*strchr(nul, '?') = 0;
+	odd(nul, n);
+}
+
+/* Without an end, in good lines. */
+static void endless_heads(void)
+{
+	static const char *const lines[] = {"X: and so on and on and on\r\n",
+					    "HTTP/1.1 100 Continue\r\n\r\n"};
+	enum sfs_wire_state state;
+	size_t i, n;
+	int err;
+
+	for (i = 0; i < SFS_COUNT(lines); i++) {
+		start();
+		state = answer_text(i == 0 ? OK : lines[i], &err);
+		for (n = 0; state == SFS_WIRE_WAITS; n += strlen(lines[i])) {
+			CHECK(n < 100000);
+			state = answer_text(lines[i], &err);
+		}
+		CHECK_EQ(state, SFS_WIRE_ODD);
+		CHECK(n > 60000);
+		stop();
+	}
+}
+
+/* The server closes after these bytes. */
+static void closes(const char *text, enum sfs_wire_state wanted, const char *why)
+{
+	int err = 0;
+
+	CHECK_EQ(answer_text(text, &err), SFS_WIRE_WAITS);
+	shutdown(server, SHUT_RDWR);
+	CHECK_EQ(run(&err), wanted);
+	CHECK(wanted == SFS_WIRE_STALE || err == -ECONNRESET);
+	if (why)
+		CHECK_HAS(sfs_wire_why(wire), why);
+	CHECK(!sfs_wire_is_free(wire));
+	stop();
+}
+
+static void early_ends(void)
+{
+	int err;
+
+	start();
+	closes("", SFS_WIRE_LOST, "empty reply");
+	start();
+	closes("HTT", SFS_WIRE_LOST, "within the head");
+	start();
+	closes(OK "Content-Length: 9\r\n\r\nabcd", SFS_WIRE_LOST, "5 bytes remaining");
+	CHECK_EQ(reader.n_body, 4); /* and those are good */
+	start();
+	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_WIRE_ENDED);
+	ask();
+	closes("", SFS_WIRE_STALE, NULL);
+	start();
+	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_WIRE_ENDED);
+	ask();
+	closes("H", SFS_WIRE_LOST, "within the head");
+	/* Closed while nobody looked. */
+	start();
+	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_WIRE_ENDED);
+	shutdown(server, SHUT_RDWR);
+	CHECK(!sfs_wire_is_free(wire));
+	sfs_wire_ask(wire, "GET", 3);
+	CHECK_EQ(run(&err), SFS_WIRE_STALE);
+	stop();
+}
+
+static void unwanted(const char *text, int head_says, int took_says, int wanted,
+		     bool is_free)
+{
+	int err;
+
+	start();
+	reader.head_says = head_says;
+	reader.took_says = took_says;
+	CHECK_EQ(answer_text(text, &err), SFS_WIRE_ENDED);
+	CHECK_EQ(err, wanted);
+	CHECK_EQ(sfs_wire_is_free(wire), is_free);
+	CHECK_EQ(reader.n_body, took_says ? 1 : 0);
+	stop();
+}
+
+static void unwanted_ones(void)
+{
+	int err;
+
+	unwanted(OK "Content-Length: 1\r\n\r\na", 7, 0, 7, true);
+	unwanted(OK "Content-Length: 100000\r\n\r\na", 7, 0, 7, false);
+	unwanted(OK "Content-Length: 0\r\n\r\n", -EIO, 0, -EIO, false);
+	unwanted(OK "Content-Length: 9\r\n\r\na", 0, -EPROTO, -EPROTO, false);
+	/* Its reader has no room: it is told of each byte, and they are dropped. */
+	start();
+	reader.n_room = 2;
+	CHECK_EQ(answer_text(OK "Content-Length: 5\r\n\r\nabcde", &err), SFS_WIRE_ENDED);
+	CHECK_EQ(reader.n_body, 5);
+	CHECK(memcmp(reader.body, "ab\0\0", 4) == 0);
+	stop();
+}
+
+static void long_request(void)
+{
+	size_t n = 4 << 20, n_got = 0;
+	sfs_autofree char *text = sfs_malloc(n), *got = sfs_malloc(n);
+	ssize_t some;
+	int err;
+
+	start();
+	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_WIRE_ENDED);
+	memset(text, 'x', n);
+	text[n - 1] = 'y';
+	sfs_wire_ask(wire, text, n);
+	while (n_got < n) {
+		CHECK(sfs_wire_sends(wire));
+		CHECK_EQ(sfs_wire_run(wire, &ops, &reader, &err), SFS_WIRE_WAITS);
+		while ((some = recv(server, got + n_got, n - n_got, MSG_DONTWAIT)) > 0)
+			n_got += (size_t)some;
+	}
+	CHECK(!sfs_wire_sends(wire));
+	CHECK(memcmp(text, got, n) == 0);
+	stop();
+}
+
+/* More than one run reads, while the server waits for room. */
+static void long_body(void)
+{
+	static const char head[] = OK "Content-Length: 200000\r\n\r\n";
+	int err;
+
+	start();
+	CHECK_EQ(answer(head, strlen(head), 9, &err), SFS_WIRE_WAITS);
+	CHECK_EQ(answer(many, N_BODY, 50000, &err), SFS_WIRE_ENDED);
+	CHECK(memcmp(reader.body, many, N_BODY) == 0);
+	CHECK(sfs_wire_is_free(wire));
+	stop();
+}
+
+int main(void)
+{
+	size_t i;
+
+	for (i = 0; i < N_BODY; i++)
+		many[i] = (char)('a' + i * i % 23);
+	in_pieces();
+	good_ones();
+	odd_ones();
+	endless_heads();
+	early_ends();
+	unwanted_ones();
+	long_request();
+	long_body();
+	return 0;
+}
