@@ -232,6 +232,8 @@ static void odd_ones(void)
 		OK "Content-Length: 9223372036854775808\r\n\r\na",
 		OK "Content-Length : 1\r\n\r\na",
 		OK " Content-Length: 1\r\n\r\na",
+		OK "Content-Length: 1\r\nTransfer-Encoding : chunked\r\n\r\na",
+		OK "Content-Length: 1\r\nX: a\r\n folded: b\r\n\r\na",
 		OK "X: a\r\n folded\r\nContent-Length: 1\r\n\r\na",
 		OK "X: a\rContent-Length: 2\r\nContent-Length: 1\r\n\r\na",
 		"HTTP/1.1 200 O\rK\r\nContent-Length: 1\r\n\r\na",
