@@ -5,11 +5,12 @@
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 . "$top/tests/faults.sh"
 
+# count WHAT: of all GETs, the connections, the GETs, or the GETs of the busiest connection.
 count() {
     "$python" - "origin-log.$n_origins" "$1" <<'END'
-import json, sys
-requests = [json.loads(line) for line in open(sys.argv[1])]
-print(len({r["peer"] for r in requests}) if sys.argv[2] == "peers" else len(requests))
+import collections, json, sys
+peers = collections.Counter(json.loads(line)["peer"] for line in open(sys.argv[1]))
+print({"peers": len(peers), "gets": sum(peers.values()), "most": max(peers.values())}[sys.argv[2]])
 END
 }
 
@@ -17,9 +18,8 @@ good_shards --samples 400
 for who in us libcurl; do
     start_origin shards
     arrives -o connections=2 "$origin/$three"
-    peers=$(count peers)
-    gets=$(count gets)
-    [ "$gets" -ge $((3 * peers)) ] || fail "$gets GETs on $peers connections, by $who"
+    # (Not all: late GETs may be asked for once more, on other connections.)
+    [ "$(count most)" -ge 4 ] || fail "$(count gets) GETs on $(count peers) connections, by $who"
 
     start_origin shards
     arrives -o connections=2,retries=0 "$origin/hangup/$three"
