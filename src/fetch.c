@@ -9,6 +9,9 @@
  * from the last byte of header or body.  Redirects are not followed here: only
  * the caller knows which headers are secrets and for whom.
  *
+ * What is plain HTTP goes over wires (wire.h), whose sockets are polled together with
+ * libcurl's: there a body is received where it is wanted, without a copy.
+ *
  * HTTP/1.1 on several connections is as fast as it gets; HTTP/2 on one is a
  * third slower on a near link and shares one window on a far one. */
 #include "fetch.h"
