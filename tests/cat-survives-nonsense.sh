@@ -9,6 +9,12 @@ good_shards
 start_origin shards
 for fault in garbage cut,head rst,head; do
     arrives "$origin/$fault,over=512,times=1/$three"
+    # What is no head at all is asked for again by libcurl, without a word.
+    [ $fault = garbage ] || said "retry: train-00000[0-2].tar @ [0-9]*: "
+    # Where there is a .netrc, libcurl asks at once.
+    : >"$HOME/.netrc"
+    arrives "$origin/$fault,libcurl,over=512,times=1/$three"
+    rm "$HOME/.netrc"
     said "retry: train-00000[0-2].tar @ [0-9]*: "
     breaks "$origin/$fault,over=512,only=*1.tar/$three"
     said "lost: train-000001.tar @ 0: "
