@@ -97,15 +97,22 @@ static inline uint64_t sfs_env_first_part_bytes(const struct sfs_env *env)
 		       : 4 * SFS_SLAB_BYTES;
 }
 
-/* How many bytes are enough for a stream: each lane its block, the next one and half a
- * part, as some have just got theirs while others are about to; and what the connections
- * carry.  More would only make a stream begin later: memory is slow when it is first
- * touched. */
+/* With how many bytes ahead of it a lane has enough: its block, the next one, and its
+ * part of what the connections carry.  More would only make a stream begin later: memory
+ * is slow when it is first touched. */
+static inline uint64_t sfs_env_lane_bytes(const struct sfs_env *env, uint64_t n_lanes,
+					  uint64_t block_bytes, uint64_t part_bytes)
+{
+	return 2 * (block_bytes + SFS_SLAB_BYTES) +
+	       sfs_env_on_way(env) * part_bytes / n_lanes;
+}
+
+/* What a stream holds then: some lanes have just got a part, others are about to. */
 static inline uint64_t sfs_env_enough_bytes(const struct sfs_env *env, uint64_t n_lanes,
 					    uint64_t block_bytes, uint64_t part_bytes)
 {
-	return n_lanes * (2 * block_bytes + part_bytes / 2 + 2 * SFS_SLAB_BYTES) +
-	       sfs_env_on_way(env) * part_bytes;
+	return n_lanes * (sfs_env_lane_bytes(env, n_lanes, block_bytes, part_bytes) +
+			  part_bytes / 2);
 }
 
 #endif

@@ -45,8 +45,8 @@ struct sfs_lanes {
 	const struct sfs_order *order;
 	struct sfs_account *account;
 	struct sfs_lanes_owner owner;
-	struct sfs_link parts; /* that are on their way */
-	uint32_t n_on_way;
+	struct sfs_link parts;	       /* that are on their way */
+	uint32_t n_on_way, n_alive;    /* lanes that have not ended */
 	uint64_t n_dealt, dealt_bytes; /* of all lanes, for the mean size */
 	struct lane *forming;	       /* whose tables may be looked at */
 	uint64_t *due;		       /* of each lane; NOT_NOW: do not ask */
@@ -189,7 +189,7 @@ static uint64_t mean_bytes(const struct sfs_lanes *ls)
 
 static uint32_t max_lane_on_way(const struct sfs_lanes *ls)
 {
-	uint32_t n = 2 * sfs_env_on_way(ls->env) / ls->order->n_lanes;
+	uint32_t n = 2 * sfs_env_on_way(ls->env) / ls->n_alive;
 
 	return n < 2 ? 2 : n;
 }
@@ -283,6 +283,13 @@ static int try_form(struct sfs_lanes *ls, struct lane *lane)
 	return ret;
 }
 
+static void end_lane(struct sfs_lanes *ls, struct lane *lane)
+{
+	lane->has_ended = true;
+	if (ls->n_alive > 1) /* it is divided by */
+		ls->n_alive--;
+}
+
 static int form(struct sfs_lanes *ls, struct lane *lane)
 {
 	struct sfs_run *run;
@@ -299,7 +306,7 @@ static int form(struct sfs_lanes *ls, struct lane *lane)
 		ret = try_form(ls, lane);
 	}
 	if (ret == -ENODATA)
-		lane->has_ended = true;
+		end_lane(ls, lane);
 	else if (ret < 0 && ret != -EAGAIN)
 		lane->damage = ret;
 	if (lane->damage)
@@ -576,16 +583,18 @@ static bool pass_over(struct sfs_run *run, const struct sfs_slice *slice, uint64
 	return false;
 }
 
-/* A part of about this size, from three quarters to all of it.  Were all alike, lanes
- * would fall due, and connections wait for answers, at one time. */
+/* A part of this size or somewhat less.  Were all alike, lanes would fall due, and
+ * connections wait for answers, at one time: so the first whole parts are anything from
+ * an eighth on, and later ones from three quarters on. */
 static uint64_t staggered(const struct lane *lane, uint64_t part_bytes)
 {
-	uint64_t n_slabs = part_bytes / SFS_SLAB_BYTES, less = n_slabs / 4;
+	uint64_t n = part_bytes / SFS_SLAB_BYTES, l = lane->at.lane, less;
 
-	if (less > 0)
-		n_slabs -=
-			(lane->at.lane * 7 + lane->n_asked / SFS_SLAB_BYTES) % (less + 1);
-	return n_slabs * SFS_SLAB_BYTES;
+	if (lane->n_asked < 2 * part_bytes)
+		less = n * (5 * l % 8) / 8;
+	else
+		less = (7 * l + lane->n_asked / SFS_SLAB_BYTES) % (n / 4 + 1);
+	return (n - less) * SFS_SLAB_BYTES;
 }
 
 /* What would this run ask for next?  false: nothing. */
@@ -688,11 +697,14 @@ static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
 	return false;
 }
 
-static bool has_enough(struct sfs_lanes *ls, uint64_t part_bytes)
+/* Has a lane enough?  That is asked of each for itself: were only the sum looked at, many
+ * lanes that fall due at one time would be asked for one behind the other. */
+static bool has_enough(const struct sfs_lanes *ls, uint32_t l, uint64_t part_bytes)
 {
-	return sfs_account_used(ls->account) >=
-	       sfs_env_enough_bytes(ls->env, ls->order->n_lanes, ls->order->piece_bytes,
-				    part_bytes);
+	uint64_t bytes = sfs_env_lane_bytes(ls->env, ls->n_alive, ls->order->piece_bytes,
+					    part_bytes);
+
+	return ls->due[l] > ls->lanes[l].n_taken + bytes / mean_bytes(ls);
 }
 
 bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *out)
@@ -708,8 +720,8 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 	if (blocking != UINT32_MAX &&
 	    unblock(ls, &ls->lanes[blocking], part_bytes, cap, out))
 		return true;
-	while (ls->n_on_way < sfs_env_on_way(ls->env) && !has_enough(ls, part_bytes) &&
-	       (l = choose(ls)) != UINT32_MAX) {
+	while (ls->n_on_way < sfs_env_on_way(ls->env) && (l = choose(ls)) != UINT32_MAX &&
+	       !has_enough(ls, l, part_bytes)) {
 		lane = &ls->lanes[l];
 		if (!want_of(ls, lane, part_bytes, cap, &w)) {
 			ls->due[l] = NOT_NOW;
@@ -739,7 +751,7 @@ static int start_at(struct sfs_lanes *ls, struct lane *lane, struct sfs_map *map
 	ret = sfs_map_seek(map, lane_number, number, &lane->at, &lane->block, &skip,
 			   &shard);
 	if (ret == -ENODATA) {
-		lane->has_ended = true;
+		end_lane(ls, lane);
 		lane->next_m = sfs_order_lane_slices(ls->order, lane_number);
 		return 0;
 	}
@@ -779,6 +791,7 @@ int sfs_lanes_new(struct sfs_env *env, const struct sfs_order *order,
 	ls->order = order;
 	ls->account = account;
 	ls->owner = *owner;
+	ls->n_alive = order->n_lanes;
 	ls->due = sfs_calloc(order->n_lanes, sizeof *ls->due);
 	sfs_list_init(&ls->parts);
 	for (l = 0; l < order->n_lanes; l++)
