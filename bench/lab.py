@@ -144,7 +144,7 @@ def settle(pids, seconds=20):
 NGINX_CONF = """
 %(user)s daemon off; pid %(folder)s/nginx.pid; worker_processes 1;
 events { worker_connections 1024; }
-http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+http { access_log off; autoindex on; sendfile on; tcp_nopush on; keepalive_requests 1000000;
   client_body_temp_path %(folder)s/tmp; proxy_temp_path %(folder)s/tmp;
   fastcgi_temp_path %(folder)s/tmp; uwsgi_temp_path %(folder)s/tmp; scgi_temp_path %(folder)s/tmp;
   server { listen 127.0.0.1:%(port)d; root %(root)s; } }
