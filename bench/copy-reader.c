@@ -2,16 +2,22 @@
 /* copy-reader - what a trainer written in C pays for a stream: 1 MiB reads into one
  * buffer, to the end of the file, which must come where stat says.
  *
- *   copy-reader [--direct] [--samples] [--part BYTES]... FILE
+ *   copy-reader [--direct] [--samples] [--batches N] [--pace N] [--part N | --for N]...
+ * FILE
  *
- *   --direct   with O_DIRECT; else through the page cache
- *   --samples  walk the tar's headers and count members and samples
- *   --part N   stop a part after N bytes; each part is timed for itself, and what
- *              follows the last one is not read.  Without: one part, the whole file
+ *   --direct     with O_DIRECT; else through the page cache
+ *   --samples    walk the tar's headers and count members and samples
+ *   --batches N  the same, and time each N samples; a sample has come when the next one
+ *                begins
+ *   --pace N     read no more than N bytes a second
+ *   --part N     stop a part after N bytes; each part is timed for itself, and what
+ *                follows the last one is not read.  Without: one part, the whole file
+ *   --for N      a part that stops after N seconds
  *
  * A line of JSON per part, when it is over: bytes, seconds, cpu (seconds of this
- * process, user and system), members, samples.  The first part's clock starts before
- * the file is opened. */
+ * process, user and system), members, samples; batches (how many ended in this part) and
+ * the seconds of one: batch_median, batch_p90, batch_p99, batch_max.  The first part's
+ * clock starts before the file is opened. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +33,13 @@
 
 enum { BLOCK = 512, READ_BYTES = 1 << 20, MAX_PARTS = 16, NAME = 100, PREFIX = 155 };
 
+/* How long each batch took; of a part, its first `n`. */
+struct batches {
+	uint64_t n_samples; /* in each */
+	double since, *seconds;
+	size_t n, max;
+};
+
 /* Where a tar is being walked: `skip` bytes of data come before the next header, of
  * which `n_held` bytes have been seen. */
 struct walk {
@@ -36,12 +49,19 @@ struct walk {
 	char key[NAME], prefix[PREFIX];
 	size_t key_len;
 	uint64_t n_members, n_samples;
+	struct batches batches;
+};
+
+struct part {
+	uint64_t n_bytes;
+	double seconds;
 };
 
 struct options {
 	const char *file;
 	bool direct, samples;
-	uint64_t parts[MAX_PARTS];
+	uint64_t batch, pace;
+	struct part parts[MAX_PARTS];
 	int n_parts;
 };
 
@@ -53,6 +73,83 @@ static void die(const char *what, const char *why)
 {
 	fprintf(stderr, "copy-reader: %s: %s\n", what, why);
 	exit(1);
+}
+
+/* ---- time ---- */
+
+static double seconds_of(const struct timeval *t)
+{
+	return t->tv_sec + t->tv_usec / 1e6;
+}
+
+static double wall_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static struct clocks clocks_now(void)
+{
+	struct rusage r;
+
+	getrusage(RUSAGE_SELF, &r);
+	return (struct clocks){.wall = wall_now(),
+			       .cpu = seconds_of(&r.ru_utime) + seconds_of(&r.ru_stime)};
+}
+
+static void sleep_until(double wall)
+{
+	double rest = wall - wall_now();
+	struct timespec t = {.tv_sec = rest, .tv_nsec = (rest - (time_t)rest) * 1e9};
+
+	if (rest > 0)
+		nanosleep(&t, NULL);
+}
+
+/* ---- batches ---- */
+
+static void end_batch(struct batches *b)
+{
+	double now = wall_now();
+
+	if (b->n == b->max) {
+		b->max = 2 * b->max + 1024;
+		b->seconds = realloc(b->seconds, b->max * sizeof(*b->seconds));
+		if (!b->seconds)
+			die("memory", strerror(errno));
+	}
+	b->seconds[b->n++] = now - b->since;
+	b->since = now;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The least that this many per cent of the batches did not exceed. */
+static double percentile(const struct batches *b, int percent)
+{
+	size_t rank = (b->n * percent + 99) / 100;
+
+	return b->seconds[rank > 0 ? rank - 1 : 0];
+}
+
+static void report_batches(struct batches *b)
+{
+	printf(", \"batches\": %zu", b->n);
+	if (b->n == 0)
+		return;
+	qsort(b->seconds, b->n, sizeof(*b->seconds), by_length);
+	printf(", \"batch_median\": %.6f, \"batch_p90\": %.6f, \"batch_p99\": %.6f"
+	       ", \"batch_max\": %.6f",
+	       percentile(b, 50), percentile(b, 90), percentile(b, 99),
+	       percentile(b, 100));
+	b->n = 0;
 }
 
 /* ---- tar ---- */
@@ -93,6 +190,9 @@ static void count(struct walk *walk, const unsigned char *header)
 	    memcmp(prefix, walk->prefix, PREFIX) == 0)
 		return;
 
+	if (walk->batches.n_samples > 0 && walk->n_samples > 0 &&
+	    walk->n_samples % walk->batches.n_samples == 0)
+		end_batch(&walk->batches);
 	walk->n_samples++;
 	walk->key_len = key_len;
 	memcpy(walk->key, name, key_len);
@@ -134,39 +234,41 @@ static void walk_on(struct walk *walk, const unsigned char *data, size_t n)
 	}
 }
 
-/* ---- time ---- */
-
-static double seconds_of(const struct timeval *t)
-{
-	return t->tv_sec + t->tv_usec / 1e6;
-}
-
-static struct clocks clocks_now(void)
-{
-	struct timespec t;
-	struct rusage r;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	getrusage(RUSAGE_SELF, &r);
-	return (struct clocks){.wall = t.tv_sec + t.tv_nsec / 1e9,
-			       .cpu = seconds_of(&r.ru_utime) + seconds_of(&r.ru_stime)};
-}
-
 /* ---- reading ---- */
 
-/* Read up to `limit` bytes more, or to the end; how many they were. */
-static uint64_t read_part(int fd, uint64_t limit, unsigned char *buffer,
-			  struct walk *walk)
+/* A stream that ends early without saying so is the worst of errors. */
+static void check_end(int fd, const struct walk *walk)
 {
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		die("fstat", strerror(errno));
+	if (lseek(fd, 0, SEEK_CUR) != st.st_size)
+		die("the file", "ended before its size was read");
+	if (walk && (walk->skip > 0 || walk->n_held > 0))
+		die("the tar", "ends within a member");
+}
+
+/* Read a part, or to the end; how many bytes they were. */
+static uint64_t read_part(int fd, const struct part *part, uint64_t pace,
+			  unsigned char *buffer, struct walk *walk)
+{
+	double begun = wall_now();
 	uint64_t n_read = 0;
 	ssize_t n;
 
-	while (n_read < limit) {
+	while (n_read < part->n_bytes) {
+		if (part->seconds > 0 && wall_now() - begun >= part->seconds)
+			break;
+		if (pace > 0)
+			sleep_until(begun + (double)n_read / pace);
 		n = read(fd, buffer, READ_BYTES);
 		if (n < 0)
 			die("read", strerror(errno));
-		if (n == 0)
+		if (n == 0) {
+			check_end(fd, walk);
 			break;
+		}
 		if (walk)
 			walk_on(walk, buffer, n);
 		n_read += n;
@@ -175,7 +277,7 @@ static uint64_t read_part(int fd, uint64_t limit, unsigned char *buffer,
 }
 
 static void report(uint64_t n_bytes, struct clocks from, const struct walk *before,
-		   const struct walk *walk)
+		   struct walk *walk)
 {
 	struct clocks now = clocks_now();
 
@@ -185,21 +287,10 @@ static void report(uint64_t n_bytes, struct clocks from, const struct walk *befo
 		printf(", \"members\": %llu, \"samples\": %llu",
 		       (unsigned long long)(walk->n_members - before->n_members),
 		       (unsigned long long)(walk->n_samples - before->n_samples));
+	if (walk && walk->batches.n_samples > 0)
+		report_batches(&walk->batches);
 	printf("}\n");
 	fflush(stdout);
-}
-
-/* A stream that ends early without saying so is the worst of errors. */
-static void check_end(int fd, uint64_t n_read, const struct walk *walk)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		die("fstat", strerror(errno));
-	if (n_read != (uint64_t)st.st_size)
-		die("the file", "ended before its size was read");
-	if (walk && (walk->skip > 0 || walk->n_held > 0))
-		die("the tar", "ends within a member");
 }
 
 static void read_file(const struct options *o)
@@ -208,38 +299,65 @@ static void read_file(const struct options *o)
 	struct walk *walk = o->samples ? calloc(1, sizeof(*walk)) : NULL, before = {0};
 	unsigned char *buffer = aligned_alloc(READ_BYTES, READ_BYTES);
 	int fd = open(o->file, O_RDONLY | O_CLOEXEC | (o->direct ? O_DIRECT : 0)), i;
-	uint64_t n_bytes, n_read = 0;
+	uint64_t n_bytes;
 
 	if (fd < 0)
 		die(o->file, strerror(errno));
+	if (walk)
+		walk->batches =
+			(struct batches){.n_samples = o->batch, .since = from.wall};
 	for (i = 0; i < o->n_parts; i++) {
-		n_bytes = read_part(fd, o->parts[i], buffer, walk);
+		n_bytes = read_part(fd, &o->parts[i], o->pace, buffer, walk);
 		report(n_bytes, from, &before, walk);
-		n_read += n_bytes;
 		from = clocks_now();
 		if (walk)
 			before = *walk;
-		if (n_bytes < o->parts[i])
-			check_end(fd, n_read, walk);
 	}
 	close(fd);
 	free(buffer);
+	if (walk)
+		free(walk->batches.seconds);
 	free(walk);
 }
 
 /* ---- arguments ---- */
 
 static const char usage[] =
-	"usage: copy-reader [--direct] [--samples] [--part BYTES]... FILE";
+	"usage: copy-reader [--direct] [--samples] [--batches N] [--pace N]"
+	" [--part N | --for N]... FILE";
 
-static uint64_t bytes_of(const char *arg)
+static uint64_t number_of(const char *option, const char *arg)
 {
 	char *end = NULL;
 	unsigned long long n = arg ? strtoull(arg, &end, 10) : 0;
 
 	if (n == 0 || *end != '\0')
-		die("--part", "not a number of bytes");
+		die(option, "needs a whole number");
 	return n;
+}
+
+static void add_part(struct options *o, struct part part)
+{
+	if (o->n_parts == MAX_PARTS)
+		die("--part", "too many");
+	o->parts[o->n_parts++] = part;
+}
+
+/* An option that has a number.  False: it is none. */
+static bool take_number(struct options *o, const char *option, const char *arg)
+{
+	if (strcmp(option, "--batches") == 0)
+		o->batch = number_of(option, arg);
+	else if (strcmp(option, "--pace") == 0)
+		o->pace = number_of(option, arg);
+	else if (strcmp(option, "--part") == 0)
+		add_part(o, (struct part){.n_bytes = number_of(option, arg)});
+	else if (strcmp(option, "--for") == 0)
+		add_part(o, (struct part){.n_bytes = UINT64_MAX,
+					  .seconds = number_of(option, arg)});
+	else
+		return false;
+	return true;
 }
 
 static void take_arguments(struct options *o, char **arg)
@@ -249,16 +367,17 @@ static void take_arguments(struct options *o, char **arg)
 			o->direct = true;
 		else if (strcmp(*arg, "--samples") == 0)
 			o->samples = true;
-		else if (strcmp(*arg, "--part") == 0 && o->n_parts < MAX_PARTS && arg[1])
-			o->parts[o->n_parts++] = bytes_of(*++arg);
+		else if (take_number(o, arg[0], arg[1]))
+			arg++;
 		else
 			die(*arg, usage);
 	}
 	if (!arg[0] || arg[1])
 		die("one FILE", usage);
 	o->file = arg[0];
+	o->samples |= o->batch > 0;
 	if (o->n_parts == 0)
-		o->parts[o->n_parts++] = UINT64_MAX;
+		add_part(o, (struct part){.n_bytes = UINT64_MAX});
 }
 
 int main(int argc, char **argv)

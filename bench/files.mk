@@ -6,3 +6,6 @@ bench_order_CFLAGS = $(SFS_CFLAGS)
 bench_order_LDFLAGS = $(SFS_LDFLAGS)
 bench_order_LDADD = libshufflefs.la
 CLEANFILES += bench/order$(EXEEXT)
+
+# What Makefile.am's dist-hook does not find by its ending.
+EXTRA_DIST += bench/far bench/link

@@ -18,6 +18,7 @@ import threading
 import time
 
 INSIDE = "SHUFFLEFS_BENCH_INSIDE"
+here = os.path.dirname(os.path.abspath(__file__))
 TICKS = os.sysconf("SC_CLK_TCK")
 READER_TIMEOUT = 900
 
@@ -147,42 +148,92 @@ events { worker_connections 1024; }
 http { access_log off; autoindex on; sendfile on; tcp_nopush on; keepalive_requests 1000000;
   client_body_temp_path %(folder)s/tmp; proxy_temp_path %(folder)s/tmp;
   fastcgi_temp_path %(folder)s/tmp; uwsgi_temp_path %(folder)s/tmp; scgi_temp_path %(folder)s/tmp;
-  server { listen 127.0.0.1:%(port)d; root %(root)s; } }
+  server { listen %(address)s:%(port)d; root %(root)s; }
+  %(secure)s }
 """
+SECURE_SERVER = """server { listen %(address)s:443 ssl; root %(root)s; ssl_protocols TLSv1.3;
+  ssl_certificate %(folder)s/cert.pem; ssl_certificate_key %(folder)s/key.pem; }"""
 
 
 class Nginx:
-    def __init__(self, process, port):
-        self.url = "http://127.0.0.1:%d" % port
+    def __init__(self, process, folder, address, port):
+        self.url = "http://%s:%d" % (address, port)
+        self.secure_url = "https://" + address
+        self.certificate = folder + "/cert.pem"
         self.pids = [process.pid] + children_of(process.pid)
 
 
 @contextlib.contextmanager
-def nginx(root, folder):
-    """nginx with one worker, which serves `root`; `folder` is for its own files."""
+def nginx(root, folder, address="127.0.0.1", inside=(), secure=False):
+    """nginx with one worker, which serves `root`; `folder` is for its own files.  `inside`
+    is what a command begins with to run elsewhere; `secure`: on port 443 of there, too."""
     os.makedirs(folder + "/tmp")
     user = "user root;" if os.geteuid() == 0 else ""
-    port = free_port()
+    settings = {"user": user, "folder": folder, "address": address, "port": free_port(), "root": root}
+    if secure:
+        make_certificate(folder, address)
+    settings["secure"] = SECURE_SERVER % settings if secure else ""
     with open(folder + "/nginx.conf", "w") as f:
-        f.write(NGINX_CONF % {"user": user, "folder": folder, "port": port, "root": root})
+        f.write(NGINX_CONF % settings)
     with open(folder + "/log", "w") as log:
-        command = ["nginx", "-p", folder, "-c", "nginx.conf", "-e", "stderr"]
+        command = [*inside, "nginx", "-p", folder, "-c", "nginx.conf", "-e", "stderr"]
         process = subprocess.Popen(command, stderr=log)
     try:
-        wait_until("nginx", lambda: answers(process, port, folder + "/log"), 10)
-        yield Nginx(process, port)
+        wait_until("nginx", lambda: listens(process, folder + "/log"), 10)
+        yield Nginx(process, folder, address, settings["port"])
     finally:
         process.terminate()
         process.wait()
 
 
-def answers(process, port, log):
+def listens(process, log):
+    """nginx opens its sockets before it has workers."""
     if process.poll() is not None:
         raise BenchError("nginx does not start: " + read_text(log).strip())
-    with contextlib.suppress(OSError):
-        socket.create_connection(("127.0.0.1", port), 1).close()
-        return bool(children_of(process.pid))
-    return False
+    return bool(children_of(process.pid))
+
+
+def make_certificate(folder, address):
+    """One that signs itself: folder/cert.pem is also the authority to trust."""
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
+    command += " -subj /CN=bench -addext subjectAltName=IP:%s" % address
+    command += " -keyout %s/key.pem -out %s/cert.pem" % (folder, folder)
+    done = subprocess.run(command.split(), stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise BenchError("openssl: " + done.stderr.strip())
+
+
+# ---- a long wire ----
+
+
+class Link:
+    """What a command begins with to run at one of its ends, and where the far one is."""
+
+    address = "10.98.0.2"
+
+    def __init__(self, name):
+        self.client, self.server = (
+            ["nsenter", "--net=/run/netns/sfs-%s-%s" % (name, side)] for side in ("client", "server")
+        )
+
+    def forget(self):
+        """What TCP remembers of earlier connections: the next ones begin cold."""
+        for inside in (self.client, self.server):
+            subprocess.run(inside + ["ip", "tcp_metrics", "flush", "all"], check=True)
+
+
+@contextlib.contextmanager
+def link(settings):
+    """bench/link with these options, as in "--rtt 150ms --rate 2gbit"."""
+    name = "bench-%d" % os.getpid()
+    command = [here + "/link", "--name", name]
+    done = subprocess.run(command + ["up"] + settings.split(), stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise BenchError(done.stderr.strip())
+    try:
+        yield Link(name)
+    finally:
+        subprocess.run(command + ["down"], stderr=subprocess.DEVNULL)
 
 
 # ---- mounts ----
@@ -204,10 +255,11 @@ class Mount:
 
 
 @contextlib.contextmanager
-def mount(shufflefs, source, options, folder):
+def mount(shufflefs, source, options, folder, inside=()):
+    """`inside` is what a command begins with to run elsewhere, as at an end of a link."""
     os.makedirs(folder)
     settings = ",".join(filter(None, ["config=/dev/null", options]))
-    command = [shufflefs, "mount", "-o", settings, source, folder]
+    command = [*inside, shufflefs, "mount", "-o", settings, source, folder]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise BenchError("cannot mount %s: %s" % (source, done.stderr.strip()))
@@ -308,6 +360,51 @@ def check(argv, status, said=""):
     if status != 0:
         last_line = (said.strip().splitlines() or ["see above"])[-1]
         raise BenchError("%s ended with %d: %s" % (os.path.basename(argv[0]), status, last_line))
+
+
+# ---- what a bench begins with ----
+
+
+def say(line):
+    print("bench: " + line, file=sys.stderr, flush=True)
+
+
+def compile_reader(folder, name):
+    program = "%s/%s" % (folder, name)
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", program, "%s/%s.c" % (here, name)], check=True)
+    return program
+
+
+def compile_copy_reader(folder):
+    return compile_reader(folder, "copy-reader")
+
+
+def make_data(parent, scale):
+    folder = "%s/shufflefs-bench/scale-%g" % (os.path.abspath(parent), scale)
+    if not os.path.exists(folder + "/made.json"):
+        say("making the data in " + folder)
+        os.makedirs(folder, exist_ok=True)
+        subprocess.run([sys.executable, here + "/make-data.py", folder, "--scale", str(scale)], check=True)
+        os.sync()
+    return folder
+
+
+def find_shufflefs(path):
+    for candidate in [path] if path else [".", here + "/.."]:
+        if os.path.isdir(candidate):
+            candidate += "/shufflefs"
+        if os.access(candidate, os.X_OK) and os.path.isfile(candidate):
+            return os.path.abspath(candidate)
+    raise BenchError("no shufflefs here: build it, or say --shufflefs PATH")
+
+
+def find_python():
+    """A Python that has WebDataset, or None."""
+    python = os.environ.get("WEBDATASET_PYTHON", "python3")
+    if output_of(python, "-c", "import webdataset; print(1)") != "1":
+        say("%s has no webdataset (set WEBDATASET_PYTHON): its cases are left out" % python)
+        return None
+    return python
 
 
 # ---- what the machine is ----
