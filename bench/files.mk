@@ -8,4 +8,4 @@ bench_order_LDADD = libshufflefs.la
 CLEANFILES += bench/order$(EXEEXT)
 
 # What Makefile.am's dist-hook does not find by its ending.
-EXTRA_DIST += bench/far bench/link
+EXTRA_DIST += bench/converted bench/far bench/index bench/link bench/plot bench/sweep

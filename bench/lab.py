@@ -145,7 +145,7 @@ def settle(pids, seconds=20):
 NGINX_CONF = """
 %(user)s daemon off; pid %(folder)s/nginx.pid; worker_processes 1;
 events { worker_connections 1024; }
-http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+http { access_log off; autoindex on; sendfile on; tcp_nopush on; keepalive_requests 1000000;
   client_body_temp_path %(folder)s/tmp; proxy_temp_path %(folder)s/tmp;
   fastcgi_temp_path %(folder)s/tmp; uwsgi_temp_path %(folder)s/tmp; scgi_temp_path %(folder)s/tmp;
   server { listen %(address)s:%(port)d; root %(root)s; }
@@ -369,10 +369,14 @@ def say(line):
     print("bench: " + line, file=sys.stderr, flush=True)
 
 
-def compile_copy_reader(folder):
-    program = folder + "/copy-reader"
-    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", program, here + "/copy-reader.c"], check=True)
+def compile_reader(folder, name):
+    program = "%s/%s" % (folder, name)
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", program, "%s/%s.c" % (here, name)], check=True)
     return program
+
+
+def compile_copy_reader(folder):
+    return compile_reader(folder, "copy-reader")
 
 
 def make_data(parent, scale):

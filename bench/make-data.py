@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Make the bench's data: always the same bytes for the same scale.
 
-  make-data.py FOLDER [--scale X]
+  make-data.py FOLDER [--scale X] [--sizes]
 
   FOLDER/big/train-%06d.tar    20 shards of 900 samples: jpg of 110 KB on average, and cls
   FOLDER/tiny/train-%06d.tar   10 shards of 10,000 samples: jpg of 2048 bytes, and cls
   FOLDER/many/train-%06d.tar   1,000 shards, hard links of big's 20, in turn
   FOLDER/made.json             what they hold; written last
+
+  with --sizes, for bench/sweep, other sets instead, named in sizes.json:
+  FOLDER/size-N/train-%06d.tar   16 shards, 512 MB in all, of samples whose jpg has N bytes
 
 --scale makes the shards smaller, never fewer.  The jpgs cannot be compressed and all
 differ, but they are no pictures.  Standard library only.
@@ -28,10 +31,24 @@ def around_110_kb(rng):
     return int(min(max(rng.lognormvariate(11.457, 0.55), 8000), 600000))
 
 
+def exactly(n_bytes):
+    return lambda rng: n_bytes
+
+
+SIZES = (2 << 10, 10 << 10, 30 << 10, 110 << 10, 1 << 20)
+SIZES_SHARDS = 16
+SIZES_BYTES = 512 * 1000 * 1000
 SETS = {
     "big": {"shards": 20, "samples": 900, "jpg_bytes": around_110_kb},
-    "tiny": {"shards": 10, "samples": 10000, "jpg_bytes": lambda rng: 2048},
+    "tiny": {"shards": 10, "samples": 10000, "jpg_bytes": exactly(2048)},
 }
+for size in SIZES:
+    in_tar = size + 3 * 512  # two headers, and a block for the cls
+    SETS["size-%d" % size] = {
+        "shards": SIZES_SHARDS,
+        "samples": SIZES_BYTES // SIZES_SHARDS // in_tar,
+        "jpg_bytes": exactly(size),
+    }
 
 
 def member(name, data):
@@ -86,13 +103,17 @@ def main():
     args = argparse.ArgumentParser()
     args.add_argument("folder")
     args.add_argument("--scale", type=float, default=1.0)
+    args.add_argument("--sizes", action="store_true")
     args = args.parse_args()
 
-    made = {name: make_set(args.folder, name, args.scale) for name in SETS}
-    made["many"] = link_many(args.folder, made["big"])
-    with open(args.folder + "/made.json.new", "w") as f:
+    wanted = [name for name in SETS if name.startswith("size-") == args.sizes]
+    made = {name: make_set(args.folder, name, args.scale) for name in wanted}
+    if not args.sizes:
+        made["many"] = link_many(args.folder, made["big"])
+    path = args.folder + ("/sizes.json" if args.sizes else "/made.json")
+    with open(path + ".new", "w") as f:
         json.dump(made, f, indent=1)
-    os.rename(args.folder + "/made.json.new", args.folder + "/made.json")
+    os.rename(path + ".new", path)
 
 
 main()

@@ -4,6 +4,7 @@
 A result is a list of rounds, a round a list of parts (of the epoch, mostly one), a part
 a dict: bytes, seconds, samples, cpu, daemon_cpu, server_cpu, peak.
 """
+import json
 import statistics
 
 GIB = 1 << 30
@@ -46,6 +47,14 @@ def ratios(results, case, against, i):
         return []
     pairs = zip(part_of(results[case], i), part_of(results[against], i))
     return [gb_per_s(a) / gb_per_s(b) for a, b in pairs]
+
+
+def cpu_ratios(results, case, against, i):
+    """The daemon's seconds of CPU a byte for another reader's own, round by round."""
+    if case not in results or against not in results:
+        return []
+    pairs = zip(part_of(results[case], i), part_of(results[against], i))
+    return [a["daemon_cpu"] / a["bytes"] / (b["cpu"] / b["bytes"]) for a, b in pairs]
 
 
 def cpu_per_gib(parts, who):
@@ -143,7 +152,26 @@ def per_unread(row, n_unread=50):
 
 
 def verdict(is_so):
-    return "yes" if is_so else "NO"
+    return "met" if is_so else "MISSED"
+
+
+def grade(value, target):
+    """met against must, and against goal if there is one."""
+    meets = (lambda wanted: value <= wanted) if target.of == "cpu" else (lambda wanted: value >= wanted)
+    if not meets(target.must):
+        return "MISSED"
+    if target.goal is None:
+        return "met"
+    return "goal met" if meets(target.goal) else "met, goal missed"
+
+
+def target_row(target, text, values):
+    sign, what = ("≤", "CPU of ") if target.of == "cpu" else ("≥", "")
+    row = [text, "%s %g × %s%s" % (sign, target.must, what, target.against)]
+    row.append("" if target.goal is None else "%s %g" % (sign, target.goal))
+    if not values:
+        return row + ["not measured", ""]
+    return row + [spread(values, "%.2f"), grade(statistics.median(values), target)]
 
 
 def speed_targets(targets, groups, results, scale):
@@ -151,23 +179,16 @@ def speed_targets(targets, groups, results, scale):
     for target in targets:
         group, of_group = by_key[target.group], results[target.group]
         n_parts = len(of_group[target.case][0]) if target.case in of_group else 1
-        wanted = "≥ %g × %s" % (target.wanted, target.against)
-        if target.goal:
-            wanted += " (goal %s ×)" % target.goal
+        ratios_of = cpu_ratios if target.of == "cpu" else ratios
         for i in range(n_parts):
             text = target.text + part_name(group, i, n_parts, scale)
-            values = ratios(of_group, target.case, target.against, i)
-            if values:
-                ok = verdict(statistics.median(values) >= target.wanted)
-                yield [text, wanted, spread(values, "%.2f"), ok]
-            else:
-                yield [text, wanted, "not measured", ""]
+            yield target_row(target, text, ratios_of(of_group, target.case, target.against, i))
 
 
 def budget_target(text, peak, budget):
     over = peak - budget
     ok = verdict(over <= MAX_OVER_BUDGET)
-    return [text, "peak ≤ budget + 64 MiB", "budget %+.0f MiB" % (over / MIB), ok]
+    return [text, "peak ≤ budget + 64 MiB", "", "budget %+.0f MiB" % (over / MIB), ok]
 
 
 def memory_targets(epochs, unread):
@@ -176,14 +197,37 @@ def memory_targets(epochs, unread):
         yield budget_target(text, max(row["peaks"]), row["budget"])
         grown = growth(row["peaks"])
         wanted = "flat: last five's peak ≤ first five's + 16 MiB"
-        yield [text, wanted, "%+.0f MiB" % (grown / MIB), verdict(grown <= MAX_GROWTH)]
+        yield [text, wanted, "", "%+.0f MiB" % (grown / MIB), verdict(grown <= MAX_GROWTH)]
     for row in unread:
         text = "unread streams, " + mount_name(row)
         cost = per_unread(row)
-        yield [text, "≤ 64 KiB each", "%.1f KiB" % (cost / 1024), verdict(cost <= MAX_PER_UNREAD)]
+        yield [text, "≤ 64 KiB each", "", "%.1f KiB" % (cost / 1024), verdict(cost <= MAX_PER_UNREAD)]
         yield budget_target(text + ", and one read", row["peak"], row["budget"])
     if not epochs and not unread:
-        yield ["memory", "peak ≤ budget + 64 MiB, flat", "not measured", ""]
+        yield ["memory", "peak ≤ budget + 64 MiB, flat", "", "not measured", ""]
+
+
+# ---- lines for plots ----
+
+
+def lines(groups, results, scale):
+    """Medians, a dict each: case (a group of the run), group (a case in it), x (what of it)."""
+    for group in groups:
+        for case, rounds in results[group.key].items():
+            for i in range(len(rounds[0])):
+                parts, name = part_of(rounds, i), case + part_name(group, i, len(rounds[0]), scale)
+                yield line(group, name, "rate", statistics.median(map(gb_per_s, parts)), "GB/s")
+                for who, key in (("reader", "cpu"), ("daemon", "daemon_cpu"), ("server", "server_cpu")):
+                    yield line(group, name, who, cpu_per_gib(parts, key), "CPU s/GiB")
+
+
+def line(group, case, x, value, unit):
+    return {"case": group.key, "group": case, "x": x, "value": round(value, 4), "unit": unit}
+
+
+def write_lines(path, all_lines):
+    with open(path, "w") as f:
+        f.writelines(json.dumps(one, ensure_ascii=False) + "\n" for one in all_lines)
 
 
 # ---- all of it ----
@@ -213,5 +257,5 @@ def whole(machine, command, groups, results, epochs, unread, targets, failed, sc
     if failed:
         lines += ["## Failed", ""]
         lines += ["- %s/%s: %s" % (group, case, why) for (group, case), why in failed.items()] + [""]
-    lines += ["## Targets", "", table(["what", "wanted", "measured", "ok"], rows), ""]
+    lines += ["## Targets", "", table(["what", "must", "goal", "measured", "verdict"], rows), ""]
     return "\n".join(lines)
