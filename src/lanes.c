@@ -27,6 +27,7 @@ struct lane {
 	struct sfs_lane at; /* behind the block */
 	struct sfs_block block;
 	bool is_formed, has_ended;
+	bool is_asked;	  /* nothing of it is left to be asked for */
 	size_t t;	  /* the next sample of the block to leave */
 	int damage;	  /* what comes next is damaged: -EBADMSG */
 	uint64_t n_taken; /* the number in the lane of the next to leave */
@@ -503,6 +504,7 @@ int sfs_lanes_arrive(struct sfs_lanes *ls, struct sfs_part *part, uint32_t *ret_
 
 	*ret_lane = part->lane;
 	lane->has_failed |= err < 0;
+	lane->is_asked &= err == 0;
 	if (part->is_passing)
 		take_passing(ls, part);
 	else
@@ -679,6 +681,7 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 		lane = &ls->lanes[l];
 		if (!want_of(ls, lane, part_bytes, cap, &w)) {
 			ls->due[l] = NOT_NOW;
+			lane->is_asked = true;
 			continue;
 		}
 		if (w.is_passing)
@@ -688,6 +691,21 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 		touch(ls, lane);
 	}
 	return false;
+}
+
+bool sfs_lanes_have_all(const struct sfs_lanes *ls)
+{
+	uint32_t l;
+
+	for (l = 0; l < ls->order->n_lanes; l++)
+		if (!ls->lanes[l].is_asked && !ls->lanes[l].has_ended)
+			return false;
+	return true;
+}
+
+bool sfs_lanes_are_sated(struct sfs_lanes *ls)
+{
+	return has_enough(ls, sfs_env_part_bytes(ls->env)) || sfs_lanes_have_all(ls);
 }
 
 /* ---- life ---- */

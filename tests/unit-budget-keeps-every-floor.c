@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Within its floor a take is always granted; all together never exceed the total;
- * who was refused is told when there is room. */
+ * who was refused is told when there is room; guests have what nobody else wants. */
 #include "budget.h"
 #include "check.h"
 #include "mem.h"
@@ -277,6 +277,56 @@ static void threads(void)
 	sfs_budget_done(&b);
 }
 
+static void guests(void)
+{
+	struct sfs_budget b;
+
+	sfs_budget_init(&b, 1000);
+	open_account(0, &b, 200, true);
+	open_account(1, &b, 200, true);
+	CHECK_EQ(sfs_account_share(&accounts[0]), 200 + 600 / 2);
+	/* It is in nobody's share, and is held to none. */
+	sfs_account_set_guest(&accounts[1], true);
+	sfs_account_set_guest(&accounts[1], true);
+	CHECK_EQ(sfs_account_share(&accounts[0]), 1000);
+	CHECK_EQ(sfs_account_take(&accounts[1], 700), 0);
+	/* What it wants makes nobody short; what the others want does. */
+	CHECK_EQ(sfs_account_take(&accounts[1], 101), -EAGAIN);
+	CHECK(!sfs_budget_is_short(&b));
+	CHECK_EQ(sfs_account_take(&accounts[0], 301), -EAGAIN);
+	CHECK(sfs_budget_is_short(&b));
+	/* While they wait it gets nothing beyond its floor, although there is room. */
+	CHECK_EQ(sfs_account_take(&accounts[1], 1), -EAGAIN);
+	sfs_account_give(&accounts[1], 650);
+	CHECK_EQ(n_told[0], 1);
+	CHECK_EQ(n_told[1], 1);
+	CHECK_EQ(sfs_account_take(&accounts[0], 801), -EAGAIN);
+	CHECK_EQ(sfs_account_take(&accounts[1], 151), -EAGAIN);
+	CHECK_EQ(sfs_account_take(&accounts[1], 150), 0);
+	sfs_account_give(&accounts[1], 200);
+	/* Who waits for a floor comes before it, too. */
+	CHECK_EQ(sfs_account_take(&accounts[1], 300), 0);
+	CHECK(!sfs_account_open_in_turn(&accounts[2], &b, 600, true, told));
+	CHECK_EQ(sfs_account_take(&accounts[1], 1), -EAGAIN);
+	sfs_account_give(&accounts[1], 100);
+	CHECK(sfs_account_is_open(&accounts[2]));
+	sfs_account_close(&accounts[2]);
+	/* And then it is like the others, with what it has. */
+	CHECK_EQ(sfs_account_take(&accounts[1], 400), 0);
+	sfs_account_set_guest(&accounts[1], false);
+	CHECK_EQ(sfs_account_share(&accounts[0]), 200 + 600 / 2);
+	CHECK_EQ(sfs_account_take(&accounts[1], 1), -EAGAIN);
+	sfs_account_give(&accounts[1], 600);
+	/* A guest leaves the sums as they were. */
+	sfs_account_set_guest(&accounts[1], true);
+	sfs_account_close(&accounts[1]);
+	sfs_account_close(&accounts[0]);
+	CHECK_EQ(b.taken_bytes, 0);
+	CHECK_EQ(b.floor_bytes, 0);
+	CHECK_EQ(b.n_sharing, 0);
+	sfs_budget_done(&b);
+}
+
 int main(void)
 {
 	uint64_t seed;
@@ -285,6 +335,7 @@ int main(void)
 	too_many_floors();
 	shares();
 	room();
+	guests();
 	for (seed = 0; seed < 20; seed++)
 		random_takes(seed);
 	threads();
