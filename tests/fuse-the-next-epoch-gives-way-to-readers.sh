@@ -49,15 +49,17 @@ exec 3<&-
 wait_until 30 is_gone "$daemon"
 rm data/stalled
 
-# A small budget: another reader gets what it needs.
+# A small budget: another reader gets what it needs.  (While epoch 0 is open, what is
+# ahead of it would stay.)
 mount_ds -o $order,next-epoch=yes,budget=14M,read-timeout=60s "$source" mnt3
-cmp 0.tar mnt3/epochs/0.tar || fail "epoch 0"
-wait_until 30 has_streams mnt3 1
-exec 3<mnt3/epochs/7.tar
-head -c 1000000 <&3 >/dev/null
+exec 3<mnt3/epochs/0.tar
+cmp 0.tar - <&3 || fail "epoch 0"
+wait_until 30 has_streams mnt3 "0 1"
+exec 4<mnt3/epochs/7.tar
+head -c 1000000 <&4 >/dev/null
 cmp 5.tar mnt3/epochs/5.tar || fail "epoch 5"
-wait_until 30 has_streams mnt3 7
-exec 3<&-
+wait_until 30 has_streams mnt3 "0 7"
+exec 3<&- 4<&-
 cmp 1.tar mnt3/epochs/1.tar || fail "epoch 1"
 [ "$(stat_of mnt3 events_lost)" = 0 ] || fail "$(cat mnt3/.shufflefs/errors)"
 umount_ds mnt3
