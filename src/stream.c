@@ -424,22 +424,27 @@ static void go_ahead(struct sfs_stream *s)
 		sfs_cursor_hold(sfs_cursor_of(link), s->is_held);
 }
 
-/* The first read has come, to this cursor or (NULL) another: a cursor that waited in vain
- * goes. */
-static void meet_reader(struct sfs_stream *s, const struct sfs_cursor *c,
-			struct sfs_outbox *out)
+/* A cursor that nobody has come for goes. */
+static void end_ahead(struct sfs_stream *s, struct sfs_outbox *out)
 {
-	struct sfs_cursor *other;
 	struct sfs_link *link;
+	struct sfs_cursor *c;
 
+	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
+		c = sfs_cursor_of(link);
+		if (sfs_cursor_is_ahead(c) && !sfs_cursor_is_closed(c))
+			close_cursor(s, c, -ECANCELED, out);
+	}
+}
+
+/* The first read has come.  If it is of the cursor that is ahead, that is ahead no more;
+ * else that is ended soon. */
+static void meet_reader(struct sfs_stream *s)
+{
 	s->was_read = true;
 	s->is_ahead = false;
-	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
-		other = sfs_cursor_of(link);
-		if (other != c && sfs_cursor_is_ahead(other) &&
-		    !sfs_cursor_is_closed(other))
-			close_cursor(s, other, -ECANCELED, out);
-	}
+	if (s->has_begun)
+		sfs_pool_post(s->env->pool, &s->task);
 }
 
 void sfs_stream_prefetch(struct sfs_stream *s, bool is_on)
@@ -496,6 +501,10 @@ struct sfs_stream *sfs_stream_keep(struct sfs_streams *streams, uint64_t epoch,
 
 void sfs_stream_let_go(struct sfs_stream *s)
 {
+	pthread_mutex_lock(&s->lock);
+	s->is_ahead = false;
+	sfs_pool_post(s->env->pool, &s->task);
+	pthread_mutex_unlock(&s->lock);
 	pthread_mutex_lock(&s->streams->lock);
 	s->is_kept = false;
 	leave(s);
@@ -583,7 +592,7 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 	clip(s, read);
 	c = find_cursor(s, read->offset);
 	if (!s->was_read)
-		meet_reader(s, c, &out);
+		meet_reader(s);
 	if (s->order.n_lanes == 0 || read->n_bytes == 0)
 		read_nothing(read, &out);
 	else if (c)
@@ -619,6 +628,8 @@ static bool run(struct sfs_task *task)
 		close_all(s, &out);
 	else if (s->is_ahead)
 		go_ahead(s);
+	else
+		end_ahead(s, &out);
 	for (link = s->cursors.next; link != &s->cursors; link = following) {
 		following = link->next;
 		sfs_cursor_run(sfs_cursor_of(link), &out);
