@@ -47,6 +47,7 @@ struct sfs_lanes {
 	struct sfs_lanes_owner owner;
 	struct sfs_link parts; /* that are on their way */
 	uint32_t n_on_way, max_on_way, max_lane_on_way;
+	uint32_t n_left;	       /* lanes that are not asked */
 	uint64_t n_dealt, dealt_bytes; /* of all lanes, for the mean size */
 	struct lane *forming;	       /* whose tables may be looked at */
 	uint64_t *due;		       /* of each lane; NOT_NOW: do not ask */
@@ -81,6 +82,19 @@ struct sfs_link *sfs_part_link(struct sfs_part *part)
 struct sfs_part *sfs_part_of(struct sfs_link *link)
 {
 	return sfs_container(link, struct sfs_part, ended);
+}
+
+static void set_asked(struct sfs_lanes *ls, struct lane *lane, bool is_asked)
+{
+	ls->n_left += lane->is_asked;
+	lane->is_asked = is_asked;
+	ls->n_left -= is_asked;
+}
+
+static void end_lane(struct sfs_lanes *ls, struct lane *lane)
+{
+	lane->has_ended = true;
+	set_asked(ls, lane, true);
 }
 
 /* ---- runs ---- */
@@ -291,7 +305,7 @@ static int form(struct sfs_lanes *ls, struct lane *lane)
 		ret = try_form(ls, lane);
 	}
 	if (ret == -ENODATA)
-		lane->has_ended = true;
+		end_lane(ls, lane);
 	else if (ret < 0 && ret != -EAGAIN)
 		lane->damage = ret;
 	if (lane->damage)
@@ -504,7 +518,8 @@ int sfs_lanes_arrive(struct sfs_lanes *ls, struct sfs_part *part, uint32_t *ret_
 
 	*ret_lane = part->lane;
 	lane->has_failed |= err < 0;
-	lane->is_asked &= err == 0;
+	if (err < 0 && !lane->has_ended)
+		set_asked(ls, lane, false);
 	if (part->is_passing)
 		take_passing(ls, part);
 	else
@@ -663,6 +678,21 @@ static bool has_enough(struct sfs_lanes *ls, uint64_t part_bytes)
 				    part_bytes);
 }
 
+/* The fewer lanes have anything left to ask for, the more each may have on its way: a
+ * lane that is longer than the others would end the stream with two requests at a time.
+ */
+static void spread(struct sfs_lanes *ls)
+{
+	uint32_t max = 2 * ls->max_on_way / (ls->n_left ? ls->n_left : 1), l;
+
+	max = max < 2 ? 2 : max;
+	if (max == ls->max_lane_on_way)
+		return;
+	ls->max_lane_on_way = max;
+	for (l = 0; l < ls->order->n_lanes; l++)
+		touch(ls, &ls->lanes[l]);
+}
+
 bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *out)
 {
 	uint64_t part_bytes = sfs_env_part_bytes(ls->env);
@@ -673,6 +703,7 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 
 	if (cap < part_bytes)
 		cap = part_bytes;
+	spread(ls);
 	if (blocking != UINT32_MAX &&
 	    unblock(ls, &ls->lanes[blocking], part_bytes, cap, out))
 		return true;
@@ -681,7 +712,7 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 		lane = &ls->lanes[l];
 		if (!want_of(ls, lane, part_bytes, cap, &w)) {
 			ls->due[l] = NOT_NOW;
-			lane->is_asked = true;
+			set_asked(ls, lane, true);
 			continue;
 		}
 		if (w.is_passing)
@@ -695,12 +726,7 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 
 bool sfs_lanes_have_all(const struct sfs_lanes *ls)
 {
-	uint32_t l;
-
-	for (l = 0; l < ls->order->n_lanes; l++)
-		if (!ls->lanes[l].is_asked && !ls->lanes[l].has_ended)
-			return false;
-	return true;
+	return ls->n_left == 0;
 }
 
 bool sfs_lanes_are_sated(struct sfs_lanes *ls)
@@ -723,7 +749,7 @@ static int start_at(struct sfs_lanes *ls, struct lane *lane, struct sfs_map *map
 	ret = sfs_map_seek(map, lane_number, number, &lane->at, &lane->block, &skip,
 			   &shard);
 	if (ret == -ENODATA) {
-		lane->has_ended = true;
+		end_lane(ls, lane);
 		lane->next_m = sfs_order_lane_slices(ls->order, lane_number);
 		return 0;
 	}
@@ -764,9 +790,7 @@ int sfs_lanes_new(struct sfs_env *env, const struct sfs_order *order,
 	ls->account = account;
 	ls->owner = *owner;
 	ls->max_on_way = sfs_env_on_way(env);
-	ls->max_lane_on_way = 2 * ls->max_on_way / order->n_lanes;
-	if (ls->max_lane_on_way < 2)
-		ls->max_lane_on_way = 2;
+	ls->n_left = order->n_lanes;
 	ls->due = sfs_calloc(order->n_lanes, sizeof *ls->due);
 	sfs_list_init(&ls->parts);
 	for (l = 0; l < order->n_lanes; l++)

@@ -197,6 +197,7 @@ fuse_tests = \
 	tests/fuse-sizes-never-change.sh \
 	tests/fuse-streams-tell-their-order-and-samples.sh \
 	tests/fuse-tables-make-room-for-streams.sh \
+	tests/fuse-the-last-lanes-ask-for-more-at-a-time.sh \
 	tests/fuse-the-next-epoch-gives-way-to-readers.sh \
 	tests/fuse-the-next-epoch-is-fetched-ahead.sh \
 	tests/fuse-unmounting-never-hangs.sh \

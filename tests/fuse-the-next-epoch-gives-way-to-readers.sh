@@ -64,17 +64,17 @@ cmp 1.tar mnt3/epochs/1.tar || fail "epoch 1"
 [ "$(stat_of mnt3 events_lost)" = 0 ] || fail "$(cat mnt3/.shufflefs/errors)"
 umount_ds mnt3
 
-# A reader whom the network keeps waiting: until it has enough, nothing is begun.  (Its
-# first lane may have two requests on their way, and has another shard to ask for.)
-"$python" "$top/scripts/order.py" list data 0/rank-1-of-2.tar --lanes 16 --buffer 1048576 >list
-first=$(sed -n '1s/.*\(train-[0-9]*\.tar\).*/\1/p' list)
+# A reader whom the network keeps waiting: until it has enough, nothing is begun.  (What
+# another one still reads had been fetched before.)
+mount_ds -o $order,next-epoch=yes,connections=4,stall-timeout=1s,retries=1000 \
+    "$origin/stall,while=slow,over=600/train-{000000..000023}.tar" mnt4
+exec 3<mnt4/epochs/0/rank-0-of-2.tar
+head -c 2000000 <&3 >/dev/null
+wait_until 30 grep -q '"requests":0,' mnt4/.shufflefs/stats.json
 touch data/slow
-mount_ds -o lanes=16,buffer=1M,next-epoch=yes,connections=4,stall-timeout=1s,retries=1000 \
-    "$origin/stall,while=slow,over=600,only=$first/train-{000000..000023}.tar" mnt4
 cat mnt4/epochs/0/rank-1-of-2.tar >/dev/null &
 slow=$!
 are_parked cat $slow
-exec 3<mnt4/epochs/0/rank-0-of-2.tar
 cat <&3 >/dev/null
 sleep 2.5
 has_streams mnt4 "0 0" || fail "begun while a reader waits for the network: $(streams mnt4)"
@@ -85,7 +85,7 @@ exec 3<&-
 umount_ds mnt4
 
 # A shard that is missing is an error of who reads the epoch, and of nobody before.
-mount_ds -o $order,next-epoch=yes,retries=0 "$origin/404,while=gone,over=600,only=$first/train-{000000..000023}.tar" mnt5
+mount_ds -o $order,next-epoch=yes,retries=0 "$origin/404,while=gone,over=600,only=*7.tar/train-{000000..000023}.tar" mnt5
 exec 3<mnt5/epochs/0.tar
 head -c 5000000 <&3 >/dev/null
 wait_until 30 grep -q '"requests":0,' mnt5/.shufflefs/stats.json
