@@ -197,7 +197,8 @@ static void random_takes(uint64_t seed)
 			is_room = more <= free_bytes && used <= share;
 			CHECK_EQ(ret, more == 0 || is_room ? 0 : -EAGAIN);
 			CHECK(used > was.floor_bytes || ret == 0);
-			CHECK_EQ(accounts[i].used_bytes, ret == 0 ? used : was.used_bytes);
+			CHECK_EQ(accounts[i].used_bytes,
+				 ret == 0 ? used : was.used_bytes);
 		} else if (accounts[i].used_bytes > 0 && sfs_rng_below(&r, 8)) {
 			sfs_account_give(&accounts[i],
 					 1 + sfs_rng_below(&r, accounts[i].used_bytes));
@@ -243,7 +244,8 @@ static void *take_and_give(void *arg)
 		if (held + n <= 100) {
 			CHECK_EQ(sfs_account_take(&t->account, n), 0);
 			held += n;
-		} else if (sfs_rng_below(&r, 2) && sfs_account_take(&t->account, n) == 0) {
+		} else if (sfs_rng_below(&r, 2) &&
+			   sfs_account_take(&t->account, n) == 0) {
 			held += n;
 		} else {
 			sfs_account_give(&t->account, held / 2);
@@ -265,7 +267,8 @@ static void threads(void)
 	sfs_budget_init(&b, 1000);
 	for (i = 0; i < 4; i++) {
 		takers[i].budget = &b;
-		CHECK_EQ(sfs_account_open(&takers[i].account, &b, 100, i % 2, note_room), 0);
+		CHECK_EQ(sfs_account_open(&takers[i].account, &b, 100, i % 2, note_room),
+			 0);
 	}
 	for (i = 0; i < 4; i++)
 		running[i] = sfs_thread_start("takes", take_and_give, &takers[i]);

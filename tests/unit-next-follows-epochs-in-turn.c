@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An epoch is likely to be followed by the next if the one before was read out, too, by the
- * same share; yes and no need no evidence.  The oldest evidence is forgotten. */
+/* An epoch is likely to be followed by the next if the one before was read out, too, by
+ * the same share; yes and no need no evidence.  The oldest evidence is forgotten. */
 #include "check.h"
 #include "next.h"
 
