@@ -3,7 +3,9 @@
  * never add up to more than the total.  So a take within the floor changes no
  * weight and always succeeds, which is why nobody can starve anybody.  Nor a
  * newcomer: while an account waits for its floor, nobody's weight grows, so that it
- * fits as soon as the others have used up what they hold above theirs. */
+ * fits as soon as the others have used up what they hold above theirs.
+ *
+ * A guest weighs like the others, but is left out where shares are counted. */
 #include "budget.h"
 
 #include <assert.h>
@@ -43,10 +45,22 @@ static void account_init(struct sfs_account *account, struct sfs_budget *b,
 					.room = room};
 }
 
-static void join(struct sfs_budget *b, struct sfs_account *account)
+/* Count it in the shares, or leave it out. */
+static void enter(struct sfs_budget *b, const struct sfs_account *account)
 {
 	b->floor_bytes += account->floor_bytes;
 	b->n_sharing += account->is_sharing;
+}
+
+static void leave(struct sfs_budget *b, const struct sfs_account *account)
+{
+	b->floor_bytes -= account->floor_bytes;
+	b->n_sharing -= account->is_sharing;
+}
+
+static void join(struct sfs_budget *b, struct sfs_account *account)
+{
+	enter(b, account);
 	sfs_list_push(&b->accounts, &account->link);
 }
 
@@ -97,6 +111,19 @@ bool sfs_account_is_open(struct sfs_account *account)
 	return is_open;
 }
 
+void sfs_account_set_guest(struct sfs_account *account, bool is_guest)
+{
+	struct sfs_budget *b = account->budget;
+
+	pthread_mutex_lock(&b->lock);
+	if (is_guest && !account->is_guest)
+		leave(b, account);
+	else if (!is_guest && account->is_guest)
+		enter(b, account);
+	account->is_guest = is_guest;
+	pthread_mutex_unlock(&b->lock);
+}
+
 static void call(struct sfs_account *account)
 {
 	account->wants = false;
@@ -137,8 +164,8 @@ void sfs_account_close(struct sfs_account *account)
 		b->n_waiting--;
 	else
 		b->taken_bytes -= account->floor_bytes;
-	b->floor_bytes -= account->floor_bytes;
-	b->n_sharing -= account->is_sharing;
+	if (!account->is_guest)
+		leave(b, account);
 	share_out(b);
 	pthread_mutex_unlock(&b->lock);
 	account->budget = NULL;
@@ -149,12 +176,22 @@ static uint64_t share_of(const struct sfs_account *account)
 {
 	const struct sfs_budget *b = account->budget;
 
-	if (!account->is_sharing)
+	if (!account->is_sharing || account->is_guest)
 		return b->total_bytes;
 	if (b->floor_bytes >= b->total_bytes)
 		return account->floor_bytes;
 	return account->floor_bytes +
 	       (b->total_bytes - b->floor_bytes) / (uint64_t)b->n_sharing;
+}
+
+/* Does anybody but guests wait for bytes?  The budget is locked. */
+static bool is_short(struct sfs_budget *b)
+{
+	SFS_EACH (a, &b->accounts, struct sfs_account, link) {
+		if ((a->wants && !a->is_guest) || a->is_waiting)
+			return true;
+	}
+	return false;
 }
 
 /* Does an account wait for its floor, that will fit when the others have no more than
@@ -176,7 +213,8 @@ int sfs_account_take(struct sfs_account *account, uint64_t n_bytes)
 	more = max_u64(used, account->floor_bytes) - weight;
 	if (account->is_waiting ||
 	    (more > 0 &&
-	     (is_held_back(b) || !has_room_for(b, more) || used > share_of(account)))) {
+	     (is_held_back(b) || !has_room_for(b, more) || used > share_of(account) ||
+	      (account->is_guest && is_short(b))))) {
 		account->wants = true;
 		ret = -EAGAIN;
 	} else {
@@ -225,13 +263,12 @@ uint64_t sfs_account_share(struct sfs_account *account)
 
 bool sfs_budget_is_short(struct sfs_budget *b)
 {
-	bool is_short = false;
+	bool ret;
 
 	pthread_mutex_lock(&b->lock);
-	SFS_EACH (a, &b->accounts, struct sfs_account, link)
-		is_short |= a->wants || a->is_waiting;
+	ret = is_short(b);
 	pthread_mutex_unlock(&b->lock);
-	return is_short;
+	return ret;
 }
 
 bool sfs_budget_is_starved(struct sfs_budget *b)

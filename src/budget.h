@@ -25,8 +25,8 @@ struct sfs_budget {
 
 	pthread_mutex_t lock; /* guards all below and the accounts' fields */
 	uint64_t taken_bytes; /* the sum of max(used, floor) of those that are open */
-	uint64_t floor_bytes; /* the sum of the floors */
-	int n_sharing;
+	uint64_t floor_bytes; /* the sum of the floors, but for guests' */
+	int n_sharing;	      /* likewise */
 	int n_waiting; /* accounts that are not open yet; their floors count above */
 	struct sfs_link accounts;
 };
@@ -37,6 +37,7 @@ struct sfs_account {
 	bool is_sharing;
 	bool is_waiting; /* for its floor */
 	bool wants;	 /* a take was refused since the last room */
+	bool is_guest;	 /* see sfs_account_set_guest() */
 	void (*room)(struct sfs_account *account);
 	struct sfs_link link;
 };
@@ -59,6 +60,11 @@ bool sfs_account_open_in_turn(struct sfs_account *account, struct sfs_budget *b,
 			      void (*room)(struct sfs_account *));
 bool sfs_account_is_open(struct sfs_account *account);
 
+/* Make an account that is open a guest, or (false) again like the others.  A guest's
+ * floor stays its own; above it, it takes only what is free while nobody else waits for
+ * bytes. Nobody's share is smaller for it, and its own waiting makes nobody short. */
+void sfs_account_set_guest(struct sfs_account *account, bool is_guest);
+
 /* Everything must have been given back. */
 void sfs_account_close(struct sfs_account *account);
 
@@ -72,8 +78,8 @@ uint64_t sfs_account_used(struct sfs_account *account);
 /* What this account may hold in all, as things stand. */
 uint64_t sfs_account_share(struct sfs_account *account);
 
-/* Does anybody wait for bytes?  Then idle holders should give theirs back.  Starved:
- * for so much as a floor. */
+/* Does anybody but guests wait for bytes?  Then idle holders should give theirs back.
+ * Starved: for so much as a floor. */
 bool sfs_budget_is_short(struct sfs_budget *b);
 bool sfs_budget_is_starved(struct sfs_budget *b);
 

@@ -415,7 +415,9 @@ static int start(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 					core->options->index_wait_ms);
 	core->members = sfs_indexer_new(&core->env, &core->surveyor, sfs_survey_members,
 					core->options->index_wait_ms);
-	sfs_streams_init(&core->streams, &core->env, &core->surveyor);
+	sfs_streams_init(&core->streams, &core->env, &core->surveyor,
+			 is_cat ? SFS_NEXT_NO
+				: (enum sfs_choice_next_epoch)core->options->next_epoch);
 	core->windows = sfs_windows_new(&core->env);
 	ret = sfs_tree_new(core, &core->tree, err);
 	if (ret < 0)
@@ -504,6 +506,7 @@ void sfs_core_stop(struct sfs_core *core)
 		return;
 	env = &core->env;
 	stop_ticker(core);
+	sfs_streams_stop(&core->streams);
 	sfs_census_stop(core->census);
 	sfs_indexer_stop(core->indexer);
 	sfs_indexer_stop(core->members);

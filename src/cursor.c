@@ -38,6 +38,8 @@ struct sfs_cursor {
 	uint64_t born_ns;
 	struct sfs_link link; /* in the stream's list */
 	bool is_closed;
+	bool is_ahead; /* nobody has read it yet; its account is a guest */
+	bool is_held;  /* asks for nothing more */
 
 	struct sfs_entries log;
 	struct sfs_holes holes;
@@ -449,6 +451,8 @@ static void go_on(struct sfs_cursor *c, struct sfs_outbox *out)
 		extend(c);
 		serve(c, out);
 		trim(c);
+		if (c->is_held)
+			return;
 		sfs_holes_start(&c->holes, &c->waiting, c->front, out);
 		blocking = sfs_list_is_empty(&c->waiting) ? UINT32_MAX : c->blocked;
 	} while (sfs_lanes_pump(c->lanes, blocking, out));
@@ -463,7 +467,8 @@ static void cursor_free(struct sfs_cursor *c)
 {
 	if (c->lanes)
 		sfs_lanes_free(c->lanes);
-	atomic_fetch_sub(&c->env->n_open_lanes, c->order->n_lanes);
+	if (!c->is_ahead)
+		atomic_fetch_sub(&c->env->n_open_lanes, c->order->n_lanes);
 	sfs_account_close(&c->account);
 	pthread_mutex_destroy(&c->arrived_lock);
 	sfs_link_remove(&c->link);
@@ -511,10 +516,20 @@ bool sfs_cursor_covers(const struct sfs_cursor *c, uint64_t offset)
 	       (offset <= end + FORWARD_BYTES || c->is_complete || c->err < 0);
 }
 
+/* The first read of a cursor that was ahead: now it is like the others. */
+static void meet_reader(struct sfs_cursor *c)
+{
+	c->is_ahead = c->is_held = false;
+	sfs_account_set_guest(&c->account, false);
+	atomic_fetch_add(&c->env->n_open_lanes, c->order->n_lanes);
+}
+
 void sfs_cursor_read(struct sfs_cursor *c, struct sfs_read *read, struct sfs_outbox *out)
 {
 	int ret;
 
+	if (c->is_ahead)
+		meet_reader(c);
 	c->last_read_ns = sfs_clock_ns();
 	read->begun_ns = 0;
 	if (end_of(read) > c->read_end)
@@ -555,6 +570,7 @@ bool sfs_cursor_cancel(struct sfs_cursor *c, struct sfs_read *read)
 
 static struct sfs_cursor *cursor_alloc(struct sfs_env *env, const struct sfs_order *order,
 				       uint64_t stream_bytes, uint64_t offset,
+				       bool is_ahead,
 				       const struct sfs_cursor_owner *owner)
 {
 	struct sfs_cursor *c = sfs_calloc(1, sizeof *c);
@@ -576,7 +592,9 @@ static struct sfs_cursor *cursor_alloc(struct sfs_env *env, const struct sfs_ord
 	c->front = c->read_end = offset;
 	c->blocked = UINT32_MAX;
 	c->born_ns = c->last_read_ns = sfs_clock_ns();
-	atomic_fetch_add(&env->n_open_lanes, order->n_lanes);
+	c->is_ahead = is_ahead;
+	if (!is_ahead)
+		atomic_fetch_add(&env->n_open_lanes, order->n_lanes);
 	return c;
 }
 
@@ -584,7 +602,7 @@ struct sfs_cursor *sfs_cursor_new(struct sfs_env *env, const struct sfs_order *o
 				  uint64_t stream_bytes,
 				  const struct sfs_cursor_owner *owner)
 {
-	struct sfs_cursor *c = cursor_alloc(env, order, stream_bytes, 0, owner);
+	struct sfs_cursor *c = cursor_alloc(env, order, stream_bytes, 0, false, owner);
 
 	if (sfs_account_open_in_turn(&c->account, &env->budget,
 				     order->n_lanes * SFS_LANE_FLOOR, true, on_room))
@@ -592,12 +610,30 @@ struct sfs_cursor *sfs_cursor_new(struct sfs_env *env, const struct sfs_order *o
 	return c;
 }
 
+int sfs_cursor_new_ahead(struct sfs_env *env, const struct sfs_order *order,
+			 uint64_t stream_bytes, const struct sfs_cursor_owner *owner,
+			 struct sfs_cursor **ret_cursor)
+{
+	struct sfs_cursor *c = cursor_alloc(env, order, stream_bytes, 0, true, owner);
+
+	if (sfs_account_open(&c->account, &env->budget, order->n_lanes * SFS_LANE_FLOOR,
+			     true, on_room) < 0) {
+		cursor_free(c);
+		return -ENOMEM;
+	}
+	sfs_account_set_guest(&c->account, true);
+	make_lanes(c, NULL, NULL);
+	*ret_cursor = c;
+	return 0;
+}
+
 int sfs_cursor_new_at(struct sfs_env *env, const struct sfs_order *order,
 		      uint64_t stream_bytes, const struct sfs_cursor_owner *owner,
 		      struct sfs_map *map, const struct sfs_spot *at, uint64_t key_before,
 		      struct sfs_cursor **ret_cursor)
 {
-	struct sfs_cursor *c = cursor_alloc(env, order, stream_bytes, at->offset, owner);
+	struct sfs_cursor *c =
+		cursor_alloc(env, order, stream_bytes, at->offset, false, owner);
 	int ret;
 
 	c->key_before = key_before;
@@ -636,6 +672,34 @@ bool sfs_cursor_is_closed(const struct sfs_cursor *c)
 uint64_t sfs_cursor_starved_ns(const struct sfs_cursor *c)
 {
 	return c->lanes || c->is_closed ? 0 : sfs_clock_ns() - c->born_ns;
+}
+
+bool sfs_cursor_is_ahead(const struct sfs_cursor *c)
+{
+	return c->is_ahead;
+}
+
+void sfs_cursor_hold(struct sfs_cursor *c, bool is_held)
+{
+	c->is_held = c->is_ahead && is_held;
+}
+
+bool sfs_cursor_is_sated(struct sfs_cursor *c)
+{
+	return c->lanes && sfs_lanes_are_sated(c->lanes);
+}
+
+bool sfs_cursor_nears_end(struct sfs_cursor *c)
+{
+	uint64_t left = c->stream_bytes - c->front;
+
+	return c->lanes && c->err == 0 && left <= c->front &&
+	       sfs_lanes_have_all(c->lanes) && left <= sfs_account_share(&c->account);
+}
+
+bool sfs_cursor_is_read_out(const struct sfs_cursor *c)
+{
+	return c->is_complete && c->front >= c->log.end;
 }
 
 bool sfs_cursor_is_busy(const struct sfs_cursor *c)

@@ -36,6 +36,12 @@ struct sfs_cursor *sfs_cursor_new(struct sfs_env *env, const struct sfs_order *o
 				  uint64_t stream_bytes,
 				  const struct sfs_cursor_owner *owner);
 
+/* The same, before anybody wants to read it: until then its memory is a guest's
+ * (budget.h). -ENOMEM: the budget has no room for its lanes. */
+int sfs_cursor_new_ahead(struct sfs_env *env, const struct sfs_order *order,
+			 uint64_t stream_bytes, const struct sfs_cursor_owner *owner,
+			 struct sfs_cursor **ret_cursor);
+
 /* A cursor at a spot of the map, whose tables are at hand; `key_before` is
  * sfs_edit_key() of the sample before.
  * -ENOMEM: the budget has no room for its lanes.  Or an error of the map. */
@@ -73,6 +79,17 @@ bool sfs_cursor_is_closed(const struct sfs_cursor *cursor);
 uint64_t sfs_cursor_starved_ns(
 	const struct sfs_cursor *cursor);		  /* waits for the budget */
 bool sfs_cursor_is_busy(const struct sfs_cursor *cursor); /* reads wait or are answered */
+
+/* For next.h.  Has it never been read?  Then it may be held (true): it asks for nothing
+ * more, until it is let go (run it then) or read. */
+bool sfs_cursor_is_ahead(const struct sfs_cursor *cursor);
+void sfs_cursor_hold(struct sfs_cursor *cursor, bool is_held);
+
+/* Has it enough for now?  Has all up to the end been asked for, and the reader come so
+ * far that what is left fits into memory?  Has the reader got the last sample? */
+bool sfs_cursor_is_sated(struct sfs_cursor *cursor);
+bool sfs_cursor_nears_end(struct sfs_cursor *cursor);
+bool sfs_cursor_is_read_out(const struct sfs_cursor *cursor);
 
 /* For stats: where its front is, and how many bytes it holds. */
 struct sfs_cursor_state {

@@ -81,6 +81,7 @@ libshufflefs_la_SOURCES = \
 	src/indexing.c src/indexing.h \
 	src/lanes.c src/lanes.h \
 	src/names.c src/names.h \
+	src/next.c src/next.h \
 	src/options.c src/options.h src/options.def \
 	src/plan.c src/plan.h \
 	src/read.c src/read.h \

@@ -28,6 +28,7 @@ struct lane {
 	struct sfs_lane at; /* behind the block */
 	struct sfs_block block;
 	bool is_formed, has_ended;
+	bool is_asked;	  /* nothing of it is left to be asked for */
 	size_t t;	  /* the next sample of the block to leave */
 	int damage;	  /* what comes next is damaged: -EBADMSG */
 	uint64_t n_taken; /* the number in the lane of the next to leave */
@@ -45,8 +46,9 @@ struct sfs_lanes {
 	const struct sfs_order *order;
 	struct sfs_account *account;
 	struct sfs_lanes_owner owner;
-	struct sfs_link parts;	       /* that are on their way */
-	uint32_t n_on_way, n_alive;    /* lanes that have not ended */
+	struct sfs_link parts; /* that are on their way */
+	uint32_t n_on_way, max_lane_on_way;
+	uint32_t n_left;	       /* lanes that are not asked */
 	uint64_t n_dealt, dealt_bytes; /* of all lanes, for the mean size */
 	struct lane *forming;	       /* whose tables may be looked at */
 	uint64_t *due;		       /* of each lane; NOT_NOW: do not ask */
@@ -82,6 +84,19 @@ struct sfs_link *sfs_part_link(struct sfs_part *part)
 struct sfs_part *sfs_part_of(struct sfs_link *link)
 {
 	return sfs_container(link, struct sfs_part, ended);
+}
+
+static void set_asked(struct sfs_lanes *ls, struct lane *lane, bool is_asked)
+{
+	ls->n_left += lane->is_asked;
+	lane->is_asked = is_asked;
+	ls->n_left -= is_asked;
+}
+
+static void end_lane(struct sfs_lanes *ls, struct lane *lane)
+{
+	lane->has_ended = true;
+	set_asked(ls, lane, true);
 }
 
 /* ---- runs ---- */
@@ -187,11 +202,10 @@ static uint64_t mean_bytes(const struct sfs_lanes *ls)
 	return ls->n_dealt ? ls->dealt_bytes / ls->n_dealt : 64 << 10;
 }
 
-static uint32_t max_lane_on_way(const struct sfs_lanes *ls)
+/* Lanes with something left to ask for; at least one, to divide by. */
+static uint32_t n_left(const struct sfs_lanes *ls)
 {
-	uint32_t n = 2 * sfs_env_on_way(ls->env) / ls->n_alive;
-
-	return n < 2 ? 2 : n;
+	return ls->n_left ? ls->n_left : 1;
 }
 
 /* Something about the lane has changed: when will it run dry, in rounds? */
@@ -202,7 +216,7 @@ static void touch(struct sfs_lanes *ls, struct lane *lane)
 
 	*due = NOT_NOW;
 	if (lane->has_ended || lane->damage || lane->has_failed ||
-	    lane->n_on_way >= (lane->is_jumping ? 1 : max_lane_on_way(ls)))
+	    lane->n_on_way >= (lane->is_jumping ? 1 : ls->max_lane_on_way))
 		return;
 	for (run = lane->first_run; run; run = run->next)
 		if (run->is_open && run->asked > run->dealt)
@@ -281,13 +295,6 @@ static int try_form(struct sfs_lanes *ls, struct lane *lane)
 	if (ret == 0) /* several slices of one shard may have been gone through at once */
 		open_runs(ls, lane);
 	return ret;
-}
-
-static void end_lane(struct sfs_lanes *ls, struct lane *lane)
-{
-	lane->has_ended = true;
-	if (ls->n_alive > 1) /* it is divided by */
-		ls->n_alive--;
 }
 
 static int form(struct sfs_lanes *ls, struct lane *lane)
@@ -520,6 +527,8 @@ int sfs_lanes_arrive(struct sfs_lanes *ls, struct sfs_part *part, uint32_t *ret_
 
 	*ret_lane = part->lane;
 	lane->has_failed |= err < 0;
+	if (err < 0 && !lane->has_ended)
+		set_asked(ls, lane, false);
 	if (part->is_passing)
 		take_passing(ls, part);
 	else
@@ -701,10 +710,25 @@ static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
  * lanes that fall due at one time would be asked for one behind the other. */
 static bool has_enough(const struct sfs_lanes *ls, uint32_t l, uint64_t part_bytes)
 {
-	uint64_t bytes = sfs_env_lane_bytes(ls->env, ls->n_alive, ls->order->piece_bytes,
+	uint64_t bytes = sfs_env_lane_bytes(ls->env, n_left(ls), ls->order->piece_bytes,
 					    part_bytes);
 
 	return ls->due[l] > ls->lanes[l].n_taken + bytes / mean_bytes(ls);
+}
+
+/* The fewer lanes have anything left to ask for, the more each may have on its way: a
+ * lane that is longer than the others would end the stream with two requests at a time.
+ */
+static void spread(struct sfs_lanes *ls)
+{
+	uint32_t max = 2 * sfs_env_on_way(ls->env) / n_left(ls), l;
+
+	max = max < 2 ? 2 : max;
+	if (max == ls->max_lane_on_way)
+		return;
+	ls->max_lane_on_way = max;
+	for (l = 0; l < ls->order->n_lanes; l++)
+		touch(ls, &ls->lanes[l]);
 }
 
 bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *out)
@@ -717,6 +741,7 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 
 	if (cap < part_bytes)
 		cap = part_bytes;
+	spread(ls);
 	if (blocking != UINT32_MAX &&
 	    unblock(ls, &ls->lanes[blocking], part_bytes, cap, out))
 		return true;
@@ -725,6 +750,7 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 		lane = &ls->lanes[l];
 		if (!want_of(ls, lane, part_bytes, cap, &w)) {
 			ls->due[l] = NOT_NOW;
+			set_asked(ls, lane, true);
 			continue;
 		}
 		if (w.is_passing)
@@ -734,6 +760,18 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 		touch(ls, lane);
 	}
 	return false;
+}
+
+bool sfs_lanes_have_all(const struct sfs_lanes *ls)
+{
+	return ls->n_left == 0;
+}
+
+bool sfs_lanes_are_sated(struct sfs_lanes *ls)
+{
+	uint32_t l = choose(ls);
+
+	return l == UINT32_MAX || has_enough(ls, l, sfs_env_part_bytes(ls->env));
 }
 
 /* ---- life ---- */
@@ -791,7 +829,7 @@ int sfs_lanes_new(struct sfs_env *env, const struct sfs_order *order,
 	ls->order = order;
 	ls->account = account;
 	ls->owner = *owner;
-	ls->n_alive = order->n_lanes;
+	ls->n_left = order->n_lanes;
 	ls->due = sfs_calloc(order->n_lanes, sizeof *ls->due);
 	sfs_list_init(&ls->parts);
 	for (l = 0; l < order->n_lanes; l++)

@@ -72,4 +72,11 @@ int sfs_lanes_arrive(struct sfs_lanes *lanes, struct sfs_part *part, uint32_t *r
  * part failed.  true: it has a sample to take now, one that had to be given up. */
 bool sfs_lanes_pump(struct sfs_lanes *lanes, uint32_t blocking, struct sfs_outbox *out);
 
+/* Was everything up to the end of every lane asked for?  (What failed was not.)  Known
+ * after a call of sfs_lanes_pump() that was not stopped by the account. */
+bool sfs_lanes_have_all(const struct sfs_lanes *lanes);
+
+/* Would they ask for no more now, whatever memory and connections there were? */
+bool sfs_lanes_are_sated(struct sfs_lanes *lanes);
+
 #endif

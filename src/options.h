@@ -15,6 +15,7 @@
 
 enum sfs_choice_keys { SFS_KEYS_AUTO, SFS_KEYS_ASIS, SFS_KEYS_UNIQUE };
 enum sfs_choice_on_error { SFS_ON_ERROR_FAIL, SFS_ON_ERROR_SKIP };
+enum sfs_choice_next_epoch { SFS_NEXT_AUTO, SFS_NEXT_YES, SFS_NEXT_NO };
 enum sfs_choice_verify { SFS_VERIFY_ETAG, SFS_VERIFY_SIZE };
 
 struct sfs_strings {
@@ -33,6 +34,7 @@ struct sfs_options {
 	uint64_t connect_timeout_ms, stall_timeout_ms, read_timeout_ms;
 	uint64_t index_wait_ms;
 	uint64_t budget; /* 0: auto */
+	uint64_t next_epoch;
 	uint64_t epochs, direct_io, readahead, allow_other, allow_root;
 	uint64_t uid, gid; /* UINT64_MAX: who mounts */
 	uint64_t umask, foreground, log_level;

@@ -6,7 +6,11 @@
  *
  * A read belongs to one cursor, or to the far reads.
  *
- * Locks, in order: streams, stream, the shards' drop_lock, cursor arrivals, the
+ * A stream that next.h keeps has a cursor at its start before anybody reads it.  What
+ * next.h is to know of a stream is written into `status` by notice(), after whatever may
+ * have changed it.
+ *
+ * Locks, in order: streams, stream, the shards' drop_lock, cursor arrivals, next's, the
  * pool's and the budget's. */
 #include "stream.h"
 
@@ -34,6 +38,7 @@ struct sfs_stream {
 	pthread_mutex_t lock; /* guards all below */
 	struct sfs_link link; /* in streams->list, under its lock */
 	uint32_t n_open;      /* likewise */
+	bool is_kept;	      /* likewise: by next.h */
 	bool is_closed;
 	struct sfs_order order;
 	bool has_order;
@@ -41,6 +46,19 @@ struct sfs_stream {
 	struct sfs_link cursors;
 	int n_cursors; /* that are not closed */
 	struct sfs_far_reads far;
+	bool was_read;
+	bool is_ahead, has_begun; /* prefetches before it is read */
+	bool is_held;		  /* but not now */
+
+	_Atomic unsigned status; /* written with the lock held */
+};
+
+/* Of a stream's cursors that are read. */
+enum status {
+	HUNGRY = 1,    /* one has not enough */
+	NEARS_END = 2, /* one has asked for all up to the end */
+	READ_OUT = 4,  /* one has given the last sample to its reader */
+	WAS_READ = 8,
 };
 
 /* Whose a read is, while read->state is not NULL. */
@@ -87,12 +105,20 @@ uint64_t sfs_stream_bytes(struct sfs_env *env, uint64_t epoch, struct sfs_share 
 /* ---- the streams of a mount ---- */
 
 void sfs_streams_init(struct sfs_streams *streams, struct sfs_env *env,
-		      struct sfs_surveyor *surveyor)
+		      struct sfs_surveyor *surveyor,
+		      enum sfs_choice_next_epoch next_epoch)
 {
 	*streams = (struct sfs_streams){.env = env, .surveyor = surveyor};
 	pthread_mutex_init(&streams->lock, NULL);
 	pthread_cond_init(&streams->is_empty, NULL);
 	sfs_list_init(&streams->list);
+	sfs_next_init(&streams->next, streams, env->pool, next_epoch);
+}
+
+void sfs_streams_stop(struct sfs_streams *streams)
+{
+	if (streams->env)
+		sfs_next_stop(&streams->next);
 }
 
 void sfs_streams_done(struct sfs_streams *streams)
@@ -103,6 +129,7 @@ void sfs_streams_done(struct sfs_streams *streams)
 	while (streams->n > 0)
 		pthread_cond_wait(&streams->is_empty, &streams->lock);
 	pthread_mutex_unlock(&streams->lock);
+	sfs_next_done(&streams->next);
 	pthread_cond_destroy(&streams->is_empty);
 	pthread_mutex_destroy(&streams->lock);
 }
@@ -127,42 +154,63 @@ static struct sfs_stream *stream_new(struct sfs_streams *streams, uint64_t epoch
 	return s;
 }
 
+/* The next two: streams->lock is held. */
+static struct sfs_stream *find_stream(struct sfs_streams *streams, uint64_t epoch,
+				      struct sfs_share share)
+{
+	SFS_EACH (s, &streams->list, struct sfs_stream, link) {
+		if (s->epoch == epoch && sfs_share_equal(s->share, share))
+			return s;
+	}
+	return NULL;
+}
+
+static struct sfs_stream *add_stream(struct sfs_streams *streams, uint64_t epoch,
+				     struct sfs_share share)
+{
+	struct sfs_stream *s = stream_new(streams, epoch, share);
+
+	sfs_list_push(&streams->list, &s->link);
+	streams->n++;
+	return s;
+}
+
 struct sfs_stream *sfs_stream_open(struct sfs_streams *streams, uint64_t epoch,
 				   struct sfs_share share)
 {
-	struct sfs_stream *s = NULL;
+	struct sfs_stream *s;
 
 	pthread_mutex_lock(&streams->lock);
-	SFS_EACH (other, &streams->list, struct sfs_stream, link) {
-		if (other->epoch == epoch && sfs_share_equal(other->share, share))
-			s = other;
-	}
-	if (!s) {
-		s = stream_new(streams, epoch, share);
-		sfs_list_push(&streams->list, &s->link);
-		streams->n++;
-	}
+	s = find_stream(streams, epoch, share);
+	if (!s)
+		s = add_stream(streams, epoch, share);
 	s->n_open++;
 	pthread_mutex_unlock(&streams->lock);
 	return s;
 }
 
-void sfs_stream_close(struct sfs_stream *s)
+/* One has let go of the stream; streams->lock is held, and let go of.  Who was the last
+ * closes the stream. */
+static void leave(struct sfs_stream *s)
 {
-	struct sfs_streams *streams = s->streams;
-	bool is_last;
+	bool is_last = s->n_open == 0 && !s->is_kept;
 
-	pthread_mutex_lock(&streams->lock);
-	is_last = --s->n_open == 0;
 	if (is_last)
 		sfs_link_remove(&s->link);
-	pthread_mutex_unlock(&streams->lock);
+	pthread_mutex_unlock(&s->streams->lock);
 	if (!is_last)
 		return;
 	pthread_mutex_lock(&s->lock);
 	s->is_closed = true;
 	sfs_pool_post(s->env->pool, &s->task);
 	pthread_mutex_unlock(&s->lock);
+}
+
+void sfs_stream_close(struct sfs_stream *s)
+{
+	pthread_mutex_lock(&s->streams->lock);
+	s->n_open--;
+	leave(s);
 }
 
 static void stream_free(struct sfs_stream *s)
@@ -323,6 +371,145 @@ static bool take_over(void *ctx, struct sfs_read *read, const struct sfs_spot *a
 	return true;
 }
 
+/* ---- the next epoch ---- */
+
+static unsigned status_of(struct sfs_cursor *c)
+{
+	if (sfs_cursor_is_closed(c) || sfs_cursor_is_ahead(c))
+		return 0;
+	return (sfs_cursor_is_sated(c) ? 0 : HUNGRY) |
+	       (sfs_cursor_nears_end(c) ? NEARS_END : 0) |
+	       (sfs_cursor_is_read_out(c) ? READ_OUT : 0);
+}
+
+/* Something was read, has arrived or was closed: is that of interest for next.h? */
+static void notice(struct sfs_stream *s)
+{
+	struct sfs_next *next = &s->streams->next;
+	unsigned status = s->was_read ? WAS_READ : 0, is_new;
+	struct sfs_link *link;
+
+	if (next->choice == SFS_NEXT_NO)
+		return;
+	for (link = s->cursors.next; link != &s->cursors; link = link->next)
+		status |= status_of(sfs_cursor_of(link));
+	if (status == s->status)
+		return;
+	is_new = status & ~s->status;
+	s->status = status;
+	if (is_new & NEARS_END)
+		sfs_next_want(next, s->epoch, s->share);
+	if (is_new & READ_OUT)
+		sfs_next_note(next, s->epoch, s->share);
+	sfs_next_look(next);
+}
+
+/* Do what sfs_stream_prefetch() said. */
+static void go_ahead(struct sfs_stream *s)
+{
+	const struct sfs_cursor_owner owner = {.ctx = s, .wake = wake, .apart = apart};
+	struct sfs_cursor *c;
+	struct sfs_link *link;
+
+	if (!s->has_begun && !s->is_held) {
+		have_order(s);
+		if (s->order.n_lanes == 0 ||
+		    sfs_cursor_new_ahead(s->env, &s->order, s->n_bytes, &owner, &c) < 0)
+			return;
+		s->has_begun = true;
+		s->n_cursors++;
+		sfs_list_push(&s->cursors, sfs_cursor_link(c));
+	}
+	for (link = s->cursors.next; link != &s->cursors; link = link->next)
+		sfs_cursor_hold(sfs_cursor_of(link), s->is_held);
+}
+
+/* A cursor that nobody has come for goes. */
+static void end_ahead(struct sfs_stream *s, struct sfs_outbox *out)
+{
+	struct sfs_link *link;
+	struct sfs_cursor *c;
+
+	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
+		c = sfs_cursor_of(link);
+		if (sfs_cursor_is_ahead(c) && !sfs_cursor_is_closed(c))
+			close_cursor(s, c, -ECANCELED, out);
+	}
+}
+
+/* The first read has come.  If it is of the cursor that is ahead, that is ahead no more;
+ * else that is ended soon. */
+static void meet_reader(struct sfs_stream *s)
+{
+	s->was_read = true;
+	s->is_ahead = false;
+	if (s->has_begun)
+		sfs_pool_post(s->env->pool, &s->task);
+}
+
+void sfs_stream_prefetch(struct sfs_stream *s, bool is_on)
+{
+	pthread_mutex_lock(&s->lock);
+	s->is_ahead = !s->was_read;
+	if (s->is_held == is_on || !s->has_begun)
+		sfs_pool_post(s->env->pool, &s->task);
+	s->is_held = !is_on;
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool sfs_stream_was_read(struct sfs_stream *s)
+{
+	return atomic_load(&s->status) & WAS_READ;
+}
+
+bool sfs_streams_have(struct sfs_streams *streams, uint64_t epoch, struct sfs_share share)
+{
+	struct sfs_stream *s;
+	bool is_open;
+
+	pthread_mutex_lock(&streams->lock);
+	s = find_stream(streams, epoch, share);
+	is_open = s && s->n_open > 0;
+	pthread_mutex_unlock(&streams->lock);
+	return is_open;
+}
+
+bool sfs_streams_are_sated(struct sfs_streams *streams)
+{
+	bool are_sated = true;
+
+	pthread_mutex_lock(&streams->lock);
+	SFS_EACH (s, &streams->list, struct sfs_stream, link)
+		are_sated &= !(atomic_load(&s->status) & HUNGRY);
+	pthread_mutex_unlock(&streams->lock);
+	return are_sated;
+}
+
+struct sfs_stream *sfs_stream_keep(struct sfs_streams *streams, uint64_t epoch,
+				   struct sfs_share share)
+{
+	struct sfs_stream *s = NULL;
+
+	pthread_mutex_lock(&streams->lock);
+	if (!find_stream(streams, epoch, share)) {
+		s = add_stream(streams, epoch, share);
+		s->is_kept = true;
+	}
+	pthread_mutex_unlock(&streams->lock);
+	return s;
+}
+
+void sfs_stream_let_go(struct sfs_stream *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->is_ahead = false;
+	sfs_pool_post(s->env->pool, &s->task);
+	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&s->streams->lock);
+	s->is_kept = false;
+	leave(s);
+}
+
 /* ---- reads ---- */
 
 /* A read that no cursor covers. */
@@ -384,6 +571,7 @@ static void release(struct sfs_read *read)
 		sfs_far_release(&s->far, read);
 	else
 		sfs_cursor_release(read->state, read, &out);
+	notice(s);
 	pthread_mutex_unlock(&s->lock);
 	sfs_read_reset(read);
 	sfs_outbox_flush(&out);
@@ -403,12 +591,15 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 	have_order(s);
 	clip(s, read);
 	c = find_cursor(s, read->offset);
+	if (!s->was_read)
+		meet_reader(s);
 	if (s->order.n_lanes == 0 || read->n_bytes == 0)
 		read_nothing(read, &out);
 	else if (c)
 		read_at(c, read, &out);
 	else
 		read_afresh(s, read, &out);
+	notice(s);
 	pthread_mutex_unlock(&s->lock);
 	sfs_outbox_flush(&out);
 }
@@ -435,11 +626,16 @@ static bool run(struct sfs_task *task)
 	pthread_mutex_lock(&s->lock);
 	if (s->is_closed)
 		close_all(s, &out);
+	else if (s->is_ahead)
+		go_ahead(s);
+	else
+		end_ahead(s, &out);
 	for (link = s->cursors.next; link != &s->cursors; link = following) {
 		following = link->next;
 		sfs_cursor_run(sfs_cursor_of(link), &out);
 	}
 	sfs_far_run(&s->far, s->is_closed, &out);
+	notice(s);
 	is_gone = s->is_closed && sfs_list_is_empty(&s->cursors) && s->far.n == 0;
 	pthread_mutex_unlock(&s->lock);
 	sfs_outbox_flush(&out);
@@ -495,6 +691,7 @@ void sfs_streams_tick(struct sfs_streams *streams)
 	}
 	pthread_mutex_unlock(&streams->lock);
 	sfs_outbox_flush(&out);
+	sfs_next_look(&streams->next);
 }
 
 /* ---- stats ---- */
@@ -546,11 +743,11 @@ void sfs_streams_print(struct sfs_streams *streams, struct sfs_text *text)
 		sfs_text_printf(
 			text,
 			"%s{\"epoch\":%llu,\"first_lane\":%llu,\"lane_step\":%llu,"
-			"\"bytes\":%llu,\"open\":%u,\"far_reads\":%u,",
+			"\"bytes\":%llu,\"open\":%u,\"prefetched\":%s,\"far_reads\":%u,",
 			comma, (unsigned long long)s->epoch,
 			(unsigned long long)s->share.first,
 			(unsigned long long)s->share.step, (unsigned long long)s->n_bytes,
-			s->n_open, s->far.n);
+			s->n_open, s->is_kept ? "true" : "false", s->far.n);
 		print_counts(s, text);
 		sfs_text_puts(text, "\"cursors\":[");
 		print_cursors(s, text);

@@ -14,6 +14,7 @@
 
 #include "env.h"
 #include "far.h"
+#include "next.h"
 #include "order.h"
 #include "read.h"
 #include "survey.h"
@@ -29,10 +30,15 @@ struct sfs_streams {
 	pthread_cond_t is_empty;
 	struct sfs_link list;
 	uint32_t n; /* streams that have not gone yet, closed ones too */
+	struct sfs_next next;
 };
 
 void sfs_streams_init(struct sfs_streams *streams, struct sfs_env *env,
-		      struct sfs_surveyor *surveyor);
+		      struct sfs_surveyor *surveyor,
+		      enum sfs_choice_next_epoch next_epoch);
+
+/* Begin no epoch any more that nobody asks for. */
+void sfs_streams_stop(struct sfs_streams *streams);
 
 /* Wait until all streams have gone; all must be closed and the sources stopped. */
 void sfs_streams_done(struct sfs_streams *streams);
@@ -68,6 +74,26 @@ int sfs_stream_number(struct sfs_stream *stream, uint64_t offset,
 
 /* Begin a read (read.h); it is clipped at the end of the stream. */
 void sfs_stream_read(struct sfs_stream *stream, struct sfs_read *read);
+
+/* For next.h: which streams are kept although nobody has them open.  (Their locks and the
+ * streams' are taken inside.) */
+
+/* Has anybody this part of an epoch open? */
+bool sfs_streams_have(struct sfs_streams *streams, uint64_t epoch,
+		      struct sfs_share share);
+
+/* Has every cursor that is read enough for now? */
+bool sfs_streams_are_sated(struct sfs_streams *streams);
+
+/* Keep a stream, until sfs_stream_let_go().  NULL: there is one already. */
+struct sfs_stream *sfs_stream_keep(struct sfs_streams *streams, uint64_t epoch,
+				   struct sfs_share share);
+void sfs_stream_let_go(struct sfs_stream *stream);
+
+/* Have a stream that was never read prefetch from its start, soon, if there is memory; or
+ * (false) ask for nothing more.  Its first read ends that. */
+void sfs_stream_prefetch(struct sfs_stream *stream, bool is_on);
+bool sfs_stream_was_read(struct sfs_stream *stream);
 
 /* One JSON object per open stream, separated by commas. */
 void sfs_streams_print(struct sfs_streams *streams, struct sfs_text *text);

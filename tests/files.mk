@@ -54,6 +54,7 @@ unit_tests = \
 	tests/unit-memory-is-what-the-machine-has \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \
+	tests/unit-next-follows-epochs-in-turn \
 	tests/unit-options-refuse-what-they-do-not-understand \
 	tests/unit-order-gives-the-published-vectors \
 	tests/unit-pace-finds-how-many-fill-a-path \
@@ -205,6 +206,9 @@ fuse_tests = \
 	tests/fuse-sizes-never-change.sh \
 	tests/fuse-streams-tell-their-order-and-samples.sh \
 	tests/fuse-tables-make-room-for-streams.sh \
+	tests/fuse-the-last-lanes-ask-for-more-at-a-time.sh \
+	tests/fuse-the-next-epoch-gives-way-to-readers.sh \
+	tests/fuse-the-next-epoch-is-fetched-ahead.sh \
 	tests/fuse-unmounting-never-hangs.sh \
 	tests/fuse-webdataset-reads-the-same-samples.sh
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Within its floor a take is always granted; all together never exceed the total;
- * who was refused is told when there is room. */
+ * who was refused is told when there is room; guests have what nobody else wants. */
 #include "budget.h"
 #include "check.h"
 #include "mem.h"
@@ -197,7 +197,8 @@ static void random_takes(uint64_t seed)
 			is_room = more <= free_bytes && used <= share;
 			CHECK_EQ(ret, more == 0 || is_room ? 0 : -EAGAIN);
 			CHECK(used > was.floor_bytes || ret == 0);
-			CHECK_EQ(accounts[i].used_bytes, ret == 0 ? used : was.used_bytes);
+			CHECK_EQ(accounts[i].used_bytes,
+				 ret == 0 ? used : was.used_bytes);
 		} else if (accounts[i].used_bytes > 0 && sfs_rng_below(&r, 8)) {
 			sfs_account_give(&accounts[i],
 					 1 + sfs_rng_below(&r, accounts[i].used_bytes));
@@ -243,7 +244,8 @@ static void *take_and_give(void *arg)
 		if (held + n <= 100) {
 			CHECK_EQ(sfs_account_take(&t->account, n), 0);
 			held += n;
-		} else if (sfs_rng_below(&r, 2) && sfs_account_take(&t->account, n) == 0) {
+		} else if (sfs_rng_below(&r, 2) &&
+			   sfs_account_take(&t->account, n) == 0) {
 			held += n;
 		} else {
 			sfs_account_give(&t->account, held / 2);
@@ -265,7 +267,8 @@ static void threads(void)
 	sfs_budget_init(&b, 1000);
 	for (i = 0; i < 4; i++) {
 		takers[i].budget = &b;
-		CHECK_EQ(sfs_account_open(&takers[i].account, &b, 100, i % 2, note_room), 0);
+		CHECK_EQ(sfs_account_open(&takers[i].account, &b, 100, i % 2, note_room),
+			 0);
 	}
 	for (i = 0; i < 4; i++)
 		running[i] = sfs_thread_start("takes", take_and_give, &takers[i]);
@@ -277,6 +280,56 @@ static void threads(void)
 	sfs_budget_done(&b);
 }
 
+static void guests(void)
+{
+	struct sfs_budget b;
+
+	sfs_budget_init(&b, 1000);
+	open_account(0, &b, 200, true);
+	open_account(1, &b, 200, true);
+	CHECK_EQ(sfs_account_share(&accounts[0]), 200 + 600 / 2);
+	/* It is in nobody's share, and is held to none. */
+	sfs_account_set_guest(&accounts[1], true);
+	sfs_account_set_guest(&accounts[1], true);
+	CHECK_EQ(sfs_account_share(&accounts[0]), 1000);
+	CHECK_EQ(sfs_account_take(&accounts[1], 700), 0);
+	/* What it wants makes nobody short; what the others want does. */
+	CHECK_EQ(sfs_account_take(&accounts[1], 101), -EAGAIN);
+	CHECK(!sfs_budget_is_short(&b));
+	CHECK_EQ(sfs_account_take(&accounts[0], 301), -EAGAIN);
+	CHECK(sfs_budget_is_short(&b));
+	/* While they wait it gets nothing beyond its floor, although there is room. */
+	CHECK_EQ(sfs_account_take(&accounts[1], 1), -EAGAIN);
+	sfs_account_give(&accounts[1], 650);
+	CHECK_EQ(n_told[0], 1);
+	CHECK_EQ(n_told[1], 1);
+	CHECK_EQ(sfs_account_take(&accounts[0], 801), -EAGAIN);
+	CHECK_EQ(sfs_account_take(&accounts[1], 151), -EAGAIN);
+	CHECK_EQ(sfs_account_take(&accounts[1], 150), 0);
+	sfs_account_give(&accounts[1], 200);
+	/* Who waits for a floor comes before it, too. */
+	CHECK_EQ(sfs_account_take(&accounts[1], 300), 0);
+	CHECK(!sfs_account_open_in_turn(&accounts[2], &b, 600, true, told));
+	CHECK_EQ(sfs_account_take(&accounts[1], 1), -EAGAIN);
+	sfs_account_give(&accounts[1], 100);
+	CHECK(sfs_account_is_open(&accounts[2]));
+	sfs_account_close(&accounts[2]);
+	/* And then it is like the others, with what it has. */
+	CHECK_EQ(sfs_account_take(&accounts[1], 400), 0);
+	sfs_account_set_guest(&accounts[1], false);
+	CHECK_EQ(sfs_account_share(&accounts[0]), 200 + 600 / 2);
+	CHECK_EQ(sfs_account_take(&accounts[1], 1), -EAGAIN);
+	sfs_account_give(&accounts[1], 600);
+	/* A guest leaves the sums as they were. */
+	sfs_account_set_guest(&accounts[1], true);
+	sfs_account_close(&accounts[1]);
+	sfs_account_close(&accounts[0]);
+	CHECK_EQ(b.taken_bytes, 0);
+	CHECK_EQ(b.floor_bytes, 0);
+	CHECK_EQ(b.n_sharing, 0);
+	sfs_budget_done(&b);
+}
+
 int main(void)
 {
 	uint64_t seed;
@@ -285,6 +338,7 @@ int main(void)
 	too_many_floors();
 	shares();
 	room();
+	guests();
 	for (seed = 0; seed < 20; seed++)
 		random_takes(seed);
 	threads();
