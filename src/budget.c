@@ -3,7 +3,10 @@
  * never add up to more than the total.  So a take within the floor changes no
  * weight and always succeeds, which is why nobody can starve anybody.  Nor a
  * newcomer: while an account waits for its floor, nobody's weight grows, so that it
- * fits as soon as the others have used up what they hold above theirs. */
+ * fits as soon as the others have used up what they hold above theirs.
+ *
+ * The limit bounds the same weights, but only as they grow beyond floors: it may be
+ * lowered at any time without taking anything from anybody. */
 #include "budget.h"
 
 #include <assert.h>
@@ -16,7 +19,7 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 
 void sfs_budget_init(struct sfs_budget *b, uint64_t total_bytes)
 {
-	*b = (struct sfs_budget){.total_bytes = total_bytes};
+	*b = (struct sfs_budget){.total_bytes = total_bytes, .limit_bytes = total_bytes};
 	pthread_mutex_init(&b->lock, NULL);
 	sfs_list_init(&b->accounts);
 }
@@ -148,13 +151,13 @@ void sfs_account_close(struct sfs_account *account)
 static uint64_t share_of(const struct sfs_account *account)
 {
 	const struct sfs_budget *b = account->budget;
+	uint64_t limit = b->limit_bytes;
 
 	if (!account->is_sharing)
 		return b->total_bytes;
-	if (b->floor_bytes >= b->total_bytes)
+	if (b->floor_bytes >= limit)
 		return account->floor_bytes;
-	return account->floor_bytes +
-	       (b->total_bytes - b->floor_bytes) / (uint64_t)b->n_sharing;
+	return account->floor_bytes + (limit - b->floor_bytes) / (uint64_t)b->n_sharing;
 }
 
 /* Does an account wait for its floor, that will fit when the others have no more than
@@ -162,6 +165,13 @@ static uint64_t share_of(const struct sfs_account *account)
 static bool is_held_back(const struct sfs_budget *b)
 {
 	return b->n_waiting > 0 && b->floor_bytes <= b->total_bytes;
+}
+
+/* May weights grow by so much, beyond floors?  The budget is locked. */
+static bool may_grow(const struct sfs_budget *b, uint64_t more)
+{
+	return !is_held_back(b) && has_room_for(b, more) &&
+	       b->taken_bytes + more <= b->limit_bytes;
 }
 
 int sfs_account_take(struct sfs_account *account, uint64_t n_bytes)
@@ -175,8 +185,7 @@ int sfs_account_take(struct sfs_account *account, uint64_t n_bytes)
 	weight = max_u64(account->used_bytes, account->floor_bytes);
 	more = max_u64(used, account->floor_bytes) - weight;
 	if (account->is_waiting ||
-	    (more > 0 &&
-	     (is_held_back(b) || !has_room_for(b, more) || used > share_of(account)))) {
+	    (more > 0 && (!may_grow(b, more) || used > share_of(account)))) {
 		account->wants = true;
 		ret = -EAGAIN;
 	} else {
@@ -223,11 +232,25 @@ uint64_t sfs_account_share(struct sfs_account *account)
 	return share;
 }
 
-bool sfs_budget_is_short(struct sfs_budget *b)
+void sfs_budget_limit(struct sfs_budget *b, uint64_t bytes)
 {
-	bool is_short = false;
+	bool is_raised;
 
 	pthread_mutex_lock(&b->lock);
+	bytes = bytes < b->total_bytes ? bytes : b->total_bytes;
+	is_raised = bytes > b->limit_bytes;
+	b->limit_bytes = bytes;
+	if (is_raised)
+		share_out(b);
+	pthread_mutex_unlock(&b->lock);
+}
+
+bool sfs_budget_is_short(struct sfs_budget *b)
+{
+	bool is_short;
+
+	pthread_mutex_lock(&b->lock);
+	is_short = b->taken_bytes > b->limit_bytes && b->taken_bytes > b->floor_bytes;
 	SFS_EACH (a, &b->accounts, struct sfs_account, link)
 		is_short |= a->wants || a->is_waiting;
 	pthread_mutex_unlock(&b->lock);
@@ -253,4 +276,14 @@ uint64_t sfs_budget_used(struct sfs_budget *b)
 		used += a->used_bytes;
 	pthread_mutex_unlock(&b->lock);
 	return used;
+}
+
+uint64_t sfs_budget_floors(struct sfs_budget *b)
+{
+	uint64_t floors;
+
+	pthread_mutex_lock(&b->lock);
+	floors = b->floor_bytes;
+	pthread_mutex_unlock(&b->lock);
+	return floors;
 }

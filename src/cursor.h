@@ -74,9 +74,10 @@ uint64_t sfs_cursor_starved_ns(
 	const struct sfs_cursor *cursor);		  /* waits for the budget */
 bool sfs_cursor_is_busy(const struct sfs_cursor *cursor); /* reads wait or are answered */
 
-/* For stats: where its front is, and how many bytes it holds. */
+/* For stats: where its front is, how many bytes it holds, and how many of these somebody
+ * needs (sfs_run_live(); holes count whole). */
 struct sfs_cursor_state {
-	uint64_t offset, log_end, held_bytes;
+	uint64_t offset, log_end, held_bytes, live_bytes;
 	uint64_t n_samples;
 	uint32_t n_on_way, n_waiting;
 	bool is_complete;

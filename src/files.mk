@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libshufflefs.la
 
 libshufflefs_la_SOURCES = \
 	src/budget.c src/budget.h \
+	src/cgroup.c src/cgroup.h \
 	src/checksum.c src/checksum.h \
 	src/clock.c src/clock.h \
 	src/error.c src/error.h \
@@ -16,6 +17,7 @@ libshufflefs_la_SOURCES = \
 	src/memory.c src/memory.h \
 	src/outbox.h \
 	src/pool.c src/pool.h \
+	src/pressure.c src/pressure.h \
 	src/rng.c src/rng.h \
 	src/slab.c src/slab.h \
 	src/text.c src/text.h \
@@ -84,6 +86,7 @@ libshufflefs_la_SOURCES = \
 	src/store.c src/store.h \
 	src/stream.c src/stream.h \
 	src/survey.c src/survey.h \
+	src/thrift.c src/thrift.h \
 	src/trails.c src/trails.h \
 	src/tree.c src/tree.h \
 	src/walk.c src/walk.h \

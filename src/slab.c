@@ -6,7 +6,8 @@
  *
  * The mapping asks for huge pages: first touches and copies then cost a fraction.
  * Tried and dropped: trimming while others are in use.  A trimmed slab splits its huge
- * page, which the kernel then fills again as a whole, and resident memory overshoots. */
+ * page, which the kernel then fills again as a whole, and resident memory overshoots.
+ * When memory is short the huge pages are done without, see sfs_slabs_lean(). */
 #include "slab.h"
 
 #include "log.h"
@@ -112,6 +113,12 @@ void sfs_slabs_trim(struct sfs_slabs *slabs, uint64_t keep_bytes)
 		madvise(slabs->free_stack[slabs->n_cold++], SFS_SLAB_BYTES,
 			MADV_DONTNEED);
 	pthread_mutex_unlock(&slabs->lock);
+}
+
+void sfs_slabs_lean(struct sfs_slabs *slabs, bool is_lean)
+{
+	madvise(slabs->base, slabs->capacity * SFS_SLAB_BYTES,
+		is_lean ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 }
 
 uint64_t sfs_slabs_used(struct sfs_slabs *slabs)

@@ -512,13 +512,14 @@ static void print_cursors(struct sfs_stream *s, struct sfs_text *text)
 		sfs_text_printf(
 			text,
 			"%s{\"offset\":%llu,\"ready_bytes\":%llu,\"held_bytes\":%llu,"
-			"\"samples\":%llu,\"requests\":%u,\"waiting_reads\":%u,"
-			"\"complete\":%s}",
+			"\"live_bytes\":%llu,\"samples\":%llu,\"requests\":%u,"
+			"\"waiting_reads\":%u,\"complete\":%s}",
 			comma, (unsigned long long)state.offset,
 			(unsigned long long)(state.log_end > state.offset
 						     ? state.log_end - state.offset
 						     : 0),
 			(unsigned long long)state.held_bytes,
+			(unsigned long long)state.live_bytes,
 			(unsigned long long)state.n_samples, state.n_on_way,
 			state.n_waiting, state.is_complete ? "true" : "false");
 		comma = ",";

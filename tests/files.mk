@@ -59,6 +59,7 @@ unit_tests = \
 	tests/unit-pax-records-are-checked-to-the-byte \
 	tests/unit-play-goes-through-an-epoch \
 	tests/unit-pool-runs-a-task-never-twice-at-once \
+	tests/unit-pressure-is-given-way-to-fast \
 	tests/unit-quality-is-what-theory-says \
 	tests/unit-read-answers-in-pieces-or-one-copy \
 	tests/unit-retry-waits-longer-each-time \
@@ -179,6 +180,7 @@ fuse_tests = \
 	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
 	tests/fuse-https-trusts-whom-it-is-told-to.sh \
 	tests/fuse-ls-of-ten-thousand-shards-waits-for-no-size.sh \
+	tests/fuse-memory-pressure-shrinks-the-window.sh \
 	tests/fuse-memory-stays-within-the-budget.sh \
 	tests/fuse-missing-and-forbidden-shards.sh \
 	tests/fuse-mount-shows-the-tree.sh \
