@@ -150,6 +150,7 @@ cat_tests = \
 
 fuse_tests = \
 	tests/fuse-a-changed-shard-is-stale.sh \
+	tests/fuse-a-control-groups-limit-is-respected.sh \
 	tests/fuse-a-dead-mount-is-mounted-over.sh \
 	tests/fuse-a-failed-read-of-a-shard-fails-alone.sh \
 	tests/fuse-a-file-never-changes-its-size.sh \
@@ -165,6 +166,7 @@ fuse_tests = \
 	tests/fuse-a-second-reader-may-leap-ahead.sh \
 	tests/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
+	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
 	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \
 	tests/fuse-an-ini-section-names-a-dataset.sh \
 	tests/fuse-an-order-can-be-read-as-text.sh \
