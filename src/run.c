@@ -325,7 +325,7 @@ uint64_t sfs_run_live(const struct sfs_run *run)
 	for (i = run->first; i < run->first + run->n; i++)
 		if (entry(run, i)->state == HERE || entry(run, i)->state == EXPECTED)
 			n += entry(run, i)->n_live +
-			     overlap(run, i, run->dealt, run->is_open ? run->end : 0);
+			     overlap(run, i, run->dealt, run->end);
 	return n;
 }
 

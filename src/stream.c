@@ -537,6 +537,15 @@ static void print_counts(const struct sfs_stream *s, struct sfs_text *text)
 			s->order.shortened != SFS_NO_LANE);
 }
 
+/* The order, and the sums by which far reads find a byte: not of the budget. */
+static uint64_t order_bytes(const struct sfs_stream *s)
+{
+	uint64_t each = sizeof(struct sfs_slice) +
+			(s->far.map.n_before ? 2 * sizeof(uint64_t) : 0);
+
+	return s->has_order ? sfs_order_slices(&s->order) * each : 0;
+}
+
 void sfs_streams_print(struct sfs_streams *streams, struct sfs_text *text)
 {
 	const char *comma = "";
@@ -547,11 +556,12 @@ void sfs_streams_print(struct sfs_streams *streams, struct sfs_text *text)
 		sfs_text_printf(
 			text,
 			"%s{\"epoch\":%llu,\"first_lane\":%llu,\"lane_step\":%llu,"
-			"\"bytes\":%llu,\"open\":%u,\"far_reads\":%u,",
+			"\"bytes\":%llu,\"order_bytes\":%llu,\"open\":%u,"
+			"\"far_reads\":%u,",
 			comma, (unsigned long long)s->epoch,
 			(unsigned long long)s->share.first,
 			(unsigned long long)s->share.step, (unsigned long long)s->n_bytes,
-			s->n_open, s->far.n);
+			(unsigned long long)order_bytes(s), s->n_open, s->far.n);
 		print_counts(s, text);
 		sfs_text_puts(text, "\"cursors\":[");
 		print_cursors(s, text);
