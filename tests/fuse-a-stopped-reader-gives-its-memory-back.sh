@@ -65,7 +65,7 @@ stopped=$!
 cleanup "kill -CONT $stopped 2>/dev/null"
 wait_until 60 holds 3 -gt $((4 << 20))
 kill -STOP $stopped
-wait_until 120 holds 3 = 0
+wait_until 60 holds 3 = 0
 touch hurry
 kill -CONT $stopped
 wait $stopped || fail "the second reader that was stopped"
