@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the least that is left is the floors, the tables in use, and the blocks
- * that the lanes of open streams shuffle.  With less, samples would be fetched one by one
- * instead of being held, which costs the network much and gives back little.  What goes
- * beyond is prefetch, and of that pressure allows a part.
+ * that the lanes of open streams shuffle, with half as much again for the ones after.
+ * With less, samples would be fetched one by one instead of being held, which costs the
+ * network much and gives back little (decision 13).  What goes beyond is prefetch, and of
+ * that pressure allows a part.
  *
  * Unused slabs go back to the system only while the limit is low: then their mapping asks
  * for no huge pages, else the kernel would fill the gaps again (slab.c).  What is taken
@@ -52,7 +53,7 @@ static uint64_t least(struct sfs_env *env)
 	if (!sfs_order_wants_equal_lanes(&env->order) && n_shards < lanes)
 		lanes = n_shards; /* a lane has a shard */
 	return sfs_budget_floors(&env->budget) + sfs_account_used(&env->shards.account) +
-	       env->n_open_lanes * (env->order.buffer_bytes / lanes);
+	       env->n_open_lanes * (env->order.buffer_bytes / lanes) * 3 / 2;
 }
 
 static uint64_t limit_of(struct sfs_thrift *t)
