@@ -15,6 +15,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -25,6 +26,7 @@
 #endif
 
 #define HUGE_BYTES ((uintptr_t)2 << 20)
+#define TRIM_SLABS 16 /* at a time: a few ms at most */
 
 struct sfs_slabs {
 	char *map; /* what was mapped, */
@@ -104,15 +106,25 @@ void sfs_slabs_put(struct sfs_slabs *slabs, void *const *some, size_t n)
 	pthread_mutex_unlock(&slabs->lock);
 }
 
+/* A few, for others wait for the lock meanwhile.  false: that was the last. */
+static bool trim_some(struct sfs_slabs *slabs, size_t keep)
+{
+	int n = 0;
+
+	pthread_mutex_lock(&slabs->lock);
+	for (; n < TRIM_SLABS && slabs->n_free - slabs->n_cold > keep; n++)
+		madvise(slabs->free_stack[slabs->n_cold++], SFS_SLAB_BYTES,
+			MADV_DONTNEED);
+	pthread_mutex_unlock(&slabs->lock);
+	return n == TRIM_SLABS;
+}
+
 void sfs_slabs_trim(struct sfs_slabs *slabs, uint64_t keep_bytes)
 {
 	size_t keep = sfs_slab_count(keep_bytes);
 
-	pthread_mutex_lock(&slabs->lock);
-	while (slabs->n_free - slabs->n_cold > keep)
-		madvise(slabs->free_stack[slabs->n_cold++], SFS_SLAB_BYTES,
-			MADV_DONTNEED);
-	pthread_mutex_unlock(&slabs->lock);
+	while (trim_some(slabs, keep))
+		sched_yield();
 }
 
 void sfs_slabs_lean(struct sfs_slabs *slabs, bool is_lean)
