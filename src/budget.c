@@ -5,7 +5,10 @@
  * newcomer: while an account waits for its floor, nobody's weight grows, so that it
  * fits as soon as the others have used up what they hold above theirs.
  *
- * A guest weighs like the others, but is left out where shares are counted. */
+ * A guest weighs like the others, but is left out where shares are counted.
+ *
+ * The limit bounds the same weights, but only as they grow beyond floors: it may be
+ * lowered at any time without taking anything from anybody. */
 #include "budget.h"
 
 #include <assert.h>
@@ -18,7 +21,7 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 
 void sfs_budget_init(struct sfs_budget *b, uint64_t total_bytes)
 {
-	*b = (struct sfs_budget){.total_bytes = total_bytes};
+	*b = (struct sfs_budget){.total_bytes = total_bytes, .limit_bytes = total_bytes};
 	pthread_mutex_init(&b->lock, NULL);
 	sfs_list_init(&b->accounts);
 }
@@ -175,18 +178,21 @@ void sfs_account_close(struct sfs_account *account)
 static uint64_t share_of(const struct sfs_account *account)
 {
 	const struct sfs_budget *b = account->budget;
+	uint64_t limit = b->limit_bytes;
 
 	if (!account->is_sharing || account->is_guest)
 		return b->total_bytes;
-	if (b->floor_bytes >= b->total_bytes)
+	if (b->floor_bytes >= limit)
 		return account->floor_bytes;
-	return account->floor_bytes +
-	       (b->total_bytes - b->floor_bytes) / (uint64_t)b->n_sharing;
+	return account->floor_bytes + (limit - b->floor_bytes) / (uint64_t)b->n_sharing;
 }
 
-/* Does anybody but guests wait for bytes?  The budget is locked. */
+/* Does anybody but guests wait for bytes, or is more taken than the limit?  The budget is
+ * locked. */
 static bool is_short(struct sfs_budget *b)
 {
+	if (b->taken_bytes > b->limit_bytes && b->taken_bytes > b->floor_bytes)
+		return true;
 	SFS_EACH (a, &b->accounts, struct sfs_account, link) {
 		if ((a->wants && !a->is_guest) || a->is_waiting)
 			return true;
@@ -201,6 +207,13 @@ static bool is_held_back(const struct sfs_budget *b)
 	return b->n_waiting > 0 && b->floor_bytes <= b->total_bytes;
 }
 
+/* May weights grow by so much, beyond floors?  The budget is locked. */
+static bool may_grow(const struct sfs_budget *b, uint64_t more)
+{
+	return !is_held_back(b) && has_room_for(b, more) &&
+	       b->taken_bytes + more <= b->limit_bytes;
+}
+
 int sfs_account_take(struct sfs_account *account, uint64_t n_bytes)
 {
 	struct sfs_budget *b = account->budget;
@@ -212,9 +225,8 @@ int sfs_account_take(struct sfs_account *account, uint64_t n_bytes)
 	weight = max_u64(account->used_bytes, account->floor_bytes);
 	more = max_u64(used, account->floor_bytes) - weight;
 	if (account->is_waiting ||
-	    (more > 0 &&
-	     (is_held_back(b) || !has_room_for(b, more) || used > share_of(account) ||
-	      (account->is_guest && is_short(b))))) {
+	    (more > 0 && (!may_grow(b, more) || used > share_of(account) ||
+			  (account->is_guest && is_short(b))))) {
 		account->wants = true;
 		ret = -EAGAIN;
 	} else {
@@ -261,6 +273,19 @@ uint64_t sfs_account_share(struct sfs_account *account)
 	return share;
 }
 
+void sfs_budget_limit(struct sfs_budget *b, uint64_t bytes)
+{
+	bool is_raised;
+
+	pthread_mutex_lock(&b->lock);
+	bytes = bytes < b->total_bytes ? bytes : b->total_bytes;
+	is_raised = bytes > b->limit_bytes;
+	b->limit_bytes = bytes;
+	if (is_raised)
+		share_out(b);
+	pthread_mutex_unlock(&b->lock);
+}
+
 bool sfs_budget_is_short(struct sfs_budget *b)
 {
 	bool ret;
@@ -290,4 +315,14 @@ uint64_t sfs_budget_used(struct sfs_budget *b)
 		used += a->used_bytes;
 	pthread_mutex_unlock(&b->lock);
 	return used;
+}
+
+uint64_t sfs_budget_floors(struct sfs_budget *b)
+{
+	uint64_t floors;
+
+	pthread_mutex_lock(&b->lock);
+	floors = b->floor_bytes;
+	pthread_mutex_unlock(&b->lock);
+	return floors;
 }

@@ -9,6 +9,9 @@
  * others do, so that each can always go on.  Above its floor it may take what
  * is free, up to an equal share of what no floor claims.
  *
+ * When memory is short elsewhere, a limit below the total holds back what goes beyond
+ * floors, until it is raised again.
+ *
  * Any thread may call; nothing waits.
  */
 #ifndef SFS_BUDGET_H
@@ -17,11 +20,13 @@
 #include "list.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct sfs_budget {
 	uint64_t total_bytes;
+	_Atomic uint64_t limit_bytes; /* no more than the total; see sfs_budget_limit() */
 
 	pthread_mutex_t lock; /* guards all below and the accounts' fields */
 	uint64_t taken_bytes; /* the sum of max(used, floor) of those that are open */
@@ -78,12 +83,20 @@ uint64_t sfs_account_used(struct sfs_account *account);
 /* What this account may hold in all, as things stand. */
 uint64_t sfs_account_share(struct sfs_account *account);
 
-/* Does anybody but guests wait for bytes?  Then idle holders should give theirs back.
- * Starved: for so much as a floor. */
+/* From now on nobody gets more than its floor while that much is taken, floors counted
+ * whole; shares are shares of it.  What is taken already stays with its holders, and
+ * floors are granted as ever, to newcomers too.  More than the total means the total. */
+void sfs_budget_limit(struct sfs_budget *b, uint64_t bytes);
+
+/* Does anybody but guests wait for bytes, or is more taken than the limit?  Then idle
+ * holders should give theirs back.  Starved: somebody waits for so much as a floor. */
 bool sfs_budget_is_short(struct sfs_budget *b);
 bool sfs_budget_is_starved(struct sfs_budget *b);
 
 /* Bytes granted now, floors not counted. */
 uint64_t sfs_budget_used(struct sfs_budget *b);
+
+/* The sum of the floors. */
+uint64_t sfs_budget_floors(struct sfs_budget *b);
 
 #endif

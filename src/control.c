@@ -59,7 +59,12 @@ static int collect(struct sfs_core *core, struct number *n)
 	       counts.hedged_bytes);
 	NUMBER("budget_bytes", "Memory for data on their way.", false,
 	       env->budget.total_bytes);
-	NUMBER("budget_used_bytes", "Of this, what is granted now.", false,
+	NUMBER("budget_limit_bytes", "Of this, what may be used now.", false,
+	       env->budget.limit_bytes);
+	NUMBER("memory_pressure",
+	       "Per cent of the last ten seconds in which somebody waited for memory.",
+	       false, sfs_thrift_pressure_percent(&core->thrift));
+	NUMBER("budget_used_bytes", "Of the budget, what is granted now.", false,
 	       sfs_budget_used(&env->budget));
 	NUMBER("part_bytes", "Size of a part that would be asked for now.", false,
 	       sfs_env_part_bytes(env));

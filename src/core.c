@@ -141,6 +141,7 @@ static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 								     : core->http);
 	sfs_shards_init(&env->shards, d->n, d->names, objects,
 			o->on_error == SFS_ON_ERROR_SKIP, &env->budget);
+	sfs_thrift_init(&core->thrift, env, o->budget == 0);
 	free(objects);
 	free(steal(&d->names));
 	return 0;
@@ -369,6 +370,7 @@ static void *tick(void *arg)
 		if (pthread_cond_timedwait(&core->wake, &core->lock, &until) != ETIMEDOUT)
 			continue;
 		pthread_mutex_unlock(&core->lock);
+		sfs_thrift_tick(&core->thrift);
 		sfs_streams_tick(&core->streams);
 		sfs_indexer_tick(core->indexer);
 		sfs_indexer_tick(core->members);
@@ -528,6 +530,7 @@ void sfs_core_stop(struct sfs_core *core)
 		sfs_grabber_done(&env->grabber);
 		sfs_slabs_free(env->slabs);
 		sfs_budget_done(&env->budget);
+		sfs_thrift_done(&core->thrift);
 	}
 	sfs_indexes_free(core->indexes);
 	sfs_pool_free(env->pool);

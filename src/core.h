@@ -11,6 +11,7 @@
 #include "options.h"
 #include "stream.h"
 #include "survey.h"
+#include "thrift.h"
 #include "tree.h"
 #include "window.h"
 
@@ -23,6 +24,7 @@ struct sfs_core {
 	uint64_t started_ms;	     /* wall time */
 
 	struct sfs_env env;
+	struct sfs_thrift thrift;
 	struct sfs_source *files, *http; /* NULL: none of that kind */
 	struct sfs_indexes *indexes;
 	struct sfs_census *census;

@@ -713,6 +713,7 @@ void sfs_cursor_state(struct sfs_cursor *c, struct sfs_cursor_state *ret_state)
 		.offset = c->front,
 		.log_end = c->log.end,
 		.held_bytes = sfs_account_used(&c->account),
+		.live_bytes = c->lanes ? sfs_lanes_live(c->lanes) + c->holes.n_bytes : 0,
 		.n_samples = c->n_samples,
 		.n_on_way = n_on_way(c),
 		.is_complete = c->is_complete,

@@ -91,9 +91,10 @@ bool sfs_cursor_is_sated(struct sfs_cursor *cursor);
 bool sfs_cursor_nears_end(struct sfs_cursor *cursor);
 bool sfs_cursor_is_read_out(const struct sfs_cursor *cursor);
 
-/* For stats: where its front is, and how many bytes it holds. */
+/* For stats: where its front is, how many bytes it holds, and how many of these somebody
+ * needs (sfs_run_live(); holes count whole). */
 struct sfs_cursor_state {
-	uint64_t offset, log_end, held_bytes;
+	uint64_t offset, log_end, held_bytes, live_bytes;
 	uint64_t n_samples;
 	uint32_t n_on_way, n_waiting;
 	bool is_complete;

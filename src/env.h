@@ -64,7 +64,7 @@ static inline bool sfs_env_renames(const struct sfs_env *env, uint64_t *key,
  * come, and what they hold is touched by the processor for the first time. */
 static inline uint64_t sfs_env_part_bytes_of(const struct sfs_env *env, uint64_t lanes)
 {
-	uint64_t n = env->budget.total_bytes / 3;
+	uint64_t n = env->budget.limit_bytes / 3;
 
 	n = (n < SFS_PARTS_MAX ? n : SFS_PARTS_MAX) / (lanes ? lanes : 1);
 	n = n < SFS_LANE_FLOOR ? SFS_LANE_FLOOR : n > SFS_PART_MAX ? SFS_PART_MAX : n;

@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libshufflefs.la
 
 libshufflefs_la_SOURCES = \
 	src/budget.c src/budget.h \
+	src/cgroup.c src/cgroup.h \
 	src/checksum.c src/checksum.h \
 	src/clock.c src/clock.h \
 	src/error.c src/error.h \
@@ -17,6 +18,7 @@ libshufflefs_la_SOURCES = \
 	src/outbox.h \
 	src/pace.c src/pace.h \
 	src/pool.c src/pool.h \
+	src/pressure.c src/pressure.h \
 	src/rng.c src/rng.h \
 	src/slab.c src/slab.h \
 	src/tail.c src/tail.h \
@@ -91,6 +93,7 @@ libshufflefs_la_SOURCES = \
 	src/store.c src/store.h \
 	src/stream.c src/stream.h \
 	src/survey.c src/survey.h \
+	src/thrift.c src/thrift.h \
 	src/trails.c src/trails.h \
 	src/tree.c src/tree.h \
 	src/walk.c src/walk.h \

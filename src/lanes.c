@@ -859,6 +859,18 @@ uint32_t sfs_lanes_on_way(const struct sfs_lanes *ls)
 	return ls->n_on_way;
 }
 
+uint64_t sfs_lanes_live(const struct sfs_lanes *ls)
+{
+	const struct sfs_run *run;
+	uint64_t n = 0;
+	uint32_t l;
+
+	for (l = 0; l < ls->order->n_lanes; l++)
+		for (run = ls->lanes[l].first_run; run; run = run->next)
+			n += sfs_run_live(run);
+	return n;
+}
+
 void sfs_lanes_free(struct sfs_lanes *ls)
 {
 	struct sfs_run *run;

@@ -44,6 +44,9 @@ void sfs_lanes_cancel(struct sfs_lanes *lanes);
 /* How many parts have not been handed to sfs_lanes_arrive() yet. */
 uint32_t sfs_lanes_on_way(const struct sfs_lanes *lanes);
 
+/* sfs_run_live() of all its runs. */
+uint64_t sfs_lanes_live(const struct sfs_lanes *lanes);
+
 /* None may be on their way, and all samples must be released. */
 void sfs_lanes_free(struct sfs_lanes *lanes);
 

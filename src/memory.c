@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "memory.h"
 
+#include "cgroup.h"
 #include "mem.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,56 +23,38 @@ static uint64_t read_limit(const char *path)
 	return limit;
 }
 
-/* The lowest limit of a group and those above it. */
-static uint64_t lowest_limit(const char *root, char *group, const char *file)
+/* The lowest limit of a group and those around it. */
+static uint64_t lowest_limit(const char *proc_self, const char *controller,
+			     const char *file)
 {
+	size_t n_root = 0;
+	sfs_autofree char *group = sfs_cgroup_folder(proc_self, controller, &n_root);
 	uint64_t lowest = UINT64_MAX, limit;
-	char *slash;
 
-	for (;;) {
-		sfs_autofree char *path = sfs_asprintf("%s%s/%s", root, group, file);
+	while (group) {
+		sfs_autofree char *path = sfs_asprintf("%s/%s", group, file);
 
 		limit = read_limit(path);
 		lowest = limit < lowest ? limit : lowest;
-		slash = strrchr(group, '/');
-		if (!slash)
-			return lowest;
-		*slash = 0;
+		if (strlen(group) <= n_root)
+			break;
+		*strrchr(group, '/') = 0;
 	}
+	return lowest;
 }
 
-/* A line of /proc/self/cgroup: "0::/group" (v2) or "4:memory:/group" (v1). */
-static uint64_t limit_of_line(char *line)
+uint64_t sfs_memory_limit_of(const char *proc_self)
 {
-	char *controllers = strchr(line, ':'), *group;
+	uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+		       (uint64_t)sysconf(_SC_PAGESIZE),
+		 v2 = lowest_limit(proc_self, NULL, "memory.max"),
+		 v1 = lowest_limit(proc_self, "memory", "memory.limit_in_bytes"),
+		 group = v1 < v2 ? v1 : v2;
 
-	line[strcspn(line, "\n")] = 0;
-	group = controllers ? strchr(controllers + 1, ':') : NULL;
-	if (!group)
-		return UINT64_MAX;
-	*group++ = 0;
-	controllers++;
-	if (*controllers == 0)
-		return lowest_limit("/sys/fs/cgroup", group, "memory.max");
-	if (strcmp(controllers, "memory") == 0)
-		return lowest_limit("/sys/fs/cgroup/memory", group,
-				    "memory.limit_in_bytes");
-	return UINT64_MAX;
+	return all < group ? all : group;
 }
 
 uint64_t sfs_memory_limit(void)
 {
-	uint64_t lowest =
-		(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	FILE *f = fopen("/proc/self/cgroup", "re");
-	char line[4096];
-	uint64_t limit;
-
-	while (f && fgets(line, sizeof line, f)) {
-		limit = limit_of_line(line);
-		lowest = limit < lowest ? limit : lowest;
-	}
-	if (f)
-		fclose(f);
-	return lowest;
+	return sfs_memory_limit_of("/proc/self");
 }

@@ -6,7 +6,10 @@
 #include <stdint.h>
 
 /* Bytes: the machine's memory, or the lowest limit of the control groups (v1 or
- * v2) that this process is in. */
+ * v2) that this process is in, and of those around them. */
 uint64_t sfs_memory_limit(void);
+
+/* The same for another /proc/self (for tests). */
+uint64_t sfs_memory_limit_of(const char *proc_self);
 
 #endif

@@ -20,6 +20,7 @@ enum state { FUTURE, EXPECTED, HERE, MISSING, GONE };
 struct sfs_run_slab {
 	void *slab; /* if HERE */
 	uint32_t n_users;
+	uint32_t n_live; /* bytes of it that samples count on */
 	enum state state;
 };
 
@@ -261,6 +262,17 @@ enum sfs_run_state sfs_run_state(const struct sfs_run *run, uint64_t start,
 	return state;
 }
 
+/* How many of these bytes lie in slab i? */
+static uint32_t overlap(const struct sfs_run *run, uint64_t i, uint64_t start,
+			uint64_t end)
+{
+	uint64_t from = offset_of(run, i), to = from + SFS_SLAB_BYTES;
+
+	from = from > start ? from : start;
+	to = to < end ? to : end;
+	return to > from ? (uint32_t)(to - from) : 0;
+}
+
 void sfs_run_hold(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
 {
 	uint64_t i = slab_of(run, start), last = slab_of(run, start + n_bytes - 1);
@@ -271,6 +283,7 @@ void sfs_run_hold(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
 		run->held_end = start + n_bytes;
 	for (; i <= last; i++) {
 		entry(run, i)->n_users++;
+		entry(run, i)->n_live += overlap(run, i, start, start + n_bytes);
 		run->n_users++;
 	}
 }
@@ -282,6 +295,7 @@ void sfs_run_release(struct sfs_run *run, uint64_t start, uint64_t n_bytes)
 	for (; i <= last; i++) {
 		assert(entry(run, i)->n_users > 0);
 		entry(run, i)->n_users--;
+		entry(run, i)->n_live -= overlap(run, i, start, start + n_bytes);
 		run->n_users--;
 		if (is_useless(run, i) && is_idle(entry(run, i)))
 			free_slab(run, entry(run, i));
@@ -302,6 +316,17 @@ void sfs_run_deal(struct sfs_run *run, uint64_t offset)
 		if (is_useless(run, i) && is_idle(entry(run, i)))
 			free_slab(run, entry(run, i));
 	pop_front(run);
+}
+
+uint64_t sfs_run_live(const struct sfs_run *run)
+{
+	uint64_t i, n = 0;
+
+	for (i = run->first; i < run->first + run->n; i++)
+		if (entry(run, i)->state == HERE || entry(run, i)->state == EXPECTED)
+			n += entry(run, i)->n_live +
+			     overlap(run, i, run->dealt, run->end);
+	return n;
 }
 
 /* Copy n bytes between a buffer and the slabs. */

@@ -98,6 +98,11 @@ enum sfs_run_state sfs_run_state(const struct sfs_run *run, uint64_t start,
 void sfs_run_hold(struct sfs_run *run, uint64_t start, uint64_t n_bytes);
 void sfs_run_release(struct sfs_run *run, uint64_t start, uint64_t n_bytes);
 
+/* Of the bytes that are here or on their way, those that samples count on, or that have
+ * not been dealt yet.  What the slabs hold beyond is pinned by them.  (A pass over the
+ * slabs: for stats.) */
+uint64_t sfs_run_live(const struct sfs_run *run);
+
 /* Edit the headers of a sample, which is here, where they lie (sfs_edit_group()).
  * < 0: the group at byte *ret_at of the shard cannot be, and `err` says why. */
 int sfs_run_edit(struct sfs_run *run, uint64_t start, uint64_t n_bytes,

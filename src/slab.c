@@ -6,7 +6,8 @@
  *
  * The mapping asks for huge pages: first touches and copies then cost a fraction.
  * Tried and dropped: trimming while others are in use.  A trimmed slab splits its huge
- * page, which the kernel then fills again as a whole, and resident memory overshoots. */
+ * page, which the kernel then fills again as a whole, and resident memory overshoots.
+ * When memory is short the huge pages are done without, see sfs_slabs_lean(). */
 #include "slab.h"
 
 #include "log.h"
@@ -14,6 +15,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -24,6 +26,7 @@
 #endif
 
 #define HUGE_BYTES ((uintptr_t)2 << 20)
+#define TRIM_SLABS 16 /* at a time: a few ms at most */
 
 struct sfs_slabs {
 	char *map; /* what was mapped, */
@@ -103,15 +106,31 @@ void sfs_slabs_put(struct sfs_slabs *slabs, void *const *some, size_t n)
 	pthread_mutex_unlock(&slabs->lock);
 }
 
+/* A few, for others wait for the lock meanwhile.  false: that was the last. */
+static bool trim_some(struct sfs_slabs *slabs, size_t keep)
+{
+	int n = 0;
+
+	pthread_mutex_lock(&slabs->lock);
+	for (; n < TRIM_SLABS && slabs->n_free - slabs->n_cold > keep; n++)
+		madvise(slabs->free_stack[slabs->n_cold++], SFS_SLAB_BYTES,
+			MADV_DONTNEED);
+	pthread_mutex_unlock(&slabs->lock);
+	return n == TRIM_SLABS;
+}
+
 void sfs_slabs_trim(struct sfs_slabs *slabs, uint64_t keep_bytes)
 {
 	size_t keep = sfs_slab_count(keep_bytes);
 
-	pthread_mutex_lock(&slabs->lock);
-	while (slabs->n_free - slabs->n_cold > keep)
-		madvise(slabs->free_stack[slabs->n_cold++], SFS_SLAB_BYTES,
-			MADV_DONTNEED);
-	pthread_mutex_unlock(&slabs->lock);
+	while (trim_some(slabs, keep))
+		sched_yield();
+}
+
+void sfs_slabs_lean(struct sfs_slabs *slabs, bool is_lean)
+{
+	madvise(slabs->base, slabs->capacity * SFS_SLAB_BYTES,
+		is_lean ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 }
 
 uint64_t sfs_slabs_used(struct sfs_slabs *slabs)

@@ -709,13 +709,14 @@ static void print_cursors(struct sfs_stream *s, struct sfs_text *text)
 		sfs_text_printf(
 			text,
 			"%s{\"offset\":%llu,\"ready_bytes\":%llu,\"held_bytes\":%llu,"
-			"\"samples\":%llu,\"requests\":%u,\"waiting_reads\":%u,"
-			"\"complete\":%s}",
+			"\"live_bytes\":%llu,\"samples\":%llu,\"requests\":%u,"
+			"\"waiting_reads\":%u,\"complete\":%s}",
 			comma, (unsigned long long)state.offset,
 			(unsigned long long)(state.log_end > state.offset
 						     ? state.log_end - state.offset
 						     : 0),
 			(unsigned long long)state.held_bytes,
+			(unsigned long long)state.live_bytes,
 			(unsigned long long)state.n_samples, state.n_on_way,
 			state.n_waiting, state.is_complete ? "true" : "false");
 		comma = ",";
@@ -733,6 +734,15 @@ static void print_counts(const struct sfs_stream *s, struct sfs_text *text)
 			s->order.shortened != SFS_NO_LANE);
 }
 
+/* The order, and the sums by which far reads find a byte: not of the budget. */
+static uint64_t order_bytes(const struct sfs_stream *s)
+{
+	uint64_t each = sizeof(struct sfs_slice) +
+			(s->far.map.n_before ? 2 * sizeof(uint64_t) : 0);
+
+	return s->has_order ? sfs_order_slices(&s->order) * each : 0;
+}
+
 void sfs_streams_print(struct sfs_streams *streams, struct sfs_text *text)
 {
 	const char *comma = "";
@@ -743,11 +753,13 @@ void sfs_streams_print(struct sfs_streams *streams, struct sfs_text *text)
 		sfs_text_printf(
 			text,
 			"%s{\"epoch\":%llu,\"first_lane\":%llu,\"lane_step\":%llu,"
-			"\"bytes\":%llu,\"open\":%u,\"prefetched\":%s,\"far_reads\":%u,",
+			"\"bytes\":%llu,\"order_bytes\":%llu,\"open\":%u,"
+			"\"prefetched\":%s,\"far_reads\":%u,",
 			comma, (unsigned long long)s->epoch,
 			(unsigned long long)s->share.first,
 			(unsigned long long)s->share.step, (unsigned long long)s->n_bytes,
-			s->n_open, s->is_kept ? "true" : "false", s->far.n);
+			(unsigned long long)order_bytes(s), s->n_open,
+			s->is_kept ? "true" : "false", s->far.n);
 		print_counts(s, text);
 		sfs_text_puts(text, "\"cursors\":[");
 		print_cursors(s, text);

@@ -62,6 +62,7 @@ unit_tests = \
 	tests/unit-plain-refuses-what-libcurl-would-change \
 	tests/unit-play-goes-through-an-epoch \
 	tests/unit-pool-runs-a-task-never-twice-at-once \
+	tests/unit-pressure-is-given-way-to-fast \
 	tests/unit-quality-is-what-theory-says \
 	tests/unit-read-answers-in-pieces-or-one-copy \
 	tests/unit-retry-waits-longer-each-time \
@@ -159,6 +160,7 @@ cat_tests = \
 
 fuse_tests = \
 	tests/fuse-a-changed-shard-is-stale.sh \
+	tests/fuse-a-control-groups-limit-is-respected.sh \
 	tests/fuse-a-dead-mount-is-mounted-over.sh \
 	tests/fuse-a-failed-read-of-a-shard-fails-alone.sh \
 	tests/fuse-a-file-never-changes-its-size.sh \
@@ -174,6 +176,7 @@ fuse_tests = \
 	tests/fuse-a-second-reader-may-leap-ahead.sh \
 	tests/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
+	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
 	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \
 	tests/fuse-an-ini-section-names-a-dataset.sh \
 	tests/fuse-an-order-can-be-read-as-text.sh \
@@ -189,6 +192,7 @@ fuse_tests = \
 	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
 	tests/fuse-https-trusts-whom-it-is-told-to.sh \
 	tests/fuse-ls-of-ten-thousand-shards-waits-for-no-size.sh \
+	tests/fuse-memory-pressure-shrinks-the-window.sh \
 	tests/fuse-memory-stays-within-the-budget.sh \
 	tests/fuse-missing-and-forbidden-shards.sh \
 	tests/fuse-mount-shows-the-tree.sh \

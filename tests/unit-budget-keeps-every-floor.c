@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Within its floor a take is always granted; all together never exceed the total;
- * who was refused is told when there is room; guests have what nobody else wants. */
+/* Within its floor a take is always granted, whatever the limit; all together never
+ * exceed the total, nor grow beyond the limit; who was refused is told when there is
+ * room; guests have what nobody else wants. */
 #include "budget.h"
 #include "check.h"
 #include "mem.h"
@@ -147,6 +148,76 @@ static void room(void)
 	sfs_budget_done(&b);
 }
 
+static void limits(void)
+{
+	struct sfs_budget b;
+
+	sfs_budget_init(&b, 1000);
+	CHECK_EQ(b.limit_bytes, 1000);
+	open_account(0, &b, 100, true);
+	open_account(1, &b, 100, true);
+	open_account(2, &b, 0, false);
+	CHECK_EQ(sfs_budget_floors(&b), 200);
+	CHECK_EQ(sfs_account_take(&accounts[0], 500), 0);
+	CHECK(!sfs_budget_is_short(&b));
+
+	/* Lowered: nobody loses anything, nobody gets more than the floor, */
+	sfs_budget_limit(&b, 300);
+	CHECK_EQ(sfs_account_used(&accounts[0]), 500);
+	CHECK(sfs_budget_is_short(&b));
+	CHECK_EQ(sfs_account_take(&accounts[0], 1), -EAGAIN);
+	CHECK_EQ(sfs_account_take(&accounts[2], 1), -EAGAIN);
+	CHECK_EQ(sfs_account_take(&accounts[1], 101), -EAGAIN);
+	/* which is there as ever, for a newcomer too. */
+	CHECK_EQ(sfs_account_take(&accounts[1], 100), 0);
+	open_account(3, &b, 200, true);
+	CHECK_EQ(sfs_account_take(&accounts[3], 200), 0);
+	CHECK_EQ(sfs_account_take(&accounts[3], 1), -EAGAIN);
+	CHECK(sfs_account_open_in_turn(&accounts[4], &b, 50, true, told));
+	sfs_account_close(&accounts[4]);
+	sfs_account_give(&accounts[3], 200);
+	sfs_account_close(&accounts[3]);
+
+	/* Shares are of the limit; as bytes are given back there is room below it. */
+	CHECK_EQ(sfs_account_share(&accounts[0]), 100 + (300 - 200) / 2);
+	CHECK_EQ(sfs_account_share(&accounts[2]), 1000);
+	sfs_account_give(&accounts[0], 370);
+	CHECK_EQ(sfs_account_take(&accounts[0], 21), -EAGAIN);
+	CHECK_EQ(sfs_account_take(&accounts[0], 20), 0);
+	CHECK_EQ(sfs_account_take(&accounts[2], 51), -EAGAIN);
+	CHECK_EQ(sfs_account_take(&accounts[2], 50), 0);
+	CHECK_EQ(b.taken_bytes, 300);
+
+	/* Lower than the floors is as good as at them. */
+	sfs_budget_limit(&b, 0);
+	CHECK_EQ(sfs_account_share(&accounts[0]), 100);
+	sfs_account_give(&accounts[0], 150);
+	CHECK_EQ(sfs_account_take(&accounts[0], 101), -EAGAIN);
+	CHECK_EQ(sfs_account_take(&accounts[0], 100), 0);
+	sfs_account_give(&accounts[2], 50);
+	n_told[0] = n_told[1] = n_told[2] = 0;
+	CHECK_EQ(sfs_account_take(&accounts[0], 1), -EAGAIN);
+
+	/* Lowered or kept, nobody is told; raised, who was refused is, once. */
+	sfs_budget_limit(&b, 0);
+	CHECK_EQ(n_told[0], 0);
+	sfs_budget_limit(&b, 210);
+	CHECK_EQ(n_told[0], 1);
+	CHECK_EQ(n_told[1], 0);
+	CHECK_EQ(sfs_account_take(&accounts[0], 5), 0);
+	CHECK_EQ(sfs_account_take(&accounts[0], 1), -EAGAIN);
+	sfs_budget_limit(&b, UINT64_MAX);
+	CHECK_EQ(b.limit_bytes, 1000);
+	CHECK_EQ(n_told[0], 2);
+	CHECK_EQ(sfs_account_take(&accounts[0], 300), 0);
+	sfs_account_give(&accounts[0], 405);
+	sfs_account_give(&accounts[1], 100);
+	sfs_account_close(&accounts[0]);
+	sfs_account_close(&accounts[1]);
+	sfs_account_close(&accounts[2]);
+	sfs_budget_done(&b);
+}
+
 /* ---- random takes and gives, against the rules ---- */
 
 static uint64_t weight(const struct sfs_account *a)
@@ -175,14 +246,17 @@ static void random_takes(uint64_t seed)
 	struct sfs_rng r = {seed};
 	bool is_open[8] = {false}, is_room;
 	struct sfs_budget b;
-	uint64_t n, used, free_bytes, more;
+	uint64_t n, used, free_bytes, taken, more;
 	int round, i, ret;
 
 	sfs_budget_init(&b, 1000);
 	for (round = 0; round < 5000; round++) {
 		i = (int)sfs_rng_below(&r, 8);
 		n = sfs_rng_below(&r, 300);
-		free_bytes = b.total_bytes - b.taken_bytes;
+		taken = b.taken_bytes;
+		free_bytes = b.total_bytes - taken;
+		if (sfs_rng_below(&r, 20) == 0)
+			sfs_budget_limit(&b, sfs_rng_below(&r, 1200));
 		if (!is_open[i]) {
 			ret = sfs_account_open(&accounts[i], &b, n, i % 2, told);
 			CHECK_EQ(ret, n <= free_bytes ? 0 : -ENOMEM);
@@ -194,7 +268,8 @@ static void random_takes(uint64_t seed)
 			used = was.used_bytes + n;
 			more = used > weight(&was) ? used - weight(&was) : 0;
 			ret = sfs_account_take(&accounts[i], n);
-			is_room = more <= free_bytes && used <= share;
+			is_room = more <= free_bytes && used <= share &&
+				  taken + more <= b.limit_bytes;
 			CHECK_EQ(ret, more == 0 || is_room ? 0 : -EAGAIN);
 			CHECK(used > was.floor_bytes || ret == 0);
 			CHECK_EQ(accounts[i].used_bytes,
@@ -339,6 +414,7 @@ int main(void)
 	shares();
 	room();
 	guests();
+	limits();
 	for (seed = 0; seed < 20; seed++)
 		random_takes(seed);
 	threads();

@@ -123,6 +123,35 @@ static void comes_and_goes(void)
 	end();
 }
 
+/* Live is what samples count on, and what is not dealt, of what is here or on its way. */
+static void live(void)
+{
+	begin(0);
+	CHECK_EQ(sfs_run_live(run), 0); /* nothing was asked for */
+	expect(0, 3);
+	CHECK_EQ(sfs_run_live(run), 3 * SLAB);
+	arrive(0, 3);
+	CHECK_EQ(sfs_run_live(run), 3 * SLAB);
+	sfs_run_hold(run, SLAB - 512, 1024);
+	sfs_run_hold(run, SLAB + 512, 512);
+	sfs_run_hold(run, 3 * SLAB - 512, 1024); /* half of it is still to be asked for */
+	CHECK_EQ(sfs_run_live(run), 3 * SLAB + 1024 + 512 + 512);
+	sfs_run_deal(run, 3 * SLAB + 512);
+	CHECK_EQ(sfs_run_live(run), 1024 + 512 + 512);
+	held(3);
+	sfs_run_release(run, SLAB - 512, 1024);
+	CHECK_EQ(sfs_run_live(run), 512 + 512);
+	held(2);
+	expect(3, N_SLABS - 3);
+	CHECK_EQ(sfs_run_live(run), 512 + 1024 + SIZE - 3 * SLAB - 512);
+	fail(3, N_SLABS - 3);
+	CHECK_EQ(sfs_run_live(run), 512 + 512);
+	sfs_run_release(run, 3 * SLAB - 512, 1024);
+	sfs_run_release(run, SLAB + 512, 512);
+	CHECK_EQ(sfs_run_live(run), 0);
+	end();
+}
+
 /* Bytes that nobody will need when they come. */
 static void dealt_before_they_come(void)
 {
@@ -488,6 +517,7 @@ int main(void)
 	slabs = sfs_slabs_new(100 * SLAB);
 	shard.object.size = SIZE;
 	comes_and_goes();
+	live();
 	dealt_before_they_come();
 	the_end_of_the_shard();
 	from_the_middle();
