@@ -11,6 +11,7 @@
 #ifndef SFS_CURSOR_H
 #define SFS_CURSOR_H
 
+#include "blame.h"
 #include "env.h"
 #include "gather.h"
 #include "map.h"
@@ -74,12 +75,24 @@ uint64_t sfs_cursor_starved_ns(
 	const struct sfs_cursor *cursor);		  /* waits for the budget */
 bool sfs_cursor_is_busy(const struct sfs_cursor *cursor); /* reads wait or are answered */
 
-/* For stats: where its front is, and how many bytes it holds. */
+/* No read that was given away by owner->apart() is under way any more. */
+void sfs_cursor_apart_ended(struct sfs_cursor *cursor);
+
+/* Bring its tally of who is waited for up to date. */
+void sfs_cursor_tick(struct sfs_cursor *cursor);
+
+/* For stats: where its front is, how many bytes it holds, who is waited for.
+ *
+ * The tally goes by the read that has waited for longest.  It says CPU from the moment
+ * when what that read needs is here, as far as the stream's task has been woken for it,
+ * until the reply is with the reader; READER between a reply and the next read.  The
+ * kernel's readahead is a reader like any other. */
 struct sfs_cursor_state {
 	uint64_t offset, log_end, held_bytes;
 	uint64_t n_samples;
 	uint32_t n_on_way, n_waiting;
 	bool is_complete;
+	struct sfs_blame_sums window, sums;
 };
 void sfs_cursor_state(struct sfs_cursor *cursor, struct sfs_cursor_state *ret_state);
 

@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libshufflefs.la
 
 libshufflefs_la_SOURCES = \
+	src/blame.c src/blame.h \
 	src/budget.c src/budget.h \
 	src/checksum.c src/checksum.h \
 	src/clock.c src/clock.h \

@@ -256,6 +256,7 @@ static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 
 	if (r->kind == SFS_REQUEST_ASK)
 		return 0;
+	sfs_request_begun(r);
 	if (n > r->n_bytes - st->n_got) {
 		again(st, "more bytes than were asked for");
 		return -EPROTO;
