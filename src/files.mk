@@ -33,6 +33,7 @@ libshufflefs_la_SOURCES = \
 	src/key.c src/key.h \
 	src/pax.c src/pax.h \
 	src/scan.c src/scan.h \
+	src/screen.c src/screen.h \
 	src/tar.c src/tar.h \
 	src/tarmember.c src/tarmember.h \
 	src/uri.c src/uri.h \

@@ -66,6 +66,7 @@ unit_tests = \
 	tests/unit-rng-gives-the-published-numbers \
 	tests/unit-run-keeps-slabs-as-long-as-they-are-needed \
 	tests/unit-scan-finds-the-same-samples-however-bytes-come \
+	tests/unit-screen-shows-what-stats-say \
 	tests/unit-shard-tables-grow-once-and-are-dropped \
 	tests/unit-slab-hands-out-the-last-one-first \
 	tests/unit-source-file-notices-another-version \
@@ -197,6 +198,7 @@ fuse_tests = \
 	tests/fuse-sizes-never-change.sh \
 	tests/fuse-streams-tell-their-order-and-samples.sh \
 	tests/fuse-tables-make-room-for-streams.sh \
+	tests/fuse-the-bottleneck-is-named.sh \
 	tests/fuse-unmounting-never-hangs.sh \
 	tests/fuse-webdataset-reads-the-same-samples.sh
 
