@@ -25,6 +25,7 @@
 #define N_PAST	  32	/* looks that are kept for that */
 
 static volatile sig_atomic_t is_ended, is_stopped;
+static int write_err; /* of standard output: a negative errno */
 
 struct top {
 	const char *where;
@@ -179,10 +180,11 @@ static void put(const char *s, size_t n)
 
 	for (; n > 0; s += written, n -= (size_t)written) {
 		written = write(STDOUT_FILENO, s, n);
-		if (written < 0 && errno != EINTR)
-			is_ended = 1; /* the terminal has gone */
-		if (written < 0 && is_ended)
+		if (written < 0 && errno != EINTR) {
+			write_err = -errno;
+			is_ended = 1;
 			return;
+		}
 		if (written < 0)
 			written = 0;
 	}
@@ -363,5 +365,8 @@ int sfs_top(const char *where, const struct sfs_top_options *options,
 	if (!options->is_batch)
 		leave(&top);
 	forget(&past);
+	if (status == 0 && write_err < 0)
+		status = sfs_error_set(err, write_err, "cannot write: %s",
+				       strerror(-write_err));
 	return status;
 }

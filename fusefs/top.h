@@ -19,7 +19,7 @@ struct sfs_top_options {
 
 /* Show the mount at `where` on standard output; blocks until the end.  If
  * not a batch, it takes SIGINT, SIGTERM, SIGHUP, SIGTSTP and SIGWINCH.  0, or an error
- * with a sentence: no such mount, or not any more. */
+ * with a sentence: no such mount, or not any more, or it cannot write. */
 int sfs_top(const char *where, const struct sfs_top_options *options,
 	    struct sfs_error *err);
 

@@ -82,4 +82,45 @@ for place in shards nowhere; do
     grep -q "^shufflefs: $place is not a mount of shufflefs: no .shufflefs/stats.json there\$" said ||
         fail "it said: $(cat said)"
 done
-umount_ds mnt
+! "$shufflefs" top mnt >/dev/full 2>said || fail "nothing could be written, and no error"
+grep -q "cannot write" said || fail "it said: $(cat said)"
+
+# On a terminal: the other screen, a picture over the last one, until q, an interrupt or
+# the end of the mount; then all is as it was.
+cat >on-terminal.py <<'EOP'
+import os, pty, select, subprocess, sys, termios
+
+shufflefs, how = sys.argv[1:]
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(shufflefs, [shufflefs, "top", "-d", "0.1", "mnt"])
+before = termios.tcgetattr(terminal)
+left = b"\x1b[?25h\x1b[?1049l"
+seen = b""
+
+
+def read_until(condition):
+    global seen
+    while not condition():
+        if not select.select([terminal], [], [], 60)[0]:
+            sys.exit("nothing for a minute after %r" % seen[-200:])
+        seen += os.read(terminal, 65536)
+
+
+read_until(lambda: seen.count(b"\x1b[H") >= 3)
+assert seen.startswith(b"\x1b[?1049h\x1b[?25l\x1b[H"), seen[:40]
+assert b" 3 shards\x1b[K\r\n" in seen, seen
+assert termios.tcgetattr(terminal)[3] != before[3], "keys wait for a line"
+if how == "umount":
+    subprocess.run([shufflefs, "umount", "--lazy", "mnt"], check=True)  # (top may have a file open)
+    read_until(lambda: b"mnt is not a mount of shufflefs" in seen.partition(left)[2])
+else:
+    os.write(terminal, {"q": b"q", "interrupt": b"\x03"}[how])
+    read_until(lambda: left in seen)
+_, status = os.waitpid(pid, 0)
+assert os.waitstatus_to_exitcode(status) == (1 if how == "umount" else 0), status
+assert termios.tcgetattr(terminal)[3] == before[3], "the terminal is not as it was"
+EOP
+for how in q interrupt umount; do
+    "$python" on-terminal.py "$shufflefs" $how || fail "top on a terminal: $how"
+done
