@@ -46,6 +46,15 @@ static struct sfs_own *find_own(const struct sfs_command *c, const char *name)
 	return own && own->name ? own : NULL;
 }
 
+static struct sfs_own *find_letter(const struct sfs_command *c, char letter)
+{
+	struct sfs_own *own = c->own;
+
+	while (own && own->name && own->letter != letter)
+		own++;
+	return own && own->name ? own : NULL;
+}
+
 static void set_own(struct sfs_own *own, const char *value)
 {
 	free(own->value);
@@ -86,10 +95,28 @@ static int take_long(struct sfs_command *c, char **argv, int n_left,
 	return equals || ret == 0 ? 1 : 2;
 }
 
+/* -x, -x VALUE, -xVALUE */
+static int take_letter(struct sfs_own *own, char **argv, int n_left,
+		       struct sfs_error *err)
+{
+	bool is_joined = argv[0][2] != 0;
+
+	if (is_joined && !own->has_value)
+		return sfs_error_set(err, -EINVAL, "-%c takes no value", own->letter);
+	if (own->has_value && !is_joined && n_left < 2)
+		return sfs_error_set(err, -EINVAL, "-%c needs a value", own->letter);
+	set_own(own, !own->has_value ? NULL : is_joined ? argv[0] + 2 : argv[1]);
+	return own->has_value && !is_joined ? 2 : 1;
+}
+
 /* -f, -h, -V, -l, -o LIST, -oLIST */
 static int take_short(struct sfs_command *c, char **argv, int n_left,
 		      struct sfs_error *err)
 {
+	struct sfs_own *own = find_letter(c, argv[0][1]);
+
+	if (own)
+		return take_letter(own, argv, n_left, err);
 	switch (argv[0][1]) {
 	case 'o':
 		if (argv[0][2] || n_left > 1) {

@@ -13,11 +13,12 @@ struct sfs_setting {
 	char *name, *value, *origin; /* value NULL: none; name NULL: value is a -o list */
 };
 
-/* An option of one command alone: "--name", with a value or without. */
+/* An option of one command alone: "--name" (and "-letter"), with a value or without. */
 struct sfs_own {
 	const char *name;
 	bool has_value;
 	char *value; /* NULL: was not given; "" if it has none */
+	char letter; /* 0: none */
 };
 
 struct sfs_command {

@@ -9,7 +9,8 @@ shufflefs_SOURCES = \
 	fusefs/mount.c fusefs/mount.h \
 	fusefs/mountpoint.c fusefs/mountpoint.h \
 	fusefs/ops.c fusefs/ops.h \
-	fusefs/park.c fusefs/park.h
+	fusefs/park.c fusefs/park.h \
+	fusefs/top.c fusefs/top.h
 shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
 shufflefs_CFLAGS = $(SFS_CFLAGS) $(FUSE_CFLAGS)
 shufflefs_LDFLAGS = $(SFS_LDFLAGS)

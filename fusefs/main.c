@@ -2,6 +2,7 @@
 /* main - the `shufflefs` command: finds out which of its doors to open. */
 #include "command.h"
 #include "mount.h"
+#include "top.h"
 
 #include "cat.h"
 #include "indexing.h"
@@ -29,6 +30,7 @@ static const char synopsis[] =
 	"                      [--exact] [--svg=FILE] SOURCE...\n"
 	"       shufflefs index [-o OPTION[,...]] [--to=DIR] [--part=I/N] SOURCE...\n"
 	"       shufflefs where FILE OFFSET\n"
+	"       shufflefs top [-b] [-d SECONDS] [-n COUNT] DIR\n"
 	"       shufflefs --help | --version\n";
 
 /* clang-format off: a line here is a line there */
@@ -141,9 +143,9 @@ static int do_cat(const struct sfs_command *c)
 enum { BATCH, RANKS, QUALITY, EXACT, SVG };
 
 static struct sfs_own plan_own[] = {
-	[BATCH] = {"batch", true, NULL},     [RANKS] = {"ranks", true, NULL},
-	[QUALITY] = {"quality", true, NULL}, [EXACT] = {"exact", false, NULL},
-	[SVG] = {"svg", true, NULL},	     {0},
+	[BATCH] = {"batch", true, NULL, 0},	[RANKS] = {"ranks", true, NULL, 0},
+	[QUALITY] = {"quality", true, NULL, 0}, [EXACT] = {"exact", false, NULL, 0},
+	[SVG] = {"svg", true, NULL, 0},		{0},
 };
 
 /* A whole number from `least` to `most`; `otherwise`, if it was not given. */
@@ -216,8 +218,8 @@ static int do_plan(const struct sfs_command *c)
 enum { TO, PART };
 
 static struct sfs_own index_own[] = {
-	[TO] = {"to", true, NULL},
-	[PART] = {"part", true, NULL},
+	[TO] = {"to", true, NULL, 0},
+	[PART] = {"part", true, NULL, 0},
 	{0},
 };
 
@@ -291,6 +293,56 @@ static int do_where(const struct sfs_command *c)
 	return FAILED;
 }
 
+/* ---- top ---- */
+
+enum { DELAY, COUNT, TOP_BATCH };
+
+static struct sfs_own top_own[] = {
+	[DELAY] = {"delay", true, NULL, 'd'},
+	[COUNT] = {"count", true, NULL, 'n'},
+	[TOP_BATCH] = {"batch", false, NULL, 'b'},
+	{0},
+};
+
+/* A program whose output is no terminal gets one picture, if it does not say more. */
+static int read_top(struct sfs_top_options *top, struct sfs_error *err)
+{
+	const char *delay = top_own[DELAY].value;
+	bool is_terminal = isatty(STDOUT_FILENO);
+	double s = 1;
+	char *end;
+
+	if (delay) {
+		s = strtod(delay, &end);
+		if (*delay < '0' || *delay > '9' || *end || !(s >= 0.1 && s <= 86400))
+			return sfs_error_set(
+				err, -EINVAL,
+				"--delay: '%s' is no number of seconds from 0.1 to 86400",
+				delay);
+	}
+	top->delay_ms = (unsigned)(s * 1000);
+	top->is_batch = top_own[TOP_BATCH].value || !is_terminal;
+	return own_number(&top_own[COUNT], 1, UINT32_MAX, is_terminal ? 0 : 1,
+			  &top->count, err);
+}
+
+static int do_top(const struct sfs_command *c)
+{
+	struct sfs_top_options top = {0};
+	struct sfs_error err = {0};
+
+	if (c->arguments.n != 1)
+		return usage("top of which DIR?");
+	if (read_top(&top, &err) < 0) {
+		fprintf(stderr, "shufflefs: %s\n", err.text);
+		return USAGE;
+	}
+	if (sfs_top(c->arguments.s[0], &top, &err) == 0)
+		return OK;
+	fprintf(stderr, "shufflefs: %s\n", err.text);
+	return FAILED;
+}
+
 static const struct door {
 	const char *name;
 	int (*run)(const struct sfs_command *command);
@@ -299,7 +351,7 @@ static const struct door {
 	{"mount", do_mount, NULL},	{"umount", do_umount, NULL},
 	{"unmount", do_umount, NULL},	{"cat", do_cat, NULL},
 	{"index", do_index, index_own}, {"plan", do_plan, plan_own},
-	{"where", do_where, NULL},
+	{"where", do_where, NULL},	{"top", do_top, top_own},
 };
 
 static const struct door *find_door(const char *name)

@@ -16,14 +16,36 @@ struct number {
 	uint64_t value;
 };
 
-enum { MAX_NUMBERS = 32 };
+enum { MAX_NUMBERS = 64 };
+
+/* Of all streams since the mount; nobody waits while it is idle. */
+static const struct number waits[SFS_N_BLAMES] = {
+	[SFS_BLAME_READER] = {"waits_reader_ns",
+			      "Nanoseconds that streams have waited for their reader.",
+			      true, 0},
+	[SFS_BLAME_SOURCE] = {"waits_source_ns",
+			      "Nanoseconds that reads have waited for answers to begin.",
+			      true, 0},
+	[SFS_BLAME_NETWORK] = {"waits_network_ns",
+			       "Nanoseconds that reads have waited for answers' bytes.",
+			       true, 0},
+	[SFS_BLAME_BUDGET] = {"waits_budget_ns",
+			      "Nanoseconds that reads have waited for want of memory.",
+			      true, 0},
+	[SFS_BLAME_CPU] = {"waits_cpu_ns",
+			   "Nanoseconds that reads have waited for what was here.", true,
+			   0},
+	[SFS_BLAME_BLOCK] = {"waits_block_ns",
+			     "Nanoseconds that reads have waited for first blocks.", true,
+			     0},
+};
 
 static int collect(struct sfs_core *core, struct number *n)
 {
 	struct sfs_env *env = &core->env;
 	struct sfs_counters *c = &env->counters;
 	struct sfs_source_counts counts = {0};
-	int i = 0;
+	int i = 0, k;
 
 	sfs_source_count(core->files, &counts);
 	sfs_source_count(core->http, &counts);
@@ -79,6 +101,10 @@ static int collect(struct sfs_core *core, struct number *n)
 	NUMBER("events_refused", "Names that cannot be had.", true,
 	       sfs_ledger_count(SFS_EVENT_REFUSED));
 #undef NUMBER
+	for (k = SFS_BLAME_IDLE + 1; k < SFS_N_BLAMES; k++) {
+		n[i] = waits[k];
+		n[i++].value = atomic_load(&c->waits.ns[k]);
+	}
 	return i;
 }
 
@@ -89,7 +115,12 @@ void sfs_control_stats(struct sfs_core *core, struct sfs_text *text)
 
 	sfs_text_puts(text, "{\"version\":");
 	sfs_text_json(text, VERSION);
-	sfs_text_printf(text, ",\"pid\":%d", (int)getpid());
+	sfs_text_printf(text, ",\"pid\":%d,\n\"sources\":[", (int)getpid());
+	for (i = 0; i < core->specs.n; i++) {
+		sfs_text_puts(text, i ? "," : "");
+		sfs_text_json(text, core->specs.s[i]);
+	}
+	sfs_text_puts(text, "]");
 	for (i = 0; i < n; i++)
 		sfs_text_printf(text, ",\n\"%s\":%llu", numbers[i].name,
 				(unsigned long long)numbers[i].value);

@@ -11,6 +11,10 @@
  * Parts end on other threads; they are queued under `arrived_lock`, and taken by
  * sfs_cursor_run().
  *
+ * Who is waited for is judged by one function, judge(), whenever something has changed.
+ * What happens between these calls on other threads leaves its time: the first byte of
+ * an answer, and the first waking of the task.
+ *
  * When all lanes have ended, the log must be exactly as long as the samples of
  * all shards together; if it is not, readers get EIO rather than a short epoch. */
 #include "cursor.h"
@@ -58,11 +62,24 @@ struct sfs_cursor {
 	uint64_t front;			   /* the highest byte answered + 1 */
 	uint64_t last_read_ns;
 
+	struct sfs_blame_tally blame;
+	bool is_apart;		   /* reads that the owner was given are under way */
+	_Atomic uint64_t woken_ns; /* the first time since the last run; 0: not yet */
+
 	pthread_mutex_t arrived_lock; /* guards the rest */
 	struct sfs_link arrived;      /* parts */
 };
 
 /* ---- on other threads ---- */
+
+static void wake(void *ctx)
+{
+	struct sfs_cursor *c = ctx;
+
+	if (atomic_load(&c->woken_ns) == 0)
+		atomic_store(&c->woken_ns, sfs_clock_ns());
+	c->owner.wake(c->owner.ctx);
+}
 
 static void on_part(void *ctx, struct sfs_part *part)
 {
@@ -71,15 +88,8 @@ static void on_part(void *ctx, struct sfs_part *part)
 	/* With the lock held: once the part is taken, all may go away. */
 	pthread_mutex_lock(&c->arrived_lock);
 	sfs_list_push(&c->arrived, sfs_part_link(part));
-	c->owner.wake(c->owner.ctx);
+	wake(c);
 	pthread_mutex_unlock(&c->arrived_lock);
-}
-
-static void wake(void *ctx)
-{
-	struct sfs_cursor *c = ctx;
-
-	c->owner.wake(c->owner.ctx);
 }
 
 static void on_room(struct sfs_account *account)
@@ -384,7 +394,7 @@ static bool on_lack(void *ctx, const struct sfs_entry *e, struct sfs_outbox *out
 			continue;
 		sfs_link_remove(link);
 		lay_out(c, read, c->owner.apart(c->owner.ctx, read, out));
-		is_any = true;
+		c->is_apart = is_any = true;
 	}
 	return is_any;
 }
@@ -402,6 +412,81 @@ static void on_failed(void *ctx, const struct sfs_entry *e, int err,
 		if (sfs_entry_overlaps(e, read))
 			fail(read, sfs_read_err(err), out);
 	}
+}
+
+/* ---- whom a read waits for ---- */
+
+/* The first hole that the read needs and that is not here, or NULL. */
+static const struct sfs_hole *missing_hole(const struct sfs_cursor *c,
+					   const struct sfs_read *read)
+{
+	const struct sfs_entry *e;
+	uint64_t i;
+
+	if (read->offset >= c->log.end)
+		return NULL;
+	for (i = sfs_entries_find(&c->log, read->offset); i < c->log.tail; i++) {
+		e = sfs_entries_at(&c->log, i);
+		if (!sfs_entry_overlaps(e, read))
+			break;
+		if (e->hole && !sfs_hole_is_here(e->hole))
+			return e->hole;
+	}
+	return NULL;
+}
+
+/* As things stand.  If the NETWORK: since *ret_since_ns. */
+static enum sfs_blame judge(const struct sfs_cursor *c, uint64_t *ret_since_ns)
+{
+	const struct sfs_hole *hole;
+	const struct sfs_read *read;
+
+	if (sfs_list_is_empty(&c->waiting)) {
+		if (c->is_closed || c->is_ahead)
+			return SFS_BLAME_IDLE;
+		if (!sfs_list_is_empty(&c->answered))
+			return SFS_BLAME_CPU;
+		if (c->is_apart)
+			return SFS_BLAME_BUDGET;
+		return c->is_complete && c->front >= c->log.end ? SFS_BLAME_IDLE
+								: SFS_BLAME_READER;
+	}
+	if (!c->lanes)
+		return SFS_BLAME_BUDGET;
+	read = sfs_container(c->waiting.next, struct sfs_read, link);
+	hole = missing_hole(c, read);
+	if (hole && sfs_lanes_are_short(c->lanes))
+		return SFS_BLAME_BUDGET;
+	if (hole)
+		return sfs_hole_blame(hole, ret_since_ns);
+	if (c->blocked == UINT32_MAX)
+		return SFS_BLAME_CPU;
+	return sfs_lanes_blame(c->lanes, c->blocked, ret_since_ns);
+}
+
+static void tally(struct sfs_cursor *c, uint64_t now_ns)
+{
+	uint64_t since_ns = 0;
+	enum sfs_blame state = judge(c, &since_ns);
+
+	/* Nobody called when the first byte came. */
+	if (state == SFS_BLAME_NETWORK && c->blame.state == SFS_BLAME_SOURCE &&
+	    since_ns < now_ns)
+		sfs_blame_enter(&c->blame, state, since_ns);
+	sfs_blame_enter(&c->blame, state, now_ns);
+}
+
+void sfs_cursor_apart_ended(struct sfs_cursor *c)
+{
+	if (!c->is_apart)
+		return;
+	c->is_apart = false;
+	tally(c, sfs_clock_ns());
+}
+
+void sfs_cursor_tick(struct sfs_cursor *c)
+{
+	tally(c, sfs_clock_ns());
 }
 
 /* ---- going on ---- */
@@ -477,17 +562,38 @@ static void cursor_free(struct sfs_cursor *c)
 	free(c);
 }
 
-bool sfs_cursor_run(struct sfs_cursor *c, struct sfs_outbox *out)
+static void take_all(struct sfs_cursor *c, struct sfs_outbox *out)
 {
 	struct sfs_part *part;
 
 	while ((part = next_arrived(c)) != NULL)
 		take_part(c, part, out);
 	sfs_holes_take(&c->holes, out);
+}
+
+/* Take and go on.  If that helped whoever waited, the time since the waking is ours. */
+static void run(struct sfs_cursor *c, struct sfs_outbox *out)
+{
+	const struct sfs_link *first = c->waiting.next;
+	bool is_awaited = !sfs_list_is_empty(&c->waiting);
+	uint64_t end = c->log.end, woken_ns = atomic_exchange(&c->woken_ns, 0);
+
+	if (is_awaited && woken_ns)
+		tally(c, woken_ns);
+	take_all(c, out);
+	go_on(c, out);
+	if (is_awaited && woken_ns && (first != c->waiting.next || end != c->log.end))
+		sfs_blame_enter(&c->blame, SFS_BLAME_CPU, woken_ns);
+	tally(c, sfs_clock_ns());
+}
+
+bool sfs_cursor_run(struct sfs_cursor *c, struct sfs_outbox *out)
+{
 	if (!c->is_closed) {
-		go_on(c, out);
+		run(c, out);
 		return true;
 	}
+	take_all(c, out);
 	if (n_on_way(c) > 0 || !sfs_list_is_empty(&c->answered))
 		return true;
 	for (; c->log.head < c->log.tail; sfs_entries_drop_head(&c->log))
@@ -503,6 +609,7 @@ void sfs_cursor_close(struct sfs_cursor *c, int err, struct sfs_outbox *out)
 	c->is_closed = true;
 	while ((link = sfs_list_pop(&c->waiting)) != NULL)
 		fail(sfs_container(link, struct sfs_read, link), err, out);
+	tally(c, sfs_clock_ns());
 	if (c->lanes)
 		sfs_lanes_cancel(c->lanes);
 	c->owner.wake(c->owner.ctx);
@@ -537,24 +644,33 @@ void sfs_cursor_read(struct sfs_cursor *c, struct sfs_read *read, struct sfs_out
 	ret = check(c, read);
 	if (ret > 0) {
 		answer(c, read, out);
+		tally(c, c->last_read_ns);
 	} else if (ret < 0) {
 		fail(read, ret, out);
 	} else {
 		read->begun_ns = c->last_read_ns;
 		sfs_list_push(&c->waiting, &read->link);
+		tally(c, c->last_read_ns);
 		go_on(c, out);
+		tally(c, sfs_clock_ns());
 	}
 }
 
 void sfs_cursor_release(struct sfs_cursor *c, struct sfs_read *read,
 			struct sfs_outbox *out)
 {
+	bool is_awaited = !sfs_list_is_empty(&c->waiting);
+
 	sfs_link_remove(&read->link);
 	sfs_read_reset(read);
-	if (!c->is_closed)
-		go_on(c, out);
-	else
+	if (c->is_closed) {
 		c->owner.wake(c->owner.ctx);
+		return;
+	}
+	tally(c, sfs_clock_ns());
+	go_on(c, out);
+	if (is_awaited)
+		tally(c, sfs_clock_ns());
 }
 
 bool sfs_cursor_cancel(struct sfs_cursor *c, struct sfs_read *read)
@@ -562,6 +678,7 @@ bool sfs_cursor_cancel(struct sfs_cursor *c, struct sfs_read *read)
 	SFS_EACH (waiting, &c->waiting, struct sfs_read, link) {
 		if (waiting == read) {
 			sfs_link_remove(&read->link);
+			tally(c, sfs_clock_ns());
 			return true;
 		}
 	}
@@ -593,6 +710,7 @@ static struct sfs_cursor *cursor_alloc(struct sfs_env *env, const struct sfs_ord
 	c->blocked = UINT32_MAX;
 	c->born_ns = c->last_read_ns = sfs_clock_ns();
 	c->is_ahead = is_ahead;
+	sfs_blame_init(&c->blame, &env->counters.waits, c->born_ns);
 	if (!is_ahead)
 		atomic_fetch_add(&env->n_open_lanes, order->n_lanes);
 	return c;
@@ -709,6 +827,9 @@ bool sfs_cursor_is_busy(const struct sfs_cursor *c)
 
 void sfs_cursor_state(struct sfs_cursor *c, struct sfs_cursor_state *ret_state)
 {
+	uint64_t now_ns = sfs_clock_ns();
+
+	tally(c, now_ns);
 	*ret_state = (struct sfs_cursor_state){
 		.offset = c->front,
 		.log_end = c->log.end,
@@ -717,7 +838,9 @@ void sfs_cursor_state(struct sfs_cursor *c, struct sfs_cursor_state *ret_state)
 		.n_samples = c->n_samples,
 		.n_on_way = n_on_way(c),
 		.is_complete = c->is_complete,
+		.sums = c->blame.sums,
 	};
+	sfs_blame_add_window(&c->blame, now_ns, &ret_state->window);
 	SFS_EACH (read, &c->waiting, struct sfs_read, link)
 		ret_state->n_waiting++;
 }

@@ -11,6 +11,7 @@
 #ifndef SFS_CURSOR_H
 #define SFS_CURSOR_H
 
+#include "blame.h"
 #include "env.h"
 #include "gather.h"
 #include "map.h"
@@ -91,13 +92,25 @@ bool sfs_cursor_is_sated(struct sfs_cursor *cursor);
 bool sfs_cursor_nears_end(struct sfs_cursor *cursor);
 bool sfs_cursor_is_read_out(const struct sfs_cursor *cursor);
 
+/* No read that was given away by owner->apart() is under way any more. */
+void sfs_cursor_apart_ended(struct sfs_cursor *cursor);
+
+/* Bring its tally of who is waited for up to date. */
+void sfs_cursor_tick(struct sfs_cursor *cursor);
+
 /* For stats: where its front is, how many bytes it holds, and how many of these somebody
- * needs (sfs_run_live(); holes count whole). */
+ * needs (sfs_run_live(); holes count whole); who is waited for.
+ *
+ * The tally goes by the read that has waited for longest.  It says CPU from the moment
+ * when what that read needs is here, as far as the stream's task has been woken for it,
+ * until the reply is with the reader; READER between a reply and the next read.  The
+ * kernel's readahead is a reader like any other. */
 struct sfs_cursor_state {
 	uint64_t offset, log_end, held_bytes, live_bytes;
 	uint64_t n_samples;
 	uint32_t n_on_way, n_waiting;
 	bool is_complete;
+	struct sfs_blame_sums window, sums;
 };
 void sfs_cursor_state(struct sfs_cursor *cursor, struct sfs_cursor_state *ret_state);
 

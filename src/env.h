@@ -3,6 +3,7 @@
 #ifndef SFS_ENV_H
 #define SFS_ENV_H
 
+#include "blame.h"
 #include "budget.h"
 #include "edit.h"
 #include "grab.h"
@@ -22,6 +23,7 @@ struct sfs_counters {
 	_Atomic uint64_t reads_far;
 	_Atomic uint64_t delivered_bytes; /* to readers of streams */
 	_Atomic uint64_t renamed;	  /* samples that keys=auto gave a folder */
+	struct sfs_blame_total waits;	  /* of all cursors; see cursor.h */
 };
 
 struct sfs_env {

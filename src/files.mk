@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libshufflefs.la
 
 libshufflefs_la_SOURCES = \
+	src/blame.c src/blame.h \
 	src/budget.c src/budget.h \
 	src/cgroup.c src/cgroup.h \
 	src/checksum.c src/checksum.h \
@@ -36,6 +37,7 @@ libshufflefs_la_SOURCES = \
 	src/key.c src/key.h \
 	src/pax.c src/pax.h \
 	src/scan.c src/scan.h \
+	src/screen.c src/screen.h \
 	src/tar.c src/tar.h \
 	src/tarmember.c src/tarmember.h \
 	src/uri.c src/uri.h \

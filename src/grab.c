@@ -177,6 +177,7 @@ void sfs_grab_start(struct sfs_grabber *g, struct sfs_grab *grab,
 		.offset = grab->offset,
 		.n_bytes = grab->n_bytes,
 		.done = on_read,
+		.begun_ns = grab->begun_ns,
 	};
 	if (account) {
 		begin(grab, account);

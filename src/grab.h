@@ -47,6 +47,7 @@ struct sfs_grab {
 	uint64_t offset, n_bytes; /* at most SFS_GRAB_MAX; n_bytes > 0 */
 	bool is_urgent;
 	bool is_told; /* that a sample begins here: -EBADMSG if no header does */
+	_Atomic uint64_t *begun_ns; /* or NULL; as sfs_request.begun_ns */
 	/* Once, on a thread of the source or the pool; err as sfs_request.done.
 	 * After it, the memory stays until sfs_grab_drop(). */
 	void (*done)(struct sfs_grab *grab, int err);

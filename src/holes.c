@@ -34,8 +34,9 @@ struct sfs_hole {
 	bool has_failed; /* only a waiting reader asks anew */
 	bool is_orphan;	 /* its entry is gone */
 	int err;
-	struct sfs_job job;   /* to begin */
-	struct sfs_link link; /* in arrived */
+	_Atomic uint64_t begun_ns; /* see sfs_request */
+	struct sfs_job job;	   /* to begin */
+	struct sfs_link link;	   /* in arrived */
 };
 
 void sfs_holes_init(struct sfs_holes *h, struct sfs_env *env, struct sfs_account *account,
@@ -140,6 +141,7 @@ void sfs_holes_append(struct sfs_holes *h, uint32_t lane,
 					       .offset = s->start + at,
 					       .n_bytes = n,
 					       .is_told = s->is_told && at == 0,
+					       .begun_ns = &hole->begun_ns,
 					       .done = on_grab};
 		sfs_entries_append(h->entries, lane, s->start + at, n)->hole = hole;
 	}
@@ -158,6 +160,14 @@ void sfs_holes_drop(struct sfs_holes *h, struct sfs_hole *hole)
 bool sfs_hole_is_here(const struct sfs_hole *hole)
 {
 	return hole->state == READY;
+}
+
+enum sfs_blame sfs_hole_blame(const struct sfs_hole *hole, uint64_t *ret_since_ns)
+{
+	if (hole->state == WAITING)
+		return SFS_BLAME_BUDGET;
+	*ret_since_ns = atomic_load(&hole->begun_ns);
+	return *ret_since_ns && !hole->is_fetched ? SFS_BLAME_NETWORK : SFS_BLAME_SOURCE;
 }
 
 unsigned char *sfs_hole_at(const struct sfs_hole *hole, uint64_t at, size_t *ret_n)
@@ -228,6 +238,7 @@ static bool start(struct sfs_holes *h, struct sfs_hole *hole, bool is_needed,
 	hole->is_fetched = false;
 	hole->has_failed = false;
 	hole->err = 0;
+	atomic_store(&hole->begun_ns, 0);
 	hole->grab.is_urgent = is_needed;
 	h->n_bytes += hole->grab.n_bytes;
 	h->n_pending++;

@@ -11,6 +11,7 @@
 #ifndef SFS_HOLES_H
 #define SFS_HOLES_H
 
+#include "blame.h"
 #include "entries.h"
 #include "env.h"
 #include "gather.h"
@@ -64,6 +65,10 @@ void sfs_holes_start(struct sfs_holes *h, const struct sfs_link *waiting, uint64
 void sfs_holes_take(struct sfs_holes *h, struct sfs_outbox *out);
 
 bool sfs_hole_is_here(const struct sfs_hole *hole);
+
+/* Whom does a read wait for that needs this hole, which is not here?  If for the NETWORK,
+ * since *ret_since_ns. */
+enum sfs_blame sfs_hole_blame(const struct sfs_hole *hole, uint64_t *ret_since_ns);
 
 /* The bytes of a hole that is here, `at` bytes from its start: *ret_n in one piece. */
 unsigned char *sfs_hole_at(const struct sfs_hole *hole, uint64_t at, size_t *ret_n);

@@ -49,6 +49,7 @@ struct sfs_lanes {
 	struct sfs_link parts; /* that are on their way */
 	uint32_t n_on_way, max_lane_on_way;
 	uint32_t n_left;	       /* lanes that are not asked */
+	bool is_refused;	       /* by the account, when last asked */
 	uint64_t n_dealt, dealt_bytes; /* of all lanes, for the mean size */
 	struct lane *forming;	       /* whose tables may be looked at */
 	uint64_t *due;		       /* of each lane; NOT_NOW: do not ask */
@@ -70,6 +71,7 @@ struct sfs_part {
 	void **slabs;
 	struct iovec *iov;
 	size_t n_slabs;
+	_Atomic uint64_t begun_ns; /* see sfs_request */
 
 	/* Or only to be looked at. */
 	bool is_passing;
@@ -444,7 +446,8 @@ static bool ask_to_keep(struct sfs_lanes *ls, struct lane *lane, struct sfs_run 
 	size_t n_slabs = (size_t)sfs_slab_count(n), i;
 	struct sfs_part *part;
 
-	if (sfs_account_take(ls->account, n_slabs * SFS_SLAB_BYTES) < 0)
+	ls->is_refused = sfs_account_take(ls->account, n_slabs * SFS_SLAB_BYTES) < 0;
+	if (ls->is_refused)
 		return false;
 	part = new_part(ls, lane, run);
 	part->n_slabs = n_slabs;
@@ -465,6 +468,7 @@ static bool ask_to_keep(struct sfs_lanes *ls, struct lane *lane, struct sfs_run 
 		.iov = part->iov,
 		.n_iov = (int)n_slabs,
 		.done = on_read,
+		.begun_ns = &part->begun_ns,
 	};
 	sfs_run_expect(run, offset, n);
 	lane->n_asked += n;
@@ -742,6 +746,7 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 	if (cap < part_bytes)
 		cap = part_bytes;
 	spread(ls);
+	ls->is_refused = false;
 	if (blocking != UINT32_MAX &&
 	    unblock(ls, &ls->lanes[blocking], part_bytes, cap, out))
 		return true;
@@ -772,6 +777,46 @@ bool sfs_lanes_are_sated(struct sfs_lanes *ls)
 	uint32_t l = choose(ls);
 
 	return l == UINT32_MAX || has_enough(ls, l, sfs_env_part_bytes(ls->env));
+}
+
+/* ---- whom a read waits for ---- */
+
+/* Half of the requests is what the connections carry at a time. */
+bool sfs_lanes_are_short(const struct sfs_lanes *ls)
+{
+	return ls->is_refused && 2 * ls->n_on_way < sfs_env_on_way(ls->env);
+}
+
+/* A block is here in part, and it is one of those that grow to their whole size.  Later
+ * ones are formed while the one before leaves: if they are late, bytes are. */
+static bool is_filling(const struct sfs_lanes *ls, const struct lane *lane)
+{
+	const struct sfs_block *block = &lane->block;
+	const struct sfs_run *run;
+	size_t n;
+
+	if (block->n == 0 ||
+	    sfs_order_piece_start(ls->order, block->piece) > ls->order->piece_bytes)
+		return false;
+	run = find_run(lane, block->samples[0].m);
+	return run && sfs_run_at(run, block->samples[0].start, &n) != NULL;
+}
+
+enum sfs_blame sfs_lanes_blame(const struct sfs_lanes *ls, uint32_t l,
+			       uint64_t *ret_since_ns)
+{
+	if (sfs_lanes_are_short(ls))
+		return SFS_BLAME_BUDGET;
+	if (is_filling(ls, &ls->lanes[l]))
+		return SFS_BLAME_BLOCK;
+	/* The oldest part of a lane is the one that is needed first. */
+	SFS_EACH (part, &ls->parts, struct sfs_part, link) {
+		if (part->lane != l)
+			continue;
+		*ret_since_ns = atomic_load(&part->begun_ns);
+		return *ret_since_ns ? SFS_BLAME_NETWORK : SFS_BLAME_SOURCE;
+	}
+	return SFS_BLAME_SOURCE;
 }
 
 /* ---- life ---- */

@@ -12,6 +12,7 @@
 #ifndef SFS_LANES_H
 #define SFS_LANES_H
 
+#include "blame.h"
 #include "env.h"
 #include "lane.h"
 #include "map.h"
@@ -56,6 +57,14 @@ void sfs_lanes_free(struct sfs_lanes *lanes);
  * -EBADMSG: the shard is damaged here; stays so. */
 int sfs_lanes_peek(struct sfs_lanes *lanes, uint32_t lane,
 		   const struct sfs_block_sample **ret_sample, struct sfs_run **ret_run);
+
+/* Did the account refuse what was last asked for, so that connections are idle? */
+bool sfs_lanes_are_short(const struct sfs_lanes *lanes);
+
+/* Whom does a read wait for that waits for this lane (-EAGAIN)?  If for the NETWORK,
+ * since *ret_since_ns. */
+enum sfs_blame sfs_lanes_blame(const struct sfs_lanes *lanes, uint32_t lane,
+			       uint64_t *ret_since_ns);
 
 /* The link by which the owner may queue parts that ended. */
 struct sfs_link *sfs_part_link(struct sfs_part *part);

@@ -316,6 +316,7 @@ static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 
 	if (is_ask(job))
 		return 0;
+	sfs_request_begun(job->request);
 	if (n > leg->end - leg->at) {
 		/* If those asked for are all there, which ones are they? */
 		if (leg->at == leg->end)

@@ -11,6 +11,7 @@
 #ifndef SFS_SOURCE_H
 #define SFS_SOURCE_H
 
+#include "clock.h"
 #include "error.h"
 #include "list.h"
 #include "uri.h"
@@ -70,6 +71,8 @@ struct sfs_request {
 	void (*done)(struct sfs_request *request, int err);
 	struct sfs_error *error; /* if not NULL, gets a sentence when err < 0; that of a
 				  * READ is in the ledger as well */
+	_Atomic uint64_t *begun_ns; /* if not NULL and 0, gets sfs_clock_ns() of the first
+				     * byte of a READ that comes over a network */
 
 	/* The source's own. */
 	atomic_bool is_cancelled, is_needed;
@@ -123,6 +126,13 @@ void sfs_source_free(struct sfs_source *source);
 /* A source of local files: `n_threads` of them read at a time.  `verify_size_only`:
  * another file of the same size counts as the same version. */
 struct sfs_source *sfs_source_file_start(int n_threads, bool verify_size_only);
+
+/* For sources: bytes of it have come over a network; may be called again and again. */
+static inline void sfs_request_begun(const struct sfs_request *request)
+{
+	if (request->begun_ns && atomic_load(request->begun_ns) == 0)
+		atomic_store(request->begun_ns, sfs_clock_ns());
+}
 
 /* For sources: the request has ended.  Counts it and calls its done(). */
 void sfs_request_end(struct sfs_request *request, int err);

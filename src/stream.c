@@ -615,6 +615,14 @@ static void close_all(struct sfs_stream *s, struct sfs_outbox *out)
 			close_cursor(s, sfs_cursor_of(link), -ECANCELED, out);
 }
 
+static void tell_apart_ended(struct sfs_stream *s)
+{
+	struct sfs_link *link;
+
+	for (link = s->cursors.next; link != &s->cursors; link = link->next)
+		sfs_cursor_apart_ended(sfs_cursor_of(link));
+}
+
 static bool run(struct sfs_task *task)
 {
 	struct sfs_stream *s = sfs_container(task, struct sfs_stream, task);
@@ -636,6 +644,8 @@ static bool run(struct sfs_task *task)
 	}
 	sfs_far_run(&s->far, s->is_closed, &out);
 	notice(s);
+	if (s->far.n == 0)
+		tell_apart_ended(s);
 	is_gone = s->is_closed && sfs_list_is_empty(&s->cursors) && s->far.n == 0;
 	pthread_mutex_unlock(&s->lock);
 	sfs_outbox_flush(&out);
@@ -671,6 +681,14 @@ static void close_starved(struct sfs_stream *s, struct sfs_outbox *out)
 	}
 }
 
+static void tick_cursors(struct sfs_stream *s)
+{
+	struct sfs_link *link;
+
+	for (link = s->cursors.next; link != &s->cursors; link = link->next)
+		sfs_cursor_tick(sfs_cursor_of(link));
+}
+
 void sfs_streams_tick(struct sfs_streams *streams)
 {
 	bool is_short = sfs_budget_is_short(&streams->env->budget);
@@ -684,6 +702,7 @@ void sfs_streams_tick(struct sfs_streams *streams)
 	pthread_mutex_lock(&streams->lock);
 	SFS_EACH (s, &streams->list, struct sfs_stream, link) {
 		pthread_mutex_lock(&s->lock);
+		tick_cursors(s);
 		close_starved(s, &out);
 		if (is_short)
 			close_idle(s, is_starved ? STARVED_IDLE_NS : IDLE_NS, &out);
@@ -696,8 +715,88 @@ void sfs_streams_tick(struct sfs_streams *streams)
 
 /* ---- stats ---- */
 
+static struct sfs_blame_facts facts_of(const struct sfs_stream *s)
+{
+	const struct sfs_env *env = s->env;
+
+	return (struct sfs_blame_facts){
+		.n_connections = (uint32_t)env->n_connections,
+		.budget_bytes = env->budget.total_bytes,
+		.is_local = env->shards.shards[0].object.uri.scheme == SFS_SCHEME_FILE,
+		.n_far = s->far.n,
+	};
+}
+
+/* Who is waited for: in per cent of the last seconds, in ms since the start, and in
+ * words. */
+static void print_waits(const struct sfs_blame_sums *window,
+			const struct sfs_blame_sums *sums,
+			const struct sfs_blame_facts *facts, struct sfs_text *text)
+{
+	struct sfs_text verdict = {0};
+	const char *comma = "";
+	int k;
+
+	sfs_text_puts(text, "\"waits\":{");
+	for (k = SFS_BLAME_IDLE + 1; k < SFS_N_BLAMES; k++, comma = ",")
+		sfs_text_printf(text, "%s\"%s\":%u", comma,
+				sfs_blame_name((enum sfs_blame)k),
+				sfs_blame_share(window, (enum sfs_blame)k));
+	sfs_text_puts(text, "},\"waits_ms\":{");
+	for (k = SFS_BLAME_IDLE + 1, comma = ""; k < SFS_N_BLAMES; k++, comma = ",")
+		sfs_text_printf(text, "%s\"%s\":%llu", comma,
+				sfs_blame_name((enum sfs_blame)k),
+				(unsigned long long)(sums->ns[k] / SFS_NS_PER_MS));
+	sfs_text_puts(text, "},\"verdict\":");
+	sfs_blame_say(window, facts, &verdict);
+	sfs_text_json(text, verdict.s);
+	sfs_text_done(&verdict);
+}
+
+static void add_sums(struct sfs_blame_sums *to, const struct sfs_blame_sums *sums)
+{
+	int k;
+
+	for (k = 0; k < SFS_N_BLAMES; k++)
+		to->ns[k] += sums->ns[k];
+}
+
+static uint64_t ready_bytes(const struct sfs_cursor_state *state)
+{
+	return state->log_end > state->offset ? state->log_end - state->offset : 0;
+}
+
+static void add_facts(struct sfs_blame_facts *facts, struct sfs_env *env,
+		      const struct sfs_cursor_state *state)
+{
+	uint64_t part_bytes = sfs_env_part_bytes(env);
+
+	facts->n_ready += (ready_bytes(state) + part_bytes - 1) / part_bytes;
+	facts->n_on_way += state->n_on_way;
+}
+
+/* The stream's own: of all its cursors. */
+static void print_all_waits(struct sfs_stream *s, struct sfs_text *text)
+{
+	struct sfs_blame_sums window = {0}, sums = {0};
+	struct sfs_blame_facts facts = facts_of(s);
+	struct sfs_cursor_state state;
+	struct sfs_link *link;
+
+	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
+		if (sfs_cursor_is_closed(sfs_cursor_of(link)))
+			continue;
+		sfs_cursor_state(sfs_cursor_of(link), &state);
+		add_sums(&window, &state.window);
+		add_sums(&sums, &state.sums);
+		add_facts(&facts, s->env, &state);
+	}
+	print_waits(&window, &sums, &facts, text);
+}
+
 static void print_cursors(struct sfs_stream *s, struct sfs_text *text)
 {
+	struct sfs_blame_facts facts;
 	struct sfs_cursor_state state;
 	struct sfs_link *link;
 	const char *comma = "";
@@ -710,15 +809,17 @@ static void print_cursors(struct sfs_stream *s, struct sfs_text *text)
 			text,
 			"%s{\"offset\":%llu,\"ready_bytes\":%llu,\"held_bytes\":%llu,"
 			"\"live_bytes\":%llu,\"samples\":%llu,\"requests\":%u,"
-			"\"waiting_reads\":%u,\"complete\":%s}",
+			"\"waiting_reads\":%u,\"complete\":%s,",
 			comma, (unsigned long long)state.offset,
-			(unsigned long long)(state.log_end > state.offset
-						     ? state.log_end - state.offset
-						     : 0),
+			(unsigned long long)ready_bytes(&state),
 			(unsigned long long)state.held_bytes,
 			(unsigned long long)state.live_bytes,
 			(unsigned long long)state.n_samples, state.n_on_way,
 			state.n_waiting, state.is_complete ? "true" : "false");
+		facts = facts_of(s);
+		add_facts(&facts, s->env, &state);
+		print_waits(&state.window, &state.sums, &facts, text);
+		sfs_text_puts(text, "}");
 		comma = ",";
 	}
 }
@@ -761,7 +862,8 @@ void sfs_streams_print(struct sfs_streams *streams, struct sfs_text *text)
 			(unsigned long long)order_bytes(s), s->n_open,
 			s->is_kept ? "true" : "false", s->far.n);
 		print_counts(s, text);
-		sfs_text_puts(text, "\"cursors\":[");
+		print_all_waits(s, text);
+		sfs_text_puts(text, ",\"cursors\":[");
 		print_cursors(s, text);
 		sfs_text_puts(text, "]}");
 		comma = ",";

@@ -18,6 +18,7 @@ AM_CPPFLAGS += $(tests_cppflags)
 LDADD = libshufflefs.la
 
 unit_tests = \
+	tests/unit-blame-names-the-limit \
 	tests/unit-braces-expand-as-a-shell-does \
 	tests/unit-budget-keeps-every-floor \
 	tests/unit-checksum-sees-every-changed-byte \
@@ -69,6 +70,7 @@ unit_tests = \
 	tests/unit-rng-gives-the-published-numbers \
 	tests/unit-run-keeps-slabs-as-long-as-they-are-needed \
 	tests/unit-scan-finds-the-same-samples-however-bytes-come \
+	tests/unit-screen-shows-what-stats-say \
 	tests/unit-shard-tables-grow-once-and-are-dropped \
 	tests/unit-slab-hands-out-the-last-one-first \
 	tests/unit-source-file-notices-another-version \
@@ -210,6 +212,7 @@ fuse_tests = \
 	tests/fuse-sizes-never-change.sh \
 	tests/fuse-streams-tell-their-order-and-samples.sh \
 	tests/fuse-tables-make-room-for-streams.sh \
+	tests/fuse-the-bottleneck-is-named.sh \
 	tests/fuse-the-last-lanes-ask-for-more-at-a-time.sh \
 	tests/fuse-the-next-epoch-gives-way-to-readers.sh \
 	tests/fuse-the-next-epoch-is-fetched-ahead.sh \

@@ -20,6 +20,7 @@ What (B: the byte `at=N` of the file, or byte `bytes=N` of the body; without eit
 before the answer begins; with `head`, in the middle of its headers):
   cut, rst, stall            end of connection, reset, silence: at B
   trickle,bytes=N,ms=N       a body in small pieces
+  late,ms=N                  an answer that begins so much later
   short,by=N                 fewer bytes than Content-Range says, and a Content-Length to match
   less,bytes=N               an honest 206 for the first N bytes of the range
   long,by=N[,open]           more bytes than Content-Length says (open: than the range has)
@@ -90,7 +91,7 @@ class Answer:
         self.end_at = None    # ... when so much of the body was sent,
         self.ends_in = "body"  # or in "head", or "before" it
         self.piece = 1 << 20
-        self.pause_s = 0
+        self.pause_s = self.delay_s = 0
         self.is_chunked = self.closes = self.is_garbage = False
 
     def set_body(self, body):
@@ -212,6 +213,11 @@ def end_it(how):
 def trickle(request, obj, answer, args):
     answer.piece = int(args.get("bytes", 1000))
     answer.pause_s = int(args.get("ms", 10)) / 1000
+    return answer
+
+
+def late(request, obj, answer, args):
+    answer.delay_s = int(args["ms"]) / 1000
     return answer
 
 
@@ -349,7 +355,7 @@ def nohead(request, obj, answer, args):
 
 
 ANSWER_FAULTS = {f.__name__: f for f in (
-    trickle, short, less, long, wrongstart, wrongend, wrongtotal, norange, multipart, auth,
+    trickle, late, short, less, long, wrongstart, wrongend, wrongtotal, norange, multipart, auth,
     redirect, token, chunked, nolength, close, hangup, garbage, hugeheader, nohead)}
 ANSWER_FAULTS.update(cut=end_it("fin"), rst=end_it("rst"), stall=end_it("stall"), gzip=gzipped)
 
@@ -450,6 +456,7 @@ def send_body(conn, answer):
 
 def send(conn, request, answer):
     """Returns whether the connection goes on."""
+    time.sleep(answer.delay_s)
     if answer.is_garbage:
         conn.sendall(b"\x7fELF\x02\x01 this is no HTTP\r\n\r\n")
         return False

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a picture is drawn as text (screen.h) and written in one piece.  On a
+ * terminal it is on the terminal's other screen, so that all is as before in the end.
+ * Signals are blocked but for the time of the wait between two pictures, so that none is
+ * missed and none interrupts half a picture. */
+#include "top.h"
+
+#include "mem.h"
+#include "screen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_BYTES ((size_t)64 << 20) /* of a stats.json that is one */
+#define FIRST_MS  500		     /* until the first picture: rates take two looks */
+#define RATE_MS	  10000 /* rates are of so long, or of the time between two */
+#define N_PAST	  32	/* looks that are kept for that */
+
+static volatile sig_atomic_t is_ended, is_stopped;
+static int write_err; /* of standard output: a negative errno */
+
+struct top {
+	const char *where;
+	const struct sfs_top_options *options;
+	bool has_keys;	       /* standard input is the terminal */
+	struct termios before; /* if has_keys */
+	sigset_t open;	       /* what is not blocked while we wait */
+};
+
+/* ---- the mount ---- */
+
+static int no_mount(const char *where, const char *path, int err_number,
+		    struct sfs_error *err)
+{
+	if (err_number == ENOENT || err_number == ENOTDIR)
+		return sfs_error_set(err, -err_number,
+				     "%s is not a mount of shufflefs: no "
+				     ".shufflefs/stats.json there",
+				     where);
+	return sfs_error_set(err, -err_number, "%s: %s", path, strerror(err_number));
+}
+
+static int read_all(int fd, struct sfs_text *text)
+{
+	char buf[16384];
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof buf)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (text->n + (size_t)n > MAX_BYTES)
+			return -EFBIG;
+		sfs_text_add(text, buf, (size_t)n);
+	}
+	return 0;
+}
+
+static int look(const char *where, struct sfs_screen *ret, struct sfs_error *err)
+{
+	sfs_autofree char *path = sfs_asprintf("%s/.shufflefs/stats.json", where);
+	struct sfs_text text = {0};
+	struct sfs_error why = {0};
+	int fd, status;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return no_mount(where, path, errno, err);
+	status = read_all(fd, &text);
+	close(fd);
+	if (status < 0) {
+		status = no_mount(where, path, -status, err);
+	} else {
+		status = sfs_screen_read(text.s ? text.s : "", text.n, ret, &why);
+		if (status < 0)
+			sfs_error_set(err, status, "%s is not shufflefs's: %s", path,
+				      why.text);
+	}
+	sfs_text_done(&text);
+	return status;
+}
+
+/* ---- what was seen ---- */
+
+/* The last looks, the newest first. */
+struct past {
+	struct sfs_screen looks[N_PAST];
+	size_t n;
+};
+
+static int look_again(struct past *past, const char *where, struct sfs_error *err)
+{
+	struct sfs_screen now;
+	int status = look(where, &now, err);
+
+	if (status < 0)
+		return status;
+	if (past->n == N_PAST)
+		sfs_screen_done(&past->looks[--past->n]);
+	memmove(past->looks + 1, past->looks, past->n * sizeof now);
+	past->looks[0] = now;
+	past->n++;
+	return 0;
+}
+
+static void forget(struct past *past)
+{
+	while (past->n > 0)
+		sfs_screen_done(&past->looks[--past->n]);
+}
+
+/* What rates are differences to; NULL: there is none yet. */
+static const struct sfs_screen *before(const struct past *past)
+{
+	const struct sfs_screen *looks = past->looks;
+	size_t i = past->n > 1;
+
+	while (i > 0 && i + 1 < past->n &&
+	       looks[0].uptime_ms - looks[i + 1].uptime_ms <= RATE_MS)
+		i++;
+	return i > 0 ? &looks[i] : NULL;
+}
+
+/* ---- the terminal ---- */
+
+static void on_end(int sig)
+{
+	(void)sig;
+	is_ended = 1;
+}
+
+static void on_stop(int sig)
+{
+	(void)sig;
+	is_stopped = 1;
+}
+
+static void on_size(int sig)
+{
+	(void)sig; /* it ends the wait */
+}
+
+static void handle_signals(struct top *top)
+{
+	static const struct {
+		int sig;
+		void (*handler)(int sig);
+	} all[] = {{SIGINT, on_end},
+		   {SIGTERM, on_end},
+		   {SIGHUP, on_end},
+		   {SIGTSTP, on_stop},
+		   {SIGWINCH, on_size}};
+	struct sigaction action = {0};
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	for (i = 0; i < SFS_COUNT(all); i++) {
+		action.sa_handler = all[i].handler;
+		sigaction(all[i].sig, &action, NULL);
+		sigaddset(&set, all[i].sig);
+	}
+	sigprocmask(SIG_BLOCK, &set, &top->open);
+	for (i = 0; i < SFS_COUNT(all); i++)
+		sigdelset(&top->open, all[i].sig);
+}
+
+static void put(const char *s, size_t n)
+{
+	ssize_t written;
+
+	for (; n > 0; s += written, n -= (size_t)written) {
+		written = write(STDOUT_FILENO, s, n);
+		if (written < 0 && errno != EINTR) {
+			write_err = -errno;
+			is_ended = 1;
+			return;
+		}
+		if (written < 0)
+			written = 0;
+	}
+}
+
+static void put_words(const char *words)
+{
+	put(words, strlen(words));
+}
+
+/* The other screen, no cursor, keys as they are typed. */
+static void enter(struct top *top)
+{
+	struct termios keys = top->before;
+
+	keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	keys.c_cc[VMIN] = 0;
+	keys.c_cc[VTIME] = 0;
+	if (top->has_keys)
+		tcsetattr(STDIN_FILENO, TCSANOW, &keys);
+	put_words("\033[?1049h\033[?25l");
+}
+
+static void leave(struct top *top)
+{
+	put_words("\033[?25h\033[?1049l");
+	if (top->has_keys)
+		tcsetattr(STDIN_FILENO, TCSANOW, &top->before);
+}
+
+/* As ^Z does with any program; returns when it goes on. */
+static void stop(struct top *top)
+{
+	leave(top);
+	is_stopped = 0;
+	kill(getpid(), SIGSTOP);
+	enter(top);
+}
+
+static unsigned from_environment(const char *name)
+{
+	const char *s = getenv(name);
+	unsigned long n = s ? strtoul(s, NULL, 10) : 0;
+
+	return n > 0 && n < 10000 ? (unsigned)n : 0;
+}
+
+/* 0: no bound. */
+static void size_of_terminal(unsigned *ret_columns, unsigned *ret_lines)
+{
+	struct winsize size = {0};
+
+	*ret_columns = from_environment("COLUMNS");
+	*ret_lines = from_environment("LINES");
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		return;
+	if (*ret_columns == 0)
+		*ret_columns = size.ws_col;
+	if (*ret_lines == 0)
+		*ret_lines = size.ws_row;
+}
+
+/* ---- pictures ---- */
+
+/* As many lines as there are, each cleared to its end, and nothing below. */
+static void put_on_screen(const struct sfs_text *text, unsigned lines)
+{
+	struct sfs_text out = {0};
+	const char *p = text->s, *end;
+
+	sfs_text_puts(&out, "\033[H");
+	for (; *p && lines != 1; p = end + 1, lines -= lines > 0) {
+		end = strchr(p, '\n');
+		sfs_text_add(&out, p, (size_t)(end - p));
+		sfs_text_puts(&out, "\033[K\n");
+	}
+	sfs_text_puts(&out, "\033[J");
+	put(out.s, out.n);
+	sfs_text_done(&out);
+}
+
+static void show(const struct top *top, const struct past *past)
+{
+	struct sfs_text text = {0};
+	unsigned columns, lines;
+
+	size_of_terminal(&columns, &lines);
+	sfs_screen_draw(&past->looks[0], before(past), top->where, columns, &text);
+	if (top->options->is_batch)
+		put(text.s, text.n);
+	else
+		put_on_screen(&text, lines);
+	sfs_text_done(&text);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void take_keys(void)
+{
+	char keys[64];
+	ssize_t n = read(STDIN_FILENO, keys, sizeof keys), i;
+
+	for (i = 0; i < n; i++)
+		if (keys[i] == 'q' || keys[i] == 'Q')
+			is_ended = 1;
+}
+
+/* Wait so long, or until somebody ends it.  A window that changes its size is drawn anew
+ * with the numbers at hand. */
+static void wait_for(struct top *top, unsigned ms, const struct past *past)
+{
+	uint64_t end = now_ms() + ms, at;
+	struct pollfd keys = {.fd = top->has_keys ? STDIN_FILENO : -1, .events = POLLIN};
+	struct timespec left;
+	int n;
+
+	while (!is_ended && (at = now_ms()) < end) {
+		left.tv_sec = (time_t)((end - at) / 1000);
+		left.tv_nsec = (long)((end - at) % 1000 * 1000000);
+		n = ppoll(&keys, 1, &left, &top->open);
+		if (n > 0 && keys.revents & POLLIN)
+			take_keys();
+		else if (n > 0)
+			is_ended = 1; /* the terminal has gone */
+		if (n < 0 && is_stopped)
+			stop(top);
+		if (n < 0 && past->n > 1 && !is_ended && !top->options->is_batch)
+			show(top, past);
+	}
+}
+
+static int watch(struct top *top, struct past *past, struct sfs_error *err)
+{
+	const struct sfs_top_options *o = top->options;
+	unsigned first = o->delay_ms < FIRST_MS ? o->delay_ms : FIRST_MS;
+	uint32_t n;
+	int status;
+
+	for (n = 0;; n++) {
+		wait_for(top, n == 0 ? first : o->delay_ms, past);
+		if (is_ended)
+			return 0;
+		status = look_again(past, top->where, err);
+		if (status < 0)
+			return status;
+		if (o->is_batch && n > 0)
+			put_words("\n");
+		show(top, past);
+		if (n + 1 == o->count)
+			return 0;
+	}
+}
+
+int sfs_top(const char *where, const struct sfs_top_options *options,
+	    struct sfs_error *err)
+{
+	struct top top = {.where = where, .options = options};
+	struct past past = {0};
+	int status;
+
+	top.has_keys = !options->is_batch && tcgetattr(STDIN_FILENO, &top.before) == 0;
+	if (options->is_batch)
+		sigprocmask(SIG_BLOCK, NULL, &top.open);
+	else
+		handle_signals(&top);
+	status = look_again(&past, where, err);
+	if (status < 0)
+		return status;
+	if (!options->is_batch)
+		enter(&top);
+	status = watch(&top, &past, err);
+	if (!options->is_batch)
+		leave(&top);
+	forget(&past);
+	if (status == 0 && write_err < 0)
+		status = sfs_error_set(err, write_err, "cannot write: %s",
+				       strerror(-write_err));
+	return status;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* screen - what `shufflefs top` shows: the stats of a mount, as a few lines for people.
+ *
+ * Stats are read from the text of .shufflefs/stats.json.  Rates are differences between
+ * two of them.  The file may be of anybody's mount: what it says is not trusted with more
+ * than printable characters.  Pure.
+ */
+#ifndef SFS_SCREEN_H
+#define SFS_SCREEN_H
+
+#include "blame.h"
+#include "error.h"
+#include "text.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A position in a stream; or a stream of which nobody reads. */
+struct sfs_screen_row {
+	uint64_t epoch, first_lane, lane_step, n_bytes; /* of the stream */
+	uint64_t offset, n_requests, shares[SFS_N_BLAMES];
+	bool has_position;
+	char *verdict; /* NULL: none */
+};
+
+struct sfs_screen {
+	char *version;
+	char *sources; /* one line */
+	uint64_t uptime_ms, shards, delivered_bytes, fetched_bytes;
+	uint64_t budget_bytes, budget_used_bytes;
+	uint64_t requests, requests_failed, events_retry;
+	struct sfs_screen_row *rows;
+	size_t n_rows;
+};
+
+/* Read n bytes of JSON.  -EBADMSG and a sentence: no stats.  Free with done(). */
+int sfs_screen_read(const void *json, size_t n, struct sfs_screen *ret,
+		    struct sfs_error *err);
+void sfs_screen_done(struct sfs_screen *screen); /* one of zeros is fine */
+
+/* Add the lines of a mount at `where`.  `before`: the same mount's, some time ago, or
+ * NULL. `columns`: no line is longer (if there are more than a few); 0: they are as long
+ * as they are. */
+void sfs_screen_draw(const struct sfs_screen *now, const struct sfs_screen *before,
+		     const char *where, unsigned columns, struct sfs_text *text);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* What a mount's stats say is drawn, rates are differences, lines keep to the terminal's
+ * width; what is no stats is refused, and nothing unprintable reaches the terminal. */
+#include "check.h"
+#include "screen.h"
+
+#include <errno.h>
+
+static const char first[] =
+	"{\"version\":\"1.2\",\"pid\":7,\n\"sources\":[\"https://host/"
+	"a-{0..9}.tar\",\"b\"],"
+	"\"uptime_ms\":3600000,\"shards\":1000,\"delivered_bytes\":1048576,"
+	"\"fetched_bytes\":0,\"budget_bytes\":1073741824,\"budget_used_bytes\":536870912,"
+	"\"requests\":12,\"requests_failed\":3,\"events_retry\":4,\"new\":{\"a\":[1,{}]},"
+	"\"streams\":[{\"epoch\":5,\"first_lane\":1,\"lane_step\":8,\"bytes\":10485760,"
+	"\"waits\":{\"reader\":1},\"verdict\":\"of the stream\",\"cursors\":["
+	"{\"offset\":0,\"requests\":1,\"waits\":{},\"verdict\":\"x\"}]},"
+	"{\"epoch\":6,\"first_lane\":0,\"lane_step\":1,\"bytes\":0,\"verdict\":"
+	"\"nobody reads\",\"cursors\":[]}]}";
+
+static const char second[] =
+	"{\"version\":\"1.2\",\"pid\":7,\n\"sources\":[\"https://host/"
+	"a-{0..9}.tar\",\"b\"],"
+	"\"uptime_ms\":3602000,\"shards\":1000,\"delivered_bytes\":5242880,"
+	"\"fetched_bytes\":2097152,\"budget_bytes\":1073741824,\"budget_used_bytes\":"
+	"536870912,\"requests\":12,\"requests_failed\":3,\"events_retry\":4,"
+	"\"streams\":[{\"epoch\":5,\"first_lane\":1,\"lane_step\":8,\"bytes\":10485760,"
+	"\"waits\":{\"reader\":1},\"verdict\":\"of the stream\",\"cursors\":["
+	"{\"offset\":2097152,\"requests\":9,\"waits\":{\"reader\":75,\"source\":0,"
+	"\"network\":20,\"budget\":0,\"cpu\":5,\"block\":0,\"moon\":4},"
+	"\"verdict\":\"the reader is the bottleneck: 75 % of the time 64 parts wait for "
+	"it\"}]},{\"epoch\":6,\"first_lane\":0,\"lane_step\":1,\"bytes\":0,\"verdict\":"
+	"\"nobody reads\",\"cursors\":[]}]}";
+
+static void test_drawing(void)
+{
+	struct sfs_screen before, now;
+	struct sfs_text text = {0};
+
+	CHECK_EQ(sfs_screen_read(first, strlen(first), &before, NULL), 0);
+	CHECK_EQ(sfs_screen_read(second, strlen(second), &now, NULL), 0);
+	sfs_screen_draw(&now, &before, "/mnt/x", 0, &text);
+	CHECK_HAS(text.s, "shufflefs 1.2  /mnt/x  up 1:00:02  1000 shards\n");
+	CHECK_HAS(text.s, "source    https://host/a-{0..9}.tar, b\n");
+	CHECK_HAS(text.s, "rate      2M/s delivered, 1M/s fetched\n");
+	CHECK_HAS(text.s, "budget    [##########..........] 512M of 1G\n");
+	CHECK_HAS(text.s, "requests  9 on the way, 12 ended, 3 failed, 4 tried again\n");
+	CHECK_HAS(text.s,
+		  "\nEPOCH  PART          AT      RATE     ETA  WAITS\n"
+		  "5      1/8       20.0 %      1M/s 0:00:08  RRRRRRRRRRRRRRRNNNNC\n"
+		  "       the reader is the bottleneck: 75 % of the time 64 parts wait "
+		  "for it\n"
+		  "6      -              -         -       -  ....................\n"
+		  "       nobody reads\n");
+	sfs_text_done(&text);
+
+	/* Without a look before there are no rates. */
+	sfs_screen_draw(&now, NULL, "/mnt/x", 0, &text);
+	CHECK_HAS(text.s, "rate      - delivered, - fetched\n");
+	CHECK_HAS(text.s, "5      1/8       20.0 %         -       -  R");
+	sfs_text_done(&text);
+	sfs_screen_done(&before);
+	sfs_screen_done(&now);
+}
+
+static void test_width(void)
+{
+	struct sfs_screen now;
+	struct sfs_text text = {0};
+	unsigned columns;
+	const char *p, *end;
+
+	CHECK_EQ(sfs_screen_read(second, strlen(second), &now, NULL), 0);
+	for (columns = 18; columns < 90; columns++) {
+		sfs_screen_draw(&now, NULL, "/mnt/\xc3\xa4", columns, &text);
+		for (p = text.s; *p; p = end + 1) {
+			end = strchr(p, '\n');
+			CHECK(end != NULL);
+			CHECK(end - p <= columns + 1); /* one is of two bytes */
+		}
+		sfs_text_done(&text);
+	}
+	sfs_screen_draw(&now, NULL, "/", 40, &text);
+	CHECK_HAS(text.s, "\n       the reader is the bottleneck: 75\n"
+			  "       % of the time 64 parts wait for\n       it\n");
+	sfs_text_done(&text);
+	sfs_screen_done(&now);
+}
+
+static void test_refusals(void)
+{
+	struct sfs_error why;
+	struct sfs_screen now;
+	size_t n;
+
+	for (n = 0; n < strlen(second); n++)
+		CHECK_EQ(sfs_screen_read(second, n, &now, &why), -EBADMSG);
+	CHECK_EQ(sfs_screen_read("{}", 2, &now, &why), -EBADMSG);
+	CHECK_HAS(why.text, "no stats of a mount");
+	CHECK_EQ(sfs_screen_read("[]", 2, &now, &why), -EBADMSG);
+}
+
+/* A mount of somebody else may say anything. */
+static void test_nonsense(void)
+{
+	static const char json[] =
+		"{\"version\":\"\\u001b[2J\\u009b\\u0000\",\"shards\":1,\"uptime_ms\":-3,"
+		"\"sources\":[1,[2],\"\\u0007\"],\"streams\":[7,{\"cursors\":[8,{"
+		"\"waits\":"
+		"{\"reader\":18446744073709551615,\"cpu\":18446744073709551615},"
+		"\"verdict\":\"a\\nb\",\"offset\":18446744073709551615}]}]}";
+	struct sfs_screen now;
+	struct sfs_text text = {0};
+
+	CHECK_EQ(sfs_screen_read(json, strlen(json), &now, NULL), 0);
+	sfs_screen_draw(&now, &now, "/\033", 0, &text);
+	CHECK(strlen(text.s) == text.n);
+	CHECK(!strchr(text.s, '\033') && !strstr(text.s, "\xc2\x9b"));
+	CHECK(!strchr(text.s, '\a'));
+	CHECK_HAS(text.s, "shufflefs ?[2J??  /?");
+	CHECK_HAS(text.s, "RRRRRRRRRRCCCCCCCCCC\n       a?b\n");
+	sfs_text_done(&text);
+	sfs_screen_done(&now);
+}
+
+int main(void)
+{
+	test_drawing();
+	test_width();
+	test_refusals();
+	test_nonsense();
+	return 0;
+}
