@@ -52,6 +52,7 @@ unit_tests = \
 	tests/unit-mem-never-gives-null \
 	tests/unit-members-are-found-by-number-and-by-byte \
 	tests/unit-memory-is-what-the-machine-has \
+	tests/unit-meter-leaves-the-beginning-out \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \
 	tests/unit-options-refuse-what-they-do-not-understand \
@@ -59,6 +60,7 @@ unit_tests = \
 	tests/unit-pax-records-are-checked-to-the-byte \
 	tests/unit-play-goes-through-an-epoch \
 	tests/unit-pool-runs-a-task-never-twice-at-once \
+	tests/unit-progress-is-one-line-of-a-terminal \
 	tests/unit-quality-is-what-theory-says \
 	tests/unit-read-answers-in-pieces-or-one-copy \
 	tests/unit-retry-waits-longer-each-time \
@@ -80,6 +82,7 @@ unit_tests = \
 	tests/unit-trails-lead-on-over-small-gaps \
 	tests/unit-uri-never-shows-a-password \
 	tests/unit-uri-understands-paths-and-urls \
+	tests/unit-verdict-names-the-limit \
 	tests/unit-walk-fetches-headers-only
 
 cat_tests = \
@@ -96,6 +99,7 @@ cat_tests = \
 	tests/cat-asks-again-after-a-503.sh \
 	tests/cat-asks-again-when-a-server-stalls.sh \
 	tests/cat-asks-in-a-way-all-servers-take.sh \
+	tests/cat-bench-measures-source-and-order.sh \
 	tests/cat-budget-never-changes-a-byte.sh \
 	tests/cat-credentials-stay-at-their-host.sh \
 	tests/cat-drops-more-bytes-than-promised.sh \
@@ -169,6 +173,7 @@ fuse_tests = \
 	tests/fuse-an-order-can-be-read-as-text.sh \
 	tests/fuse-an-ordinary-user-mounts.sh \
 	tests/fuse-any-number-of-ranks-reads-one-epoch.sh \
+	tests/fuse-bench-leaves-no-mount-behind.sh \
 	tests/fuse-damaged-shards-are-shown-as-they-are.sh \
 	tests/fuse-epochs-are-permutations-of-each-other.sh \
 	tests/fuse-equal-lanes-need-every-shard.sh \
