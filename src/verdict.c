@@ -8,7 +8,8 @@
 #include <stdio.h>
 
 #define GIB	    ((double)(1 << 30))
-#define ALL_OF_IT   0.9 /* measurements differ by that much */
+#define ALL_OF_IT   0.9	 /* measurements differ by that much */
+#define ENDED	    0.75 /* the same, of a whole epoch with its beginning and end */
 #define MUCH_LESS   0.8
 #define BUSY	    0.85 /* of all processors */
 #define MIN_SECONDS 1
@@ -79,7 +80,7 @@ static bool is_too_short(const struct sfs_facts *f)
 enum sfs_stage sfs_verdict_limit(const struct sfs_facts *f)
 {
 	enum sfs_stage limit = SFS_N_STAGES;
-	double worst = ALL_OF_IT, lowest = 0, rate;
+	double worst = 1, lowest = 0, rate, kept;
 	int i;
 
 	if (is_too_short(f))
@@ -92,9 +93,12 @@ enum sfs_stage sfs_verdict_limit(const struct sfs_facts *f)
 		if (limit == SFS_N_STAGES) {
 			limit = (enum sfs_stage)i;
 			lowest = rate;
-		} else if (rate < worst * lowest) {
+			continue;
+		}
+		kept = rate / lowest;
+		if (kept < worst && kept < (f->rates[i].has_ended ? ENDED : ALL_OF_IT)) {
 			limit = (enum sfs_stage)i;
-			worst = rate / lowest;
+			worst = kept;
 		}
 		lowest = rate < lowest ? rate : lowest;
 	}
@@ -328,7 +332,7 @@ static void add_json_stage(const struct sfs_facts *f, enum sfs_stage stage,
 	sfs_text_printf(text,
 			"\"bytes_per_s\":%.0f,\"samples_per_s\":", rate->bytes_per_s);
 	if (f->sample_bytes > 0)
-		sfs_text_printf(text, "%.1f", samples_per_s(f, rate));
+		sfs_text_printf(text, "%.3f", samples_per_s(f, rate));
 	else
 		sfs_text_puts(text, "null");
 	sfs_text_printf(text,
