@@ -7,6 +7,7 @@ requires_fuse
 
 mkdir tmp
 export TMPDIR="$work/tmp"
+cleanup 'umount -l tmp/shufflefs-bench.* 2>/dev/null'
 make_shards data --shards 6 --samples 40 --bytes 3000
 
 is_gone() {
