@@ -168,6 +168,27 @@ int sfs_command_parse(struct sfs_command *c, int argc, char **argv, int first,
 	return 0;
 }
 
+void sfs_command_repeat(const struct sfs_command *c, struct sfs_strings *words)
+{
+	const struct sfs_setting *s;
+	int i;
+
+	for (i = 0; i < c->n_settings; i++) {
+		s = &c->settings[i];
+		sfs_autofree char *word =
+			s->name ? sfs_asprintf("--%s%s%s", s->name, s->value ? "=" : "",
+					       s->value ? s->value : "")
+				: NULL;
+
+		if (!s->name)
+			sfs_strings_add(words, "-o");
+		sfs_strings_add(words, s->name ? word : s->value);
+	}
+	sfs_strings_add(words, "--");
+	for (i = 0; i < c->arguments.n; i++)
+		sfs_strings_add(words, c->arguments.s[i]);
+}
+
 /* ---- settings to options ---- */
 
 static int apply_settings(const struct sfs_command *c, struct sfs_options *o,

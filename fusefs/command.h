@@ -34,6 +34,10 @@ int sfs_command_parse(struct sfs_command *command, int argc, char **argv, int fi
 		      struct sfs_error *err);
 void sfs_command_done(struct sfs_command *command);
 
+/* Append the settings and the arguments as words that, parsed again, mean the same; but
+ * not the command's own options. */
+void sfs_command_repeat(const struct sfs_command *command, struct sfs_strings *words);
+
 /* Make the options and the list of specs of the arguments [0, n_sources): the ini
  * files first, then the command line.  A single argument may be a section's name. */
 int sfs_command_resolve(const struct sfs_command *command, int n_sources,

@@ -2,6 +2,7 @@
 bin_PROGRAMS += shufflefs
 
 shufflefs_SOURCES = \
+	fusefs/bench.c fusefs/bench.h \
 	fusefs/channel.c fusefs/channel.h \
 	fusefs/command.c fusefs/command.h \
 	fusefs/daemon.c fusefs/daemon.h \
@@ -10,7 +11,8 @@ shufflefs_SOURCES = \
 	fusefs/mountpoint.c fusefs/mountpoint.h \
 	fusefs/ops.c fusefs/ops.h \
 	fusefs/park.c fusefs/park.h \
-	fusefs/top.c fusefs/top.h
+	fusefs/top.c fusefs/top.h \
+	fusefs/trial.c fusefs/trial.h
 shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
 shufflefs_CFLAGS = $(SFS_CFLAGS) $(FUSE_CFLAGS)
 shufflefs_LDFLAGS = $(SFS_LDFLAGS)

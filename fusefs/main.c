@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* main - the `shufflefs` command: finds out which of its doors to open. */
+#include "bench.h"
 #include "command.h"
 #include "mount.h"
 #include "top.h"
@@ -28,6 +29,9 @@ static const char synopsis[] =
 	"       shufflefs cat [-o OPTION[,...]] SOURCE... PATH\n"
 	"       shufflefs plan [-o OPTION[,...]] [--batch=N] [--ranks=W] [--quality=N]\n"
 	"                      [--exact] [--svg=FILE] SOURCE...\n"
+	"       shufflefs bench [-o OPTION[,...]] [--seconds=N] [--stages=LIST] "
+	"[--json]\n"
+	"                       SOURCE...\n"
 	"       shufflefs index [-o OPTION[,...]] [--to=DIR] [--part=I/N] SOURCE...\n"
 	"       shufflefs where FILE OFFSET\n"
 	"       shufflefs top [-b] [-d SECONDS] [-n COUNT] DIR\n"
@@ -242,7 +246,7 @@ static int read_part(const char *s, struct sfs_indexing_options *wanted,
 
 static int do_index(const struct sfs_command *c)
 {
-	struct sfs_indexing_options wanted = {.shows_progress = isatty(STDERR_FILENO)};
+	struct sfs_indexing_options wanted = {0};
 	struct sfs_strings specs = {0};
 	struct sfs_text text = {0};
 	struct sfs_error err = {0};
@@ -262,6 +266,73 @@ static int do_index(const struct sfs_command *c)
 	if (status != OK)
 		fprintf(stderr, "shufflefs: %s\n", err.text);
 	sfs_text_done(&text);
+	sfs_strings_done(&specs);
+	sfs_options_done(&o);
+	return status;
+}
+
+/* ---- bench ---- */
+
+enum { SECONDS, STAGES, JSON };
+
+static struct sfs_own bench_own[] = {
+	[SECONDS] = {"seconds", true, NULL},
+	[STAGES] = {"stages", true, NULL},
+	[JSON] = {"json", false, NULL},
+	{0},
+};
+
+/* "source,order,mount", or some of them. */
+static int read_stages(const char *list, struct sfs_bench_options *bench,
+		       struct sfs_error *err)
+{
+	const char *rest = list ? list : "source,order,mount";
+	size_t n;
+	int i;
+
+	for (;; rest += n + 1) {
+		n = strcspn(rest, ",");
+		for (i = 0; i <= SFS_STAGE_MOUNT; i++) {
+			const char *name = sfs_stage_name((enum sfs_stage)i);
+
+			if (strlen(name) == n && strncmp(rest, name, n) == 0)
+				break;
+		}
+		if (i > SFS_STAGE_MOUNT)
+			return sfs_error_set(err, -EINVAL,
+					     "--stages: '%s' is no list of source, order "
+					     "and mount",
+					     list);
+		bench->wants[i] = true;
+		if (!rest[n])
+			return 0;
+	}
+}
+
+static int do_bench(const struct sfs_command *c)
+{
+	struct sfs_bench_options bench = {.as_json = bench_own[JSON].value};
+	struct sfs_strings specs = {0};
+	struct sfs_text text = {0};
+	struct sfs_error err = {0};
+	struct sfs_options o;
+	int status = USAGE;
+
+	if (c->arguments.n < 1)
+		return usage("bench which SOURCE?");
+	if (sfs_command_resolve(c, c->arguments.n, &o, &specs, &err) == 0 &&
+	    own_number(&bench_own[SECONDS], 1, 86400, 10, &bench.seconds, &err) == 0 &&
+	    read_stages(bench_own[STAGES].value, &bench, &err) == 0) {
+		sfs_log_set_level((enum sfs_log_level)o.log_level);
+		sfs_command_repeat(c, &bench.mount);
+		status = sfs_bench(&o, &specs, &bench, &text, &err) < 0 ? FAILED : OK;
+	}
+	if (text.n > 0)
+		printf("%s", text.s);
+	if (status != OK)
+		fprintf(stderr, "shufflefs: %s\n", err.text);
+	sfs_text_done(&text);
+	sfs_strings_done(&bench.mount);
 	sfs_strings_done(&specs);
 	sfs_options_done(&o);
 	return status;
@@ -351,7 +422,8 @@ static const struct door {
 	{"mount", do_mount, NULL},	{"umount", do_umount, NULL},
 	{"unmount", do_umount, NULL},	{"cat", do_cat, NULL},
 	{"index", do_index, index_own}, {"plan", do_plan, plan_own},
-	{"where", do_where, NULL},	{"top", do_top, top_own},
+	{"bench", do_bench, bench_own}, {"where", do_where, NULL},
+	{"top", do_top, top_own},
 };
 
 static const struct door *find_door(const char *name)

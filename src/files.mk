@@ -16,10 +16,12 @@ libshufflefs_la_SOURCES = \
 	src/mapped.c src/mapped.h \
 	src/mem.c src/mem.h \
 	src/memory.c src/memory.h \
+	src/meter.c src/meter.h \
 	src/outbox.h \
 	src/pace.c src/pace.h \
 	src/pool.c src/pool.h \
 	src/pressure.c src/pressure.h \
+	src/progress.c src/progress.h \
 	src/rng.c src/rng.h \
 	src/slab.c src/slab.h \
 	src/tail.c src/tail.h \
@@ -77,6 +79,7 @@ libshufflefs_la_SOURCES = \
 	src/epochs.c src/epochs.h \
 	src/far.c src/far.h \
 	src/gather.c src/gather.h \
+	src/gauge.c src/gauge.h \
 	src/grab.c src/grab.h \
 	src/holes.c src/holes.h \
 	src/identity.c src/identity.h \
@@ -88,6 +91,7 @@ libshufflefs_la_SOURCES = \
 	src/next.c src/next.h \
 	src/options.c src/options.h src/options.def \
 	src/plan.c src/plan.h \
+	src/pull.c src/pull.h \
 	src/read.c src/read.h \
 	src/run.c src/run.h \
 	src/script.c src/script.h \
@@ -98,6 +102,7 @@ libshufflefs_la_SOURCES = \
 	src/thrift.c src/thrift.h \
 	src/trails.c src/trails.h \
 	src/tree.c src/tree.h \
+	src/verdict.c src/verdict.h \
 	src/walk.c src/walk.h \
 	src/window.c src/window.h
 libshufflefs_la_CFLAGS = $(SFS_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(INIH_CFLAGS)

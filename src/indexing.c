@@ -7,11 +7,12 @@
 #include "clock.h"
 #include "core.h"
 #include "mem.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define N_JOBS	     64
 #define FLUSH_SHARDS 256 /* so many, and they are waited for: not too much is pending */
@@ -27,6 +28,7 @@ struct job {
 struct indexing {
 	struct sfs_core *core;
 	const struct sfs_indexing_options *wanted;
+	struct sfs_progress progress;
 	uint32_t next, n, n_done, n_failed, n_busy;
 	uint64_t n_samples, n_lost, begun_ns;
 	int failure;
@@ -100,12 +102,12 @@ static void show_progress(const struct indexing *x)
 {
 	uint64_t gone_ns = sfs_clock_ns() - x->begun_ns, left_s;
 
-	if (!x->wanted->shows_progress)
-		return;
 	left_s = x->n_done ? gone_ns / x->n_done * (x->n - x->n_done) / SFS_NS_PER_S : 0;
-	fprintf(stderr, "\r%u of %u shards indexed, %u%%, %" PRIu64 ":%02u left \033[K",
-		x->n_done, x->n, x->n ? (unsigned)(100ULL * x->n_done / x->n) : 100,
-		left_s / 60, (unsigned)(left_s % 60));
+	sfs_progress_show(&x->progress, x->n ? (double)x->n_done / x->n : 1,
+			  "%u of %u shards indexed, %u%%, %" PRIu64 ":%02u left",
+			  x->n_done, x->n,
+			  x->n ? (unsigned)(100ULL * x->n_done / x->n) : 100, left_s / 60,
+			  (unsigned)(left_s % 60));
 }
 
 /* A job that is ready; shows progress while there is none. */
@@ -141,8 +143,7 @@ static void index_all(struct indexing *x)
 		run(x, job);
 	}
 	x->n_lost += sfs_indexes_flush(x->core->indexes);
-	if (x->wanted->shows_progress)
-		fprintf(stderr, "\r\033[K");
+	sfs_progress_clear(&x->progress);
 }
 
 static int report(struct indexing *x, struct sfs_text *text, struct sfs_error *err)
@@ -206,6 +207,7 @@ int sfs_indexing(struct sfs_options *options, const struct sfs_strings *specs,
 	ret = sfs_core_start(options, specs, false, &x.core, err);
 	if (ret < 0)
 		return ret;
+	sfs_progress_init(&x.progress, STDERR_FILENO);
 	x.core->env.shards.saves_members = true;
 	n = x.core->env.shards.n;
 	x.n = n > wanted->part ? (n - wanted->part - 1) / wanted->n_parts + 1 : 0;

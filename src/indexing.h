@@ -3,7 +3,8 @@
  *
  * Each shard is looked at once, a few at a time; what has an index already is left alone,
  * so it can be stopped and begun again.  Several machines may share the work: machine I
- * of N takes every N-th shard.
+ * of N takes every N-th shard.  On standard error, if that is a terminal, a line tells
+ * how far it is.
  */
 #ifndef SFS_INDEXING_H
 #define SFS_INDEXING_H
@@ -12,12 +13,10 @@
 #include "options.h"
 #include "text.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct sfs_indexing_options {
 	uint32_t part, n_parts; /* the shards `part`, `part` + n_parts, ... */
-	bool shows_progress;	/* on standard error */
 };
 
 /* Waits until all is done.  *text gets a line for the user, that says what was done.

@@ -706,6 +706,26 @@ int sfs_tree_walk(struct sfs_tree *t, const char *path, uint64_t *ret_node)
 	return ret == -ENODEV ? -ENOENT : ret;
 }
 
+int sfs_file_open_path(struct sfs_tree *t, const char *path, struct sfs_file **ret_file,
+		       struct sfs_error *err)
+{
+	struct sfs_sync sync;
+	uint64_t node;
+	int ret;
+
+	ret = sfs_tree_walk(t, path, &node);
+	if (ret < 0)
+		return sfs_error_set(err, ret, "%s: %s", path, strerror(-ret));
+	sfs_sync_init(&sync);
+	while ((ret = sfs_file_open(t, node, &sync.waiter, ret_file)) == -EINPROGRESS &&
+	       (ret = sfs_sync_wait(&sync)) == 0)
+		;
+	sfs_sync_done(&sync);
+	if (ret < 0)
+		sfs_error_set(err, ret, "%s: %s", path, strerror(-ret));
+	return ret;
+}
+
 /* ---- life ---- */
 
 int sfs_tree_new(struct sfs_core *core, struct sfs_tree **ret_tree, struct sfs_error *err)

@@ -85,4 +85,8 @@ uint64_t sfs_file_padding(struct sfs_file *file);
 /* Follow a path ("epochs/0.tar").  Waits: not for a front end's threads. */
 int sfs_tree_walk(struct sfs_tree *tree, const char *path, uint64_t *ret_node);
 
+/* Walk there, and open the file.  Waits too.  < 0: with a sentence. */
+int sfs_file_open_path(struct sfs_tree *tree, const char *path,
+		       struct sfs_file **ret_file, struct sfs_error *err);
+
 #endif

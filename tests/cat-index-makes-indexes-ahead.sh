@@ -103,7 +103,7 @@ cat >slowly <<'EOP'
 EOP
 script -qec "sh slowly bar $origin" /dev/null >bar.txt </dev/null || fail "$(cat bar.txt)"
 tr '\r' '\n' <bar.txt >lines
-grep -q "^7 of 8 shards indexed, 87%, 0:0[0-9] left" lines || fail "no bar in: $(cat lines)"
+grep -q "^\[#*\.*\] 7 of 8 shards indexed, 87%, 0:0[0-9] left" lines || fail "no bar in: $(cat lines)"
 grep -q "8 shards are indexed" lines || fail "$(cat lines)"
 sh slowly nobar "$origin" >said 2>&1 || fail "$(cat said)"
 said "^8 shards are indexed"

@@ -53,6 +53,7 @@ unit_tests = \
 	tests/unit-mem-never-gives-null \
 	tests/unit-members-are-found-by-number-and-by-byte \
 	tests/unit-memory-is-what-the-machine-has \
+	tests/unit-meter-leaves-the-beginning-out \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \
 	tests/unit-next-follows-epochs-in-turn \
@@ -64,6 +65,7 @@ unit_tests = \
 	tests/unit-play-goes-through-an-epoch \
 	tests/unit-pool-runs-a-task-never-twice-at-once \
 	tests/unit-pressure-is-given-way-to-fast \
+	tests/unit-progress-is-one-line-of-a-terminal \
 	tests/unit-quality-is-what-theory-says \
 	tests/unit-read-answers-in-pieces-or-one-copy \
 	tests/unit-retry-waits-longer-each-time \
@@ -87,9 +89,12 @@ unit_tests = \
 	tests/unit-trails-lead-on-over-small-gaps \
 	tests/unit-uri-never-shows-a-password \
 	tests/unit-uri-understands-paths-and-urls \
+	tests/unit-verdict-names-the-limit \
 	tests/unit-walk-fetches-headers-only \
 	tests/unit-wire-reads-only-plain-answers \
 	tests/unit-wires-give-the-last-one-back
+	tests/unit-verdict-names-the-limit \
+	tests/unit-walk-fetches-headers-only
 
 cat_tests = \
 	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
@@ -108,6 +113,7 @@ cat_tests = \
 	tests/cat-asks-again-when-a-server-stalls.sh \
 	tests/cat-asks-in-a-way-all-servers-take.sh \
 	tests/cat-asks-over-a-wire-as-libcurl-does.sh \
+	tests/cat-bench-measures-source-and-order.sh \
 	tests/cat-budget-never-changes-a-byte.sh \
 	tests/cat-connections-are-kept.sh \
 	tests/cat-credentials-stay-at-their-host.sh \
@@ -184,6 +190,7 @@ fuse_tests = \
 	tests/fuse-an-order-can-be-read-as-text.sh \
 	tests/fuse-an-ordinary-user-mounts.sh \
 	tests/fuse-any-number-of-ranks-reads-one-epoch.sh \
+	tests/fuse-bench-leaves-no-mount-behind.sh \
 	tests/fuse-damaged-shards-are-shown-as-they-are.sh \
 	tests/fuse-epochs-are-permutations-of-each-other.sh \
 	tests/fuse-equal-lanes-need-every-shard.sh \

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: gauge.h measures without a mount, each stage with a core of its own.
+ * Then a trial mount is read by a thread, for a read may take as long as the source
+ * likes, while this thread shows how far it is and looks for signals.  If one comes, the
+ * daemon is ended first: that ends the read.
+ *
+ * Each stage reads another epoch, so none has the other's pages or reads of the same
+ * bytes at the same time. */
+#include "bench.h"
+
+#include "trial.h"
+
+#include "clock.h"
+#include "gauge.h"
+#include "mem.h"
+#include "pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define READ_BYTES ((size_t)1 << 20)
+#define ALIGNMENT  4096
+#define LOOK_MS	   100
+
+enum { EPOCH_SOURCE, EPOCH_ORDER, EPOCH_MOUNT, EPOCH_CACHED };
+
+struct reader {
+	char *path;
+	int flags;
+	uint64_t most;	/* bytes that are read; behind them are zeros at best */
+	int fd_of_news; /* an eventfd: the first byte has come, or the last */
+	_Atomic uint64_t n_bytes;
+	atomic_bool is_stopping, is_done;
+	int err;
+};
+
+struct bench {
+	const struct sfs_bench_options *wanted;
+	struct sfs_gauge gauge;
+	struct sfs_facts facts;
+	char *absent; /* why there is no mount */
+	struct sfs_trial trial;
+};
+
+/* ---- reading a mounted stream ---- */
+
+static int read_all(struct reader *r, int fd, char *buffer)
+{
+	uint64_t n_bytes = 0;
+	ssize_t n;
+
+	while (!atomic_load(&r->is_stopping) && n_bytes < r->most) {
+		n = read(fd, buffer, READ_BYTES);
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		atomic_store(&r->n_bytes, n_bytes + (uint64_t)n);
+		if (n_bytes == 0)
+			eventfd_write(r->fd_of_news, 1);
+		n_bytes += (uint64_t)n;
+	}
+	return 0;
+}
+
+static void *run_reader(void *arg)
+{
+	struct reader *r = arg;
+	sfs_autofree char *buffer = NULL;
+	int fd = open(r->path, O_RDONLY | O_CLOEXEC | r->flags);
+
+	r->err = fd < 0 ? -errno : 0;
+	if (posix_memalign((void **)&buffer, ALIGNMENT, READ_BYTES) != 0)
+		r->err = -ENOMEM;
+	if (r->err == 0)
+		r->err = read_all(r, fd, buffer);
+	if (fd >= 0)
+		close(fd);
+	atomic_store(&r->is_done, true);
+	eventfd_write(r->fd_of_news, 1);
+	return NULL;
+}
+
+static struct sfs_cpu cpu(struct bench *b)
+{
+	struct sfs_cpu cpu = sfs_gauge_cpu();
+
+	cpu.own_s += sfs_trial_cpu_s(&b->trial);
+	return cpu;
+}
+
+/* The mount tells nobody how full its buffer is: it is taken to need as long as that of
+ * the stage before. */
+static bool is_filling(const struct bench *b, const struct sfs_meter *m, uint64_t now_ns)
+{
+	double gone_s = (double)(now_ns - m->first_ns) / SFS_NS_PER_S;
+
+	return m->first_ns && gone_s < b->facts.fill_s;
+}
+
+/* Until the time is up, or the reader has ended, or -EINTR, -ECHILD. */
+static int watch(struct bench *b, enum sfs_stage stage, struct reader *r,
+		 struct sfs_meter *m)
+{
+	eventfd_t n;
+	uint64_t now_ns;
+	bool is_done;
+	int ret;
+
+	do {
+		ret = sfs_trial_wait(&b->trial, r->fd_of_news, LOOK_MS);
+		eventfd_read(r->fd_of_news, &n);
+		is_done = atomic_load(&r->is_done);
+		now_ns = sfs_clock_ns();
+		m->is_filling = is_filling(b, m, now_ns);
+		sfs_meter_mark(m, now_ns, atomic_load(&r->n_bytes), cpu(b));
+		sfs_gauge_show(&b->gauge, stage, m);
+	} while (ret == 0 && !is_done && !sfs_meter_is_over(m, now_ns));
+	return ret;
+}
+
+static int explain(struct bench *b, const struct reader *r, int err,
+		   struct sfs_error *ret_err)
+{
+	sfs_autofree char *words = sfs_trial_last_words(&b->trial);
+
+	if (err == -ECHILD)
+		return sfs_error_set(ret_err, err, "the daemon of the mount has died%s%s",
+				     *words ? ": " : "", words);
+	return sfs_error_set(ret_err, err,
+			     "%s: cannot read on after byte %" PRIu64 ": %s%s%s%s",
+			     strstr(r->path, "epochs/"), atomic_load(&r->n_bytes),
+			     strerror(-err), *words ? " (" : "", words,
+			     *words ? ")" : "");
+}
+
+/* Read an epoch of the mount for a stage; *m was begun. */
+static int gauge_reader(struct bench *b, enum sfs_stage stage, uint64_t epoch, int flags,
+			struct sfs_meter *m, struct sfs_error *err)
+{
+	struct reader r = {.path = sfs_asprintf("%s/epochs/%" PRIu64 ".tar",
+						b->trial.folder, epoch),
+			   .flags = flags,
+			   .most = b->facts.epoch_bytes ? b->facts.epoch_bytes
+							: UINT64_MAX,
+			   .fd_of_news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	pthread_t thread;
+	bool has_ended;
+	int ret;
+
+	thread = sfs_thread_start("sfs-bench", run_reader, &r);
+	ret = watch(b, stage, &r, m);
+	has_ended = atomic_load(&r.is_done);
+	atomic_store(&r.is_stopping, true);
+	if (ret < 0)
+		sfs_trial_end(&b->trial); /* which ends its read */
+	pthread_join(thread, NULL);
+	if (ret == 0 && has_ended)
+		ret = r.err;
+	if (ret == 0)
+		b->facts.rates[stage] = sfs_meter_end(m, has_ended, 0);
+	else if (ret == -EINTR)
+		sfs_error_set(err, ret, "interrupted");
+	else
+		explain(b, &r, ret, err);
+	close(r.fd_of_news);
+	free(r.path);
+	return ret;
+}
+
+/* With the mount there: first by large reads, then a shorter time through the cache. */
+static int gauge_mount(struct bench *b, struct sfs_meter *m, struct sfs_error *err)
+{
+	int ret = gauge_reader(b, SFS_STAGE_MOUNT, EPOCH_MOUNT, O_DIRECT, m, err);
+
+	if (ret < 0)
+		return ret;
+	sfs_meter_begin(m, b->gauge.wanted_ns / 2, sfs_clock_ns(), cpu(b));
+	return gauge_reader(b, SFS_STAGE_CACHED, EPOCH_CACHED, 0, m, err);
+}
+
+/* If there can be no mount, that is no error: all else is told. */
+static int stage_mount(struct bench *b, struct sfs_error *err)
+{
+	struct sfs_error why = {0};
+	struct sfs_meter meter;
+	int ret;
+
+	sfs_meter_begin(&meter, b->gauge.wanted_ns, sfs_clock_ns(), sfs_gauge_cpu());
+	sfs_gauge_show(&b->gauge, SFS_STAGE_MOUNT, &meter);
+	ret = sfs_trial_start(&b->trial, &b->wanted->mount, &why);
+	if (ret == 0)
+		ret = gauge_mount(b, &meter, err);
+	else if (ret == -EINTR)
+		sfs_error_set(err, ret, "interrupted");
+	else
+		b->absent = sfs_strdup(why.text);
+	sfs_progress_clear(&b->gauge.progress);
+	sfs_trial_stop(&b->trial);
+	b->facts.absent[SFS_STAGE_MOUNT] = b->absent;
+	if (b->trial.interrupted_by)
+		raise(b->trial.interrupted_by);
+	return b->absent ? 0 : ret;
+}
+
+/* ---- all stages ---- */
+
+static int run_stages(struct bench *b, struct sfs_error *err)
+{
+	const bool *wants = b->wanted->wants;
+	int ret;
+
+	ret = sfs_gauge_source(&b->gauge, !wants[SFS_STAGE_SOURCE], &b->facts, err);
+	if (ret == 0 && wants[SFS_STAGE_ORDER])
+		ret = sfs_gauge_order(&b->gauge, EPOCH_ORDER, &b->facts, err);
+	sfs_progress_clear(&b->gauge.progress);
+	if (ret == 0 && wants[SFS_STAGE_MOUNT])
+		ret = stage_mount(b, err);
+	return ret;
+}
+
+static bool has_measured(const struct sfs_facts *facts)
+{
+	int i, n = 0;
+
+	for (i = 0; i < SFS_N_STAGES; i++)
+		n += facts->rates[i].is_there;
+	return n > 0;
+}
+
+int sfs_bench(struct sfs_options *options, const struct sfs_strings *specs,
+	      const struct sfs_bench_options *wanted, struct sfs_text *text,
+	      struct sfs_error *err)
+{
+	struct bench b = {.wanted = wanted,
+			  .gauge = {.options = options,
+				    .specs = specs,
+				    .wanted_ns = wanted->seconds * SFS_NS_PER_S},
+			  .facts = {.wanted_s = wanted->seconds}};
+	int ret;
+
+	sfs_progress_init(&b.gauge.progress, STDERR_FILENO);
+	ret = run_stages(&b, err);
+	if (ret == 0 && !has_measured(&b.facts) && b.absent)
+		ret = sfs_error_set(err, -EOPNOTSUPP, "it cannot be mounted: %s",
+				    b.absent);
+	if (ret == 0 || has_measured(&b.facts)) {
+		if (wanted->as_json)
+			sfs_verdict_json(&b.facts, text);
+		else
+			sfs_verdict_table(&b.facts, text);
+	}
+	free((char *)b.facts.dataset);
+	free(b.absent);
+	return ret;
+}

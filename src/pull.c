@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: the reads take turns.  That which the caller has had is begun anew,
+ * further on, when the caller asks for the next. */
+#include "pull.h"
+
+#include "mem.h"
+#include "tree.h"
+
+#include <errno.h>
+#include <time.h>
+
+static void on_read(struct sfs_read *read, int err)
+{
+	struct sfs_pull_turn *turn = sfs_container(read, struct sfs_pull_turn, read);
+
+	pthread_mutex_lock(&turn->pull->lock);
+	turn->err = err;
+	turn->is_done = true;
+	pthread_cond_signal(&turn->pull->wake);
+	pthread_mutex_unlock(&turn->pull->lock);
+}
+
+static void begin(struct sfs_pull *p, struct sfs_pull_turn *turn)
+{
+	turn->is_done = false;
+	turn->is_begun = true;
+	turn->read = (struct sfs_read){.offset = p->asked,
+				       .n_bytes = p->n_bytes,
+				       .done = on_read};
+	p->asked += p->n_bytes;
+	sfs_file_read(p->file, &turn->read);
+}
+
+/* What became of the turn's read.  -EAGAIN: nothing yet. */
+static int wait_for(struct sfs_pull_turn *turn, unsigned timeout_ms)
+{
+	struct sfs_pull *p = turn->pull;
+	struct timespec until;
+	int ret = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += timeout_ms % 1000 * 1000000L;
+	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&p->lock);
+	while (!turn->is_done && ret == 0)
+		ret = timeout_ms ? pthread_cond_timedwait(&p->wake, &p->lock, &until)
+				 : pthread_cond_wait(&p->wake, &p->lock);
+	ret = turn->is_done ? turn->err : -EAGAIN;
+	pthread_mutex_unlock(&p->lock);
+	return ret;
+}
+
+static void give_back(struct sfs_pull_turn *turn)
+{
+	if (turn->err == 0)
+		sfs_read_release(&turn->read);
+	turn->is_begun = false;
+}
+
+void sfs_pull_begin(struct sfs_pull *p, struct sfs_file *file, uint64_t offset,
+		    size_t n_bytes, int n_reads)
+{
+	int i;
+
+	*p = (struct sfs_pull){.file = file,
+			       .asked = offset,
+			       .n_bytes = n_bytes,
+			       .n_reads = n_reads};
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->wake, NULL);
+	for (i = 0; i < n_reads; i++) {
+		p->turns[i].pull = p;
+		begin(p, &p->turns[i]);
+	}
+}
+
+int sfs_pull_next(struct sfs_pull *p, unsigned timeout_ms,
+		  const struct sfs_read **ret_read)
+{
+	struct sfs_pull_turn *turn = &p->turns[p->next], *given = steal(&p->given);
+	int ret;
+
+	if (given) {
+		give_back(given);
+		begin(p, given);
+	}
+	ret = wait_for(turn, timeout_ms);
+	if (ret < 0)
+		return ret;
+	p->given = turn;
+	p->next = (p->next + 1) % p->n_reads;
+	*ret_read = &turn->read;
+	return 0;
+}
+
+void sfs_pull_done(struct sfs_pull *p)
+{
+	int i;
+
+	for (i = 0; i < p->n_reads; i++) {
+		if (!p->turns[i].is_begun)
+			continue;
+		wait_for(&p->turns[i], 0);
+		give_back(&p->turns[i]);
+	}
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->wake);
+}
