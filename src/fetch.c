@@ -199,16 +199,23 @@ static void note_rtt(struct sfs_host *host, curl_socket_t fd)
 		host->rtt_ns = ns;
 }
 
+/* Of several addresses that are tried at a time, the last. */
+static int on_socket(void *data, curl_socket_t fd, curlsocktype purpose)
+{
+	struct sfs_get *get = data;
+
+	get->fd = fd;
+	return CURL_SOCKOPT_OK;
+}
+
 /* There is a connection: from now on silence is the server's. */
 static int on_request(void *data, char *their_ip, char *our_ip, int their_port,
 		      int our_port)
 {
 	struct sfs_get *get = data;
-	curl_socket_t fd = CURL_SOCKET_BAD;
 
 	get->sent_ns = get->progress_ns = sfs_clock_ns();
-	curl_easy_getinfo(get->easy, CURLINFO_ACTIVESOCKET, &fd);
-	note_rtt(get->host, fd);
+	note_rtt(get->host, get->fd);
 	return CURL_PREREQFUNC_OK;
 }
 
@@ -311,6 +318,7 @@ static CURLcode set_common(struct sfs_fetch *f, CURL *easy)
 	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_timeout_ms);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket);
 	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request);
 	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -345,6 +353,8 @@ static CURL *get_easy(struct sfs_fetch *f, struct sfs_get *get)
 	curl_easy_setopt(easy, CURLOPT_USERPWD, get->user);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
+	get->fd = CURL_SOCKET_BAD; /* if the connection is a kept one */
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, get);
 	curl_easy_setopt(easy, CURLOPT_PREREQDATA, get);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, get);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, get->failure);

@@ -89,6 +89,7 @@ struct sfs_get {
 	struct sfs_host *host;
 	uint64_t due_ns, progress_ns;
 	bool is_answered;
+	int fd; /* of a new connection of libcurl's */
 	struct sfs_http_answer answer;
 	bool is_active, has_head;
 	uint64_t n_dropped;
