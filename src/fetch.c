@@ -52,8 +52,7 @@ struct sfs_fetch {
 	struct sfs_hosts hosts;
 	struct sfs_link delayed; /* until their time comes */
 	struct sfs_link active;
-	int n_parallel;	 /* as the owner was told, */
-	uint64_t rtt_ns; /* and this */
+	struct sfs_fetch_paths told; /* to the owner */
 	CURL *idle_easy[MAX_IDLE_EASY];
 	int n_idle_easy;
 
@@ -575,17 +574,17 @@ static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
 	return next;
 }
 
-/* Tell the owner how many GETs all servers together have room for. */
+/* Tell the owner what has changed. */
 static void tell_pace(struct sfs_fetch *f)
 {
-	uint64_t rtt_ns;
-	int n = sfs_hosts_room(&f->hosts, &rtt_ns);
+	struct sfs_fetch_paths p = sfs_hosts_paths(&f->hosts);
 
-	if (n == 0 || (n == f->n_parallel && rtt_ns == f->rtt_ns))
+	if (p.n_parallel == 0 ||
+	    (p.n_parallel == f->told.n_parallel && p.rtt_ns == f->told.rtt_ns &&
+	     p.bytes_per_s == f->told.bytes_per_s))
 		return;
-	f->n_parallel = n;
-	f->rtt_ns = rtt_ns;
-	f->options.paced(f->options.ctx, n, rtt_ns);
+	f->told = p;
+	f->options.paced(f->options.ctx, &p);
 }
 
 static void start_ready(struct sfs_fetch *f)

@@ -134,17 +134,17 @@ void sfs_hosts_each_line(struct sfs_hosts *hosts,
 	}
 }
 
-int sfs_hosts_room(struct sfs_hosts *hosts, uint64_t *ret_rtt_ns)
+struct sfs_fetch_paths sfs_hosts_paths(struct sfs_hosts *hosts)
 {
-	int n = 0;
+	struct sfs_fetch_paths p = {0};
 
-	*ret_rtt_ns = 0;
 	SFS_EACH (host, &hosts->list, struct sfs_host, link) {
-		n += sfs_pace_limit(&host->pace);
-		if (host->rtt_ns > *ret_rtt_ns)
-			*ret_rtt_ns = host->rtt_ns;
+		p.n_parallel += sfs_pace_limit(&host->pace);
+		p.bytes_per_s += (uint64_t)host->pace.rate;
+		if (host->rtt_ns > p.rtt_ns)
+			p.rtt_ns = host->rtt_ns;
 	}
-	return n;
+	return p;
 }
 
 void sfs_host_answered(struct sfs_get *get, uint64_t now_ns)

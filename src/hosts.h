@@ -51,9 +51,8 @@ void sfs_hosts_leave(struct sfs_hosts *hosts, struct sfs_get *get, uint64_t now_
 void sfs_hosts_each_line(struct sfs_hosts *hosts,
 			 void (*each)(void *ctx, struct sfs_link *line), void *ctx);
 
-/* For how many GETs, small ones aside, all servers together have room; and the round-trip
- * time to the farthest. */
-int sfs_hosts_room(struct sfs_hosts *hosts, uint64_t *ret_rtt_ns);
+/* All servers together; see fetch.h. */
+struct sfs_fetch_paths sfs_hosts_paths(struct sfs_hosts *hosts);
 
 /* An answer has begun, and so much of a body has come. */
 void sfs_host_answered(struct sfs_get *get, uint64_t now_ns);
