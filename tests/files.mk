@@ -93,8 +93,6 @@ unit_tests = \
 	tests/unit-walk-fetches-headers-only \
 	tests/unit-wire-reads-only-plain-answers \
 	tests/unit-wires-give-the-last-one-back
-	tests/unit-verdict-names-the-limit \
-	tests/unit-walk-fetches-headers-only
 
 cat_tests = \
 	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
