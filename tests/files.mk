@@ -18,6 +18,7 @@ AM_CPPFLAGS += $(tests_cppflags)
 LDADD = libshufflefs.la
 
 unit_tests = \
+	tests/unit-answer-believes-only-what-fits \
 	tests/unit-blame-names-the-limit \
 	tests/unit-braces-expand-as-a-shell-does \
 	tests/unit-budget-keeps-every-floor \
