@@ -129,6 +129,7 @@ cat_tests = \
 	tests/cat-indexes-of-other-tools-are-hints.sh \
 	tests/cat-keys-are-webdatasets.sh \
 	tests/cat-keys-may-be-unique.sh \
+	tests/cat-lanes-that-fall-due-together-are-fetched-together.sh \
 	tests/cat-links-and-folders-have-no-data.sh \
 	tests/cat-missing-and-forbidden-shards-are-named.sh \
 	tests/cat-names-a-server-that-is-not-there.sh \
