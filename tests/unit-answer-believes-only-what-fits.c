@@ -124,6 +124,9 @@ static void the_range_that_was_asked_for(void)
 
 static void the_whole_object(void)
 {
+	const struct sfs_question end = {.object = &object, .first = 900, .last = 999};
+	const struct sfs_question begin = {.object = &object, .first = 0, .last = 99};
+
 	know(TAGGED);
 	CHECK_EQ(read_whole("HTTP/1.1 200 x\nContent-Length: 1000\n" TAGGED),
 		 SFS_ANSWER_BYTES);
@@ -137,6 +140,10 @@ static void the_whole_object(void)
 		 SFS_ANSWER_AGAIN);
 	CHECK_HAS(verdict.why, "ignores Range");
 	CHECK_EQ(read_part("HTTP/1.1 200 x\nContent-Length: 100\n" TAGGED),
+		 SFS_ANSWER_AGAIN);
+	CHECK_EQ(judge(&end, "HTTP/1.1 200 x\nContent-Length: 1000\n" TAGGED),
+		 SFS_ANSWER_AGAIN);
+	CHECK_EQ(judge(&begin, "HTTP/1.1 200 x\nContent-Length: 100\n" TAGGED),
 		 SFS_ANSWER_AGAIN);
 }
 
