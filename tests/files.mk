@@ -200,6 +200,7 @@ fuse_tests = \
 	tests/fuse-far-reads-need-no-headers-with-an-index.sh \
 	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
 	tests/fuse-https-trusts-whom-it-is-told-to.sh \
+	tests/fuse-late-answers-cost-a-twentieth-at-most.sh \
 	tests/fuse-ls-of-ten-thousand-shards-waits-for-no-size.sh \
 	tests/fuse-memory-pressure-shrinks-the-window.sh \
 	tests/fuse-memory-stays-within-the-budget.sh \
