@@ -57,9 +57,10 @@ static inline bool sfs_env_renames(const struct sfs_env *env, uint64_t *key,
 	return is_renamed;
 }
 
-#define SFS_LANE_FLOOR ((uint64_t)256 << 10) /* bytes of budget that a lane must have */
-#define SFS_PART_MAX   ((uint64_t)4 << 20)
-#define SFS_PARTS_MAX  ((uint64_t)768 << 20) /* one part of each lane, all together */
+#define SFS_LANE_FLOOR	 ((uint64_t)256 << 10) /* bytes of budget that a lane must have */
+#define SFS_PART_MAX	 ((uint64_t)4 << 20)
+#define SFS_ON_WAY_LEAST ((uint64_t)32 << 20)
+#define SFS_PARTS_MAX	 ((uint64_t)768 << 20) /* one part of each lane, all together */
 
 /* How large a part should be with so many lanes open: a third of what one lane may have.
  * More than that is of no use to many lanes: a stream begins as fast as their first parts
@@ -73,40 +74,63 @@ static inline uint64_t sfs_env_part_bytes_of(const struct sfs_env *env, uint64_t
 	return n / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
 }
 
-/* Now. */
-static inline uint64_t sfs_env_part_bytes(struct sfs_env *env)
+static inline bool sfs_env_is_far(const struct sfs_env *env)
 {
-	return sfs_env_part_bytes_of(env, atomic_load(&env->n_open_lanes));
+	return atomic_load_explicit(&env->source->rtt_ns, memory_order_relaxed) >
+	       SFS_FAR_NS;
+}
+
+/* Now.  From far, no more than a connection brings in a second: where each loses packets,
+ * a large part would take many, and its lane would hold up all others. */
+static inline uint64_t sfs_env_part_bytes(const struct sfs_env *env)
+{
+	uint64_t n = sfs_env_part_bytes_of(env, atomic_load(&env->n_open_lanes));
+	uint64_t rate =
+		atomic_load_explicit(&env->source->bytes_per_s, memory_order_relaxed);
+	uint64_t most = rate / (uint64_t)atomic_load(&env->source->n_parallel);
+
+	if (rate == 0 || !sfs_env_is_far(env) || n <= most)
+		return n;
+	most = most > SFS_LANE_FLOOR ? most : SFS_LANE_FLOOR;
+	return most / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
 }
 
 /* How many requests of a stream may be on their way: what the source has a use for, and
- * some more that wait in line there. */
+ * some more that wait in line there.  From far, no more bytes than four times what is on
+ * the path, and some: connections would only make each other lose packets. */
 static inline uint32_t sfs_env_on_way(const struct sfs_env *env)
 {
+	uint64_t rate =
+		atomic_load_explicit(&env->source->bytes_per_s, memory_order_relaxed);
+	uint64_t rtt_us =
+		atomic_load_explicit(&env->source->rtt_ns, memory_order_relaxed) / 1000;
 	uint32_t n = (uint32_t)atomic_load_explicit(&env->source->n_parallel,
 						    memory_order_relaxed);
+	uint64_t most = (4 * rate / 1000000 * rtt_us + SFS_ON_WAY_LEAST) /
+			sfs_env_part_bytes(env);
 
-	return n + n / 2 + 4;
+	n += n / 2 + 4;
+	return rate > 0 && sfs_env_is_far(env) && most < n ? (uint32_t)most : n;
 }
 
 /* How large the first part of a lane is; the next ones double.  From a source that is
  * far, small ones: the first sample comes when its part is whole. */
 static inline uint64_t sfs_env_first_part_bytes(const struct sfs_env *env)
 {
-	return atomic_load_explicit(&env->source->rtt_ns, memory_order_relaxed) >
-			       SFS_FAR_NS
-		       ? SFS_SLAB_BYTES
-		       : 4 * SFS_SLAB_BYTES;
+	return sfs_env_is_far(env) ? SFS_SLAB_BYTES : 4 * SFS_SLAB_BYTES;
 }
 
 /* With how many bytes ahead of it a lane has enough: its block, the next one, and its
- * part of what the connections carry.  More would only make a stream begin later: memory
- * is slow when it is first touched. */
+ * part of what the connections carry: from far, of four times that, for there the slowest
+ * of many parts takes some times as long as most, and others must last until it is here.
+ * More would only make a stream begin later: memory is slow when it is first touched. */
 static inline uint64_t sfs_env_lane_bytes(const struct sfs_env *env, uint64_t n_lanes,
 					  uint64_t block_bytes, uint64_t part_bytes)
 {
+	uint64_t carried = sfs_env_on_way(env) * part_bytes / n_lanes;
+
 	return 2 * (block_bytes + SFS_SLAB_BYTES) +
-	       sfs_env_on_way(env) * part_bytes / n_lanes;
+	       (sfs_env_is_far(env) ? 4 * carried : carried);
 }
 
 /* What a stream holds then: some lanes have just got a part, others are about to. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a loop over curl_multi_perform and curl_multi_poll, which on
  * long fat links was steadier than socket events through epoll.  GETs wait in
- * line until their server has room, urgent ones first, and then run on an easy
- * handle; handles and connections are kept.  How much room that is, each server's pace
- * (pace.h) says; small GETs, whose time is all waiting, have room of their own.
+ * line until their server has room (hosts.h), and then run on an easy handle; handles and
+ * connections are kept.
  *
  * libcurl's own low-speed limit counts in whole seconds; stalls are timed here,
  * from the last byte of header or body.  Redirects are not followed here: only
@@ -17,8 +16,8 @@
 #include "fetch.h"
 
 #include "clock.h"
+#include "hosts.h"
 #include "mem.h"
-#include "pace.h"
 #include "plain.h"
 #include "pool.h"
 #include "wires.h"
@@ -29,10 +28,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #define BUFFER_BYTES	   (256L << 10)
@@ -40,22 +36,6 @@
 #define MAX_IDLE_EASY	   128
 #define MAX_DROPPED	   (64 << 10) /* of an unwanted body, to keep the connection */
 #define MAX_KEPT	   1024L      /* connections, of all servers */
-#define LEAST_SMALL	   8
-
-enum { CLASS_READ, CLASS_SMALL, N_CLASSES };
-
-/* GETs at a time, of all servers. */
-static const int most_active[N_CLASSES] = {512, 256};
-
-/* A server: an origin of URLs. */
-struct sfs_host {
-	struct sfs_link link;
-	char *origin;
-	struct sfs_pace pace;
-	uint64_t served_bytes, rtt_ns; /* 0: not known */
-	int n_active[N_CLASSES], small_limit;
-	struct sfs_link ready[N_CLASSES][2]; /* until there is room; [1]: urgent */
-};
 
 struct sfs_fetch {
 	struct sfs_fetch_options options; /* its strings are copies */
@@ -69,12 +49,10 @@ struct sfs_fetch {
 	bool has_ended; /* the thread */
 
 	/* The thread's own. */
-	struct sfs_link hosts;
+	struct sfs_hosts hosts;
 	struct sfs_link delayed; /* until their time comes */
 	struct sfs_link active;
-	int n_active[N_CLASSES];
-	int n_parallel;	 /* as the owner was told, */
-	uint64_t rtt_ns; /* and this */
+	struct sfs_fetch_paths told; /* to the owner */
 	CURL *idle_easy[MAX_IDLE_EASY];
 	int n_idle_easy;
 
@@ -121,83 +99,7 @@ static void classify(CURLcode code, int *err, enum sfs_fetch_verdict *verdict)
 	}
 }
 
-static int class_of(const struct sfs_get *get)
-{
-	return get->is_small ? CLASS_SMALL : CLASS_READ;
-}
-
-/* ---- servers ---- */
-
-/* How much of a URL names its server. */
-static size_t origin_length(const char *url)
-{
-	const char *host = strstr(url, "://");
-
-	host = host ? host + 3 : url;
-	return (size_t)(host - url) + strcspn(host, "/?#");
-}
-
-static struct sfs_host *host_of(struct sfs_fetch *f, const char *url)
-{
-	size_t n = origin_length(url), c;
-	struct sfs_host *host;
-
-	SFS_EACH (known, &f->hosts, struct sfs_host, link) {
-		if (strlen(known->origin) == n && strncasecmp(known->origin, url, n) == 0)
-			return known;
-	}
-	host = sfs_calloc(1, sizeof *host);
-	host->origin = sfs_asprintf("%.*s", (int)n, url);
-	host->small_limit = f->options.n_small;
-	sfs_pace_init(&host->pace, f->options.n_connections);
-	for (c = 0; c < N_CLASSES; c++) {
-		sfs_list_init(&host->ready[c][0]);
-		sfs_list_init(&host->ready[c][1]);
-	}
-	sfs_list_push(&f->hosts, &host->link);
-	return host;
-}
-
-static bool is_in_line(const struct sfs_host *host, int c)
-{
-	return !sfs_list_is_empty(&host->ready[c][0]) ||
-	       !sfs_list_is_empty(&host->ready[c][1]);
-}
-
-/* Tell the owner how many GETs all servers together have room for. */
-static void tell_pace(struct sfs_fetch *f)
-{
-	uint64_t rtt_ns = 0;
-	int n = 0;
-
-	SFS_EACH (host, &f->hosts, struct sfs_host, link) {
-		n += sfs_pace_limit(&host->pace);
-		rtt_ns = host->rtt_ns > rtt_ns ? host->rtt_ns : rtt_ns;
-	}
-	if (n == 0 || (n == f->n_parallel && rtt_ns == f->rtt_ns))
-		return;
-	f->n_parallel = n;
-	f->rtt_ns = rtt_ns;
-	f->options.paced(f->options.ctx, n, rtt_ns);
-}
-
 /* ---- curl's callbacks ---- */
-
-/* What the kernel has measured on a connection: unlike our own clock, it knows nothing of
- * threads that wait for a processor. */
-static void note_rtt(struct sfs_host *host, curl_socket_t fd)
-{
-	struct tcp_info info = {0};
-	socklen_t n = sizeof info;
-	uint64_t ns;
-
-	if (fd == CURL_SOCKET_BAD ||
-	    getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0 || info.tcpi_rtt == 0)
-		return;
-	ns = info.tcpi_rtt * 1000ULL;
-	if (host->rtt_ns == 0 || ns < host->rtt_ns)
-		host->rtt_ns = ns;
-}
 
 /* Of several addresses that are tried at a time, the last. */
 static int on_socket(void *data, curl_socket_t fd, curlsocktype purpose)
@@ -215,7 +117,7 @@ static int on_request(void *data, char *their_ip, char *our_ip, int their_port,
 	struct sfs_get *get = data;
 
 	get->sent_ns = get->progress_ns = sfs_clock_ns();
-	note_rtt(get->host, get->fd);
+	sfs_host_connected(get->host, get->fd);
 	return CURL_PREREQFUNC_OK;
 }
 
@@ -225,19 +127,10 @@ static size_t on_header(char *line, size_t size, size_t n, void *data)
 
 	get->progress_ns = sfs_clock_ns();
 	if (!get->is_answered)
-		sfs_pace_answered(&get->host->pace, get->progress_ns - get->sent_ns,
-				  get->progress_ns);
+		sfs_host_answered(get, get->progress_ns);
 	get->is_answered = true;
 	sfs_http_answer_line(&get->answer, line, n * size, time(NULL));
 	return n * size;
-}
-
-/* The server has too much to do: give it less. */
-static void slow_down(struct sfs_host *host)
-{
-	sfs_pace_refused(&host->pace);
-	host->small_limit =
-		host->small_limit > 2 * LEAST_SMALL ? host->small_limit / 2 : LEAST_SMALL;
 }
 
 /* The first byte of the body, or the end without one: the headers are whole. */
@@ -246,7 +139,7 @@ static int take_head(struct sfs_get *get)
 	if (!get->has_head) {
 		get->has_head = true;
 		if (get->answer.status == 429 || get->answer.status == 503)
-			slow_down(get->host);
+			sfs_host_refused(get->host);
 		get->err = get->head(get, &get->answer);
 	}
 	return get->err;
@@ -256,9 +149,7 @@ static int take_head(struct sfs_get *get)
 static void count_bytes(struct sfs_get *get, size_t n)
 {
 	get->progress_ns = sfs_clock_ns();
-	get->host->served_bytes += n;
-	if (!get->is_small)
-		sfs_pace_bytes(&get->host->pace, n);
+	sfs_host_served(get, n);
 }
 
 static size_t on_body(char *bytes, size_t size, size_t n, void *data)
@@ -491,7 +382,7 @@ static void use_wire(struct sfs_fetch *f, struct sfs_get *get, struct sfs_wire *
 {
 	get->wire = wire;
 	get->sent_ns = get->progress_ns = sfs_clock_ns();
-	note_rtt(get->host, sfs_wire_fd(wire));
+	sfs_host_connected(get->host, sfs_wire_fd(wire));
 	sfs_wire_ask(wire, get->text, strlen(get->text));
 	run_wire(f, get);
 }
@@ -514,7 +405,8 @@ static void take_socket(struct sfs_fetch *f, struct sfs_get *get)
 /* What to poll for. */
 static void list_wires(struct sfs_fetch *f)
 {
-	size_t n_max = (size_t)f->n_active[CLASS_READ] + (size_t)f->n_active[CLASS_SMALL];
+	size_t n_max = (size_t)(f->hosts.n_active[SFS_LINE_READ] +
+				f->hosts.n_active[SFS_LINE_SMALL]);
 
 	f->n_polled = 0;
 	f->fds = sfs_reallocarray(f->fds, n_max + 1, sizeof f->fds[0]);
@@ -569,26 +461,11 @@ static void begin(struct sfs_fetch *f, struct sfs_get *get)
 	begin_answer(get);
 	get->is_active = true;
 	sfs_list_push(&f->active, &get->link);
-	f->n_active[class_of(get)]++;
-	get->host->n_active[class_of(get)]++;
+	sfs_hosts_enter(&f->hosts, get);
 	if (is_for_wire(f, get))
 		begin_on_wire(f, get);
 	else
 		begin_easy(f, get);
-}
-
-/* What there was to learn of it. */
-static void leave_host(struct sfs_fetch *f, struct sfs_get *get)
-{
-	struct sfs_host *host = get->host;
-
-	f->n_active[class_of(get)]--;
-	host->n_active[class_of(get)]--;
-	if (get->is_small)
-		return;
-	sfs_pace_ended(&host->pace, sfs_clock_ns(), is_in_line(host, CLASS_READ));
-	if (host->n_active[CLASS_READ] == 0)
-		sfs_pace_rest(&host->pace);
 }
 
 /* Take the GET off its handle or wire, whatever it does. */
@@ -598,7 +475,7 @@ static void take_off(struct sfs_fetch *f, struct sfs_get *get)
 	if (!get->is_active)
 		return;
 	get->is_active = false;
-	leave_host(f, get);
+	sfs_hosts_leave(&f->hosts, get, sfs_clock_ns());
 	put_easy(f, get);
 	leave_wire(f, get);
 }
@@ -656,8 +533,7 @@ static void take_results(struct sfs_fetch *f)
 static void make_ready(struct sfs_fetch *f, struct sfs_get *get)
 {
 	get->place(get);
-	get->host = host_of(f, get->url);
-	sfs_list_push(&get->host->ready[class_of(get)][get->is_urgent], &get->link);
+	sfs_hosts_line_up(&f->hosts, get);
 }
 
 static void take_incoming(struct sfs_fetch *f)
@@ -698,33 +574,38 @@ static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
 	return next;
 }
 
-static void start_of_host(struct sfs_fetch *f, struct sfs_host *host, int c)
+/* Tell the owner what has changed. */
+static void tell_pace(struct sfs_fetch *f)
 {
-	int limit = c == CLASS_SMALL ? host->small_limit : sfs_pace_limit(&host->pace);
-	struct sfs_link *link;
+	struct sfs_fetch_paths p = sfs_hosts_paths(&f->hosts);
 
-	while (host->n_active[c] < limit && f->n_active[c] < most_active[c]) {
-		link = sfs_list_pop(&host->ready[c][1]);
-		if (!link)
-			link = sfs_list_pop(&host->ready[c][0]);
-		if (!link)
-			return;
-		begin(f, sfs_container(link, struct sfs_get, link));
-	}
+	if (p.n_parallel == 0 ||
+	    (p.n_parallel == f->told.n_parallel && p.rtt_ns == f->told.rtt_ns &&
+	     p.bytes_per_s == f->told.bytes_per_s))
+		return;
+	f->told = p;
+	f->options.paced(f->options.ctx, &p);
 }
 
 static void start_ready(struct sfs_fetch *f)
 {
-	SFS_EACH (host, &f->hosts, struct sfs_host, link) {
-		start_of_host(f, host, CLASS_READ);
-		start_of_host(f, host, CLASS_SMALL);
-	}
+	struct sfs_get *get;
+
+	while ((get = sfs_hosts_next(&f->hosts)) != NULL)
+		begin(f, get);
 }
 
-/* Move to `ended` what was cancelled, and the active ones that stalled. */
-static void gather_ended(struct sfs_fetch *f, struct sfs_link *list, uint64_t now,
-			 struct sfs_link *ended)
+struct ended {
+	struct sfs_fetch *fetch;
+	uint64_t now;
+	struct sfs_link list;
+};
+
+/* Move to the ended what was cancelled, and the active ones that stalled. */
+static void gather_ended(void *ctx, struct sfs_link *list)
 {
+	struct ended *ended = ctx;
+	struct sfs_fetch *f = ended->fetch;
 	const uint64_t stall_ns = f->options.stall_timeout_ms * SFS_NS_PER_MS;
 	struct sfs_link *link, *following;
 	struct sfs_get *get;
@@ -733,9 +614,9 @@ static void gather_ended(struct sfs_fetch *f, struct sfs_link *list, uint64_t no
 		following = link->next;
 		get = sfs_container(link, struct sfs_get, link);
 		if (atomic_load(get->is_cancelled) || f->is_closed ||
-		    (get->is_active && now >= get->progress_ns + stall_ns)) {
+		    (get->is_active && ended->now >= get->progress_ns + stall_ns)) {
 			sfs_link_remove(&get->link);
-			sfs_list_push(ended, &get->link);
+			sfs_list_push(&ended->list, &get->link);
 		}
 	}
 }
@@ -743,24 +624,20 @@ static void gather_ended(struct sfs_fetch *f, struct sfs_link *list, uint64_t no
 /* How many ended. */
 static int end_some(struct sfs_fetch *f, uint64_t now)
 {
-	struct sfs_link ended, *link;
+	struct ended ended = {.fetch = f, .now = now};
+	struct sfs_link *link;
 	struct sfs_get *get;
 	char why[64];
-	int c, n = 0;
+	int n = 0;
 
-	sfs_list_init(&ended);
-	gather_ended(f, &f->active, now, &ended);
+	sfs_list_init(&ended.list);
+	gather_ended(&ended, &f->active);
 	if (atomic_exchange(&f->has_cancelled, false) || f->is_closed) {
-		gather_ended(f, &f->delayed, now, &ended);
-		SFS_EACH (host, &f->hosts, struct sfs_host, link) {
-			for (c = 0; c < N_CLASSES; c++) {
-				gather_ended(f, &host->ready[c][0], now, &ended);
-				gather_ended(f, &host->ready[c][1], now, &ended);
-			}
-		}
+		gather_ended(&ended, &f->delayed);
+		sfs_hosts_each_line(&f->hosts, gather_ended, &ended);
 	}
 	snprintf(why, sizeof why, "no byte in %u ms", f->options.stall_timeout_ms);
-	for (; (link = sfs_list_pop(&ended)) != NULL; n++) {
+	for (; (link = sfs_list_pop(&ended.list)) != NULL; n++) {
 		get = sfs_container(link, struct sfs_get, link);
 		if (atomic_load(get->is_cancelled) || f->is_closed)
 			finish(f, get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
@@ -848,14 +725,7 @@ static void *work(void *arg)
 
 void sfs_fetch_free(struct sfs_fetch *f)
 {
-	struct sfs_link *link;
-	struct sfs_host *host;
-
-	while ((link = sfs_list_pop(&f->hosts)) != NULL) {
-		host = sfs_container(link, struct sfs_host, link);
-		free(host->origin);
-		free(host);
-	}
+	sfs_hosts_done(&f->hosts);
 	while (f->n_idle_easy > 0)
 		curl_easy_cleanup(f->idle_easy[--f->n_idle_easy]);
 	sfs_wires_free(f->wires);
@@ -930,7 +800,7 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 	sfs_list_init(&f->incoming);
 	sfs_list_init(&f->delayed);
 	sfs_list_init(&f->active);
-	sfs_list_init(&f->hosts);
+	sfs_hosts_init(&f->hosts, options->n_connections, options->n_small);
 	keep_buffers(2 * options->n_connections);
 	allow_descriptors();
 	f->plain = sfs_plain_new(options);

@@ -21,12 +21,19 @@
 
 struct sfs_fetch;
 
+/* What is known of the ways to all servers together: how many GETs at a time are of use,
+ * small ones aside; the round-trip time to the farthest; what came in a second, when as
+ * many as may be were running.  0: not known. */
+struct sfs_fetch_paths {
+	int n_parallel;
+	uint64_t rtt_ns, bytes_per_s;
+};
+
 struct sfs_fetch_options {
 	int n_connections; /* GETs at a time of one server, at most; see pace.h */
 	int n_small;	   /* small ones beside them */
-	/* How many GETs may be of use now, small ones aside, and the round-trip time to
-	 * the farthest server.  Called on the fetch thread when that changes. */
-	void (*paced)(void *ctx, int n_parallel, uint64_t rtt_ns);
+	/* Called on the fetch thread, when something of that has changed. */
+	void (*paced)(void *ctx, const struct sfs_fetch_paths *paths);
 	void *ctx;
 	unsigned connect_timeout_ms, stall_timeout_ms;
 	char **headers; /* n_headers lines, copied */

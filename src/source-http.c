@@ -235,16 +235,18 @@ static void hedge(struct leg *leg, uint64_t from, uint64_t n_legs)
 	}
 }
 
-/* From when on the leg's GET is late: if nothing is known yet, it is looked at again. */
+/* From when on the leg's GET is late: if nothing is known yet, it is looked at again.
+ * Where all take nearly as long as each other, none is late for being the last. */
 static void be_patient(struct leg *leg)
 {
 	const struct sfs_tail *tail = &leg->job->source->tail;
 	uint64_t n = leg->end - leg->at, now = sfs_clock_ns();
-	uint64_t late_ns = sfs_tail_late_ns(tail, n);
+	uint64_t late_ns = sfs_tail_late_ns(tail, n), median_ns = UNKNOWN_NS;
 
-	leg->get.late_ns = now + (late_ns ? late_ns : UNKNOWN_NS);
-	leg->get.needed_late_ns =
-		now + (late_ns ? sfs_tail_median_ns(tail, n) : UNKNOWN_NS);
+	if (late_ns > 0)
+		median_ns = sfs_tail_median_ns(tail, n);
+	leg->get.late_ns = now + (late_ns > 2 * median_ns ? late_ns : 2 * median_ns);
+	leg->get.needed_late_ns = now + median_ns + median_ns / 2;
 }
 
 /* The leg takes longer than nearly all do; or than most, and a reader waits for it.
@@ -622,12 +624,13 @@ static void free_source(struct sfs_source *source)
 	free(s);
 }
 
-static void on_paced(void *ctx, int n_parallel, uint64_t rtt_ns)
+static void on_paced(void *ctx, const struct sfs_fetch_paths *paths)
 {
 	struct http_source *s = ctx;
 
-	atomic_store(&s->base.n_parallel, n_parallel);
-	atomic_store(&s->base.rtt_ns, rtt_ns);
+	atomic_store(&s->base.n_parallel, paths->n_parallel);
+	atomic_store(&s->base.rtt_ns, paths->rtt_ns);
+	atomic_store(&s->base.bytes_per_s, paths->bytes_per_s);
 }
 
 struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,

@@ -32,4 +32,4 @@ EOF
 }
 
 stalls stall
-stalls stall,bytes=70000
+stalls stall,bytes=5000

@@ -9,7 +9,10 @@ good_shards
 start_origin shards
 arrives "$origin/503,over=512,times=2/$three"
 said "retry: train-00000[0-2].tar @ [0-9]*: HTTP 503, retry 1 of 2 in [0-9]* ms"
+# Sizes that are asked for before the mount is certain are asked for silently at first.
 arrives "$origin/503,only=*1.tar,times=2/$three"
+not_said "train-000001.tar: HTTP 503"
+arrives "$origin/503,only=*1.tar,times=5/$three"
 said "retry: train-000001.tar: HTTP 503, retry 2 of 2"
 for code in 408 429 500 504; do
     arrives "$origin/$code,over=512,only=*1.tar,times=1/$three"

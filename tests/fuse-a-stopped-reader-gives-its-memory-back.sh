@@ -60,10 +60,10 @@ wait $stopped || fail "the reader that was stopped"
 "$python" compare.py 2 1.5 &
 slow=$!
 wait_until 20 test -e at-2
-"$python" compare.py 3 0.1 &
+"$python" compare.py 3 0.4 &
 stopped=$!
 cleanup "kill -CONT $stopped 2>/dev/null"
-wait_until 60 holds 3 -gt $((4 << 20))
+wait_until 60 holds 3 -gt $((5 << 19))
 kill -STOP $stopped
 wait_until 60 holds 3 = 0
 touch hurry

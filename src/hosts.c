@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "hosts.h"
+
+#include "mem.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#define LEAST_SMALL 8
+
+/* GETs at a time, of all servers. */
+static const int most_active[SFS_N_LINES] = {512, 256};
+
+static int line_of(const struct sfs_get *get)
+{
+	return get->is_small ? SFS_LINE_SMALL : SFS_LINE_READ;
+}
+
+void sfs_hosts_init(struct sfs_hosts *hosts, int n_connections, int n_small)
+{
+	*hosts = (struct sfs_hosts){.n_connections = n_connections, .n_small = n_small};
+	sfs_list_init(&hosts->list);
+}
+
+void sfs_hosts_done(struct sfs_hosts *hosts)
+{
+	struct sfs_link *link;
+	struct sfs_host *host;
+
+	while ((link = sfs_list_pop(&hosts->list)) != NULL) {
+		host = sfs_container(link, struct sfs_host, link);
+		free(host->origin);
+		free(host);
+	}
+}
+
+/* How much of a URL names its server. */
+static size_t origin_length(const char *url)
+{
+	const char *host = strstr(url, "://");
+
+	host = host ? host + 3 : url;
+	return (size_t)(host - url) + strcspn(host, "/?#");
+}
+
+static struct sfs_host *host_of(struct sfs_hosts *hosts, const char *url)
+{
+	size_t n = origin_length(url), i;
+	struct sfs_host *host;
+
+	SFS_EACH (known, &hosts->list, struct sfs_host, link) {
+		if (strlen(known->origin) == n && strncasecmp(known->origin, url, n) == 0)
+			return known;
+	}
+	host = sfs_calloc(1, sizeof *host);
+	host->origin = sfs_asprintf("%.*s", (int)n, url);
+	host->small_limit = hosts->n_small;
+	sfs_pace_init(&host->pace, hosts->n_connections);
+	for (i = 0; i < SFS_N_LINES; i++) {
+		sfs_list_init(&host->lines[i][0]);
+		sfs_list_init(&host->lines[i][1]);
+	}
+	sfs_list_push(&hosts->list, &host->link);
+	return host;
+}
+
+void sfs_hosts_line_up(struct sfs_hosts *hosts, struct sfs_get *get)
+{
+	get->host = host_of(hosts, get->url);
+	sfs_list_push(&get->host->lines[line_of(get)][get->is_urgent], &get->link);
+}
+
+static struct sfs_get *first_in(struct sfs_host *host, int i)
+{
+	struct sfs_link *link = sfs_list_pop(&host->lines[i][1]);
+
+	if (!link)
+		link = sfs_list_pop(&host->lines[i][0]);
+	return link ? sfs_container(link, struct sfs_get, link) : NULL;
+}
+
+struct sfs_get *sfs_hosts_next(struct sfs_hosts *hosts)
+{
+	struct sfs_get *get;
+	int i, limit;
+
+	SFS_EACH (host, &hosts->list, struct sfs_host, link) {
+		for (i = 0; i < SFS_N_LINES; i++) {
+			limit = i == SFS_LINE_SMALL ? host->small_limit
+						    : sfs_pace_limit(&host->pace);
+			if (host->n_active[i] < limit &&
+			    hosts->n_active[i] < most_active[i] &&
+			    (get = first_in(host, i)) != NULL)
+				return get;
+		}
+	}
+	return NULL;
+}
+
+void sfs_hosts_enter(struct sfs_hosts *hosts, struct sfs_get *get)
+{
+	hosts->n_active[line_of(get)]++;
+	get->host->n_active[line_of(get)]++;
+}
+
+void sfs_hosts_leave(struct sfs_hosts *hosts, struct sfs_get *get, uint64_t now_ns)
+{
+	struct sfs_host *host = get->host;
+	bool is_bound = !sfs_list_is_empty(&host->lines[SFS_LINE_READ][0]) ||
+			!sfs_list_is_empty(&host->lines[SFS_LINE_READ][1]);
+
+	hosts->n_active[line_of(get)]--;
+	host->n_active[line_of(get)]--;
+	if (get->is_small)
+		return;
+	sfs_pace_ended(&host->pace, now_ns, is_bound);
+	if (host->n_active[SFS_LINE_READ] == 0)
+		sfs_pace_rest(&host->pace);
+}
+
+void sfs_hosts_each_line(struct sfs_hosts *hosts,
+			 void (*each)(void *ctx, struct sfs_link *line), void *ctx)
+{
+	int i;
+
+	SFS_EACH (host, &hosts->list, struct sfs_host, link) {
+		for (i = 0; i < SFS_N_LINES; i++) {
+			each(ctx, &host->lines[i][0]);
+			each(ctx, &host->lines[i][1]);
+		}
+	}
+}
+
+struct sfs_fetch_paths sfs_hosts_paths(struct sfs_hosts *hosts)
+{
+	struct sfs_fetch_paths p = {0};
+
+	SFS_EACH (host, &hosts->list, struct sfs_host, link) {
+		p.n_parallel += sfs_pace_limit(&host->pace);
+		p.bytes_per_s += (uint64_t)host->pace.rate;
+		if (host->rtt_ns > p.rtt_ns)
+			p.rtt_ns = host->rtt_ns;
+	}
+	return p;
+}
+
+void sfs_host_answered(struct sfs_get *get, uint64_t now_ns)
+{
+	sfs_pace_answered(&get->host->pace, now_ns - get->sent_ns, now_ns);
+}
+
+void sfs_host_served(struct sfs_get *get, uint64_t n_bytes)
+{
+	get->host->served_bytes += n_bytes;
+	if (!get->is_small)
+		sfs_pace_bytes(&get->host->pace, n_bytes);
+}
+
+void sfs_host_refused(struct sfs_host *host)
+{
+	sfs_pace_refused(&host->pace);
+	host->small_limit =
+		host->small_limit > 2 * LEAST_SMALL ? host->small_limit / 2 : LEAST_SMALL;
+}
+
+/* What the kernel has measured: unlike our own clock, it knows nothing of threads that
+ * wait for a processor. */
+void sfs_host_connected(struct sfs_host *host, int fd)
+{
+	struct tcp_info info = {0};
+	socklen_t n = sizeof info;
+	uint64_t ns;
+
+	if (fd < 0 || getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0 ||
+	    info.tcpi_rtt == 0)
+		return;
+	ns = info.tcpi_rtt * 1000ULL;
+	if (host->rtt_ns == 0 || ns < host->rtt_ns)
+		host->rtt_ns = ns;
+}

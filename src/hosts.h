@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* hosts - servers, and whose turn it is at each.
+ *
+ * A server is an origin of URLs: scheme, host and port.  GETs wait in its lines until it
+ * has room for them, urgent ones first.  How many have room at a time, its pace says
+ * (pace.h); small GETs, whose time is all waiting, have lines and room of their own.
+ *
+ * Not thread-safe: the fetch thread's.
+ */
+#ifndef SFS_HOSTS_H
+#define SFS_HOSTS_H
+
+#include "fetch.h"
+#include "list.h"
+#include "pace.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SFS_LINE_READ, SFS_LINE_SMALL, SFS_N_LINES };
+
+struct sfs_host {
+	struct sfs_link link;
+	char *origin;
+	struct sfs_pace pace;
+	uint64_t served_bytes, rtt_ns; /* rtt_ns 0: not known */
+	int n_active[SFS_N_LINES], small_limit;
+	struct sfs_link lines[SFS_N_LINES][2]; /* [1]: urgent */
+};
+
+struct sfs_hosts {
+	int n_connections, n_small; /* GETs at a time of one server, at most */
+	struct sfs_link list;
+	int n_active[SFS_N_LINES];
+};
+
+void sfs_hosts_init(struct sfs_hosts *hosts, int n_connections, int n_small);
+void sfs_hosts_done(struct sfs_hosts *hosts); /* no GET is in line */
+
+/* The GET waits in line of the server that its URL names; sets get->host. */
+void sfs_hosts_line_up(struct sfs_hosts *hosts, struct sfs_get *get);
+
+/* Whose turn it is now; NULL: nobody's.  Either it enters, or it lines up again. */
+struct sfs_get *sfs_hosts_next(struct sfs_hosts *hosts);
+
+/* It takes room from now on, as is_small says from now on. */
+void sfs_hosts_enter(struct sfs_hosts *hosts, struct sfs_get *get);
+void sfs_hosts_leave(struct sfs_hosts *hosts, struct sfs_get *get, uint64_t now_ns);
+
+/* Call `each` for every line. */
+void sfs_hosts_each_line(struct sfs_hosts *hosts,
+			 void (*each)(void *ctx, struct sfs_link *line), void *ctx);
+
+/* All servers together; see fetch.h. */
+struct sfs_fetch_paths sfs_hosts_paths(struct sfs_hosts *hosts);
+
+/* An answer has begun, and so much of a body has come. */
+void sfs_host_answered(struct sfs_get *get, uint64_t now_ns);
+void sfs_host_served(struct sfs_get *get, uint64_t n_bytes);
+
+/* The server said that it has too much to do: it gets less. */
+void sfs_host_refused(struct sfs_host *host);
+
+/* `fd` is a new connection to the server. */
+void sfs_host_connected(struct sfs_host *host, int fd);
+
+#endif
