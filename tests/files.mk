@@ -18,6 +18,7 @@ AM_CPPFLAGS += $(tests_cppflags)
 LDADD = libshufflefs.la
 
 unit_tests = \
+	tests/unit-answer-believes-only-what-fits \
 	tests/unit-blame-names-the-limit \
 	tests/unit-braces-expand-as-a-shell-does \
 	tests/unit-budget-keeps-every-floor \
@@ -93,8 +94,6 @@ unit_tests = \
 	tests/unit-walk-fetches-headers-only \
 	tests/unit-wire-reads-only-plain-answers \
 	tests/unit-wires-give-the-last-one-back
-	tests/unit-verdict-names-the-limit \
-	tests/unit-walk-fetches-headers-only
 
 cat_tests = \
 	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
@@ -130,6 +129,7 @@ cat_tests = \
 	tests/cat-indexes-of-other-tools-are-hints.sh \
 	tests/cat-keys-are-webdatasets.sh \
 	tests/cat-keys-may-be-unique.sh \
+	tests/cat-lanes-that-fall-due-together-are-fetched-together.sh \
 	tests/cat-links-and-folders-have-no-data.sh \
 	tests/cat-missing-and-forbidden-shards-are-named.sh \
 	tests/cat-names-a-server-that-is-not-there.sh \
@@ -200,6 +200,7 @@ fuse_tests = \
 	tests/fuse-far-reads-need-no-headers-with-an-index.sh \
 	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
 	tests/fuse-https-trusts-whom-it-is-told-to.sh \
+	tests/fuse-late-answers-cost-a-twentieth-at-most.sh \
 	tests/fuse-ls-of-ten-thousand-shards-waits-for-no-size.sh \
 	tests/fuse-memory-pressure-shrinks-the-window.sh \
 	tests/fuse-memory-stays-within-the-budget.sh \

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* An answer is believed if its status, range, encoding and version are those that were
+ * asked for; anything else is asked for again, or an error that says what is wrong. */
+#include "answer.h"
+#include "check.h"
+#include "mem.h"
+
+#include <errno.h>
+
+#define DAY	  "Mon, 01 Jan 2024 00:00:00 GMT"
+#define OTHER_DAY "Tue, 02 Jan 2024 00:00:00 GMT"
+#define TAGGED	  "ETag: \"one\"\n"
+#define DATED	  "Last-Modified: " DAY "\n"
+
+/* Bytes 100 to 199 of 1000, as they should come. */
+#define PART "HTTP/1.1 206 x\nContent-Range: bytes 100-199/1000\nContent-Length: 100\n"
+
+static struct sfs_http_answer answer;
+static struct sfs_answer_verdict verdict;
+static struct sfs_object object;
+
+/* The answer that these lines make. */
+static const struct sfs_http_answer *answer_of(const char *text)
+{
+	size_t n;
+
+	sfs_http_answer_init(&answer);
+	for (; *text; text += n + (text[n] == '\n')) {
+		n = strcspn(text, "\n");
+		sfs_http_answer_line(&answer, text, n, 0);
+	}
+	return &answer;
+}
+
+/* The object is as an ask has found it: of 1000 bytes, with these headers. */
+static void know(const char *headers)
+{
+	sfs_autofree char *text =
+		sfs_asprintf("HTTP/1.1 206 x\nContent-Range: bytes 0-511/1000\n%s",
+			     headers);
+
+	sfs_object_done(&object);
+	memset(&object, 0, sizeof object);
+	sfs_answer_learn(&object, answer_of(text));
+	CHECK_EQ(object.size, 1000);
+}
+
+static int judge(const struct sfs_question *q, const char *text)
+{
+	int outcome;
+
+	memset(&verdict, 0, sizeof verdict);
+	outcome = (int)sfs_answer_judge(q, answer_of(text), &verdict);
+	CHECK((verdict.err < 0) == (outcome == SFS_ANSWER_FINAL));
+	if (outcome == SFS_ANSWER_AGAIN || outcome == SFS_ANSWER_FINAL)
+		CHECK(verdict.why[0]);
+	return outcome;
+}
+
+/* What the answer to a read of bytes 100 to 199 means. */
+static int read_part(const char *text)
+{
+	const struct sfs_question q = {.object = &object,
+				       .first = 100,
+				       .last = 199,
+				       .if_match = object.tag};
+
+	return judge(&q, text);
+}
+
+static int read_whole(const char *text)
+{
+	const struct sfs_question q = {.object = &object, .first = 0, .last = 999};
+
+	return judge(&q, text);
+}
+
+static int ask(const char *text)
+{
+	const struct sfs_question q = {.object = &object,
+				       .is_ask = true,
+				       .first = 0,
+				       .last = 511};
+
+	return judge(&q, text);
+}
+
+/* FINAL, with that errno. */
+static void check_final(int outcome, int err)
+{
+	CHECK_EQ(outcome, SFS_ANSWER_FINAL);
+	CHECK_EQ(verdict.err, err);
+}
+
+static void the_range_that_was_asked_for(void)
+{
+	know(TAGGED DATED);
+	CHECK_EQ(read_part(PART TAGGED DATED), SFS_ANSWER_BYTES);
+	/* Fewer, if it is said; without a length; without a total. */
+	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 100-149/1000\n" TAGGED),
+		 SFS_ANSWER_BYTES);
+	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 100-199/*\n" TAGGED),
+		 SFS_ANSWER_BYTES);
+	/* Another one. */
+	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 99-199/1000\n" TAGGED),
+		 SFS_ANSWER_AGAIN);
+	CHECK_HAS(verdict.why, "asked for bytes 100-199, got 99-199");
+	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 101-199/1000\n" TAGGED),
+		 SFS_ANSWER_AGAIN);
+	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 100-200/1000\n" TAGGED),
+		 SFS_ANSWER_AGAIN);
+	/* None, or several. */
+	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Length: 100\n" TAGGED),
+		 SFS_ANSWER_AGAIN);
+	CHECK_EQ(read_part(PART TAGGED
+			   "Content-Type: multipart/byteranges; boundary=x\n"),
+		 SFS_ANSWER_AGAIN);
+	/* A body of another length. */
+	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 100-199/1000\n"
+			   "Content-Length: 99\n" TAGGED),
+		 SFS_ANSWER_AGAIN);
+	CHECK_HAS(verdict.why, "does not match");
+}
+
+static void the_whole_object(void)
+{
+	const struct sfs_question end = {.object = &object, .first = 900, .last = 999};
+	const struct sfs_question begin = {.object = &object, .first = 0, .last = 99};
+
+	know(TAGGED);
+	CHECK_EQ(read_whole("HTTP/1.1 200 x\nContent-Length: 1000\n" TAGGED),
+		 SFS_ANSWER_BYTES);
+	check_final(read_whole("HTTP/1.1 200 x\nContent-Length: 1000\nETag: \"two\"\n"),
+		    -ESTALE);
+	CHECK_EQ(read_whole("HTTP/1.1 200 x\nContent-Length: 1001\n" TAGGED),
+		 SFS_ANSWER_AGAIN);
+	CHECK_EQ(read_whole("HTTP/1.1 200 x\n" TAGGED), SFS_ANSWER_AGAIN);
+	/* A part is none of it. */
+	CHECK_EQ(read_part("HTTP/1.1 200 x\nContent-Length: 1000\n" TAGGED),
+		 SFS_ANSWER_AGAIN);
+	CHECK_HAS(verdict.why, "ignores Range");
+	CHECK_EQ(read_part("HTTP/1.1 200 x\nContent-Length: 100\n" TAGGED),
+		 SFS_ANSWER_AGAIN);
+	CHECK_EQ(judge(&end, "HTTP/1.1 200 x\nContent-Length: 1000\n" TAGGED),
+		 SFS_ANSWER_AGAIN);
+	CHECK_EQ(judge(&begin, "HTTP/1.1 200 x\nContent-Length: 100\n" TAGGED),
+		 SFS_ANSWER_AGAIN);
+}
+
+static void one_version(void)
+{
+	know(TAGGED DATED);
+	check_final(read_part(PART "ETag: \"two\"\n" DATED), -ESTALE);
+	CHECK_HAS(verdict.why, "its ETag was \"one\", is \"two\"");
+	check_final(read_part("HTTP/1.1 206 x\nContent-Range: bytes 100-199/1001\n" TAGGED
+				      DATED),
+		    -ESTALE);
+	CHECK_HAS(verdict.why, "its size was 1000, is 1001");
+	/* The tag says more than the time: replicas may have got theirs later. */
+	CHECK_EQ(read_part(PART TAGGED "Last-Modified: " OTHER_DAY "\n"),
+		 SFS_ANSWER_BYTES);
+	/* An answer without a strong tag has to have the time. */
+	CHECK_EQ(read_part(PART DATED), SFS_ANSWER_BYTES);
+	CHECK_EQ(read_part(PART "ETag: W/\"one\"\n" DATED), SFS_ANSWER_BYTES);
+	check_final(read_part(PART "ETag: W/\"one\"\n"), -ESTALE);
+	check_final(read_part(PART), -ESTALE);
+
+	/* Where the tag was weak, only the time counts; */
+	know("ETag: W/\"one\"\n" DATED);
+	CHECK_EQ(read_part(PART "ETag: W/\"two\"\n" DATED), SFS_ANSWER_BYTES);
+	CHECK_EQ(read_part(PART "ETag: \"two\"\n" DATED), SFS_ANSWER_BYTES);
+	check_final(read_part(PART "ETag: W/\"one\"\nLast-Modified: " OTHER_DAY "\n"),
+		    -ESTALE);
+	CHECK_HAS(verdict.why, "Last-Modified was " DAY ", is " OTHER_DAY);
+
+	/* and where there was nothing, nothing may come. */
+	know("");
+	CHECK_EQ(read_part(PART), SFS_ANSWER_BYTES);
+	check_final(read_part(PART DATED), -ESTALE);
+	CHECK_HAS(verdict.why, "was none");
+}
+
+static void replicas(void)
+{
+	const struct sfs_question q = {.object = &object,
+				       .first = 100,
+				       .last = 199,
+				       .verify_size_only = true};
+
+	know(TAGGED DATED);
+	CHECK_EQ(judge(&q, PART "ETag: \"two\"\nLast-Modified: " OTHER_DAY "\n"),
+		 SFS_ANSWER_BYTES);
+	check_final(judge(&q, "HTTP/1.1 206 x\nContent-Range: bytes 100-199/999\n"),
+		    -ESTALE);
+}
+
+static void encodings(void)
+{
+	know(TAGGED);
+	CHECK_EQ(read_part(PART TAGGED "Content-Encoding: identity\n"), SFS_ANSWER_BYTES);
+	check_final(read_part(PART TAGGED "Content-Encoding: gzip\n"), -EIO);
+	CHECK_HAS(verdict.why, "gzip");
+	check_final(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-511/1000\n"
+			"Content-Encoding: br\n"),
+		    -EIO);
+}
+
+static void refusals(void)
+{
+	static const struct {
+		int status, outcome, err;
+	} all[] = {
+		{301, SFS_ANSWER_REDIRECT, 0},	  {302, SFS_ANSWER_REDIRECT, 0},
+		{303, SFS_ANSWER_REDIRECT, 0},	  {307, SFS_ANSWER_REDIRECT, 0},
+		{308, SFS_ANSWER_REDIRECT, 0},	  {304, SFS_ANSWER_FINAL, -EIO},
+		{400, SFS_ANSWER_FINAL, -EIO},	  {401, SFS_ANSWER_FINAL, -EACCES},
+		{403, SFS_ANSWER_FINAL, -EACCES}, {404, SFS_ANSWER_FINAL, -ENOENT},
+		{405, SFS_ANSWER_FINAL, -EIO},	  {407, SFS_ANSWER_FINAL, -EACCES},
+		{408, SFS_ANSWER_AGAIN, 0},	  {410, SFS_ANSWER_FINAL, -ENOENT},
+		{412, SFS_ANSWER_FINAL, -ESTALE}, {416, SFS_ANSWER_FINAL, -ESTALE},
+		{425, SFS_ANSWER_AGAIN, 0},	  {429, SFS_ANSWER_AGAIN, 0},
+		{500, SFS_ANSWER_AGAIN, 0},	  {502, SFS_ANSWER_AGAIN, 0},
+		{503, SFS_ANSWER_AGAIN, 0},	  {599, SFS_ANSWER_AGAIN, 0},
+		{204, SFS_ANSWER_FINAL, -EIO},
+	};
+	size_t i;
+
+	know(TAGGED);
+	for (i = 0; i < SFS_COUNT(all); i++) {
+		sfs_autofree char *text =
+			sfs_asprintf("HTTP/1.1 %d x\nContent-Length: 9\n", all[i].status);
+
+		CHECK_EQ(read_part(text), all[i].outcome);
+		CHECK_EQ(verdict.err, all[i].err);
+		if (all[i].status == 412 || all[i].status == 416)
+			continue; /* nothing was asked that these could refuse */
+		CHECK_EQ(ask(text), all[i].outcome);
+		CHECK_EQ(verdict.err, all[i].err);
+	}
+	check_final(read_part("HTTP/1.1 412 x\nETag: \"two\"\n"), -ESTALE);
+	CHECK_HAS(verdict.why, "its ETag was \"one\", is \"two\"");
+}
+
+static void asks(void)
+{
+	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-511/1000\n" TAGGED),
+		 SFS_ANSWER_BYTES);
+	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-9/10\n"), SFS_ANSWER_BYTES);
+	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 1-511/1000\n"),
+		 SFS_ANSWER_AGAIN);
+	CHECK_EQ(ask("HTTP/1.1 206 x\n"), SFS_ANSWER_AGAIN);
+	/* No bytes at all. */
+	CHECK_EQ(ask("HTTP/1.1 200 x\nContent-Length: 0\n"), SFS_ANSWER_EMPTY);
+	CHECK_EQ(ask("HTTP/1.1 416 x\nContent-Range: bytes */0\n"), SFS_ANSWER_EMPTY);
+	CHECK_EQ(ask("HTTP/1.1 416 x\n"), SFS_ANSWER_EMPTY);
+	check_final(ask("HTTP/1.1 416 x\nContent-Range: bytes */1000\n"), -ESTALE);
+	/* No ranges, or no size. */
+	check_final(ask("HTTP/1.1 200 x\nContent-Length: 1000\n"), -EOPNOTSUPP);
+	CHECK_HAS(verdict.why, "does not serve ranges");
+	check_final(ask("HTTP/1.1 200 x\n"), -EOPNOTSUPP);
+	check_final(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-511/*\n"), -EOPNOTSUPP);
+	CHECK_HAS(verdict.why, "how large");
+}
+
+static void what_is_learnt(void)
+{
+	know(TAGGED DATED);
+	CHECK_STR(object.tag, "\"one\"");
+	CHECK_STR(object.modified, DAY);
+	CHECK_EQ(object.mtime_s, 1704067200);
+
+	know("ETag: W/\"one\"\nLast-Modified: yesterday\n");
+	CHECK(!object.tag);
+	CHECK_STR(object.modified, "yesterday");
+	CHECK_EQ(object.mtime_s, 0);
+
+	know("");
+	CHECK(!object.tag && !object.modified);
+
+	sfs_answer_learn(&object, answer_of("HTTP/1.1 200 x\nContent-Length: 0\n"));
+	CHECK_EQ(object.size, 0);
+	sfs_answer_learn(&object,
+			 answer_of("HTTP/1.1 416 x\nContent-Range: bytes */0\n"));
+	CHECK_EQ(object.size, 0);
+}
+
+int main(void)
+{
+	the_range_that_was_asked_for();
+	the_whole_object();
+	one_version();
+	replicas();
+	encodings();
+	refusals();
+	asks();
+	what_is_learnt();
+	sfs_object_done(&object);
+	return 0;
+}
