@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #define LEAST_SMALL 8
+#define SMALL_AGAIN 8 /* so many have to end before there may be one more again */
 
 /* GETs at a time, of all servers. */
 static const int most_active[SFS_N_LINES] = {512, 256};
@@ -114,6 +115,9 @@ void sfs_hosts_leave(struct sfs_hosts *hosts, struct sfs_get *get, uint64_t now_
 
 	hosts->n_active[line_of(get)]--;
 	host->n_active[line_of(get)]--;
+	if (get->is_small && host->small_limit < hosts->n_small &&
+	    ++host->n_small_ended % SMALL_AGAIN == 0)
+		host->small_limit++;
 	if (get->is_small)
 		return;
 	sfs_pace_ended(&host->pace, now_ns, is_bound);

@@ -25,6 +25,7 @@ struct sfs_host {
 	struct sfs_pace pace;
 	uint64_t served_bytes, rtt_ns; /* rtt_ns 0: not known */
 	int n_active[SFS_N_LINES], small_limit;
+	unsigned n_small_ended; /* since the limit was lowered, and before */
 	struct sfs_link lines[SFS_N_LINES][2]; /* [1]: urgent */
 };
 

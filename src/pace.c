@@ -99,7 +99,7 @@ static void grow_on(struct sfs_pace *p, double rate, int limit)
 /* A trial is over: does it stay so? */
 static void end_trial(struct sfs_pace *p, double rate)
 {
-	bool is_kept = p->tries_fewer ? rate >= 0.98 * p->rate : rate >= 1.05 * p->rate;
+	bool is_kept = p->tries_fewer ? rate >= 0.99 * p->rate : rate >= 1.05 * p->rate;
 
 	settle_at(p, is_kept ? p->limit : p->before);
 	if (!is_kept)
