@@ -246,6 +246,7 @@ class Job:
 
 def run_rank(rank, args, meet):
     torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64 if args.double else torch.float32)
     if meet:
         dist.init_process_group("gloo", init_method=meet, rank=rank, world_size=args.nproc)
     else:
@@ -264,6 +265,7 @@ def main():
     parser.add_argument("--workers", type=int, default=2, help="loader workers of a rank")
     parser.add_argument("--batch", type=int, default=48, help="samples of a step, of all ranks")
     parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--double", action="store_true", help="in 64 bits: to compare models")
     parser.add_argument("--every", type=int, default=1, help="steps from one checkpoint to the next")
     parser.add_argument("--lr", type=float, default=0.05)
     args = parser.parse_args()
