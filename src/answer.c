@@ -105,7 +105,7 @@ static int take_ask(const struct sfs_question *q, const struct sfs_http_answer *
 			"the server does not serve ranges (it answered "
 			"HTTP 200 to a request for %d bytes); shufflefs needs them",
 			(int)(q->last + 1));
-	if (a->is_multipart || !a->has_range || a->first != 0)
+	if (a->is_multipart || !a->has_range || a->first != 0 || a->last > q->last)
 		return sfs_answer_again(v, "HTTP 206 without a usable Content-Range");
 	if (a->total == SFS_HTTP_UNKNOWN)
 		return sfs_answer_final(v, -EOPNOTSUPP,

@@ -70,7 +70,7 @@ static const struct {
 	enum sfs_fetch_verdict verdict;
 } dialect[] = {
 	/* A kept connection that has bytes left over looks like HTTP/0.9. */
-	{CURLE_UNSUPPORTED_PROTOCOL, -EPROTO, SFS_FETCH_PASSING},
+	{CURLE_UNSUPPORTED_PROTOCOL, -EBADMSG, SFS_FETCH_PASSING},
 	{CURLE_URL_MALFORMAT, -EINVAL, SFS_FETCH_FINAL},
 	{CURLE_COULDNT_RESOLVE_PROXY, -EHOSTUNREACH, SFS_FETCH_REFUSED},
 	{CURLE_COULDNT_RESOLVE_HOST, -EHOSTUNREACH, SFS_FETCH_REFUSED},
@@ -139,7 +139,7 @@ static int take_head(struct sfs_get *get)
 	if (!get->has_head) {
 		get->has_head = true;
 		if (get->answer.status == 429 || get->answer.status == 503)
-			sfs_host_refused(get->host);
+			sfs_host_refused(get, sfs_clock_ns());
 		get->err = get->head(get, &get->answer);
 	}
 	return get->err;
@@ -391,13 +391,14 @@ static void use_wire(struct sfs_fetch *f, struct sfs_get *get, struct sfs_wire *
 static void take_socket(struct sfs_fetch *f, struct sfs_get *get)
 {
 	curl_socket_t theirs = CURL_SOCKET_BAD;
-	int ours;
+	int ours, err;
 
 	curl_easy_getinfo(get->easy, CURLINFO_ACTIVESOCKET, &theirs);
 	ours = fcntl(theirs, F_DUPFD_CLOEXEC, 3);
+	err = ours < 0 ? -errno : 0;
 	put_easy(f, get);
 	if (ours < 0)
-		finish(f, get, -errno, SFS_FETCH_PASSING, "no socket");
+		finish(f, get, err, SFS_FETCH_PASSING, "no socket");
 	else
 		use_wire(f, get, sfs_wire_new(ours));
 }
@@ -547,7 +548,10 @@ static void take_incoming(struct sfs_fetch *f)
 	pthread_mutex_unlock(&f->lock);
 	while ((link = sfs_list_pop(&arrived)) != NULL) {
 		get = sfs_container(link, struct sfs_get, link);
-		if (get->due_ns == 0)
+		/* Nobody looks at these again before their turn comes. */
+		if (atomic_load(get->is_cancelled))
+			finish(f, get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
+		else if (get->due_ns == 0)
 			make_ready(f, get);
 		else
 			sfs_list_push(&f->delayed, &get->link);

@@ -45,7 +45,7 @@ struct sfs_fetch_options {
 /* What a failure without an HTTP answer was like. */
 enum sfs_fetch_verdict {
 	SFS_FETCH_PASSING, /* may be better next time */
-	SFS_FETCH_REFUSED, /* as passing, but a probe need not try again */
+	SFS_FETCH_REFUSED, /* as passing, but a probe tries again only once */
 	SFS_FETCH_FINAL,   /* will not get better by trying (a certificate, a URL) */
 };
 

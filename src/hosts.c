@@ -163,8 +163,13 @@ void sfs_host_served(struct sfs_get *get, uint64_t n_bytes)
 		sfs_pace_bytes(&get->host->pace, n_bytes);
 }
 
-void sfs_host_refused(struct sfs_host *host)
+void sfs_host_refused(struct sfs_get *get, uint64_t now_ns)
 {
+	struct sfs_host *host = get->host;
+
+	if (get->sent_ns < host->refused_ns)
+		return;
+	host->refused_ns = now_ns;
 	sfs_pace_refused(&host->pace);
 	host->small_limit =
 		host->small_limit > 2 * LEAST_SMALL ? host->small_limit / 2 : LEAST_SMALL;

@@ -24,6 +24,7 @@ struct sfs_host {
 	char *origin;
 	struct sfs_pace pace;
 	uint64_t served_bytes, rtt_ns; /* rtt_ns 0: not known */
+	uint64_t refused_ns;	       /* when it last said that it has too much to do */
 	int n_active[SFS_N_LINES], small_limit;
 	unsigned n_small_ended; /* since the limit was lowered, and before */
 	struct sfs_link lines[SFS_N_LINES][2]; /* [1]: urgent */
@@ -59,8 +60,9 @@ struct sfs_fetch_paths sfs_hosts_paths(struct sfs_hosts *hosts);
 void sfs_host_answered(struct sfs_get *get, uint64_t now_ns);
 void sfs_host_served(struct sfs_get *get, uint64_t n_bytes);
 
-/* The server said that it has too much to do: it gets less. */
-void sfs_host_refused(struct sfs_host *host);
+/* The server said to this GET that it has too much to do: it gets less, once for all that
+ * was sent before. */
+void sfs_host_refused(struct sfs_get *get, uint64_t now_ns);
 
 /* `fd` is a new connection to the server. */
 void sfs_host_connected(struct sfs_host *host, int fd);

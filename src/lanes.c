@@ -224,7 +224,7 @@ static void touch(struct sfs_lanes *ls, struct lane *lane)
 		if (run->is_open && run->asked > run->dealt)
 			bytes += run->asked - run->dealt;
 	*due = lane->n_taken + (lane->is_formed ? lane->block.n - lane->t : 0) +
-	       bytes / mean_bytes(ls);
+	       bytes / mean_bytes(ls) + 1;
 }
 
 static uint32_t choose(const struct sfs_lanes *ls)

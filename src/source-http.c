@@ -255,8 +255,9 @@ static void on_late(struct sfs_get *get)
 {
 	struct leg *leg = (struct leg *)get;
 	struct job *job = leg->job;
-	uint64_t from = in_place(job, leg->at), n = leg->end - from, n_legs = 1;
+	uint64_t from = in_place(job, leg->at), n_legs = 1, n;
 
+	n = from < leg->end ? leg->end - from : 0;
 	if (sfs_tail_late_ns(&job->source->tail, n) > 0 && n > 0 &&
 	    job->n_hedges < MAX_HEDGES && may_hedge(job->source, n)) {
 		if (atomic_load(&job->request->is_needed))
@@ -372,7 +373,7 @@ static void try_again(struct leg *leg, int err, enum sfs_fetch_verdict verdict,
 	char then[64];
 
 	if (r->is_probe)
-		limit = verdict == SFS_FETCH_REFUSED ? 0 : limit < 2 ? limit : 2;
+		limit = verdict == SFS_FETCH_REFUSED ? 1 : limit < 2 ? limit : 2;
 	if (!sfs_retry_next(&leg->retry, limit, leg->at - leg->begun_at, retry_after_s,
 			    sfs_rng_next(&job->source->chance), &delay_ms)) {
 		fail(leg, err);
@@ -384,6 +385,10 @@ static void try_again(struct leg *leg, int err, enum sfs_fetch_verdict verdict,
 		sfs_ledger_add(SFS_EVENT_RETRY, r->object->name,
 			       is_ask(job) ? SFS_NO_OFFSET : r->offset + leg->at, then,
 			       "%s", leg->verdict.why);
+	if (leg->n_redirects > 0) { /* another place may do it */
+		free(steal(&leg->url));
+		leg->n_redirects = 0;
+	}
 	begin_get(leg, delay_ms);
 }
 
@@ -577,11 +582,11 @@ static void begin_get(struct leg *leg, uint64_t delay_ms)
 {
 	struct job *job = leg->job;
 	struct sfs_request *r = job->request;
-	bool is_part = leg->first > 0 || leg->end < n_wanted(job);
+	bool is_part = leg->is_hedge || leg->first > 0 || leg->end < n_wanted(job);
 
 	leg->get = (struct sfs_get){
 		.is_small = is_ask(job) || (is_part && leg->end - leg->at <= SMALL_MAX),
-		.is_urgent = r->is_urgent || is_part,
+		.is_urgent = r->is_urgent || is_part || atomic_load(&r->is_needed),
 		.is_cancelled = &r->is_cancelled,
 		.is_needed = &r->is_needed,
 		.place = on_place,

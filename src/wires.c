@@ -85,6 +85,9 @@ void sfs_wires_put(struct sfs_wires *w, const char *origin, struct sfs_wire *wir
 		sfs_wire_free(wire);
 		return;
 	}
+	/* The one that has waited for longest comes first. */
+	while (w->n_idle > 0 && now_ns >= w->idle[0].since_ns + MAX_IDLE_S * SFS_NS_PER_S)
+		sfs_wire_free(take(w, 0));
 	if (w->n_idle == w->n_max)
 		sfs_wire_free(take(w, 0));
 	w->idle[w->n_idle++] = (struct idle){wire, sfs_strdup(origin), now_ns};
