@@ -518,7 +518,7 @@ static struct sfs_part *next_arrived(struct sfs_cursor *c)
 static int make_lanes(struct sfs_cursor *c, struct sfs_map *map,
 		      const struct sfs_spot *at)
 {
-	const struct sfs_lanes_owner owner = {.ctx = c, .ended = on_part};
+	const struct sfs_lanes_owner owner = {.ctx = c, .ended = on_part, .stirred = wake};
 
 	return sfs_lanes_new(c->env, c->order, &c->account, &owner, map, at, &c->lanes);
 }

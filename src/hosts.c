@@ -177,8 +177,9 @@ void sfs_host_refused(struct sfs_get *get, uint64_t now_ns)
 
 /* What the kernel has measured: unlike our own clock, it knows nothing of threads that
  * wait for a processor. */
-void sfs_host_connected(struct sfs_host *host, int fd)
+void sfs_host_connected(struct sfs_get *get, int fd)
 {
+	struct sfs_host *host = get->host;
 	struct tcp_info info = {0};
 	socklen_t n = sizeof info;
 	uint64_t ns;
@@ -189,4 +190,6 @@ void sfs_host_connected(struct sfs_host *host, int fd)
 	ns = info.tcpi_rtt * 1000ULL;
 	if (host->rtt_ns == 0 || ns < host->rtt_ns)
 		host->rtt_ns = ns;
+	if (!get->is_small)
+		sfs_pace_round_trip(&host->pace, ns);
 }

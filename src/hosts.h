@@ -64,7 +64,7 @@ void sfs_host_served(struct sfs_get *get, uint64_t n_bytes);
  * was sent before. */
 void sfs_host_refused(struct sfs_get *get, uint64_t now_ns);
 
-/* `fd` is a new connection to the server. */
-void sfs_host_connected(struct sfs_host *host, int fd);
+/* The GET is about to ask over `fd`, a connection to its server. */
+void sfs_host_connected(struct sfs_get *get, int fd);
 
 #endif

@@ -20,6 +20,7 @@
 
 #define PASSING_BYTES ((uint64_t)64 << 10)
 #define NOT_NOW	      UINT64_MAX
+#define GOLDEN_RATIO  2654435769u /* of 2^32: its multiples lie evenly modulo that */
 #define SOON_ROUNDS                                                         \
 	3 /* what is due so soon behind the lane that blocks may block next \
 	   */
@@ -70,7 +71,7 @@ struct sfs_part {
 	struct sfs_request request;
 	void **slabs;
 	struct iovec *iov;
-	size_t n_slabs;
+	size_t n_slabs, n_here; /* so many, the first ones, are the run's */
 	_Atomic uint64_t begun_ns; /* see sfs_request */
 
 	/* Or only to be looked at. */
@@ -390,6 +391,13 @@ static void on_read(struct sfs_request *request, int err)
 	part->lanes->owner.ended(part->lanes->owner.ctx, part);
 }
 
+static void on_ready(struct sfs_request *request)
+{
+	struct sfs_part *part = sfs_container(request, struct sfs_part, request);
+
+	part->lanes->owner.stirred(part->lanes->owner.ctx);
+}
+
 static void on_grab(struct sfs_grab *grab, int err)
 {
 	struct sfs_part *part = sfs_container(grab, struct sfs_part, grab);
@@ -468,6 +476,7 @@ static bool ask_to_keep(struct sfs_lanes *ls, struct lane *lane, struct sfs_run 
 		.iov = part->iov,
 		.n_iov = (int)n_slabs,
 		.done = on_read,
+		.ready = on_ready,
 		.begun_ns = &part->begun_ns,
 	};
 	sfs_run_expect(run, offset, n);
@@ -507,21 +516,45 @@ static void take_passing(struct sfs_lanes *ls, struct sfs_part *part)
 	sfs_grab_drop(&part->grab);
 }
 
+/* The first n slabs of a part are here. */
+static void take_first(struct sfs_part *part, size_t n)
+{
+	if (n > part->n_here)
+		sfs_run_arrive(part->run,
+			       part->request.offset + part->n_here * SFS_SLAB_BYTES,
+			       part->slabs + part->n_here, n - part->n_here);
+	part->n_here = n;
+}
+
 /* What of a failed part has come is kept, in whole slabs: a next try goes on behind. */
 static void take_kept(struct sfs_lanes *ls, struct sfs_part *part)
 {
-	size_t n_here = part->err == 0 ? part->n_slabs
-				       : (size_t)(part->request.n_got / SFS_SLAB_BYTES);
-	size_t n_lost = part->n_slabs - n_here;
-	uint64_t offset = part->request.offset;
+	size_t n_lost;
 
-	if (n_here > 0)
-		sfs_run_arrive(part->run, offset, part->slabs, n_here);
+	take_first(part, part->err == 0
+				 ? part->n_slabs
+				 : (size_t)(part->request.n_got / SFS_SLAB_BYTES));
+	n_lost = part->n_slabs - part->n_here;
 	if (n_lost == 0)
 		return;
-	sfs_run_fail(part->run, offset + n_here * SFS_SLAB_BYTES, n_lost);
-	sfs_slabs_put(ls->env->slabs, part->slabs + n_here, n_lost);
+	sfs_run_fail(part->run, part->request.offset + part->n_here * SFS_SLAB_BYTES,
+		     n_lost);
+	sfs_slabs_put(ls->env->slabs, part->slabs + part->n_here, n_lost);
 	sfs_account_give(ls->account, n_lost * SFS_SLAB_BYTES);
+}
+
+/* A reader waits for the part: take what of it is here, and be told when there is more.
+ * true: there was something. */
+static bool take_ready(struct sfs_lanes *ls, struct sfs_part *part)
+{
+	size_t n = (size_t)(sfs_request_await(&part->request) / SFS_SLAB_BYTES);
+
+	if (n <= part->n_here)
+		return false;
+	take_first(part, n);
+	feed_table(ls, part->run);
+	touch(ls, &ls->lanes[part->lane]);
+	return true;
 }
 
 int sfs_lanes_arrive(struct sfs_lanes *ls, struct sfs_part *part, uint32_t *ret_lane)
@@ -596,18 +629,19 @@ static bool pass_over(struct sfs_run *run, const struct sfs_slice *slice, uint64
 	return false;
 }
 
-/* A part of this size or somewhat less.  Were all alike, lanes would fall due, and
- * connections wait for answers, at one time: so the first whole parts are anything from
- * an eighth on, and later ones from three quarters on. */
+/* A part of this size, or of half of it or more.  Lanes are to fall due one after the other:
+ * if many did at one time, a reader would wait until the first part of all of them is
+ * here, and then have as much at once.  So each lane has its own bytes, of every part_bytes
+ * of them, at which its parts end, whatever happened to it before. */
 static uint64_t staggered(const struct lane *lane, uint64_t part_bytes)
 {
-	uint64_t n = part_bytes / SFS_SLAB_BYTES, l = lane->at.lane, less;
+	uint64_t n = part_bytes / SFS_SLAB_BYTES, asked = lane->n_asked / SFS_SLAB_BYTES;
+	uint64_t end = ((uint64_t)(lane->at.lane * GOLDEN_RATIO) * n) >> 32;
+	uint64_t left = n - (asked + n - end) % n;
 
-	if (lane->n_asked < 2 * part_bytes)
-		less = n * (5 * l % 8) / 8;
-	else
-		less = (7 * l + lane->n_asked / SFS_SLAB_BYTES) % (n / 4 + 1);
-	return (n - less) * SFS_SLAB_BYTES;
+	if (left < n - n / 2)
+		left = (left + n + 1) / 2;
+	return left * SFS_SLAB_BYTES;
 }
 
 /* What would this run ask for next?  false: nothing. */
@@ -664,17 +698,25 @@ static struct sfs_run *blocking_run(struct sfs_lanes *ls, struct lane *lane)
 }
 
 /* A reader waits for the lane: what is on its way for it, or for others that are due
- * next, is needed. */
-static void hurry(struct sfs_lanes *ls, const struct lane *lane)
+ * next, is needed.  true: some of it is here. */
+static bool hurry(struct sfs_lanes *ls, const struct lane *lane)
 {
-	SFS_EACH (part, &ls->parts, struct sfs_part, link)
-		if (!part->is_passing && (part->lane == lane->at.lane ||
-					  part->due <= lane->n_taken + SOON_ROUNDS))
-			sfs_request_hurry(&part->request);
+	bool has_more = false;
+
+	SFS_EACH (part, &ls->parts, struct sfs_part, link) {
+		if (part->is_passing)
+			continue;
+		if (part->lane == lane->at.lane)
+			has_more |= take_ready(ls, part);
+		else if (part->due > lane->n_taken + SOON_ROUNDS)
+			continue;
+		sfs_request_hurry(&part->request);
+	}
+	return has_more;
 }
 
 /* The lane that a reader waits for: have something on its way, whatever it takes.
- * true: its sample was given up instead. */
+ * true: it has come further, or its sample was given up. */
 static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes,
 		    uint64_t cap, struct sfs_outbox *out)
 {
@@ -685,8 +727,8 @@ static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
 	/* With another part still on its way, what failed is not asked for again: else
 	 * two that fail in turn would keep each other going, and nobody would be told. */
 	if (lane->n_on_way > 0)
-		hurry(ls, lane);
-	if (lane->n_on_way > 0 || lane->has_ended || lane->damage)
+		return hurry(ls, lane);
+	if (lane->has_ended || lane->damage)
 		return false;
 	lane->has_failed = false;
 	touch(ls, lane);

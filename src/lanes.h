@@ -29,6 +29,8 @@ struct sfs_lanes_owner {
 	/* A part ended, on a thread of the source or the pool: hand it to
 	 * sfs_lanes_arrive() soon, with the stream's lock held. */
 	void (*ended)(void *ctx, struct sfs_part *part);
+	/* Some of a part is here for which sfs_lanes_pump() blocked: call it again soon. */
+	void (*stirred)(void *ctx);
 };
 
 /* The lanes of an order, from the start (`at` is NULL) or from a spot of the map,
@@ -81,7 +83,7 @@ int sfs_lanes_arrive(struct sfs_lanes *lanes, struct sfs_part *part, uint32_t *r
 
 /* Ask for as much as may be had now.  `blocking`: the lane that a reader waits
  * for, or UINT32_MAX; it is asked for whatever its share, and although its last
- * part failed.  true: it has a sample to take now, one that had to be given up. */
+ * part failed.  true: look at it again, some of it is here or was given up. */
 bool sfs_lanes_pump(struct sfs_lanes *lanes, uint32_t blocking, struct sfs_outbox *out);
 
 /* Was everything up to the end of every lane asked for?  (What failed was not.)  Known

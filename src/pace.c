@@ -13,6 +13,7 @@
 #define SMALLEST_WINDOW_BYTES (32 << 10) /* of a connection that often loses a packet */
 #define N_STEADY	      16	 /* periods between trials, */
 #define N_STEADY_SOON	      4		 /* and behind one that was worth it */
+#define QUEUE_NS	      (5 * SFS_NS_PER_MS) /* the least that counts */
 
 static int between(int least, int n, int most)
 {
@@ -61,6 +62,19 @@ void sfs_pace_answered(struct sfs_pace *p, uint64_t wait_ns, uint64_t now_ns)
 		p->wait_ns = wait_ns;
 }
 
+void sfs_pace_round_trip(struct sfs_pace *p, uint64_t ns)
+{
+	if (p->least_trip_ns == 0 || ns < p->least_trip_ns)
+		p->least_trip_ns = ns;
+	p->trip_ns = p->trip_ns == 0 ? ns : p->trip_ns - p->trip_ns / 16 + ns / 16;
+}
+
+/* Do our packets wait for each other? */
+static bool is_queued(const struct sfs_pace *p)
+{
+	return p->trip_ns > p->least_trip_ns + p->least_trip_ns / 4 + QUEUE_NS;
+}
+
 void sfs_pace_bytes(struct sfs_pace *p, uint64_t n)
 {
 	p->n_bytes += n;
@@ -76,7 +90,7 @@ static void settle_at(struct sfs_pace *p, int limit)
 static void try_other(struct sfs_pace *p)
 {
 	p->before = p->limit;
-	p->tries_fewer = !p->tries_fewer || p->limit >= cap(p);
+	p->tries_fewer = !p->tries_fewer || is_queued(p) || p->limit >= cap(p);
 	p->limit = between(LEAST < p->most ? LEAST : p->most,
 			   p->tries_fewer ? p->limit * 4 / 5 : p->limit * 5 / 4 + 1,
 			   p->most);
@@ -86,7 +100,9 @@ static void try_other(struct sfs_pace *p)
 /* While growing: is there still more in a second with more at a time? */
 static void grow_on(struct sfs_pace *p, double rate, int limit)
 {
-	if (rate > 1.1 * p->best_rate) {
+	if (is_queued(p)) {
+		settle_at(p, p->limit);
+	} else if (rate > 1.1 * p->best_rate) {
 		p->best_rate = rate;
 		p->best_limit = limit;
 		p->n_vain = 0;
@@ -99,7 +115,7 @@ static void grow_on(struct sfs_pace *p, double rate, int limit)
 /* A trial is over: does it stay so? */
 static void end_trial(struct sfs_pace *p, double rate)
 {
-	bool is_kept = p->tries_fewer ? rate >= 0.99 * p->rate : rate >= 1.05 * p->rate;
+	bool is_kept = p->tries_fewer ? rate >= 0.99 * p->rate : rate >= 1.02 * p->rate;
 
 	settle_at(p, is_kept ? p->limit : p->before);
 	if (!is_kept)
@@ -118,7 +134,7 @@ static void judge(struct sfs_pace *p, double rate, int limit)
 		break;
 	case SFS_PACE_STEADY:
 		p->rate += (rate - p->rate) / 4;
-		if (++p->n_steady >= N_STEADY)
+		if (++p->n_steady >= (is_queued(p) ? N_STEADY_SOON : N_STEADY))
 			try_other(p);
 		break;
 	case SFS_PACE_SETTLING: p->is = SFS_PACE_TRYING; break;

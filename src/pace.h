@@ -9,6 +9,10 @@
  * window of 32 KiB, is never exceeded: on a near server a few connections are enough,
  * and more only fill caches.
  *
+ * Where packets take a good deal longer than they could, they stand in a queue before the
+ * path's narrowest place, and most of them are ours: it is full.  Then more GETs are of no
+ * use, but soon make each other lose packets, so fewer are tried.
+ *
  * Pure: time is an argument.  Not thread-safe.
  */
 #ifndef SFS_PACE_H
@@ -22,6 +26,8 @@ struct sfs_pace {
 
 	/* The shortest time to a first byte, of this window of time and of the last. */
 	uint64_t wait_ns, last_wait_ns, window_ns;
+
+	uint64_t trip_ns, least_trip_ns; /* a round trip, lately and at least */
 
 	/* The period that is being measured; begun_ns is 0 if none is. */
 	uint64_t begun_ns, n_bytes;
@@ -43,6 +49,9 @@ int sfs_pace_limit(const struct sfs_pace *p);
 
 /* The first byte of an answer came `wait_ns` after the request was sent. */
 void sfs_pace_answered(struct sfs_pace *p, uint64_t wait_ns, uint64_t now_ns);
+
+/* The kernel's own word on how long a round trip of a packet takes now. */
+void sfs_pace_round_trip(struct sfs_pace *p, uint64_t ns);
 
 /* n bytes came. */
 void sfs_pace_bytes(struct sfs_pace *p, uint64_t n);

@@ -135,6 +135,30 @@ static bool is_whole(const struct job *job)
 	return in_place(job, 0) == n_wanted(job);
 }
 
+/* So many bytes of the request, from the first on, are in place, and nobody will write
+ * them again.  An answer of no known length may be too long: then all of it is void. */
+static uint64_t settled(const struct job *job)
+{
+	uint64_t n = in_place(job, 0), at;
+
+	SFS_EACH (leg, &job->legs, struct leg, link) {
+		at = leg->get.answer.length == SFS_HTTP_UNKNOWN ? leg->begun_at : leg->at;
+		if (!leg->is_over && leg->first < n && at < n)
+			n = at;
+	}
+	return n;
+}
+
+/* Tell whom it concerns. */
+static void make_ready(struct job *job)
+{
+	struct sfs_request *r = job->request;
+	uint64_t n = settled(job);
+
+	if (n >= atomic_load(&r->n_ready) + SFS_READY_BYTES)
+		sfs_request_make_ready(r, n);
+}
+
 /* Are all bytes that the leg has not got in place, or asked for by others? */
 static bool is_spare(const struct leg *leg)
 {
@@ -331,6 +355,8 @@ static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 		put(job->request, leg->at, bytes, n);
 	leg->at += n;
 	job->source->got_bytes += n;
+	if (job->request->ready)
+		make_ready(job);
 	/* What others have got behind here may be all that was left. */
 	return job->n_hedges > 0 && leg->at < leg->end && is_whole(job) ? -EALREADY : 0;
 }

@@ -46,6 +46,19 @@ void sfs_request_hurry(struct sfs_request *request)
 		source->ops->wake(source);
 }
 
+uint64_t sfs_request_await(struct sfs_request *request)
+{
+	atomic_store(&request->is_awaited, true);
+	return atomic_load(&request->n_ready);
+}
+
+void sfs_request_make_ready(struct sfs_request *request, uint64_t n_bytes)
+{
+	atomic_store(&request->n_ready, n_bytes);
+	if (atomic_exchange(&request->is_awaited, false))
+		request->ready(request);
+}
+
 void sfs_source_stop(struct sfs_source *source)
 {
 	if (source)

@@ -23,6 +23,7 @@
 
 #define SFS_SIZE_UNKNOWN UINT64_MAX
 #define SFS_FAR_NS	 5000000ULL /* a round trip; from here on a source is far */
+#define SFS_READY_BYTES	 (128 << 10)
 
 struct sfs_source;
 
@@ -74,8 +75,15 @@ struct sfs_request {
 	_Atomic uint64_t *begun_ns; /* if not NULL and 0, gets sfs_clock_ns() of the first
 				     * byte of a READ that comes over a network */
 
+	/* Meanwhile, of a READ with a ready(): so many bytes, from the first on, are in
+	 * their place for good, and the source touches their memory no more.  Grows by
+	 * SFS_READY_BYTES or more, if at all.  After sfs_request_await(), ready() is called
+	 * once when it has grown, on a thread of the source, before done(). */
+	_Atomic uint64_t n_ready;
+	void (*ready)(struct sfs_request *request);
+
 	/* The source's own. */
-	atomic_bool is_cancelled, is_needed;
+	atomic_bool is_cancelled, is_needed, is_awaited;
 	struct sfs_link link;
 	void *state;
 };
@@ -116,6 +124,10 @@ void sfs_request_cancel(struct sfs_request *request);
 /* A reader waits for these bytes by now: get them sooner, if there is a way. */
 void sfs_request_hurry(struct sfs_request *request);
 
+/* A reader waits for the next of these bytes.  Returns n_ready; as soon as it is more,
+ * ready() is called, or done(). */
+uint64_t sfs_request_await(struct sfs_request *request);
+
 /* End all requests with -ECANCELED and stop the threads; waits for them.  What is
  * submitted from now on ends at once in the same way. */
 void sfs_source_stop(struct sfs_source *source);
@@ -133,6 +145,9 @@ static inline void sfs_request_begun(const struct sfs_request *request)
 	if (request->begun_ns && atomic_load(request->begun_ns) == 0)
 		atomic_store(request->begun_ns, sfs_clock_ns());
 }
+
+/* For sources: so many bytes are ready. */
+void sfs_request_make_ready(struct sfs_request *request, uint64_t n_bytes);
 
 /* For sources: the request has ended.  Counts it and calls its done(). */
 void sfs_request_end(struct sfs_request *request, int err);
