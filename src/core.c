@@ -132,6 +132,7 @@ static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	env->pool = sfs_pool_start("sfs-work", n_cpus > 4   ? 4
 					       : n_cpus < 2 ? 2
 							    : (int)n_cpus);
+	env->alarms = sfs_alarms_start();
 	sfs_grabber_init(&env->grabber, env->slabs, env->pool, &env->budget,
 			 grabber_floor(budget));
 	objects = sfs_calloc(d->n, sizeof *objects);
@@ -519,6 +520,7 @@ void sfs_core_stop(struct sfs_core *core)
 	sfs_indexes_stop(core->indexes);
 	sfs_streams_done(&core->streams);
 	sfs_windows_free(core->windows);
+	sfs_alarms_stop(env->alarms);
 	sfs_pool_stop(env->pool);
 	sfs_indexer_free(core->indexer);
 	sfs_indexer_free(core->members);

@@ -21,6 +21,7 @@
 
 #include "clock.h"
 #include "edit.h"
+#include "even.h"
 #include "holes.h"
 #include "lanes.h"
 #include "ledger.h"
@@ -62,6 +63,10 @@ struct sfs_cursor {
 	uint64_t front;			   /* the highest byte answered + 1 */
 	uint64_t last_read_ns;
 
+	struct sfs_even even;
+	struct sfs_alarm alarm;	  /* when a read that is early may be answered */
+	uint64_t early_since_ns; /* the first that waits is; 0: it is not */
+
 	struct sfs_blame_tally blame;
 	bool is_apart;		   /* reads that the owner was given are under way */
 	_Atomic uint64_t woken_ns; /* the first time since the last run; 0: not yet */
@@ -95,6 +100,11 @@ static void on_part(void *ctx, struct sfs_part *part)
 static void on_room(struct sfs_account *account)
 {
 	wake(sfs_container(account, struct sfs_cursor, account));
+}
+
+static void on_alarm(struct sfs_alarm *alarm)
+{
+	wake(sfs_container(alarm, struct sfs_cursor, alarm));
 }
 
 /* ---- the log ---- */
@@ -328,6 +338,7 @@ static void count(struct sfs_cursor *c, const struct sfs_read *read)
 static void answer(struct sfs_cursor *c, struct sfs_read *read, struct sfs_outbox *out)
 {
 	read->pin = lay_out(c, read, NULL);
+	c->early_since_ns = 0;
 	count(c, read);
 	sfs_list_push(&c->answered, &read->link);
 	sfs_read_tell(read, 0, out);
@@ -338,6 +349,26 @@ static void fail(struct sfs_read *read, int err, struct sfs_outbox *out)
 	sfs_link_remove(&read->link);
 	read->state = NULL; /* the cursor may go before the reader hears of it */
 	sfs_read_tell(read, err, out);
+}
+
+/* Should a read whose bytes are here wait a little all the same?  From afar, while the
+ * network is what all wait for, the front moves evenly. */
+static bool is_early(struct sfs_cursor *c, const struct sfs_read *read)
+{
+	uint64_t end = end_of(read), now_ns, next_ns;
+
+	if (end <= c->front || !sfs_env_is_far(c->env) || !c->lanes ||
+	    !sfs_lanes_are_busy(c->lanes))
+		return false;
+	now_ns = sfs_clock_ns();
+	next_ns = sfs_even_ask(&c->even, read->n_bytes, c->log.end - c->front,
+			       sfs_lanes_came(c->lanes), now_ns);
+	if (next_ns == 0)
+		return false;
+	if (c->early_since_ns == 0)
+		c->early_since_ns = now_ns;
+	sfs_alarm_set(c->env->alarms, &c->alarm, next_ns);
+	return true;
 }
 
 /* Answer what can be answered, in the order in which it was asked. */
@@ -353,7 +384,7 @@ static void serve(struct sfs_cursor *c, struct sfs_outbox *out)
 		ret = check(c, read);
 		if (ret < 0) {
 			fail(read, ret, out);
-		} else if (ret > 0) {
+		} else if (ret > 0 && !is_early(c, read)) {
 			sfs_link_remove(&read->link);
 			answer(c, read, out);
 		}
@@ -459,6 +490,10 @@ static enum sfs_blame judge(const struct sfs_cursor *c, uint64_t *ret_since_ns)
 		return SFS_BLAME_BUDGET;
 	if (hole)
 		return sfs_hole_blame(hole, ret_since_ns);
+	if (c->early_since_ns) {
+		*ret_since_ns = c->early_since_ns;
+		return SFS_BLAME_NETWORK;
+	}
 	if (c->blocked == UINT32_MAX)
 		return SFS_BLAME_CPU;
 	return sfs_lanes_blame(c->lanes, c->blocked, ret_since_ns);
@@ -555,6 +590,7 @@ static void cursor_free(struct sfs_cursor *c)
 	if (!c->is_ahead)
 		atomic_fetch_sub(&c->env->n_open_lanes, c->order->n_lanes);
 	sfs_account_close(&c->account);
+	sfs_alarm_unset(c->env->alarms, &c->alarm);
 	pthread_mutex_destroy(&c->arrived_lock);
 	sfs_link_remove(&c->link);
 	sfs_entries_done(&c->log);
@@ -642,7 +678,7 @@ void sfs_cursor_read(struct sfs_cursor *c, struct sfs_read *read, struct sfs_out
 	if (end_of(read) > c->read_end)
 		c->read_end = end_of(read);
 	ret = check(c, read);
-	if (ret > 0) {
+	if (ret > 0 && !is_early(c, read)) {
 		answer(c, read, out);
 		tally(c, c->last_read_ns);
 	} else if (ret < 0) {
@@ -710,6 +746,8 @@ static struct sfs_cursor *cursor_alloc(struct sfs_env *env, const struct sfs_ord
 	c->blocked = UINT32_MAX;
 	c->born_ns = c->last_read_ns = sfs_clock_ns();
 	c->is_ahead = is_ahead;
+	c->alarm.ring = on_alarm;
+	sfs_even_init(&c->even, 0, c->born_ns);
 	sfs_blame_init(&c->blame, &env->counters.waits, c->born_ns);
 	if (!is_ahead)
 		atomic_fetch_add(&env->n_open_lanes, order->n_lanes);

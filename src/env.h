@@ -3,6 +3,7 @@
 #ifndef SFS_ENV_H
 #define SFS_ENV_H
 
+#include "alarms.h"
 #include "blame.h"
 #include "budget.h"
 #include "edit.h"
@@ -30,6 +31,7 @@ struct sfs_env {
 	struct sfs_budget budget;
 	struct sfs_slabs *slabs;
 	struct sfs_pool *pool;
+	struct sfs_alarms *alarms;
 	struct sfs_grabber grabber;
 	struct sfs_shards shards;
 

@@ -3,12 +3,14 @@
 noinst_LTLIBRARIES += libshufflefs.la
 
 libshufflefs_la_SOURCES = \
+	src/alarms.c src/alarms.h \
 	src/blame.c src/blame.h \
 	src/budget.c src/budget.h \
 	src/cgroup.c src/cgroup.h \
 	src/checksum.c src/checksum.h \
 	src/clock.c src/clock.h \
 	src/error.c src/error.h \
+	src/even.c src/even.h \
 	src/hash.c src/hash.h \
 	src/ledger.c src/ledger.h \
 	src/list.h \

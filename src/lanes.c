@@ -52,6 +52,7 @@ struct sfs_lanes {
 	uint32_t n_left;	       /* lanes that are not asked */
 	bool is_refused;	       /* by the account, when last asked */
 	uint64_t n_dealt, dealt_bytes; /* of all lanes, for the mean size */
+	uint64_t came_bytes;	       /* slabs */
 	struct lane *forming;	       /* whose tables may be looked at */
 	uint64_t *due;		       /* of each lane; NOT_NOW: do not ask */
 	struct lane lanes[];
@@ -517,12 +518,13 @@ static void take_passing(struct sfs_lanes *ls, struct sfs_part *part)
 }
 
 /* The first n slabs of a part are here. */
-static void take_first(struct sfs_part *part, size_t n)
+static void take_first(struct sfs_lanes *ls, struct sfs_part *part, size_t n)
 {
-	if (n > part->n_here)
-		sfs_run_arrive(part->run,
-			       part->request.offset + part->n_here * SFS_SLAB_BYTES,
-			       part->slabs + part->n_here, n - part->n_here);
+	if (n <= part->n_here)
+		return;
+	ls->came_bytes += (n - part->n_here) * SFS_SLAB_BYTES;
+	sfs_run_arrive(part->run, part->request.offset + part->n_here * SFS_SLAB_BYTES,
+		       part->slabs + part->n_here, n - part->n_here);
 	part->n_here = n;
 }
 
@@ -531,9 +533,9 @@ static void take_kept(struct sfs_lanes *ls, struct sfs_part *part)
 {
 	size_t n_lost;
 
-	take_first(part, part->err == 0
-				 ? part->n_slabs
-				 : (size_t)(part->request.n_got / SFS_SLAB_BYTES));
+	take_first(ls, part,
+		   part->err == 0 ? part->n_slabs
+				  : (size_t)(part->request.n_got / SFS_SLAB_BYTES));
 	n_lost = part->n_slabs - part->n_here;
 	if (n_lost == 0)
 		return;
@@ -551,7 +553,7 @@ static bool take_ready(struct sfs_lanes *ls, struct sfs_part *part)
 
 	if (n <= part->n_here)
 		return false;
-	take_first(part, n);
+	take_first(ls, part, n);
 	feed_table(ls, part->run);
 	touch(ls, &ls->lanes[part->lane]);
 	return true;
@@ -824,9 +826,19 @@ bool sfs_lanes_are_sated(struct sfs_lanes *ls)
 /* ---- whom a read waits for ---- */
 
 /* Half of the requests is what the connections carry at a time. */
+bool sfs_lanes_are_busy(const struct sfs_lanes *ls)
+{
+	return 2 * ls->n_on_way >= sfs_env_on_way(ls->env);
+}
+
 bool sfs_lanes_are_short(const struct sfs_lanes *ls)
 {
-	return ls->is_refused && 2 * ls->n_on_way < sfs_env_on_way(ls->env);
+	return ls->is_refused && !sfs_lanes_are_busy(ls);
+}
+
+uint64_t sfs_lanes_came(const struct sfs_lanes *ls)
+{
+	return ls->came_bytes;
 }
 
 /* A block is here in part, and it is one of those that grow to their whole size.  Later

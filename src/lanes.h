@@ -60,6 +60,12 @@ void sfs_lanes_free(struct sfs_lanes *lanes);
 int sfs_lanes_peek(struct sfs_lanes *lanes, uint32_t lane,
 		   const struct sfs_block_sample **ret_sample, struct sfs_run **ret_run);
 
+/* How many bytes have come for them. */
+uint64_t sfs_lanes_came(const struct sfs_lanes *lanes);
+
+/* Have they as much on its way as the connections carry? */
+bool sfs_lanes_are_busy(const struct sfs_lanes *lanes);
+
 /* Did the account refuse what was last asked for, so that connections are idle? */
 bool sfs_lanes_are_short(const struct sfs_lanes *lanes);
 

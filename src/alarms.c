@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a list, and a thread that sleeps until the first of it is due. */
+#include "alarms.h"
+
+#include "clock.h"
+#include "mem.h"
+#include "pool.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+struct sfs_alarms {
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t earlier;
+	struct sfs_link list;
+	uint64_t next_ns; /* when the thread wakes by itself; UINT64_MAX: never */
+	bool is_stopping;
+	pthread_t thread;
+};
+
+/* Ring all that are due.  Returns when the next one is. */
+static uint64_t ring(struct sfs_alarms *a)
+{
+	uint64_t now = sfs_clock_ns(), next_ns = UINT64_MAX;
+	struct sfs_link *link, *following;
+	struct sfs_alarm *alarm;
+
+	for (link = a->list.next; link != &a->list; link = following) {
+		following = link->next;
+		alarm = sfs_container(link, struct sfs_alarm, link);
+		if (alarm->at_ns > now) {
+			next_ns = alarm->at_ns < next_ns ? alarm->at_ns : next_ns;
+			continue;
+		}
+		sfs_link_remove(link);
+		alarm->ring(alarm);
+	}
+	return next_ns;
+}
+
+static void *run(void *arg)
+{
+	struct sfs_alarms *a = arg;
+	struct timespec until;
+
+	pthread_mutex_lock(&a->lock);
+	while (!a->is_stopping) {
+		a->next_ns = ring(a);
+		if (a->next_ns == UINT64_MAX) {
+			pthread_cond_wait(&a->earlier, &a->lock);
+			continue;
+		}
+		until.tv_sec = (time_t)(a->next_ns / SFS_NS_PER_S);
+		until.tv_nsec = (long)(a->next_ns % SFS_NS_PER_S);
+		pthread_cond_timedwait(&a->earlier, &a->lock, &until);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+struct sfs_alarms *sfs_alarms_start(void)
+{
+	struct sfs_alarms *a = sfs_calloc(1, sizeof *a);
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* sfs_clock_ns()'s */
+	pthread_cond_init(&a->earlier, &attr);
+	pthread_condattr_destroy(&attr);
+	sfs_list_init(&a->list);
+	a->next_ns = UINT64_MAX;
+	a->thread = sfs_thread_start("sfs-alarm", run, a);
+	return a;
+}
+
+void sfs_alarms_stop(struct sfs_alarms *a)
+{
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	assert(sfs_list_is_empty(&a->list));
+	a->is_stopping = true;
+	pthread_cond_signal(&a->earlier);
+	pthread_mutex_unlock(&a->lock);
+	pthread_join(a->thread, NULL);
+	pthread_cond_destroy(&a->earlier);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}
+
+void sfs_alarm_set(struct sfs_alarms *a, struct sfs_alarm *alarm, uint64_t at_ns)
+{
+	pthread_mutex_lock(&a->lock);
+	sfs_link_remove(&alarm->link);
+	alarm->at_ns = at_ns;
+	sfs_list_push(&a->list, &alarm->link);
+	if (at_ns < a->next_ns)
+		pthread_cond_signal(&a->earlier);
+	pthread_mutex_unlock(&a->lock);
+}
+
+void sfs_alarm_unset(struct sfs_alarms *a, struct sfs_alarm *alarm)
+{
+	pthread_mutex_lock(&a->lock);
+	sfs_link_remove(&alarm->link);
+	pthread_mutex_unlock(&a->lock);
+}

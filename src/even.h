@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* even - a far stream's bytes leave as evenly as its network brings them.
+ *
+ * The slowest of many parts holds up all lanes.  A reader who takes whatever is here would
+ * get nothing for a second, then all that has come meanwhile at once, and come to the next
+ * slow part with nothing in hand.  So the bytes that are ready are a reserve: while there is
+ * less than a second or so of it, they leave at the rate at which bytes come, or a little
+ * more slowly until there is some; with all of it they leave at once.  The reader gets as
+ * much in the end, and waits for no slow part.
+ *
+ * Only for a stream whose network is what it waits for: the caller knows.
+ *
+ * Pure: time is an argument.  Not thread-safe.
+ */
+#ifndef SFS_EVEN_H
+#define SFS_EVEN_H
+
+#include <stdint.h>
+
+struct sfs_even {
+	uint64_t rate; /* bytes a second that come; 0: not known yet */
+	uint64_t looked_ns, looked_bytes;
+	int n_looks;
+	uint64_t next_ns; /* when the next byte may leave */
+};
+
+/* A stream of which `came_bytes` have come so far. */
+void sfs_even_init(struct sfs_even *even, uint64_t came_bytes, uint64_t now_ns);
+
+/* A reader wants n_bytes; `ready_bytes` are there for it (with those), and `came_bytes` have
+ * come in all.  0: it may have them, and will take them.  Else when to ask again. */
+uint64_t sfs_even_ask(struct sfs_even *even, uint64_t n_bytes, uint64_t ready_bytes,
+		      uint64_t came_bytes, uint64_t now_ns);
+
+#endif
