@@ -183,6 +183,7 @@ void sfs_host_connected(struct sfs_get *get, int fd)
 	struct tcp_info info = {0};
 	socklen_t n = sizeof info;
 	uint64_t ns;
+	int window;
 
 	if (fd < 0 || getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0 ||
 	    info.tcpi_rtt == 0)
@@ -190,6 +191,10 @@ void sfs_host_connected(struct sfs_get *get, int fd)
 	ns = info.tcpi_rtt * 1000ULL;
 	if (host->rtt_ns == 0 || ns < host->rtt_ns)
 		host->rtt_ns = ns;
-	if (!get->is_small)
-		sfs_pace_round_trip(&host->pace, ns);
+	if (get->is_small)
+		return;
+	sfs_pace_round_trip(&host->pace, ns);
+	window = (int)sfs_pace_window_bytes(&host->pace);
+	if (window > 0)
+		setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof window);
 }

@@ -13,6 +13,7 @@
 #define SMALLEST_WINDOW_BYTES (32 << 10) /* of a connection that often loses a packet */
 #define N_STEADY	      16	 /* periods between trials, */
 #define N_STEADY_SOON	      4		 /* and behind one that was worth it */
+#define LEAST_WINDOW	      (64 << 10)
 #define QUEUE_NS	      (5 * SFS_NS_PER_MS) /* the least that counts */
 
 static int between(int least, int n, int most)
@@ -75,6 +76,15 @@ static bool is_queued(const struct sfs_pace *p)
 	return p->trip_ns > p->least_trip_ns + p->least_trip_ns / 4 + QUEUE_NS;
 }
 
+uint64_t sfs_pace_window_bytes(const struct sfs_pace *p)
+{
+	double window = p->path_bytes / sfs_pace_limit(p);
+
+	if (window == 0)
+		return 0;
+	return window > LEAST_WINDOW ? (uint64_t)window : LEAST_WINDOW;
+}
+
 void sfs_pace_bytes(struct sfs_pace *p, uint64_t n)
 {
 	p->n_bytes += n;
@@ -87,13 +97,25 @@ static void settle_at(struct sfs_pace *p, int limit)
 	p->n_steady = 0;
 }
 
+static int other_limit(const struct sfs_pace *p)
+{
+	double part;
+
+	if (!p->tries_fewer)
+		return p->limit * 5 / 4 + 1;
+	if (!p->is_for_queue)
+		return p->limit * 4 / 5;
+	/* As many as there would be with no queue, and some. */
+	part = 1.1 * (double)p->least_trip_ns / (double)p->trip_ns;
+	return (int)((part > 0.5 ? part : 0.5) * p->limit);
+}
+
 static void try_other(struct sfs_pace *p)
 {
 	p->before = p->limit;
-	p->tries_fewer = !p->tries_fewer || is_queued(p) || p->limit >= cap(p);
-	p->limit = between(LEAST < p->most ? LEAST : p->most,
-			   p->tries_fewer ? p->limit * 4 / 5 : p->limit * 5 / 4 + 1,
-			   p->most);
+	p->is_for_queue = is_queued(p);
+	p->tries_fewer = !p->tries_fewer || p->is_for_queue || p->limit >= cap(p);
+	p->limit = between(LEAST < p->most ? LEAST : p->most, other_limit(p), p->most);
 	p->is = SFS_PACE_SETTLING;
 }
 
@@ -115,18 +137,36 @@ static void grow_on(struct sfs_pace *p, double rate, int limit)
 /* A trial is over: does it stay so? */
 static void end_trial(struct sfs_pace *p, double rate)
 {
-	bool is_kept = p->tries_fewer ? rate >= 0.99 * p->rate : rate >= 1.02 * p->rate;
+	double wanted = !p->tries_fewer ? 1.02 : p->is_for_queue ? 0.9 : 0.99;
+	bool is_kept = rate >= wanted * p->rate;
 
 	settle_at(p, is_kept ? p->limit : p->before);
-	if (!is_kept)
+	p->is_vain = !is_kept;
+	if (p->is_vain)
 		return;
 	p->n_steady = N_STEADY - N_STEADY_SOON;
 	p->tries_fewer = !p->tries_fewer; /* once more the same way */
 	p->rate = rate;
 }
 
+/* What may be on the path: while packets queue, less and less down to what it holds, and
+ * else more and more. */
+static void fit_path(struct sfs_pace *p, double rate)
+{
+	double holds = rate * (double)p->least_trip_ns / SFS_NS_PER_S;
+
+	if (!is_queued(p))
+		p->path_bytes *= 1.1;
+	else if (p->path_bytes == 0)
+		p->path_bytes = 2 * holds;
+	else if (p->path_bytes > holds)
+		p->path_bytes *= 0.9;
+}
+
 static void judge(struct sfs_pace *p, double rate, int limit)
 {
+	if (p->least_trip_ns >= QUEUE_NS)
+		fit_path(p, rate);
 	switch (p->is) {
 	case SFS_PACE_GROWING:
 		p->rate = rate > p->rate ? rate : p->rate;
@@ -134,7 +174,8 @@ static void judge(struct sfs_pace *p, double rate, int limit)
 		break;
 	case SFS_PACE_STEADY:
 		p->rate += (rate - p->rate) / 4;
-		if (++p->n_steady >= (is_queued(p) ? N_STEADY_SOON : N_STEADY))
+		if (++p->n_steady >=
+		    (is_queued(p) && !p->is_vain ? N_STEADY_SOON : N_STEADY))
 			try_other(p);
 		break;
 	case SFS_PACE_SETTLING: p->is = SFS_PACE_TRYING; break;

@@ -28,6 +28,7 @@ struct sfs_pace {
 	uint64_t wait_ns, last_wait_ns, window_ns;
 
 	uint64_t trip_ns, least_trip_ns; /* a round trip, lately and at least */
+	double path_bytes; /* that may be on the path; 0: packets never queued */
 
 	/* The period that is being measured; begun_ns is 0 if none is. */
 	uint64_t begun_ns, n_bytes;
@@ -38,7 +39,8 @@ struct sfs_pace {
 	double rate, best_rate; /* bytes a second, lately, and at best while growing */
 	int best_limit, before; /* the limit at best, and before a trial */
 	int n_vain, n_steady;	/* periods */
-	bool tries_fewer;
+	bool tries_fewer, is_for_queue; /* the trial; because packets queue */
+	bool is_vain;			/* the last trial was */
 };
 
 /* At most `most` GETs at a time, >= 1. */
@@ -62,6 +64,11 @@ void sfs_pace_ended(struct sfs_pace *p, uint64_t now_ns, bool is_bound);
 
 /* The server said that it has too much to do. */
 void sfs_pace_refused(struct sfs_pace *p);
+
+/* How much each GET's connection should have on the path at most; 0: as it likes.  All
+ * together they have about what the path holds, once packets have queued: connections that
+ * have rested would else fill it with all their windows at once, and lose packets. */
+uint64_t sfs_pace_window_bytes(const struct sfs_pace *p);
 
 /* None is running any more. */
 void sfs_pace_rest(struct sfs_pace *p);
