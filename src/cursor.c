@@ -64,7 +64,7 @@ struct sfs_cursor {
 	uint64_t last_read_ns;
 
 	struct sfs_even even;
-	struct sfs_alarm alarm;	  /* when a read that is early may be answered */
+	struct sfs_alarm alarm;	 /* when a read that is early may be answered */
 	uint64_t early_since_ns; /* the first that waits is; 0: it is not */
 
 	struct sfs_blame_tally blame;
@@ -490,7 +490,7 @@ static enum sfs_blame judge(const struct sfs_cursor *c, uint64_t *ret_since_ns)
 		return SFS_BLAME_BUDGET;
 	if (hole)
 		return sfs_hole_blame(hole, ret_since_ns);
-	if (c->early_since_ns) {
+	if (c->early_since_ns && end_of(read) <= c->log.end) {
 		*ret_since_ns = c->early_since_ns;
 		return SFS_BLAME_NETWORK;
 	}
@@ -553,7 +553,9 @@ static struct sfs_part *next_arrived(struct sfs_cursor *c)
 static int make_lanes(struct sfs_cursor *c, struct sfs_map *map,
 		      const struct sfs_spot *at)
 {
-	const struct sfs_lanes_owner owner = {.ctx = c, .ended = on_part, .stirred = wake};
+	const struct sfs_lanes_owner owner = {.ctx = c,
+					      .ended = on_part,
+					      .stirred = wake};
 
 	return sfs_lanes_new(c->env, c->order, &c->account, &owner, map, at, &c->lanes);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a bucket of tokens whose rate depends on the reserve.  The reserve settles
- * where that is the rate of what comes. */
+/* How this works: a bucket of tokens whose rate depends on the reserve.  The reserve
+ * settles where that is the rate of what comes. */
 #include "even.h"
 
 #include "clock.h"
@@ -8,9 +8,9 @@
 #define LOOK_NS	    (SFS_NS_PER_S / 2) /* how long the rate is measured */
 #define N_LOOKS	    6		       /* until then a stream is filling its lanes */
 #define RESERVE_NS  (2 * SFS_NS_PER_S)
-#define LEVEL	    0.7	 /* of the reserve: where it settles */
-#define SLOWEST	    0.85 /* of the rate of what comes: with no reserve */
-#define FASTEST	    2.0	 /* with nearly all of it */
+#define LEVEL	    0.7			 /* of the reserve: where it settles */
+#define SLOWEST	    0.85		 /* of the rate of what comes: with no reserve */
+#define FASTEST	    2.0			 /* with nearly all of it */
 #define BURST_NS    (20 * SFS_NS_PER_MS) /* what is not taken in time may be taken later */
 #define SHORTEST_NS (4 * SFS_NS_PER_MS)	 /* no reader is woken more often */
 
@@ -41,9 +41,8 @@ static void look(struct sfs_even *e, uint64_t came_bytes, uint64_t now_ns)
 /* How fast bytes may leave with so much of the reserve, 0 to 1. */
 static double allowed(const struct sfs_even *e, double part)
 {
-	double share = part < LEVEL
-			       ? SLOWEST + (1 - SLOWEST) * part / LEVEL
-			       : 1 + (FASTEST - 1) * (part - LEVEL) / (1 - LEVEL);
+	double share = part < LEVEL ? SLOWEST + (1 - SLOWEST) * part / LEVEL
+				    : 1 + (FASTEST - 1) * (part - LEVEL) / (1 - LEVEL);
 
 	return (double)e->rate * share;
 }

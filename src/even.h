@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* even - a far stream's bytes leave as evenly as its network brings them.
  *
- * The slowest of many parts holds up all lanes.  A reader who takes whatever is here would
- * get nothing for a second, then all that has come meanwhile at once, and come to the next
- * slow part with nothing in hand.  So the bytes that are ready are a reserve: while there is
- * less than a second or so of it, they leave at the rate at which bytes come, or a little
- * more slowly until there is some; with all of it they leave at once.  The reader gets as
- * much in the end, and waits for no slow part.
+ * The slowest of many parts holds up all lanes.  A reader who takes whatever is here
+ * would get nothing for a second, then all that has come meanwhile at once, and come to
+ * the next slow part with nothing in hand.  So the bytes that are ready are a reserve:
+ * while there is less than a second or so of it, they leave at the rate at which bytes
+ * come, or a little more slowly until there is some; with all of it they leave at once.
+ * The reader gets as much in the end, and waits for no slow part.
  *
  * Only for a stream whose network is what it waits for: the caller knows.
  *
@@ -27,8 +27,8 @@ struct sfs_even {
 /* A stream of which `came_bytes` have come so far. */
 void sfs_even_init(struct sfs_even *even, uint64_t came_bytes, uint64_t now_ns);
 
-/* A reader wants n_bytes; `ready_bytes` are there for it (with those), and `came_bytes` have
- * come in all.  0: it may have them, and will take them.  Else when to ask again. */
+/* A reader wants n_bytes; `ready_bytes` are there for it (with those), and `came_bytes`
+ * have come in all.  0: it may have them, and will take them.  Else when to ask again. */
 uint64_t sfs_even_ask(struct sfs_even *even, uint64_t n_bytes, uint64_t ready_bytes,
 		      uint64_t came_bytes, uint64_t now_ns);
 

@@ -193,7 +193,7 @@ void sfs_host_connected(struct sfs_get *get, int fd)
 		host->rtt_ns = ns;
 	if (get->is_small)
 		return;
-	sfs_pace_round_trip(&host->pace, ns);
+	sfs_pace_round_trip(&host->pace, ns, get->sent_ns);
 	window = (int)sfs_pace_window_bytes(&host->pace);
 	if (window > 0)
 		setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof window);

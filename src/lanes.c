@@ -72,7 +72,7 @@ struct sfs_part {
 	struct sfs_request request;
 	void **slabs;
 	struct iovec *iov;
-	size_t n_slabs, n_here; /* so many, the first ones, are the run's */
+	size_t n_slabs, n_here;	   /* so many, the first ones, are the run's */
 	_Atomic uint64_t begun_ns; /* see sfs_request */
 
 	/* Or only to be looked at. */
@@ -480,6 +480,8 @@ static bool ask_to_keep(struct sfs_lanes *ls, struct lane *lane, struct sfs_run 
 		.ready = on_ready,
 		.begun_ns = &part->begun_ns,
 	};
+	if (is_urgent)
+		sfs_request_await(&part->request);
 	sfs_run_expect(run, offset, n);
 	lane->n_asked += n;
 	sfs_outbox_put(out, &part->job, submit);
@@ -631,10 +633,10 @@ static bool pass_over(struct sfs_run *run, const struct sfs_slice *slice, uint64
 	return false;
 }
 
-/* A part of this size, or of half of it or more.  Lanes are to fall due one after the other:
- * if many did at one time, a reader would wait until the first part of all of them is
- * here, and then have as much at once.  So each lane has its own bytes, of every part_bytes
- * of them, at which its parts end, whatever happened to it before. */
+/* A part of this size, or of half of it or more.  Lanes are to fall due one after the
+ * other: if many did at one time, a reader would wait until the first part of all of them
+ * is here, and then have as much at once.  So each lane has its own bytes, of every
+ * part_bytes of them, at which its parts end, whatever happened to it before. */
 static uint64_t staggered(const struct lane *lane, uint64_t part_bytes)
 {
 	uint64_t n = part_bytes / SFS_SLAB_BYTES, asked = lane->n_asked / SFS_SLAB_BYTES;

@@ -29,7 +29,8 @@ struct sfs_lanes_owner {
 	/* A part ended, on a thread of the source or the pool: hand it to
 	 * sfs_lanes_arrive() soon, with the stream's lock held. */
 	void (*ended)(void *ctx, struct sfs_part *part);
-	/* Some of a part is here for which sfs_lanes_pump() blocked: call it again soon. */
+	/* Some of a part is here for which sfs_lanes_pump() blocked: call it again soon.
+	 */
 	void (*stirred)(void *ctx);
 };
 

@@ -9,10 +9,11 @@
 #define START		      16
 #define LEAST		      4
 #define PERIOD_NS	      (100 * SFS_NS_PER_MS)
-#define WINDOW_NS	      (10 * SFS_NS_PER_S)
+#define WINDOW_NS	      (30 * SFS_NS_PER_S)
 #define SMALLEST_WINDOW_BYTES (32 << 10) /* of a connection that often loses a packet */
 #define N_STEADY	      16	 /* periods between trials, */
 #define N_STEADY_SOON	      4		 /* and behind one that was worth it */
+#define N_UNCUT		      64	 /* periods */
 #define LEAST_WINDOW	      (64 << 10)
 #define QUEUE_NS	      (5 * SFS_NS_PER_MS) /* the least that counts */
 
@@ -27,11 +28,25 @@ void sfs_pace_init(struct sfs_pace *p, int most)
 	*p = (struct sfs_pace){.most = most, .limit = between(1, START, most)};
 }
 
+static void add_least(struct sfs_pace_least *l, uint64_t ns, uint64_t now_ns)
+{
+	if (now_ns - l->since_ns >= WINDOW_NS) {
+		l->last_ns = l->ns;
+		l->ns = 0;
+		l->since_ns = now_ns;
+	}
+	if (l->ns == 0 || ns < l->ns)
+		l->ns = ns;
+}
+
+static uint64_t least(const struct sfs_pace_least *l)
+{
+	return l->last_ns == 0 || (l->ns != 0 && l->ns < l->last_ns) ? l->ns : l->last_ns;
+}
+
 uint64_t sfs_pace_wait_ns(const struct sfs_pace *p)
 {
-	if (p->last_wait_ns == 0 || (p->wait_ns != 0 && p->wait_ns < p->last_wait_ns))
-		return p->wait_ns;
-	return p->last_wait_ns;
+	return least(&p->wait);
 }
 
 /* What could be of use at most, by Little's law. */
@@ -54,26 +69,21 @@ int sfs_pace_limit(const struct sfs_pace *p)
 
 void sfs_pace_answered(struct sfs_pace *p, uint64_t wait_ns, uint64_t now_ns)
 {
-	if (now_ns - p->window_ns >= WINDOW_NS) {
-		p->last_wait_ns = p->wait_ns;
-		p->wait_ns = 0;
-		p->window_ns = now_ns;
-	}
-	if (p->wait_ns == 0 || wait_ns < p->wait_ns)
-		p->wait_ns = wait_ns;
+	add_least(&p->wait, wait_ns, now_ns);
 }
 
-void sfs_pace_round_trip(struct sfs_pace *p, uint64_t ns)
+void sfs_pace_round_trip(struct sfs_pace *p, uint64_t ns, uint64_t now_ns)
 {
-	if (p->least_trip_ns == 0 || ns < p->least_trip_ns)
-		p->least_trip_ns = ns;
+	add_least(&p->trip, ns, now_ns);
 	p->trip_ns = p->trip_ns == 0 ? ns : p->trip_ns - p->trip_ns / 16 + ns / 16;
 }
 
 /* Do our packets wait for each other? */
 static bool is_queued(const struct sfs_pace *p)
 {
-	return p->trip_ns > p->least_trip_ns + p->least_trip_ns / 4 + QUEUE_NS;
+	uint64_t ns = least(&p->trip);
+
+	return p->trip_ns > ns + ns / 4 + QUEUE_NS;
 }
 
 uint64_t sfs_pace_window_bytes(const struct sfs_pace *p)
@@ -106,7 +116,7 @@ static int other_limit(const struct sfs_pace *p)
 	if (!p->is_for_queue)
 		return p->limit * 4 / 5;
 	/* As many as there would be with no queue, and some. */
-	part = 1.1 * (double)p->least_trip_ns / (double)p->trip_ns;
+	part = 1.1 * (double)least(&p->trip) / (double)p->trip_ns;
 	return (int)((part > 0.5 ? part : 0.5) * p->limit);
 }
 
@@ -150,23 +160,28 @@ static void end_trial(struct sfs_pace *p, double rate)
 }
 
 /* What may be on the path: while packets queue, less and less down to what it holds, and
- * else more and more. */
-static void fit_path(struct sfs_pace *p, double rate)
+ * else more and more.  If that costs some of the rate, it is others who fill the path,
+ * and they would take what we leave. */
+static void fit_path(struct sfs_pace *p)
 {
-	double holds = rate * (double)p->least_trip_ns / SFS_NS_PER_S;
+	double holds = p->rate * (double)least(&p->trip) / SFS_NS_PER_S;
 
-	if (!is_queued(p))
+	if (p->path_bytes == 0) {
+		p->uncut_rate = p->rate;
+		if (--p->n_uncut < 0 && is_queued(p))
+			p->path_bytes = 2 * holds;
+	} else if (p->rate < 0.8 * p->uncut_rate) {
+		p->path_bytes = 0;
+		p->n_uncut = N_UNCUT;
+	} else if (is_queued(p)) {
+		p->path_bytes *= p->path_bytes > holds ? 0.9 : 1;
+	} else if (p->path_bytes < 4 * holds) {
 		p->path_bytes *= 1.1;
-	else if (p->path_bytes == 0)
-		p->path_bytes = 2 * holds;
-	else if (p->path_bytes > holds)
-		p->path_bytes *= 0.9;
+	}
 }
 
 static void judge(struct sfs_pace *p, double rate, int limit)
 {
-	if (p->least_trip_ns >= QUEUE_NS)
-		fit_path(p, rate);
 	switch (p->is) {
 	case SFS_PACE_GROWING:
 		p->rate = rate > p->rate ? rate : p->rate;
@@ -181,6 +196,8 @@ static void judge(struct sfs_pace *p, double rate, int limit)
 	case SFS_PACE_SETTLING: p->is = SFS_PACE_TRYING; break;
 	case SFS_PACE_TRYING: end_trial(p, rate); break;
 	}
+	if (least(&p->trip) >= QUEUE_NS)
+		fit_path(p);
 }
 
 void sfs_pace_rest(struct sfs_pace *p)

@@ -10,8 +10,8 @@
  * and more only fill caches.
  *
  * Where packets take a good deal longer than they could, they stand in a queue before the
- * path's narrowest place, and most of them are ours: it is full.  Then more GETs are of no
- * use, but soon make each other lose packets, so fewer are tried.
+ * path's narrowest place, and most of them are ours: it is full.  Then more GETs are of
+ * no use, but soon make each other lose packets, so fewer are tried.
  *
  * Pure: time is an argument.  Not thread-safe.
  */
@@ -21,14 +21,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The least of a time, in this window of time and the last; 0: none yet. */
+struct sfs_pace_least {
+	uint64_t ns, last_ns, since_ns;
+};
+
 struct sfs_pace {
 	int most, limit;
 
-	/* The shortest time to a first byte, of this window of time and of the last. */
-	uint64_t wait_ns, last_wait_ns, window_ns;
+	struct sfs_pace_least wait; /* the time to a first byte */
+	struct sfs_pace_least trip; /* a round trip, */
+	uint64_t trip_ns;	    /* and how long it is lately */
 
-	uint64_t trip_ns, least_trip_ns; /* a round trip, lately and at least */
-	double path_bytes; /* that may be on the path; 0: packets never queued */
+	double path_bytes; /* that may be on the path; 0: all there is */
+	double uncut_rate; /* when that was so, bytes a second */
+	int n_uncut;	   /* it stays so for so many periods more */
 
 	/* The period that is being measured; begun_ns is 0 if none is. */
 	uint64_t begun_ns, n_bytes;
@@ -53,7 +60,7 @@ int sfs_pace_limit(const struct sfs_pace *p);
 void sfs_pace_answered(struct sfs_pace *p, uint64_t wait_ns, uint64_t now_ns);
 
 /* The kernel's own word on how long a round trip of a packet takes now. */
-void sfs_pace_round_trip(struct sfs_pace *p, uint64_t ns);
+void sfs_pace_round_trip(struct sfs_pace *p, uint64_t ns, uint64_t now_ns);
 
 /* n bytes came. */
 void sfs_pace_bytes(struct sfs_pace *p, uint64_t n);
@@ -66,8 +73,9 @@ void sfs_pace_ended(struct sfs_pace *p, uint64_t now_ns, bool is_bound);
 void sfs_pace_refused(struct sfs_pace *p);
 
 /* How much each GET's connection should have on the path at most; 0: as it likes.  All
- * together they have about what the path holds, once packets have queued: connections that
- * have rested would else fill it with all their windows at once, and lose packets. */
+ * together they have about what the path holds, once packets have queued: connections
+ * that have rested would else fill it with all their windows at once, and lose packets.
+ */
 uint64_t sfs_pace_window_bytes(const struct sfs_pace *p);
 
 /* None is running any more. */

@@ -18,6 +18,7 @@ AM_CPPFLAGS += $(tests_cppflags)
 LDADD = libshufflefs.la
 
 unit_tests = \
+	tests/unit-alarms-ring-when-they-are-due \
 	tests/unit-answer-believes-only-what-fits \
 	tests/unit-blame-names-the-limit \
 	tests/unit-braces-expand-as-a-shell-does \
@@ -33,6 +34,7 @@ unit_tests = \
 	tests/unit-edit-changes-names-and-nothing-else \
 	tests/unit-entries-find-what-holds-a-byte \
 	tests/unit-error-sentences-fit-their-room \
+	tests/unit-even-hands-on-what-comes-at-its-rate \
 	tests/unit-foreign-indexes-are-held-to-their-shards \
 	tests/unit-grab-takes-its-turn \
 	tests/unit-group-needs-no-more-than-the-headers \
@@ -101,6 +103,7 @@ cat_tests = \
 	tests/cat-a-late-answer-is-asked-for-once-more.sh \
 	tests/cat-a-lying-index-is-an-error.sh \
 	tests/cat-a-missing-shard-may-be-left-out.sh \
+	tests/cat-a-part-is-read-while-it-comes.sh \
 	tests/cat-a-rank-may-lack-any-of-its-samples.sh \
 	tests/cat-a-reader-that-closes-early-is-no-error.sh \
 	tests/cat-a-sample-given-up-is-not-asked-for-again.sh \

@@ -20,6 +20,7 @@ What (B: the byte `at=N` of the file, or byte `bytes=N` of the body; without eit
 before the answer begins; with `head`, in the middle of its headers):
   cut, rst, stall            end of connection, reset, silence: at B
   trickle,bytes=N,ms=N       a body in small pieces
+  pause,bytes=N,while=F      a body of which the first N bytes come, and the rest without F
   late,ms=N                  an answer that begins so much later
   short,by=N                 fewer bytes than Content-Range says, and a Content-Length to match
   less,bytes=N               an honest 206 for the first N bytes of the range
@@ -87,6 +88,7 @@ class Answer:
             self.headers[name.replace("_", "-")] = value
         self.first = 0        # where the body begins in the file
         self.total = 0        # the file's size
+        self.waits_for = None  # a file: between pieces, until it is gone
         self.ends = None      # "fin", "rst" or "stall", ...
         self.end_at = None    # ... when so much of the body was sent,
         self.ends_in = "body"  # or in "head", or "before" it
@@ -213,6 +215,12 @@ def end_it(how):
 def trickle(request, obj, answer, args):
     answer.piece = int(args.get("bytes", 1000))
     answer.pause_s = int(args.get("ms", 10)) / 1000
+    return answer
+
+
+def pause(request, obj, answer, args):
+    answer.piece = int(args["bytes"])
+    answer.waits_for = os.path.join(folder, args["while"])
     return answer
 
 
@@ -355,7 +363,7 @@ def nohead(request, obj, answer, args):
 
 
 ANSWER_FAULTS = {f.__name__: f for f in (
-    trickle, late, short, less, long, wrongstart, wrongend, wrongtotal, norange, multipart, auth,
+    trickle, pause, late, short, less, long, wrongstart, wrongend, wrongtotal, norange, multipart, auth,
     redirect, token, chunked, nolength, close, hangup, garbage, hugeheader, nohead)}
 ANSWER_FAULTS.update(cut=end_it("fin"), rst=end_it("rst"), stall=end_it("stall"), gzip=gzipped)
 
@@ -450,6 +458,8 @@ def send_body(conn, answer):
             piece = b"%x\r\n%s\r\n" % (len(piece), piece)
         conn.sendall(piece)
         time.sleep(answer.pause_s)
+        while answer.waits_for and os.path.exists(answer.waits_for):
+            time.sleep(0.01)
     if answer.is_chunked and not answer.ends:
         conn.sendall(b"0\r\n\r\n")
 
