@@ -32,6 +32,7 @@
 
 #define FORWARD_BYTES ((uint64_t)64 << 20) /* a read so far ahead still goes on */
 #define MIB	      ((uint64_t)1 << 20)
+#define RESERVE_PART  4 /* of its memory a far stream has ready */
 
 struct sfs_cursor {
 	struct sfs_env *env;
@@ -338,7 +339,6 @@ static void count(struct sfs_cursor *c, const struct sfs_read *read)
 static void answer(struct sfs_cursor *c, struct sfs_read *read, struct sfs_outbox *out)
 {
 	read->pin = lay_out(c, read, NULL);
-	c->early_since_ns = 0;
 	count(c, read);
 	sfs_list_push(&c->answered, &read->link);
 	sfs_read_tell(read, 0, out);
@@ -358,15 +358,14 @@ static bool is_early(struct sfs_cursor *c, const struct sfs_read *read)
 	uint64_t end = end_of(read), now_ns, next_ns;
 
 	if (end <= c->front || !sfs_env_is_far(c->env) || !c->lanes ||
-	    !sfs_lanes_are_busy(c->lanes))
+	    !sfs_lanes_are_busy(c->lanes) || c->holes.n_pending > 0)
 		return false;
 	now_ns = sfs_clock_ns();
-	next_ns = sfs_even_ask(&c->even, read->n_bytes, c->log.end - c->front,
-			       sfs_lanes_came(c->lanes), now_ns);
+	next_ns = sfs_even_ask(&c->even, end - c->front, c->log.end - c->front,
+			       sfs_lanes_came(c->lanes),
+			       sfs_account_share(&c->account) / RESERVE_PART, now_ns);
 	if (next_ns == 0)
 		return false;
-	if (c->early_since_ns == 0)
-		c->early_since_ns = now_ns;
 	sfs_alarm_set(c->env->alarms, &c->alarm, next_ns);
 	return true;
 }
@@ -376,6 +375,7 @@ static void serve(struct sfs_cursor *c, struct sfs_outbox *out)
 {
 	struct sfs_link *link, *following;
 	struct sfs_read *read;
+	bool has_early = false; /* the first that goes on waiting is */
 	int ret;
 
 	for (link = c->waiting.next; link != &c->waiting; link = following) {
@@ -387,8 +387,14 @@ static void serve(struct sfs_cursor *c, struct sfs_outbox *out)
 		} else if (ret > 0 && !is_early(c, read)) {
 			sfs_link_remove(&read->link);
 			answer(c, read, out);
+		} else if (c->waiting.next == link) {
+			has_early = ret > 0;
 		}
 	}
+	if (!has_early)
+		c->early_since_ns = 0;
+	else if (c->early_since_ns == 0)
+		c->early_since_ns = sfs_clock_ns();
 }
 
 /* The lane that all wait for cannot go on now.  The next read tries anew. */
@@ -490,7 +496,7 @@ static enum sfs_blame judge(const struct sfs_cursor *c, uint64_t *ret_since_ns)
 		return SFS_BLAME_BUDGET;
 	if (hole)
 		return sfs_hole_blame(hole, ret_since_ns);
-	if (c->early_since_ns && end_of(read) <= c->log.end) {
+	if (c->early_since_ns) {
 		*ret_since_ns = c->early_since_ns;
 		return SFS_BLAME_NETWORK;
 	}
@@ -560,11 +566,20 @@ static int make_lanes(struct sfs_cursor *c, struct sfs_map *map,
 	return sfs_lanes_new(c->env, c->order, &c->account, &owner, map, at, &c->lanes);
 }
 
+/* The lane that a read waits for; UINT32_MAX: none does.  Some wait for holes, and some
+ * are early. */
+static uint32_t blocking(const struct sfs_cursor *c)
+{
+	SFS_EACH (read, &c->waiting, struct sfs_read, link) {
+		if (end_of(read) > c->log.end)
+			return c->blocked;
+	}
+	return UINT32_MAX;
+}
+
 /* Go on as far as possible. */
 static void go_on(struct sfs_cursor *c, struct sfs_outbox *out)
 {
-	uint32_t blocking;
-
 	if (!c->lanes && sfs_account_is_open(&c->account))
 		make_lanes(c, NULL, NULL);
 	if (!c->lanes)
@@ -576,8 +591,7 @@ static void go_on(struct sfs_cursor *c, struct sfs_outbox *out)
 		if (c->is_held)
 			return;
 		sfs_holes_start(&c->holes, &c->waiting, c->front, out);
-		blocking = sfs_list_is_empty(&c->waiting) ? UINT32_MAX : c->blocked;
-	} while (sfs_lanes_pump(c->lanes, blocking, out));
+	} while (sfs_lanes_pump(c->lanes, blocking(c), out));
 }
 
 static uint32_t n_on_way(const struct sfs_cursor *c)

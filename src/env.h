@@ -115,9 +115,8 @@ static inline uint32_t sfs_env_on_way(const struct sfs_env *env)
 	return rate > 0 && sfs_env_is_far(env) && most < n ? (uint32_t)most : n;
 }
 
-/* How large the first part of a lane is; the next are up to four times
- * as large as all before.  From a source that is
- * far, small ones: the first sample comes when its part is whole. */
+/* How large the first part of a lane is; the next are as large as all before.  From a
+ * source that is far, small ones: the first sample comes when its part is whole. */
 static inline uint64_t sfs_env_first_part_bytes(const struct sfs_env *env)
 {
 	return sfs_env_is_far(env) ? SFS_SLAB_BYTES : 4 * SFS_SLAB_BYTES;

@@ -48,12 +48,14 @@ static double allowed(const struct sfs_even *e, double part)
 }
 
 uint64_t sfs_even_ask(struct sfs_even *e, uint64_t n_bytes, uint64_t ready_bytes,
-		      uint64_t came_bytes, uint64_t now_ns)
+		      uint64_t came_bytes, uint64_t most_bytes, uint64_t now_ns)
 {
 	double reserve;
 
 	look(e, came_bytes, now_ns);
 	reserve = (double)e->rate * RESERVE_NS / SFS_NS_PER_S;
+	if (reserve > (double)most_bytes)
+		reserve = (double)most_bytes;
 	if ((double)ready_bytes >= reserve)
 		return 0;
 	if (e->next_ns > now_ns + SHORTEST_NS)

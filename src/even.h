@@ -28,8 +28,9 @@ struct sfs_even {
 void sfs_even_init(struct sfs_even *even, uint64_t came_bytes, uint64_t now_ns);
 
 /* A reader wants n_bytes; `ready_bytes` are there for it (with those), and `came_bytes`
- * have come in all.  0: it may have them, and will take them.  Else when to ask again. */
+ * have come in all; there is memory for a reserve of `most_bytes`.  0: it may have them,
+ * and will take them.  Else when to ask again. */
 uint64_t sfs_even_ask(struct sfs_even *even, uint64_t n_bytes, uint64_t ready_bytes,
-		      uint64_t came_bytes, uint64_t now_ns);
+		      uint64_t came_bytes, uint64_t most_bytes, uint64_t now_ns);
 
 #endif

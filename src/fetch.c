@@ -117,7 +117,7 @@ static int on_request(void *data, char *their_ip, char *our_ip, int their_port,
 	struct sfs_get *get = data;
 
 	get->sent_ns = get->progress_ns = sfs_clock_ns();
-	sfs_host_connected(get, get->fd);
+	sfs_host_asks(get, get->fd);
 	return CURL_PREREQFUNC_OK;
 }
 
@@ -382,7 +382,7 @@ static void use_wire(struct sfs_fetch *f, struct sfs_get *get, struct sfs_wire *
 {
 	get->wire = wire;
 	get->sent_ns = get->progress_ns = sfs_clock_ns();
-	sfs_host_connected(get, sfs_wire_fd(wire));
+	sfs_host_asks(get, sfs_wire_fd(wire));
 	sfs_wire_ask(wire, get->text, strlen(get->text));
 	run_wire(f, get);
 }

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #define LEAST_SMALL 8
+#define NO_WINDOW   (1 << 30)
 #define SMALL_AGAIN 8 /* so many have to end before there may be one more again */
 
 /* GETs at a time, of all servers. */
@@ -177,7 +178,7 @@ void sfs_host_refused(struct sfs_get *get, uint64_t now_ns)
 
 /* What the kernel has measured: unlike our own clock, it knows nothing of threads that
  * wait for a processor. */
-void sfs_host_connected(struct sfs_get *get, int fd)
+void sfs_host_asks(struct sfs_get *get, int fd)
 {
 	struct sfs_host *host = get->host;
 	struct tcp_info info = {0};
@@ -195,6 +196,9 @@ void sfs_host_connected(struct sfs_get *get, int fd)
 		return;
 	sfs_pace_round_trip(&host->pace, ns, get->sent_ns);
 	window = (int)sfs_pace_window_bytes(&host->pace);
-	if (window > 0)
+	host->has_windows |= window > 0;
+	if (window == 0)
+		window = NO_WINDOW;
+	if (host->has_windows)
 		setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof window);
 }

@@ -25,6 +25,7 @@ struct sfs_host {
 	struct sfs_pace pace;
 	uint64_t served_bytes, rtt_ns; /* rtt_ns 0: not known */
 	uint64_t refused_ns;	       /* when it last said that it has too much to do */
+	bool has_windows;	       /* some of its connections were given one */
 	int n_active[SFS_N_LINES], small_limit;
 	unsigned n_small_ended; /* since the limit was lowered, and before */
 	struct sfs_link lines[SFS_N_LINES][2]; /* [1]: urgent */
@@ -65,6 +66,6 @@ void sfs_host_served(struct sfs_get *get, uint64_t n_bytes);
 void sfs_host_refused(struct sfs_get *get, uint64_t now_ns);
 
 /* The GET is about to ask over `fd`, a connection to its server. */
-void sfs_host_connected(struct sfs_get *get, int fd);
+void sfs_host_asks(struct sfs_get *get, int fd);
 
 #endif

@@ -40,8 +40,15 @@ static void take_length(struct sfs_http_answer *a, const char *value, time_t now
 {
 	uint64_t v;
 
-	if (read_number(&value, &v) && *value == 0)
+	if (!a->is_coded && read_number(&value, &v) && *value == 0)
 		a->length = v;
+}
+
+/* RFC 9112, 6.3: it counts, whatever Content-Length says. */
+static void take_coding(struct sfs_http_answer *a, const char *value, time_t now)
+{
+	a->is_coded = true;
+	a->length = SFS_HTTP_UNKNOWN;
 }
 
 /* "bytes 0-499/1234", "bytes 0-499/ *" (without the space), "bytes * /1234" */
@@ -127,13 +134,10 @@ static const struct {
 	const char *name;
 	void (*take)(struct sfs_http_answer *a, const char *value, time_t now);
 } fields[] = {
-	{"content-length", take_length},
-	{"content-range", take_range},
-	{"etag", take_etag},
-	{"last-modified", take_modified},
-	{"location", take_location},
-	{"content-encoding", take_encoding},
-	{"content-type", take_type},
+	{"content-length", take_length},     {"transfer-encoding", take_coding},
+	{"content-range", take_range},	     {"etag", take_etag},
+	{"last-modified", take_modified},    {"location", take_location},
+	{"content-encoding", take_encoding}, {"content-type", take_type},
 	{"retry-after", take_retry_after},
 };
 

@@ -16,6 +16,7 @@
 struct sfs_http_answer {
 	int status;
 	uint64_t length;	/* Content-Length, or SFS_HTTP_UNKNOWN */
+	bool is_coded;		/* Transfer-Encoding: such an answer has no length */
 	bool has_range;		/* a Content-Range that names bytes: first to last */
 	uint64_t first, last;	/* both included */
 	uint64_t total;		/* of Content-Range, also in a 416; or SFS_HTTP_UNKNOWN */

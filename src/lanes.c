@@ -827,7 +827,6 @@ bool sfs_lanes_are_sated(struct sfs_lanes *ls)
 
 /* ---- whom a read waits for ---- */
 
-/* Half of the requests is what the connections carry at a time. */
 bool sfs_lanes_are_busy(const struct sfs_lanes *ls)
 {
 	return 2 * ls->n_on_way >= sfs_env_on_way(ls->env);

@@ -64,7 +64,7 @@ int sfs_lanes_peek(struct sfs_lanes *lanes, uint32_t lane,
 /* How many bytes have come for them. */
 uint64_t sfs_lanes_came(const struct sfs_lanes *lanes);
 
-/* Have they as much on its way as the connections carry? */
+/* Have they half as much on its way as may be, which is what connections carry? */
 bool sfs_lanes_are_busy(const struct sfs_lanes *lanes);
 
 /* Did the account refuse what was last asked for, so that connections are idle? */

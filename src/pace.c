@@ -13,7 +13,8 @@
 #define SMALLEST_WINDOW_BYTES (32 << 10) /* of a connection that often loses a packet */
 #define N_STEADY	      16	 /* periods between trials, */
 #define N_STEADY_SOON	      4		 /* and behind one that was worth it */
-#define N_UNCUT		      64	 /* periods */
+#define FRESH_NS	      (5 * SFS_NS_PER_S)
+#define N_UNCUT		      64 /* periods */
 #define LEAST_WINDOW	      (64 << 10)
 #define QUEUE_NS	      (5 * SFS_NS_PER_MS) /* the least that counts */
 
@@ -76,14 +77,17 @@ void sfs_pace_round_trip(struct sfs_pace *p, uint64_t ns, uint64_t now_ns)
 {
 	add_least(&p->trip, ns, now_ns);
 	p->trip_ns = p->trip_ns == 0 ? ns : p->trip_ns - p->trip_ns / 16 + ns / 16;
+	p->tripped_ns = now_ns;
 }
 
-/* Do our packets wait for each other? */
+/* Do our packets wait for each other?  As far as is known: where libcurl keeps the
+ * connections, only new ones tell. */
 static bool is_queued(const struct sfs_pace *p)
 {
 	uint64_t ns = least(&p->trip);
 
-	return p->trip_ns > ns + ns / 4 + QUEUE_NS;
+	return p->now_ns - p->tripped_ns < FRESH_NS &&
+	       p->trip_ns > ns + ns / 4 + QUEUE_NS;
 }
 
 uint64_t sfs_pace_window_bytes(const struct sfs_pace *p)
@@ -123,6 +127,8 @@ static int other_limit(const struct sfs_pace *p)
 static void try_other(struct sfs_pace *p)
 {
 	p->before = p->limit;
+	if (!p->is_for_queue)
+		p->row_rate = p->rate;
 	p->is_for_queue = is_queued(p);
 	p->tries_fewer = !p->tries_fewer || p->is_for_queue || p->limit >= cap(p);
 	p->limit = between(LEAST < p->most ? LEAST : p->most, other_limit(p), p->most);
@@ -147,8 +153,9 @@ static void grow_on(struct sfs_pace *p, double rate, int limit)
 /* A trial is over: does it stay so? */
 static void end_trial(struct sfs_pace *p, double rate)
 {
-	double wanted = !p->tries_fewer ? 1.02 : p->is_for_queue ? 0.9 : 0.99;
-	bool is_kept = rate >= wanted * p->rate;
+	bool is_kept = p->is_for_queue	? rate >= 0.9 * p->row_rate
+		       : p->tries_fewer ? rate >= 0.99 * p->rate
+					: rate >= 1.02 * p->rate;
 
 	settle_at(p, is_kept ? p->limit : p->before);
 	p->is_vain = !is_kept;
@@ -159,23 +166,24 @@ static void end_trial(struct sfs_pace *p, double rate)
 	p->rate = rate;
 }
 
-/* What may be on the path: while packets queue, less and less down to what it holds, and
- * else more and more.  If that costs some of the rate, it is others who fill the path,
- * and they would take what we leave. */
+/* What may be on the path: while packets queue, less and less down to twice what it holds
+ * (connections rest between GETs), and else more and more.  If that costs some of the
+ * rate, it is others who fill the path, and they would take what we leave. */
 static void fit_path(struct sfs_pace *p)
 {
-	double holds = p->rate * (double)least(&p->trip) / SFS_NS_PER_S;
+	double rate = p->rate > p->uncut_rate ? p->rate : p->uncut_rate;
+	double enough = 2 * rate * (double)least(&p->trip) / SFS_NS_PER_S;
 
 	if (p->path_bytes == 0) {
 		p->uncut_rate = p->rate;
 		if (--p->n_uncut < 0 && is_queued(p))
-			p->path_bytes = 2 * holds;
+			p->path_bytes = enough;
 	} else if (p->rate < 0.8 * p->uncut_rate) {
 		p->path_bytes = 0;
 		p->n_uncut = N_UNCUT;
 	} else if (is_queued(p)) {
-		p->path_bytes *= p->path_bytes > holds ? 0.9 : 1;
-	} else if (p->path_bytes < 4 * holds) {
+		p->path_bytes *= p->path_bytes > enough ? 0.9 : 1;
+	} else if (p->path_bytes < 2 * enough) {
 		p->path_bytes *= 1.1;
 	}
 }
@@ -223,6 +231,7 @@ void sfs_pace_ended(struct sfs_pace *p, uint64_t now_ns, bool is_bound)
 {
 	uint64_t least_ns = 2 * sfs_pace_wait_ns(p), ns;
 
+	p->now_ns = now_ns;
 	if (p->begun_ns == 0) {
 		begin_period(p, now_ns);
 		return;

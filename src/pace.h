@@ -29,13 +29,15 @@ struct sfs_pace_least {
 struct sfs_pace {
 	int most, limit;
 
-	struct sfs_pace_least wait; /* the time to a first byte */
-	struct sfs_pace_least trip; /* a round trip, */
-	uint64_t trip_ns;	    /* and how long it is lately */
+	struct sfs_pace_least wait;   /* the time to a first byte */
+	struct sfs_pace_least trip;   /* a round trip, */
+	uint64_t trip_ns, tripped_ns; /* how long it is lately, and when that was seen */
 
 	double path_bytes; /* that may be on the path; 0: all there is */
 	double uncut_rate; /* when that was so, bytes a second */
 	int n_uncut;	   /* it stays so for so many periods more */
+
+	uint64_t now_ns; /* when a GET last ended */
 
 	/* The period that is being measured; begun_ns is 0 if none is. */
 	uint64_t begun_ns, n_bytes;
@@ -47,6 +49,7 @@ struct sfs_pace {
 	int best_limit, before; /* the limit at best, and before a trial */
 	int n_vain, n_steady;	/* periods */
 	bool tries_fewer, is_for_queue; /* the trial; because packets queue */
+	double row_rate;		/* before the first of such trials in a row */
 	bool is_vain;			/* the last trial was */
 };
 
@@ -59,7 +62,8 @@ int sfs_pace_limit(const struct sfs_pace *p);
 /* The first byte of an answer came `wait_ns` after the request was sent. */
 void sfs_pace_answered(struct sfs_pace *p, uint64_t wait_ns, uint64_t now_ns);
 
-/* The kernel's own word on how long a round trip of a packet takes now. */
+/* The kernel's own word on how long a round trip takes, on a connection that is about to
+ * be used again. */
 void sfs_pace_round_trip(struct sfs_pace *p, uint64_t ns, uint64_t now_ns);
 
 /* n bytes came. */

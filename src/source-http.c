@@ -143,19 +143,19 @@ static uint64_t settled(const struct job *job)
 
 	SFS_EACH (leg, &job->legs, struct leg, link) {
 		at = leg->get.answer.length == SFS_HTTP_UNKNOWN ? leg->begun_at : leg->at;
-		if (!leg->is_over && leg->first < n && at < n)
+		if (!leg->is_over && at < n)
 			n = at;
 	}
 	return n;
 }
 
-/* Tell whom it concerns. */
-static void make_ready(struct job *job)
+/* Where a leg that is late has been hedged, nothing more is ready before it ends. */
+static void tell_ready(struct job *job)
 {
 	struct sfs_request *r = job->request;
-	uint64_t n = settled(job);
+	uint64_t n = settled(job) / SFS_READY_BYTES * SFS_READY_BYTES;
 
-	if (n >= atomic_load(&r->n_ready) + SFS_READY_BYTES)
+	if (n > atomic_load(&r->n_ready))
 		sfs_request_make_ready(r, n);
 }
 
@@ -260,7 +260,8 @@ static void hedge(struct leg *leg, uint64_t from, uint64_t n_legs)
 }
 
 /* From when on the leg's GET is late: if nothing is known yet, it is looked at again.
- * Where all take nearly as long as each other, none is late for being the last. */
+ * Where all take nearly as long as each other, none is late for being the last; and one on a
+ * new connection, which begins slowly, would only be put onto another. */
 static void be_patient(struct leg *leg)
 {
 	const struct sfs_tail *tail = &leg->job->source->tail;
@@ -269,7 +270,7 @@ static void be_patient(struct leg *leg)
 
 	if (late_ns > 0)
 		median_ns = sfs_tail_median_ns(tail, n);
-	leg->get.late_ns = now + (late_ns > 2 * median_ns ? late_ns : 2 * median_ns);
+	leg->get.late_ns = now + (late_ns > 4 * median_ns ? late_ns : 4 * median_ns);
 	leg->get.needed_late_ns = now + median_ns + median_ns / 2;
 }
 
@@ -356,7 +357,7 @@ static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 	leg->at += n;
 	job->source->got_bytes += n;
 	if (job->request->ready)
-		make_ready(job);
+		tell_ready(job);
 	/* What others have got behind here may be all that was left. */
 	return job->n_hedges > 0 && leg->at < leg->end && is_whole(job) ? -EALREADY : 0;
 }

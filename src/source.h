@@ -77,8 +77,8 @@ struct sfs_request {
 
 	/* Meanwhile, of a READ with a ready(): so many bytes, from the first on, are in
 	 * their place for good, and the source touches their memory no more.  Grows by
-	 * SFS_READY_BYTES or more, if at all.  After sfs_request_await(), ready() is
-	 * called once when it has grown, on a thread of the source, before done(). */
+	 * SFS_READY_BYTES or times of it, if at all.  After sfs_request_await(), ready()
+	 * is called once when it has grown, on a thread of the source, before done(). */
 	_Atomic uint64_t n_ready;
 	void (*ready)(struct sfs_request *request);
 

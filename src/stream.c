@@ -11,7 +11,7 @@
  * have changed it.
  *
  * Locks, in order: streams, stream, the shards' drop_lock, cursor arrivals, next's, the
- * pool's and the budget's. */
+ * alarms', the pool's and the budget's. */
 #include "stream.h"
 
 #include "clock.h"

@@ -10,7 +10,8 @@ order=lanes=1,buffer=64K
 "$shufflefs" cat -o $order data epochs/0.tar >want
 mkfifo pipe
 
-# Parts are of 512 KiB, 2 MiB and then 4 MiB.  Of the first of these, 3.5 MB come.
+# Parts are of 512 KiB, and then as large as all before, up to 4 MiB.  Of the first of
+# these, 3.5 MB come.
 pause=pause,bytes=3500000,over=3600000,while=shut
 for fault in $pause cut,bytes=3900000,times=1,over=3600000/$pause; do
     : >data/shut

@@ -18,14 +18,14 @@
 
 struct world {
 	struct sfs_even even;
-	uint64_t now_ns, came, usable, taken;
+	uint64_t now_ns, came, usable, taken, memory;
 	uint64_t next_ns; /* the read that waits asks again */
 	uint64_t laps[MAX_LAPS], n_laps, last_ns;
 };
 
 static void begin(struct world *w)
 {
-	*w = (struct world){.now_ns = 7 * SFS_NS_PER_S};
+	*w = (struct world){.now_ns = 7 * SFS_NS_PER_S, .memory = UINT64_MAX};
 	sfs_even_init(&w->even, 0, w->now_ns);
 	w->last_ns = w->now_ns;
 }
@@ -36,7 +36,7 @@ static void take(struct world *w, uint64_t up_to)
 	while (w->taken + MIB <= w->usable && w->taken + MIB <= up_to &&
 	       w->next_ns <= w->now_ns) {
 		w->next_ns = sfs_even_ask(&w->even, MIB, w->usable - w->taken, w->came,
-					  w->now_ns);
+					  w->memory, w->now_ns);
 		if (w->next_ns > 0) {
 			CHECK(w->next_ns > w->now_ns);
 			return;
@@ -145,6 +145,27 @@ static void the_reserve_outlasts_an_outage(void)
 	CHECK(w.usable - w.taken < MIB);
 }
 
+/* Where there is memory for less than a second, that is all the reserve there can be: it
+ * is no reason to read more slowly for ever. */
+static void a_small_memory_is_enough(void)
+{
+	struct world w;
+	uint64_t step, half = 0;
+
+	begin(&w);
+	w.memory = RATE / 4;
+	for (step = 0; step < N_STEPS; step++) {
+		w.now_ns += STEP_NS;
+		if (w.came < w.taken + w.memory)
+			w.came += RATE / SECOND;
+		w.usable = w.came;
+		take(&w, UINT64_MAX);
+		if (step == N_STEPS / 2)
+			half = w.taken;
+	}
+	CHECK(w.taken - half > RATE / MIB * MIB * (N_STEPS / 2 / SECOND) * 97 / 100);
+}
+
 /* A path that becomes slower for good is followed, and so is one that becomes faster. */
 static void a_rate_that_changes_is_followed(void)
 {
@@ -172,6 +193,7 @@ int main(void)
 	the_first_bytes_leave_at_once();
 	who_reads_slowly_never_waits();
 	the_reserve_outlasts_an_outage();
+	a_small_memory_is_enough();
 	a_rate_that_changes_is_followed();
 	return 0;
 }

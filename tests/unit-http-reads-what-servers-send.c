@@ -110,6 +110,22 @@ static void begins_anew(void)
 	CHECK(!a.etag[0] && !a.location[0] && !a.last_modified[0] && !a.encoding[0]);
 }
 
+/* RFC 9112, 6.3: whichever comes first. */
+static void a_coded_answer_has_no_length(void)
+{
+	static const char length[] = "Content-Length: 5\r\n",
+			  coding[] = "Transfer-Encoding: chunked\r\n";
+	struct sfs_http_answer a;
+
+	sfs_http_answer_init(&a);
+	line_of(&a, length, sizeof length - 1);
+	CHECK_EQ(a.length, 5);
+	line_of(&a, coding, sizeof coding - 1);
+	CHECK(a.length == SFS_HTTP_UNKNOWN);
+	line_of(&a, length, sizeof length - 1);
+	CHECK(a.length == SFS_HTTP_UNKNOWN);
+}
+
 static void lengths(void)
 {
 	CHECK_EQ(answer("Content-Length: 0").length, 0);
@@ -329,6 +345,7 @@ int main(void)
 	whole_answer();
 	statuses();
 	begins_anew();
+	a_coded_answer_has_no_length();
 	lengths();
 	ranges();
 	tags();
