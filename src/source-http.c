@@ -260,8 +260,8 @@ static void hedge(struct leg *leg, uint64_t from, uint64_t n_legs)
 }
 
 /* From when on the leg's GET is late: if nothing is known yet, it is looked at again.
- * Where all take nearly as long as each other, none is late for being the last; and one on a
- * new connection, which begins slowly, would only be put onto another. */
+ * Where all take nearly as long as each other, none is late for being the last; and one
+ * on a new connection, which begins slowly, would only be put onto another. */
 static void be_patient(struct leg *leg)
 {
 	const struct sfs_tail *tail = &leg->job->source->tail;
