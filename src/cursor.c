@@ -33,6 +33,7 @@
 #define FORWARD_BYTES ((uint64_t)64 << 20) /* a read so far ahead still goes on */
 #define MIB	      ((uint64_t)1 << 20)
 #define RESERVE_PART  4 /* of its memory a far stream has ready */
+#define AHEAD_BYTES   (16 * MIB)
 
 struct sfs_cursor {
 	struct sfs_env *env;
@@ -189,6 +190,16 @@ static void append(struct sfs_cursor *c, const struct sfs_block_sample *s,
 	c->n_samples++;
 }
 
+/* How far ahead of its reads the log is to end.  Lanes have enough when they have it
+ * behind what they gave to the log: were that without bounds, all memory would be filled.
+ */
+static uint64_t ahead_bytes(const struct sfs_cursor *c)
+{
+	uint64_t reserve = sfs_env_is_far(c->env) ? sfs_even_reserve_bytes(&c->even) : 0;
+
+	return AHEAD_BYTES + reserve + reserve / 4;
+}
+
 /* All lanes have ended: are all samples there? */
 static void complete(struct sfs_cursor *c)
 {
@@ -209,12 +220,13 @@ static void complete(struct sfs_cursor *c)
 static void extend(struct sfs_cursor *c)
 {
 	const uint64_t window = sfs_holes_window(&c->holes);
+	const uint64_t end = c->read_end + ahead_bytes(c);
 	const struct sfs_block_sample *s;
 	struct sfs_run *run;
 	int ret;
 
 	c->blocked = UINT32_MAX;
-	while (!c->is_complete && c->err == 0) {
+	while (!c->is_complete && c->err == 0 && c->log.end <= end) {
 		ret = sfs_lanes_peek(c->lanes, c->lane, &s, &run);
 		if (ret == -EAGAIN) {
 			c->blocked = c->lane;

@@ -47,13 +47,18 @@ static double allowed(const struct sfs_even *e, double part)
 	return (double)e->rate * share;
 }
 
+uint64_t sfs_even_reserve_bytes(const struct sfs_even *e)
+{
+	return e->rate * (RESERVE_NS / SFS_NS_PER_MS) / 1000;
+}
+
 uint64_t sfs_even_ask(struct sfs_even *e, uint64_t n_bytes, uint64_t ready_bytes,
 		      uint64_t came_bytes, uint64_t most_bytes, uint64_t now_ns)
 {
 	double reserve;
 
 	look(e, came_bytes, now_ns);
-	reserve = (double)e->rate * RESERVE_NS / SFS_NS_PER_S;
+	reserve = (double)sfs_even_reserve_bytes(e);
 	if (reserve > (double)most_bytes)
 		reserve = (double)most_bytes;
 	if ((double)ready_bytes >= reserve)

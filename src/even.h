@@ -27,6 +27,9 @@ struct sfs_even {
 /* A stream of which `came_bytes` have come so far. */
 void sfs_even_init(struct sfs_even *even, uint64_t came_bytes, uint64_t now_ns);
 
+/* With so many ready bytes, readers may have what they want; 0: not known yet. */
+uint64_t sfs_even_reserve_bytes(const struct sfs_even *even);
+
 /* A reader wants n_bytes; `ready_bytes` are there for it (with those), and `came_bytes`
  * have come in all; there is memory for a reserve of `most_bytes`.  0: it may have them,
  * and will take them.  Else when to ask again. */
