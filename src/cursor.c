@@ -775,7 +775,7 @@ static struct sfs_cursor *cursor_alloc(struct sfs_env *env, const struct sfs_ord
 	c->born_ns = c->last_read_ns = sfs_clock_ns();
 	c->is_ahead = is_ahead;
 	c->alarm.ring = on_alarm;
-	sfs_even_init(&c->even, 0, c->born_ns);
+	sfs_even_init(&c->even, c->born_ns);
 	sfs_blame_init(&c->blame, &env->counters.waits, c->born_ns);
 	if (!is_ahead)
 		atomic_fetch_add(&env->n_open_lanes, order->n_lanes);

@@ -14,9 +14,9 @@
 #define BURST_NS    (20 * SFS_NS_PER_MS) /* what is not taken in time may be taken later */
 #define SHORTEST_NS (4 * SFS_NS_PER_MS)	 /* no reader is woken more often */
 
-void sfs_even_init(struct sfs_even *e, uint64_t came_bytes, uint64_t now_ns)
+void sfs_even_init(struct sfs_even *e, uint64_t now_ns)
 {
-	*e = (struct sfs_even){.looked_ns = now_ns, .looked_bytes = came_bytes};
+	*e = (struct sfs_even){.looked_ns = now_ns};
 }
 
 /* Quick to follow a rate that rises, and slow to follow one that falls: while the network

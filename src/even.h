@@ -4,9 +4,9 @@
  * The slowest of many parts holds up all lanes.  A reader who takes whatever is here
  * would get nothing for a second, then all that has come meanwhile at once, and come to
  * the next slow part with nothing in hand.  So the bytes that are ready are a reserve:
- * while there is less than a second or so of it, they leave at the rate at which bytes
- * come, or a little more slowly until there is some; with all of it they leave at once.
- * The reader gets as much in the end, and waits for no slow part.
+ * they leave at the rate at which bytes come when there is 1.4 s of it, a little more
+ * slowly with less, faster with more, and with 2 s at once. The reader gets as much in
+ * the end, and waits for no slow part.
  *
  * Only for a stream whose network is what it waits for: the caller knows.
  *
@@ -24,8 +24,8 @@ struct sfs_even {
 	uint64_t next_ns; /* when the next byte may leave */
 };
 
-/* A stream of which `came_bytes` have come so far. */
-void sfs_even_init(struct sfs_even *even, uint64_t came_bytes, uint64_t now_ns);
+/* A stream of which nothing has come yet. */
+void sfs_even_init(struct sfs_even *even, uint64_t now_ns);
 
 /* With so many ready bytes, readers may have what they want; 0: not known yet. */
 uint64_t sfs_even_reserve_bytes(const struct sfs_even *even);

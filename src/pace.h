@@ -77,8 +77,9 @@ void sfs_pace_ended(struct sfs_pace *p, uint64_t now_ns, bool is_bound);
 void sfs_pace_refused(struct sfs_pace *p);
 
 /* How much each GET's connection should have on the path at most; 0: as it likes.  All
- * together they have about what the path holds, once packets have queued: connections
- * that have rested would else fill it with all their windows at once, and lose packets.
+ * together they have about twice what the path holds, once packets have queued:
+ * connections that have rested would else fill it with all their windows at once, and
+ * lose packets.
  */
 uint64_t sfs_pace_window_bytes(const struct sfs_pace *p);
 

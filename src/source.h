@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "error.h"
 #include "list.h"
+#include "slab.h"
 #include "uri.h"
 
 #include <stdatomic.h>
@@ -22,8 +23,8 @@
 #include <sys/uio.h>
 
 #define SFS_SIZE_UNKNOWN UINT64_MAX
-#define SFS_FAR_NS	 5000000ULL /* a round trip; from here on a source is far */
-#define SFS_READY_BYTES	 (128 << 10)
+#define SFS_FAR_NS	 5000000ULL	/* a round trip; from here on a source is far */
+#define SFS_READY_BYTES	 SFS_SLAB_BYTES /* what memory is borrowed by */
 
 struct sfs_source;
 

@@ -26,7 +26,7 @@ struct world {
 static void begin(struct world *w)
 {
 	*w = (struct world){.now_ns = 7 * SFS_NS_PER_S, .memory = UINT64_MAX};
-	sfs_even_init(&w->even, 0, w->now_ns);
+	sfs_even_init(&w->even, w->now_ns);
 	w->last_ns = w->now_ns;
 }
 
@@ -84,6 +84,15 @@ static void bursts_leave_evenly(void)
 	CHECK(w.laps[n - 1 - n / 100] < 2 * w.laps[n / 2]);
 }
 
+/* One step, in which what comes at that rate is of use at once. */
+static void flow(struct world *w, uint64_t rate, uint64_t up_to)
+{
+	w->now_ns += STEP_NS;
+	w->came += rate / SECOND;
+	w->usable = w->came;
+	take(w, up_to);
+}
+
 /* Nothing is known of the rate yet. */
 static void the_first_bytes_leave_at_once(void)
 {
@@ -92,10 +101,7 @@ static void the_first_bytes_leave_at_once(void)
 
 	begin(&w);
 	for (step = 0; step < 2 * SECOND; step++) {
-		w.now_ns += STEP_NS;
-		w.came += RATE / SECOND;
-		w.usable = w.came;
-		take(&w, UINT64_MAX);
+		flow(&w, RATE, UINT64_MAX);
 		CHECK(w.usable - w.taken < MIB);
 	}
 }
@@ -108,12 +114,9 @@ static void who_reads_slowly_never_waits(void)
 
 	begin(&w);
 	for (step = 0; step < N_STEPS; step++) {
-		w.now_ns += STEP_NS;
-		if (w.came < w.taken + 1000 * MIB) /* as much as there is room for */
-			w.came += RATE / SECOND;
-		w.usable = w.came;
 		wanted += RATE * 3 / 4 / SECOND;
-		take(&w, wanted);
+		/* As much as there is room for. */
+		flow(&w, w.came < w.taken + 1000 * MIB ? RATE : 0, wanted);
 		if (step > 30 * SECOND)
 			CHECK(w.taken + 2 * MIB > wanted);
 	}
@@ -129,19 +132,13 @@ static void the_reserve_outlasts_an_outage(void)
 	uint64_t step, reserve, end;
 
 	begin(&w);
-	for (step = 0; step < N_STEPS; step++) {
-		w.now_ns += STEP_NS;
-		w.came += RATE / SECOND;
-		w.usable = w.came;
-		take(&w, UINT64_MAX);
-	}
+	for (step = 0; step < N_STEPS; step++)
+		flow(&w, RATE, UINT64_MAX);
 	reserve = w.usable - w.taken;
 	CHECK(reserve > RATE); /* more than a second's */
 	end = w.now_ns + 3 * SFS_NS_PER_S;
-	while (w.now_ns < end) {
-		w.now_ns += STEP_NS;
-		take(&w, UINT64_MAX);
-	}
+	while (w.now_ns < end)
+		flow(&w, 0, UINT64_MAX);
 	CHECK(w.usable - w.taken < MIB);
 }
 
@@ -155,11 +152,7 @@ static void a_small_memory_is_enough(void)
 	begin(&w);
 	w.memory = RATE / 4;
 	for (step = 0; step < N_STEPS; step++) {
-		w.now_ns += STEP_NS;
-		if (w.came < w.taken + w.memory)
-			w.came += RATE / SECOND;
-		w.usable = w.came;
-		take(&w, UINT64_MAX);
+		flow(&w, w.came < w.taken + w.memory ? RATE : 0, UINT64_MAX);
 		if (step == N_STEPS / 2)
 			half = w.taken;
 	}
@@ -177,12 +170,8 @@ static void a_rate_that_changes_is_followed(void)
 	begin(&w);
 	for (i = 0; i < sizeof rates / sizeof rates[0]; i++) {
 		at = w.taken;
-		for (step = 0; step < N_STEPS; step++) {
-			w.now_ns += STEP_NS;
-			w.came += rates[i] / SECOND;
-			w.usable = w.came;
-			take(&w, UINT64_MAX);
-		}
+		for (step = 0; step < N_STEPS; step++)
+			flow(&w, rates[i], UINT64_MAX);
 		CHECK(w.taken - at > rates[i] * (N_STEPS / SECOND) * 97 / 100);
 	}
 }
