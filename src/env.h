@@ -98,8 +98,9 @@ static inline uint64_t sfs_env_part_bytes(const struct sfs_env *env)
 }
 
 /* How many requests of a stream may be on their way: what the source has a use for, and
- * some more that wait in line there.  From far, no more bytes than four times what is on
- * the path, and some: connections would only make each other lose packets. */
+ * some more that wait in line there.  But no more bytes than four times what is on the
+ * path, and some: from far, connections would only make each other lose packets; near,
+ * they would only be memory.  Of a path of which nothing is known yet, any number. */
 static inline uint32_t sfs_env_on_way(const struct sfs_env *env)
 {
 	uint64_t rate =
@@ -111,8 +112,12 @@ static inline uint32_t sfs_env_on_way(const struct sfs_env *env)
 	uint64_t most = (4 * rate / 1000000 * rtt_us + SFS_ON_WAY_LEAST) /
 			sfs_env_part_bytes(env);
 
+	uint32_t least = sfs_env_is_far(env) ? 0 : n + 2; /* so that a line is seen */
+
 	n += n / 2 + 4;
-	return rate > 0 && sfs_env_is_far(env) && most < n ? (uint32_t)most : n;
+	if (most >= n || (rate == 0 && sfs_env_is_far(env)))
+		return n;
+	return most > least ? (uint32_t)most : least;
 }
 
 /* How large the first part of a lane is; the next are as large as all before.  From a
@@ -122,17 +127,18 @@ static inline uint64_t sfs_env_first_part_bytes(const struct sfs_env *env)
 	return sfs_env_is_far(env) ? SFS_SLAB_BYTES : 4 * SFS_SLAB_BYTES;
 }
 
-/* With how many bytes ahead of it a lane has enough: its block, the next one, and its
- * part of what the connections carry: from far, of four times that, for there the slowest
- * of many parts takes some times as long as most, and others must last until it is here.
+/* With how many bytes ahead of it a lane has enough: its block, two slabs, and its part
+ * of what the connections carry: then the next block is whole when it is to be formed.
+ * From far, the next block as well and four times that part, for there the slowest of
+ * many parts takes some times as long as most, and others must last until it is here.
  * More would only make a stream begin later: memory is slow when it is first touched. */
 static inline uint64_t sfs_env_lane_bytes(const struct sfs_env *env, uint64_t n_lanes,
 					  uint64_t block_bytes, uint64_t part_bytes)
 {
 	uint64_t carried = sfs_env_on_way(env) * part_bytes / n_lanes;
+	uint64_t near_bytes = block_bytes + 2 * SFS_SLAB_BYTES + carried;
 
-	return 2 * (block_bytes + SFS_SLAB_BYTES) +
-	       (sfs_env_is_far(env) ? 4 * carried : carried);
+	return sfs_env_is_far(env) ? near_bytes + block_bytes + 3 * carried : near_bytes;
 }
 
 /* What a stream holds then: some lanes have just got a part, others are about to. */

@@ -636,16 +636,29 @@ static bool pass_over(struct sfs_run *run, const struct sfs_slice *slice, uint64
 /* A part of this size, or of half of it or more.  Lanes are to fall due one after the
  * other: if many did at one time, a reader would wait until the first part of all of them
  * is here, and then have as much at once.  So each lane has its own bytes, of every
- * part_bytes of them, at which its parts end, whatever happened to it before. */
+ * part_bytes of them, at which its parts end, whatever happened to it before.  While it
+ * is young they also end at the first of these, however small that makes one: else all
+ * lanes would have a whole part at one time, at the beginning, which is memory. */
 static uint64_t staggered(const struct lane *lane, uint64_t part_bytes)
 {
 	uint64_t n = part_bytes / SFS_SLAB_BYTES, asked = lane->n_asked / SFS_SLAB_BYTES;
 	uint64_t end = ((uint64_t)(lane->at.lane * GOLDEN_RATIO) * n) >> 32;
 	uint64_t left = n - (asked + n - end) % n;
 
-	if (left < n - n / 2)
+	if (asked >= 2 * n && left < n - n / 2)
 		left = (left + n + 1) / 2;
 	return left * SFS_SLAB_BYTES;
+}
+
+/* The first parts of a lane are small: each is as large as all before. */
+static uint64_t next_part_bytes(const struct sfs_lanes *ls, const struct lane *lane,
+				uint64_t part_bytes)
+{
+	uint64_t first = sfs_env_first_part_bytes(ls->env);
+	uint64_t ramp = lane->n_asked > first ? lane->n_asked : first;
+	uint64_t n = staggered(lane, part_bytes);
+
+	return n < ramp ? n : ramp / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
 }
 
 /* What would this run ask for next?  false: nothing. */
@@ -654,11 +667,8 @@ static bool want_of_run(struct sfs_lanes *ls, struct lane *lane, struct sfs_run 
 {
 	const struct sfs_slice *slice = sfs_order_slice(ls->order, lane->at.lane, run->m);
 	uint64_t end = run->is_open ? run->end : run->held_end, wanted;
-	uint64_t first = sfs_env_first_part_bytes(ls->env);
-	uint64_t ramp = lane->n_asked > first ? lane->n_asked : first;
 
-	part_bytes = part_bytes < ramp ? staggered(lane, part_bytes)
-				       : ramp / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
+	part_bytes = next_part_bytes(ls, lane, part_bytes);
 	*w = (struct want){.run = run, .n_bytes = part_bytes};
 	if (sfs_run_missing(run, part_bytes, &w->offset, &w->n_bytes))
 		return true;
@@ -757,13 +767,15 @@ static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
 }
 
 /* Has a lane enough?  That is asked of each for itself: were only the sum looked at, many
- * lanes that fall due at one time would be asked for one behind the other. */
+ * lanes that fall due at one time would be asked for one behind the other.  A block has
+ * a sample at least, however large that is. */
 static bool has_enough(const struct sfs_lanes *ls, uint32_t l, uint64_t part_bytes)
 {
-	uint64_t bytes = sfs_env_lane_bytes(ls->env, n_left(ls), ls->order->piece_bytes,
-					    part_bytes);
+	uint64_t sample = mean_bytes(ls), block = ls->order->piece_bytes, bytes;
 
-	return ls->due[l] > ls->lanes[l].n_taken + bytes / mean_bytes(ls);
+	bytes = sfs_env_lane_bytes(ls->env, n_left(ls), block > sample ? block : sample,
+				   part_bytes);
+	return ls->due[l] > ls->lanes[l].n_taken + bytes / sample;
 }
 
 /* The fewer lanes have anything left to ask for, the more each may have on its way: a

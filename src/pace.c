@@ -7,6 +7,8 @@
 #include "clock.h"
 
 #define START		      16
+#define START_NEAR	      6
+#define NEAR_NS		      SFS_NS_PER_MS /* a round trip */
 #define LEAST		      4
 #define PERIOD_NS	      (100 * SFS_NS_PER_MS)
 #define WINDOW_NS	      (30 * SFS_NS_PER_S)
@@ -73,8 +75,15 @@ void sfs_pace_answered(struct sfs_pace *p, uint64_t wait_ns, uint64_t now_ns)
 	add_least(&p->wait, wait_ns, now_ns);
 }
 
+static bool is_near(const struct sfs_pace *p)
+{
+	return p->trip.ns != 0 && least(&p->trip) < NEAR_NS;
+}
+
 void sfs_pace_round_trip(struct sfs_pace *p, uint64_t ns, uint64_t now_ns)
 {
+	if (p->tripped_ns == 0 && ns < NEAR_NS && p->limit > START_NEAR)
+		p->limit = START_NEAR;
 	add_least(&p->trip, ns, now_ns);
 	p->trip_ns = p->trip_ns == 0 ? ns : p->trip_ns - p->trip_ns / 16 + ns / 16;
 	p->tripped_ns = now_ns;
@@ -222,6 +231,7 @@ void sfs_pace_refused(struct sfs_pace *p)
 static void begin_period(struct sfs_pace *p, uint64_t now_ns)
 {
 	p->begun_ns = now_ns;
+	p->begun_limit = p->limit;
 	p->n_bytes = p->limits = 0;
 	p->n_ended = 0;
 	p->n_bound = 0;
@@ -239,7 +249,8 @@ void sfs_pace_ended(struct sfs_pace *p, uint64_t now_ns, bool is_bound)
 	p->limits += (uint64_t)p->limit;
 	p->n_ended++;
 	p->n_bound += is_bound;
-	if (is_bound && p->is == SFS_PACE_GROWING && p->limit < cap(p))
+	if (is_bound && p->is == SFS_PACE_GROWING && p->limit < cap(p) &&
+	    (!is_near(p) || p->limit <= p->begun_limit * 5 / 4))
 		p->limit++;
 	ns = now_ns - p->begun_ns;
 	if (ns < PERIOD_NS || ns < least_ns || p->n_ended < p->limit)

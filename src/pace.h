@@ -41,7 +41,8 @@ struct sfs_pace {
 
 	/* The period that is being measured; begun_ns is 0 if none is. */
 	uint64_t begun_ns, n_bytes;
-	uint64_t limits;      /* the sum of the limit at each end, for its mean */
+	uint64_t limits; /* the sum of the limit at each end, for its mean */
+	int begun_limit;
 	int n_ended, n_bound; /* GETs, and those at whose end others waited in line */
 
 	enum { SFS_PACE_GROWING, SFS_PACE_STEADY, SFS_PACE_SETTLING, SFS_PACE_TRYING } is;

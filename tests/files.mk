@@ -156,6 +156,7 @@ cat_tests = \
 	tests/cat-refuses-an-encoding.sh \
 	tests/cat-resumes-a-body-that-was-cut.sh \
 	tests/cat-resumes-after-a-reset.sh \
+	tests/cat-samples-larger-than-a-block-are-fetched-ahead.sh \
 	tests/cat-samples-larger-than-the-budget.sh \
 	tests/cat-says-what-a-file-is-instead-of-a-tar.sh \
 	tests/cat-segments-of-one-shard-may-follow-each-other.sh \

@@ -136,6 +136,18 @@ static void near_and_far(void)
 	CHECK(go_on(&w, 20, true) > 0.95);
 	CHECK(sfs_pace_limit(&w.pace) <= 16);
 
+	/* Nearer, it begins with few, which are enough as a rule; */
+	begin(&w, SFS_NS_PER_MS / 5, 1e9, 3e6);
+	step(&w, true);
+	CHECK(n_running(&w, false) <= 8);
+	CHECK(go_on(&w, 20, true) > 0.95);
+	CHECK(sfs_pace_limit(&w.pace) <= 16);
+
+	/* but not where the server gives each 50 MB/s. */
+	begin(&w, SFS_NS_PER_MS / 5, 1e9, 10e3);
+	CHECK(go_on(&w, 10, true) > 0.9);
+	CHECK(sfs_pace_limit(&w.pace) >= 18);
+
 	begin(&w, 150 * SFS_NS_PER_MS, 250e6, 2.8e6);
 	CHECK(go_on(&w, 60, true) > 0.9);
 	CHECK(sfs_pace_limit(&w.pace) >= 20);
