@@ -195,7 +195,8 @@ static void append(struct sfs_cursor *c, const struct sfs_block_sample *s,
  */
 static uint64_t ahead_bytes(const struct sfs_cursor *c)
 {
-	uint64_t reserve = sfs_env_is_far(c->env) ? sfs_even_reserve_bytes(&c->even) : 0;
+	uint64_t reserve =
+		sfs_env_has_long_path(c->env) ? sfs_even_reserve_bytes(&c->even) : 0;
 
 	return AHEAD_BYTES + reserve + reserve / 4;
 }
@@ -369,7 +370,7 @@ static bool is_early(struct sfs_cursor *c, const struct sfs_read *read)
 {
 	uint64_t end = end_of(read), now_ns, next_ns;
 
-	if (end <= c->front || !sfs_env_is_far(c->env) || !c->lanes ||
+	if (end <= c->front || !sfs_env_has_long_path(c->env) || !c->lanes ||
 	    !sfs_lanes_are_busy(c->lanes) || c->holes.n_pending > 0)
 		return false;
 	now_ns = sfs_clock_ns();

@@ -76,7 +76,26 @@ static inline uint64_t sfs_env_part_bytes_of(const struct sfs_env *env, uint64_t
 	return n / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
 }
 
+/* How long nothing comes of a read that was asked for: the way there and back, and what
+ * the server needs to begin.  0: not known, or none. */
+static inline uint64_t sfs_env_latency_ns(const struct sfs_env *env)
+{
+	uint64_t rtt_ns =
+		atomic_load_explicit(&env->source->rtt_ns, memory_order_relaxed);
+	uint64_t wait_ns =
+		atomic_load_explicit(&env->source->wait_ns, memory_order_relaxed);
+
+	return rtt_ns > wait_ns ? rtt_ns : wait_ns;
+}
+
+/* Is the source far?  One that is near and slow to answer, as S3 is, counts as far. */
 static inline bool sfs_env_is_far(const struct sfs_env *env)
+{
+	return sfs_env_latency_ns(env) > SFS_FAR_NS;
+}
+
+/* Is it the path that is long?  Only that loses packets, and brings bytes in gusts. */
+static inline bool sfs_env_has_long_path(const struct sfs_env *env)
 {
 	return atomic_load_explicit(&env->source->rtt_ns, memory_order_relaxed) >
 	       SFS_FAR_NS;
@@ -105,11 +124,10 @@ static inline uint32_t sfs_env_on_way(const struct sfs_env *env)
 {
 	uint64_t rate =
 		atomic_load_explicit(&env->source->bytes_per_s, memory_order_relaxed);
-	uint64_t rtt_us =
-		atomic_load_explicit(&env->source->rtt_ns, memory_order_relaxed) / 1000;
+	uint64_t latency_us = sfs_env_latency_ns(env) / 1000;
 	uint32_t n = (uint32_t)atomic_load_explicit(&env->source->n_parallel,
 						    memory_order_relaxed);
-	uint64_t most = (4 * rate / 1000000 * rtt_us + SFS_ON_WAY_LEAST) /
+	uint64_t most = (4 * rate / 1000000 * latency_us + SFS_ON_WAY_LEAST) /
 			sfs_env_part_bytes(env);
 
 	uint32_t least = sfs_env_is_far(env) ? 0 : n + 2; /* so that a line is seen */

@@ -585,7 +585,7 @@ static void tell_pace(struct sfs_fetch *f)
 
 	if (p.n_parallel == 0 ||
 	    (p.n_parallel == f->told.n_parallel && p.rtt_ns == f->told.rtt_ns &&
-	     p.bytes_per_s == f->told.bytes_per_s))
+	     p.wait_ns == f->told.wait_ns && p.bytes_per_s == f->told.bytes_per_s))
 		return;
 	f->told = p;
 	f->options.paced(f->options.ctx, &p);

@@ -22,11 +22,12 @@
 struct sfs_fetch;
 
 /* What is known of the ways to all servers together: how many GETs at a time are of use,
- * small ones aside; the round-trip time to the farthest; what came in a second, when as
- * many as may be were running.  0: not known. */
+ * small ones aside; the round-trip time to the farthest, and the shortest time to a first
+ * byte of the one that takes longest; what came in a second, when as many as may be were
+ * running.  0: not known. */
 struct sfs_fetch_paths {
 	int n_parallel;
-	uint64_t rtt_ns, bytes_per_s;
+	uint64_t rtt_ns, wait_ns, bytes_per_s;
 };
 
 struct sfs_fetch_options {

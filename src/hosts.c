@@ -142,12 +142,16 @@ void sfs_hosts_each_line(struct sfs_hosts *hosts,
 struct sfs_fetch_paths sfs_hosts_paths(struct sfs_hosts *hosts)
 {
 	struct sfs_fetch_paths p = {0};
+	uint64_t wait_ns;
 
 	SFS_EACH (host, &hosts->list, struct sfs_host, link) {
 		p.n_parallel += sfs_pace_limit(&host->pace);
 		p.bytes_per_s += (uint64_t)host->pace.rate;
 		if (host->rtt_ns > p.rtt_ns)
 			p.rtt_ns = host->rtt_ns;
+		wait_ns = sfs_pace_wait_ns(&host->pace);
+		if (wait_ns > p.wait_ns)
+			p.wait_ns = wait_ns;
 	}
 	return p;
 }

@@ -8,7 +8,7 @@
 
 #define START		      16
 #define START_NEAR	      6
-#define NEAR_NS		      SFS_NS_PER_MS /* a round trip */
+#define NEAR_NS		      (2 * SFS_NS_PER_MS) /* to a first byte */
 #define LEAST		      4
 #define PERIOD_NS	      (100 * SFS_NS_PER_MS)
 #define WINDOW_NS	      (30 * SFS_NS_PER_S)
@@ -70,20 +70,24 @@ int sfs_pace_limit(const struct sfs_pace *p)
 	return p->limit < n ? p->limit : n;
 }
 
-void sfs_pace_answered(struct sfs_pace *p, uint64_t wait_ns, uint64_t now_ns)
-{
-	add_least(&p->wait, wait_ns, now_ns);
-}
-
 static bool is_near(const struct sfs_pace *p)
 {
-	return p->trip.ns != 0 && least(&p->trip) < NEAR_NS;
+	uint64_t ns = sfs_pace_wait_ns(p);
+
+	return ns != 0 && ns < NEAR_NS;
+}
+
+void sfs_pace_answered(struct sfs_pace *p, uint64_t wait_ns, uint64_t now_ns)
+{
+	bool was_near = is_near(p);
+
+	add_least(&p->wait, wait_ns, now_ns);
+	if (!was_near && is_near(p) && p->rate == 0 && p->limit > START_NEAR)
+		p->limit = START_NEAR;
 }
 
 void sfs_pace_round_trip(struct sfs_pace *p, uint64_t ns, uint64_t now_ns)
 {
-	if (p->tripped_ns == 0 && ns < NEAR_NS && p->limit > START_NEAR)
-		p->limit = START_NEAR;
 	add_least(&p->trip, ns, now_ns);
 	p->trip_ns = p->trip_ns == 0 ? ns : p->trip_ns - p->trip_ns / 16 + ns / 16;
 	p->tripped_ns = now_ns;
@@ -240,6 +244,7 @@ static void begin_period(struct sfs_pace *p, uint64_t now_ns)
 void sfs_pace_ended(struct sfs_pace *p, uint64_t now_ns, bool is_bound)
 {
 	uint64_t least_ns = 2 * sfs_pace_wait_ns(p), ns;
+	double rate;
 
 	p->now_ns = now_ns;
 	if (p->begun_ns == 0) {
@@ -255,8 +260,10 @@ void sfs_pace_ended(struct sfs_pace *p, uint64_t now_ns, bool is_bound)
 	ns = now_ns - p->begun_ns;
 	if (ns < PERIOD_NS || ns < least_ns || p->n_ended < p->limit)
 		return;
+	rate = (double)p->n_bytes * SFS_NS_PER_S / (double)ns;
 	if (4 * p->n_bound >= 3 * p->n_ended)
-		judge(p, (double)p->n_bytes * SFS_NS_PER_S / (double)ns,
-		      (int)(p->limits / (uint64_t)p->n_ended));
+		judge(p, rate, (int)(p->limits / (uint64_t)p->n_ended));
+	else if (rate > p->rate)
+		p->rate += (rate - p->rate) / 4; /* so much at least comes with all */
 	begin_period(p, now_ns);
 }

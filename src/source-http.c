@@ -662,6 +662,7 @@ static void on_paced(void *ctx, const struct sfs_fetch_paths *paths)
 
 	atomic_store(&s->base.n_parallel, paths->n_parallel);
 	atomic_store(&s->base.rtt_ns, paths->rtt_ns);
+	atomic_store(&s->base.wait_ns, paths->wait_ns);
 	atomic_store(&s->base.bytes_per_s, paths->bytes_per_s);
 }
 

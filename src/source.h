@@ -108,10 +108,11 @@ struct sfs_source {
 	_Atomic uint64_t n_requests, n_failed, n_bytes; /* see sfs_source_count() */
 	_Atomic uint64_t n_hedges, hedged_bytes;
 
-	/* How many reads at a time are of use now, the round-trip time, and the rate when
-	 * all of them run (0: none, or not known). */
+	/* How many reads at a time are of use now, the round-trip time, the shortest time
+	 * to a first byte of late, and the rate when all of them run (0: none, or not
+	 * known). */
 	_Atomic int n_parallel;
-	_Atomic uint64_t rtt_ns, bytes_per_s;
+	_Atomic uint64_t rtt_ns, wait_ns, bytes_per_s;
 };
 
 /* Hand the request to its object's source.  Never waits; done() may be called

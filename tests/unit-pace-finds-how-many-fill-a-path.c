@@ -139,7 +139,7 @@ static void near_and_far(void)
 	/* Nearer, it begins with few, which are enough as a rule; */
 	begin(&w, SFS_NS_PER_MS / 5, 1e9, 3e6);
 	step(&w, true);
-	CHECK(n_running(&w, false) <= 8);
+	CHECK(sfs_pace_limit(&w.pace) <= 8);
 	CHECK(go_on(&w, 20, true) > 0.95);
 	CHECK(sfs_pace_limit(&w.pace) <= 16);
 
