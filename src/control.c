@@ -43,6 +43,7 @@ static const struct number waits[SFS_N_BLAMES] = {
 static int collect(struct sfs_core *core, struct number *n)
 {
 	struct sfs_env *env = &core->env;
+	struct sfs_path path = sfs_env_path(env);
 	struct sfs_counters *c = &env->counters;
 	struct sfs_source_counts counts = {0};
 	int i = 0, k;
@@ -72,9 +73,12 @@ static int collect(struct sfs_core *core, struct number *n)
 	NUMBER("requests_failed", "Of these, those that failed for good.", true,
 	       counts.n_failed);
 	NUMBER("requests_parallel", "Requests at a time that are of use now.", false,
-	       (uint64_t)atomic_load(&env->source->n_parallel));
+	       (uint64_t)path.n_parallel);
 	NUMBER("round_trip_us", "Microseconds of a round trip to the farthest server.",
-	       false, atomic_load(&env->source->rtt_ns) / 1000);
+	       false, path.rtt_ns / 1000);
+	NUMBER("first_byte_us",
+	       "Microseconds to a first byte, of late, at least; the slowest server's.",
+	       false, path.wait_ns / 1000);
 	NUMBER("hedges", "Late requests that were asked for once more.", true,
 	       counts.n_hedges);
 	NUMBER("hedged_bytes", "Bytes that came twice by that.", true,

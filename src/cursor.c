@@ -190,13 +190,19 @@ static void append(struct sfs_cursor *c, const struct sfs_block_sample *s,
 	c->n_samples++;
 }
 
+static bool has_long_path(const struct sfs_cursor *c)
+{
+	struct sfs_path path = sfs_env_path(c->env);
+
+	return sfs_path_is_long(&path);
+}
+
 /* How far ahead of its reads the log is to end.  Lanes have enough when they have it
  * behind what they gave to the log: were that without bounds, all memory would be filled.
  */
 static uint64_t ahead_bytes(const struct sfs_cursor *c)
 {
-	uint64_t reserve =
-		sfs_env_has_long_path(c->env) ? sfs_even_reserve_bytes(&c->even) : 0;
+	uint64_t reserve = has_long_path(c) ? sfs_even_reserve_bytes(&c->even) : 0;
 
 	return AHEAD_BYTES + reserve + reserve / 4;
 }
@@ -370,7 +376,7 @@ static bool is_early(struct sfs_cursor *c, const struct sfs_read *read)
 {
 	uint64_t end = end_of(read), now_ns, next_ns;
 
-	if (end <= c->front || !sfs_env_has_long_path(c->env) || !c->lanes ||
+	if (end <= c->front || !has_long_path(c) || !c->lanes ||
 	    !sfs_lanes_are_busy(c->lanes) || c->holes.n_pending > 0)
 		return false;
 	now_ns = sfs_clock_ns();

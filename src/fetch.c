@@ -52,7 +52,7 @@ struct sfs_fetch {
 	struct sfs_hosts hosts;
 	struct sfs_link delayed; /* until their time comes */
 	struct sfs_link active;
-	struct sfs_fetch_paths told; /* to the owner */
+	struct sfs_path told; /* to the owner */
 	CURL *idle_easy[MAX_IDLE_EASY];
 	int n_idle_easy;
 
@@ -581,7 +581,7 @@ static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
 /* Tell the owner what has changed. */
 static void tell_pace(struct sfs_fetch *f)
 {
-	struct sfs_fetch_paths p = sfs_hosts_paths(&f->hosts);
+	struct sfs_path p = sfs_hosts_path(&f->hosts);
 
 	if (p.n_parallel == 0 ||
 	    (p.n_parallel == f->told.n_parallel && p.rtt_ns == f->told.rtt_ns &&

@@ -13,6 +13,7 @@
 #include "error.h"
 #include "http.h"
 #include "list.h"
+#include "portion.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,20 +22,12 @@
 
 struct sfs_fetch;
 
-/* What is known of the ways to all servers together: how many GETs at a time are of use,
- * small ones aside; the round-trip time to the farthest, and the shortest time to a first
- * byte of the one that takes longest; what came in a second, when as many as may be were
- * running.  0: not known. */
-struct sfs_fetch_paths {
-	int n_parallel;
-	uint64_t rtt_ns, wait_ns, bytes_per_s;
-};
-
 struct sfs_fetch_options {
 	int n_connections; /* GETs at a time of one server, at most; see pace.h */
 	int n_small;	   /* small ones beside them */
-	/* Called on the fetch thread, when something of that has changed. */
-	void (*paced)(void *ctx, const struct sfs_fetch_paths *paths);
+	/* Called on the fetch thread, when something of the ways to all servers together
+	 * has changed: their paces are added (small GETs are not in them). */
+	void (*paced)(void *ctx, const struct sfs_path *path);
 	void *ctx;
 	unsigned connect_timeout_ms, stall_timeout_ms;
 	char **headers; /* n_headers lines, copied */

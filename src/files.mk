@@ -22,6 +22,7 @@ libshufflefs_la_SOURCES = \
 	src/outbox.h \
 	src/pace.c src/pace.h \
 	src/pool.c src/pool.h \
+	src/portion.c src/portion.h \
 	src/pressure.c src/pressure.h \
 	src/progress.c src/progress.h \
 	src/rng.c src/rng.h \

@@ -280,7 +280,8 @@ static void on_part(struct sfs_request *request, int err)
 /* So many slots as a stream has requests, if there is memory for them. */
 static int make_slots(struct flow *f, struct sfs_error *err)
 {
-	uint32_t wanted = sfs_env_on_way(f->env);
+	struct sfs_path path = sfs_env_path(f->env);
+	uint32_t wanted = sfs_portion_on_way(&path, f->part_bytes);
 	size_t n = sfs_slab_count(f->part_bytes);
 	struct slot *slot;
 
@@ -309,7 +310,7 @@ static int init_flow(struct flow *f, struct sfs_env *env, struct sfs_error *err)
 	sfs_order_init(&f->order, &settings, 0, env->shards.n,
 		       (struct sfs_share){0, 1, 1});
 	f->spots = sfs_calloc(f->order.n_lanes, sizeof *f->spots);
-	f->part_bytes = sfs_env_part_bytes_of(env, f->order.n_lanes);
+	f->part_bytes = sfs_portion_most(env->budget.limit_bytes, f->order.n_lanes);
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->wake, NULL);
 	ret = sfs_account_open(&f->account, &env->budget, 0, false, NULL);
@@ -436,8 +437,9 @@ static uint64_t fill_bytes(const struct sfs_core *core)
 		!sfs_order_wants_equal_lanes(&env->order); /* a lane has a shard */
 	uint64_t lanes = is_bound && env->shards.n < env->order.lanes ? env->shards.n
 								      : env->order.lanes;
-	uint64_t n = sfs_env_enough_bytes(env, lanes, env->order.buffer_bytes / lanes,
-					  sfs_env_part_bytes_of(env, lanes));
+	struct sfs_path path = sfs_env_path(env);
+	uint64_t n = sfs_portion_enough(&path, lanes, env->order.buffer_bytes / lanes,
+					sfs_portion_most(env->budget.limit_bytes, lanes));
 
 	return n < env->budget.total_bytes ? n : env->budget.total_bytes;
 }

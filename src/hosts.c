@@ -139,9 +139,9 @@ void sfs_hosts_each_line(struct sfs_hosts *hosts,
 	}
 }
 
-struct sfs_fetch_paths sfs_hosts_paths(struct sfs_hosts *hosts)
+struct sfs_path sfs_hosts_path(struct sfs_hosts *hosts)
 {
-	struct sfs_fetch_paths p = {0};
+	struct sfs_path p = {0};
 	uint64_t wait_ns;
 
 	SFS_EACH (host, &hosts->list, struct sfs_host, link) {

@@ -55,7 +55,7 @@ void sfs_hosts_each_line(struct sfs_hosts *hosts,
 			 void (*each)(void *ctx, struct sfs_link *line), void *ctx);
 
 /* All servers together; see fetch.h. */
-struct sfs_fetch_paths sfs_hosts_paths(struct sfs_hosts *hosts);
+struct sfs_path sfs_hosts_path(struct sfs_hosts *hosts);
 
 /* An answer has begun, and so much of a body has come. */
 void sfs_host_answered(struct sfs_get *get, uint64_t now_ns);

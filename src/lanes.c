@@ -654,7 +654,8 @@ static uint64_t staggered(const struct lane *lane, uint64_t part_bytes)
 static uint64_t next_part_bytes(const struct sfs_lanes *ls, const struct lane *lane,
 				uint64_t part_bytes)
 {
-	uint64_t first = sfs_env_first_part_bytes(ls->env);
+	struct sfs_path path = sfs_env_path(ls->env);
+	uint64_t first = sfs_portion_first(&path);
 	uint64_t ramp = lane->n_asked > first ? lane->n_asked : first;
 	uint64_t n = staggered(lane, part_bytes);
 
@@ -772,10 +773,19 @@ static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
 static bool has_enough(const struct sfs_lanes *ls, uint32_t l, uint64_t part_bytes)
 {
 	uint64_t sample = mean_bytes(ls), block = ls->order->piece_bytes, bytes;
+	struct sfs_path path = sfs_env_path(ls->env);
 
-	bytes = sfs_env_lane_bytes(ls->env, n_left(ls), block > sample ? block : sample,
-				   part_bytes);
+	bytes = sfs_portion_lane(&path, n_left(ls), block > sample ? block : sample,
+				 part_bytes);
 	return ls->due[l] > ls->lanes[l].n_taken + bytes / sample;
+}
+
+/* How many parts may be on their way now. */
+static uint32_t on_way(const struct sfs_lanes *ls)
+{
+	struct sfs_path path = sfs_env_path(ls->env);
+
+	return sfs_portion_on_way(&path, sfs_env_part_bytes(ls->env));
 }
 
 /* The fewer lanes have anything left to ask for, the more each may have on its way: a
@@ -783,7 +793,7 @@ static bool has_enough(const struct sfs_lanes *ls, uint32_t l, uint64_t part_byt
  */
 static void spread(struct sfs_lanes *ls)
 {
-	uint32_t max = 2 * sfs_env_on_way(ls->env) / n_left(ls), l;
+	uint32_t max = 2 * on_way(ls) / n_left(ls), l;
 
 	max = max < 2 ? 2 : max;
 	if (max == ls->max_lane_on_way)
@@ -808,7 +818,7 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 	if (blocking != UINT32_MAX &&
 	    unblock(ls, &ls->lanes[blocking], part_bytes, cap, out))
 		return true;
-	while (ls->n_on_way < sfs_env_on_way(ls->env) && (l = choose(ls)) != UINT32_MAX &&
+	while (ls->n_on_way < on_way(ls) && (l = choose(ls)) != UINT32_MAX &&
 	       !has_enough(ls, l, part_bytes)) {
 		lane = &ls->lanes[l];
 		if (!want_of(ls, lane, part_bytes, cap, &w)) {
@@ -841,7 +851,7 @@ bool sfs_lanes_are_sated(struct sfs_lanes *ls)
 
 bool sfs_lanes_are_busy(const struct sfs_lanes *ls)
 {
-	return 2 * ls->n_on_way >= sfs_env_on_way(ls->env);
+	return 2 * ls->n_on_way >= on_way(ls);
 }
 
 bool sfs_lanes_are_short(const struct sfs_lanes *ls)

@@ -19,6 +19,7 @@
 #define N_UNCUT		      64 /* periods */
 #define LEAST_WINDOW	      (64 << 10)
 #define QUEUE_NS	      (5 * SFS_NS_PER_MS) /* the least that counts */
+#define DELAYED_ACK_NS	      (40 * SFS_NS_PER_MS)
 
 static int between(int least, int n, int most)
 {
@@ -94,13 +95,15 @@ void sfs_pace_round_trip(struct sfs_pace *p, uint64_t ns, uint64_t now_ns)
 }
 
 /* Do our packets wait for each other?  As far as is known: where libcurl keeps the
- * connections, only new ones tell. */
+ * connections, only new ones tell.  A server that takes long to begin lets its kernel put
+ * off the acknowledgement of what it was asked, which looks like a longer round trip. */
 static bool is_queued(const struct sfs_pace *p)
 {
-	uint64_t ns = least(&p->trip);
+	uint64_t ns = least(&p->trip), most_ns = ns + ns / 4 + QUEUE_NS;
 
-	return p->now_ns - p->tripped_ns < FRESH_NS &&
-	       p->trip_ns > ns + ns / 4 + QUEUE_NS;
+	if (sfs_pace_wait_ns(p) > ns + QUEUE_NS)
+		most_ns += DELAYED_ACK_NS;
+	return p->now_ns - p->tripped_ns < FRESH_NS && p->trip_ns > most_ns;
 }
 
 uint64_t sfs_pace_window_bytes(const struct sfs_pace *p)

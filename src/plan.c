@@ -294,14 +294,15 @@ static void note_batches(struct plan *p, const struct sfs_order_settings *settin
 static struct outlook look_out(struct plan *p, const struct sfs_order_settings *settings)
 {
 	const struct sfs_env *env = &p->core->env;
+	struct sfs_path path = sfs_env_path(env);
 	struct outlook o = {.settings = *settings};
 	uint64_t most = sfs_order_wants_equal_lanes(settings) ? p->n_all : p->n_shards;
 
 	o.n_lanes = most < settings->lanes ? (uint32_t)most : settings->lanes;
-	o.part_bytes = sfs_env_part_bytes_of(env, o.n_lanes);
+	o.part_bytes = sfs_portion_most(env->budget.limit_bytes, o.n_lanes);
 	o.memory_bytes =
-		sfs_env_enough_bytes(env, o.n_lanes, settings->buffer_bytes / o.n_lanes,
-				     o.part_bytes);
+		sfs_portion_enough(&path, o.n_lanes, settings->buffer_bytes / o.n_lanes,
+				   o.part_bytes);
 	if (o.memory_bytes > env->budget.total_bytes)
 		o.memory_bytes = env->budget.total_bytes;
 	return o;

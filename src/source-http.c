@@ -656,14 +656,11 @@ static void free_source(struct sfs_source *source)
 	free(s);
 }
 
-static void on_paced(void *ctx, const struct sfs_fetch_paths *paths)
+static void on_paced(void *ctx, const struct sfs_path *path)
 {
 	struct http_source *s = ctx;
 
-	atomic_store(&s->base.n_parallel, paths->n_parallel);
-	atomic_store(&s->base.rtt_ns, paths->rtt_ns);
-	atomic_store(&s->base.wait_ns, paths->wait_ns);
-	atomic_store(&s->base.bytes_per_s, paths->bytes_per_s);
+	sfs_source_set_path(&s->base, path);
 }
 
 struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,

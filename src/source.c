@@ -23,6 +23,25 @@ void sfs_object_done(struct sfs_object *object)
 	*object = (struct sfs_object){0};
 }
 
+struct sfs_path sfs_source_path(const struct sfs_source *s)
+{
+	return (struct sfs_path){
+		.n_parallel = atomic_load_explicit(&s->n_parallel, memory_order_relaxed),
+		.rtt_ns = atomic_load_explicit(&s->rtt_ns, memory_order_relaxed),
+		.wait_ns = atomic_load_explicit(&s->wait_ns, memory_order_relaxed),
+		.bytes_per_s =
+			atomic_load_explicit(&s->bytes_per_s, memory_order_relaxed),
+	};
+}
+
+void sfs_source_set_path(struct sfs_source *s, const struct sfs_path *path)
+{
+	atomic_store(&s->n_parallel, path->n_parallel);
+	atomic_store(&s->rtt_ns, path->rtt_ns);
+	atomic_store(&s->wait_ns, path->wait_ns);
+	atomic_store(&s->bytes_per_s, path->bytes_per_s);
+}
+
 void sfs_request_submit(struct sfs_request *request)
 {
 	struct sfs_source *source = request->object->source;

@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "error.h"
 #include "list.h"
+#include "portion.h"
 #include "slab.h"
 #include "uri.h"
 
@@ -23,7 +24,6 @@
 #include <sys/uio.h>
 
 #define SFS_SIZE_UNKNOWN UINT64_MAX
-#define SFS_FAR_NS	 5000000ULL	/* a round trip; from here on a source is far */
 #define SFS_READY_BYTES	 SFS_SLAB_BYTES /* what memory is borrowed by */
 
 struct sfs_source;
@@ -108,12 +108,14 @@ struct sfs_source {
 	_Atomic uint64_t n_requests, n_failed, n_bytes; /* see sfs_source_count() */
 	_Atomic uint64_t n_hedges, hedged_bytes;
 
-	/* How many reads at a time are of use now, the round-trip time, the shortest time
-	 * to a first byte of late, and the rate when all of them run (0: none, or not
-	 * known). */
+	/* See sfs_source_path(). */
 	_Atomic int n_parallel;
 	_Atomic uint64_t rtt_ns, wait_ns, bytes_per_s;
 };
+
+/* The ways to its servers as they are now, and what the source says of them. */
+struct sfs_path sfs_source_path(const struct sfs_source *source);
+void sfs_source_set_path(struct sfs_source *source, const struct sfs_path *path);
 
 /* Hand the request to its object's source.  Never waits; done() may be called
  * before this returns, on another thread. */

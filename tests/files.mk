@@ -67,6 +67,7 @@ unit_tests = \
 	tests/unit-plain-refuses-what-libcurl-would-change \
 	tests/unit-play-goes-through-an-epoch \
 	tests/unit-pool-runs-a-task-never-twice-at-once \
+	tests/unit-portion-is-small-near-and-enough-from-far \
 	tests/unit-pressure-is-given-way-to-fast \
 	tests/unit-progress-is-one-line-of-a-terminal \
 	tests/unit-quality-is-what-theory-says \
@@ -103,6 +104,7 @@ cat_tests = \
 	tests/cat-a-late-answer-is-asked-for-once-more.sh \
 	tests/cat-a-lying-index-is-an-error.sh \
 	tests/cat-a-missing-shard-may-be-left-out.sh \
+	tests/cat-a-near-server-that-answers-late-counts-as-far.sh \
 	tests/cat-a-part-is-read-while-it-comes.sh \
 	tests/cat-a-rank-may-lack-any-of-its-samples.sh \
 	tests/cat-a-reader-that-closes-early-is-no-error.sh \
