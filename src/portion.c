@@ -7,6 +7,7 @@
 #define PARTS_MAX    ((uint64_t)768 << 20) /* one part of each lane, all together */
 #define ON_WAY_LEAST ((uint64_t)32 << 20)
 #define FIRST_NEAR   (4 * SFS_SLAB_BYTES)
+#define SLOW_NS	     10000000ULL /* to a first byte */
 
 static uint64_t in_slabs(uint64_t n)
 {
@@ -20,9 +21,10 @@ static uint64_t latency_ns(const struct sfs_path *p)
 	return p->rtt_ns > p->wait_ns ? p->rtt_ns : p->wait_ns;
 }
 
+/* A busy machine takes some milliseconds to a first byte where there is no way at all. */
 bool sfs_path_is_far(const struct sfs_path *p)
 {
-	return latency_ns(p) > SFS_FAR_NS;
+	return p->rtt_ns > SFS_FAR_NS || p->wait_ns > SLOW_NS;
 }
 
 bool sfs_path_is_long(const struct sfs_path *p)

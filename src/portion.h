@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SFS_FAR_NS     5000000ULL /* to a first byte: from here on a source is far */
+#define SFS_FAR_NS     5000000ULL /* a round trip: from here on a path is long */
 #define SFS_LANE_FLOOR ((uint64_t)256 << 10) /* of budget: what a lane must have */
 
 /* What a source says of the ways to its servers: how many reads at a time are of use, >=
