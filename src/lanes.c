@@ -791,9 +791,9 @@ static uint32_t on_way(const struct sfs_lanes *ls)
 /* The fewer lanes have anything left to ask for, the more each may have on its way: a
  * lane that is longer than the others would end the stream with two requests at a time.
  */
-static void spread(struct sfs_lanes *ls)
+static void spread(struct sfs_lanes *ls, uint32_t most)
 {
-	uint32_t max = 2 * on_way(ls) / n_left(ls), l;
+	uint32_t max = 2 * most / n_left(ls), l;
 
 	max = max < 2 ? 2 : max;
 	if (max == ls->max_lane_on_way)
@@ -807,18 +807,18 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 {
 	uint64_t part_bytes = sfs_env_part_bytes(ls->env);
 	uint64_t cap = sfs_account_share(ls->account) / ls->order->n_lanes;
+	uint32_t most = on_way(ls), l;
 	struct lane *lane;
 	struct want w;
-	uint32_t l;
 
 	if (cap < part_bytes)
 		cap = part_bytes;
-	spread(ls);
+	spread(ls, most);
 	ls->is_refused = false;
 	if (blocking != UINT32_MAX &&
 	    unblock(ls, &ls->lanes[blocking], part_bytes, cap, out))
 		return true;
-	while (ls->n_on_way < on_way(ls) && (l = choose(ls)) != UINT32_MAX &&
+	while (ls->n_on_way < most && (l = choose(ls)) != UINT32_MAX &&
 	       !has_enough(ls, l, part_bytes)) {
 		lane = &ls->lanes[l];
 		if (!want_of(ls, lane, part_bytes, cap, &w)) {

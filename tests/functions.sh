@@ -128,6 +128,16 @@ make_shards() {
     "$python" "$top/tests/make-shards.py" "$@"
 }
 
+# make_alike SHARDS [OPTION...]: the folder data, of one shard, linked so many times.
+make_alike() {
+    n_alike=$1
+    shift
+    make_shards data --shards 1 "$@"
+    for i in $(seq $((n_alike - 1))); do
+        ln data/train-000000.tar "data/train-$(printf %06d "$i").tar"
+    done
+}
+
 # make_dense SHARDS SAMPLES: the folder dense, of one shard with so many samples of a header
 # each, linked so many times.
 make_dense() {
@@ -152,6 +162,21 @@ start_origin() {
     "$python" "$top/tests/origin.py" "$@" >"$port_file" 2>"$work/origin-log.$n_origins" &
     wait_until 10 grep -q . "$port_file"
     origin="http://127.0.0.1:$(cat "$port_file")"
+}
+
+# asked_side_by_side LEAST MOST: the newest origin got so many requests for parts at least,
+# and no more than MOST of them one behind the other.  The connection used last is used
+# first: where there is only one request at a time, one connection gets all of them.
+asked_side_by_side() {
+    "$python" - "origin-log.$n_origins" "$@" <<'EOF' || fail "one at a time"
+import json, sys
+least, most = map(int, sys.argv[2:])
+peers = [r["peer"] for r in map(json.loads, open(sys.argv[1]))
+         if r["headers"]["range"] != "bytes=0-511"]
+alone = sum(a == b for a, b in zip(peers, peers[1:]))
+print(len(peers), "requests,", alone, "of them alone")
+sys.exit(len(peers) < least or alone > most)
+EOF
 }
 
 # start_nginx FOLDER: a real one; sets $nginx, its URL.
