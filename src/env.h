@@ -71,8 +71,8 @@ static inline uint64_t sfs_env_part_bytes(const struct sfs_env *env)
 {
 	struct sfs_path path = sfs_env_path(env);
 
-	return sfs_portion_part(&path, sfs_portion_most(env->budget.limit_bytes,
-							atomic_load(&env->n_open_lanes)));
+	return sfs_portion_part(&path, env->budget.limit_bytes,
+				atomic_load(&env->n_open_lanes));
 }
 
 #endif

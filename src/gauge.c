@@ -302,6 +302,7 @@ static int make_slots(struct flow *f, struct sfs_error *err)
 static int init_flow(struct flow *f, struct sfs_env *env, struct sfs_error *err)
 {
 	struct sfs_order_settings settings = env->order;
+	struct sfs_path path = sfs_env_path(env);
 	int ret;
 
 	*f = (struct flow){.env = env};
@@ -310,7 +311,8 @@ static int init_flow(struct flow *f, struct sfs_env *env, struct sfs_error *err)
 	sfs_order_init(&f->order, &settings, 0, env->shards.n,
 		       (struct sfs_share){0, 1, 1});
 	f->spots = sfs_calloc(f->order.n_lanes, sizeof *f->spots);
-	f->part_bytes = sfs_portion_most(env->budget.limit_bytes, f->order.n_lanes);
+	f->part_bytes =
+		sfs_portion_part(&path, env->budget.limit_bytes, f->order.n_lanes);
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->wake, NULL);
 	ret = sfs_account_open(&f->account, &env->budget, 0, false, NULL);
@@ -438,8 +440,9 @@ static uint64_t fill_bytes(const struct sfs_core *core)
 	uint64_t lanes = is_bound && env->shards.n < env->order.lanes ? env->shards.n
 								      : env->order.lanes;
 	struct sfs_path path = sfs_env_path(env);
-	uint64_t n = sfs_portion_enough(&path, lanes, env->order.buffer_bytes / lanes,
-					sfs_portion_most(env->budget.limit_bytes, lanes));
+	uint64_t part = sfs_portion_part(&path, env->budget.limit_bytes, lanes);
+	uint64_t n =
+		sfs_portion_stream(&path, lanes, env->order.buffer_bytes / lanes, part);
 
 	return n < env->budget.total_bytes ? n : env->budget.total_bytes;
 }

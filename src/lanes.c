@@ -767,17 +767,35 @@ static bool unblock(struct sfs_lanes *ls, struct lane *lane, uint64_t part_bytes
 	return false;
 }
 
+/* A block has a sample at least, however large that is. */
+static uint64_t block_bytes(const struct sfs_lanes *ls)
+{
+	uint64_t sample = mean_bytes(ls), block = ls->order->piece_bytes;
+
+	return block > sample ? block : sample;
+}
+
 /* Has a lane enough?  That is asked of each for itself: were only the sum looked at, many
- * lanes that fall due at one time would be asked for one behind the other.  A block has
- * a sample at least, however large that is. */
+ * lanes that fall due at one time would be asked for one behind the other. */
 static bool has_enough(const struct sfs_lanes *ls, uint32_t l, uint64_t part_bytes)
 {
-	uint64_t sample = mean_bytes(ls), block = ls->order->piece_bytes, bytes;
 	struct sfs_path path = sfs_env_path(ls->env);
+	uint64_t bytes = sfs_portion_lane(&path, n_left(ls), block_bytes(ls), part_bytes);
 
-	bytes = sfs_portion_lane(&path, n_left(ls), block > sample ? block : sample,
-				 part_bytes);
-	return ls->due[l] > ls->lanes[l].n_taken + bytes / sample;
+	return ls->due[l] > ls->lanes[l].n_taken + bytes / mean_bytes(ls);
+}
+
+/* Is as much held as a stream of all these lanes may hold?  Also then the lane that a
+ * reader waits for is asked for.  A limit that is low for now is the account's affair: it
+ * refuses, and calls when there is room again. */
+static bool is_full(const struct sfs_lanes *ls)
+{
+	struct sfs_path path = sfs_env_path(ls->env);
+	uint64_t part = sfs_portion_part(&path, ls->env->budget.total_bytes,
+					 atomic_load(&ls->env->n_open_lanes));
+
+	return sfs_account_used(ls->account) >=
+	       sfs_portion_stream(&path, ls->order->n_lanes, block_bytes(ls), part);
 }
 
 /* How many parts may be on their way now. */
@@ -819,7 +837,7 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 	    unblock(ls, &ls->lanes[blocking], part_bytes, cap, out))
 		return true;
 	while (ls->n_on_way < most && (l = choose(ls)) != UINT32_MAX &&
-	       !has_enough(ls, l, part_bytes)) {
+	       !has_enough(ls, l, part_bytes) && !is_full(ls)) {
 		lane = &ls->lanes[l];
 		if (!want_of(ls, lane, part_bytes, cap, &w)) {
 			ls->due[l] = NOT_NOW;
@@ -844,7 +862,8 @@ bool sfs_lanes_are_sated(struct sfs_lanes *ls)
 {
 	uint32_t l = choose(ls);
 
-	return l == UINT32_MAX || has_enough(ls, l, sfs_env_part_bytes(ls->env));
+	return l == UINT32_MAX || has_enough(ls, l, sfs_env_part_bytes(ls->env)) ||
+	       is_full(ls);
 }
 
 /* ---- whom a read waits for ---- */

@@ -299,9 +299,9 @@ static struct outlook look_out(struct plan *p, const struct sfs_order_settings *
 	uint64_t most = sfs_order_wants_equal_lanes(settings) ? p->n_all : p->n_shards;
 
 	o.n_lanes = most < settings->lanes ? (uint32_t)most : settings->lanes;
-	o.part_bytes = sfs_portion_most(env->budget.limit_bytes, o.n_lanes);
+	o.part_bytes = sfs_portion_part(&path, env->budget.limit_bytes, o.n_lanes);
 	o.memory_bytes =
-		sfs_portion_enough(&path, o.n_lanes, settings->buffer_bytes / o.n_lanes,
+		sfs_portion_stream(&path, o.n_lanes, settings->buffer_bytes / o.n_lanes,
 				   o.part_bytes);
 	if (o.memory_bytes > env->budget.total_bytes)
 		o.memory_bytes = env->budget.total_bytes;

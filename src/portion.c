@@ -33,23 +33,26 @@ bool sfs_path_is_long(const struct sfs_path *p)
 }
 
 /* A third of what one lane may have; more is of no use to many lanes. */
-uint64_t sfs_portion_most(uint64_t limit, uint64_t n_open_lanes)
+static uint64_t part_max(uint64_t limit, uint64_t n_open_lanes)
 {
 	uint64_t n = limit / 3 < PARTS_MAX ? limit / 3 : PARTS_MAX;
 
 	n /= n_open_lanes ? n_open_lanes : 1;
-	n = n < SFS_LANE_FLOOR ? SFS_LANE_FLOOR : n;
-	return in_slabs(n < PART_MAX ? n : PART_MAX);
+	return n < PART_MAX ? n : PART_MAX;
 }
 
-/* From far, no more than a connection brings in a second: where each loses packets, a
- * large part would take many, and its lane would hold up all others. */
-uint64_t sfs_portion_part(const struct sfs_path *p, uint64_t most)
+/* Near, half of that: a request costs little there.  From far, no more than a connection
+ * brings in a second: where each loses packets, a large part would take many, and its
+ * lane would hold up all others. */
+uint64_t sfs_portion_part(const struct sfs_path *p, uint64_t limit, uint64_t n_open_lanes)
 {
-	uint64_t n = p->bytes_per_s / (uint64_t)p->n_parallel;
+	uint64_t most = part_max(limit, n_open_lanes), n = most;
 
-	if (p->bytes_per_s == 0 || !sfs_path_is_far(p) || n >= most)
-		return most;
+	if (!sfs_path_is_far(p))
+		n = most / 2;
+	else if (p->bytes_per_s)
+		n = p->bytes_per_s / (uint64_t)p->n_parallel;
+	n = n < most ? n : most;
 	return in_slabs(n > SFS_LANE_FLOOR ? n : SFS_LANE_FLOOR);
 }
 
@@ -90,9 +93,12 @@ uint64_t sfs_portion_lane(const struct sfs_path *p, uint64_t n_lanes, uint64_t b
 	return block + 2 * SFS_SLAB_BYTES + share;
 }
 
-/* Some lanes have just got a part, others are about to. */
-uint64_t sfs_portion_enough(const struct sfs_path *p, uint64_t n_lanes, uint64_t block,
+/* Some lanes have just got a part, others are about to.  And of a block, half has left in
+ * the mean, but its slabs wait for the last sample of each. */
+uint64_t sfs_portion_stream(const struct sfs_path *p, uint64_t n_lanes, uint64_t block,
 			    uint64_t part)
 {
-	return n_lanes * (sfs_portion_lane(p, n_lanes, block, part) + part / 2);
+	uint64_t dead = block / 2 + SFS_SLAB_BYTES;
+
+	return n_lanes * (sfs_portion_lane(p, n_lanes, block, part) + dead + part / 2);
 }

@@ -34,11 +34,10 @@ bool sfs_path_is_far(const struct sfs_path *path);
 /* Is it the way that is long?  Only that loses packets, and brings bytes in gusts. */
 bool sfs_path_is_long(const struct sfs_path *path);
 
-/* How large a part may be with a budget of `limit` and so many lanes open in all. */
-uint64_t sfs_portion_most(uint64_t limit, uint64_t n_open_lanes);
-
-/* How large a part should be now, where it may be `most`. */
-uint64_t sfs_portion_part(const struct sfs_path *path, uint64_t most);
+/* How large a part should be now, with a budget of `limit` and so many lanes open in all.
+ */
+uint64_t sfs_portion_part(const struct sfs_path *path, uint64_t limit,
+			  uint64_t n_open_lanes);
 
 /* How large the first part of a lane is; each next one is as large as all before. */
 uint64_t sfs_portion_first(const struct sfs_path *path);
@@ -47,10 +46,14 @@ uint64_t sfs_portion_first(const struct sfs_path *path);
 uint32_t sfs_portion_on_way(const struct sfs_path *path, uint64_t part);
 
 /* With how much ahead of it a lane has enough, one of n_lanes whose blocks are of
- * `block`; and what a stream holds then. */
+ * `block`. */
 uint64_t sfs_portion_lane(const struct sfs_path *path, uint64_t n_lanes, uint64_t block,
 			  uint64_t part);
-uint64_t sfs_portion_enough(const struct sfs_path *path, uint64_t n_lanes, uint64_t block,
+
+/* And what a stream of such lanes may hold: about what it holds in the mean when all of
+ * them have enough.  More than that is only chance, and chance would find a new height
+ * every few minutes. */
+uint64_t sfs_portion_stream(const struct sfs_path *path, uint64_t n_lanes, uint64_t block,
 			    uint64_t part);
 
 #endif

@@ -4,10 +4,11 @@
  * out; the rest of the mapping has never been touched.  Of the free stack, the
  * lowest `n_cold` entries hold no memory any more (they were trimmed).
  *
- * The mapping asks for huge pages: first touches and copies then cost a fraction.
- * Tried and dropped: trimming while others are in use.  A trimmed slab splits its huge
- * page, which the kernel then fills again as a whole, and resident memory overshoots.
- * When memory is short the huge pages are done without, see sfs_slabs_lean(). */
+ * The mapping asks for no huge pages.  Small ones come from where the kernel has given
+ * and got pages of late; a huge one is memory that has long been free, which the host of
+ * a virtual machine may have taken back, and that costs more than all else (decision 21).
+ * A slab that is trimmed then is memory that is given back, as well: of a huge page the
+ * kernel would fill it again. */
 #include "slab.h"
 
 #include "log.h"
@@ -25,13 +26,10 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)0)
 #endif
 
-#define HUGE_BYTES ((uintptr_t)2 << 20)
 #define TRIM_SLABS 16 /* at a time: a few ms at most */
 
 struct sfs_slabs {
-	char *map; /* what was mapped, */
-	size_t map_bytes;
-	char *base;	 /* and where the first slab begins in it: at a huge page */
+	char *base;
 	size_t capacity; /* in slabs */
 
 	pthread_mutex_t lock; /* guards all below */
@@ -45,17 +43,14 @@ struct sfs_slabs *sfs_slabs_new(uint64_t capacity_bytes)
 	struct sfs_slabs *slabs = sfs_calloc(1, sizeof *slabs);
 
 	slabs->capacity = sfs_slab_count(capacity_bytes);
-	slabs->map_bytes = slabs->capacity * SFS_SLAB_BYTES + HUGE_BYTES;
-	slabs->map = mmap(NULL, slabs->map_bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (slabs->map == MAP_FAILED) {
+	slabs->base = mmap(NULL, slabs->capacity * SFS_SLAB_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (slabs->base == MAP_FAILED) {
 		sfs_error("cannot reserve %zu bytes of addresses",
 			  slabs->capacity * SFS_SLAB_BYTES);
 		abort();
 	}
-	slabs->base =
-		(char *)(((uintptr_t)slabs->map + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1));
-	madvise(slabs->base, slabs->capacity * SFS_SLAB_BYTES, MADV_HUGEPAGE);
+	madvise(slabs->base, slabs->capacity * SFS_SLAB_BYTES, MADV_NOHUGEPAGE);
 	slabs->free_stack = sfs_reallocarray(NULL, slabs->capacity, sizeof(void *));
 	pthread_mutex_init(&slabs->lock, NULL);
 	return slabs;
@@ -67,7 +62,7 @@ void sfs_slabs_free(struct sfs_slabs *slabs)
 		return;
 	assert(slabs->n_free == slabs->n_made);
 	ASAN_UNPOISON_MEMORY_REGION(slabs->base, slabs->capacity * SFS_SLAB_BYTES);
-	munmap(slabs->map, slabs->map_bytes);
+	munmap(slabs->base, slabs->capacity * SFS_SLAB_BYTES);
 	pthread_mutex_destroy(&slabs->lock);
 	free(slabs->free_stack);
 	free(slabs);
@@ -125,12 +120,6 @@ void sfs_slabs_trim(struct sfs_slabs *slabs, uint64_t keep_bytes)
 
 	while (trim_some(slabs, keep))
 		sched_yield();
-}
-
-void sfs_slabs_lean(struct sfs_slabs *slabs, bool is_lean)
-{
-	madvise(slabs->base, slabs->capacity * SFS_SLAB_BYTES,
-		is_lean ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 }
 
 uint64_t sfs_slabs_used(struct sfs_slabs *slabs)

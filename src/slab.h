@@ -38,10 +38,6 @@ void sfs_slabs_put(struct sfs_slabs *slabs, void *const *some, size_t n);
 /* Give the memory of unused slabs, but for `keep_bytes`, back to the system. */
 void sfs_slabs_trim(struct sfs_slabs *slabs, uint64_t keep_bytes);
 
-/* Memory is short: huge pages are asked for no more, so that what is trimmed while other
- * slabs are in use stays given back.  false: as at the start. */
-void sfs_slabs_lean(struct sfs_slabs *slabs, bool is_lean);
-
 /* Bytes in slabs that are handed out now. */
 uint64_t sfs_slabs_used(struct sfs_slabs *slabs);
 

@@ -5,9 +5,8 @@
  * network much and gives back little (decision 13).  What goes beyond is prefetch, and of
  * that pressure allows a part.
  *
- * Unused slabs go back to the system only while the limit is low: then their mapping asks
- * for no huge pages, else the kernel would fill the gaps again (slab.c).  What is taken
- * for the first time afterwards is slower, which is the price. */
+ * Unused slabs go back to the system only while the limit is low: what is taken for the
+ * first time afterwards is slower. */
 #include "thrift.h"
 
 #include "clock.h"
@@ -110,8 +109,6 @@ void sfs_thrift_tick(struct sfs_thrift *t)
 	is_lean = limit < env->budget.total_bytes;
 	if (is_lean && !t->is_lean)
 		say(t, limit);
-	if (is_lean != t->is_lean)
-		sfs_slabs_lean(env->slabs, is_lean);
 	t->is_lean = is_lean;
 	sfs_budget_limit(&env->budget, limit);
 	if (is_lean)

@@ -34,36 +34,45 @@ static const struct sfs_path unknown = {.n_parallel = 16, .rtt_ns = 150 * SFS_NS
 
 static void parts_are_slabs_that_the_budget_has_room_for(void)
 {
-	uint64_t limit, lanes, part;
+	uint64_t limit, lanes, part, near;
 
 	for (limit = MIB; limit <= 64 * 1024 * MIB; limit *= 4) {
 		for (lanes = 0; lanes <= 4096; lanes = lanes ? 2 * lanes : 1) {
-			part = sfs_portion_most(limit, lanes);
+			part = sfs_portion_part(&unknown, limit, lanes);
 			CHECK_EQ(part % SFS_SLAB_BYTES, 0);
 			CHECK(part >= SFS_LANE_FLOOR);
 			CHECK(part <= 4 * MIB);
 			CHECK(part == SFS_LANE_FLOOR || 3 * part * lanes <= limit);
 			CHECK(part == SFS_LANE_FLOOR || part * lanes <= 768 * MIB);
+			near = sfs_portion_part(&disk, limit, lanes);
+			CHECK_EQ(near % SFS_SLAB_BYTES, 0);
+			CHECK(near == SFS_LANE_FLOOR || 2 * near <= part);
 		}
 	}
-	CHECK_EQ(sfs_portion_most(4096 * MIB, 384), 2 * MIB);
-	CHECK_EQ(sfs_portion_most(4096 * MIB, 20), 4 * MIB);
+	CHECK_EQ(sfs_portion_part(&unknown, 4096 * MIB, 384), 2 * MIB);
+	CHECK_EQ(sfs_portion_part(&loopback, 4096 * MIB, 384), MIB);
+	CHECK_EQ(sfs_portion_part(&unknown, 4096 * MIB, 20), 4 * MIB);
+}
+
+static uint64_t part(const struct sfs_path *path, uint64_t lanes)
+{
+	return sfs_portion_part(path, 4096 * MIB, lanes);
 }
 
 static void slow_connections_get_small_parts(void)
 {
 	struct sfs_path lossy = ocean;
 
-	CHECK_EQ(sfs_portion_part(&ocean, 4 * MIB), 4 * MIB);
+	CHECK_EQ(part(&ocean, 20), 4 * MIB);
 	lossy.n_parallel = 64;
 	lossy.bytes_per_s = 20 * MB_PER_S;
-	CHECK_EQ(sfs_portion_part(&lossy, 4 * MIB), 256 * KIB);
+	CHECK_EQ(part(&lossy, 20), 256 * KIB);
 	lossy.bytes_per_s = 64 * MB_PER_S;
-	CHECK(sfs_portion_part(&lossy, 4 * MIB) <= MB_PER_S);
-	CHECK_EQ(sfs_portion_part(&lossy, 4 * MIB) % SFS_SLAB_BYTES, 0);
+	CHECK(part(&lossy, 20) <= MB_PER_S);
+	CHECK_EQ(part(&lossy, 20) % SFS_SLAB_BYTES, 0);
 	lossy.bytes_per_s = 0; /* not known */
-	CHECK_EQ(sfs_portion_part(&lossy, 4 * MIB), 4 * MIB);
-	CHECK_EQ(sfs_portion_part(&lan, 4 * MIB), 4 * MIB);
+	CHECK_EQ(part(&lossy, 20), 4 * MIB);
+	CHECK_EQ(part(&lan, 20), 2 * MIB);
 }
 
 /* One is in line when another ends: else nobody sees whether more are of use. */
@@ -92,20 +101,38 @@ static void no_more_bytes_than_are_of_use(void)
 	CHECK(sfs_portion_on_way(&ocean, 4 * MIB) * 4 * MIB >= 2 * 36 * MIB);
 }
 
-static uint64_t enough(const struct sfs_path *path, uint64_t lanes)
+static uint64_t stream(const struct sfs_path *path, uint64_t lanes)
 {
-	uint64_t part = sfs_portion_part(path, sfs_portion_most(4096 * MIB, lanes));
-
-	return sfs_portion_enough(path, lanes, BUFFER / lanes, part);
+	return sfs_portion_stream(path, lanes, BUFFER / lanes, part(path, lanes));
 }
 
 static void near_streams_hold_little(void)
 {
-	CHECK(enough(&disk, 384) < 600 * MIB);
-	CHECK(enough(&loopback, 384) < 600 * MIB);
-	CHECK(enough(&disk, 20) < 170 * MIB);
-	CHECK(enough(&loopback, 20) < 180 * MIB);
-	CHECK(enough(&lan, 20) < 180 * MIB);
+	CHECK(stream(&disk, 384) < 480 * MIB);
+	CHECK(stream(&loopback, 384) < 480 * MIB);
+	CHECK(stream(&disk, 20) < 170 * MIB);
+	CHECK(stream(&loopback, 20) < 180 * MIB);
+	CHECK(stream(&lan, 20) < 180 * MIB);
+}
+
+/* The blocks that leave, all slabs of theirs that wait for their last sample, and what is
+ * ahead, which may be anything between enough and a part more. */
+static void streams_may_hold_what_their_lanes_do(void)
+{
+	static const struct sfs_path *const paths[] = {&disk, &loopback, &lan, &store,
+						       &ocean};
+	uint64_t lanes, n, block;
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(paths); i++)
+		for (lanes = 1; lanes <= 384; lanes += 13)
+			for (block = BUFFER / lanes; block <= 512 * MIB; block *= 4) {
+				n = part(paths[i], lanes);
+				CHECK(sfs_portion_stream(paths[i], lanes, block, n) >=
+				      lanes * (sfs_portion_lane(paths[i], lanes, block,
+								n) +
+					       block / 2 + n / 2));
+			}
 }
 
 static void far_is_what_takes_long_to_begin(void)
@@ -139,6 +166,7 @@ int main(void)
 	more_are_asked_for_than_run();
 	no_more_bytes_than_are_of_use();
 	near_streams_hold_little();
+	streams_may_hold_what_their_lanes_do();
 	far_is_what_takes_long_to_begin();
 	lanes_have_the_next_block_in_time();
 	return 0;

@@ -8,7 +8,6 @@
 #include "slab.h"
 
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #define N 64
@@ -74,8 +73,6 @@ static void trim(void)
 	void *s[N];
 	size_t i;
 
-	/* Huge pages would be filled again behind our back. */
-	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	sfs_slabs_get(slabs, s, N);
 	for (i = 0; i < N; i++)
 		memset(s[i], 1, SFS_SLAB_BYTES);
@@ -143,7 +140,8 @@ int main(void)
 	trim();
 	shared = sfs_slabs_new(32 * SFS_SLAB_BYTES);
 	for (i = 0; i < SFS_COUNT(threads); i++)
-		threads[i] = sfs_thread_start("slabs", take_and_give, (void *)(uintptr_t)(i + 1));
+		threads[i] = sfs_thread_start("slabs", take_and_give,
+					      (void *)(uintptr_t)(i + 1));
 	for (i = 0; i < SFS_COUNT(threads); i++)
 		pthread_join(threads[i], NULL);
 	CHECK_EQ(sfs_slabs_used(shared), 0);
