@@ -785,17 +785,19 @@ static bool has_enough(const struct sfs_lanes *ls, uint32_t l, uint64_t part_byt
 	return ls->due[l] > ls->lanes[l].n_taken + bytes / mean_bytes(ls);
 }
 
-/* Is as much held as a stream of all these lanes may hold?  Also then the lane that a
- * reader waits for is asked for.  A limit that is low for now is the account's affair: it
- * refuses, and calls when there is room again. */
+/* Is as much held as a near stream of all these lanes may hold?  Also then the lane that
+ * a reader waits for is asked for.  A limit that is low for now is the account's affair:
+ * it refuses, and calls when there is room again. */
 static bool is_full(const struct sfs_lanes *ls)
 {
 	struct sfs_path path = sfs_env_path(ls->env);
 	uint64_t part = sfs_portion_part(&path, ls->env->budget.total_bytes,
 					 atomic_load(&ls->env->n_open_lanes));
 
-	return sfs_account_used(ls->account) >=
-	       sfs_portion_stream(&path, ls->order->n_lanes, block_bytes(ls), part);
+	return !sfs_path_is_far(&path) &&
+	       sfs_account_used(ls->account) >= sfs_portion_stream(&path,
+								   ls->order->n_lanes,
+								   block_bytes(ls), part);
 }
 
 /* How many parts may be on their way now. */
