@@ -36,6 +36,7 @@
 #define MAX_IDLE_EASY	   128
 #define MAX_DROPPED	   (64 << 10) /* of an unwanted body, to keep the connection */
 #define MAX_KEPT	   1024L      /* connections, of all servers */
+#define MAX_IDLE_S	   118L	      /* libcurl's default */
 
 struct sfs_fetch {
 	struct sfs_fetch_options options; /* its strings are copies */
@@ -226,6 +227,16 @@ static CURLcode set_common(struct sfs_fetch *f, CURL *easy)
 	return code;
 }
 
+/* libcurl's kept connections: none that was idle when its server fell silent. */
+static long max_idle_s(const struct sfs_host *host)
+{
+	uint64_t s = (sfs_clock_ns() - host->silent_ns) / SFS_NS_PER_S;
+
+	if (host->silent_ns == 0 || s > MAX_IDLE_S)
+		return MAX_IDLE_S;
+	return s > 1 ? (long)s - 1 : 1;
+}
+
 static CURL *get_easy(struct sfs_fetch *f, struct sfs_get *get)
 {
 	CURL *easy;
@@ -242,6 +253,8 @@ static CURL *get_easy(struct sfs_fetch *f, struct sfs_get *get)
 	get->failure = sfs_calloc(1, CURL_ERROR_SIZE);
 	curl_easy_setopt(easy, CURLOPT_URL, get->url);
 	curl_easy_setopt(easy, CURLOPT_USERPWD, get->user);
+	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, (long)get->is_wary);
+	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, max_idle_s(get->host));
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
 	get->fd = CURL_SOCKET_BAD; /* if the connection is a kept one */
@@ -445,8 +458,11 @@ static bool is_for_wire(struct sfs_fetch *f, struct sfs_get *get)
 
 static void begin_on_wire(struct sfs_fetch *f, struct sfs_get *get)
 {
-	struct sfs_wire *wire = sfs_wires_get(f->wires, get->origin, sfs_clock_ns());
+	struct sfs_wire *wire = NULL;
 
+	if (!get->is_wary)
+		wire = sfs_wires_get(f->wires, get->origin, get->host->silent_ns,
+				     sfs_clock_ns());
 	if (wire)
 		use_wire(f, get, wire);
 	else
@@ -643,10 +659,12 @@ static int end_some(struct sfs_fetch *f, uint64_t now)
 	snprintf(why, sizeof why, "no byte in %u ms", f->options.stall_timeout_ms);
 	for (; (link = sfs_list_pop(&ended.list)) != NULL; n++) {
 		get = sfs_container(link, struct sfs_get, link);
-		if (atomic_load(get->is_cancelled) || f->is_closed)
+		if (atomic_load(get->is_cancelled) || f->is_closed) {
 			finish(f, get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
-		else
-			finish(f, get, -ETIMEDOUT, SFS_FETCH_PASSING, why);
+			continue;
+		}
+		sfs_host_fell_silent(get, now);
+		finish(f, get, -ETIMEDOUT, SFS_FETCH_PASSING, why);
 	}
 	return n;
 }

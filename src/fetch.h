@@ -47,6 +47,7 @@ struct sfs_get {
 	/* Set before it is added. */
 	bool is_small; /* counted against n_small; start() may set it too */
 	bool is_urgent;
+	bool is_wary; /* not over a connection that was kept, for it may be dead */
 	const atomic_bool *is_cancelled, *is_needed;
 
 	/* It gets in line: set the URL (borrowed), which names the server. */

@@ -180,6 +180,11 @@ void sfs_host_refused(struct sfs_get *get, uint64_t now_ns)
 		host->small_limit > 2 * LEAST_SMALL ? host->small_limit / 2 : LEAST_SMALL;
 }
 
+void sfs_host_fell_silent(struct sfs_get *get, uint64_t now_ns)
+{
+	get->host->silent_ns = now_ns;
+}
+
 /* What the kernel has measured: unlike our own clock, it knows nothing of threads that
  * wait for a processor. */
 void sfs_host_asks(struct sfs_get *get, int fd)

@@ -25,6 +25,7 @@ struct sfs_host {
 	struct sfs_pace pace;
 	uint64_t served_bytes, rtt_ns; /* rtt_ns 0: not known */
 	uint64_t refused_ns;	       /* when it last said that it has too much to do */
+	uint64_t silent_ns;	       /* when a GET was last given up in silence */
 	bool has_windows;	       /* some of its connections were given one */
 	int n_active[SFS_N_LINES], small_limit;
 	unsigned n_small_ended; /* since the limit was lowered, and before */
@@ -64,6 +65,10 @@ void sfs_host_served(struct sfs_get *get, uint64_t n_bytes);
 /* The server said to this GET that it has too much to do: it gets less, once for all that
  * was sent before. */
 void sfs_host_refused(struct sfs_get *get, uint64_t now_ns);
+
+/* The GET met silence until it was given up.  Connections that are idle then may be as
+ * dead. */
+void sfs_host_fell_silent(struct sfs_get *get, uint64_t now_ns);
 
 /* The GET is about to ask over `fd`, a connection to its server. */
 void sfs_host_asks(struct sfs_get *get, int fd);

@@ -85,6 +85,7 @@ struct leg {
 	int n_redirects;
 	bool is_remembered; /* url is where an earlier redirect led */
 	bool has_forgotten; /* such a URL failed: use none again */
+	bool met_silence;   /* the last one did */
 	struct sfs_retry retry;
 	struct sfs_question question;
 	struct sfs_answer_verdict verdict;
@@ -515,6 +516,7 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_verdict verdict,
 	struct job *job = leg->job;
 	bool is_done = err == 0 && (is_ask(job) || leg->at == leg->end);
 
+	leg->met_silence = err == -ETIMEDOUT;
 	if (err == -ECANCELED)
 		fail(leg, err);
 	else if (err == SFS_ANSWER_REDIRECT)
@@ -614,6 +616,7 @@ static void begin_get(struct leg *leg, uint64_t delay_ms)
 	leg->get = (struct sfs_get){
 		.is_small = is_ask(job) || (is_part && leg->end - leg->at <= SMALL_MAX),
 		.is_urgent = r->is_urgent || is_part || atomic_load(&r->is_needed),
+		.is_wary = leg->met_silence,
 		.is_cancelled = &r->is_cancelled,
 		.is_needed = &r->is_needed,
 		.place = on_place,

@@ -60,7 +60,8 @@ void sfs_wires_free(struct sfs_wires *w)
 	free(w);
 }
 
-struct sfs_wire *sfs_wires_get(struct sfs_wires *w, const char *origin, uint64_t now_ns)
+struct sfs_wire *sfs_wires_get(struct sfs_wires *w, const char *origin, uint64_t since_ns,
+			       uint64_t now_ns)
 {
 	struct sfs_wire *wire;
 	bool is_fresh;
@@ -69,7 +70,8 @@ struct sfs_wire *sfs_wires_get(struct sfs_wires *w, const char *origin, uint64_t
 	for (i = w->n_idle - 1; i >= 0; i--) {
 		if (strcmp(w->idle[i].origin, origin) != 0)
 			continue;
-		is_fresh = now_ns < w->idle[i].since_ns + MAX_IDLE_S * SFS_NS_PER_S;
+		is_fresh = w->idle[i].since_ns >= since_ns &&
+			   now_ns < w->idle[i].since_ns + MAX_IDLE_S * SFS_NS_PER_S;
 		wire = take(w, i);
 		if (is_fresh && sfs_wire_is_free(wire))
 			return wire;

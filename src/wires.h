@@ -15,9 +15,10 @@ struct sfs_wires;
 struct sfs_wires *sfs_wires_new(int n_idle);
 void sfs_wires_free(struct sfs_wires *wires); /* and those that it keeps */
 
-/* One that was kept and may be used, now the caller's; NULL if there is none. */
+/* One that was kept at `since_ns` or later and may be used, now the caller's; NULL if
+ * there is none. */
 struct sfs_wire *sfs_wires_get(struct sfs_wires *wires, const char *origin,
-			       uint64_t now_ns);
+			       uint64_t since_ns, uint64_t now_ns);
 
 /* Takes the wire: keeps it if it may be used again, else closes it. */
 void sfs_wires_put(struct sfs_wires *wires, const char *origin, struct sfs_wire *wire,

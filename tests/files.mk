@@ -120,6 +120,7 @@ cat_tests = \
 	tests/cat-bench-measures-source-and-order.sh \
 	tests/cat-budget-never-changes-a-byte.sh \
 	tests/cat-connections-are-kept.sh \
+	tests/cat-connections-that-fell-silent-are-not-tried-one-by-one.sh \
 	tests/cat-credentials-stay-at-their-host.sh \
 	tests/cat-drops-more-bytes-than-promised.sh \
 	tests/cat-empty-shards.sh \

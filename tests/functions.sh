@@ -43,8 +43,13 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# What the mounts have to say goes along with it: it may not fail again for long.
 fail() {
     echo "FAIL: $*" >&2
+    for m in "$work"/mnt*; do
+        grep -qs " $m " /proc/self/mounts || continue
+        timeout 5 cat "$m/.shufflefs/stats.json" "$m/.shufflefs/ledger.jsonl" | tail -n 40 >&2
+    done
     exit 1
 }
 

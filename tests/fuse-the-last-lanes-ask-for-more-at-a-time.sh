@@ -14,7 +14,8 @@ last=$(sed -n '$s/.*\(train-[0-9]*\.tar\).*/\1/p' list)
 mount_ds -o $order,connections=8,budget=32M,next-epoch=no,stall-timeout=1s,retries=1000 \
     "$origin/stall,while=stalled,over=600,only=$last/train-{000000..000016}.tar" mnt
 touch data/stalled
-cat mnt/epochs/0.tar >have &
+# (Without the page cache, which would ask for much more than was read.)
+dd if=mnt/epochs/0.tar of=have bs=128k iflag=direct status=none &
 reader=$!
 
 n_requests() {

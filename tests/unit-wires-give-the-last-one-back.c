@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The wire that was used last is used next, for its own origin only; what is closed, old
- * or in use is not kept; an origin that was odd is left alone for a while. */
+ * or in use is not kept, nor given what was kept before some moment; an origin that was
+ * odd is left alone for a while. */
 #include "check.h"
 #include "clock.h"
 #include "mem.h"
@@ -55,10 +56,10 @@ static void last_first(void)
 	for (i = 0; i < N; i++)
 		sfs_wires_put(w, i == 2 ? "b" : "a", wires_of_test[i], 0);
 	CHECK(is_closed(0)); /* there was room for three */
-	CHECK(sfs_wires_get(w, "c", 0) == NULL);
-	CHECK(sfs_wires_get(w, "a", 0) == wires_of_test[3]);
-	CHECK(sfs_wires_get(w, "b", 0) == wires_of_test[2]);
-	CHECK(sfs_wires_get(w, "b", 0) == NULL);
+	CHECK(sfs_wires_get(w, "c", 0, 0) == NULL);
+	CHECK(sfs_wires_get(w, "a", 0, 0) == wires_of_test[3]);
+	CHECK(sfs_wires_get(w, "b", 0, 0) == wires_of_test[2]);
+	CHECK(sfs_wires_get(w, "b", 0, 0) == NULL);
 	CHECK(!is_closed(1));
 	sfs_wires_free(w);
 	CHECK(is_closed(1));
@@ -74,19 +75,37 @@ static void not_kept(void)
 	connect_all();
 	sfs_wire_ask(wires_of_test[0], "x", 1); /* its answer is still to come */
 	sfs_wires_put(w, "a", wires_of_test[0], 0);
-	CHECK(sfs_wires_get(w, "a", 0) == NULL);
+	CHECK(sfs_wires_get(w, "a", 0, 0) == NULL);
 	CHECK(is_closed(0));
 	sfs_wires_put(w, "a", wires_of_test[1], 0);
 	shutdown(servers[1], SHUT_RDWR);
-	CHECK(sfs_wires_get(w, "a", 0) == NULL);
+	CHECK(sfs_wires_get(w, "a", 0, 0) == NULL);
 	sfs_wires_put(w, "a", wires_of_test[2], 0);
 	CHECK_EQ(send(servers[2], "x", 1, 0), 1); /* which nobody asked for */
-	CHECK(sfs_wires_get(w, "a", 0) == NULL);
+	CHECK(sfs_wires_get(w, "a", 0, 0) == NULL);
 	CHECK(is_closed(2));
 	sfs_wires_put(w, "a", wires_of_test[3], 0);
-	CHECK(sfs_wires_get(w, "a", 600 * SFS_NS_PER_S) == NULL);
+	CHECK(sfs_wires_get(w, "a", 0, 600 * SFS_NS_PER_S) == NULL);
 	CHECK(is_closed(3));
 	sfs_wires_free(w);
+	close_all();
+}
+
+static void since(void)
+{
+	struct sfs_wires *w = sfs_wires_new(N);
+	int i;
+
+	connect_all();
+	for (i = 0; i < N; i++)
+		sfs_wires_put(w, i == 0 ? "b" : "a", wires_of_test[i], (uint64_t)i);
+	CHECK(sfs_wires_get(w, "a", 3, 4) == wires_of_test[3]);
+	CHECK(sfs_wires_get(w, "a", 3, 4) == NULL);
+	CHECK(is_closed(1));
+	CHECK(is_closed(2));
+	CHECK(!is_closed(0)); /* another server's */
+	sfs_wires_free(w);
+	sfs_wire_free(wires_of_test[3]);
 	close_all();
 }
 
@@ -117,6 +136,7 @@ int main(void)
 {
 	last_first();
 	not_kept();
+	since();
 	avoided();
 	return 0;
 }
