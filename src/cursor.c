@@ -151,6 +151,7 @@ static void trim(struct sfs_cursor *c)
 		drop_entry(c, e);
 		sfs_entries_drop_head(&c->log);
 	}
+	sfs_lanes_keep(c->lanes, c->front > c->log.start ? c->front - c->log.start : 0);
 }
 
 /* A sample that its lane holds. */

@@ -227,7 +227,8 @@ static CURLcode set_common(struct sfs_fetch *f, CURL *easy)
 	return code;
 }
 
-/* libcurl's kept connections: none that was idle when its server fell silent. */
+/* libcurl's kept connections: none that was idle when its server fell silent (but for
+ * two seconds, since libcurl counts in whole ones). */
 static long max_idle_s(const struct sfs_host *host)
 {
 	uint64_t s = (sfs_clock_ns() - host->silent_ns) / SFS_NS_PER_S;
@@ -664,6 +665,7 @@ static int end_some(struct sfs_fetch *f, uint64_t now)
 			continue;
 		}
 		sfs_host_fell_silent(get, now);
+		get->met_silence = true;
 		finish(f, get, -ETIMEDOUT, SFS_FETCH_PASSING, why);
 	}
 	return n;

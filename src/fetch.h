@@ -85,6 +85,7 @@ struct sfs_get {
 	 * unknown), and how much it has sent.  And when the request was sent. */
 	uint64_t rtt_ns, served_bytes;
 	uint64_t sent_ns;
+	bool met_silence; /* it ended because no byte came for stall_timeout_ms */
 
 	/* fetch's own */
 	struct sfs_link link;

@@ -53,6 +53,7 @@ struct sfs_lanes {
 	bool is_refused;	       /* by the account, when last asked */
 	uint64_t n_dealt, dealt_bytes; /* of all lanes, for the mean size */
 	uint64_t came_bytes;	       /* slabs */
+	uint64_t kept_bytes;	       /* see sfs_lanes_keep() */
 	struct lane *forming;	       /* whose tables may be looked at */
 	uint64_t *due;		       /* of each lane; NOT_NOW: do not ask */
 	struct lane lanes[];
@@ -787,17 +788,19 @@ static bool has_enough(const struct sfs_lanes *ls, uint32_t l, uint64_t part_byt
 
 /* Is as much held as a near stream of all these lanes may hold?  Also then the lane that
  * a reader waits for is asked for.  A limit that is low for now is the account's affair:
- * it refuses, and calls when there is room again. */
+ * it refuses, and calls when there is room again.  Slices of shards have slabs of their
+ * own, so what they cost says little of what they bring. */
 static bool is_full(const struct sfs_lanes *ls)
 {
 	struct sfs_path path = sfs_env_path(ls->env);
 	uint64_t part = sfs_portion_part(&path, ls->env->budget.total_bytes,
 					 atomic_load(&ls->env->n_open_lanes));
 
-	return !sfs_path_is_far(&path) &&
-	       sfs_account_used(ls->account) >= sfs_portion_stream(&path,
-								   ls->order->n_lanes,
-								   block_bytes(ls), part);
+	if (sfs_path_is_far(&path) || ls->order->has_equal_lanes)
+		return false;
+	return sfs_account_used(ls->account) >=
+	       ls->kept_bytes + sfs_portion_stream(&path, ls->order->n_lanes,
+						   block_bytes(ls), part);
 }
 
 /* How many parts may be on their way now. */
@@ -853,6 +856,11 @@ bool sfs_lanes_pump(struct sfs_lanes *ls, uint32_t blocking, struct sfs_outbox *
 		touch(ls, lane);
 	}
 	return false;
+}
+
+void sfs_lanes_keep(struct sfs_lanes *ls, uint64_t n_bytes)
+{
+	ls->kept_bytes = n_bytes;
 }
 
 bool sfs_lanes_have_all(const struct sfs_lanes *ls)

@@ -93,6 +93,10 @@ int sfs_lanes_arrive(struct sfs_lanes *lanes, struct sfs_part *part, uint32_t *r
  * part failed.  true: look at it again, some of it is here or was given up. */
 bool sfs_lanes_pump(struct sfs_lanes *lanes, uint32_t blocking, struct sfs_outbox *out);
 
+/* The owner keeps so many bytes that it was given and has delivered, until it releases
+ * them: they are none of what the lanes hold ahead. */
+void sfs_lanes_keep(struct sfs_lanes *lanes, uint64_t n_bytes);
+
 /* Was everything up to the end of every lane asked for?  (What failed was not.)  Known
  * after a call of sfs_lanes_pump() that was not stopped by the account. */
 bool sfs_lanes_have_all(const struct sfs_lanes *lanes);

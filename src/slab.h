@@ -12,7 +12,6 @@
 #ifndef SFS_SLAB_H
 #define SFS_SLAB_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

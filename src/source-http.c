@@ -516,7 +516,7 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_verdict verdict,
 	struct job *job = leg->job;
 	bool is_done = err == 0 && (is_ask(job) || leg->at == leg->end);
 
-	leg->met_silence = err == -ETIMEDOUT;
+	leg->met_silence = get->met_silence;
 	if (err == -ECANCELED)
 		fail(leg, err);
 	else if (err == SFS_ANSWER_REDIRECT)

@@ -48,7 +48,7 @@ fail() {
     echo "FAIL: $*" >&2
     for m in "$work"/mnt*; do
         grep -qs " $m " /proc/self/mounts || continue
-        timeout 5 cat "$m/.shufflefs/stats.json" "$m/.shufflefs/ledger.jsonl" | tail -n 40 >&2
+        timeout 5 cat "$m/.shufflefs/stats.json" "$m/.shufflefs/errors" | tail -n 40 >&2
     done
     exit 1
 }
@@ -184,9 +184,11 @@ sys.exit(len(peers) < least or alone > most)
 EOF
 }
 
-# start_nginx FOLDER: a real one; sets $nginx, its URL.
+# start_nginx FOLDER: a real one; sets $nginx, its URL.  Its log has what asked_side_by_side
+# reads.
 start_nginx() {
     requires nginx
+    n_origins=$((n_origins + 1))
     root=$(cd "$1" && pwd)
     mkdir -p nginx-run/tmp
     for try in 1 2 3 4 5; do
@@ -196,7 +198,9 @@ start_nginx() {
         cat >nginx-run/nginx.conf <<EOF
 $user_line daemon off; pid nginx.pid; worker_processes 1;
 events { worker_connections 4096; }
-http { access_log off; sendfile on; tcp_nopush on;
+http { sendfile on; tcp_nopush on;
+  log_format asked escape=json '{"peer": \$connection, "headers": {"range": "\$http_range"}}';
+  access_log $work/origin-log.$n_origins asked;
   client_body_temp_path tmp; proxy_temp_path tmp; fastcgi_temp_path tmp;
   uwsgi_temp_path tmp; scgi_temp_path tmp;
   server { listen 127.0.0.1:$port; root $root;
