@@ -199,7 +199,7 @@ start_nginx() {
 $user_line daemon off; pid nginx.pid; worker_processes 1;
 events { worker_connections 4096; }
 http { sendfile on; tcp_nopush on;
-  log_format asked escape=json '{"peer": \$connection, "headers": {"range": "\$http_range"}}';
+  log_format asked escape=json '{"peer": \$connection, "address": "\$server_addr", "headers": {"range": "\$http_range"}}';
   access_log $work/origin-log.$n_origins asked;
   client_body_temp_path tmp; proxy_temp_path tmp; fastcgi_temp_path tmp;
   uwsgi_temp_path tmp; scgi_temp_path tmp;
