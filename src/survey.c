@@ -6,7 +6,11 @@
  * small and single, for then only headers are worth their bytes.
  *
  * All of a survey's state is its task's, which never runs twice at once; what is
- * shared with those who ask is under the surveyor's lock. */
+ * shared with those who ask is under the surveyor's lock.
+ *
+ * A survey does what was wished for when it began, and nothing else: members and
+ * listings need all headers from the first on.  Who wishes for more while it runs waits
+ * for another survey, which follows it. */
 #include "survey.h"
 
 #include "clock.h"
@@ -23,6 +27,8 @@
 #define SMALL_BYTES ((uint64_t)16 << 10)
 #define N_CHUNKS    8
 #define N_AHEAD	    2 /* chunks, where nobody has said where the next header is */
+
+enum wish { TABLE = 1, MEMBERS = 2, LISTING = 4 }; /* all have the table */
 
 struct chunk {
 	struct sfs_grab grab;
@@ -42,7 +48,10 @@ struct sfs_survey {
 
 	/* Under the surveyor's lock. */
 	struct sfs_link waiters;
-	bool wants_listing, wants_members;
+	unsigned wishes;	      /* a bit each; final when is_open is false */
+	bool is_open;		      /* it has not begun */
+	struct sfs_link late_waiters; /* for what is not among its wishes */
+	unsigned late_wishes;
 
 	bool is_finding; /* an index, which may do instead */
 	int find_err;
@@ -414,14 +423,15 @@ static bool has_found(struct sfs_survey *sv)
 static void begin(struct sfs_survey *sv)
 {
 	struct sfs_surveyor *s = sv->surveyor;
-	bool wants_listing;
+	unsigned wishes;
 
 	pthread_mutex_lock(&s->lock);
-	wants_listing = sv->wants_listing;
-	sv->needs_members = sv->wants_members;
+	sv->is_open = false;
+	wishes = sv->wishes;
 	pthread_mutex_unlock(&s->lock);
 	sfs_shard_pin(&s->env->shards, sv->shard);
-	if (wants_listing) {
+	sv->needs_members = (wishes & MEMBERS) && !sfs_shard_members(sv->shard);
+	if (wishes & LISTING) {
 		sv->listing = sfs_listing_new();
 		sfs_scan_init(&sv->scan, sv->shard->object.size);
 	}
@@ -433,11 +443,29 @@ static void begin(struct sfs_survey *sv)
 }
 
 static void start_queued(struct sfs_surveyor *s);
+static struct sfs_survey *new_survey(struct sfs_surveyor *s, struct sfs_shard *shard);
+
+/* What was wished for too late is for the next survey.  Who waits for it is told if there
+ * will be none.  Locked. */
+static void survey_again(struct sfs_survey *sv, struct sfs_link *cancelled)
+{
+	struct sfs_surveyor *s = sv->surveyor;
+	struct sfs_survey *next;
+
+	sv->shard->survey = NULL;
+	if (s->is_closed) {
+		sfs_waiters_tell(&sv->late_waiters, cancelled);
+	} else if (sv->late_wishes) {
+		next = new_survey(s, sv->shard);
+		next->wishes |= sv->late_wishes;
+		sfs_list_move(&next->waiters, &sv->late_waiters);
+	}
+}
 
 static void finish(struct sfs_survey *sv)
 {
 	struct sfs_surveyor *s = sv->surveyor;
-	struct sfs_link told;
+	struct sfs_link told, cancelled;
 
 	if (sv->finding.claimed_by && sv->err == 0 &&
 	    sfs_table_state(sfs_shard_table(sv->shard)) == SFS_TABLE_WHOLE)
@@ -448,17 +476,19 @@ static void finish(struct sfs_survey *sv)
 		sfs_shard_save(&s->env->shards, sv->shard);
 	}
 	sfs_list_init(&told);
+	sfs_list_init(&cancelled);
 	pthread_mutex_lock(&s->lock);
 	if (sv->listing && sv->err == 0)
 		keep_listing(s, sv);
 	sfs_waiters_tell(&sv->waiters, &told);
-	sv->shard->survey = NULL;
+	survey_again(sv, &cancelled);
 	s->n_running--;
 	start_queued(s);
 	pthread_mutex_unlock(&s->lock);
 
 	sfs_shard_unpin(&s->env->shards, sv->shard);
 	sfs_waiters_end(&told, sv->err);
+	sfs_waiters_end(&cancelled, -ECANCELED);
 	sfs_listing_free(sv->listing);
 	sfs_scan_done(&sv->scan);
 	sfs_members_done(&sv->members);
@@ -494,31 +524,43 @@ static void start_queued(struct sfs_surveyor *s)
 	}
 }
 
-enum wish { TABLE, MEMBERS, LISTING };
+/* Locked. */
+static struct sfs_survey *new_survey(struct sfs_surveyor *s, struct sfs_shard *shard)
+{
+	struct sfs_survey *sv = shard->survey = sfs_calloc(1, sizeof *sv);
+
+	sv->surveyor = s;
+	sv->shard = shard;
+	sv->task.run = run;
+	sv->wishes = TABLE;
+	sv->is_open = true;
+	sfs_list_init(&sv->waiters);
+	sfs_list_init(&sv->late_waiters);
+	sfs_list_push(&s->queue, &sv->link);
+	return sv;
+}
 
 /* Wait for a survey of the shard.  Locked; unlocks. */
 static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, enum wish wish,
 		    struct sfs_waiter *waiter)
 {
 	struct sfs_survey *sv = shard->survey;
+	bool is_late;
 
 	if (s->is_closed) {
 		pthread_mutex_unlock(&s->lock);
 		return -ECANCELED;
 	}
-	if (!sv) {
-		sv = shard->survey = sfs_calloc(1, sizeof *sv);
-		sv->surveyor = s;
-		sv->shard = shard;
-		sv->task.run = run;
-		sfs_list_init(&sv->waiters);
-		sfs_list_push(&s->queue, &sv->link);
-	}
-	sv->wants_listing |= wish == LISTING;
-	sv->wants_members |= wish == MEMBERS;
+	if (!sv)
+		sv = new_survey(s, shard);
+	if (sv->is_open)
+		sv->wishes |= wish;
+	is_late = !(sv->wishes & wish);
+	if (is_late)
+		sv->late_wishes |= wish;
 	if (waiter) {
 		waiter->lock = &s->lock;
-		sfs_list_push(&sv->waiters, &waiter->link);
+		sfs_list_push(is_late ? &sv->late_waiters : &sv->waiters, &waiter->link);
 	}
 	start_queued(s);
 	pthread_mutex_unlock(&s->lock);

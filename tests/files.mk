@@ -83,6 +83,7 @@ unit_tests = \
 	tests/unit-store-finds-again-what-it-saved \
 	tests/unit-store-gives-up-when-nothing-can-be-written \
 	tests/unit-store-takes-many-savers-at-once \
+	tests/unit-survey-gives-everybody-what-they-asked-for \
 	tests/unit-table-finds-a-sample-by-place-and-by-byte \
 	tests/unit-table-may-borrow-its-entries \
 	tests/unit-tail-tells-what-is-late \
@@ -196,6 +197,7 @@ fuse_tests = \
 	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \
 	tests/fuse-an-ini-section-names-a-dataset.sh \
 	tests/fuse-an-order-can-be-read-as-text.sh \
+	tests/fuse-an-order-may-be-read-while-shards-are-surveyed.sh \
 	tests/fuse-an-ordinary-user-mounts.sh \
 	tests/fuse-any-number-of-ranks-reads-one-epoch.sh \
 	tests/fuse-bench-leaves-no-mount-behind.sh \
