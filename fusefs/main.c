@@ -13,7 +13,6 @@
 #include "text.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -443,8 +442,7 @@ int main(int argc, char **argv)
 	const struct door *door;
 	int status;
 
-	setlocale(LC_CTYPE, "C.UTF-8"); /* libarchive: names of pax headers as they are */
-	mallopt(M_ARENA_MAX, 2);	/* small memory is small; keep it so */
+	mallopt(M_ARENA_MAX, 2); /* small memory is small; keep it so */
 	if (argc < 2)
 		return usage("what is to be done?");
 	if (strcmp(argv[1], "help") == 0)

@@ -23,7 +23,7 @@ MASK = 2**64 - 1
 DATALESS = b"1", b"2", b"3", b"4", b"5", b"6"
 REGULAR = (b"0", b"\0", b"7", b"S")
 EQUAL = ("none", "drop", "pad")
-NAMES = (b"path", b"GNU.sparse.name")
+NAMES = (b"GNU.sparse.name", b"path")  # the first one counts
 Extension = namedtuple("Extension", "type at data")  # of the header behind it; at: offset of its own
 Member = namedtuple("Member", "begin at end key extensions")
 
@@ -152,16 +152,17 @@ def records(data):
 
 
 def prefix_of(header):
-    return text(header[345:500]) if header[257:263] == b"ustar\0" else b""
+    return text(header[345:500]) if header[257:262] == b"ustar" and header[257:265] != b"ustar  \0" else b""
 
 
 def name_of(header, extensions):
-    for type, _, data in extensions:
-        names = [text(data)] if type == b"L" else []
-        if type == b"x":
-            names = [value for keyword, value, _ in records(data) if keyword in NAMES]
-        if names:
-            return names[-1]
+    values = {keyword: value for e in extensions if e.type == b"x" for keyword, value, _ in records(e.data)}
+    for keyword in NAMES:
+        if keyword in values:
+            return values[keyword]
+    for e in extensions:
+        if e.type == b"L":
+            return text(e.data)
     return prefix_of(header) + b"/" * bool(prefix_of(header)) + text(header[:100])
 
 
@@ -181,8 +182,8 @@ def walk(tar):
         if len(header) < 512 or number(header[148:156]) != checksum(header):
             raise ValueError("no header at byte %d" % at)
         own, at, type, size = at, at + 512, header[156:157], number(header[124:136])
-        if type in (b"g", b"x", b"L", b"K"):
-            extensions.append(Extension(type, own, tar[at:at + size]))
+        if type in (b"g", b"x", b"X", b"L", b"K"):
+            extensions.append(Extension(b"x" if type == b"X" else type, own, tar[at:at + size]))
             at += padded(size)
             continue
         more = type == b"S" and header[482]  # a sparse file's map goes on behind its header

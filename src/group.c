@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the first block decides.  FILE is the whole group.  Extensions
  * are hopped over by their sizes up to the header that they belong to, which
- * bounds the group without understanding it; then either the extension is one
- * that changes no name, size or kind, or libarchive reads the group.
+ * bounds the group; then either the extension is one that changes no name, size or kind,
+ * or libarchive reads the group.
+ *
+ * Names are read here in any case, for they are bytes (docs/ORDER.md, section 6), and
+ * libarchive makes characters of them: it normalises some, and replaces others.
  *
  * Python's tarfile writes a pax extension with the mtime's fraction before each
  * member, so WebDataset's own writer does: without the short cut for those, a
@@ -18,7 +21,7 @@
 
 void sfs_group_done(struct sfs_group *group)
 {
-	if (group->odd.name)
+	if (group->odd.runs)
 		sfs_tarmember_done(&group->odd);
 }
 
@@ -151,25 +154,84 @@ static bool has_stray_prefix(const unsigned char *header)
 	       header[SFS_TAR_PREFIX] != 0;
 }
 
+/* Where an extension has the member's name; s is NULL if none has. */
+struct name {
+	const char *s;
+	size_t n;
+	bool is_sparse; /* a sparse file's, which counts more than "path" */
+};
+
+static bool ends_in_slash(const struct sfs_group *g)
+{
+	return g->n_name > 0 && g->name[g->n_name - 1] == '/';
+}
+
+/* Without any type, that is how folders were written once. */
+static bool is_old_folder(const unsigned char *header, const struct name *name)
+{
+	size_t n = strnlen((const char *)header + SFS_TAR_NAME, SFS_TAR_NAME_BYTES);
+
+	return header[SFS_TAR_TYPE] == 0 && !name->s && n > 0 &&
+	       header[SFS_TAR_NAME + n - 1] == '/';
+}
+
+/* No folder, by its header, but its name ends in a slash: libarchive takes it for a
+ * folder without data; Python takes the slash off, if it is in a pax record. */
+static bool is_disputed(const struct sfs_group *g, const unsigned char *header,
+			const struct name *name)
+{
+	const unsigned char *size = header + SFS_TAR_SIZE;
+	bool has_size = false;
+	int i;
+
+	if (!ends_in_slash(g) || is_old_folder(header, name) ||
+	    strchr("5D", header[SFS_TAR_TYPE] ? header[SFS_TAR_TYPE] : '0'))
+		return false;
+	for (i = 0; i < SFS_TAR_SIZE_BYTES; i++)
+		has_size |= size[i] != '0' && size[i] != ' ' && size[i] != 0;
+	return has_size || g->n_bytes > SFS_TAR_BLOCK;
+}
+
+/* What no extension says of a name, the header does. */
+static void take_name(const unsigned char *header, const struct name *name,
+		      struct sfs_group *g)
+{
+	g->name = name->s ? name->s : g->name_buf;
+	g->n_name = name->s ? name->n : sfs_tar_name(header, g->name_buf);
+}
+
 static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
-		    struct sfs_group *g, struct sfs_error *err)
+		    const struct name *name, struct sfs_group *g, struct sfs_error *err)
 {
 	const unsigned char *header = bytes + g->n_bytes - SFS_TAR_BLOCK;
+	bool is_regular = is_regular_type((char)header[SFS_TAR_TYPE]);
 	size_t n_more = n < 4096 ? 4096 : 2 * n;
 	int ret;
 
-	if (has_stray_prefix(header) && is_regular_type((char)header[SFS_TAR_TYPE]))
+	if (has_stray_prefix(header) && is_regular)
 		return sfs_error_set(err, -EBADMSG,
 				     "a header of no known dialect, with a prefix");
+	take_name(header, name, g);
+	if (is_old_folder(header, name)) {
+		take_dataless(header, g);
+		return 0;
+	}
+	if (is_disputed(g, header, name))
+		return sfs_error_set(
+			err, -EBADMSG,
+			"a file whose name ends in a slash, as those of folders do");
 	ret = sfs_tarmember_parse(bytes, n, n_left, &g->odd, err);
 	if (ret == -EAGAIN)
 		return need(g, n_more < n_left ? n_more : (size_t)n_left, n_left, err);
 	if (ret < 0)
 		return ret;
+	if (is_regular && !g->odd.is_regular && !ends_in_slash(g)) {
+		sfs_group_done(g);
+		return sfs_error_set(err, -EBADMSG,
+				     "readers disagree about whether it is a file");
+	}
 	g->kind = SFS_GROUP_MEMBER;
-	g->name = g->odd.name;
-	g->n_name = strlen(g->name);
-	g->is_regular = g->odd.is_regular && is_regular_type((char)header[SFS_TAR_TYPE]);
+	g->is_regular = g->odd.is_regular && is_regular && !ends_in_slash(g);
 	g->size = g->odd.size;
 	g->mtime = g->odd.mtime;
 	g->mode = g->odd.mode;
@@ -193,10 +255,19 @@ static bool is_sparse_record_sound(const struct sfs_pax_record *r)
 	return r->n_value > 0;
 }
 
-/* A NUL in a pax name would end it early for us, but not for Python.  Counts the
- * extension in *n_names if it has one. */
+/* The last one counts, or the last one of a sparse file: so GNU tar and libarchive. */
+static void take_pax_name(const struct sfs_pax_record *r, struct name *name)
+{
+	bool is_sparse = sfs_pax_is(r, "GNU.sparse.name");
+
+	if (is_sparse || !name->is_sparse)
+		*name = (struct name){r->value, r->n_value, is_sparse};
+}
+
+/* A NUL in a pax name would end it early for some readers, but not for Python.  Counts
+ * the extension in *n_names if it has one. */
 static int check_extension(const unsigned char *body, uint64_t size, int *n_names,
-			   struct sfs_error *err)
+			   struct name *name, struct sfs_error *err)
 {
 	bool has_name = false;
 	const char *p = (const char *)body, *end = p + size;
@@ -211,6 +282,8 @@ static int check_extension(const unsigned char *body, uint64_t size, int *n_name
 		if (sfs_pax_is_name(&r) && r.n_value == 0)
 			return sfs_error_set(err, -EBADMSG,
 					     "an empty name in a pax header");
+		if (sfs_pax_is_name(&r))
+			take_pax_name(&r, name);
 		if (!is_sparse_record_sound(&r))
 			return sfs_error_set(err, -EBADMSG,
 					     "a damaged map of a sparse file");
@@ -230,6 +303,7 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 {
 	struct sfs_tar_header h;
 	size_t at = 0, n_extensions = 0;
+	struct name name = {0};
 	int64_t mtime = INT64_MIN;
 	char seen[8] = ""; /* more kinds than there are */
 	bool is_simple = true;
@@ -256,11 +330,15 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 			     read_harmless((const char *)bytes + body,
 					   (const char *)bytes + body + h.size, &mtime);
 		if (h.type == 'x' || h.type == 'X') {
-			ret = check_extension(bytes + body, h.size, &n_names, err);
+			ret = check_extension(bytes + body, h.size, &n_names, &name, err);
 			if (ret < 0)
 				return ret;
 		}
-		n_names += h.type == 'L';
+		if (h.type == 'L') {
+			name.s = (const char *)bytes + body;
+			name.n = strnlen(name.s, h.size);
+			n_names++;
+		}
 		if (n_names > 1) /* again, which counts? */
 			return sfs_error_set(err, -EBADMSG,
 					     "a name in two extended headers");
@@ -280,7 +358,7 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 		return 0;
 	}
 	if (!is_simple || h.kind != SFS_TAR_FILE)
-		return take_odd(bytes, n, n_left, g, err);
+		return take_odd(bytes, n, n_left, &name, g, err);
 	take_plain(bytes + at, &h, g);
 	if (mtime != INT64_MIN)
 		g->mtime = mtime;
@@ -342,7 +420,7 @@ int sfs_group_look(const unsigned char *bytes, size_t n, uint64_t n_left,
 		else if (h.type == 'V')
 			ret = take_label(bytes, g, err);
 		else
-			ret = take_odd(bytes, n, n_left, g, err);
+			ret = take_odd(bytes, n, n_left, &(struct name){0}, g, err);
 		break;
 	}
 	if (ret == 0 && g->next > n_left) {

@@ -27,7 +27,8 @@ struct sfs_group {
 	size_t need;	/* after -EAGAIN: bytes to try with */
 
 	/* MEMBER only */
-	const char *name; /* not NUL-terminated; valid as long as the group */
+	const char *name; /* byte for byte; not NUL-terminated; lies in the group or in
+			   * the bytes that were looked at */
 	size_t n_name;
 	bool is_regular;
 	uint64_t size; /* of the file; less is stored if it is sparse */
@@ -46,7 +47,7 @@ struct sfs_group {
 int sfs_group_look(const unsigned char *bytes, size_t n, uint64_t n_left,
 		   struct sfs_group *ret_group, struct sfs_error *err);
 
-/* Needed only if odd.name is set; harmless otherwise. */
+/* Needed only if odd.runs is set; harmless otherwise. */
 void sfs_group_done(struct sfs_group *group);
 
 #endif

@@ -104,21 +104,15 @@ static bool has_right_checksum(const unsigned char *block)
 static bool look_plain(const unsigned char *block, struct sfs_tar_header *h)
 {
 	const unsigned char *name = block + SFS_TAR_NAME;
-	size_t n_name = strnlen((const char *)name, SFS_TAR_NAME_BYTES), n_prefix;
+	size_t n_name = strnlen((const char *)name, SFS_TAR_NAME_BYTES);
 	uint64_t mtime, mode;
 
 	if (h->type != '0' && h->type != 0)
 		return false;
 	if (n_name == 0 || name[n_name - 1] == '/')
 		return false; /* by an old custom, a folder */
-	if (sfs_tar_has_prefix(block)) {
-		n_prefix = strnlen((const char *)block + SFS_TAR_PREFIX,
-				   SFS_TAR_PREFIX_BYTES);
-		if (n_prefix > 0 && block[SFS_TAR_PREFIX + n_prefix - 1] == '/')
-			return false; /* readers disagree about the slash between */
-	} else if (!sfs_tar_is_gnu(block)) {
+	if (!sfs_tar_has_prefix(block) && !sfs_tar_is_gnu(block))
 		return false;
-	}
 	if (!read_octal(block + SFS_TAR_SIZE, 12, &h->size) || h->size >> 33 ||
 	    !read_octal(block + MTIME, 12, &mtime) || !read_octal(block + MODE, 8, &mode))
 		return false;
@@ -151,13 +145,20 @@ struct sfs_tar_header sfs_tar_look(const unsigned char *block)
 	return h;
 }
 
+/* Others than POSIX's have the field, too, whatever version they say; GNU's has times and
+ * sparse maps there. */
+static bool has_any_prefix(const unsigned char *block)
+{
+	return memcmp(block + SFS_TAR_MAGIC, "ustar", 5) == 0 && !sfs_tar_is_gnu(block);
+}
+
 size_t sfs_tar_name(const unsigned char *block, char *buf)
 {
 	const char *name = (const char *)block + SFS_TAR_NAME;
 	const char *prefix = (const char *)block + SFS_TAR_PREFIX;
 	size_t n_name = strnlen(name, SFS_TAR_NAME_BYTES), n = 0;
 
-	if (sfs_tar_has_prefix(block) && *prefix) {
+	if (has_any_prefix(block) && *prefix) {
 		n = strnlen(prefix, SFS_TAR_PREFIX_BYTES);
 		memcpy(buf, prefix, n);
 		buf[n++] = '/';

@@ -46,7 +46,7 @@ struct sfs_tar_header {
  * bytes (11 octal digits). */
 struct sfs_tar_header sfs_tar_look(const unsigned char *block);
 
-/* The name in a FILE's block: prefix, slash, name.  Writes at most
+/* The name in a header: prefix, slash, name, as they are.  Writes at most
  * SFS_TAR_NAME_MAX bytes without a NUL; returns how many. */
 size_t sfs_tar_name(const unsigned char *block, char *buf);
 
@@ -71,7 +71,7 @@ enum {
 /* A number of a header: octal digits, or GNU's base-256.  false: neither. */
 bool sfs_tar_number(const unsigned char *field, size_t n, uint64_t *ret);
 
-/* Does the header have a POSIX prefix field (magic "ustar\0" and version)? */
+/* Is the header POSIX's, which has a prefix field (magic "ustar\0" and version)? */
 bool sfs_tar_has_prefix(const unsigned char *block);
 
 /* Is the header in GNU's dialect (magic "ustar  ")? */

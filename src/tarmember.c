@@ -65,7 +65,6 @@ static la_int64_t skip_bytes(struct archive *a, void *data, la_int64_t n)
 
 void sfs_tarmember_done(struct sfs_tarmember *member)
 {
-	free(member->name);
 	free(member->runs);
 	*member = (struct sfs_tarmember){0};
 }
@@ -111,24 +110,6 @@ static const unsigned char *find_header(const unsigned char *group, size_t n)
 			return NULL;
 	}
 	return NULL;
-}
-
-/* No folder, by its header, but its name ends in a slash: libarchive takes it for a
- * folder without data; Python takes the slash off, if it is in a pax record.  (Without
- * any type, that is how folders were written once.) */
-static bool is_disputed(struct archive_entry *entry, const unsigned char *group, size_t n)
-{
-	const unsigned char *header = find_header(group, n), *size;
-	bool has_size = false;
-	int i;
-
-	if (archive_entry_filetype(entry) != AE_IFDIR || !header ||
-	    strchr("5D", header[SFS_TAR_TYPE])) /* and a NUL */
-		return false;
-	size = header + SFS_TAR_SIZE;
-	for (i = 0; i < SFS_TAR_SIZE_BYTES; i++)
-		has_size |= size[i] != '0' && size[i] != ' ' && size[i] != 0;
-	return has_size || header > group;
 }
 
 struct old_map {
@@ -244,24 +225,16 @@ static bool is_stored_whole(const struct sfs_tarmember *m, const struct client *
 	return sfs_tar_padded(sum) == stored;
 }
 
-static int take_entry(struct archive_entry *entry, const struct client *c,
-		      struct sfs_tarmember *m, struct sfs_error *err)
+static int take_entry(struct archive_entry *entry, struct sfs_tarmember *m,
+		      struct sfs_error *err)
 {
-	const char *name = archive_entry_pathname(entry);
-
-	if (is_disputed(entry, c->bytes, c->n))
-		return sfs_error_set(
-			err, -EBADMSG,
-			"a file whose name ends in a slash, as those of folders do");
 	if (archive_entry_size_is_set(entry) && archive_entry_size(entry) < 0)
 		return sfs_error_set(err, -EBADMSG, "negative size");
-	m->name = sfs_strdup(name ? name : "");
 	m->size = archive_entry_size_is_set(entry) ? (uint64_t)archive_entry_size(entry)
 						   : 0;
 	m->mtime = archive_entry_mtime(entry);
 	m->mode = archive_entry_perm(entry) & 07777;
-	m->is_regular = archive_entry_filetype(entry) == AE_IFREG &&
-			archive_entry_hardlink(entry) == NULL;
+	m->is_regular = archive_entry_filetype(entry) == AE_IFREG;
 	if (m->is_regular)
 		take_sparse(entry, m);
 	return 0;
@@ -301,7 +274,7 @@ int sfs_tarmember_parse(const unsigned char *group, size_t n, uint64_t n_left,
 		goto out;
 	}
 	m.data = (uint64_t)archive_filter_bytes(a, 0);
-	ret = take_entry(entry, &c, &m, err);
+	ret = take_entry(entry, &m, err);
 	if (ret < 0)
 		goto out;
 	if (archive_read_data_skip(a) != ARCHIVE_OK) {

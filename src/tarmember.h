@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* tarmember - one member's header group, understood by libarchive.
+/* tarmember - one member's header group, understood by libarchive, but for its name.
  *
- * For all that tar.h calls ODD or EXTENSION: pax records, GNU long names, sparse
- * files of every dialect, base-256 numbers, old v7 headers, links and folders.
- * libarchive blocks in its callbacks, so it never sees the flow: it is given the
- * complete group from memory.  The only place that includes libarchive.  Pure.
+ * For all that tar.h calls ODD or EXTENSION: pax records, sparse files of every
+ * dialect, base-256 numbers, old v7 headers.  It says what is stored and where; names
+ * are group.h's, because libarchive converts them to the locale's character set, and
+ * that changes their bytes.  libarchive blocks in its callbacks, so it never sees the
+ * flow: it is given the complete group from memory.  The only place that includes
+ * libarchive.  Pure.
  */
 #ifndef SFS_TARMEMBER_H
 #define SFS_TARMEMBER_H
@@ -24,8 +26,7 @@ struct sfs_sparse_run {
 };
 
 struct sfs_tarmember {
-	char *name;	 /* as stored, byte for byte; may hold anything but NUL */
-	bool is_regular; /* a regular file, sparse ones included, links not */
+	bool is_regular; /* a regular file, sparse ones included */
 	bool is_sparse;
 	uint64_t data; /* where its stored data begin, from the group's start */
 	uint64_t end;  /* where the next header may begin, from the group's start */

@@ -51,6 +51,8 @@ for i in range(12):
         file.truncate(400000)
     with open("%s/folder/%d.cls" % (sys.argv[1], i), "wb") as file:
         file.write(b"c" * (i * 300))
+os.rename(sys.argv[1] + "/7.bin", sys.argv[1] + "/cafe\u0301.bin") # has a path of its own making, too
+os.rename(sys.argv[1] + "/8.bin", sys.argv[1] + "/caf\u00e9.bin")
 os.symlink("1.bin", sys.argv[1] + "/link.bin")
 EOF
 for format in gnu oldgnu posix; do

@@ -38,6 +38,7 @@ unit_tests = \
 	tests/unit-foreign-indexes-are-held-to-their-shards \
 	tests/unit-grab-takes-its-turn \
 	tests/unit-group-needs-no-more-than-the-headers \
+	tests/unit-group-takes-names-byte-for-byte \
 	tests/unit-hash-goes-backwards \
 	tests/unit-http-reads-what-servers-send \
 	tests/unit-index-is-refused-when-a-byte-is-wrong \
@@ -140,6 +141,7 @@ cat_tests = \
 	tests/cat-links-and-folders-have-no-data.sh \
 	tests/cat-missing-and-forbidden-shards-are-named.sh \
 	tests/cat-names-a-server-that-is-not-there.sh \
+	tests/cat-names-are-bytes.sh \
 	tests/cat-needs-no-content-length.sh \
 	tests/cat-needs-the-end-of-a-shard.sh \
 	tests/cat-notices-a-changed-etag.sh \
@@ -218,6 +220,7 @@ fuse_tests = \
 	tests/fuse-mount-shows-the-tree.sh \
 	tests/fuse-mounting-says-what-is-wrong.sh \
 	tests/fuse-mounts-share-one-cache.sh \
+	tests/fuse-names-are-bytes.sh \
 	tests/fuse-names-from-tars-never-escape.sh \
 	tests/fuse-nginx-serves-a-mount.sh \
 	tests/fuse-nothing-can-be-written.sh \
@@ -272,6 +275,7 @@ test_helpers = \
 	tests/fuzz/judge.py \
 	tests/fuzz/make-corpus.py \
 	tests/fuzz/maketar.h \
+	tests/fuzz/names.h \
 	tests/fuzz/replay.c \
 	tests/fuzz/run \
 	tests/https.py \

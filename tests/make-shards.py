@@ -4,10 +4,12 @@
 
   make-shards.py FOLDER [--shards 3] [--samples 50] [--bytes 2000] [--format ustar]
                  [--restart-keys] [--name train-%06d.tar] [--fields jpg,cls] [--odd]
+                 [--lookalikes]
 
 --bytes is the mean size of the first field; sizes vary from nothing to twice that.
 --format webdataset is pax with a fraction in each mtime, as WebDataset's own writer
-makes it.  --odd adds to every shard what real ones have and readers stumble over.
+makes it.  --odd adds to every shard what real ones have and readers stumble over;
+--lookalikes adds neighbours whose names are the same to all but those who compare bytes.
 Standard library only.
 """
 import argparse
@@ -68,6 +70,28 @@ def add_long_names(tar, rng, shard):
     add(tar, "ünï/côdé-%s-%s.cls" % ("é" * 60, tag), b"5")
 
 
+def add_lookalikes(tar, rng, shard):
+    # Neighbours in a row: composed and decomposed; one character that stands for another;
+    # two orders of two accents; UTF-16 surrogates as CESU-8 has them, and the character;
+    # bytes that are no UTF-8, and what some put in their place.
+    rows = [["caf\u00e9", "cafe\u0301"], ["\uac00", "\u1100\u1161"], ["\uac01", "\uac00\u11a8"],
+            ["\u03ac", "\u1f71", "\u03b1\u0301"], ["\u00c5", "\u212b", "A\u030a"],
+            ["a\u0301\u0323", "a\u0323\u0301", "\u1ea1\u0301"],
+            ["\U0001f600", os.fsdecode(b"\xed\xa0\xbd\xed\xb8\x80")],
+            [os.fsdecode(b"\xff\xfe"), "\ufffd\ufffd", "??", os.fsdecode(b"\xc0\xae"), os.fsdecode(b"caf\xe9")]]
+    rng.shuffle(rows)
+    for i, row in enumerate(rows):
+        rng.shuffle(row)
+        folder = ["", "d\u00fc/", "du\u0308/"][i % 3]
+        if i % 4 == 1 and tar.format != tarfile.USTAR_FORMAT:
+            folder += "f" * 80 + "/" + "n" * 60
+        for k, stem in enumerate(row):
+            for field in ["a"] if k % 2 else ["a", "b\u00e9", "be\u0301"]:
+                add(tar, folder + stem + "." + field, b"%d %d " % (shard, i) + rng.randbytes(20))
+            if k == 0:
+                tar.addfile(member("link-" + stem, type=tarfile.SYMTYPE, linkname=stem + ".a"))
+
+
 def make_shard(path, args, shard):
     rng = random.Random("shufflefs %d" % shard)
     fields = args.fields.split(",")
@@ -85,6 +109,8 @@ def make_shard(path, args, shard):
                 add_odd_things(tar, rng, shard)
                 if args.format != "ustar":
                     add_long_names(tar, rng, shard)
+            if args.lookalikes and i == args.samples // 3:
+                add_lookalikes(tar, rng, shard)
     os.utime(path, (1600000000, 1600000000))
 
 
@@ -100,6 +126,7 @@ def main():
     parser.add_argument("--prefix", default="")
     parser.add_argument("--fields", default="jpg,cls")
     parser.add_argument("--odd", action="store_true")
+    parser.add_argument("--lookalikes", action="store_true")
     args = parser.parse_args()
     os.makedirs(args.folder, exist_ok=True)
     for shard in range(args.shards):

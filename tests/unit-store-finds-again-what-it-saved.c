@@ -124,7 +124,7 @@ static void damage(uint64_t i)
 	CHECK_EQ(count_files(".index"), 1);
 	write_at(HEADER_BYTES + 20, "x", 1);
 	absent_and_replaced(s, i, -EBADMSG);
-	write_at(AT_FORMAT, "\2", 1);
+	write_at(AT_FORMAT, "\1", 1);
 	absent_and_replaced(s, i, -EPROTONOSUPPORT);
 	CHECK_EQ(truncate(found.path, HEADER_BYTES + 16), 0);
 	absent_and_replaced(s, i, -EBADMSG);

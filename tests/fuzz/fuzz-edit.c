@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* A header group with a folder before its name has the same length, right checksums, and
- * libarchive reads the new name and the same data; or it is refused and not a byte has
- * changed.  A blanked global header sets nothing.  With SHUFFLEFS_FUZZ_OUT=FOLDER each
- * renamed member is written there for judge.py, which asks Python's tarfile.
+ * a second reader sees the new name, and libarchive the same data; or it is refused and
+ * not a byte has changed.  A blanked global header sets nothing.  With
+ * SHUFFLEFS_FUZZ_OUT=FOLDER each renamed member is written there for judge.py, which asks
+ * Python's tarfile.
  *
  * The first byte is the length of the folder's name, 0 for none; the rest is for
  * maketar.h, and each group of that file is edited. */
 #include "fuzz.h"
 #include "maketar.h"
+#include "names.h"
 
 #include "edit.h"
 #include "group.h"
@@ -69,6 +71,7 @@ static void check_member(const unsigned char *group, const struct sfs_group *was
 			 const struct sfs_tarmember *member_was)
 {
 	struct sfs_tarmember member;
+	struct fuzz_name name;
 	struct sfs_group is;
 
 	MUST(sfs_group_look(group, was->n_bytes, n_left, &is, NULL) == 0 ||
@@ -81,10 +84,14 @@ static void check_member(const unsigned char *group, const struct sfs_group *was
 	MUST(has_name(is.name, is.n_name, folder, was));
 	sfs_group_done(&is);
 
-	if (!member_was->name || !was->is_regular)
+	if (!was->is_regular)
+		return;
+	name = fuzz_name_read(group, n_left);
+	MUST(name.s && has_name(name.s, name.n, folder, was));
+	free(name.s);
+	if (member_was->end == 0)
 		return;
 	MUST(sfs_tarmember_parse(group, n_left, n_left, &member, NULL) == 0);
-	MUST(has_name(member.name, strlen(member.name), folder, was));
 	MUST(member.data == member_was->data && member.end == member_was->end);
 	MUST(member.size == member_was->size &&
 	     member.is_regular == member_was->is_regular);

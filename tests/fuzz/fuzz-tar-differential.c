@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole tar files: our walk and libarchive's own reader must see the same members.
  *
- * Same means: name, regular or not, size and every byte of data, in the same order, up to
- * where one of the two reports an error.  Then the stream of the file's samples,
+ * Same means: regular or not, size and every byte of data, in the same order, up to where
+ * one of the two reports an error.  Names are held to a second reading of the bytes at
+ * which libarchive says that the member begins (names.h), not to libarchive's, which
+ * are converted and perhaps normalised.  Then the stream of the file's samples,
  * which is those extents one behind the other, is read by libarchive, and must have
  * the samples' members and nothing else.
  *
@@ -38,6 +40,7 @@
  * members, for judge.py, which asks Python's tarfile: it decides what WebDataset sees. */
 #include "fuzz.h"
 #include "maketar.h"
+#include "names.h"
 
 #include "edit.h"
 #include "key.h"
@@ -373,18 +376,21 @@ static char type_of(const unsigned char *bytes, size_t n, uint64_t at)
 	return '?';
 }
 
-static bool is_regular(struct archive_entry *entry, char type)
+static bool is_regular(struct archive_entry *entry, char type,
+		       const struct fuzz_name *name)
 {
 	return archive_entry_filetype(entry) == AE_IFREG &&
-	       !archive_entry_hardlink(entry) && (type == 0 || strchr("07S", type));
+	       (type == 0 || strchr("07S", type)) &&
+	       !(name->n > 0 && name->s[name->n - 1] == '/');
 }
 
 static void read_whole(const unsigned char *bytes, size_t n, struct members *all)
 {
 	struct archive *a = archive_read_new();
 	struct archive_entry *entry;
-	const char *name;
+	struct fuzz_name name;
 	struct member *m;
+	uint64_t at;
 	char type;
 	int ret;
 
@@ -394,14 +400,16 @@ static void read_whole(const unsigned char *bytes, size_t n, struct members *all
 		ret = archive_read_next_header(a, &entry);
 		if (ret != ARCHIVE_OK && ret != ARCHIVE_WARN)
 			break;
-		type = type_of(bytes, n, (uint64_t)archive_read_header_position(a));
+		at = (uint64_t)archive_read_header_position(a);
+		type = type_of(bytes, n, at);
 		if (type == TIRED) {
 			ret = ARCHIVE_FATAL;
 			break;
 		}
-		name = archive_entry_pathname(entry);
-		m = add(all, name ? name : "", name ? strlen(name) : 0);
-		m->is_regular = is_regular(entry, type);
+		name = fuzz_name_read(bytes + at, n - at);
+		m = add(all, name.s, name.n);
+		m->is_regular = is_regular(entry, type, &name);
+		free(name.s);
 		m->has_key = m->is_regular && sfs_key_length(m->name, m->n_name) > 0;
 		if (m->is_regular) {
 			m->size = (uint64_t)archive_entry_size(entry);

@@ -92,22 +92,30 @@ static inline size_t fuzz_tar_name(struct fuzz_in *in, struct fuzz_tar *t, char 
 				   size_t room)
 {
 	static const char *const names[] = {
-		"a.jpg",	 "a.cls",     "b.jpg",		 "dir/000001.seg.png",
-		"./000002.JSON", "x/y/z.w",   "noext",		 ".hidden",
-		"d.e/f",	 "__m__/a.b", "caf\xc3\xa9.txt", "../up.bin",
-		"/abs.bin",	 "0001.",
+		"a.jpg",
+		"a.cls",
+		"b.jpg",
+		"dir/000001.seg.png",
+		"./000002.JSON",
+		"x/y/z.w",
+		"noext",
+		".hidden",
+		"d.e/f",
+		"__m__/a.b",
+		"caf\xc3\xa9.txt",
+		"../up.bin",
+		"/abs.bin",
+		"0001.",
+		/* The same to those who normalise; and what is no UTF-8 to some. */
+		"cafe\xcc\x81.txt",
+		"\xea\xb0\x80.a",
+		"\xe1\x84\x80\xe1\x85\xa1.a",
+		"\xed\xa0\xbd\xed\xb8\x80.a",
+		"\xff\xfe.bin",
 	};
 	static const char *const strange[] = {
-		"",
-		"/",
-		"x/",
-		"a.jpg/",
-		"./",
-		"\xff\xfe.bin",
-		"new\nline.txt",
-		"//a.b",
-		"a//b.c",
-		" a.b ",
+		"",	 "/",	   "x/",    "a.jpg/", "./", "new\nline.txt",
+		"//a.b", "a//b.c", " a.b ",
 	};
 	static const uint16_t lengths[] = {99,	100, 101, 155, 156,
 					   255, 256, 257, 300, 600};
@@ -298,6 +306,8 @@ static inline void fuzz_sparse_pax(struct fuzz_tar *t, const struct fuzz_sparse 
 	char map[2048] = "";
 	size_t i, n = 0;
 
+	if (version > 0 && s->stored % 2) /* GNU tar does so, if the name is no ASCII */
+		fuzz_pax_add(&p, "path", "GNUSparseFile.2/x.jpg", 21);
 	if (version < 2) {
 		fuzz_pax_number(&p, "GNU.sparse.size", s->size);
 		fuzz_pax_number(&p, "GNU.sparse.numblocks", s->n_runs);
