@@ -7,7 +7,7 @@
   order.py identity FOLDER [OPTIONS]         what user.shufflefs.order says
   order.py vectors tests/order-vectors.json  checks vectors, and the worked examples
 
-FOLDER holds undamaged shards, *.tar; NAME is a stream, as in section 8: 0.tar, 3@100.tar,
+FOLDER holds shards, *.tar; NAME is a stream, as in section 8: 0.tar, 3@100.tar,
 0/rank-1-of-2.tar.  The sections below are those of docs/ORDER.md.
 """
 import argparse
@@ -175,46 +175,86 @@ def key_of(name, type):
     return match and match[1]
 
 
+class Damage(ValueError):
+    """Of a shard, at a byte.  next_key: of the member that is there; None if it has none, or nobody can
+    know; b"" if there is no member."""
+
+    def __init__(self, what, at, next_key=None):
+        super().__init__("%s at byte %d" % (what, at))
+        self.next_key = next_key
+
+
+def header_at(tar, at):
+    """None: the end of the archive."""
+    header = tar[at:at + 512]
+    if len(header) < 512:
+        raise Damage("cut off", at, None if any(header) else b"")
+    if not any(header):
+        behind = next((i for i in range(at, len(tar)) if tar[i]), None)
+        if behind is not None:
+            raise Damage("data behind the end", behind, None if behind < at + 1024 else b"")
+        return None
+    if not re.match(rb" *[0-7]+([ \0]|\Z)", header[148:156]) or number(header[148:156]) != checksum(header):
+        raise Damage("no header", at)
+    return header
+
+
 def walk(tar):
     """The members of a shard.  Pax global headers are among the extensions of the next."""
-    at, extensions = 0, []
-    while any(header := tar[at:at + 512]):  # until a block of zeros, or the end
-        if len(header) < 512 or number(header[148:156]) != checksum(header):
-            raise ValueError("no header at byte %d" % at)
-        own, at, type, size = at, at + 512, header[156:157], number(header[124:136])
+    at, begin, extensions = 0, 0, []  # begin: of the next member
+    while True:
+        try:
+            header = header_at(tar, at)
+        except Damage as damage:
+            raise damage if begin == at else Damage("an extension without its member", begin)
+        if header is None and begin == at:
+            return
+        type, own, at = header and header[156:157], at, at + 512
+        if type is None or type == b"g" and begin < own:
+            raise Damage("an extension without its member", begin)
+        size = number(header[124:136])
         if type in (b"g", b"x", b"X", b"L", b"K"):
             extensions.append(Extension(b"x" if type == b"X" else type, own, tar[at:at + size]))
             at += padded(size)
+            if at > len(tar):
+                raise Damage("an extension that is cut off", begin)
+            begin = at if type == b"g" else begin
             continue
         more = type == b"S" and header[482]  # a sparse file's map goes on behind its header
         while more:
-            more, at = tar[at + 504], at + 512
+            more, at = at + 512 <= len(tar) and tar[at + 504], at + 512
         for extension in extensions:
             for keyword, value, _ in records(extension.data if extension.type == b"x" else b""):
                 size = int(value) if keyword == b"size" else size
         at += padded(size) if type not in DATALESS else 0
-        if at > padded(len(tar)):
-            raise ValueError("the member at byte %d is cut off" % own)
-        begin = min([e.at for e in extensions if e.type != b"g"] + [own])
-        yield Member(begin, own, at, key_of(name_of(header, extensions), type), extensions)
-        extensions = []
+        key = key_of(name_of(header, extensions), type)
+        if at > len(tar):
+            raise Damage("a member that is cut off", begin, key)
+        yield Member(begin, own, at, key, extensions)
+        extensions, begin = [], at
 
 
-def read_shard(path):
+def read_shard(path, skips_damage=False):
     with open(path, "rb") as file:
         tar = file.read()
     samples, waiting = [], []
-    for member in walk(tar):
-        waiting.append(member)
-        if member.key is None:
-            continue
-        if not samples or samples[-1].key != member.key:
-            samples.append(SimpleNamespace(tar=tar, shard=os.path.basename(path), members=[],
-                                           key=member.key, begin=member.begin))
-            waiting = [member]
-        samples[-1].members += waiting  # with those without a key that lie between
-        samples[-1].end = member.end
-        waiting = []
+    try:
+        for member in walk(tar):
+            waiting.append(member)
+            if member.key is None:
+                continue
+            if not samples or samples[-1].key != member.key:
+                samples.append(SimpleNamespace(tar=tar, shard=os.path.basename(path), members=[],
+                                               key=member.key, begin=member.begin))
+                waiting = [member]
+            samples[-1].members += waiting  # with those without a key that lie between
+            samples[-1].end = member.end
+            waiting = []
+    except Damage as damage:
+        if not skips_damage:
+            raise
+        if samples and damage.next_key in (None, samples[-1].key):
+            samples.pop()  # there may have been more of it
     return samples, padded(len(tar))
 
 
@@ -455,6 +495,7 @@ def main():
     parser.add_argument("--buffer", type=size_of, default=67108864)
     parser.add_argument("--segment", type=segment_of, default="shard", metavar="shard|SIZE|sample")
     parser.add_argument("--equal", choices=EQUAL, default="none")
+    parser.add_argument("--on-error", choices=["fail", "skip"], default="fail")
     parser.add_argument("--keys", choices=["auto", "asis", "unique"], default="auto")
     args = parser.parse_args()
     if args.command == "vectors":
@@ -464,7 +505,8 @@ def main():
         folder = os.fsencode(args.path)
         return print(identity([(n, os.path.getsize(os.path.join(folder, n))) for n in names], args))
     args.epoch, part, first = parse_name(args.name)
-    shards, sizes = zip(*[read_shard(os.path.join(os.fsencode(args.path), name)) for name in names])
+    shards, sizes = zip(*[read_shard(os.path.join(os.fsencode(args.path), name), args.on_error == "skip")
+                           for name in names])
     order = part_order(shards, args, part)
     for s in order: s.folder = b""
     if args.keys == "auto":

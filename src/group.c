@@ -221,17 +221,19 @@ static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
 			err, -EBADMSG,
 			"a file whose name ends in a slash, as those of folders do");
 	ret = sfs_tarmember_parse(bytes, n, n_left, &g->odd, err);
+	g->is_cut = ret == -ERANGE;
+	g->is_regular = is_regular && !ends_in_slash(g);
 	if (ret == -EAGAIN)
 		return need(g, n_more < n_left ? n_more : (size_t)n_left, n_left, err);
 	if (ret < 0)
-		return ret;
+		return g->is_cut ? -EBADMSG : ret;
 	if (is_regular && !g->odd.is_regular && !ends_in_slash(g)) {
 		sfs_group_done(g);
 		return sfs_error_set(err, -EBADMSG,
 				     "readers disagree about whether it is a file");
 	}
 	g->kind = SFS_GROUP_MEMBER;
-	g->is_regular = g->odd.is_regular && is_regular && !ends_in_slash(g);
+	g->is_regular &= g->odd.is_regular;
 	g->size = g->odd.size;
 	g->mtime = g->odd.mtime;
 	g->mode = g->odd.mode;
@@ -401,6 +403,7 @@ int sfs_group_look(const unsigned char *bytes, size_t n, uint64_t n_left,
 	int ret = 0;
 
 	g->odd = (struct sfs_tarmember){0};
+	g->is_cut = false;
 	g->n_bytes = SFS_TAR_BLOCK;
 	if (n < SFS_TAR_BLOCK)
 		return need(g, SFS_TAR_BLOCK, n_left, err);
@@ -429,6 +432,7 @@ int sfs_group_look(const unsigned char *bytes, size_t n, uint64_t n_left,
 				    "shard's end",
 				    (int)g->n_name, g->name,
 				    (unsigned long long)(g->next - n_left));
+		g->is_cut = true;
 		sfs_group_done(g);
 	}
 	return ret;

@@ -25,8 +25,9 @@ struct sfs_group {
 	uint64_t data;	/* where stored data begin (a sparse map lies before) */
 	uint64_t next;	/* where the next group may begin; at most n_left */
 	size_t need;	/* after -EAGAIN: bytes to try with */
+	bool is_cut;	/* after -EBADMSG: the shard ends behind its header, too early */
 
-	/* MEMBER only */
+	/* MEMBER only; and if is_cut, name and is_regular */
 	const char *name; /* byte for byte; not NUL-terminated; lies in the group or in
 			   * the bytes that were looked at */
 	size_t n_name;

@@ -49,17 +49,27 @@ static void open_sample(struct sfs_scan *scan, uint64_t start, const char *key,
 	scan->sample.has_global = scan->sample.saw_global = false;
 }
 
+static size_t key_length(const struct sfs_group *g)
+{
+	return g->is_regular ? sfs_key_length(g->name, g->n_name) : 0;
+}
+
+static bool is_of_sample(const struct sfs_scan *scan, const char *key, size_t n_key)
+{
+	return scan->sample.is_open && n_key == scan->sample.n_key &&
+	       memcmp(key, scan->sample.key, n_key) == 0;
+}
+
 static void take_member(struct sfs_scan *scan, const struct sfs_group *g,
 			const struct sfs_scan_sink *sink)
 {
-	size_t n_key = g->is_regular ? sfs_key_length(g->name, g->n_name) : 0;
+	size_t n_key = key_length(g);
 
 	if (sink->member)
 		sink->member(sink->ctx, scan->pos, g);
 	if (n_key == 0)
 		return; /* in no sample, and no end of one */
-	if (scan->sample.is_open && n_key == scan->sample.n_key &&
-	    memcmp(g->name, scan->sample.key, n_key) == 0) {
+	if (is_of_sample(scan, g->name, n_key)) {
 		scan->sample.has_global |= scan->sample.saw_global;
 	} else {
 		close_sample(scan, sink);
@@ -74,6 +84,40 @@ static int damage(struct sfs_scan *scan, int err, const char *what)
 		sfs_error_set(&scan->error, err, "%s", what);
 	scan->err = err;
 	return err;
+}
+
+/* The shard ends in the data of a member.  If that is of another sample, the one before
+ * is complete. */
+static void take_cut_member(struct sfs_scan *scan, const struct sfs_group *g,
+			    const struct sfs_scan_sink *sink)
+{
+	size_t n_key = key_length(g);
+
+	if (n_key > 0 && !is_of_sample(scan, g->name, n_key))
+		close_sample(scan, sink);
+}
+
+/* The shard stops where the next header, or the end-of-archive mark, should be.  Nobody
+ * can say whether more was to come; but each member that there is, is whole. */
+static int lack_end(struct sfs_scan *scan, const struct sfs_scan_sink *sink)
+{
+	close_sample(scan, sink);
+	scan->lacks_end = true;
+	return damage(
+		scan, -EBADMSG,
+		scan->shard_bytes == 0
+			? "an empty file, not a tar"
+			: "no end-of-archive mark: cut off, or written without one");
+}
+
+/* Less than a block is left, and it is zeros so far: of an end mark, if the rest is. */
+static int step_last_bytes(struct sfs_scan *scan, size_t n, uint64_t n_left,
+			   const struct sfs_scan_sink *sink)
+{
+	if (n == n_left)
+		return lack_end(scan, sink);
+	scan->need = (size_t)n_left;
+	return 0;
 }
 
 /* Zeros, up to the shard's end.  The last sample is whole when there are two blocks of
@@ -111,11 +155,15 @@ static int step(struct sfs_scan *scan, const unsigned char *bytes, size_t n,
 		return 0;
 	if (scan->is_in_trailer)
 		return step_trailer(scan, bytes, n, sink);
+	if (n_left < SFS_TAR_BLOCK && sfs_tar_is_zero(bytes, n))
+		return step_last_bytes(scan, n, n_left, sink);
 	ret = sfs_group_look(bytes, n, n_left, &group, &scan->error);
 	if (ret == -EAGAIN) {
 		scan->need = group.need;
 		return 0;
 	}
+	if (ret < 0 && group.is_cut)
+		take_cut_member(scan, &group, sink);
 	if (ret < 0)
 		return damage(scan, ret, NULL);
 	if (group.kind == SFS_GROUP_MEMBER)
@@ -187,10 +235,7 @@ static void check_end(struct sfs_scan *scan, const struct sfs_scan_sink *sink)
 		scan->is_complete = true;
 		return;
 	}
-	damage(scan, -EBADMSG,
-	       scan->pos == 0
-		       ? "an empty file, not a tar"
-		       : "no end-of-archive mark: cut off, or written without one");
+	lack_end(scan, sink);
 }
 
 uint64_t sfs_scan_wanted(const struct sfs_scan *scan)

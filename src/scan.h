@@ -6,7 +6,9 @@
  * cut anywhere: a header group whose end is not there is carried over.  A sample's extent
  * reaches from its first member's header group to the padding of its last.
  * Nothing counts on "no more headers" as the end: a shard ends with a zero
- * block, and then zeros to its last byte, or it is damaged.  Pure; one thread.
+ * block, and then zeros to its last byte, or it is damaged.  Every sample that is
+ * complete before the damage is found: the last one, too, if the shard just stops behind
+ * it, or within a member of another sample.  Pure; one thread.
  */
 #ifndef SFS_SCAN_H
 #define SFS_SCAN_H
@@ -39,8 +41,9 @@ struct sfs_scan {
 	struct sfs_error error;
 
 	bool is_in_trailer, is_complete;
-	uint64_t trailer;     /* where its first zero block is */
-	size_t need;	      /* bytes at pos that it wants at once */
+	bool lacks_end;	  /* damaged, but no member is: there is no end-of-archive mark */
+	uint64_t trailer; /* where its first zero block is */
+	size_t need;	  /* bytes at pos that it wants at once */
 	unsigned char *carry; /* the first n_carry of them */
 	size_t n_carry;
 	struct {

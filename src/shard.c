@@ -194,21 +194,38 @@ static void add_sample(void *ctx, const struct sfs_extent *extent)
 	sfs_table_add(&g->table, extent);
 }
 
+/* What on-error=skip makes of the damage. */
+static char *say_skipped(const struct sfs_scan *scan)
+{
+	int n_key = (int)scan->sample.n_key;
+	const char *key = scan->sample.key;
+	unsigned long long start = scan->sample.start;
+
+	if (scan->lacks_end && n_key > 0)
+		return sfs_asprintf("all its samples are kept; the last one, '%.*s' at "
+				    "byte %llu, lacks members if the shard was cut off",
+				    n_key, key, start);
+	if (scan->lacks_end)
+		return sfs_strdup("it has no samples");
+	if (scan->sample.is_open)
+		return sfs_asprintf(
+			"sample '%.*s' at byte %llu and the rest are left out", n_key,
+			key, start);
+	return sfs_strdup("the rest of the shard is left out");
+}
+
 /* Damage was found.  The shard is locked. */
 static void note_damage(struct sfs_shards *s, struct sfs_shard *shard)
 {
 	const struct sfs_scan *scan = &shard->growth->scan;
 	sfs_autofree char *then = NULL;
 
-	if (s->skip_damaged && scan->sample.is_open)
-		then = sfs_asprintf(
-			"sample '%.*s' at byte %llu and the rest are left out",
-			(int)scan->sample.n_key, scan->sample.key,
-			(unsigned long long)scan->sample.start);
-	else if (s->skip_damaged)
-		then = sfs_strdup("the rest of the shard is left out");
+	if (s->skip_damaged)
+		then = say_skipped(scan);
 	else
-		then = sfs_strdup("streams get EIO there; on-error=skip leaves it out");
+		then = sfs_asprintf("streams get EIO there; on-error=skip %s",
+				    scan->lacks_end ? "keeps what there is"
+						    : "leaves it out");
 	sfs_ledger_add(s->skip_damaged ? SFS_EVENT_SKIP : SFS_EVENT_LOST, shard->name,
 		       scan->pos, then, "%s", scan->error.text);
 }

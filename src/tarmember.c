@@ -246,12 +246,11 @@ static int explain(struct archive *a, const struct client *c, struct sfs_error *
 	const char *why = archive_error_string(a);
 
 	if (c->is_beyond)
-		return sfs_error_set(err, -EBADMSG,
-				     "its data end behind the shard's end");
+		return sfs_error_set(err, -ERANGE, "its data end behind the shard's end");
 	if (!c->wants_more)
 		return sfs_error_set(err, -EBADMSG, "%s", why ? why : "not a tar header");
 	if (c->n >= c->n_left)
-		return sfs_error_set(err, -EBADMSG, "the shard ends in its header");
+		return sfs_error_set(err, -ERANGE, "the shard ends in its header");
 	if (c->n >= SFS_TARMEMBER_MAX)
 		return sfs_error_set(err, -EOVERFLOW, "its header is longer than 1 MiB");
 	return -EAGAIN;

@@ -42,7 +42,7 @@ struct sfs_tarmember {
  *
  * 0: *ret_member is filled, free it with sfs_tarmember_done().
  * -EAGAIN: the group is longer than n; try with more.
- * -EBADMSG: it is damaged, or its data end behind the shard; *err says how.
+ * -EBADMSG: it is damaged; -ERANGE: the shard ends before it does; *err says how.
  * -EOVERFLOW: longer than SFS_TARMEMBER_MAX. */
 int sfs_tarmember_parse(const unsigned char *group, size_t n, uint64_t n_left,
 			struct sfs_tarmember *ret_member, struct sfs_error *err);

@@ -167,6 +167,7 @@ cat_tests = \
 	tests/cat-says-what-a-file-is-instead-of-a-tar.sh \
 	tests/cat-segments-of-one-shard-may-follow-each-other.sh \
 	tests/cat-signed-urls-are-asked-for-anew.sh \
+	tests/cat-skip-agrees-with-the-script.sh \
 	tests/cat-small-slices-are-fetched-side-by-side.sh \
 	tests/cat-survives-nonsense.sh \
 	tests/cat-takes-shorter-ranges.sh \

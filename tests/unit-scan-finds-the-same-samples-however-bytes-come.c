@@ -260,11 +260,60 @@ static void cut_off(void)
 	damaged(0, 0, 0, "an empty file");
 	damaged(100, 0, 0, "ends in a header");
 	damaged(1024, 1024, 0, "no end-of-archive mark");
-	damaged(last + 512, last, wanted.n - 2, "behind the shard's end");
+	/* Within the last member, whose key says that the sample before is complete. */
+	damaged(last + 512, last, wanted.n - 1, "behind the shard's end");
+	damaged(end - 512, last, wanted.n - 1, "behind the shard's end");
+	damaged(end - 1, last, wanted.n - 1, "behind the shard's end"); /* its padding */
+	/* Within a header: of which sample? */
+	damaged(last + 1, last, wanted.n - 2, "ends in a header");
 	damaged(last + 100, last, wanted.n - 2, "ends in a header");
-	damaged(last, last, wanted.n - 2, "no end-of-archive mark");
-	/* All data are there, but nobody says that no more were to come. */
-	damaged(end, end, wanted.n - 1, "no end-of-archive mark");
+	damaged(last + 511, last, wanted.n - 2, "ends in a header");
+	/* Where a header or the end may be: nobody says that no more were to come, but
+	 * all that there is, is there. */
+	damaged(last, last, wanted.n - 1, "no end-of-archive mark");
+	damaged(end, end, wanted.n, "no end-of-archive mark");
+	damaged(end + 1, end, wanted.n, "no end-of-archive mark");
+	damaged(end + 511, end, wanted.n, "no end-of-archive mark");
+	t.bytes[end + 300] = 1;
+	damaged(end + 400, end, wanted.n - 1, "ends in a header");
+	t.bytes[end + 300] = 0;
+}
+
+/* Within a sample of several members. */
+static void cut_within_a_sample(void)
+{
+	struct tar whole = t;
+	size_t first, second;
+
+	t = (struct tar){0};
+	tar_file(&t, "a.x", 10, 'a');
+	tar_file(&t, "b.x", 10, 'b');
+	first = t.n;
+	tar_file(&t, "README", 700, 'r');
+	second = t.n;
+	tar_pax(&t, 'x', "path", "b.name-in-its-extension");
+	tar_file(&t, "y", 700, 'b');
+	tar_end(&t);
+	/* It may go on behind what is in no sample. */
+	damaged(first + 600, first, 1, "behind the shard's end");
+	damaged(second + 1024 + 600, second, 1, "behind the shard's end");
+	damaged(second + 512, second, 1, "ends in a header");
+	damaged(second + 1024, second, 1, "ends in a header");
+	damaged(second, second, 2, "no end-of-archive mark");
+	tar_done(&t);
+	tar_file(&t, "b.x", 10, 'b');
+	second = t.n;
+	tar_pax(&t, 'x', "path", "c.name-in-its-extension");
+	tar_file(&t, "b.y", 700, 'b');
+	damaged(second + 1024 + 600, second, 1, "behind the shard's end");
+	tar_done(&t);
+	tar_file(&t, "b.x", 10, 'b');
+	second = t.n;
+	tar_header(&t, "ustar", '7', "c.x", 700); /* for libarchive */
+	tar_grow(&t, 1024);
+	damaged(second + 600, second, 1, "behind the shard's end");
+	tar_done(&t);
+	t = whole;
 }
 
 static void spoilt(void)
@@ -336,7 +385,7 @@ static void cut_in_data(void)
 	uint64_t start = wanted.extents[5].start;
 
 	CHECK_EQ(wanted.extents[5].n_bytes, 512 + 512 + 512 + 5120);
-	damaged(start + 1536 + 1024, start, 4, "behind the shard's end");
+	damaged(start + 1536 + 1024, start, 5, "behind the shard's end");
 }
 
 int main(void)
@@ -356,6 +405,7 @@ int main(void)
 		at_random(i);
 	without_members();
 	cut_off();
+	cut_within_a_sample();
 	spoilt();
 	trailers();
 	tiny_shards();
