@@ -10,6 +10,7 @@ libshufflefs_la_SOURCES = \
 	src/checksum.c src/checksum.h \
 	src/clock.c src/clock.h \
 	src/error.c src/error.h \
+	src/estimate.c src/estimate.h \
 	src/even.c src/even.h \
 	src/hash.c src/hash.h \
 	src/ledger.c src/ledger.h \

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: each shard is pinned, so its table stays, and surveyed with a waiter of
  * its own; the surveyor does a few at a time.  The last one to end tells all who wait.
- * Failures pass: who asks 2 s later has what failed surveyed again. */
+ * Failures pass: who asks 2 s later has what failed surveyed again.
+ *
+ * Everybody who waits does so for `wait_ns` of their own.  Who would wait in vain is told
+ * before, but only when that is certain (estimate.h). */
 #include "indexer.h"
 
 #include "clock.h"
+#include "estimate.h"
 #include "ledger.h"
 #include "mem.h"
 #include "text.h"
@@ -12,14 +16,13 @@
 #include <assert.h>
 #include <errno.h>
 
-#define ANEW_NS	    (2 * SFS_NS_PER_S)
-#define ESTIMATE_NS (5 * SFS_NS_PER_S) /* so long, before the rest is foretold */
+#define ANEW_NS (2 * SFS_NS_PER_S)
 
 struct item {
 	struct sfs_waiter waiter;
 	struct sfs_indexer *indexer;
 	struct sfs_shard *shard;
-	bool is_done;
+	bool is_done, is_pending;
 };
 
 struct sfs_indexer {
@@ -28,13 +31,15 @@ struct sfs_indexer {
 	sfs_indexer_survey *survey;
 	uint64_t wait_ns;
 
-	pthread_mutex_t lock; /* guards all below */
-	struct sfs_link waiters;
-	struct item *items; /* one a shard; NULL: nobody has asked yet */
+	pthread_mutex_t lock;	 /* guards all below */
+	struct sfs_link waiters; /* in the order in which they came */
+	struct item *items;	 /* one a shard; NULL: nobody has asked yet */
 	uint32_t n_done, n_pending;
 	uint64_t begun_ns, failed_ns;
-	int err;      /* of the latest failure */
-	bool is_late; /* who waits was told that it takes too long */
+	struct sfs_estimate work; /* since then; n_done: of those that ended */
+	int err;		  /* of the latest failure */
+	bool is_hopeless;	  /* nobody need wait */
+	bool is_told;		  /* the ledger has it, that it takes too long */
 	bool is_closed;
 	uint64_t n_samples, n_bytes; /* of all, when all are done */
 };
@@ -135,6 +140,9 @@ static void take(struct sfs_indexer *ix, struct item *item, int err)
 	if (err == 0 && !sfs_shard_totals(item->shard, &n, &n_bytes))
 		err = -EIO; /* damaged: the ledger has it */
 	ix->n_pending--;
+	item->is_pending = false;
+	ix->work.n_ended++;
+	ix->work.n_done += item->shard->object.size;
 	if (err < 0) {
 		ix->err = err == -ECANCELED ? err : -EIO;
 		ix->failed_ns = sfs_clock_ns();
@@ -185,19 +193,23 @@ static void make_items(struct sfs_indexer *ix)
 static void start(struct sfs_indexer *ix)
 {
 	struct item *item;
-	uint32_t i;
+	uint32_t k, n = ix->env->shards.n;
 	int ret;
 
 	if (!ix->items)
 		make_items(ix);
 	ix->err = 0;
-	ix->is_late = false;
+	ix->is_hopeless = ix->is_told = false;
 	ix->begun_ns = sfs_clock_ns();
-	for (i = 0; i < ix->env->shards.n; i++) {
-		item = &ix->items[i];
+	ix->work = (struct sfs_estimate){0};
+	for (k = 0; k < n; k++) {
+		item = &ix->items[sfs_estimate_turn(n, k)];
 		if (item->is_done)
 			continue;
 		ix->n_pending++;
+		ix->work.n++;
+		ix->work.n_bytes += item->shard->object.size;
+		item->is_pending = true;
 		item->waiter = (struct sfs_waiter){.done = on_survey};
 		ret = ix->survey(ix->surveyor, item->shard, &item->waiter);
 		if (ret != -EINPROGRESS)
@@ -213,7 +225,7 @@ static int state_of(struct sfs_indexer *ix)
 	if (ix->is_closed)
 		return -ECANCELED;
 	if (ix->n_pending > 0)
-		return ix->is_late ? -ENODATA : -EINPROGRESS;
+		return ix->is_hopeless ? -ENODATA : -EINPROGRESS;
 	return ix->n_done == ix->env->shards.n || ix->err < 0 ? ix->err : -EINPROGRESS;
 }
 
@@ -232,6 +244,7 @@ int sfs_indexer_all(struct sfs_indexer *ix, struct sfs_waiter *waiter)
 	ret = state_of(ix);
 	if (ret == -EINPROGRESS && waiter) {
 		waiter->lock = &ix->lock;
+		waiter->asked_ns = sfs_clock_ns();
 		sfs_list_push(&ix->waiters, &waiter->link);
 	}
 	pthread_mutex_unlock(&ix->lock);
@@ -247,37 +260,70 @@ void sfs_indexer_sum(struct sfs_indexer *ix, uint64_t *ret_samples, uint64_t *re
 	pthread_mutex_unlock(&ix->lock);
 }
 
-/* Will it take longer than anybody should wait?  Locked. */
-static bool is_too_long(const struct sfs_indexer *ix, uint64_t *ret_left_ns)
+/* What was done since the beginning, what is under way included.  Locked. */
+static struct sfs_estimate look_at_work(const struct sfs_indexer *ix, uint64_t now)
 {
-	uint64_t gone = sfs_clock_ns() - ix->begun_ns;
-	uint32_t n = ix->env->shards.n;
+	struct sfs_estimate work = ix->work;
+	uint32_t i;
 
-	*ret_left_ns = gone / (ix->n_done + 1) * (n - ix->n_done);
-	return gone >= ix->wait_ns ||
-	       (gone >= ESTIMATE_NS && gone + *ret_left_ns > 2 * ix->wait_ns);
+	work.gone_ns = now - ix->begun_ns;
+	for (i = 0; i < ix->env->shards.n; i++)
+		if (ix->items[i].is_pending)
+			work.n_done +=
+				sfs_survey_progress(ix->surveyor, ix->items[i].shard);
+	return work;
+}
+
+/* The ledger gets one line.  Locked. */
+static void note_refusal(struct sfs_indexer *ix, const struct sfs_estimate *work)
+{
+	sfs_autofree char *more = NULL;
+	uint64_t left_ns;
+
+	if (ix->is_told)
+		return;
+	ix->is_told = true;
+	if (sfs_estimate_left(work, &left_ns))
+		more = sfs_asprintf("about %llu s more",
+				    (unsigned long long)(left_ns / SFS_NS_PER_S + 1));
+	sfs_ledger_add(
+		SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
+		"make the index ahead with `shufflefs index`, or look again then",
+		"all samples must be known for these settings, but after %llu s only "
+		"%u of %u shards are indexed: %s, and index-wait is %llu s",
+		(unsigned long long)(work->gone_ns / SFS_NS_PER_S), ix->n_done,
+		ix->env->shards.n, more ? more : "nobody knows how much longer",
+		(unsigned long long)(ix->wait_ns / SFS_NS_PER_S));
+}
+
+/* Tell those whose time is over; all of them, if it is hopeless.  Locked. */
+static void refuse(struct sfs_indexer *ix, uint64_t now, struct sfs_link *told)
+{
+	struct sfs_waiter *w;
+
+	while (!sfs_list_is_empty(&ix->waiters)) {
+		w = sfs_container(ix->waiters.next, struct sfs_waiter, link);
+		if (!ix->is_hopeless && now - w->asked_ns < ix->wait_ns)
+			return;
+		sfs_waiter_tell(w, told);
+	}
 }
 
 void sfs_indexer_tick(struct sfs_indexer *ix)
 {
+	struct sfs_estimate work;
 	struct sfs_link told;
-	uint64_t left_ns;
+	uint64_t now;
 
 	sfs_list_init(&told);
 	pthread_mutex_lock(&ix->lock);
-	if (ix->n_pending > 0 && !ix->is_late && is_too_long(ix, &left_ns)) {
-		ix->is_late = true;
-		sfs_ledger_add(
-			SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
-			"make the index ahead with `shufflefs index`, or look again "
-			"then",
-			"all samples must be known for these settings, but only %u "
-			"of %u shards are indexed: about %llu s more, and "
-			"index-wait is %llu s",
-			ix->n_done, ix->env->shards.n,
-			(unsigned long long)(left_ns / SFS_NS_PER_S + 1),
-			(unsigned long long)(ix->wait_ns / SFS_NS_PER_S));
-		sfs_waiters_tell(&ix->waiters, &told);
+	if (ix->n_pending > 0) {
+		now = sfs_clock_ns();
+		work = look_at_work(ix, now);
+		ix->is_hopeless = sfs_estimate_exceeds(&work, ix->wait_ns);
+		refuse(ix, now, &told);
+		if (ix->is_hopeless || !sfs_list_is_empty(&told))
+			note_refusal(ix, &work);
 	}
 	pthread_mutex_unlock(&ix->lock);
 	sfs_waiters_end(&told, -ENODATA);

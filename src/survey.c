@@ -52,6 +52,7 @@ struct sfs_survey {
 	bool is_open;		      /* it has not begun */
 	struct sfs_link late_waiters; /* for what is not among its wishes */
 	unsigned late_wishes;
+	uint64_t progress; /* bytes behind it */
 
 	bool is_finding; /* an index, which may do instead */
 	int find_err;
@@ -495,6 +496,15 @@ static void finish(struct sfs_survey *sv)
 	free(sv);
 }
 
+static void note_progress(struct sfs_survey *sv)
+{
+	uint64_t want = wanted(sv), size = sv->shard->object.size;
+
+	pthread_mutex_lock(&sv->surveyor->lock);
+	sv->progress = want < size ? want : size;
+	pthread_mutex_unlock(&sv->surveyor->lock);
+}
+
 static bool run(struct sfs_task *task)
 {
 	struct sfs_survey *sv = sfs_container(task, struct sfs_survey, task);
@@ -504,6 +514,7 @@ static bool run(struct sfs_task *task)
 	if (!has_found(sv))
 		return true;
 	take_chunks(sv);
+	note_progress(sv);
 	if (go_on(sv))
 		return true;
 	finish(sv);
@@ -595,6 +606,16 @@ int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard,
 		return 0;
 	pthread_mutex_lock(&s->lock);
 	return wait_for(s, shard, TABLE, waiter);
+}
+
+uint64_t sfs_survey_progress(struct sfs_surveyor *s, struct sfs_shard *shard)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&s->lock);
+	n = shard->survey ? shard->survey->progress : 0;
+	pthread_mutex_unlock(&s->lock);
+	return n;
 }
 
 int sfs_survey_listing(struct sfs_surveyor *s, struct sfs_shard *shard,

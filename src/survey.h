@@ -51,6 +51,10 @@ int sfs_survey_table(struct sfs_surveyor *s, struct sfs_shard *shard,
 int sfs_survey_members(struct sfs_surveyor *s, struct sfs_shard *shard,
 		       struct sfs_waiter *waiter);
 
+/* How many bytes of the shard a survey that is under way has behind it; 0 if there is
+ * none. */
+uint64_t sfs_survey_progress(struct sfs_surveyor *s, struct sfs_shard *shard);
+
 /* The listing of a shard.  0: *ret_listed stays until it is put back.
  * -EINPROGRESS: wait.  < 0: the source's error. */
 int sfs_survey_listing(struct sfs_surveyor *s, struct sfs_shard *shard,

@@ -23,7 +23,8 @@ struct sfs_waiter {
 	pthread_mutex_t *lock; /* guards the link */
 	struct sfs_link told;
 	uint32_t shard;
-	uint32_t n_again; /* what was known already had to be looked at again */
+	uint32_t n_again;  /* what was known already had to be looked at again */
+	uint64_t asked_ns; /* sfs_clock_ns(), where the wait is bounded */
 };
 
 /* Take the waiter back.  true: done() will not be called.  false: it was, or is

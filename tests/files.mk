@@ -34,6 +34,7 @@ unit_tests = \
 	tests/unit-edit-changes-names-and-nothing-else \
 	tests/unit-entries-find-what-holds-a-byte \
 	tests/unit-error-sentences-fit-their-room \
+	tests/unit-estimate-gives-nobody-up-too-early \
 	tests/unit-even-hands-on-what-comes-at-its-rate \
 	tests/unit-foreign-indexes-are-held-to-their-shards \
 	tests/unit-grab-takes-its-turn \
@@ -43,6 +44,7 @@ unit_tests = \
 	tests/unit-http-reads-what-servers-send \
 	tests/unit-index-is-refused-when-a-byte-is-wrong \
 	tests/unit-index-says-again-what-was-written \
+	tests/unit-indexer-lets-everybody-wait-for-a-time-of-their-own \
 	tests/unit-indexes-are-looked-for-in-order \
 	tests/unit-indexes-end-every-search \
 	tests/unit-json-takes-what-the-rfc-takes \
@@ -197,6 +199,7 @@ fuse_tests = \
 	tests/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
+	tests/fuse-an-index-that-comes-in-time-is-waited-for.sh \
 	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \
 	tests/fuse-an-ini-section-names-a-dataset.sh \
 	tests/fuse-an-order-can-be-read-as-text.sh \

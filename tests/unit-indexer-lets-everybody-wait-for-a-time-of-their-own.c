@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* Who waits for the index is told that it takes too long when their own time is over, and
+ * not with those who came before; and gets the answer if it comes first. */
+#include "check.h"
+#include "clock.h"
+#include "indexer.h"
+#include "ledger.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define N	20
+#define WAIT_MS 400
+
+static struct sfs_env env;
+static struct sfs_surveyor surveyor;
+static struct sfs_indexer *ix;
+
+/* ---- surveys that end when the test wants ---- */
+
+static struct sfs_waiter *pending[N];
+static int n_begun;
+
+static int survey(struct sfs_surveyor *s, struct sfs_shard *shard,
+		  struct sfs_waiter *waiter)
+{
+	CHECK(!pending[shard->index]);
+	pending[shard->index] = waiter;
+	n_begun++;
+	return -EINPROGRESS;
+}
+
+static void end(uint32_t i, int err)
+{
+	struct sfs_shard *shard = &env.shards.shards[i];
+	struct sfs_waiter *waiter = pending[i];
+
+	pending[i] = NULL;
+	shard->has_totals = err == 0;
+	shard->n_samples = 2;
+	shard->sample_bytes = 1024;
+	waiter->done(waiter, err);
+}
+
+static void end_rest(int err)
+{
+	for (uint32_t i = 0; i < N; i++)
+		if (pending[i])
+			end(i, err);
+}
+
+/* ---- who asks ---- */
+
+struct asker {
+	struct sfs_waiter waiter;
+	uint64_t asked_ns, told_ns;
+	bool is_told;
+	int err;
+};
+
+static void on_told(struct sfs_waiter *waiter, int err)
+{
+	struct asker *a = sfs_container(waiter, struct asker, waiter);
+
+	CHECK(!a->is_told);
+	a->is_told = true;
+	a->told_ns = sfs_clock_ns();
+	a->err = err;
+}
+
+static int ask(struct asker *a)
+{
+	*a = (struct asker){.waiter.done = on_told, .asked_ns = sfs_clock_ns()};
+	return sfs_indexer_all(ix, &a->waiter);
+}
+
+static void is_refused_in_time(const struct asker *a)
+{
+	CHECK(a->is_told);
+	CHECK_EQ(a->err, -ENODATA);
+	CHECK(a->told_ns - a->asked_ns >= WAIT_MS * SFS_NS_PER_MS);
+}
+
+/* Tick until this one is told; nobody is before their time. */
+static void tick_until(const struct asker *a)
+{
+	while (!a->is_told) {
+		sfs_indexer_tick(ix);
+		usleep(5000);
+	}
+	is_refused_in_time(a);
+}
+
+static void start(void)
+{
+	struct sfs_object objects[N] = {0};
+	struct sfs_uri uri;
+	char *names[N];
+	int i;
+
+	for (i = 0; i < N; i++) {
+		names[i] = sfs_asprintf("%d.tar", i);
+		CHECK_EQ(sfs_uri_parse("/x.tar", &uri, NULL), 0);
+		sfs_object_init(&objects[i], &uri, NULL);
+		objects[i].size = 100 << 20;
+	}
+	sfs_budget_init(&env.budget, 64 << 20);
+	sfs_shards_init(&env.shards, N, names, objects, false, &env.budget);
+	sfs_surveyor_init(&surveyor, &env);
+	ix = sfs_indexer_new(&env, &surveyor, survey, WAIT_MS);
+	n_begun = 0;
+}
+
+static void stop(void)
+{
+	sfs_indexer_stop(ix);
+	sfs_surveyor_stop(&surveyor);
+	end_rest(-ECANCELED);
+	sfs_indexer_free(ix);
+	sfs_surveyor_done(&surveyor);
+	sfs_shards_done(&env.shards);
+	sfs_budget_done(&env.budget);
+	sfs_ledger_clear();
+}
+
+/* ---- tests ---- */
+
+static void each_for_their_time(void)
+{
+	struct asker first, second, third, fourth;
+	uint64_t n_lines = sfs_ledger_count(SFS_EVENT_REFUSED);
+
+	start();
+	CHECK_EQ(ask(&first), -EINPROGRESS);
+	CHECK_EQ(n_begun, N);
+	usleep(WAIT_MS * 1000 / 2);
+	CHECK_EQ(ask(&second), -EINPROGRESS);
+	tick_until(&first);
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_REFUSED), n_lines + 1);
+	CHECK_EQ(ask(&third), -EINPROGRESS); /* not refused at once */
+	tick_until(&second);
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_REFUSED), n_lines + 1);
+	if (third.is_told) /* on a machine that was busy for so long */
+		is_refused_in_time(&third);
+	CHECK_EQ(ask(&fourth), -EINPROGRESS);
+	end_rest(0); /* nobody ticks */
+	CHECK(third.is_told && fourth.is_told);
+	CHECK_EQ(fourth.err, 0);
+	CHECK_EQ(ask(&fourth), 0);
+	CHECK_EQ(n_begun, N);
+	stop();
+}
+
+/* When enough have ended to know, and the others would need hours. */
+static void nobody_waits_in_vain(void)
+{
+	struct asker first, second;
+	uint32_t i;
+
+	start();
+	env.shards.shards[N - 1].object.size = 1ULL << 40;
+	CHECK_EQ(ask(&first), -EINPROGRESS);
+	usleep(50000);
+	for (i = 0; i < N - 2; i++)
+		end(i, 0);
+	sfs_indexer_tick(ix);
+	CHECK(first.is_told && first.err == -ENODATA);
+	CHECK_EQ(ask(&second), -ENODATA);
+	end_rest(0);
+	CHECK_EQ(ask(&second), 0);
+	stop();
+}
+
+static void failures_count_as_ended(void)
+{
+	struct asker asker;
+
+	start();
+	CHECK_EQ(ask(&asker), -EINPROGRESS);
+	end(3, -EIO);
+	sfs_indexer_tick(ix);
+	CHECK(!asker.is_told);
+	end_rest(0);
+	CHECK(asker.is_told);
+	CHECK_EQ(asker.err, -EIO);
+	stop();
+}
+
+int main(void)
+{
+	alarm(120); /* who waits for ever is wrong, too */
+	sfs_log_set_level(SFS_LOG_ERROR);
+	each_for_their_time();
+	nobody_waits_in_vain();
+	failures_count_as_ended();
+	return 0;
+}
