@@ -40,6 +40,11 @@ static uint64_t checksum_of(const struct header *h)
 
 /* ---- reading ---- */
 
+bool sfs_index_begins_so(const void *bytes, size_t n)
+{
+	return n == 0 || memcmp(bytes, magic, n < sizeof magic ? n : sizeof magic) == 0;
+}
+
 static int bad(struct sfs_error *err, const char *what)
 {
 	return sfs_error_set(err, -EBADMSG, "not a usable index: %s", what);

@@ -47,6 +47,10 @@ struct sfs_index {
 int sfs_index_open(const void *bytes, size_t n, struct sfs_index *ret_index,
 		   struct sfs_error *err);
 
+/* Does an index of ours, in whichever version of the format, begin with these n bytes?
+ * None at all are fine. */
+bool sfs_index_begins_so(const void *bytes, size_t n);
+
 /* The members of an opened index that has_members; they borrow its bytes.
  * 0; -EBADMSG: this part is damaged; *err has a sentence, *ret_members is as it was. */
 int sfs_index_members(const struct sfs_index *index, struct sfs_members *ret_members,

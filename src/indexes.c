@@ -478,9 +478,9 @@ int sfs_indexes_new(const struct sfs_indexes_options *options,
 		ix->place[--n] = 0;
 	ix->verify_size_only = options->verify_size_only;
 	ix->http = options->http;
-	ix->store = sfs_store_new(options->cache);
+	ix->store = sfs_store_new(options->cache, true);
 	if (options->to)
-		ix->named = sfs_store_new(options->to);
+		ix->named = sfs_store_new(options->to, false);
 	pthread_mutex_init(&ix->lock, NULL);
 	pthread_cond_init(&ix->wake, NULL);
 	sfs_list_init(&ix->queue);

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: FOLDER/ab/ab....index, named by 128 bits of a hash of the key, so that
- * no URL has to become a file name.  Files are begun as FOLDER/new-PID-RANDOM and renamed
- * when they are whole; those that a killed process left there are removed by the next
- * one's thread, when they are an hour old.  Nothing is synced to the disk: a file that a
- * crash tears has a wrong checksum, and is written anew when its shard was read again.
+ * no URL has to become a file name.  Files are begun as FOLDER/.begun-PID-RANDOM
+ * and renamed when they are whole.  Nothing is synced to the disk: a file that a crash
+ * tears has a wrong checksum, and is written anew when its shard was read again.
+ *
+ * Whose files are these?  A cache folder that we make gets a CACHEDIR.TAG with a line of
+ * ours.  Only in a folder with that mark is anything removed that an earlier process
+ * began: what has exactly such a name, begins as an index does, and is an hour old.  A
+ * folder that was there before may be the user's own, with the shards in it: it never
+ * gets the mark, because backups leave marked folders out.  And rename() is told not to
+ * replace; it may only after a look at what would be replaced.
  *
  * When a write fails nothing is tried for a minute: a full disk is no better for the next
  * shard, and a mount may see thousands of them. */
@@ -28,11 +34,20 @@
 #include <unistd.h>
 
 #define PAUSE_NS      (60 * SFS_NS_PER_S)
-#define LAST_NS	      (2 * SFS_NS_PER_S) /* to write what is pending at the end */
-#define OLD_MS	      (3600 * 1000ULL)	 /* of files that were begun and left */
-#define WRITE_BYTES   ((size_t)1 << 20)	 /* at a time */
-#define BEGUN	      "new-"
+#define LAST_NS	      (2 * SFS_NS_PER_S)     /* to write what is pending at the end */
+#define OLD_MS	      (3600 * 1000ULL)	     /* of files that were begun and left */
+#define WRITE_BYTES   ((size_t)1 << 20)	     /* at a time */
+#define BEGUN	      ".begun-%08lx-%016llx" /* the process, and a random number */
+#define BEGUN_LENGTH  32
+#define TAG_NAME      "CACHEDIR.TAG"
 #define N_LOGGED_ERRS 8
+
+/* https://bford.info/cachedir/ */
+static const char tag[] =
+	"Signature: 8a477f597d28d172789f06886806bc55\n"
+	"# This file is a cache directory tag created by shufflefs: indexes of tar "
+	"shards.\n"
+	"# All of it may be removed at any time.  See https://bford.info/cachedir/\n";
 
 struct item {
 	struct sfs_link link;
@@ -43,6 +58,7 @@ struct item {
 
 struct sfs_store {
 	char *folder; /* NULL: nothing is kept */
+	bool is_cache;
 	pthread_t thread;
 
 	pthread_mutex_t lock; /* guards all below */
@@ -145,7 +161,7 @@ static bool is_late(struct sfs_store *s)
 	return late;
 }
 
-/* Make a folder and its parents; fine if it is there. */
+/* Make a folder and its parents; fine if it is there.  1: we made it. */
 static int make_folder(const char *path, mode_t mode)
 {
 	sfs_autofree char *p = sfs_strdup(path);
@@ -157,8 +173,73 @@ static int make_folder(const char *path, mode_t mode)
 			return -errno;
 		*slash = '/';
 	}
-	return mkdir(p, mode) < 0 && errno != EEXIST ? -errno : 0;
+	if (mkdir(p, mode) == 0)
+		return 1;
+	return errno != EEXIST ? -errno : 0;
 }
+
+/* ---- whose folder it is ---- */
+
+/* Say that the folder is ours; we have just made it.  If that fails, it is not tidied. */
+static void mark_folder(const struct sfs_store *s)
+{
+	sfs_autofree char *path = sfs_asprintf("%s/" TAG_NAME, s->folder);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+
+	if (fd < 0)
+		return;
+	if (write(fd, tag, sizeof tag - 1) < 0)
+		sfs_debug("index: %s: %s", path, strerror(errno));
+	close(fd);
+}
+
+/* The first n bytes of a regular file, or fewer if it has no more; or -errno. */
+static ssize_t read_beginning(int folder, const char *name, void *ret, size_t n)
+{
+	struct stat st;
+	ssize_t got;
+	int fd;
+
+	/* Non-blocking: it may be a FIFO. */
+	fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	got = fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ? -1 : read(fd, ret, n);
+	close(fd);
+	return got < 0 ? -EINVAL : got;
+}
+
+static bool is_marked(int folder)
+{
+	char found[sizeof tag];
+	ssize_t n = read_beginning(folder, TAG_NAME, found, sizeof found);
+
+	return n == sizeof tag - 1 && memcmp(found, tag, sizeof tag - 1) == 0;
+}
+
+/* Is the file an index, or the beginning of one? */
+static bool is_index(int folder, const char *name)
+{
+	char found[16];
+	ssize_t n = read_beginning(folder, name, found, sizeof found);
+
+	return n >= 0 && sfs_index_begins_so(found, (size_t)n);
+}
+
+/* Is that exactly such a name as begin_file() makes? */
+static bool is_begun_name(const char *name)
+{
+	unsigned long long random;
+	unsigned long pid;
+	char made[64];
+
+	if (strlen(name) != BEGUN_LENGTH || sscanf(name, BEGUN, &pid, &random) != 2)
+		return false;
+	snprintf(made, sizeof made, BEGUN, pid, random);
+	return strcmp(name, made) == 0;
+}
+
+/* ---- one file ---- */
 
 /* Begin a file under a name that nobody else has, on no machine.  Its mode is the
  * user's own choice: the folder protects it, or he made the folder for others too. */
@@ -170,7 +251,7 @@ static int begin_file(struct sfs_store *s, char **ret_path)
 
 	if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
 		random = sfs_clock_ns();
-	path = sfs_asprintf("%s/" BEGUN "%ld-%016llx", s->folder, (long)getpid(),
+	path = sfs_asprintf("%s/" BEGUN, s->folder, (unsigned long)getpid(),
 			    (unsigned long long)random);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
@@ -195,6 +276,23 @@ static int write_all(struct sfs_store *s, int fd, const char *bytes, size_t n)
 	return 0;
 }
 
+/* rename(), but what is no index is not replaced: -EEXIST. */
+static int rename_over(const char *from, const char *to)
+{
+	struct stat st;
+
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno == EEXIST && !is_index(AT_FDCWD, to))
+		return -EEXIST;
+	/* Some file systems can only replace (NFS). */
+	if (errno == EINVAL && lstat(to, &st) == 0 && !is_index(AT_FDCWD, to))
+		return -EEXIST;
+	if (errno != EEXIST && errno != EINVAL)
+		return -errno;
+	return rename(from, to) < 0 ? -errno : 0;
+}
+
 /* Give the whole file its name; the folders above it may have to be made: the store's own
  * keeps others out, if they are to be kept out. */
 static int name_file(struct sfs_store *s, const char *begun, const char *name)
@@ -203,15 +301,12 @@ static int name_file(struct sfs_store *s, const char *begun, const char *name)
 	sfs_autofree char *folder = sfs_strdup(path);
 	int ret;
 
-	if (rename(begun, path) == 0)
-		return 0;
-	if (errno != ENOENT)
-		return -errno;
+	ret = rename_over(begun, path);
+	if (ret != -ENOENT)
+		return ret;
 	*strrchr(folder, '/') = 0;
 	ret = make_folder(folder, 0777);
-	if (ret < 0)
-		return ret;
-	return rename(begun, path) < 0 ? -errno : 0;
+	return ret < 0 ? ret : rename_over(begun, path);
 }
 
 static int write_file(struct sfs_store *s, const struct item *item)
@@ -222,6 +317,8 @@ static int write_file(struct sfs_store *s, const struct item *item)
 	fd = begin_file(s, &begun);
 	if (fd == -ENOENT) {
 		ret = make_folder(s->folder, 0700);
+		if (ret > 0 && s->is_cache)
+			mark_folder(s);
 		fd = ret < 0 ? ret : begin_file(s, &begun);
 	}
 	if (fd < 0)
@@ -236,7 +333,7 @@ static int write_file(struct sfs_store *s, const struct item *item)
 	return ret;
 }
 
-static void log_once(struct sfs_store *s, int err)
+static void log_once(struct sfs_store *s, const char *name, int err)
 {
 	int i;
 
@@ -246,27 +343,41 @@ static void log_once(struct sfs_store *s, int err)
 	if (i == N_LOGGED_ERRS)
 		return;
 	s->logged_errs[i] = err;
-	sfs_warning("index: %s: %s: indexes are not kept there for now, so later mounts "
-		    "read headers again; index-cache= names another folder",
-		    s->folder, strerror(-err));
+	if (err == -EEXIST)
+		sfs_warning("index: %s/%s: this is no index of shufflefs, and is left "
+			    "alone: move it away, or keep indexes in another folder",
+			    s->folder, name);
+	else
+		sfs_warning("index: %s: %s: indexes are not kept there for now, so later "
+			    "mounts "
+			    "read headers again; index-cache= names another folder",
+			    s->folder, strerror(-err));
 }
 
-/* Remove what others began and never finished. */
+static bool is_old(int folder, const char *name)
+{
+	struct stat st;
+
+	return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (uint64_t)st.st_mtime * 1000 + OLD_MS < sfs_clock_wall_ms();
+}
+
+/* Remove what others of us began and never finished. */
 static void tidy(struct sfs_store *s)
 {
 	DIR *dir = opendir(s->folder);
 	struct dirent *entry;
-	struct stat st;
+	int fd;
 
-	while (dir && (entry = readdir(dir)) != NULL) {
-		if (strncmp(entry->d_name, BEGUN, strlen(BEGUN)) != 0 ||
-		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    (uint64_t)st.st_mtime * 1000 + OLD_MS > sfs_clock_wall_ms())
-			continue;
-		unlinkat(dirfd(dir), entry->d_name, 0);
-	}
-	if (dir)
-		closedir(dir);
+	if (!dir)
+		return;
+	fd = dirfd(dir);
+	entry = is_marked(fd) ? readdir(dir) : NULL;
+	for (; entry; entry = readdir(dir))
+		if (is_begun_name(entry->d_name) && is_old(fd, entry->d_name) &&
+		    is_index(fd, entry->d_name))
+			unlinkat(fd, entry->d_name, 0);
+	closedir(dir);
 }
 
 static void free_item(struct item *item)
@@ -299,12 +410,12 @@ static void write_next(struct sfs_store *s, struct item *item)
 	pthread_mutex_unlock(&s->lock);
 	err = write_file(s, item);
 	if (err < 0 && err != -ECANCELED)
-		log_once(s, err);
+		log_once(s, item->name, err);
 	pthread_mutex_lock(&s->lock);
 	s->is_writing = false;
 	s->pending_bytes -= item->n;
-	if (err < 0) {
-		s->n_lost++;
+	s->n_lost += err < 0;
+	if (err < 0 && err != -EEXIST) {
 		s->paused_until_ns = sfs_clock_ns() + PAUSE_NS;
 		drop_queue(s);
 	}
@@ -335,7 +446,7 @@ static void *work(void *arg)
 
 /* ---- for callers ---- */
 
-struct sfs_store *sfs_store_new(const char *folder)
+struct sfs_store *sfs_store_new(const char *folder, bool is_cache)
 {
 	struct sfs_store *s = sfs_calloc(1, sizeof *s);
 
@@ -345,6 +456,7 @@ struct sfs_store *sfs_store_new(const char *folder)
 	sfs_list_init(&s->queue);
 	if (folder) {
 		s->folder = sfs_strdup(folder);
+		s->is_cache = is_cache;
 		s->thread = sfs_thread_start("sfs-store", work, s);
 	}
 	return s;

@@ -6,6 +6,10 @@
  * number of machines, may use one folder: files are written under another name and then
  * renamed, so a name never has half a file.
  *
+ * The folder may be anybody's, and hold anything.  No file is replaced that is not an
+ * index, and nothing is removed but what we began ourselves: in this process, or in one
+ * that was killed, if the folder is one that a store made for itself.
+ *
  * Saving never waits: one thread, "sfs-store", writes.  Loading waits for the disk.
  * Any thread may call.
  */
@@ -16,6 +20,7 @@
 #include "index.h"
 #include "mapped.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,8 +40,9 @@ struct sfs_store_key {
 char *sfs_store_default_folder(void);
 
 /* A store in `folder`, which is made (mode 0700, and its parents) when something is
- * first saved.  NULL: it keeps nothing, and starts no thread.  Never NULL. */
-struct sfs_store *sfs_store_new(const char *folder);
+ * first saved.  `is_cache`: a folder that is made is marked as a cache of ours, by a
+ * CACHEDIR.TAG.  NULL: it keeps nothing, and starts no thread.  Never NULL. */
+struct sfs_store *sfs_store_new(const char *folder, bool is_cache);
 
 /* Write what is pending, for 2 s at most, and end.  NULL is fine.  What was loaded
  * stays. */

@@ -34,8 +34,10 @@ said "^40 shards are indexed: 2400 samples; 0 bytes were read"
 gives tail.tar -o index-cache=cache shards epochs/1@2000.tar
 
 # What a killed one began is removed when it is an hour old, and not before.
-touch cache/new-1-0123456789abcdef
-touch -d "2 hours ago" cache/new-2-0123456789abcdef
+begun=cache/.begun-00000001-012345678
+: >${begun}9abcdef
+: >${begun}9abcde0
+touch -d "2 hours ago" ${begun}9abcde0
 gives tail.tar -o index-cache=cache shards epochs/1@2000.tar
-[ -e cache/new-1-0123456789abcdef ] || fail "a new one was removed"
-[ ! -e cache/new-2-0123456789abcdef ] || fail "an old one is left"
+[ -e ${begun}9abcdef ] || fail "a new one was removed"
+[ ! -e ${begun}9abcde0 ] || fail "an old one is left"

@@ -61,6 +61,6 @@ head -c 1M /dev/zero >full/zeros 2>why || true
 gives want.tar -o index-cache=full/cache shards epochs/0.tar
 said "index: .*full/cache: No space left on device: indexes are not kept there for now"
 gives tail.tar -o index-cache=full/cache shards $tail
-[ "$(find full -name 'new-*' | wc -l)" = 0 ] || fail "files that were begun are left"
+[ "$(find full -name '.begun-*' | wc -l)" = 0 ] || fail "files that were begun are left"
 rm full/zeros
 gives want.tar -o index-cache=full/cache shards epochs/0.tar

@@ -146,6 +146,7 @@ cat_tests = \
 	tests/cat-names-are-bytes.sh \
 	tests/cat-needs-no-content-length.sh \
 	tests/cat-needs-the-end-of-a-shard.sh \
+	tests/cat-no-file-of-a-user-is-removed.sh \
 	tests/cat-notices-a-changed-etag.sh \
 	tests/cat-notices-a-changed-size.sh \
 	tests/cat-notices-a-damaged-header.sh \

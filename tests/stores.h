@@ -52,14 +52,15 @@ static int find_one(const char *path, const struct stat *st, int type, struct FT
 {
 	size_t n = strlen(path), n_end = strlen(found.end);
 
-	if (type != FTW_F || n < n_end || strcmp(path + n - n_end, found.end) != 0)
+	if (type != FTW_F || n < n_end || strcmp(path + n - n_end, found.end) != 0 ||
+	    strcmp(path + ftw->base, "CACHEDIR.TAG") == 0)
 		return 0;
 	found.n++;
 	snprintf(found.path, sizeof found.path, "%s", path);
 	return 0;
 }
 
-/* How many files whose names end so are in the folder? */
+/* How many files whose names end so are in the folder, but for the mark of a cache? */
 static inline int count_files(const char *end)
 {
 	found.end = end;

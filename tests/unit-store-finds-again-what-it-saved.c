@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What was saved is found again, by the same key only, in this process or the next; what
- * is damaged, torn or of another version counts as absent and is replaced. */
+ * is damaged, torn or of another version counts as absent and is replaced; what is no
+ * index is left alone. */
 #include "stores.h"
 
 #include <fcntl.h>
@@ -18,7 +19,7 @@ static void found_again(void)
 {
 	static const uint64_t sizes[] = {0, 1, 2, 500, 20000};
 	sfs_autofree char *parent = sfs_asprintf("%s/cache", top);
-	struct sfs_store *s = sfs_store_new(folder);
+	struct sfs_store *s = sfs_store_new(folder, true);
 	struct sfs_error err = {0};
 	size_t i;
 
@@ -41,12 +42,12 @@ static void found_again(void)
 		      2) == 0);
 	sfs_store_free(s);
 
-	s = sfs_store_new(folder); /* the next mount */
+	s = sfs_store_new(folder, true); /* the next mount */
 	for (i = 0; i < SFS_COUNT(sizes); i++)
 		CHECK_EQ(load(s, sizes[i], NULL), 0);
 	save(s, 600);
 	sfs_store_free(s); /* writes what is pending */
-	s = sfs_store_new(folder);
+	s = sfs_store_new(folder, true);
 	CHECK_EQ(load(s, 600, NULL), 0);
 	sfs_store_free(s);
 	sfs_store_free(NULL);
@@ -54,7 +55,7 @@ static void found_again(void)
 
 static void by_the_key_alone(void)
 {
-	struct sfs_store *s = sfs_store_new(folder);
+	struct sfs_store *s = sfs_store_new(folder, true);
 	struct sfs_store_key key = key_of(500), other = key;
 	sfs_autofree char *right = NULL, *wrong = NULL;
 	struct sfs_mapped mapped;
@@ -114,9 +115,22 @@ static void absent_and_replaced(struct sfs_store *s, uint64_t i, int wanted)
 	CHECK_EQ(count_files(""), 1);
 }
 
+static void absent_and_left(struct sfs_store *s, uint64_t i, int wanted)
+{
+	struct stat before, after;
+
+	CHECK_EQ(load(s, i, NULL), wanted);
+	CHECK_EQ(lstat(found.path, &before), 0);
+	save(s, i);
+	CHECK_EQ(sfs_store_flush(s), 1);
+	CHECK_EQ(lstat(found.path, &after), 0);
+	CHECK_EQ(after.st_ino, before.st_ino);
+	CHECK_EQ(load(s, i, NULL), wanted);
+}
+
 static void damage(uint64_t i)
 {
-	struct sfs_store *s = sfs_store_new(folder);
+	struct sfs_store *s = sfs_store_new(folder, true);
 
 	remove_all(folder);
 	save(s, i);
@@ -130,35 +144,70 @@ static void damage(uint64_t i)
 	absent_and_replaced(s, i, -EBADMSG);
 	CHECK_EQ(truncate(found.path, 0), 0);
 	absent_and_replaced(s, i, -EBADMSG);
+
+	/* Not so what is no index, and not even torn: somebody has put it there. */
+	write_at(0, "notes", 5);
+	absent_and_left(s, i, -EBADMSG);
 	CHECK_EQ(unlink(found.path), 0);
 	CHECK_EQ(symlink("/etc/passwd", found.path), 0);
-	absent_and_replaced(s, i, -ELOOP);
+	absent_and_left(s, i, -ELOOP);
+	CHECK_EQ(unlink(found.path), 0);
+	CHECK_EQ(mkfifo(found.path, 0600), 0);
+	absent_and_left(s, i, -EINVAL);
+	save(s, i + 1); /* that was no reason to pause */
+	CHECK_EQ(sfs_store_flush(s), 0);
 	sfs_store_free(s);
 }
 
 /* ---- files that were begun and left ---- */
 
-static void begun_files(void)
+static char *begin(int i, const char *bytes, size_t n, bool is_old)
 {
-	sfs_autofree char *old = sfs_asprintf("%s/new-1-old", folder);
-	sfs_autofree char *young = sfs_asprintf("%s/new-1-young", folder);
-	sfs_autofree char *other = sfs_asprintf("%s/others", folder);
+	char *path = sfs_asprintf("%s/.begun-0000000a-00000000000000f%d", folder, i);
 	struct timespec then[2] = {{.tv_sec = time(NULL) - 4000},
 				   {.tv_sec = time(NULL) - 4000}};
-	char *paths[] = {old, young, other};
+	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(write(fd, bytes, n), n);
+	close(fd);
+	if (is_old)
+		CHECK_EQ(utimensat(AT_FDCWD, path, then, 0), 0);
+	return path;
+}
+
+/* Beginnings of an index that are old go, if the folder is one that we made. */
+static void begun_files(bool is_ours)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+		bool is_old, goes;
+	} files[] = {
+		{"", 0, true, true},	       {"SFSIN", 5, true, true},
+		{"SFSINDEX", 8, true, true},   {"SFSINDEX\3tail", 13, true, true},
+		{"SFSINDEX", 8, false, false}, {"SFSINDEY", 8, true, false},
+		{"S\0", 2, true, false},       {"train.tar", 9, true, false},
+	};
+	char *paths[SFS_COUNT(files)];
 	struct sfs_store *s;
 	size_t i;
 
-	for (i = 0; i < SFS_COUNT(paths); i++)
-		close(open(paths[i], O_CREAT | O_WRONLY, 0600));
-	CHECK_EQ(utimensat(AT_FDCWD, old, then, 0), 0);
-	CHECK_EQ(utimensat(AT_FDCWD, other, then, 0), 0);
-	s = sfs_store_new(folder);
+	remove_all(folder);
+	if (!is_ours)
+		CHECK_EQ(mkdir(folder, 0700), 0);
+	s = sfs_store_new(folder, true);
+	save(s, 1); /* makes it */
+	sfs_store_free(s);
+	for (i = 0; i < SFS_COUNT(files); i++)
+		paths[i] = begin((int)i, files[i].bytes, files[i].n, files[i].is_old);
+	s = sfs_store_new(folder, true);
 	save(s, 1); /* the thread tidies up before it writes */
 	CHECK_EQ(sfs_store_flush(s), 0);
-	CHECK_EQ(access(old, F_OK), -1);
-	CHECK_EQ(access(young, F_OK), 0);
-	CHECK_EQ(access(other, F_OK), 0);
+	for (i = 0; i < SFS_COUNT(files); i++) {
+		CHECK_EQ(access(paths[i], F_OK), is_ours && files[i].goes ? -1 : 0);
+		free(paths[i]);
+	}
 	sfs_store_free(s);
 }
 
@@ -194,7 +243,7 @@ static void default_folder(void)
 
 static void nowhere(void)
 {
-	struct sfs_store *s = sfs_store_new(NULL);
+	struct sfs_store *s = sfs_store_new(NULL, true);
 
 	CHECK_EQ(load(s, 1, NULL), -ENOENT);
 	save(s, 1);
@@ -211,7 +260,8 @@ int main(void)
 	by_the_key_alone();
 	damage(100);   /* copied */
 	damage(20000); /* mapped */
-	begun_files();
+	begun_files(true);
+	begun_files(false);
 	default_folder();
 	nowhere();
 	return 0;

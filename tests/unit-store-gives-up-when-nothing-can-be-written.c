@@ -37,7 +37,7 @@ static int count_lines(const char *text)
 
 static void save_three(void)
 {
-	struct sfs_store *s = sfs_store_new(folder);
+	struct sfs_store *s = sfs_store_new(folder, true);
 
 	save(s, 10);
 	CHECK_EQ(sfs_store_flush(s), 1);
@@ -72,7 +72,7 @@ static void below_a_file(void)
 
 static void save_too_much(void)
 {
-	struct sfs_store *s = sfs_store_new(folder);
+	struct sfs_store *s = sfs_store_new(folder, true);
 
 	save(s, 100);
 	CHECK_EQ(sfs_store_flush(s), 0);
@@ -106,7 +106,7 @@ static bool no_room(void)
 /* One may be larger than all that may be pending; with others it may not. */
 static void more_than_may_be_pending(void)
 {
-	struct sfs_store *s = sfs_store_new(folder);
+	struct sfs_store *s = sfs_store_new(folder, true);
 	struct sfs_store_key key = key_of(1);
 	uint64_t begun = sfs_clock_ns();
 	int i;

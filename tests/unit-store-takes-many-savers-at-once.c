@@ -34,7 +34,7 @@ static void process(void)
 	pthread_t threads[N_THREADS];
 	int i;
 
-	store = sfs_store_new(folder);
+	store = sfs_store_new(folder, true);
 	for (i = 0; i < N_THREADS; i++)
 		threads[i] = sfs_thread_start("saves", save_and_load, NULL);
 	for (i = 0; i < N_THREADS; i++)
@@ -63,7 +63,7 @@ int main(void)
 	}
 	CHECK_EQ(count_files(""), 6);
 	CHECK_EQ(count_files(".index"), 6);
-	store = sfs_store_new(folder);
+	store = sfs_store_new(folder, true);
 	for (i = 0; i < 6; i++)
 		CHECK_EQ(load(store, 1000 * i, NULL), 0);
 	sfs_store_free(store);
