@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define N_LOOKED_AT 3
 #define N_AHEAD	    32	    /* surveys */
@@ -612,12 +613,38 @@ static void draw_ours(struct plan *p, const struct outlook *o, struct sfs_panel 
 	sfs_order_done(&order);
 }
 
+/* Would writing there cost somebody a file?  In place of another drawing, no. */
+static bool is_precious(const char *path)
+{
+	static const char begins[] = "<svg xmlns";
+	char found[sizeof begins] = "";
+	struct stat st;
+	FILE *f;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return false;
+	f = fopen(path, "re");
+	if (f && fread(found, 1, sizeof begins - 1, f) == 0)
+		found[0] = 0;
+	if (f)
+		fclose(f);
+	return strcmp(found, begins) != 0;
+}
+
 static int write_file(const char *path, const struct sfs_text *text,
 		      struct sfs_error *err)
 {
-	FILE *f = fopen(path, "w");
-	bool is_written = f && fwrite(text->s, 1, text->n, f) == text->n;
+	bool is_written;
+	FILE *f;
 
+	/* "--svg SHARD SHARD": the first one is the drawing's name. */
+	if (is_precious(path))
+		return sfs_error_set(err, -EEXIST,
+				     "--svg=%s: this file is there already, and is no "
+				     "drawing: name another one",
+				     path);
+	f = fopen(path, "we");
+	is_written = f && fwrite(text->s, 1, text->n, f) == text->n;
 	if (f && fclose(f) != 0)
 		is_written = false;
 	if (!is_written)

@@ -176,6 +176,14 @@ refused "no number from 1 to 16" --batch 16 --quality 17 data
 refused "more than all" --batch 100000 data
 if "$shufflefs" plan --batch 32 --svg none/plan.svg data >/dev/null 2>said; then fail "drawn"; fi
 grep -q "none/plan.svg: No such file" said || fail "$(cat said)"
+
+# A drawing replaces a drawing, and no shard: "--svg SHARD SHARD" has lost its argument.
+cp -r data victims
+victim=victims/$(ls victims | head -n 1)
+if "$shufflefs" plan --batch 32 --svg "$victim" data >/dev/null 2>said; then fail "drawn"; fi
+grep -q "$victim: this file is there already, and is no drawing" said || fail "$(cat said)"
+diff -r data victims || fail "a shard was replaced"
+"$shufflefs" plan --batch 32 --svg=plan.svg data >/dev/null
 refused "there is no option" --no-such data
 refused "No such file" none.tar
 head -c 5000 /dev/urandom >uneven/bad.tar
