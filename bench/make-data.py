@@ -19,8 +19,10 @@ import argparse
 import json
 import os
 import random
+import sys
 import tarfile
 
+MARK = "/.made-by-make-data"
 SEED = 3
 N_LINKS = 1000
 POOL_BYTES = 8 << 20
@@ -99,6 +101,15 @@ def link_many(folder, big):
     return {"shards": N_LINKS, "samples": big["samples"] * times, "bytes": big["bytes"] * times}
 
 
+def take_folder(folder):
+    """Sets are made anew in a folder of ours; another's files would be replaced."""
+    os.makedirs(folder, exist_ok=True)
+    is_ours = any(os.path.exists(folder + name) for name in (MARK, "/made.json", "/sizes.json"))
+    if os.listdir(folder) and not is_ours:
+        sys.exit("make-data.py: %s is not empty, and was not made by it: name a new folder" % folder)
+    open(folder + MARK, "w").close()
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("folder")
@@ -106,6 +117,7 @@ def main():
     args.add_argument("--sizes", action="store_true")
     args = args.parse_args()
 
+    take_folder(args.folder)
     wanted = [name for name in SETS if name.startswith("size-") == args.sizes]
     made = {name: make_set(args.folder, name, args.scale) for name in wanted}
     if not args.sizes:

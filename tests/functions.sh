@@ -35,7 +35,7 @@ clean_up() {
     xargs -r kill <"$work/jobs" 2>/dev/null
     wait 2>/dev/null
     cd /
-    rm -rf "$work"
+    rm -rf --one-file-system "$work" # (what could not be unmounted stays)
     exit $status
 }
 trap clean_up EXIT
