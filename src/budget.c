@@ -8,7 +8,10 @@
  * A guest weighs like the others, but is left out where shares are counted.
  *
  * The limit bounds the same weights, but only as they grow beyond floors: it may be
- * lowered at any time without taking anything from anybody. */
+ * lowered at any time without taking anything from anybody.
+ *
+ * What is owed is no weight, so that it never keeps anybody from a floor; but it is added
+ * to the weights wherever they may not exceed the limit. */
 #include "budget.h"
 
 #include <assert.h>
@@ -161,7 +164,7 @@ void sfs_account_close(struct sfs_account *account)
 	if (!b)
 		return;
 	pthread_mutex_lock(&b->lock);
-	assert(account->used_bytes == 0);
+	assert(account->used_bytes == 0 && account->owed_bytes == 0);
 	sfs_link_remove(&account->link);
 	if (account->is_waiting)
 		b->n_waiting--;
@@ -187,11 +190,17 @@ static uint64_t share_of(const struct sfs_account *account)
 	return account->floor_bytes + (limit - b->floor_bytes) / (uint64_t)b->n_sharing;
 }
 
+/* All that is taken, and what is held beyond. */
+static uint64_t held_bytes(const struct sfs_budget *b)
+{
+	return b->taken_bytes + b->owed_bytes;
+}
+
 /* Does anybody but guests wait for bytes, or is more taken than the limit?  The budget is
  * locked. */
 static bool is_short(struct sfs_budget *b)
 {
-	if (b->taken_bytes > b->limit_bytes && b->taken_bytes > b->floor_bytes)
+	if (held_bytes(b) > b->limit_bytes && held_bytes(b) > b->floor_bytes)
 		return true;
 	SFS_EACH (a, &b->accounts, struct sfs_account, link) {
 		if ((a->wants && !a->is_guest) || a->is_waiting)
@@ -211,30 +220,71 @@ static bool is_held_back(const struct sfs_budget *b)
 static bool may_grow(const struct sfs_budget *b, uint64_t more)
 {
 	return !is_held_back(b) && has_room_for(b, more) &&
-	       b->taken_bytes + more <= b->limit_bytes;
+	       held_bytes(b) + more <= b->limit_bytes;
+}
+
+/* The budget is locked. */
+static bool is_granted(struct sfs_account *account, uint64_t n_bytes)
+{
+	struct sfs_budget *b = account->budget;
+	uint64_t used = account->used_bytes + n_bytes;
+	uint64_t weight = max_u64(account->used_bytes, account->floor_bytes);
+	uint64_t more = max_u64(used, account->floor_bytes) - weight;
+
+	if (account->is_waiting ||
+	    (more > 0 && (!may_grow(b, more) || used > share_of(account) ||
+			  (account->is_guest && is_short(b)))))
+		return false;
+	account->used_bytes = used;
+	b->taken_bytes += more;
+	return true;
 }
 
 int sfs_account_take(struct sfs_account *account, uint64_t n_bytes)
 {
 	struct sfs_budget *b = account->budget;
-	uint64_t weight, more, used;
 	int ret = 0;
 
 	pthread_mutex_lock(&b->lock);
-	used = account->used_bytes + n_bytes;
-	weight = max_u64(account->used_bytes, account->floor_bytes);
-	more = max_u64(used, account->floor_bytes) - weight;
-	if (account->is_waiting ||
-	    (more > 0 && (!may_grow(b, more) || used > share_of(account) ||
-			  (account->is_guest && is_short(b))))) {
+	if (!is_granted(account, n_bytes)) {
 		account->wants = true;
 		ret = -EAGAIN;
-	} else {
-		account->used_bytes = used;
-		b->taken_bytes += more;
 	}
 	pthread_mutex_unlock(&b->lock);
 	return ret;
+}
+
+/* The budget is locked. */
+static uint64_t held_by(const struct sfs_account *account)
+{
+	return account->used_bytes + account->owed_bytes;
+}
+
+int sfs_account_hold(struct sfs_account *account, uint64_t n_bytes, uint64_t most)
+{
+	struct sfs_budget *b = account->budget;
+	int ret = 0;
+
+	pthread_mutex_lock(&b->lock);
+	if (n_bytes > most || held_by(account) > most - n_bytes) {
+		ret = -ENOMEM;
+	} else if (!is_granted(account, n_bytes)) {
+		account->owed_bytes += n_bytes;
+		b->owed_bytes += n_bytes;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return ret;
+}
+
+/* Give back of what is owed, first.  Returns what is left to give.  The budget is locked.
+ */
+static uint64_t pay(struct sfs_account *account, uint64_t n_bytes)
+{
+	uint64_t n = n_bytes < account->owed_bytes ? n_bytes : account->owed_bytes;
+
+	account->owed_bytes -= n;
+	account->budget->owed_bytes -= n;
+	return n_bytes - n;
 }
 
 void sfs_account_give(struct sfs_account *account, uint64_t n_bytes)
@@ -245,6 +295,7 @@ void sfs_account_give(struct sfs_account *account, uint64_t n_bytes)
 	if (n_bytes == 0)
 		return;
 	pthread_mutex_lock(&b->lock);
+	n_bytes = pay(account, n_bytes);
 	assert(account->used_bytes >= n_bytes);
 	weight = max_u64(account->used_bytes, account->floor_bytes);
 	account->used_bytes -= n_bytes;
@@ -258,7 +309,7 @@ uint64_t sfs_account_used(struct sfs_account *account)
 	uint64_t used;
 
 	pthread_mutex_lock(&account->budget->lock);
-	used = account->used_bytes;
+	used = held_by(account);
 	pthread_mutex_unlock(&account->budget->lock);
 	return used;
 }
@@ -312,7 +363,7 @@ uint64_t sfs_budget_used(struct sfs_budget *b)
 
 	pthread_mutex_lock(&b->lock);
 	SFS_EACH (a, &b->accounts, struct sfs_account, link)
-		used += a->used_bytes;
+		used += held_by(a);
 	pthread_mutex_unlock(&b->lock);
 	return used;
 }

@@ -12,6 +12,10 @@
  * When memory is short elsewhere, a limit below the total holds back what goes beyond
  * floors, until it is raised again.
  *
+ * Some memory cannot wait for a grant: a table that is in use, a file that is opened.  It
+ * is held all the same, and what is not granted is owed: until as much was given back,
+ * nobody gets more than its floor.
+ *
  * Any thread may call; nothing waits.
  */
 #ifndef SFS_BUDGET_H
@@ -31,6 +35,7 @@ struct sfs_budget {
 	pthread_mutex_t lock; /* guards all below and the accounts' fields */
 	uint64_t taken_bytes; /* the sum of max(used, floor) of those that are open */
 	uint64_t floor_bytes; /* the sum of the floors, but for guests' */
+	uint64_t owed_bytes;  /* held by accounts without a grant */
 	int n_sharing;	      /* likewise */
 	int n_waiting; /* accounts that are not open yet; their floors count above */
 	struct sfs_link accounts;
@@ -39,6 +44,7 @@ struct sfs_budget {
 struct sfs_account {
 	struct sfs_budget *budget;
 	uint64_t floor_bytes, used_bytes;
+	uint64_t owed_bytes; /* held, and not granted: not in used_bytes */
 	bool is_sharing;
 	bool is_waiting; /* for its floor */
 	bool wants;	 /* a take was refused since the last room */
@@ -76,6 +82,10 @@ void sfs_account_close(struct sfs_account *account);
 /* 0: granted, give back with sfs_account_give().  -EAGAIN: `room` will be called. */
 int sfs_account_take(struct sfs_account *account, uint64_t n_bytes);
 void sfs_account_give(struct sfs_account *account, uint64_t n_bytes);
+
+/* Hold n_bytes now, whether they can be granted or not, and give them back like the
+ * others.  0; -ENOMEM: the account would hold more than `most`. */
+int sfs_account_hold(struct sfs_account *account, uint64_t n_bytes, uint64_t most);
 
 /* What it holds now. */
 uint64_t sfs_account_used(struct sfs_account *account);

@@ -13,6 +13,7 @@
 #include "counts.h"
 #include "dataset.h"
 #include "ledger.h"
+#include "localfile.h"
 #include "identity.h"
 #include "mem.h"
 #include "memory.h"
@@ -23,12 +24,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GIB		 ((uint64_t)1 << 30)
-#define MIB		 ((uint64_t)1 << 20)
-#define CAT_BUDGET	 (256 * MIB)
-#define MAX_PROBES	 32
-#define MAX_FILE_THREADS 8
-#define TRIM_SECONDS	 10 /* unused for so long, memory is given back */
+#define GIB		  ((uint64_t)1 << 30)
+#define MIB		  ((uint64_t)1 << 20)
+#define CAT_BUDGET	  (256 * MIB)
+#define MAX_PROBES	  32
+#define MAX_FILE_THREADS  8
+#define TRIM_SECONDS	  10 /* unused for so long, memory is given back */
+#define DESCRIPTION_BYTES GIB
 
 /* ---- how much memory ---- */
 
@@ -219,20 +221,20 @@ static int read_description(struct sfs_core *core, const char *path,
 {
 	struct sfs_shards *shards = &core->env.shards;
 	struct sfs_counts counts = {0};
-	struct sfs_mapped mapped;
+	sfs_autofree void *bytes = NULL;
 	uint32_t i;
+	size_t n;
 	int ret;
 
-	ret = sfs_mapped_open(path, &mapped, err);
+	ret = sfs_localfile_all(path, DESCRIPTION_BYTES, &bytes, &n, err);
 	if (ret < 0)
 		return sfs_error_wrap(err, ret, "index");
-	ret = sfs_counts_parse(mapped.bytes, mapped.n, &counts, err);
+	ret = sfs_counts_parse(bytes, n, &counts, err);
 	for (i = 0; i < shards->n && ret == 0; i++)
 		if (sfs_counts_find(&counts, shards->shards[i].name,
 				    &shards->shards[i].n_claimed, NULL) < 0)
 			shards->shards[i].n_claimed = SFS_NO_CLAIM;
 	sfs_counts_done(&counts);
-	sfs_mapped_done(&mapped);
 	return ret < 0 ? sfs_error_wrap(err, ret, "index: %s", path) : 0;
 }
 
@@ -248,6 +250,7 @@ static int start_indexes(struct sfs_core *core, struct sfs_error *err)
 		.to = to,
 		.verify_size_only = o->verify == SFS_VERIFY_SIZE,
 		.http = core->http,
+		.account = &core->env.shards.account,
 	};
 	int ret;
 

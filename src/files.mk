@@ -13,10 +13,11 @@ libshufflefs_la_SOURCES = \
 	src/estimate.c src/estimate.h \
 	src/even.c src/even.h \
 	src/hash.c src/hash.h \
+	src/held.c src/held.h \
 	src/ledger.c src/ledger.h \
 	src/list.h \
+	src/localfile.c src/localfile.h \
 	src/log.c src/log.h \
-	src/mapped.c src/mapped.h \
 	src/mem.c src/mem.h \
 	src/memory.c src/memory.h \
 	src/meter.c src/meter.h \

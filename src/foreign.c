@@ -295,6 +295,13 @@ int sfs_foreign_parse(const void *bytes, size_t n, uint64_t shard_bytes,
 	return 0;
 }
 
+uint64_t sfs_foreign_memory(const struct sfs_foreign *f)
+{
+	return f->members  ? f->n_members * sizeof *f->members
+	       : f->starts ? (f->n_samples + 1) * sizeof *f->starts
+			   : 0;
+}
+
 /* ---- claims, and what is so ---- */
 
 static int check_members(const struct sfs_foreign *f, const struct sfs_extent *extents,

@@ -49,6 +49,16 @@ struct sfs_foreign {
 	uint64_t *starts; /* ENERGON: n_samples, and the end; else NULL */
 };
 
+/* How many bytes an index of either kind can have beside such a shard: DALI's has each
+ * name of a member twice, and two numbers. */
+static inline uint64_t sfs_foreign_bytes_max(uint64_t shard_bytes)
+{
+	return 2 * shard_bytes + 64;
+}
+
+/* Bytes of memory that the claims take. */
+uint64_t sfs_foreign_memory(const struct sfs_foreign *foreign);
+
 /* Read an index of n bytes beside a shard of shard_bytes (below 2^63).
  *
  * 0: *ret is filled; free it with sfs_foreign_done().

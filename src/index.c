@@ -31,7 +31,7 @@ struct header {
 	uint64_t order_checksum, members_checksum;
 	uint64_t checksum; /* of all before it */
 };
-_Static_assert(sizeof(struct header) == 112, "a multiple of 16");
+_Static_assert(sizeof(struct header) == SFS_INDEX_HEADER_BYTES, "a multiple of 16");
 
 static uint64_t checksum_of(const struct header *h)
 {
@@ -67,8 +67,23 @@ static int read_header(const void *bytes, size_t n, struct header *ret,
 	return 0;
 }
 
+/* The same of its members' part alone. */
+static uint64_t members_bytes_max(uint64_t shard_bytes)
+{
+	return sfs_members_stored_max(shard_bytes / SFS_TAR_BLOCK, shard_bytes);
+}
+
+uint64_t sfs_index_bytes_max(uint64_t shard_bytes)
+{
+	if (shard_bytes > SFS_TABLE_SHARD_MAX)
+		return 0;
+	return sizeof(struct header) +
+	       shard_bytes / SFS_TAR_BLOCK * SFS_TABLE_ENTRY_BYTES +
+	       members_bytes_max(shard_bytes);
+}
+
 /* Is each part where it must be, and nothing else? */
-static bool is_laid_out(const struct header *h, size_t n)
+static bool is_laid_out(const struct header *h, uint64_t n)
 {
 	bool has_members = h->members_bytes > 0;
 
@@ -80,6 +95,9 @@ static bool is_laid_out(const struct header *h, size_t n)
 	    h->order_bytes > n - sizeof *h)
 		return false;
 	if (!has_members && (h->n_members > 0 || h->members_checksum > 0))
+		return false;
+	if (h->n_members > h->shard_bytes / SFS_TAR_BLOCK ||
+	    h->members_bytes > members_bytes_max(h->shard_bytes))
 		return false;
 	return h->members_offset == (has_members ? sizeof *h + h->order_bytes : 0) &&
 	       h->members_bytes == n - sizeof *h - h->order_bytes;
@@ -101,36 +119,65 @@ static int check_order(const struct header *h, const struct sfs_table_entry *ent
 	return sum == h->sample_bytes ? 0 : bad(err, "its samples have another sum");
 }
 
-int sfs_index_open(const void *bytes, size_t n, struct sfs_index *ret_index,
-		   struct sfs_error *err)
+static int look(const void *bytes, size_t first, uint64_t n_file, struct header *ret,
+		struct sfs_error *err)
 {
-	const struct sfs_table_entry *entries;
+	int code = read_header(bytes, first < n_file ? first : (size_t)n_file, ret, err);
+
+	if (code == 0 && !is_laid_out(ret, n_file))
+		code = bad(err, "its sizes are wrong (cut off?)");
+	return code;
+}
+
+static struct sfs_index index_of(const struct header *h)
+{
+	return (struct sfs_index){
+		.shard_bytes = h->shard_bytes,
+		.version = h->version,
+		.n_samples = h->n_samples,
+		.sample_bytes = h->sample_bytes,
+		.n_members = h->n_members,
+		.has_members = h->members_bytes > 0,
+		.members_bytes = h->members_bytes,
+		.members_checksum = h->members_checksum,
+	};
+}
+
+int sfs_index_look(const void *bytes, size_t first, uint64_t n_file, bool with_members,
+		   struct sfs_index *ret_index, uint64_t *ret_n, struct sfs_error *err)
+{
+	struct header h;
+	int ret = look(bytes, first, n_file, &h, err);
+
+	if (ret < 0)
+		return ret;
+	*ret_index = index_of(&h);
+	*ret_n = with_members ? n_file : sizeof h + h.order_bytes;
+	return 0;
+}
+
+int sfs_index_open(const void *bytes, size_t n, uint64_t n_file,
+		   struct sfs_index *ret_index, struct sfs_error *err)
+{
+	struct sfs_index index;
 	struct header h;
 	int ret;
 
 	assert((uintptr_t)bytes % 8 == 0);
-	ret = read_header(bytes, n, &h, err);
+	ret = look(bytes, n, n_file, &h, err);
 	if (ret < 0)
 		return ret;
-	if (!is_laid_out(&h, n))
-		return bad(err, "its sizes are wrong (cut off?)");
-	entries = (const void *)((const char *)bytes + h.order_offset);
-	ret = check_order(&h, entries, err);
+	assert(n == n_file || n == sizeof h + h.order_bytes);
+	index = index_of(&h);
+	index.entries = (const void *)((const char *)bytes + h.order_offset);
+	ret = check_order(&h, index.entries, err);
 	if (ret < 0)
 		return ret;
 
-	*ret_index = (struct sfs_index){
-		.shard_bytes = h.shard_bytes,
-		.version = h.version,
-		.n_samples = h.n_samples,
-		.sample_bytes = h.sample_bytes,
-		.n_members = h.n_members,
-		.has_members = h.members_bytes > 0,
-		.entries = entries,
-		.members = (const char *)bytes + h.members_offset,
-		.members_bytes = h.members_bytes,
-		.members_checksum = h.members_checksum,
-	};
+	index.has_members = index.has_members && n == n_file;
+	if (index.has_members)
+		index.members = (const char *)bytes + h.members_offset;
+	*ret_index = index;
 	return 0;
 }
 

@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SFS_INDEX_HEADER_BYTES 112
+
 /* Raise it when the bytes change, or what they mean: the rule of keys, or of samples. */
 #define SFS_INDEX_VERSION 2
 
@@ -39,13 +41,23 @@ struct sfs_index {
 	uint64_t members_checksum;
 };
 
+/* How many bytes an index of such a shard can have: each sample and each member has a
+ * header in it, and all names lie there, too. */
+uint64_t sfs_index_bytes_max(uint64_t shard_bytes);
+
+/* Look at the header alone, `first` bytes of an index of n_file bytes: what it is of.
+ * *ret_n: so many of its bytes are needed, with members or without; all pointers of
+ * *ret_index are NULL.  Errors as of sfs_index_open(). */
+int sfs_index_look(const void *bytes, size_t first, uint64_t n_file, bool with_members,
+		   struct sfs_index *ret_index, uint64_t *ret_n, struct sfs_error *err);
+
 /* Look at the n bytes of an index, aligned to 8, and see that header and order part are
  * sound.  *ret_index points into them, and they must stay unchanged as long as it is
- * used.
+ * used.  They are all of its file's n_file bytes, or those that it takes without members.
  * 0; -EBADMSG: they are no index, or damaged; -EPROTONOSUPPORT: an index in a version
  * that we cannot read.  Then *err has a sentence, and *ret_index is as it was. */
-int sfs_index_open(const void *bytes, size_t n, struct sfs_index *ret_index,
-		   struct sfs_error *err);
+int sfs_index_open(const void *bytes, size_t n, uint64_t n_file,
+		   struct sfs_index *ret_index, struct sfs_error *err);
 
 /* Does an index of ours, in whichever version of the format, begin with these n bytes?
  * None at all are fine. */

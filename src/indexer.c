@@ -144,7 +144,7 @@ static void take(struct sfs_indexer *ix, struct item *item, int err)
 	ix->work.n_ended++;
 	ix->work.n_done += item->shard->object.size;
 	if (err < 0) {
-		ix->err = err == -ECANCELED ? err : -EIO;
+		ix->err = err == -ECANCELED || err == -ENOMEM ? err : -EIO;
 		ix->failed_ns = sfs_clock_ns();
 		return;
 	}

@@ -4,12 +4,18 @@
  * asked for and read through the source meanwhile, and the search comes back into the
  * queue with its bytes.
  *
+ * Whoever can write an index can write anything, at any time.  So it is read into memory
+ * of ours before it is checked, and never mapped; its header first, which says whether it
+ * is of this shard and how much of the rest is needed.  Memory for that is held in an
+ * account, within what an index of such a shard can have.
+ *
  * Beside shards at URLs there is mostly nothing: after a few misses without a hit nobody
  * looks there any more. */
 #include "indexes.h"
 
 #include "hash.h"
 #include "ledger.h"
+#include "localfile.h"
 #include "log.h"
 #include "mem.h"
 #include "pool.h"
@@ -23,7 +29,7 @@
 #define SUFFIX	    ".index"
 #define FOREIGN	    ".idx"
 #define MAX_MISSES  4
-#define FETCH_BYTES ((uint64_t)256 << 20) /* of an index at a URL */
+#define FIRST_BYTES ((uint64_t)64 << 10) /* of an index at a URL; mostly that is all */
 
 /* Where is looked, in this order.  ENERGON and DALI: claims. */
 enum place {
@@ -43,6 +49,7 @@ struct sfs_indexes {
 	bool is_url;			 /* the place */
 	bool verify_size_only;
 	struct sfs_source *http;
+	struct sfs_account *account;
 	pthread_t thread;
 
 	pthread_mutex_t lock; /* guards all below */
@@ -96,7 +103,10 @@ static int pass_over(const struct sfs_object *o, const char *where, int ret,
 {
 	if (ret != -ENOENT && ret != -ENOTDIR)
 		sfs_ledger_add(SFS_EVENT_INDEX, o->name, SFS_NO_OFFSET,
-			       "its headers are read instead; make the index anew",
+			       ret == -ENOMEM ? "its headers are read instead; raise "
+						"budget="
+					      : "its headers are read instead; make the "
+						"index anew",
 			       "the index %s is not used: %s", where, why->text);
 	return -ENOENT;
 }
@@ -106,54 +116,152 @@ static bool is_foreign(int place)
 	return place > CACHE;
 }
 
-/* The index of another tool. */
-static int open_claims(struct sfs_finding *f, struct sfs_mapped *mapped,
-		       const char *where)
-{
-	struct sfs_error why = {0};
-	int ret = sfs_foreign_parse(mapped->bytes, mapped->n, f->object->size, &f->claims,
-				    &why);
+/* ---- memory ---- */
 
-	sfs_mapped_done(mapped);
-	if (ret < 0)
-		return pass_over(f->object, where, ret, &why);
-	f->claimed_by = sfs_strdup(where);
-	return 0;
+/* Samples may take all of the budget, as the table takes it that would be made of the
+ * headers; members and claims half of it. */
+static uint64_t most(const struct sfs_indexes *ix, bool is_more)
+{
+	uint64_t n = ix->account ? ix->account->budget->total_bytes : UINT64_MAX;
+
+	return is_more ? n / 2 : n;
 }
 
-static int open_bytes(const struct sfs_indexes *ix, struct sfs_finding *f,
-		      struct sfs_mapped *mapped, const char *where)
+static int no_room(uint64_t n, struct sfs_error *err)
 {
-	struct sfs_error why = {0};
-	struct sfs_index index;
-	int ret;
+	return sfs_error_set(err, -ENOMEM, "its %llu bytes do not fit the budget",
+			     (unsigned long long)n);
+}
 
-	if (is_foreign(f->place))
-		return open_claims(f, mapped, where);
+static int hold(const struct sfs_indexes *ix, struct sfs_held *held, uint64_t n,
+		bool is_more, struct sfs_error *err)
+{
+	int ret = sfs_held_take(held, ix->account, (size_t)n, most(ix, is_more));
 
-	ret = sfs_index_open(mapped->bytes, mapped->n, &index, &why);
-	if (ret == 0)
-		ret = check(ix, f->object, &index, &why);
-	if (ret < 0) {
-		sfs_mapped_done(mapped);
-		return pass_over(f->object, where, ret, &why);
+	return ret < 0 ? no_room(n, err) : 0;
+}
+
+/* ---- what was read ---- */
+
+/* The index of another tool. */
+static int open_claims(const struct sfs_indexes *ix, struct sfs_finding *f,
+		       struct sfs_held *bytes, struct sfs_error *err)
+{
+	int ret = sfs_foreign_parse(bytes->bytes, bytes->n, f->object->size, &f->claims,
+				    err);
+
+	uint64_t n = ret == 0 ? sfs_foreign_memory(&f->claims) : 0;
+
+	if (ret == 0 &&
+	    sfs_held_count(&f->claims_held, ix->account, n, most(ix, true)) < 0) {
+		sfs_foreign_done(&f->claims);
+		return no_room(n, err);
 	}
-	f->mapped = *mapped;
-	f->index = index;
+	return ret;
+}
+
+/* Look at a header: how many bytes of the index are wanted? */
+static int look(const struct sfs_indexes *ix, const struct sfs_finding *f,
+		const void *bytes, size_t first, uint64_t n_file, uint64_t *ret_n,
+		struct sfs_error *err)
+{
+	struct sfs_index index;
+	int ret = sfs_index_look(bytes, first, n_file, f->wants_members, &index, ret_n,
+				 err);
+
+	return ret < 0 ? ret : check(ix, f->object, &index, err);
+}
+
+/* Take the bytes of an index, n_file of them or those that are wanted. */
+static int open_index(struct sfs_finding *f, struct sfs_held *bytes, uint64_t n_file,
+		      struct sfs_error *err)
+{
+	int ret = sfs_index_open(bytes->bytes, bytes->n, n_file, &f->index, err);
+
+	if (ret < 0)
+		return ret;
+	f->bytes = *bytes;
+	*bytes = (struct sfs_held){0};
 	return 0;
 }
 
 /* ---- places ---- */
 
+/* Read our index in an open file into f. */
+static int read_index(const struct sfs_indexes *ix, struct sfs_finding *f,
+		      const struct sfs_localfile *file, struct sfs_error *err)
+{
+	char header[SFS_INDEX_HEADER_BYTES];
+	size_t first = file->n < sizeof header ? (size_t)file->n : sizeof header;
+	struct sfs_held bytes = {0};
+	uint64_t n;
+	int ret;
+
+	ret = sfs_localfile_read(file, 0, header, first);
+	if (ret == 0)
+		ret = look(ix, f, header, first, file->n, &n, err);
+	if (ret == 0)
+		ret = hold(ix, &bytes, n, f->wants_members, err);
+	if (ret < 0)
+		return ret;
+	memcpy(bytes.bytes, header, sizeof header);
+	ret = sfs_localfile_read(file, sizeof header, (char *)bytes.bytes + sizeof header,
+				 (size_t)n - sizeof header);
+	if (ret == 0)
+		ret = open_index(f, &bytes, file->n, err);
+	sfs_held_done(&bytes);
+	return ret;
+}
+
+static int read_claims(const struct sfs_indexes *ix, struct sfs_finding *f,
+		       const struct sfs_localfile *file, struct sfs_error *err)
+{
+	struct sfs_held bytes = {0};
+	int ret;
+
+	if (file->n > sfs_foreign_bytes_max(f->object->size))
+		return sfs_error_set(err, -EFBIG,
+				     "it is too large for an index of this shard");
+	ret = hold(ix, &bytes, file->n, true, err);
+	if (ret == 0)
+		ret = sfs_localfile_read(file, 0, bytes.bytes, bytes.n);
+	if (ret == 0)
+		ret = open_claims(ix, f, &bytes, err);
+	sfs_held_done(&bytes);
+	return ret;
+}
+
+/* 0, or an error with a sentence. */
+static int read_file(const struct sfs_indexes *ix, struct sfs_finding *f,
+		     const char *path, struct sfs_error *err)
+{
+	struct sfs_localfile file;
+	int ret;
+
+	ret = sfs_localfile_open(path, &file, err);
+	if (ret < 0)
+		return ret;
+	err->text[0] = 0;
+	ret = is_foreign(f->place) ? read_claims(ix, f, &file, err)
+				   : read_index(ix, f, &file, err);
+	sfs_localfile_close(&file);
+	if (ret < 0 && !err->text[0])
+		sfs_error_set(err, ret, "%s",
+			      ret == -ESTALE ? "it is being written" : strerror(-ret));
+	return ret;
+}
+
 static int look_into_file(const struct sfs_indexes *ix, struct sfs_finding *f,
 			  const char *path)
 {
 	struct sfs_error why = {0};
-	struct sfs_mapped mapped;
-	int ret = sfs_mapped_open(path, &mapped, &why);
+	int ret = read_file(ix, f, path, &why);
 
-	return ret < 0 ? pass_over(f->object, path, ret, &why)
-		       : open_bytes(ix, f, &mapped, path);
+	if (ret < 0)
+		return pass_over(f->object, path, ret, &why);
+	if (is_foreign(f->place))
+		f->claimed_by = sfs_strdup(path);
+	return 0;
 }
 
 static int look_into_cache(const struct sfs_indexes *ix, struct sfs_finding *f)
@@ -162,14 +270,18 @@ static int look_into_cache(const struct sfs_indexes *ix, struct sfs_finding *f)
 	const struct sfs_store_key key = {.url = url,
 					  .shard_bytes = f->object->size,
 					  .version = version_of(ix, f->object)};
-	struct sfs_error why;
+	sfs_autofree char *path = NULL;
+	struct sfs_error why = {0};
 	int ret;
 
 	if (key.version == 0 && !ix->verify_size_only)
 		return -ENOENT;
-	ret = sfs_store_load(ix->store, &key, &f->mapped, &f->index, &why);
+	path = sfs_store_path(ix->store, &key);
+	if (!path)
+		return -ENOENT;
+	ret = read_file(ix, f, path, &why);
 	if (ret < 0 && ret != -ENOENT)
-		sfs_info("index of %s: %s", f->object->name, why.text);
+		sfs_info("index of %s: %s: %s", f->object->name, path, why.text);
 	return ret < 0 ? -ENOENT : 0;
 }
 
@@ -192,25 +304,45 @@ static void on_read(struct sfs_request *request, int err)
 	put_back(sfs_container(request, struct sfs_finding, request), err);
 }
 
-static void on_size(struct sfs_request *request, int err)
+/* Read what is missing of the bytes that are wanted, from `from` on. */
+static void read_remote(struct sfs_finding *f, uint64_t from)
 {
-	struct sfs_finding *f = sfs_container(request, struct sfs_finding, request);
-	uint64_t n = f->remote.size;
-
-	if (err < 0 || n == 0 || n > FETCH_BYTES) {
-		put_back(f, err < 0 ? err : -EFBIG);
-		return;
-	}
-	f->mapped = (struct sfs_mapped){.bytes = sfs_malloc((size_t)n), .n = (size_t)n};
-	f->iov = (struct iovec){.iov_base = f->mapped.bytes, .iov_len = (size_t)n};
+	f->iov = (struct iovec){.iov_base = (char *)f->bytes.bytes + from,
+				.iov_len = f->bytes.n - (size_t)from};
 	f->request = (struct sfs_request){.kind = SFS_REQUEST_READ,
 					  .object = &f->remote,
-					  .n_bytes = n,
+					  .offset = from,
+					  .n_bytes = f->bytes.n - from,
 					  .iov = &f->iov,
 					  .n_iov = 1,
 					  .done = on_read,
 					  .error = &f->error};
 	sfs_request_submit(&f->request);
+}
+
+/* The size of the index is known: is it such as the shard can have? */
+static void on_size(struct sfs_request *request, int err)
+{
+	struct sfs_finding *f = sfs_container(request, struct sfs_finding, request);
+	uint64_t n = f->remote.size, shard_bytes = f->object->size;
+	uint64_t most = is_foreign(f->place) ? sfs_foreign_bytes_max(shard_bytes)
+					     : sfs_index_bytes_max(shard_bytes);
+
+	if (err == 0 && n > most)
+		err = sfs_error_set(&f->error, -EFBIG,
+				    "with %llu bytes it is too large for a shard of %llu",
+				    (unsigned long long)n,
+				    (unsigned long long)shard_bytes);
+	else if (err == 0 && n == 0)
+		err = sfs_error_set(&f->error, -EBADMSG, "it is empty");
+	if (err == 0)
+		err = hold(f->indexes, &f->bytes,
+			   n < FIRST_BYTES || is_foreign(f->place) ? n : FIRST_BYTES,
+			   f->wants_members || is_foreign(f->place), &f->error);
+	if (err < 0)
+		put_back(f, err);
+	else
+		read_remote(f, 0);
 }
 
 /* Ask for the index at a URL.  -EINPROGRESS, or -ENOENT: there can be none. */
@@ -234,20 +366,75 @@ static int fetch(struct sfs_indexes *ix, struct sfs_finding *f, const char *url,
 	return -EINPROGRESS;
 }
 
-/* Bytes from a URL are here, or not to be had. */
+/* More bytes than the first ones are wanted, or fewer.  -EINPROGRESS: they will come. */
+static int want(const struct sfs_indexes *ix, struct sfs_finding *f, uint64_t n,
+		struct sfs_error *err)
+{
+	struct sfs_held first = f->bytes;
+	size_t n_first = first.n < n ? first.n : (size_t)n;
+	int ret;
+
+	if (first.n == n)
+		return 0;
+	f->bytes = (struct sfs_held){0};
+	ret = hold(ix, &f->bytes, n, f->wants_members, err);
+	if (ret == 0)
+		memcpy(f->bytes.bytes, first.bytes, n_first);
+	sfs_held_done(&first);
+	if (ret < 0 || n_first == n)
+		return ret;
+	read_remote(f, n_first);
+	return -EINPROGRESS;
+}
+
+/* Our index: its beginning is here, or all that is wanted of it. */
+static int take_index(const struct sfs_indexes *ix, struct sfs_finding *f,
+		      struct sfs_error *err)
+{
+	struct sfs_held bytes;
+	uint64_t n;
+	int ret;
+
+	ret = look(ix, f, f->bytes.bytes, f->bytes.n, f->remote.size, &n, err);
+	if (ret == 0)
+		ret = want(ix, f, n, err);
+	if (ret < 0)
+		return ret;
+	bytes = f->bytes;
+	f->bytes = (struct sfs_held){0};
+	ret = open_index(f, &bytes, f->remote.size, err);
+	sfs_held_done(&bytes);
+	return ret;
+}
+
+static int take_claims(const struct sfs_indexes *ix, struct sfs_finding *f,
+		       struct sfs_error *err)
+{
+	int ret = open_claims(ix, f, &f->bytes, err);
+
+	sfs_held_done(&f->bytes);
+	return ret;
+}
+
+/* Bytes from a URL are here, or not to be had.  -EINPROGRESS: more of them will come. */
 static int take_fetched(struct sfs_indexes *ix, struct sfs_finding *f)
 {
-	struct sfs_mapped mapped = f->mapped;
-	sfs_autofree char *shown = NULL;
+	sfs_autofree char *shown = sfs_uri_redact(f->remote.uri.location);
 	int ret = f->fetch_err;
+	struct sfs_error why = f->error;
 
-	f->mapped = (struct sfs_mapped){0};
-	if (ret == 0) {
-		shown = sfs_uri_redact(f->remote.uri.location);
-		ret = open_bytes(ix, f, &mapped, shown);
-	} else {
-		sfs_mapped_done(&mapped);
-	}
+	if (ret == 0)
+		ret = is_foreign(f->place) ? take_claims(ix, f, &why)
+					   : take_index(ix, f, &why);
+	if (ret == -EINPROGRESS)
+		return ret;
+	if (ret == 0 && is_foreign(f->place))
+		f->claimed_by = steal(&shown);
+	if (ret < 0)
+		sfs_held_done(&f->bytes);
+	/* What a request failed of is in the ledger, if it is worth a line. */
+	if (ret < 0 && (f->fetch_err == 0 || ret == -EFBIG || ret == -ENOMEM))
+		ret = pass_over(f->object, shown, ret, &why);
 	pthread_mutex_lock(&ix->lock);
 	ix->n_hit[f->place] += ret == 0;
 	ix->n_missed[f->place] += ret < 0;
@@ -387,7 +574,8 @@ static void *work(void *arg)
 
 void sfs_finding_done(struct sfs_finding *f)
 {
-	sfs_mapped_done(&f->mapped);
+	sfs_held_done(&f->bytes);
+	sfs_held_done(&f->claims_held);
 	sfs_foreign_done(&f->claims);
 	free(steal(&f->claimed_by));
 }
@@ -478,6 +666,7 @@ int sfs_indexes_new(const struct sfs_indexes_options *options,
 		ix->place[--n] = 0;
 	ix->verify_size_only = options->verify_size_only;
 	ix->http = options->http;
+	ix->account = options->account;
 	ix->store = sfs_store_new(options->cache, true);
 	if (options->to)
 		ix->named = sfs_store_new(options->to, false);

@@ -4,8 +4,8 @@
  * It is looked for beside the shard (its URL and ".index"), then where the user says
  * (a folder or a URL, and the shard's name and ".index"), then in the cache folder.  An
  * index counts only if it is of the same size and version as the shard: one that is
- * damaged, stale or of somebody else's shard is passed over, and the ledger says so if it
- * was not in the cache.
+ * damaged, stale, of somebody else's shard or too large for the budget is passed over,
+ * and the ledger says so if it was not in the cache.
  *
  * Where there is none, the indexes of other tools are looked for in the same places:
  * SHARD.tar.idx (Energon) and SHARD.idx (DALI).  They are claims: where headers may be.
@@ -16,9 +16,9 @@
 #define SFS_INDEXES_H
 
 #include "foreign.h"
+#include "held.h"
 #include "index.h"
 #include "list.h"
-#include "mapped.h"
 #include "members.h"
 #include "source.h"
 #include "table.h"
@@ -31,8 +31,9 @@ struct sfs_indexes_options {
 	const char *cache; /* a folder; NULL: none */
 	const char *place; /* index=: a folder or a URL; NULL: none */
 	const char *to;	   /* a folder: keep indexes there by name, not in the cache */
-	bool verify_size_only;	 /* a shard of the same size is the same version */
-	struct sfs_source *http; /* NULL: no index is looked for at URLs */
+	bool verify_size_only;	     /* a shard of the same size is the same version */
+	struct sfs_source *http;     /* NULL: no index is looked for at URLs */
+	struct sfs_account *account; /* what is found is held there; NULL: nowhere */
 };
 
 /* -EINVAL and a sentence: `place` is no URL that can be understood. */
@@ -47,15 +48,17 @@ void sfs_indexes_free(struct sfs_indexes *ix); /* a stopped one; NULL is fine */
 struct sfs_finding {
 	/* Set by the caller, the rest zero.  Borrowed; its size is known. */
 	const struct sfs_object *object;
-	/* Once, on any thread: 0, and `mapped` and `index` are the caller's (index points
-	 * into mapped); -ENOENT: there is none, but perhaps `claims`, the caller's too;
+	bool wants_members; /* or the samples alone */
+	/* Once, on any thread: 0, and `bytes` and `index` are the caller's (index points
+	 * into bytes); -ENOENT: there is none, but perhaps `claims`, the caller's too;
 	 * -ECANCELED. */
 	void (*done)(struct sfs_finding *finding, int err);
 
-	struct sfs_mapped mapped;
+	struct sfs_held bytes;
 	struct sfs_index index;
 	char *claimed_by; /* the index of another tool; NULL: no claims */
 	struct sfs_foreign claims;
+	struct sfs_held claims_held; /* counts their memory */
 
 	/* The module's own. */
 	struct sfs_indexes *indexes;

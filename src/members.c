@@ -105,9 +105,14 @@ uint64_t sfs_members_memory(const struct sfs_members *m)
 	return m->is_borrowed ? 0 : m->capacity * sizeof *m->entries + m->names_capacity;
 }
 
+uint64_t sfs_members_stored_max(uint64_t n, uint64_t names_bytes)
+{
+	return (n + 1) * sizeof(struct sfs_member_entry) + names_bytes;
+}
+
 size_t sfs_members_stored_bytes(const struct sfs_members *m)
 {
-	return (m->n + 1) * sizeof *m->entries + m->names_bytes;
+	return (size_t)sfs_members_stored_max(m->n, m->names_bytes);
 }
 
 void sfs_members_store(const struct sfs_members *m, void *ret_bytes)

@@ -58,6 +58,9 @@ uint64_t sfs_members_memory(const struct sfs_members *m);
 
 /* ---- as stored ---- */
 
+/* So many bytes at most has the stored form of n members whose names have names_bytes. */
+uint64_t sfs_members_stored_max(uint64_t n, uint64_t names_bytes);
+
 /* Bytes of the stored form, never 0; and write them, to memory aligned to 8. */
 size_t sfs_members_stored_bytes(const struct sfs_members *m);
 void sfs_members_store(const struct sfs_members *m, void *ret_bytes);

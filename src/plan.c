@@ -58,8 +58,8 @@ static int wait_for_sizes(struct plan *p, struct sfs_error *err)
 	return ret;
 }
 
-/* Take over what is known of a pinned shard, if that is all.  Samples that lie in a
- * mapped index are borrowed. */
+/* Take over what is known of a pinned shard, if that is all.  Samples that lie in an
+ * index are borrowed. */
 static bool take_table(struct plan *p, uint32_t i)
 {
 	const struct sfs_table *table = sfs_shard_table(&p->core->env.shards.shards[i]);

@@ -18,8 +18,13 @@
 struct sfs_growth {
 	struct sfs_scan scan;
 	struct sfs_table table;
-	struct sfs_mapped mapped; /* that the table borrows, if it came from an index */
-	uint64_t counted_bytes;	  /* in the account */
+	struct sfs_held bytes;	/* that the table borrows, if it came from an index */
+	uint64_t counted_bytes; /* in the account, if it did not */
+
+	/* Its members, once somebody has asked for them. */
+	bool has_members;
+	struct sfs_members members;
+	struct sfs_held members_held; /* what they borrow, or their count */
 };
 
 void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
@@ -57,17 +62,10 @@ static void drop_growth(struct sfs_shards *s, struct sfs_shard *shard)
 	sfs_account_give(&s->account, g->counted_bytes);
 	sfs_scan_done(&g->scan);
 	sfs_table_done(&g->table);
-	sfs_mapped_done(&g->mapped);
+	sfs_held_done(&g->bytes);
+	sfs_members_done(&g->members);
+	sfs_held_done(&g->members_held);
 	free(g);
-}
-
-static void drop_members(struct sfs_shard *shard)
-{
-	if (!shard->members)
-		return;
-	sfs_members_done(shard->members);
-	free(steal(&shard->members));
-	sfs_mapped_done(&shard->members_bytes);
 }
 
 void sfs_shards_done(struct sfs_shards *s)
@@ -79,7 +77,6 @@ void sfs_shards_done(struct sfs_shards *s)
 
 		assert(shard->n_pins == 0);
 		drop_growth(s, shard);
-		drop_members(shard);
 		free(shard->name);
 		free(shard->folder);
 		sfs_object_done(&shard->object);
@@ -266,11 +263,13 @@ static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
 		sfs_indexes_keep(s->indexes, &shard->object, &g->table, NULL);
 }
 
+/* What is in use stays, whether the budget has room for it or not. */
 static void note_memory(struct sfs_shards *s, struct sfs_growth *g, uint64_t bytes)
 {
-	if (bytes > g->counted_bytes &&
-	    sfs_account_take(&s->account, bytes - g->counted_bytes) == 0)
-		g->counted_bytes = bytes;
+	if (bytes <= g->counted_bytes)
+		return;
+	sfs_account_hold(&s->account, bytes - g->counted_bytes, UINT64_MAX);
+	g->counted_bytes = bytes;
 }
 
 uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t offset,
@@ -372,9 +371,8 @@ static int adopt(struct sfs_shards *s, struct sfs_shard *shard, struct sfs_findi
 	if (sfs_table_n(&g->table) > 0)
 		return adopt_copy(s, shard, &found->index);
 	sfs_table_borrow(&g->table, found->index.entries, found->index.n_samples);
-	g->mapped = found->mapped;
-	found->mapped = (struct sfs_mapped){0};
-	note_memory(s, g, g->mapped.is_mapped ? 0 : g->mapped.n);
+	g->bytes = found->bytes;
+	found->bytes = (struct sfs_held){0};
 	return end_by_index(shard, true);
 }
 
@@ -392,7 +390,7 @@ int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
 	if (is_growing(shard))
 		ret = adopt(s, shard, found);
 	pthread_mutex_unlock(&shard->lock);
-	sfs_mapped_done(&found->mapped);
+	sfs_held_done(&found->bytes);
 	return ret;
 }
 
@@ -425,8 +423,8 @@ int sfs_shard_adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
 
 static uint64_t memory_of(const struct sfs_growth *g)
 {
-	if (g->mapped.n > 0)
-		return g->mapped.is_mapped ? 0 : g->mapped.n;
+	if (g->bytes.n > 0)
+		return g->bytes.n;
 	return sfs_table_memory(sfs_table_n(&g->table));
 }
 
@@ -444,32 +442,31 @@ uint64_t sfs_shard_memory(struct sfs_shard *shard)
 
 const struct sfs_members *sfs_shard_members(struct sfs_shard *shard)
 {
-	const struct sfs_members *members;
+	const struct sfs_growth *g;
 
 	pthread_mutex_lock(&shard->lock);
-	members = shard->members;
+	g = shard->growth;
 	pthread_mutex_unlock(&shard->lock);
-	return members;
+	return g && g->has_members ? &g->members : NULL;
 }
 
 void sfs_shard_keep_members(struct sfs_shard *shard, struct sfs_members *members,
-			    struct sfs_mapped *bytes)
+			    struct sfs_held *held)
 {
-	struct sfs_members *kept = sfs_calloc(1, sizeof *kept);
+	struct sfs_growth *g;
 
-	*kept = *members;
-	*members = (struct sfs_members){0};
 	pthread_mutex_lock(&shard->lock);
-	if (!shard->members) {
-		shard->members = steal(&kept);
-		shard->members_bytes = *bytes;
-		*bytes = (struct sfs_mapped){0};
+	g = shard->growth;
+	if (!g->has_members) {
+		g->members = *members;
+		g->members_held = *held;
+		g->has_members = true;
+		*members = (struct sfs_members){0};
+		*held = (struct sfs_held){0};
 	}
 	pthread_mutex_unlock(&shard->lock);
-	if (kept)
-		sfs_members_done(kept);
-	free(kept);
-	sfs_mapped_done(bytes);
+	sfs_members_done(members);
+	sfs_held_done(held);
 }
 
 void sfs_shard_save(struct sfs_shards *s, struct sfs_shard *shard)
@@ -478,7 +475,8 @@ void sfs_shard_save(struct sfs_shards *s, struct sfs_shard *shard)
 	if (s->indexes && shard->growth && shard->growth->scan.err == 0 &&
 	    sfs_table_state(&shard->growth->table) == SFS_TABLE_WHOLE)
 		sfs_indexes_keep(s->indexes, &shard->object, &shard->growth->table,
-				 shard->members);
+				 shard->growth->has_members ? &shard->growth->members
+							    : NULL);
 	pthread_mutex_unlock(&shard->lock);
 }
 

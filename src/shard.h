@@ -13,9 +13,9 @@
 #define SFS_SHARD_H
 
 #include "budget.h"
+#include "held.h"
 #include "lane.h"
 #include "list.h"
-#include "mapped.h"
 #include "members.h"
 #include "source.h"
 #include "table.h"
@@ -48,8 +48,6 @@ struct sfs_shard {
 	bool has_totals;
 	uint64_t n_samples, sample_bytes; /* if has_totals */
 	uint64_t n_claimed; /* samples, as a description says; SFS_NO_CLAIM: it doesn't */
-	struct sfs_members *members;	 /* NULL: nobody has asked for them */
-	struct sfs_mapped members_bytes; /* that they borrow */
 	struct sfs_link lru; /* in sfs_shards.lru if it has a growth and no pins */
 
 	/* The surveyor's (survey.h), under its lock. */
@@ -63,7 +61,7 @@ struct sfs_shards {
 	bool skip_damaged;	     /* on-error=skip */
 	struct sfs_indexes *indexes; /* where whole tables are kept; may be NULL */
 	bool saves_members;	     /* indexes are kept with members, or not at all */
-	struct sfs_account account;  /* for tables */
+	struct sfs_account account;  /* for tables and members */
 
 	/* Held for reading while tables are read without a pin, for writing while
 	 * one is dropped. */
@@ -112,18 +110,24 @@ int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
 int sfs_shard_adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
 			 const struct sfs_index *index);
 
-/* Its members, once somebody has asked for them: they stay.  NULL: not yet. */
+/* Its members, once somebody has asked for them; they stay as long as its table, and so
+ * as long as the shard is pinned.  NULL: not at hand. */
 const struct sfs_members *sfs_shard_members(struct sfs_shard *shard);
 
-/* These are the shard's members; takes them over, and the bytes that they borrow (which
- * may be empty). */
+/* These are the members of a pinned shard; takes them over, and what they hold. */
 void sfs_shard_keep_members(struct sfs_shard *shard, struct sfs_members *members,
-			    struct sfs_mapped *bytes);
+			    struct sfs_held *held);
+
+/* So much of the budget members may have, with all tables. */
+static inline uint64_t sfs_shards_members_most(const struct sfs_shards *s)
+{
+	return s->account.budget->total_bytes / 2;
+}
 
 /* The shard was read to its end for its members: keep an index that has them as well. */
 void sfs_shard_save(struct sfs_shards *s, struct sfs_shard *shard);
 
-/* Bytes of memory that its table takes; one that is mapped from an index takes none. */
+/* Bytes of memory that its table takes. */
 uint64_t sfs_shard_memory(struct sfs_shard *shard);
 
 /* Its index lied about the sample at byte `at`: the ledger says so, once. */

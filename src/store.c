@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "hash.h"
+#include "index.h"
 #include "list.h"
 #include "log.h"
 #include "mem.h"
@@ -107,45 +108,14 @@ static void name_of(const struct sfs_store_key *key, char ret[64])
 	snprintf(ret, 64, "%02llx/%016llx%016llx.index", a >> 56, a, b);
 }
 
-/* ---- loading ---- */
-
-static int open_index(const struct sfs_store_key *key, const struct sfs_mapped *mapped,
-		      struct sfs_index *ret_index, struct sfs_error *err)
+char *sfs_store_path(const struct sfs_store *s, const struct sfs_store_key *key)
 {
-	struct sfs_index index;
-	int ret = sfs_index_open(mapped->bytes, mapped->n, &index, err);
-
-	if (ret < 0)
-		return ret;
-	if (index.shard_bytes != key->shard_bytes || index.version != key->version)
-		return sfs_error_set(err, -ESTALE, "the index of another shard");
-	*ret_index = index;
-	return 0;
-}
-
-int sfs_store_load(struct sfs_store *s, const struct sfs_store_key *key,
-		   struct sfs_mapped *ret_mapped, struct sfs_index *ret_index,
-		   struct sfs_error *err)
-{
-	sfs_autofree char *path = NULL;
-	struct sfs_mapped mapped;
 	char name[64];
-	int ret;
 
 	if (!s->folder)
-		return sfs_error_set(err, -ENOENT, "no index is kept");
+		return NULL;
 	name_of(key, name);
-	path = sfs_asprintf("%s/%s", s->folder, name);
-	ret = sfs_mapped_open(path, &mapped, err);
-	if (ret < 0)
-		return ret;
-	ret = open_index(key, &mapped, ret_index, err);
-	if (ret < 0) {
-		sfs_mapped_done(&mapped);
-		return sfs_error_wrap(err, ret, "%s", path);
-	}
-	*ret_mapped = mapped;
-	return 0;
+	return sfs_asprintf("%s/%s", s->folder, name);
 }
 
 /* ---- writing: the thread ---- */

@@ -10,15 +10,10 @@
  * index, and nothing is removed but what we began ourselves: in this process, or in one
  * that was killed, if the folder is one that a store made for itself.
  *
- * Saving never waits: one thread, "sfs-store", writes.  Loading waits for the disk.
- * Any thread may call.
+ * Saving never waits: one thread, "sfs-store", writes.  Any thread may call.
  */
 #ifndef SFS_STORE_H
 #define SFS_STORE_H
-
-#include "error.h"
-#include "index.h"
-#include "mapped.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,13 +43,9 @@ struct sfs_store *sfs_store_new(const char *folder, bool is_cache);
  * stays. */
 void sfs_store_free(struct sfs_store *s);
 
-/* The index of this shard in this version.  *ret_index points into *ret_mapped, which
- * is the caller's, for sfs_mapped_done().
- * 0; -ENOENT: there is none; -ESTALE: it is another shard's; others as of
- * sfs_mapped_open() and sfs_index_open().  *err has a sentence that names the file. */
-int sfs_store_load(struct sfs_store *s, const struct sfs_store_key *key,
-		   struct sfs_mapped *ret_mapped, struct sfs_index *ret_index,
-		   struct sfs_error *err);
+/* The file that has the index of this shard in this version, if there is one; the caller
+ * frees it.  NULL: nothing is kept. */
+char *sfs_store_path(const struct sfs_store *s, const struct sfs_store_key *key);
 
 /* Keep these n bytes, made by sfs_index_write().  Takes them over, whatever becomes of
  * them.  They are dropped if more than SFS_STORE_PENDING would be pending (but one alone

@@ -65,6 +65,7 @@ struct sfs_survey {
 	struct sfs_listing *listing;
 	bool needs_members, has_members; /* has: they are read, not found */
 	struct sfs_members members;
+	struct sfs_held members_held; /* counts them */
 	struct chunk chunks[N_CHUNKS];
 	int n_chunks;	/* that are used */
 	uint64_t asked; /* bytes below were asked for or jumped over */
@@ -95,8 +96,8 @@ static void keep_listing(struct sfs_surveyor *s, struct sfs_survey *survey)
 	while (sfs_account_used(&s->account) + n_bytes > limit &&
 	       (link = sfs_list_pop(&s->unused)))
 		free_listed(s, sfs_container(link, struct sfs_listed, link));
-	if (sfs_account_take(&s->account, n_bytes) == 0)
-		listed->n_bytes = n_bytes;
+	listed->n_bytes = n_bytes;
+	sfs_account_hold(&s->account, n_bytes, UINT64_MAX);
 	survey->shard->listed = listed;
 	sfs_list_push(&s->unused, &listed->link);
 }
@@ -240,6 +241,23 @@ static struct chunk *oldest(struct sfs_survey *sv)
 	return found;
 }
 
+/* Members are many in a shard of small files: they must fit the budget. */
+static int count_members(struct sfs_survey *sv)
+{
+	struct sfs_shards *shards = &sv->surveyor->env->shards;
+	uint64_t n = sfs_members_memory(&sv->members);
+	char size[32];
+
+	if (sfs_held_count(&sv->members_held, &shards->account, n,
+			   sfs_shards_members_most(shards)) == 0)
+		return 0;
+	sfs_ledger_add(SFS_EVENT_REFUSED, sv->shard->name, SFS_NO_OFFSET, "raise budget=",
+		       "the names of its members take %s or more, and the budget has no "
+		       "room for them",
+		       sfs_text_size(n, size));
+	return -ENOMEM;
+}
+
 static void take_chunks(struct sfs_survey *sv)
 {
 	struct chunk *c;
@@ -255,6 +273,8 @@ static void take_chunks(struct sfs_survey *sv)
 			at += c->grab.iov[i].iov_len;
 		}
 		sfs_grab_drop(&c->grab);
+		if (sv->has_members && sv->err == 0)
+			sv->err = count_members(sv);
 		c->is_used = false;
 		sv->n_chunks--;
 	}
@@ -367,8 +387,9 @@ static void find_index(struct sfs_survey *sv)
 	if (!indexes || sv->listing || (!sv->needs_members && wanted(sv) == UINT64_MAX))
 		return;
 	sv->is_finding = true;
-	sv->finding =
-		(struct sfs_finding){.object = &sv->shard->object, .done = on_found};
+	sv->finding = (struct sfs_finding){.object = &sv->shard->object,
+					   .wants_members = sv->needs_members,
+					   .done = on_found};
 	sfs_indexes_find(indexes, &sv->finding);
 }
 
@@ -383,7 +404,7 @@ static bool take_members(struct sfs_survey *sv)
 	if (!f->index.has_members || sfs_index_members(&f->index, &members, NULL) < 0 ||
 	    sfs_shard_adopt_copy(shards, sv->shard, &f->index) < 0)
 		return false;
-	sfs_shard_keep_members(sv->shard, &members, &f->mapped);
+	sfs_shard_keep_members(sv->shard, &members, &f->bytes);
 	return true;
 }
 
@@ -398,7 +419,7 @@ static void take_found(struct sfs_survey *sv)
 	} else if (sv->find_err == 0 && !sv->needs_members) {
 		sfs_shard_adopt(shards, sv->shard, &sv->finding);
 	}
-	sfs_mapped_done(&sv->finding.mapped);
+	sfs_held_done(&sv->finding.bytes);
 	sv->has_hints = sv->finding.claimed_by != NULL;
 }
 
@@ -473,7 +494,7 @@ static void finish(struct sfs_survey *sv)
 		judge_claims(sv);
 	sfs_finding_done(&sv->finding);
 	if (sv->has_members && sv->err == 0) {
-		sfs_shard_keep_members(sv->shard, &sv->members, &(struct sfs_mapped){0});
+		sfs_shard_keep_members(sv->shard, &sv->members, &sv->members_held);
 		sfs_shard_save(&s->env->shards, sv->shard);
 	}
 	sfs_list_init(&told);
@@ -493,6 +514,7 @@ static void finish(struct sfs_survey *sv)
 	sfs_listing_free(sv->listing);
 	sfs_scan_done(&sv->scan);
 	sfs_members_done(&sv->members);
+	sfs_held_done(&sv->members_held);
 	free(sv);
 }
 

@@ -46,16 +46,18 @@ unit_tests = \
 	tests/unit-index-says-again-what-was-written \
 	tests/unit-indexer-lets-everybody-wait-for-a-time-of-their-own \
 	tests/unit-indexes-are-looked-for-in-order \
+	tests/unit-indexes-at-urls-get-what-fits-their-shard \
 	tests/unit-indexes-end-every-search \
+	tests/unit-indexes-may-change-while-they-are-read \
 	tests/unit-json-takes-what-the-rfc-takes \
 	tests/unit-key-follows-webdataset \
 	tests/unit-lane-forms-a-block-as-soon-as-it-is-known \
 	tests/unit-ledger-keeps-the-newest-lines \
 	tests/unit-list-keeps-its-order \
 	tests/unit-listing-holds-only-safe-paths \
+	tests/unit-localfile-is-what-it-was-when-read \
 	tests/unit-log-lines-hold-no-control-characters \
 	tests/unit-map-finds-every-byte-of-an-epoch \
-	tests/unit-mapped-bytes-are-the-files \
 	tests/unit-mem-never-gives-null \
 	tests/unit-members-are-found-by-number-and-by-byte \
 	tests/unit-memory-is-what-the-machine-has \
@@ -200,6 +202,7 @@ fuse_tests = \
 	tests/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
+	tests/fuse-an-index-may-be-overwritten-in-place.sh \
 	tests/fuse-an-index-that-comes-in-time-is-waited-for.sh \
 	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \
 	tests/fuse-an-ini-section-names-a-dataset.sh \

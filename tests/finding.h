@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHARD_BYTES 100000ULL
+#define SHARD_BYTES (100000ULL * 512)
 
 static char *top; /* the test's folder */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Within its floor a take is always granted, whatever the limit; all together never
  * exceed the total, nor grow beyond the limit; who was refused is told when there is
- * room; guests have what nobody else wants. */
+ * room; guests have what nobody else wants; what is held without a grant takes no floor
+ * away. */
 #include "budget.h"
 #include "check.h"
 #include "mem.h"
@@ -405,12 +406,63 @@ static void guests(void)
 	sfs_budget_done(&b);
 }
 
+/* What is held without a grant keeps nobody from a floor, and all others from more. */
+static void held(void)
+{
+	struct sfs_budget b;
+
+	sfs_budget_init(&b, 1000);
+	open_account(0, &b, 300, true);
+	open_account(1, &b, 0, false);
+	CHECK_EQ(sfs_account_take(&accounts[0], 900), 0);
+	CHECK_EQ(sfs_account_hold(&accounts[1], 60, 500), 0); /* granted */
+	CHECK_EQ(sfs_account_hold(&accounts[1], 340, 500), 0);
+	CHECK_EQ(sfs_account_hold(&accounts[1], 101, 500), -ENOMEM);
+	CHECK_EQ(sfs_account_hold(&accounts[1], 501, 500), -ENOMEM);
+	CHECK_EQ(sfs_account_hold(&accounts[1], UINT64_MAX, 500), -ENOMEM);
+	CHECK_EQ(sfs_account_used(&accounts[1]), 400);
+	CHECK_EQ(sfs_budget_used(&b), 1300);
+	CHECK(sfs_budget_is_short(&b));
+	CHECK_EQ(sfs_account_take(&accounts[0], 1), -EAGAIN);
+	sfs_account_give(&accounts[0], 300);
+	CHECK_EQ(sfs_account_take(&accounts[0], 1), -EAGAIN);
+	CHECK_EQ(sfs_account_take(&accounts[1], 1), -EAGAIN);
+	sfs_account_give(&accounts[0], 10);
+	CHECK_EQ(sfs_account_take(&accounts[0], 10), 0);
+	sfs_account_give(&accounts[0], 600);
+	CHECK_EQ(sfs_account_take(&accounts[0], 300), 0); /* its floor */
+
+	/* A newcomer gets its floor, too. */
+	CHECK_EQ(sfs_account_hold(&accounts[1], 5000, UINT64_MAX), 0);
+	open_account(2, &b, 600, true);
+	CHECK_EQ(sfs_account_take(&accounts[2], 600), 0);
+	CHECK_EQ(sfs_account_take(&accounts[2], 1), -EAGAIN);
+	sfs_account_give(&accounts[2], 600);
+	sfs_account_close(&accounts[2]);
+
+	/* When it was given back all is as before. */
+	n_told[0] = 0;
+	CHECK_EQ(sfs_account_take(&accounts[0], 500), -EAGAIN);
+	sfs_account_give(&accounts[1], 5400);
+	CHECK_EQ(sfs_account_used(&accounts[1]), 0);
+	CHECK(n_told[0] > 0);
+	CHECK(!sfs_budget_is_short(&b));
+	CHECK_EQ(sfs_account_take(&accounts[0], 700), 0);
+	sfs_account_give(&accounts[0], 1000);
+	sfs_account_close(&accounts[0]);
+	sfs_account_close(&accounts[1]);
+	CHECK_EQ(b.taken_bytes, 0);
+	CHECK_EQ(b.owed_bytes, 0);
+	sfs_budget_done(&b);
+}
+
 int main(void)
 {
 	uint64_t seed;
 
 	floors();
 	too_many_floors();
+	held();
 	shares();
 	room();
 	guests();

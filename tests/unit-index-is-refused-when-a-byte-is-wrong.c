@@ -23,7 +23,7 @@ static int open_copy(const unsigned char *bytes, size_t n, struct sfs_error *err
 	int ret;
 
 	memcpy(copy, bytes, n);
-	ret = sfs_index_open(copy, n, &index, err);
+	ret = sfs_index_open(copy, n, n, &index, err);
 	CHECK(ret == 0 || index.n_samples == 99);
 	if (ret < 0 || !index.has_members)
 		return ret;
@@ -85,7 +85,7 @@ static void members_alone(void)
 
 	memcpy(copy, good.bytes, good.n);
 	copy[good.members + 3] ^= 1;
-	CHECK_EQ(sfs_index_open(copy, good.n, &index, NULL), 0);
+	CHECK_EQ(sfs_index_open(copy, good.n, good.n, &index, NULL), 0);
 	CHECK_EQ(index.n_samples, N);
 	CHECK_EQ(sfs_index_members(&index, &members, NULL), -EBADMSG);
 }

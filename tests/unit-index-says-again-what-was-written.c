@@ -60,7 +60,7 @@ static void round_trip(uint64_t n, bool with_members)
 	make_members(&m, &t);
 	bytes = sfs_index_write(&t, shard_bytes, 0x1122334455667788,
 				with_members ? &m : NULL, &n_bytes);
-	CHECK_EQ(sfs_index_open(bytes, n_bytes, &index, NULL), 0);
+	CHECK_EQ(sfs_index_open(bytes, n_bytes, n_bytes, &index, NULL), 0);
 	CHECK_EQ(index.shard_bytes, shard_bytes);
 	CHECK_EQ(index.version, 0x1122334455667788);
 	CHECK_EQ(index.n_samples, n);

@@ -77,12 +77,12 @@ static int find(struct sfs_indexes *ix, const struct sfs_object *o)
 	ret = found_err;
 	pthread_mutex_unlock(&lock);
 	if (ret < 0) {
-		CHECK(!f.mapped.bytes);
+		CHECK(!f.bytes.bytes);
 		return ret;
 	}
 	ret = (int)f.index.n_samples;
 	CHECK_EQ(f.index.shard_bytes, SHARD_BYTES);
-	sfs_mapped_done(&f.mapped);
+	sfs_held_done(&f.bytes);
 	return ret;
 }
 

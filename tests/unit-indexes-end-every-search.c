@@ -100,9 +100,9 @@ static void on_found(struct sfs_finding *f, int err)
 	struct search *s = sfs_container(f, struct search, finding);
 
 	CHECK(err == 0 || err == -ENOENT || err == -ECANCELED);
-	CHECK_EQ(f->mapped.bytes != NULL, err == 0);
+	CHECK_EQ(f->bytes.bytes != NULL, err == 0);
 	CHECK(err < 0 || f->index.n_samples == 9);
-	sfs_mapped_done(&f->mapped);
+	sfs_held_done(&f->bytes);
 	CHECK_EQ(atomic_fetch_add(&s->n_ends, 1), 0);
 	atomic_fetch_add(err == 0	  ? &n_found
 			 : err == -ENOENT ? &n_none

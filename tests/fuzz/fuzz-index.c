@@ -104,7 +104,7 @@ static void any_bytes(const uint8_t *data, size_t n, bool is_sealed)
 
 	if (is_sealed)
 		seal(bytes, n);
-	ret = sfs_index_open(bytes, n, &index, &err);
+	ret = sfs_index_open(bytes, n, n, &index, &err);
 	MUST(ret == 0 || ((ret == -EBADMSG || ret == -EPROTONOSUPPORT) && err.text[0]));
 	if (ret == 0)
 		walk_table(&index);
@@ -157,7 +157,7 @@ static void is_taken_back(struct found *found, uint64_t shard_bytes)
 	uint8_t *bytes =
 		sfs_index_write(&found->table, shard_bytes, 1, &found->members, &n);
 
-	MUST(sfs_index_open(bytes, n, &index, NULL) == 0);
+	MUST(sfs_index_open(bytes, n, n, &index, NULL) == 0);
 	MUST(sfs_index_members(&index, &back.members, NULL) == 0);
 	sfs_table_borrow(&back.table, index.entries, index.n_samples);
 	MUST(sfs_table_n(&back.table) == sfs_table_n(&found->table));

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "held.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int sfs_held_take(struct sfs_held *held, struct sfs_account *account, size_t n,
+		  uint64_t most)
+{
+	void *bytes;
+
+	if (account && sfs_account_hold(account, n, most) < 0)
+		return -ENOMEM;
+	bytes = malloc(n > 0 ? n : 1); /* not small: may fail */
+	if (!bytes) {
+		if (account)
+			sfs_account_give(account, n);
+		return -ENOMEM;
+	}
+	*held = (struct sfs_held){.bytes = bytes, .n = n, .account = account};
+	return 0;
+}
+
+int sfs_held_count(struct sfs_held *held, struct sfs_account *account, size_t n,
+		   uint64_t most)
+{
+	if (n <= held->n)
+		return 0;
+	if (account && sfs_account_hold(account, n - held->n, most) < 0)
+		return -ENOMEM;
+	held->account = account;
+	held->n = n;
+	return 0;
+}
+
+void sfs_held_done(struct sfs_held *held)
+{
+	if (held->account)
+		sfs_account_give(held->account, held->n);
+	free(held->bytes);
+	*held = (struct sfs_held){0};
+}
