@@ -27,6 +27,7 @@ enum kind { EPOCH, EPOCH_FOLDER, NAMED, EPOCHS };
 struct sfs_epochs {
 	struct sfs_core *core;
 	struct sfs_names *names;
+	struct sfs_scripts *scripts;
 };
 
 struct sfs_epochs *sfs_epochs_new(struct sfs_core *core)
@@ -35,6 +36,7 @@ struct sfs_epochs *sfs_epochs_new(struct sfs_core *core)
 
 	e->core = core;
 	e->names = sfs_names_new();
+	e->scripts = sfs_scripts_new(&core->env);
 	return e;
 }
 
@@ -43,6 +45,7 @@ void sfs_epochs_free(struct sfs_epochs *e)
 	if (!e)
 		return;
 	sfs_names_free(e->names);
+	sfs_scripts_free(e->scripts);
 	free(e);
 }
 
@@ -358,8 +361,8 @@ int sfs_epochs_open_script(struct sfs_epochs *e, uint64_t node, struct sfs_waite
 	if (ret == 0)
 		ret = check_rank(e, &name);
 	if (ret == 0)
-		*ret_script = sfs_script_new(&e->core->env, name.epoch,
-					     sfs_name_share(&name), name.first);
+		*ret_script = sfs_script_open(e->scripts, name.epoch,
+					      sfs_name_share(&name), name.first);
 	return ret;
 }
 

@@ -76,6 +76,12 @@ void sfs_map_done(struct sfs_map *map)
 	*map = (struct sfs_map){0};
 }
 
+uint64_t sfs_map_memory(const struct sfs_order *order)
+{
+	return 2 * sfs_order_slices(order) * sizeof(uint64_t) +
+	       order->n_lanes * sizeof(struct sfs_map_lane);
+}
+
 /* ---- what is known ---- */
 
 static bool is_complete(const struct sfs_map_lane *ml)

@@ -40,6 +40,10 @@ void sfs_map_init(struct sfs_map *map, const struct sfs_order *order,
 		  bool (*totals)(void *, uint32_t, uint64_t *, uint64_t *));
 void sfs_map_done(struct sfs_map *map);
 
+/* Bytes of memory that a map of this order takes, but for the blocks that are looked at.
+ */
+uint64_t sfs_map_memory(const struct sfs_order *order);
+
 /* Which sample holds byte `offset`?
  * 0: *ret_spot.  -EAGAIN: shard *ret_shard must be known (better) first.
  * -EBADMSG: the damage in shard *ret_shard comes before that byte. */

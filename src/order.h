@@ -107,6 +107,13 @@ static inline uint64_t sfs_order_slices(const struct sfs_order *o)
 	return o->lane_start ? o->lane_start[o->n_lanes] : 0;
 }
 
+/* Bytes of memory that it takes. */
+static inline uint64_t sfs_order_memory(const struct sfs_order *o)
+{
+	return sfs_order_slices(o) * sizeof *o->slices +
+	       ((uint64_t)o->n_lanes + 1) * sizeof *o->lane_start;
+}
+
 /* The i-th shard of those that were dealt, one to a lane. */
 static inline uint32_t sfs_order_dealt(const struct sfs_order *o, uint32_t i)
 {

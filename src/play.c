@@ -129,6 +129,7 @@ static void fill(struct sfs_play *play)
 	play->i = 0;
 	play->n = (uint64_t)n * play->n_rounds;
 	play->n_left = n_left;
+	play->round += play->n_rounds;
 }
 
 const struct sfs_block_sample *sfs_play_next(struct sfs_play *play)
@@ -155,6 +156,7 @@ void sfs_play_seek(struct sfs_play *play, struct sfs_map *map, uint64_t round)
 
 	play->i = play->n = 0;
 	play->n_left = 0;
+	play->round = round;
 	for (l = 0; l < play->order->n_lanes; l++) {
 		struct sfs_play_lane *lane = &play->lanes[l];
 
@@ -163,6 +165,19 @@ void sfs_play_seek(struct sfs_play *play, struct sfs_map *map, uint64_t round)
 		if (ret == 0)
 			play->left[play->n_left++] = l;
 	}
+}
+
+uint64_t sfs_play_memory(const struct sfs_play *play)
+{
+	uint64_t n_lanes = play->order ? play->order->n_lanes : 0, n, l;
+
+	n = n_lanes * (sizeof *play->lanes + sizeof *play->left) +
+	    (play->n_rounds * n_lanes + 1) * sizeof *play->window;
+	for (l = 0; l < n_lanes; l++)
+		n += play->lanes[l].block.capacity *
+		     (sizeof *play->lanes[l].block.samples +
+		      sizeof *play->lanes[l].block.perm);
+	return n;
 }
 
 uint64_t sfs_play_even(const struct sfs_order *order, const struct sfs_tables *tables)

@@ -23,6 +23,7 @@ struct sfs_play {
 	uint32_t n_rounds;
 	struct sfs_block_sample *window; /* the next rounds; n_bytes is 0: no sample */
 	uint64_t i, n;			 /* the next of the window, and of how many */
+	uint64_t round;			 /* behind the window */
 };
 
 /* All tables must be whole, and stay so. */
@@ -35,6 +36,16 @@ const struct sfs_block_sample *sfs_play_next(struct sfs_play *play);
 
 /* Go on with the first sample of a round; `map` is one of the same order. */
 void sfs_play_seek(struct sfs_play *play, struct sfs_map *map, uint64_t round);
+
+/* Does the next sample begin a window, and so the round play->round?  Then the playing
+ * can be brought back here by sfs_play_seek(). */
+static inline bool sfs_play_is_between(const struct sfs_play *play)
+{
+	return play->i == play->n;
+}
+
+/* Bytes of memory that it takes by now. */
+uint64_t sfs_play_memory(const struct sfs_play *play);
 
 /* How many samples come before the first lane has ended: up to there all lanes take
  * turns. */

@@ -2,10 +2,13 @@
 /* script - the order of a stream as text, made while it is read.
  *
  * A line for each sample: its position in the file, its offset there, its length, its
- * shard and its key, between tabs (docs/ORDER.md, section 8).  Read from its start to its
- * end it is played through once; a read before the last one begins anew.
+ * shard and its key, between tabs (docs/ORDER.md, section 8).  It is made on the pool, a
+ * few thousand lines at a time, so that a read that is taken back costs nothing more.
+ * Where a line begins is only known when those before it were made; from then on a read
+ * anywhere begins at a mark near it.
  *
- * All tables and members must be there, and stay so.  Any thread may call.
+ * All who read the same order share one script.  What it takes is held in an account, up
+ * to half of the budget for all of them.  Any thread may call; nothing waits.
  */
 #ifndef SFS_SCRIPT_H
 #define SFS_SCRIPT_H
@@ -14,13 +17,24 @@
 #include "read.h"
 
 struct sfs_script;
+struct sfs_scripts;
 
-/* Of a part of an epoch, from its sample `first` on. */
-struct sfs_script *sfs_script_new(struct sfs_env *env, uint64_t epoch,
-				  struct sfs_share share, uint64_t first);
-void sfs_script_free(struct sfs_script *script); /* NULL is fine */
+struct sfs_scripts *sfs_scripts_new(struct sfs_env *env);
 
-/* Answer a read, at once: it is clipped at the end of the text. */
+/* All must be closed, and the pool stopped.  NULL is fine. */
+void sfs_scripts_free(struct sfs_scripts *scripts);
+
+/* Of a part of an epoch, from its sample `first` on.  All tables and members must be
+ * there, and stay so.  Close it when none of its reads is under way. */
+struct sfs_script *sfs_script_open(struct sfs_scripts *scripts, uint64_t epoch,
+				   struct sfs_share share, uint64_t first);
+void sfs_script_close(struct sfs_script *script); /* NULL is fine */
+
+/* Begin a read (read.h): it is clipped at the end of the text.  -ENOMEM: the budget has
+ * no room for the order. */
 void sfs_script_read(struct sfs_script *script, struct sfs_read *read);
+
+/* How many lines were made, over and over, for its readers so far. */
+uint64_t sfs_script_lines(struct sfs_script *script);
 
 #endif

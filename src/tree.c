@@ -556,7 +556,7 @@ void sfs_file_close(struct sfs_file *file)
 		sfs_stream_close(file->stream);
 	if (file->listed)
 		sfs_survey_put(&file->tree->core->surveyor, file->listed);
-	sfs_script_free(file->script);
+	sfs_script_close(file->script);
 	sfs_text_done(&file->text);
 	free(file);
 }

@@ -82,6 +82,7 @@ unit_tests = \
 	tests/unit-run-keeps-slabs-as-long-as-they-are-needed \
 	tests/unit-scan-finds-the-same-samples-however-bytes-come \
 	tests/unit-screen-shows-what-stats-say \
+	tests/unit-script-reads-anywhere-at-little-cost \
 	tests/unit-shard-tables-grow-once-and-are-dropped \
 	tests/unit-slab-hands-out-the-last-one-first \
 	tests/unit-source-file-notices-another-version \
@@ -233,6 +234,7 @@ fuse_tests = \
 	tests/fuse-nginx-serves-a-mount.sh \
 	tests/fuse-nothing-can-be-written.sh \
 	tests/fuse-pages-before-an-error-can-be-read.sh \
+	tests/fuse-random-reads-of-an-order-block-nobody.sh \
 	tests/fuse-ranks-and-workers-are-paths.sh \
 	tests/fuse-readers-never-wait-for-each-others-memory.sh \
 	tests/fuse-reads-agree-however-they-are-made.sh \

@@ -65,6 +65,37 @@ static void from_rounds(void)
 	sfs_play_done(&play);
 }
 
+/* Where a window begins, the playing can be taken up again. */
+static void from_windows(void)
+{
+	const struct sfs_block_sample *s;
+	struct sfs_play play, again;
+	struct sfs_map map;
+	struct sfs_spot spot;
+	uint32_t shard;
+	size_t k, i;
+
+	sfs_play_init(&play, &made.order, &tables);
+	sfs_play_init(&again, &made.order, &tables);
+	sfs_map_init(&map, &made.order, &tables, totals_of);
+	CHECK_EQ(sfs_map_nth(&map, 0, &spot, &shard), 0);
+	for (k = 0;; k++) {
+		if (sfs_play_is_between(&play)) {
+			sfs_play_seek(&again, &map, play.round);
+			for (i = k; (s = sfs_play_next(&again)) != NULL; i++)
+				check_sample(s, &made.epoch[i]);
+			CHECK_EQ(i, made.n);
+		}
+		if (!sfs_play_next(&play))
+			break;
+	}
+	CHECK_EQ(k, made.n);
+	CHECK(sfs_play_memory(&play) > 0);
+	sfs_map_done(&map);
+	sfs_play_done(&again);
+	sfs_play_done(&play);
+}
+
 /* Equal lanes, and a part's lanes too, take turns to the last sample. */
 static void equal_lanes(void)
 {
@@ -75,6 +106,7 @@ static void equal_lanes(void)
 		make_random_equal_epoch(seed);
 		whole();
 		from_rounds();
+		from_windows();
 		for (k = 0; k < made.n; k++)
 			CHECK_EQ(made.lane_of[k], k % made.order.n_lanes);
 		if (made.order.shortened == SFS_NO_LANE)
@@ -101,6 +133,7 @@ int main(void)
 		whole();
 		turns();
 		from_rounds();
+		from_windows();
 		unmake_epoch();
 	}
 	equal_lanes();

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# An .order is made as far as it is read, which for a byte near its end takes a while.  As many
+# such reads as there may be, other files are answered meanwhile; and a reader that is killed
+# is gone at once.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+requires_fuse
+
+make_dense 40 12000
+mount_ds -o lanes=8,buffer=1M,index-cache=no dense mnt
+head -c 1000 mnt/epochs/0.order >/dev/null # the names of all members are known then
+cat >readers.py <<'EOF'
+import os, signal, subprocess, sys, threading, time
+
+N = 24
+READ = "import os, sys; fd = os.open(sys.argv[1], os.O_RDONLY); print(flush=True); os.pread(fd, 1, 10**12)"
+readers = [subprocess.Popen([sys.executable, "-c", READ, "mnt/epochs/%d.order" % i], stdout=subprocess.PIPE)
+           for i in range(1, N + 1)]
+for reader in readers:
+    reader.stdout.readline()  # it has its file open
+
+stats = open("mnt/.shufflefs/stats.json").read()
+names = os.listdir("mnt/epochs"), os.stat("mnt/shards/0.tar").st_size
+ended = sum(reader.poll() is not None for reader in readers)
+print(ended, "of", N, "had ended when stats.json was there")
+assert '"pid"' in stats and ended < N / 2, ended
+
+for reader in readers:
+    reader.kill()
+for reader in readers:
+    assert reader.wait() in (0, -signal.SIGKILL)
+killed = sum(reader.returncode != 0 for reader in readers)
+print(killed, "were killed before they had their byte")
+EOF
+"$python" readers.py
+kill -0 "$(daemon_pid mnt)" || fail "the daemon has died"
+cat mnt/epochs/25.order | wc -l | grep -qx 480000 || fail "not every sample has its line"
