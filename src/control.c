@@ -164,11 +164,6 @@ void sfs_control_config(struct sfs_core *core, struct sfs_text *text)
 			sfs_text_size(core->env.budget.total_bytes, size));
 }
 
-void sfs_control_errors(struct sfs_core *core, struct sfs_text *text)
-{
-	sfs_ledger_print(text);
-}
-
 static void print_order(const struct sfs_core *core, struct sfs_text *text)
 {
 	static const char *const keys[] = {"auto", "asis", "unique"};

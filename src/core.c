@@ -144,6 +144,7 @@ static int init_env(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 								     : core->http);
 	sfs_shards_init(&env->shards, d->n, d->names, objects,
 			o->on_error == SFS_ON_ERROR_SKIP, &env->budget);
+	sfs_account_open(&env->texts, &env->budget, 0, false, NULL);
 	sfs_thrift_init(&core->thrift, env, o->budget == 0);
 	free(objects);
 	free(steal(&d->names));
@@ -379,6 +380,7 @@ static void *tick(void *arg)
 		sfs_indexer_tick(core->indexer);
 		sfs_indexer_tick(core->members);
 		sfs_windows_tick(core->windows);
+		sfs_idxs_tick(core->idxs);
 		n_idle = sfs_slabs_used(core->env.slabs) > 0 ? 0 : n_idle + 1;
 		if (n_idle == TRIM_SECONDS)
 			sfs_slabs_trim(core->env.slabs, 0);
@@ -425,6 +427,7 @@ static int start(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 			 is_cat ? SFS_NEXT_NO
 				: (enum sfs_choice_next_epoch)core->options->next_epoch);
 	core->windows = sfs_windows_new(&core->env);
+	core->idxs = sfs_idxs_new(&core->env, core->census, &core->surveyor);
 	ret = sfs_tree_new(core, &core->tree, err);
 	if (ret < 0)
 		return ret;
@@ -527,11 +530,13 @@ void sfs_core_stop(struct sfs_core *core)
 	sfs_pool_stop(env->pool);
 	sfs_indexer_free(core->indexer);
 	sfs_indexer_free(core->members);
+	sfs_idxs_free(core->idxs);
 	sfs_surveyor_done(&core->surveyor);
 	sfs_census_free(core->census);
 	sfs_tree_free(core->tree);
 	if (env->pool) {
 		sfs_shards_done(&env->shards);
+		sfs_account_close(&env->texts);
 		sfs_grabber_done(&env->grabber);
 		sfs_slabs_free(env->slabs);
 		sfs_budget_done(&env->budget);

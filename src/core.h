@@ -6,6 +6,7 @@
 
 #include "census.h"
 #include "env.h"
+#include "idx.h"
 #include "indexer.h"
 #include "indexes.h"
 #include "options.h"
@@ -32,6 +33,7 @@ struct sfs_core {
 	struct sfs_indexer *indexer, *members; /* of the tables; of the members, too */
 	struct sfs_streams streams;
 	struct sfs_windows *windows;
+	struct sfs_idxs *idxs;
 	struct sfs_tree *tree;
 
 	pthread_t ticker;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 void sfs_dali_done(struct sfs_dali *dali)
@@ -59,15 +60,21 @@ int sfs_dali_add(struct sfs_dali *dali, const char *name, size_t n, uint64_t dat
 	return 0;
 }
 
-int sfs_dali_print(const struct sfs_dali *dali, struct sfs_text *ret,
-		   struct sfs_error *err)
+int sfs_dali_print(struct sfs_dali *dali, struct sfs_text *ret, struct sfs_error *err)
 {
+	char head[40];
+	size_t n;
+
 	if (dali->n_samples == 0)
 		return sfs_error_set(err, -ENODATA,
 				     "the shard has no samples, and DALI knows no index "
 				     "without");
-	sfs_text_printf(ret, "v1.2 %" PRIu64 "\n", dali->n_samples);
-	sfs_text_add(ret, dali->lines.s, dali->lines.n);
+	n = (size_t)snprintf(head, sizeof head, "v1.2 %" PRIu64 "\n", dali->n_samples);
+	*ret = dali->lines;
+	dali->lines = (struct sfs_text){0};
 	sfs_text_puts(ret, "\n");
+	sfs_text_add(ret, head, n); /* room for it */
+	memmove(ret->s + n, ret->s, ret->n - n);
+	memcpy(ret->s, head, n);
 	return 0;
 }

@@ -43,8 +43,8 @@ void sfs_dali_done(struct sfs_dali *dali);
 int sfs_dali_add(struct sfs_dali *dali, const char *name, size_t n, uint64_t data,
 		 uint64_t n_bytes, struct sfs_error *err);
 
-/* Add the index's text to *ret.  0, or -ENODATA: DALI knows no index without samples. */
-int sfs_dali_print(const struct sfs_dali *dali, struct sfs_text *ret,
-		   struct sfs_error *err);
+/* The index's text, in *ret, which is empty; it takes the lines away, so that there is no
+ * second copy of them.  0, or -ENODATA: DALI knows no index without samples. */
+int sfs_dali_print(struct sfs_dali *dali, struct sfs_text *ret, struct sfs_error *err);
 
 #endif

@@ -35,6 +35,7 @@ struct sfs_env {
 	struct sfs_alarms *alarms;
 	struct sfs_grabber grabber;
 	struct sfs_shards shards;
+	struct sfs_account texts; /* of files that are made when they are opened */
 
 	/* Settings; see options.def. */
 	struct sfs_order_settings order;
@@ -58,6 +59,12 @@ static inline bool sfs_env_renames(const struct sfs_env *env, uint64_t *key,
 				    env->shards.shards[sample->shard].folder,
 				    &is_renamed);
 	return is_renamed;
+}
+
+/* So much of the budget texts may have. */
+static inline uint64_t sfs_env_texts_most(const struct sfs_env *env)
+{
+	return env->budget.total_bytes / 4;
 }
 
 /* The ways to most shards, as they are now. */

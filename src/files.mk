@@ -89,6 +89,7 @@ libshufflefs_la_SOURCES = \
 	src/grab.c src/grab.h \
 	src/holes.c src/holes.h \
 	src/identity.c src/identity.h \
+	src/idx.c src/idx.h \
 	src/indexer.c src/indexer.h \
 	src/indexes.c src/indexes.h \
 	src/indexing.c src/indexing.h \

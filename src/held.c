@@ -24,10 +24,10 @@ int sfs_held_take(struct sfs_held *held, struct sfs_account *account, size_t n,
 int sfs_held_count(struct sfs_held *held, struct sfs_account *account, size_t n,
 		   uint64_t most)
 {
-	if (n <= held->n)
-		return 0;
-	if (account && sfs_account_hold(account, n - held->n, most) < 0)
+	if (account && n > held->n && sfs_account_hold(account, n - held->n, most) < 0)
 		return -ENOMEM;
+	if (account && n < held->n)
+		sfs_account_give(account, held->n - n);
 	held->account = account;
 	held->n = n;
 	return 0;

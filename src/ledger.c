@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
+/* How this works: lines lie in a ring.  Each knows how many bytes all lines before it
+ * had, those that were dropped too; so a place in a view is found by binary search. */
 #include "ledger.h"
 
 #include "clock.h"
 #include "mem.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MAX_LINES 10000
+#define MAX_BYTES ((uint64_t)4 << 20)
 
 static const struct {
 	const char *name;
@@ -23,12 +28,29 @@ static const struct {
 	[SFS_EVENT_REFUSED] = {"refused", SFS_LOG_WARNING},
 };
 
+struct line {
+	char *s;
+	uint64_t at, n; /* bytes of the lines before, and of this one */
+};
+
 static struct {
-	pthread_mutex_t lock;	/* guards all below */
-	char *lines[MAX_LINES]; /* a ring; line i is at i % MAX_LINES */
-	uint64_t n_lines;	/* ever added */
+	pthread_mutex_t lock;	      /* guards all below */
+	struct line lines[MAX_LINES]; /* a ring; line i is at i % MAX_LINES */
+	uint64_t first, n_lines;      /* that is kept, and ever added */
+	uint64_t n_bytes;	      /* of all that were ever added */
 	uint64_t counts[SFS_N_EVENTS];
 } ledger = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct line *line_at(uint64_t i)
+{
+	return &ledger.lines[i % MAX_LINES];
+}
+
+/* How many bytes come before line i, which is kept, or the next one to be.  Locked. */
+static uint64_t start_of(uint64_t i)
+{
+	return i == ledger.n_lines ? ledger.n_bytes : line_at(i)->at;
+}
 
 const char *sfs_event_name(enum sfs_event event)
 {
@@ -67,12 +89,31 @@ static void log_event(enum sfs_event event, const char *shard, uint64_t offset,
 		cause, *then ? ", " : "", then);
 }
 
+/* Locked. */
+static void drop_first(void)
+{
+	free(steal(&line_at(ledger.first)->s));
+	ledger.first++;
+}
+
+/* Takes the line; the oldest ones go, if it is too much.  Locked. */
+static void keep(char *s)
+{
+	uint64_t n = strlen(s);
+
+	while (ledger.first < ledger.n_lines &&
+	       (ledger.n_lines - ledger.first == MAX_LINES ||
+		ledger.n_bytes + n - start_of(ledger.first) > MAX_BYTES))
+		drop_first();
+	*line_at(ledger.n_lines++) = (struct line){.s = s, .at = ledger.n_bytes, .n = n};
+	ledger.n_bytes += n;
+}
+
 void sfs_ledger_add(enum sfs_event event, const char *shard, uint64_t offset,
 		    const char *then, const char *cause, ...)
 {
-	char text[1024];
+	char text[1024], *line;
 	va_list args;
-	char **slot, *line;
 
 	va_start(args, cause);
 	vsnprintf(text, sizeof text, cause, args);
@@ -81,26 +122,100 @@ void sfs_ledger_add(enum sfs_event event, const char *shard, uint64_t offset,
 	line = make_line(event, shard, offset, then, text);
 
 	pthread_mutex_lock(&ledger.lock);
-	slot = &ledger.lines[ledger.n_lines++ % MAX_LINES];
-	free(*slot);
-	*slot = line;
+	keep(line);
 	ledger.counts[event]++;
 	pthread_mutex_unlock(&ledger.lock);
 }
 
+/* The line before the first: so many are missing.  Returns its bytes. */
+static size_t print_head(uint64_t n_dropped, char ret[64])
+{
+	return n_dropped ? (size_t)snprintf(ret, 64,
+					    "{\"event\":\"dropped\",\"lines\":%llu}\n",
+					    (unsigned long long)n_dropped)
+			 : 0;
+}
+
 void sfs_ledger_print(struct sfs_text *text)
 {
-	uint64_t i, first = 0;
+	char head[64];
+	uint64_t i;
 
 	pthread_mutex_lock(&ledger.lock);
-	if (ledger.n_lines > MAX_LINES) {
-		first = ledger.n_lines - MAX_LINES;
-		sfs_text_printf(text, "{\"event\":\"dropped\",\"lines\":%llu}\n",
-				(unsigned long long)first);
-	}
-	for (i = first; i < ledger.n_lines; i++)
-		sfs_text_puts(text, ledger.lines[i % MAX_LINES]);
+	sfs_text_add(text, head, print_head(ledger.first, head));
+	for (i = ledger.first; i < ledger.n_lines; i++)
+		sfs_text_puts(text, line_at(i)->s);
 	pthread_mutex_unlock(&ledger.lock);
+}
+
+struct sfs_ledger_view sfs_ledger_look(void)
+{
+	struct sfs_ledger_view view;
+	char head[64];
+
+	pthread_mutex_lock(&ledger.lock);
+	view.n_dropped = ledger.first;
+	view.at = start_of(ledger.first);
+	view.n_head = print_head(ledger.first, head);
+	view.n_bytes = view.n_head + ledger.n_bytes - view.at;
+	pthread_mutex_unlock(&ledger.lock);
+	return view;
+}
+
+/* The line that holds a byte, of all bytes there ever were.  Locked. */
+static uint64_t find(uint64_t at)
+{
+	uint64_t low = ledger.first, high = ledger.n_lines - 1, middle;
+
+	while (low < high) {
+		middle = high - (high - low) / 2;
+		if (line_at(middle)->at <= at)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* Locked. */
+static int copy(uint64_t at, char *ret, size_t n)
+{
+	const struct line *line;
+	uint64_t i, from;
+	size_t here;
+
+	if (n == 0)
+		return 0;
+	if (at < start_of(ledger.first))
+		return -ESTALE;
+	for (i = find(at); n > 0; i++, at += here, ret += here, n -= here) {
+		line = line_at(i);
+		from = at - line->at;
+		here = line->n - from < n ? (size_t)(line->n - from) : n;
+		memcpy(ret, line->s + from, here);
+	}
+	return 0;
+}
+
+int sfs_ledger_read(const struct sfs_ledger_view *view, uint64_t offset, void *ret,
+		    size_t n)
+{
+	char head[64], *to = ret;
+	size_t n_head;
+	int code;
+
+	if (offset < view->n_head) {
+		print_head(view->n_dropped, head);
+		n_head = view->n_head - offset < n ? (size_t)(view->n_head - offset) : n;
+		memcpy(to, head + offset, n_head);
+		to += n_head;
+		offset += n_head;
+		n -= n_head;
+	}
+	pthread_mutex_lock(&ledger.lock);
+	code = copy(view->at + offset - view->n_head, to, n);
+	pthread_mutex_unlock(&ledger.lock);
+	return code;
 }
 
 uint64_t sfs_ledger_count(enum sfs_event event)
@@ -119,8 +234,8 @@ void sfs_ledger_clear(void)
 
 	pthread_mutex_lock(&ledger.lock);
 	for (i = 0; i < MAX_LINES; i++)
-		free(steal(&ledger.lines[i]));
-	ledger.n_lines = 0;
+		free(steal(&ledger.lines[i].s));
+	ledger.first = ledger.n_lines = ledger.n_bytes = 0;
 	for (i = 0; i < SFS_N_EVENTS; i++)
 		ledger.counts[i] = 0;
 	pthread_mutex_unlock(&ledger.lock);

@@ -7,7 +7,8 @@
  *    "offset":73400320,"cause":"HTTP 503","then":"retry 2 of 5 in 400 ms"}
  *
  * The same event goes to the log.  One ledger per process; any thread may call.
- * It keeps the newest 10,000 lines and says how many it has dropped.
+ * It keeps the newest 10,000 lines, of 4 MiB together at most, and says how many it has
+ * dropped.
  */
 #ifndef SFS_LEDGER_H
 #define SFS_LEDGER_H
@@ -38,6 +39,21 @@ void sfs_ledger_add(enum sfs_event event, const char *shard, uint64_t offset,
 
 /* All lines, appended to *text. */
 void sfs_ledger_print(struct sfs_text *text);
+
+/* The lines as they are at a moment, as a file of n bytes.  It takes no memory: bytes are
+ * read from the lines themselves, as long as they are kept. */
+struct sfs_ledger_view {
+	uint64_t n_bytes;
+	uint64_t n_dropped, at; /* lines, and the bytes of all of them */
+	uint64_t n_head;	/* bytes of the line that says so */
+};
+struct sfs_ledger_view sfs_ledger_look(void);
+
+/* Read n bytes from `offset` on; they are there.  -ESTALE: lines of it were dropped
+ * since.
+ */
+int sfs_ledger_read(const struct sfs_ledger_view *view, uint64_t offset, void *ret,
+		    size_t n);
 
 /* How many events of one kind there have been since the start. */
 uint64_t sfs_ledger_count(enum sfs_event event);

@@ -70,6 +70,16 @@ void sfs_members_add(struct sfs_members *m, uint64_t start, const struct sfs_gro
 	m->entries[m->n] = (struct sfs_member_entry){.name = m->names_bytes};
 }
 
+void sfs_members_trim(struct sfs_members *m)
+{
+	if (m->is_borrowed || m->n == 0)
+		return;
+	m->capacity = m->n + 1;
+	m->entries = sfs_reallocarray(m->entries, m->capacity, sizeof *m->entries);
+	m->names_capacity = m->names_bytes + 1;
+	m->names = sfs_realloc(m->names, m->names_capacity);
+}
+
 struct sfs_member sfs_members_get(const struct sfs_members *m, uint64_t i)
 {
 	const struct sfs_member_entry *e = &m->entries[i];

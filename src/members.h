@@ -46,6 +46,9 @@ void sfs_members_done(struct sfs_members *m); /* empty again */
 void sfs_members_add(struct sfs_members *m, uint64_t start,
 		     const struct sfs_group *group);
 
+/* Give back the memory that no member uses: none will be added. */
+void sfs_members_trim(struct sfs_members *m);
+
 /* Member i < n. */
 struct sfs_member sfs_members_get(const struct sfs_members *m, uint64_t i);
 

@@ -494,6 +494,8 @@ static void finish(struct sfs_survey *sv)
 		judge_claims(sv);
 	sfs_finding_done(&sv->finding);
 	if (sv->has_members && sv->err == 0) {
+		sfs_members_trim(&sv->members);
+		count_members(sv);
 		sfs_shard_keep_members(sv->shard, &sv->members, &sv->members_held);
 		sfs_shard_save(&s->env->shards, sv->shard);
 	}

@@ -10,10 +10,9 @@
 
 #include "control.h"
 #include "core.h"
-#include "dali.h"
 #include "epochs.h"
 #include "gather.h"
-#include "key.h"
+#include "held.h"
 #include "ledger.h"
 #include "listing.h"
 #include "mem.h"
@@ -56,17 +55,19 @@ struct sfs_tree {
 static const struct fixed {
 	uint64_t node, parent;
 	const char *name;
-	void (*print)(struct sfs_core *core, struct sfs_text *text); /* NULL: a folder */
+	bool is_folder;
+	/* NULL, of a file: it is read from the ledger. */
+	void (*print)(struct sfs_core *core, struct sfs_text *text);
 } fixed[] = {
-	{README, ROOT, "README", sfs_control_readme},
-	{EPOCHS, ROOT, "epochs", NULL},
-	{SHARDS, ROOT, "shards", NULL},
-	{SAMPLES, ROOT, "samples", NULL},
-	{CONTROL, ROOT, ".shufflefs", NULL},
-	{STATS, CONTROL, "stats.json", sfs_control_stats},
-	{METRICS, CONTROL, "metrics.prom", sfs_control_metrics},
-	{CONFIG, CONTROL, "config", sfs_control_config},
-	{ERRORS, CONTROL, "errors", sfs_control_errors},
+	{README, ROOT, "README", false, sfs_control_readme},
+	{EPOCHS, ROOT, "epochs", true, NULL},
+	{SHARDS, ROOT, "shards", true, NULL},
+	{SAMPLES, ROOT, "samples", true, NULL},
+	{CONTROL, ROOT, ".shufflefs", true, NULL},
+	{STATS, CONTROL, "stats.json", false, sfs_control_stats},
+	{METRICS, CONTROL, "metrics.prom", false, sfs_control_metrics},
+	{CONFIG, CONTROL, "config", false, sfs_control_config},
+	{ERRORS, CONTROL, "errors", false, NULL},
 };
 
 static uint64_t node_of(enum kind kind, uint64_t rest)
@@ -301,8 +302,8 @@ int sfs_tree_attr(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 	switch (kind_of(node)) {
 	case FIXED:
 		f = find_fixed(node);
-		attr->is_folder = node == ROOT || (f && !f->print);
-		attr->is_snapshot = f && f->print;
+		attr->is_folder = node == ROOT || (f && f->is_folder);
+		attr->is_snapshot = f && !f->is_folder;
 		return f || node == ROOT ? 0 : -ENOENT;
 	case SHARDS_FOLDER:
 	case SAMPLES_FOLDER:
@@ -355,7 +356,7 @@ static int list_fixed(uint64_t folder, uint64_t cookie, tell_fn *tell, void *ctx
 
 	for (i = cookie; i < SFS_COUNT(fixed); i++)
 		if (fixed[i].parent == folder &&
-		    !tell(ctx, fixed[i].name, fixed[i].node, !fixed[i].print, i + 1))
+		    !tell(ctx, fixed[i].name, fixed[i].node, fixed[i].is_folder, i + 1))
 			break;
 	return 0;
 }
@@ -454,7 +455,10 @@ struct sfs_file {
 	struct sfs_shard *shard;
 	struct sfs_listed *listed; /* of a member */
 	struct sfs_script *script;
+	struct sfs_idx *idx;
 	struct sfs_text text; /* of a snapshot */
+	struct sfs_held held; /* counts it */
+	struct sfs_ledger_view errors;
 };
 
 static int open_epoch(struct sfs_tree *t, struct sfs_file *file,
@@ -467,48 +471,21 @@ static int open_epoch(struct sfs_tree *t, struct sfs_file *file,
 	return sfs_epochs_open(t->epochs, node, waiter, &file->stream, &file->extract);
 }
 
-/* The index of a shard as DALI's wds2idx would write it. */
-static int print_index(const struct sfs_members *members, struct sfs_text *text,
-		       struct sfs_error *why)
+/* A text that is made now, and stays as it is until the file is closed.  All who have one
+ * open share a part of the budget. */
+static int open_fixed(struct sfs_tree *t, struct sfs_file *file)
 {
-	struct sfs_dali dali = {0};
-	uint64_t i;
-	int ret = 0;
+	struct sfs_env *env = &t->core->env;
 
-	for (i = 0; i < members->n && ret == 0; i++) {
-		struct sfs_member m = sfs_members_get(members, i);
+	const struct fixed *f = find_fixed(file->node);
 
-		if (sfs_key_length(m.name, m.n_name) == 0)
-			continue;
-		ret = m.is_sparse ? sfs_error_set(why, -EILSEQ, "sparse members")
-				  : sfs_dali_add(&dali, m.name, m.n_name, m.data, m.size,
-						 why);
+	if (!f->print) {
+		file->errors = sfs_ledger_look();
+		return 0;
 	}
-	if (ret == 0)
-		ret = sfs_dali_print(&dali, text, why);
-	sfs_dali_done(&dali);
-	return ret;
-}
-
-static int open_index(struct sfs_tree *t, struct sfs_file *file,
-		      struct sfs_waiter *waiter)
-{
-	struct sfs_shard *shard = shard_at(t, rest_of(file->node));
-	struct sfs_error why = {0};
-	int ret;
-
-	ret = sfs_census_shard(t->core->census, shard, waiter);
-	if (ret == 0)
-		ret = sfs_survey_members(&t->core->surveyor, shard, waiter);
-	if (ret < 0)
-		return ret == -EINPROGRESS ? ret : sfs_shard_read_err(ret);
-	if (sfs_shard_is_damaged(shard))
-		return -EIO; /* the ledger has it */
-	ret = print_index(sfs_shard_members(shard), &file->text, &why);
-	if (ret < 0)
-		sfs_ledger_add(SFS_EVENT_REFUSED, shard->name, SFS_NO_OFFSET, "",
-			       "no .idx can be made of it: %s", why.text);
-	return ret;
+	f->print(t->core, &file->text);
+	return sfs_held_count(&file->held, &env->texts, file->text.capacity,
+			      sfs_env_texts_most(env));
 }
 
 int sfs_file_open(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
@@ -528,16 +505,16 @@ int sfs_file_open(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 	file->node = node;
 	switch (kind_of(node)) {
 	case UNDER_EPOCHS: ret = open_epoch(t, file, waiter); break;
-	case SHARD_INDEX: ret = open_index(t, file, waiter); break;
+	case SHARD_INDEX:
+		ret = sfs_idx_open(t->core->idxs, shard_at(t, rest_of(node)), waiter,
+				   &file->idx);
+		break;
 	case SHARD: file->shard = shard_at(t, rest_of(node)); break;
 	case MEMBER:
 		file->shard = shard_at(t, rest_of(node) >> SHARD_SHIFT);
 		ret = get_listing(t, node, waiter, &file->listed);
 		break;
-	default:
-		find_fixed(node)->print(t->core, &file->text);
-		if (!file->text.s)
-			sfs_text_puts(&file->text, "");
+	default: ret = open_fixed(t, file);
 	}
 	if (ret < 0) {
 		sfs_text_done(&file->text);
@@ -557,22 +534,43 @@ void sfs_file_close(struct sfs_file *file)
 	if (file->listed)
 		sfs_survey_put(&file->tree->core->surveyor, file->listed);
 	sfs_script_close(file->script);
+	if (file->idx)
+		sfs_idx_close(file->idx);
 	sfs_text_done(&file->text);
+	sfs_held_done(&file->held);
 	free(file);
 }
 
-static void read_text(struct sfs_file *file, struct sfs_read *read)
+static void clip(struct sfs_read *read, uint64_t size)
 {
-	uint64_t size = file->text.n;
-
 	if (read->offset >= size)
 		read->n_bytes = 0;
 	else if (read->n_bytes > size - read->offset)
 		read->n_bytes = (size_t)(size - read->offset);
+}
+
+static void read_text(const struct sfs_text *text, struct sfs_read *read)
+{
+	clip(read, text->n);
 	/* A copy: the file may be closed before the reply's thread has seen it go out. */
 	read->release = sfs_read_reset;
-	sfs_read_add_copy(read, file->text.s + read->offset, read->n_bytes);
+	if (read->n_bytes > 0)
+		sfs_read_add_copy(read, text->s + read->offset, read->n_bytes);
 	read->done(read, 0);
+}
+
+static void read_errors(const struct sfs_ledger_view *view, struct sfs_read *read)
+{
+	sfs_autofree char *bytes = NULL;
+	int ret;
+
+	clip(read, view->n_bytes);
+	bytes = sfs_malloc(read->n_bytes + 1);
+	ret = sfs_ledger_read(view, read->offset, bytes, read->n_bytes);
+	read->release = sfs_read_reset;
+	if (ret == 0 && read->n_bytes > 0)
+		sfs_read_add_copy(read, bytes, read->n_bytes);
+	read->done(read, ret);
 }
 
 /* A sparse file: its runs lie one behind the other, the rest reads as zeros. */
@@ -638,8 +636,10 @@ void sfs_file_read(struct sfs_file *file, struct sfs_read *read)
 		sfs_windows_read(windows, file->shard, 0, file->shard->object.size, read);
 	} else if (file->script) {
 		sfs_script_read(file->script, read);
+	} else if (file->node == ERRORS) {
+		read_errors(&file->errors, read);
 	} else {
-		read_text(file, read);
+		read_text(file->idx ? sfs_idx_text(file->idx) : &file->text, read);
 	}
 }
 

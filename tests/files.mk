@@ -233,6 +233,7 @@ fuse_tests = \
 	tests/fuse-names-from-tars-never-escape.sh \
 	tests/fuse-nginx-serves-a-mount.sh \
 	tests/fuse-nothing-can-be-written.sh \
+	tests/fuse-open-files-stay-within-the-budget.sh \
 	tests/fuse-pages-before-an-error-can-be-read.sh \
 	tests/fuse-random-reads-of-an-order-block-nobody.sh \
 	tests/fuse-ranks-and-workers-are-paths.sh \

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger keeps the newest 10,000 lines, counts all, and every line is JSON. */
+/* The ledger keeps the newest 10,000 lines, or 4 MiB of them, counts all, and every line
+ * is JSON. */
 #include "check.h"
 #include "ledger.h"
 #include "mem.h"
 #include "pool.h"
 
+#include <errno.h>
 
 #define KEPT 10000
 
@@ -23,9 +25,10 @@ static void one_of_each(void)
 
 	sfs_ledger_print(&t);
 	CHECK_EQ(t.n, 0);
-	sfs_ledger_add(SFS_EVENT_RETRY, "train-000123.tar", 73400320, "retry 2 of 5 in 400 ms",
-		       "HTTP %d", 503);
-	sfs_ledger_add(SFS_EVENT_LOST, "a\"b\n.tar", SFS_NO_OFFSET, "", "%s", "no \xff such");
+	sfs_ledger_add(SFS_EVENT_RETRY, "train-000123.tar", 73400320,
+		       "retry 2 of 5 in 400 ms", "HTTP %d", 503);
+	sfs_ledger_add(SFS_EVENT_LOST, "a\"b\n.tar", SFS_NO_OFFSET, "", "%s",
+		       "no \xff such");
 	sfs_ledger_print(&t);
 	CHECK_EQ(count_lines(t.s), 2);
 	CHECK(strncmp(t.s, "{\"time\":\"20", 11) == 0);
@@ -87,6 +90,63 @@ static void newest(void)
 	sfs_ledger_clear();
 }
 
+/* The view is as it was, in pieces of any size, as long as its lines are kept. */
+static void viewed(void)
+{
+	struct sfs_text t = {0}, more = {0};
+	struct sfs_ledger_view view;
+	char piece[700];
+	uint64_t at;
+	size_t n, sizes[] = {1, 7, 64, 699};
+	int i, k;
+
+	view = sfs_ledger_look();
+	CHECK_EQ(view.n_bytes, 0);
+	for (i = 0; i < KEPT + 50; i++)
+		sfs_ledger_add(SFS_EVENT_SKIP, "s.tar", (uint64_t)i, "", "x%d", i % 7);
+	sfs_ledger_print(&t);
+	view = sfs_ledger_look();
+	CHECK_EQ(view.n_bytes, t.n);
+	sfs_ledger_add(SFS_EVENT_SKIP, "s.tar", 1, "", "one more: the first one goes");
+	for (k = 0; k < 4; k++)
+		for (at = view.n_head + strlen(strchr(t.s, '\n') + 1) -
+			  strlen(strchr(strchr(t.s, '\n') + 1, '\n') + 1);
+		     at < t.n && (k > 0 || at < 3000); at += n) {
+			n = t.n - at < sizes[k] ? t.n - at : sizes[k];
+			CHECK_EQ(sfs_ledger_read(&view, at, piece, n), 0);
+			CHECK(memcmp(piece, t.s + at, n) == 0);
+		}
+	CHECK_EQ(sfs_ledger_read(&view, 0, piece, 10), 0); /* that some are missing */
+	CHECK(memcmp(piece, t.s, 10) == 0);
+	CHECK_EQ(sfs_ledger_read(&view, 0, piece, 100), -ESTALE);
+	view = sfs_ledger_look();
+	CHECK_EQ(sfs_ledger_read(&view, 0, piece, 100), 0);
+	sfs_ledger_print(&more);
+	CHECK(memcmp(piece, more.s, 100) == 0);
+	sfs_text_done(&t);
+	sfs_text_done(&more);
+	sfs_ledger_clear();
+}
+
+/* However long the lines, they have 4 MiB together. */
+static void bounded(void)
+{
+	static char name[20000];
+	struct sfs_text t = {0};
+	int i;
+
+	memset(name, 'n', sizeof name - 1);
+	for (i = 0; i < 1000; i++)
+		sfs_ledger_add(SFS_EVENT_SKIP, name, (uint64_t)i, "", "x");
+	CHECK(sfs_ledger_look().n_bytes <= (4 << 20) + 100);
+	CHECK(sfs_ledger_look().n_bytes > (4 << 20) - 25000);
+	sfs_ledger_print(&t);
+	CHECK_HAS(t.s, "\"offset\":999,");
+	CHECK(strncmp(t.s, "{\"event\":\"dropped\",\"lines\":7", 28) == 0);
+	sfs_text_done(&t);
+	sfs_ledger_clear();
+}
+
 static void *add_many(void *arg)
 {
 	int i;
@@ -128,6 +188,8 @@ int main(void)
 	one_of_each();
 	long_cause();
 	newest();
+	viewed();
+	bounded();
 	many_threads();
 	return 0;
 }
