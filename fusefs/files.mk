@@ -12,7 +12,8 @@ shufflefs_SOURCES = \
 	fusefs/ops.c fusefs/ops.h \
 	fusefs/park.c fusefs/park.h \
 	fusefs/top.c fusefs/top.h \
-	fusefs/trial.c fusefs/trial.h
+	fusefs/trial.c fusefs/trial.h \
+	fusefs/watchdog.c fusefs/watchdog.h
 shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
 shufflefs_CFLAGS = $(SFS_CFLAGS) $(FUSE_CFLAGS)
 shufflefs_LDFLAGS = $(SFS_LDFLAGS)

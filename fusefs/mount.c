@@ -5,7 +5,7 @@
  * raises the kernel's readahead before: FUSE_INIT cannot ask for more than the
  * device's 128 KiB, but root may write a larger number into /sys.
  *
- * When the loop has ended, a watchdog makes sure that the process does too. */
+ * From the signal on that ends the loop, a watchdog makes sure that the process ends. */
 #include "mount.h"
 
 #include "channel.h"
@@ -13,6 +13,7 @@
 #include "daemon.h"
 #include "mountpoint.h"
 #include "ops.h"
+#include "watchdog.h"
 
 #include "clock.h"
 #include "core.h"
@@ -30,8 +31,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define STOP_SECONDS 10
 
 struct mount {
 	struct sfs_options *options;
@@ -161,15 +160,6 @@ static void *greet(void *arg)
 
 /* ---- running ---- */
 
-static void *watch(void *arg)
-{
-	sleep(STOP_SECONDS);
-	sfs_error("did not end within %d s after it was unmounted; it does now",
-		  STOP_SECONDS);
-	_exit(1);
-	return NULL;
-}
-
 static void loop(struct mount *m)
 {
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
@@ -200,14 +190,16 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 		sfs_daemon_failed(m->daemon_fd, err.text);
 		return 1;
 	}
+	sfs_watchdog_start(m->where);
 	m->greeter = sfs_thread_start("sfs-greet", greet, m);
 	loop(m);
-	pthread_detach(sfs_thread_start("sfs-watch", watch, NULL));
+	sfs_watchdog_wake();
 	/* Before the unmount, which closes the session's descriptor. */
 	sfs_ops_stop(&m->ops);
 	fuse_session_unmount(m->session);
 	pthread_join(m->greeter, NULL);
 	sfs_ops_done(&m->ops);
+	sfs_watchdog_release_signals();
 	fuse_remove_signal_handlers(m->session);
 	fuse_session_destroy(m->session);
 	sfs_core_stop(m->core);
@@ -282,7 +274,7 @@ static void wait_for_daemon(pid_t pid)
 	pfd.fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pfd.fd < 0)
 		return;
-	poll(&pfd, 1, 1000 * (STOP_SECONDS + 1));
+	poll(&pfd, 1, 1000 * (SFS_STOP_SECONDS + 1));
 	close(pfd.fd);
 }
 

@@ -240,6 +240,7 @@ fuse_tests = \
 	tests/fuse-readers-never-wait-for-each-others-memory.sh \
 	tests/fuse-reads-agree-however-they-are-made.sh \
 	tests/fuse-samples-are-what-tar-extracts.sh \
+	tests/fuse-sigterm-ends-a-mount-that-hangs.sh \
 	tests/fuse-sigterm-unmounts.sh \
 	tests/fuse-sizes-never-change.sh \
 	tests/fuse-streams-tell-their-order-and-samples.sh \
