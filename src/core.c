@@ -41,6 +41,11 @@ static int choose_budget(struct sfs_options *o, bool is_cat, uint64_t *ret_bytes
 	char need[32], have[32];
 
 	*ret_bytes = o->budget;
+	if (o->budget > limit)
+		sfs_warning(
+			"budget=%s is more than the %s of memory that this machine or "
+			"control group has: it may be killed for that; lower budget=",
+			sfs_text_size(o->budget, need), sfs_text_size(limit, have));
 	if (o->budget)
 		return 0;
 	n = n < 4 * GIB ? n : 4 * GIB;

@@ -185,6 +185,7 @@ cat_tests = \
 	tests/cat-writes-what-comes-before-an-error.sh
 
 fuse_tests = \
+	tests/fuse-a-budget-above-the-memory-is-told.sh \
 	tests/fuse-a-changed-shard-is-stale.sh \
 	tests/fuse-a-control-groups-limit-is-respected.sh \
 	tests/fuse-a-dead-mount-is-mounted-over.sh \
