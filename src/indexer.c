@@ -72,16 +72,22 @@ void sfs_indexer_stop(struct sfs_indexer *ix)
 	sfs_waiters_end(&told, -ECANCELED);
 }
 
-void sfs_indexer_free(struct sfs_indexer *ix)
+static void free_items(struct sfs_indexer *ix)
 {
 	uint32_t i;
 
+	for (i = 0; ix->items && i < ix->env->shards.n; i++)
+		sfs_shard_unpin(&ix->env->shards, ix->items[i].shard);
+	free(steal(&ix->items));
+	ix->n_done = 0;
+}
+
+void sfs_indexer_free(struct sfs_indexer *ix)
+{
 	if (!ix)
 		return;
 	assert(ix->n_pending == 0);
-	for (i = 0; ix->items && i < ix->env->shards.n; i++)
-		sfs_shard_unpin(&ix->env->shards, ix->items[i].shard);
-	free(ix->items);
+	free_items(ix);
 	pthread_mutex_destroy(&ix->lock);
 	free(ix);
 }
@@ -159,6 +165,8 @@ static void finish(struct sfs_indexer *ix, struct sfs_link *told)
 		return;
 	if (ix->n_done == ix->env->shards.n)
 		ix->err = sum_up(ix);
+	else if (ix->err == -ENOMEM)
+		free_items(ix); /* what is known of some is of no use to anybody */
 	sfs_waiters_tell(&ix->waiters, told);
 }
 

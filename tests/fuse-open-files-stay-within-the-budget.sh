@@ -80,3 +80,19 @@ for fd in fds:
     os.close(fd)
 EOF
 errors_have mnt 'its .idx takes .* and the budget has no room for it'
+umount_ds mnt
+
+# Nor do the names of all members, which an .order needs, fit one that is smaller still; what
+# was learnt of them is given back, and streams have what they need.
+mount_ds -o budget=24M,buffer=1M,lanes=12,index-cache=no,log-level=error dense mnt
+for i in 1 2; do
+    ! cat mnt/epochs/0.order >got 2>said || fail "it fits"
+    grep -q "Cannot allocate memory" said || fail "$(cat said)"
+    [ ! -s got ] || fail "bytes before the error"
+done
+errors_have mnt 'the names of its members take .* and the budget has no room for them","then":"raise budget='
+has_room() {
+    [ "$(stat_of mnt budget_used_bytes)" -lt $((8 << 20)) ]
+}
+wait_until 30 has_room
+"$shufflefs" cat -o buffer=1M,lanes=12,index-cache=no dense epochs/0.tar | cmp - mnt/epochs/0.tar || fail "other bytes"
