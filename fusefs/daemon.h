@@ -8,7 +8,8 @@
 
 /* Fork.  Returns in the child, with *ret_fd for the words below; the parent never
  * returns: it exits with 0 when the child is ready, or prints the child's sentence
- * and exits with 1.  No thread may run yet. */
+ * and exits with 1.  If the parent is killed before that, the child gets SIGTERM.  No
+ * thread may run yet. */
 void sfs_daemon_fork(int *ret_fd);
 
 /* Ready: let the parent go, and leave the terminal.  fd < 0: not a daemon; nothing

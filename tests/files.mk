@@ -208,6 +208,7 @@ fuse_tests = \
 	tests/fuse-an-index-that-comes-in-time-is-waited-for.sh \
 	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \
 	tests/fuse-an-ini-section-names-a-dataset.sh \
+	tests/fuse-an-interrupted-mount-leaves-nothing.sh \
 	tests/fuse-an-order-can-be-read-as-text.sh \
 	tests/fuse-an-order-may-be-read-while-shards-are-surveyed.sh \
 	tests/fuse-an-ordinary-user-mounts.sh \

@@ -22,6 +22,7 @@ before the answer begins; with `head`, in the middle of its headers):
   trickle,bytes=N,ms=N       a body in small pieces
   pause,bytes=N,while=F      a body of which the first N bytes come, and the rest without F
   late,ms=N                  an answer that begins so much later
+  held,while=F               an answer that begins when F is gone
   short,by=N                 fewer bytes than Content-Range says, and a Content-Length to match
   less,bytes=N               an honest 206 for the first N bytes of the range
   long,by=N[,open]           more bytes than Content-Length says (open: than the range has)
@@ -89,6 +90,7 @@ class Answer:
         self.first = 0        # where the body begins in the file
         self.total = 0        # the file's size
         self.waits_for = None  # a file: between pieces, until it is gone
+        self.held_by = None    # a file: the answer begins when it is gone
         self.ends = None      # "fin", "rst" or "stall", ...
         self.end_at = None    # ... when so much of the body was sent,
         self.ends_in = "body"  # or in "head", or "before" it
@@ -229,6 +231,11 @@ def late(request, obj, answer, args):
     return answer
 
 
+def held(request, obj, answer, args):
+    answer.held_by = os.path.join(folder, args["while"])
+    return answer
+
+
 def short(request, obj, answer, args):
     answer.set_body(answer.body[:-int(args["by"])])
     return answer
@@ -363,7 +370,7 @@ def nohead(request, obj, answer, args):
 
 
 ANSWER_FAULTS = {f.__name__: f for f in (
-    trickle, pause, late, short, less, long, wrongstart, wrongend, wrongtotal, norange, multipart, auth,
+    trickle, pause, late, held, short, less, long, wrongstart, wrongend, wrongtotal, norange, multipart, auth,
     redirect, token, chunked, nolength, close, hangup, garbage, hugeheader, nohead)}
 ANSWER_FAULTS.update(cut=end_it("fin"), rst=end_it("rst"), stall=end_it("stall"), gzip=gzipped)
 
@@ -467,6 +474,8 @@ def send_body(conn, answer):
 def send(conn, request, answer):
     """Returns whether the connection goes on."""
     time.sleep(answer.delay_s)
+    while answer.held_by and os.path.exists(answer.held_by):
+        time.sleep(0.01)
     if answer.is_garbage:
         conn.sendall(b"\x7fELF\x02\x01 this is no HTTP\r\n\r\n")
         return False
