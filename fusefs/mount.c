@@ -20,6 +20,7 @@
 #include "log.h"
 #include "mem.h"
 #include "pool.h"
+#include "probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -177,7 +178,10 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	int ret;
 
 	ret = sfs_core_start(m->options, specs, false, &m->core, &err);
+	if (ret == 0)
+		ret = sfs_probe_shards(m->core->census, &m->core->env.shards, true, &err);
 	if (ret < 0) {
+		sfs_core_stop(m->core);
 		sfs_daemon_failed(m->daemon_fd, err.text);
 		return 1;
 	}

@@ -5,6 +5,7 @@
 #include "cat.h"
 
 #include "core.h"
+#include "ledger.h"
 #include "pull.h"
 
 #include <errno.h>
@@ -67,7 +68,7 @@ static int copy_on(struct sfs_file *file, size_t n_bytes, int n_reads, int fd,
 	return ret;
 }
 
-static int copy(struct sfs_file *file, int fd, struct sfs_error *err)
+static int copy(struct sfs_file *file, const char *path, int fd, struct sfs_error *err)
 {
 	uint64_t written = 0;
 	int read_err, ret;
@@ -75,14 +76,26 @@ static int copy(struct sfs_file *file, int fd, struct sfs_error *err)
 	ret = copy_on(file, READ_BYTES, 2, fd, &written, &read_err);
 	if (read_err < 0)
 		ret = copy_on(file, SMALL_BYTES, 1, fd, &written, &read_err);
-	if (read_err < 0)
-		return sfs_error_set(err, read_err, "cannot read on after byte %llu: %s",
-				     (unsigned long long)written, strerror(-read_err));
+	if (read_err < 0) {
+		sfs_ledger_why(path, read_err, err);
+		return sfs_error_wrap(err, read_err, "%s: cannot read on after byte %llu",
+				      path, (unsigned long long)written);
+	}
 	if (ret == -EPIPE && written >= sfs_file_padding(file))
 		return 0;
 	if (ret < 0 && ret != -EPIPE)
 		sfs_error_set(err, ret, "cannot write: %s", strerror(-ret));
 	return ret;
+}
+
+/* Streams need all shards: say which are missing. */
+static int wait_for_sizes(struct sfs_core *core, const char *path, struct sfs_error *err)
+{
+	while (*path == '/')
+		path++;
+	if (strncmp(path, "epochs/", 7) != 0)
+		return 0;
+	return sfs_core_wait_for_sizes(core, err);
 }
 
 int sfs_cat(struct sfs_options *options, const struct sfs_strings *specs,
@@ -92,13 +105,16 @@ int sfs_cat(struct sfs_options *options, const struct sfs_strings *specs,
 	struct sfs_file *file;
 	int ret;
 
+	sfs_ledger_keep_errors();
 	ret = sfs_core_start(options, specs, true, &core, err);
 	if (ret < 0)
 		return ret;
 	fcntl(fd, F_SETPIPE_SZ, (int)READ_BYTES); /* if it is a pipe, a large one */
-	ret = sfs_file_open_path(core->tree, path, &file, err);
+	ret = wait_for_sizes(core, path, err);
+	if (ret == 0)
+		ret = sfs_file_open_path(core->tree, path, &file, err);
 	if (ret == 0) {
-		ret = copy(file, fd, err);
+		ret = copy(file, path, fd, err);
 		sfs_file_close(file);
 	}
 	sfs_core_stop(core);

@@ -5,10 +5,15 @@
  * for a size waits for it; a shard that somebody waits for goes first.  Failures
  * are remembered too, and tried anew when somebody asks again.  With on-error=
  * skip, a shard that is missing is an empty one.
+ *
+ * Shards are asked in an order that is spread over the dataset, so that those that have
+ * answered at any moment are a fair sample of all.  Each failure goes into the ledger;
+ * the log gets one line for all of them, when all shards have been asked.
  */
 #ifndef SFS_CENSUS_H
 #define SFS_CENSUS_H
 
+#include "error.h"
 #include "shard.h"
 #include "waiter.h"
 
@@ -36,6 +41,30 @@ int sfs_census_shard(struct sfs_census *census, struct sfs_shard *shard,
 
 /* Are all sizes known?  As above; the error is that of some shard. */
 int sfs_census_all(struct sfs_census *census, struct sfs_waiter *waiter);
+
+/* What has come of it so far. */
+struct sfs_census_tally {
+	uint32_t n_shards, n_asked; /* n_asked: those that have their answer */
+	uint32_t n_missing;	    /* there is no such file */
+	uint32_t n_refused;	    /* not missing, but asking again will not help */
+	uint32_t n_failed;	    /* others that failed: they may be well later */
+	bool is_skipping;	    /* what is missing counts as empty */
+	struct sfs_error first;	    /* why the first of these three failed; names it */
+};
+
+/* Wait until all shards have been asked, for `timeout_ms` at most. */
+void sfs_census_wait(struct sfs_census *census, unsigned timeout_ms);
+
+/* Of the shards `first` to `end` - 1. */
+void sfs_census_tally(struct sfs_census *census, uint32_t first, uint32_t end,
+		      struct sfs_census_tally *ret_tally);
+
+/* "6 of 26 shards are missing, the first: ...": a sentence, if any failed. */
+void sfs_census_describe(const struct sfs_census_tally *tally, struct sfs_error *ret);
+
+/* The same of all shards; the caller tells the user.  From then on the log is told when
+ * all have been asked and more have failed than these. */
+void sfs_census_report(struct sfs_census *census, struct sfs_census_tally *ret_tally);
 
 /* How many sizes are known by now. */
 uint32_t sfs_census_known(struct sfs_census *census);

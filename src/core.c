@@ -2,11 +2,7 @@
 /* How this works: start goes from the ground up, stop comes down again: first
  * nobody asks any more (ticker, census, surveys), then the sources end all that
  * runs, then what waited for that goes away, and last the memory.
- *
- * Before it says yes, start asks the first and the last shard of each spec: a
- * wrong host, path, certificate or a server without ranges is told at once, on
- * the user's terminal.  One missing shard is no reason to refuse; all of a spec
- * missing is. */
+ */
 #include "core.h"
 
 #include "clock.h"
@@ -17,6 +13,7 @@
 #include "identity.h"
 #include "mem.h"
 #include "memory.h"
+#include "probe.h"
 #include "store.h"
 
 #include <errno.h>
@@ -27,7 +24,6 @@
 #define GIB		  ((uint64_t)1 << 30)
 #define MIB		  ((uint64_t)1 << 20)
 #define CAT_BUDGET	  (256 * MIB)
-#define MAX_PROBES	  32
 #define MAX_FILE_THREADS  8
 #define TRIM_SECONDS	  10 /* unused for so long, memory is given back */
 #define DESCRIPTION_BYTES GIB
@@ -271,100 +267,6 @@ static int start_indexes(struct sfs_core *core, struct sfs_error *err)
 	return ret;
 }
 
-/* ---- the probe ---- */
-
-struct probe {
-	struct sfs_request request;
-	struct sfs_error error;
-	struct probes *all;
-	int err;
-};
-
-struct probes {
-	pthread_mutex_t lock; /* guards n_left */
-	pthread_cond_t wake;
-	int n_left;
-};
-
-static void on_probe(struct sfs_request *request, int err)
-{
-	struct probe *p = sfs_container(request, struct probe, request);
-
-	pthread_mutex_lock(&p->all->lock);
-	p->err = err;
-	if (--p->all->n_left == 0)
-		pthread_cond_signal(&p->all->wake);
-	pthread_mutex_unlock(&p->all->lock);
-}
-
-/* Ask shards first and last; why not, if neither is there. */
-static int probe_spec(struct sfs_core *core, uint32_t first, uint32_t last,
-		      struct sfs_error *err)
-{
-	struct probes all = {.lock = PTHREAD_MUTEX_INITIALIZER,
-			     .wake = PTHREAD_COND_INITIALIZER,
-			     .n_left = first == last ? 1 : 2};
-	struct probe p[2] = {{.all = &all}, {.all = &all}};
-	int n = all.n_left, i;
-
-	for (i = 0; i < n; i++) {
-		p[i].request = (struct sfs_request){
-			.kind = SFS_REQUEST_ASK,
-			.object = &core->env.shards.shards[i == 0 ? first : last].object,
-			.is_urgent = true,
-			.is_probe = true,
-			.done = on_probe,
-			.error = &p[i].error,
-		};
-		sfs_request_submit(&p[i].request);
-	}
-	pthread_mutex_lock(&all.lock);
-	while (all.n_left > 0)
-		pthread_cond_wait(&all.wake, &all.lock);
-	pthread_mutex_unlock(&all.lock);
-	for (i = 0; i < n; i++) {
-		if (p[i].err == 0)
-			return 0;
-		if (p[i].err == -EOPNOTSUPP)
-			break;
-	}
-	i = i < n ? i : 0;
-	return sfs_error_set(err, p[i].err, "%s",
-			     p[i].error.text[0] ? p[i].error.text : strerror(-p[i].err));
-}
-
-/* The first and the last shard of each spec, in pairs.  How many shards. */
-static size_t choose_probes(const struct sfs_dataset *d, uint32_t chosen[2 * MAX_PROBES])
-{
-	uint32_t first, last;
-	size_t n = 0;
-
-	for (first = 0; first < d->n && n < 2 * MAX_PROBES; first = last + 1) {
-		for (last = first;
-		     last + 1 < d->n && d->spec_of[last + 1] == d->spec_of[first];)
-			last++;
-		chosen[n++] = first;
-		chosen[n++] = last;
-	}
-	return n;
-}
-
-/* The sizes are asked for meanwhile: most often the probe succeeds. */
-static int probe(struct sfs_core *core, const struct sfs_dataset *d,
-		 struct sfs_error *err)
-{
-	uint32_t chosen[2 * MAX_PROBES];
-	size_t n = choose_probes(d, chosen), i;
-	int ret = 0;
-
-	core->census = sfs_census_start(&core->env.shards, chosen, n);
-	for (i = 0; i < n && ret == 0; i += 2)
-		ret = probe_spec(core, chosen[i], chosen[i + 1], err);
-	if (ret == 0)
-		sfs_census_settle(core->census);
-	return ret;
-}
-
 /* ---- the ticker ---- */
 
 static void *tick(void *arg)
@@ -420,7 +322,7 @@ static int start(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	if (ret == 0)
 		ret = start_indexes(core, err);
 	if (ret == 0)
-		ret = probe(core, d, err);
+		ret = sfs_probe_start(&core->env.shards, d->spec_of, &core->census, err);
 	if (ret < 0)
 		return ret;
 	sfs_surveyor_init(&core->surveyor, &core->env);
@@ -441,26 +343,43 @@ static int start(struct sfs_core *core, struct sfs_dataset *d, bool is_cat,
 	return 0;
 }
 
-/* All sizes must be known for that. */
-static int check_order(struct sfs_core *core, struct sfs_error *err)
+int sfs_core_tell_sizes(struct sfs_core *core, int ret, struct sfs_error *err)
 {
-	const char *expected = core->options->expect_order;
+	struct sfs_census_tally tally;
+
+	if (ret == 0)
+		return sfs_probe_shards(core->census, &core->env.shards, false, err);
+	sfs_error_set(err, ret, "cannot get the sizes of all shards: %s", strerror(-ret));
+	sfs_census_report(core->census, &tally);
+	sfs_census_describe(&tally, err);
+	return ret;
+}
+
+int sfs_core_wait_for_sizes(struct sfs_core *core, struct sfs_error *err)
+{
 	struct sfs_sync sync;
-	char found[20];
 	int ret;
 
-	if (!expected)
-		return 0;
 	sfs_sync_init(&sync);
 	while ((ret = sfs_census_all(core->census, &sync.waiter)) == -EINPROGRESS &&
 	       (ret = sfs_sync_wait(&sync)) == 0)
 		;
 	sfs_sync_done(&sync);
+	return sfs_core_tell_sizes(core, ret, err);
+}
+
+/* All sizes must be known for that. */
+static int check_order(struct sfs_core *core, struct sfs_error *err)
+{
+	const char *expected = core->options->expect_order;
+	char found[20];
+	int ret;
+
+	if (!expected)
+		return 0;
+	ret = sfs_core_wait_for_sizes(core, err);
 	if (ret < 0)
-		return sfs_error_set(
-			err, ret,
-			"expect-order: the size of a shard is not to be had: %s",
-			strerror(-ret));
+		return sfs_error_wrap(err, ret, "expect-order");
 	snprintf(found, sizeof found, "%016llx",
 		 (unsigned long long)sfs_identity(&core->env));
 	if (strcmp(found, expected) == 0)

@@ -53,6 +53,13 @@ char *sfs_core_index_cache(const struct sfs_options *options);
 int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs,
 		   bool is_cat, struct sfs_core **ret_core, struct sfs_error *err);
 
+/* Wait until the sizes of all shards are known.  < 0, with a sentence: they cannot be had.
+ * Else a line in the log says what is left out, if anything is. */
+int sfs_core_wait_for_sizes(struct sfs_core *core, struct sfs_error *err);
+
+/* The same for who has waited, and was told `ret`. */
+int sfs_core_tell_sizes(struct sfs_core *core, int ret, struct sfs_error *err);
+
 /* Stop; all files must be closed and nobody may wait any more.  Waits until all has
  * ended, which nothing at the other end of a network can delay. */
 void sfs_core_stop(struct sfs_core *core);

@@ -42,6 +42,7 @@ libshufflefs_la_SOURCES = \
 	src/http.c src/http.h \
 	src/json.c src/json.h \
 	src/key.c src/key.h \
+	src/magic.c src/magic.h \
 	src/pax.c src/pax.h \
 	src/scan.c src/scan.h \
 	src/screen.c src/screen.h \
@@ -98,6 +99,7 @@ libshufflefs_la_SOURCES = \
 	src/next.c src/next.h \
 	src/options.c src/options.h src/options.def \
 	src/plan.c src/plan.h \
+	src/probe.c src/probe.h \
 	src/pull.c src/pull.h \
 	src/read.c src/read.h \
 	src/run.c src/run.h \

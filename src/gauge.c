@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "core.h"
+#include "ledger.h"
 #include "mem.h"
 #include "order.h"
 #include "pull.h"
@@ -112,10 +113,7 @@ static int wait_for_sizes(const struct sfs_gauge *g, struct sfs_core *core,
 			break;
 	}
 	sfs_sync_done(&sync);
-	if (ret < 0)
-		sfs_error_set(err, ret, "the size of a shard is not to be had: %s",
-			      strerror(-ret));
-	return ret;
+	return sfs_core_tell_sizes(core, ret, err);
 }
 
 static void describe(const struct sfs_core *core, struct sfs_facts *facts)
@@ -138,6 +136,7 @@ static int reach(const struct sfs_gauge *g, struct sfs_core **ret_core,
 	uint64_t begun_ns = sfs_clock_ns(), answered_ns;
 	int ret;
 
+	sfs_ledger_keep_errors();
 	sfs_progress_show(&g->progress, 0, "reach: waiting for an answer");
 	ret = sfs_core_start(g->options, g->specs, false, ret_core, err);
 	if (ret < 0)
@@ -517,9 +516,11 @@ static int gauge_stream(const struct sfs_gauge *g, struct sfs_core *core,
 	sfs_pull_begin(&pull, file, 0, READ_BYTES, 2);
 	ret = gauge_pull(g, core, file, &pull, m);
 	*rate = sfs_meter_end(m, ret == 1, 0);
-	if (ret < 0)
-		sfs_error_set(err, ret, "%s: cannot read on after byte %" PRIu64 ": %s",
-			      path, rate->n_bytes, strerror(-ret));
+	if (ret < 0) {
+		sfs_ledger_why(path, ret, err);
+		sfs_error_wrap(err, ret, "%s: cannot read on after byte %" PRIu64, path,
+			       rate->n_bytes);
+	}
 	rate->is_there = ret >= 0;
 	facts->fill_s = m->warm.ns ? (double)(m->warm.ns - m->first_ns) / SFS_NS_PER_S
 				   : rate->seconds;

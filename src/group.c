@@ -12,6 +12,7 @@
  * scan of 2 KB samples would spend 4 us a member in libarchive. */
 #include "group.h"
 
+#include "magic.h"
 #include "pax.h"
 
 #include <ctype.h>
@@ -38,29 +39,10 @@ static int need(struct sfs_group *g, size_t n_bytes, uint64_t n_left,
 
 static int bad_header(const unsigned char *bytes, struct sfs_error *err)
 {
-	static const struct {
-		const char *magic;
-		size_t n;
-		const char *what;
-	} others[] = {
-		{"\x1f\x8b", 2, "gzip data"},
-		{"BZh", 3, "bzip2 data"},
-		{"\xfd"
-		 "7zXZ",
-		 5, "xz data"},
-		{"\x28\xb5\x2f\xfd", 4, "zstd data"},
-		{"PK\x03\x04", 4, "a zip file"},
-		{"<!", 2, "an HTML or XML page"},
-		{"<html", 5, "an HTML page"},
-		{"<?xml", 5, "an XML page"},
-		{"version https://git-lfs", 23, "a git-lfs pointer"},
-	};
-	size_t i;
+	const struct sfs_magic *magic = sfs_magic_find(bytes, SFS_TAR_BLOCK);
 
-	for (i = 0; i < sizeof others / sizeof others[0]; i++)
-		if (memcmp(bytes, others[i].magic, others[i].n) == 0)
-			return sfs_error_set(err, -EBADMSG, "%s, not a tar header",
-					     others[i].what);
+	if (magic)
+		return sfs_error_set(err, -EBADMSG, "%s, not a tar header", magic->what);
 	return sfs_error_set(err, -EBADMSG, "wrong header checksum");
 }
 

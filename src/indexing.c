@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "core.h"
+#include "log.h"
 #include "mem.h"
 #include "progress.h"
 
@@ -29,10 +30,9 @@ struct indexing {
 	struct sfs_core *core;
 	const struct sfs_indexing_options *wanted;
 	struct sfs_progress progress;
-	uint32_t next, n, n_done, n_failed, n_busy;
+	uint32_t next, n, n_done, n_failed, n_left_out, n_busy;
 	uint64_t n_samples, n_lost, begun_ns;
 	int failure;
-	char *failed; /* the first shard that did */
 	struct job jobs[N_JOBS];
 
 	pthread_mutex_t lock; /* guards ready */
@@ -52,19 +52,25 @@ static void on_ready(struct sfs_waiter *waiter, int err)
 	pthread_mutex_unlock(&x->lock);
 }
 
+/* It is missing, and counts as empty: there is nothing to index. */
+static bool is_left_out(const struct sfs_shard *shard)
+{
+	return shard->size_err < 0;
+}
+
 /* Count a shard that has come to its end. */
 static void finish(struct indexing *x, const struct job *job, int ret)
 {
 	uint64_t n_samples = 0, n_bytes;
 
-	if (ret == 0 && !sfs_shard_totals(job->shard, &n_samples, &n_bytes))
+	if (ret == 0 && is_left_out(job->shard))
+		x->n_left_out++;
+	else if (ret == 0 && !sfs_shard_totals(job->shard, &n_samples, &n_bytes))
 		ret = -EBADMSG;
 	x->n_done++;
 	x->n_samples += n_samples;
-	if (ret < 0 && x->n_failed++ == 0) {
+	if (ret < 0 && x->n_failed++ == 0)
 		x->failure = ret;
-		x->failed = sfs_strdup(job->shard->name);
-	}
 	if (x->n_done % FLUSH_SHARDS == 0)
 		x->n_lost += sfs_indexes_flush(x->core->indexes);
 }
@@ -74,8 +80,9 @@ static int go_on(struct indexing *x, struct job *job)
 {
 	int ret = sfs_census_shard(x->core->census, job->shard, &job->waiter);
 
-	return ret < 0 ? ret
-		       : sfs_survey_members(&x->core->surveyor, job->shard, &job->waiter);
+	if (ret < 0 || is_left_out(job->shard))
+		return ret;
+	return sfs_survey_members(&x->core->surveyor, job->shard, &job->waiter);
 }
 
 /* Work on shards until one has to be waited for, or there are no more. */
@@ -146,10 +153,29 @@ static void index_all(struct indexing *x)
 	sfs_progress_clear(&x->progress);
 }
 
+/* What is damaged has been named already; what is missing may count as empty. */
+static int report_failures(struct indexing *x, struct sfs_error *err)
+{
+	struct sfs_census_tally tally;
+	struct sfs_error why = {0};
+
+	sfs_census_report(x->core->census, &tally);
+	sfs_census_describe(&tally, &why);
+	if (x->n_failed == 0 && why.text[0])
+		sfs_warning("%s", why.text);
+	if (x->n_failed == 0)
+		return 0;
+	if (x->n_failed == tally.n_missing + tally.n_refused + tally.n_failed)
+		return sfs_error_set(err, x->failure, "%s", why.text);
+	return sfs_error_set(err, x->failure, "%u of %u shards could not be indexed%s%s",
+			     x->n_failed, x->n_done, why.text[0] ? ": " : "", why.text);
+}
+
 static int report(struct indexing *x, struct sfs_text *text, struct sfs_error *err)
 {
 	struct sfs_source_counts counts = {0};
 	char size[32];
+	int ret;
 
 	sfs_source_count(x->core->files, &counts);
 	sfs_source_count(x->core->http, &counts);
@@ -157,15 +183,12 @@ static int report(struct indexing *x, struct sfs_text *text, struct sfs_error *e
 			"%u shards are indexed: %" PRIu64
 			" samples; %s bytes were read in "
 			"%.1f s\n",
-			x->n_done - x->n_failed, x->n_samples,
+			x->n_done - x->n_failed - x->n_left_out, x->n_samples,
 			sfs_text_size(counts.n_bytes, size),
 			(double)(sfs_clock_ns() - x->begun_ns) / SFS_NS_PER_S);
-	if (x->n_failed > 0)
-		return sfs_error_set(
-			err, x->failure,
-			"%u shards could not be indexed; the first is %s: %s",
-			x->n_failed, x->failed,
-			x->failure == -EBADMSG ? "it is damaged" : strerror(-x->failure));
+	ret = report_failures(x, err);
+	if (ret < 0)
+		return ret;
 	if (x->n_lost > 0)
 		return sfs_error_set(err, -EIO,
 				     "%" PRIu64
@@ -214,7 +237,6 @@ int sfs_indexing(struct sfs_options *options, const struct sfs_strings *specs,
 	sfs_list_init(&x.ready);
 	index_all(&x);
 	ret = report(&x, text, err);
-	free(x.failed);
 	sfs_core_stop(x.core);
 	return ret;
 }

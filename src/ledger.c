@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #define MAX_LINES 10000
 #define MAX_BYTES ((uint64_t)4 << 20)
+#define MAX_CAUSES 16
 
 static const struct {
 	const char *name;
@@ -39,6 +41,11 @@ static struct {
 	uint64_t first, n_lines;      /* that is kept, and ever added */
 	uint64_t n_bytes;	      /* of all that were ever added */
 	uint64_t counts[SFS_N_EVENTS];
+	bool keeps_errors;
+	struct cause {
+		char *shard, *text;
+		uint64_t offset;
+	} causes[MAX_CAUSES]; /* the newest first */
 } ledger = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct line *line_at(uint64_t i)
@@ -109,21 +116,122 @@ static void keep(char *s)
 	ledger.n_bytes += n;
 }
 
+/* Is that what a command may end with? */
+static bool is_error(enum sfs_event event)
+{
+	return event == SFS_EVENT_LOST || event == SFS_EVENT_CHANGED ||
+	       event == SFS_EVENT_REFUSED;
+}
+
+static void free_cause(struct cause *cause)
+{
+	free(steal(&cause->shard));
+	free(steal(&cause->text));
+}
+
+/* Locked.  `then` may say what helps, behind a semicolon; of a name that is refused, it is
+ * all that it says.  What readers get for it, the command tells by ending. */
+static void keep_cause(enum sfs_event event, const char *shard, uint64_t offset,
+		 const char *then, const char *cause)
+{
+	const char *helps = strchr(then, ';');
+	struct cause *k = ledger.causes;
+
+	if (event == SFS_EVENT_REFUSED)
+		helps = *then ? then : NULL;
+	else if (helps)
+		helps += strspn(helps, "; ");
+	free_cause(&k[MAX_CAUSES - 1]);
+	memmove(k + 1, k, (MAX_CAUSES - 1) * sizeof *k);
+	k->shard = sfs_strdup(shard);
+	k->offset = event == SFS_EVENT_REFUSED ? SFS_NO_OFFSET : offset;
+	k->text = sfs_asprintf("%s%s%s", cause, helps ? "; " : "", helps ? helps : "");
+}
+
+/* Returns whether the log is to be told. */
+static bool note(enum sfs_event event, const char *shard, uint64_t offset,
+		 const char *then, const char *cause)
+{
+	char *line = make_line(event, shard, offset, then, cause);
+	bool is_kept;
+
+	pthread_mutex_lock(&ledger.lock);
+	keep(line);
+	ledger.counts[event]++;
+	is_kept = ledger.keeps_errors && is_error(event);
+	if (is_kept)
+		keep_cause(event, shard, offset, then, cause);
+	pthread_mutex_unlock(&ledger.lock);
+	return !is_kept;
+}
+
 void sfs_ledger_add(enum sfs_event event, const char *shard, uint64_t offset,
 		    const char *then, const char *cause, ...)
 {
-	char text[1024], *line;
+	char text[1024];
 	va_list args;
 
 	va_start(args, cause);
 	vsnprintf(text, sizeof text, cause, args);
 	va_end(args);
-	log_event(event, shard, offset, then, text);
-	line = make_line(event, shard, offset, then, text);
+	if (note(event, shard, offset, then, text))
+		log_event(event, shard, offset, then, text);
+}
+
+void sfs_ledger_note(enum sfs_event event, const char *shard, uint64_t offset,
+		     const char *then, const char *cause, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, cause);
+	vsnprintf(text, sizeof text, cause, args);
+	va_end(args);
+	note(event, shard, offset, then, text);
+}
+
+void sfs_ledger_keep_errors(void)
+{
+	pthread_mutex_lock(&ledger.lock);
+	ledger.keeps_errors = true;
+	pthread_mutex_unlock(&ledger.lock);
+}
+
+/* An errno that a wrong path has: only what was said of that path can be the cause. */
+static bool is_of_path(int err)
+{
+	return err == -ENOENT || err == -ENOTDIR || err == -EISDIR || err == -EINVAL ||
+	       err == -EACCES;
+}
+
+/* The newest event that can be the cause; of those of one shard, the first byte's, for
+ * its parts fail in any order.  NULL: there is none.  Locked. */
+static const struct cause *find_cause(const char *path, int err)
+{
+	const struct cause *k, *found = NULL;
+
+	for (k = ledger.causes; k < ledger.causes + MAX_CAUSES && k->shard; k++) {
+		if (is_of_path(err) && !strstr(path, k->shard))
+			continue;
+		if (!found || (strcmp(k->shard, found->shard) == 0 &&
+			       k->offset < found->offset))
+			found = k;
+	}
+	return found;
+}
+
+void sfs_ledger_why(const char *path, int err, struct sfs_error *ret)
+{
+	const struct cause *k;
 
 	pthread_mutex_lock(&ledger.lock);
-	keep(line);
-	ledger.counts[event]++;
+	k = find_cause(path, err);
+	sfs_error_set(ret, err, "%s", k ? k->text : strerror(-err));
+	if (k && k->offset != SFS_NO_OFFSET)
+		sfs_error_wrap(ret, err, "%s @ %llu", k->shard,
+			       (unsigned long long)k->offset);
+	else if (k && k->shard[0] != '(' && !strstr(path, k->shard))
+		sfs_error_wrap(ret, err, "%s", k->shard);
 	pthread_mutex_unlock(&ledger.lock);
 }
 
@@ -238,5 +346,8 @@ void sfs_ledger_clear(void)
 	ledger.first = ledger.n_lines = ledger.n_bytes = 0;
 	for (i = 0; i < SFS_N_EVENTS; i++)
 		ledger.counts[i] = 0;
+	for (i = 0; i < MAX_CAUSES; i++)
+		free_cause(&ledger.causes[i]);
+	ledger.keeps_errors = false;
 	pthread_mutex_unlock(&ledger.lock);
 }

@@ -13,6 +13,7 @@
 #ifndef SFS_LEDGER_H
 #define SFS_LEDGER_H
 
+#include "error.h"
 #include "log.h"
 #include "text.h"
 
@@ -36,6 +37,20 @@ enum sfs_event {
 void sfs_ledger_add(enum sfs_event event, const char *shard, uint64_t offset,
 		    const char *then, const char *cause, ...)
 	__attribute__((format(printf, 5, 6)));
+
+/* The same without a line in the log: whoever calls tells the user in another way. */
+void sfs_ledger_note(enum sfs_event event, const char *shard, uint64_t offset,
+		     const char *then, const char *cause, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* From now on what is lost, changed or refused is not logged: the command ends with one
+ * sentence, and has the cause by sfs_ledger_why(). */
+void sfs_ledger_keep_errors(void);
+
+/* Why did opening or reading `path` fail with this negative errno?  The newest of those
+ * events that can be the cause: "train-000123.tar @ 73400320: HTTP 404", or without the
+ * shard, if the path names it and the byte is unknown; or else the errno's text. */
+void sfs_ledger_why(const char *path, int err, struct sfs_error *ret);
 
 /* All lines, appended to *text. */
 void sfs_ledger_print(struct sfs_text *text);

@@ -7,6 +7,7 @@
 
 #include "core.h"
 #include "deal.h"
+#include "ledger.h"
 #include "mem.h"
 #include "picture.h"
 #include "play.h"
@@ -41,22 +42,6 @@ struct plan {
 };
 
 /* ---- the dataset ---- */
-
-static int wait_for_sizes(struct plan *p, struct sfs_error *err)
-{
-	struct sfs_sync sync;
-	int ret;
-
-	sfs_sync_init(&sync);
-	while ((ret = sfs_census_all(p->core->census, &sync.waiter)) == -EINPROGRESS &&
-	       (ret = sfs_sync_wait(&sync)) == 0)
-		;
-	sfs_sync_done(&sync);
-	if (ret < 0)
-		sfs_error_set(err, ret, "the size of a shard is not to be had: %s",
-			      strerror(-ret));
-	return ret;
-}
 
 /* Take over what is known of a pinned shard, if that is all.  Samples that lie in an
  * index are borrowed. */
@@ -101,9 +86,10 @@ static int look_at(struct plan *p, uint32_t i, struct sfs_error *err)
 		ret = -EBADMSG;
 	if (!p->is_pinned[i])
 		sfs_shard_unpin(shards, shard);
-	if (ret < 0)
-		return sfs_error_set(err, ret, "%s cannot be read: %s", shard->name,
-				     ret == -EBADMSG ? "it is damaged" : strerror(-ret));
+	if (ret < 0) {
+		sfs_ledger_why(shard->name, ret, err);
+		return sfs_error_wrap(err, ret, "cannot read %s", shard->name);
+	}
 	p->n_counted++;
 	return 0;
 }
@@ -686,7 +672,7 @@ static int make_plan(struct plan *p, struct sfs_text *text, struct sfs_error *er
 	struct outlook o;
 	int ret;
 
-	ret = wait_for_sizes(p, err);
+	ret = sfs_core_wait_for_sizes(p->core, err);
 	if (ret == 0)
 		ret = make_tables(p, err);
 	if (ret < 0)
@@ -716,6 +702,7 @@ int sfs_plan(struct sfs_options *options, const struct sfs_strings *specs,
 	uint32_t i;
 	int ret;
 
+	sfs_ledger_keep_errors();
 	ret = sfs_core_start(options, specs, false, &p.core, err);
 	if (ret < 0)
 		return ret;

@@ -37,7 +37,8 @@ struct sfs_shard {
 	char *folder; /* what keys=auto puts before a name: "train-000000" */
 	struct sfs_object object;
 
-	/* Set by the census when it has asked: 0, or why there is no size. */
+	/* Set by the census when it has asked: 0, or why there is no size; -ENOENT of a
+	 * shard that is missing and counts as empty. */
 	int size_err;
 
 	pthread_mutex_t lock;	   /* guards all below */

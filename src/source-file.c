@@ -63,9 +63,13 @@ static int ask(struct sfs_request *r)
 {
 	struct stat st;
 	int fd = open_file(r, &st);
+	ssize_t n = 0;
 
 	if (fd < 0)
 		return fd;
+	if (r->head)
+		n = pread(fd, r->head, SFS_HEAD_BYTES, 0);
+	r->n_got = n > 0 ? (uint64_t)n : 0;
 	close(fd);
 	free(r->object->tag);
 	r->object->tag = version_of(&st);

@@ -32,7 +32,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ASK_BYTES     512
+#define ASK_BYTES     SFS_HEAD_BYTES
 #define MAX_REDIRECTS 10
 #define N_SMALL	      128 /* sizes and small pieces asked for at a time */
 
@@ -199,7 +199,8 @@ static void end_job(struct job *job, int err)
 	uint64_t n_twice = 0;
 	struct leg *leg;
 
-	r->n_got = in_place(job, 0);
+	if (!is_ask(job))
+		r->n_got = in_place(job, 0);
 	SFS_EACH (each, &job->legs, struct leg, link)
 		n_twice += each->at - each->first;
 	n_twice = n_twice > r->n_bytes ? n_twice - r->n_bytes : 0;
@@ -338,13 +339,30 @@ static void put(const struct sfs_request *r, uint64_t at, const char *bytes, siz
 	}
 }
 
+/* Room for the first bytes of an object that is asked for its size. */
+static size_t head_room(const struct sfs_request *r)
+{
+	return r->head ? SFS_HEAD_BYTES - r->n_got : 0;
+}
+
+/* They came; bytes NULL: they are in place. */
+static void take_head(struct sfs_request *r, const char *bytes, size_t n)
+{
+	n = n < head_room(r) ? n : head_room(r);
+	if (bytes && n > 0)
+		memcpy(r->head + r->n_got, bytes, n);
+	r->n_got += n;
+}
+
 static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 {
 	struct leg *leg = (struct leg *)get;
 	struct job *job = leg->job;
 
-	if (is_ask(job))
+	if (is_ask(job)) {
+		take_head(job->request, bytes, n);
 		return 0;
+	}
 	sfs_request_begun(job->request);
 	if (n > leg->end - leg->at) {
 		/* If those asked for are all there, which ones are they? */
@@ -374,8 +392,13 @@ static int on_room(struct sfs_get *get, struct iovec *pieces, int n_max)
 	struct leg *leg = (struct leg *)get;
 	const struct iovec *iov = leg->job->request->iov;
 	uint64_t skip = leg->at, n = leg->end - leg->at;
+	struct sfs_request *r = leg->job->request;
 	int i;
 
+	if (is_ask(leg->job) && head_room(r) > 0) {
+		pieces[0] = (struct iovec){r->head + r->n_got, head_room(r)};
+		return 1;
+	}
 	if (is_ask(leg->job) || n == 0)
 		return 0;
 	while (skip >= iov->iov_len)
@@ -585,6 +608,8 @@ static void on_start(struct sfs_get *get)
 	bool is_ours = sfs_fetch_same_origin(leg->url, o->uri.location);
 	bool verify_size_only = job->source->options.verify_size_only;
 
+	if (is_ask(job))
+		r->n_got = 0;
 	if (leg->is_hedge)
 		catch_up(leg);
 	else

@@ -25,6 +25,7 @@
 
 #define SFS_SIZE_UNKNOWN UINT64_MAX
 #define SFS_READY_BYTES	 SFS_SLAB_BYTES /* what memory is borrowed by */
+#define SFS_HEAD_BYTES	 512
 
 struct sfs_source;
 
@@ -55,6 +56,10 @@ struct sfs_request {
 	struct sfs_object *object;
 	bool is_urgent; /* a reader waits: goes before those that only prefetch */
 	bool is_probe;	/* while mounting: fail at once where patience is no help */
+
+	/* ASK: if not NULL, gets the first bytes of the object, SFS_HEAD_BYTES at most;
+	 * n_got says how many. */
+	unsigned char *head;
 
 	/* READ: n_bytes from `offset` on go into the n_iov pieces of memory, which
 	 * have just that room and are borrowed (and not changed) until done(). */

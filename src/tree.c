@@ -714,15 +714,19 @@ int sfs_file_open_path(struct sfs_tree *t, const char *path, struct sfs_file **r
 	int ret;
 
 	ret = sfs_tree_walk(t, path, &node);
-	if (ret < 0)
-		return sfs_error_set(err, ret, "%s: %s", path, strerror(-ret));
+	if (ret < 0) {
+		sfs_ledger_why(path, ret, err);
+		return sfs_error_wrap(err, ret, "%s", path);
+	}
 	sfs_sync_init(&sync);
 	while ((ret = sfs_file_open(t, node, &sync.waiter, ret_file)) == -EINPROGRESS &&
 	       (ret = sfs_sync_wait(&sync)) == 0)
 		;
 	sfs_sync_done(&sync);
-	if (ret < 0)
-		sfs_error_set(err, ret, "%s: %s", path, strerror(-ret));
+	if (ret < 0) {
+		sfs_ledger_why(path, ret, err);
+		sfs_error_wrap(err, ret, "%s", path);
+	}
 	return ret;
 }
 

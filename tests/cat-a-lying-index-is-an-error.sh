@@ -19,8 +19,8 @@ lies() {
     [ $status = 1 ] || fail "status $status with $*: $(cat said)"
     n=$(stat -c %s got.tar)
     [ $1 = join ] || cmp -n "$n" want.tar got.tar || fail "wrong bytes before the error, with $*"
-    said "lost: $one @ [0-9]*: here is no sample such as its index says: .*, readers get EIO; remove the index"
-    [ "$(grep -c "lost: " said)" = 1 ] || fail "not said once: $(cat said)"
+    said "epochs/0@1.tar: cannot read on after byte $n: $one @ [0-9]*: here is no sample such as its index says: .*; remove the index"
+    [ "$(wc -l <said)" = 1 ] || fail "not said once: $(cat said)"
 }
 
 make_shards shards --bytes 3000 --samples 12
@@ -44,7 +44,7 @@ for shard in range(3):
 EOP
 indexes --to=good shards
 lies shift budget=20M,lanes=3
-said "its index says: no header, "
+said "its index says: no header; "
 
 # The indexes of shards that somebody replaced by others, with the old times, in place.
 rm -r shards
@@ -64,4 +64,4 @@ EOP
 status=0
 "$shufflefs" cat $opts shards epochs/0@1.tar >got.tar 2>said || status=$?
 [ $status = 1 ] || fail "status $status, not 1: $(cat said)"
-said "lost: $one @ .*remove the index: .*or the whole cache folder"
+said "$one @ .*remove the index: .*or the whole cache folder"

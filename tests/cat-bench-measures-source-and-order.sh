@@ -66,7 +66,7 @@ refused "no list of source, order and mount" --stages=cached data
 refused "takes no value" --json=1 data
 refused "No such file" none.tar
 refused "404" --stages=source "$origin/none.tar"
-refused "the size of a shard is not to be had" "$origin/{train-000000,none,train-000001}.tar"
+refused "1 of 3 shards is missing: .*none.tar: HTTP 404" "$origin/{train-000000,none,train-000001}.tar"
 
 # A shard that goes away after its size was told: no stage has a result that hides it.
 refused "403" -o retries=0 --stages=source "$origin/403,after=1/train-{000000..000006}.tar"

@@ -187,7 +187,7 @@ diff -r data victims || fail "a shard was replaced"
 refused "there is no option" --no-such data
 refused "No such file" none.tar
 head -c 5000 /dev/urandom >uneven/bad.tar
-refused "damaged" uneven
+refused "cannot read bad.tar: bad.tar @ 0: wrong header checksum" uneven
 
 # A rank that has no whole batch is not worth nothing.
 make_shards few --shards 12 --samples 10 --bytes 500

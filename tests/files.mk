@@ -23,6 +23,7 @@ unit_tests = \
 	tests/unit-blame-names-the-limit \
 	tests/unit-braces-expand-as-a-shell-does \
 	tests/unit-budget-keeps-every-floor \
+	tests/unit-census-says-in-one-line-what-is-missing \
 	tests/unit-checksum-sees-every-changed-byte \
 	tests/unit-clock-writes-utc \
 	tests/unit-config-reads-lines-of-any-length \
@@ -57,6 +58,7 @@ unit_tests = \
 	tests/unit-listing-holds-only-safe-paths \
 	tests/unit-localfile-is-what-it-was-when-read \
 	tests/unit-log-lines-hold-no-control-characters \
+	tests/unit-magic-tells-what-a-file-is-instead-of-a-tar \
 	tests/unit-map-finds-every-byte-of-an-epoch \
 	tests/unit-mem-never-gives-null \
 	tests/unit-members-are-found-by-number-and-by-byte \
@@ -145,6 +147,7 @@ cat_tests = \
 	tests/cat-lanes-that-fall-due-together-are-fetched-together.sh \
 	tests/cat-links-and-folders-have-no-data.sh \
 	tests/cat-missing-and-forbidden-shards-are-named.sh \
+	tests/cat-missing-shards-are-counted-in-one-line.sh \
 	tests/cat-names-a-server-that-is-not-there.sh \
 	tests/cat-names-are-bytes.sh \
 	tests/cat-needs-no-content-length.sh \
@@ -166,6 +169,7 @@ cat_tests = \
 	tests/cat-refuses-a-server-without-ranges.sh \
 	tests/cat-refuses-a-wrong-range.sh \
 	tests/cat-refuses-an-encoding.sh \
+	tests/cat-refuses-what-is-not-a-tar.sh \
 	tests/cat-resumes-a-body-that-was-cut.sh \
 	tests/cat-resumes-after-a-reset.sh \
 	tests/cat-samples-larger-than-a-block-are-fetched-ahead.sh \
@@ -228,6 +232,7 @@ fuse_tests = \
 	tests/fuse-memory-pressure-shrinks-the-window.sh \
 	tests/fuse-memory-stays-within-the-budget.sh \
 	tests/fuse-missing-and-forbidden-shards.sh \
+	tests/fuse-missing-shards-are-told-before-a-mount-returns.sh \
 	tests/fuse-mount-shows-the-tree.sh \
 	tests/fuse-mounting-says-what-is-wrong.sh \
 	tests/fuse-mounts-share-one-cache.sh \

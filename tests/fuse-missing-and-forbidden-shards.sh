@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A shard that is missing or forbidden is ENOENT or EACCES in shards/ and samples/, and EIO
-# for the streams that hold it; one line says so; the other shards can be read; and it can
-# be read as soon as it is there.
+# A shard that turns out to be missing or forbidden when it is mounted already is ENOENT or
+# EACCES in shards/ and samples/, and EIO for the streams that hold it; one line says so; the
+# other shards can be read; and it can be read as soon as it is there.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 . "$top/tests/faults.sh"
 requires_fuse
@@ -20,8 +20,10 @@ start_origin shards
 for code in 401 403 404 410; do
     errno="No such file or directory"
     [ $code -gt 403 ] || errno="Permission denied"
-    touch shards/away
-    mount_ds $quick "$origin/$code,only=*1.tar,while=away/$three" mnt
+    # The server says it after the mount has waited for long enough.
+    touch shards/away shards/held
+    mount_ds $quick "$origin/$code,only=*1.tar,while=away/held,only=*1.tar,while=held/$three" mnt
+    rm shards/held
     [ "$(ls mnt/shards | wc -l)" = 3 ] || fail "not all names"
     says "Input/output error" cat mnt/epochs/0.tar
     says "Input/output error" stat mnt/epochs/1.tar

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* The census asks shards all over the dataset first, and says in one sentence how many of
+ * those that have answered are missing or refused, and why the first of them is. */
+#include "budget.h"
+#include "census.h"
+#include "check.h"
+#include "ledger.h"
+#include "mem.h"
+
+#include <errno.h>
+
+#define N	10000
+#define N_EARLY 112 /* asked before it is settled: what fails is asked again */
+
+static struct sfs_budget budget;
+static struct sfs_shards shards;
+
+/* ---- a source that answers when it is told ---- */
+
+static struct sfs_link asked;
+static uint32_t n_asked;
+static int answers[N]; /* of each shard */
+static bool has_answered[N];
+
+static uint32_t shard_of(const struct sfs_request *r)
+{
+	return sfs_container(r->object, struct sfs_shard, object)->index;
+}
+
+static void submit(struct sfs_source *source, struct sfs_request *r)
+{
+	n_asked++;
+	sfs_list_push(&asked, &r->link);
+}
+
+static const struct sfs_source_ops ops = {.name = "told", .submit = submit};
+static struct sfs_source source = {.ops = &ops};
+
+/* Answer so many. */
+static void answer(uint32_t n)
+{
+	struct sfs_link *link;
+	struct sfs_request *r;
+	uint32_t shard;
+
+	while (n-- > 0 && (link = sfs_list_pop(&asked)) != NULL) {
+		r = sfs_container(link, struct sfs_request, link);
+		shard = shard_of(r);
+		if (answers[shard] < 0)
+			sfs_error_set(r->error, 0, "http://host/%u.tar: no (%d)", shard,
+				      -answers[shard]);
+		else
+			r->object->size = 1024;
+		has_answered[shard] = true;
+		sfs_request_end(r, answers[shard]);
+	}
+}
+
+static struct sfs_census *begin(uint32_t n, bool skips)
+{
+	struct sfs_object *objects = sfs_calloc(n, sizeof *objects);
+	char **names = sfs_calloc(n, sizeof *names);
+	struct sfs_census *census;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		objects[i] = (struct sfs_object){.source = &source,
+						 .size = SFS_SIZE_UNKNOWN};
+		names[i] = sfs_asprintf("%u.tar", i);
+	}
+	sfs_budget_init(&budget, 64 << 20);
+	sfs_shards_init(&shards, n, names, objects, skips, &budget);
+	free(objects);
+	free(names);
+	sfs_list_init(&asked);
+	n_asked = 0;
+	memset(has_answered, 0, sizeof has_answered);
+	census = sfs_census_start(&shards, NULL, 0);
+	answer(N_EARLY);
+	sfs_census_settle(census);
+	return census;
+}
+
+static void end(struct sfs_census *census)
+{
+	sfs_census_stop(census);
+	answer(N);
+	sfs_census_free(census);
+	sfs_shards_done(&shards);
+	sfs_budget_done(&budget);
+	sfs_ledger_clear();
+	memset(answers, 0, sizeof answers);
+}
+
+static const char *said(struct sfs_census *census)
+{
+	static struct sfs_error line;
+	struct sfs_census_tally tally;
+
+	line.text[0] = 0;
+	sfs_census_report(census, &tally);
+	sfs_census_describe(&tally, &line);
+	return line.text;
+}
+
+/* ---- what is to be shown ---- */
+
+/* After a tenth of the answers, there is no gap of a hundredth that was not looked at. */
+static void asks_all_over_the_dataset(void)
+{
+	struct sfs_census *census = begin(N, false);
+	uint32_t i, last = 0;
+
+	answer(N / 10 - N_EARLY);
+	for (i = 0; i < N; i++) {
+		CHECK(i - last < N / 100);
+		if (has_answered[i])
+			last = i;
+	}
+	answer(N);
+	CHECK_EQ(n_asked, N); /* each once */
+	CHECK_EQ(sfs_census_known(census), N);
+	CHECK_STR(said(census), "");
+	end(census);
+}
+
+static void counts_what_is_missing(void)
+{
+	struct sfs_census *census;
+
+	answers[3] = answers[7] = answers[8] = -ENOENT;
+	census = begin(20, false);
+	answer(N);
+	CHECK_STR(said(census), "3 of 20 shards are missing, the first: http://host/3.tar: no "
+				"(2); on-error=skip leaves them out");
+	end(census);
+
+	answers[7] = -ENOENT;
+	census = begin(20, true);
+	answer(N);
+	CHECK_STR(said(census), "1 of 20 shards is missing: http://host/7.tar: no (2); it is "
+				"left out");
+	CHECK_EQ(sfs_census_known(census), 20);
+	end(census);
+}
+
+static void says_what_it_does_not_know_yet(void)
+{
+	struct sfs_census *census;
+	uint32_t i;
+
+	for (i = 0; i < 600; i++)
+		answers[i] = -ENOENT;
+	census = begin(600, false);
+	answer(5);
+	CHECK_HAS(said(census), "all of the first 5 shards to answer are missing, the first: ");
+	answer(N);
+	CHECK_HAS(said(census), "all 600 shards are missing, the first: http://host/0.tar: ");
+	end(census);
+
+	answers[0] = -ENOENT;
+	census = begin(600, false);
+	answer(1); /* the one that has failed */
+	CHECK_HAS(said(census),
+		  "1 of the first 112 shards to answer is missing: http://host/0.tar: ");
+	end(census);
+}
+
+static void tells_refused_from_missing(void)
+{
+	struct sfs_census_tally tally;
+	struct sfs_census *census;
+
+	answers[0] = -ENOENT;
+	answers[1] = -EACCES;
+	answers[2] = -EIO;
+	census = begin(4, true);
+	answer(N);
+	CHECK_STR(said(census),
+		  "3 of 4 shards cannot be read, the first: http://host/0.tar: no (2)");
+	sfs_census_tally(census, 1, 4, &tally);
+	CHECK_EQ(tally.n_asked, 3);
+	CHECK_EQ(tally.n_missing, 0);
+	CHECK_EQ(tally.n_refused, 1);
+	CHECK_EQ(tally.n_failed, 1);
+	end(census);
+
+	answers[0] = -EACCES;
+	census = begin(1, false);
+	answer(N);
+	CHECK_STR(said(census), "http://host/0.tar: no (13)");
+	end(census);
+}
+
+/* Nobody answers, and the wait ends all the same. */
+static void waits_no_longer_than_it_is_told(void)
+{
+	struct sfs_census *census = begin(200, false);
+
+	sfs_census_wait(census, 20);
+	CHECK_STR(said(census), "");
+	answer(N);
+	sfs_census_wait(census, 1000000);
+	end(census);
+}
+
+int main(void)
+{
+	sfs_log_set_level(SFS_LOG_ERROR);
+	asks_all_over_the_dataset();
+	counts_what_is_missing();
+	says_what_it_does_not_know_yet();
+	tells_refused_from_missing();
+	waits_no_longer_than_it_is_told();
+	return 0;
+}
