@@ -55,6 +55,19 @@ static struct sfs_own *find_letter(const struct sfs_command *c, char letter)
 	return own && own->name ? own : NULL;
 }
 
+/* err has the sentence, perhaps with a better guess than there is here. */
+static int no_such(const struct sfs_command *c, const char *name, struct sfs_error *err)
+{
+	const struct sfs_own *own;
+
+	for (own = c->own; own && own->name; own++)
+		if (sfs_text_distance(name, own->name) < 3)
+			return sfs_error_set(err, -EINVAL,
+					     "there is no option '%s'; did you mean '%s'?",
+					     name, own->name);
+	return -EINVAL;
+}
+
 static void set_own(struct sfs_own *own, const char *value)
 {
 	free(own->value);
@@ -82,7 +95,7 @@ static int take_long(struct sfs_command *c, char **argv, int n_left,
 	}
 	ret = own ? own->has_value : sfs_options_has_argument(name, err);
 	if (ret < 0)
-		return ret;
+		return no_such(c, name, err);
 	if (own && equals && !own->has_value)
 		return sfs_error_set(err, -EINVAL, "%s takes no value", origin);
 	if (!equals && ret > 0 && n_left < 2)
@@ -137,8 +150,7 @@ static int take_short(struct sfs_command *c, char **argv, int n_left,
 		c->is_lazy |= argv[0][1] == 'l';
 		return 1;
 	}
-	return sfs_error_set(err, -EINVAL,
-			     "there is no option '%s'; see shufflefs --help", argv[0]);
+	return sfs_error_set(err, -EINVAL, "there is no option '%s'", argv[0]);
 }
 
 int sfs_command_parse(struct sfs_command *c, int argc, char **argv, int first,

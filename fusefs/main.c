@@ -15,7 +15,9 @@
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -55,10 +57,29 @@ static const char introduction[] =
 	"Options, for -o, as --long options, and in the ini files:\n";
 /* clang-format on */
 
-static int usage(const char *problem)
+/* The command line is wrong: say how, and where to look. */
+static int misused(const char *format, ...)
 {
-	fprintf(stderr, "shufflefs: %s\n%s", problem, synopsis);
+	sfs_autofree char *problem = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&problem, format, args) < 0)
+		abort();
+	va_end(args);
+	fprintf(stderr, "shufflefs: %s\nTry 'shufflefs --help' for more information.\n",
+		problem);
 	return USAGE;
+}
+
+/* What a command ends with. */
+static int finish(int status, const struct sfs_error *err)
+{
+	if (status == USAGE)
+		return misused("%s", err->text);
+	if (status != OK)
+		fprintf(stderr, "shufflefs: %s\n", err->text);
+	return status;
 }
 
 static int help(bool as_mdoc)
@@ -89,10 +110,9 @@ static int do_mount(const struct sfs_command *c)
 	int status = USAGE;
 
 	if (c->arguments.n < 2)
-		return usage(c->arguments.n ? "a mount needs a SOURCE and a DIR"
-					    : "what is to be mounted, and where?");
+		return misused("mount needs a SOURCE and a DIR");
 	if (sfs_command_resolve(c, c->arguments.n - 1, &o, &specs, &err) < 0)
-		fprintf(stderr, "shufflefs: %s\n", err.text);
+		misused("%s", err.text);
 	else
 		status = sfs_mount(&o, &specs, c->arguments.s[c->arguments.n - 1]);
 	sfs_strings_done(&specs);
@@ -103,7 +123,7 @@ static int do_mount(const struct sfs_command *c)
 static int do_umount(const struct sfs_command *c)
 {
 	if (c->arguments.n != 1)
-		return usage("one DIR is unmounted at a time");
+		return misused("umount needs one DIR");
 	return sfs_umount(c->arguments.s[0], c->is_lazy);
 }
 
@@ -122,10 +142,8 @@ static int do_cat(const struct sfs_command *c)
 	int status = USAGE, ret;
 
 	if (c->arguments.n < 2)
-		return usage("cat needs a SOURCE and a PATH, such as epochs/0.tar");
-	if (sfs_command_resolve(c, c->arguments.n - 1, &o, &specs, &err) < 0) {
-		fprintf(stderr, "shufflefs: %s\n", err.text);
-	} else {
+		return misused("cat needs a SOURCE and a PATH, such as epochs/0.tar");
+	if (sfs_command_resolve(c, c->arguments.n - 1, &o, &specs, &err) == 0) {
 		sfs_log_set_level((enum sfs_log_level)o.log_level);
 		signal(SIGPIPE, SIG_IGN);
 		ret = sfs_cat(&o, &specs, c->arguments.s[c->arguments.n - 1],
@@ -133,9 +151,8 @@ static int do_cat(const struct sfs_command *c)
 		status = ret < 0 ? FAILED : OK;
 		if (ret == -EPIPE)
 			die_of_pipe();
-		else if (ret < 0)
-			fprintf(stderr, "shufflefs: %s\n", err.text);
 	}
+	finish(status, &err);
 	sfs_strings_done(&specs);
 	sfs_options_done(&o);
 	return status;
@@ -164,7 +181,7 @@ static int own_number(const struct sfs_own *own, uint32_t least, uint32_t most,
 	n = strtoul(own->value, &end, 10);
 	if (*own->value < '0' || *own->value > '9' || *end || n < least || n > most)
 		return sfs_error_set(err, -EINVAL,
-				     "--%s: '%s' is no number from %u to %u", own->name,
+				     "--%s: '%s' is not a number from %u to %u", own->name,
 				     own->value, least, most);
 	*ret = (uint32_t)n;
 	return 0;
@@ -200,7 +217,7 @@ static int do_plan(const struct sfs_command *c)
 	int status = USAGE;
 
 	if (c->arguments.n < 1)
-		return usage("plan for which SOURCE?");
+		return misused("plan needs a SOURCE");
 	if (sfs_command_resolve(c, c->arguments.n, &o, &specs, &err) == 0 &&
 	    read_plan(&o, &plan, &err) == 0) {
 		sfs_log_set_level((enum sfs_log_level)o.log_level);
@@ -208,8 +225,7 @@ static int do_plan(const struct sfs_command *c)
 	}
 	if (status == OK)
 		printf("%s", text.s);
-	else
-		fprintf(stderr, "shufflefs: %s\n", err.text);
+	finish(status, &err);
 	sfs_text_done(&text);
 	sfs_strings_done(&specs);
 	sfs_options_done(&o);
@@ -253,7 +269,7 @@ static int do_index(const struct sfs_command *c)
 	int status = USAGE;
 
 	if (c->arguments.n < 1)
-		return usage("index which SOURCE?");
+		return misused("index needs a SOURCE");
 	if (sfs_command_resolve(c, c->arguments.n, &o, &specs, &err) == 0 &&
 	    read_part(index_own[PART].value, &wanted, &err) == 0) {
 		o.index_to = index_own[TO].value ? sfs_strdup(index_own[TO].value) : NULL;
@@ -262,8 +278,7 @@ static int do_index(const struct sfs_command *c)
 	}
 	if (text.n > 0)
 		printf("%s", text.s);
-	if (status != OK)
-		fprintf(stderr, "shufflefs: %s\n", err.text);
+	finish(status, &err);
 	sfs_text_done(&text);
 	sfs_strings_done(&specs);
 	sfs_options_done(&o);
@@ -299,8 +314,8 @@ static int read_stages(const char *list, struct sfs_bench_options *bench,
 		}
 		if (i > SFS_STAGE_MOUNT)
 			return sfs_error_set(err, -EINVAL,
-					     "--stages: '%s' is no list of source, order "
-					     "and mount",
+					     "--stages: '%s' is not a list of source, "
+					     "order and mount",
 					     list);
 		bench->wants[i] = true;
 		if (!rest[n])
@@ -318,7 +333,7 @@ static int do_bench(const struct sfs_command *c)
 	int status = USAGE;
 
 	if (c->arguments.n < 1)
-		return usage("bench which SOURCE?");
+		return misused("bench needs a SOURCE");
 	if (sfs_command_resolve(c, c->arguments.n, &o, &specs, &err) == 0 &&
 	    own_number(&bench_own[SECONDS], 1, 86400, 10, &bench.seconds, &err) == 0 &&
 	    read_stages(bench_own[STAGES].value, &bench, &err) == 0) {
@@ -328,8 +343,7 @@ static int do_bench(const struct sfs_command *c)
 	}
 	if (text.n > 0)
 		printf("%s", text.s);
-	if (status != OK)
-		fprintf(stderr, "shufflefs: %s\n", err.text);
+	finish(status, &err);
 	sfs_text_done(&text);
 	sfs_strings_done(&bench.mount);
 	sfs_strings_done(&specs);
@@ -344,7 +358,7 @@ static int do_where(const struct sfs_command *c)
 	ssize_t n;
 
 	if (c->arguments.n != 2)
-		return usage("where in which FILE, at which OFFSET?");
+		return misused("where needs a FILE and an OFFSET");
 	name = sfs_asprintf("user.shufflefs.sample-at.%s", c->arguments.s[1]);
 	n = getxattr(c->arguments.s[0], name, number, sizeof number);
 	if (n >= 0) {
@@ -352,10 +366,10 @@ static int do_where(const struct sfs_command *c)
 		return OK;
 	}
 	if (errno == EINVAL || errno == ERANGE)
-		fprintf(stderr, "shufflefs: '%s' is no offset in bytes\n",
+		fprintf(stderr, "shufflefs: '%s' is not an offset in bytes\n",
 			c->arguments.s[1]);
 	else if (errno == ENODATA || errno == ENOTSUP)
-		fprintf(stderr, "shufflefs: %s is no stream of a mount\n",
+		fprintf(stderr, "shufflefs: %s is not a stream of a mount\n",
 			c->arguments.s[0]);
 	else
 		fprintf(stderr, "shufflefs: %s: %s\n", c->arguments.s[0],
@@ -387,7 +401,7 @@ static int read_top(struct sfs_top_options *top, struct sfs_error *err)
 		if (*delay < '0' || *delay > '9' || *end || !(s >= 0.1 && s <= 86400))
 			return sfs_error_set(
 				err, -EINVAL,
-				"--delay: '%s' is no number of seconds from 0.1 to 86400",
+				"--delay: '%s' is not a number of seconds from 0.1 to 86400",
 				delay);
 	}
 	top->delay_ms = (unsigned)(s * 1000);
@@ -402,27 +416,23 @@ static int do_top(const struct sfs_command *c)
 	struct sfs_error err = {0};
 
 	if (c->arguments.n != 1)
-		return usage("top of which DIR?");
-	if (read_top(&top, &err) < 0) {
-		fprintf(stderr, "shufflefs: %s\n", err.text);
-		return USAGE;
-	}
-	if (sfs_top(c->arguments.s[0], &top, &err) == 0)
-		return OK;
-	fprintf(stderr, "shufflefs: %s\n", err.text);
-	return FAILED;
+		return misused("top needs one DIR");
+	if (read_top(&top, &err) < 0)
+		return finish(USAGE, &err);
+	return finish(sfs_top(c->arguments.s[0], &top, &err) < 0 ? FAILED : OK, &err);
 }
 
 static const struct door {
 	const char *name;
 	int (*run)(const struct sfs_command *command);
+	bool has_source;     /* it takes the options of the table */
 	struct sfs_own *own; /* NULL: it has no options of its own */
 } doors[] = {
-	{"mount", do_mount, NULL},	{"umount", do_umount, NULL},
-	{"unmount", do_umount, NULL},	{"cat", do_cat, NULL},
-	{"index", do_index, index_own}, {"plan", do_plan, plan_own},
-	{"bench", do_bench, bench_own}, {"where", do_where, NULL},
-	{"top", do_top, top_own},
+	{"mount", do_mount, true, NULL},      {"umount", do_umount, false, NULL},
+	{"unmount", do_umount, false, NULL},  {"cat", do_cat, true, NULL},
+	{"index", do_index, true, index_own}, {"plan", do_plan, true, plan_own},
+	{"bench", do_bench, true, bench_own}, {"where", do_where, false, NULL},
+	{"top", do_top, false, top_own},
 };
 
 static const struct door *find_door(const char *name)
@@ -435,6 +445,45 @@ static const struct door *find_door(const char *name)
 	return NULL;
 }
 
+static int no_such_door(const char *name)
+{
+	size_t i, d, least = 3, nearest = SFS_COUNT(doors);
+
+	for (i = 0; i < SFS_COUNT(doors); i++) {
+		d = sfs_text_distance(name, doors[i].name);
+		if (d < least) {
+			least = d;
+			nearest = i;
+		}
+	}
+	if (nearest < SFS_COUNT(doors))
+		return misused("there is no command '%s'; did you mean '%s'?", name,
+			       doors[nearest].name);
+	return misused("there is no command '%s'", name);
+}
+
+/* The command line has no command where it should be. */
+static int no_door(const struct sfs_command *c)
+{
+	const char *name = c->arguments.n ? c->arguments.s[0] : NULL;
+
+	if (!name)
+		return misused("no command given");
+	if (find_door(name))
+		return misused("the command comes before its options: shufflefs %s ...",
+			       name);
+	return no_such_door(name);
+}
+
+static int run_door(const struct door *door, const struct sfs_command *c)
+{
+	if (!door->has_source && c->n_settings > 0)
+		return misused("%s does not take %s", door->name, c->settings[0].origin);
+	if (c->is_lazy && door->run != do_umount)
+		return misused("%s does not take --lazy", door->name);
+	return door->run(c);
+}
+
 int main(int argc, char **argv)
 {
 	struct sfs_command c = {0};
@@ -444,26 +493,19 @@ int main(int argc, char **argv)
 
 	mallopt(M_ARENA_MAX, 2); /* small memory is small; keep it so */
 	if (argc < 2)
-		return usage("what is to be done?");
+		return no_door(&c);
 	if (strcmp(argv[1], "help") == 0)
 		return help(argc > 2 && strcmp(argv[2], "--mdoc") == 0);
 	door = find_door(argv[1]);
 	c.own = door ? door->own : NULL;
 	if (sfs_command_parse(&c, argc, argv, door ? 2 : 1, &err) < 0) {
-		fprintf(stderr, "shufflefs: %s\n", err.text);
-		status = USAGE;
+		status = finish(USAGE, &err);
 	} else if (c.wants_help) {
 		status = help(false);
 	} else if (c.wants_version) {
 		status = version();
-	} else if (!door) {
-		sfs_autofree char *problem =
-			sfs_asprintf("there is no command '%s'",
-				     c.arguments.n ? c.arguments.s[0] : argv[1]);
-
-		status = usage(problem);
 	} else {
-		status = door->run(&c);
+		status = door ? run_door(door, &c) : no_door(&c);
 	}
 	sfs_command_done(&c);
 	return status;

@@ -24,9 +24,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -171,6 +174,36 @@ static void loop(struct mount *m)
 	fuse_loop_cfg_destroy(config);
 }
 
+/* A mount hides what lies below it: no shard may. */
+static int check_not_hidden(const struct mount *m, struct sfs_error *err)
+{
+	const struct sfs_shards *shards = &m->core->env.shards;
+	size_t n = strlen(m->where), n_last = 0;
+	const char *path, *last = "";
+	char folder[PATH_MAX];
+	uint32_t i;
+
+	for (i = 0; i < shards->n; i++) {
+		if (shards->shards[i].object.uri.scheme != SFS_SCHEME_FILE)
+			continue;
+		path = shards->shards[i].object.uri.location;
+		if (strrchr(path, '/') - path == (ptrdiff_t)n_last &&
+		    strncmp(path, last, n_last) == 0)
+			continue; /* in the same folder as the one before */
+		last = path;
+		n_last = (size_t)(strrchr(path, '/') - path);
+		sfs_autofree char *parent = sfs_strndup(path, n_last);
+
+		if (realpath(parent, folder) && strncmp(folder, m->where, n) == 0 &&
+		    (folder[n] == '/' || !folder[n] || n == 1))
+			return sfs_error_set(err, -EINVAL,
+					     "the mount point %s would hide the shards in "
+					     "%s: mount on another folder",
+					     m->where, folder);
+	}
+	return 0;
+}
+
 /* Everything after the fork.  An exit status. */
 static int serve(struct mount *m, const struct sfs_strings *specs)
 {
@@ -178,6 +211,8 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	int ret;
 
 	ret = sfs_core_start(m->options, specs, false, &m->core, &err);
+	if (ret == 0)
+		ret = check_not_hidden(m, &err);
 	if (ret == 0)
 		ret = sfs_probe_shards(m->core->census, &m->core->env.shards, true, &err);
 	if (ret < 0) {

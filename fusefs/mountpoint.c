@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -34,10 +36,11 @@ static void unescape(char *s)
 	*to = 0;
 }
 
-/* "36 35 98:0 /root /mnt/ds rw shared:1 - fuse.shufflefs source opts" (proc(5)) */
+/* "36 35 98:0 /root /mnt/ds rw shared:1 - fuse.shufflefs source rw,user_id=0,..."
+ * (proc(5)) */
 static bool parse_line(char *line, const char *path, struct sfs_mounted *m)
 {
-	char *device, *where, *dash, *type;
+	char *device, *where, *dash, *type, *options, *user;
 
 	strtok(line, " ");
 	strtok(NULL, " ");
@@ -56,6 +59,10 @@ static bool parse_line(char *line, const char *path, struct sfs_mounted *m)
 		return false;
 	snprintf(m->type, sizeof m->type, "%s", type);
 	snprintf(m->device, sizeof m->device, "%s", device);
+	strtok(NULL, " ");
+	options = strtok(NULL, " ");
+	user = options ? strstr(options, "user_id=") : NULL;
+	m->user = user ? strtol(user + 8, NULL, 10) : -1;
 	return true;
 }
 
@@ -65,7 +72,7 @@ void sfs_mountpoint_look(const char *path, struct sfs_mounted *ret_mounted)
 	sfs_autofree char *line = NULL;
 	size_t capacity = 0;
 
-	*ret_mounted = (struct sfs_mounted){{0}, {0}};
+	*ret_mounted = (struct sfs_mounted){.user = -1};
 	while (f && getline(&line, &capacity, f) > 0)
 		parse_line(line, path, ret_mounted); /* the last one is on top */
 	if (f)
@@ -112,11 +119,15 @@ int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *
 	char *at = sfs_strdup(path), *whole, *to;
 	int n_links = 0;
 
+	if (!*path) {
+		free(at);
+		return sfs_error_set(err, -ENOENT, "the mount point has no name");
+	}
 	for (;;) {
 		whole = resolve_parent(at);
 		free(at);
 		if (!whole)
-			return sfs_error_set(err, -errno, "%s: %s", path,
+			return sfs_error_set(err, -errno, "the mount point %s: %s", path,
 					     strerror(errno));
 		to = n_links++ < MAX_LINKS ? follow(whole) : NULL;
 		if (!to)
@@ -130,21 +141,81 @@ int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *
 
 /* ---- unmounting ---- */
 
-/* fusermount3 -u [-z] -- PATH; 0 or -errno. */
-static int run_fusermount(const char *path, bool lazily)
+/* Start it with its standard error in the pipe. */
+static int spawn_fusermount(const char *path, bool lazily, const int fds[2],
+			    pid_t *ret_pid)
 {
-	const char *argv[] = {"fusermount3", "-u", lazily ? "-zq" : "-q",
-			      "--",	     path, NULL};
+	const char *argv[] = {"fusermount3", lazily ? "-uz" : "-u", "--", path, NULL};
+	posix_spawn_file_actions_t actions;
 	extern char **environ;
-	pid_t pid;
-	int status, ret;
+	int ret;
 
-	ret = posix_spawnp(&pid, argv[0], NULL, NULL, (char **)argv, environ);
-	if (ret != 0)
-		return -ret;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fds[1], STDERR_FILENO);
+	ret = posix_spawnp(ret_pid, argv[0], &actions, NULL, (char **)argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return -ret;
+}
+
+/* All that comes until the other end is closed, as one line. */
+static void read_line(int fd, char *line, size_t room)
+{
+	size_t n = 0;
+	ssize_t got;
+
+	while (n < room - 1 && (got = read(fd, line + n, room - 1 - n)) != 0) {
+		if (got < 0 && errno != EINTR)
+			break;
+		n += got > 0 ? (size_t)got : 0;
+	}
+	line[n] = 0;
+	line[strcspn(line, "\n")] = 0;
+}
+
+/* fusermount3 -u [-z] -- PATH.  -EBUSY without a sentence, others with one. */
+static int run_fusermount(const char *path, bool lazily, struct sfs_error *err)
+{
+	char said[512];
+	int fds[2], status = 0, ret;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return sfs_error_set(err, -errno, "cannot unmount %s: %s", path,
+				     strerror(errno));
+	ret = spawn_fusermount(path, lazily, fds, &pid);
+	close(fds[1]);
+	if (ret == 0) {
+		read_line(fds[0], said, sizeof said);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	close(fds[0]);
+	if (ret < 0)
+		return sfs_error_set(err, ret, "cannot run fusermount3, by which users "
+					       "unmount: %s",
+				     strerror(-ret));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	if (strstr(said, strerror(EBUSY)))
+		return -EBUSY;
+	return sfs_error_set(err, -EPERM, "cannot unmount %s: %s", path,
+			     *said ? said : "fusermount3 failed");
+}
+
+/* Only who has mounted it may unmount it, and root. */
+static int not_yours(const char *path, long user, struct sfs_error *err)
+{
+	const struct passwd *pw = getpwuid((uid_t)user);
+
+	if (pw)
+		return sfs_error_set(err, -EPERM,
+				     "%s was mounted by %s: only %s%s can unmount it",
+				     path, pw->pw_name, pw->pw_name,
+				     user == 0 ? "" : " or root");
+	return sfs_error_set(err, -EPERM,
+			     "%s was mounted by user %ld: only they or root can unmount "
+			     "it",
+			     path, user);
 }
 
 int sfs_mountpoint_unmount(const char *path, bool lazily, struct sfs_error *err)
@@ -157,12 +228,17 @@ int sfs_mountpoint_unmount(const char *path, bool lazily, struct sfs_error *err)
 		return sfs_error_set(err, -EINVAL, "nothing is mounted on %s", path);
 	if (strcmp(m.type, OUR_TYPE) != 0)
 		return sfs_error_set(err, -EINVAL,
-				     "what is mounted on %s is no shufflefs (%s)", path,
-				     m.type);
-	if (umount2(path, UMOUNT_NOFOLLOW | (lazily ? MNT_DETACH : 0)) < 0) {
+				     "the mount on %s is not one of shufflefs: its type "
+				     "is %s",
+				     path, m.type);
+	if (umount2(path, UMOUNT_NOFOLLOW | (lazily ? MNT_DETACH : 0)) < 0)
 		ret = -errno;
-		if (ret == -EPERM)
-			ret = run_fusermount(path, lazily);
+	if (ret == -EPERM && m.user >= 0 && m.user != (long)getuid())
+		return not_yours(path, m.user, err);
+	if (ret == -EPERM) {
+		ret = run_fusermount(path, lazily, err);
+		if (ret < 0 && ret != -EBUSY)
+			return ret;
 	}
 	if (ret == -EBUSY)
 		return sfs_error_set(err, ret,

@@ -10,6 +10,7 @@
 struct sfs_mounted {
 	char type[64];	 /* "fuse.shufflefs"; "" if nothing is mounted there */
 	char device[32]; /* "0:45": the name under /sys/class/bdi */
+	long user;	 /* who mounted it; -1: not said */
 };
 
 /* What is mounted on the path, which is absolute and without symbolic links?  Reads

@@ -95,6 +95,22 @@ static int add_local(struct sfs_dataset *d, const struct sfs_dataset_disk *disk,
 
 /* ---- specs ---- */
 
+/* err has a sentence, which may show a part of a password. */
+static int refuse_braces(const char *spec, int code, struct sfs_error *err)
+{
+	sfs_autofree char *shown = sfs_uri_redact(spec);
+	char **names;
+	size_t n;
+
+	if (strcmp(shown, spec) != 0 && sfs_braces_expand(shown, &names, &n, err) == 0) {
+		sfs_braces_free(names, n);
+		sfs_error_set(err, code,
+			      "wrong braces in what is hidden here; write a '{' in a "
+			      "password as %%7B, a '}' as %%7D");
+	}
+	return sfs_error_wrap(err, code, "'%s'", shown);
+}
+
 static int add_spec(struct sfs_dataset *d, const struct sfs_dataset_disk *disk,
 		    const char *spec, uint32_t number, struct sfs_error *err)
 {
@@ -104,11 +120,8 @@ static int add_spec(struct sfs_dataset *d, const struct sfs_dataset_disk *disk,
 	int ret;
 
 	ret = sfs_braces_expand(spec, &names, &n, err);
-	if (ret < 0) {
-		sfs_autofree char *shown = sfs_uri_redact(spec);
-
-		return sfs_error_wrap(err, ret, "'%s'", shown);
-	}
+	if (ret < 0)
+		return refuse_braces(spec, ret, err);
 	for (i = 0; i < n && ret == 0; i++) {
 		ret = sfs_uri_parse(names[i], &uri, err);
 		if (ret == 0 && uri.scheme == SFS_SCHEME_FILE)
@@ -173,7 +186,11 @@ static int make_names(struct sfs_dataset *d, struct sfs_error *err)
 			sfs_autofree char *shown = sfs_uri_redact(d->uris[i].location);
 
 			return sfs_error_set(err, -EINVAL,
-					     "'%s' names a folder, not a shard", shown);
+					     "'%s' names a folder, not a shard: write "
+					     "the shards' names, as in %s%strain-{000000"
+					     "..000099}.tar",
+					     shown, shown,
+					     shown[strlen(shown) - 1] == '/' ? "" : "/");
 		}
 		d->names[i] = sfs_strdup(name);
 	}

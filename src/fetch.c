@@ -516,6 +516,14 @@ void sfs_fetch_drop(struct sfs_fetch *f, struct sfs_get *get)
 	free(steal(&get->failure));
 }
 
+/* libcurl shows a proxy that it does not understand, with its password. */
+static char *without_secrets(const char *why)
+{
+	return sfs_strdup(strchr(why, '@') && strstr(why, "proxy")
+				  ? "the URL of the proxy is not understood"
+				  : why);
+}
+
 static void take_result(struct sfs_fetch *f, CURL *easy, CURLcode code)
 {
 	enum sfs_fetch_verdict verdict = SFS_FETCH_PASSING;
@@ -534,7 +542,7 @@ static void take_result(struct sfs_fetch *f, CURL *easy, CURLcode code)
 		err = get->err;
 	else if (code != CURLE_OK)
 		classify(code, &err, &verdict);
-	why = sfs_strdup(get->failure[0] ? get->failure : curl_easy_strerror(code));
+	why = without_secrets(get->failure[0] ? get->failure : curl_easy_strerror(code));
 	finish(f, get, err, verdict, why);
 }
 

@@ -376,38 +376,13 @@ static const struct row *find_row(const char *name)
 	return NULL;
 }
 
-/* How many letters must change to make one of the other (Levenshtein). */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[64], n = strlen(b), i, j, diagonal, above;
-
-	if (n >= SFS_COUNT(row))
-		return 99;
-	for (j = 0; j <= n; j++)
-		row[j] = j;
-	for (i = 0; a[i]; i++) {
-		diagonal = row[0];
-		row[0] = i + 1;
-		for (j = 1; j <= n; j++) {
-			above = row[j];
-			row[j] = diagonal + (a[i] != b[j - 1]);
-			if (above + 1 < row[j])
-				row[j] = above + 1;
-			if (row[j - 1] + 1 < row[j])
-				row[j] = row[j - 1] + 1;
-			diagonal = above;
-		}
-	}
-	return row[n];
-}
-
 static int no_such(const char *name, struct sfs_error *err)
 {
 	const char *nearest = NULL;
 	size_t i, d, least = 3;
 
 	for (i = 0; i < SFS_COUNT(rows); i++) {
-		d = distance(name, rows[i].name);
+		d = sfs_text_distance(name, rows[i].name);
 		if (d < least) {
 			least = d;
 			nearest = rows[i].name;
@@ -417,8 +392,13 @@ static int no_such(const char *name, struct sfs_error *err)
 		return sfs_error_set(err, -EINVAL,
 				     "there is no option '%s'; did you mean '%s'?", name,
 				     nearest);
-	return sfs_error_set(err, -EINVAL,
-			     "there is no option '%s'; see shufflefs --help", name);
+	/* A value that had a comma in it, perhaps a secret one. */
+	if (name[strcspn(name, ": ")])
+		return sfs_error_set(err, -EINVAL,
+				     "there is no option '%.*s...'; a comma in a value is "
+				     "written '\\,'",
+				     (int)strcspn(name, ": "), name);
+	return sfs_error_set(err, -EINVAL, "there is no option '%s'", name);
 }
 
 static bool is_one_of(const char *name, const char *const *names, size_t n)

@@ -3,6 +3,7 @@
 
 #include "mem.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -105,4 +106,30 @@ const char *sfs_text_size(uint64_t n_bytes, char buf[32])
 	else
 		snprintf(buf, 32, "%.1f%c", value, units[u]);
 	return buf;
+}
+
+/* (Levenshtein) */
+size_t sfs_text_distance(const char *a, const char *b)
+{
+	size_t row[64], n = strlen(b), i, j, diagonal, above;
+
+	if (n >= SFS_COUNT(row))
+		return SIZE_MAX;
+	for (j = 0; j <= n; j++)
+		row[j] = j;
+	for (i = 0; a[i]; i++) {
+		diagonal = row[0];
+		row[0] = i + 1;
+		for (j = 1; j <= n; j++) {
+			above = row[j];
+			row[j] = diagonal + (tolower((unsigned char)a[i]) !=
+					     tolower((unsigned char)b[j - 1]));
+			if (above + 1 < row[j])
+				row[j] = above + 1;
+			if (row[j - 1] + 1 < row[j])
+				row[j] = row[j - 1] + 1;
+			diagonal = above;
+		}
+	}
+	return row[n];
 }

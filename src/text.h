@@ -29,4 +29,8 @@ size_t sfs_text_utf8(const char *s, size_t n);
 /* "64M", "1.5G", "300": a size as a person writes it; returns buf. */
 const char *sfs_text_size(uint64_t n_bytes, char buf[32]);
 
+/* How many letters must be changed, added or removed to make one word of the other,
+ * whatever their case? */
+size_t sfs_text_distance(const char *a, const char *b);
+
 #endif

@@ -173,9 +173,13 @@ static int set_origin(const char *shown, const char *host, size_t n, const char 
 		port = 0;
 		for (p = colon + 1; p < end; p++) {
 			if (!isdigit((unsigned char)*p) || port > 65535)
-				return sfs_error_set(err, -EINVAL,
-						     "'%s' has no valid port number",
-						     shown);
+				return sfs_error_set(
+					err, -EINVAL, "'%s' has no valid port number%s",
+					shown,
+					strchr(end, '@')
+						? "; write a '/' in a password as %2F, a "
+						  "'?' as %3F and a '#' as %23"
+						: "");
 			port = port * 10 + (*p - '0');
 		}
 		n = (size_t)(colon - host);
@@ -260,6 +264,41 @@ static size_t authority_length(const char *p, int depth)
 	return strcspn(p, depth > 0 ? "/?#{}," : "/?#{}");
 }
 
+/* The last '@' of an authority, if no brace that it is in was opened before p: a password
+ * may have braces itself.  NULL: there is none. */
+static const char *plain_at(const char *p, bool is_in_braces)
+{
+	const char *at = NULL;
+	int depth = 0;
+
+	for (; *p && depth >= 0; p++) {
+		if (depth == 0 && (strchr("/?#", *p) || (is_in_braces && *p == ',')))
+			break;
+		if (depth == 0 && *p == '@')
+			at = p;
+		depth += (*p == '{') - (*p == '}');
+	}
+	return at;
+}
+
+/* The '@' behind a password with a '/', '?' or '#' that nobody has encoded: then what stands
+ * behind the authority's ':' is no port.  NULL: there is no such thing. */
+static const char *stray_at(const char *p, size_t n)
+{
+	const char *colon = memrchr(p, ':', n), *end = p + n, *tail;
+
+	if (!colon || memchr(colon, ']', (size_t)(end - colon)))
+		return NULL;
+	for (tail = colon + 1; tail < end && isdigit((unsigned char)*tail);)
+		tail++;
+	return tail < end ? strrchr(end, '@') : NULL;
+}
+
+static int depth_of(const char *p, size_t n)
+{
+	return (int)count_char(p, n, '{') - (int)count_char(p, n, '}');
+}
+
 char *sfs_uri_redact(const char *text)
 {
 	bool in_authority = false, is_url = false;
@@ -270,13 +309,15 @@ char *sfs_uri_redact(const char *text)
 
 	while (*p) {
 		if (in_authority) {
-			n = authority_length(p, depth);
-			at = memrchr(p, '@', n);
+			at = plain_at(p, depth > 0);
+			if (!at)
+				at = stray_at(p, authority_length(p, depth));
 			if (at) {
 				sfs_text_puts(&out, "***@");
-				n -= (size_t)(at + 1 - p);
+				depth += depth_of(p, (size_t)(at - p));
 				p = at + 1;
 			}
+			n = authority_length(p, depth);
 			sfs_text_add(&out, p, n);
 			p += n;
 			/* "{http://a,http://b}": this was the next one's scheme. */

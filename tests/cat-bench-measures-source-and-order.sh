@@ -59,10 +59,10 @@ refused() {
     grep -q "$words" said || fail "bench $*: $(cat said)"
     [ ! -s found ] || fail "bench $* prints"
 }
-refused "which SOURCE" --seconds 3
-refused "no number from 1" --seconds=0 data
-refused "no list of source, order and mount" --stages=source,, data
-refused "no list of source, order and mount" --stages=cached data
+refused "bench needs a SOURCE" --seconds 3
+refused "not a number from 1" --seconds=0 data
+refused "not a list of source, order and mount" --stages=source,, data
+refused "not a list of source, order and mount" --stages=cached data
 refused "takes no value" --json=1 data
 refused "No such file" none.tar
 refused "404" --stages=source "$origin/none.tar"

@@ -166,13 +166,13 @@ refused() {
     grep -q "$words" said || fail "plan $*: $(cat said)"
     [ ! -s plan ] || fail "plan $* prints"
 }
-refused "for which SOURCE" --batch 3
-refused "no number from 2" --batch 1 data
-refused "no number from 2" --batch=x data
+refused "plan needs a SOURCE" --batch 3
+refused "not a number from 2" --batch 1 data
+refused "not a number from 2" --batch=x data
 refused "needs a value" data --batch
 refused "takes no value" --exact=1 data
 refused "does not divide lanes=384" --ranks 5 data
-refused "no number from 1 to 16" --batch 16 --quality 17 data
+refused "not a number from 1 to 16" --batch 16 --quality 17 data
 refused "more than all" --batch 100000 data
 if "$shufflefs" plan --batch 32 --svg none/plan.svg data >/dev/null 2>said; then fail "drawn"; fi
 grep -q "none/plan.svg: No such file" said || fail "$(cat said)"

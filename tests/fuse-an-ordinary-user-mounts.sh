@@ -32,5 +32,26 @@ as_nobody tar tf mnt/epochs/0.tar >names
 [ -s names ] || fail "nothing to read"
 [ "$(as_nobody stat -c %u mnt/README)" = 65534 ] || fail "owner"
 ls mnt >/dev/null 2>&1 && fail "root can look inside without allow_root"
+
+# Who may not unmount is told so; who may, if it is in use.
+as_daemon() {
+    setpriv --reuid=1 --regid=1 --clear-groups env HOME="$work/home" "$@"
+}
+! as_daemon "$shufflefs" umount "$work/mnt" 2>said || fail "unmounted by another user"
+grep -q "^shufflefs: $work/mnt was mounted by nobody: only nobody or root can unmount it$" said || fail "$(cat said)"
+as_nobody sh -c 'exec 3<mnt/README; touch home/open; while [ -e home/open ]; do sleep 0.05; done' &
+reader=$!
+wait_until 10 test -e home/open
+! as_nobody "$shufflefs" umount "$work/mnt" 2>said || fail "unmounted while in use"
+grep -q "^shufflefs: $work/mnt is in use" said && [ "$(wc -l <said)" = 1 ] || fail "$(cat said)"
+! as_nobody env PATH=/nowhere "$shufflefs" umount "$work/mnt" 2>said || fail "unmounted"
+grep -q "^shufflefs: cannot run fusermount3, by which users unmount: No such file" said || fail "$(cat said)"
+rm home/open
+wait $reader
+mkdir mnt2
+"$shufflefs" mount -o allow_other data mnt2
+! as_nobody "$shufflefs" umount "$work/mnt2" 2>said || fail "unmounted root's"
+grep -q "mnt2 was mounted by root: only root can unmount it$" said || fail "$(cat said)"
+umount_ds mnt2
 as_nobody "$shufflefs" umount "$work/mnt"
 ! grep -q " $work/mnt " /proc/self/mounts || fail "still mounted"

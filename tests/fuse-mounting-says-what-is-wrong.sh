@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Every wrong argument gives one line on standard error that names it, and a non-zero
-# exit status; nothing is left mounted or running.
+# exit status; nothing is left mounted or running.  If the command line is wrong, a second
+# line points to the help.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 requires_fuse
 
@@ -21,16 +22,29 @@ wrong() {
     [ $got = "$status" ] || fail "exit status $got, not $status, of: $*: $(cat err)"
     grep -q -e "$words" err || fail "no '$words' in '$(cat err)' of: $*"
     [ ! -s out ] || fail "something on standard output of: $*"
-    [ "$status" = 2 ] || [ "$(wc -l <err)" = 1 ] || fail "not one line: $(cat err)"
+    if [ "$status" = 2 ]; then
+        [ "$(wc -l <err)" = 2 ] || fail "not two lines: $(cat err)"
+        [ "$(tail -n 1 err)" = "Try 'shufflefs --help' for more information." ] || fail "$(cat err)"
+    else
+        [ "$(wc -l <err)" = 1 ] || fail "not one line: $(cat err)"
+    fi
     ! grep -qs " $work/mnt " /proc/self/mounts || fail "left mounted by: $*"
 }
 
-wrong 2 "what is to be done"
-wrong 2 "no command 'mnt'" mnt
-wrong 2 "what is to be mounted" mount
-wrong 2 "needs a SOURCE and a DIR" mount data
+wrong 2 "no command given"
+wrong 2 "no command given" --seed=1
+wrong 2 "there is no command 'nonsense'$" nonsense
+wrong 2 "there is no command 'muont'; did you mean 'mount'?" muont data mnt
+wrong 2 "the command comes before its options: shufflefs mount" -o seed=1 mount data mnt
+wrong 2 "mount needs a SOURCE and a DIR" mount
+wrong 2 "mount needs a SOURCE and a DIR" mount data
+wrong 2 "mount does not take --lazy" mount --lazy data mnt
+wrong 2 "umount does not take -o" umount -o seed=1 mnt
+wrong 2 "top does not take --seed" top --seed=1 mnt
+wrong 2 "'bacth'; did you mean 'batch'?" plan --bacth=3 data
 wrong 2 "there is no option 'sede'; did you mean 'seed'" mount -o sede=1 data mnt
-wrong 2 "there is no option 'zzzzz'" mount --zzzzz data mnt
+wrong 2 "there is no option 'SEED'; did you mean 'seed'" mount -o SEED=1 data mnt
+wrong 2 "there is no option 'zzzzz'$" mount --zzzzz data mnt
 wrong 2 "there is no option '-q'" mount -q data mnt
 wrong 2 "option 'seed': '-1' is not a number" mount -o seed=-1 data mnt
 wrong 2 "option 'seed': '0x10' is not a number" mount -o seed=0x10 data mnt
@@ -60,21 +74,38 @@ wrong 1 "No such file or directory" mount ./nothing.tar mnt
 wrong 1 "has no \*.tar in it" mount norange mnt
 wrong 1 "not a regular file" mount /dev/null mnt
 wrong 1 "two shards have the name" mount data data/train-000000.tar mnt
-wrong 1 "names a folder, not a shard" mount http://127.0.0.1:9/folder/ mnt
-wrong 1 "nowhere: No such file or directory; create it" mount data nowhere
+wrong 1 "names a folder, not a shard: write .* http://127.0.0.1:9/folder/train-{000000..000099}.tar" mount http://127.0.0.1:9/folder/ mnt
+wrong 1 "the mount point .*nowhere: No such file or directory; create it" mount data nowhere
+wrong 1 "the mount point no/where: No such file or directory" mount data no/where
+wrong 1 "the mount point has no name" mount data ""
 wrong 1 "afile is not a folder" mount data afile
+wrong 1 "mount point .*/data would hide the shards" mount data data
+wrong 1 "would hide the shards" mount data .
+ln -s . data/here
+wrong 1 "would hide the shards" mount data/here/here data
 wrong 1 "Could not resolve host" mount 'http://no-such-host.invalid/a.tar' mnt
 wrong 1 "onnect" mount 'http://127.0.0.1:1/a.tar' mnt
 wrong 1 "budget=8M is too small for 2 lanes" mount -o budget=8M data mnt
 wrong 1 "nothing is mounted on" umount mnt
-wrong 1 "is no shufflefs" umount /proc
-wrong 2 "one DIR is unmounted at a time" umount
+wrong 1 "the mount on /proc is not one of shufflefs: its type is proc" umount /proc
+wrong 2 "umount needs one DIR" umount
+wrong 2 "umount needs one DIR" umount a b
 wrong 2 "cat needs a SOURCE and a PATH" cat data
 wrong 1 "epochs/x.tar: No such file" cat data epochs/x.tar
 wrong 1 "epochs: Is a directory" cat data epochs
 
 # Secrets are in no message.
 wrong 1 "no-such-host" mount 'http://user:hunter2@no-such-host.invalid/a.tar?sig=hunter3' mnt
+! grep -q hunter err || fail "a secret in: $(cat err)"
+for source in 'http://user:hunter/2@host/a.tar' 'http://user:hunter?2@host/a.tar' \
+    'http://user:hunter#2@host/a.tar' 'http://user:{hunter}@host/a.tar' 'http://{user:hunter@host}/a.tar' \
+    'http://user:{hunter@host/a.tar'; do
+    wrong 1 "http://" mount "$source" mnt
+    ! grep -q hunter err || fail "a secret in: $(cat err)"
+done
+wrong 1 "write a '/' in a password as %2F" mount 'http://user:hunter/2@host/a.tar' mnt
+wrong 1 "the URL of the proxy is not understood" mount -o proxy=foo://user:hunter2@host http://127.0.0.1:1/a.tar mnt
+wrong 2 "comma in a value is written" mount -o 'header=A: b,Authorization: Bearer hunter2' data mnt
 ! grep -q hunter err || fail "a secret in: $(cat err)"
 
 # A second mount on top of a living one is refused.

@@ -345,7 +345,7 @@ static void names(void)
 	refused("on_error", "skip", "did you mean 'on-error'?");
 	refused("direct-io", NULL, "did you mean 'direct_io'?");
 	refused("lane", "7", "did you mean 'lanes'?");
-	refused("bananas-and-more", "7", "see shufflefs --help");
+	refused("bananas-and-more", "7", "there is no option 'bananas-and-more'");
 	refused("", "7", "there is no option ''");
 	refused("Seed", "7", "there is no option 'Seed'");
 	refused("rw", NULL, "read-only");

@@ -65,10 +65,24 @@ static void sizes(void)
 		CHECK_STR(sfs_text_size(cases[i].n_bytes, buf), cases[i].wanted);
 }
 
+static void distances(void)
+{
+	CHECK_EQ(sfs_text_distance("", ""), 0);
+	CHECK_EQ(sfs_text_distance("seed", "seed"), 0);
+	CHECK_EQ(sfs_text_distance("SEED", "seed"), 0);
+	CHECK_EQ(sfs_text_distance("sede", "seed"), 2);
+	CHECK_EQ(sfs_text_distance("see", "seed"), 1);
+	CHECK_EQ(sfs_text_distance("seeed", "seed"), 1);
+	CHECK_EQ(sfs_text_distance("", "seed"), 4);
+	CHECK_EQ(sfs_text_distance("seed", ""), 4);
+	CHECK_EQ(sfs_text_distance("kitten", "sitting"), 3);
+}
+
 int main(void)
 {
 	grows();
 	long_line();
 	sizes();
+	distances();
 	return 0;
 }

@@ -29,6 +29,19 @@ static void known(void)
 	redacted("s3://key:SECRET@bucket/x-{0..9}.tar?token=SECRET",
 		 "s3://***@bucket/x-{0..9}.tar?***");
 	redacted("https://u:SECRET@[::1]:81/", "https://***@[::1]:81/");
+	/* What no URL may have in a password, and people write there. */
+	redacted("http://u:SEC/RET@host/x.tar", "http://***@host/x.tar");
+	redacted("http://u:SEC?RET@host/x.tar?sig=SECRET", "http://***@host/x.tar?***");
+	redacted("http://u:SEC#RET@host/x.tar", "http://***@host/x.tar");
+	redacted("http://u:S/E@C/RET@host/x-{0..9}.tar", "http://***@host/x-{0..9}.tar");
+	redacted("http://u:S{E,C}/RET@host/{a,b}", "http://***@host/{a,b}");
+	redacted("http://u:S{E,C}RET@host/{a,b}", "http://***@host/{a,b}");
+	redacted("http://{a,u:S@b}.org/{a,b}", "http://{a,***@b}.org/{a,b}");
+	/* A port is none, and neither is an address. */
+	redacted("http://host:8080/a@1.tar", "http://host:8080/a@1.tar");
+	redacted("http://[::1]/a@1.tar", "http://[::1]/a@1.tar");
+	redacted("http://host:{80,81}/a@1.tar", "http://host:{80,81}/a@1.tar");
+	redacted("http://host:x/a.tar", "http://host:x/a.tar");
 }
 
 /* Specs have braces, and a brace may hold whole URLs. */
@@ -48,6 +61,10 @@ static void in_braces(void)
 	no_secret_in("https://{u:SECRET@a,v:SECRET@b}/x.tar");
 	no_secret_in("https://{u:SECRET@a/x,v:SECRET@b/y}.tar");
 	no_secret_in("{https://a/x?sig=SECRET,https://b/x?sig=SECRET}");
+	no_secret_in("https://u:p{SECRET,SECRET}@host/x.tar");
+	no_secret_in("https://u:{SE/CRET}SECRET@host/x.tar");
+	no_secret_in("{https://u:p{SECRET}@a/x,https://v:{SECRET,b}@b/x}");
+	no_secret_in("https://u:p{SECRET@host/x.tar");
 	no_secret_in("http{s://u:SECRET@a,://v:SECRET@b}/x.tar");
 }
 
@@ -58,7 +75,9 @@ static void in_sentences(void)
 		"http://u:SECRET@host:x/a",    "http://u:SECRET@host:99999/a",
 		"http://u:SECRET@:80/a",       "http://:0/a?sig=SECRET",
 		"s3://u:SECRET@bucket/a",      "file://u:SECRET@host/a",
-		"http://host:x/a?sig=SECRET",
+		"http://host:x/a?sig=SECRET",  "http://u:SECRET/SECRET@host/a",
+		"http://u:SECRET?SECRET@host", "http://u:SECRET#SECRET@host/a",
+		"https://u:SECRET/@host:/a",
 	};
 	struct sfs_error err;
 	struct sfs_uri uri;
