@@ -257,7 +257,8 @@ fuse_tests = \
 	tests/fuse-the-next-epoch-gives-way-to-readers.sh \
 	tests/fuse-the-next-epoch-is-fetched-ahead.sh \
 	tests/fuse-unmounting-never-hangs.sh \
-	tests/fuse-webdataset-reads-the-same-samples.sh
+	tests/fuse-webdataset-reads-the-same-samples.sh \
+	tests/fuse-webdataset-workers-read-one-epoch.sh
 
 repo_tests = \
 	tests/repo-an-order-has-its-properties.sh \
