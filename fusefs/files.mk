@@ -11,6 +11,7 @@ shufflefs_SOURCES = \
 	fusefs/mountpoint.c fusefs/mountpoint.h \
 	fusefs/ops.c fusefs/ops.h \
 	fusefs/park.c fusefs/park.h \
+	fusefs/peek.c fusefs/peek.h \
 	fusefs/top.c fusefs/top.h \
 	fusefs/trial.c fusefs/trial.h \
 	fusefs/watchdog.c fusefs/watchdog.h

@@ -13,6 +13,7 @@
 #include "daemon.h"
 #include "mountpoint.h"
 #include "ops.h"
+#include "peek.h"
 #include "watchdog.h"
 
 #include "clock.h"
@@ -33,7 +34,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct mount {
@@ -269,39 +269,24 @@ int sfs_mount(struct sfs_options *options, const struct sfs_strings *specs,
 
 /* ---- unmounting ---- */
 
-/* The daemon's process, which its own stats name; 0 if it does not say so within a
- * second.  A child asks: the mount may hang. */
+/* The daemon's process, which its own stats name; 0 if they don't.  -ETIMEDOUT: they have
+ * not come within a second. */
 static pid_t find_daemon(const char *where)
 {
 	sfs_autofree char *path = sfs_asprintf("%s/.shufflefs/stats.json", where);
-	char text[512] = "", *p;
-	struct pollfd pfd;
-	int fds[2], fd;
-	pid_t child;
-	ssize_t n;
+	struct sfs_peek peek;
+	const char *p = NULL;
+	pid_t pid;
+	int ret;
 
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return 0;
-	child = fork();
-	if (child < 0) { /* kill(-1) below would be the end of everything */
-		close(fds[0]);
-		close(fds[1]);
-		return 0;
-	}
-	if (child == 0) {
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-		_exit(n > 0 && write(fds[1], text, (size_t)n) == n ? 0 : 1);
-	}
-	close(fds[1]);
-	pfd = (struct pollfd){.fd = fds[0], .events = POLLIN};
-	if (poll(&pfd, 1, 1000) == 1 && (n = read(fds[0], text, sizeof text - 1)) > 0)
-		text[n] = 0;
-	close(fds[0]);
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-	p = strstr(text, "\"pid\":");
-	return p ? (pid_t)atoi(p + 6) : 0;
+	ret = sfs_peek_start(&peek, path, (size_t)64 << 20);
+	if (ret == 0)
+		ret = sfs_peek_wait(&peek, 1000);
+	if (ret == 0 && peek.text.s)
+		p = strstr(peek.text.s, "\"pid\":");
+	pid = p ? (pid_t)atoi(p + 6) : ret == -ETIMEDOUT ? ret : 0;
+	sfs_peek_end(&peek);
+	return pid;
 }
 
 static void wait_for_daemon(pid_t pid)
@@ -331,6 +316,9 @@ int sfs_umount(const char *where, bool lazily)
 		if (!lazily && strcmp(m.type, "fuse.shufflefs") == 0)
 			pid = find_daemon(path);
 		ret = sfs_mountpoint_unmount(path, lazily, &err);
+		if (ret == -EBUSY && pid == -ETIMEDOUT) /* by our own look at it */
+			sfs_error_set(&err, ret,
+				      "%s does not answer; unmount it with --lazy", path);
 	}
 	if (ret < 0) {
 		fprintf(stderr, "shufflefs: %s\n", err.text);

@@ -5,11 +5,12 @@
  * missed and none interrupts half a picture. */
 #include "top.h"
 
+#include "peek.h"
+
 #include "mem.h"
 #include "screen.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #define MAX_BYTES ((size_t)64 << 20) /* of a stats.json that is one */
+#define ANSWER_MS 10000		     /* until a mount counts as one that hangs */
 #define FIRST_MS  500		     /* until the first picture: rates take two looks */
 #define RATE_MS	  10000 /* rates are of so long, or of the time between two */
 #define N_PAST	  32	/* looks that are kept for that */
@@ -32,6 +34,7 @@ struct top {
 	const struct sfs_top_options *options;
 	bool has_keys;	       /* standard input is the terminal */
 	struct termios before; /* if has_keys */
+	bool is_on;	       /* the other screen, with keys as they are typed */
 	sigset_t open;	       /* what is not blocked while we wait */
 };
 
@@ -45,89 +48,15 @@ static int no_mount(const char *where, const char *path, int err_number,
 				     "%s is not a mount of shufflefs: no "
 				     ".shufflefs/stats.json there",
 				     where);
+	if (err_number == EINVAL || err_number == EFBIG)
+		return sfs_error_set(err, -err_number, "%s is not shufflefs's: %s", path,
+				     err_number == EFBIG ? "it is too large"
+							 : "it is not a regular file");
+	if (err_number == ETIMEDOUT)
+		return sfs_error_set(err, -err_number,
+				     "%s: the mount has not answered for %d s", where,
+				     ANSWER_MS / 1000);
 	return sfs_error_set(err, -err_number, "%s: %s", path, strerror(err_number));
-}
-
-static int read_all(int fd, struct sfs_text *text)
-{
-	char buf[16384];
-	ssize_t n;
-
-	while ((n = read(fd, buf, sizeof buf)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (text->n + (size_t)n > MAX_BYTES)
-			return -EFBIG;
-		sfs_text_add(text, buf, (size_t)n);
-	}
-	return 0;
-}
-
-static int look(const char *where, struct sfs_screen *ret, struct sfs_error *err)
-{
-	sfs_autofree char *path = sfs_asprintf("%s/.shufflefs/stats.json", where);
-	struct sfs_text text = {0};
-	struct sfs_error why = {0};
-	int fd, status;
-
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return no_mount(where, path, errno, err);
-	status = read_all(fd, &text);
-	close(fd);
-	if (status < 0) {
-		status = no_mount(where, path, -status, err);
-	} else {
-		status = sfs_screen_read(text.s ? text.s : "", text.n, ret, &why);
-		if (status < 0)
-			sfs_error_set(err, status, "%s is not shufflefs's: %s", path,
-				      why.text);
-	}
-	sfs_text_done(&text);
-	return status;
-}
-
-/* ---- what was seen ---- */
-
-/* The last looks, the newest first. */
-struct past {
-	struct sfs_screen looks[N_PAST];
-	size_t n;
-};
-
-static int look_again(struct past *past, const char *where, struct sfs_error *err)
-{
-	struct sfs_screen now;
-	int status = look(where, &now, err);
-
-	if (status < 0)
-		return status;
-	if (past->n == N_PAST)
-		sfs_screen_done(&past->looks[--past->n]);
-	memmove(past->looks + 1, past->looks, past->n * sizeof now);
-	past->looks[0] = now;
-	past->n++;
-	return 0;
-}
-
-static void forget(struct past *past)
-{
-	while (past->n > 0)
-		sfs_screen_done(&past->looks[--past->n]);
-}
-
-/* What rates are differences to; NULL: there is none yet. */
-static const struct sfs_screen *before(const struct past *past)
-{
-	const struct sfs_screen *looks = past->looks;
-	size_t i = past->n > 1;
-
-	while (i > 0 && i + 1 < past->n &&
-	       looks[0].uptime_ms - looks[i + 1].uptime_ms <= RATE_MS)
-		i++;
-	return i > 0 ? &looks[i] : NULL;
 }
 
 /* ---- the terminal ---- */
@@ -206,10 +135,12 @@ static void enter(struct top *top)
 	if (top->has_keys)
 		tcsetattr(STDIN_FILENO, TCSANOW, &keys);
 	put_words("\033[?1049h\033[?25l");
+	top->is_on = true;
 }
 
 static void leave(struct top *top)
 {
+	top->is_on = false;
 	put_words("\033[?25h\033[?1049l");
 	if (top->has_keys)
 		tcsetattr(STDIN_FILENO, TCSANOW, &top->before);
@@ -247,6 +178,134 @@ static void size_of_terminal(unsigned *ret_columns, unsigned *ret_lines)
 		*ret_lines = size.ws_row;
 }
 
+/* ---- a look ---- */
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void take_keys(void)
+{
+	char keys[64];
+	ssize_t n = read(STDIN_FILENO, keys, sizeof keys), i;
+
+	for (i = 0; i < n; i++)
+		if (keys[i] == 'q' || keys[i] == 'Q')
+			is_ended = 1;
+}
+
+/* Wait until the moment, or until there is something of the peek (1), somebody ends it or a
+ * signal has come (-EINTR); 0: the moment has come, or a key. */
+static int wait_until(struct top *top, uint64_t end_ms, const struct sfs_peek *peek)
+{
+	struct pollfd p[] = {{.fd = peek ? peek->fd : -1, .events = POLLIN},
+			     {.fd = top->is_on && top->has_keys ? STDIN_FILENO : -1,
+			      .events = POLLIN}};
+	uint64_t at = now_ms(), ms = end_ms > at ? end_ms - at : 0;
+	const struct timespec left = {.tv_sec = (time_t)(ms / 1000),
+				      .tv_nsec = (long)(ms % 1000 * 1000000)};
+	int n = ppoll(p, SFS_COUNT(p), &left, &top->open);
+
+	if (n > 0 && p[1].revents & POLLIN)
+		take_keys();
+	else if (n > 0 && p[1].revents)
+		is_ended = 1; /* the terminal has gone */
+	if (n < 0 && is_stopped)
+		stop(top);
+	return is_ended || n < 0 ? -EINTR : n > 0 && p[0].revents;
+}
+
+/* A mount that hangs is left to itself. */
+static int wait_for_stats(struct top *top, struct sfs_peek *peek)
+{
+	uint64_t end = now_ms() + ANSWER_MS;
+	int status = -EAGAIN;
+
+	while (status == -EAGAIN) {
+		if (now_ms() >= end)
+			return -ETIMEDOUT;
+		if (wait_until(top, end, peek) == 1)
+			status = sfs_peek_take(peek);
+		if (is_ended)
+			return -EINTR;
+	}
+	return status;
+}
+
+static int parse(const char *path, const struct sfs_text *text, struct sfs_screen *ret,
+		 struct sfs_error *err)
+{
+	struct sfs_error why = {0};
+	int status = sfs_screen_read(text->s ? text->s : "", text->n, ret, &why);
+
+	if (status < 0)
+		sfs_error_set(err, status, "%s is not shufflefs's: %s", path, why.text);
+	return status;
+}
+
+/* -EINTR without a sentence: the user has ended it. */
+static int look(struct top *top, struct sfs_screen *ret, struct sfs_error *err)
+{
+	sfs_autofree char *path = sfs_asprintf("%s/.shufflefs/stats.json", top->where);
+	struct sfs_peek peek;
+	int status;
+
+	status = sfs_peek_start(&peek, path, MAX_BYTES);
+	if (status == 0)
+		status = wait_for_stats(top, &peek);
+	if (status == 0)
+		status = parse(path, &peek.text, ret, err);
+	else if (status != -EINTR)
+		status = no_mount(top->where, path, -status, err);
+	sfs_peek_end(&peek);
+	return status;
+}
+
+/* ---- what was seen ---- */
+
+/* The last looks, the newest first. */
+struct past {
+	struct sfs_screen looks[N_PAST];
+	size_t n;
+};
+
+static int look_again(struct top *top, struct past *past, struct sfs_error *err)
+{
+	struct sfs_screen now;
+	int status = look(top, &now, err);
+
+	if (status < 0)
+		return status;
+	if (past->n == N_PAST)
+		sfs_screen_done(&past->looks[--past->n]);
+	memmove(past->looks + 1, past->looks, past->n * sizeof now);
+	past->looks[0] = now;
+	past->n++;
+	return 0;
+}
+
+static void forget(struct past *past)
+{
+	while (past->n > 0)
+		sfs_screen_done(&past->looks[--past->n]);
+}
+
+/* What rates are differences to; NULL: there is none yet. */
+static const struct sfs_screen *before(const struct past *past)
+{
+	const struct sfs_screen *looks = past->looks;
+	size_t i = past->n > 1;
+
+	while (i > 0 && i + 1 < past->n &&
+	       looks[0].uptime_ms - looks[i + 1].uptime_ms <= RATE_MS)
+		i++;
+	return i > 0 ? &looks[i] : NULL;
+}
+
 /* ---- pictures ---- */
 
 /* As many lines as there are, each cleared to its end, and nothing below. */
@@ -272,7 +331,8 @@ static void show(const struct top *top, const struct past *past)
 	unsigned columns, lines;
 
 	size_of_terminal(&columns, &lines);
-	sfs_screen_draw(&past->looks[0], before(past), top->where, columns, &text);
+	sfs_screen_draw(&past->looks[0], before(past), top->where, columns,
+			top->options->is_batch || lines == 0 ? 0 : lines - 1, &text);
 	if (top->options->is_batch)
 		put(text.s, text.n);
 	else
@@ -280,46 +340,16 @@ static void show(const struct top *top, const struct past *past)
 	sfs_text_done(&text);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-static void take_keys(void)
-{
-	char keys[64];
-	ssize_t n = read(STDIN_FILENO, keys, sizeof keys), i;
-
-	for (i = 0; i < n; i++)
-		if (keys[i] == 'q' || keys[i] == 'Q')
-			is_ended = 1;
-}
-
 /* Wait so long, or until somebody ends it.  A window that changes its size is drawn anew
  * with the numbers at hand. */
 static void wait_for(struct top *top, unsigned ms, const struct past *past)
 {
-	uint64_t end = now_ms() + ms, at;
-	struct pollfd keys = {.fd = top->has_keys ? STDIN_FILENO : -1, .events = POLLIN};
-	struct timespec left;
-	int n;
+	uint64_t end = now_ms() + ms;
 
-	while (!is_ended && (at = now_ms()) < end) {
-		left.tv_sec = (time_t)((end - at) / 1000);
-		left.tv_nsec = (long)((end - at) % 1000 * 1000000);
-		n = ppoll(&keys, 1, &left, &top->open);
-		if (n > 0 && keys.revents & POLLIN)
-			take_keys();
-		else if (n > 0)
-			is_ended = 1; /* the terminal has gone */
-		if (n < 0 && is_stopped)
-			stop(top);
-		if (n < 0 && past->n > 1 && !is_ended && !top->options->is_batch)
+	while (!is_ended && now_ms() < end)
+		if (wait_until(top, end, NULL) < 0 && past->n > 1 && !is_ended &&
+		    !top->options->is_batch)
 			show(top, past);
-	}
 }
 
 static int watch(struct top *top, struct past *past, struct sfs_error *err)
@@ -333,9 +363,9 @@ static int watch(struct top *top, struct past *past, struct sfs_error *err)
 		wait_for(top, n == 0 ? first : o->delay_ms, past);
 		if (is_ended)
 			return 0;
-		status = look_again(past, top->where, err);
+		status = look_again(top, past, err);
 		if (status < 0)
-			return status;
+			return is_ended ? 0 : status;
 		if (o->is_batch && n > 0)
 			put_words("\n");
 		show(top, past);
@@ -356,9 +386,9 @@ int sfs_top(const char *where, const struct sfs_top_options *options,
 		sigprocmask(SIG_BLOCK, NULL, &top.open);
 	else
 		handle_signals(&top);
-	status = look_again(&past, where, err);
+	status = look_again(&top, &past, err);
 	if (status < 0)
-		return status;
+		return is_ended ? 0 : status;
 	if (!options->is_batch)
 		enter(&top);
 	status = watch(&top, &past, err);

@@ -5,11 +5,16 @@
 #include "mem.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #define BAR    20 /* letters */
+#define N_HEAD 8  /* lines above the rows */
 #define INDENT 7  /* of a sentence below its row */
+
+#define MAX_SHOWN 1000 /* bytes of a string */
+#define MAX_ROWS  1000 /* that are kept */
 
 static const char letters[SFS_N_BLAMES] = {
 	[SFS_BLAME_READER] = 'R', [SFS_BLAME_SOURCE] = 'S', [SFS_BLAME_NETWORK] = 'N',
@@ -54,7 +59,8 @@ static bool take_string(struct sfs_json *json, char **ret)
 
 	if (token != SFS_JSON_STRING)
 		return sfs_json_skip(json, token);
-	add_shown(&shown, json->text.s, json->text.n);
+	add_shown(&shown, json->text.s,
+		  json->text.n < MAX_SHOWN ? json->text.n : MAX_SHOWN);
 	free(*ret);
 	*ret = shown.s ? shown.s : sfs_strdup("");
 	return true;
@@ -87,9 +93,10 @@ static bool take_sources(struct sfs_json *json, char **ret)
 	if (token != SFS_JSON_ARRAY)
 		return sfs_json_skip(json, token);
 	while (has_more(json, &token)) {
-		if (token == SFS_JSON_STRING) {
+		if (token == SFS_JSON_STRING && all.n < MAX_SHOWN) {
 			sfs_text_puts(&all, all.n ? ", " : "");
-			add_shown(&all, json->text.s, json->text.n);
+			add_shown(&all, json->text.s,
+				  json->text.n < MAX_SHOWN ? json->text.n : MAX_SHOWN);
 		} else if (!sfs_json_skip(json, token)) {
 			break;
 		}
@@ -137,37 +144,40 @@ static bool take_field(struct sfs_json *json, const struct field *fields)
 	return sfs_json_skip(json, token);
 }
 
-static struct sfs_screen_row *add_row(struct sfs_screen *s,
-				      const struct sfs_screen_row *like)
+/* Takes over the row's verdict. */
+static void add_row(struct sfs_screen *s, struct sfs_screen_row *row)
 {
-	struct sfs_screen_row *row;
-
+	s->n_all++;
+	s->n_requests += row->n_requests;
+	if (s->n_rows == MAX_ROWS) {
+		free(steal(&row->verdict));
+		return;
+	}
 	s->rows = sfs_reallocarray(s->rows, s->n_rows + 1, sizeof *s->rows);
-	row = &s->rows[s->n_rows++];
-	*row = *like;
+	s->rows[s->n_rows++] = *row;
 	row->verdict = NULL;
-	return row;
 }
 
 static bool take_cursor(struct sfs_json *json, struct sfs_screen *s,
 			const struct sfs_screen_row *stream)
 {
-	struct sfs_screen_row *row = add_row(s, stream);
-	const struct field fields[] = {{"offset", &row->offset},
-				       {"requests", &row->n_requests},
+	struct sfs_screen_row row = *stream;
+	const struct field fields[] = {{"offset", &row.offset},
+				       {"requests", &row.n_requests},
 				       {NULL, NULL}};
 	enum sfs_json_token token;
 	bool is_good = true;
 
-	row->has_position = true;
+	row.has_position = true;
 	while (is_good && has_more(json, &token)) {
 		if (sfs_json_is(json, "waits"))
-			is_good = take_shares(json, row->shares);
+			is_good = take_shares(json, row.shares);
 		else if (sfs_json_is(json, "verdict"))
-			is_good = take_string(json, &row->verdict);
+			is_good = take_string(json, &row.verdict);
 		else
 			is_good = take_field(json, fields);
 	}
+	add_row(s, &row);
 	return is_good && token == SFS_JSON_OBJECT_END;
 }
 
@@ -194,7 +204,7 @@ static bool take_stream(struct sfs_json *json, struct sfs_screen *s)
 				       {"bytes", &row.n_bytes},
 				       {NULL, NULL}};
 	sfs_autofree char *verdict = NULL;
-	size_t n_before = s->n_rows;
+	uint64_t n_before = s->n_all;
 	enum sfs_json_token token;
 	bool is_good = true;
 
@@ -206,8 +216,10 @@ static bool take_stream(struct sfs_json *json, struct sfs_screen *s)
 		else
 			is_good = take_field(json, fields);
 	}
-	if (is_good && s->n_rows == n_before)
-		add_row(s, &row)->verdict = steal(&verdict);
+	if (is_good && s->n_all == n_before) {
+		row.verdict = steal(&verdict);
+		add_row(s, &row);
+	}
 	return is_good && token == SFS_JSON_OBJECT_END;
 }
 
@@ -406,15 +418,10 @@ static void draw_budget(const struct sfs_screen *now, struct sfs_text *t)
 
 static void draw_requests(const struct sfs_screen *now, struct sfs_text *t)
 {
-	uint64_t n = 0;
-	size_t i;
-
-	for (i = 0; i < now->n_rows; i++)
-		n += now->rows[i].n_requests;
 	sfs_text_printf(t,
 			"requests  %llu on the way, %llu ended, %llu failed, %llu tried "
 			"again",
-			(unsigned long long)n, (unsigned long long)now->requests,
+			(unsigned long long)now->n_requests, (unsigned long long)now->requests,
 			(unsigned long long)now->requests_failed,
 			(unsigned long long)now->events_retry);
 }
@@ -457,10 +464,48 @@ static void end_line(struct sfs_text *t, size_t *from, unsigned columns)
 	*from = t->n;
 }
 
-void sfs_screen_draw(const struct sfs_screen *now, const struct sfs_screen *before,
-		     const char *where, unsigned columns, struct sfs_text *t)
+static unsigned count_lines(const char *s)
 {
-	size_t from = t->n, i;
+	unsigned n = 0;
+
+	for (; *s; s++)
+		n += *s == '\n';
+	return n;
+}
+
+/* As many rows as there is room for; a line says how many there is none for. */
+static void draw_rows(const struct sfs_screen *now, const struct sfs_screen *before,
+		      unsigned columns, unsigned room, struct sfs_text *t)
+{
+	size_t from = t->n, row_at, i;
+	unsigned n_lines;
+
+	for (i = 0; i < now->n_rows; i++) {
+		row_at = t->n;
+		draw_row(now, before, &now->rows[i], t);
+		end_line(t, &from, columns);
+		if (now->rows[i].verdict)
+			draw_verdict(now->rows[i].verdict, columns, t);
+		from = t->n;
+		n_lines = count_lines(t->s + row_at);
+		if (n_lines + (i + 1 < now->n_all) > room) {
+			t->n = from = row_at;
+			break;
+		}
+		room -= n_lines;
+	}
+	if (i < now->n_all && room > 0) {
+		sfs_text_printf(t, "and %llu more", (unsigned long long)(now->n_all - i));
+		end_line(t, &from, columns);
+	}
+	t->s[t->n] = 0;
+}
+
+void sfs_screen_draw(const struct sfs_screen *now, const struct sfs_screen *before,
+		     const char *where, unsigned columns, unsigned lines,
+		     struct sfs_text *t)
+{
+	size_t from = t->n;
 
 	draw_head(now, where, t);
 	end_line(t, &from, columns);
@@ -478,11 +523,5 @@ void sfs_screen_draw(const struct sfs_screen *now, const struct sfs_screen *befo
 	end_line(t, &from, columns);
 	sfs_text_puts(t, "EPOCH  PART          AT      RATE     ETA  WAITS");
 	end_line(t, &from, columns);
-	for (i = 0; i < now->n_rows; i++) {
-		draw_row(now, before, &now->rows[i], t);
-		end_line(t, &from, columns);
-		if (now->rows[i].verdict)
-			draw_verdict(now->rows[i].verdict, columns, t);
-		from = t->n;
-	}
+	draw_rows(now, before, columns, lines == 0 ? UINT_MAX : lines > N_HEAD ? lines - N_HEAD : 0, t);
 }

@@ -3,7 +3,7 @@
  *
  * Stats are read from the text of .shufflefs/stats.json.  Rates are differences between
  * two of them.  The file may be of anybody's mount: what it says is not trusted with more
- * than printable characters.  Pure.
+ * than printable characters, and with no more of them than a screen holds.  Pure.
  */
 #ifndef SFS_SCREEN_H
 #define SFS_SCREEN_H
@@ -29,8 +29,10 @@ struct sfs_screen {
 	uint64_t uptime_ms, shards, delivered_bytes, fetched_bytes;
 	uint64_t budget_bytes, budget_used_bytes;
 	uint64_t requests, requests_failed, events_retry;
+	uint64_t n_requests; /* on the way, of all rows */
 	struct sfs_screen_row *rows;
-	size_t n_rows;
+	size_t n_rows; /* the first of n_all */
+	uint64_t n_all;
 };
 
 /* Read n bytes of JSON.  -EBADMSG and a sentence: no stats.  Free with done(). */
@@ -40,8 +42,10 @@ void sfs_screen_done(struct sfs_screen *screen); /* one of zeros is fine */
 
 /* Add the lines of a mount at `where`.  `before`: the same mount's, some time ago, or
  * NULL. `columns`: no line is longer (if there are more than a few); 0: they are as long
- * as they are. */
+ * as they are.  `lines`: there are no more, and the last says how many rows have no room;
+ * 0: as many as there are, within reason. */
 void sfs_screen_draw(const struct sfs_screen *now, const struct sfs_screen *before,
-		     const char *where, unsigned columns, struct sfs_text *text);
+		     const char *where, unsigned columns, unsigned lines,
+		     struct sfs_text *text);
 
 #endif

@@ -256,6 +256,7 @@ fuse_tests = \
 	tests/fuse-the-last-lanes-ask-for-more-at-a-time.sh \
 	tests/fuse-the-next-epoch-gives-way-to-readers.sh \
 	tests/fuse-the-next-epoch-is-fetched-ahead.sh \
+	tests/fuse-top-ends-whatever-it-looks-at.sh \
 	tests/fuse-unmounting-never-hangs.sh \
 	tests/fuse-webdataset-reads-the-same-samples.sh \
 	tests/fuse-webdataset-workers-read-one-epoch.sh
