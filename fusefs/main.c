@@ -484,6 +484,15 @@ static int run_door(const struct door *door, const struct sfs_command *c)
 	return door->run(c);
 }
 
+/* What has been printed has not been written yet. */
+static int flush(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	fprintf(stderr, "shufflefs: cannot write: %s\n", strerror(errno));
+	return status == OK ? FAILED : status;
+}
+
 int main(int argc, char **argv)
 {
 	struct sfs_command c = {0};
@@ -495,7 +504,7 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return no_door(&c);
 	if (strcmp(argv[1], "help") == 0)
-		return help(argc > 2 && strcmp(argv[2], "--mdoc") == 0);
+		return flush(help(argc > 2 && strcmp(argv[2], "--mdoc") == 0));
 	door = find_door(argv[1]);
 	c.own = door ? door->own : NULL;
 	if (sfs_command_parse(&c, argc, argv, door ? 2 : 1, &err) < 0) {
@@ -508,5 +517,5 @@ int main(int argc, char **argv)
 		status = door ? run_door(door, &c) : no_door(&c);
 	}
 	sfs_command_done(&c);
-	return status;
+	return flush(status);
 }

@@ -32,6 +32,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -99,6 +100,56 @@ static struct fuse_session *new_session(struct mount *m)
 	return session;
 }
 
+/* What fusermount3 has said, without its name; what others said meanwhile goes where it was
+ * meant to. */
+static void take_fusermount_words(int fd, char *words, size_t room)
+{
+	static const char name[] = "fusermount3: ";
+	char *line = NULL;
+	size_t capacity = 0;
+	FILE *f;
+
+	words[0] = 0;
+	lseek(fd, 0, SEEK_SET);
+	f = fdopen(fd, "r");
+	while (f && getline(&line, &capacity, f) > 0) {
+		if (strncmp(line, name, strlen(name)) != 0)
+			fputs(line, stderr);
+		else
+			snprintf(words, room, "%.*s",
+				 (int)strcspn(line + strlen(name), "\n"),
+				 line + strlen(name));
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+/* libfuse's words, or those of fusermount3, which writes to standard error. */
+static int mount_session(struct mount *m, struct sfs_error *err)
+{
+	int saved = dup(STDERR_FILENO), said = memfd_create("fusermount3", MFD_CLOEXEC);
+	char words[512] = "";
+	const char *why;
+	int ret;
+
+	dup2(said, STDERR_FILENO);
+	ret = fuse_session_mount(m->session, m->where);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	take_fusermount_words(said, words, sizeof words);
+	if (ret == 0)
+		return 0;
+	why = words[0] ? words : fuse_said.text;
+	if (strncmp(why, "fuse: ", 6) == 0)
+		why += 6;
+	if (access("/dev/fuse", F_OK) < 0)
+		why = "there is no /dev/fuse; a container must be given it (docker run "
+		      "--device /dev/fuse --cap-add SYS_ADMIN), or use shufflefs cat";
+	return sfs_error_set(err, -EIO, "cannot mount on %s: %s", m->where,
+			     *why ? why : "fusermount3 refused");
+}
+
 static int open_session(struct mount *m, struct sfs_error *err)
 {
 	m->session = new_session(m);
@@ -109,15 +160,10 @@ static int open_session(struct mount *m, struct sfs_error *err)
 		fuse_session_destroy(m->session);
 		return sfs_error_set(err, -EIO, "cannot handle signals");
 	}
-	if (fuse_session_mount(m->session, m->where) != 0) {
+	if (mount_session(m, err) < 0) {
 		fuse_remove_signal_handlers(m->session);
 		fuse_session_destroy(m->session);
-		return sfs_error_set(
-			err, -EIO, "cannot mount on %s: %s%s", m->where,
-			fuse_said.text[0] ? fuse_said.text : "fusermount3 refused",
-			access("/dev/fuse", R_OK | W_OK) == 0
-				? ""
-				: " (/dev/fuse is missing or not allowed here)");
+		return -EIO;
 	}
 	if (sfs_channel_use(m->session) < 0)
 		sfs_warning("this libfuse cannot ask for parallel look-ups");

@@ -105,6 +105,12 @@ static bool is_wanted(const struct reader *r, const char *section)
 	return !*section || (r->wanted && strcmp(section, r->wanted) == 0);
 }
 
+/* It is no option of the table, and so not among those that are proposed. */
+static bool is_nearly_source(const char *name)
+{
+	return sfs_text_distance(name, "source") < 3;
+}
+
 /* The setting is complete: use it. */
 static void apply(struct reader *r)
 {
@@ -124,6 +130,10 @@ static void apply(struct reader *r)
 		ret = sfs_error_set(&why, -EINVAL, "'config' has no meaning in a file");
 	} else {
 		ret = sfs_options_set(r->options, r->name, r->value, origin, &why);
+		if (ret < 0 && is_nearly_source(r->name))
+			sfs_error_set(&why, ret,
+				      "there is no option '%s'; did you mean 'source'?",
+				      r->name);
 	}
 	if (ret < 0 && r->ret == 0)
 		r->ret = sfs_error_set(r->err, ret, "%s: %s", origin, why.text);

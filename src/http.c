@@ -113,6 +113,7 @@ static void take_encoding(struct sfs_http_answer *a, const char *value, time_t n
 static void take_type(struct sfs_http_answer *a, const char *value, time_t now)
 {
 	a->is_multipart = strncasecmp(value, "multipart/byteranges", 20) == 0;
+	a->is_page = strncasecmp(value, "text/html", 9) == 0;
 }
 
 /* A number of seconds, or a date (RFC 9110, 10.2.3). */

@@ -26,6 +26,7 @@ struct sfs_http_answer {
 	char encoding[32];	/* Content-Encoding; "" if none or identity */
 	int64_t retry_after_s;	/* -1: none */
 	bool is_multipart;
+	bool is_page; /* HTML */
 };
 
 /* Begin anew; also done by the status line of each answer (1xx, redirects). */

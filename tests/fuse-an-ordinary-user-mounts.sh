@@ -27,6 +27,13 @@ as_nobody() {
     setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work/home" "$@"
 }
 as_nobody test -x "$shufflefs" || skip "an ordinary user cannot reach $shufflefs"
+
+# What fusermount3 refuses is said in one line.
+mkdir mnt3
+! as_nobody "$shufflefs" mount "$work/data" "$work/mnt3" 2>said || fail "mounted on root's folder"
+grep -q "^shufflefs: cannot mount on $work/mnt3: user has no write access to mountpoint" said &&
+    [ "$(wc -l <said)" = 1 ] || fail "$(cat said)"
+
 as_nobody "$shufflefs" mount "$work/data" "$work/mnt"
 as_nobody tar tf mnt/epochs/0.tar >names
 [ -s names ] || fail "nothing to read"
@@ -55,3 +62,11 @@ grep -q "mnt2 was mounted by root: only root can unmount it$" said || fail "$(ca
 umount_ds mnt2
 as_nobody "$shufflefs" umount "$work/mnt"
 ! grep -q " $work/mnt " /proc/self/mounts || fail "still mounted"
+
+# Where there is no /dev/fuse.
+mkdir empty
+mount --bind empty /dev
+! "$shufflefs" mount data mnt3 2>said || fail "mounted without /dev/fuse"
+umount /dev
+grep -q "^shufflefs: cannot mount on $work/mnt3: there is no /dev/fuse; a container must be given it" said &&
+    [ "$(wc -l <said)" = 1 ] || fail "$(cat said)"

@@ -94,6 +94,14 @@ wrong 2 "cat needs a SOURCE and a PATH" cat data
 wrong 1 "epochs/x.tar: No such file" cat data epochs/x.tar
 wrong 1 "epochs: Is a directory" cat data epochs
 
+# What cannot be written is an error of whatever was to be printed.
+for command in --help --version "plan --batch=2 data" "index data" "cat data README"; do
+    got=0
+    "$shufflefs" $command >/dev/full 2>err || got=$?
+    [ $got = 1 ] || fail "exit status $got of $command with a full disk"
+    grep -q "^shufflefs: cannot write: No space left on device$" err && [ "$(wc -l <err)" = 1 ] || fail "$(cat err)"
+done
+
 # Secrets are in no message.
 wrong 1 "no-such-host" mount 'http://user:hunter2@no-such-host.invalid/a.tar?sig=hunter3' mnt
 ! grep -q hunter err || fail "a secret in: $(cat err)"

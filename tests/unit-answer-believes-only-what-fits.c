@@ -258,6 +258,9 @@ static void asks(void)
 	check_final(ask("HTTP/1.1 200 x\nContent-Length: 1000\n"), -EOPNOTSUPP);
 	CHECK_HAS(verdict.why, "does not serve ranges");
 	check_final(ask("HTTP/1.1 200 x\n"), -EOPNOTSUPP);
+	check_final(ask("HTTP/1.1 200 x\nContent-Type: text/html; charset=utf-8\n"),
+		    -EOPNOTSUPP);
+	CHECK_HAS(verdict.why, "a web page (HTTP 200, text/html)");
 	check_final(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-511/*\n"), -EOPNOTSUPP);
 	CHECK_HAS(verdict.why, "how large");
 }

@@ -95,7 +95,7 @@ static bool no_room(void)
 	text = log_of(save_too_much);
 	CHECK_EQ(count_lines(text), 1);
 	CHECK_HAS(text, "No space left on device");
-	CHECK_EQ(mount("none", folder, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+	CHECK_EQ(mount("none", folder, "tmpfs", MS_REMOUNT | MS_RDONLY, NULL), 0);
 	one_line("Read-only file system");
 	umount(folder);
 	return true;
