@@ -3,6 +3,7 @@
 
 #include "config.h"
 #include "mem.h"
+#include "uri.h"
 
 #include <errno.h>
 #include <string.h>
@@ -253,6 +254,18 @@ static int check_name(const char *name, struct sfs_error *err)
 			     name);
 }
 
+/* A pattern of the shell's that the shell has not seen, for it was quoted, as braces are. */
+static int check_pattern(const char *source, struct sfs_error *err)
+{
+	if (!strpbrk(source, "*?") || sfs_uri_has_scheme(source) || strchr(source, '{') ||
+	    access(source, F_OK) == 0)
+		return 0;
+	return sfs_error_set(err, -ENOENT,
+			     "'%s': no such file; '*' and '?' are patterns of the shell: "
+			     "leave the quotes out, or name the folder",
+			     source);
+}
+
 int sfs_command_resolve(const struct sfs_command *c, int n_sources, struct sfs_options *o,
 			struct sfs_strings *specs, struct sfs_error *err)
 {
@@ -274,6 +287,8 @@ int sfs_command_resolve(const struct sfs_command *c, int n_sources, struct sfs_o
 		ret = sfs_error_set(err, -EINVAL, "section [%s] has no 'source ='", name);
 	if (ret == 0 && name && !has_section)
 		ret = check_name(name, err);
+	for (i = 0; ret == 0 && !has_section && i < n_sources; i++)
+		ret = check_pattern(c->arguments.s[i], err);
 	for (i = 0; ret == 0 && has_section && i < sources.n; i++)
 		sfs_strings_add(specs, sources.s[i]);
 	for (i = 0; ret == 0 && !has_section && i < n_sources; i++)

@@ -85,7 +85,7 @@ static void wait_for_child(int fd)
 		_exit(0);
 	text[n] = 0;
 	if (n > 0) {
-		fprintf(stderr, "shufflefs: %s\n", text);
+		sfs_error("%s", text);
 	} else if (waitpid(child, &status, 0) == child && WIFSIGNALED(status)) {
 		fprintf(stderr,
 			"shufflefs: the daemon died by signal %d before the mount "
@@ -163,8 +163,6 @@ void sfs_daemon_ready(int fd)
 
 void sfs_daemon_failed(int fd, const char *sentence)
 {
-	if (fd < 0)
-		fprintf(stderr, "shufflefs: %s\n", sentence);
-	else if (write(fd, sentence, strlen(sentence)) < 0)
+	if (fd < 0 || write(fd, sentence, strlen(sentence)) < 0)
 		sfs_error("%s", sentence);
 }

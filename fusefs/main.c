@@ -67,8 +67,8 @@ static int misused(const char *format, ...)
 	if (vasprintf(&problem, format, args) < 0)
 		abort();
 	va_end(args);
-	fprintf(stderr, "shufflefs: %s\nTry 'shufflefs --help' for more information.\n",
-		problem);
+	sfs_error("%s", problem);
+	fprintf(stderr, "Try 'shufflefs --help' for more information.\n");
 	return USAGE;
 }
 
@@ -78,7 +78,7 @@ static int finish(int status, const struct sfs_error *err)
 	if (status == USAGE)
 		return misused("%s", err->text);
 	if (status != OK)
-		fprintf(stderr, "shufflefs: %s\n", err->text);
+		sfs_error("%s", err->text);
 	return status;
 }
 
@@ -366,14 +366,11 @@ static int do_where(const struct sfs_command *c)
 		return OK;
 	}
 	if (errno == EINVAL || errno == ERANGE)
-		fprintf(stderr, "shufflefs: '%s' is not an offset in bytes\n",
-			c->arguments.s[1]);
+		sfs_error("'%s' is not an offset in bytes", c->arguments.s[1]);
 	else if (errno == ENODATA || errno == ENOTSUP)
-		fprintf(stderr, "shufflefs: %s is not a stream of a mount\n",
-			c->arguments.s[0]);
+		sfs_error("%s is not a stream of a mount", c->arguments.s[0]);
 	else
-		fprintf(stderr, "shufflefs: %s: %s\n", c->arguments.s[0],
-			strerror(errno));
+		sfs_error("%s: %s", c->arguments.s[0], strerror(errno));
 	return FAILED;
 }
 
@@ -489,7 +486,7 @@ static int flush(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
-	fprintf(stderr, "shufflefs: cannot write: %s\n", strerror(errno));
+	sfs_error("cannot write: %s", strerror(errno));
 	return status == OK ? FAILED : status;
 }
 

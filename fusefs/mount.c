@@ -367,7 +367,7 @@ int sfs_umount(const char *where, bool lazily)
 				      "%s does not answer; unmount it with --lazy", path);
 	}
 	if (ret < 0) {
-		fprintf(stderr, "shufflefs: %s\n", err.text);
+		sfs_error("%s", err.text);
 		return 1;
 	}
 	wait_for_daemon(pid);

@@ -65,6 +65,7 @@ wrong 2 "bad.conf:5: option 'seed': 'x'" mount -o config=bad.conf bad mnt
 wrong 2 "worse.conf: around line 1" mount -o config=worse.conf data mnt
 wrong 2 "'imagenet' is neither a file nor a section" mount imagenet mnt
 wrong 1 "'{0..x}' is neither a range" mount 'a-{0..x}.tar' mnt
+wrong 2 "'data/\*.tar': no such file; .* leave the quotes out" mount 'data/*.tar' mnt
 wrong 1 "a '{' without its '}'" mount 'a-{0..3.tar' mnt
 wrong 1 "'gopher://' is not understood" mount gopher://host/a.tar mnt
 wrong 1 "has no host" mount http:///a.tar mnt
@@ -93,6 +94,10 @@ wrong 2 "umount needs one DIR" umount a b
 wrong 2 "cat needs a SOURCE and a PATH" cat data
 wrong 1 "epochs/x.tar: No such file" cat data epochs/x.tar
 wrong 1 "epochs: Is a directory" cat data epochs
+
+# Nor does a name bring its control characters to the terminal.
+wrong 1 "c?d.tar.* has a control character" mount "$(printf 'c\033d.tar/')" mnt
+wrong 2 "there is no option 'a?b'" mount -o "$(printf 'a\033b')" data mnt
 
 # What cannot be written is an error of whatever was to be printed.
 for command in --help --version "plan --batch=2 data" "index data" "cat data README"; do
