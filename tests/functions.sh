@@ -164,6 +164,7 @@ n_origins=0
 start_origin() {
     n_origins=$((n_origins + 1))
     port_file="$work/origin-port.$n_origins"
+    rm -f "$port_file" # of one that is counted anew
     "$python" "$top/tests/origin.py" "$@" >"$port_file" 2>"$work/origin-log.$n_origins" &
     wait_until 10 grep -q . "$port_file"
     origin="http://127.0.0.1:$(cat "$port_file")"
