@@ -63,9 +63,10 @@ static int no_such(const struct sfs_command *c, const char *name, struct sfs_err
 
 	for (own = c->own; own && own->name; own++)
 		if (sfs_text_distance(name, own->name) < 3)
-			return sfs_error_set(err, -EINVAL,
-					     "there is no option '%s'; did you mean '%s'?",
-					     name, own->name);
+			return sfs_error_set(
+				err, -EINVAL,
+				"there is no option '%s'; did you mean '%s'?", name,
+				own->name);
 	return -EINVAL;
 }
 
@@ -254,7 +255,8 @@ static int check_name(const char *name, struct sfs_error *err)
 			     name);
 }
 
-/* A pattern of the shell's that the shell has not seen, for it was quoted, as braces are. */
+/* A pattern of the shell's that the shell has not seen, for it was quoted, as braces are.
+ */
 static int check_pattern(const char *source, struct sfs_error *err)
 {
 	if (!strpbrk(source, "*?") || sfs_uri_has_scheme(source) || strchr(source, '{') ||

@@ -8,7 +8,8 @@
  * SIGTERM (O_ASYNC), which ends it or, once it is mounted, unmounts it.  This holds for
  * every death, kill -9 too.  A parent-death signal would not do: it belongs to the main
  * thread, and the thread that reports success could not take it back.  A signal that the
- * parent can catch it hands on, and waits: when ^C has ended the command, nothing runs. */
+ * parent can catch it hands on, and waits: when ^C has ended the command, nothing runs.
+ */
 #include "daemon.h"
 
 #include "log.h"
@@ -36,7 +37,8 @@ static void end_child(int sig)
 static void hand_signals_on(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = end_child, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction action = {.sa_handler = end_child,
+				   .sa_flags = (int)SA_RESETHAND};
 	struct sigaction was;
 	size_t i;
 

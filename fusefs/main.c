@@ -181,8 +181,8 @@ static int own_number(const struct sfs_own *own, uint32_t least, uint32_t most,
 	n = strtoul(own->value, &end, 10);
 	if (*own->value < '0' || *own->value > '9' || *end || n < least || n > most)
 		return sfs_error_set(err, -EINVAL,
-				     "--%s: '%s' is not a number from %u to %u", own->name,
-				     own->value, least, most);
+				     "--%s: '%s' is not a number from %u to %u",
+				     own->name, own->value, least, most);
 	*ret = (uint32_t)n;
 	return 0;
 }
@@ -396,10 +396,10 @@ static int read_top(struct sfs_top_options *top, struct sfs_error *err)
 	if (delay) {
 		s = strtod(delay, &end);
 		if (*delay < '0' || *delay > '9' || *end || !(s >= 0.1 && s <= 86400))
-			return sfs_error_set(
-				err, -EINVAL,
-				"--delay: '%s' is not a number of seconds from 0.1 to 86400",
-				delay);
+			return sfs_error_set(err, -EINVAL,
+					     "--delay: '%s' is not a number of seconds "
+					     "from 0.1 to 86400",
+					     delay);
 	}
 	top->delay_ms = (unsigned)(s * 1000);
 	top->is_batch = top_own[TOP_BATCH].value || !is_terminal;

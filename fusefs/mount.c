@@ -100,8 +100,8 @@ static struct fuse_session *new_session(struct mount *m)
 	return session;
 }
 
-/* What fusermount3 has said, without its name; what others said meanwhile goes where it was
- * meant to. */
+/* What fusermount3 has said, without its name; what others said meanwhile goes where it
+ * was meant to. */
 static void take_fusermount_words(int fd, char *words, size_t room)
 {
 	static const char name[] = "fusermount3: ";
@@ -242,10 +242,11 @@ static int check_not_hidden(const struct mount *m, struct sfs_error *err)
 
 		if (realpath(parent, folder) && strncmp(folder, m->where, n) == 0 &&
 		    (folder[n] == '/' || !folder[n] || n == 1))
-			return sfs_error_set(err, -EINVAL,
-					     "the mount point %s would hide the shards in "
-					     "%s: mount on another folder",
-					     m->where, folder);
+			return sfs_error_set(
+				err, -EINVAL,
+				"the mount point %s would hide the shards in "
+				"%s: mount on another folder",
+				m->where, folder);
 	}
 	return 0;
 }

@@ -191,8 +191,9 @@ static int run_fusermount(const char *path, bool lazily, struct sfs_error *err)
 	}
 	close(fds[0]);
 	if (ret < 0)
-		return sfs_error_set(err, ret, "cannot run fusermount3, by which users "
-					       "unmount: %s",
+		return sfs_error_set(err, ret,
+				     "cannot run fusermount3, by which users "
+				     "unmount: %s",
 				     strerror(-ret));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;

@@ -198,8 +198,8 @@ static void take_keys(void)
 			is_ended = 1;
 }
 
-/* Wait until the moment, or until there is something of the peek (1), somebody ends it or a
- * signal has come (-EINTR); 0: the moment has come, or a key. */
+/* Wait until the moment, or until there is something of the peek (1), somebody ends it or
+ * a signal has come (-EINTR); 0: the moment has come, or a key. */
 static int wait_until(struct top *top, uint64_t end_ms, const struct sfs_peek *peek)
 {
 	struct pollfd p[] = {{.fd = peek ? peek->fd : -1, .events = POLLIN},

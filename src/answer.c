@@ -100,9 +100,10 @@ static int take_ask(const struct sfs_question *q, const struct sfs_http_answer *
 	if (a->status == 200 && a->length == 0)
 		return SFS_ANSWER_EMPTY;
 	if (a->status == 200 && a->is_page)
-		return sfs_answer_final(v, -EOPNOTSUPP,
-					"a web page (HTTP 200, text/html), perhaps a log-in "
-					"or error page, instead of a file with ranges");
+		return sfs_answer_final(
+			v, -EOPNOTSUPP,
+			"a web page (HTTP 200, text/html), perhaps a log-in "
+			"or error page, instead of a file with ranges");
 	if (a->status == 200)
 		return sfs_answer_final(
 			v, -EOPNOTSUPP,

@@ -5,8 +5,8 @@
  * asks right behind them; who asks later has it asked anew.
  *
  * Shards are not asked one after the other but in strides of some 0.618 of their number,
- * which spreads those that were asked by any moment evenly over the dataset: a second of it
- * finds a hole of one part in a hundred.
+ * which spreads those that were asked by any moment evenly over the dataset: a second of
+ * it finds a hole of one part in a hundred.
  *
  * It begins while the core still probes whether the dataset can be had at all, which
  * saves a far mount two round trips.  Until that is settled, what fails is said to nobody
@@ -45,8 +45,8 @@ struct sfs_census {
 	pthread_mutex_t lock; /* guards all below, and the waiters' links */
 	unsigned char *state; /* of each shard */
 	uint32_t stride;
-	uint32_t next; /* a turn: no UNASKED shard comes before */
-	uint32_t n_pending;   /* UNASKED or ASKING */
+	uint32_t next;	    /* a turn: no UNASKED shard comes before */
+	uint32_t n_pending; /* UNASKED or ASKING */
 	uint32_t n_known;
 	uint32_t n_early;   /* asked before it was settled */
 	int failure;	    /* the latest, if a shard FAILED */

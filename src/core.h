@@ -53,8 +53,8 @@ char *sfs_core_index_cache(const struct sfs_options *options);
 int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs,
 		   bool is_cat, struct sfs_core **ret_core, struct sfs_error *err);
 
-/* Wait until the sizes of all shards are known.  < 0, with a sentence: they cannot be had.
- * Else a line in the log says what is left out, if anything is. */
+/* Wait until the sizes of all shards are known.  < 0, with a sentence: they cannot be
+ * had. Else a line in the log says what is left out, if anything is. */
 int sfs_core_wait_for_sizes(struct sfs_core *core, struct sfs_error *err);
 
 /* The same for who has waited, and was told `ret`. */

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_LINES 10000
-#define MAX_BYTES ((uint64_t)4 << 20)
+#define MAX_LINES  10000
+#define MAX_BYTES  ((uint64_t)4 << 20)
 #define MAX_CAUSES 16
 
 static const struct {
@@ -129,10 +129,10 @@ static void free_cause(struct cause *cause)
 	free(steal(&cause->text));
 }
 
-/* Locked.  `then` may say what helps, behind a semicolon; of a name that is refused, it is
- * all that it says.  What readers get for it, the command tells by ending. */
+/* Locked.  `then` may say what helps, behind a semicolon; of a name that is refused, it
+ * is all that it says.  What readers get for it, the command tells by ending. */
 static void keep_cause(enum sfs_event event, const char *shard, uint64_t offset,
-		 const char *then, const char *cause)
+		       const char *then, const char *cause)
 {
 	const char *helps = strchr(then, ';');
 	struct cause *k = ledger.causes;
@@ -213,8 +213,8 @@ static const struct cause *find_cause(const char *path, int err)
 	for (k = ledger.causes; k < ledger.causes + MAX_CAUSES && k->shard; k++) {
 		if (is_of_path(err) && !strstr(path, k->shard))
 			continue;
-		if (!found || (strcmp(k->shard, found->shard) == 0 &&
-			       k->offset < found->offset))
+		if (!found ||
+		    (strcmp(k->shard, found->shard) == 0 && k->offset < found->offset))
 			found = k;
 	}
 	return found;

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
-#define MAGIC(bytes, what, advice) {bytes, sizeof bytes - 1, what, advice}
+#define MAGIC(bytes, what, advice)                    \
+	{                                             \
+		bytes, sizeof bytes - 1, what, advice \
+	}
 
 static const struct sfs_magic magics[] = {
 	MAGIC("\x1f\x8b", "gzip data", "unpack it first (gunzip)"),

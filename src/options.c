@@ -394,10 +394,11 @@ static int no_such(const char *name, struct sfs_error *err)
 				     nearest);
 	/* A value that had a comma in it, perhaps a secret one. */
 	if (name[strcspn(name, ": ")])
-		return sfs_error_set(err, -EINVAL,
-				     "there is no option '%.*s...'; a comma in a value is "
-				     "written '\\,'",
-				     (int)strcspn(name, ": "), name);
+		return sfs_error_set(
+			err, -EINVAL,
+			"there is no option '%.*s...'; a comma in a value is "
+			"written '\\,'",
+			(int)strcspn(name, ": "), name);
 	return sfs_error_set(err, -EINVAL, "there is no option '%s'", name);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the few shards that are probed are asked for at once, and looked at spec
- * by spec; the first spec that fails ends it.  The census asks for the others meanwhile:
- * most often the probe succeeds.
+/* How this works: the few shards that are probed are asked for at once, and looked at
+ * spec by spec; the first spec that fails ends it.  The census asks for the others
+ * meanwhile: most often the probe succeeds.
  *
  * How long to wait for the census is a compromise: a stream cannot be opened before all
  * sizes are known, so the wait costs its reader nothing; but `ls` needs none.  Over a
@@ -17,9 +17,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAX_SPECS     32
-#define NETWORK_MS    1500
-#define LOCAL_MS      10000
+#define MAX_SPECS  32
+#define NETWORK_MS 1500
+#define LOCAL_MS   10000
 
 /* One shard that is asked for. */
 struct ask {
@@ -138,8 +138,9 @@ static int no_tar(const struct ask *ask, const struct sfs_magic *magic,
 	if (magic)
 		return sfs_error_set(err, -EBADMSG, "%s is %s, not a tar: %s", shown,
 				     magic->what, magic->advice);
-	return sfs_error_set(err, -EBADMSG, "%s is not a tar: it does not begin with a %s",
-			     shown, "tar header");
+	return sfs_error_set(err, -EBADMSG,
+			     "%s is not a tar: it does not begin with a %s", shown,
+			     "tar header");
 }
 
 static int check_heads(const struct spec *spec, bool skips, struct sfs_error *err)

@@ -421,7 +421,8 @@ static void draw_requests(const struct sfs_screen *now, struct sfs_text *t)
 	sfs_text_printf(t,
 			"requests  %llu on the way, %llu ended, %llu failed, %llu tried "
 			"again",
-			(unsigned long long)now->n_requests, (unsigned long long)now->requests,
+			(unsigned long long)now->n_requests,
+			(unsigned long long)now->requests,
 			(unsigned long long)now->requests_failed,
 			(unsigned long long)now->events_retry);
 }
@@ -523,5 +524,9 @@ void sfs_screen_draw(const struct sfs_screen *now, const struct sfs_screen *befo
 	end_line(t, &from, columns);
 	sfs_text_puts(t, "EPOCH  PART          AT      RATE     ETA  WAITS");
 	end_line(t, &from, columns);
-	draw_rows(now, before, columns, lines == 0 ? UINT_MAX : lines > N_HEAD ? lines - N_HEAD : 0, t);
+	draw_rows(now, before, columns,
+		  lines == 0	   ? UINT_MAX
+		  : lines > N_HEAD ? lines - N_HEAD
+				   : 0,
+		  t);
 }

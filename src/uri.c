@@ -281,8 +281,8 @@ static const char *plain_at(const char *p, bool is_in_braces)
 	return at;
 }
 
-/* The '@' behind a password with a '/', '?' or '#' that nobody has encoded: then what stands
- * behind the authority's ':' is no port.  NULL: there is no such thing. */
+/* The '@' behind a password with a '/', '?' or '#' that nobody has encoded: then what
+ * stands behind the authority's ':' is no port.  NULL: there is no such thing. */
 static const char *stray_at(const char *p, size_t n)
 {
 	const char *colon = memrchr(p, ':', n), *end = p + n, *tail;

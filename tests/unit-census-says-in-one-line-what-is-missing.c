@@ -64,8 +64,8 @@ static struct sfs_census *begin(uint32_t n, bool skips)
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		objects[i] = (struct sfs_object){.source = &source,
-						 .size = SFS_SIZE_UNKNOWN};
+		objects[i] =
+			(struct sfs_object){.source = &source, .size = SFS_SIZE_UNKNOWN};
 		names[i] = sfs_asprintf("%u.tar", i);
 	}
 	sfs_budget_init(&budget, 64 << 20);
@@ -131,15 +131,17 @@ static void counts_what_is_missing(void)
 	answers[3] = answers[7] = answers[8] = -ENOENT;
 	census = begin(20, false);
 	answer(N);
-	CHECK_STR(said(census), "3 of 20 shards are missing, the first: http://host/3.tar: no "
-				"(2); on-error=skip leaves them out");
+	CHECK_STR(said(census),
+		  "3 of 20 shards are missing, the first: http://host/3.tar: no "
+		  "(2); on-error=skip leaves them out");
 	end(census);
 
 	answers[7] = -ENOENT;
 	census = begin(20, true);
 	answer(N);
-	CHECK_STR(said(census), "1 of 20 shards is missing: http://host/7.tar: no (2); it is "
-				"left out");
+	CHECK_STR(said(census),
+		  "1 of 20 shards is missing: http://host/7.tar: no (2); it is "
+		  "left out");
 	CHECK_EQ(sfs_census_known(census), 20);
 	end(census);
 }
@@ -153,9 +155,11 @@ static void says_what_it_does_not_know_yet(void)
 		answers[i] = -ENOENT;
 	census = begin(600, false);
 	answer(5);
-	CHECK_HAS(said(census), "all of the first 5 shards to answer are missing, the first: ");
+	CHECK_HAS(said(census),
+		  "all of the first 5 shards to answer are missing, the first: ");
 	answer(N);
-	CHECK_HAS(said(census), "all 600 shards are missing, the first: http://host/0.tar: ");
+	CHECK_HAS(said(census),
+		  "all 600 shards are missing, the first: http://host/0.tar: ");
 	end(census);
 
 	answers[0] = -ENOENT;

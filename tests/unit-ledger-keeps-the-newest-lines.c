@@ -185,20 +185,23 @@ static const char *why(const char *path, int err)
 	return error.text;
 }
 
-/* A command that fails says the cause: of the newest shard that failed, at its first byte;
- * of a wrong path only what was said of that path. */
+/* A command that fails says the cause: of the newest shard that failed, at its first
+ * byte; of a wrong path only what was said of that path. */
 static void causes(void)
 {
 	CHECK_STR(why("epochs/0.tar", -EIO), strerror(EIO));
 	sfs_ledger_keep_errors();
-	sfs_ledger_add(SFS_EVENT_LOST, "a.tar", 512, "streams get EIO there; skip helps", "bad");
+	sfs_ledger_add(SFS_EVENT_LOST, "a.tar", 512, "streams get EIO there; skip helps",
+		       "bad");
 	CHECK_STR(why("epochs/0.tar", -EIO), "a.tar @ 512: bad; skip helps");
 	sfs_ledger_add(SFS_EVENT_LOST, "b.tar", 1024, "", "HTTP 404");
-	sfs_ledger_add(SFS_EVENT_CHANGED, "b.tar", 0, "readers get ESTALE", "its size was 3");
+	sfs_ledger_add(SFS_EVENT_CHANGED, "b.tar", 0, "readers get ESTALE",
+		       "its size was 3");
 	sfs_ledger_add(SFS_EVENT_LOST, "b.tar", 2048, "", "HTTP 404");
 	sfs_ledger_add(SFS_EVENT_RETRY, "a.tar", 0, "retry 1", "HTTP 503");
 	CHECK_STR(why("epochs/0.tar", -EIO), "b.tar @ 0: its size was 3");
-	sfs_ledger_note(SFS_EVENT_LOST, "c.tar", SFS_NO_OFFSET, "streams get EIO", "/c.tar: gone");
+	sfs_ledger_note(SFS_EVENT_LOST, "c.tar", SFS_NO_OFFSET, "streams get EIO",
+			"/c.tar: gone");
 	CHECK_STR(why("epochs/0.tar", -EIO), "c.tar: /c.tar: gone");
 	CHECK_STR(why("shards/c.tar", -ENOENT), "/c.tar: gone");
 	CHECK_STR(why("shards/d.tar", -ENOENT), strerror(ENOENT));

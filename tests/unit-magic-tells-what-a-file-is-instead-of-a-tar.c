@@ -21,10 +21,10 @@ static const struct sfs_magic *find(const char *bytes, size_t n)
 	return m;
 }
 
-#define IS(bytes, expected)                                             \
-	do {                                                            \
+#define IS(bytes, expected)                                                \
+	do {                                                               \
 		const struct sfs_magic *m = find(bytes, sizeof bytes - 1); \
-		CHECK(m && strcmp(m->what, expected) == 0);             \
+		CHECK(m &&strcmp(m->what, expected) == 0);                 \
 	} while (0)
 
 static void tells_what_is_known(void)

@@ -123,7 +123,8 @@ static void test_nonsense(void)
 	sfs_screen_done(&now);
 }
 
-/* However many streams there are, the screen has room for some, and says so of the rest. */
+/* However many streams there are, the screen has room for some, and says so of the rest.
+ */
 static void test_many(void)
 {
 	struct sfs_text json = {0}, text = {0};
@@ -134,8 +135,10 @@ static void test_many(void)
 
 	sfs_text_puts(&json, "{\"version\":\"1\",\"shards\":1,\"streams\":[");
 	for (i = 0; i < 100000; i++)
-		sfs_text_printf(&json, "%s{\"epoch\":%d,\"verdict\":\"so\",\"cursors\":["
-				       "{\"requests\":2}]}", i ? "," : "", i);
+		sfs_text_printf(&json,
+				"%s{\"epoch\":%d,\"verdict\":\"so\",\"cursors\":["
+				"{\"requests\":2}]}",
+				i ? "," : "", i);
 	sfs_text_puts(&json, "]}");
 	CHECK_EQ(sfs_screen_read(json.s, json.n, &now, NULL), 0);
 	CHECK_EQ(now.n_all, 100000);
@@ -164,8 +167,9 @@ static void test_long(void)
 	struct sfs_text json = {0}, text = {0};
 	struct sfs_screen now;
 
-	sfs_text_printf(&json, "{\"version\":\"%0100000d\",\"shards\":1,\"sources\":"
-			       "[\"%0100000d\"],\"streams\":[{\"verdict\":\"%0100000d\"}]}",
+	sfs_text_printf(&json,
+			"{\"version\":\"%0100000d\",\"shards\":1,\"sources\":"
+			"[\"%0100000d\"],\"streams\":[{\"verdict\":\"%0100000d\"}]}",
 			0, 0, 0);
 	CHECK_EQ(sfs_screen_read(json.s, json.n, &now, NULL), 0);
 	sfs_screen_draw(&now, NULL, "/", 0, 0, &text);
