@@ -218,8 +218,20 @@ static void begin_grab(struct sfs_job *job)
 	sfs_grab_start(&hole->holes->env->grabber, &hole->grab, hole->holes->account);
 }
 
+/* A walk that failed stays failed until a piece is tried anew: by then every piece that it
+ * was for has been told, or will be. */
+static void reset_edits(struct edits *e)
+{
+	sfs_walk_done(&e->walk);
+	e->walk.pos = 0;
+	e->err = 0;
+	e->state = WAITING;
+}
+
 static void start_edits(struct sfs_holes *h, struct edits *e, struct sfs_outbox *out)
 {
+	if (e && e->state == READY && e->err < 0)
+		reset_edits(e);
 	if (!e || e->state != WAITING)
 		return;
 	e->state = FETCHING;
@@ -326,12 +338,6 @@ static void fail(struct sfs_holes *h, struct sfs_hole *hole, int err,
 	h->n_bytes -= hole->grab.n_bytes;
 	hole->state = WAITING;
 	hole->has_failed = true;
-	if (hole->edits && hole->edits->state == READY && hole->edits->err < 0) {
-		hole->edits->state = WAITING; /* walk again with the next try */
-		sfs_walk_done(&hole->edits->walk);
-		hole->edits->walk.pos = 0;
-		hole->edits->err = 0;
-	}
 	if (i < h->next)
 		h->next = i;
 	h->owner.failed(h->owner.ctx, sfs_entries_at(h->entries, i), err, out);

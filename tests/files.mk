@@ -15,7 +15,11 @@ AM_CFLAGS = $(SFS_CFLAGS) -Wno-write-strings
 AM_LDFLAGS = $(SFS_LDFLAGS)
 tests_cppflags = -I$(srcdir)/src -I$(srcdir)/tests
 AM_CPPFLAGS += $(tests_cppflags)
-LDADD = libshufflefs.la
+LDADD = tests/libtests.la libshufflefs.la
+
+# What unit tests share and is more than a header.
+check_LTLIBRARIES = tests/libtests.la
+tests_libtests_la_SOURCES = tests/scripted-source.c tests/scripted-source.h
 
 unit_tests = \
 	tests/unit-alarms-ring-when-they-are-due \
@@ -41,6 +45,7 @@ unit_tests = \
 	tests/unit-group-needs-no-more-than-the-headers \
 	tests/unit-group-takes-names-byte-for-byte \
 	tests/unit-hash-goes-backwards \
+	tests/unit-holes-fail-all-pieces-of-a-walk-that-fails \
 	tests/unit-http-reads-what-servers-send \
 	tests/unit-index-is-refused-when-a-byte-is-wrong \
 	tests/unit-index-says-again-what-was-written \
@@ -303,6 +308,8 @@ test_helpers = \
 	tests/parked.sh \
 	tests/ranks-in-turn.py \
 	tests/run-test \
+	tests/scripted-source.c \
+	tests/scripted-source.h \
 	tests/stores.h \
 	tests/tars.h \
 	tests/valgrind-shufflefs \
