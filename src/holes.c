@@ -218,8 +218,8 @@ static void begin_grab(struct sfs_job *job)
 	sfs_grab_start(&hole->holes->env->grabber, &hole->grab, hole->holes->account);
 }
 
-/* A walk that failed stays failed until a piece is tried anew: by then every piece that it
- * was for has been told, or will be. */
+/* A walk that failed stays failed until a piece is tried anew: by then every piece that
+ * it was for has been told, or will be. */
 static void reset_edits(struct edits *e)
 {
 	sfs_walk_done(&e->walk);

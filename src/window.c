@@ -275,7 +275,6 @@ static void serve(struct window *w, struct sfs_outbox *out)
 		} else {
 			read->state = NULL;
 			sfs_read_tell(read, ret, out);
-			w->is_closed = true;
 		}
 	}
 }
@@ -310,6 +309,9 @@ static bool run(struct sfs_task *task)
 		c = sfs_container(link, struct chunk, ended);
 		c->is_here = true;
 		c->window->n_pending--;
+		/* Who waits for it gets the error; who comes later has it fetched anew.
+		 */
+		c->window->is_closed |= c->err < 0;
 		go_on(c->window, &out);
 	}
 	pthread_mutex_unlock(&all->lock);

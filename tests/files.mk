@@ -107,6 +107,7 @@ unit_tests = \
 	tests/unit-uri-understands-paths-and-urls \
 	tests/unit-verdict-names-the-limit \
 	tests/unit-walk-fetches-headers-only \
+	tests/unit-window-tries-anew-what-failed-ahead-of-its-readers \
 	tests/unit-wire-reads-only-plain-answers \
 	tests/unit-wires-give-the-last-one-back
 

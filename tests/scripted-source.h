@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* scripted-source - a source whose requests end when and how the test says.
  *
- * It has no thread.  A request that was submitted stays pending until the test ends it, on
- * the test's own thread: in any order, as late as it likes, with all bytes, with some, or
- * with any error.  A request that was cancelled stays pending like the others, because a
- * real source may take its time with that, too.
+ * It has no thread.  A request that was submitted stays pending until the test ends it,
+ * on the test's own thread: in any order, as late as it likes, with all bytes, with some,
+ * or with any error.  A request that was cancelled stays pending like the others, because
+ * a real source may take its time with that, too.
  *
  * Requests are named by their number in the order of submission, among those that are
  * pending: 0 is the oldest.
@@ -32,13 +32,13 @@ struct scripted_source *scripted_start(void);
 /* End everything with -ECANCELED, as sfs_source_stop() does, and free it. */
 void scripted_free(struct scripted_source *s);
 
-/* Make `object` one of this source's, whose content is n bytes that stay the caller's.  Its
- * size is known at once; set it to SFS_SIZE_UNKNOWN to have it asked for. */
+/* Make `object` one of this source's, whose content is n bytes that stay the caller's.
+ * Its size is known at once; set it to SFS_SIZE_UNKNOWN to have it asked for. */
 void scripted_have(struct scripted_source *s, struct sfs_object *object, const char *name,
 		   const void *bytes, uint64_t n);
 
-/* How many requests are pending.  The first waits until there are n at least; use it where
- * other threads submit. */
+/* How many requests are pending.  The first waits until there are n at least; use it
+ * where other threads submit. */
 size_t scripted_wait(struct scripted_source *s, size_t n);
 size_t scripted_n(struct scripted_source *s);
 

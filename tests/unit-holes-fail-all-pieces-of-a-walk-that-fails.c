@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The pieces of a sample whose headers must be edited share one walk over these.  Whatever
+/* The pieces of a sample whose headers must be edited share one walk over these. Whatever
  * ends first, and whatever fails: every piece ends, here or failed, and a failed one can
  * be tried anew. */
 #include "check.h"
@@ -217,8 +217,7 @@ static void at_random(struct sfs_rng *rng)
 		if (sfs_rng_below(rng, 2) == 0)
 			need((int)sfs_rng_below(rng, N_PIECES));
 		else if (scripted_n(source) > 0)
-			end(scripted_nth(source,
-					 sfs_rng_below(rng, scripted_n(source))),
+			end(scripted_nth(source, sfs_rng_below(rng, scripted_n(source))),
 			    sfs_rng_below(rng, 3) ? 0 : -EIO);
 	}
 	while (scripted_n(source) > 0)
@@ -263,7 +262,8 @@ int main(void)
 	sfs_budget_init(&env.budget, BUDGET);
 	env.slabs = sfs_slabs_new(BUDGET);
 	env.pool = sfs_pool_start("test", 1);
-	CHECK_EQ(sfs_grabber_init(&env.grabber, env.slabs, env.pool, &env.budget, 8 << 20),
+	CHECK_EQ(sfs_grabber_init(&env.grabber, env.slabs, env.pool, &env.budget,
+				  8 << 20),
 		 0);
 	sfs_shards_init(&env.shards, 1, names, &none, false, &env.budget);
 	source = scripted_start();
