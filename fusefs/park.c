@@ -12,19 +12,37 @@
 #include "park.h"
 
 #include "clock.h"
+#include "cond.h"
 #include "log.h"
 #include "mem.h"
 #include "pool.h"
 
 #include <errno.h>
-#include <time.h>
+
+/* Have the warden look now.  Any lock may be held. */
+static void ring(struct sfs_parking *p)
+{
+	pthread_mutex_lock(&p->bell_lock);
+	p->is_rung = true;
+	pthread_cond_signal(&p->bell);
+	pthread_mutex_unlock(&p->bell_lock);
+}
+
+static void wait_for_bell(struct sfs_parking *p, uint64_t until_ns)
+{
+	pthread_mutex_lock(&p->bell_lock);
+	while (!p->is_rung && sfs_cond_wait_until(&p->bell, &p->bell_lock, until_ns))
+		;
+	p->is_rung = false;
+	pthread_mutex_unlock(&p->bell_lock);
+}
 
 static void on_interrupt(fuse_req_t req, void *data)
 {
 	struct sfs_park *park = data;
 
 	atomic_store(&park->is_interrupted, true);
-	sem_post(&park->parking->alarm);
+	ring(park->parking);
 }
 
 /* The park is TAKEN, and out of the table. */
@@ -82,7 +100,7 @@ static void try(struct sfs_park *park)
 			sfs_list_push(&p->parks, &park->link);
 			/* From here on another thread may reply and free it. */
 			if (atomic_load(&park->is_interrupted) || p->is_closed)
-				sem_post(&p->alarm);
+				ring(p);
 			pthread_mutex_unlock(&p->lock);
 			return;
 		}
@@ -222,19 +240,10 @@ static uint64_t patrol(struct sfs_parking *p)
 static void *guard(void *arg)
 {
 	struct sfs_parking *p = arg;
-	struct timespec until;
-	uint64_t next, now;
 	bool is_closed;
 
 	do {
-		next = patrol(p);
-		now = sfs_clock_ns();
-		next = next > now ? next - now : 0;
-		clock_gettime(CLOCK_REALTIME, &until);
-		next += (uint64_t)until.tv_nsec;
-		until.tv_sec += (time_t)(next / SFS_NS_PER_S);
-		until.tv_nsec = (long)(next % SFS_NS_PER_S);
-		sem_timedwait(&p->alarm, &until);
+		wait_for_bell(p, patrol(p));
 		pthread_mutex_lock(&p->lock);
 		is_closed = p->is_closed && p->n == 0;
 		pthread_mutex_unlock(&p->lock);
@@ -245,7 +254,8 @@ static void *guard(void *arg)
 void sfs_parking_start(struct sfs_parking *p, uint64_t timeout_ms)
 {
 	*p = (struct sfs_parking){.timeout_ns = timeout_ms * SFS_NS_PER_MS};
-	sem_init(&p->alarm, 0, 0);
+	pthread_mutex_init(&p->bell_lock, NULL);
+	pthread_cond_init(&p->bell, NULL);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->is_empty, NULL);
 	sfs_list_init(&p->parks);
@@ -257,14 +267,15 @@ void sfs_parking_stop(struct sfs_parking *p)
 	pthread_mutex_lock(&p->lock);
 	p->is_closed = true;
 	pthread_mutex_unlock(&p->lock);
-	sem_post(&p->alarm);
+	ring(p);
 	pthread_mutex_lock(&p->lock);
 	while (p->n > 0)
 		pthread_cond_wait(&p->is_empty, &p->lock);
 	pthread_mutex_unlock(&p->lock);
-	sem_post(&p->alarm);
+	ring(p);
 	pthread_join(p->warden, NULL);
-	sem_destroy(&p->alarm);
 	pthread_cond_destroy(&p->is_empty);
 	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->bell);
+	pthread_mutex_destroy(&p->bell_lock);
 }

@@ -16,7 +16,6 @@
 #include "waiter.h"
 
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +23,10 @@
 struct sfs_parking {
 	uint64_t timeout_ns;
 	pthread_t warden;
-	sem_t alarm;
+
+	pthread_mutex_t bell_lock; /* guards is_rung; taken inside of all others */
+	pthread_cond_t bell;
+	bool is_rung; /* the warden is to look */
 
 	pthread_mutex_t lock; /* guards all below, and every park's state */
 	pthread_cond_t is_empty;

@@ -10,6 +10,7 @@
 #include "core.h"
 
 #include "clock.h"
+#include "cond.h"
 #include "counts.h"
 #include "dataset.h"
 #include "ledger.h"
@@ -370,14 +371,12 @@ static int probe(struct sfs_core *core, const struct sfs_dataset *d,
 static void *tick(void *arg)
 {
 	struct sfs_core *core = arg;
-	struct timespec until;
 	int n_idle = 0;
 
 	pthread_mutex_lock(&core->lock);
 	while (!core->is_stopping) {
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec++;
-		if (pthread_cond_timedwait(&core->wake, &core->lock, &until) != ETIMEDOUT)
+		if (sfs_cond_wait_until(&core->wake, &core->lock,
+					sfs_clock_ns() + SFS_NS_PER_S))
 			continue;
 		pthread_mutex_unlock(&core->lock);
 		sfs_thrift_tick(&core->thrift);
@@ -487,6 +486,7 @@ int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs,
 	core = sfs_calloc(1, sizeof *core);
 	core->options = options;
 	core->started_ms = sfs_clock_wall_ms();
+	core->started_ns = sfs_clock_ns();
 	pthread_mutex_init(&core->lock, NULL);
 	pthread_cond_init(&core->wake, NULL);
 	take_specs(core, specs);

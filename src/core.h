@@ -22,7 +22,8 @@ struct sfs_core {
 	struct sfs_options *options; /* borrowed */
 	struct sfs_strings specs;    /* as people may read them: without secrets */
 	char *title;		     /* the first spec, or "the first, ..." */
-	uint64_t started_ms;	     /* wall time */
+	uint64_t started_ms;	     /* wall time, for people */
+	uint64_t started_ns;
 
 	struct sfs_env env;
 	struct sfs_thrift thrift;

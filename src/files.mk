@@ -9,6 +9,7 @@ libshufflefs_la_SOURCES = \
 	src/cgroup.c src/cgroup.h \
 	src/checksum.c src/checksum.h \
 	src/clock.c src/clock.h \
+	src/cond.c src/cond.h \
 	src/error.c src/error.h \
 	src/estimate.c src/estimate.h \
 	src/even.c src/even.h \

@@ -9,6 +9,7 @@
 #include "gauge.h"
 
 #include "clock.h"
+#include "cond.h"
 #include "core.h"
 #include "mem.h"
 #include "order.h"
@@ -74,13 +75,7 @@ void sfs_gauge_show(const struct sfs_gauge *g, enum sfs_stage stage,
 /* Wait to be woken, but not for long.  Locked. */
 static void wait_shortly(pthread_cond_t *wake, pthread_mutex_t *lock)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += LOOK_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(wake, lock, &until);
+	sfs_cond_wait_until(wake, lock, sfs_clock_ns() + LOOK_MS * SFS_NS_PER_MS);
 }
 
 /* ---- the reach ---- */

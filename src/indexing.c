@@ -5,6 +5,7 @@
 #include "indexing.h"
 
 #include "clock.h"
+#include "cond.h"
 #include "core.h"
 #include "mem.h"
 #include "progress.h"
@@ -114,13 +115,10 @@ static void show_progress(const struct indexing *x)
 static struct job *wait_for_job(struct indexing *x)
 {
 	struct sfs_link *link;
-	struct timespec until;
 
 	pthread_mutex_lock(&x->lock);
 	while ((link = sfs_list_pop(&x->ready)) == NULL) {
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec++;
-		pthread_cond_timedwait(&x->wake, &x->lock, &until);
+		sfs_cond_wait_until(&x->wake, &x->lock, sfs_clock_ns() + SFS_NS_PER_S);
 		show_progress(x);
 	}
 	pthread_mutex_unlock(&x->lock);

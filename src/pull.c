@@ -3,11 +3,12 @@
  * further on, when the caller asks for the next. */
 #include "pull.h"
 
+#include "clock.h"
+#include "cond.h"
 #include "mem.h"
 #include "tree.h"
 
 #include <errno.h>
-#include <time.h>
 
 static void on_read(struct sfs_read *read, int err)
 {
@@ -35,17 +36,13 @@ static void begin(struct sfs_pull *p, struct sfs_pull_turn *turn)
 static int wait_for(struct sfs_pull_turn *turn, unsigned timeout_ms)
 {
 	struct sfs_pull *p = turn->pull;
-	struct timespec until;
-	int ret = 0;
+	uint64_t until_ns =
+		timeout_ms ? sfs_clock_ns() + timeout_ms * SFS_NS_PER_MS : UINT64_MAX;
+	int ret;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += timeout_ms % 1000 * 1000000L;
-	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&p->lock);
-	while (!turn->is_done && ret == 0)
-		ret = timeout_ms ? pthread_cond_timedwait(&p->wake, &p->lock, &until)
-				 : pthread_cond_wait(&p->wake, &p->lock);
+	while (!turn->is_done && sfs_cond_wait_until(&p->wake, &p->lock, until_ns))
+		;
 	ret = turn->is_done ? turn->err : -EAGAIN;
 	pthread_mutex_unlock(&p->lock);
 	return ret;

@@ -29,6 +29,7 @@ unit_tests = \
 	tests/unit-budget-keeps-every-floor \
 	tests/unit-checksum-sees-every-changed-byte \
 	tests/unit-clock-writes-utc \
+	tests/unit-cond-waits-by-a-clock-that-nobody-sets \
 	tests/unit-config-reads-lines-of-any-length \
 	tests/unit-counts-know-which-shard-is-meant \
 	tests/unit-dali-writes-what-wds2idx-writes \
@@ -193,6 +194,7 @@ cat_tests = \
 fuse_tests = \
 	tests/fuse-a-budget-above-the-memory-is-told.sh \
 	tests/fuse-a-changed-shard-is-stale.sh \
+	tests/fuse-a-clock-set-back-moves-no-deadline.sh \
 	tests/fuse-a-control-groups-limit-is-respected.sh \
 	tests/fuse-a-dead-mount-is-mounted-over.sh \
 	tests/fuse-a-failed-read-of-a-shard-fails-alone.sh \
@@ -261,6 +263,7 @@ fuse_tests = \
 
 repo_tests = \
 	tests/repo-an-order-has-its-properties.sh \
+	tests/repo-deadlines-go-by-the-monotonic-clock.sh \
 	tests/repo-every-promise-names-a-test.sh \
 	tests/repo-every-test-is-listed.sh \
 	tests/repo-floors-hold.sh \
