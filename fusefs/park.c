@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "cond.h"
+#include "lock.h"
 #include "log.h"
 #include "mem.h"
 #include "pool.h"
@@ -61,6 +62,7 @@ static void forget(struct sfs_park *park)
 
 static void reply_err(struct sfs_park *park, int err)
 {
+	sfs_lock_check_none("the kernel gets a reply");
 	if (park->is_list && err == -ENOENT)
 		err = -EIO;
 	fuse_req_interrupt_func(park->req, NULL, NULL);
@@ -256,7 +258,7 @@ void sfs_parking_start(struct sfs_parking *p, uint64_t timeout_ms)
 	*p = (struct sfs_parking){.timeout_ns = timeout_ms * SFS_NS_PER_MS};
 	pthread_mutex_init(&p->bell_lock, NULL);
 	pthread_cond_init(&p->bell, NULL);
-	pthread_mutex_init(&p->lock, NULL);
+	sfs_lock_init(&p->lock, SFS_LOCK_PARKING);
 	pthread_cond_init(&p->is_empty, NULL);
 	sfs_list_init(&p->parks);
 	p->warden = sfs_thread_start("sfs-warden", guard, p);

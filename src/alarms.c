@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "cond.h"
+#include "lock.h"
 #include "mem.h"
 #include "pool.h"
 
@@ -57,7 +58,7 @@ struct sfs_alarms *sfs_alarms_start(void)
 {
 	struct sfs_alarms *a = sfs_calloc(1, sizeof *a);
 
-	pthread_mutex_init(&a->lock, NULL);
+	sfs_lock_init(&a->lock, SFS_LOCK_ALARMS);
 	pthread_cond_init(&a->earlier, NULL);
 	sfs_list_init(&a->list);
 	a->next_ns = UINT64_MAX;

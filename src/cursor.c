@@ -25,6 +25,7 @@
 #include "holes.h"
 #include "lanes.h"
 #include "ledger.h"
+#include "lock.h"
 #include "mem.h"
 #include "walk.h"
 
@@ -772,7 +773,7 @@ static struct sfs_cursor *cursor_alloc(struct sfs_env *env, const struct sfs_ord
 	c->order = order;
 	c->stream_bytes = stream_bytes;
 	c->owner = *owner;
-	pthread_mutex_init(&c->arrived_lock, NULL);
+	sfs_lock_init(&c->arrived_lock, SFS_LOCK_ARRIVALS);
 	sfs_list_init(&c->arrived);
 	sfs_list_init(&c->waiting);
 	sfs_list_init(&c->answered);

@@ -18,6 +18,7 @@ libshufflefs_la_SOURCES = \
 	src/ledger.c src/ledger.h \
 	src/list.h \
 	src/localfile.c src/localfile.h \
+	src/lock.c src/lock.h src/locks.def \
 	src/log.c src/log.h \
 	src/mem.c src/mem.h \
 	src/memory.c src/memory.h \

@@ -6,6 +6,7 @@
  * all. */
 #include "gather.h"
 
+#include "lock.h"
 #include "mem.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ struct sfs_gather *sfs_gather_new(struct sfs_grabber *grabber, struct sfs_read *
 
 	g->grabber = grabber;
 	g->read = read;
-	pthread_mutex_init(&g->lock, NULL);
+	sfs_lock_init(&g->lock, SFS_LOCK_GATHER);
 	return g;
 }
 

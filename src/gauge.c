@@ -72,10 +72,10 @@ void sfs_gauge_show(const struct sfs_gauge *g, enum sfs_stage stage,
 				  m->is_filling ? ", filling the buffer" : "");
 }
 
-/* Wait to be woken, but not for long.  Locked. */
-static void wait_shortly(pthread_cond_t *wake, pthread_mutex_t *lock)
+/* Nobody waits for longer without a look at how far it is. */
+static uint64_t soon_ns(void)
 {
-	sfs_cond_wait_until(wake, lock, sfs_clock_ns() + LOOK_MS * SFS_NS_PER_MS);
+	return sfs_clock_ns() + LOOK_MS * SFS_NS_PER_MS;
 }
 
 /* ---- the reach ---- */
@@ -96,13 +96,8 @@ static int wait_for_sizes(const struct sfs_gauge *g, struct sfs_core *core,
 
 	sfs_sync_init(&sync);
 	while ((ret = sfs_census_all(core->census, &sync.waiter)) == -EINPROGRESS) {
-		pthread_mutex_lock(&sync.lock);
-		while (!sync.is_done) {
-			wait_shortly(&sync.wake, &sync.lock);
+		while ((ret = sfs_sync_wait_until(&sync, soon_ns())) == -EAGAIN)
 			show_sizes(g, core);
-		}
-		pthread_mutex_unlock(&sync.lock);
-		ret = sfs_sync_wait(&sync);
 		if (ret < 0)
 			break;
 	}
@@ -358,7 +353,7 @@ static bool watch_flow(const struct sfs_gauge *g, struct flow *f, struct sfs_met
 	do {
 		pthread_mutex_lock(&f->lock);
 		if (f->n_busy > 0 && (f->n_bytes == 0 || m->first_ns))
-			wait_shortly(&f->wake, &f->lock);
+			sfs_cond_wait_until(&f->wake, &f->lock, soon_ns());
 		n_bytes = f->n_bytes;
 		has_ended = f->n_busy == 0;
 		pthread_mutex_unlock(&f->lock);

@@ -6,6 +6,7 @@
  * with the stream's lock held. */
 #include "holes.h"
 
+#include "lock.h"
 #include "mem.h"
 #include "walk.h"
 
@@ -46,7 +47,7 @@ void sfs_holes_init(struct sfs_holes *h, struct sfs_env *env, struct sfs_account
 				.account = account,
 				.entries = entries,
 				.owner = *owner};
-	pthread_mutex_init(&h->arrived_lock, NULL);
+	sfs_lock_init(&h->arrived_lock, SFS_LOCK_HOLES);
 	sfs_list_init(&h->arrived);
 	sfs_list_init(&h->arrived_edits);
 }

@@ -12,6 +12,7 @@
 #include "held.h"
 #include "key.h"
 #include "ledger.h"
+#include "lock.h"
 #include "mem.h"
 #include "window.h"
 
@@ -281,7 +282,7 @@ struct sfs_idxs *sfs_idxs_new(struct sfs_env *env, struct sfs_census *census,
 	struct sfs_idxs *all = sfs_calloc(1, sizeof *all);
 
 	*all = (struct sfs_idxs){.env = env, .census = census, .surveyor = surveyor};
-	pthread_mutex_init(&all->lock, NULL);
+	sfs_lock_init(&all->lock, SFS_LOCK_IDXS);
 	sfs_list_init(&all->list);
 	return all;
 }

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "estimate.h"
 #include "ledger.h"
+#include "lock.h"
 #include "mem.h"
 #include "text.h"
 
@@ -53,7 +54,7 @@ struct sfs_indexer *sfs_indexer_new(struct sfs_env *env, struct sfs_surveyor *su
 	ix->surveyor = surveyor;
 	ix->survey = survey;
 	ix->wait_ns = wait_ms * (SFS_NS_PER_S / 1000);
-	pthread_mutex_init(&ix->lock, NULL);
+	sfs_lock_init(&ix->lock, SFS_LOCK_INDEXER);
 	sfs_list_init(&ix->waiters);
 	return ix;
 }

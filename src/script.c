@@ -13,6 +13,7 @@
 #include "held.h"
 #include "key.h"
 #include "ledger.h"
+#include "lock.h"
 #include "map.h"
 #include "mem.h"
 #include "play.h"
@@ -534,7 +535,7 @@ struct sfs_scripts *sfs_scripts_new(struct sfs_env *env)
 	struct sfs_scripts *all = sfs_calloc(1, sizeof *all);
 
 	all->env = env;
-	pthread_mutex_init(&all->lock, NULL);
+	sfs_lock_init(&all->lock, SFS_LOCK_SCRIPTS);
 	sfs_list_init(&all->list);
 	sfs_account_open(&all->account, &env->budget, 0, false, NULL);
 	return all;

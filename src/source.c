@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "source.h"
 
+#include "lock.h"
 #include "mem.h"
 
 #include <errno.h>
@@ -46,6 +47,7 @@ void sfs_request_submit(struct sfs_request *request)
 {
 	struct sfs_source *source = request->object->source;
 
+	sfs_lock_check_none("a source is asked");
 	source->ops->submit(source, request);
 }
 
@@ -99,6 +101,7 @@ void sfs_request_end(struct sfs_request *request, int err)
 		atomic_fetch_add(&source->n_failed, err != -ECANCELED);
 	else if (request->kind == SFS_REQUEST_READ)
 		atomic_fetch_add(&source->n_bytes, request->n_bytes);
+	sfs_lock_check_none("a request ends");
 	request->done(request, err);
 }
 

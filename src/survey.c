@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "indexes.h"
 #include "ledger.h"
+#include "lock.h"
 #include "mem.h"
 #include "scan.h"
 
@@ -661,7 +662,7 @@ int sfs_survey_listing(struct sfs_surveyor *s, struct sfs_shard *shard,
 void sfs_surveyor_init(struct sfs_surveyor *s, struct sfs_env *env)
 {
 	*s = (struct sfs_surveyor){.env = env};
-	pthread_mutex_init(&s->lock, NULL);
+	sfs_lock_init(&s->lock, SFS_LOCK_SURVEYOR);
 	sfs_list_init(&s->queue);
 	sfs_list_init(&s->unused);
 	sfs_account_open(&s->account, &env->budget, 0, false, NULL);

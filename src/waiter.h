@@ -8,8 +8,11 @@
 #ifndef SFS_WAITER_H
 #define SFS_WAITER_H
 
+#include "cond.h"
 #include "list.h"
+#include "lock.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,6 +63,7 @@ static inline void sfs_waiters_end(struct sfs_link *told, int err)
 {
 	struct sfs_link *link;
 
+	sfs_lock_check_none("waiters are told");
 	while ((link = sfs_list_pop(told)) != NULL) {
 		struct sfs_waiter *w = sfs_container(link, struct sfs_waiter, told);
 
@@ -102,18 +106,24 @@ static inline void sfs_sync_init(struct sfs_sync *sync)
 	pthread_cond_init(&sync->wake, NULL);
 }
 
-/* What the waiter was told. */
-static inline int sfs_sync_wait(struct sfs_sync *sync)
+/* What the waiter was told.  -EAGAIN: nothing until `until_ns` (cond.h). */
+static inline int sfs_sync_wait_until(struct sfs_sync *sync, uint64_t until_ns)
 {
-	int err;
+	int err = -EAGAIN;
 
 	pthread_mutex_lock(&sync->lock);
-	while (!sync->is_done)
-		pthread_cond_wait(&sync->wake, &sync->lock);
+	while (!sync->is_done && sfs_cond_wait_until(&sync->wake, &sync->lock, until_ns))
+		;
+	if (sync->is_done)
+		err = sync->err;
 	sync->is_done = false;
-	err = sync->err;
 	pthread_mutex_unlock(&sync->lock);
 	return err;
+}
+
+static inline int sfs_sync_wait(struct sfs_sync *sync)
+{
+	return sfs_sync_wait_until(sync, UINT64_MAX);
 }
 
 static inline void sfs_sync_done(struct sfs_sync *sync)

@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "gather.h"
+#include "lock.h"
 #include "mem.h"
 #include "trails.h"
 
@@ -437,7 +438,7 @@ struct sfs_windows *sfs_windows_new(struct sfs_env *env)
 
 	all->env = env;
 	all->task.run = run;
-	pthread_mutex_init(&all->lock, NULL);
+	sfs_lock_init(&all->lock, SFS_LOCK_WINDOWS);
 	pthread_cond_init(&all->is_empty, NULL);
 	sfs_list_init(&all->list);
 	sfs_list_init(&all->ended);

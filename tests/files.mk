@@ -62,6 +62,60 @@ unit_tests = \
 	tests/unit-list-keeps-its-order \
 	tests/unit-listing-holds-only-safe-paths \
 	tests/unit-localfile-is-what-it-was-when-read \
+	tests/unit-lock-stops-whoever-takes-a-wrong-one \
+	tests/unit-log-lines-hold-no-control-characters \
+	tests/unit-map-finds-every-byte-of-an-epoch \
+	tests/unit-mem-never-gives-null \
+	tests/unit-members-are-found-by-number-and-by-byte \
+	tests/unit-memory-is-what-the-machine-has \
+	tests/unit-meter-leaves-the-beginning-out \
+	tests/unit-name-understands-canonical-names-only \
+	tests/unit-names-keep-their-numbers \
+	tests/unit-next-follows-epochs-in-turn \
+	tests/unit-options-refuse-what-they-do-not-understand \
+	tests/unit-order-gives-the-published-vectors \
+	tests/unit-pace-finds-how-many-fill-a-path \
+	tests/unit-pax-records-are-checked-to-the-byte \
+	tests/unit-plain-refuses-what-libcurl-would-change \
+	tests/unit-play-goes-through-an-epoch \
+	tests/unit-pool-runs-a-task-never-twice-at-once \
+	tests/unit-portion-is-small-near-and-enough-from-far \
+	tests/unit-pressure-is-given-way-to-fast \
+	tests/unit-progress-is-one-line-of-a-terminal \
+	tests/unit-quality-is-what-theory-says \
+	tests/unit-read-answers-in-pieces-or-one-copy \
+	tests/unit-retry-waits-longer-each-time \
+	tests/unit-rng-gives-the-published-numbers \
+	tests/unit-run-keeps-slabs-as-long-as-they-are-needed \
+	tests/unit-scan-finds-the-same-samples-however-bytes-come \
+	tests/unit-screen-shows-what-stats-say \
+	tests/unit-script-reads-anywhere-at-little-cost \
+	tests/unit-shard-tables-grow-once-and-are-dropped \
+	tests/unit-slab-hands-out-the-last-one-first \
+	tests/unit-source-file-notices-another-version \
+	tests/unit-store-finds-again-what-it-saved \
+	tests/unit-store-gives-up-when-nothing-can-be-written \
+	tests/unit-store-takes-many-savers-at-once \
+	tests/unit-survey-gives-everybody-what-they-asked-for \
+	tests/unit-table-finds-a-sample-by-place-and-by-byte \
+	tests/unit-table-may-borrow-its-entries \
+	tests/unit-tail-tells-what-is-late \
+	tests/unit-tar-reads-plain-headers-only \
+	tests/unit-tarmember-understands-every-dialect \
+	tests/unit-text-grows-and-writes-sizes \
+	tests/unit-text-json-is-valid-whatever-the-bytes \
+	tests/unit-trails-lead-on-over-small-gaps \
+	tests/unit-uri-never-shows-a-password \
+	tests/unit-uri-understands-paths-and-urls \
+	tests/unit-verdict-names-the-limit \
+	tests/unit-walk-fetches-headers-only \
+	tests/unit-window-tries-anew-what-failed-ahead-of-its-readers \
+	tests/unit-wire-reads-only-plain-answers \
+	tests/unit-wires-give-the-last-one-back
+	tests/unit-localfile-is-what-it-was-when-read \
+=======
+	tests/unit-lock-stops-whoever-takes-a-wrong-one \
+>>>>>>> 617b433 (lock: one table has the order of locks, and sanitizer builds check it)
 	tests/unit-log-lines-hold-no-control-characters \
 	tests/unit-map-finds-every-byte-of-an-epoch \
 	tests/unit-mem-never-gives-null \
@@ -267,7 +321,8 @@ repo_tests = \
 	tests/repo-every-promise-names-a-test.sh \
 	tests/repo-every-test-is-listed.sh \
 	tests/repo-floors-hold.sh \
-	tests/repo-manuals-are-whole.sh
+	tests/repo-manuals-are-whole.sh \
+	tests/repo-the-order-of-locks-is-documented.sh
 
 test_helpers = \
 	tests/check-reads.py \
