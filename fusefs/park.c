@@ -13,12 +13,16 @@
 
 #include "clock.h"
 #include "cond.h"
+#include "ledger.h"
 #include "lock.h"
-#include "log.h"
 #include "mem.h"
 #include "pool.h"
 
 #include <errno.h>
+#include <string.h>
+
+#define MAX_CAUSES  16
+#define TOGETHER_NS (10 * SFS_NS_PER_MS) /* what falls due so close is one readahead */
 
 /* Have the warden look now.  Any lock may be held. */
 static void ring(struct sfs_parking *p)
@@ -70,9 +74,23 @@ static void reply_err(struct sfs_park *park, int err)
 	forget(park);
 }
 
+/* The kernel may ask for it again at once.  Call this before the reply. */
+static void note_failed(struct sfs_park *park)
+{
+	struct sfs_parking *p = park->parking;
+
+	if (!park->is_cached)
+		return;
+	pthread_mutex_lock(&p->lock);
+	sfs_deadlines_fail(&p->deadlines, park->node, park->cookie, park->size,
+			   park->deadline_ns, park->is_again, sfs_clock_ns());
+	pthread_mutex_unlock(&p->lock);
+}
+
 static void reply_read(struct sfs_park *park)
 {
 	if (park->err < 0) {
+		note_failed(park);
 		reply_err(park, park->err);
 		return;
 	}
@@ -101,7 +119,8 @@ static void try(struct sfs_park *park)
 			park->state = SFS_PARK_WAITING;
 			sfs_list_push(&p->parks, &park->link);
 			/* From here on another thread may reply and free it. */
-			if (atomic_load(&park->is_interrupted) || p->is_closed)
+			if (atomic_load(&park->is_interrupted) || p->is_closed ||
+			    park->is_again)
 				ring(p);
 			pthread_mutex_unlock(&p->lock);
 			return;
@@ -175,9 +194,15 @@ void sfs_park_run(struct sfs_park *park)
 {
 	struct sfs_parking *p = park->parking;
 
-	park->deadline_ns = sfs_clock_ns() + p->timeout_ns;
 	pthread_mutex_lock(&p->lock);
 	p->n++;
+	if (park->is_cached)
+		park->deadline_ns =
+			sfs_deadlines_begin(&p->deadlines, park->node, park->cookie,
+					    park->size, p->timeout_ns, sfs_clock_ns(),
+					    &park->is_again);
+	else
+		park->deadline_ns = sfs_clock_ns() + p->timeout_ns;
 	pthread_mutex_unlock(&p->lock);
 	fuse_req_interrupt_func(park->req, on_interrupt, park);
 	try(park);
@@ -206,7 +231,64 @@ static int reason(const struct sfs_parking *p, const struct sfs_park *park, uint
 		return -ECONNABORTED;
 	if (atomic_load(&park->is_interrupted))
 		return -EINTR;
-	return now >= park->deadline_ns ? -EIO : 0;
+	return now + TOGETHER_NS >= park->deadline_ns ? -EIO : 0;
+}
+
+/* What those waited for whose time is up: a line for each cause, however many wait. */
+struct overdue {
+	struct {
+		struct sfs_cause cause;
+		unsigned n;
+	} of[MAX_CAUSES];
+	int n;
+};
+
+static void explain(struct sfs_park *park, struct sfs_cause *cause)
+{
+	bool is_known = park->is_read ? sfs_read_explain(&park->read, cause)
+				      : sfs_waiter_explain(&park->waiter, cause);
+
+	if (!is_known || !cause->text[0])
+		sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "what nobody names");
+}
+
+/* Count a request in; the parking is locked.  What the kernel asks again was told. */
+static void count_overdue(struct overdue *all, struct sfs_park *park)
+{
+	struct sfs_cause cause = {0};
+	int i;
+
+	if (park->is_again)
+		return;
+	explain(park, &cause);
+	for (i = 0; i < all->n; i++)
+		if (all->of[i].cause.shard == cause.shard &&
+		    strcmp(all->of[i].cause.text, cause.text) == 0)
+			break;
+	if (i == MAX_CAUSES)
+		i--;
+	if (i == all->n)
+		all->of[all->n++].cause = cause;
+	all->of[i].n++;
+}
+
+static void tell_overdue(const struct sfs_parking *p, const struct overdue *all)
+{
+	sfs_autofree char *then = NULL;
+	int i;
+
+	for (i = 0; i < all->n; i++) {
+		const struct sfs_cause *cause = &all->of[i].cause;
+
+		then = all->of[i].n == 1
+			       ? sfs_strdup("the reader gets EIO")
+			       : sfs_asprintf("%u readers get EIO", all->of[i].n);
+		sfs_ledger_add(SFS_EVENT_LOST, cause->shard ? cause->shard : "(no shard)",
+			       cause->offset, then,
+			       "no answer within %.4g s (read-timeout): waited for %s",
+			       (double)p->timeout_ns / SFS_NS_PER_S, cause->text);
+		free(steal(&then));
+	}
 }
 
 /* End what must be ended.  Returns when to look again. */
@@ -214,6 +296,7 @@ static uint64_t patrol(struct sfs_parking *p)
 {
 	uint64_t now = sfs_clock_ns(), next = now + SFS_NS_PER_S;
 	struct sfs_link ended, *link, *following;
+	struct overdue overdue = {.n = 0};
 	struct sfs_park *park;
 
 	sfs_list_init(&ended);
@@ -222,18 +305,19 @@ static uint64_t patrol(struct sfs_parking *p)
 		following = link->next;
 		park = sfs_container(link, struct sfs_park, link);
 		park->err = reason(p, park, now);
+		if (park->err == -EIO)
+			count_overdue(&overdue, park);
 		if (park->err < 0 && take_back(park))
 			sfs_list_push(&ended, &park->link);
 		else if (park->deadline_ns < next)
 			next = park->deadline_ns;
 	}
 	pthread_mutex_unlock(&p->lock);
+	tell_overdue(p, &overdue);
 	while ((link = sfs_list_pop(&ended)) != NULL) {
 		park = sfs_container(link, struct sfs_park, link);
 		if (park->err == -EIO)
-			sfs_error(
-				"a request waited for %llu s and got EIO (read-timeout)",
-				(unsigned long long)(p->timeout_ns / SFS_NS_PER_S));
+			note_failed(park);
 		reply_err(park, park->err);
 	}
 	return next;

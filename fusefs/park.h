@@ -11,6 +11,7 @@
 #define FUSE_USE_VERSION FUSE_MAKE_VERSION(3, 12)
 #include <fuse_lowlevel.h>
 
+#include "deadlines.h"
 #include "list.h"
 #include "read.h"
 #include "waiter.h"
@@ -33,6 +34,7 @@ struct sfs_parking {
 	struct sfs_link parks;
 	uint32_t n;
 	bool is_closed;
+	struct sfs_deadlines deadlines; /* of reads of the page cache that have failed */
 };
 
 struct sfs_park {
@@ -45,6 +47,7 @@ struct sfs_park {
 	/* Is_read: the read has ended without an error: reply, and release it. */
 	void (*answer)(struct sfs_park *park);
 	bool is_read;
+	bool is_cached;	       /* a read for the page cache: see deadlines.h */
 	uint64_t node, cookie; /* whatever the attempt needs */
 	size_t size;
 	bool is_plus;
@@ -63,6 +66,7 @@ struct sfs_park {
 	int err;
 	atomic_bool is_interrupted;
 	uint64_t deadline_ns;
+	bool is_again; /* the deadline is that of a read that failed before */
 };
 
 /* Start the warden.  A request may be parked for `timeout_ms`, then it gets EIO. */

@@ -289,6 +289,21 @@ static bool may_ask_anew(const struct sfs_census *c)
 	return sfs_clock_ns() - c->failed_ns >= ANEW_NS;
 }
 
+/* The size that this waiter waits for, or one of all that are missing.  Locked. */
+static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+{
+	const struct sfs_census *c = waiter->owner;
+	uint32_t i = waiter->shard;
+
+	if (i == ALL_SHARDS)
+		for (i = 0; i + 1 < c->shards->n && c->state[i] != ASKING;)
+			i++;
+	sfs_object_explain(&c->shards->shards[i].object, SFS_NO_OFFSET,
+			   waiter->shard == ALL_SHARDS ? "all sizes, this one"
+						       : "the size",
+			   cause);
+}
+
 /* Keep the waiter, start what it waits for, unlock. */
 static int wait_for(struct sfs_census *c, uint32_t shard, struct sfs_waiter *waiter)
 {
@@ -298,6 +313,8 @@ static int wait_for(struct sfs_census *c, uint32_t shard, struct sfs_waiter *wai
 	dispatch(c, &out);
 	if (waiter) {
 		waiter->lock = &c->lock;
+		waiter->explain = explain;
+		waiter->owner = c;
 		waiter->shard = shard;
 		sfs_list_push(&c->waiters, &waiter->link);
 	}

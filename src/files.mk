@@ -6,10 +6,12 @@ libshufflefs_la_SOURCES = \
 	src/alarms.c src/alarms.h \
 	src/blame.c src/blame.h \
 	src/budget.c src/budget.h \
+	src/cause.c src/cause.h \
 	src/cgroup.c src/cgroup.h \
 	src/checksum.c src/checksum.h \
 	src/clock.c src/clock.h \
 	src/cond.c src/cond.h \
+	src/deadlines.c src/deadlines.h \
 	src/error.c src/error.h \
 	src/estimate.c src/estimate.h \
 	src/even.c src/even.h \

@@ -171,6 +171,20 @@ enum sfs_blame sfs_hole_blame(const struct sfs_hole *hole, uint64_t *ret_since_n
 	return *ret_since_ns && !hole->is_fetched ? SFS_BLAME_NETWORK : SFS_BLAME_SOURCE;
 }
 
+void sfs_hole_explain(const struct sfs_hole *hole, struct sfs_cause *cause)
+{
+	const struct sfs_object *object = &hole->grab.shard->object;
+
+	if (hole->state == WAITING)
+		sfs_cause_set(cause, object->name, hole->grab.offset,
+			      "memory for a large sample: budget= is used up");
+	else if (hole->is_fetched)
+		sfs_object_explain(object, hole->edits->walk.start,
+				   "the headers of a large sample", cause);
+	else
+		sfs_object_explain(object, hole->grab.offset, "bytes", cause);
+}
+
 unsigned char *sfs_hole_at(const struct sfs_hole *hole, uint64_t at, size_t *ret_n)
 {
 	return sfs_grab_at(&hole->grab, at, ret_n);

@@ -206,6 +206,14 @@ static struct sfs_idx *begin(struct sfs_idxs *all, struct sfs_shard *shard)
 	return idx;
 }
 
+/* Locked. */
+static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+{
+	const struct sfs_shard *shard = waiter->owner;
+
+	sfs_object_explain(&shard->object, SFS_NO_OFFSET, "the headers", cause);
+}
+
 int sfs_idx_open(struct sfs_idxs *all, struct sfs_shard *shard, struct sfs_waiter *waiter,
 		 struct sfs_idx **ret_idx)
 {
@@ -223,6 +231,8 @@ int sfs_idx_open(struct sfs_idxs *all, struct sfs_shard *shard, struct sfs_waite
 		ret = -EINPROGRESS;
 		if (waiter) {
 			waiter->lock = &all->lock;
+			waiter->explain = explain;
+			waiter->owner = shard;
 			sfs_list_push(&idx->waiters, &waiter->link);
 		}
 	}

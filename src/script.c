@@ -455,10 +455,16 @@ static bool cancel(struct sfs_read *read)
 	return was_in;
 }
 
+static void explain(struct sfs_read *read, struct sfs_cause *cause)
+{
+	sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "the text of an order to be made");
+}
+
 void sfs_script_read(struct sfs_script *s, struct sfs_read *read)
 {
 	read->owner = s;
 	read->cancel = cancel;
+	read->explain = explain;
 	read->release = sfs_read_reset;
 	pthread_mutex_lock(&s->all->lock);
 	sfs_list_push(&s->reads, &read->link);

@@ -24,6 +24,17 @@ void sfs_object_done(struct sfs_object *object)
 	*object = (struct sfs_object){0};
 }
 
+void sfs_object_explain(const struct sfs_object *object, uint64_t offset,
+			const char *what, struct sfs_cause *cause)
+{
+	const struct sfs_uri *uri = &object->uri;
+
+	sfs_cause_set(cause, object->name, offset, "%s from %s", what,
+		      uri->origin     ? uri->origin
+		      : uri->location ? uri->location
+				      : "its source");
+}
+
 struct sfs_path sfs_source_path(const struct sfs_source *s)
 {
 	return (struct sfs_path){

@@ -11,6 +11,7 @@
 #ifndef SFS_SOURCE_H
 #define SFS_SOURCE_H
 
+#include "cause.h"
 #include "clock.h"
 #include "error.h"
 #include "list.h"
@@ -116,6 +117,10 @@ struct sfs_source {
 /* The ways to its servers as they are now, and what the source says of them. */
 struct sfs_path sfs_source_path(const struct sfs_source *source);
 void sfs_source_set_path(struct sfs_source *source, const struct sfs_path *path);
+
+/* `what` of the object is waited for, at byte `offset`: from where? */
+void sfs_object_explain(const struct sfs_object *object, uint64_t offset,
+			const char *what, struct sfs_cause *cause);
 
 /* Hand the request to its object's source.  Never waits; done() may be called
  * before this returns, on another thread. */

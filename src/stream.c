@@ -559,6 +559,20 @@ static bool cancel(struct sfs_read *read)
 	return is_ours;
 }
 
+static void explain(struct sfs_read *read, struct sfs_cause *cause)
+{
+	struct sfs_stream *s = read->owner;
+
+	pthread_mutex_lock(&s->lock);
+	if (!read->state)
+		; /* it has its answer */
+	else if (read->place == AT_CURSOR)
+		sfs_cursor_explain(read->state, read, cause);
+	else
+		sfs_far_explain(read, cause);
+	pthread_mutex_unlock(&s->lock);
+}
+
 static void release(struct sfs_read *read)
 {
 	struct sfs_stream *s = read->owner;
@@ -584,6 +598,7 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 	read->owner = s;
 	read->state = NULL;
 	read->cancel = cancel;
+	read->explain = explain;
 	read->release = release;
 	sfs_outbox_init(&out);
 	pthread_mutex_lock(&s->lock);

@@ -576,6 +576,14 @@ static struct sfs_survey *new_survey(struct sfs_surveyor *s, struct sfs_shard *s
 	return sv;
 }
 
+/* Locked. */
+static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+{
+	const struct sfs_shard *shard = waiter->owner;
+
+	sfs_object_explain(&shard->object, SFS_NO_OFFSET, "the headers", cause);
+}
+
 /* Wait for a survey of the shard.  Locked; unlocks. */
 static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, enum wish wish,
 		    struct sfs_waiter *waiter)
@@ -596,6 +604,8 @@ static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, enum wish w
 		sv->late_wishes |= wish;
 	if (waiter) {
 		waiter->lock = &s->lock;
+		waiter->explain = explain;
+		waiter->owner = shard;
 		sfs_list_push(is_late ? &sv->late_waiters : &sv->waiters, &waiter->link);
 	}
 	start_queued(s);

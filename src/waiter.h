@@ -8,6 +8,7 @@
 #ifndef SFS_WAITER_H
 #define SFS_WAITER_H
 
+#include "cause.h"
 #include "cond.h"
 #include "list.h"
 #include "lock.h"
@@ -22,6 +23,9 @@ struct sfs_waiter {
 
 	/* Of whom it was given to. */
 	int (*translate)(int err); /* an error, before it is told; or NULL */
+	/* What it waits for; called with the lock held, while it is in a list. */
+	void (*explain)(struct sfs_waiter *waiter, struct sfs_cause *cause);
+	void *owner;
 	struct sfs_link link;
 	pthread_mutex_t *lock; /* guards the link */
 	struct sfs_link told;
@@ -41,6 +45,19 @@ static inline bool sfs_waiter_cancel(struct sfs_waiter *waiter)
 	sfs_link_remove(&waiter->link);
 	pthread_mutex_unlock(waiter->lock);
 	return was_in;
+}
+
+/* What does it wait for?  false: it has been told, or will be at once. */
+static inline bool sfs_waiter_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+{
+	bool is_in;
+
+	pthread_mutex_lock(waiter->lock);
+	is_in = sfs_link_is_in(&waiter->link);
+	if (is_in)
+		waiter->explain(waiter, cause);
+	pthread_mutex_unlock(waiter->lock);
+	return is_in;
 }
 
 /* For those who were given waiters, with the lock held: this one, or all of a list,

@@ -336,6 +336,30 @@ static bool cancel(struct sfs_read *read)
 	return is_ours;
 }
 
+/* The first chunk that is missing. */
+static void explain_chunk(const struct window *w, const struct sfs_read *read,
+			  struct sfs_cause *cause)
+{
+	SFS_EACH (c, &w->chunks, struct chunk, link) {
+		if (c->is_here || c->grab.offset + c->grab.n_bytes <= read->pin)
+			continue;
+		sfs_object_explain(&w->shard->object, c->grab.offset, "bytes", cause);
+		return;
+	}
+}
+
+static void explain(struct sfs_read *read, struct sfs_cause *cause)
+{
+	struct sfs_windows *all = read->owner;
+
+	pthread_mutex_lock(&all->lock);
+	if (read->place == APART)
+		sfs_gather_explain(read->state, cause);
+	else if (sfs_link_is_in(&read->link))
+		explain_chunk(read->state, read, cause);
+	pthread_mutex_unlock(&all->lock);
+}
+
 static void release(struct sfs_read *read)
 {
 	struct sfs_windows *all = read->owner;
@@ -416,6 +440,7 @@ void sfs_windows_read(struct sfs_windows *all, struct sfs_shard *shard, uint64_t
 		read->state = w;
 		read->place = IN_WINDOW;
 		read->cancel = cancel;
+		read->explain = explain;
 		read->release = release;
 		w->last_read_ns = sfs_clock_ns();
 		sfs_list_push(&w->waiting, &read->link);

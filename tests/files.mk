@@ -34,6 +34,7 @@ unit_tests = \
 	tests/unit-counts-know-which-shard-is-meant \
 	tests/unit-dali-writes-what-wds2idx-writes \
 	tests/unit-dataset-names-each-shard-once \
+	tests/unit-deadlines-are-kept-by-what-is-asked-again \
 	tests/unit-deal-gives-the-published-vectors \
 	tests/unit-deal-lets-ranks-in-turn-be-the-epoch \
 	tests/unit-edit-changes-names-and-nothing-else \
@@ -251,6 +252,7 @@ fuse_tests = \
 	tests/fuse-a-clock-set-back-moves-no-deadline.sh \
 	tests/fuse-a-control-groups-limit-is-respected.sh \
 	tests/fuse-a-dead-mount-is-mounted-over.sh \
+	tests/fuse-a-deadline-counts-once.sh \
 	tests/fuse-a-failed-read-of-a-shard-fails-alone.sh \
 	tests/fuse-a-file-never-changes-its-size.sh \
 	tests/fuse-a-hundred-parked-readers-block-nobody.sh \
