@@ -10,6 +10,7 @@
 #include "log.h"
 #include "mem.h"
 #include "plan.h"
+#include "pool.h"
 #include "text.h"
 
 #include <errno.h>
@@ -466,5 +467,9 @@ int main(int argc, char **argv)
 		status = door->run(&c);
 	}
 	sfs_command_done(&c);
+	if (sfs_threads_are_left()) {
+		fflush(NULL);
+		_exit(status);
+	}
 	return status;
 }

@@ -245,11 +245,11 @@ struct overdue {
 
 static void explain(struct sfs_park *park, struct sfs_cause *cause)
 {
-	bool is_known = park->is_read ? sfs_read_explain(&park->read, cause)
-				      : sfs_waiter_explain(&park->waiter, cause);
-
-	if (!is_known || !cause->text[0])
-		sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "what nobody names");
+	sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "%s", "");
+	if (park->is_read)
+		sfs_read_explain(&park->read, cause);
+	else
+		sfs_waiter_explain(&park->waiter, cause);
 }
 
 /* Count a request in; the parking is locked.  What the kernel asks again was told. */
@@ -278,15 +278,10 @@ static void tell_overdue(const struct sfs_parking *p, const struct overdue *all)
 	int i;
 
 	for (i = 0; i < all->n; i++) {
-		const struct sfs_cause *cause = &all->of[i].cause;
-
 		then = all->of[i].n == 1
 			       ? sfs_strdup("the reader gets EIO")
 			       : sfs_asprintf("%u readers get EIO", all->of[i].n);
-		sfs_ledger_add(SFS_EVENT_LOST, cause->shard ? cause->shard : "(no shard)",
-			       cause->offset, then,
-			       "no answer within %.4g s (read-timeout): waited for %s",
-			       (double)p->timeout_ns / SFS_NS_PER_S, cause->text);
+		sfs_cause_note(&all->of[i].cause, p->timeout_ns, then);
 		free(steal(&then));
 	}
 }

@@ -12,6 +12,10 @@ struct sfs_cause {
 	char text[200];	   /* "bytes from http://host:80" */
 };
 
+/* Somebody has waited for it for `limit_ns`, in vain: say so in the ledger.  `then` as
+ * there. */
+void sfs_cause_note(const struct sfs_cause *cause, uint64_t limit_ns, const char *then);
+
 void sfs_cause_set(struct sfs_cause *cause, const char *shard, uint64_t offset,
 		   const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -18,6 +18,7 @@
 #include "identity.h"
 #include "mem.h"
 #include "memory.h"
+#include "stall.h"
 #include "store.h"
 
 #include <errno.h>
@@ -282,33 +283,78 @@ struct probe {
 };
 
 struct probes {
+	struct probe of[2];
 	pthread_mutex_t lock; /* guards n_left */
 	pthread_cond_t wake;
 	int n_left;
+	bool is_late; /* nobody waits for them any more */
 };
+
+static void free_probes(struct probes *all)
+{
+	pthread_cond_destroy(&all->wake);
+	pthread_mutex_destroy(&all->lock);
+	free(all);
+}
 
 static void on_probe(struct sfs_request *request, int err)
 {
 	struct probe *p = sfs_container(request, struct probe, request);
+	struct probes *all = p->all;
+	bool is_forgotten;
 
-	pthread_mutex_lock(&p->all->lock);
+	pthread_mutex_lock(&all->lock);
 	p->err = err;
-	if (--p->all->n_left == 0)
-		pthread_cond_signal(&p->all->wake);
-	pthread_mutex_unlock(&p->all->lock);
+	if (--all->n_left == 0)
+		pthread_cond_signal(&all->wake);
+	is_forgotten = all->n_left == 0 && all->is_late;
+	pthread_mutex_unlock(&all->lock);
+	if (is_forgotten)
+		free_probes(all);
+}
+
+static int note_late_probe(const struct probe *p, struct sfs_error *err)
+{
+	struct sfs_cause cause;
+
+	sfs_object_explain(p->request.object, SFS_NO_OFFSET, "the size", &cause);
+	return sfs_error_set(err, -ETIMEDOUT,
+			     "%s: no answer within %llu s (read-timeout): waited for %s",
+			     cause.shard,
+			     (unsigned long long)(sfs_stall_limit_ns() / SFS_NS_PER_S),
+			     cause.text);
+}
+
+static int judge_probes(const struct probe *p, int n, struct sfs_error *err)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		if (p[i].err == 0)
+			return 0;
+		if (p[i].err == -EOPNOTSUPP)
+			break;
+	}
+	i = i < n ? i : 0;
+	return sfs_error_set(err, p[i].err, "%s",
+			     p[i].error.text[0] ? p[i].error.text : strerror(-p[i].err));
 }
 
 /* Ask shards first and last; why not, if neither is there. */
 static int probe_spec(struct sfs_core *core, uint32_t first, uint32_t last,
 		      struct sfs_error *err)
 {
-	struct probes all = {.lock = PTHREAD_MUTEX_INITIALIZER,
-			     .wake = PTHREAD_COND_INITIALIZER,
-			     .n_left = first == last ? 1 : 2};
-	struct probe p[2] = {{.all = &all}, {.all = &all}};
-	int n = all.n_left, i;
+	struct probes *all = sfs_calloc(1, sizeof *all);
+	struct probe *p = all->of;
+	int n = first == last ? 1 : 2, i, ret;
+	uint64_t until_ns = sfs_stall_deadline(sfs_clock_ns());
+	bool is_late;
 
+	pthread_mutex_init(&all->lock, NULL);
+	pthread_cond_init(&all->wake, NULL);
+	all->n_left = n;
 	for (i = 0; i < n; i++) {
+		p[i].all = all;
 		p[i].request = (struct sfs_request){
 			.kind = SFS_REQUEST_ASK,
 			.object = &core->env.shards.shards[i == 0 ? first : last].object,
@@ -319,19 +365,15 @@ static int probe_spec(struct sfs_core *core, uint32_t first, uint32_t last,
 		};
 		sfs_request_submit(&p[i].request);
 	}
-	pthread_mutex_lock(&all.lock);
-	while (all.n_left > 0)
-		pthread_cond_wait(&all.wake, &all.lock);
-	pthread_mutex_unlock(&all.lock);
-	for (i = 0; i < n; i++) {
-		if (p[i].err == 0)
-			return 0;
-		if (p[i].err == -EOPNOTSUPP)
-			break;
-	}
-	i = i < n ? i : 0;
-	return sfs_error_set(err, p[i].err, "%s",
-			     p[i].error.text[0] ? p[i].error.text : strerror(-p[i].err));
+	pthread_mutex_lock(&all->lock);
+	while (all->n_left > 0 && sfs_cond_wait_until(&all->wake, &all->lock, until_ns))
+		;
+	is_late = all->is_late = all->n_left > 0;
+	ret = is_late ? note_late_probe(&p[0], err) : judge_probes(p, n, err);
+	pthread_mutex_unlock(&all->lock);
+	if (!is_late) /* else the last of them does it */
+		free_probes(all);
+	return ret;
 }
 
 /* The first and the last shard of each spec, in pairs.  How many shards. */
@@ -470,17 +512,61 @@ static int check_order(struct sfs_core *core, struct sfs_error *err)
 			     found, expected);
 }
 
-int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs,
-		   bool is_cat, struct sfs_core **ret_core, struct sfs_error *err)
+/* What is loaded by a thread of its own: a disk may not answer, and then the thread is
+ * left behind with all of it. */
+struct loading {
+	struct sfs_strings specs;
+	struct sfs_dataset dataset;
+	struct sfs_error error;
+	int ret;
+};
+
+static void *run_load(void *arg)
 {
+	struct loading *l = arg;
 	sfs_autofree char *cwd = getcwd(NULL, 0);
 	const struct sfs_dataset_disk disk = {.cwd = cwd ? cwd : "/",
 					      .list = sfs_source_file_list};
+
+	l->ret = sfs_dataset_load(l->specs.s, l->specs.n, &disk, &l->dataset, &l->error);
+	return NULL;
+}
+
+static int load(const struct sfs_strings *specs, struct sfs_dataset *ret_dataset,
+		struct sfs_error *err)
+{
+	struct loading *l = sfs_calloc(1, sizeof *l);
+	pthread_t thread;
+	int ret, i;
+
+	for (i = 0; i < specs->n; i++)
+		sfs_strings_add(&l->specs, specs->s[i]);
+	thread = sfs_thread_start("sfs-load", run_load, l);
+	if (!sfs_thread_join_until(thread, sfs_stall_deadline(sfs_clock_ns())))
+		return sfs_error_set(err, -ETIMEDOUT,
+				     "the disk of the shards does not answer: no list of "
+				     "them within %llu s (read-timeout)",
+				     (unsigned long long)(sfs_stall_limit_ns() /
+							  SFS_NS_PER_S));
+	ret = l->ret;
+	if (ret < 0)
+		sfs_error_set(err, ret, "%s", l->error.text);
+	else
+		*ret_dataset = l->dataset;
+	sfs_strings_done(&l->specs);
+	free(l);
+	return ret;
+}
+
+int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs,
+		   bool is_cat, struct sfs_core **ret_core, struct sfs_error *err)
+{
 	struct sfs_dataset dataset = {0};
 	struct sfs_core *core;
 	int ret;
 
-	ret = sfs_dataset_load(specs->s, specs->n, &disk, &dataset, err);
+	sfs_stall_set_limit(options->read_timeout_ms);
+	ret = load(specs, &dataset, err);
 	if (ret < 0)
 		return ret;
 	core = sfs_calloc(1, sizeof *core);
@@ -529,6 +615,10 @@ void sfs_core_stop(struct sfs_core *core)
 	sfs_source_stop(core->files);
 	sfs_source_stop(core->http);
 	sfs_indexes_stop(core->indexes);
+	if (sfs_threads_are_left()) {
+		sfs_warning("a local disk does not answer; it is left alone");
+		return; /* it may write into our memory yet */
+	}
 	sfs_streams_done(&core->streams);
 	sfs_windows_free(core->windows);
 	sfs_alarms_stop(env->alarms);

@@ -55,7 +55,8 @@ int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs,
 		   bool is_cat, struct sfs_core **ret_core, struct sfs_error *err);
 
 /* Stop; all files must be closed and nobody may wait any more.  Waits until all has
- * ended, which nothing at the other end of a network can delay. */
+ * ended, which nothing at the other end of a network can delay; a disk that does not answer
+ * is left behind after seconds, and then the core is, too (sfs_threads_are_left()). */
 void sfs_core_stop(struct sfs_core *core);
 
 #endif

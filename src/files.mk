@@ -33,9 +33,10 @@ libshufflefs_la_SOURCES = \
 	src/progress.c src/progress.h \
 	src/rng.c src/rng.h \
 	src/slab.c src/slab.h \
+	src/stall.c src/stall.h \
 	src/tail.c src/tail.h \
 	src/text.c src/text.h \
-	src/waiter.h \
+	src/waiter.c src/waiter.h \
 	\
 	src/braces.c src/braces.h \
 	src/counts.c src/counts.h \

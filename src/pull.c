@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "cond.h"
+#include "lock.h"
 #include "mem.h"
 #include "tree.h"
 
@@ -33,7 +34,7 @@ static void begin(struct sfs_pull *p, struct sfs_pull_turn *turn)
 }
 
 /* What became of the turn's read.  -EAGAIN: nothing yet. */
-static int wait_for(struct sfs_pull_turn *turn, unsigned timeout_ms)
+static int wait_for(struct sfs_pull_turn *turn, uint64_t timeout_ms)
 {
 	struct sfs_pull *p = turn->pull;
 	uint64_t until_ns =
@@ -64,7 +65,7 @@ void sfs_pull_begin(struct sfs_pull *p, struct sfs_file *file, uint64_t offset,
 			       .asked = offset,
 			       .n_bytes = n_bytes,
 			       .n_reads = n_reads};
-	pthread_mutex_init(&p->lock, NULL);
+	sfs_lock_init(&p->lock, SFS_LOCK_PULL);
 	pthread_cond_init(&p->wake, NULL);
 	for (i = 0; i < n_reads; i++) {
 		p->turns[i].pull = p;
@@ -72,7 +73,7 @@ void sfs_pull_begin(struct sfs_pull *p, struct sfs_file *file, uint64_t offset,
 	}
 }
 
-int sfs_pull_next(struct sfs_pull *p, unsigned timeout_ms,
+int sfs_pull_next(struct sfs_pull *p, uint64_t timeout_ms,
 		  const struct sfs_read **ret_read)
 {
 	struct sfs_pull_turn *turn = &p->turns[p->next], *given = steal(&p->given);
@@ -91,14 +92,36 @@ int sfs_pull_next(struct sfs_pull *p, unsigned timeout_ms,
 	return 0;
 }
 
+void sfs_pull_explain(struct sfs_pull *p, struct sfs_cause *cause)
+{
+	struct sfs_pull_turn *turn = &p->turns[p->next];
+
+	pthread_mutex_lock(&p->lock);
+	if (turn->is_begun && !turn->is_done)
+		sfs_read_explain(&turn->read, cause);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* true: it will not be answered. */
+static bool take_back(struct sfs_pull_turn *turn)
+{
+	struct sfs_pull *p = turn->pull;
+	bool is_taken;
+
+	pthread_mutex_lock(&p->lock);
+	is_taken = !turn->is_done && sfs_read_cancel(&turn->read);
+	pthread_mutex_unlock(&p->lock);
+	return is_taken;
+}
+
 void sfs_pull_done(struct sfs_pull *p)
 {
 	int i;
 
 	for (i = 0; i < p->n_reads; i++) {
-		if (!p->turns[i].is_begun)
+		if (!p->turns[i].is_begun || take_back(&p->turns[i]))
 			continue;
-		wait_for(&p->turns[i], 0);
+		wait_for(&p->turns[i], 0); /* its answer is on its way, or here */
 		give_back(&p->turns[i]);
 	}
 	pthread_mutex_destroy(&p->lock);

@@ -20,14 +20,6 @@ void sfs_read_release(struct sfs_read *read)
 		read->release(read);
 }
 
-bool sfs_read_explain(struct sfs_read *read, struct sfs_cause *cause)
-{
-	cause->text[0] = 0;
-	if (read->explain)
-		read->explain(read, cause);
-	return cause->text[0] != 0;
-}
-
 void sfs_read_reset(struct sfs_read *read)
 {
 	free(read->iov);

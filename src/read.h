@@ -53,9 +53,13 @@ static inline bool sfs_read_cancel(struct sfs_read *read)
 	return read->cancel(read);
 }
 
-/* What does the read wait for?  The caller holds the same lock.  false: for nothing that
- * has a name. */
-bool sfs_read_explain(struct sfs_read *read, struct sfs_cause *cause);
+/* What does the read wait for?  The caller holds the same lock.  *cause stays as it is if
+ * that has no name. */
+static inline void sfs_read_explain(struct sfs_read *read, struct sfs_cause *cause)
+{
+	if (read->explain)
+		read->explain(read, cause);
+}
 
 /* The pieces are not needed any more.  After done(0) only, once. */
 void sfs_read_release(struct sfs_read *read);

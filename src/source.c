@@ -3,6 +3,7 @@
 
 #include "lock.h"
 #include "mem.h"
+#include "stall.h"
 
 #include <errno.h>
 
@@ -113,6 +114,7 @@ void sfs_request_end(struct sfs_request *request, int err)
 	else if (request->kind == SFS_REQUEST_READ)
 		atomic_fetch_add(&source->n_bytes, request->n_bytes);
 	sfs_lock_check_none("a request ends");
+	sfs_stall_note_answer();
 	request->done(request, err);
 }
 

@@ -138,7 +138,8 @@ void sfs_request_hurry(struct sfs_request *request);
 uint64_t sfs_request_await(struct sfs_request *request);
 
 /* End all requests with -ECANCELED and stop the threads; waits for them.  What is
- * submitted from now on ends at once in the same way. */
+ * submitted from now on ends at once in the same way.  Threads that a disk does not answer
+ * are left behind: see sfs_threads_are_left(). */
 void sfs_source_stop(struct sfs_source *source);
 
 /* Free a stopped source; NULL is fine. */

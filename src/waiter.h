@@ -9,11 +9,9 @@
 #define SFS_WAITER_H
 
 #include "cause.h"
-#include "cond.h"
 #include "list.h"
 #include "lock.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,17 +45,14 @@ static inline bool sfs_waiter_cancel(struct sfs_waiter *waiter)
 	return was_in;
 }
 
-/* What does it wait for?  false: it has been told, or will be at once. */
-static inline bool sfs_waiter_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+/* What does it wait for?  *cause stays as it is if it has been told, or that has no name.
+ */
+static inline void sfs_waiter_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 {
-	bool is_in;
-
 	pthread_mutex_lock(waiter->lock);
-	is_in = sfs_link_is_in(&waiter->link);
-	if (is_in)
+	if (sfs_link_is_in(&waiter->link) && waiter->explain)
 		waiter->explain(waiter, cause);
 	pthread_mutex_unlock(waiter->lock);
-	return is_in;
 }
 
 /* For those who were given waiters, with the lock held: this one, or all of a list,
@@ -105,48 +100,14 @@ struct sfs_sync {
 	int err;
 };
 
-static inline void sfs_sync_wake(struct sfs_waiter *waiter, int err)
-{
-	struct sfs_sync *sync = sfs_container(waiter, struct sfs_sync, waiter);
+void sfs_sync_init(struct sfs_sync *sync);
+void sfs_sync_done(struct sfs_sync *sync);
 
-	pthread_mutex_lock(&sync->lock);
-	sync->is_done = true;
-	sync->err = err;
-	pthread_cond_signal(&sync->wake);
-	pthread_mutex_unlock(&sync->lock);
-}
+/* What the waiter was told.  -ETIMEDOUT: the sources have answered nothing for too long
+ * (stall.h); the ledger says what was waited for. */
+int sfs_sync_wait(struct sfs_sync *sync);
 
-static inline void sfs_sync_init(struct sfs_sync *sync)
-{
-	*sync = (struct sfs_sync){.waiter.done = sfs_sync_wake};
-	pthread_mutex_init(&sync->lock, NULL);
-	pthread_cond_init(&sync->wake, NULL);
-}
-
-/* What the waiter was told.  -EAGAIN: nothing until `until_ns` (cond.h). */
-static inline int sfs_sync_wait_until(struct sfs_sync *sync, uint64_t until_ns)
-{
-	int err = -EAGAIN;
-
-	pthread_mutex_lock(&sync->lock);
-	while (!sync->is_done && sfs_cond_wait_until(&sync->wake, &sync->lock, until_ns))
-		;
-	if (sync->is_done)
-		err = sync->err;
-	sync->is_done = false;
-	pthread_mutex_unlock(&sync->lock);
-	return err;
-}
-
-static inline int sfs_sync_wait(struct sfs_sync *sync)
-{
-	return sfs_sync_wait_until(sync, UINT64_MAX);
-}
-
-static inline void sfs_sync_done(struct sfs_sync *sync)
-{
-	pthread_mutex_destroy(&sync->lock);
-	pthread_cond_destroy(&sync->wake);
-}
+/* The same; calls show(ctx) every tenth of a second. */
+int sfs_sync_wait_showing(struct sfs_sync *sync, void (*show)(void *ctx), void *ctx);
 
 #endif

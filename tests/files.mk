@@ -188,6 +188,7 @@ cat_tests = \
 	tests/cat-asks-over-a-wire-as-libcurl-does.sh \
 	tests/cat-bench-measures-source-and-order.sh \
 	tests/cat-budget-never-changes-a-byte.sh \
+	tests/cat-commands-keep-the-read-timeout.sh \
 	tests/cat-connections-are-kept.sh \
 	tests/cat-connections-that-fell-silent-are-not-tried-one-by-one.sh \
 	tests/cat-credentials-stay-at-their-host.sh \
@@ -253,6 +254,7 @@ fuse_tests = \
 	tests/fuse-a-control-groups-limit-is-respected.sh \
 	tests/fuse-a-dead-mount-is-mounted-over.sh \
 	tests/fuse-a-deadline-counts-once.sh \
+	tests/fuse-a-disk-that-hangs-stops-nobody-for-ever.sh \
 	tests/fuse-a-failed-read-of-a-shard-fails-alone.sh \
 	tests/fuse-a-file-never-changes-its-size.sh \
 	tests/fuse-a-hundred-parked-readers-block-nobody.sh \
@@ -360,6 +362,7 @@ test_helpers = \
 	tests/https.py \
 	tests/indexed.h \
 	tests/indexed.sh \
+	tests/late.sh \
 	tests/made-indexes.h \
 	tests/make-shards.py \
 	tests/order-properties.py \
