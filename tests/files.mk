@@ -267,6 +267,7 @@ fuse_tests = \
 	tests/fuse-a-parked-look-up-blocks-no-other.sh \
 	tests/fuse-a-rank-without-a-sample-is-refused.sh \
 	tests/fuse-a-second-reader-may-leap-ahead.sh \
+	tests/fuse-a-servers-error-is-EIO-wherever-it-is-met.sh \
 	tests/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
