@@ -271,8 +271,60 @@ fuse_tests = \
 	tests/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
+	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
 	tests/fuse-an-index-may-be-overwritten-in-place.sh \
 	tests/fuse-an-index-that-comes-in-time-is-waited-for.sh \
+	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \
+	tests/fuse-an-ini-section-names-a-dataset.sh \
+	tests/fuse-an-order-can-be-read-as-text.sh \
+	tests/fuse-an-order-may-be-read-while-shards-are-surveyed.sh \
+	tests/fuse-an-ordinary-user-mounts.sh \
+	tests/fuse-any-number-of-ranks-reads-one-epoch.sh \
+	tests/fuse-bench-leaves-no-mount-behind.sh \
+	tests/fuse-damaged-shards-are-shown-as-they-are.sh \
+	tests/fuse-epochs-are-permutations-of-each-other.sh \
+	tests/fuse-equal-lanes-need-every-shard.sh \
+	tests/fuse-errors-name-shard-offset-and-cause.sh \
+	tests/fuse-far-reads-do-not-stream-the-epoch-again.sh \
+	tests/fuse-far-reads-in-a-row-get-a-cursor.sh \
+	tests/fuse-far-reads-need-no-headers-with-an-index.sh \
+	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
+	tests/fuse-https-trusts-whom-it-is-told-to.sh \
+	tests/fuse-late-answers-cost-a-twentieth-at-most.sh \
+	tests/fuse-ls-of-ten-thousand-shards-waits-for-no-size.sh \
+	tests/fuse-memory-pressure-shrinks-the-window.sh \
+	tests/fuse-memory-stays-within-the-budget.sh \
+	tests/fuse-missing-and-forbidden-shards.sh \
+	tests/fuse-mount-shows-the-tree.sh \
+	tests/fuse-mounting-says-what-is-wrong.sh \
+	tests/fuse-mounts-share-one-cache.sh \
+	tests/fuse-names-are-bytes.sh \
+	tests/fuse-names-from-tars-never-escape.sh \
+	tests/fuse-nginx-serves-a-mount.sh \
+	tests/fuse-nothing-can-be-written.sh \
+	tests/fuse-open-files-stay-within-the-budget.sh \
+	tests/fuse-pages-before-an-error-can-be-read.sh \
+	tests/fuse-random-reads-of-an-order-block-nobody.sh \
+	tests/fuse-ranks-and-workers-are-paths.sh \
+	tests/fuse-readers-never-wait-for-each-others-memory.sh \
+	tests/fuse-reads-agree-however-they-are-made.sh \
+	tests/fuse-samples-are-what-tar-extracts.sh \
+	tests/fuse-sigterm-ends-a-mount-that-hangs.sh \
+	tests/fuse-sigterm-unmounts.sh \
+	tests/fuse-sizes-never-change.sh \
+	tests/fuse-streams-tell-their-order-and-samples.sh \
+	tests/fuse-tables-make-room-for-streams.sh \
+	tests/fuse-the-bottleneck-is-named.sh \
+	tests/fuse-the-last-lanes-ask-for-more-at-a-time.sh \
+	tests/fuse-the-next-epoch-gives-way-to-readers.sh \
+	tests/fuse-the-next-epoch-is-fetched-ahead.sh \
+	tests/fuse-unmounting-never-hangs.sh \
+	tests/fuse-webdataset-reads-the-same-samples.sh
+	tests/fuse-an-index-may-be-overwritten-in-place.sh \
+	tests/fuse-an-index-that-comes-in-time-is-waited-for.sh \
+=======
+	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
+>>>>>>> 525d791 (WIP storm)
 	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \
 	tests/fuse-an-ini-section-names-a-dataset.sh \
 	tests/fuse-an-order-can-be-read-as-text.sh \
@@ -366,6 +418,7 @@ test_helpers = \
 	tests/late.sh \
 	tests/made-indexes.h \
 	tests/make-shards.py \
+	tests/op-storm.py \
 	tests/order-properties.py \
 	tests/order-vectors-equal.json \
 	tests/order-vectors.json \
