@@ -536,7 +536,8 @@ class Storm:
             stalled = os.path.join(self.args.shards, "stalled") if "stalled" in fault else None
         else:
             fault = ""
-        options = ",".join([ORDERS[order], self.rng.choice(EXTRAS), "read-timeout=%ds" % READ_TIMEOUT_S,
+        timeout_s = self.rng.choice([1, READ_TIMEOUT_S]) if fault else READ_TIMEOUT_S
+        options = ",".join([ORDERS[order], self.rng.choice(EXTRAS), "read-timeout=%ds" % timeout_s,
                             "stall-timeout=3s,retries=2,index-cache=no"])
         self.what = "round %d: %s %s" % (number, options, source)
         print(self.what, flush=True)
