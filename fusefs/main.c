@@ -10,6 +10,7 @@
 #include "log.h"
 #include "mem.h"
 #include "plan.h"
+#include "pool.h"
 #include "text.h"
 
 #include <errno.h>
@@ -514,5 +515,8 @@ int main(int argc, char **argv)
 		status = door ? run_door(door, &c) : no_door(&c);
 	}
 	sfs_command_done(&c);
-	return flush(status);
+	status = flush(status);
+	if (sfs_threads_are_left()) /* they may use what an exit would free */
+		_exit(status);
+	return status;
 }

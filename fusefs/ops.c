@@ -22,6 +22,7 @@ enum { DOT = 1, DOTDOT = 2, COOKIES = 3 };
 
 struct handle {
 	struct sfs_file *file;
+	bool is_direct;
 	struct sfs_link link;
 };
 
@@ -288,6 +289,7 @@ static int try_open(struct sfs_park *park)
 	 * otherwise, and its reader could not be killed. */
 	fi->direct_io = (fi->flags & O_DIRECT) || attr.is_snapshot ||
 			(ops->direct_io && sfs_file_is_stream(file));
+	handle->is_direct = fi->direct_io;
 	/* Files never change, and to drop their pages a direct open would have to wait
 	 * for those that a parked read has locked, SIGKILL or not. */
 	fi->keep_cache = 1;
@@ -355,6 +357,8 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	struct sfs_park *park = new_park(req, ino, try_read);
 
 	park->is_read = true;
+	park->is_cached = !handle_of(fi)->is_direct;
+	park->node = ino;
 	park->answer = answer_read;
 	park->fi = *fi;
 	park->cookie = (uint64_t)off;

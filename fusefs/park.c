@@ -12,19 +12,42 @@
 #include "park.h"
 
 #include "clock.h"
-#include "log.h"
+#include "cond.h"
+#include "ledger.h"
+#include "lock.h"
 #include "mem.h"
 #include "pool.h"
 
 #include <errno.h>
-#include <time.h>
+#include <string.h>
+
+#define MAX_CAUSES  16
+#define TOGETHER_NS (10 * SFS_NS_PER_MS) /* what falls due so close is one readahead */
+
+/* Have the warden look now.  Any lock may be held. */
+static void ring(struct sfs_parking *p)
+{
+	pthread_mutex_lock(&p->bell_lock);
+	p->is_rung = true;
+	pthread_cond_signal(&p->bell);
+	pthread_mutex_unlock(&p->bell_lock);
+}
+
+static void wait_for_bell(struct sfs_parking *p, uint64_t until_ns)
+{
+	pthread_mutex_lock(&p->bell_lock);
+	while (!p->is_rung && sfs_cond_wait_until(&p->bell, &p->bell_lock, until_ns))
+		;
+	p->is_rung = false;
+	pthread_mutex_unlock(&p->bell_lock);
+}
 
 static void on_interrupt(fuse_req_t req, void *data)
 {
 	struct sfs_park *park = data;
 
 	atomic_store(&park->is_interrupted, true);
-	sem_post(&park->parking->alarm);
+	ring(park->parking);
 }
 
 /* The park is TAKEN, and out of the table. */
@@ -43,6 +66,7 @@ static void forget(struct sfs_park *park)
 
 static void reply_err(struct sfs_park *park, int err)
 {
+	sfs_lock_check_none("the kernel gets a reply");
 	if (park->is_list && err == -ENOENT)
 		err = -EIO;
 	fuse_req_interrupt_func(park->req, NULL, NULL);
@@ -50,9 +74,23 @@ static void reply_err(struct sfs_park *park, int err)
 	forget(park);
 }
 
+/* The kernel may ask for it again at once.  Call this before the reply. */
+static void note_failed(struct sfs_park *park)
+{
+	struct sfs_parking *p = park->parking;
+
+	if (!park->is_cached)
+		return;
+	pthread_mutex_lock(&p->lock);
+	sfs_deadlines_fail(&p->deadlines, park->node, park->cookie, park->size,
+			   park->deadline_ns, park->is_again, sfs_clock_ns());
+	pthread_mutex_unlock(&p->lock);
+}
+
 static void reply_read(struct sfs_park *park)
 {
 	if (park->err < 0) {
+		note_failed(park);
 		reply_err(park, park->err);
 		return;
 	}
@@ -81,8 +119,9 @@ static void try(struct sfs_park *park)
 			park->state = SFS_PARK_WAITING;
 			sfs_list_push(&p->parks, &park->link);
 			/* From here on another thread may reply and free it. */
-			if (atomic_load(&park->is_interrupted) || p->is_closed)
-				sem_post(&p->alarm);
+			if (atomic_load(&park->is_interrupted) || p->is_closed ||
+			    park->is_again)
+				ring(p);
 			pthread_mutex_unlock(&p->lock);
 			return;
 		}
@@ -155,9 +194,15 @@ void sfs_park_run(struct sfs_park *park)
 {
 	struct sfs_parking *p = park->parking;
 
-	park->deadline_ns = sfs_clock_ns() + p->timeout_ns;
 	pthread_mutex_lock(&p->lock);
 	p->n++;
+	if (park->is_cached)
+		park->deadline_ns =
+			sfs_deadlines_begin(&p->deadlines, park->node, park->cookie,
+					    park->size, p->timeout_ns, sfs_clock_ns(),
+					    &park->is_again);
+	else
+		park->deadline_ns = sfs_clock_ns() + p->timeout_ns;
 	pthread_mutex_unlock(&p->lock);
 	fuse_req_interrupt_func(park->req, on_interrupt, park);
 	try(park);
@@ -186,7 +231,59 @@ static int reason(const struct sfs_parking *p, const struct sfs_park *park, uint
 		return -ECONNABORTED;
 	if (atomic_load(&park->is_interrupted))
 		return -EINTR;
-	return now >= park->deadline_ns ? -EIO : 0;
+	return now + TOGETHER_NS >= park->deadline_ns ? -EIO : 0;
+}
+
+/* What those waited for whose time is up: a line for each cause, however many wait. */
+struct overdue {
+	struct {
+		struct sfs_cause cause;
+		unsigned n;
+	} of[MAX_CAUSES];
+	int n;
+};
+
+static void explain(struct sfs_park *park, struct sfs_cause *cause)
+{
+	sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "%s", "");
+	if (park->is_read)
+		sfs_read_explain(&park->read, cause);
+	else
+		sfs_waiter_explain(&park->waiter, cause);
+}
+
+/* Count a request in; the parking is locked.  What the kernel asks again was told. */
+static void count_overdue(struct overdue *all, struct sfs_park *park)
+{
+	struct sfs_cause cause = {0};
+	int i;
+
+	if (park->is_again)
+		return;
+	explain(park, &cause);
+	for (i = 0; i < all->n; i++)
+		if (all->of[i].cause.shard == cause.shard &&
+		    strcmp(all->of[i].cause.text, cause.text) == 0)
+			break;
+	if (i == MAX_CAUSES)
+		i--;
+	if (i == all->n)
+		all->of[all->n++].cause = cause;
+	all->of[i].n++;
+}
+
+static void tell_overdue(const struct sfs_parking *p, const struct overdue *all)
+{
+	sfs_autofree char *then = NULL;
+	int i;
+
+	for (i = 0; i < all->n; i++) {
+		then = all->of[i].n == 1
+			       ? sfs_strdup("the reader gets EIO")
+			       : sfs_asprintf("%u readers get EIO", all->of[i].n);
+		sfs_cause_note(&all->of[i].cause, p->timeout_ns, then);
+		free(steal(&then));
+	}
 }
 
 /* End what must be ended.  Returns when to look again. */
@@ -194,6 +291,7 @@ static uint64_t patrol(struct sfs_parking *p)
 {
 	uint64_t now = sfs_clock_ns(), next = now + SFS_NS_PER_S;
 	struct sfs_link ended, *link, *following;
+	struct overdue overdue = {.n = 0};
 	struct sfs_park *park;
 
 	sfs_list_init(&ended);
@@ -202,18 +300,19 @@ static uint64_t patrol(struct sfs_parking *p)
 		following = link->next;
 		park = sfs_container(link, struct sfs_park, link);
 		park->err = reason(p, park, now);
+		if (park->err == -EIO)
+			count_overdue(&overdue, park);
 		if (park->err < 0 && take_back(park))
 			sfs_list_push(&ended, &park->link);
 		else if (park->deadline_ns < next)
 			next = park->deadline_ns;
 	}
 	pthread_mutex_unlock(&p->lock);
+	tell_overdue(p, &overdue);
 	while ((link = sfs_list_pop(&ended)) != NULL) {
 		park = sfs_container(link, struct sfs_park, link);
 		if (park->err == -EIO)
-			sfs_error(
-				"a request waited for %llu s and got EIO (read-timeout)",
-				(unsigned long long)(p->timeout_ns / SFS_NS_PER_S));
+			note_failed(park);
 		reply_err(park, park->err);
 	}
 	return next;
@@ -222,19 +321,10 @@ static uint64_t patrol(struct sfs_parking *p)
 static void *guard(void *arg)
 {
 	struct sfs_parking *p = arg;
-	struct timespec until;
-	uint64_t next, now;
 	bool is_closed;
 
 	do {
-		next = patrol(p);
-		now = sfs_clock_ns();
-		next = next > now ? next - now : 0;
-		clock_gettime(CLOCK_REALTIME, &until);
-		next += (uint64_t)until.tv_nsec;
-		until.tv_sec += (time_t)(next / SFS_NS_PER_S);
-		until.tv_nsec = (long)(next % SFS_NS_PER_S);
-		sem_timedwait(&p->alarm, &until);
+		wait_for_bell(p, patrol(p));
 		pthread_mutex_lock(&p->lock);
 		is_closed = p->is_closed && p->n == 0;
 		pthread_mutex_unlock(&p->lock);
@@ -245,8 +335,9 @@ static void *guard(void *arg)
 void sfs_parking_start(struct sfs_parking *p, uint64_t timeout_ms)
 {
 	*p = (struct sfs_parking){.timeout_ns = timeout_ms * SFS_NS_PER_MS};
-	sem_init(&p->alarm, 0, 0);
-	pthread_mutex_init(&p->lock, NULL);
+	pthread_mutex_init(&p->bell_lock, NULL);
+	pthread_cond_init(&p->bell, NULL);
+	sfs_lock_init(&p->lock, SFS_LOCK_PARKING);
 	pthread_cond_init(&p->is_empty, NULL);
 	sfs_list_init(&p->parks);
 	p->warden = sfs_thread_start("sfs-warden", guard, p);
@@ -257,14 +348,15 @@ void sfs_parking_stop(struct sfs_parking *p)
 	pthread_mutex_lock(&p->lock);
 	p->is_closed = true;
 	pthread_mutex_unlock(&p->lock);
-	sem_post(&p->alarm);
+	ring(p);
 	pthread_mutex_lock(&p->lock);
 	while (p->n > 0)
 		pthread_cond_wait(&p->is_empty, &p->lock);
 	pthread_mutex_unlock(&p->lock);
-	sem_post(&p->alarm);
+	ring(p);
 	pthread_join(p->warden, NULL);
-	sem_destroy(&p->alarm);
 	pthread_cond_destroy(&p->is_empty);
 	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->bell);
+	pthread_mutex_destroy(&p->bell_lock);
 }

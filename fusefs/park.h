@@ -11,12 +11,12 @@
 #define FUSE_USE_VERSION FUSE_MAKE_VERSION(3, 12)
 #include <fuse_lowlevel.h>
 
+#include "deadlines.h"
 #include "list.h"
 #include "read.h"
 #include "waiter.h"
 
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,13 +24,17 @@
 struct sfs_parking {
 	uint64_t timeout_ns;
 	pthread_t warden;
-	sem_t alarm;
+
+	pthread_mutex_t bell_lock; /* guards is_rung; taken inside of all others */
+	pthread_cond_t bell;
+	bool is_rung; /* the warden is to look */
 
 	pthread_mutex_t lock; /* guards all below, and every park's state */
 	pthread_cond_t is_empty;
 	struct sfs_link parks;
 	uint32_t n;
 	bool is_closed;
+	struct sfs_deadlines deadlines; /* of reads of the page cache that have failed */
 };
 
 struct sfs_park {
@@ -43,6 +47,7 @@ struct sfs_park {
 	/* Is_read: the read has ended without an error: reply, and release it. */
 	void (*answer)(struct sfs_park *park);
 	bool is_read;
+	bool is_cached;	       /* a read for the page cache: see deadlines.h */
 	uint64_t node, cookie; /* whatever the attempt needs */
 	size_t size;
 	bool is_plus;
@@ -61,6 +66,7 @@ struct sfs_park {
 	int err;
 	atomic_bool is_interrupted;
 	uint64_t deadline_ns;
+	bool is_again; /* the deadline is that of a read that failed before */
 };
 
 /* Start the warden.  A request may be parked for `timeout_ms`, then it gets EIO. */

@@ -3,13 +3,14 @@
 #include "alarms.h"
 
 #include "clock.h"
+#include "cond.h"
+#include "lock.h"
 #include "mem.h"
 #include "pool.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <time.h>
 
 struct sfs_alarms {
 	pthread_mutex_t lock; /* guards all below */
@@ -43,18 +44,11 @@ static uint64_t ring(struct sfs_alarms *a)
 static void *run(void *arg)
 {
 	struct sfs_alarms *a = arg;
-	struct timespec until;
 
 	pthread_mutex_lock(&a->lock);
 	while (!a->is_stopping) {
 		a->next_ns = ring(a);
-		if (a->next_ns == UINT64_MAX) {
-			pthread_cond_wait(&a->earlier, &a->lock);
-			continue;
-		}
-		until.tv_sec = (time_t)(a->next_ns / SFS_NS_PER_S);
-		until.tv_nsec = (long)(a->next_ns % SFS_NS_PER_S);
-		pthread_cond_timedwait(&a->earlier, &a->lock, &until);
+		sfs_cond_wait_until(&a->earlier, &a->lock, a->next_ns);
 	}
 	pthread_mutex_unlock(&a->lock);
 	return NULL;
@@ -63,13 +57,9 @@ static void *run(void *arg)
 struct sfs_alarms *sfs_alarms_start(void)
 {
 	struct sfs_alarms *a = sfs_calloc(1, sizeof *a);
-	pthread_condattr_t attr;
 
-	pthread_mutex_init(&a->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* sfs_clock_ns()'s */
-	pthread_cond_init(&a->earlier, &attr);
-	pthread_condattr_destroy(&attr);
+	sfs_lock_init(&a->lock, SFS_LOCK_ALARMS);
+	pthread_cond_init(&a->earlier, NULL);
 	sfs_list_init(&a->list);
 	a->next_ns = UINT64_MAX;
 	a->thread = sfs_thread_start("sfs-alarm", run, a);

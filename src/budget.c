@@ -14,6 +14,8 @@
  * to the weights wherever they may not exceed the limit. */
 #include "budget.h"
 
+#include "lock.h"
+
 #include <assert.h>
 #include <errno.h>
 
@@ -25,7 +27,7 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 void sfs_budget_init(struct sfs_budget *b, uint64_t total_bytes)
 {
 	*b = (struct sfs_budget){.total_bytes = total_bytes, .limit_bytes = total_bytes};
-	pthread_mutex_init(&b->lock, NULL);
+	sfs_lock_init(&b->lock, SFS_LOCK_BUDGET);
 	sfs_list_init(&b->accounts);
 }
 

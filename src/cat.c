@@ -4,6 +4,7 @@
  * zero blocks that end the samples; when it closes the pipe then, all is well. */
 #include "cat.h"
 
+#include "clock.h"
 #include "core.h"
 #include "ledger.h"
 #include "pull.h"
@@ -16,6 +17,7 @@
 
 #define READ_BYTES  ((size_t)1 << 20)
 #define SMALL_BYTES ((size_t)4 << 10)
+#define LAST_MS	    100 /* for each that is left, when one has not come in time */
 
 /* Write all pieces; *ret_n is how much was written when that failed. */
 static int write_pieces(int fd, const struct sfs_read *read, size_t *ret_n)
@@ -48,10 +50,25 @@ static int write_pieces(int fd, const struct sfs_read *read, size_t *ret_n)
 	return 0;
 }
 
+/* -ETIMEDOUT: they have not come in time. */
+static int next(struct sfs_pull *pull, uint64_t timeout_ms,
+		const struct sfs_read **ret_read)
+{
+	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
+	int ret = sfs_pull_next(pull, timeout_ms, ret_read);
+
+	if (ret != -EAGAIN)
+		return ret;
+	sfs_pull_explain(pull, &cause);
+	if (timeout_ms != LAST_MS)
+		sfs_cause_note(&cause, timeout_ms * SFS_NS_PER_MS, "");
+	return -ETIMEDOUT;
+}
+
 /* Read on from *written, and write.  0: that was the end.  -EPIPE and others: of the
  * writing; *ret_read_err is an error of the reading. */
-static int copy_on(struct sfs_file *file, size_t n_bytes, int n_reads, int fd,
-		   uint64_t *written, int *ret_read_err)
+static int copy_on(struct sfs_file *file, size_t n_bytes, int n_reads,
+		   uint64_t timeout_ms, int fd, uint64_t *written, int *ret_read_err)
 {
 	const struct sfs_read *read;
 	struct sfs_pull pull;
@@ -59,7 +76,7 @@ static int copy_on(struct sfs_file *file, size_t n_bytes, int n_reads, int fd,
 	int ret = 0;
 
 	sfs_pull_begin(&pull, file, *written, n_bytes, n_reads);
-	while (ret == 0 && (*ret_read_err = sfs_pull_next(&pull, 0, &read)) == 0 &&
+	while (ret == 0 && (*ret_read_err = next(&pull, timeout_ms, &read)) == 0 &&
 	       read->n_answered > 0) {
 		ret = write_pieces(fd, read, &n_written);
 		*written += n_written;
@@ -68,14 +85,17 @@ static int copy_on(struct sfs_file *file, size_t n_bytes, int n_reads, int fd,
 	return ret;
 }
 
-static int copy(struct sfs_file *file, const char *path, int fd, struct sfs_error *err)
+static int copy(struct sfs_file *file, const char *path, uint64_t timeout_ms, int fd,
+		struct sfs_error *err)
 {
 	uint64_t written = 0;
 	int read_err, ret;
 
-	ret = copy_on(file, READ_BYTES, 2, fd, &written, &read_err);
+	ret = copy_on(file, READ_BYTES, 2, timeout_ms, fd, &written, &read_err);
 	if (read_err < 0)
-		ret = copy_on(file, SMALL_BYTES, 1, fd, &written, &read_err);
+		ret = copy_on(file, SMALL_BYTES, 1,
+			      read_err == -ETIMEDOUT ? LAST_MS : timeout_ms, fd, &written,
+			      &read_err);
 	if (read_err < 0) {
 		sfs_ledger_why(path, read_err, err);
 		return sfs_error_wrap(err, read_err, "%s: cannot read on after byte %llu",
@@ -114,7 +134,7 @@ int sfs_cat(struct sfs_options *options, const struct sfs_strings *specs,
 	if (ret == 0)
 		ret = sfs_file_open_path(core->tree, path, &file, err);
 	if (ret == 0) {
-		ret = copy(file, path, fd, err);
+		ret = copy(file, path, options->read_timeout_ms, fd, err);
 		sfs_file_close(file);
 	}
 	sfs_core_stop(core);

@@ -14,6 +14,7 @@
 #include "census.h"
 
 #include "clock.h"
+#include "cond.h"
 #include "ledger.h"
 #include "log.h"
 #include "mem.h"
@@ -21,7 +22,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define N_SLOTS	   256
 #define N_EARLY	   112 /* questions before it is settled: the probe must find room */
@@ -351,7 +351,6 @@ struct sfs_census *sfs_census_start(struct sfs_shards *shards, const uint32_t *l
 				    size_t n_left_out)
 {
 	struct sfs_census *c = sfs_calloc(1, sizeof *c);
-	pthread_condattr_t monotonic;
 	struct sfs_link out;
 	size_t i;
 
@@ -360,10 +359,7 @@ struct sfs_census *sfs_census_start(struct sfs_shards *shards, const uint32_t *l
 	c->stride = choose_stride(shards->n);
 	c->n_pending = shards->n;
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&c->all_asked, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	pthread_cond_init(&c->all_asked, NULL);
 	sfs_list_init(&c->waiters);
 	sfs_list_init(&c->idle);
 	sfs_list_init(&out);
@@ -413,12 +409,10 @@ void sfs_census_settle(struct sfs_census *c)
 void sfs_census_wait(struct sfs_census *c, unsigned timeout_ms)
 {
 	uint64_t end_ns = sfs_clock_ns() + timeout_ms * SFS_NS_PER_MS;
-	const struct timespec end = {.tv_sec = (time_t)(end_ns / SFS_NS_PER_S),
-				     .tv_nsec = (long)(end_ns % SFS_NS_PER_S)};
 
 	pthread_mutex_lock(&c->lock);
 	while (c->n_pending > 0 && !c->is_closed &&
-	       pthread_cond_timedwait(&c->all_asked, &c->lock, &end) == 0)
+	       sfs_cond_wait_until(&c->all_asked, &c->lock, end_ns))
 		;
 	pthread_mutex_unlock(&c->lock);
 }
@@ -495,6 +489,21 @@ static bool may_ask_anew(const struct sfs_census *c)
 	return sfs_clock_ns() - c->failed_ns >= ANEW_NS;
 }
 
+/* The size that this waiter waits for, or one of all that are missing.  Locked. */
+static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+{
+	const struct sfs_census *c = waiter->owner;
+	uint32_t i = waiter->shard;
+
+	if (i == ALL_SHARDS)
+		for (i = 0; i + 1 < c->shards->n && c->state[i] != ASKING;)
+			i++;
+	sfs_object_explain(&c->shards->shards[i].object, SFS_NO_OFFSET,
+			   waiter->shard == ALL_SHARDS ? "all sizes, this one"
+						       : "the size",
+			   cause);
+}
+
 /* Keep the waiter, start what it waits for, unlock. */
 static int wait_for(struct sfs_census *c, uint32_t shard, struct sfs_waiter *waiter)
 {
@@ -504,6 +513,8 @@ static int wait_for(struct sfs_census *c, uint32_t shard, struct sfs_waiter *wai
 	dispatch(c, &out);
 	if (waiter) {
 		waiter->lock = &c->lock;
+		waiter->explain = explain;
+		waiter->owner = c;
 		waiter->shard = shard;
 		sfs_list_push(&c->waiters, &waiter->link);
 	}

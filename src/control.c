@@ -52,7 +52,7 @@ static int collect(struct sfs_core *core, struct number *n)
 	sfs_source_count(core->http, &counts);
 #define NUMBER(...) n[i++] = (struct number){__VA_ARGS__}
 	NUMBER("uptime_ms", "Milliseconds since the mount.", false,
-	       sfs_clock_wall_ms() - core->started_ms);
+	       (sfs_clock_ns() - core->started_ns) / SFS_NS_PER_MS);
 	NUMBER("shards", "Shards of the dataset.", false, env->shards.n);
 	NUMBER("shards_sized", "Shards whose size is known.", false,
 	       sfs_census_known(core->census));

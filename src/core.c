@@ -6,6 +6,7 @@
 #include "core.h"
 
 #include "clock.h"
+#include "cond.h"
 #include "counts.h"
 #include "dataset.h"
 #include "ledger.h"
@@ -14,6 +15,7 @@
 #include "mem.h"
 #include "memory.h"
 #include "probe.h"
+#include "stall.h"
 #include "store.h"
 
 #include <errno.h>
@@ -272,14 +274,12 @@ static int start_indexes(struct sfs_core *core, struct sfs_error *err)
 static void *tick(void *arg)
 {
 	struct sfs_core *core = arg;
-	struct timespec until;
 	int n_idle = 0;
 
 	pthread_mutex_lock(&core->lock);
 	while (!core->is_stopping) {
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec++;
-		if (pthread_cond_timedwait(&core->wake, &core->lock, &until) != ETIMEDOUT)
+		if (sfs_cond_wait_until(&core->wake, &core->lock,
+					sfs_clock_ns() + SFS_NS_PER_S))
 			continue;
 		pthread_mutex_unlock(&core->lock);
 		sfs_thrift_tick(&core->thrift);
@@ -390,22 +390,67 @@ static int check_order(struct sfs_core *core, struct sfs_error *err)
 			     found, expected);
 }
 
-int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs,
-		   bool is_cat, struct sfs_core **ret_core, struct sfs_error *err)
+/* What is loaded by a thread of its own: a disk may not answer, and then the thread is
+ * left behind with all of it. */
+struct loading {
+	struct sfs_strings specs;
+	struct sfs_dataset dataset;
+	struct sfs_error error;
+	int ret;
+};
+
+static void *run_load(void *arg)
 {
+	struct loading *l = arg;
 	sfs_autofree char *cwd = getcwd(NULL, 0);
 	const struct sfs_dataset_disk disk = {.cwd = cwd ? cwd : "/",
 					      .list = sfs_source_file_list};
+
+	l->ret = sfs_dataset_load(l->specs.s, l->specs.n, &disk, &l->dataset, &l->error);
+	return NULL;
+}
+
+static int load(const struct sfs_strings *specs, struct sfs_dataset *ret_dataset,
+		struct sfs_error *err)
+{
+	struct loading *l = sfs_calloc(1, sizeof *l);
+	pthread_t thread;
+	int ret, i;
+
+	for (i = 0; i < specs->n; i++)
+		sfs_strings_add(&l->specs, specs->s[i]);
+	thread = sfs_thread_start("sfs-load", run_load, l);
+	if (!sfs_thread_join_until(thread, sfs_stall_deadline(sfs_clock_ns())))
+		return sfs_error_set(err, -ETIMEDOUT,
+				     "the disk of the shards does not answer: no list of "
+				     "them within %llu s (read-timeout)",
+				     (unsigned long long)(sfs_stall_limit_ns() /
+							  SFS_NS_PER_S));
+	ret = l->ret;
+	if (ret < 0)
+		sfs_error_set(err, ret, "%s", l->error.text);
+	else
+		*ret_dataset = l->dataset;
+	sfs_strings_done(&l->specs);
+	free(l);
+	return ret;
+}
+
+int sfs_core_start(struct sfs_options *options, const struct sfs_strings *specs,
+		   bool is_cat, struct sfs_core **ret_core, struct sfs_error *err)
+{
 	struct sfs_dataset dataset = {0};
 	struct sfs_core *core;
 	int ret;
 
-	ret = sfs_dataset_load(specs->s, specs->n, &disk, &dataset, err);
+	sfs_stall_set_limit(options->read_timeout_ms);
+	ret = load(specs, &dataset, err);
 	if (ret < 0)
 		return ret;
 	core = sfs_calloc(1, sizeof *core);
 	core->options = options;
 	core->started_ms = sfs_clock_wall_ms();
+	core->started_ns = sfs_clock_ns();
 	pthread_mutex_init(&core->lock, NULL);
 	pthread_cond_init(&core->wake, NULL);
 	take_specs(core, specs);
@@ -448,6 +493,10 @@ void sfs_core_stop(struct sfs_core *core)
 	sfs_source_stop(core->files);
 	sfs_source_stop(core->http);
 	sfs_indexes_stop(core->indexes);
+	if (sfs_threads_are_left()) {
+		sfs_warning("a local disk does not answer; it is left alone");
+		return; /* it may write into our memory yet */
+	}
 	sfs_streams_done(&core->streams);
 	sfs_windows_free(core->windows);
 	sfs_alarms_stop(env->alarms);

@@ -22,7 +22,8 @@ struct sfs_core {
 	struct sfs_options *options; /* borrowed */
 	struct sfs_strings specs;    /* as people may read them: without secrets */
 	char *title;		     /* the first spec, or "the first, ..." */
-	uint64_t started_ms;	     /* wall time */
+	uint64_t started_ms;	     /* wall time, for people */
+	uint64_t started_ns;
 
 	struct sfs_env env;
 	struct sfs_thrift thrift;
@@ -61,7 +62,8 @@ int sfs_core_wait_for_sizes(struct sfs_core *core, struct sfs_error *err);
 int sfs_core_tell_sizes(struct sfs_core *core, int ret, struct sfs_error *err);
 
 /* Stop; all files must be closed and nobody may wait any more.  Waits until all has
- * ended, which nothing at the other end of a network can delay. */
+ * ended, which nothing at the other end of a network can delay; a disk that does not answer
+ * is left behind after seconds, and then the core is, too (sfs_threads_are_left()). */
 void sfs_core_stop(struct sfs_core *core);
 
 #endif

@@ -25,6 +25,7 @@
 #include "holes.h"
 #include "lanes.h"
 #include "ledger.h"
+#include "lock.h"
 #include "mem.h"
 #include "walk.h"
 
@@ -757,6 +758,21 @@ bool sfs_cursor_cancel(struct sfs_cursor *c, struct sfs_read *read)
 	return false;
 }
 
+void sfs_cursor_explain(const struct sfs_cursor *c, const struct sfs_read *read,
+			struct sfs_cause *cause)
+{
+	const struct sfs_hole *hole = missing_hole(c, read);
+
+	if (!c->lanes)
+		sfs_cause_set(cause, NULL, SFS_NO_OFFSET,
+			      "memory for %u lanes: budget= is used up by other streams",
+			      c->order->n_lanes);
+	else if (hole)
+		sfs_hole_explain(hole, cause);
+	else if (c->blocked != UINT32_MAX)
+		sfs_lanes_explain(c->lanes, c->blocked, cause);
+}
+
 static struct sfs_cursor *cursor_alloc(struct sfs_env *env, const struct sfs_order *order,
 				       uint64_t stream_bytes, uint64_t offset,
 				       bool is_ahead,
@@ -772,7 +788,7 @@ static struct sfs_cursor *cursor_alloc(struct sfs_env *env, const struct sfs_ord
 	c->order = order;
 	c->stream_bytes = stream_bytes;
 	c->owner = *owner;
-	pthread_mutex_init(&c->arrived_lock, NULL);
+	sfs_lock_init(&c->arrived_lock, SFS_LOCK_ARRIVALS);
 	sfs_list_init(&c->arrived);
 	sfs_list_init(&c->waiting);
 	sfs_list_init(&c->answered);

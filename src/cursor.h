@@ -72,6 +72,10 @@ void sfs_cursor_release(struct sfs_cursor *cursor, struct sfs_read *read,
 /* Take a waiting read back; false: it does not wait any more. */
 bool sfs_cursor_cancel(struct sfs_cursor *cursor, struct sfs_read *read);
 
+/* What does a waiting read wait for? */
+void sfs_cursor_explain(const struct sfs_cursor *cursor, const struct sfs_read *read,
+			struct sfs_cause *cause);
+
 /* For the stream's list of cursors, and for choosing whom to end. */
 struct sfs_link *sfs_cursor_link(struct sfs_cursor *cursor);
 struct sfs_cursor *sfs_cursor_of(struct sfs_link *link);

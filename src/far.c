@@ -468,6 +468,18 @@ bool sfs_far_cancel(struct sfs_far_reads *f, struct sfs_read *read)
 	return true;
 }
 
+void sfs_far_explain(const struct sfs_read *read, struct sfs_cause *cause)
+{
+	struct far *far = read->state;
+
+	if (far->is_told)
+		return;
+	if (far->gather)
+		sfs_gather_explain(far->gather, cause);
+	else if (far->waiter.lock)
+		sfs_waiter_explain(&far->waiter, cause);
+}
+
 void sfs_far_release(struct sfs_far_reads *f, struct sfs_read *read)
 {
 	struct far *far = read->state;

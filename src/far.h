@@ -67,6 +67,9 @@ void sfs_far_run(struct sfs_far_reads *f, bool is_closing, struct sfs_outbox *ou
 /* Take a read back.  false: it has its answer. */
 bool sfs_far_cancel(struct sfs_far_reads *f, struct sfs_read *read);
 
+/* What does a read wait for? */
+void sfs_far_explain(const struct sfs_read *read, struct sfs_cause *cause);
+
 /* A read of bytes that the owner knows where to get: its gather, to be filled now; it
  * begins when the outbox is flushed. */
 struct sfs_gather *sfs_far_apart(struct sfs_far_reads *f, struct sfs_read *read,

@@ -6,9 +6,12 @@ libshufflefs_la_SOURCES = \
 	src/alarms.c src/alarms.h \
 	src/blame.c src/blame.h \
 	src/budget.c src/budget.h \
+	src/cause.c src/cause.h \
 	src/cgroup.c src/cgroup.h \
 	src/checksum.c src/checksum.h \
 	src/clock.c src/clock.h \
+	src/cond.c src/cond.h \
+	src/deadlines.c src/deadlines.h \
 	src/error.c src/error.h \
 	src/estimate.c src/estimate.h \
 	src/even.c src/even.h \
@@ -17,6 +20,7 @@ libshufflefs_la_SOURCES = \
 	src/ledger.c src/ledger.h \
 	src/list.h \
 	src/localfile.c src/localfile.h \
+	src/lock.c src/lock.h src/locks.def \
 	src/log.c src/log.h \
 	src/mem.c src/mem.h \
 	src/memory.c src/memory.h \
@@ -29,9 +33,10 @@ libshufflefs_la_SOURCES = \
 	src/progress.c src/progress.h \
 	src/rng.c src/rng.h \
 	src/slab.c src/slab.h \
+	src/stall.c src/stall.h \
 	src/tail.c src/tail.h \
 	src/text.c src/text.h \
-	src/waiter.h \
+	src/waiter.c src/waiter.h \
 	\
 	src/braces.c src/braces.h \
 	src/counts.c src/counts.h \

@@ -6,6 +6,8 @@
  * all. */
 #include "gather.h"
 
+#include "ledger.h"
+#include "lock.h"
 #include "mem.h"
 
 #include <errno.h>
@@ -17,6 +19,7 @@ struct piece {
 	uint64_t n_bytes;
 	enum { ZEROS, COPY, GRAB } kind;
 	bool is_edited;
+	bool has_ended; /* the grab; guarded by the gather's lock */
 	void *copy;
 	struct sfs_grab grab;
 	struct sfs_walk walk; /* if is_edited */
@@ -60,7 +63,7 @@ struct sfs_gather *sfs_gather_new(struct sfs_grabber *grabber, struct sfs_read *
 
 	g->grabber = grabber;
 	g->read = read;
-	pthread_mutex_init(&g->lock, NULL);
+	sfs_lock_init(&g->lock, SFS_LOCK_GATHER);
 	return g;
 }
 
@@ -219,7 +222,12 @@ static void count_down(struct sfs_gather *g, int err)
 
 static void on_grab(struct sfs_grab *grab, int err)
 {
-	count_down(sfs_container(grab, struct piece, grab)->gather, err);
+	struct piece *p = sfs_container(grab, struct piece, grab);
+
+	pthread_mutex_lock(&p->gather->lock);
+	p->has_ended = true;
+	pthread_mutex_unlock(&p->gather->lock);
+	count_down(p->gather, err);
 }
 
 static void on_walk(struct sfs_walk *walk, int err)
@@ -297,6 +305,39 @@ bool sfs_gather_cancel(struct sfs_gather *g, struct sfs_read *read)
 	return is_ours;
 }
 
+/* The first piece that is missing.  Locked. */
+static void explain_piece(const struct sfs_gather *g, struct sfs_cause *cause)
+{
+	const struct piece *p;
+	size_t i;
+
+	for (i = 0; i < g->n; i++) {
+		p = g->pieces[i];
+		if (g->phase == WALKING && p->is_edited) {
+			sfs_object_explain(&p->walk.shard->object, p->walk.start,
+					   "the headers of a large sample", cause);
+			return;
+		}
+		if (g->phase != WALKING && p->kind == GRAB && !p->has_ended) {
+			sfs_object_explain(&p->grab.shard->object, p->grab.offset,
+					   "bytes", cause);
+			return;
+		}
+	}
+}
+
+void sfs_gather_explain(struct sfs_gather *g, struct sfs_cause *cause)
+{
+	pthread_mutex_lock(&g->lock);
+	if (g->phase == ASKING)
+		sfs_cause_set(cause, NULL, SFS_NO_OFFSET,
+			      "memory for %llu bytes: budget= is used up",
+			      (unsigned long long)g->grant.n_bytes);
+	else
+		explain_piece(g, cause);
+	pthread_mutex_unlock(&g->lock);
+}
+
 void sfs_gather_release(struct sfs_gather *g, struct sfs_read *read)
 {
 	sfs_gather_free(g);
@@ -325,10 +366,16 @@ static void release(struct sfs_read *read)
 	sfs_gather_release(read->owner, read);
 }
 
+static void explain(struct sfs_read *read, struct sfs_cause *cause)
+{
+	sfs_gather_explain(read->owner, cause);
+}
+
 void sfs_gather_start(struct sfs_gather *g, int (*mapped_err)(int err))
 {
 	g->mapped_err = mapped_err;
 	g->read->cancel = cancel;
+	g->read->explain = explain;
 	g->read->release = release;
 	g->read->owner = g;
 	begin(g);

@@ -46,6 +46,8 @@ void sfs_gather_post(struct sfs_gather *g, int (*mapped_err)(int err),
 		     struct sfs_outbox *out);
 bool sfs_gather_cancel(struct sfs_gather *g,
 		       struct sfs_read *read); /* as sfs_read_cancel() */
+void sfs_gather_explain(struct sfs_gather *g,
+			struct sfs_cause *cause); /* as sfs_read_explain() */
 void sfs_gather_release(struct sfs_gather *g, struct sfs_read *read); /* after done(0) */
 
 /* Free one that was never started. */

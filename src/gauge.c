@@ -9,11 +9,13 @@
 #include "gauge.h"
 
 #include "clock.h"
+#include "cond.h"
 #include "core.h"
 #include "ledger.h"
 #include "mem.h"
 #include "order.h"
 #include "pull.h"
+#include "stall.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +24,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define LOOK_MS	   100 /* so often, at least */
+#define STOP_NS	   (3 * SFS_NS_PER_S) /* for requests to end that are cancelled */
+#define LOOK_MS	   100		      /* so often, at least */
 #define READ_BYTES ((size_t)1 << 20)
 
 /* The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. */
@@ -72,46 +75,39 @@ void sfs_gauge_show(const struct sfs_gauge *g, enum sfs_stage stage,
 				  m->is_filling ? ", filling the buffer" : "");
 }
 
-/* Wait to be woken, but not for long.  Locked. */
-static void wait_shortly(pthread_cond_t *wake, pthread_mutex_t *lock)
+/* Nobody waits for longer without a look at how far it is. */
+static uint64_t soon_ns(void)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += LOOK_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(wake, lock, &until);
+	return sfs_clock_ns() + LOOK_MS * SFS_NS_PER_MS;
 }
 
 /* ---- the reach ---- */
 
-static void show_sizes(const struct sfs_gauge *g, struct sfs_core *core)
-{
-	uint32_t n = core->env.shards.n, known = sfs_census_known(core->census);
+struct reach {
+	const struct sfs_gauge *gauge;
+	struct sfs_core *core;
+};
 
-	sfs_progress_show(&g->progress, (double)known / n, "reach: %u of %u sizes", known,
-			  n);
+static void show_sizes(void *ctx)
+{
+	const struct reach *r = ctx;
+	uint32_t n = r->core->env.shards.n, known = sfs_census_known(r->core->census);
+
+	sfs_progress_show(&r->gauge->progress, (double)known / n, "reach: %u of %u sizes",
+			  known, n);
 }
 
 static int wait_for_sizes(const struct sfs_gauge *g, struct sfs_core *core,
 			  struct sfs_error *err)
 {
+	struct reach reach = {g, core};
 	struct sfs_sync sync;
 	int ret;
 
 	sfs_sync_init(&sync);
-	while ((ret = sfs_census_all(core->census, &sync.waiter)) == -EINPROGRESS) {
-		pthread_mutex_lock(&sync.lock);
-		while (!sync.is_done) {
-			wait_shortly(&sync.wake, &sync.lock);
-			show_sizes(g, core);
-		}
-		pthread_mutex_unlock(&sync.lock);
-		ret = sfs_sync_wait(&sync);
-		if (ret < 0)
-			break;
-	}
+	while ((ret = sfs_census_all(core->census, &sync.waiter)) == -EINPROGRESS &&
+	       (ret = sfs_sync_wait_showing(&sync, show_sizes, &reach)) == 0)
+		;
 	sfs_sync_done(&sync);
 	return sfs_core_tell_sizes(core, ret, err);
 }
@@ -170,6 +166,7 @@ struct flow {
 	struct sfs_env *env;
 	struct sfs_order order;
 	struct sfs_account account; /* of the slots' memory */
+	bool is_left;		    /* see stop_flow() */
 	bool has_account;
 	uint64_t part_bytes;
 	struct slot *slots;
@@ -353,27 +350,46 @@ static void start_flow(struct flow *f)
 	}
 }
 
+/* Nothing has come for too long. */
+static void fail_flow(struct flow *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->is_stopping = true;
+	f->err = -ETIMEDOUT;
+	sfs_error_set(&f->error, f->err,
+		      "no part of a shard has come within %llu s "
+		      "(read-timeout)",
+		      (unsigned long long)(sfs_stall_limit_ns() / SFS_NS_PER_S));
+	pthread_mutex_unlock(&f->lock);
+}
+
 /* Until the time is up, or all parts of the epoch have come (true), or one failed. */
 static bool watch_flow(const struct sfs_gauge *g, struct flow *f, struct sfs_meter *m)
 {
-	uint64_t n_bytes;
+	uint64_t n_bytes, begun_ns = sfs_clock_ns();
 	bool has_ended;
 
 	do {
 		pthread_mutex_lock(&f->lock);
 		if (f->n_busy > 0 && (f->n_bytes == 0 || m->first_ns))
-			wait_shortly(&f->wake, &f->lock);
+			sfs_cond_wait_until(&f->wake, &f->lock, soon_ns());
 		n_bytes = f->n_bytes;
 		has_ended = f->n_busy == 0;
 		pthread_mutex_unlock(&f->lock);
 		sfs_meter_mark(m, sfs_clock_ns(), n_bytes, sfs_gauge_cpu());
 		sfs_gauge_show(g, SFS_STAGE_SOURCE, m);
-	} while (!has_ended && !sfs_meter_is_over(m, sfs_clock_ns()));
+	} while (!has_ended && !sfs_meter_is_over(m, sfs_clock_ns()) &&
+		 sfs_clock_ns() < sfs_stall_until(begun_ns));
+	if (!has_ended && !sfs_meter_is_over(m, sfs_clock_ns()))
+		fail_flow(f);
 	return has_ended;
 }
 
-static void stop_flow(struct flow *f)
+/* false: a disk has not even answered to that, and may still write into the slots. */
+static bool stop_flow(struct flow *f)
 {
+	uint64_t until_ns = sfs_clock_ns() + STOP_NS;
+	bool has_stopped;
 	uint32_t i;
 
 	pthread_mutex_lock(&f->lock);
@@ -381,9 +397,11 @@ static void stop_flow(struct flow *f)
 	for (i = 0; i < f->n_slots; i++)
 		if (f->slots[i].request.object)
 			sfs_request_cancel(&f->slots[i].request);
-	while (f->n_busy > 0)
-		pthread_cond_wait(&f->wake, &f->lock);
+	while (f->n_busy > 0 && sfs_cond_wait_until(&f->wake, &f->lock, until_ns))
+		;
+	has_stopped = f->n_busy == 0;
 	pthread_mutex_unlock(&f->lock);
+	return has_stopped;
 }
 
 static int gauge_flow(const struct sfs_gauge *g, struct flow *f,
@@ -396,7 +414,7 @@ static int gauge_flow(const struct sfs_gauge *g, struct flow *f,
 	sfs_meter_begin(&meter, g->wanted_ns, sfs_clock_ns(), sfs_gauge_cpu());
 	start_flow(f);
 	has_ended = watch_flow(g, f, &meter);
-	stop_flow(f);
+	f->is_left = !stop_flow(f);
 	if (f->err < 0)
 		return sfs_error_set(err, f->err, "%s",
 				     f->error.text[0] ? f->error.text
@@ -413,17 +431,20 @@ static int gauge_flow(const struct sfs_gauge *g, struct flow *f,
 int sfs_gauge_source(const struct sfs_gauge *g, bool only_reach, struct sfs_facts *facts,
 		     struct sfs_error *err)
 {
+	struct flow *flow = sfs_calloc(1, sizeof *flow);
 	struct sfs_core *core = NULL;
-	struct flow flow;
 	int ret;
 
 	ret = reach(g, &core, facts, err);
 	if (ret == 0 && !only_reach) {
-		ret = init_flow(&flow, &core->env, err);
+		ret = init_flow(flow, &core->env, err);
 		if (ret == 0)
-			ret = gauge_flow(g, &flow, &facts->rates[SFS_STAGE_SOURCE], err);
-		done_flow(&flow);
+			ret = gauge_flow(g, flow, &facts->rates[SFS_STAGE_SOURCE], err);
+		if (!flow->is_left)
+			done_flow(flow);
 	}
+	if (!flow->is_left)
+		free(flow);
 	sfs_core_stop(core);
 	return ret;
 }
@@ -460,6 +481,8 @@ static int gauge_pull(const struct sfs_gauge *g, struct sfs_core *core,
 		      struct sfs_file *file, struct sfs_pull *pull, struct sfs_meter *m)
 {
 	uint64_t enough = fetched_bytes(core) + fill_bytes(core);
+	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
+	uint64_t answered_ns = sfs_clock_ns();
 	uint64_t n_bytes = 0, looked_ns = 0, now_ns, padding;
 	const struct sfs_read *read = NULL;
 	int ret;
@@ -471,6 +494,13 @@ static int gauge_pull(const struct sfs_gauge *g, struct sfs_core *core,
 		n_bytes += ret == 0 ? read->n_answered : 0;
 		padding = sfs_file_padding(file);
 		now_ns = sfs_clock_ns();
+		if (ret == 0)
+			answered_ns = now_ns;
+		if (now_ns >= sfs_stall_deadline(answered_ns)) {
+			sfs_pull_explain(pull, &cause);
+			sfs_cause_note(&cause, sfs_stall_limit_ns(), "");
+			return -ETIMEDOUT;
+		}
 		ret = n_bytes >= padding || (ret == 0 && read->n_answered == 0);
 		if (ret == 0 && n_bytes > 0 &&
 		    now_ns - looked_ns < LOOK_MS * SFS_NS_PER_MS)

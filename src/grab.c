@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "grab.h"
 
+#include "lock.h"
 #include "mem.h"
 #include "tar.h"
 
@@ -25,7 +26,7 @@ int sfs_grabber_init(struct sfs_grabber *g, struct sfs_slabs *slabs,
 		     uint64_t floor_bytes)
 {
 	*g = (struct sfs_grabber){.slabs = slabs, .pool = pool, .task.run = run};
-	pthread_mutex_init(&g->lock, NULL);
+	sfs_lock_init(&g->lock, SFS_LOCK_GRABBER);
 	sfs_list_init(&g->waiting);
 	return sfs_account_open(&g->account, budget, floor_bytes, false, on_room);
 }

@@ -6,6 +6,7 @@
  * with the stream's lock held. */
 #include "holes.h"
 
+#include "lock.h"
 #include "mem.h"
 #include "walk.h"
 
@@ -46,7 +47,7 @@ void sfs_holes_init(struct sfs_holes *h, struct sfs_env *env, struct sfs_account
 				.account = account,
 				.entries = entries,
 				.owner = *owner};
-	pthread_mutex_init(&h->arrived_lock, NULL);
+	sfs_lock_init(&h->arrived_lock, SFS_LOCK_HOLES);
 	sfs_list_init(&h->arrived);
 	sfs_list_init(&h->arrived_edits);
 }
@@ -170,6 +171,20 @@ enum sfs_blame sfs_hole_blame(const struct sfs_hole *hole, uint64_t *ret_since_n
 	return *ret_since_ns && !hole->is_fetched ? SFS_BLAME_NETWORK : SFS_BLAME_SOURCE;
 }
 
+void sfs_hole_explain(const struct sfs_hole *hole, struct sfs_cause *cause)
+{
+	const struct sfs_object *object = &hole->grab.shard->object;
+
+	if (hole->state == WAITING)
+		sfs_cause_set(cause, object->name, hole->grab.offset,
+			      "memory for a large sample: budget= is used up");
+	else if (hole->is_fetched)
+		sfs_object_explain(object, hole->edits->walk.start,
+				   "the headers of a large sample", cause);
+	else
+		sfs_object_explain(object, hole->grab.offset, "bytes", cause);
+}
+
 unsigned char *sfs_hole_at(const struct sfs_hole *hole, uint64_t at, size_t *ret_n)
 {
 	return sfs_grab_at(&hole->grab, at, ret_n);
@@ -218,8 +233,20 @@ static void begin_grab(struct sfs_job *job)
 	sfs_grab_start(&hole->holes->env->grabber, &hole->grab, hole->holes->account);
 }
 
+/* A walk that failed stays failed until a piece is tried anew: by then every piece that
+ * it was for has been told, or will be. */
+static void reset_edits(struct edits *e)
+{
+	sfs_walk_done(&e->walk);
+	e->walk.pos = 0;
+	e->err = 0;
+	e->state = WAITING;
+}
+
 static void start_edits(struct sfs_holes *h, struct edits *e, struct sfs_outbox *out)
 {
+	if (e && e->state == READY && e->err < 0)
+		reset_edits(e);
 	if (!e || e->state != WAITING)
 		return;
 	e->state = FETCHING;
@@ -326,12 +353,6 @@ static void fail(struct sfs_holes *h, struct sfs_hole *hole, int err,
 	h->n_bytes -= hole->grab.n_bytes;
 	hole->state = WAITING;
 	hole->has_failed = true;
-	if (hole->edits && hole->edits->state == READY && hole->edits->err < 0) {
-		hole->edits->state = WAITING; /* walk again with the next try */
-		sfs_walk_done(&hole->edits->walk);
-		hole->edits->walk.pos = 0;
-		hole->edits->err = 0;
-	}
 	if (i < h->next)
 		h->next = i;
 	h->owner.failed(h->owner.ctx, sfs_entries_at(h->entries, i), err, out);

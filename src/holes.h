@@ -70,6 +70,9 @@ bool sfs_hole_is_here(const struct sfs_hole *hole);
  * since *ret_since_ns. */
 enum sfs_blame sfs_hole_blame(const struct sfs_hole *hole, uint64_t *ret_since_ns);
 
+/* What does such a read wait for? */
+void sfs_hole_explain(const struct sfs_hole *hole, struct sfs_cause *cause);
+
 /* The bytes of a hole that is here, `at` bytes from its start: *ret_n in one piece. */
 unsigned char *sfs_hole_at(const struct sfs_hole *hole, uint64_t at, size_t *ret_n);
 

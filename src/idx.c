@@ -12,6 +12,7 @@
 #include "held.h"
 #include "key.h"
 #include "ledger.h"
+#include "lock.h"
 #include "mem.h"
 #include "window.h"
 
@@ -205,6 +206,14 @@ static struct sfs_idx *begin(struct sfs_idxs *all, struct sfs_shard *shard)
 	return idx;
 }
 
+/* Locked. */
+static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+{
+	const struct sfs_shard *shard = waiter->owner;
+
+	sfs_object_explain(&shard->object, SFS_NO_OFFSET, "the headers", cause);
+}
+
 int sfs_idx_open(struct sfs_idxs *all, struct sfs_shard *shard, struct sfs_waiter *waiter,
 		 struct sfs_idx **ret_idx)
 {
@@ -222,6 +231,8 @@ int sfs_idx_open(struct sfs_idxs *all, struct sfs_shard *shard, struct sfs_waite
 		ret = -EINPROGRESS;
 		if (waiter) {
 			waiter->lock = &all->lock;
+			waiter->explain = explain;
+			waiter->owner = shard;
 			sfs_list_push(&idx->waiters, &waiter->link);
 		}
 	}
@@ -281,7 +292,7 @@ struct sfs_idxs *sfs_idxs_new(struct sfs_env *env, struct sfs_census *census,
 	struct sfs_idxs *all = sfs_calloc(1, sizeof *all);
 
 	*all = (struct sfs_idxs){.env = env, .census = census, .surveyor = surveyor};
-	pthread_mutex_init(&all->lock, NULL);
+	sfs_lock_init(&all->lock, SFS_LOCK_IDXS);
 	sfs_list_init(&all->list);
 	return all;
 }

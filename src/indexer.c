@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "estimate.h"
 #include "ledger.h"
+#include "lock.h"
 #include "mem.h"
 #include "text.h"
 
@@ -53,7 +54,7 @@ struct sfs_indexer *sfs_indexer_new(struct sfs_env *env, struct sfs_surveyor *su
 	ix->surveyor = surveyor;
 	ix->survey = survey;
 	ix->wait_ns = wait_ms * (SFS_NS_PER_S / 1000);
-	pthread_mutex_init(&ix->lock, NULL);
+	sfs_lock_init(&ix->lock, SFS_LOCK_INDEXER);
 	sfs_list_init(&ix->waiters);
 	return ix;
 }
@@ -237,6 +238,18 @@ static int state_of(struct sfs_indexer *ix)
 	return ix->n_done == ix->env->shards.n || ix->err < 0 ? ix->err : -EINPROGRESS;
 }
 
+/* One of the shards that are missing.  Locked. */
+static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+{
+	const struct sfs_indexer *ix = waiter->owner;
+	uint32_t i = 0;
+
+	while (i + 1 < ix->env->shards.n && ix->items[i].is_done)
+		i++;
+	sfs_object_explain(&ix->items[i].shard->object, SFS_NO_OFFSET,
+			   "the headers of all shards, these", cause);
+}
+
 int sfs_indexer_all(struct sfs_indexer *ix, struct sfs_waiter *waiter)
 {
 	struct sfs_link told;
@@ -253,6 +266,8 @@ int sfs_indexer_all(struct sfs_indexer *ix, struct sfs_waiter *waiter)
 	if (ret == -EINPROGRESS && waiter) {
 		waiter->lock = &ix->lock;
 		waiter->asked_ns = sfs_clock_ns();
+		waiter->explain = explain;
+		waiter->owner = ix;
 		sfs_list_push(&ix->waiters, &waiter->link);
 	}
 	pthread_mutex_unlock(&ix->lock);

@@ -13,6 +13,7 @@
  * looks there any more. */
 #include "indexes.h"
 
+#include "clock.h"
 #include "hash.h"
 #include "ledger.h"
 #include "localfile.h"
@@ -42,6 +43,8 @@ enum place {
 	PLACE_DALI,
 	N_PLACES
 };
+
+#define STOP_NS (3 * SFS_NS_PER_S) /* for a disk to answer what it is being asked */
 
 struct sfs_indexes {
 	struct sfs_store *store, *named; /* the cache; and where they are kept by name */
@@ -686,7 +689,7 @@ void sfs_indexes_stop(struct sfs_indexes *ix)
 	ix->is_stopped = true;
 	pthread_cond_signal(&ix->wake);
 	pthread_mutex_unlock(&ix->lock);
-	pthread_join(ix->thread, NULL);
+	sfs_thread_join_until(ix->thread, sfs_clock_ns() + STOP_NS);
 }
 
 void sfs_indexes_free(struct sfs_indexes *ix)

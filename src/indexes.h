@@ -40,7 +40,8 @@ struct sfs_indexes_options {
 int sfs_indexes_new(const struct sfs_indexes_options *options,
 		    struct sfs_indexes **ret_indexes, struct sfs_error *err);
 
-/* End what is being looked for with -ECANCELED; the sources are stopped.  Waits. */
+/* End what is being looked for with -ECANCELED; the sources are stopped.  Waits, but not
+ * for a disk that does not answer: see sfs_threads_are_left(). */
 void sfs_indexes_stop(struct sfs_indexes *ix);
 void sfs_indexes_free(struct sfs_indexes *ix); /* a stopped one; NULL is fine */
 

@@ -5,10 +5,13 @@
 #include "indexing.h"
 
 #include "clock.h"
+#include "cond.h"
 #include "core.h"
+#include "ledger.h"
 #include "log.h"
 #include "mem.h"
 #include "progress.h"
+#include "stall.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,6 +26,7 @@ struct job {
 	struct indexing *all;
 	struct sfs_shard *shard;
 	struct sfs_link link; /* in ready */
+	bool is_waiting;
 	int err;
 };
 
@@ -93,7 +97,8 @@ static void run(struct indexing *x, struct job *job)
 	for (;; ret = 0) {
 		if (job->shard) {
 			ret = ret < 0 ? ret : go_on(x, job);
-			if (ret == -EINPROGRESS)
+			job->is_waiting = ret == -EINPROGRESS;
+			if (job->is_waiting)
 				return;
 			finish(x, job, ret);
 		}
@@ -117,21 +122,44 @@ static void show_progress(const struct indexing *x)
 			  (unsigned)(left_s % 60));
 }
 
-/* A job that is ready; shows progress while there is none. */
+/* A job that is ready; shows progress while there is none.  NULL: the sources have
+ * answered nothing for too long. */
 static struct job *wait_for_job(struct indexing *x)
 {
+	uint64_t begun_ns = sfs_clock_ns(), now_ns = begun_ns;
 	struct sfs_link *link;
-	struct timespec until;
 
 	pthread_mutex_lock(&x->lock);
-	while ((link = sfs_list_pop(&x->ready)) == NULL) {
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec++;
-		pthread_cond_timedwait(&x->wake, &x->lock, &until);
+	while ((link = sfs_list_pop(&x->ready)) == NULL &&
+	       now_ns < sfs_stall_until(begun_ns)) {
+		sfs_cond_wait_until(&x->wake, &x->lock, now_ns + SFS_NS_PER_S);
 		show_progress(x);
+		now_ns = sfs_clock_ns();
 	}
 	pthread_mutex_unlock(&x->lock);
-	return sfs_container(link, struct job, link);
+	return link ? sfs_container(link, struct job, link) : NULL;
+}
+
+/* Take back what all jobs wait for, and ask for no more. */
+static void give_up(struct indexing *x)
+{
+	struct sfs_cause cause;
+	int i;
+
+	x->next = x->core->env.shards.n;
+	for (i = 0; i < N_JOBS; i++) {
+		struct job *job = &x->jobs[i];
+
+		cause = (struct sfs_cause){.offset = SFS_NO_OFFSET};
+		if (!job->is_waiting)
+			continue;
+		sfs_waiter_explain(&job->waiter, &cause);
+		if (!sfs_waiter_cancel(&job->waiter))
+			continue; /* it comes back through `ready` */
+		sfs_cause_note(&cause, sfs_stall_limit_ns(), "it is not indexed");
+		job->err = -ETIMEDOUT;
+		run(x, job);
+	}
 }
 
 static void index_all(struct indexing *x)
@@ -147,7 +175,10 @@ static void index_all(struct indexing *x)
 	}
 	while (x->n_busy > 0) {
 		job = wait_for_job(x);
-		run(x, job);
+		if (job)
+			run(x, job);
+		else
+			give_up(x);
 	}
 	x->n_lost += sfs_indexes_flush(x->core->indexes);
 	sfs_progress_clear(&x->progress);

@@ -13,6 +13,7 @@
  * passing grabs from that account too. */
 #include "lanes.h"
 
+#include "ledger.h"
 #include "mem.h"
 
 #include <assert.h>
@@ -923,6 +924,24 @@ enum sfs_blame sfs_lanes_blame(const struct sfs_lanes *ls, uint32_t l,
 		return *ret_since_ns ? SFS_BLAME_NETWORK : SFS_BLAME_SOURCE;
 	}
 	return SFS_BLAME_SOURCE;
+}
+
+void sfs_lanes_explain(const struct sfs_lanes *ls, uint32_t l, struct sfs_cause *cause)
+{
+	SFS_EACH (part, &ls->parts, struct sfs_part, link) {
+		if (part->lane != l)
+			continue;
+		sfs_object_explain(&part->run->shard->object,
+				   part->is_passing
+					   ? part->grab.offset
+					   : part->request.offset +
+						     part->n_here * SFS_SLAB_BYTES,
+				   part->is_passing ? "a header" : "bytes", cause);
+		return;
+	}
+	if (sfs_lanes_are_short(ls))
+		sfs_cause_set(cause, NULL, SFS_NO_OFFSET,
+			      "memory for a lane: budget= is used up");
 }
 
 /* ---- life ---- */

@@ -75,6 +75,10 @@ bool sfs_lanes_are_short(const struct sfs_lanes *lanes);
 enum sfs_blame sfs_lanes_blame(const struct sfs_lanes *lanes, uint32_t lane,
 			       uint64_t *ret_since_ns);
 
+/* What does such a read wait for? */
+void sfs_lanes_explain(const struct sfs_lanes *lanes, uint32_t lane,
+		       struct sfs_cause *cause);
+
 /* The link by which the owner may queue parts that ended. */
 struct sfs_link *sfs_part_link(struct sfs_part *part);
 struct sfs_part *sfs_part_of(struct sfs_link *link);

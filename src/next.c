@@ -14,6 +14,7 @@
 #include "next.h"
 
 #include "clock.h"
+#include "lock.h"
 #include "mem.h"
 #include "name.h"
 #include "stream.h"
@@ -205,7 +206,7 @@ void sfs_next_init(struct sfs_next *next, struct sfs_streams *streams,
 				  .pool = pool,
 				  .choice = choice,
 				  .task.run = look};
-	pthread_mutex_init(&next->look_lock, NULL);
+	sfs_lock_init(&next->look_lock, SFS_LOCK_LOOK);
 	pthread_mutex_init(&next->lock, NULL);
 	sfs_list_init(&next->begun);
 	sfs_list_init(&next->wanted);

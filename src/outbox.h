@@ -8,6 +8,7 @@
 #define SFS_OUTBOX_H
 
 #include "list.h"
+#include "lock.h"
 
 struct sfs_job {
 	void (*run)(struct sfs_job *job); /* may free what the job is embedded in */
@@ -35,6 +36,7 @@ static inline void sfs_outbox_flush(struct sfs_outbox *out)
 {
 	struct sfs_link *link;
 
+	sfs_lock_check_none("an outbox is flushed");
 	while ((link = sfs_list_pop(&out->jobs)) != NULL) {
 		struct sfs_job *job = sfs_container(link, struct sfs_job, link);
 

@@ -4,9 +4,12 @@
  * while it runs goes back into the queue when it returns. */
 #include "pool.h"
 
+#include "clock.h"
 #include "log.h"
 
 #include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
 
 struct sfs_pool {
 	pthread_mutex_t lock; /* guards all below and every task's state */
@@ -35,6 +38,29 @@ pthread_t sfs_thread_start(const char *name, void *(*run)(void *), void *arg)
 	}
 	pthread_setname_np(thread, name);
 	return thread;
+}
+
+static atomic_bool are_left;
+
+bool sfs_thread_join_until(pthread_t thread, uint64_t until_ns)
+{
+	struct timespec pause = {.tv_nsec = 50000};
+
+	while (pthread_tryjoin_np(thread, NULL) != 0) {
+		if (sfs_clock_ns() >= until_ns) {
+			atomic_store(&are_left, true);
+			return false;
+		}
+		nanosleep(&pause, NULL);
+		if (pause.tv_nsec < 20000000)
+			pause.tv_nsec *= 2;
+	}
+	return true;
+}
+
+bool sfs_threads_are_left(void)
+{
+	return atomic_load(&are_left);
 }
 
 static void run_one(struct sfs_pool *pool, struct sfs_task *task)

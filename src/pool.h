@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct sfs_pool;
 
@@ -43,5 +44,14 @@ void sfs_pool_settle(struct sfs_pool *pool, struct sfs_task *task);
 /* Start a joinable thread that takes no signals; ends the process if the
  * system has none left.  `name` has at most 15 letters. */
 pthread_t sfs_thread_start(const char *name, void *(*run)(void *), void *arg);
+
+/* Join a thread that may be stuck in the system, such as one that reads a disk which does
+ * not answer; until `until_ns` at most.  false: it is left behind, and may use whatever
+ * it has for as long as the process lives. */
+bool sfs_thread_join_until(pthread_t thread, uint64_t until_ns);
+
+/* Was one left behind?  Then nothing that threads use may be freed any more, and the
+ * process ends by _exit(). */
+bool sfs_threads_are_left(void);
 
 #endif

@@ -9,9 +9,13 @@
  * asleep or overloaded. */
 #include "probe.h"
 
+#include "clock.h"
+#include "cond.h"
+#include "ledger.h"
 #include "log.h"
 #include "magic.h"
 #include "mem.h"
+#include "stall.h"
 #include "tar.h"
 
 #include <errno.h>
@@ -44,22 +48,37 @@ struct probe {
 	int n_specs;
 	struct ask asks[2 * MAX_SPECS];
 	int n_asks;
+	uint64_t until_ns; /* nobody waits for longer */
 
-	pthread_mutex_t lock; /* guards is_done and err of the asks */
+	pthread_mutex_t lock; /* guards all below, and is_done and err of the asks */
 	pthread_cond_t wake;
+	int n_left;	  /* asks that are not done */
+	bool is_left;	  /* nobody waits any more: the last ask frees it */
 };
+
+static void free_probe(struct probe *p)
+{
+	pthread_cond_destroy(&p->wake);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
 
 /* ---- asking ---- */
 
 static void on_answer(struct sfs_request *request, int err)
 {
 	struct ask *ask = sfs_container(request, struct ask, request);
+	struct probe *p = ask->probe;
+	bool is_last;
 
-	pthread_mutex_lock(&ask->probe->lock);
+	pthread_mutex_lock(&p->lock);
 	ask->err = err;
 	ask->is_done = true;
-	pthread_cond_signal(&ask->probe->wake);
-	pthread_mutex_unlock(&ask->probe->lock);
+	is_last = --p->n_left == 0 && p->is_left;
+	pthread_cond_signal(&p->wake);
+	pthread_mutex_unlock(&p->lock);
+	if (is_last)
+		free_probe(p);
 }
 
 static struct ask *add_ask(struct probe *p, uint32_t shard)
@@ -95,14 +114,30 @@ static void choose(struct probe *p, const uint32_t *spec_of)
 	}
 }
 
-static void wait_for(struct ask *ask)
+/* false: it is not done in time. */
+static bool wait_for(struct ask *ask)
 {
 	struct probe *p = ask->probe;
+	bool is_done;
 
 	pthread_mutex_lock(&p->lock);
-	while (!ask->is_done)
-		pthread_cond_wait(&p->wake, &p->lock);
+	while (!ask->is_done && sfs_cond_wait_until(&p->wake, &p->lock, p->until_ns))
+		;
+	is_done = ask->is_done;
 	pthread_mutex_unlock(&p->lock);
+	return is_done;
+}
+
+static int no_answer(const struct ask *ask, struct sfs_error *err)
+{
+	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
+
+	sfs_object_explain(ask->request.object, SFS_NO_OFFSET, "the size", &cause);
+	return sfs_error_set(err, -ETIMEDOUT,
+			     "%s: no answer within %llu s (read-timeout): waited for %s",
+			     cause.shard,
+			     (unsigned long long)(sfs_stall_limit_ns() / SFS_NS_PER_S),
+			     cause.text);
 }
 
 /* ---- the first bytes ---- */
@@ -193,7 +228,8 @@ static int check_specs(struct probe *p, struct sfs_error *err)
 	for (i = 0; i < p->n_specs; i++) {
 		spec = &p->specs[i];
 		for (k = 0; k < 2 && spec->asks[k]; k++)
-			wait_for(spec->asks[k]);
+			if (!wait_for(spec->asks[k]))
+				return no_answer(spec->asks[k], err);
 		ret = check_spec(spec, p->shards->skip_damaged, err);
 		if (ret < 0)
 			return ret;
@@ -245,35 +281,47 @@ static struct sfs_census *begin(struct probe *p)
 		chosen[i] = (uint32_t)(sfs_container(p->asks[i].request.object,
 						     struct sfs_shard, object)
 					       ->index);
+	p->n_left = p->n_asks;
 	for (i = 0; i < p->n_asks; i++)
 		sfs_request_submit(&p->asks[i].request);
 	census = sfs_census_start(p->shards, chosen, (size_t)p->n_asks);
 	return census;
 }
 
+/* Take back what is not done.  A disk that hangs keeps its own. */
+static void end(struct probe *p)
+{
+	bool is_done;
+	int i;
+
+	for (i = 0; i < p->n_asks; i++)
+		sfs_request_cancel(&p->asks[i].request);
+	pthread_mutex_lock(&p->lock);
+	p->is_left = p->n_left > 0;
+	is_done = !p->is_left;
+	pthread_mutex_unlock(&p->lock);
+	if (is_done)
+		free_probe(p);
+}
+
 int sfs_probe_start(struct sfs_shards *shards, const uint32_t *spec_of,
 		    struct sfs_census **ret_census, struct sfs_error *err)
 {
 	struct probe *p = sfs_calloc(1, sizeof *p);
-	int i, ret;
+	int ret;
 
 	p->shards = shards;
+	p->until_ns = sfs_stall_deadline(sfs_clock_ns());
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
 	choose(p, spec_of);
 	*ret_census = begin(p);
 	ret = check_specs(p, err);
-	for (i = 0; i < p->n_asks && ret < 0; i++)
-		sfs_request_cancel(&p->asks[i].request);
-	for (i = 0; i < p->n_asks; i++)
-		wait_for(&p->asks[i]);
 	if (ret == 0) {
 		sfs_census_settle(*ret_census);
 		ret = check_missing(p, *ret_census, err);
 	}
-	pthread_cond_destroy(&p->wake);
-	pthread_mutex_destroy(&p->lock);
-	free(p);
+	end(p);
 	return ret;
 }
 

@@ -3,11 +3,13 @@
  * further on, when the caller asks for the next. */
 #include "pull.h"
 
+#include "clock.h"
+#include "cond.h"
+#include "lock.h"
 #include "mem.h"
 #include "tree.h"
 
 #include <errno.h>
-#include <time.h>
 
 static void on_read(struct sfs_read *read, int err)
 {
@@ -32,20 +34,16 @@ static void begin(struct sfs_pull *p, struct sfs_pull_turn *turn)
 }
 
 /* What became of the turn's read.  -EAGAIN: nothing yet. */
-static int wait_for(struct sfs_pull_turn *turn, unsigned timeout_ms)
+static int wait_for(struct sfs_pull_turn *turn, uint64_t timeout_ms)
 {
 	struct sfs_pull *p = turn->pull;
-	struct timespec until;
-	int ret = 0;
+	uint64_t until_ns =
+		timeout_ms ? sfs_clock_ns() + timeout_ms * SFS_NS_PER_MS : UINT64_MAX;
+	int ret;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += timeout_ms % 1000 * 1000000L;
-	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&p->lock);
-	while (!turn->is_done && ret == 0)
-		ret = timeout_ms ? pthread_cond_timedwait(&p->wake, &p->lock, &until)
-				 : pthread_cond_wait(&p->wake, &p->lock);
+	while (!turn->is_done && sfs_cond_wait_until(&p->wake, &p->lock, until_ns))
+		;
 	ret = turn->is_done ? turn->err : -EAGAIN;
 	pthread_mutex_unlock(&p->lock);
 	return ret;
@@ -67,7 +65,7 @@ void sfs_pull_begin(struct sfs_pull *p, struct sfs_file *file, uint64_t offset,
 			       .asked = offset,
 			       .n_bytes = n_bytes,
 			       .n_reads = n_reads};
-	pthread_mutex_init(&p->lock, NULL);
+	sfs_lock_init(&p->lock, SFS_LOCK_PULL);
 	pthread_cond_init(&p->wake, NULL);
 	for (i = 0; i < n_reads; i++) {
 		p->turns[i].pull = p;
@@ -75,7 +73,7 @@ void sfs_pull_begin(struct sfs_pull *p, struct sfs_file *file, uint64_t offset,
 	}
 }
 
-int sfs_pull_next(struct sfs_pull *p, unsigned timeout_ms,
+int sfs_pull_next(struct sfs_pull *p, uint64_t timeout_ms,
 		  const struct sfs_read **ret_read)
 {
 	struct sfs_pull_turn *turn = &p->turns[p->next], *given = steal(&p->given);
@@ -94,14 +92,36 @@ int sfs_pull_next(struct sfs_pull *p, unsigned timeout_ms,
 	return 0;
 }
 
+void sfs_pull_explain(struct sfs_pull *p, struct sfs_cause *cause)
+{
+	struct sfs_pull_turn *turn = &p->turns[p->next];
+
+	pthread_mutex_lock(&p->lock);
+	if (turn->is_begun && !turn->is_done)
+		sfs_read_explain(&turn->read, cause);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* true: it will not be answered. */
+static bool take_back(struct sfs_pull_turn *turn)
+{
+	struct sfs_pull *p = turn->pull;
+	bool is_taken;
+
+	pthread_mutex_lock(&p->lock);
+	is_taken = !turn->is_done && sfs_read_cancel(&turn->read);
+	pthread_mutex_unlock(&p->lock);
+	return is_taken;
+}
+
 void sfs_pull_done(struct sfs_pull *p)
 {
 	int i;
 
 	for (i = 0; i < p->n_reads; i++) {
-		if (!p->turns[i].is_begun)
+		if (!p->turns[i].is_begun || take_back(&p->turns[i]))
 			continue;
-		wait_for(&p->turns[i], 0);
+		wait_for(&p->turns[i], 0); /* its answer is on its way, or here */
 		give_back(&p->turns[i]);
 	}
 	pthread_mutex_destroy(&p->lock);

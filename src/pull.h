@@ -44,10 +44,13 @@ void sfs_pull_begin(struct sfs_pull *p, struct sfs_file *file, uint64_t offset,
 /* Wait for the next bytes; n_answered is 0 behind the end.  They are there until the next
  * call.  -EAGAIN: they have not come within `timeout_ms` (0: wait for as long as it
  * takes).  Others: why the read failed; there will be no more. */
-int sfs_pull_next(struct sfs_pull *p, unsigned timeout_ms,
+int sfs_pull_next(struct sfs_pull *p, uint64_t timeout_ms,
 		  const struct sfs_read **ret_read);
 
-/* Wait for what is under way, and give everything back. */
+/* What does the next one wait for? */
+void sfs_pull_explain(struct sfs_pull *p, struct sfs_cause *cause);
+
+/* Take back what is under way, and give everything back. */
 void sfs_pull_done(struct sfs_pull *p);
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef SFS_READ_H
 #define SFS_READ_H
 
+#include "cause.h"
 #include "list.h"
 #include "outbox.h"
 
@@ -32,6 +33,7 @@ struct sfs_read {
 
 	/* Of whom it was given to. */
 	bool (*cancel)(struct sfs_read *read);
+	void (*explain)(struct sfs_read *read, struct sfs_cause *cause);
 	void (*release)(struct sfs_read *read);
 	void *owner, *state;
 	int place;
@@ -49,6 +51,14 @@ struct sfs_read {
 static inline bool sfs_read_cancel(struct sfs_read *read)
 {
 	return read->cancel(read);
+}
+
+/* What does the read wait for?  The caller holds the same lock.  *cause stays as it is if
+ * that has no name. */
+static inline void sfs_read_explain(struct sfs_read *read, struct sfs_cause *cause)
+{
+	if (read->explain)
+		read->explain(read, cause);
 }
 
 /* The pieces are not needed any more.  After done(0) only, once. */

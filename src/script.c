@@ -13,6 +13,7 @@
 #include "held.h"
 #include "key.h"
 #include "ledger.h"
+#include "lock.h"
 #include "map.h"
 #include "mem.h"
 #include "play.h"
@@ -454,10 +455,16 @@ static bool cancel(struct sfs_read *read)
 	return was_in;
 }
 
+static void explain(struct sfs_read *read, struct sfs_cause *cause)
+{
+	sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "the text of an order to be made");
+}
+
 void sfs_script_read(struct sfs_script *s, struct sfs_read *read)
 {
 	read->owner = s;
 	read->cancel = cancel;
+	read->explain = explain;
 	read->release = sfs_read_reset;
 	pthread_mutex_lock(&s->all->lock);
 	sfs_list_push(&s->reads, &read->link);
@@ -534,7 +541,7 @@ struct sfs_scripts *sfs_scripts_new(struct sfs_env *env)
 	struct sfs_scripts *all = sfs_calloc(1, sizeof *all);
 
 	all->env = env;
-	pthread_mutex_init(&all->lock, NULL);
+	sfs_lock_init(&all->lock, SFS_LOCK_SCRIPTS);
 	sfs_list_init(&all->list);
 	sfs_account_open(&all->account, &env->budget, 0, false, NULL);
 	return all;

@@ -2,13 +2,14 @@
 /* How this works: a shard's growth is a scan and the table it fills, both under
  * the shard's lock while bytes are fed; readers of the table need no lock.
  *
- * Locks, in order: drop_lock, shard->lock, lru_lock, the budget's.  Dropping a
- * table takes drop_lock for writing and no shard's lock before it. */
+ * Dropping a table takes drop_lock for writing, which is only tried: whoever reads tables
+ * may hold it. */
 #include "shard.h"
 
 #include "edit.h"
 #include "indexes.h"
 #include "ledger.h"
+#include "lock.h"
 #include "mem.h"
 #include "scan.h"
 
@@ -44,9 +45,9 @@ void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
 		shard->object = objects[i];
 		shard->object.name = shard->name;
 		shard->n_claimed = SFS_NO_CLAIM;
-		pthread_mutex_init(&shard->lock, NULL);
+		sfs_lock_init(&shard->lock, SFS_LOCK_SHARD);
 	}
-	pthread_rwlock_init(&s->drop_lock, NULL);
+	sfs_rwlock_init(&s->drop_lock, SFS_LOCK_DROP);
 	pthread_mutex_init(&s->lru_lock, NULL);
 	sfs_list_init(&s->lru);
 	sfs_account_open(&s->account, budget, 0, false, NULL);

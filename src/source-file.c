@@ -22,6 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define STOP_NS (3 * SFS_NS_PER_S) /* for a disk to answer what it is being asked */
+
 struct file_source {
 	struct sfs_source base;
 	bool verify_size_only;
@@ -218,6 +220,7 @@ static void wake(struct sfs_source *source)
 static void stop(struct sfs_source *source)
 {
 	struct file_source *s = sfs_container(source, struct file_source, base);
+	uint64_t until_ns = sfs_clock_ns() + STOP_NS;
 	int i;
 
 	pthread_mutex_lock(&s->lock);
@@ -225,7 +228,7 @@ static void stop(struct sfs_source *source)
 	pthread_cond_broadcast(&s->wake);
 	pthread_mutex_unlock(&s->lock);
 	for (i = 0; i < s->n_threads; i++)
-		pthread_join(s->threads[i], NULL);
+		sfs_thread_join_until(s->threads[i], until_ns);
 }
 
 static void free_source(struct sfs_source *source)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "source.h"
 
+#include "lock.h"
 #include "mem.h"
+#include "stall.h"
 
 #include <errno.h>
 
@@ -21,6 +23,17 @@ void sfs_object_done(struct sfs_object *object)
 	free(object->modified);
 	free(object->redirected);
 	*object = (struct sfs_object){0};
+}
+
+void sfs_object_explain(const struct sfs_object *object, uint64_t offset,
+			const char *what, struct sfs_cause *cause)
+{
+	const struct sfs_uri *uri = &object->uri;
+
+	sfs_cause_set(cause, object->name, offset, "%s from %s", what,
+		      uri->origin     ? uri->origin
+		      : uri->location ? uri->location
+				      : "its source");
 }
 
 struct sfs_path sfs_source_path(const struct sfs_source *s)
@@ -46,6 +59,7 @@ void sfs_request_submit(struct sfs_request *request)
 {
 	struct sfs_source *source = request->object->source;
 
+	sfs_lock_check_none("a source is asked");
 	source->ops->submit(source, request);
 }
 
@@ -99,6 +113,8 @@ void sfs_request_end(struct sfs_request *request, int err)
 		atomic_fetch_add(&source->n_failed, err != -ECANCELED);
 	else if (request->kind == SFS_REQUEST_READ)
 		atomic_fetch_add(&source->n_bytes, request->n_bytes);
+	sfs_lock_check_none("a request ends");
+	sfs_stall_note_answer();
 	request->done(request, err);
 }
 

@@ -11,6 +11,7 @@
 #ifndef SFS_SOURCE_H
 #define SFS_SOURCE_H
 
+#include "cause.h"
 #include "clock.h"
 #include "error.h"
 #include "list.h"
@@ -122,6 +123,10 @@ struct sfs_source {
 struct sfs_path sfs_source_path(const struct sfs_source *source);
 void sfs_source_set_path(struct sfs_source *source, const struct sfs_path *path);
 
+/* `what` of the object is waited for, at byte `offset`: from where? */
+void sfs_object_explain(const struct sfs_object *object, uint64_t offset,
+			const char *what, struct sfs_cause *cause);
+
 /* Hand the request to its object's source.  Never waits; done() may be called
  * before this returns, on another thread. */
 void sfs_request_submit(struct sfs_request *request);
@@ -138,7 +143,8 @@ void sfs_request_hurry(struct sfs_request *request);
 uint64_t sfs_request_await(struct sfs_request *request);
 
 /* End all requests with -ECANCELED and stop the threads; waits for them.  What is
- * submitted from now on ends at once in the same way. */
+ * submitted from now on ends at once in the same way.  Threads that a disk does not answer
+ * are left behind: see sfs_threads_are_left(). */
 void sfs_source_stop(struct sfs_source *source);
 
 /* Free a stopped source; NULL is fine. */

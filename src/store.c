@@ -16,6 +16,7 @@
 #include "store.h"
 
 #include "clock.h"
+#include "cond.h"
 #include "hash.h"
 #include "index.h"
 #include "list.h"
@@ -23,6 +24,7 @@
 #include "mem.h"
 #include "pool.h"
 #include "rng.h"
+#include "stall.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -442,7 +444,8 @@ void sfs_store_free(struct sfs_store *s)
 		s->give_up_ns = sfs_clock_ns() + LAST_NS;
 		pthread_cond_signal(&s->wake);
 		pthread_mutex_unlock(&s->lock);
-		pthread_join(s->thread, NULL);
+		if (!sfs_thread_join_until(s->thread, s->give_up_ns + SFS_NS_PER_S))
+			return; /* the disk does not answer; the thread keeps all this */
 	}
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->wake);
@@ -489,14 +492,32 @@ void sfs_store_save_as(struct sfs_store *s, const char *name, void *bytes, size_
 		free_item(item);
 }
 
+/* Locked. */
+static uint64_t count_pending(const struct sfs_store *s)
+{
+	uint64_t n = s->is_writing;
+
+	SFS_EACH (item, &s->queue, struct item, link)
+		n++;
+	return n;
+}
+
 uint64_t sfs_store_flush(struct sfs_store *s)
 {
-	uint64_t n_lost;
+	uint64_t until_ns = sfs_stall_deadline(sfs_clock_ns()), n_lost;
 
 	pthread_mutex_lock(&s->lock);
-	while (s->is_writing || !sfs_list_is_empty(&s->queue))
-		pthread_cond_wait(&s->idle, &s->lock);
-	n_lost = s->n_lost;
+	while (count_pending(s) > 0 && s->paused_until_ns != UINT64_MAX &&
+	       sfs_cond_wait_until(&s->idle, &s->lock, until_ns))
+		;
+	n_lost = count_pending(s);
+	if (n_lost > 0 && s->paused_until_ns != UINT64_MAX) {
+		s->paused_until_ns = UINT64_MAX;
+		sfs_error("%s does not answer within %.4g s (read-timeout): no index is "
+			  "kept there any more",
+			  s->folder, (double)sfs_stall_limit_ns() / SFS_NS_PER_S);
+	}
+	n_lost += s->n_lost;
 	s->n_lost = 0;
 	pthread_mutex_unlock(&s->lock);
 	return n_lost;

@@ -9,9 +9,7 @@
  * A stream that next.h keeps has a cursor at its start before anybody reads it.  What
  * next.h is to know of a stream is written into `status` by notice(), after whatever may
  * have changed it.
- *
- * Locks, in order: streams, stream, the shards' drop_lock, cursor arrivals, next's, the
- * alarms', the pool's and the budget's. */
+ */
 #include "stream.h"
 
 #include "clock.h"
@@ -19,6 +17,7 @@
 #include "deal.h"
 #include "far.h"
 #include "ledger.h"
+#include "lock.h"
 #include "mem.h"
 
 #include <errno.h>
@@ -109,7 +108,7 @@ void sfs_streams_init(struct sfs_streams *streams, struct sfs_env *env,
 		      enum sfs_choice_next_epoch next_epoch)
 {
 	*streams = (struct sfs_streams){.env = env, .surveyor = surveyor};
-	pthread_mutex_init(&streams->lock, NULL);
+	sfs_lock_init(&streams->lock, SFS_LOCK_STREAMS);
 	pthread_cond_init(&streams->is_empty, NULL);
 	sfs_list_init(&streams->list);
 	sfs_next_init(&streams->next, streams, env->pool, next_epoch);
@@ -148,7 +147,7 @@ static struct sfs_stream *stream_new(struct sfs_streams *streams, uint64_t epoch
 	s->epoch = epoch;
 	s->share = share;
 	s->task.run = run;
-	pthread_mutex_init(&s->lock, NULL);
+	sfs_lock_init(&s->lock, SFS_LOCK_STREAM);
 	sfs_list_init(&s->cursors);
 	sfs_far_init(&s->far, s->env, streams->surveyor, &s->order, &owner);
 	return s;
@@ -560,6 +559,20 @@ static bool cancel(struct sfs_read *read)
 	return is_ours;
 }
 
+static void explain(struct sfs_read *read, struct sfs_cause *cause)
+{
+	struct sfs_stream *s = read->owner;
+
+	pthread_mutex_lock(&s->lock);
+	if (!read->state)
+		; /* it has its answer */
+	else if (read->place == AT_CURSOR)
+		sfs_cursor_explain(read->state, read, cause);
+	else
+		sfs_far_explain(read, cause);
+	pthread_mutex_unlock(&s->lock);
+}
+
 static void release(struct sfs_read *read)
 {
 	struct sfs_stream *s = read->owner;
@@ -585,6 +598,7 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 	read->owner = s;
 	read->state = NULL;
 	read->cancel = cancel;
+	read->explain = explain;
 	read->release = release;
 	sfs_outbox_init(&out);
 	pthread_mutex_lock(&s->lock);

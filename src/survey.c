@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "indexes.h"
 #include "ledger.h"
+#include "lock.h"
 #include "mem.h"
 #include "scan.h"
 
@@ -575,6 +576,14 @@ static struct sfs_survey *new_survey(struct sfs_surveyor *s, struct sfs_shard *s
 	return sv;
 }
 
+/* Locked. */
+static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+{
+	const struct sfs_shard *shard = waiter->owner;
+
+	sfs_object_explain(&shard->object, SFS_NO_OFFSET, "the headers", cause);
+}
+
 /* Wait for a survey of the shard.  Locked; unlocks. */
 static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, enum wish wish,
 		    struct sfs_waiter *waiter)
@@ -595,6 +604,8 @@ static int wait_for(struct sfs_surveyor *s, struct sfs_shard *shard, enum wish w
 		sv->late_wishes |= wish;
 	if (waiter) {
 		waiter->lock = &s->lock;
+		waiter->explain = explain;
+		waiter->owner = shard;
 		sfs_list_push(is_late ? &sv->late_waiters : &sv->waiters, &waiter->link);
 	}
 	start_queued(s);
@@ -661,7 +672,7 @@ int sfs_survey_listing(struct sfs_surveyor *s, struct sfs_shard *shard,
 void sfs_surveyor_init(struct sfs_surveyor *s, struct sfs_env *env)
 {
 	*s = (struct sfs_surveyor){.env = env};
-	pthread_mutex_init(&s->lock, NULL);
+	sfs_lock_init(&s->lock, SFS_LOCK_SURVEYOR);
 	sfs_list_init(&s->queue);
 	sfs_list_init(&s->unused);
 	sfs_account_open(&s->account, &env->budget, 0, false, NULL);

@@ -139,6 +139,13 @@ static uint64_t name_node(const struct sfs_tree *t, uint32_t id, bool is_samples
 
 /* ---- members ---- */
 
+/* What the waiter is told may be any error of a source: a reader gets it as one of files. */
+static void expect_source_err(struct sfs_waiter *waiter)
+{
+	if (waiter)
+		waiter->translate = sfs_shard_read_err;
+}
+
 /* The listing of a member's shard; put it back with sfs_survey_put(). */
 static int get_listing(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 		       struct sfs_listed **ret_listed)
@@ -148,6 +155,7 @@ static int get_listing(struct sfs_tree *t, uint64_t node, struct sfs_waiter *wai
 
 	if (!shard)
 		return -ENOENT;
+	expect_source_err(waiter);
 	ret = sfs_census_shard(t->core->census, shard, waiter);
 	if (ret == 0)
 		ret = sfs_survey_listing(&t->core->surveyor, shard, waiter, ret_listed);

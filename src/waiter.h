@@ -8,7 +8,9 @@
 #ifndef SFS_WAITER_H
 #define SFS_WAITER_H
 
+#include "cause.h"
 #include "list.h"
+#include "lock.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -19,6 +21,9 @@ struct sfs_waiter {
 
 	/* Of whom it was given to. */
 	int (*translate)(int err); /* an error, before it is told; or NULL */
+	/* What it waits for; called with the lock held, while it is in a list. */
+	void (*explain)(struct sfs_waiter *waiter, struct sfs_cause *cause);
+	void *owner;
 	struct sfs_link link;
 	pthread_mutex_t *lock; /* guards the link */
 	struct sfs_link told;
@@ -38,6 +43,16 @@ static inline bool sfs_waiter_cancel(struct sfs_waiter *waiter)
 	sfs_link_remove(&waiter->link);
 	pthread_mutex_unlock(waiter->lock);
 	return was_in;
+}
+
+/* What does it wait for?  *cause stays as it is if it has been told, or that has no name.
+ */
+static inline void sfs_waiter_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+{
+	pthread_mutex_lock(waiter->lock);
+	if (sfs_link_is_in(&waiter->link) && waiter->explain)
+		waiter->explain(waiter, cause);
+	pthread_mutex_unlock(waiter->lock);
 }
 
 /* For those who were given waiters, with the lock held: this one, or all of a list,
@@ -60,6 +75,7 @@ static inline void sfs_waiters_end(struct sfs_link *told, int err)
 {
 	struct sfs_link *link;
 
+	sfs_lock_check_none("waiters are told");
 	while ((link = sfs_list_pop(told)) != NULL) {
 		struct sfs_waiter *w = sfs_container(link, struct sfs_waiter, told);
 
@@ -84,42 +100,14 @@ struct sfs_sync {
 	int err;
 };
 
-static inline void sfs_sync_wake(struct sfs_waiter *waiter, int err)
-{
-	struct sfs_sync *sync = sfs_container(waiter, struct sfs_sync, waiter);
+void sfs_sync_init(struct sfs_sync *sync);
+void sfs_sync_done(struct sfs_sync *sync);
 
-	pthread_mutex_lock(&sync->lock);
-	sync->is_done = true;
-	sync->err = err;
-	pthread_cond_signal(&sync->wake);
-	pthread_mutex_unlock(&sync->lock);
-}
+/* What the waiter was told.  -ETIMEDOUT: the sources have answered nothing for too long
+ * (stall.h); the ledger says what was waited for. */
+int sfs_sync_wait(struct sfs_sync *sync);
 
-static inline void sfs_sync_init(struct sfs_sync *sync)
-{
-	*sync = (struct sfs_sync){.waiter.done = sfs_sync_wake};
-	pthread_mutex_init(&sync->lock, NULL);
-	pthread_cond_init(&sync->wake, NULL);
-}
-
-/* What the waiter was told. */
-static inline int sfs_sync_wait(struct sfs_sync *sync)
-{
-	int err;
-
-	pthread_mutex_lock(&sync->lock);
-	while (!sync->is_done)
-		pthread_cond_wait(&sync->wake, &sync->lock);
-	sync->is_done = false;
-	err = sync->err;
-	pthread_mutex_unlock(&sync->lock);
-	return err;
-}
-
-static inline void sfs_sync_done(struct sfs_sync *sync)
-{
-	pthread_mutex_destroy(&sync->lock);
-	pthread_cond_destroy(&sync->wake);
-}
+/* The same; calls show(ctx) every tenth of a second. */
+int sfs_sync_wait_showing(struct sfs_sync *sync, void (*show)(void *ctx), void *ctx);
 
 #endif

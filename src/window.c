@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "gather.h"
+#include "lock.h"
 #include "mem.h"
 #include "trails.h"
 
@@ -275,7 +276,6 @@ static void serve(struct window *w, struct sfs_outbox *out)
 		} else {
 			read->state = NULL;
 			sfs_read_tell(read, ret, out);
-			w->is_closed = true;
 		}
 	}
 }
@@ -310,6 +310,9 @@ static bool run(struct sfs_task *task)
 		c = sfs_container(link, struct chunk, ended);
 		c->is_here = true;
 		c->window->n_pending--;
+		/* Who waits for it gets the error; who comes later has it fetched anew.
+		 */
+		c->window->is_closed |= c->err < 0;
 		go_on(c->window, &out);
 	}
 	pthread_mutex_unlock(&all->lock);
@@ -331,6 +334,30 @@ static bool cancel(struct sfs_read *read)
 	}
 	pthread_mutex_unlock(&all->lock);
 	return is_ours;
+}
+
+/* The first chunk that is missing. */
+static void explain_chunk(const struct window *w, const struct sfs_read *read,
+			  struct sfs_cause *cause)
+{
+	SFS_EACH (c, &w->chunks, struct chunk, link) {
+		if (c->is_here || c->grab.offset + c->grab.n_bytes <= read->pin)
+			continue;
+		sfs_object_explain(&w->shard->object, c->grab.offset, "bytes", cause);
+		return;
+	}
+}
+
+static void explain(struct sfs_read *read, struct sfs_cause *cause)
+{
+	struct sfs_windows *all = read->owner;
+
+	pthread_mutex_lock(&all->lock);
+	if (read->place == APART)
+		sfs_gather_explain(read->state, cause);
+	else if (sfs_link_is_in(&read->link))
+		explain_chunk(read->state, read, cause);
+	pthread_mutex_unlock(&all->lock);
 }
 
 static void release(struct sfs_read *read)
@@ -413,6 +440,7 @@ void sfs_windows_read(struct sfs_windows *all, struct sfs_shard *shard, uint64_t
 		read->state = w;
 		read->place = IN_WINDOW;
 		read->cancel = cancel;
+		read->explain = explain;
 		read->release = release;
 		w->last_read_ns = sfs_clock_ns();
 		sfs_list_push(&w->waiting, &read->link);
@@ -435,7 +463,7 @@ struct sfs_windows *sfs_windows_new(struct sfs_env *env)
 
 	all->env = env;
 	all->task.run = run;
-	pthread_mutex_init(&all->lock, NULL);
+	sfs_lock_init(&all->lock, SFS_LOCK_WINDOWS);
 	pthread_cond_init(&all->is_empty, NULL);
 	sfs_list_init(&all->list);
 	sfs_list_init(&all->ended);

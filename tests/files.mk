@@ -15,7 +15,11 @@ AM_CFLAGS = $(SFS_CFLAGS) -Wno-write-strings
 AM_LDFLAGS = $(SFS_LDFLAGS)
 tests_cppflags = -I$(srcdir)/src -I$(srcdir)/tests
 AM_CPPFLAGS += $(tests_cppflags)
-LDADD = libshufflefs.la
+LDADD = tests/libtests.la libshufflefs.la
+
+# What unit tests share and is more than a header.
+check_LTLIBRARIES = tests/libtests.la
+tests_libtests_la_SOURCES = tests/scripted-source.c tests/scripted-source.h
 
 unit_tests = \
 	tests/unit-alarms-ring-when-they-are-due \
@@ -26,10 +30,12 @@ unit_tests = \
 	tests/unit-census-says-in-one-line-what-is-missing \
 	tests/unit-checksum-sees-every-changed-byte \
 	tests/unit-clock-writes-utc \
+	tests/unit-cond-waits-by-a-clock-that-nobody-sets \
 	tests/unit-config-reads-lines-of-any-length \
 	tests/unit-counts-know-which-shard-is-meant \
 	tests/unit-dali-writes-what-wds2idx-writes \
 	tests/unit-dataset-names-each-shard-once \
+	tests/unit-deadlines-are-kept-by-what-is-asked-again \
 	tests/unit-deal-gives-the-published-vectors \
 	tests/unit-deal-lets-ranks-in-turn-be-the-epoch \
 	tests/unit-edit-changes-names-and-nothing-else \
@@ -42,6 +48,7 @@ unit_tests = \
 	tests/unit-group-needs-no-more-than-the-headers \
 	tests/unit-group-takes-names-byte-for-byte \
 	tests/unit-hash-goes-backwards \
+	tests/unit-holes-fail-all-pieces-of-a-walk-that-fails \
 	tests/unit-http-reads-what-servers-send \
 	tests/unit-index-is-refused-when-a-byte-is-wrong \
 	tests/unit-index-says-again-what-was-written \
@@ -57,6 +64,7 @@ unit_tests = \
 	tests/unit-list-keeps-its-order \
 	tests/unit-listing-holds-only-safe-paths \
 	tests/unit-localfile-is-what-it-was-when-read \
+	tests/unit-lock-stops-whoever-takes-a-wrong-one \
 	tests/unit-log-lines-hold-no-control-characters \
 	tests/unit-magic-tells-what-a-file-is-instead-of-a-tar \
 	tests/unit-map-finds-every-byte-of-an-epoch \
@@ -104,6 +112,60 @@ unit_tests = \
 	tests/unit-uri-understands-paths-and-urls \
 	tests/unit-verdict-names-the-limit \
 	tests/unit-walk-fetches-headers-only \
+	tests/unit-window-tries-anew-what-failed-ahead-of-its-readers \
+	tests/unit-wire-reads-only-plain-answers \
+	tests/unit-wires-give-the-last-one-back
+	tests/unit-localfile-is-what-it-was-when-read \
+=======
+	tests/unit-lock-stops-whoever-takes-a-wrong-one \
+>>>>>>> 617b433 (lock: one table has the order of locks, and sanitizer builds check it)
+	tests/unit-log-lines-hold-no-control-characters \
+	tests/unit-map-finds-every-byte-of-an-epoch \
+	tests/unit-mem-never-gives-null \
+	tests/unit-members-are-found-by-number-and-by-byte \
+	tests/unit-memory-is-what-the-machine-has \
+	tests/unit-meter-leaves-the-beginning-out \
+	tests/unit-name-understands-canonical-names-only \
+	tests/unit-names-keep-their-numbers \
+	tests/unit-next-follows-epochs-in-turn \
+	tests/unit-options-refuse-what-they-do-not-understand \
+	tests/unit-order-gives-the-published-vectors \
+	tests/unit-pace-finds-how-many-fill-a-path \
+	tests/unit-pax-records-are-checked-to-the-byte \
+	tests/unit-plain-refuses-what-libcurl-would-change \
+	tests/unit-play-goes-through-an-epoch \
+	tests/unit-pool-runs-a-task-never-twice-at-once \
+	tests/unit-portion-is-small-near-and-enough-from-far \
+	tests/unit-pressure-is-given-way-to-fast \
+	tests/unit-progress-is-one-line-of-a-terminal \
+	tests/unit-quality-is-what-theory-says \
+	tests/unit-read-answers-in-pieces-or-one-copy \
+	tests/unit-retry-waits-longer-each-time \
+	tests/unit-rng-gives-the-published-numbers \
+	tests/unit-run-keeps-slabs-as-long-as-they-are-needed \
+	tests/unit-scan-finds-the-same-samples-however-bytes-come \
+	tests/unit-screen-shows-what-stats-say \
+	tests/unit-script-reads-anywhere-at-little-cost \
+	tests/unit-shard-tables-grow-once-and-are-dropped \
+	tests/unit-slab-hands-out-the-last-one-first \
+	tests/unit-source-file-notices-another-version \
+	tests/unit-store-finds-again-what-it-saved \
+	tests/unit-store-gives-up-when-nothing-can-be-written \
+	tests/unit-store-takes-many-savers-at-once \
+	tests/unit-survey-gives-everybody-what-they-asked-for \
+	tests/unit-table-finds-a-sample-by-place-and-by-byte \
+	tests/unit-table-may-borrow-its-entries \
+	tests/unit-tail-tells-what-is-late \
+	tests/unit-tar-reads-plain-headers-only \
+	tests/unit-tarmember-understands-every-dialect \
+	tests/unit-text-grows-and-writes-sizes \
+	tests/unit-text-json-is-valid-whatever-the-bytes \
+	tests/unit-trails-lead-on-over-small-gaps \
+	tests/unit-uri-never-shows-a-password \
+	tests/unit-uri-understands-paths-and-urls \
+	tests/unit-verdict-names-the-limit \
+	tests/unit-walk-fetches-headers-only \
+	tests/unit-window-tries-anew-what-failed-ahead-of-its-readers \
 	tests/unit-wire-reads-only-plain-answers \
 	tests/unit-wires-give-the-last-one-back
 
@@ -128,6 +190,7 @@ cat_tests = \
 	tests/cat-asks-over-a-wire-as-libcurl-does.sh \
 	tests/cat-bench-measures-source-and-order.sh \
 	tests/cat-budget-never-changes-a-byte.sh \
+	tests/cat-commands-keep-the-read-timeout.sh \
 	tests/cat-connections-are-kept.sh \
 	tests/cat-connections-that-fell-silent-are-not-tried-one-by-one.sh \
 	tests/cat-credentials-stay-at-their-host.sh \
@@ -191,8 +254,11 @@ cat_tests = \
 fuse_tests = \
 	tests/fuse-a-budget-above-the-memory-is-told.sh \
 	tests/fuse-a-changed-shard-is-stale.sh \
+	tests/fuse-a-clock-set-back-moves-no-deadline.sh \
 	tests/fuse-a-control-groups-limit-is-respected.sh \
 	tests/fuse-a-dead-mount-is-mounted-over.sh \
+	tests/fuse-a-deadline-counts-once.sh \
+	tests/fuse-a-disk-that-hangs-stops-nobody-for-ever.sh \
 	tests/fuse-a-failed-read-of-a-shard-fails-alone.sh \
 	tests/fuse-a-file-never-changes-its-size.sh \
 	tests/fuse-a-hundred-parked-readers-block-nobody.sh \
@@ -205,9 +271,11 @@ fuse_tests = \
 	tests/fuse-a-parked-look-up-blocks-no-other.sh \
 	tests/fuse-a-rank-without-a-sample-is-refused.sh \
 	tests/fuse-a-second-reader-may-leap-ahead.sh \
+	tests/fuse-a-servers-error-is-EIO-wherever-it-is-met.sh \
 	tests/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
+	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
 	tests/fuse-an-index-may-be-overwritten-in-place.sh \
 	tests/fuse-an-index-that-comes-in-time-is-waited-for.sh \
 	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \
@@ -263,10 +331,12 @@ fuse_tests = \
 
 repo_tests = \
 	tests/repo-an-order-has-its-properties.sh \
+	tests/repo-deadlines-go-by-the-monotonic-clock.sh \
 	tests/repo-every-promise-names-a-test.sh \
 	tests/repo-every-test-is-listed.sh \
 	tests/repo-floors-hold.sh \
-	tests/repo-manuals-are-whole.sh
+	tests/repo-manuals-are-whole.sh \
+	tests/repo-the-order-of-locks-is-documented.sh
 
 test_helpers = \
 	tests/check-reads.py \
@@ -302,8 +372,10 @@ test_helpers = \
 	tests/https.py \
 	tests/indexed.h \
 	tests/indexed.sh \
+	tests/late.sh \
 	tests/made-indexes.h \
 	tests/make-shards.py \
+	tests/op-storm.py \
 	tests/order-properties.py \
 	tests/order-vectors-equal.json \
 	tests/order-vectors.json \
@@ -311,6 +383,8 @@ test_helpers = \
 	tests/parked.sh \
 	tests/ranks-in-turn.py \
 	tests/run-test \
+	tests/scripted-source.c \
+	tests/scripted-source.h \
 	tests/stores.h \
 	tests/tars.h \
 	tests/valgrind-shufflefs \

@@ -105,8 +105,10 @@ static void posted_while_it_runs(void)
 	pthread_mutex_lock(&slow.lock);
 	while (!slow.is_inside)
 		pthread_cond_wait(&slow.wake, &slow.lock);
+	pthread_mutex_unlock(&slow.lock);
 	for (i = 0; i < 5; i++)
 		sfs_pool_post(pool, &slow.task);
+	pthread_mutex_lock(&slow.lock);
 	CHECK_EQ(slow.n_runs, 1);
 	slow.may_go_on = true;
 	pthread_cond_broadcast(&slow.wake);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* cause - what a read or a call waits for, in words: for the ledger's line when it has
+ * waited for too long. */
+#ifndef SFS_CAUSE_H
+#define SFS_CAUSE_H
+
+#include <stdint.h>
+
+struct sfs_cause {
+	const char *shard; /* its name, which stays; NULL: none in particular */
+	uint64_t offset;   /* in the shard; SFS_NO_OFFSET: nowhere in particular */
+	char text[200];	   /* "bytes from http://host:80" */
+};
+
+/* Somebody has waited for it for `limit_ns`, in vain: say so in the ledger.  `then` as
+ * there. */
+void sfs_cause_note(const struct sfs_cause *cause, uint64_t limit_ns, const char *then);
+
+void sfs_cause_set(struct sfs_cause *cause, const char *shard, uint64_t offset,
+		   const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* The pieces of a sample whose headers must be edited share one walk over these. Whatever
+ * ends first, and whatever fails: every piece ends, here or failed, and a failed one can
+ * be tried anew. */
+#include "check.h"
+#include "holes.h"
+#include "ledger.h"
+#include "mem.h"
+#include "rng.h"
+#include "scripted-source.h"
+#include "tars.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define N_PIECES 3 /* of the large member */
+#define BUDGET	 ((uint64_t)64 << 20)
+
+static struct sfs_env env;
+static struct scripted_source *source;
+static struct tar good, bad; /* in the bad one a name has no room for a folder */
+static struct sfs_entries entries;
+static struct sfs_account account;
+static struct sfs_holes holes;
+static struct sfs_outbox out;
+static int n_failed[N_PIECES], last_err, n_waking;
+
+static struct sfs_hole *hole(int i)
+{
+	return sfs_entries_at(&entries, (uint64_t)i)->hole;
+}
+
+/* ---- the owner ---- */
+
+static void on_wake(void *ctx)
+{
+	n_waking++;
+}
+
+static bool on_lack(void *ctx, const struct sfs_entry *e, struct sfs_outbox *to)
+{
+	CHECK(!"memory is lacking");
+	return false;
+}
+
+static void on_failed(void *ctx, const struct sfs_entry *e, int err,
+		      struct sfs_outbox *to)
+{
+	int i;
+
+	for (i = 0; i < N_PIECES; i++)
+		n_failed[i] += sfs_entries_at(&entries, (uint64_t)i) == e;
+	last_err = err;
+}
+
+/* ---- what a cursor does ---- */
+
+static void take(void)
+{
+	while (n_waking > 0) {
+		n_waking = 0;
+		sfs_holes_take(&holes, &out);
+		sfs_outbox_flush(&out);
+	}
+}
+
+/* A reader waits for this piece. */
+static void need(int i)
+{
+	const struct sfs_entry *e = sfs_entries_at(&entries, (uint64_t)i);
+	struct sfs_read read = {.offset = e->offset, .n_bytes = 1};
+	struct sfs_link waiting;
+
+	sfs_list_init(&waiting);
+	sfs_list_push(&waiting, &read.link);
+	sfs_holes_start(&holes, &waiting, UINT64_MAX, &out);
+	sfs_outbox_flush(&out);
+}
+
+static bool is_waiting(int i)
+{
+	uint64_t since_ns;
+
+	return sfs_hole_blame(hole(i), &since_ns) == SFS_BLAME_BUDGET;
+}
+
+/* ---- what a server does ---- */
+
+/* The read of a piece, or of the headers of the sample. */
+static struct sfs_request *of_piece(int i)
+{
+	struct sfs_request *r;
+	size_t k;
+
+	for (k = 0; (r = scripted_nth(source, k)) != NULL; k++)
+		if (r->n_bytes > 4096 && r->offset == (uint64_t)i * SFS_GRAB_MAX)
+			return r;
+	return NULL;
+}
+
+static struct sfs_request *of_walk(void)
+{
+	struct sfs_request *r;
+	size_t k;
+
+	for (k = 0; (r = scripted_nth(source, k)) != NULL; k++)
+		if (r->n_bytes <= 4096)
+			return r;
+	return NULL;
+}
+
+static void end(struct sfs_request *r, int err)
+{
+	CHECK(r != NULL);
+	scripted_end(source, r, err);
+	take();
+}
+
+/* ---- a sample that was appended as holes ---- */
+
+static void begin(const struct tar *t)
+{
+	const struct sfs_holes_owner owner = {.wake = on_wake,
+					      .lack = on_lack,
+					      .failed = on_failed};
+	const struct sfs_block_sample sample = {.n_bytes = t->n};
+
+	scripted_have(source, &env.shards.shards[0].object, "x.tar", t->bytes, t->n);
+	CHECK_EQ(sfs_account_open(&account, &env.budget, BUDGET / 2, true, NULL), 0);
+	sfs_entries_init(&entries, 0);
+	sfs_holes_init(&holes, &env, &account, &entries, &owner);
+	sfs_holes_append(&holes, 0, &sample, true);
+	CHECK_EQ(entries.tail, N_PIECES);
+	memset(n_failed, 0, sizeof n_failed);
+}
+
+static void finish(void)
+{
+	CHECK_EQ(scripted_n(source), 0);
+	CHECK_EQ(holes.n_pending, 0);
+	for (; entries.head < entries.tail; sfs_entries_drop_head(&entries))
+		sfs_holes_drop(&holes, hole((int)entries.head));
+	sfs_holes_done(&holes);
+	sfs_entries_done(&entries);
+	CHECK_EQ(sfs_account_used(&account), 0);
+	CHECK_EQ(sfs_account_used(&env.grabber.account), 0);
+	sfs_account_close(&account);
+}
+
+/* ---- tests ---- */
+
+/* The walk fails when so many pieces are there; the others come after it. */
+static void walk_fails_after(int n_here)
+{
+	int i;
+
+	begin(&bad);
+	for (i = 0; i < N_PIECES; i++)
+		need(i);
+	CHECK_EQ(scripted_n(source), N_PIECES + 1);
+	for (i = 0; i < n_here; i++)
+		end(of_piece(i), 0);
+	end(of_walk(), 0);
+	for (i = n_here; i < N_PIECES; i++)
+		end(of_piece(i), 0);
+	for (i = 0; i < N_PIECES; i++) {
+		CHECK_EQ(n_failed[i], 1);
+		CHECK(is_waiting(i));
+	}
+	CHECK_EQ(last_err, -ENAMETOOLONG);
+	finish();
+}
+
+/* The network fails under the walk; one piece is tried anew while another of the first
+ * try is still under way. */
+static void tried_anew(void)
+{
+	size_t n;
+
+	begin(&good);
+	need(0);
+	need(1);
+	end(of_piece(0), 0);
+	end(of_walk(), -EIO);
+	CHECK_EQ(n_failed[0], 1);
+	CHECK_EQ(n_failed[1], 0);
+	need(0);
+	end(of_piece(1), 0);
+	CHECK(!sfs_hole_is_here(hole(1))); /* its headers are not known yet */
+	while (of_walk())
+		end(of_walk(), 0);
+	CHECK(sfs_hole_is_here(hole(1)));
+	CHECK(!sfs_hole_is_here(hole(0)));
+	end(of_piece(0), 0);
+	CHECK(sfs_hole_is_here(hole(0)));
+	CHECK_STR((const char *)sfs_hole_at(hole(0), AT_PREFIX, &n), "train");
+	CHECK_EQ(n_failed[0] + n_failed[1], 1);
+	finish();
+}
+
+static void check_all_settled(void)
+{
+	int i;
+
+	for (i = 0; i < N_PIECES; i++)
+		CHECK(sfs_hole_is_here(hole(i)) || is_waiting(i));
+}
+
+/* Anything may end at any time, well or not. */
+static void at_random(struct sfs_rng *rng)
+{
+	uint64_t n_steps = 40;
+	int i;
+
+	begin(&good);
+	while (n_steps-- > 0) {
+		if (sfs_rng_below(rng, 2) == 0)
+			need((int)sfs_rng_below(rng, N_PIECES));
+		else if (scripted_n(source) > 0)
+			end(scripted_nth(source, sfs_rng_below(rng, scripted_n(source))),
+			    sfs_rng_below(rng, 3) ? 0 : -EIO);
+	}
+	while (scripted_n(source) > 0)
+		end(scripted_nth(source, sfs_rng_below(rng, scripted_n(source))),
+		    sfs_rng_below(rng, 4) ? 0 : -ETIMEDOUT);
+	check_all_settled();
+	for (i = 0; i < N_PIECES; i++)
+		need(i);
+	while (scripted_n(source) > 0)
+		end(scripted_nth(source, 0), 0);
+	for (i = 0; i < N_PIECES; i++)
+		CHECK(sfs_hole_is_here(hole(i)));
+	finish();
+}
+
+static void make_tars(void)
+{
+	size_t n = (size_t)(N_PIECES - 1) * SFS_GRAB_MAX;
+	unsigned char *b;
+
+	tar_file(&good, "0.b", n, 'x');
+	tar_file(&good, "0.c", 100000, 'x');
+
+	b = tar_header(&bad, "ustar", '0', "0.b", n);
+	memset(b + AT_PREFIX, 'p', 150);
+	tar_sum(b);
+	tar_grow(&bad, n);
+	tar_file(&bad, "0.c", 100000, 'x');
+}
+
+int main(void)
+{
+	char **names = sfs_calloc(1, sizeof *names);
+	struct sfs_object none = {0};
+	struct sfs_rng rng;
+	int i;
+
+	alarm(60);
+	sfs_log_set_level(SFS_LOG_ERROR);
+	names[0] = sfs_strdup("train.tar");
+	sfs_outbox_init(&out);
+	sfs_budget_init(&env.budget, BUDGET);
+	env.slabs = sfs_slabs_new(BUDGET);
+	env.pool = sfs_pool_start("test", 1);
+	CHECK_EQ(sfs_grabber_init(&env.grabber, env.slabs, env.pool, &env.budget,
+				  8 << 20),
+		 0);
+	sfs_shards_init(&env.shards, 1, names, &none, false, &env.budget);
+	source = scripted_start();
+	make_tars();
+
+	for (i = 0; i <= N_PIECES; i++)
+		walk_fails_after(i);
+	tried_anew();
+	sfs_rng_init(&rng, (const uint64_t[]){14, 5}, 2);
+	for (i = 0; i < 500; i++)
+		at_random(&rng);
+
+	scripted_free(source);
+	sfs_pool_stop(env.pool);
+	sfs_shards_done(&env.shards);
+	sfs_grabber_done(&env.grabber);
+	sfs_pool_free(env.pool);
+	sfs_slabs_free(env.slabs);
+	sfs_budget_done(&env.budget);
+	tar_done(&good);
+	tar_done(&bad);
+	free(names);
+	sfs_ledger_clear();
+	return 0;
+}
