@@ -294,7 +294,7 @@ static void begin_easy(struct sfs_fetch *f, struct sfs_get *get)
 	snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)get->first,
 		 (unsigned long long)get->last);
 	get->lines = make_lines(f, get);
-	curl_easy_setopt(easy, CURLOPT_RANGE, range);
+	curl_easy_setopt(easy, CURLOPT_RANGE, get->is_whole ? NULL : range);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, (struct curl_slist *)get->lines);
 	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 0L);
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,

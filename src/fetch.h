@@ -54,12 +54,13 @@ struct sfs_get {
 	void (*place)(struct sfs_get *get);
 	const char *url;
 
-	/* Its turn has come: set the next five. */
+	/* Its turn has come: set the next six. */
 	void (*start)(struct sfs_get *get);
 	const char *user;     /* "name:password", or NULL; borrowed */
 	bool has_headers;     /* send the options' headers too */
 	const char *if_match; /* an entity tag, or NULL */
-	uint64_t first, last; /* the range asked for, both included */
+	uint64_t first, last; /* the range asked for, both included; */
+	bool is_whole;	      /* or no range: all there is */
 
 	/* The final headers are there.  0: go on.  > 0: the body is not wanted; the
 	 * GET ends with that number, and the connection is kept if little is left.

@@ -162,12 +162,13 @@ char *sfs_plain_write(const struct sfs_plain *plain, const struct sfs_get *get,
 	if (n > 3 && memcmp(authority + n - 3, ":80", 3) == 0)
 		n -= 3;
 	*ret_origin = sfs_strndup(authority, n);
-	sfs_text_printf(&text,
-			"GET %s HTTP/1.1\r\nHost: %s\r\nRange: bytes=%llu-%llu\r\n"
-			"User-Agent: shufflefs/" VERSION "\r\nAccept: */*\r\n"
-			"Accept-Encoding: identity\r\n",
-			target, *ret_origin, (unsigned long long)get->first,
-			(unsigned long long)get->last);
+	sfs_text_printf(&text, "GET %s HTTP/1.1\r\nHost: %s\r\n", target, *ret_origin);
+	if (!get->is_whole)
+		sfs_text_printf(&text, "Range: bytes=%llu-%llu\r\n",
+				(unsigned long long)get->first,
+				(unsigned long long)get->last);
+	sfs_text_puts(&text, "User-Agent: shufflefs/" VERSION "\r\nAccept: */*\r\n"
+			     "Accept-Encoding: identity\r\n");
 	if (get->if_match)
 		sfs_text_printf(&text, "If-Match: %s\r\n", get->if_match);
 	if (get->has_headers && plain->headers.n > 0)

@@ -35,6 +35,7 @@
 #define ASK_BYTES     512
 #define MAX_REDIRECTS 10
 #define N_SMALL	      128 /* sizes and small pieces asked for at a time */
+#define CONFIRM_MS    500 /* until a size that is hard to believe is asked for again */
 
 /* The first bytes from a far server. */
 #define SMALL_BYTES                                                         \
@@ -59,6 +60,7 @@ struct http_source {
 	struct sfs_rng chance;
 	struct sfs_tail tail;
 	uint64_t got_bytes, hedged_bytes; /* by GETs; of these twice, or perhaps so */
+	bool has_warned;		  /* of a server without validators */
 };
 
 /* A request on its way. */
@@ -87,6 +89,7 @@ struct leg {
 	bool has_forgotten; /* such a URL failed: use none again */
 	bool met_silence;   /* the last one did */
 	struct sfs_retry retry;
+	struct sfs_claim claim;
 	struct sfs_question question;
 	struct sfs_answer_verdict verdict;
 };
@@ -112,6 +115,7 @@ static struct leg *add_leg(struct job *job, uint64_t first, uint64_t end)
 	leg->job = job;
 	leg->first = leg->at = first;
 	leg->end = end;
+	leg->claim.size = SFS_SIZE_UNKNOWN;
 	sfs_list_push(&job->legs, &leg->link);
 	return leg;
 }
@@ -417,6 +421,7 @@ static void try_again(struct leg *leg, int err, enum sfs_fetch_verdict verdict,
 		free(steal(&leg->url));
 		leg->n_redirects = 0;
 	}
+	leg->claim.size = SFS_SIZE_UNKNOWN;
 	begin_get(leg, delay_ms);
 }
 
@@ -463,20 +468,43 @@ static void remember_redirect(struct leg *leg)
 	o->redirected = sfs_strdup(leg->url);
 }
 
+/* Without a tag or a date, only the size tells versions apart: say so once. */
+static void warn_of_no_validator(struct http_source *s, const struct sfs_object *o)
+{
+	sfs_autofree char *shown = NULL;
+
+	if (o->tag || o->modified || s->options.verify_size_only || s->has_warned)
+		return;
+	s->has_warned = true;
+	shown = sfs_uri_redact(o->uri.location);
+	sfs_warning("%s: the server sends neither ETag nor Last-Modified, so a shard that "
+		    "changes without changing its size will not be noticed",
+		    shown);
+}
+
 /* All that the GET asked for has come, or the size. */
-static void succeed(struct leg *leg, bool is_empty)
+static void succeed(struct leg *leg)
 {
 	struct job *job = leg->job;
 
-	if (is_ask(job))
+	if (is_ask(job)) {
 		sfs_answer_learn(job->request->object, &leg->get.answer);
-	else
+		if (!job->request->may_be_tiny)
+			warn_of_no_validator(job->source, job->request->object);
+	} else {
 		sfs_tail_add(&job->source->tail, leg->end - leg->begun_at,
 			     sfs_clock_ns() - leg->get.sent_ns);
-	if (!is_empty)
-		remember_redirect(leg);
+	}
+	remember_redirect(leg);
 	end_leg(leg);
 	tidy(job);
+}
+
+/* Ask for the whole of the object, which is said to be tiny. */
+static void confirm(struct leg *leg)
+{
+	leg->claim = leg->verdict.claim;
+	begin_get(leg, CONFIRM_MS);
 }
 
 /* The GET of a leg ended without all that it asked for. */
@@ -521,8 +549,10 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_verdict verdict,
 		fail(leg, err);
 	else if (err == SFS_ANSWER_REDIRECT)
 		follow(leg);
-	else if (err == SFS_ANSWER_EMPTY || is_done)
-		succeed(leg, err == SFS_ANSWER_EMPTY);
+	else if (err == SFS_ANSWER_TINY)
+		confirm(leg);
+	else if (is_done)
+		succeed(leg);
 	else if (err == 0 && leg->at > leg->begun_at && get->answer.has_range &&
 		 job->request->offset + leg->at == get->answer.last + 1)
 		begin_get(leg, 0); /* the server gives less at a time, as it may */
@@ -576,6 +606,11 @@ static void on_place(struct sfs_get *get)
 	get->url = leg->url;
 }
 
+static const char *if_match(const struct sfs_object *o)
+{
+	return o->tag && sfs_http_etag_can_be_sent(o->tag) ? o->tag : NULL;
+}
+
 static void on_start(struct sfs_get *get)
 {
 	struct leg *leg = (struct leg *)get;
@@ -593,9 +628,11 @@ static void on_start(struct sfs_get *get)
 	leg->question = (struct sfs_question){
 		.object = r->object,
 		.is_ask = is_ask(job),
+		.may_be_tiny = r->may_be_tiny,
+		.claim = leg->claim.size == SFS_SIZE_UNKNOWN ? NULL : &leg->claim,
 		.first = is_ask(job) ? 0 : r->offset + leg->at,
 		.last = is_ask(job) ? ASK_BYTES - 1 : r->offset + leg->end - 1,
-		.if_match = is_ask(job) || verify_size_only ? NULL : o->tag,
+		.if_match = is_ask(job) || verify_size_only ? NULL : if_match(o),
 		.verify_size_only = verify_size_only,
 	};
 	get->user = is_ours ? o->uri.user : NULL;
@@ -603,6 +640,7 @@ static void on_start(struct sfs_get *get)
 	get->if_match = leg->question.if_match;
 	get->first = leg->question.first;
 	get->last = leg->question.last;
+	get->is_whole = leg->question.claim != NULL;
 	if (!is_ask(job) && !leg->is_hedge)
 		be_patient(leg);
 }

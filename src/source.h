@@ -39,6 +39,7 @@ struct sfs_object {
 
 	/* What tells one version of the object from another: the source's own. */
 	char *tag, *modified;
+	void *version; /* more of that; freed with the object */
 	/* Where the server's last redirect led to: its own too, or NULL. */
 	char *redirected;
 };
@@ -55,6 +56,7 @@ struct sfs_request {
 	struct sfs_object *object;
 	bool is_urgent; /* a reader waits: goes before those that only prefetch */
 	bool is_probe;	/* while mounting: fail at once where patience is no help */
+	bool may_be_tiny; /* ASK: the object need not be a tar */
 
 	/* READ: n_bytes from `offset` on go into the n_iov pieces of memory, which
 	 * have just that room and are borrowed (and not changed) until done(). */

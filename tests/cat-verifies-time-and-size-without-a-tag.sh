@@ -15,4 +15,5 @@ for tag in weak noetag; do
     said "Stale file handle"
 done
 arrives "$origin/bare/$three"
-[ ! -s said ] || fail "something was said"
+said "the server sends neither ETag nor Last-Modified"
+[ "$(wc -l <said)" = 1 ] || fail "not said once"

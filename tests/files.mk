@@ -156,6 +156,7 @@ cat_tests = \
 	tests/cat-notices-a-member-beyond-the-end.sh \
 	tests/cat-notices-a-short-body.sh \
 	tests/cat-notices-a-truncated-shard.sh \
+	tests/cat-notices-any-change-of-a-tag.sh \
 	tests/cat-notices-two-tars-in-one-file.sh \
 	tests/cat-order-agrees-with-an-independent-script.sh \
 	tests/cat-order-vectors-agree.sh \
@@ -178,6 +179,7 @@ cat_tests = \
 	tests/cat-survives-nonsense.sh \
 	tests/cat-takes-shorter-ranges.sh \
 	tests/cat-too-many-samples-for-the-budget-are-an-error.sh \
+	tests/cat-trailers-are-not-believed.sh \
 	tests/cat-verifies-time-and-size-without-a-tag.sh \
 	tests/cat-verify-size-takes-replicas.sh \
 	tests/cat-waits-as-long-as-a-server-says.sh \
@@ -204,6 +206,7 @@ fuse_tests = \
 	tests/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
+	tests/fuse-an-empty-answer-makes-no-empty-shard.sh \
 	tests/fuse-an-index-may-be-overwritten-in-place.sh \
 	tests/fuse-an-index-that-comes-in-time-is-waited-for.sh \
 	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \

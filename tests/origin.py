@@ -13,6 +13,7 @@ name of the file; several faults may follow each other:
 When (all must hold; each fault counts for itself, and for each URL; words that mean
 nothing make it another URL):
   only=PATTERN  for files with such names          over=N   for ranges longer than N
+  under=N       for ranges shorter than N
   at=N          for ranges with byte N in them     while=F  while FOLDER has a file F
   after=N       not for the first N of those requests       times=N  for N of them
 
@@ -27,13 +28,15 @@ before the answer begins; with `head`, in the middle of its headers):
   long,by=N[,open]           more bytes than Content-Length says (open: than the range has)
   wrongstart,by=N  wrongend,by=N  wrongtotal,by=N            another range than asked for
   ignorerange  norange  multipart                            200; 206 without Content-Range
-  etag[,blind]  modified  size,by=N                          the object has changed
+  etag[,is=TAG][,pad=N][,blind]  modified  size,by=N         the object has changed
+                             pad=N: with N more bytes before the tag's last two
   weak  noetag  bare  blind                                  validators; blind: ignores If-Match
-  NNN[,retry-after=N|date][,body=N]                          this status
+  NNN[,retry-after=N|date][,body=N][,total=N|none]           this status; total: of a 416
+  few,bytes=N                                                206, and the object has N bytes
   auth,user=U,password=P                                     401 without these
   redirect[,to=same|other|localhost|loop|deeper|dead|ftp|none][,status=N][,uses=N]
                              uses=N: to a URL that is forbidden after N requests
-  chunked  nolength  gzip  close  hangup  garbage  hugeheader,bytes=N  nohead,status=N
+  chunked[,trailer]  nolength  gzip  close  hangup  garbage  hugeheader,bytes=N  nohead,status=N
 
 Asked as a proxy, it serves its own files, whatever the host.  `other` is a second port.  Each request is a JSON line on stderr, and in /__log
 (`peer` is the port it came from: one of each connection).
@@ -94,6 +97,7 @@ class Answer:
         self.ends_in = "body"  # or in "head", or "before" it
         self.piece = 1 << 20
         self.pause_s = self.delay_s = 0
+        self.trailer = ""     # of a chunked body
         self.is_chunked = self.closes = self.is_garbage = False
 
     def set_body(self, body):
@@ -141,10 +145,13 @@ def is_fault(name):
 
 def is_due(request, number, args, size):
     """Does this fault befall this request?  Counts it."""
-    first, last = request.range(size) or (0, size - 1)
+    span = request.range(size)
+    first, last = span or (0, size - 1)
     if not fnmatch.fnmatch(os.path.basename(request.name), args.get("only", "*")):
         return False
     if last - first + 1 <= int(args.get("over", -1)):
+        return False
+    if "under" in args and not (span and last - first + 1 < int(args["under"])):
         return False
     if "at" in args and not first <= int(args["at"]) <= last:
         return False
@@ -160,7 +167,8 @@ def is_due(request, number, args, size):
 # ---- what is wrong with the object ----
 
 def etag(obj, args):
-    obj.etag = '"changed"'
+    tag = args.get("is", '"changed"')
+    obj.etag = tag[:-2] + "x" * int(args.get("pad", 0)) + tag[-2:]
     obj.knows_if_match = "blind" not in args
 
 
@@ -270,6 +278,13 @@ def wrongtotal(request, obj, answer, args):
     return answer
 
 
+def few(request, obj, answer, args):
+    answer.set_body(answer.body[:int(args["bytes"])])
+    answer.status = 206
+    answer.set_range(0, len(answer.body) - 1, len(answer.body))
+    return answer
+
+
 def norange(request, obj, answer, args):
     answer.headers.pop("Content-Range", None)
     return answer
@@ -321,6 +336,9 @@ def chunked(request, obj, answer, args):
     del answer.headers["Content-Length"]
     answer.headers["Transfer-Encoding"] = "chunked"
     answer.is_chunked = True
+    if "trailer" in args:
+        answer.trailer = ("Content-Range: bytes 7-8/9\r\nETag: \"of-the-trailer\"\r\n"
+                          "Last-Modified: Tue, 14 Nov 2023 22:13:20 GMT\r\n")
     return answer
 
 
@@ -363,7 +381,7 @@ def nohead(request, obj, answer, args):
 
 
 ANSWER_FAULTS = {f.__name__: f for f in (
-    trickle, pause, late, short, less, long, wrongstart, wrongend, wrongtotal, norange, multipart, auth,
+    trickle, pause, late, short, less, long, few, wrongstart, wrongend, wrongtotal, norange, multipart, auth,
     redirect, token, chunked, nolength, close, hangup, garbage, hugeheader, nohead)}
 ANSWER_FAULTS.update(cut=end_it("fin"), rst=end_it("rst"), stall=end_it("stall"), gzip=gzipped)
 
@@ -376,8 +394,8 @@ def status_fault(status, obj, args):
         if value == "date":
             value = email.utils.formatdate(time.time() + 2, usegmt=True)
         answer.headers["Retry-After"] = value
-    if status == 416:
-        answer.headers["Content-Range"] = "bytes */%d" % len(obj.data)
+    if status == 416 and args.get("total") != "none":
+        answer.headers["Content-Range"] = "bytes */%d" % int(args.get("total", len(obj.data)))
     return answer
 
 
@@ -461,7 +479,7 @@ def send_body(conn, answer):
         while answer.waits_for and os.path.exists(answer.waits_for):
             time.sleep(0.01)
     if answer.is_chunked and not answer.ends:
-        conn.sendall(b"0\r\n\r\n")
+        conn.sendall(b"0\r\n" + answer.trailer.encode() + b"\r\n")
 
 
 def send(conn, request, answer):
