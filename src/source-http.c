@@ -195,20 +195,30 @@ static void drop_leg(struct leg *leg)
 	end_leg(leg);
 }
 
+/* What the job's hedges have cost is known now.  (A request that comes when all has been
+ * stopped has none, and ends on any thread.) */
+static void settle_hedges(struct job *job)
+{
+	uint64_t n_got = 0, n_twice, n_wanted = job->request->n_bytes;
+
+	if (job->n_hedges == 0)
+		return;
+	SFS_EACH (leg, &job->legs, struct leg, link)
+		n_got += leg->at - leg->first;
+	n_twice = n_got > n_wanted ? n_got - n_wanted : 0;
+	job->source->hedged_bytes -= job->hedge_cost - n_twice;
+	atomic_fetch_add(&job->source->base.hedged_bytes, n_twice);
+}
+
 /* The request is over, whatever else is on its way for it. */
 static void end_job(struct job *job, int err)
 {
 	struct sfs_request *r = job->request;
 	struct sfs_link *link;
-	uint64_t n_twice = 0;
 	struct leg *leg;
 
 	r->n_got = in_place(job, 0);
-	SFS_EACH (each, &job->legs, struct leg, link)
-		n_twice += each->at - each->first;
-	n_twice = n_twice > r->n_bytes ? n_twice - r->n_bytes : 0;
-	job->source->hedged_bytes -= job->hedge_cost - n_twice;
-	atomic_fetch_add(&job->source->base.hedged_bytes, n_twice);
+	settle_hedges(job);
 	while ((link = sfs_list_pop(&job->legs)) != NULL) {
 		leg = sfs_container(link, struct leg, link);
 		drop_leg(leg);

@@ -86,6 +86,7 @@ unit_tests = \
 	tests/unit-shard-tables-grow-once-and-are-dropped \
 	tests/unit-slab-hands-out-the-last-one-first \
 	tests/unit-source-file-notices-another-version \
+	tests/unit-source-http-ends-what-comes-too-late \
 	tests/unit-store-finds-again-what-it-saved \
 	tests/unit-store-gives-up-when-nothing-can-be-written \
 	tests/unit-store-takes-many-savers-at-once \
