@@ -551,7 +551,7 @@ static void take_results(struct sfs_fetch *f)
 static void make_ready(struct sfs_fetch *f, struct sfs_get *get)
 {
 	get->place(get);
-	sfs_hosts_line_up(&f->hosts, get);
+	sfs_hosts_line_up(&f->hosts, get, sfs_clock_ns());
 }
 
 static void take_incoming(struct sfs_fetch *f)
@@ -598,7 +598,7 @@ static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
 /* Tell the owner what has changed. */
 static void tell_pace(struct sfs_fetch *f)
 {
-	struct sfs_path p = sfs_hosts_path(&f->hosts);
+	struct sfs_path p = sfs_hosts_path(&f->hosts, sfs_clock_ns());
 
 	if (p.n_parallel == 0 ||
 	    (p.n_parallel == f->told.n_parallel && p.rtt_ns == f->told.rtt_ns &&

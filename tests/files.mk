@@ -41,6 +41,7 @@ unit_tests = \
 	tests/unit-group-needs-no-more-than-the-headers \
 	tests/unit-group-takes-names-byte-for-byte \
 	tests/unit-hash-goes-backwards \
+	tests/unit-hosts-remember-those-in-use \
 	tests/unit-http-reads-what-servers-send \
 	tests/unit-index-is-refused-when-a-byte-is-wrong \
 	tests/unit-index-says-again-what-was-written \
