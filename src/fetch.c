@@ -679,12 +679,23 @@ static uint64_t late_at(const struct sfs_get *get)
 	return atomic_load(get->is_needed) ? get->needed_late_ns : get->late_ns;
 }
 
-/* Tell those that are late by now. */
+/* Tell those that are late by now; they may drop each other. */
 static void tell_late(struct sfs_fetch *f, uint64_t now)
 {
-	SFS_EACH (get, &f->active, struct sfs_get, link) {
-		if (now < late_at(get))
+	struct sfs_link late, *link, *following;
+	struct sfs_get *get;
+
+	sfs_list_init(&late);
+	for (link = f->active.next; link != &f->active; link = following) {
+		following = link->next;
+		if (now < late_at(sfs_container(link, struct sfs_get, link)))
 			continue;
+		sfs_link_remove(link);
+		sfs_list_push(&late, link);
+	}
+	while ((link = sfs_list_pop(&late)) != NULL) {
+		get = sfs_container(link, struct sfs_get, link);
+		sfs_list_push(&f->active, link);
 		get->late_ns = 0;
 		get->late(get);
 	}

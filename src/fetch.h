@@ -73,7 +73,8 @@ struct sfs_get {
 	int (*room)(struct sfs_get *get, struct iovec *pieces, int n_max);
 	int (*took)(struct sfs_get *get, size_t n);
 	/* Once, if start() sets the two to moments of sfs_clock_ns(): late_ns has come,
-	 * or needed_late_ns has and *is_needed is true, and the GET is not over. */
+	 * or needed_late_ns has and *is_needed is true, and the GET is not over.  It may
+	 * drop any GET, and set the two anew. */
 	void (*late)(struct sfs_get *get);
 	uint64_t late_ns, needed_late_ns;
 	/* The GET is over and the caller's again; it may be added anew from here.

@@ -36,6 +36,7 @@ unit_tests = \
 	tests/unit-error-sentences-fit-their-room \
 	tests/unit-estimate-gives-nobody-up-too-early \
 	tests/unit-even-hands-on-what-comes-at-its-rate \
+	tests/unit-fetch-lets-late-drop-any-get \
 	tests/unit-foreign-indexes-are-held-to-their-shards \
 	tests/unit-grab-takes-its-turn \
 	tests/unit-group-needs-no-more-than-the-headers \
