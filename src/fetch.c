@@ -20,6 +20,7 @@
 #include "mem.h"
 #include "plain.h"
 #include "pool.h"
+#include "rng.h"
 #include "wires.h"
 
 #include <curl/curl.h>
@@ -54,6 +55,7 @@ struct sfs_fetch {
 	struct sfs_link delayed; /* until their time comes */
 	struct sfs_link active;
 	struct sfs_path told; /* to the owner */
+	struct sfs_rng chance;
 	CURL *idle_easy[MAX_IDLE_EASY];
 	int n_idle_easy;
 
@@ -71,7 +73,9 @@ static const struct {
 	enum sfs_fetch_verdict verdict;
 } dialect[] = {
 	/* A kept connection that has bytes left over looks like HTTP/0.9. */
-	{CURLE_UNSUPPORTED_PROTOCOL, -EBADMSG, SFS_FETCH_PASSING},
+	{CURLE_UNSUPPORTED_PROTOCOL, -EBADMSG, SFS_FETCH_NONSENSE},
+	{CURLE_WEIRD_SERVER_REPLY, -EBADMSG, SFS_FETCH_NONSENSE},
+	{CURLE_OUT_OF_MEMORY, -EBADMSG, SFS_FETCH_NONSENSE}, /* a header without an end */
 	{CURLE_URL_MALFORMAT, -EINVAL, SFS_FETCH_FINAL},
 	{CURLE_COULDNT_RESOLVE_PROXY, -EHOSTUNREACH, SFS_FETCH_REFUSED},
 	{CURLE_COULDNT_RESOLVE_HOST, -EHOSTUNREACH, SFS_FETCH_REFUSED},
@@ -490,6 +494,7 @@ static void begin(struct sfs_fetch *f, struct sfs_get *get)
 static void take_off(struct sfs_fetch *f, struct sfs_get *get)
 {
 	sfs_link_remove(&get->link);
+	sfs_hosts_end_waiting(get);
 	if (!get->is_active)
 		return;
 	get->is_active = false;
@@ -498,11 +503,43 @@ static void take_off(struct sfs_fetch *f, struct sfs_get *get)
 	leave_wire(f, get);
 }
 
+/* Its server is well again: all who wait for that go on. */
+static void release(struct sfs_fetch *f, const struct sfs_host *host)
+{
+	SFS_EACH (get, &f->delayed, struct sfs_get, link) {
+		if (get->is_waiting && get->host == host)
+			get->due_ns = 0;
+	}
+}
+
+/* What does the end of an active GET say of its server? */
+static void judge_server(struct sfs_fetch *f, struct sfs_get *get, int err,
+			 enum sfs_fetch_verdict verdict, const char *why)
+{
+	const int status = get->answer.status;
+	uint64_t now = sfs_clock_ns();
+	char text[32];
+
+	get->is_news = true;
+	if (err < 0 && get->err == 0) {
+		if (verdict <= SFS_FETCH_REFUSED && err != -ECANCELED && !get->is_probe)
+			sfs_host_failed(get, verdict == SFS_FETCH_REFUSED, why, now);
+	} else if (status >= 500 || status == 408 || status == 425 || status == 429) {
+		snprintf(text, sizeof text, "HTTP %d", status);
+		if (!get->is_probe)
+			sfs_host_failed(get, false, text, now);
+	} else if (err >= 0 && sfs_host_did_well(get, now)) {
+		release(f, get->host);
+	}
+}
+
 static void finish(struct sfs_fetch *f, struct sfs_get *get, int err,
 		   enum sfs_fetch_verdict verdict, const char *why)
 {
 	sfs_autofree char *failure = steal(&get->failure);
 
+	if (get->is_active)
+		judge_server(f, get, err, verdict, why);
 	take_off(f, get);
 	get->end(get, err, verdict, why);
 }
@@ -550,8 +587,24 @@ static void take_results(struct sfs_fetch *f)
 
 static void make_ready(struct sfs_fetch *f, struct sfs_get *get)
 {
+	sfs_hosts_end_waiting(get);
 	get->place(get);
 	sfs_hosts_line_up(&f->hosts, get, sfs_clock_ns());
+}
+
+/* When it may be tried again, if its server is out of order. */
+static void wait_for_server(struct sfs_fetch *f, struct sfs_get *get)
+{
+	struct sfs_outage *outage;
+
+	get->place(get);
+	sfs_hosts_begin_waiting(&f->hosts, get);
+	outage = &get->host->outage;
+	if (outage->is_out)
+		get->due_ns = sfs_outage_next_retry(outage, sfs_clock_ns(),
+						    sfs_rng_next(&f->chance));
+	if (get->due_ns > get->latest_ns)
+		get->due_ns = get->latest_ns;
 }
 
 static void take_incoming(struct sfs_fetch *f)
@@ -566,12 +619,15 @@ static void take_incoming(struct sfs_fetch *f)
 	while ((link = sfs_list_pop(&arrived)) != NULL) {
 		get = sfs_container(link, struct sfs_get, link);
 		/* Nobody looks at these again before their turn comes. */
-		if (atomic_load(get->is_cancelled))
+		if (atomic_load(get->is_cancelled)) {
 			finish(f, get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
-		else if (get->due_ns == 0)
+		} else if (get->due_ns == 0) {
 			make_ready(f, get);
-		else
+		} else {
+			if (get->is_retry)
+				wait_for_server(f, get);
 			sfs_list_push(&f->delayed, &get->link);
+		}
 	}
 }
 
@@ -579,18 +635,26 @@ static void take_incoming(struct sfs_fetch *f)
 static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
-	struct sfs_link *link, *following;
+	struct sfs_link due, *link, *following;
 	struct sfs_get *get;
 
+	sfs_list_init(&due);
 	for (link = f->delayed.next; link != &f->delayed; link = following) {
 		following = link->next;
 		get = sfs_container(link, struct sfs_get, link);
 		if (get->due_ns <= now) {
 			sfs_link_remove(&get->link);
-			make_ready(f, get);
+			sfs_list_push(&due, &get->link);
 		} else if (get->due_ns < next) {
 			next = get->due_ns;
 		}
+	}
+	while ((link = sfs_list_pop(&due)) != NULL) { /* one may end others */
+		get = sfs_container(link, struct sfs_get, link);
+		if (atomic_load(get->is_cancelled))
+			finish(f, get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
+		else
+			make_ready(f, get);
 	}
 	return next;
 }
@@ -840,6 +904,7 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 	allow_descriptors();
 	f->plain = sfs_plain_new(options);
 	f->wires = sfs_wires_new(MAX_KEPT);
+	f->chance.state = sfs_clock_ns();
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	f->multi = curl_multi_init();
 	curl_multi_setopt(f->multi, CURLMOPT_MAXCONNECTS, MAX_KEPT);
@@ -874,7 +939,7 @@ void sfs_fetch_add(struct sfs_fetch *f, struct sfs_get *get, uint64_t delay_ms)
 	get->failure = NULL;
 	get->wire = NULL;
 	get->origin = get->text = NULL;
-	get->is_active = false;
+	get->is_active = get->is_waiting = false;
 	pthread_mutex_lock(&f->lock);
 	has_ended = f->has_ended;
 	if (!has_ended)

@@ -39,7 +39,8 @@ struct sfs_fetch_options {
 /* What a failure without an HTTP answer was like. */
 enum sfs_fetch_verdict {
 	SFS_FETCH_PASSING, /* may be better next time */
-	SFS_FETCH_REFUSED, /* as passing, but a probe tries again only once */
+	SFS_FETCH_REFUSED, /* as passing; no connection was made, so a probe tries again once */
+	SFS_FETCH_NONSENSE, /* what came is no HTTP */
 	SFS_FETCH_FINAL,   /* will not get better by trying (a certificate, a URL) */
 };
 
@@ -48,6 +49,12 @@ struct sfs_get {
 	bool is_small; /* counted against n_small; start() may set it too */
 	bool is_urgent;
 	bool is_wary; /* not over a connection that was kept, for it may be dead */
+	bool is_probe; /* its failure says nothing of the server */
+	/* Once more what failed as passing, or was answered by a 5xx: while its server is
+	 * out of order (outage.h) it waits, until its turn to try comes, or latest_ns, or
+	 * the server is well again. */
+	bool is_retry;
+	uint64_t latest_ns;
 	const atomic_bool *is_cancelled, *is_needed;
 
 	/* It gets in line: set the URL (borrowed), which names the server. */
@@ -88,12 +95,13 @@ struct sfs_get {
 	uint64_t rtt_ns, served_bytes;
 	uint64_t sent_ns;
 	bool met_silence; /* it ended because no byte came for stall_timeout_ms */
+	bool is_news;	  /* its failure is none of many; see outage.h */
 
 	/* fetch's own */
 	struct sfs_link link;
 	struct sfs_host *host;
 	uint64_t due_ns, progress_ns;
-	bool is_answered;
+	bool is_answered, is_waiting;
 	int fd; /* of a new connection of libcurl's */
 	struct sfs_http_answer answer;
 	bool is_active, has_head;

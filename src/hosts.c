@@ -2,10 +2,12 @@
 #include "hosts.h"
 
 #include "clock.h"
+#include "ledger.h"
 #include "mem.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -58,7 +60,7 @@ static bool is_idle(const struct sfs_host *host)
 	for (i = 0; i < SFS_N_LINES; i++)
 		if (host->n_active[i] > 0 || has_line(host, i))
 			return false;
-	return true;
+	return host->n_waiting == 0;
 }
 
 /* Of the idle ones, the one that was not used for longest. */
@@ -165,6 +167,20 @@ void sfs_hosts_leave(struct sfs_hosts *hosts, struct sfs_get *get, uint64_t now_
 		sfs_pace_rest(&host->pace);
 }
 
+void sfs_hosts_begin_waiting(struct sfs_hosts *hosts, struct sfs_get *get)
+{
+	get->host = host_of(hosts, get->url);
+	get->host->n_waiting++;
+	get->is_waiting = true;
+}
+
+void sfs_hosts_end_waiting(struct sfs_get *get)
+{
+	if (get->is_waiting)
+		get->host->n_waiting--;
+	get->is_waiting = false;
+}
+
 void sfs_hosts_each_line(struct sfs_hosts *hosts,
 			 void (*each)(void *ctx, struct sfs_link *line), void *ctx)
 {
@@ -226,6 +242,51 @@ void sfs_host_refused(struct sfs_get *get, uint64_t now_ns)
 void sfs_host_fell_silent(struct sfs_get *get, uint64_t now_ns)
 {
 	get->host->silent_ns = now_ns;
+}
+
+/* With the one that has just failed. */
+static int n_requests(const struct sfs_host *host)
+{
+	int i, n = 1 + host->n_waiting;
+
+	for (i = 0; i < SFS_N_LINES; i++) {
+		n += host->n_active[i];
+		SFS_EACH (get, &host->lines[i][0], struct sfs_get, link)
+			n++;
+		SFS_EACH (get, &host->lines[i][1], struct sfs_get, link)
+			n++;
+	}
+	return n;
+}
+
+void sfs_host_failed(struct sfs_get *get, bool is_unreachable, const char *why,
+		     uint64_t now_ns)
+{
+	struct sfs_host *host = get->host;
+	enum sfs_outage_news news =
+		sfs_outage_failed(&host->outage, is_unreachable, now_ns);
+	char then[64];
+	int n;
+
+	get->is_news = news == SFS_OUTAGE_SINGLE;
+	if (news != SFS_OUTAGE_BEGUN)
+		return;
+	n = n_requests(host);
+	snprintf(then, sizeof then, "retrying; %d request%s", n,
+		 n == 1 ? " waits" : "s wait");
+	sfs_ledger_add(SFS_EVENT_OUTAGE, host->origin, SFS_NO_OFFSET, then, "%s", why);
+}
+
+bool sfs_host_did_well(struct sfs_get *get, uint64_t now_ns)
+{
+	uint64_t ns = 0;
+
+	if (!sfs_outage_answered(&get->host->outage, now_ns, &ns))
+		return false;
+	sfs_ledger_add(SFS_EVENT_OUTAGE, get->host->origin, SFS_NO_OFFSET, "",
+		       "answers again after %llu s",
+		       (unsigned long long)((ns + SFS_NS_PER_S / 2) / SFS_NS_PER_S));
+	return true;
 }
 
 /* What the kernel has measured: unlike our own clock, it knows nothing of threads that

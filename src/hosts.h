@@ -15,6 +15,7 @@
 
 #include "fetch.h"
 #include "list.h"
+#include "outage.h"
 #include "pace.h"
 
 #include <stdbool.h>
@@ -30,6 +31,8 @@ struct sfs_host {
 	uint64_t refused_ns;	       /* when it last said that it has too much to do */
 	uint64_t silent_ns;	       /* when a GET was last given up in silence */
 	uint64_t used_ns;	       /* when it last had a GET, or ended one */
+	struct sfs_outage outage;
+	int n_waiting;		       /* to be tried again */
 	bool has_windows;	       /* some of its connections were given one */
 	int n_active[SFS_N_LINES], small_limit;
 	unsigned n_small_ended; /* since the limit was lowered, and before */
@@ -60,6 +63,11 @@ void sfs_hosts_leave(struct sfs_hosts *hosts, struct sfs_get *get, uint64_t now_
 void sfs_hosts_each_line(struct sfs_hosts *hosts,
 			 void (*each)(void *ctx, struct sfs_link *line), void *ctx);
 
+/* A GET will be tried again at its server; sets get->host, which is good until it waits no
+ * more. */
+void sfs_hosts_begin_waiting(struct sfs_hosts *hosts, struct sfs_get *get);
+void sfs_hosts_end_waiting(struct sfs_get *get);
+
 /* All servers together that were used of late; see fetch.h. */
 struct sfs_path sfs_hosts_path(struct sfs_hosts *hosts, uint64_t now_ns);
 
@@ -74,6 +82,12 @@ void sfs_host_refused(struct sfs_get *get, uint64_t now_ns);
 /* The GET met silence until it was given up.  Connections that are idle then may be as
  * dead. */
 void sfs_host_fell_silent(struct sfs_get *get, uint64_t now_ns);
+
+/* The GET failed as passing (`why`), or was answered well.  Tells when an outage begins and
+ * ends; true: it ends with this. */
+void sfs_host_failed(struct sfs_get *get, bool is_unreachable, const char *why,
+		     uint64_t now_ns);
+bool sfs_host_did_well(struct sfs_get *get, uint64_t now_ns);
 
 /* The GET is about to ask over `fd`, a connection to its server. */
 void sfs_host_asks(struct sfs_get *get, int fd);

@@ -26,6 +26,8 @@ enum sfs_event {
 	SFS_EVENT_HIDDEN,  /* a member's name is no safe path; not in samples/ */
 	SFS_EVENT_INDEX,   /* an index is there, and cannot be used */
 	SFS_EVENT_REFUSED, /* a name was looked up that cannot be had */
+	SFS_EVENT_OUTAGE,  /* a server (which stands for the shard) is out of order, or well
+			    * again */
 	SFS_N_EVENTS
 };
 
@@ -36,6 +38,9 @@ enum sfs_event {
 void sfs_ledger_add(enum sfs_event event, const char *shard, uint64_t offset,
 		    const char *then, const char *cause, ...)
 	__attribute__((format(printf, 5, 6)));
+
+/* Count an event that needs no line of its own. */
+void sfs_ledger_tally(enum sfs_event event);
 
 /* All lines, appended to *text. */
 void sfs_ledger_print(struct sfs_text *text);

@@ -13,6 +13,10 @@
  * takes longer than 99 of 100 do (tail.h), or, where a reader waits, than half of them.
  * What hedging costs is at most a twentieth of what is fetched.
  *
+ * What fails as passing (no connection, a reset, silence, a 5xx) is asked for again until
+ * a reader cannot wait any longer, and waits for its server meanwhile (outage.h).  An answer
+ * that is of no use may come `retries` times more.
+ *
  * Redirects are followed here, one hop a GET: only to the origin that the user
  * named do the user's headers and password go.  Where they end is remembered
  * for the object, so that a range costs one round trip; when that place fails,
@@ -29,6 +33,7 @@
 #include "tail.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,6 +75,9 @@ struct job {
 	struct sfs_link legs; /* all there ever were */
 	int n_hedges;
 	uint64_t hedge_cost; /* counted for it so far */
+	uint64_t begun_ns;   /* when it was submitted, or found to be needed since; or the
+			      * last failure with progress */
+	bool is_needed;
 };
 
 /* GETs, one behind the other, for the bytes `first` to `end` - 1 of a request. */
@@ -88,12 +96,13 @@ struct leg {
 	bool is_remembered; /* url is where an earlier redirect led */
 	bool has_forgotten; /* such a URL failed: use none again */
 	bool met_silence;   /* the last one did */
-	struct sfs_retry retry;
+	struct sfs_retry failures, refusals; /* those that pass, and the others */
 	struct sfs_claim claim;
 	struct sfs_question question;
 	struct sfs_answer_verdict verdict;
 };
 
+static void init_get(struct leg *leg);
 static void begin_get(struct leg *leg, uint64_t delay_ms);
 
 static bool is_ask(const struct job *job)
@@ -228,8 +237,7 @@ static void end_job(struct job *job, int err)
 	sfs_request_end(r, err);
 }
 
-/* This leg cannot go on, and with it the request.  The leg's GET is over. */
-static void fail(struct leg *leg, int err)
+static void fail_as(struct leg *leg, int err, bool is_told)
 {
 	struct job *job = leg->job;
 	struct sfs_request *r = job->request;
@@ -240,11 +248,30 @@ static void fail(struct leg *leg, int err)
 			sfs_uri_redact(leg->url ? leg->url : r->object->uri.location);
 
 		sfs_error_set(r->error, err, "%s: %s", shown, leg->verdict.why);
-		if (!is_ask(job))
+		if (is_told)
 			sfs_ledger_add(event, r->object->name, r->offset + leg->at, "",
 				       "%s: %s", shown, leg->verdict.why);
 	}
 	end_job(job, err);
+}
+
+/* This leg cannot go on, and with it the request.  The leg's GET is over. */
+static void fail(struct leg *leg, int err)
+{
+	fail_as(leg, err, !is_ask(leg->job));
+}
+
+/* For so long it was tried in vain.  Where nobody waits, nothing is lost. */
+static void give_up(struct leg *leg, int err, uint64_t now_ns)
+{
+	struct job *job = leg->job;
+	char *why = leg->verdict.why;
+	size_t n = strlen(why);
+
+	snprintf(why + n, sizeof leg->verdict.why - n, " (given up after %llu s)",
+		 (unsigned long long)((now_ns - job->begun_ns) / SFS_NS_PER_S));
+	fail_as(leg, err,
+		!is_ask(job) && (job->is_needed || !job->request->is_ahead));
 }
 
 /* ---- hedges ---- */
@@ -404,35 +431,109 @@ static int on_room(struct sfs_get *get, struct iovec *pieces, int n_max)
 
 /* ---- the end of a GET ---- */
 
-/* A try failed in a way that may pass. */
-static void try_again(struct leg *leg, int err, enum sfs_fetch_verdict verdict,
-		      int64_t retry_after_s)
-{
-	struct job *job = leg->job;
-	struct sfs_request *r = job->request;
-	int limit = job->source->options.n_retries;
-	uint64_t delay_ms;
-	char then[64];
+/* ---- retries ---- */
 
-	if (r->is_probe)
-		limit = verdict == SFS_FETCH_REFUSED ? 1 : limit < 2 ? limit : 2;
-	if (!sfs_retry_next(&leg->retry, limit, leg->at - leg->begun_at, retry_after_s,
-			    sfs_rng_next(&job->source->chance), &delay_ms)) {
-		fail(leg, err);
-		return;
-	}
-	snprintf(then, sizeof then, "retry %d of %d in %llu ms", leg->retry.n_failed,
-		 limit, (unsigned long long)delay_ms);
-	if (!r->is_probe)
-		sfs_ledger_add(SFS_EVENT_RETRY, r->object->name,
-			       is_ask(job) ? SFS_NO_OFFSET : r->offset + leg->at, then,
-			       "%s", leg->verdict.why);
+/* Until when it is of use to try: a second less than a reader waits, or a twentieth less,
+ * for the reader is to get the cause, not only to hear that time is up. */
+static uint64_t deadline_ns(const struct job *job)
+{
+	uint64_t ms = job->source->options.read_timeout_ms, less = ms / 20;
+
+	if (less < 1000)
+		less = ms < 4000 ? ms / 4 : 1000;
+	return job->begun_ns + (ms - less) * SFS_NS_PER_MS;
+}
+
+/* From when on does the time count?  A reader's begins when the reader comes; and bytes
+ * that have come are what others waited for. */
+static void note_time(struct job *job, uint64_t n_new, uint64_t now_ns)
+{
+	bool is_needed =
+		job->request->is_urgent || atomic_load(&job->request->is_needed);
+
+	if (n_new >= SFS_RETRY_PROGRESS || (is_needed && !job->is_needed))
+		job->begun_ns = now_ns;
+	job->is_needed = is_needed;
+}
+
+static void tell_retry(struct leg *leg, const struct sfs_retry *retry, int limit,
+		       uint64_t delay_ms)
+{
+	struct sfs_request *r = leg->job->request;
+	char then[80], of[24] = "";
+
+	if (limit < INT_MAX)
+		snprintf(of, sizeof of, " of %d", limit);
+	snprintf(then, sizeof then, "retry %d%s in %llu ms", retry->n_failed, of,
+		 (unsigned long long)delay_ms);
+	sfs_ledger_add(SFS_EVENT_RETRY, r->object->name,
+		       is_ask(leg->job) ? SFS_NO_OFFSET : r->offset + leg->at, then, "%s",
+		       leg->verdict.why);
+}
+
+/* Ask for what is left. */
+static void begin_again(struct leg *leg, uint64_t delay_ms, bool waits_for_server)
+{
+	bool is_at_home = leg->n_redirects == 0 && !leg->is_remembered;
+
 	if (leg->n_redirects > 0) { /* another place may do it */
 		free(steal(&leg->url));
 		leg->n_redirects = 0;
 	}
 	leg->claim.size = SFS_SIZE_UNKNOWN;
-	begin_get(leg, delay_ms);
+	init_get(leg);
+	leg->get.is_retry = waits_for_server && is_at_home;
+	leg->get.latest_ns = deadline_ns(leg->job);
+	sfs_fetch_add(leg->job->source->fetch, &leg->get, delay_ms);
+}
+
+/* How often a user who mounts has it tried. */
+static int probe_limit(const struct job *job, enum sfs_fetch_verdict verdict)
+{
+	int limit = job->source->options.n_retries;
+
+	return verdict == SFS_FETCH_REFUSED ? 1 : limit < 2 ? limit : 2;
+}
+
+/* The answer was of no use, or this is a probe. */
+static void try_again(struct leg *leg, int err, int limit, int64_t retry_after_s)
+{
+	struct job *job = leg->job;
+	uint64_t delay_ms;
+
+	if (!sfs_retry_next(&leg->refusals, limit, leg->at - leg->begun_at, retry_after_s,
+			    sfs_rng_next(&job->source->chance), &delay_ms)) {
+		fail(leg, err);
+		return;
+	}
+	if (!job->request->is_probe)
+		tell_retry(leg, &leg->refusals, limit, delay_ms);
+	begin_again(leg, delay_ms, false);
+}
+
+/* A try failed in a way that passes.  A line for each would be many: the first of a server
+ * that did well until now is told, and of a leg the 1st, 2nd, 4th, 8th... */
+static void wait_and_try_again(struct leg *leg, int err, int64_t retry_after_s)
+{
+	struct job *job = leg->job;
+	uint64_t now = sfs_clock_ns(), n_new = leg->at - leg->begun_at, delay_ms, left_ms;
+	bool is_news = leg->get.is_news;
+
+	note_time(job, n_new, now);
+	if (now >= deadline_ns(job)) {
+		give_up(leg, err, now);
+		return;
+	}
+	sfs_retry_next(&leg->failures, INT_MAX, n_new, retry_after_s,
+		       sfs_rng_next(&job->source->chance), &delay_ms);
+	left_ms = (deadline_ns(job) - now) / SFS_NS_PER_MS + 1;
+	if (delay_ms > left_ms)
+		delay_ms = left_ms;
+	if (is_news && (leg->failures.n_failed & (leg->failures.n_failed - 1)) == 0)
+		tell_retry(leg, &leg->failures, INT_MAX, delay_ms);
+	else
+		sfs_ledger_tally(SFS_EVENT_RETRY);
+	begin_again(leg, delay_ms, retry_after_s < 0);
 }
 
 /* Begin again at the object's own URL. */
@@ -517,14 +618,34 @@ static void confirm(struct leg *leg)
 	begin_get(leg, CONFIRM_MS);
 }
 
+/* The GET of a leg ended without all that it asked for, and may be tried again. */
+static void take_passing(struct leg *leg, int err, enum sfs_fetch_verdict verdict,
+			 const char *why)
+{
+	struct job *job = leg->job;
+	const struct sfs_http_answer *a = &leg->get.answer;
+	bool is_no = err == 0 || err == -EPROTO || verdict == SFS_FETCH_NONSENSE ||
+		     (err == SFS_ANSWER_AGAIN && !sfs_answer_is_later(a->status));
+	int64_t retry_after_s = err == SFS_ANSWER_AGAIN ? a->retry_after_s : -1;
+
+	if (err == 0)
+		sfs_answer_again(&leg->verdict, "the body ended %llu bytes early",
+				 (unsigned long long)(leg->end - leg->at));
+	else if (err != SFS_ANSWER_AGAIN && err != -EPROTO)
+		sfs_answer_again(&leg->verdict, "%s", why);
+	err = err < 0 ? err : -EIO;
+	if (job->request->is_probe)
+		try_again(leg, err, probe_limit(job, verdict), retry_after_s);
+	else if (is_no)
+		try_again(leg, err, job->source->options.n_retries, retry_after_s);
+	else
+		wait_and_try_again(leg, err, retry_after_s);
+}
+
 /* The GET of a leg ended without all that it asked for. */
 static void take_failure(struct leg *leg, int err, enum sfs_fetch_verdict verdict,
 			 const char *why)
 {
-	struct sfs_answer_verdict *v = &leg->verdict;
-	int64_t retry_after_s =
-		err == SFS_ANSWER_AGAIN ? leg->get.answer.retry_after_s : -1;
-
 	if (!is_ask(leg->job) && is_spare(leg)) {
 		end_leg(leg);
 		tidy(leg->job);
@@ -533,17 +654,12 @@ static void take_failure(struct leg *leg, int err, enum sfs_fetch_verdict verdic
 		forget_redirect(leg);
 		begin_get(leg, 0);
 	} else if (err == SFS_ANSWER_FINAL) {
-		fail(leg, v->err);
+		fail(leg, leg->verdict.err);
+	} else if (err < 0 && verdict == SFS_FETCH_FINAL) {
+		sfs_answer_again(&leg->verdict, "%s", why);
+		fail(leg, err);
 	} else {
-		if (err == 0)
-			sfs_answer_again(v, "the body ended %llu bytes early",
-					 (unsigned long long)(leg->end - leg->at));
-		else if (err != SFS_ANSWER_AGAIN && err != -EPROTO)
-			sfs_answer_again(v, "%s", why);
-		if (verdict == SFS_FETCH_FINAL)
-			fail(leg, err);
-		else
-			try_again(leg, err < 0 ? err : -EIO, verdict, retry_after_s);
+		take_passing(leg, err, verdict, why);
 	}
 }
 
@@ -655,7 +771,7 @@ static void on_start(struct sfs_get *get)
 		be_patient(leg);
 }
 
-static void begin_get(struct leg *leg, uint64_t delay_ms)
+static void init_get(struct leg *leg)
 {
 	struct job *job = leg->job;
 	struct sfs_request *r = job->request;
@@ -665,6 +781,7 @@ static void begin_get(struct leg *leg, uint64_t delay_ms)
 		.is_small = is_ask(job) || (is_part && leg->end - leg->at <= SMALL_MAX),
 		.is_urgent = r->is_urgent || is_part || atomic_load(&r->is_needed),
 		.is_wary = leg->met_silence,
+		.is_probe = r->is_probe,
 		.is_cancelled = &r->is_cancelled,
 		.is_needed = &r->is_needed,
 		.place = on_place,
@@ -676,7 +793,12 @@ static void begin_get(struct leg *leg, uint64_t delay_ms)
 		.late = on_late,
 		.end = on_end,
 	};
-	sfs_fetch_add(job->source->fetch, &leg->get, delay_ms);
+}
+
+static void begin_get(struct leg *leg, uint64_t delay_ms)
+{
+	init_get(leg);
+	sfs_fetch_add(leg->job->source->fetch, &leg->get, delay_ms);
 }
 
 static void submit(struct sfs_source *source, struct sfs_request *r)
@@ -685,6 +807,8 @@ static void submit(struct sfs_source *source, struct sfs_request *r)
 
 	job->source = sfs_container(source, struct http_source, base);
 	job->request = r;
+	job->begun_ns = sfs_clock_ns();
+	job->is_needed = r->is_urgent;
 	sfs_list_init(&job->legs);
 	begin_get(add_leg(job, 0, n_wanted(job)), 0);
 }

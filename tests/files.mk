@@ -69,6 +69,7 @@ unit_tests = \
 	tests/unit-next-follows-epochs-in-turn \
 	tests/unit-options-refuse-what-they-do-not-understand \
 	tests/unit-order-gives-the-published-vectors \
+	tests/unit-outage-is-told-once \
 	tests/unit-pace-finds-how-many-fill-a-path \
 	tests/unit-pax-records-are-checked-to-the-byte \
 	tests/unit-plain-refuses-what-libcurl-would-change \
@@ -179,6 +180,7 @@ cat_tests = \
 	tests/cat-signed-urls-are-asked-for-anew.sh \
 	tests/cat-skip-agrees-with-the-script.sh \
 	tests/cat-small-slices-are-fetched-side-by-side.sh \
+	tests/cat-survives-an-outage.sh \
 	tests/cat-survives-nonsense.sh \
 	tests/cat-takes-shorter-ranges.sh \
 	tests/cat-too-many-samples-for-the-budget-are-an-error.sh \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """An HTTP/1.1 server that misbehaves on demand.
 
-  origin.py FOLDER
+  origin.py FOLDER [PORT]
 
 Prints its port and serves FOLDER until it is killed: GET and HEAD, keep-alive, one
 range, If-Match, ETag, Last-Modified.  What goes wrong stands in the URL, before the
@@ -526,8 +526,8 @@ def serve_connection(port, conn):
         conn.close()
 
 
-def listen(port):
-    listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+def listen(port, number=0):
+    listener = socket.create_server(("127.0.0.1", number), backlog=256)
     ports[port] = listener.getsockname()[1]
 
     def accept():
@@ -541,7 +541,7 @@ def listen(port):
 def main():
     global folder
     folder = sys.argv[1]
-    listen("main")
+    listen("main", int((sys.argv + ["0"])[2]))
     listen("other")
     print(ports["main"], flush=True)
     threading.Event().wait()
