@@ -36,6 +36,7 @@
 #define SMALL_BUFFER_BYTES (16L << 10)
 #define MAX_IDLE_EASY	   128
 #define MAX_DROPPED	   (64 << 10) /* of an unwanted body, to keep the connection */
+#define MAX_HEAD	   (256 << 10) /* with those of all answers 1xx */
 #define MAX_KEPT	   1024L      /* connections, of all servers */
 #define MAX_IDLE_S	   118L	      /* libcurl's default */
 
@@ -130,10 +131,16 @@ static size_t on_header(char *line, size_t size, size_t n, void *data)
 {
 	struct sfs_get *get = data;
 
-	get->progress_ns = sfs_clock_ns();
-	if (!get->is_answered)
+	if (!get->is_answered) { /* later lines are no progress: they may never end */
+		get->progress_ns = sfs_clock_ns();
 		sfs_host_answered(get, get->progress_ns);
+	}
 	get->is_answered = true;
+	get->n_head += n * size;
+	if (get->n_head > MAX_HEAD) {
+		get->err = -EMSGSIZE;
+		return 0;
+	}
 	sfs_http_answer_line(&get->answer, line, n * size, time(NULL));
 	return n * size;
 }
@@ -143,6 +150,8 @@ static int take_head(struct sfs_get *get)
 {
 	if (!get->has_head) {
 		get->has_head = true;
+		get->watched_ns = get->progress_ns = sfs_clock_ns();
+		get->watched_bytes = 0;
 		if (get->answer.status == 429 || get->answer.status == 503)
 			sfs_host_refused(get, sfs_clock_ns());
 		get->err = get->head(get, &get->answer);
@@ -154,6 +163,7 @@ static int take_head(struct sfs_get *get)
 static void count_bytes(struct sfs_get *get, size_t n)
 {
 	get->progress_ns = sfs_clock_ns();
+	get->watched_bytes += n;
 	sfs_host_served(get, n);
 }
 
@@ -161,9 +171,9 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *data)
 {
 	struct sfs_get *get = data;
 
-	count_bytes(get, n * size);
 	if (take_head(get) < 0)
 		return CURL_WRITEFUNC_ERROR;
+	count_bytes(get, n * size);
 	if (get->err > 0) {
 		get->n_dropped += n * size;
 		return get->n_dropped > MAX_DROPPED ? CURL_WRITEFUNC_ERROR : n * size;
@@ -350,7 +360,7 @@ static void begin_answer(struct sfs_get *get)
 {
 	sfs_http_answer_init(&get->answer);
 	get->has_head = get->is_answered = false;
-	get->n_dropped = 0;
+	get->n_dropped = get->n_head = 0;
 	get->err = 0;
 }
 
@@ -571,7 +581,11 @@ static void take_result(struct sfs_fetch *f, CURL *easy, CURLcode code)
 		err = get->err;
 	else if (code != CURLE_OK)
 		classify(code, &err, &verdict);
-	why = sfs_strdup(get->failure[0] ? get->failure : curl_easy_strerror(code));
+	if (err == -EMSGSIZE)
+		verdict = SFS_FETCH_NONSENSE;
+	why = sfs_strdup(err == -EMSGSIZE   ? "headers without an end"
+			 : get->failure[0] ? get->failure
+					   : curl_easy_strerror(code));
 	finish(f, get, err, verdict, why);
 }
 
@@ -680,6 +694,20 @@ static void start_ready(struct sfs_fetch *f)
 		begin(f, get);
 }
 
+/* Has the body brought too little since it was last looked at? */
+static bool is_slow(const struct sfs_fetch *f, struct sfs_get *get, uint64_t now)
+{
+	uint64_t ms = f->options.stall_timeout_ms;
+
+	if (!get->has_head || now < get->watched_ns + ms * SFS_NS_PER_MS)
+		return false;
+	if (get->watched_bytes < f->options.low_speed_limit * ms / 1000)
+		return true;
+	get->watched_ns = now;
+	get->watched_bytes = 0;
+	return false;
+}
+
 struct ended {
 	struct sfs_fetch *fetch;
 	uint64_t now;
@@ -699,11 +727,33 @@ static void gather_ended(void *ctx, struct sfs_link *list)
 		following = link->next;
 		get = sfs_container(link, struct sfs_get, link);
 		if (atomic_load(get->is_cancelled) || f->is_closed ||
-		    (get->is_active && ended->now >= get->progress_ns + stall_ns)) {
+		    (get->is_active && (ended->now >= get->progress_ns + stall_ns ||
+					is_slow(f, get, ended->now)))) {
 			sfs_link_remove(&get->link);
 			sfs_list_push(&ended->list, &get->link);
 		}
 	}
+}
+
+/* The GET brings nothing any more, or too little. */
+static void end_stalled(struct sfs_fetch *f, struct sfs_get *get, uint64_t now)
+{
+	const unsigned ms = f->options.stall_timeout_ms;
+	bool is_silent = now >= get->progress_ns + ms * SFS_NS_PER_MS;
+	char why[96];
+
+	if (is_silent && get->is_answered && !get->has_head)
+		snprintf(why, sizeof why, "headers not complete after %u ms", ms);
+	else if (is_silent)
+		snprintf(why, sizeof why, "no byte in %u ms", ms);
+	else
+		snprintf(why, sizeof why,
+			 "%llu bytes in %u ms, less than low-speed-limit",
+			 (unsigned long long)get->watched_bytes, ms);
+	if (is_silent && !get->is_answered)
+		sfs_host_fell_silent(get, now);
+	get->met_silence = true;
+	finish(f, get, -ETIMEDOUT, SFS_FETCH_PASSING, why);
 }
 
 /* How many ended. */
@@ -712,7 +762,6 @@ static int end_some(struct sfs_fetch *f, uint64_t now)
 	struct ended ended = {.fetch = f, .now = now};
 	struct sfs_link *link;
 	struct sfs_get *get;
-	char why[64];
 	int n = 0;
 
 	sfs_list_init(&ended.list);
@@ -721,16 +770,12 @@ static int end_some(struct sfs_fetch *f, uint64_t now)
 		gather_ended(&ended, &f->delayed);
 		sfs_hosts_each_line(&f->hosts, gather_ended, &ended);
 	}
-	snprintf(why, sizeof why, "no byte in %u ms", f->options.stall_timeout_ms);
 	for (; (link = sfs_list_pop(&ended.list)) != NULL; n++) {
 		get = sfs_container(link, struct sfs_get, link);
-		if (atomic_load(get->is_cancelled) || f->is_closed) {
+		if (atomic_load(get->is_cancelled) || f->is_closed)
 			finish(f, get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
-			continue;
-		}
-		sfs_host_fell_silent(get, now);
-		get->met_silence = true;
-		finish(f, get, -ETIMEDOUT, SFS_FETCH_PASSING, why);
+		else
+			end_stalled(f, get, now);
 	}
 	return n;
 }
@@ -771,7 +816,10 @@ static uint64_t next_deadline(struct sfs_fetch *f)
 	uint64_t next = UINT64_MAX, at;
 
 	SFS_EACH (get, &f->active, struct sfs_get, link) {
-		at = get->progress_ns + f->options.stall_timeout_ms * SFS_NS_PER_MS;
+		at = get->has_head && get->watched_ns < get->progress_ns
+			     ? get->watched_ns
+			     : get->progress_ns;
+		at += f->options.stall_timeout_ms * SFS_NS_PER_MS;
 		next = at < next ? at : next;
 		at = late_at(get);
 		next = at < next ? at : next;

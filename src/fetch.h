@@ -30,6 +30,7 @@ struct sfs_fetch_options {
 	void (*paced)(void *ctx, const struct sfs_path *path);
 	void *ctx;
 	unsigned connect_timeout_ms, stall_timeout_ms;
+	uint64_t low_speed_limit; /* bytes a second: less during stall_timeout_ms is a stall */
 	char **headers; /* n_headers lines, copied */
 	int n_headers;
 	/* NULL: the default. */
@@ -94,13 +95,15 @@ struct sfs_get {
 	 * unknown), and how much it has sent.  And when the request was sent. */
 	uint64_t rtt_ns, served_bytes;
 	uint64_t sent_ns;
-	bool met_silence; /* it ended because no byte came for stall_timeout_ms */
+	bool met_silence; /* it ended because nothing came for stall_timeout_ms, or too little */
 	bool is_news;	  /* its failure is none of many; see outage.h */
 
 	/* fetch's own */
 	struct sfs_link link;
 	struct sfs_host *host;
 	uint64_t due_ns, progress_ns;
+	uint64_t watched_ns, watched_bytes; /* since then so much of the body came */
+	size_t n_head;
 	bool is_answered, is_waiting;
 	int fd; /* of a new connection of libcurl's */
 	struct sfs_http_answer answer;

@@ -11,7 +11,8 @@
  * A GET that is late is *hedged*: what its leg has not got is asked for by other legs, on
  * other connections, into the same memory, where all write the same bytes.  Late is what
  * takes longer than 99 of 100 do (tail.h), or, where a reader waits, than half of them.
- * What hedging costs is at most a twentieth of what is fetched.
+ * While nothing is known of its size, late is what brings next to nothing.  What hedging
+ * costs is at most a twentieth of what is fetched, or some hundred KiB.
  *
  * What fails as passing (no connection, a reset, silence, a 5xx) is asked for again until
  * a reader cannot wait any longer, and waits for its server meanwhile (outage.h).  An answer
@@ -50,7 +51,8 @@
 #define COLD_BYTES (8 << 20)
 #define SMALL_MAX  (256 << 10) /* what counts as small */
 
-#define HEDGE_PART 20	       /* at most one byte in so many */
+#define HEDGE_PART 20	       /* at most one byte in so many, */
+#define HEDGE_FREE (512 << 10) /* or so many bytes */
 #define MAX_HEDGES 3	       /* of one request */
 #define HEDGE_LEG  (128 << 10) /* if a reader waits, it comes in legs of this, */
 #define HEDGE_LEGS 8	       /* at most so many */
@@ -63,7 +65,7 @@ struct http_source {
 
 	/* The fetch thread's own. */
 	struct sfs_rng chance;
-	struct sfs_tail tail;
+	struct sfs_tail tail, asks;
 	uint64_t got_bytes, hedged_bytes; /* by GETs; of these twice, or perhaps so */
 	bool has_warned;		  /* of a server without validators */
 };
@@ -75,6 +77,7 @@ struct job {
 	struct sfs_link legs; /* all there ever were */
 	int n_hedges;
 	uint64_t hedge_cost; /* counted for it so far */
+	bool has_size;	     /* of an ask: it was answered */
 	uint64_t begun_ns;   /* when it was submitted, or found to be needed since; or the
 			      * last failure with progress */
 	bool is_needed;
@@ -146,7 +149,7 @@ static uint64_t in_place(const struct job *job, uint64_t from)
 
 static bool is_whole(const struct job *job)
 {
-	return in_place(job, 0) == n_wanted(job);
+	return is_ask(job) ? job->has_size : in_place(job, 0) == n_wanted(job);
 }
 
 /* So many bytes of the request, from the first on, are in place, and nobody will write
@@ -173,11 +176,17 @@ static void tell_ready(struct job *job)
 		sfs_request_make_ready(r, n);
 }
 
-/* Are all bytes that the leg has not got in place, or asked for by others? */
+/* Is all that the leg has not got in place, or asked for by others? */
 static bool is_spare(const struct leg *leg)
 {
 	uint64_t from = leg->at, before;
 
+	SFS_EACH (other, &leg->job->legs, struct leg, link) {
+		if (is_ask(leg->job) && other != leg && !other->is_over)
+			return true;
+	}
+	if (is_ask(leg->job))
+		return false;
 	do {
 		before = from;
 		SFS_EACH (other, &leg->job->legs, struct leg, link) {
@@ -279,14 +288,39 @@ static void give_up(struct leg *leg, int err, uint64_t now_ns)
 /* May so many bytes be asked for twice? */
 static bool may_hedge(const struct http_source *s, uint64_t n_bytes)
 {
-	return s->hedged_bytes + n_bytes <= s->got_bytes / HEDGE_PART;
+	uint64_t most = s->got_bytes / HEDGE_PART;
+
+	return s->hedged_bytes + n_bytes <= (most > HEDGE_FREE ? most : HEDGE_FREE);
 }
 
-/* Ask for the bytes from `from` on that the leg has not got once more, in n legs. */
-static void hedge(struct leg *leg, uint64_t from, uint64_t n_legs)
+static struct sfs_tail *tail_of(const struct leg *leg)
+{
+	return is_ask(leg->job) ? &leg->job->source->asks : &leg->job->source->tail;
+}
+
+/* How many bytes does the leg lack, which nobody has got?  Those from *ret_from on. */
+static uint64_t n_missing(const struct leg *leg, uint64_t *ret_from)
+{
+	*ret_from = is_ask(leg->job) ? 0 : in_place(leg->job, leg->at);
+	if (is_ask(leg->job))
+		return ASK_BYTES;
+	return *ret_from < leg->end ? leg->end - *ret_from : 0;
+}
+
+/* Has the leg's GET brought next to nothing until now? */
+static bool is_dripping(const struct leg *leg, uint64_t now_ns)
+{
+	uint64_t got = leg->at - leg->begun_at, ns = now_ns - leg->get.sent_ns;
+	uint64_t low = leg->job->source->options.low_speed_limit;
+
+	return got == 0 || got < low * (ns / SFS_NS_PER_MS) / 1000;
+}
+
+/* Ask for the n bytes from `from` on that the leg has not got once more, in n legs. */
+static void hedge(struct leg *leg, uint64_t from, uint64_t n, uint64_t n_legs)
 {
 	struct job *job = leg->job;
-	uint64_t n = leg->end - from, first = from, end, i;
+	uint64_t first = from, end, i;
 	struct leg *other;
 
 	job->n_hedges++;
@@ -294,7 +328,7 @@ static void hedge(struct leg *leg, uint64_t from, uint64_t n_legs)
 	job->source->hedged_bytes += n;
 	atomic_fetch_add(&job->source->base.n_hedges, 1);
 	for (i = 0; i < n_legs; i++, first = end) {
-		end = from + n * (i + 1) / n_legs;
+		end = is_ask(job) ? 0 : from + n * (i + 1) / n_legs;
 		other = add_leg(job, first, end);
 		other->is_hedge = true;
 		begin_get(other, 0);
@@ -306,8 +340,8 @@ static void hedge(struct leg *leg, uint64_t from, uint64_t n_legs)
  * on a new connection, which begins slowly, would only be put onto another. */
 static void be_patient(struct leg *leg)
 {
-	const struct sfs_tail *tail = &leg->job->source->tail;
-	uint64_t n = leg->end - leg->at, now = sfs_clock_ns();
+	const struct sfs_tail *tail = tail_of(leg);
+	uint64_t from, n = n_missing(leg, &from), now = sfs_clock_ns();
 	uint64_t late_ns = sfs_tail_late_ns(tail, n), median_ns = UNKNOWN_NS;
 
 	if (late_ns > 0)
@@ -322,14 +356,15 @@ static void on_late(struct sfs_get *get)
 {
 	struct leg *leg = (struct leg *)get;
 	struct job *job = leg->job;
-	uint64_t from = in_place(job, leg->at), n_legs = 1, n;
+	uint64_t from, n_legs = 1, n = n_missing(leg, &from);
+	bool is_late = sfs_tail_late_ns(tail_of(leg), n) > 0 ||
+		       is_dripping(leg, sfs_clock_ns());
 
-	n = from < leg->end ? leg->end - from : 0;
-	if (sfs_tail_late_ns(&job->source->tail, n) > 0 && n > 0 &&
-	    job->n_hedges < MAX_HEDGES && may_hedge(job->source, n)) {
+	if (is_late && n > 0 && job->n_hedges < MAX_HEDGES &&
+	    may_hedge(job->source, n)) {
 		if (atomic_load(&job->request->is_needed))
 			n_legs = n / HEDGE_LEG;
-		hedge(leg, from,
+		hedge(leg, from, n,
 		      n_legs < 1	    ? 1
 		      : n_legs > HEDGE_LEGS ? HEDGE_LEGS
 					    : n_legs);
@@ -346,7 +381,7 @@ static void tidy(struct job *job)
 		return;
 	}
 	SFS_EACH (leg, &job->legs, struct leg, link) {
-		if (!leg->is_over && in_place(job, leg->at) >= leg->end)
+		if (!is_ask(job) && !leg->is_over && in_place(job, leg->at) >= leg->end)
 			drop_leg(leg);
 	}
 }
@@ -598,13 +633,13 @@ static void succeed(struct leg *leg)
 {
 	struct job *job = leg->job;
 
+	sfs_tail_add(tail_of(leg), is_ask(job) ? ASK_BYTES : leg->end - leg->begun_at,
+		     sfs_clock_ns() - leg->get.sent_ns);
 	if (is_ask(job)) {
+		job->has_size = true;
 		sfs_answer_learn(job->request->object, &leg->get.answer);
 		if (!job->request->may_be_tiny)
 			warn_of_no_validator(job->source, job->request->object);
-	} else {
-		sfs_tail_add(&job->source->tail, leg->end - leg->begun_at,
-			     sfs_clock_ns() - leg->get.sent_ns);
 	}
 	remember_redirect(leg);
 	end_leg(leg);
@@ -646,7 +681,7 @@ static void take_passing(struct leg *leg, int err, enum sfs_fetch_verdict verdic
 static void take_failure(struct leg *leg, int err, enum sfs_fetch_verdict verdict,
 			 const char *why)
 {
-	if (!is_ask(leg->job) && is_spare(leg)) {
+	if (is_spare(leg)) {
 		end_leg(leg);
 		tidy(leg->job);
 	} else if (err != 0 && leg->is_remembered && err != SFS_ANSWER_AGAIN) {
@@ -746,9 +781,9 @@ static void on_start(struct sfs_get *get)
 	bool is_ours = sfs_fetch_same_origin(leg->url, o->uri.location);
 	bool verify_size_only = job->source->options.verify_size_only;
 
-	if (leg->is_hedge)
+	if (leg->is_hedge && !is_ask(job))
 		catch_up(leg);
-	else
+	else if (!leg->is_hedge)
 		split(leg);
 	leg->begun_at = leg->at;
 	leg->question = (struct sfs_question){
@@ -767,7 +802,7 @@ static void on_start(struct sfs_get *get)
 	get->first = leg->question.first;
 	get->last = leg->question.last;
 	get->is_whole = leg->question.claim != NULL;
-	if (!is_ask(job) && !leg->is_hedge)
+	if (!leg->is_hedge)
 		be_patient(leg);
 }
 
@@ -854,6 +889,7 @@ struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
 		.ctx = s,
 		.connect_timeout_ms = options->connect_timeout_ms,
 		.stall_timeout_ms = options->stall_timeout_ms,
+		.low_speed_limit = options->low_speed_limit,
 		.headers = options->headers,
 		.n_headers = options->n_headers,
 		.proxy = options->proxy,

@@ -173,6 +173,7 @@ struct sfs_http_options {
 	int n_retries;		     /* after answers that are no use, without progress */
 	unsigned connect_timeout_ms; /* to connect, names included */
 	unsigned stall_timeout_ms;   /* without a byte */
+	uint64_t low_speed_limit;    /* bytes a second, at least; during stall_timeout_ms */
 	uint64_t read_timeout_ms;    /* how long a reader waits; so long an outage may last */
 	bool verify_size_only;
 	char **headers; /* "Name: value", n_headers of them; borrowed */

@@ -112,6 +112,7 @@ unit_tests = \
 cat_tests = \
 	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
 	tests/cat-a-cache-that-cannot-be-written-is-no-error.sh \
+	tests/cat-a-dripping-answer-ends.sh \
 	tests/cat-a-late-answer-is-asked-for-once-more.sh \
 	tests/cat-a-lying-index-is-an-error.sh \
 	tests/cat-a-missing-shard-may-be-left-out.sh \
@@ -123,6 +124,7 @@ cat_tests = \
 	tests/cat-a-stream-is-readable-up-to-a-network-error.sh \
 	tests/cat-a-streamed-epoch-leaves-indexes.sh \
 	tests/cat-addresses-of-a-name-are-spread.sh \
+	tests/cat-an-early-late-answer-is-asked-for-once-more.sh \
 	tests/cat-an-index-that-does-not-fit-is-never-used.sh \
 	tests/cat-asks-again-after-a-503.sh \
 	tests/cat-asks-again-when-a-server-stalls.sh \

@@ -21,6 +21,8 @@ What (B: the byte `at=N` of the file, or byte `bytes=N` of the body; without eit
 before the answer begins; with `head`, in the middle of its headers):
   cut, rst, stall            end of connection, reset, silence: at B
   trickle,bytes=N,ms=N       a body in small pieces
+  drip,ms=N[,head|lines|interim]  a body, or a head, byte by byte; or header lines, or
+                             answers 1xx, without end
   pause,bytes=N,while=F      a body of which the first N bytes come, and the rest without F
   late,ms=N                  an answer that begins so much later
   short,by=N                 fewer bytes than Content-Range says, and a Content-Length to match
@@ -97,6 +99,8 @@ class Answer:
         self.ends_in = "body"  # or in "head", or "before" it
         self.piece = 1 << 20
         self.pause_s = self.delay_s = 0
+        self.drips = None     # "head", "lines", "interim" or "body",
+        self.drip_s = 0       # with such pauses
         self.trailer = ""     # of a chunked body
         self.is_chunked = self.closes = self.is_garbage = False
 
@@ -223,6 +227,15 @@ def end_it(how):
 def trickle(request, obj, answer, args):
     answer.piece = int(args.get("bytes", 1000))
     answer.pause_s = int(args.get("ms", 10)) / 1000
+    return answer
+
+
+def drip(request, obj, answer, args):
+    answer.drip_s = int(args["ms"]) / 1000
+    answer.drips = ({"head", "lines", "interim"} & set(args) or {"body"}).pop()
+    if answer.drips == "body":
+        answer.piece = 1
+        answer.pause_s = answer.drip_s
     return answer
 
 
@@ -381,7 +394,7 @@ def nohead(request, obj, answer, args):
 
 
 ANSWER_FAULTS = {f.__name__: f for f in (
-    trickle, pause, late, short, less, long, few, wrongstart, wrongend, wrongtotal, norange, multipart, auth,
+    trickle, drip, pause, late, short, less, long, few, wrongstart, wrongend, wrongtotal, norange, multipart, auth,
     redirect, token, chunked, nolength, close, hangup, garbage, hugeheader, nohead)}
 ANSWER_FAULTS.update(cut=end_it("fin"), rst=end_it("rst"), stall=end_it("stall"), gzip=gzipped)
 
@@ -488,15 +501,27 @@ def send(conn, request, answer):
     if answer.is_garbage:
         conn.sendall(b"\x7fELF\x02\x01 this is no HTTP\r\n\r\n")
         return False
+    while answer.drips == "interim":
+        conn.sendall(b"HTTP/1.1 102 Processing\r\n\r\n")
+        time.sleep(answer.drip_s)
     lines = ["HTTP/1.1 %d %s" % (answer.status, REASONS.get(answer.status, "Whatever"))]
     lines += ["%s: %s" % pair for pair in answer.headers.items()]
     head = "\r\n".join(lines + ["", ""]).encode()
-    if answer.ends_in == "head":
+    if answer.drips == "lines":
+        conn.sendall(head[:-2])
+        while True:
+            time.sleep(answer.drip_s)
+            conn.sendall(b"X-Drip: x\r\n")
+    elif answer.drips == "head":
+        for i in range(len(head)):
+            conn.sendall(head[i:i + 1])
+            time.sleep(answer.drip_s)
+    elif answer.ends_in == "head":
         conn.sendall(head[:len(head) // 2])
     elif answer.ends_in != "before":
         conn.sendall(head)
-        if request.method != "HEAD":
-            send_body(conn, answer)
+    if answer.ends_in == "body" and request.method != "HEAD":
+        send_body(conn, answer)
     if answer.ends:
         end_connection(conn, answer.ends)
     return not answer.closes and not answer.ends
