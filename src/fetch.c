@@ -16,6 +16,7 @@
 #include "fetch.h"
 
 #include "clock.h"
+#include "headers.h"
 #include "hosts.h"
 #include "mem.h"
 #include "plain.h"
@@ -42,7 +43,6 @@
 
 struct sfs_fetch {
 	struct sfs_fetch_options options; /* its strings are copies */
-	struct curl_slist *header_lines;
 	CURLM *multi;
 	pthread_t thread;
 	atomic_bool is_closed, has_cancelled;
@@ -57,6 +57,7 @@ struct sfs_fetch {
 	struct sfs_link active;
 	struct sfs_path told; /* to the owner */
 	struct sfs_rng chance;
+	struct sfs_headers *headers;
 	CURL *idle_easy[MAX_IDLE_EASY];
 	int n_idle_easy;
 
@@ -184,16 +185,16 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *data)
 
 static struct curl_slist *make_lines(struct sfs_fetch *f, struct sfs_get *get)
 {
-	struct curl_slist *lines = curl_slist_append(NULL, "Accept-Encoding: identity"),
-			  *l;
+	struct curl_slist *lines = curl_slist_append(NULL, "Accept-Encoding: identity");
+	int n = get->has_headers ? sfs_headers_n(f->headers) : 0, i;
 
 	if (get->if_match) {
 		sfs_autofree char *line = sfs_asprintf("If-Match: %s", get->if_match);
 
 		lines = curl_slist_append(lines, line);
 	}
-	for (l = get->has_headers ? f->header_lines : NULL; l; l = l->next)
-		lines = curl_slist_append(lines, l->data);
+	for (i = 0; i < n; i++)
+		lines = curl_slist_append(lines, sfs_headers_line(f->headers, i));
 	return lines;
 }
 
@@ -484,12 +485,30 @@ static void begin_on_wire(struct sfs_fetch *f, struct sfs_get *get)
 		connect_wire(f, get);
 }
 
+/* The user's headers, as they are now. */
+static void look_at_headers(struct sfs_fetch *f, struct sfs_get *get, bool must)
+{
+	if (sfs_headers_look(f->headers, must, sfs_clock_ns()))
+		sfs_plain_set_headers(f->plain, f->headers);
+	get->headers_edition = sfs_headers_edition(f->headers);
+}
+
+bool sfs_fetch_has_new_headers(struct sfs_fetch *f, const struct sfs_get *get)
+{
+	struct sfs_get now = {0};
+
+	look_at_headers(f, &now, true);
+	return now.headers_edition != get->headers_edition;
+}
+
 static void begin(struct sfs_fetch *f, struct sfs_get *get)
 {
 	get->rtt_ns = get->host->rtt_ns;
 	get->served_bytes = get->host->served_bytes;
 	get->late_ns = 0;
 	get->start(get);
+	if (get->has_headers)
+		look_at_headers(f, get, false);
 	begin_answer(get);
 	get->is_active = true;
 	sfs_list_push(&f->active, &get->link);
@@ -881,7 +900,7 @@ void sfs_fetch_free(struct sfs_fetch *f)
 	sfs_plain_free(f->plain);
 	curl_multi_cleanup(f->multi);
 	curl_global_cleanup();
-	curl_slist_free_all(f->header_lines);
+	sfs_headers_free(f->headers);
 	free((char *)f->options.proxy);
 	free((char *)f->options.netrc_file);
 	free((char *)f->options.ca_file);
@@ -930,7 +949,6 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 	struct sfs_fetch *f = sfs_calloc(1, sizeof *f);
 	CURLcode code;
 	CURL *easy;
-	int i;
 
 	f->options = *options;
 	f->options.proxy = copy(options->proxy);
@@ -941,8 +959,7 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 		copy(options->ca_path ? options->ca_path : getenv("SSL_CERT_DIR"));
 	f->options.cert = copy(options->cert);
 	f->options.key = copy(options->key);
-	for (i = 0; i < options->n_headers; i++)
-		f->header_lines = curl_slist_append(f->header_lines, options->headers[i]);
+	f->headers = sfs_headers_new(options->headers, options->n_headers);
 	pthread_mutex_init(&f->lock, NULL);
 	sfs_list_init(&f->incoming);
 	sfs_list_init(&f->delayed);
@@ -951,6 +968,7 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 	keep_buffers(2 * options->n_connections);
 	allow_descriptors();
 	f->plain = sfs_plain_new(options);
+	sfs_plain_set_headers(f->plain, f->headers);
 	f->wires = sfs_wires_new(MAX_KEPT);
 	f->chance.state = sfs_clock_ns();
 	curl_global_init(CURL_GLOBAL_DEFAULT);

@@ -31,7 +31,7 @@ struct sfs_fetch_options {
 	void *ctx;
 	unsigned connect_timeout_ms, stall_timeout_ms;
 	uint64_t low_speed_limit; /* bytes a second: less during stall_timeout_ms is a stall */
-	char **headers; /* n_headers lines, copied */
+	char **headers; /* n_headers of them, see headers.h; copied */
 	int n_headers;
 	/* NULL: the default. */
 	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert, *key;
@@ -96,6 +96,7 @@ struct sfs_get {
 	uint64_t rtt_ns, served_bytes;
 	uint64_t sent_ns;
 	bool met_silence; /* it ended because nothing came for stall_timeout_ms, or too little */
+	unsigned headers_edition; /* with which of the options' headers it was sent */
 	bool is_news;	  /* its failure is none of many; see outage.h */
 
 	/* fetch's own */
@@ -132,6 +133,10 @@ void sfs_fetch_add(struct sfs_fetch *fetch, struct sfs_get *get, uint64_t delay_
 /* Take the GET back; its end() is not called.  On the fetch thread, out of end() and
  * late() of any GET. */
 void sfs_fetch_drop(struct sfs_fetch *fetch, struct sfs_get *get);
+
+/* The GET was sent with the options' headers.  Would others be sent now?  Looks into their
+ * files.  On the fetch thread, out of end(). */
+bool sfs_fetch_has_new_headers(struct sfs_fetch *fetch, const struct sfs_get *get);
 
 /* Some get's *is_cancelled or *is_needed became true.  Any thread. */
 void sfs_fetch_wake(struct sfs_fetch *fetch);

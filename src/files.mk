@@ -51,6 +51,7 @@ libshufflefs_la_SOURCES = \
 	\
 	src/answer.c src/answer.h \
 	src/fetch.c src/fetch.h \
+	src/headers.c src/headers.h \
 	src/hosts.c src/hosts.h \
 	src/outage.c src/outage.h \
 	src/plain.c src/plain.h \

@@ -75,17 +75,25 @@ static bool is_plain_header(const char *line)
 struct sfs_plain *sfs_plain_new(const struct sfs_fetch_options *o)
 {
 	struct sfs_plain *plain = sfs_calloc(1, sizeof *plain);
-	int i;
 
 	plain->is_direct = is_direct(o);
 	plain->netrc = netrc_path(o->netrc_file);
 	plain->has_plain_headers = true;
-	for (i = 0; i < o->n_headers; i++) {
-		sfs_text_printf(&plain->headers, "%s\r\n", o->headers[i]);
-		if (!is_plain_header(o->headers[i]))
-			plain->has_plain_headers = false;
-	}
 	return plain;
+}
+
+void sfs_plain_set_headers(struct sfs_plain *plain, const struct sfs_headers *headers)
+{
+	const char *line;
+	int i;
+
+	sfs_text_done(&plain->headers);
+	plain->has_plain_headers = true;
+	for (i = 0; i < sfs_headers_n(headers); i++) {
+		line = sfs_headers_line(headers, i);
+		sfs_text_printf(&plain->headers, "%s\r\n", line);
+		plain->has_plain_headers &= is_plain_header(line);
+	}
 }
 
 void sfs_plain_free(struct sfs_plain *plain)

@@ -100,6 +100,7 @@ struct leg {
 	bool has_forgotten; /* such a URL failed: use none again */
 	bool met_silence;   /* the last one did */
 	struct sfs_retry failures, refusals; /* those that pass, and the others */
+	int n_renewed; /* GETs that were refused, and sent again with other headers */
 	struct sfs_claim claim;
 	struct sfs_question question;
 	struct sfs_answer_verdict verdict;
@@ -653,6 +654,17 @@ static void confirm(struct leg *leg)
 	begin_get(leg, CONFIRM_MS);
 }
 
+/* It was refused: is there another token by now? */
+static bool may_renew(struct leg *leg)
+{
+	const struct http_source *s = leg->job->source;
+	int status = leg->get.answer.status;
+
+	return (status == 401 || status == 403) && leg->get.has_headers &&
+	       leg->n_renewed <= s->options.n_retries &&
+	       sfs_fetch_has_new_headers(s->fetch, &leg->get);
+}
+
 /* The GET of a leg ended without all that it asked for, and may be tried again. */
 static void take_passing(struct leg *leg, int err, enum sfs_fetch_verdict verdict,
 			 const char *why)
@@ -688,6 +700,9 @@ static void take_failure(struct leg *leg, int err, enum sfs_fetch_verdict verdic
 		/* A signature may have expired, a target gone: ask the first again. */
 		forget_redirect(leg);
 		begin_get(leg, 0);
+	} else if (err == SFS_ANSWER_FINAL && may_renew(leg)) {
+		leg->n_renewed++;
+		begin_again(leg, 0, false);
 	} else if (err == SFS_ANSWER_FINAL) {
 		fail(leg, leg->verdict.err);
 	} else if (err < 0 && verdict == SFS_FETCH_FINAL) {

@@ -176,7 +176,7 @@ struct sfs_http_options {
 	uint64_t low_speed_limit;    /* bytes a second, at least; during stall_timeout_ms */
 	uint64_t read_timeout_ms;    /* how long a reader waits; so long an outage may last */
 	bool verify_size_only;
-	char **headers; /* "Name: value", n_headers of them; borrowed */
+	char **headers; /* n_headers of them, see headers.h; borrowed */
 	int n_headers;
 	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert,
 		*key; /* NULL: default */

@@ -16,8 +16,8 @@ begin() {
     rm -f fifo got.tar said status
     mkfifo fifo
     {
-        "$shufflefs" cat $opts "$1" epochs/0.tar >fifo 2>said
-        echo $? >status
+        "$shufflefs" cat $opts "$1" epochs/0.tar >fifo 2>said &&
+            echo 0 >status || echo $? >status
     } &
     exec 3<fifo
     head -c 100000 <&3 >got.tar

@@ -42,6 +42,7 @@ unit_tests = \
 	tests/unit-group-needs-no-more-than-the-headers \
 	tests/unit-group-takes-names-byte-for-byte \
 	tests/unit-hash-goes-backwards \
+	tests/unit-headers-are-read-again \
 	tests/unit-hosts-remember-those-in-use \
 	tests/unit-http-reads-what-servers-send \
 	tests/unit-index-is-refused-when-a-byte-is-wrong \
@@ -185,6 +186,7 @@ cat_tests = \
 	tests/cat-survives-an-outage.sh \
 	tests/cat-survives-nonsense.sh \
 	tests/cat-takes-shorter-ranges.sh \
+	tests/cat-tokens-may-rotate.sh \
 	tests/cat-too-many-samples-for-the-budget-are-an-error.sh \
 	tests/cat-trailers-are-not-believed.sh \
 	tests/cat-verifies-time-and-size-without-a-tag.sh \

@@ -36,6 +36,7 @@ before the answer begins; with `head`, in the middle of its headers):
   NNN[,retry-after=N|date][,body=N][,total=N|none]           this status; total: of a 416
   few,bytes=N                                                206, and the object has N bytes
   auth,user=U,password=P                                     401 without these
+  bearer,file=F[,status=N]                                   401 without the token in FOLDER/F
   redirect[,to=same|other|localhost|loop|deeper|dead|ftp|none][,status=N][,uses=N]
                              uses=N: to a URL that is forbidden after N requests
   chunked[,trailer]  nolength  gzip  close  hangup  garbage  hugeheader,bytes=N  nohead,status=N
@@ -319,6 +320,14 @@ def auth(request, obj, answer, args):
     return Answer(401, b"who are you?", WWW_Authenticate='Basic realm="x"')
 
 
+def bearer(request, obj, answer, args):
+    with open(os.path.join(folder, args["file"])) as file:
+        right = "Bearer " + file.read().strip()
+    if request.headers.get("authorization") == right:
+        return answer
+    return Answer(int(args.get("status", 401)), b"which token?")
+
+
 def redirect(request, obj, answer, args):
     to = args.get("to", "same")
     path = "/" + urllib.parse.quote(request.name)
@@ -394,7 +403,7 @@ def nohead(request, obj, answer, args):
 
 
 ANSWER_FAULTS = {f.__name__: f for f in (
-    trickle, drip, pause, late, short, less, long, few, wrongstart, wrongend, wrongtotal, norange, multipart, auth,
+    trickle, drip, pause, late, short, less, long, few, wrongstart, wrongend, wrongtotal, norange, multipart, auth, bearer,
     redirect, token, chunked, nolength, close, hangup, garbage, hugeheader, nohead)}
 ANSWER_FAULTS.update(cut=end_it("fin"), rst=end_it("rst"), stall=end_it("stall"), gzip=gzipped)
 
