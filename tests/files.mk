@@ -126,6 +126,7 @@ cat_tests = \
 	tests/cat-a-streamed-epoch-leaves-indexes.sh \
 	tests/cat-addresses-of-a-name-are-spread.sh \
 	tests/cat-an-early-late-answer-is-asked-for-once-more.sh \
+	tests/cat-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/cat-an-index-that-does-not-fit-is-never-used.sh \
 	tests/cat-asks-again-after-a-503.sh \
 	tests/cat-asks-again-when-a-server-stalls.sh \
@@ -216,6 +217,7 @@ fuse_tests = \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
 	tests/fuse-an-empty-answer-makes-no-empty-shard.sh \
+	tests/fuse-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/fuse-an-index-may-be-overwritten-in-place.sh \
 	tests/fuse-an-index-that-comes-in-time-is-waited-for.sh \
 	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \
@@ -304,6 +306,8 @@ test_helpers = \
 	tests/fuzz/replay.c \
 	tests/fuzz/run \
 	tests/https.py \
+	tests/ill-judge.py \
+	tests/ill-origin.py \
 	tests/indexed.h \
 	tests/indexed.sh \
 	tests/made-indexes.h \

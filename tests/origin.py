@@ -100,6 +100,7 @@ class Answer:
         self.ends_in = "body"  # or in "head", or "before" it
         self.piece = 1 << 20
         self.pause_s = self.delay_s = 0
+        self.raw = None       # pieces of bytes that are sent instead of all else
         self.drips = None     # "head", "lines", "interim" or "body",
         self.drip_s = 0       # with such pauses
         self.trailer = ""     # of a chunked body
@@ -507,6 +508,13 @@ def send_body(conn, answer):
 def send(conn, request, answer):
     """Returns whether the connection goes on."""
     time.sleep(answer.delay_s)
+    if answer.raw is not None:
+        for piece in answer.raw:
+            conn.sendall(piece)
+            time.sleep(answer.pause_s)
+        if answer.ends:
+            end_connection(conn, answer.ends)
+        return not answer.closes and not answer.ends
     if answer.is_garbage:
         conn.sendall(b"\x7fELF\x02\x01 this is no HTTP\r\n\r\n")
         return False
@@ -581,4 +589,5 @@ def main():
     threading.Event().wait()
 
 
-main()
+if __name__ == "__main__":
+    main()
