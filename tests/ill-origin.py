@@ -103,9 +103,8 @@ def drip(what):
 def in_small_pieces(r, q, obj, a):
     data = head_of(a) + a.body
     size = r.choice((1, 7, 1000))
-    if size == 1:
-        return raw(a, *[data[i:i + 1] for i in range(400)], data[400:])
-    return raw(a, *[data[i:i + size] for i in range(0, len(data), size)])
+    rest = 400 * size
+    return raw(a, *[data[i:i + size] for i in range(0, rest, size)], data[rest:])
 
 
 # ---- heads ----
