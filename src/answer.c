@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "answer.h"
 
+#include "hash.h"
 #include "mem.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+#define LEAST_TAR 1024 /* two blocks of zeros */
 
 int sfs_answer_again(struct sfs_answer_verdict *v, const char *format, ...)
 {
@@ -29,12 +32,37 @@ int sfs_answer_final(struct sfs_answer_verdict *v, int err, const char *format, 
 	return SFS_ANSWER_FINAL;
 }
 
+static const char *or_none(const char *s)
+{
+	return s && *s ? s : "none";
+}
+
 static int changed(struct sfs_answer_verdict *v, const char *what, const char *was,
-		   const char *is)
+		   const char *is, const char *hint)
 {
 	return sfs_answer_final(
-		v, -ESTALE, "the object changed since the mount began: %s was %s, is %s",
-		what, *was ? was : "none", *is ? is : "none");
+		v, -ESTALE, "the object changed since the mount began: %s was %s, is %s%s",
+		what, or_none(was), or_none(is), hint);
+}
+
+static int changed_size(struct sfs_answer_verdict *v, uint64_t size, uint64_t total)
+{
+	char was[32], is[32];
+
+	snprintf(was, sizeof was, "%llu", (unsigned long long)size);
+	snprintf(is, sizeof is, "%llu", (unsigned long long)total);
+	return changed(v, "its size", was, is, "");
+}
+
+static int changed_validator(struct sfs_answer_verdict *v, const char *what,
+			     const char *was, const char *is)
+{
+	return changed(v, what, was, is, "; for replicas that disagree, use verify=size");
+}
+
+static bool is_same(const char *was, const char *is)
+{
+	return strcmp(was ? was : "", is) == 0;
 }
 
 /* Is the answer of the version that was asked for its size? */
@@ -42,22 +70,16 @@ static int check_version(const struct sfs_question *q, const struct sfs_http_ans
 			 struct sfs_answer_verdict *v)
 {
 	const struct sfs_object *o = q->object;
-	char was[32], is[32];
 
-	if (a->total != SFS_HTTP_UNKNOWN && a->total != o->size) {
-		snprintf(was, sizeof was, "%llu", (unsigned long long)o->size);
-		snprintf(is, sizeof is, "%llu", (unsigned long long)a->total);
-		return changed(v, "its size", was, is);
-	}
+	if (a->total != SFS_HTTP_UNKNOWN && a->total != o->size)
+		return changed_size(v, o->size, a->total);
 	if (q->verify_size_only)
 		return 0;
-	if (o->tag && sfs_http_etag_is_strong(a->etag)) {
-		if (strcmp(o->tag, a->etag) != 0)
-			return changed(v, "its ETag", o->tag, a->etag);
-	} else if (strcmp(o->modified ? o->modified : "", a->last_modified) != 0) {
-		return changed(v, "Last-Modified", o->modified ? o->modified : "",
-			       a->last_modified);
-	}
+	if (!is_same(o->tag, a->etag))
+		return changed_validator(v, "its ETag", o->tag, a->etag);
+	if (!sfs_http_etag_is_strong(a->etag) && !is_same(o->modified, a->last_modified))
+		return changed_validator(v, "Last-Modified", o->modified,
+					 a->last_modified);
 	return 0;
 }
 
@@ -93,12 +115,53 @@ static int check_whole(const struct sfs_question *q, const struct sfs_http_answe
 	return check_version(q, &whole, v);
 }
 
+/* ---- the size ---- */
+
+static uint64_t version_of(const struct sfs_http_answer *a)
+{
+	uint64_t hash = sfs_hash(a->last_modified, strlen(a->last_modified));
+
+	return a->etag[0] || a->last_modified[0]
+		       ? sfs_hash_before(hash, a->etag, strlen(a->etag))
+		       : 0;
+}
+
+static int take_claim(const struct sfs_http_answer *a, uint64_t size,
+		      struct sfs_answer_verdict *v)
+{
+	v->claim = (struct sfs_claim){
+		.size = size,
+		.version = a->status == 416 ? 0 : version_of(a),
+		.is_explicit = a->status == 416 && a->total == 0,
+	};
+	return SFS_ANSWER_TINY;
+}
+
+/* 200 to a request for the whole of an object that is said to be tiny. */
+static int confirm(const struct sfs_question *q, const struct sfs_http_answer *a,
+		   struct sfs_answer_verdict *v)
+{
+	const struct sfs_claim *claim = q->claim;
+	uint64_t version = version_of(a);
+
+	if (a->status == 200 && a->length == claim->size &&
+	    (version != 0 || claim->is_explicit) &&
+	    (claim->version == 0 || claim->version == version))
+		return SFS_ANSWER_BYTES;
+	return sfs_answer_again(v,
+				"the server said that it has %llu bytes, which is no tar, "
+				"and did not confirm it",
+				(unsigned long long)claim->size);
+}
+
 /* 206 or 200 to an ask. */
 static int take_ask(const struct sfs_question *q, const struct sfs_http_answer *a,
 		    struct sfs_answer_verdict *v)
 {
+	if (q->claim)
+		return confirm(q, a, v);
 	if (a->status == 200 && a->length == 0)
-		return SFS_ANSWER_EMPTY;
+		return take_claim(a, 0, v);
 	if (a->status == 200 && a->is_page)
 		return sfs_answer_final(
 			v, -EOPNOTSUPP,
@@ -116,7 +179,42 @@ static int take_ask(const struct sfs_question *q, const struct sfs_http_answer *
 		return sfs_answer_final(v, -EOPNOTSUPP,
 					"the server does not say how large the object is "
 					"(Content-Range without a total)");
-	return 0;
+	if (a->total < LEAST_TAR && !q->may_be_tiny)
+		return take_claim(a, a->total, v);
+	return SFS_ANSWER_BYTES;
+}
+
+/* 416: there are no such bytes. */
+static int take_unsatisfied(const struct sfs_question *q, const struct sfs_http_answer *a,
+			    struct sfs_answer_verdict *v)
+{
+	bool says_empty = a->total == 0 || a->total == SFS_HTTP_UNKNOWN;
+
+	if (q->is_ask && q->claim)
+		return confirm(q, a, v);
+	if (q->is_ask && says_empty)
+		return take_claim(a, 0, v);
+	if (!q->is_ask && a->total != SFS_HTTP_UNKNOWN && a->total != q->object->size)
+		return changed_size(v, q->object->size, a->total);
+	return sfs_answer_again(v, "HTTP 416 to a range within the object");
+}
+
+/* 412: the object is not the one that If-Match named. */
+static int take_mismatch(const struct sfs_question *q, const struct sfs_http_answer *a,
+			 struct sfs_answer_verdict *v)
+{
+	if (!q->if_match)
+		return sfs_answer_again(v, "HTTP 412 to a request without a condition");
+	if (strcmp(q->if_match, a->etag) == 0)
+		return sfs_answer_again(v, "HTTP 412, though the ETag is the right one");
+	return changed_validator(v, "its ETag", q->if_match,
+				 a->etag[0] ? a->etag : "another");
+}
+
+bool sfs_answer_is_later(int status)
+{
+	return status == 408 || status == 425 || status == 429 ||
+	       (status >= 500 && status != 501 && status != 505);
 }
 
 static int take_failure(const struct sfs_question *q, const struct sfs_http_answer *a,
@@ -128,24 +226,15 @@ static int take_failure(const struct sfs_question *q, const struct sfs_http_answ
 	case 303:
 	case 307:
 	case 308: return SFS_ANSWER_REDIRECT;
-	case 416:
-		if (q->is_ask && (a->total == 0 || a->total == SFS_HTTP_UNKNOWN))
-			return SFS_ANSWER_EMPTY;
-		return sfs_answer_final(v, -ESTALE,
-					"HTTP 416: the object became shorter");
-	case 412:
-		return changed(v, "its ETag", q->if_match ? q->if_match : "",
-			       a->etag[0] ? a->etag : "another");
+	case 416: return take_unsatisfied(q, a, v);
+	case 412: return take_mismatch(q, a, v);
 	case 401:
 	case 403:
 	case 407: return sfs_answer_final(v, -EACCES, "HTTP %d", a->status);
 	case 404:
 	case 410: return sfs_answer_final(v, -ENOENT, "HTTP %d", a->status);
-	case 408:
-	case 425:
-	case 429: return sfs_answer_again(v, "HTTP %d", a->status);
 	}
-	if (a->status >= 500)
+	if (a->status >= 500 || sfs_answer_is_later(a->status))
 		return sfs_answer_again(v, "HTTP %d", a->status);
 	return sfs_answer_final(v, -EIO, "HTTP %d", a->status);
 }
@@ -161,6 +250,9 @@ enum sfs_answer_outcome sfs_answer_judge(const struct sfs_question *q,
 			v, -EIO,
 			"the server sent Content-Encoding '%s', which was not asked for",
 			a->encoding);
+	if (a->is_ambiguous)
+		return sfs_answer_again(v, "HTTP %d with two lengths or two ranges",
+					a->status);
 	if (q->is_ask)
 		return take_ask(q, a, v);
 	return a->status == 206 ? check_range(q, a, v) : check_whole(q, a, v);
@@ -172,9 +264,9 @@ void sfs_answer_learn(struct sfs_object *o, const struct sfs_http_answer *a)
 
 	free(o->tag);
 	free(o->modified);
-	o->tag = sfs_http_etag_is_strong(a->etag) ? sfs_strdup(a->etag) : NULL;
+	o->tag = a->etag[0] ? sfs_strdup(a->etag) : NULL;
 	o->modified = a->last_modified[0] ? sfs_strdup(a->last_modified) : NULL;
 	if (strptime(a->last_modified, "%a, %d %b %Y %H:%M:%S GMT", &tm))
 		o->mtime_s = timegm(&tm);
-	o->size = a->status == 206 ? a->total : 0;
+	o->size = a->status == 206 ? a->total : a->length;
 }

@@ -6,8 +6,13 @@
  * strong tag, and the tag of every answer is compared all the same: AIStore and WebHDFS
  * ignore If-Match, MinIO ignores If-Range (so that is never sent).
  *
+ * A version is a size and an ETag; where the tag is weak or missing, also a
+ * Last-Modified.  Any difference of tags is another version: one that came or went, too.
+ *
  * The size comes from the Content-Range of a small range, never from HEAD, which
- * presigned URLs and WebHDFS refuse.
+ * presigned URLs and WebHDFS refuse.  A size that no tar has (a few bytes, or none) is
+ * only a claim: a server that is ill says such things.  It is believed if the server
+ * confirms it when it is asked for the whole object.
  *
  * No network in here: what was asked and the answer's headers are arguments.
  */
@@ -17,10 +22,20 @@
 #include "http.h"
 #include "source.h"
 
+/* What a server said of a tiny object. */
+struct sfs_claim {
+	uint64_t size;	  /* SFS_SIZE_UNKNOWN: nothing was claimed */
+	uint64_t version; /* a hash of its tag and date; 0: it said neither */
+	bool is_explicit; /* it said so of the range: a 416 with a size of 0 */
+};
+
 struct sfs_question {
 	struct sfs_object *object;
 	bool is_ask;	       /* for the size, by its first bytes */
+	bool may_be_tiny;      /* of an ask: it need not be a tar */
 	uint64_t first, last;  /* the range, both included */
+	/* Of an ask, not NULL: the whole object was asked for, to confirm this. */
+	const struct sfs_claim *claim;
 	const char *if_match;  /* the tag that was sent, or NULL */
 	bool verify_size_only; /* replicas may disagree about the rest */
 };
@@ -30,12 +45,13 @@ enum sfs_answer_outcome {
 	SFS_ANSWER_AGAIN, /* may be better next time */
 	SFS_ANSWER_REDIRECT,
 	SFS_ANSWER_FINAL, /* stays so: the verdict's err */
-	SFS_ANSWER_EMPTY, /* an object of no bytes */
+	SFS_ANSWER_TINY,  /* an object that is no tar, if that is confirmed: see claim */
 };
 
 struct sfs_answer_verdict {
-	int err;       /* of FINAL: a negative errno */
-	char why[512]; /* of AGAIN and FINAL: a sentence */
+	int err;		/* of FINAL: a negative errno */
+	char why[768];		/* of AGAIN and FINAL: a sentence */
+	struct sfs_claim claim; /* of TINY */
 };
 
 enum sfs_answer_outcome sfs_answer_judge(const struct sfs_question *q,
@@ -48,8 +64,11 @@ int sfs_answer_again(struct sfs_answer_verdict *v, const char *format, ...)
 int sfs_answer_final(struct sfs_answer_verdict *v, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* An ask was answered (with BYTES or EMPTY), to its end: this is the object from now on.
- */
+/* An ask was answered with BYTES, to its end: this is the object from now on. */
 void sfs_answer_learn(struct sfs_object *object, const struct sfs_http_answer *a);
+
+/* Does an AGAIN with this status say "later" (the server is busy or out of order), and not
+ * "no"? */
+bool sfs_answer_is_later(int status);
 
 #endif

@@ -96,6 +96,8 @@ static int collect(struct sfs_core *core, struct number *n)
 	       sfs_env_part_bytes(env));
 	NUMBER("events_retry", "Requests that were tried again.", true,
 	       sfs_ledger_count(SFS_EVENT_RETRY));
+	NUMBER("events_outage", "Lines about servers that were out of order.", true,
+	       sfs_ledger_count(SFS_EVENT_OUTAGE));
 	NUMBER("events_skip", "Damage that was skipped.", true,
 	       sfs_ledger_count(SFS_EVENT_SKIP));
 	NUMBER("events_lost", "Errors that readers got.", true,

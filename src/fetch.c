@@ -16,10 +16,12 @@
 #include "fetch.h"
 
 #include "clock.h"
+#include "headers.h"
 #include "hosts.h"
 #include "mem.h"
 #include "plain.h"
 #include "pool.h"
+#include "rng.h"
 #include "wires.h"
 
 #include <curl/curl.h>
@@ -35,12 +37,12 @@
 #define SMALL_BUFFER_BYTES (16L << 10)
 #define MAX_IDLE_EASY	   128
 #define MAX_DROPPED	   (64 << 10) /* of an unwanted body, to keep the connection */
+#define MAX_HEAD	   (256 << 10) /* with those of all answers 1xx */
 #define MAX_KEPT	   1024L      /* connections, of all servers */
 #define MAX_IDLE_S	   118L	      /* libcurl's default */
 
 struct sfs_fetch {
 	struct sfs_fetch_options options; /* its strings are copies */
-	struct curl_slist *header_lines;
 	CURLM *multi;
 	pthread_t thread;
 	atomic_bool is_closed, has_cancelled;
@@ -54,6 +56,8 @@ struct sfs_fetch {
 	struct sfs_link delayed; /* until their time comes */
 	struct sfs_link active;
 	struct sfs_path told; /* to the owner */
+	struct sfs_rng chance;
+	struct sfs_headers *headers;
 	CURL *idle_easy[MAX_IDLE_EASY];
 	int n_idle_easy;
 
@@ -71,7 +75,9 @@ static const struct {
 	enum sfs_fetch_verdict verdict;
 } dialect[] = {
 	/* A kept connection that has bytes left over looks like HTTP/0.9. */
-	{CURLE_UNSUPPORTED_PROTOCOL, -EBADMSG, SFS_FETCH_PASSING},
+	{CURLE_UNSUPPORTED_PROTOCOL, -EBADMSG, SFS_FETCH_NONSENSE},
+	{CURLE_WEIRD_SERVER_REPLY, -EBADMSG, SFS_FETCH_NONSENSE},
+	{CURLE_OUT_OF_MEMORY, -EBADMSG, SFS_FETCH_NONSENSE}, /* a header without an end */
 	{CURLE_URL_MALFORMAT, -EINVAL, SFS_FETCH_FINAL},
 	{CURLE_COULDNT_RESOLVE_PROXY, -EHOSTUNREACH, SFS_FETCH_REFUSED},
 	{CURLE_COULDNT_RESOLVE_HOST, -EHOSTUNREACH, SFS_FETCH_REFUSED},
@@ -126,10 +132,16 @@ static size_t on_header(char *line, size_t size, size_t n, void *data)
 {
 	struct sfs_get *get = data;
 
-	get->progress_ns = sfs_clock_ns();
-	if (!get->is_answered)
+	if (!get->is_answered) { /* later lines are no progress: they may never end */
+		get->progress_ns = sfs_clock_ns();
 		sfs_host_answered(get, get->progress_ns);
+	}
 	get->is_answered = true;
+	get->n_head += n * size;
+	if (get->n_head > MAX_HEAD) {
+		get->err = -EMSGSIZE;
+		return 0;
+	}
 	sfs_http_answer_line(&get->answer, line, n * size, time(NULL));
 	return n * size;
 }
@@ -139,6 +151,8 @@ static int take_head(struct sfs_get *get)
 {
 	if (!get->has_head) {
 		get->has_head = true;
+		get->watched_ns = get->progress_ns = sfs_clock_ns();
+		get->watched_bytes = 0;
 		if (get->answer.status == 429 || get->answer.status == 503)
 			sfs_host_refused(get, sfs_clock_ns());
 		get->err = get->head(get, &get->answer);
@@ -150,6 +164,7 @@ static int take_head(struct sfs_get *get)
 static void count_bytes(struct sfs_get *get, size_t n)
 {
 	get->progress_ns = sfs_clock_ns();
+	get->watched_bytes += n;
 	sfs_host_served(get, n);
 }
 
@@ -157,9 +172,9 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *data)
 {
 	struct sfs_get *get = data;
 
-	count_bytes(get, n * size);
 	if (take_head(get) < 0)
 		return CURL_WRITEFUNC_ERROR;
+	count_bytes(get, n * size);
 	if (get->err > 0) {
 		get->n_dropped += n * size;
 		return get->n_dropped > MAX_DROPPED ? CURL_WRITEFUNC_ERROR : n * size;
@@ -170,16 +185,16 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *data)
 
 static struct curl_slist *make_lines(struct sfs_fetch *f, struct sfs_get *get)
 {
-	struct curl_slist *lines = curl_slist_append(NULL, "Accept-Encoding: identity"),
-			  *l;
+	struct curl_slist *lines = curl_slist_append(NULL, "Accept-Encoding: identity");
+	int n = get->has_headers ? sfs_headers_n(f->headers) : 0, i;
 
 	if (get->if_match) {
 		sfs_autofree char *line = sfs_asprintf("If-Match: %s", get->if_match);
 
 		lines = curl_slist_append(lines, line);
 	}
-	for (l = get->has_headers ? f->header_lines : NULL; l; l = l->next)
-		lines = curl_slist_append(lines, l->data);
+	for (i = 0; i < n; i++)
+		lines = curl_slist_append(lines, sfs_headers_line(f->headers, i));
 	return lines;
 }
 
@@ -294,7 +309,7 @@ static void begin_easy(struct sfs_fetch *f, struct sfs_get *get)
 	snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)get->first,
 		 (unsigned long long)get->last);
 	get->lines = make_lines(f, get);
-	curl_easy_setopt(easy, CURLOPT_RANGE, range);
+	curl_easy_setopt(easy, CURLOPT_RANGE, get->is_whole ? NULL : range);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, (struct curl_slist *)get->lines);
 	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 0L);
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
@@ -346,7 +361,7 @@ static void begin_answer(struct sfs_get *get)
 {
 	sfs_http_answer_init(&get->answer);
 	get->has_head = get->is_answered = false;
-	get->n_dropped = 0;
+	get->n_dropped = get->n_head = 0;
 	get->err = 0;
 }
 
@@ -470,12 +485,30 @@ static void begin_on_wire(struct sfs_fetch *f, struct sfs_get *get)
 		connect_wire(f, get);
 }
 
+/* The user's headers, as they are now. */
+static void look_at_headers(struct sfs_fetch *f, struct sfs_get *get, bool must)
+{
+	if (sfs_headers_look(f->headers, must, sfs_clock_ns()))
+		sfs_plain_set_headers(f->plain, f->headers);
+	get->headers_edition = sfs_headers_edition(f->headers);
+}
+
+bool sfs_fetch_has_new_headers(struct sfs_fetch *f, const struct sfs_get *get)
+{
+	struct sfs_get now = {0};
+
+	look_at_headers(f, &now, true);
+	return now.headers_edition != get->headers_edition;
+}
+
 static void begin(struct sfs_fetch *f, struct sfs_get *get)
 {
 	get->rtt_ns = get->host->rtt_ns;
 	get->served_bytes = get->host->served_bytes;
 	get->late_ns = 0;
 	get->start(get);
+	if (get->has_headers)
+		look_at_headers(f, get, false);
 	begin_answer(get);
 	get->is_active = true;
 	sfs_list_push(&f->active, &get->link);
@@ -490,6 +523,7 @@ static void begin(struct sfs_fetch *f, struct sfs_get *get)
 static void take_off(struct sfs_fetch *f, struct sfs_get *get)
 {
 	sfs_link_remove(&get->link);
+	sfs_hosts_end_waiting(get);
 	if (!get->is_active)
 		return;
 	get->is_active = false;
@@ -498,11 +532,43 @@ static void take_off(struct sfs_fetch *f, struct sfs_get *get)
 	leave_wire(f, get);
 }
 
+/* Its server is well again: all who wait for that go on. */
+static void release(struct sfs_fetch *f, const struct sfs_host *host)
+{
+	SFS_EACH (get, &f->delayed, struct sfs_get, link) {
+		if (get->is_waiting && get->host == host)
+			get->due_ns = 0;
+	}
+}
+
+/* What does the end of an active GET say of its server? */
+static void judge_server(struct sfs_fetch *f, struct sfs_get *get, int err,
+			 enum sfs_fetch_verdict verdict, const char *why)
+{
+	const int status = get->answer.status;
+	uint64_t now = sfs_clock_ns();
+	char text[32];
+
+	get->is_news = true;
+	if (err < 0 && get->err == 0) {
+		if (verdict <= SFS_FETCH_REFUSED && err != -ECANCELED && !get->is_probe)
+			sfs_host_failed(get, verdict == SFS_FETCH_REFUSED, why, now);
+	} else if (status >= 500 || status == 408 || status == 425 || status == 429) {
+		snprintf(text, sizeof text, "HTTP %d", status);
+		if (!get->is_probe)
+			sfs_host_failed(get, false, text, now);
+	} else if (err >= 0 && sfs_host_did_well(get, now)) {
+		release(f, get->host);
+	}
+}
+
 static void finish(struct sfs_fetch *f, struct sfs_get *get, int err,
 		   enum sfs_fetch_verdict verdict, const char *why)
 {
 	sfs_autofree char *failure = steal(&get->failure);
 
+	if (get->is_active)
+		judge_server(f, get, err, verdict, why);
 	take_off(f, get);
 	get->end(get, err, verdict, why);
 }
@@ -542,7 +608,12 @@ static void take_result(struct sfs_fetch *f, CURL *easy, CURLcode code)
 		err = get->err;
 	else if (code != CURLE_OK)
 		classify(code, &err, &verdict);
-	why = without_secrets(get->failure[0] ? get->failure : curl_easy_strerror(code));
+	if (err == -EMSGSIZE)
+		verdict = SFS_FETCH_NONSENSE;
+	why = err == -EMSGSIZE ? sfs_strdup("headers without an end")
+			       : without_secrets(get->failure[0]
+							 ? get->failure
+							 : curl_easy_strerror(code));
 	finish(f, get, err, verdict, why);
 }
 
@@ -558,8 +629,24 @@ static void take_results(struct sfs_fetch *f)
 
 static void make_ready(struct sfs_fetch *f, struct sfs_get *get)
 {
+	sfs_hosts_end_waiting(get);
 	get->place(get);
-	sfs_hosts_line_up(&f->hosts, get);
+	sfs_hosts_line_up(&f->hosts, get, sfs_clock_ns());
+}
+
+/* When it may be tried again, if its server is out of order. */
+static void wait_for_server(struct sfs_fetch *f, struct sfs_get *get)
+{
+	struct sfs_outage *outage;
+
+	get->place(get);
+	sfs_hosts_begin_waiting(&f->hosts, get);
+	outage = &get->host->outage;
+	if (outage->is_out)
+		get->due_ns = sfs_outage_next_retry(outage, sfs_clock_ns(),
+						    sfs_rng_next(&f->chance));
+	if (get->due_ns > get->latest_ns)
+		get->due_ns = get->latest_ns;
 }
 
 static void take_incoming(struct sfs_fetch *f)
@@ -574,12 +661,15 @@ static void take_incoming(struct sfs_fetch *f)
 	while ((link = sfs_list_pop(&arrived)) != NULL) {
 		get = sfs_container(link, struct sfs_get, link);
 		/* Nobody looks at these again before their turn comes. */
-		if (atomic_load(get->is_cancelled))
+		if (atomic_load(get->is_cancelled)) {
 			finish(f, get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
-		else if (get->due_ns == 0)
+		} else if (get->due_ns == 0) {
 			make_ready(f, get);
-		else
+		} else {
+			if (get->is_retry)
+				wait_for_server(f, get);
 			sfs_list_push(&f->delayed, &get->link);
+		}
 	}
 }
 
@@ -587,18 +677,26 @@ static void take_incoming(struct sfs_fetch *f)
 static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
-	struct sfs_link *link, *following;
+	struct sfs_link due, *link, *following;
 	struct sfs_get *get;
 
+	sfs_list_init(&due);
 	for (link = f->delayed.next; link != &f->delayed; link = following) {
 		following = link->next;
 		get = sfs_container(link, struct sfs_get, link);
 		if (get->due_ns <= now) {
 			sfs_link_remove(&get->link);
-			make_ready(f, get);
+			sfs_list_push(&due, &get->link);
 		} else if (get->due_ns < next) {
 			next = get->due_ns;
 		}
+	}
+	while ((link = sfs_list_pop(&due)) != NULL) { /* one may end others */
+		get = sfs_container(link, struct sfs_get, link);
+		if (atomic_load(get->is_cancelled))
+			finish(f, get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
+		else
+			make_ready(f, get);
 	}
 	return next;
 }
@@ -606,7 +704,7 @@ static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
 /* Tell the owner what has changed. */
 static void tell_pace(struct sfs_fetch *f)
 {
-	struct sfs_path p = sfs_hosts_path(&f->hosts);
+	struct sfs_path p = sfs_hosts_path(&f->hosts, sfs_clock_ns());
 
 	if (p.n_parallel == 0 ||
 	    (p.n_parallel == f->told.n_parallel && p.rtt_ns == f->told.rtt_ns &&
@@ -622,6 +720,20 @@ static void start_ready(struct sfs_fetch *f)
 
 	while ((get = sfs_hosts_next(&f->hosts)) != NULL)
 		begin(f, get);
+}
+
+/* Has the body brought too little since it was last looked at? */
+static bool is_slow(const struct sfs_fetch *f, struct sfs_get *get, uint64_t now)
+{
+	uint64_t ms = f->options.stall_timeout_ms;
+
+	if (!get->has_head || now < get->watched_ns + ms * SFS_NS_PER_MS)
+		return false;
+	if (get->watched_bytes < f->options.low_speed_limit * ms / 1000)
+		return true;
+	get->watched_ns = now;
+	get->watched_bytes = 0;
+	return false;
 }
 
 struct ended {
@@ -643,11 +755,33 @@ static void gather_ended(void *ctx, struct sfs_link *list)
 		following = link->next;
 		get = sfs_container(link, struct sfs_get, link);
 		if (atomic_load(get->is_cancelled) || f->is_closed ||
-		    (get->is_active && ended->now >= get->progress_ns + stall_ns)) {
+		    (get->is_active && (ended->now >= get->progress_ns + stall_ns ||
+					is_slow(f, get, ended->now)))) {
 			sfs_link_remove(&get->link);
 			sfs_list_push(&ended->list, &get->link);
 		}
 	}
+}
+
+/* The GET brings nothing any more, or too little. */
+static void end_stalled(struct sfs_fetch *f, struct sfs_get *get, uint64_t now)
+{
+	const unsigned ms = f->options.stall_timeout_ms;
+	bool is_silent = now >= get->progress_ns + ms * SFS_NS_PER_MS;
+	char why[96];
+
+	if (is_silent && get->is_answered && !get->has_head)
+		snprintf(why, sizeof why, "headers not complete after %u ms", ms);
+	else if (is_silent)
+		snprintf(why, sizeof why, "no byte in %u ms", ms);
+	else
+		snprintf(why, sizeof why,
+			 "%llu bytes in %u ms, less than low-speed-limit",
+			 (unsigned long long)get->watched_bytes, ms);
+	if (is_silent && !get->is_answered)
+		sfs_host_fell_silent(get, now);
+	get->met_silence = true;
+	finish(f, get, -ETIMEDOUT, SFS_FETCH_PASSING, why);
 }
 
 /* How many ended. */
@@ -656,7 +790,6 @@ static int end_some(struct sfs_fetch *f, uint64_t now)
 	struct ended ended = {.fetch = f, .now = now};
 	struct sfs_link *link;
 	struct sfs_get *get;
-	char why[64];
 	int n = 0;
 
 	sfs_list_init(&ended.list);
@@ -665,16 +798,12 @@ static int end_some(struct sfs_fetch *f, uint64_t now)
 		gather_ended(&ended, &f->delayed);
 		sfs_hosts_each_line(&f->hosts, gather_ended, &ended);
 	}
-	snprintf(why, sizeof why, "no byte in %u ms", f->options.stall_timeout_ms);
 	for (; (link = sfs_list_pop(&ended.list)) != NULL; n++) {
 		get = sfs_container(link, struct sfs_get, link);
-		if (atomic_load(get->is_cancelled) || f->is_closed) {
+		if (atomic_load(get->is_cancelled) || f->is_closed)
 			finish(f, get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
-			continue;
-		}
-		sfs_host_fell_silent(get, now);
-		get->met_silence = true;
-		finish(f, get, -ETIMEDOUT, SFS_FETCH_PASSING, why);
+		else
+			end_stalled(f, get, now);
 	}
 	return n;
 }
@@ -687,12 +816,23 @@ static uint64_t late_at(const struct sfs_get *get)
 	return atomic_load(get->is_needed) ? get->needed_late_ns : get->late_ns;
 }
 
-/* Tell those that are late by now. */
+/* Tell those that are late by now; they may drop each other. */
 static void tell_late(struct sfs_fetch *f, uint64_t now)
 {
-	SFS_EACH (get, &f->active, struct sfs_get, link) {
-		if (now < late_at(get))
+	struct sfs_link late, *link, *following;
+	struct sfs_get *get;
+
+	sfs_list_init(&late);
+	for (link = f->active.next; link != &f->active; link = following) {
+		following = link->next;
+		if (now < late_at(sfs_container(link, struct sfs_get, link)))
 			continue;
+		sfs_link_remove(link);
+		sfs_list_push(&late, link);
+	}
+	while ((link = sfs_list_pop(&late)) != NULL) {
+		get = sfs_container(link, struct sfs_get, link);
+		sfs_list_push(&f->active, link);
 		get->late_ns = 0;
 		get->late(get);
 	}
@@ -704,7 +844,10 @@ static uint64_t next_deadline(struct sfs_fetch *f)
 	uint64_t next = UINT64_MAX, at;
 
 	SFS_EACH (get, &f->active, struct sfs_get, link) {
-		at = get->progress_ns + f->options.stall_timeout_ms * SFS_NS_PER_MS;
+		at = get->has_head && get->watched_ns < get->progress_ns
+			     ? get->watched_ns
+			     : get->progress_ns;
+		at += f->options.stall_timeout_ms * SFS_NS_PER_MS;
 		next = at < next ? at : next;
 		at = late_at(get);
 		next = at < next ? at : next;
@@ -766,7 +909,7 @@ void sfs_fetch_free(struct sfs_fetch *f)
 	sfs_plain_free(f->plain);
 	curl_multi_cleanup(f->multi);
 	curl_global_cleanup();
-	curl_slist_free_all(f->header_lines);
+	sfs_headers_free(f->headers);
 	free((char *)f->options.proxy);
 	free((char *)f->options.netrc_file);
 	free((char *)f->options.ca_file);
@@ -815,7 +958,6 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 	struct sfs_fetch *f = sfs_calloc(1, sizeof *f);
 	CURLcode code;
 	CURL *easy;
-	int i;
 
 	f->options = *options;
 	f->options.proxy = copy(options->proxy);
@@ -826,8 +968,7 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 		copy(options->ca_path ? options->ca_path : getenv("SSL_CERT_DIR"));
 	f->options.cert = copy(options->cert);
 	f->options.key = copy(options->key);
-	for (i = 0; i < options->n_headers; i++)
-		f->header_lines = curl_slist_append(f->header_lines, options->headers[i]);
+	f->headers = sfs_headers_new(options->headers, options->n_headers);
 	pthread_mutex_init(&f->lock, NULL);
 	sfs_list_init(&f->incoming);
 	sfs_list_init(&f->delayed);
@@ -836,7 +977,9 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 	keep_buffers(2 * options->n_connections);
 	allow_descriptors();
 	f->plain = sfs_plain_new(options);
+	sfs_plain_set_headers(f->plain, f->headers);
 	f->wires = sfs_wires_new(MAX_KEPT);
+	f->chance.state = sfs_clock_ns();
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	f->multi = curl_multi_init();
 	curl_multi_setopt(f->multi, CURLMOPT_MAXCONNECTS, MAX_KEPT);
@@ -871,7 +1014,7 @@ void sfs_fetch_add(struct sfs_fetch *f, struct sfs_get *get, uint64_t delay_ms)
 	get->failure = NULL;
 	get->wire = NULL;
 	get->origin = get->text = NULL;
-	get->is_active = false;
+	get->is_active = get->is_waiting = false;
 	pthread_mutex_lock(&f->lock);
 	has_ended = f->has_ended;
 	if (!has_ended)

@@ -30,7 +30,8 @@ struct sfs_fetch_options {
 	void (*paced)(void *ctx, const struct sfs_path *path);
 	void *ctx;
 	unsigned connect_timeout_ms, stall_timeout_ms;
-	char **headers; /* n_headers lines, copied */
+	uint64_t low_speed_limit; /* bytes a second: less during stall_timeout_ms is a stall */
+	char **headers; /* n_headers of them, see headers.h; copied */
 	int n_headers;
 	/* NULL: the default. */
 	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert, *key;
@@ -39,7 +40,8 @@ struct sfs_fetch_options {
 /* What a failure without an HTTP answer was like. */
 enum sfs_fetch_verdict {
 	SFS_FETCH_PASSING, /* may be better next time */
-	SFS_FETCH_REFUSED, /* as passing, but a probe tries again only once */
+	SFS_FETCH_REFUSED, /* as passing; no connection was made, so a probe tries again once */
+	SFS_FETCH_NONSENSE, /* what came is no HTTP */
 	SFS_FETCH_FINAL,   /* will not get better by trying (a certificate, a URL) */
 };
 
@@ -48,18 +50,25 @@ struct sfs_get {
 	bool is_small; /* counted against n_small; start() may set it too */
 	bool is_urgent;
 	bool is_wary; /* not over a connection that was kept, for it may be dead */
+	bool is_probe; /* its failure says nothing of the server */
+	/* Once more what failed as passing, or was answered by a 5xx: while its server is
+	 * out of order (outage.h) it waits, until its turn to try comes, or latest_ns, or
+	 * the server is well again. */
+	bool is_retry;
+	uint64_t latest_ns;
 	const atomic_bool *is_cancelled, *is_needed;
 
 	/* It gets in line: set the URL (borrowed), which names the server. */
 	void (*place)(struct sfs_get *get);
 	const char *url;
 
-	/* Its turn has come: set the next five. */
+	/* Its turn has come: set the next six. */
 	void (*start)(struct sfs_get *get);
 	const char *user;     /* "name:password", or NULL; borrowed */
 	bool has_headers;     /* send the options' headers too */
 	const char *if_match; /* an entity tag, or NULL */
-	uint64_t first, last; /* the range asked for, both included */
+	uint64_t first, last; /* the range asked for, both included; */
+	bool is_whole;	      /* or no range: all there is */
 
 	/* The final headers are there.  0: go on.  > 0: the body is not wanted; the
 	 * GET ends with that number, and the connection is kept if little is left.
@@ -72,7 +81,8 @@ struct sfs_get {
 	int (*room)(struct sfs_get *get, struct iovec *pieces, int n_max);
 	int (*took)(struct sfs_get *get, size_t n);
 	/* Once, if start() sets the two to moments of sfs_clock_ns(): late_ns has come,
-	 * or needed_late_ns has and *is_needed is true, and the GET is not over. */
+	 * or needed_late_ns has and *is_needed is true, and the GET is not over.  It may
+	 * drop any GET, and set the two anew. */
 	void (*late)(struct sfs_get *get);
 	uint64_t late_ns, needed_late_ns;
 	/* The GET is over and the caller's again; it may be added anew from here.
@@ -85,13 +95,17 @@ struct sfs_get {
 	 * unknown), and how much it has sent.  And when the request was sent. */
 	uint64_t rtt_ns, served_bytes;
 	uint64_t sent_ns;
-	bool met_silence; /* it ended because no byte came for stall_timeout_ms */
+	bool met_silence; /* it ended because nothing came for stall_timeout_ms, or too little */
+	unsigned headers_edition; /* with which of the options' headers it was sent */
+	bool is_news;	  /* its failure is none of many; see outage.h */
 
 	/* fetch's own */
 	struct sfs_link link;
 	struct sfs_host *host;
 	uint64_t due_ns, progress_ns;
-	bool is_answered;
+	uint64_t watched_ns, watched_bytes; /* since then so much of the body came */
+	size_t n_head;
+	bool is_answered, is_waiting;
 	int fd; /* of a new connection of libcurl's */
 	struct sfs_http_answer answer;
 	bool is_active, has_head;
@@ -119,6 +133,10 @@ void sfs_fetch_add(struct sfs_fetch *fetch, struct sfs_get *get, uint64_t delay_
 /* Take the GET back; its end() is not called.  On the fetch thread, out of end() and
  * late() of any GET. */
 void sfs_fetch_drop(struct sfs_fetch *fetch, struct sfs_get *get);
+
+/* The GET was sent with the options' headers.  Would others be sent now?  Looks into their
+ * files.  On the fetch thread, out of end(). */
+bool sfs_fetch_has_new_headers(struct sfs_fetch *fetch, const struct sfs_get *get);
 
 /* Some get's *is_cancelled or *is_needed became true.  Any thread. */
 void sfs_fetch_wake(struct sfs_fetch *fetch);

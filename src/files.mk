@@ -57,7 +57,9 @@ libshufflefs_la_SOURCES = \
 	\
 	src/answer.c src/answer.h \
 	src/fetch.c src/fetch.h \
+	src/headers.c src/headers.h \
 	src/hosts.c src/hosts.h \
+	src/outage.c src/outage.h \
 	src/plain.c src/plain.h \
 	src/retry.c src/retry.h \
 	src/source.c src/source.h \

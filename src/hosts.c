@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "hosts.h"
 
+#include "clock.h"
+#include "ledger.h"
 #include "mem.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -12,6 +15,8 @@
 #define LEAST_SMALL 8
 #define NO_WINDOW   (1 << 30)
 #define SMALL_AGAIN 8 /* so many have to end before there may be one more again */
+#define MOST_IDLE   64
+#define OF_LATE_NS  (10 * SFS_NS_PER_S)
 
 /* GETs at a time, of all servers. */
 static const int most_active[SFS_N_LINES] = {512, 256};
@@ -27,16 +32,48 @@ void sfs_hosts_init(struct sfs_hosts *hosts, int n_connections, int n_small)
 	sfs_list_init(&hosts->list);
 }
 
+static void forget(struct sfs_hosts *hosts, struct sfs_host *host)
+{
+	sfs_link_remove(&host->link);
+	hosts->n--;
+	free(host->origin);
+	free(host);
+}
+
 void sfs_hosts_done(struct sfs_hosts *hosts)
 {
-	struct sfs_link *link;
-	struct sfs_host *host;
+	while (!sfs_list_is_empty(&hosts->list))
+		forget(hosts,
+		       sfs_container(hosts->list.next, struct sfs_host, link));
+}
 
-	while ((link = sfs_list_pop(&hosts->list)) != NULL) {
-		host = sfs_container(link, struct sfs_host, link);
-		free(host->origin);
-		free(host);
+static bool has_line(const struct sfs_host *host, int i)
+{
+	return !sfs_list_is_empty(&host->lines[i][0]) ||
+	       !sfs_list_is_empty(&host->lines[i][1]);
+}
+
+static bool is_idle(const struct sfs_host *host)
+{
+	int i;
+
+	for (i = 0; i < SFS_N_LINES; i++)
+		if (host->n_active[i] > 0 || has_line(host, i))
+			return false;
+	return host->n_waiting == 0;
+}
+
+/* Of the idle ones, the one that was not used for longest. */
+static void forget_oldest(struct sfs_hosts *hosts)
+{
+	struct sfs_host *oldest = NULL;
+
+	SFS_EACH (host, &hosts->list, struct sfs_host, link) {
+		if (is_idle(host) && (!oldest || host->used_ns < oldest->used_ns))
+			oldest = host;
 	}
+	if (oldest)
+		forget(hosts, oldest);
 }
 
 /* How much of a URL names its server. */
@@ -57,6 +94,8 @@ static struct sfs_host *host_of(struct sfs_hosts *hosts, const char *url)
 		if (strlen(known->origin) == n && strncasecmp(known->origin, url, n) == 0)
 			return known;
 	}
+	if (hosts->n >= MOST_IDLE)
+		forget_oldest(hosts);
 	host = sfs_calloc(1, sizeof *host);
 	host->origin = sfs_asprintf("%.*s", (int)n, url);
 	host->small_limit = hosts->n_small;
@@ -66,12 +105,14 @@ static struct sfs_host *host_of(struct sfs_hosts *hosts, const char *url)
 		sfs_list_init(&host->lines[i][1]);
 	}
 	sfs_list_push(&hosts->list, &host->link);
+	hosts->n++;
 	return host;
 }
 
-void sfs_hosts_line_up(struct sfs_hosts *hosts, struct sfs_get *get)
+void sfs_hosts_line_up(struct sfs_hosts *hosts, struct sfs_get *get, uint64_t now_ns)
 {
 	get->host = host_of(hosts, get->url);
+	get->host->used_ns = now_ns;
 	sfs_list_push(&get->host->lines[line_of(get)][get->is_urgent], &get->link);
 }
 
@@ -111,9 +152,9 @@ void sfs_hosts_enter(struct sfs_hosts *hosts, struct sfs_get *get)
 void sfs_hosts_leave(struct sfs_hosts *hosts, struct sfs_get *get, uint64_t now_ns)
 {
 	struct sfs_host *host = get->host;
-	bool is_bound = !sfs_list_is_empty(&host->lines[SFS_LINE_READ][0]) ||
-			!sfs_list_is_empty(&host->lines[SFS_LINE_READ][1]);
+	bool is_bound = has_line(host, SFS_LINE_READ);
 
+	host->used_ns = now_ns;
 	hosts->n_active[line_of(get)]--;
 	host->n_active[line_of(get)]--;
 	if (get->is_small && host->small_limit < hosts->n_small &&
@@ -124,6 +165,20 @@ void sfs_hosts_leave(struct sfs_hosts *hosts, struct sfs_get *get, uint64_t now_
 	sfs_pace_ended(&host->pace, now_ns, is_bound);
 	if (host->n_active[SFS_LINE_READ] == 0)
 		sfs_pace_rest(&host->pace);
+}
+
+void sfs_hosts_begin_waiting(struct sfs_hosts *hosts, struct sfs_get *get)
+{
+	get->host = host_of(hosts, get->url);
+	get->host->n_waiting++;
+	get->is_waiting = true;
+}
+
+void sfs_hosts_end_waiting(struct sfs_get *get)
+{
+	if (get->is_waiting)
+		get->host->n_waiting--;
+	get->is_waiting = false;
 }
 
 void sfs_hosts_each_line(struct sfs_hosts *hosts,
@@ -139,12 +194,14 @@ void sfs_hosts_each_line(struct sfs_hosts *hosts,
 	}
 }
 
-struct sfs_path sfs_hosts_path(struct sfs_hosts *hosts)
+struct sfs_path sfs_hosts_path(struct sfs_hosts *hosts, uint64_t now_ns)
 {
 	struct sfs_path p = {0};
 	uint64_t wait_ns;
 
 	SFS_EACH (host, &hosts->list, struct sfs_host, link) {
+		if (is_idle(host) && now_ns - host->used_ns > OF_LATE_NS)
+			continue;
 		p.n_parallel += sfs_pace_limit(&host->pace);
 		p.bytes_per_s += (uint64_t)host->pace.rate;
 		if (host->rtt_ns > p.rtt_ns)
@@ -153,6 +210,8 @@ struct sfs_path sfs_hosts_path(struct sfs_hosts *hosts)
 		if (wait_ns > p.wait_ns)
 			p.wait_ns = wait_ns;
 	}
+	if (p.n_parallel > most_active[SFS_LINE_READ])
+		p.n_parallel = most_active[SFS_LINE_READ];
 	return p;
 }
 
@@ -183,6 +242,51 @@ void sfs_host_refused(struct sfs_get *get, uint64_t now_ns)
 void sfs_host_fell_silent(struct sfs_get *get, uint64_t now_ns)
 {
 	get->host->silent_ns = now_ns;
+}
+
+/* With the one that has just failed. */
+static int n_requests(const struct sfs_host *host)
+{
+	int i, n = 1 + host->n_waiting;
+
+	for (i = 0; i < SFS_N_LINES; i++) {
+		n += host->n_active[i];
+		SFS_EACH (get, &host->lines[i][0], struct sfs_get, link)
+			n++;
+		SFS_EACH (get, &host->lines[i][1], struct sfs_get, link)
+			n++;
+	}
+	return n;
+}
+
+void sfs_host_failed(struct sfs_get *get, bool is_unreachable, const char *why,
+		     uint64_t now_ns)
+{
+	struct sfs_host *host = get->host;
+	enum sfs_outage_news news =
+		sfs_outage_failed(&host->outage, is_unreachable, now_ns);
+	char then[64];
+	int n;
+
+	get->is_news = news == SFS_OUTAGE_SINGLE;
+	if (news != SFS_OUTAGE_BEGUN)
+		return;
+	n = n_requests(host);
+	snprintf(then, sizeof then, "retrying; %d request%s", n,
+		 n == 1 ? " waits" : "s wait");
+	sfs_ledger_add(SFS_EVENT_OUTAGE, host->origin, SFS_NO_OFFSET, then, "%s", why);
+}
+
+bool sfs_host_did_well(struct sfs_get *get, uint64_t now_ns)
+{
+	uint64_t ns = 0;
+
+	if (!sfs_outage_answered(&get->host->outage, now_ns, &ns))
+		return false;
+	sfs_ledger_add(SFS_EVENT_OUTAGE, get->host->origin, SFS_NO_OFFSET, "",
+		       "answers again after %llu s",
+		       (unsigned long long)((ns + SFS_NS_PER_S / 2) / SFS_NS_PER_S));
+	return true;
 }
 
 /* What the kernel has measured: unlike our own clock, it knows nothing of threads that

@@ -5,6 +5,9 @@
  * has room for them, urgent ones first.  How many have room at a time, its pace says
  * (pace.h); small GETs, whose time is all waiting, have lines and room of their own.
  *
+ * Redirects may lead to any number of servers.  Of those that have nothing to do, only the
+ * last few are remembered.
+ *
  * Not thread-safe: the fetch thread's.
  */
 #ifndef SFS_HOSTS_H
@@ -12,6 +15,7 @@
 
 #include "fetch.h"
 #include "list.h"
+#include "outage.h"
 #include "pace.h"
 
 #include <stdbool.h>
@@ -26,6 +30,9 @@ struct sfs_host {
 	uint64_t served_bytes, rtt_ns; /* rtt_ns 0: not known */
 	uint64_t refused_ns;	       /* when it last said that it has too much to do */
 	uint64_t silent_ns;	       /* when a GET was last given up in silence */
+	uint64_t used_ns;	       /* when it last had a GET, or ended one */
+	struct sfs_outage outage;
+	int n_waiting;		       /* to be tried again */
 	bool has_windows;	       /* some of its connections were given one */
 	int n_active[SFS_N_LINES], small_limit;
 	unsigned n_small_ended; /* since the limit was lowered, and before */
@@ -35,14 +42,15 @@ struct sfs_host {
 struct sfs_hosts {
 	int n_connections, n_small; /* GETs at a time of one server, at most */
 	struct sfs_link list;
-	int n_active[SFS_N_LINES];
+	int n, n_active[SFS_N_LINES];
 };
 
 void sfs_hosts_init(struct sfs_hosts *hosts, int n_connections, int n_small);
 void sfs_hosts_done(struct sfs_hosts *hosts); /* no GET is in line */
 
-/* The GET waits in line of the server that its URL names; sets get->host. */
-void sfs_hosts_line_up(struct sfs_hosts *hosts, struct sfs_get *get);
+/* The GET waits in line of the server that its URL names; sets get->host, which is good
+ * until it leaves or is taken out of the line. */
+void sfs_hosts_line_up(struct sfs_hosts *hosts, struct sfs_get *get, uint64_t now_ns);
 
 /* Whose turn it is now; NULL: nobody's.  Either it enters, or it lines up again. */
 struct sfs_get *sfs_hosts_next(struct sfs_hosts *hosts);
@@ -55,8 +63,13 @@ void sfs_hosts_leave(struct sfs_hosts *hosts, struct sfs_get *get, uint64_t now_
 void sfs_hosts_each_line(struct sfs_hosts *hosts,
 			 void (*each)(void *ctx, struct sfs_link *line), void *ctx);
 
-/* All servers together; see fetch.h. */
-struct sfs_path sfs_hosts_path(struct sfs_hosts *hosts);
+/* A GET will be tried again at its server; sets get->host, which is good until it waits no
+ * more. */
+void sfs_hosts_begin_waiting(struct sfs_hosts *hosts, struct sfs_get *get);
+void sfs_hosts_end_waiting(struct sfs_get *get);
+
+/* All servers together that were used of late; see fetch.h. */
+struct sfs_path sfs_hosts_path(struct sfs_hosts *hosts, uint64_t now_ns);
 
 /* An answer has begun, and so much of a body has come. */
 void sfs_host_answered(struct sfs_get *get, uint64_t now_ns);
@@ -69,6 +82,12 @@ void sfs_host_refused(struct sfs_get *get, uint64_t now_ns);
 /* The GET met silence until it was given up.  Connections that are idle then may be as
  * dead. */
 void sfs_host_fell_silent(struct sfs_get *get, uint64_t now_ns);
+
+/* The GET failed as passing (`why`), or was answered well.  Tells when an outage begins and
+ * ends; true: it ends with this. */
+void sfs_host_failed(struct sfs_get *get, bool is_unreachable, const char *why,
+		     uint64_t now_ns);
+bool sfs_host_did_well(struct sfs_get *get, uint64_t now_ns);
 
 /* The GET is about to ask over `fd`, a connection to its server. */
 void sfs_host_asks(struct sfs_get *get, int fd);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "http.h"
 
+#include "hash.h"
 #include "mem.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,7 +19,15 @@ void sfs_http_answer_init(struct sfs_http_answer *a)
 
 bool sfs_http_etag_is_strong(const char *etag)
 {
-	return etag[0] == '"' && strlen(etag) > 2;
+	return etag[0] == '"' && strcmp(etag, "\"\"") != 0;
+}
+
+/* One pair of quotes with something in it: what was shortened, or sent twice, is not. */
+bool sfs_http_etag_can_be_sent(const char *etag)
+{
+	size_t n = strlen(etag);
+
+	return n > 2 && etag[0] == '"' && strchr(etag + 1, '"') == etag + n - 1;
 }
 
 /* Digits at *s up to 2^63; moves *s behind them. */
@@ -40,8 +50,10 @@ static void take_length(struct sfs_http_answer *a, const char *value, time_t now
 {
 	uint64_t v;
 
-	if (!a->is_coded && read_number(&value, &v) && *value == 0)
-		a->length = v;
+	if (a->is_coded || !read_number(&value, &v) || *value != 0)
+		return;
+	a->is_ambiguous |= a->length != SFS_HTTP_UNKNOWN && a->length != v;
+	a->length = v;
 }
 
 /* RFC 9112, 6.3: it counts, whatever Content-Length says. */
@@ -74,27 +86,66 @@ static void take_range(struct sfs_http_answer *a, const char *value, time_t now)
 		return;
 	if (has_range && total != SFS_HTTP_UNKNOWN && last >= total)
 		return;
+	if (a->has_range || a->total != SFS_HTTP_UNKNOWN)
+		a->is_ambiguous |= has_range != a->has_range || first != a->first ||
+				   last != a->last || total != a->total;
 	a->has_range = has_range;
 	a->first = first;
 	a->last = last;
 	a->total = total;
 }
 
-/* Keep a value whole or not at all: half an ETag is another ETag. */
+/* Keep a value whole or not at all: half a URL is another URL. */
 static void keep(char *to, size_t size, const char *value)
 {
 	if (strlen(value) < size)
 		strcpy(to, value);
 }
 
-static void take_etag(struct sfs_http_answer *a, const char *value, time_t now)
+static bool is_printable(const char *s, size_t n)
 {
-	keep(a->etag, sizeof a->etag, value);
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if ((unsigned char)s[i] < ' ' || s[i] == 127)
+			return false;
+	return true;
 }
 
-static void take_modified(struct sfs_http_answer *a, const char *value, time_t now)
+/* Keep a validator as it is, or else so much of it that no two are taken for one.
+ * (SHORT_BYTES: what is shown of it, of which W/ is the most important.) */
+static void shorten(char *to, size_t size, const char *value, size_t n)
 {
-	keep(a->last_modified, sizeof a->last_modified, value);
+	enum { SHORT_BYTES = 32 };
+	size_t n_shown = 0;
+
+	if (n < size && is_printable(value, n)) {
+		memcpy(to, value, n);
+		to[n] = 0;
+		return;
+	}
+	while (n_shown < SHORT_BYTES && n_shown < n && is_printable(value + n_shown, 1))
+		n_shown++;
+	snprintf(to, size, "%.*s...(%zu bytes, hash %016llx)", (int)n_shown, value, n,
+		 (unsigned long long)sfs_hash(value, n));
+}
+
+static void take_validator(char *to, size_t size, const char *value, size_t n)
+{
+	sfs_autofree char *both = NULL;
+	char short_value[256];
+
+	if (n == 0)
+		return;
+	if (!*to) {
+		shorten(to, size, value, n);
+		return;
+	}
+	shorten(short_value, size, value, n);
+	if (strcmp(to, short_value) == 0)
+		return;
+	both = sfs_asprintf("%s, %s", to, short_value);
+	shorten(to, size, both, strlen(both));
 }
 
 static void take_location(struct sfs_http_answer *a, const char *value, time_t now)
@@ -136,11 +187,15 @@ static const struct {
 	void (*take)(struct sfs_http_answer *a, const char *value, time_t now);
 } fields[] = {
 	{"content-length", take_length},     {"transfer-encoding", take_coding},
-	{"content-range", take_range},	     {"etag", take_etag},
-	{"last-modified", take_modified},    {"location", take_location},
+	{"content-range", take_range},	     {"location", take_location},
 	{"content-encoding", take_encoding}, {"content-type", take_type},
 	{"retry-after", take_retry_after},
 };
+
+static bool is_name(const char *line, size_t n, const char *name)
+{
+	return strlen(name) == n && strncasecmp(name, line, n) == 0;
+}
 
 static void take_status(struct sfs_http_answer *a, const char *line, size_t n)
 {
@@ -158,10 +213,13 @@ void sfs_http_answer_line(struct sfs_http_answer *a, const char *line, size_t n,
 {
 	const char *colon;
 	char value[4096];
-	size_t n_name, i;
+	size_t n_name, n_bare, i;
 
+	if (a->is_whole)
+		return;
 	while (n > 0 && isspace((unsigned char)line[n - 1]))
 		n--;
+	a->is_whole = n == 0 && a->status >= 200;
 	if (n >= 5 && memcmp(line, "HTTP/", 5) == 0) {
 		take_status(a, line, n);
 		return;
@@ -169,16 +227,22 @@ void sfs_http_answer_line(struct sfs_http_answer *a, const char *line, size_t n,
 	colon = memchr(line, ':', n);
 	if (!colon)
 		return;
-	n_name = (size_t)(colon - line);
+	n_name = n_bare = (size_t)(colon - line);
+	while (n_bare > 0 && isspace((unsigned char)line[n_bare - 1]))
+		n_bare--;
 	for (colon++; colon < line + n && isspace((unsigned char)*colon);)
 		colon++;
 	n -= (size_t)(colon - line);
+	/* However a validator is written, it must not be overlooked. */
+	if (is_name(line, n_bare, "etag"))
+		take_validator(a->etag, sizeof a->etag, colon, n);
+	if (is_name(line, n_bare, "last-modified"))
+		take_validator(a->last_modified, sizeof a->last_modified, colon, n);
 	if (n >= sizeof value || memchr(colon, 0, n))
 		return;
 	memcpy(value, colon, n);
 	value[n] = 0;
 	for (i = 0; i < SFS_COUNT(fields); i++)
-		if (strlen(fields[i].name) == n_name &&
-		    strncasecmp(fields[i].name, line, n_name) == 0)
+		if (is_name(line, n_name, fields[i].name))
 			fields[i].take(a, value, now);
 }

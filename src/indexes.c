@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "hash.h"
+#include "http.h"
 #include "ledger.h"
 #include "localfile.h"
 #include "log.h"
@@ -65,13 +66,23 @@ struct sfs_indexes {
 
 /* ---- what an index must be of ---- */
 
-/* A number for the object's version; 0: it says none. */
+static bool has_strong_tag(const struct sfs_object *o)
+{
+	return o->tag && (o->uri.scheme == SFS_SCHEME_FILE ||
+			  sfs_http_etag_is_strong(o->tag));
+}
+
+/* A number for the object's version; 0: it says none.  Where the tag is weak, or there is
+ * none, the date counts, too. */
 static uint64_t version_of(const struct sfs_indexes *ix, const struct sfs_object *o)
 {
-	const char *tag = o->tag ? o->tag : o->modified;
-	uint64_t hash = tag ? sfs_hash(tag, strlen(tag)) : 0;
+	uint64_t hash = SFS_HASH_EMPTY;
 
-	return ix->verify_size_only ? 0 : hash;
+	if (ix->verify_size_only || (!o->tag && !o->modified))
+		return 0;
+	if (o->modified && !has_strong_tag(o))
+		hash = sfs_hash(o->modified, strlen(o->modified));
+	return o->tag ? sfs_hash_before(hash, o->tag, strlen(o->tag)) : hash;
 }
 
 /* A signature in a URL's query is another one each time: a tag is enough. */
@@ -79,7 +90,7 @@ static char *url_of(const struct sfs_object *o)
 {
 	char *url = sfs_strdup(o->uri.location);
 
-	if (o->uri.scheme != SFS_SCHEME_FILE && o->tag)
+	if (o->uri.scheme != SFS_SCHEME_FILE && has_strong_tag(o))
 		url[strcspn(url, "?")] = 0;
 	return url;
 }
@@ -314,6 +325,7 @@ static void read_remote(struct sfs_finding *f, uint64_t from)
 				.iov_len = f->bytes.n - (size_t)from};
 	f->request = (struct sfs_request){.kind = SFS_REQUEST_READ,
 					  .object = &f->remote,
+					  .is_probe = true,
 					  .offset = from,
 					  .n_bytes = f->bytes.n - from,
 					  .iov = &f->iov,
@@ -363,6 +375,7 @@ static int fetch(struct sfs_indexes *ix, struct sfs_finding *f, const char *url,
 	f->request = (struct sfs_request){.kind = SFS_REQUEST_ASK,
 					  .object = &f->remote,
 					  .is_probe = true,
+					  .may_be_tiny = true,
 					  .done = on_size,
 					  .error = &f->error};
 	sfs_request_submit(&f->request);

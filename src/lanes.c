@@ -474,6 +474,7 @@ static bool ask_to_keep(struct sfs_lanes *ls, struct lane *lane, struct sfs_run 
 		.kind = SFS_REQUEST_READ,
 		.object = &run->shard->object,
 		.is_urgent = is_urgent,
+		.is_ahead = !is_urgent,
 		.offset = offset,
 		.n_bytes = n,
 		.iov = part->iov,

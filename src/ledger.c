@@ -28,6 +28,7 @@ static const struct {
 	[SFS_EVENT_HIDDEN] = {"hidden", SFS_LOG_WARNING},
 	[SFS_EVENT_INDEX] = {"index", SFS_LOG_WARNING},
 	[SFS_EVENT_REFUSED] = {"refused", SFS_LOG_WARNING},
+	[SFS_EVENT_OUTAGE] = {"outage", SFS_LOG_WARNING},
 };
 
 struct line {
@@ -70,8 +71,9 @@ static char *make_line(enum sfs_event event, const char *shard, uint64_t offset,
 	struct sfs_text t = {0};
 	char when[32];
 
-	sfs_text_printf(&t, "{\"time\":\"%s\",\"event\":\"%s\",\"shard\":",
-			sfs_clock_format(sfs_clock_wall_ms(), when), events[event].name);
+	sfs_text_printf(&t, "{\"time\":\"%s\",\"event\":\"%s\",\"%s\":",
+			sfs_clock_format(sfs_clock_wall_ms(), when), events[event].name,
+			event == SFS_EVENT_OUTAGE ? "server" : "shard");
 	sfs_text_json(&t, shard);
 	if (offset != SFS_NO_OFFSET)
 		sfs_text_printf(&t, ",\"offset\":%llu", (unsigned long long)offset);
@@ -232,6 +234,13 @@ void sfs_ledger_why(const char *path, int err, struct sfs_error *ret)
 			       (unsigned long long)k->offset);
 	else if (k && k->shard[0] != '(' && !strstr(path, k->shard))
 		sfs_error_wrap(ret, err, "%s", k->shard);
+	pthread_mutex_unlock(&ledger.lock);
+}
+
+void sfs_ledger_tally(enum sfs_event event)
+{
+	pthread_mutex_lock(&ledger.lock);
+	ledger.counts[event]++;
 	pthread_mutex_unlock(&ledger.lock);
 }
 

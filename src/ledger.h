@@ -27,6 +27,8 @@ enum sfs_event {
 	SFS_EVENT_HIDDEN,  /* a member's name is no safe path; not in samples/ */
 	SFS_EVENT_INDEX,   /* an index is there, and cannot be used */
 	SFS_EVENT_REFUSED, /* a name was looked up that cannot be had */
+	SFS_EVENT_OUTAGE,  /* a server (which stands for the shard) is out of order, or well
+			    * again */
 	SFS_N_EVENTS
 };
 
@@ -51,6 +53,9 @@ void sfs_ledger_keep_errors(void);
  * events that can be the cause: "train-000123.tar @ 73400320: HTTP 404", or without the
  * shard, if the path names it and the byte is unknown; or else the errno's text. */
 void sfs_ledger_why(const char *path, int err, struct sfs_error *ret);
+
+/* Count an event that needs no line of its own. */
+void sfs_ledger_tally(enum sfs_event event);
 
 /* All lines, appended to *text. */
 void sfs_ledger_print(struct sfs_text *text);

@@ -4,6 +4,7 @@
  * value.  All numbers are uint64_t, so a row needs just an offset. */
 #include "options.h"
 
+#include "headers.h"
 #include "mem.h"
 #include "order.h"
 #include "uri.h"
@@ -14,6 +15,8 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum section { ORDER, SOURCE, MOUNT, N_GROUPS };
 enum kind {
@@ -246,9 +249,7 @@ static int set_octal(const struct row *row, const char *value, uint64_t *ret,
 static int add_header(const struct row *row, const char *line, struct sfs_strings *list,
 		      struct sfs_error *err)
 {
-	size_t n = strcspn(line, ":");
-
-	if (n == 0 || line[n] != ':' || strpbrk(line, "\r\n") || strcspn(line, " \t") < n)
+	if (!sfs_headers_is_line(line))
 		return sfs_error_set(err, -EINVAL,
 				     "option '%s': not of the form 'Name: value'",
 				     row->name);
@@ -256,13 +257,42 @@ static int add_header(const struct row *row, const char *line, struct sfs_string
 	return 0;
 }
 
-static int add_header_file(const struct row *row, const char *path,
-			   struct sfs_strings *list, struct sfs_error *err)
+/* The file as it is named from anywhere: links may lead to another one tomorrow. */
+static char *from_anywhere(const char *path)
+{
+	sfs_autofree char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
+
+	return cwd ? sfs_asprintf("@%s/%s", cwd, path) : sfs_asprintf("@%s", path);
+}
+
+/* Lines that were read from a file.  What is none (a pipe of the shell's, a descriptor) can
+ * be read once only. */
+static void add_header_spec(struct sfs_options *o, const char *path, int fd, int first)
+{
+	bool is_file = strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/proc/", 6) != 0;
+	sfs_autofree char *name = from_anywhere(path);
+	struct sfs_text spec = {0};
+	struct stat st;
+
+	is_file = is_file && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	sfs_text_puts(&spec, name);
+	for (; first < o->headers.n; first++) {
+		sfs_text_printf(&spec, "\n%s", o->headers.s[first]);
+		if (!is_file)
+			sfs_strings_add(&o->header_specs, o->headers.s[first]);
+	}
+	if (is_file)
+		sfs_strings_add(&o->header_specs, spec.s);
+	sfs_text_done(&spec);
+}
+
+static int add_header_file(const struct row *row, const char *path, struct sfs_options *o,
+			   struct sfs_error *err)
 {
 	sfs_autofree char *line = NULL;
+	int ret = 0, n_before = o->headers.n;
 	size_t capacity = 0;
 	ssize_t n;
-	int ret = 0;
 	FILE *f = fopen(path, "re");
 
 	if (!f)
@@ -272,9 +302,25 @@ static int add_header_file(const struct row *row, const char *path,
 		while (n > 0 && isspace((unsigned char)line[n - 1]))
 			line[--n] = 0;
 		if (n > 0)
-			ret = add_header(row, line, list, err);
+			ret = add_header(row, line, &o->headers, err);
 	}
+	if (ret == 0)
+		add_header_spec(o, path, fileno(f), n_before);
 	fclose(f);
+	return ret;
+}
+
+/* A line, or "@FILE". */
+static int set_header(const struct row *row, const char *value, struct sfs_options *o,
+		      struct sfs_error *err)
+{
+	int ret;
+
+	if (*value == '@')
+		return add_header_file(row, value + 1, o, err);
+	ret = add_header(row, value, &o->headers, err);
+	if (ret == 0)
+		sfs_strings_add(&o->header_specs, value);
 	return ret;
 }
 
@@ -355,11 +401,7 @@ static int set_value(struct sfs_options *o, const struct row *row, const char *v
 		*string_of(o, row) = *value ? sfs_strdup(value) : NULL;
 		return 0;
 	case LIST:
-		if (!*value)
-			return 0;
-		if (*value == '@')
-			return add_header_file(row, value + 1, list_of(o, row), err);
-		return add_header(row, value, list_of(o, row), err);
+		return *value ? set_header(row, value, o, err) : 0;
 	}
 	return 0;
 }
@@ -524,6 +566,7 @@ void sfs_options_done(struct sfs_options *o)
 	free(steal(&o->origins));
 	free(steal(&o->kernel));
 	free(steal(&o->index_to));
+	sfs_strings_done(&o->header_specs);
 }
 
 /* ---- for people ---- */

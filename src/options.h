@@ -32,6 +32,7 @@ struct sfs_options {
 	uint64_t seed, lanes, buffer, segment, equal, keys, on_error;
 	uint64_t verify, connections, retries;
 	uint64_t connect_timeout_ms, stall_timeout_ms, read_timeout_ms;
+	uint64_t low_speed_limit; /* bytes a second */
 	uint64_t index_wait_ms;
 	uint64_t budget; /* 0: auto */
 	uint64_t next_epoch;
@@ -42,7 +43,8 @@ struct sfs_options {
 	char *fsname, *config, *expect_order;
 	char *index, *index_cache;
 	char *index_to; /* not in the table: of `shufflefs index` */
-	struct sfs_strings headers;
+	struct sfs_strings headers;	 /* all lines, also those of files */
+	struct sfs_strings header_specs; /* lines, and files, which may change: headers.h */
 
 	/* Options of mount(8) that go to the kernel: "nosuid,noexec"; or NULL. */
 	char *kernel;

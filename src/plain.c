@@ -75,17 +75,25 @@ static bool is_plain_header(const char *line)
 struct sfs_plain *sfs_plain_new(const struct sfs_fetch_options *o)
 {
 	struct sfs_plain *plain = sfs_calloc(1, sizeof *plain);
-	int i;
 
 	plain->is_direct = is_direct(o);
 	plain->netrc = netrc_path(o->netrc_file);
 	plain->has_plain_headers = true;
-	for (i = 0; i < o->n_headers; i++) {
-		sfs_text_printf(&plain->headers, "%s\r\n", o->headers[i]);
-		if (!is_plain_header(o->headers[i]))
-			plain->has_plain_headers = false;
-	}
 	return plain;
+}
+
+void sfs_plain_set_headers(struct sfs_plain *plain, const struct sfs_headers *headers)
+{
+	const char *line;
+	int i;
+
+	sfs_text_done(&plain->headers);
+	plain->has_plain_headers = true;
+	for (i = 0; i < sfs_headers_n(headers); i++) {
+		line = sfs_headers_line(headers, i);
+		sfs_text_printf(&plain->headers, "%s\r\n", line);
+		plain->has_plain_headers &= is_plain_header(line);
+	}
 }
 
 void sfs_plain_free(struct sfs_plain *plain)
@@ -162,12 +170,13 @@ char *sfs_plain_write(const struct sfs_plain *plain, const struct sfs_get *get,
 	if (n > 3 && memcmp(authority + n - 3, ":80", 3) == 0)
 		n -= 3;
 	*ret_origin = sfs_strndup(authority, n);
-	sfs_text_printf(&text,
-			"GET %s HTTP/1.1\r\nHost: %s\r\nRange: bytes=%llu-%llu\r\n"
-			"User-Agent: shufflefs/" VERSION "\r\nAccept: */*\r\n"
-			"Accept-Encoding: identity\r\n",
-			target, *ret_origin, (unsigned long long)get->first,
-			(unsigned long long)get->last);
+	sfs_text_printf(&text, "GET %s HTTP/1.1\r\nHost: %s\r\n", target, *ret_origin);
+	if (!get->is_whole)
+		sfs_text_printf(&text, "Range: bytes=%llu-%llu\r\n",
+				(unsigned long long)get->first,
+				(unsigned long long)get->last);
+	sfs_text_puts(&text, "User-Agent: shufflefs/" VERSION "\r\nAccept: */*\r\n"
+			     "Accept-Encoding: identity\r\n");
 	if (get->if_match)
 		sfs_text_printf(&text, "If-Match: %s\r\n", get->if_match);
 	if (get->has_headers && plain->headers.n > 0)

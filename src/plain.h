@@ -7,10 +7,12 @@
 #define SFS_PLAIN_H
 
 #include "fetch.h"
+#include "headers.h"
 
 struct sfs_plain;
 
 struct sfs_plain *sfs_plain_new(const struct sfs_fetch_options *options);
+void sfs_plain_set_headers(struct sfs_plain *plain, const struct sfs_headers *headers);
 void sfs_plain_free(struct sfs_plain *plain);
 
 /* The request's text, as libcurl would write it, and its origin ("host:port"); the

@@ -11,7 +11,12 @@
  * A GET that is late is *hedged*: what its leg has not got is asked for by other legs, on
  * other connections, into the same memory, where all write the same bytes.  Late is what
  * takes longer than 99 of 100 do (tail.h), or, where a reader waits, than half of them.
- * What hedging costs is at most a twentieth of what is fetched.
+ * While nothing is known of its size, late is what brings next to nothing.  What hedging
+ * costs is at most a twentieth of what is fetched, or some hundred KiB.
+ *
+ * What fails as passing (no connection, a reset, silence, a 5xx) is asked for again until
+ * a reader cannot wait any longer, and waits for its server meanwhile (outage.h).  An answer
+ * that is of no use may come `retries` times more.
  *
  * Redirects are followed here, one hop a GET: only to the origin that the user
  * named do the user's headers and password go.  Where they end is remembered
@@ -29,12 +34,14 @@
 #include "tail.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #define ASK_BYTES     SFS_HEAD_BYTES
 #define MAX_REDIRECTS 10
 #define N_SMALL	      128 /* sizes and small pieces asked for at a time */
+#define CONFIRM_MS    500 /* until a size that is hard to believe is asked for again */
 
 /* The first bytes from a far server. */
 #define SMALL_BYTES                                                         \
@@ -44,7 +51,8 @@
 #define COLD_BYTES (8 << 20)
 #define SMALL_MAX  (256 << 10) /* what counts as small */
 
-#define HEDGE_PART 20	       /* at most one byte in so many */
+#define HEDGE_PART 20	       /* at most one byte in so many, */
+#define HEDGE_FREE (512 << 10) /* or so many bytes */
 #define MAX_HEDGES 3	       /* of one request */
 #define HEDGE_LEG  (128 << 10) /* if a reader waits, it comes in legs of this, */
 #define HEDGE_LEGS 8	       /* at most so many */
@@ -57,8 +65,9 @@ struct http_source {
 
 	/* The fetch thread's own. */
 	struct sfs_rng chance;
-	struct sfs_tail tail;
+	struct sfs_tail tail, asks;
 	uint64_t got_bytes, hedged_bytes; /* by GETs; of these twice, or perhaps so */
+	bool has_warned;		  /* of a server without validators */
 };
 
 /* A request on its way. */
@@ -68,6 +77,10 @@ struct job {
 	struct sfs_link legs; /* all there ever were */
 	int n_hedges;
 	uint64_t hedge_cost; /* counted for it so far */
+	bool has_size;	     /* of an ask: it was answered */
+	uint64_t begun_ns;   /* when it was submitted, or found to be needed since; or the
+			      * last failure with progress */
+	bool is_needed;
 };
 
 /* GETs, one behind the other, for the bytes `first` to `end` - 1 of a request. */
@@ -81,16 +94,20 @@ struct leg {
 
 	/* This GET. */
 	uint64_t begun_at; /* where `at` was */
+	size_t n_head;	   /* ASK: bytes of the object's head that have come */
 	char *url;	   /* of this hop */
 	int n_redirects;
 	bool is_remembered; /* url is where an earlier redirect led */
 	bool has_forgotten; /* such a URL failed: use none again */
 	bool met_silence;   /* the last one did */
-	struct sfs_retry retry;
+	struct sfs_retry failures, refusals; /* those that pass, and the others */
+	int n_renewed; /* GETs that were refused, and sent again with other headers */
+	struct sfs_claim claim;
 	struct sfs_question question;
 	struct sfs_answer_verdict verdict;
 };
 
+static void init_get(struct leg *leg);
 static void begin_get(struct leg *leg, uint64_t delay_ms);
 
 static bool is_ask(const struct job *job)
@@ -112,6 +129,7 @@ static struct leg *add_leg(struct job *job, uint64_t first, uint64_t end)
 	leg->job = job;
 	leg->first = leg->at = first;
 	leg->end = end;
+	leg->claim.size = SFS_SIZE_UNKNOWN;
 	sfs_list_push(&job->legs, &leg->link);
 	return leg;
 }
@@ -133,7 +151,7 @@ static uint64_t in_place(const struct job *job, uint64_t from)
 
 static bool is_whole(const struct job *job)
 {
-	return in_place(job, 0) == n_wanted(job);
+	return is_ask(job) ? job->has_size : in_place(job, 0) == n_wanted(job);
 }
 
 /* So many bytes of the request, from the first on, are in place, and nobody will write
@@ -160,11 +178,17 @@ static void tell_ready(struct job *job)
 		sfs_request_make_ready(r, n);
 }
 
-/* Are all bytes that the leg has not got in place, or asked for by others? */
+/* Is all that the leg has not got in place, or asked for by others? */
 static bool is_spare(const struct leg *leg)
 {
 	uint64_t from = leg->at, before;
 
+	SFS_EACH (other, &leg->job->legs, struct leg, link) {
+		if (is_ask(leg->job) && other != leg && !other->is_over)
+			return true;
+	}
+	if (is_ask(leg->job))
+		return false;
 	do {
 		before = from;
 		SFS_EACH (other, &leg->job->legs, struct leg, link) {
@@ -191,21 +215,31 @@ static void drop_leg(struct leg *leg)
 	end_leg(leg);
 }
 
+/* What the job's hedges have cost is known now.  (A request that comes when all has been
+ * stopped has none, and ends on any thread.) */
+static void settle_hedges(struct job *job)
+{
+	uint64_t n_got = 0, n_twice, n_wanted = job->request->n_bytes;
+
+	if (job->n_hedges == 0)
+		return;
+	SFS_EACH (leg, &job->legs, struct leg, link)
+		n_got += leg->at - leg->first;
+	n_twice = n_got > n_wanted ? n_got - n_wanted : 0;
+	job->source->hedged_bytes -= job->hedge_cost - n_twice;
+	atomic_fetch_add(&job->source->base.hedged_bytes, n_twice);
+}
+
 /* The request is over, whatever else is on its way for it. */
 static void end_job(struct job *job, int err)
 {
 	struct sfs_request *r = job->request;
 	struct sfs_link *link;
-	uint64_t n_twice = 0;
 	struct leg *leg;
 
 	if (!is_ask(job))
 		r->n_got = in_place(job, 0);
-	SFS_EACH (each, &job->legs, struct leg, link)
-		n_twice += each->at - each->first;
-	n_twice = n_twice > r->n_bytes ? n_twice - r->n_bytes : 0;
-	job->source->hedged_bytes -= job->hedge_cost - n_twice;
-	atomic_fetch_add(&job->source->base.hedged_bytes, n_twice);
+	settle_hedges(job);
 	while ((link = sfs_list_pop(&job->legs)) != NULL) {
 		leg = sfs_container(link, struct leg, link);
 		drop_leg(leg);
@@ -215,8 +249,7 @@ static void end_job(struct job *job, int err)
 	sfs_request_end(r, err);
 }
 
-/* This leg cannot go on, and with it the request.  The leg's GET is over. */
-static void fail(struct leg *leg, int err)
+static void fail_as(struct leg *leg, int err, bool is_told)
 {
 	struct job *job = leg->job;
 	struct sfs_request *r = job->request;
@@ -227,11 +260,30 @@ static void fail(struct leg *leg, int err)
 			sfs_uri_redact(leg->url ? leg->url : r->object->uri.location);
 
 		sfs_error_set(r->error, err, "%s: %s", shown, leg->verdict.why);
-		if (!is_ask(job))
+		if (is_told)
 			sfs_ledger_add(event, r->object->name, r->offset + leg->at, "",
 				       "%s: %s", shown, leg->verdict.why);
 	}
 	end_job(job, err);
+}
+
+/* This leg cannot go on, and with it the request.  The leg's GET is over. */
+static void fail(struct leg *leg, int err)
+{
+	fail_as(leg, err, !is_ask(leg->job));
+}
+
+/* For so long it was tried in vain.  Where nobody waits, nothing is lost. */
+static void give_up(struct leg *leg, int err, uint64_t now_ns)
+{
+	struct job *job = leg->job;
+	char *why = leg->verdict.why;
+	size_t n = strlen(why);
+
+	snprintf(why + n, sizeof leg->verdict.why - n, " (given up after %llu s)",
+		 (unsigned long long)((now_ns - job->begun_ns) / SFS_NS_PER_S));
+	fail_as(leg, err,
+		!is_ask(job) && (job->is_needed || !job->request->is_ahead));
 }
 
 /* ---- hedges ---- */
@@ -239,14 +291,39 @@ static void fail(struct leg *leg, int err)
 /* May so many bytes be asked for twice? */
 static bool may_hedge(const struct http_source *s, uint64_t n_bytes)
 {
-	return s->hedged_bytes + n_bytes <= s->got_bytes / HEDGE_PART;
+	uint64_t most = s->got_bytes / HEDGE_PART;
+
+	return s->hedged_bytes + n_bytes <= (most > HEDGE_FREE ? most : HEDGE_FREE);
 }
 
-/* Ask for the bytes from `from` on that the leg has not got once more, in n legs. */
-static void hedge(struct leg *leg, uint64_t from, uint64_t n_legs)
+static struct sfs_tail *tail_of(const struct leg *leg)
+{
+	return is_ask(leg->job) ? &leg->job->source->asks : &leg->job->source->tail;
+}
+
+/* How many bytes does the leg lack, which nobody has got?  Those from *ret_from on. */
+static uint64_t n_missing(const struct leg *leg, uint64_t *ret_from)
+{
+	*ret_from = is_ask(leg->job) ? 0 : in_place(leg->job, leg->at);
+	if (is_ask(leg->job))
+		return ASK_BYTES;
+	return *ret_from < leg->end ? leg->end - *ret_from : 0;
+}
+
+/* Has the leg's GET brought next to nothing until now? */
+static bool is_dripping(const struct leg *leg, uint64_t now_ns)
+{
+	uint64_t got = leg->at - leg->begun_at, ns = now_ns - leg->get.sent_ns;
+	uint64_t low = leg->job->source->options.low_speed_limit;
+
+	return got == 0 || got < low * (ns / SFS_NS_PER_MS) / 1000;
+}
+
+/* Ask for the n bytes from `from` on that the leg has not got once more, in n legs. */
+static void hedge(struct leg *leg, uint64_t from, uint64_t n, uint64_t n_legs)
 {
 	struct job *job = leg->job;
-	uint64_t n = leg->end - from, first = from, end, i;
+	uint64_t first = from, end, i;
 	struct leg *other;
 
 	job->n_hedges++;
@@ -254,7 +331,7 @@ static void hedge(struct leg *leg, uint64_t from, uint64_t n_legs)
 	job->source->hedged_bytes += n;
 	atomic_fetch_add(&job->source->base.n_hedges, 1);
 	for (i = 0; i < n_legs; i++, first = end) {
-		end = from + n * (i + 1) / n_legs;
+		end = is_ask(job) ? 0 : from + n * (i + 1) / n_legs;
 		other = add_leg(job, first, end);
 		other->is_hedge = true;
 		begin_get(other, 0);
@@ -266,8 +343,8 @@ static void hedge(struct leg *leg, uint64_t from, uint64_t n_legs)
  * on a new connection, which begins slowly, would only be put onto another. */
 static void be_patient(struct leg *leg)
 {
-	const struct sfs_tail *tail = &leg->job->source->tail;
-	uint64_t n = leg->end - leg->at, now = sfs_clock_ns();
+	const struct sfs_tail *tail = tail_of(leg);
+	uint64_t from, n = n_missing(leg, &from), now = sfs_clock_ns();
 	uint64_t late_ns = sfs_tail_late_ns(tail, n), median_ns = UNKNOWN_NS;
 
 	if (late_ns > 0)
@@ -282,14 +359,15 @@ static void on_late(struct sfs_get *get)
 {
 	struct leg *leg = (struct leg *)get;
 	struct job *job = leg->job;
-	uint64_t from = in_place(job, leg->at), n_legs = 1, n;
+	uint64_t from, n_legs = 1, n = n_missing(leg, &from);
+	bool is_late = sfs_tail_late_ns(tail_of(leg), n) > 0 ||
+		       is_dripping(leg, sfs_clock_ns());
 
-	n = from < leg->end ? leg->end - from : 0;
-	if (sfs_tail_late_ns(&job->source->tail, n) > 0 && n > 0 &&
-	    job->n_hedges < MAX_HEDGES && may_hedge(job->source, n)) {
+	if (is_late && n > 0 && job->n_hedges < MAX_HEDGES &&
+	    may_hedge(job->source, n)) {
 		if (atomic_load(&job->request->is_needed))
 			n_legs = n / HEDGE_LEG;
-		hedge(leg, from,
+		hedge(leg, from, n,
 		      n_legs < 1	    ? 1
 		      : n_legs > HEDGE_LEGS ? HEDGE_LEGS
 					    : n_legs);
@@ -306,7 +384,7 @@ static void tidy(struct job *job)
 		return;
 	}
 	SFS_EACH (leg, &job->legs, struct leg, link) {
-		if (!leg->is_over && in_place(job, leg->at) >= leg->end)
+		if (!is_ask(job) && !leg->is_over && in_place(job, leg->at) >= leg->end)
 			drop_leg(leg);
 	}
 }
@@ -340,18 +418,18 @@ static void put(const struct sfs_request *r, uint64_t at, const char *bytes, siz
 }
 
 /* Room for the first bytes of an object that is asked for its size. */
-static size_t head_room(const struct sfs_request *r)
+static size_t head_room(const struct leg *leg)
 {
-	return r->head ? SFS_HEAD_BYTES - r->n_got : 0;
+	return leg->job->request->head ? SFS_HEAD_BYTES - leg->n_head : 0;
 }
 
 /* They came; bytes NULL: they are in place. */
-static void take_head(struct sfs_request *r, const char *bytes, size_t n)
+static void take_head(struct leg *leg, const char *bytes, size_t n)
 {
-	n = n < head_room(r) ? n : head_room(r);
+	n = n < head_room(leg) ? n : head_room(leg);
 	if (bytes && n > 0)
-		memcpy(r->head + r->n_got, bytes, n);
-	r->n_got += n;
+		memcpy(leg->job->request->head + leg->n_head, bytes, n);
+	leg->n_head += n;
 }
 
 static int on_body(struct sfs_get *get, const char *bytes, size_t n)
@@ -360,7 +438,7 @@ static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 	struct job *job = leg->job;
 
 	if (is_ask(job)) {
-		take_head(job->request, bytes, n);
+		take_head(leg, bytes, n);
 		return 0;
 	}
 	sfs_request_begun(job->request);
@@ -392,11 +470,11 @@ static int on_room(struct sfs_get *get, struct iovec *pieces, int n_max)
 	struct leg *leg = (struct leg *)get;
 	const struct iovec *iov = leg->job->request->iov;
 	uint64_t skip = leg->at, n = leg->end - leg->at;
-	struct sfs_request *r = leg->job->request;
 	int i;
 
-	if (is_ask(leg->job) && head_room(r) > 0) {
-		pieces[0] = (struct iovec){r->head + r->n_got, head_room(r)};
+	if (is_ask(leg->job) && head_room(leg) > 0) {
+		pieces[0] = (struct iovec){leg->job->request->head + leg->n_head,
+					   head_room(leg)};
 		return 1;
 	}
 	if (is_ask(leg->job) || n == 0)
@@ -413,34 +491,109 @@ static int on_room(struct sfs_get *get, struct iovec *pieces, int n_max)
 
 /* ---- the end of a GET ---- */
 
-/* A try failed in a way that may pass. */
-static void try_again(struct leg *leg, int err, enum sfs_fetch_verdict verdict,
-		      int64_t retry_after_s)
-{
-	struct job *job = leg->job;
-	struct sfs_request *r = job->request;
-	int limit = job->source->options.n_retries;
-	uint64_t delay_ms;
-	char then[64];
+/* ---- retries ---- */
 
-	if (r->is_probe)
-		limit = verdict == SFS_FETCH_REFUSED ? 1 : limit < 2 ? limit : 2;
-	if (!sfs_retry_next(&leg->retry, limit, leg->at - leg->begun_at, retry_after_s,
-			    sfs_rng_next(&job->source->chance), &delay_ms)) {
-		fail(leg, err);
-		return;
-	}
-	snprintf(then, sizeof then, "retry %d of %d in %llu ms", leg->retry.n_failed,
-		 limit, (unsigned long long)delay_ms);
-	if (!r->is_probe)
-		sfs_ledger_add(SFS_EVENT_RETRY, r->object->name,
-			       is_ask(job) ? SFS_NO_OFFSET : r->offset + leg->at, then,
-			       "%s", leg->verdict.why);
+/* Until when it is of use to try: a second less than a reader waits, or a twentieth less,
+ * for the reader is to get the cause, not only to hear that time is up. */
+static uint64_t deadline_ns(const struct job *job)
+{
+	uint64_t ms = job->source->options.read_timeout_ms, less = ms / 20;
+
+	if (less < 1000)
+		less = ms < 4000 ? ms / 4 : 1000;
+	return job->begun_ns + (ms - less) * SFS_NS_PER_MS;
+}
+
+/* From when on does the time count?  A reader's begins when the reader comes; and bytes
+ * that have come are what others waited for. */
+static void note_time(struct job *job, uint64_t n_new, uint64_t now_ns)
+{
+	bool is_needed =
+		job->request->is_urgent || atomic_load(&job->request->is_needed);
+
+	if (n_new >= SFS_RETRY_PROGRESS || (is_needed && !job->is_needed))
+		job->begun_ns = now_ns;
+	job->is_needed = is_needed;
+}
+
+static void tell_retry(struct leg *leg, const struct sfs_retry *retry, int limit,
+		       uint64_t delay_ms)
+{
+	struct sfs_request *r = leg->job->request;
+	char then[80], of[24] = "";
+
+	if (limit < INT_MAX)
+		snprintf(of, sizeof of, " of %d", limit);
+	snprintf(then, sizeof then, "retry %d%s in %llu ms", retry->n_failed, of,
+		 (unsigned long long)delay_ms);
+	sfs_ledger_add(SFS_EVENT_RETRY, r->object->name,
+		       is_ask(leg->job) ? SFS_NO_OFFSET : r->offset + leg->at, then, "%s",
+		       leg->verdict.why);
+}
+
+/* Ask for what is left. */
+static void begin_again(struct leg *leg, uint64_t delay_ms, bool waits_for_server)
+{
+	bool is_at_home = leg->n_redirects == 0 && !leg->is_remembered;
+
 	if (leg->n_redirects > 0) { /* another place may do it */
 		free(steal(&leg->url));
 		leg->n_redirects = 0;
 	}
-	begin_get(leg, delay_ms);
+	leg->claim.size = SFS_SIZE_UNKNOWN;
+	init_get(leg);
+	leg->get.is_retry = waits_for_server && is_at_home;
+	leg->get.latest_ns = deadline_ns(leg->job);
+	sfs_fetch_add(leg->job->source->fetch, &leg->get, delay_ms);
+}
+
+/* How often a user who mounts has it tried. */
+static int probe_limit(const struct job *job, enum sfs_fetch_verdict verdict)
+{
+	int limit = job->source->options.n_retries;
+
+	return verdict == SFS_FETCH_REFUSED ? 1 : limit < 2 ? limit : 2;
+}
+
+/* The answer was of no use, or this is a probe. */
+static void try_again(struct leg *leg, int err, int limit, int64_t retry_after_s)
+{
+	struct job *job = leg->job;
+	uint64_t delay_ms;
+
+	if (!sfs_retry_next(&leg->refusals, limit, leg->at - leg->begun_at, retry_after_s,
+			    sfs_rng_next(&job->source->chance), &delay_ms)) {
+		fail(leg, err);
+		return;
+	}
+	if (!job->request->is_probe)
+		tell_retry(leg, &leg->refusals, limit, delay_ms);
+	begin_again(leg, delay_ms, false);
+}
+
+/* A try failed in a way that passes.  A line for each would be many: the first of a server
+ * that did well until now is told, and of a leg the 1st, 2nd, 4th, 8th... */
+static void wait_and_try_again(struct leg *leg, int err, int64_t retry_after_s)
+{
+	struct job *job = leg->job;
+	uint64_t now = sfs_clock_ns(), n_new = leg->at - leg->begun_at, delay_ms, left_ms;
+	bool is_news = leg->get.is_news;
+
+	note_time(job, n_new, now);
+	if (now >= deadline_ns(job)) {
+		give_up(leg, err, now);
+		return;
+	}
+	sfs_retry_next(&leg->failures, INT_MAX, n_new, retry_after_s,
+		       sfs_rng_next(&job->source->chance), &delay_ms);
+	left_ms = (deadline_ns(job) - now) / SFS_NS_PER_MS + 1;
+	if (delay_ms > left_ms)
+		delay_ms = left_ms;
+	if (is_news && (leg->failures.n_failed & (leg->failures.n_failed - 1)) == 0)
+		tell_retry(leg, &leg->failures, INT_MAX, delay_ms);
+	else
+		sfs_ledger_tally(SFS_EVENT_RETRY);
+	begin_again(leg, delay_ms, retry_after_s < 0);
 }
 
 /* Begin again at the object's own URL. */
@@ -486,49 +639,102 @@ static void remember_redirect(struct leg *leg)
 	o->redirected = sfs_strdup(leg->url);
 }
 
+/* Without a tag or a date, only the size tells versions apart: say so once. */
+static void warn_of_no_validator(struct http_source *s, const struct sfs_object *o)
+{
+	sfs_autofree char *shown = NULL;
+
+	if (o->tag || o->modified || s->options.verify_size_only || s->has_warned)
+		return;
+	s->has_warned = true;
+	shown = sfs_uri_redact(o->uri.location);
+	sfs_warning("%s: the server sends neither ETag nor Last-Modified, so a shard that "
+		    "changes without changing its size will not be noticed",
+		    shown);
+}
+
 /* All that the GET asked for has come, or the size. */
-static void succeed(struct leg *leg, bool is_empty)
+static void succeed(struct leg *leg)
 {
 	struct job *job = leg->job;
 
-	if (is_ask(job))
+	sfs_tail_add(tail_of(leg), is_ask(job) ? ASK_BYTES : leg->end - leg->begun_at,
+		     sfs_clock_ns() - leg->get.sent_ns);
+	if (is_ask(job)) {
+		job->has_size = true;
+		job->request->n_got = leg->n_head;
 		sfs_answer_learn(job->request->object, &leg->get.answer);
-	else
-		sfs_tail_add(&job->source->tail, leg->end - leg->begun_at,
-			     sfs_clock_ns() - leg->get.sent_ns);
-	if (!is_empty)
-		remember_redirect(leg);
+		if (!job->request->may_be_tiny)
+			warn_of_no_validator(job->source, job->request->object);
+	}
+	remember_redirect(leg);
 	end_leg(leg);
 	tidy(job);
+}
+
+/* Ask for the whole of the object, which is said to be tiny. */
+static void confirm(struct leg *leg)
+{
+	leg->claim = leg->verdict.claim;
+	begin_get(leg, CONFIRM_MS);
+}
+
+/* It was refused: is there another token by now? */
+static bool may_renew(struct leg *leg)
+{
+	const struct http_source *s = leg->job->source;
+	int status = leg->get.answer.status;
+
+	return (status == 401 || status == 403) && leg->get.has_headers &&
+	       leg->n_renewed <= s->options.n_retries &&
+	       sfs_fetch_has_new_headers(s->fetch, &leg->get);
+}
+
+/* The GET of a leg ended without all that it asked for, and may be tried again. */
+static void take_passing(struct leg *leg, int err, enum sfs_fetch_verdict verdict,
+			 const char *why)
+{
+	struct job *job = leg->job;
+	const struct sfs_http_answer *a = &leg->get.answer;
+	bool is_no = err == 0 || err == -EPROTO || verdict == SFS_FETCH_NONSENSE ||
+		     (err == SFS_ANSWER_AGAIN && !sfs_answer_is_later(a->status));
+	int64_t retry_after_s = err == SFS_ANSWER_AGAIN ? a->retry_after_s : -1;
+
+	if (err == 0)
+		sfs_answer_again(&leg->verdict, "the body ended %llu bytes early",
+				 (unsigned long long)(leg->end - leg->at));
+	else if (err != SFS_ANSWER_AGAIN && err != -EPROTO)
+		sfs_answer_again(&leg->verdict, "%s", why);
+	err = err < 0 ? err : -EIO;
+	if (job->request->is_probe)
+		try_again(leg, err, probe_limit(job, verdict), retry_after_s);
+	else if (is_no)
+		try_again(leg, err, job->source->options.n_retries, retry_after_s);
+	else
+		wait_and_try_again(leg, err, retry_after_s);
 }
 
 /* The GET of a leg ended without all that it asked for. */
 static void take_failure(struct leg *leg, int err, enum sfs_fetch_verdict verdict,
 			 const char *why)
 {
-	struct sfs_answer_verdict *v = &leg->verdict;
-	int64_t retry_after_s =
-		err == SFS_ANSWER_AGAIN ? leg->get.answer.retry_after_s : -1;
-
-	if (!is_ask(leg->job) && is_spare(leg)) {
+	if (is_spare(leg)) {
 		end_leg(leg);
 		tidy(leg->job);
 	} else if (err != 0 && leg->is_remembered && err != SFS_ANSWER_AGAIN) {
 		/* A signature may have expired, a target gone: ask the first again. */
 		forget_redirect(leg);
 		begin_get(leg, 0);
+	} else if (err == SFS_ANSWER_FINAL && may_renew(leg)) {
+		leg->n_renewed++;
+		begin_again(leg, 0, false);
 	} else if (err == SFS_ANSWER_FINAL) {
-		fail(leg, v->err);
+		fail(leg, leg->verdict.err);
+	} else if (err < 0 && verdict == SFS_FETCH_FINAL) {
+		sfs_answer_again(&leg->verdict, "%s", why);
+		fail(leg, err);
 	} else {
-		if (err == 0)
-			sfs_answer_again(v, "the body ended %llu bytes early",
-					 (unsigned long long)(leg->end - leg->at));
-		else if (err != SFS_ANSWER_AGAIN && err != -EPROTO)
-			sfs_answer_again(v, "%s", why);
-		if (verdict == SFS_FETCH_FINAL)
-			fail(leg, err);
-		else
-			try_again(leg, err < 0 ? err : -EIO, verdict, retry_after_s);
+		take_passing(leg, err, verdict, why);
 	}
 }
 
@@ -544,8 +750,10 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_verdict verdict,
 		fail(leg, err);
 	else if (err == SFS_ANSWER_REDIRECT)
 		follow(leg);
-	else if (err == SFS_ANSWER_EMPTY || is_done)
-		succeed(leg, err == SFS_ANSWER_EMPTY);
+	else if (err == SFS_ANSWER_TINY)
+		confirm(leg);
+	else if (is_done)
+		succeed(leg);
 	else if (err == 0 && leg->at > leg->begun_at && get->answer.has_range &&
 		 job->request->offset + leg->at == get->answer.last + 1)
 		begin_get(leg, 0); /* the server gives less at a time, as it may */
@@ -599,6 +807,11 @@ static void on_place(struct sfs_get *get)
 	get->url = leg->url;
 }
 
+static const char *if_match(const struct sfs_object *o)
+{
+	return o->tag && sfs_http_etag_can_be_sent(o->tag) ? o->tag : NULL;
+}
+
 static void on_start(struct sfs_get *get)
 {
 	struct leg *leg = (struct leg *)get;
@@ -608,19 +821,20 @@ static void on_start(struct sfs_get *get)
 	bool is_ours = sfs_fetch_same_origin(leg->url, o->uri.location);
 	bool verify_size_only = job->source->options.verify_size_only;
 
-	if (is_ask(job))
-		r->n_got = 0;
-	if (leg->is_hedge)
+	leg->n_head = 0;
+	if (leg->is_hedge && !is_ask(job))
 		catch_up(leg);
-	else
+	else if (!leg->is_hedge)
 		split(leg);
 	leg->begun_at = leg->at;
 	leg->question = (struct sfs_question){
 		.object = r->object,
 		.is_ask = is_ask(job),
+		.may_be_tiny = r->may_be_tiny,
+		.claim = leg->claim.size == SFS_SIZE_UNKNOWN ? NULL : &leg->claim,
 		.first = is_ask(job) ? 0 : r->offset + leg->at,
 		.last = is_ask(job) ? ASK_BYTES - 1 : r->offset + leg->end - 1,
-		.if_match = is_ask(job) || verify_size_only ? NULL : o->tag,
+		.if_match = is_ask(job) || verify_size_only ? NULL : if_match(o),
 		.verify_size_only = verify_size_only,
 	};
 	get->user = is_ours ? o->uri.user : NULL;
@@ -628,11 +842,12 @@ static void on_start(struct sfs_get *get)
 	get->if_match = leg->question.if_match;
 	get->first = leg->question.first;
 	get->last = leg->question.last;
-	if (!is_ask(job) && !leg->is_hedge)
+	get->is_whole = leg->question.claim != NULL;
+	if (!leg->is_hedge)
 		be_patient(leg);
 }
 
-static void begin_get(struct leg *leg, uint64_t delay_ms)
+static void init_get(struct leg *leg)
 {
 	struct job *job = leg->job;
 	struct sfs_request *r = job->request;
@@ -642,6 +857,7 @@ static void begin_get(struct leg *leg, uint64_t delay_ms)
 		.is_small = is_ask(job) || (is_part && leg->end - leg->at <= SMALL_MAX),
 		.is_urgent = r->is_urgent || is_part || atomic_load(&r->is_needed),
 		.is_wary = leg->met_silence,
+		.is_probe = r->is_probe,
 		.is_cancelled = &r->is_cancelled,
 		.is_needed = &r->is_needed,
 		.place = on_place,
@@ -653,7 +869,12 @@ static void begin_get(struct leg *leg, uint64_t delay_ms)
 		.late = on_late,
 		.end = on_end,
 	};
-	sfs_fetch_add(job->source->fetch, &leg->get, delay_ms);
+}
+
+static void begin_get(struct leg *leg, uint64_t delay_ms)
+{
+	init_get(leg);
+	sfs_fetch_add(leg->job->source->fetch, &leg->get, delay_ms);
 }
 
 static void submit(struct sfs_source *source, struct sfs_request *r)
@@ -662,6 +883,8 @@ static void submit(struct sfs_source *source, struct sfs_request *r)
 
 	job->source = sfs_container(source, struct http_source, base);
 	job->request = r;
+	job->begun_ns = sfs_clock_ns();
+	job->is_needed = r->is_urgent;
 	sfs_list_init(&job->legs);
 	begin_get(add_leg(job, 0, n_wanted(job)), 0);
 }
@@ -707,6 +930,7 @@ struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
 		.ctx = s,
 		.connect_timeout_ms = options->connect_timeout_ms,
 		.stall_timeout_ms = options->stall_timeout_ms,
+		.low_speed_limit = options->low_speed_limit,
 		.headers = options->headers,
 		.n_headers = options->n_headers,
 		.proxy = options->proxy,

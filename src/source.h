@@ -3,8 +3,8 @@
  *
  * An object is one shard as its source knows it.  A request asks for an object's
  * size, or for a range of its bytes; it is answered once, by its done(), on a
- * thread of the source.  A source retries what is worth retrying, so an error
- * here is final for this request; a later request tries anew.  A range is
+ * thread of the source.  A source retries what is worth retrying, for about as long as a
+ * reader may wait, so an error here is final for this request; a later request tries anew.  A range is
  * answered with the bytes of that version of the object that was asked for its
  * size, or with -ESTALE.
  */
@@ -41,6 +41,7 @@ struct sfs_object {
 
 	/* What tells one version of the object from another: the source's own. */
 	char *tag, *modified;
+	void *version; /* more of that; freed with the object */
 	/* Where the server's last redirect led to: its own too, or NULL. */
 	char *redirected;
 };
@@ -57,6 +58,8 @@ struct sfs_request {
 	struct sfs_object *object;
 	bool is_urgent; /* a reader waits: goes before those that only prefetch */
 	bool is_probe;	/* while mounting: fail at once where patience is no help */
+	bool may_be_tiny; /* ASK: the object need not be a tar */
+	bool is_ahead; /* READ: nobody waits for it; who comes to wait says so by hurry() */
 
 	/* ASK: if not NULL, gets the first bytes of the object, SFS_HEAD_BYTES at most;
 	 * n_got says how many. */
@@ -78,7 +81,8 @@ struct sfs_request {
 	 * again, memory and all. */
 	void (*done)(struct sfs_request *request, int err);
 	struct sfs_error *error; /* if not NULL, gets a sentence when err < 0; that of a
-				  * READ is in the ledger as well */
+				  * READ is in the ledger as well (unless it was only
+				  * ahead, and an outage lasted too long) */
 	_Atomic uint64_t *begun_ns; /* if not NULL and 0, gets sfs_clock_ns() of the first
 				     * byte of a READ that comes over a network */
 
@@ -177,11 +181,13 @@ int sfs_source_file_list(const char *folder, char ***ret_names, size_t *ret_n,
 
 struct sfs_http_options {
 	int n_connections;	     /* reads at a time of one server, at most */
-	int n_retries;		     /* of a request that makes no progress */
+	int n_retries;		     /* after answers that are no use, without progress */
 	unsigned connect_timeout_ms; /* to connect, names included */
 	unsigned stall_timeout_ms;   /* without a byte */
+	uint64_t low_speed_limit;    /* bytes a second, at least; during stall_timeout_ms */
+	uint64_t read_timeout_ms;    /* how long a reader waits; so long an outage may last */
 	bool verify_size_only;
-	char **headers; /* "Name: value", n_headers of them; borrowed */
+	char **headers; /* n_headers of them, see headers.h; borrowed */
 	int n_headers;
 	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert,
 		*key; /* NULL: default */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define ENOUGH	    64
+#define FEW	    8
 #define EVERY	    8
 #define FIRST_SHIFT 13 /* up to 16 KiB is one size */
 
@@ -34,12 +35,12 @@ void sfs_tail_add(struct sfs_tail *t, uint64_t n_bytes, uint64_t ns)
 	t->sizes[i].ms[t->sizes[i].n++ % SFS_TAIL_TIMES] =
 		ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
 	n = t->sizes[i].n < SFS_TAIL_TIMES ? t->sizes[i].n : SFS_TAIL_TIMES;
-	if (n < ENOUGH || t->sizes[i].n % EVERY != 0)
+	if (n < FEW || t->sizes[i].n % EVERY != 0)
 		return;
 	memcpy(sorted, t->sizes[i].ms, n * sizeof sorted[0]);
 	qsort(sorted, n, sizeof sorted[0], compare);
 	t->sizes[i].late_ms = sorted[n - 1 - n / 100];
-	t->sizes[i].median_ms = sorted[n / 2];
+	t->sizes[i].median_ms = sorted[n < ENOUGH ? n - 1 : n / 2];
 }
 
 /* The size to go by: its own, or the next larger of which enough were seen. */

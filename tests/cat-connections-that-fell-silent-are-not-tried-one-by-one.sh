@@ -12,7 +12,7 @@ all="train-{000000..000119}.tar"
 start_origin shards
 for who in us libcurl; do
     arrives -o stall-timeout=3s "$origin/stall,bytes=30000,times=1,for=$who/$all"
-    said "retry 1 of"
-    ! grep -q "retry 2 of" said || fail "dead connections were tried one by one, by $who"
+    said "retry 1 in"
+    ! grep -q "retry 2 in" said || fail "dead connections were tried one by one, by $who"
     : >"$HOME/.netrc"
 done

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A shard whose parts are on their way at the same time and all fail is an error once
-# their retries are used up: that one is asked for anew does not hide the other's failure.
+# their time is up: that one is asked for anew does not hide the other's failure.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 . "$top/tests/faults.sh"
 
 good_shards
 start_origin shards
-breaks "$origin/503,over=512,only=*2.tar/$three"
+breaks $brief "$origin/503,over=512,only=*2.tar/$three"
 said "lost: train-000002.tar @ [0-9]*: .*HTTP 503"

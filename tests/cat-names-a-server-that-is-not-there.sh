@@ -18,5 +18,5 @@ for url in http://name.invalid http://127.0.0.1:1; do
 done
 
 # And behind a redirect, when the epoch has begun.
-breaks "$origin/redirect,to=dead,over=512,only=*1.tar/$three"
+breaks $brief "$origin/redirect,to=dead,over=512,only=*1.tar/$three"
 said "lost: train-000001.tar @ 0: http://127.0.0.1:1/train-000001.tar: .*onnect"

@@ -14,6 +14,6 @@ done
 for fault in chunked nolength; do
     arrives "$origin/$fault/cut,at=300000,times=1/$three"
     said "retry: train-00000[0-2].tar @ 300000: "
-    breaks "$origin/$fault/cut,at=300000,only=*1.tar/$three"
+    breaks $brief "$origin/$fault/cut,at=300000,only=*1.tar/$three"
     said "lost: train-000001.tar @ 300000: "
 done

@@ -16,7 +16,7 @@ for fault in garbage cut,head rst,head; do
     arrives "$origin/$fault,libcurl,over=512,times=1/$three"
     rm "$HOME/.netrc"
     said "retry: train-00000[0-2].tar @ [0-9]*: "
-    breaks "$origin/$fault,over=512,only=*1.tar/$three"
+    breaks $brief "$origin/$fault,over=512,only=*1.tar/$three"
     said "lost: train-000001.tar @ 0: "
 done
 refused "$origin/garbage/$three"

@@ -10,6 +10,9 @@
 quick="-o retries=2,stall-timeout=1s,connect-timeout=2s,lanes=2,buffer=64K"
 three="train-{000000..000002}.tar"
 
+# For what fails as passing, and never stops to: how long it is tried.
+brief="-o read-timeout=5s"
+
 # good_shards [OPTION...]: three shards in shards/, and the epoch of them in want.tar
 good_shards() {
     make_shards shards --bytes 20000 --samples 40 "$@"

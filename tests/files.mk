@@ -43,12 +43,15 @@ unit_tests = \
 	tests/unit-error-sentences-fit-their-room \
 	tests/unit-estimate-gives-nobody-up-too-early \
 	tests/unit-even-hands-on-what-comes-at-its-rate \
+	tests/unit-fetch-lets-late-drop-any-get \
 	tests/unit-foreign-indexes-are-held-to-their-shards \
 	tests/unit-grab-takes-its-turn \
 	tests/unit-group-needs-no-more-than-the-headers \
 	tests/unit-group-takes-names-byte-for-byte \
 	tests/unit-hash-goes-backwards \
+	tests/unit-headers-are-read-again \
 	tests/unit-holes-fail-all-pieces-of-a-walk-that-fails \
+	tests/unit-hosts-remember-those-in-use \
 	tests/unit-http-reads-what-servers-send \
 	tests/unit-index-is-refused-when-a-byte-is-wrong \
 	tests/unit-index-says-again-what-was-written \
@@ -77,6 +80,7 @@ unit_tests = \
 	tests/unit-next-follows-epochs-in-turn \
 	tests/unit-options-refuse-what-they-do-not-understand \
 	tests/unit-order-gives-the-published-vectors \
+	tests/unit-outage-is-told-once \
 	tests/unit-pace-finds-how-many-fill-a-path \
 	tests/unit-pax-records-are-checked-to-the-byte \
 	tests/unit-plain-refuses-what-libcurl-would-change \
@@ -96,59 +100,7 @@ unit_tests = \
 	tests/unit-shard-tables-grow-once-and-are-dropped \
 	tests/unit-slab-hands-out-the-last-one-first \
 	tests/unit-source-file-notices-another-version \
-	tests/unit-store-finds-again-what-it-saved \
-	tests/unit-store-gives-up-when-nothing-can-be-written \
-	tests/unit-store-takes-many-savers-at-once \
-	tests/unit-survey-gives-everybody-what-they-asked-for \
-	tests/unit-table-finds-a-sample-by-place-and-by-byte \
-	tests/unit-table-may-borrow-its-entries \
-	tests/unit-tail-tells-what-is-late \
-	tests/unit-tar-reads-plain-headers-only \
-	tests/unit-tarmember-understands-every-dialect \
-	tests/unit-text-grows-and-writes-sizes \
-	tests/unit-text-json-is-valid-whatever-the-bytes \
-	tests/unit-trails-lead-on-over-small-gaps \
-	tests/unit-uri-never-shows-a-password \
-	tests/unit-uri-understands-paths-and-urls \
-	tests/unit-verdict-names-the-limit \
-	tests/unit-walk-fetches-headers-only \
-	tests/unit-window-tries-anew-what-failed-ahead-of-its-readers \
-	tests/unit-wire-reads-only-plain-answers \
-	tests/unit-wires-give-the-last-one-back
-	tests/unit-localfile-is-what-it-was-when-read \
-=======
-	tests/unit-lock-stops-whoever-takes-a-wrong-one \
->>>>>>> 617b433 (lock: one table has the order of locks, and sanitizer builds check it)
-	tests/unit-log-lines-hold-no-control-characters \
-	tests/unit-map-finds-every-byte-of-an-epoch \
-	tests/unit-mem-never-gives-null \
-	tests/unit-members-are-found-by-number-and-by-byte \
-	tests/unit-memory-is-what-the-machine-has \
-	tests/unit-meter-leaves-the-beginning-out \
-	tests/unit-name-understands-canonical-names-only \
-	tests/unit-names-keep-their-numbers \
-	tests/unit-next-follows-epochs-in-turn \
-	tests/unit-options-refuse-what-they-do-not-understand \
-	tests/unit-order-gives-the-published-vectors \
-	tests/unit-pace-finds-how-many-fill-a-path \
-	tests/unit-pax-records-are-checked-to-the-byte \
-	tests/unit-plain-refuses-what-libcurl-would-change \
-	tests/unit-play-goes-through-an-epoch \
-	tests/unit-pool-runs-a-task-never-twice-at-once \
-	tests/unit-portion-is-small-near-and-enough-from-far \
-	tests/unit-pressure-is-given-way-to-fast \
-	tests/unit-progress-is-one-line-of-a-terminal \
-	tests/unit-quality-is-what-theory-says \
-	tests/unit-read-answers-in-pieces-or-one-copy \
-	tests/unit-retry-waits-longer-each-time \
-	tests/unit-rng-gives-the-published-numbers \
-	tests/unit-run-keeps-slabs-as-long-as-they-are-needed \
-	tests/unit-scan-finds-the-same-samples-however-bytes-come \
-	tests/unit-screen-shows-what-stats-say \
-	tests/unit-script-reads-anywhere-at-little-cost \
-	tests/unit-shard-tables-grow-once-and-are-dropped \
-	tests/unit-slab-hands-out-the-last-one-first \
-	tests/unit-source-file-notices-another-version \
+	tests/unit-source-http-ends-what-comes-too-late \
 	tests/unit-store-finds-again-what-it-saved \
 	tests/unit-store-gives-up-when-nothing-can-be-written \
 	tests/unit-store-takes-many-savers-at-once \
@@ -172,6 +124,7 @@ unit_tests = \
 cat_tests = \
 	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
 	tests/cat-a-cache-that-cannot-be-written-is-no-error.sh \
+	tests/cat-a-dripping-answer-ends.sh \
 	tests/cat-a-late-answer-is-asked-for-once-more.sh \
 	tests/cat-a-lying-index-is-an-error.sh \
 	tests/cat-a-missing-shard-may-be-left-out.sh \
@@ -183,6 +136,8 @@ cat_tests = \
 	tests/cat-a-stream-is-readable-up-to-a-network-error.sh \
 	tests/cat-a-streamed-epoch-leaves-indexes.sh \
 	tests/cat-addresses-of-a-name-are-spread.sh \
+	tests/cat-an-early-late-answer-is-asked-for-once-more.sh \
+	tests/cat-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/cat-an-index-that-does-not-fit-is-never-used.sh \
 	tests/cat-asks-again-after-a-503.sh \
 	tests/cat-asks-again-when-a-server-stalls.sh \
@@ -222,6 +177,7 @@ cat_tests = \
 	tests/cat-notices-a-member-beyond-the-end.sh \
 	tests/cat-notices-a-short-body.sh \
 	tests/cat-notices-a-truncated-shard.sh \
+	tests/cat-notices-any-change-of-a-tag.sh \
 	tests/cat-notices-two-tars-in-one-file.sh \
 	tests/cat-order-agrees-with-an-independent-script.sh \
 	tests/cat-order-vectors-agree.sh \
@@ -242,9 +198,12 @@ cat_tests = \
 	tests/cat-signed-urls-are-asked-for-anew.sh \
 	tests/cat-skip-agrees-with-the-script.sh \
 	tests/cat-small-slices-are-fetched-side-by-side.sh \
+	tests/cat-survives-an-outage.sh \
 	tests/cat-survives-nonsense.sh \
 	tests/cat-takes-shorter-ranges.sh \
+	tests/cat-tokens-may-rotate.sh \
 	tests/cat-too-many-samples-for-the-budget-are-an-error.sh \
+	tests/cat-trailers-are-not-believed.sh \
 	tests/cat-verifies-time-and-size-without-a-tag.sh \
 	tests/cat-verify-size-takes-replicas.sh \
 	tests/cat-waits-as-long-as-a-server-says.sh \
@@ -276,6 +235,8 @@ fuse_tests = \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
 	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
+	tests/fuse-an-empty-answer-makes-no-empty-shard.sh \
+	tests/fuse-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/fuse-an-index-may-be-overwritten-in-place.sh \
 	tests/fuse-an-index-that-comes-in-time-is-waited-for.sh \
 	tests/fuse-an-index-that-takes-too-long-is-ENODATA.sh \
@@ -370,6 +331,8 @@ test_helpers = \
 	tests/fuzz/replay.c \
 	tests/fuzz/run \
 	tests/https.py \
+	tests/ill-judge.py \
+	tests/ill-origin.py \
 	tests/indexed.h \
 	tests/indexed.sh \
 	tests/late.sh \

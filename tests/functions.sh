@@ -158,14 +158,15 @@ for i in range(1, int(sys.argv[1])):
 EOF
 }
 
-# start_origin FOLDER: an HTTP server that misbehaves on demand (origin.py); sets
-# $origin, its URL.
+# start_origin FOLDER [PORT [PROGRAM]]: an HTTP server that misbehaves on demand (origin.py);
+# sets $origin, its URL, and $origin_pid.
 n_origins=0
 start_origin() {
     n_origins=$((n_origins + 1))
     port_file="$work/origin-port.$n_origins"
     rm -f "$port_file" # of one that is counted anew
-    "$python" "$top/tests/origin.py" "$@" >"$port_file" 2>"$work/origin-log.$n_origins" &
+    "$python" "$top/tests/${3:-origin.py}" "$1" "${2:-0}" >"$port_file" 2>"$work/origin-log.$n_origins" &
+    origin_pid=$!
     wait_until 10 grep -q . "$port_file"
     origin="http://127.0.0.1:$(cat "$port_file")"
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """An HTTP/1.1 server that misbehaves on demand.
 
-  origin.py FOLDER
+  origin.py FOLDER [PORT]
 
 Prints its port and serves FOLDER until it is killed: GET and HEAD, keep-alive, one
 range, If-Match, ETag, Last-Modified.  What goes wrong stands in the URL, before the
@@ -13,6 +13,7 @@ name of the file; several faults may follow each other:
 When (all must hold; each fault counts for itself, and for each URL; words that mean
 nothing make it another URL):
   only=PATTERN  for files with such names          over=N   for ranges longer than N
+  under=N       for ranges shorter than N
   at=N          for ranges with byte N in them     while=F  while FOLDER has a file F
   after=N       not for the first N of those requests       times=N  for N of them
 
@@ -20,6 +21,8 @@ What (B: the byte `at=N` of the file, or byte `bytes=N` of the body; without eit
 before the answer begins; with `head`, in the middle of its headers):
   cut, rst, stall            end of connection, reset, silence: at B
   trickle,bytes=N,ms=N       a body in small pieces
+  drip,ms=N[,head|lines|interim]  a body, or a head, byte by byte; or header lines, or
+                             answers 1xx, without end
   pause,bytes=N,while=F      a body of which the first N bytes come, and the rest without F
   late,ms=N                  an answer that begins so much later
   held,while=F               an answer that begins when F is gone
@@ -28,13 +31,16 @@ before the answer begins; with `head`, in the middle of its headers):
   long,by=N[,open]           more bytes than Content-Length says (open: than the range has)
   wrongstart,by=N  wrongend,by=N  wrongtotal,by=N            another range than asked for
   ignorerange  norange  multipart                            200; 206 without Content-Range
-  etag[,blind]  modified  size,by=N                          the object has changed
+  etag[,is=TAG][,pad=N][,blind]  modified  size,by=N         the object has changed
+                             pad=N: with N more bytes before the tag's last two
   weak  noetag  bare  blind                                  validators; blind: ignores If-Match
-  NNN[,retry-after=N|date][,body=N]                          this status
+  NNN[,retry-after=N|date][,body=N][,total=N|none]           this status; total: of a 416
+  few,bytes=N                                                206, and the object has N bytes
   auth,user=U,password=P                                     401 without these
+  bearer,file=F[,status=N]                                   401 without the token in FOLDER/F
   redirect[,to=same|other|localhost|loop|deeper|dead|ftp|none][,status=N][,uses=N]
                              uses=N: to a URL that is forbidden after N requests
-  chunked  nolength  gzip  close  hangup  garbage  hugeheader,bytes=N  nohead,status=N
+  chunked[,trailer]  nolength  gzip  close  hangup  garbage  hugeheader,bytes=N  nohead,status=N
 
 Asked as a proxy, it serves its own files, whatever the host.  `other` is a second port.  Each request is a JSON line on stderr, and in /__log
 (`peer` is the port it came from: one of each connection).
@@ -96,6 +102,10 @@ class Answer:
         self.ends_in = "body"  # or in "head", or "before" it
         self.piece = 1 << 20
         self.pause_s = self.delay_s = 0
+        self.raw = None       # pieces of bytes that are sent instead of all else
+        self.drips = None     # "head", "lines", "interim" or "body",
+        self.drip_s = 0       # with such pauses
+        self.trailer = ""     # of a chunked body
         self.is_chunked = self.closes = self.is_garbage = False
 
     def set_body(self, body):
@@ -143,10 +153,13 @@ def is_fault(name):
 
 def is_due(request, number, args, size):
     """Does this fault befall this request?  Counts it."""
-    first, last = request.range(size) or (0, size - 1)
+    span = request.range(size)
+    first, last = span or (0, size - 1)
     if not fnmatch.fnmatch(os.path.basename(request.name), args.get("only", "*")):
         return False
     if last - first + 1 <= int(args.get("over", -1)):
+        return False
+    if "under" in args and not (span and last - first + 1 < int(args["under"])):
         return False
     if "at" in args and not first <= int(args["at"]) <= last:
         return False
@@ -162,7 +175,8 @@ def is_due(request, number, args, size):
 # ---- what is wrong with the object ----
 
 def etag(obj, args):
-    obj.etag = '"changed"'
+    tag = args.get("is", '"changed"')
+    obj.etag = tag[:-2] + "x" * int(args.get("pad", 0)) + tag[-2:]
     obj.knows_if_match = "blind" not in args
 
 
@@ -217,6 +231,15 @@ def end_it(how):
 def trickle(request, obj, answer, args):
     answer.piece = int(args.get("bytes", 1000))
     answer.pause_s = int(args.get("ms", 10)) / 1000
+    return answer
+
+
+def drip(request, obj, answer, args):
+    answer.drip_s = int(args["ms"]) / 1000
+    answer.drips = ({"head", "lines", "interim"} & set(args) or {"body"}).pop()
+    if answer.drips == "body":
+        answer.piece = 1
+        answer.pause_s = answer.drip_s
     return answer
 
 
@@ -277,6 +300,13 @@ def wrongtotal(request, obj, answer, args):
     return answer
 
 
+def few(request, obj, answer, args):
+    answer.set_body(answer.body[:int(args["bytes"])])
+    answer.status = 206
+    answer.set_range(0, len(answer.body) - 1, len(answer.body))
+    return answer
+
+
 def norange(request, obj, answer, args):
     answer.headers.pop("Content-Range", None)
     return answer
@@ -296,6 +326,14 @@ def auth(request, obj, answer, args):
     if request.headers.get("authorization") == right:
         return answer
     return Answer(401, b"who are you?", WWW_Authenticate='Basic realm="x"')
+
+
+def bearer(request, obj, answer, args):
+    with open(os.path.join(folder, args["file"])) as file:
+        right = "Bearer " + file.read().strip()
+    if request.headers.get("authorization") == right:
+        return answer
+    return Answer(int(args.get("status", 401)), b"which token?")
 
 
 def redirect(request, obj, answer, args):
@@ -328,6 +366,9 @@ def chunked(request, obj, answer, args):
     del answer.headers["Content-Length"]
     answer.headers["Transfer-Encoding"] = "chunked"
     answer.is_chunked = True
+    if "trailer" in args:
+        answer.trailer = ("Content-Range: bytes 7-8/9\r\nETag: \"of-the-trailer\"\r\n"
+                          "Last-Modified: Tue, 14 Nov 2023 22:13:20 GMT\r\n")
     return answer
 
 
@@ -370,7 +411,8 @@ def nohead(request, obj, answer, args):
 
 
 ANSWER_FAULTS = {f.__name__: f for f in (
-    trickle, pause, late, held, short, less, long, wrongstart, wrongend, wrongtotal, norange, multipart, auth,
+    trickle, drip, pause, late, held, short, less, long, few, wrongstart, wrongend, wrongtotal, norange,
+    multipart, auth, bearer,
     redirect, token, chunked, nolength, close, hangup, garbage, hugeheader, nohead)}
 ANSWER_FAULTS.update(cut=end_it("fin"), rst=end_it("rst"), stall=end_it("stall"), gzip=gzipped)
 
@@ -383,8 +425,8 @@ def status_fault(status, obj, args):
         if value == "date":
             value = email.utils.formatdate(time.time() + 2, usegmt=True)
         answer.headers["Retry-After"] = value
-    if status == 416:
-        answer.headers["Content-Range"] = "bytes */%d" % len(obj.data)
+    if status == 416 and args.get("total") != "none":
+        answer.headers["Content-Range"] = "bytes */%d" % int(args.get("total", len(obj.data)))
     return answer
 
 
@@ -468,7 +510,7 @@ def send_body(conn, answer):
         while answer.waits_for and os.path.exists(answer.waits_for):
             time.sleep(0.01)
     if answer.is_chunked and not answer.ends:
-        conn.sendall(b"0\r\n\r\n")
+        conn.sendall(b"0\r\n" + answer.trailer.encode() + b"\r\n")
 
 
 def send(conn, request, answer):
@@ -476,18 +518,37 @@ def send(conn, request, answer):
     time.sleep(answer.delay_s)
     while answer.held_by and os.path.exists(answer.held_by):
         time.sleep(0.01)
+    if answer.raw is not None:
+        for piece in answer.raw:
+            conn.sendall(piece)
+            time.sleep(answer.pause_s)
+        if answer.ends:
+            end_connection(conn, answer.ends)
+        return not answer.closes and not answer.ends
     if answer.is_garbage:
         conn.sendall(b"\x7fELF\x02\x01 this is no HTTP\r\n\r\n")
         return False
+    while answer.drips == "interim":
+        conn.sendall(b"HTTP/1.1 102 Processing\r\n\r\n")
+        time.sleep(answer.drip_s)
     lines = ["HTTP/1.1 %d %s" % (answer.status, REASONS.get(answer.status, "Whatever"))]
     lines += ["%s: %s" % pair for pair in answer.headers.items()]
     head = "\r\n".join(lines + ["", ""]).encode()
-    if answer.ends_in == "head":
+    if answer.drips == "lines":
+        conn.sendall(head[:-2])
+        while True:
+            time.sleep(answer.drip_s)
+            conn.sendall(b"X-Drip: x\r\n")
+    elif answer.drips == "head":
+        for i in range(len(head)):
+            conn.sendall(head[i:i + 1])
+            time.sleep(answer.drip_s)
+    elif answer.ends_in == "head":
         conn.sendall(head[:len(head) // 2])
     elif answer.ends_in != "before":
         conn.sendall(head)
-        if request.method != "HEAD":
-            send_body(conn, answer)
+    if answer.ends_in == "body" and request.method != "HEAD":
+        send_body(conn, answer)
     if answer.ends:
         end_connection(conn, answer.ends)
     return not answer.closes and not answer.ends
@@ -517,8 +578,8 @@ def serve_connection(port, conn):
         conn.close()
 
 
-def listen(port):
-    listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+def listen(port, number=0):
+    listener = socket.create_server(("127.0.0.1", number), backlog=256)
     ports[port] = listener.getsockname()[1]
 
     def accept():
@@ -532,10 +593,11 @@ def listen(port):
 def main():
     global folder
     folder = sys.argv[1]
-    listen("main")
+    listen("main", int((sys.argv + ["0"])[2]))
     listen("other")
     print(ports["main"], flush=True)
     threading.Event().wait()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -219,6 +219,47 @@ static void tags(void)
 	CHECK(!sfs_http_etag_is_strong("w/\"abc\""));
 	CHECK(!sfs_http_etag_is_strong(""));
 	CHECK(!sfs_http_etag_is_strong("\"\"")); /* says nothing */
+	CHECK_STR(answer("ETAG : \t\"abc\" \r\n").etag, "\"abc\"");
+	CHECK_STR(answer("ETag: \"\"").etag, "\"\"");
+	/* Sent twice: once is enough, and two different ones are a third. */
+	CHECK_STR(answer("ETag: \"a\"\netag: \"a\"\n").etag, "\"a\"");
+	CHECK_STR(answer("ETag: \"a\"\netag: \"b\"\n").etag, "\"a\", \"b\"");
+	CHECK_STR(answer("Last-Modified: a\nLast-Modified: b\n").last_modified, "a, b");
+
+	CHECK(sfs_http_etag_can_be_sent("\"abc\""));
+	CHECK(!sfs_http_etag_can_be_sent("\"\""));
+	CHECK(!sfs_http_etag_can_be_sent("\""));
+	CHECK(!sfs_http_etag_can_be_sent(""));
+	CHECK(!sfs_http_etag_can_be_sent("abc"));
+	CHECK(!sfs_http_etag_can_be_sent("W/\"abc\""));
+	CHECK(!sfs_http_etag_can_be_sent("\"a\", \"b\""));
+}
+
+/* Trailers come after the body, and whoever wrote the head did not write them. */
+static void trailers(void)
+{
+	struct sfs_http_answer a =
+		answer("HTTP/1.1 100 Continue\r\n\r\n"
+		       "HTTP/1.1 206 x\r\nContent-Range: bytes 0-4/9\r\n"
+		       "Transfer-Encoding: chunked\r\n\r\n"
+		       "Content-Range: bytes 5-8/10\r\nETag: \"x\"\r\nHTTP/1.1 404 x\r\n");
+
+	CHECK(a.is_whole && !a.is_ambiguous);
+	CHECK_EQ(a.status, 206);
+	CHECK(a.has_range && a.first == 0 && a.last == 4 && a.total == 9);
+	CHECK_STR(a.etag, "");
+}
+
+static void said_twice(void)
+{
+	CHECK(!answer("Content-Length: 5\nContent-Length: 5\n").is_ambiguous);
+	CHECK(answer("Content-Length: 5\nContent-Length: 6\n").is_ambiguous);
+	CHECK(!answer("Content-Range: bytes 0-1/5\nContent-Range: bytes 0-1/5\n")
+		       .is_ambiguous);
+	CHECK(answer("Content-Range: bytes 0-1/5\nContent-Range: bytes 0-1/6\n")
+		      .is_ambiguous);
+	CHECK(answer("Content-Range: bytes */5\nContent-Range: bytes 0-1/5\n")
+		      .is_ambiguous);
 }
 
 static char *long_line(const char *name, size_t n)
@@ -231,32 +272,43 @@ static char *long_line(const char *name, size_t n)
 	return line;
 }
 
-/* What does not fit is not kept in part: half an ETag is another ETag. */
+static char *tag_of(const char *line)
+{
+	return sfs_strdup(answer(line).etag);
+}
+
+/* However long a tag is, two that differ stay different: at the end, and in length. */
+static void long_tags(void)
+{
+	size_t n;
+
+	for (n = 200; n < 100000; n = n < 300 ? n + 1 : 3 * n) {
+		sfs_autofree char *line = long_line("ETag: W/\"", n);
+		sfs_autofree char *longer = long_line("ETag: W/\"", n + 1);
+		sfs_autofree char *tag = tag_of(line), *tag_longer = tag_of(longer),
+				  *tag_other = NULL;
+
+		line[strlen(line) - 1] = 'y';
+		tag_other = tag_of(line);
+		CHECK(*tag && *tag_other && *tag_longer);
+		CHECK(strcmp(tag, tag_other) != 0 && strcmp(tag, tag_longer) != 0);
+		CHECK(memcmp(tag, "W/\"xx", 5) == 0);
+		line[6] = '"'; /* "/" and so on: a strong one */
+		CHECK(sfs_http_etag_is_strong(answer(line).etag));
+		CHECK(!sfs_http_etag_can_be_sent(answer(line).etag));
+	}
+}
+
+/* What does not fit is not kept in part: half a URL is another URL. */
 static void too_long(void)
 {
-	static const struct {
-		const char *name;
-		size_t most, offset;
-	} cases[] = {
-		{"ETag: ", 255, offsetof(struct sfs_http_answer, etag)},
-		{"Last-Modified: ", 63, offsetof(struct sfs_http_answer, last_modified)},
-		{"Location: ", 4095, offsetof(struct sfs_http_answer, location)},
-	};
-	struct sfs_http_answer a;
-	size_t i;
+	sfs_autofree char *fits = long_line("Location: ", 4095);
+	sfs_autofree char *not = long_line("Location: ", 4096);
+	sfs_autofree char *far = long_line("Location: ", 100000);
 
-	for (i = 0; i < SFS_COUNT(cases); i++) {
-		sfs_autofree char *fits = long_line(cases[i].name, cases[i].most);
-		sfs_autofree char *not = long_line(cases[i].name, cases[i].most + 1);
-		sfs_autofree char *far = long_line(cases[i].name, 100000);
-
-		a = answer(fits);
-		CHECK_EQ(strlen((char *)&a + cases[i].offset), cases[i].most);
-		a = answer(not );
-		CHECK_STR((char *)&a + cases[i].offset, "");
-		a = answer(far);
-		CHECK_STR((char *)&a + cases[i].offset, "");
-	}
+	CHECK_EQ(strlen(answer(fits).location), 4095);
+	CHECK_STR(answer(not ).location, "");
+	CHECK_STR(answer(far).location, "");
 }
 
 static void encodings(void)
@@ -313,10 +365,12 @@ static void garbage(void)
 	char line[300];
 
 	sfs_http_answer_init(&a);
-	line_of(&a, "ETag: \"a\0b\"", 11);
-	CHECK_STR(a.etag, "");
 	line_of(&a, "ETag\0: \"ab\"", 11);
 	CHECK_STR(a.etag, "");
+	line_of(&a, "ETag: \"a\0b\"", 11);
+	CHECK(strncmp(a.etag, "\"a...(5 bytes, hash ", 20) == 0);
+	line_of(&a, "Location: a\0b", 13);
+	CHECK_STR(a.location, "");
 	line_of(&a, ":", 1);
 	line_of(&a, ": x", 3);
 	line_of(&a, "", 0);
@@ -349,6 +403,9 @@ int main(void)
 	lengths();
 	ranges();
 	tags();
+	trailers();
+	said_twice();
+	long_tags();
 	too_long();
 	encodings();
 	types();

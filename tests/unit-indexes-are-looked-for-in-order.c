@@ -242,8 +242,8 @@ static void urls(void)
 static void signed_urls(void)
 {
 	sfs_autofree char *cache = sfs_asprintf("%s/signed", top);
-	struct sfs_object a = object_of("https://host/t.tar?sig=1", "e");
-	struct sfs_object b = object_of("https://host/t.tar?sig=2", "e");
+	struct sfs_object a = object_of("https://host/t.tar?sig=1", "\"e\"");
+	struct sfs_object b = object_of("https://host/t.tar?sig=2", "\"e\"");
 	struct sfs_indexes *ix = open_indexes(cache, NULL, false);
 
 	n_pages = 0;

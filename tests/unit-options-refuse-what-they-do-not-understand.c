@@ -294,6 +294,10 @@ static void headers(void)
 	CHECK_STR(o.headers.s[0], "X-One: SECRET, and: more");
 	CHECK_STR(o.headers.s[1], "A: SECRET");
 	CHECK_STR(o.headers.s[2], "B:SECRET");
+	CHECK_EQ(o.header_specs.n, 2);
+	CHECK_STR(o.header_specs.s[0], "X-One: SECRET, and: more");
+	CHECK_HAS(o.header_specs.s[1], at);
+	CHECK_HAS(o.header_specs.s[1], "\nA: SECRET\nB:SECRET");
 	CHECK_HAS(printed(), "header = X-One: ***, A: ***, B: ***");
 	CHECK(!strstr(printed(), "SECRET"));
 	unlink(path);

@@ -15,10 +15,20 @@
 static struct sfs_fetch_options options;
 static struct sfs_get get;
 
+static struct sfs_plain *new_plain(void)
+{
+	struct sfs_headers *headers = sfs_headers_new(options.headers, options.n_headers);
+	struct sfs_plain *plain = sfs_plain_new(&options);
+
+	sfs_plain_set_headers(plain, headers);
+	sfs_headers_free(headers);
+	return plain;
+}
+
 /* Is the GET plain with these options? */
 static bool is_plain(void)
 {
-	struct sfs_plain *plain = sfs_plain_new(&options);
+	struct sfs_plain *plain = new_plain();
 	char *origin = NULL, *text = sfs_plain_write(plain, &get, &origin);
 	bool is = text != NULL;
 
@@ -31,7 +41,7 @@ static bool is_plain(void)
 
 static void writes(const char *url, const char *wanted, const char *wanted_origin)
 {
-	struct sfs_plain *plain = sfs_plain_new(&options);
+	struct sfs_plain *plain = new_plain();
 	sfs_autofree char *origin = NULL;
 	sfs_autofree char *text = NULL;
 
@@ -147,7 +157,7 @@ static void headers(void)
 		"Range: bytes=0-1", "Connection: close",
 		"Accept:",	    "X-Empty: ",
 		"X-Semi;",	    "Transfer-Encoding: chunked",
-		"X: a\r\nY: b",
+		"X: a\rY: b",
 	};
 	char *line;
 	size_t i;

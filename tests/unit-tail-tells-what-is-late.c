@@ -17,10 +17,18 @@ static void needs_enough(void)
 	struct sfs_tail t = {0};
 
 	CHECK_EQ(sfs_tail_late_ns(&t, MIB), 0);
-	add(&t, MIB, 10, 63);
+	add(&t, MIB, 10, 7);
 	CHECK_EQ(sfs_tail_late_ns(&t, MIB), 0);
 	CHECK_EQ(sfs_tail_median_ns(&t, MIB), 0);
+	/* Of few, the longest. */
+	add(&t, MIB, 500, 1);
+	CHECK(sfs_tail_late_ns(&t, MIB) >= 500 * SFS_NS_PER_MS);
+	CHECK(sfs_tail_median_ns(&t, MIB) >= 500 * SFS_NS_PER_MS);
+	add(&t, MIB, 10, 55);
+	CHECK(sfs_tail_median_ns(&t, MIB) >= 500 * SFS_NS_PER_MS);
 	add(&t, MIB, 10, 1);
+	CHECK(sfs_tail_median_ns(&t, MIB) <= 11 * SFS_NS_PER_MS);
+	add(&t, MIB, 10, 128);
 	CHECK(sfs_tail_late_ns(&t, MIB) >= 10 * SFS_NS_PER_MS);
 	CHECK(sfs_tail_late_ns(&t, MIB) <= 11 * SFS_NS_PER_MS);
 	CHECK_EQ(sfs_tail_late_ns(&t, 4 * MIB), 0); /* may take longer */

@@ -20,8 +20,9 @@ static void feed(struct sfs_http_answer *a, const uint8_t *p, size_t n, time_t n
 		memcpy(line + n_line, end_of_line, strlen(end_of_line));
 		/* libcurl's lines have no NUL behind them */
 		line = realloc(line, n_line + strlen(end_of_line));
-		if (line || n_line + strlen(end_of_line) > 0)
-			sfs_http_answer_line(a, line, n_line + strlen(end_of_line), now);
+		/* an empty one ends the head */
+		sfs_http_answer_line(a, line ? line : "", n_line + strlen(end_of_line),
+				     now);
 		free(line);
 		n_line += newline != NULL;
 	}
@@ -42,6 +43,8 @@ static void check(const struct sfs_http_answer *a)
 		MUST(a->total == SFS_HTTP_UNKNOWN || a->last < a->total);
 	}
 	MUST(!sfs_http_etag_is_strong(a->etag) || a->etag[0] == '"');
+	MUST(!sfs_http_etag_can_be_sent(a->etag) || sfs_http_etag_is_strong(a->etag));
+	MUST(!sfs_http_etag_can_be_sent(a->etag) || !strpbrk(a->etag, "\r\n"));
 }
 
 static void must_agree(const struct sfs_http_answer *a, const struct sfs_http_answer *b)
@@ -50,6 +53,7 @@ static void must_agree(const struct sfs_http_answer *a, const struct sfs_http_an
 	MUST(a->has_range == b->has_range && a->first == b->first && a->last == b->last);
 	MUST(a->total == b->total && a->retry_after_s == b->retry_after_s);
 	MUST(a->is_multipart == b->is_multipart);
+	MUST(a->is_whole == b->is_whole && a->is_ambiguous == b->is_ambiguous);
 	MUST(strcmp(a->etag, b->etag) == 0);
 	MUST(strcmp(a->last_modified, b->last_modified) == 0);
 	MUST(strcmp(a->location, b->location) == 0);

@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A server that goes away in the middle of an epoch, and comes back later than any number of
+# retries would take, costs time and nothing else.  An outage is told in one line, and its end
+# in another, however many requests it concerns.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
+
+# Much more than is held at a time, so that there is something left to ask for.
+make_alike 12 --samples 30 --bytes 100000
+opts="-o retries=0,lanes=2,buffer=64K,budget=10M,connect-timeout=2s,stall-timeout=1s"
+"$shufflefs" cat $opts data epochs/0.tar >want.tar
+
+# begin SOURCE: read the epoch, of which the reader takes nothing for now.
+begin() {
+    rm -f fifo got.tar said status
+    mkfifo fifo
+    {
+        "$shufflefs" cat $opts "$1" epochs/0.tar >fifo 2>said &&
+            echo 0 >status || echo $? >status
+    } &
+    exec 3<fifo
+    head -c 100000 <&3 >got.tar
+}
+
+# finish: read the rest, which is the right one.
+finish() {
+    cat <&3 >>got.tar
+    exec 3<&-
+    wait_until 60 test -s status
+    [ "$(cat status)" = 0 ] || fail "exit status $(cat status): $(cat said)"
+    sed "s/^/| /" said >&2
+    same want.tar got.tar
+}
+
+# told N WORDS: so often.
+told() {
+    n=$(grep -c -e "$2" said) || true
+    [ "$n" = "$1" ] || fail "'$2' $n times in: $(cat said)"
+}
+
+# read_on: as much as is held already, so that the reader waits for the server.
+read_on() {
+    cat <&3 >>got.tar &
+    reader=$!
+}
+
+start_origin data
+begin "$origin/train-{000000..000011}.tar"
+kill "$origin_pid"
+wait "$origin_pid" 2>/dev/null || true
+read_on
+wait_until 60 grep -q "outage: $origin: .*, retrying; [0-9]* requests\{0,1\} wait" said
+sleep 5
+port=${origin##*:}
+start_origin data "$port"
+wait $reader
+finish
+told 1 "outage: .*onnect"
+told 1 "outage: $origin: answers again after [0-9]* s"
+[ "$(grep -c "retry: " said)" -le 1 ] || fail "too much was said: $(cat said)"
+
+# The same if it only answers with errors, or breaks all connections.
+for fault in 503 rst; do
+    begin "$origin/$fault,while=ill,over=512/train-{000000..000011}.tar"
+    touch data/ill
+    read_on
+    wait_until 60 grep -q "outage: $origin: .*, retrying; [0-9]* requests\{0,1\} wait" said
+    sleep 2
+    rm data/ill
+    wait $reader
+    finish
+    told 1 "outage: .*retrying"
+    told 1 "outage: $origin: answers again after [0-9]* s"
+    [ "$(grep -c "retry: " said)" -le 1 ] || fail "too much was said: $(cat said)"
+done

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* However many servers redirects lead to, only those that are in use count, and only some
+ * of the others are remembered; at each, urgent GETs come first. */
+#include "check.h"
+#include "clock.h"
+#include "hosts.h"
+#include "mem.h"
+
+#define N_CONNECTIONS 16
+
+static struct sfs_hosts hosts;
+static uint64_t now_ns = 1000 * SFS_NS_PER_S;
+
+static void line_up(struct sfs_get *get, const char *url)
+{
+	*get = (struct sfs_get){.url = url};
+	sfs_hosts_line_up(&hosts, get, now_ns);
+}
+
+/* A GET of its own for this URL. */
+static void use(const char *url)
+{
+	struct sfs_get get;
+
+	line_up(&get, url);
+	CHECK(sfs_hosts_next(&hosts) == &get);
+	sfs_hosts_enter(&hosts, &get);
+	get.sent_ns = now_ns;
+	now_ns += SFS_NS_PER_MS;
+	sfs_host_answered(&get, now_ns);
+	sfs_hosts_leave(&hosts, &get, now_ns);
+}
+
+static int n_parallel(void)
+{
+	return sfs_hosts_path(&hosts, now_ns).n_parallel;
+}
+
+static void many_hosts(void)
+{
+	int i, alone;
+
+	use("http://origin/x.tar");
+	alone = n_parallel();
+	CHECK(alone > 0 && alone <= N_CONNECTIONS);
+	for (i = 0; i < 5000; i++) {
+		sfs_autofree char *url = sfs_asprintf("http://host-%d:80/x.tar", i);
+
+		use("http://origin/x.tar");
+		use(url);
+		CHECK(n_parallel() <= 512);
+		CHECK(hosts.n <= 65);
+	}
+	now_ns += 11 * SFS_NS_PER_S;
+	use("http://origin/y.tar");
+	CHECK_EQ(n_parallel(), alone);
+}
+
+/* Those that have something to do are never forgotten. */
+static void all_busy(void)
+{
+	static struct sfs_get gets[400], another, *next;
+	char url[40];
+	int i;
+
+	for (i = 0; i < 400; i++) {
+		snprintf(url, sizeof url, "http://busy-%d/x.tar", i);
+		line_up(&gets[i], url);
+		gets[i].url = NULL;
+		next = i % 2 ? sfs_hosts_next(&hosts) : NULL;
+		if (next)
+			sfs_hosts_enter(&hosts, next);
+	}
+	CHECK_EQ(n_parallel(), 512);
+	now_ns += 100 * SFS_NS_PER_S;
+	line_up(&another, "http://another/x.tar");
+	for (i = 0; i < 400; i++) {
+		snprintf(url, sizeof url, "http://busy-%d", i);
+		CHECK_STR(gets[i].host->origin, url);
+	}
+}
+
+int main(void)
+{
+	struct sfs_get calm, urgent;
+
+	sfs_hosts_init(&hosts, N_CONNECTIONS, 128);
+	line_up(&calm, "http://origin/x.tar");
+	urgent = (struct sfs_get){.url = "http://ORIGIN/y.tar", .is_urgent = true};
+	sfs_hosts_line_up(&hosts, &urgent, now_ns);
+	CHECK(calm.host == urgent.host);
+	CHECK(sfs_hosts_next(&hosts) == &urgent);
+	CHECK(sfs_hosts_next(&hosts) == &calm);
+	CHECK(sfs_hosts_next(&hosts) == NULL);
+	many_hosts();
+	sfs_hosts_done(&hosts);
+	sfs_hosts_init(&hosts, N_CONNECTIONS, 128);
+	all_busy();
+	sfs_hosts_done(&hosts);
+	return 0;
+}
