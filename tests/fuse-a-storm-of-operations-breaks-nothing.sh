@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Whatever a dozen processes do to a mount at once, with some of them killed and the mount taken
 # away under the others: bytes are right, errors are those that may be, no call hangs, and the
-# daemon ends in time.  STORM_SECONDS (40) says how long, STORM_SEED repeats a storm.
+# daemon ends in time.  STORM_SECONDS (60) says how long, STORM_SEED repeats a storm.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 requires_fuse
 requires_root
@@ -21,5 +21,5 @@ setsid "$python" -c 'import os, sys
 with open("storm.pid", "w") as file: print(os.getpid(), file=file)
 os.execv(sys.executable, [sys.executable] + sys.argv[1:])' \
     "$top/tests/op-storm.py" "$shufflefs" "$work/shards" --origin "$origin" \
-    --seconds "${STORM_SECONDS:-40}" ${STORM_SEED:+--seed "$STORM_SEED"} ||
+    --seconds "${STORM_SECONDS:-60}" ${STORM_SEED:+--seed "$STORM_SEED"} ||
     fail "the storm broke something"

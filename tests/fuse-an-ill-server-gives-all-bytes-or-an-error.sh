@@ -38,7 +38,7 @@ def tried(call, *args):
             sys.exit("%s: %s, without a line" % (args, error))
         failed += 1
     finally:
-        if time.time() - begun > 60:
+        if time.time() - begun > 20:
             sys.exit("%s: %d s" % (args, time.time() - begun))
 
 
