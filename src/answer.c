@@ -41,8 +41,9 @@ static int changed(struct sfs_answer_verdict *v, const char *what, const char *w
 		   const char *is, const char *hint)
 {
 	return sfs_answer_final(
-		v, -ESTALE, "the object changed since the mount began: %s was %s, is %s%s",
-		what, or_none(was), or_none(is), hint);
+		v, -ESTALE,
+		"the object changed since the mount began: %s was %s, is %s%s", what,
+		or_none(was), or_none(is), hint);
 }
 
 static int changed_size(struct sfs_answer_verdict *v, uint64_t size, uint64_t total)
@@ -148,10 +149,11 @@ static int confirm(const struct sfs_question *q, const struct sfs_http_answer *a
 	    (version != 0 || claim->is_explicit) &&
 	    (claim->version == 0 || claim->version == version))
 		return SFS_ANSWER_BYTES;
-	return sfs_answer_again(v,
-				"the server said that it has %llu bytes, which is no tar, "
-				"and did not confirm it",
-				(unsigned long long)claim->size);
+	return sfs_answer_again(
+		v,
+		"the server said that it has %llu bytes, which is no tar, "
+		"and did not confirm it",
+		(unsigned long long)claim->size);
 }
 
 /* 206 or 200 to an ask. */

@@ -31,9 +31,9 @@ struct sfs_claim {
 
 struct sfs_question {
 	struct sfs_object *object;
-	bool is_ask;	       /* for the size, by its first bytes */
-	bool may_be_tiny;      /* of an ask: it need not be a tar */
-	uint64_t first, last;  /* the range, both included */
+	bool is_ask;	      /* for the size, by its first bytes */
+	bool may_be_tiny;     /* of an ask: it need not be a tar */
+	uint64_t first, last; /* the range, both included */
 	/* Of an ask, not NULL: the whole object was asked for, to confirm this. */
 	const struct sfs_claim *claim;
 	const char *if_match;  /* the tag that was sent, or NULL */
@@ -67,8 +67,8 @@ int sfs_answer_final(struct sfs_answer_verdict *v, int err, const char *format, 
 /* An ask was answered with BYTES, to its end: this is the object from now on. */
 void sfs_answer_learn(struct sfs_object *object, const struct sfs_http_answer *a);
 
-/* Does an AGAIN with this status say "later" (the server is busy or out of order), and not
- * "no"? */
+/* Does an AGAIN with this status say "later" (the server is busy or out of order), and
+ * not "no"? */
 bool sfs_answer_is_later(int status);
 
 #endif

@@ -62,8 +62,9 @@ int sfs_core_wait_for_sizes(struct sfs_core *core, struct sfs_error *err);
 int sfs_core_tell_sizes(struct sfs_core *core, int ret, struct sfs_error *err);
 
 /* Stop; all files must be closed and nobody may wait any more.  Waits until all has
- * ended, which nothing at the other end of a network can delay; a disk that does not answer
- * is left behind after seconds, and then the core is, too (sfs_threads_are_left()). */
+ * ended, which nothing at the other end of a network can delay; a disk that does not
+ * answer is left behind after seconds, and then the core is, too
+ * (sfs_threads_are_left()). */
 void sfs_core_stop(struct sfs_core *core);
 
 #endif

@@ -36,10 +36,10 @@
 #define BUFFER_BYTES	   (256L << 10)
 #define SMALL_BUFFER_BYTES (16L << 10)
 #define MAX_IDLE_EASY	   128
-#define MAX_DROPPED	   (64 << 10) /* of an unwanted body, to keep the connection */
+#define MAX_DROPPED	   (64 << 10)  /* of an unwanted body, to keep the connection */
 #define MAX_HEAD	   (256 << 10) /* with those of all answers 1xx */
-#define MAX_KEPT	   1024L      /* connections, of all servers */
-#define MAX_IDLE_S	   118L	      /* libcurl's default */
+#define MAX_KEPT	   1024L       /* connections, of all servers */
+#define MAX_IDLE_S	   118L	       /* libcurl's default */
 
 struct sfs_fetch {
 	struct sfs_fetch_options options; /* its strings are copies */
@@ -610,10 +610,10 @@ static void take_result(struct sfs_fetch *f, CURL *easy, CURLcode code)
 		classify(code, &err, &verdict);
 	if (err == -EMSGSIZE)
 		verdict = SFS_FETCH_NONSENSE;
-	why = err == -EMSGSIZE ? sfs_strdup("headers without an end")
-			       : without_secrets(get->failure[0]
-							 ? get->failure
-							 : curl_easy_strerror(code));
+	why = err == -EMSGSIZE
+		      ? sfs_strdup("headers without an end")
+		      : without_secrets(get->failure[0] ? get->failure
+							: curl_easy_strerror(code));
 	finish(f, get, err, verdict, why);
 }
 

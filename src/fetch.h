@@ -30,8 +30,9 @@ struct sfs_fetch_options {
 	void (*paced)(void *ctx, const struct sfs_path *path);
 	void *ctx;
 	unsigned connect_timeout_ms, stall_timeout_ms;
-	uint64_t low_speed_limit; /* bytes a second: less during stall_timeout_ms is a stall */
-	char **headers; /* n_headers of them, see headers.h; copied */
+	uint64_t low_speed_limit; /* bytes a second: less during stall_timeout_ms is a
+				     stall */
+	char **headers;		  /* n_headers of them, see headers.h; copied */
 	int n_headers;
 	/* NULL: the default. */
 	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert, *key;
@@ -39,17 +40,18 @@ struct sfs_fetch_options {
 
 /* What a failure without an HTTP answer was like. */
 enum sfs_fetch_verdict {
-	SFS_FETCH_PASSING, /* may be better next time */
-	SFS_FETCH_REFUSED, /* as passing; no connection was made, so a probe tries again once */
+	SFS_FETCH_PASSING,  /* may be better next time */
+	SFS_FETCH_REFUSED,  /* as passing; no connection was made, so a probe tries again
+			       once */
 	SFS_FETCH_NONSENSE, /* what came is no HTTP */
-	SFS_FETCH_FINAL,   /* will not get better by trying (a certificate, a URL) */
+	SFS_FETCH_FINAL,    /* will not get better by trying (a certificate, a URL) */
 };
 
 struct sfs_get {
 	/* Set before it is added. */
 	bool is_small; /* counted against n_small; start() may set it too */
 	bool is_urgent;
-	bool is_wary; /* not over a connection that was kept, for it may be dead */
+	bool is_wary;  /* not over a connection that was kept, for it may be dead */
 	bool is_probe; /* its failure says nothing of the server */
 	/* Once more what failed as passing, or was answered by a 5xx: while its server is
 	 * out of order (outage.h) it waits, until its turn to try comes, or latest_ns, or
@@ -95,9 +97,10 @@ struct sfs_get {
 	 * unknown), and how much it has sent.  And when the request was sent. */
 	uint64_t rtt_ns, served_bytes;
 	uint64_t sent_ns;
-	bool met_silence; /* it ended because nothing came for stall_timeout_ms, or too little */
+	bool met_silence; /* it ended because nothing came for stall_timeout_ms, or too
+			     little */
 	unsigned headers_edition; /* with which of the options' headers it was sent */
-	bool is_news;	  /* its failure is none of many; see outage.h */
+	bool is_news;		  /* its failure is none of many; see outage.h */
 
 	/* fetch's own */
 	struct sfs_link link;
@@ -134,8 +137,8 @@ void sfs_fetch_add(struct sfs_fetch *fetch, struct sfs_get *get, uint64_t delay_
  * late() of any GET. */
 void sfs_fetch_drop(struct sfs_fetch *fetch, struct sfs_get *get);
 
-/* The GET was sent with the options' headers.  Would others be sent now?  Looks into their
- * files.  On the fetch thread, out of end(). */
+/* The GET was sent with the options' headers.  Would others be sent now?  Looks into
+ * their files.  On the fetch thread, out of end(). */
 bool sfs_fetch_has_new_headers(struct sfs_fetch *fetch, const struct sfs_get *get);
 
 /* Some get's *is_cancelled or *is_needed became true.  Any thread. */

@@ -209,8 +209,8 @@ bool sfs_headers_look(struct sfs_headers *h, bool must, uint64_t now_ns)
 	h->looked_ns = now_ns;
 	for (i = 0; i < h->n_parts; i++) {
 		part = &h->parts[i];
-		if (!part->path ||
-		    (!must && stat(part->path, &st) == 0 && is_same_file(&st, &part->stat)))
+		if (!part->path || (!must && stat(part->path, &st) == 0 &&
+				    is_same_file(&st, &part->stat)))
 			continue;
 		if (!read_part(part))
 			continue;

@@ -18,12 +18,13 @@ struct sfs_headers;
 /* Is it one line, of the form "Name: value"? */
 bool sfs_headers_is_line(const char *line);
 
-/* Each spec is a line; or "@FILE" and the lines that it held, with a newline before each. */
+/* Each spec is a line; or "@FILE" and the lines that it held, with a newline before each.
+ */
 struct sfs_headers *sfs_headers_new(char **specs, int n);
 void sfs_headers_free(struct sfs_headers *headers); /* NULL is fine */
 
-/* Have the files changed?  Looks if the last look was a second ago; or, if it `must`, now,
- * and into the files.  true: there are other lines than before. */
+/* Have the files changed?  Looks if the last look was a second ago; or, if it `must`,
+ * now, and into the files.  true: there are other lines than before. */
 bool sfs_headers_look(struct sfs_headers *headers, bool must, uint64_t now_ns);
 
 /* How often there have been other lines: a number for the present ones. */

@@ -21,8 +21,8 @@ struct sfs_held {
 int sfs_held_take(struct sfs_held *held, struct sfs_account *account, size_t n,
 		  uint64_t most);
 
-/* Count n bytes that lie elsewhere; perhaps again, when they have become more or fewer.  As
- * above; fewer are 0. */
+/* Count n bytes that lie elsewhere; perhaps again, when they have become more or fewer.
+ * As above; fewer are 0. */
 int sfs_held_count(struct sfs_held *held, struct sfs_account *account, size_t n,
 		   uint64_t most);
 

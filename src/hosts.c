@@ -43,8 +43,7 @@ static void forget(struct sfs_hosts *hosts, struct sfs_host *host)
 void sfs_hosts_done(struct sfs_hosts *hosts)
 {
 	while (!sfs_list_is_empty(&hosts->list))
-		forget(hosts,
-		       sfs_container(hosts->list.next, struct sfs_host, link));
+		forget(hosts, sfs_container(hosts->list.next, struct sfs_host, link));
 }
 
 static bool has_line(const struct sfs_host *host, int i)

@@ -5,8 +5,8 @@
  * has room for them, urgent ones first.  How many have room at a time, its pace says
  * (pace.h); small GETs, whose time is all waiting, have lines and room of their own.
  *
- * Redirects may lead to any number of servers.  Of those that have nothing to do, only the
- * last few are remembered.
+ * Redirects may lead to any number of servers.  Of those that have nothing to do, only
+ * the last few are remembered.
  *
  * Not thread-safe: the fetch thread's.
  */
@@ -32,8 +32,8 @@ struct sfs_host {
 	uint64_t silent_ns;	       /* when a GET was last given up in silence */
 	uint64_t used_ns;	       /* when it last had a GET, or ended one */
 	struct sfs_outage outage;
-	int n_waiting;		       /* to be tried again */
-	bool has_windows;	       /* some of its connections were given one */
+	int n_waiting;	  /* to be tried again */
+	bool has_windows; /* some of its connections were given one */
 	int n_active[SFS_N_LINES], small_limit;
 	unsigned n_small_ended; /* since the limit was lowered, and before */
 	struct sfs_link lines[SFS_N_LINES][2]; /* [1]: urgent */
@@ -63,8 +63,8 @@ void sfs_hosts_leave(struct sfs_hosts *hosts, struct sfs_get *get, uint64_t now_
 void sfs_hosts_each_line(struct sfs_hosts *hosts,
 			 void (*each)(void *ctx, struct sfs_link *line), void *ctx);
 
-/* A GET will be tried again at its server; sets get->host, which is good until it waits no
- * more. */
+/* A GET will be tried again at its server; sets get->host, which is good until it waits
+ * no more. */
 void sfs_hosts_begin_waiting(struct sfs_hosts *hosts, struct sfs_get *get);
 void sfs_hosts_end_waiting(struct sfs_get *get);
 
@@ -83,8 +83,8 @@ void sfs_host_refused(struct sfs_get *get, uint64_t now_ns);
  * dead. */
 void sfs_host_fell_silent(struct sfs_get *get, uint64_t now_ns);
 
-/* The GET failed as passing (`why`), or was answered well.  Tells when an outage begins and
- * ends; true: it ends with this. */
+/* The GET failed as passing (`why`), or was answered well.  Tells when an outage begins
+ * and ends; true: it ends with this. */
 void sfs_host_failed(struct sfs_get *get, bool is_unreachable, const char *why,
 		     uint64_t now_ns);
 bool sfs_host_did_well(struct sfs_get *get, uint64_t now_ns);

@@ -68,8 +68,8 @@ struct sfs_indexes {
 
 static bool has_strong_tag(const struct sfs_object *o)
 {
-	return o->tag && (o->uri.scheme == SFS_SCHEME_FILE ||
-			  sfs_http_etag_is_strong(o->tag));
+	return o->tag &&
+	       (o->uri.scheme == SFS_SCHEME_FILE || sfs_http_etag_is_strong(o->tag));
 }
 
 /* A number for the object's version; 0: it says none.  Where the tag is weak, or there is

@@ -27,8 +27,8 @@ enum sfs_event {
 	SFS_EVENT_HIDDEN,  /* a member's name is no safe path; not in samples/ */
 	SFS_EVENT_INDEX,   /* an index is there, and cannot be used */
 	SFS_EVENT_REFUSED, /* a name was looked up that cannot be had */
-	SFS_EVENT_OUTAGE,  /* a server (which stands for the shard) is out of order, or well
-			    * again */
+	SFS_EVENT_OUTAGE,  /* a server (which stands for the shard) is out of order, or
+			    * well  again */
 	SFS_N_EVENTS
 };
 

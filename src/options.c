@@ -265,8 +265,8 @@ static char *from_anywhere(const char *path)
 	return cwd ? sfs_asprintf("@%s/%s", cwd, path) : sfs_asprintf("@%s", path);
 }
 
-/* Lines that were read from a file.  What is none (a pipe of the shell's, a descriptor) can
- * be read once only. */
+/* Lines that were read from a file.  What is none (a pipe of the shell's, a descriptor)
+ * can be read once only. */
 static void add_header_spec(struct sfs_options *o, const char *path, int fd, int first)
 {
 	bool is_file = strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/proc/", 6) != 0;
@@ -400,8 +400,7 @@ static int set_value(struct sfs_options *o, const struct row *row, const char *v
 		free(*string_of(o, row));
 		*string_of(o, row) = *value ? sfs_strdup(value) : NULL;
 		return 0;
-	case LIST:
-		return *value ? set_header(row, value, o, err) : 0;
+	case LIST: return *value ? set_header(row, value, o, err) : 0;
 	}
 	return 0;
 }

@@ -42,9 +42,10 @@ struct sfs_options {
 	char *proxy, *netrc_file, *cacert, *capath, *cert, *key; /* NULL: not set */
 	char *fsname, *config, *expect_order;
 	char *index, *index_cache;
-	char *index_to; /* not in the table: of `shufflefs index` */
-	struct sfs_strings headers;	 /* all lines, also those of files */
-	struct sfs_strings header_specs; /* lines, and files, which may change: headers.h */
+	char *index_to;		    /* not in the table: of `shufflefs index` */
+	struct sfs_strings headers; /* all lines, also those of files */
+	struct sfs_strings
+		header_specs; /* lines, and files, which may change: headers.h */
 
 	/* Options of mount(8) that go to the kernel: "nosuid,noexec"; or NULL. */
 	char *kernel;

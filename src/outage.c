@@ -16,8 +16,9 @@ enum sfs_outage_news sfs_outage_failed(struct sfs_outage *o, bool is_unreachable
 		return SFS_OUTAGE_NO_NEWS;
 	if (is_first)
 		o->since_ns = now_ns;
-	o->is_out = now_ns - o->since_ns >= OUT_NS ||
-		    (is_unreachable && (o->good_ns == 0 || now_ns - o->good_ns >= OUT_NS));
+	o->is_out =
+		now_ns - o->since_ns >= OUT_NS ||
+		(is_unreachable && (o->good_ns == 0 || now_ns - o->good_ns >= OUT_NS));
 	if (o->is_out) {
 		o->retry_ns = 0;
 		o->delay_ns = FIRST_DELAY_NS;

@@ -2,10 +2,11 @@
 /* outage - is a server out of order, and what is there to say of it?
  *
  * A failure is one without an answer (no connection, a reset, silence), or an answer that
- * says "later" (a 5xx, a 429).  One that stays alone is told by itself.  A server is out once nothing but failures came for two
- * seconds; one that cannot be reached, at once, unless it gave an answer of late.  Then
- * nothing is told of single failures, and retries are spread: one at a time, each some
- * seconds after the one before, however many wait.  The first good answer ends the outage.
+ * says "later" (a 5xx, a 429).  One that stays alone is told by itself.  A server is out
+ * once nothing but failures came for two seconds; one that cannot be reached, at once,
+ * unless it gave an answer of late.  Then nothing is told of single failures, and retries
+ * are spread: one at a time, each some seconds after the one before, however many wait.
+ * The first good answer ends the outage.
  *
  * Pure: time and chance are arguments.  Not thread-safe.
  */

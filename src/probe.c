@@ -52,8 +52,8 @@ struct probe {
 
 	pthread_mutex_t lock; /* guards all below, and is_done and err of the asks */
 	pthread_cond_t wake;
-	int n_left;	  /* asks that are not done */
-	bool is_left;	  /* nobody waits any more: the last ask frees it */
+	int n_left;   /* asks that are not done */
+	bool is_left; /* nobody waits any more: the last ask frees it */
 };
 
 static void free_probe(struct probe *p)

@@ -23,11 +23,12 @@
 #include <errno.h>
 #include <string.h>
 
-#define N_AT_A_TIME 2048		  /* lines */
-#define N_SKIPPED   65536		  /* samples before the first line */
-#define N_MARKS	    4096		  /* 128 KiB */
-#define WORTH_BYTES ((uint64_t)128 << 10) /* of text: less than that is not leapt over \
-					   */
+#define N_AT_A_TIME 2048  /* lines */
+#define N_SKIPPED   65536 /* samples before the first line */
+#define N_MARKS	    4096  /* 128 KiB */
+#define WORTH_BYTES                                                        \
+	((uint64_t)128 << 10) /* of text: less than that is not leapt over \
+			       */
 
 struct mark {
 	uint64_t at;		   /* byte of the text */

@@ -93,9 +93,9 @@ static bool is_same_time(const struct timespec *a, const struct timespec *b)
 static bool is_same_version(const struct stat *was, const struct stat *is)
 {
 	return is_same_time(&was->st_mtim, &is->st_mtim) && was->st_ino == is->st_ino &&
-	       (is_same_time(&was->st_ctim, &is->st_ctim) || was->st_mode != is->st_mode ||
-		was->st_uid != is->st_uid || was->st_gid != is->st_gid ||
-		was->st_nlink != is->st_nlink);
+	       (is_same_time(&was->st_ctim, &is->st_ctim) ||
+		was->st_mode != is->st_mode || was->st_uid != is->st_uid ||
+		was->st_gid != is->st_gid || was->st_nlink != is->st_nlink);
 }
 
 /* Is this still the file that was asked for its size? */

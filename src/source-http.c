@@ -15,8 +15,8 @@
  * costs is at most a twentieth of what is fetched, or some hundred KiB.
  *
  * What fails as passing (no connection, a reset, silence, a 5xx) is asked for again until
- * a reader cannot wait any longer, and waits for its server meanwhile (outage.h).  An answer
- * that is of no use may come `retries` times more.
+ * a reader cannot wait any longer, and waits for its server meanwhile (outage.h).  An
+ * answer that is of no use may come `retries` times more.
  *
  * Redirects are followed here, one hop a GET: only to the origin that the user
  * named do the user's headers and password go.  Where they end is remembered
@@ -97,9 +97,9 @@ struct leg {
 	size_t n_head;	   /* ASK: bytes of the object's head that have come */
 	char *url;	   /* of this hop */
 	int n_redirects;
-	bool is_remembered; /* url is where an earlier redirect led */
-	bool has_forgotten; /* such a URL failed: use none again */
-	bool met_silence;   /* the last one did */
+	bool is_remembered;		     /* url is where an earlier redirect led */
+	bool has_forgotten;		     /* such a URL failed: use none again */
+	bool met_silence;		     /* the last one did */
 	struct sfs_retry failures, refusals; /* those that pass, and the others */
 	int n_renewed; /* GETs that were refused, and sent again with other headers */
 	struct sfs_claim claim;
@@ -282,8 +282,7 @@ static void give_up(struct leg *leg, int err, uint64_t now_ns)
 
 	snprintf(why + n, sizeof leg->verdict.why - n, " (given up after %llu s)",
 		 (unsigned long long)((now_ns - job->begun_ns) / SFS_NS_PER_S));
-	fail_as(leg, err,
-		!is_ask(job) && (job->is_needed || !job->request->is_ahead));
+	fail_as(leg, err, !is_ask(job) && (job->is_needed || !job->request->is_ahead));
 }
 
 /* ---- hedges ---- */
@@ -360,11 +359,10 @@ static void on_late(struct sfs_get *get)
 	struct leg *leg = (struct leg *)get;
 	struct job *job = leg->job;
 	uint64_t from, n_legs = 1, n = n_missing(leg, &from);
-	bool is_late = sfs_tail_late_ns(tail_of(leg), n) > 0 ||
-		       is_dripping(leg, sfs_clock_ns());
+	bool is_late =
+		sfs_tail_late_ns(tail_of(leg), n) > 0 || is_dripping(leg, sfs_clock_ns());
 
-	if (is_late && n > 0 && job->n_hedges < MAX_HEDGES &&
-	    may_hedge(job->source, n)) {
+	if (is_late && n > 0 && job->n_hedges < MAX_HEDGES && may_hedge(job->source, n)) {
 		if (atomic_load(&job->request->is_needed))
 			n_legs = n / HEDGE_LEG;
 		hedge(leg, from, n,
@@ -508,8 +506,7 @@ static uint64_t deadline_ns(const struct job *job)
  * that have come are what others waited for. */
 static void note_time(struct job *job, uint64_t n_new, uint64_t now_ns)
 {
-	bool is_needed =
-		job->request->is_urgent || atomic_load(&job->request->is_needed);
+	bool is_needed = job->request->is_urgent || atomic_load(&job->request->is_needed);
 
 	if (n_new >= SFS_RETRY_PROGRESS || (is_needed && !job->is_needed))
 		job->begun_ns = now_ns;
@@ -571,8 +568,8 @@ static void try_again(struct leg *leg, int err, int limit, int64_t retry_after_s
 	begin_again(leg, delay_ms, false);
 }
 
-/* A try failed in a way that passes.  A line for each would be many: the first of a server
- * that did well until now is told, and of a leg the 1st, 2nd, 4th, 8th... */
+/* A try failed in a way that passes.  A line for each would be many: the first of a
+ * server that did well until now is told, and of a leg the 1st, 2nd, 4th, 8th... */
 static void wait_and_try_again(struct leg *leg, int err, int64_t retry_after_s)
 {
 	struct job *job = leg->job;
@@ -648,9 +645,10 @@ static void warn_of_no_validator(struct http_source *s, const struct sfs_object 
 		return;
 	s->has_warned = true;
 	shown = sfs_uri_redact(o->uri.location);
-	sfs_warning("%s: the server sends neither ETag nor Last-Modified, so a shard that "
-		    "changes without changing its size will not be noticed",
-		    shown);
+	sfs_warning(
+		"%s: the server sends neither ETag nor Last-Modified, so a shard that "
+		"changes without changing its size will not be noticed",
+		shown);
 }
 
 /* All that the GET asked for has come, or the size. */

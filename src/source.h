@@ -4,9 +4,9 @@
  * An object is one shard as its source knows it.  A request asks for an object's
  * size, or for a range of its bytes; it is answered once, by its done(), on a
  * thread of the source.  A source retries what is worth retrying, for about as long as a
- * reader may wait, so an error here is final for this request; a later request tries anew.  A range is
- * answered with the bytes of that version of the object that was asked for its
- * size, or with -ESTALE.
+ * reader may wait, so an error here is final for this request; a later request tries
+ * anew.  A range is answered with the bytes of that version of the object that was asked
+ * for its size, or with -ESTALE.
  */
 #ifndef SFS_SOURCE_H
 #define SFS_SOURCE_H
@@ -56,10 +56,11 @@ enum sfs_request_kind { SFS_REQUEST_ASK, SFS_REQUEST_READ };
 struct sfs_request {
 	enum sfs_request_kind kind;
 	struct sfs_object *object;
-	bool is_urgent; /* a reader waits: goes before those that only prefetch */
-	bool is_probe;	/* while mounting: fail at once where patience is no help */
+	bool is_urgent;	  /* a reader waits: goes before those that only prefetch */
+	bool is_probe;	  /* while mounting: fail at once where patience is no help */
 	bool may_be_tiny; /* ASK: the object need not be a tar */
-	bool is_ahead; /* READ: nobody waits for it; who comes to wait says so by hurry() */
+	bool is_ahead; /* READ: nobody waits for it; who comes to wait says so by hurry()
+			*/
 
 	/* ASK: if not NULL, gets the first bytes of the object, SFS_HEAD_BYTES at most;
 	 * n_got says how many. */
@@ -147,8 +148,8 @@ void sfs_request_hurry(struct sfs_request *request);
 uint64_t sfs_request_await(struct sfs_request *request);
 
 /* End all requests with -ECANCELED and stop the threads; waits for them.  What is
- * submitted from now on ends at once in the same way.  Threads that a disk does not answer
- * are left behind: see sfs_threads_are_left(). */
+ * submitted from now on ends at once in the same way.  Threads that a disk does not
+ * answer are left behind: see sfs_threads_are_left(). */
 void sfs_source_stop(struct sfs_source *source);
 
 /* Free a stopped source; NULL is fine. */
@@ -184,8 +185,9 @@ struct sfs_http_options {
 	int n_retries;		     /* after answers that are no use, without progress */
 	unsigned connect_timeout_ms; /* to connect, names included */
 	unsigned stall_timeout_ms;   /* without a byte */
-	uint64_t low_speed_limit;    /* bytes a second, at least; during stall_timeout_ms */
-	uint64_t read_timeout_ms;    /* how long a reader waits; so long an outage may last */
+	uint64_t low_speed_limit; /* bytes a second, at least; during stall_timeout_ms */
+	uint64_t
+		read_timeout_ms; /* how long a reader waits; so long an outage may last */
 	bool verify_size_only;
 	char **headers; /* n_headers of them, see headers.h; borrowed */
 	int n_headers;

@@ -56,9 +56,9 @@ void sfs_store_save(struct sfs_store *s, const struct sfs_store_key *key, void *
 /* The same, under a name of the caller's choice: a path below the folder. */
 void sfs_store_save_as(struct sfs_store *s, const char *name, void *bytes, size_t n);
 
-/* Wait until nothing is pending, or the disk has not answered for too long (stall.h).  How
- * many of those saved since the last flush were not kept; why, the log says, once for each
- * kind of failure. */
+/* Wait until nothing is pending, or the disk has not answered for too long (stall.h). How
+ * many of those saved since the last flush were not kept; why, the log says, once for
+ * each kind of failure. */
 uint64_t sfs_store_flush(struct sfs_store *s);
 
 #endif

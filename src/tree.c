@@ -139,7 +139,8 @@ static uint64_t name_node(const struct sfs_tree *t, uint32_t id, bool is_samples
 
 /* ---- members ---- */
 
-/* What the waiter is told may be any error of a source: a reader gets it as one of files. */
+/* What the waiter is told may be any error of a source: a reader gets it as one of files.
+ */
 static void expect_source_err(struct sfs_waiter *waiter)
 {
 	if (waiter)
