@@ -5,6 +5,7 @@
  * refused. */
 #include "check.h"
 #include "ledger.h"
+#include "lock.h"
 #include "mem.h"
 #include "rng.h"
 #include "script.h"
@@ -95,7 +96,8 @@ static void end(void)
 
 /* ---- reads ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Taken before those of the core, as that of parked requests is. */
+static pthread_mutex_t lock;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
 struct reader {
@@ -358,6 +360,7 @@ int main(void)
 	size_t i;
 	int k;
 
+	sfs_lock_init(&lock, SFS_LOCK_PARKING);
 	make_tars();
 	for (i = 0; i < SFS_COUNT(orders); i++)
 		anywhere(orders[i], everything, i % 2 ? 4321 : 0);
