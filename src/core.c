@@ -351,7 +351,8 @@ int sfs_core_tell_sizes(struct sfs_core *core, int ret, struct sfs_error *err)
 
 	if (ret == 0)
 		return sfs_probe_shards(core->census, &core->env.shards, false, err);
-	sfs_error_set(err, ret, "cannot get the sizes of all shards: %s", strerror(-ret));
+	sfs_ledger_why("", ret, err); /* of a deadline; the census knows the others */
+	sfs_error_wrap(err, ret, "cannot get the sizes of all shards");
 	sfs_census_report(core->census, &tally);
 	sfs_census_describe(&tally, err);
 	return ret;
