@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a ring of the newest ranges that failed.  Only the first failure of a
- * range is noted; what is asked again within it adds nothing, so that a program that
- * reads again and again without a pause gets a full try every MOMENT_NS. */
+/* How this works: a ring of the newest ranges that failed.  What is asked again and fails
+ * is noted as a part of the range that failed first, with that one's times, so a program
+ * that reads again and again without a pause gets a full try every MOMENT_NS, and other
+ * pages of the range are not given up with it. */
 #include "deadlines.h"
 
 #include "clock.h"
@@ -21,11 +22,14 @@ static struct sfs_deadline *find(struct sfs_deadlines *d, uint64_t of, uint64_t 
 	struct sfs_deadline *f;
 	unsigned i;
 
+	if (now_ns - d->newest_ns > MOMENT_NS)
+		return NULL;
 	for (i = 1; i <= SFS_DEADLINES_MAX; i++) {
 		f = &d->failed[(d->next - i) % SFS_DEADLINES_MAX];
-		if (f->to == 0 || now_ns - f->failed_ns > MOMENT_NS)
-			return NULL; /* those before are older */
-		if (f->of == of && from >= f->from && to <= f->to)
+		if (f->to == 0)
+			return NULL;
+		if (f->of == of && from >= f->from && to <= f->to &&
+		    now_ns - f->failed_ns <= MOMENT_NS)
 			return f;
 	}
 	return NULL;
@@ -48,18 +52,20 @@ uint64_t sfs_deadlines_begin(struct sfs_deadlines *d, uint64_t of, uint64_t offs
 void sfs_deadlines_fail(struct sfs_deadlines *d, uint64_t of, uint64_t offset, size_t n,
 			uint64_t deadline_ns, bool is_again, uint64_t now_ns)
 {
-	struct sfs_deadline *f;
-
-	if (is_again) {
-		f = find(d, of, offset, offset + n, now_ns);
-		if (f)
-			f->is_over = now_ns >= f->deadline_ns;
-		return;
-	}
-	d->failed[d->next++ % SFS_DEADLINES_MAX] =
-		(struct sfs_deadline){.of = of,
+	struct sfs_deadline failed = {.of = of,
 				      .from = offset,
 				      .to = offset + n,
 				      .deadline_ns = deadline_ns,
 				      .failed_ns = now_ns};
+	struct sfs_deadline *f = is_again ? find(d, of, offset, offset + n, now_ns) : NULL;
+
+	if (is_again && (!f || now_ns < f->deadline_ns || f->is_over))
+		return;
+	if (f) {
+		failed.failed_ns = f->failed_ns;
+		failed.is_over = true;
+	} else {
+		d->newest_ns = now_ns;
+	}
+	d->failed[d->next++ % SFS_DEADLINES_MAX] = failed;
 }

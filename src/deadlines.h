@@ -25,6 +25,7 @@ struct sfs_deadlines {
 		uint64_t deadline_ns, failed_ns;
 		bool is_over; /* the grace was given in vain */
 	} failed[SFS_DEADLINES_MAX];
+	uint64_t newest_ns; /* when one failed last that was not asked again */
 	unsigned next; /* to be written; those before it are the newest */
 };
 
