@@ -49,6 +49,7 @@ diff -r members mnt/samples/train-000002.tar
 touch shards/broken
 fails shards/train-000000.tar "" shards/train-000000.tar
 rm shards/broken
+sleep 2.5 # so long a page that failed is remembered
 reads shards/train-000000.tar "" shards/train-000000.tar
 errors_have mnt '"event":"lost","shard":"train-000000.tar","offset":[0-9]*,"cause":"http.*HTTP 503 (given up'
 umount_ds mnt
