@@ -3,7 +3,7 @@
  * first, and each does open, fstat, preadv, close.  Opening anew for each part
  * costs some microseconds and buys that ten thousand shards need no ten thousand
  * descriptors, and that a file which was replaced or changed is noticed at every
- * part: its times, inode and size are compared with what the ask saw.
+ * part: its (mtime, inode, size) is compared with what the ask saw.
  *
  * Reading into slabs beat mapping the files: a page fault would wait for the
  * disk in a thread that must not, and a file that shrinks would be a SIGBUS. */
@@ -30,14 +30,14 @@ struct file_source {
 	int n_threads;
 	pthread_t *threads;
 
-	pthread_mutex_t lock; /* guards all below, and objects' versions */
+	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t wake;
 	struct sfs_link urgent, others;
 	atomic_bool is_closed; /* written with the lock held */
 };
 
-/* What tells versions of a file apart, for indexes.  The caller frees it. */
-static char *tag_of(const struct stat *st)
+/* What tells versions of a file apart.  The caller frees it. */
+static char *version_of(const struct stat *st)
 {
 	return sfs_asprintf("%lld.%09ld-%llu", (long long)st->st_mtim.tv_sec,
 			    st->st_mtim.tv_nsec, (unsigned long long)st->st_ino);
@@ -74,45 +74,20 @@ static int ask(struct sfs_request *r)
 	r->n_got = n > 0 ? (uint64_t)n : 0;
 	close(fd);
 	free(r->object->tag);
-	free(r->object->version);
-	r->object->tag = tag_of(&st);
-	r->object->version = sfs_malloc(sizeof st);
-	memcpy(r->object->version, &st, sizeof st);
+	r->object->tag = version_of(&st);
 	r->object->mtime_s = st.st_mtime;
 	r->object->size = (uint64_t)st.st_size;
 	return 0;
-}
-
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
-/* Whoever writes to a file can set its mtime back, but not its ctime.  That changes also
- * with its permissions and links, which is no other version. */
-static bool is_same_version(const struct stat *was, const struct stat *is)
-{
-	return is_same_time(&was->st_mtim, &is->st_mtim) && was->st_ino == is->st_ino &&
-	       (is_same_time(&was->st_ctim, &is->st_ctim) ||
-		was->st_mode != is->st_mode || was->st_uid != is->st_uid ||
-		was->st_gid != is->st_gid || was->st_nlink != is->st_nlink);
 }
 
 /* Is this still the file that was asked for its size? */
 static int check_version(struct file_source *s, struct sfs_request *r,
 			 const struct stat *st)
 {
-	struct stat *known = r->object->version;
-	bool is_same = (uint64_t)st->st_size == r->object->size;
+	sfs_autofree char *version = version_of(st);
 
-	if (is_same && !s->verify_size_only) {
-		pthread_mutex_lock(&s->lock);
-		is_same = is_same_version(known, st);
-		if (is_same)
-			*known = *st;
-		pthread_mutex_unlock(&s->lock);
-	}
-	if (is_same)
+	if ((uint64_t)st->st_size == r->object->size &&
+	    (s->verify_size_only || strcmp(version, r->object->tag) == 0))
 		return 0;
 	sfs_ledger_add(
 		SFS_EVENT_CHANGED, r->object->name, r->offset, "readers get ESTALE",

@@ -21,7 +21,6 @@ void sfs_object_done(struct sfs_object *object)
 	sfs_uri_done(&object->uri);
 	free(object->tag);
 	free(object->modified);
-	free(object->version);
 	free(object->redirected);
 	*object = (struct sfs_object){0};
 }

@@ -41,7 +41,6 @@ struct sfs_object {
 
 	/* What tells one version of the object from another: the source's own. */
 	char *tag, *modified;
-	void *version; /* more of that; freed with the object */
 	/* Where the server's last redirect led to: its own too, or NULL. */
 	char *redirected;
 };

@@ -231,44 +231,6 @@ static void set_mtime(const char *name, time_t t)
 	CHECK_EQ(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* Write to the file, without changing its size, and set its times back. */
-static void rewrite(const char *name)
-{
-	sfs_autofree char *path = path_of(name);
-	struct stat st;
-	int fd = open(path, O_WRONLY);
-
-	CHECK(fd >= 0);
-	CHECK_EQ(fstat(fd, &st), 0);
-	usleep(20000); /* the clock of a file system may tick so slowly */
-	CHECK_EQ(pwrite(fd, "another version", 15, 1000), 15);
-	CHECK_EQ(futimens(fd, (struct timespec[2]){st.st_atim, st.st_mtim}), 0);
-	CHECK_EQ(close(fd), 0);
-}
-
-/* Not even who sets the time back gets bytes of two versions; but a new link and other
- * permissions make no other version. */
-static void written_in_place(bool by_size_only)
-{
-	struct sfs_object o = asked_object("c.tar");
-	sfs_autofree char *path = path_of("c.tar"), *link_path = path_of("new.tar");
-	int if_alike = by_size_only ? 0 : -ESTALE;
-
-	CHECK_EQ(read_some(&o), 0);
-	usleep(20000);
-	CHECK_EQ(link(path, link_path), 0);
-	CHECK_EQ(read_some(&o), 0);
-	CHECK_EQ(read_some(&o), 0);
-	CHECK_EQ(chmod(path, 0440), 0);
-	CHECK_EQ(read_some(&o), 0);
-	CHECK_EQ(unlink(link_path), 0);
-	CHECK_EQ(read_some(&o), 0);
-	rewrite("c.tar");
-	CHECK_EQ(read_some(&o), if_alike);
-	sfs_object_done(&o);
-	remove_file("c.tar");
-}
-
 static void changes(bool by_size_only)
 {
 	struct sfs_object o = asked_object("c.tar");
@@ -414,13 +376,11 @@ int main(void)
 	good();
 	no_files();
 	changes(false);
-	written_in_place(false);
 	many();
 	sfs_source_free(source);
 	source = sfs_source_file_start(1, true);
 	good();
 	changes(true);
-	written_in_place(true);
 	many();
 	sfs_source_free(source);
 	sfs_source_stop(NULL);
