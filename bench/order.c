@@ -8,15 +8,15 @@
  * are not there yet, and the tables are those of the mapped files; else they are in
  * memory.  Prints a table in Markdown: the least seconds of the rounds, by the clock and
  * of the processor; the memory is what is held beside the tables. */
-#include "clock.h"
-#include "deal.h"
-#include "index.h"
-#include "map.h"
+#include "base/clock.h"
+#include "order/partition.h"
+#include "catalog/index-format.h"
+#include "order/locate.h"
 #include "mapped.h"
-#include "mem.h"
-#include "play.h"
-#include "rng.h"
-#include "text.h"
+#include "base/alloc.h"
+#include "order/iterate.h"
+#include "base/rng.h"
+#include "base/strbuf.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -32,8 +32,8 @@ static struct {
 	const char *segments, *folder; /* NULL: in memory */
 } wanted = {10000, 10000, 3, "shard,1M,sample", NULL};
 
-static struct sfs_table *tables;
-static struct sfs_mapped *files;
+static struct sfs_sample_table *tables;
+static struct sfs_filemap *files;
 
 /* ---- clocks ---- */
 
@@ -90,34 +90,34 @@ static void forget_peak(void)
 
 /* ---- tables ---- */
 
-static const struct sfs_table *table_of(void *ctx, uint32_t shard)
+static const struct sfs_sample_table *table_of(void *ctx, uint32_t shard)
 {
 	return &tables[shard];
 }
 
 static bool totals_of(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes)
 {
-	*ret_n = sfs_table_n(&tables[shard]);
-	*ret_bytes = sfs_table_place(&tables[shard], *ret_n);
+	*ret_n = sfs_sample_table_n(&tables[shard]);
+	*ret_bytes = sfs_sample_table_place(&tables[shard], *ret_n);
 	return true;
 }
 
-static const struct sfs_tables all_tables = {.get = table_of};
+static const struct sfs_sample_tables all_tables = {.get = table_of};
 static const struct sfs_share all = {.first = 0, .step = 1, .n_ranks = 1};
 
 /* The bytes of the shard. */
-static uint64_t make_table(struct sfs_table *t, uint32_t shard)
+static uint64_t make_table(struct sfs_sample_table *t, uint32_t shard)
 {
 	struct sfs_rng r = {shard};
 	uint64_t at = 0, i, n_bytes;
 
 	for (i = 0; i < wanted.n_samples; i++) {
 		n_bytes = 512 * (2 + sfs_rng_below(&r, 427));
-		sfs_table_add(t,
+		sfs_sample_table_add(t,
 			      &(struct sfs_extent){at, n_bytes, sfs_rng_next(&r), false});
 		at += n_bytes;
 	}
-	sfs_table_end(t, SFS_TABLE_WHOLE);
+	sfs_sample_table_end(t, SFS_SAMPLE_TABLE_WHOLE);
 	return at + 1024;
 }
 
@@ -129,13 +129,13 @@ static void fail(const char *what, const char *why)
 
 static void write_index(const char *path, uint32_t shard)
 {
-	struct sfs_table t = {0};
+	struct sfs_sample_table t = {0};
 	uint64_t shard_bytes = make_table(&t, shard);
 	size_t n;
 	sfs_autofree void *bytes = sfs_index_write(&t, shard_bytes, 1, NULL, &n);
 	FILE *f = fopen(path, "w");
 
-	sfs_table_done(&t);
+	sfs_sample_table_done(&t);
 	if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0)
 		fail(path, "cannot be written");
 }
@@ -151,10 +151,10 @@ static void open_index(uint32_t shard)
 	struct sfs_error err = {0};
 	struct sfs_index index;
 
-	if (sfs_mapped_open(path, &files[shard], &err) < 0 ||
+	if (sfs_filemap_open(path, &files[shard], &err) < 0 ||
 	    sfs_index_open(files[shard].bytes, files[shard].n, &index, &err) < 0)
 		fail(path, err.text);
-	sfs_table_borrow(&tables[shard], index.entries, index.n_samples);
+	sfs_sample_table_borrow(&tables[shard], index.entries, index.n_samples);
 }
 
 static void close_tables(void)
@@ -162,8 +162,8 @@ static void close_tables(void)
 	uint32_t i;
 
 	for (i = 0; i < wanted.n_shards; i++) {
-		sfs_table_done(&tables[i]);
-		sfs_mapped_done(&files[i]);
+		sfs_sample_table_done(&tables[i]);
+		sfs_filemap_done(&files[i]);
 	}
 }
 
@@ -215,36 +215,36 @@ static void measure_map(struct work *w, const struct sfs_order *order)
 	const uint64_t numbers[] = {w->n_all / 1000, w->n_all / 2,
 				    w->n_all - w->n_all / 1000 - 1};
 	struct span begin = now();
-	struct sfs_map map;
+	struct sfs_locator map;
 	struct sfs_spot spot;
 	uint32_t shard;
 	size_t i;
 
-	sfs_map_init(&map, order, &all_tables, totals_of);
-	if (sfs_map_nth(&map, UINT64_MAX, &spot, &shard) < 0)
+	sfs_locator_init(&map, order, &all_tables, totals_of);
+	if (sfs_locator_nth(&map, UINT64_MAX, &spot, &shard) < 0)
 		fail(w->segment, "the map does not know its end");
 	note(&w->map, begin);
 	w->map_kib = memory("VmRSS");
 	for (i = 0; i < SFS_COUNT(numbers); i++) {
 		begin = now();
-		if (sfs_map_nth(&map, numbers[i], &spot, &shard) < 0 ||
-		    sfs_map_number(&map, &spot) != numbers[i])
+		if (sfs_locator_nth(&map, numbers[i], &spot, &shard) < 0 ||
+		    sfs_locator_number(&map, &spot) != numbers[i])
 			fail(w->segment, "the map has another number");
 		note(&w->nth[i], begin);
 	}
-	sfs_map_done(&map);
+	sfs_locator_done(&map);
 }
 
 static void measure_play(struct work *w, const struct sfs_order *order)
 {
 	struct span begin = now();
-	struct sfs_play play;
+	struct sfs_iterator play;
 	uint64_t n = 0;
 
-	sfs_play_init(&play, order, &all_tables);
-	while (sfs_play_next(&play))
+	sfs_iterator_init(&play, order, &all_tables);
+	while (sfs_iterator_next(&play))
 		n++;
-	sfs_play_done(&play);
+	sfs_iterator_done(&play);
 	note(&w->play, begin);
 	if (n != w->n_all)
 		fail(w->segment, "an epoch has another number of samples");
@@ -259,7 +259,7 @@ static void measure_round(struct work *w, uint64_t epoch)
 
 	forget_peak();
 	begin = now();
-	sfs_deal(&order, &w->settings, epoch, wanted.n_shards, &all_tables, all);
+	sfs_partition(&order, &w->settings, epoch, wanted.n_shards, &all_tables, all);
 	note(&w->deal, begin);
 	w->slices = sfs_order_slices(&order);
 	w->order_kib = memory("VmRSS") - before;
@@ -270,7 +270,7 @@ static void measure_round(struct work *w, uint64_t epoch)
 	sfs_order_done(&order);
 
 	begin = now();
-	sfs_deal(&order, &w->settings, epoch, wanted.n_shards, &all_tables, rank);
+	sfs_partition(&order, &w->settings, epoch, wanted.n_shards, &all_tables, rank);
 	note(&w->rank, begin);
 	sfs_order_done(&order);
 }
@@ -333,7 +333,7 @@ static void measure(const char *segment)
 	int round;
 
 	for (i = 0; i < wanted.n_shards; i++)
-		w.n_all += sfs_table_n(&tables[i]);
+		w.n_all += sfs_sample_table_n(&tables[i]);
 	for (round = 0; round < wanted.n_rounds; round++)
 		measure_round(&w, (uint64_t)round);
 	print_work(&w);

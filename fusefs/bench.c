@@ -8,12 +8,12 @@
  * bytes at the same time. */
 #include "bench.h"
 
-#include "trial.h"
+#include "temp-mount.h"
 
-#include "clock.h"
-#include "gauge.h"
-#include "mem.h"
-#include "pool.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/threadpool.h"
+#include "cli/bench.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,10 +42,10 @@ struct reader {
 
 struct bench {
 	const struct sfs_bench_options *wanted;
-	struct sfs_gauge gauge;
-	struct sfs_facts facts;
+	struct sfs_bench_run gauge;
+	struct sfs_bench_facts facts;
 	char *absent; /* why there is no mount */
-	struct sfs_trial trial;
+	struct sfs_temp_mount trial;
 };
 
 /* ---- reading a mounted stream ---- */
@@ -87,15 +87,16 @@ static void *run_reader(void *arg)
 
 static struct sfs_cpu cpu(struct bench *b)
 {
-	struct sfs_cpu cpu = sfs_gauge_cpu();
+	struct sfs_cpu cpu = sfs_bench_cpu();
 
-	cpu.own_s += sfs_trial_cpu_s(&b->trial);
+	cpu.own_s += sfs_temp_mount_cpu_s(&b->trial);
 	return cpu;
 }
 
 /* The mount tells nobody how full its buffer is: it is taken to need as long as that of
  * the stage before. */
-static bool is_filling(const struct bench *b, const struct sfs_meter *m, uint64_t now_ns)
+static bool is_filling(const struct bench *b, const struct sfs_ratemeter *m,
+		       uint64_t now_ns)
 {
 	double gone_s = (double)(now_ns - m->first_ns) / SFS_NS_PER_S;
 
@@ -103,8 +104,8 @@ static bool is_filling(const struct bench *b, const struct sfs_meter *m, uint64_
 }
 
 /* Until the time is up, or the reader has ended, or -EINTR, -ECHILD. */
-static int watch(struct bench *b, enum sfs_stage stage, struct reader *r,
-		 struct sfs_meter *m)
+static int watch(struct bench *b, enum sfs_bench_stage stage, struct reader *r,
+		 struct sfs_ratemeter *m)
 {
 	eventfd_t n;
 	uint64_t now_ns;
@@ -112,21 +113,21 @@ static int watch(struct bench *b, enum sfs_stage stage, struct reader *r,
 	int ret;
 
 	do {
-		ret = sfs_trial_wait(&b->trial, r->fd_of_news, LOOK_MS);
+		ret = sfs_temp_mount_wait(&b->trial, r->fd_of_news, LOOK_MS);
 		eventfd_read(r->fd_of_news, &n);
 		is_done = atomic_load(&r->is_done);
 		now_ns = sfs_clock_ns();
 		m->is_filling = is_filling(b, m, now_ns);
-		sfs_meter_mark(m, now_ns, atomic_load(&r->n_bytes), cpu(b));
-		sfs_gauge_show(&b->gauge, stage, m);
-	} while (ret == 0 && !is_done && !sfs_meter_is_over(m, now_ns));
+		sfs_ratemeter_mark(m, now_ns, atomic_load(&r->n_bytes), cpu(b));
+		sfs_bench_show(&b->gauge, stage, m);
+	} while (ret == 0 && !is_done && !sfs_ratemeter_is_over(m, now_ns));
 	return ret;
 }
 
 static int explain(struct bench *b, const struct reader *r, int err,
 		   struct sfs_error *ret_err)
 {
-	sfs_autofree char *words = sfs_trial_last_words(&b->trial);
+	sfs_autofree char *words = sfs_temp_mount_last_words(&b->trial);
 
 	if (err == -ECHILD)
 		return sfs_error_set(ret_err, err, "the daemon of the mount has died%s%s",
@@ -139,8 +140,8 @@ static int explain(struct bench *b, const struct reader *r, int err,
 }
 
 /* Read an epoch of the mount for a stage; *m was begun. */
-static int gauge_reader(struct bench *b, enum sfs_stage stage, uint64_t epoch, int flags,
-			struct sfs_meter *m, struct sfs_error *err)
+static int gauge_reader(struct bench *b, enum sfs_bench_stage stage, uint64_t epoch,
+			int flags, struct sfs_ratemeter *m, struct sfs_error *err)
 {
 	struct reader r = {.path = sfs_asprintf("%s/epochs/%" PRIu64 ".tar",
 						b->trial.folder, epoch),
@@ -157,12 +158,12 @@ static int gauge_reader(struct bench *b, enum sfs_stage stage, uint64_t epoch, i
 	has_ended = atomic_load(&r.is_done);
 	atomic_store(&r.is_stopping, true);
 	if (ret < 0)
-		sfs_trial_end(&b->trial); /* which ends its read */
+		sfs_temp_mount_end(&b->trial); /* which ends its read */
 	pthread_join(thread, NULL);
 	if (ret == 0 && has_ended)
 		ret = r.err;
 	if (ret == 0)
-		b->facts.rates[stage] = sfs_meter_end(m, has_ended, 0);
+		b->facts.rates[stage] = sfs_ratemeter_end(m, has_ended, 0);
 	else if (ret == -EINTR)
 		sfs_error_set(err, ret, "interrupted");
 	else
@@ -173,26 +174,26 @@ static int gauge_reader(struct bench *b, enum sfs_stage stage, uint64_t epoch, i
 }
 
 /* With the mount there: first by large reads, then a shorter time through the cache. */
-static int gauge_mount(struct bench *b, struct sfs_meter *m, struct sfs_error *err)
+static int gauge_mount(struct bench *b, struct sfs_ratemeter *m, struct sfs_error *err)
 {
-	int ret = gauge_reader(b, SFS_STAGE_MOUNT, EPOCH_MOUNT, O_DIRECT, m, err);
+	int ret = gauge_reader(b, SFS_BENCH_STAGE_MOUNT, EPOCH_MOUNT, O_DIRECT, m, err);
 
 	if (ret < 0)
 		return ret;
-	sfs_meter_begin(m, b->gauge.wanted_ns / 2, sfs_clock_ns(), cpu(b));
-	return gauge_reader(b, SFS_STAGE_CACHED, EPOCH_CACHED, 0, m, err);
+	sfs_ratemeter_begin(m, b->gauge.wanted_ns / 2, sfs_clock_ns(), cpu(b));
+	return gauge_reader(b, SFS_BENCH_STAGE_CACHED, EPOCH_CACHED, 0, m, err);
 }
 
 /* If there can be no mount, that is no error: all else is told. */
 static int stage_mount(struct bench *b, struct sfs_error *err)
 {
 	struct sfs_error why = {0};
-	struct sfs_meter meter;
+	struct sfs_ratemeter meter;
 	int ret;
 
-	sfs_meter_begin(&meter, b->gauge.wanted_ns, sfs_clock_ns(), sfs_gauge_cpu());
-	sfs_gauge_show(&b->gauge, SFS_STAGE_MOUNT, &meter);
-	ret = sfs_trial_start(&b->trial, &b->wanted->mount, &why);
+	sfs_ratemeter_begin(&meter, b->gauge.wanted_ns, sfs_clock_ns(), sfs_bench_cpu());
+	sfs_bench_show(&b->gauge, SFS_BENCH_STAGE_MOUNT, &meter);
+	ret = sfs_temp_mount_start(&b->trial, &b->wanted->mount, &why);
 	if (ret == 0)
 		ret = gauge_mount(b, &meter, err);
 	else if (ret == -EINTR)
@@ -200,8 +201,8 @@ static int stage_mount(struct bench *b, struct sfs_error *err)
 	else
 		b->absent = sfs_strdup(why.text);
 	sfs_progress_clear(&b->gauge.progress);
-	sfs_trial_stop(&b->trial);
-	b->facts.absent[SFS_STAGE_MOUNT] = b->absent;
+	sfs_temp_mount_stop(&b->trial);
+	b->facts.absent[SFS_BENCH_STAGE_MOUNT] = b->absent;
 	if (b->trial.interrupted_by)
 		raise(b->trial.interrupted_by);
 	return b->absent ? 0 : ret;
@@ -214,26 +215,26 @@ static int run_stages(struct bench *b, struct sfs_error *err)
 	const bool *wants = b->wanted->wants;
 	int ret;
 
-	ret = sfs_gauge_source(&b->gauge, !wants[SFS_STAGE_SOURCE], &b->facts, err);
-	if (ret == 0 && wants[SFS_STAGE_ORDER])
-		ret = sfs_gauge_order(&b->gauge, EPOCH_ORDER, &b->facts, err);
+	ret = sfs_bench_source(&b->gauge, !wants[SFS_BENCH_STAGE_SOURCE], &b->facts, err);
+	if (ret == 0 && wants[SFS_BENCH_STAGE_ORDER])
+		ret = sfs_bench_order(&b->gauge, EPOCH_ORDER, &b->facts, err);
 	sfs_progress_clear(&b->gauge.progress);
-	if (ret == 0 && wants[SFS_STAGE_MOUNT])
+	if (ret == 0 && wants[SFS_BENCH_STAGE_MOUNT])
 		ret = stage_mount(b, err);
 	return ret;
 }
 
-static bool has_measured(const struct sfs_facts *facts)
+static bool has_measured(const struct sfs_bench_facts *facts)
 {
 	int i, n = 0;
 
-	for (i = 0; i < SFS_N_STAGES; i++)
+	for (i = 0; i < SFS_BENCH_N_STAGES; i++)
 		n += facts->rates[i].is_there;
 	return n > 0;
 }
 
 int sfs_bench(struct sfs_options *options, const struct sfs_strings *specs,
-	      const struct sfs_bench_options *wanted, struct sfs_text *text,
+	      const struct sfs_bench_options *wanted, struct sfs_strbuf *text,
 	      struct sfs_error *err)
 {
 	struct bench b = {.wanted = wanted,
@@ -250,9 +251,9 @@ int sfs_bench(struct sfs_options *options, const struct sfs_strings *specs,
 				    b.absent);
 	if (ret == 0 || has_measured(&b.facts)) {
 		if (wanted->as_json)
-			sfs_verdict_json(&b.facts, text);
+			sfs_bench_report_json(&b.facts, text);
 		else
-			sfs_verdict_table(&b.facts, text);
+			sfs_bench_report_table(&b.facts, text);
 	}
 	free((char *)b.facts.dataset);
 	free(b.absent);

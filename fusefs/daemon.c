@@ -12,7 +12,7 @@
  */
 #include "daemon.h"
 
-#include "log.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

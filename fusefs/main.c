@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* main - the `shufflefs` command: finds out which of its doors to open. */
 #include "bench.h"
-#include "command.h"
+#include "cmdline.h"
 #include "mount.h"
 #include "top.h"
 
-#include "cat.h"
-#include "indexing.h"
-#include "log.h"
-#include "mem.h"
-#include "plan.h"
-#include "pool.h"
-#include "text.h"
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/threadpool.h"
+#include "cli/cat.h"
+#include "cli/index.h"
+#include "cli/plan.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -85,7 +85,7 @@ static int finish(int status, const struct sfs_error *err)
 
 static int help(bool as_mdoc)
 {
-	struct sfs_text text = {0};
+	struct sfs_strbuf text = {0};
 
 	if (!as_mdoc)
 		printf("%s%s", synopsis, introduction);
@@ -93,7 +93,7 @@ static int help(bool as_mdoc)
 	printf("%s", text.s);
 	if (!as_mdoc)
 		printf("\nThe manual has the whole of it: man shufflefs\n");
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 	return OK;
 }
 
@@ -103,7 +103,7 @@ static int version(void)
 	return OK;
 }
 
-static int do_mount(const struct sfs_command *c)
+static int do_mount(const struct sfs_cmdline *c)
 {
 	struct sfs_strings specs = {0};
 	struct sfs_error err = {0};
@@ -112,7 +112,7 @@ static int do_mount(const struct sfs_command *c)
 
 	if (c->arguments.n < 2)
 		return misused("mount needs a SOURCE and a DIR");
-	if (sfs_command_resolve(c, c->arguments.n - 1, &o, &specs, &err) < 0)
+	if (sfs_cmdline_resolve(c, c->arguments.n - 1, &o, &specs, &err) < 0)
 		misused("%s", err.text);
 	else
 		status = sfs_mount(&o, &specs, c->arguments.s[c->arguments.n - 1]);
@@ -121,7 +121,7 @@ static int do_mount(const struct sfs_command *c)
 	return status;
 }
 
-static int do_umount(const struct sfs_command *c)
+static int do_umount(const struct sfs_cmdline *c)
 {
 	if (c->arguments.n != 1)
 		return misused("umount needs one DIR");
@@ -135,7 +135,7 @@ static void die_of_pipe(void)
 	raise(SIGPIPE);
 }
 
-static int do_cat(const struct sfs_command *c)
+static int do_cat(const struct sfs_cmdline *c)
 {
 	struct sfs_strings specs = {0};
 	struct sfs_error err = {0};
@@ -144,7 +144,7 @@ static int do_cat(const struct sfs_command *c)
 
 	if (c->arguments.n < 2)
 		return misused("cat needs a SOURCE and a PATH, such as epochs/0.tar");
-	if (sfs_command_resolve(c, c->arguments.n - 1, &o, &specs, &err) == 0) {
+	if (sfs_cmdline_resolve(c, c->arguments.n - 1, &o, &specs, &err) == 0) {
 		sfs_log_set_level((enum sfs_log_level)o.log_level);
 		signal(SIGPIPE, SIG_IGN);
 		ret = sfs_cat(&o, &specs, c->arguments.s[c->arguments.n - 1],
@@ -208,10 +208,10 @@ static int read_plan(const struct sfs_options *o, struct sfs_plan_options *plan,
 	return ret;
 }
 
-static int do_plan(const struct sfs_command *c)
+static int do_plan(const struct sfs_cmdline *c)
 {
 	struct sfs_strings specs = {0};
-	struct sfs_text text = {0};
+	struct sfs_strbuf text = {0};
 	struct sfs_error err = {0};
 	struct sfs_plan_options plan;
 	struct sfs_options o;
@@ -219,7 +219,7 @@ static int do_plan(const struct sfs_command *c)
 
 	if (c->arguments.n < 1)
 		return misused("plan needs a SOURCE");
-	if (sfs_command_resolve(c, c->arguments.n, &o, &specs, &err) == 0 &&
+	if (sfs_cmdline_resolve(c, c->arguments.n, &o, &specs, &err) == 0 &&
 	    read_plan(&o, &plan, &err) == 0) {
 		sfs_log_set_level((enum sfs_log_level)o.log_level);
 		status = sfs_plan(&o, &specs, &plan, &text, &err) < 0 ? FAILED : OK;
@@ -227,7 +227,7 @@ static int do_plan(const struct sfs_command *c)
 	if (status == OK)
 		printf("%s", text.s);
 	finish(status, &err);
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 	sfs_strings_done(&specs);
 	sfs_options_done(&o);
 	return status;
@@ -244,7 +244,7 @@ static struct sfs_own index_own[] = {
 };
 
 /* "I/N", from 1/1. */
-static int read_part(const char *s, struct sfs_indexing_options *wanted,
+static int read_part(const char *s, struct sfs_index_dataset_options *wanted,
 		     struct sfs_error *err)
 {
 	unsigned i = 1, n = 1;
@@ -260,27 +260,28 @@ static int read_part(const char *s, struct sfs_indexing_options *wanted,
 	return 0;
 }
 
-static int do_index(const struct sfs_command *c)
+static int do_index(const struct sfs_cmdline *c)
 {
-	struct sfs_indexing_options wanted = {0};
+	struct sfs_index_dataset_options wanted = {0};
 	struct sfs_strings specs = {0};
-	struct sfs_text text = {0};
+	struct sfs_strbuf text = {0};
 	struct sfs_error err = {0};
 	struct sfs_options o;
 	int status = USAGE;
 
 	if (c->arguments.n < 1)
 		return misused("index needs a SOURCE");
-	if (sfs_command_resolve(c, c->arguments.n, &o, &specs, &err) == 0 &&
+	if (sfs_cmdline_resolve(c, c->arguments.n, &o, &specs, &err) == 0 &&
 	    read_part(index_own[PART].value, &wanted, &err) == 0) {
 		o.index_to = index_own[TO].value ? sfs_strdup(index_own[TO].value) : NULL;
 		sfs_log_set_level((enum sfs_log_level)o.log_level);
-		status = sfs_indexing(&o, &specs, &wanted, &text, &err) < 0 ? FAILED : OK;
+		status = sfs_index_dataset(&o, &specs, &wanted, &text, &err) < 0 ? FAILED
+										 : OK;
 	}
 	if (text.n > 0)
 		printf("%s", text.s);
 	finish(status, &err);
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 	sfs_strings_done(&specs);
 	sfs_options_done(&o);
 	return status;
@@ -307,13 +308,13 @@ static int read_stages(const char *list, struct sfs_bench_options *bench,
 
 	for (;; rest += n + 1) {
 		n = strcspn(rest, ",");
-		for (i = 0; i <= SFS_STAGE_MOUNT; i++) {
-			const char *name = sfs_stage_name((enum sfs_stage)i);
+		for (i = 0; i <= SFS_BENCH_STAGE_MOUNT; i++) {
+			const char *name = sfs_bench_stage_name((enum sfs_bench_stage)i);
 
 			if (strlen(name) == n && strncmp(rest, name, n) == 0)
 				break;
 		}
-		if (i > SFS_STAGE_MOUNT)
+		if (i > SFS_BENCH_STAGE_MOUNT)
 			return sfs_error_set(err, -EINVAL,
 					     "--stages: '%s' is not a list of source, "
 					     "order and mount",
@@ -324,35 +325,35 @@ static int read_stages(const char *list, struct sfs_bench_options *bench,
 	}
 }
 
-static int do_bench(const struct sfs_command *c)
+static int do_bench(const struct sfs_cmdline *c)
 {
 	struct sfs_bench_options bench = {.as_json = bench_own[JSON].value};
 	struct sfs_strings specs = {0};
-	struct sfs_text text = {0};
+	struct sfs_strbuf text = {0};
 	struct sfs_error err = {0};
 	struct sfs_options o;
 	int status = USAGE;
 
 	if (c->arguments.n < 1)
 		return misused("bench needs a SOURCE");
-	if (sfs_command_resolve(c, c->arguments.n, &o, &specs, &err) == 0 &&
+	if (sfs_cmdline_resolve(c, c->arguments.n, &o, &specs, &err) == 0 &&
 	    own_number(&bench_own[SECONDS], 1, 86400, 10, &bench.seconds, &err) == 0 &&
 	    read_stages(bench_own[STAGES].value, &bench, &err) == 0) {
 		sfs_log_set_level((enum sfs_log_level)o.log_level);
-		sfs_command_repeat(c, &bench.mount);
+		sfs_cmdline_repeat(c, &bench.mount);
 		status = sfs_bench(&o, &specs, &bench, &text, &err) < 0 ? FAILED : OK;
 	}
 	if (text.n > 0)
 		printf("%s", text.s);
 	finish(status, &err);
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 	sfs_strings_done(&bench.mount);
 	sfs_strings_done(&specs);
 	sfs_options_done(&o);
 	return status;
 }
 
-static int do_where(const struct sfs_command *c)
+static int do_where(const struct sfs_cmdline *c)
 {
 	sfs_autofree char *name = NULL;
 	char number[32];
@@ -408,7 +409,7 @@ static int read_top(struct sfs_top_options *top, struct sfs_error *err)
 			  &top->count, err);
 }
 
-static int do_top(const struct sfs_command *c)
+static int do_top(const struct sfs_cmdline *c)
 {
 	struct sfs_top_options top = {0};
 	struct sfs_error err = {0};
@@ -422,7 +423,7 @@ static int do_top(const struct sfs_command *c)
 
 static const struct door {
 	const char *name;
-	int (*run)(const struct sfs_command *command);
+	int (*run)(const struct sfs_cmdline *command);
 	bool has_source;     /* it takes the options of the table */
 	struct sfs_own *own; /* NULL: it has no options of its own */
 } doors[] = {
@@ -448,7 +449,7 @@ static int no_such_door(const char *name)
 	size_t i, d, least = 3, nearest = SFS_COUNT(doors);
 
 	for (i = 0; i < SFS_COUNT(doors); i++) {
-		d = sfs_text_distance(name, doors[i].name);
+		d = sfs_strbuf_distance(name, doors[i].name);
 		if (d < least) {
 			least = d;
 			nearest = i;
@@ -461,7 +462,7 @@ static int no_such_door(const char *name)
 }
 
 /* The command line has no command where it should be. */
-static int no_door(const struct sfs_command *c)
+static int no_door(const struct sfs_cmdline *c)
 {
 	const char *name = c->arguments.n ? c->arguments.s[0] : NULL;
 
@@ -473,7 +474,7 @@ static int no_door(const struct sfs_command *c)
 	return no_such_door(name);
 }
 
-static int run_door(const struct door *door, const struct sfs_command *c)
+static int run_door(const struct door *door, const struct sfs_cmdline *c)
 {
 	if (!door->has_source && c->n_settings > 0)
 		return misused("%s does not take %s", door->name, c->settings[0].origin);
@@ -493,7 +494,7 @@ static int flush(int status)
 
 int main(int argc, char **argv)
 {
-	struct sfs_command c = {0};
+	struct sfs_cmdline c = {0};
 	struct sfs_error err = {0};
 	const struct door *door;
 	int status;
@@ -505,7 +506,7 @@ int main(int argc, char **argv)
 		return flush(help(argc > 2 && strcmp(argv[2], "--mdoc") == 0));
 	door = find_door(argv[1]);
 	c.own = door ? door->own : NULL;
-	if (sfs_command_parse(&c, argc, argv, door ? 2 : 1, &err) < 0) {
+	if (sfs_cmdline_parse(&c, argc, argv, door ? 2 : 1, &err) < 0) {
 		status = finish(USAGE, &err);
 	} else if (c.wants_help) {
 		status = help(false);
@@ -514,7 +515,7 @@ int main(int argc, char **argv)
 	} else {
 		status = door ? run_door(door, &c) : no_door(&c);
 	}
-	sfs_command_done(&c);
+	sfs_cmdline_done(&c);
 	status = flush(status);
 	if (sfs_threads_are_left()) /* they may use what an exit would free */
 		_exit(status);

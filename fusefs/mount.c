@@ -8,7 +8,7 @@
  * From the signal on that ends the loop, a watchdog makes sure that the process ends. */
 #include "mount.h"
 
-#include "channel.h"
+#include "session-io.h"
 
 #include "daemon.h"
 #include "mountpoint.h"
@@ -16,12 +16,12 @@
 #include "peek.h"
 #include "watchdog.h"
 
-#include "clock.h"
-#include "core.h"
-#include "log.h"
-#include "mem.h"
-#include "pool.h"
-#include "probe.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/threadpool.h"
+#include "catalog/probe.h"
+#include "engine/engine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,8 @@ struct mount {
 	struct sfs_options *options;
 	const char *where; /* absolute */
 	int daemon_fd;	   /* -1: in the foreground */
-	struct sfs_core *core;
+	struct sfs_engine *core;
+	struct sfs_tree *tree;
 	struct sfs_ops ops;
 	struct fuse_session *session;
 	pthread_t greeter;
@@ -165,7 +166,7 @@ static int open_session(struct mount *m, struct sfs_error *err)
 		fuse_session_destroy(m->session);
 		return -EIO;
 	}
-	if (sfs_channel_use(m->session) < 0)
+	if (sfs_session_io_use(m->session) < 0)
 		sfs_warning("this libfuse cannot ask for parallel look-ups");
 	return 0;
 }
@@ -251,28 +252,36 @@ static int check_not_hidden(const struct mount *m, struct sfs_error *err)
 	return 0;
 }
 
+static void stop_engine(struct mount *m)
+{
+	sfs_engine_stop(m->core);
+	sfs_tree_free(m->tree);
+	sfs_engine_free(m->core);
+}
+
 /* Everything after the fork.  An exit status. */
 static int serve(struct mount *m, const struct sfs_strings *specs)
 {
 	struct sfs_error err = {0};
 	int ret;
 
-	ret = sfs_core_start(m->options, specs, false, &m->core, &err);
+	ret = sfs_engine_start(m->options, specs, false, &m->core, &err);
 	if (ret == 0)
 		ret = check_not_hidden(m, &err);
 	if (ret == 0)
 		ret = sfs_probe_shards(m->core->census, &m->core->env.shards, true, &err);
 	if (ret < 0) {
-		sfs_core_stop(m->core);
+		stop_engine(m);
 		sfs_daemon_failed(m->daemon_fd, err.text);
 		return 1;
 	}
-	sfs_ops_init(&m->ops, m->core);
+	m->tree = sfs_tree_new(m->core);
+	sfs_ops_init(&m->ops, m->core, m->tree);
 	ret = open_session(m, &err);
 	if (ret < 0) {
 		sfs_ops_stop(&m->ops);
 		sfs_ops_done(&m->ops);
-		sfs_core_stop(m->core);
+		stop_engine(m);
 		sfs_daemon_failed(m->daemon_fd, err.text);
 		return 1;
 	}
@@ -288,7 +297,7 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	sfs_watchdog_release_signals();
 	fuse_remove_signal_handlers(m->session);
 	fuse_session_destroy(m->session);
-	sfs_core_stop(m->core);
+	stop_engine(m);
 	return 0;
 }
 

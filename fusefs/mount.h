@@ -3,7 +3,7 @@
 #ifndef SFS_MOUNT_H
 #define SFS_MOUNT_H
 
-#include "options.h"
+#include "config/options.h"
 
 /* Mount the dataset on `where`.  Goes to the background unless options->foreground;
  * then the caller's process exits here.  Returns an exit status, after the mount has

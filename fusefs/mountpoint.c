@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "mountpoint.h"
 
-#include "mem.h"
+#include "base/alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>

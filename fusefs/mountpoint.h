@@ -3,7 +3,7 @@
 #ifndef SFS_MOUNTPOINT_H
 #define SFS_MOUNTPOINT_H
 
-#include "error.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 

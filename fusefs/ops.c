@@ -4,8 +4,8 @@
  * attributes, folders and pages as long as it likes. */
 #include "ops.h"
 
-#include "mem.h"
-#include "tree.h"
+#include "base/alloc.h"
+#include "tree/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,10 +36,10 @@ static struct handle *handle_of(const struct fuse_file_info *fi)
 	return (struct handle *)(uintptr_t)fi->fh;
 }
 
-static struct sfs_park *new_park(fuse_req_t req, uint64_t node,
-				 int (*attempt)(struct sfs_park *))
+static struct sfs_pending *new_park(fuse_req_t req, uint64_t node,
+				    int (*attempt)(struct sfs_pending *))
 {
-	struct sfs_park *park = sfs_park_new(&ops_of(req)->parking, req);
+	struct sfs_pending *park = sfs_pending_new(&ops_of(req)->parking, req);
 
 	park->node = node;
 	park->attempt = attempt;
@@ -78,14 +78,14 @@ static struct fuse_entry_param entry_of(const struct sfs_ops *ops,
 	return e;
 }
 
-static int try_getattr(struct sfs_park *park)
+static int try_getattr(struct sfs_pending *park)
 {
 	struct sfs_ops *ops = ops_of(park->req);
 	struct sfs_attr attr;
 	struct stat st;
 	int ret;
 
-	ret = sfs_tree_attr(ops->core->tree, park->node, &park->waiter, &attr);
+	ret = sfs_tree_attr(ops->tree, park->node, &park->waiter, &attr);
 	if (ret < 0)
 		return ret;
 	fill_stat(ops, &attr, &st);
@@ -96,10 +96,10 @@ static int try_getattr(struct sfs_park *park)
 
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	sfs_park_run(new_park(req, ino, try_getattr));
+	sfs_pending_run(new_park(req, ino, try_getattr));
 }
 
-static int try_lookup(struct sfs_park *park)
+static int try_lookup(struct sfs_pending *park)
 {
 	struct sfs_ops *ops = ops_of(park->req);
 	struct fuse_entry_param none = {.entry_timeout = FOREVER}, e;
@@ -107,8 +107,7 @@ static int try_lookup(struct sfs_park *park)
 	uint64_t node;
 	int ret;
 
-	ret = sfs_tree_lookup(ops->core->tree, park->node, park->name, &park->waiter,
-			      &node);
+	ret = sfs_tree_lookup(ops->tree, park->node, park->name, &park->waiter, &node);
 	if (ret == -ENOENT) {
 		/* For good: what a mount shows does not change. */
 		fuse_req_interrupt_func(park->req, NULL, NULL);
@@ -116,7 +115,7 @@ static int try_lookup(struct sfs_park *park)
 		return 0;
 	}
 	if (ret == 0)
-		ret = sfs_tree_attr(ops->core->tree, node, &park->waiter, &attr);
+		ret = sfs_tree_attr(ops->tree, node, &park->waiter, &attr);
 	if (ret < 0)
 		return ret == -ENODEV ? -ENOENT : ret;
 	fuse_req_interrupt_func(park->req, NULL, NULL);
@@ -127,10 +126,10 @@ static int try_lookup(struct sfs_park *park)
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct sfs_park *park = new_park(req, parent, try_lookup);
+	struct sfs_pending *park = new_park(req, parent, try_lookup);
 
 	park->name = sfs_strdup(name);
-	sfs_park_run(park);
+	sfs_pending_run(park);
 }
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
@@ -146,7 +145,7 @@ static void op_forget_multi(fuse_req_t req, size_t count,
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
-	struct sfs_core *core = ops_of(req)->core;
+	struct sfs_engine *core = ops_of(req)->core;
 	struct statvfs st = {.f_bsize = 4096,
 			     .f_frsize = 4096,
 			     .f_namemax = 255,
@@ -154,7 +153,7 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 	uint64_t bytes = 0;
 	uint32_t i;
 
-	if (sfs_census_known(core->census) == core->env.shards.n)
+	if (sfs_sizes_known(core->census) == core->env.shards.n)
 		for (i = 0; i < core->env.shards.n; i++)
 			bytes += core->env.shards.shards[i].object.size;
 	st.f_blocks = (bytes + 4095) / 4096;
@@ -171,7 +170,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 }
 
 struct listing_reply {
-	struct sfs_park *park;
+	struct sfs_pending *park;
 	char *buf;
 	size_t n;
 };
@@ -180,7 +179,7 @@ struct listing_reply {
 static bool add_entry(struct listing_reply *reply, const char *name, uint64_t node,
 		      bool is_folder, uint64_t cookie)
 {
-	struct sfs_park *park = reply->park;
+	struct sfs_pending *park = reply->park;
 	struct sfs_ops *ops = ops_of(park->req);
 	struct fuse_entry_param e = {.attr_timeout = FOREVER, .entry_timeout = FOREVER};
 	struct sfs_attr attr;
@@ -195,8 +194,7 @@ static bool add_entry(struct listing_reply *reply, const char *name, uint64_t no
 	} else {
 		/* Attributes only if nobody has to wait for them: e.ino 0 says there
 		 * are none.  The kernel counts no look-up for "." and "..". */
-		if (cookie > DOTDOT &&
-		    sfs_tree_attr(ops->core->tree, node, NULL, &attr) == 0)
+		if (cookie > DOTDOT && sfs_tree_attr(ops->tree, node, NULL, &attr) == 0)
 			e = entry_of(ops, &attr);
 		n = fuse_add_direntry_plus(park->req, reply->buf + reply->n,
 					   park->size - reply->n, name, &e,
@@ -214,9 +212,9 @@ static bool tell(void *ctx, const char *name, uint64_t node, bool is_folder,
 	return add_entry(ctx, name, node, is_folder, cookie + COOKIES);
 }
 
-static int try_readdir(struct sfs_park *park)
+static int try_readdir(struct sfs_pending *park)
 {
-	struct sfs_tree *tree = ops_of(park->req)->core->tree;
+	struct sfs_tree *tree = ops_of(park->req)->tree;
 	sfs_autofree char *buf = sfs_malloc(park->size);
 	struct listing_reply reply = {.park = park, .buf = buf};
 	uint64_t cookie = park->cookie > COOKIES ? park->cookie - COOKIES : 0;
@@ -241,13 +239,13 @@ static int try_readdir(struct sfs_park *park)
 static void read_folder(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			bool is_plus)
 {
-	struct sfs_park *park = new_park(req, ino, try_readdir);
+	struct sfs_pending *park = new_park(req, ino, try_readdir);
 
 	park->size = size;
 	park->cookie = (uint64_t)off;
 	park->is_plus = is_plus;
 	park->is_list = true;
-	sfs_park_run(park);
+	sfs_pending_run(park);
 }
 
 static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
@@ -264,7 +262,7 @@ static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t of
 
 /* ---- files ---- */
 
-static int try_open(struct sfs_park *park)
+static int try_open(struct sfs_pending *park)
 {
 	struct sfs_ops *ops = ops_of(park->req);
 	struct fuse_file_info *fi = &park->fi;
@@ -273,9 +271,9 @@ static int try_open(struct sfs_park *park)
 	struct sfs_attr attr;
 	int ret;
 
-	ret = sfs_tree_attr(ops->core->tree, park->node, &park->waiter, &attr);
+	ret = sfs_tree_attr(ops->tree, park->node, &park->waiter, &attr);
 	if (ret == 0)
-		ret = sfs_file_open(ops->core->tree, park->node, &park->waiter, &file);
+		ret = sfs_file_open(ops->tree, park->node, &park->waiter, &file);
 	if (ret < 0)
 		return ret;
 	handle = sfs_calloc(1, sizeof *handle);
@@ -308,7 +306,7 @@ static int try_open(struct sfs_park *park)
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct sfs_park *park;
+	struct sfs_pending *park;
 
 	if ((fi->flags & O_ACCMODE) != O_RDONLY) {
 		fuse_reply_err(req, EROFS);
@@ -316,7 +314,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	park = new_park(req, ino, try_open);
 	park->fi = *fi;
-	sfs_park_run(park);
+	sfs_pending_run(park);
 }
 
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -332,7 +330,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_err(req, 0);
 }
 
-static int try_read(struct sfs_park *park)
+static int try_read(struct sfs_pending *park)
 {
 	park->read.offset = park->cookie;
 	park->read.n_bytes = park->size;
@@ -342,7 +340,7 @@ static int try_read(struct sfs_park *park)
 
 /* Never fewer bytes than were asked for, below the file's end: one short reply would
  * cut a file in the page cache for good.  The core sees to that. */
-static void answer_read(struct sfs_park *park)
+static void answer_read(struct sfs_pending *park)
 {
 	if (park->read.n_answered == 0)
 		fuse_reply_buf(park->req, NULL, 0);
@@ -354,7 +352,7 @@ static void answer_read(struct sfs_park *park)
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		    struct fuse_file_info *fi)
 {
-	struct sfs_park *park = new_park(req, ino, try_read);
+	struct sfs_pending *park = new_park(req, ino, try_read);
 
 	park->is_read = true;
 	park->is_cached = !handle_of(fi)->is_direct;
@@ -363,13 +361,13 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	park->fi = *fi;
 	park->cookie = (uint64_t)off;
 	park->size = size;
-	sfs_park_run(park);
+	sfs_pending_run(park);
 }
 
 /* ---- extended attributes ---- */
 
 /* The size, if that is what was asked for, or the bytes. */
-static int reply_xattr(fuse_req_t req, const struct sfs_text *text, size_t size)
+static int reply_xattr(fuse_req_t req, const struct sfs_strbuf *text, size_t size)
 {
 	if (size > 0 && size < text->n)
 		return -ERANGE;
@@ -381,45 +379,45 @@ static int reply_xattr(fuse_req_t req, const struct sfs_text *text, size_t size)
 	return 0;
 }
 
-static int try_getxattr(struct sfs_park *park)
+static int try_getxattr(struct sfs_pending *park)
 {
-	struct sfs_text text = {0};
+	struct sfs_strbuf text = {0};
 	int ret;
 
-	ret = sfs_tree_xattr(ops_of(park->req)->core->tree, park->node, park->name,
+	ret = sfs_tree_xattr(ops_of(park->req)->tree, park->node, park->name,
 			     &park->waiter, &text);
 	if (ret == 0)
 		ret = reply_xattr(park->req, &text, park->size);
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 	return ret;
 }
 
 static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
-	struct sfs_park *park = new_park(req, ino, try_getxattr);
+	struct sfs_pending *park = new_park(req, ino, try_getxattr);
 
 	park->name = sfs_strdup(name);
 	park->size = size;
-	sfs_park_run(park);
+	sfs_pending_run(park);
 }
 
-static int try_listxattr(struct sfs_park *park)
+static int try_listxattr(struct sfs_pending *park)
 {
-	struct sfs_text text = {0};
+	struct sfs_strbuf text = {0};
 	int ret;
 
-	sfs_tree_list_xattrs(ops_of(park->req)->core->tree, park->node, &text);
+	sfs_tree_list_xattrs(ops_of(park->req)->tree, park->node, &text);
 	ret = reply_xattr(park->req, &text, park->size);
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 	return ret;
 }
 
 static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
-	struct sfs_park *park = new_park(req, ino, try_listxattr);
+	struct sfs_pending *park = new_park(req, ino, try_listxattr);
 
 	park->size = size;
-	sfs_park_run(park);
+	sfs_pending_run(park);
 }
 
 /* ---- life ---- */
@@ -456,12 +454,13 @@ const struct fuse_lowlevel_ops *sfs_ops_table(void)
 	return &table;
 }
 
-void sfs_ops_init(struct sfs_ops *ops, struct sfs_core *core)
+void sfs_ops_init(struct sfs_ops *ops, struct sfs_engine *core, struct sfs_tree *tree)
 {
 	const struct sfs_options *o = core->options;
 
 	*ops = (struct sfs_ops){
 		.core = core,
+		.tree = tree,
 		.uid = o->uid == UINT64_MAX ? getuid() : (uid_t)o->uid,
 		.gid = o->gid == UINT64_MAX ? getgid() : (gid_t)o->gid,
 		.umask = (mode_t)o->umask,
@@ -469,12 +468,12 @@ void sfs_ops_init(struct sfs_ops *ops, struct sfs_core *core)
 	};
 	pthread_mutex_init(&ops->lock, NULL);
 	sfs_list_init(&ops->handles);
-	sfs_parking_start(&ops->parking, o->read_timeout_ms);
+	sfs_pending_table_start(&ops->parking, o->read_timeout_ms);
 }
 
 void sfs_ops_stop(struct sfs_ops *ops)
 {
-	sfs_parking_stop(&ops->parking);
+	sfs_pending_table_stop(&ops->parking);
 }
 
 void sfs_ops_done(struct sfs_ops *ops)

@@ -3,15 +3,17 @@
 #ifndef SFS_OPS_H
 #define SFS_OPS_H
 
-#include "park.h"
+#include "pending.h"
 
-#include "core.h"
+#include "engine/engine.h"
+#include "tree/tree.h"
 
 #include <sys/types.h>
 
 struct sfs_ops {
-	struct sfs_core *core;
-	struct sfs_parking parking;
+	struct sfs_engine *core;
+	struct sfs_tree *tree;
+	struct sfs_pending_table parking;
 	uid_t uid;
 	gid_t gid;
 	mode_t umask;
@@ -21,8 +23,9 @@ struct sfs_ops {
 	struct sfs_link handles; /* files that are open */
 };
 
-/* Ready to be the user data of a session; starts the parking. */
-void sfs_ops_init(struct sfs_ops *ops, struct sfs_core *core);
+/* Ready to be the user data of a session; starts the parking.  The tree is `core`'s; both
+ * stay borrowed until sfs_ops_done(). */
+void sfs_ops_init(struct sfs_ops *ops, struct sfs_engine *core, struct sfs_tree *tree);
 
 /* The loop has ended: reply to all that is parked, while there still is a session. */
 void sfs_ops_stop(struct sfs_ops *ops);

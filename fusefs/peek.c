@@ -5,7 +5,7 @@
  * reaped if it has gone by then; else init does it one day. */
 #include "peek.h"
 
-#include "mem.h"
+#include "base/alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 /* ---- the child ---- */
 
-static int read_file(const char *path, size_t most, struct sfs_text *text)
+static int read_file(const char *path, size_t most, struct sfs_strbuf *text)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char buf[65536];
@@ -35,7 +35,7 @@ static int read_file(const char *path, size_t most, struct sfs_text *text)
 		if (n > 0 && text->n + (size_t)n > most)
 			return -EFBIG;
 		if (n > 0)
-			sfs_text_add(text, buf, (size_t)n);
+			sfs_strbuf_add(text, buf, (size_t)n);
 	}
 	return 0;
 }
@@ -55,7 +55,7 @@ static void put(int fd, const void *bytes, size_t n)
 
 static void be_child(int fd, const char *path, size_t most)
 {
-	struct sfs_text text = {0};
+	struct sfs_strbuf text = {0};
 	int err = read_file(path, most, &text);
 
 	put(fd, &err, sizeof err);
@@ -105,7 +105,7 @@ int sfs_peek_take(struct sfs_peek *peek)
 	if (peek->err < 0)
 		return peek->err;
 	while ((n = read(peek->fd, buf, sizeof buf)) > 0)
-		sfs_text_add(&peek->text, buf, (size_t)n);
+		sfs_strbuf_add(&peek->text, buf, (size_t)n);
 	return n == 0 ? 0 : errno == EINTR ? -EAGAIN : -errno;
 }
 
@@ -141,6 +141,6 @@ void sfs_peek_end(struct sfs_peek *peek)
 		kill(peek->child, SIGKILL);
 		waitpid(peek->child, NULL, WNOHANG);
 	}
-	sfs_text_done(&peek->text);
+	sfs_strbuf_done(&peek->text);
 	*peek = (struct sfs_peek){.fd = -1, .child = -1};
 }

@@ -7,7 +7,7 @@
 #ifndef SFS_PEEK_H
 #define SFS_PEEK_H
 
-#include "text.h"
+#include "base/strbuf.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -17,7 +17,7 @@ struct sfs_peek {
 	pid_t child;
 	int err; /* what the child said first */
 	size_t n_err;
-	struct sfs_text text;
+	struct sfs_strbuf text;
 };
 
 /* Begin to read the regular file, of at most `most` bytes.  No thread may run.  < 0: no

@@ -7,8 +7,8 @@
 
 #include "peek.h"
 
-#include "mem.h"
-#include "screen.h"
+#include "base/alloc.h"
+#include "cli/top-report.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -236,11 +236,11 @@ static int wait_for_stats(struct top *top, struct sfs_peek *peek)
 	return status;
 }
 
-static int parse(const char *path, const struct sfs_text *text, struct sfs_screen *ret,
-		 struct sfs_error *err)
+static int parse(const char *path, const struct sfs_strbuf *text,
+		 struct sfs_top_report *ret, struct sfs_error *err)
 {
 	struct sfs_error why = {0};
-	int status = sfs_screen_read(text->s ? text->s : "", text->n, ret, &why);
+	int status = sfs_top_report_read(text->s ? text->s : "", text->n, ret, &why);
 
 	if (status < 0)
 		sfs_error_set(err, status, "%s is not shufflefs's: %s", path, why.text);
@@ -248,7 +248,7 @@ static int parse(const char *path, const struct sfs_text *text, struct sfs_scree
 }
 
 /* -EINTR without a sentence: the user has ended it. */
-static int look(struct top *top, struct sfs_screen *ret, struct sfs_error *err)
+static int look(struct top *top, struct sfs_top_report *ret, struct sfs_error *err)
 {
 	sfs_autofree char *path = sfs_asprintf("%s/.shufflefs/stats.json", top->where);
 	struct sfs_peek peek;
@@ -269,19 +269,19 @@ static int look(struct top *top, struct sfs_screen *ret, struct sfs_error *err)
 
 /* The last looks, the newest first. */
 struct past {
-	struct sfs_screen looks[N_PAST];
+	struct sfs_top_report looks[N_PAST];
 	size_t n;
 };
 
 static int look_again(struct top *top, struct past *past, struct sfs_error *err)
 {
-	struct sfs_screen now;
+	struct sfs_top_report now;
 	int status = look(top, &now, err);
 
 	if (status < 0)
 		return status;
 	if (past->n == N_PAST)
-		sfs_screen_done(&past->looks[--past->n]);
+		sfs_top_report_done(&past->looks[--past->n]);
 	memmove(past->looks + 1, past->looks, past->n * sizeof now);
 	past->looks[0] = now;
 	past->n++;
@@ -291,13 +291,13 @@ static int look_again(struct top *top, struct past *past, struct sfs_error *err)
 static void forget(struct past *past)
 {
 	while (past->n > 0)
-		sfs_screen_done(&past->looks[--past->n]);
+		sfs_top_report_done(&past->looks[--past->n]);
 }
 
 /* What rates are differences to; NULL: there is none yet. */
-static const struct sfs_screen *before(const struct past *past)
+static const struct sfs_top_report *before(const struct past *past)
 {
-	const struct sfs_screen *looks = past->looks;
+	const struct sfs_top_report *looks = past->looks;
 	size_t i = past->n > 1;
 
 	while (i > 0 && i + 1 < past->n &&
@@ -309,35 +309,35 @@ static const struct sfs_screen *before(const struct past *past)
 /* ---- pictures ---- */
 
 /* As many lines as there are, each cleared to its end, and nothing below. */
-static void put_on_screen(const struct sfs_text *text, unsigned lines)
+static void put_on_screen(const struct sfs_strbuf *text, unsigned lines)
 {
-	struct sfs_text out = {0};
+	struct sfs_strbuf out = {0};
 	const char *p = text->s, *end;
 
-	sfs_text_puts(&out, "\033[H");
+	sfs_strbuf_puts(&out, "\033[H");
 	for (; *p && lines != 1; p = end + 1, lines -= lines > 0) {
 		end = strchr(p, '\n');
-		sfs_text_add(&out, p, (size_t)(end - p));
-		sfs_text_puts(&out, "\033[K\n");
+		sfs_strbuf_add(&out, p, (size_t)(end - p));
+		sfs_strbuf_puts(&out, "\033[K\n");
 	}
-	sfs_text_puts(&out, "\033[J");
+	sfs_strbuf_puts(&out, "\033[J");
 	put(out.s, out.n);
-	sfs_text_done(&out);
+	sfs_strbuf_done(&out);
 }
 
 static void show(const struct top *top, const struct past *past)
 {
-	struct sfs_text text = {0};
+	struct sfs_strbuf text = {0};
 	unsigned columns, lines;
 
 	size_of_terminal(&columns, &lines);
-	sfs_screen_draw(&past->looks[0], before(past), top->where, columns,
-			top->options->is_batch || lines == 0 ? 0 : lines - 1, &text);
+	sfs_top_report_draw(&past->looks[0], before(past), top->where, columns,
+			    top->options->is_batch || lines == 0 ? 0 : lines - 1, &text);
 	if (top->options->is_batch)
 		put(text.s, text.n);
 	else
 		put_on_screen(&text, lines);
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 }
 
 /* Wait so long, or until somebody ends it.  A window that changes its size is drawn anew

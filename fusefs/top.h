@@ -6,7 +6,7 @@
 #ifndef SFS_TOP_H
 #define SFS_TOP_H
 
-#include "error.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,9 +9,9 @@
 
 #include "mountpoint.h"
 
-#include "log.h"
-#include "mem.h"
-#include "pool.h"
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/threadpool.h"
 
 #include <errno.h>
 #include <semaphore.h>

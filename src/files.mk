@@ -1,125 +1,137 @@
-# The core library: everything but FUSE.  Headers beside sources; the floors are in
-# src/floors.txt.
+# The core library: everything but FUSE, room by room (src/layers.txt).  Headers beside sources.
 noinst_LTLIBRARIES += libshufflefs.la
 
 libshufflefs_la_SOURCES = \
-	src/alarms.c src/alarms.h \
-	src/blame.c src/blame.h \
-	src/budget.c src/budget.h \
-	src/cause.c src/cause.h \
-	src/cgroup.c src/cgroup.h \
-	src/checksum.c src/checksum.h \
-	src/clock.c src/clock.h \
-	src/cond.c src/cond.h \
-	src/deadlines.c src/deadlines.h \
-	src/error.c src/error.h \
-	src/estimate.c src/estimate.h \
-	src/even.c src/even.h \
-	src/hash.c src/hash.h \
-	src/held.c src/held.h \
-	src/ledger.c src/ledger.h \
-	src/list.h \
-	src/localfile.c src/localfile.h \
-	src/lock.c src/lock.h src/locks.def \
-	src/log.c src/log.h \
-	src/mem.c src/mem.h \
-	src/memory.c src/memory.h \
-	src/meter.c src/meter.h \
-	src/outbox.h \
-	src/pace.c src/pace.h \
-	src/pool.c src/pool.h \
-	src/portion.c src/portion.h \
-	src/pressure.c src/pressure.h \
-	src/progress.c src/progress.h \
-	src/rng.c src/rng.h \
-	src/slab.c src/slab.h \
-	src/stall.c src/stall.h \
-	src/tail.c src/tail.h \
-	src/text.c src/text.h \
-	src/waiter.c src/waiter.h \
-	\
-	src/braces.c src/braces.h \
-	src/counts.c src/counts.h \
-	src/dali.c src/dali.h \
-	src/edit.c src/edit.h \
-	src/foreign.c src/foreign.h \
-	src/group.c src/group.h \
-	src/http.c src/http.h \
-	src/json.c src/json.h \
-	src/key.c src/key.h \
-	src/magic.c src/magic.h \
-	src/pax.c src/pax.h \
-	src/scan.c src/scan.h \
-	src/screen.c src/screen.h \
-	src/tar.c src/tar.h \
-	src/tarmember.c src/tarmember.h \
-	src/uri.c src/uri.h \
-	\
-	src/answer.c src/answer.h \
-	src/fetch.c src/fetch.h \
-	src/headers.c src/headers.h \
-	src/hosts.c src/hosts.h \
-	src/outage.c src/outage.h \
-	src/plain.c src/plain.h \
-	src/retry.c src/retry.h \
-	src/source.c src/source.h \
-	src/source-file.c \
-	src/source-http.c \
-	src/wire.c src/wire.h \
-	src/wires.c src/wires.h \
-	\
-	src/dataset.c src/dataset.h \
-	src/deal.c src/deal.h \
-	src/index.c src/index.h \
-	src/lane.c src/lane.h \
-	src/listing.c src/listing.h \
-	src/map.c src/map.h \
-	src/members.c src/members.h \
-	src/name.c src/name.h \
-	src/order.c src/order.h \
-	src/picture.c src/picture.h \
-	src/play.c src/play.h \
-	src/quality.c src/quality.h \
-	src/table.c src/table.h \
-	\
-	src/cat.c src/cat.h \
-	src/census.c src/census.h \
-	src/config.c src/config.h \
-	src/control.c src/control.h \
-	src/core.c src/core.h \
-	src/cursor.c src/cursor.h \
-	src/entries.c src/entries.h \
-	src/env.h \
-	src/epochs.c src/epochs.h \
-	src/far.c src/far.h \
-	src/gather.c src/gather.h \
-	src/gauge.c src/gauge.h \
-	src/grab.c src/grab.h \
-	src/holes.c src/holes.h \
-	src/identity.c src/identity.h \
-	src/idx.c src/idx.h \
-	src/indexer.c src/indexer.h \
-	src/indexes.c src/indexes.h \
-	src/indexing.c src/indexing.h \
-	src/lanes.c src/lanes.h \
-	src/names.c src/names.h \
-	src/next.c src/next.h \
-	src/options.c src/options.h src/options.def \
-	src/plan.c src/plan.h \
-	src/probe.c src/probe.h \
-	src/pull.c src/pull.h \
-	src/read.c src/read.h \
-	src/run.c src/run.h \
-	src/script.c src/script.h \
-	src/shard.c src/shard.h \
-	src/store.c src/store.h \
-	src/stream.c src/stream.h \
-	src/survey.c src/survey.h \
-	src/thrift.c src/thrift.h \
-	src/trails.c src/trails.h \
-	src/tree.c src/tree.h \
-	src/verdict.c src/verdict.h \
-	src/walk.c src/walk.h \
-	src/window.c src/window.h
+	src/base/alloc.c src/base/alloc.h \
+	src/base/cause.c src/base/cause.h \
+	src/base/cgroup.c src/base/cgroup.h \
+	src/base/checksum.c src/base/checksum.h \
+	src/base/clock.c src/base/clock.h \
+	src/base/cond.c src/base/cond.h \
+	src/base/deadlines.c src/base/deadlines.h \
+	src/base/deferred.h \
+	src/base/error.c src/base/error.h \
+	src/base/eta.c src/base/eta.h \
+	src/base/json.c src/base/json.h \
+	src/base/keyhash.c src/base/keyhash.h \
+	src/base/ledger.c src/base/ledger.h \
+	src/base/list.h \
+	src/base/localfile.c src/base/localfile.h \
+	src/base/lock.c src/base/lock.h \
+	src/base/locks.def \
+	src/base/log.c src/base/log.h \
+	src/base/progress.c src/base/progress.h \
+	src/base/ratemeter.c src/base/ratemeter.h \
+	src/base/rng.c src/base/rng.h \
+	src/base/stall.c src/base/stall.h \
+	src/base/strbuf.c src/base/strbuf.h \
+	src/base/threadpool.c src/base/threadpool.h \
+	src/base/timer.c src/base/timer.h \
+	src/base/waiter.c src/base/waiter.h \
+	src/base/waits.c src/base/waits.h \
+	 \
+	src/memory/budget.c src/memory/budget.h \
+	src/memory/charge.c src/memory/charge.h \
+	src/memory/limit.c src/memory/limit.h \
+	src/memory/psi.c src/memory/psi.h \
+	src/memory/slab.c src/memory/slab.h \
+	 \
+	src/tar/entry.c src/tar/entry.h \
+	src/tar/header.c src/tar/header.h \
+	src/tar/key.c src/tar/key.h \
+	src/tar/libarchive.c src/tar/libarchive.h \
+	src/tar/magic.c src/tar/magic.h \
+	src/tar/pax.c src/tar/pax.h \
+	src/tar/rewrite.c src/tar/rewrite.h \
+	src/tar/scan.c src/tar/scan.h \
+	 \
+	src/source/file.c \
+	src/source/netpath.c src/source/netpath.h \
+	src/source/retry.c src/source/retry.h \
+	src/source/source.c src/source/source.h \
+	src/source/uri.c src/source/uri.h \
+	 \
+	src/source/http/concurrency.c src/source/http/concurrency.h \
+	src/source/http/conncache.c src/source/http/conncache.h \
+	src/source/http/fetch.c src/source/http/fetch.h \
+	src/source/http/get.h \
+	src/source/http/headers.c src/source/http/headers.h \
+	src/source/http/http1.c src/source/http/http1.h \
+	src/source/http/http1-request.c src/source/http/http1-request.h \
+	src/source/http/latency.c src/source/http/latency.h \
+	src/source/http/origin.c src/source/http/origin.h \
+	src/source/http/outage.c src/source/http/outage.h \
+	src/source/http/response.c src/source/http/response.h \
+	src/source/http/transfer.c \
+	src/source/http/user-headers.c src/source/http/user-headers.h \
+	 \
+	src/order/block.c src/order/block.h \
+	src/order/iterate.c src/order/iterate.h \
+	src/order/locate.c src/order/locate.h \
+	src/order/name.c src/order/name.h \
+	src/order/order.c src/order/order.h \
+	src/order/partition.c src/order/partition.h \
+	src/order/plot.c src/order/plot.h \
+	src/order/quality.c src/order/quality.h \
+	src/order/samples.c src/order/samples.h \
+	 \
+	src/config/ini.c src/config/ini.h \
+	src/config/options.c src/config/options.h src/config/options.def \
+	 \
+	src/catalog/braces.c src/catalog/braces.h \
+	src/catalog/dataset.c src/catalog/dataset.h \
+	src/catalog/directory.c src/catalog/directory.h \
+	src/catalog/index-cache.c src/catalog/index-cache.h \
+	src/catalog/index-export.c src/catalog/index-export.h \
+	src/catalog/index-find.c src/catalog/index-find.h \
+	src/catalog/index-format.c src/catalog/index-format.h \
+	src/catalog/index-import.c src/catalog/index-import.h \
+	src/catalog/manifest.c src/catalog/manifest.h \
+	src/catalog/members.c src/catalog/members.h \
+	src/catalog/probe.c src/catalog/probe.h \
+	src/catalog/shard.c src/catalog/shard.h \
+	src/catalog/sizes.c src/catalog/sizes.h \
+	 \
+	src/io/gather.c src/io/gather.h \
+	src/io/header-patch.c src/io/header-patch.h \
+	src/io/header-scan.c src/io/header-scan.h \
+	src/io/idx-file.c src/io/idx-file.h \
+	src/io/range.c src/io/range.h \
+	src/io/request.c src/io/request.h \
+	src/io/runtime.h \
+	src/io/scan-all.c src/io/scan-all.h \
+	src/io/sequential.c src/io/sequential.h \
+	src/io/shard-reader.c src/io/shard-reader.h \
+	 \
+	src/stream/cursor.c src/stream/cursor.h \
+	src/stream/extent-map.c src/stream/extent-map.h \
+	src/stream/next-epoch.c src/stream/next-epoch.h \
+	src/stream/oversize.c src/stream/oversize.h \
+	src/stream/prefetch.c src/stream/prefetch.h \
+	src/stream/random.c src/stream/random.h \
+	src/stream/shaper.c src/stream/shaper.h \
+	src/stream/sizing.c src/stream/sizing.h \
+	src/stream/slice-buffer.c src/stream/slice-buffer.h \
+	src/stream/stream.c src/stream/stream.h \
+	 \
+	src/engine/engine.c src/engine/engine.h \
+	src/engine/fingerprint.c src/engine/fingerprint.h \
+	src/engine/reclaim.c src/engine/reclaim.h \
+	 \
+	src/tree/epochs.c src/tree/epochs.h \
+	src/tree/names.c src/tree/names.h \
+	src/tree/node.h \
+	src/tree/order-file.c src/tree/order-file.h \
+	src/tree/status.c src/tree/status.h \
+	src/tree/tree.c src/tree/tree.h \
+	 \
+	src/cli/bench.c src/cli/bench.h \
+	src/cli/bench-report.c src/cli/bench-report.h \
+	src/cli/cat.c src/cli/cat.h \
+	src/cli/index.c src/cli/index.h \
+	src/cli/plan.c src/cli/plan.h \
+	src/cli/reader.c src/cli/reader.h \
+	src/cli/top-report.c src/cli/top-report.h
+libshufflefs_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
 libshufflefs_la_CFLAGS = $(SFS_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(INIH_CFLAGS)
 libshufflefs_la_LIBADD = $(CURL_LIBS) $(ARCHIVE_LIBS) $(INIH_LIBS)

@@ -4,11 +4,11 @@
 #ifndef SFS_TESTS_EPOCHS_H
 #define SFS_TESTS_EPOCHS_H
 
+#include "base/alloc.h"
+#include "base/rng.h"
 #include "check.h"
-#include "deal.h"
-#include "lane.h"
-#include "mem.h"
-#include "rng.h"
+#include "order/block.h"
+#include "order/partition.h"
 
 #define MAX_SHARDS  40
 #define MAX_SAMPLES 60
@@ -17,7 +17,7 @@ struct made_shard {
 	struct sfs_extent extents[MAX_SAMPLES];
 	size_t n;
 	uint64_t n_bytes;	/* the sum of the extents */
-	struct sfs_table table; /* as far as it has grown */
+	struct sfs_sample_table table; /* as far as it has grown */
 	bool is_hidden;		/* the table is not at hand */
 	bool has_totals;
 };
@@ -148,19 +148,19 @@ static inline const struct sfs_extent *made_extent(const struct made_sample *s)
 static inline void grow(uint32_t shard)
 {
 	struct made_shard *s = &made.shards[shard];
-	uint64_t n = sfs_table_n(&s->table);
+	uint64_t n = sfs_sample_table_n(&s->table);
 
 	if (n < s->n) {
-		sfs_table_add(&s->table, &s->extents[n]);
+		sfs_sample_table_add(&s->table, &s->extents[n]);
 	} else {
-		sfs_table_end(&s->table, SFS_TABLE_WHOLE);
+		sfs_sample_table_end(&s->table, SFS_SAMPLE_TABLE_WHOLE);
 		s->has_totals = true;
 	}
 }
 
 static inline bool is_whole(uint32_t shard)
 {
-	return sfs_table_state(&made.shards[shard].table) == SFS_TABLE_WHOLE;
+	return sfs_sample_table_state(&made.shards[shard].table) == SFS_SAMPLE_TABLE_WHOLE;
 }
 
 static inline void grow_all(void)
@@ -178,7 +178,7 @@ static inline void shrink_all(void)
 	uint32_t k;
 
 	for (k = 0; k < made.n_shards; k++) {
-		sfs_table_done(&made.shards[k].table);
+		sfs_sample_table_done(&made.shards[k].table);
 		made.shards[k].is_hidden = made.shards[k].has_totals = false;
 	}
 }
@@ -189,13 +189,13 @@ static inline void unmake_epoch(void)
 	sfs_order_done(&made.order);
 }
 
-static const struct sfs_table *get_table(void *ctx, uint32_t shard)
+static const struct sfs_sample_table *get_table(void *ctx, uint32_t shard)
 {
 	CHECK(shard < made.n_shards);
 	return made.shards[shard].is_hidden ? NULL : &made.shards[shard].table;
 }
 
-static const struct sfs_tables tables = {NULL, get_table};
+static const struct sfs_sample_tables tables = {NULL, get_table};
 
 /* Make shards and a part of their epoch, with equal lanes; the tables are whole. */
 static inline void make_equal_epoch(const struct sfs_order_settings *settings,
@@ -206,7 +206,7 @@ static inline void make_equal_epoch(const struct sfs_order_settings *settings,
 
 	make_shards(&r, n_shards, most_samples);
 	grow_all();
-	sfs_deal(&made.order, settings, 3, n_shards, &tables, share);
+	sfs_partition(&made.order, settings, 3, n_shards, &tables, share);
 	play_order();
 }
 

@@ -295,7 +295,7 @@ repo_tests = \
 	tests/repo-deadlines-go-by-the-monotonic-clock.sh \
 	tests/repo-every-promise-names-a-test.sh \
 	tests/repo-every-test-is-listed.sh \
-	tests/repo-floors-hold.sh \
+	tests/repo-layers-hold.sh \
 	tests/repo-manuals-are-whole.sh \
 	tests/repo-the-order-of-locks-is-documented.sh
 

@@ -3,10 +3,10 @@
 #ifndef SFS_TESTS_FINDING_H
 #define SFS_TESTS_FINDING_H
 
+#include "base/alloc.h"
+#include "base/keyhash.h"
+#include "catalog/index-find.h"
 #include "check.h"
-#include "hash.h"
-#include "indexes.h"
-#include "mem.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -39,31 +39,31 @@ static inline void make_top(void)
 	atexit(remove_top);
 }
 
-static inline void make_table(struct sfs_table *t, uint64_t n)
+static inline void make_table(struct sfs_sample_table *t, uint64_t n)
 {
 	uint64_t i;
 
-	*t = (struct sfs_table){0};
+	*t = (struct sfs_sample_table){0};
 	for (i = 0; i < n; i++)
-		sfs_table_add(t, &(struct sfs_extent){.start = i * 512, .n_bytes = 512});
-	sfs_table_end(t, SFS_TABLE_WHOLE);
+		sfs_sample_table_add(t, &(struct sfs_extent){.start = i * 512, .n_bytes = 512});
+	sfs_sample_table_end(t, SFS_SAMPLE_TABLE_WHOLE);
 }
 
 /* An index that says: n samples; by that it is known again. */
 static inline void *make_index(uint64_t n, uint64_t version, size_t *ret_n)
 {
-	struct sfs_table t;
+	struct sfs_sample_table t;
 	void *bytes;
 
 	make_table(&t, n);
 	bytes = sfs_index_write(&t, SHARD_BYTES, version, NULL, ret_n);
-	sfs_table_done(&t);
+	sfs_sample_table_done(&t);
 	return bytes;
 }
 
 static inline uint64_t version_of(const char *tag)
 {
-	return sfs_hash(tag, strlen(tag));
+	return sfs_keyhash(tag, strlen(tag));
 }
 
 /* The shard as its source knows it. */

@@ -5,9 +5,9 @@
 #ifndef SFS_TESTS_INDEXED_H
 #define SFS_TESTS_INDEXED_H
 
+#include "catalog/index-import.h"
 #include "check.h"
-#include "foreign.h"
-#include "key.h"
+#include "tar/key.h"
 #include "tars.h"
 
 /* Three samples of two members; `pax`: with an extension before each. */
@@ -105,12 +105,12 @@ static const uint64_t energon_pax[] = {0, 4608, 8192, 13312};
 struct real {
 	struct sfs_extent samples[16];
 	size_t n_samples;
-	struct sfs_foreign_member members[32];
+	struct sfs_index_import_member members[32];
 	char names[32][256];
 	size_t n_members;
 };
 
-static inline void real_member(void *ctx, uint64_t start, const struct sfs_group *g)
+static inline void real_member(void *ctx, uint64_t start, const struct sfs_tar_entry *g)
 {
 	struct real *real = (struct real *)ctx;
 	size_t n_key = g->is_regular ? sfs_key_length(g->name, g->n_name) : 0;

@@ -3,10 +3,10 @@
 #ifndef SFS_TESTS_INDEXES_H
 #define SFS_TESTS_INDEXES_H
 
+#include "base/checksum.h"
+#include "base/rng.h"
+#include "catalog/index-format.h"
 #include "check.h"
-#include "checksum.h"
-#include "index.h"
-#include "rng.h"
 
 /* Where a header has what; docs/internals/index.md. */
 enum {
@@ -30,12 +30,12 @@ enum {
 };
 
 /* A whole table of n samples of a member or two; the bytes of the shard. */
-static inline uint64_t make_table(struct sfs_table *t, uint64_t n)
+static inline uint64_t make_table(struct sfs_sample_table *t, uint64_t n)
 {
 	struct sfs_rng r = {n + 1};
 	uint64_t at = 0, i;
 
-	*t = (struct sfs_table){0};
+	*t = (struct sfs_sample_table){0};
 	for (i = 0; i < n; i++) {
 		struct sfs_extent extent = {
 			.start = at += 512 * sfs_rng_below(&r, 3),
@@ -44,27 +44,27 @@ static inline uint64_t make_table(struct sfs_table *t, uint64_t n)
 			.has_global = sfs_rng_below(&r, 4) == 0,
 		};
 
-		sfs_table_add(t, &extent);
+		sfs_sample_table_add(t, &extent);
 		at += extent.n_bytes;
 	}
-	sfs_table_end(t, SFS_TABLE_WHOLE);
+	sfs_sample_table_end(t, SFS_SAMPLE_TABLE_WHOLE);
 	return at + 1024;
 }
 
 /* The members of those samples: one each, and every fifth is sparse. */
-static inline void make_members(struct sfs_members *m, const struct sfs_table *t)
+static inline void make_members(struct sfs_members *m, const struct sfs_sample_table *t)
 {
-	uint64_t i, n = sfs_table_n(t);
-	struct sfs_table_sample s;
-	struct sfs_group g;
+	uint64_t i, n = sfs_sample_table_n(t);
+	struct sfs_sample_table_sample s;
+	struct sfs_tar_entry g;
 	char name[40];
 
 	*m = (struct sfs_members){0};
 	for (i = 0; i < n; i++) {
-		s = sfs_table_get(t, i);
+		s = sfs_sample_table_get(t, i);
 		snprintf(name, sizeof name, "d/%llu.\xff\n", (unsigned long long)i);
-		g = (struct sfs_group){
-			.kind = SFS_GROUP_MEMBER,
+		g = (struct sfs_tar_entry){
+			.kind = SFS_TAR_ENTRY_MEMBER,
 			.name = name,
 			.n_name = i == 3 ? 0 : strlen(name),
 			.is_regular = true,
@@ -81,7 +81,7 @@ static inline void make_members(struct sfs_members *m, const struct sfs_table *t
 /* An index of n samples, in memory of just its size. */
 static inline unsigned char *make_index(uint64_t n, bool with_members, size_t *ret_n)
 {
-	struct sfs_table t;
+	struct sfs_sample_table t;
 	struct sfs_members m;
 	uint64_t shard_bytes = make_table(&t, n);
 	unsigned char *bytes;
@@ -89,7 +89,7 @@ static inline unsigned char *make_index(uint64_t n, bool with_members, size_t *r
 	make_members(&m, &t);
 	bytes = sfs_index_write(&t, shard_bytes, 77, with_members ? &m : NULL, ret_n);
 	sfs_members_done(&m);
-	sfs_table_done(&t);
+	sfs_sample_table_done(&t);
 	return bytes;
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Nothing but src/cond.c waits with a deadline, and nothing makes one of the wall clock: a
+# Nothing but src/base/cond.c waits with a deadline, and nothing makes one of the wall clock: a
 # clock that is set back by an hour must not make anybody wait for an hour.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 
@@ -9,4 +9,4 @@ cd "$top"
     src/*.[ch] fusefs/*.[ch] | grep -v -e '^src/cond\.[ch]:' -e '^src/lock\.c:' ||
     fail "waits with a deadline of its own: sfs_cond_wait_until() is for that"
 ! grep -nE 'CLOCK_REALTIME|gettimeofday' src/*.[ch] fusefs/*.[ch] | grep -v -e '^src/clock\.c:' -e 'cpu_clock' ||
-    fail "looks at the wall clock: src/clock.h has what is for people"
+    fail "looks at the wall clock: src/base/clock.h has what is for people"

@@ -5,7 +5,7 @@
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 
 man=$build/man/shufflefs.1
-options=$(sed -n 's|^OPTION([A-Z]*, "\([a-z-]*\)".*|\1|p' "$top/src/options.def")
+options=$(sed -n 's|^OPTION([A-Z]*, "\([a-z-]*\)".*|\1|p' "$top/src/config/options.def")
 [ "$(echo "$options" | wc -l)" -gt 10 ] || fail "options.def is not understood"
 "$shufflefs" --help >help
 for option in $options; do
@@ -13,7 +13,7 @@ for option in $options; do
     sed 's/\\-/-/g' "$man" | grep -q "^\.It .*$option" || fail "the manual lacks $option"
 done
 order=$top/man/shufflefs-order.7
-for option in $(sed -n 's|^OPTION(ORDER, "\([a-z-]*\)".*|\1|p' "$top/src/options.def"); do
+for option in $(sed -n 's|^OPTION(ORDER, "\([a-z-]*\)".*|\1|p' "$top/src/config/options.def"); do
     grep -q "^\.Cm .*$option" "$order" || fail "the manual of the order lacks $option"
 done
 requires mandoc

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "scripted-source.h"
 
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
 
 #include <errno.h>
 

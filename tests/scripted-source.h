@@ -12,7 +12,7 @@
 #ifndef SFS_TESTS_SCRIPTED_SOURCE_H
 #define SFS_TESTS_SCRIPTED_SOURCE_H
 
-#include "source.h"
+#include "source/source.h"
 
 #include <pthread.h>
 

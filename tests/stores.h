@@ -3,10 +3,10 @@
 #ifndef SFS_TESTS_STORES_H
 #define SFS_TESTS_STORES_H
 
-#include "localfile.h"
+#include "base/alloc.h"
+#include "base/localfile.h"
+#include "catalog/index-cache.h"
 #include "made-indexes.h"
-#include "mem.h"
-#include "store.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -71,31 +71,31 @@ static inline int count_files(const char *end)
 }
 
 /* The key of made-up shard i, whose index make_index(i) is. */
-static inline struct sfs_store_key key_of(uint64_t i)
+static inline struct sfs_index_cache_key key_of(uint64_t i)
 {
-	struct sfs_store_key key = {.url = "https://host/shard.tar", .version = 77};
-	struct sfs_table t;
+	struct sfs_index_cache_key key = {.url = "https://host/shard.tar", .version = 77};
+	struct sfs_sample_table t;
 
 	key.shard_bytes = make_table(&t, i);
-	sfs_table_done(&t);
+	sfs_sample_table_done(&t);
 	return key;
 }
 
-static inline void save(struct sfs_store *s, uint64_t i)
+static inline void save(struct sfs_index_cache *s, uint64_t i)
 {
-	struct sfs_store_key key = key_of(i);
+	struct sfs_index_cache_key key = key_of(i);
 	size_t n;
 	void *bytes = make_index(i, i % 2, &n);
 
-	sfs_store_save(s, &key, bytes, n);
+	sfs_index_cache_save(s, &key, bytes, n);
 }
 
 /* Read what the store has by this key. */
-static inline int open_of(struct sfs_store *s, const struct sfs_store_key *key,
+static inline int open_of(struct sfs_index_cache *s, const struct sfs_index_cache_key *key,
 			  void **ret_bytes, struct sfs_index *ret_index,
 			  struct sfs_error *err)
 {
-	sfs_autofree char *path = sfs_store_path(s, key);
+	sfs_autofree char *path = sfs_index_cache_path(s, key);
 	size_t n;
 	int ret;
 
@@ -106,10 +106,10 @@ static inline int open_of(struct sfs_store *s, const struct sfs_store_key *key,
 }
 
 /* Load it, and see that it is this one. */
-static inline int load(struct sfs_store *s, uint64_t i, struct sfs_error *err)
+static inline int load(struct sfs_index_cache *s, uint64_t i, struct sfs_error *err)
 {
-	struct sfs_store_key key = key_of(i);
-	struct sfs_table t, stored = {0};
+	struct sfs_index_cache_key key = key_of(i);
+	struct sfs_sample_table t, stored = {0};
 	sfs_autofree void *bytes = NULL;
 	struct sfs_index index;
 	int ret = open_of(s, &key, &bytes, &index, err);
@@ -119,12 +119,12 @@ static inline int load(struct sfs_store *s, uint64_t i, struct sfs_error *err)
 	CHECK_EQ(index.n_samples, i);
 	CHECK_EQ(index.has_members, i % 2);
 	make_table(&t, i);
-	sfs_table_borrow(&stored, index.entries, index.n_samples);
-	CHECK_EQ(sfs_table_place(&stored, i), sfs_table_place(&t, i));
-	CHECK(i == 0 || sfs_table_get(&stored, i - 1).key_hash ==
-				sfs_table_get(&t, i - 1).key_hash);
-	sfs_table_done(&stored);
-	sfs_table_done(&t);
+	sfs_sample_table_borrow(&stored, index.entries, index.n_samples);
+	CHECK_EQ(sfs_sample_table_place(&stored, i), sfs_sample_table_place(&t, i));
+	CHECK(i == 0 || sfs_sample_table_get(&stored, i - 1).key_hash ==
+				sfs_sample_table_get(&t, i - 1).key_hash);
+	sfs_sample_table_done(&stored);
+	sfs_sample_table_done(&t);
 	return 0;
 }
 

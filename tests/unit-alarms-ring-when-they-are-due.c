@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* An alarm rings once, not before its time, also when it was set anew; one that was unset
  * does not ring; and many threads may set theirs. */
-#include "alarms.h"
+#include "base/clock.h"
+#include "base/timer.h"
 #include "check.h"
-#include "clock.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,14 +14,14 @@
 #define N_ROUNDS  200
 
 struct bell {
-	struct sfs_alarm alarm; /* first */
+	struct sfs_timer alarm; /* first */
 	_Atomic uint64_t rung_ns;
 	atomic_int n;
 };
 
-static struct sfs_alarms *alarms;
+static struct sfs_timers *alarms;
 
-static void ring(struct sfs_alarm *alarm)
+static void ring(struct sfs_timer *alarm)
 {
 	struct bell *bell = (struct bell *)alarm;
 
@@ -46,15 +46,15 @@ static void rings_once_and_not_before(void)
 	struct bell late = {.alarm.ring = ring}, soon = {.alarm.ring = ring};
 	uint64_t now = sfs_clock_ns();
 
-	sfs_alarm_set(alarms, &late.alarm, now + 60 * SFS_NS_PER_MS);
-	sfs_alarm_set(alarms, &soon.alarm, now + 20 * SFS_NS_PER_MS);
+	sfs_timer_set(alarms, &late.alarm, now + 60 * SFS_NS_PER_MS);
+	sfs_timer_set(alarms, &soon.alarm, now + 20 * SFS_NS_PER_MS);
 	await(&soon, 1);
 	CHECK(soon.rung_ns >= now + 20 * SFS_NS_PER_MS);
 	await(&late, 1);
 	CHECK(late.rung_ns >= now + 60 * SFS_NS_PER_MS);
-	sfs_alarm_set(alarms, &soon.alarm, now); /* past already */
+	sfs_timer_set(alarms, &soon.alarm, now); /* past already */
 	await(&soon, 2);
-	sfs_alarm_unset(alarms, &soon.alarm);
+	sfs_timer_unset(alarms, &soon.alarm);
 }
 
 static void set_anew_is_what_counts(void)
@@ -62,12 +62,12 @@ static void set_anew_is_what_counts(void)
 	struct bell bell = {.alarm.ring = ring};
 	uint64_t now = sfs_clock_ns();
 
-	sfs_alarm_set(alarms, &bell.alarm, now + 3600 * SFS_NS_PER_S);
-	sfs_alarm_set(alarms, &bell.alarm, now + 10 * SFS_NS_PER_MS);
+	sfs_timer_set(alarms, &bell.alarm, now + 3600 * SFS_NS_PER_S);
+	sfs_timer_set(alarms, &bell.alarm, now + 10 * SFS_NS_PER_MS);
 	await(&bell, 1);
 	now = sfs_clock_ns();
-	sfs_alarm_set(alarms, &bell.alarm, now + 10 * SFS_NS_PER_MS);
-	sfs_alarm_set(alarms, &bell.alarm, now + 50 * SFS_NS_PER_MS);
+	sfs_timer_set(alarms, &bell.alarm, now + 10 * SFS_NS_PER_MS);
+	sfs_timer_set(alarms, &bell.alarm, now + 50 * SFS_NS_PER_MS);
 	await(&bell, 2);
 	CHECK(bell.rung_ns >= now + 50 * SFS_NS_PER_MS);
 }
@@ -76,8 +76,8 @@ static void unset_never_rings(void)
 {
 	struct bell bell = {.alarm.ring = ring};
 
-	sfs_alarm_set(alarms, &bell.alarm, sfs_clock_ns() + 20 * SFS_NS_PER_MS);
-	sfs_alarm_unset(alarms, &bell.alarm);
+	sfs_timer_set(alarms, &bell.alarm, sfs_clock_ns() + 20 * SFS_NS_PER_MS);
+	sfs_timer_unset(alarms, &bell.alarm);
 	nap(50 * SFS_NS_PER_MS);
 	CHECK_EQ(atomic_load(&bell.n), 0);
 }
@@ -89,10 +89,10 @@ static void *set_and_unset(void *arg)
 
 	(void)arg;
 	for (i = 0; i < N_ROUNDS; i++) {
-		sfs_alarm_set(alarms, &bell.alarm, sfs_clock_ns() + SFS_NS_PER_MS / 4);
+		sfs_timer_set(alarms, &bell.alarm, sfs_clock_ns() + SFS_NS_PER_MS / 4);
 		if (i % 3 == 0)
 			nap(SFS_NS_PER_MS / 4);
-		sfs_alarm_unset(alarms, &bell.alarm);
+		sfs_timer_unset(alarms, &bell.alarm);
 	}
 	return NULL; /* the bell is gone now */
 }
@@ -102,8 +102,8 @@ int main(void)
 	pthread_t threads[N_THREADS];
 	int i;
 
-	sfs_alarms_stop(NULL);
-	alarms = sfs_alarms_start();
+	sfs_timers_stop(NULL);
+	alarms = sfs_timers_start();
 	rings_once_and_not_before();
 	set_anew_is_what_counts();
 	unset_never_rings();
@@ -111,6 +111,6 @@ int main(void)
 		pthread_create(&threads[i], NULL, set_and_unset, NULL);
 	for (i = 0; i < N_THREADS; i++)
 		pthread_join(threads[i], NULL);
-	sfs_alarms_stop(alarms);
+	sfs_timers_stop(alarms);
 	return 0;
 }

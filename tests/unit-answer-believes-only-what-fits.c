@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* An answer is believed if its status, range, encoding and version are those that were
  * asked for; anything else is asked for again, or an error that says what is wrong. */
-#include "answer.h"
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
+#include "source/http/response.h"
 
 #include <errno.h>
 
@@ -15,19 +15,19 @@
 /* Bytes 100 to 199 of 1000, as they should come. */
 #define PART "HTTP/1.1 206 x\nContent-Range: bytes 100-199/1000\nContent-Length: 100\n"
 
-static struct sfs_http_answer answer;
-static struct sfs_answer_verdict verdict;
+static struct sfs_http_headers answer;
+static struct sfs_response_error verdict;
 static struct sfs_object object;
 
 /* The answer that these lines make. */
-static const struct sfs_http_answer *answer_of(const char *text)
+static const struct sfs_http_headers *answer_of(const char *text)
 {
 	size_t n;
 
-	sfs_http_answer_init(&answer);
+	sfs_http_headers_init(&answer);
 	for (; *text; text += n + (text[n] == '\n')) {
 		n = strcspn(text, "\n");
-		sfs_http_answer_line(&answer, text, n, 0);
+		sfs_http_headers_add(&answer, text, n, 0);
 	}
 	return &answer;
 }
@@ -41,18 +41,18 @@ static void know(const char *headers)
 
 	sfs_object_done(&object);
 	memset(&object, 0, sizeof object);
-	sfs_answer_learn(&object, answer_of(text));
+	sfs_response_learn(&object, answer_of(text));
 	CHECK_EQ(object.size, 1000);
 }
 
-static int judge(const struct sfs_question *q, const char *text)
+static int judge(const struct sfs_http_query *q, const char *text)
 {
 	int outcome;
 
 	memset(&verdict, 0, sizeof verdict);
-	outcome = (int)sfs_answer_judge(q, answer_of(text), &verdict);
-	CHECK((verdict.err < 0) == (outcome == SFS_ANSWER_FINAL));
-	if (outcome == SFS_ANSWER_AGAIN || outcome == SFS_ANSWER_FINAL)
+	outcome = (int)sfs_response_judge(q, answer_of(text), &verdict);
+	CHECK((verdict.err < 0) == (outcome == SFS_RESPONSE_FINAL));
+	if (outcome == SFS_RESPONSE_AGAIN || outcome == SFS_RESPONSE_FINAL)
 		CHECK(verdict.why[0]);
 	return outcome;
 }
@@ -60,7 +60,7 @@ static int judge(const struct sfs_question *q, const char *text)
 /* What the answer to a read of bytes 100 to 199 means. */
 static int read_part(const char *text)
 {
-	const struct sfs_question q = {.object = &object,
+	const struct sfs_http_query q = {.object = &object,
 				       .first = 100,
 				       .last = 199,
 				       .if_match = object.tag};
@@ -70,14 +70,14 @@ static int read_part(const char *text)
 
 static int read_whole(const char *text)
 {
-	const struct sfs_question q = {.object = &object, .first = 0, .last = 999};
+	const struct sfs_http_query q = {.object = &object, .first = 0, .last = 999};
 
 	return judge(&q, text);
 }
 
 static int ask(const char *text)
 {
-	const struct sfs_question q = {.object = &object,
+	const struct sfs_http_query q = {.object = &object,
 				       .is_ask = true,
 				       .first = 0,
 				       .last = 511};
@@ -88,63 +88,63 @@ static int ask(const char *text)
 /* FINAL, with that errno. */
 static void check_final(int outcome, int err)
 {
-	CHECK_EQ(outcome, SFS_ANSWER_FINAL);
+	CHECK_EQ(outcome, SFS_RESPONSE_FINAL);
 	CHECK_EQ(verdict.err, err);
 }
 
 static void the_range_that_was_asked_for(void)
 {
 	know(TAGGED DATED);
-	CHECK_EQ(read_part(PART TAGGED DATED), SFS_ANSWER_BYTES);
+	CHECK_EQ(read_part(PART TAGGED DATED), SFS_RESPONSE_BYTES);
 	/* Fewer, if it is said; without a length; without a total. */
 	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 100-149/1000\n" TAGGED),
-		 SFS_ANSWER_BYTES);
+		 SFS_RESPONSE_BYTES);
 	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 100-199/*\n" TAGGED),
-		 SFS_ANSWER_BYTES);
+		 SFS_RESPONSE_BYTES);
 	/* Another one. */
 	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 99-199/1000\n" TAGGED),
-		 SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
 	CHECK_HAS(verdict.why, "asked for bytes 100-199, got 99-199");
 	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 101-199/1000\n" TAGGED),
-		 SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
 	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 100-200/1000\n" TAGGED),
-		 SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
 	/* None, or several. */
 	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Length: 100\n" TAGGED),
-		 SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
 	CHECK_EQ(read_part(PART TAGGED
 			   "Content-Type: multipart/byteranges; boundary=x\n"),
-		 SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
 	/* A body of another length. */
 	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 100-199/1000\n"
 			   "Content-Length: 99\n" TAGGED),
-		 SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
 	CHECK_HAS(verdict.why, "does not match");
 }
 
 static void the_whole_object(void)
 {
-	const struct sfs_question end = {.object = &object, .first = 900, .last = 999};
-	const struct sfs_question begin = {.object = &object, .first = 0, .last = 99};
+	const struct sfs_http_query end = {.object = &object, .first = 900, .last = 999};
+	const struct sfs_http_query begin = {.object = &object, .first = 0, .last = 99};
 
 	know(TAGGED);
 	CHECK_EQ(read_whole("HTTP/1.1 200 x\nContent-Length: 1000\n" TAGGED),
-		 SFS_ANSWER_BYTES);
+		 SFS_RESPONSE_BYTES);
 	check_final(read_whole("HTTP/1.1 200 x\nContent-Length: 1000\nETag: \"two\"\n"),
 		    -ESTALE);
 	CHECK_EQ(read_whole("HTTP/1.1 200 x\nContent-Length: 1001\n" TAGGED),
-		 SFS_ANSWER_AGAIN);
-	CHECK_EQ(read_whole("HTTP/1.1 200 x\n" TAGGED), SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
+	CHECK_EQ(read_whole("HTTP/1.1 200 x\n" TAGGED), SFS_RESPONSE_AGAIN);
 	/* A part is none of it. */
 	CHECK_EQ(read_part("HTTP/1.1 200 x\nContent-Length: 1000\n" TAGGED),
-		 SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
 	CHECK_HAS(verdict.why, "ignores Range");
 	CHECK_EQ(read_part("HTTP/1.1 200 x\nContent-Length: 100\n" TAGGED),
-		 SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
 	CHECK_EQ(judge(&end, "HTTP/1.1 200 x\nContent-Length: 1000\n" TAGGED),
-		 SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
 	CHECK_EQ(judge(&begin, "HTTP/1.1 200 x\nContent-Length: 100\n" TAGGED),
-		 SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
 }
 
 static void one_version(void)
@@ -159,21 +159,21 @@ static void one_version(void)
 	CHECK(!strstr(verdict.why, "verify=size"));
 	/* The tag says more than the time: replicas may have got theirs later. */
 	CHECK_EQ(read_part(PART TAGGED "Last-Modified: " OTHER_DAY "\n"),
-		 SFS_ANSWER_BYTES);
+		 SFS_RESPONSE_BYTES);
 	/* One that has gone, or come, is another one; and so is a weak one. */
 	check_final(read_part(PART DATED), -ESTALE);
 	CHECK_HAS(verdict.why, "its ETag was \"one\", is none; for replicas");
 	check_final(read_part(PART "ETag: W/\"one\"\n" DATED), -ESTALE);
 	check_final(read_part(PART "ETag: W/\"two\"\n" DATED), -ESTALE);
 	check_final(read_part(PART TAGGED "ETag: \"two\"\n" DATED), -ESTALE);
-	CHECK_EQ(read_part(PART TAGGED TAGGED DATED), SFS_ANSWER_BYTES);
+	CHECK_EQ(read_part(PART TAGGED TAGGED DATED), SFS_RESPONSE_BYTES);
 	know(DATED);
 	check_final(read_part(PART TAGGED DATED), -ESTALE);
 	CHECK_HAS(verdict.why, "its ETag was none, is \"one\"");
 
 	/* Where the tag is weak, or says nothing, the time counts, too; */
 	know("ETag: W/\"one\"\n" DATED);
-	CHECK_EQ(read_part(PART "ETag: W/\"one\"\n" DATED), SFS_ANSWER_BYTES);
+	CHECK_EQ(read_part(PART "ETag: W/\"one\"\n" DATED), SFS_RESPONSE_BYTES);
 	check_final(read_part(PART "ETag: W/\"two\"\n" DATED), -ESTALE);
 	check_final(read_part(PART "ETag: \"one\"\n" DATED), -ESTALE);
 	check_final(read_part(PART "ETag: W/\"one\"\nLast-Modified: " OTHER_DAY "\n"),
@@ -181,13 +181,13 @@ static void one_version(void)
 	CHECK_HAS(verdict.why, "Last-Modified was " DAY ", is " OTHER_DAY);
 	check_final(read_part(PART "ETag: W/\"one\"\n"), -ESTALE);
 	know("ETag: \"\"\n" DATED);
-	CHECK_EQ(read_part(PART "ETag: \"\"\n" DATED), SFS_ANSWER_BYTES);
+	CHECK_EQ(read_part(PART "ETag: \"\"\n" DATED), SFS_RESPONSE_BYTES);
 	check_final(read_part(PART "ETag: \"\"\nLast-Modified: " OTHER_DAY "\n"),
 		    -ESTALE);
 
 	/* and where there was nothing, nothing may come. */
 	know("");
-	CHECK_EQ(read_part(PART), SFS_ANSWER_BYTES);
+	CHECK_EQ(read_part(PART), SFS_RESPONSE_BYTES);
 	check_final(read_part(PART DATED), -ESTALE);
 	CHECK_HAS(verdict.why, "was none");
 }
@@ -205,7 +205,7 @@ static void long_tags(void)
 	got = sfs_asprintf(PART "%s" DATED, one);
 	other = sfs_asprintf(PART "%s" DATED, two);
 	know(one);
-	CHECK_EQ(read_part(got), SFS_ANSWER_BYTES);
+	CHECK_EQ(read_part(got), SFS_RESPONSE_BYTES);
 	check_final(read_part(other), -ESTALE);
 	CHECK_HAS(verdict.why, "5003 bytes");
 	check_final(read_part(PART DATED), -ESTALE);
@@ -213,14 +213,14 @@ static void long_tags(void)
 
 static void replicas(void)
 {
-	const struct sfs_question q = {.object = &object,
+	const struct sfs_http_query q = {.object = &object,
 				       .first = 100,
 				       .last = 199,
 				       .verify_size_only = true};
 
 	know(TAGGED DATED);
 	CHECK_EQ(judge(&q, PART "ETag: \"two\"\nLast-Modified: " OTHER_DAY "\n"),
-		 SFS_ANSWER_BYTES);
+		 SFS_RESPONSE_BYTES);
 	check_final(judge(&q, "HTTP/1.1 206 x\nContent-Range: bytes 100-199/999\n"),
 		    -ESTALE);
 }
@@ -228,7 +228,7 @@ static void replicas(void)
 static void encodings(void)
 {
 	know(TAGGED);
-	CHECK_EQ(read_part(PART TAGGED "Content-Encoding: identity\n"), SFS_ANSWER_BYTES);
+	CHECK_EQ(read_part(PART TAGGED "Content-Encoding: identity\n"), SFS_RESPONSE_BYTES);
 	check_final(read_part(PART TAGGED "Content-Encoding: gzip\n"), -EIO);
 	CHECK_HAS(verdict.why, "gzip");
 	check_final(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-511/2000\n"
@@ -241,19 +241,19 @@ static void refusals(void)
 	static const struct {
 		int status, outcome, err;
 	} all[] = {
-		{301, SFS_ANSWER_REDIRECT, 0},	  {302, SFS_ANSWER_REDIRECT, 0},
-		{303, SFS_ANSWER_REDIRECT, 0},	  {307, SFS_ANSWER_REDIRECT, 0},
-		{308, SFS_ANSWER_REDIRECT, 0},	  {304, SFS_ANSWER_FINAL, -EIO},
-		{400, SFS_ANSWER_FINAL, -EIO},	  {401, SFS_ANSWER_FINAL, -EACCES},
-		{403, SFS_ANSWER_FINAL, -EACCES}, {404, SFS_ANSWER_FINAL, -ENOENT},
-		{405, SFS_ANSWER_FINAL, -EIO},	  {407, SFS_ANSWER_FINAL, -EACCES},
-		{408, SFS_ANSWER_AGAIN, 0},	  {410, SFS_ANSWER_FINAL, -ENOENT},
-		{412, SFS_ANSWER_FINAL, -ESTALE}, {416, SFS_ANSWER_AGAIN, 0},
-		{501, SFS_ANSWER_AGAIN, 0},	  {505, SFS_ANSWER_AGAIN, 0},
-		{425, SFS_ANSWER_AGAIN, 0},	  {429, SFS_ANSWER_AGAIN, 0},
-		{500, SFS_ANSWER_AGAIN, 0},	  {502, SFS_ANSWER_AGAIN, 0},
-		{503, SFS_ANSWER_AGAIN, 0},	  {599, SFS_ANSWER_AGAIN, 0},
-		{204, SFS_ANSWER_FINAL, -EIO},
+		{301, SFS_RESPONSE_REDIRECT, 0},	  {302, SFS_RESPONSE_REDIRECT, 0},
+		{303, SFS_RESPONSE_REDIRECT, 0},	  {307, SFS_RESPONSE_REDIRECT, 0},
+		{308, SFS_RESPONSE_REDIRECT, 0},	  {304, SFS_RESPONSE_FINAL, -EIO},
+		{400, SFS_RESPONSE_FINAL, -EIO},	  {401, SFS_RESPONSE_FINAL, -EACCES},
+		{403, SFS_RESPONSE_FINAL, -EACCES}, {404, SFS_RESPONSE_FINAL, -ENOENT},
+		{405, SFS_RESPONSE_FINAL, -EIO},	  {407, SFS_RESPONSE_FINAL, -EACCES},
+		{408, SFS_RESPONSE_AGAIN, 0},	  {410, SFS_RESPONSE_FINAL, -ENOENT},
+		{412, SFS_RESPONSE_FINAL, -ESTALE}, {416, SFS_RESPONSE_AGAIN, 0},
+		{501, SFS_RESPONSE_AGAIN, 0},	  {505, SFS_RESPONSE_AGAIN, 0},
+		{425, SFS_RESPONSE_AGAIN, 0},	  {429, SFS_RESPONSE_AGAIN, 0},
+		{500, SFS_RESPONSE_AGAIN, 0},	  {502, SFS_RESPONSE_AGAIN, 0},
+		{503, SFS_RESPONSE_AGAIN, 0},	  {599, SFS_RESPONSE_AGAIN, 0},
+		{204, SFS_RESPONSE_FINAL, -EIO},
 	};
 	size_t i;
 
@@ -272,29 +272,29 @@ static void refusals(void)
 	check_final(read_part("HTTP/1.1 412 x\nETag: \"two\"\n"), -ESTALE);
 	CHECK_HAS(verdict.why, "its ETag was \"one\", is \"two\"");
 	/* What contradicts itself may be better next time. */
-	CHECK_EQ(read_part("HTTP/1.1 412 x\n" TAGGED), SFS_ANSWER_AGAIN);
-	CHECK_EQ(read_whole("HTTP/1.1 412 x\n"), SFS_ANSWER_AGAIN);
+	CHECK_EQ(read_part("HTTP/1.1 412 x\n" TAGGED), SFS_RESPONSE_AGAIN);
+	CHECK_EQ(read_whole("HTTP/1.1 412 x\n"), SFS_RESPONSE_AGAIN);
 	CHECK_EQ(read_part("HTTP/1.1 416 x\nContent-Range: bytes */1000\n"),
-		 SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
 	check_final(read_part("HTTP/1.1 416 x\nContent-Range: bytes */150\n"), -ESTALE);
 	CHECK_HAS(verdict.why, "its size was 1000, is 150");
-	CHECK_EQ(read_part(PART TAGGED "Content-Length: 99\n"), SFS_ANSWER_AGAIN);
+	CHECK_EQ(read_part(PART TAGGED "Content-Length: 99\n"), SFS_RESPONSE_AGAIN);
 	CHECK_HAS(verdict.why, "two lengths");
-	CHECK_EQ(ask("HTTP/1.1 412 x\n"), SFS_ANSWER_AGAIN);
+	CHECK_EQ(ask("HTTP/1.1 412 x\n"), SFS_RESPONSE_AGAIN);
 
-	CHECK(sfs_answer_is_later(503) && sfs_answer_is_later(500));
-	CHECK(sfs_answer_is_later(429) && sfs_answer_is_later(408));
-	CHECK(!sfs_answer_is_later(501) && !sfs_answer_is_later(505));
-	CHECK(!sfs_answer_is_later(404) && !sfs_answer_is_later(206));
+	CHECK(sfs_response_is_later(503) && sfs_response_is_later(500));
+	CHECK(sfs_response_is_later(429) && sfs_response_is_later(408));
+	CHECK(!sfs_response_is_later(501) && !sfs_response_is_later(505));
+	CHECK(!sfs_response_is_later(404) && !sfs_response_is_later(206));
 }
 
 static void asks(void)
 {
 	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-511/2000\n" TAGGED),
-		 SFS_ANSWER_BYTES);
+		 SFS_RESPONSE_BYTES);
 	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 1-511/1000\n"),
-		 SFS_ANSWER_AGAIN);
-	CHECK_EQ(ask("HTTP/1.1 206 x\n"), SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
+	CHECK_EQ(ask("HTTP/1.1 206 x\n"), SFS_RESPONSE_AGAIN);
 	/* No ranges, or no size. */
 	check_final(ask("HTTP/1.1 200 x\nContent-Length: 1000\n"), -EOPNOTSUPP);
 	CHECK_HAS(verdict.why, "does not serve ranges");
@@ -309,10 +309,10 @@ static void asks(void)
 /* Its size is asked for, and then the whole, to confirm it. */
 static int ask_twice(const char *first, const char *second)
 {
-	struct sfs_question q = {.object = &object, .is_ask = true, .last = 511};
+	struct sfs_http_query q = {.object = &object, .is_ask = true, .last = 511};
 	struct sfs_claim claim;
 
-	CHECK_EQ(judge(&q, first), SFS_ANSWER_TINY);
+	CHECK_EQ(judge(&q, first), SFS_RESPONSE_TINY);
 	claim = verdict.claim;
 	q.claim = &claim;
 	return judge(&q, second);
@@ -331,34 +331,34 @@ static void tiny_objects(void)
 				 *refused_badly = "HTTP/1.1 416 x\n" TAGGED,
 				 *ten = "HTTP/1.1 200 x\nContent-Length: 10\n",
 				 *ten_tagged = "HTTP/1.1 200 x\nContent-Length: 10\n" TAGGED;
-	const struct sfs_question small = {
+	const struct sfs_http_query small = {
 		.object = &object, .is_ask = true, .may_be_tiny = true, .last = 511};
 
 	/* As nginx, AIStore and MinIO say it. */
-	CHECK_EQ(ask_twice(none_tagged, none_tagged), SFS_ANSWER_BYTES);
-	CHECK_EQ(ask_twice(none_dated, none_dated), SFS_ANSWER_BYTES);
-	CHECK_EQ(ask_twice(refused, none), SFS_ANSWER_BYTES);
-	CHECK_EQ(ask_twice(refused_badly, none_tagged), SFS_ANSWER_BYTES);
-	CHECK_EQ(ask_twice(tagged, ten_tagged), SFS_ANSWER_BYTES);
+	CHECK_EQ(ask_twice(none_tagged, none_tagged), SFS_RESPONSE_BYTES);
+	CHECK_EQ(ask_twice(none_dated, none_dated), SFS_RESPONSE_BYTES);
+	CHECK_EQ(ask_twice(refused, none), SFS_RESPONSE_BYTES);
+	CHECK_EQ(ask_twice(refused_badly, none_tagged), SFS_RESPONSE_BYTES);
+	CHECK_EQ(ask_twice(tagged, ten_tagged), SFS_RESPONSE_BYTES);
 
-	CHECK_EQ(ask_twice(none, none), SFS_ANSWER_AGAIN);
+	CHECK_EQ(ask_twice(none, none), SFS_RESPONSE_AGAIN);
 	CHECK_HAS(verdict.why, "it has 0 bytes, which is no tar, and did not confirm it");
-	CHECK_EQ(ask_twice(refused_badly, none), SFS_ANSWER_AGAIN);
-	CHECK_EQ(ask_twice(none_tagged, none_dated), SFS_ANSWER_AGAIN);
-	CHECK_EQ(ask_twice(none_tagged, ten_tagged), SFS_ANSWER_AGAIN);
-	CHECK_EQ(ask_twice(refused, refused), SFS_ANSWER_AGAIN);
-	CHECK_EQ(ask_twice(refused, "HTTP/1.1 200 x\n"), SFS_ANSWER_AGAIN);
-	CHECK_EQ(ask_twice(few, ten), SFS_ANSWER_AGAIN);
-	CHECK_EQ(ask_twice(few, few), SFS_ANSWER_AGAIN);
+	CHECK_EQ(ask_twice(refused_badly, none), SFS_RESPONSE_AGAIN);
+	CHECK_EQ(ask_twice(none_tagged, none_dated), SFS_RESPONSE_AGAIN);
+	CHECK_EQ(ask_twice(none_tagged, ten_tagged), SFS_RESPONSE_AGAIN);
+	CHECK_EQ(ask_twice(refused, refused), SFS_RESPONSE_AGAIN);
+	CHECK_EQ(ask_twice(refused, "HTTP/1.1 200 x\n"), SFS_RESPONSE_AGAIN);
+	CHECK_EQ(ask_twice(few, ten), SFS_RESPONSE_AGAIN);
+	CHECK_EQ(ask_twice(few, few), SFS_RESPONSE_AGAIN);
 	CHECK_EQ(ask_twice(tagged, "HTTP/1.1 200 x\nContent-Length: 9\n" TAGGED),
-		 SFS_ANSWER_AGAIN);
+		 SFS_RESPONSE_AGAIN);
 	check_final(ask_twice(few, "HTTP/1.1 404 x\n"), -ENOENT);
 
-	CHECK_EQ(ask("HTTP/1.1 416 x\nContent-Range: bytes */1000\n"), SFS_ANSWER_AGAIN);
+	CHECK_EQ(ask("HTTP/1.1 416 x\nContent-Range: bytes */1000\n"), SFS_RESPONSE_AGAIN);
 	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-511/1024\n"),
-		 SFS_ANSWER_BYTES);
+		 SFS_RESPONSE_BYTES);
 	/* An index may be small. */
-	CHECK_EQ(judge(&small, few), SFS_ANSWER_BYTES);
+	CHECK_EQ(judge(&small, few), SFS_RESPONSE_BYTES);
 }
 
 static void what_is_learnt(void)
@@ -376,9 +376,9 @@ static void what_is_learnt(void)
 	know("");
 	CHECK(!object.tag && !object.modified);
 
-	sfs_answer_learn(&object, answer_of("HTTP/1.1 200 x\nContent-Length: 0\n"));
+	sfs_response_learn(&object, answer_of("HTTP/1.1 200 x\nContent-Length: 0\n"));
 	CHECK_EQ(object.size, 0);
-	sfs_answer_learn(&object, answer_of("HTTP/1.1 200 x\nContent-Length: 10\n"));
+	sfs_response_learn(&object, answer_of("HTTP/1.1 200 x\nContent-Length: 10\n"));
 	CHECK_EQ(object.size, 10);
 }
 

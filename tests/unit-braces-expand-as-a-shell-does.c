@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Braces give the names that bash gives, in its order; what bash would leave as it is
  * for want of a range or a list is an error. */
+#include "base/alloc.h"
+#include "catalog/braces.h"
 #include "check.h"
-#include "braces.h"
-#include "mem.h"
 
 #include <errno.h>
 

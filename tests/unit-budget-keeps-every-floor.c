@@ -3,11 +3,11 @@
  * exceed the total, nor grow beyond the limit; who was refused is told when there is
  * room; guests have what nobody else wants; what is held without a grant takes no floor
  * away. */
-#include "budget.h"
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "base/threadpool.h"
 #include "check.h"
-#include "mem.h"
-#include "pool.h"
-#include "rng.h"
+#include "memory/budget.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The census asks shards all over the dataset first, and says in one sentence how many of
  * those that have answered are missing or refused, and why the first of them is. */
-#include "budget.h"
-#include "census.h"
+#include "base/alloc.h"
+#include "base/ledger.h"
+#include "catalog/sizes.h"
 #include "check.h"
-#include "ledger.h"
-#include "mem.h"
+#include "memory/budget.h"
 
 #include <errno.h>
 
@@ -56,11 +56,11 @@ static void answer(uint32_t n)
 	}
 }
 
-static struct sfs_census *begin(uint32_t n, bool skips)
+static struct sfs_sizes *begin(uint32_t n, bool skips)
 {
 	struct sfs_object *objects = sfs_calloc(n, sizeof *objects);
 	char **names = sfs_calloc(n, sizeof *names);
-	struct sfs_census *census;
+	struct sfs_sizes *census;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
@@ -75,31 +75,31 @@ static struct sfs_census *begin(uint32_t n, bool skips)
 	sfs_list_init(&asked);
 	n_asked = 0;
 	memset(has_answered, 0, sizeof has_answered);
-	census = sfs_census_start(&shards, NULL, 0);
+	census = sfs_sizes_start(&shards, NULL, 0);
 	answer(N_EARLY);
-	sfs_census_settle(census);
+	sfs_sizes_settle(census);
 	return census;
 }
 
-static void end(struct sfs_census *census)
+static void end(struct sfs_sizes *census)
 {
-	sfs_census_stop(census);
+	sfs_sizes_stop(census);
 	answer(N);
-	sfs_census_free(census);
+	sfs_sizes_free(census);
 	sfs_shards_done(&shards);
 	sfs_budget_done(&budget);
 	sfs_ledger_clear();
 	memset(answers, 0, sizeof answers);
 }
 
-static const char *said(struct sfs_census *census)
+static const char *said(struct sfs_sizes *census)
 {
 	static struct sfs_error line;
-	struct sfs_census_tally tally;
+	struct sfs_sizes_tally tally;
 
 	line.text[0] = 0;
-	sfs_census_report(census, &tally);
-	sfs_census_describe(&tally, &line);
+	sfs_sizes_report(census, &tally);
+	sfs_sizes_describe(&tally, &line);
 	return line.text;
 }
 
@@ -108,7 +108,7 @@ static const char *said(struct sfs_census *census)
 /* After a tenth of the answers, there is no gap of a hundredth that was not looked at. */
 static void asks_all_over_the_dataset(void)
 {
-	struct sfs_census *census = begin(N, false);
+	struct sfs_sizes *census = begin(N, false);
 	uint32_t i, last = 0;
 
 	answer(N / 10 - N_EARLY);
@@ -119,14 +119,14 @@ static void asks_all_over_the_dataset(void)
 	}
 	answer(N);
 	CHECK_EQ(n_asked, N); /* each once */
-	CHECK_EQ(sfs_census_known(census), N);
+	CHECK_EQ(sfs_sizes_known(census), N);
 	CHECK_STR(said(census), "");
 	end(census);
 }
 
 static void counts_what_is_missing(void)
 {
-	struct sfs_census *census;
+	struct sfs_sizes *census;
 
 	answers[3] = answers[7] = answers[8] = -ENOENT;
 	census = begin(20, false);
@@ -142,13 +142,13 @@ static void counts_what_is_missing(void)
 	CHECK_STR(said(census),
 		  "1 of 20 shards is missing: http://host/7.tar: no (2); it is "
 		  "left out");
-	CHECK_EQ(sfs_census_known(census), 20);
+	CHECK_EQ(sfs_sizes_known(census), 20);
 	end(census);
 }
 
 static void says_what_it_does_not_know_yet(void)
 {
-	struct sfs_census *census;
+	struct sfs_sizes *census;
 	uint32_t i;
 
 	for (i = 0; i < 600; i++)
@@ -172,8 +172,8 @@ static void says_what_it_does_not_know_yet(void)
 
 static void tells_refused_from_missing(void)
 {
-	struct sfs_census_tally tally;
-	struct sfs_census *census;
+	struct sfs_sizes_tally tally;
+	struct sfs_sizes *census;
 
 	answers[0] = -ENOENT;
 	answers[1] = -EACCES;
@@ -182,7 +182,7 @@ static void tells_refused_from_missing(void)
 	answer(N);
 	CHECK_STR(said(census),
 		  "3 of 4 shards cannot be read, the first: http://host/0.tar: no (2)");
-	sfs_census_tally(census, 1, 4, &tally);
+	sfs_sizes_tally(census, 1, 4, &tally);
 	CHECK_EQ(tally.n_asked, 3);
 	CHECK_EQ(tally.n_missing, 0);
 	CHECK_EQ(tally.n_refused, 1);
@@ -199,12 +199,12 @@ static void tells_refused_from_missing(void)
 /* Nobody answers, and the wait ends all the same. */
 static void waits_no_longer_than_it_is_told(void)
 {
-	struct sfs_census *census = begin(200, false);
+	struct sfs_sizes *census = begin(200, false);
 
-	sfs_census_wait(census, 20);
+	sfs_sizes_wait(census, 20);
 	CHECK_STR(said(census), "");
 	answer(N);
-	sfs_census_wait(census, 1000000);
+	sfs_sizes_wait(census, 1000000);
 	end(census);
 }
 

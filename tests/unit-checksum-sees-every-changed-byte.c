@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* No changed byte, no missing and no additional one leaves a checksum as it was; and it
  * is the same today as when files were written with it. */
+#include "base/checksum.h"
+#include "base/rng.h"
 #include "check.h"
-#include "checksum.h"
-#include "rng.h"
 
 #define N 400
 

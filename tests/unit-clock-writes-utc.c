@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Times are written in UTC with milliseconds, and the clock never goes back. */
+#include "base/clock.h"
 #include "check.h"
-#include "clock.h"
 
 static void formats(void)
 {

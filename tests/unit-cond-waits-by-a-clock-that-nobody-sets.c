@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A wait ends at its moment although the wall clock was set back by an hour right after
  * somebody looked at it; a signal ends it before; and one without a deadline waits. */
+#include "base/clock.h"
+#include "base/cond.h"
+#include "base/threadpool.h"
 #include "check.h"
-#include "clock.h"
-#include "cond.h"
-#include "pool.h"
 
 #include <stdatomic.h>
 #include <sys/syscall.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* An ini file sets what is for all and what is for one dataset, its lines may be as long
  * as URLs are, and what is wrong is named by file and line. */
+#include "base/alloc.h"
 #include "check.h"
-#include "config.h"
-#include "mem.h"
+#include "config/ini.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ static int read_file(const char *text, const char *name, struct sfs_error *err)
 	sfs_options_init(&o);
 	sfs_strings_done(&sources);
 	has_section = false;
-	return sfs_config_read(path, name, &o, &sources, &has_section, err);
+	return sfs_ini_read(path, name, &o, &sources, &has_section, err);
 }
 
 static void reads(const char *text, const char *name)
@@ -205,7 +205,7 @@ static void bad_ones(void)
 	reads("[other]\nsed = 7\n", "ds");
 
 	CHECK_EQ(unlink(path), 0);
-	CHECK_EQ(sfs_config_read(path, NULL, &o, &sources, &has_section, &err), -ENOENT);
+	CHECK_EQ(sfs_ini_read(path, NULL, &o, &sources, &has_section, &err), -ENOENT);
 	CHECK_STR(err.text, "");
 }
 
@@ -215,22 +215,22 @@ static void paths(void)
 
 	setenv("HOME", "/h", 1);
 	setenv("XDG_CONFIG_HOME", "/x", 1);
-	sfs_config_paths(&p);
+	sfs_ini_paths(&p);
 	CHECK_EQ(p.n, 2);
 	CHECK_HAS(p.s[0], "/shufflefs.conf");
 	CHECK_STR(p.s[1], "/x/shufflefs.conf");
 	sfs_strings_done(&p);
 	setenv("XDG_CONFIG_HOME", "not/absolute",
 	       1); /* is to be ignored, says its standard */
-	sfs_config_paths(&p);
+	sfs_ini_paths(&p);
 	CHECK_STR(p.s[1], "/h/.config/shufflefs.conf");
 	sfs_strings_done(&p);
 	unsetenv("XDG_CONFIG_HOME");
-	sfs_config_paths(&p);
+	sfs_ini_paths(&p);
 	CHECK_STR(p.s[1], "/h/.config/shufflefs.conf");
 	sfs_strings_done(&p);
 	unsetenv("HOME");
-	sfs_config_paths(&p);
+	sfs_ini_paths(&p);
 	CHECK_EQ(p.n, 1);
 	sfs_strings_done(&p);
 }
@@ -258,7 +258,7 @@ static void unreadable(void)
 
 	unlink(path);
 	CHECK_EQ(mkdir(path, 0700), 0);
-	ret = sfs_config_read(path, NULL, &o, &sources, &has_section, &err);
+	ret = sfs_ini_read(path, NULL, &o, &sources, &has_section, &err);
 	CHECK_EQ(rmdir(path), 0);
 	CHECK(ret < 0);
 	CHECK_HAS(err.text, path);

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptions of datasets by Energon and wids are read, and what they say of a shard is
  * found by whatever path it has. */
-#include "counts.h"
+#include "catalog/manifest.h"
 
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
 
 #include <errno.h>
 
-static int parse(const char *text, struct sfs_counts *c, struct sfs_error *err)
+static int parse(const char *text, struct sfs_manifest *c, struct sfs_error *err)
 {
 	size_t n = strlen(text);
 	/* In memory of just its size, so that nobody looks behind its end unseen. */
 	sfs_autofree char *exact = sfs_malloc(n ? n : 1);
 
 	memcpy(exact, text, n);
-	return sfs_counts_parse(exact, n, c, err);
+	return sfs_manifest_parse(exact, n, c, err);
 }
 
-static void found(const struct sfs_counts *c, const char *name, uint64_t wanted)
+static void found(const struct sfs_manifest *c, const char *name, uint64_t wanted)
 {
 	struct sfs_error err = {0};
 	uint64_t n = UINT64_MAX;
 
-	CHECK_EQ(sfs_counts_find(c, name, &n, &err), 0);
+	CHECK_EQ(sfs_manifest_find(c, name, &n, &err), 0);
 	CHECK_STR(err.text, "");
 	CHECK_EQ(n, wanted);
 }
 
-static void lost(const struct sfs_counts *c, const char *name, int code, const char *why)
+static void lost(const struct sfs_manifest *c, const char *name, int code, const char *why)
 {
 	struct sfs_error err;
 	uint64_t n = 77;
 
-	CHECK_EQ(sfs_counts_find(c, name, &n, &err), code);
+	CHECK_EQ(sfs_manifest_find(c, name, &n, &err), code);
 	CHECK_HAS(err.text, why);
 	CHECK_EQ(n, 77);
 }
@@ -47,7 +47,7 @@ static void energon(void)
 				   "    \"train/001.tar\": 1420,\n"
 				   "    \"val/000.tar\": 7,\n"
 				   "    \"val/t\\u00fcr.tar\": 0\n  }\n}";
-	struct sfs_counts c;
+	struct sfs_manifest c;
 	struct sfs_error err;
 
 	CHECK_EQ(parse(text, &c, &err), 0);
@@ -62,8 +62,8 @@ static void energon(void)
 	lost(&c, "002.tar", -ENOENT, "does not name '002.tar'");
 	lost(&c, "00.tar", -ENOENT, "does not name");
 	lost(&c, "train", -ENOENT, "does not name");
-	sfs_counts_done(&c);
-	sfs_counts_done(&c);
+	sfs_manifest_done(&c);
+	sfs_manifest_done(&c);
 }
 
 /* As widsindex create writes it. */
@@ -79,7 +79,7 @@ static void wids(void)
 		"    {\"url\": \"what?.tar\", \"nsamples\": 3, \"dataset\": {\"url\": "
 		"[{}]}}\n"
 		"  ],\n  \"name\": \"train\",\n  \"info\": {\"nsamples\": 3}\n}";
-	struct sfs_counts c;
+	struct sfs_manifest c;
 	struct sfs_error err;
 
 	CHECK_EQ(parse(text, &c, &err), 0);
@@ -89,12 +89,12 @@ static void wids(void)
 	found(&c, "b", 47);
 	found(&c, "what?.tar", 3);
 	lost(&c, "c.tar", -ENOENT, "does not name");
-	sfs_counts_done(&c);
+	sfs_manifest_done(&c);
 }
 
 static void datasets(void)
 {
-	struct sfs_counts c;
+	struct sfs_manifest c;
 	struct sfs_error err;
 
 	CHECK_EQ(parse("{\"wids_version\":1,\"datasets\":[{\"name\":\"a\",\"shardlist\":["
@@ -106,16 +106,16 @@ static void datasets(void)
 	CHECK_EQ(c.n, 3);
 	found(&c, "0.tar", 5); /* which one is meant does not matter */
 	found(&c, "b/0.tar", 5);
-	sfs_counts_done(&c);
+	sfs_manifest_done(&c);
 
 	CHECK_EQ(parse("{\"shard_counts\":{}}", &c, &err), 0);
 	lost(&c, "0.tar", -ENOENT, "does not name");
-	sfs_counts_done(&c);
+	sfs_manifest_done(&c);
 }
 
 static void components(void)
 {
-	struct sfs_counts c;
+	struct sfs_manifest c;
 	struct sfs_error err;
 
 	CHECK_EQ(parse("{\"shard_counts\":{\"/a.tar\":1,\"x/a.tar\":2,\"w/x/a.tar\":3,"
@@ -128,12 +128,12 @@ static void components(void)
 	found(&c, "aa.tar", 5);
 	lost(&c, "y/a.tar", -ENOTUNIQ, "either may be");
 	lost(&c, "x/a.tar", -ENOTUNIQ, "has 2 samples"); /* w/x/a.tar ends so, too */
-	sfs_counts_done(&c);
+	sfs_manifest_done(&c);
 }
 
 static void refused(const char *text, const char *why)
 {
-	struct sfs_counts c = {.n = 77};
+	struct sfs_manifest c = {.n = 77};
 	struct sfs_error err;
 	int ret = parse(text, &c, &err);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Specs become a list of shards in the order in which they were written, each with a
  * name of its own: its path without the folders that all have in common. */
+#include "base/alloc.h"
+#include "catalog/dataset.h"
 #include "check.h"
-#include "dataset.h"
-#include "mem.h"
 
 #include <errno.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What lies in a range that failed a moment ago has that range's deadline, and a short
  * grace once for each page; everything else, and whoever comes later, has the whole time. */
+#include "base/clock.h"
+#include "base/deadlines.h"
 #include "check.h"
-#include "clock.h"
-#include "deadlines.h"
 
 #define T    (10 * SFS_NS_PER_S)
 #define PAGE 4096

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Equal lanes are those that tests/order-vectors-equal.json publishes: dealt, played
  * through and looked up, in whole and in parts; and so is which ranks there are. */
-#include "deal.h"
-#include "map.h"
-#include "play.h"
+#include "order/iterate.h"
+#include "order/locate.h"
+#include "order/partition.h"
 #include "vectors.h"
 
 #include <errno.h>
@@ -13,32 +13,32 @@
 static struct {
 	struct sfs_order_settings settings;
 	uint64_t epoch;
-	struct sfs_table shards[MAX_SHARDS];
+	struct sfs_sample_table shards[MAX_SHARDS];
 	uint32_t n_shards;
 	uint64_t n_samples;
 } vector;
 
-static const struct sfs_table *get_table(void *ctx, uint32_t shard)
+static const struct sfs_sample_table *get_table(void *ctx, uint32_t shard)
 {
 	(void)ctx;
 	CHECK(shard < vector.n_shards);
 	return &vector.shards[shard];
 }
 
-static const struct sfs_tables tables = {NULL, get_table};
+static const struct sfs_sample_tables tables = {NULL, get_table};
 
 static bool get_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes)
 {
-	const struct sfs_table *t = get_table(ctx, shard);
+	const struct sfs_sample_table *t = get_table(ctx, shard);
 
-	*ret_n = sfs_table_n(t);
-	*ret_bytes = sfs_table_place(t, *ret_n);
+	*ret_n = sfs_sample_table_n(t);
+	*ret_bytes = sfs_sample_table_place(t, *ret_n);
 	return true;
 }
 
 /* ---- shards ---- */
 
-static void take_shard(struct sfs_table *table)
+static void take_shard(struct sfs_sample_table *table)
 {
 	struct sfs_extent extent = {0};
 	uint64_t *pair;
@@ -50,11 +50,11 @@ static void take_shard(struct sfs_table *table)
 		CHECK_EQ(n, 2);
 		extent.start = pair[0];
 		extent.n_bytes = pair[1];
-		sfs_table_add(table, &extent);
+		sfs_sample_table_add(table, &extent);
 		vector.n_samples++;
 		free(pair);
 	}
-	sfs_table_end(table, SFS_TABLE_WHOLE);
+	sfs_sample_table_end(table, SFS_SAMPLE_TABLE_WHOLE);
 }
 
 static void take_settings(void)
@@ -81,14 +81,14 @@ static void drop_shards(void)
 	uint32_t i;
 
 	for (i = 0; i < vector.n_shards; i++)
-		sfs_table_done(&vector.shards[i]);
+		sfs_sample_table_done(&vector.shards[i]);
 }
 
 /* ---- orders ---- */
 
 static void deal(struct sfs_order *o, struct sfs_share share)
 {
-	sfs_deal(o, &vector.settings, vector.epoch, vector.n_shards, &tables, share);
+	sfs_partition(o, &vector.settings, vector.epoch, vector.n_shards, &tables, share);
 }
 
 static void check_sample(const struct sfs_block_sample *s, const uint64_t *pair)
@@ -99,21 +99,21 @@ static void check_sample(const struct sfs_block_sample *s, const uint64_t *pair)
 }
 
 /* Sample number k is found by its number and by its bytes. */
-static void check_spot(struct sfs_map *map, uint64_t k, uint64_t *offset,
+static void check_spot(struct sfs_locator *map, uint64_t k, uint64_t *offset,
 		       const uint64_t *pair)
 {
 	const struct sfs_block_sample *s;
 	struct sfs_spot spot, same;
 	uint32_t shard;
 
-	CHECK_EQ(sfs_map_nth(map, k, &spot, &shard), 0);
+	CHECK_EQ(sfs_locator_nth(map, k, &spot, &shard), 0);
 	CHECK(!spot.is_end);
 	CHECK_EQ(spot.offset, *offset);
-	CHECK_EQ(sfs_map_number(map, &spot), k);
-	CHECK_EQ(sfs_map_sample(map, &spot, &s, &shard), 0);
+	CHECK_EQ(sfs_locator_number(map, &spot), k);
+	CHECK_EQ(sfs_locator_sample(map, &spot, &s, &shard), 0);
 	check_sample(s, pair);
 	*offset += s->n_bytes;
-	CHECK_EQ(sfs_map_find(map, *offset - 1, &same, &shard), 0);
+	CHECK_EQ(sfs_locator_find(map, *offset - 1, &same, &shard), 0);
 	CHECK_EQ(same.round, spot.round);
 	CHECK_EQ(same.lane, spot.lane);
 }
@@ -122,31 +122,31 @@ static void check_spot(struct sfs_map *map, uint64_t k, uint64_t *offset,
 static void check_order(const struct sfs_order *o)
 {
 	uint64_t offset = 0, k, *pair;
-	struct sfs_play play;
+	struct sfs_iterator play;
 	struct sfs_spot spot;
-	struct sfs_map map;
+	struct sfs_locator map;
 	uint32_t shard;
 	size_t n;
 
-	sfs_play_init(&play, o, &tables);
-	sfs_map_init(&map, o, &tables, get_totals);
+	sfs_iterator_init(&play, o, &tables);
+	sfs_locator_init(&map, o, &tables, get_totals);
 	vectors_open();
 	for (k = 0; vectors_more(); k++) {
 		pair = vectors_list(&n);
 		CHECK_EQ(n, 2);
-		check_sample(sfs_play_next(&play), pair);
+		check_sample(sfs_iterator_next(&play), pair);
 		check_spot(&map, k, &offset, pair);
 		free(pair);
 	}
-	CHECK(sfs_play_next(&play) == NULL);
+	CHECK(sfs_iterator_next(&play) == NULL);
 	CHECK_EQ(o->n_samples, k);
 	CHECK_EQ(o->n_bytes, offset);
-	CHECK_EQ(sfs_map_nth(&map, k, &spot, &shard), 0);
+	CHECK_EQ(sfs_locator_nth(&map, k, &spot, &shard), 0);
 	CHECK(spot.is_end);
 	CHECK_EQ(spot.offset, offset);
-	CHECK_EQ(sfs_map_number(&map, &spot), k);
-	sfs_play_done(&play);
-	sfs_map_done(&map);
+	CHECK_EQ(sfs_locator_number(&map, &spot), k);
+	sfs_iterator_done(&play);
+	sfs_locator_done(&map);
 }
 
 static void check_whole(void)

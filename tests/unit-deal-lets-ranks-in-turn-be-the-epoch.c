@@ -3,7 +3,7 @@
  * the epoch, cut or extended by `equal`, for every number of ranks that divides the
  * lanes; a rank's workers in turn are the rank. */
 #include "epochs.h"
-#include "play.h"
+#include "order/iterate.h"
 
 #define MAX_ALL (MAX_SHARDS * MAX_SAMPLES)
 
@@ -25,18 +25,18 @@ static void play_part(struct sfs_share share, struct played *p)
 {
 	const struct sfs_block_sample *s;
 	struct sfs_order o;
-	struct sfs_play play;
+	struct sfs_iterator play;
 	uint64_t n_bytes = 0;
 
-	sfs_deal(&o, &now.order, 3, now.n_shards, &tables, share);
-	sfs_play_init(&play, &o, &tables);
-	for (p->n = 0; (s = sfs_play_next(&play)) != NULL; n_bytes += s->n_bytes) {
+	sfs_partition(&o, &now.order, 3, now.n_shards, &tables, share);
+	sfs_iterator_init(&play, &o, &tables);
+	for (p->n = 0; (s = sfs_iterator_next(&play)) != NULL; n_bytes += s->n_bytes) {
 		CHECK(p->n < MAX_ALL);
 		p->samples[p->n++] = *s;
 	}
 	CHECK_EQ(o.n_samples, p->n);
 	CHECK_EQ(o.n_bytes, n_bytes);
-	sfs_play_done(&play);
+	sfs_iterator_done(&play);
 	sfs_order_done(&o);
 }
 

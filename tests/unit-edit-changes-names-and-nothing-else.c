@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A folder goes before the name that readers use, at the same length; what does not
  * fit is left alone, byte for byte. */
+#include "base/alloc.h"
+#include "base/keyhash.h"
 #include "check.h"
-#include "edit.h"
-#include "group.h"
-#include "hash.h"
-#include "mem.h"
-#include "pax.h"
-#include "tar.h"
+#include "tar/entry.h"
+#include "tar/header.h"
+#include "tar/pax.h"
+#include "tar/rewrite.h"
 #include "tars.h"
 
 #include <errno.h>
@@ -23,14 +23,14 @@ static int edit(const char *folder, struct sfs_error *err)
 	free(was);
 	was = sfs_malloc(t.n);
 	memcpy(was, t.bytes, t.n);
-	return sfs_edit_group(t.bytes, t.n, t.n, folder, &n_edited, &next, err);
+	return sfs_rewrite_entry(t.bytes, t.n, t.n, folder, &n_edited, &next, err);
 }
 
 /* Only bytes of the group may have changed, and its name is this now. */
 static void renamed(const char *folder, const char *wanted, bool is_odd)
 {
 	struct sfs_error err = {0};
-	struct sfs_group before, after;
+	struct sfs_tar_entry before, after;
 	size_t n = t.n;
 	int ret = edit(folder, &err);
 
@@ -39,8 +39,8 @@ static void renamed(const char *folder, const char *wanted, bool is_odd)
 		exit(1);
 	}
 	CHECK_EQ(t.n, n);
-	CHECK_EQ(sfs_group_look(was, n, n, &before, &err), 0);
-	CHECK_EQ(sfs_group_look(t.bytes, n, n, &after, &err), 0);
+	CHECK_EQ(sfs_tar_entry_read(was, n, n, &before, &err), 0);
+	CHECK_EQ(sfs_tar_entry_read(t.bytes, n, n, &after, &err), 0);
 	CHECK_EQ(n_edited, before.n_bytes);
 	CHECK_EQ(next, before.next);
 	CHECK_EQ(after.n_bytes, before.n_bytes);
@@ -57,8 +57,8 @@ static void renamed(const char *folder, const char *wanted, bool is_odd)
 		exit(1);
 	}
 	CHECK(memcmp(t.bytes + n_edited, was + n_edited, n - n_edited) == 0);
-	sfs_group_done(&before);
-	sfs_group_done(&after);
+	sfs_tar_entry_done(&before);
+	sfs_tar_entry_done(&after);
 	tar_done(&t);
 }
 
@@ -334,7 +334,7 @@ static void needs(void)
 
 	tar_pax(&t, 'x', "path", "a.jpg");
 	tar_file(&t, "x", 5, 'x');
-	while ((ret = sfs_edit_group(t.bytes, n, t.n, "f", &n_edited, &next, &err)) ==
+	while ((ret = sfs_rewrite_entry(t.bytes, n, t.n, "f", &n_edited, &next, &err)) ==
 	       -EAGAIN) {
 		CHECK(n_edited > n && n_edited <= t.n && looks++ < 10);
 		n = n_edited;
@@ -354,7 +354,7 @@ static void needs(void)
 
 static void folder(const char *shard, const char *wanted)
 {
-	sfs_autofree char *got = sfs_edit_folder(shard);
+	sfs_autofree char *got = sfs_rewrite_folder(shard);
 
 	CHECK_STR(got, wanted);
 }
@@ -376,21 +376,21 @@ static void folders(void)
 
 static uint64_t hash(const char *s)
 {
-	return sfs_hash(s, strlen(s));
+	return sfs_keyhash(s, strlen(s));
 }
 
 static void keys(void)
 {
 	bool is_renamed = true;
 
-	CHECK(sfs_edit_key(0, hash("a"), "s1", &is_renamed) == hash("a"));
+	CHECK(sfs_rewrite_key(0, hash("a"), "s1", &is_renamed) == hash("a"));
 	CHECK(!is_renamed);
-	CHECK(sfs_edit_key(hash("b"), hash("a"), "s1", &is_renamed) == hash("a"));
+	CHECK(sfs_rewrite_key(hash("b"), hash("a"), "s1", &is_renamed) == hash("a"));
 	CHECK(!is_renamed);
-	CHECK(sfs_edit_key(hash("a"), hash("a"), "s1", &is_renamed) == hash("s1/a"));
+	CHECK(sfs_rewrite_key(hash("a"), hash("a"), "s1", &is_renamed) == hash("s1/a"));
 	CHECK(is_renamed);
 	/* Of three, the second is renamed and the third is not. */
-	CHECK(sfs_edit_key(hash("s1/a"), hash("a"), "s2", &is_renamed) == hash("a"));
+	CHECK(sfs_rewrite_key(hash("s1/a"), hash("a"), "s2", &is_renamed) == hash("a"));
 	CHECK(!is_renamed);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A cursor's log keeps its entries in their order while it grows and is consumed, and
  * finds the one that holds a byte. */
+#include "base/alloc.h"
+#include "base/rng.h"
 #include "check.h"
-#include "entries.h"
-#include "mem.h"
-#include "rng.h"
+#include "stream/extent-map.h"
 
-static struct sfs_entries l;
+static struct sfs_extent_map l;
 
 /* What was appended: entry n is at offsets[n] of the stream. */
 #define MAX 20000
@@ -15,10 +15,10 @@ static uint64_t offsets[MAX + 1];
 static void append(struct sfs_rng *r)
 {
 	uint64_t n = l.tail, n_bytes = 512 * (1 + sfs_rng_below(r, 20));
-	struct sfs_entry *e = sfs_entries_append(&l, (uint32_t)n % 7, n * 10, n_bytes);
+	struct sfs_mapped_extent *e = sfs_extent_map_append(&l, (uint32_t)n % 7, n * 10, n_bytes);
 
 	CHECK(n < MAX);
-	CHECK(e == sfs_entries_at(&l, n));
+	CHECK(e == sfs_extent_map_at(&l, n));
 	CHECK_EQ(e->offset, offsets[n]);
 	CHECK(!e->run && !e->hole && !e->err);
 	e->err = -(int)n; /* what its owner notes in it stays */
@@ -29,15 +29,15 @@ static void append(struct sfs_rng *r)
 
 static void is_there(uint64_t n)
 {
-	const struct sfs_entry *e = sfs_entries_at(&l, n);
+	const struct sfs_mapped_extent *e = sfs_extent_map_at(&l, n);
 
 	CHECK_EQ(e->offset, offsets[n]);
 	CHECK_EQ(e->n_bytes, offsets[n + 1] - offsets[n]);
 	CHECK_EQ(e->start, n * 10);
 	CHECK_EQ(e->lane, n % 7);
 	CHECK_EQ(e->err, -(int)n);
-	CHECK_EQ(sfs_entries_find(&l, e->offset), n);
-	CHECK_EQ(sfs_entries_find(&l, e->offset + e->n_bytes - 1), n);
+	CHECK_EQ(sfs_extent_map_find(&l, e->offset), n);
+	CHECK_EQ(sfs_extent_map_find(&l, e->offset + e->n_bytes - 1), n);
 }
 
 static void check_all(void)
@@ -56,18 +56,18 @@ static void grows_and_shrinks(uint64_t first_offset)
 	int round;
 
 	offsets[0] = first_offset;
-	sfs_entries_init(&l, first_offset);
+	sfs_extent_map_init(&l, first_offset);
 	CHECK(l.start == first_offset && l.end == first_offset);
 	CHECK(l.head == 0 && l.tail == 0);
 	append(&r);
-	sfs_entries_drop_head(&l); /* empty again, but farther on */
+	sfs_extent_map_drop_head(&l); /* empty again, but farther on */
 	CHECK_EQ(l.start, l.end);
 	CHECK_EQ(l.head, 1);
 	for (round = 0; round < 5000; round++) {
 		if (sfs_rng_below(&r, 5) < 3 || l.head == l.tail)
 			append(&r);
 		else
-			sfs_entries_drop_head(&l);
+			sfs_extent_map_drop_head(&l);
 		CHECK(l.head >= head);
 		head = l.head;
 		if (l.head < l.tail) {
@@ -78,12 +78,12 @@ static void grows_and_shrinks(uint64_t first_offset)
 	}
 	check_all();
 	while (l.head < l.tail)
-		sfs_entries_drop_head(&l);
+		sfs_extent_map_drop_head(&l);
 	CHECK_EQ(l.start, l.end);
 	append(&r);
 	check_all();
-	sfs_entries_done(&l);
-	sfs_entries_done(&l);
+	sfs_extent_map_done(&l);
+	sfs_extent_map_done(&l);
 }
 
 /* As many as a whole window of the smallest samples. */
@@ -93,20 +93,20 @@ static void many(void)
 	uint64_t i;
 
 	offsets[0] = 0;
-	sfs_entries_init(&l, 0);
+	sfs_extent_map_init(&l, 0);
 	for (i = 0; i < 64 + 7; i++)
 		append(&r);
 	for (i = 0; i < 40; i++) /* so that the ring begins in its middle when it grows */
-		sfs_entries_drop_head(&l);
+		sfs_extent_map_drop_head(&l);
 	while (l.tail < MAX)
 		append(&r);
 	check_all();
-	sfs_entries_done(&l);
+	sfs_extent_map_done(&l);
 }
 
 static void overlaps(void)
 {
-	struct sfs_entry e = {.offset = 1000, .n_bytes = 500};
+	struct sfs_mapped_extent e = {.offset = 1000, .n_bytes = 500};
 	static const struct {
 		uint64_t offset, n;
 		bool wanted;
@@ -119,7 +119,7 @@ static void overlaps(void)
 	for (i = 0; i < SFS_COUNT(cases); i++) {
 		struct sfs_read read = {.offset = cases[i].offset, .n_bytes = cases[i].n};
 
-		CHECK_EQ(sfs_entry_overlaps(&e, &read), cases[i].wanted);
+		CHECK_EQ(sfs_mapped_extent_overlaps(&e, &read), cases[i].wanted);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* An error's sentence is never longer than its room, and its code comes back. */
+#include "base/error.h"
 #include "check.h"
-#include "error.h"
 
 #include <errno.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What is left of a row of shards is told from what was done of it, shards in work
  * included; and who would be answered within their time is never given up. */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/eta.h"
+#include "base/rng.h"
 #include "check.h"
-#include "clock.h"
-#include "estimate.h"
-#include "mem.h"
-#include "rng.h"
 
 #define AT_A_TIME 8
 #define MOST	  3000
@@ -28,7 +28,7 @@ static void run(void)
 
 	row.end_s = 0;
 	for (k = 0; k < row.n; k++) {
-		i = sfs_estimate_turn(row.n, k);
+		i = sfs_eta_turn(row.n, k);
 		for (first = 0, w = 1; w < AT_A_TIME; w++)
 			first = free_s[w] < free_s[first] ? w : first;
 		row.begins_s[i] = free_s[first];
@@ -38,9 +38,9 @@ static void run(void)
 	}
 }
 
-static struct sfs_estimate at(double now_s)
+static struct sfs_eta at(double now_s)
 {
-	struct sfs_estimate e = {.gone_ns = (uint64_t)(now_s * S), .n = row.n};
+	struct sfs_eta e = {.gone_ns = (uint64_t)(now_s * S), .n = row.n};
 	double part;
 	uint32_t i;
 
@@ -67,14 +67,14 @@ static void fill(uint32_t n, double takes_s)
 /* Second by second: whoever asks is given up at once only if they would wait in vain. */
 static bool is_ever_exceeded(uint64_t wait_s)
 {
-	struct sfs_estimate e;
+	struct sfs_eta e;
 	bool is_ever = false;
 	double now_s;
 
 	run();
 	for (now_s = 1; now_s < row.end_s; now_s++) {
 		e = at(now_s);
-		if (!sfs_estimate_exceeds(&e, wait_s * S))
+		if (!sfs_eta_exceeds(&e, wait_s * S))
 			continue;
 		is_ever = true;
 		if (row.end_s - now_s <= (double)wait_s) {
@@ -90,11 +90,11 @@ static bool is_ever_exceeded(uint64_t wait_s)
 
 static void is_left(double now_s, double wanted_s)
 {
-	struct sfs_estimate e = at(now_s);
+	struct sfs_eta e = at(now_s);
 	double off_s;
 	uint64_t ns;
 
-	CHECK(sfs_estimate_left(&e, &ns));
+	CHECK(sfs_eta_left(&e, &ns));
 	off_s = (double)ns / S - wanted_s;
 	if (off_s < -0.5 - 0.02 * wanted_s || off_s > 0.5 + 0.02 * wanted_s) {
 		fprintf(stderr, "at %.1f s: %.1f s left, not %.1f\n", now_s,
@@ -118,30 +118,30 @@ static void what_is_in_work_counts(void)
 
 static void nothing_is_known_at_first(void)
 {
-	struct sfs_estimate e = {.gone_ns = 100 * S, .n = 10000, .n_bytes = 1ULL << 40};
+	struct sfs_eta e = {.gone_ns = 100 * S, .n = 10000, .n_bytes = 1ULL << 40};
 	uint64_t ns = 7;
 
-	CHECK(!sfs_estimate_left(&e, &ns) && ns == 7);
-	CHECK(!sfs_estimate_exceeds(&e, 0));
+	CHECK(!sfs_eta_left(&e, &ns) && ns == 7);
+	CHECK(!sfs_eta_exceeds(&e, 0));
 	e.n_done = 1; /* of so much, it says next to nothing */
-	CHECK(sfs_estimate_left(&e, &ns) && ns > 1000000 * S);
-	CHECK(!sfs_estimate_exceeds(&e, S));
-	e = (struct sfs_estimate){.gone_ns = S, .n = 3, .n_ended = 3};
-	CHECK(sfs_estimate_left(&e, &ns) && ns == 0);
-	e = (struct sfs_estimate){0};
-	CHECK(sfs_estimate_left(&e, &ns) && ns == 0);
+	CHECK(sfs_eta_left(&e, &ns) && ns > 1000000 * S);
+	CHECK(!sfs_eta_exceeds(&e, S));
+	e = (struct sfs_eta){.gone_ns = S, .n = 3, .n_ended = 3};
+	CHECK(sfs_eta_left(&e, &ns) && ns == 0);
+	e = (struct sfs_eta){0};
+	CHECK(sfs_eta_left(&e, &ns) && ns == 0);
 }
 
 static void hours_are_told_soon(void)
 {
-	struct sfs_estimate e;
+	struct sfs_eta e;
 
 	fill(MOST, 20); /* two hours */
 	CHECK(is_ever_exceeded(60));
 	e = at(41);
-	CHECK(sfs_estimate_exceeds(&e, 60 * S));
+	CHECK(sfs_eta_exceeds(&e, 60 * S));
 	e = at(19); /* none has ended */
-	CHECK(!sfs_estimate_exceeds(&e, 60 * S));
+	CHECK(!sfs_eta_exceeds(&e, 60 * S));
 }
 
 /* Some have an index and take no time: any of them, or all of one end. */
@@ -201,15 +201,15 @@ static void turns(void)
 		n = sizes[s];
 		memset(was, 0, sizeof was);
 		for (k = 0; k < n; k++) {
-			i = sfs_estimate_turn(n, k);
+			i = sfs_eta_turn(n, k);
 			CHECK(i < n && !was[i]);
 			was[i] = true;
 		}
 	}
-	CHECK(sfs_estimate_turn(UINT32_MAX, UINT32_MAX - 1) < UINT32_MAX);
+	CHECK(sfs_eta_turn(UINT32_MAX, UINT32_MAX - 1) < UINT32_MAX);
 	/* The first few are of all parts. */
 	for (i = k = 0; k < 16; k++)
-		i |= 1u << (sfs_estimate_turn(1000, k) / 125);
+		i |= 1u << (sfs_eta_turn(1000, k) / 125);
 	CHECK_EQ(i, 255);
 }
 

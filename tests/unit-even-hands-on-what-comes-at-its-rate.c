@@ -2,9 +2,9 @@
 /* A stream that comes in bursts leaves evenly, and no slower; who begins, who reads
  * slowly and who has a full reserve never waits; and a reserve is there to be read when
  * nothing comes. */
+#include "base/clock.h"
 #include "check.h"
-#include "clock.h"
-#include "even.h"
+#include "stream/shaper.h"
 
 #include <stdbool.h>
 
@@ -17,7 +17,7 @@
 #define MAX_LAPS 4000
 
 struct world {
-	struct sfs_even even;
+	struct sfs_shaper even;
 	uint64_t now_ns, came, usable, taken, memory;
 	uint64_t next_ns; /* the read that waits asks again */
 	uint64_t laps[MAX_LAPS], n_laps, last_ns;
@@ -26,7 +26,7 @@ struct world {
 static void begin(struct world *w)
 {
 	*w = (struct world){.now_ns = 7 * SFS_NS_PER_S, .memory = UINT64_MAX};
-	sfs_even_init(&w->even, w->now_ns);
+	sfs_shaper_init(&w->even, w->now_ns);
 	w->last_ns = w->now_ns;
 }
 
@@ -35,7 +35,7 @@ static void take(struct world *w, uint64_t up_to)
 {
 	while (w->taken + MIB <= w->usable && w->taken + MIB <= up_to &&
 	       w->next_ns <= w->now_ns) {
-		w->next_ns = sfs_even_ask(&w->even, MIB, w->usable - w->taken, w->came,
+		w->next_ns = sfs_shaper_ask(&w->even, MIB, w->usable - w->taken, w->came,
 					  w->memory, w->now_ns);
 		if (w->next_ns > 0) {
 			CHECK(w->next_ns > w->now_ns);

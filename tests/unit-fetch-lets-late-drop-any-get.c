@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A GET that is late may drop others and itself, whichever they are; those that are left
  * are told that they are late, each once. */
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "check.h"
-#include "clock.h"
-#include "fetch.h"
-#include "mem.h"
+#include "source/http/fetch.h"
 
 #include <netinet/in.h>
 #include <pthread.h>
@@ -87,7 +87,7 @@ static void late(struct sfs_get *get)
 	pthread_mutex_unlock(&lock);
 }
 
-static void end(struct sfs_get *get, int err, enum sfs_fetch_verdict verdict,
+static void end(struct sfs_get *get, int err, enum sfs_fetch_outcome verdict,
 		const char *why)
 {
 	int i;
@@ -98,7 +98,7 @@ static void end(struct sfs_get *get, int err, enum sfs_fetch_verdict verdict,
 	free(get);
 }
 
-static void paced(void *ctx, const struct sfs_path *path)
+static void paced(void *ctx, const struct sfs_netpath *path)
 {
 }
 

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /* The indexes of DALI and Energon are read as their tools write them; what cannot be so
  * is refused by itself, and what is not so when it is held to the shard. */
-#include "foreign.h"
+#include "catalog/index-import.h"
 
+#include "base/alloc.h"
 #include "check.h"
 #include "indexed.h"
-#include "mem.h"
 
 #include <errno.h>
 
 /* In memory of just its size, so that nobody looks behind its end unseen. */
-static int parse(const void *bytes, size_t n, uint64_t shard_bytes, struct sfs_foreign *f,
+static int parse(const void *bytes, size_t n, uint64_t shard_bytes, struct sfs_index_import *f,
 		 struct sfs_error *err)
 {
 	sfs_autofree char *exact = sfs_malloc(n ? n : 1);
 
 	memcpy(exact, bytes, n);
-	return sfs_foreign_parse(exact, n, shard_bytes, f, err);
+	return sfs_index_import_parse(exact, n, shard_bytes, f, err);
 }
 
 /* ---- what the tools write ---- */
 
 static void reads_dali(const char *text, const struct tar *t, bool agrees)
 {
-	struct sfs_foreign f;
+	struct sfs_index_import f;
 	struct sfs_error err;
 	struct real real;
 
 	look(t, &real);
 	CHECK_EQ(parse(text, strlen(text), t->n, &f, &err), 0);
-	CHECK_EQ(f.kind, SFS_FOREIGN_DALI);
+	CHECK_EQ(f.kind, SFS_INDEX_IMPORT_DALI);
 	CHECK(!f.starts);
-	CHECK_EQ(sfs_foreign_agrees(&f, real.samples, real.n_samples, &err),
+	CHECK_EQ(sfs_index_import_agrees(&f, real.samples, real.n_samples, &err),
 		 agrees ? 0 : -EBADMSG);
-	CHECK_EQ(sfs_foreign_agrees_members(&f, real.members, real.n_members, &err),
+	CHECK_EQ(sfs_index_import_agrees_members(&f, real.members, real.n_members, &err),
 		 agrees ? 0 : -EBADMSG);
-	sfs_foreign_done(&f);
+	sfs_index_import_done(&f);
 }
 
 /* Energon's file: 64 bits each, the lowest byte first. */
@@ -51,35 +51,35 @@ static size_t put(unsigned char *to, const uint64_t *offsets, size_t n)
 static void reads_energon(const uint64_t *offsets, size_t n, const struct tar *t)
 {
 	unsigned char bytes[256];
-	struct sfs_foreign f;
+	struct sfs_index_import f;
 	struct sfs_error err;
 	struct real real;
 
 	look(t, &real);
 	CHECK_EQ(parse(bytes, put(bytes, offsets, n), t->n, &f, &err), 0);
-	CHECK_EQ(f.kind, SFS_FOREIGN_ENERGON);
+	CHECK_EQ(f.kind, SFS_INDEX_IMPORT_ENERGON);
 	CHECK_EQ(f.n_samples, n - 1);
 	CHECK(!f.members);
 	CHECK_EQ(memcmp(f.starts, offsets, 8 * n), 0);
-	CHECK_EQ(sfs_foreign_agrees(&f, real.samples, real.n_samples, &err), 0);
-	sfs_foreign_done(&f);
+	CHECK_EQ(sfs_index_import_agrees(&f, real.samples, real.n_samples, &err), 0);
+	sfs_index_import_done(&f);
 }
 
 /* An offset that is wrong, and yet in its sample: only the members tell. */
 static void wrong_inside(const struct tar *t)
 {
-	struct sfs_foreign f;
+	struct sfs_index_import f;
 	struct sfs_error err;
 	struct real real;
 
 	look(t, &real);
 	CHECK_EQ(parse(DALI_LONG_WRONG, strlen(DALI_LONG_WRONG), t->n, &f, &err), 0);
-	CHECK_EQ(sfs_foreign_agrees(&f, real.samples, real.n_samples, &err), 0);
-	CHECK_EQ(sfs_foreign_agrees_members(&f, real.members, real.n_members, &err),
+	CHECK_EQ(sfs_index_import_agrees(&f, real.samples, real.n_samples, &err), 0);
+	CHECK_EQ(sfs_index_import_agrees_members(&f, real.members, real.n_members, &err),
 		 -EBADMSG);
 	CHECK_HAS(err.text, "member 2, of sample 1, has 10 bytes at 4096; the index has "
 			    "sample 1, 10 bytes at 3072");
-	sfs_foreign_done(&f);
+	sfs_index_import_done(&f);
 }
 
 static void real_indexes(void)
@@ -109,7 +109,7 @@ static void real_indexes(void)
 
 static void claims(void)
 {
-	struct sfs_foreign f;
+	struct sfs_index_import f;
 	struct sfs_error err;
 
 	CHECK_EQ(parse(DALI_PLAIN, strlen(DALI_PLAIN), 10240, &f, &err), 0);
@@ -119,15 +119,15 @@ static void claims(void)
 	CHECK_EQ(f.members[0].n_bytes, 700);
 	CHECK_EQ(f.members[5].sample, 2);
 	CHECK_EQ(f.members[5].data, 6656);
-	sfs_foreign_done(&f);
-	sfs_foreign_done(&f);
+	sfs_index_import_done(&f);
+	sfs_index_import_done(&f);
 }
 
 /* ---- what cannot be so ---- */
 
 static void refused(const char *text, uint64_t shard_bytes, const char *why)
 {
-	struct sfs_foreign f = {.n_samples = 77};
+	struct sfs_index_import f = {.n_samples = 77};
 	struct sfs_error err;
 	int ret = parse(text, strlen(text), shard_bytes, &f, &err);
 
@@ -136,7 +136,7 @@ static void refused(const char *text, uint64_t shard_bytes, const char *why)
 	CHECK_EQ(ret, -EBADMSG);
 	CHECK_HAS(err.text, why);
 	CHECK_EQ(f.n_samples, 77);
-	CHECK_EQ(sfs_foreign_parse(text, strlen(text), shard_bytes, &f, NULL), -EBADMSG);
+	CHECK_EQ(sfs_index_import_parse(text, strlen(text), shard_bytes, &f, NULL), -EBADMSG);
 }
 
 static void wrong_texts(void)
@@ -197,7 +197,7 @@ static void cut_anywhere(void)
 {
 	static const char *const texts[] = {DALI_PLAIN, DALI_PLAIN_1_1, DALI_LONG};
 	unsigned char bytes[64];
-	struct sfs_foreign f;
+	struct sfs_index_import f;
 	struct sfs_error err;
 	size_t i, n;
 
@@ -206,17 +206,17 @@ static void cut_anywhere(void)
 			CHECK_EQ(parse(texts[i], n, 10240, &f, &err), -EBADMSG);
 	put(bytes, energon_plain, 4);
 	for (n = 0; n < 32; n++) {
-		f = (struct sfs_foreign){0};
+		f = (struct sfs_index_import){0};
 		CHECK_EQ(parse(bytes, n, 10240, &f, &err),
 			 n && n % 8 == 0 ? 0 : -EBADMSG);
-		sfs_foreign_done(&f);
+		sfs_index_import_done(&f);
 	}
 }
 
 static void wrong_offsets(const uint64_t *offsets, size_t n, const char *why)
 {
 	unsigned char bytes[64];
-	struct sfs_foreign f = {0};
+	struct sfs_index_import f = {0};
 	struct sfs_error err;
 
 	CHECK_EQ(parse(bytes, put(bytes, offsets, n), 10240, &f, &err), -EBADMSG);
@@ -239,19 +239,19 @@ static void wrong_energon(void)
 
 static void differs(const char *text, const struct real *real, const char *why)
 {
-	struct sfs_foreign f;
+	struct sfs_index_import f;
 	struct sfs_error err;
 
 	CHECK_EQ(parse(text, strlen(text), 1 << 20, &f, &err), 0);
-	CHECK_EQ(sfs_foreign_agrees(&f, real->samples, real->n_samples, &err), -EBADMSG);
+	CHECK_EQ(sfs_index_import_agrees(&f, real->samples, real->n_samples, &err), -EBADMSG);
 	CHECK_HAS(err.text, why);
-	sfs_foreign_done(&f);
+	sfs_index_import_done(&f);
 }
 
 static void lies_of_dali(void)
 {
 	static const char short_one[] = "v1.1 3\njpg 512 700\njpg 3584 512\ncls 6656 2\n";
-	struct sfs_foreign f;
+	struct sfs_index_import f;
 	struct sfs_error err;
 	struct tar t = {0};
 	struct real real;
@@ -267,15 +267,15 @@ static void lies_of_dali(void)
 
 	/* The extents are fine, the members are not: one is left out, one is longer. */
 	CHECK_EQ(parse(short_one, strlen(short_one), t.n, &f, &err), 0);
-	CHECK_EQ(sfs_foreign_agrees(&f, real.samples, real.n_samples, &err), 0);
-	CHECK_EQ(sfs_foreign_agrees_members(&f, real.members, real.n_members, &err),
+	CHECK_EQ(sfs_index_import_agrees(&f, real.samples, real.n_samples, &err), 0);
+	CHECK_EQ(sfs_index_import_agrees_members(&f, real.members, real.n_members, &err),
 		 -EBADMSG);
 	CHECK_HAS(err.text,
 		  "member 1, of sample 0, has 1 bytes at 2048; the index has sample "
 		  "1, 512 bytes at 3584");
-	CHECK_EQ(sfs_foreign_agrees_members(&f, real.members, 1, &err), -EBADMSG);
+	CHECK_EQ(sfs_index_import_agrees_members(&f, real.members, 1, &err), -EBADMSG);
 	CHECK_HAS(err.text, "the shard's samples have 1 members; the index has 3");
-	sfs_foreign_done(&f);
+	sfs_index_import_done(&f);
 	tar_done(&t);
 }
 
@@ -293,7 +293,7 @@ static void lies_of_energon(void)
 		{{512, 2560, 4096, 7168}, "sample 0 begins at 0"},
 	};
 	unsigned char bytes[32];
-	struct sfs_foreign f;
+	struct sfs_index_import f;
 	struct sfs_error err;
 	struct tar t = {0};
 	struct real real;
@@ -303,19 +303,19 @@ static void lies_of_energon(void)
 	look(&t, &real);
 	for (i = 0; i < SFS_COUNT(lies); i++) {
 		CHECK_EQ(parse(bytes, put(bytes, lies[i].offsets, 4), t.n, &f, &err), 0);
-		CHECK_EQ(sfs_foreign_agrees(&f, real.samples, 3, &err), -EBADMSG);
+		CHECK_EQ(sfs_index_import_agrees(&f, real.samples, 3, &err), -EBADMSG);
 		CHECK_HAS(err.text, lies[i].why);
-		sfs_foreign_done(&f);
+		sfs_index_import_done(&f);
 	}
 	CHECK_EQ(parse(bytes, put(bytes, energon_plain, 3), t.n, &f, &err), 0);
-	CHECK_EQ(sfs_foreign_agrees(&f, real.samples, 3, &err), -EBADMSG);
+	CHECK_EQ(sfs_index_import_agrees(&f, real.samples, 3, &err), -EBADMSG);
 	CHECK_HAS(err.text, "the shard has 3 samples; the index has 2");
-	sfs_foreign_done(&f);
+	sfs_index_import_done(&f);
 
 	/* An empty shard: the end alone. */
 	CHECK_EQ(parse(bytes, put(bytes, energon_plain, 1), 1024, &f, &err), 0);
-	CHECK_EQ(sfs_foreign_agrees(&f, NULL, 0, &err), 0);
-	sfs_foreign_done(&f);
+	CHECK_EQ(sfs_index_import_agrees(&f, NULL, 0, &err), 0);
+	sfs_index_import_done(&f);
 	tar_done(&t);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Grabs fetch just their range, into memory that is counted; who wants more memory than
  * there is waits in one row, and nobody overtakes. */
+#include "base/alloc.h"
+#include "base/ledger.h"
 #include "check.h"
-#include "grab.h"
-#include "ledger.h"
-#include "mem.h"
+#include "io/range.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -14,9 +14,9 @@
 
 static struct sfs_budget budget;
 static struct sfs_slabs *slabs;
-static struct sfs_pool *pool;
+static struct sfs_threadpool *pool;
 static struct sfs_source *source;
-static struct sfs_grabber grabber;
+static struct sfs_range_reader grabber;
 static struct sfs_shard shard;
 static char name[] = "x.tar", *path;
 
@@ -51,7 +51,7 @@ static void wait_for(int n)
 	pthread_mutex_unlock(&lock);
 }
 
-static void on_grab(struct sfs_grab *grab, int err)
+static void on_grab(struct sfs_range *grab, int err)
 {
 	note(grab, err);
 }
@@ -61,10 +61,10 @@ static void on_grant(struct sfs_grant *grant)
 	note(grant, 0);
 }
 
-static struct sfs_grab grab_of(uint64_t offset, uint64_t n)
+static struct sfs_range grab_of(uint64_t offset, uint64_t n)
 {
 	n_ended = 0;
-	return (struct sfs_grab){.shard = &shard,
+	return (struct sfs_range){.shard = &shard,
 				 .offset = offset,
 				 .n_bytes = n,
 				 .done = on_grab};
@@ -72,7 +72,7 @@ static struct sfs_grab grab_of(uint64_t offset, uint64_t n)
 
 /* ---- tests ---- */
 
-static void check_bytes(struct sfs_grab *g)
+static void check_bytes(struct sfs_range *g)
 {
 	sfs_autofree unsigned char *all = sfs_malloc(g->n_bytes);
 	uint64_t at, i;
@@ -80,12 +80,12 @@ static void check_bytes(struct sfs_grab *g)
 	size_t n;
 
 	for (at = 0; at < g->n_bytes; at += n) {
-		p = sfs_grab_at(g, at, &n);
+		p = sfs_range_at(g, at, &n);
 		CHECK(n > 0 && n <= g->n_bytes - at);
 		CHECK_EQ(p[0], byte_at(g->offset + at));
 		CHECK_EQ(p[n - 1], byte_at(g->offset + at + n - 1));
 	}
-	sfs_grab_read(g, 0, all, g->n_bytes);
+	sfs_range_read(g, 0, all, g->n_bytes);
 	for (i = 0; i < g->n_bytes; i++)
 		CHECK_EQ(all[i], byte_at(g->offset + i));
 }
@@ -93,27 +93,27 @@ static void check_bytes(struct sfs_grab *g)
 static void one(uint64_t offset, uint64_t n)
 {
 	struct sfs_source_counts before = {0}, after = {0};
-	struct sfs_grab g = grab_of(offset, n);
+	struct sfs_range g = grab_of(offset, n);
 	unsigned char bytes[3] = {1, 2, 3}, got[5];
 
 	sfs_source_count(source, &before);
-	sfs_grab_start(&grabber, &g, NULL);
+	sfs_range_start(&grabber, &g, NULL);
 	wait_for(1);
 	CHECK_EQ(errs[0], 0);
 	sfs_source_count(source, &after);
 	CHECK_EQ(after.n_bytes - before.n_bytes, n);
-	CHECK_EQ(sfs_account_used(&grabber.account), sfs_grab_cost(n));
-	CHECK(sfs_grab_cost(n) >= n);
+	CHECK_EQ(sfs_account_used(&grabber.account), sfs_range_cost(n));
+	CHECK(sfs_range_cost(n) >= n);
 	check_bytes(&g);
 	if (n > SFS_SLAB_BYTES + 2) { /* over the border of two slabs */
-		sfs_grab_write(&g, SFS_SLAB_BYTES - 1, bytes, 3);
-		sfs_grab_read(&g, SFS_SLAB_BYTES - 2, got, 5);
+		sfs_range_write(&g, SFS_SLAB_BYTES - 1, bytes, 3);
+		sfs_range_read(&g, SFS_SLAB_BYTES - 2, got, 5);
 		CHECK(memcmp(got + 1, bytes, 3) == 0);
 		CHECK_EQ(got[0], byte_at(offset + SFS_SLAB_BYTES - 2));
 		CHECK_EQ(got[4], byte_at(offset + SFS_SLAB_BYTES + 2));
 	}
-	sfs_grab_drop(&g);
-	sfs_grab_drop(&g);
+	sfs_range_drop(&g);
+	sfs_range_drop(&g);
 	CHECK_EQ(sfs_account_used(&grabber.account), 0);
 	CHECK_EQ(sfs_slabs_used(slabs), 0);
 }
@@ -122,16 +122,16 @@ static void one(uint64_t offset, uint64_t n)
 static void paid_by_another(void)
 {
 	struct sfs_account mine;
-	struct sfs_grab g = grab_of(1000, 500000);
+	struct sfs_range g = grab_of(1000, 500000);
 
 	CHECK_EQ(sfs_account_open(&mine, &budget, 0, false, NULL), 0);
-	CHECK_EQ(sfs_account_take(&mine, sfs_grab_cost(g.n_bytes)), 0);
-	sfs_grab_start(&grabber, &g, &mine);
+	CHECK_EQ(sfs_account_take(&mine, sfs_range_cost(g.n_bytes)), 0);
+	sfs_range_start(&grabber, &g, &mine);
 	wait_for(1);
 	check_bytes(&g);
 	CHECK_EQ(sfs_account_used(&grabber.account), 0);
-	CHECK_EQ(sfs_account_used(&mine), sfs_grab_cost(500000));
-	sfs_grab_drop(&g);
+	CHECK_EQ(sfs_account_used(&mine), sfs_range_cost(500000));
+	sfs_range_drop(&g);
 	CHECK_EQ(sfs_account_used(&mine), 0);
 	sfs_account_close(&mine);
 }
@@ -139,28 +139,28 @@ static void paid_by_another(void)
 /* Room for one large grab: the others come one after the other. */
 static void in_a_row(void)
 {
-	struct sfs_grab grabs[4];
+	struct sfs_range grabs[4];
 	int k;
 
 	for (k = 0; k < 4; k++)
 		grabs[k] = grab_of((uint64_t)k << 20, k == 2 ? 100 : 3 << 20);
 	for (k = 0; k < 4; k++)
-		sfs_grab_start(&grabber, &grabs[k], NULL);
+		sfs_range_start(&grabber, &grabs[k], NULL);
 	wait_for(1);
 	CHECK(ended[0] == &grabs[0]);
 	check_bytes(&grabs[0]);
-	sfs_grab_drop(&grabs[0]);
+	sfs_range_drop(&grabs[0]);
 	/* The second, and with it the small one, for which there was room all the time.
 	 */
 	wait_for(3);
 	CHECK((ended[1] == &grabs[1] && ended[2] == &grabs[2]) ||
 	      (ended[1] == &grabs[2] && ended[2] == &grabs[1]));
-	sfs_grab_drop(&grabs[1]);
+	sfs_range_drop(&grabs[1]);
 	wait_for(4);
 	CHECK(ended[3] == &grabs[3]);
 	check_bytes(&grabs[3]);
-	sfs_grab_drop(&grabs[2]);
-	sfs_grab_drop(&grabs[3]);
+	sfs_range_drop(&grabs[2]);
+	sfs_range_drop(&grabs[3]);
 	CHECK_EQ(sfs_account_used(&grabber.account), 0);
 }
 
@@ -171,14 +171,14 @@ static void grants(void)
 			 third = {.n_bytes = 1000, .granted = on_grant};
 
 	n_ended = 0;
-	sfs_grabber_ask(&grabber, &first);
+	sfs_range_reader_request(&grabber, &first);
 	wait_for(1);
-	CHECK(!sfs_grabber_take_back(&grabber, &first)); /* it was granted */
-	sfs_grabber_ask(&grabber, &second);
-	sfs_grabber_ask(&grabber, &third);
-	CHECK(sfs_grabber_take_back(&grabber, &second));
-	CHECK(!sfs_grabber_take_back(&grabber, &second));
-	sfs_pool_settle(pool, &grabber.task);
+	CHECK(!sfs_range_reader_take_back(&grabber, &first)); /* it was granted */
+	sfs_range_reader_request(&grabber, &second);
+	sfs_range_reader_request(&grabber, &third);
+	CHECK(sfs_range_reader_take_back(&grabber, &second));
+	CHECK(!sfs_range_reader_take_back(&grabber, &second));
+	sfs_threadpool_settle(pool, &grabber.task);
 	CHECK_EQ(n_ended, 1); /* no room for the third, either */
 	sfs_account_give(&grabber.account, FLOOR);
 	wait_for(2);
@@ -189,18 +189,18 @@ static void grants(void)
 
 static void failed(void)
 {
-	struct sfs_grab g = grab_of(0, 200000);
+	struct sfs_range g = grab_of(0, 200000);
 
 	shard.object.size++; /* another version */
-	sfs_grab_start(&grabber, &g, NULL);
+	sfs_range_start(&grabber, &g, NULL);
 	wait_for(1);
 	CHECK_EQ(errs[0], -ESTALE);
-	sfs_grab_drop(&g);
+	sfs_range_drop(&g);
 	shard.object.size--;
 	CHECK_EQ(sfs_account_used(&grabber.account), 0);
 	CHECK_EQ(sfs_slabs_used(slabs), 0);
 	memset(&g, 0, sizeof g);
-	sfs_grab_drop(&g); /* one that never began */
+	sfs_range_drop(&g); /* one that never began */
 }
 
 static void make_file(void)
@@ -243,8 +243,8 @@ int main(void)
 	make_file();
 	sfs_budget_init(&budget, 2 * FLOOR);
 	slabs = sfs_slabs_new(2 * FLOOR);
-	pool = sfs_pool_start("test", 2);
-	CHECK_EQ(sfs_grabber_init(&grabber, slabs, pool, &budget, FLOOR), 0);
+	pool = sfs_threadpool_start("test", 2);
+	CHECK_EQ(sfs_range_reader_init(&grabber, slabs, pool, &budget, FLOOR), 0);
 
 	one(0, 1);
 	one(SIZE - 1, 1);
@@ -252,23 +252,23 @@ int main(void)
 	one(0, SFS_SLAB_BYTES);
 	one(77, SFS_SLAB_BYTES + 1);
 	one(1000, 300001);
-	one(123, SFS_GRAB_MAX);
+	one(123, SFS_RANGE_MAX);
 	paid_by_another();
 	failed();
 
 	/* Another holds all that is not the grabber's own. */
 	CHECK_EQ(sfs_account_open(&other, &budget, 0, false, NULL), 0);
 	CHECK_EQ(sfs_account_take(&other, FLOOR), 0);
-	one(123, SFS_GRAB_MAX);
+	one(123, SFS_RANGE_MAX);
 	in_a_row();
 	grants();
 	sfs_account_give(&other, FLOOR);
 	sfs_account_close(&other);
 
 	sfs_source_stop(source);
-	sfs_pool_stop(pool);
-	sfs_grabber_done(&grabber);
-	sfs_pool_free(pool);
+	sfs_threadpool_stop(pool);
+	sfs_range_reader_done(&grabber);
+	sfs_threadpool_free(pool);
 	sfs_source_free(source);
 	sfs_object_done(&shard.object);
 	sfs_slabs_free(slabs);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A header group is understood from its own bytes; if some are missing, it says how
  * many it needs, and more than that are never asked for in vain. */
+#include "base/alloc.h"
 #include "check.h"
-#include "group.h"
-#include "mem.h"
+#include "tar/entry.h"
 #include "tars.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static struct tar t;
 /* In memory of just its size, so that nobody looks behind its end unseen; it stays
  * until the next look, for names lie in it. */
 static unsigned char *exact;
-static struct sfs_group g;
+static struct sfs_tar_entry g;
 
 static int look(size_t n, uint64_t n_left, struct sfs_error *err)
 {
@@ -22,7 +22,7 @@ static int look(size_t n, uint64_t n_left, struct sfs_error *err)
 	exact = sfs_malloc(n ? n : 1);
 	memcpy(exact, t.bytes, n);
 	memset(&g, 0x5a, sizeof g);
-	return sfs_group_look(exact, n, n_left, &g, err);
+	return sfs_tar_entry_read(exact, n, n_left, &g, err);
 }
 
 /* Give it what it needs, from nothing on; that must get it there.  The whole tar, which
@@ -51,7 +51,7 @@ static void is_member(const char *name, bool is_regular, uint64_t size, size_t n
 	int n_looks;
 
 	grows(n_headers, &n_looks);
-	CHECK_EQ(g.kind, SFS_GROUP_MEMBER);
+	CHECK_EQ(g.kind, SFS_TAR_ENTRY_MEMBER);
 	CHECK_EQ(g.n_name, strlen(name));
 	CHECK(memcmp(g.name, name, g.n_name) == 0);
 	CHECK_EQ(g.is_regular, is_regular);
@@ -68,7 +68,7 @@ static void plain(void)
 	CHECK_EQ(g.mtime, 1500000000);
 	CHECK_EQ(g.mode, 0444);
 	CHECK_EQ(g.odd.end, 0);
-	sfs_group_done(&g);
+	sfs_tar_entry_done(&g);
 
 	tar_header(&t, "ustar", '0', "b.jpg", 0);
 	memset(t.bytes + AT_PREFIX, 'p', 155);
@@ -92,7 +92,7 @@ static void harmless_pax(void)
 	CHECK_EQ(g.data, 1536);
 	CHECK_EQ(g.mtime, 1700000000);
 	CHECK_EQ(g.odd.end, 0); /* without libarchive */
-	sfs_group_done(&g);
+	sfs_tar_entry_done(&g);
 }
 
 static void names_elsewhere(void)
@@ -104,25 +104,25 @@ static void names_elsewhere(void)
 	tar_pax(&t, 'x', "path", name);
 	tar_file(&t, "nnn", 5, 'x');
 	is_member(name, true, 5, 512 + 1024 + 512);
-	sfs_group_done(&g);
+	sfs_tar_entry_done(&g);
 
 	tar_extension(&t, 'L', name, 600);
 	tar_file(&t, "nnn", 5, 'x');
 	is_member(name, true, 5, 512 + 1024 + 512);
-	sfs_group_done(&g);
+	sfs_tar_entry_done(&g);
 
 	tar_extension(&t, 'K', name, 600);
 	tar_extension(&t, 'L', name, 600);
 	tar_header(&t, "gnu", '2', "nnn", 0); /* a link's is nobody's concern */
 	is_member("nnn", false, 0, 512 + 1024 + 512 + 1024 + 512);
-	sfs_group_done(&g);
+	sfs_tar_entry_done(&g);
 
 	tar_pax(&t, 'x', "size", "700");
 	tar_header(&t, "ustar", '0', "a.jpg", 0);
 	tar_grow(&t, 1024);
 	is_member("a.jpg", true, 700, 1536);
-	sfs_group_done(&g);
-	sfs_group_done(&g); /* harmless */
+	sfs_tar_entry_done(&g);
+	sfs_tar_entry_done(&g); /* harmless */
 }
 
 static void kinds(void)
@@ -138,7 +138,7 @@ static void kinds(void)
 	for (i = 0; i < SFS_COUNT(cases); i++) {
 		tar_header(&t, "ustar", cases[i].type, "thing.x", 0);
 		is_member("thing.x", cases[i].is_regular, 0, 512);
-		sfs_group_done(&g);
+		sfs_tar_entry_done(&g);
 	}
 	for (i = 3; cases[i].type != 'Z'; i++) { /* no data, whatever their sizes */
 		tar_header(&t, "ustar", cases[i].type, "thing.x", 700);
@@ -153,9 +153,9 @@ static void ends(void)
 {
 	tar_grow(&t, 1024);
 	CHECK_EQ(look(512, t.n, NULL), 0);
-	CHECK_EQ(g.kind, SFS_GROUP_END);
+	CHECK_EQ(g.kind, SFS_TAR_ENTRY_END);
 	CHECK_EQ(g.next, 512);
-	sfs_group_done(&g);
+	sfs_tar_entry_done(&g);
 	tar_done(&t);
 }
 
@@ -168,14 +168,14 @@ static void globals(void)
 	comment[sizeof comment - 1] = 0;
 	tar_pax(&t, 'g', "comment", comment);
 	grows(512 + 2048, &n_looks);
-	CHECK_EQ(g.kind, SFS_GROUP_GLOBAL);
+	CHECK_EQ(g.kind, SFS_TAR_ENTRY_GLOBAL);
 	CHECK_EQ(g.next, t.n);
 	CHECK_EQ(n_looks, 2);
-	sfs_group_done(&g);
+	sfs_tar_entry_done(&g);
 	tar_done(&t);
 	tar_extension(&t, 'g', "", 0);
 	grows(512, &n_looks);
-	CHECK_EQ(g.kind, SFS_GROUP_GLOBAL);
+	CHECK_EQ(g.kind, SFS_TAR_ENTRY_GLOBAL);
 	tar_done(&t);
 }
 

@@ -2,9 +2,9 @@
 /* A member's name is the bytes that stand in its headers, wherever that is, and whatever
  * they are as text: not one of them changes with the locale or with what libarchive makes
  * of them. */
+#include "base/alloc.h"
 #include "check.h"
-#include "group.h"
-#include "mem.h"
+#include "tar/entry.h"
 #include "tars.h"
 
 #include <errno.h>
@@ -41,11 +41,11 @@ static void is_named(const char *name, bool is_regular)
 {
 	unsigned char *exact = sfs_malloc(t.n);
 	struct sfs_error err = {0};
-	struct sfs_group g;
+	struct sfs_tar_entry g;
 	int ret;
 
 	memcpy(exact, t.bytes, t.n);
-	ret = sfs_group_look(exact, t.n, t.n, &g, &err);
+	ret = sfs_tar_entry_read(exact, t.n, t.n, &g, &err);
 	if (ret < 0 || g.n_name != strlen(name) || memcmp(g.name, name, g.n_name) != 0) {
 		fprintf(stderr, "'%s' is '%.*s' (%s)\n", name,
 			ret < 0 ? 0 : (int)g.n_name, ret < 0 ? "" : g.name, err.text);
@@ -53,7 +53,7 @@ static void is_named(const char *name, bool is_regular)
 	}
 	CHECK_EQ(g.is_regular, is_regular);
 	CHECK_EQ(g.next, t.n);
-	sfs_group_done(&g);
+	sfs_tar_entry_done(&g);
 	free(exact);
 	tar_done(&t);
 }

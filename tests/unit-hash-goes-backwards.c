@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The hash of "folder/key" goes on from the hash of "key", and is FNV-1a. */
+#include "base/alloc.h"
+#include "base/keyhash.h"
+#include "base/rng.h"
 #include "check.h"
-#include "hash.h"
-#include "mem.h"
-#include "rng.h"
 
 static void known(void)
 {
 	/* FNV-1a's published values; of one letter, either direction gives the same. */
-	CHECK(sfs_hash("", 0) == SFS_HASH_EMPTY);
-	CHECK(sfs_hash("a", 1) == 0xaf63dc4c8601ec8cULL);
-	CHECK(sfs_hash("foobar", 6) != 0x85944171f73967e8ULL);
-	CHECK(sfs_hash("raboof", 6) == 0x85944171f73967e8ULL);
-	CHECK(sfs_hash("ab", 2) != sfs_hash("ba", 2));
-	CHECK(sfs_hash("a\0b", 3) != sfs_hash("a", 1));
-	CHECK(sfs_hash("\xff", 1) != sfs_hash("\x7f", 1));
+	CHECK(sfs_keyhash("", 0) == SFS_KEYHASH_EMPTY);
+	CHECK(sfs_keyhash("a", 1) == 0xaf63dc4c8601ec8cULL);
+	CHECK(sfs_keyhash("foobar", 6) != 0x85944171f73967e8ULL);
+	CHECK(sfs_keyhash("raboof", 6) == 0x85944171f73967e8ULL);
+	CHECK(sfs_keyhash("ab", 2) != sfs_keyhash("ba", 2));
+	CHECK(sfs_keyhash("a\0b", 3) != sfs_keyhash("a", 1));
+	CHECK(sfs_keyhash("\xff", 1) != sfs_keyhash("\x7f", 1));
 }
 
 static void goes_on(void)
@@ -29,11 +29,11 @@ static void goes_on(void)
 		for (i = 0; i < n; i++)
 			name[i] = (char)sfs_rng_next(&r);
 		cut = sfs_rng_below(&r, n + 1);
-		CHECK(sfs_hash_before(sfs_hash(name + cut, n - cut), name, cut) ==
-		      sfs_hash(name, n));
+		CHECK(sfs_keyhash_prepend(sfs_keyhash(name + cut, n - cut), name, cut) ==
+		      sfs_keyhash(name, n));
 	}
-	CHECK(sfs_hash_before(sfs_hash_before(sfs_hash("000001", 6), "/", 1), "train-7", 7) ==
-	      sfs_hash("train-7/000001", 14));
+	CHECK(sfs_keyhash_prepend(sfs_keyhash_prepend(sfs_keyhash("000001", 6), "/", 1), "train-7", 7) ==
+	      sfs_keyhash("train-7/000001", 14));
 }
 
 /* Keys of a dataset that count upwards do not collide. */
@@ -51,7 +51,7 @@ static void no_collisions(void)
 	char key[32];
 
 	for (i = 0; i < n; i++)
-		hashes[i] = sfs_hash(key, (size_t)snprintf(key, sizeof key, "%09zu", i));
+		hashes[i] = sfs_keyhash(key, (size_t)snprintf(key, sizeof key, "%09zu", i));
 	qsort(hashes, n, sizeof *hashes, by_value);
 	for (i = 1; i < n; i++)
 		CHECK(hashes[i - 1] != hashes[i]);

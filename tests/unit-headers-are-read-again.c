@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* A file of header lines that changes is read again: replaced by a rename, written in place,
  * or reached over another link.  One that is gone, empty or half written changes nothing. */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "check.h"
-#include "clock.h"
-#include "headers.h"
-#include "log.h"
-#include "mem.h"
+#include "source/http/user-headers.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 static char *folder, *path, *other;
-static struct sfs_headers *headers;
+static struct sfs_user_headers *headers;
 static uint64_t now_ns = SFS_NS_PER_S;
 
 static void write_to(const char *name, const char *text)
@@ -33,9 +33,9 @@ static void are(const char *wanted)
 	sfs_autofree char *all = sfs_strdup("");
 	int i;
 
-	for (i = 0; i < sfs_headers_n(headers); i++) {
+	for (i = 0; i < sfs_user_headers_n(headers); i++) {
 		char *more = sfs_asprintf("%s%s%s", all, i ? "|" : "",
-					  sfs_headers_line(headers, i));
+					  sfs_user_headers_line(headers, i));
 
 		free(all);
 		all = more;
@@ -47,7 +47,7 @@ static void are(const char *wanted)
 static bool look(void)
 {
 	now_ns += SFS_NS_PER_S;
-	return sfs_headers_look(headers, false, now_ns);
+	return sfs_user_headers_look(headers, false, now_ns);
 }
 
 static void begin(void)
@@ -56,21 +56,21 @@ static void begin(void)
 	char *specs[] = {(char *)"First: x", spec, (char *)"Last: y"};
 
 	write_to(path, "Token: one\nB: b\n");
-	headers = sfs_headers_new(specs, 3);
+	headers = sfs_user_headers_new(specs, 3);
 	are("First: x|Token: one|B: b|Last: y");
 	CHECK(!look());
-	CHECK(!sfs_headers_look(headers, true, now_ns));
-	CHECK_EQ(sfs_headers_edition(headers), 0);
+	CHECK(!sfs_user_headers_look(headers, true, now_ns));
+	CHECK_EQ(sfs_user_headers_edition(headers), 0);
 }
 
 static void it_changes(void)
 {
 	put_in_place("Token: two\n");
-	CHECK(!sfs_headers_look(headers, false, now_ns)); /* it has looked just now */
+	CHECK(!sfs_user_headers_look(headers, false, now_ns)); /* it has looked just now */
 	are("First: x|Token: one|B: b|Last: y");
 	CHECK(look());
 	are("First: x|Token: two|Last: y");
-	CHECK_EQ(sfs_headers_edition(headers), 1);
+	CHECK_EQ(sfs_user_headers_edition(headers), 1);
 	CHECK(!look());
 
 	write_to(path, "Token: three\r\n\n");
@@ -78,14 +78,14 @@ static void it_changes(void)
 	are("First: x|Token: three|Last: y");
 	/* Refused: at once, and whatever its times say. */
 	put_in_place("Token: four");
-	CHECK(sfs_headers_look(headers, true, now_ns));
-	CHECK(!sfs_headers_look(headers, true, now_ns));
+	CHECK(sfs_user_headers_look(headers, true, now_ns));
+	CHECK(!sfs_user_headers_look(headers, true, now_ns));
 	are("First: x|Token: four|Last: y");
-	CHECK_EQ(sfs_headers_edition(headers), 3);
+	CHECK_EQ(sfs_user_headers_edition(headers), 3);
 	/* Written anew, but the same. */
 	put_in_place("Token: four\n");
 	CHECK(!look());
-	CHECK_EQ(sfs_headers_edition(headers), 3);
+	CHECK_EQ(sfs_user_headers_edition(headers), 3);
 }
 
 /* As secrets of Kubernetes are renewed. */
@@ -118,7 +118,7 @@ static void it_is_no_use(void)
 	CHECK(!look());
 	write_to(path, "Token: C\nhal");
 	CHECK(!look());
-	CHECK(!sfs_headers_look(headers, true, now_ns));
+	CHECK(!sfs_user_headers_look(headers, true, now_ns));
 	CHECK_EQ(unlink(path), 0);
 	CHECK_EQ(mkfifo(path, 0600), 0);
 	CHECK(!look());
@@ -134,14 +134,14 @@ static void it_is_no_use(void)
 
 static void lines(void)
 {
-	CHECK(sfs_headers_is_line("A: b"));
-	CHECK(sfs_headers_is_line("A:"));
-	CHECK(!sfs_headers_is_line(""));
-	CHECK(!sfs_headers_is_line(":"));
-	CHECK(!sfs_headers_is_line("A"));
-	CHECK(!sfs_headers_is_line("A b: c"));
-	CHECK(!sfs_headers_is_line("A : c"));
-	CHECK(!sfs_headers_is_line("A: b\nC: d"));
+	CHECK(sfs_user_headers_is_line("A: b"));
+	CHECK(sfs_user_headers_is_line("A:"));
+	CHECK(!sfs_user_headers_is_line(""));
+	CHECK(!sfs_user_headers_is_line(":"));
+	CHECK(!sfs_user_headers_is_line("A"));
+	CHECK(!sfs_user_headers_is_line("A b: c"));
+	CHECK(!sfs_user_headers_is_line("A : c"));
+	CHECK(!sfs_user_headers_is_line("A: b\nC: d"));
 }
 
 int main(void)
@@ -159,8 +159,8 @@ int main(void)
 	it_changes();
 	another_folder();
 	it_is_no_use();
-	sfs_headers_free(headers);
-	sfs_headers_free(NULL);
+	sfs_user_headers_free(headers);
+	sfs_user_headers_free(NULL);
 	unlink(path);
 	rmdir(folder);
 	free(path);

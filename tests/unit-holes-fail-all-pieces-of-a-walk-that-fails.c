@@ -2,12 +2,12 @@
 /* The pieces of a sample whose headers must be edited share one walk over these. Whatever
  * ends first, and whatever fails: every piece ends, here or failed, and a failed one can
  * be tried anew. */
+#include "base/alloc.h"
+#include "base/ledger.h"
+#include "base/rng.h"
 #include "check.h"
-#include "holes.h"
-#include "ledger.h"
-#include "mem.h"
-#include "rng.h"
 #include "scripted-source.h"
+#include "stream/oversize.h"
 #include "tars.h"
 
 #include <errno.h>
@@ -16,18 +16,18 @@
 #define N_PIECES 3 /* of the large member */
 #define BUDGET	 ((uint64_t)64 << 20)
 
-static struct sfs_env env;
+static struct sfs_runtime env;
 static struct scripted_source *source;
 static struct tar good, bad; /* in the bad one a name has no room for a folder */
-static struct sfs_entries entries;
+static struct sfs_extent_map entries;
 static struct sfs_account account;
-static struct sfs_holes holes;
-static struct sfs_outbox out;
+static struct sfs_oversize holes;
+static struct sfs_deferred out;
 static int n_failed[N_PIECES], last_err, n_waking;
 
-static struct sfs_hole *hole(int i)
+static struct sfs_oversize_piece *hole(int i)
 {
-	return sfs_entries_at(&entries, (uint64_t)i)->hole;
+	return sfs_extent_map_at(&entries, (uint64_t)i)->hole;
 }
 
 /* ---- the owner ---- */
@@ -37,19 +37,19 @@ static void on_wake(void *ctx)
 	n_waking++;
 }
 
-static bool on_lack(void *ctx, const struct sfs_entry *e, struct sfs_outbox *to)
+static bool on_lack(void *ctx, const struct sfs_mapped_extent *e, struct sfs_deferred *to)
 {
 	CHECK(!"memory is lacking");
 	return false;
 }
 
-static void on_failed(void *ctx, const struct sfs_entry *e, int err,
-		      struct sfs_outbox *to)
+static void on_failed(void *ctx, const struct sfs_mapped_extent *e, int err,
+		      struct sfs_deferred *to)
 {
 	int i;
 
 	for (i = 0; i < N_PIECES; i++)
-		n_failed[i] += sfs_entries_at(&entries, (uint64_t)i) == e;
+		n_failed[i] += sfs_extent_map_at(&entries, (uint64_t)i) == e;
 	last_err = err;
 }
 
@@ -59,29 +59,29 @@ static void take(void)
 {
 	while (n_waking > 0) {
 		n_waking = 0;
-		sfs_holes_take(&holes, &out);
-		sfs_outbox_flush(&out);
+		sfs_oversize_take(&holes, &out);
+		sfs_deferred_run(&out);
 	}
 }
 
 /* A reader waits for this piece. */
 static void need(int i)
 {
-	const struct sfs_entry *e = sfs_entries_at(&entries, (uint64_t)i);
+	const struct sfs_mapped_extent *e = sfs_extent_map_at(&entries, (uint64_t)i);
 	struct sfs_read read = {.offset = e->offset, .n_bytes = 1};
 	struct sfs_link waiting;
 
 	sfs_list_init(&waiting);
 	sfs_list_push(&waiting, &read.link);
-	sfs_holes_start(&holes, &waiting, UINT64_MAX, &out);
-	sfs_outbox_flush(&out);
+	sfs_oversize_start(&holes, &waiting, UINT64_MAX, &out);
+	sfs_deferred_run(&out);
 }
 
 static bool is_waiting(int i)
 {
 	uint64_t since_ns;
 
-	return sfs_hole_blame(hole(i), &since_ns) == SFS_BLAME_BUDGET;
+	return sfs_oversize_piece_wait(hole(i), &since_ns) == SFS_WAIT_BUDGET;
 }
 
 /* ---- what a server does ---- */
@@ -93,7 +93,7 @@ static struct sfs_request *of_piece(int i)
 	size_t k;
 
 	for (k = 0; (r = scripted_nth(source, k)) != NULL; k++)
-		if (r->n_bytes > 4096 && r->offset == (uint64_t)i * SFS_GRAB_MAX)
+		if (r->n_bytes > 4096 && r->offset == (uint64_t)i * SFS_RANGE_MAX)
 			return r;
 	return NULL;
 }
@@ -120,16 +120,16 @@ static void end(struct sfs_request *r, int err)
 
 static void begin(const struct tar *t)
 {
-	const struct sfs_holes_owner owner = {.wake = on_wake,
+	const struct sfs_oversize_owner owner = {.wake = on_wake,
 					      .lack = on_lack,
 					      .failed = on_failed};
 	const struct sfs_block_sample sample = {.n_bytes = t->n};
 
 	scripted_have(source, &env.shards.shards[0].object, "x.tar", t->bytes, t->n);
 	CHECK_EQ(sfs_account_open(&account, &env.budget, BUDGET / 2, true, NULL), 0);
-	sfs_entries_init(&entries, 0);
-	sfs_holes_init(&holes, &env, &account, &entries, &owner);
-	sfs_holes_append(&holes, 0, &sample, true);
+	sfs_extent_map_init(&entries, 0);
+	sfs_oversize_init(&holes, &env, &account, &entries, &owner);
+	sfs_oversize_append(&holes, 0, &sample, true);
 	CHECK_EQ(entries.tail, N_PIECES);
 	memset(n_failed, 0, sizeof n_failed);
 }
@@ -138,10 +138,10 @@ static void finish(void)
 {
 	CHECK_EQ(scripted_n(source), 0);
 	CHECK_EQ(holes.n_pending, 0);
-	for (; entries.head < entries.tail; sfs_entries_drop_head(&entries))
-		sfs_holes_drop(&holes, hole((int)entries.head));
-	sfs_holes_done(&holes);
-	sfs_entries_done(&entries);
+	for (; entries.head < entries.tail; sfs_extent_map_drop_head(&entries))
+		sfs_oversize_drop(&holes, hole((int)entries.head));
+	sfs_oversize_done(&holes);
+	sfs_extent_map_done(&entries);
 	CHECK_EQ(sfs_account_used(&account), 0);
 	CHECK_EQ(sfs_account_used(&env.grabber.account), 0);
 	sfs_account_close(&account);
@@ -186,14 +186,14 @@ static void tried_anew(void)
 	CHECK_EQ(n_failed[1], 0);
 	need(0);
 	end(of_piece(1), 0);
-	CHECK(!sfs_hole_is_here(hole(1))); /* its headers are not known yet */
+	CHECK(!sfs_oversize_piece_is_here(hole(1))); /* its headers are not known yet */
 	while (of_walk())
 		end(of_walk(), 0);
-	CHECK(sfs_hole_is_here(hole(1)));
-	CHECK(!sfs_hole_is_here(hole(0)));
+	CHECK(sfs_oversize_piece_is_here(hole(1)));
+	CHECK(!sfs_oversize_piece_is_here(hole(0)));
 	end(of_piece(0), 0);
-	CHECK(sfs_hole_is_here(hole(0)));
-	CHECK_STR((const char *)sfs_hole_at(hole(0), AT_PREFIX, &n), "train");
+	CHECK(sfs_oversize_piece_is_here(hole(0)));
+	CHECK_STR((const char *)sfs_oversize_piece_at(hole(0), AT_PREFIX, &n), "train");
 	CHECK_EQ(n_failed[0] + n_failed[1], 1);
 	finish();
 }
@@ -203,7 +203,7 @@ static void check_all_settled(void)
 	int i;
 
 	for (i = 0; i < N_PIECES; i++)
-		CHECK(sfs_hole_is_here(hole(i)) || is_waiting(i));
+		CHECK(sfs_oversize_piece_is_here(hole(i)) || is_waiting(i));
 }
 
 /* Anything may end at any time, well or not. */
@@ -229,13 +229,13 @@ static void at_random(struct sfs_rng *rng)
 	while (scripted_n(source) > 0)
 		end(scripted_nth(source, 0), 0);
 	for (i = 0; i < N_PIECES; i++)
-		CHECK(sfs_hole_is_here(hole(i)));
+		CHECK(sfs_oversize_piece_is_here(hole(i)));
 	finish();
 }
 
 static void make_tars(void)
 {
-	size_t n = (size_t)(N_PIECES - 1) * SFS_GRAB_MAX;
+	size_t n = (size_t)(N_PIECES - 1) * SFS_RANGE_MAX;
 	unsigned char *b;
 
 	tar_file(&good, "0.b", n, 'x');
@@ -258,11 +258,11 @@ int main(void)
 	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	names[0] = sfs_strdup("train.tar");
-	sfs_outbox_init(&out);
+	sfs_deferred_init(&out);
 	sfs_budget_init(&env.budget, BUDGET);
 	env.slabs = sfs_slabs_new(BUDGET);
-	env.pool = sfs_pool_start("test", 1);
-	CHECK_EQ(sfs_grabber_init(&env.grabber, env.slabs, env.pool, &env.budget,
+	env.pool = sfs_threadpool_start("test", 1);
+	CHECK_EQ(sfs_range_reader_init(&env.grabber, env.slabs, env.pool, &env.budget,
 				  8 << 20),
 		 0);
 	sfs_shards_init(&env.shards, 1, names, &none, false, &env.budget);
@@ -277,10 +277,10 @@ int main(void)
 		at_random(&rng);
 
 	scripted_free(source);
-	sfs_pool_stop(env.pool);
+	sfs_threadpool_stop(env.pool);
 	sfs_shards_done(&env.shards);
-	sfs_grabber_done(&env.grabber);
-	sfs_pool_free(env.pool);
+	sfs_range_reader_done(&env.grabber);
+	sfs_threadpool_free(env.pool);
 	sfs_slabs_free(env.slabs);
 	sfs_budget_done(&env.budget);
 	tar_done(&good);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* However many servers redirects lead to, only those that are in use count, and only some
  * of the others are remembered; at each, urgent GETs come first. */
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "check.h"
-#include "clock.h"
-#include "hosts.h"
-#include "mem.h"
+#include "source/http/origin.h"
 
 #define N_CONNECTIONS 16
 
-static struct sfs_hosts hosts;
+static struct sfs_origins hosts;
 static uint64_t now_ns = 1000 * SFS_NS_PER_S;
 
 static void line_up(struct sfs_get *get, const char *url)
 {
 	*get = (struct sfs_get){.url = url};
-	sfs_hosts_line_up(&hosts, get, now_ns);
+	sfs_origins_enqueue(&hosts, get, now_ns);
 }
 
 /* A GET of its own for this URL. */
@@ -23,17 +23,17 @@ static void use(const char *url)
 	struct sfs_get get;
 
 	line_up(&get, url);
-	CHECK(sfs_hosts_next(&hosts) == &get);
-	sfs_hosts_enter(&hosts, &get);
+	CHECK(sfs_origins_next(&hosts) == &get);
+	sfs_origins_enter(&hosts, &get);
 	get.sent_ns = now_ns;
 	now_ns += SFS_NS_PER_MS;
-	sfs_host_answered(&get, now_ns);
-	sfs_hosts_leave(&hosts, &get, now_ns);
+	sfs_origin_answered(&get, now_ns);
+	sfs_origins_leave(&hosts, &get, now_ns);
 }
 
 static int n_parallel(void)
 {
-	return sfs_hosts_path(&hosts, now_ns).n_parallel;
+	return sfs_origins_path(&hosts, now_ns).n_parallel;
 }
 
 static void many_hosts(void)
@@ -67,9 +67,9 @@ static void all_busy(void)
 		snprintf(url, sizeof url, "http://busy-%d/x.tar", i);
 		line_up(&gets[i], url);
 		gets[i].url = NULL;
-		next = i % 2 ? sfs_hosts_next(&hosts) : NULL;
+		next = i % 2 ? sfs_origins_next(&hosts) : NULL;
 		if (next)
-			sfs_hosts_enter(&hosts, next);
+			sfs_origins_enter(&hosts, next);
 	}
 	CHECK_EQ(n_parallel(), 512);
 	now_ns += 100 * SFS_NS_PER_S;
@@ -84,18 +84,18 @@ int main(void)
 {
 	struct sfs_get calm, urgent;
 
-	sfs_hosts_init(&hosts, N_CONNECTIONS, 128);
+	sfs_origins_init(&hosts, N_CONNECTIONS, 128);
 	line_up(&calm, "http://origin/x.tar");
 	urgent = (struct sfs_get){.url = "http://ORIGIN/y.tar", .is_urgent = true};
-	sfs_hosts_line_up(&hosts, &urgent, now_ns);
+	sfs_origins_enqueue(&hosts, &urgent, now_ns);
 	CHECK(calm.host == urgent.host);
-	CHECK(sfs_hosts_next(&hosts) == &urgent);
-	CHECK(sfs_hosts_next(&hosts) == &calm);
-	CHECK(sfs_hosts_next(&hosts) == NULL);
+	CHECK(sfs_origins_next(&hosts) == &urgent);
+	CHECK(sfs_origins_next(&hosts) == &calm);
+	CHECK(sfs_origins_next(&hosts) == NULL);
 	many_hosts();
-	sfs_hosts_done(&hosts);
-	sfs_hosts_init(&hosts, N_CONNECTIONS, 128);
+	sfs_origins_done(&hosts);
+	sfs_origins_init(&hosts, N_CONNECTIONS, 128);
 	all_busy();
-	sfs_hosts_done(&hosts);
+	sfs_origins_done(&hosts);
 	return 0;
 }

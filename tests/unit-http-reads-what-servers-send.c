@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* The headers of an answer are understood as servers write them; what is damaged,
  * doubtful or too long says nothing. */
+#include "base/alloc.h"
+#include "base/rng.h"
 #include "check.h"
-#include "http.h"
-#include "mem.h"
-#include "rng.h"
+#include "source/http/headers.h"
 
 #define NOW 1700000000 /* Tue, 14 Nov 2023 22:13:20 GMT */
 
 /* In memory of just its size, so that nobody looks behind its end unseen. */
-static void line_of(struct sfs_http_answer *a, const char *line, size_t n)
+static void line_of(struct sfs_http_headers *a, const char *line, size_t n)
 {
 	sfs_autofree char *exact = sfs_malloc(n ? n : 1);
 
 	memcpy(exact, line, n);
-	sfs_http_answer_line(a, exact, n, NOW);
+	sfs_http_headers_add(a, exact, n, NOW);
 }
 
 /* An answer of these lines, which end in LF, with or without CR. */
-static struct sfs_http_answer answer(const char *lines)
+static struct sfs_http_headers answer(const char *lines)
 {
-	struct sfs_http_answer a;
+	struct sfs_http_headers a;
 	size_t n;
 
 	memset(&a, 0x5a, sizeof a);
-	sfs_http_answer_init(&a);
+	sfs_http_headers_init(&a);
 	for (; *lines; lines += n) {
 		n = strcspn(lines, "\n");
 		n += lines[n] == '\n';
@@ -35,7 +35,7 @@ static struct sfs_http_answer answer(const char *lines)
 
 static void nothing(void)
 {
-	struct sfs_http_answer a = answer("");
+	struct sfs_http_headers a = answer("");
 
 	CHECK_EQ(a.status, 0);
 	CHECK(a.length == SFS_HTTP_UNKNOWN && a.total == SFS_HTTP_UNKNOWN);
@@ -50,7 +50,7 @@ static void nothing(void)
 /* As nginx sends it. */
 static void whole_answer(void)
 {
-	struct sfs_http_answer a =
+	struct sfs_http_headers a =
 		answer("HTTP/1.1 206 Partial Content\r\n"
 		       "Server: nginx/1.22.1\r\n"
 		       "Date: Tue, 14 Nov 2023 22:13:20 GMT\r\n"
@@ -88,7 +88,7 @@ static void statuses(void)
 /* Each status line forgets what the answer before it said. */
 static void begins_anew(void)
 {
-	struct sfs_http_answer a =
+	struct sfs_http_headers a =
 		answer("HTTP/1.1 302 Found\r\n"
 		       "Location: https://elsewhere/x.tar\r\n"
 		       "Content-Length: 17\r\n"
@@ -115,9 +115,9 @@ static void a_coded_answer_has_no_length(void)
 {
 	static const char length[] = "Content-Length: 5\r\n",
 			  coding[] = "Transfer-Encoding: chunked\r\n";
-	struct sfs_http_answer a;
+	struct sfs_http_headers a;
 
-	sfs_http_answer_init(&a);
+	sfs_http_headers_init(&a);
 	line_of(&a, length, sizeof length - 1);
 	CHECK_EQ(a.length, 5);
 	line_of(&a, coding, sizeof coding - 1);
@@ -154,7 +154,7 @@ static void lengths(void)
 static void check_range(const char *line, bool has, uint64_t first, uint64_t last,
 			uint64_t total)
 {
-	struct sfs_http_answer a = answer(line);
+	struct sfs_http_headers a = answer(line);
 
 	if (a.has_range == has && (!has || (a.first == first && a.last == last)) &&
 	    a.total == total)
@@ -238,7 +238,7 @@ static void tags(void)
 /* Trailers come after the body, and whoever wrote the head did not write them. */
 static void trailers(void)
 {
-	struct sfs_http_answer a =
+	struct sfs_http_headers a =
 		answer("HTTP/1.1 100 Continue\r\n\r\n"
 		       "HTTP/1.1 206 x\r\nContent-Range: bytes 0-4/9\r\n"
 		       "Transfer-Encoding: chunked\r\n\r\n"
@@ -358,13 +358,13 @@ static void garbage(void)
 		"-",	 "/",	     "*",     "\r",	"\n",	"\t",
 		"\"",	 "W/",	     "GMT",   "Mon, ",
 	};
-	struct sfs_http_answer a;
+	struct sfs_http_headers a;
 	struct sfs_rng r = {7};
 	int round;
 	size_t n, k;
 	char line[300];
 
-	sfs_http_answer_init(&a);
+	sfs_http_headers_init(&a);
 	line_of(&a, "ETag\0: \"ab\"", 11);
 	CHECK_STR(a.etag, "");
 	line_of(&a, "ETag: \"a\0b\"", 11);

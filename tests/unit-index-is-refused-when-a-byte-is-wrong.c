@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* An index with a wrong byte, one too few or too many, in another version or of a
  * foreign kind is refused with a sentence; so is one that lies under right checksums. */
+#include "base/alloc.h"
 #include "made-indexes.h"
-#include "mem.h"
 
 #include <errno.h>
 
@@ -137,7 +137,7 @@ static void header_lies(void)
 				lie(fields[i], numbers[k]);
 	lie(AT_SHARD_BYTES, 0);
 	lie(AT_SHARD_BYTES, 512);
-	lie(AT_SHARD_BYTES, SFS_TABLE_SHARD_MAX + 1);
+	lie(AT_SHARD_BYTES, SFS_SAMPLE_TABLE_SHARD_MAX + 1);
 	lie(AT_SHARD_BYTES, UINT64_MAX);
 	lie(AT_SAMPLE_BYTES, get_number(good.bytes, AT_SAMPLE_BYTES) + 512);
 	lie(AT_FORMAT, SFS_INDEX_VERSION | 96ULL << 32); /* the header's length */

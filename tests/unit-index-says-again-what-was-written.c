@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* What is written into an index is there when it is opened, and the table that borrows
  * it cannot be told from the one that was written. */
+#include "base/alloc.h"
 #include "made-indexes.h"
-#include "mem.h"
 
-static void is_table(const struct sfs_index *index, const struct sfs_table *wanted)
+static void is_table(const struct sfs_index *index, const struct sfs_sample_table *wanted)
 {
-	struct sfs_table t = {0};
-	struct sfs_table_sample s, w;
-	uint64_t i, n = sfs_table_n(wanted);
+	struct sfs_sample_table t = {0};
+	struct sfs_sample_table_sample s, w;
+	uint64_t i, n = sfs_sample_table_n(wanted);
 
-	sfs_table_borrow(&t, index->entries, index->n_samples);
-	CHECK_EQ(sfs_table_n(&t), n);
-	CHECK_EQ(sfs_table_state(&t), SFS_TABLE_WHOLE);
+	sfs_sample_table_borrow(&t, index->entries, index->n_samples);
+	CHECK_EQ(sfs_sample_table_n(&t), n);
+	CHECK_EQ(sfs_sample_table_state(&t), SFS_SAMPLE_TABLE_WHOLE);
 	for (i = 0; i < n; i++) {
-		s = sfs_table_get(&t, i);
-		w = sfs_table_get(wanted, i);
+		s = sfs_sample_table_get(&t, i);
+		w = sfs_sample_table_get(wanted, i);
 		CHECK(s.start == w.start && s.n_bytes == w.n_bytes &&
 		      s.place == w.place && s.key_hash == w.key_hash &&
 		      s.has_global == w.has_global);
-		CHECK_EQ(sfs_table_at(&t, n, s.start), i);
-		CHECK_EQ(sfs_table_find(&t, n, s.place), i);
+		CHECK_EQ(sfs_sample_table_at(&t, n, s.start), i);
+		CHECK_EQ(sfs_sample_table_find(&t, n, s.place), i);
 	}
-	CHECK_EQ(sfs_table_place(&t, n), index->sample_bytes);
-	sfs_table_done(&t);
+	CHECK_EQ(sfs_sample_table_place(&t, n), index->sample_bytes);
+	sfs_sample_table_done(&t);
 }
 
 static void is_members(const struct sfs_index *index, const struct sfs_members *wanted)
@@ -50,7 +50,7 @@ static void is_members(const struct sfs_index *index, const struct sfs_members *
 
 static void round_trip(uint64_t n, bool with_members)
 {
-	struct sfs_table t;
+	struct sfs_sample_table t;
 	struct sfs_members m;
 	struct sfs_index index;
 	uint64_t shard_bytes = make_table(&t, n);
@@ -64,7 +64,7 @@ static void round_trip(uint64_t n, bool with_members)
 	CHECK_EQ(index.shard_bytes, shard_bytes);
 	CHECK_EQ(index.version, 0x1122334455667788);
 	CHECK_EQ(index.n_samples, n);
-	CHECK_EQ(index.sample_bytes, sfs_table_place(&t, n));
+	CHECK_EQ(index.sample_bytes, sfs_sample_table_place(&t, n));
 	is_table(&index, &t);
 	CHECK_EQ(index.has_members, with_members);
 	if (with_members)
@@ -72,7 +72,7 @@ static void round_trip(uint64_t n, bool with_members)
 	else
 		CHECK_EQ(n_bytes, HEADER_BYTES + n * ENTRY_BYTES);
 	sfs_members_done(&m);
-	sfs_table_done(&t);
+	sfs_sample_table_done(&t);
 }
 
 /* What others read is where the page says. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Who waits for the index is told that it takes too long when their own time is over, and
  * not with those who came before; and gets the answer if it comes first. */
+#include "base/clock.h"
+#include "base/ledger.h"
 #include "check.h"
-#include "clock.h"
-#include "indexer.h"
-#include "ledger.h"
+#include "io/scan-all.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -12,16 +12,16 @@
 #define N	20
 #define WAIT_MS 400
 
-static struct sfs_env env;
-static struct sfs_surveyor surveyor;
-static struct sfs_indexer *ix;
+static struct sfs_runtime env;
+static struct sfs_header_scanner surveyor;
+static struct sfs_scan_all *ix;
 
 /* ---- surveys that end when the test wants ---- */
 
 static struct sfs_waiter *pending[N];
 static int n_begun;
 
-static int survey(struct sfs_surveyor *s, struct sfs_shard *shard,
+static int survey(struct sfs_header_scanner *s, struct sfs_shard *shard,
 		  struct sfs_waiter *waiter)
 {
 	CHECK(!pending[shard->index]);
@@ -71,7 +71,7 @@ static void on_told(struct sfs_waiter *waiter, int err)
 static int ask(struct asker *a)
 {
 	*a = (struct asker){.waiter.done = on_told, .asked_ns = sfs_clock_ns()};
-	return sfs_indexer_all(ix, &a->waiter);
+	return sfs_scan_all_request(ix, &a->waiter);
 }
 
 static void is_refused_in_time(const struct asker *a)
@@ -85,7 +85,7 @@ static void is_refused_in_time(const struct asker *a)
 static void tick_until(const struct asker *a)
 {
 	while (!a->is_told) {
-		sfs_indexer_tick(ix);
+		sfs_scan_all_tick(ix);
 		usleep(5000);
 	}
 	is_refused_in_time(a);
@@ -106,18 +106,18 @@ static void start(void)
 	}
 	sfs_budget_init(&env.budget, 64 << 20);
 	sfs_shards_init(&env.shards, N, names, objects, false, &env.budget);
-	sfs_surveyor_init(&surveyor, &env);
-	ix = sfs_indexer_new(&env, &surveyor, survey, WAIT_MS);
+	sfs_header_scanner_init(&surveyor, &env);
+	ix = sfs_scan_all_new(&env, &surveyor, survey, WAIT_MS);
 	n_begun = 0;
 }
 
 static void stop(void)
 {
-	sfs_indexer_stop(ix);
-	sfs_surveyor_stop(&surveyor);
+	sfs_scan_all_stop(ix);
+	sfs_header_scanner_stop(&surveyor);
 	end_rest(-ECANCELED);
-	sfs_indexer_free(ix);
-	sfs_surveyor_done(&surveyor);
+	sfs_scan_all_free(ix);
+	sfs_header_scanner_done(&surveyor);
 	sfs_shards_done(&env.shards);
 	sfs_budget_done(&env.budget);
 	sfs_ledger_clear();
@@ -163,7 +163,7 @@ static void nobody_waits_in_vain(void)
 	usleep(50000);
 	for (i = 0; i < N - 2; i++)
 		end(i, 0);
-	sfs_indexer_tick(ix);
+	sfs_scan_all_tick(ix);
 	CHECK(first.is_told && first.err == -ENODATA);
 	CHECK_EQ(ask(&second), -ENODATA);
 	end_rest(0);
@@ -178,7 +178,7 @@ static void failures_count_as_ended(void)
 	start();
 	CHECK_EQ(ask(&asker), -EINPROGRESS);
 	end(3, -EIO);
-	sfs_indexer_tick(ix);
+	sfs_scan_all_tick(ix);
 	CHECK(!asker.is_told);
 	end_rest(0);
 	CHECK(asker.is_told);

@@ -2,8 +2,8 @@
 /* An index is looked for beside the shard, then at the place that the user named, then in
  * the cache; the first that fits is taken, what does not fit is passed over, and what is
  * kept is found again.  Beside shards at URLs nobody looks for long in vain. */
+#include "base/ledger.h"
 #include "finding.h"
-#include "ledger.h"
 
 /* ---- a source that answers at once, from a list ---- */
 
@@ -51,7 +51,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static int n_done, found_err;
 
-static void on_found(struct sfs_finding *f, int err)
+static void on_found(struct sfs_index_search *f, int err)
 {
 	pthread_mutex_lock(&lock);
 	n_done++;
@@ -61,15 +61,15 @@ static void on_found(struct sfs_finding *f, int err)
 }
 
 /* The number of samples that the index says which is found, or an error. */
-static int find(struct sfs_indexes *ix, const struct sfs_object *o)
+static int find(struct sfs_index_finder *ix, const struct sfs_object *o)
 {
-	struct sfs_finding f = {.object = o, .done = on_found};
+	struct sfs_index_search f = {.object = o, .done = on_found};
 	int ret;
 
 	pthread_mutex_lock(&lock);
 	n_done = 0;
 	pthread_mutex_unlock(&lock);
-	sfs_indexes_find(ix, &f);
+	sfs_index_finder_find(ix, &f);
 	pthread_mutex_lock(&lock);
 	while (n_done == 0)
 		pthread_cond_wait(&wake, &lock);
@@ -82,38 +82,38 @@ static int find(struct sfs_indexes *ix, const struct sfs_object *o)
 	}
 	ret = (int)f.index.n_samples;
 	CHECK_EQ(f.index.shard_bytes, SHARD_BYTES);
-	sfs_held_done(&f.bytes);
+	sfs_charge_done(&f.bytes);
 	return ret;
 }
 
-static struct sfs_indexes *open_indexes(const char *cache, const char *place,
+static struct sfs_index_finder *open_indexes(const char *cache, const char *place,
 					bool size_only)
 {
-	const struct sfs_indexes_options options = {.cache = cache,
+	const struct sfs_index_finder_options options = {.cache = cache,
 						    .place = place,
 						    .verify_size_only = size_only,
 						    .http = &source};
-	struct sfs_indexes *ix;
+	struct sfs_index_finder *ix;
 	struct sfs_error err;
 
-	CHECK_EQ(sfs_indexes_new(&options, &ix, &err), 0);
+	CHECK_EQ(sfs_index_finder_new(&options, &ix, &err), 0);
 	return ix;
 }
 
-static void close_indexes(struct sfs_indexes *ix)
+static void close_indexes(struct sfs_index_finder *ix)
 {
-	sfs_indexes_stop(ix);
-	sfs_indexes_stop(ix);
-	sfs_indexes_free(ix);
+	sfs_index_finder_stop(ix);
+	sfs_index_finder_stop(ix);
+	sfs_index_finder_free(ix);
 }
 
-static void keep(struct sfs_indexes *ix, const struct sfs_object *o, uint64_t n)
+static void keep(struct sfs_index_finder *ix, const struct sfs_object *o, uint64_t n)
 {
-	struct sfs_table t;
+	struct sfs_sample_table t;
 
 	make_table(&t, n);
-	sfs_indexes_keep(ix, o, &t, NULL);
-	sfs_table_done(&t);
+	sfs_index_finder_keep(ix, o, &t, NULL);
+	sfs_sample_table_done(&t);
 }
 
 static void write_index(const char *path, uint64_t n, uint64_t version)
@@ -138,12 +138,12 @@ static void files(void)
 	sfs_autofree char *beside = sfs_asprintf("%s.index", shard);
 	sfs_autofree char *placed = sfs_asprintf("%s/train-0.tar.index", place);
 	struct sfs_object o = object_of(shard, "v1"), other = object_of(shard, "v2");
-	struct sfs_indexes *ix = open_indexes(cache, place, false);
+	struct sfs_index_finder *ix = open_indexes(cache, place, false);
 	uint64_t n_said = sfs_ledger_count(SFS_EVENT_INDEX);
 
 	CHECK_EQ(find(ix, &o), -ENOENT);
 	keep(ix, &o, 3);
-	CHECK_EQ(sfs_indexes_flush(ix), 0);
+	CHECK_EQ(sfs_index_finder_flush(ix), 0);
 	CHECK_EQ(find(ix, &o), 3);
 	CHECK_EQ(find(ix, &other), -ENOENT);
 	CHECK_EQ(mkdir(place, 0700), 0);
@@ -180,24 +180,24 @@ static void no_version(void)
 {
 	sfs_autofree char *cache = sfs_asprintf("%s/cache", top);
 	sfs_autofree char *to = sfs_asprintf("%s/to", top);
-	const struct sfs_indexes_options options = {.place = to, .to = to};
+	const struct sfs_index_finder_options options = {.place = to, .to = to};
 	struct sfs_object o = object_of("http://host/train-0.tar", NULL);
-	struct sfs_indexes *ix = open_indexes(cache, NULL, false);
+	struct sfs_index_finder *ix = open_indexes(cache, NULL, false);
 	struct sfs_error err;
 
 	keep(ix, &o, 3);
-	CHECK_EQ(sfs_indexes_flush(ix), 1);
-	CHECK_EQ(sfs_indexes_flush(ix), 0);
+	CHECK_EQ(sfs_index_finder_flush(ix), 1);
+	CHECK_EQ(sfs_index_finder_flush(ix), 0);
 	CHECK_EQ(find(ix, &o), -ENOENT);
 	close_indexes(ix);
 	ix = open_indexes(cache, NULL, true);
 	keep(ix, &o, 4);
-	CHECK_EQ(sfs_indexes_flush(ix), 0);
+	CHECK_EQ(sfs_index_finder_flush(ix), 0);
 	CHECK_EQ(find(ix, &o), 4);
 	close_indexes(ix);
-	CHECK_EQ(sfs_indexes_new(&options, &ix, &err), 0);
+	CHECK_EQ(sfs_index_finder_new(&options, &ix, &err), 0);
 	keep(ix, &o, 5);
-	CHECK_EQ(sfs_indexes_flush(ix), 0);
+	CHECK_EQ(sfs_index_finder_flush(ix), 0);
 	CHECK_EQ(find(ix, &o), 5);
 	close_indexes(ix);
 	sfs_object_done(&o);
@@ -208,9 +208,9 @@ static void no_version(void)
 static void urls(void)
 {
 	struct sfs_object o = object_of("https://me:pass@host/d/train-0.tar?sig=1", "e");
-	struct sfs_indexes *ix = open_indexes(NULL, "http://ix/f//?a=b", false);
+	struct sfs_index_finder *ix = open_indexes(NULL, "http://ix/f//?a=b", false);
 	const uint64_t v = version_of("e");
-	struct sfs_text said = {0};
+	struct sfs_strbuf said = {0};
 	struct sfs_error err;
 
 	pages[0] = (struct page){"https://host/d/train-0.tar.index?sig=1", 7, v};
@@ -224,14 +224,14 @@ static void urls(void)
 	sfs_ledger_print(&said);
 	CHECK_HAS(said.s, "the index https://host/d/train-0.tar.index?*** is not used");
 	CHECK(!strstr(said.s, "sig=")); /* a signature is a secret */
-	sfs_text_done(&said);
+	sfs_strbuf_done(&said);
 	pages[1].version++;
 	CHECK_EQ(find(ix, &o), -ENOENT);
 	o.name = "a/b%41?#.tar";
 	pages[1] = (struct page){"http://ix/f/a/b%2541%3F%23.tar.index?a=b", 9, v};
 	CHECK_EQ(find(ix, &o), 9);
 	close_indexes(ix);
-	CHECK_EQ(sfs_indexes_new(&(struct sfs_indexes_options){.place = "gopher://x"},
+	CHECK_EQ(sfs_index_finder_new(&(struct sfs_index_finder_options){.place = "gopher://x"},
 				 &ix, &err),
 		 -EINVAL);
 	CHECK_HAS(err.text, "index: ");
@@ -244,11 +244,11 @@ static void signed_urls(void)
 	sfs_autofree char *cache = sfs_asprintf("%s/signed", top);
 	struct sfs_object a = object_of("https://host/t.tar?sig=1", "\"e\"");
 	struct sfs_object b = object_of("https://host/t.tar?sig=2", "\"e\"");
-	struct sfs_indexes *ix = open_indexes(cache, NULL, false);
+	struct sfs_index_finder *ix = open_indexes(cache, NULL, false);
 
 	n_pages = 0;
 	keep(ix, &a, 6);
-	CHECK_EQ(sfs_indexes_flush(ix), 0);
+	CHECK_EQ(sfs_index_finder_flush(ix), 0);
 	CHECK_EQ(find(ix, &b), 6);
 	close_indexes(ix);
 	sfs_object_done(&a);
@@ -258,7 +258,7 @@ static void signed_urls(void)
 static void in_vain(void)
 {
 	struct sfs_object o = object_of("https://host/t.tar", "e");
-	struct sfs_indexes *ix = open_indexes(NULL, NULL, false);
+	struct sfs_index_finder *ix = open_indexes(NULL, NULL, false);
 	int i;
 
 	n_asked = n_pages = 0;

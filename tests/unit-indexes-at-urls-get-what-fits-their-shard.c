@@ -2,8 +2,8 @@
 /* An index at a URL is believed as far as its shard can have such a one: no more is
  * fetched than that, and than is wanted; what is held of it is counted in the budget, and
  * what does not fit there is not taken. */
+#include "base/ledger.h"
 #include "finding.h"
-#include "ledger.h"
 
 #define N_SAMPLES 10000
 
@@ -41,12 +41,12 @@ static struct sfs_source source = {.ops = &ops};
 static void serve(uint64_t n, const char *tag)
 {
 	struct sfs_members m = {0};
-	struct sfs_group g = {.kind = SFS_GROUP_MEMBER,
+	struct sfs_tar_entry g = {.kind = SFS_TAR_ENTRY_MEMBER,
 			      .name = "a/name.jpg",
 			      .n_name = 10,
 			      .is_regular = true,
 			      .data = 512};
-	struct sfs_table t;
+	struct sfs_sample_table t;
 	uint64_t i;
 
 	free(page);
@@ -56,14 +56,14 @@ static void serve(uint64_t n, const char *tag)
 	page = sfs_index_write(&t, SHARD_BYTES, version_of(tag), &m, &page_bytes);
 	claimed_bytes = page_bytes;
 	sfs_members_done(&m);
-	sfs_table_done(&t);
+	sfs_sample_table_done(&t);
 }
 
 /* ---- searches ---- */
 
 static struct sfs_budget budget;
 static struct sfs_account account;
-static struct sfs_indexes *ix;
+static struct sfs_index_finder *ix;
 static struct sfs_object object;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -71,7 +71,7 @@ static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static bool is_found;
 static int found_err;
 
-static void on_found(struct sfs_finding *f, int err)
+static void on_found(struct sfs_index_search *f, int err)
 {
 	pthread_mutex_lock(&lock);
 	is_found = true;
@@ -80,15 +80,15 @@ static void on_found(struct sfs_finding *f, int err)
 	pthread_mutex_unlock(&lock);
 }
 
-static int find(struct sfs_finding *f, bool wants_members)
+static int find(struct sfs_index_search *f, bool wants_members)
 {
-	*f = (struct sfs_finding){.object = &object,
+	*f = (struct sfs_index_search){.object = &object,
 				  .wants_members = wants_members,
 				  .done = on_found};
 	is_found = false;
 	n_reads = 0;
 	n_read = 0;
-	sfs_indexes_find(ix, f);
+	sfs_index_finder_find(ix, f);
 	pthread_mutex_lock(&lock);
 	while (!is_found)
 		pthread_cond_wait(&wake, &lock);
@@ -98,18 +98,18 @@ static int find(struct sfs_finding *f, bool wants_members)
 
 static void begin(uint64_t budget_bytes)
 {
-	const struct sfs_indexes_options options = {.http = &source, .account = &account};
+	const struct sfs_index_finder_options options = {.http = &source, .account = &account};
 	struct sfs_error err;
 
 	sfs_budget_init(&budget, budget_bytes);
 	CHECK_EQ(sfs_account_open(&account, &budget, 0, false, NULL), 0);
-	CHECK_EQ(sfs_indexes_new(&options, &ix, &err), 0);
+	CHECK_EQ(sfs_index_finder_new(&options, &ix, &err), 0);
 }
 
 static void end(void)
 {
-	sfs_indexes_stop(ix);
-	sfs_indexes_free(ix);
+	sfs_index_finder_stop(ix);
+	sfs_index_finder_free(ix);
 	CHECK_EQ(sfs_account_used(&account), 0);
 	sfs_account_close(&account);
 	sfs_budget_done(&budget);
@@ -117,12 +117,12 @@ static void end(void)
 
 static bool is_said(const char *words)
 {
-	struct sfs_text text = {0};
+	struct sfs_strbuf text = {0};
 	bool is_there;
 
 	sfs_ledger_print(&text);
 	is_there = text.n > 0 && strstr(text.s, words);
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 	sfs_ledger_clear();
 	return is_there;
 }
@@ -133,7 +133,7 @@ static void as_much_as_is_wanted(void)
 {
 	const uint64_t order_bytes = SFS_INDEX_HEADER_BYTES + N_SAMPLES * 16ULL;
 	struct sfs_members m;
-	struct sfs_finding f;
+	struct sfs_index_search f;
 
 	begin(64 << 20);
 	serve(N_SAMPLES, "e");
@@ -143,7 +143,7 @@ static void as_much_as_is_wanted(void)
 	CHECK_EQ(n_read, order_bytes);
 	CHECK_EQ(n_reads, 2);
 	CHECK_EQ(sfs_account_used(&account), order_bytes);
-	sfs_finding_done(&f);
+	sfs_index_search_done(&f);
 	CHECK_EQ(sfs_account_used(&account), 0);
 
 	CHECK_EQ(find(&f, true), 0);
@@ -152,7 +152,7 @@ static void as_much_as_is_wanted(void)
 	CHECK_EQ(m.n, N_SAMPLES);
 	CHECK_EQ(n_read, page_bytes);
 	CHECK_EQ(sfs_account_used(&account), page_bytes);
-	sfs_finding_done(&f);
+	sfs_index_search_done(&f);
 
 	/* Small ones come at once. */
 	serve(10, "e");
@@ -160,7 +160,7 @@ static void as_much_as_is_wanted(void)
 	CHECK_EQ(f.index.n_samples, 10);
 	CHECK_EQ(n_reads, 1);
 	CHECK_EQ(sfs_account_used(&account), SFS_INDEX_HEADER_BYTES + 160);
-	sfs_finding_done(&f);
+	sfs_index_search_done(&f);
 
 	/* What is of another version is known by its beginning. */
 	serve(N_SAMPLES, "other");
@@ -172,7 +172,7 @@ static void as_much_as_is_wanted(void)
 
 static void more_than_a_shard_can_have(void)
 {
-	struct sfs_finding f;
+	struct sfs_index_search f;
 
 	begin(64 << 20);
 	serve(10, "e");
@@ -185,12 +185,12 @@ static void more_than_a_shard_can_have(void)
 
 static void more_than_fits_the_budget(void)
 {
-	struct sfs_finding f;
+	struct sfs_index_search f;
 
 	begin(240 << 10);
 	serve(N_SAMPLES, "e");
 	CHECK_EQ(find(&f, false), 0); /* its samples do */
-	sfs_finding_done(&f);
+	sfs_index_search_done(&f);
 	CHECK_EQ(find(&f, true), -ENOENT);
 	CHECK_EQ(n_reads, 1);
 	CHECK(is_said("bytes do not fit the budget\",\"then\":\"its headers are read "

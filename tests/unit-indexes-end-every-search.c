@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Whenever the indexes are stopped, each search that was begun ends, once: with what it
  * found, with nothing, or cancelled; and nothing is lost that it held. */
+#include "base/ledger.h"
+#include "base/threadpool.h"
 #include "finding.h"
-#include "ledger.h"
-#include "pool.h"
 
 #define N_THREADS  4
 #define N_SEARCHES 200
@@ -86,23 +86,23 @@ static void stop_source(void)
 
 /* ---- searches from many threads ---- */
 
-static struct sfs_indexes *ix;
+static struct sfs_index_finder *ix;
 static struct sfs_object object, local;
 static atomic_int n_ended, n_found, n_none, n_cancelled;
 
 static struct search {
-	struct sfs_finding finding;
+	struct sfs_index_search finding;
 	atomic_int n_ends;
 } searches[N_THREADS][N_SEARCHES];
 
-static void on_found(struct sfs_finding *f, int err)
+static void on_found(struct sfs_index_search *f, int err)
 {
 	struct search *s = sfs_container(f, struct search, finding);
 
 	CHECK(err == 0 || err == -ENOENT || err == -ECANCELED);
 	CHECK_EQ(f->bytes.bytes != NULL, err == 0);
 	CHECK(err < 0 || f->index.n_samples == 9);
-	sfs_held_done(&f->bytes);
+	sfs_charge_done(&f->bytes);
 	CHECK_EQ(atomic_fetch_add(&s->n_ends, 1), 0);
 	atomic_fetch_add(err == 0	  ? &n_found
 			 : err == -ENOENT ? &n_none
@@ -114,18 +114,18 @@ static void on_found(struct sfs_finding *f, int err)
 static void *search_all(void *arg)
 {
 	struct search *s = arg;
-	struct sfs_table t;
+	struct sfs_sample_table t;
 	int i;
 
 	make_table(&t, 9);
 	for (i = 0; i < N_SEARCHES; i++) {
-		s[i].finding = (struct sfs_finding){.object = i % 3 ? &object : &local,
+		s[i].finding = (struct sfs_index_search){.object = i % 3 ? &object : &local,
 						    .done = on_found};
-		sfs_indexes_find(ix, &s[i].finding);
+		sfs_index_finder_find(ix, &s[i].finding);
 		if (i % 50 == 0)
-			sfs_indexes_keep(ix, &local, &t, NULL);
+			sfs_index_finder_keep(ix, &local, &t, NULL);
 	}
-	sfs_table_done(&t);
+	sfs_sample_table_done(&t);
 	return NULL;
 }
 
@@ -133,13 +133,13 @@ static void *search_all(void *arg)
 static void round_of(int n_before)
 {
 	sfs_autofree char *cache = sfs_asprintf("%s/cache", top);
-	const struct sfs_indexes_options options = {.cache = cache, .http = &slow.source};
+	const struct sfs_index_finder_options options = {.cache = cache, .http = &slow.source};
 	pthread_t threads[N_THREADS];
 	struct sfs_error err;
 	int i;
 
 	start_source();
-	CHECK_EQ(sfs_indexes_new(&options, &ix, &err), 0);
+	CHECK_EQ(sfs_index_finder_new(&options, &ix, &err), 0);
 	n_ended = 0;
 	memset(searches, 0, sizeof searches);
 	for (i = 0; i < N_THREADS; i++)
@@ -147,11 +147,11 @@ static void round_of(int n_before)
 	while (atomic_load(&n_ended) < n_before)
 		sched_yield();
 	stop_source();
-	sfs_indexes_stop(ix);
+	sfs_index_finder_stop(ix);
 	for (i = 0; i < N_THREADS; i++)
 		pthread_join(threads[i], NULL);
 	CHECK_EQ(n_ended, N_THREADS * N_SEARCHES);
-	sfs_indexes_free(ix);
+	sfs_index_finder_free(ix);
 }
 
 int main(void)

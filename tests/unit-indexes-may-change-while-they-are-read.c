@@ -2,10 +2,10 @@
 /* What was found of an index stays as it was found, whatever becomes of the file: cut
  * off, written over in place, gone.  And while somebody does that at random, what is
  * found is a whole index or none. */
+#include "base/ledger.h"
+#include "base/rng.h"
+#include "base/threadpool.h"
 #include "finding.h"
-#include "ledger.h"
-#include "pool.h"
-#include "rng.h"
 
 #include <fcntl.h>
 
@@ -18,7 +18,7 @@ static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static bool is_found;
 static int found_err;
 
-static void on_found(struct sfs_finding *f, int err)
+static void on_found(struct sfs_index_search *f, int err)
 {
 	pthread_mutex_lock(&lock);
 	is_found = true;
@@ -27,13 +27,13 @@ static void on_found(struct sfs_finding *f, int err)
 	pthread_mutex_unlock(&lock);
 }
 
-static int find(struct sfs_indexes *ix, struct sfs_finding *f, const struct sfs_object *o)
+static int find(struct sfs_index_finder *ix, struct sfs_index_search *f, const struct sfs_object *o)
 {
 	int ret;
 
-	*f = (struct sfs_finding){.object = o, .done = on_found};
+	*f = (struct sfs_index_search){.object = o, .done = on_found};
 	is_found = false;
-	sfs_indexes_find(ix, f);
+	sfs_index_finder_find(ix, f);
 	pthread_mutex_lock(&lock);
 	while (!is_found)
 		pthread_cond_wait(&wake, &lock);
@@ -43,19 +43,19 @@ static int find(struct sfs_indexes *ix, struct sfs_finding *f, const struct sfs_
 }
 
 /* Every entry is that of make_table(). */
-static void check_entries(const struct sfs_finding *f)
+static void check_entries(const struct sfs_index_search *f)
 {
-	struct sfs_table t = {0};
+	struct sfs_sample_table t = {0};
 	uint64_t i;
 
 	CHECK(f->index.n_samples == N_SMALL || f->index.n_samples == N_LARGE);
-	sfs_table_borrow(&t, f->index.entries, f->index.n_samples);
+	sfs_sample_table_borrow(&t, f->index.entries, f->index.n_samples);
 	for (i = 0; i < f->index.n_samples; i++) {
-		struct sfs_table_sample s = sfs_table_get(&t, i);
+		struct sfs_sample_table_sample s = sfs_sample_table_get(&t, i);
 
 		CHECK(s.start == i * 512 && s.n_bytes == 512 && s.place == i * 512);
 	}
-	sfs_table_done(&t);
+	sfs_sample_table_done(&t);
 }
 
 /* Write the file in place, as cp does: cut off, then piece by piece. */
@@ -80,10 +80,10 @@ static void write_index(const char *path, uint64_t n_samples, const char *tag)
 	write_in_place(path, bytes, n);
 }
 
-static void stays_as_it_was(struct sfs_indexes *ix, const struct sfs_object *o,
+static void stays_as_it_was(struct sfs_index_finder *ix, const struct sfs_object *o,
 			    const char *path)
 {
-	struct sfs_finding f;
+	struct sfs_index_search f;
 
 	write_index(path, N_SMALL, "v");
 	CHECK_EQ(find(ix, &f, o), 0);
@@ -93,7 +93,7 @@ static void stays_as_it_was(struct sfs_indexes *ix, const struct sfs_object *o,
 	check_entries(&f);
 	CHECK_EQ(unlink(path), 0);
 	check_entries(&f);
-	sfs_finding_done(&f);
+	sfs_index_search_done(&f);
 }
 
 /* ---- at random ---- */
@@ -128,9 +128,9 @@ static void *meddle(void *arg)
 	return NULL;
 }
 
-static void whole_or_none(struct sfs_indexes *ix, const struct sfs_object *o, char *path)
+static void whole_or_none(struct sfs_index_finder *ix, const struct sfs_object *o, char *path)
 {
-	struct sfs_finding f;
+	struct sfs_index_search f;
 	pthread_t thread;
 	int i, k, n_found = 0;
 
@@ -142,7 +142,7 @@ static void whole_or_none(struct sfs_indexes *ix, const struct sfs_object *o, ch
 		for (k = 0; k < 3; k++)
 			check_entries(&f);
 		n_found++;
-		sfs_finding_done(&f);
+		sfs_index_search_done(&f);
 	}
 	atomic_store(&is_over, true);
 	pthread_join(thread, NULL);
@@ -152,8 +152,8 @@ static void whole_or_none(struct sfs_indexes *ix, const struct sfs_object *o, ch
 int main(void)
 {
 	sfs_autofree char *shard = NULL, *path = NULL;
-	struct sfs_indexes_options options = {0};
-	struct sfs_indexes *ix;
+	struct sfs_index_finder_options options = {0};
+	struct sfs_index_finder *ix;
 	struct sfs_object o;
 	struct sfs_error err;
 
@@ -162,11 +162,11 @@ int main(void)
 	path = sfs_asprintf("%s.index", shard);
 	o = object_of(shard, "v");
 	o.size = SHARD_BYTES;
-	CHECK_EQ(sfs_indexes_new(&options, &ix, &err), 0);
+	CHECK_EQ(sfs_index_finder_new(&options, &ix, &err), 0);
 	stays_as_it_was(ix, &o, path);
 	whole_or_none(ix, &o, path);
-	sfs_indexes_stop(ix);
-	sfs_indexes_free(ix);
+	sfs_index_finder_stop(ix);
+	sfs_index_finder_free(ix);
 	sfs_object_done(&o);
 	sfs_ledger_clear();
 	return 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What RFC 8259 calls JSON is read as it was meant; all else is refused, and the line
  * told. */
+#include "base/alloc.h"
+#include "base/json.h"
 #include "check.h"
-#include "json.h"
-#include "mem.h"
 
 #include <errno.h>
 
 /* The tokens of a text: one character each, strings and numbers written out. */
-static void tell(struct sfs_text *t, const char *text, size_t n, struct sfs_error *err)
+static void tell(struct sfs_strbuf *t, const char *text, size_t n, struct sfs_error *err)
 {
 	static const char marks[] = "!.{}[]K$#tf0";
 	struct sfs_json json;
@@ -21,12 +21,12 @@ static void tell(struct sfs_text *t, const char *text, size_t n, struct sfs_erro
 	do {
 		token = sfs_json_next(&json);
 		if (token == SFS_JSON_KEY || token == SFS_JSON_STRING) {
-			sfs_text_json(t, json.text.s);
-			sfs_text_puts(t, token == SFS_JSON_KEY ? ":" : " ");
+			sfs_strbuf_json(t, json.text.s);
+			sfs_strbuf_puts(t, token == SFS_JSON_KEY ? ":" : " ");
 		} else if (token == SFS_JSON_NUMBER) {
-			sfs_text_printf(t, "%s ", json.text.s);
+			sfs_strbuf_printf(t, "%s ", json.text.s);
 		} else {
-			sfs_text_add(t, &marks[token], 1);
+			sfs_strbuf_add(t, &marks[token], 1);
 		}
 	} while (token > SFS_JSON_END);
 	CHECK_EQ(sfs_json_next(&json), token); /* and so it stays */
@@ -36,7 +36,7 @@ static void tell(struct sfs_text *t, const char *text, size_t n, struct sfs_erro
 
 static void is(const char *text, const char *wanted)
 {
-	struct sfs_text t = {0};
+	struct sfs_strbuf t = {0};
 	struct sfs_error err;
 
 	tell(&t, text, strlen(text), &err);
@@ -44,12 +44,12 @@ static void is(const char *text, const char *wanted)
 		fprintf(stderr, "%s\n", text);
 	CHECK_STR(t.s, wanted);
 	CHECK_STR(err.text, "");
-	sfs_text_done(&t);
+	sfs_strbuf_done(&t);
 }
 
 static void is_refused(const char *text, const char *why)
 {
-	struct sfs_text t = {0};
+	struct sfs_strbuf t = {0};
 	struct sfs_error err;
 
 	tell(&t, text, strlen(text), &err);
@@ -57,7 +57,7 @@ static void is_refused(const char *text, const char *why)
 		fprintf(stderr, "taken: %s\n", text);
 	CHECK_EQ(t.s[t.n - 1], '!');
 	CHECK_HAS(err.text, why);
-	sfs_text_done(&t);
+	sfs_strbuf_done(&t);
 }
 
 static void values(void)
@@ -139,25 +139,25 @@ static void not_json(void)
 
 static void nesting(void)
 {
-	struct sfs_text text = {0}, t = {0};
+	struct sfs_strbuf text = {0}, t = {0};
 	struct sfs_error err;
 	int i;
 
 	for (i = 0; i < SFS_JSON_DEPTH; i++)
-		sfs_text_puts(&text, i % 3 ? "[" : "{\"a\":");
+		sfs_strbuf_puts(&text, i % 3 ? "[" : "{\"a\":");
 	for (i = SFS_JSON_DEPTH - 1; i >= 0; i--)
-		sfs_text_puts(&text, i % 3 ? "]" : i == SFS_JSON_DEPTH - 1 ? "1}" : "}");
+		sfs_strbuf_puts(&text, i % 3 ? "]" : i == SFS_JSON_DEPTH - 1 ? "1}" : "}");
 	tell(&t, text.s, text.n, &err);
 	CHECK_EQ(t.s[t.n - 1], '.');
-	sfs_text_done(&t);
-	sfs_text_done(&text);
+	sfs_strbuf_done(&t);
+	sfs_strbuf_done(&text);
 
 	for (i = 0; i <= SFS_JSON_DEPTH; i++)
-		sfs_text_puts(&text, "[");
+		sfs_strbuf_puts(&text, "[");
 	tell(&t, text.s, text.n, &err);
 	CHECK_HAS(err.text, "nested too deep");
-	sfs_text_done(&t);
-	sfs_text_done(&text);
+	sfs_strbuf_done(&t);
+	sfs_strbuf_done(&text);
 }
 
 static void numbers_and_nuls(void)

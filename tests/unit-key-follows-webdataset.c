@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The key of a member is what WebDataset makes of its name, and has none where
  * WebDataset gives it none. */
+#include "base/alloc.h"
+#include "base/rng.h"
 #include "check.h"
-#include "key.h"
-#include "mem.h"
-#include "rng.h"
+#include "tar/key.h"
 
 #include <regex.h>
 #include <stdbool.h>

@@ -99,10 +99,10 @@ static void bit_by_bit(uint32_t l)
 			for (m = 0;; m++) {
 				CHECK(m < n_segments);
 				shard = sfs_order_slice(&made.order, l, m)->shard;
-				n_known += sfs_table_n(&made.shards[shard].table);
-				bytes_known += sfs_table_place(
+				n_known += sfs_sample_table_n(&made.shards[shard].table);
+				bytes_known += sfs_sample_table_place(
 					&made.shards[shard].table,
-					sfs_table_n(&made.shards[shard].table));
+					sfs_sample_table_n(&made.shards[shard].table));
 				if (!is_whole(shard))
 					break;
 			}
@@ -160,8 +160,8 @@ static void damaged(uint32_t l)
 				n++;
 			}
 		}
-		sfs_table_end(&made.shards[shard].table,
-			      shard == bad ? SFS_TABLE_DAMAGED : SFS_TABLE_WHOLE);
+		sfs_sample_table_end(&made.shards[shard].table,
+			      shard == bad ? SFS_SAMPLE_TABLE_DAMAGED : SFS_SAMPLE_TABLE_WHOLE);
 	}
 	piece = sfs_order_piece(&made.order, place);
 	sfs_lane_init(&lane, &made.order, l);

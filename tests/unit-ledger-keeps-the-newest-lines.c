@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The ledger keeps the newest 10,000 lines, or 4 MiB of them, counts all, and every line
  * is JSON; it tells why a command has failed. */
+#include "base/alloc.h"
+#include "base/ledger.h"
+#include "base/threadpool.h"
 #include "check.h"
-#include "ledger.h"
-#include "mem.h"
-#include "pool.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static size_t count_lines(const char *s)
 
 static void one_of_each(void)
 {
-	struct sfs_text t = {0};
+	struct sfs_strbuf t = {0};
 
 	sfs_ledger_print(&t);
 	CHECK_EQ(t.n, 0);
@@ -41,33 +41,33 @@ static void one_of_each(void)
 	CHECK_EQ(sfs_ledger_count(SFS_EVENT_RETRY), 1);
 	CHECK_EQ(sfs_ledger_count(SFS_EVENT_LOST), 1);
 	CHECK_EQ(sfs_ledger_count(SFS_EVENT_SKIP), 0);
-	sfs_text_done(&t);
+	sfs_strbuf_done(&t);
 
 	sfs_ledger_clear();
 	sfs_ledger_print(&t);
 	CHECK_EQ(t.n, 0);
 	CHECK_EQ(sfs_ledger_count(SFS_EVENT_RETRY), 0);
-	sfs_text_done(&t);
+	sfs_strbuf_done(&t);
 }
 
 /* Causes come from servers and files: they may be long, but not break a line. */
 static void long_cause(void)
 {
 	static char cause[5000];
-	struct sfs_text t = {0};
+	struct sfs_strbuf t = {0};
 
 	memset(cause, '"', sizeof cause - 1);
 	sfs_ledger_add(SFS_EVENT_SKIP, cause, 0, cause, "%s", cause);
 	sfs_ledger_print(&t);
 	CHECK_EQ(count_lines(t.s), 1);
 	CHECK_HAS(t.s, "\"offset\":0,");
-	sfs_text_done(&t);
+	sfs_strbuf_done(&t);
 	sfs_ledger_clear();
 }
 
 static void newest(void)
 {
-	struct sfs_text t = {0};
+	struct sfs_strbuf t = {0};
 	int i;
 
 	for (i = 0; i < KEPT; i++)
@@ -76,7 +76,7 @@ static void newest(void)
 	CHECK_EQ(count_lines(t.s), KEPT);
 	CHECK(strstr(t.s, "dropped") == NULL);
 	CHECK_HAS(t.s, "\"offset\":0,");
-	sfs_text_done(&t);
+	sfs_strbuf_done(&t);
 
 	for (i = KEPT; i < KEPT + 123; i++)
 		sfs_ledger_add(SFS_EVENT_SKIP, "s.tar", (uint64_t)i, "", "x");
@@ -87,14 +87,14 @@ static void newest(void)
 	CHECK_HAS(t.s, "\"offset\":123,");
 	CHECK(strstr(t.s, "\"offset\":10122,") > strstr(t.s, "\"offset\":10121,"));
 	CHECK_EQ(sfs_ledger_count(SFS_EVENT_SKIP), KEPT + 123);
-	sfs_text_done(&t);
+	sfs_strbuf_done(&t);
 	sfs_ledger_clear();
 }
 
 /* The view is as it was, in pieces of any size, as long as its lines are kept. */
 static void viewed(void)
 {
-	struct sfs_text t = {0}, more = {0};
+	struct sfs_strbuf t = {0}, more = {0};
 	struct sfs_ledger_view view;
 	char piece[700];
 	uint64_t at;
@@ -124,8 +124,8 @@ static void viewed(void)
 	CHECK_EQ(sfs_ledger_read(&view, 0, piece, 100), 0);
 	sfs_ledger_print(&more);
 	CHECK(memcmp(piece, more.s, 100) == 0);
-	sfs_text_done(&t);
-	sfs_text_done(&more);
+	sfs_strbuf_done(&t);
+	sfs_strbuf_done(&more);
 	sfs_ledger_clear();
 }
 
@@ -133,7 +133,7 @@ static void viewed(void)
 static void bounded(void)
 {
 	static char name[20000];
-	struct sfs_text t = {0};
+	struct sfs_strbuf t = {0};
 	int i;
 
 	memset(name, 'n', sizeof name - 1);
@@ -144,7 +144,7 @@ static void bounded(void)
 	sfs_ledger_print(&t);
 	CHECK_HAS(t.s, "\"offset\":999,");
 	CHECK(strncmp(t.s, "{\"event\":\"dropped\",\"lines\":7", 28) == 0);
-	sfs_text_done(&t);
+	sfs_strbuf_done(&t);
 	sfs_ledger_clear();
 }
 
@@ -160,20 +160,20 @@ static void *add_many(void *arg)
 static void many_threads(void)
 {
 	static char name[] = "s.tar";
-	struct sfs_text t = {0};
+	struct sfs_strbuf t = {0};
 	pthread_t threads[4];
 	size_t i;
 
 	for (i = 0; i < SFS_COUNT(threads); i++)
 		threads[i] = sfs_thread_start("adds", add_many, name);
 	sfs_ledger_print(&t);
-	sfs_text_done(&t);
+	sfs_strbuf_done(&t);
 	for (i = 0; i < SFS_COUNT(threads); i++)
 		pthread_join(threads[i], NULL);
 	sfs_ledger_print(&t);
 	CHECK_EQ(count_lines(t.s), 2000);
 	CHECK_EQ(sfs_ledger_count(SFS_EVENT_HIDDEN), 2000);
-	sfs_text_done(&t);
+	sfs_strbuf_done(&t);
 	sfs_ledger_clear();
 }
 

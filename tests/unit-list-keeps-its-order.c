@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A list gives its items in the order in which they were pushed. */
+#include "base/list.h"
+#include "base/rng.h"
 #include "check.h"
-#include "list.h"
-#include "rng.h"
 
 struct item {
 	int number;

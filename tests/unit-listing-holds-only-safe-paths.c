@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* A shard's members are files and folders as tar would make them; a name that is no
  * safe path becomes none. */
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "catalog/directory.h"
 #include "check.h"
-#include "listing.h"
-#include "mem.h"
-#include "rng.h"
 
 #include <errno.h>
 
-static struct sfs_listing *l;
+static struct sfs_directory *l;
 
 static void begin(void)
 {
-	sfs_listing_free(l);
-	l = sfs_listing_new();
+	sfs_directory_free(l);
+	l = sfs_directory_new();
 }
 
 /* In memory of just its size. */
@@ -23,13 +23,13 @@ static uint32_t put(const char *path)
 	sfs_autofree char *exact = sfs_malloc(n ? n : 1);
 
 	memcpy(exact, path, n);
-	return sfs_listing_put(l, exact, n);
+	return sfs_directory_put(l, exact, n);
 }
 
 /* The node at this path, by way of its folders; 0: none. */
 static uint32_t find(const char *path)
 {
-	uint32_t node = SFS_LISTING_ROOT;
+	uint32_t node = SFS_DIRECTORY_ROOT;
 	char name[300];
 	size_t n;
 
@@ -37,7 +37,7 @@ static uint32_t find(const char *path)
 		n = strcspn(path, "/");
 		memcpy(name, path, n);
 		name[n] = 0;
-		node = sfs_listing_find(l, node, name);
+		node = sfs_directory_find(l, node, name);
 		if (node == 0 || path[n] == 0)
 			return node;
 		CHECK(l->nodes[node].is_folder);
@@ -68,10 +68,10 @@ static void hidden(const char *path)
 static void good_ones(void)
 {
 	begin();
-	CHECK(l->nodes[SFS_LISTING_ROOT].is_folder);
-	CHECK_STR(sfs_listing_name(l, SFS_LISTING_ROOT), "");
-	CHECK_EQ(sfs_listing_find(l, SFS_LISTING_ROOT, "a"), 0);
-	CHECK_EQ(sfs_listing_find(l, SFS_LISTING_ROOT, ""), 0);
+	CHECK(l->nodes[SFS_DIRECTORY_ROOT].is_folder);
+	CHECK_STR(sfs_directory_name(l, SFS_DIRECTORY_ROOT), "");
+	CHECK_EQ(sfs_directory_find(l, SFS_DIRECTORY_ROOT, "a"), 0);
+	CHECK_EQ(sfs_directory_find(l, SFS_DIRECTORY_ROOT, ""), 0);
 	is_file("a.jpg", "a.jpg");
 	is_file("d/b.jpg", "d/b.jpg");
 	is_file("d/e/f/g.jpg", "d/e/f/g.jpg");
@@ -86,10 +86,10 @@ static void good_ones(void)
 	is_file("a b\n\xff\xfe\"\\", "a b\n\xff\xfe\"\\");
 	is_file("-rf", "-rf");
 	CHECK_EQ(put("./a.jpg"), find("a.jpg"));
-	CHECK_EQ(sfs_listing_find(l, find("d"), "a.jpg"), 0);
-	CHECK_EQ(sfs_listing_find(l, SFS_LISTING_ROOT, "d/b.jpg"), 0);
-	CHECK_EQ(sfs_listing_find(l, SFS_LISTING_ROOT, "a.jp"), 0);
-	CHECK_EQ(sfs_listing_find(l, SFS_LISTING_ROOT, "a.jpgs"), 0);
+	CHECK_EQ(sfs_directory_find(l, find("d"), "a.jpg"), 0);
+	CHECK_EQ(sfs_directory_find(l, SFS_DIRECTORY_ROOT, "d/b.jpg"), 0);
+	CHECK_EQ(sfs_directory_find(l, SFS_DIRECTORY_ROOT, "a.jp"), 0);
+	CHECK_EQ(sfs_directory_find(l, SFS_DIRECTORY_ROOT, "a.jpgs"), 0);
 }
 
 static void bad_ones(void)
@@ -112,8 +112,8 @@ static void bad_ones(void)
 	hidden("new/folder/..");
 	hidden("a.jpg/");
 	hidden("a//");
-	CHECK_EQ(sfs_listing_put(l, "a\0b", 3), 0);
-	CHECK_EQ(sfs_listing_put(l, "a\0", 2), 0);
+	CHECK_EQ(sfs_directory_put(l, "a\0b", 3), 0);
+	CHECK_EQ(sfs_directory_put(l, "a\0", 2), 0);
 
 	/* As long as a component may be, and one more. */
 	memset(name, 'n', sizeof name);
@@ -156,7 +156,7 @@ static void file_or_folder(void)
 
 static int add(const char *name, uint64_t start, uint64_t size, bool is_regular)
 {
-	struct sfs_group g = {.kind = SFS_GROUP_MEMBER,
+	struct sfs_tar_entry g = {.kind = SFS_TAR_ENTRY_MEMBER,
 			      .name = name,
 			      .n_name = strlen(name),
 			      .is_regular = is_regular,
@@ -165,19 +165,19 @@ static int add(const char *name, uint64_t start, uint64_t size, bool is_regular)
 			      .mtime = (int64_t)size,
 			      .mode = 0640};
 
-	return sfs_listing_add(l, start, &g);
+	return sfs_directory_add(l, start, &g);
 }
 
 static void members(void)
 {
 	struct sfs_sparse_run runs[] = {{512, 100}, {4096, 50}};
-	struct sfs_group g = {.kind = SFS_GROUP_MEMBER,
+	struct sfs_tar_entry g = {.kind = SFS_TAR_ENTRY_MEMBER,
 			      .name = "holes",
 			      .n_name = 5,
 			      .is_regular = true,
 			      .size = 10000,
 			      .data = 1024};
-	const struct sfs_listing_node *n;
+	const struct sfs_directory_node *n;
 	uint32_t nodes;
 
 	begin();
@@ -206,8 +206,8 @@ static void members(void)
 	CHECK_EQ(add("d", 0, 0, true), -EINVAL);
 	CHECK_EQ(l->n_hidden, 3);
 
-	g.odd = (struct sfs_tarmember){.is_sparse = true, .runs = runs, .n_runs = 2};
-	CHECK_EQ(sfs_listing_add(l, 0, &g), 0);
+	g.odd = (struct sfs_libarchive){.is_sparse = true, .runs = runs, .n_runs = 2};
+	CHECK_EQ(sfs_directory_add(l, 0, &g), 0);
 	memset(runs, 0xff, sizeof runs); /* it has its own */
 	n = &l->nodes[find("holes")];
 	CHECK(n->n_runs == 2 && n->runs[1].offset == 4096 && n->runs[1].n_bytes == 50);
@@ -227,21 +227,21 @@ static void many(uint32_t n)
 	char name[50];
 
 	begin();
-	memory = sfs_listing_memory(l);
+	memory = sfs_directory_memory(l);
 	CHECK(memory > 0);
 	for (i = 0; i < n; i++) {
 		snprintf(name, sizeof name, "f%u/%u.jpg", i % 7, i);
 		CHECK_EQ(add(name, i * 512, i, true), 0);
 	}
 	CHECK_EQ(l->n, 1 + n + (n < 7 ? n : 7));
-	CHECK(sfs_listing_memory(l) >= l->n * sizeof *l->nodes);
+	CHECK(sfs_directory_memory(l) >= l->n * sizeof *l->nodes);
 	for (i = 0; i < n; i++) {
 		snprintf(name, sizeof name, "f%u/%u.jpg", i % 7, i);
 		CHECK_EQ(l->nodes[find(name)].size, i);
 	}
 	for (k = l->nodes[0].first_child; k; k = l->nodes[k].next_sibling) {
 		snprintf(name, sizeof name, "f%u", seen);
-		CHECK_STR(sfs_listing_name(l, k), name);
+		CHECK_STR(sfs_directory_name(l, k), name);
 		CHECK_EQ(l->nodes[k].parent, 0);
 		for (i = l->nodes[k].first_child; i; i = l->nodes[i].next_sibling) {
 			CHECK_EQ(l->nodes[i].parent, k);
@@ -278,11 +278,11 @@ static void random_names(void)
 		}
 	}
 	for (i = 1; i < l->n; i++) {
-		const char *s = sfs_listing_name(l, i);
+		const char *s = sfs_directory_name(l, i);
 
 		CHECK(*s && !strchr(s, '/') && strcmp(s, ".") != 0 &&
 		      strcmp(s, "..") != 0);
-		CHECK_EQ(sfs_listing_find(l, l->nodes[i].parent, s), i);
+		CHECK_EQ(sfs_directory_find(l, l->nodes[i].parent, s), i);
 	}
 	CHECK(l->n > 100);
 }
@@ -297,7 +297,7 @@ int main(void)
 	many(10);
 	many(10000);
 	random_names();
-	sfs_listing_free(l);
-	sfs_listing_free(NULL);
+	sfs_directory_free(l);
+	sfs_directory_free(NULL);
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A file's bytes stay as they were read, whatever becomes of it; what is no file, a link,
  * too large or gone is refused with a sentence that names it. */
+#include "base/alloc.h"
+#include "base/localfile.h"
 #include "check.h"
-#include "localfile.h"
-#include "mem.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where locks are checked, whoever takes one out of order is stopped, with both names; so
  * is who waits, or calls others, with a lock held.  What is in order goes on. */
+#include "base/lock.h"
 #include "check.h"
-#include "lock.h"
 
 #include <signal.h>
 #include <sys/wait.h>

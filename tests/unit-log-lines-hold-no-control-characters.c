@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A log line is one line without control characters, whatever a name holds. */
+#include "base/log.h"
 #include "check.h"
-#include "log.h"
 
 #include <ctype.h>
 #include <unistd.h>

@@ -3,8 +3,8 @@
  * guessed, and no byte behind the last one is looked at. */
 #include "check.h"
 
-#include "magic.h"
-#include "mem.h"
+#include "base/alloc.h"
+#include "tar/magic.h"
 
 #include <stdlib.h>
 #include <string.h>

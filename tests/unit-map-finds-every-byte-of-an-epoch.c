@@ -2,11 +2,11 @@
 /* Which sample is at a byte of an epoch: as if the epoch were played through, from
  * whatever the tables know so far; what they don't know is never guessed. */
 #include "epochs.h"
-#include "map.h"
+#include "order/locate.h"
 
 #include <errno.h>
 
-static struct sfs_map map;
+static struct sfs_locator map;
 
 static bool get_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes)
 {
@@ -18,7 +18,7 @@ static bool get_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret
 
 static void begin(void)
 {
-	sfs_map_init(&map, &made.order, &tables, get_totals);
+	sfs_locator_init(&map, &made.order, &tables, get_totals);
 }
 
 /* Sample number k of the epoch; made.n: its end. */
@@ -35,7 +35,7 @@ static void check_spot(const struct sfs_spot *spot, size_t k)
 	CHECK_EQ(spot->round, made.round_of[k]);
 	CHECK_EQ(spot->lane, made.lane_of[k]);
 	CHECK_EQ(spot->offset, made.epoch[k].offset);
-	CHECK_EQ(sfs_map_sample(&map, spot, &s, &shard), 0);
+	CHECK_EQ(sfs_locator_sample(&map, spot, &s, &shard), 0);
 	check_sample(s, &made.epoch[k]);
 }
 
@@ -62,9 +62,9 @@ static void find(uint64_t offset)
 	uint32_t shard;
 
 	memset(&spot, 0x5a, sizeof spot);
-	CHECK_EQ(sfs_map_find(&map, offset, &spot, &shard), 0);
+	CHECK_EQ(sfs_locator_find(&map, offset, &spot, &shard), 0);
 	check_spot(&spot, number_at(offset));
-	CHECK_EQ(sfs_map_number(&map, &spot), number_at(offset));
+	CHECK_EQ(sfs_locator_number(&map, &spot), number_at(offset));
 }
 
 /* ---- all is known ---- */
@@ -83,7 +83,7 @@ static void everywhere(void)
 		find(sfs_rng_below(&r, made.n_bytes + 5000));
 	find(made.n_bytes);
 	find(UINT64_MAX);
-	sfs_map_done(&map);
+	sfs_locator_done(&map);
 }
 
 static void nth(void)
@@ -94,15 +94,15 @@ static void nth(void)
 
 	begin();
 	for (k = 0; k < made.n; k++) {
-		CHECK_EQ(sfs_map_nth(&map, k, &spot, &shard), 0);
+		CHECK_EQ(sfs_locator_nth(&map, k, &spot, &shard), 0);
 		check_spot(&spot, k);
-		CHECK_EQ(sfs_map_number(&map, &spot), k);
+		CHECK_EQ(sfs_locator_number(&map, &spot), k);
 	}
-	CHECK_EQ(sfs_map_nth(&map, made.n, &spot, &shard), 0);
+	CHECK_EQ(sfs_locator_nth(&map, made.n, &spot, &shard), 0);
 	check_spot(&spot, made.n);
-	CHECK_EQ(sfs_map_nth(&map, UINT64_MAX, &spot, &shard), 0);
+	CHECK_EQ(sfs_locator_nth(&map, UINT64_MAX, &spot, &shard), 0);
 	check_spot(&spot, made.n);
-	sfs_map_done(&map);
+	sfs_locator_done(&map);
 }
 
 /* Counting needs all tables: it asks for them, one by one, and for none twice. */
@@ -115,7 +115,7 @@ static void nth_growing(void)
 
 	shrink_all();
 	begin();
-	while ((ret = sfs_map_nth(&map, made.n / 2, &spot, &shard)) == -EAGAIN) {
+	while ((ret = sfs_locator_nth(&map, made.n / 2, &spot, &shard)) == -EAGAIN) {
 		CHECK(shard < made.n_shards && !is_whole(shard));
 		while (!is_whole(shard))
 			grow(shard);
@@ -125,7 +125,7 @@ static void nth_growing(void)
 	check_spot(&spot, made.n / 2);
 	for (shard = 0; shard < made.n_shards; shard++)
 		CHECK(is_whole(shard));
-	sfs_map_done(&map);
+	sfs_locator_done(&map);
 }
 
 static void there_and_back(void)
@@ -135,23 +135,23 @@ static void there_and_back(void)
 	size_t k;
 
 	begin();
-	CHECK_EQ(sfs_map_find(&map, 0, &spot, &shard), 0);
+	CHECK_EQ(sfs_locator_find(&map, 0, &spot, &shard), 0);
 	for (k = 0; k < made.n; k++) {
 		check_spot(&spot, k);
-		CHECK_EQ(sfs_map_next(&map, &spot, &shard), 0);
+		CHECK_EQ(sfs_locator_next(&map, &spot, &shard), 0);
 	}
 	check_spot(&spot, made.n);
 	if (made.n > 0)
-		CHECK_EQ(sfs_map_find(&map, made.n_bytes - 1, &spot, &shard), 0);
+		CHECK_EQ(sfs_locator_find(&map, made.n_bytes - 1, &spot, &shard), 0);
 	for (k = made.n; k-- > 1;) {
-		CHECK(sfs_map_previous(&map, &spot));
+		CHECK(sfs_locator_previous(&map, &spot));
 		CHECK(!spot.is_end);
 		spot.offset = made.epoch[k - 1].offset;
 		check_spot(&spot, k - 1);
 	}
 	if (made.n > 0)
-		CHECK(!sfs_map_previous(&map, &spot));
-	sfs_map_done(&map);
+		CHECK(!sfs_locator_previous(&map, &spot));
+	sfs_locator_done(&map);
 }
 
 /* Go on with a lane from any of its samples. */
@@ -166,11 +166,11 @@ static void seek(void)
 	int ret;
 
 	begin();
-	CHECK_EQ(sfs_map_find(&map, 0, &spot, &shard),
+	CHECK_EQ(sfs_locator_find(&map, 0, &spot, &shard),
 		 0); /* takes account of the tables */
 	for (l = 0; l < made.order.n_lanes; l++) {
 		for (at = 0; at < made.n_lane[l]; at++) {
-			CHECK_EQ(sfs_map_seek(&map, l, at, &lane, &b, &skip, &shard), 0);
+			CHECK_EQ(sfs_locator_seek(&map, l, at, &lane, &b, &skip, &shard), 0);
 			CHECK_EQ(b.first + skip, at);
 			CHECK(skip < b.n);
 			for (t = at;;) {
@@ -187,11 +187,11 @@ static void seek(void)
 			CHECK_EQ(ret, -ENODATA);
 			CHECK_EQ(t, made.n_lane[l]);
 		}
-		CHECK_EQ(sfs_map_seek(&map, l, made.n_lane[l], &lane, &b, &skip, &shard),
+		CHECK_EQ(sfs_locator_seek(&map, l, made.n_lane[l], &lane, &b, &skip, &shard),
 			 -ENODATA);
 	}
 	sfs_block_done(&b);
-	sfs_map_done(&map);
+	sfs_locator_done(&map);
 }
 
 /* ---- not all is known ---- */
@@ -204,7 +204,7 @@ static void find_growing(uint64_t offset)
 	size_t steps = 0;
 	int ret;
 
-	while ((ret = sfs_map_find(&map, offset, &spot, &shard)) == -EAGAIN) {
+	while ((ret = sfs_locator_find(&map, offset, &spot, &shard)) == -EAGAIN) {
 		CHECK(shard < made.n_shards && !is_whole(shard));
 		grow(shard);
 		CHECK(steps++ < 100000);
@@ -229,27 +229,27 @@ static void growing(void)
 		find_growing(made.n_bytes / 40 * k);
 		/* Elsewhere: the right answer or none. */
 		offset = sfs_rng_below(&r, made.n_bytes + 1);
-		ret = sfs_map_find(&map, offset, &spot, &shard);
+		ret = sfs_locator_find(&map, offset, &spot, &shard);
 		CHECK(ret == 0 || ret == -EAGAIN);
 		if (ret == 0)
 			check_spot(&spot, number_at(offset));
 		grow((uint32_t)sfs_rng_below(&r, made.n_shards));
 	}
 	find_growing(made.n_bytes);
-	sfs_map_done(&map);
+	sfs_locator_done(&map);
 
 	/* The same from the first sample to the end, by steps. */
 	shrink_all();
 	begin();
 	find_growing(0);
-	CHECK_EQ(sfs_map_find(&map, 0, &spot, &shard), 0);
+	CHECK_EQ(sfs_locator_find(&map, 0, &spot, &shard), 0);
 	for (k = 0; k < made.n; k++) {
-		while ((ret = sfs_map_next(&map, &spot, &shard)) == -EAGAIN)
+		while ((ret = sfs_locator_next(&map, &spot, &shard)) == -EAGAIN)
 			grow(shard);
 		CHECK_EQ(ret, 0);
 		check_spot(&spot, k + 1);
 	}
-	sfs_map_done(&map);
+	sfs_locator_done(&map);
 }
 
 /* Tables come and go; sums are remembered. */
@@ -269,7 +269,7 @@ static void without_tables(void)
 			made.shards[k].is_hidden = true;
 		offset = sfs_rng_below(&r, made.n_bytes + 1);
 		looks = 0;
-		while (sfs_map_find(&map, offset, &spot, &shard) == -EAGAIN) {
+		while (sfs_locator_find(&map, offset, &spot, &shard) == -EAGAIN) {
 			CHECK(made.shards[shard].is_hidden);
 			made.shards[shard].is_hidden = false;
 			looks++;
@@ -280,7 +280,7 @@ static void without_tables(void)
 					      ? offset
 					      : made.epoch[number_at(offset)].offset);
 	}
-	sfs_map_done(&map);
+	sfs_locator_done(&map);
 }
 
 /* Bytes before the damage are found, those behind it never. */
@@ -299,11 +299,11 @@ static void damaged(uint32_t bad)
 			grow(k);
 	for (i = 0; i < half; i++)
 		grow(bad);
-	sfs_table_end(&s->table, SFS_TABLE_DAMAGED);
+	sfs_sample_table_end(&s->table, SFS_SAMPLE_TABLE_DAMAGED);
 	begin();
 	for (i = 0; i < made.n; i++) {
 		offset = made.epoch[i].offset;
-		ret = sfs_map_find(&map, offset, &spot, &shard);
+		ret = sfs_locator_find(&map, offset, &spot, &shard);
 		CHECK(ret == 0 || ret == -EBADMSG);
 		CHECK(ret == 0 || before == 0 || before == -EBADMSG);
 		CHECK(ret == -EBADMSG ||
@@ -325,11 +325,11 @@ static void damaged(uint32_t bad)
 			break;
 		}
 	}
-	CHECK_EQ(sfs_map_nth(&map, 0, &spot, &shard), -EBADMSG);
+	CHECK_EQ(sfs_locator_nth(&map, 0, &spot, &shard), -EBADMSG);
 	CHECK_EQ(shard, bad);
 	CHECK(s->n == 0 || half == s->n || first_bad != UINT64_MAX);
 	CHECK(first_bad == UINT64_MAX || made.lane_of[first_bad] == lane);
-	sfs_map_done(&map);
+	sfs_locator_done(&map);
 }
 
 /* ---- equal lanes: all is always known ---- */

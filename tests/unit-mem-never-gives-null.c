@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory is there or the process says so and ends; locals that own are freed, but for
  * what was given away. */
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
 
 #include <stdint.h>
 #include <sys/resource.h>

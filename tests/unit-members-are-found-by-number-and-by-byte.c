@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A shard's members are what a scan found, added or borrowed; and only such are borrowed
  * as a shard can have. */
+#include "base/alloc.h"
 #include "made-indexes.h"
-#include "mem.h"
-#include "scan.h"
+#include "tar/scan.h"
 #include "tars.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static void stored(const struct sfs_members *m, uint64_t shard_bytes)
 
 /* ---- as a scan finds them ---- */
 
-static void add(void *ctx, uint64_t start, const struct sfs_group *group)
+static void add(void *ctx, uint64_t start, const struct sfs_tar_entry *group)
 {
 	sfs_members_add(ctx, start, group);
 }
@@ -100,21 +100,21 @@ static void scanned(void)
 
 static void many(uint64_t n)
 {
-	struct sfs_table t;
+	struct sfs_sample_table t;
 	struct sfs_members m;
 	uint64_t shard_bytes = make_table(&t, n), i;
 
 	make_members(&m, &t);
 	CHECK_EQ(m.n, n);
 	for (i = 0; i < n; i++)
-		CHECK_EQ(sfs_members_find(&m, sfs_table_get(&t, i).start), i);
+		CHECK_EQ(sfs_members_find(&m, sfs_sample_table_get(&t, i).start), i);
 	CHECK_EQ(sfs_members_find(&m, UINT64_MAX), n);
 	CHECK(sfs_members_memory(&m) >= n * MEMBER_BYTES);
 	stored(&m, shard_bytes);
 	sfs_members_done(&m);
 	sfs_members_done(&m);
 	CHECK_EQ(sfs_members_memory(&m), 0);
-	sfs_table_done(&t);
+	sfs_sample_table_done(&t);
 }
 
 /* ---- which are sound ---- */
@@ -149,7 +149,7 @@ static uint64_t number_of(uint64_t member, size_t at)
 
 static void make_stock(void)
 {
-	struct sfs_table t;
+	struct sfs_sample_table t;
 	struct sfs_members m;
 
 	stock.shard_bytes = make_table(&t, N);
@@ -158,7 +158,7 @@ static void make_stock(void)
 	stock.bytes = sfs_malloc(stock.n_bytes);
 	sfs_members_store(&m, stock.bytes);
 	sfs_members_done(&m);
-	sfs_table_done(&t);
+	sfs_sample_table_done(&t);
 }
 
 static void soundness(void)

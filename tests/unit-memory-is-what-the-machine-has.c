@@ -2,10 +2,10 @@
 /* The memory limit is more than nothing and no more than the machine has; of nested
  * control groups the lowest limit counts, of version 1 and 2, wherever they are mounted,
  * in a container too. */
-#include "cgroup.h"
+#include "base/alloc.h"
+#include "base/cgroup.h"
 #include "check.h"
-#include "mem.h"
-#include "memory.h"
+#include "memory/limit.h"
 
 #include <sys/stat.h>
 #include <sys/sysinfo.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Each part of an epoch has one name, which is printed as it was read; a part that an
  * epoch does not have is refused with a sentence that says which it has. */
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
-#include "name.h"
+#include "order/name.h"
 
 #include <errno.h>
 
@@ -28,13 +28,13 @@ static int parse(const char *path, struct sfs_name *name)
 
 static struct sfs_name good(const char *path)
 {
-	struct sfs_text text = {0};
+	struct sfs_strbuf text = {0};
 	struct sfs_name name;
 
 	CHECK_EQ(parse(path, &name), 0);
 	sfs_name_print_path(&name, &text);
 	CHECK_STR(text.s, path);
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 	return name;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A name that was looked up keeps its number, however many follow and whoever asks; a
  * folder lists its own and no other. */
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
-#include "names.h"
+#include "tree/names.h"
 
 #include <pthread.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Each option takes what its table says and nothing else, keeps its old value when it
  * refuses, remembers where its value came from, and never prints a secret. */
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
-#include "options.h"
+#include "config/options.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ static void set(const char *name, const char *value)
 static char *printed(void)
 {
 	static char *text;
-	struct sfs_text t = {0};
+	struct sfs_strbuf t = {0};
 
 	free(text);
 	sfs_options_print(&o, &t);
@@ -428,7 +428,7 @@ static void help(void)
 {
 	static const char *const macros[] = {".Ss ", ".Bl ", ".It ",
 					     ".Cm ", ".El",  "The default is"};
-	struct sfs_text plain = {0}, mdoc = {0};
+	struct sfs_strbuf plain = {0}, mdoc = {0};
 	char *line;
 	size_t i;
 
@@ -448,8 +448,8 @@ static void help(void)
 				break;
 		CHECK(i < SFS_COUNT(macros));
 	}
-	sfs_text_done(&plain);
-	sfs_text_done(&mdoc);
+	sfs_strbuf_done(&plain);
+	sfs_strbuf_done(&mdoc);
 }
 
 int main(void)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The order is the one that tests/order-vectors.json and the example of docs/ORDER.md
  * publish, and holds every shard and every place once. */
+#include "base/alloc.h"
+#include "base/rng.h"
 #include "check.h"
-#include "mem.h"
-#include "order.h"
-#include "rng.h"
+#include "order/order.h"
 #include "vectors.h"
 
 /* ---- the vectors ---- */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A server that is out of order is told of once, and its end once; failures between good
  * answers are told one by one; while it is out, retries are few, however many wait. */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/rng.h"
 #include "check.h"
-#include "clock.h"
-#include "mem.h"
-#include "outage.h"
-#include "rng.h"
+#include "source/http/outage.h"
 
 #define MS  SFS_NS_PER_MS
 #define SEC SFS_NS_PER_S

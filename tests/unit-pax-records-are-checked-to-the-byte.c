@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A pax record is taken only if its length, its blank, its equals sign and its newline
  * are all where they must be. */
+#include "base/alloc.h"
+#include "base/rng.h"
 #include "check.h"
-#include "mem.h"
-#include "pax.h"
-#include "rng.h"
+#include "tar/pax.h"
 
 #include <errno.h>
 

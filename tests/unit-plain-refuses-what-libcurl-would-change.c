@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A plain GET is written as libcurl would write it; what libcurl would change, replace
  * or look up is not plain. */
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
-#include "plain.h"
+#include "source/http/http1-request.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,41 +15,41 @@
 static struct sfs_fetch_options options;
 static struct sfs_get get;
 
-static struct sfs_plain *new_plain(void)
+static struct sfs_http1_request *new_plain(void)
 {
-	struct sfs_headers *headers = sfs_headers_new(options.headers, options.n_headers);
-	struct sfs_plain *plain = sfs_plain_new(&options);
+	struct sfs_user_headers *headers = sfs_user_headers_new(options.headers, options.n_headers);
+	struct sfs_http1_request *plain = sfs_http1_request_new(&options);
 
-	sfs_plain_set_headers(plain, headers);
-	sfs_headers_free(headers);
+	sfs_http1_request_set_headers(plain, headers);
+	sfs_user_headers_free(headers);
 	return plain;
 }
 
 /* Is the GET plain with these options? */
 static bool is_plain(void)
 {
-	struct sfs_plain *plain = new_plain();
-	char *origin = NULL, *text = sfs_plain_write(plain, &get, &origin);
+	struct sfs_http1_request *plain = new_plain();
+	char *origin = NULL, *text = sfs_http1_request_write(plain, &get, &origin);
 	bool is = text != NULL;
 
 	CHECK_EQ(is, origin != NULL);
 	free(text);
 	free(origin);
-	sfs_plain_free(plain);
+	sfs_http1_request_free(plain);
 	return is;
 }
 
 static void writes(const char *url, const char *wanted, const char *wanted_origin)
 {
-	struct sfs_plain *plain = new_plain();
+	struct sfs_http1_request *plain = new_plain();
 	sfs_autofree char *origin = NULL;
 	sfs_autofree char *text = NULL;
 
 	get.url = url;
-	text = sfs_plain_write(plain, &get, &origin);
+	text = sfs_http1_request_write(plain, &get, &origin);
 	CHECK_STR(text, wanted);
 	CHECK_STR(origin, wanted_origin);
-	sfs_plain_free(plain);
+	sfs_http1_request_free(plain);
 }
 
 static void texts(void)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* Played through, an epoch has each sample once, in the order in which it is read. */
 #include "epochs.h"
-#include "play.h"
+#include "order/iterate.h"
 
 static void whole(void)
 {
 	const struct sfs_block_sample *s;
-	struct sfs_play play;
+	struct sfs_iterator play;
 	size_t k;
 
-	sfs_play_init(&play, &made.order, &tables);
-	for (k = 0; (s = sfs_play_next(&play)) != NULL; k++) {
+	sfs_iterator_init(&play, &made.order, &tables);
+	for (k = 0; (s = sfs_iterator_next(&play)) != NULL; k++) {
 		CHECK(k < made.n);
 		check_sample(s, &made.epoch[k]);
 	}
 	CHECK_EQ(k, made.n);
-	CHECK(sfs_play_next(&play) == NULL);
-	sfs_play_done(&play);
+	CHECK(sfs_iterator_next(&play) == NULL);
+	sfs_iterator_done(&play);
 }
 
 /* Up to where the first lane ends, they take turns. */
@@ -24,7 +24,7 @@ static void turns(void)
 {
 	uint64_t even, k;
 
-	even = sfs_play_even(&made.order, &tables);
+	even = sfs_iterator_even(&made.order, &tables);
 	CHECK(even <= made.n);
 	for (k = 0; k < even; k++)
 		CHECK_EQ(made.lane_of[k], k % made.order.n_lanes);
@@ -43,57 +43,57 @@ static bool totals_of(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_
 static void from_rounds(void)
 {
 	const struct sfs_block_sample *s;
-	struct sfs_play play;
-	struct sfs_map map;
+	struct sfs_iterator play;
+	struct sfs_locator map;
 	struct sfs_spot spot;
 	uint32_t shard;
 	size_t k, i, n;
 
-	sfs_play_init(&play, &made.order, &tables);
-	sfs_map_init(&map, &made.order, &tables, totals_of);
+	sfs_iterator_init(&play, &made.order, &tables);
+	sfs_locator_init(&map, &made.order, &tables, totals_of);
 	for (n = 0; n < made.n; n += 1 + made.n / 20) {
 		k = n % 2 ? n : made.n - 1 - n;
-		CHECK_EQ(sfs_map_nth(&map, k, &spot, &shard), 0);
+		CHECK_EQ(sfs_locator_nth(&map, k, &spot, &shard), 0);
 		while (k > 0 && made.round_of[k - 1] == spot.round)
 			k--;
-		sfs_play_seek(&play, &map, spot.round);
-		for (i = 0; i < 100 && (s = sfs_play_next(&play)) != NULL; i++, k++)
+		sfs_iterator_seek(&play, &map, spot.round);
+		for (i = 0; i < 100 && (s = sfs_iterator_next(&play)) != NULL; i++, k++)
 			check_sample(s, &made.epoch[k]);
 		CHECK(i == 100 || k == made.n);
 	}
-	sfs_map_done(&map);
-	sfs_play_done(&play);
+	sfs_locator_done(&map);
+	sfs_iterator_done(&play);
 }
 
 /* Where a window begins, the playing can be taken up again. */
 static void from_windows(void)
 {
 	const struct sfs_block_sample *s;
-	struct sfs_play play, again;
-	struct sfs_map map;
+	struct sfs_iterator play, again;
+	struct sfs_locator map;
 	struct sfs_spot spot;
 	uint32_t shard;
 	size_t k, i;
 
-	sfs_play_init(&play, &made.order, &tables);
-	sfs_play_init(&again, &made.order, &tables);
-	sfs_map_init(&map, &made.order, &tables, totals_of);
-	CHECK_EQ(sfs_map_nth(&map, 0, &spot, &shard), 0);
+	sfs_iterator_init(&play, &made.order, &tables);
+	sfs_iterator_init(&again, &made.order, &tables);
+	sfs_locator_init(&map, &made.order, &tables, totals_of);
+	CHECK_EQ(sfs_locator_nth(&map, 0, &spot, &shard), 0);
 	for (k = 0;; k++) {
-		if (sfs_play_is_between(&play)) {
-			sfs_play_seek(&again, &map, play.round);
-			for (i = k; (s = sfs_play_next(&again)) != NULL; i++)
+		if (sfs_iterator_is_between(&play)) {
+			sfs_iterator_seek(&again, &map, play.round);
+			for (i = k; (s = sfs_iterator_next(&again)) != NULL; i++)
 				check_sample(s, &made.epoch[i]);
 			CHECK_EQ(i, made.n);
 		}
-		if (!sfs_play_next(&play))
+		if (!sfs_iterator_next(&play))
 			break;
 	}
 	CHECK_EQ(k, made.n);
-	CHECK(sfs_play_memory(&play) > 0);
-	sfs_map_done(&map);
-	sfs_play_done(&again);
-	sfs_play_done(&play);
+	CHECK(sfs_iterator_memory(&play) > 0);
+	sfs_locator_done(&map);
+	sfs_iterator_done(&again);
+	sfs_iterator_done(&play);
 }
 
 /* Equal lanes, and a part's lanes too, take turns to the last sample. */
@@ -110,7 +110,7 @@ static void equal_lanes(void)
 		for (k = 0; k < made.n; k++)
 			CHECK_EQ(made.lane_of[k], k % made.order.n_lanes);
 		if (made.order.shortened == SFS_NO_LANE)
-			CHECK_EQ(sfs_play_even(&made.order, &tables), made.n);
+			CHECK_EQ(sfs_iterator_even(&made.order, &tables), made.n);
 		unmake_epoch();
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A task is never run by two threads at once, and no post is lost. */
+#include "base/alloc.h"
+#include "base/threadpool.h"
 #include "check.h"
-#include "mem.h"
-#include "pool.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ struct counter {
 	uint64_t n_runs;
 };
 
-static struct sfs_pool *pool;
+static struct sfs_threadpool *pool;
 
 static bool count(struct sfs_task *task)
 {
@@ -42,7 +42,7 @@ static void *post_many(void *arg)
 		struct counter *c = &counters[(i * 7 + k) % N_TASKS];
 
 		atomic_fetch_add(&c->posted, 1);
-		sfs_pool_post(pool, &c->task);
+		sfs_threadpool_post(pool, &c->task);
 	}
 	return NULL;
 }
@@ -56,21 +56,21 @@ static void many_posts(int n_threads)
 	memset(counters, 0, sizeof counters);
 	for (i = 0; i < N_TASKS; i++)
 		counters[i].task.run = count;
-	pool = sfs_pool_start("test", n_threads);
+	pool = sfs_threadpool_start("test", n_threads);
 	for (i = 0; i < N_POSTERS; i++)
 		posters[i] = sfs_thread_start("posts", post_many, (void *)(uintptr_t)i);
 	for (i = 0; i < N_POSTERS; i++)
 		pthread_join(posters[i], NULL);
 	for (i = 0; i < N_TASKS; i++) {
-		sfs_pool_settle(pool, &counters[i].task);
+		sfs_threadpool_settle(pool, &counters[i].task);
 		/* The run that began behind the last post has seen it. */
 		CHECK_EQ(counters[i].seen, counters[i].posted);
 		CHECK(counters[i].n_runs > 0 && counters[i].n_runs <= counters[i].posted);
 		posted += counters[i].posted;
 	}
 	CHECK_EQ(posted, N_POSTERS * N_POSTS);
-	sfs_pool_stop(pool);
-	sfs_pool_free(pool);
+	sfs_threadpool_stop(pool);
+	sfs_threadpool_free(pool);
 }
 
 /* ---- posting while it runs ---- */
@@ -100,23 +100,23 @@ static void posted_while_it_runs(void)
 	int i;
 
 	slow.task.run = run_slowly;
-	pool = sfs_pool_start("test", 3);
-	sfs_pool_post(pool, &slow.task);
+	pool = sfs_threadpool_start("test", 3);
+	sfs_threadpool_post(pool, &slow.task);
 	pthread_mutex_lock(&slow.lock);
 	while (!slow.is_inside)
 		pthread_cond_wait(&slow.wake, &slow.lock);
 	pthread_mutex_unlock(&slow.lock);
 	for (i = 0; i < 5; i++)
-		sfs_pool_post(pool, &slow.task);
+		sfs_threadpool_post(pool, &slow.task);
 	pthread_mutex_lock(&slow.lock);
 	CHECK_EQ(slow.n_runs, 1);
 	slow.may_go_on = true;
 	pthread_cond_broadcast(&slow.wake);
 	pthread_mutex_unlock(&slow.lock);
-	sfs_pool_settle(pool, &slow.task);
+	sfs_threadpool_settle(pool, &slow.task);
 	CHECK_EQ(slow.n_runs, 2); /* once more, not five times */
-	sfs_pool_stop(pool);
-	sfs_pool_free(pool);
+	sfs_threadpool_stop(pool);
+	sfs_threadpool_free(pool);
 	CHECK_EQ(slow.n_runs, 2);
 }
 
@@ -128,7 +128,7 @@ static int n_again;
 static bool run_again(struct sfs_task *task)
 {
 	if (++n_again < 1000)
-		sfs_pool_post(pool, task);
+		sfs_threadpool_post(pool, task);
 	return true;
 }
 
@@ -147,20 +147,20 @@ static void stop_runs_what_is_queued(void)
 	int i;
 
 	again.run = run_again;
-	pool = sfs_pool_start("a-name-of-15-by", 2);
-	sfs_pool_post(pool, &again);
-	sfs_pool_settle(pool, &again);
+	pool = sfs_threadpool_start("a-name-of-15-by", 2);
+	sfs_threadpool_post(pool, &again);
+	sfs_threadpool_settle(pool, &again);
 	CHECK_EQ(n_again, 1000);
 	for (i = 0; i < 1000; i++) {
 		task = sfs_calloc(1, sizeof *task);
 		task->run = free_itself;
-		sfs_pool_post(pool, task);
+		sfs_threadpool_post(pool, task);
 	}
-	sfs_pool_stop(pool);
-	sfs_pool_free(pool);
+	sfs_threadpool_stop(pool);
+	sfs_threadpool_free(pool);
 	CHECK_EQ(n_freed, 1000);
-	sfs_pool_stop(NULL);
-	sfs_pool_free(NULL);
+	sfs_threadpool_stop(NULL);
+	sfs_threadpool_free(NULL);
 }
 
 int main(void)

@@ -2,35 +2,36 @@
 /* Near, a stream holds its blocks and little more; from far, and from a near server that
  * takes long to begin, what fills the path and lasts until the slowest part is here.
  * Nobody is asked for more than is of use, and always for somewhat more than runs. */
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "check.h"
-#include "clock.h"
-#include "mem.h"
-#include "portion.h"
-#include "slab.h"
+#include "memory/slab.h"
+#include "memory/budget.h"
+#include "stream/sizing.h"
 
 #define KIB	 ((uint64_t)1 << 10)
 #define MIB	 ((uint64_t)1 << 20)
 #define BUFFER	 (64 * MIB)
 #define MB_PER_S ((uint64_t)1000000)
 
-static const struct sfs_path disk = {.n_parallel = 8};
-static const struct sfs_path loopback = {.n_parallel = 12,
+static const struct sfs_netpath disk = {.n_parallel = 8};
+static const struct sfs_netpath loopback = {.n_parallel = 12,
 					 .rtt_ns = 50000,
 					 .wait_ns = 200000,
 					 .bytes_per_s = 4000 * MB_PER_S};
-static const struct sfs_path lan = {.n_parallel = 6,
+static const struct sfs_netpath lan = {.n_parallel = 6,
 				    .rtt_ns = 300000,
 				    .wait_ns = 500000,
 				    .bytes_per_s = 240 * MB_PER_S};
-static const struct sfs_path store = {.n_parallel = 64,
+static const struct sfs_netpath store = {.n_parallel = 64,
 				      .rtt_ns = 500000,
 				      .wait_ns = 30 * SFS_NS_PER_MS,
 				      .bytes_per_s = 1500 * MB_PER_S};
-static const struct sfs_path ocean = {.n_parallel = 48,
+static const struct sfs_netpath ocean = {.n_parallel = 48,
 				      .rtt_ns = 150 * SFS_NS_PER_MS,
 				      .wait_ns = 151 * SFS_NS_PER_MS,
 				      .bytes_per_s = 240 * MB_PER_S};
-static const struct sfs_path unknown = {.n_parallel = 16, .rtt_ns = 150 * SFS_NS_PER_MS};
+static const struct sfs_netpath unknown = {.n_parallel = 16, .rtt_ns = 150 * SFS_NS_PER_MS};
 
 static void parts_are_slabs_that_the_budget_has_room_for(void)
 {
@@ -38,30 +39,30 @@ static void parts_are_slabs_that_the_budget_has_room_for(void)
 
 	for (limit = MIB; limit <= 64 * 1024 * MIB; limit *= 4) {
 		for (lanes = 0; lanes <= 4096; lanes = lanes ? 2 * lanes : 1) {
-			part = sfs_portion_part(&unknown, limit, lanes);
+			part = sfs_sizing_part(&unknown, limit, lanes);
 			CHECK_EQ(part % SFS_SLAB_BYTES, 0);
-			CHECK(part >= SFS_LANE_FLOOR);
+			CHECK(part >= SFS_BUDGET_LANE_FLOOR);
 			CHECK(part <= 4 * MIB);
-			CHECK(part == SFS_LANE_FLOOR || 3 * part * lanes <= limit);
-			CHECK(part == SFS_LANE_FLOOR || part * lanes <= 768 * MIB);
-			near = sfs_portion_part(&disk, limit, lanes);
+			CHECK(part == SFS_BUDGET_LANE_FLOOR || 3 * part * lanes <= limit);
+			CHECK(part == SFS_BUDGET_LANE_FLOOR || part * lanes <= 768 * MIB);
+			near = sfs_sizing_part(&disk, limit, lanes);
 			CHECK_EQ(near % SFS_SLAB_BYTES, 0);
-			CHECK(near == SFS_LANE_FLOOR || 2 * near <= part);
+			CHECK(near == SFS_BUDGET_LANE_FLOOR || 2 * near <= part);
 		}
 	}
-	CHECK_EQ(sfs_portion_part(&unknown, 4096 * MIB, 384), 2 * MIB);
-	CHECK_EQ(sfs_portion_part(&loopback, 4096 * MIB, 384), MIB);
-	CHECK_EQ(sfs_portion_part(&unknown, 4096 * MIB, 20), 4 * MIB);
+	CHECK_EQ(sfs_sizing_part(&unknown, 4096 * MIB, 384), 2 * MIB);
+	CHECK_EQ(sfs_sizing_part(&loopback, 4096 * MIB, 384), MIB);
+	CHECK_EQ(sfs_sizing_part(&unknown, 4096 * MIB, 20), 4 * MIB);
 }
 
-static uint64_t part(const struct sfs_path *path, uint64_t lanes)
+static uint64_t part(const struct sfs_netpath *path, uint64_t lanes)
 {
-	return sfs_portion_part(path, 4096 * MIB, lanes);
+	return sfs_sizing_part(path, 4096 * MIB, lanes);
 }
 
 static void slow_connections_get_small_parts(void)
 {
-	struct sfs_path lossy = ocean;
+	struct sfs_netpath lossy = ocean;
 
 	CHECK_EQ(part(&ocean, 20), 4 * MIB);
 	lossy.n_parallel = 64;
@@ -78,32 +79,32 @@ static void slow_connections_get_small_parts(void)
 /* One is in line when another ends: else nobody sees whether more are of use. */
 static void more_are_asked_for_than_run(void)
 {
-	static const struct sfs_path *const paths[] = {&disk, &loopback, &lan, &store,
+	static const struct sfs_netpath *const paths[] = {&disk, &loopback, &lan, &store,
 						       &unknown};
 	uint64_t part;
 	size_t i;
 
 	for (i = 0; i < SFS_COUNT(paths); i++)
 		for (part = 256 * KIB; part <= 4 * MIB; part *= 2) {
-			CHECK(sfs_portion_on_way(paths[i], part) >
+			CHECK(sfs_sizing_on_way(paths[i], part) >
 			      (uint32_t)paths[i]->n_parallel);
-			CHECK(sfs_portion_on_way(paths[i], part) <=
+			CHECK(sfs_sizing_on_way(paths[i], part) <=
 			      (uint32_t)paths[i]->n_parallel * 3 / 2 + 4);
 		}
 }
 
 static void no_more_bytes_than_are_of_use(void)
 {
-	CHECK(sfs_portion_on_way(&disk, 4 * MIB) * 4 * MIB <= 40 * MIB);
-	CHECK(sfs_portion_on_way(&lan, 4 * MIB) * 4 * MIB <= 32 * MIB);
+	CHECK(sfs_sizing_on_way(&disk, 4 * MIB) * 4 * MIB <= 40 * MIB);
+	CHECK(sfs_sizing_on_way(&lan, 4 * MIB) * 4 * MIB <= 32 * MIB);
 	/* 36 MB are on that path. */
-	CHECK(sfs_portion_on_way(&ocean, 4 * MIB) * 4 * MIB <= 4 * 36 * MIB + 32 * MIB);
-	CHECK(sfs_portion_on_way(&ocean, 4 * MIB) * 4 * MIB >= 2 * 36 * MIB);
+	CHECK(sfs_sizing_on_way(&ocean, 4 * MIB) * 4 * MIB <= 4 * 36 * MIB + 32 * MIB);
+	CHECK(sfs_sizing_on_way(&ocean, 4 * MIB) * 4 * MIB >= 2 * 36 * MIB);
 }
 
-static uint64_t stream(const struct sfs_path *path, uint64_t lanes)
+static uint64_t stream(const struct sfs_netpath *path, uint64_t lanes)
 {
-	return sfs_portion_stream(path, lanes, BUFFER / lanes, part(path, lanes));
+	return sfs_sizing_stream(path, lanes, BUFFER / lanes, part(path, lanes));
 }
 
 static void near_streams_hold_little(void)
@@ -119,7 +120,7 @@ static void near_streams_hold_little(void)
  * ahead, which may be anything between enough and a part more. */
 static void streams_may_hold_what_their_lanes_do(void)
 {
-	static const struct sfs_path *const paths[] = {&disk, &loopback, &lan, &store,
+	static const struct sfs_netpath *const paths[] = {&disk, &loopback, &lan, &store,
 						       &ocean};
 	uint64_t lanes, n, block;
 	size_t i;
@@ -128,8 +129,8 @@ static void streams_may_hold_what_their_lanes_do(void)
 		for (lanes = 1; lanes <= 384; lanes += 13)
 			for (block = BUFFER / lanes; block <= 512 * MIB; block *= 4) {
 				n = part(paths[i], lanes);
-				CHECK(sfs_portion_stream(paths[i], lanes, block, n) >=
-				      lanes * (sfs_portion_lane(paths[i], lanes, block,
+				CHECK(sfs_sizing_stream(paths[i], lanes, block, n) >=
+				      lanes * (sfs_sizing_lane(paths[i], lanes, block,
 								n) +
 					       block / 2 + n / 2));
 			}
@@ -137,13 +138,13 @@ static void streams_may_hold_what_their_lanes_do(void)
 
 static void far_is_what_takes_long_to_begin(void)
 {
-	CHECK(!sfs_path_is_far(&disk) && !sfs_path_is_long(&disk));
-	CHECK(!sfs_path_is_far(&lan) && !sfs_path_is_long(&lan));
-	CHECK(sfs_path_is_far(&store) && !sfs_path_is_long(&store));
-	CHECK(sfs_path_is_far(&ocean) && sfs_path_is_long(&ocean));
-	CHECK(sfs_path_is_far(&unknown) && sfs_path_is_long(&unknown));
-	CHECK_EQ(sfs_portion_first(&store), SFS_SLAB_BYTES);
-	CHECK(sfs_portion_first(&loopback) > SFS_SLAB_BYTES);
+	CHECK(!sfs_netpath_is_far(&disk) && !sfs_netpath_is_long(&disk));
+	CHECK(!sfs_netpath_is_far(&lan) && !sfs_netpath_is_long(&lan));
+	CHECK(sfs_netpath_is_far(&store) && !sfs_netpath_is_long(&store));
+	CHECK(sfs_netpath_is_far(&ocean) && sfs_netpath_is_long(&ocean));
+	CHECK(sfs_netpath_is_far(&unknown) && sfs_netpath_is_long(&unknown));
+	CHECK_EQ(sfs_sizing_first(&store), SFS_SLAB_BYTES);
+	CHECK(sfs_sizing_first(&loopback) > SFS_SLAB_BYTES);
 }
 
 /* The next block is whole when one is used up; from far it lasts for some answers. */
@@ -151,11 +152,11 @@ static void lanes_have_the_next_block_in_time(void)
 {
 	uint64_t block = BUFFER / 384, far;
 
-	CHECK(sfs_portion_lane(&loopback, 384, block, 2 * MIB) >=
+	CHECK(sfs_sizing_lane(&loopback, 384, block, 2 * MIB) >=
 	      block + 2 * SFS_SLAB_BYTES);
-	far = 384 * sfs_portion_lane(&store, 384, block, 2 * MIB);
+	far = 384 * sfs_sizing_lane(&store, 384, block, 2 * MIB);
 	CHECK(far - 2 * BUFFER >= store.bytes_per_s / 1000 * 4 * 30);
-	far = 384 * sfs_portion_lane(&ocean, 384, block, 2 * MIB);
+	far = 384 * sfs_sizing_lane(&ocean, 384, block, 2 * MIB);
 	CHECK(far - 2 * BUFFER >= ocean.bytes_per_s / 1000 * 4 * 150);
 }
 

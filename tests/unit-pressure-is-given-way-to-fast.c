@@ -2,9 +2,9 @@
 /* What the kernel says of memory pressure is understood or not known; above 10 % half of
  * what is allowed goes, below 1 % a tenth comes back, and between the two nothing
  * changes. */
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
-#include "pressure.h"
+#include "memory/psi.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,14 +30,14 @@ static void parsing(void)
 	size_t i;
 
 	for (i = 0; i < SFS_COUNT(nonsense); i++)
-		CHECK_EQ(sfs_pressure_parse(nonsense[i]), SFS_PRESSURE_UNKNOWN);
-	CHECK_EQ(sfs_pressure_parse(
+		CHECK_EQ(sfs_psi_parse(nonsense[i]), SFS_PSI_UNKNOWN);
+	CHECK_EQ(sfs_psi_parse(
 			 "some avg10=0.00 avg60=9.00 avg300=0.00 total=1\n" FULL),
 		 0);
-	CHECK_EQ(sfs_pressure_parse("some avg10=0.07 avg60=9.00\n" FULL), 7);
-	CHECK_EQ(sfs_pressure_parse("some avg10=12.34 avg60=9.00\n" FULL), 1234);
-	CHECK_EQ(sfs_pressure_parse(FULL "some avg10=60.00 avg60=9.00\n"), 6000);
-	CHECK_EQ(sfs_pressure_parse("some avg10=100.00 avg60=9.00\n"), 10000);
+	CHECK_EQ(sfs_psi_parse("some avg10=0.07 avg60=9.00\n" FULL), 7);
+	CHECK_EQ(sfs_psi_parse("some avg10=12.34 avg60=9.00\n" FULL), 1234);
+	CHECK_EQ(sfs_psi_parse(FULL "some avg10=60.00 avg60=9.00\n"), 6000);
+	CHECK_EQ(sfs_psi_parse("some avg10=100.00 avg60=9.00\n"), 10000);
 }
 
 static void write_file(const char *folder, const char *name, const char *text)
@@ -51,11 +51,11 @@ static void write_file(const char *folder, const char *name, const char *text)
 /* The group's file if there is one, else the machine's; it may be missing, too. */
 static void check_file(const char *folder, const char *wanted, uint32_t pressure)
 {
-	sfs_autofree char *path = sfs_pressure_file(folder);
+	sfs_autofree char *path = sfs_psi_file(folder);
 	sfs_autofree char *full = sfs_asprintf("%s/%s", folder, wanted);
 
 	CHECK_STR(path, full);
-	CHECK_EQ(sfs_pressure_read(path), pressure);
+	CHECK_EQ(sfs_psi_read(path), pressure);
 }
 
 static void files(const char *folder)
@@ -66,43 +66,43 @@ static void files(const char *folder)
 		sfs_asprintf("1 2 0:3 / %s rw - cgroup2 cgroup2 rw\n", folder);
 
 	CHECK(mkdir(self, 0700) == 0 && mkdir(group, 0700) == 0);
-	check_file(folder, "pressure/memory", SFS_PRESSURE_UNKNOWN);
+	check_file(folder, "pressure/memory", SFS_PSI_UNKNOWN);
 	write_file(self, "cgroup", "4:memory:/other\n0::/group\n");
 	write_file(self, "mountinfo", mounts);
-	check_file(folder, "pressure/memory", SFS_PRESSURE_UNKNOWN);
+	check_file(folder, "pressure/memory", SFS_PSI_UNKNOWN);
 	write_file(group, "memory.pressure", "some avg10=3.21 avg60=0.00\n");
 	check_file(folder, "group/memory.pressure", 321);
 	write_file(group, "memory.pressure", "");
-	check_file(folder, "group/memory.pressure", SFS_PRESSURE_UNKNOWN);
-	CHECK_EQ(sfs_pressure_read("/"), SFS_PRESSURE_UNKNOWN);
+	check_file(folder, "group/memory.pressure", SFS_PSI_UNKNOWN);
+	CHECK_EQ(sfs_psi_read("/"), SFS_PSI_UNKNOWN);
 }
 
 static void decision(void)
 {
-	uint32_t a = SFS_PRESSURE_ALL, before, p;
+	uint32_t a = SFS_PSI_ALL, before, p;
 	int i;
 
 	/* Down to nothing within seconds, and there it stays. */
-	CHECK_EQ(sfs_pressure_allow(a, 10000), SFS_PRESSURE_ALL / 2);
+	CHECK_EQ(sfs_psi_allow(a, 10000), SFS_PSI_ALL / 2);
 	for (i = 0; i < 10; i++)
-		a = sfs_pressure_allow(a, 1001);
+		a = sfs_psi_allow(a, 1001);
 	CHECK_EQ(a, 0);
-	CHECK_EQ(sfs_pressure_allow(a, 6000), 0);
+	CHECK_EQ(sfs_psi_allow(a, 6000), 0);
 	/* Between the marks nothing changes, wherever it is. */
 	for (p = 100; p <= 1000; p += 50) {
-		CHECK_EQ(sfs_pressure_allow(0, p), 0);
-		CHECK_EQ(sfs_pressure_allow(300, p), 300);
-		CHECK_EQ(sfs_pressure_allow(SFS_PRESSURE_ALL, p), SFS_PRESSURE_ALL);
+		CHECK_EQ(sfs_psi_allow(0, p), 0);
+		CHECK_EQ(sfs_psi_allow(300, p), 300);
+		CHECK_EQ(sfs_psi_allow(SFS_PSI_ALL, p), SFS_PSI_ALL);
 	}
 	/* Back in steps of a tenth, and never beyond all. */
 	for (i = 0; i < 10; i++) {
 		before = a;
-		a = sfs_pressure_allow(a, i % 2 ? 99 : SFS_PRESSURE_UNKNOWN);
-		CHECK_EQ(a - before, SFS_PRESSURE_ALL / 10);
+		a = sfs_psi_allow(a, i % 2 ? 99 : SFS_PSI_UNKNOWN);
+		CHECK_EQ(a - before, SFS_PSI_ALL / 10);
 	}
-	CHECK_EQ(a, SFS_PRESSURE_ALL);
-	CHECK_EQ(sfs_pressure_allow(a, 0), SFS_PRESSURE_ALL);
-	CHECK_EQ(sfs_pressure_allow(a - 1, 0), SFS_PRESSURE_ALL);
+	CHECK_EQ(a, SFS_PSI_ALL);
+	CHECK_EQ(sfs_psi_allow(a, 0), SFS_PSI_ALL);
+	CHECK_EQ(sfs_psi_allow(a - 1, 0), SFS_PSI_ALL);
 }
 
 int main(void)

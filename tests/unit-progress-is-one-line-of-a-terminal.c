@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Progress is one line that is written over, never longer than the terminal is wide; and
  * nothing at all where there is no terminal. */
+#include "base/progress.h"
 #include "check.h"
-#include "progress.h"
 
 #include <fcntl.h>
 #include <poll.h>

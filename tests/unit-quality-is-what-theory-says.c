@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* B_eff is b for a permutation, 1 for batches of one shard, what the formulas say in
  * between; the worst tenth is found where it is; the lift is 1 for independent epochs. */
+#include "base/alloc.h"
+#include "base/rng.h"
 #include "check.h"
-#include "mem.h"
-#include "quality.h"
-#include "rng.h"
+#include "order/quality.h"
 
 #define BATCH	 256
 #define N_SHARDS 200

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The pieces of an answer are its bytes in their order, never more of them than the
  * kernel takes, and done() is told once and not under a lock. */
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
-#include "read.h"
+#include "io/request.h"
 
 #include <errno.h>
 
@@ -127,20 +127,20 @@ static void on_release(struct sfs_read *read)
 static void tells(void)
 {
 	struct sfs_read r = {.done = on_done}, other = {.done = on_done};
-	struct sfs_outbox out;
+	struct sfs_deferred out;
 
-	sfs_outbox_init(&out);
-	sfs_outbox_flush(&out);
+	sfs_deferred_init(&out);
+	sfs_deferred_run(&out);
 	sfs_read_tell(&r, -5, &out);
 	CHECK_EQ(n_told, 0); /* not before the lock is free */
-	sfs_outbox_flush(&out);
+	sfs_deferred_run(&out);
 	CHECK_EQ(n_told, 1);
 	CHECK_EQ(told_err, -5);
-	sfs_outbox_flush(&out);
+	sfs_deferred_run(&out);
 	CHECK_EQ(n_told, 1);
 	sfs_read_tell(&other, -6, &out);
 	sfs_read_tell(&r, 0, &out);
-	sfs_outbox_flush(&out);
+	sfs_deferred_run(&out);
 	CHECK_EQ(n_told, 3);
 	CHECK_EQ(told_err, 0); /* in the order in which they were put */
 

@@ -2,7 +2,7 @@
 /* Each retry in a row waits longer, up to a limit; progress starts the row anew; what
  * the server says counts more. */
 #include "check.h"
-#include "retry.h"
+#include "source/retry.h"
 
 /* The mean delay of the n-th failure in a row; any chance lies within half of it. */
 static void doubles(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The generator gives the numbers that docs/ORDER.md publishes, in range, and a
  * shuffle loses nothing. */
+#include "base/alloc.h"
+#include "base/rng.h"
 #include "check.h"
-#include "mem.h"
-#include "rng.h"
 
 /* docs/ORDER.md, section 10: the state that the name gives, the first number, and
  * the state behind it. */

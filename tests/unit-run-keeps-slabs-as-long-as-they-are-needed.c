@@ -2,12 +2,12 @@
 /* A slab stays while a sample counts on it or its bytes are not dealt, goes back at once
  * when neither is so, and its bytes are given back with it; headers are edited and
  * checked wherever they lie. */
+#include "base/alloc.h"
+#include "base/keyhash.h"
+#include "base/rng.h"
 #include "check.h"
-#include "edit.h"
-#include "hash.h"
-#include "mem.h"
-#include "rng.h"
-#include "run.h"
+#include "stream/slice-buffer.h"
+#include "tar/rewrite.h"
 #include "tars.h"
 
 #include <errno.h>
@@ -20,11 +20,11 @@ static struct sfs_budget budget;
 static struct sfs_account account;
 static struct sfs_slabs *slabs;
 static struct sfs_shard shard;
-static struct sfs_run *run;
+static struct sfs_slice_buffer *run;
 
 static void begin(uint64_t from)
 {
-	run = sfs_run_new(&shard, slabs, &account, from, SIZE);
+	run = sfs_slice_buffer_new(&shard, slabs, &account, from, SIZE);
 }
 
 static void held(uint64_t n_slabs)
@@ -35,7 +35,7 @@ static void held(uint64_t n_slabs)
 
 static void end(void)
 {
-	sfs_run_free(run);
+	sfs_slice_buffer_free(run);
 	held(0);
 }
 
@@ -45,7 +45,7 @@ static void expect(uint64_t i, uint64_t n)
 	uint64_t n_bytes = (i + n) * SLAB < SIZE ? n * SLAB : SIZE - i * SLAB;
 
 	CHECK_EQ(sfs_account_take(&account, n * SLAB), 0);
-	sfs_run_expect(run, i * SLAB, n_bytes);
+	sfs_slice_buffer_expect(run, i * SLAB, n_bytes);
 }
 
 /* They come, each filled with its number. */
@@ -57,20 +57,20 @@ static void arrive(uint64_t i, size_t n)
 	sfs_slabs_get(slabs, got, n);
 	for (k = 0; k < n; k++)
 		memset(got[k], (int)(i + k + 1), SLAB);
-	sfs_run_arrive(run, i * SLAB, got, n);
+	sfs_slice_buffer_arrive(run, i * SLAB, got, n);
 }
 
 /* What the lane does with what did not come. */
 static void fail(uint64_t i, size_t n)
 {
-	sfs_run_fail(run, i * SLAB, n);
+	sfs_slice_buffer_fail(run, i * SLAB, n);
 	sfs_account_give(&account, n * SLAB);
 }
 
 static void byte_is(uint64_t offset, int wanted, size_t n_wanted)
 {
 	size_t n = 77;
-	unsigned char *p = sfs_run_at(run, offset, &n);
+	unsigned char *p = sfs_slice_buffer_at(run, offset, &n);
 
 	CHECK((p != NULL) == (wanted != 0));
 	if (p) {
@@ -83,15 +83,15 @@ static void comes_and_goes(void)
 {
 	begin(0);
 	CHECK_EQ(run->asked, 0);
-	CHECK_EQ(sfs_run_state(run, 0, 100), SFS_RUN_EXPECTED); /* not asked for yet */
+	CHECK_EQ(sfs_slice_buffer_state(run, 0, 100), SFS_SLICE_BUFFER_EXPECTED); /* not asked for yet */
 	expect(0, 3);
 	CHECK_EQ(run->asked, 3 * SLAB);
 	CHECK_EQ(run->n_held, 3);
-	CHECK_EQ(sfs_run_state(run, 0, 3 * SLAB), SFS_RUN_EXPECTED);
+	CHECK_EQ(sfs_slice_buffer_state(run, 0, 3 * SLAB), SFS_SLICE_BUFFER_EXPECTED);
 	byte_is(0, 0, 0);
 	arrive(1, 2); /* in any order */
-	CHECK_EQ(sfs_run_state(run, SLAB, 2 * SLAB), SFS_RUN_HERE);
-	CHECK_EQ(sfs_run_state(run, SLAB - 1, 2), SFS_RUN_EXPECTED);
+	CHECK_EQ(sfs_slice_buffer_state(run, SLAB, 2 * SLAB), SFS_SLICE_BUFFER_HERE);
+	CHECK_EQ(sfs_slice_buffer_state(run, SLAB - 1, 2), SFS_SLICE_BUFFER_EXPECTED);
 	arrive(0, 1);
 	held(3);
 	byte_is(0, 1, SLAB);
@@ -100,25 +100,25 @@ static void comes_and_goes(void)
 	byte_is(SLAB + 100, 2, SLAB - 100);
 
 	/* A sample over slabs 0 and 1, one within 1. */
-	sfs_run_hold(run, SLAB - 512, 1024);
-	sfs_run_hold(run, SLAB + 512, 512);
+	sfs_slice_buffer_hold(run, SLAB - 512, 1024);
+	sfs_slice_buffer_hold(run, SLAB + 512, 512);
 	CHECK_EQ(run->n_users, 3);
 	CHECK_EQ(run->held_end, SLAB + 1024);
-	sfs_run_deal(run, 2 * SLAB);
+	sfs_slice_buffer_deal(run, 2 * SLAB);
 	held(3);
-	sfs_run_release(run, SLAB - 512, 1024);
+	sfs_slice_buffer_release(run, SLAB - 512, 1024);
 	held(2);
 	byte_is(0, 0, 0);
-	CHECK_EQ(sfs_run_state(run, 0, 100), SFS_RUN_GONE);
-	CHECK_EQ(sfs_run_state(run, SLAB - 512, 1024), SFS_RUN_GONE);
-	sfs_run_release(run, SLAB + 512, 512);
+	CHECK_EQ(sfs_slice_buffer_state(run, 0, 100), SFS_SLICE_BUFFER_GONE);
+	CHECK_EQ(sfs_slice_buffer_state(run, SLAB - 512, 1024), SFS_SLICE_BUFFER_GONE);
+	sfs_slice_buffer_release(run, SLAB + 512, 512);
 	held(1);
 	/* The last bytes before `dealt` are in a slab that goes on. */
-	sfs_run_deal(run, 3 * SLAB - 1);
+	sfs_slice_buffer_deal(run, 3 * SLAB - 1);
 	held(1);
-	sfs_run_deal(run, 3 * SLAB);
+	sfs_slice_buffer_deal(run, 3 * SLAB);
 	held(0);
-	sfs_run_deal(run, SLAB); /* dealt is dealt */
+	sfs_slice_buffer_deal(run, SLAB); /* dealt is dealt */
 	CHECK_EQ(run->n_held, 0);
 	end();
 }
@@ -127,28 +127,28 @@ static void comes_and_goes(void)
 static void live(void)
 {
 	begin(0);
-	CHECK_EQ(sfs_run_live(run), 0); /* nothing was asked for */
+	CHECK_EQ(sfs_slice_buffer_live(run), 0); /* nothing was asked for */
 	expect(0, 3);
-	CHECK_EQ(sfs_run_live(run), 3 * SLAB);
+	CHECK_EQ(sfs_slice_buffer_live(run), 3 * SLAB);
 	arrive(0, 3);
-	CHECK_EQ(sfs_run_live(run), 3 * SLAB);
-	sfs_run_hold(run, SLAB - 512, 1024);
-	sfs_run_hold(run, SLAB + 512, 512);
-	sfs_run_hold(run, 3 * SLAB - 512, 1024); /* half of it is still to be asked for */
-	CHECK_EQ(sfs_run_live(run), 3 * SLAB + 1024 + 512 + 512);
-	sfs_run_deal(run, 3 * SLAB + 512);
-	CHECK_EQ(sfs_run_live(run), 1024 + 512 + 512);
+	CHECK_EQ(sfs_slice_buffer_live(run), 3 * SLAB);
+	sfs_slice_buffer_hold(run, SLAB - 512, 1024);
+	sfs_slice_buffer_hold(run, SLAB + 512, 512);
+	sfs_slice_buffer_hold(run, 3 * SLAB - 512, 1024); /* half of it is still to be asked for */
+	CHECK_EQ(sfs_slice_buffer_live(run), 3 * SLAB + 1024 + 512 + 512);
+	sfs_slice_buffer_deal(run, 3 * SLAB + 512);
+	CHECK_EQ(sfs_slice_buffer_live(run), 1024 + 512 + 512);
 	held(3);
-	sfs_run_release(run, SLAB - 512, 1024);
-	CHECK_EQ(sfs_run_live(run), 512 + 512);
+	sfs_slice_buffer_release(run, SLAB - 512, 1024);
+	CHECK_EQ(sfs_slice_buffer_live(run), 512 + 512);
 	held(2);
 	expect(3, N_SLABS - 3);
-	CHECK_EQ(sfs_run_live(run), 512 + 1024 + SIZE - 3 * SLAB - 512);
+	CHECK_EQ(sfs_slice_buffer_live(run), 512 + 1024 + SIZE - 3 * SLAB - 512);
 	fail(3, N_SLABS - 3);
-	CHECK_EQ(sfs_run_live(run), 512 + 512);
-	sfs_run_release(run, 3 * SLAB - 512, 1024);
-	sfs_run_release(run, SLAB + 512, 512);
-	CHECK_EQ(sfs_run_live(run), 0);
+	CHECK_EQ(sfs_slice_buffer_live(run), 512 + 512);
+	sfs_slice_buffer_release(run, 3 * SLAB - 512, 1024);
+	sfs_slice_buffer_release(run, SLAB + 512, 512);
+	CHECK_EQ(sfs_slice_buffer_live(run), 0);
 	end();
 }
 
@@ -157,7 +157,7 @@ static void dealt_before_they_come(void)
 {
 	begin(0);
 	expect(0, 2);
-	sfs_run_deal(run, SLAB);
+	sfs_slice_buffer_deal(run, SLAB);
 	CHECK_EQ(run->n_held, 2);
 	arrive(0, 2);
 	held(1);
@@ -183,8 +183,8 @@ static void from_the_middle(void)
 	begin(3 * SLAB);
 	CHECK_EQ(run->asked, 3 * SLAB);
 	CHECK_EQ(run->dealt, 3 * SLAB);
-	CHECK_EQ(sfs_run_state(run, 2 * SLAB, 512), SFS_RUN_GONE);
-	CHECK_EQ(sfs_run_state(run, 3 * SLAB, 512), SFS_RUN_EXPECTED);
+	CHECK_EQ(sfs_slice_buffer_state(run, 2 * SLAB, 512), SFS_SLICE_BUFFER_GONE);
+	CHECK_EQ(sfs_slice_buffer_state(run, 3 * SLAB, 512), SFS_SLICE_BUFFER_EXPECTED);
 	byte_is(0, 0, 0);
 	expect(3, 1);
 	arrive(3, 1);
@@ -199,25 +199,25 @@ static void a_piece_of_a_shard(void)
 	void *got[3];
 	size_t n;
 
-	run = sfs_run_new(&shard, slabs, &account, from, to);
+	run = sfs_slice_buffer_new(&shard, slabs, &account, from, to);
 	CHECK_EQ(run->asked, from);
-	CHECK_EQ(sfs_run_round_up(run, from), from);
-	CHECK_EQ(sfs_run_round_up(run, from + 1), from + SLAB);
-	CHECK_EQ(sfs_run_state(run, from - 512, 512), SFS_RUN_GONE);
+	CHECK_EQ(sfs_slice_buffer_round_up(run, from), from);
+	CHECK_EQ(sfs_slice_buffer_round_up(run, from + 1), from + SLAB);
+	CHECK_EQ(sfs_slice_buffer_state(run, from - 512, 512), SFS_SLICE_BUFFER_GONE);
 	CHECK_EQ(sfs_account_take(&account, 3 * SLAB), 0);
-	sfs_run_expect(run, from, to - from);
+	sfs_slice_buffer_expect(run, from, to - from);
 	CHECK_EQ(run->asked, from + 3 * SLAB);
-	sfs_run_hold(run, from + SLAB, 512);
+	sfs_slice_buffer_hold(run, from + SLAB, 512);
 	sfs_slabs_get(slabs, got, 3);
-	sfs_run_arrive(run, from, got, 3);
-	CHECK(sfs_run_at(run, from - 1, &n) == NULL);
-	CHECK(sfs_run_at(run, from + 7, &n) == (unsigned char *)got[0] + 7);
+	sfs_slice_buffer_arrive(run, from, got, 3);
+	CHECK(sfs_slice_buffer_at(run, from - 1, &n) == NULL);
+	CHECK(sfs_slice_buffer_at(run, from + 7, &n) == (unsigned char *)got[0] + 7);
 	CHECK_EQ(n, SLAB - 7);
-	CHECK(sfs_run_at(run, to - 1, &n) != NULL);
+	CHECK(sfs_slice_buffer_at(run, to - 1, &n) != NULL);
 	CHECK_EQ(n, 1);
-	sfs_run_deal(run, UINT64_MAX);
+	sfs_slice_buffer_deal(run, UINT64_MAX);
 	held(1);
-	sfs_run_release(run, from + SLAB, 512);
+	sfs_slice_buffer_release(run, from + SLAB, 512);
 	end();
 }
 
@@ -226,31 +226,31 @@ static void what_did_not_come(void)
 	uint64_t offset = 77, n = 77;
 
 	begin(0);
-	CHECK(!sfs_run_missing(run, 1 << 30, &offset, &n));
+	CHECK(!sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
 	expect(0, 5);
 	arrive(0, 1);
 	fail(1, 3);
 	arrive(4, 1);
 	held(2);
-	CHECK_EQ(sfs_run_state(run, SLAB, 512),
-		 SFS_RUN_EXPECTED); /* it will be asked anew */
-	CHECK(sfs_run_missing(run, 1 << 30, &offset, &n));
+	CHECK_EQ(sfs_slice_buffer_state(run, SLAB, 512),
+		 SFS_SLICE_BUFFER_EXPECTED); /* it will be asked anew */
+	CHECK(sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
 	CHECK(offset == SLAB && n == 3 * SLAB);
 	CHECK_EQ(run->n_missing, 3);
-	CHECK(sfs_run_missing(run, 2 * SLAB, &offset, &n));
+	CHECK(sfs_slice_buffer_missing(run, 2 * SLAB, &offset, &n));
 	CHECK(offset == SLAB && n == 2 * SLAB);
-	CHECK(!sfs_run_missing(run, SLAB - 1, &offset, &n)); /* no slab fits */
+	CHECK(!sfs_slice_buffer_missing(run, SLAB - 1, &offset, &n)); /* no slab fits */
 	CHECK_EQ(sfs_account_take(&account, 2 * SLAB), 0);
-	sfs_run_expect(run, SLAB, 2 * SLAB);
-	CHECK(sfs_run_missing(run, 1 << 30, &offset, &n));
+	sfs_slice_buffer_expect(run, SLAB, 2 * SLAB);
+	CHECK(sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
 	CHECK(offset == 3 * SLAB && n == SLAB);
 	arrive(1, 2);
 	CHECK_EQ(run->n_missing, 1);
-	sfs_run_give_up(run, 3 * SLAB, 1);
+	sfs_slice_buffer_give_up(run, 3 * SLAB, 1);
 	CHECK_EQ(run->n_missing, 0);
-	CHECK(!sfs_run_missing(run, 1 << 30, &offset, &n));
-	CHECK_EQ(sfs_run_state(run, 3 * SLAB, 512), SFS_RUN_GONE);
-	CHECK_EQ(sfs_run_state(run, 4 * SLAB, 512), SFS_RUN_HERE);
+	CHECK(!sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
+	CHECK_EQ(sfs_slice_buffer_state(run, 3 * SLAB, 512), SFS_SLICE_BUFFER_GONE);
+	CHECK_EQ(sfs_slice_buffer_state(run, 4 * SLAB, 512), SFS_SLICE_BUFFER_HERE);
 	held(4);
 	end();
 
@@ -258,10 +258,10 @@ static void what_did_not_come(void)
 	begin((N_SLABS - 2) * SLAB);
 	expect(N_SLABS - 2, 2);
 	fail(N_SLABS - 2, 2);
-	CHECK(sfs_run_missing(run, 1 << 30, &offset, &n));
+	CHECK(sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
 	CHECK(offset == (N_SLABS - 2) * SLAB && n == SLAB + 1000);
-	sfs_run_deal(run, (N_SLABS - 1) * SLAB);
-	CHECK(sfs_run_missing(run, 1 << 30, &offset, &n));
+	sfs_slice_buffer_deal(run, (N_SLABS - 1) * SLAB);
+	CHECK(sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
 	CHECK(offset == (N_SLABS - 1) * SLAB && n == 1000);
 	end();
 }
@@ -270,28 +270,28 @@ static void given_up(void)
 {
 	begin(0);
 	expect(0, 1);
-	sfs_run_skip(run, SLAB - 1); /* asked for already */
-	sfs_run_skip(run, 4 * SLAB + 5);
+	sfs_slice_buffer_skip(run, SLAB - 1); /* asked for already */
+	sfs_slice_buffer_skip(run, 4 * SLAB + 5);
 	CHECK_EQ(run->asked, 4 * SLAB);
-	CHECK_EQ(sfs_run_state(run, 2 * SLAB, 512), SFS_RUN_GONE);
-	CHECK_EQ(sfs_run_state(run, 4 * SLAB, 512), SFS_RUN_EXPECTED);
-	CHECK_EQ(sfs_run_state(run, 0, 512), SFS_RUN_EXPECTED);
-	CHECK_EQ(sfs_run_state(run, 0, 2 * SLAB), SFS_RUN_GONE);
+	CHECK_EQ(sfs_slice_buffer_state(run, 2 * SLAB, 512), SFS_SLICE_BUFFER_GONE);
+	CHECK_EQ(sfs_slice_buffer_state(run, 4 * SLAB, 512), SFS_SLICE_BUFFER_EXPECTED);
+	CHECK_EQ(sfs_slice_buffer_state(run, 0, 512), SFS_SLICE_BUFFER_EXPECTED);
+	CHECK_EQ(sfs_slice_buffer_state(run, 0, 2 * SLAB), SFS_SLICE_BUFFER_GONE);
 	expect(4, 1);
 	arrive(0, 1);
 	arrive(4, 1);
 	held(2);
 	/* Of a range, only what is not here. */
-	sfs_run_give_up(run, 4 * SLAB, 3 * SLAB);
-	CHECK_EQ(sfs_run_state(run, 4 * SLAB, SLAB), SFS_RUN_HERE);
-	CHECK_EQ(sfs_run_state(run, 6 * SLAB, 1), SFS_RUN_GONE);
-	CHECK_EQ(sfs_run_state(run, 7 * SLAB, 1), SFS_RUN_EXPECTED);
+	sfs_slice_buffer_give_up(run, 4 * SLAB, 3 * SLAB);
+	CHECK_EQ(sfs_slice_buffer_state(run, 4 * SLAB, SLAB), SFS_SLICE_BUFFER_HERE);
+	CHECK_EQ(sfs_slice_buffer_state(run, 6 * SLAB, 1), SFS_SLICE_BUFFER_GONE);
+	CHECK_EQ(sfs_slice_buffer_state(run, 7 * SLAB, 1), SFS_SLICE_BUFFER_EXPECTED);
 	end();
 
 	/* All dealt, up to what was never asked for. */
 	begin(0);
-	sfs_run_skip(run, 3 * SLAB);
-	sfs_run_deal(run, 5 * SLAB);
+	sfs_slice_buffer_skip(run, 3 * SLAB);
+	sfs_slice_buffer_deal(run, 5 * SLAB);
 	CHECK(run->asked >= 3 * SLAB);
 	expect(5, 1);
 	arrive(5, 1);
@@ -307,7 +307,7 @@ static void copy(uint64_t at, struct tar *t, bool is_write)
 	size_t i, n;
 
 	for (i = 0; i < t->n; i++) {
-		unsigned char *p = sfs_run_at(run, at + i, &n);
+		unsigned char *p = sfs_slice_buffer_at(run, at + i, &n);
 
 		CHECK(p != NULL);
 		if (is_write)
@@ -347,9 +347,9 @@ static void edits(void)
 		expect(0, 2);
 		arrive(0, 2);
 		copy(SLAB - shift, &t, true);
-		CHECK_EQ(sfs_run_edit(run, SLAB - shift, t.n, "train-0", &at, &err), 0);
+		CHECK_EQ(sfs_slice_buffer_edit(run, SLAB - shift, t.n, "train-0", &at, &err), 0);
 		for (pos = 0; pos < t.n; pos += next)
-			CHECK_EQ(sfs_edit_group(t.bytes + pos, t.n - pos, t.n - pos,
+			CHECK_EQ(sfs_rewrite_entry(t.bytes + pos, t.n - pos, t.n - pos,
 						"train-0", &n, &next, &err),
 				 0);
 		copy(SLAB - shift, &t, false);
@@ -366,7 +366,7 @@ static void edits(void)
 	memset(longest.bytes + 1024 + AT_PREFIX, 'p', 155);
 	tar_sum(longest.bytes + 1024);
 	copy(SLAB - 1024, &longest, true);
-	CHECK_EQ(sfs_run_edit(run, SLAB - 1024, longest.n, "train-0", &at, &err),
+	CHECK_EQ(sfs_slice_buffer_edit(run, SLAB - 1024, longest.n, "train-0", &at, &err),
 		 -ENAMETOOLONG);
 	CHECK_EQ(at, SLAB);
 	CHECK_HAS(err.text, "train-0/");
@@ -385,7 +385,7 @@ static void is_lie(struct sfs_block_sample lie, uint64_t wanted_at, const char *
 	struct sfs_error err = {0};
 	uint64_t at = 0;
 
-	CHECK_EQ(sfs_run_check(run, &lie, &at, &err), -EBADMSG);
+	CHECK_EQ(sfs_slice_buffer_check(run, &lie, &at, &err), -EBADMSG);
 	CHECK_EQ(at - told.start, wanted_at);
 	CHECK_HAS(err.text, why);
 }
@@ -421,9 +421,9 @@ static void checks(void)
 		copy(SLAB - shift, &t, true);
 		told = (struct sfs_block_sample){.start = SLAB - shift,
 						 .n_bytes = t.n,
-						 .key_hash = sfs_hash("k", 1),
+						 .key_hash = sfs_keyhash("k", 1),
 						 .has_global = true};
-		CHECK_EQ(sfs_run_check(run, &told, &at, &err), 0);
+		CHECK_EQ(sfs_slice_buffer_check(run, &told, &at, &err), 0);
 		copy(SLAB - shift, &t, false); /* nothing was changed */
 		lie = told;
 		lie.key_hash++;
@@ -468,7 +468,7 @@ static void at_random(uint64_t seed)
 			n = 1 + sfs_rng_below(&r, 3);
 			if (i + n > N_SLABS || sfs_account_take(&account, n * SLAB) < 0)
 				break;
-			sfs_run_expect(run, i * SLAB,
+			sfs_slice_buffer_expect(run, i * SLAB,
 				       i + n < N_SLABS ? n * SLAB : SIZE - i * SLAB);
 			arrive(i, n);
 			i += n;
@@ -480,30 +480,30 @@ static void at_random(uint64_t seed)
 			n = n < SIZE - at ? n : SIZE - at;
 			if (at + n > run->asked)
 				break;
-			sfs_run_hold(run, at, n);
+			sfs_slice_buffer_hold(run, at, n);
 			samples[n_open].start = at;
 			samples[n_open++].n = n;
 			at += n;
-			sfs_run_deal(run, at);
+			sfs_slice_buffer_deal(run, at);
 			break;
 		default: /* one goes */
 			if (n_open == 0)
 				break;
 			k = sfs_rng_below(&r, n_open);
-			CHECK_EQ(sfs_run_state(run, samples[k].start, samples[k].n),
-				 SFS_RUN_HERE);
+			CHECK_EQ(sfs_slice_buffer_state(run, samples[k].start, samples[k].n),
+				 SFS_SLICE_BUFFER_HERE);
 			for (slab = samples[k].start;
 			     slab < samples[k].start + samples[k].n;
 			     slab = (slab / SLAB + 1) * SLAB)
-				CHECK_EQ(*sfs_run_at(run, slab, &n), slab / SLAB + 1);
-			sfs_run_release(run, samples[k].start, samples[k].n);
+				CHECK_EQ(*sfs_slice_buffer_at(run, slab, &n), slab / SLAB + 1);
+			sfs_slice_buffer_release(run, samples[k].start, samples[k].n);
 			samples[k] = samples[--n_open];
 		}
 		CHECK_EQ(sfs_slabs_used(slabs), run->n_held * SLAB);
 		CHECK_EQ(sfs_account_used(&account), run->n_held * SLAB);
 		CHECK_EQ(run->n_users == 0, n_open == 0);
 	}
-	sfs_run_deal(run, N_SLABS * SLAB);
+	sfs_slice_buffer_deal(run, N_SLABS * SLAB);
 	held(0);
 	end();
 }
@@ -528,7 +528,7 @@ int main(void)
 	checks();
 	for (i = 0; i < 10; i++)
 		at_random(i);
-	sfs_run_free(NULL);
+	sfs_slice_buffer_free(NULL);
 	sfs_account_close(&account);
 	sfs_slabs_free(slabs);
 	sfs_budget_done(&budget);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A shard's samples and their extents are found wherever its bytes are cut, and the
  * scan ends well only at a whole trailer. */
+#include "base/alloc.h"
+#include "base/keyhash.h"
+#include "base/rng.h"
 #include "check.h"
-#include "hash.h"
-#include "mem.h"
-#include "rng.h"
-#include "scan.h"
+#include "tar/scan.h"
 #include "tars.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ struct found {
 };
 static struct found wanted, got;
 
-static void on_member(void *ctx, uint64_t start, const struct sfs_group *group)
+static void on_member(void *ctx, uint64_t start, const struct sfs_tar_entry *group)
 {
 	struct found *f = ctx;
 
@@ -49,7 +49,7 @@ static const struct sfs_scan_sink sink = {&got, on_member, on_sample};
 static void want(uint64_t start, const char *key, bool has_global)
 {
 	wanted.extents[wanted.n++] =
-		(struct sfs_extent){start, t.n - start, sfs_hash(key, strlen(key)),
+		(struct sfs_extent){start, t.n - start, sfs_keyhash(key, strlen(key)),
 				    has_global};
 }
 

@@ -2,7 +2,7 @@
 /* What a mount's stats say is drawn, rates are differences, lines keep to the terminal's
  * width; what is no stats is refused, and nothing unprintable reaches the terminal. */
 #include "check.h"
-#include "screen.h"
+#include "cli/top-report.h"
 
 #include <errno.h>
 
@@ -34,12 +34,12 @@ static const char second[] =
 
 static void test_drawing(void)
 {
-	struct sfs_screen before, now;
-	struct sfs_text text = {0};
+	struct sfs_top_report before, now;
+	struct sfs_strbuf text = {0};
 
-	CHECK_EQ(sfs_screen_read(first, strlen(first), &before, NULL), 0);
-	CHECK_EQ(sfs_screen_read(second, strlen(second), &now, NULL), 0);
-	sfs_screen_draw(&now, &before, "/mnt/x", 0, 0, &text);
+	CHECK_EQ(sfs_top_report_read(first, strlen(first), &before, NULL), 0);
+	CHECK_EQ(sfs_top_report_read(second, strlen(second), &now, NULL), 0);
+	sfs_top_report_draw(&now, &before, "/mnt/x", 0, 0, &text);
 	CHECK_HAS(text.s, "shufflefs 1.2  /mnt/x  up 1:00:02  1000 shards\n");
 	CHECK_HAS(text.s, "source    https://host/a-{0..9}.tar, b\n");
 	CHECK_HAS(text.s, "rate      2M/s delivered, 1M/s fetched\n");
@@ -52,52 +52,52 @@ static void test_drawing(void)
 		  "for it\n"
 		  "6      -              -         -       -  ....................\n"
 		  "       nobody reads\n");
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 
 	/* Without a look before there are no rates. */
-	sfs_screen_draw(&now, NULL, "/mnt/x", 0, 0, &text);
+	sfs_top_report_draw(&now, NULL, "/mnt/x", 0, 0, &text);
 	CHECK_HAS(text.s, "rate      - delivered, - fetched\n");
 	CHECK_HAS(text.s, "5      1/8       20.0 %         -       -  R");
-	sfs_text_done(&text);
-	sfs_screen_done(&before);
-	sfs_screen_done(&now);
+	sfs_strbuf_done(&text);
+	sfs_top_report_done(&before);
+	sfs_top_report_done(&now);
 }
 
 static void test_width(void)
 {
-	struct sfs_screen now;
-	struct sfs_text text = {0};
+	struct sfs_top_report now;
+	struct sfs_strbuf text = {0};
 	unsigned columns;
 	const char *p, *end;
 
-	CHECK_EQ(sfs_screen_read(second, strlen(second), &now, NULL), 0);
+	CHECK_EQ(sfs_top_report_read(second, strlen(second), &now, NULL), 0);
 	for (columns = 18; columns < 90; columns++) {
-		sfs_screen_draw(&now, NULL, "/mnt/\xc3\xa4", columns, 0, &text);
+		sfs_top_report_draw(&now, NULL, "/mnt/\xc3\xa4", columns, 0, &text);
 		for (p = text.s; *p; p = end + 1) {
 			end = strchr(p, '\n');
 			CHECK(end != NULL);
 			CHECK(end - p <= columns + 1); /* one is of two bytes */
 		}
-		sfs_text_done(&text);
+		sfs_strbuf_done(&text);
 	}
-	sfs_screen_draw(&now, NULL, "/", 40, 0, &text);
+	sfs_top_report_draw(&now, NULL, "/", 40, 0, &text);
 	CHECK_HAS(text.s, "\n       the reader is the bottleneck: 75\n"
 			  "       % of the time 64 parts wait for\n       it\n");
-	sfs_text_done(&text);
-	sfs_screen_done(&now);
+	sfs_strbuf_done(&text);
+	sfs_top_report_done(&now);
 }
 
 static void test_refusals(void)
 {
 	struct sfs_error why;
-	struct sfs_screen now;
+	struct sfs_top_report now;
 	size_t n;
 
 	for (n = 0; n < strlen(second); n++)
-		CHECK_EQ(sfs_screen_read(second, n, &now, &why), -EBADMSG);
-	CHECK_EQ(sfs_screen_read("{}", 2, &now, &why), -EBADMSG);
+		CHECK_EQ(sfs_top_report_read(second, n, &now, &why), -EBADMSG);
+	CHECK_EQ(sfs_top_report_read("{}", 2, &now, &why), -EBADMSG);
 	CHECK_HAS(why.text, "no stats of a mount");
-	CHECK_EQ(sfs_screen_read("[]", 2, &now, &why), -EBADMSG);
+	CHECK_EQ(sfs_top_report_read("[]", 2, &now, &why), -EBADMSG);
 }
 
 /* A mount of somebody else may say anything. */
@@ -109,74 +109,74 @@ static void test_nonsense(void)
 		"\"waits\":"
 		"{\"reader\":18446744073709551615,\"cpu\":18446744073709551615},"
 		"\"verdict\":\"a\\nb\",\"offset\":18446744073709551615}]}]}";
-	struct sfs_screen now;
-	struct sfs_text text = {0};
+	struct sfs_top_report now;
+	struct sfs_strbuf text = {0};
 
-	CHECK_EQ(sfs_screen_read(json, strlen(json), &now, NULL), 0);
-	sfs_screen_draw(&now, &now, "/\033", 0, 0, &text);
+	CHECK_EQ(sfs_top_report_read(json, strlen(json), &now, NULL), 0);
+	sfs_top_report_draw(&now, &now, "/\033", 0, 0, &text);
 	CHECK(strlen(text.s) == text.n);
 	CHECK(!strchr(text.s, '\033') && !strstr(text.s, "\xc2\x9b"));
 	CHECK(!strchr(text.s, '\a'));
 	CHECK_HAS(text.s, "shufflefs ?[2J??  /?");
 	CHECK_HAS(text.s, "RRRRRRRRRRCCCCCCCCCC\n       a?b\n");
-	sfs_text_done(&text);
-	sfs_screen_done(&now);
+	sfs_strbuf_done(&text);
+	sfs_top_report_done(&now);
 }
 
 /* However many streams there are, the screen has room for some, and says so of the rest.
  */
 static void test_many(void)
 {
-	struct sfs_text json = {0}, text = {0};
-	struct sfs_screen now;
+	struct sfs_strbuf json = {0}, text = {0};
+	struct sfs_top_report now;
 	unsigned lines, n;
 	const char *p;
 	int i;
 
-	sfs_text_puts(&json, "{\"version\":\"1\",\"shards\":1,\"streams\":[");
+	sfs_strbuf_puts(&json, "{\"version\":\"1\",\"shards\":1,\"streams\":[");
 	for (i = 0; i < 100000; i++)
-		sfs_text_printf(&json,
+		sfs_strbuf_printf(&json,
 				"%s{\"epoch\":%d,\"verdict\":\"so\",\"cursors\":["
 				"{\"requests\":2}]}",
 				i ? "," : "", i);
-	sfs_text_puts(&json, "]}");
-	CHECK_EQ(sfs_screen_read(json.s, json.n, &now, NULL), 0);
+	sfs_strbuf_puts(&json, "]}");
+	CHECK_EQ(sfs_top_report_read(json.s, json.n, &now, NULL), 0);
 	CHECK_EQ(now.n_all, 100000);
 	for (lines = 1; lines < 60; lines++) {
-		sfs_screen_draw(&now, &now, "/", 80, lines, &text);
+		sfs_top_report_draw(&now, &now, "/", 80, lines, &text);
 		for (n = 0, p = text.s; *p; p++)
 			n += *p == '\n';
 		CHECK_EQ(strlen(text.s), text.n);
 		CHECK(n <= (lines > 8 ? lines : 8));
 		if (lines == 24)
 			CHECK_HAS(text.s, "and 99985 more\n");
-		sfs_text_done(&text);
+		sfs_strbuf_done(&text);
 	}
-	sfs_screen_draw(&now, &now, "/", 0, 0, &text);
+	sfs_top_report_draw(&now, &now, "/", 0, 0, &text);
 	CHECK_HAS(text.s, "requests  200000 on the way");
 	CHECK_HAS(text.s, "and 99000 more\n");
 	CHECK(text.n < 200000);
-	sfs_text_done(&text);
-	sfs_screen_done(&now);
-	sfs_text_done(&json);
+	sfs_strbuf_done(&text);
+	sfs_top_report_done(&now);
+	sfs_strbuf_done(&json);
 }
 
 /* Nor is a string longer than anybody reads. */
 static void test_long(void)
 {
-	struct sfs_text json = {0}, text = {0};
-	struct sfs_screen now;
+	struct sfs_strbuf json = {0}, text = {0};
+	struct sfs_top_report now;
 
-	sfs_text_printf(&json,
+	sfs_strbuf_printf(&json,
 			"{\"version\":\"%0100000d\",\"shards\":1,\"sources\":"
 			"[\"%0100000d\"],\"streams\":[{\"verdict\":\"%0100000d\"}]}",
 			0, 0, 0);
-	CHECK_EQ(sfs_screen_read(json.s, json.n, &now, NULL), 0);
-	sfs_screen_draw(&now, NULL, "/", 0, 0, &text);
+	CHECK_EQ(sfs_top_report_read(json.s, json.n, &now, NULL), 0);
+	sfs_top_report_draw(&now, NULL, "/", 0, 0, &text);
 	CHECK(text.n < 5000);
-	sfs_text_done(&text);
-	sfs_screen_done(&now);
-	sfs_text_done(&json);
+	sfs_strbuf_done(&text);
+	sfs_top_report_done(&now);
+	sfs_strbuf_done(&json);
 }
 
 int main(void)

@@ -3,13 +3,13 @@
  * readers.  Once it was gone through, a read anywhere makes few lines.  A read that is
  * taken back ends the work for it.  What scripts hold is in the budget, or they are
  * refused. */
+#include "base/alloc.h"
+#include "base/ledger.h"
+#include "base/lock.h"
+#include "base/rng.h"
 #include "check.h"
-#include "ledger.h"
-#include "lock.h"
-#include "mem.h"
-#include "rng.h"
-#include "script.h"
 #include "tars.h"
+#include "tree/order-file.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -19,7 +19,7 @@
 #define N_SAMPLES 3000 /* of each */
 #define N_ALL	  ((uint64_t)N_SHARDS * N_SAMPLES)
 
-static struct sfs_env env;
+static struct sfs_runtime env;
 static struct sfs_scripts *scripts;
 static struct tar tars[N_SHARDS];
 
@@ -40,8 +40,8 @@ static void make_tars(void)
 static void keep_members(struct sfs_shard *shard)
 {
 	struct sfs_members members = {0};
-	struct sfs_held held = {0};
-	struct sfs_group g = {.kind = SFS_GROUP_MEMBER, .is_regular = true, .data = 512};
+	struct sfs_charge held = {0};
+	struct sfs_tar_entry g = {.kind = SFS_TAR_ENTRY_MEMBER, .is_regular = true, .data = 512};
 	char name[40];
 	int i;
 
@@ -61,9 +61,9 @@ static void begin(struct sfs_order_settings order, uint64_t budget_bytes)
 	char *names[N_SHARDS];
 	int k;
 
-	env = (struct sfs_env){.order = order};
+	env = (struct sfs_runtime){.order = order};
 	sfs_budget_init(&env.budget, budget_bytes);
-	env.pool = sfs_pool_start("works", 2);
+	env.pool = sfs_threadpool_start("works", 2);
 	for (k = 0; k < N_SHARDS; k++) {
 		objects[k] = (struct sfs_object){.size = tars[k].n};
 		names[k] = sfs_asprintf("s%d.tar", k);
@@ -83,12 +83,12 @@ static void end(void)
 {
 	int k;
 
-	sfs_pool_stop(env.pool);
+	sfs_threadpool_stop(env.pool);
 	sfs_scripts_free(scripts);
 	for (k = 0; k < N_SHARDS; k++)
 		sfs_shard_unpin(&env.shards, &env.shards.shards[k]);
 	sfs_shards_done(&env.shards);
-	sfs_pool_free(env.pool);
+	sfs_threadpool_free(env.pool);
 	CHECK_EQ(sfs_budget_used(&env.budget), 0);
 	sfs_budget_done(&env.budget);
 	sfs_ledger_clear();
@@ -117,10 +117,10 @@ static void on_read(struct sfs_read *read, int err)
 	pthread_mutex_unlock(&lock);
 }
 
-static void ask(struct sfs_script *s, struct reader *r, uint64_t at, size_t n)
+static void ask(struct sfs_order_file *s, struct reader *r, uint64_t at, size_t n)
 {
 	*r = (struct reader){.read = {.offset = at, .n_bytes = n, .done = on_read}};
-	sfs_script_read(s, &r->read);
+	sfs_order_file_read(s, &r->read);
 }
 
 static int wait_for(struct reader *r)
@@ -135,7 +135,7 @@ static int wait_for(struct reader *r)
 	return err;
 }
 
-static int read_at(struct sfs_script *s, uint64_t at, size_t n, char *ret, size_t *ret_n)
+static int read_at(struct sfs_order_file *s, uint64_t at, size_t n, char *ret, size_t *ret_n)
 {
 	struct reader r;
 	int err;
@@ -154,7 +154,7 @@ static int read_at(struct sfs_script *s, uint64_t at, size_t n, char *ret, size_
 static char *text;
 static size_t text_bytes, text_capacity;
 
-static void read_through(struct sfs_script *s, size_t piece)
+static void read_through(struct sfs_order_file *s, size_t piece)
 {
 	size_t n;
 
@@ -169,7 +169,7 @@ static void read_through(struct sfs_script *s, size_t piece)
 	}
 }
 
-static void check_read(struct sfs_script *s, uint64_t at, size_t n)
+static void check_read(struct sfs_order_file *s, uint64_t at, size_t n)
 {
 	static char got[70000];
 	size_t n_got = 0, wanted;
@@ -188,46 +188,46 @@ static void anywhere(struct sfs_order_settings order, struct sfs_share share,
 		     uint64_t first)
 {
 	struct sfs_rng r = {7};
-	struct sfs_script *s, *same, *other;
+	struct sfs_order_file *s, *same, *other;
 	uint64_t n_lines, n_all;
 	int i;
 
 	begin(order, 64 << 20);
-	s = sfs_script_open(scripts, 3, share, first);
-	same = sfs_script_open(scripts, 3, share, first);
-	other = sfs_script_open(scripts, 4, share, first);
+	s = sfs_order_file_open(scripts, 3, share, first);
+	same = sfs_order_file_open(scripts, 3, share, first);
+	other = sfs_order_file_open(scripts, 4, share, first);
 	CHECK(s == same && s != other);
 	read_through(s, 60000);
 	CHECK(text_bytes > 0);
-	n_all = sfs_script_lines(s);
+	n_all = sfs_order_file_lines(s);
 	CHECK(n_all <= N_ALL);
 	for (i = 0; i < 200; i++)
 		check_read(s, sfs_rng_below(&r, text_bytes + 100),
 			   1 + sfs_rng_below(&r, 20000));
-	n_lines = sfs_script_lines(s) - n_all;
+	n_lines = sfs_order_file_lines(s) - n_all;
 	printf("%llu lines, and for 200 reads %llu\n", (unsigned long long)n_all,
 	       (unsigned long long)n_lines);
 	CHECK(n_lines < 200 * 6000);
 	for (i = 0; i < 20; i++)
 		check_read(s, text_bytes + 1000 * (uint64_t)i, 500); /* behind the end */
-	CHECK(sfs_script_lines(s) - n_all - n_lines < 10000);
+	CHECK(sfs_order_file_lines(s) - n_all - n_lines < 10000);
 
 	/* In a script that nobody has gone through, too; and a short piece at a time. */
 	for (i = 0; i < 20; i++)
 		check_read(other, UINT64_MAX / 4, 1);
-	sfs_script_close(other);
-	other = sfs_script_open(scripts, 3, share, first);
+	sfs_order_file_close(other);
+	other = sfs_order_file_open(scripts, 3, share, first);
 	CHECK(other == s);
-	sfs_script_close(other);
-	sfs_script_close(same);
-	sfs_script_close(s);
-	s = sfs_script_open(scripts, 3, share, first);
+	sfs_order_file_close(other);
+	sfs_order_file_close(same);
+	sfs_order_file_close(s);
+	s = sfs_order_file_open(scripts, 3, share, first);
 	check_read(s, text_bytes / 2, 5000);
 	check_read(s, text_bytes / 3, 5000);
 	check_read(s, 0, 60000);
 	for (i = 0; i < 500; i++)
 		check_read(s, (uint64_t)i * 77, 77);
-	sfs_script_close(s);
+	sfs_order_file_close(s);
 	end();
 }
 
@@ -239,12 +239,12 @@ static void side_by_side(void)
 						 .buffer_bytes = 100000};
 	struct reader readers[8];
 	struct sfs_rng r = {9};
-	struct sfs_script *s;
+	struct sfs_order_file *s;
 	uint64_t at[8];
 	int i, round, n_cancelled = 0;
 
 	begin(order, 64 << 20);
-	s = sfs_script_open(scripts, 0, everything, 0);
+	s = sfs_order_file_open(scripts, 0, everything, 0);
 	read_through(s, 60000);
 	for (round = 0; round < 100; round++) {
 		for (i = 0; i < 8; i++) {
@@ -274,7 +274,7 @@ static void side_by_side(void)
 		}
 	}
 	CHECK(n_cancelled > 0);
-	sfs_script_close(s);
+	sfs_order_file_close(s);
 	end();
 }
 
@@ -284,28 +284,28 @@ static void taken_back(void)
 	const struct sfs_order_settings order = {.seed = 1,
 						 .lanes = 3,
 						 .buffer_bytes = 100000};
-	struct sfs_script *s;
+	struct sfs_order_file *s;
 	struct reader reader;
 	uint64_t before;
 	bool is_ours;
 
 	begin(order, 64 << 20);
-	s = sfs_script_open(scripts, 0, everything, 0);
+	s = sfs_order_file_open(scripts, 0, everything, 0);
 	ask(s, &reader, 1ULL << 40, 10);
-	while ((before = sfs_script_lines(s)) == 0)
+	while ((before = sfs_order_file_lines(s)) == 0)
 		sched_yield();
 	pthread_mutex_lock(&lock);
 	is_ours = !reader.is_done && sfs_read_cancel(&reader.read);
-	before = sfs_script_lines(s);
+	before = sfs_order_file_lines(s);
 	pthread_mutex_unlock(&lock);
 	if (is_ours) {
 		usleep(50000);
-		CHECK(sfs_script_lines(s) <= before + 3000);
+		CHECK(sfs_order_file_lines(s) <= before + 3000);
 	}
 	printf("taken back after %llu lines\n", (unsigned long long)before);
 	CHECK(before < N_ALL || !is_ours);
 	sfs_read_reset(&reader.read);
-	sfs_script_close(s);
+	sfs_order_file_close(s);
 	end();
 }
 
@@ -316,14 +316,14 @@ static void bounded(void)
 						 .lanes = 3,
 						 .buffer_bytes = 1 << 20,
 						 .segment = 1};
-	struct sfs_script *many[40];
+	struct sfs_order_file *many[40];
 	size_t n;
 	char got[100];
 	int i, ret, n_refused = 0;
 
 	begin(order, 16 << 20);
 	for (i = 0; i < 40; i++) {
-		many[i] = sfs_script_open(scripts, (uint64_t)i, everything, 0);
+		many[i] = sfs_order_file_open(scripts, (uint64_t)i, everything, 0);
 		ret = read_at(many[i], 0, sizeof got, got, &n);
 		CHECK(ret == 0 || ret == -ENOMEM);
 		n_refused += ret < 0;
@@ -332,10 +332,10 @@ static void bounded(void)
 	CHECK(sfs_budget_used(&env.budget) <= (16 << 20));
 	printf("%d of 40 refused\n", n_refused);
 	for (i = 0; i < 39; i++)
-		sfs_script_close(many[i]);
+		sfs_order_file_close(many[i]);
 	while (read_at(many[39], 0, sizeof got, got, &n) < 0)
 		sched_yield(); /* until the others have gone */
-	sfs_script_close(many[39]);
+	sfs_order_file_close(many[39]);
 	end();
 }
 

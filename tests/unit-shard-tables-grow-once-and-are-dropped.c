@@ -2,13 +2,13 @@
 /* Whoever feeds a shard, its table grows once; sums outlive tables that are dropped for
  * want of memory; damage is noted once and ends the table, or with skip only the shard.
  */
+#include "base/alloc.h"
+#include "base/keyhash.h"
+#include "base/ledger.h"
+#include "base/threadpool.h"
+#include "catalog/index-find.h"
+#include "catalog/shard.h"
 #include "check.h"
-#include "hash.h"
-#include "indexes.h"
-#include "ledger.h"
-#include "mem.h"
-#include "pool.h"
-#include "shard.h"
 #include "tars.h"
 
 #include <errno.h>
@@ -93,17 +93,17 @@ static bool has_totals(int k)
 
 static void whole(int k)
 {
-	const struct sfs_table *t = sfs_shard_table(&shards.shards[k]);
-	struct sfs_table_sample s;
+	const struct sfs_sample_table *t = sfs_shard_table(&shards.shards[k]);
+	struct sfs_sample_table_sample s;
 
 	CHECK(t != NULL);
 	CHECK(sfs_shards_table(&shards, (uint32_t)k) == t);
-	CHECK_EQ(sfs_table_state(t), SFS_TABLE_WHOLE);
-	CHECK_EQ(sfs_table_n(t), N_SAMPLES);
-	s = sfs_table_get(t, 299);
+	CHECK_EQ(sfs_sample_table_state(t), SFS_SAMPLE_TABLE_WHOLE);
+	CHECK_EQ(sfs_sample_table_n(t), N_SAMPLES);
+	s = sfs_sample_table_get(t, 299);
 	CHECK_EQ(s.start, 512 + 299 * SAMPLE_BYTES(k));
 	CHECK_EQ(s.n_bytes, SAMPLE_BYTES(k));
-	CHECK(s.key_hash == sfs_hash("299", 3));
+	CHECK(s.key_hash == sfs_keyhash("299", 3));
 	CHECK(sfs_shard_wanted(&shards.shards[k]) == UINT64_MAX);
 	CHECK(sfs_shard_frontier(&shards.shards[k]) == UINT64_MAX);
 	CHECK(has_totals(k));
@@ -123,7 +123,7 @@ static void beginnings(void)
 	pin(3);
 	CHECK_EQ(sfs_shard_wanted(s), 0);
 	CHECK_EQ(sfs_shard_frontier(s), 0);
-	CHECK_EQ(sfs_table_n(sfs_shard_table(s)), 0);
+	CHECK_EQ(sfs_sample_table_n(sfs_shard_table(s)), 0);
 	unpin(3);
 	end();
 }
@@ -132,7 +132,7 @@ static void grows(void)
 {
 	struct sfs_shard *s;
 	uint64_t at, bytes = SAMPLE_BYTES(1);
-	const struct sfs_table *t;
+	const struct sfs_sample_table *t;
 
 	begin(1 << 30, false);
 	s = &shards.shards[1];
@@ -146,10 +146,10 @@ static void grows(void)
 	CHECK_EQ(sfs_shard_frontier(s), 512); /* its sample may go on */
 	at = feed(1, at, 512 + 512);
 	t = sfs_shard_table(s);
-	CHECK_EQ(sfs_table_n(t), 1); /* the next one has begun */
+	CHECK_EQ(sfs_sample_table_n(t), 1); /* the next one has begun */
 	CHECK_EQ(sfs_shard_frontier(s), 512 + bytes);
 	CHECK_EQ(feed(1, 0, 512 + bytes), at); /* seen before */
-	CHECK_EQ(sfs_table_n(t), 1);
+	CHECK_EQ(sfs_sample_table_n(t), 1);
 	CHECK(!has_totals(1));
 	feed(1, 0, tars[1].n);
 	whole(1);
@@ -158,7 +158,7 @@ static void grows(void)
 	unpin(1);
 	whole(1); /* there is room */
 	unpin(1);
-	CHECK_EQ(sfs_account_used(&shards.account), sfs_table_memory(N_SAMPLES));
+	CHECK_EQ(sfs_account_used(&shards.account), sfs_sample_table_memory(N_SAMPLES));
 	pin(1);
 	whole(1);
 	unpin(1);
@@ -168,7 +168,7 @@ static void grows(void)
 /* Tables may have a quarter of the budget: here, two of them. */
 static void dropped(void)
 {
-	uint64_t one = sfs_table_memory(N_SAMPLES);
+	uint64_t one = sfs_sample_table_memory(N_SAMPLES);
 	int k;
 
 	begin(8 * one + 100, false);
@@ -214,7 +214,7 @@ static void damaged(bool skip)
 	uint64_t at = 512 + 100 * SAMPLE_BYTES(2), n, n_bytes;
 	enum sfs_event event = skip ? SFS_EVENT_SKIP : SFS_EVENT_LOST;
 	uint64_t n_noted = sfs_ledger_count(event);
-	struct sfs_text text = {0};
+	struct sfs_strbuf text = {0};
 
 	begin(1 << 30, skip);
 	s = &shards.shards[2];
@@ -226,11 +226,11 @@ static void damaged(bool skip)
 	sfs_ledger_print(&text);
 	CHECK_HAS(text.s, "\"shard\":\"s2.tar\"");
 	CHECK_HAS(text.s, "checksum");
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 	/* Sample 99 may have gone on there. */
-	CHECK_EQ(sfs_table_n(sfs_shard_table(s)), 99);
-	CHECK_EQ(sfs_table_state(sfs_shard_table(s)),
-		 skip ? SFS_TABLE_WHOLE : SFS_TABLE_DAMAGED);
+	CHECK_EQ(sfs_sample_table_n(sfs_shard_table(s)), 99);
+	CHECK_EQ(sfs_sample_table_state(sfs_shard_table(s)),
+		 skip ? SFS_SAMPLE_TABLE_WHOLE : SFS_SAMPLE_TABLE_DAMAGED);
 	CHECK(sfs_shard_frontier(s) == UINT64_MAX);
 	CHECK_EQ(sfs_shard_totals(s, &n, &n_bytes), skip);
 	if (skip)
@@ -253,7 +253,7 @@ static void empty(void)
 	pin(0);
 	CHECK_EQ(sfs_shard_wanted(s), 0);
 	CHECK(sfs_shard_feed(&shards, s, 0, NULL, 0) == UINT64_MAX);
-	CHECK_EQ(sfs_table_state(sfs_shard_table(s)), SFS_TABLE_DAMAGED);
+	CHECK_EQ(sfs_sample_table_state(sfs_shard_table(s)), SFS_SAMPLE_TABLE_DAMAGED);
 	CHECK_EQ(sfs_ledger_count(SFS_EVENT_LOST) - n_noted, 1);
 	unpin(0);
 	end();
@@ -265,8 +265,8 @@ static void empty(void)
 	s->has_totals = true;
 	pin(0);
 	CHECK(sfs_shard_wanted(s) == UINT64_MAX);
-	CHECK_EQ(sfs_table_state(sfs_shard_table(s)), SFS_TABLE_WHOLE);
-	CHECK_EQ(sfs_table_n(sfs_shard_table(s)), 0);
+	CHECK_EQ(sfs_sample_table_state(sfs_shard_table(s)), SFS_SAMPLE_TABLE_WHOLE);
+	CHECK_EQ(sfs_sample_table_n(sfs_shard_table(s)), 0);
 	CHECK(sfs_shards_totals(&shards, 0, &n, &n_bytes) && n == 0 && n_bytes == 0);
 	unpin(0);
 	end();
@@ -275,10 +275,10 @@ static void empty(void)
 /* ---- indexes ---- */
 
 /* The index of shard k, as one that was found; `change` is added to its 200th start. */
-static struct sfs_finding find(int k, uint32_t change)
+static struct sfs_index_search find(int k, uint32_t change)
 {
 	sfs_autofree void *bytes = NULL;
-	struct sfs_finding f = {0};
+	struct sfs_index_search f = {0};
 	struct sfs_error err;
 	uint32_t start;
 	unsigned char *entry;
@@ -291,10 +291,10 @@ static struct sfs_finding find(int k, uint32_t change)
 	unpin(k);
 	sfs_shards_drop_unused(&shards);
 	shards.shards[k].has_totals = false;
-	CHECK_EQ(sfs_held_take(&f.bytes, &shards.account, n, UINT64_MAX), 0);
+	CHECK_EQ(sfs_charge_take(&f.bytes, &shards.account, n, UINT64_MAX), 0);
 	memcpy(f.bytes.bytes, bytes, n);
 	CHECK_EQ(sfs_index_open(f.bytes.bytes, n, n, &f.index, &err), 0);
-	entry = (unsigned char *)f.bytes.bytes + 112 + 200 * SFS_TABLE_ENTRY_BYTES;
+	entry = (unsigned char *)f.bytes.bytes + 112 + 200 * SFS_SAMPLE_TABLE_ENTRY_BYTES;
 	memcpy(&start, entry, sizeof start);
 	start += change;
 	memcpy(entry, &start, sizeof start);
@@ -303,10 +303,10 @@ static struct sfs_finding find(int k, uint32_t change)
 
 static bool is_told(int k, uint64_t i)
 {
-	return sfs_table_get(sfs_shard_table(&shards.shards[k]), i).is_told;
+	return sfs_sample_table_get(sfs_shard_table(&shards.shards[k]), i).is_told;
 }
 
-static int adopt(int k, struct sfs_finding *f)
+static int adopt(int k, struct sfs_index_search *f)
 {
 	int ret = sfs_shard_adopt(&shards, &shards.shards[k], f);
 
@@ -316,7 +316,7 @@ static int adopt(int k, struct sfs_finding *f)
 
 static void adopted(void)
 {
-	struct sfs_finding f;
+	struct sfs_index_search f;
 	size_t n;
 
 	/* By an empty table: the index's own bytes. */
@@ -342,7 +342,7 @@ static void adopted(void)
 	CHECK_EQ(adopt(2, &f), 0);
 	whole(2);
 	CHECK(is_told(2, 299));
-	CHECK_EQ(sfs_account_used(&shards.account), sfs_table_memory(N_SAMPLES));
+	CHECK_EQ(sfs_account_used(&shards.account), sfs_sample_table_memory(N_SAMPLES));
 	f = find(3, 0);
 	unpin(2);
 
@@ -360,7 +360,7 @@ static void adopted(void)
 static void contradicted(void)
 {
 	uint64_t n_noted = sfs_ledger_count(SFS_EVENT_INDEX);
-	struct sfs_finding f;
+	struct sfs_index_search f;
 
 	begin(1 << 30, false);
 	f = find(4, 1);
@@ -412,7 +412,7 @@ static void many_threads(void)
 	pthread_t threads[3];
 	size_t i;
 
-	begin(8 * sfs_table_memory(N_SAMPLES), false);
+	begin(8 * sfs_sample_table_memory(N_SAMPLES), false);
 	for (i = 0; i < SFS_COUNT(threads); i++)
 		threads[i] = sfs_thread_start("feeds", feed_along, &pieces[i]);
 	for (i = 0; i < SFS_COUNT(threads); i++)

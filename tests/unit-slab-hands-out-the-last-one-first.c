@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The slab that was put back last is handed out first; none is handed out twice;
  * trimming gives memory back. */
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "base/threadpool.h"
 #include "check.h"
-#include "mem.h"
-#include "pool.h"
-#include "rng.h"
-#include "slab.h"
+#include "memory/slab.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A range of a local file is just its bytes, of the version that was asked for its size;
  * a file that has changed, is gone or is none gives an errno and a reason. */
+#include "base/alloc.h"
+#include "base/ledger.h"
 #include "check.h"
-#include "ledger.h"
-#include "mem.h"
-#include "source.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What is submitted after a source was stopped ends at once, on any thread, on many at a
  * time.  (That these share nothing, TSan sees.) */
+#include "base/alloc.h"
+#include "base/threadpool.h"
 #include "check.h"
-#include "mem.h"
-#include "pool.h"
-#include "source.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <pthread.h>

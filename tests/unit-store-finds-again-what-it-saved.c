@@ -19,7 +19,7 @@ static void found_again(void)
 {
 	static const uint64_t sizes[] = {0, 1, 2, 500, 20000};
 	sfs_autofree char *parent = sfs_asprintf("%s/cache", top);
-	struct sfs_store *s = sfs_store_new(folder, true);
+	struct sfs_index_cache *s = sfs_index_cache_new(folder, true);
 	struct sfs_error err = {0};
 	size_t i;
 
@@ -28,8 +28,8 @@ static void found_again(void)
 	CHECK_EQ(access(folder, F_OK), -1); /* nothing is made for nothing */
 	for (i = 0; i < SFS_COUNT(sizes); i++)
 		save(s, sizes[i]);
-	CHECK_EQ(sfs_store_flush(s), 0);
-	CHECK_EQ(sfs_store_flush(s), 0);
+	CHECK_EQ(sfs_index_cache_flush(s), 0);
+	CHECK_EQ(sfs_index_cache_flush(s), 0);
 	for (i = 0; i < SFS_COUNT(sizes); i++)
 		CHECK_EQ(load(s, sizes[i], NULL), 0);
 	CHECK_EQ(load(s, 3, NULL), -ENOENT);
@@ -40,31 +40,31 @@ static void found_again(void)
 	CHECK_EQ(strlen(found.path), strlen(folder) + strlen("/ab/") + 32 + 6);
 	CHECK(strncmp(found.path + strlen(folder) + 1, found.path + strlen(folder) + 4,
 		      2) == 0);
-	sfs_store_free(s);
+	sfs_index_cache_free(s);
 
-	s = sfs_store_new(folder, true); /* the next mount */
+	s = sfs_index_cache_new(folder, true); /* the next mount */
 	for (i = 0; i < SFS_COUNT(sizes); i++)
 		CHECK_EQ(load(s, sizes[i], NULL), 0);
 	save(s, 600);
-	sfs_store_free(s); /* writes what is pending */
-	s = sfs_store_new(folder, true);
+	sfs_index_cache_free(s); /* writes what is pending */
+	s = sfs_index_cache_new(folder, true);
 	CHECK_EQ(load(s, 600, NULL), 0);
-	sfs_store_free(s);
-	sfs_store_free(NULL);
+	sfs_index_cache_free(s);
+	sfs_index_cache_free(NULL);
 }
 
-static bool is_path_of(struct sfs_store *s, const struct sfs_store_key *key,
+static bool is_path_of(struct sfs_index_cache *s, const struct sfs_index_cache_key *key,
 		       bool is_there)
 {
-	sfs_autofree char *path = sfs_store_path(s, key);
+	sfs_autofree char *path = sfs_index_cache_path(s, key);
 
 	return (access(path, F_OK) == 0) == is_there;
 }
 
 static void by_the_key_alone(void)
 {
-	struct sfs_store *s = sfs_store_new(folder, true);
-	struct sfs_store_key key = key_of(500), other = key;
+	struct sfs_index_cache *s = sfs_index_cache_new(folder, true);
+	struct sfs_index_cache_key key = key_of(500), other = key;
 
 	CHECK(is_path_of(s, &key, true));
 	other.url = "https://host/Shard.tar";
@@ -77,7 +77,7 @@ static void by_the_key_alone(void)
 	other = key;
 	other.shard_bytes += 512;
 	CHECK(is_path_of(s, &other, false));
-	sfs_store_free(s);
+	sfs_index_cache_free(s);
 }
 
 /* ---- damage ---- */
@@ -91,25 +91,25 @@ static void write_at(off_t at, const void *bytes, size_t n)
 	close(fd);
 }
 
-static void absent_and_replaced(struct sfs_store *s, uint64_t i, int wanted)
+static void absent_and_replaced(struct sfs_index_cache *s, uint64_t i, int wanted)
 {
 	struct sfs_error err = {0};
 
 	CHECK_EQ(load(s, i, &err), wanted);
 	save(s, i);
-	CHECK_EQ(sfs_store_flush(s), 0);
+	CHECK_EQ(sfs_index_cache_flush(s), 0);
 	CHECK_EQ(load(s, i, NULL), 0);
 	CHECK_EQ(count_files(""), 1);
 }
 
-static void absent_and_left(struct sfs_store *s, uint64_t i, int wanted)
+static void absent_and_left(struct sfs_index_cache *s, uint64_t i, int wanted)
 {
 	struct stat before, after;
 
 	CHECK_EQ(load(s, i, NULL), wanted);
 	CHECK_EQ(lstat(found.path, &before), 0);
 	save(s, i);
-	CHECK_EQ(sfs_store_flush(s), 1);
+	CHECK_EQ(sfs_index_cache_flush(s), 1);
 	CHECK_EQ(lstat(found.path, &after), 0);
 	CHECK_EQ(after.st_ino, before.st_ino);
 	CHECK_EQ(load(s, i, NULL), wanted);
@@ -117,11 +117,11 @@ static void absent_and_left(struct sfs_store *s, uint64_t i, int wanted)
 
 static void damage(uint64_t i)
 {
-	struct sfs_store *s = sfs_store_new(folder, true);
+	struct sfs_index_cache *s = sfs_index_cache_new(folder, true);
 
 	remove_all(folder);
 	save(s, i);
-	sfs_store_flush(s);
+	sfs_index_cache_flush(s);
 	CHECK_EQ(count_files(".index"), 1);
 	write_at(HEADER_BYTES + 20, "x", 1);
 	absent_and_replaced(s, i, -EBADMSG);
@@ -142,8 +142,8 @@ static void damage(uint64_t i)
 	CHECK_EQ(mkfifo(found.path, 0600), 0);
 	absent_and_left(s, i, -EINVAL);
 	save(s, i + 1); /* that was no reason to pause */
-	CHECK_EQ(sfs_store_flush(s), 0);
-	sfs_store_free(s);
+	CHECK_EQ(sfs_index_cache_flush(s), 0);
+	sfs_index_cache_free(s);
 }
 
 /* ---- files that were begun and left ---- */
@@ -177,25 +177,25 @@ static void begun_files(bool is_ours)
 		{"S\0", 2, true, false},       {"train.tar", 9, true, false},
 	};
 	char *paths[SFS_COUNT(files)];
-	struct sfs_store *s;
+	struct sfs_index_cache *s;
 	size_t i;
 
 	remove_all(folder);
 	if (!is_ours)
 		CHECK_EQ(mkdir(folder, 0700), 0);
-	s = sfs_store_new(folder, true);
+	s = sfs_index_cache_new(folder, true);
 	save(s, 1); /* makes it */
-	sfs_store_free(s);
+	sfs_index_cache_free(s);
 	for (i = 0; i < SFS_COUNT(files); i++)
 		paths[i] = begin((int)i, files[i].bytes, files[i].n, files[i].is_old);
-	s = sfs_store_new(folder, true);
+	s = sfs_index_cache_new(folder, true);
 	save(s, 1); /* the thread tidies up before it writes */
-	CHECK_EQ(sfs_store_flush(s), 0);
+	CHECK_EQ(sfs_index_cache_flush(s), 0);
 	for (i = 0; i < SFS_COUNT(files); i++) {
 		CHECK_EQ(access(paths[i], F_OK), is_ours && files[i].goes ? -1 : 0);
 		free(paths[i]);
 	}
-	sfs_store_free(s);
+	sfs_index_cache_free(s);
 }
 
 /* ---- where, if nobody says where ---- */
@@ -210,7 +210,7 @@ static void default_is(const char *cache, const char *home, const char *wanted)
 		setenv("XDG_CACHE_HOME", cache, 1);
 	if (home)
 		setenv("HOME", home, 1);
-	got = sfs_store_default_folder();
+	got = sfs_index_cache_default_folder();
 	CHECK((got == NULL) == (wanted == NULL));
 	if (wanted)
 		CHECK_STR(got, wanted);
@@ -230,14 +230,14 @@ static void default_folder(void)
 
 static void nowhere(void)
 {
-	struct sfs_store *s = sfs_store_new(NULL, true);
+	struct sfs_index_cache *s = sfs_index_cache_new(NULL, true);
 
 	CHECK_EQ(load(s, 1, NULL), -ENOENT);
 	save(s, 1);
-	CHECK_EQ(sfs_store_flush(s), 1);
-	CHECK_EQ(sfs_store_flush(s), 0);
+	CHECK_EQ(sfs_index_cache_flush(s), 1);
+	CHECK_EQ(sfs_index_cache_flush(s), 0);
 	CHECK_EQ(load(s, 1, NULL), -ENOENT);
-	sfs_store_free(s);
+	sfs_index_cache_free(s);
 }
 
 int main(void)

@@ -3,8 +3,8 @@
  * is saved is dropped, and nobody waits. */
 #include "stores.h"
 
-#include "clock.h"
-#include "log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -37,15 +37,15 @@ static int count_lines(const char *text)
 
 static void save_three(void)
 {
-	struct sfs_store *s = sfs_store_new(folder, true);
+	struct sfs_index_cache *s = sfs_index_cache_new(folder, true);
 
 	save(s, 10);
-	CHECK_EQ(sfs_store_flush(s), 1);
+	CHECK_EQ(sfs_index_cache_flush(s), 1);
 	save(s, 10); /* dropped at once: it has just failed */
 	save(s, 11);
-	CHECK_EQ(sfs_store_flush(s), 2);
+	CHECK_EQ(sfs_index_cache_flush(s), 2);
 	CHECK_EQ(load(s, 10, NULL) < 0, 1);
-	sfs_store_free(s);
+	sfs_index_cache_free(s);
 }
 
 static void one_line(const char *why)
@@ -72,17 +72,17 @@ static void below_a_file(void)
 
 static void save_too_much(void)
 {
-	struct sfs_store *s = sfs_store_new(folder, true);
+	struct sfs_index_cache *s = sfs_index_cache_new(folder, true);
 
 	save(s, 100);
-	CHECK_EQ(sfs_store_flush(s), 0);
+	CHECK_EQ(sfs_index_cache_flush(s), 0);
 	save(s, 20000); /* 320,000 bytes */
 	save(s, 20001);
-	CHECK_EQ(sfs_store_flush(s), 2);
+	CHECK_EQ(sfs_index_cache_flush(s), 2);
 	CHECK_EQ(load(s, 20000, NULL), -ENOENT);
 	CHECK_EQ(load(s, 100, NULL), 0);
 	CHECK_EQ(count_files(""), 1); /* what was begun is gone */
-	sfs_store_free(s);
+	sfs_index_cache_free(s);
 }
 
 static bool no_room(void)
@@ -106,21 +106,21 @@ static bool no_room(void)
 /* One may be larger than all that may be pending; with others it may not. */
 static void more_than_may_be_pending(void)
 {
-	struct sfs_store *s = sfs_store_new(folder, true);
-	struct sfs_store_key key = key_of(1);
+	struct sfs_index_cache *s = sfs_index_cache_new(folder, true);
+	struct sfs_index_cache_key key = key_of(1);
 	uint64_t begun = sfs_clock_ns();
 	int i;
 
 	for (i = 0; i < 5; i++) {
 		key.version = (uint64_t)i;
-		sfs_store_save(s, &key, sfs_calloc(1, SFS_STORE_PENDING + 1),
-			       SFS_STORE_PENDING + 1);
+		sfs_index_cache_save(s, &key, sfs_calloc(1, SFS_INDEX_CACHE_PENDING + 1),
+			       SFS_INDEX_CACHE_PENDING + 1);
 	}
 	CHECK(sfs_clock_ns() - begun < SFS_NS_PER_S * 5);
-	i = (int)sfs_store_flush(s);
+	i = (int)sfs_index_cache_flush(s);
 	CHECK(i > 0 && i < 5);
 	CHECK_EQ(count_files(".index"), 5 - i);
-	sfs_store_free(s);
+	sfs_index_cache_free(s);
 	remove_all(folder);
 }
 

@@ -3,7 +3,7 @@
  * finds a whole one, and nothing is left over. */
 #include "stores.h"
 
-#include "pool.h"
+#include "base/threadpool.h"
 
 #include <sys/wait.h>
 
@@ -11,7 +11,7 @@
 #define N_THREADS   3
 #define N_ROUNDS    15
 
-static struct sfs_store *store;
+static struct sfs_index_cache *store;
 
 static void *save_and_load(void *arg)
 {
@@ -24,7 +24,7 @@ static void *save_and_load(void *arg)
 			ret = load(store, 1000 * (5 - i), NULL);
 			CHECK(ret == 0 || ret == -ENOENT);
 			if (i == 5)
-				CHECK_EQ(sfs_store_flush(store), 0);
+				CHECK_EQ(sfs_index_cache_flush(store), 0);
 		}
 	return NULL;
 }
@@ -34,12 +34,12 @@ static void process(void)
 	pthread_t threads[N_THREADS];
 	int i;
 
-	store = sfs_store_new(folder, true);
+	store = sfs_index_cache_new(folder, true);
 	for (i = 0; i < N_THREADS; i++)
 		threads[i] = sfs_thread_start("saves", save_and_load, NULL);
 	for (i = 0; i < N_THREADS; i++)
 		pthread_join(threads[i], NULL);
-	sfs_store_free(store);
+	sfs_index_cache_free(store);
 }
 
 int main(void)
@@ -63,9 +63,9 @@ int main(void)
 	}
 	CHECK_EQ(count_files(""), 6);
 	CHECK_EQ(count_files(".index"), 6);
-	store = sfs_store_new(folder, true);
+	store = sfs_index_cache_new(folder, true);
 	for (i = 0; i < 6; i++)
 		CHECK_EQ(load(store, 1000 * i, NULL), 0);
-	sfs_store_free(store);
+	sfs_index_cache_free(store);
 	return 0;
 }

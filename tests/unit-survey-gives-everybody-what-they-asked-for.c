@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Whoever asks for the table, the members or the listing of a shard and is told that they
  * are there finds them there, whatever the survey under way was begun for. */
+#include "base/ledger.h"
+#include "base/rng.h"
 #include "check.h"
-#include "ledger.h"
-#include "rng.h"
-#include "survey.h"
+#include "io/header-scan.h"
 #include "tars.h"
 
 #include <errno.h>
@@ -135,8 +135,8 @@ static void stop_origin(void)
 
 /* ---- a surveyor of three shards ---- */
 
-static struct sfs_env env;
-static struct sfs_surveyor surveyor;
+static struct sfs_runtime env;
+static struct sfs_header_scanner surveyor;
 
 static void make_tars(void)
 {
@@ -162,8 +162,8 @@ static void start(uint64_t seed)
 	start_origin(seed);
 	sfs_budget_init(&env.budget, 64 << 20);
 	env.slabs = sfs_slabs_new(64 << 20);
-	env.pool = sfs_pool_start("test", 3);
-	CHECK_EQ(sfs_grabber_init(&env.grabber, env.slabs, env.pool, &env.budget,
+	env.pool = sfs_threadpool_start("test", 3);
+	CHECK_EQ(sfs_range_reader_init(&env.grabber, env.slabs, env.pool, &env.budget,
 				  8 << 20),
 		 0);
 	for (i = 0; i < N_SHARDS; i++) {
@@ -173,18 +173,18 @@ static void start(uint64_t seed)
 		objects[i].size = tars[i].n;
 	}
 	sfs_shards_init(&env.shards, N_SHARDS, names, objects, false, &env.budget);
-	sfs_surveyor_init(&surveyor, &env);
+	sfs_header_scanner_init(&surveyor, &env);
 }
 
 static void stop(void)
 {
-	sfs_surveyor_stop(&surveyor);
+	sfs_header_scanner_stop(&surveyor);
 	stop_origin();
-	sfs_pool_stop(env.pool);
-	sfs_surveyor_done(&surveyor);
+	sfs_threadpool_stop(env.pool);
+	sfs_header_scanner_done(&surveyor);
 	sfs_shards_done(&env.shards);
-	sfs_grabber_done(&env.grabber);
-	sfs_pool_free(env.pool);
+	sfs_range_reader_done(&env.grabber);
+	sfs_threadpool_free(env.pool);
 	sfs_slabs_free(env.slabs);
 	sfs_budget_done(&env.budget);
 	sfs_ledger_clear();
@@ -206,17 +206,17 @@ static atomic_int n_told;
 
 static int ask_for(enum wish wish, struct sfs_shard *shard, struct sfs_waiter *waiter)
 {
-	struct sfs_listed *listed;
+	struct sfs_cached_directory *listed;
 	int ret;
 
 	switch (wish) {
-	case TABLE: return sfs_survey_table(&surveyor, shard, waiter);
-	case MEMBERS: return sfs_survey_members(&surveyor, shard, waiter);
+	case TABLE: return sfs_header_scan_table(&surveyor, shard, waiter);
+	case MEMBERS: return sfs_header_scan_members(&surveyor, shard, waiter);
 	default: break;
 	}
-	ret = sfs_survey_listing(&surveyor, shard, waiter, &listed);
+	ret = sfs_header_scan_listing(&surveyor, shard, waiter, &listed);
 	if (ret == 0)
-		sfs_survey_put(&surveyor, listed);
+		sfs_header_scan_put(&surveyor, listed);
 	return ret;
 }
 
@@ -354,7 +354,7 @@ static void many_ask(int round)
 		threads[i] = sfs_thread_start("asker", ask_all, &askers[i]);
 	}
 	if (round % 4 == 3)
-		sfs_surveyor_stop(&surveyor);
+		sfs_header_scanner_stop(&surveyor);
 	for (i = 0; i < N_THREADS; i++)
 		pthread_join(threads[i], NULL);
 	if (round % 4 != 2)

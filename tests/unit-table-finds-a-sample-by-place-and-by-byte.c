@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What was added to a table is there, wherever it is asked for, and while it grows. */
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "base/threadpool.h"
 #include "check.h"
-#include "mem.h"
-#include "pool.h"
-#include "rng.h"
-#include "table.h"
+#include "order/samples.h"
 
 #define N 20000
 
-static struct sfs_table t;
+static struct sfs_sample_table t;
 static struct sfs_extent extents[N];
 static uint64_t places[N + 1];
 
@@ -33,7 +33,7 @@ static void make_extents(void)
 
 static void is_there(size_t i)
 {
-	struct sfs_table_sample s = sfs_table_get(&t, i);
+	struct sfs_sample_table_sample s = sfs_sample_table_get(&t, i);
 
 	CHECK_EQ(s.start, extents[i].start);
 	CHECK_EQ(s.n_bytes, extents[i].n_bytes);
@@ -44,14 +44,14 @@ static void is_there(size_t i)
 
 static void empty(void)
 {
-	CHECK_EQ(sfs_table_n(&t), 0);
-	CHECK_EQ(sfs_table_state(&t), SFS_TABLE_GROWING);
-	CHECK_EQ(sfs_table_place(&t, 0), 0);
-	CHECK_EQ(sfs_table_find(&t, 0, 0), 0);
-	CHECK_EQ(sfs_table_find(&t, 0, 1000), 0);
-	CHECK_EQ(sfs_table_at(&t, 0, 1000), 0);
-	CHECK_EQ(sfs_table_memory(0), 0);
-	sfs_table_done(&t);
+	CHECK_EQ(sfs_sample_table_n(&t), 0);
+	CHECK_EQ(sfs_sample_table_state(&t), SFS_SAMPLE_TABLE_GROWING);
+	CHECK_EQ(sfs_sample_table_place(&t, 0), 0);
+	CHECK_EQ(sfs_sample_table_find(&t, 0, 0), 0);
+	CHECK_EQ(sfs_sample_table_find(&t, 0, 1000), 0);
+	CHECK_EQ(sfs_sample_table_at(&t, 0, 1000), 0);
+	CHECK_EQ(sfs_sample_table_memory(0), 0);
+	sfs_sample_table_done(&t);
 }
 
 static void grows(void)
@@ -60,21 +60,21 @@ static void grows(void)
 	size_t i;
 
 	for (i = 0; i < N; i++) {
-		sfs_table_add(&t, &extents[i]);
-		CHECK_EQ(sfs_table_n(&t), i + 1);
-		CHECK_EQ(sfs_table_place(&t, i + 1), places[i + 1]);
+		sfs_sample_table_add(&t, &extents[i]);
+		CHECK_EQ(sfs_sample_table_n(&t), i + 1);
+		CHECK_EQ(sfs_sample_table_place(&t, i + 1), places[i + 1]);
 		is_there(i);
 		is_there(i / 2);
-		CHECK(sfs_table_memory(i + 1) >= memory);
-		memory = sfs_table_memory(i + 1);
+		CHECK(sfs_sample_table_memory(i + 1) >= memory);
+		memory = sfs_sample_table_memory(i + 1);
 		CHECK(memory >= (i + 1) * 16);
 	}
 	CHECK(memory <= 4 * 16 * N);
 	for (i = 0; i < N; i++)
 		is_there(i);
-	sfs_table_end(&t, SFS_TABLE_WHOLE);
-	CHECK_EQ(sfs_table_state(&t), SFS_TABLE_WHOLE);
-	CHECK_EQ(sfs_table_n(&t), N);
+	sfs_sample_table_end(&t, SFS_SAMPLE_TABLE_WHOLE);
+	CHECK_EQ(sfs_sample_table_state(&t), SFS_SAMPLE_TABLE_WHOLE);
+	CHECK_EQ(sfs_sample_table_n(&t), N);
 }
 
 static void finds(size_t n)
@@ -83,75 +83,75 @@ static void finds(size_t n)
 	size_t i;
 
 	for (i = 0; i < n; i += 1 + i / 50) {
-		CHECK_EQ(sfs_table_find(&t, n, places[i]), i);
-		CHECK_EQ(sfs_table_find(&t, n, places[i] + 1), i + 1);
-		CHECK_EQ(sfs_table_find(&t, n, places[i + 1] - 1), i + 1);
+		CHECK_EQ(sfs_sample_table_find(&t, n, places[i]), i);
+		CHECK_EQ(sfs_sample_table_find(&t, n, places[i] + 1), i + 1);
+		CHECK_EQ(sfs_sample_table_find(&t, n, places[i + 1] - 1), i + 1);
 
-		CHECK_EQ(sfs_table_at(&t, n, extents[i].start), i);
-		CHECK_EQ(sfs_table_at(&t, n, extents[i].start + extents[i].n_bytes - 1),
+		CHECK_EQ(sfs_sample_table_at(&t, n, extents[i].start), i);
+		CHECK_EQ(sfs_sample_table_at(&t, n, extents[i].start + extents[i].n_bytes - 1),
 			 i);
-		CHECK_EQ(sfs_table_at(&t, n, extents[i].start + extents[i].n_bytes),
+		CHECK_EQ(sfs_sample_table_at(&t, n, extents[i].start + extents[i].n_bytes),
 			 i + 1);
 		if (i > 0) /* between two samples: the next */
-			CHECK_EQ(sfs_table_at(&t, n,
+			CHECK_EQ(sfs_sample_table_at(&t, n,
 					      extents[i - 1].start +
 						      extents[i - 1].n_bytes),
 				 i);
 	}
-	CHECK_EQ(sfs_table_find(&t, n, places[n]), n);
-	CHECK_EQ(sfs_table_find(&t, n, UINT64_MAX), n);
-	CHECK_EQ(sfs_table_at(&t, n, end), n);
-	CHECK_EQ(sfs_table_at(&t, n, UINT64_MAX), n);
+	CHECK_EQ(sfs_sample_table_find(&t, n, places[n]), n);
+	CHECK_EQ(sfs_sample_table_find(&t, n, UINT64_MAX), n);
+	CHECK_EQ(sfs_sample_table_at(&t, n, end), n);
+	CHECK_EQ(sfs_sample_table_at(&t, n, UINT64_MAX), n);
 }
 
 /* The largest shard there may be. */
 static void limits(void)
 {
 	struct sfs_extent first = {.start = 0,
-				   .n_bytes = SFS_TABLE_SHARD_MAX - 1024,
+				   .n_bytes = SFS_SAMPLE_TABLE_SHARD_MAX - 1024,
 				   .key_hash = 1};
-	struct sfs_extent last = {.start = SFS_TABLE_SHARD_MAX - 1024,
+	struct sfs_extent last = {.start = SFS_SAMPLE_TABLE_SHARD_MAX - 1024,
 				  .n_bytes = 512,
 				  .key_hash = 2,
 				  .has_global = true};
-	struct sfs_table_sample s;
+	struct sfs_sample_table_sample s;
 
-	sfs_table_done(&t);
-	CHECK_EQ(sfs_table_n(&t), 0);
-	CHECK_EQ(sfs_table_state(&t), SFS_TABLE_GROWING);
-	sfs_table_add(&t, &first);
-	sfs_table_add(&t, &last);
-	s = sfs_table_get(&t, 0);
+	sfs_sample_table_done(&t);
+	CHECK_EQ(sfs_sample_table_n(&t), 0);
+	CHECK_EQ(sfs_sample_table_state(&t), SFS_SAMPLE_TABLE_GROWING);
+	sfs_sample_table_add(&t, &first);
+	sfs_sample_table_add(&t, &last);
+	s = sfs_sample_table_get(&t, 0);
 	CHECK_EQ(s.n_bytes, first.n_bytes);
-	s = sfs_table_get(&t, 1);
+	s = sfs_sample_table_get(&t, 1);
 	CHECK_EQ(s.start, last.start);
 	CHECK_EQ(s.n_bytes, 512);
 	CHECK_EQ(s.place, first.n_bytes);
 	CHECK(s.has_global);
-	CHECK_EQ(sfs_table_at(&t, 2, last.start), 1);
-	CHECK_EQ(sfs_table_place(&t, 2), SFS_TABLE_SHARD_MAX - 512);
-	sfs_table_end(&t, SFS_TABLE_DAMAGED);
-	CHECK_EQ(sfs_table_state(&t), SFS_TABLE_DAMAGED);
-	sfs_table_done(&t);
-	sfs_table_done(&t);
+	CHECK_EQ(sfs_sample_table_at(&t, 2, last.start), 1);
+	CHECK_EQ(sfs_sample_table_place(&t, 2), SFS_SAMPLE_TABLE_SHARD_MAX - 512);
+	sfs_sample_table_end(&t, SFS_SAMPLE_TABLE_DAMAGED);
+	CHECK_EQ(sfs_sample_table_state(&t), SFS_SAMPLE_TABLE_DAMAGED);
+	sfs_sample_table_done(&t);
+	sfs_sample_table_done(&t);
 }
 
 /* ---- read by others while it grows ---- */
 
 static void *read_along(void *arg)
 {
-	enum sfs_table_state state;
+	enum sfs_sample_table_state state;
 	uint64_t n;
 
 	do {
-		state = sfs_table_state(&t);
-		n = sfs_table_n(&t);
+		state = sfs_sample_table_state(&t);
+		n = sfs_sample_table_n(&t);
 		if (n > 0) {
 			is_there(n - 1);
 			is_there(n / 3);
-			CHECK_EQ(sfs_table_find(&t, n, places[n - 1]), n - 1);
+			CHECK_EQ(sfs_sample_table_find(&t, n, places[n - 1]), n - 1);
 		}
-	} while (state == SFS_TABLE_GROWING);
+	} while (state == SFS_SAMPLE_TABLE_GROWING);
 	CHECK_EQ(n, N);
 	return NULL;
 }
@@ -164,11 +164,11 @@ static void readers(void)
 	for (i = 0; i < SFS_COUNT(threads); i++)
 		threads[i] = sfs_thread_start("reads", read_along, NULL);
 	for (i = 0; i < N; i++)
-		sfs_table_add(&t, &extents[i]);
-	sfs_table_end(&t, SFS_TABLE_WHOLE);
+		sfs_sample_table_add(&t, &extents[i]);
+	sfs_sample_table_end(&t, SFS_SAMPLE_TABLE_WHOLE);
 	for (i = 0; i < SFS_COUNT(threads); i++)
 		pthread_join(threads[i], NULL);
-	sfs_table_done(&t);
+	sfs_sample_table_done(&t);
 }
 
 int main(void)

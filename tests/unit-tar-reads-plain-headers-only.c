@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A plain header is understood whole; at the least doubt it is left to libarchive, and
  * a wrong checksum is always noticed. */
+#include "base/alloc.h"
+#include "base/rng.h"
 #include "check.h"
-#include "mem.h"
-#include "rng.h"
-#include "tar.h"
+#include "tar/header.h"
 #include "tars.h"
 
 static struct tar t;

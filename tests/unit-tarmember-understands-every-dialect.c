@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* libarchive's answer about one header group: kind, size, runs, where the data begin and
  * where the next header may be; too few bytes are told from damage. */
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
-#include "tarmember.h"
+#include "tar/libarchive.h"
 #include "tars.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 static struct tar t;
-static struct sfs_tarmember m;
+static struct sfs_libarchive m;
 
 /* Parse all that is there, in memory of just its size, with `n_left` up to the end. */
 static int parse_some(size_t n, uint64_t n_left, struct sfs_error *err)
@@ -19,8 +19,8 @@ static int parse_some(size_t n, uint64_t n_left, struct sfs_error *err)
 	int ret;
 
 	memcpy(exact, t.bytes, n);
-	sfs_tarmember_done(&m);
-	ret = sfs_tarmember_parse(exact, n, n_left, &m, err);
+	sfs_libarchive_done(&m);
+	ret = sfs_libarchive_parse(exact, n, n_left, &m, err);
 	free(exact); /* what it says must not lie in there */
 	tar_done(&t);
 	return ret;
@@ -182,7 +182,7 @@ static void fails(int wanted, size_t n, uint64_t n_left, const char *words)
 {
 	struct sfs_error err = {0};
 
-	sfs_tarmember_done(&m);
+	sfs_libarchive_done(&m);
 	CHECK_EQ(parse_some(n, n_left, &err), wanted);
 	if (words)
 		CHECK_HAS(err.text, words);
@@ -278,7 +278,7 @@ static void too_long(void)
 	tar_extension(&t, 'L', name, 600000);
 	tar_file(&t, "nnnn", 0, 0);
 	free(name);
-	fails(-EOVERFLOW, SFS_TARMEMBER_MAX, t.n, NULL);
+	fails(-EOVERFLOW, SFS_LIBARCHIVE_MAX, t.n, NULL);
 }
 
 int main(void)
@@ -296,7 +296,7 @@ int main(void)
 	damaged();
 	too_long();
 	beyond();
-	sfs_tarmember_done(&m);
-	sfs_tarmember_done(&m);
+	sfs_libarchive_done(&m);
+	sfs_libarchive_done(&m);
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Whatever bytes a name has, its JSON string is valid UTF-8 between two quotes. */
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "base/strbuf.h"
 #include "check.h"
-#include "mem.h"
-#include "rng.h"
-#include "text.h"
 
 #include <stdbool.h>
 
@@ -11,15 +11,15 @@
 
 static void is(const char *s, const char *wanted)
 {
-	struct sfs_text t = {0};
+	struct sfs_strbuf t = {0};
 
 	/* In memory of just its size, so that nobody looks behind its end unseen. */
 	sfs_autofree char *exact = sfs_strdup(s);
 
-	sfs_text_json(&t, exact);
+	sfs_strbuf_json(&t, exact);
 	CHECK_STR(t.s, wanted);
 	CHECK_EQ(t.n, strlen(wanted));
-	sfs_text_done(&t);
+	sfs_strbuf_done(&t);
 }
 
 static void known_strings(void)
@@ -108,13 +108,13 @@ static void random_bytes(void)
 					      (char)edges[sfs_rng_below(&r, sizeof edges)];
 		name[n] = 0;
 
-		struct sfs_text t = {0};
+		struct sfs_strbuf t = {0};
 		sfs_autofree char *exact = sfs_strdup(name);
 
-		sfs_text_json(&t, exact);
+		sfs_strbuf_json(&t, exact);
 		CHECK_EQ(strlen(t.s), t.n);
 		CHECK(is_valid_json_string(t.s));
-		sfs_text_done(&t);
+		sfs_strbuf_done(&t);
 	}
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Neither what people may read of a URL nor any error sentence has its password or
  * its query. */
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
-#include "uri.h"
+#include "source/uri.h"
 
 #include <errno.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A path or URL is taken apart as uri.h says, and what is no URL is refused. */
+#include "base/alloc.h"
+#include "base/rng.h"
 #include "check.h"
-#include "mem.h"
-#include "rng.h"
-#include "uri.h"
+#include "source/uri.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,9 +2,9 @@
 /* From rates to a sentence: the stage at which the rate drops most is named, and what was
  * not measured, or for too short a time, is not judged. */
 #include "check.h"
-#include "verdict.h"
+#include "cli/bench-report.h"
 
-static struct sfs_text text;
+static struct sfs_strbuf text;
 
 static struct sfs_rate rate(double gb_per_s, double cpu_s_per_gib)
 {
@@ -17,9 +17,9 @@ static struct sfs_rate rate(double gb_per_s, double cpu_s_per_gib)
 }
 
 /* On 16 connections and 4 processors; a rate below 0: not measured. */
-static struct sfs_facts facts(double source, double order, double mount)
+static struct sfs_bench_facts facts(double source, double order, double mount)
 {
-	struct sfs_facts f = {.dataset = "https://host/{0..9}.tar",
+	struct sfs_bench_facts f = {.dataset = "https://host/{0..9}.tar",
 			      .n_shards = 10,
 			      .n_connections = 16,
 			      .n_processors = 4,
@@ -29,18 +29,18 @@ static struct sfs_facts facts(double source, double order, double mount)
 			      .sample_bytes = 1e5};
 
 	if (source >= 0)
-		f.rates[SFS_STAGE_SOURCE] = rate(source, 0.4);
+		f.rates[SFS_BENCH_STAGE_SOURCE] = rate(source, 0.4);
 	if (order >= 0)
-		f.rates[SFS_STAGE_ORDER] = rate(order, 0.5);
+		f.rates[SFS_BENCH_STAGE_ORDER] = rate(order, 0.5);
 	if (mount >= 0)
-		f.rates[SFS_STAGE_MOUNT] = rate(mount, 0.6);
+		f.rates[SFS_BENCH_STAGE_MOUNT] = rate(mount, 0.6);
 	return f;
 }
 
-static const char *say(const struct sfs_facts *f)
+static const char *say(const struct sfs_bench_facts *f)
 {
-	sfs_text_done(&text);
-	sfs_verdict_say(f, &text);
+	sfs_strbuf_done(&text);
+	sfs_bench_report_say(f, &text);
 	return text.s;
 }
 
@@ -48,32 +48,32 @@ static void limits(void)
 {
 	static const struct {
 		double source, order, mount;
-		enum sfs_stage limit;
+		enum sfs_bench_stage limit;
 	} cases[] = {
-		{0.243, 0.241, 0.240, SFS_STAGE_SOURCE},
-		{0.243, 0.30, 0.25, SFS_STAGE_SOURCE},
-		{3.2, 2.9, 2.1, SFS_STAGE_MOUNT},
-		{3.2, 1.1, 0.9, SFS_STAGE_ORDER},
-		{3.2, 1.1, -1, SFS_STAGE_ORDER},
-		{3.2, -1, 1.1, SFS_STAGE_MOUNT},
-		{3.2, -1, -1, SFS_STAGE_SOURCE},
-		{-1, 2, 1, SFS_STAGE_MOUNT},
-		{-1, 2, 2, SFS_STAGE_ORDER},
-		{-1, -1, 2, SFS_STAGE_MOUNT},
-		{-1, -1, -1, SFS_N_STAGES},
+		{0.243, 0.241, 0.240, SFS_BENCH_STAGE_SOURCE},
+		{0.243, 0.30, 0.25, SFS_BENCH_STAGE_SOURCE},
+		{3.2, 2.9, 2.1, SFS_BENCH_STAGE_MOUNT},
+		{3.2, 1.1, 0.9, SFS_BENCH_STAGE_ORDER},
+		{3.2, 1.1, -1, SFS_BENCH_STAGE_ORDER},
+		{3.2, -1, 1.1, SFS_BENCH_STAGE_MOUNT},
+		{3.2, -1, -1, SFS_BENCH_STAGE_SOURCE},
+		{-1, 2, 1, SFS_BENCH_STAGE_MOUNT},
+		{-1, 2, 2, SFS_BENCH_STAGE_ORDER},
+		{-1, -1, 2, SFS_BENCH_STAGE_MOUNT},
+		{-1, -1, -1, SFS_BENCH_N_STAGES},
 	};
-	struct sfs_facts f;
+	struct sfs_bench_facts f;
 	size_t i;
 
 	for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		f = facts(cases[i].source, cases[i].order, cases[i].mount);
-		CHECK_EQ(sfs_verdict_limit(&f), cases[i].limit);
+		CHECK_EQ(sfs_bench_report_limit(&f), cases[i].limit);
 	}
 }
 
 static void sentences(void)
 {
-	struct sfs_facts f = facts(0.243, 0.241, 0.24);
+	struct sfs_bench_facts f = facts(0.243, 0.241, 0.24);
 
 	CHECK_HAS(say(&f), "The source gives 0.243 GB/s on 16 connections, and the mount "
 			   "delivers all of it: the network or the server is the limit.");
@@ -87,12 +87,12 @@ static void sentences(void)
 	CHECK_HAS(say(&f), "The source gives 3.20 GB/s, the order 2.90, the mount 2.10: "
 			   "handing the bytes to the reader, through the kernel, is");
 	CHECK_HAS(text.s, "several at a time");
-	f.rates[SFS_STAGE_MOUNT].n_busy = 3.9;
+	f.rates[SFS_BENCH_STAGE_MOUNT].n_busy = 3.9;
 	CHECK_HAS(say(&f), "all 4 processors of this machine are busy, 1.2 of them");
 	CHECK(!strstr(text.s, "several at a time"));
-	f.rates[SFS_STAGE_CACHED] = rate(1.1, 1);
+	f.rates[SFS_BENCH_STAGE_CACHED] = rate(1.1, 1);
 	CHECK_HAS(say(&f), "Through the page cache a reader gets 1.10 GB/s");
-	f.rates[SFS_STAGE_CACHED] = rate(2, 1);
+	f.rates[SFS_BENCH_STAGE_CACHED] = rate(2, 1);
 	CHECK(!strstr(say(&f), "Through the page cache"));
 	f = facts(3.2, 1, 1);
 	CHECK_HAS(say(&f),
@@ -100,7 +100,7 @@ static void sentences(void)
 	f = facts(-1, -1, 2);
 	CHECK_HAS(say(&f), "The mount gives 2.00 GB/s. What limits it is not known");
 	f = facts(3, 3, -1);
-	f.absent[SFS_STAGE_MOUNT] = "/dev/fuse: No such file or directory";
+	f.absent[SFS_BENCH_STAGE_MOUNT] = "/dev/fuse: No such file or directory";
 	CHECK_HAS(say(&f), "The stage mount was left out: /dev/fuse: No such file or");
 	CHECK_HAS(text.s, "and the order delivers all of it");
 }
@@ -108,48 +108,48 @@ static void sentences(void)
 /* What was measured while nothing was steady. */
 static void doubts(void)
 {
-	struct sfs_facts f = facts(3, 2, 1);
+	struct sfs_bench_facts f = facts(3, 2, 1);
 
-	f.rates[SFS_STAGE_ORDER].has_ended = true;
-	f.rates[SFS_STAGE_ORDER].seconds = 3;
-	CHECK_EQ(sfs_verdict_limit(&f), SFS_STAGE_MOUNT);
+	f.rates[SFS_BENCH_STAGE_ORDER].has_ended = true;
+	f.rates[SFS_BENCH_STAGE_ORDER].seconds = 3;
+	CHECK_EQ(sfs_bench_report_limit(&f), SFS_BENCH_STAGE_MOUNT);
 	CHECK_HAS(say(&f),
 		  "An epoch ended before the time was up (order): the dataset is "
 		  "too small for 10 s");
 	/* A whole epoch has its beginning in its rate, and is slower for that. */
 	f = facts(3, 3, 2.5);
-	CHECK_EQ(sfs_verdict_limit(&f), SFS_STAGE_MOUNT);
-	f.rates[SFS_STAGE_MOUNT].has_ended = true;
-	CHECK_EQ(sfs_verdict_limit(&f), SFS_STAGE_SOURCE);
+	CHECK_EQ(sfs_bench_report_limit(&f), SFS_BENCH_STAGE_MOUNT);
+	f.rates[SFS_BENCH_STAGE_MOUNT].has_ended = true;
+	CHECK_EQ(sfs_bench_report_limit(&f), SFS_BENCH_STAGE_SOURCE);
 	f = facts(3, 3, 2);
-	f.rates[SFS_STAGE_MOUNT].has_ended = true;
-	CHECK_EQ(sfs_verdict_limit(&f), SFS_STAGE_MOUNT);
-	f.rates[SFS_STAGE_MOUNT].seconds = 0.5;
-	CHECK_EQ(sfs_verdict_limit(&f), SFS_N_STAGES);
+	f.rates[SFS_BENCH_STAGE_MOUNT].has_ended = true;
+	CHECK_EQ(sfs_bench_report_limit(&f), SFS_BENCH_STAGE_MOUNT);
+	f.rates[SFS_BENCH_STAGE_MOUNT].seconds = 0.5;
+	CHECK_EQ(sfs_bench_report_limit(&f), SFS_BENCH_N_STAGES);
 	CHECK_HAS(say(&f), "less than a second: too short to say what limits it");
 	CHECK_HAS(text.s, "(mount)");
 	f = facts(3, 0.1, 0.1);
-	f.rates[SFS_STAGE_ORDER].is_early = f.rates[SFS_STAGE_MOUNT].is_early = true;
-	CHECK_EQ(sfs_verdict_limit(&f), SFS_STAGE_SOURCE);
+	f.rates[SFS_BENCH_STAGE_ORDER].is_early = f.rates[SFS_BENCH_STAGE_MOUNT].is_early = true;
+	CHECK_EQ(sfs_bench_report_limit(&f), SFS_BENCH_STAGE_SOURCE);
 	CHECK(!strstr(say(&f), "delivers all"));
 	CHECK_HAS(text.s, "The stage order was still filling its buffer");
 }
 
 static void whole(void)
 {
-	struct sfs_facts f = facts(0.243, 0.241, -1);
+	struct sfs_bench_facts f = facts(0.243, 0.241, -1);
 
-	sfs_text_done(&text);
-	sfs_verdict_table(&f, &text);
+	sfs_strbuf_done(&text);
+	sfs_bench_report_table(&f, &text);
 	CHECK_HAS(text.s, "https://host/{0..9}.tar: 10 shards\n");
 	CHECK_HAS(text.s, "after 0.153 s, then 2310 sizes a second\n");
 	CHECK_HAS(text.s,
 		  "\nsource      0.243        2430       0.40     0.60 s     10.0 s\n");
 	CHECK(!strstr(text.s, "\nmount "));
 	f.sample_bytes = 0;
-	f.absent[SFS_STAGE_MOUNT] = "no \"fuse\"";
-	sfs_text_done(&text);
-	sfs_verdict_json(&f, &text);
+	f.absent[SFS_BENCH_STAGE_MOUNT] = "no \"fuse\"";
+	sfs_strbuf_done(&text);
+	sfs_bench_report_json(&f, &text);
 	CHECK_HAS(text.s, "{\"dataset\":\"https://host/{0..9}.tar\",\"shards\":10,");
 	CHECK_HAS(text.s, "{\"stage\":\"order\",\"bytes_per_s\":241000000,"
 			  "\"samples_per_s\":null,");
@@ -157,8 +157,8 @@ static void whole(void)
 	CHECK_HAS(text.s, "\"limit\":\"source\",\"verdict\":\"The source gives");
 	CHECK_STR(strchr(text.s, '\n'), "\n");
 	f = facts(-1, -1, -1);
-	sfs_text_done(&text);
-	sfs_verdict_json(&f, &text);
+	sfs_strbuf_done(&text);
+	sfs_bench_report_json(&f, &text);
 	CHECK_HAS(text.s, "\"limit\":null,\"verdict\":\"\"}");
 }
 
@@ -168,6 +168,6 @@ int main(void)
 	sentences();
 	doubts();
 	whole();
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 	return 0;
 }

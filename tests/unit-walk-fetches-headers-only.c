@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* What must be edited in a sample is found by fetching its headers alone, and is what
  * editing the whole sample would have changed. */
+#include "base/alloc.h"
+#include "base/ledger.h"
 #include "check.h"
-#include "edit.h"
-#include "ledger.h"
-#include "mem.h"
+#include "io/header-patch.h"
+#include "tar/rewrite.h"
 #include "tars.h"
-#include "walk.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 static struct sfs_budget budget;
 static struct sfs_slabs *slabs;
-static struct sfs_pool *pool;
+static struct sfs_threadpool *pool;
 static struct sfs_source *source;
-static struct sfs_grabber grabber;
+static struct sfs_range_reader grabber;
 static char *path;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -31,12 +31,12 @@ static void is_done(int err)
 	pthread_mutex_unlock(&lock);
 }
 
-static void on_walk(struct sfs_walk *walk, int err)
+static void on_walk(struct sfs_header_patch *walk, int err)
 {
 	is_done(err);
 }
 
-static void on_grab(struct sfs_grab *grab, int err)
+static void on_grab(struct sfs_range *grab, int err)
 {
 	is_done(err);
 }
@@ -84,9 +84,9 @@ static void close_shard(void)
 	tar_done(&t);
 }
 
-static struct sfs_walk walk_of(bool is_renamed)
+static struct sfs_header_patch walk_of(bool is_renamed)
 {
-	return (struct sfs_walk){.shard = &shard,
+	return (struct sfs_header_patch){.shard = &shard,
 				 .start = sample_start,
 				 .n_bytes = t.n - sample_start,
 				 .is_renamed = is_renamed,
@@ -102,7 +102,7 @@ static unsigned char *edited(bool is_renamed)
 
 	memcpy(all, t.bytes + sample_start, n);
 	for (pos = 0; pos < n; pos += next)
-		CHECK_EQ(sfs_edit_group(all + pos, n - pos, n - pos,
+		CHECK_EQ(sfs_rewrite_entry(all + pos, n - pos, n - pos,
 					is_renamed ? "train-7" : NULL, &n_edited, &next,
 					NULL),
 			 0);
@@ -110,32 +110,32 @@ static unsigned char *edited(bool is_renamed)
 }
 
 /* Fetch [at, at + n) of the sample and apply the patches. */
-static void check_piece(const struct sfs_walk *w, const unsigned char *wanted,
+static void check_piece(const struct sfs_header_patch *w, const unsigned char *wanted,
 			uint64_t at, size_t n)
 {
-	struct sfs_grab grab = {.shard = &shard,
+	struct sfs_range grab = {.shard = &shard,
 				.offset = sample_start + at,
 				.n_bytes = n,
 				.done = on_grab};
 	sfs_autofree unsigned char *got = sfs_malloc(n);
 
-	sfs_grab_start(&grabber, &grab, NULL);
+	sfs_range_start(&grabber, &grab, NULL);
 	CHECK_EQ(wait_until_done(), 0);
-	sfs_walk_apply(w, &grab, at);
-	sfs_grab_read(&grab, 0, got, n);
+	sfs_header_patch_apply(w, &grab, at);
+	sfs_range_read(&grab, 0, got, n);
 	CHECK(memcmp(got, wanted + at, n) == 0);
-	sfs_grab_drop(&grab);
+	sfs_range_drop(&grab);
 }
 
 static void check_walk(bool is_renamed, uint64_t most_bytes)
 {
 	struct sfs_source_counts before = {0}, after = {0};
-	struct sfs_walk w = walk_of(is_renamed);
+	struct sfs_header_patch w = walk_of(is_renamed);
 	unsigned char *wanted = edited(is_renamed);
 	size_t n = w.n_bytes, at, piece;
 
 	sfs_source_count(source, &before);
-	sfs_walk_start(&grabber, &w);
+	sfs_header_patch_start(&grabber, &w);
 	CHECK_EQ(wait_until_done(), 0);
 	sfs_source_count(source, &after);
 	CHECK(after.n_bytes - before.n_bytes <= most_bytes);
@@ -145,7 +145,7 @@ static void check_walk(bool is_renamed, uint64_t most_bytes)
 			check_piece(&w, wanted, at, piece < n - at ? piece : n - at);
 	check_piece(&w, wanted, 0, n);
 	CHECK_EQ(sfs_account_used(&grabber.account), 0);
-	sfs_walk_done(&w);
+	sfs_header_patch_done(&w);
 	CHECK(!w.patches && w.n_patches == 0);
 	free(wanted);
 }
@@ -211,18 +211,18 @@ static void long_headers(void)
 
 static void fails(int wanted, bool is_renamed)
 {
-	struct sfs_walk w = walk_of(is_renamed);
+	struct sfs_header_patch w = walk_of(is_renamed);
 
-	sfs_walk_start(&grabber, &w);
+	sfs_header_patch_start(&grabber, &w);
 	CHECK_EQ(wait_until_done(), wanted);
-	sfs_walk_done(&w);
+	sfs_header_patch_done(&w);
 	CHECK_EQ(sfs_account_used(&grabber.account), 0);
 }
 
 static void no_room(void)
 {
 	uint64_t n = sfs_ledger_count(SFS_EVENT_LOST);
-	struct sfs_text text = {0};
+	struct sfs_strbuf text = {0};
 	unsigned char *b;
 
 	begin_sample();
@@ -236,7 +236,7 @@ static void no_room(void)
 	sfs_ledger_print(&text);
 	CHECK_HAS(text.s, "does not fit into its header");
 	CHECK_HAS(text.s, "\"shard\":\"train-7.tar\",\"offset\":32256");
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 	check_walk(false, 3 * 4096); /* as it is, it is fine */
 	close_shard();
 }
@@ -259,7 +259,7 @@ static void damaged(void)
 
 static void cancelled(void)
 {
-	struct sfs_walk w;
+	struct sfs_header_patch w;
 	char field[20];
 	int i, err;
 
@@ -272,14 +272,14 @@ static void cancelled(void)
 	for (i = 0; i < 20; i++) {
 		w = walk_of(true);
 		atomic_store(&w.is_cancelled, i == 0); /* before it began, or sometime */
-		sfs_walk_start(&grabber, &w);
+		sfs_header_patch_start(&grabber, &w);
 		pthread_mutex_lock(&lock);
 		if (n_done == 0)
-			sfs_walk_cancel(&w);
+			sfs_header_patch_cancel(&w);
 		pthread_mutex_unlock(&lock);
 		err = wait_until_done();
 		CHECK(err == -ECANCELED || (err == 0 && i > 0));
-		sfs_walk_done(&w);
+		sfs_header_patch_done(&w);
 	}
 	CHECK_EQ(sfs_account_used(&grabber.account), 0);
 	close_shard();
@@ -305,9 +305,9 @@ int main(void)
 	atexit(remove_file);
 	sfs_budget_init(&budget, 64 << 20);
 	slabs = sfs_slabs_new(64 << 20);
-	pool = sfs_pool_start("test", 2);
+	pool = sfs_threadpool_start("test", 2);
 	source = sfs_source_file_start(2, true);
-	CHECK_EQ(sfs_grabber_init(&grabber, slabs, pool, &budget, 8 << 20), 0);
+	CHECK_EQ(sfs_range_reader_init(&grabber, slabs, pool, &budget, 8 << 20), 0);
 
 	large_members();
 	small_members();
@@ -317,9 +317,9 @@ int main(void)
 	cancelled();
 
 	sfs_source_stop(source);
-	sfs_pool_stop(pool);
-	sfs_grabber_done(&grabber);
-	sfs_pool_free(pool);
+	sfs_threadpool_stop(pool);
+	sfs_range_reader_done(&grabber);
+	sfs_threadpool_free(pool);
 	sfs_source_free(source);
 	sfs_slabs_free(slabs);
 	sfs_budget_done(&budget);

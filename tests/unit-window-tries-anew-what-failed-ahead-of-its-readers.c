@@ -2,11 +2,11 @@
 /* A chunk that was fetched ahead and failed before anybody wanted it is no error of the
  * read that comes for it later: that read has it fetched anew.  Who waited for it gets
  * the error, and only who waited for it. */
+#include "base/alloc.h"
+#include "base/ledger.h"
 #include "check.h"
-#include "ledger.h"
-#include "mem.h"
+#include "io/shard-reader.h"
 #include "scripted-source.h"
-#include "window.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -15,9 +15,9 @@
 #define SIZE	   ((size_t)64 << 20)
 #define READ_BYTES ((size_t)512 << 10)
 
-static struct sfs_env env;
+static struct sfs_runtime env;
 static struct scripted_source *source;
-static struct sfs_windows *windows;
+static struct sfs_shard_readers *windows;
 static unsigned char *bytes;
 
 struct reader {
@@ -39,7 +39,7 @@ static void begin(struct reader *r, uint64_t offset)
 	*r = (struct reader){.read.offset = offset,
 			     .read.n_bytes = READ_BYTES,
 			     .read.done = on_read};
-	sfs_windows_read(windows, &env.shards.shards[0], 0, SIZE, &r->read);
+	sfs_shard_readers_read(windows, &env.shards.shards[0], 0, SIZE, &r->read);
 }
 
 /* What became of it; it must have ended. */
@@ -65,8 +65,8 @@ static void settle(void)
 {
 	static struct sfs_task barrier = {.run = run_barrier};
 
-	sfs_pool_post(env.pool, &barrier);
-	sfs_pool_settle(env.pool, &barrier);
+	sfs_threadpool_post(env.pool, &barrier);
+	sfs_threadpool_settle(env.pool, &barrier);
 }
 
 static void end_at(uint64_t offset, int err)
@@ -140,26 +140,26 @@ int main(void)
 	names[0] = sfs_strdup("train.tar");
 	sfs_budget_init(&env.budget, BUDGET);
 	env.slabs = sfs_slabs_new(BUDGET);
-	env.pool = sfs_pool_start("test", 1);
-	CHECK_EQ(sfs_grabber_init(&env.grabber, env.slabs, env.pool, &env.budget,
+	env.pool = sfs_threadpool_start("test", 1);
+	CHECK_EQ(sfs_range_reader_init(&env.grabber, env.slabs, env.pool, &env.budget,
 				  8 << 20),
 		 0);
 	sfs_shards_init(&env.shards, 1, names, &none, false, &env.budget);
 	source = scripted_start();
 	scripted_have(source, &env.shards.shards[0].object, "train.tar", bytes, SIZE);
 
-	windows = sfs_windows_new(&env);
+	windows = sfs_shard_readers_new(&env);
 	failed_ahead();
-	sfs_windows_free(windows);
-	windows = sfs_windows_new(&env);
+	sfs_shard_readers_free(windows);
+	windows = sfs_shard_readers_new(&env);
 	failed_while_awaited();
-	sfs_windows_free(windows);
+	sfs_shard_readers_free(windows);
 
 	scripted_free(source);
-	sfs_pool_stop(env.pool);
+	sfs_threadpool_stop(env.pool);
 	sfs_shards_done(&env.shards);
-	sfs_grabber_done(&env.grabber);
-	sfs_pool_free(env.pool);
+	sfs_range_reader_done(&env.grabber);
+	sfs_threadpool_free(env.pool);
 	sfs_slabs_free(env.slabs);
 	sfs_budget_done(&env.budget);
 	free(names);

@@ -2,9 +2,9 @@
 /* A wire reads an answer whose length is said, in whatever pieces it comes, and puts
  * each byte of the body where it is wanted; any other answer is odd, and a connection
  * on which something is wrong is not used again. */
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
-#include "wire.h"
+#include "source/http/http1.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,10 +65,10 @@ static int on_took(void *ctx, size_t n)
 	return r->took_says;
 }
 
-static const struct sfs_wire_reader ops = {on_line, on_head, on_room, on_took};
+static const struct sfs_http1_reader ops = {on_line, on_head, on_room, on_took};
 
 static struct reader reader;
-static struct sfs_wire *wire;
+static struct sfs_http1 *wire;
 static int server;
 
 static void ask(void)
@@ -79,10 +79,10 @@ static void ask(void)
 
 	memset(&reader, 0, sizeof reader);
 	reader.n_room = N_BODY;
-	sfs_wire_ask(wire, text, strlen(text));
-	CHECK(sfs_wire_sends(wire));
-	CHECK_EQ(sfs_wire_run(wire, &ops, &reader, &err), SFS_WIRE_WAITS);
-	CHECK(!sfs_wire_sends(wire) && !sfs_wire_is_free(wire));
+	sfs_http1_ask(wire, text, strlen(text));
+	CHECK(sfs_http1_sends(wire));
+	CHECK_EQ(sfs_http1_run(wire, &ops, &reader, &err), SFS_HTTP1_WAITS);
+	CHECK(!sfs_http1_sends(wire) && !sfs_http1_is_free(wire));
 	CHECK_EQ(recv(server, got, sizeof got, 0), strlen(text));
 	CHECK_STR(got, text);
 }
@@ -93,38 +93,38 @@ static void start(void)
 
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	wire = sfs_wire_new(fds[0]);
+	wire = sfs_http1_new(fds[0]);
 	server = fds[1];
-	CHECK(sfs_wire_is_free(wire));
+	CHECK(sfs_http1_is_free(wire));
 	ask();
 }
 
 static void stop(void)
 {
-	sfs_wire_free(wire);
+	sfs_http1_free(wire);
 	close(server);
 }
 
 /* Run as long as there is something to read. */
-static enum sfs_wire_state run(int *ret_err)
+static enum sfs_http1_state run(int *ret_err)
 {
-	enum sfs_wire_state state;
+	enum sfs_http1_state state;
 	int n_waiting = 0;
 
 	do {
-		state = sfs_wire_run(wire, &ops, &reader, ret_err);
-		ioctl(sfs_wire_fd(wire), FIONREAD, &n_waiting);
-	} while (state == SFS_WIRE_WAITS && n_waiting > 0);
+		state = sfs_http1_run(wire, &ops, &reader, ret_err);
+		ioctl(sfs_http1_fd(wire), FIONREAD, &n_waiting);
+	} while (state == SFS_HTTP1_WAITS && n_waiting > 0);
 	return state;
 }
 
 /* What the n bytes, sent in pieces of `step`, lead to. */
-static enum sfs_wire_state answer(const char *bytes, size_t n, size_t step, int *ret_err)
+static enum sfs_http1_state answer(const char *bytes, size_t n, size_t step, int *ret_err)
 {
-	enum sfs_wire_state state = SFS_WIRE_WAITS;
+	enum sfs_http1_state state = SFS_HTTP1_WAITS;
 	size_t piece;
 
-	for (; n > 0 && state == SFS_WIRE_WAITS; bytes += piece, n -= piece) {
+	for (; n > 0 && state == SFS_HTTP1_WAITS; bytes += piece, n -= piece) {
 		piece = step < n ? step : n;
 		CHECK_EQ(send(server, bytes, piece, MSG_NOSIGNAL), piece);
 		state = run(ret_err);
@@ -132,7 +132,7 @@ static enum sfs_wire_state answer(const char *bytes, size_t n, size_t step, int 
 	return state;
 }
 
-static enum sfs_wire_state answer_text(const char *text, int *ret_err)
+static enum sfs_http1_state answer_text(const char *text, int *ret_err)
 {
 	return answer(text, strlen(text), strlen(text), ret_err);
 }
@@ -147,7 +147,7 @@ static void in_pieces(void)
 
 	start();
 	for (i = 0; i < SFS_COUNT(steps); i++) {
-		CHECK_EQ(answer(text, strlen(text), steps[i], &err), SFS_WIRE_ENDED);
+		CHECK_EQ(answer(text, strlen(text), steps[i], &err), SFS_HTTP1_ENDED);
 		CHECK_EQ(err, 0);
 		CHECK_EQ(reader.n_heads, 1);
 		CHECK_EQ(reader.n_body, 5000);
@@ -155,7 +155,7 @@ static void in_pieces(void)
 		CHECK_STR(reader.lines,
 			  "HTTP/1.1 206 Partial Content|Content-Length: 5000|"
 			  "ETag: \"x\"|");
-		CHECK(sfs_wire_is_free(wire));
+		CHECK(sfs_http1_is_free(wire));
 		ask();
 	}
 	stop();
@@ -166,11 +166,11 @@ static void good(const char *text, const char *body, bool is_free)
 	int err;
 
 	start();
-	CHECK_EQ(answer_text(text, &err), SFS_WIRE_ENDED);
+	CHECK_EQ(answer_text(text, &err), SFS_HTTP1_ENDED);
 	CHECK_EQ(err, 0);
 	CHECK_EQ(reader.n_body, strlen(body));
 	CHECK(memcmp(reader.body, body, strlen(body)) == 0);
-	CHECK_EQ(sfs_wire_is_free(wire), is_free);
+	CHECK_EQ(sfs_http1_is_free(wire), is_free);
 	stop();
 }
 
@@ -197,10 +197,10 @@ static void odd(const char *bytes, size_t n)
 	int err;
 
 	start();
-	CHECK_EQ(answer(bytes, n, n, &err), SFS_WIRE_ODD);
+	CHECK_EQ(answer(bytes, n, n, &err), SFS_HTTP1_ODD);
 	CHECK_EQ(reader.n_heads, 0);
 	CHECK_EQ(reader.n_body, 0);
-	CHECK(!sfs_wire_is_free(wire));
+	CHECK(!sfs_http1_is_free(wire));
 	stop();
 }
 
@@ -256,35 +256,35 @@ static void endless_heads(void)
 {
 	static const char *const lines[] = {"X: and so on and on and on\r\n",
 					    "HTTP/1.1 100 Continue\r\n\r\n"};
-	enum sfs_wire_state state;
+	enum sfs_http1_state state;
 	size_t i, n;
 	int err;
 
 	for (i = 0; i < SFS_COUNT(lines); i++) {
 		start();
 		state = answer_text(i == 0 ? OK : lines[i], &err);
-		for (n = 0; state == SFS_WIRE_WAITS; n += strlen(lines[i])) {
+		for (n = 0; state == SFS_HTTP1_WAITS; n += strlen(lines[i])) {
 			CHECK(n < 100000);
 			state = answer_text(lines[i], &err);
 		}
-		CHECK_EQ(state, SFS_WIRE_ODD);
+		CHECK_EQ(state, SFS_HTTP1_ODD);
 		CHECK(n > 60000);
 		stop();
 	}
 }
 
 /* The server closes after these bytes. */
-static void closes(const char *text, enum sfs_wire_state wanted, const char *why)
+static void closes(const char *text, enum sfs_http1_state wanted, const char *why)
 {
 	int err = 0;
 
-	CHECK_EQ(answer_text(text, &err), SFS_WIRE_WAITS);
+	CHECK_EQ(answer_text(text, &err), SFS_HTTP1_WAITS);
 	shutdown(server, SHUT_RDWR);
 	CHECK_EQ(run(&err), wanted);
-	CHECK(wanted == SFS_WIRE_STALE || err == -ECONNRESET);
+	CHECK(wanted == SFS_HTTP1_STALE || err == -ECONNRESET);
 	if (why)
-		CHECK_HAS(sfs_wire_why(wire), why);
-	CHECK(!sfs_wire_is_free(wire));
+		CHECK_HAS(sfs_http1_why(wire), why);
+	CHECK(!sfs_http1_is_free(wire));
 	stop();
 }
 
@@ -293,27 +293,27 @@ static void early_ends(void)
 	int err;
 
 	start();
-	closes("", SFS_WIRE_LOST, "empty reply");
+	closes("", SFS_HTTP1_LOST, "empty reply");
 	start();
-	closes("HTT", SFS_WIRE_LOST, "within the head");
+	closes("HTT", SFS_HTTP1_LOST, "within the head");
 	start();
-	closes(OK "Content-Length: 9\r\n\r\nabcd", SFS_WIRE_LOST, "5 bytes remaining");
+	closes(OK "Content-Length: 9\r\n\r\nabcd", SFS_HTTP1_LOST, "5 bytes remaining");
 	CHECK_EQ(reader.n_body, 4); /* and those are good */
 	start();
-	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_WIRE_ENDED);
+	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_HTTP1_ENDED);
 	ask();
-	closes("", SFS_WIRE_STALE, NULL);
+	closes("", SFS_HTTP1_STALE, NULL);
 	start();
-	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_WIRE_ENDED);
+	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_HTTP1_ENDED);
 	ask();
-	closes("H", SFS_WIRE_LOST, "within the head");
+	closes("H", SFS_HTTP1_LOST, "within the head");
 	/* Closed while nobody looked. */
 	start();
-	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_WIRE_ENDED);
+	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_HTTP1_ENDED);
 	shutdown(server, SHUT_RDWR);
-	CHECK(!sfs_wire_is_free(wire));
-	sfs_wire_ask(wire, "GET", 3);
-	CHECK_EQ(run(&err), SFS_WIRE_STALE);
+	CHECK(!sfs_http1_is_free(wire));
+	sfs_http1_ask(wire, "GET", 3);
+	CHECK_EQ(run(&err), SFS_HTTP1_STALE);
 	stop();
 }
 
@@ -325,9 +325,9 @@ static void unwanted(const char *text, int head_says, int took_says, int wanted,
 	start();
 	reader.head_says = head_says;
 	reader.took_says = took_says;
-	CHECK_EQ(answer_text(text, &err), SFS_WIRE_ENDED);
+	CHECK_EQ(answer_text(text, &err), SFS_HTTP1_ENDED);
 	CHECK_EQ(err, wanted);
-	CHECK_EQ(sfs_wire_is_free(wire), is_free);
+	CHECK_EQ(sfs_http1_is_free(wire), is_free);
 	CHECK_EQ(reader.n_body, took_says ? 1 : 0);
 	stop();
 }
@@ -343,7 +343,7 @@ static void unwanted_ones(void)
 	/* Its reader has no room: it is told of each byte, and they are dropped. */
 	start();
 	reader.n_room = 2;
-	CHECK_EQ(answer_text(OK "Content-Length: 5\r\n\r\nabcde", &err), SFS_WIRE_ENDED);
+	CHECK_EQ(answer_text(OK "Content-Length: 5\r\n\r\nabcde", &err), SFS_HTTP1_ENDED);
 	CHECK_EQ(reader.n_body, 5);
 	CHECK(memcmp(reader.body, "ab\0\0", 4) == 0);
 	stop();
@@ -357,17 +357,17 @@ static void long_request(void)
 	int err;
 
 	start();
-	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_WIRE_ENDED);
+	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_HTTP1_ENDED);
 	memset(text, 'x', n);
 	text[n - 1] = 'y';
-	sfs_wire_ask(wire, text, n);
+	sfs_http1_ask(wire, text, n);
 	while (n_got < n) {
-		CHECK(sfs_wire_sends(wire));
-		CHECK_EQ(sfs_wire_run(wire, &ops, &reader, &err), SFS_WIRE_WAITS);
+		CHECK(sfs_http1_sends(wire));
+		CHECK_EQ(sfs_http1_run(wire, &ops, &reader, &err), SFS_HTTP1_WAITS);
 		while ((some = recv(server, got + n_got, n - n_got, MSG_DONTWAIT)) > 0)
 			n_got += (size_t)some;
 	}
-	CHECK(!sfs_wire_sends(wire));
+	CHECK(!sfs_http1_sends(wire));
 	CHECK(memcmp(text, got, n) == 0);
 	stop();
 }
@@ -379,10 +379,10 @@ static void long_body(void)
 	int err;
 
 	start();
-	CHECK_EQ(answer(head, strlen(head), 9, &err), SFS_WIRE_WAITS);
-	CHECK_EQ(answer(many, N_BODY, 50000, &err), SFS_WIRE_ENDED);
+	CHECK_EQ(answer(head, strlen(head), 9, &err), SFS_HTTP1_WAITS);
+	CHECK_EQ(answer(many, N_BODY, 50000, &err), SFS_HTTP1_ENDED);
 	CHECK(memcmp(reader.body, many, N_BODY) == 0);
-	CHECK(sfs_wire_is_free(wire));
+	CHECK(sfs_http1_is_free(wire));
 	stop();
 }
 

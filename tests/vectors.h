@@ -4,8 +4,8 @@
 #ifndef SFS_TESTS_VECTORS_H
 #define SFS_TESTS_VECTORS_H
 
+#include "base/alloc.h"
 #include "check.h"
-#include "mem.h"
 
 #include <ctype.h>
 #include <stdbool.h>

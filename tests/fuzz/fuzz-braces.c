@@ -4,7 +4,7 @@
  * expands to itself. */
 #include "fuzz.h"
 
-#include "braces.h"
+#include "catalog/braces.h"
 
 #include <ctype.h>
 #include <errno.h>

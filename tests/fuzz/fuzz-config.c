@@ -3,7 +3,7 @@
  * it must arrive as it is, however long it is.  All others are the file itself. */
 #include "fuzz.h"
 
-#include "config.h"
+#include "config/ini.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ static void read_config(const char *bytes, size_t n, const char *name,
 	sfs_options_init(&got->options);
 	MUST(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	got->ret = sfs_config_read(path, name, &got->options, &got->sources,
+	got->ret = sfs_ini_read(path, name, &got->options, &got->sources,
 				   &got->has_section, &got->err);
 	close(fd);
 	MUST(got->ret <= 0 && (got->ret == 0) == !got->err.text[0]);

@@ -11,10 +11,10 @@
 #include "maketar.h"
 #include "names.h"
 
-#include "edit.h"
-#include "group.h"
-#include "key.h"
-#include "pax.h"
+#include "tar/entry.h"
+#include "tar/key.h"
+#include "tar/pax.h"
+#include "tar/rewrite.h"
 
 #include <errno.h>
 
@@ -55,7 +55,7 @@ static bool is_disputed(const unsigned char *header)
 }
 
 static bool has_name(const char *name, size_t n, const char *folder,
-		     const struct sfs_group *was)
+		     const struct sfs_tar_entry *was)
 {
 	size_t n_folder = folder ? strlen(folder) + 1 : 0;
 
@@ -66,23 +66,23 @@ static bool has_name(const char *name, size_t n, const char *folder,
 	       (memcmp(name, folder, n_folder - 1) == 0 && name[n_folder - 1] == '/');
 }
 
-static void check_member(const unsigned char *group, const struct sfs_group *was,
+static void check_member(const unsigned char *group, const struct sfs_tar_entry *was,
 			 uint64_t n_left, const char *folder,
-			 const struct sfs_tarmember *member_was)
+			 const struct sfs_libarchive *member_was)
 {
-	struct sfs_tarmember member;
+	struct sfs_libarchive member;
 	struct fuzz_name name;
-	struct sfs_group is;
+	struct sfs_tar_entry is;
 
-	MUST(sfs_group_look(group, was->n_bytes, n_left, &is, NULL) == 0 ||
-	     sfs_group_look(group, n_left, n_left, &is, NULL) == 0);
-	MUST(is.kind == SFS_GROUP_MEMBER && is.n_bytes == was->n_bytes);
+	MUST(sfs_tar_entry_read(group, was->n_bytes, n_left, &is, NULL) == 0 ||
+	     sfs_tar_entry_read(group, n_left, n_left, &is, NULL) == 0);
+	MUST(is.kind == SFS_TAR_ENTRY_MEMBER && is.n_bytes == was->n_bytes);
 	MUST(is.data == was->data && is.next == was->next && is.size == was->size);
 	MUST(is.is_regular == was->is_regular && is.mtime == was->mtime &&
 	     is.mode == was->mode);
 	MUST(is.odd.n_runs == was->odd.n_runs);
 	MUST(has_name(is.name, is.n_name, folder, was));
-	sfs_group_done(&is);
+	sfs_tar_entry_done(&is);
 
 	if (!was->is_regular)
 		return;
@@ -91,15 +91,15 @@ static void check_member(const unsigned char *group, const struct sfs_group *was
 	free(name.s);
 	if (member_was->end == 0)
 		return;
-	MUST(sfs_tarmember_parse(group, n_left, n_left, &member, NULL) == 0);
+	MUST(sfs_libarchive_parse(group, n_left, n_left, &member, NULL) == 0);
 	MUST(member.data == member_was->data && member.end == member_was->end);
 	MUST(member.size == member_was->size &&
 	     member.is_regular == member_was->is_regular);
-	sfs_tarmember_done(&member);
+	sfs_libarchive_done(&member);
 }
 
 /* For judge.py: the renamed member alone, and what its name must be. */
-static void write_out(const unsigned char *group, const struct sfs_group *was,
+static void write_out(const unsigned char *group, const struct sfs_tar_entry *was,
 		      const char *folder)
 {
 	static const char zeros[1024 + SFS_TAR_BLOCK];
@@ -125,40 +125,40 @@ static void write_out(const unsigned char *group, const struct sfs_group *was,
 /* Edit the group at `from`; where the next one begins, 0 at the end or at damage. */
 static uint64_t edit_one(const unsigned char *from, size_t n_left, const char *folder)
 {
-	struct sfs_tarmember member = {0};
+	struct sfs_libarchive member = {0};
 	struct sfs_error err = {0};
-	struct sfs_group was;
+	struct sfs_tar_entry was;
 	unsigned char *group;
 	size_t n = 0;
 	uint64_t next = 0;
 	bool is_renamed;
 	int ret;
 
-	if (sfs_group_look(from, n_left, n_left, &was, &err) < 0)
+	if (sfs_tar_entry_read(from, n_left, n_left, &was, &err) < 0)
 		return 0;
-	if (was.kind == SFS_GROUP_END)
+	if (was.kind == SFS_TAR_ENTRY_END)
 		return 0;
 	group = fuzz_copy(from, n_left);
 	if (is_disputed(from + was.n_bytes - SFS_TAR_BLOCK))
 		folder = NULL;
-	is_renamed = folder && was.kind == SFS_GROUP_MEMBER && was.is_regular &&
+	is_renamed = folder && was.kind == SFS_TAR_ENTRY_MEMBER && was.is_regular &&
 		     sfs_key_length(was.name, was.n_name) > 0;
-	ret = sfs_edit_group(group, n_left, n_left, folder, &n, &next, &err);
+	ret = sfs_rewrite_entry(group, n_left, n_left, folder, &n, &next, &err);
 	if (ret == 0) {
 		MUST(n == was.n_bytes && next == was.next);
 		MUST(memcmp(group + n, from + n, n_left - n) == 0);
 		check_checksums(group, n);
-		if (was.kind == SFS_GROUP_GLOBAL) {
+		if (was.kind == SFS_TAR_ENTRY_GLOBAL) {
 			check_blanked(group);
 		} else {
 			MUST(is_renamed || memcmp(group, from, n_left) == 0);
 			/* It may refuse what we read ourselves, a strange owner for one.
 			 */
-			if (sfs_tarmember_parse(from, n_left, n_left, &member, NULL) < 0)
-				member = (struct sfs_tarmember){0};
+			if (sfs_libarchive_parse(from, n_left, n_left, &member, NULL) < 0)
+				member = (struct sfs_libarchive){0};
 			check_member(group, &was, n_left, is_renamed ? folder : NULL,
 				     &member);
-			sfs_tarmember_done(&member);
+			sfs_libarchive_done(&member);
 			if (is_renamed)
 				write_out(group, &was, folder);
 		}
@@ -167,7 +167,7 @@ static uint64_t edit_one(const unsigned char *from, size_t n_left, const char *f
 		MUST(memcmp(group, from, n_left) == 0);
 	}
 	next = was.next;
-	sfs_group_done(&was);
+	sfs_tar_entry_done(&was);
 	free(group);
 	return next;
 }
@@ -179,7 +179,7 @@ static void edit_cut(const unsigned char *from, size_t n, size_t n_left,
 	unsigned char *group = fuzz_copy(from, n);
 	size_t n_wanted = 0;
 	uint64_t next;
-	int ret = sfs_edit_group(group, n, n_left, folder, &n_wanted, &next, NULL);
+	int ret = sfs_rewrite_entry(group, n, n_left, folder, &n_wanted, &next, NULL);
 
 	if (ret == -EAGAIN)
 		MUST(n_wanted > n && n_wanted <= n_left);

@@ -4,36 +4,36 @@
  * of any names is taken. */
 #include "fuzz.h"
 
-#include "dali.h"
-#include "foreign.h"
-#include "key.h"
-#include "text.h"
+#include "base/strbuf.h"
+#include "catalog/index-export.h"
+#include "catalog/index-import.h"
+#include "tar/key.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
-static void rewrite_members(const struct sfs_foreign *f, uint64_t shard_bytes)
+static void rewrite_members(const struct sfs_index_import *f, uint64_t shard_bytes)
 {
-	struct sfs_text text = {0};
-	struct sfs_foreign again;
+	struct sfs_strbuf text = {0};
+	struct sfs_index_import again;
 	uint64_t sample = UINT64_MAX;
 	size_t i;
 
-	sfs_text_printf(&text, "v1.1 %" PRIu64, f->n_samples);
+	sfs_strbuf_printf(&text, "v1.1 %" PRIu64, f->n_samples);
 	for (i = 0; i < f->n_members; i++) {
-		sfs_text_puts(&text, f->members[i].sample == sample ? " " : "\n");
+		sfs_strbuf_puts(&text, f->members[i].sample == sample ? " " : "\n");
 		sample = f->members[i].sample;
-		sfs_text_printf(&text, "x %" PRIu64 " %" PRIu64, f->members[i].data,
+		sfs_strbuf_printf(&text, "x %" PRIu64 " %" PRIu64, f->members[i].data,
 				f->members[i].n_bytes);
 	}
-	sfs_text_puts(&text, "\n");
-	MUST(sfs_foreign_parse(text.s, text.n, shard_bytes, &again, NULL) == 0);
-	MUST(sfs_foreign_agrees_members(f, again.members, again.n_members, NULL) == 0);
-	sfs_foreign_done(&again);
-	sfs_text_done(&text);
+	sfs_strbuf_puts(&text, "\n");
+	MUST(sfs_index_import_parse(text.s, text.n, shard_bytes, &again, NULL) == 0);
+	MUST(sfs_index_import_agrees_members(f, again.members, again.n_members, NULL) == 0);
+	sfs_index_import_done(&again);
+	sfs_strbuf_done(&text);
 }
 
-static void check_dali(const struct sfs_foreign *f, uint64_t shard_bytes)
+static void check_dali(const struct sfs_index_import *f, uint64_t shard_bytes)
 {
 	struct sfs_extent *extents = calloc(f->n_samples, sizeof *extents);
 	uint64_t pos = 0;
@@ -41,7 +41,7 @@ static void check_dali(const struct sfs_foreign *f, uint64_t shard_bytes)
 
 	MUST(extents && f->n_members >= f->n_samples && f->n_samples > 0);
 	for (i = 0; i < f->n_members; i++) {
-		const struct sfs_foreign_member *m = &f->members[i];
+		const struct sfs_index_import_member *m = &f->members[i];
 		struct sfs_extent *e = &extents[m->sample];
 
 		MUST(m->sample < f->n_samples && m->data % 512 == 0);
@@ -52,16 +52,16 @@ static void check_dali(const struct sfs_foreign *f, uint64_t shard_bytes)
 		e->n_bytes = pos - e->start;
 	}
 	MUST(f->members[0].sample == 0 && f->members[i - 1].sample == f->n_samples - 1);
-	MUST(sfs_foreign_agrees(f, extents, f->n_samples, NULL) == 0);
-	MUST(sfs_foreign_agrees(f, extents, f->n_samples - 1, NULL) == -EBADMSG);
+	MUST(sfs_index_import_agrees(f, extents, f->n_samples, NULL) == 0);
+	MUST(sfs_index_import_agrees(f, extents, f->n_samples - 1, NULL) == -EBADMSG);
 	extents[0].start += extents[0].n_bytes;
-	MUST(sfs_foreign_agrees(f, extents, f->n_samples, NULL) == -EBADMSG ||
+	MUST(sfs_index_import_agrees(f, extents, f->n_samples, NULL) == -EBADMSG ||
 	     f->members[0].data == extents[0].start);
 	free(extents);
 	rewrite_members(f, shard_bytes);
 }
 
-static void check_energon(const struct sfs_foreign *f, uint64_t shard_bytes)
+static void check_energon(const struct sfs_index_import *f, uint64_t shard_bytes)
 {
 	struct sfs_extent *extents = calloc(f->n_samples + 1, sizeof *extents);
 	uint64_t i;
@@ -72,29 +72,29 @@ static void check_energon(const struct sfs_foreign *f, uint64_t shard_bytes)
 		extents[i].start = f->starts[i];
 		extents[i].n_bytes = f->starts[i + 1] - f->starts[i];
 	}
-	MUST(sfs_foreign_agrees(f, extents, f->n_samples, NULL) == 0);
-	MUST(sfs_foreign_agrees(f, extents, f->n_samples + 1, NULL) == -EBADMSG);
+	MUST(sfs_index_import_agrees(f, extents, f->n_samples, NULL) == 0);
+	MUST(sfs_index_import_agrees(f, extents, f->n_samples + 1, NULL) == -EBADMSG);
 	if (f->n_samples > 0) {
 		extents[i - 1].n_bytes += 512;
-		MUST(sfs_foreign_agrees(f, extents, f->n_samples, NULL) == -EBADMSG);
+		MUST(sfs_index_import_agrees(f, extents, f->n_samples, NULL) == -EBADMSG);
 	}
 	free(extents);
 }
 
 static void check_index(const uint8_t *data, size_t n, uint64_t shard_bytes)
 {
-	struct sfs_foreign f = {0};
+	struct sfs_index_import f = {0};
 	struct sfs_error err = {0};
 	void *bytes = fuzz_copy(data, n);
-	int ret = sfs_foreign_parse(bytes, n, shard_bytes, &f, &err);
+	int ret = sfs_index_import_parse(bytes, n, shard_bytes, &f, &err);
 
 	MUST(ret == 0 || ret == -EBADMSG);
 	MUST((ret == 0) == (err.text[0] == 0));
-	if (ret == 0 && f.kind == SFS_FOREIGN_DALI)
+	if (ret == 0 && f.kind == SFS_INDEX_IMPORT_DALI)
 		check_dali(&f, shard_bytes);
 	else if (ret == 0)
 		check_energon(&f, shard_bytes);
-	sfs_foreign_done(&f);
+	sfs_index_import_done(&f);
 	free(bytes);
 }
 
@@ -102,28 +102,28 @@ static void check_index(const uint8_t *data, size_t n, uint64_t shard_bytes)
 static void check_writer(const uint8_t *data, size_t n)
 {
 	char *names = fuzz_copy(data, n), *p, *nul;
-	struct sfs_dali dali = {0};
-	struct sfs_text text = {0};
-	struct sfs_foreign f;
+	struct sfs_index_export dali = {0};
+	struct sfs_strbuf text = {0};
+	struct sfs_index_import f;
 	uint64_t at = 512;
 	size_t n_added = 0;
 	int ret;
 
 	for (p = names; (nul = memchr(p, 0, n - (size_t)(p - names))); p = nul + 1) {
-		ret = sfs_dali_add(&dali, p, (size_t)(nul - p), at, 1, NULL);
+		ret = sfs_index_export_add(&dali, p, (size_t)(nul - p), at, 1, NULL);
 		MUST(ret == 0 || ret == -EILSEQ);
 		n_added += ret == 0 && sfs_key_length(p, (size_t)(nul - p)) > 0;
 		at += 1024;
 	}
-	ret = sfs_dali_print(&dali, &text, NULL);
+	ret = sfs_index_export_print(&dali, &text, NULL);
 	MUST(ret == (n_added > 0 ? 0 : -ENODATA));
 	if (ret == 0) {
-		MUST(sfs_foreign_parse(text.s, text.n, at, &f, NULL) == 0);
+		MUST(sfs_index_import_parse(text.s, text.n, at, &f, NULL) == 0);
 		MUST(f.n_members == n_added && f.n_samples == dali.n_samples);
-		sfs_foreign_done(&f);
+		sfs_index_import_done(&f);
 	}
-	sfs_text_done(&text);
-	sfs_dali_done(&dali);
+	sfs_strbuf_done(&text);
+	sfs_index_export_done(&dali);
 	free(names);
 }
 

@@ -2,16 +2,16 @@
 /* Header lines of an answer.  The first 4 bytes are the wall time, the rest are lines. */
 #include "fuzz.h"
 
-#include "http.h"
+#include "source/http/headers.h"
 
-static void feed(struct sfs_http_answer *a, const uint8_t *p, size_t n, time_t now,
+static void feed(struct sfs_http_headers *a, const uint8_t *p, size_t n, time_t now,
 		 const char *end_of_line)
 {
 	const uint8_t *newline;
 	size_t n_line;
 	char *line;
 
-	sfs_http_answer_init(a);
+	sfs_http_headers_init(a);
 	for (; n > 0; p += n_line, n -= n_line) {
 		newline = memchr(p, '\n', n);
 		n_line = newline ? (size_t)(newline - p) : n;
@@ -21,7 +21,7 @@ static void feed(struct sfs_http_answer *a, const uint8_t *p, size_t n, time_t n
 		/* libcurl's lines have no NUL behind them */
 		line = realloc(line, n_line + strlen(end_of_line));
 		/* an empty one ends the head */
-		sfs_http_answer_line(a, line ? line : "", n_line + strlen(end_of_line),
+		sfs_http_headers_add(a, line ? line : "", n_line + strlen(end_of_line),
 				     now);
 		free(line);
 		n_line += newline != NULL;
@@ -30,7 +30,7 @@ static void feed(struct sfs_http_answer *a, const uint8_t *p, size_t n, time_t n
 
 #define IS_STRING(field) (memchr(field, 0, sizeof(field)) != NULL)
 
-static void check(const struct sfs_http_answer *a)
+static void check(const struct sfs_http_headers *a)
 {
 	MUST(a->status >= 0 && a->status <= 999);
 	MUST(IS_STRING(a->etag) && IS_STRING(a->last_modified));
@@ -47,7 +47,7 @@ static void check(const struct sfs_http_answer *a)
 	MUST(!sfs_http_etag_can_be_sent(a->etag) || !strpbrk(a->etag, "\r\n"));
 }
 
-static void must_agree(const struct sfs_http_answer *a, const struct sfs_http_answer *b)
+static void must_agree(const struct sfs_http_headers *a, const struct sfs_http_headers *b)
 {
 	MUST(a->status == b->status && a->length == b->length);
 	MUST(a->has_range == b->has_range && a->first == b->first && a->last == b->last);
@@ -62,7 +62,7 @@ static void must_agree(const struct sfs_http_answer *a, const struct sfs_http_an
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	struct sfs_http_answer bare, with_crlf;
+	struct sfs_http_headers bare, with_crlf;
 	struct fuzz_in in = {data, n};
 	time_t now = (time_t)fuzz_below(&in, 1ULL << 32);
 

@@ -6,10 +6,10 @@
 #include "fuzz.h"
 #include "maketar.h"
 
-#include "checksum.h"
-#include "index.h"
-#include "mem.h"
-#include "scan.h"
+#include "base/alloc.h"
+#include "base/checksum.h"
+#include "catalog/index-format.h"
+#include "tar/scan.h"
 
 #include <errno.h>
 
@@ -55,22 +55,22 @@ static void seal(uint8_t *bytes, size_t n)
 
 static void walk_table(const struct sfs_index *index)
 {
-	struct sfs_table t = {0};
-	struct sfs_table_sample s;
+	struct sfs_sample_table t = {0};
+	struct sfs_sample_table_sample s;
 	uint64_t i, n = index->n_samples, sum = 0, behind = 0;
 
-	sfs_table_borrow(&t, index->entries, n);
+	sfs_sample_table_borrow(&t, index->entries, n);
 	for (i = 0; i < n; i++) {
-		s = sfs_table_get(&t, i);
+		s = sfs_sample_table_get(&t, i);
 		MUST(s.n_bytes > 0 && s.start >= behind && s.place == sum);
 		behind = s.start + s.n_bytes;
 		sum += s.n_bytes;
 		MUST(behind <= index->shard_bytes);
-		MUST(sfs_table_at(&t, n, s.start) == i);
-		MUST(sfs_table_find(&t, n, s.place) == i);
+		MUST(sfs_sample_table_at(&t, n, s.start) == i);
+		MUST(sfs_sample_table_find(&t, n, s.place) == i);
 	}
-	MUST(sum == index->sample_bytes && sfs_table_place(&t, n) == sum);
-	sfs_table_done(&t);
+	MUST(sum == index->sample_bytes && sfs_sample_table_place(&t, n) == sum);
+	sfs_sample_table_done(&t);
 }
 
 static void walk_members(const struct sfs_index *index)
@@ -141,11 +141,11 @@ static void any_bytes(const uint8_t *data, size_t n, bool is_sealed)
 /* ---- what a scan found ---- */
 
 struct found {
-	struct sfs_table table;
+	struct sfs_sample_table table;
 	struct sfs_members members;
 };
 
-static void note_member(void *ctx, uint64_t start, const struct sfs_group *group)
+static void note_member(void *ctx, uint64_t start, const struct sfs_tar_entry *group)
 {
 	struct found *found = ctx;
 
@@ -156,10 +156,10 @@ static void note_sample(void *ctx, const struct sfs_extent *extent)
 {
 	struct found *found = ctx;
 
-	sfs_table_add(&found->table, extent);
+	sfs_sample_table_add(&found->table, extent);
 }
 
-static bool same_sample(struct sfs_table_sample a, struct sfs_table_sample b)
+static bool same_sample(struct sfs_sample_table_sample a, struct sfs_sample_table_sample b)
 {
 	return a.start == b.start && a.n_bytes == b.n_bytes && a.place == b.place &&
 	       a.key_hash == b.key_hash && a.has_global == b.has_global;
@@ -184,11 +184,11 @@ static void is_taken_back(struct found *found, uint64_t shard_bytes)
 
 	MUST(sfs_index_open(bytes, n, n, &index, NULL) == 0);
 	MUST(sfs_index_members(&index, &back.members, NULL) == 0);
-	sfs_table_borrow(&back.table, index.entries, index.n_samples);
-	MUST(sfs_table_n(&back.table) == sfs_table_n(&found->table));
+	sfs_sample_table_borrow(&back.table, index.entries, index.n_samples);
+	MUST(sfs_sample_table_n(&back.table) == sfs_sample_table_n(&found->table));
 	for (i = 0; i < index.n_samples; i++)
-		MUST(same_sample(sfs_table_get(&back.table, i),
-				 sfs_table_get(&found->table, i)));
+		MUST(same_sample(sfs_sample_table_get(&back.table, i),
+				 sfs_sample_table_get(&found->table, i)));
 	MUST(back.members.n == found->members.n);
 	for (i = 0; i < back.members.n; i++)
 		MUST(same_member(sfs_members_get(&back.members, i),
@@ -196,7 +196,7 @@ static void is_taken_back(struct found *found, uint64_t shard_bytes)
 	walk_table(&index);
 	walk_members(&index);
 	sfs_members_done(&back.members);
-	sfs_table_done(&back.table);
+	sfs_sample_table_done(&back.table);
 	free(bytes);
 }
 
@@ -210,12 +210,12 @@ static void scanned(const uint8_t *data, size_t n)
 	sfs_scan_init(&scan, tar.n);
 	sfs_scan_feed(&scan, 0, tar.bytes, tar.n, &sink);
 	if (scan.is_complete) {
-		sfs_table_end(&found.table, SFS_TABLE_WHOLE);
+		sfs_sample_table_end(&found.table, SFS_SAMPLE_TABLE_WHOLE);
 		is_taken_back(&found, tar.n);
 	}
 	sfs_scan_done(&scan);
 	sfs_members_done(&found.members);
-	sfs_table_done(&found.table);
+	sfs_sample_table_done(&found.table);
 	free(tar.bytes);
 }
 

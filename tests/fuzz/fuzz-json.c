@@ -4,13 +4,13 @@
  */
 #include "fuzz.h"
 
-#include "counts.h"
-#include "json.h"
+#include "base/json.h"
+#include "catalog/manifest.h"
 
 #include <errno.h>
 
 /* Write the tokens of a text as JSON.  false: it is none. */
-static bool rewrite(const char *bytes, size_t n, struct sfs_text *to)
+static bool rewrite(const char *bytes, size_t n, struct sfs_strbuf *to)
 {
 	static const char *const written[] = {
 		[SFS_JSON_OBJECT] = "{",  [SFS_JSON_OBJECT_END] = "}",
@@ -28,16 +28,16 @@ static bool rewrite(const char *bytes, size_t n, struct sfs_text *to)
 		if (was != SFS_JSON_OBJECT && was != SFS_JSON_ARRAY &&
 		    was != SFS_JSON_KEY && token != SFS_JSON_OBJECT_END &&
 		    token != SFS_JSON_ARRAY_END)
-			sfs_text_puts(to, ", ");
+			sfs_strbuf_puts(to, ", ");
 		was = token;
 		if (token == SFS_JSON_KEY || token == SFS_JSON_STRING)
-			sfs_text_json(to, json.text.s); /* up to its first NUL */
+			sfs_strbuf_json(to, json.text.s); /* up to its first NUL */
 		else if (token == SFS_JSON_NUMBER)
-			sfs_text_add(to, json.text.s, json.text.n);
+			sfs_strbuf_add(to, json.text.s, json.text.n);
 		else
-			sfs_text_puts(to, written[token]);
+			sfs_strbuf_puts(to, written[token]);
 		if (token == SFS_JSON_KEY)
-			sfs_text_puts(to, " : ");
+			sfs_strbuf_puts(to, " : ");
 	}
 	MUST(sfs_json_next(&json) == token);
 	MUST((token == SFS_JSON_BAD) == (json.error.text[0] != 0));
@@ -48,35 +48,35 @@ static bool rewrite(const char *bytes, size_t n, struct sfs_text *to)
 
 static bool check_json(const char *bytes, size_t n)
 {
-	struct sfs_text once = {0}, twice = {0};
+	struct sfs_strbuf once = {0}, twice = {0};
 	bool is_json = rewrite(bytes, n, &once);
 
 	if (is_json) {
 		MUST(rewrite(once.s, once.n, &twice));
 		MUST(once.n == twice.n && memcmp(once.s, twice.s, once.n) == 0);
 	}
-	sfs_text_done(&once);
-	sfs_text_done(&twice);
+	sfs_strbuf_done(&once);
+	sfs_strbuf_done(&twice);
 	return is_json;
 }
 
 static void check_counts(const char *bytes, size_t n, bool is_json)
 {
-	struct sfs_counts counts = {0};
+	struct sfs_manifest counts = {0};
 	struct sfs_error err = {0};
 	uint64_t n_samples;
 	size_t i;
 	int ret;
 
-	ret = sfs_counts_parse(bytes, n, &counts, &err);
+	ret = sfs_manifest_parse(bytes, n, &counts, &err);
 	MUST(ret == 0 || ret == -EBADMSG);
 	MUST(is_json || ret < 0);
 	MUST((ret == 0) == (err.text[0] == 0));
 	for (i = 0; i < counts.n; i++) {
-		ret = sfs_counts_find(&counts, counts.counts[i].name, &n_samples, NULL);
+		ret = sfs_manifest_find(&counts, counts.counts[i].name, &n_samples, NULL);
 		MUST(ret == 0 || ret == -ENOTUNIQ);
 	}
-	sfs_counts_done(&counts);
+	sfs_manifest_done(&counts);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -6,7 +6,7 @@
  * where "." is no newline, and "$" is the end or before a last newline. */
 #include "fuzz.h"
 
-#include "key.h"
+#include "tar/key.h"
 
 static size_t find(const char *s, size_t from, size_t n, char c)
 {

@@ -4,7 +4,7 @@
  * .shufflefs/config would show has a line for each option and no header's value. */
 #include "fuzz.h"
 
-#include "options.h"
+#include "config/options.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 
 static void check_print(const struct sfs_options *o)
 {
-	struct sfs_text text = {0};
+	struct sfs_strbuf text = {0};
 	const char *name;
 	int i;
 
@@ -23,7 +23,7 @@ static void check_print(const struct sfs_options *o)
 		MUST(strchr(name, ':') > name && !strpbrk(name, "\r\n"));
 	}
 	MUST(o->headers.n == 0 || strstr(text.s, ": ***"));
-	sfs_text_done(&text);
+	sfs_strbuf_done(&text);
 }
 
 static void check_numbers(const struct sfs_options *o)

@@ -3,7 +3,7 @@
  * one that is written anew from its key and value reads the same. */
 #include "fuzz.h"
 
-#include "pax.h"
+#include "tar/pax.h"
 
 #include <errno.h>
 

@@ -8,41 +8,41 @@
 #include "fuzz.h"
 #include "maketar.h"
 
-#include "rng.h"
-#include "scan.h"
-#include "text.h"
+#include "base/rng.h"
+#include "base/strbuf.h"
+#include "tar/scan.h"
 
-static void note_member(void *ctx, uint64_t start, const struct sfs_group *g)
+static void note_member(void *ctx, uint64_t start, const struct sfs_tar_entry *g)
 {
-	struct sfs_text *log = ctx;
+	struct sfs_strbuf *log = ctx;
 	size_t i;
 
-	sfs_text_printf(
+	sfs_strbuf_printf(
 		log, "member %llu: headers %zu data %llu next %llu size %llu regular %d ",
 		(unsigned long long)start, g->n_bytes, (unsigned long long)g->data,
 		(unsigned long long)g->next, (unsigned long long)g->size, g->is_regular);
-	sfs_text_printf(log, "time %lld mode %o name ", (long long)g->mtime, g->mode);
-	sfs_text_add(log, g->name, g->n_name);
+	sfs_strbuf_printf(log, "time %lld mode %o name ", (long long)g->mtime, g->mode);
+	sfs_strbuf_add(log, g->name, g->n_name);
 	for (i = 0; i < g->odd.n_runs; i++)
-		sfs_text_printf(log, " %llu+%llu",
+		sfs_strbuf_printf(log, " %llu+%llu",
 				(unsigned long long)g->odd.runs[i].offset,
 				(unsigned long long)g->odd.runs[i].n_bytes);
-	sfs_text_puts(log, "\n");
+	sfs_strbuf_puts(log, "\n");
 }
 
 static void note_sample(void *ctx, const struct sfs_extent *extent)
 {
-	sfs_text_printf(ctx, "sample %llu+%llu %llx %d\n",
+	sfs_strbuf_printf(ctx, "sample %llu+%llu %llx %d\n",
 			(unsigned long long)extent->start,
 			(unsigned long long)extent->n_bytes,
 			(unsigned long long)extent->key_hash, extent->has_global);
 }
 
-static void note_end(struct sfs_text *log, const struct sfs_scan *scan)
+static void note_end(struct sfs_strbuf *log, const struct sfs_scan *scan)
 {
 	MUST(scan->is_complete == (scan->err == 0) && scan->pos <= scan->shard_bytes);
 	MUST((scan->err < 0) == (scan->error.text[0] != 0));
-	sfs_text_printf(log, "end: %d at %llu: %s\n", scan->err,
+	sfs_strbuf_printf(log, "end: %d at %llu: %s\n", scan->err,
 			(unsigned long long)scan->pos, scan->error.text);
 }
 
@@ -71,10 +71,10 @@ static size_t piece_size(struct sfs_rng *rng, unsigned how)
 	}
 }
 
-static struct sfs_text scan_in_pieces(const struct fuzz_tar *tar, unsigned seed,
+static struct sfs_strbuf scan_in_pieces(const struct fuzz_tar *tar, unsigned seed,
 				      unsigned how)
 {
-	struct sfs_text log = {0};
+	struct sfs_strbuf log = {0};
 	struct sfs_scan_sink sink = {&log, note_member, note_sample};
 	struct sfs_rng rng = {seed};
 	struct sfs_scan scan;
@@ -96,9 +96,9 @@ static struct sfs_text scan_in_pieces(const struct fuzz_tar *tar, unsigned seed,
 	return log;
 }
 
-static struct sfs_text scan_whole(const struct fuzz_tar *tar)
+static struct sfs_strbuf scan_whole(const struct fuzz_tar *tar)
 {
-	struct sfs_text log = {0};
+	struct sfs_strbuf log = {0};
 	struct sfs_scan_sink sink = {&log, note_member, note_sample};
 	struct sfs_scan scan;
 
@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct fuzz_in in = {data, n};
 	unsigned seed = fuzz_byte(&in), how = fuzz_byte(&in), i;
 	struct fuzz_tar tar = fuzz_tar_make(in.p, in.n);
-	struct sfs_text whole = scan_whole(&tar), pieces;
+	struct sfs_strbuf whole = scan_whole(&tar), pieces;
 
 	for (i = 0; i < 2; i++) {
 		pieces = scan_in_pieces(&tar, seed, how + 4 * i);
@@ -123,9 +123,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 				(int)pieces.n, pieces.s);
 			MUST(!"pieces change what is found");
 		}
-		sfs_text_done(&pieces);
+		sfs_strbuf_done(&pieces);
 	}
-	sfs_text_done(&whole);
+	sfs_strbuf_done(&whole);
 	free(tar.bytes);
 	return 0;
 }

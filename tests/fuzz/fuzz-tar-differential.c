@@ -42,10 +42,10 @@
 #include "maketar.h"
 #include "names.h"
 
-#include "edit.h"
-#include "key.h"
-#include "pax.h"
-#include "scan.h"
+#include "tar/key.h"
+#include "tar/pax.h"
+#include "tar/rewrite.h"
+#include "tar/scan.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -235,7 +235,7 @@ static bool is_map_damaged(const unsigned char *group, size_t n)
 /* libarchive drops runs of a map that cannot be, and a file of no runs is an ordinary
  * one; so is one whose only run is all of it, which is right.  For a GNU header that does
  * not tell the file's size it takes the size of what is stored, tarfile takes 0. */
-static bool is_map_lost(const unsigned char *group, const struct sfs_group *g)
+static bool is_map_lost(const unsigned char *group, const struct sfs_tar_entry *g)
 {
 	enum { REALSIZE = 483 };
 	const unsigned char *header = group + g->n_bytes - SFS_TAR_BLOCK;
@@ -257,7 +257,7 @@ struct walk {
 };
 
 static uint64_t hash_sparse(const struct walk *w, uint64_t at,
-			    const struct sfs_tarmember *m)
+			    const struct sfs_libarchive *m)
 {
 	uint64_t hash = 0;
 	size_t i;
@@ -272,7 +272,7 @@ static uint64_t hash_sparse(const struct walk *w, uint64_t at,
 	return hash;
 }
 
-static void take_member(void *ctx, uint64_t start, const struct sfs_group *g)
+static void take_member(void *ctx, uint64_t start, const struct sfs_tar_entry *g)
 {
 	struct walk *w = ctx;
 	struct member *m;
@@ -498,7 +498,7 @@ static void read_stream(const struct walk *w, const struct members *ours)
 			     (size_t)w->extents[i].n_bytes);
 		for (at = start, n_globals = 0; at < stream.n; at += next) {
 			n_globals += stream.bytes[at + SFS_TAR_TYPE] == 'g';
-			MUST(sfs_edit_group(stream.bytes + at, stream.n - at,
+			MUST(sfs_rewrite_entry(stream.bytes + at, stream.n - at,
 					    stream.n - at, NULL, &n, &next, NULL) == 0);
 		}
 		MUST(w->extents[i].has_global == (n_globals > 0));

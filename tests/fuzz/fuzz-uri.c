@@ -4,7 +4,7 @@
  * see holds no password. */
 #include "fuzz.h"
 
-#include "uri.h"
+#include "source/uri.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * whether it comes at once or in pieces, the same is read. */
 #include "fuzz.h"
 
-#include "wire.h"
+#include "source/http/http1.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -13,7 +13,7 @@
 #define MAX_BODY 65536
 
 struct seen {
-	enum sfs_wire_state state;
+	enum sfs_http1_state state;
 	int err, n_heads;
 	bool is_free;
 	size_t n_lines, n_body;
@@ -65,43 +65,43 @@ static int on_took(void *ctx, size_t n)
 	return 0;
 }
 
-static void run(struct sfs_wire *wire, struct seen *s)
+static void run(struct sfs_http1 *wire, struct seen *s)
 {
-	static const struct sfs_wire_reader ops = {on_line, on_head, on_room, on_took};
+	static const struct sfs_http1_reader ops = {on_line, on_head, on_room, on_took};
 	int n_waiting = 0;
 
 	do {
-		s->state = sfs_wire_run(wire, &ops, s, &s->err);
-		ioctl(sfs_wire_fd(wire), FIONREAD, &n_waiting);
-	} while (s->state == SFS_WIRE_WAITS && n_waiting > 0);
+		s->state = sfs_http1_run(wire, &ops, s, &s->err);
+		ioctl(sfs_http1_fd(wire), FIONREAD, &n_waiting);
+	} while (s->state == SFS_HTTP1_WAITS && n_waiting > 0);
 }
 
 static struct seen *see(const uint8_t *p, size_t n, size_t step)
 {
 	struct seen *s = calloc(1, sizeof *s);
-	struct sfs_wire *wire;
+	struct sfs_http1 *wire;
 	size_t piece;
 	int fds[2], err = 0;
 
 	MUST(s && socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	wire = sfs_wire_new(fds[0]);
-	sfs_wire_ask(wire, "GET", 3);
-	MUST(sfs_wire_run(wire, NULL, NULL, &err) == SFS_WIRE_WAITS);
-	for (; n > 0 && s->state == SFS_WIRE_WAITS; p += piece, n -= piece) {
+	wire = sfs_http1_new(fds[0]);
+	sfs_http1_ask(wire, "GET", 3);
+	MUST(sfs_http1_run(wire, NULL, NULL, &err) == SFS_HTTP1_WAITS);
+	for (; n > 0 && s->state == SFS_HTTP1_WAITS; p += piece, n -= piece) {
 		piece = step < n ? step : n;
 		MUST(send(fds[1], p, piece, MSG_NOSIGNAL) == (ssize_t)piece);
 		run(wire, s);
 	}
-	s->is_free = sfs_wire_is_free(wire);
+	s->is_free = sfs_http1_is_free(wire);
 	shutdown(fds[1], SHUT_RDWR);
-	if (s->state == SFS_WIRE_WAITS)
+	if (s->state == SFS_HTTP1_WAITS)
 		run(wire, s);
-	MUST(s->state != SFS_WIRE_WAITS && s->state != SFS_WIRE_STALE);
-	MUST(s->state != SFS_WIRE_ODD || s->n_heads == 0);
-	MUST(s->state == SFS_WIRE_ENDED || !s->is_free);
-	MUST(s->state != SFS_WIRE_ENDED || s->n_heads == 1);
-	sfs_wire_free(wire);
+	MUST(s->state != SFS_HTTP1_WAITS && s->state != SFS_HTTP1_STALE);
+	MUST(s->state != SFS_HTTP1_ODD || s->n_heads == 0);
+	MUST(s->state == SFS_HTTP1_ENDED || !s->is_free);
+	MUST(s->state != SFS_HTTP1_ENDED || s->n_heads == 1);
+	sfs_http1_free(wire);
 	close(fds[1]);
 	return s;
 }
@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	MUST(whole->n_body == pieces->n_body && whole->n_lines == pieces->n_lines);
 	MUST(memcmp(whole->body, pieces->body, whole->n_body) == 0);
 	MUST(memcmp(whole->lines, pieces->lines, whole->n_lines) == 0);
-	MUST(whole->state != SFS_WIRE_ENDED || whole->err == pieces->err);
+	MUST(whole->state != SFS_HTTP1_ENDED || whole->err == pieces->err);
 	free(whole);
 	free(pieces);
 	return 0;

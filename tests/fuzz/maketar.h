@@ -10,7 +10,7 @@
 
 #include "fuzz.h"
 
-#include "tar.h"
+#include "tar/header.h"
 
 enum { FUZZ_TAR_MOST = 64 * 1024, FUZZ_TAR_BODY_MOST = 1200 };
 

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* mem - allocation that cannot fail, and locals that free themselves.
+ *
+ * Small allocations do not fail: when the system has none left the process
+ * says so and ends.  Big bytes do not come from here but from the budget and
+ * the slabs (budget.h, slab.h), where waiting is how we slow down.
+ */
+#ifndef SFS_ALLOC_H
+#define SFS_ALLOC_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* As malloc, calloc, realloc, reallocarray, strdup, strndup; never NULL. */
+void *sfs_malloc(size_t n_bytes);
+void *sfs_calloc(size_t n, size_t size);
+void *sfs_realloc(void *p, size_t n_bytes);
+void *sfs_reallocarray(void *p, size_t n, size_t size);
+char *sfs_strdup(const char *s);
+char *sfs_strndup(const char *s, size_t n);
+
+/* A new string made as by printf; the caller frees it. */
+char *sfs_asprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* sfs_autofree char *s = ...;  frees s when the scope is left. */
+static inline void sfs_alloc_autofree(void *p)
+{
+	free(*(void **)p);
+}
+#define sfs_autofree __attribute__((cleanup(sfs_alloc_autofree)))
+
+/* Give away what a local owns: the value of *p, which becomes NULL. */
+#define steal(p)                                     \
+	({                                           \
+		__typeof__(*(p)) sfs_stolen_ = *(p); \
+		*(p) = NULL;                         \
+		sfs_stolen_;                         \
+	})
+
+#define SFS_COUNT(array)		 (sizeof(array) / sizeof((array)[0]))
+#define sfs_container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* json - reads a JSON text (RFC 8259) token by token, from memory.
+ *
+ * Strict: what it goes through to the end is valid JSON in UTF-8, nested at most
+ * SFS_JSON_DEPTH deep.  It builds nothing: who reads keeps what he wants.  Names that
+ *come twice in an object are both told.
+ *
+ *	struct sfs_json json;
+ *
+ *	sfs_json_init(&json, bytes, n);
+ *	while ((token = sfs_json_next(&json)) > SFS_JSON_END)
+ *		...
+ *	sfs_json_done(&json);
+ *
+ * Pure; one thread.  (Writing is sfs_strbuf_json(), text.h.)
+ */
+#ifndef SFS_JSON_H
+#define SFS_JSON_H
+
+#include "base/error.h"
+#include "base/strbuf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SFS_JSON_DEPTH 64
+
+enum sfs_json_token {
+	SFS_JSON_BAD, /* not JSON: `error` says in which line and why; so it stays */
+	SFS_JSON_END, /* behind the one value */
+	SFS_JSON_OBJECT,
+	SFS_JSON_OBJECT_END,
+	SFS_JSON_ARRAY,
+	SFS_JSON_ARRAY_END,
+	SFS_JSON_KEY,	 /* a name in an object; its value is next */
+	SFS_JSON_STRING, /* `text` holds a KEY or STRING decoded: it may hold NULs */
+	SFS_JSON_NUMBER, /* `text` holds it as it was written */
+	SFS_JSON_TRUE,
+	SFS_JSON_FALSE,
+	SFS_JSON_NULL,
+};
+
+struct sfs_json {
+	struct sfs_strbuf text; /* of the last KEY, STRING or NUMBER */
+	struct sfs_error error; /* after BAD */
+
+	const char *begin, *p, *end;
+	int want;	  /* what may come next */
+	unsigned depth;	  /* how many are open */
+	uint64_t objects; /* bit d: what was opened at depth d is an object */
+};
+
+/* The n bytes are borrowed until sfs_json_done(). */
+void sfs_json_init(struct sfs_json *json, const void *bytes, size_t n);
+void sfs_json_done(struct sfs_json *json);
+
+enum sfs_json_token sfs_json_next(struct sfs_json *json);
+
+/* Go behind the value that began with `token`, the last one.  false: BAD. */
+bool sfs_json_skip(struct sfs_json *json, enum sfs_json_token token);
+
+/* Does `text` hold just this? */
+bool sfs_json_is(const struct sfs_json *json, const char *text);
+
+/* The last NUMBER as what it is if it was written without sign, point and exponent and
+ * fits; else false. */
+bool sfs_json_uint(const struct sfs_json *json, uint64_t *ret);
+
+/* Fill *err (NULL is fine) with "line N: " and this sentence, for a token that is JSON
+ * but not what it should be; after BAD with why it is BAD.  Returns -EBADMSG. */
+int sfs_json_refuse(const struct sfs_json *json, struct sfs_error *err,
+		    const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* listing - a shard's members as folders and files.
+ *
+ * (Also used for the folders that shards' own names make.)
+ *
+ * Names from tars are data: no "..", no absolute path and no over-long component
+ * becomes a path.  As tar does, leading slashes are dropped, and of two members
+ * with one name the later counts.  Only regular files are shown.  Node numbers
+ * depend on the shard's bytes alone, so a listing may be dropped and made anew
+ * while the kernel remembers numbers.  Pure.
+ */
+#ifndef SFS_DIRECTORY_H
+#define SFS_DIRECTORY_H
+
+#include "tar/entry.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SFS_DIRECTORY_ROOT 0
+
+struct sfs_directory_node {
+	uint32_t parent;
+	uint32_t first_child, last_child, next_sibling; /* 0: none */
+	size_t name; /* where it begins in names; NUL-terminated */
+	bool is_folder;
+
+	/* Files only. */
+	uint64_t data; /* of the stored bytes, in the shard; or the user's own */
+	uint64_t size;
+	int64_t mtime;
+	uint32_t mode;
+	struct sfs_sparse_run *runs; /* NULL: not sparse */
+	size_t n_runs;
+};
+
+struct sfs_directory {
+	struct sfs_directory_node *nodes; /* nodes[0] is the shard's folder */
+	uint32_t n, capacity;
+	char *names;
+	size_t n_names, names_capacity;
+	uint32_t *table; /* of nodes by (parent, name): open addressing, 0 is free */
+	uint32_t table_size;
+	uint32_t n_hidden; /* members whose names are no safe paths */
+};
+
+struct sfs_directory *sfs_directory_new(void);
+void sfs_directory_free(struct sfs_directory *listing);
+
+/* Have a node for a path; folders are made as needed.  0: hidden, for it is no safe
+ * path, or would be both a file and a folder. */
+uint32_t sfs_directory_put(struct sfs_directory *listing, const char *path, size_t n);
+
+/* Add a member whose header group is at `start` of the shard.
+ * 0, or -EINVAL: hidden (counted), for its name is no safe path or is both a file
+ * and a folder.  Members that are not regular files are passed over. */
+int sfs_directory_add(struct sfs_directory *listing, uint64_t start,
+		      const struct sfs_tar_entry *group);
+
+/* The child of a folder by name; 0 if there is none. */
+uint32_t sfs_directory_find(const struct sfs_directory *listing, uint32_t parent,
+			    const char *name);
+
+static inline const char *sfs_directory_name(const struct sfs_directory *listing,
+					     uint32_t node)
+{
+	return listing->names + listing->nodes[node].name;
+}
+
+/* Bytes of memory it takes. */
+uint64_t sfs_directory_memory(const struct sfs_directory *listing);
+
+#endif

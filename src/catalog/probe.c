@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: the few shards that are probed are asked for at once, and looked at
+ * spec by spec; the first spec that fails ends it.  The census asks for the others
+ * meanwhile: most often the probe succeeds.
+ *
+ * How long to wait for the census is a compromise: a stream cannot be opened before all
+ * sizes are known, so the wait costs its reader nothing; but `ls` needs none.  Over a
+ * network a moment must do.  Local files are asked within that moment, unless the disk is
+ * asleep or overloaded. */
+#include "catalog/probe.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/cond.h"
+#include "base/ledger.h"
+#include "base/log.h"
+#include "base/stall.h"
+#include "tar/header.h"
+#include "tar/magic.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MAX_SPECS  32
+#define NETWORK_MS 1500
+#define LOCAL_MS   10000
+
+/* One shard that is asked for. */
+struct ask {
+	struct sfs_request request;
+	unsigned char head[SFS_HEAD_BYTES];
+	struct sfs_error error;
+	struct probe *probe;
+	bool is_done;
+	int err;
+};
+
+/* A spec, and its shards `first` to `end` - 1. */
+struct spec {
+	uint32_t first, end;
+	struct ask *asks[2]; /* the second is NULL if it has one shard */
+	bool is_missing;     /* both are */
+};
+
+struct probe {
+	struct sfs_shards *shards;
+	struct spec specs[MAX_SPECS];
+	int n_specs;
+	struct ask asks[2 * MAX_SPECS];
+	int n_asks;
+	uint64_t until_ns; /* nobody waits for longer */
+
+	pthread_mutex_t lock; /* guards all below, and is_done and err of the asks */
+	pthread_cond_t wake;
+	int n_left;   /* asks that are not done */
+	bool is_left; /* nobody waits any more: the last ask frees it */
+};
+
+static void free_probe(struct probe *p)
+{
+	pthread_cond_destroy(&p->wake);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+/* ---- asking ---- */
+
+static void on_answer(struct sfs_request *request, int err)
+{
+	struct ask *ask = sfs_container(request, struct ask, request);
+	struct probe *p = ask->probe;
+	bool is_last;
+
+	pthread_mutex_lock(&p->lock);
+	ask->err = err;
+	ask->is_done = true;
+	is_last = --p->n_left == 0 && p->is_left;
+	pthread_cond_signal(&p->wake);
+	pthread_mutex_unlock(&p->lock);
+	if (is_last)
+		free_probe(p);
+}
+
+static struct ask *add_ask(struct probe *p, uint32_t shard)
+{
+	struct ask *ask = &p->asks[p->n_asks++];
+
+	ask->probe = p;
+	ask->request = (struct sfs_request){
+		.kind = SFS_REQUEST_ASK,
+		.object = &p->shards->shards[shard].object,
+		.is_urgent = true,
+		.is_probe = true,
+		.head = ask->head,
+		.done = on_answer,
+		.error = &ask->error,
+	};
+	return ask;
+}
+
+static void choose(struct probe *p, const uint32_t *spec_of)
+{
+	uint32_t n = p->shards->n, first, end;
+	struct spec *spec;
+
+	for (first = 0; first < n && p->n_specs < MAX_SPECS; first = end) {
+		for (end = first + 1; end < n && spec_of[end] == spec_of[first];)
+			end++;
+		spec = &p->specs[p->n_specs++];
+		spec->first = first;
+		spec->end = end;
+		spec->asks[0] = add_ask(p, first);
+		spec->asks[1] = end - first > 1 ? add_ask(p, end - 1) : NULL;
+	}
+}
+
+/* false: it is not done in time. */
+static bool wait_for(struct ask *ask)
+{
+	struct probe *p = ask->probe;
+	bool is_done;
+
+	pthread_mutex_lock(&p->lock);
+	while (!ask->is_done && sfs_cond_wait_until(&p->wake, &p->lock, p->until_ns))
+		;
+	is_done = ask->is_done;
+	pthread_mutex_unlock(&p->lock);
+	return is_done;
+}
+
+static int no_answer(const struct ask *ask, struct sfs_error *err)
+{
+	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
+
+	sfs_object_explain(ask->request.object, SFS_NO_OFFSET, "the size", &cause);
+	return sfs_error_set(err, -ETIMEDOUT,
+			     "%s: no answer within %llu s (read-timeout): waited for %s",
+			     cause.shard,
+			     (unsigned long long)(sfs_stall_limit_ns() / SFS_NS_PER_S),
+			     cause.text);
+}
+
+/* ---- the first bytes ---- */
+
+enum kind {
+	EMPTY,	 /* nothing is wrong with it here */
+	TAR,	 /* it begins as one */
+	DAMAGED, /* it began as one */
+	UNKNOWN,
+	FOREIGN /* something else, which has a name */
+};
+
+static enum kind kind_of(const struct ask *ask, const struct sfs_magic **ret_magic)
+{
+	size_t n = ask->request.n_got;
+
+	*ret_magic = NULL;
+	if (ask->request.object->size == 0)
+		return EMPTY;
+	if (n == SFS_TAR_BLOCK && sfs_tar_look(ask->head).kind != SFS_TAR_BAD)
+		return TAR;
+	if (n == SFS_TAR_BLOCK && memcmp(ask->head + SFS_TAR_MAGIC, "ustar", 5) == 0)
+		return DAMAGED;
+	*ret_magic = sfs_magic_find(ask->head, n);
+	return *ret_magic ? FOREIGN : UNKNOWN;
+}
+
+static int no_tar(const struct ask *ask, const struct sfs_magic *magic,
+		  struct sfs_error *err)
+{
+	sfs_autofree char *shown = sfs_uri_redact(ask->request.object->uri.location);
+
+	if (magic)
+		return sfs_error_set(err, -EBADMSG, "%s is %s, not a tar: %s", shown,
+				     magic->what, magic->advice);
+	return sfs_error_set(err, -EBADMSG,
+			     "%s is not a tar: it does not begin with a %s", shown,
+			     "tar header");
+}
+
+static int check_heads(const struct spec *spec, bool skips, struct sfs_error *err)
+{
+	const struct sfs_magic *magic, *magic_of_bad = NULL;
+	const struct ask *bad = NULL;
+	bool has_good = false;
+	enum kind kind;
+	int i;
+
+	for (i = 0; i < 2 && spec->asks[i]; i++) {
+		if (spec->asks[i]->err < 0)
+			continue;
+		kind = kind_of(spec->asks[i], &magic);
+		has_good |= kind < UNKNOWN;
+		if (kind >= UNKNOWN && (!bad || (magic && !magic_of_bad))) {
+			bad = spec->asks[i];
+			magic_of_bad = magic;
+		}
+	}
+	if (!bad || (has_good && (skips || !magic_of_bad)))
+		return 0; /* what is damaged is an error where it is read */
+	return no_tar(bad, magic_of_bad, err);
+}
+
+/* ---- the verdict ---- */
+
+static int check_spec(struct spec *spec, bool skips, struct sfs_error *err)
+{
+	const struct ask *a = spec->asks[0], *b = spec->asks[1];
+
+	if (a->err < 0 && (!b || b->err < 0)) {
+		spec->is_missing = a->err == -ENOENT && b && b->err == -ENOENT;
+		if (spec->is_missing)
+			return 0;
+		if (b && b->err == -EOPNOTSUPP)
+			a = b;
+		return sfs_error_set(err, a->err, "%s",
+				     a->error.text[0] ? a->error.text
+						      : strerror(-a->err));
+	}
+	return check_heads(spec, skips, err);
+}
+
+static int check_specs(struct probe *p, struct sfs_error *err)
+{
+	struct spec *spec;
+	int i, k, ret;
+
+	for (i = 0; i < p->n_specs; i++) {
+		spec = &p->specs[i];
+		for (k = 0; k < 2 && spec->asks[k]; k++)
+			if (!wait_for(spec->asks[k]))
+				return no_answer(spec->asks[k], err);
+		ret = check_spec(spec, p->shards->skip_damaged, err);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static unsigned patience_ms(const struct sfs_shards *shards)
+{
+	uint32_t i;
+
+	for (i = 0; i < shards->n; i++)
+		if (shards->shards[i].object.uri.scheme != SFS_SCHEME_FILE)
+			return NETWORK_MS;
+	return LOCAL_MS;
+}
+
+/* Specs of which both probed shards are missing: how many more are? */
+static int check_missing(struct probe *p, struct sfs_sizes *census, struct sfs_error *err)
+{
+	struct sfs_sizes_tally t;
+	const struct spec *spec;
+	int i;
+
+	for (i = 0; i < p->n_specs; i++) {
+		spec = &p->specs[i];
+		if (!spec->is_missing)
+			continue;
+		sfs_sizes_wait(census, patience_ms(p->shards));
+		sfs_sizes_tally(census, spec->first, spec->end, &t);
+		if (!t.is_skipping)
+			return sfs_probe_shards(census, p->shards, false, err);
+		if (t.n_missing == t.n_asked) {
+			sfs_sizes_describe(&t, err);
+			return -ENOENT;
+		}
+	}
+	return 0;
+}
+
+static struct sfs_sizes *begin(struct probe *p)
+{
+	uint32_t chosen[2 * MAX_SPECS];
+	struct sfs_sizes *census;
+	int i;
+
+	for (i = 0; i < p->n_asks; i++)
+		chosen[i] = (uint32_t)(sfs_container(p->asks[i].request.object,
+						     struct sfs_shard, object)
+					       ->index);
+	p->n_left = p->n_asks;
+	for (i = 0; i < p->n_asks; i++)
+		sfs_request_submit(&p->asks[i].request);
+	census = sfs_sizes_start(p->shards, chosen, (size_t)p->n_asks);
+	return census;
+}
+
+/* Take back what is not done.  A disk that hangs keeps its own. */
+static void end(struct probe *p)
+{
+	bool is_done;
+	int i;
+
+	for (i = 0; i < p->n_asks; i++)
+		sfs_request_cancel(&p->asks[i].request);
+	pthread_mutex_lock(&p->lock);
+	p->is_left = p->n_left > 0;
+	is_done = !p->is_left;
+	pthread_mutex_unlock(&p->lock);
+	if (is_done)
+		free_probe(p);
+}
+
+int sfs_probe_start(struct sfs_shards *shards, const uint32_t *spec_of,
+		    struct sfs_sizes **ret_census, struct sfs_error *err)
+{
+	struct probe *p = sfs_calloc(1, sizeof *p);
+	int ret;
+
+	p->shards = shards;
+	p->until_ns = sfs_stall_deadline(sfs_clock_ns());
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->wake, NULL);
+	choose(p, spec_of);
+	*ret_census = begin(p);
+	ret = check_specs(p, err);
+	if (ret == 0) {
+		sfs_sizes_settle(*ret_census);
+		ret = check_missing(p, *ret_census, err);
+	}
+	end(p);
+	return ret;
+}
+
+int sfs_probe_shards(struct sfs_sizes *census, const struct sfs_shards *shards,
+		     bool may_wait, struct sfs_error *err)
+{
+	struct sfs_error line = {0};
+	struct sfs_sizes_tally t;
+
+	if (may_wait)
+		sfs_sizes_wait(census, patience_ms(shards));
+	sfs_sizes_report(census, &t);
+	sfs_sizes_describe(&t, &line);
+	if (t.n_refused > 0 || (t.n_missing > 0 && !t.is_skipping))
+		return sfs_error_set(err, t.n_refused > 0 ? -EACCES : -ENOENT, "%s",
+				     line.text);
+	if (line.text[0])
+		sfs_warning("%s", line.text);
+	return 0;
+}

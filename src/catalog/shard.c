@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a shard's growth is a scan and the table it fills, both under
+ * the shard's lock while bytes are fed; readers of the table need no lock.
+ *
+ * Dropping a table takes drop_lock for writing, which is only tried: whoever reads tables
+ * may hold it. */
+#include "catalog/shard.h"
+
+#include "base/alloc.h"
+#include "base/ledger.h"
+#include "base/lock.h"
+#include "catalog/index-find.h"
+#include "tar/rewrite.h"
+#include "tar/scan.h"
+
+#include <assert.h>
+#include <errno.h>
+
+struct sfs_growth {
+	struct sfs_scan scan;
+	struct sfs_sample_table table;
+	struct sfs_charge bytes; /* that the table borrows, if it came from an index */
+	uint64_t counted_bytes;	 /* in the account, if it did not */
+
+	/* Its members, once somebody has asked for them. */
+	bool has_members;
+	struct sfs_members members;
+	struct sfs_charge members_held; /* what they borrow, or their count */
+};
+
+void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
+		     struct sfs_object *objects, bool skip_damaged,
+		     struct sfs_budget *budget)
+{
+	uint32_t i;
+
+	*s = (struct sfs_shards){.n = n, .skip_damaged = skip_damaged};
+	s->shards = sfs_calloc(n, sizeof *s->shards);
+	for (i = 0; i < n; i++) {
+		struct sfs_shard *shard = &s->shards[i];
+
+		shard->index = i;
+		shard->name = names[i];
+		shard->folder = sfs_rewrite_folder(names[i]);
+		shard->object = objects[i];
+		shard->object.name = shard->name;
+		shard->n_claimed = SFS_NO_CLAIM;
+		sfs_lock_init(&shard->lock, SFS_LOCK_SHARD);
+	}
+	sfs_rwlock_init(&s->drop_lock, SFS_LOCK_DROP);
+	pthread_mutex_init(&s->lru_lock, NULL);
+	sfs_list_init(&s->lru);
+	sfs_account_open(&s->account, budget, 0, false, NULL);
+}
+
+/* Free the table.  Nobody reads it or feeds the shard. */
+static void drop_growth(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	struct sfs_growth *g = steal(&shard->growth);
+
+	if (!g)
+		return;
+	sfs_account_give(&s->account, g->counted_bytes);
+	sfs_scan_done(&g->scan);
+	sfs_sample_table_done(&g->table);
+	sfs_charge_done(&g->bytes);
+	sfs_members_done(&g->members);
+	sfs_charge_done(&g->members_held);
+	free(g);
+}
+
+void sfs_shards_done(struct sfs_shards *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++) {
+		struct sfs_shard *shard = &s->shards[i];
+
+		assert(shard->n_pins == 0);
+		drop_growth(s, shard);
+		free(shard->name);
+		free(shard->folder);
+		sfs_object_done(&shard->object);
+		pthread_mutex_destroy(&shard->lock);
+	}
+	if (s->account.budget)
+		sfs_account_close(&s->account);
+	pthread_rwlock_destroy(&s->drop_lock);
+	pthread_mutex_destroy(&s->lru_lock);
+	free(s->shards);
+}
+
+/* Drop the table that was unused for longest.  false: all are in use. */
+static bool drop_oldest(struct sfs_shards *s)
+{
+	struct sfs_shard *shard = NULL;
+	struct sfs_link *link;
+
+	/* Not now, if somebody looks at tables: perhaps this very thread does. */
+	if (pthread_rwlock_trywrlock(&s->drop_lock) != 0)
+		return false;
+	pthread_mutex_lock(&s->lru_lock);
+	link = sfs_list_pop(&s->lru);
+	if (link)
+		shard = sfs_container(link, struct sfs_shard, lru);
+	pthread_mutex_unlock(&s->lru_lock);
+	if (shard)
+		drop_growth(s, shard);
+	pthread_rwlock_unlock(&s->drop_lock);
+	return shard != NULL;
+}
+
+/* Tables may hold a quarter of the budget; what is in use may exceed that. */
+static bool is_over(struct sfs_shards *s)
+{
+	return sfs_account_used(&s->account) > s->account.budget->total_bytes / 4;
+}
+
+void sfs_shard_pin(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	pthread_rwlock_rdlock(&s->drop_lock);
+	pthread_mutex_lock(&shard->lock);
+	if (shard->n_pins++ == 0) {
+		pthread_mutex_lock(&s->lru_lock);
+		sfs_link_remove(&shard->lru);
+		pthread_mutex_unlock(&s->lru_lock);
+	}
+	if (!shard->growth) {
+		shard->growth = sfs_calloc(1, sizeof *shard->growth);
+		sfs_scan_init(&shard->growth->scan, shard->object.size);
+		if (shard->has_totals && shard->object.size == 0) {
+			/* A missing shard that counts as empty: nothing to scan. */
+			shard->growth->scan.is_complete = true;
+			sfs_sample_table_end(&shard->growth->table,
+					     SFS_SAMPLE_TABLE_WHOLE);
+		}
+	}
+	pthread_mutex_unlock(&shard->lock);
+	pthread_rwlock_unlock(&s->drop_lock);
+}
+
+void sfs_shard_unpin(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	pthread_mutex_lock(&shard->lock);
+	if (--shard->n_pins == 0) {
+		pthread_mutex_lock(&s->lru_lock);
+		sfs_list_push(&s->lru, &shard->lru);
+		pthread_mutex_unlock(&s->lru_lock);
+	}
+	pthread_mutex_unlock(&shard->lock);
+	while (is_over(s) && drop_oldest(s))
+		;
+}
+
+const struct sfs_sample_table *sfs_shard_table(struct sfs_shard *shard)
+{
+	struct sfs_growth *g;
+
+	pthread_mutex_lock(&shard->lock);
+	g = shard->growth;
+	pthread_mutex_unlock(&shard->lock);
+	return g ? &g->table : NULL;
+}
+
+uint64_t sfs_shard_wanted(struct sfs_shard *shard)
+{
+	uint64_t ret;
+
+	pthread_mutex_lock(&shard->lock);
+	ret = sfs_scan_wanted(&shard->growth->scan);
+	pthread_mutex_unlock(&shard->lock);
+	return ret;
+}
+
+uint64_t sfs_shard_frontier(struct sfs_shard *shard)
+{
+	const struct sfs_scan *scan;
+	uint64_t ret;
+
+	pthread_mutex_lock(&shard->lock);
+	scan = &shard->growth->scan;
+	ret = sfs_scan_wanted(scan) == UINT64_MAX ? UINT64_MAX
+	      : scan->sample.is_open		  ? scan->sample.start
+						  : scan->pos;
+	pthread_mutex_unlock(&shard->lock);
+	return ret;
+}
+
+static void add_sample(void *ctx, const struct sfs_extent *extent)
+{
+	struct sfs_growth *g = ctx;
+
+	sfs_sample_table_add(&g->table, extent);
+}
+
+/* What on-error=skip makes of the damage. */
+static char *say_skipped(const struct sfs_scan *scan)
+{
+	int n_key = (int)scan->sample.n_key;
+	const char *key = scan->sample.key;
+	unsigned long long start = scan->sample.start;
+
+	if (scan->lacks_end && n_key > 0)
+		return sfs_asprintf("all its samples are kept; the last one, '%.*s' at "
+				    "byte %llu, lacks members if the shard was cut off",
+				    n_key, key, start);
+	if (scan->lacks_end)
+		return sfs_strdup("it has no samples");
+	if (scan->sample.is_open)
+		return sfs_asprintf(
+			"sample '%.*s' at byte %llu and the rest are left out", n_key,
+			key, start);
+	return sfs_strdup("the rest of the shard is left out");
+}
+
+/* Damage was found.  The shard is locked. */
+static void note_damage(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	const struct sfs_scan *scan = &shard->growth->scan;
+	sfs_autofree char *then = NULL;
+
+	if (s->skip_damaged)
+		then = say_skipped(scan);
+	else
+		then = sfs_asprintf("streams get EIO there; on-error=skip %s",
+				    scan->lacks_end ? "keeps what there is"
+						    : "leaves it out");
+	sfs_ledger_add(s->skip_damaged ? SFS_EVENT_SKIP : SFS_EVENT_LOST, shard->name,
+		       scan->pos, then, "%s", scan->error.text);
+}
+
+/* The table is whole.  The shard is locked. */
+static void sum_up(struct sfs_shard *shard)
+{
+	const struct sfs_sample_table *table = &shard->growth->table;
+
+	shard->n_samples = sfs_sample_table_n(table);
+	shard->sample_bytes = sfs_sample_table_place(table, shard->n_samples);
+	shard->has_totals = true;
+	if (shard->n_claimed != SFS_NO_CLAIM && shard->n_claimed != shard->n_samples)
+		sfs_ledger_add(SFS_EVENT_INDEX, shard->name, SFS_NO_OFFSET,
+			       "what the headers say counts",
+			       "it has %llu samples, and index= claims %llu",
+			       (unsigned long long)shard->n_samples,
+			       (unsigned long long)shard->n_claimed);
+}
+
+/* The scan has come to an end, good or bad.  The shard is locked. */
+static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	struct sfs_growth *g = shard->growth;
+
+	if (g->scan.err < 0)
+		note_damage(s, shard);
+	sfs_scan_done(&g->scan);
+	if (g->scan.err < 0 && !s->skip_damaged) {
+		shard->is_damaged = true;
+		sfs_sample_table_end(&g->table, SFS_SAMPLE_TABLE_DAMAGED);
+		return;
+	}
+	sfs_sample_table_end(&g->table, SFS_SAMPLE_TABLE_WHOLE);
+	sum_up(shard);
+	if (s->indexes && !s->saves_members &&
+	    g->scan.err == 0) /* (what was skipped must be seen again) */
+		sfs_index_finder_keep(s->indexes, &shard->object, &g->table, NULL);
+}
+
+/* What is in use stays, whether the budget has room for it or not. */
+static void note_memory(struct sfs_shards *s, struct sfs_growth *g, uint64_t bytes)
+{
+	if (bytes <= g->counted_bytes)
+		return;
+	sfs_account_hold(&s->account, bytes - g->counted_bytes, UINT64_MAX);
+	g->counted_bytes = bytes;
+}
+
+uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t offset,
+			const void *bytes, size_t n)
+{
+	struct sfs_growth *g;
+	struct sfs_scan_sink sink = {.sample = add_sample};
+	uint64_t wanted;
+
+	pthread_mutex_lock(&shard->lock);
+	g = sink.ctx = shard->growth;
+	wanted = sfs_scan_wanted(&g->scan);
+	if (wanted != UINT64_MAX) {
+		wanted = sfs_scan_feed(&g->scan, offset, bytes, n, &sink);
+		if (wanted == UINT64_MAX)
+			end_growth(s, shard);
+		note_memory(s, g, sfs_sample_table_memory(sfs_sample_table_n(&g->table)));
+	}
+	pthread_mutex_unlock(&shard->lock);
+	return wanted;
+}
+
+/* ---- indexes ---- */
+
+/* Does a table begin as another one does? */
+static bool begins_so(const struct sfs_sample_table *table,
+		      const struct sfs_sample_table *whole)
+{
+	uint64_t n = sfs_sample_table_n(table), i;
+	struct sfs_sample_table_sample a, b;
+
+	for (i = 0; i < n; i++) {
+		if (i == sfs_sample_table_n(whole))
+			return false;
+		a = sfs_sample_table_get(table, i);
+		b = sfs_sample_table_get(whole, i);
+		if (a.start != b.start || a.n_bytes != b.n_bytes ||
+		    a.key_hash != b.key_hash || a.has_global != b.has_global)
+			return false;
+	}
+	return true;
+}
+
+/* A stream has begun to fill the table, and somebody may be reading it: what it lacks is
+ * added. */
+static bool add_rest(struct sfs_sample_table *table, const struct sfs_index *index)
+{
+	struct sfs_sample_table whole = {0};
+	struct sfs_sample_table_sample s;
+	uint64_t i;
+	bool is_so;
+
+	sfs_sample_table_borrow(&whole, index->entries, index->n_samples);
+	is_so = begins_so(table, &whole);
+	if (is_so)
+		sfs_sample_table_set_told(table);
+	for (i = sfs_sample_table_n(table); is_so && i < index->n_samples; i++) {
+		s = sfs_sample_table_get(&whole, i);
+		sfs_sample_table_add(table,
+				     &(struct sfs_extent){.start = s.start,
+							  .n_bytes = s.n_bytes,
+							  .key_hash = s.key_hash,
+							  .has_global = s.has_global});
+	}
+	sfs_sample_table_done(&whole);
+	return is_so;
+}
+
+/* The table is whole by an index, or not (-ESTALE).  The shard is locked. */
+static int end_by_index(struct sfs_shard *shard, bool is_so)
+{
+	if (!is_so) {
+		sfs_ledger_add(SFS_EVENT_INDEX, shard->name, SFS_NO_OFFSET,
+			       "its headers are read instead; make the index anew",
+			       "the index does not say what the shard holds");
+		return -ESTALE;
+	}
+	sfs_scan_done(&shard->growth->scan);
+	shard->growth->scan.is_complete = true;
+	sum_up(shard);
+	return 0;
+}
+
+/* The shard is locked, and its table grows. */
+static int adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
+		      const struct sfs_index *index)
+{
+	struct sfs_growth *g = shard->growth;
+	bool is_so = add_rest(&g->table, index);
+
+	if (is_so)
+		sfs_sample_table_end(&g->table, SFS_SAMPLE_TABLE_WHOLE);
+	note_memory(s, g, sfs_sample_table_memory(sfs_sample_table_n(&g->table)));
+	return end_by_index(shard, is_so);
+}
+
+static int adopt(struct sfs_shards *s, struct sfs_shard *shard,
+		 struct sfs_index_search *found)
+{
+	struct sfs_growth *g = shard->growth;
+
+	if (sfs_sample_table_n(&g->table) > 0)
+		return adopt_copy(s, shard, &found->index);
+	sfs_sample_table_borrow(&g->table, found->index.entries, found->index.n_samples);
+	g->bytes = found->bytes;
+	found->bytes = (struct sfs_charge){0};
+	return end_by_index(shard, true);
+}
+
+static bool is_growing(const struct sfs_shard *shard)
+{
+	return sfs_sample_table_state(&shard->growth->table) == SFS_SAMPLE_TABLE_GROWING;
+}
+
+int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
+		    struct sfs_index_search *found)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&shard->lock);
+	if (is_growing(shard))
+		ret = adopt(s, shard, found);
+	pthread_mutex_unlock(&shard->lock);
+	sfs_charge_done(&found->bytes);
+	return ret;
+}
+
+void sfs_shard_note_lie(struct sfs_shard *shard, uint64_t at, const char *why)
+{
+	bool is_first;
+
+	pthread_mutex_lock(&shard->lock);
+	is_first = !shard->has_lied;
+	shard->has_lied = true;
+	pthread_mutex_unlock(&shard->lock);
+	if (is_first)
+		sfs_ledger_add(SFS_EVENT_LOST, shard->name, at,
+			       "readers get EIO; remove the index: the one beside the "
+			       "shard or in index=, or the whole cache folder",
+			       "here is no sample such as its index says: %s", why);
+}
+
+int sfs_shard_adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
+			 const struct sfs_index *index)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&shard->lock);
+	if (is_growing(shard))
+		ret = adopt_copy(s, shard, index);
+	pthread_mutex_unlock(&shard->lock);
+	return ret;
+}
+
+static uint64_t memory_of(const struct sfs_growth *g)
+{
+	if (g->bytes.n > 0)
+		return g->bytes.n;
+	return sfs_sample_table_memory(sfs_sample_table_n(&g->table));
+}
+
+uint64_t sfs_shard_memory(struct sfs_shard *shard)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&shard->lock);
+	n = shard->growth ? memory_of(shard->growth) : 0;
+	pthread_mutex_unlock(&shard->lock);
+	return n;
+}
+
+/* ---- members ---- */
+
+const struct sfs_members *sfs_shard_members(struct sfs_shard *shard)
+{
+	const struct sfs_growth *g;
+
+	pthread_mutex_lock(&shard->lock);
+	g = shard->growth;
+	pthread_mutex_unlock(&shard->lock);
+	return g && g->has_members ? &g->members : NULL;
+}
+
+void sfs_shard_keep_members(struct sfs_shard *shard, struct sfs_members *members,
+			    struct sfs_charge *held)
+{
+	struct sfs_growth *g;
+
+	pthread_mutex_lock(&shard->lock);
+	g = shard->growth;
+	if (!g->has_members) {
+		g->members = *members;
+		g->members_held = *held;
+		g->has_members = true;
+		*members = (struct sfs_members){0};
+		*held = (struct sfs_charge){0};
+	}
+	pthread_mutex_unlock(&shard->lock);
+	sfs_members_done(members);
+	sfs_charge_done(held);
+}
+
+void sfs_shard_save(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	pthread_mutex_lock(&shard->lock);
+	if (s->indexes && shard->growth && shard->growth->scan.err == 0 &&
+	    sfs_sample_table_state(&shard->growth->table) == SFS_SAMPLE_TABLE_WHOLE)
+		sfs_index_finder_keep(s->indexes, &shard->object, &shard->growth->table,
+				      shard->growth->has_members ? &shard->growth->members
+								 : NULL);
+	pthread_mutex_unlock(&shard->lock);
+}
+
+bool sfs_shard_totals(struct sfs_shard *shard, uint64_t *ret_n, uint64_t *ret_bytes)
+{
+	bool has;
+
+	pthread_mutex_lock(&shard->lock);
+	has = shard->has_totals;
+	*ret_n = shard->n_samples;
+	*ret_bytes = shard->sample_bytes;
+	pthread_mutex_unlock(&shard->lock);
+	return has;
+}
+
+const struct sfs_sample_table *sfs_shards_table(void *ctx, uint32_t shard)
+{
+	struct sfs_shards *s = ctx;
+
+	return sfs_shard_table(&s->shards[shard]);
+}
+
+bool sfs_shards_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes)
+{
+	struct sfs_shards *s = ctx;
+
+	return sfs_shard_totals(&s->shards[shard], ret_n, ret_bytes);
+}
+
+bool sfs_shards_sum(struct sfs_shards *s, const struct sfs_order *order,
+		    uint64_t *ret_bytes)
+{
+	uint64_t n_samples, n_bytes, sum = 0, i;
+
+	if (order->has_equal_lanes) {
+		*ret_bytes = order->n_bytes;
+		return true;
+	}
+	for (i = 0; i < sfs_order_slices(order); i++) {
+		if (!sfs_shards_totals(s, order->slices[i].shard, &n_samples, &n_bytes))
+			return false;
+		sum += n_bytes;
+	}
+	*ret_bytes = sum;
+	return true;
+}
+
+bool sfs_shard_is_damaged(struct sfs_shard *shard)
+{
+	bool is_damaged;
+
+	pthread_mutex_lock(&shard->lock);
+	is_damaged = shard->is_damaged;
+	pthread_mutex_unlock(&shard->lock);
+	return is_damaged;
+}
+
+bool sfs_shards_damaged(struct sfs_shards *s, const struct sfs_order *order)
+{
+	bool is_damaged = false;
+	uint64_t i;
+
+	for (i = 0; i < sfs_order_slices(order) && !is_damaged; i++)
+		is_damaged = sfs_shard_is_damaged(&s->shards[order->slices[i].shard]);
+	return is_damaged;
+}
+
+void sfs_shards_drop_unused(struct sfs_shards *s)
+{
+	while (drop_oldest(s))
+		;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: each stage does all that those before it do, and more.  So the one at
+ * which the rate drops most is the limit; and if it drops nowhere, the first is. */
+#include "cli/bench-report.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#define GIB	    ((double)(1 << 30))
+#define ALL_OF_IT   0.9	 /* measurements differ by that much */
+#define ENDED	    0.75 /* the same, of a whole epoch with its beginning and end */
+#define MUCH_LESS   0.8
+#define BUSY	    0.85 /* of all processors */
+#define MIN_SECONDS 1
+#define RATE_CHARS  32
+
+const char *sfs_bench_stage_name(enum sfs_bench_stage stage)
+{
+	static const char *const names[] = {"source", "order", "mount", "cached"};
+
+	return names[stage];
+}
+
+/* "0.243", "3.21": GB/s. */
+static const char *gb(double bytes_per_s, char buf[RATE_CHARS])
+{
+	double x = bytes_per_s / 1e9;
+
+	snprintf(buf, RATE_CHARS, x >= 1 ? "%.2f" : x >= 0.01 ? "%.3f" : "%.5f", x);
+	return buf;
+}
+
+/* Processors that work for it. */
+static double n_own(const struct sfs_rate *rate)
+{
+	return rate->bytes_per_s / GIB * rate->cpu_s_per_gib;
+}
+
+/* Has the machine no more processors for the stage, whoever uses them? */
+static bool is_busy(const struct sfs_bench_facts *f, enum sfs_bench_stage stage)
+{
+	const struct sfs_rate *rate = &f->rates[stage];
+
+	return (rate->n_busy > n_own(rate) ? rate->n_busy : n_own(rate)) >=
+	       BUSY * f->n_processors;
+}
+
+static bool is_local(const struct sfs_bench_facts *f)
+{
+	return f->n_local == f->n_shards;
+}
+
+/* The stage before that was measured; SFS_BENCH_N_STAGES: none. */
+static enum sfs_bench_stage stage_before(const struct sfs_bench_facts *f,
+					 enum sfs_bench_stage stage)
+{
+	while (stage > SFS_BENCH_STAGE_SOURCE)
+		if (f->rates[--stage].is_there)
+			return stage;
+	return SFS_BENCH_N_STAGES;
+}
+
+static enum sfs_bench_stage last_stage(const struct sfs_bench_facts *f)
+{
+	return f->rates[SFS_BENCH_STAGE_MOUNT].is_there
+		       ? SFS_BENCH_STAGE_MOUNT
+		       : stage_before(f, SFS_BENCH_STAGE_MOUNT);
+}
+
+/* Did an epoch end so soon that its beginning is most of it? */
+static bool is_too_short(const struct sfs_bench_facts *f)
+{
+	bool is_short = false;
+	int i;
+
+	for (i = 0; i <= SFS_BENCH_STAGE_MOUNT; i++)
+		is_short |= f->rates[i].has_ended && f->rates[i].seconds < MIN_SECONDS;
+	return is_short;
+}
+
+enum sfs_bench_stage sfs_bench_report_limit(const struct sfs_bench_facts *f)
+{
+	enum sfs_bench_stage limit = SFS_BENCH_N_STAGES;
+	double worst = 1, lowest = 0, rate, kept;
+	int i;
+
+	if (is_too_short(f))
+		return SFS_BENCH_N_STAGES;
+	for (i = 0; i <= SFS_BENCH_STAGE_MOUNT; i++) {
+		/* The rate of one that only filled its buffer is not yet its own. */
+		if (!f->rates[i].is_there || f->rates[i].is_early)
+			continue;
+		rate = f->rates[i].bytes_per_s;
+		if (limit == SFS_BENCH_N_STAGES) {
+			limit = (enum sfs_bench_stage)i;
+			lowest = rate;
+			continue;
+		}
+		kept = rate / lowest;
+		if (kept < worst && kept < (f->rates[i].has_ended ? ENDED : ALL_OF_IT)) {
+			limit = (enum sfs_bench_stage)i;
+			worst = kept;
+		}
+		lowest = rate < lowest ? rate : lowest;
+	}
+	return limit;
+}
+
+/* ---- sentences ---- */
+
+/* "The source gives 3.20 GB/s, the order 2.90, the mount 2.10" */
+static void say_rates(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
+{
+	bool is_first = true;
+	char buf[RATE_CHARS];
+	int i;
+
+	for (i = 0; i <= SFS_BENCH_STAGE_MOUNT; i++) {
+		if (!f->rates[i].is_there)
+			continue;
+		sfs_strbuf_printf(text, is_first ? "The %s gives %s GB/s" : ", the %s %s",
+				  sfs_bench_stage_name((enum sfs_bench_stage)i),
+				  gb(f->rates[i].bytes_per_s, buf));
+		is_first = false;
+	}
+}
+
+/* "all 2 processors are busy, 0.5 of them with this" */
+static void say_busy(const struct sfs_bench_facts *f, enum sfs_bench_stage stage,
+		     struct sfs_strbuf *text)
+{
+	sfs_strbuf_printf(
+		text,
+		"all %d processors of this machine are busy, %.1f of them with this",
+		f->n_processors, n_own(&f->rates[stage]));
+}
+
+/* Do those that follow the source deliver all of it, as far as was measured? */
+static bool has_steady_end(const struct sfs_bench_facts *f)
+{
+	enum sfs_bench_stage last = last_stage(f);
+
+	return last != SFS_BENCH_STAGE_SOURCE && !f->rates[last].is_early;
+}
+
+static void say_source(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
+{
+	char buf[RATE_CHARS];
+
+	sfs_strbuf_printf(text, "The source gives %s GB/s on %d %s",
+			  gb(f->rates[SFS_BENCH_STAGE_SOURCE].bytes_per_s, buf),
+			  f->n_connections, is_local(f) ? "threads" : "connections");
+	if (has_steady_end(f))
+		sfs_strbuf_printf(text, ", and the %s delivers all of it",
+				  sfs_bench_stage_name(last_stage(f)));
+	sfs_strbuf_puts(text, ": ");
+	if (is_busy(f, SFS_BENCH_STAGE_SOURCE)) {
+		say_busy(f, SFS_BENCH_STAGE_SOURCE, text);
+		sfs_strbuf_puts(text, ", and are the limit.\n");
+	} else if (is_local(f)) {
+		sfs_strbuf_puts(text, "the disk is the limit.\n");
+	} else {
+		sfs_strbuf_puts(text, "the network or the server is the limit. Where the "
+				      "server is far, more connections= may help.\n");
+	}
+}
+
+static void say_order(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
+{
+	say_rates(f, text);
+	sfs_strbuf_puts(text, ": putting the samples in order is the limit; ");
+	if (is_busy(f, SFS_BENCH_STAGE_ORDER)) {
+		say_busy(f, SFS_BENCH_STAGE_ORDER, text);
+		sfs_strbuf_puts(text, ".\n");
+	} else {
+		sfs_strbuf_printf(text,
+				  "it keeps %.1f of %d processors busy, and waits "
+				  "otherwise: more connections= or a larger budget= may "
+				  "help.\n",
+				  n_own(&f->rates[SFS_BENCH_STAGE_ORDER]),
+				  f->n_processors);
+	}
+}
+
+static void say_mount(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
+{
+	say_rates(f, text);
+	sfs_strbuf_puts(text,
+			": handing the bytes to the reader, through the kernel, is the "
+			"limit");
+	if (is_busy(f, SFS_BENCH_STAGE_MOUNT)) {
+		sfs_strbuf_puts(text, "; ");
+		say_busy(f, SFS_BENCH_STAGE_MOUNT, text);
+		sfs_strbuf_puts(text, ".\n");
+	} else {
+		sfs_strbuf_puts(text,
+				". One reader waits for each answer in turn; several "
+				"at a time, such as ranks or workers, get more.\n");
+	}
+}
+
+/* It is the only one, and not the source. */
+static void say_alone(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
+{
+	say_rates(f, text);
+	sfs_strbuf_puts(text,
+			". What limits it is not known without the stages before.\n");
+}
+
+static void say_cached(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
+{
+	const struct sfs_rate *direct = &f->rates[SFS_BENCH_STAGE_MOUNT],
+			      *cached = &f->rates[SFS_BENCH_STAGE_CACHED];
+	char buf[RATE_CHARS];
+
+	if (direct->is_there && cached->is_there &&
+	    cached->bytes_per_s < MUCH_LESS * direct->bytes_per_s)
+		sfs_strbuf_printf(
+			text,
+			"Through the page cache a reader gets %s GB/s: it should read "
+			"1 MiB or more with O_DIRECT, or mount with -o direct_io.\n",
+			gb(cached->bytes_per_s, buf));
+}
+
+/* What the numbers do not say by themselves. */
+static void say_notes(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
+{
+	const struct sfs_rate *whole = &f->rates[SFS_BENCH_STAGE_MOUNT];
+	const char *separator = "An epoch ended before the time was up (";
+	int i;
+
+	if (!whole->is_there)
+		whole = &f->rates[SFS_BENCH_STAGE_ORDER];
+	if (whole->is_there)
+		sfs_strbuf_printf(text, "The first sample came after %.2f s.\n",
+				  whole->first_s);
+	for (i = 0; i < SFS_BENCH_N_STAGES; i++) {
+		if (!f->rates[i].has_ended)
+			continue;
+		sfs_strbuf_printf(text, "%s%s", separator,
+				  sfs_bench_stage_name((enum sfs_bench_stage)i));
+		separator = ", ";
+	}
+	if (separator[0] == ',') /* there were some */
+		sfs_strbuf_printf(
+			text,
+			"): the dataset is too small for %g s a stage, and so its "
+			"rates have their beginning and end in them.\n",
+			f->wanted_s);
+	for (i = 0; i < SFS_BENCH_N_STAGES; i++)
+		if (f->rates[i].is_early)
+			sfs_strbuf_printf(
+				text,
+				"The stage %s was still filling its buffer: its "
+				"rate would grow in more than --seconds=%g.\n",
+				sfs_bench_stage_name((enum sfs_bench_stage)i),
+				f->wanted_s);
+	for (i = 0; i < SFS_BENCH_N_STAGES; i++)
+		if (f->absent[i])
+			sfs_strbuf_printf(text, "The stage %s was left out: %s.\n",
+					  sfs_bench_stage_name((enum sfs_bench_stage)i),
+					  f->absent[i]);
+	if (f->n_local > 0)
+		sfs_strbuf_puts(text,
+				"What the page cache had of local files was read from "
+				"there, not from a disk.\n");
+}
+
+void sfs_bench_report_say(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
+{
+	enum sfs_bench_stage limit = sfs_bench_report_limit(f);
+
+	if (is_too_short(f))
+		sfs_strbuf_puts(text,
+				"An epoch takes less than a second: too short to say "
+				"what limits it.\n");
+	if (limit == SFS_BENCH_STAGE_SOURCE)
+		say_source(f, text);
+	else if (limit != SFS_BENCH_N_STAGES &&
+		 stage_before(f, limit) == SFS_BENCH_N_STAGES)
+		say_alone(f, text);
+	else if (limit == SFS_BENCH_STAGE_ORDER)
+		say_order(f, text);
+	else if (limit == SFS_BENCH_STAGE_MOUNT)
+		say_mount(f, text);
+	say_cached(f, text);
+	say_notes(f, text);
+}
+
+/* ---- the whole ---- */
+
+static double samples_per_s(const struct sfs_bench_facts *f, const struct sfs_rate *rate)
+{
+	return f->sample_bytes > 0 ? rate->bytes_per_s / f->sample_bytes : 0;
+}
+
+static void add_row(const struct sfs_bench_facts *f, enum sfs_bench_stage stage,
+		    struct sfs_strbuf *text)
+{
+	const struct sfs_rate *rate = &f->rates[stage];
+	char speed[RATE_CHARS], samples[RATE_CHARS] = "-";
+
+	if (f->sample_bytes > 0)
+		snprintf(samples, sizeof samples, "%.0f", samples_per_s(f, rate));
+	sfs_strbuf_printf(text, "%-8s %8s %11s %10.2f %8.2f s %8.1f s\n",
+			  sfs_bench_stage_name(stage), gb(rate->bytes_per_s, speed),
+			  samples, rate->cpu_s_per_gib, rate->first_s, rate->seconds);
+}
+
+void sfs_bench_report_table(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
+{
+	int i;
+
+	sfs_strbuf_printf(text, "%s: %" PRIu32 " shards\n", f->dataset, f->n_shards);
+	sfs_strbuf_printf(
+		text,
+		"reach    the first answer after %.3f s, then %.0f sizes a second\n",
+		f->reach_s, f->sizes_per_s);
+	if (last_stage(f) != SFS_BENCH_N_STAGES)
+		sfs_strbuf_puts(text,
+				"stage        GB/s   samples/s  CPU s/GiB      first  "
+				"     took\n");
+	for (i = 0; i < SFS_BENCH_N_STAGES; i++)
+		if (f->rates[i].is_there)
+			add_row(f, (enum sfs_bench_stage)i, text);
+	sfs_bench_report_say(f, text);
+}
+
+static void add_json_stage(const struct sfs_bench_facts *f, enum sfs_bench_stage stage,
+			   struct sfs_strbuf *text)
+{
+	const struct sfs_rate *rate = &f->rates[stage];
+
+	sfs_strbuf_printf(text, ",{\"stage\":\"%s\",", sfs_bench_stage_name(stage));
+	if (!rate->is_there) {
+		sfs_strbuf_puts(text, "\"left_out\":");
+		sfs_strbuf_json(text, f->absent[stage]);
+		sfs_strbuf_puts(text, "}");
+		return;
+	}
+	sfs_strbuf_printf(text,
+			  "\"bytes_per_s\":%.0f,\"samples_per_s\":", rate->bytes_per_s);
+	if (f->sample_bytes > 0)
+		sfs_strbuf_printf(text, "%.3f", samples_per_s(f, rate));
+	else
+		sfs_strbuf_puts(text, "null");
+	sfs_strbuf_printf(
+		text,
+		",\"cpu_s_per_gib\":%.4f,\"processors_busy\":%.2f,\"first_s\":%."
+		"6f,\"seconds\":%.6f,"
+		"\"bytes\":%" PRIu64 ",\"epoch_ended\":%s,\"still_filling\":%s}",
+		rate->cpu_s_per_gib, rate->n_busy, rate->first_s, rate->seconds,
+		rate->n_bytes, rate->has_ended ? "true" : "false",
+		rate->is_early ? "true" : "false");
+}
+
+void sfs_bench_report_json(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
+{
+	enum sfs_bench_stage limit = sfs_bench_report_limit(f);
+	struct sfs_strbuf verdict = {0};
+	size_t i;
+
+	sfs_strbuf_puts(text, "{\"dataset\":");
+	sfs_strbuf_json(text, f->dataset);
+	sfs_strbuf_printf(text,
+			  ",\"shards\":%" PRIu32 ",\"connections\":%d,\"processors\":%d,"
+			  "\"stages\":[{\"stage\":\"reach\",\"first_s\":%.6f,"
+			  "\"sizes_per_s\":%.1f}",
+			  f->n_shards, f->n_connections, f->n_processors, f->reach_s,
+			  f->sizes_per_s);
+	for (i = 0; i < SFS_BENCH_N_STAGES; i++)
+		if (f->rates[i].is_there || f->absent[i])
+			add_json_stage(f, (enum sfs_bench_stage)i, text);
+	sfs_strbuf_puts(text, "],\"limit\":");
+	sfs_strbuf_puts(text, limit == SFS_BENCH_N_STAGES ? "null" : "\"");
+	if (limit != SFS_BENCH_N_STAGES)
+		sfs_strbuf_printf(text, "%s\"", sfs_bench_stage_name(limit));
+	sfs_bench_report_say(f, &verdict);
+	for (i = 0; i < verdict.n; i++)
+		if (verdict.s[i] == '\n')
+			verdict.s[i] = i + 1 < verdict.n ? ' ' : 0;
+	sfs_strbuf_puts(text, ",\"verdict\":");
+	sfs_strbuf_json(text, verdict.s ? verdict.s : "");
+	sfs_strbuf_puts(text, "}\n");
+	sfs_strbuf_done(&verdict);
+}

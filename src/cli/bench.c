@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: the source is measured by a number of slots.  Each asks for a part, and
+ * when that has come gives its memory back and asks for the next, on the source's thread.
+ * The parts are those of the lanes in turn.  As a lane's first ones, a slot's are small,
+ * so that the first byte is seen when it comes.  The caller's thread looks at the clock.
+ *
+ * Invariant: a slot's request is changed with the flow locked, and not once it stops; so
+ * it can be cancelled then. */
+#include "cli/bench.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/cond.h"
+#include "base/ledger.h"
+#include "base/stall.h"
+#include "cli/reader.h"
+#include "engine/engine.h"
+#include "order/order.h"
+#include "stream/sizing.h"
+#include "tree/tree.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define STOP_NS	   (3 * SFS_NS_PER_S) /* for requests to end that are cancelled */
+#define LOOK_MS	   100		      /* so often, at least */
+#define READ_BYTES ((size_t)1 << 20)
+
+/* The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. */
+static double busy_s(void)
+{
+	FILE *f = fopen("/proc/stat", "re");
+	unsigned long long t[8] = {0};
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2],
+		   &t[3], &t[4], &t[5], &t[6], &t[7]) < 4)
+		memset(t, 0, sizeof t);
+	fclose(f);
+	return (double)(t[0] + t[1] + t[2] + t[5] + t[6] + t[7]) /
+	       (double)sysconf(_SC_CLK_TCK);
+}
+
+struct sfs_cpu sfs_bench_cpu(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_SELF, &used);
+	return (struct sfs_cpu){
+		.own_s = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+			 (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6,
+		.all_s = busy_s(),
+	};
+}
+
+void sfs_bench_show(const struct sfs_bench_run *g, enum sfs_bench_stage stage,
+		    const struct sfs_ratemeter *m)
+{
+	uint64_t now_ns = sfs_clock_ns();
+	unsigned gone_s =
+		(unsigned)((now_ns - (m->first_ns ? m->first_ns : m->begun.ns)) /
+			   SFS_NS_PER_S);
+
+	if (m->first_ns == 0)
+		sfs_progress_show(&g->progress, 0, "%s: waiting for the first byte, %u s",
+				  sfs_bench_stage_name(stage), gone_s);
+	else
+		sfs_progress_show(&g->progress, sfs_ratemeter_done(m, now_ns),
+				  "%s: %u of %u s, %.3f GB/s%s",
+				  sfs_bench_stage_name(stage), gone_s,
+				  (unsigned)(m->wanted_ns / SFS_NS_PER_S),
+				  sfs_ratemeter_recent(m) / 1e9,
+				  m->is_filling ? ", filling the buffer" : "");
+}
+
+/* Nobody waits for longer without a look at how far it is. */
+static uint64_t soon_ns(void)
+{
+	return sfs_clock_ns() + LOOK_MS * SFS_NS_PER_MS;
+}
+
+/* ---- the reach ---- */
+
+struct reach {
+	const struct sfs_bench_run *gauge;
+	struct sfs_engine *core;
+};
+
+static void show_sizes(void *ctx)
+{
+	const struct reach *r = ctx;
+	uint32_t n = r->core->env.shards.n, known = sfs_sizes_known(r->core->census);
+
+	sfs_progress_show(&r->gauge->progress, (double)known / n, "reach: %u of %u sizes",
+			  known, n);
+}
+
+static int wait_for_sizes(const struct sfs_bench_run *g, struct sfs_engine *core,
+			  struct sfs_error *err)
+{
+	struct reach reach = {g, core};
+	struct sfs_sync sync;
+	int ret;
+
+	sfs_sync_init(&sync);
+	while ((ret = sfs_sizes_all(core->census, &sync.waiter)) == -EINPROGRESS &&
+	       (ret = sfs_sync_wait_showing(&sync, show_sizes, &reach)) == 0)
+		;
+	sfs_sync_done(&sync);
+	return sfs_engine_tell_sizes(core, ret, err);
+}
+
+static void describe(const struct sfs_engine *core, struct sfs_bench_facts *facts)
+{
+	const struct sfs_shards *shards = &core->env.shards;
+	uint32_t i;
+
+	facts->dataset = sfs_strdup(core->title);
+	facts->n_shards = shards->n;
+	for (i = 0; i < shards->n; i++)
+		facts->n_local += shards->shards[i].object.uri.scheme == SFS_SCHEME_FILE;
+	facts->n_connections = core->env.n_connections;
+	facts->n_processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Starts the core, which the caller stops. */
+static int reach(const struct sfs_bench_run *g, struct sfs_engine **ret_core,
+		 struct sfs_bench_facts *facts, struct sfs_error *err)
+{
+	uint64_t begun_ns = sfs_clock_ns(), answered_ns;
+	int ret;
+
+	sfs_ledger_keep_errors();
+	sfs_progress_show(&g->progress, 0, "reach: waiting for an answer");
+	ret = sfs_engine_start(g->options, g->specs, false, ret_core, err);
+	if (ret < 0)
+		return ret;
+	answered_ns = sfs_clock_ns();
+	describe(*ret_core, facts);
+	facts->reach_s = (double)(answered_ns - begun_ns) / SFS_NS_PER_S;
+	ret = wait_for_sizes(g, *ret_core, err);
+	facts->sizes_per_s = (double)facts->n_shards * SFS_NS_PER_S /
+			     (double)(sfs_clock_ns() - answered_ns + 1);
+	return ret;
+}
+
+/* ---- the source ---- */
+
+struct spot {
+	uint32_t slice; /* of the lane */
+	uint64_t offset;
+};
+
+struct slot {
+	struct sfs_request request;
+	struct sfs_error error;
+	struct flow *flow;
+	uint64_t part_bytes; /* of the next one */
+	void **slabs;
+	struct iovec *iov;
+};
+
+struct flow {
+	struct sfs_runtime *env;
+	struct sfs_order order;
+	struct sfs_account account; /* of the slots' memory */
+	bool is_left;		    /* see stop_flow() */
+	bool has_account;
+	uint64_t part_bytes;
+	struct slot *slots;
+	uint32_t n_slots;
+
+	pthread_mutex_t lock; /* guards the rest */
+	pthread_cond_t wake;
+	struct spot *spots; /* of each lane: its next part */
+	uint32_t lane;	    /* whose turn it is */
+	uint64_t n_bytes;
+	uint32_t n_busy;
+	bool is_stopping;
+	int err;
+	struct sfs_error error; /* of the first that failed */
+};
+
+/* The lane's next part, if it has one.  Locked. */
+static bool lane_part(struct flow *f, uint32_t lane, uint64_t most,
+		      struct sfs_request *request)
+{
+	struct spot *spot = &f->spots[lane];
+	struct sfs_object *object;
+
+	for (; spot->slice < sfs_order_lane_slices(&f->order, lane); spot->slice++) {
+		object = &f->env->shards
+				  .shards[sfs_order_slice(&f->order, lane, spot->slice)
+						  ->shard]
+				  .object;
+		if (spot->offset < object->size) {
+			request->object = object;
+			request->offset = spot->offset;
+			request->n_bytes = object->size - spot->offset < most
+						   ? object->size - spot->offset
+						   : most;
+			spot->offset += request->n_bytes;
+			return true;
+		}
+		spot->offset = 0;
+	}
+	return false;
+}
+
+static void on_part(struct sfs_request *request, int err);
+
+/* Give the slot the next part of the epoch.  false: there is none.  Locked. */
+static bool choose(struct slot *slot)
+{
+	struct flow *f = slot->flow;
+	struct sfs_request next = {.kind = SFS_REQUEST_READ,
+				   .iov = slot->iov,
+				   .done = on_part,
+				   .error = &slot->error};
+	uint32_t i;
+
+	for (i = 0; i < f->order.n_lanes; i++) {
+		if (lane_part(f, f->lane++ % f->order.n_lanes, slot->part_bytes, &next))
+			break;
+	}
+	if (i == f->order.n_lanes)
+		return false;
+	next.n_iov = (int)sfs_slab_count(next.n_bytes);
+	slot->request = next;
+	slot->part_bytes = 2 * slot->part_bytes < f->part_bytes ? 2 * slot->part_bytes
+								: f->part_bytes;
+	f->n_busy++;
+	return true;
+}
+
+static void submit(struct slot *slot)
+{
+	uint64_t left = slot->request.n_bytes;
+	int i;
+
+	sfs_slabs_get(slot->flow->env->slabs, slot->slabs, (size_t)slot->request.n_iov);
+	for (i = 0; i < slot->request.n_iov; i++) {
+		slot->iov[i].iov_base = slot->slabs[i];
+		slot->iov[i].iov_len = left < SFS_SLAB_BYTES ? left : SFS_SLAB_BYTES;
+		left -= slot->iov[i].iov_len;
+	}
+	sfs_request_submit(&slot->request);
+}
+
+static void on_part(struct sfs_request *request, int err)
+{
+	struct slot *slot = sfs_container(request, struct slot, request);
+	struct flow *f = slot->flow;
+	uint64_t n_got = err < 0 ? request->n_got : request->n_bytes;
+	bool goes_on;
+
+	sfs_slabs_put(f->env->slabs, slot->slabs, (size_t)request->n_iov);
+	pthread_mutex_lock(&f->lock);
+	if (err < 0 && !f->is_stopping) {
+		f->err = err;
+		f->error = slot->error;
+		f->is_stopping = true;
+	}
+	f->n_bytes += n_got;
+	f->n_busy--;
+	goes_on = !f->is_stopping && choose(slot);
+	if (f->n_bytes == n_got || f->n_busy == 0) /* the first, or the last */
+		pthread_cond_signal(&f->wake);
+	pthread_mutex_unlock(&f->lock);
+	if (goes_on)
+		submit(slot);
+}
+
+/* So many slots as a stream has requests, if there is memory for them. */
+static int make_slots(struct flow *f, struct sfs_error *err)
+{
+	struct sfs_netpath path = sfs_runtime_path(f->env);
+	uint32_t wanted = sfs_sizing_on_way(&path, f->part_bytes);
+	size_t n = sfs_slab_count(f->part_bytes);
+	struct slot *slot;
+
+	f->slots = sfs_calloc(wanted, sizeof *f->slots);
+	while (f->n_slots < wanted && sfs_account_take(&f->account, f->part_bytes) == 0) {
+		slot = &f->slots[f->n_slots++];
+		slot->flow = f;
+		slot->part_bytes = SFS_SLAB_BYTES;
+		slot->slabs = sfs_calloc(n, sizeof *slot->slabs);
+		slot->iov = sfs_calloc(n, sizeof *slot->iov);
+	}
+	return f->n_slots ? 0
+			  : sfs_error_set(err, -ENOMEM,
+					  "the budget has no room for a single part");
+}
+
+/* Whole shards: that needs no samples to be known, whatever is permuted. */
+static int init_flow(struct flow *f, struct sfs_runtime *env, struct sfs_error *err)
+{
+	struct sfs_order_settings settings = env->order;
+	struct sfs_netpath path = sfs_runtime_path(env);
+	int ret;
+
+	*f = (struct flow){.env = env};
+	settings.segment = SFS_SEGMENT_SHARD;
+	settings.equal = SFS_EQUAL_NONE;
+	sfs_order_init(&f->order, &settings, 0, env->shards.n,
+		       (struct sfs_share){0, 1, 1});
+	f->spots = sfs_calloc(f->order.n_lanes, sizeof *f->spots);
+	f->part_bytes = sfs_sizing_part(&path, env->budget.limit_bytes, f->order.n_lanes);
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->wake, NULL);
+	ret = sfs_account_open(&f->account, &env->budget, 0, false, NULL);
+	f->has_account = ret == 0;
+	return ret < 0 ? sfs_error_set(err, ret, "the budget has no room")
+		       : make_slots(f, err);
+}
+
+static void done_flow(struct flow *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->n_slots; i++) {
+		free(f->slots[i].slabs);
+		free(f->slots[i].iov);
+	}
+	if (f->has_account) {
+		sfs_account_give(&f->account, f->n_slots * f->part_bytes);
+		sfs_account_close(&f->account);
+	}
+	free(f->slots);
+	free(f->spots);
+	sfs_order_done(&f->order);
+	pthread_mutex_destroy(&f->lock);
+	pthread_cond_destroy(&f->wake);
+}
+
+static void start_flow(struct flow *f)
+{
+	uint32_t i;
+	bool is_begun = true;
+
+	for (i = 0; i < f->n_slots && is_begun; i++) {
+		pthread_mutex_lock(&f->lock);
+		is_begun = !f->is_stopping && choose(&f->slots[i]);
+		pthread_mutex_unlock(&f->lock);
+		if (is_begun)
+			submit(&f->slots[i]);
+	}
+}
+
+/* Nothing has come for too long. */
+static void fail_flow(struct flow *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->is_stopping = true;
+	f->err = -ETIMEDOUT;
+	sfs_error_set(&f->error, f->err,
+		      "no part of a shard has come within %llu s "
+		      "(read-timeout)",
+		      (unsigned long long)(sfs_stall_limit_ns() / SFS_NS_PER_S));
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* Until the time is up, or all parts of the epoch have come (true), or one failed. */
+static bool watch_flow(const struct sfs_bench_run *g, struct flow *f,
+		       struct sfs_ratemeter *m)
+{
+	uint64_t n_bytes, begun_ns = sfs_clock_ns();
+	bool has_ended;
+
+	do {
+		pthread_mutex_lock(&f->lock);
+		if (f->n_busy > 0 && (f->n_bytes == 0 || m->first_ns))
+			sfs_cond_wait_until(&f->wake, &f->lock, soon_ns());
+		n_bytes = f->n_bytes;
+		has_ended = f->n_busy == 0;
+		pthread_mutex_unlock(&f->lock);
+		sfs_ratemeter_mark(m, sfs_clock_ns(), n_bytes, sfs_bench_cpu());
+		sfs_bench_show(g, SFS_BENCH_STAGE_SOURCE, m);
+	} while (!has_ended && !sfs_ratemeter_is_over(m, sfs_clock_ns()) &&
+		 sfs_clock_ns() < sfs_stall_until(begun_ns));
+	if (!has_ended && !sfs_ratemeter_is_over(m, sfs_clock_ns()))
+		fail_flow(f);
+	return has_ended;
+}
+
+/* false: a disk has not even answered to that, and may still write into the slots. */
+static bool stop_flow(struct flow *f)
+{
+	uint64_t until_ns = sfs_clock_ns() + STOP_NS;
+	bool has_stopped;
+	uint32_t i;
+
+	pthread_mutex_lock(&f->lock);
+	f->is_stopping = true;
+	for (i = 0; i < f->n_slots; i++)
+		if (f->slots[i].request.object)
+			sfs_request_cancel(&f->slots[i].request);
+	while (f->n_busy > 0 && sfs_cond_wait_until(&f->wake, &f->lock, until_ns))
+		;
+	has_stopped = f->n_busy == 0;
+	pthread_mutex_unlock(&f->lock);
+	return has_stopped;
+}
+
+static int gauge_flow(const struct sfs_bench_run *g, struct flow *f,
+		      struct sfs_rate *ret_rate, struct sfs_error *err)
+{
+	uint64_t grain = f->n_slots * f->part_bytes;
+	struct sfs_ratemeter meter;
+	bool has_ended;
+
+	sfs_ratemeter_begin(&meter, g->wanted_ns, sfs_clock_ns(), sfs_bench_cpu());
+	start_flow(f);
+	has_ended = watch_flow(g, f, &meter);
+	f->is_left = !stop_flow(f);
+	if (f->err < 0)
+		return sfs_error_set(err, f->err, "%s",
+				     f->error.text[0] ? f->error.text
+						      : strerror(-f->err));
+	*ret_rate = sfs_ratemeter_end(&meter, has_ended, grain);
+	if (!has_ended && ret_rate->n_bytes < 4 * grain) {
+		/* So slow that what had come of unfinished parts counts. */
+		sfs_ratemeter_mark(&meter, sfs_clock_ns(), f->n_bytes, sfs_bench_cpu());
+		*ret_rate = sfs_ratemeter_end(&meter, false, UINT64_MAX / 4);
+	}
+	return 0;
+}
+
+int sfs_bench_source(const struct sfs_bench_run *g, bool only_reach,
+		     struct sfs_bench_facts *facts, struct sfs_error *err)
+{
+	struct flow *flow = sfs_calloc(1, sizeof *flow);
+	struct sfs_engine *core = NULL;
+	int ret;
+
+	ret = reach(g, &core, facts, err);
+	if (ret == 0 && !only_reach) {
+		ret = init_flow(flow, &core->env, err);
+		if (ret == 0)
+			ret = gauge_flow(g, flow, &facts->rates[SFS_BENCH_STAGE_SOURCE],
+					 err);
+		if (!flow->is_left)
+			done_flow(flow);
+	}
+	if (!flow->is_left)
+		free(flow);
+	sfs_engine_stop(core);
+	sfs_engine_free(core);
+	return ret;
+}
+
+/* ---- the order ---- */
+
+/* How many bytes must have been fetched until a stream holds all that it wants to. */
+static uint64_t fill_bytes(const struct sfs_engine *core)
+{
+	const struct sfs_runtime *env = &core->env;
+	bool is_bound =
+		!sfs_order_wants_equal_lanes(&env->order); /* a lane has a shard */
+	uint64_t lanes = is_bound && env->shards.n < env->order.lanes ? env->shards.n
+								      : env->order.lanes;
+	struct sfs_netpath path = sfs_runtime_path(env);
+	uint64_t part = sfs_sizing_part(&path, env->budget.limit_bytes, lanes);
+	uint64_t n =
+		sfs_sizing_stream(&path, lanes, env->order.buffer_bytes / lanes, part);
+
+	return n < env->budget.total_bytes ? n : env->budget.total_bytes;
+}
+
+static uint64_t fetched_bytes(const struct sfs_engine *core)
+{
+	struct sfs_source_counts counts = {0};
+
+	sfs_source_count(core->files, &counts);
+	sfs_source_count(core->http, &counts);
+	return counts.n_bytes;
+}
+
+/* Until the time is up, or the samples have ended (1). */
+static int gauge_pull(const struct sfs_bench_run *g, struct sfs_engine *core,
+		      struct sfs_file *file, struct sfs_reader *pull,
+		      struct sfs_ratemeter *m)
+{
+	uint64_t enough = fetched_bytes(core) + fill_bytes(core);
+	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
+	uint64_t answered_ns = sfs_clock_ns();
+	uint64_t n_bytes = 0, looked_ns = 0, now_ns, padding;
+	const struct sfs_read *read = NULL;
+	int ret;
+
+	for (;;) {
+		ret = sfs_reader_next(pull, LOOK_MS, &read);
+		if (ret < 0 && ret != -EAGAIN)
+			return ret;
+		n_bytes += ret == 0 ? read->n_answered : 0;
+		padding = sfs_file_padding(file);
+		now_ns = sfs_clock_ns();
+		if (ret == 0)
+			answered_ns = now_ns;
+		if (now_ns >= sfs_stall_deadline(answered_ns)) {
+			sfs_reader_explain(pull, &cause);
+			sfs_cause_note(&cause, sfs_stall_limit_ns(), "");
+			return -ETIMEDOUT;
+		}
+		ret = n_bytes >= padding || (ret == 0 && read->n_answered == 0);
+		if (ret == 0 && n_bytes > 0 &&
+		    now_ns - looked_ns < LOOK_MS * SFS_NS_PER_MS)
+			continue;
+		looked_ns = now_ns;
+		m->is_filling = fetched_bytes(core) < enough;
+		sfs_ratemeter_mark(m, now_ns, n_bytes < padding ? n_bytes : padding,
+				   sfs_bench_cpu());
+		if (ret == 1 || sfs_ratemeter_is_over(m, now_ns))
+			return ret;
+		sfs_bench_show(g, SFS_BENCH_STAGE_ORDER, m);
+	}
+}
+
+/* How large its samples are on average, if that is known by now. */
+static double sample_bytes(struct sfs_tree *tree, const char *path, uint64_t n_bytes)
+{
+	struct sfs_strbuf text = {0};
+	double n = 0;
+	char name[64];
+	uint64_t node;
+
+	snprintf(name, sizeof name, "user.shufflefs.sample-at.%" PRIu64, n_bytes);
+	if (sfs_tree_walk(tree, path, &node) == 0 &&
+	    sfs_tree_xattr(tree, node, name, NULL, &text) == 0)
+		n = strtod(text.s, NULL);
+	sfs_strbuf_done(&text);
+	return n > 0 ? (double)n_bytes / n : 0;
+}
+
+static int gauge_stream(const struct sfs_bench_run *g, struct sfs_tree *tree,
+			const char *path, struct sfs_ratemeter *m,
+			struct sfs_bench_facts *facts, struct sfs_error *err)
+{
+	struct sfs_rate *rate = &facts->rates[SFS_BENCH_STAGE_ORDER];
+	struct sfs_reader pull;
+	struct sfs_file *file;
+	int ret;
+
+	ret = sfs_file_open_path(tree, path, &file, err);
+	if (ret < 0)
+		return ret;
+	sfs_reader_begin(&pull, file, 0, READ_BYTES, 2);
+	ret = gauge_pull(g, sfs_tree_engine(tree), file, &pull, m);
+	*rate = sfs_ratemeter_end(m, ret == 1, 0);
+	if (ret < 0) {
+		sfs_ledger_why(path, ret, err);
+		sfs_error_wrap(err, ret, "%s: cannot read on after byte %" PRIu64, path,
+			       rate->n_bytes);
+	}
+	rate->is_there = ret >= 0;
+	facts->fill_s = m->warm.ns ? (double)(m->warm.ns - m->first_ns) / SFS_NS_PER_S
+				   : rate->seconds;
+	facts->epoch_bytes = ret == 1 ? rate->n_bytes : 0;
+	facts->sample_bytes = ret < 0 ? 0 : sample_bytes(tree, path, rate->n_bytes);
+	sfs_reader_done(&pull);
+	sfs_file_close(file);
+	return ret < 0 ? ret : 0;
+}
+
+int sfs_bench_order(const struct sfs_bench_run *g, uint64_t epoch,
+		    struct sfs_bench_facts *facts, struct sfs_error *err)
+{
+	sfs_autofree char *path = sfs_asprintf("epochs/%" PRIu64 ".tar", epoch);
+	struct sfs_tree *tree;
+	struct sfs_engine *core;
+	struct sfs_ratemeter meter;
+	int ret;
+
+	sfs_ratemeter_begin(&meter, g->wanted_ns, sfs_clock_ns(), sfs_bench_cpu());
+	sfs_bench_show(g, SFS_BENCH_STAGE_ORDER, &meter);
+	ret = sfs_engine_start(g->options, g->specs, false, &core, err);
+	if (ret < 0)
+		return ret;
+	tree = sfs_tree_new(core);
+	ret = gauge_stream(g, tree, path, &meter, facts, err);
+	sfs_engine_stop(core);
+	sfs_tree_free(tree);
+	sfs_engine_free(core);
+	return ret;
+}

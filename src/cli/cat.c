@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: large reads, one ahead.  When one fails, small ones take over, as the
+ * kernel does: they get at what comes before the error.  A reader of tar stops at the two
+ * zero blocks that end the samples; when it closes the pipe then, all is well. */
+#include "cli/cat.h"
+
+#include "base/clock.h"
+#include "base/ledger.h"
+#include "cli/reader.h"
+#include "engine/engine.h"
+#include "tree/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define READ_BYTES  ((size_t)1 << 20)
+#define SMALL_BYTES ((size_t)4 << 10)
+#define LAST_MS	    100 /* for each that is left, when one has not come in time */
+
+/* Write all pieces; *ret_n is how much was written when that failed. */
+static int write_pieces(int fd, const struct sfs_read *read, size_t *ret_n)
+{
+	int i = 0;
+	size_t skip = 0;
+	ssize_t n;
+
+	*ret_n = 0;
+	while (i < read->n_iov) {
+		struct iovec first = read->iov[i];
+
+		if (skip > 0) { /* the rest of a piece that went out in part */
+			first.iov_base = (char *)first.iov_base + skip;
+			first.iov_len -= skip;
+			n = write(fd, first.iov_base, first.iov_len);
+		} else {
+			n = writev(fd, read->iov + i, read->n_iov - i);
+		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		*ret_n += (size_t)n;
+		for (n += (ssize_t)skip;
+		     i < read->n_iov && (size_t)n >= read->iov[i].iov_len; i++)
+			n -= (ssize_t)read->iov[i].iov_len;
+		skip = (size_t)n;
+	}
+	return 0;
+}
+
+/* -ETIMEDOUT: they have not come in time. */
+static int next(struct sfs_reader *pull, uint64_t timeout_ms,
+		const struct sfs_read **ret_read)
+{
+	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
+	int ret = sfs_reader_next(pull, timeout_ms, ret_read);
+
+	if (ret != -EAGAIN)
+		return ret;
+	sfs_reader_explain(pull, &cause);
+	if (timeout_ms != LAST_MS)
+		sfs_cause_note(&cause, timeout_ms * SFS_NS_PER_MS, "");
+	return -ETIMEDOUT;
+}
+
+/* Read on from *written, and write.  0: that was the end.  -EPIPE and others: of the
+ * writing; *ret_read_err is an error of the reading. */
+static int copy_on(struct sfs_file *file, size_t n_bytes, int n_reads,
+		   uint64_t timeout_ms, int fd, uint64_t *written, int *ret_read_err)
+{
+	const struct sfs_read *read;
+	struct sfs_reader pull;
+	size_t n_written;
+	int ret = 0;
+
+	sfs_reader_begin(&pull, file, *written, n_bytes, n_reads);
+	while (ret == 0 && (*ret_read_err = next(&pull, timeout_ms, &read)) == 0 &&
+	       read->n_answered > 0) {
+		ret = write_pieces(fd, read, &n_written);
+		*written += n_written;
+	}
+	sfs_reader_done(&pull);
+	return ret;
+}
+
+static int copy(struct sfs_file *file, const char *path, uint64_t timeout_ms, int fd,
+		struct sfs_error *err)
+{
+	uint64_t written = 0;
+	int read_err, ret;
+
+	ret = copy_on(file, READ_BYTES, 2, timeout_ms, fd, &written, &read_err);
+	if (read_err < 0)
+		ret = copy_on(file, SMALL_BYTES, 1,
+			      read_err == -ETIMEDOUT ? LAST_MS : timeout_ms, fd, &written,
+			      &read_err);
+	if (read_err < 0) {
+		sfs_ledger_why(path, read_err, err);
+		return sfs_error_wrap(err, read_err, "%s: cannot read on after byte %llu",
+				      path, (unsigned long long)written);
+	}
+	if (ret == -EPIPE && written >= sfs_file_padding(file))
+		return 0;
+	if (ret < 0 && ret != -EPIPE)
+		sfs_error_set(err, ret, "cannot write: %s", strerror(-ret));
+	return ret;
+}
+
+/* Streams need all shards: say which are missing. */
+static int wait_for_sizes(struct sfs_engine *core, const char *path,
+			  struct sfs_error *err)
+{
+	while (*path == '/')
+		path++;
+	if (strncmp(path, "epochs/", 7) != 0)
+		return 0;
+	return sfs_engine_wait_for_sizes(core, err);
+}
+
+int sfs_cat(struct sfs_options *options, const struct sfs_strings *specs,
+	    const char *path, int fd, struct sfs_error *err)
+{
+	struct sfs_tree *tree;
+	struct sfs_engine *core;
+	struct sfs_file *file;
+	int ret;
+
+	sfs_ledger_keep_errors();
+	ret = sfs_engine_start(options, specs, true, &core, err);
+	if (ret < 0)
+		return ret;
+	fcntl(fd, F_SETPIPE_SZ, (int)READ_BYTES); /* if it is a pipe, a large one */
+	tree = sfs_tree_new(core);
+	ret = wait_for_sizes(core, path, err);
+	if (ret == 0)
+		ret = sfs_file_open_path(tree, path, &file, err);
+	if (ret == 0) {
+		ret = copy(file, path, options->read_timeout_ms, fd, err);
+		sfs_file_close(file);
+	}
+	sfs_engine_stop(core);
+	sfs_tree_free(tree);
+	sfs_engine_free(core);
+	return ret;
+}

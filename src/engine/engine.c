@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: start goes from the ground up, stop comes down again: first
+ * nobody asks any more (ticker, census, surveys), then the sources end all that
+ * runs, then what waited for that goes away, and last the memory.
+ */
+#include "engine/engine.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/cond.h"
+#include "base/ledger.h"
+#include "base/localfile.h"
+#include "base/stall.h"
+#include "catalog/dataset.h"
+#include "catalog/index-cache.h"
+#include "catalog/manifest.h"
+#include "catalog/probe.h"
+#include "engine/fingerprint.h"
+#include "memory/limit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GIB		  ((uint64_t)1 << 30)
+#define MIB		  ((uint64_t)1 << 20)
+#define CAT_BUDGET	  (256 * MIB)
+#define MAX_FILE_THREADS  8
+#define TRIM_SECONDS	  10 /* unused for so long, memory is given back */
+#define DESCRIPTION_BYTES GIB
+
+/* ---- how much memory ---- */
+
+static int choose_budget(struct sfs_options *o, bool is_cat, uint64_t *ret_bytes,
+			 struct sfs_error *err)
+{
+	uint64_t limit = sfs_memory_limit(), n = limit / 4;
+	char need[32], have[32];
+
+	*ret_bytes = o->budget;
+	if (o->budget > limit)
+		sfs_warning(
+			"budget=%s is more than the %s of memory that this machine or "
+			"control group has: it may be killed for that; lower budget=",
+			sfs_format_size(o->budget, need), sfs_format_size(limit, have));
+	if (o->budget)
+		return 0;
+	n = n < 4 * GIB ? n : 4 * GIB;
+	if (is_cat && n > CAT_BUDGET)
+		n = CAT_BUDGET;
+	if (n < 2 * o->buffer) {
+		if (2 * o->buffer > limit / 2)
+			return sfs_error_set(
+				err, -ENOMEM,
+				"buffer=%s wants twice as much memory, and this "
+				"machine has %s: lower buffer=, or set budget=",
+				sfs_format_size(o->buffer, need),
+				sfs_format_size(limit, have));
+		n = 2 * o->buffer;
+	}
+	*ret_bytes = n;
+	return 0;
+}
+
+/* What reads far from others may always have. */
+static uint64_t grabber_floor(uint64_t budget)
+{
+	uint64_t n = budget / 16;
+
+	return n < 8 * MIB ? 8 * MIB : n > 64 * MIB ? 64 * MIB : n;
+}
+
+/* Every lane of one stream needs its floor, or no epoch can be read. */
+static int check_budget(const struct sfs_order_settings *order, uint64_t budget,
+			uint32_t n_shards, struct sfs_error *err)
+{
+	bool is_bound = !sfs_order_wants_equal_lanes(order); /* a lane has a shard */
+	uint64_t lanes = is_bound && n_shards < order->lanes ? n_shards : order->lanes;
+	uint64_t need = lanes * SFS_BUDGET_LANE_FLOOR + grabber_floor(budget) + MIB;
+	char have[32], want[32];
+
+	if (budget >= need)
+		return 0;
+	return sfs_error_set(
+		err, -ENOMEM,
+		"budget=%s is too small for %llu lanes, which need %s: raise "
+		"budget=, or lower lanes= (which is another order)",
+		sfs_format_size(budget, have), (unsigned long long)lanes,
+		sfs_format_size((need + MIB - 1) / MIB * MIB, want));
+}
+
+/* A disk is served well by few. */
+static int n_file_threads(const struct sfs_options *o)
+{
+	return o->connections < MAX_FILE_THREADS ? (int)o->connections : MAX_FILE_THREADS;
+}
+
+/* That of most shards. */
+static struct sfs_source *main_source(const struct sfs_engine *core,
+				      const struct sfs_dataset *d)
+{
+	uint32_t i, n_files = 0;
+
+	for (i = 0; i < d->n; i++)
+		n_files += d->uris[i].scheme == SFS_SCHEME_FILE;
+	return 2 * n_files > d->n ? core->files : core->http ? core->http : core->files;
+}
+
+static int init_env(struct sfs_engine *core, struct sfs_dataset *d, bool is_cat,
+		    struct sfs_error *err)
+{
+	const struct sfs_options *o = core->options;
+	struct sfs_runtime *env = &core->env;
+	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct sfs_object *objects;
+	uint64_t budget;
+	uint32_t i;
+	int ret;
+
+	env->order = (struct sfs_order_settings){.seed = o->seed,
+						 .lanes = (uint32_t)o->lanes,
+						 .buffer_bytes = o->buffer,
+						 .segment = o->segment,
+						 .equal = (enum sfs_equal)o->equal};
+	ret = choose_budget(core->options, is_cat, &budget, err);
+	if (ret == 0)
+		ret = check_budget(&env->order, budget, d->n, err);
+	if (ret < 0)
+		return ret;
+	env->keys = (enum sfs_choice_keys)o->keys;
+	env->source = main_source(core, d);
+	env->n_connections =
+		env->source == core->http ? (int)o->connections : n_file_threads(o);
+	sfs_budget_init(&env->budget, budget);
+	env->slabs = sfs_slabs_new(budget + 64 * MIB);
+	env->pool = sfs_threadpool_start("sfs-work", n_cpus > 4	  ? 4
+						     : n_cpus < 2 ? 2
+								  : (int)n_cpus);
+	env->alarms = sfs_timers_start();
+	sfs_range_reader_init(&env->grabber, env->slabs, env->pool, &env->budget,
+			      grabber_floor(budget));
+	objects = sfs_calloc(d->n, sizeof *objects);
+	for (i = 0; i < d->n; i++)
+		sfs_object_init(&objects[i], &d->uris[i],
+				d->uris[i].scheme == SFS_SCHEME_FILE ? core->files
+								     : core->http);
+	sfs_shards_init(&env->shards, d->n, d->names, objects,
+			o->on_error == SFS_ON_ERROR_SKIP, &env->budget);
+	sfs_account_open(&env->texts, &env->budget, 0, false, NULL);
+	sfs_reclaim_init(&core->thrift, env, o->budget == 0);
+	free(objects);
+	free(steal(&d->names));
+	return 0;
+}
+
+/* ---- sources ---- */
+
+static int start_sources(struct sfs_engine *core, const struct sfs_dataset *d,
+			 struct sfs_error *err)
+{
+	struct sfs_options *o = core->options;
+	const struct sfs_http_options http = {
+		.n_connections = (int)o->connections,
+		.n_retries = (int)o->retries,
+		.connect_timeout_ms = (unsigned)o->connect_timeout_ms,
+		.stall_timeout_ms = (unsigned)o->stall_timeout_ms,
+		.low_speed_limit = o->low_speed_limit,
+		.read_timeout_ms = o->read_timeout_ms,
+		.verify_size_only = o->verify == SFS_VERIFY_SIZE,
+		.headers = o->header_specs.s,
+		.n_headers = o->header_specs.n,
+		.proxy = o->proxy,
+		.netrc_file = o->netrc_file,
+		.ca_file = o->cacert,
+		.ca_path = o->capath,
+		.cert = o->cert,
+		.key = o->key,
+	};
+	bool has_files = false, has_http = false;
+	uint32_t i;
+
+	for (i = 0; i < d->n; i++) {
+		has_files |= d->uris[i].scheme == SFS_SCHEME_FILE;
+		has_http |= d->uris[i].scheme != SFS_SCHEME_FILE;
+	}
+	has_http |= o->index && sfs_uri_has_scheme(o->index);
+	if (has_files)
+		core->files = sfs_source_file_start(n_file_threads(o),
+						    o->verify == SFS_VERIFY_SIZE);
+	if (has_http)
+		core->http = sfs_source_http_start(&http, err);
+	return has_http && !core->http ? -EINVAL : 0;
+}
+
+/* ---- indexes ---- */
+
+/* A folder as the user gave it, seen from anywhere; NULL stays so. */
+static char *from_here(const char *folder)
+{
+	sfs_autofree char *cwd = NULL;
+
+	if (!folder)
+		return NULL;
+	if (folder[0] != '/' && !sfs_uri_has_scheme(folder))
+		cwd = getcwd(NULL, 0);
+	return cwd ? sfs_asprintf("%s/%s", cwd, folder) : sfs_strdup(folder);
+}
+
+char *sfs_engine_index_cache(const struct sfs_options *o)
+{
+	if (!o->index_cache)
+		return sfs_index_cache_default_folder();
+	return strcmp(o->index_cache, "no") == 0 ? NULL : from_here(o->index_cache);
+}
+
+static bool is_description(const char *place)
+{
+	size_t n = place ? strlen(place) : 0;
+
+	return n > 5 && strcmp(place + n - 5, ".json") == 0 && !sfs_uri_has_scheme(place);
+}
+
+/* index=FILE.json: what wids or Energon say of the dataset. */
+static int read_description(struct sfs_engine *core, const char *path,
+			    struct sfs_error *err)
+{
+	struct sfs_shards *shards = &core->env.shards;
+	struct sfs_manifest counts = {0};
+	sfs_autofree void *bytes = NULL;
+	uint32_t i;
+	size_t n;
+	int ret;
+
+	ret = sfs_localfile_all(path, DESCRIPTION_BYTES, &bytes, &n, err);
+	if (ret < 0)
+		return sfs_error_wrap(err, ret, "index");
+	ret = sfs_manifest_parse(bytes, n, &counts, err);
+	for (i = 0; i < shards->n && ret == 0; i++)
+		if (sfs_manifest_find(&counts, shards->shards[i].name,
+				      &shards->shards[i].n_claimed, NULL) < 0)
+			shards->shards[i].n_claimed = SFS_NO_CLAIM;
+	sfs_manifest_done(&counts);
+	return ret < 0 ? sfs_error_wrap(err, ret, "index: %s", path) : 0;
+}
+
+static int start_indexes(struct sfs_engine *core, struct sfs_error *err)
+{
+	const struct sfs_options *o = core->options;
+	sfs_autofree char *to = from_here(o->index_to),
+			  *cache = to ? NULL : sfs_engine_index_cache(o),
+			  *place = from_here(to ? to : o->index);
+	struct sfs_index_finder_options options = {
+		.cache = cache,
+		.place = place,
+		.to = to,
+		.verify_size_only = o->verify == SFS_VERIFY_SIZE,
+		.http = core->http,
+		.account = &core->env.shards.account,
+	};
+	int ret;
+
+	if (is_description(place)) {
+		ret = read_description(core, place, err);
+		if (ret < 0)
+			return ret;
+		options.place = NULL;
+	}
+	ret = sfs_index_finder_new(&options, &core->indexes, err);
+	core->env.shards.indexes = core->indexes;
+	return ret;
+}
+
+/* ---- the ticker ---- */
+
+static void *tick(void *arg)
+{
+	struct sfs_engine *core = arg;
+	int n_idle = 0;
+
+	pthread_mutex_lock(&core->lock);
+	while (!core->is_stopping) {
+		if (sfs_cond_wait_until(&core->wake, &core->lock,
+					sfs_clock_ns() + SFS_NS_PER_S))
+			continue;
+		pthread_mutex_unlock(&core->lock);
+		sfs_reclaim_tick(&core->thrift);
+		sfs_streams_tick(&core->streams);
+		sfs_scan_all_tick(core->indexer);
+		sfs_scan_all_tick(core->members);
+		sfs_shard_readers_tick(core->windows);
+		sfs_idx_files_tick(core->idxs);
+		n_idle = sfs_slabs_used(core->env.slabs) > 0 ? 0 : n_idle + 1;
+		if (n_idle == TRIM_SECONDS)
+			sfs_slabs_trim(core->env.slabs, 0);
+		pthread_mutex_lock(&core->lock);
+	}
+	pthread_mutex_unlock(&core->lock);
+	return NULL;
+}
+
+/* ---- life ---- */
+
+static void take_specs(struct sfs_engine *core, const struct sfs_strings *specs)
+{
+	int i;
+
+	for (i = 0; i < specs->n; i++) {
+		sfs_autofree char *shown = sfs_uri_redact(specs->s[i]);
+
+		sfs_strings_add(&core->specs, shown);
+	}
+	core->title = sfs_asprintf("%s%s", core->specs.s[0], specs->n > 1 ? ", ..." : "");
+}
+
+/* -EINVAL: two shards have the same name, or one's name is another's folder. */
+static int name_shards(struct sfs_engine *core, struct sfs_error *err)
+{
+	const struct sfs_shards *shards = &core->env.shards;
+	const char *name;
+	uint32_t i, id;
+
+	core->names = sfs_directory_new();
+	for (i = 0; i < shards->n; i++) {
+		name = shards->shards[i].name;
+		id = sfs_directory_put(core->names, name, strlen(name));
+		if (id == 0)
+			return sfs_error_set(
+				err, -EINVAL,
+				"the shard name '%s' cannot be a path, or is the "
+				"folder of another shard",
+				name);
+		core->names->nodes[id].data = i;
+	}
+	return 0;
+}
+
+static int start(struct sfs_engine *core, struct sfs_dataset *d, bool is_cat,
+		 struct sfs_error *err)
+{
+	int ret;
+
+	ret = start_sources(core, d, err);
+	if (ret == 0)
+		ret = init_env(core, d, is_cat, err);
+	if (ret == 0)
+		ret = start_indexes(core, err);
+	if (ret == 0)
+		ret = sfs_probe_start(&core->env.shards, d->spec_of, &core->census, err);
+	if (ret < 0)
+		return ret;
+	sfs_header_scanner_init(&core->surveyor, &core->env);
+	core->indexer =
+		sfs_scan_all_new(&core->env, &core->surveyor, sfs_header_scan_table,
+				 core->options->index_wait_ms);
+	core->members =
+		sfs_scan_all_new(&core->env, &core->surveyor, sfs_header_scan_members,
+				 core->options->index_wait_ms);
+	sfs_streams_init(&core->streams, &core->env, &core->surveyor);
+	sfs_next_epoch_init(&core->next_epoch, &core->streams, core->env.pool,
+			    is_cat ? SFS_NEXT_NO
+				   : (enum sfs_choice_next_epoch)
+					     core->options->next_epoch);
+	core->windows = sfs_shard_readers_new(&core->env);
+	core->idxs = sfs_idx_files_new(&core->env, core->census, &core->surveyor);
+	ret = name_shards(core, err);
+	if (ret < 0)
+		return ret;
+	core->ticker = sfs_thread_start("sfs-tick", tick, core);
+	core->has_ticker = true;
+	return 0;
+}
+
+int sfs_engine_tell_sizes(struct sfs_engine *core, int ret, struct sfs_error *err)
+{
+	struct sfs_sizes_tally tally;
+
+	if (ret == 0)
+		return sfs_probe_shards(core->census, &core->env.shards, false, err);
+	sfs_ledger_why("", ret, err); /* of a deadline; the census knows the others */
+	sfs_error_wrap(err, ret, "cannot get the sizes of all shards");
+	sfs_sizes_report(core->census, &tally);
+	sfs_sizes_describe(&tally, err);
+	return ret;
+}
+
+int sfs_engine_wait_for_sizes(struct sfs_engine *core, struct sfs_error *err)
+{
+	struct sfs_sync sync;
+	int ret;
+
+	sfs_sync_init(&sync);
+	while ((ret = sfs_sizes_all(core->census, &sync.waiter)) == -EINPROGRESS &&
+	       (ret = sfs_sync_wait(&sync)) == 0)
+		;
+	sfs_sync_done(&sync);
+	return sfs_engine_tell_sizes(core, ret, err);
+}
+
+/* All sizes must be known for that. */
+static int check_order(struct sfs_engine *core, struct sfs_error *err)
+{
+	const char *expected = core->options->expect_order;
+	char found[20];
+	int ret;
+
+	if (!expected)
+		return 0;
+	ret = sfs_engine_wait_for_sizes(core, err);
+	if (ret < 0)
+		return sfs_error_wrap(err, ret, "expect-order");
+	snprintf(found, sizeof found, "%016llx",
+		 (unsigned long long)sfs_fingerprint(&core->env));
+	if (strcmp(found, expected) == 0)
+		return 0;
+	return sfs_error_set(err, -ESTALE,
+			     "the order is %s, not %s as expect-order wants: the shards' "
+			     "names or sizes are others, or seed, lanes, buffer or keys",
+			     found, expected);
+}
+
+/* What is loaded by a thread of its own: a disk may not answer, and then the thread is
+ * left behind with all of it. */
+struct loading {
+	struct sfs_strings specs;
+	struct sfs_dataset dataset;
+	struct sfs_error error;
+	int ret;
+};
+
+static void *run_load(void *arg)
+{
+	struct loading *l = arg;
+	sfs_autofree char *cwd = getcwd(NULL, 0);
+	const struct sfs_dataset_disk disk = {.cwd = cwd ? cwd : "/",
+					      .list = sfs_source_file_list};
+
+	l->ret = sfs_dataset_load(l->specs.s, l->specs.n, &disk, &l->dataset, &l->error);
+	return NULL;
+}
+
+static int load(const struct sfs_strings *specs, struct sfs_dataset *ret_dataset,
+		struct sfs_error *err)
+{
+	struct loading *l = sfs_calloc(1, sizeof *l);
+	pthread_t thread;
+	int ret, i;
+
+	for (i = 0; i < specs->n; i++)
+		sfs_strings_add(&l->specs, specs->s[i]);
+	thread = sfs_thread_start("sfs-load", run_load, l);
+	if (!sfs_thread_join_until(thread, sfs_stall_deadline(sfs_clock_ns())))
+		return sfs_error_set(err, -ETIMEDOUT,
+				     "the disk of the shards does not answer: no list of "
+				     "them within %llu s (read-timeout)",
+				     (unsigned long long)(sfs_stall_limit_ns() /
+							  SFS_NS_PER_S));
+	ret = l->ret;
+	if (ret < 0)
+		sfs_error_set(err, ret, "%s", l->error.text);
+	else
+		*ret_dataset = l->dataset;
+	sfs_strings_done(&l->specs);
+	free(l);
+	return ret;
+}
+
+int sfs_engine_start(struct sfs_options *options, const struct sfs_strings *specs,
+		     bool is_cat, struct sfs_engine **ret_core, struct sfs_error *err)
+{
+	struct sfs_dataset dataset = {0};
+	struct sfs_engine *core;
+	int ret;
+
+	sfs_stall_set_limit(options->read_timeout_ms);
+	ret = load(specs, &dataset, err);
+	if (ret < 0)
+		return ret;
+	core = sfs_calloc(1, sizeof *core);
+	core->options = options;
+	core->started_ms = sfs_clock_wall_ms();
+	core->started_ns = sfs_clock_ns();
+	pthread_mutex_init(&core->lock, NULL);
+	pthread_cond_init(&core->wake, NULL);
+	take_specs(core, specs);
+	ret = start(core, &dataset, is_cat, err);
+	sfs_dataset_done(&dataset);
+	if (ret == 0)
+		ret = check_order(core, err);
+	if (ret < 0) {
+		sfs_engine_stop(core);
+		sfs_engine_free(core);
+		return ret;
+	}
+	*ret_core = core;
+	return 0;
+}
+
+static void stop_ticker(struct sfs_engine *core)
+{
+	pthread_mutex_lock(&core->lock);
+	core->is_stopping = true;
+	pthread_cond_signal(&core->wake);
+	pthread_mutex_unlock(&core->lock);
+	if (core->has_ticker)
+		pthread_join(core->ticker, NULL);
+}
+
+void sfs_engine_stop(struct sfs_engine *core)
+{
+	struct sfs_runtime *env;
+
+	if (!core)
+		return;
+	env = &core->env;
+	stop_ticker(core);
+	if (core->streams.env)
+		sfs_next_epoch_stop(&core->next_epoch);
+	sfs_sizes_stop(core->census);
+	sfs_scan_all_stop(core->indexer);
+	sfs_scan_all_stop(core->members);
+	if (core->surveyor.env)
+		sfs_header_scanner_stop(&core->surveyor);
+	sfs_source_stop(core->files);
+	sfs_source_stop(core->http);
+	sfs_index_finder_stop(core->indexes);
+	if (sfs_threads_are_left()) {
+		sfs_warning("a local disk does not answer; it is left alone");
+		return; /* it may write into our memory yet */
+	}
+	if (core->streams.env) {
+		sfs_streams_done(&core->streams);
+		sfs_next_epoch_done(&core->next_epoch);
+	}
+	sfs_shard_readers_free(core->windows);
+	sfs_timers_stop(env->alarms);
+	sfs_threadpool_stop(env->pool);
+}
+
+void sfs_engine_free(struct sfs_engine *core)
+{
+	struct sfs_runtime *env;
+
+	if (!core || sfs_threads_are_left())
+		return;
+	env = &core->env;
+	sfs_scan_all_free(core->indexer);
+	sfs_scan_all_free(core->members);
+	sfs_idx_files_free(core->idxs);
+	sfs_header_scanner_done(&core->surveyor);
+	sfs_sizes_free(core->census);
+	if (core->names)
+		sfs_directory_free(core->names);
+	if (env->pool) {
+		sfs_shards_done(&env->shards);
+		sfs_account_close(&env->texts);
+		sfs_range_reader_done(&env->grabber);
+		sfs_slabs_free(env->slabs);
+		sfs_budget_done(&env->budget);
+		sfs_reclaim_done(&core->thrift);
+	}
+	sfs_index_finder_free(core->indexes);
+	sfs_threadpool_free(env->pool);
+	sfs_source_free(core->files);
+	sfs_source_free(core->http);
+	pthread_mutex_destroy(&core->lock);
+	pthread_cond_destroy(&core->wake);
+	sfs_strings_done(&core->specs);
+	free(core->title);
+	free(core);
+}

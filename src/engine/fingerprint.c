@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/fingerprint.h"
+
+#include "base/alloc.h"
+#include "base/keyhash.h"
+#include "base/rng.h"
+
+#include <string.h>
+
+/* The words before the shards'; how many. */
+static size_t put_settings(const struct sfs_runtime *env, uint64_t *words)
+{
+	const struct sfs_order_settings *o = &env->order;
+	bool is_longer = sfs_order_wants_equal_lanes(o);
+	size_t n = 0;
+
+	words[n++] = is_longer ? 2 : 1; /* which words follow */
+	words[n++] = o->seed;
+	words[n++] = o->lanes;
+	words[n++] = o->buffer_bytes;
+	words[n++] = env->keys;
+	if (is_longer) {
+		words[n++] = o->segment;
+		words[n++] = o->equal;
+	}
+	words[n++] = env->shards.n;
+	return n;
+}
+
+uint64_t sfs_fingerprint(const struct sfs_runtime *env)
+{
+	enum { MAX_SETTINGS = 8 };
+	sfs_autofree uint64_t *words =
+		sfs_reallocarray(NULL, MAX_SETTINGS + 2 * (size_t)env->shards.n,
+				 sizeof *words);
+	size_t n = put_settings(env, words);
+	struct sfs_rng named;
+	uint32_t i;
+
+	for (i = 0; i < env->shards.n; i++) {
+		const struct sfs_shard *shard = &env->shards.shards[i];
+
+		words[n++] = sfs_keyhash(shard->name, strlen(shard->name));
+		words[n++] = shard->object.size;
+	}
+	sfs_rng_init(&named, words, n);
+	return named.state;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: the least that is left is the floors, the tables in use, and the blocks
+ * that the lanes of open streams shuffle, with half as much again for the ones after.
+ * With less, samples would be fetched one by one instead of being held, which costs the
+ * network much and gives back little (decision 13).  What goes beyond is prefetch, and of
+ * that pressure allows a part.
+ *
+ * Unused slabs go back to the system only while the limit is low: what is taken for the
+ * first time afterwards is slower. */
+#include "engine/reclaim.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "memory/limit.h"
+#include "memory/psi.h"
+
+#define MEMORY_TICKS 10 /* a group's limit is looked at so seldom */
+#define SAY_NS	     (600 * SFS_NS_PER_S)
+
+void sfs_reclaim_init(struct sfs_reclaim *t, struct sfs_runtime *env, bool is_auto)
+{
+	*t = (struct sfs_reclaim){
+		.env = env,
+		.pressure_file = sfs_psi_file("/proc"),
+		.pressure = SFS_PSI_UNKNOWN,
+		.memory_bytes = is_auto ? sfs_memory_limit() : 0,
+		.most_bytes = env->budget.total_bytes,
+		.allowed = SFS_PSI_ALL,
+	};
+}
+
+void sfs_reclaim_done(struct sfs_reclaim *t)
+{
+	free(t->pressure_file);
+}
+
+/* As much of the memory as at the start. */
+static uint64_t most_now(const struct sfs_reclaim *t)
+{
+	uint64_t total = t->env->budget.total_bytes, now = sfs_memory_limit();
+
+	if (now >= t->memory_bytes)
+		return total;
+	return (uint64_t)((double)total / (double)t->memory_bytes * (double)now);
+}
+
+static uint64_t least(struct sfs_runtime *env)
+{
+	uint64_t lanes = env->order.lanes, n_shards = env->shards.n;
+
+	if (!sfs_order_wants_equal_lanes(&env->order) && n_shards < lanes)
+		lanes = n_shards; /* a lane has a shard */
+	return sfs_budget_floors(&env->budget) + sfs_account_used(&env->shards.account) +
+	       env->n_open_lanes * (env->order.buffer_bytes / lanes) * 3 / 2;
+}
+
+static uint64_t limit_of(struct sfs_reclaim *t)
+{
+	uint64_t low = least(t->env), most = t->most_bytes;
+
+	if (t->allowed == SFS_PSI_ALL || low >= most)
+		return most;
+	return low + (most - low) / SFS_PSI_ALL * t->allowed;
+}
+
+/* Once in a while: pressure may come and go every few seconds. */
+static void say(struct sfs_reclaim *t, uint64_t limit)
+{
+	uint64_t now = sfs_clock_ns();
+	char to[32], from[32];
+
+	if (t->said_ns && now - t->said_ns < SAY_NS)
+		return;
+	t->said_ns = now;
+	sfs_format_size(t->env->budget.total_bytes, from);
+	if (t->allowed == SFS_PSI_ALL)
+		sfs_warning("memory: the control group has less of it than at the start: "
+			    "prefetching within %s instead of %s",
+			    sfs_format_size(limit, to), from);
+	else
+		sfs_warning("memory is short here, somebody waits for it %llu %% of the "
+			    "time: prefetching less than budget=%s until that has "
+			    "passed",
+			    (unsigned long long)sfs_reclaim_pressure_percent(t), from);
+}
+
+/* What is unused goes; `limit` is less than the budget. */
+static void make_room(struct sfs_runtime *env, uint64_t limit)
+{
+	uint64_t used = sfs_budget_used(&env->budget);
+
+	if (used > limit)
+		sfs_shards_drop_unused(&env->shards);
+	sfs_slabs_trim(env->slabs, used < limit ? limit - used : 0);
+}
+
+void sfs_reclaim_tick(struct sfs_reclaim *t)
+{
+	struct sfs_runtime *env = t->env;
+	bool is_lean;
+	uint64_t limit;
+
+	t->pressure = sfs_psi_read(t->pressure_file);
+	t->allowed = sfs_psi_allow(t->allowed, t->pressure);
+	if (t->memory_bytes && t->n_ticks++ % MEMORY_TICKS == 0)
+		t->most_bytes = most_now(t);
+	limit = limit_of(t);
+	is_lean = limit < env->budget.total_bytes;
+	if (is_lean && !t->is_lean)
+		say(t, limit);
+	t->is_lean = is_lean;
+	sfs_budget_limit(&env->budget, limit);
+	if (is_lean)
+		make_room(env, limit);
+}
+
+uint64_t sfs_reclaim_pressure_percent(struct sfs_reclaim *t)
+{
+	uint32_t pressure = t->pressure;
+
+	return pressure == SFS_PSI_UNKNOWN ? 0 : (pressure + 99) / 100;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* env - what every reader of shards works with; made once, by core.c. */
+#ifndef SFS_RUNTIME_H
+#define SFS_RUNTIME_H
+
+#include "base/threadpool.h"
+#include "base/timer.h"
+#include "base/waits.h"
+#include "catalog/shard.h"
+#include "config/options.h"
+#include "io/range.h"
+#include "memory/budget.h"
+#include "memory/slab.h"
+#include "order/block.h"
+#include "tar/rewrite.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Counted since the mount began; anybody may count and read. */
+struct sfs_counters {
+	_Atomic uint64_t reads, reads_waited, waited_ns; /* of streams */
+	_Atomic uint64_t reads_far;
+	_Atomic uint64_t delivered_bytes; /* to readers of streams */
+	_Atomic uint64_t renamed;	  /* samples that keys=auto gave a folder */
+	struct sfs_waits_total waits;	  /* of all cursors; see cursor.h */
+};
+
+struct sfs_runtime {
+	struct sfs_budget budget;
+	struct sfs_slabs *slabs;
+	struct sfs_threadpool *pool;
+	struct sfs_timers *alarms;
+	struct sfs_range_reader grabber;
+	struct sfs_shards shards;
+	struct sfs_account texts; /* of files that are made when they are opened */
+
+	/* Settings; see options.def. */
+	struct sfs_order_settings order;
+	enum sfs_choice_keys keys;
+	int n_connections;	   /* at most */
+	struct sfs_source *source; /* of most shards: how many requests are of use */
+
+	struct sfs_counters counters;
+	_Atomic uint64_t n_open_lanes; /* of all cursors: they share the budget */
+};
+
+/* Does a stream put the shard's folder before the sample's names?  *key is the key of the
+ * sample before it, as the stream has it (sfs_rewrite_key(); 0: none), and then its own.
+ */
+static inline bool sfs_runtime_renames(const struct sfs_runtime *env, uint64_t *key,
+				       const struct sfs_block_sample *sample)
+{
+	bool is_renamed = env->keys == SFS_KEYS_UNIQUE;
+
+	if (env->keys == SFS_KEYS_AUTO)
+		*key = sfs_rewrite_key(*key, sample->key_hash,
+				       env->shards.shards[sample->shard].folder,
+				       &is_renamed);
+	return is_renamed;
+}
+
+/* So much of the budget texts may have. */
+static inline uint64_t sfs_runtime_texts_most(const struct sfs_runtime *env)
+{
+	return env->budget.total_bytes / 4;
+}
+
+/* The ways to most shards, as they are now. */
+static inline struct sfs_netpath sfs_runtime_path(const struct sfs_runtime *env)
+{
+	return sfs_source_path(env->source);
+}
+
+#endif

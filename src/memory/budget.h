@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* budget - the process's one account of big memory.
+ *
+ * Everything large (slabs, tables, single reads) is granted here before it is
+ * fetched or allocated; so memory has a bound, and waiting for a grant is how
+ * the network is slowed down to the reader's pace.
+ *
+ * A holder opens an account with a floor: bytes that are its own whatever the
+ * others do, so that each can always go on.  Above its floor it may take what
+ * is free, up to an equal share of what no floor claims.
+ *
+ * When memory is short elsewhere, a limit below the total holds back what goes beyond
+ * floors, until it is raised again.
+ *
+ * Some memory cannot wait for a grant: a table that is in use, a file that is opened.  It
+ * is held all the same, and what is not granted is owed: until as much was given back,
+ * nobody gets more than its floor.
+ *
+ * Any thread may call; nothing waits.
+ */
+#ifndef SFS_BUDGET_H
+#define SFS_BUDGET_H
+
+#include "base/list.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SFS_BUDGET_LANE_FLOOR \
+	((uint64_t)256 << 10) /* what each lane of a stream must have */
+
+struct sfs_budget {
+	uint64_t total_bytes;
+	_Atomic uint64_t limit_bytes; /* no more than the total; see sfs_budget_limit() */
+
+	pthread_mutex_t lock; /* guards all below and the accounts' fields */
+	uint64_t taken_bytes; /* the sum of max(used, floor) of those that are open */
+	uint64_t floor_bytes; /* the sum of the floors, but for guests' */
+	uint64_t owed_bytes;  /* held by accounts without a grant */
+	int n_sharing;	      /* likewise */
+	int n_waiting; /* accounts that are not open yet; their floors count above */
+	struct sfs_link accounts;
+};
+
+struct sfs_account {
+	struct sfs_budget *budget;
+	uint64_t floor_bytes, used_bytes;
+	uint64_t owed_bytes; /* held, and not granted: not in used_bytes */
+	bool is_sharing;
+	bool is_waiting; /* for its floor */
+	bool wants;	 /* a take was refused since the last room */
+	bool is_guest;	 /* see sfs_account_set_guest() */
+	void (*room)(struct sfs_account *account);
+	struct sfs_link link;
+};
+
+void sfs_budget_init(struct sfs_budget *b, uint64_t total_bytes);
+void sfs_budget_done(struct sfs_budget *b);
+
+/* Open an account.  `room` (may be NULL) is called with the budget locked when
+ * a refused take may now succeed: post a task there, nothing else.  `is_sharing`
+ * accounts are held to an equal share; others may take all that is free.
+ * -ENOMEM: the floors of all would exceed the budget; nothing was opened. */
+int sfs_account_open(struct sfs_account *account, struct sfs_budget *b,
+		     uint64_t floor_bytes, bool is_sharing,
+		     void (*room)(struct sfs_account *));
+
+/* Open an account now (true), or as soon as the others have given back what they hold
+ * above their floors: until then nobody gets more than that, and `room` is called. */
+bool sfs_account_open_in_turn(struct sfs_account *account, struct sfs_budget *b,
+			      uint64_t floor_bytes, bool is_sharing,
+			      void (*room)(struct sfs_account *));
+bool sfs_account_is_open(struct sfs_account *account);
+
+/* Make an account that is open a guest, or (false) again like the others.  A guest's
+ * floor stays its own; above it, it takes only what is free while nobody else waits for
+ * bytes. Nobody's share is smaller for it, and its own waiting makes nobody short. */
+void sfs_account_set_guest(struct sfs_account *account, bool is_guest);
+
+/* Everything must have been given back. */
+void sfs_account_close(struct sfs_account *account);
+
+/* 0: granted, give back with sfs_account_give().  -EAGAIN: `room` will be called. */
+int sfs_account_take(struct sfs_account *account, uint64_t n_bytes);
+void sfs_account_give(struct sfs_account *account, uint64_t n_bytes);
+
+/* Hold n_bytes now, whether they can be granted or not, and give them back like the
+ * others.  0; -ENOMEM: the account would hold more than `most`. */
+int sfs_account_hold(struct sfs_account *account, uint64_t n_bytes, uint64_t most);
+
+/* What it holds now. */
+uint64_t sfs_account_used(struct sfs_account *account);
+
+/* What this account may hold in all, as things stand. */
+uint64_t sfs_account_share(struct sfs_account *account);
+
+/* From now on nobody gets more than its floor while that much is taken, floors counted
+ * whole; shares are shares of it.  What is taken already stays with its holders, and
+ * floors are granted as ever, to newcomers too.  More than the total means the total. */
+void sfs_budget_limit(struct sfs_budget *b, uint64_t bytes);
+
+/* Does anybody but guests wait for bytes, or is more taken than the limit?  Then idle
+ * holders should give theirs back.  Starved: somebody waits for so much as a floor. */
+bool sfs_budget_is_short(struct sfs_budget *b);
+bool sfs_budget_is_starved(struct sfs_budget *b);
+
+/* Bytes granted now, floors not counted. */
+uint64_t sfs_budget_used(struct sfs_budget *b);
+
+/* The sum of the floors. */
+uint64_t sfs_budget_floors(struct sfs_budget *b);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "memory/charge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int sfs_charge_take(struct sfs_charge *held, struct sfs_account *account, size_t n,
+		    uint64_t most)
+{
+	void *bytes;
+
+	if (account && sfs_account_hold(account, n, most) < 0)
+		return -ENOMEM;
+	bytes = malloc(n > 0 ? n : 1); /* not small: may fail */
+	if (!bytes) {
+		if (account)
+			sfs_account_give(account, n);
+		return -ENOMEM;
+	}
+	*held = (struct sfs_charge){.bytes = bytes, .n = n, .account = account};
+	return 0;
+}
+
+int sfs_charge_count(struct sfs_charge *held, struct sfs_account *account, size_t n,
+		     uint64_t most)
+{
+	if (account && n > held->n && sfs_account_hold(account, n - held->n, most) < 0)
+		return -ENOMEM;
+	if (account && n < held->n)
+		sfs_account_give(account, held->n - n);
+	held->account = account;
+	held->n = n;
+	return 0;
+}
+
+void sfs_charge_done(struct sfs_charge *held)
+{
+	if (held->account)
+		sfs_account_give(held->account, held->n);
+	free(held->bytes);
+	*held = (struct sfs_charge){0};
+}

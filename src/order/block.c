@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "order/block.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+
+void sfs_block_clear(struct sfs_block *block)
+{
+	block->n = 0;
+}
+
+void sfs_block_done(struct sfs_block *block)
+{
+	free(block->samples);
+	free(block->perm);
+	*block = (struct sfs_block){0};
+}
+
+static void add_sample(struct sfs_block *b, const struct sfs_lane *lane, uint32_t shard,
+		       const struct sfs_sample_table_sample *s)
+{
+	if (b->n == b->capacity) {
+		b->capacity = b->capacity ? 2 * b->capacity : 4;
+		b->samples =
+			sfs_reallocarray(b->samples, b->capacity, sizeof *b->samples);
+		b->perm = sfs_reallocarray(b->perm, b->capacity, sizeof *b->perm);
+	}
+	b->samples[b->n++] = (struct sfs_block_sample){
+		.shard = shard,
+		.m = lane->m,
+		.has_global = s->has_global,
+		.is_told = s->is_told,
+		.index = (uint32_t)lane->index,
+		.start = s->start,
+		.n_bytes = s->n_bytes,
+		.key_hash = s->key_hash,
+	};
+}
+
+/* Was that the lane's last sample? */
+static bool is_at_end(const struct sfs_lane *lane)
+{
+	uint32_t n = sfs_order_lane_slices(lane->order, lane->lane);
+	const struct sfs_slice *slice;
+
+	if (lane->m >= n)
+		return true;
+	slice = sfs_order_slice(lane->order, lane->lane, lane->m);
+	return lane->m + 1 == n && slice->n != SFS_SLICE_ALL &&
+	       lane->index == sfs_slice_end(slice, 0);
+}
+
+static int finish_block(const struct sfs_lane *lane, struct sfs_block *b)
+{
+	sfs_order_block(lane->order, lane->lane, b->piece, b->perm, b->n);
+	if (lane->lane == lane->order->shortened && is_at_end(lane))
+		b->n--;
+	return b->n > 0 ? 0 : -ENODATA;
+}
+
+/* Take samples of the current slice, up to table number n.
+ * true: the block is whole, for what comes next lies in another piece.  (Where
+ * the next sample will lie is known before the sample itself is.) */
+static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
+			 const struct sfs_sample_table *table, uint64_t n,
+			 struct sfs_block *b)
+{
+	uint64_t in_table = sfs_sample_table_place(table, lane->index);
+	uint64_t place =
+		lane->base + in_table - sfs_sample_table_place(table, slice->first);
+	struct sfs_sample_table_sample s;
+
+	for (;; lane->index++, lane->number++) {
+		if (b->n > 0 && place >= b->end_place)
+			return true;
+		if (lane->index == n)
+			return false;
+		s = sfs_sample_table_get_at(table, lane->index, in_table);
+		if (b->n == 0) {
+			b->piece = sfs_order_piece(lane->order, place);
+			b->end_place = sfs_order_piece_end(lane->order, b->piece);
+			b->first = lane->number;
+		}
+		add_sample(b, lane, slice->shard, &s);
+		place += s.n_bytes;
+		in_table += s.n_bytes;
+	}
+}
+
+static void enter_slice(struct sfs_lane *lane)
+{
+	bool is_there = lane->m < sfs_order_lane_slices(lane->order, lane->lane);
+
+	lane->index =
+		is_there ? sfs_order_slice(lane->order, lane->lane, lane->m)->first : 0;
+}
+
+void sfs_lane_init(struct sfs_lane *lane, const struct sfs_order *order, uint32_t number)
+{
+	*lane = (struct sfs_lane){.order = order, .lane = number};
+	enter_slice(lane);
+}
+
+int sfs_lane_form(struct sfs_lane *lane, const struct sfs_sample_tables *tables,
+		  struct sfs_block *block, uint32_t *ret_shard)
+{
+	uint32_t n_slices = sfs_order_lane_slices(lane->order, lane->lane);
+	const struct sfs_slice *slice;
+	const struct sfs_sample_table *table;
+	enum sfs_sample_table_state state;
+	uint64_t n, end;
+
+	while (lane->m < n_slices) {
+		if (block->n > 0 && sfs_order_is_repeat(lane->order, lane->lane, lane->m))
+			break;
+		slice = sfs_order_slice(lane->order, lane->lane, lane->m);
+		table = tables->get(tables->ctx, slice->shard);
+		state = table ? sfs_sample_table_state(table) : SFS_SAMPLE_TABLE_GROWING;
+		n = table ? sfs_sample_table_n(table) : 0;
+		end = sfs_slice_end(slice, n);
+		if (table && take_samples(lane, slice, table, n < end ? n : end, block))
+			return finish_block(lane, block);
+		if (state != SFS_SAMPLE_TABLE_WHOLE) {
+			*ret_shard = slice->shard;
+			return state == SFS_SAMPLE_TABLE_DAMAGED ? -EBADMSG : -EAGAIN;
+		}
+		lane->base += sfs_sample_table_place(table, end) -
+			      sfs_sample_table_place(table, slice->first);
+		lane->m++;
+		enter_slice(lane);
+	}
+	return block->n > 0 ? finish_block(lane, block) : -ENODATA;
+}

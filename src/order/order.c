@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "order/order.h"
+
+#include "base/alloc.h"
+#include "base/rng.h"
+
+/* The last word of a generator's name: what its numbers are for. */
+enum { PURPOSE_SEGMENTS = 1, PURPOSE_BLOCK = 2 };
+
+static struct sfs_rng rng_of(const struct sfs_order *o, uint64_t lane, uint64_t piece,
+			     uint64_t purpose)
+{
+	struct sfs_rng r = o->name;
+
+	sfs_rng_name(&r, lane);
+	sfs_rng_name(&r, piece);
+	sfs_rng_name(&r, purpose);
+	return r;
+}
+
+static uint32_t *identity(uint32_t *a, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		a[i] = (uint32_t)i;
+	return a;
+}
+
+uint64_t sfs_order_positions(const struct sfs_order_settings *settings, uint64_t n,
+			     uint32_t n_ranks)
+{
+	uint64_t odd = n % n_ranks;
+
+	switch (settings->equal) {
+	case SFS_EQUAL_DROP: return n - odd;
+	case SFS_EQUAL_PAD: return odd ? n - odd + n_ranks : n;
+	case SFS_EQUAL_NONE: break;
+	}
+	return n;
+}
+
+uint32_t *sfs_order_permute(const struct sfs_order *o, uint32_t n)
+{
+	uint32_t *segments = identity(sfs_reallocarray(NULL, n, sizeof *segments), n);
+	struct sfs_rng r = rng_of(o, 0, 0, PURPOSE_SEGMENTS);
+
+	sfs_rng_shuffle(&r, segments, n);
+	return segments;
+}
+
+/* Deal the shards, one to a lane and round again, and keep those of the share's lanes. */
+static void deal(struct sfs_order *o, const uint32_t *shards, uint32_t n_shards,
+		 uint32_t n_lanes)
+{
+	uint64_t lane = o->share.first, i, n = 0;
+	uint32_t l;
+
+	o->slices = sfs_reallocarray(NULL, n_shards, sizeof *o->slices);
+	o->lane_start = sfs_calloc((size_t)o->n_lanes + 1, sizeof *o->lane_start);
+	for (l = 0; l < o->n_lanes; l++, lane += o->share.step) {
+		for (i = lane; i < n_shards; i += n_lanes)
+			o->slices[n++] = (struct sfs_slice){.shard = shards[i],
+							    .n = SFS_SLICE_ALL};
+		o->lane_start[l + 1] = n;
+	}
+}
+
+struct sfs_order sfs_order_empty(const struct sfs_order_settings *settings,
+				 uint64_t epoch, struct sfs_share share)
+{
+	const uint64_t words[] = {settings->seed, epoch};
+	struct sfs_order o = {.share = share,
+			      .shortened = SFS_NO_LANE,
+			      .repeating = SFS_NO_LANE};
+
+	sfs_rng_init(&o.name, words, SFS_COUNT(words));
+	return o;
+}
+
+void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settings,
+		    uint64_t epoch, uint32_t n_shards, struct sfs_share share)
+{
+	uint32_t n_lanes = n_shards < settings->lanes ? n_shards : settings->lanes;
+	sfs_autofree uint32_t *shards = NULL;
+
+	*o = sfs_order_empty(settings, epoch, share);
+	o->piece_bytes = sfs_order_c(settings, n_lanes);
+	if (share.first < n_lanes)
+		o->n_lanes = (uint32_t)((n_lanes - 1 - share.first) / share.step + 1);
+	shards = sfs_order_permute(o, n_shards);
+	deal(o, shards, n_shards, n_lanes);
+}
+
+void sfs_order_done(struct sfs_order *o)
+{
+	free(steal(&o->slices));
+	free(steal(&o->lane_start));
+}
+
+uint64_t sfs_order_c(const struct sfs_order_settings *settings, uint64_t n_lanes)
+{
+	uint64_t c = n_lanes ? settings->buffer_bytes / n_lanes : 0;
+
+	return c < 512 ? 512 : c; /* a sample has at least that */
+}
+
+/* Pieces 0 to 4 end at C/16, C/8, C/4, C/2, C; the others are C long. */
+uint64_t sfs_order_piece_end(const struct sfs_order *o, uint64_t piece)
+{
+	return piece < 4 ? o->piece_bytes >> (4 - piece) : (piece - 3) * o->piece_bytes;
+}
+
+uint64_t sfs_order_piece_start(const struct sfs_order *o, uint64_t piece)
+{
+	return piece == 0 ? 0 : sfs_order_piece_end(o, piece - 1);
+}
+
+uint64_t sfs_order_piece(const struct sfs_order *o, uint64_t place)
+{
+	uint64_t piece = 0;
+
+	if (place >= o->piece_bytes)
+		return place / o->piece_bytes + 4;
+	while (place >= sfs_order_piece_end(o, piece))
+		piece++;
+	return piece;
+}
+
+void sfs_order_block(const struct sfs_order *o, uint32_t lane, uint64_t piece,
+		     uint32_t *perm, size_t n)
+{
+	struct sfs_rng r;
+
+	identity(perm, n);
+	if (n < 2)
+		return; /* many blocks of large samples: no number would be drawn */
+	r = rng_of(o, o->share.first + lane * o->share.step, piece, PURPOSE_BLOCK);
+	sfs_rng_shuffle(&r, perm, n);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* table - the samples of one shard: where each begins, ends, and its key's hash.
+ *
+ * 16 bytes a sample.  One thread at a time may add (its caller sees to that);
+ * any number may read at the same time, without a lock: entries never move, and
+ * are there before their number says so.  A table that is not grown but borrowed
+ * lies in somebody else's memory: in an index (index.h), as it was mapped.
+ */
+#ifndef SFS_SAMPLE_TABLE_H
+#define SFS_SAMPLE_TABLE_H
+
+#include "tar/scan.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SFS_SAMPLE_TABLE_SHARD_MAX (1ULL << 40) /* bytes of a shard: 1 TiB */
+
+enum sfs_sample_table_state {
+	SFS_SAMPLE_TABLE_GROWING,
+	SFS_SAMPLE_TABLE_WHOLE, /* all samples of the shard (or all that can be had of it)
+				 */
+	SFS_SAMPLE_TABLE_DAMAGED, /* the shard is damaged behind the last sample */
+};
+
+/* An index stores entries as they are in memory: see table.c, and change nothing
+ * there without another version of index.h's format. */
+#define SFS_SAMPLE_TABLE_ENTRY_BYTES 16
+struct sfs_sample_table_entry {
+	uint32_t start; /* blocks of 512; the top bit: a global header is inside */
+	uint32_t end;	/* blocks: the sum of all extents up to and with this one */
+	uint64_t key_hash;
+};
+#define SFS_SAMPLE_TABLE_GLOBAL (1u << 31)
+#define SFS_SAMPLE_TABLE_CHUNK_0                                      \
+	256 /* entries of the first chunk; the next has twice as many \
+	     */
+
+struct sfs_sample_table {
+	struct sfs_sample_table_entry *chunks[24];
+	_Atomic uint64_t n;
+	_Atomic int state;
+	atomic_bool is_told; /* by an index: nobody has seen the headers */
+	bool is_borrowed;
+};
+
+struct sfs_sample_table_sample {
+	uint64_t start, n_bytes; /* in the shard */
+	uint64_t place;		 /* the sum of the extents before it */
+	uint64_t key_hash;
+	bool has_global;
+	bool is_told; /* perhaps: see struct sfs_sample_table */
+};
+
+void sfs_sample_table_done(struct sfs_sample_table *t); /* empty again */
+
+void sfs_sample_table_add(struct sfs_sample_table *t, const struct sfs_extent *extent);
+void sfs_sample_table_end(struct sfs_sample_table *t, enum sfs_sample_table_state state);
+
+/* Read the state before n: if it is not GROWING, n is final. */
+static inline enum sfs_sample_table_state sfs_sample_table_state(
+	const struct sfs_sample_table *t)
+{
+	return (enum sfs_sample_table_state)atomic_load_explicit(&t->state,
+								 memory_order_acquire);
+}
+
+static inline uint64_t sfs_sample_table_n(const struct sfs_sample_table *t)
+{
+	return atomic_load_explicit(&t->n, memory_order_acquire);
+}
+
+static inline struct sfs_sample_table_entry *sfs_sample_table_entry_at(
+	const struct sfs_sample_table *t, uint64_t i)
+{
+	uint64_t k = 63 - (uint64_t)__builtin_clzll(i / SFS_SAMPLE_TABLE_CHUNK_0 + 1);
+
+	return &t->chunks[k][i - SFS_SAMPLE_TABLE_CHUNK_0 * ((1ULL << k) - 1)];
+}
+
+/* The sum of the extents of the first n samples. */
+static inline uint64_t sfs_sample_table_place(const struct sfs_sample_table *t,
+					      uint64_t n)
+{
+	return n == 0 ? 0
+		      : (uint64_t)sfs_sample_table_entry_at(t, n - 1)->end *
+				SFS_TAR_BLOCK;
+}
+
+/* Sample i < n, whose place is known. */
+static inline struct sfs_sample_table_sample sfs_sample_table_get_at(
+	const struct sfs_sample_table *t, uint64_t i, uint64_t place)
+{
+	const struct sfs_sample_table_entry *e = sfs_sample_table_entry_at(t, i);
+
+	return (struct sfs_sample_table_sample){
+		.start = (uint64_t)(e->start & ~SFS_SAMPLE_TABLE_GLOBAL) * SFS_TAR_BLOCK,
+		.n_bytes = (uint64_t)e->end * SFS_TAR_BLOCK - place,
+		.place = place,
+		.key_hash = e->key_hash,
+		.has_global = e->start & SFS_SAMPLE_TABLE_GLOBAL,
+		.is_told = atomic_load_explicit(&t->is_told, memory_order_relaxed),
+	};
+}
+
+/* Sample i < n, and where alone it begins. */
+static inline struct sfs_sample_table_sample sfs_sample_table_get(
+	const struct sfs_sample_table *t, uint64_t i)
+{
+	return sfs_sample_table_get_at(t, i, sfs_sample_table_place(t, i));
+}
+
+static inline uint64_t sfs_sample_table_start(const struct sfs_sample_table *t,
+					      uint64_t i)
+{
+	return (uint64_t)(sfs_sample_table_entry_at(t, i)->start &
+			  ~SFS_SAMPLE_TABLE_GLOBAL) *
+	       SFS_TAR_BLOCK;
+}
+
+/* Samples i to end - 1 of a whole table will be wanted soon; end > i. */
+static inline void sfs_sample_table_prefetch(const struct sfs_sample_table *t, uint64_t i,
+					     uint64_t end)
+{
+	for (i -= i > 0; i < end; i += 64 / SFS_SAMPLE_TABLE_ENTRY_BYTES)
+		__builtin_prefetch(sfs_sample_table_entry_at(t, i));
+	__builtin_prefetch(sfs_sample_table_entry_at(t, end - 1));
+}
+
+/* The first of n samples whose place is >= `place`; n if none. */
+uint64_t sfs_sample_table_find(const struct sfs_sample_table *t, uint64_t n,
+			       uint64_t place);
+
+/* The first of n samples that ends behind byte `offset` of the shard; n if none. */
+uint64_t sfs_sample_table_at(const struct sfs_sample_table *t, uint64_t n,
+			     uint64_t offset);
+
+/* What is added from now on, an index says. */
+void sfs_sample_table_set_told(struct sfs_sample_table *t);
+
+/* Bytes of memory that n entries take when they were added. */
+uint64_t sfs_sample_table_memory(uint64_t n);
+
+/* ---- entries in somebody else's memory ---- */
+
+/* Are these n entries such as a shard of so many bytes can have: ascending, apart from
+ * each other, inside of it?  They may be any bytes, aligned to 8. */
+bool sfs_sample_table_is_sound(const struct sfs_sample_table_entry *entries, uint64_t n,
+			       uint64_t shard_bytes);
+
+/* An empty table becomes whole at once, with n entries that are sound.  They are
+ * borrowed: they must stay, unchanged, until sfs_sample_table_done().  The table is told.
+ * Others may read it meanwhile. */
+void sfs_sample_table_borrow(struct sfs_sample_table *t,
+			     const struct sfs_sample_table_entry *entries, uint64_t n);
+
+/* Copy the first n entries, n * SFS_SAMPLE_TABLE_ENTRY_BYTES, to `ret_entries`. */
+void sfs_sample_table_copy(const struct sfs_sample_table *t, uint64_t n,
+			   void *ret_entries);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a few threads take requests from two queues, urgent ones
+ * first, and each does open, fstat, preadv, close.  Opening anew for each part
+ * costs some microseconds and buys that ten thousand shards need no ten thousand
+ * descriptors, and that a file which was replaced or changed is noticed at every
+ * part: its (mtime, inode, size) is compared with what the ask saw.
+ *
+ * Reading into slabs beat mapping the files: a page fault would wait for the
+ * disk in a thread that must not, and a file that shrinks would be a SIGBUS. */
+#include "source/source.h"
+
+#include "base/alloc.h"
+#include "base/ledger.h"
+#include "base/threadpool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STOP_NS (3 * SFS_NS_PER_S) /* for a disk to answer what it is being asked */
+
+struct file_source {
+	struct sfs_source base;
+	bool verify_size_only;
+	int n_threads;
+	pthread_t *threads;
+
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t wake;
+	struct sfs_link urgent, others;
+	atomic_bool is_closed; /* written with the lock held */
+};
+
+/* What tells versions of a file apart.  The caller frees it. */
+static char *version_of(const struct stat *st)
+{
+	return sfs_asprintf("%lld.%09ld-%llu", (long long)st->st_mtim.tv_sec,
+			    st->st_mtim.tv_nsec, (unsigned long long)st->st_ino);
+}
+
+static int open_file(struct sfs_request *r, struct stat *ret_st)
+{
+	const char *path = r->object->uri.location;
+	int fd, err;
+
+	/* Non-blocking: a FIFO among the shards must not stop a thread for ever. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0) {
+		err = errno;
+		return sfs_error_set(r->error, -err, "%s: %s", path, strerror(err));
+	}
+	if (fstat(fd, ret_st) < 0 || !S_ISREG(ret_st->st_mode)) {
+		close(fd);
+		return sfs_error_set(r->error, -EINVAL, "%s: not a regular file", path);
+	}
+	return fd;
+}
+
+static int ask(struct sfs_request *r)
+{
+	struct stat st;
+	int fd = open_file(r, &st);
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return fd;
+	if (r->head)
+		n = pread(fd, r->head, SFS_HEAD_BYTES, 0);
+	r->n_got = n > 0 ? (uint64_t)n : 0;
+	close(fd);
+	free(r->object->tag);
+	r->object->tag = version_of(&st);
+	r->object->has_strong_tag = true;
+	r->object->mtime_s = st.st_mtime;
+	r->object->size = (uint64_t)st.st_size;
+	return 0;
+}
+
+/* Is this still the file that was asked for its size? */
+static int check_version(struct file_source *s, struct sfs_request *r,
+			 const struct stat *st)
+{
+	sfs_autofree char *version = version_of(st);
+
+	if ((uint64_t)st->st_size == r->object->size &&
+	    (s->verify_size_only || strcmp(version, r->object->tag) == 0))
+		return 0;
+	sfs_ledger_add(
+		SFS_EVENT_CHANGED, r->object->name, r->offset, "readers get ESTALE",
+		"the file changed since the mount began (%llu bytes, another time or "
+		"inode; it had %llu)",
+		(unsigned long long)st->st_size, (unsigned long long)r->object->size);
+	return -ESTALE;
+}
+
+/* The request's memory from its byte `at` on, in at most n pieces. */
+static int pieces_from(const struct sfs_request *r, uint64_t at, struct iovec *ret, int n)
+{
+	int i, n_pieces = 0;
+
+	for (i = 0; i < r->n_iov && n_pieces < n; i++) {
+		if (at >= r->iov[i].iov_len) {
+			at -= r->iov[i].iov_len;
+			continue;
+		}
+		ret[n_pieces].iov_base = (char *)r->iov[i].iov_base + at;
+		ret[n_pieces++].iov_len = r->iov[i].iov_len - at;
+		at = 0;
+	}
+	return n_pieces;
+}
+
+static int read_all(int fd, struct sfs_request *r)
+{
+	struct iovec pieces[128];
+	uint64_t at = 0;
+	ssize_t n;
+
+	while (at < r->n_bytes) {
+		n = preadv(fd, pieces, pieces_from(r, at, pieces, SFS_COUNT(pieces)),
+			   (off_t)(r->offset + at));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -ESTALE; /* it shrank */
+		at += (uint64_t)n;
+	}
+	return 0;
+}
+
+static int read_range(struct file_source *s, struct sfs_request *r)
+{
+	struct stat st;
+	int fd, ret;
+
+	fd = open_file(r, &st);
+	if (fd < 0) {
+		sfs_ledger_add(SFS_EVENT_LOST, r->object->name, r->offset, "", "%s",
+			       strerror(-fd));
+		return fd;
+	}
+	ret = check_version(s, r, &st);
+	if (ret == 0) {
+		ret = read_all(fd, r);
+		if (ret == -ESTALE)
+			sfs_ledger_add(SFS_EVENT_CHANGED, r->object->name, r->offset,
+				       "readers get ESTALE", "the file shrank");
+		else if (ret < 0)
+			sfs_ledger_add(SFS_EVENT_LOST, r->object->name, r->offset, "",
+				       "%s", strerror(-ret));
+	}
+	close(fd);
+	return ret;
+}
+
+static struct sfs_request *take(struct file_source *s)
+{
+	struct sfs_link *link = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	for (;;) {
+		link = sfs_list_pop(&s->urgent);
+		if (!link)
+			link = sfs_list_pop(&s->others);
+		if (link || s->is_closed)
+			break;
+		pthread_cond_wait(&s->wake, &s->lock);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return link ? sfs_container(link, struct sfs_request, link) : NULL;
+}
+
+static void *work(void *arg)
+{
+	struct file_source *s = arg;
+	struct sfs_request *r;
+	int ret;
+
+	while ((r = take(s)) != NULL) {
+		if (atomic_load(&r->is_cancelled) || s->is_closed)
+			ret = -ECANCELED;
+		else if (r->kind == SFS_REQUEST_ASK)
+			ret = ask(r);
+		else
+			ret = read_range(s, r);
+		sfs_request_end(r, ret);
+	}
+	return NULL;
+}
+
+static void submit(struct sfs_source *source, struct sfs_request *r)
+{
+	struct file_source *s = sfs_container(source, struct file_source, base);
+
+	bool is_closed;
+
+	pthread_mutex_lock(&s->lock);
+	is_closed = s->is_closed;
+	if (!is_closed) {
+		sfs_list_push(r->is_urgent ? &s->urgent : &s->others, &r->link);
+		pthread_cond_signal(&s->wake);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (is_closed)
+		sfs_request_end(r, -ECANCELED);
+}
+
+static void wake(struct sfs_source *source)
+{
+	/* Cancelled requests are found when their turn comes, which is soon: reads
+	 * of local files end by themselves. */
+}
+
+static void stop(struct sfs_source *source)
+{
+	struct file_source *s = sfs_container(source, struct file_source, base);
+	uint64_t until_ns = sfs_clock_ns() + STOP_NS;
+	int i;
+
+	pthread_mutex_lock(&s->lock);
+	s->is_closed = true;
+	pthread_cond_broadcast(&s->wake);
+	pthread_mutex_unlock(&s->lock);
+	for (i = 0; i < s->n_threads; i++)
+		sfs_thread_join_until(s->threads[i], until_ns);
+}
+
+static void free_source(struct sfs_source *source)
+{
+	struct file_source *s = sfs_container(source, struct file_source, base);
+
+	pthread_cond_destroy(&s->wake);
+	pthread_mutex_destroy(&s->lock);
+	free(s->threads);
+	free(s);
+}
+
+struct sfs_source *sfs_source_file_start(int n_threads, bool verify_size_only)
+{
+	static const struct sfs_source_ops ops = {.name = "file",
+						  .submit = submit,
+						  .wake = wake,
+						  .stop = stop,
+						  .free = free_source};
+	struct file_source *s = sfs_calloc(1, sizeof *s);
+	int i;
+
+	s->base.ops = &ops;
+	s->verify_size_only = verify_size_only;
+	s->n_threads = n_threads;
+	s->base.n_parallel = n_threads;
+	s->threads = sfs_calloc((size_t)n_threads, sizeof *s->threads);
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->wake, NULL);
+	sfs_list_init(&s->urgent);
+	sfs_list_init(&s->others);
+	for (i = 0; i < n_threads; i++)
+		s->threads[i] = sfs_thread_start("sfs-file", work, s);
+	return &s->base;
+}
+
+static int is_tar(const struct dirent *entry)
+{
+	size_t n = strlen(entry->d_name);
+
+	return n > 4 && entry->d_name[0] != '.' &&
+	       strcmp(entry->d_name + n - 4, ".tar") == 0;
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+int sfs_source_file_list(const char *folder, char ***ret_names, size_t *ret_n,
+			 struct sfs_error *err)
+{
+	struct dirent **entries;
+	struct stat st;
+	int n, i;
+
+	if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	n = scandir(folder, &entries, is_tar, by_bytes);
+	if (n < 0)
+		return sfs_error_set(err, -errno, "%s: %s", folder, strerror(errno));
+	*ret_names = sfs_reallocarray(NULL, (size_t)n, sizeof **ret_names);
+	*ret_n = (size_t)n;
+	for (i = 0; i < n; i++) {
+		(*ret_names)[i] = sfs_strdup(entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* http - what an HTTP answer's headers say (RFC 9110, 9111), without a network.
+ *
+ * Header lines go in one by one; out comes what a reader of ranges must know.
+ * Pure; every byte of it comes from a server that may be broken or hostile.
+ *
+ * An ETag or a date of any length tells versions apart: one that does not fit, or that
+ * holds control characters, is kept as its beginning, its length and a hash.  If a header
+ * comes several times, all its values together are the validator. */
+#ifndef SFS_HEADERS_H
+#define SFS_HEADERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#define SFS_HTTP_UNKNOWN UINT64_MAX
+
+struct sfs_http_headers {
+	int status;
+	uint64_t length;	/* Content-Length, or SFS_HTTP_UNKNOWN */
+	bool is_coded;		/* Transfer-Encoding: such an answer has no length */
+	bool has_range;		/* a Content-Range that names bytes: first to last */
+	uint64_t first, last;	/* both included */
+	uint64_t total;		/* of Content-Range, also in a 416; or SFS_HTTP_UNKNOWN */
+	char etag[256];		/* as sent, or shortened; "" if none */
+	char last_modified[96]; /* as sent, or shortened; "" if none */
+	char location[4096];	/* as sent; "" if none or longer than fits */
+	char encoding[32];	/* Content-Encoding; "" if none or identity */
+	int64_t retry_after_s;	/* -1: none */
+	bool is_multipart;
+	bool is_page;	   /* HTML */
+	bool is_ambiguous; /* two lengths, or two ranges */
+	bool is_whole;	   /* the head has ended: later lines are trailers, ignored */
+};
+
+/* Begin anew; also done by the status line of each answer (1xx, redirects). */
+void sfs_http_headers_init(struct sfs_http_headers *a);
+
+/* Take one header line, with or without its CR LF.  `now` is the wall time, for
+ * a Retry-After that is a date.  Lines that mean nothing to us are ignored. */
+void sfs_http_headers_add(struct sfs_http_headers *a, const char *line, size_t n,
+			  time_t now);
+
+/* Are two answers with this tag of one version, byte for byte?  Two weak tags (W/"...")
+ * that are equal do not prove it. */
+bool sfs_http_etag_is_strong(const char *etag);
+
+/* May it go into If-Match?  Only a strong one, as it was sent. */
+bool sfs_http_etag_can_be_sent(const char *etag);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* wire - GETs over one plain HTTP/1.1 connection, each byte of a body received where
+ * it is wanted.
+ *
+ * It is given a connected socket and the text of a request, and reads the answer:
+ * the head line by line, the body straight into its reader's memory.  It knows only
+ * the plainest of answers, one whose length is said in its head; any other is odd, and
+ * the request is for libcurl, as are names, connecting, proxies and TLS.
+ *
+ * No threads, no waiting: the owner polls.  Every byte read comes from a server that
+ * may be broken or hostile.
+ */
+#ifndef SFS_HTTP1_H
+#define SFS_HTTP1_H
+
+#include "base/list.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+struct sfs_http1;
+
+/* Who reads an answer.  None of these may free the wire. */
+struct sfs_http1_reader {
+	/* A line of a head, without its CR LF; also those of 1xx answers. */
+	void (*line)(void *reader, const char *line, size_t n);
+	/* The head is whole.  0: go on.  > 0: the body is not wanted.  < 0: end. */
+	int (*head)(void *reader);
+	/* Where the next bytes of the body go: the number of pieces set, at most
+	 * n_max.  0: nowhere, drop them. */
+	int (*room)(void *reader, struct iovec *pieces, int n_max);
+	/* n bytes of the body came (and lie where room() said).  0, or < 0: end. */
+	int (*took)(void *reader, size_t n);
+};
+
+enum sfs_http1_state {
+	SFS_HTTP1_WAITS, /* for the socket: see sfs_http1_sends() */
+	SFS_HTTP1_ENDED, /* the answer is over, or head() or took() ended it */
+	SFS_HTTP1_ODD,	 /* not an answer for us; head() was not called */
+	SFS_HTTP1_STALE, /* a kept connection ended before an answer: ask on another */
+	SFS_HTTP1_LOST,	 /* the connection ended within an answer */
+};
+
+/* A wire over a connected socket that does not block, which it takes. */
+struct sfs_http1 *sfs_http1_new(int fd);
+void sfs_http1_free(struct sfs_http1 *wire); /* closes; NULL is fine */
+
+/* Send a whole request; its text is copied.  The wire must be new or is_free(). */
+void sfs_http1_ask(struct sfs_http1 *wire, const char *text, size_t n);
+
+/* Go on as far as the socket lets, a MiB of body at most.  *ret_err at
+ * SFS_HTTP1_ENDED: what head() or took() said; at SFS_HTTP1_LOST: a negative errno, and
+ * sfs_http1_why() has the sentence. */
+enum sfs_http1_state sfs_http1_run(struct sfs_http1 *wire,
+				   const struct sfs_http1_reader *ops, void *reader,
+				   int *ret_err);
+const char *sfs_http1_why(const struct sfs_http1 *wire);
+
+int sfs_http1_fd(const struct sfs_http1 *wire);
+bool sfs_http1_sends(const struct sfs_http1 *wire); /* poll for room, else for bytes */
+
+/* May it be asked again?  Looks at the socket: a server that closed it, or that sent
+ * what nobody asked for, is seen here. */
+bool sfs_http1_is_free(struct sfs_http1 *wire);
+
+#endif

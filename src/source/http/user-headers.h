@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* headers - the user's header lines; those of files are read again when a file changes.
+ *
+ * Tokens expire, and whoever renews them writes a file anew, in place or by a rename.  A
+ * file that is gone, empty, or holds what is no header (it is being written) changes
+ * nothing: the lines of before are sent on.  Their values are secrets, and never logged.
+ *
+ * Not thread-safe.  Looking at a file is a stat(), at most once a second.
+ */
+#ifndef SFS_USER_HEADERS_H
+#define SFS_USER_HEADERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sfs_user_headers;
+
+/* Is it one line, of the form "Name: value"? */
+bool sfs_user_headers_is_line(const char *line);
+
+/* Each spec is a line; or "@FILE" and the lines that it held, with a newline before each.
+ */
+struct sfs_user_headers *sfs_user_headers_new(char **specs, int n);
+void sfs_user_headers_free(struct sfs_user_headers *headers); /* NULL is fine */
+
+/* Have the files changed?  Looks if the last look was a second ago; or, if it `must`,
+ * now, and into the files.  true: there are other lines than before. */
+bool sfs_user_headers_look(struct sfs_user_headers *headers, bool must, uint64_t now_ns);
+
+/* How often there have been other lines: a number for the present ones. */
+unsigned sfs_user_headers_edition(const struct sfs_user_headers *headers);
+
+/* The lines; good until the next look. */
+int sfs_user_headers_n(const struct sfs_user_headers *headers);
+const char *sfs_user_headers_line(const struct sfs_user_headers *headers, int i);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* netpath - what is known of the network path to the servers of a source.
+ *
+ * Pure. */
+#ifndef SFS_NETPATH_H
+#define SFS_NETPATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SFS_NETPATH_LONG_NS 5000000ULL /* a longer round trip makes a path long */
+
+/* n_parallel: how many reads at a time are of use, >= 1.  rtt_ns: the round-trip time to
+ * the farthest server.  wait_ns: of the server that takes longest, the shortest recent
+ * time to a first byte.  bytes_per_s: the rate with all useful reads in flight.  0:
+ * unknown, or no network. */
+struct sfs_netpath {
+	int n_parallel;
+	uint64_t rtt_ns, wait_ns, bytes_per_s;
+};
+
+/* Does it take long to a first byte?  A server that is near and slow to answer, as S3 is,
+ * counts as far. */
+bool sfs_netpath_is_far(const struct sfs_netpath *path);
+
+/* Is the round trip long?  Only such a path loses packets, and brings bytes in bursts. */
+bool sfs_netpath_is_long(const struct sfs_netpath *path);
+
+/* How long a read waits for its first byte: the round trip, or the server's delay. */
+uint64_t sfs_netpath_latency_ns(const struct sfs_netpath *path);
+
+#endif

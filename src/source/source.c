@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/source.h"
+
+#include "base/alloc.h"
+#include "base/lock.h"
+#include "base/stall.h"
+
+#include <errno.h>
+
+void sfs_object_init(struct sfs_object *object, struct sfs_uri *uri,
+		     struct sfs_source *source)
+{
+	*object = (struct sfs_object){.uri = *uri,
+				      .source = source,
+				      .size = SFS_SIZE_UNKNOWN};
+	*uri = (struct sfs_uri){0};
+}
+
+void sfs_object_done(struct sfs_object *object)
+{
+	sfs_uri_done(&object->uri);
+	free(object->tag);
+	free(object->modified);
+	free(object->redirected);
+	*object = (struct sfs_object){0};
+}
+
+void sfs_object_explain(const struct sfs_object *object, uint64_t offset,
+			const char *what, struct sfs_cause *cause)
+{
+	const struct sfs_uri *uri = &object->uri;
+
+	sfs_cause_set(cause, object->name, offset, "%s from %s", what,
+		      uri->origin     ? uri->origin
+		      : uri->location ? uri->location
+				      : "its source");
+}
+
+struct sfs_netpath sfs_source_path(const struct sfs_source *s)
+{
+	return (struct sfs_netpath){
+		.n_parallel = atomic_load_explicit(&s->n_parallel, memory_order_relaxed),
+		.rtt_ns = atomic_load_explicit(&s->rtt_ns, memory_order_relaxed),
+		.wait_ns = atomic_load_explicit(&s->wait_ns, memory_order_relaxed),
+		.bytes_per_s =
+			atomic_load_explicit(&s->bytes_per_s, memory_order_relaxed),
+	};
+}
+
+void sfs_source_set_path(struct sfs_source *s, const struct sfs_netpath *path)
+{
+	atomic_store(&s->n_parallel, path->n_parallel);
+	atomic_store(&s->rtt_ns, path->rtt_ns);
+	atomic_store(&s->wait_ns, path->wait_ns);
+	atomic_store(&s->bytes_per_s, path->bytes_per_s);
+}
+
+void sfs_request_submit(struct sfs_request *request)
+{
+	struct sfs_source *source = request->object->source;
+
+	sfs_lock_check_none("a source is asked");
+	source->ops->submit(source, request);
+}
+
+void sfs_request_cancel(struct sfs_request *request)
+{
+	struct sfs_source *source = request->object->source;
+
+	atomic_store(&request->is_cancelled, true);
+	source->ops->wake(source);
+}
+
+void sfs_request_hurry(struct sfs_request *request)
+{
+	struct sfs_source *source = request->object->source;
+
+	if (!atomic_exchange(&request->is_needed, true))
+		source->ops->wake(source);
+}
+
+uint64_t sfs_request_await(struct sfs_request *request)
+{
+	atomic_store(&request->is_awaited, true);
+	return atomic_load(&request->n_ready);
+}
+
+void sfs_request_make_ready(struct sfs_request *request, uint64_t n_bytes)
+{
+	atomic_store(&request->n_ready, n_bytes);
+	if (atomic_exchange(&request->is_awaited, false))
+		request->ready(request);
+}
+
+void sfs_source_stop(struct sfs_source *source)
+{
+	if (source)
+		source->ops->stop(source);
+}
+
+void sfs_source_free(struct sfs_source *source)
+{
+	if (source)
+		source->ops->free(source);
+}
+
+void sfs_request_end(struct sfs_request *request, int err)
+{
+	struct sfs_source *source = request->object->source;
+
+	atomic_fetch_add(&source->n_requests, 1);
+	if (err < 0)
+		atomic_fetch_add(&source->n_failed, err != -ECANCELED);
+	else if (request->kind == SFS_REQUEST_READ)
+		atomic_fetch_add(&source->n_bytes, request->n_bytes);
+	sfs_lock_check_none("a request ends");
+	sfs_stall_note_answer();
+	request->done(request, err);
+}
+
+void sfs_source_count(struct sfs_source *source, struct sfs_source_counts *counts)
+{
+	if (!source)
+		return;
+	counts->n_requests += atomic_load(&source->n_requests);
+	counts->n_failed += atomic_load(&source->n_failed);
+	counts->n_bytes += atomic_load(&source->n_bytes);
+	counts->n_hedges += atomic_load(&source->n_hedges);
+	counts->hedged_bytes += atomic_load(&source->hedged_bytes);
+}

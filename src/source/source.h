@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* source - where bytes come from.
+ *
+ * An object is one shard as its source knows it.  A request asks for an object's
+ * size, or for a range of its bytes; it is answered once, by its done(), on a
+ * thread of the source.  A source retries what is worth retrying, for about as long as a
+ * reader may wait, so an error here is final for this request; a later request tries
+ * anew.  A range is answered with the bytes of that version of the object that was asked
+ * for its size, or with -ESTALE.
+ */
+#ifndef SFS_SOURCE_H
+#define SFS_SOURCE_H
+
+#include "base/cause.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "memory/slab.h"
+#include "source/netpath.h"
+#include "source/uri.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#define SFS_SIZE_UNKNOWN UINT64_MAX
+#define SFS_READY_BYTES	 SFS_SLAB_BYTES /* what memory is borrowed by */
+#define SFS_HEAD_BYTES	 512
+
+struct sfs_source;
+
+struct sfs_object {
+	const char *name; /* the shard's, for logs and the ledger; borrowed */
+	struct sfs_uri uri;
+	struct sfs_source *source;
+
+	/* Set before the done() of a successful ask, and never again. */
+	uint64_t size;	 /* bytes; SFS_SIZE_UNKNOWN until asked */
+	int64_t mtime_s; /* seconds since 1970; 0 if the source doesn't say */
+
+	/* What tells one version of the object from another: the source's own. */
+	bool has_strong_tag; /* objects with the same tag are the same, byte for byte */
+	char *tag, *modified;
+	/* Where the server's last redirect led to: its own too, or NULL. */
+	char *redirected;
+};
+
+/* An object for `uri`, which it takes over (and leaves empty). */
+void sfs_object_init(struct sfs_object *object, struct sfs_uri *uri,
+		     struct sfs_source *source);
+void sfs_object_done(struct sfs_object *object);
+
+enum sfs_request_kind { SFS_REQUEST_ASK, SFS_REQUEST_READ };
+
+struct sfs_request {
+	enum sfs_request_kind kind;
+	struct sfs_object *object;
+	bool is_urgent;	  /* a reader waits: goes before those that only prefetch */
+	bool is_probe;	  /* while mounting: fail at once where patience is no help */
+	bool may_be_tiny; /* ASK: the object need not be a tar */
+	bool is_ahead; /* READ: nobody waits for it; who comes to wait says so by hurry()
+			*/
+
+	/* ASK: if not NULL, gets the first bytes of the object, SFS_HEAD_BYTES at most;
+	 * n_got says how many. */
+	unsigned char *head;
+
+	/* READ: n_bytes from `offset` on go into the n_iov pieces of memory, which
+	 * have just that room and are borrowed (and not changed) until done(). */
+	uint64_t offset, n_bytes;
+	struct iovec *iov;
+	int n_iov;
+
+	/* At the end, failed or not: so many of the bytes, from the first on, are there.
+	 */
+	uint64_t n_got;
+
+	/* 0, or -ENOENT, -EACCES, -ESTALE, -EOPNOTSUPP (no ranges), -ECANCELED,
+	 * -ETIMEDOUT and others that mean EIO to a reader.  Called once, on a thread
+	 * of the source, without locks; must not wait.  The request is the caller's
+	 * again, memory and all. */
+	void (*done)(struct sfs_request *request, int err);
+	struct sfs_error *error; /* if not NULL, gets a sentence when err < 0; that of a
+				  * READ is in the ledger as well (unless it was only
+				  * ahead, and an outage lasted too long) */
+	_Atomic uint64_t *begun_ns; /* if not NULL and 0, gets sfs_clock_ns() of the first
+				     * byte of a READ that comes over a network */
+
+	/* Meanwhile, of a READ with a ready(): so many bytes, from the first on, are in
+	 * their place for good, and the source touches their memory no more.  Grows by
+	 * SFS_READY_BYTES or times of it, if at all.  After sfs_request_await(), ready()
+	 * is called once when it has grown, on a thread of the source, before done(). */
+	_Atomic uint64_t n_ready;
+	void (*ready)(struct sfs_request *request);
+
+	/* The source's own. */
+	atomic_bool is_cancelled, is_needed, is_awaited;
+	struct sfs_link link;
+	void *state;
+};
+
+struct sfs_source_ops {
+	const char *name;
+	void (*submit)(struct sfs_source *source, struct sfs_request *request);
+	void (*wake)(struct sfs_source *source);
+	void (*stop)(struct sfs_source *source);
+	void (*free)(struct sfs_source *source);
+};
+
+/* Counted since the start. */
+struct sfs_source_counts {
+	uint64_t n_requests, n_failed, n_bytes;
+	uint64_t n_hedges, hedged_bytes; /* asked for once more, and got in vain */
+};
+
+struct sfs_source {
+	const struct sfs_source_ops *ops;
+	_Atomic uint64_t n_requests, n_failed, n_bytes; /* see sfs_source_count() */
+	_Atomic uint64_t n_hedges, hedged_bytes;
+
+	/* See sfs_source_path(). */
+	_Atomic int n_parallel;
+	_Atomic uint64_t rtt_ns, wait_ns, bytes_per_s;
+};
+
+/* The ways to its servers as they are now, and what the source says of them. */
+struct sfs_netpath sfs_source_path(const struct sfs_source *source);
+void sfs_source_set_path(struct sfs_source *source, const struct sfs_netpath *path);
+
+/* `what` of the object is waited for, at byte `offset`: from where? */
+void sfs_object_explain(const struct sfs_object *object, uint64_t offset,
+			const char *what, struct sfs_cause *cause);
+
+/* Hand the request to its object's source.  Never waits; done() may be called
+ * before this returns, on another thread. */
+void sfs_request_submit(struct sfs_request *request);
+
+/* Ask for done(-ECANCELED) soon; it may also end as it would have.  The request
+ * must still be alive. */
+void sfs_request_cancel(struct sfs_request *request);
+
+/* A reader waits for these bytes by now: get them sooner, if there is a way. */
+void sfs_request_hurry(struct sfs_request *request);
+
+/* A reader waits for the next of these bytes.  Returns n_ready; as soon as it is more,
+ * ready() is called, or done(). */
+uint64_t sfs_request_await(struct sfs_request *request);
+
+/* End all requests with -ECANCELED and stop the threads; waits for them.  What is
+ * submitted from now on ends at once in the same way.  Threads that a disk does not
+ * answer are left behind: see sfs_threads_are_left(). */
+void sfs_source_stop(struct sfs_source *source);
+
+/* Free a stopped source; NULL is fine. */
+void sfs_source_free(struct sfs_source *source);
+
+/* A source of local files: `n_threads` of them read at a time.  `verify_size_only`:
+ * another file of the same size counts as the same version. */
+struct sfs_source *sfs_source_file_start(int n_threads, bool verify_size_only);
+
+/* For sources: bytes of it have come over a network; may be called again and again. */
+static inline void sfs_request_begun(const struct sfs_request *request)
+{
+	if (request->begun_ns && atomic_load(request->begun_ns) == 0)
+		atomic_store(request->begun_ns, sfs_clock_ns());
+}
+
+/* For sources: so many bytes are ready. */
+void sfs_request_make_ready(struct sfs_request *request, uint64_t n_bytes);
+
+/* For sources: the request has ended.  Counts it and calls its done(). */
+void sfs_request_end(struct sfs_request *request, int err);
+
+/* Add what this source has done to *counts; NULL adds nothing. */
+void sfs_source_count(struct sfs_source *source, struct sfs_source_counts *counts);
+
+/* The *.tar of a local folder, file names in the order of their bytes; the caller
+ * frees each and the array.  -ENOTDIR: no folder; others with a sentence. */
+int sfs_source_file_list(const char *folder, char ***ret_names, size_t *ret_n,
+			 struct sfs_error *err);
+
+struct sfs_http_options {
+	int n_connections;	     /* reads at a time of one server, at most */
+	int n_retries;		     /* after answers that are no use, without progress */
+	unsigned connect_timeout_ms; /* to connect, names included */
+	unsigned stall_timeout_ms;   /* without a byte */
+	uint64_t low_speed_limit; /* bytes a second, at least; during stall_timeout_ms */
+	uint64_t
+		read_timeout_ms; /* how long a reader waits; so long an outage may last */
+	bool verify_size_only;
+	char **headers; /* n_headers of them, see headers.h; borrowed */
+	int n_headers;
+	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert,
+		*key; /* NULL: default */
+};
+
+/* A source of http and https URLs.  One thread.  NULL and *err: libcurl refused
+ * an option. */
+struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
+					 struct sfs_error *err);
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/uri.h"
+
+#include "base/alloc.h"
+#include "base/strbuf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+	const char *name;
+	enum sfs_scheme scheme;
+	int port;
+} schemes[] = {
+	{"file", SFS_SCHEME_FILE, 0},
+	{"http", SFS_SCHEME_HTTP, 80},
+	{"https", SFS_SCHEME_HTTPS, 443},
+};
+
+void sfs_uri_done(struct sfs_uri *uri)
+{
+	free(uri->location);
+	free(uri->user);
+	free(uri->origin);
+	free(uri->path);
+	*uri = (struct sfs_uri){0};
+}
+
+/* Length of "scheme" if text is "scheme://...", else 0. */
+static size_t scheme_length(const char *text)
+{
+	size_t n = 0;
+
+	if (!isalpha((unsigned char)text[0]))
+		return 0;
+	while (isalnum((unsigned char)text[n]) || (text[n] && strchr("+-.", text[n])))
+		n++;
+	return strncmp(text + n, "://", 3) == 0 ? n : 0;
+}
+
+bool sfs_uri_has_scheme(const char *text)
+{
+	return scheme_length(text) > 0;
+}
+
+static int hex_value(char c)
+{
+	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
+}
+
+/* Decode %XX; NULL if the result would hold a NUL. */
+static char *percent_decode(const char *s, size_t n)
+{
+	char *out = sfs_malloc(n + 1), *p = out;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (s[i] == '%' && i + 2 < n && isxdigit((unsigned char)s[i + 1]) &&
+		    isxdigit((unsigned char)s[i + 2])) {
+			*p = (char)(hex_value(s[i + 1]) * 16 + hex_value(s[i + 2]));
+			i += 2;
+		} else {
+			*p = s[i];
+		}
+		if (*p++ == 0) {
+			free(out);
+			return NULL;
+		}
+	}
+	*p = 0;
+	return out;
+}
+
+static size_t count_char(const char *s, size_t n, char c)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < n; i++)
+		count += s[i] == c;
+	return count;
+}
+
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if (iscntrl((unsigned char)*s))
+			return true;
+	return false;
+}
+
+static bool has_dot_component(const char *path)
+{
+	size_t n;
+
+	for (; *path; path += n + (path[n] == '/')) {
+		n = strcspn(path, "/");
+		if ((n == 1 && path[0] == '.') ||
+		    (n == 2 && path[0] == '.' && path[1] == '.'))
+			return true;
+	}
+	return false;
+}
+
+static char *decode_path(const char *s, size_t n)
+{
+	char *decoded = percent_decode(s, n);
+
+	if (decoded && !has_control(decoded) && !has_dot_component(decoded) &&
+	    count_char(decoded, strlen(decoded), '/') == count_char(s, n, '/'))
+		return decoded;
+	free(decoded);
+	return sfs_strndup(s, n);
+}
+
+/* The URL's bytes with those encoded that no URL may hold. */
+static void add_encoded(struct sfs_strbuf *t, const char *s, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (c <= ' ' || c >= 0x7f || strchr("\"<>\\^`{|}", c))
+			sfs_strbuf_printf(t, "%%%02X", c);
+		else
+			sfs_strbuf_add(t, s + i, 1);
+	}
+}
+
+static int parse_local(const char *path, struct sfs_uri *uri, struct sfs_error *err)
+{
+	if (*path == 0)
+		return sfs_error_set(err, -EINVAL, "an empty path names no shard");
+	if (has_control(path))
+		return sfs_error_set(err, -EINVAL, "'%s' has a control character in it",
+				     path);
+	uri->location = sfs_strdup(path);
+	uri->path = sfs_strdup(path);
+	return 0;
+}
+
+static int parse_file_url(const char *shown, const char *rest, struct sfs_uri *uri,
+			  struct sfs_error *err)
+{
+	sfs_autofree char *path = NULL;
+
+	if (strncasecmp(rest, "localhost/", 10) == 0)
+		rest += 9;
+	if (*rest != '/')
+		return sfs_error_set(err, -EINVAL,
+				     "'%s' names a file of another machine; write "
+				     "file:///folder/name.tar",
+				     shown);
+	path = percent_decode(rest, strlen(rest));
+	if (!path)
+		return sfs_error_set(err, -EINVAL, "'%s' has a NUL in it", shown);
+	return parse_local(path, uri, err);
+}
+
+/* Fill uri->origin from "host[:port]". */
+static int set_origin(const char *shown, const char *host, size_t n, const char *scheme,
+		      int port, struct sfs_uri *uri, struct sfs_error *err)
+{
+	const char *colon = memrchr(host, ':', n), *end = host + n, *p;
+	char *c;
+
+	if (colon && memchr(colon, ']', (size_t)(end - colon)))
+		colon = NULL; /* of an IPv6 address */
+	if (colon) {
+		port = 0;
+		for (p = colon + 1; p < end; p++) {
+			if (!isdigit((unsigned char)*p) || port > 65535)
+				return sfs_error_set(
+					err, -EINVAL, "'%s' has no valid port number%s",
+					shown,
+					strchr(end, '@')
+						? "; write a '/' in a password as %2F, a "
+						  "'?' as %3F and a '#' as %23"
+						: "");
+			port = port * 10 + (*p - '0');
+		}
+		n = (size_t)(colon - host);
+	}
+	if (n == 0 || port < 1 || port > 65535)
+		return sfs_error_set(err, -EINVAL, "'%s' has no %s", shown,
+				     n == 0 ? "host" : "valid port number");
+	for (p = host; p < host + n; p++)
+		if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f ||
+		    strchr("\"<>\\^`{|}", *p))
+			return sfs_error_set(err, -EINVAL,
+					     "'%s' has a character that no host name has",
+					     shown);
+	uri->origin = sfs_asprintf("%s://%.*s:%d", scheme, (int)n, host, port);
+	for (c = uri->origin; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return 0;
+}
+
+static int parse_http(const char *shown, const char *rest, const char *scheme, int port,
+		      struct sfs_uri *uri, struct sfs_error *err)
+{
+	size_t n_authority = strcspn(rest, "/?#"), n_path, n_all;
+	const char *path = rest + n_authority;
+	const char *at = memrchr(rest, '@', n_authority);
+	const char *host = at ? at + 1 : rest;
+	struct sfs_strbuf url = {0};
+	int ret;
+
+	ret = set_origin(shown, host, (size_t)(path - host), scheme, port, uri, err);
+	if (ret < 0)
+		return ret;
+	n_path = strcspn(path, "?#");
+	n_all = strcspn(path, "#");
+	if (at)
+		uri->user = percent_decode(rest, (size_t)(at - rest));
+	sfs_strbuf_printf(&url, "%s://%.*s%s", scheme, (int)(path - host), host,
+			  n_path == 0 ? "/" : "");
+	add_encoded(&url, path, n_all);
+	uri->location = url.s;
+	uri->path = decode_path(path, n_path);
+	return 0;
+}
+
+int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *err)
+{
+	sfs_autofree char *shown = sfs_uri_redact(text); /* for sentences */
+	size_t n = scheme_length(text), i;
+	struct sfs_uri uri = {0};
+	int ret;
+
+	if (n == 0) {
+		ret = parse_local(text, &uri, err);
+	} else {
+		for (i = 0; i < SFS_COUNT(schemes); i++)
+			if (strlen(schemes[i].name) == n &&
+			    strncasecmp(text, schemes[i].name, n) == 0)
+				break;
+		if (i == SFS_COUNT(schemes))
+			return sfs_error_set(
+				err, -EINVAL,
+				"'%.*s://' is not understood; sources are local "
+				"paths, file://, http:// and https://",
+				(int)n, text);
+		uri.scheme = schemes[i].scheme;
+		if (uri.scheme == SFS_SCHEME_FILE)
+			ret = parse_file_url(shown, text + n + 3, &uri, err);
+		else
+			ret = parse_http(shown, text + n + 3, schemes[i].name,
+					 schemes[i].port, &uri, err);
+	}
+	if (ret < 0)
+		sfs_uri_done(&uri);
+	else
+		*ret_uri = uri;
+	return ret;
+}
+
+/* How long is the part of an authority at p?  In braces, a comma ends it too. */
+static size_t authority_length(const char *p, int depth)
+{
+	return strcspn(p, depth > 0 ? "/?#{}," : "/?#{}");
+}
+
+/* The last '@' of an authority, if no brace that it is in was opened before p: a password
+ * may have braces itself.  NULL: there is none. */
+static const char *plain_at(const char *p, bool is_in_braces)
+{
+	const char *at = NULL;
+	int depth = 0;
+
+	for (; *p && depth >= 0; p++) {
+		if (depth == 0 && (strchr("/?#", *p) || (is_in_braces && *p == ',')))
+			break;
+		if (depth == 0 && *p == '@')
+			at = p;
+		depth += (*p == '{') - (*p == '}');
+	}
+	return at;
+}
+
+/* The '@' behind a password with a '/', '?' or '#' that nobody has encoded: then what
+ * stands behind the authority's ':' is no port.  NULL: there is no such thing. */
+static const char *stray_at(const char *p, size_t n)
+{
+	const char *colon = memrchr(p, ':', n), *end = p + n, *tail;
+
+	if (!colon || memchr(colon, ']', (size_t)(end - colon)))
+		return NULL;
+	for (tail = colon + 1; tail < end && isdigit((unsigned char)*tail);)
+		tail++;
+	return tail < end ? strrchr(end, '@') : NULL;
+}
+
+static int depth_of(const char *p, size_t n)
+{
+	return (int)count_char(p, n, '{') - (int)count_char(p, n, '}');
+}
+
+char *sfs_uri_redact(const char *text)
+{
+	bool in_authority = false, is_url = false;
+	struct sfs_strbuf out = {0};
+	const char *p = text, *at;
+	int depth = 0;
+	size_t n;
+
+	while (*p) {
+		if (in_authority) {
+			at = plain_at(p, depth > 0);
+			if (!at)
+				at = stray_at(p, authority_length(p, depth));
+			if (at) {
+				sfs_strbuf_puts(&out, "***@");
+				depth += depth_of(p, (size_t)(at - p));
+				p = at + 1;
+			}
+			n = authority_length(p, depth);
+			sfs_strbuf_add(&out, p, n);
+			p += n;
+			/* "{http://a,http://b}": this was the next one's scheme. */
+			if (n > 0 && p[-1] == ':' && strncmp(p, "//", 2) == 0) {
+				sfs_strbuf_puts(&out, "//");
+				p += 2;
+				continue;
+			}
+			in_authority = *p && strchr("{},", *p);
+		} else if (strncmp(p, "://", 3) == 0) {
+			sfs_strbuf_puts(&out, "://");
+			p += 3;
+			in_authority = is_url = true;
+			continue;
+		}
+		if ((*p == '?' || *p == '#') && is_url) {
+			sfs_strbuf_puts(&out, *p == '?' ? "?***" : "");
+			p += depth > 0 ? strcspn(p, ",}") : strlen(p);
+			continue;
+		}
+		depth += (*p == '{') - (*p == '}');
+		/* "http://{u:p@a/x,v:q@b/y}": another authority, perhaps. */
+		in_authority |= is_url && depth > 0 && *p == ',';
+		if (*p)
+			sfs_strbuf_add(&out, p++, 1);
+	}
+	return out.s ? out.s : sfs_strdup("");
+}

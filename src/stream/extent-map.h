@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* entries - the log of a cursor: which bytes of which shards the stream's next ones
+ * are.
+ *
+ * An entry is a sample that its lane holds, or a piece of one that is fetched by
+ * itself.  Entries have numbers, which count up from 0; they are appended at the tail
+ * and go at the head.
+ *
+ * Not thread-safe: the stream's lock guards it.
+ */
+#ifndef SFS_EXTENT_MAP_H
+#define SFS_EXTENT_MAP_H
+
+#include "io/request.h"
+#include "stream/slice-buffer.h"
+
+struct sfs_oversize_piece; /* see holes.h */
+
+struct sfs_mapped_extent {
+	uint64_t offset;	      /* in the stream */
+	uint64_t start, n_bytes;      /* in the shard */
+	struct sfs_slice_buffer *run; /* holds it; or NULL and: */
+	struct sfs_oversize_piece *hole;
+	uint32_t lane;
+	int err; /* for readers: this sample cannot be delivered */
+};
+
+struct sfs_extent_map {
+	uint64_t head, tail; /* the numbers head to tail - 1 are there */
+	uint64_t start, end; /* in the stream */
+	uint64_t capacity;
+	struct sfs_mapped_extent *ring; /* of number n: n modulo capacity */
+};
+
+/* An empty log at byte `offset` of the stream. */
+void sfs_extent_map_init(struct sfs_extent_map *l, uint64_t offset);
+void sfs_extent_map_done(struct sfs_extent_map *l);
+
+static inline struct sfs_mapped_extent *sfs_extent_map_at(const struct sfs_extent_map *l,
+							  uint64_t number)
+{
+	return &l->ring[number & (l->capacity - 1)];
+}
+
+/* The next n_bytes of the stream.  The entry is valid until the next append. */
+struct sfs_mapped_extent *sfs_extent_map_append(struct sfs_extent_map *l, uint32_t lane,
+						uint64_t start, uint64_t n_bytes);
+
+/* Remove the first one, whose run or hole the caller has let go of. */
+void sfs_extent_map_drop_head(struct sfs_extent_map *l);
+
+/* The number of the entry that holds the byte, which must be in the log. */
+uint64_t sfs_extent_map_find(const struct sfs_extent_map *l, uint64_t offset);
+
+/* Does the read need bytes of this entry? */
+bool sfs_mapped_extent_overlaps(const struct sfs_mapped_extent *e,
+				const struct sfs_read *read);
+
+#endif

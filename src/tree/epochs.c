@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: the top three bits of a node say whether the rest is an epoch (as a
+ * file, or as a folder) or the number of a name in the table of names.
+ *
+ * A name with @K is an extract of the stream without it.  Which bytes that is, the
+ * stream finds out once, when all its shards are known. */
+#include "tree/epochs.h"
+
+#include "base/alloc.h"
+#include "base/ledger.h"
+#include "catalog/sizes.h"
+#include "engine/engine.h"
+#include "engine/fingerprint.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KIND_SHIFT 57
+#define REST_MASK  ((1ULL << KIND_SHIFT) - 1)
+
+enum kind { EPOCH, EPOCH_FOLDER, NAMED, EPOCHS };
+
+struct sfs_epochs {
+	struct sfs_engine *core;
+	struct sfs_names *names;
+	struct sfs_scripts *scripts;
+};
+
+struct sfs_epochs *sfs_epochs_new(struct sfs_engine *core)
+{
+	struct sfs_epochs *e = sfs_calloc(1, sizeof *e);
+
+	e->core = core;
+	e->names = sfs_names_new();
+	e->scripts = sfs_scripts_new(&core->env);
+	return e;
+}
+
+void sfs_epochs_free(struct sfs_epochs *e)
+{
+	if (!e)
+		return;
+	sfs_names_free(e->names);
+	sfs_scripts_free(e->scripts);
+	free(e);
+}
+
+/* Are streams as long as their samples, which must be known for that? */
+static bool is_exact(const struct sfs_epochs *e)
+{
+	return sfs_order_wants_equal_lanes(&e->core->env.order);
+}
+
+/* ---- nodes ---- */
+
+static enum kind kind_of(uint64_t node)
+{
+	return (enum kind)(node >> KIND_SHIFT);
+}
+
+static uint64_t node_of(enum kind kind, uint64_t rest)
+{
+	return (uint64_t)kind << KIND_SHIFT | rest;
+}
+
+/* The name of a node; not for epochs/ itself. */
+static struct sfs_name name_of(struct sfs_epochs *e, uint64_t node)
+{
+	uint64_t rest = node & REST_MASK;
+
+	if (kind_of(node) == NAMED)
+		return sfs_names_get(e->names, (uint32_t)rest);
+	return (struct sfs_name){.epoch = rest,
+				 .is_folder = kind_of(node) == EPOCH_FOLDER};
+}
+
+/* false: too many names are remembered. */
+static bool node_of_name(struct sfs_epochs *e, const struct sfs_name *name,
+			 uint64_t *ret_node)
+{
+	uint32_t number;
+
+	if (name->n_ranks == 0 && !name->has_first && !name->is_order) {
+		*ret_node = node_of(name->is_folder ? EPOCH_FOLDER : EPOCH, name->epoch);
+		return true;
+	}
+	if (!sfs_names_put(e->names, name, &number))
+		return false;
+	*ret_node = node_of(NAMED, number);
+	return true;
+}
+
+/* ---- look-up ---- */
+
+/* Nobody sees more than an errno of a look-up: the ledger tells what to do. */
+static int refuse(const struct sfs_name *name, int err, const char *why)
+{
+	struct sfs_strbuf path = {0};
+
+	sfs_strbuf_puts(&path, "epochs/");
+	sfs_name_print_path(name, &path);
+	sfs_ledger_add(SFS_EVENT_REFUSED, path.s, SFS_NO_OFFSET, "", "%s", why);
+	sfs_strbuf_done(&path);
+	return err;
+}
+
+int sfs_epochs_lookup(struct sfs_epochs *e, uint64_t folder, const char *component,
+		      uint64_t *ret_node)
+{
+	struct sfs_name parent, name;
+	struct sfs_error why;
+	int ret;
+
+	if (folder == SFS_EPOCHS_ROOT) {
+		ret = sfs_name_parse(NULL, component, &name);
+	} else {
+		parent = name_of(e, folder);
+		ret = parent.is_folder ? sfs_name_parse(&parent, component, &name)
+				       : -ENOTDIR;
+	}
+	if (ret < 0)
+		return ret;
+	ret = sfs_name_check(&name, e->core->env.order.lanes,
+			     is_exact(e) ? UINT32_MAX : e->core->env.shards.n, &why);
+	if (ret < 0)
+		return refuse(&name, ret, why.text);
+	if (!node_of_name(e, &name, ret_node))
+		return refuse(&name, -ENFILE,
+			      "too many names below epochs/ were looked up; mount anew");
+	return 0;
+}
+
+uint64_t sfs_epochs_parent(struct sfs_epochs *e, uint64_t node)
+{
+	struct sfs_name name, folder;
+	uint64_t parent = SFS_EPOCHS_ROOT;
+
+	if (node == SFS_EPOCHS_ROOT)
+		return node;
+	name = name_of(e, node);
+	if (sfs_name_parent(&name, &folder))
+		node_of_name(e, &folder, &parent);
+	return parent;
+}
+
+/* ---- folders ---- */
+
+static void list_first(struct sfs_epochs *e, uint64_t cookie,
+		       bool (*tell)(void *, const char *, uint64_t, bool, uint64_t),
+		       void *ctx)
+{
+	char name[32];
+	uint64_t i;
+
+	for (i = cookie; i < e->core->options->epochs && i <= SFS_EPOCH_MAX; i++) {
+		snprintf(name, sizeof name, "%llu.tar", (unsigned long long)i);
+		if (!tell(ctx, name, node_of(EPOCH, i), false, i + 1))
+			break;
+	}
+}
+
+int sfs_epochs_list(struct sfs_epochs *e, uint64_t node, uint64_t cookie,
+		    bool (*tell)(void *, const char *, uint64_t, bool, uint64_t),
+		    void *ctx)
+{
+	struct sfs_name folder, name;
+	uint32_t number;
+	bool is_taken = true;
+
+	if (node == SFS_EPOCHS_ROOT) {
+		list_first(e, cookie, tell, ctx);
+		return 0;
+	}
+	folder = name_of(e, node);
+	if (!folder.is_folder)
+		return -ENOTDIR;
+	if (cookie > SFS_NAMES_MAX)
+		return 0;
+	for (number = (uint32_t)cookie;
+	     is_taken && sfs_names_next(e->names, &folder, &number, &name); number++) {
+		struct sfs_strbuf text = {0};
+
+		sfs_name_print(&name, &text);
+		is_taken = tell(ctx, text.s, node_of(NAMED, number), name.is_folder,
+				(uint64_t)number + 1);
+		sfs_strbuf_done(&text);
+	}
+	return 0;
+}
+
+/* ---- files ---- */
+
+static struct sfs_stream *open_stream(struct sfs_epochs *e, const struct sfs_name *name)
+{
+	return sfs_stream_open(&e->core->streams, name->epoch, sfs_name_share(name));
+}
+
+static int know_sizes(struct sfs_epochs *e, struct sfs_waiter *waiter)
+{
+	int ret = sfs_sizes_all(e->core->census, waiter);
+
+	return ret == 0 || ret == -EINPROGRESS || ret == -ECANCELED ? ret : -EIO;
+}
+
+/* What the order needs to know of the shards. */
+static int know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter)
+{
+	int ret = know_sizes(e, waiter);
+
+	return ret == 0 && is_exact(e) ? sfs_scan_all_request(e->core->indexer, waiter)
+				       : ret;
+}
+
+/* Has the rank a sample, if the epoch is dealt so evenly?  The shards are known. */
+static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
+{
+	uint64_t n, n_bytes;
+	char why[160];
+
+	if (!is_exact(e) || name->n_ranks == 0)
+		return 0;
+	sfs_scan_all_sum(e->core->indexer, &n, &n_bytes);
+	if (name->rank < sfs_order_positions(&e->core->env.order, n, name->n_ranks))
+		return 0;
+	if (n == 0)
+		return refuse(name, -EINVAL, "the shards have no samples at all");
+	snprintf(why, sizeof why,
+		 "rank %u of %u would have no sample, as there are only %llu: use fewer "
+		 "ranks, or equal=pad",
+		 name->rank, name->n_ranks, (unsigned long long)n);
+	return refuse(name, -EINVAL, why);
+}
+
+/* Ask the stream. */
+static int locate_in_stream(struct sfs_epochs *e, const struct sfs_name *name,
+			    struct sfs_waiter *waiter, struct sfs_place *ret_place)
+{
+	struct sfs_stream *stream;
+	int ret;
+
+	ret = check_rank(e, name);
+	if (ret < 0)
+		return ret;
+	stream = open_stream(e, name);
+	ret = sfs_stream_locate(stream, name->first, waiter, ret_place);
+	sfs_stream_close(stream);
+	return ret;
+}
+
+/* Where the first sample of a name is in its stream, and the end.  The shards are known.
+ */
+static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
+		  struct sfs_waiter *waiter, struct sfs_place *ret_place)
+{
+	uint32_t number = (uint32_t)(node & REST_MASK);
+	bool is_kept = kind_of(node) == NAMED;
+	int ret;
+
+	if (is_kept && sfs_names_place(e->names, number, ret_place))
+		return 0;
+	if (is_exact(e) && !is_kept) { /* the whole epoch */
+		*ret_place = (struct sfs_place){0};
+		sfs_scan_all_sum(e->core->indexer, &ret_place->n_samples,
+				 &ret_place->end);
+		return 0;
+	}
+	if (!waiter)
+		return -EINPROGRESS; /* who does not wait is no reason to read shards */
+	ret = locate_in_stream(e, name, waiter, ret_place);
+	if (ret == 0 && is_kept)
+		sfs_names_set_place(e->names, number, *ret_place);
+	return ret;
+}
+
+/* What a file shows of its stream: without @K all of it, and the stream's own zeros. */
+static int find_extract(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
+			struct sfs_extract *ret)
+{
+	struct sfs_name name = name_of(e, node);
+	struct sfs_place place;
+	int err;
+
+	err = know_shards(e, waiter);
+	if (err < 0)
+		return err;
+	if (!name.has_first && !is_exact(e)) {
+		ret->offset = 0;
+		ret->n_bytes = sfs_stream_bytes(&e->core->env, name.epoch,
+						sfs_name_share(&name));
+		return 0;
+	}
+	err = locate(e, node, &name, waiter, &place);
+	if (err == 0) {
+		ret->offset = place.offset;
+		ret->n_bytes = place.end - place.offset + 2 * SFS_TAR_BLOCK;
+	}
+	return err;
+}
+
+static int64_t newest_mtime(const struct sfs_shards *shards)
+{
+	int64_t newest = 0;
+	uint32_t i;
+
+	for (i = 0; i < shards->n; i++)
+		if (shards->shards[i].object.mtime_s > newest)
+			newest = shards->shards[i].object.mtime_s;
+	return newest;
+}
+
+int sfs_epochs_attr(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
+		    struct sfs_attr *attr)
+{
+	struct sfs_extract extract;
+	int64_t mtime;
+	int ret;
+
+	attr->is_folder = node == SFS_EPOCHS_ROOT || name_of(e, node).is_folder;
+	attr->is_snapshot = !attr->is_folder && name_of(e, node).is_order;
+	if (attr->is_folder || attr->is_snapshot)
+		return 0;
+	ret = find_extract(e, node, waiter, &extract);
+	if (ret < 0)
+		return ret;
+	attr->size = extract.n_bytes;
+	mtime = newest_mtime(&e->core->env.shards);
+	attr->mtime = mtime ? mtime : attr->mtime;
+	return 0;
+}
+
+int sfs_epochs_open(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
+		    struct sfs_stream **ret_stream, struct sfs_extract *ret_extract)
+{
+	struct sfs_name name = name_of(e, node);
+	int ret;
+
+	ret = find_extract(e, node, waiter, ret_extract);
+	if (ret == 0)
+		*ret_stream = open_stream(e, &name);
+	return ret;
+}
+
+bool sfs_epochs_is_script(struct sfs_epochs *e, uint64_t node)
+{
+	return node != SFS_EPOCHS_ROOT && name_of(e, node).is_order;
+}
+
+int sfs_epochs_open_script(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
+			   struct sfs_order_file **ret_script)
+{
+	struct sfs_name name = name_of(e, node);
+	int ret;
+
+	ret = know_sizes(e, waiter);
+	if (ret == 0)
+		ret = sfs_scan_all_request(e->core->members, waiter);
+	if (ret == 0 && is_exact(e))
+		ret = sfs_scan_all_request(e->core->indexer, waiter);
+	if (ret == 0)
+		ret = check_rank(e, &name);
+	if (ret == 0)
+		*ret_script = sfs_order_file_open(e->scripts, name.epoch,
+						  sfs_name_share(&name), name.first);
+	return ret;
+}
+
+/* ---- extended attributes ---- */
+
+#define ORDER	  "user.shufflefs.order"
+#define SAMPLES	  "user.shufflefs.samples"
+#define REPEATED  "user.shufflefs.repeated"
+#define DROPPED	  "user.shufflefs.dropped"
+#define SAMPLE_AT "user.shufflefs.sample-at."
+
+/* The number in this file, as if it was its stream's. */
+static uint64_t own_number(const struct sfs_name *name, uint64_t number)
+{
+	return number > name->first ? number - name->first : 0;
+}
+
+/* Which sample of the file holds its byte `offset`? */
+static int find_sample(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
+		       uint64_t offset, struct sfs_waiter *waiter, uint64_t *ret_number)
+{
+	struct sfs_extract extract;
+	struct sfs_stream *stream;
+	int ret;
+
+	ret = find_extract(e, node, waiter, &extract);
+	if (ret < 0)
+		return ret;
+	stream = open_stream(e, name);
+	ret = sfs_stream_number(stream, extract.offset + offset, waiter, ret_number);
+	sfs_stream_close(stream);
+	return ret;
+}
+
+static bool read_offset(const char *s, uint64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(s, &end, 10);
+	return isdigit((unsigned char)*s) && *end == 0 && errno == 0 && *ret <= INT64_MAX;
+}
+
+static int print_order(struct sfs_epochs *e, struct sfs_strbuf *text)
+{
+	sfs_strbuf_printf(text, "%016llx",
+			  (unsigned long long)sfs_fingerprint(&e->core->env));
+	return 0;
+}
+
+/* How many samples the file has; or how many of its stream `equal` repeats or drops. */
+static int print_count(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
+		       const char *attribute, struct sfs_waiter *waiter,
+		       struct sfs_strbuf *text)
+{
+	struct sfs_place place;
+	uint64_t n;
+	int ret;
+
+	ret = locate(e, node, name, waiter, &place);
+	if (ret < 0)
+		return ret;
+	n = strcmp(attribute, REPEATED) == 0  ? place.n_repeated
+	    : strcmp(attribute, DROPPED) == 0 ? place.n_dropped
+					      : own_number(name, place.n_samples);
+	sfs_strbuf_printf(text, "%llu", (unsigned long long)n);
+	return 0;
+}
+
+static int print_sample_at(struct sfs_epochs *e, uint64_t node,
+			   const struct sfs_name *name, const char *offset,
+			   struct sfs_waiter *waiter, struct sfs_strbuf *text)
+{
+	uint64_t at, number;
+	int ret;
+
+	if (!read_offset(offset, &at))
+		return -EINVAL;
+	ret = find_sample(e, node, name, at, waiter, &number);
+	if (ret == 0)
+		sfs_strbuf_printf(text, "%llu",
+				  (unsigned long long)own_number(name, number));
+	return ret;
+}
+
+static bool is_count(const char *attribute)
+{
+	return strcmp(attribute, SAMPLES) == 0 || strcmp(attribute, REPEATED) == 0 ||
+	       strcmp(attribute, DROPPED) == 0;
+}
+
+int sfs_epochs_xattr(struct sfs_epochs *e, uint64_t node, const char *attribute,
+		     struct sfs_waiter *waiter, struct sfs_strbuf *text)
+{
+	bool is_at = strncmp(attribute, SAMPLE_AT, strlen(SAMPLE_AT)) == 0;
+	bool is_order = strcmp(attribute, ORDER) == 0;
+	struct sfs_name name;
+	int ret;
+
+	if (node == SFS_EPOCHS_ROOT || (!is_at && !is_order && !is_count(attribute)))
+		return -ENODATA;
+	name = name_of(e, node);
+	if (name.is_folder || name.is_order)
+		return -ENODATA;
+	ret = is_order ? know_sizes(e, waiter) : know_shards(e, waiter);
+	if (ret < 0)
+		return ret;
+	if (is_order)
+		return print_order(e, text);
+	if (is_at)
+		return print_sample_at(e, node, &name, attribute + strlen(SAMPLE_AT),
+				       waiter, text);
+	return print_count(e, node, &name, attribute, waiter, text);
+}
+
+/* Is it known how many samples the stream has, without a look at any shard? */
+static bool is_counted(struct sfs_epochs *e, const struct sfs_name *name)
+{
+	struct sfs_stream *stream;
+	bool is_known;
+
+	if (know_shards(e, NULL) < 0)
+		return false;
+	if (is_exact(e))
+		return true;
+	stream = open_stream(e, name);
+	is_known = sfs_stream_end(stream) != UINT64_MAX;
+	sfs_stream_close(stream);
+	return is_known;
+}
+
+void sfs_epochs_list_xattrs(struct sfs_epochs *e, uint64_t node, struct sfs_strbuf *text)
+{
+	struct sfs_name name;
+
+	if (node == SFS_EPOCHS_ROOT)
+		return;
+	name = name_of(e, node);
+	if (name.is_folder || name.is_order)
+		return;
+	sfs_strbuf_add(text, ORDER, sizeof ORDER);
+	if (!is_counted(e, &name))
+		return;
+	sfs_strbuf_add(text, SAMPLES, sizeof SAMPLES);
+	if (e->core->env.order.equal != SFS_EQUAL_NONE) {
+		sfs_strbuf_add(text, REPEATED, sizeof REPEATED);
+		sfs_strbuf_add(text, DROPPED, sizeof DROPPED);
+	}
+}

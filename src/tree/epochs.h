@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* epochs - the files and folders under epochs/: streams, by name.
+ *
+ *     E.tar   E/rank-R-of-W.tar   E/rank-R-of-W/worker-I-of-N.tar
+ *
+ * and each as NAME@K.tar, and as .order instead of .tar.
+ *
+ * A node is a number below 2^60, as in tree.h.  epochs/ lists the first few epochs; any
+ * other can be looked up; the folder of an epoch lists what was looked up there.  Any
+ * thread may call.
+ */
+#ifndef SFS_EPOCHS_H
+#define SFS_EPOCHS_H
+
+#include "base/waiter.h"
+#include "stream/stream.h"
+#include "tree/names.h"
+#include "tree/node.h"
+#include "tree/order-file.h"
+
+struct sfs_engine;
+struct sfs_epochs;
+
+#define SFS_EPOCHS_ROOT (3ULL << 57) /* the node of epochs/ itself */
+
+struct sfs_epochs *sfs_epochs_new(struct sfs_engine *core);
+void sfs_epochs_free(struct sfs_epochs *epochs); /* NULL is fine */
+
+/* -ENOENT: there is no such name, for good.  -EINVAL: the epoch has no such part; the
+ * ledger says which it has.  -ENFILE: too many names were looked up.  -ENOTDIR. */
+int sfs_epochs_lookup(struct sfs_epochs *epochs, uint64_t folder, const char *name,
+		      uint64_t *ret_node);
+
+/* Sets the kind, size and mtime.  As sfs_tree_attr(). */
+int sfs_epochs_attr(struct sfs_epochs *epochs, uint64_t node, struct sfs_waiter *waiter,
+		    struct sfs_attr *attr);
+
+/* As sfs_tree_list(). */
+int sfs_epochs_list(struct sfs_epochs *epochs, uint64_t folder, uint64_t cookie,
+		    bool (*tell)(void *ctx, const char *name, uint64_t node,
+				 bool is_folder, uint64_t cookie),
+		    void *ctx);
+
+uint64_t sfs_epochs_parent(struct sfs_epochs *epochs, uint64_t node);
+
+/* What a file shows of its stream: the samples from byte `offset` on, and zeros. */
+struct sfs_extract {
+	uint64_t offset, n_bytes;
+};
+
+/* Open the stream of a file, of which the file is an extract.  Close it.  As
+ * sfs_tree_attr(). */
+int sfs_epochs_open(struct sfs_epochs *epochs, uint64_t node, struct sfs_waiter *waiter,
+		    struct sfs_stream **ret_stream, struct sfs_extract *ret_extract);
+
+/* Is it a file that tells an order, and so no stream?  Open it: all samples and names
+ * must be known.  As sfs_tree_attr(). */
+bool sfs_epochs_is_script(struct sfs_epochs *epochs, uint64_t node);
+int sfs_epochs_open_script(struct sfs_epochs *epochs, uint64_t node,
+			   struct sfs_waiter *waiter, struct sfs_order_file **ret_script);
+
+/* The value of an extended attribute, as text:
+ *   user.shufflefs.order               sfs_fingerprint(), in hexadecimal
+ *   user.shufflefs.samples             how many the file has
+ *   user.shufflefs.repeated, .dropped  how many of its stream equal= has made so
+ *   user.shufflefs.sample-at.OFFSET    which of them holds that byte
+ * -ENODATA: there is no such.  -EINVAL: OFFSET is none.  Others as sfs_epochs_attr(). */
+int sfs_epochs_xattr(struct sfs_epochs *epochs, uint64_t node, const char *attribute,
+		     struct sfs_waiter *waiter, struct sfs_strbuf *text);
+
+/* Their names, each with its NUL; but for sample-at, and samples as long as counting them
+ * would mean to look at shards: some programs ask for all that is listed. */
+void sfs_epochs_list_xattrs(struct sfs_epochs *epochs, uint64_t node,
+			    struct sfs_strbuf *text);
+
+#endif

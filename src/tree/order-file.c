@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a script is a task that makes lines for the first of the reads that
+ * wait.  `text` is a piece of the whole, from byte `start` of it on.  Lines are added to
+ * it until it reaches far enough, and what lies before the read is dropped.
+ *
+ * An epoch is played through a window of rounds at a time (play.h).  Where a window
+ * begins, a mark is set: the byte of the text, and the round.  With a map of the order
+ * the playing can go on at any round, so a read begins at the last mark before it.  There
+ * are few marks: when the array is full, every other one goes. */
+#include "tree/order-file.h"
+
+#include "base/alloc.h"
+#include "base/ledger.h"
+#include "base/lock.h"
+#include "base/strbuf.h"
+#include "memory/charge.h"
+#include "order/iterate.h"
+#include "order/locate.h"
+#include "order/partition.h"
+#include "tar/key.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#define N_AT_A_TIME 2048  /* lines */
+#define N_SKIPPED   65536 /* samples before the first line */
+#define N_MARKS	    4096  /* 128 KiB */
+#define WORTH_BYTES                                                        \
+	((uint64_t)128 << 10) /* of text: less than that is not leapt over \
+			       */
+
+struct mark {
+	uint64_t at;		   /* byte of the text */
+	uint64_t position, offset; /* of the first sample there */
+	uint64_t round;		   /* in which the window begins */
+};
+
+struct sfs_scripts {
+	struct sfs_runtime *env;
+	struct sfs_account account;
+
+	pthread_mutex_t lock; /* guards all below, and what scripts say is under it */
+	struct sfs_link list;
+};
+
+struct sfs_order_file {
+	struct sfs_scripts *all;
+	uint64_t epoch, first;
+	struct sfs_share share;
+	struct sfs_task task;
+
+	/* Locked. */
+	struct sfs_link link, reads;
+	uint32_t n_users;
+	bool is_closed;
+	uint64_t n_lines;
+
+	/* The task's. */
+	struct sfs_order order;
+	struct sfs_iterator play;
+	struct sfs_locator map;
+	struct sfs_charge held; /* counts them all */
+	bool has_order, has_map;
+	uint64_t n_to_skip;
+	bool is_at_end;
+	uint64_t position, offset; /* of the next sample, in the file */
+	struct sfs_strbuf text;
+	uint64_t start;
+	struct mark *marks;
+	uint32_t n_marks;
+	uint64_t apart; /* bytes, at least, between two of them */
+};
+
+/* ---- lines ---- */
+
+static void add_number(struct sfs_strbuf *text, uint64_t n)
+{
+	char digits[21], *p = digits + sizeof digits;
+
+	*--p = '\t';
+	do
+		*--p = (char)('0' + n % 10);
+	while ((n /= 10) > 0);
+	sfs_strbuf_add(text, p, (size_t)(digits + sizeof digits - p));
+}
+
+/* What would end a column or a line is escaped. */
+static void add_escaped(struct sfs_strbuf *text, const char *s, size_t n)
+{
+	static const char odd[] = "\t\n\r\\", letters[] = "tnr\\";
+	const char *found;
+	size_t i, done = 0;
+
+	for (i = 0; i < n; i++) {
+		found = s[i] ? strchr(odd, s[i]) : NULL;
+		if (!found)
+			continue;
+		sfs_strbuf_add(text, s + done, i - done);
+		sfs_strbuf_add(text, "\\", 1);
+		sfs_strbuf_add(text, &letters[found - odd], 1);
+		done = i + 1;
+	}
+	sfs_strbuf_add(text, s + done, n - done);
+}
+
+/* The first of a sample's members that has a key, has its. */
+static void add_key(struct sfs_strbuf *text, const struct sfs_members *members,
+		    uint64_t start)
+{
+	uint64_t i = sfs_members_find(members, start);
+	struct sfs_member m;
+	size_t n = 0;
+
+	for (; i < members->n && n == 0; i++) {
+		m = sfs_members_get(members, i);
+		n = sfs_key_length(m.name, m.n_name);
+	}
+	if (n > 0)
+		add_escaped(text, m.name, n);
+}
+
+static void add_line(struct sfs_order_file *s, const struct sfs_block_sample *sample)
+{
+	struct sfs_shard *shard = &s->all->env->shards.shards[sample->shard];
+
+	add_number(&s->text, s->position);
+	add_number(&s->text, s->offset);
+	add_number(&s->text, sample->n_bytes);
+	add_escaped(&s->text, shard->name, strlen(shard->name));
+	sfs_strbuf_add(&s->text, "\t", 1);
+	add_key(&s->text, sfs_shard_members(shard), sample->start);
+	sfs_strbuf_add(&s->text, "\n", 1);
+	s->position++;
+	s->offset += sample->n_bytes;
+}
+
+/* ---- marks ---- */
+
+static uint64_t text_end(const struct sfs_order_file *s)
+{
+	return s->start + s->text.n;
+}
+
+/* A window begins here. */
+static void set_mark(struct sfs_order_file *s)
+{
+	const struct mark *last = s->n_marks ? &s->marks[s->n_marks - 1] : NULL;
+	uint32_t i;
+
+	if (last && text_end(s) < last->at + s->apart)
+		return;
+	if (s->n_marks == N_MARKS) {
+		for (i = 0; i < N_MARKS / 2; i++)
+			s->marks[i] = s->marks[2 * i];
+		s->n_marks = N_MARKS / 2;
+		s->apart = text_end(s) / (N_MARKS / 2);
+	}
+	s->marks[s->n_marks++] = (struct mark){.at = text_end(s),
+					       .position = s->position,
+					       .offset = s->offset,
+					       .round = s->play.round};
+}
+
+/* The last mark that is not behind byte `at`. */
+static const struct mark *find_mark(const struct sfs_order_file *s, uint64_t at)
+{
+	uint32_t low = 0, high = s->n_marks, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (s->marks[middle].at <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 ? &s->marks[low - 1] : NULL;
+}
+
+/* ---- memory ---- */
+
+static int count(struct sfs_order_file *s)
+{
+	struct sfs_scripts *all = s->all;
+	uint64_t n = sfs_order_memory(&s->order) + sfs_iterator_memory(&s->play) +
+		     N_MARKS * sizeof *s->marks + s->text.capacity;
+
+	if (s->has_map)
+		n += sfs_locator_memory(&s->order);
+	return sfs_charge_count(&s->held, &all->account, (size_t)n,
+				all->env->budget.total_bytes / 2);
+}
+
+/* There is no room: what it took is given back. */
+static int give_up(struct sfs_order_file *s)
+{
+	uint64_t n = sfs_order_memory(&s->order) + sfs_iterator_memory(&s->play);
+	char size[32];
+
+	sfs_ledger_add(SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
+		       "close other .order files, or raise budget=",
+		       "the .order of epoch %llu takes %s or more, and the budget has no "
+		       "room for it",
+		       (unsigned long long)s->epoch, sfs_format_size(n, size));
+	if (s->has_map)
+		sfs_locator_done(&s->map);
+	sfs_iterator_done(&s->play);
+	sfs_order_done(&s->order);
+	sfs_strbuf_done(&s->text);
+	sfs_charge_done(&s->held);
+	free(steal(&s->marks));
+	s->n_marks = 0;
+	s->has_map = s->has_order = false;
+	return -ENOMEM;
+}
+
+/* ---- where the playing is ---- */
+
+static void rewind_play(struct sfs_order_file *s)
+{
+	const struct sfs_sample_tables tables = sfs_shards_tables(&s->all->env->shards);
+
+	sfs_iterator_done(&s->play);
+	sfs_iterator_init(&s->play, &s->order, &tables);
+	s->n_to_skip = s->first;
+	s->is_at_end = false;
+	s->position = s->offset = s->start = 0;
+	s->text.n = 0;
+}
+
+static int have_order(struct sfs_order_file *s)
+{
+	struct sfs_runtime *env = s->all->env;
+	const struct sfs_sample_tables tables = sfs_shards_tables(&env->shards);
+
+	if (s->has_order)
+		return 0;
+	sfs_partition(&s->order, &env->order, s->epoch, env->shards.n, &tables, s->share);
+	s->marks = sfs_calloc(N_MARKS, sizeof *s->marks);
+	s->apart = 1;
+	s->has_order = true;
+	rewind_play(s);
+	return count(s) < 0 ? give_up(s) : 0;
+}
+
+/* false: there is no room for one. */
+static bool have_map(struct sfs_order_file *s)
+{
+	struct sfs_shards *shards = &s->all->env->shards;
+	const struct sfs_sample_tables tables = sfs_shards_tables(shards);
+	struct sfs_spot spot;
+	uint32_t shard;
+
+	if (s->has_map)
+		return true;
+	s->has_map = true;
+	if (count(s) < 0) {
+		s->has_map = false;
+		return false;
+	}
+	sfs_locator_init(&s->map, &s->order, &tables, sfs_shards_totals);
+	if (sfs_locator_nth(&s->map, 0, &spot, &shard) == 0)
+		return true;
+	sfs_locator_done(&s->map); /* (no samples at all) */
+	s->has_map = false;
+	return false;
+}
+
+static void go_to(struct sfs_order_file *s, const struct mark *mark)
+{
+	sfs_iterator_seek(&s->play, &s->map, mark->round);
+	s->n_to_skip = 0;
+	s->is_at_end = false;
+	s->position = mark->position;
+	s->offset = mark->offset;
+	s->start = mark->at;
+	s->text.n = 0;
+}
+
+/* Be somewhere before byte `at`, near it if that is known. */
+static void approach(struct sfs_order_file *s, uint64_t at)
+{
+	const struct mark *mark = find_mark(s, at);
+	bool is_behind = at < s->start;
+
+	if (mark && (is_behind || mark->at > text_end(s) + WORTH_BYTES) && have_map(s))
+		go_to(s, mark);
+	else if (is_behind)
+		rewind_play(s);
+}
+
+/* ---- making text: the task ---- */
+
+/* Drop what lies before byte `at`. */
+static void drop_before(struct sfs_order_file *s, uint64_t at)
+{
+	size_t n = at - s->start < s->text.n ? (size_t)(at - s->start) : s->text.n;
+
+	if (at <= s->start || n == 0)
+		return;
+	memmove(s->text.s, s->text.s + n, s->text.n - n);
+	s->text.n -= n;
+	s->start += n;
+}
+
+/* Skip some of the samples before the first line. */
+static void skip(struct sfs_order_file *s)
+{
+	uint64_t n = s->n_to_skip < N_SKIPPED ? s->n_to_skip : N_SKIPPED, i;
+
+	for (i = 0; i < n && !s->is_at_end; i++)
+		s->is_at_end = sfs_iterator_next(&s->play) == NULL;
+	s->n_to_skip -= n;
+}
+
+/* Make up to N_AT_A_TIME lines, until the text reaches to `end`.  Returns how many. */
+static uint64_t make_lines(struct sfs_order_file *s, uint64_t at, uint64_t end)
+{
+	const struct sfs_block_sample *sample;
+	uint64_t n = 0;
+
+	while (n < N_AT_A_TIME && text_end(s) < end) {
+		if (sfs_iterator_is_between(&s->play))
+			set_mark(s);
+		sample = sfs_iterator_next(&s->play);
+		s->is_at_end = !sample;
+		if (!sample)
+			break;
+		add_line(s, sample);
+		drop_before(s, at);
+		n++;
+	}
+	return n;
+}
+
+/* Bring the text nearer to the n bytes at `at`.  0: they are there, as far as there are
+ * any.  -EINPROGRESS: not yet. */
+static int work(struct sfs_order_file *s, uint64_t at, size_t n)
+{
+	uint64_t n_lines;
+	int ret = have_order(s);
+
+	if (ret < 0)
+		return ret;
+	approach(s, at);
+	drop_before(s, at);
+	if (s->n_to_skip > 0 && !s->is_at_end) {
+		skip(s);
+		return -EINPROGRESS;
+	}
+	n_lines = make_lines(s, at, at + n);
+	pthread_mutex_lock(&s->all->lock);
+	s->n_lines += n_lines;
+	pthread_mutex_unlock(&s->all->lock);
+	if (count(s) < 0)
+		return give_up(s);
+	return text_end(s) >= at + n || s->is_at_end ? 0 : -EINPROGRESS;
+}
+
+static void fill(const struct sfs_order_file *s, struct sfs_read *read)
+{
+	uint64_t from = read->offset - s->start;
+
+	read->release = sfs_read_reset;
+	if (read->offset < s->start || from >= s->text.n)
+		read->n_bytes = 0;
+	else if (read->n_bytes > s->text.n - from)
+		read->n_bytes = (size_t)(s->text.n - from);
+	if (read->n_bytes > 0)
+		sfs_read_add_copy(read, s->text.s + from, read->n_bytes);
+}
+
+/* Locked. */
+static struct sfs_read *first_read(struct sfs_order_file *s)
+{
+	return sfs_list_is_empty(&s->reads)
+		       ? NULL
+		       : sfs_container(s->reads.next, struct sfs_read, link);
+}
+
+/* The bytes are there, or will never be.  Whoever asked may have gone meanwhile. */
+static void answer(struct sfs_order_file *s, uint64_t at, size_t n, int err)
+{
+	struct sfs_read *read;
+
+	pthread_mutex_lock(&s->all->lock);
+	read = first_read(s);
+	if (read && (read->offset != at || read->n_bytes != n))
+		read = NULL;
+	if (read)
+		sfs_link_remove(&read->link);
+	if (read && err == 0)
+		fill(s, read);
+	pthread_mutex_unlock(&s->all->lock);
+	if (read)
+		read->done(read, err);
+}
+
+static void free_script(struct sfs_order_file *s)
+{
+	if (s->has_map)
+		sfs_locator_done(&s->map);
+	if (s->has_order) {
+		sfs_iterator_done(&s->play);
+		sfs_order_done(&s->order);
+	}
+	sfs_strbuf_done(&s->text);
+	sfs_charge_done(&s->held);
+	free(s->marks);
+	free(s);
+}
+
+static bool run(struct sfs_task *task)
+{
+	struct sfs_order_file *s = sfs_container(task, struct sfs_order_file, task);
+	struct sfs_scripts *all = s->all;
+	struct sfs_read *read;
+	uint64_t at = 0;
+	bool is_closed;
+	size_t n = 0;
+	int ret;
+
+	pthread_mutex_lock(&all->lock);
+	is_closed = s->is_closed;
+	read = first_read(s);
+	if (read) {
+		at = read->offset;
+		n = read->n_bytes;
+	}
+	pthread_mutex_unlock(&all->lock);
+	if (is_closed)
+		free_script(s);
+	if (is_closed || !read)
+		return !is_closed;
+
+	ret = work(s, at, n);
+	if (ret != -EINPROGRESS)
+		answer(s, at, n, ret);
+	/* Others have their turn.  (After the last answer it may be closed: then nobody
+	 * but this very task frees it, when it has run once more.) */
+	sfs_threadpool_post(all->env->pool, task);
+	return true;
+}
+
+/* ---- readers ---- */
+
+static bool cancel(struct sfs_read *read)
+{
+	struct sfs_order_file *s = read->owner;
+	bool was_in;
+
+	pthread_mutex_lock(&s->all->lock);
+	was_in = sfs_link_is_in(&read->link);
+	sfs_link_remove(&read->link);
+	pthread_mutex_unlock(&s->all->lock);
+	return was_in;
+}
+
+static void explain(struct sfs_read *read, struct sfs_cause *cause)
+{
+	sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "the text of an order to be made");
+}
+
+void sfs_order_file_read(struct sfs_order_file *s, struct sfs_read *read)
+{
+	read->owner = s;
+	read->cancel = cancel;
+	read->explain = explain;
+	read->release = sfs_read_reset;
+	pthread_mutex_lock(&s->all->lock);
+	sfs_list_push(&s->reads, &read->link);
+	sfs_threadpool_post(s->all->env->pool, &s->task);
+	pthread_mutex_unlock(&s->all->lock);
+}
+
+uint64_t sfs_order_file_lines(struct sfs_order_file *s)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&s->all->lock);
+	n = s->n_lines;
+	pthread_mutex_unlock(&s->all->lock);
+	return n;
+}
+
+/* Locked. */
+static struct sfs_order_file *find(struct sfs_scripts *all, uint64_t epoch,
+				   struct sfs_share share, uint64_t first)
+{
+	SFS_EACH (s, &all->list, struct sfs_order_file, link) {
+		if (s->epoch == epoch && s->first == first &&
+		    sfs_share_equal(s->share, share))
+			return s;
+	}
+	return NULL;
+}
+
+struct sfs_order_file *sfs_order_file_open(struct sfs_scripts *all, uint64_t epoch,
+					   struct sfs_share share, uint64_t first)
+{
+	struct sfs_order_file *s;
+
+	pthread_mutex_lock(&all->lock);
+	s = find(all, epoch, share, first);
+	if (!s) {
+		s = sfs_calloc(1, sizeof *s);
+		s->all = all;
+		s->epoch = epoch;
+		s->share = share;
+		s->first = first;
+		s->task.run = run;
+		sfs_list_init(&s->reads);
+		sfs_list_push(&all->list, &s->link);
+	}
+	s->n_users++;
+	pthread_mutex_unlock(&all->lock);
+	return s;
+}
+
+void sfs_order_file_close(struct sfs_order_file *s)
+{
+	struct sfs_scripts *all;
+
+	if (!s)
+		return;
+	all = s->all;
+	/* Posted with the lock held: the task sees that it is closed, and frees it. */
+	pthread_mutex_lock(&all->lock);
+	if (--s->n_users == 0) {
+		assert(sfs_list_is_empty(&s->reads));
+		sfs_link_remove(&s->link);
+		s->is_closed = true;
+		sfs_threadpool_post(all->env->pool, &s->task);
+	}
+	pthread_mutex_unlock(&all->lock);
+}
+
+/* ---- life ---- */
+
+struct sfs_scripts *sfs_scripts_new(struct sfs_runtime *env)
+{
+	struct sfs_scripts *all = sfs_calloc(1, sizeof *all);
+
+	all->env = env;
+	sfs_lock_init(&all->lock, SFS_LOCK_SCRIPTS);
+	sfs_list_init(&all->list);
+	sfs_account_open(&all->account, &env->budget, 0, false, NULL);
+	return all;
+}
+
+void sfs_scripts_free(struct sfs_scripts *all)
+{
+	if (!all)
+		return;
+	assert(sfs_list_is_empty(&all->list));
+	sfs_account_close(&all->account);
+	pthread_mutex_destroy(&all->lock);
+	free(all);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "tree/status.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/ledger.h"
+#include "stream/prefetch.h"
+
+#include <unistd.h>
+
+/* ---- the numbers, once for both formats ---- */
+
+struct number {
+	const char *name; /* as in JSON; Prometheus gets shufflefs_ before it */
+	const char *help;
+	bool is_counter;
+	uint64_t value;
+};
+
+enum { MAX_NUMBERS = 64 };
+
+/* Of all streams since the mount; nobody waits while it is idle. */
+static const struct number waits[SFS_N_WAITS] = {
+	[SFS_WAIT_READER] = {"waits_reader_ns",
+			     "Nanoseconds that streams have waited for their reader.",
+			     true, 0},
+	[SFS_WAIT_SOURCE] = {"waits_source_ns",
+			     "Nanoseconds that reads have waited for answers to begin.",
+			     true, 0},
+	[SFS_WAIT_NETWORK] = {"waits_network_ns",
+			      "Nanoseconds that reads have waited for answers' bytes.",
+			      true, 0},
+	[SFS_WAIT_BUDGET] = {"waits_budget_ns",
+			     "Nanoseconds that reads have waited for want of memory.",
+			     true, 0},
+	[SFS_WAIT_CPU] = {"waits_cpu_ns",
+			  "Nanoseconds that reads have waited for what was here.", true,
+			  0},
+	[SFS_WAIT_BLOCK] = {"waits_block_ns",
+			    "Nanoseconds that reads have waited for first blocks.", true,
+			    0},
+};
+
+static int collect(struct sfs_engine *core, struct number *n)
+{
+	struct sfs_runtime *env = &core->env;
+	struct sfs_netpath path = sfs_runtime_path(env);
+	struct sfs_counters *c = &env->counters;
+	struct sfs_source_counts counts = {0};
+	int i = 0, k;
+
+	sfs_source_count(core->files, &counts);
+	sfs_source_count(core->http, &counts);
+#define NUMBER(...) n[i++] = (struct number){__VA_ARGS__}
+	NUMBER("uptime_ms", "Milliseconds since the mount.", false,
+	       (sfs_clock_ns() - core->started_ns) / SFS_NS_PER_MS);
+	NUMBER("shards", "Shards of the dataset.", false, env->shards.n);
+	NUMBER("shards_sized", "Shards whose size is known.", false,
+	       sfs_sizes_known(core->census));
+	NUMBER("delivered_bytes", "Bytes of streams given to readers.", true,
+	       atomic_load(&c->delivered_bytes));
+	NUMBER("reads", "Reads of streams answered.", true, atomic_load(&c->reads));
+	NUMBER("reads_waited", "Reads of streams that had to wait.", true,
+	       atomic_load(&c->reads_waited));
+	NUMBER("reads_waited_ns", "Nanoseconds that readers of streams have waited.",
+	       true, atomic_load(&c->waited_ns));
+	NUMBER("reads_far", "Reads of streams far from every reader's position.", true,
+	       atomic_load(&c->reads_far));
+	NUMBER("renamed_samples", "Samples that got a folder by keys=auto.", true,
+	       atomic_load(&c->renamed));
+	NUMBER("fetched_bytes", "Bytes got from sources.", true, counts.n_bytes);
+	NUMBER("requests", "Requests to sources that have ended.", true,
+	       counts.n_requests);
+	NUMBER("requests_failed", "Of these, those that failed for good.", true,
+	       counts.n_failed);
+	NUMBER("requests_parallel", "Requests at a time that are of use now.", false,
+	       (uint64_t)path.n_parallel);
+	NUMBER("round_trip_us", "Microseconds of a round trip to the farthest server.",
+	       false, path.rtt_ns / 1000);
+	NUMBER("first_byte_us",
+	       "Microseconds to a first byte, of late, at least; the slowest server's.",
+	       false, path.wait_ns / 1000);
+	NUMBER("hedges", "Late requests that were asked for once more.", true,
+	       counts.n_hedges);
+	NUMBER("hedged_bytes", "Bytes that came twice by that.", true,
+	       counts.hedged_bytes);
+	NUMBER("budget_bytes", "Memory for data on their way.", false,
+	       env->budget.total_bytes);
+	NUMBER("budget_limit_bytes", "Of this, what may be used now.", false,
+	       env->budget.limit_bytes);
+	NUMBER("memory_pressure",
+	       "Per cent of the last ten seconds in which somebody waited for memory.",
+	       false, sfs_reclaim_pressure_percent(&core->thrift));
+	NUMBER("budget_used_bytes", "Of the budget, what is granted now.", false,
+	       sfs_budget_used(&env->budget));
+	NUMBER("part_bytes", "Size of a part that would be asked for now.", false,
+	       sfs_prefetch_part_bytes(env));
+	NUMBER("events_retry", "Requests that were tried again.", true,
+	       sfs_ledger_count(SFS_EVENT_RETRY));
+	NUMBER("events_outage", "Lines about servers that were out of order.", true,
+	       sfs_ledger_count(SFS_EVENT_OUTAGE));
+	NUMBER("events_skip", "Damage that was skipped.", true,
+	       sfs_ledger_count(SFS_EVENT_SKIP));
+	NUMBER("events_lost", "Errors that readers got.", true,
+	       sfs_ledger_count(SFS_EVENT_LOST));
+	NUMBER("events_changed", "Shards that changed under the mount.", true,
+	       sfs_ledger_count(SFS_EVENT_CHANGED));
+	NUMBER("events_refused", "Names that cannot be had.", true,
+	       sfs_ledger_count(SFS_EVENT_REFUSED));
+#undef NUMBER
+	for (k = SFS_WAIT_IDLE + 1; k < SFS_N_WAITS; k++) {
+		n[i] = waits[k];
+		n[i++].value = atomic_load(&c->waits.ns[k]);
+	}
+	return i;
+}
+
+void sfs_status_stats(struct sfs_engine *core, struct sfs_strbuf *text)
+{
+	struct number numbers[MAX_NUMBERS];
+	int n = collect(core, numbers), i;
+
+	sfs_strbuf_puts(text, "{\"version\":");
+	sfs_strbuf_json(text, VERSION);
+	sfs_strbuf_printf(text, ",\"pid\":%d,\n\"sources\":[", (int)getpid());
+	for (i = 0; i < core->specs.n; i++) {
+		sfs_strbuf_puts(text, i ? "," : "");
+		sfs_strbuf_json(text, core->specs.s[i]);
+	}
+	sfs_strbuf_puts(text, "]");
+	for (i = 0; i < n; i++)
+		sfs_strbuf_printf(text, ",\n\"%s\":%llu", numbers[i].name,
+				  (unsigned long long)numbers[i].value);
+	sfs_strbuf_puts(text, ",\n\"streams\":[");
+	sfs_streams_print(&core->streams, text);
+	sfs_strbuf_puts(text, "]}\n");
+}
+
+void sfs_status_metrics(struct sfs_engine *core, struct sfs_strbuf *text)
+{
+	struct number numbers[MAX_NUMBERS];
+	int n = collect(core, numbers), i;
+
+	for (i = 0; i < n; i++) {
+		const struct number *m = &numbers[i];
+		const char *suffix = m->is_counter ? "_total" : "";
+
+		sfs_strbuf_printf(text,
+				  "# HELP shufflefs_%s%s %s\n# TYPE shufflefs_%s%s %s\n"
+				  "shufflefs_%s%s %llu\n",
+				  m->name, suffix, m->help, m->name, suffix,
+				  m->is_counter ? "counter" : "gauge", m->name, suffix,
+				  (unsigned long long)m->value);
+	}
+}
+
+void sfs_status_config(struct sfs_engine *core, struct sfs_strbuf *text)
+{
+	char size[32];
+	int i;
+
+	sfs_strbuf_puts(text,
+			"# The settings of this mount, and where each came from.\n");
+	for (i = 0; i < core->specs.n; i++)
+		sfs_strbuf_printf(text, "source = %s\n", core->specs.s[i]);
+	sfs_options_print(core->options, text);
+	sfs_strbuf_printf(text, "# The budget is %s.\n",
+			  sfs_format_size(core->env.budget.total_bytes, size));
+}
+
+static void print_order(const struct sfs_engine *core, struct sfs_strbuf *text)
+{
+	static const char *const keys[] = {"auto", "asis", "unique"};
+	static const char *const equal[] = {"none", "drop", "pad"};
+	const struct sfs_options *o = core->options;
+
+	sfs_strbuf_printf(text, "\norder   seed=%llu lanes=%u buffer=%llu segment=",
+			  (unsigned long long)o->seed, core->env.order.lanes,
+			  (unsigned long long)o->buffer);
+	sfs_options_print_segment(o->segment, text);
+	sfs_strbuf_printf(text, " equal=%s keys=%s", equal[o->equal], keys[o->keys]);
+}
+
+void sfs_status_readme(struct sfs_engine *core, struct sfs_strbuf *text)
+{
+	const struct sfs_shards *shards = &core->env.shards;
+	int i;
+
+	sfs_strbuf_puts(text, "This is a dataset, mounted by shufflefs " VERSION ".\n\n");
+	for (i = 0; i < core->specs.n; i++)
+		sfs_strbuf_printf(text, "source  %s\n", core->specs.s[i]);
+	sfs_strbuf_printf(text, "shards  %u: %s", shards->n, shards->shards[0].name);
+	if (shards->n > 1)
+		sfs_strbuf_printf(text, " to %s", shards->shards[shards->n - 1].name);
+	print_order(core, text);
+	sfs_strbuf_puts(
+		text,
+		"\n\n"
+		"epochs/0.tar             the whole dataset as one tar, shuffled; "
+		"epochs/1.tar\n"
+		"                         is the next epoch, and so on, for any number\n"
+		"epochs/0/rank-1-of-4.tar a rank's part of it (lanes is a multiple of "
+		"4)\n"
+		"epochs/0@100.tar         from its sample 100 on, of any of these\n"
+		"epochs/0.order           its samples as text, of any of these\n"
+		"shards/NAME              a shard, byte for byte\n"
+		"samples/NAME/...         its members as files\n"
+		".shufflefs/stats.json    live numbers (metrics.prom: for Prometheus)\n"
+		".shufflefs/config        the settings, and where each came from\n"
+		".shufflefs/errors        what was retried, skipped or lost, a JSON line "
+		"each\n\n"
+		"Read an epoch with any program that reads tar:\n"
+		"    tar tf epochs/0.tar | head\n"
+		"    webdataset.WebDataset(\"epochs/0.tar\")\n"
+		"The same shards and the same order give the same bytes on every "
+		"machine.\n"
+		"Where keys restart in every shard, `tar x` of a stream overwrites "
+		"files; keys=unique does not.\n");
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* control - the files in which a mount speaks about itself: README and .shufflefs/.
+ *
+ * Each is made when it is opened; .shufflefs/errors is read from the ledger. */
+#ifndef SFS_STATUS_H
+#define SFS_STATUS_H
+
+#include "base/strbuf.h"
+#include "engine/engine.h"
+
+void sfs_status_readme(struct sfs_engine *core, struct sfs_strbuf *text);
+void sfs_status_stats(struct sfs_engine *core, struct sfs_strbuf *text); /* JSON */
+void sfs_status_metrics(struct sfs_engine *core,
+			struct sfs_strbuf *text); /* Prometheus */
+void sfs_status_config(struct sfs_engine *core, struct sfs_strbuf *text);
+
+#endif
