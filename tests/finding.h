@@ -77,6 +77,7 @@ static inline struct sfs_object object_of(const char *url, const char *tag)
 	o.name = "train-0.tar";
 	o.size = SHARD_BYTES;
 	o.tag = tag ? sfs_strdup(tag) : NULL;
+	o.has_strong_tag = tag && (tag[0] == '"' || o.uri.scheme == SFS_SCHEME_FILE);
 	return o;
 }
 
