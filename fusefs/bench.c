@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: gauge.h measures without a mount, each stage with a core of its own.
+/* How this works: gauge.h measures without a mount, each stage with a engine of its own.
  * Then a trial mount is read by a thread, for a read may take as long as the source
  * likes, while this thread shows how far it is and looks for signals.  If one comes, the
  * daemon is ended first: that ends the read.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: check what can be checked, fork, start the core, mount, run
+/* How this works: check what can be checked, fork, start the engine, mount, run
  * libfuse's loop.  Ready is said by a thread of its own, which asks the mount
  * itself for its root: when that is answered, the mount works.  The same thread
  * raises the kernel's readahead before: FUSE_INIT cannot ask for more than the
@@ -41,7 +41,7 @@ struct mount {
 	struct sfs_options *options;
 	const char *where; /* absolute */
 	int daemon_fd;	   /* -1: in the foreground */
-	struct sfs_engine *core;
+	struct sfs_engine *engine;
 	struct sfs_tree *tree;
 	struct sfs_ops ops;
 	struct fuse_session *session;
@@ -82,7 +82,7 @@ static char *escape(const char *s)
 static struct fuse_session *new_session(struct mount *m)
 {
 	const struct sfs_options *o = m->options;
-	sfs_autofree char *source = escape(o->fsname ? o->fsname : m->core->title);
+	sfs_autofree char *source = escape(o->fsname ? o->fsname : m->engine->title);
 	sfs_autofree char *list = sfs_asprintf(
 		"ro,nosuid,nodev,default_permissions,fsname=%s,subtype=shufflefs%s%s%s%s",
 		source, o->allow_other ? ",allow_other" : "",
@@ -203,7 +203,7 @@ static void *greet(void *arg)
 			    strerror(errno));
 	} else {
 		raise_readahead(m);
-		sfs_info("%s is mounted on %s", m->core->title, m->where);
+		sfs_info("%s is mounted on %s", m->engine->title, m->where);
 	}
 	sfs_daemon_ready(m->daemon_fd);
 	return NULL;
@@ -224,7 +224,7 @@ static void loop(struct mount *m)
 /* A mount hides what lies below it: no shard may. */
 static int check_not_hidden(const struct mount *m, struct sfs_error *err)
 {
-	const struct sfs_shards *shards = &m->core->env.shards;
+	const struct sfs_shards *shards = &m->engine->runtime.shards;
 	size_t n = strlen(m->where), n_last = 0;
 	const char *path, *last = "";
 	char folder[PATH_MAX];
@@ -254,9 +254,9 @@ static int check_not_hidden(const struct mount *m, struct sfs_error *err)
 
 static void stop_engine(struct mount *m)
 {
-	sfs_engine_stop(m->core);
+	sfs_engine_stop(m->engine);
 	sfs_tree_free(m->tree);
-	sfs_engine_free(m->core);
+	sfs_engine_free(m->engine);
 }
 
 /* Everything after the fork.  An exit status. */
@@ -265,18 +265,19 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	struct sfs_error err = {0};
 	int ret;
 
-	ret = sfs_engine_start(m->options, specs, false, &m->core, &err);
+	ret = sfs_engine_start(m->options, specs, false, &m->engine, &err);
 	if (ret == 0)
 		ret = check_not_hidden(m, &err);
 	if (ret == 0)
-		ret = sfs_probe_shards(m->core->census, &m->core->env.shards, true, &err);
+		ret = sfs_probe_shards(m->engine->sizes, &m->engine->runtime.shards, true,
+				       &err);
 	if (ret < 0) {
 		stop_engine(m);
 		sfs_daemon_failed(m->daemon_fd, err.text);
 		return 1;
 	}
-	m->tree = sfs_tree_new(m->core);
-	sfs_ops_init(&m->ops, m->core, m->tree);
+	m->tree = sfs_tree_new(m->engine);
+	sfs_ops_init(&m->ops, m->engine, m->tree);
 	ret = open_session(m, &err);
 	if (ret < 0) {
 		sfs_ops_stop(&m->ops);

@@ -39,11 +39,11 @@ static struct handle *handle_of(const struct fuse_file_info *fi)
 static struct sfs_pending *new_park(fuse_req_t req, uint64_t node,
 				    int (*attempt)(struct sfs_pending *))
 {
-	struct sfs_pending *park = sfs_pending_new(&ops_of(req)->parking, req);
+	struct sfs_pending *pending = sfs_pending_new(&ops_of(req)->pending_table, req);
 
-	park->node = node;
-	park->attempt = attempt;
-	return park;
+	pending->node = node;
+	pending->attempt = attempt;
+	return pending;
 }
 
 /* ---- attributes ---- */
@@ -78,19 +78,19 @@ static struct fuse_entry_param entry_of(const struct sfs_ops *ops,
 	return e;
 }
 
-static int try_getattr(struct sfs_pending *park)
+static int try_getattr(struct sfs_pending *pending)
 {
-	struct sfs_ops *ops = ops_of(park->req);
+	struct sfs_ops *ops = ops_of(pending->req);
 	struct sfs_attr attr;
 	struct stat st;
 	int ret;
 
-	ret = sfs_tree_attr(ops->tree, park->node, &park->waiter, &attr);
+	ret = sfs_tree_attr(ops->tree, pending->node, &pending->waiter, &attr);
 	if (ret < 0)
 		return ret;
 	fill_stat(ops, &attr, &st);
-	fuse_req_interrupt_func(park->req, NULL, NULL);
-	fuse_reply_attr(park->req, &st, FOREVER);
+	fuse_req_interrupt_func(pending->req, NULL, NULL);
+	fuse_reply_attr(pending->req, &st, FOREVER);
 	return 0;
 }
 
@@ -99,37 +99,38 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	sfs_pending_run(new_park(req, ino, try_getattr));
 }
 
-static int try_lookup(struct sfs_pending *park)
+static int try_lookup(struct sfs_pending *pending)
 {
-	struct sfs_ops *ops = ops_of(park->req);
+	struct sfs_ops *ops = ops_of(pending->req);
 	struct fuse_entry_param none = {.entry_timeout = FOREVER}, e;
 	struct sfs_attr attr;
 	uint64_t node;
 	int ret;
 
-	ret = sfs_tree_lookup(ops->tree, park->node, park->name, &park->waiter, &node);
+	ret = sfs_tree_lookup(ops->tree, pending->node, pending->name, &pending->waiter,
+			      &node);
 	if (ret == -ENOENT) {
 		/* For good: what a mount shows does not change. */
-		fuse_req_interrupt_func(park->req, NULL, NULL);
-		fuse_reply_entry(park->req, &none);
+		fuse_req_interrupt_func(pending->req, NULL, NULL);
+		fuse_reply_entry(pending->req, &none);
 		return 0;
 	}
 	if (ret == 0)
-		ret = sfs_tree_attr(ops->tree, node, &park->waiter, &attr);
+		ret = sfs_tree_attr(ops->tree, node, &pending->waiter, &attr);
 	if (ret < 0)
 		return ret == -ENODEV ? -ENOENT : ret;
-	fuse_req_interrupt_func(park->req, NULL, NULL);
+	fuse_req_interrupt_func(pending->req, NULL, NULL);
 	e = entry_of(ops, &attr);
-	fuse_reply_entry(park->req, &e);
+	fuse_reply_entry(pending->req, &e);
 	return 0;
 }
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct sfs_pending *park = new_park(req, parent, try_lookup);
+	struct sfs_pending *pending = new_park(req, parent, try_lookup);
 
-	park->name = sfs_strdup(name);
-	sfs_pending_run(park);
+	pending->name = sfs_strdup(name);
+	sfs_pending_run(pending);
 }
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
@@ -145,7 +146,7 @@ static void op_forget_multi(fuse_req_t req, size_t count,
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
-	struct sfs_engine *core = ops_of(req)->core;
+	struct sfs_engine *engine = ops_of(req)->engine;
 	struct statvfs st = {.f_bsize = 4096,
 			     .f_frsize = 4096,
 			     .f_namemax = 255,
@@ -153,9 +154,9 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 	uint64_t bytes = 0;
 	uint32_t i;
 
-	if (sfs_sizes_known(core->census) == core->env.shards.n)
-		for (i = 0; i < core->env.shards.n; i++)
-			bytes += core->env.shards.shards[i].object.size;
+	if (sfs_sizes_known(engine->sizes) == engine->runtime.shards.n)
+		for (i = 0; i < engine->runtime.shards.n; i++)
+			bytes += engine->runtime.shards.shards[i].object.size;
 	st.f_blocks = (bytes + 4095) / 4096;
 	fuse_reply_statfs(req, &st);
 }
@@ -170,7 +171,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 }
 
 struct listing_reply {
-	struct sfs_pending *park;
+	struct sfs_pending *pending;
 	char *buf;
 	size_t n;
 };
@@ -179,28 +180,28 @@ struct listing_reply {
 static bool add_entry(struct listing_reply *reply, const char *name, uint64_t node,
 		      bool is_folder, uint64_t cookie)
 {
-	struct sfs_pending *park = reply->park;
-	struct sfs_ops *ops = ops_of(park->req);
+	struct sfs_pending *pending = reply->pending;
+	struct sfs_ops *ops = ops_of(pending->req);
 	struct fuse_entry_param e = {.attr_timeout = FOREVER, .entry_timeout = FOREVER};
 	struct sfs_attr attr;
 	size_t n;
 
 	e.attr.st_ino = node;
 	e.attr.st_mode = is_folder ? S_IFDIR : S_IFREG;
-	if (!park->is_plus) {
-		n = fuse_add_direntry(park->req, reply->buf + reply->n,
-				      park->size - reply->n, name, &e.attr,
+	if (!pending->is_plus) {
+		n = fuse_add_direntry(pending->req, reply->buf + reply->n,
+				      pending->size - reply->n, name, &e.attr,
 				      (off_t)cookie);
 	} else {
 		/* Attributes only if nobody has to wait for them: e.ino 0 says there
 		 * are none.  The kernel counts no look-up for "." and "..". */
 		if (cookie > DOTDOT && sfs_tree_attr(ops->tree, node, NULL, &attr) == 0)
 			e = entry_of(ops, &attr);
-		n = fuse_add_direntry_plus(park->req, reply->buf + reply->n,
-					   park->size - reply->n, name, &e,
+		n = fuse_add_direntry_plus(pending->req, reply->buf + reply->n,
+					   pending->size - reply->n, name, &e,
 					   (off_t)cookie);
 	}
-	if (n > park->size - reply->n)
+	if (n > pending->size - reply->n)
 		return false;
 	reply->n += n;
 	return true;
@@ -212,40 +213,40 @@ static bool tell(void *ctx, const char *name, uint64_t node, bool is_folder,
 	return add_entry(ctx, name, node, is_folder, cookie + COOKIES);
 }
 
-static int try_readdir(struct sfs_pending *park)
+static int try_readdir(struct sfs_pending *pending)
 {
-	struct sfs_tree *tree = ops_of(park->req)->tree;
-	sfs_autofree char *buf = sfs_malloc(park->size);
-	struct listing_reply reply = {.park = park, .buf = buf};
-	uint64_t cookie = park->cookie > COOKIES ? park->cookie - COOKIES : 0;
+	struct sfs_tree *tree = ops_of(pending->req)->tree;
+	sfs_autofree char *buf = sfs_malloc(pending->size);
+	struct listing_reply reply = {.pending = pending, .buf = buf};
+	uint64_t cookie = pending->cookie > COOKIES ? pending->cookie - COOKIES : 0;
 	bool has_room = true;
 	int ret = 0;
 
-	if (park->cookie < DOT)
-		has_room = add_entry(&reply, ".", park->node, true, DOT);
-	if (park->cookie < DOTDOT && has_room)
-		has_room = add_entry(&reply, "..", sfs_tree_parent(tree, park->node),
+	if (pending->cookie < DOT)
+		has_room = add_entry(&reply, ".", pending->node, true, DOT);
+	if (pending->cookie < DOTDOT && has_room)
+		has_room = add_entry(&reply, "..", sfs_tree_parent(tree, pending->node),
 				     true, DOTDOT);
 	if (has_room)
-		ret = sfs_tree_list(tree, park->node, cookie, &park->waiter, tell,
+		ret = sfs_tree_list(tree, pending->node, cookie, &pending->waiter, tell,
 				    &reply);
 	if (ret < 0 && (ret == -EINPROGRESS || reply.n == 0))
 		return ret;
-	fuse_req_interrupt_func(park->req, NULL, NULL);
-	fuse_reply_buf(park->req, buf, reply.n);
+	fuse_req_interrupt_func(pending->req, NULL, NULL);
+	fuse_reply_buf(pending->req, buf, reply.n);
 	return 0;
 }
 
 static void read_folder(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			bool is_plus)
 {
-	struct sfs_pending *park = new_park(req, ino, try_readdir);
+	struct sfs_pending *pending = new_park(req, ino, try_readdir);
 
-	park->size = size;
-	park->cookie = (uint64_t)off;
-	park->is_plus = is_plus;
-	park->is_list = true;
-	sfs_pending_run(park);
+	pending->size = size;
+	pending->cookie = (uint64_t)off;
+	pending->is_plus = is_plus;
+	pending->is_list = true;
+	sfs_pending_run(pending);
 }
 
 static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
@@ -262,18 +263,18 @@ static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t of
 
 /* ---- files ---- */
 
-static int try_open(struct sfs_pending *park)
+static int try_open(struct sfs_pending *pending)
 {
-	struct sfs_ops *ops = ops_of(park->req);
-	struct fuse_file_info *fi = &park->fi;
+	struct sfs_ops *ops = ops_of(pending->req);
+	struct fuse_file_info *fi = &pending->fi;
 	struct sfs_file *file;
 	struct handle *handle;
 	struct sfs_attr attr;
 	int ret;
 
-	ret = sfs_tree_attr(ops->tree, park->node, &park->waiter, &attr);
+	ret = sfs_tree_attr(ops->tree, pending->node, &pending->waiter, &attr);
 	if (ret == 0)
-		ret = sfs_file_open(ops->tree, park->node, &park->waiter, &file);
+		ret = sfs_file_open(ops->tree, pending->node, &pending->waiter, &file);
 	if (ret < 0)
 		return ret;
 	handle = sfs_calloc(1, sizeof *handle);
@@ -292,9 +293,9 @@ static int try_open(struct sfs_pending *park)
 	 * for those that a parked read has locked, SIGKILL or not. */
 	fi->keep_cache = 1;
 	fi->noflush = 1;
-	fuse_req_interrupt_func(park->req, NULL, NULL);
+	fuse_req_interrupt_func(pending->req, NULL, NULL);
 	/* -ENOENT: the opener was interrupted, and there will be no release. */
-	if (fuse_reply_open(park->req, fi) == -ENOENT) {
+	if (fuse_reply_open(pending->req, fi) == -ENOENT) {
 		pthread_mutex_lock(&ops->lock);
 		sfs_link_remove(&handle->link);
 		pthread_mutex_unlock(&ops->lock);
@@ -306,15 +307,15 @@ static int try_open(struct sfs_pending *park)
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct sfs_pending *park;
+	struct sfs_pending *pending;
 
 	if ((fi->flags & O_ACCMODE) != O_RDONLY) {
 		fuse_reply_err(req, EROFS);
 		return;
 	}
-	park = new_park(req, ino, try_open);
-	park->fi = *fi;
-	sfs_pending_run(park);
+	pending = new_park(req, ino, try_open);
+	pending->fi = *fi;
+	sfs_pending_run(pending);
 }
 
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -330,38 +331,38 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_err(req, 0);
 }
 
-static int try_read(struct sfs_pending *park)
+static int try_read(struct sfs_pending *pending)
 {
-	park->read.offset = park->cookie;
-	park->read.n_bytes = park->size;
-	sfs_file_read(handle_of(&park->fi)->file, &park->read);
+	pending->read.offset = pending->cookie;
+	pending->read.n_bytes = pending->size;
+	sfs_file_read(handle_of(&pending->fi)->file, &pending->read);
 	return -EINPROGRESS;
 }
 
 /* Never fewer bytes than were asked for, below the file's end: one short reply would
- * cut a file in the page cache for good.  The core sees to that. */
-static void answer_read(struct sfs_pending *park)
+ * cut a file in the page cache for good.  The engine sees to that. */
+static void answer_read(struct sfs_pending *pending)
 {
-	if (park->read.n_answered == 0)
-		fuse_reply_buf(park->req, NULL, 0);
+	if (pending->read.n_answered == 0)
+		fuse_reply_buf(pending->req, NULL, 0);
 	else
-		fuse_reply_iov(park->req, park->read.iov, park->read.n_iov);
-	sfs_read_release(&park->read);
+		fuse_reply_iov(pending->req, pending->read.iov, pending->read.n_iov);
+	sfs_read_release(&pending->read);
 }
 
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		    struct fuse_file_info *fi)
 {
-	struct sfs_pending *park = new_park(req, ino, try_read);
+	struct sfs_pending *pending = new_park(req, ino, try_read);
 
-	park->is_read = true;
-	park->is_cached = !handle_of(fi)->is_direct;
-	park->node = ino;
-	park->answer = answer_read;
-	park->fi = *fi;
-	park->cookie = (uint64_t)off;
-	park->size = size;
-	sfs_pending_run(park);
+	pending->is_read = true;
+	pending->is_cached = !handle_of(fi)->is_direct;
+	pending->node = ino;
+	pending->answer = answer_read;
+	pending->fi = *fi;
+	pending->cookie = (uint64_t)off;
+	pending->size = size;
+	sfs_pending_run(pending);
 }
 
 /* ---- extended attributes ---- */
@@ -379,45 +380,45 @@ static int reply_xattr(fuse_req_t req, const struct sfs_strbuf *text, size_t siz
 	return 0;
 }
 
-static int try_getxattr(struct sfs_pending *park)
+static int try_getxattr(struct sfs_pending *pending)
 {
 	struct sfs_strbuf text = {0};
 	int ret;
 
-	ret = sfs_tree_xattr(ops_of(park->req)->tree, park->node, park->name,
-			     &park->waiter, &text);
+	ret = sfs_tree_xattr(ops_of(pending->req)->tree, pending->node, pending->name,
+			     &pending->waiter, &text);
 	if (ret == 0)
-		ret = reply_xattr(park->req, &text, park->size);
+		ret = reply_xattr(pending->req, &text, pending->size);
 	sfs_strbuf_done(&text);
 	return ret;
 }
 
 static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
-	struct sfs_pending *park = new_park(req, ino, try_getxattr);
+	struct sfs_pending *pending = new_park(req, ino, try_getxattr);
 
-	park->name = sfs_strdup(name);
-	park->size = size;
-	sfs_pending_run(park);
+	pending->name = sfs_strdup(name);
+	pending->size = size;
+	sfs_pending_run(pending);
 }
 
-static int try_listxattr(struct sfs_pending *park)
+static int try_listxattr(struct sfs_pending *pending)
 {
 	struct sfs_strbuf text = {0};
 	int ret;
 
-	sfs_tree_list_xattrs(ops_of(park->req)->tree, park->node, &text);
-	ret = reply_xattr(park->req, &text, park->size);
+	sfs_tree_list_xattrs(ops_of(pending->req)->tree, pending->node, &text);
+	ret = reply_xattr(pending->req, &text, pending->size);
 	sfs_strbuf_done(&text);
 	return ret;
 }
 
 static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
-	struct sfs_pending *park = new_park(req, ino, try_listxattr);
+	struct sfs_pending *pending = new_park(req, ino, try_listxattr);
 
-	park->size = size;
-	sfs_pending_run(park);
+	pending->size = size;
+	sfs_pending_run(pending);
 }
 
 /* ---- life ---- */
@@ -454,12 +455,12 @@ const struct fuse_lowlevel_ops *sfs_ops_table(void)
 	return &table;
 }
 
-void sfs_ops_init(struct sfs_ops *ops, struct sfs_engine *core, struct sfs_tree *tree)
+void sfs_ops_init(struct sfs_ops *ops, struct sfs_engine *engine, struct sfs_tree *tree)
 {
-	const struct sfs_options *o = core->options;
+	const struct sfs_options *o = engine->options;
 
 	*ops = (struct sfs_ops){
-		.core = core,
+		.engine = engine,
 		.tree = tree,
 		.uid = o->uid == UINT64_MAX ? getuid() : (uid_t)o->uid,
 		.gid = o->gid == UINT64_MAX ? getgid() : (gid_t)o->gid,
@@ -468,12 +469,12 @@ void sfs_ops_init(struct sfs_ops *ops, struct sfs_engine *core, struct sfs_tree 
 	};
 	pthread_mutex_init(&ops->lock, NULL);
 	sfs_list_init(&ops->handles);
-	sfs_pending_table_start(&ops->parking, o->read_timeout_ms);
+	sfs_pending_table_start(&ops->pending_table, o->read_timeout_ms);
 }
 
 void sfs_ops_stop(struct sfs_ops *ops)
 {
-	sfs_pending_table_stop(&ops->parking);
+	sfs_pending_table_stop(&ops->pending_table);
 }
 
 void sfs_ops_done(struct sfs_ops *ops)

@@ -11,9 +11,9 @@
 #include <sys/types.h>
 
 struct sfs_ops {
-	struct sfs_engine *core;
+	struct sfs_engine *engine;
 	struct sfs_tree *tree;
-	struct sfs_pending_table parking;
+	struct sfs_pending_table pending_table;
 	uid_t uid;
 	gid_t gid;
 	mode_t umask;
@@ -23,9 +23,9 @@ struct sfs_ops {
 	struct sfs_link handles; /* files that are open */
 };
 
-/* Ready to be the user data of a session; starts the parking.  The tree is `core`'s; both
- * stay borrowed until sfs_ops_done(). */
-void sfs_ops_init(struct sfs_ops *ops, struct sfs_engine *core, struct sfs_tree *tree);
+/* Ready to be the user data of a session; starts the parking.  The tree is `engine`'s;
+ * both stay borrowed until sfs_ops_done(). */
+void sfs_ops_init(struct sfs_ops *ops, struct sfs_engine *engine, struct sfs_tree *tree);
 
 /* The loop has ended: reply to all that is parked, while there still is a session. */
 void sfs_ops_stop(struct sfs_ops *ops);

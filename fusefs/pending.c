@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a park is TRYING while a thread asks the core on its behalf,
- * WAITING when the core has kept its waiter (or read), TAKEN when somebody is about
- * to reply.  The core's done() may come while the thread still tries: then that
+/* How this works: a park is TRYING while a thread asks the engine on its behalf,
+ * WAITING when the engine has kept its waiter (or read), TAKEN when somebody is about
+ * to reply.  The engine's done() may come while the thread still tries: then that
  * thread goes on itself.
  *
  * Interrupts: libfuse 3.14 calls back with the request's lock held, where calling
  * it again would deadlock.  So the callback only flags and wakes the warden, which
- * takes the wait back from the core and replies EINTR.  The callback is registered
+ * takes the wait back from the engine and replies EINTR.  The callback is registered
  * before a request can be answered by another thread, and unregistered by whoever
  * has taken it, before the reply frees it. */
 #include "pending.h"
@@ -44,115 +44,115 @@ static void wait_for_bell(struct sfs_pending_table *p, uint64_t until_ns)
 
 static void on_interrupt(fuse_req_t req, void *data)
 {
-	struct sfs_pending *park = data;
+	struct sfs_pending *pending = data;
 
-	atomic_store(&park->is_interrupted, true);
-	ring(park->parking);
+	atomic_store(&pending->is_interrupted, true);
+	ring(pending->pending_table);
 }
 
 /* The park is TAKEN, and out of the table. */
-static void forget(struct sfs_pending *park)
+static void forget(struct sfs_pending *pending)
 {
-	struct sfs_pending_table *p = park->parking;
+	struct sfs_pending_table *p = pending->pending_table;
 
-	free(park->name);
-	sfs_read_reset(&park->read);
-	free(park);
+	free(pending->name);
+	sfs_read_reset(&pending->read);
+	free(pending);
 	pthread_mutex_lock(&p->lock);
 	if (--p->n == 0)
 		pthread_cond_broadcast(&p->is_empty);
 	pthread_mutex_unlock(&p->lock);
 }
 
-static void reply_err(struct sfs_pending *park, int err)
+static void reply_err(struct sfs_pending *pending, int err)
 {
 	sfs_lock_check_none("the kernel gets a reply");
-	if (park->is_list && err == -ENOENT)
+	if (pending->is_list && err == -ENOENT)
 		err = -EIO;
-	fuse_req_interrupt_func(park->req, NULL, NULL);
-	fuse_reply_err(park->req, -err);
-	forget(park);
+	fuse_req_interrupt_func(pending->req, NULL, NULL);
+	fuse_reply_err(pending->req, -err);
+	forget(pending);
 }
 
 /* The kernel may ask for it again at once.  Call this before the reply. */
-static void note_failed(struct sfs_pending *park)
+static void note_failed(struct sfs_pending *pending)
 {
-	struct sfs_pending_table *p = park->parking;
+	struct sfs_pending_table *p = pending->pending_table;
 
-	if (!park->is_cached)
+	if (!pending->is_cached)
 		return;
 	pthread_mutex_lock(&p->lock);
-	sfs_deadlines_fail(&p->deadlines, park->node, park->cookie, park->size,
-			   park->deadline_ns, park->is_again, sfs_clock_ns());
+	sfs_deadlines_fail(&p->deadlines, pending->node, pending->cookie, pending->size,
+			   pending->deadline_ns, pending->is_again, sfs_clock_ns());
 	pthread_mutex_unlock(&p->lock);
 }
 
-static void reply_read(struct sfs_pending *park)
+static void reply_read(struct sfs_pending *pending)
 {
-	if (park->err < 0) {
-		note_failed(park);
-		reply_err(park, park->err);
+	if (pending->err < 0) {
+		note_failed(pending);
+		reply_err(pending, pending->err);
 		return;
 	}
-	fuse_req_interrupt_func(park->req, NULL, NULL);
-	park->answer(park);
-	forget(park);
+	fuse_req_interrupt_func(pending->req, NULL, NULL);
+	pending->answer(pending);
+	forget(pending);
 }
 
-/* Ask the core, until it answers or keeps the waiter. */
-static void try(struct sfs_pending *park)
+/* Ask the engine, until it answers or keeps the waiter. */
+static void try(struct sfs_pending *pending)
 {
-	struct sfs_pending_table *p = park->parking;
+	struct sfs_pending_table *p = pending->pending_table;
 	int ret;
 
 	for (;;) {
-		ret = park->attempt(park);
+		ret = pending->attempt(pending);
 		if (ret != -EINPROGRESS) {
 			if (ret < 0)
-				reply_err(park, ret);
+				reply_err(pending, ret);
 			else
-				forget(park);
+				forget(pending);
 			return;
 		}
 		pthread_mutex_lock(&p->lock);
-		if (!park->is_done) {
-			park->state = SFS_PENDING_WAITING;
-			sfs_list_push(&p->parks, &park->link);
+		if (!pending->is_done) {
+			pending->state = SFS_PENDING_WAITING;
+			sfs_list_push(&p->parks, &pending->link);
 			/* From here on another thread may reply and free it. */
-			if (atomic_load(&park->is_interrupted) || p->is_closed ||
-			    park->is_again)
+			if (atomic_load(&pending->is_interrupted) || p->is_closed ||
+			    pending->is_again)
 				ring(p);
 			pthread_mutex_unlock(&p->lock);
 			return;
 		}
-		park->is_done = false;
-		ret = park->err;
+		pending->is_done = false;
+		ret = pending->err;
 		pthread_mutex_unlock(&p->lock);
-		if (park->is_read) {
-			reply_read(park);
+		if (pending->is_read) {
+			reply_read(pending);
 			return;
 		}
 		if (ret < 0) {
-			reply_err(park, ret);
+			reply_err(pending, ret);
 			return;
 		}
 	}
 }
 
 /* What the park waits for has come, or failed.  true: the caller goes on with it. */
-static bool take(struct sfs_pending *park, int err)
+static bool take(struct sfs_pending *pending, int err)
 {
-	struct sfs_pending_table *p = park->parking;
+	struct sfs_pending_table *p = pending->pending_table;
 	bool was_waiting;
 
 	pthread_mutex_lock(&p->lock);
-	park->err = err;
-	was_waiting = park->state == SFS_PENDING_WAITING;
+	pending->err = err;
+	was_waiting = pending->state == SFS_PENDING_WAITING;
 	if (was_waiting) {
-		park->state = SFS_PENDING_TRYING;
-		sfs_link_remove(&park->link);
+		pending->state = SFS_PENDING_TRYING;
+		sfs_link_remove(&pending->link);
 	} else {
-		park->is_done = true;
+		pending->is_done = true;
 	}
 	pthread_mutex_unlock(&p->lock);
 	return was_waiting;
@@ -160,79 +160,80 @@ static bool take(struct sfs_pending *park, int err)
 
 static void on_waiter(struct sfs_waiter *waiter, int err)
 {
-	struct sfs_pending *park = sfs_container(waiter, struct sfs_pending, waiter);
+	struct sfs_pending *pending = sfs_container(waiter, struct sfs_pending, waiter);
 
-	if (!take(park, err))
+	if (!take(pending, err))
 		return;
 	if (err < 0)
-		reply_err(park, err);
+		reply_err(pending, err);
 	else
-		try(park);
+		try(pending);
 }
 
 static void on_read(struct sfs_read *read, int err)
 {
-	struct sfs_pending *park = sfs_container(read, struct sfs_pending, read);
+	struct sfs_pending *pending = sfs_container(read, struct sfs_pending, read);
 
-	if (take(park, err))
-		reply_read(park);
+	if (take(pending, err))
+		reply_read(pending);
 }
 
-struct sfs_pending *sfs_pending_new(struct sfs_pending_table *parking, fuse_req_t req)
+struct sfs_pending *sfs_pending_new(struct sfs_pending_table *pending_table,
+				    fuse_req_t req)
 {
-	struct sfs_pending *park = sfs_calloc(1, sizeof *park);
+	struct sfs_pending *pending = sfs_calloc(1, sizeof *pending);
 
-	park->parking = parking;
-	park->req = req;
-	park->waiter.done = on_waiter;
-	park->read.done = on_read;
-	park->state = SFS_PENDING_TRYING;
-	return park;
+	pending->pending_table = pending_table;
+	pending->req = req;
+	pending->waiter.done = on_waiter;
+	pending->read.done = on_read;
+	pending->state = SFS_PENDING_TRYING;
+	return pending;
 }
 
-void sfs_pending_run(struct sfs_pending *park)
+void sfs_pending_run(struct sfs_pending *pending)
 {
-	struct sfs_pending_table *p = park->parking;
+	struct sfs_pending_table *p = pending->pending_table;
 
 	pthread_mutex_lock(&p->lock);
 	p->n++;
-	if (park->is_cached)
-		park->deadline_ns =
-			sfs_deadlines_begin(&p->deadlines, park->node, park->cookie,
-					    park->size, p->timeout_ns, sfs_clock_ns(),
-					    &park->is_again);
+	if (pending->is_cached)
+		pending->deadline_ns =
+			sfs_deadlines_begin(&p->deadlines, pending->node, pending->cookie,
+					    pending->size, p->timeout_ns, sfs_clock_ns(),
+					    &pending->is_again);
 	else
-		park->deadline_ns = sfs_clock_ns() + p->timeout_ns;
+		pending->deadline_ns = sfs_clock_ns() + p->timeout_ns;
 	pthread_mutex_unlock(&p->lock);
-	fuse_req_interrupt_func(park->req, on_interrupt, park);
-	try(park);
+	fuse_req_interrupt_func(pending->req, on_interrupt, pending);
+	try(pending);
 }
 
 /* ---- the warden ---- */
 
-/* Take back from the core what the park waits for; the parking is locked.
- * false: the core is about to call done(). */
-static bool take_back(struct sfs_pending *park)
+/* Take back from the engine what the park waits for; the parking is locked.
+ * false: the engine is about to call done(). */
+static bool take_back(struct sfs_pending *pending)
 {
-	bool is_ours = park->is_read ? sfs_read_cancel(&park->read)
-				     : sfs_waiter_cancel(&park->waiter);
+	bool is_ours = pending->is_read ? sfs_read_cancel(&pending->read)
+					: sfs_waiter_cancel(&pending->waiter);
 
 	if (is_ours) {
-		park->state = SFS_PENDING_TAKEN;
-		sfs_link_remove(&park->link);
+		pending->state = SFS_PENDING_TAKEN;
+		sfs_link_remove(&pending->link);
 	}
 	return is_ours;
 }
 
 /* Why should this park be ended?  0: no reason. */
-static int reason(const struct sfs_pending_table *p, const struct sfs_pending *park,
+static int reason(const struct sfs_pending_table *p, const struct sfs_pending *pending,
 		  uint64_t now)
 {
 	if (p->is_closed)
 		return -ECONNABORTED;
-	if (atomic_load(&park->is_interrupted))
+	if (atomic_load(&pending->is_interrupted))
 		return -EINTR;
-	return now + TOGETHER_NS >= park->deadline_ns ? -EIO : 0;
+	return now + TOGETHER_NS >= pending->deadline_ns ? -EIO : 0;
 }
 
 /* What those waited for whose time is up: a line for each cause, however many wait. */
@@ -244,24 +245,24 @@ struct overdue {
 	int n;
 };
 
-static void explain(struct sfs_pending *park, struct sfs_cause *cause)
+static void explain(struct sfs_pending *pending, struct sfs_cause *cause)
 {
 	sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "%s", "");
-	if (park->is_read)
-		sfs_read_explain(&park->read, cause);
+	if (pending->is_read)
+		sfs_read_explain(&pending->read, cause);
 	else
-		sfs_waiter_explain(&park->waiter, cause);
+		sfs_waiter_explain(&pending->waiter, cause);
 }
 
 /* Count a request in; the parking is locked.  What the kernel asks again was told. */
-static void count_overdue(struct overdue *all, struct sfs_pending *park)
+static void count_overdue(struct overdue *all, struct sfs_pending *pending)
 {
 	struct sfs_cause cause = {0};
 	int i;
 
-	if (park->is_again)
+	if (pending->is_again)
 		return;
-	explain(park, &cause);
+	explain(pending, &cause);
 	for (i = 0; i < all->n; i++)
 		if (all->of[i].cause.shard == cause.shard &&
 		    strcmp(all->of[i].cause.text, cause.text) == 0)
@@ -293,28 +294,28 @@ static uint64_t patrol(struct sfs_pending_table *p)
 	uint64_t now = sfs_clock_ns(), next = now + SFS_NS_PER_S;
 	struct sfs_link ended, *link, *following;
 	struct overdue overdue = {.n = 0};
-	struct sfs_pending *park;
+	struct sfs_pending *pending;
 
 	sfs_list_init(&ended);
 	pthread_mutex_lock(&p->lock);
 	for (link = p->parks.next; link != &p->parks; link = following) {
 		following = link->next;
-		park = sfs_container(link, struct sfs_pending, link);
-		park->err = reason(p, park, now);
-		if (park->err == -EIO)
-			count_overdue(&overdue, park);
-		if (park->err < 0 && take_back(park))
-			sfs_list_push(&ended, &park->link);
-		else if (park->deadline_ns < next)
-			next = park->deadline_ns;
+		pending = sfs_container(link, struct sfs_pending, link);
+		pending->err = reason(p, pending, now);
+		if (pending->err == -EIO)
+			count_overdue(&overdue, pending);
+		if (pending->err < 0 && take_back(pending))
+			sfs_list_push(&ended, &pending->link);
+		else if (pending->deadline_ns < next)
+			next = pending->deadline_ns;
 	}
 	pthread_mutex_unlock(&p->lock);
 	tell_overdue(p, &overdue);
 	while ((link = sfs_list_pop(&ended)) != NULL) {
-		park = sfs_container(link, struct sfs_pending, link);
-		if (park->err == -EIO)
-			note_failed(park);
-		reply_err(park, park->err);
+		pending = sfs_container(link, struct sfs_pending, link);
+		if (pending->err == -EIO)
+			note_failed(pending);
+		reply_err(pending, pending->err);
 	}
 	return next;
 }
@@ -338,7 +339,7 @@ void sfs_pending_table_start(struct sfs_pending_table *p, uint64_t timeout_ms)
 	*p = (struct sfs_pending_table){.timeout_ns = timeout_ms * SFS_NS_PER_MS};
 	pthread_mutex_init(&p->bell_lock, NULL);
 	pthread_cond_init(&p->bell, NULL);
-	sfs_lock_init(&p->lock, SFS_LOCK_PARKING);
+	sfs_lock_init(&p->lock, SFS_LOCK_PENDING);
 	pthread_cond_init(&p->is_empty, NULL);
 	sfs_list_init(&p->parks);
 	p->warden = sfs_thread_start("sfs-warden", guard, p);

@@ -39,13 +39,13 @@ struct sfs_pending_table {
 
 struct sfs_pending {
 	/* Set by the user before sfs_pending_run(). */
-	struct sfs_pending_table *parking;
+	struct sfs_pending_table *pending_table;
 	fuse_req_t req;
 	/* Try to answer: reply and return 0; or return -EINPROGRESS after `waiter` (or
 	 * `read`, if is_read) was given away; or an errno to reply. */
-	int (*attempt)(struct sfs_pending *park);
+	int (*attempt)(struct sfs_pending *pending);
 	/* Is_read: the read has ended without an error: reply, and release it. */
-	void (*answer)(struct sfs_pending *park);
+	void (*answer)(struct sfs_pending *pending);
 	bool is_read;
 	bool is_cached;	       /* a read for the page cache: see deadlines.h */
 	uint64_t node, cookie; /* whatever the attempt needs */
@@ -70,16 +70,18 @@ struct sfs_pending {
 };
 
 /* Start the warden.  A request may be parked for `timeout_ms`, then it gets EIO. */
-void sfs_pending_table_start(struct sfs_pending_table *parking, uint64_t timeout_ms);
+void sfs_pending_table_start(struct sfs_pending_table *pending_table,
+			     uint64_t timeout_ms);
 
 /* Reply ECONNABORTED to all that wait and end the warden.  Waits until every park is
  * gone, which takes no longer than a reply. */
-void sfs_pending_table_stop(struct sfs_pending_table *parking);
+void sfs_pending_table_stop(struct sfs_pending_table *pending_table);
 
 /* A park for the request; the caller fills it in. */
-struct sfs_pending *sfs_pending_new(struct sfs_pending_table *parking, fuse_req_t req);
+struct sfs_pending *sfs_pending_new(struct sfs_pending_table *pending_table,
+				    fuse_req_t req);
 
 /* Answer the request now, or park it.  The park is not the caller's any more. */
-void sfs_pending_run(struct sfs_pending *park);
+void sfs_pending_run(struct sfs_pending *pending);
 
 #endif

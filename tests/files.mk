@@ -22,104 +22,104 @@ check_LTLIBRARIES = tests/libtests.la
 tests_libtests_la_SOURCES = tests/scripted-source.c tests/scripted-source.h
 
 unit_tests = \
-	tests/unit-alarms-ring-when-they-are-due \
-	tests/unit-answer-believes-only-what-fits \
-	tests/unit-blame-names-the-limit \
+	tests/unit-alloc-never-returns-null \
+	tests/unit-bench-report-names-the-limit \
+	tests/unit-block-is-formed-as-soon-as-it-is-known \
 	tests/unit-braces-expand-as-a-shell-does \
 	tests/unit-budget-keeps-every-floor \
-	tests/unit-census-says-in-one-line-what-is-missing \
 	tests/unit-checksum-sees-every-changed-byte \
 	tests/unit-clock-writes-utc \
-	tests/unit-cond-waits-by-a-clock-that-nobody-sets \
-	tests/unit-config-reads-lines-of-any-length \
-	tests/unit-counts-know-which-shard-is-meant \
-	tests/unit-dali-writes-what-wds2idx-writes \
+	tests/unit-concurrency-finds-how-many-fill-a-path \
+	tests/unit-cond-waits-by-the-monotonic-clock \
+	tests/unit-conncache-returns-the-last-one-used \
 	tests/unit-dataset-names-each-shard-once \
-	tests/unit-deadlines-are-kept-by-what-is-asked-again \
-	tests/unit-deal-gives-the-published-vectors \
-	tests/unit-deal-lets-ranks-in-turn-be-the-epoch \
-	tests/unit-edit-changes-names-and-nothing-else \
-	tests/unit-entries-find-what-holds-a-byte \
+	tests/unit-deadlines-hold-when-the-kernel-asks-again \
+	tests/unit-directory-holds-only-safe-paths \
+	tests/unit-entry-needs-only-the-headers \
+	tests/unit-entry-takes-names-byte-for-byte \
 	tests/unit-error-sentences-fit-their-room \
-	tests/unit-estimate-gives-nobody-up-too-early \
-	tests/unit-even-hands-on-what-comes-at-its-rate \
+	tests/unit-eta-gives-up-no-wait-too-early \
+	tests/unit-extent-map-finds-what-holds-a-byte \
 	tests/unit-fetch-lets-late-drop-any-get \
-	tests/unit-foreign-indexes-are-held-to-their-shards \
-	tests/unit-grab-takes-its-turn \
-	tests/unit-group-needs-no-more-than-the-headers \
-	tests/unit-group-takes-names-byte-for-byte \
-	tests/unit-hash-goes-backwards \
-	tests/unit-headers-are-read-again \
-	tests/unit-holes-fail-all-pieces-of-a-walk-that-fails \
-	tests/unit-hosts-remember-those-in-use \
-	tests/unit-http-reads-what-servers-send \
-	tests/unit-index-is-refused-when-a-byte-is-wrong \
-	tests/unit-index-says-again-what-was-written \
-	tests/unit-indexer-lets-everybody-wait-for-a-time-of-their-own \
-	tests/unit-indexes-are-looked-for-in-order \
-	tests/unit-indexes-at-urls-get-what-fits-their-shard \
-	tests/unit-indexes-end-every-search \
-	tests/unit-indexes-may-change-while-they-are-read \
+	tests/unit-file-notices-another-version \
+	tests/unit-header-patch-fetches-headers-only \
+	tests/unit-header-reads-plain-headers-only \
+	tests/unit-header-scan-gives-everybody-what-they-asked-for \
+	tests/unit-headers-read-what-servers-send \
+	tests/unit-http1-reads-only-plain-responses \
+	tests/unit-http1-request-refuses-what-libcurl-would-change \
+	tests/unit-index-cache-finds-what-it-saved \
+	tests/unit-index-cache-gives-up-when-nothing-can-be-written \
+	tests/unit-index-cache-takes-many-savers-at-once \
+	tests/unit-index-export-writes-what-wds2idx-writes \
+	tests/unit-index-find-ends-every-search \
+	tests/unit-index-find-limits-what-it-fetches-from-urls \
+	tests/unit-index-find-searches-in-order \
+	tests/unit-index-find-survives-changes-while-reading \
+	tests/unit-index-format-reads-what-it-wrote \
+	tests/unit-index-format-refuses-a-wrong-byte \
+	tests/unit-index-import-checks-against-the-shard \
+	tests/unit-ini-reads-lines-of-any-length \
+	tests/unit-iterate-walks-an-epoch \
 	tests/unit-json-takes-what-the-rfc-takes \
 	tests/unit-key-follows-webdataset \
-	tests/unit-lane-forms-a-block-as-soon-as-it-is-known \
+	tests/unit-keyhash-extends-backwards \
+	tests/unit-latency-detects-late-responses \
 	tests/unit-ledger-keeps-the-newest-lines \
+	tests/unit-libarchive-understands-every-dialect \
+	tests/unit-limit-is-what-the-machine-has \
 	tests/unit-list-keeps-its-order \
-	tests/unit-listing-holds-only-safe-paths \
 	tests/unit-localfile-is-what-it-was-when-read \
-	tests/unit-lock-stops-whoever-takes-a-wrong-one \
+	tests/unit-locate-finds-every-byte-of-an-epoch \
+	tests/unit-lock-aborts-on-a-wrong-order \
 	tests/unit-log-lines-hold-no-control-characters \
 	tests/unit-magic-tells-what-a-file-is-instead-of-a-tar \
-	tests/unit-map-finds-every-byte-of-an-epoch \
-	tests/unit-mem-never-gives-null \
+	tests/unit-manifest-knows-which-shard-is-meant \
 	tests/unit-members-are-found-by-number-and-by-byte \
-	tests/unit-memory-is-what-the-machine-has \
-	tests/unit-meter-leaves-the-beginning-out \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \
-	tests/unit-next-follows-epochs-in-turn \
+	tests/unit-next-epoch-follows-epochs-read-in-order \
 	tests/unit-options-refuse-what-they-do-not-understand \
+	tests/unit-order-file-reads-anywhere-at-little-cost \
 	tests/unit-order-gives-the-published-vectors \
-	tests/unit-outage-is-told-once \
-	tests/unit-pace-finds-how-many-fill-a-path \
+	tests/unit-origin-list-keeps-those-in-use \
+	tests/unit-outage-is-reported-once \
+	tests/unit-oversize-fails-all-pieces-of-a-failed-header-patch \
+	tests/unit-partition-gives-the-published-vectors \
+	tests/unit-partition-interleaves-ranks-into-the-epoch \
 	tests/unit-pax-records-are-checked-to-the-byte \
-	tests/unit-plain-refuses-what-libcurl-would-change \
-	tests/unit-play-goes-through-an-epoch \
-	tests/unit-pool-runs-a-task-never-twice-at-once \
-	tests/unit-portion-is-small-near-and-enough-from-far \
-	tests/unit-pressure-is-given-way-to-fast \
 	tests/unit-progress-is-one-line-of-a-terminal \
+	tests/unit-psi-is-answered-fast \
 	tests/unit-quality-is-what-theory-says \
-	tests/unit-read-answers-in-pieces-or-one-copy \
+	tests/unit-range-reader-takes-turns \
+	tests/unit-ratemeter-leaves-the-beginning-out \
+	tests/unit-request-answers-in-pieces-or-one-copy \
+	tests/unit-response-is-believed-only-if-it-fits \
 	tests/unit-retry-waits-longer-each-time \
+	tests/unit-rewrite-changes-names-and-nothing-else \
 	tests/unit-rng-gives-the-published-numbers \
-	tests/unit-run-keeps-slabs-as-long-as-they-are-needed \
+	tests/unit-samples-are-found-by-number-and-by-byte \
+	tests/unit-samples-may-borrow-their-entries \
+	tests/unit-scan-all-lets-each-waiter-have-its-own-deadline \
 	tests/unit-scan-finds-the-same-samples-however-bytes-come \
-	tests/unit-screen-shows-what-stats-say \
-	tests/unit-script-reads-anywhere-at-little-cost \
+	tests/unit-sequential-reads-may-have-small-gaps \
+	tests/unit-shaper-delivers-at-the-arrival-rate \
+	tests/unit-shard-reader-retries-what-failed-ahead \
 	tests/unit-shard-tables-grow-once-and-are-dropped \
+	tests/unit-sizes-report-in-one-line-what-is-missing \
+	tests/unit-sizing-is-small-near-and-enough-from-far \
 	tests/unit-slab-hands-out-the-last-one-first \
-	tests/unit-source-file-notices-another-version \
-	tests/unit-source-http-ends-what-comes-too-late \
-	tests/unit-store-finds-again-what-it-saved \
-	tests/unit-store-gives-up-when-nothing-can-be-written \
-	tests/unit-store-takes-many-savers-at-once \
-	tests/unit-survey-gives-everybody-what-they-asked-for \
-	tests/unit-table-finds-a-sample-by-place-and-by-byte \
-	tests/unit-table-may-borrow-its-entries \
-	tests/unit-tail-tells-what-is-late \
-	tests/unit-tar-reads-plain-headers-only \
-	tests/unit-tarmember-understands-every-dialect \
-	tests/unit-text-grows-and-writes-sizes \
-	tests/unit-text-json-is-valid-whatever-the-bytes \
-	tests/unit-trails-lead-on-over-small-gaps \
+	tests/unit-slice-buffer-keeps-slabs-as-long-as-needed \
+	tests/unit-strbuf-grows-and-writes-sizes \
+	tests/unit-strbuf-json-is-valid-whatever-the-bytes \
+	tests/unit-threadpool-never-runs-a-task-twice-at-once \
+	tests/unit-timer-fires-when-due \
+	tests/unit-top-report-shows-what-stats-say \
+	tests/unit-transfer-ends-what-comes-too-late \
 	tests/unit-uri-never-shows-a-password \
 	tests/unit-uri-understands-paths-and-urls \
-	tests/unit-verdict-names-the-limit \
-	tests/unit-walk-fetches-headers-only \
-	tests/unit-window-tries-anew-what-failed-ahead-of-its-readers \
-	tests/unit-wire-reads-only-plain-answers \
-	tests/unit-wires-give-the-last-one-back
+	tests/unit-user-headers-are-read-again \
+	tests/unit-waits-name-the-limit
 
 cat_tests = \
 	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
@@ -374,7 +374,7 @@ check-asan check-tsan: distdir
 valgrind_leaves_out = \
 	tests/unit-braces-expand-as-a-shell-does \
 	tests/unit-names-keep-their-numbers \
-	tests/unit-pace-finds-how-many-fill-a-path
+	tests/unit-concurrency-finds-how-many-fill-a-path
 # Each way through the core once: streams, headers, damage, indexes, answers, plan and bench.
 valgrind_cat_tests = \
 	tests/cat-a-lying-index-is-an-error.sh \

@@ -26,17 +26,17 @@ static uint64_t ring(struct sfs_timers *a)
 {
 	uint64_t now = sfs_clock_ns(), next_ns = UINT64_MAX;
 	struct sfs_link *link, *following;
-	struct sfs_timer *alarm;
+	struct sfs_timer *timer;
 
 	for (link = a->list.next; link != &a->list; link = following) {
 		following = link->next;
-		alarm = sfs_container(link, struct sfs_timer, link);
-		if (alarm->at_ns > now) {
-			next_ns = alarm->at_ns < next_ns ? alarm->at_ns : next_ns;
+		timer = sfs_container(link, struct sfs_timer, link);
+		if (timer->at_ns > now) {
+			next_ns = timer->at_ns < next_ns ? timer->at_ns : next_ns;
 			continue;
 		}
 		sfs_link_remove(link);
-		alarm->ring(alarm);
+		timer->ring(timer);
 	}
 	return next_ns;
 }
@@ -58,7 +58,7 @@ struct sfs_timers *sfs_timers_start(void)
 {
 	struct sfs_timers *a = sfs_calloc(1, sizeof *a);
 
-	sfs_lock_init(&a->lock, SFS_LOCK_ALARMS);
+	sfs_lock_init(&a->lock, SFS_LOCK_TIMERS);
 	pthread_cond_init(&a->earlier, NULL);
 	sfs_list_init(&a->list);
 	a->next_ns = UINT64_MAX;
@@ -81,20 +81,20 @@ void sfs_timers_stop(struct sfs_timers *a)
 	free(a);
 }
 
-void sfs_timer_set(struct sfs_timers *a, struct sfs_timer *alarm, uint64_t at_ns)
+void sfs_timer_set(struct sfs_timers *a, struct sfs_timer *timer, uint64_t at_ns)
 {
 	pthread_mutex_lock(&a->lock);
-	sfs_link_remove(&alarm->link);
-	alarm->at_ns = at_ns;
-	sfs_list_push(&a->list, &alarm->link);
+	sfs_link_remove(&timer->link);
+	timer->at_ns = at_ns;
+	sfs_list_push(&a->list, &timer->link);
 	if (at_ns < a->next_ns)
 		pthread_cond_signal(&a->earlier);
 	pthread_mutex_unlock(&a->lock);
 }
 
-void sfs_timer_unset(struct sfs_timers *a, struct sfs_timer *alarm)
+void sfs_timer_unset(struct sfs_timers *a, struct sfs_timer *timer)
 {
 	pthread_mutex_lock(&a->lock);
-	sfs_link_remove(&alarm->link);
+	sfs_link_remove(&timer->link);
 	pthread_mutex_unlock(&a->lock);
 }

@@ -19,8 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SFS_INDEX_CACHE_PENDING ((size_t)64 << 20) /* bytes that may wait to be written \
-						    */
+#define SFS_INDEX_CACHE_PENDING                                 \
+	((size_t)64 << 20) /* bytes that may wait to be written \
+			    */
 
 struct sfs_index_cache;
 

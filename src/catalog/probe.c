@@ -248,7 +248,7 @@ static unsigned patience_ms(const struct sfs_shards *shards)
 }
 
 /* Specs of which both probed shards are missing: how many more are? */
-static int check_missing(struct probe *p, struct sfs_sizes *census, struct sfs_error *err)
+static int check_missing(struct probe *p, struct sfs_sizes *sizes, struct sfs_error *err)
 {
 	struct sfs_sizes_tally t;
 	const struct spec *spec;
@@ -258,10 +258,10 @@ static int check_missing(struct probe *p, struct sfs_sizes *census, struct sfs_e
 		spec = &p->specs[i];
 		if (!spec->is_missing)
 			continue;
-		sfs_sizes_wait(census, patience_ms(p->shards));
-		sfs_sizes_tally(census, spec->first, spec->end, &t);
+		sfs_sizes_wait(sizes, patience_ms(p->shards));
+		sfs_sizes_tally(sizes, spec->first, spec->end, &t);
 		if (!t.is_skipping)
-			return sfs_probe_shards(census, p->shards, false, err);
+			return sfs_probe_shards(sizes, p->shards, false, err);
 		if (t.n_missing == t.n_asked) {
 			sfs_sizes_describe(&t, err);
 			return -ENOENT;
@@ -273,7 +273,7 @@ static int check_missing(struct probe *p, struct sfs_sizes *census, struct sfs_e
 static struct sfs_sizes *begin(struct probe *p)
 {
 	uint32_t chosen[2 * MAX_SPECS];
-	struct sfs_sizes *census;
+	struct sfs_sizes *sizes;
 	int i;
 
 	for (i = 0; i < p->n_asks; i++)
@@ -283,8 +283,8 @@ static struct sfs_sizes *begin(struct probe *p)
 	p->n_left = p->n_asks;
 	for (i = 0; i < p->n_asks; i++)
 		sfs_request_submit(&p->asks[i].request);
-	census = sfs_sizes_start(p->shards, chosen, (size_t)p->n_asks);
-	return census;
+	sizes = sfs_sizes_start(p->shards, chosen, (size_t)p->n_asks);
+	return sizes;
 }
 
 /* Take back what is not done.  A disk that hangs keeps its own. */
@@ -324,15 +324,15 @@ int sfs_probe_start(struct sfs_shards *shards, const uint32_t *spec_of,
 	return ret;
 }
 
-int sfs_probe_shards(struct sfs_sizes *census, const struct sfs_shards *shards,
+int sfs_probe_shards(struct sfs_sizes *sizes, const struct sfs_shards *shards,
 		     bool may_wait, struct sfs_error *err)
 {
 	struct sfs_error line = {0};
 	struct sfs_sizes_tally t;
 
 	if (may_wait)
-		sfs_sizes_wait(census, patience_ms(shards));
-	sfs_sizes_report(census, &t);
+		sfs_sizes_wait(sizes, patience_ms(shards));
+	sfs_sizes_report(sizes, &t);
 	sfs_sizes_describe(&t, &line);
 	if (t.n_refused > 0 || (t.n_missing > 0 && !t.is_skipping))
 		return sfs_error_set(err, t.n_refused > 0 ? -EACCES : -ENOENT, "%s",

@@ -24,7 +24,7 @@ int sfs_probe_start(struct sfs_shards *shards, const uint32_t *spec_of,
  *
  * < 0, with a sentence: no stream can be read, for shards are missing (and that is not
  * skipped) or refused.  Else a line in the log says what is left out, if anything is. */
-int sfs_probe_shards(struct sfs_sizes *census, const struct sfs_shards *shards,
+int sfs_probe_shards(struct sfs_sizes *sizes, const struct sfs_shards *shards,
 		     bool may_wait, struct sfs_error *err);
 
 #endif

@@ -51,7 +51,7 @@ struct sfs_shard {
 	uint64_t n_claimed; /* samples, as a description says; SFS_NO_CLAIM: it doesn't */
 	struct sfs_link lru; /* in sfs_shards.lru if it has a growth and no pins */
 
-	/* The surveyor's (survey.h), under its lock. */
+	/* The scanner's (survey.h), under its lock. */
 	struct sfs_cached_directory *listed;
 	struct sfs_header_scan *survey;
 };

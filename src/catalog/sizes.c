@@ -8,7 +8,7 @@
  * which spreads those that were asked by any moment evenly over the dataset: a second of
  * it finds a hole of one part in a hundred.
  *
- * It begins while the core still probes whether the dataset can be had at all, which
+ * It begins while the engine still probes whether the dataset can be had at all, which
  * saves a far mount two round trips.  Until that is settled, what fails is said to nobody
  * and asked anew later, and the shards that the probe asks itself are left to it. */
 #include "catalog/sizes.h"
@@ -34,7 +34,7 @@ enum { UNASKED, ASKING, KNOWN, MISSING, FAILED, HELD };
 struct slot {
 	struct sfs_request request; /* first */
 	struct sfs_error error;
-	struct sfs_sizes *census;
+	struct sfs_sizes *sizes;
 	struct sfs_shard *shard;
 	struct sfs_link link; /* in census->idle */
 };
@@ -309,7 +309,7 @@ static void hold(struct sfs_sizes *c, struct slot *slot, struct sfs_link *out)
 static void on_answer(struct sfs_request *request, int err)
 {
 	struct slot *slot = (struct slot *)request;
-	struct sfs_sizes *c = slot->census;
+	struct sfs_sizes *c = slot->sizes;
 	struct sfs_shard *shard = slot->shard;
 	struct sfs_error news = {0};
 	struct sfs_link told, out;
@@ -366,7 +366,7 @@ struct sfs_sizes *sfs_sizes_start(struct sfs_shards *shards, const uint32_t *lef
 	for (i = 0; i < n_left_out; i++)
 		c->state[left_out[i]] = HELD;
 	for (i = 0; i < N_SLOTS; i++) {
-		c->slots[i].census = c;
+		c->slots[i].sizes = c;
 		sfs_list_push(&c->idle, &c->slots[i].link);
 	}
 	pthread_mutex_lock(&c->lock);

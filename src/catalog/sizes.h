@@ -27,20 +27,20 @@ struct sfs_sizes *sfs_sizes_start(struct sfs_shards *shards, const uint32_t *lef
 
 /* It can be had: tell from now on, and ask anew what failed, or was left out and has no
  * size yet. */
-void sfs_sizes_settle(struct sfs_sizes *census);
+void sfs_sizes_settle(struct sfs_sizes *sizes);
 
 /* No more questions; the caller stops the sources next, which ends those that
  * run, and then calls sfs_sizes_free(). */
-void sfs_sizes_stop(struct sfs_sizes *census);
-void sfs_sizes_free(struct sfs_sizes *census);
+void sfs_sizes_stop(struct sfs_sizes *sizes);
+void sfs_sizes_free(struct sfs_sizes *sizes);
 
 /* Is the size of the shard known?  0: yes.  -EINPROGRESS: wait.  < 0: why not
  * (-ENOENT, -EACCES, ...); ask again later. */
-int sfs_sizes_shard(struct sfs_sizes *census, struct sfs_shard *shard,
+int sfs_sizes_shard(struct sfs_sizes *sizes, struct sfs_shard *shard,
 		    struct sfs_waiter *waiter);
 
 /* Are all sizes known?  As above; the error is that of some shard. */
-int sfs_sizes_all(struct sfs_sizes *census, struct sfs_waiter *waiter);
+int sfs_sizes_all(struct sfs_sizes *sizes, struct sfs_waiter *waiter);
 
 /* What has come of it so far. */
 struct sfs_sizes_tally {
@@ -53,10 +53,10 @@ struct sfs_sizes_tally {
 };
 
 /* Wait until all shards have been asked, for `timeout_ms` at most. */
-void sfs_sizes_wait(struct sfs_sizes *census, unsigned timeout_ms);
+void sfs_sizes_wait(struct sfs_sizes *sizes, unsigned timeout_ms);
 
 /* Of the shards `first` to `end` - 1. */
-void sfs_sizes_tally(struct sfs_sizes *census, uint32_t first, uint32_t end,
+void sfs_sizes_tally(struct sfs_sizes *sizes, uint32_t first, uint32_t end,
 		     struct sfs_sizes_tally *ret_tally);
 
 /* "6 of 26 shards are missing, the first: ...": a sentence, if any failed. */
@@ -64,9 +64,9 @@ void sfs_sizes_describe(const struct sfs_sizes_tally *tally, struct sfs_error *r
 
 /* The same of all shards; the caller tells the user.  From then on the log is told when
  * all have been asked and more have failed than these. */
-void sfs_sizes_report(struct sfs_sizes *census, struct sfs_sizes_tally *ret_tally);
+void sfs_sizes_report(struct sfs_sizes *sizes, struct sfs_sizes_tally *ret_tally);
 
 /* How many sizes are known by now. */
-uint32_t sfs_sizes_known(struct sfs_sizes *census);
+uint32_t sfs_sizes_known(struct sfs_sizes *sizes);
 
 #endif

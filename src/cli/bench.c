@@ -88,47 +88,48 @@ static uint64_t soon_ns(void)
 
 struct reach {
 	const struct sfs_bench_run *gauge;
-	struct sfs_engine *core;
+	struct sfs_engine *engine;
 };
 
 static void show_sizes(void *ctx)
 {
 	const struct reach *r = ctx;
-	uint32_t n = r->core->env.shards.n, known = sfs_sizes_known(r->core->census);
+	uint32_t n = r->engine->runtime.shards.n,
+		 known = sfs_sizes_known(r->engine->sizes);
 
 	sfs_progress_show(&r->gauge->progress, (double)known / n, "reach: %u of %u sizes",
 			  known, n);
 }
 
-static int wait_for_sizes(const struct sfs_bench_run *g, struct sfs_engine *core,
+static int wait_for_sizes(const struct sfs_bench_run *g, struct sfs_engine *engine,
 			  struct sfs_error *err)
 {
-	struct reach reach = {g, core};
+	struct reach reach = {g, engine};
 	struct sfs_sync sync;
 	int ret;
 
 	sfs_sync_init(&sync);
-	while ((ret = sfs_sizes_all(core->census, &sync.waiter)) == -EINPROGRESS &&
+	while ((ret = sfs_sizes_all(engine->sizes, &sync.waiter)) == -EINPROGRESS &&
 	       (ret = sfs_sync_wait_showing(&sync, show_sizes, &reach)) == 0)
 		;
 	sfs_sync_done(&sync);
-	return sfs_engine_tell_sizes(core, ret, err);
+	return sfs_engine_tell_sizes(engine, ret, err);
 }
 
-static void describe(const struct sfs_engine *core, struct sfs_bench_facts *facts)
+static void describe(const struct sfs_engine *engine, struct sfs_bench_facts *facts)
 {
-	const struct sfs_shards *shards = &core->env.shards;
+	const struct sfs_shards *shards = &engine->runtime.shards;
 	uint32_t i;
 
-	facts->dataset = sfs_strdup(core->title);
+	facts->dataset = sfs_strdup(engine->title);
 	facts->n_shards = shards->n;
 	for (i = 0; i < shards->n; i++)
 		facts->n_local += shards->shards[i].object.uri.scheme == SFS_SCHEME_FILE;
-	facts->n_connections = core->env.n_connections;
+	facts->n_connections = engine->runtime.n_connections;
 	facts->n_processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Starts the core, which the caller stops. */
+/* Starts the engine, which the caller stops. */
 static int reach(const struct sfs_bench_run *g, struct sfs_engine **ret_core,
 		 struct sfs_bench_facts *facts, struct sfs_error *err)
 {
@@ -166,7 +167,7 @@ struct slot {
 };
 
 struct flow {
-	struct sfs_runtime *env;
+	struct sfs_runtime *runtime;
 	struct sfs_order order;
 	struct sfs_account account; /* of the slots' memory */
 	bool is_left;		    /* see stop_flow() */
@@ -194,7 +195,7 @@ static bool lane_part(struct flow *f, uint32_t lane, uint64_t most,
 	struct sfs_object *object;
 
 	for (; spot->slice < sfs_order_lane_slices(&f->order, lane); spot->slice++) {
-		object = &f->env->shards
+		object = &f->runtime->shards
 				  .shards[sfs_order_slice(&f->order, lane, spot->slice)
 						  ->shard]
 				  .object;
@@ -243,7 +244,8 @@ static void submit(struct slot *slot)
 	uint64_t left = slot->request.n_bytes;
 	int i;
 
-	sfs_slabs_get(slot->flow->env->slabs, slot->slabs, (size_t)slot->request.n_iov);
+	sfs_slabs_get(slot->flow->runtime->slabs, slot->slabs,
+		      (size_t)slot->request.n_iov);
 	for (i = 0; i < slot->request.n_iov; i++) {
 		slot->iov[i].iov_base = slot->slabs[i];
 		slot->iov[i].iov_len = left < SFS_SLAB_BYTES ? left : SFS_SLAB_BYTES;
@@ -259,7 +261,7 @@ static void on_part(struct sfs_request *request, int err)
 	uint64_t n_got = err < 0 ? request->n_got : request->n_bytes;
 	bool goes_on;
 
-	sfs_slabs_put(f->env->slabs, slot->slabs, (size_t)request->n_iov);
+	sfs_slabs_put(f->runtime->slabs, slot->slabs, (size_t)request->n_iov);
 	pthread_mutex_lock(&f->lock);
 	if (err < 0 && !f->is_stopping) {
 		f->err = err;
@@ -279,7 +281,7 @@ static void on_part(struct sfs_request *request, int err)
 /* So many slots as a stream has requests, if there is memory for them. */
 static int make_slots(struct flow *f, struct sfs_error *err)
 {
-	struct sfs_netpath path = sfs_runtime_path(f->env);
+	struct sfs_netpath path = sfs_runtime_path(f->runtime);
 	uint32_t wanted = sfs_sizing_on_way(&path, f->part_bytes);
 	size_t n = sfs_slab_count(f->part_bytes);
 	struct slot *slot;
@@ -298,22 +300,23 @@ static int make_slots(struct flow *f, struct sfs_error *err)
 }
 
 /* Whole shards: that needs no samples to be known, whatever is permuted. */
-static int init_flow(struct flow *f, struct sfs_runtime *env, struct sfs_error *err)
+static int init_flow(struct flow *f, struct sfs_runtime *runtime, struct sfs_error *err)
 {
-	struct sfs_order_settings settings = env->order;
-	struct sfs_netpath path = sfs_runtime_path(env);
+	struct sfs_order_settings settings = runtime->order;
+	struct sfs_netpath path = sfs_runtime_path(runtime);
 	int ret;
 
-	*f = (struct flow){.env = env};
+	*f = (struct flow){.runtime = runtime};
 	settings.segment = SFS_SEGMENT_SHARD;
 	settings.equal = SFS_EQUAL_NONE;
-	sfs_order_init(&f->order, &settings, 0, env->shards.n,
+	sfs_order_init(&f->order, &settings, 0, runtime->shards.n,
 		       (struct sfs_share){0, 1, 1});
 	f->spots = sfs_calloc(f->order.n_lanes, sizeof *f->spots);
-	f->part_bytes = sfs_sizing_part(&path, env->budget.limit_bytes, f->order.n_lanes);
+	f->part_bytes =
+		sfs_sizing_part(&path, runtime->budget.limit_bytes, f->order.n_lanes);
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->wake, NULL);
-	ret = sfs_account_open(&f->account, &env->budget, 0, false, NULL);
+	ret = sfs_account_open(&f->account, &runtime->budget, 0, false, NULL);
 	f->has_account = ret == 0;
 	return ret < 0 ? sfs_error_set(err, ret, "the budget has no room")
 		       : make_slots(f, err);
@@ -435,12 +438,12 @@ int sfs_bench_source(const struct sfs_bench_run *g, bool only_reach,
 		     struct sfs_bench_facts *facts, struct sfs_error *err)
 {
 	struct flow *flow = sfs_calloc(1, sizeof *flow);
-	struct sfs_engine *core = NULL;
+	struct sfs_engine *engine = NULL;
 	int ret;
 
-	ret = reach(g, &core, facts, err);
+	ret = reach(g, &engine, facts, err);
 	if (ret == 0 && !only_reach) {
-		ret = init_flow(flow, &core->env, err);
+		ret = init_flow(flow, &engine->runtime, err);
 		if (ret == 0)
 			ret = gauge_flow(g, flow, &facts->rates[SFS_BENCH_STAGE_SOURCE],
 					 err);
@@ -449,44 +452,45 @@ int sfs_bench_source(const struct sfs_bench_run *g, bool only_reach,
 	}
 	if (!flow->is_left)
 		free(flow);
-	sfs_engine_stop(core);
-	sfs_engine_free(core);
+	sfs_engine_stop(engine);
+	sfs_engine_free(engine);
 	return ret;
 }
 
 /* ---- the order ---- */
 
 /* How many bytes must have been fetched until a stream holds all that it wants to. */
-static uint64_t fill_bytes(const struct sfs_engine *core)
+static uint64_t fill_bytes(const struct sfs_engine *engine)
 {
-	const struct sfs_runtime *env = &core->env;
+	const struct sfs_runtime *runtime = &engine->runtime;
 	bool is_bound =
-		!sfs_order_wants_equal_lanes(&env->order); /* a lane has a shard */
-	uint64_t lanes = is_bound && env->shards.n < env->order.lanes ? env->shards.n
-								      : env->order.lanes;
-	struct sfs_netpath path = sfs_runtime_path(env);
-	uint64_t part = sfs_sizing_part(&path, env->budget.limit_bytes, lanes);
-	uint64_t n =
-		sfs_sizing_stream(&path, lanes, env->order.buffer_bytes / lanes, part);
+		!sfs_order_wants_equal_lanes(&runtime->order); /* a lane has a shard */
+	uint64_t lanes = is_bound && runtime->shards.n < runtime->order.lanes
+				 ? runtime->shards.n
+				 : runtime->order.lanes;
+	struct sfs_netpath path = sfs_runtime_path(runtime);
+	uint64_t part = sfs_sizing_part(&path, runtime->budget.limit_bytes, lanes);
+	uint64_t n = sfs_sizing_stream(&path, lanes, runtime->order.buffer_bytes / lanes,
+				       part);
 
-	return n < env->budget.total_bytes ? n : env->budget.total_bytes;
+	return n < runtime->budget.total_bytes ? n : runtime->budget.total_bytes;
 }
 
-static uint64_t fetched_bytes(const struct sfs_engine *core)
+static uint64_t fetched_bytes(const struct sfs_engine *engine)
 {
 	struct sfs_source_counts counts = {0};
 
-	sfs_source_count(core->files, &counts);
-	sfs_source_count(core->http, &counts);
+	sfs_source_count(engine->files, &counts);
+	sfs_source_count(engine->http, &counts);
 	return counts.n_bytes;
 }
 
 /* Until the time is up, or the samples have ended (1). */
-static int gauge_pull(const struct sfs_bench_run *g, struct sfs_engine *core,
+static int gauge_pull(const struct sfs_bench_run *g, struct sfs_engine *engine,
 		      struct sfs_file *file, struct sfs_reader *pull,
 		      struct sfs_ratemeter *m)
 {
-	uint64_t enough = fetched_bytes(core) + fill_bytes(core);
+	uint64_t enough = fetched_bytes(engine) + fill_bytes(engine);
 	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
 	uint64_t answered_ns = sfs_clock_ns();
 	uint64_t n_bytes = 0, looked_ns = 0, now_ns, padding;
@@ -512,7 +516,7 @@ static int gauge_pull(const struct sfs_bench_run *g, struct sfs_engine *core,
 		    now_ns - looked_ns < LOOK_MS * SFS_NS_PER_MS)
 			continue;
 		looked_ns = now_ns;
-		m->is_filling = fetched_bytes(core) < enough;
+		m->is_filling = fetched_bytes(engine) < enough;
 		sfs_ratemeter_mark(m, now_ns, n_bytes < padding ? n_bytes : padding,
 				   sfs_bench_cpu());
 		if (ret == 1 || sfs_ratemeter_is_over(m, now_ns))
@@ -572,19 +576,19 @@ int sfs_bench_order(const struct sfs_bench_run *g, uint64_t epoch,
 {
 	sfs_autofree char *path = sfs_asprintf("epochs/%" PRIu64 ".tar", epoch);
 	struct sfs_tree *tree;
-	struct sfs_engine *core;
+	struct sfs_engine *engine;
 	struct sfs_ratemeter meter;
 	int ret;
 
 	sfs_ratemeter_begin(&meter, g->wanted_ns, sfs_clock_ns(), sfs_bench_cpu());
 	sfs_bench_show(g, SFS_BENCH_STAGE_ORDER, &meter);
-	ret = sfs_engine_start(g->options, g->specs, false, &core, err);
+	ret = sfs_engine_start(g->options, g->specs, false, &engine, err);
 	if (ret < 0)
 		return ret;
-	tree = sfs_tree_new(core);
+	tree = sfs_tree_new(engine);
 	ret = gauge_stream(g, tree, path, &meter, facts, err);
-	sfs_engine_stop(core);
+	sfs_engine_stop(engine);
 	sfs_tree_free(tree);
-	sfs_engine_free(core);
+	sfs_engine_free(engine);
 	return ret;
 }

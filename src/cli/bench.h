@@ -2,8 +2,8 @@
 /* gauge - how fast a dataset's source is, and the order that is made of it, each measured
  * alone, for `shufflefs bench`.
  *
- * Each call starts a core of its own and stops it, so that none begins where another was
- * warm already.  They wait, for some seconds after the first byte.
+ * Each call starts a engine of its own and stops it, so that none begins where another
+ * was warm already.  They wait, for some seconds after the first byte.
  */
 #ifndef SFS_CLI_BENCH_H
 #define SFS_CLI_BENCH_H

@@ -110,39 +110,39 @@ static int copy(struct sfs_file *file, const char *path, uint64_t timeout_ms, in
 }
 
 /* Streams need all shards: say which are missing. */
-static int wait_for_sizes(struct sfs_engine *core, const char *path,
+static int wait_for_sizes(struct sfs_engine *engine, const char *path,
 			  struct sfs_error *err)
 {
 	while (*path == '/')
 		path++;
 	if (strncmp(path, "epochs/", 7) != 0)
 		return 0;
-	return sfs_engine_wait_for_sizes(core, err);
+	return sfs_engine_wait_for_sizes(engine, err);
 }
 
 int sfs_cat(struct sfs_options *options, const struct sfs_strings *specs,
 	    const char *path, int fd, struct sfs_error *err)
 {
 	struct sfs_tree *tree;
-	struct sfs_engine *core;
+	struct sfs_engine *engine;
 	struct sfs_file *file;
 	int ret;
 
 	sfs_ledger_keep_errors();
-	ret = sfs_engine_start(options, specs, true, &core, err);
+	ret = sfs_engine_start(options, specs, true, &engine, err);
 	if (ret < 0)
 		return ret;
 	fcntl(fd, F_SETPIPE_SZ, (int)READ_BYTES); /* if it is a pipe, a large one */
-	tree = sfs_tree_new(core);
-	ret = wait_for_sizes(core, path, err);
+	tree = sfs_tree_new(engine);
+	ret = wait_for_sizes(engine, path, err);
 	if (ret == 0)
 		ret = sfs_file_open_path(tree, path, &file, err);
 	if (ret == 0) {
 		ret = copy(file, path, options->read_timeout_ms, fd, err);
 		sfs_file_close(file);
 	}
-	sfs_engine_stop(core);
+	sfs_engine_stop(engine);
 	sfs_tree_free(tree);
-	sfs_engine_free(core);
+	sfs_engine_free(engine);
 	return ret;
 }

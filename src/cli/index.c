@@ -31,7 +31,7 @@ struct job {
 };
 
 struct indexing {
-	struct sfs_engine *core;
+	struct sfs_engine *engine;
 	const struct sfs_index_dataset_options *wanted;
 	struct sfs_progress progress;
 	uint32_t next, n, n_done, n_failed, n_left_out, n_busy;
@@ -76,17 +76,17 @@ static void finish(struct indexing *x, const struct job *job, int ret)
 	if (ret < 0 && x->n_failed++ == 0)
 		x->failure = ret;
 	if (x->n_done % FLUSH_SHARDS == 0)
-		x->n_lost += sfs_index_finder_flush(x->core->indexes);
+		x->n_lost += sfs_index_finder_flush(x->engine->indexes);
 }
 
 /* -EINPROGRESS: it will be ready again. */
 static int go_on(struct indexing *x, struct job *job)
 {
-	int ret = sfs_sizes_shard(x->core->census, job->shard, &job->waiter);
+	int ret = sfs_sizes_shard(x->engine->sizes, job->shard, &job->waiter);
 
 	if (ret < 0 || is_left_out(job->shard))
 		return ret;
-	return sfs_header_scan_members(&x->core->surveyor, job->shard, &job->waiter);
+	return sfs_header_scan_members(&x->engine->scanner, job->shard, &job->waiter);
 }
 
 /* Work on shards until one has to be waited for, or there are no more. */
@@ -102,9 +102,9 @@ static void run(struct indexing *x, struct job *job)
 				return;
 			finish(x, job, ret);
 		}
-		if (x->next >= x->core->env.shards.n)
+		if (x->next >= x->engine->runtime.shards.n)
 			break;
-		job->shard = &x->core->env.shards.shards[x->next];
+		job->shard = &x->engine->runtime.shards.shards[x->next];
 		x->next += x->wanted->n_parts;
 	}
 	x->n_busy--;
@@ -146,7 +146,7 @@ static void give_up(struct indexing *x)
 	struct sfs_cause cause;
 	int i;
 
-	x->next = x->core->env.shards.n;
+	x->next = x->engine->runtime.shards.n;
 	for (i = 0; i < N_JOBS; i++) {
 		struct job *job = &x->jobs[i];
 
@@ -180,7 +180,7 @@ static void index_all(struct indexing *x)
 		else
 			give_up(x);
 	}
-	x->n_lost += sfs_index_finder_flush(x->core->indexes);
+	x->n_lost += sfs_index_finder_flush(x->engine->indexes);
 	sfs_progress_clear(&x->progress);
 }
 
@@ -190,7 +190,7 @@ static int report_failures(struct indexing *x, struct sfs_error *err)
 	struct sfs_sizes_tally tally;
 	struct sfs_error why = {0};
 
-	sfs_sizes_report(x->core->census, &tally);
+	sfs_sizes_report(x->engine->sizes, &tally);
 	sfs_sizes_describe(&tally, &why);
 	if (x->n_failed == 0 && why.text[0])
 		sfs_warning("%s", why.text);
@@ -208,8 +208,8 @@ static int report(struct indexing *x, struct sfs_strbuf *text, struct sfs_error 
 	char size[32];
 	int ret;
 
-	sfs_source_count(x->core->files, &counts);
-	sfs_source_count(x->core->http, &counts);
+	sfs_source_count(x->engine->files, &counts);
+	sfs_source_count(x->engine->http, &counts);
 	sfs_strbuf_printf(text,
 			  "%u shards are indexed: %" PRIu64
 			  " samples; %s bytes were read in "
@@ -258,17 +258,17 @@ int sfs_index_dataset(struct sfs_options *options, const struct sfs_strings *spe
 	ret = check_place(options, err);
 	if (ret < 0)
 		return ret;
-	ret = sfs_engine_start(options, specs, false, &x.core, err);
+	ret = sfs_engine_start(options, specs, false, &x.engine, err);
 	if (ret < 0)
 		return ret;
 	sfs_progress_init(&x.progress, STDERR_FILENO);
-	x.core->env.shards.saves_members = true;
-	n = x.core->env.shards.n;
+	x.engine->runtime.shards.saves_members = true;
+	n = x.engine->runtime.shards.n;
 	x.n = n > wanted->part ? (n - wanted->part - 1) / wanted->n_parts + 1 : 0;
 	sfs_list_init(&x.ready);
 	index_all(&x);
 	ret = report(&x, text, err);
-	sfs_engine_stop(x.core);
-	sfs_engine_free(x.core);
+	sfs_engine_stop(x.engine);
+	sfs_engine_free(x.engine);
 	return ret;
 }

@@ -30,7 +30,7 @@
 
 struct plan {
 	const struct sfs_plan_options *wanted;
-	struct sfs_engine *core;
+	struct sfs_engine *engine;
 	uint32_t n_shards;
 	struct sfs_sample_table *tables; /* one a shard, whole */
 	bool *is_pinned;		 /* the shard: its table borrows the index */
@@ -50,7 +50,7 @@ struct plan {
 static bool take_table(struct plan *p, uint32_t i)
 {
 	const struct sfs_sample_table *table =
-		sfs_shard_table(&p->core->env.shards.shards[i]);
+		sfs_shard_table(&p->engine->runtime.shards.shards[i]);
 	struct sfs_sample_table_sample s;
 	uint64_t k, n;
 
@@ -74,14 +74,14 @@ static bool take_table(struct plan *p, uint32_t i)
 
 static int look_at(struct plan *p, uint32_t i, struct sfs_error *err)
 {
-	struct sfs_shards *shards = &p->core->env.shards;
+	struct sfs_shards *shards = &p->engine->runtime.shards;
 	struct sfs_shard *shard = &shards->shards[i];
 	struct sfs_sync sync;
 	int ret;
 
 	sfs_shard_pin(shards, shard);
 	sfs_sync_init(&sync);
-	while ((ret = sfs_header_scan_table(&p->core->surveyor, shard, &sync.waiter)) ==
+	while ((ret = sfs_header_scan_table(&p->engine->scanner, shard, &sync.waiter)) ==
 		       -EINPROGRESS &&
 	       (ret = sfs_sync_wait(&sync)) == 0)
 		;
@@ -103,14 +103,14 @@ static int look_at_some(struct plan *p, uint64_t *ret_mean, struct sfs_error *er
 {
 	const uint32_t some[N_LOOKED_AT] = {0, p->n_shards / 2, p->n_shards - 1};
 	bool is_all = p->wanted->is_exact || p->n_shards <= N_LOOKED_AT;
-	struct sfs_shard *shards = p->core->env.shards.shards;
+	struct sfs_shard *shards = p->engine->runtime.shards.shards;
 	uint32_t i, k, n = is_all ? p->n_shards : N_LOOKED_AT, ahead = 0;
 	uint64_t n_bytes = 0, n_samples = 0;
 	int ret;
 
 	for (i = 0; i < n; i++) {
 		for (; ahead < n && ahead < i + N_AHEAD; ahead++)
-			sfs_header_scan_table(&p->core->surveyor,
+			sfs_header_scan_table(&p->engine->scanner,
 					      &shards[is_all ? ahead : some[ahead]],
 					      NULL);
 		k = is_all ? i : some[i];
@@ -131,7 +131,7 @@ static int look_at_some(struct plan *p, uint64_t *ret_mean, struct sfs_error *er
  * so they can borrow the same table, each as far as it reaches. */
 static void guess_tables(struct plan *p, uint64_t mean_bytes)
 {
-	const struct sfs_shard *shards = p->core->env.shards.shards;
+	const struct sfs_shard *shards = p->engine->runtime.shards.shards;
 	uint64_t most = 0, at = 0, n;
 	uint32_t i;
 
@@ -165,7 +165,7 @@ static int make_tables(struct plan *p, struct sfs_error *err)
 		p->n_samples[i] = sfs_sample_table_n(&p->tables[i]);
 		p->base[i] = p->n_all;
 		p->n_all += p->n_samples[i];
-		p->n_bytes += p->core->env.shards.shards[i].object.size;
+		p->n_bytes += p->engine->runtime.shards.shards[i].object.size;
 	}
 	if (p->n_all >= UINT32_MAX)
 		return sfs_error_set(err, -EOVERFLOW,
@@ -286,18 +286,18 @@ static void note_batches(struct plan *p, const struct sfs_order_settings *settin
 /* What settings take. */
 static struct outlook look_out(struct plan *p, const struct sfs_order_settings *settings)
 {
-	const struct sfs_runtime *env = &p->core->env;
-	struct sfs_netpath path = sfs_runtime_path(env);
+	const struct sfs_runtime *runtime = &p->engine->runtime;
+	struct sfs_netpath path = sfs_runtime_path(runtime);
 	struct outlook o = {.settings = *settings};
 	uint64_t most = sfs_order_wants_equal_lanes(settings) ? p->n_all : p->n_shards;
 
 	o.n_lanes = most < settings->lanes ? (uint32_t)most : settings->lanes;
-	o.part_bytes = sfs_sizing_part(&path, env->budget.limit_bytes, o.n_lanes);
+	o.part_bytes = sfs_sizing_part(&path, runtime->budget.limit_bytes, o.n_lanes);
 	o.memory_bytes =
 		sfs_sizing_stream(&path, o.n_lanes, settings->buffer_bytes / o.n_lanes,
 				  o.part_bytes);
-	if (o.memory_bytes > env->budget.total_bytes)
-		o.memory_bytes = env->budget.total_bytes;
+	if (o.memory_bytes > runtime->budget.total_bytes)
+		o.memory_bytes = runtime->budget.total_bytes;
 	return o;
 }
 
@@ -447,11 +447,12 @@ static void print_cost(struct plan *p, const struct outlook *o, struct sfs_strbu
 {
 	char memory[32], part[32];
 
-	sfs_strbuf_printf(text, "%-16sabout %s for a stream, of budget=%s\n", "memory",
-			  sfs_format_size(o->memory_bytes >> 20 << 20, memory),
-			  sfs_format_size(p->core->env.budget.total_bytes >> 20 << 20,
-					  part));
-	sfs_strbuf_printf(text, "%-16s%d\n", "connections", p->core->env.n_connections);
+	sfs_strbuf_printf(
+		text, "%-16sabout %s for a stream, of budget=%s\n", "memory",
+		sfs_format_size(o->memory_bytes >> 20 << 20, memory),
+		sfs_format_size(p->engine->runtime.budget.total_bytes >> 20 << 20, part));
+	sfs_strbuf_printf(text, "%-16s%d\n", "connections",
+			  p->engine->runtime.n_connections);
 	sfs_strbuf_printf(text, "%-16sabout %" PRIu64 " an epoch, of %s%s\n", "requests",
 			  o->n_slices + p->n_bytes / o->part_bytes + p->n_shards,
 			  o->settings.segment == SFS_SEGMENT_SHARD ? "" : "at most ",
@@ -501,7 +502,7 @@ static int find_cheapest(struct plan *p, struct outlook *ret, struct sfs_error *
 	static const uint64_t buffers[] = {16ULL << 20, 64ULL << 20, 256ULL << 20,
 					   1ULL << 30};
 	enum { N = SFS_COUNT(lanes) * SFS_COUNT(buffers) };
-	struct sfs_order_settings settings = p->core->env.order;
+	struct sfs_order_settings settings = p->engine->runtime.order;
 	size_t n_segments =
 		settings.segment == SFS_SEGMENT_SHARD ? SFS_COUNT(segments) : 1;
 	struct outlook all[N * SFS_COUNT(segments)], best = {.quality.whole = -1};
@@ -684,7 +685,7 @@ static int make_plan(struct plan *p, struct sfs_strbuf *text, struct sfs_error *
 	struct outlook o;
 	int ret;
 
-	ret = sfs_engine_wait_for_sizes(p->core, err);
+	ret = sfs_engine_wait_for_sizes(p->engine, err);
 	if (ret == 0)
 		ret = make_tables(p, err);
 	if (ret < 0)
@@ -696,7 +697,7 @@ static int make_plan(struct plan *p, struct sfs_strbuf *text, struct sfs_error *
 	if (p->wanted->quality > 0) {
 		ret = find_cheapest(p, &o, err);
 	} else {
-		o = look_out(p, &p->core->env.order);
+		o = look_out(p, &p->engine->runtime.order);
 		judge_epoch(p, &o);
 	}
 	if (ret < 0)
@@ -715,10 +716,10 @@ int sfs_plan(struct sfs_options *options, const struct sfs_strings *specs,
 	int ret;
 
 	sfs_ledger_keep_errors();
-	ret = sfs_engine_start(options, specs, false, &p.core, err);
+	ret = sfs_engine_start(options, specs, false, &p.engine, err);
 	if (ret < 0)
 		return ret;
-	p.n_shards = p.core->env.shards.n;
+	p.n_shards = p.engine->runtime.shards.n;
 	p.tables = sfs_calloc(p.n_shards, sizeof *p.tables);
 	p.n_samples = sfs_calloc(p.n_shards, sizeof *p.n_samples);
 	p.base = sfs_calloc(p.n_shards, sizeof *p.base);
@@ -727,8 +728,8 @@ int sfs_plan(struct sfs_options *options, const struct sfs_strings *specs,
 	for (i = 0; i < p.n_shards; i++) {
 		sfs_sample_table_done(&p.tables[i]);
 		if (p.is_pinned[i])
-			sfs_shard_unpin(&p.core->env.shards,
-					&p.core->env.shards.shards[i]);
+			sfs_shard_unpin(&p.engine->runtime.shards,
+					&p.engine->runtime.shards.shards[i]);
 	}
 	sfs_sample_table_done(&p.guess);
 	free(p.guessed);
@@ -736,7 +737,7 @@ int sfs_plan(struct sfs_options *options, const struct sfs_strings *specs,
 	free(p.tables);
 	free(p.n_samples);
 	free(p.base);
-	sfs_engine_stop(p.core);
-	sfs_engine_free(p.core);
+	sfs_engine_stop(p.engine);
+	sfs_engine_free(p.engine);
 	return ret;
 }

@@ -65,7 +65,7 @@ void sfs_reader_begin(struct sfs_reader *p, struct sfs_file *file, uint64_t offs
 				 .asked = offset,
 				 .n_bytes = n_bytes,
 				 .n_reads = n_reads};
-	sfs_lock_init(&p->lock, SFS_LOCK_PULL);
+	sfs_lock_init(&p->lock, SFS_LOCK_READER);
 	pthread_cond_init(&p->wake, NULL);
 	for (i = 0; i < n_reads; i++) {
 		p->turns[i].pull = p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pull - reads a file of the core from some byte on to its end, with a read ahead.
+/* pull - reads a file of the engine from some byte on to its end, with a read ahead.
  *
  * One thread; it waits.
  */

@@ -97,58 +97,60 @@ static int n_file_threads(const struct sfs_options *o)
 }
 
 /* That of most shards. */
-static struct sfs_source *main_source(const struct sfs_engine *core,
+static struct sfs_source *main_source(const struct sfs_engine *engine,
 				      const struct sfs_dataset *d)
 {
 	uint32_t i, n_files = 0;
 
 	for (i = 0; i < d->n; i++)
 		n_files += d->uris[i].scheme == SFS_SCHEME_FILE;
-	return 2 * n_files > d->n ? core->files : core->http ? core->http : core->files;
+	return 2 * n_files > d->n ? engine->files
+	       : engine->http	  ? engine->http
+				  : engine->files;
 }
 
-static int init_env(struct sfs_engine *core, struct sfs_dataset *d, bool is_cat,
+static int init_env(struct sfs_engine *engine, struct sfs_dataset *d, bool is_cat,
 		    struct sfs_error *err)
 {
-	const struct sfs_options *o = core->options;
-	struct sfs_runtime *env = &core->env;
+	const struct sfs_options *o = engine->options;
+	struct sfs_runtime *runtime = &engine->runtime;
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct sfs_object *objects;
 	uint64_t budget;
 	uint32_t i;
 	int ret;
 
-	env->order = (struct sfs_order_settings){.seed = o->seed,
-						 .lanes = (uint32_t)o->lanes,
-						 .buffer_bytes = o->buffer,
-						 .segment = o->segment,
-						 .equal = (enum sfs_equal)o->equal};
-	ret = choose_budget(core->options, is_cat, &budget, err);
+	runtime->order = (struct sfs_order_settings){.seed = o->seed,
+						     .lanes = (uint32_t)o->lanes,
+						     .buffer_bytes = o->buffer,
+						     .segment = o->segment,
+						     .equal = (enum sfs_equal)o->equal};
+	ret = choose_budget(engine->options, is_cat, &budget, err);
 	if (ret == 0)
-		ret = check_budget(&env->order, budget, d->n, err);
+		ret = check_budget(&runtime->order, budget, d->n, err);
 	if (ret < 0)
 		return ret;
-	env->keys = (enum sfs_choice_keys)o->keys;
-	env->source = main_source(core, d);
-	env->n_connections =
-		env->source == core->http ? (int)o->connections : n_file_threads(o);
-	sfs_budget_init(&env->budget, budget);
-	env->slabs = sfs_slabs_new(budget + 64 * MIB);
-	env->pool = sfs_threadpool_start("sfs-work", n_cpus > 4	  ? 4
-						     : n_cpus < 2 ? 2
-								  : (int)n_cpus);
-	env->alarms = sfs_timers_start();
-	sfs_range_reader_init(&env->grabber, env->slabs, env->pool, &env->budget,
-			      grabber_floor(budget));
+	runtime->keys = (enum sfs_choice_keys)o->keys;
+	runtime->source = main_source(engine, d);
+	runtime->n_connections =
+		runtime->source == engine->http ? (int)o->connections : n_file_threads(o);
+	sfs_budget_init(&runtime->budget, budget);
+	runtime->slabs = sfs_slabs_new(budget + 64 * MIB);
+	runtime->pool = sfs_threadpool_start("sfs-work", n_cpus > 4   ? 4
+							 : n_cpus < 2 ? 2
+								      : (int)n_cpus);
+	runtime->timers = sfs_timers_start();
+	sfs_range_reader_init(&runtime->range_reader, runtime->slabs, runtime->pool,
+			      &runtime->budget, grabber_floor(budget));
 	objects = sfs_calloc(d->n, sizeof *objects);
 	for (i = 0; i < d->n; i++)
 		sfs_object_init(&objects[i], &d->uris[i],
-				d->uris[i].scheme == SFS_SCHEME_FILE ? core->files
-								     : core->http);
-	sfs_shards_init(&env->shards, d->n, d->names, objects,
-			o->on_error == SFS_ON_ERROR_SKIP, &env->budget);
-	sfs_account_open(&env->texts, &env->budget, 0, false, NULL);
-	sfs_reclaim_init(&core->thrift, env, o->budget == 0);
+				d->uris[i].scheme == SFS_SCHEME_FILE ? engine->files
+								     : engine->http);
+	sfs_shards_init(&runtime->shards, d->n, d->names, objects,
+			o->on_error == SFS_ON_ERROR_SKIP, &runtime->budget);
+	sfs_account_open(&runtime->texts, &runtime->budget, 0, false, NULL);
+	sfs_reclaim_init(&engine->reclaim, runtime, o->budget == 0);
 	free(objects);
 	free(steal(&d->names));
 	return 0;
@@ -156,10 +158,10 @@ static int init_env(struct sfs_engine *core, struct sfs_dataset *d, bool is_cat,
 
 /* ---- sources ---- */
 
-static int start_sources(struct sfs_engine *core, const struct sfs_dataset *d,
+static int start_sources(struct sfs_engine *engine, const struct sfs_dataset *d,
 			 struct sfs_error *err)
 {
-	struct sfs_options *o = core->options;
+	struct sfs_options *o = engine->options;
 	const struct sfs_http_options http = {
 		.n_connections = (int)o->connections,
 		.n_retries = (int)o->retries,
@@ -186,11 +188,11 @@ static int start_sources(struct sfs_engine *core, const struct sfs_dataset *d,
 	}
 	has_http |= o->index && sfs_uri_has_scheme(o->index);
 	if (has_files)
-		core->files = sfs_source_file_start(n_file_threads(o),
-						    o->verify == SFS_VERIFY_SIZE);
+		engine->files = sfs_source_file_start(n_file_threads(o),
+						      o->verify == SFS_VERIFY_SIZE);
 	if (has_http)
-		core->http = sfs_source_http_start(&http, err);
-	return has_http && !core->http ? -EINVAL : 0;
+		engine->http = sfs_source_http_start(&http, err);
+	return has_http && !engine->http ? -EINVAL : 0;
 }
 
 /* ---- indexes ---- */
@@ -222,10 +224,10 @@ static bool is_description(const char *place)
 }
 
 /* index=FILE.json: what wids or Energon say of the dataset. */
-static int read_description(struct sfs_engine *core, const char *path,
+static int read_description(struct sfs_engine *engine, const char *path,
 			    struct sfs_error *err)
 {
-	struct sfs_shards *shards = &core->env.shards;
+	struct sfs_shards *shards = &engine->runtime.shards;
 	struct sfs_manifest counts = {0};
 	sfs_autofree void *bytes = NULL;
 	uint32_t i;
@@ -244,9 +246,9 @@ static int read_description(struct sfs_engine *core, const char *path,
 	return ret < 0 ? sfs_error_wrap(err, ret, "index: %s", path) : 0;
 }
 
-static int start_indexes(struct sfs_engine *core, struct sfs_error *err)
+static int start_indexes(struct sfs_engine *engine, struct sfs_error *err)
 {
-	const struct sfs_options *o = core->options;
+	const struct sfs_options *o = engine->options;
 	sfs_autofree char *to = from_here(o->index_to),
 			  *cache = to ? NULL : sfs_engine_index_cache(o),
 			  *place = from_here(to ? to : o->index);
@@ -255,19 +257,19 @@ static int start_indexes(struct sfs_engine *core, struct sfs_error *err)
 		.place = place,
 		.to = to,
 		.verify_size_only = o->verify == SFS_VERIFY_SIZE,
-		.http = core->http,
-		.account = &core->env.shards.account,
+		.http = engine->http,
+		.account = &engine->runtime.shards.account,
 	};
 	int ret;
 
 	if (is_description(place)) {
-		ret = read_description(core, place, err);
+		ret = read_description(engine, place, err);
 		if (ret < 0)
 			return ret;
 		options.place = NULL;
 	}
-	ret = sfs_index_finder_new(&options, &core->indexes, err);
-	core->env.shards.indexes = core->indexes;
+	ret = sfs_index_finder_new(&options, &engine->indexes, err);
+	engine->runtime.shards.indexes = engine->indexes;
 	return ret;
 }
 
@@ -275,142 +277,146 @@ static int start_indexes(struct sfs_engine *core, struct sfs_error *err)
 
 static void *tick(void *arg)
 {
-	struct sfs_engine *core = arg;
+	struct sfs_engine *engine = arg;
 	int n_idle = 0;
 
-	pthread_mutex_lock(&core->lock);
-	while (!core->is_stopping) {
-		if (sfs_cond_wait_until(&core->wake, &core->lock,
+	pthread_mutex_lock(&engine->lock);
+	while (!engine->is_stopping) {
+		if (sfs_cond_wait_until(&engine->wake, &engine->lock,
 					sfs_clock_ns() + SFS_NS_PER_S))
 			continue;
-		pthread_mutex_unlock(&core->lock);
-		sfs_reclaim_tick(&core->thrift);
-		sfs_streams_tick(&core->streams);
-		sfs_scan_all_tick(core->indexer);
-		sfs_scan_all_tick(core->members);
-		sfs_shard_readers_tick(core->windows);
-		sfs_idx_files_tick(core->idxs);
-		n_idle = sfs_slabs_used(core->env.slabs) > 0 ? 0 : n_idle + 1;
+		pthread_mutex_unlock(&engine->lock);
+		sfs_reclaim_tick(&engine->reclaim);
+		sfs_streams_tick(&engine->streams);
+		sfs_scan_all_tick(engine->scan_all);
+		sfs_scan_all_tick(engine->members);
+		sfs_shard_readers_tick(engine->shard_readers);
+		sfs_idx_files_tick(engine->idx_files);
+		n_idle = sfs_slabs_used(engine->runtime.slabs) > 0 ? 0 : n_idle + 1;
 		if (n_idle == TRIM_SECONDS)
-			sfs_slabs_trim(core->env.slabs, 0);
-		pthread_mutex_lock(&core->lock);
+			sfs_slabs_trim(engine->runtime.slabs, 0);
+		pthread_mutex_lock(&engine->lock);
 	}
-	pthread_mutex_unlock(&core->lock);
+	pthread_mutex_unlock(&engine->lock);
 	return NULL;
 }
 
 /* ---- life ---- */
 
-static void take_specs(struct sfs_engine *core, const struct sfs_strings *specs)
+static void take_specs(struct sfs_engine *engine, const struct sfs_strings *specs)
 {
 	int i;
 
 	for (i = 0; i < specs->n; i++) {
 		sfs_autofree char *shown = sfs_uri_redact(specs->s[i]);
 
-		sfs_strings_add(&core->specs, shown);
+		sfs_strings_add(&engine->specs, shown);
 	}
-	core->title = sfs_asprintf("%s%s", core->specs.s[0], specs->n > 1 ? ", ..." : "");
+	engine->title =
+		sfs_asprintf("%s%s", engine->specs.s[0], specs->n > 1 ? ", ..." : "");
 }
 
 /* -EINVAL: two shards have the same name, or one's name is another's folder. */
-static int name_shards(struct sfs_engine *core, struct sfs_error *err)
+static int name_shards(struct sfs_engine *engine, struct sfs_error *err)
 {
-	const struct sfs_shards *shards = &core->env.shards;
+	const struct sfs_shards *shards = &engine->runtime.shards;
 	const char *name;
 	uint32_t i, id;
 
-	core->names = sfs_directory_new();
+	engine->names = sfs_directory_new();
 	for (i = 0; i < shards->n; i++) {
 		name = shards->shards[i].name;
-		id = sfs_directory_put(core->names, name, strlen(name));
+		id = sfs_directory_put(engine->names, name, strlen(name));
 		if (id == 0)
 			return sfs_error_set(
 				err, -EINVAL,
 				"the shard name '%s' cannot be a path, or is the "
 				"folder of another shard",
 				name);
-		core->names->nodes[id].data = i;
+		engine->names->nodes[id].data = i;
 	}
 	return 0;
 }
 
-static int start(struct sfs_engine *core, struct sfs_dataset *d, bool is_cat,
+static int start(struct sfs_engine *engine, struct sfs_dataset *d, bool is_cat,
 		 struct sfs_error *err)
 {
 	int ret;
 
-	ret = start_sources(core, d, err);
+	ret = start_sources(engine, d, err);
 	if (ret == 0)
-		ret = init_env(core, d, is_cat, err);
+		ret = init_env(engine, d, is_cat, err);
 	if (ret == 0)
-		ret = start_indexes(core, err);
+		ret = start_indexes(engine, err);
 	if (ret == 0)
-		ret = sfs_probe_start(&core->env.shards, d->spec_of, &core->census, err);
+		ret = sfs_probe_start(&engine->runtime.shards, d->spec_of, &engine->sizes,
+				      err);
 	if (ret < 0)
 		return ret;
-	sfs_header_scanner_init(&core->surveyor, &core->env);
-	core->indexer =
-		sfs_scan_all_new(&core->env, &core->surveyor, sfs_header_scan_table,
-				 core->options->index_wait_ms);
-	core->members =
-		sfs_scan_all_new(&core->env, &core->surveyor, sfs_header_scan_members,
-				 core->options->index_wait_ms);
-	sfs_streams_init(&core->streams, &core->env, &core->surveyor);
-	sfs_next_epoch_init(&core->next_epoch, &core->streams, core->env.pool,
+	sfs_header_scanner_init(&engine->scanner, &engine->runtime);
+	engine->scan_all =
+		sfs_scan_all_new(&engine->runtime, &engine->scanner,
+				 sfs_header_scan_table, engine->options->index_wait_ms);
+	engine->members =
+		sfs_scan_all_new(&engine->runtime, &engine->scanner,
+				 sfs_header_scan_members, engine->options->index_wait_ms);
+	sfs_streams_init(&engine->streams, &engine->runtime, &engine->scanner);
+	sfs_next_epoch_init(&engine->next_epoch, &engine->streams, engine->runtime.pool,
 			    is_cat ? SFS_NEXT_NO
 				   : (enum sfs_choice_next_epoch)
-					     core->options->next_epoch);
-	core->windows = sfs_shard_readers_new(&core->env);
-	core->idxs = sfs_idx_files_new(&core->env, core->census, &core->surveyor);
-	ret = name_shards(core, err);
+					     engine->options->next_epoch);
+	engine->shard_readers = sfs_shard_readers_new(&engine->runtime);
+	engine->idx_files =
+		sfs_idx_files_new(&engine->runtime, engine->sizes, &engine->scanner);
+	ret = name_shards(engine, err);
 	if (ret < 0)
 		return ret;
-	core->ticker = sfs_thread_start("sfs-tick", tick, core);
-	core->has_ticker = true;
+	engine->ticker = sfs_thread_start("sfs-tick", tick, engine);
+	engine->has_ticker = true;
 	return 0;
 }
 
-int sfs_engine_tell_sizes(struct sfs_engine *core, int ret, struct sfs_error *err)
+int sfs_engine_tell_sizes(struct sfs_engine *engine, int ret, struct sfs_error *err)
 {
 	struct sfs_sizes_tally tally;
 
 	if (ret == 0)
-		return sfs_probe_shards(core->census, &core->env.shards, false, err);
+		return sfs_probe_shards(engine->sizes, &engine->runtime.shards, false,
+					err);
 	sfs_ledger_why("", ret, err); /* of a deadline; the census knows the others */
 	sfs_error_wrap(err, ret, "cannot get the sizes of all shards");
-	sfs_sizes_report(core->census, &tally);
+	sfs_sizes_report(engine->sizes, &tally);
 	sfs_sizes_describe(&tally, err);
 	return ret;
 }
 
-int sfs_engine_wait_for_sizes(struct sfs_engine *core, struct sfs_error *err)
+int sfs_engine_wait_for_sizes(struct sfs_engine *engine, struct sfs_error *err)
 {
 	struct sfs_sync sync;
 	int ret;
 
 	sfs_sync_init(&sync);
-	while ((ret = sfs_sizes_all(core->census, &sync.waiter)) == -EINPROGRESS &&
+	while ((ret = sfs_sizes_all(engine->sizes, &sync.waiter)) == -EINPROGRESS &&
 	       (ret = sfs_sync_wait(&sync)) == 0)
 		;
 	sfs_sync_done(&sync);
-	return sfs_engine_tell_sizes(core, ret, err);
+	return sfs_engine_tell_sizes(engine, ret, err);
 }
 
 /* All sizes must be known for that. */
-static int check_order(struct sfs_engine *core, struct sfs_error *err)
+static int check_order(struct sfs_engine *engine, struct sfs_error *err)
 {
-	const char *expected = core->options->expect_order;
+	const char *expected = engine->options->expect_order;
 	char found[20];
 	int ret;
 
 	if (!expected)
 		return 0;
-	ret = sfs_engine_wait_for_sizes(core, err);
+	ret = sfs_engine_wait_for_sizes(engine, err);
 	if (ret < 0)
 		return sfs_error_wrap(err, ret, "expect-order");
 	snprintf(found, sizeof found, "%016llx",
-		 (unsigned long long)sfs_fingerprint(&core->env));
+		 (unsigned long long)sfs_fingerprint(&engine->runtime));
 	if (strcmp(found, expected) == 0)
 		return 0;
 	return sfs_error_set(err, -ESTALE,
@@ -469,103 +475,103 @@ int sfs_engine_start(struct sfs_options *options, const struct sfs_strings *spec
 		     bool is_cat, struct sfs_engine **ret_core, struct sfs_error *err)
 {
 	struct sfs_dataset dataset = {0};
-	struct sfs_engine *core;
+	struct sfs_engine *engine;
 	int ret;
 
 	sfs_stall_set_limit(options->read_timeout_ms);
 	ret = load(specs, &dataset, err);
 	if (ret < 0)
 		return ret;
-	core = sfs_calloc(1, sizeof *core);
-	core->options = options;
-	core->started_ms = sfs_clock_wall_ms();
-	core->started_ns = sfs_clock_ns();
-	pthread_mutex_init(&core->lock, NULL);
-	pthread_cond_init(&core->wake, NULL);
-	take_specs(core, specs);
-	ret = start(core, &dataset, is_cat, err);
+	engine = sfs_calloc(1, sizeof *engine);
+	engine->options = options;
+	engine->started_ms = sfs_clock_wall_ms();
+	engine->started_ns = sfs_clock_ns();
+	pthread_mutex_init(&engine->lock, NULL);
+	pthread_cond_init(&engine->wake, NULL);
+	take_specs(engine, specs);
+	ret = start(engine, &dataset, is_cat, err);
 	sfs_dataset_done(&dataset);
 	if (ret == 0)
-		ret = check_order(core, err);
+		ret = check_order(engine, err);
 	if (ret < 0) {
-		sfs_engine_stop(core);
-		sfs_engine_free(core);
+		sfs_engine_stop(engine);
+		sfs_engine_free(engine);
 		return ret;
 	}
-	*ret_core = core;
+	*ret_core = engine;
 	return 0;
 }
 
-static void stop_ticker(struct sfs_engine *core)
+static void stop_ticker(struct sfs_engine *engine)
 {
-	pthread_mutex_lock(&core->lock);
-	core->is_stopping = true;
-	pthread_cond_signal(&core->wake);
-	pthread_mutex_unlock(&core->lock);
-	if (core->has_ticker)
-		pthread_join(core->ticker, NULL);
+	pthread_mutex_lock(&engine->lock);
+	engine->is_stopping = true;
+	pthread_cond_signal(&engine->wake);
+	pthread_mutex_unlock(&engine->lock);
+	if (engine->has_ticker)
+		pthread_join(engine->ticker, NULL);
 }
 
-void sfs_engine_stop(struct sfs_engine *core)
+void sfs_engine_stop(struct sfs_engine *engine)
 {
-	struct sfs_runtime *env;
+	struct sfs_runtime *runtime;
 
-	if (!core)
+	if (!engine)
 		return;
-	env = &core->env;
-	stop_ticker(core);
-	if (core->streams.env)
-		sfs_next_epoch_stop(&core->next_epoch);
-	sfs_sizes_stop(core->census);
-	sfs_scan_all_stop(core->indexer);
-	sfs_scan_all_stop(core->members);
-	if (core->surveyor.env)
-		sfs_header_scanner_stop(&core->surveyor);
-	sfs_source_stop(core->files);
-	sfs_source_stop(core->http);
-	sfs_index_finder_stop(core->indexes);
+	runtime = &engine->runtime;
+	stop_ticker(engine);
+	if (engine->streams.runtime)
+		sfs_next_epoch_stop(&engine->next_epoch);
+	sfs_sizes_stop(engine->sizes);
+	sfs_scan_all_stop(engine->scan_all);
+	sfs_scan_all_stop(engine->members);
+	if (engine->scanner.runtime)
+		sfs_header_scanner_stop(&engine->scanner);
+	sfs_source_stop(engine->files);
+	sfs_source_stop(engine->http);
+	sfs_index_finder_stop(engine->indexes);
 	if (sfs_threads_are_left()) {
 		sfs_warning("a local disk does not answer; it is left alone");
 		return; /* it may write into our memory yet */
 	}
-	if (core->streams.env) {
-		sfs_streams_done(&core->streams);
-		sfs_next_epoch_done(&core->next_epoch);
+	if (engine->streams.runtime) {
+		sfs_streams_done(&engine->streams);
+		sfs_next_epoch_done(&engine->next_epoch);
 	}
-	sfs_shard_readers_free(core->windows);
-	sfs_timers_stop(env->alarms);
-	sfs_threadpool_stop(env->pool);
+	sfs_shard_readers_free(engine->shard_readers);
+	sfs_timers_stop(runtime->timers);
+	sfs_threadpool_stop(runtime->pool);
 }
 
-void sfs_engine_free(struct sfs_engine *core)
+void sfs_engine_free(struct sfs_engine *engine)
 {
-	struct sfs_runtime *env;
+	struct sfs_runtime *runtime;
 
-	if (!core || sfs_threads_are_left())
+	if (!engine || sfs_threads_are_left())
 		return;
-	env = &core->env;
-	sfs_scan_all_free(core->indexer);
-	sfs_scan_all_free(core->members);
-	sfs_idx_files_free(core->idxs);
-	sfs_header_scanner_done(&core->surveyor);
-	sfs_sizes_free(core->census);
-	if (core->names)
-		sfs_directory_free(core->names);
-	if (env->pool) {
-		sfs_shards_done(&env->shards);
-		sfs_account_close(&env->texts);
-		sfs_range_reader_done(&env->grabber);
-		sfs_slabs_free(env->slabs);
-		sfs_budget_done(&env->budget);
-		sfs_reclaim_done(&core->thrift);
+	runtime = &engine->runtime;
+	sfs_scan_all_free(engine->scan_all);
+	sfs_scan_all_free(engine->members);
+	sfs_idx_files_free(engine->idx_files);
+	sfs_header_scanner_done(&engine->scanner);
+	sfs_sizes_free(engine->sizes);
+	if (engine->names)
+		sfs_directory_free(engine->names);
+	if (runtime->pool) {
+		sfs_shards_done(&runtime->shards);
+		sfs_account_close(&runtime->texts);
+		sfs_range_reader_done(&runtime->range_reader);
+		sfs_slabs_free(runtime->slabs);
+		sfs_budget_done(&runtime->budget);
+		sfs_reclaim_done(&engine->reclaim);
 	}
-	sfs_index_finder_free(core->indexes);
-	sfs_threadpool_free(env->pool);
-	sfs_source_free(core->files);
-	sfs_source_free(core->http);
-	pthread_mutex_destroy(&core->lock);
-	pthread_cond_destroy(&core->wake);
-	sfs_strings_done(&core->specs);
-	free(core->title);
-	free(core);
+	sfs_index_finder_free(engine->indexes);
+	sfs_threadpool_free(runtime->pool);
+	sfs_source_free(engine->files);
+	sfs_source_free(engine->http);
+	pthread_mutex_destroy(&engine->lock);
+	pthread_cond_destroy(&engine->wake);
+	sfs_strings_done(&engine->specs);
+	free(engine->title);
+	free(engine);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* core - everything behind a mount or a `shufflefs cat`, started and stopped in
+/* engine - everything behind a mount or a `shufflefs cat`, started and stopped in
  * order. */
 #ifndef SFS_ENGINE_H
 #define SFS_ENGINE_H
@@ -26,19 +26,19 @@ struct sfs_engine {
 	uint64_t started_ms;	     /* wall time, for people */
 	uint64_t started_ns;
 
-	struct sfs_runtime env;
+	struct sfs_runtime runtime;
 	struct sfs_directory
 		*names; /* of the shards; each node's data is the shard's number */
-	struct sfs_reclaim thrift;
+	struct sfs_reclaim reclaim;
 	struct sfs_source *files, *http; /* NULL: none of that kind */
 	struct sfs_index_finder *indexes;
-	struct sfs_sizes *census;
-	struct sfs_header_scanner surveyor;
-	struct sfs_scan_all *indexer, *members; /* of the tables; of the members, too */
+	struct sfs_sizes *sizes;
+	struct sfs_header_scanner scanner;
+	struct sfs_scan_all *scan_all, *members; /* of the tables; of the members, too */
 	struct sfs_streams streams;
 	struct sfs_next_epoch next_epoch;
-	struct sfs_shard_readers *windows;
-	struct sfs_idx_files *idxs;
+	struct sfs_shard_readers *shard_readers;
+	struct sfs_idx_files *idx_files;
 
 	pthread_t ticker;
 	pthread_mutex_t lock; /* guards is_stopping */
@@ -59,18 +59,18 @@ int sfs_engine_start(struct sfs_options *options, const struct sfs_strings *spec
 
 /* Wait until the sizes of all shards are known.  < 0, with a sentence: they cannot be
  * had. Else a line in the log says what is left out, if anything is. */
-int sfs_engine_wait_for_sizes(struct sfs_engine *core, struct sfs_error *err);
+int sfs_engine_wait_for_sizes(struct sfs_engine *engine, struct sfs_error *err);
 
 /* The same for who has waited, and was told `ret`. */
-int sfs_engine_tell_sizes(struct sfs_engine *core, int ret, struct sfs_error *err);
+int sfs_engine_tell_sizes(struct sfs_engine *engine, int ret, struct sfs_error *err);
 
 /* Stop; all files must be closed and nobody may wait any more.  Waits until all has
  * ended, which nothing at the other end of a network can delay.  A disk that does not
  * answer is left alone after some seconds (sfs_threads_are_left()). */
-void sfs_engine_stop(struct sfs_engine *core);
+void sfs_engine_stop(struct sfs_engine *engine);
 
 /* Free what was stopped, after whatever stands on it: a tree.  NULL is fine.  Memory that
  * a thread which was left alone may still write to stays. */
-void sfs_engine_free(struct sfs_engine *core);
+void sfs_engine_free(struct sfs_engine *engine);
 
 #endif

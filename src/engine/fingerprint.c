@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* The words before the shards'; how many. */
-static size_t put_settings(const struct sfs_runtime *env, uint64_t *words)
+static size_t put_settings(const struct sfs_runtime *runtime, uint64_t *words)
 {
-	const struct sfs_order_settings *o = &env->order;
+	const struct sfs_order_settings *o = &runtime->order;
 	bool is_longer = sfs_order_wants_equal_lanes(o);
 	size_t n = 0;
 
@@ -18,27 +18,27 @@ static size_t put_settings(const struct sfs_runtime *env, uint64_t *words)
 	words[n++] = o->seed;
 	words[n++] = o->lanes;
 	words[n++] = o->buffer_bytes;
-	words[n++] = env->keys;
+	words[n++] = runtime->keys;
 	if (is_longer) {
 		words[n++] = o->segment;
 		words[n++] = o->equal;
 	}
-	words[n++] = env->shards.n;
+	words[n++] = runtime->shards.n;
 	return n;
 }
 
-uint64_t sfs_fingerprint(const struct sfs_runtime *env)
+uint64_t sfs_fingerprint(const struct sfs_runtime *runtime)
 {
 	enum { MAX_SETTINGS = 8 };
 	sfs_autofree uint64_t *words =
-		sfs_reallocarray(NULL, MAX_SETTINGS + 2 * (size_t)env->shards.n,
+		sfs_reallocarray(NULL, MAX_SETTINGS + 2 * (size_t)runtime->shards.n,
 				 sizeof *words);
-	size_t n = put_settings(env, words);
+	size_t n = put_settings(runtime, words);
 	struct sfs_rng named;
 	uint32_t i;
 
-	for (i = 0; i < env->shards.n; i++) {
-		const struct sfs_shard *shard = &env->shards.shards[i];
+	for (i = 0; i < runtime->shards.n; i++) {
+		const struct sfs_shard *shard = &runtime->shards.shards[i];
 
 		words[n++] = sfs_keyhash(shard->name, strlen(shard->name));
 		words[n++] = shard->object.size;

@@ -11,6 +11,6 @@
 #include <stdint.h>
 
 /* All sizes must be known. */
-uint64_t sfs_fingerprint(const struct sfs_runtime *env);
+uint64_t sfs_fingerprint(const struct sfs_runtime *runtime);
 
 #endif

@@ -18,14 +18,14 @@
 #define MEMORY_TICKS 10 /* a group's limit is looked at so seldom */
 #define SAY_NS	     (600 * SFS_NS_PER_S)
 
-void sfs_reclaim_init(struct sfs_reclaim *t, struct sfs_runtime *env, bool is_auto)
+void sfs_reclaim_init(struct sfs_reclaim *t, struct sfs_runtime *runtime, bool is_auto)
 {
 	*t = (struct sfs_reclaim){
-		.env = env,
+		.runtime = runtime,
 		.pressure_file = sfs_psi_file("/proc"),
 		.pressure = SFS_PSI_UNKNOWN,
 		.memory_bytes = is_auto ? sfs_memory_limit() : 0,
-		.most_bytes = env->budget.total_bytes,
+		.most_bytes = runtime->budget.total_bytes,
 		.allowed = SFS_PSI_ALL,
 	};
 }
@@ -38,26 +38,27 @@ void sfs_reclaim_done(struct sfs_reclaim *t)
 /* As much of the memory as at the start. */
 static uint64_t most_now(const struct sfs_reclaim *t)
 {
-	uint64_t total = t->env->budget.total_bytes, now = sfs_memory_limit();
+	uint64_t total = t->runtime->budget.total_bytes, now = sfs_memory_limit();
 
 	if (now >= t->memory_bytes)
 		return total;
 	return (uint64_t)((double)total / (double)t->memory_bytes * (double)now);
 }
 
-static uint64_t least(struct sfs_runtime *env)
+static uint64_t least(struct sfs_runtime *runtime)
 {
-	uint64_t lanes = env->order.lanes, n_shards = env->shards.n;
+	uint64_t lanes = runtime->order.lanes, n_shards = runtime->shards.n;
 
-	if (!sfs_order_wants_equal_lanes(&env->order) && n_shards < lanes)
+	if (!sfs_order_wants_equal_lanes(&runtime->order) && n_shards < lanes)
 		lanes = n_shards; /* a lane has a shard */
-	return sfs_budget_floors(&env->budget) + sfs_account_used(&env->shards.account) +
-	       env->n_open_lanes * (env->order.buffer_bytes / lanes) * 3 / 2;
+	return sfs_budget_floors(&runtime->budget) +
+	       sfs_account_used(&runtime->shards.account) +
+	       runtime->n_open_lanes * (runtime->order.buffer_bytes / lanes) * 3 / 2;
 }
 
 static uint64_t limit_of(struct sfs_reclaim *t)
 {
-	uint64_t low = least(t->env), most = t->most_bytes;
+	uint64_t low = least(t->runtime), most = t->most_bytes;
 
 	if (t->allowed == SFS_PSI_ALL || low >= most)
 		return most;
@@ -73,7 +74,7 @@ static void say(struct sfs_reclaim *t, uint64_t limit)
 	if (t->said_ns && now - t->said_ns < SAY_NS)
 		return;
 	t->said_ns = now;
-	sfs_format_size(t->env->budget.total_bytes, from);
+	sfs_format_size(t->runtime->budget.total_bytes, from);
 	if (t->allowed == SFS_PSI_ALL)
 		sfs_warning("memory: the control group has less of it than at the start: "
 			    "prefetching within %s instead of %s",
@@ -86,18 +87,18 @@ static void say(struct sfs_reclaim *t, uint64_t limit)
 }
 
 /* What is unused goes; `limit` is less than the budget. */
-static void make_room(struct sfs_runtime *env, uint64_t limit)
+static void make_room(struct sfs_runtime *runtime, uint64_t limit)
 {
-	uint64_t used = sfs_budget_used(&env->budget);
+	uint64_t used = sfs_budget_used(&runtime->budget);
 
 	if (used > limit)
-		sfs_shards_drop_unused(&env->shards);
-	sfs_slabs_trim(env->slabs, used < limit ? limit - used : 0);
+		sfs_shards_drop_unused(&runtime->shards);
+	sfs_slabs_trim(runtime->slabs, used < limit ? limit - used : 0);
 }
 
 void sfs_reclaim_tick(struct sfs_reclaim *t)
 {
-	struct sfs_runtime *env = t->env;
+	struct sfs_runtime *runtime = t->runtime;
 	bool is_lean;
 	uint64_t limit;
 
@@ -106,13 +107,13 @@ void sfs_reclaim_tick(struct sfs_reclaim *t)
 	if (t->memory_bytes && t->n_ticks++ % MEMORY_TICKS == 0)
 		t->most_bytes = most_now(t);
 	limit = limit_of(t);
-	is_lean = limit < env->budget.total_bytes;
+	is_lean = limit < runtime->budget.total_bytes;
 	if (is_lean && !t->is_lean)
 		say(t, limit);
 	t->is_lean = is_lean;
-	sfs_budget_limit(&env->budget, limit);
+	sfs_budget_limit(&runtime->budget, limit);
 	if (is_lean)
-		make_room(env, limit);
+		make_room(runtime, limit);
 }
 
 uint64_t sfs_reclaim_pressure_percent(struct sfs_reclaim *t)

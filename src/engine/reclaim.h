@@ -14,7 +14,7 @@
 #include "io/runtime.h"
 
 struct sfs_reclaim {
-	struct sfs_runtime *env;
+	struct sfs_runtime *runtime;
 	char *pressure_file;
 	_Atomic uint32_t pressure; /* as sfs_psi_read() gave it last */
 
@@ -28,14 +28,15 @@ struct sfs_reclaim {
 };
 
 /* `is_auto`: the budget is a part of the memory, not the user's word. */
-void sfs_reclaim_init(struct sfs_reclaim *thrift, struct sfs_runtime *env, bool is_auto);
-void sfs_reclaim_done(struct sfs_reclaim *thrift);
+void sfs_reclaim_init(struct sfs_reclaim *reclaim, struct sfs_runtime *runtime,
+		      bool is_auto);
+void sfs_reclaim_done(struct sfs_reclaim *reclaim);
 
 /* Every second.  Reads a small file of /proc or of the control group. */
-void sfs_reclaim_tick(struct sfs_reclaim *thrift);
+void sfs_reclaim_tick(struct sfs_reclaim *reclaim);
 
 /* Per cent of the last ten seconds in which somebody waited for memory, rounded up;
  * 0 if that is not known. */
-uint64_t sfs_reclaim_pressure_percent(struct sfs_reclaim *thrift);
+uint64_t sfs_reclaim_pressure_percent(struct sfs_reclaim *reclaim);
 
 #endif

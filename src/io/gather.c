@@ -27,7 +27,7 @@ struct piece {
 };
 
 struct sfs_gather {
-	struct sfs_range_reader *grabber;
+	struct sfs_range_reader *range_reader;
 	int (*mapped_err)(int err);
 	struct piece **pieces;
 	size_t n, capacity;
@@ -57,11 +57,12 @@ void sfs_gather_free(struct sfs_gather *g)
 	free(g);
 }
 
-struct sfs_gather *sfs_gather_new(struct sfs_range_reader *grabber, struct sfs_read *read)
+struct sfs_gather *sfs_gather_new(struct sfs_range_reader *range_reader,
+				  struct sfs_read *read)
 {
 	struct sfs_gather *g = sfs_calloc(1, sizeof *g);
 
-	g->grabber = grabber;
+	g->range_reader = range_reader;
 	g->read = read;
 	sfs_lock_init(&g->lock, SFS_LOCK_GATHER);
 	return g;
@@ -214,7 +215,7 @@ static void count_down(struct sfs_gather *g, int err)
 	pthread_mutex_unlock(&g->lock);
 	if (goes_on) {
 		g->grant.granted = granted;
-		sfs_range_reader_request(g->grabber, &g->grant);
+		sfs_range_reader_request(g->range_reader, &g->grant);
 	} else if (is_last) {
 		finish(g);
 	}
@@ -259,8 +260,8 @@ static void granted(struct sfs_grant *grant)
 	pthread_mutex_unlock(&g->lock);
 	for (i = 0; i < g->n; i++)
 		if (g->pieces[i]->kind == GRAB)
-			sfs_range_start(g->grabber, &g->pieces[i]->grab,
-					&g->grabber->account);
+			sfs_range_start(g->range_reader, &g->pieces[i]->grab,
+					&g->range_reader->account);
 	pthread_mutex_lock(&g->lock);
 	g->phase = FETCHING;
 	if (!g->read)
@@ -278,7 +279,7 @@ static void begin(struct sfs_gather *g)
 		g->n_pending += g->pieces[i]->is_edited;
 	for (i = 0; i < g->n; i++)
 		if (g->pieces[i]->is_edited)
-			sfs_header_patch_start(g->grabber, &g->pieces[i]->walk);
+			sfs_header_patch_start(g->range_reader, &g->pieces[i]->walk);
 	count_down(g, 0);
 }
 
@@ -292,7 +293,7 @@ bool sfs_gather_cancel(struct sfs_gather *g, struct sfs_read *read)
 	is_ours = g->read == read;
 	g->read = NULL;
 	if (is_ours && g->phase == ASKING)
-		is_over = sfs_range_reader_take_back(g->grabber, &g->grant);
+		is_over = sfs_range_reader_take_back(g->range_reader, &g->grant);
 	for (i = 0; is_ours && g->phase == WALKING && i < g->n; i++)
 		sfs_header_patch_cancel(&g->pieces[i]->walk);
 	if (is_ours && g->phase == FETCHING)

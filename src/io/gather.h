@@ -16,7 +16,7 @@
 struct sfs_gather;
 
 /* A gather of nothing yet, for `read`. */
-struct sfs_gather *sfs_gather_new(struct sfs_range_reader *grabber,
+struct sfs_gather *sfs_gather_new(struct sfs_range_reader *range_reader,
 				  struct sfs_read *read);
 
 /* Append n bytes at `offset` of the shard. */

@@ -24,7 +24,7 @@ static void look(struct sfs_header_patch *w, size_t n)
 		.is_urgent = true,
 		.done = on_grab,
 	};
-	sfs_range_start(w->grabber, &w->grab, NULL);
+	sfs_range_start(w->range_reader, &w->grab, NULL);
 }
 
 static void add_patch(struct sfs_header_patch *w, const unsigned char *bytes, size_t n)
@@ -83,10 +83,10 @@ static void on_grab(struct sfs_range *grab, int err)
 		look(w, ret > LOOK_BYTES ? (size_t)ret : LOOK_BYTES);
 }
 
-void sfs_header_patch_start(struct sfs_range_reader *grabber,
+void sfs_header_patch_start(struct sfs_range_reader *range_reader,
 			    struct sfs_header_patch *walk)
 {
-	walk->grabber = grabber;
+	walk->range_reader = range_reader;
 	look(walk, LOOK_BYTES);
 }
 

@@ -29,12 +29,12 @@ struct sfs_header_patch {
 	atomic_bool is_cancelled;
 	struct sfs_patched_bytes *patches;
 	size_t n_patches;
-	struct sfs_range_reader *grabber;
+	struct sfs_range_reader *range_reader;
 	struct sfs_range grab;
 	uint64_t pos;
 };
 
-void sfs_header_patch_start(struct sfs_range_reader *grabber,
+void sfs_header_patch_start(struct sfs_range_reader *range_reader,
 			    struct sfs_header_patch *walk);
 
 /* Ask for done(-ECANCELED) after the look that runs.  It must not be done yet. */

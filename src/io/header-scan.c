@@ -6,7 +6,7 @@
  * small and single, for then only headers are worth their bytes.
  *
  * All of a survey's state is its task's, which never runs twice at once; what is
- * shared with those who ask is under the surveyor's lock.
+ * shared with those who ask is under the scanner's lock.
  *
  * A survey does what was wished for when it began, and nothing else: members and
  * listings need all headers from the first on.  Who wishes for more while it runs waits
@@ -37,17 +37,17 @@ struct chunk {
 	bool is_used;
 	uint64_t begun_ns;
 
-	bool is_done; /* under the surveyor's lock, and err with it */
+	bool is_done; /* under the scanner's lock, and err with it */
 	int err;
 };
 
 struct sfs_header_scan {
-	struct sfs_header_scanner *surveyor;
+	struct sfs_header_scanner *scanner;
 	struct sfs_shard *shard;
 	struct sfs_link link; /* in the queue */
 	struct sfs_task task;
 
-	/* Under the surveyor's lock. */
+	/* Under the scanner's lock. */
 	struct sfs_link waiters;
 	unsigned wishes;	      /* a bit each; final when is_open is false */
 	bool is_open;		      /* it has not begun */
@@ -88,7 +88,7 @@ static void keep_listing(struct sfs_header_scanner *s, struct sfs_header_scan *s
 {
 	struct sfs_cached_directory *listed = sfs_calloc(1, sizeof *listed);
 	uint64_t n_bytes = sfs_directory_memory(survey->listing);
-	uint64_t limit = s->env->budget.total_bytes / 8;
+	uint64_t limit = s->runtime->budget.total_bytes / 8;
 	struct sfs_link *link;
 
 	listed->listing = steal(&survey->listing);
@@ -151,7 +151,7 @@ static void feed(struct sfs_header_scan *sv, uint64_t offset, const void *bytes,
 					   .member = on_member,
 					   .sample = ignore_sample};
 
-	sfs_shard_feed(&sv->surveyor->env->shards, sv->shard, offset, bytes, n);
+	sfs_shard_feed(&sv->scanner->runtime->shards, sv->shard, offset, bytes, n);
 	if (has_scan(sv))
 		sfs_scan_feed(&sv->scan, offset, bytes, n, &sink);
 }
@@ -173,7 +173,7 @@ static void note_time(struct sfs_header_scanner *s, const struct chunk *c)
  * fetched for a small gain. */
 static bool is_worth_jumping(struct sfs_header_scan *sv, uint64_t n)
 {
-	struct sfs_header_scanner *s = sv->surveyor;
+	struct sfs_header_scanner *s = sv->scanner;
 	uint64_t small_ns, chunk_ns;
 
 	pthread_mutex_lock(&s->lock);
@@ -188,7 +188,7 @@ static bool is_worth_jumping(struct sfs_header_scan *sv, uint64_t n)
 static void on_grab(struct sfs_range *grab, int err)
 {
 	struct chunk *c = sfs_container(grab, struct chunk, grab);
-	struct sfs_header_scanner *s = c->survey->surveyor;
+	struct sfs_header_scanner *s = c->survey->scanner;
 
 	/* Posted with the lock held: once the task sees is_done it may free all. */
 	pthread_mutex_lock(&s->lock);
@@ -196,13 +196,13 @@ static void on_grab(struct sfs_range *grab, int err)
 		note_time(s, c);
 	c->err = err;
 	c->is_done = true;
-	sfs_threadpool_post(s->env->pool, &c->survey->task);
+	sfs_threadpool_post(s->runtime->pool, &c->survey->task);
 	pthread_mutex_unlock(&s->lock);
 }
 
 static bool is_done(struct chunk *c)
 {
-	struct sfs_header_scanner *s = c->survey->surveyor;
+	struct sfs_header_scanner *s = c->survey->scanner;
 	bool done;
 
 	pthread_mutex_lock(&s->lock);
@@ -227,7 +227,7 @@ static void ask(struct sfs_header_scan *sv, struct chunk *c)
 				     .is_urgent = true,
 				     .done = on_grab};
 	sv->asked += c->grab.n_bytes;
-	sfs_range_start(&sv->surveyor->env->grabber, &c->grab, NULL);
+	sfs_range_start(&sv->scanner->runtime->range_reader, &c->grab, NULL);
 }
 
 /* The chunk that was asked for first; NULL if none is on its way or here. */
@@ -246,7 +246,7 @@ static struct chunk *oldest(struct sfs_header_scan *sv)
 /* Members are many in a shard of small files: they must fit the budget. */
 static int count_members(struct sfs_header_scan *sv)
 {
-	struct sfs_shards *shards = &sv->surveyor->env->shards;
+	struct sfs_shards *shards = &sv->scanner->runtime->shards;
 	uint64_t n = sfs_members_memory(&sv->members);
 	char size[32];
 
@@ -372,20 +372,20 @@ static void on_found(struct sfs_index_search *finding, int err)
 {
 	struct sfs_header_scan *sv =
 		sfs_container(finding, struct sfs_header_scan, finding);
-	struct sfs_header_scanner *s = sv->surveyor;
+	struct sfs_header_scanner *s = sv->scanner;
 
 	/* Posted with the lock held: once the task sees that it is found it may go. */
 	pthread_mutex_lock(&s->lock);
 	sv->find_err = err;
 	sv->is_finding = false;
-	sfs_threadpool_post(s->env->pool, &sv->task);
+	sfs_threadpool_post(s->runtime->pool, &sv->task);
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* Look for an index, unless headers must be read anyway. */
 static void find_index(struct sfs_header_scan *sv)
 {
-	struct sfs_index_finder *indexes = sv->surveyor->env->shards.indexes;
+	struct sfs_index_finder *indexes = sv->scanner->runtime->shards.indexes;
 
 	if (!indexes || sv->listing || (!sv->needs_members && wanted(sv) == UINT64_MAX))
 		return;
@@ -400,7 +400,7 @@ static void find_index(struct sfs_header_scan *sv)
  * copy of what it lacks. */
 static bool take_members(struct sfs_header_scan *sv)
 {
-	struct sfs_shards *shards = &sv->surveyor->env->shards;
+	struct sfs_shards *shards = &sv->scanner->runtime->shards;
 	struct sfs_index_search *f = &sv->finding;
 	struct sfs_members members;
 
@@ -413,7 +413,7 @@ static bool take_members(struct sfs_header_scan *sv)
 
 static void take_found(struct sfs_header_scan *sv)
 {
-	struct sfs_shards *shards = &sv->surveyor->env->shards;
+	struct sfs_shards *shards = &sv->scanner->runtime->shards;
 
 	if (sv->needs_members && (sv->find_err < 0 || !take_members(sv))) {
 		sv->has_members = true;
@@ -429,7 +429,7 @@ static void take_found(struct sfs_header_scan *sv)
 /* false: not yet. */
 static bool has_found(struct sfs_header_scan *sv)
 {
-	struct sfs_header_scanner *s = sv->surveyor;
+	struct sfs_header_scanner *s = sv->scanner;
 	bool is_finding;
 
 	pthread_mutex_lock(&s->lock);
@@ -447,14 +447,14 @@ static bool has_found(struct sfs_header_scan *sv)
 
 static void begin(struct sfs_header_scan *sv)
 {
-	struct sfs_header_scanner *s = sv->surveyor;
+	struct sfs_header_scanner *s = sv->scanner;
 	unsigned wishes;
 
 	pthread_mutex_lock(&s->lock);
 	sv->is_open = false;
 	wishes = sv->wishes;
 	pthread_mutex_unlock(&s->lock);
-	sfs_shard_pin(&s->env->shards, sv->shard);
+	sfs_shard_pin(&s->runtime->shards, sv->shard);
 	sv->needs_members = (wishes & MEMBERS) && !sfs_shard_members(sv->shard);
 	if (wishes & LISTING) {
 		sv->listing = sfs_directory_new();
@@ -475,7 +475,7 @@ static struct sfs_header_scan *new_survey(struct sfs_header_scanner *s,
  * will be none.  Locked. */
 static void survey_again(struct sfs_header_scan *sv, struct sfs_link *cancelled)
 {
-	struct sfs_header_scanner *s = sv->surveyor;
+	struct sfs_header_scanner *s = sv->scanner;
 	struct sfs_header_scan *next;
 
 	sv->shard->survey = NULL;
@@ -490,7 +490,7 @@ static void survey_again(struct sfs_header_scan *sv, struct sfs_link *cancelled)
 
 static void finish(struct sfs_header_scan *sv)
 {
-	struct sfs_header_scanner *s = sv->surveyor;
+	struct sfs_header_scanner *s = sv->scanner;
 	struct sfs_link told, cancelled;
 
 	if (sv->finding.claimed_by && sv->err == 0 &&
@@ -501,7 +501,7 @@ static void finish(struct sfs_header_scan *sv)
 		sfs_members_trim(&sv->members);
 		count_members(sv);
 		sfs_shard_keep_members(sv->shard, &sv->members, &sv->members_held);
-		sfs_shard_save(&s->env->shards, sv->shard);
+		sfs_shard_save(&s->runtime->shards, sv->shard);
 	}
 	sfs_list_init(&told);
 	sfs_list_init(&cancelled);
@@ -514,7 +514,7 @@ static void finish(struct sfs_header_scan *sv)
 	start_queued(s);
 	pthread_mutex_unlock(&s->lock);
 
-	sfs_shard_unpin(&s->env->shards, sv->shard);
+	sfs_shard_unpin(&s->runtime->shards, sv->shard);
 	sfs_waiters_end(&told, sv->err);
 	sfs_waiters_end(&cancelled, -ECANCELED);
 	sfs_directory_free(sv->listing);
@@ -528,9 +528,9 @@ static void note_progress(struct sfs_header_scan *sv)
 {
 	uint64_t want = wanted(sv), size = sv->shard->object.size;
 
-	pthread_mutex_lock(&sv->surveyor->lock);
+	pthread_mutex_lock(&sv->scanner->lock);
 	sv->progress = want < size ? want : size;
-	pthread_mutex_unlock(&sv->surveyor->lock);
+	pthread_mutex_unlock(&sv->scanner->lock);
 }
 
 static bool run(struct sfs_task *task)
@@ -559,7 +559,7 @@ static void start_queued(struct sfs_header_scanner *s)
 	while (s->n_running < MAX_RUNNING && (link = sfs_list_pop(&s->queue)) != NULL) {
 		s->n_running++;
 		sfs_threadpool_post(
-			s->env->pool,
+			s->runtime->pool,
 			&sfs_container(link, struct sfs_header_scan, link)->task);
 	}
 }
@@ -570,7 +570,7 @@ static struct sfs_header_scan *new_survey(struct sfs_header_scanner *s,
 {
 	struct sfs_header_scan *sv = shard->survey = sfs_calloc(1, sizeof *sv);
 
-	sv->surveyor = s;
+	sv->scanner = s;
 	sv->shard = shard;
 	sv->task.run = run;
 	sv->wishes = TABLE;
@@ -623,10 +623,10 @@ static bool has_table(struct sfs_header_scanner *s, struct sfs_shard *shard)
 	const struct sfs_sample_table *table;
 	bool is_there;
 
-	pthread_rwlock_rdlock(&s->env->shards.drop_lock);
+	pthread_rwlock_rdlock(&s->runtime->shards.drop_lock);
 	table = sfs_shard_table(shard);
 	is_there = table && sfs_sample_table_state(table) != SFS_SAMPLE_TABLE_GROWING;
-	pthread_rwlock_unlock(&s->env->shards.drop_lock);
+	pthread_rwlock_unlock(&s->runtime->shards.drop_lock);
 	return is_there;
 }
 
@@ -675,13 +675,13 @@ int sfs_header_scan_listing(struct sfs_header_scanner *s, struct sfs_shard *shar
 	return 0;
 }
 
-void sfs_header_scanner_init(struct sfs_header_scanner *s, struct sfs_runtime *env)
+void sfs_header_scanner_init(struct sfs_header_scanner *s, struct sfs_runtime *runtime)
 {
-	*s = (struct sfs_header_scanner){.env = env};
-	sfs_lock_init(&s->lock, SFS_LOCK_SURVEYOR);
+	*s = (struct sfs_header_scanner){.runtime = runtime};
+	sfs_lock_init(&s->lock, SFS_LOCK_HEADER_SCANNER);
 	sfs_list_init(&s->queue);
 	sfs_list_init(&s->unused);
-	sfs_account_open(&s->account, &env->budget, 0, false, NULL);
+	sfs_account_open(&s->account, &runtime->budget, 0, false, NULL);
 }
 
 void sfs_header_scanner_stop(struct sfs_header_scanner *s)
@@ -707,7 +707,7 @@ void sfs_header_scanner_done(struct sfs_header_scanner *s)
 {
 	struct sfs_link *link;
 
-	if (!s->env)
+	if (!s->runtime)
 		return;
 	assert(s->n_running == 0);
 	while ((link = sfs_list_pop(&s->unused)) != NULL)

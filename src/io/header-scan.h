@@ -23,7 +23,7 @@ struct sfs_cached_directory {
 };
 
 struct sfs_header_scanner {
-	struct sfs_runtime *env;
+	struct sfs_runtime *runtime;
 	struct sfs_account account; /* of the listings */
 
 	pthread_mutex_t lock;  /* guards all below, and what shards keep for us */
@@ -34,7 +34,7 @@ struct sfs_header_scanner {
 	bool is_closed;
 };
 
-void sfs_header_scanner_init(struct sfs_header_scanner *s, struct sfs_runtime *env);
+void sfs_header_scanner_init(struct sfs_header_scanner *s, struct sfs_runtime *runtime);
 
 /* No more surveys; those that run end when the sources stop. */
 void sfs_header_scanner_stop(struct sfs_header_scanner *s);

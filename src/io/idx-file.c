@@ -23,9 +23,9 @@
 #define KEPT_NS	    (2 * SFS_NS_PER_S) /* after the last one has closed it */
 
 struct sfs_idx_files {
-	struct sfs_runtime *env;
-	struct sfs_sizes *census;
-	struct sfs_header_scanner *surveyor;
+	struct sfs_runtime *runtime;
+	struct sfs_sizes *sizes;
+	struct sfs_header_scanner *scanner;
 
 	pthread_mutex_t lock; /* guards all below, and what an index has of it */
 	struct sfs_link list;
@@ -69,18 +69,18 @@ static void on_waiter(struct sfs_waiter *waiter, int err)
 	/* Posted with the lock held: once the task sees the error it may free all. */
 	pthread_mutex_lock(&idx->all->lock);
 	idx->wait_err = err;
-	sfs_threadpool_post(idx->all->env->pool, &idx->task);
+	sfs_threadpool_post(idx->all->runtime->pool, &idx->task);
 	pthread_mutex_unlock(&idx->all->lock);
 }
 
 static int count(struct sfs_idx_file *idx)
 {
-	struct sfs_runtime *env = idx->all->env;
+	struct sfs_runtime *runtime = idx->all->runtime;
 	size_t n = idx->dali.lines.capacity + idx->text.capacity;
 	char size[32];
 
-	if (sfs_charge_count(&idx->held, &env->texts, n, sfs_runtime_texts_most(env)) ==
-	    0)
+	if (sfs_charge_count(&idx->held, &runtime->texts, n,
+			     sfs_runtime_texts_most(runtime)) == 0)
 		return 0;
 	sfs_ledger_add(SFS_EVENT_REFUSED, idx->shard->name, SFS_NO_OFFSET,
 		       "close other files, or raise budget=",
@@ -127,7 +127,7 @@ static int print(struct sfs_idx_file *idx)
 	if (count(idx) < 0)
 		return -ENOMEM;
 	if (ret == -EINPROGRESS)
-		sfs_threadpool_post(idx->all->env->pool, &idx->task);
+		sfs_threadpool_post(idx->all->runtime->pool, &idx->task);
 	return ret;
 }
 
@@ -141,13 +141,13 @@ static int make(struct sfs_idx_file *idx)
 	ret = idx->wait_err;
 	pthread_mutex_unlock(&all->lock);
 	if (ret == 0)
-		ret = sfs_sizes_shard(all->census, idx->shard, &idx->waiter);
+		ret = sfs_sizes_shard(all->sizes, idx->shard, &idx->waiter);
 	if (ret == 0 && !idx->is_pinned) {
-		sfs_shard_pin(&all->env->shards, idx->shard);
+		sfs_shard_pin(&all->runtime->shards, idx->shard);
 		idx->is_pinned = true;
 	}
 	if (ret == 0)
-		ret = sfs_header_scan_members(all->surveyor, idx->shard, &idx->waiter);
+		ret = sfs_header_scan_members(all->scanner, idx->shard, &idx->waiter);
 	if (ret == 0 && sfs_shard_is_damaged(idx->shard))
 		return -EIO; /* the ledger has it */
 	if (ret == 0)
@@ -165,7 +165,7 @@ static bool run(struct sfs_task *task)
 	if (ret == -EINPROGRESS)
 		return true;
 	if (idx->is_pinned)
-		sfs_shard_unpin(&all->env->shards, idx->shard);
+		sfs_shard_unpin(&all->runtime->shards, idx->shard);
 	sfs_list_init(&told);
 	pthread_mutex_lock(&all->lock);
 	sfs_waiters_tell(&idx->waiters, &told);
@@ -203,7 +203,7 @@ static struct sfs_idx_file *begin(struct sfs_idx_files *all, struct sfs_shard *s
 	idx->waiter.done = on_waiter;
 	sfs_list_init(&idx->waiters);
 	sfs_list_push(&all->list, &idx->link);
-	sfs_threadpool_post(all->env->pool, &idx->task);
+	sfs_threadpool_post(all->runtime->pool, &idx->task);
 	return idx;
 }
 
@@ -277,7 +277,7 @@ static void drop_unused(struct sfs_idx_files *all, uint64_t closed_before_ns)
 	pthread_mutex_unlock(&all->lock);
 	while ((link = sfs_list_pop(&dropped)) != NULL) {
 		idx = sfs_container(link, struct sfs_idx_file, link);
-		sfs_threadpool_settle(all->env->pool,
+		sfs_threadpool_settle(all->runtime->pool,
 				      &idx->task); /* it may be returning */
 		free_idx(idx);
 	}
@@ -288,13 +288,16 @@ void sfs_idx_files_tick(struct sfs_idx_files *all)
 	drop_unused(all, sfs_clock_ns() - KEPT_NS);
 }
 
-struct sfs_idx_files *sfs_idx_files_new(struct sfs_runtime *env, struct sfs_sizes *census,
-					struct sfs_header_scanner *surveyor)
+struct sfs_idx_files *sfs_idx_files_new(struct sfs_runtime *runtime,
+					struct sfs_sizes *sizes,
+					struct sfs_header_scanner *scanner)
 {
 	struct sfs_idx_files *all = sfs_calloc(1, sizeof *all);
 
-	*all = (struct sfs_idx_files){.env = env, .census = census, .surveyor = surveyor};
-	sfs_lock_init(&all->lock, SFS_LOCK_IDXS);
+	*all = (struct sfs_idx_files){.runtime = runtime,
+				      .sizes = sizes,
+				      .scanner = scanner};
+	sfs_lock_init(&all->lock, SFS_LOCK_IDX_FILES);
 	sfs_list_init(&all->list);
 	return all;
 }

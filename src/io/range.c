@@ -27,7 +27,7 @@ int sfs_range_reader_init(struct sfs_range_reader *g, struct sfs_slabs *slabs,
 			  uint64_t floor_bytes)
 {
 	*g = (struct sfs_range_reader){.slabs = slabs, .pool = pool, .task.run = run};
-	sfs_lock_init(&g->lock, SFS_LOCK_GRABBER);
+	sfs_lock_init(&g->lock, SFS_LOCK_RANGE_READER);
 	sfs_list_init(&g->waiting);
 	return sfs_account_open(&g->account, budget, floor_bytes, false, on_room);
 }
@@ -147,7 +147,8 @@ static void begin(struct sfs_range *grab, struct sfs_account *account)
 		grab->iov[0].iov_len = grab->n_bytes;
 	} else {
 		grab->slabs = sfs_calloc((size_t)grab->n_iov, sizeof *grab->slabs);
-		sfs_slabs_get(grab->grabber->slabs, grab->slabs, (size_t)grab->n_iov);
+		sfs_slabs_get(grab->range_reader->slabs, grab->slabs,
+			      (size_t)grab->n_iov);
 		for (i = 0; i < grab->n_iov; i++) {
 			grab->iov[i].iov_base = grab->slabs[i];
 			grab->iov[i].iov_len =
@@ -164,14 +165,14 @@ static void begin_alone(struct sfs_grant *grant)
 {
 	struct sfs_range *grab = sfs_container(grant, struct sfs_range, grant);
 
-	begin(grab, &grab->grabber->account);
+	begin(grab, &grab->range_reader->account);
 }
 
 void sfs_range_start(struct sfs_range_reader *g, struct sfs_range *grab,
 		     struct sfs_account *account)
 {
 	assert(grab->n_bytes > 0 && grab->n_bytes <= SFS_RANGE_MAX);
-	grab->grabber = g;
+	grab->range_reader = g;
 	grab->request = (struct sfs_request){
 		.kind = SFS_REQUEST_READ,
 		.object = &grab->shard->object,
@@ -195,7 +196,8 @@ void sfs_range_drop(struct sfs_range *grab)
 	if (!grab->account)
 		return;
 	if (grab->slabs)
-		sfs_slabs_put(grab->grabber->slabs, grab->slabs, (size_t)grab->n_iov);
+		sfs_slabs_put(grab->range_reader->slabs, grab->slabs,
+			      (size_t)grab->n_iov);
 	else
 		free(grab->iov[0].iov_base);
 	free(steal(&grab->slabs));

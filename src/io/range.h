@@ -56,7 +56,7 @@ struct sfs_range {
 	struct iovec *iov;
 	int n_iov;
 	struct sfs_request request;
-	struct sfs_range_reader *grabber;
+	struct sfs_range_reader *range_reader;
 	struct sfs_grant grant;
 	struct sfs_account *account; /* that was charged; NULL: no memory yet */
 	uint64_t charged_bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* env - what every reader of shards works with; made once, by core.c. */
+/* env - what every reader of shards works with; made once, by engine.c. */
 #ifndef SFS_RUNTIME_H
 #define SFS_RUNTIME_H
 
@@ -31,8 +31,8 @@ struct sfs_runtime {
 	struct sfs_budget budget;
 	struct sfs_slabs *slabs;
 	struct sfs_threadpool *pool;
-	struct sfs_timers *alarms;
-	struct sfs_range_reader grabber;
+	struct sfs_timers *timers;
+	struct sfs_range_reader range_reader;
 	struct sfs_shards shards;
 	struct sfs_account texts; /* of files that are made when they are opened */
 
@@ -49,28 +49,28 @@ struct sfs_runtime {
 /* Does a stream put the shard's folder before the sample's names?  *key is the key of the
  * sample before it, as the stream has it (sfs_rewrite_key(); 0: none), and then its own.
  */
-static inline bool sfs_runtime_renames(const struct sfs_runtime *env, uint64_t *key,
+static inline bool sfs_runtime_renames(const struct sfs_runtime *runtime, uint64_t *key,
 				       const struct sfs_block_sample *sample)
 {
-	bool is_renamed = env->keys == SFS_KEYS_UNIQUE;
+	bool is_renamed = runtime->keys == SFS_KEYS_UNIQUE;
 
-	if (env->keys == SFS_KEYS_AUTO)
+	if (runtime->keys == SFS_KEYS_AUTO)
 		*key = sfs_rewrite_key(*key, sample->key_hash,
-				       env->shards.shards[sample->shard].folder,
+				       runtime->shards.shards[sample->shard].folder,
 				       &is_renamed);
 	return is_renamed;
 }
 
 /* So much of the budget texts may have. */
-static inline uint64_t sfs_runtime_texts_most(const struct sfs_runtime *env)
+static inline uint64_t sfs_runtime_texts_most(const struct sfs_runtime *runtime)
 {
-	return env->budget.total_bytes / 4;
+	return runtime->budget.total_bytes / 4;
 }
 
 /* The ways to most shards, as they are now. */
-static inline struct sfs_netpath sfs_runtime_path(const struct sfs_runtime *env)
+static inline struct sfs_netpath sfs_runtime_path(const struct sfs_runtime *runtime)
 {
-	return sfs_source_path(env->source);
+	return sfs_source_path(runtime->source);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: each shard is pinned, so its table stays, and surveyed with a waiter of
- * its own; the surveyor does a few at a time.  The last one to end tells all who wait.
+ * its own; the scanner does a few at a time.  The last one to end tells all who wait.
  * Failures pass: who asks 2 s later has what failed surveyed again.
  *
  * Everybody who waits does so for `wait_ns` of their own.  Who would wait in vain is told
@@ -21,14 +21,14 @@
 
 struct item {
 	struct sfs_waiter waiter;
-	struct sfs_scan_all *indexer;
+	struct sfs_scan_all *scan_all;
 	struct sfs_shard *shard;
 	bool is_done, is_pending;
 };
 
 struct sfs_scan_all {
-	struct sfs_runtime *env;
-	struct sfs_header_scanner *surveyor;
+	struct sfs_runtime *runtime;
+	struct sfs_header_scanner *scanner;
 	sfs_scan_all_survey *survey;
 	uint64_t wait_ns;
 
@@ -45,17 +45,17 @@ struct sfs_scan_all {
 	uint64_t n_samples, n_bytes; /* of all, when all are done */
 };
 
-struct sfs_scan_all *sfs_scan_all_new(struct sfs_runtime *env,
-				      struct sfs_header_scanner *surveyor,
+struct sfs_scan_all *sfs_scan_all_new(struct sfs_runtime *runtime,
+				      struct sfs_header_scanner *scanner,
 				      sfs_scan_all_survey *survey, uint64_t wait_ms)
 {
 	struct sfs_scan_all *ix = sfs_calloc(1, sizeof *ix);
 
-	ix->env = env;
-	ix->surveyor = surveyor;
+	ix->runtime = runtime;
+	ix->scanner = scanner;
 	ix->survey = survey;
 	ix->wait_ns = wait_ms * (SFS_NS_PER_S / 1000);
-	sfs_lock_init(&ix->lock, SFS_LOCK_INDEXER);
+	sfs_lock_init(&ix->lock, SFS_LOCK_SCAN_ALL);
 	sfs_list_init(&ix->waiters);
 	return ix;
 }
@@ -78,8 +78,8 @@ static void free_items(struct sfs_scan_all *ix)
 {
 	uint32_t i;
 
-	for (i = 0; ix->items && i < ix->env->shards.n; i++)
-		sfs_shard_unpin(&ix->env->shards, ix->items[i].shard);
+	for (i = 0; ix->items && i < ix->runtime->shards.n; i++)
+		sfs_shard_unpin(&ix->runtime->shards, ix->items[i].shard);
 	free(steal(&ix->items));
 	ix->n_done = 0;
 }
@@ -99,20 +99,20 @@ void sfs_scan_all_free(struct sfs_scan_all *ix)
 /* Is there room in the budget for all tables, which stay, and for an epoch's lanes? */
 static int check_budget(const struct sfs_scan_all *ix, uint64_t table_bytes)
 {
-	const struct sfs_runtime *env = ix->env;
-	uint64_t lanes = env->order.lanes, need;
+	const struct sfs_runtime *runtime = ix->runtime;
+	uint64_t lanes = runtime->order.lanes, need;
 	char have[32], want[32], tables[32];
 
 	lanes = lanes < ix->n_samples ? lanes : ix->n_samples;
 	need = table_bytes + lanes * SFS_BUDGET_LANE_FLOOR +
-	       env->grabber.account.floor_bytes;
-	if (need <= env->budget.total_bytes)
+	       runtime->range_reader.account.floor_bytes;
+	if (need <= runtime->budget.total_bytes)
 		return 0;
 	sfs_ledger_add(SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
 		       "raise budget=, or use segment=shard,equal=none",
 		       "budget=%s is too small: the tables of %llu samples take %s, and "
 		       "with lanes that makes %s",
-		       sfs_format_size(env->budget.total_bytes, have),
+		       sfs_format_size(runtime->budget.total_bytes, have),
 		       (unsigned long long)ix->n_samples,
 		       sfs_format_size(table_bytes, tables), sfs_format_size(need, want));
 	return -ENOMEM;
@@ -125,13 +125,13 @@ static int sum_up(struct sfs_scan_all *ix)
 	uint32_t i;
 
 	ix->n_samples = ix->n_bytes = 0;
-	for (i = 0; i < ix->env->shards.n; i++) {
-		sfs_shards_totals(&ix->env->shards, i, &n, &n_bytes);
+	for (i = 0; i < ix->runtime->shards.n; i++) {
+		sfs_shards_totals(&ix->runtime->shards, i, &n, &n_bytes);
 		ix->n_samples += n;
 		ix->n_bytes += n_bytes;
-		table_bytes += sfs_shard_memory(&ix->env->shards.shards[i]);
+		table_bytes += sfs_shard_memory(&ix->runtime->shards.shards[i]);
 	}
-	if (!sfs_order_wants_equal_lanes(&ix->env->order))
+	if (!sfs_order_wants_equal_lanes(&ix->runtime->order))
 		return 0;
 	if (ix->n_samples < UINT32_MAX)
 		return check_budget(ix, table_bytes);
@@ -166,7 +166,7 @@ static void finish(struct sfs_scan_all *ix, struct sfs_link *told)
 {
 	if (ix->n_pending > 0)
 		return;
-	if (ix->n_done == ix->env->shards.n)
+	if (ix->n_done == ix->runtime->shards.n)
 		ix->err = sum_up(ix);
 	else if (ix->err == -ENOMEM)
 		free_items(ix); /* what is known of some is of no use to anybody */
@@ -176,7 +176,7 @@ static void finish(struct sfs_scan_all *ix, struct sfs_link *told)
 static void on_survey(struct sfs_waiter *waiter, int err)
 {
 	struct item *item = sfs_container(waiter, struct item, waiter);
-	struct sfs_scan_all *ix = item->indexer;
+	struct sfs_scan_all *ix = item->scan_all;
 	struct sfs_link told;
 
 	sfs_list_init(&told);
@@ -190,13 +190,13 @@ static void on_survey(struct sfs_waiter *waiter, int err)
 
 static void make_items(struct sfs_scan_all *ix)
 {
-	uint32_t i, n = ix->env->shards.n;
+	uint32_t i, n = ix->runtime->shards.n;
 
 	ix->items = sfs_calloc(n, sizeof *ix->items);
 	for (i = 0; i < n; i++) {
-		ix->items[i].indexer = ix;
-		ix->items[i].shard = &ix->env->shards.shards[i];
-		sfs_shard_pin(&ix->env->shards, ix->items[i].shard);
+		ix->items[i].scan_all = ix;
+		ix->items[i].shard = &ix->runtime->shards.shards[i];
+		sfs_shard_pin(&ix->runtime->shards, ix->items[i].shard);
 	}
 }
 
@@ -204,7 +204,7 @@ static void make_items(struct sfs_scan_all *ix)
 static void start(struct sfs_scan_all *ix)
 {
 	struct item *item;
-	uint32_t k, n = ix->env->shards.n;
+	uint32_t k, n = ix->runtime->shards.n;
 	int ret;
 
 	if (!ix->items)
@@ -222,7 +222,7 @@ static void start(struct sfs_scan_all *ix)
 		ix->work.n_bytes += item->shard->object.size;
 		item->is_pending = true;
 		item->waiter = (struct sfs_waiter){.done = on_survey};
-		ret = ix->survey(ix->surveyor, item->shard, &item->waiter);
+		ret = ix->survey(ix->scanner, item->shard, &item->waiter);
 		if (ret != -EINPROGRESS)
 			take(ix, item, ret);
 	}
@@ -237,7 +237,8 @@ static int state_of(struct sfs_scan_all *ix)
 		return -ECANCELED;
 	if (ix->n_pending > 0)
 		return ix->is_hopeless ? -ENODATA : -EINPROGRESS;
-	return ix->n_done == ix->env->shards.n || ix->err < 0 ? ix->err : -EINPROGRESS;
+	return ix->n_done == ix->runtime->shards.n || ix->err < 0 ? ix->err
+								  : -EINPROGRESS;
 }
 
 /* One of the shards that are missing.  Locked. */
@@ -246,7 +247,7 @@ static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 	const struct sfs_scan_all *ix = waiter->owner;
 	uint32_t i = 0;
 
-	while (i + 1 < ix->env->shards.n && ix->items[i].is_done)
+	while (i + 1 < ix->runtime->shards.n && ix->items[i].is_done)
 		i++;
 	sfs_object_explain(&ix->items[i].shard->object, SFS_NO_OFFSET,
 			   "the headers of all shards, these", cause);
@@ -259,7 +260,7 @@ int sfs_scan_all_request(struct sfs_scan_all *ix, struct sfs_waiter *waiter)
 
 	sfs_list_init(&told);
 	pthread_mutex_lock(&ix->lock);
-	if (!ix->is_closed && ix->n_pending == 0 && ix->n_done < ix->env->shards.n &&
+	if (!ix->is_closed && ix->n_pending == 0 && ix->n_done < ix->runtime->shards.n &&
 	    (ix->err == 0 || sfs_clock_ns() - ix->failed_ns > ANEW_NS)) {
 		start(ix);
 		finish(ix, &told);
@@ -292,10 +293,10 @@ static struct sfs_eta look_at_work(const struct sfs_scan_all *ix, uint64_t now)
 	uint32_t i;
 
 	work.gone_ns = now - ix->begun_ns;
-	for (i = 0; i < ix->env->shards.n; i++)
+	for (i = 0; i < ix->runtime->shards.n; i++)
 		if (ix->items[i].is_pending)
-			work.n_done += sfs_header_scan_progress(ix->surveyor,
-								ix->items[i].shard);
+			work.n_done +=
+				sfs_header_scan_progress(ix->scanner, ix->items[i].shard);
 	return work;
 }
 
@@ -317,7 +318,7 @@ static void note_refusal(struct sfs_scan_all *ix, const struct sfs_eta *work)
 		"all samples must be known for these settings, but after %llu s only "
 		"%u of %u shards are indexed: %s, and index-wait is %llu s",
 		(unsigned long long)(work->gone_ns / SFS_NS_PER_S), ix->n_done,
-		ix->env->shards.n, more ? more : "nobody knows how much longer",
+		ix->runtime->shards.n, more ? more : "nobody knows how much longer",
 		(unsigned long long)(ix->wait_ns / SFS_NS_PER_S));
 }
 

@@ -52,7 +52,7 @@ struct window {
 };
 
 struct sfs_shard_readers {
-	struct sfs_runtime *env;
+	struct sfs_runtime *runtime;
 	struct sfs_task task;
 	struct sfs_account account;
 
@@ -83,7 +83,7 @@ static void on_grab(struct sfs_range *grab, int err)
 	pthread_mutex_lock(&all->lock);
 	c->err = err;
 	sfs_list_push(&all->ended, &c->ended);
-	sfs_threadpool_post(all->env->pool, &all->task);
+	sfs_threadpool_post(all->runtime->pool, &all->task);
 	pthread_mutex_unlock(&all->lock);
 }
 
@@ -91,7 +91,7 @@ static void begin_chunk(struct sfs_deferred_call *job)
 {
 	struct chunk *c = sfs_container(job, struct chunk, job);
 
-	sfs_range_start(&c->window->all->env->grabber, &c->grab,
+	sfs_range_start(&c->window->all->runtime->range_reader, &c->grab,
 			&c->window->all->account);
 }
 
@@ -146,7 +146,7 @@ static void set_apart(struct window *w, struct sfs_deferred *out)
 		if (end_of(read) <= w->asked)
 			continue;
 		sfs_link_remove(link);
-		gather = sfs_gather_new(&w->all->env->grabber, read);
+		gather = sfs_gather_new(&w->all->runtime->range_reader, read);
 		sfs_gather_add(gather, w->shard, read->pin, read->n_bytes);
 		read->place = APART;
 		read->state = gather;
@@ -452,24 +452,24 @@ void sfs_shard_readers_read(struct sfs_shard_readers *all, struct sfs_shard *sha
 	sfs_deferred_run(&out);
 	if (w)
 		return;
-	gather = sfs_gather_new(&all->env->grabber, read);
+	gather = sfs_gather_new(&all->runtime->range_reader, read);
 	sfs_gather_add(gather, shard, at, read->n_bytes);
 	sfs_gather_start(gather, sfs_shard_read_err);
 }
 
 /* ---- life ---- */
 
-struct sfs_shard_readers *sfs_shard_readers_new(struct sfs_runtime *env)
+struct sfs_shard_readers *sfs_shard_readers_new(struct sfs_runtime *runtime)
 {
 	struct sfs_shard_readers *all = sfs_calloc(1, sizeof *all);
 
-	all->env = env;
+	all->runtime = runtime;
 	all->task.run = run;
-	sfs_lock_init(&all->lock, SFS_LOCK_WINDOWS);
+	sfs_lock_init(&all->lock, SFS_LOCK_SHARD_READERS);
 	pthread_cond_init(&all->is_empty, NULL);
 	sfs_list_init(&all->list);
 	sfs_list_init(&all->ended);
-	sfs_account_open(&all->account, &env->budget, 0, false, NULL);
+	sfs_account_open(&all->account, &runtime->budget, 0, false, NULL);
 	return all;
 }
 
@@ -508,7 +508,7 @@ void sfs_shard_readers_free(struct sfs_shard_readers *all)
 	while (all->n > 0)
 		pthread_cond_wait(&all->is_empty, &all->lock);
 	pthread_mutex_unlock(&all->lock);
-	sfs_threadpool_settle(all->env->pool, &all->task);
+	sfs_threadpool_settle(all->runtime->pool, &all->task);
 	sfs_account_close(&all->account);
 	pthread_cond_destroy(&all->is_empty);
 	pthread_mutex_destroy(&all->lock);

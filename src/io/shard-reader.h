@@ -17,7 +17,7 @@
 
 struct sfs_shard_readers;
 
-struct sfs_shard_readers *sfs_shard_readers_new(struct sfs_runtime *env);
+struct sfs_shard_readers *sfs_shard_readers_new(struct sfs_runtime *runtime);
 
 /* Every second: end windows that nobody has read for long. */
 void sfs_shard_readers_tick(struct sfs_shard_readers *w);

@@ -37,7 +37,7 @@
 #define AHEAD_BYTES   (16 * MIB)
 
 struct sfs_cursor {
-	struct sfs_runtime *env;
+	struct sfs_runtime *runtime;
 	const struct sfs_order *order;
 	uint64_t stream_bytes;
 	struct sfs_cursor_owner owner;
@@ -67,7 +67,7 @@ struct sfs_cursor {
 	uint64_t last_read_ns;
 
 	struct sfs_shaper even;
-	struct sfs_timer alarm;	 /* when a read that is early may be answered */
+	struct sfs_timer timer;	 /* when a read that is early may be answered */
 	uint64_t early_since_ns; /* the first that waits is; 0: it is not */
 
 	struct sfs_waits_tally blame;
@@ -105,9 +105,9 @@ static void on_room(struct sfs_account *account)
 	wake(sfs_container(account, struct sfs_cursor, account));
 }
 
-static void on_alarm(struct sfs_timer *alarm)
+static void on_alarm(struct sfs_timer *timer)
 {
-	wake(sfs_container(alarm, struct sfs_cursor, alarm));
+	wake(sfs_container(timer, struct sfs_cursor, timer));
 }
 
 /* ---- the log ---- */
@@ -184,10 +184,10 @@ static void append_held(struct sfs_cursor *c, const struct sfs_block_sample *s,
 static void append(struct sfs_cursor *c, const struct sfs_block_sample *s,
 		   struct sfs_slice_buffer *run)
 {
-	bool is_renamed = sfs_runtime_renames(c->env, &c->key_before, s);
+	bool is_renamed = sfs_runtime_renames(c->runtime, &c->key_before, s);
 
 	if (is_renamed)
-		atomic_fetch_add(&c->env->counters.renamed, 1);
+		atomic_fetch_add(&c->runtime->counters.renamed, 1);
 	if (run)
 		append_held(c, s, run, is_renamed);
 	else
@@ -197,7 +197,7 @@ static void append(struct sfs_cursor *c, const struct sfs_block_sample *s,
 
 static bool has_long_path(const struct sfs_cursor *c)
 {
-	struct sfs_netpath path = sfs_runtime_path(c->env);
+	struct sfs_netpath path = sfs_runtime_path(c->runtime);
 
 	return sfs_netpath_is_long(&path);
 }
@@ -217,7 +217,7 @@ static void complete(struct sfs_cursor *c)
 {
 	uint64_t sum = 0;
 
-	c->is_complete = sfs_shards_sum(&c->env->shards, c->order, &sum) &&
+	c->is_complete = sfs_shards_sum(&c->runtime->shards, c->order, &sum) &&
 			 sum == c->log.end && sum <= c->stream_bytes;
 	if (c->is_complete)
 		return;
@@ -349,7 +349,7 @@ static uint64_t lay_out(struct sfs_cursor *c, struct sfs_read *read, struct sfs_
 
 static void count(struct sfs_cursor *c, const struct sfs_read *read)
 {
-	struct sfs_counters *n = &c->env->counters;
+	struct sfs_counters *n = &c->runtime->counters;
 	uint64_t waited_ns = read->begun_ns ? sfs_clock_ns() - read->begun_ns : 0;
 
 	atomic_fetch_add_explicit(&n->delivered_bytes, read->n_bytes,
@@ -391,7 +391,7 @@ static bool is_early(struct sfs_cursor *c, const struct sfs_read *read)
 				 sfs_account_share(&c->account) / RESERVE_PART, now_ns);
 	if (next_ns == 0)
 		return false;
-	sfs_timer_set(c->env->alarms, &c->alarm, next_ns);
+	sfs_timer_set(c->runtime->timers, &c->timer, next_ns);
 	return true;
 }
 
@@ -590,7 +590,7 @@ static int make_lanes(struct sfs_cursor *c, struct sfs_locator *map,
 						 .ended = on_part,
 						 .stirred = wake};
 
-	return sfs_prefetch_new(c->env, c->order, &c->account, &owner, map, at,
+	return sfs_prefetch_new(c->runtime, c->order, &c->account, &owner, map, at,
 				&c->lanes);
 }
 
@@ -632,9 +632,9 @@ static void cursor_free(struct sfs_cursor *c)
 	if (c->lanes)
 		sfs_prefetch_free(c->lanes);
 	if (!c->is_ahead)
-		atomic_fetch_sub(&c->env->n_open_lanes, c->order->n_lanes);
+		atomic_fetch_sub(&c->runtime->n_open_lanes, c->order->n_lanes);
 	sfs_account_close(&c->account);
-	sfs_timer_unset(c->env->alarms, &c->alarm);
+	sfs_timer_unset(c->runtime->timers, &c->timer);
 	pthread_mutex_destroy(&c->arrived_lock);
 	sfs_link_remove(&c->link);
 	sfs_extent_map_done(&c->log);
@@ -708,7 +708,7 @@ static void meet_reader(struct sfs_cursor *c)
 {
 	c->is_ahead = c->is_held = false;
 	sfs_account_set_guest(&c->account, false);
-	atomic_fetch_add(&c->env->n_open_lanes, c->order->n_lanes);
+	atomic_fetch_add(&c->runtime->n_open_lanes, c->order->n_lanes);
 }
 
 void sfs_cursor_read(struct sfs_cursor *c, struct sfs_read *read,
@@ -781,7 +781,7 @@ void sfs_cursor_explain(const struct sfs_cursor *c, const struct sfs_read *read,
 		sfs_prefetch_explain(c->lanes, c->blocked, cause);
 }
 
-static struct sfs_cursor *cursor_alloc(struct sfs_runtime *env,
+static struct sfs_cursor *cursor_alloc(struct sfs_runtime *runtime,
 				       const struct sfs_order *order,
 				       uint64_t stream_bytes, uint64_t offset,
 				       bool is_ahead,
@@ -793,7 +793,7 @@ static struct sfs_cursor *cursor_alloc(struct sfs_runtime *env,
 						       .lack = on_lack,
 						       .failed = on_failed};
 
-	c->env = env;
+	c->runtime = runtime;
 	c->order = order;
 	c->stream_bytes = stream_bytes;
 	c->owner = *owner;
@@ -802,39 +802,40 @@ static struct sfs_cursor *cursor_alloc(struct sfs_runtime *env,
 	sfs_list_init(&c->waiting);
 	sfs_list_init(&c->answered);
 	sfs_extent_map_init(&c->log, offset);
-	sfs_oversize_init(&c->holes, env, &c->account, &c->log, &holes_owner);
+	sfs_oversize_init(&c->holes, runtime, &c->account, &c->log, &holes_owner);
 	c->front = c->read_end = offset;
 	c->blocked = UINT32_MAX;
 	c->born_ns = c->last_read_ns = sfs_clock_ns();
 	c->is_ahead = is_ahead;
-	c->alarm.ring = on_alarm;
+	c->timer.ring = on_alarm;
 	sfs_shaper_init(&c->even, c->born_ns);
-	sfs_waits_init(&c->blame, &env->counters.waits, c->born_ns);
+	sfs_waits_init(&c->blame, &runtime->counters.waits, c->born_ns);
 	if (!is_ahead)
-		atomic_fetch_add(&env->n_open_lanes, order->n_lanes);
+		atomic_fetch_add(&runtime->n_open_lanes, order->n_lanes);
 	return c;
 }
 
-struct sfs_cursor *sfs_cursor_new(struct sfs_runtime *env, const struct sfs_order *order,
-				  uint64_t stream_bytes,
+struct sfs_cursor *sfs_cursor_new(struct sfs_runtime *runtime,
+				  const struct sfs_order *order, uint64_t stream_bytes,
 				  const struct sfs_cursor_owner *owner)
 {
-	struct sfs_cursor *c = cursor_alloc(env, order, stream_bytes, 0, false, owner);
+	struct sfs_cursor *c =
+		cursor_alloc(runtime, order, stream_bytes, 0, false, owner);
 
-	if (sfs_account_open_in_turn(&c->account, &env->budget,
+	if (sfs_account_open_in_turn(&c->account, &runtime->budget,
 				     order->n_lanes * SFS_BUDGET_LANE_FLOOR, true,
 				     on_room))
 		make_lanes(c, NULL, NULL);
 	return c;
 }
 
-int sfs_cursor_new_ahead(struct sfs_runtime *env, const struct sfs_order *order,
+int sfs_cursor_new_ahead(struct sfs_runtime *runtime, const struct sfs_order *order,
 			 uint64_t stream_bytes, const struct sfs_cursor_owner *owner,
 			 struct sfs_cursor **ret_cursor)
 {
-	struct sfs_cursor *c = cursor_alloc(env, order, stream_bytes, 0, true, owner);
+	struct sfs_cursor *c = cursor_alloc(runtime, order, stream_bytes, 0, true, owner);
 
-	if (sfs_account_open(&c->account, &env->budget,
+	if (sfs_account_open(&c->account, &runtime->budget,
 			     order->n_lanes * SFS_BUDGET_LANE_FLOOR, true, on_room) < 0) {
 		cursor_free(c);
 		return -ENOMEM;
@@ -845,18 +846,18 @@ int sfs_cursor_new_ahead(struct sfs_runtime *env, const struct sfs_order *order,
 	return 0;
 }
 
-int sfs_cursor_new_at(struct sfs_runtime *env, const struct sfs_order *order,
+int sfs_cursor_new_at(struct sfs_runtime *runtime, const struct sfs_order *order,
 		      uint64_t stream_bytes, const struct sfs_cursor_owner *owner,
 		      struct sfs_locator *map, const struct sfs_spot *at,
 		      uint64_t key_before, struct sfs_cursor **ret_cursor)
 {
 	struct sfs_cursor *c =
-		cursor_alloc(env, order, stream_bytes, at->offset, false, owner);
+		cursor_alloc(runtime, order, stream_bytes, at->offset, false, owner);
 	int ret;
 
 	c->key_before = key_before;
 	c->lane = at->is_end ? 0 : at->lane;
-	ret = sfs_account_open(&c->account, &env->budget,
+	ret = sfs_account_open(&c->account, &runtime->budget,
 			       order->n_lanes * SFS_BUDGET_LANE_FLOOR, true, on_room);
 	if (ret == 0)
 		ret = make_lanes(c, map, at);

@@ -33,20 +33,20 @@ struct sfs_cursor_owner {
 
 /* A cursor at the start of the stream.  `stream_bytes` is the size of the file.  If the
  * budget has no room for its lanes, its reads wait for that. */
-struct sfs_cursor *sfs_cursor_new(struct sfs_runtime *env, const struct sfs_order *order,
-				  uint64_t stream_bytes,
+struct sfs_cursor *sfs_cursor_new(struct sfs_runtime *runtime,
+				  const struct sfs_order *order, uint64_t stream_bytes,
 				  const struct sfs_cursor_owner *owner);
 
 /* The same, before anybody wants to read it: until then its memory is a guest's
  * (budget.h). -ENOMEM: the budget has no room for its lanes. */
-int sfs_cursor_new_ahead(struct sfs_runtime *env, const struct sfs_order *order,
+int sfs_cursor_new_ahead(struct sfs_runtime *runtime, const struct sfs_order *order,
 			 uint64_t stream_bytes, const struct sfs_cursor_owner *owner,
 			 struct sfs_cursor **ret_cursor);
 
 /* A cursor at a spot of the map, whose tables are at hand; `key_before` is
  * sfs_rewrite_key() of the sample before.
  * -ENOMEM: the budget has no room for its lanes.  Or an error of the map. */
-int sfs_cursor_new_at(struct sfs_runtime *env, const struct sfs_order *order,
+int sfs_cursor_new_at(struct sfs_runtime *runtime, const struct sfs_order *order,
 		      uint64_t stream_bytes, const struct sfs_cursor_owner *owner,
 		      struct sfs_locator *map, const struct sfs_spot *at,
 		      uint64_t key_before, struct sfs_cursor **ret_cursor);

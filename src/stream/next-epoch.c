@@ -182,7 +182,7 @@ static bool look(struct sfs_task *task)
 		pthread_mutex_unlock(&next->look_lock);
 		return true;
 	}
-	is_short = sfs_budget_is_short(&next->streams->env->budget);
+	is_short = sfs_budget_is_short(&next->streams->runtime->budget);
 	is_free = !is_short && sfs_streams_are_sated(next->streams);
 	take_wanted(next);
 	for (link = next->begun.next; link != &next->begun; link = following) {
@@ -231,7 +231,7 @@ void sfs_next_epoch_init(struct sfs_next_epoch *next, struct sfs_streams *stream
 					.pool = pool,
 					.choice = choice,
 					.task.run = look};
-	sfs_lock_init(&next->look_lock, SFS_LOCK_LOOK);
+	sfs_lock_init(&next->look_lock, SFS_LOCK_NEXT_EPOCH);
 	pthread_mutex_init(&next->lock, NULL);
 	sfs_list_init(&next->begun);
 	sfs_list_init(&next->wanted);

@@ -40,15 +40,15 @@ struct sfs_oversize_piece {
 	struct sfs_link link;	      /* in arrived */
 };
 
-void sfs_oversize_init(struct sfs_oversize *h, struct sfs_runtime *env,
+void sfs_oversize_init(struct sfs_oversize *h, struct sfs_runtime *runtime,
 		       struct sfs_account *account, struct sfs_extent_map *entries,
 		       const struct sfs_oversize_owner *owner)
 {
-	*h = (struct sfs_oversize){.env = env,
+	*h = (struct sfs_oversize){.runtime = runtime,
 				   .account = account,
 				   .entries = entries,
 				   .owner = *owner};
-	sfs_lock_init(&h->arrived_lock, SFS_LOCK_HOLES);
+	sfs_lock_init(&h->arrived_lock, SFS_LOCK_OVERSIZE);
 	sfs_list_init(&h->arrived);
 	sfs_list_init(&h->arrived_edits);
 }
@@ -101,7 +101,7 @@ static struct edits *new_edits(struct sfs_oversize *h, const struct sfs_block_sa
 	struct edits *e = sfs_calloc(1, sizeof *e);
 
 	e->holes = h;
-	e->walk = (struct sfs_header_patch){.shard = &h->env->shards.shards[s->shard],
+	e->walk = (struct sfs_header_patch){.shard = &h->runtime->shards.shards[s->shard],
 					    .start = s->start,
 					    .n_bytes = s->n_bytes,
 					    .is_renamed = is_renamed,
@@ -140,12 +140,13 @@ void sfs_oversize_append(struct sfs_oversize *h, uint32_t lane,
 		hole->edits = edits;
 		if (edits)
 			edits->n_users++;
-		hole->grab = (struct sfs_range){.shard = &h->env->shards.shards[s->shard],
-						.offset = s->start + at,
-						.n_bytes = n,
-						.is_told = s->is_told && at == 0,
-						.begun_ns = &hole->begun_ns,
-						.done = on_grab};
+		hole->grab =
+			(struct sfs_range){.shard = &h->runtime->shards.shards[s->shard],
+					   .offset = s->start + at,
+					   .n_bytes = n,
+					   .is_told = s->is_told && at == 0,
+					   .begun_ns = &hole->begun_ns,
+					   .done = on_grab};
 		sfs_extent_map_append(h->entries, lane, s->start + at, n)->hole = hole;
 	}
 }
@@ -227,7 +228,7 @@ static void begin_walk(struct sfs_deferred_call *job)
 {
 	struct edits *e = sfs_container(job, struct edits, job);
 
-	sfs_header_patch_start(&e->holes->env->grabber, &e->walk);
+	sfs_header_patch_start(&e->holes->runtime->range_reader, &e->walk);
 }
 
 static void begin_grab(struct sfs_deferred_call *job)
@@ -235,7 +236,8 @@ static void begin_grab(struct sfs_deferred_call *job)
 	struct sfs_oversize_piece *hole =
 		sfs_container(job, struct sfs_oversize_piece, job);
 
-	sfs_range_start(&hole->holes->env->grabber, &hole->grab, hole->holes->account);
+	sfs_range_start(&hole->holes->runtime->range_reader, &hole->grab,
+			hole->holes->account);
 }
 
 /* A walk that failed stays failed until a piece is tried anew: by then every piece that

@@ -31,7 +31,7 @@ struct sfs_oversize_owner {
 };
 
 struct sfs_oversize {
-	struct sfs_runtime *env;
+	struct sfs_runtime *runtime;
 	struct sfs_account *account; /* pays for what is fetched */
 	struct sfs_extent_map *entries;
 	struct sfs_oversize_owner owner;
@@ -43,7 +43,7 @@ struct sfs_oversize {
 	struct sfs_link arrived, arrived_edits;
 };
 
-void sfs_oversize_init(struct sfs_oversize *h, struct sfs_runtime *env,
+void sfs_oversize_init(struct sfs_oversize *h, struct sfs_runtime *runtime,
 		       struct sfs_account *account, struct sfs_extent_map *entries,
 		       const struct sfs_oversize_owner *owner);
 void sfs_oversize_done(

@@ -45,7 +45,7 @@ struct lane {
 };
 
 struct sfs_prefetch {
-	struct sfs_runtime *env;
+	struct sfs_runtime *runtime;
 	const struct sfs_order *order;
 	struct sfs_account *account;
 	struct sfs_prefetch_owner owner;
@@ -106,12 +106,12 @@ static void end_lane(struct sfs_prefetch *ls, struct lane *lane)
 	set_asked(ls, lane, true);
 }
 
-uint64_t sfs_prefetch_part_bytes(const struct sfs_runtime *env)
+uint64_t sfs_prefetch_part_bytes(const struct sfs_runtime *runtime)
 {
-	struct sfs_netpath path = sfs_runtime_path(env);
+	struct sfs_netpath path = sfs_runtime_path(runtime);
 
-	return sfs_sizing_part(&path, env->budget.limit_bytes,
-			       atomic_load(&env->n_open_lanes));
+	return sfs_sizing_part(&path, runtime->budget.limit_bytes,
+			       atomic_load(&runtime->n_open_lanes));
 }
 
 /* ---- runs ---- */
@@ -130,12 +130,12 @@ static struct sfs_slice_buffer *open_run(struct sfs_prefetch *ls, struct lane *l
 					 uint32_t m, uint64_t from)
 {
 	const struct sfs_slice *slice = sfs_order_slice(ls->order, lane->at.lane, m);
-	struct sfs_shard *shard = &ls->env->shards.shards[slice->shard];
+	struct sfs_shard *shard = &ls->runtime->shards.shards[slice->shard];
 	struct sfs_sample_table_sample last;
 	struct sfs_slice_buffer *run;
 	uint64_t end = shard->object.size;
 
-	sfs_shard_pin(&ls->env->shards, shard);
+	sfs_shard_pin(&ls->runtime->shards, shard);
 	if (slice->n != SFS_SLICE_ALL) {
 		last = sfs_sample_table_get(sfs_shard_table(shard),
 					    sfs_slice_end(slice, 0) - 1);
@@ -144,7 +144,7 @@ static struct sfs_slice_buffer *open_run(struct sfs_prefetch *ls, struct lane *l
 			from = sfs_sample_table_start(sfs_shard_table(shard),
 						      slice->first);
 	}
-	run = sfs_slice_buffer_new(shard, ls->env->slabs, ls->account, from, end);
+	run = sfs_slice_buffer_new(shard, ls->runtime->slabs, ls->account, from, end);
 	run->m = m;
 	run->is_open = true;
 	if (lane->last_run)
@@ -154,7 +154,7 @@ static struct sfs_slice_buffer *open_run(struct sfs_prefetch *ls, struct lane *l
 	lane->last_run = run;
 	lane->next_m = m + 1;
 	if (shard->object.size == 0)
-		sfs_shard_feed(&ls->env->shards, shard, 0, NULL, 0);
+		sfs_shard_feed(&ls->runtime->shards, shard, 0, NULL, 0);
 	return run;
 }
 
@@ -172,7 +172,7 @@ static void close_run(struct sfs_prefetch *ls, struct sfs_slice_buffer *run)
 	struct sfs_shard *shard = run->shard;
 
 	sfs_slice_buffer_free(run);
-	sfs_shard_unpin(&ls->env->shards, shard);
+	sfs_shard_unpin(&ls->runtime->shards, shard);
 }
 
 /* Close the runs at the front that nobody needs any more. */
@@ -198,7 +198,8 @@ static void feed_table(struct sfs_prefetch *ls, struct sfs_slice_buffer *run)
 
 	while (wanted != UINT64_MAX &&
 	       (bytes = sfs_slice_buffer_at(run, wanted, &n)) != NULL)
-		wanted = sfs_shard_feed(&ls->env->shards, run->shard, wanted, bytes, n);
+		wanted = sfs_shard_feed(&ls->runtime->shards, run->shard, wanted, bytes,
+					n);
 }
 
 /* The tables that a lane may form blocks from: those its runs have pinned. */
@@ -458,7 +459,7 @@ static void submit(struct sfs_deferred_call *job)
 	struct sfs_part *part = sfs_container(job, struct sfs_part, job);
 
 	if (part->is_passing)
-		sfs_range_start(&part->lanes->env->grabber, &part->grab, NULL);
+		sfs_range_start(&part->lanes->runtime->range_reader, &part->grab, NULL);
 	else
 		sfs_request_submit(&part->request);
 }
@@ -479,7 +480,7 @@ static bool ask_to_keep(struct sfs_prefetch *ls, struct lane *lane,
 	part->n_slabs = n_slabs;
 	part->slabs = sfs_calloc(n_slabs, sizeof *part->slabs);
 	part->iov = sfs_calloc(n_slabs, sizeof *part->iov);
-	sfs_slabs_get(ls->env->slabs, part->slabs, n_slabs);
+	sfs_slabs_get(ls->runtime->slabs, part->slabs, n_slabs);
 	for (i = 0; i < n_slabs; i++) {
 		part->iov[i].iov_base = part->slabs[i];
 		part->iov[i].iov_len = SFS_SLAB_BYTES;
@@ -531,7 +532,7 @@ static void take_passing(struct sfs_prefetch *ls, struct sfs_part *part)
 	int i;
 
 	for (i = 0; part->err == 0 && i < part->grab.n_iov; i++) {
-		sfs_shard_feed(&ls->env->shards, part->run->shard, at,
+		sfs_shard_feed(&ls->runtime->shards, part->run->shard, at,
 			       part->grab.iov[i].iov_base, part->grab.iov[i].iov_len);
 		at += part->grab.iov[i].iov_len;
 	}
@@ -564,7 +565,7 @@ static void take_kept(struct sfs_prefetch *ls, struct sfs_part *part)
 	sfs_slice_buffer_fail(part->run,
 			      part->request.offset + part->n_here * SFS_SLAB_BYTES,
 			      n_lost);
-	sfs_slabs_put(ls->env->slabs, part->slabs + part->n_here, n_lost);
+	sfs_slabs_put(ls->runtime->slabs, part->slabs + part->n_here, n_lost);
 	sfs_account_give(ls->account, n_lost * SFS_SLAB_BYTES);
 }
 
@@ -677,7 +678,7 @@ static uint64_t staggered(const struct lane *lane, uint64_t part_bytes)
 static uint64_t next_part_bytes(const struct sfs_prefetch *ls, const struct lane *lane,
 				uint64_t part_bytes)
 {
-	struct sfs_netpath path = sfs_runtime_path(ls->env);
+	struct sfs_netpath path = sfs_runtime_path(ls->runtime);
 	uint64_t first = sfs_sizing_first(&path);
 	uint64_t ramp = lane->n_asked > first ? lane->n_asked : first;
 	uint64_t n = staggered(lane, part_bytes);
@@ -803,7 +804,7 @@ static uint64_t block_bytes(const struct sfs_prefetch *ls)
  * lanes that fall due at one time would be asked for one behind the other. */
 static bool has_enough(const struct sfs_prefetch *ls, uint32_t l, uint64_t part_bytes)
 {
-	struct sfs_netpath path = sfs_runtime_path(ls->env);
+	struct sfs_netpath path = sfs_runtime_path(ls->runtime);
 	uint64_t bytes = sfs_sizing_lane(&path, n_left(ls), block_bytes(ls), part_bytes);
 
 	return ls->due[l] > ls->lanes[l].n_taken + bytes / mean_bytes(ls);
@@ -815,9 +816,9 @@ static bool has_enough(const struct sfs_prefetch *ls, uint32_t l, uint64_t part_
  * own, so what they cost says little of what they bring. */
 static bool is_full(const struct sfs_prefetch *ls)
 {
-	struct sfs_netpath path = sfs_runtime_path(ls->env);
-	uint64_t part = sfs_sizing_part(&path, ls->env->budget.total_bytes,
-					atomic_load(&ls->env->n_open_lanes));
+	struct sfs_netpath path = sfs_runtime_path(ls->runtime);
+	uint64_t part = sfs_sizing_part(&path, ls->runtime->budget.total_bytes,
+					atomic_load(&ls->runtime->n_open_lanes));
 
 	if (sfs_netpath_is_far(&path) || ls->order->has_equal_lanes)
 		return false;
@@ -829,9 +830,9 @@ static bool is_full(const struct sfs_prefetch *ls)
 /* How many parts may be on their way now. */
 static uint32_t on_way(const struct sfs_prefetch *ls)
 {
-	struct sfs_netpath path = sfs_runtime_path(ls->env);
+	struct sfs_netpath path = sfs_runtime_path(ls->runtime);
 
-	return sfs_sizing_on_way(&path, sfs_prefetch_part_bytes(ls->env));
+	return sfs_sizing_on_way(&path, sfs_prefetch_part_bytes(ls->runtime));
 }
 
 /* The fewer lanes have anything left to ask for, the more each may have on its way: a
@@ -852,7 +853,7 @@ static void spread(struct sfs_prefetch *ls, uint32_t most)
 bool sfs_prefetch_pump(struct sfs_prefetch *ls, uint32_t blocking,
 		       struct sfs_deferred *out)
 {
-	uint64_t part_bytes = sfs_prefetch_part_bytes(ls->env);
+	uint64_t part_bytes = sfs_prefetch_part_bytes(ls->runtime);
 	uint64_t cap = sfs_account_share(ls->account) / ls->order->n_lanes;
 	uint32_t most = on_way(ls), l;
 	struct lane *lane;
@@ -896,8 +897,8 @@ bool sfs_prefetch_are_sated(struct sfs_prefetch *ls)
 {
 	uint32_t l = choose(ls);
 
-	return l == UINT32_MAX || has_enough(ls, l, sfs_prefetch_part_bytes(ls->env)) ||
-	       is_full(ls);
+	return l == UINT32_MAX ||
+	       has_enough(ls, l, sfs_prefetch_part_bytes(ls->runtime)) || is_full(ls);
 }
 
 /* ---- whom a read waits for ---- */
@@ -1009,7 +1010,7 @@ static int start_at(struct sfs_prefetch *ls, struct lane *lane, struct sfs_locat
 	return 0;
 }
 
-int sfs_prefetch_new(struct sfs_runtime *env, const struct sfs_order *order,
+int sfs_prefetch_new(struct sfs_runtime *runtime, const struct sfs_order *order,
 		     struct sfs_account *account, const struct sfs_prefetch_owner *owner,
 		     struct sfs_locator *map, const struct sfs_spot *at,
 		     struct sfs_prefetch **ret_lanes)
@@ -1019,7 +1020,7 @@ int sfs_prefetch_new(struct sfs_runtime *env, const struct sfs_order *order,
 	int ret = 0;
 
 	ls = sfs_calloc(1, sizeof *ls + order->n_lanes * sizeof ls->lanes[0]);
-	ls->env = env;
+	ls->runtime = runtime;
 	ls->order = order;
 	ls->account = account;
 	ls->owner = *owner;

@@ -38,7 +38,7 @@ struct sfs_prefetch_owner {
 /* The lanes of an order, from the start (`at` is NULL) or from a spot of the map,
  * whose tables are at hand.  `account` pays for what is held.  `lanes` may be as
  * long as the order has lanes.  0, or an error of sfs_locator_seek(). */
-int sfs_prefetch_new(struct sfs_runtime *env, const struct sfs_order *order,
+int sfs_prefetch_new(struct sfs_runtime *runtime, const struct sfs_order *order,
 		     struct sfs_account *account, const struct sfs_prefetch_owner *owner,
 		     struct sfs_locator *map, const struct sfs_spot *at,
 		     struct sfs_prefetch **ret_lanes);
@@ -113,6 +113,6 @@ bool sfs_prefetch_have_all(const struct sfs_prefetch *lanes);
 bool sfs_prefetch_are_sated(struct sfs_prefetch *lanes);
 
 /* How large a part is at present: all open lanes share the budget. */
-uint64_t sfs_prefetch_part_bytes(const struct sfs_runtime *env);
+uint64_t sfs_prefetch_part_bytes(const struct sfs_runtime *runtime);
 
 #endif

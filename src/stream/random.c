@@ -33,12 +33,12 @@ struct far {
 	int err;      /* of the survey that it waited for */
 };
 
-void sfs_random_init(struct sfs_random_reads *f, struct sfs_runtime *env,
-		     struct sfs_header_scanner *surveyor, const struct sfs_order *order,
+void sfs_random_init(struct sfs_random_reads *f, struct sfs_runtime *runtime,
+		     struct sfs_header_scanner *scanner, const struct sfs_order *order,
 		     const struct sfs_random_owner *owner)
 {
-	*f = (struct sfs_random_reads){.env = env,
-				       .surveyor = surveyor,
+	*f = (struct sfs_random_reads){.runtime = runtime,
+				       .scanner = scanner,
 				       .order = order,
 				       .owner = *owner};
 	sfs_list_init(&f->ready);
@@ -83,8 +83,8 @@ static bool is_known(struct sfs_random_reads *f, uint32_t shard)
 {
 	uint64_t n, bytes;
 
-	return sfs_shards_totals(&f->env->shards, shard, &n, &bytes) ||
-	       sfs_shard_is_damaged(&f->env->shards.shards[shard]);
+	return sfs_shards_totals(&f->runtime->shards, shard, &n, &bytes) ||
+	       sfs_shard_is_damaged(&f->runtime->shards.shards[shard]);
 }
 
 /* Have the shard surveyed that the map asked for, and the next ones with it.
@@ -92,7 +92,7 @@ static bool is_known(struct sfs_random_reads *f, uint32_t shard)
 static int survey(struct sfs_random_reads *f, uint32_t shard, uint32_t n_ahead,
 		  struct sfs_waiter *waiter)
 {
-	struct sfs_shard *shards = f->env->shards.shards;
+	struct sfs_shard *shards = f->runtime->shards.shards;
 	uint32_t i, n = 0, next;
 
 	for (i = f->next_survey; i < sfs_order_slices(f->order) && n < n_ahead; i++) {
@@ -101,17 +101,17 @@ static int survey(struct sfs_random_reads *f, uint32_t shard, uint32_t n_ahead,
 			f->next_survey += i == f->next_survey;
 			continue;
 		}
-		sfs_header_scan_table(f->surveyor, &shards[next], NULL);
+		sfs_header_scan_table(f->scanner, &shards[next], NULL);
 		n++;
 	}
-	return sfs_header_scan_table(f->surveyor, &shards[shard], waiter);
+	return sfs_header_scan_table(f->scanner, &shards[shard], waiter);
 }
 
 /* The key, as the stream has it, of the sample before a spot: sfs_rewrite_key(). */
 static int find_key_before(struct sfs_random_reads *f, const struct sfs_spot *spot,
 			   uint64_t *ret_key, uint32_t *ret_shard)
 {
-	const struct sfs_shards *shards = &f->env->shards;
+	const struct sfs_shards *shards = &f->runtime->shards;
 	const struct sfs_block_sample *sample;
 	struct {
 		uint64_t hash;
@@ -125,7 +125,7 @@ static int find_key_before(struct sfs_random_reads *f, const struct sfs_spot *sp
 
 	*ret_key = 0;
 	/* Back to a sample whose key cannot have clashed with the one before. */
-	while (f->env->keys == SFS_KEYS_AUTO && is_open &&
+	while (f->runtime->keys == SFS_KEYS_AUTO && is_open &&
 	       sfs_locator_previous(&f->map, &at)) {
 		ret = sfs_locator_sample(&f->map, &at, &sample, ret_shard);
 		if (ret < 0)
@@ -171,8 +171,8 @@ static int collect(struct sfs_random_reads *f, struct sfs_gather *g,
 		ret = sfs_locator_sample(&f->map, &spot, &b, ret_shard);
 		if (ret < 0)
 			return ret;
-		shard = &f->env->shards.shards[b->shard];
-		is_renamed = sfs_runtime_renames(f->env, &key, b);
+		shard = &f->runtime->shards.shards[b->shard];
+		is_renamed = sfs_runtime_renames(f->runtime, &key, b);
 		from = at - spot.offset;
 		n = b->n_bytes - from < end - at ? b->n_bytes - from : end - at;
 		if (is_renamed || b->has_global)
@@ -214,7 +214,8 @@ static void on_gathered(struct sfs_read *inner, int err)
 		read->iov = inner->iov;
 		read->n_iov = inner->n_iov;
 		read->n_answered = inner->n_answered;
-		atomic_fetch_add(&f->env->counters.delivered_bytes, inner->n_answered);
+		atomic_fetch_add(&f->runtime->counters.delivered_bytes,
+				 inner->n_answered);
 		sfs_read_tell(read, 0, &out);
 	}
 	f->owner.wake(f->owner.ctx);
@@ -227,7 +228,7 @@ static void new_gather(struct sfs_random_reads *f, struct far *far)
 	far->inner.offset = far->read->offset;
 	far->inner.n_bytes = far->read->n_bytes;
 	far->inner.done = on_gathered;
-	far->gather = sfs_gather_new(&f->env->grabber, &far->inner);
+	far->gather = sfs_gather_new(&f->runtime->range_reader, &far->inner);
 }
 
 /* Is this far read one of a row? */
@@ -290,9 +291,9 @@ static void go_on(struct sfs_random_reads *f, struct far *far, struct sfs_deferr
 	int ret;
 
 	for (;;) {
-		pthread_rwlock_rdlock(&f->env->shards.drop_lock);
+		pthread_rwlock_rdlock(&f->runtime->shards.drop_lock);
 		ret = resolve(f, far, out, &shard);
-		pthread_rwlock_unlock(&f->env->shards.drop_lock);
+		pthread_rwlock_unlock(&f->runtime->shards.drop_lock);
 		if (ret == 0)
 			return;
 		if (ret == -EAGAIN && far->read->offset < START_WINDOW &&
@@ -337,7 +338,7 @@ struct sfs_gather *sfs_random_apart(struct sfs_random_reads *f, struct sfs_read 
 
 static void have_map(struct sfs_random_reads *f)
 {
-	const struct sfs_sample_tables tables = sfs_shards_tables(&f->env->shards);
+	const struct sfs_sample_tables tables = sfs_shards_tables(&f->runtime->shards);
 
 	if (!f->has_map)
 		sfs_locator_init(&f->map, f->order, &tables, sfs_shards_totals);
@@ -351,7 +352,7 @@ static int locate(struct sfs_random_reads *f, uint64_t number,
 	struct sfs_spot at, end;
 	int ret;
 
-	pthread_rwlock_rdlock(&f->env->shards.drop_lock);
+	pthread_rwlock_rdlock(&f->runtime->shards.drop_lock);
 	ret = sfs_locator_nth(&f->map, number, &at, ret_shard);
 	if (ret == 0)
 		ret = sfs_locator_nth(&f->map, UINT64_MAX, &end, ret_shard);
@@ -364,7 +365,7 @@ static int locate(struct sfs_random_reads *f, uint64_t number,
 						   f->order->repeating != SFS_NO_LANE,
 					   .n_dropped =
 						   f->order->shortened != SFS_NO_LANE};
-	pthread_rwlock_unlock(&f->env->shards.drop_lock);
+	pthread_rwlock_unlock(&f->runtime->shards.drop_lock);
 	return ret;
 }
 
@@ -374,11 +375,11 @@ static int find_number(struct sfs_random_reads *f, uint64_t offset, uint64_t *re
 	struct sfs_spot at;
 	int ret;
 
-	pthread_rwlock_rdlock(&f->env->shards.drop_lock);
+	pthread_rwlock_rdlock(&f->runtime->shards.drop_lock);
 	ret = sfs_locator_find(&f->map, offset, &at, ret_shard);
 	if (ret == 0)
 		*ret_number = sfs_locator_number(&f->map, &at);
-	pthread_rwlock_unlock(&f->env->shards.drop_lock);
+	pthread_rwlock_unlock(&f->runtime->shards.drop_lock);
 	return ret;
 }
 
@@ -403,7 +404,7 @@ int sfs_random_locate(struct sfs_random_reads *f, uint64_t number,
 	uint32_t shard;
 	int ret;
 
-	if (sfs_shards_damaged(&f->env->shards, f->order))
+	if (sfs_shards_damaged(&f->runtime->shards, f->order))
 		return -EIO; /* the ledger has it */
 	have_map(f);
 	while ((ret = locate(f, number, ret_place, &shard)) == -EAGAIN) {
@@ -435,7 +436,7 @@ void sfs_random_read(struct sfs_random_reads *f, struct sfs_read *read,
 	struct far *far = new_far(f, read);
 
 	have_map(f);
-	atomic_fetch_add(&f->env->counters.reads_far, 1);
+	atomic_fetch_add(&f->runtime->counters.reads_far, 1);
 	go_on(f, far, out);
 }
 

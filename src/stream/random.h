@@ -39,8 +39,8 @@ struct sfs_random_owner {
 };
 
 struct sfs_random_reads {
-	struct sfs_runtime *env;
-	struct sfs_header_scanner *surveyor;
+	struct sfs_runtime *runtime;
+	struct sfs_header_scanner *scanner;
 	const struct sfs_order *order;
 	struct sfs_random_owner owner;
 	struct sfs_locator map;
@@ -52,8 +52,8 @@ struct sfs_random_reads {
 };
 
 /* `order` need not be there before the first read. */
-void sfs_random_init(struct sfs_random_reads *f, struct sfs_runtime *env,
-		     struct sfs_header_scanner *surveyor, const struct sfs_order *order,
+void sfs_random_init(struct sfs_random_reads *f, struct sfs_runtime *runtime,
+		     struct sfs_header_scanner *scanner, const struct sfs_order *order,
 		     const struct sfs_random_owner *owner);
 void sfs_random_done(struct sfs_random_reads *f); /* f->n must be 0 */
 

@@ -30,7 +30,7 @@
 
 struct sfs_stream {
 	struct sfs_streams *streams;
-	struct sfs_runtime *env;
+	struct sfs_runtime *runtime;
 	uint64_t epoch;
 	struct sfs_share share;
 	struct sfs_task task;
@@ -71,16 +71,17 @@ static bool take_over(void *ctx, struct sfs_read *read, const struct sfs_spot *a
 static struct sfs_gather *apart(void *ctx, struct sfs_read *read,
 				struct sfs_deferred *out);
 
-static void init_order(struct sfs_order *order, struct sfs_runtime *env, uint64_t epoch,
-		       struct sfs_share share)
+static void init_order(struct sfs_order *order, struct sfs_runtime *runtime,
+		       uint64_t epoch, struct sfs_share share)
 {
-	const struct sfs_sample_tables tables = sfs_shards_tables(&env->shards);
+	const struct sfs_sample_tables tables = sfs_shards_tables(&runtime->shards);
 
-	sfs_partition(order, &env->order, epoch, env->shards.n, &tables, share);
+	sfs_partition(order, &runtime->order, epoch, runtime->shards.n, &tables, share);
 }
 
 /* The size of the file of an order. */
-static uint64_t count_bytes(const struct sfs_runtime *env, const struct sfs_order *order)
+static uint64_t count_bytes(const struct sfs_runtime *runtime,
+			    const struct sfs_order *order)
 {
 	uint64_t n = 2 * SFS_TAR_BLOCK, i;
 
@@ -88,27 +89,28 @@ static uint64_t count_bytes(const struct sfs_runtime *env, const struct sfs_orde
 		return n + order->n_bytes;
 	for (i = 0; i < sfs_order_slices(order); i++)
 		n += sfs_tar_padded(
-			env->shards.shards[order->slices[i].shard].object.size);
+			runtime->shards.shards[order->slices[i].shard].object.size);
 	return n;
 }
 
-uint64_t sfs_stream_bytes(struct sfs_runtime *env, uint64_t epoch, struct sfs_share share)
+uint64_t sfs_stream_bytes(struct sfs_runtime *runtime, uint64_t epoch,
+			  struct sfs_share share)
 {
 	struct sfs_order order;
 	uint64_t n;
 
-	init_order(&order, env, epoch, share);
-	n = count_bytes(env, &order);
+	init_order(&order, runtime, epoch, share);
+	n = count_bytes(runtime, &order);
 	sfs_order_done(&order);
 	return n;
 }
 
 /* ---- the streams of a mount ---- */
 
-void sfs_streams_init(struct sfs_streams *streams, struct sfs_runtime *env,
-		      struct sfs_header_scanner *surveyor)
+void sfs_streams_init(struct sfs_streams *streams, struct sfs_runtime *runtime,
+		      struct sfs_header_scanner *scanner)
 {
-	*streams = (struct sfs_streams){.env = env, .surveyor = surveyor};
+	*streams = (struct sfs_streams){.runtime = runtime, .scanner = scanner};
 	sfs_lock_init(&streams->lock, SFS_LOCK_STREAMS);
 	pthread_cond_init(&streams->is_empty, NULL);
 	sfs_list_init(&streams->list);
@@ -122,7 +124,7 @@ void sfs_streams_observe(struct sfs_streams *streams,
 
 void sfs_streams_done(struct sfs_streams *streams)
 {
-	if (!streams->env)
+	if (!streams->runtime)
 		return;
 	pthread_mutex_lock(&streams->lock);
 	while (streams->n > 0)
@@ -142,13 +144,13 @@ static struct sfs_stream *stream_new(struct sfs_streams *streams, uint64_t epoch
 					       .take_over = take_over};
 
 	s->streams = streams;
-	s->env = streams->env;
+	s->runtime = streams->runtime;
 	s->epoch = epoch;
 	s->share = share;
 	s->task.run = run;
 	sfs_lock_init(&s->lock, SFS_LOCK_STREAM);
 	sfs_list_init(&s->cursors);
-	sfs_random_init(&s->far, s->env, streams->surveyor, &s->order, &owner);
+	sfs_random_init(&s->far, s->runtime, streams->scanner, &s->order, &owner);
 	return s;
 }
 
@@ -200,7 +202,7 @@ static void leave(struct sfs_stream *s)
 		return;
 	pthread_mutex_lock(&s->lock);
 	s->is_closed = true;
-	sfs_threadpool_post(s->env->pool, &s->task);
+	sfs_threadpool_post(s->runtime->pool, &s->task);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -231,15 +233,15 @@ static void wake(void *ctx)
 {
 	struct sfs_stream *s = ctx;
 
-	sfs_threadpool_post(s->env->pool, &s->task);
+	sfs_threadpool_post(s->runtime->pool, &s->task);
 }
 
 static void have_order(struct sfs_stream *s)
 {
 	if (s->has_order)
 		return;
-	init_order(&s->order, s->env, s->epoch, s->share);
-	s->n_bytes = count_bytes(s->env, &s->order);
+	init_order(&s->order, s->runtime, s->epoch, s->share);
+	s->n_bytes = count_bytes(s->runtime, &s->order);
 	s->has_order = true;
 }
 
@@ -249,7 +251,7 @@ uint64_t sfs_stream_end(struct sfs_stream *s)
 
 	pthread_mutex_lock(&s->lock);
 	have_order(s);
-	if (!sfs_shards_sum(&s->env->shards, &s->order, &end))
+	if (!sfs_shards_sum(&s->runtime->shards, &s->order, &end))
 		end = UINT64_MAX;
 	pthread_mutex_unlock(&s->lock);
 	return end;
@@ -320,10 +322,10 @@ static int start_cursor(struct sfs_stream *s, const struct sfs_spot *at,
 	}
 	have_order(s);
 	if (at)
-		ret = sfs_cursor_new_at(s->env, &s->order, s->n_bytes, &owner,
+		ret = sfs_cursor_new_at(s->runtime, &s->order, s->n_bytes, &owner,
 					&s->far.map, at, key_before, ret_cursor);
 	else
-		*ret_cursor = sfs_cursor_new(s->env, &s->order, s->n_bytes, &owner);
+		*ret_cursor = sfs_cursor_new(s->runtime, &s->order, s->n_bytes, &owner);
 	if (ret < 0)
 		return ret;
 	s->n_cursors++;
@@ -413,7 +415,8 @@ static void go_ahead(struct sfs_stream *s)
 	if (!s->has_begun && !s->is_held) {
 		have_order(s);
 		if (s->order.n_lanes == 0 ||
-		    sfs_cursor_new_ahead(s->env, &s->order, s->n_bytes, &owner, &c) < 0)
+		    sfs_cursor_new_ahead(s->runtime, &s->order, s->n_bytes, &owner, &c) <
+			    0)
 			return;
 		s->has_begun = true;
 		s->n_cursors++;
@@ -443,7 +446,7 @@ static void meet_reader(struct sfs_stream *s)
 	s->was_read = true;
 	s->is_ahead = false;
 	if (s->has_begun)
-		sfs_threadpool_post(s->env->pool, &s->task);
+		sfs_threadpool_post(s->runtime->pool, &s->task);
 }
 
 void sfs_stream_prefetch(struct sfs_stream *s, bool is_on)
@@ -451,7 +454,7 @@ void sfs_stream_prefetch(struct sfs_stream *s, bool is_on)
 	pthread_mutex_lock(&s->lock);
 	s->is_ahead = !s->was_read;
 	if (s->is_held == is_on || !s->has_begun)
-		sfs_threadpool_post(s->env->pool, &s->task);
+		sfs_threadpool_post(s->runtime->pool, &s->task);
 	s->is_held = !is_on;
 	pthread_mutex_unlock(&s->lock);
 }
@@ -502,7 +505,7 @@ void sfs_stream_let_go(struct sfs_stream *s)
 {
 	pthread_mutex_lock(&s->lock);
 	s->is_ahead = false;
-	sfs_threadpool_post(s->env->pool, &s->task);
+	sfs_threadpool_post(s->runtime->pool, &s->task);
 	pthread_mutex_unlock(&s->lock);
 	pthread_mutex_lock(&s->streams->lock);
 	s->is_kept = false;
@@ -705,13 +708,13 @@ static void tick_cursors(struct sfs_stream *s)
 
 void sfs_streams_tick(struct sfs_streams *streams)
 {
-	bool is_short = sfs_budget_is_short(&streams->env->budget);
-	bool is_starved = sfs_budget_is_starved(&streams->env->budget);
+	bool is_short = sfs_budget_is_short(&streams->runtime->budget);
+	bool is_starved = sfs_budget_is_starved(&streams->runtime->budget);
 	struct sfs_deferred out;
 
 	/* A quarter of the budget may be tables; a stream's floor comes first. */
 	if (is_starved)
-		sfs_shards_drop_unused(&streams->env->shards);
+		sfs_shards_drop_unused(&streams->runtime->shards);
 	sfs_deferred_init(&out);
 	pthread_mutex_lock(&streams->lock);
 	SFS_EACH (s, &streams->list, struct sfs_stream, link) {
@@ -732,12 +735,13 @@ void sfs_streams_tick(struct sfs_streams *streams)
 
 static struct sfs_waits_facts facts_of(const struct sfs_stream *s)
 {
-	const struct sfs_runtime *env = s->env;
+	const struct sfs_runtime *runtime = s->runtime;
 
 	return (struct sfs_waits_facts){
-		.n_connections = (uint32_t)env->n_connections,
-		.budget_bytes = env->budget.total_bytes,
-		.is_local = env->shards.shards[0].object.uri.scheme == SFS_SCHEME_FILE,
+		.n_connections = (uint32_t)runtime->n_connections,
+		.budget_bytes = runtime->budget.total_bytes,
+		.is_local =
+			runtime->shards.shards[0].object.uri.scheme == SFS_SCHEME_FILE,
 		.n_far = s->far.n,
 	};
 }
@@ -781,10 +785,10 @@ static uint64_t ready_bytes(const struct sfs_cursor_state *state)
 	return state->log_end > state->offset ? state->log_end - state->offset : 0;
 }
 
-static void add_facts(struct sfs_waits_facts *facts, struct sfs_runtime *env,
+static void add_facts(struct sfs_waits_facts *facts, struct sfs_runtime *runtime,
 		      const struct sfs_cursor_state *state)
 {
-	uint64_t part_bytes = sfs_prefetch_part_bytes(env);
+	uint64_t part_bytes = sfs_prefetch_part_bytes(runtime);
 
 	facts->n_ready += (ready_bytes(state) + part_bytes - 1) / part_bytes;
 	facts->n_on_way += state->n_on_way;
@@ -804,7 +808,7 @@ static void print_all_waits(struct sfs_stream *s, struct sfs_strbuf *text)
 		sfs_cursor_state(sfs_cursor_of(link), &state);
 		add_sums(&window, &state.window);
 		add_sums(&sums, &state.sums);
-		add_facts(&facts, s->env, &state);
+		add_facts(&facts, s->runtime, &state);
 	}
 	print_waits(&window, &sums, &facts, text);
 }
@@ -832,7 +836,7 @@ static void print_cursors(struct sfs_stream *s, struct sfs_strbuf *text)
 			(unsigned long long)state.n_samples, state.n_on_way,
 			state.n_waiting, state.is_complete ? "true" : "false");
 		facts = facts_of(s);
-		add_facts(&facts, s->env, &state);
+		add_facts(&facts, s->runtime, &state);
 		print_waits(&state.window, &state.sums, &facts, text);
 		sfs_strbuf_puts(text, "}");
 		comma = ",";

@@ -36,8 +36,8 @@ struct sfs_stream_observer {
 
 /* The streams of a mount that are open. */
 struct sfs_streams {
-	struct sfs_runtime *env;
-	struct sfs_header_scanner *surveyor;
+	struct sfs_runtime *runtime;
+	struct sfs_header_scanner *scanner;
 	pthread_mutex_t lock; /* guards the rest */
 	pthread_cond_t is_empty;
 	struct sfs_link list;
@@ -45,8 +45,8 @@ struct sfs_streams {
 	struct sfs_stream_observer observer;
 };
 
-void sfs_streams_init(struct sfs_streams *streams, struct sfs_runtime *env,
-		      struct sfs_header_scanner *surveyor);
+void sfs_streams_init(struct sfs_streams *streams, struct sfs_runtime *runtime,
+		      struct sfs_header_scanner *scanner);
 
 /* Before any stream is opened. */
 void sfs_streams_observe(struct sfs_streams *streams,
@@ -63,7 +63,7 @@ void sfs_streams_tick(struct sfs_streams *streams);
 
 /* The size of a stream: 1024, and the size of each of its shards rounded up to 512; with
  * equal lanes, of its samples. */
-uint64_t sfs_stream_bytes(struct sfs_runtime *env, uint64_t epoch,
+uint64_t sfs_stream_bytes(struct sfs_runtime *runtime, uint64_t epoch,
 			  struct sfs_share share);
 
 /* Open a share of an epoch; its readers share the stream. */

@@ -24,18 +24,18 @@
 enum kind { EPOCH, EPOCH_FOLDER, NAMED, EPOCHS };
 
 struct sfs_epochs {
-	struct sfs_engine *core;
+	struct sfs_engine *engine;
 	struct sfs_names *names;
 	struct sfs_scripts *scripts;
 };
 
-struct sfs_epochs *sfs_epochs_new(struct sfs_engine *core)
+struct sfs_epochs *sfs_epochs_new(struct sfs_engine *engine)
 {
 	struct sfs_epochs *e = sfs_calloc(1, sizeof *e);
 
-	e->core = core;
+	e->engine = engine;
 	e->names = sfs_names_new();
-	e->scripts = sfs_scripts_new(&core->env);
+	e->scripts = sfs_scripts_new(&engine->runtime);
 	return e;
 }
 
@@ -51,7 +51,7 @@ void sfs_epochs_free(struct sfs_epochs *e)
 /* Are streams as long as their samples, which must be known for that? */
 static bool is_exact(const struct sfs_epochs *e)
 {
-	return sfs_order_wants_equal_lanes(&e->core->env.order);
+	return sfs_order_wants_equal_lanes(&e->engine->runtime.order);
 }
 
 /* ---- nodes ---- */
@@ -123,8 +123,9 @@ int sfs_epochs_lookup(struct sfs_epochs *e, uint64_t folder, const char *compone
 	}
 	if (ret < 0)
 		return ret;
-	ret = sfs_name_check(&name, e->core->env.order.lanes,
-			     is_exact(e) ? UINT32_MAX : e->core->env.shards.n, &why);
+	ret = sfs_name_check(&name, e->engine->runtime.order.lanes,
+			     is_exact(e) ? UINT32_MAX : e->engine->runtime.shards.n,
+			     &why);
 	if (ret < 0)
 		return refuse(&name, ret, why.text);
 	if (!node_of_name(e, &name, ret_node))
@@ -155,7 +156,7 @@ static void list_first(struct sfs_epochs *e, uint64_t cookie,
 	char name[32];
 	uint64_t i;
 
-	for (i = cookie; i < e->core->options->epochs && i <= SFS_EPOCH_MAX; i++) {
+	for (i = cookie; i < e->engine->options->epochs && i <= SFS_EPOCH_MAX; i++) {
 		snprintf(name, sizeof name, "%llu.tar", (unsigned long long)i);
 		if (!tell(ctx, name, node_of(EPOCH, i), false, i + 1))
 			break;
@@ -195,12 +196,12 @@ int sfs_epochs_list(struct sfs_epochs *e, uint64_t node, uint64_t cookie,
 
 static struct sfs_stream *open_stream(struct sfs_epochs *e, const struct sfs_name *name)
 {
-	return sfs_stream_open(&e->core->streams, name->epoch, sfs_name_share(name));
+	return sfs_stream_open(&e->engine->streams, name->epoch, sfs_name_share(name));
 }
 
 static int know_sizes(struct sfs_epochs *e, struct sfs_waiter *waiter)
 {
-	int ret = sfs_sizes_all(e->core->census, waiter);
+	int ret = sfs_sizes_all(e->engine->sizes, waiter);
 
 	return ret == 0 || ret == -EINPROGRESS || ret == -ECANCELED ? ret : -EIO;
 }
@@ -210,7 +211,7 @@ static int know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter)
 {
 	int ret = know_sizes(e, waiter);
 
-	return ret == 0 && is_exact(e) ? sfs_scan_all_request(e->core->indexer, waiter)
+	return ret == 0 && is_exact(e) ? sfs_scan_all_request(e->engine->scan_all, waiter)
 				       : ret;
 }
 
@@ -222,8 +223,8 @@ static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 
 	if (!is_exact(e) || name->n_ranks == 0)
 		return 0;
-	sfs_scan_all_sum(e->core->indexer, &n, &n_bytes);
-	if (name->rank < sfs_order_positions(&e->core->env.order, n, name->n_ranks))
+	sfs_scan_all_sum(e->engine->scan_all, &n, &n_bytes);
+	if (name->rank < sfs_order_positions(&e->engine->runtime.order, n, name->n_ranks))
 		return 0;
 	if (n == 0)
 		return refuse(name, -EINVAL, "the shards have no samples at all");
@@ -263,7 +264,7 @@ static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *na
 		return 0;
 	if (is_exact(e) && !is_kept) { /* the whole epoch */
 		*ret_place = (struct sfs_place){0};
-		sfs_scan_all_sum(e->core->indexer, &ret_place->n_samples,
+		sfs_scan_all_sum(e->engine->scan_all, &ret_place->n_samples,
 				 &ret_place->end);
 		return 0;
 	}
@@ -288,7 +289,7 @@ static int find_extract(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *
 		return err;
 	if (!name.has_first && !is_exact(e)) {
 		ret->offset = 0;
-		ret->n_bytes = sfs_stream_bytes(&e->core->env, name.epoch,
+		ret->n_bytes = sfs_stream_bytes(&e->engine->runtime, name.epoch,
 						sfs_name_share(&name));
 		return 0;
 	}
@@ -326,7 +327,7 @@ int sfs_epochs_attr(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 	if (ret < 0)
 		return ret;
 	attr->size = extract.n_bytes;
-	mtime = newest_mtime(&e->core->env.shards);
+	mtime = newest_mtime(&e->engine->runtime.shards);
 	attr->mtime = mtime ? mtime : attr->mtime;
 	return 0;
 }
@@ -356,9 +357,9 @@ int sfs_epochs_open_script(struct sfs_epochs *e, uint64_t node, struct sfs_waite
 
 	ret = know_sizes(e, waiter);
 	if (ret == 0)
-		ret = sfs_scan_all_request(e->core->members, waiter);
+		ret = sfs_scan_all_request(e->engine->members, waiter);
 	if (ret == 0 && is_exact(e))
-		ret = sfs_scan_all_request(e->core->indexer, waiter);
+		ret = sfs_scan_all_request(e->engine->scan_all, waiter);
 	if (ret == 0)
 		ret = check_rank(e, &name);
 	if (ret == 0)
@@ -410,7 +411,7 @@ static bool read_offset(const char *s, uint64_t *ret)
 static int print_order(struct sfs_epochs *e, struct sfs_strbuf *text)
 {
 	sfs_strbuf_printf(text, "%016llx",
-			  (unsigned long long)sfs_fingerprint(&e->core->env));
+			  (unsigned long long)sfs_fingerprint(&e->engine->runtime));
 	return 0;
 }
 
@@ -508,7 +509,7 @@ void sfs_epochs_list_xattrs(struct sfs_epochs *e, uint64_t node, struct sfs_strb
 	if (!is_counted(e, &name))
 		return;
 	sfs_strbuf_add(text, SAMPLES, sizeof SAMPLES);
-	if (e->core->env.order.equal != SFS_EQUAL_NONE) {
+	if (e->engine->runtime.order.equal != SFS_EQUAL_NONE) {
 		sfs_strbuf_add(text, REPEATED, sizeof REPEATED);
 		sfs_strbuf_add(text, DROPPED, sizeof DROPPED);
 	}

@@ -23,7 +23,7 @@ struct sfs_epochs;
 
 #define SFS_EPOCHS_ROOT (3ULL << 57) /* the node of epochs/ itself */
 
-struct sfs_epochs *sfs_epochs_new(struct sfs_engine *core);
+struct sfs_epochs *sfs_epochs_new(struct sfs_engine *engine);
 void sfs_epochs_free(struct sfs_epochs *epochs); /* NULL is fine */
 
 /* -ENOENT: there is no such name, for good.  -EINVAL: the epoch has no such part; the

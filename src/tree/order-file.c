@@ -37,7 +37,7 @@ struct mark {
 };
 
 struct sfs_scripts {
-	struct sfs_runtime *env;
+	struct sfs_runtime *runtime;
 	struct sfs_account account;
 
 	pthread_mutex_t lock; /* guards all below, and what scripts say is under it */
@@ -122,7 +122,7 @@ static void add_key(struct sfs_strbuf *text, const struct sfs_members *members,
 
 static void add_line(struct sfs_order_file *s, const struct sfs_block_sample *sample)
 {
-	struct sfs_shard *shard = &s->all->env->shards.shards[sample->shard];
+	struct sfs_shard *shard = &s->all->runtime->shards.shards[sample->shard];
 
 	add_number(&s->text, s->position);
 	add_number(&s->text, s->offset);
@@ -188,7 +188,7 @@ static int count(struct sfs_order_file *s)
 	if (s->has_map)
 		n += sfs_locator_memory(&s->order);
 	return sfs_charge_count(&s->held, &all->account, (size_t)n,
-				all->env->budget.total_bytes / 2);
+				all->runtime->budget.total_bytes / 2);
 }
 
 /* There is no room: what it took is given back. */
@@ -218,7 +218,8 @@ static int give_up(struct sfs_order_file *s)
 
 static void rewind_play(struct sfs_order_file *s)
 {
-	const struct sfs_sample_tables tables = sfs_shards_tables(&s->all->env->shards);
+	const struct sfs_sample_tables tables =
+		sfs_shards_tables(&s->all->runtime->shards);
 
 	sfs_iterator_done(&s->play);
 	sfs_iterator_init(&s->play, &s->order, &tables);
@@ -230,12 +231,13 @@ static void rewind_play(struct sfs_order_file *s)
 
 static int have_order(struct sfs_order_file *s)
 {
-	struct sfs_runtime *env = s->all->env;
-	const struct sfs_sample_tables tables = sfs_shards_tables(&env->shards);
+	struct sfs_runtime *runtime = s->all->runtime;
+	const struct sfs_sample_tables tables = sfs_shards_tables(&runtime->shards);
 
 	if (s->has_order)
 		return 0;
-	sfs_partition(&s->order, &env->order, s->epoch, env->shards.n, &tables, s->share);
+	sfs_partition(&s->order, &runtime->order, s->epoch, runtime->shards.n, &tables,
+		      s->share);
 	s->marks = sfs_calloc(N_MARKS, sizeof *s->marks);
 	s->apart = 1;
 	s->has_order = true;
@@ -246,7 +248,7 @@ static int have_order(struct sfs_order_file *s)
 /* false: there is no room for one. */
 static bool have_map(struct sfs_order_file *s)
 {
-	struct sfs_shards *shards = &s->all->env->shards;
+	struct sfs_shards *shards = &s->all->runtime->shards;
 	const struct sfs_sample_tables tables = sfs_shards_tables(shards);
 	struct sfs_spot spot;
 	uint32_t shard;
@@ -438,7 +440,7 @@ static bool run(struct sfs_task *task)
 		answer(s, at, n, ret);
 	/* Others have their turn.  (After the last answer it may be closed: then nobody
 	 * but this very task frees it, when it has run once more.) */
-	sfs_threadpool_post(all->env->pool, task);
+	sfs_threadpool_post(all->runtime->pool, task);
 	return true;
 }
 
@@ -469,7 +471,7 @@ void sfs_order_file_read(struct sfs_order_file *s, struct sfs_read *read)
 	read->release = sfs_read_reset;
 	pthread_mutex_lock(&s->all->lock);
 	sfs_list_push(&s->reads, &read->link);
-	sfs_threadpool_post(s->all->env->pool, &s->task);
+	sfs_threadpool_post(s->all->runtime->pool, &s->task);
 	pthread_mutex_unlock(&s->all->lock);
 }
 
@@ -530,21 +532,21 @@ void sfs_order_file_close(struct sfs_order_file *s)
 		assert(sfs_list_is_empty(&s->reads));
 		sfs_link_remove(&s->link);
 		s->is_closed = true;
-		sfs_threadpool_post(all->env->pool, &s->task);
+		sfs_threadpool_post(all->runtime->pool, &s->task);
 	}
 	pthread_mutex_unlock(&all->lock);
 }
 
 /* ---- life ---- */
 
-struct sfs_scripts *sfs_scripts_new(struct sfs_runtime *env)
+struct sfs_scripts *sfs_scripts_new(struct sfs_runtime *runtime)
 {
 	struct sfs_scripts *all = sfs_calloc(1, sizeof *all);
 
-	all->env = env;
-	sfs_lock_init(&all->lock, SFS_LOCK_SCRIPTS);
+	all->runtime = runtime;
+	sfs_lock_init(&all->lock, SFS_LOCK_ORDER_FILES);
 	sfs_list_init(&all->list);
-	sfs_account_open(&all->account, &env->budget, 0, false, NULL);
+	sfs_account_open(&all->account, &runtime->budget, 0, false, NULL);
 	return all;
 }
 

@@ -19,7 +19,7 @@
 struct sfs_order_file;
 struct sfs_scripts;
 
-struct sfs_scripts *sfs_scripts_new(struct sfs_runtime *env);
+struct sfs_scripts *sfs_scripts_new(struct sfs_runtime *runtime);
 
 /* All must be closed, and the pool stopped.  NULL is fine. */
 void sfs_scripts_free(struct sfs_scripts *scripts);

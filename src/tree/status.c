@@ -41,22 +41,22 @@ static const struct number waits[SFS_N_WAITS] = {
 			    0},
 };
 
-static int collect(struct sfs_engine *core, struct number *n)
+static int collect(struct sfs_engine *engine, struct number *n)
 {
-	struct sfs_runtime *env = &core->env;
-	struct sfs_netpath path = sfs_runtime_path(env);
-	struct sfs_counters *c = &env->counters;
+	struct sfs_runtime *runtime = &engine->runtime;
+	struct sfs_netpath path = sfs_runtime_path(runtime);
+	struct sfs_counters *c = &runtime->counters;
 	struct sfs_source_counts counts = {0};
 	int i = 0, k;
 
-	sfs_source_count(core->files, &counts);
-	sfs_source_count(core->http, &counts);
+	sfs_source_count(engine->files, &counts);
+	sfs_source_count(engine->http, &counts);
 #define NUMBER(...) n[i++] = (struct number){__VA_ARGS__}
 	NUMBER("uptime_ms", "Milliseconds since the mount.", false,
-	       (sfs_clock_ns() - core->started_ns) / SFS_NS_PER_MS);
-	NUMBER("shards", "Shards of the dataset.", false, env->shards.n);
+	       (sfs_clock_ns() - engine->started_ns) / SFS_NS_PER_MS);
+	NUMBER("shards", "Shards of the dataset.", false, runtime->shards.n);
 	NUMBER("shards_sized", "Shards whose size is known.", false,
-	       sfs_sizes_known(core->census));
+	       sfs_sizes_known(engine->sizes));
 	NUMBER("delivered_bytes", "Bytes of streams given to readers.", true,
 	       atomic_load(&c->delivered_bytes));
 	NUMBER("reads", "Reads of streams answered.", true, atomic_load(&c->reads));
@@ -85,16 +85,16 @@ static int collect(struct sfs_engine *core, struct number *n)
 	NUMBER("hedged_bytes", "Bytes that came twice by that.", true,
 	       counts.hedged_bytes);
 	NUMBER("budget_bytes", "Memory for data on their way.", false,
-	       env->budget.total_bytes);
+	       runtime->budget.total_bytes);
 	NUMBER("budget_limit_bytes", "Of this, what may be used now.", false,
-	       env->budget.limit_bytes);
+	       runtime->budget.limit_bytes);
 	NUMBER("memory_pressure",
 	       "Per cent of the last ten seconds in which somebody waited for memory.",
-	       false, sfs_reclaim_pressure_percent(&core->thrift));
+	       false, sfs_reclaim_pressure_percent(&engine->reclaim));
 	NUMBER("budget_used_bytes", "Of the budget, what is granted now.", false,
-	       sfs_budget_used(&env->budget));
+	       sfs_budget_used(&runtime->budget));
 	NUMBER("part_bytes", "Size of a part that would be asked for now.", false,
-	       sfs_prefetch_part_bytes(env));
+	       sfs_prefetch_part_bytes(runtime));
 	NUMBER("events_retry", "Requests that were tried again.", true,
 	       sfs_ledger_count(SFS_EVENT_RETRY));
 	NUMBER("events_outage", "Lines about servers that were out of order.", true,
@@ -115,31 +115,31 @@ static int collect(struct sfs_engine *core, struct number *n)
 	return i;
 }
 
-void sfs_status_stats(struct sfs_engine *core, struct sfs_strbuf *text)
+void sfs_status_stats(struct sfs_engine *engine, struct sfs_strbuf *text)
 {
 	struct number numbers[MAX_NUMBERS];
-	int n = collect(core, numbers), i;
+	int n = collect(engine, numbers), i;
 
 	sfs_strbuf_puts(text, "{\"version\":");
 	sfs_strbuf_json(text, VERSION);
 	sfs_strbuf_printf(text, ",\"pid\":%d,\n\"sources\":[", (int)getpid());
-	for (i = 0; i < core->specs.n; i++) {
+	for (i = 0; i < engine->specs.n; i++) {
 		sfs_strbuf_puts(text, i ? "," : "");
-		sfs_strbuf_json(text, core->specs.s[i]);
+		sfs_strbuf_json(text, engine->specs.s[i]);
 	}
 	sfs_strbuf_puts(text, "]");
 	for (i = 0; i < n; i++)
 		sfs_strbuf_printf(text, ",\n\"%s\":%llu", numbers[i].name,
 				  (unsigned long long)numbers[i].value);
 	sfs_strbuf_puts(text, ",\n\"streams\":[");
-	sfs_streams_print(&core->streams, text);
+	sfs_streams_print(&engine->streams, text);
 	sfs_strbuf_puts(text, "]}\n");
 }
 
-void sfs_status_metrics(struct sfs_engine *core, struct sfs_strbuf *text)
+void sfs_status_metrics(struct sfs_engine *engine, struct sfs_strbuf *text)
 {
 	struct number numbers[MAX_NUMBERS];
-	int n = collect(core, numbers), i;
+	int n = collect(engine, numbers), i;
 
 	for (i = 0; i < n; i++) {
 		const struct number *m = &numbers[i];
@@ -154,45 +154,45 @@ void sfs_status_metrics(struct sfs_engine *core, struct sfs_strbuf *text)
 	}
 }
 
-void sfs_status_config(struct sfs_engine *core, struct sfs_strbuf *text)
+void sfs_status_config(struct sfs_engine *engine, struct sfs_strbuf *text)
 {
 	char size[32];
 	int i;
 
 	sfs_strbuf_puts(text,
 			"# The settings of this mount, and where each came from.\n");
-	for (i = 0; i < core->specs.n; i++)
-		sfs_strbuf_printf(text, "source = %s\n", core->specs.s[i]);
-	sfs_options_print(core->options, text);
+	for (i = 0; i < engine->specs.n; i++)
+		sfs_strbuf_printf(text, "source = %s\n", engine->specs.s[i]);
+	sfs_options_print(engine->options, text);
 	sfs_strbuf_printf(text, "# The budget is %s.\n",
-			  sfs_format_size(core->env.budget.total_bytes, size));
+			  sfs_format_size(engine->runtime.budget.total_bytes, size));
 }
 
-static void print_order(const struct sfs_engine *core, struct sfs_strbuf *text)
+static void print_order(const struct sfs_engine *engine, struct sfs_strbuf *text)
 {
 	static const char *const keys[] = {"auto", "asis", "unique"};
 	static const char *const equal[] = {"none", "drop", "pad"};
-	const struct sfs_options *o = core->options;
+	const struct sfs_options *o = engine->options;
 
 	sfs_strbuf_printf(text, "\norder   seed=%llu lanes=%u buffer=%llu segment=",
-			  (unsigned long long)o->seed, core->env.order.lanes,
+			  (unsigned long long)o->seed, engine->runtime.order.lanes,
 			  (unsigned long long)o->buffer);
 	sfs_options_print_segment(o->segment, text);
 	sfs_strbuf_printf(text, " equal=%s keys=%s", equal[o->equal], keys[o->keys]);
 }
 
-void sfs_status_readme(struct sfs_engine *core, struct sfs_strbuf *text)
+void sfs_status_readme(struct sfs_engine *engine, struct sfs_strbuf *text)
 {
-	const struct sfs_shards *shards = &core->env.shards;
+	const struct sfs_shards *shards = &engine->runtime.shards;
 	int i;
 
 	sfs_strbuf_puts(text, "This is a dataset, mounted by shufflefs " VERSION ".\n\n");
-	for (i = 0; i < core->specs.n; i++)
-		sfs_strbuf_printf(text, "source  %s\n", core->specs.s[i]);
+	for (i = 0; i < engine->specs.n; i++)
+		sfs_strbuf_printf(text, "source  %s\n", engine->specs.s[i]);
 	sfs_strbuf_printf(text, "shards  %u: %s", shards->n, shards->shards[0].name);
 	if (shards->n > 1)
 		sfs_strbuf_printf(text, " to %s", shards->shards[shards->n - 1].name);
-	print_order(core, text);
+	print_order(engine, text);
 	sfs_strbuf_puts(
 		text,
 		"\n\n"

@@ -8,10 +8,10 @@
 #include "base/strbuf.h"
 #include "engine/engine.h"
 
-void sfs_status_readme(struct sfs_engine *core, struct sfs_strbuf *text);
-void sfs_status_stats(struct sfs_engine *core, struct sfs_strbuf *text); /* JSON */
-void sfs_status_metrics(struct sfs_engine *core,
+void sfs_status_readme(struct sfs_engine *engine, struct sfs_strbuf *text);
+void sfs_status_stats(struct sfs_engine *engine, struct sfs_strbuf *text); /* JSON */
+void sfs_status_metrics(struct sfs_engine *engine,
 			struct sfs_strbuf *text); /* Prometheus */
-void sfs_status_config(struct sfs_engine *core, struct sfs_strbuf *text);
+void sfs_status_config(struct sfs_engine *engine, struct sfs_strbuf *text);
 
 #endif

@@ -47,7 +47,7 @@ enum {
 #define SHARD_SHIFT 32
 
 struct sfs_tree {
-	struct sfs_engine *core;
+	struct sfs_engine *engine;
 	struct sfs_epochs *epochs;
 	struct sfs_directory *names; /* of the shards; data is the shard's index */
 };
@@ -57,7 +57,7 @@ static const struct fixed {
 	const char *name;
 	bool is_folder;
 	/* NULL, of a file: it is read from the ledger. */
-	void (*print)(struct sfs_engine *core, struct sfs_strbuf *text);
+	void (*print)(struct sfs_engine *engine, struct sfs_strbuf *text);
 } fixed[] = {
 	{README, ROOT, "README", false, sfs_status_readme},
 	{EPOCHS, ROOT, "epochs", true, NULL},
@@ -103,7 +103,9 @@ static uint64_t from_epochs(uint64_t node)
 
 static struct sfs_shard *shard_at(struct sfs_tree *t, uint64_t index)
 {
-	return index < t->core->env.shards.n ? &t->core->env.shards.shards[index] : NULL;
+	return index < t->engine->runtime.shards.n
+		       ? &t->engine->runtime.shards.shards[index]
+		       : NULL;
 }
 
 static const struct fixed *find_fixed(uint64_t node)
@@ -157,12 +159,12 @@ static int get_listing(struct sfs_tree *t, uint64_t node, struct sfs_waiter *wai
 	if (!shard)
 		return -ENOENT;
 	expect_source_err(waiter);
-	ret = sfs_sizes_shard(t->core->census, shard, waiter);
+	ret = sfs_sizes_shard(t->engine->sizes, shard, waiter);
 	if (ret == 0)
-		ret = sfs_header_scan_listing(&t->core->surveyor, shard, waiter,
+		ret = sfs_header_scan_listing(&t->engine->scanner, shard, waiter,
 					      ret_listed);
 	if (ret == 0 && (uint32_t)rest_of(node) >= (*ret_listed)->listing->n) {
-		sfs_header_scan_put(&t->core->surveyor, *ret_listed);
+		sfs_header_scan_put(&t->engine->scanner, *ret_listed);
 		ret = -ENOENT;
 	}
 	return ret < 0 && ret != -EINPROGRESS ? sfs_shard_read_err(ret) : ret;
@@ -172,7 +174,7 @@ static int get_listing(struct sfs_tree *t, uint64_t node, struct sfs_waiter *wai
 static bool is_doubtful(const struct sfs_tree *t,
 			const struct sfs_cached_directory *listed)
 {
-	return listed->is_damaged && !t->core->env.shards.skip_damaged;
+	return listed->is_damaged && !t->engine->runtime.shards.skip_damaged;
 }
 
 static int lookup_member(struct sfs_tree *t, uint64_t parent, const char *name,
@@ -192,7 +194,7 @@ static int lookup_member(struct sfs_tree *t, uint64_t parent, const char *name,
 		ret = is_doubtful(t, listed) ? -EIO : -ENOENT;
 	else
 		*ret_node = (parent & ~(uint64_t)UINT32_MAX) | id;
-	sfs_header_scan_put(&t->core->surveyor, listed);
+	sfs_header_scan_put(&t->engine->scanner, listed);
 	return ret;
 }
 
@@ -281,7 +283,7 @@ static int attr_member(struct sfs_tree *t, uint64_t node, struct sfs_waiter *wai
 		attr->size = n->size;
 		attr->mtime = n->mtime;
 	}
-	sfs_header_scan_put(&t->core->surveyor, listed);
+	sfs_header_scan_put(&t->engine->scanner, listed);
 	return 0;
 }
 
@@ -293,7 +295,7 @@ static int attr_shard(struct sfs_tree *t, uint64_t node, struct sfs_waiter *wait
 
 	if (!shard)
 		return -ENOENT;
-	ret = sfs_sizes_shard(t->core->census, shard, waiter);
+	ret = sfs_sizes_shard(t->engine->sizes, shard, waiter);
 	if (ret < 0)
 		return ret == -EINPROGRESS ? ret : sfs_shard_read_err(ret);
 	attr->size = shard->object.size;
@@ -307,7 +309,7 @@ int sfs_tree_attr(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 	const struct fixed *f;
 
 	*attr = (struct sfs_attr){.node = node,
-				  .mtime = (int64_t)(t->core->started_ms / 1000)};
+				  .mtime = (int64_t)(t->engine->started_ms / 1000)};
 	if (is_under_epochs(node))
 		return sfs_epochs_attr(t->epochs, to_epochs(node), waiter, attr);
 	switch (kind_of(node)) {
@@ -351,7 +353,7 @@ uint64_t sfs_tree_parent(struct sfs_tree *t, uint64_t node)
 			return SAMPLES;
 		parent = (node & ~(uint64_t)UINT32_MAX) |
 			 listed->listing->nodes[id].parent;
-		sfs_header_scan_put(&t->core->surveyor, listed);
+		sfs_header_scan_put(&t->engine->scanner, listed);
 	}
 	return parent;
 }
@@ -432,7 +434,7 @@ static int list_members(struct sfs_tree *t, uint64_t node, uint64_t cookie,
 	if (ret == 0 && cookie == 0 &&
 	    l->nodes[(uint32_t)rest_of(node)].first_child == 0 && is_doubtful(t, listed))
 		ret = -EIO;
-	sfs_header_scan_put(&t->core->surveyor, listed);
+	sfs_header_scan_put(&t->engine->scanner, listed);
 	return ret;
 }
 
@@ -487,7 +489,7 @@ static int open_epoch(struct sfs_tree *t, struct sfs_file *file,
  * open share a part of the budget. */
 static int open_fixed(struct sfs_tree *t, struct sfs_file *file)
 {
-	struct sfs_runtime *env = &t->core->env;
+	struct sfs_runtime *runtime = &t->engine->runtime;
 
 	const struct fixed *f = find_fixed(file->node);
 
@@ -495,9 +497,9 @@ static int open_fixed(struct sfs_tree *t, struct sfs_file *file)
 		file->errors = sfs_ledger_look();
 		return 0;
 	}
-	f->print(t->core, &file->text);
-	return sfs_charge_count(&file->held, &env->texts, file->text.capacity,
-				sfs_runtime_texts_most(env));
+	f->print(t->engine, &file->text);
+	return sfs_charge_count(&file->held, &runtime->texts, file->text.capacity,
+				sfs_runtime_texts_most(runtime));
 }
 
 int sfs_file_open(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
@@ -518,8 +520,8 @@ int sfs_file_open(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 	switch (kind_of(node)) {
 	case UNDER_EPOCHS: ret = open_epoch(t, file, waiter); break;
 	case SHARD_INDEX:
-		ret = sfs_idx_file_open(t->core->idxs, shard_at(t, rest_of(node)), waiter,
-					&file->idx);
+		ret = sfs_idx_file_open(t->engine->idx_files, shard_at(t, rest_of(node)),
+					waiter, &file->idx);
 		break;
 	case SHARD: file->shard = shard_at(t, rest_of(node)); break;
 	case MEMBER:
@@ -544,7 +546,7 @@ void sfs_file_close(struct sfs_file *file)
 	if (file->stream)
 		sfs_stream_close(file->stream);
 	if (file->listed)
-		sfs_header_scan_put(&file->tree->core->surveyor, file->listed);
+		sfs_header_scan_put(&file->tree->engine->scanner, file->listed);
 	sfs_order_file_close(file->script);
 	if (file->idx)
 		sfs_idx_file_close(file->idx);
@@ -589,7 +591,8 @@ static void read_errors(const struct sfs_ledger_view *view, struct sfs_read *rea
 static void read_sparse(struct sfs_file *file, const struct sfs_directory_node *n,
 			struct sfs_read *read)
 {
-	struct sfs_gather *g = sfs_gather_new(&file->tree->core->env.grabber, read);
+	struct sfs_gather *g =
+		sfs_gather_new(&file->tree->engine->runtime.range_reader, read);
 	uint64_t at = read->offset, end, stored = n->data, run_end, piece;
 	size_t i;
 
@@ -633,7 +636,7 @@ static void read_stream(struct sfs_file *file, struct sfs_read *read)
 
 void sfs_file_read(struct sfs_file *file, struct sfs_read *read)
 {
-	struct sfs_shard_readers *windows = file->tree->core->windows;
+	struct sfs_shard_readers *shard_readers = file->tree->engine->shard_readers;
 	const struct sfs_directory_node *n;
 
 	if (file->stream) {
@@ -643,11 +646,11 @@ void sfs_file_read(struct sfs_file *file, struct sfs_read *read)
 		if (n->runs)
 			read_sparse(file, n, read);
 		else
-			sfs_shard_readers_read(windows, file->shard, n->data, n->size,
-					       read);
+			sfs_shard_readers_read(shard_readers, file->shard, n->data,
+					       n->size, read);
 	} else if (file->shard) {
-		sfs_shard_readers_read(windows, file->shard, 0, file->shard->object.size,
-				       read);
+		sfs_shard_readers_read(shard_readers, file->shard, 0,
+				       file->shard->object.size, read);
 	} else if (file->script) {
 		sfs_order_file_read(file->script, read);
 	} else if (file->node == ERRORS) {
@@ -746,19 +749,19 @@ int sfs_file_open_path(struct sfs_tree *t, const char *path, struct sfs_file **r
 
 /* ---- life ---- */
 
-struct sfs_tree *sfs_tree_new(struct sfs_engine *core)
+struct sfs_tree *sfs_tree_new(struct sfs_engine *engine)
 {
 	struct sfs_tree *t = sfs_calloc(1, sizeof *t);
 
-	t->core = core;
-	t->epochs = sfs_epochs_new(core);
-	t->names = core->names;
+	t->engine = engine;
+	t->epochs = sfs_epochs_new(engine);
+	t->names = engine->names;
 	return t;
 }
 
 struct sfs_engine *sfs_tree_engine(const struct sfs_tree *t)
 {
-	return t->core;
+	return t->engine;
 }
 
 void sfs_tree_free(struct sfs_tree *t)

@@ -65,43 +65,43 @@ static int on_took(void *ctx, size_t n)
 	return 0;
 }
 
-static void run(struct sfs_http1 *wire, struct seen *s)
+static void run(struct sfs_http1 *conn, struct seen *s)
 {
 	static const struct sfs_http1_reader ops = {on_line, on_head, on_room, on_took};
 	int n_waiting = 0;
 
 	do {
-		s->state = sfs_http1_run(wire, &ops, s, &s->err);
-		ioctl(sfs_http1_fd(wire), FIONREAD, &n_waiting);
+		s->state = sfs_http1_run(conn, &ops, s, &s->err);
+		ioctl(sfs_http1_fd(conn), FIONREAD, &n_waiting);
 	} while (s->state == SFS_HTTP1_WAITS && n_waiting > 0);
 }
 
 static struct seen *see(const uint8_t *p, size_t n, size_t step)
 {
 	struct seen *s = calloc(1, sizeof *s);
-	struct sfs_http1 *wire;
+	struct sfs_http1 *conn;
 	size_t piece;
 	int fds[2], err = 0;
 
 	MUST(s && socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	wire = sfs_http1_new(fds[0]);
-	sfs_http1_ask(wire, "GET", 3);
-	MUST(sfs_http1_run(wire, NULL, NULL, &err) == SFS_HTTP1_WAITS);
+	conn = sfs_http1_new(fds[0]);
+	sfs_http1_ask(conn, "GET", 3);
+	MUST(sfs_http1_run(conn, NULL, NULL, &err) == SFS_HTTP1_WAITS);
 	for (; n > 0 && s->state == SFS_HTTP1_WAITS; p += piece, n -= piece) {
 		piece = step < n ? step : n;
 		MUST(send(fds[1], p, piece, MSG_NOSIGNAL) == (ssize_t)piece);
-		run(wire, s);
+		run(conn, s);
 	}
-	s->is_free = sfs_http1_is_free(wire);
+	s->is_free = sfs_http1_is_free(conn);
 	shutdown(fds[1], SHUT_RDWR);
 	if (s->state == SFS_HTTP1_WAITS)
-		run(wire, s);
+		run(conn, s);
 	MUST(s->state != SFS_HTTP1_WAITS && s->state != SFS_HTTP1_STALE);
 	MUST(s->state != SFS_HTTP1_ODD || s->n_heads == 0);
 	MUST(s->state == SFS_HTTP1_ENDED || !s->is_free);
 	MUST(s->state != SFS_HTTP1_ENDED || s->n_heads == 1);
-	sfs_http1_free(wire);
+	sfs_http1_free(conn);
 	close(fds[1]);
 	return s;
 }

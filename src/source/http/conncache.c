@@ -13,7 +13,7 @@
 #define MAX_AVOIDED 16
 
 struct idle {
-	struct sfs_http1 *wire;
+	struct sfs_http1 *conn;
 	char *origin;
 	uint64_t since_ns;
 };
@@ -42,13 +42,13 @@ struct sfs_conncache *sfs_conncache_new(int n_idle)
 /* Take the i-th out of the row. */
 static struct sfs_http1 *take(struct sfs_conncache *w, int i)
 {
-	struct sfs_http1 *wire = w->idle[i].wire;
+	struct sfs_http1 *conn = w->idle[i].conn;
 
 	free(w->idle[i].origin);
 	w->n_idle--;
 	memmove(&w->idle[i], &w->idle[i + 1],
 		(size_t)(w->n_idle - i) * sizeof w->idle[0]);
-	return wire;
+	return conn;
 }
 
 void sfs_conncache_free(struct sfs_conncache *w)
@@ -63,7 +63,7 @@ void sfs_conncache_free(struct sfs_conncache *w)
 struct sfs_http1 *sfs_conncache_get(struct sfs_conncache *w, const char *origin,
 				    uint64_t since_ns, uint64_t now_ns)
 {
-	struct sfs_http1 *wire;
+	struct sfs_http1 *conn;
 	bool is_fresh;
 	int i;
 
@@ -72,19 +72,19 @@ struct sfs_http1 *sfs_conncache_get(struct sfs_conncache *w, const char *origin,
 			continue;
 		is_fresh = w->idle[i].since_ns >= since_ns &&
 			   now_ns < w->idle[i].since_ns + MAX_IDLE_S * SFS_NS_PER_S;
-		wire = take(w, i);
-		if (is_fresh && sfs_http1_is_free(wire))
-			return wire;
-		sfs_http1_free(wire);
+		conn = take(w, i);
+		if (is_fresh && sfs_http1_is_free(conn))
+			return conn;
+		sfs_http1_free(conn);
 	}
 	return NULL;
 }
 
 void sfs_conncache_put(struct sfs_conncache *w, const char *origin,
-		       struct sfs_http1 *wire, uint64_t now_ns)
+		       struct sfs_http1 *conn, uint64_t now_ns)
 {
-	if (!sfs_http1_is_free(wire)) {
-		sfs_http1_free(wire);
+	if (!sfs_http1_is_free(conn)) {
+		sfs_http1_free(conn);
 		return;
 	}
 	/* The one that has waited for longest comes first. */
@@ -92,7 +92,7 @@ void sfs_conncache_put(struct sfs_conncache *w, const char *origin,
 		sfs_http1_free(take(w, 0));
 	if (w->n_idle == w->n_max)
 		sfs_http1_free(take(w, 0));
-	w->idle[w->n_idle++] = (struct idle){wire, sfs_strdup(origin), now_ns};
+	w->idle[w->n_idle++] = (struct idle){conn, sfs_strdup(origin), now_ns};
 }
 
 static struct avoided *find(struct sfs_conncache *w, const char *origin)

@@ -13,21 +13,21 @@ struct sfs_conncache;
 
 /* Keeps at most n_idle wires. */
 struct sfs_conncache *sfs_conncache_new(int n_idle);
-void sfs_conncache_free(struct sfs_conncache *wires); /* and those that it keeps */
+void sfs_conncache_free(struct sfs_conncache *conns); /* and those that it keeps */
 
 /* One that was kept at `since_ns` or later and may be used, now the caller's; NULL if
  * there is none. */
-struct sfs_http1 *sfs_conncache_get(struct sfs_conncache *wires, const char *origin,
+struct sfs_http1 *sfs_conncache_get(struct sfs_conncache *conns, const char *origin,
 				    uint64_t since_ns, uint64_t now_ns);
 
 /* Takes the wire: keeps it if it may be used again, else closes it. */
-void sfs_conncache_put(struct sfs_conncache *wires, const char *origin,
-		       struct sfs_http1 *wire, uint64_t now_ns);
+void sfs_conncache_put(struct sfs_conncache *conns, const char *origin,
+		       struct sfs_http1 *conn, uint64_t now_ns);
 
 /* The origin answered oddly: leave it to libcurl for a while. */
-void sfs_conncache_avoid(struct sfs_conncache *wires, const char *origin,
+void sfs_conncache_avoid(struct sfs_conncache *conns, const char *origin,
 			 uint64_t now_ns);
-bool sfs_conncache_is_avoided(struct sfs_conncache *wires, const char *origin,
+bool sfs_conncache_is_avoided(struct sfs_conncache *conns, const char *origin,
 			      uint64_t now_ns);
 
 #endif

@@ -62,7 +62,7 @@ struct sfs_fetch {
 	int n_idle_easy;
 
 	struct sfs_http1_request *plain;
-	struct sfs_conncache *wires;
+	struct sfs_conncache *conns;
 	struct curl_waitfd *fds; /* what to poll for the GETs that are on wires, */
 	struct sfs_get **polled; /* and which GET that is; NULL: it is over */
 	unsigned n_polled;
@@ -373,9 +373,9 @@ static void leave_wire(struct sfs_fetch *f, struct sfs_get *get)
 	for (i = 0; i < f->n_polled; i++)
 		if (f->polled[i] == get)
 			f->polled[i] = NULL;
-	if (get->wire)
-		sfs_conncache_put(f->wires, get->origin, get->wire, sfs_clock_ns());
-	get->wire = NULL;
+	if (get->conn)
+		sfs_conncache_put(f->conns, get->origin, get->conn, sfs_clock_ns());
+	get->conn = NULL;
 	free(steal(&get->text));
 	free(steal(&get->origin));
 }
@@ -387,32 +387,32 @@ static void run_wire(struct sfs_fetch *f, struct sfs_get *get)
 	sfs_autofree char *why = NULL;
 	int err;
 
-	switch (sfs_http1_run(get->wire, &reader, get, &err)) {
+	switch (sfs_http1_run(get->conn, &reader, get, &err)) {
 	case SFS_HTTP1_WAITS: return;
 	case SFS_HTTP1_ENDED: finish(f, get, err, SFS_FETCH_PASSING, ""); return;
 	case SFS_HTTP1_ODD:
-		sfs_conncache_avoid(f->wires, get->origin, sfs_clock_ns());
+		sfs_conncache_avoid(f->conns, get->origin, sfs_clock_ns());
 		leave_wire(f, get);
 		begin_answer(get);
 		begin_easy(f, get);
 		return;
 	case SFS_HTTP1_STALE:
-		sfs_http1_free(steal(&get->wire));
+		sfs_http1_free(steal(&get->conn));
 		connect_wire(f, get);
 		return;
 	case SFS_HTTP1_LOST:
-		why = sfs_strdup(sfs_http1_why(get->wire));
+		why = sfs_strdup(sfs_http1_why(get->conn));
 		finish(f, get, err, SFS_FETCH_PASSING, why);
 		return;
 	}
 }
 
-static void use_wire(struct sfs_fetch *f, struct sfs_get *get, struct sfs_http1 *wire)
+static void use_wire(struct sfs_fetch *f, struct sfs_get *get, struct sfs_http1 *conn)
 {
-	get->wire = wire;
+	get->conn = conn;
 	get->sent_ns = get->progress_ns = sfs_clock_ns();
-	sfs_origin_sends(get, sfs_http1_fd(wire));
-	sfs_http1_ask(wire, get->text, strlen(get->text));
+	sfs_origin_sends(get, sfs_http1_fd(conn));
+	sfs_http1_ask(conn, get->text, strlen(get->text));
 	run_wire(f, get);
 }
 
@@ -442,11 +442,11 @@ static void list_wires(struct sfs_fetch *f)
 	f->fds = sfs_reallocarray(f->fds, n_max + 1, sizeof f->fds[0]);
 	f->polled = sfs_reallocarray(f->polled, n_max + 1, sizeof f->polled[0]);
 	SFS_EACH (get, &f->active, struct sfs_get, link) {
-		if (!get->wire)
+		if (!get->conn)
 			continue;
 		f->fds[f->n_polled] = (struct curl_waitfd){
-			.fd = sfs_http1_fd(get->wire),
-			.events = sfs_http1_sends(get->wire) ? CURL_WAIT_POLLOUT
+			.fd = sfs_http1_fd(get->conn),
+			.events = sfs_http1_sends(get->conn) ? CURL_WAIT_POLLOUT
 							     : CURL_WAIT_POLLIN,
 		};
 		f->polled[f->n_polled++] = get;
@@ -467,20 +467,20 @@ static void run_wires(struct sfs_fetch *f)
 static bool is_for_wire(struct sfs_fetch *f, struct sfs_get *get)
 {
 	get->text = sfs_http1_request_write(f->plain, get, &get->origin);
-	if (get->text && sfs_conncache_is_avoided(f->wires, get->origin, sfs_clock_ns()))
+	if (get->text && sfs_conncache_is_avoided(f->conns, get->origin, sfs_clock_ns()))
 		leave_wire(f, get);
 	return get->text != NULL;
 }
 
 static void begin_on_wire(struct sfs_fetch *f, struct sfs_get *get)
 {
-	struct sfs_http1 *wire = NULL;
+	struct sfs_http1 *conn = NULL;
 
 	if (!get->is_wary)
-		wire = sfs_conncache_get(f->wires, get->origin, get->host->silent_ns,
+		conn = sfs_conncache_get(f->conns, get->origin, get->host->silent_ns,
 					 sfs_clock_ns());
-	if (wire)
-		use_wire(f, get, wire);
+	if (conn)
+		use_wire(f, get, conn);
 	else
 		connect_wire(f, get);
 }
@@ -903,7 +903,7 @@ void sfs_fetch_free(struct sfs_fetch *f)
 	sfs_origins_done(&f->hosts);
 	while (f->n_idle_easy > 0)
 		curl_easy_cleanup(f->idle_easy[--f->n_idle_easy]);
-	sfs_conncache_free(f->wires);
+	sfs_conncache_free(f->conns);
 	free(f->fds);
 	free(f->polled);
 	sfs_http1_request_free(f->plain);
@@ -978,7 +978,7 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 	allow_descriptors();
 	f->plain = sfs_http1_request_new(options);
 	sfs_http1_request_set_headers(f->plain, f->headers);
-	f->wires = sfs_conncache_new(MAX_KEPT);
+	f->conns = sfs_conncache_new(MAX_KEPT);
 	f->chance.state = sfs_clock_ns();
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	f->multi = curl_multi_init();
@@ -1012,7 +1012,7 @@ void sfs_fetch_add(struct sfs_fetch *f, struct sfs_get *get, uint64_t delay_ms)
 	get->easy = NULL;
 	get->lines = NULL;
 	get->failure = NULL;
-	get->wire = NULL;
+	get->conn = NULL;
 	get->origin = get->text = NULL;
 	get->is_active = get->is_waiting = false;
 	pthread_mutex_lock(&f->lock);

@@ -109,7 +109,7 @@ struct sfs_get {
 	uint64_t n_dropped;
 	int err;
 	void *easy;
-	struct sfs_http1 *wire;
+	struct sfs_http1 *conn;
 	char *origin, *text; /* of a plain GET: whose wires it uses, its request */
 	void *lines;
 	char *failure;

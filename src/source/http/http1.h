@@ -45,24 +45,24 @@ enum sfs_http1_state {
 
 /* A wire over a connected socket that does not block, which it takes. */
 struct sfs_http1 *sfs_http1_new(int fd);
-void sfs_http1_free(struct sfs_http1 *wire); /* closes; NULL is fine */
+void sfs_http1_free(struct sfs_http1 *conn); /* closes; NULL is fine */
 
 /* Send a whole request; its text is copied.  The wire must be new or is_free(). */
-void sfs_http1_ask(struct sfs_http1 *wire, const char *text, size_t n);
+void sfs_http1_ask(struct sfs_http1 *conn, const char *text, size_t n);
 
 /* Go on as far as the socket lets, a MiB of body at most.  *ret_err at
  * SFS_HTTP1_ENDED: what head() or took() said; at SFS_HTTP1_LOST: a negative errno, and
  * sfs_http1_why() has the sentence. */
-enum sfs_http1_state sfs_http1_run(struct sfs_http1 *wire,
+enum sfs_http1_state sfs_http1_run(struct sfs_http1 *conn,
 				   const struct sfs_http1_reader *ops, void *reader,
 				   int *ret_err);
-const char *sfs_http1_why(const struct sfs_http1 *wire);
+const char *sfs_http1_why(const struct sfs_http1 *conn);
 
-int sfs_http1_fd(const struct sfs_http1 *wire);
-bool sfs_http1_sends(const struct sfs_http1 *wire); /* poll for room, else for bytes */
+int sfs_http1_fd(const struct sfs_http1 *conn);
+bool sfs_http1_sends(const struct sfs_http1 *conn); /* poll for room, else for bytes */
 
 /* May it be asked again?  Looks at the socket: a server that closed it, or that sent
  * what nobody asked for, is seen here. */
-bool sfs_http1_is_free(struct sfs_http1 *wire);
+bool sfs_http1_is_free(struct sfs_http1 *conn);
 
 #endif

@@ -98,7 +98,7 @@ static struct sfs_origin *host_of(struct sfs_origins *hosts, const char *url)
 	host = sfs_calloc(1, sizeof *host);
 	host->origin = sfs_asprintf("%.*s", (int)n, url);
 	host->small_limit = hosts->n_small;
-	sfs_concurrency_init(&host->pace, hosts->n_connections);
+	sfs_concurrency_init(&host->concurrency, hosts->n_connections);
 	for (i = 0; i < SFS_N_QUEUES; i++) {
 		sfs_list_init(&host->lines[i][0]);
 		sfs_list_init(&host->lines[i][1]);
@@ -131,8 +131,9 @@ struct sfs_get *sfs_origins_next(struct sfs_origins *hosts)
 
 	SFS_EACH (host, &hosts->list, struct sfs_origin, link) {
 		for (i = 0; i < SFS_N_QUEUES; i++) {
-			limit = i == SFS_QUEUE_SMALL ? host->small_limit
-						     : sfs_concurrency_limit(&host->pace);
+			limit = i == SFS_QUEUE_SMALL
+					? host->small_limit
+					: sfs_concurrency_limit(&host->concurrency);
 			if (host->n_active[i] < limit &&
 			    hosts->n_active[i] < most_active[i] &&
 			    (get = first_in(host, i)) != NULL)
@@ -161,9 +162,9 @@ void sfs_origins_leave(struct sfs_origins *hosts, struct sfs_get *get, uint64_t 
 		host->small_limit++;
 	if (get->is_small)
 		return;
-	sfs_concurrency_ended(&host->pace, now_ns, is_bound);
+	sfs_concurrency_ended(&host->concurrency, now_ns, is_bound);
 	if (host->n_active[SFS_QUEUE_READ] == 0)
-		sfs_concurrency_rest(&host->pace);
+		sfs_concurrency_rest(&host->concurrency);
 }
 
 void sfs_origins_begin_waiting(struct sfs_origins *hosts, struct sfs_get *get)
@@ -201,11 +202,11 @@ struct sfs_netpath sfs_origins_path(struct sfs_origins *hosts, uint64_t now_ns)
 	SFS_EACH (host, &hosts->list, struct sfs_origin, link) {
 		if (is_idle(host) && now_ns - host->used_ns > OF_LATE_NS)
 			continue;
-		p.n_parallel += sfs_concurrency_limit(&host->pace);
-		p.bytes_per_s += (uint64_t)host->pace.rate;
+		p.n_parallel += sfs_concurrency_limit(&host->concurrency);
+		p.bytes_per_s += (uint64_t)host->concurrency.rate;
 		if (host->rtt_ns > p.rtt_ns)
 			p.rtt_ns = host->rtt_ns;
-		wait_ns = sfs_concurrency_wait_ns(&host->pace);
+		wait_ns = sfs_concurrency_wait_ns(&host->concurrency);
 		if (wait_ns > p.wait_ns)
 			p.wait_ns = wait_ns;
 	}
@@ -216,14 +217,14 @@ struct sfs_netpath sfs_origins_path(struct sfs_origins *hosts, uint64_t now_ns)
 
 void sfs_origin_answered(struct sfs_get *get, uint64_t now_ns)
 {
-	sfs_concurrency_answered(&get->host->pace, now_ns - get->sent_ns, now_ns);
+	sfs_concurrency_answered(&get->host->concurrency, now_ns - get->sent_ns, now_ns);
 }
 
 void sfs_origin_served(struct sfs_get *get, uint64_t n_bytes)
 {
 	get->host->served_bytes += n_bytes;
 	if (!get->is_small)
-		sfs_concurrency_bytes(&get->host->pace, n_bytes);
+		sfs_concurrency_bytes(&get->host->concurrency, n_bytes);
 }
 
 void sfs_origin_refused(struct sfs_get *get, uint64_t now_ns)
@@ -233,7 +234,7 @@ void sfs_origin_refused(struct sfs_get *get, uint64_t now_ns)
 	if (get->sent_ns < host->refused_ns)
 		return;
 	host->refused_ns = now_ns;
-	sfs_concurrency_refused(&host->pace);
+	sfs_concurrency_refused(&host->concurrency);
 	host->small_limit =
 		host->small_limit > 2 * LEAST_SMALL ? host->small_limit / 2 : LEAST_SMALL;
 }
@@ -306,8 +307,8 @@ void sfs_origin_sends(struct sfs_get *get, int fd)
 		host->rtt_ns = ns;
 	if (get->is_small)
 		return;
-	sfs_concurrency_round_trip(&host->pace, ns, get->sent_ns);
-	window = (int)sfs_concurrency_window_bytes(&host->pace);
+	sfs_concurrency_round_trip(&host->concurrency, ns, get->sent_ns);
+	window = (int)sfs_concurrency_window_bytes(&host->concurrency);
 	host->has_windows |= window > 0;
 	if (window == 0)
 		window = NO_WINDOW;

@@ -26,7 +26,7 @@ enum { SFS_QUEUE_READ, SFS_QUEUE_SMALL, SFS_N_QUEUES };
 struct sfs_origin {
 	struct sfs_link link;
 	char *origin;
-	struct sfs_concurrency pace;
+	struct sfs_concurrency concurrency;
 	uint64_t served_bytes, rtt_ns; /* rtt_ns 0: not known */
 	uint64_t refused_ns;	       /* when it last said that it has too much to do */
 	uint64_t silent_ns;	       /* when a GET was last given up in silence */

@@ -28,7 +28,7 @@ struct get {
 };
 
 struct world {
-	struct sfs_concurrency pace;
+	struct sfs_concurrency concurrency;
 	struct path path;
 	struct get gets[MAX_GETS];
 	struct sfs_rng chance;
@@ -53,7 +53,7 @@ static double part(struct world *w)
 
 static double window(const struct world *w)
 {
-	double given = (double)sfs_concurrency_window_bytes(&w->pace);
+	double given = (double)sfs_concurrency_window_bytes(&w->concurrency);
 
 	return given > 0 && given < w->path.window ? given : w->path.window;
 }
@@ -80,13 +80,13 @@ static void step(struct world *w, bool is_bound)
 	double share, each = window(w) / ((double)w->path.rtt_ns / SFS_NS_PER_S);
 	int i;
 
-	for (i = 0; i < MAX_GETS && n_running(w, false) < sfs_concurrency_limit(&w->pace); i++) {
+	for (i = 0; i < MAX_GETS && n_running(w, false) < sfs_concurrency_limit(&w->concurrency); i++) {
 		if (w->gets[i].is_running)
 			continue;
 		w->gets[i] = (struct get){.is_running = true,
 					  .sent_ns = w->now_ns,
 					  .left = part(w)};
-		sfs_concurrency_round_trip(&w->pace, trip_ns(w), w->now_ns);
+		sfs_concurrency_round_trip(&w->concurrency, trip_ns(w), w->now_ns);
 	}
 	w->now_ns += STEP_NS;
 	for (i = 0; i < MAX_GETS; i++) {
@@ -94,7 +94,7 @@ static void step(struct world *w, bool is_bound)
 		    w->now_ns - w->gets[i].sent_ns < w->path.rtt_ns + w->path.think_ns)
 			continue;
 		w->gets[i].is_answered = true;
-		sfs_concurrency_answered(&w->pace, w->now_ns - w->gets[i].sent_ns, w->now_ns);
+		sfs_concurrency_answered(&w->concurrency, w->now_ns - w->gets[i].sent_ns, w->now_ns);
 	}
 	share = n_running(w, true) ? w->path.rate / n_running(w, true) : 0;
 	share = share < each ? share : each;
@@ -104,11 +104,11 @@ static void step(struct world *w, bool is_bound)
 		share = share < w->path.rate ? share : w->path.rate;
 		w->gets[i].left -= share * STEP_NS / SFS_NS_PER_S;
 		w->n_bytes += share * STEP_NS / SFS_NS_PER_S;
-		sfs_concurrency_bytes(&w->pace, (uint64_t)(share * STEP_NS / SFS_NS_PER_S));
+		sfs_concurrency_bytes(&w->concurrency, (uint64_t)(share * STEP_NS / SFS_NS_PER_S));
 		if (w->gets[i].left > 0)
 			continue;
 		w->gets[i].is_running = false;
-		sfs_concurrency_ended(&w->pace, w->now_ns, is_bound);
+		sfs_concurrency_ended(&w->concurrency, w->now_ns, is_bound);
 	}
 }
 
@@ -123,8 +123,8 @@ static double go_on(struct world *w, int seconds, bool is_bound)
 		if (w->now_ns <= half)
 			before = w->n_bytes;
 		step(w, is_bound);
-		CHECK(sfs_concurrency_limit(&w->pace) >= 1);
-		CHECK(sfs_concurrency_limit(&w->pace) <= MOST);
+		CHECK(sfs_concurrency_limit(&w->concurrency) >= 1);
+		CHECK(sfs_concurrency_limit(&w->concurrency) <= MOST);
 	}
 	return (w->n_bytes - before) / (w->path.rate * seconds / 2);
 }
@@ -132,7 +132,7 @@ static double go_on(struct world *w, int seconds, bool is_bound)
 static void begin(struct world *w, uint64_t rtt_ns, double rate, double window)
 {
 	*w = (struct world){.path = {rtt_ns, rate, window}, .now_ns = BEGIN_NS};
-	sfs_concurrency_init(&w->pace, MOST);
+	sfs_concurrency_init(&w->concurrency, MOST);
 }
 
 static void near_and_far(void)
@@ -142,35 +142,35 @@ static void near_and_far(void)
 	/* One millisecond is as near as steps of one allow. */
 	begin(&w, SFS_NS_PER_MS, 250e6, 3e6);
 	CHECK(go_on(&w, 20, true) > 0.95);
-	CHECK(sfs_concurrency_limit(&w.pace) <= 16);
+	CHECK(sfs_concurrency_limit(&w.concurrency) <= 16);
 
 	/* Nearer, it begins with few, which are enough as a rule; */
 	begin(&w, SFS_NS_PER_MS / 5, 1e9, 3e6);
 	step(&w, true);
-	CHECK(sfs_concurrency_limit(&w.pace) <= 8);
+	CHECK(sfs_concurrency_limit(&w.concurrency) <= 8);
 	CHECK(go_on(&w, 20, true) > 0.95);
-	CHECK(sfs_concurrency_limit(&w.pace) <= 16);
+	CHECK(sfs_concurrency_limit(&w.concurrency) <= 16);
 
 	/* but not where the server gives each 50 MB/s. */
 	begin(&w, SFS_NS_PER_MS / 5, 1e9, 10e3);
 	CHECK(go_on(&w, 10, true) > 0.9);
-	CHECK(sfs_concurrency_limit(&w.pace) >= 18);
+	CHECK(sfs_concurrency_limit(&w.concurrency) >= 18);
 
 	/* nor where it takes long to begin. */
 	begin(&w, SFS_NS_PER_MS / 2, 2000e6, 3e6);
 	w.path.think_ns = 30 * SFS_NS_PER_MS;
 	CHECK(go_on(&w, 60, true) > 0.9);
-	CHECK(sfs_concurrency_limit(&w.pace) >= 48);
+	CHECK(sfs_concurrency_limit(&w.concurrency) >= 48);
 
 	begin(&w, 150 * SFS_NS_PER_MS, 250e6, 2.8e6);
 	CHECK(go_on(&w, 60, true) > 0.9);
-	CHECK(sfs_concurrency_limit(&w.pace) >= 20);
+	CHECK(sfs_concurrency_limit(&w.concurrency) >= 20);
 
 	/* With one packet in a thousand lost, a connection is down to some 60 KB a round
 	 * trip. */
 	begin(&w, 150 * SFS_NS_PER_MS, 250e6, 60e3);
 	go_on(&w, 30, true);
-	CHECK(sfs_concurrency_limit(&w.pace) >= 50);
+	CHECK(sfs_concurrency_limit(&w.concurrency) >= 50);
 }
 
 static void leaves_a_queue(void)
@@ -178,9 +178,9 @@ static void leaves_a_queue(void)
 	struct world w;
 
 	begin(&w, 150 * SFS_NS_PER_MS, 250e6, 4e6);
-	CHECK_EQ(sfs_concurrency_window_bytes(&w.pace), 0);
+	CHECK_EQ(sfs_concurrency_window_bytes(&w.concurrency), 0);
 	CHECK(go_on(&w, 60, true) > 0.9);
-	CHECK(sfs_concurrency_window_bytes(&w.pace) > 0);
+	CHECK(sfs_concurrency_window_bytes(&w.concurrency) > 0);
 	CHECK(trip_ns(&w) < 250 * SFS_NS_PER_MS);
 
 	/* It is others' packets that queue: fewer of ours would only bring less. */
@@ -188,7 +188,7 @@ static void leaves_a_queue(void)
 	go_on(&w, 30, true);
 	w.queue_ns = 150 * SFS_NS_PER_MS;
 	CHECK(go_on(&w, 120, true) > 0.2);
-	CHECK(sfs_concurrency_limit(&w.pace) >= 40);
+	CHECK(sfs_concurrency_limit(&w.concurrency) >= 40);
 }
 
 static void follows_a_path_that_changes(void)
@@ -199,7 +199,7 @@ static void follows_a_path_that_changes(void)
 	go_on(&w, 30, true);
 	w.path.rtt_ns = SFS_NS_PER_MS; /* a cache near by has all now */
 	CHECK(go_on(&w, 60, true) > 0.95);
-	CHECK(sfs_concurrency_limit(&w.pace) <= 16);
+	CHECK(sfs_concurrency_limit(&w.concurrency) <= 16);
 	w.path.rtt_ns = 150 * SFS_NS_PER_MS;
 	CHECK(go_on(&w, 240, true) > 0.9);
 }
@@ -211,9 +211,9 @@ static void learns_nothing_of_a_slow_reader(void)
 	int limit;
 
 	begin(&w, 20 * SFS_NS_PER_MS, 100e6, 1e6);
-	limit = w.pace.limit;
+	limit = w.concurrency.limit;
 	go_on(&w, 20, false);
-	CHECK_EQ(w.pace.limit, limit);
+	CHECK_EQ(w.concurrency.limit, limit);
 }
 
 static void gives_way_to_a_busy_server(void)
@@ -223,34 +223,34 @@ static void gives_way_to_a_busy_server(void)
 
 	begin(&w, 150 * SFS_NS_PER_MS, 250e6, 100e3);
 	go_on(&w, 20, true);
-	limit = sfs_concurrency_limit(&w.pace);
+	limit = sfs_concurrency_limit(&w.concurrency);
 	CHECK(limit > 16);
-	sfs_concurrency_refused(&w.pace);
-	CHECK(sfs_concurrency_limit(&w.pace) < limit);
+	sfs_concurrency_refused(&w.concurrency);
+	CHECK(sfs_concurrency_limit(&w.concurrency) < limit);
 	for (i = 0; i < 100; i++)
-		sfs_concurrency_refused(&w.pace);
-	CHECK_EQ(sfs_concurrency_limit(&w.pace), 4);
+		sfs_concurrency_refused(&w.concurrency);
+	CHECK_EQ(sfs_concurrency_limit(&w.concurrency), 4);
 }
 
 static void never_more_than_most(void)
 {
 	static const int most[] = {1, 2, 3, 4, 5, 16};
-	struct sfs_concurrency pace;
+	struct sfs_concurrency concurrency;
 	uint64_t now = SFS_NS_PER_S;
 	size_t i;
 	int k;
 
 	for (i = 0; i < sizeof most / sizeof most[0]; i++) {
-		sfs_concurrency_init(&pace, most[i]);
+		sfs_concurrency_init(&concurrency, most[i]);
 		for (k = 0; k < 10000; k++) {
 			now += 10 * SFS_NS_PER_MS;
-			sfs_concurrency_answered(&pace, 100 * SFS_NS_PER_MS, now);
-			sfs_concurrency_bytes(&pace, (uint64_t)(1 + k * 7919 % 10) * PART);
-			sfs_concurrency_ended(&pace, now, true);
+			sfs_concurrency_answered(&concurrency, 100 * SFS_NS_PER_MS, now);
+			sfs_concurrency_bytes(&concurrency, (uint64_t)(1 + k * 7919 % 10) * PART);
+			sfs_concurrency_ended(&concurrency, now, true);
 			if (k % 97 == 0)
-				sfs_concurrency_rest(&pace);
-			CHECK(sfs_concurrency_limit(&pace) >= 1);
-			CHECK(sfs_concurrency_limit(&pace) <= most[i]);
+				sfs_concurrency_rest(&concurrency);
+			CHECK(sfs_concurrency_limit(&concurrency) >= 1);
+			CHECK(sfs_concurrency_limit(&concurrency) <= most[i]);
 		}
 	}
 }

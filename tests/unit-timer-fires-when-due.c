@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An alarm rings once, not before its time, also when it was set anew; one that was unset
+/* An timer rings once, not before its time, also when it was set anew; one that was unset
  * does not ring; and many threads may set theirs. */
 #include "base/clock.h"
 #include "base/timer.h"
@@ -14,16 +14,16 @@
 #define N_ROUNDS  200
 
 struct bell {
-	struct sfs_timer alarm; /* first */
+	struct sfs_timer timer; /* first */
 	_Atomic uint64_t rung_ns;
 	atomic_int n;
 };
 
-static struct sfs_timers *alarms;
+static struct sfs_timers *timers;
 
-static void ring(struct sfs_timer *alarm)
+static void ring(struct sfs_timer *timer)
 {
-	struct bell *bell = (struct bell *)alarm;
+	struct bell *bell = (struct bell *)timer;
 
 	atomic_store(&bell->rung_ns, sfs_clock_ns());
 	atomic_fetch_add(&bell->n, 1);
@@ -43,56 +43,56 @@ static void await(struct bell *bell, int n)
 
 static void rings_once_and_not_before(void)
 {
-	struct bell late = {.alarm.ring = ring}, soon = {.alarm.ring = ring};
+	struct bell late = {.timer.ring = ring}, soon = {.timer.ring = ring};
 	uint64_t now = sfs_clock_ns();
 
-	sfs_timer_set(alarms, &late.alarm, now + 60 * SFS_NS_PER_MS);
-	sfs_timer_set(alarms, &soon.alarm, now + 20 * SFS_NS_PER_MS);
+	sfs_timer_set(timers, &late.timer, now + 60 * SFS_NS_PER_MS);
+	sfs_timer_set(timers, &soon.timer, now + 20 * SFS_NS_PER_MS);
 	await(&soon, 1);
 	CHECK(soon.rung_ns >= now + 20 * SFS_NS_PER_MS);
 	await(&late, 1);
 	CHECK(late.rung_ns >= now + 60 * SFS_NS_PER_MS);
-	sfs_timer_set(alarms, &soon.alarm, now); /* past already */
+	sfs_timer_set(timers, &soon.timer, now); /* past already */
 	await(&soon, 2);
-	sfs_timer_unset(alarms, &soon.alarm);
+	sfs_timer_unset(timers, &soon.timer);
 }
 
 static void set_anew_is_what_counts(void)
 {
-	struct bell bell = {.alarm.ring = ring};
+	struct bell bell = {.timer.ring = ring};
 	uint64_t now = sfs_clock_ns();
 
-	sfs_timer_set(alarms, &bell.alarm, now + 3600 * SFS_NS_PER_S);
-	sfs_timer_set(alarms, &bell.alarm, now + 10 * SFS_NS_PER_MS);
+	sfs_timer_set(timers, &bell.timer, now + 3600 * SFS_NS_PER_S);
+	sfs_timer_set(timers, &bell.timer, now + 10 * SFS_NS_PER_MS);
 	await(&bell, 1);
 	now = sfs_clock_ns();
-	sfs_timer_set(alarms, &bell.alarm, now + 10 * SFS_NS_PER_MS);
-	sfs_timer_set(alarms, &bell.alarm, now + 50 * SFS_NS_PER_MS);
+	sfs_timer_set(timers, &bell.timer, now + 10 * SFS_NS_PER_MS);
+	sfs_timer_set(timers, &bell.timer, now + 50 * SFS_NS_PER_MS);
 	await(&bell, 2);
 	CHECK(bell.rung_ns >= now + 50 * SFS_NS_PER_MS);
 }
 
 static void unset_never_rings(void)
 {
-	struct bell bell = {.alarm.ring = ring};
+	struct bell bell = {.timer.ring = ring};
 
-	sfs_timer_set(alarms, &bell.alarm, sfs_clock_ns() + 20 * SFS_NS_PER_MS);
-	sfs_timer_unset(alarms, &bell.alarm);
+	sfs_timer_set(timers, &bell.timer, sfs_clock_ns() + 20 * SFS_NS_PER_MS);
+	sfs_timer_unset(timers, &bell.timer);
 	nap(50 * SFS_NS_PER_MS);
 	CHECK_EQ(atomic_load(&bell.n), 0);
 }
 
 static void *set_and_unset(void *arg)
 {
-	struct bell bell = {.alarm.ring = ring};
+	struct bell bell = {.timer.ring = ring};
 	int i;
 
 	(void)arg;
 	for (i = 0; i < N_ROUNDS; i++) {
-		sfs_timer_set(alarms, &bell.alarm, sfs_clock_ns() + SFS_NS_PER_MS / 4);
+		sfs_timer_set(timers, &bell.timer, sfs_clock_ns() + SFS_NS_PER_MS / 4);
 		if (i % 3 == 0)
 			nap(SFS_NS_PER_MS / 4);
-		sfs_timer_unset(alarms, &bell.alarm);
+		sfs_timer_unset(timers, &bell.timer);
 	}
 	return NULL; /* the bell is gone now */
 }
@@ -103,7 +103,7 @@ int main(void)
 	int i;
 
 	sfs_timers_stop(NULL);
-	alarms = sfs_timers_start();
+	timers = sfs_timers_start();
 	rings_once_and_not_before();
 	set_anew_is_what_counts();
 	unset_never_rings();
@@ -111,6 +111,6 @@ int main(void)
 		pthread_create(&threads[i], NULL, set_and_unset, NULL);
 	for (i = 0; i < N_THREADS; i++)
 		pthread_join(threads[i], NULL);
-	sfs_timers_stop(alarms);
+	sfs_timers_stop(timers);
 	return 0;
 }

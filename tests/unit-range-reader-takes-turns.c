@@ -16,7 +16,7 @@ static struct sfs_budget budget;
 static struct sfs_slabs *slabs;
 static struct sfs_threadpool *pool;
 static struct sfs_source *source;
-static struct sfs_range_reader grabber;
+static struct sfs_range_reader range_reader;
 static struct sfs_shard shard;
 static char name[] = "x.tar", *path;
 
@@ -97,12 +97,12 @@ static void one(uint64_t offset, uint64_t n)
 	unsigned char bytes[3] = {1, 2, 3}, got[5];
 
 	sfs_source_count(source, &before);
-	sfs_range_start(&grabber, &g, NULL);
+	sfs_range_start(&range_reader, &g, NULL);
 	wait_for(1);
 	CHECK_EQ(errs[0], 0);
 	sfs_source_count(source, &after);
 	CHECK_EQ(after.n_bytes - before.n_bytes, n);
-	CHECK_EQ(sfs_account_used(&grabber.account), sfs_range_cost(n));
+	CHECK_EQ(sfs_account_used(&range_reader.account), sfs_range_cost(n));
 	CHECK(sfs_range_cost(n) >= n);
 	check_bytes(&g);
 	if (n > SFS_SLAB_BYTES + 2) { /* over the border of two slabs */
@@ -114,7 +114,7 @@ static void one(uint64_t offset, uint64_t n)
 	}
 	sfs_range_drop(&g);
 	sfs_range_drop(&g);
-	CHECK_EQ(sfs_account_used(&grabber.account), 0);
+	CHECK_EQ(sfs_account_used(&range_reader.account), 0);
 	CHECK_EQ(sfs_slabs_used(slabs), 0);
 }
 
@@ -126,10 +126,10 @@ static void paid_by_another(void)
 
 	CHECK_EQ(sfs_account_open(&mine, &budget, 0, false, NULL), 0);
 	CHECK_EQ(sfs_account_take(&mine, sfs_range_cost(g.n_bytes)), 0);
-	sfs_range_start(&grabber, &g, &mine);
+	sfs_range_start(&range_reader, &g, &mine);
 	wait_for(1);
 	check_bytes(&g);
-	CHECK_EQ(sfs_account_used(&grabber.account), 0);
+	CHECK_EQ(sfs_account_used(&range_reader.account), 0);
 	CHECK_EQ(sfs_account_used(&mine), sfs_range_cost(500000));
 	sfs_range_drop(&g);
 	CHECK_EQ(sfs_account_used(&mine), 0);
@@ -145,7 +145,7 @@ static void in_a_row(void)
 	for (k = 0; k < 4; k++)
 		grabs[k] = grab_of((uint64_t)k << 20, k == 2 ? 100 : 3 << 20);
 	for (k = 0; k < 4; k++)
-		sfs_range_start(&grabber, &grabs[k], NULL);
+		sfs_range_start(&range_reader, &grabs[k], NULL);
 	wait_for(1);
 	CHECK(ended[0] == &grabs[0]);
 	check_bytes(&grabs[0]);
@@ -161,7 +161,7 @@ static void in_a_row(void)
 	check_bytes(&grabs[3]);
 	sfs_range_drop(&grabs[2]);
 	sfs_range_drop(&grabs[3]);
-	CHECK_EQ(sfs_account_used(&grabber.account), 0);
+	CHECK_EQ(sfs_account_used(&range_reader.account), 0);
 }
 
 /* Memory that is asked for by itself. */
@@ -171,20 +171,20 @@ static void grants(void)
 			 third = {.n_bytes = 1000, .granted = on_grant};
 
 	n_ended = 0;
-	sfs_range_reader_request(&grabber, &first);
+	sfs_range_reader_request(&range_reader, &first);
 	wait_for(1);
-	CHECK(!sfs_range_reader_take_back(&grabber, &first)); /* it was granted */
-	sfs_range_reader_request(&grabber, &second);
-	sfs_range_reader_request(&grabber, &third);
-	CHECK(sfs_range_reader_take_back(&grabber, &second));
-	CHECK(!sfs_range_reader_take_back(&grabber, &second));
-	sfs_threadpool_settle(pool, &grabber.task);
+	CHECK(!sfs_range_reader_take_back(&range_reader, &first)); /* it was granted */
+	sfs_range_reader_request(&range_reader, &second);
+	sfs_range_reader_request(&range_reader, &third);
+	CHECK(sfs_range_reader_take_back(&range_reader, &second));
+	CHECK(!sfs_range_reader_take_back(&range_reader, &second));
+	sfs_threadpool_settle(pool, &range_reader.task);
 	CHECK_EQ(n_ended, 1); /* no room for the third, either */
-	sfs_account_give(&grabber.account, FLOOR);
+	sfs_account_give(&range_reader.account, FLOOR);
 	wait_for(2);
 	CHECK(ended[1] == &third);
-	sfs_account_give(&grabber.account, 1000);
-	CHECK_EQ(sfs_account_used(&grabber.account), 0);
+	sfs_account_give(&range_reader.account, 1000);
+	CHECK_EQ(sfs_account_used(&range_reader.account), 0);
 }
 
 static void failed(void)
@@ -192,12 +192,12 @@ static void failed(void)
 	struct sfs_range g = grab_of(0, 200000);
 
 	shard.object.size++; /* another version */
-	sfs_range_start(&grabber, &g, NULL);
+	sfs_range_start(&range_reader, &g, NULL);
 	wait_for(1);
 	CHECK_EQ(errs[0], -ESTALE);
 	sfs_range_drop(&g);
 	shard.object.size--;
-	CHECK_EQ(sfs_account_used(&grabber.account), 0);
+	CHECK_EQ(sfs_account_used(&range_reader.account), 0);
 	CHECK_EQ(sfs_slabs_used(slabs), 0);
 	memset(&g, 0, sizeof g);
 	sfs_range_drop(&g); /* one that never began */
@@ -244,7 +244,7 @@ int main(void)
 	sfs_budget_init(&budget, 2 * FLOOR);
 	slabs = sfs_slabs_new(2 * FLOOR);
 	pool = sfs_threadpool_start("test", 2);
-	CHECK_EQ(sfs_range_reader_init(&grabber, slabs, pool, &budget, FLOOR), 0);
+	CHECK_EQ(sfs_range_reader_init(&range_reader, slabs, pool, &budget, FLOOR), 0);
 
 	one(0, 1);
 	one(SIZE - 1, 1);
@@ -267,7 +267,7 @@ int main(void)
 
 	sfs_source_stop(source);
 	sfs_threadpool_stop(pool);
-	sfs_range_reader_done(&grabber);
+	sfs_range_reader_done(&range_reader);
 	sfs_threadpool_free(pool);
 	sfs_source_free(source);
 	sfs_object_done(&shard.object);

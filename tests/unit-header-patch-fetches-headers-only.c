@@ -15,7 +15,7 @@ static struct sfs_budget budget;
 static struct sfs_slabs *slabs;
 static struct sfs_threadpool *pool;
 static struct sfs_source *source;
-static struct sfs_range_reader grabber;
+static struct sfs_range_reader range_reader;
 static char *path;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -119,7 +119,7 @@ static void check_piece(const struct sfs_header_patch *w, const unsigned char *w
 				.done = on_grab};
 	sfs_autofree unsigned char *got = sfs_malloc(n);
 
-	sfs_range_start(&grabber, &grab, NULL);
+	sfs_range_start(&range_reader, &grab, NULL);
 	CHECK_EQ(wait_until_done(), 0);
 	sfs_header_patch_apply(w, &grab, at);
 	sfs_range_read(&grab, 0, got, n);
@@ -135,7 +135,7 @@ static void check_walk(bool is_renamed, uint64_t most_bytes)
 	size_t n = w.n_bytes, at, piece;
 
 	sfs_source_count(source, &before);
-	sfs_header_patch_start(&grabber, &w);
+	sfs_header_patch_start(&range_reader, &w);
 	CHECK_EQ(wait_until_done(), 0);
 	sfs_source_count(source, &after);
 	CHECK(after.n_bytes - before.n_bytes <= most_bytes);
@@ -144,7 +144,7 @@ static void check_walk(bool is_renamed, uint64_t most_bytes)
 		for (at = 0; at < n; at += n / 5 + 1)
 			check_piece(&w, wanted, at, piece < n - at ? piece : n - at);
 	check_piece(&w, wanted, 0, n);
-	CHECK_EQ(sfs_account_used(&grabber.account), 0);
+	CHECK_EQ(sfs_account_used(&range_reader.account), 0);
 	sfs_header_patch_done(&w);
 	CHECK(!w.patches && w.n_patches == 0);
 	free(wanted);
@@ -213,10 +213,10 @@ static void fails(int wanted, bool is_renamed)
 {
 	struct sfs_header_patch w = walk_of(is_renamed);
 
-	sfs_header_patch_start(&grabber, &w);
+	sfs_header_patch_start(&range_reader, &w);
 	CHECK_EQ(wait_until_done(), wanted);
 	sfs_header_patch_done(&w);
-	CHECK_EQ(sfs_account_used(&grabber.account), 0);
+	CHECK_EQ(sfs_account_used(&range_reader.account), 0);
 }
 
 static void no_room(void)
@@ -272,7 +272,7 @@ static void cancelled(void)
 	for (i = 0; i < 20; i++) {
 		w = walk_of(true);
 		atomic_store(&w.is_cancelled, i == 0); /* before it began, or sometime */
-		sfs_header_patch_start(&grabber, &w);
+		sfs_header_patch_start(&range_reader, &w);
 		pthread_mutex_lock(&lock);
 		if (n_done == 0)
 			sfs_header_patch_cancel(&w);
@@ -281,7 +281,7 @@ static void cancelled(void)
 		CHECK(err == -ECANCELED || (err == 0 && i > 0));
 		sfs_header_patch_done(&w);
 	}
-	CHECK_EQ(sfs_account_used(&grabber.account), 0);
+	CHECK_EQ(sfs_account_used(&range_reader.account), 0);
 	close_shard();
 }
 
@@ -307,7 +307,7 @@ int main(void)
 	slabs = sfs_slabs_new(64 << 20);
 	pool = sfs_threadpool_start("test", 2);
 	source = sfs_source_file_start(2, true);
-	CHECK_EQ(sfs_range_reader_init(&grabber, slabs, pool, &budget, 8 << 20), 0);
+	CHECK_EQ(sfs_range_reader_init(&range_reader, slabs, pool, &budget, 8 << 20), 0);
 
 	large_members();
 	small_members();
@@ -318,7 +318,7 @@ int main(void)
 
 	sfs_source_stop(source);
 	sfs_threadpool_stop(pool);
-	sfs_range_reader_done(&grabber);
+	sfs_range_reader_done(&range_reader);
 	sfs_threadpool_free(pool);
 	sfs_source_free(source);
 	sfs_slabs_free(slabs);

@@ -12,8 +12,8 @@
 #define N	20
 #define WAIT_MS 400
 
-static struct sfs_runtime env;
-static struct sfs_header_scanner surveyor;
+static struct sfs_runtime runtime;
+static struct sfs_header_scanner scanner;
 static struct sfs_scan_all *ix;
 
 /* ---- surveys that end when the test wants ---- */
@@ -32,7 +32,7 @@ static int survey(struct sfs_header_scanner *s, struct sfs_shard *shard,
 
 static void end(uint32_t i, int err)
 {
-	struct sfs_shard *shard = &env.shards.shards[i];
+	struct sfs_shard *shard = &runtime.shards.shards[i];
 	struct sfs_waiter *waiter = pending[i];
 
 	pending[i] = NULL;
@@ -104,22 +104,22 @@ static void start(void)
 		sfs_object_init(&objects[i], &uri, NULL);
 		objects[i].size = 100 << 20;
 	}
-	sfs_budget_init(&env.budget, 64 << 20);
-	sfs_shards_init(&env.shards, N, names, objects, false, &env.budget);
-	sfs_header_scanner_init(&surveyor, &env);
-	ix = sfs_scan_all_new(&env, &surveyor, survey, WAIT_MS);
+	sfs_budget_init(&runtime.budget, 64 << 20);
+	sfs_shards_init(&runtime.shards, N, names, objects, false, &runtime.budget);
+	sfs_header_scanner_init(&scanner, &runtime);
+	ix = sfs_scan_all_new(&runtime, &scanner, survey, WAIT_MS);
 	n_begun = 0;
 }
 
 static void stop(void)
 {
 	sfs_scan_all_stop(ix);
-	sfs_header_scanner_stop(&surveyor);
+	sfs_header_scanner_stop(&scanner);
 	end_rest(-ECANCELED);
 	sfs_scan_all_free(ix);
-	sfs_header_scanner_done(&surveyor);
-	sfs_shards_done(&env.shards);
-	sfs_budget_done(&env.budget);
+	sfs_header_scanner_done(&scanner);
+	sfs_shards_done(&runtime.shards);
+	sfs_budget_done(&runtime.budget);
 	sfs_ledger_clear();
 }
 
@@ -158,7 +158,7 @@ static void nobody_waits_in_vain(void)
 	uint32_t i;
 
 	start();
-	env.shards.shards[N - 1].object.size = 1ULL << 40;
+	runtime.shards.shards[N - 1].object.size = 1ULL << 40;
 	CHECK_EQ(ask(&first), -EINPROGRESS);
 	usleep(50000);
 	for (i = 0; i < N - 2; i++)

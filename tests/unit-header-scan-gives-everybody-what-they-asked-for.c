@@ -133,10 +133,10 @@ static void stop_origin(void)
 	pthread_join(origin.thread, NULL);
 }
 
-/* ---- a surveyor of three shards ---- */
+/* ---- a scanner of three shards ---- */
 
-static struct sfs_runtime env;
-static struct sfs_header_scanner surveyor;
+static struct sfs_runtime runtime;
+static struct sfs_header_scanner scanner;
 
 static void make_tars(void)
 {
@@ -160,10 +160,10 @@ static void start(uint64_t seed)
 	int i;
 
 	start_origin(seed);
-	sfs_budget_init(&env.budget, 64 << 20);
-	env.slabs = sfs_slabs_new(64 << 20);
-	env.pool = sfs_threadpool_start("test", 3);
-	CHECK_EQ(sfs_range_reader_init(&env.grabber, env.slabs, env.pool, &env.budget,
+	sfs_budget_init(&runtime.budget, 64 << 20);
+	runtime.slabs = sfs_slabs_new(64 << 20);
+	runtime.pool = sfs_threadpool_start("test", 3);
+	CHECK_EQ(sfs_range_reader_init(&runtime.range_reader, runtime.slabs, runtime.pool, &runtime.budget,
 				  8 << 20),
 		 0);
 	for (i = 0; i < N_SHARDS; i++) {
@@ -172,21 +172,21 @@ static void start(uint64_t seed)
 		sfs_object_init(&objects[i], &uri, &origin.source);
 		objects[i].size = tars[i].n;
 	}
-	sfs_shards_init(&env.shards, N_SHARDS, names, objects, false, &env.budget);
-	sfs_header_scanner_init(&surveyor, &env);
+	sfs_shards_init(&runtime.shards, N_SHARDS, names, objects, false, &runtime.budget);
+	sfs_header_scanner_init(&scanner, &runtime);
 }
 
 static void stop(void)
 {
-	sfs_header_scanner_stop(&surveyor);
+	sfs_header_scanner_stop(&scanner);
 	stop_origin();
-	sfs_threadpool_stop(env.pool);
-	sfs_header_scanner_done(&surveyor);
-	sfs_shards_done(&env.shards);
-	sfs_range_reader_done(&env.grabber);
-	sfs_threadpool_free(env.pool);
-	sfs_slabs_free(env.slabs);
-	sfs_budget_done(&env.budget);
+	sfs_threadpool_stop(runtime.pool);
+	sfs_header_scanner_done(&scanner);
+	sfs_shards_done(&runtime.shards);
+	sfs_range_reader_done(&runtime.range_reader);
+	sfs_threadpool_free(runtime.pool);
+	sfs_slabs_free(runtime.slabs);
+	sfs_budget_done(&runtime.budget);
 	sfs_ledger_clear();
 }
 
@@ -210,13 +210,13 @@ static int ask_for(enum wish wish, struct sfs_shard *shard, struct sfs_waiter *w
 	int ret;
 
 	switch (wish) {
-	case TABLE: return sfs_header_scan_table(&surveyor, shard, waiter);
-	case MEMBERS: return sfs_header_scan_members(&surveyor, shard, waiter);
+	case TABLE: return sfs_header_scan_table(&scanner, shard, waiter);
+	case MEMBERS: return sfs_header_scan_members(&scanner, shard, waiter);
 	default: break;
 	}
-	ret = sfs_header_scan_listing(&surveyor, shard, waiter, &listed);
+	ret = sfs_header_scan_listing(&scanner, shard, waiter, &listed);
 	if (ret == 0)
-		sfs_header_scan_put(&surveyor, listed);
+		sfs_header_scan_put(&scanner, listed);
 	return ret;
 }
 
@@ -248,7 +248,7 @@ static void ask(struct ask *a, enum wish wish, uint32_t shard)
 	int ret;
 
 	*a = (struct ask){.waiter.done = on_told,
-			  .shard = &env.shards.shards[shard],
+			  .shard = &runtime.shards.shards[shard],
 			  .wish = wish};
 	ret = ask_for(wish, a->shard, &a->waiter);
 	if (ret == 0)
@@ -354,7 +354,7 @@ static void many_ask(int round)
 		threads[i] = sfs_thread_start("asker", ask_all, &askers[i]);
 	}
 	if (round % 4 == 3)
-		sfs_header_scanner_stop(&surveyor);
+		sfs_header_scanner_stop(&scanner);
 	for (i = 0; i < N_THREADS; i++)
 		pthread_join(threads[i], NULL);
 	if (round % 4 != 2)

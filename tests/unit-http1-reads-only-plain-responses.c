@@ -68,7 +68,7 @@ static int on_took(void *ctx, size_t n)
 static const struct sfs_http1_reader ops = {on_line, on_head, on_room, on_took};
 
 static struct reader reader;
-static struct sfs_http1 *wire;
+static struct sfs_http1 *conn;
 static int server;
 
 static void ask(void)
@@ -79,10 +79,10 @@ static void ask(void)
 
 	memset(&reader, 0, sizeof reader);
 	reader.n_room = N_BODY;
-	sfs_http1_ask(wire, text, strlen(text));
-	CHECK(sfs_http1_sends(wire));
-	CHECK_EQ(sfs_http1_run(wire, &ops, &reader, &err), SFS_HTTP1_WAITS);
-	CHECK(!sfs_http1_sends(wire) && !sfs_http1_is_free(wire));
+	sfs_http1_ask(conn, text, strlen(text));
+	CHECK(sfs_http1_sends(conn));
+	CHECK_EQ(sfs_http1_run(conn, &ops, &reader, &err), SFS_HTTP1_WAITS);
+	CHECK(!sfs_http1_sends(conn) && !sfs_http1_is_free(conn));
 	CHECK_EQ(recv(server, got, sizeof got, 0), strlen(text));
 	CHECK_STR(got, text);
 }
@@ -93,15 +93,15 @@ static void start(void)
 
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	wire = sfs_http1_new(fds[0]);
+	conn = sfs_http1_new(fds[0]);
 	server = fds[1];
-	CHECK(sfs_http1_is_free(wire));
+	CHECK(sfs_http1_is_free(conn));
 	ask();
 }
 
 static void stop(void)
 {
-	sfs_http1_free(wire);
+	sfs_http1_free(conn);
 	close(server);
 }
 
@@ -112,8 +112,8 @@ static enum sfs_http1_state run(int *ret_err)
 	int n_waiting = 0;
 
 	do {
-		state = sfs_http1_run(wire, &ops, &reader, ret_err);
-		ioctl(sfs_http1_fd(wire), FIONREAD, &n_waiting);
+		state = sfs_http1_run(conn, &ops, &reader, ret_err);
+		ioctl(sfs_http1_fd(conn), FIONREAD, &n_waiting);
 	} while (state == SFS_HTTP1_WAITS && n_waiting > 0);
 	return state;
 }
@@ -155,7 +155,7 @@ static void in_pieces(void)
 		CHECK_STR(reader.lines,
 			  "HTTP/1.1 206 Partial Content|Content-Length: 5000|"
 			  "ETag: \"x\"|");
-		CHECK(sfs_http1_is_free(wire));
+		CHECK(sfs_http1_is_free(conn));
 		ask();
 	}
 	stop();
@@ -170,7 +170,7 @@ static void good(const char *text, const char *body, bool is_free)
 	CHECK_EQ(err, 0);
 	CHECK_EQ(reader.n_body, strlen(body));
 	CHECK(memcmp(reader.body, body, strlen(body)) == 0);
-	CHECK_EQ(sfs_http1_is_free(wire), is_free);
+	CHECK_EQ(sfs_http1_is_free(conn), is_free);
 	stop();
 }
 
@@ -200,7 +200,7 @@ static void odd(const char *bytes, size_t n)
 	CHECK_EQ(answer(bytes, n, n, &err), SFS_HTTP1_ODD);
 	CHECK_EQ(reader.n_heads, 0);
 	CHECK_EQ(reader.n_body, 0);
-	CHECK(!sfs_http1_is_free(wire));
+	CHECK(!sfs_http1_is_free(conn));
 	stop();
 }
 
@@ -283,8 +283,8 @@ static void closes(const char *text, enum sfs_http1_state wanted, const char *wh
 	CHECK_EQ(run(&err), wanted);
 	CHECK(wanted == SFS_HTTP1_STALE || err == -ECONNRESET);
 	if (why)
-		CHECK_HAS(sfs_http1_why(wire), why);
-	CHECK(!sfs_http1_is_free(wire));
+		CHECK_HAS(sfs_http1_why(conn), why);
+	CHECK(!sfs_http1_is_free(conn));
 	stop();
 }
 
@@ -311,8 +311,8 @@ static void early_ends(void)
 	start();
 	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_HTTP1_ENDED);
 	shutdown(server, SHUT_RDWR);
-	CHECK(!sfs_http1_is_free(wire));
-	sfs_http1_ask(wire, "GET", 3);
+	CHECK(!sfs_http1_is_free(conn));
+	sfs_http1_ask(conn, "GET", 3);
 	CHECK_EQ(run(&err), SFS_HTTP1_STALE);
 	stop();
 }
@@ -327,7 +327,7 @@ static void unwanted(const char *text, int head_says, int took_says, int wanted,
 	reader.took_says = took_says;
 	CHECK_EQ(answer_text(text, &err), SFS_HTTP1_ENDED);
 	CHECK_EQ(err, wanted);
-	CHECK_EQ(sfs_http1_is_free(wire), is_free);
+	CHECK_EQ(sfs_http1_is_free(conn), is_free);
 	CHECK_EQ(reader.n_body, took_says ? 1 : 0);
 	stop();
 }
@@ -360,14 +360,14 @@ static void long_request(void)
 	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_HTTP1_ENDED);
 	memset(text, 'x', n);
 	text[n - 1] = 'y';
-	sfs_http1_ask(wire, text, n);
+	sfs_http1_ask(conn, text, n);
 	while (n_got < n) {
-		CHECK(sfs_http1_sends(wire));
-		CHECK_EQ(sfs_http1_run(wire, &ops, &reader, &err), SFS_HTTP1_WAITS);
+		CHECK(sfs_http1_sends(conn));
+		CHECK_EQ(sfs_http1_run(conn, &ops, &reader, &err), SFS_HTTP1_WAITS);
 		while ((some = recv(server, got + n_got, n - n_got, MSG_DONTWAIT)) > 0)
 			n_got += (size_t)some;
 	}
-	CHECK(!sfs_http1_sends(wire));
+	CHECK(!sfs_http1_sends(conn));
 	CHECK(memcmp(text, got, n) == 0);
 	stop();
 }
@@ -382,7 +382,7 @@ static void long_body(void)
 	CHECK_EQ(answer(head, strlen(head), 9, &err), SFS_HTTP1_WAITS);
 	CHECK_EQ(answer(many, N_BODY, 50000, &err), SFS_HTTP1_ENDED);
 	CHECK(memcmp(reader.body, many, N_BODY) == 0);
-	CHECK(sfs_http1_is_free(wire));
+	CHECK(sfs_http1_is_free(conn));
 	stop();
 }
 

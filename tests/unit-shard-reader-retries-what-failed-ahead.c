@@ -15,9 +15,9 @@
 #define SIZE	   ((size_t)64 << 20)
 #define READ_BYTES ((size_t)512 << 10)
 
-static struct sfs_runtime env;
+static struct sfs_runtime runtime;
 static struct scripted_source *source;
-static struct sfs_shard_readers *windows;
+static struct sfs_shard_readers *shard_readers;
 static unsigned char *bytes;
 
 struct reader {
@@ -39,7 +39,7 @@ static void begin(struct reader *r, uint64_t offset)
 	*r = (struct reader){.read.offset = offset,
 			     .read.n_bytes = READ_BYTES,
 			     .read.done = on_read};
-	sfs_shard_readers_read(windows, &env.shards.shards[0], 0, SIZE, &r->read);
+	sfs_shard_readers_read(shard_readers, &runtime.shards.shards[0], 0, SIZE, &r->read);
 }
 
 /* What became of it; it must have ended. */
@@ -65,14 +65,14 @@ static void settle(void)
 {
 	static struct sfs_task barrier = {.run = run_barrier};
 
-	sfs_threadpool_post(env.pool, &barrier);
-	sfs_threadpool_settle(env.pool, &barrier);
+	sfs_threadpool_post(runtime.pool, &barrier);
+	sfs_threadpool_settle(runtime.pool, &barrier);
 }
 
 static void end_at(uint64_t offset, int err)
 {
 	struct sfs_request *r =
-		scripted_find(source, &env.shards.shards[0].object, offset);
+		scripted_find(source, &runtime.shards.shards[0].object, offset);
 
 	CHECK(r != NULL);
 	scripted_end(source, r, err);
@@ -138,30 +138,30 @@ int main(void)
 	for (i = 0; i < SIZE; i++)
 		bytes[i] = (unsigned char)(i / 511);
 	names[0] = sfs_strdup("train.tar");
-	sfs_budget_init(&env.budget, BUDGET);
-	env.slabs = sfs_slabs_new(BUDGET);
-	env.pool = sfs_threadpool_start("test", 1);
-	CHECK_EQ(sfs_range_reader_init(&env.grabber, env.slabs, env.pool, &env.budget,
+	sfs_budget_init(&runtime.budget, BUDGET);
+	runtime.slabs = sfs_slabs_new(BUDGET);
+	runtime.pool = sfs_threadpool_start("test", 1);
+	CHECK_EQ(sfs_range_reader_init(&runtime.range_reader, runtime.slabs, runtime.pool, &runtime.budget,
 				  8 << 20),
 		 0);
-	sfs_shards_init(&env.shards, 1, names, &none, false, &env.budget);
+	sfs_shards_init(&runtime.shards, 1, names, &none, false, &runtime.budget);
 	source = scripted_start();
-	scripted_have(source, &env.shards.shards[0].object, "train.tar", bytes, SIZE);
+	scripted_have(source, &runtime.shards.shards[0].object, "train.tar", bytes, SIZE);
 
-	windows = sfs_shard_readers_new(&env);
+	shard_readers = sfs_shard_readers_new(&runtime);
 	failed_ahead();
-	sfs_shard_readers_free(windows);
-	windows = sfs_shard_readers_new(&env);
+	sfs_shard_readers_free(shard_readers);
+	shard_readers = sfs_shard_readers_new(&runtime);
 	failed_while_awaited();
-	sfs_shard_readers_free(windows);
+	sfs_shard_readers_free(shard_readers);
 
 	scripted_free(source);
-	sfs_threadpool_stop(env.pool);
-	sfs_shards_done(&env.shards);
-	sfs_range_reader_done(&env.grabber);
-	sfs_threadpool_free(env.pool);
-	sfs_slabs_free(env.slabs);
-	sfs_budget_done(&env.budget);
+	sfs_threadpool_stop(runtime.pool);
+	sfs_shards_done(&runtime.shards);
+	sfs_range_reader_done(&runtime.range_reader);
+	sfs_threadpool_free(runtime.pool);
+	sfs_slabs_free(runtime.slabs);
+	sfs_budget_done(&runtime.budget);
 	free(names);
 	free(bytes);
 	sfs_ledger_clear();

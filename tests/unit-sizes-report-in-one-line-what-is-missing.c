@@ -60,7 +60,7 @@ static struct sfs_sizes *begin(uint32_t n, bool skips)
 {
 	struct sfs_object *objects = sfs_calloc(n, sizeof *objects);
 	char **names = sfs_calloc(n, sizeof *names);
-	struct sfs_sizes *census;
+	struct sfs_sizes *sizes;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
@@ -75,30 +75,30 @@ static struct sfs_sizes *begin(uint32_t n, bool skips)
 	sfs_list_init(&asked);
 	n_asked = 0;
 	memset(has_answered, 0, sizeof has_answered);
-	census = sfs_sizes_start(&shards, NULL, 0);
+	sizes = sfs_sizes_start(&shards, NULL, 0);
 	answer(N_EARLY);
-	sfs_sizes_settle(census);
-	return census;
+	sfs_sizes_settle(sizes);
+	return sizes;
 }
 
-static void end(struct sfs_sizes *census)
+static void end(struct sfs_sizes *sizes)
 {
-	sfs_sizes_stop(census);
+	sfs_sizes_stop(sizes);
 	answer(N);
-	sfs_sizes_free(census);
+	sfs_sizes_free(sizes);
 	sfs_shards_done(&shards);
 	sfs_budget_done(&budget);
 	sfs_ledger_clear();
 	memset(answers, 0, sizeof answers);
 }
 
-static const char *said(struct sfs_sizes *census)
+static const char *said(struct sfs_sizes *sizes)
 {
 	static struct sfs_error line;
 	struct sfs_sizes_tally tally;
 
 	line.text[0] = 0;
-	sfs_sizes_report(census, &tally);
+	sfs_sizes_report(sizes, &tally);
 	sfs_sizes_describe(&tally, &line);
 	return line.text;
 }
@@ -108,7 +108,7 @@ static const char *said(struct sfs_sizes *census)
 /* After a tenth of the answers, there is no gap of a hundredth that was not looked at. */
 static void asks_all_over_the_dataset(void)
 {
-	struct sfs_sizes *census = begin(N, false);
+	struct sfs_sizes *sizes = begin(N, false);
 	uint32_t i, last = 0;
 
 	answer(N / 10 - N_EARLY);
@@ -119,93 +119,93 @@ static void asks_all_over_the_dataset(void)
 	}
 	answer(N);
 	CHECK_EQ(n_asked, N); /* each once */
-	CHECK_EQ(sfs_sizes_known(census), N);
-	CHECK_STR(said(census), "");
-	end(census);
+	CHECK_EQ(sfs_sizes_known(sizes), N);
+	CHECK_STR(said(sizes), "");
+	end(sizes);
 }
 
 static void counts_what_is_missing(void)
 {
-	struct sfs_sizes *census;
+	struct sfs_sizes *sizes;
 
 	answers[3] = answers[7] = answers[8] = -ENOENT;
-	census = begin(20, false);
+	sizes = begin(20, false);
 	answer(N);
-	CHECK_STR(said(census),
+	CHECK_STR(said(sizes),
 		  "3 of 20 shards are missing, the first: http://host/3.tar: no "
 		  "(2); on-error=skip leaves them out");
-	end(census);
+	end(sizes);
 
 	answers[7] = -ENOENT;
-	census = begin(20, true);
+	sizes = begin(20, true);
 	answer(N);
-	CHECK_STR(said(census),
+	CHECK_STR(said(sizes),
 		  "1 of 20 shards is missing: http://host/7.tar: no (2); it is "
 		  "left out");
-	CHECK_EQ(sfs_sizes_known(census), 20);
-	end(census);
+	CHECK_EQ(sfs_sizes_known(sizes), 20);
+	end(sizes);
 }
 
 static void says_what_it_does_not_know_yet(void)
 {
-	struct sfs_sizes *census;
+	struct sfs_sizes *sizes;
 	uint32_t i;
 
 	for (i = 0; i < 600; i++)
 		answers[i] = -ENOENT;
-	census = begin(600, false);
+	sizes = begin(600, false);
 	answer(5);
-	CHECK_HAS(said(census),
+	CHECK_HAS(said(sizes),
 		  "all of the first 5 shards to answer are missing, the first: ");
 	answer(N);
-	CHECK_HAS(said(census),
+	CHECK_HAS(said(sizes),
 		  "all 600 shards are missing, the first: http://host/0.tar: ");
-	end(census);
+	end(sizes);
 
 	answers[0] = -ENOENT;
-	census = begin(600, false);
+	sizes = begin(600, false);
 	answer(1); /* the one that has failed */
-	CHECK_HAS(said(census),
+	CHECK_HAS(said(sizes),
 		  "1 of the first 112 shards to answer is missing: http://host/0.tar: ");
-	end(census);
+	end(sizes);
 }
 
 static void tells_refused_from_missing(void)
 {
 	struct sfs_sizes_tally tally;
-	struct sfs_sizes *census;
+	struct sfs_sizes *sizes;
 
 	answers[0] = -ENOENT;
 	answers[1] = -EACCES;
 	answers[2] = -EIO;
-	census = begin(4, true);
+	sizes = begin(4, true);
 	answer(N);
-	CHECK_STR(said(census),
+	CHECK_STR(said(sizes),
 		  "3 of 4 shards cannot be read, the first: http://host/0.tar: no (2)");
-	sfs_sizes_tally(census, 1, 4, &tally);
+	sfs_sizes_tally(sizes, 1, 4, &tally);
 	CHECK_EQ(tally.n_asked, 3);
 	CHECK_EQ(tally.n_missing, 0);
 	CHECK_EQ(tally.n_refused, 1);
 	CHECK_EQ(tally.n_failed, 1);
-	end(census);
+	end(sizes);
 
 	answers[0] = -EACCES;
-	census = begin(1, false);
+	sizes = begin(1, false);
 	answer(N);
-	CHECK_STR(said(census), "http://host/0.tar: no (13)");
-	end(census);
+	CHECK_STR(said(sizes), "http://host/0.tar: no (13)");
+	end(sizes);
 }
 
 /* Nobody answers, and the wait ends all the same. */
 static void waits_no_longer_than_it_is_told(void)
 {
-	struct sfs_sizes *census = begin(200, false);
+	struct sfs_sizes *sizes = begin(200, false);
 
-	sfs_sizes_wait(census, 20);
-	CHECK_STR(said(census), "");
+	sfs_sizes_wait(sizes, 20);
+	CHECK_STR(said(sizes), "");
 	answer(N);
-	sfs_sizes_wait(census, 1000000);
-	end(census);
+	sfs_sizes_wait(sizes, 1000000);
+	end(sizes);
 }
 
 int main(void)

@@ -16,7 +16,7 @@
 #define N_PIECES 3 /* of the large member */
 #define BUDGET	 ((uint64_t)64 << 20)
 
-static struct sfs_runtime env;
+static struct sfs_runtime runtime;
 static struct scripted_source *source;
 static struct tar good, bad; /* in the bad one a name has no room for a folder */
 static struct sfs_extent_map entries;
@@ -125,10 +125,10 @@ static void begin(const struct tar *t)
 					      .failed = on_failed};
 	const struct sfs_block_sample sample = {.n_bytes = t->n};
 
-	scripted_have(source, &env.shards.shards[0].object, "x.tar", t->bytes, t->n);
-	CHECK_EQ(sfs_account_open(&account, &env.budget, BUDGET / 2, true, NULL), 0);
+	scripted_have(source, &runtime.shards.shards[0].object, "x.tar", t->bytes, t->n);
+	CHECK_EQ(sfs_account_open(&account, &runtime.budget, BUDGET / 2, true, NULL), 0);
 	sfs_extent_map_init(&entries, 0);
-	sfs_oversize_init(&holes, &env, &account, &entries, &owner);
+	sfs_oversize_init(&holes, &runtime, &account, &entries, &owner);
 	sfs_oversize_append(&holes, 0, &sample, true);
 	CHECK_EQ(entries.tail, N_PIECES);
 	memset(n_failed, 0, sizeof n_failed);
@@ -143,7 +143,7 @@ static void finish(void)
 	sfs_oversize_done(&holes);
 	sfs_extent_map_done(&entries);
 	CHECK_EQ(sfs_account_used(&account), 0);
-	CHECK_EQ(sfs_account_used(&env.grabber.account), 0);
+	CHECK_EQ(sfs_account_used(&runtime.range_reader.account), 0);
 	sfs_account_close(&account);
 }
 
@@ -259,13 +259,13 @@ int main(void)
 	sfs_log_set_level(SFS_LOG_ERROR);
 	names[0] = sfs_strdup("train.tar");
 	sfs_deferred_init(&out);
-	sfs_budget_init(&env.budget, BUDGET);
-	env.slabs = sfs_slabs_new(BUDGET);
-	env.pool = sfs_threadpool_start("test", 1);
-	CHECK_EQ(sfs_range_reader_init(&env.grabber, env.slabs, env.pool, &env.budget,
+	sfs_budget_init(&runtime.budget, BUDGET);
+	runtime.slabs = sfs_slabs_new(BUDGET);
+	runtime.pool = sfs_threadpool_start("test", 1);
+	CHECK_EQ(sfs_range_reader_init(&runtime.range_reader, runtime.slabs, runtime.pool, &runtime.budget,
 				  8 << 20),
 		 0);
-	sfs_shards_init(&env.shards, 1, names, &none, false, &env.budget);
+	sfs_shards_init(&runtime.shards, 1, names, &none, false, &runtime.budget);
 	source = scripted_start();
 	make_tars();
 
@@ -277,12 +277,12 @@ int main(void)
 		at_random(&rng);
 
 	scripted_free(source);
-	sfs_threadpool_stop(env.pool);
-	sfs_shards_done(&env.shards);
-	sfs_range_reader_done(&env.grabber);
-	sfs_threadpool_free(env.pool);
-	sfs_slabs_free(env.slabs);
-	sfs_budget_done(&env.budget);
+	sfs_threadpool_stop(runtime.pool);
+	sfs_shards_done(&runtime.shards);
+	sfs_range_reader_done(&runtime.range_reader);
+	sfs_threadpool_free(runtime.pool);
+	sfs_slabs_free(runtime.slabs);
+	sfs_budget_done(&runtime.budget);
 	tar_done(&good);
 	tar_done(&bad);
 	free(names);

@@ -19,7 +19,7 @@
 #define N_SAMPLES 3000 /* of each */
 #define N_ALL	  ((uint64_t)N_SHARDS * N_SAMPLES)
 
-static struct sfs_runtime env;
+static struct sfs_runtime runtime;
 static struct sfs_scripts *scripts;
 static struct tar tars[N_SHARDS];
 
@@ -61,42 +61,42 @@ static void begin(struct sfs_order_settings order, uint64_t budget_bytes)
 	char *names[N_SHARDS];
 	int k;
 
-	env = (struct sfs_runtime){.order = order};
-	sfs_budget_init(&env.budget, budget_bytes);
-	env.pool = sfs_threadpool_start("works", 2);
+	runtime = (struct sfs_runtime){.order = order};
+	sfs_budget_init(&runtime.budget, budget_bytes);
+	runtime.pool = sfs_threadpool_start("works", 2);
 	for (k = 0; k < N_SHARDS; k++) {
 		objects[k] = (struct sfs_object){.size = tars[k].n};
 		names[k] = sfs_asprintf("s%d.tar", k);
 	}
-	sfs_shards_init(&env.shards, N_SHARDS, names, objects, false, &env.budget);
+	sfs_shards_init(&runtime.shards, N_SHARDS, names, objects, false, &runtime.budget);
 	for (k = 0; k < N_SHARDS; k++) {
-		struct sfs_shard *shard = &env.shards.shards[k];
+		struct sfs_shard *shard = &runtime.shards.shards[k];
 
-		sfs_shard_pin(&env.shards, shard);
-		sfs_shard_feed(&env.shards, shard, 0, tars[k].bytes, tars[k].n);
+		sfs_shard_pin(&runtime.shards, shard);
+		sfs_shard_feed(&runtime.shards, shard, 0, tars[k].bytes, tars[k].n);
 		keep_members(shard);
 	}
-	scripts = sfs_scripts_new(&env);
+	scripts = sfs_scripts_new(&runtime);
 }
 
 static void end(void)
 {
 	int k;
 
-	sfs_threadpool_stop(env.pool);
+	sfs_threadpool_stop(runtime.pool);
 	sfs_scripts_free(scripts);
 	for (k = 0; k < N_SHARDS; k++)
-		sfs_shard_unpin(&env.shards, &env.shards.shards[k]);
-	sfs_shards_done(&env.shards);
-	sfs_threadpool_free(env.pool);
-	CHECK_EQ(sfs_budget_used(&env.budget), 0);
-	sfs_budget_done(&env.budget);
+		sfs_shard_unpin(&runtime.shards, &runtime.shards.shards[k]);
+	sfs_shards_done(&runtime.shards);
+	sfs_threadpool_free(runtime.pool);
+	CHECK_EQ(sfs_budget_used(&runtime.budget), 0);
+	sfs_budget_done(&runtime.budget);
 	sfs_ledger_clear();
 }
 
 /* ---- reads ---- */
 
-/* Taken before those of the core, as that of parked requests is. */
+/* Taken before those of the engine, as that of parked requests is. */
 static pthread_mutex_t lock;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
@@ -329,7 +329,7 @@ static void bounded(void)
 		n_refused += ret < 0;
 	}
 	CHECK(n_refused > 0 && n_refused < 40);
-	CHECK(sfs_budget_used(&env.budget) <= (16 << 20));
+	CHECK(sfs_budget_used(&runtime.budget) <= (16 << 20));
 	printf("%d of 40 refused\n", n_refused);
 	for (i = 0; i < 39; i++)
 		sfs_order_file_close(many[i]);
@@ -360,7 +360,7 @@ int main(void)
 	size_t i;
 	int k;
 
-	sfs_lock_init(&lock, SFS_LOCK_PARKING);
+	sfs_lock_init(&lock, SFS_LOCK_PENDING);
 	make_tars();
 	for (i = 0; i < SFS_COUNT(orders); i++)
 		anywhere(orders[i], everything, i % 2 ? 4321 : 0);
