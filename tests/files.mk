@@ -293,6 +293,7 @@ fuse_tests = \
 repo_tests = \
 	tests/repo-an-order-has-its-properties.sh \
 	tests/repo-deadlines-go-by-the-monotonic-clock.sh \
+	tests/repo-every-link-leads-somewhere.sh \
 	tests/repo-every-promise-names-a-test.sh \
 	tests/repo-every-test-is-listed.sh \
 	tests/repo-layers-hold.sh \

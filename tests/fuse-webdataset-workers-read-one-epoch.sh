@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The README's example for WebDataset, with the loader workers that it has, reads each sample of
-# each epoch exactly once; and the ways that it warns of fail as it says.
+# The README's example for WebDataset, in two ranks with the loader workers that it has, reads each
+# sample of each epoch exactly once; and what it warns of fails as it says.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 requires_fuse
 requires_webdataset
@@ -10,7 +10,7 @@ requires_webdataset
     skip "$python has WebDataset, but not torch, Pillow and numpy"
 }
 
-# Four workers; each sample is an image and its number.
+# Two ranks of four workers; each sample is an image and its number.
 "$python" - <<'EOP'
 import io, os, tarfile
 from PIL import Image
@@ -18,7 +18,7 @@ from PIL import Image
 os.mkdir("data")
 image = io.BytesIO()
 Image.new("RGB", (4, 4)).save(image, "JPEG")
-for shard in range(6):
+for shard in range(8):
     with tarfile.open("data/train-%06d.tar" % shard, "w") as tar:
         for i in range(15):
             number = 15 * shard + i
@@ -29,30 +29,44 @@ for shard in range(6):
 EOP
 mount_ds data mnt
 
-# The first block of Python behind the words "**WebDataset.**"
-awk '/^\*\*WebDataset\.\*\*/ { here = 1 }
-     here && /^```$/ { exit }
+# The first block of Python below the heading.
+awk '/^## Train with torch$/ { here = 1 }
+     inside && /^```$/ { exit }
      inside { print }
      here && /^```python$/ { inside = 1 }' "$top/README.md" >example.py
 grep -q "num_workers=4" example.py || fail "no example in the README: $(cat example.py)"
 sed "s|/mnt/ds|$work/mnt|; s|range(90)|range(3)|" example.py >here.py
-"$python" -W ignore - <<'EOP' || fail "the README's example"
+cat >ranks.py <<'EOP'
 import collections
+import os
+import torch.distributed
+import torch.multiprocessing
 
-seen = []
+def run_rank(rank, world):
+    torch.distributed.init_process_group("gloo", init_method="file://%s/meet" % os.getcwd(), rank=rank, world_size=world)
+    seen = []
 
-def train(image, label):
-    assert image.shape == (4, 4, 3), image.shape
-    seen.append(int(label))
+    def train(image, label):
+        assert image.shape == (4, 4, 3), image.shape
+        seen.append(int(label))
 
-exec(compile(open("here.py").read(), "README.md", "exec"), {"train": train})
-assert len(seen) == 3 * 90, len(seen)
-for epoch in range(3):
-    part = seen[90 * epoch:90 * (epoch + 1)]
-    wrong = {k: n for k, n in collections.Counter(part).items() if n != 1}
-    assert sorted(part) == list(range(90)), (epoch, wrong)
-assert seen[:90] != seen[90:180], "epochs in one order"
+    variables = {"train": train}
+    exec(compile(open("here.py").read(), "README.md", "exec"), variables)
+    with open("seen-%d" % rank, "w") as file:
+        print(*seen, file=file)
+
+if __name__ == "__main__":
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    torch.multiprocessing.start_processes(run_rank, args=(2,), nprocs=2, start_method="fork")
+    seen = [list(map(int, open("seen-%d" % rank).read().split())) for rank in range(2)]
+    assert [len(s) for s in seen] == [3 * 60, 3 * 60], [len(s) for s in seen]
+    epochs = [seen[0][60 * e:60 * (e + 1)] + seen[1][60 * e:60 * (e + 1)] for e in range(3)]
+    for epoch in epochs:
+        wrong = {k: n for k, n in collections.Counter(epoch).items() if n != 1}
+        assert sorted(epoch) == list(range(120)), wrong
+    assert epochs[0] != epochs[1], "epochs in one order"
 EOP
+"$python" -W ignore ranks.py || fail "the README's example"
 
 # read_by_four URLS [OPTION=VALUE...]: how many samples come, and how many of them are distinct, with four workers.
 read_by_four() {
@@ -73,7 +87,7 @@ EOP
 }
 
 [ "$(read_by_four mnt/epochs/0.tar)" = ValueError ] || fail "a stream for four workers"
-[ "$(read_by_four "mnt/epochs/0.tar mnt/epochs/1.tar mnt/epochs/2.tar mnt/epochs/3.tar")" = "360 90" ] ||
+[ "$(read_by_four "mnt/epochs/0.tar mnt/epochs/1.tar mnt/epochs/2.tar mnt/epochs/3.tar")" = "480 120" ] ||
     fail "a list of epochs"
 umount_ds mnt
 mount_ds "data/train-{000000..000002}.tar" mnt
