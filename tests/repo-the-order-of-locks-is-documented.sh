@@ -7,7 +7,7 @@
 cd "$top"
 sed -n 's/^SFS_LOCK([A-Z_]*, "\([^"]*\)", "\([^"]*\)")$/| \1 | \2 |/p' src/base/locks.def >"$work/wanted"
 [ "$(wc -l <"$work/wanted")" = "$(grep -c '^SFS_LOCK' src/base/locks.def)" ] || fail "a row of locks.def is not understood"
-sed -n '/^## Locks/,/^## Life of a read/p' docs/ARCHITECTURE.md | grep -F '| ' >"$work/shown"
+sed -n '/^## Locks$/,/^## Memory$/p' docs/ARCHITECTURE.md | grep -F '| ' >"$work/shown"
 sed -n '/^| lock | what it guards |$/,$p' "$work/shown" | sed 1,1d >"$work/table"
 diff "$work/wanted" "$work/table" || fail "ARCHITECTURE has another order of locks"
 ! grep -nE 'pthread_(mutex_try|rwlock_wrlock|rwlock_tryrd|spin_)' -r src fusefs --include=*.[ch] |
