@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Change an index so that its checksums are right again: by docs/internals/index.md alone.
+"""Change an index so that its checksums are right again: by docs/internals/catalog.md alone.
 The members' part stays as it is.
 
   forge-index.py FILE CHANGE

@@ -8,7 +8,7 @@
 #include "catalog/index-format.h"
 #include "check.h"
 
-/* Where a header has what; docs/internals/index.md. */
+/* Where a header has what; docs/internals/catalog.md. */
 enum {
 	AT_FORMAT = 8,
 	AT_HEADER_BYTES = 12,

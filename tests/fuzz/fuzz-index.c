@@ -30,7 +30,7 @@ static void put_sum(uint8_t *bytes, size_t at, size_t from, size_t n)
 	memcpy(bytes + at, &sum, sizeof sum);
 }
 
-/* docs/internals/index.md */
+/* docs/internals/catalog.md */
 static void seal(uint8_t *bytes, size_t n)
 {
 	enum {
