@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Train on a mount, with any number of ranks and loader workers.  Killed at any moment, it
+"""Train on a mount, with any number of ranks and loader workers.  Killed at any moment, the job
 goes on at its sample when it is started again, also with another number of ranks.
 
   shufflefs mount -o segment=64M DATA /mnt/ds
@@ -8,29 +8,28 @@ goes on at its sample when it is started again, also with another number of rank
   torchrun --nproc_per_node=2 train.py /mnt/ds OUT [OPTIONS]   on one node or many (Debian
                                                                12's torchrun does not run)
 
-OUT gets checkpoint.pt, and of each rank a log, rank-R.log: a line "EPOCH POSITION KEY" for
-each sample that it trained on.  All ranks must see OUT, and mounts of the same order.  The
-data are JPEGs with a class, as scripts/make-dataset makes them; needs torch and Pillow.
+OUT gets checkpoint.pt, and a log of each rank, rank-R.log: a line "EPOCH POSITION KEY" for each
+sample that it trained on.  All ranks must see OUT, and mounts of the same order.  The data are
+JPEGs with a class, as scripts/make-dataset makes them; needs torch and Pillow.
 
-How this works.  An epoch is a row of samples, at the positions 0, 1, 2, ...  As all lanes
-are equally long (segment=), rank R of W has the positions p with p mod W = R, in their
-order.  A step takes the next --batch positions, from each rank its own.  So what was trained
-on is always all positions before some T, and T is all that a checkpoint must tell: rank R
-goes on at its sample K, the number of p before T with p mod W = R, whatever W is now.
+How this works.  An epoch is a sequence of samples, at the positions 0, 1, 2, ...  As all lanes
+have the same length (segment=), rank R of W has the positions p with p mod W = R, in their
+order.  A step takes the next --batch positions, each rank its own.  So the job has always trained
+on all positions before some T, and a checkpoint need only hold T: rank R goes on at its sample K,
+the number of p before T with p mod W = R, whatever W is now.
 
-A rank's lanes are dealt to its workers, so its next samples are spread over them; and the
-DataLoader takes items from its workers in turn.  Therefore an item is not a batch of a
-worker's samples, which would run ahead of the other workers', but what that worker has of
-one step's samples, be it nothing: one item of each worker is a step, for any number of
-workers.
+A rank's lanes are distributed to its workers, so its next samples are spread over them, and the
+DataLoader takes items from its workers in turn.  Therefore an item is not a batch of a worker's
+samples, which would run ahead of the other workers', but what that worker has of one step's
+samples, even if it is nothing: one item of each worker is a step, for any number of workers.
 
-At the end ranks differ by a sample, so the last step is smaller, and empty for some.  What
-is all-reduced are sums of gradients and, with them, of how many samples they are from; a
-step in which nobody had one is the end of the epoch.
+At the end ranks differ by a sample, so the last step is smaller, and empty for some.  The ranks
+all-reduce sums of gradients and, with them, the number of samples; a step in which no rank had a
+sample is the end of the epoch.
 
-A checkpoint is renamed into its place when all ranks have logged what it holds, and nobody
-gets past the next all-reduce before.  What the logs have beyond it is taken off them when a
-job starts: the model that goes on has not seen it.
+A checkpoint is renamed into its place when all ranks have logged what it holds, and nobody gets
+past the next all-reduce before.  Lines that the logs have beyond it are removed when a job starts:
+the model that goes on has not seen those samples.
 """
 import argparse
 import glob
@@ -56,7 +55,7 @@ def samples(path):
     last, fields = None, {}
     with tarfile.open(path, "r|", bufsize=1 << 20) as tar:
         for member in iter(tar.next, None):
-            tar.members.clear()  # else it keeps all of the epoch's
+            tar.members.clear()  # else it keeps all members of the epoch
             match = re.match(r"((?:.*/|)[^.]+)[.]([^/]*)$", member.name)
             if not match or not member.isreg() or re.match(r"__[^/]*__($|/)", member.name):
                 continue
@@ -77,11 +76,10 @@ def decode(fields):
 
 
 class Part(torch.utils.data.IterableDataset):
-    """A rank's part of an epoch from its sample `first` on, `per_step` of them for a step.
+    """A rank's part of an epoch from its sample `first` on, `per_step` samples a step.
 
-    `n_lanes` is how many lanes the rank has: its sample j is of its lane j mod n_lanes, and
-    worker I of N has its lanes I, I+N, I+2N, ...  An item is (step, the numbers j, keys,
-    images, classes).
+    The rank has `n_lanes` lanes: its sample j comes from its lane j mod n_lanes, and worker I of
+    N has its lanes I, I+N, I+2N, ...  An item is (step, the numbers j, keys, images, classes).
     """
 
     def __init__(self, folder, n_lanes, first, per_step):
@@ -120,7 +118,7 @@ def settings(mount):
         return {name.strip(): value.strip() for name, equals, value in lines if equals}
 
 
-# What is left behind
+# Checkpoints and logs
 
 def save(path, state):
     """All of it or nothing, whenever we are killed."""
@@ -132,7 +130,7 @@ def save(path, state):
 
 
 def forget(log, epoch, done):
-    """Take off a log what it has beyond a checkpoint, and a line that was not finished."""
+    """Remove from a log what it has beyond a checkpoint, and an unfinished line."""
     with open(log, "rb+") as file:
         end = 0
         for line in file:
@@ -153,8 +151,8 @@ def new_model():
 
 
 def train_step(model, optimizer, images, classes):
-    """Train on what the ranks have, each its own; returns how many samples that were, and
-    the sum of their losses."""
+    """Train on the samples of all ranks.  Returns the number of samples and the sum of their
+    losses."""
     optimizer.zero_grad(set_to_none=False)
     losses = torch.nn.functional.cross_entropy(model(images), classes, reduction="sum")
     losses.backward()
@@ -194,12 +192,12 @@ class Job:
     def load(self):
         state = torch.load(self.path)
         if state["order"] != self.order:
-            raise SystemExit("train: %s is of another order than %s" % (self.path, self.args.mount))
+            raise SystemExit("train: %s belongs to another order than %s" % (self.path, self.args.mount))
         self.epoch, self.done = state["epoch"], state["done"]
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         if self.rank == 0:
-            print("going on in epoch %d behind %d samples, with %d ranks (before: %d)"
+            print("going on in epoch %d after %d samples, with %d ranks (before: %d)"
                   % (self.epoch, self.done, self.world, state["world"]), flush=True)
 
     def commit(self):
@@ -236,7 +234,7 @@ class Job:
             if step % self.args.every == 0:
                 self.commit()
         if k < int(os.getxattr(folder + ".tar", "user.shufflefs.samples")):
-            raise SystemExit("train: %s.tar has more than the %d samples that came" % (folder, k))
+            raise SystemExit("train: %s.tar has more samples than the %d that were read" % (folder, k))
         if self.rank == 0:
             print("epoch %d: %d samples, %d of them in this run, with a mean loss of %.3f"
                   % (self.epoch, self.done, seen, loss / max(1, seen)), flush=True)
@@ -278,7 +276,7 @@ def main():
         try:
             torch.multiprocessing.start_processes(run_rank, args=(args, "file://%s/meet" % folder),
                                                   nprocs=args.nproc, start_method="fork")
-        except torch.multiprocessing.ProcessExitedException as error:  # it has said why
+        except torch.multiprocessing.ProcessExitedException as error:  # it has printed why
             raise SystemExit("train: %s" % error)
 
 
