@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Every relative link in a page of this repository leads to a file and a heading that exist, and
-# every path of this repository that a page names in backticks is there.  Pages of docs/ are found:
-# README.md leads to each of them.
+# every path of this repository that a page names in backticks, or a page that code names, is
+# there.  Pages of docs/ are found: README.md leads to each of them.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 
 cat >links.py <<'EOP'
@@ -58,6 +58,12 @@ for page in pages:
         if not page.startswith(("NEWS", "docs/decisions")):
             wrong += ["%s names %s, which is not there" % (page, p) for p in PATH.findall(line)
                       if "NAME" not in p and "..." not in p and not os.path.exists(p)]
+for pattern in ("src/*/*.[ch]", "src/*/*/*.[ch]", "fusefs/*.[ch]", "tests/*.*", "tests/fuzz/*.c", "scripts/*", "man/*"):
+    for path in glob.glob(pattern):
+        if os.path.isfile(path) and "repo-every-link" not in path:
+            text = open(path, encoding="utf-8", errors="replace").read()
+            wrong += ["%s names %s, which is not there" % (path, p)
+                      for p in re.findall(r"\bdocs/[\w/-]+\.md", text) if not os.path.exists(p)]
 reached, new = set(), {"README.md"}
 while new:
     reached |= new
@@ -74,7 +80,9 @@ printf '# One, `two`\n' >tree/docs/a.md
 "$python" links.py tree >said || fail "$(cat said)"
 printf '[y](b.md) [z](../README.md#t2) `src/none.c`\n' >>tree/docs/a.md
 printf '# B\n' >tree/docs/c.md
+mkdir -p tree/src/tar
+echo '/* see docs/d.md */' >tree/src/tar/tar.c
 ! "$python" links.py tree >said || fail "nothing was missed"
-for missed in 'b.md, which' 'README.md has no such heading' 'src/none.c, which' 'leads to docs/c.md'; do
+for missed in 'b.md, which' 'README.md has no such heading' 'src/none.c, which' 'docs/d.md, which' 'leads to docs/c.md'; do
     grep -q "$missed" said || fail "not noticed: $missed: $(cat said)"
 done

@@ -6,7 +6,7 @@
  * opens an index must not trust it: it may be torn, truncated, somebody else's or a lie.
  * What has been opened can break nothing; whether it is this shard's index, in this
  * version, is for the caller to see (shard_bytes, version), and that it tells the truth
- * only the shard's headers could show.  The format is in docs/internals/index.md; little
+ * only the shard's headers could show.  The format is in docs/internals/catalog.md; little
  * endian.  Pure; opening reads all bytes of a part, once.
  */
 #ifndef SFS_INDEX_FORMAT_H
