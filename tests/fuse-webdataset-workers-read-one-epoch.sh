@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The README's example for WebDataset, in two ranks with the loader workers that it has, reads each
-# sample of each epoch exactly once; and what it warns of fails as it says.
+# sample of each epoch exactly once; so does going on after some batches as docs/training.md shows it.
+# And what the README warns of fails as it says.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 requires_fuse
 requires_webdataset
@@ -89,6 +90,29 @@ EOP
 [ "$(read_by_four mnt/epochs/0.tar)" = ValueError ] || fail "a stream for four workers"
 [ "$(read_by_four "mnt/epochs/0.tar mnt/epochs/1.tar mnt/epochs/2.tar mnt/epochs/3.tar")" = "480 120" ] ||
     fail "a list of epochs"
+
+# A job that has used n batches of its workers goes on after them, as docs/training.md says.
+sed -n '/^start = f/,/^urls = /p' "$top/docs/training.md" | sed "s|/mnt/ds|$work/mnt|" >urls.py
+grep -q "worker-{i}-of-4@" urls.py || fail "no example in docs/training.md"
+"$python" -W ignore - <<'EOP' || fail "resuming with workers"
+import itertools
+import webdataset as wds
+
+epoch, rank, world, B = 0, 0, 1, 3
+
+def batches(n):
+    """The batches of a job that starts after n of them, as lists of keys with their shards."""
+    variables = {"epoch": epoch, "rank": rank, "world": world, "B": B, "n": n}
+    exec(compile(open("urls.py").read(), "training.md", "exec"), variables)
+    dataset = wds.WebDataset(variables["urls"], shardshuffle=False).to_tuple("cls").batched(B, partial=True)
+    return [[int(c) for c in batch[0]] for batch in wds.WebLoader(dataset, batch_size=None, num_workers=4)]
+
+everything = batches(0)
+assert sorted(itertools.chain(*everything)) == list(range(120)), everything
+for n in 1, 4, 7, 18:
+    used, rest = everything[:n], batches(n)
+    assert sorted(itertools.chain(*used, *rest)) == list(range(120)), (n, used, rest)
+EOP
 umount_ds mnt
 mount_ds "data/train-{000000..000002}.tar" mnt
 all="mnt/epochs/0/rank-0-of-1/worker-{0..3}-of-4.tar"
