@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Every relative link in a page of this repository leads to a file and a heading that exist, and
-# every path of this repository that a page names in backticks, or a page that code names, is
-# there.  Pages of docs/ are found: README.md leads to each of them.
+# every path or sfs_symbol of this repository that a page names in backticks, or a page that code
+# names, is there.  Pages of docs/ are found: README.md leads to each of them.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 
 cat >links.py <<'EOP'
@@ -13,9 +13,14 @@ pages = [os.path.normpath(p) for pattern in ("*.md", "docs/*.md", "docs/*/*.md",
                                              "src/*/*/README.md", "fusefs/*.md") for p in glob.glob(pattern)]
 # Files of the present only: a page of news or of a decision may name what has gone.
 PATH = re.compile(r"`((?:src|fusefs|tests|scripts|bench|docs|examples|man)/[\w./-]*\.\w+)`")
+SYMBOL = re.compile(r"`(?:struct )?(sfs_\w+)(?:\(\))?`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 wrong = []
 links = {}
+symbols = set()
+for pattern in ("src/*/*.[ch]", "src/*/*/*.[ch]", "fusefs/*.[ch]"):
+    for path in glob.glob(pattern):
+        symbols.update(re.findall(r"\bsfs_\w+", open(path, encoding="utf-8").read()))
 
 
 def prose(page):
@@ -58,6 +63,8 @@ for page in pages:
         if not page.startswith(("NEWS", "docs/decisions")):
             wrong += ["%s names %s, which is not there" % (page, p) for p in PATH.findall(line)
                       if "NAME" not in p and "..." not in p and not os.path.exists(p)]
+            wrong += ["%s names %s, which is not in the code" % (page, p) for p in SYMBOL.findall(line)
+                      if p not in symbols and p != "sfs_noun_verb"]
 for pattern in ("src/*/*.[ch]", "src/*/*/*.[ch]", "fusefs/*.[ch]", "tests/*.*", "tests/fuzz/*.c", "scripts/*", "man/*"):
     for path in glob.glob(pattern):
         if os.path.isfile(path) and "repo-every-link" not in path:
@@ -78,11 +85,11 @@ mkdir -p tree/docs
 printf '# T\n\n[x](docs/a.md#one-two)\n' >tree/README.md
 printf '# One, `two`\n' >tree/docs/a.md
 "$python" links.py tree >said || fail "$(cat said)"
-printf '[y](b.md) [z](../README.md#t2) `src/none.c`\n' >>tree/docs/a.md
+printf '[y](b.md) [z](../README.md#t2) `src/none.c` `sfs_none()`\n' >>tree/docs/a.md
 printf '# B\n' >tree/docs/c.md
 mkdir -p tree/src/tar
 echo '/* see docs/d.md */' >tree/src/tar/tar.c
 ! "$python" links.py tree >said || fail "nothing was missed"
-for missed in 'b.md, which' 'README.md has no such heading' 'src/none.c, which' 'docs/d.md, which' 'leads to docs/c.md'; do
+for missed in 'b.md, which' 'README.md has no such heading' 'src/none.c, which' 'sfs_none, which' 'docs/d.md, which' 'leads to docs/c.md'; do
     grep -q "$missed" said || fail "not noticed: $missed: $(cat said)"
 done
