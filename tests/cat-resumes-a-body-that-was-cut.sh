@@ -8,7 +8,7 @@
 good_shards
 start_origin shards
 arrives "$origin/cut,at=30000,times=1/$three"
-said "retry: train-000001.tar @ 30000: .*retry 1 in [0-9]* ms"
+said "retry: train-00000[0-2].tar @ 30000: .*retry 1 in [0-9]* ms"
 asked 'train-000001.*"range": "bytes=30000-'
 [ "$(grep -c '"range": "bytes=30000-' origin-log.1)" = 3 ] || fail "not once for each shard"
 
