@@ -86,7 +86,6 @@ libshufflefs_la_SOURCES = \
 	src/catalog/index-find.c src/catalog/index-find.h \
 	src/catalog/index-format.c src/catalog/index-format.h \
 	src/catalog/index-import.c src/catalog/index-import.h \
-	src/catalog/manifest.c src/catalog/manifest.h \
 	src/catalog/members.c src/catalog/members.h \
 	src/catalog/probe.c src/catalog/probe.h \
 	src/catalog/shard.c src/catalog/shard.h \

@@ -74,7 +74,6 @@ unit_tests = \
 	tests/unit-lock-aborts-on-a-wrong-order \
 	tests/unit-log-lines-hold-no-control-characters \
 	tests/unit-magic-tells-what-a-file-is-instead-of-a-tar \
-	tests/unit-manifest-knows-which-shard-is-meant \
 	tests/unit-members-are-found-by-number-and-by-byte \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \

@@ -26,6 +26,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SUFFIX	    ".index"
 #define FOREIGN	    ".idx"
@@ -553,6 +554,15 @@ static void give_up(struct sfs_index_search *f)
 	f->done(f, -ECANCELED);
 }
 
+static void check_place(const struct sfs_index_finder *ix)
+{
+	struct stat st;
+
+	if (ix->place && !ix->is_url && stat(ix->place, &st) == 0 && !S_ISDIR(st.st_mode))
+		sfs_warning("index: '%s' is not a folder; no index is taken from it",
+			    ix->place);
+}
+
 static void *work(void *arg)
 {
 	struct sfs_index_finder *ix = arg;
@@ -561,6 +571,7 @@ static void *work(void *arg)
 	bool is_stopped;
 	int ret;
 
+	check_place(ix);
 	pthread_mutex_lock(&ix->lock);
 	for (;;) {
 		link = sfs_list_pop(&ix->queue);
@@ -651,31 +662,39 @@ uint64_t sfs_index_finder_flush(struct sfs_index_finder *ix)
 
 /* ---- life ---- */
 
-int sfs_index_finder_new(const struct sfs_index_finder_options *options,
-			 struct sfs_index_finder **ret_indexes, struct sfs_error *err)
+/* index= or --to=: a URL, or a folder, which may not exist yet. */
+static int set_place(struct sfs_index_finder *ix, const char *place,
+		     struct sfs_error *err)
 {
-	struct sfs_index_finder *ix;
 	struct sfs_uri uri;
-	bool is_url = options->place && sfs_uri_has_scheme(options->place);
 	size_t n;
 	int ret;
 
-	if (is_url) {
-		ret = sfs_uri_parse(options->place, &uri, err);
+	if (sfs_uri_has_scheme(place)) {
+		ret = sfs_uri_parse(place, &uri, err);
 		if (ret < 0)
 			return sfs_error_wrap(err, ret, "index");
-		is_url = uri.scheme != SFS_SCHEME_FILE;
-	}
-	ix = sfs_calloc(1, sizeof *ix);
-	ix->is_url = is_url;
-	if (options->place && sfs_uri_has_scheme(options->place)) {
-		ix->place = sfs_strdup(is_url ? options->place : uri.location);
+		ix->is_url = uri.scheme != SFS_SCHEME_FILE;
+		ix->place = sfs_strdup(ix->is_url ? place : uri.location);
 		sfs_uri_done(&uri);
-	} else if (options->place) {
-		ix->place = sfs_strdup(options->place);
+	} else {
+		ix->place = sfs_strdup(place);
 	}
-	for (n = ix->place ? strlen(ix->place) : 0; n > 1 && ix->place[n - 1] == '/';)
+	for (n = strlen(ix->place); n > 1 && ix->place[n - 1] == '/';)
 		ix->place[--n] = 0;
+	return 0;
+}
+
+int sfs_index_finder_new(const struct sfs_index_finder_options *options,
+			 struct sfs_index_finder **ret_indexes, struct sfs_error *err)
+{
+	struct sfs_index_finder *ix = sfs_calloc(1, sizeof *ix);
+	int ret = options->place ? set_place(ix, options->place, err) : 0;
+
+	if (ret < 0) {
+		free(ix);
+		return ret;
+	}
 	ix->verify_size_only = options->verify_size_only;
 	ix->http = options->http;
 	ix->account = options->account;

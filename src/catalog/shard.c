@@ -44,7 +44,6 @@ void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
 		shard->folder = sfs_rewrite_folder(names[i]);
 		shard->object = objects[i];
 		shard->object.name = shard->name;
-		shard->n_claimed = SFS_NO_CLAIM;
 		sfs_lock_init(&shard->lock, SFS_LOCK_SHARD);
 	}
 	sfs_rwlock_init(&s->drop_lock, SFS_LOCK_DROP);
@@ -237,12 +236,6 @@ static void sum_up(struct sfs_shard *shard)
 	shard->n_samples = sfs_sample_table_n(table);
 	shard->sample_bytes = sfs_sample_table_place(table, shard->n_samples);
 	shard->has_totals = true;
-	if (shard->n_claimed != SFS_NO_CLAIM && shard->n_claimed != shard->n_samples)
-		sfs_ledger_add(SFS_EVENT_INDEX, shard->name, SFS_NO_OFFSET,
-			       "what the headers say counts",
-			       "it has %llu samples, and index= claims %llu",
-			       (unsigned long long)shard->n_samples,
-			       (unsigned long long)shard->n_claimed);
 }
 
 /* The scan has come to an end, good or bad.  The shard is locked. */

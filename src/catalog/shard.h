@@ -29,7 +29,6 @@ struct sfs_index;
 struct sfs_index_finder;
 struct sfs_growth; /* the scan and the table of one shard; see shard.c */
 
-#define SFS_NO_CLAIM UINT64_MAX
 
 struct sfs_shard {
 	uint32_t index;
@@ -48,7 +47,6 @@ struct sfs_shard {
 	bool has_lied;	 /* its index */
 	bool has_totals;
 	uint64_t n_samples, sample_bytes; /* if has_totals */
-	uint64_t n_claimed; /* samples, as a description says; SFS_NO_CLAIM: it doesn't */
 	struct sfs_link lru; /* in sfs_shards.lru if it has a growth and no pins */
 
 	/* The scanner's (survey.h), under its lock. */
