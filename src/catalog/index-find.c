@@ -169,16 +169,11 @@ static int open_claims(const struct sfs_index_finder *ix, struct sfs_index_searc
 	return ret;
 }
 
-/* Look at a header: how many bytes of the index are wanted? */
-static int look(const struct sfs_index_finder *ix, const struct sfs_index_search *f,
-		const void *bytes, size_t first, uint64_t n_file, uint64_t *ret_n,
-		struct sfs_error *err)
+/* How many bytes of its file does the search want? */
+static uint64_t wanted_bytes(const struct sfs_index_search *f,
+			     const struct sfs_index *index, uint64_t n_file)
 {
-	struct sfs_index index;
-	int ret = sfs_index_look(bytes, first, n_file, f->wants_members, &index, ret_n,
-				 err);
-
-	return ret < 0 ? ret : check(ix, f->object, &index, err);
+	return f->wants_members ? n_file : index->order_end;
 }
 
 /* Take the bytes of an index, n_file of them or those that are wanted. */
@@ -203,14 +198,19 @@ static int read_index(const struct sfs_index_finder *ix, struct sfs_index_search
 	char header[SFS_INDEX_HEADER_BYTES];
 	size_t first = file->n < sizeof header ? (size_t)file->n : sizeof header;
 	struct sfs_charge bytes = {0};
+	struct sfs_index index;
 	uint64_t n;
 	int ret;
 
 	ret = sfs_localfile_read(file, 0, header, first);
 	if (ret == 0)
-		ret = look(ix, f, header, first, file->n, &n, err);
+		ret = sfs_index_look(header, first, file->n, &index, err);
 	if (ret == 0)
-		ret = hold(ix, &bytes, n, f->wants_members, err);
+		ret = check(ix, f->object, &index, err);
+	if (ret < 0)
+		return ret;
+	n = wanted_bytes(f, &index, file->n);
+	ret = hold(ix, &bytes, n, f->wants_members, err);
 	if (ret < 0)
 		return ret;
 	memcpy(bytes.bytes, header, sizeof header);
@@ -404,12 +404,14 @@ static int take_index(const struct sfs_index_finder *ix, struct sfs_index_search
 		      struct sfs_error *err)
 {
 	struct sfs_charge bytes;
-	uint64_t n;
+	struct sfs_index index;
 	int ret;
 
-	ret = look(ix, f, f->bytes.bytes, f->bytes.n, f->remote.size, &n, err);
+	ret = sfs_index_look(f->bytes.bytes, f->bytes.n, f->remote.size, &index, err);
 	if (ret == 0)
-		ret = want(ix, f, n, err);
+		ret = check(ix, f->object, &index, err);
+	if (ret == 0)
+		ret = want(ix, f, wanted_bytes(f, &index, f->remote.size), err);
 	if (ret < 0)
 		return ret;
 	bytes = f->bytes;

@@ -139,22 +139,21 @@ static struct sfs_index index_of(const struct header *h)
 		.sample_bytes = h->sample_bytes,
 		.n_members = h->n_members,
 		.has_members = h->members_bytes > 0,
+		.order_end = sizeof *h + h->order_bytes,
 		.members_bytes = h->members_bytes,
 		.members_checksum = h->members_checksum,
 	};
 }
 
-int sfs_index_look(const void *bytes, size_t first, uint64_t n_file, bool with_members,
-		   struct sfs_index *ret_index, uint64_t *ret_n, struct sfs_error *err)
+int sfs_index_look(const void *bytes, size_t first, uint64_t n_file,
+		   struct sfs_index *ret_index, struct sfs_error *err)
 {
 	struct header h;
 	int ret = look(bytes, first, n_file, &h, err);
 
-	if (ret < 0)
-		return ret;
-	*ret_index = index_of(&h);
-	*ret_n = with_members ? n_file : sizeof h + h.order_bytes;
-	return 0;
+	if (ret == 0)
+		*ret_index = index_of(&h);
+	return ret;
 }
 
 int sfs_index_open(const void *bytes, size_t n, uint64_t n_file,
@@ -168,8 +167,8 @@ int sfs_index_open(const void *bytes, size_t n, uint64_t n_file,
 	ret = look(bytes, n, n_file, &h, err);
 	if (ret < 0)
 		return ret;
-	assert(n == n_file || n == sizeof h + h.order_bytes);
 	index = index_of(&h);
+	assert(n == n_file || n == index.order_end);
 	index.entries = (const void *)((const char *)bytes + h.order_offset);
 	ret = check_order(&h, index.entries, err);
 	if (ret < 0)

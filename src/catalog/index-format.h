@@ -31,6 +31,7 @@ struct sfs_index {
 	uint64_t n_samples, sample_bytes; /* the sum of their extents */
 	uint64_t n_members;		  /* if has_members */
 	bool has_members;
+	uint64_t order_end; /* bytes of the file up to here suffice without members */
 
 	/* Among the bytes that were opened; for sfs_sample_table_borrow(). */
 	const struct sfs_sample_table_entry *entries;
@@ -45,11 +46,10 @@ struct sfs_index {
  * header in it, and all names lie there, too. */
 uint64_t sfs_index_bytes_max(uint64_t shard_bytes);
 
-/* Look at the header alone, `first` bytes of an index of n_file bytes: what it is of.
- * *ret_n: so many of its bytes are needed, with members or without; all pointers of
+/* Read the header alone: `first` bytes of an index of n_file bytes.  All pointers of
  * *ret_index are NULL.  Errors as of sfs_index_open(). */
-int sfs_index_look(const void *bytes, size_t first, uint64_t n_file, bool with_members,
-		   struct sfs_index *ret_index, uint64_t *ret_n, struct sfs_error *err);
+int sfs_index_look(const void *bytes, size_t first, uint64_t n_file,
+		   struct sfs_index *ret_index, struct sfs_error *err);
 
 /* Look at the n bytes of an index, aligned to 8, and see that header and order part are
  * sound.  *ret_index points into them, and they must stay unchanged as long as it is

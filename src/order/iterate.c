@@ -151,7 +151,6 @@ const struct sfs_block_sample *sfs_iterator_next(struct sfs_iterator *play)
 
 void sfs_iterator_seek(struct sfs_iterator *play, struct sfs_locator *map, uint64_t round)
 {
-	uint64_t skip = 0;
 	uint32_t l, shard;
 	int ret;
 
@@ -161,11 +160,11 @@ void sfs_iterator_seek(struct sfs_iterator *play, struct sfs_locator *map, uint6
 	for (l = 0; l < play->order->n_lanes; l++) {
 		struct sfs_iterator_lane *lane = &play->lanes[l];
 
-		ret = sfs_locator_seek(map, l, round, &lane->at, &lane->block, &skip,
-				       &shard);
-		lane->t = skip;
-		if (ret == 0)
-			play->left[play->n_left++] = l;
+		ret = sfs_locator_seek(map, l, round, &lane->at, &lane->block, &shard);
+		if (ret < 0)
+			continue;
+		lane->t = round - lane->block.first;
+		play->left[play->n_left++] = l;
 	}
 }
 

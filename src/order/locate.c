@@ -89,11 +89,10 @@ static bool is_complete(const struct sfs_locator_lane *ml)
 	return ml->n_whole == ml->n_slices;
 }
 
-/* How many samples of the lane have a smaller place?  The place is within what
- * is known.  -EAGAIN if the table is not at hand. */
-static int count_before(const struct sfs_locator *map, uint32_t lane, uint64_t place,
-			uint64_t *ret_n, uint32_t *ret_m, uint64_t *ret_index,
-			uint32_t *ret_shard)
+/* Set the number, slice and index of *ret_at to the lane's first sample at or after
+ * `place`, which is within what is known.  -EAGAIN: the table is not loaded. */
+static int find_place(const struct sfs_locator *map, uint32_t lane, uint64_t place,
+		      struct sfs_lane *ret_at, uint32_t *ret_shard)
 {
 	const struct sfs_locator_lane *ml = &map->lanes[lane];
 	uint32_t low = 0, high = ml->n_whole, middle;
@@ -116,14 +115,14 @@ static int count_before(const struct sfs_locator *map, uint32_t lane, uint64_t p
 	table = table_of(map, lane, low);
 	if (!table)
 		return -EAGAIN;
-	*ret_index =
+	ret_at->m = low;
+	ret_at->index =
 		sfs_sample_table_find(table,
 				      sfs_slice_end(slice, sfs_sample_table_n(table)),
 				      place - map->bytes_before[i] +
 					      sfs_sample_table_place(table,
 								     slice->first));
-	*ret_n = map->n_before[i] + *ret_index - slice->first;
-	*ret_m = low;
+	ret_at->number = map->n_before[i] + ret_at->index - slice->first;
 	return 0;
 }
 
@@ -147,9 +146,10 @@ static int update_lane(struct sfs_locator *map, uint32_t lane, uint32_t *ret_sha
 {
 	struct sfs_locator_lane *ml = &map->lanes[lane];
 	const struct sfs_sample_table *table;
-	uint64_t n, bytes, index;
-	uint32_t m;
+	uint64_t n, bytes;
+	struct sfs_lane at;
 	size_t i;
+	int ret;
 
 	if (is_complete(ml))
 		return 0;
@@ -182,7 +182,10 @@ static int update_lane(struct sfs_locator *map, uint32_t lane, uint32_t *ret_sha
 		ml->n_certain = map->n_before[i];
 		return 0;
 	}
-	return count_before(map, lane, bytes, &ml->n_certain, &m, &index, ret_shard);
+	ret = find_place(map, lane, bytes, &at, ret_shard);
+	if (ret == 0)
+		ml->n_certain = at.number;
+	return ret;
 }
 
 /* The first sample whose order is not certain: its round and its lane. */
@@ -219,7 +222,7 @@ static uint64_t place_of(const struct sfs_locator *map, size_t i,
 
 int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		     struct sfs_lane *ret_lane, struct sfs_block *ret_block,
-		     uint64_t *ret_skip, uint32_t *ret_shard)
+		     uint32_t *ret_shard)
 {
 	const struct sfs_locator_lane *ml = &map->lanes[lane];
 	uint32_t low = 0, high = ml->n_whole, middle;
@@ -257,8 +260,7 @@ int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		at.index = index;
 		at.number = number;
 	} else {
-		ret = count_before(map, lane, place, &at.number, &at.m, &at.index,
-				   ret_shard);
+		ret = find_place(map, lane, place, &at, ret_shard);
 		if (ret < 0)
 			return ret;
 	}
@@ -267,7 +269,6 @@ int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 	ret = sfs_lane_form(&at, &map->tables, ret_block, ret_shard);
 	if (ret < 0)
 		return ret;
-	*ret_skip = number - ret_block->first;
 	*ret_lane = at;
 	return 0;
 }
@@ -279,15 +280,13 @@ static int have_block(struct sfs_locator *map, uint32_t lane, uint64_t number,
 	struct sfs_locator_lane *ml = &map->lanes[lane];
 	const struct sfs_block_sample *first;
 	const struct sfs_sample_table *table;
-	uint64_t skip;
 	int ret;
 
 	if (ml->has_block && number >= ml->block.first &&
 	    number < ml->block.first + ml->block.n)
 		return 0;
 	ml->has_block = false;
-	ret = sfs_locator_seek(map, lane, number, &ml->lane, &ml->block, &skip,
-			       ret_shard);
+	ret = sfs_locator_seek(map, lane, number, &ml->lane, &ml->block, ret_shard);
 	if (ret < 0)
 		return ret;
 	first = &ml->block.samples[0];

@@ -70,11 +70,11 @@ int sfs_locator_next(struct sfs_locator *map, struct sfs_spot *spot, uint32_t *r
 /* Move to the sample before; spot->offset is not kept.  false: there is none. */
 bool sfs_locator_previous(struct sfs_locator *map, struct sfs_spot *spot);
 
-/* Set *ret_lane up so that lane `lane` goes on behind the block that holds its
- * sample `number`; *ret_block is that block, *ret_skip how many of it come before
- * that sample.  -ENODATA: the lane has no such sample.  Others as find. */
+/* Set *ret_block to the block of lane `lane` that holds its sample `number`, as that
+ * block's sample number - ret_block->first, and *ret_lane to continue after that block.
+ * -ENODATA: the lane has no such sample.  Other errors as sfs_locator_find(). */
 int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		     struct sfs_lane *ret_lane, struct sfs_block *ret_block,
-		     uint64_t *ret_skip, uint32_t *ret_shard);
+		     uint32_t *ret_shard);
 
 #endif
