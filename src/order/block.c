@@ -30,7 +30,7 @@ static void add_sample(struct sfs_block *b, const struct sfs_lane *lane, uint32_
 		.shard = shard,
 		.m = lane->m,
 		.has_global = s->has_global,
-		.is_told = s->is_told,
+		.is_unverified = s->is_unverified,
 		.index = (uint32_t)lane->index,
 		.start = s->start,
 		.n_bytes = s->n_bytes,

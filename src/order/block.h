@@ -26,8 +26,8 @@ struct sfs_block_sample {
 	uint32_t shard;
 	uint32_t m; /* the lane's slice */
 	bool has_global;
-	bool is_told;	/* its table; see table.h */
-	uint32_t index; /* in the shard's table */
+	bool is_unverified; /* its table is; see samples.h */
+	uint32_t index;	    /* in the shard's table */
 	uint64_t start, n_bytes;
 	uint64_t key_hash;
 };

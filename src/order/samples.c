@@ -31,7 +31,7 @@ void sfs_sample_table_done(struct sfs_sample_table *t)
 		else
 			free(steal(&t->chunks[k]));
 	t->is_borrowed = false;
-	atomic_store(&t->is_told, false);
+	atomic_store(&t->is_unverified, false);
 	atomic_store(&t->n, 0);
 	atomic_store(&t->state, SFS_SAMPLE_TABLE_GROWING);
 }
@@ -70,7 +70,7 @@ void sfs_sample_table_end(struct sfs_sample_table *t, enum sfs_sample_table_stat
 void sfs_sample_table_set_told(struct sfs_sample_table *t)
 {
 	/* Seen by whoever sees the next entry: its number is released after this. */
-	atomic_store_explicit(&t->is_told, true, memory_order_relaxed);
+	atomic_store_explicit(&t->is_unverified, true, memory_order_relaxed);
 }
 
 uint64_t sfs_sample_table_find(const struct sfs_sample_table *t, uint64_t n,

@@ -41,7 +41,7 @@ struct sfs_sample_table {
 	struct sfs_sample_table_entry *chunks[24];
 	_Atomic uint64_t n;
 	_Atomic int state;
-	atomic_bool is_told; /* by an index: nobody has seen the headers */
+	atomic_bool is_unverified; /* from an index: the headers were not read */
 	bool is_borrowed;
 };
 
@@ -50,7 +50,7 @@ struct sfs_sample_table_sample {
 	uint64_t place;		 /* the sum of the extents before it */
 	uint64_t key_hash;
 	bool has_global;
-	bool is_told; /* perhaps: see struct sfs_sample_table */
+	bool is_unverified; /* see struct sfs_sample_table */
 };
 
 void sfs_sample_table_done(struct sfs_sample_table *t); /* empty again */
@@ -100,7 +100,8 @@ static inline struct sfs_sample_table_sample sfs_sample_table_get_at(
 		.place = place,
 		.key_hash = e->key_hash,
 		.has_global = e->start & SFS_SAMPLE_TABLE_GLOBAL,
-		.is_told = atomic_load_explicit(&t->is_told, memory_order_relaxed),
+		.is_unverified =
+			atomic_load_explicit(&t->is_unverified, memory_order_relaxed),
 	};
 }
 
