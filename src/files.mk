@@ -92,6 +92,7 @@ libshufflefs_la_SOURCES = \
 	src/catalog/sizes.c src/catalog/sizes.h \
 	 \
 	src/io/gather.c src/io/gather.h \
+	src/io/header-fetch.c src/io/header-fetch.h \
 	src/io/header-patch.c src/io/header-patch.h \
 	src/io/header-scan.c src/io/header-scan.h \
 	src/io/idx-file.c src/io/idx-file.h \

@@ -49,9 +49,9 @@ struct sfs_shard {
 	uint64_t n_samples, sample_bytes; /* if has_totals */
 	struct sfs_link lru; /* in sfs_shards.lru if it has a growth and no pins */
 
-	/* The scanner's (survey.h), under its lock. */
+	/* The header scanner's (io/header-scan.h), under its lock. */
 	struct sfs_cached_directory *listed;
-	struct sfs_header_scan *survey;
+	struct sfs_header_scan *header_scan;
 };
 
 struct sfs_shards {
