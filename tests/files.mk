@@ -42,6 +42,7 @@ unit_tests = \
 	tests/unit-extent-map-finds-what-holds-a-byte \
 	tests/unit-fetch-lets-late-drop-any-get \
 	tests/unit-file-notices-another-version \
+	tests/unit-header-fetch-asks-only-for-what-is-wanted \
 	tests/unit-header-patch-fetches-headers-only \
 	tests/unit-header-reads-plain-headers-only \
 	tests/unit-header-scan-gives-everybody-what-they-asked-for \
@@ -345,6 +346,7 @@ test_helpers = \
 	tests/parked.sh \
 	tests/ranks-in-turn.py \
 	tests/run-test \
+	tests/scripted-runtime.h \
 	tests/scripted-source.c \
 	tests/scripted-source.h \
 	tests/stores.h \

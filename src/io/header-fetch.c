@@ -163,10 +163,10 @@ static void choose(struct sfs_header_fetch *f, uint64_t want)
 	if (want > f->next) {
 		f->is_jumping = f->next > 0 && is_worth_jumping(f, want - f->next);
 		if (f->is_jumping || f->n_chunks == 0)
-			f->next = want;
-	} else if (want == f->next) {
+			f->next = f->target = want;
+	} else if (want == f->next && want != f->target) {
 		f->is_jumping = false; /* headers lie close together again */
-	} else if (f->n_chunks == 0) {
+	} else if (want < f->next && f->n_chunks == 0) {
 		f->hints = NULL; /* here is a header of which they say nothing */
 		f->next = want;
 	}

@@ -46,6 +46,7 @@ struct sfs_header_fetch {
 	int n_chunks;	 /* that are used */
 	uint64_t next;	 /* bytes before it were asked for or jumped over */
 	bool is_jumping; /* the last wanted byte was too far ahead to read up to it */
+	uint64_t target; /* of the last jump; fetched if next is greater */
 };
 
 typedef void sfs_header_fetch_feed(void *ctx, uint64_t offset, const void *bytes,
