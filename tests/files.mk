@@ -45,6 +45,7 @@ unit_tests = \
 	tests/unit-header-fetch-asks-only-for-what-is-wanted \
 	tests/unit-header-patch-fetches-headers-only \
 	tests/unit-header-reads-plain-headers-only \
+	tests/unit-header-scan-fails-only-who-waits \
 	tests/unit-header-scan-gives-everybody-what-they-asked-for \
 	tests/unit-headers-read-what-servers-send \
 	tests/unit-http1-reads-only-plain-responses \
