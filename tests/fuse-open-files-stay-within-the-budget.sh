@@ -79,7 +79,7 @@ for fd in fds:
     assert os.pread(fd, 1 << 20, 0) == want
     os.close(fd)
 EOF
-errors_have mnt 'its .idx takes .* and the budget has no room for it'
+errors_have mnt 'its .idx takes .* which do not fit the budget'
 umount_ds mnt
 
 # Nor do the names of all members, which an .order needs, fit one that is smaller still; what

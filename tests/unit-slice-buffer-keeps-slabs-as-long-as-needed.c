@@ -445,7 +445,7 @@ static void checks(void)
 		is_lie(lie, t.n - 1536, "");
 		lie = told;
 		lie.n_bytes = 1024;
-		is_lie(lie, 0, "behind");
+		is_lie(lie, 0, "after the end");
 		lie.n_bytes = t.n + 512; /* numbers of slabs */
 		is_lie(lie, t.n, "checksum");
 		end();

@@ -197,7 +197,7 @@ static int expand_brace(const char *s, size_t n, int depth, struct names *out,
 		return sfs_error_set(
 			err, -EINVAL,
 			"'{%.*s}' is neither a range ({0..9}) nor a list ({a,b}); "
-			"\\{ is a brace of the name itself",
+			"write \\{ for a brace in a name",
 			(int)n, s);
 	}
 	for (;;) {
@@ -223,7 +223,7 @@ static int expand(const char *s, size_t n, int depth, struct names *out,
 	for (;;) {
 		open = find(s, from, n, "{}");
 		if (open < n && s[open] == '}') {
-			ret = sfs_error_set(err, -EINVAL, "a '}' without its '{'");
+			ret = sfs_error_set(err, -EINVAL, "'}' without '{'");
 			break;
 		}
 		add_name(&part, unescape(s + from, open - from), NULL);
@@ -232,7 +232,7 @@ static int expand(const char *s, size_t n, int depth, struct names *out,
 			break;
 		close = find(s, open + 1, n, "}");
 		if (close == n) {
-			ret = sfs_error_set(err, -EINVAL, "a '{' without its '}'");
+			ret = sfs_error_set(err, -EINVAL, "'{' without '}'");
 			break;
 		}
 		ret = expand_brace(s + open + 1, close - open - 1, depth, &part, err);

@@ -51,7 +51,7 @@ int sfs_index_export_add(struct sfs_index_export *dali, const char *name, size_t
 		return 0;
 	if (!is_word(name, n) || n_key + 1 == n)
 		return sfs_error_set(err, -EILSEQ,
-				     "an index of DALI cannot hold the name '%.*s'",
+				     "a DALI index cannot contain the name '%.*s'",
 				     (int)n, name);
 	begin(dali, name, n_key);
 	sfs_strbuf_add(&dali->lines, name + n_key + 1, n - n_key - 1);
@@ -67,9 +67,10 @@ int sfs_index_export_print(struct sfs_index_export *dali, struct sfs_strbuf *ret
 	size_t n;
 
 	if (dali->n_samples == 0)
-		return sfs_error_set(err, -ENODATA,
-				     "the shard has no samples, and DALI knows no index "
-				     "without");
+		return sfs_error_set(
+			err, -ENODATA,
+			"the shard has no samples, and a DALI index cannot be "
+			"empty");
 	n = (size_t)snprintf(head, sizeof head, "v1.2 %" PRIu64 "\n", dali->n_samples);
 	*ret = dali->lines;
 	dali->lines = (struct sfs_strbuf){0};

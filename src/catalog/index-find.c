@@ -96,13 +96,13 @@ static int check(const struct sfs_index_finder *ix, const struct sfs_object *o,
 {
 	if (index->shard_bytes != o->size)
 		return sfs_error_set(err, -ESTALE,
-				     "it is of a shard of %llu bytes, and this one has "
+				     "it is for a shard of %llu bytes, but this one has "
 				     "%llu",
 				     (unsigned long long)index->shard_bytes,
 				     (unsigned long long)o->size);
 	if (!ix->verify_size_only && index->version != version_of(ix, o))
 		return sfs_error_set(err, -ESTALE,
-				     "it is of another version of the shard");
+				     "it is for another version of the shard");
 	return 0;
 }
 
@@ -114,8 +114,8 @@ static int pass_over(const struct sfs_object *o, const char *where, int ret,
 		sfs_ledger_add(SFS_EVENT_INDEX, o->name, SFS_NO_OFFSET,
 			       ret == -ENOMEM ? "its headers are read instead; raise "
 						"budget="
-					      : "its headers are read instead; make the "
-						"index anew",
+					      : "its headers are read instead; index it "
+						"again",
 			       "the index %s is not used: %s", where, why->text);
 	return -ENOENT;
 }
@@ -341,7 +341,7 @@ static void on_size(struct sfs_request *request, int err)
 
 	if (err == 0 && n > most)
 		err = sfs_error_set(&f->error, -EFBIG,
-				    "with %llu bytes it is too large for a shard of %llu",
+				    "its %llu bytes are too many for a shard of %llu",
 				    (unsigned long long)n,
 				    (unsigned long long)shard_bytes);
 	else if (err == 0 && n == 0)
@@ -561,8 +561,7 @@ static void check_place(const struct sfs_index_finder *ix)
 	struct stat st;
 
 	if (ix->place && !ix->is_url && stat(ix->place, &st) == 0 && !S_ISDIR(st.st_mode))
-		sfs_warning("index: '%s' is not a folder; no index is taken from it",
-			    ix->place);
+		sfs_warning("index: '%s' is not a folder; it is ignored", ix->place);
 }
 
 static void *work(void *arg)

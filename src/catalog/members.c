@@ -167,17 +167,18 @@ int sfs_members_borrow(const void *bytes, size_t n_bytes, uint64_t n,
 	uint64_t i;
 
 	if (n >= n_bytes / sizeof *entries)
-		return sfs_error_set(err, -EBADMSG, "too short for its members");
+		return sfs_error_set(err, -EBADMSG,
+				     "too short for its number of members");
 	names = (const char *)&entries[n + 1];
 	names_bytes = n_bytes - (n + 1) * sizeof *entries;
 	if (entries[0].name != 0 || !is_last(&entries[n], names_bytes) ||
 	    memchr(names, 0, names_bytes))
-		return sfs_error_set(err, -EBADMSG, "the members' names are wrong");
+		return sfs_error_set(err, -EBADMSG, "wrong names of members");
 	for (i = 0; i < n; i++)
 		if (!is_member(&entries[i],
 			       i + 1 < n ? entries[i + 1].start : shard_bytes,
 			       shard_bytes))
-			return sfs_error_set(err, -EBADMSG, "member %llu is impossible",
+			return sfs_error_set(err, -EBADMSG, "impossible member %llu",
 					     (unsigned long long)i);
 	*ret = (struct sfs_members){
 		.entries = (struct sfs_member_entry *)entries,

@@ -200,8 +200,9 @@ static char *say_skipped(const struct sfs_scan *scan)
 	unsigned long long start = scan->sample.start;
 
 	if (scan->lacks_end && n_key > 0)
-		return sfs_asprintf("all its samples are kept; the last one, '%.*s' at "
-				    "byte %llu, lacks members if the shard was cut off",
+		return sfs_asprintf("all its samples are kept; if the shard was cut off, "
+				    "members of the last one, '%.*s' at byte %llu, are "
+				    "missing",
 				    n_key, key, start);
 	if (scan->lacks_end)
 		return sfs_strdup("it has no samples");
@@ -222,7 +223,7 @@ static void note_damage(struct sfs_shards *s, struct sfs_shard *shard)
 		then = say_skipped(scan);
 	else
 		then = sfs_asprintf("streams get EIO there; on-error=skip %s",
-				    scan->lacks_end ? "keeps what there is"
+				    scan->lacks_end ? "keeps all samples"
 						    : "leaves it out");
 	sfs_ledger_add(s->skip_damaged ? SFS_EVENT_SKIP : SFS_EVENT_LOST, shard->name,
 		       scan->pos, then, "%s", scan->error.text);
@@ -338,8 +339,8 @@ static int end_by_index(struct sfs_shard *shard, bool is_so)
 {
 	if (!is_so) {
 		sfs_ledger_add(SFS_EVENT_INDEX, shard->name, SFS_NO_OFFSET,
-			       "its headers are read instead; make the index anew",
-			       "the index does not say what the shard holds");
+			       "its headers are read instead; index it again",
+			       "the index does not match the shard");
 		return -ESTALE;
 	}
 	sfs_scan_done(&shard->growth->scan);
@@ -402,9 +403,9 @@ void sfs_shard_note_lie(struct sfs_shard *shard, uint64_t at, const char *why)
 	pthread_mutex_unlock(&shard->lock);
 	if (is_first)
 		sfs_ledger_add(SFS_EVENT_LOST, shard->name, at,
-			       "readers get EIO; remove the index: the one beside the "
-			       "shard or in index=, or the whole cache folder",
-			       "here is no sample such as its index says: %s", why);
+			       "readers get EIO; remove the index: next to the shard, in "
+			       "index=, or the whole cache folder",
+			       "no sample where its index says: %s", why);
 }
 
 int sfs_shard_adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,

@@ -162,11 +162,11 @@ static int judge(struct sfs_sizes *c, struct sfs_shard *shard, int err, const ch
 	}
 	if (err == 0 && shard->object.size > SFS_SAMPLE_TABLE_SHARD_MAX) {
 		err = -EFBIG;
-		why = "a shard of more than 1 TiB; split it";
+		why = "larger than 1 TiB; split the shard";
 	}
 	if (err < 0 && err != -ECANCELED)
 		sfs_ledger_note(SFS_EVENT_LOST, shard->name, SFS_NO_OFFSET,
-				"all streams get EIO until it is there", "%s", why);
+				"all streams get EIO until it is readable", "%s", why);
 	return err;
 }
 
@@ -269,7 +269,7 @@ void sfs_sizes_describe(const struct sfs_sizes_tally *t, struct sfs_error *ret)
 	if (is_whole)
 		snprintf(of, sizeof of, "%u shards", t->n_shards);
 	else
-		snprintf(of, sizeof of, "the first %u shards to answer", t->n_asked);
+		snprintf(of, sizeof of, "the first %u shards that answered", t->n_asked);
 	sfs_error_set(ret, 0, "%s %s %s%s: %s%s", count, of,
 		      n != t->n_missing ? "cannot be read"
 		      : n == 1		? "is missing"
@@ -499,7 +499,7 @@ static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 		for (i = 0; i + 1 < c->shards->n && c->state[i] != ASKING;)
 			i++;
 	sfs_object_explain(&c->shards->shards[i].object, SFS_NO_OFFSET,
-			   waiter->shard == ALL_SHARDS ? "all sizes, this one"
+			   waiter->shard == ALL_SHARDS ? "the size, among others,"
 						       : "the size",
 			   cause);
 }

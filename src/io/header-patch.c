@@ -133,5 +133,5 @@ void sfs_header_patch_apply(const struct sfs_header_patch *patch,
 void sfs_header_patch_note(const struct sfs_shard *shard, uint64_t start, const char *why)
 {
 	sfs_ledger_add(SFS_EVENT_LOST, shard->name, start,
-		       "readers get EIO; keys=asis leaves names alone", "%s", why);
+		       "readers get EIO; keys=asis keeps names", "%s", why);
 }

@@ -114,7 +114,7 @@ static void on_member(void *ctx, uint64_t start, const struct sfs_tar_entry *ent
 		sfs_members_add(&w->members, start, entry);
 	if (w->listing && sfs_directory_add(w->listing, start, entry) < 0)
 		sfs_ledger_add(SFS_EVENT_HIDDEN, w->hs->shard->name, start,
-			       "it is in the streams, but not in samples/",
+			       "it is in streams, but not in samples/",
 			       "'%.*s' is not a safe path", (int)entry->n_name,
 			       entry->name);
 }

@@ -84,7 +84,7 @@ static int count(struct sfs_idx_file *idx)
 		return 0;
 	sfs_ledger_add(SFS_EVENT_REFUSED, idx->shard->name, SFS_NO_OFFSET,
 		       "close other files, or raise budget=",
-		       "its .idx takes %s or more, and the budget has no room for it",
+		       "its .idx takes %s or more, which do not fit the budget",
 		       sfs_format_size(n, size));
 	return -ENOMEM;
 }
@@ -121,7 +121,7 @@ static int print(struct sfs_idx_file *idx)
 		sfs_index_export_done(&idx->dali);
 	if (ret == -EILSEQ || ret == -ENODATA)
 		sfs_ledger_add(SFS_EVENT_REFUSED, idx->shard->name, SFS_NO_OFFSET, "",
-			       "no .idx can be made of it: %s", why.text);
+			       "cannot make its .idx: %s", why.text);
 	if (ret < 0 && ret != -EINPROGRESS)
 		return ret;
 	if (count(idx) < 0)

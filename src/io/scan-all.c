@@ -110,8 +110,8 @@ static int check_budget(const struct sfs_scan_all *ix, uint64_t table_bytes)
 		return 0;
 	sfs_ledger_add(SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
 		       "raise budget=, or use segment=shard,equal=none",
-		       "budget=%s is too small: the tables of %llu samples take %s, and "
-		       "with lanes that makes %s",
+		       "budget=%s is too small: tables of %llu samples take %s, with "
+		       "the lanes %s",
 		       sfs_format_size(runtime->budget.total_bytes, have),
 		       (unsigned long long)ix->n_samples,
 		       sfs_format_size(table_bytes, tables), sfs_format_size(need, want));
@@ -137,7 +137,7 @@ static int sum_up(struct sfs_scan_all *ix)
 		return check_budget(ix, table_bytes);
 	sfs_ledger_add(SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
 		       "use segment=shard, or several mounts",
-		       "more than 2^32 samples cannot be dealt to equal lanes");
+		       "cannot distribute more than 2^32 samples to equal lanes");
 	return -EOVERFLOW;
 }
 
@@ -250,7 +250,7 @@ static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 	while (i + 1 < ix->runtime->shards.n && ix->items[i].is_done)
 		i++;
 	sfs_object_explain(&ix->items[i].shard->object, SFS_NO_OFFSET,
-			   "the headers of all shards, these", cause);
+			   "the headers, among others,", cause);
 }
 
 int sfs_scan_all_request(struct sfs_scan_all *ix, struct sfs_waiter *waiter)
@@ -310,15 +310,15 @@ static void note_refusal(struct sfs_scan_all *ix, const struct sfs_eta *work)
 		return;
 	ix->is_told = true;
 	if (sfs_eta_left(work, &left_ns))
-		more = sfs_asprintf("about %llu s more",
+		more = sfs_asprintf("about %llu s left",
 				    (unsigned long long)(left_ns / SFS_NS_PER_S + 1));
 	sfs_ledger_add(
 		SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
-		"make the index ahead with `shufflefs index`, or look again then",
-		"all samples must be known for these settings, but after %llu s only "
-		"%u of %u shards are indexed: %s, and index-wait is %llu s",
+		"index ahead with `shufflefs index`, or try again later",
+		"these settings need all samples, but after %llu s only %u of %u shards "
+		"are indexed; %s, and index-wait is %llu s",
 		(unsigned long long)(work->gone_ns / SFS_NS_PER_S), ix->n_done,
-		ix->runtime->shards.n, more ? more : "nobody knows how much longer",
+		ix->runtime->shards.n, more ? more : "the time left is unknown",
 		(unsigned long long)(ix->wait_ns / SFS_NS_PER_S));
 }
 
