@@ -72,7 +72,7 @@ wrong 1 "has no host" mount http:///a.tar mnt
 wrong 1 "has no valid port" mount http://host:99999/a.tar mnt
 wrong 1 "of another machine" mount file://elsewhere/a.tar mnt
 wrong 1 "No such file or directory" mount ./nothing.tar mnt
-wrong 1 "has no \*.tar in it" mount norange mnt
+wrong 1 "no \*.tar in the folder" mount norange mnt
 wrong 1 "not a regular file" mount /dev/null mnt
 wrong 1 "two shards are named" mount data data/train-000000.tar mnt
 wrong 1 "is a folder, not a shard: name the shards, as in http://127.0.0.1:9/folder/train-{000000..000099}.tar" mount http://127.0.0.1:9/folder/ mnt

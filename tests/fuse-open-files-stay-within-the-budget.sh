@@ -90,7 +90,7 @@ for i in 1 2; do
     grep -q "Cannot allocate memory" said || fail "$(cat said)"
     [ ! -s got ] || fail "bytes before the error"
 done
-errors_have mnt 'the names of its members take .* and the budget has no room for them","then":"raise budget='
+errors_have mnt 'the names of its members take .* which do not fit the budget","then":"raise budget='
 has_room() {
     [ "$(stat_of mnt budget_used_bytes)" -lt $((8 << 20)) ]
 }
