@@ -61,6 +61,6 @@ umount_ds mnt
 # Whole shards: smaller segments are a way out.
 source=five opts=lanes=12
 mount_ds -o $opts $source mnt
-refused 0/rank-1-of-2.tar "only 1: use fewer ranks, or segment=SIZE"
+refused 0/rank-1-of-2.tar "only 1; use fewer ranks, or segment=SIZE"
 has 0/rank-0-of-2.tar 5
 umount_ds mnt

@@ -118,7 +118,7 @@ for source in 'http://user:hunter/2@host/a.tar' 'http://user:hunter?2@host/a.tar
 done
 wrong 1 "write a '/' in a password as %2F" mount 'http://user:hunter/2@host/a.tar' mnt
 wrong 1 "the URL of the proxy is not understood" mount -o proxy=foo://user:hunter2@host http://127.0.0.1:1/a.tar mnt
-wrong 2 "comma in a value is written" mount -o 'header=A: b,Authorization: Bearer hunter2' data mnt
+wrong 2 "write a comma in a value as" mount -o 'header=A: b,Authorization: Bearer hunter2' data mnt
 ! grep -q hunter err || fail "a secret in: $(cat err)"
 
 # A second mount on top of a living one is refused.
