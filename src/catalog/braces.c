@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a spec is a product of parts: literal text, a list whose
  * items are specs again, or a range.  expand() returns all names of one spec;
- * a product multiplies what is left of a brace, the brace, and what is right of
- * it.  The depth of nesting is bounded, so is the number of names. */
+ * a product multiplies the text before a brace, the brace, and the text after
+ * it.  The depth of nesting and the number of names are bounded. */
 #include "catalog/braces.h"
 
 #include "base/alloc.h"
@@ -127,7 +127,7 @@ static bool parse_number(const char *s, size_t n, int64_t *ret, bool *has_zero)
 	return true;
 }
 
-/* s[0..n) is what stands between braces: A..B or A..B..STEP? */
+/* Is s[0..n), the text between braces, A..B or A..B..STEP? */
 static bool parse_range(const char *s, size_t n, struct range *r)
 {
 	const char *dots = memmem(s, n, "..", 2), *dots2, *b;
@@ -183,7 +183,7 @@ static int add_range(const struct range *r, struct names *out, struct sfs_error 
 	return ret;
 }
 
-/* What stands between one pair of braces: a range, or a list of specs. */
+/* Expand the text between one pair of braces: a range, or a list of specs. */
 static int expand_brace(const char *s, size_t n, int depth, struct names *out,
 			struct sfs_error *err)
 {

@@ -28,8 +28,8 @@ void sfs_dataset_done(struct sfs_dataset *d)
 
 /* ---- local paths ---- */
 
-/* The path from the root on, without "." and empty components.  ".." stays: it may
- * lead through a symbolic link. */
+/* The absolute path, without "." and empty components.  ".." stays: it may lead through a
+ * symbolic link. */
 static char *absolute_path(const char *cwd, const char *path)
 {
 	sfs_autofree char *whole = sfs_asprintf("%s/%s", *path == '/' ? "" : cwd, path);
@@ -135,7 +135,7 @@ static int add_spec(struct sfs_dataset *d, const struct sfs_dataset_disk *disk,
 
 /* ---- names ---- */
 
-/* How many bytes of folders ("a/b/") have all paths in common? */
+/* How many bytes of folders ("a/b/") do all paths have in common? */
 static size_t common_folders(const struct sfs_dataset *d)
 {
 	const char *first = d->uris[0].path, *slash = strrchr(first, '/');

@@ -18,11 +18,11 @@
 
 #define SHOWN 40 /* bytes of a word that a message shows */
 
-void sfs_index_import_done(struct sfs_index_import *foreign)
+void sfs_index_import_done(struct sfs_index_import *import)
 {
-	free(foreign->members);
-	free(foreign->starts);
-	*foreign = (struct sfs_index_import){0};
+	free(import->members);
+	free(import->starts);
+	*import = (struct sfs_index_import){0};
 }
 
 /* ---- DALI ---- */
@@ -302,7 +302,7 @@ uint64_t sfs_index_import_memory(const struct sfs_index_import *f)
 			   : 0;
 }
 
-/* ---- claims, and what is so ---- */
+/* ---- claims and headers ---- */
 
 static int check_members(const struct sfs_index_import *f,
 			 const struct sfs_extent *extents, struct sfs_error *err)
@@ -345,28 +345,27 @@ static int check_starts(const struct sfs_index_import *f,
 	return 0;
 }
 
-int sfs_index_import_agrees(const struct sfs_index_import *foreign,
+int sfs_index_import_agrees(const struct sfs_index_import *import,
 			    const struct sfs_extent *extents, size_t n_extents,
 			    struct sfs_error *err)
 {
-	if (foreign->n_samples != n_extents)
+	if (import->n_samples != n_extents)
 		return sfs_error_set(err, -EBADMSG,
 				     "the shard has %zu samples, but the index %" PRIu64,
-				     n_extents, foreign->n_samples);
-	return foreign->kind == SFS_INDEX_IMPORT_DALI
-		       ? check_members(foreign, extents, err)
-		       : check_starts(foreign, extents, err);
+				     n_extents, import->n_samples);
+	return import->kind == SFS_INDEX_IMPORT_DALI ? check_members(import, extents, err)
+						     : check_starts(import, extents, err);
 }
 
-int sfs_index_import_agrees_members(const struct sfs_index_import *foreign,
+int sfs_index_import_agrees_members(const struct sfs_index_import *import,
 				    const struct sfs_index_import_member *members,
 				    size_t n_members, struct sfs_error *err)
 {
 	size_t i;
 
-	for (i = 0; i < n_members && i < foreign->n_members; i++) {
+	for (i = 0; i < n_members && i < import->n_members; i++) {
 		const struct sfs_index_import_member *is = &members[i],
-						     *said = &foreign->members[i];
+						     *said = &import->members[i];
 
 		if (is->sample != said->sample || is->data != said->data ||
 		    is->n_bytes != said->n_bytes)
@@ -378,11 +377,11 @@ int sfs_index_import_agrees_members(const struct sfs_index_import *foreign,
 					     i, is->sample, is->n_bytes, is->data,
 					     said->sample, said->n_bytes, said->data);
 	}
-	if (n_members != foreign->n_members)
+	if (n_members != import->n_members)
 		return sfs_error_set(
 			err, -EBADMSG,
 			"the samples of the shard have %zu members, but the index "
 			"has %zu",
-			n_members, foreign->n_members);
+			n_members, import->n_members);
 	return 0;
 }

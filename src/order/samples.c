@@ -67,7 +67,7 @@ void sfs_sample_table_end(struct sfs_sample_table *t, enum sfs_sample_table_stat
 	atomic_store_explicit(&t->state, (int)state, memory_order_release);
 }
 
-void sfs_sample_table_set_told(struct sfs_sample_table *t)
+void sfs_sample_table_set_unverified(struct sfs_sample_table *t)
 {
 	/* Seen by whoever sees the next entry: its number is released after this. */
 	atomic_store_explicit(&t->is_unverified, true, memory_order_relaxed);
@@ -133,7 +133,7 @@ void sfs_sample_table_borrow(struct sfs_sample_table *t,
 	for (k = 0; at < n; at += (uint64_t)SFS_SAMPLE_TABLE_CHUNK_0 << k++)
 		t->chunks[k] = (struct sfs_sample_table_entry *)entries + at;
 	t->is_borrowed = true;
-	sfs_sample_table_set_told(t);
+	sfs_sample_table_set_unverified(t);
 	atomic_store_explicit(&t->n, n, memory_order_release);
 	sfs_sample_table_end(t, SFS_SAMPLE_TABLE_WHOLE);
 }

@@ -138,7 +138,7 @@ uint64_t sfs_sample_table_at(const struct sfs_sample_table *t, uint64_t n,
 			     uint64_t offset);
 
 /* What is added from now on, an index says. */
-void sfs_sample_table_set_told(struct sfs_sample_table *t);
+void sfs_sample_table_set_unverified(struct sfs_sample_table *t);
 
 /* Bytes of memory that n entries take when they were added. */
 uint64_t sfs_sample_table_memory(uint64_t n);
