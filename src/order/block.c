@@ -59,9 +59,9 @@ static int finish_block(const struct sfs_lane *lane, struct sfs_block *b)
 	return b->n > 0 ? 0 : -ENODATA;
 }
 
-/* Take samples of the current slice, up to table number n.
- * true: the block is whole, for what comes next lies in another piece.  (Where
- * the next sample will lie is known before the sample itself is.) */
+/* Take samples of the current slice, up to table number n.  true: the block is whole, as
+ * the next sample lies in another piece.  (The place of a sample is known before the
+ * sample itself.) */
 static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 			 const struct sfs_sample_table *table, uint64_t n,
 			 struct sfs_block *b)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a lane is known as far as its leading slices are: the whole
- * ones, and the part of the next one that its table has so far.  Only pieces
- * that are known to their end can be shuffled, so a lane has K leading samples
- * whose order is certain; the epoch is certain up to the first sample (j, l)
- * with j = K of its lane.  The bytes before round j are the sum over all lanes of
- * the bytes before the lane's sample j: a prefix sum, plus a part of one block. */
+/* How this works: a lane is known up to the end of its leading whole slices, and the part
+ * of the next one that its table has so far.  Only pieces that are known to their end can
+ * be shuffled, so a lane has K leading samples whose order is certain; the epoch is
+ * certain up to the first sample (j, l) with j = K of its lane.  The bytes before round j
+ * are the sum over all lanes of the bytes before the lane's sample j: a prefix sum plus a
+ * part of one block. */
 #include "order/locate.h"
 
 #include "base/alloc.h"
@@ -16,16 +16,16 @@ struct sfs_locator_lane {
 	uint64_t n_known,
 		bytes_known; /* samples and bytes, the part of the next included */
 	uint64_t n_certain;  /* K */
-	bool is_damaged;     /* what comes next is damage, not ignorance */
+	bool is_damaged;     /* the next slice is damaged, not unknown */
 
-	/* The block that was looked at last. */
+	/* The block that was used last. */
 	struct sfs_lane lane;
 	struct sfs_block block;
 	uint64_t place; /* of the block's first sample */
 	bool has_block;
 };
 
-/* The place of a lane's slice m among all slices. */
+/* The index of a lane's slice m among all slices. */
 static size_t slice_of(const struct sfs_locator *map, uint32_t lane, uint32_t m)
 {
 	return (size_t)map->order->lane_start[lane] + m;
@@ -141,7 +141,7 @@ static void complete(struct sfs_locator *map, uint32_t lane, uint64_t n, uint64_
 	ml->n_certain = ml->n_known;
 }
 
-/* Take account of tables that have grown.  -EAGAIN: one is not at hand. */
+/* Take account of tables that have grown.  -EAGAIN: one is not in memory. */
 static int update_lane(struct sfs_locator *map, uint32_t lane, uint32_t *ret_shard)
 {
 	struct sfs_locator_lane *ml = &map->lanes[lane];
@@ -188,7 +188,7 @@ static int update_lane(struct sfs_locator *map, uint32_t lane, uint32_t *ret_sha
 	return ret;
 }
 
-/* The first sample whose order is not certain: its round and its lane. */
+/* Find the first sample whose order is not certain: its round and its lane. */
 static int update(struct sfs_locator *map, uint32_t *ret_shard)
 {
 	struct sfs_spot *edge = &map->edge;
@@ -273,8 +273,8 @@ int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 	return 0;
 }
 
-/* Have the lane's block that holds its sample `number`. */
-static int have_block(struct sfs_locator *map, uint32_t lane, uint64_t number,
+/* Make ml->block the block of the lane that holds its sample `number`. */
+static int load_block(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		      uint32_t *ret_shard)
 {
 	struct sfs_locator_lane *ml = &map->lanes[lane];
@@ -314,12 +314,12 @@ static int lane_bytes(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		*ret_bytes = 0;
 		return 0;
 	}
-	if (number == ml->n_certain) { /* behind the last certain block */
-		ret = have_block(map, lane, number - 1, ret_shard);
+	if (number == ml->n_certain) { /* after the last certain block */
+		ret = load_block(map, lane, number - 1, ret_shard);
 		if (ret < 0)
 			return ret;
 	} else {
-		ret = have_block(map, lane, number, ret_shard);
+		ret = load_block(map, lane, number, ret_shard);
 		if (ret < 0)
 			return ret;
 	}
@@ -352,7 +352,7 @@ int sfs_locator_sample(struct sfs_locator *map, const struct sfs_spot *spot,
 		       const struct sfs_block_sample **ret_sample, uint32_t *ret_shard)
 {
 	struct sfs_locator_lane *ml = &map->lanes[spot->lane];
-	int ret = have_block(map, spot->lane, spot->round, ret_shard);
+	int ret = load_block(map, spot->lane, spot->round, ret_shard);
 
 	if (ret == 0)
 		*ret_sample = sfs_block_at(&ml->block, spot->round - ml->block.first);
@@ -364,8 +364,8 @@ static bool has_ended(const struct sfs_locator *map, uint32_t lane, uint64_t rou
 	return is_complete(&map->lanes[lane]) && round >= map->lanes[lane].n_known;
 }
 
-/* Go from `spot` (which may name a lane that has ended) to the first sample at
- * or behind it that is there. */
+/* Move from `spot` (which may name a lane that has ended) to the first sample at or after
+ * it. */
 static void settle(const struct sfs_locator *map, struct sfs_spot *spot)
 {
 	uint32_t n_ended = 0;
@@ -391,7 +391,7 @@ static int at_edge(const struct sfs_locator *map, uint32_t *ret_shard)
 	return ml->is_damaged ? -EBADMSG : -EAGAIN;
 }
 
-static bool is_behind_edge(const struct sfs_locator *map, const struct sfs_spot *spot)
+static bool is_past_edge(const struct sfs_locator *map, const struct sfs_spot *spot)
 {
 	return spot->round > map->edge.round ||
 	       (spot->round == map->edge.round && spot->lane >= map->edge.lane);
@@ -409,12 +409,12 @@ int sfs_locator_next(struct sfs_locator *map, struct sfs_spot *spot, uint32_t *r
 	to.offset += s->n_bytes;
 	to.lane++;
 	settle(map, &to);
-	if (!to.is_end && is_behind_edge(map, &to)) {
+	if (!to.is_end && is_past_edge(map, &to)) {
 		ret = update(map, ret_shard);
 		if (ret < 0)
 			return ret;
-		settle(map, &to); /* a lane's end may have become known */
-		if (!to.is_end && is_behind_edge(map, &to))
+		settle(map, &to); /* the end of a lane may be known now */
+		if (!to.is_end && is_past_edge(map, &to))
 			return at_edge(map, ret_shard);
 	}
 	*spot = to;
@@ -440,8 +440,8 @@ bool sfs_locator_previous(struct sfs_locator *map, struct sfs_spot *spot)
 	return true;
 }
 
-/* Go through one round from its start at `spot` to the sample that holds the
- * byte; the edge is behind it or is met. */
+/* Search one round from its start at `spot` for the sample that holds the byte, up to the
+ * edge. */
 static int find_in_round(struct sfs_locator *map, uint64_t offset, struct sfs_spot *spot,
 			 uint32_t *ret_shard)
 {
@@ -450,7 +450,7 @@ static int find_in_round(struct sfs_locator *map, uint64_t offset, struct sfs_sp
 
 	settle(map, spot);
 	while (!spot->is_end) {
-		if (is_behind_edge(map, spot))
+		if (is_past_edge(map, spot))
 			return at_edge(map, ret_shard);
 		ret = sfs_locator_sample(map, spot, &s, ret_shard);
 		if (ret < 0)

@@ -7,7 +7,7 @@
 
 /* ---- reading ---- */
 
-/* A canonical decimal of at most `max` at *p; moves *p behind it. */
+/* Parse a canonical decimal of at most `max` at *p, and move *p past it. */
 static bool take_number(const char **p, uint64_t max, uint64_t *ret)
 {
 	const char *s = *p;

@@ -8,7 +8,7 @@ enum {
 	TOP = 56,
 	GAP = 40,
 	N_COLUMNS = 2,
-	/* Of a panel with all around it. */
+	/* Of a panel with its margins. */
 	PITCH_X = WIDTH + GAP,
 	PITCH_Y = HEIGHT + TOP + GAP
 };
