@@ -65,7 +65,7 @@ static int no_such(const struct sfs_cmdline *c, const char *name, struct sfs_err
 		if (sfs_strbuf_distance(name, own->name) < 3)
 			return sfs_error_set(
 				err, -EINVAL,
-				"there is no option '%s'; did you mean '%s'?", name,
+				"no option '%s'; did you mean '%s'?", name,
 				own->name);
 	return -EINVAL;
 }
@@ -152,7 +152,7 @@ static int take_short(struct sfs_cmdline *c, char **argv, int n_left,
 		c->is_lazy |= argv[0][1] == 'l';
 		return 1;
 	}
-	return sfs_error_set(err, -EINVAL, "there is no option '%s'", argv[0]);
+	return sfs_error_set(err, -EINVAL, "no option '%s'", argv[0]);
 }
 
 int sfs_cmdline_parse(struct sfs_cmdline *c, int argc, char **argv, int first,

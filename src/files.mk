@@ -86,13 +86,13 @@ libshufflefs_la_SOURCES = \
 	src/catalog/index-find.c src/catalog/index-find.h \
 	src/catalog/index-format.c src/catalog/index-format.h \
 	src/catalog/index-import.c src/catalog/index-import.h \
-	src/catalog/manifest.c src/catalog/manifest.h \
 	src/catalog/members.c src/catalog/members.h \
 	src/catalog/probe.c src/catalog/probe.h \
 	src/catalog/shard.c src/catalog/shard.h \
 	src/catalog/sizes.c src/catalog/sizes.h \
 	 \
 	src/io/gather.c src/io/gather.h \
+	src/io/header-fetch.c src/io/header-fetch.h \
 	src/io/header-patch.c src/io/header-patch.h \
 	src/io/header-scan.c src/io/header-scan.h \
 	src/io/idx-file.c src/io/idx-file.h \

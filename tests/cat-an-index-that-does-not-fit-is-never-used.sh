@@ -40,7 +40,7 @@ cp -r good ix
 : >ix/$bad
 wrong ""
 cp good/train-000000.tar.index ix/$bad
-wrong "of a shard of [0-9]* bytes, and this one has"
+wrong "for a shard of [0-9]* bytes, but this one has"
 for n in 1 8 111 112 500 $(($(stat -c %s good/$bad) - 1)); do
     truncate -s $n ix/$bad
     wrong ""

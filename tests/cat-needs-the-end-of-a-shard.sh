@@ -20,11 +20,11 @@ cat_of shards epochs/0.tar
 for length in "$end" $((end + 100)) $((end + 511)); do
     truncate -s "$length" "$victim"
     damaged "$end" "no end-of-archive mark: cut off, or written without one"
-    said "all its samples are kept; the last one, '000079' at byte $(byte_of 000079.jpg), lacks members if"
+    said "all its samples are kept; if the shard was cut off, members of the last one, '000079' at byte $(byte_of 000079.jpg), are missing"
 done
 
 # A part of a block with something in it is a header that was cut off, of any sample.
 printf x | dd of="$victim" bs=1 seek=$((end + 99)) conv=notrunc status=none
 truncate -s $((end + 100)) "$victim"
 keep_before 000079.jpg
-damaged "$end" "the shard ends in a header"
+damaged "$end" "the shard ends within a header"

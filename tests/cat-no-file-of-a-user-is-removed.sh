@@ -45,7 +45,7 @@ ln -s ../before/new-train-1.tar ds/new-train-1.tar.index
 mkdir ds/new-train-2.tar.index
 indexes --to=ds "ds/new-train-{0..2}.tar"
 [ $status = 1 ] || fail "status $status: $(cat said)"
-said "ds/new-train-[0-2].tar.index: this is no index of shufflefs, and is left alone"
+said "ds/new-train-[0-2].tar.index: not replaced, as it is not an index made by shufflefs"
 said "^shufflefs: 3 indexes could not be kept"
 [ "$(cat ds/new-train-0.tar.index)" = "my notes" ] || fail "notes are gone"
 [ -L ds/new-train-1.tar.index ] && [ -d ds/new-train-2.tar.index ] || fail "$(ls -l ds)"

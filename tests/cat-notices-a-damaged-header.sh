@@ -24,7 +24,7 @@ damaged "$cls" "wrong header checksum"
 # The sample whose second header is gone is not shown without it.
 cp "whole/$one" shards
 zero "$cls" 512
-damaged "[0-9]*" "data behind the end of the archive"
+damaged "[0-9]*" "data after the end of the archive"
 
 # All the rest, and the first one.
 cp "whole/$one" shards

@@ -18,5 +18,5 @@ with open(path, "r+b") as file:
     file.seek(at)
     file.write(info.tobuf(tarfile.GNU_FORMAT))
 EOF
-    damaged "$cls" ".*behind the shard's end"
+    damaged "$cls" ".*after the end of the shard"
 done

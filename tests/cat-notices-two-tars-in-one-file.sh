@@ -8,11 +8,11 @@
 small_shards
 end=$(stat -c %s "$victim")
 cat "whole/train-000000.tar" >>"$victim"
-damaged "$end" "data behind the end of the archive (two tars in one file?)"
+damaged "$end" "data after the end of the archive (two tars in one file?)"
 
 cp "whole/$one" shards
 echo "not found" >>"$victim"
-damaged "$end" "data behind the end of the archive"
+damaged "$end" "data after the end of the archive"
 
 # Zeros may follow, as many as one likes, and not in whole blocks.
 cp "whole/$one" shards

@@ -184,7 +184,7 @@ if "$shufflefs" plan --batch 32 --svg "$victim" data >/dev/null 2>said; then fai
 grep -q "$victim: this file is there already, and is no drawing" said || fail "$(cat said)"
 diff -r data victims || fail "a shard was replaced"
 "$shufflefs" plan --batch 32 --svg=plan.svg data >/dev/null
-refused "there is no option" --no-such data
+refused "no option" --no-such data
 refused "No such file" none.tar
 head -c 5000 /dev/urandom >uneven/bad.tar
 refused "cannot read bad.tar: bad.tar @ 0: wrong header checksum" uneven

@@ -34,7 +34,7 @@ is gzip "gzip data, not a tar: .*gunzip"
 is tiny "gzip data, not a tar: .*gunzip"
 is zstd "zstd data, not a tar: .*unzstd"
 is zip "a zip file, not a tar: .*repack"
-is page "an HTML or XML page, not a tar: .*log-in"
+is page "an HTML or XML page, not a tar: .*login"
 is denied "an XML page, not a tar: .*error page"
 is lfs "a git-lfs pointer, not a tar: .*git lfs pull"
 for name in text short; do

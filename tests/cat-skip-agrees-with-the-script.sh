@@ -21,7 +21,7 @@ for format in gnu posix; do
 done
 
 # Cut at each place where something begins or ends, beside it, and anywhere; with zeros or
-# something else behind it; a byte of a header changed; data behind the end.
+# something else behind it; a byte of a header changed; data after the end.
 "$python" - <<'EOF'
 import os, random, tarfile
 

@@ -42,8 +42,11 @@ unit_tests = \
 	tests/unit-extent-map-finds-what-holds-a-byte \
 	tests/unit-fetch-lets-late-drop-any-get \
 	tests/unit-file-notices-another-version \
+	tests/unit-gather-ends-once-however-its-pieces-end \
+	tests/unit-header-fetch-asks-only-for-what-is-wanted \
 	tests/unit-header-patch-fetches-headers-only \
 	tests/unit-header-reads-plain-headers-only \
+	tests/unit-header-scan-fails-only-who-waits \
 	tests/unit-header-scan-gives-everybody-what-they-asked-for \
 	tests/unit-headers-read-what-servers-send \
 	tests/unit-http1-reads-only-plain-responses \
@@ -74,7 +77,6 @@ unit_tests = \
 	tests/unit-lock-aborts-on-a-wrong-order \
 	tests/unit-log-lines-hold-no-control-characters \
 	tests/unit-magic-tells-what-a-file-is-instead-of-a-tar \
-	tests/unit-manifest-knows-which-shard-is-meant \
 	tests/unit-members-are-found-by-number-and-by-byte \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \
@@ -347,6 +349,7 @@ test_helpers = \
 	tests/parked.sh \
 	tests/ranks-in-turn.py \
 	tests/run-test \
+	tests/scripted-runtime.h \
 	tests/scripted-source.c \
 	tests/scripted-source.h \
 	tests/stores.h \

@@ -30,7 +30,7 @@ source=five opts=lanes=12,segment=sample
 mount_ds -o $opts $source mnt
 refused 0/rank-3-of-2.tar "numbered from 0 to 1"
 refused 0/rank-0-of-5.tar "lanes=10 or lanes=15"
-refused 0/rank-0-of-24.tar "lanes=24 would do"
+refused 0/rank-0-of-24.tar "use lanes=24"
 refused 0/rank-0-of-2/worker-2-of-2.tar "numbered from 0 to 1"
 refused 0/rank-5-of-6.tar "only 5: use fewer ranks, or equal=pad"
 refused 0/rank-11-of-12@3.tar "only 5: use fewer ranks, or equal=pad"
@@ -61,6 +61,6 @@ umount_ds mnt
 # Whole shards: smaller segments are a way out.
 source=five opts=lanes=12
 mount_ds -o $opts $source mnt
-refused 0/rank-1-of-2.tar "only 1: use fewer ranks, or segment=SIZE"
+refused 0/rank-1-of-2.tar "only 1; use fewer ranks, or segment=SIZE"
 has 0/rank-0-of-2.tar 5
 umount_ds mnt

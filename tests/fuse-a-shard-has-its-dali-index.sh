@@ -35,7 +35,7 @@ for shard in "x/a-00", "x/a-01", "y/b":
     assert got.strip() == want.strip(), (shard, got[:300], want[:300])
 EOT
 ! cat mnt/shards/y/blank.idx 2>/dev/null || fail "a name with a blank"
-grep -q '"event":"refused","shard":"y/blank.tar".*no .idx can be made' mnt/.shufflefs/errors || fail "$(cat mnt/.shufflefs/errors)"
+grep -q '"event":"refused","shard":"y/blank.tar".*cannot make its .idx' mnt/.shufflefs/errors || fail "$(cat mnt/.shufflefs/errors)"
 for n in x/a-02.idx x/.idx x.idx x/a-00.tar.idx; do
     [ ! -e "mnt/shards/$n" ] || fail "$n is there"
 done

@@ -27,7 +27,7 @@ no_data epochs/0.tar 20
 no_data epochs/7/rank-1-of-2@3.tar 20
 ls mnt/epochs | grep -qx 0.tar || fail "$(ls mnt/epochs)"
 [ "$(stat -c %s mnt/shards/train-000002.tar)" = "$(stat -c %s shards/train-000002.tar)" ] || fail "size"
-errors_have mnt "only 0 of 5 shards are indexed: .* and index-wait is 2 s"
+errors_have mnt "only 0 of 5 shards are indexed; .* and index-wait is 2 s"
 [ "$(grep -c 'shufflefs index' mnt/.shufflefs/errors)" = 1 ] || fail "$(cat mnt/.shufflefs/errors)"
 
 # The same path, later.

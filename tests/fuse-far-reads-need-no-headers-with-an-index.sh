@@ -39,5 +39,5 @@ except OSError:
     os._exit(0)
 raise SystemExit("a lie is believed")
 EOP
-errors_have mnt '"cause":"here is no sample such as its index says: .*"then":"readers get EIO; remove the index: '
+errors_have mnt '"cause":"no sample where its index says: .*"then":"readers get EIO; remove the index: '
 umount_ds mnt

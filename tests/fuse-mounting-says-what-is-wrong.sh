@@ -42,10 +42,10 @@ wrong 2 "mount does not take --lazy" mount --lazy data mnt
 wrong 2 "umount does not take -o" umount -o seed=1 mnt
 wrong 2 "top does not take --seed" top --seed=1 mnt
 wrong 2 "'bacth'; did you mean 'batch'?" plan --bacth=3 data
-wrong 2 "there is no option 'sede'; did you mean 'seed'" mount -o sede=1 data mnt
-wrong 2 "there is no option 'SEED'; did you mean 'seed'" mount -o SEED=1 data mnt
-wrong 2 "there is no option 'zzzzz'$" mount --zzzzz data mnt
-wrong 2 "there is no option '-q'" mount -q data mnt
+wrong 2 "no option 'sede'; did you mean 'seed'" mount -o sede=1 data mnt
+wrong 2 "no option 'SEED'; did you mean 'seed'" mount -o SEED=1 data mnt
+wrong 2 "no option 'zzzzz'$" mount --zzzzz data mnt
+wrong 2 "no option '-q'" mount -q data mnt
 wrong 2 "option 'seed': '-1' is not a number" mount -o seed=-1 data mnt
 wrong 2 "option 'seed': '0x10' is not a number" mount -o seed=0x10 data mnt
 wrong 2 "option 'lanes': '0' is not a number from 1" mount --lanes=0 data mnt
@@ -54,28 +54,28 @@ wrong 2 "option 'keys': 'maybe' is not one of auto|asis" mount -o keys=maybe dat
 wrong 2 "option 'stall-timeout': 'soon' is not a time" mount -o stall-timeout=soon data mnt
 wrong 2 "option 'umask': '9' is not an octal" mount -o umask=9 data mnt
 wrong 2 "option 'uid': 'no-such-user' is not" mount -o uid=no-such-user data mnt
-wrong 2 "option 'header': not of the form" mount --header nonsense data mnt
+wrong 2 "option 'header': expected 'Name: value'" mount --header nonsense data mnt
 wrong 2 "option 'header': /nowhere: No such file" mount --header @/nowhere data mnt
 wrong 2 "option 'seed' needs a value" mount -o seed data mnt
 wrong 2 "seed needs a value" mount data mnt --seed
-wrong 2 "read-only; leave 'rw' out" mount -o rw data mnt
+wrong 2 "read-only; remove 'rw'" mount -o rw data mnt
 wrong 2 "nothing.conf: No such file" mount -o config=nothing.conf data mnt
 wrong 2 "section \[empty\] has no 'source ='" mount -o config=bad.conf empty mnt
 wrong 2 "bad.conf:5: option 'seed': 'x'" mount -o config=bad.conf bad mnt
-wrong 2 "worse.conf: around line 1" mount -o config=worse.conf data mnt
+wrong 2 "worse.conf: near line 1" mount -o config=worse.conf data mnt
 wrong 2 "'imagenet' is neither a file nor a section" mount imagenet mnt
 wrong 1 "'{0..x}' is neither a range" mount 'a-{0..x}.tar' mnt
 wrong 2 "'data/\*.tar': no such file; .* leave the quotes out" mount 'data/*.tar' mnt
-wrong 1 "a '{' without its '}'" mount 'a-{0..3.tar' mnt
+wrong 1 "'{' without '}'" mount 'a-{0..3.tar' mnt
 wrong 1 "'gopher://' is not understood" mount gopher://host/a.tar mnt
 wrong 1 "has no host" mount http:///a.tar mnt
 wrong 1 "has no valid port" mount http://host:99999/a.tar mnt
 wrong 1 "of another machine" mount file://elsewhere/a.tar mnt
 wrong 1 "No such file or directory" mount ./nothing.tar mnt
-wrong 1 "has no \*.tar in it" mount norange mnt
+wrong 1 "no \*.tar in the folder" mount norange mnt
 wrong 1 "not a regular file" mount /dev/null mnt
-wrong 1 "two shards have the name" mount data data/train-000000.tar mnt
-wrong 1 "names a folder, not a shard: write .* http://127.0.0.1:9/folder/train-{000000..000099}.tar" mount http://127.0.0.1:9/folder/ mnt
+wrong 1 "two shards are named" mount data data/train-000000.tar mnt
+wrong 1 "is a folder, not a shard: name the shards, as in http://127.0.0.1:9/folder/train-{000000..000099}.tar" mount http://127.0.0.1:9/folder/ mnt
 wrong 1 "the mount point .*nowhere: No such file or directory; create it" mount data nowhere
 wrong 1 "the mount point no/where: No such file or directory" mount data no/where
 wrong 1 "the mount point has no name" mount data ""
@@ -97,7 +97,7 @@ wrong 1 "epochs: Is a directory" cat data epochs
 
 # Nor does a name bring its control characters to the terminal.
 wrong 1 "c?d.tar.* has a control character" mount "$(printf 'c\033d.tar/')" mnt
-wrong 2 "there is no option 'a?b'" mount -o "$(printf 'a\033b')" data mnt
+wrong 2 "no option 'a?b'" mount -o "$(printf 'a\033b')" data mnt
 
 # What cannot be written is an error of whatever was to be printed.
 for command in --help --version "plan --batch=2 data" "index data" "cat data README"; do
@@ -118,7 +118,7 @@ for source in 'http://user:hunter/2@host/a.tar' 'http://user:hunter?2@host/a.tar
 done
 wrong 1 "write a '/' in a password as %2F" mount 'http://user:hunter/2@host/a.tar' mnt
 wrong 1 "the URL of the proxy is not understood" mount -o proxy=foo://user:hunter2@host http://127.0.0.1:1/a.tar mnt
-wrong 2 "comma in a value is written" mount -o 'header=A: b,Authorization: Bearer hunter2' data mnt
+wrong 2 "write a comma in a value as" mount -o 'header=A: b,Authorization: Bearer hunter2' data mnt
 ! grep -q hunter err || fail "a secret in: $(cat err)"
 
 # A second mount on top of a living one is refused.

@@ -23,7 +23,7 @@ umount_ds mnt2
 
 mount_ds $opts shards mnt
 same tail.tar mnt/$tail
-errors_have mnt "\"event\":\"index\",\"shard\":\"$one\".*\"cause\":\"the index $work/shards/$one.index is not used: .*\"then\":\"its headers are read instead; make the index anew\""
+errors_have mnt "\"event\":\"index\",\"shard\":\"$one\".*\"cause\":\"the index $work/shards/$one.index is not used: .*\"then\":\"its headers are read instead; index it again\""
 [ "$(grep -c '"event"' mnt/.shufflefs/errors)" = 1 ] || fail "$(cat mnt/.shufflefs/errors)"
 fetched=$(stat_of mnt fetched_bytes)
 [ "$fetched" -le $(($(wc -c <tail.tar) + 300000)) ] || fail "$fetched bytes were fetched"

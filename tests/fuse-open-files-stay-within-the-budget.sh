@@ -79,7 +79,7 @@ for fd in fds:
     assert os.pread(fd, 1 << 20, 0) == want
     os.close(fd)
 EOF
-errors_have mnt 'its .idx takes .* and the budget has no room for it'
+errors_have mnt 'its .idx takes .* which do not fit the budget'
 umount_ds mnt
 
 # Nor do the names of all members, which an .order needs, fit one that is smaller still; what
@@ -90,7 +90,7 @@ for i in 1 2; do
     grep -q "Cannot allocate memory" said || fail "$(cat said)"
     [ ! -s got ] || fail "bytes before the error"
 done
-errors_have mnt 'the names of its members take .* and the budget has no room for them","then":"raise budget='
+errors_have mnt 'the names of its members take .* which do not fit the budget","then":"raise budget='
 has_room() {
     [ "$(stat_of mnt budget_used_bytes)" -lt $((8 << 20)) ]
 }

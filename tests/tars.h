@@ -3,6 +3,9 @@
 #ifndef SFS_TESTS_TARS_H
 #define SFS_TESTS_TARS_H
 
+#include "tar/entry.h"
+#include "tar/rewrite.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -134,6 +137,21 @@ static inline void tar_pax(struct tar *t, char type, const char *key, const char
 static inline void tar_end(struct tar *t)
 {
 	tar_grow(t, 2 * BLOCK);
+}
+
+/* Rewrite the header group at `bytes`, of which all n are at hand.  0: *ret_entry says what
+ * it was; sfs_tar_entry_done() frees it. */
+static inline int tar_rewrite(unsigned char *bytes, size_t n, const char *folder,
+			      struct sfs_tar_entry *ret_entry, struct sfs_error *err)
+{
+	int ret = sfs_tar_entry_read(bytes, n, n, ret_entry, err);
+
+	if (ret < 0)
+		return ret;
+	ret = sfs_rewrite_entry(bytes, ret_entry, folder, err);
+	if (ret < 0)
+		sfs_tar_entry_done(ret_entry);
+	return ret;
 }
 
 #endif

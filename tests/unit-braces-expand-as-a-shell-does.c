@@ -158,13 +158,13 @@ static void bad_ones(void)
 
 	for (i = 0; i < SFS_COUNT(no_range); i++)
 		refused(no_range[i], "is neither a range");
-	refused("x-{0..9.tar", "a '{' without its '}'");
-	refused("{a,{b,c}", "a '{' without its '}'");
-	refused("{a,b\\}", "a '{' without its '}'");
-	refused("{", "a '{' without its '}'");
-	refused("x-0..9}.tar", "a '}' without its '{'");
-	refused("{0..9}}", "a '}' without its '{'");
-	refused("}", "a '}' without its '{'");
+	refused("x-{0..9.tar", "'{' without '}'");
+	refused("{a,{b,c}", "'{' without '}'");
+	refused("{a,b\\}", "'{' without '}'");
+	refused("{", "'{' without '}'");
+	refused("x-0..9}.tar", "'}' without '{'");
+	refused("{0..9}}", "'}' without '{'");
+	refused("}", "'}' without '{'");
 }
 
 /* A list of one list of one list ... */

@@ -145,13 +145,13 @@ static void bad_ones(void)
 		"is neither a range");
 	refused(SPECS("s3://bucket/x.tar"), -EINVAL, "'s3://' is not understood");
 	refused(SPECS("good.tar", ""), -EINVAL, "empty");
-	refused(SPECS("empty"), -ENOENT, "the folder /data/empty has no *.tar in it");
+	refused(SPECS("empty"), -ENOENT, "no *.tar in the folder /data/empty");
 	refused(SPECS("good.tar", "shut"), -EACCES, "/data/shut: Permission denied");
-	refused(SPECS("http://host/folder/"), -EINVAL, "names a folder, not a shard");
+	refused(SPECS("http://host/folder/"), -EINVAL, "is a folder, not a shard");
 	refused(SPECS("http://u:SECRET@host/?x=SECRET"), -EINVAL,
-		"names a folder, not a shard");
-	refused(SPECS("a.tar", "a.tar"), -EEXIST, "two shards have the name 'a.tar'");
-	refused(SPECS("a.tar", "./a.tar"), -EEXIST, "two shards have the name 'a.tar'");
+		"is a folder, not a shard");
+	refused(SPECS("a.tar", "a.tar"), -EEXIST, "two shards are named 'a.tar'");
+	refused(SPECS("a.tar", "./a.tar"), -EEXIST, "two shards are named 'a.tar'");
 	refused(SPECS("{a,b,a}.tar"), -EEXIST, "'a.tar'");
 	refused(SPECS("ds", "/data/ds/a.tar"), -EEXIST, "'a.tar'");
 	refused(SPECS("http://h/x.tar", "http://i/x.tar"), -EEXIST, "'x.tar'");

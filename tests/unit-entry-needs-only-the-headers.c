@@ -215,7 +215,7 @@ static void labels(void)
 	header = tar_header(&t, "v7", '0', "a.jpg", 0);
 	header[AT_PREFIX] = 'p';
 	tar_sum(header);
-	fails(-EBADMSG, t.n, t.n, "no known dialect");
+	fails(-EBADMSG, t.n, t.n, "an unknown dialect");
 	tar_extension(&t, 'L', "a.jpg", 6);
 	tar_pax(&t, 'x', "path", "b.jpg");
 	tar_file(&t, "c.jpg", 0, 0);
@@ -247,19 +247,19 @@ static void bad_globals(void)
 static void cut(void)
 {
 	tar_file(&t, "a.jpg", 700, 'x');
-	fails(-EBADMSG, 100, 100, "the shard ends in a header");
+	fails(-EBADMSG, 100, 100, "the shard ends within a header");
 	tar_file(&t, "a.jpg", 700, 'x');
 	fails(-EBADMSG, 512, 1024,
-	      "the data of 'a.jpg' end 512 bytes behind the shard's end");
+	      "the data of 'a.jpg' end 512 bytes after the end of the shard");
 	tar_file(&t, "a.jpg", 512, 'x');
 	CHECK_EQ(look(512, 1024, NULL), 0);
 	tar_done(&t);
 	tar_pax(&t, 'x', "path", "a.jpg");
-	fails(-EBADMSG, t.n, t.n, "the shard ends in a header");
+	fails(-EBADMSG, t.n, t.n, "the shard ends within a header");
 	tar_pax(&t, 'x', "path", "a.jpg");
-	fails(-EBADMSG, 512, 1023, "the shard ends in a header");
+	fails(-EBADMSG, 512, 1023, "the shard ends within a header");
 	tar_pax(&t, 'g', "comment", "x");
-	fails(-EBADMSG, 512, 1023, "the shard ends in a header");
+	fails(-EBADMSG, 512, 1023, "the shard ends within a header");
 }
 
 static void damaged(void)

@@ -31,12 +31,12 @@ static void is_done(int err)
 	pthread_mutex_unlock(&lock);
 }
 
-static void on_walk(struct sfs_header_patch *walk, int err)
+static void on_patch(struct sfs_header_patch *walk, int err)
 {
 	is_done(err);
 }
 
-static void on_grab(struct sfs_range *grab, int err)
+static void on_range(struct sfs_range *range, int err)
 {
 	is_done(err);
 }
@@ -84,28 +84,29 @@ static void close_shard(void)
 	tar_done(&t);
 }
 
-static struct sfs_header_patch walk_of(bool is_renamed)
+static struct sfs_header_patch patch_of(bool is_renamed)
 {
-	return (struct sfs_header_patch){.shard = &shard,
-				 .start = sample_start,
-				 .n_bytes = t.n - sample_start,
-				 .is_renamed = is_renamed,
-				 .done = on_walk};
+	return (struct sfs_header_patch){.sample.shard = &shard,
+				 .sample.start = sample_start,
+				 .sample.n_bytes = t.n - sample_start,
+				 .sample.is_renamed = is_renamed,
+				 .done = on_patch};
 }
 
 /* The sample as it should become. */
 static unsigned char *edited(bool is_renamed)
 {
-	size_t n = t.n - sample_start, pos, n_edited;
+	size_t n = t.n - sample_start, pos;
 	unsigned char *all = sfs_malloc(n);
-	uint64_t next;
+	struct sfs_tar_entry entry;
 
 	memcpy(all, t.bytes + sample_start, n);
-	for (pos = 0; pos < n; pos += next)
-		CHECK_EQ(sfs_rewrite_entry(all + pos, n - pos, n - pos,
-					is_renamed ? "train-7" : NULL, &n_edited, &next,
-					NULL),
+	for (pos = 0; pos < n; pos += entry.next) {
+		CHECK_EQ(tar_rewrite(all + pos, n - pos, is_renamed ? "train-7" : NULL,
+				     &entry, NULL),
 			 0);
+		sfs_tar_entry_done(&entry);
+	}
 	return all;
 }
 
@@ -113,26 +114,26 @@ static unsigned char *edited(bool is_renamed)
 static void check_piece(const struct sfs_header_patch *w, const unsigned char *wanted,
 			uint64_t at, size_t n)
 {
-	struct sfs_range grab = {.shard = &shard,
+	struct sfs_range range = {.shard = &shard,
 				.offset = sample_start + at,
 				.n_bytes = n,
-				.done = on_grab};
+				.done = on_range};
 	sfs_autofree unsigned char *got = sfs_malloc(n);
 
-	sfs_range_start(&range_reader, &grab, NULL);
+	sfs_range_start(&range_reader, &range, NULL);
 	CHECK_EQ(wait_until_done(), 0);
-	sfs_header_patch_apply(w, &grab, at);
-	sfs_range_read(&grab, 0, got, n);
+	sfs_header_patch_apply(w, &range, at);
+	sfs_range_read(&range, 0, got, n);
 	CHECK(memcmp(got, wanted + at, n) == 0);
-	sfs_range_drop(&grab);
+	sfs_range_drop(&range);
 }
 
-static void check_walk(bool is_renamed, uint64_t most_bytes)
+static void check_patch(bool is_renamed, uint64_t most_bytes)
 {
 	struct sfs_source_counts before = {0}, after = {0};
-	struct sfs_header_patch w = walk_of(is_renamed);
+	struct sfs_header_patch w = patch_of(is_renamed);
 	unsigned char *wanted = edited(is_renamed);
-	size_t n = w.n_bytes, at, piece;
+	size_t n = w.sample.n_bytes, at, piece;
 
 	sfs_source_count(source, &before);
 	sfs_header_patch_start(&range_reader, &w);
@@ -167,8 +168,8 @@ static void large_members(void)
 	tar_pax(&t, 'x', "path", "000.longer");
 	tar_file(&t, "x", 200000, 'y');
 	open_shard();
-	check_walk(true, 5 * 4096);
-	check_walk(false, 5 * 4096);
+	check_patch(true, 5 * 4096);
+	check_patch(false, 5 * 4096);
 	close_shard();
 }
 
@@ -183,11 +184,11 @@ static void small_members(void)
 		tar_file(&t, field, (size_t)i * 20, 'x');
 	}
 	open_shard();
-	check_walk(true, 2 * t.n);
+	check_patch(true, 2 * t.n);
 	close_shard();
 }
 
-/* A header group larger than one look. */
+/* A header group larger than one fetch. */
 static void long_headers(void)
 {
 	sfs_autofree char *value = sfs_malloc(60001), *records = sfs_malloc(70000);
@@ -203,7 +204,7 @@ static void long_headers(void)
 	tar_file(&t, "x", 300000, 'y');
 	tar_file(&t, "000.cls", 1, '1');
 	open_shard();
-	check_walk(true, 5 * 4096 + 2 * 65536);
+	check_patch(true, 5 * 4096 + 2 * 65536);
 	close_shard();
 }
 
@@ -211,7 +212,7 @@ static void long_headers(void)
 
 static void fails(int wanted, bool is_renamed)
 {
-	struct sfs_header_patch w = walk_of(is_renamed);
+	struct sfs_header_patch w = patch_of(is_renamed);
 
 	sfs_header_patch_start(&range_reader, &w);
 	CHECK_EQ(wait_until_done(), wanted);
@@ -237,7 +238,7 @@ static void no_room(void)
 	CHECK_HAS(text.s, "does not fit into its header");
 	CHECK_HAS(text.s, "\"shard\":\"train-7.tar\",\"offset\":32256");
 	sfs_strbuf_done(&text);
-	check_walk(false, 3 * 4096); /* as it is, it is fine */
+	check_patch(false, 3 * 4096); /* as it is, it is fine */
 	close_shard();
 }
 
@@ -270,7 +271,7 @@ static void cancelled(void)
 	}
 	open_shard();
 	for (i = 0; i < 20; i++) {
-		w = walk_of(true);
+		w = patch_of(true);
 		atomic_store(&w.is_cancelled, i == 0); /* before it began, or sometime */
 		sfs_header_patch_start(&range_reader, &w);
 		pthread_mutex_lock(&lock);

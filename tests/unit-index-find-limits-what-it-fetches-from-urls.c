@@ -166,7 +166,7 @@ static void as_much_as_is_wanted(void)
 	serve(N_SAMPLES, "other");
 	CHECK_EQ(find(&f, true), -ENOENT);
 	CHECK_EQ(n_reads, 1);
-	CHECK(is_said("it is of another version of the shard"));
+	CHECK(is_said("it is for another version of the shard"));
 	end();
 }
 
@@ -179,7 +179,7 @@ static void more_than_a_shard_can_have(void)
 	claimed_bytes = sfs_index_bytes_max(SHARD_BYTES) + 1;
 	CHECK_EQ(find(&f, false), -ENOENT);
 	CHECK_EQ(n_reads, 0);
-	CHECK(is_said("it is too large for a shard of 51200000"));
+	CHECK(is_said("are too many for a shard of 51200000"));
 	end();
 }
 

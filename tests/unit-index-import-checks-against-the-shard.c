@@ -77,7 +77,7 @@ static void wrong_inside(const struct tar *t)
 	CHECK_EQ(sfs_index_import_agrees(&f, real.samples, real.n_samples, &err), 0);
 	CHECK_EQ(sfs_index_import_agrees_members(&f, real.members, real.n_members, &err),
 		 -EBADMSG);
-	CHECK_HAS(err.text, "member 2, of sample 1, has 10 bytes at 4096; the index has "
+	CHECK_HAS(err.text, "member 2, of sample 1, has 10 bytes at 4096, but in the index "
 			    "sample 1, 10 bytes at 3072");
 	sfs_index_import_done(&f);
 }
@@ -141,21 +141,21 @@ static void refused(const char *text, uint64_t shard_bytes, const char *why)
 
 static void wrong_texts(void)
 {
-	refused("v1.0 1\njpg 512 1\n", 4096, "line 1: 'v1.0' is not a version");
+	refused("v1.0 1\njpg 512 1\n", 4096, "line 1: 'v1.0' is not a known version");
 	refused("v1.3 1\njpg 512 1 a.jpg\n", 4096, "line 1: 'v1.3'");
-	refused("v", 4096, "line 1: it is cut off");
+	refused("v", 4096, "line 1: cut off");
 	refused("v1.2\n", 4096, "line 1: the number of samples is missing");
 	refused("v1.2 x\n", 4096, "line 1: the number of samples is 'x', not a number");
 	refused("v1.2 -1\n", 4096, "is '-1', not a number");
 	refused("v1.2 0\n", 4096, "line 1: no samples");
 	refused("v1.2 99999999999999999999\n", 4096, "too large");
-	refused("v1.2 1 2\njpg 512 1 a.jpg\n", 4096, "something follows the number");
+	refused("v1.2 1 2\njpg 512 1 a.jpg\n", 4096, "unexpected text after the number");
 	refused("v1.2 18446744073709551615\njpg 512 1 a.jpg\n", 4096,
-		"line 3: the index ends before it");
-	refused("v1.2 2\njpg 512 1 a.jpg\n", 4096, "line 3: the index ends before it");
+		"line 3: missing: the index ends");
+	refused("v1.2 2\njpg 512 1 a.jpg\n", 4096, "line 3: missing: the index ends");
 	refused("v1.2 1\njpg 512 1 a.jpg\njpg 1536 1 b.jpg\n", 4096,
-		"line 3: something follows the 1 samples");
-	refused("v1.2 1\njpg 512 1 a.jpg\n\n", 4096, "line 3: something follows");
+		"line 3: unexpected text after the 1 samples");
+	refused("v1.2 1\njpg 512 1 a.jpg\n\n", 4096, "line 3: unexpected text");
 	refused("v1.2 1\n\n", 4096, "line 2: a sample without members");
 	refused("v1.2 1\njpg\n", 4096, "line 2: an offset is missing");
 	refused("v1.2 1\njpg 512\n", 4096, "line 2: a size is missing");
@@ -166,23 +166,23 @@ static void wrong_texts(void)
 		"a size is too large");
 	refused("v1.2 1\njpg +512 1 a.jpg\n", 4096, "'+512', not a number");
 	refused("v1.2 1\njpg 0x200 1 a.jpg\n", 4096, "'0x200', not a number");
-	refused("v1.2 1\njpg 512 1 a.jpg", 4096, "line 2: it is cut off");
+	refused("v1.2 1\njpg 512 1 a.jpg", 4096, "line 2: cut off");
 }
 
 static void wrong_ranges(void)
 {
-	refused("v1.1 1\njpg 0 1\n", 4096, "no member can have its data at 0");
-	refused("v1.1 1\njpg 512 3585\n", 4096, "3585 bytes at 512 reach beyond");
-	refused("v1.1 1\njpg 4608 0\n", 4096, "reach beyond the shard's 4096");
+	refused("v1.1 1\njpg 0 1\n", 4096, "data at 0 overlap");
+	refused("v1.1 1\njpg 512 3585\n", 4096, "3585 bytes at 512 end after");
+	refused("v1.1 1\njpg 4608 0\n", 4096, "end after the end of the shard at 4096");
 	refused("v1.1 1\njpg 9223372036854775808 18446744073709551615\n", 4096,
-		"reach beyond");
-	refused("v1.1 1\njpg 512 18446744073709551615\n", 4096, "reach beyond");
-	refused("v1.1 2\njpg 1536 1\njpg 512 1\n", 4096, "line 3: no member can have");
-	refused("v1.1 2\njpg 512 1\njpg 512 1\n", 4096, "line 3: no member can have");
+		"end after");
+	refused("v1.1 1\njpg 512 18446744073709551615\n", 4096, "end after");
+	refused("v1.1 2\njpg 1536 1\njpg 512 1\n", 4096, "line 3: data at");
+	refused("v1.1 2\njpg 512 1\njpg 512 1\n", 4096, "line 3: data at");
 	refused("v1.1 1\njpg 512 1 cls 1024 1\n", 4096,
-		"line 2: no member can have its data at 1024: the one before reaches to "
+		"line 2: data at 1024 overlap the member before, which ends at "
 		"1024");
-	refused("v1.1 2\njpg 512 513\njpg 1536 1\n", 4096, "line 3: no member can have");
+	refused("v1.1 2\njpg 512 513\njpg 1536 1\n", 4096, "line 3: data at");
 }
 
 /* As wds2idx writes them, and DALI refuses them. */
@@ -227,10 +227,10 @@ static void wrong_offsets(const uint64_t *offsets, size_t n, const char *why)
 static void wrong_energon(void)
 {
 	wrong_offsets((const uint64_t[]){0, 513}, 2, "offset 1 is 513, not a multiple");
-	wrong_offsets((const uint64_t[]){0, 512, 512}, 3, "and the one before it 512");
-	wrong_offsets((const uint64_t[]){512, 0}, 2, "offset 1 is 0, and the one before");
-	wrong_offsets((const uint64_t[]){0, 10752}, 2, "beyond the shard's 10240 bytes");
-	wrong_offsets((const uint64_t[]){UINT64_MAX - 511}, 1, "beyond the shard's");
+	wrong_offsets((const uint64_t[]){0, 512, 512}, 3, "but the offset before it is 512");
+	wrong_offsets((const uint64_t[]){512, 0}, 2, "offset 1 is 0, but the offset before it");
+	wrong_offsets((const uint64_t[]){0, 10752}, 2, "but the shard has 10240 bytes");
+	wrong_offsets((const uint64_t[]){UINT64_MAX - 511}, 1, "but the shard has");
 	refused("neither", 4096, "neither an index of DALI nor, with 7 bytes");
 	refused("", 4096, "with 0 bytes");
 }
@@ -259,11 +259,11 @@ static void lies_of_dali(void)
 	six_members(&t, false, false);
 	look(&t, &real);
 	differs("v1.1 2\njpg 512 700 cls 2048 1\njpg 3072 0 cls 3584 512\n", &real,
-		"the shard has 3 samples; the index has 2");
+		"the shard has 3 samples, but the index 2");
 	differs("v1.1 3\njpg 512 700\ncls 2048 1\njpg 3072 0\n", &real,
-		"sample 1 is bytes 2560 to 4096; the index has 1 bytes of it at 2048");
+		"sample 1 is bytes 2560 to 4096, but the index has 1 bytes of it at 2048");
 	differs("v1.1 3\njpg 512 2049\njpg 3584 512\ncls 6656 1\n", &real,
-		"sample 0 is bytes 0 to 2560; the index has 2049 bytes of it at 512");
+		"sample 0 is bytes 0 to 2560, but the index has 2049 bytes of it at 512");
 
 	/* The extents are fine, the members are not: one is left out, one is longer. */
 	CHECK_EQ(parse(short_one, strlen(short_one), t.n, &f, &err), 0);
@@ -271,10 +271,10 @@ static void lies_of_dali(void)
 	CHECK_EQ(sfs_index_import_agrees_members(&f, real.members, real.n_members, &err),
 		 -EBADMSG);
 	CHECK_HAS(err.text,
-		  "member 1, of sample 0, has 1 bytes at 2048; the index has sample "
+		  "member 1, of sample 0, has 1 bytes at 2048, but in the index sample "
 		  "1, 512 bytes at 3584");
 	CHECK_EQ(sfs_index_import_agrees_members(&f, real.members, 1, &err), -EBADMSG);
-	CHECK_HAS(err.text, "the shard's samples have 1 members; the index has 3");
+	CHECK_HAS(err.text, "the samples of the shard have 1 members, but the index has 3");
 	sfs_index_import_done(&f);
 	tar_done(&t);
 }
@@ -286,10 +286,9 @@ static void lies_of_energon(void)
 		const char *why;
 	} lies[] = {
 		{{0, 2048, 4096, 7168},
-		 "sample 1 begins at 2560; the index has it at 2048"},
+		 "sample 1 begins at 2560, but in the index at 2048"},
 		{{0, 2560, 4096, 6656},
-		 "the last sample ends at 7168; the index has it end "
-		 "at 6656"},
+		 "the last sample ends at 7168, but in the index at 6656"},
 		{{512, 2560, 4096, 7168}, "sample 0 begins at 0"},
 	};
 	unsigned char bytes[32];
@@ -309,7 +308,7 @@ static void lies_of_energon(void)
 	}
 	CHECK_EQ(parse(bytes, put(bytes, energon_plain, 3), t.n, &f, &err), 0);
 	CHECK_EQ(sfs_index_import_agrees(&f, real.samples, 3, &err), -EBADMSG);
-	CHECK_HAS(err.text, "the shard has 3 samples; the index has 2");
+	CHECK_HAS(err.text, "the shard has 3 samples, but the index 2");
 	sfs_index_import_done(&f);
 
 	/* An empty shard: the end alone. */

@@ -186,14 +186,14 @@ static void bad_ones(void)
 	struct sfs_error err = {0};
 
 	refused("[ds]\nsorce = x\n",
-		".ini:2: there is no option 'sorce'; did you mean 'source'?");
-	refused("sed = 7\n", ".ini:1: there is no option 'sed'; did you mean 'seed'?");
+		".ini:2: no option 'sorce'; did you mean 'source'?");
+	refused("sed = 7\n", ".ini:1: no option 'sed'; did you mean 'seed'?");
 	refused("\n\nseed = x\n", ".ini:3: option 'seed': 'x' is not a number");
 	refused("[ds]\nsource = a.tar\nlanes = 0\n", ".ini:3: option 'lanes'");
 	refused("seed = x\nlanes = y\n", ".ini:1: option 'seed'"); /* the first counts */
-	refused("seed = 1\nconfig = x\n", ".ini:2: 'config' has no meaning in a file");
-	refused("seed = 1\nnonsense\n", "line 2: neither '[section]' nor 'name = value'");
-	refused("[ds\nseed = 1\n", "line 1: neither '[section]' nor 'name = value'");
+	refused("seed = 1\nconfig = x\n", ".ini:2: 'config' is not allowed in a file");
+	refused("seed = 1\nnonsense\n", "line 2: expected '[section]' or 'name = value'");
+	refused("[ds\nseed = 1\n", "line 1: expected '[section]' or 'name = value'");
 
 	/* Lines are counted as they stand in the file. */
 	memset(longer, 'x', sizeof longer);

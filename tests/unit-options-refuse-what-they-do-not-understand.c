@@ -251,7 +251,7 @@ static void owners(void)
 	CHECK_EQ(o.uid, 0);
 	set("gid", "root");
 	CHECK_EQ(o.gid, 0);
-	refused("uid", "no such user", "is not a number or a name of this system");
+	refused("uid", "no such user", "is not a number or a name on this system");
 	refused("gid", "4294967295", "is not a number or a name");
 	refused("uid", "", "is not a number or a name");
 	set("umask", "022");
@@ -302,12 +302,12 @@ static void headers(void)
 	CHECK(!strstr(printed(), "SECRET"));
 	unlink(path);
 
-	refused("header", "no colon", "not of the form 'Name: value'");
-	refused("header", ": value", "not of the form");
-	refused("header", "a b: value", "not of the form");
-	refused("header", "Name : value", "not of the form");
-	refused("header", "a: b\nc: d", "not of the form");
-	refused("header", "a: b\r", "not of the form");
+	refused("header", "no colon", "expected 'Name: value'");
+	refused("header", ": value", "expected 'Name: value'");
+	refused("header", "a b: value", "expected 'Name: value'");
+	refused("header", "Name : value", "expected 'Name: value'");
+	refused("header", "a: b\nc: d", "expected 'Name: value'");
+	refused("header", "a: b\r", "expected 'Name: value'");
 	CHECK_EQ(sfs_options_set(&o, "header", at, "x", &err), -ENOENT);
 	CHECK_HAS(err.text, path);
 	/* A sentence must not show what may be a secret. */
@@ -349,9 +349,9 @@ static void names(void)
 	refused("on_error", "skip", "did you mean 'on-error'?");
 	refused("direct-io", NULL, "did you mean 'direct_io'?");
 	refused("lane", "7", "did you mean 'lanes'?");
-	refused("bananas-and-more", "7", "there is no option 'bananas-and-more'");
-	refused("", "7", "there is no option ''");
-	refused("Seed", "7", "there is no option 'Seed'");
+	refused("bananas-and-more", "7", "no option 'bananas-and-more'");
+	refused("", "7", "no option ''");
+	refused("Seed", "7", "no option 'Seed'");
 	refused("rw", NULL, "read-only");
 
 	CHECK_EQ(sfs_options_has_argument("seed", &err), 1);

@@ -16,12 +16,12 @@ static struct sfs_runtime runtime;
 static struct sfs_header_scanner scanner;
 static struct sfs_scan_all *ix;
 
-/* ---- surveys that end when the test wants ---- */
+/* ---- scans that end when the test wants ---- */
 
 static struct sfs_waiter *pending[N];
 static int n_begun;
 
-static int survey(struct sfs_header_scanner *s, struct sfs_shard *shard,
+static int scan(struct sfs_header_scanner *s, struct sfs_shard *shard,
 		  struct sfs_waiter *waiter)
 {
 	CHECK(!pending[shard->index]);
@@ -107,7 +107,7 @@ static void start(void)
 	sfs_budget_init(&runtime.budget, 64 << 20);
 	sfs_shards_init(&runtime.shards, N, names, objects, false, &runtime.budget);
 	sfs_header_scanner_init(&scanner, &runtime);
-	ix = sfs_scan_all_new(&runtime, &scanner, survey, WAIT_MS);
+	ix = sfs_scan_all_new(&runtime, &scanner, scan, WAIT_MS);
 	n_begun = 0;
 }
 

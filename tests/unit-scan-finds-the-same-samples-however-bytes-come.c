@@ -258,16 +258,16 @@ static void cut_off(void)
 	uint64_t end = last + wanted.extents[wanted.n - 1].n_bytes;
 
 	damaged(0, 0, 0, "an empty file");
-	damaged(100, 0, 0, "ends in a header");
+	damaged(100, 0, 0, "ends within a header");
 	damaged(1024, 1024, 0, "no end-of-archive mark");
 	/* Within the last member, whose key says that the sample before is complete. */
-	damaged(last + 512, last, wanted.n - 1, "behind the shard's end");
-	damaged(end - 512, last, wanted.n - 1, "behind the shard's end");
-	damaged(end - 1, last, wanted.n - 1, "behind the shard's end"); /* its padding */
+	damaged(last + 512, last, wanted.n - 1, "after the end of the shard");
+	damaged(end - 512, last, wanted.n - 1, "after the end of the shard");
+	damaged(end - 1, last, wanted.n - 1, "after the end of the shard"); /* its padding */
 	/* Within a header: of which sample? */
-	damaged(last + 1, last, wanted.n - 2, "ends in a header");
-	damaged(last + 100, last, wanted.n - 2, "ends in a header");
-	damaged(last + 511, last, wanted.n - 2, "ends in a header");
+	damaged(last + 1, last, wanted.n - 2, "ends within a header");
+	damaged(last + 100, last, wanted.n - 2, "ends within a header");
+	damaged(last + 511, last, wanted.n - 2, "ends within a header");
 	/* Where a header or the end may be: nobody says that no more were to come, but
 	 * all that there is, is there. */
 	damaged(last, last, wanted.n - 1, "no end-of-archive mark");
@@ -275,7 +275,7 @@ static void cut_off(void)
 	damaged(end + 1, end, wanted.n, "no end-of-archive mark");
 	damaged(end + 511, end, wanted.n, "no end-of-archive mark");
 	t.bytes[end + 300] = 1;
-	damaged(end + 400, end, wanted.n - 1, "ends in a header");
+	damaged(end + 400, end, wanted.n - 1, "ends within a header");
 	t.bytes[end + 300] = 0;
 }
 
@@ -295,23 +295,23 @@ static void cut_within_a_sample(void)
 	tar_file(&t, "y", 700, 'b');
 	tar_end(&t);
 	/* It may go on behind what is in no sample. */
-	damaged(first + 600, first, 1, "behind the shard's end");
-	damaged(second + 1024 + 600, second, 1, "behind the shard's end");
-	damaged(second + 512, second, 1, "ends in a header");
-	damaged(second + 1024, second, 1, "ends in a header");
+	damaged(first + 600, first, 1, "after the end of the shard");
+	damaged(second + 1024 + 600, second, 1, "after the end of the shard");
+	damaged(second + 512, second, 1, "ends within a header");
+	damaged(second + 1024, second, 1, "ends within a header");
 	damaged(second, second, 2, "no end-of-archive mark");
 	tar_done(&t);
 	tar_file(&t, "b.x", 10, 'b');
 	second = t.n;
 	tar_pax(&t, 'x', "path", "c.name-in-its-extension");
 	tar_file(&t, "b.y", 700, 'b');
-	damaged(second + 1024 + 600, second, 1, "behind the shard's end");
+	damaged(second + 1024 + 600, second, 1, "after the end of the shard");
 	tar_done(&t);
 	tar_file(&t, "b.x", 10, 'b');
 	second = t.n;
 	tar_header(&t, "ustar", '7', "c.x", 700); /* for libarchive */
 	tar_grow(&t, 1024);
-	damaged(second + 600, second, 1, "behind the shard's end");
+	damaged(second + 600, second, 1, "after the end of the shard");
 	tar_done(&t);
 	t = whole;
 }
@@ -330,16 +330,16 @@ static void spoilt(void)
 	/* A zero block ends the shard, whatever follows; it must be zeros.  After a
 	 * single one the sample before is in doubt, for that may have been a header. */
 	memset(t.bytes + third, 0, 512);
-	damaged(t.n, third + 512, 2, "data behind the end");
+	damaged(t.n, third + 512, 2, "data after the end");
 	memset(t.bytes + third, 0, 1000);
 	t.bytes[third + 1000] = 1;
-	damaged(t.n, third + 1000, 2, "data behind the end");
+	damaged(t.n, third + 1000, 2, "data after the end");
 	memset(t.bytes + third, 0, 1024);
 	t.bytes[third + 1024] = 1;
-	damaged(t.n, third + 1024, 3, "data behind the end");
+	damaged(t.n, third + 1024, 3, "data after the end");
 	make_shard();
 	t.bytes[t.n - 1] = 1;
-	damaged(t.n, t.n - 1, wanted.n, "data behind the end");
+	damaged(t.n, t.n - 1, wanted.n, "data after the end");
 	make_shard();
 	memcpy(t.bytes + end + 1024, t.bytes, 512);
 	damaged(t.n, end + 1024, wanted.n, "two tars");
@@ -385,7 +385,7 @@ static void cut_in_data(void)
 	uint64_t start = wanted.extents[5].start;
 
 	CHECK_EQ(wanted.extents[5].n_bytes, 512 + 512 + 512 + 5120);
-	damaged(start + 1536 + 1024, start, 5, "behind the shard's end");
+	damaged(start + 1536 + 1024, start, 5, "after the end of the shard");
 }
 
 int main(void)

@@ -301,9 +301,9 @@ static struct sfs_index_search find(int k, uint32_t change)
 	return f;
 }
 
-static bool is_told(int k, uint64_t i)
+static bool is_unverified(int k, uint64_t i)
 {
-	return sfs_sample_table_get(sfs_shard_table(&shards.shards[k]), i).is_told;
+	return sfs_sample_table_get(sfs_shard_table(&shards.shards[k]), i).is_unverified;
 }
 
 static int adopt(int k, struct sfs_index_search *f)
@@ -327,7 +327,7 @@ static void adopted(void)
 	CHECK_EQ(sfs_account_used(&shards.account), n);
 	CHECK_EQ(adopt(1, &f), 0);
 	whole(1);
-	CHECK(is_told(1, 0));
+	CHECK(is_unverified(1, 0));
 	CHECK_EQ(sfs_account_used(&shards.account), n);
 	unpin(1);
 	sfs_shards_drop_unused(&shards);
@@ -338,10 +338,10 @@ static void adopted(void)
 	f = find(2, 0);
 	pin(2);
 	feed(2, 0, 512 + 150 * SAMPLE_BYTES(2));
-	CHECK(!is_told(2, 0));
+	CHECK(!is_unverified(2, 0));
 	CHECK_EQ(adopt(2, &f), 0);
 	whole(2);
-	CHECK(is_told(2, 299));
+	CHECK(is_unverified(2, 299));
 	CHECK_EQ(sfs_account_used(&shards.account), sfs_sample_table_memory(N_SAMPLES));
 	f = find(3, 0);
 	unpin(2);
@@ -351,7 +351,7 @@ static void adopted(void)
 	feed(3, 0, tars[3].n);
 	CHECK_EQ(adopt(3, &f), 0);
 	whole(3);
-	CHECK(!is_told(3, 299));
+	CHECK(!is_unverified(3, 299));
 	unpin(3);
 	end();
 }
@@ -370,7 +370,7 @@ static void contradicted(void)
 	CHECK_EQ(sfs_ledger_count(SFS_EVENT_INDEX) - n_noted, 1);
 	feed(4, 0, tars[4].n);
 	whole(4);
-	CHECK(!is_told(4, 299));
+	CHECK(!is_unverified(4, 299));
 	unpin(4);
 	end();
 }

@@ -156,7 +156,7 @@ static void says_what_it_does_not_know_yet(void)
 	sizes = begin(600, false);
 	answer(5);
 	CHECK_HAS(said(sizes),
-		  "all of the first 5 shards to answer are missing, the first: ");
+		  "all of the first 5 shards that answered are missing, the first: ");
 	answer(N);
 	CHECK_HAS(said(sizes),
 		  "all 600 shards are missing, the first: http://host/0.tar: ");
@@ -166,7 +166,7 @@ static void says_what_it_does_not_know_yet(void)
 	sizes = begin(600, false);
 	answer(1); /* the one that has failed */
 	CHECK_HAS(said(sizes),
-		  "1 of the first 112 shards to answer is missing: http://host/0.tar: ");
+		  "1 of the first 112 shards that answered is missing: http://host/0.tar: ");
 	end(sizes);
 }
 

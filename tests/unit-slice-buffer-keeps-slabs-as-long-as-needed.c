@@ -7,7 +7,6 @@
 #include "base/rng.h"
 #include "check.h"
 #include "stream/slice-buffer.h"
-#include "tar/rewrite.h"
 #include "tars.h"
 
 #include <errno.h>
@@ -337,9 +336,10 @@ static void make_sample(struct tar *t)
 static void edits(void)
 {
 	struct tar t = {0}, longest = {0};
-	uint64_t shift, at, next;
+	struct sfs_tar_entry entry;
+	uint64_t shift, at;
 	struct sfs_error err;
-	size_t pos, n;
+	size_t pos;
 
 	make_sample(&t);
 	for (shift = 0; shift <= t.n; shift += 512) {
@@ -348,10 +348,12 @@ static void edits(void)
 		arrive(0, 2);
 		copy(SLAB - shift, &t, true);
 		CHECK_EQ(sfs_slice_buffer_edit(run, SLAB - shift, t.n, "train-0", &at, &err), 0);
-		for (pos = 0; pos < t.n; pos += next)
-			CHECK_EQ(sfs_rewrite_entry(t.bytes + pos, t.n - pos, t.n - pos,
-						"train-0", &n, &next, &err),
+		for (pos = 0; pos < t.n; pos += entry.next) {
+			CHECK_EQ(tar_rewrite(t.bytes + pos, t.n - pos, "train-0", &entry,
+					     &err),
 				 0);
+			sfs_tar_entry_done(&entry);
+		}
 		copy(SLAB - shift, &t, false);
 		tar_done(&t);
 		make_sample(&t);
@@ -443,7 +445,7 @@ static void checks(void)
 		is_lie(lie, t.n - 1536, "");
 		lie = told;
 		lie.n_bytes = 1024;
-		is_lie(lie, 0, "behind");
+		is_lie(lie, 0, "after the end");
 		lie.n_bytes = t.n + 512; /* numbers of slabs */
 		is_lie(lie, t.n, "checksum");
 		end();

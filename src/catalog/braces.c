@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a spec is a product of parts: literal text, a list whose
  * items are specs again, or a range.  expand() returns all names of one spec;
- * a product multiplies what is left of a brace, the brace, and what is right of
- * it.  The depth of nesting is bounded, so is the number of names. */
+ * a product multiplies the text before a brace, the brace, and the text after
+ * it.  The depth of nesting and the number of names are bounded. */
 #include "catalog/braces.h"
 
 #include "base/alloc.h"
@@ -127,7 +127,7 @@ static bool parse_number(const char *s, size_t n, int64_t *ret, bool *has_zero)
 	return true;
 }
 
-/* s[0..n) is what stands between braces: A..B or A..B..STEP? */
+/* Is s[0..n), the text between braces, A..B or A..B..STEP? */
 static bool parse_range(const char *s, size_t n, struct range *r)
 {
 	const char *dots = memmem(s, n, "..", 2), *dots2, *b;
@@ -183,7 +183,7 @@ static int add_range(const struct range *r, struct names *out, struct sfs_error 
 	return ret;
 }
 
-/* What stands between one pair of braces: a range, or a list of specs. */
+/* Expand the text between one pair of braces: a range, or a list of specs. */
 static int expand_brace(const char *s, size_t n, int depth, struct names *out,
 			struct sfs_error *err)
 {
@@ -197,7 +197,7 @@ static int expand_brace(const char *s, size_t n, int depth, struct names *out,
 		return sfs_error_set(
 			err, -EINVAL,
 			"'{%.*s}' is neither a range ({0..9}) nor a list ({a,b}); "
-			"\\{ is a brace of the name itself",
+			"write \\{ for a brace in a name",
 			(int)n, s);
 	}
 	for (;;) {
@@ -223,7 +223,7 @@ static int expand(const char *s, size_t n, int depth, struct names *out,
 	for (;;) {
 		open = find(s, from, n, "{}");
 		if (open < n && s[open] == '}') {
-			ret = sfs_error_set(err, -EINVAL, "a '}' without its '{'");
+			ret = sfs_error_set(err, -EINVAL, "'}' without '{'");
 			break;
 		}
 		add_name(&part, unescape(s + from, open - from), NULL);
@@ -232,7 +232,7 @@ static int expand(const char *s, size_t n, int depth, struct names *out,
 			break;
 		close = find(s, open + 1, n, "}");
 		if (close == n) {
-			ret = sfs_error_set(err, -EINVAL, "a '{' without its '}'");
+			ret = sfs_error_set(err, -EINVAL, "'{' without '}'");
 			break;
 		}
 		ret = expand_brace(s + open + 1, close - open - 1, depth, &part, err);

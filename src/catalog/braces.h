@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* braces - expands {000000..000131} and {a,b,c} as bash does.
  *
- * Ranges of numbers keep their leading zeros, may run backwards and may have a
- * step ({0..10..2}); ranges of letters too; lists and ranges nest and multiply.
- * A brace that is neither a list nor a range is an error rather than literal
- * text (a shard name with a typing error should not be asked for); \{ \} \, and
- * \\ are the characters themselves.  Pure.
+ * Ranges of numbers keep their leading zeros, may run backwards and may have a step
+ * ({0..10..2}), and so may ranges of letters; lists and ranges nest and multiply.  A
+ * brace that is neither a list nor a range is an error, not literal text, so that a
+ * typing error is found before a server is asked; \{ \} \, and \\ are the characters
+ * themselves. Pure.
  */
 #ifndef SFS_BRACES_H
 #define SFS_BRACES_H
@@ -16,9 +16,8 @@
 
 #define SFS_BRACES_MAX 10000000 /* names from one spec */
 
-/* Expand `spec` into *ret_names, *ret_n of them, in bash's order; the caller
- * frees each and the array.  -EINVAL with a sentence; -E2BIG: more than
- * SFS_BRACES_MAX. */
+/* Expand `spec` into *ret_n names, in bash's order; sfs_braces_free() frees them.
+ * -EINVAL: wrong braces; -E2BIG: more than SFS_BRACES_MAX names; *err says which. */
 int sfs_braces_expand(const char *spec, char ***ret_names, size_t *ret_n,
 		      struct sfs_error *err);
 

@@ -28,8 +28,8 @@ void sfs_dataset_done(struct sfs_dataset *d)
 
 /* ---- local paths ---- */
 
-/* The path from the root on, without "." and empty components.  ".." stays: it may
- * lead through a symbolic link. */
+/* The absolute path, without "." and empty components.  ".." stays: it may lead through a
+ * symbolic link. */
 static char *absolute_path(const char *cwd, const char *path)
 {
 	sfs_autofree char *whole = sfs_asprintf("%s/%s", *path == '/' ? "" : cwd, path);
@@ -80,8 +80,7 @@ static int add_local(struct sfs_dataset *d, const struct sfs_dataset_disk *disk,
 	if (ret < 0)
 		return ret;
 	if (n == 0)
-		ret = sfs_error_set(err, -ENOENT, "the folder %s has no *.tar in it",
-				    path);
+		ret = sfs_error_set(err, -ENOENT, "no *.tar in the folder %s", path);
 	for (i = 0; i < n && ret == 0; i++) {
 		sfs_autofree char *whole = sfs_asprintf("%s/%s", path, names[i]);
 
@@ -105,8 +104,8 @@ static int refuse_braces(const char *spec, int code, struct sfs_error *err)
 	if (strcmp(shown, spec) != 0 && sfs_braces_expand(shown, &names, &n, err) == 0) {
 		sfs_braces_free(names, n);
 		sfs_error_set(err, code,
-			      "wrong braces in what is hidden here; write a '{' in a "
-			      "password as %%7B, a '}' as %%7D");
+			      "wrong braces in the hidden part; in a password write %%7B "
+			      "for '{' and %%7D for '}'");
 	}
 	return sfs_error_wrap(err, code, "'%s'", shown);
 }
@@ -136,7 +135,7 @@ static int add_spec(struct sfs_dataset *d, const struct sfs_dataset_disk *disk,
 
 /* ---- names ---- */
 
-/* How many bytes of folders ("a/b/") have all paths in common? */
+/* How many bytes of folders ("a/b/") do all paths have in common? */
 static size_t common_folders(const struct sfs_dataset *d)
 {
 	const char *first = d->uris[0].path, *slash = strrchr(first, '/');
@@ -166,8 +165,8 @@ static int check_unique(const struct sfs_dataset *d, struct sfs_error *err)
 		if (strcmp(sorted[i - 1], sorted[i]) == 0)
 			return sfs_error_set(
 				err, -EEXIST,
-				"two shards have the name '%s'; a dataset holds "
-				"each name once",
+				"two shards are named '%s'; names in a dataset must "
+				"be unique",
 				sorted[i]);
 	return 0;
 }
@@ -186,9 +185,9 @@ static int make_names(struct sfs_dataset *d, struct sfs_error *err)
 			sfs_autofree char *shown = sfs_uri_redact(d->uris[i].location);
 
 			return sfs_error_set(err, -EINVAL,
-					     "'%s' names a folder, not a shard: write "
-					     "the shards' names, as in %s%strain-{000000"
-					     "..000099}.tar",
+					     "'%s' is a folder, not a shard: name the "
+					     "shards, as in %s%strain-{000000..000099}"
+					     ".tar",
 					     shown, shown,
 					     shown[strlen(shown) - 1] == '/' ? "" : "/");
 		}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* listing - a shard's members as folders and files.
+/* directory - the members of a shard as folders and files.
  *
- * (Also used for the folders that shards' own names make.)
+ * (Also used for the folders in the names of shards.)
  *
- * Names from tars are data: no "..", no absolute path and no over-long component
- * becomes a path.  As tar does, leading slashes are dropped, and of two members
- * with one name the later counts.  Only regular files are shown.  Node numbers
- * depend on the shard's bytes alone, so a listing may be dropped and made anew
- * while the kernel remembers numbers.  Pure.
+ * Names from tars are data: no "..", no absolute path and no over-long component becomes
+ * a path.  As in tar, leading slashes are dropped, and of two members with the same name
+ * the later counts.  Only regular files are shown.  Node numbers depend only on the bytes
+ * of the shard, so a directory may be dropped and made again while the kernel remembers
+ * numbers.  Pure.
  */
 #ifndef SFS_DIRECTORY_H
 #define SFS_DIRECTORY_H
@@ -42,33 +42,33 @@ struct sfs_directory {
 	size_t n_names, names_capacity;
 	uint32_t *table; /* of nodes by (parent, name): open addressing, 0 is free */
 	uint32_t table_size;
-	uint32_t n_hidden; /* members whose names are no safe paths */
+	uint32_t n_hidden; /* members whose names are not safe paths */
 };
 
 struct sfs_directory *sfs_directory_new(void);
-void sfs_directory_free(struct sfs_directory *listing);
+void sfs_directory_free(struct sfs_directory *dir);
 
-/* Have a node for a path; folders are made as needed.  0: hidden, for it is no safe
- * path, or would be both a file and a folder. */
-uint32_t sfs_directory_put(struct sfs_directory *listing, const char *path, size_t n);
+/* The node of a path, made with its folders if needed.  0: hidden, because the path is
+ * not safe, or would be both a file and a folder. */
+uint32_t sfs_directory_put(struct sfs_directory *dir, const char *path, size_t n);
 
-/* Add a member whose header group is at `start` of the shard.
- * 0, or -EINVAL: hidden (counted), for its name is no safe path or is both a file
- * and a folder.  Members that are not regular files are passed over. */
-int sfs_directory_add(struct sfs_directory *listing, uint64_t start,
+/* Add a member whose header group is at `start` of the shard.  Members that are not
+ * regular files are ignored.  0.  -EINVAL: hidden (and counted), because its name is not
+ * a safe path or is both a file and a folder. */
+int sfs_directory_add(struct sfs_directory *dir, uint64_t start,
 		      const struct sfs_tar_entry *group);
 
 /* The child of a folder by name; 0 if there is none. */
-uint32_t sfs_directory_find(const struct sfs_directory *listing, uint32_t parent,
+uint32_t sfs_directory_find(const struct sfs_directory *dir, uint32_t parent,
 			    const char *name);
 
-static inline const char *sfs_directory_name(const struct sfs_directory *listing,
+static inline const char *sfs_directory_name(const struct sfs_directory *dir,
 					     uint32_t node)
 {
-	return listing->names + listing->nodes[node].name;
+	return dir->names + dir->nodes[node].name;
 }
 
 /* Bytes of memory it takes. */
-uint64_t sfs_directory_memory(const struct sfs_directory *listing);
+uint64_t sfs_directory_memory(const struct sfs_directory *dir);
 
 #endif

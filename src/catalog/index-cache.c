@@ -317,8 +317,8 @@ static void log_once(struct sfs_index_cache *s, const char *name, int err)
 		return;
 	s->logged_errs[i] = err;
 	if (err == -EEXIST)
-		sfs_warning("index: %s/%s: this is no index of shufflefs, and is left "
-			    "alone: move it away, or keep indexes in another folder",
+		sfs_warning("index: %s/%s: not replaced, as it is not an index made by "
+			    "shufflefs; move it away or use another folder",
 			    s->folder, name);
 	else
 		sfs_warning("index: %s: %s: indexes are not kept there for now, so later "

@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-void sfs_index_export_done(struct sfs_index_export *dali)
+void sfs_index_export_done(struct sfs_index_export *export)
 {
-	sfs_strbuf_done(&dali->lines);
-	sfs_strbuf_done(&dali->key);
-	dali->n_samples = 0;
+	sfs_strbuf_done(&export->lines);
+	sfs_strbuf_done(&export->key);
+	export->n_samples = 0;
 }
 
 /* C++'s >> ends a word at what isspace() says; a NUL would end a reader's string. */
@@ -42,7 +42,7 @@ static void begin(struct sfs_index_export *d, const char *key, size_t n)
 	sfs_strbuf_add(&d->key, key, n);
 }
 
-int sfs_index_export_add(struct sfs_index_export *dali, const char *name, size_t n,
+int sfs_index_export_add(struct sfs_index_export *export, const char *name, size_t n,
 			 uint64_t data, uint64_t n_bytes, struct sfs_error *err)
 {
 	size_t n_key = sfs_key_length(name, n);
@@ -51,28 +51,29 @@ int sfs_index_export_add(struct sfs_index_export *dali, const char *name, size_t
 		return 0;
 	if (!is_word(name, n) || n_key + 1 == n)
 		return sfs_error_set(err, -EILSEQ,
-				     "an index of DALI cannot hold the name '%.*s'",
+				     "a DALI index cannot contain the name '%.*s'",
 				     (int)n, name);
-	begin(dali, name, n_key);
-	sfs_strbuf_add(&dali->lines, name + n_key + 1, n - n_key - 1);
-	sfs_strbuf_printf(&dali->lines, " %" PRIu64 " %" PRIu64 " ", data, n_bytes);
-	sfs_strbuf_add(&dali->lines, name, n);
+	begin(export, name, n_key);
+	sfs_strbuf_add(&export->lines, name + n_key + 1, n - n_key - 1);
+	sfs_strbuf_printf(&export->lines, " %" PRIu64 " %" PRIu64 " ", data, n_bytes);
+	sfs_strbuf_add(&export->lines, name, n);
 	return 0;
 }
 
-int sfs_index_export_print(struct sfs_index_export *dali, struct sfs_strbuf *ret,
+int sfs_index_export_print(struct sfs_index_export *export, struct sfs_strbuf *ret,
 			   struct sfs_error *err)
 {
 	char head[40];
 	size_t n;
 
-	if (dali->n_samples == 0)
-		return sfs_error_set(err, -ENODATA,
-				     "the shard has no samples, and DALI knows no index "
-				     "without");
-	n = (size_t)snprintf(head, sizeof head, "v1.2 %" PRIu64 "\n", dali->n_samples);
-	*ret = dali->lines;
-	dali->lines = (struct sfs_strbuf){0};
+	if (export->n_samples == 0)
+		return sfs_error_set(
+			err, -ENODATA,
+			"the shard has no samples, and a DALI index cannot be "
+			"empty");
+	n = (size_t)snprintf(head, sizeof head, "v1.2 %" PRIu64 "\n", export->n_samples);
+	*ret = export->lines;
+	export->lines = (struct sfs_strbuf){0};
 	sfs_strbuf_puts(ret, "\n");
 	sfs_strbuf_add(ret, head, n); /* room for it */
 	memmove(ret->s + n, ret->s, ret->n - n);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* dali - writes a shard's index in the format of DALI's wds2idx, v1.2.
+/* index-export - writes the index of a shard in the format of DALI's wds2idx, v1.2.
  *
- *	struct sfs_index_export dali = {0};
+ *	struct sfs_index_export export = {0};
  *
- *	for each regular member, in the order of the shard: sfs_index_export_add(&dali,
- *...); sfs_index_export_print(&dali, &text, &err); sfs_index_export_done(&dali);
+ *	sfs_index_export_add(&export, ...);  for each regular member, in shard order
+ *	sfs_index_export_print(&export, &text, &err);
+ *	sfs_index_export_done(&export);
  *
- * For shards whose members all have a dot and no folder has underscores before and
- * behind, it is what wds2idx writes (foreign.h tells the format and what was read), byte
- *for byte, but for two things: offsets are right for long names and pax extensions too,
- *and names are the shard's bytes, as DALI itself reads them (wds2idx has them as GNU tar
- *lists them:
- * "\\" for a backslash).  Elsewhere samples are ours (key.h).
+ * If all members have a dot and no folder has underscores around its name, the result is
+ * byte for byte what wds2idx writes (index-import.h describes the format), with two
+ * exceptions: offsets are right for long names and pax extensions too, and names are the
+ * shard's bytes, as DALI itself reads them (wds2idx writes them as GNU tar lists them:
+ *"\\" for a backslash).  Otherwise samples are ours (tar/key.h).
  *
- * Blanks separate words, so that a name with a blank, or a field without a letter, cannot
- * be written: wds2idx writes them, and DALI refuses such an index, or reads it wrongly.
+ * Blanks separate words, so a name with a blank, or a field without a letter, cannot be
+ * written: wds2idx writes them, and DALI refuses such an index or misreads it.
  *
  * Pure; one thread.
  */
@@ -33,18 +33,18 @@ struct sfs_index_export {
 	struct sfs_strbuf key; /* of the last one */
 };
 
-void sfs_index_export_done(struct sfs_index_export *dali);
+void sfs_index_export_done(struct sfs_index_export *export);
 
-/* Add a regular member: its name of n bytes, where in the shard its data begin, and
- * how many.  One that is in no sample is left out.
+/* Add a regular member: its name of n bytes, and the offset and size of its data in the
+ * shard.  A member that is in no sample is left out.
  *
- * 0, or -EILSEQ: DALI's format cannot hold it; *err says so. */
-int sfs_index_export_add(struct sfs_index_export *dali, const char *name, size_t n,
+ * 0.  -EILSEQ: DALI's format cannot represent it; *err says why. */
+int sfs_index_export_add(struct sfs_index_export *export, const char *name, size_t n,
 			 uint64_t data, uint64_t n_bytes, struct sfs_error *err);
 
-/* The index's text, in *ret, which is empty; it takes the lines away, so that there is no
- * second copy of them.  0, or -ENODATA: DALI knows no index without samples. */
-int sfs_index_export_print(struct sfs_index_export *dali, struct sfs_strbuf *ret,
+/* Write the index to *ret, which is empty.  It takes the lines, to save a second copy.
+ * 0.  -ENODATA: no samples, and a DALI index cannot be empty. */
+int sfs_index_export_print(struct sfs_index_export *export, struct sfs_strbuf *ret,
 			   struct sfs_error *err);
 
 #endif

@@ -26,6 +26,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SUFFIX	    ".index"
 #define FOREIGN	    ".idx"
@@ -95,13 +96,13 @@ static int check(const struct sfs_index_finder *ix, const struct sfs_object *o,
 {
 	if (index->shard_bytes != o->size)
 		return sfs_error_set(err, -ESTALE,
-				     "it is of a shard of %llu bytes, and this one has "
+				     "it is for a shard of %llu bytes, but this one has "
 				     "%llu",
 				     (unsigned long long)index->shard_bytes,
 				     (unsigned long long)o->size);
 	if (!ix->verify_size_only && index->version != version_of(ix, o))
 		return sfs_error_set(err, -ESTALE,
-				     "it is of another version of the shard");
+				     "it is for another version of the shard");
 	return 0;
 }
 
@@ -113,8 +114,8 @@ static int pass_over(const struct sfs_object *o, const char *where, int ret,
 		sfs_ledger_add(SFS_EVENT_INDEX, o->name, SFS_NO_OFFSET,
 			       ret == -ENOMEM ? "its headers are read instead; raise "
 						"budget="
-					      : "its headers are read instead; make the "
-						"index anew",
+					      : "its headers are read instead; index it "
+						"again",
 			       "the index %s is not used: %s", where, why->text);
 	return -ENOENT;
 }
@@ -168,16 +169,11 @@ static int open_claims(const struct sfs_index_finder *ix, struct sfs_index_searc
 	return ret;
 }
 
-/* Look at a header: how many bytes of the index are wanted? */
-static int look(const struct sfs_index_finder *ix, const struct sfs_index_search *f,
-		const void *bytes, size_t first, uint64_t n_file, uint64_t *ret_n,
-		struct sfs_error *err)
+/* How many bytes of its file does the search want? */
+static uint64_t wanted_bytes(const struct sfs_index_search *f,
+			     const struct sfs_index *index, uint64_t n_file)
 {
-	struct sfs_index index;
-	int ret = sfs_index_look(bytes, first, n_file, f->wants_members, &index, ret_n,
-				 err);
-
-	return ret < 0 ? ret : check(ix, f->object, &index, err);
+	return f->wants_members ? n_file : index->order_end;
 }
 
 /* Take the bytes of an index, n_file of them or those that are wanted. */
@@ -202,14 +198,19 @@ static int read_index(const struct sfs_index_finder *ix, struct sfs_index_search
 	char header[SFS_INDEX_HEADER_BYTES];
 	size_t first = file->n < sizeof header ? (size_t)file->n : sizeof header;
 	struct sfs_charge bytes = {0};
+	struct sfs_index index;
 	uint64_t n;
 	int ret;
 
 	ret = sfs_localfile_read(file, 0, header, first);
 	if (ret == 0)
-		ret = look(ix, f, header, first, file->n, &n, err);
+		ret = sfs_index_look(header, first, file->n, &index, err);
 	if (ret == 0)
-		ret = hold(ix, &bytes, n, f->wants_members, err);
+		ret = check(ix, f->object, &index, err);
+	if (ret < 0)
+		return ret;
+	n = wanted_bytes(f, &index, file->n);
+	ret = hold(ix, &bytes, n, f->wants_members, err);
 	if (ret < 0)
 		return ret;
 	memcpy(bytes.bytes, header, sizeof header);
@@ -340,7 +341,7 @@ static void on_size(struct sfs_request *request, int err)
 
 	if (err == 0 && n > most)
 		err = sfs_error_set(&f->error, -EFBIG,
-				    "with %llu bytes it is too large for a shard of %llu",
+				    "its %llu bytes are too many for a shard of %llu",
 				    (unsigned long long)n,
 				    (unsigned long long)shard_bytes);
 	else if (err == 0 && n == 0)
@@ -403,12 +404,14 @@ static int take_index(const struct sfs_index_finder *ix, struct sfs_index_search
 		      struct sfs_error *err)
 {
 	struct sfs_charge bytes;
-	uint64_t n;
+	struct sfs_index index;
 	int ret;
 
-	ret = look(ix, f, f->bytes.bytes, f->bytes.n, f->remote.size, &n, err);
+	ret = sfs_index_look(f->bytes.bytes, f->bytes.n, f->remote.size, &index, err);
 	if (ret == 0)
-		ret = want(ix, f, n, err);
+		ret = check(ix, f->object, &index, err);
+	if (ret == 0)
+		ret = want(ix, f, wanted_bytes(f, &index, f->remote.size), err);
 	if (ret < 0)
 		return ret;
 	bytes = f->bytes;
@@ -553,6 +556,14 @@ static void give_up(struct sfs_index_search *f)
 	f->done(f, -ECANCELED);
 }
 
+static void check_place(const struct sfs_index_finder *ix)
+{
+	struct stat st;
+
+	if (ix->place && !ix->is_url && stat(ix->place, &st) == 0 && !S_ISDIR(st.st_mode))
+		sfs_warning("index: '%s' is not a folder; it is ignored", ix->place);
+}
+
 static void *work(void *arg)
 {
 	struct sfs_index_finder *ix = arg;
@@ -561,6 +572,7 @@ static void *work(void *arg)
 	bool is_stopped;
 	int ret;
 
+	check_place(ix);
 	pthread_mutex_lock(&ix->lock);
 	for (;;) {
 		link = sfs_list_pop(&ix->queue);
@@ -651,31 +663,39 @@ uint64_t sfs_index_finder_flush(struct sfs_index_finder *ix)
 
 /* ---- life ---- */
 
-int sfs_index_finder_new(const struct sfs_index_finder_options *options,
-			 struct sfs_index_finder **ret_indexes, struct sfs_error *err)
+/* index= or --to=: a URL, or a folder, which may not exist yet. */
+static int set_place(struct sfs_index_finder *ix, const char *place,
+		     struct sfs_error *err)
 {
-	struct sfs_index_finder *ix;
 	struct sfs_uri uri;
-	bool is_url = options->place && sfs_uri_has_scheme(options->place);
 	size_t n;
 	int ret;
 
-	if (is_url) {
-		ret = sfs_uri_parse(options->place, &uri, err);
+	if (sfs_uri_has_scheme(place)) {
+		ret = sfs_uri_parse(place, &uri, err);
 		if (ret < 0)
 			return sfs_error_wrap(err, ret, "index");
-		is_url = uri.scheme != SFS_SCHEME_FILE;
-	}
-	ix = sfs_calloc(1, sizeof *ix);
-	ix->is_url = is_url;
-	if (options->place && sfs_uri_has_scheme(options->place)) {
-		ix->place = sfs_strdup(is_url ? options->place : uri.location);
+		ix->is_url = uri.scheme != SFS_SCHEME_FILE;
+		ix->place = sfs_strdup(ix->is_url ? place : uri.location);
 		sfs_uri_done(&uri);
-	} else if (options->place) {
-		ix->place = sfs_strdup(options->place);
+	} else {
+		ix->place = sfs_strdup(place);
 	}
-	for (n = ix->place ? strlen(ix->place) : 0; n > 1 && ix->place[n - 1] == '/';)
+	for (n = strlen(ix->place); n > 1 && ix->place[n - 1] == '/';)
 		ix->place[--n] = 0;
+	return 0;
+}
+
+int sfs_index_finder_new(const struct sfs_index_finder_options *options,
+			 struct sfs_index_finder **ret_indexes, struct sfs_error *err)
+{
+	struct sfs_index_finder *ix = sfs_calloc(1, sizeof *ix);
+	int ret = options->place ? set_place(ix, options->place, err) : 0;
+
+	if (ret < 0) {
+		free(ix);
+		return ret;
+	}
 	ix->verify_size_only = options->verify_size_only;
 	ix->http = options->http;
 	ix->account = options->account;

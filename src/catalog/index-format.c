@@ -54,16 +54,15 @@ static int read_header(const void *bytes, size_t n, struct header *ret,
 		       struct sfs_error *err)
 {
 	if (n < sizeof *ret)
-		return bad(err, "shorter than its header");
+		return bad(err, "shorter than a header");
 	memcpy(ret, bytes, sizeof *ret);
 	if (memcmp(ret->magic, magic, sizeof magic) != 0)
 		return bad(err, "it does not begin with SFSINDEX");
 	if (ret->format != SFS_INDEX_VERSION)
-		return sfs_error_set(err, -EPROTONOSUPPORT,
-				     "an index in version %u of the format, not %d",
+		return sfs_error_set(err, -EPROTONOSUPPORT, "format version %u, not %d",
 				     ret->format, SFS_INDEX_VERSION);
 	if (ret->checksum != checksum_of(ret))
-		return bad(err, "wrong checksum of its header");
+		return bad(err, "wrong checksum of the header");
 	return 0;
 }
 
@@ -111,13 +110,13 @@ static int check_order(const struct header *h,
 	uint64_t sum;
 
 	if (sfs_checksum(entries, h->order_bytes) != h->order_checksum)
-		return bad(err, "wrong checksum of its samples");
+		return bad(err, "wrong checksum of the samples");
 	if (!sfs_sample_table_is_sound(entries, h->n_samples, h->shard_bytes))
-		return bad(err, "no shard has such samples");
+		return bad(err, "impossible samples");
 	sfs_sample_table_borrow(&table, entries, h->n_samples);
 	sum = sfs_sample_table_place(&table, h->n_samples);
 	sfs_sample_table_done(&table);
-	return sum == h->sample_bytes ? 0 : bad(err, "its samples have another sum");
+	return sum == h->sample_bytes ? 0 : bad(err, "wrong sum of sample sizes");
 }
 
 static int look(const void *bytes, size_t first, uint64_t n_file, struct header *ret,
@@ -126,7 +125,7 @@ static int look(const void *bytes, size_t first, uint64_t n_file, struct header 
 	int code = read_header(bytes, first < n_file ? first : (size_t)n_file, ret, err);
 
 	if (code == 0 && !is_laid_out(ret, n_file))
-		code = bad(err, "its sizes are wrong (cut off?)");
+		code = bad(err, "wrong sizes (cut off?)");
 	return code;
 }
 
@@ -139,22 +138,21 @@ static struct sfs_index index_of(const struct header *h)
 		.sample_bytes = h->sample_bytes,
 		.n_members = h->n_members,
 		.has_members = h->members_bytes > 0,
+		.order_end = sizeof *h + h->order_bytes,
 		.members_bytes = h->members_bytes,
 		.members_checksum = h->members_checksum,
 	};
 }
 
-int sfs_index_look(const void *bytes, size_t first, uint64_t n_file, bool with_members,
-		   struct sfs_index *ret_index, uint64_t *ret_n, struct sfs_error *err)
+int sfs_index_look(const void *bytes, size_t first, uint64_t n_file,
+		   struct sfs_index *ret_index, struct sfs_error *err)
 {
 	struct header h;
 	int ret = look(bytes, first, n_file, &h, err);
 
-	if (ret < 0)
-		return ret;
-	*ret_index = index_of(&h);
-	*ret_n = with_members ? n_file : sizeof h + h.order_bytes;
-	return 0;
+	if (ret == 0)
+		*ret_index = index_of(&h);
+	return ret;
 }
 
 int sfs_index_open(const void *bytes, size_t n, uint64_t n_file,
@@ -168,8 +166,8 @@ int sfs_index_open(const void *bytes, size_t n, uint64_t n_file,
 	ret = look(bytes, n, n_file, &h, err);
 	if (ret < 0)
 		return ret;
-	assert(n == n_file || n == sizeof h + h.order_bytes);
 	index = index_of(&h);
+	assert(n == n_file || n == index.order_end);
 	index.entries = (const void *)((const char *)bytes + h.order_offset);
 	ret = check_order(&h, index.entries, err);
 	if (ret < 0)
@@ -189,7 +187,7 @@ int sfs_index_members(const struct sfs_index *index, struct sfs_members *ret_mem
 
 	assert(index->has_members);
 	if (sfs_checksum(index->members, index->members_bytes) != index->members_checksum)
-		return bad(err, "wrong checksum of its members");
+		return bad(err, "wrong checksum of the members");
 	ret = sfs_members_borrow(index->members, index->members_bytes, index->n_members,
 				 index->shard_bytes, ret_members, err);
 	return ret < 0 ? sfs_error_wrap(err, ret, "not a usable index") : 0;

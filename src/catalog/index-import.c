@@ -18,11 +18,11 @@
 
 #define SHOWN 40 /* bytes of a word that a message shows */
 
-void sfs_index_import_done(struct sfs_index_import *foreign)
+void sfs_index_import_done(struct sfs_index_import *import)
 {
-	free(foreign->members);
-	free(foreign->starts);
-	*foreign = (struct sfs_index_import){0};
+	free(import->members);
+	free(import->starts);
+	*import = (struct sfs_index_import){0};
 }
 
 /* ---- DALI ---- */
@@ -55,9 +55,9 @@ static int next_line(struct reader *r)
 
 	r->line++;
 	if (r->p == r->end)
-		return refuse(r, "the index ends before it");
+		return refuse(r, "missing: the index ends");
 	if (!newline)
-		return refuse(r, "it is cut off");
+		return refuse(r, "cut off");
 	r->line_end = newline;
 	return 0;
 }
@@ -108,12 +108,12 @@ static int check_member(const struct reader *r, const struct sfs_index_import_me
 	if (m->data > r->shard_bytes || m->n_bytes > r->shard_bytes - m->data)
 		return refuse(r,
 			      "%" PRIu64 " bytes at %" PRIu64
-			      " reach beyond the shard's %" PRIu64,
+			      " end after the end of the shard at %" PRIu64,
 			      m->n_bytes, m->data, r->shard_bytes);
 	if (m->data < r->pos + SFS_TAR_BLOCK)
 		return refuse(r,
-			      "no member can have its data at %" PRIu64
-			      ": the one before reaches to %" PRIu64,
+			      "data at %" PRIu64
+			      " overlap the member before, which ends at %" PRIu64,
 			      m->data, r->pos);
 	return 0;
 }
@@ -185,7 +185,7 @@ static int read_first_line(struct reader *r)
 	version = next_word(r);
 	r->has_names = is_word(version, "v1.2");
 	if (!r->has_names && !is_word(version, "v1.1"))
-		return refuse(r, "'%.*s' is not a version that we know", shown(version),
+		return refuse(r, "'%.*s' is not a known version", shown(version),
 			      version.s);
 	ret = number(r, "the number of samples", &r->ret->n_samples);
 	if (ret < 0)
@@ -194,7 +194,7 @@ static int read_first_line(struct reader *r)
 	if (r->ret->n_samples == 0)
 		return refuse(r, "no samples");
 	if (next_word(r).n > 0)
-		return refuse(r, "something follows the number of samples");
+		return refuse(r, "unexpected text after the number of samples");
 	r->p = r->line_end + 1;
 	return 0;
 }
@@ -212,7 +212,7 @@ static int parse_dali(struct reader *r)
 		return ret;
 	r->line++;
 	if (r->p < r->end)
-		return refuse(r, "something follows the %" PRIu64 " samples",
+		return refuse(r, "unexpected text after the %" PRIu64 " samples",
 			      r->ret->n_samples);
 	return 0;
 }
@@ -241,12 +241,12 @@ static int check_start(const struct reader *r, uint64_t i)
 	if (starts[i] > r->shard_bytes)
 		return sfs_error_set(r->err, -EBADMSG,
 				     "offset %" PRIu64 " is %" PRIu64
-				     ", beyond the shard's %" PRIu64 " bytes",
+				     ", but the shard has %" PRIu64 " bytes",
 				     i, starts[i], r->shard_bytes);
 	if (i > 0 && starts[i] <= starts[i - 1])
 		return sfs_error_set(r->err, -EBADMSG,
 				     "offset %" PRIu64 " is %" PRIu64
-				     ", and the one before it %" PRIu64,
+				     ", but the offset before it is %" PRIu64,
 				     i, starts[i], starts[i - 1]);
 	return 0;
 }
@@ -260,8 +260,8 @@ static int parse_energon(struct reader *r)
 	if (n == 0 || n % 8 != 0)
 		return sfs_error_set(
 			r->err, -EBADMSG,
-			"neither an index of DALI nor, with %zu bytes, whole "
-			"offsets of Energon",
+			"neither an index of DALI nor, with %zu bytes, one of "
+			"Energon",
 			n);
 	f->kind = SFS_INDEX_IMPORT_ENERGON;
 	f->n_samples = n / 8 - 1;
@@ -302,7 +302,7 @@ uint64_t sfs_index_import_memory(const struct sfs_index_import *f)
 			   : 0;
 }
 
-/* ---- claims, and what is so ---- */
+/* ---- claims and headers ---- */
 
 static int check_members(const struct sfs_index_import *f,
 			 const struct sfs_extent *extents, struct sfs_error *err)
@@ -316,7 +316,7 @@ static int check_members(const struct sfs_index_import *f,
 		if (m->data < e->start || m->data > end || m->n_bytes > end - m->data)
 			return sfs_error_set(err, -EBADMSG,
 					     "sample %" PRIu64 " is bytes %" PRIu64
-					     " to %" PRIu64 "; the index has %" PRIu64
+					     " to %" PRIu64 ", but the index has %" PRIu64
 					     " bytes of it at %" PRIu64,
 					     m->sample, e->start, end, m->n_bytes,
 					     m->data);
@@ -333,56 +333,55 @@ static int check_starts(const struct sfs_index_import *f,
 		if (extents[i].start != f->starts[i])
 			return sfs_error_set(err, -EBADMSG,
 					     "sample %" PRIu64 " begins at %" PRIu64
-					     "; the index has it at %" PRIu64,
+					     ", but in the index at %" PRIu64,
 					     i, extents[i].start, f->starts[i]);
 		end = extents[i].start + extents[i].n_bytes;
 	}
 	if (f->starts[i] < end)
 		return sfs_error_set(err, -EBADMSG,
 				     "the last sample ends at %" PRIu64
-				     "; the index has it end at %" PRIu64,
+				     ", but in the index at %" PRIu64,
 				     end, f->starts[i]);
 	return 0;
 }
 
-int sfs_index_import_agrees(const struct sfs_index_import *foreign,
+int sfs_index_import_agrees(const struct sfs_index_import *import,
 			    const struct sfs_extent *extents, size_t n_extents,
 			    struct sfs_error *err)
 {
-	if (foreign->n_samples != n_extents)
+	if (import->n_samples != n_extents)
 		return sfs_error_set(err, -EBADMSG,
-				     "the shard has %zu samples; the index has %" PRIu64,
-				     n_extents, foreign->n_samples);
-	return foreign->kind == SFS_INDEX_IMPORT_DALI
-		       ? check_members(foreign, extents, err)
-		       : check_starts(foreign, extents, err);
+				     "the shard has %zu samples, but the index %" PRIu64,
+				     n_extents, import->n_samples);
+	return import->kind == SFS_INDEX_IMPORT_DALI ? check_members(import, extents, err)
+						     : check_starts(import, extents, err);
 }
 
-int sfs_index_import_agrees_members(const struct sfs_index_import *foreign,
+int sfs_index_import_agrees_members(const struct sfs_index_import *import,
 				    const struct sfs_index_import_member *members,
 				    size_t n_members, struct sfs_error *err)
 {
 	size_t i;
 
-	for (i = 0; i < n_members && i < foreign->n_members; i++) {
+	for (i = 0; i < n_members && i < import->n_members; i++) {
 		const struct sfs_index_import_member *is = &members[i],
-						     *said = &foreign->members[i];
+						     *said = &import->members[i];
 
 		if (is->sample != said->sample || is->data != said->data ||
 		    is->n_bytes != said->n_bytes)
 			return sfs_error_set(err, -EBADMSG,
 					     "member %zu, of sample %" PRIu64
 					     ", has %" PRIu64 " bytes at %" PRIu64
-					     "; the index has sample %" PRIu64
+					     ", but in the index sample %" PRIu64
 					     ", %" PRIu64 " bytes at %" PRIu64,
 					     i, is->sample, is->n_bytes, is->data,
 					     said->sample, said->n_bytes, said->data);
 	}
-	if (n_members != foreign->n_members)
+	if (n_members != import->n_members)
 		return sfs_error_set(
 			err, -EBADMSG,
-			"the shard's samples have %zu members; the index has "
-			"%zu",
-			n_members, foreign->n_members);
+			"the samples of the shard have %zu members, but the index "
+			"has %zu",
+			n_members, import->n_members);
 	return 0;
 }

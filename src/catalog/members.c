@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: entries of one size, so that member i is found at once, and one more
- * behind the last that says where the names end.  Names come behind the entries.  The
- * stored form is just that: entries, then names. */
+/* How this works: entries have one size, so that member i is found at once; one more
+ * after the last says where the names end.  The stored form is the entries, then the
+ * names. */
 #include "catalog/members.h"
 
 #include "base/alloc.h"
@@ -134,7 +134,7 @@ void sfs_members_store(const struct sfs_members *m, void *ret_bytes)
 		memcpy((char *)ret_bytes + entries_bytes, m->names, m->names_bytes);
 }
 
-/* ---- borrowed, once it is seen to be sound ---- */
+/* ---- borrowed, after a check ---- */
 
 /* May this member of a shard of `shard_bytes` come before the next, which begins at
  * `next`? */
@@ -149,7 +149,7 @@ static bool is_member(const struct sfs_member_entry *e, uint64_t next,
 	return e->flags == SPARSE || e->size <= next - e->data;
 }
 
-/* Is this what stands behind the last entry? */
+/* Is this the entry after the last? */
 static bool is_last(const struct sfs_member_entry *e, size_t names_bytes)
 {
 	const struct sfs_member_entry last = {.name = names_bytes};
@@ -167,17 +167,18 @@ int sfs_members_borrow(const void *bytes, size_t n_bytes, uint64_t n,
 	uint64_t i;
 
 	if (n >= n_bytes / sizeof *entries)
-		return sfs_error_set(err, -EBADMSG, "too short for its members");
+		return sfs_error_set(err, -EBADMSG,
+				     "too short for its number of members");
 	names = (const char *)&entries[n + 1];
 	names_bytes = n_bytes - (n + 1) * sizeof *entries;
 	if (entries[0].name != 0 || !is_last(&entries[n], names_bytes) ||
 	    memchr(names, 0, names_bytes))
-		return sfs_error_set(err, -EBADMSG, "the members' names are wrong");
+		return sfs_error_set(err, -EBADMSG, "wrong names of members");
 	for (i = 0; i < n; i++)
 		if (!is_member(&entries[i],
 			       i + 1 < n ? entries[i + 1].start : shard_bytes,
 			       shard_bytes))
-			return sfs_error_set(err, -EBADMSG, "member %llu is impossible",
+			return sfs_error_set(err, -EBADMSG, "impossible member %llu",
 					     (unsigned long long)i);
 	*ret = (struct sfs_members){
 		.entries = (struct sfs_member_entry *)entries,

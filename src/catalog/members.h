@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* members - the regular files of one shard: name, place and size of each, in the order
+/* members - the regular files of one shard: name, offset and size of each, in the order
  * of the shard.
  *
  * Member i is found at once, and the first member of a sample by binary search.  Members
- * are added as a scan finds them, or borrowed from where an index (index.h) has them.
- * Names are data: they may hold any byte but NUL, and need not be safe paths
- * (listing.h).  One thread may add; any number may read what nobody adds to.  Pure.
+ * are added as a scan finds them, or borrowed from the bytes of an index
+ * (index-format.h).  Names are data: they may hold any byte but NUL, and need not be safe
+ * paths (directory.h).  One thread may add; any number may read when none adds.  Pure.
  */
 #ifndef SFS_MEMBERS_H
 #define SFS_MEMBERS_H
@@ -22,7 +22,7 @@ struct sfs_member_entry; /* as stored; see members.c */
 /* All zeros: no members. */
 struct sfs_members {
 	struct sfs_member_entry *entries;
-	char *names; /* one behind the other, without an end */
+	char *names; /* one after another, not terminated */
 	uint64_t n, capacity;
 	size_t names_bytes, names_capacity;
 	bool is_borrowed;
@@ -36,42 +36,42 @@ struct sfs_member {
 	uint64_t size;	/* of the file; all of it is stored unless is_sparse */
 	int64_t mtime;	/* seconds since 1970 */
 	uint32_t mode;	/* permission bits */
-	bool is_sparse; /* its runs are told by its header group alone */
+	bool is_sparse; /* only its header group says where its runs are */
 };
 
 void sfs_members_done(struct sfs_members *m); /* empty again */
 
-/* A member whose header group is at `start` of the shard, behind those that were added
- * before.  Members that are not regular files are passed over. */
+/* Add a member whose header group is at `start` of the shard, after those that were added
+ * before.  Members that are not regular files are ignored. */
 void sfs_members_add(struct sfs_members *m, uint64_t start,
 		     const struct sfs_tar_entry *group);
 
-/* Give back the memory that no member uses: none will be added. */
+/* Free unused memory: no member will be added any more. */
 void sfs_members_trim(struct sfs_members *m);
 
 /* Member i < n. */
 struct sfs_member sfs_members_get(const struct sfs_members *m, uint64_t i);
 
-/* The first member whose header group is at byte `offset` of the shard or behind it;
- * m->n if none. */
+/* The first member whose header group is at byte `offset` of the shard or after it; m->n
+ * if there is none. */
 uint64_t sfs_members_find(const struct sfs_members *m, uint64_t offset);
 
-/* Bytes of memory it takes; what is borrowed is not counted. */
+/* Bytes of memory that it takes, without what it borrows. */
 uint64_t sfs_members_memory(const struct sfs_members *m);
 
 /* ---- as stored ---- */
 
-/* So many bytes at most has the stored form of n members whose names have names_bytes. */
+/* The maximum size of the stored form of n members whose names have names_bytes. */
 uint64_t sfs_members_stored_max(uint64_t n, uint64_t names_bytes);
 
-/* Bytes of the stored form, never 0; and write them, to memory aligned to 8. */
+/* The size of the stored form, never 0; and write it, to memory aligned to 8. */
 size_t sfs_members_stored_bytes(const struct sfs_members *m);
 void sfs_members_store(const struct sfs_members *m, void *ret_bytes);
 
-/* Be n members in their stored form, `n_bytes` at `bytes`, such as a shard of
- * `shard_bytes` can have.  They may be any bytes, aligned to 8; they are borrowed and
- * must stay, unchanged, as long as *ret is used.
- * 0, or -EBADMSG with a sentence: they are not; *ret is as it was. */
+/* Read n members of a shard of `shard_bytes` in their stored form, `n_bytes` at `bytes`.
+ * These may be any bytes, aligned to 8; they are borrowed and must stay unchanged as long
+ * as *ret is used.
+ * 0.  -EBADMSG: they are damaged; *err says how, and *ret is unchanged. */
 int sfs_members_borrow(const void *bytes, size_t n_bytes, uint64_t n,
 		       uint64_t shard_bytes, struct sfs_members *ret,
 		       struct sfs_error *err);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the few shards that are probed are asked for at once, and looked at
- * spec by spec; the first spec that fails ends it.  The census asks for the others
- * meanwhile: most often the probe succeeds.
+/* How this works: the probed shards are all requested at once and checked spec by spec;
+ * the first spec that fails ends the probe.  The sizes of the other shards are requested
+ * meanwhile, as most probes succeed.
  *
- * How long to wait for the census is a compromise: a stream cannot be opened before all
- * sizes are known, so the wait costs its reader nothing; but `ls` needs none.  Over a
- * network a moment must do.  Local files are asked within that moment, unless the disk is
- * asleep or overloaded. */
+ * How long to wait for the sizes is a compromise: a stream cannot be opened before all
+ * are known, so the wait costs its reader nothing; but `ls` needs none.  Over a network
+ * it is short.  Local files answer within that time, unless the disk is asleep or
+ * overloaded. */
 #include "catalog/probe.h"
 
 #include "base/alloc.h"
@@ -25,7 +25,7 @@
 #define NETWORK_MS 1500
 #define LOCAL_MS   10000
 
-/* One shard that is asked for. */
+/* One probed shard. */
 struct ask {
 	struct sfs_request request;
 	unsigned char head[SFS_HEAD_BYTES];
@@ -48,12 +48,12 @@ struct probe {
 	int n_specs;
 	struct ask asks[2 * MAX_SPECS];
 	int n_asks;
-	uint64_t until_ns; /* nobody waits for longer */
+	uint64_t until_ns; /* the time limit */
 
 	pthread_mutex_t lock; /* guards all below, and is_done and err of the asks */
 	pthread_cond_t wake;
 	int n_left;   /* asks that are not done */
-	bool is_left; /* nobody waits any more: the last ask frees it */
+	bool is_left; /* the caller has gone: the last ask frees it */
 };
 
 static void free_probe(struct probe *p)
@@ -114,7 +114,7 @@ static void choose(struct probe *p, const uint32_t *spec_of)
 	}
 }
 
-/* false: it is not done in time. */
+/* false: it was not done in time. */
 static bool wait_for(struct ask *ask)
 {
 	struct probe *p = ask->probe;
@@ -143,11 +143,11 @@ static int no_answer(const struct ask *ask, struct sfs_error *err)
 /* ---- the first bytes ---- */
 
 enum kind {
-	EMPTY,	 /* nothing is wrong with it here */
-	TAR,	 /* it begins as one */
-	DAMAGED, /* it began as one */
+	EMPTY,	 /* fine so far */
+	TAR,	 /* the first block is a header */
+	DAMAGED, /* it was one */
 	UNKNOWN,
-	FOREIGN /* something else, which has a name */
+	FOREIGN /* another known format */
 };
 
 static enum kind kind_of(const struct ask *ask, const struct sfs_magic **ret_magic)
@@ -174,8 +174,8 @@ static int no_tar(const struct ask *ask, const struct sfs_magic *magic,
 		return sfs_error_set(err, -EBADMSG, "%s is %s, not a tar: %s", shown,
 				     magic->what, magic->advice);
 	return sfs_error_set(err, -EBADMSG,
-			     "%s is not a tar: it does not begin with a %s", shown,
-			     "tar header");
+			     "%s is not a tar: it does not begin with a tar header",
+			     shown);
 }
 
 static int check_heads(const struct spec *spec, bool skips, struct sfs_error *err)
@@ -197,11 +197,11 @@ static int check_heads(const struct spec *spec, bool skips, struct sfs_error *er
 		}
 	}
 	if (!bad || (has_good && (skips || !magic_of_bad)))
-		return 0; /* what is damaged is an error where it is read */
+		return 0; /* readers get an error where it is damaged */
 	return no_tar(bad, magic_of_bad, err);
 }
 
-/* ---- the verdict ---- */
+/* ---- the result ---- */
 
 static int check_spec(struct spec *spec, bool skips, struct sfs_error *err)
 {
@@ -287,7 +287,8 @@ static struct sfs_sizes *begin(struct probe *p)
 	return sizes;
 }
 
-/* Take back what is not done.  A disk that hangs keeps its own. */
+/* Cancel what is not done.  A hanging disk keeps its requests, and with them the probe.
+ */
 static void end(struct probe *p)
 {
 	bool is_done;
@@ -304,7 +305,7 @@ static void end(struct probe *p)
 }
 
 int sfs_probe_start(struct sfs_shards *shards, const uint32_t *spec_of,
-		    struct sfs_sizes **ret_census, struct sfs_error *err)
+		    struct sfs_sizes **ret_sizes, struct sfs_error *err)
 {
 	struct probe *p = sfs_calloc(1, sizeof *p);
 	int ret;
@@ -314,11 +315,11 @@ int sfs_probe_start(struct sfs_shards *shards, const uint32_t *spec_of,
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
 	choose(p, spec_of);
-	*ret_census = begin(p);
+	*ret_sizes = begin(p);
 	ret = check_specs(p, err);
 	if (ret == 0) {
-		sfs_sizes_settle(*ret_census);
-		ret = check_missing(p, *ret_census, err);
+		sfs_sizes_settle(*ret_sizes);
+		ret = check_missing(p, *ret_sizes, err);
 	}
 	end(p);
 	return ret;

@@ -2,8 +2,8 @@
 /* How this works: a shard's growth is a scan and the table it fills, both under
  * the shard's lock while bytes are fed; readers of the table need no lock.
  *
- * Dropping a table takes drop_lock for writing, which is only tried: whoever reads tables
- * may hold it. */
+ * Dropping a table takes drop_lock for writing, and only tries to: readers of tables may
+ * hold it. */
 #include "catalog/shard.h"
 
 #include "base/alloc.h"
@@ -22,7 +22,7 @@ struct sfs_growth {
 	struct sfs_charge bytes; /* that the table borrows, if it came from an index */
 	uint64_t counted_bytes;	 /* in the account, if it did not */
 
-	/* Its members, once somebody has asked for them. */
+	/* Its members, if they were read. */
 	bool has_members;
 	struct sfs_members members;
 	struct sfs_charge members_held; /* what they borrow, or their count */
@@ -44,7 +44,6 @@ void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
 		shard->folder = sfs_rewrite_folder(names[i]);
 		shard->object = objects[i];
 		shard->object.name = shard->name;
-		shard->n_claimed = SFS_NO_CLAIM;
 		sfs_lock_init(&shard->lock, SFS_LOCK_SHARD);
 	}
 	sfs_rwlock_init(&s->drop_lock, SFS_LOCK_DROP);
@@ -90,13 +89,13 @@ void sfs_shards_done(struct sfs_shards *s)
 	free(s->shards);
 }
 
-/* Drop the table that was unused for longest.  false: all are in use. */
+/* Drop the longest unused table.  false: all are in use. */
 static bool drop_oldest(struct sfs_shards *s)
 {
 	struct sfs_shard *shard = NULL;
 	struct sfs_link *link;
 
-	/* Not now, if somebody looks at tables: perhaps this very thread does. */
+	/* Not while tables are being read, perhaps by this very thread. */
 	if (pthread_rwlock_trywrlock(&s->drop_lock) != 0)
 		return false;
 	pthread_mutex_lock(&s->lru_lock);
@@ -110,7 +109,7 @@ static bool drop_oldest(struct sfs_shards *s)
 	return shard != NULL;
 }
 
-/* Tables may hold a quarter of the budget; what is in use may exceed that. */
+/* Tables may hold a quarter of the budget; those in use may exceed that. */
 static bool is_over(struct sfs_shards *s)
 {
 	return sfs_account_used(&s->account) > s->account.budget->total_bytes / 4;
@@ -193,7 +192,7 @@ static void add_sample(void *ctx, const struct sfs_extent *extent)
 	sfs_sample_table_add(&g->table, extent);
 }
 
-/* What on-error=skip makes of the damage. */
+/* What on-error=skip does about the damage. */
 static char *say_skipped(const struct sfs_scan *scan)
 {
 	int n_key = (int)scan->sample.n_key;
@@ -201,8 +200,9 @@ static char *say_skipped(const struct sfs_scan *scan)
 	unsigned long long start = scan->sample.start;
 
 	if (scan->lacks_end && n_key > 0)
-		return sfs_asprintf("all its samples are kept; the last one, '%.*s' at "
-				    "byte %llu, lacks members if the shard was cut off",
+		return sfs_asprintf("all its samples are kept; if the shard was cut off, "
+				    "members of the last one, '%.*s' at byte %llu, are "
+				    "missing",
 				    n_key, key, start);
 	if (scan->lacks_end)
 		return sfs_strdup("it has no samples");
@@ -223,7 +223,7 @@ static void note_damage(struct sfs_shards *s, struct sfs_shard *shard)
 		then = say_skipped(scan);
 	else
 		then = sfs_asprintf("streams get EIO there; on-error=skip %s",
-				    scan->lacks_end ? "keeps what there is"
+				    scan->lacks_end ? "keeps all samples"
 						    : "leaves it out");
 	sfs_ledger_add(s->skip_damaged ? SFS_EVENT_SKIP : SFS_EVENT_LOST, shard->name,
 		       scan->pos, then, "%s", scan->error.text);
@@ -237,12 +237,6 @@ static void sum_up(struct sfs_shard *shard)
 	shard->n_samples = sfs_sample_table_n(table);
 	shard->sample_bytes = sfs_sample_table_place(table, shard->n_samples);
 	shard->has_totals = true;
-	if (shard->n_claimed != SFS_NO_CLAIM && shard->n_claimed != shard->n_samples)
-		sfs_ledger_add(SFS_EVENT_INDEX, shard->name, SFS_NO_OFFSET,
-			       "what the headers say counts",
-			       "it has %llu samples, and index= claims %llu",
-			       (unsigned long long)shard->n_samples,
-			       (unsigned long long)shard->n_claimed);
 }
 
 /* The scan has come to an end, good or bad.  The shard is locked. */
@@ -261,11 +255,11 @@ static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
 	sfs_sample_table_end(&g->table, SFS_SAMPLE_TABLE_WHOLE);
 	sum_up(shard);
 	if (s->indexes && !s->saves_members &&
-	    g->scan.err == 0) /* (what was skipped must be seen again) */
+	    g->scan.err == 0) /* (a shard with skipped damage must be scanned again) */
 		sfs_index_finder_keep(s->indexes, &shard->object, &g->table, NULL);
 }
 
-/* What is in use stays, whether the budget has room for it or not. */
+/* A table in use stays, whether or not the budget has room. */
 static void note_memory(struct sfs_shards *s, struct sfs_growth *g, uint64_t bytes)
 {
 	if (bytes <= g->counted_bytes)
@@ -296,9 +290,9 @@ uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t 
 
 /* ---- indexes ---- */
 
-/* Does a table begin as another one does? */
-static bool begins_so(const struct sfs_sample_table *table,
-		      const struct sfs_sample_table *whole)
+/* Is the table the start of the whole one? */
+static bool is_start_of(const struct sfs_sample_table *table,
+			const struct sfs_sample_table *whole)
 {
 	uint64_t n = sfs_sample_table_n(table), i;
 	struct sfs_sample_table_sample a, b;
@@ -315,20 +309,20 @@ static bool begins_so(const struct sfs_sample_table *table,
 	return true;
 }
 
-/* A stream has begun to fill the table, and somebody may be reading it: what it lacks is
- * added. */
+/* A stream has started to fill the table, and others may be reading it: add what it
+ * lacks. */
 static bool add_rest(struct sfs_sample_table *table, const struct sfs_index *index)
 {
 	struct sfs_sample_table whole = {0};
 	struct sfs_sample_table_sample s;
 	uint64_t i;
-	bool is_so;
+	bool is_same;
 
 	sfs_sample_table_borrow(&whole, index->entries, index->n_samples);
-	is_so = begins_so(table, &whole);
-	if (is_so)
-		sfs_sample_table_set_told(table);
-	for (i = sfs_sample_table_n(table); is_so && i < index->n_samples; i++) {
+	is_same = is_start_of(table, &whole);
+	if (is_same)
+		sfs_sample_table_set_unverified(table);
+	for (i = sfs_sample_table_n(table); is_same && i < index->n_samples; i++) {
 		s = sfs_sample_table_get(&whole, i);
 		sfs_sample_table_add(table,
 				     &(struct sfs_extent){.start = s.start,
@@ -337,16 +331,16 @@ static bool add_rest(struct sfs_sample_table *table, const struct sfs_index *ind
 							  .has_global = s.has_global});
 	}
 	sfs_sample_table_done(&whole);
-	return is_so;
+	return is_same;
 }
 
 /* The table is whole by an index, or not (-ESTALE).  The shard is locked. */
-static int end_by_index(struct sfs_shard *shard, bool is_so)
+static int end_by_index(struct sfs_shard *shard, bool is_same)
 {
-	if (!is_so) {
+	if (!is_same) {
 		sfs_ledger_add(SFS_EVENT_INDEX, shard->name, SFS_NO_OFFSET,
-			       "its headers are read instead; make the index anew",
-			       "the index does not say what the shard holds");
+			       "its headers are read instead; index it again",
+			       "the index does not match the shard");
 		return -ESTALE;
 	}
 	sfs_scan_done(&shard->growth->scan);
@@ -360,12 +354,12 @@ static int adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
 		      const struct sfs_index *index)
 {
 	struct sfs_growth *g = shard->growth;
-	bool is_so = add_rest(&g->table, index);
+	bool is_same = add_rest(&g->table, index);
 
-	if (is_so)
+	if (is_same)
 		sfs_sample_table_end(&g->table, SFS_SAMPLE_TABLE_WHOLE);
 	note_memory(s, g, sfs_sample_table_memory(sfs_sample_table_n(&g->table)));
-	return end_by_index(shard, is_so);
+	return end_by_index(shard, is_same);
 }
 
 static int adopt(struct sfs_shards *s, struct sfs_shard *shard,
@@ -409,9 +403,9 @@ void sfs_shard_note_lie(struct sfs_shard *shard, uint64_t at, const char *why)
 	pthread_mutex_unlock(&shard->lock);
 	if (is_first)
 		sfs_ledger_add(SFS_EVENT_LOST, shard->name, at,
-			       "readers get EIO; remove the index: the one beside the "
-			       "shard or in index=, or the whole cache folder",
-			       "here is no sample such as its index says: %s", why);
+			       "readers get EIO; remove the index: next to the shard, in "
+			       "index=, or the whole cache folder",
+			       "no sample where its index says: %s", why);
 }
 
 int sfs_shard_adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,

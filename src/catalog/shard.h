@@ -2,10 +2,10 @@
 /* shard - the shards of a dataset and what is known of each: its size, and the
  * table of its samples as far as anybody has read it.
  *
- * Whoever has bytes of a shard feeds them: a stream that passes by, or a survey.
- * The table grows at its frontier only, so that it does not matter who comes
- * first.  Tables are counted in the budget; those that nobody has pinned are
- * dropped, the longest unused first, when it runs short.
+ * Every reader of a shard's bytes feeds them: a stream, or a header scan.  The table
+ * grows only at its frontier, so the order of readers does not matter.  Tables are
+ * charged to the budget; when it runs short, unpinned tables are dropped, the longest
+ * unused first.
  *
  * Any thread may call.  Nothing here waits or reads from a source.
  */
@@ -29,31 +29,28 @@ struct sfs_index;
 struct sfs_index_finder;
 struct sfs_growth; /* the scan and the table of one shard; see shard.c */
 
-#define SFS_NO_CLAIM UINT64_MAX
-
 struct sfs_shard {
 	uint32_t index;
 	char *name;   /* under shards/ and samples/: "train-000000.tar" */
 	char *folder; /* what keys=auto puts before a name: "train-000000" */
 	struct sfs_object object;
 
-	/* Set by the census when it has asked: 0, or why there is no size; -ENOENT of a
-	 * shard that is missing and counts as empty. */
+	/* Set when the size was requested: 0, or why it is unknown; -ENOENT of a shard
+	 * that is missing and counts as empty. */
 	int size_err;
 
 	pthread_mutex_t lock;	   /* guards all below */
-	struct sfs_growth *growth; /* NULL: no table at hand */
+	struct sfs_growth *growth; /* NULL: no table in memory */
 	int n_pins;
 	bool is_damaged; /* for good, and damage is not skipped */
-	bool has_lied;	 /* its index */
+	bool has_lied;	 /* its index was wrong */
 	bool has_totals;
 	uint64_t n_samples, sample_bytes; /* if has_totals */
-	uint64_t n_claimed; /* samples, as a description says; SFS_NO_CLAIM: it doesn't */
 	struct sfs_link lru; /* in sfs_shards.lru if it has a growth and no pins */
 
-	/* The scanner's (survey.h), under its lock. */
+	/* The header scanner's (io/header-scan.h), under its lock. */
 	struct sfs_cached_directory *listed;
-	struct sfs_header_scan *survey;
+	struct sfs_header_scan *header_scan;
 };
 
 struct sfs_shards {
@@ -71,14 +68,14 @@ struct sfs_shards {
 	struct sfs_link lru;
 };
 
-/* Take over n names, and n objects, which must have been initialised. */
+/* Takes n names and n initialised objects. */
 void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
 		     struct sfs_object *objects, bool skip_damaged,
 		     struct sfs_budget *budget);
 void sfs_shards_done(struct sfs_shards *s);
 
-/* Keep the shard's table (begin one if there is none) until unpinned.  Its size
- * must be known. */
+/* Keep the table of the shard, or start an empty one, until unpinned.  Its size must be
+ * known. */
 void sfs_shard_pin(struct sfs_shards *s, struct sfs_shard *shard);
 void sfs_shard_unpin(struct sfs_shards *s, struct sfs_shard *shard);
 
@@ -86,60 +83,59 @@ void sfs_shard_unpin(struct sfs_shards *s, struct sfs_shard *shard);
  * (NULL if it has none). */
 const struct sfs_sample_table *sfs_shard_table(struct sfs_shard *shard);
 
-/* The byte that the table's growth wants next; UINT64_MAX if it wants none (it
- * is whole or damaged).  The shard is pinned. */
+/* The byte that the table needs next; UINT64_MAX: none, as it is whole or damaged.  The
+ * shard is pinned. */
 uint64_t sfs_shard_wanted(struct sfs_shard *shard);
 
-/* Where the sample that is not complete yet begins, or where the next may: what
- * lies before is in no sample or in a complete one.  UINT64_MAX: no sample will
- * follow.  The shard is pinned. */
+/* The start of the sample that is not complete yet, or of the next one: all bytes before
+ * are in complete samples or in none.  UINT64_MAX: no sample will follow.  The shard is
+ * pinned. */
 uint64_t sfs_shard_frontier(struct sfs_shard *shard);
 
-/* Here are n bytes at `offset`: look at those that are wanted.  Returns what is
- * wanted then, as sfs_shard_wanted().  The shard is pinned.  Damage is noted in
- * the ledger once.  n = 0 is for shards without a byte. */
+/* Scan n bytes at `offset`, as far as they are wanted.  Returns the next wanted byte, as
+ * sfs_shard_wanted().  The shard is pinned.  Damage is noted in the ledger once.  n = 0
+ * is for empty shards. */
 uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t offset,
 			const void *bytes, size_t n);
 
-/* Take the index that was found: the table is whole then.  Takes over its bytes, in any
- * case.  The shard is pinned.
- * -ESTALE: the index contradicts what was read of the shard; the ledger has it. */
+/* Complete the table from the index that was found.  Takes its bytes in any case.  The
+ * shard is pinned. -ESTALE: the index contradicts what was read of the shard; the ledger
+ * has it. */
 int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
 		    struct sfs_index_search *found);
 
-/* The same, of an index whose bytes the table may not borrow. */
+/* The same with a copy: the table does not borrow the bytes of the index. */
 int sfs_shard_adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
 			 const struct sfs_index *index);
 
-/* Its members, once somebody has asked for them; they stay as long as its table, and so
- * as long as the shard is pinned.  NULL: not at hand. */
+/* Its members, if they were read; they stay as long as its table, and so as long as the
+ * shard is pinned.  NULL: not in memory. */
 const struct sfs_members *sfs_shard_members(struct sfs_shard *shard);
 
-/* These are the members of a pinned shard; takes them over, and what they hold. */
+/* Set the members of a pinned shard; takes them and their charge. */
 void sfs_shard_keep_members(struct sfs_shard *shard, struct sfs_members *members,
 			    struct sfs_charge *held);
 
-/* So much of the budget members may have, with all tables. */
+/* Bytes of the budget that members may take, together with all tables. */
 static inline uint64_t sfs_shards_members_most(const struct sfs_shards *s)
 {
 	return s->account.budget->total_bytes / 2;
 }
 
-/* The shard was read to its end for its members: keep an index that has them as well. */
+/* The shard was read to its end for its members: save an index with members. */
 void sfs_shard_save(struct sfs_shards *s, struct sfs_shard *shard);
 
 /* Bytes of memory that its table takes. */
 uint64_t sfs_shard_memory(struct sfs_shard *shard);
 
-/* Its index lied about the sample at byte `at`: the ledger says so, once. */
+/* Its index was wrong about the sample at byte `at`: note it in the ledger, once. */
 void sfs_shard_note_lie(struct sfs_shard *shard, uint64_t at, const char *why);
 
-/* The number and the sum of extents of its samples, if the shard was ever seen
- * to its end (and is not damaged, unless damage is skipped). */
+/* The number of its samples and the sum of their extents.  false: the shard was never
+ * read to its end, or is damaged and that is not skipped. */
 bool sfs_shard_totals(struct sfs_shard *shard, uint64_t *ret_n, uint64_t *ret_bytes);
 
-/* The sum of the extents of an order's samples: with whole shards, if all are known so.
- */
+/* The sum of the extents of an order's samples.  false: not all are known. */
 bool sfs_shards_sum(struct sfs_shards *s, const struct sfs_order *order,
 		    uint64_t *ret_bytes);
 
@@ -148,7 +144,7 @@ bool sfs_shards_sum(struct sfs_shards *s, const struct sfs_order *order,
 bool sfs_shard_is_damaged(struct sfs_shard *shard);
 bool sfs_shards_damaged(struct sfs_shards *s, const struct sfs_order *order);
 
-/* Drop tables that nobody uses: somebody needs their memory more. */
+/* Drop unused tables: their memory is needed. */
 void sfs_shards_drop_unused(struct sfs_shards *s);
 
 /* For sfs_sample_tables and sfs_locator: ctx is a struct sfs_shards. */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* census - asks every shard's size once, in parallel, and remembers.
+/* sizes - requests the size of every shard once, in parallel, and remembers it.
  *
- * It starts at mount and runs in the background, so that nothing but a question
- * for a size waits for it; a shard that somebody waits for goes first.  Failures
- * are remembered too, and tried anew when somebody asks again.  With on-error=
- * skip, a shard that is missing is an empty one.
+ * It starts at mount and runs in the background, so only calls that need a size wait for
+ * it; a shard that a caller waits for goes first.  Failures are remembered too, and
+ * retried when a caller asks again later.  With on-error=skip, a missing shard counts as
+ * empty.
  *
- * Shards are asked in an order that is spread over the dataset, so that those that have
- * answered at any moment are a fair sample of all.  Each failure goes into the ledger;
- * the log gets one line for all of them, when all shards have been asked.
+ * Shards are requested in an order that is spread over the dataset, so that those that
+ * have answered at any moment are a fair sample of all.  Each failure goes into the
+ * ledger; the log gets one line for all of them, when all shards have answered.
+ *
+ * Any thread may call.  Only sfs_sizes_wait() waits.
  */
 #ifndef SFS_SIZES_H
 #define SFS_SIZES_H
@@ -19,54 +21,55 @@
 
 struct sfs_sizes;
 
-/* Begin, before it is clear that the dataset can be had at all: failures are not told,
- * and the `n_left_out` shards are not asked, until sfs_sizes_settle().  The shards stay
- * borrowed until sfs_sizes_stop(). */
+/* Start, while it is not clear yet whether the dataset can be read at all: until
+ * sfs_sizes_settle() failures are held back, and the `n_left_out` shards are not
+ * requested. The shards are borrowed until sfs_sizes_free(). */
 struct sfs_sizes *sfs_sizes_start(struct sfs_shards *shards, const uint32_t *left_out,
 				  size_t n_left_out);
 
-/* It can be had: tell from now on, and ask anew what failed, or was left out and has no
- * size yet. */
+/* The dataset can be read: report failures from now on, and request the shards that
+ * failed, or were left out and have no size yet. */
 void sfs_sizes_settle(struct sfs_sizes *sizes);
 
-/* No more questions; the caller stops the sources next, which ends those that
- * run, and then calls sfs_sizes_free(). */
+/* End all waiters with -ECANCELED and submit no more requests.  The caller then stops the
+ * sources, which ends those in flight, and calls sfs_sizes_free(); NULL is fine for both.
+ */
 void sfs_sizes_stop(struct sfs_sizes *sizes);
 void sfs_sizes_free(struct sfs_sizes *sizes);
 
-/* Is the size of the shard known?  0: yes.  -EINPROGRESS: wait.  < 0: why not
- * (-ENOENT, -EACCES, ...); ask again later. */
+/* Is the size of the shard known?  0: yes.  -EINPROGRESS: wait.  < 0: the error of its
+ * request (-ENOENT, -EACCES, ...); a call after 2 s tries again. */
 int sfs_sizes_shard(struct sfs_sizes *sizes, struct sfs_shard *shard,
 		    struct sfs_waiter *waiter);
 
 /* Are all sizes known?  As above; the error is that of some shard. */
 int sfs_sizes_all(struct sfs_sizes *sizes, struct sfs_waiter *waiter);
 
-/* What has come of it so far. */
+/* The results so far. */
 struct sfs_sizes_tally {
-	uint32_t n_shards, n_asked; /* n_asked: those that have their answer */
-	uint32_t n_missing;	    /* there is no such file */
-	uint32_t n_refused;	    /* not missing, but asking again will not help */
-	uint32_t n_failed;	    /* others that failed: they may be well later */
-	bool is_skipping;	    /* what is missing counts as empty */
-	struct sfs_error first;	    /* why the first of these three failed; names it */
+	uint32_t n_shards, n_asked; /* n_asked: those that have answered */
+	uint32_t n_missing;	    /* no such file */
+	uint32_t n_refused;	    /* not missing, but a retry is useless */
+	uint32_t n_failed;	    /* other failures, which may pass */
+	bool is_skipping;	    /* missing shards count as empty */
+	struct sfs_error first;	    /* of the first of these three; names the shard */
 };
 
-/* Wait until all shards have been asked, for `timeout_ms` at most. */
+/* Wait until all shards have answered, for at most `timeout_ms`. */
 void sfs_sizes_wait(struct sfs_sizes *sizes, unsigned timeout_ms);
 
 /* Of the shards `first` to `end` - 1. */
 void sfs_sizes_tally(struct sfs_sizes *sizes, uint32_t first, uint32_t end,
 		     struct sfs_sizes_tally *ret_tally);
 
-/* "6 of 26 shards are missing, the first: ...": a sentence, if any failed. */
+/* Set *ret to "6 of 26 shards are missing, the first: ..."; unchanged if none is bad. */
 void sfs_sizes_describe(const struct sfs_sizes_tally *tally, struct sfs_error *ret);
 
-/* The same of all shards; the caller tells the user.  From then on the log is told when
- * all have been asked and more have failed than these. */
+/* The tally of all shards, which the caller reports to the user.  From then on the log
+ * gets a line when all have answered and the number of bad shards has changed. */
 void sfs_sizes_report(struct sfs_sizes *sizes, struct sfs_sizes_tally *ret_tally);
 
-/* How many sizes are known by now. */
+/* How many sizes are known now. */
 uint32_t sfs_sizes_known(struct sfs_sizes *sizes);
 
 #endif

@@ -685,7 +685,7 @@ static int make_plan(struct plan *p, struct sfs_strbuf *text, struct sfs_error *
 	struct outlook o;
 	int ret;
 
-	ret = sfs_engine_wait_for_sizes(p->engine, err);
+	ret = sfs_engine_wait_for_sizes(p->engine, NULL, NULL, err);
 	if (ret == 0)
 		ret = make_tables(p, err);
 	if (ret < 0)

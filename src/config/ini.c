@@ -87,8 +87,8 @@ static char *read_line(char *buf, int size, void *stream)
 	n = cut_point(r->line + r->at, r->n - r->at, room);
 	if (n == 0 && r->at < r->n) {
 		r->ret = sfs_error_set(r->err, -EINVAL,
-				       "%s:%d: too many blanks for so long a line",
-				       r->path, r->line_number);
+				       "%s:%d: too many spaces in a long line", r->path,
+				       r->line_number);
 		return NULL;
 	}
 	if (r->is_rest)
@@ -127,12 +127,11 @@ static void apply(struct reader *r)
 		sfs_strings_add(r->sources, r->value);
 		ret = 0;
 	} else if (strcmp(r->name, "config") == 0) {
-		ret = sfs_error_set(&why, -EINVAL, "'config' has no meaning in a file");
+		ret = sfs_error_set(&why, -EINVAL, "'config' is not allowed in a file");
 	} else {
 		ret = sfs_options_set(r->options, r->name, r->value, origin, &why);
 		if (ret < 0 && is_nearly_source(r->name))
-			sfs_error_set(&why, ret,
-				      "there is no option '%s'; did you mean 'source'?",
+			sfs_error_set(&why, ret, "no option '%s'; did you mean 'source'?",
 				      r->name);
 	}
 	if (ret < 0 && r->ret == 0)
@@ -190,8 +189,8 @@ int sfs_ini_read(const char *path, const char *name, struct sfs_options *o,
 	if (r.ret == 0 && line != 0)
 		r.ret = sfs_error_set(
 			err, -EINVAL,
-			"%s: around line %d: neither '[section]' nor 'name = value'",
-			path, line);
+			"%s: near line %d: expected '[section]' or 'name = value'", path,
+			line);
 	fclose(r.file);
 	free(r.line);
 	return r.ret;

@@ -250,8 +250,7 @@ static int add_header(const struct row *row, const char *line, struct sfs_string
 		      struct sfs_error *err)
 {
 	if (!sfs_user_headers_is_line(line))
-		return sfs_error_set(err, -EINVAL,
-				     "option '%s': not of the form 'Name: value'",
+		return sfs_error_set(err, -EINVAL, "option '%s': expected 'Name: value'",
 				     row->name);
 	sfs_strings_add(list, line);
 	return 0;
@@ -389,7 +388,7 @@ static int set_value(struct sfs_options *o, const struct row *row, const char *v
 		return 0;
 	case ID:
 		if (parse_id(row, value, &v) < 0)
-			return bad(row, value, "a number or a name of this system", err);
+			return bad(row, value, "a number or a name on this system", err);
 		*number = v;
 		return 0;
 	case IDENTITY:
@@ -430,17 +429,15 @@ static int no_such(const char *name, struct sfs_error *err)
 		}
 	}
 	if (nearest)
-		return sfs_error_set(err, -EINVAL,
-				     "there is no option '%s'; did you mean '%s'?", name,
-				     nearest);
+		return sfs_error_set(err, -EINVAL, "no option '%s'; did you mean '%s'?",
+				     name, nearest);
 	/* A value that had a comma in it, perhaps a secret one. */
 	if (name[strcspn(name, ": ")])
 		return sfs_error_set(
 			err, -EINVAL,
-			"there is no option '%.*s...'; a comma in a value is "
-			"written '\\,'",
+			"no option '%.*s...'; write a comma in a value as '\\,'",
 			(int)strcspn(name, ": "), name);
-	return sfs_error_set(err, -EINVAL, "there is no option '%s'", name);
+	return sfs_error_set(err, -EINVAL, "no option '%s'", name);
 }
 
 static bool is_one_of(const char *name, const char *const *names, size_t n)
@@ -479,7 +476,7 @@ int sfs_options_set(struct sfs_options *o, const char *name, const char *value,
 
 	if (!row && strcmp(name, "rw") == 0)
 		return sfs_error_set(err, -EINVAL,
-				     "a shufflefs mount is read-only; leave 'rw' out");
+				     "a shufflefs mount is read-only; remove 'rw'");
 	if (!row && set_mount_flag(o, name))
 		return 0;
 	if (!row)

@@ -9,11 +9,9 @@
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/ledger.h"
-#include "base/localfile.h"
 #include "base/stall.h"
 #include "catalog/dataset.h"
 #include "catalog/index-cache.h"
-#include "catalog/manifest.h"
 #include "catalog/probe.h"
 #include "engine/fingerprint.h"
 #include "memory/limit.h"
@@ -28,7 +26,6 @@
 #define CAT_BUDGET	  (256 * MIB)
 #define MAX_FILE_THREADS  8
 #define TRIM_SECONDS	  10 /* unused for so long, memory is given back */
-#define DESCRIPTION_BYTES GIB
 
 /* ---- how much memory ---- */
 
@@ -216,36 +213,6 @@ char *sfs_engine_index_cache(const struct sfs_options *o)
 	return strcmp(o->index_cache, "no") == 0 ? NULL : from_here(o->index_cache);
 }
 
-static bool is_description(const char *place)
-{
-	size_t n = place ? strlen(place) : 0;
-
-	return n > 5 && strcmp(place + n - 5, ".json") == 0 && !sfs_uri_has_scheme(place);
-}
-
-/* index=FILE.json: what wids or Energon say of the dataset. */
-static int read_description(struct sfs_engine *engine, const char *path,
-			    struct sfs_error *err)
-{
-	struct sfs_shards *shards = &engine->runtime.shards;
-	struct sfs_manifest counts = {0};
-	sfs_autofree void *bytes = NULL;
-	uint32_t i;
-	size_t n;
-	int ret;
-
-	ret = sfs_localfile_all(path, DESCRIPTION_BYTES, &bytes, &n, err);
-	if (ret < 0)
-		return sfs_error_wrap(err, ret, "index");
-	ret = sfs_manifest_parse(bytes, n, &counts, err);
-	for (i = 0; i < shards->n && ret == 0; i++)
-		if (sfs_manifest_find(&counts, shards->shards[i].name,
-				      &shards->shards[i].n_claimed, NULL) < 0)
-			shards->shards[i].n_claimed = SFS_NO_CLAIM;
-	sfs_manifest_done(&counts);
-	return ret < 0 ? sfs_error_wrap(err, ret, "index: %s", path) : 0;
-}
-
 static int start_indexes(struct sfs_engine *engine, struct sfs_error *err)
 {
 	const struct sfs_options *o = engine->options;
@@ -262,12 +229,6 @@ static int start_indexes(struct sfs_engine *engine, struct sfs_error *err)
 	};
 	int ret;
 
-	if (is_description(place)) {
-		ret = read_description(engine, place, err);
-		if (ret < 0)
-			return ret;
-		options.place = NULL;
-	}
 	ret = sfs_index_finder_new(&options, &engine->indexes, err);
 	engine->runtime.shards.indexes = engine->indexes;
 	return ret;
@@ -376,31 +337,26 @@ static int start(struct sfs_engine *engine, struct sfs_dataset *d, bool is_cat,
 	return 0;
 }
 
-int sfs_engine_tell_sizes(struct sfs_engine *engine, int ret, struct sfs_error *err)
+int sfs_engine_wait_for_sizes(struct sfs_engine *engine, void (*show)(void *ctx),
+			      void *ctx, struct sfs_error *err)
 {
 	struct sfs_sizes_tally tally;
-
-	if (ret == 0)
-		return sfs_probe_shards(engine->sizes, &engine->runtime.shards, false,
-					err);
-	sfs_ledger_why("", ret, err); /* of a deadline; the census knows the others */
-	sfs_error_wrap(err, ret, "cannot get the sizes of all shards");
-	sfs_sizes_report(engine->sizes, &tally);
-	sfs_sizes_describe(&tally, err);
-	return ret;
-}
-
-int sfs_engine_wait_for_sizes(struct sfs_engine *engine, struct sfs_error *err)
-{
 	struct sfs_sync sync;
 	int ret;
 
 	sfs_sync_init(&sync);
 	while ((ret = sfs_sizes_all(engine->sizes, &sync.waiter)) == -EINPROGRESS &&
-	       (ret = sfs_sync_wait(&sync)) == 0)
+	       (ret = sfs_sync_wait_showing(&sync, show, ctx)) == 0)
 		;
 	sfs_sync_done(&sync);
-	return sfs_engine_tell_sizes(engine, ret, err);
+	if (ret == 0)
+		return sfs_probe_shards(engine->sizes, &engine->runtime.shards, false,
+					err);
+	sfs_ledger_why("", ret, err); /* a time-out; the sizes know the other errors */
+	sfs_error_wrap(err, ret, "cannot get the sizes of all shards");
+	sfs_sizes_report(engine->sizes, &tally);
+	sfs_sizes_describe(&tally, err);
+	return ret;
 }
 
 /* All sizes must be known for that. */
@@ -412,7 +368,7 @@ static int check_order(struct sfs_engine *engine, struct sfs_error *err)
 
 	if (!expected)
 		return 0;
-	ret = sfs_engine_wait_for_sizes(engine, err);
+	ret = sfs_engine_wait_for_sizes(engine, NULL, NULL, err);
 	if (ret < 0)
 		return sfs_error_wrap(err, ret, "expect-order");
 	snprintf(found, sizeof found, "%016llx",

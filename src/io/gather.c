@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: first the walks, which keep none of the grabber's memory; then one
- * grant for all pieces; then all pieces at once.  A counter says how many walks or
- * pieces have not ended; who counts it down to zero goes on.  A read that is
- * cancelled leaves at once; what is under way ends by itself, and the last one frees
- * all. */
+/* How this works: first come the header patches, which hold none of the range reader's
+ * memory; then one grant for all pieces; then all pieces at once.  A counter says how
+ * many patches or pieces are in flight; whoever counts it down to zero starts the next
+ * phase.  A read that is cancelled returns at once; its requests end by themselves, and
+ * the last of them frees the gather. */
 #include "io/gather.h"
 
 #include "base/alloc.h"
@@ -17,27 +17,27 @@
 struct piece {
 	struct sfs_gather *gather;
 	uint64_t n_bytes;
-	enum { ZEROS, COPY, GRAB } kind;
-	bool is_edited;
-	bool has_ended; /* the grab; guarded by the gather's lock */
+	enum { ZEROS, COPY, RANGE } kind;
+	bool is_patched;
+	bool has_ended; /* the range; guarded by the gather's lock */
 	void *copy;
-	struct sfs_range grab;
-	struct sfs_header_patch walk; /* if is_edited */
-	uint64_t at;		      /* of the grab, from the sample's start */
+	struct sfs_range range;
+	struct sfs_header_patch patch; /* if is_patched */
+	uint64_t at;		       /* of the range, from the sample's start */
 };
 
 struct sfs_gather {
 	struct sfs_range_reader *range_reader;
-	int (*mapped_err)(int err);
+	int (*map_err)(int err);
 	struct piece **pieces;
 	size_t n, capacity;
 
-	struct sfs_deferred_call job; /* to begin */
+	struct sfs_deferred_call job; /* begin() */
 	struct sfs_grant grant;
 
 	pthread_mutex_t lock;  /* guards the rest */
-	struct sfs_read *read; /* NULL: cancelled or answered */
-	enum { WALKING, ASKING, STARTING, FETCHING } phase;
+	struct sfs_read *read; /* NULL: cancelled or done */
+	enum { PATCHING, ASKING, STARTING, FETCHING } phase;
 	size_t n_pending;
 	int err;
 };
@@ -47,8 +47,8 @@ void sfs_gather_free(struct sfs_gather *g)
 	size_t i;
 
 	for (i = 0; i < g->n; i++) {
-		sfs_range_drop(&g->pieces[i]->grab);
-		sfs_header_patch_done(&g->pieces[i]->walk);
+		sfs_range_drop(&g->pieces[i]->range);
+		sfs_header_patch_done(&g->pieces[i]->patch);
 		free(g->pieces[i]->copy);
 		free(g->pieces[i]);
 	}
@@ -82,20 +82,20 @@ static struct piece *add_piece(struct sfs_gather *g, uint64_t n)
 	return p;
 }
 
-static void on_grab(struct sfs_range *grab, int err);
-static void on_walk(struct sfs_header_patch *walk, int err);
+static void on_range(struct sfs_range *range, int err);
+static void on_patch(struct sfs_header_patch *patch, int err);
 
-static struct piece *add_grab(struct sfs_gather *g, struct sfs_shard *shard,
-			      uint64_t offset, uint64_t n)
+static struct piece *add_range(struct sfs_gather *g, struct sfs_shard *shard,
+			       uint64_t offset, uint64_t n)
 {
 	struct piece *p = add_piece(g, n);
 
-	p->grab = (struct sfs_range){.shard = shard,
-				     .offset = offset,
-				     .n_bytes = n,
-				     .is_urgent = true,
-				     .done = on_grab};
-	p->kind = GRAB;
+	p->range = (struct sfs_range){.shard = shard,
+				      .offset = offset,
+				      .n_bytes = n,
+				      .is_urgent = true,
+				      .done = on_range};
+	p->kind = RANGE;
 	g->grant.n_bytes += sfs_range_cost(n);
 	return p;
 }
@@ -107,36 +107,31 @@ void sfs_gather_add(struct sfs_gather *g, struct sfs_shard *shard, uint64_t offs
 
 	for (; n > 0; n -= piece, offset += piece) {
 		piece = n < SFS_RANGE_MAX ? n : SFS_RANGE_MAX;
-		add_grab(g, shard, offset, piece);
+		add_range(g, shard, offset, piece);
 	}
 }
 
-void sfs_gather_add_told(struct sfs_gather *g, struct sfs_shard *shard, uint64_t start,
-			 uint64_t n)
+void sfs_gather_add_unverified(struct sfs_gather *g, struct sfs_shard *shard,
+			       uint64_t start, uint64_t n)
 {
 	size_t first = g->n;
 
 	sfs_gather_add(g, shard, start, n);
-	g->pieces[first]->grab.is_told = true;
+	g->pieces[first]->range.is_unverified = true;
 }
 
-void sfs_gather_add_edited(struct sfs_gather *g, struct sfs_shard *shard,
-			   uint64_t sample_start, uint64_t sample_bytes, bool is_renamed,
-			   uint64_t at, uint64_t n)
+void sfs_gather_add_patched(struct sfs_gather *g, const struct sfs_patched_sample *sample,
+			    uint64_t at, uint64_t n)
 {
 	struct piece *p;
 	uint64_t piece;
 
 	for (; n > 0; n -= piece, at += piece) {
 		piece = n < SFS_RANGE_MAX ? n : SFS_RANGE_MAX;
-		p = add_grab(g, shard, sample_start + at, piece);
-		p->is_edited = true;
+		p = add_range(g, sample->shard, sample->start + at, piece);
+		p->is_patched = true;
 		p->at = at;
-		p->walk = (struct sfs_header_patch){.shard = shard,
-						    .start = sample_start,
-						    .n_bytes = sample_bytes,
-						    .is_renamed = is_renamed,
-						    .done = on_walk};
+		p->patch = (struct sfs_header_patch){.sample = *sample, .done = on_patch};
 	}
 }
 
@@ -154,8 +149,8 @@ void sfs_gather_add_copy(struct sfs_gather *g, const void *bytes, size_t n)
 	p->copy = memcpy(sfs_malloc(n), bytes, n);
 }
 
-/* All pieces are there: make the answer. */
-static void answer(struct sfs_gather *g, struct sfs_read *read)
+/* All pieces are there: fill the read. */
+static void fill(struct sfs_gather *g, struct sfs_read *read)
 {
 	const struct piece *p;
 	size_t i;
@@ -167,15 +162,15 @@ static void answer(struct sfs_gather *g, struct sfs_read *read)
 			sfs_read_add_zeros(read, p->n_bytes);
 		else if (p->kind == COPY)
 			sfs_read_add(read, p->copy, p->n_bytes);
-		else if (p->is_edited)
-			sfs_header_patch_apply(&p->walk, &p->grab, p->at);
-		for (k = 0; k < p->grab.n_iov; k++)
-			sfs_read_add(read, p->grab.iov[k].iov_base,
-				     p->grab.iov[k].iov_len);
+		else if (p->is_patched)
+			sfs_header_patch_apply(&p->patch, &p->range, p->at);
+		for (k = 0; k < p->range.n_iov; k++)
+			sfs_read_add(read, p->range.iov[k].iov_base,
+				     p->range.iov[k].iov_len);
 	}
 }
 
-/* Nothing is under way any more: tell the reader, if there still is one. */
+/* Nothing is in flight any more: end the read, unless it was cancelled. */
 static void finish(struct sfs_gather *g)
 {
 	struct sfs_read *read;
@@ -186,21 +181,21 @@ static void finish(struct sfs_gather *g)
 	err = g->err;
 	pthread_mutex_unlock(&g->lock);
 	if (read && err == 0) {
-		answer(g, read);
+		fill(g, read);
 		read->done(read, 0);
 		return; /* releasing frees */
 	}
 	if (read) {
 		sfs_read_reset(read);
-		/* Before the free: see read.h about cancel. */
-		read->done(read, g->mapped_err ? g->mapped_err(err) : err);
+		/* Before the free: see io/request.h about cancel. */
+		read->done(read, g->map_err ? g->map_err(err) : err);
 	}
 	sfs_gather_free(g);
 }
 
 static void granted(struct sfs_grant *grant);
 
-/* One more has ended. */
+/* One more patch or piece has ended. */
 static void count_down(struct sfs_gather *g, int err)
 {
 	bool is_last, goes_on;
@@ -209,7 +204,7 @@ static void count_down(struct sfs_gather *g, int err)
 	if (err < 0 && g->err == 0)
 		g->err = err;
 	is_last = --g->n_pending == 0;
-	goes_on = is_last && g->phase == WALKING && g->read && g->err == 0;
+	goes_on = is_last && g->phase == PATCHING && g->read && g->err == 0;
 	if (goes_on)
 		g->phase = ASKING;
 	pthread_mutex_unlock(&g->lock);
@@ -221,9 +216,9 @@ static void count_down(struct sfs_gather *g, int err)
 	}
 }
 
-static void on_grab(struct sfs_range *grab, int err)
+static void on_range(struct sfs_range *range, int err)
 {
-	struct piece *p = sfs_container(grab, struct piece, grab);
+	struct piece *p = sfs_container(range, struct piece, range);
 
 	pthread_mutex_lock(&p->gather->lock);
 	p->has_ended = true;
@@ -231,22 +226,22 @@ static void on_grab(struct sfs_range *grab, int err)
 	count_down(p->gather, err);
 }
 
-static void on_walk(struct sfs_header_patch *walk, int err)
+static void on_patch(struct sfs_header_patch *patch, int err)
 {
-	count_down(sfs_container(walk, struct piece, walk)->gather, err);
+	count_down(sfs_container(patch, struct piece, patch)->gather, err);
 }
 
-/* Nobody wants the pieces any more; with the lock held. */
-static void cancel_grabs(struct sfs_gather *g)
+/* The read was cancelled.  Locked. */
+static void cancel_ranges(struct sfs_gather *g)
 {
 	size_t i;
 
 	for (i = 0; i < g->n; i++)
-		if (g->pieces[i]->kind == GRAB)
-			atomic_store(&g->pieces[i]->grab.request.is_cancelled, true);
+		if (g->pieces[i]->kind == RANGE)
+			atomic_store(&g->pieces[i]->range.request.is_cancelled, true);
 }
 
-/* The memory is there: fetch all pieces. */
+/* The memory is granted: fetch all pieces. */
 static void granted(struct sfs_grant *grant)
 {
 	struct sfs_gather *g = sfs_container(grant, struct sfs_gather, grant);
@@ -254,18 +249,18 @@ static void granted(struct sfs_grant *grant)
 
 	pthread_mutex_lock(&g->lock);
 	g->phase = STARTING;
-	g->n_pending = 1; /* ours, so that nothing ends before all has begun */
+	g->n_pending = 1; /* ours: the gather must not end before all have begun */
 	for (i = 0; i < g->n; i++)
-		g->n_pending += g->pieces[i]->kind == GRAB;
+		g->n_pending += g->pieces[i]->kind == RANGE;
 	pthread_mutex_unlock(&g->lock);
 	for (i = 0; i < g->n; i++)
-		if (g->pieces[i]->kind == GRAB)
-			sfs_range_start(g->range_reader, &g->pieces[i]->grab,
+		if (g->pieces[i]->kind == RANGE)
+			sfs_range_start(g->range_reader, &g->pieces[i]->range,
 					&g->range_reader->account);
 	pthread_mutex_lock(&g->lock);
 	g->phase = FETCHING;
 	if (!g->read)
-		cancel_grabs(g);
+		cancel_ranges(g);
 	pthread_mutex_unlock(&g->lock);
 	count_down(g, 0);
 }
@@ -276,10 +271,10 @@ static void begin(struct sfs_gather *g)
 
 	g->n_pending = 1; /* ours */
 	for (i = 0; i < g->n; i++)
-		g->n_pending += g->pieces[i]->is_edited;
+		g->n_pending += g->pieces[i]->is_patched;
 	for (i = 0; i < g->n; i++)
-		if (g->pieces[i]->is_edited)
-			sfs_header_patch_start(g->range_reader, &g->pieces[i]->walk);
+		if (g->pieces[i]->is_patched)
+			sfs_header_patch_start(g->range_reader, &g->pieces[i]->patch);
 	count_down(g, 0);
 }
 
@@ -294,10 +289,10 @@ bool sfs_gather_cancel(struct sfs_gather *g, struct sfs_read *read)
 	g->read = NULL;
 	if (is_ours && g->phase == ASKING)
 		is_over = sfs_range_reader_take_back(g->range_reader, &g->grant);
-	for (i = 0; is_ours && g->phase == WALKING && i < g->n; i++)
-		sfs_header_patch_cancel(&g->pieces[i]->walk);
+	for (i = 0; is_ours && g->phase == PATCHING && i < g->n; i++)
+		sfs_header_patch_cancel(&g->pieces[i]->patch);
 	if (is_ours && g->phase == FETCHING)
-		cancel_grabs(g);
+		cancel_ranges(g);
 	pthread_mutex_unlock(&g->lock);
 	if (is_ours)
 		sfs_read_reset(read);
@@ -306,7 +301,7 @@ bool sfs_gather_cancel(struct sfs_gather *g, struct sfs_read *read)
 	return is_ours;
 }
 
-/* The first piece that is missing.  Locked. */
+/* Explain the first piece that is missing.  Locked. */
 static void explain_piece(const struct sfs_gather *g, struct sfs_cause *cause)
 {
 	const struct piece *p;
@@ -314,13 +309,14 @@ static void explain_piece(const struct sfs_gather *g, struct sfs_cause *cause)
 
 	for (i = 0; i < g->n; i++) {
 		p = g->pieces[i];
-		if (g->phase == WALKING && p->is_edited) {
-			sfs_object_explain(&p->walk.shard->object, p->walk.start,
+		if (g->phase == PATCHING && p->is_patched) {
+			sfs_object_explain(&p->patch.sample.shard->object,
+					   p->patch.sample.start,
 					   "the headers of a large sample", cause);
 			return;
 		}
-		if (g->phase != WALKING && p->kind == GRAB && !p->has_ended) {
-			sfs_object_explain(&p->grab.shard->object, p->grab.offset,
+		if (g->phase != PATCHING && p->kind == RANGE && !p->has_ended) {
+			sfs_object_explain(&p->range.shard->object, p->range.offset,
 					   "bytes", cause);
 			return;
 		}
@@ -350,10 +346,10 @@ static void run_job(struct sfs_deferred_call *job)
 	begin(sfs_container(job, struct sfs_gather, job));
 }
 
-void sfs_gather_post(struct sfs_gather *g, int (*mapped_err)(int err),
+void sfs_gather_post(struct sfs_gather *g, int (*map_err)(int err),
 		     struct sfs_deferred *out)
 {
-	g->mapped_err = mapped_err;
+	g->map_err = map_err;
 	sfs_deferred_add(out, &g->job, run_job);
 }
 
@@ -372,9 +368,9 @@ static void explain(struct sfs_read *read, struct sfs_cause *cause)
 	sfs_gather_explain(read->owner, cause);
 }
 
-void sfs_gather_start(struct sfs_gather *g, int (*mapped_err)(int err))
+void sfs_gather_start(struct sfs_gather *g, int (*map_err)(int err))
 {
-	g->mapped_err = mapped_err;
+	g->map_err = map_err;
 	g->read->cancel = cancel;
 	g->read->explain = explain;
 	g->read->release = release;

@@ -8,113 +8,124 @@
 #include <errno.h>
 #include <string.h>
 
-#define LOOK_BYTES 4096 /* enough for most header groups */
+#define FETCH_BYTES 4096 /* enough for the headers of most members */
 
-static void on_grab(struct sfs_range *grab, int err);
+static void on_fetched(struct sfs_range *range, int err);
 
-/* Fetch n bytes of headers at walk->pos. */
-static void look(struct sfs_header_patch *w, size_t n)
+/* Fetch n bytes at p->pos. */
+static void fetch(struct sfs_header_patch *p, size_t n)
 {
-	uint64_t left = w->n_bytes - w->pos;
+	uint64_t left = p->sample.n_bytes - p->pos;
 
-	w->grab = (struct sfs_range){
-		.shard = w->shard,
-		.offset = w->start + w->pos,
+	p->range = (struct sfs_range){
+		.shard = p->sample.shard,
+		.offset = p->sample.start + p->pos,
 		.n_bytes = n < left ? n : left,
 		.is_urgent = true,
-		.done = on_grab,
+		.done = on_fetched,
 	};
-	sfs_range_start(w->range_reader, &w->grab, NULL);
+	sfs_range_start(p->range_reader, &p->range, NULL);
 }
 
-static void add_patch(struct sfs_header_patch *w, const unsigned char *bytes, size_t n)
+static void add_patch(struct sfs_header_patch *p, const unsigned char *bytes, size_t n)
 {
-	struct sfs_patched_bytes *p;
+	struct sfs_patched_bytes *new;
 
-	w->patches = sfs_reallocarray(w->patches, w->n_patches + 1, sizeof *w->patches);
-	p = &w->patches[w->n_patches++];
-	*p = (struct sfs_patched_bytes){.at = w->pos, .n = n, .bytes = sfs_malloc(n)};
-	memcpy(p->bytes, bytes, n);
+	p->patches = sfs_reallocarray(p->patches, p->n_patches + 1, sizeof *p->patches);
+	new = &p->patches[p->n_patches++];
+	*new = (struct sfs_patched_bytes){.at = p->pos, .n = n, .bytes = sfs_malloc(n)};
+	memcpy(new->bytes, bytes, n);
 }
 
-/* Edit the groups in the n bytes at pos.  0: look on at pos.  > 0: that many bytes
- * are needed at pos. */
-static int edit_all(struct sfs_header_patch *w, unsigned char *bytes, size_t n)
+/* Rewrite the entry at p->pos, of which n bytes are in memory.  0: p->pos is at the next
+ * one.  > 0: that many bytes are needed. */
+static int patch_entry(struct sfs_header_patch *p, unsigned char *bytes, size_t n)
 {
-	const char *folder = w->is_renamed ? w->shard->folder : NULL;
-	uint64_t first = w->pos, next;
+	const char *folder = p->sample.is_renamed ? p->sample.shard->folder : NULL;
+	struct sfs_tar_entry entry;
 	struct sfs_error why;
-	size_t n_edited;
 	int ret;
 
-	while (w->pos < first + n && w->pos < w->n_bytes) {
-		ret = sfs_rewrite_entry(bytes + (w->pos - first),
-					(size_t)(first + n - w->pos), w->n_bytes - w->pos,
-					folder, &n_edited, &next, &why);
-		if (ret == -EAGAIN)
-			return (int)n_edited;
-		if (ret < 0) {
-			sfs_header_patch_note(w->shard, w->start + w->pos, why.text);
-			return ret;
-		}
-		add_patch(w, bytes + (w->pos - first), n_edited);
-		w->pos += next;
+	ret = sfs_tar_entry_read(bytes, n, p->sample.n_bytes - p->pos, &entry, &why);
+	if (ret == -EAGAIN)
+		return (int)entry.need;
+	if (ret == 0) {
+		ret = sfs_rewrite_entry(bytes, &entry, folder, &why);
+		sfs_tar_entry_done(&entry);
 	}
+	if (ret < 0) {
+		sfs_header_patch_note(p->sample.shard, p->sample.start + p->pos,
+				      why.text);
+		return ret;
+	}
+	add_patch(p, bytes, entry.n_bytes);
+	p->pos += entry.next;
 	return 0;
 }
 
-static void on_grab(struct sfs_range *grab, int err)
+/* Rewrite the entries in the n bytes at p->pos.  0, or as patch_entry(). */
+static int patch_all(struct sfs_header_patch *p, unsigned char *bytes, size_t n)
 {
-	struct sfs_header_patch *w = sfs_container(grab, struct sfs_header_patch, grab);
+	uint64_t first = p->pos, end = first + n;
+	int ret = 0;
+
+	while (ret == 0 && p->pos < end && p->pos < p->sample.n_bytes)
+		ret = patch_entry(p, bytes + (p->pos - first), (size_t)(end - p->pos));
+	return ret;
+}
+
+static void on_fetched(struct sfs_range *range, int err)
+{
+	struct sfs_header_patch *p = sfs_container(range, struct sfs_header_patch, range);
 	sfs_autofree unsigned char *bytes = NULL;
 	int ret = err;
 
 	if (err == 0) {
-		bytes = sfs_malloc(grab->n_bytes);
-		sfs_range_read(grab, 0, bytes, grab->n_bytes);
-		ret = edit_all(w, bytes, grab->n_bytes);
+		bytes = sfs_malloc(range->n_bytes);
+		sfs_range_read(range, 0, bytes, range->n_bytes);
+		ret = patch_all(p, bytes, range->n_bytes);
 	}
-	sfs_range_drop(grab);
-	if (ret >= 0 && atomic_load(&w->is_cancelled))
+	sfs_range_drop(range);
+	if (ret >= 0 && atomic_load(&p->is_cancelled))
 		ret = -ECANCELED;
-	if (ret < 0 || w->pos >= w->n_bytes)
-		w->done(w, ret < 0 ? ret : 0);
+	if (ret < 0 || p->pos >= p->sample.n_bytes)
+		p->done(p, ret < 0 ? ret : 0);
 	else
-		look(w, ret > LOOK_BYTES ? (size_t)ret : LOOK_BYTES);
+		fetch(p, ret > FETCH_BYTES ? (size_t)ret : FETCH_BYTES);
 }
 
 void sfs_header_patch_start(struct sfs_range_reader *range_reader,
-			    struct sfs_header_patch *walk)
+			    struct sfs_header_patch *patch)
 {
-	walk->range_reader = range_reader;
-	look(walk, LOOK_BYTES);
+	patch->range_reader = range_reader;
+	fetch(patch, FETCH_BYTES);
 }
 
-void sfs_header_patch_cancel(struct sfs_header_patch *walk)
+void sfs_header_patch_cancel(struct sfs_header_patch *patch)
 {
-	atomic_store(&walk->is_cancelled, true);
+	atomic_store(&patch->is_cancelled, true);
 }
 
-void sfs_header_patch_done(struct sfs_header_patch *walk)
+void sfs_header_patch_done(struct sfs_header_patch *patch)
 {
-	while (walk->n_patches > 0)
-		free(walk->patches[--walk->n_patches].bytes);
-	free(steal(&walk->patches));
+	while (patch->n_patches > 0)
+		free(patch->patches[--patch->n_patches].bytes);
+	free(steal(&patch->patches));
 }
 
-void sfs_header_patch_apply(const struct sfs_header_patch *walk,
-			    const struct sfs_range *grab, uint64_t at)
+void sfs_header_patch_apply(const struct sfs_header_patch *patch,
+			    const struct sfs_range *range, uint64_t at)
 {
-	uint64_t end = at + grab->n_bytes, from, to;
+	uint64_t end = at + range->n_bytes, from, to;
 	const struct sfs_patched_bytes *p;
 	size_t i;
 
-	for (i = 0; i < walk->n_patches; i++) {
-		p = &walk->patches[i];
+	for (i = 0; i < patch->n_patches; i++) {
+		p = &patch->patches[i];
 		from = p->at > at ? p->at : at;
 		to = p->at + p->n < end ? p->at + p->n : end;
 		if (from < to)
-			sfs_range_write(grab, from - at, p->bytes + (from - p->at),
+			sfs_range_write(range, from - at, p->bytes + (from - p->at),
 					to - from);
 	}
 }
@@ -122,5 +133,5 @@ void sfs_header_patch_apply(const struct sfs_header_patch *walk,
 void sfs_header_patch_note(const struct sfs_shard *shard, uint64_t start, const char *why)
 {
 	sfs_ledger_add(SFS_EVENT_LOST, shard->name, start,
-		       "readers get EIO; keys=asis leaves names alone", "%s", why);
+		       "readers get EIO; keys=asis keeps names", "%s", why);
 }

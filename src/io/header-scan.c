@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a survey reads chunks at the byte that its consumers want next:
- * the shard's table (if it is not complete) and, if somebody waits for one, a
- * scan of its own that fills a listing.  While headers lie close together, chunks
- * are large and the next is fetched ahead; when the wanted byte jumps, chunks are
- * small and single, for then only headers are worth their bytes.
+/* How this works: a scan fetches the bytes that its consumers want next: the shard's
+ * table, unless it is complete, and, if somebody asked for members or a listing, a tar
+ * scan of its own.  Before that it looks for an index, which may do instead.
  *
- * All of a survey's state is its task's, which never runs twice at once; what is
- * shared with those who ask is under the scanner's lock.
+ * What a scan at work needs is its task's, which never runs twice at once; what is shared
+ * with callers is under the scanner's lock.  It is allocated when the scan begins: tens
+ * of thousands of scans may be queued, but only a few run.
  *
- * A survey does what was wished for when it began, and nothing else: members and
- * listings need all headers from the first on.  Who wishes for more while it runs waits
- * for another survey, which follows it. */
+ * A scan does what was asked for until it began, and nothing else: members and listings
+ * need all headers from the first on.  Callers that ask for more while it runs wait for
+ * another scan, which follows it. */
 #include "io/header-scan.h"
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/ledger.h"
 #include "base/lock.h"
 #include "catalog/index-find.h"
@@ -24,20 +22,24 @@
 #include <errno.h>
 
 #define MAX_RUNNING 8
-#define CHUNK_BYTES ((uint64_t)512 << 10)
-#define SMALL_BYTES ((uint64_t)16 << 10)
-#define N_CHUNKS    8
-#define N_AHEAD	    2 /* chunks, where nobody has said where the next header is */
 
-enum wish { TABLE = 1, MEMBERS = 2, LISTING = 4 }; /* all have the table */
+enum need { TABLE = 1, MEMBERS = 2, LISTING = 4 }; /* the table is always made */
 
-struct chunk {
-	struct sfs_range grab;
-	struct sfs_header_scan *survey;
-	bool is_used;
-	uint64_t begun_ns;
+/* What a scan at work needs. */
+struct work {
+	struct sfs_header_scan *hs;
 
-	bool is_done; /* under the scanner's lock, and err with it */
+	bool is_finding; /* an index; under the scanner's lock, and find_err with it */
+	int find_err;
+
+	bool is_found; /* the search has ended, and its result was used */
+	struct sfs_index_search search;
+	struct sfs_scan scan; /* for the listing, or for the members */
+	struct sfs_directory *listing;
+	bool needs_members, has_members; /* has: they are read, not found */
+	struct sfs_members members;
+	struct sfs_charge members_held; /* counts them */
+	struct sfs_header_fetch fetch;
 	int err;
 };
 
@@ -46,31 +48,15 @@ struct sfs_header_scan {
 	struct sfs_shard *shard;
 	struct sfs_link link; /* in the queue */
 	struct sfs_task task;
+	struct work *work; /* the task's; NULL: the scan has not begun */
 
 	/* Under the scanner's lock. */
 	struct sfs_link waiters;
-	unsigned wishes;	      /* a bit each; final when is_open is false */
-	bool is_open;		      /* it has not begun */
-	struct sfs_link late_waiters; /* for what is not among its wishes */
-	unsigned late_wishes;
-	uint64_t progress; /* bytes behind it */
-
-	bool is_finding; /* an index, which may do instead */
-	int find_err;
-
-	/* The task's. */
-	bool is_begun, is_found, is_jumping;
-	bool has_hints; /* the finding's claims are of use */
-	struct sfs_index_search finding;
-	struct sfs_scan scan; /* for the listing, or for the members */
-	struct sfs_directory *listing;
-	bool needs_members, has_members; /* has: they are read, not found */
-	struct sfs_members members;
-	struct sfs_charge members_held; /* counts them */
-	struct chunk chunks[N_CHUNKS];
-	int n_chunks;	/* that are used */
-	uint64_t asked; /* bytes below were asked for or jumped over */
-	int err;
+	unsigned needs;		      /* a bit each; final when is_open is false */
+	bool is_open;		      /* the scan has not begun */
+	struct sfs_link late_waiters; /* for what is not among its needs */
+	unsigned late_needs;
+	uint64_t progress; /* bytes that it has scanned or jumped over */
 };
 
 /* ---- listings ---- */
@@ -83,23 +69,23 @@ static void free_listed(struct sfs_header_scanner *s, struct sfs_cached_director
 	free(listed);
 }
 
-/* Keep a new listing, for one user; drop old ones if memory is short.  Locked. */
-static void keep_listing(struct sfs_header_scanner *s, struct sfs_header_scan *survey)
+/* Keep a new listing; drop unused ones if memory is short.  Locked. */
+static void keep_listing(struct sfs_header_scanner *s, struct work *w)
 {
 	struct sfs_cached_directory *listed = sfs_calloc(1, sizeof *listed);
-	uint64_t n_bytes = sfs_directory_memory(survey->listing);
+	uint64_t n_bytes = sfs_directory_memory(w->listing);
 	uint64_t limit = s->runtime->budget.total_bytes / 8;
 	struct sfs_link *link;
 
-	listed->listing = steal(&survey->listing);
-	listed->shard = survey->shard;
-	listed->is_damaged = survey->scan.err < 0;
+	listed->listing = steal(&w->listing);
+	listed->shard = w->hs->shard;
+	listed->is_damaged = w->scan.err < 0;
 	while (sfs_account_used(&s->account) + n_bytes > limit &&
 	       (link = sfs_list_pop(&s->unused)))
 		free_listed(s, sfs_container(link, struct sfs_cached_directory, link));
 	listed->n_bytes = n_bytes;
 	sfs_account_hold(&s->account, n_bytes, UINT64_MAX);
-	survey->shard->listed = listed;
+	listed->shard->listed = listed;
 	sfs_list_push(&s->unused, &listed->link);
 }
 
@@ -112,244 +98,87 @@ void sfs_header_scan_put(struct sfs_header_scanner *s,
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- a survey at work ---- */
-
-static void on_member(void *ctx, uint64_t start, const struct sfs_tar_entry *group)
-{
-	struct sfs_header_scan *sv = ctx;
-
-	if (sv->has_members)
-		sfs_members_add(&sv->members, start, group);
-	if (sv->listing && sfs_directory_add(sv->listing, start, group) < 0)
-		sfs_ledger_add(SFS_EVENT_HIDDEN, sv->shard->name, start,
-			       "it is in the streams, but not in samples/",
-			       "'%.*s' is no safe path", (int)group->n_name, group->name);
-}
+/* ---- headers ---- */
 
 /* Must headers be read, whatever the table knows? */
-static bool has_scan(const struct sfs_header_scan *sv)
+static bool has_scan(const struct work *w)
 {
-	return sv->listing || sv->has_members;
+	return w->listing || w->has_members;
+}
+
+static void on_member(void *ctx, uint64_t start, const struct sfs_tar_entry *entry)
+{
+	struct work *w = ctx;
+
+	if (w->has_members)
+		sfs_members_add(&w->members, start, entry);
+	if (w->listing && sfs_directory_add(w->listing, start, entry) < 0)
+		sfs_ledger_add(SFS_EVENT_HIDDEN, w->hs->shard->name, start,
+			       "it is in streams, but not in samples/",
+			       "'%.*s' is not a safe path", (int)entry->n_name,
+			       entry->name);
 }
 
 static void ignore_sample(void *ctx, const struct sfs_extent *extent)
 {
 }
 
-/* What the consumers want next: the lower of the two. */
-static uint64_t wanted(struct sfs_header_scan *sv)
+static void feed(void *ctx, uint64_t offset, const void *bytes, size_t n)
 {
-	uint64_t a = sfs_shard_wanted(sv->shard);
-	uint64_t b = has_scan(sv) ? sfs_scan_wanted(&sv->scan) : UINT64_MAX;
+	struct work *w = ctx;
+	const struct sfs_scan_sink sink = {.ctx = w,
+					   .member = on_member,
+					   .sample = ignore_sample};
+
+	sfs_shard_feed(&w->hs->scanner->runtime->shards, w->hs->shard, offset, bytes, n);
+	if (has_scan(w))
+		sfs_scan_feed(&w->scan, offset, bytes, n, &sink);
+}
+
+/* The byte that the consumers want next: the lower of the two. */
+static uint64_t wanted(struct work *w)
+{
+	uint64_t a = sfs_shard_wanted(w->hs->shard);
+	uint64_t b = has_scan(w) ? sfs_scan_wanted(&w->scan) : UINT64_MAX;
 
 	return a < b ? a : b;
 }
 
-static void feed(struct sfs_header_scan *sv, uint64_t offset, const void *bytes, size_t n)
+/* A shard of small files has very many members: they must fit the budget. */
+static int count_members(struct work *w)
 {
-	const struct sfs_scan_sink sink = {.ctx = sv,
-					   .member = on_member,
-					   .sample = ignore_sample};
-
-	sfs_shard_feed(&sv->scanner->runtime->shards, sv->shard, offset, bytes, n);
-	if (has_scan(sv))
-		sfs_scan_feed(&sv->scan, offset, bytes, n, &sink);
-}
-
-/* A chunk has come: the mean of the last few.  Locked. */
-static void note_time(struct sfs_header_scanner *s, const struct chunk *c)
-{
-	uint64_t ns = sfs_clock_ns() - c->begun_ns;
-	uint64_t *mean = c->grab.n_bytes == CHUNK_BYTES	  ? &s->chunk_ns
-			 : c->grab.n_bytes == SMALL_BYTES ? &s->small_ns
-							  : NULL;
-
-	if (mean)
-		*mean = *mean ? *mean - *mean / 4 + ns / 4 : ns;
-}
-
-/* Is it quicker to jump over n bytes than to read on?  As long as one of the two has not
- * been tried, yes.  Chunks come N_AHEAD at a time; and what is not needed should not be
- * fetched for a small gain. */
-static bool is_worth_jumping(struct sfs_header_scan *sv, uint64_t n)
-{
-	struct sfs_header_scanner *s = sv->scanner;
-	uint64_t small_ns, chunk_ns;
-
-	pthread_mutex_lock(&s->lock);
-	small_ns = s->small_ns;
-	chunk_ns = s->chunk_ns;
-	pthread_mutex_unlock(&s->lock);
-	return small_ns == 0 || chunk_ns == 0 || sv->has_hints ||
-	       small_ns < 2 * (n / SFS_TAR_BLOCK) * chunk_ns /
-				  (N_AHEAD * CHUNK_BYTES / SFS_TAR_BLOCK);
-}
-
-static void on_grab(struct sfs_range *grab, int err)
-{
-	struct chunk *c = sfs_container(grab, struct chunk, grab);
-	struct sfs_header_scanner *s = c->survey->scanner;
-
-	/* Posted with the lock held: once the task sees is_done it may free all. */
-	pthread_mutex_lock(&s->lock);
-	if (err == 0)
-		note_time(s, c);
-	c->err = err;
-	c->is_done = true;
-	sfs_threadpool_post(s->runtime->pool, &c->survey->task);
-	pthread_mutex_unlock(&s->lock);
-}
-
-static bool is_done(struct chunk *c)
-{
-	struct sfs_header_scanner *s = c->survey->scanner;
-	bool done;
-
-	pthread_mutex_lock(&s->lock);
-	done = c->is_done;
-	pthread_mutex_unlock(&s->lock);
-	return done;
-}
-
-static void ask(struct sfs_header_scan *sv, struct chunk *c)
-{
-	uint64_t n = sv->is_jumping ? SMALL_BYTES : CHUNK_BYTES;
-	uint64_t left = sv->shard->object.size - sv->asked;
-
-	c->survey = sv;
-	c->is_used = true;
-	sv->n_chunks++;
-	c->begun_ns = sfs_clock_ns();
-	c->is_done = false;
-	c->grab = (struct sfs_range){.shard = sv->shard,
-				     .offset = sv->asked,
-				     .n_bytes = n < left ? n : left,
-				     .is_urgent = true,
-				     .done = on_grab};
-	sv->asked += c->grab.n_bytes;
-	sfs_range_start(&sv->scanner->runtime->range_reader, &c->grab, NULL);
-}
-
-/* The chunk that was asked for first; NULL if none is on its way or here. */
-static struct chunk *oldest(struct sfs_header_scan *sv)
-{
-	struct chunk *found = NULL;
-	int i;
-
-	for (i = 0; i < N_CHUNKS; i++)
-		if (sv->chunks[i].is_used &&
-		    (!found || sv->chunks[i].grab.offset < found->grab.offset))
-			found = &sv->chunks[i];
-	return found;
-}
-
-/* Members are many in a shard of small files: they must fit the budget. */
-static int count_members(struct sfs_header_scan *sv)
-{
-	struct sfs_shards *shards = &sv->scanner->runtime->shards;
-	uint64_t n = sfs_members_memory(&sv->members);
+	struct sfs_shards *shards = &w->hs->scanner->runtime->shards;
+	uint64_t n = sfs_members_memory(&w->members);
 	char size[32];
 
-	if (sfs_charge_count(&sv->members_held, &shards->account, n,
+	if (sfs_charge_count(&w->members_held, &shards->account, n,
 			     sfs_shards_members_most(shards)) == 0)
 		return 0;
-	sfs_ledger_add(SFS_EVENT_REFUSED, sv->shard->name, SFS_NO_OFFSET, "raise budget=",
-		       "the names of its members take %s or more, and the budget has no "
-		       "room for them",
+	sfs_ledger_add(SFS_EVENT_REFUSED, w->hs->shard->name, SFS_NO_OFFSET,
+		       "raise budget=",
+		       "the names of its members take %s or more, which do not fit the "
+		       "budget",
 		       sfs_format_size(n, size));
 	return -ENOMEM;
 }
 
-static void take_chunks(struct sfs_header_scan *sv)
+static void take_chunks(struct work *w)
 {
-	struct chunk *c;
-	uint64_t at;
-	int i;
+	int err = sfs_header_fetch_take(&w->fetch, feed, w);
 
-	while ((c = oldest(sv)) != NULL && is_done(c)) {
-		if (c->err < 0)
-			sv->err = sv->err < 0 ? sv->err : c->err;
-		at = c->grab.offset;
-		for (i = 0; c->err == 0 && i < c->grab.n_iov; i++) {
-			feed(sv, at, c->grab.iov[i].iov_base, c->grab.iov[i].iov_len);
-			at += c->grab.iov[i].iov_len;
-		}
-		sfs_range_drop(&c->grab);
-		if (sv->has_members && sv->err == 0)
-			sv->err = count_members(sv);
-		c->is_used = false;
-		sv->n_chunks--;
-	}
+	if (w->err == 0)
+		w->err = err;
+	if (w->has_members && w->err == 0)
+		w->err = count_members(w);
 }
 
-/* Where an index of another tool has the i-th header. */
-static uint64_t hint_at(const struct sfs_index_import *claims, uint64_t i)
+/* ---- an index instead ---- */
+
+/* The headers of the shard were read to its end: does the index of another tool agree
+ * with them? */
+static void check_claims(struct work *w)
 {
-	return claims->members ? claims->members[i].data - SFS_TAR_BLOCK
-			       : claims->starts[i];
-}
-
-/* The first such header at `from` or behind it.  false: none is claimed. */
-static bool next_hint(const struct sfs_header_scan *sv, uint64_t from, uint64_t *ret)
-{
-	const struct sfs_index_import *claims = &sv->finding.claims;
-	uint64_t low = 0, high, middle,
-		 n = claims->members ? claims->n_members : claims->n_samples;
-
-	if (!sv->has_hints)
-		return false;
-	for (high = n; low < high;) {
-		middle = low + (high - low) / 2;
-		if (hint_at(claims, middle) < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < n)
-		*ret = hint_at(claims, low);
-	return low < n && *ret < sv->shard->object.size;
-}
-
-/* May another chunk be asked for, and where?  Jumping, the next header is known when the
- * one before is here; or somebody has claimed to know. */
-static bool may_ask(struct sfs_header_scan *sv)
-{
-	if (sv->asked >= sv->shard->object.size)
-		return false;
-	if (sv->is_jumping && oldest(sv))
-		return next_hint(sv, sv->asked, &sv->asked);
-	return sv->is_jumping || sv->n_chunks < N_AHEAD;
-}
-
-/* Ask for what is wanted.  false: nothing is on its way or wanted any more. */
-static bool go_on(struct sfs_header_scan *sv)
-{
-	uint64_t want = wanted(sv);
-	int i;
-
-	if (want != UINT64_MAX && want > sv->asked) {
-		sv->is_jumping = sv->asked > 0 && is_worth_jumping(sv, want - sv->asked);
-		if (sv->is_jumping || !oldest(sv))
-			sv->asked = want;
-	} else if (want == sv->asked) {
-		sv->is_jumping = false; /* headers lie close together again */
-	} else if (want < sv->asked && !oldest(sv)) {
-		sv->has_hints = false; /* there is a header that was not claimed */
-		sv->asked = want;
-	}
-	for (i = 0; i < N_CHUNKS; i++)
-		if (!sv->chunks[i].is_used && want != UINT64_MAX && sv->err == 0 &&
-		    may_ask(sv))
-			ask(sv, &sv->chunks[i]);
-	return oldest(sv) != NULL;
-}
-
-/* ---- what others have claimed ---- */
-
-/* Do the claims hold?  The table is at hand, and whole. */
-static void judge_claims(struct sfs_header_scan *sv)
-{
-	const struct sfs_sample_table *table = sfs_shard_table(sv->shard);
+	const struct sfs_sample_table *table = sfs_shard_table(w->hs->shard);
 	uint64_t n = sfs_sample_table_n(table), i;
 	sfs_autofree struct sfs_extent *extents = sfs_calloc(n, sizeof *extents);
 	struct sfs_error why = {0};
@@ -359,193 +188,219 @@ static void judge_claims(struct sfs_header_scan *sv)
 
 		extents[i] = (struct sfs_extent){.start = s.start, .n_bytes = s.n_bytes};
 	}
-	if (sfs_index_import_agrees(&sv->finding.claims, extents, n, &why) < 0)
-		sfs_ledger_add(SFS_EVENT_INDEX, sv->shard->name, SFS_NO_OFFSET,
-			       "what the headers say counts",
+	if (sfs_index_import_agrees(&w->search.claims, extents, n, &why) < 0)
+		sfs_ledger_add(SFS_EVENT_INDEX, w->hs->shard->name, SFS_NO_OFFSET,
+			       "the headers are used instead",
 			       "the index %s does not agree with the shard: %s",
-			       sv->finding.claimed_by, why.text);
+			       w->search.claimed_by, why.text);
 }
 
-/* ---- an index instead ---- */
-
-static void on_found(struct sfs_index_search *finding, int err)
+static void on_found(struct sfs_index_search *search, int err)
 {
-	struct sfs_header_scan *sv =
-		sfs_container(finding, struct sfs_header_scan, finding);
-	struct sfs_header_scanner *s = sv->scanner;
+	struct work *w = sfs_container(search, struct work, search);
+	struct sfs_header_scanner *s = w->hs->scanner;
 
-	/* Posted with the lock held: once the task sees that it is found it may go. */
+	/* Posted with the lock held: once the task sees that the search has ended it may
+	 * free all. */
 	pthread_mutex_lock(&s->lock);
-	sv->find_err = err;
-	sv->is_finding = false;
-	sfs_threadpool_post(s->runtime->pool, &sv->task);
+	w->find_err = err;
+	w->is_finding = false;
+	sfs_threadpool_post(s->runtime->pool, &w->hs->task);
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* Look for an index, unless headers must be read anyway. */
-static void find_index(struct sfs_header_scan *sv)
+static void find_index(struct work *w)
 {
-	struct sfs_index_finder *indexes = sv->scanner->runtime->shards.indexes;
+	struct sfs_index_finder *indexes = w->hs->scanner->runtime->shards.indexes;
 
-	if (!indexes || sv->listing || (!sv->needs_members && wanted(sv) == UINT64_MAX))
+	if (!indexes || w->listing || (!w->needs_members && wanted(w) == UINT64_MAX))
 		return;
-	sv->is_finding = true;
-	sv->finding = (struct sfs_index_search){.object = &sv->shard->object,
-						.wants_members = sv->needs_members,
-						.done = on_found};
-	sfs_index_finder_find(indexes, &sv->finding);
+	w->is_finding = true;
+	w->search = (struct sfs_index_search){.object = &w->hs->shard->object,
+					      .wants_members = w->needs_members,
+					      .done = on_found};
+	sfs_index_finder_find(indexes, &w->search);
 }
 
-/* The members of the index that was found.  Their bytes are theirs, so the table gets a
+/* Take the members of the index that was found.  They keep its bytes, so the table gets a
  * copy of what it lacks. */
-static bool take_members(struct sfs_header_scan *sv)
+static bool take_members(struct work *w)
 {
-	struct sfs_shards *shards = &sv->scanner->runtime->shards;
-	struct sfs_index_search *f = &sv->finding;
+	struct sfs_shards *shards = &w->hs->scanner->runtime->shards;
+	struct sfs_index_search *f = &w->search;
 	struct sfs_members members;
 
 	if (!f->index.has_members || sfs_index_members(&f->index, &members, NULL) < 0 ||
-	    sfs_shard_adopt_copy(shards, sv->shard, &f->index) < 0)
+	    sfs_shard_adopt_copy(shards, w->hs->shard, &f->index) < 0)
 		return false;
-	sfs_shard_keep_members(sv->shard, &members, &f->bytes);
+	sfs_shard_keep_members(w->hs->shard, &members, &f->bytes);
 	return true;
 }
 
-static void take_found(struct sfs_header_scan *sv)
+static void take_found(struct work *w)
 {
-	struct sfs_shards *shards = &sv->scanner->runtime->shards;
+	struct sfs_shard *shard = w->hs->shard;
 
-	if (sv->needs_members && (sv->find_err < 0 || !take_members(sv))) {
-		sv->has_members = true;
-		if (!sv->listing)
-			sfs_scan_init(&sv->scan, sv->shard->object.size);
-	} else if (sv->find_err == 0 && !sv->needs_members) {
-		sfs_shard_adopt(shards, sv->shard, &sv->finding);
+	if (w->needs_members && (w->find_err < 0 || !take_members(w))) {
+		w->has_members = true;
+		if (!w->listing)
+			sfs_scan_init(&w->scan, shard->object.size);
+	} else if (w->find_err == 0 && !w->needs_members) {
+		sfs_shard_adopt(&w->hs->scanner->runtime->shards, shard, &w->search);
 	}
-	sfs_charge_done(&sv->finding.bytes);
-	sv->has_hints = sv->finding.claimed_by != NULL;
+	sfs_charge_done(&w->search.bytes);
+	if (w->search.claimed_by)
+		w->fetch.hints = &w->search.claims;
 }
 
-/* false: not yet. */
-static bool has_found(struct sfs_header_scan *sv)
+/* Has the search for an index ended, if there was one? */
+static bool has_found(struct work *w)
 {
-	struct sfs_header_scanner *s = sv->scanner;
+	struct sfs_header_scanner *s = w->hs->scanner;
 	bool is_finding;
 
 	pthread_mutex_lock(&s->lock);
-	is_finding = sv->is_finding;
+	is_finding = w->is_finding;
 	pthread_mutex_unlock(&s->lock);
 	if (is_finding)
 		return false;
-	if (sv->find_err == -ECANCELED)
-		sv->err = -ECANCELED;
-	else if (!sv->is_found)
-		take_found(sv);
-	sv->is_found = true;
+	if (w->find_err == -ECANCELED)
+		w->err = -ECANCELED;
+	else if (!w->is_found)
+		take_found(w);
+	w->is_found = true;
 	return true;
 }
 
-static void begin(struct sfs_header_scan *sv)
+/* ---- one scan ---- */
+
+static struct work *begin(struct sfs_header_scan *hs)
 {
-	struct sfs_header_scanner *s = sv->scanner;
-	unsigned wishes;
+	struct sfs_header_scanner *s = hs->scanner;
+	struct work *w = sfs_calloc(1, sizeof *w);
+	unsigned needs;
 
 	pthread_mutex_lock(&s->lock);
-	sv->is_open = false;
-	wishes = sv->wishes;
+	hs->is_open = false;
+	needs = hs->needs;
 	pthread_mutex_unlock(&s->lock);
-	sfs_shard_pin(&s->runtime->shards, sv->shard);
-	sv->needs_members = (wishes & MEMBERS) && !sfs_shard_members(sv->shard);
-	if (wishes & LISTING) {
-		sv->listing = sfs_directory_new();
-		sfs_scan_init(&sv->scan, sv->shard->object.size);
+	sfs_shard_pin(&s->runtime->shards, hs->shard);
+	w->hs = hs;
+	w->fetch = (struct sfs_header_fetch){.runtime = s->runtime,
+					     .shard = hs->shard,
+					     .task = &hs->task,
+					     .lock = &s->lock,
+					     .times = &s->times};
+	w->needs_members = (needs & MEMBERS) && !sfs_shard_members(hs->shard);
+	if (needs & LISTING) {
+		w->listing = sfs_directory_new();
+		sfs_scan_init(&w->scan, hs->shard->object.size);
 	}
-	sv->is_begun = true;
-	if (sv->shard->object.size == 0)
-		feed(sv, 0, NULL, 0);
-	sv->find_err = -ENOENT;
-	find_index(sv);
+	if (hs->shard->object.size == 0)
+		feed(w, 0, NULL, 0);
+	w->find_err = -ENOENT;
+	find_index(w);
+	return w;
 }
 
 static void start_queued(struct sfs_header_scanner *s);
-static struct sfs_header_scan *new_survey(struct sfs_header_scanner *s,
-					  struct sfs_shard *shard);
+static struct sfs_header_scan *new_scan(struct sfs_header_scanner *s,
+					struct sfs_shard *shard);
 
-/* What was wished for too late is for the next survey.  Who waits for it is told if there
- * will be none.  Locked. */
-static void survey_again(struct sfs_header_scan *sv, struct sfs_link *cancelled)
+/* Queue another scan for what was asked for too late; cancel its waiters if the scanner
+ * has stopped.  Locked. */
+static void scan_again(struct sfs_header_scan *hs, struct sfs_link *cancelled)
 {
-	struct sfs_header_scanner *s = sv->scanner;
+	struct sfs_header_scanner *s = hs->scanner;
 	struct sfs_header_scan *next;
 
-	sv->shard->survey = NULL;
+	hs->shard->header_scan = NULL;
 	if (s->is_closed) {
-		sfs_waiters_tell(&sv->late_waiters, cancelled);
-	} else if (sv->late_wishes) {
-		next = new_survey(s, sv->shard);
-		next->wishes |= sv->late_wishes;
-		sfs_list_move(&next->waiters, &sv->late_waiters);
+		sfs_waiters_tell(&hs->late_waiters, cancelled);
+	} else if (hs->late_needs) {
+		next = new_scan(s, hs->shard);
+		next->needs |= hs->late_needs;
+		sfs_list_move(&next->waiters, &hs->late_waiters);
 	}
 }
 
-static void finish(struct sfs_header_scan *sv)
+static void free_work(struct work *w)
 {
-	struct sfs_header_scanner *s = sv->scanner;
-	struct sfs_link told, cancelled;
+	sfs_directory_free(w->listing);
+	sfs_scan_done(&w->scan);
+	sfs_members_done(&w->members);
+	sfs_charge_done(&w->members_held);
+	free(w);
+}
 
-	if (sv->finding.claimed_by && sv->err == 0 &&
-	    sfs_sample_table_state(sfs_shard_table(sv->shard)) == SFS_SAMPLE_TABLE_WHOLE)
-		judge_claims(sv);
-	sfs_index_search_done(&sv->finding);
-	if (sv->has_members && sv->err == 0) {
-		sfs_members_trim(&sv->members);
-		count_members(sv);
-		sfs_shard_keep_members(sv->shard, &sv->members, &sv->members_held);
-		sfs_shard_save(&s->runtime->shards, sv->shard);
+/* Hand over what was read. */
+static void keep_result(struct work *w)
+{
+	struct sfs_shards *shards = &w->hs->scanner->runtime->shards;
+	struct sfs_shard *shard = w->hs->shard;
+
+	if (w->search.claimed_by && w->err == 0 &&
+	    sfs_sample_table_state(sfs_shard_table(shard)) == SFS_SAMPLE_TABLE_WHOLE)
+		check_claims(w);
+	sfs_index_search_done(&w->search);
+	if (w->has_members && w->err == 0) {
+		sfs_members_trim(&w->members);
+		count_members(w);
+		sfs_shard_keep_members(shard, &w->members, &w->members_held);
+		sfs_shard_save(shards, shard);
 	}
-	sfs_list_init(&told);
+}
+
+static void finish(struct sfs_header_scan *hs)
+{
+	struct sfs_header_scanner *s = hs->scanner;
+	struct work *w = hs->work;
+	struct sfs_link ended, cancelled;
+
+	keep_result(w);
+	sfs_list_init(&ended);
 	sfs_list_init(&cancelled);
 	pthread_mutex_lock(&s->lock);
-	if (sv->listing && sv->err == 0)
-		keep_listing(s, sv);
-	sfs_waiters_tell(&sv->waiters, &told);
-	survey_again(sv, &cancelled);
+	if (w->listing && w->err == 0)
+		keep_listing(s, w);
+	sfs_waiters_tell(&hs->waiters, &ended);
+	scan_again(hs, &cancelled);
 	s->n_running--;
 	start_queued(s);
 	pthread_mutex_unlock(&s->lock);
 
-	sfs_shard_unpin(&s->runtime->shards, sv->shard);
-	sfs_waiters_end(&told, sv->err);
+	sfs_shard_unpin(&s->runtime->shards, hs->shard);
+	sfs_waiters_end(&ended, w->err);
 	sfs_waiters_end(&cancelled, -ECANCELED);
-	sfs_directory_free(sv->listing);
-	sfs_scan_done(&sv->scan);
-	sfs_members_done(&sv->members);
-	sfs_charge_done(&sv->members_held);
-	free(sv);
+	free_work(w);
+	free(hs);
 }
 
-static void note_progress(struct sfs_header_scan *sv)
+static void note_progress(struct sfs_header_scan *hs, uint64_t want)
 {
-	uint64_t want = wanted(sv), size = sv->shard->object.size;
+	uint64_t size = hs->shard->object.size;
 
-	pthread_mutex_lock(&sv->scanner->lock);
-	sv->progress = want < size ? want : size;
-	pthread_mutex_unlock(&sv->scanner->lock);
+	pthread_mutex_lock(&hs->scanner->lock);
+	hs->progress = want < size ? want : size;
+	pthread_mutex_unlock(&hs->scanner->lock);
 }
 
 static bool run(struct sfs_task *task)
 {
-	struct sfs_header_scan *sv = sfs_container(task, struct sfs_header_scan, task);
+	struct sfs_header_scan *hs = sfs_container(task, struct sfs_header_scan, task);
+	uint64_t want;
 
-	if (!sv->is_begun)
-		begin(sv);
-	if (!has_found(sv))
+	if (!hs->work)
+		hs->work = begin(hs);
+	if (!has_found(hs->work))
 		return true;
-	take_chunks(sv);
-	note_progress(sv);
-	if (go_on(sv))
+	take_chunks(hs->work);
+	want = wanted(hs->work);
+	note_progress(hs, want);
+	if (sfs_header_fetch_ask(&hs->work->fetch, hs->work->err < 0 ? UINT64_MAX : want))
 		return true;
-	finish(sv);
+	finish(hs);
 	return false;
 }
 
@@ -565,20 +420,20 @@ static void start_queued(struct sfs_header_scanner *s)
 }
 
 /* Locked. */
-static struct sfs_header_scan *new_survey(struct sfs_header_scanner *s,
-					  struct sfs_shard *shard)
+static struct sfs_header_scan *new_scan(struct sfs_header_scanner *s,
+					struct sfs_shard *shard)
 {
-	struct sfs_header_scan *sv = shard->survey = sfs_calloc(1, sizeof *sv);
+	struct sfs_header_scan *hs = shard->header_scan = sfs_calloc(1, sizeof *hs);
 
-	sv->scanner = s;
-	sv->shard = shard;
-	sv->task.run = run;
-	sv->wishes = TABLE;
-	sv->is_open = true;
-	sfs_list_init(&sv->waiters);
-	sfs_list_init(&sv->late_waiters);
-	sfs_list_push(&s->queue, &sv->link);
-	return sv;
+	hs->scanner = s;
+	hs->shard = shard;
+	hs->task.run = run;
+	hs->needs = TABLE;
+	hs->is_open = true;
+	sfs_list_init(&hs->waiters);
+	sfs_list_init(&hs->late_waiters);
+	sfs_list_push(&s->queue, &hs->link);
+	return hs;
 }
 
 /* Locked. */
@@ -589,29 +444,29 @@ static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 	sfs_object_explain(&shard->object, SFS_NO_OFFSET, "the headers", cause);
 }
 
-/* Wait for a survey of the shard.  Locked; unlocks. */
-static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard, enum wish wish,
+/* Wait for a scan of the shard, queued or new.  Locked; unlocks. */
+static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard, enum need need,
 		    struct sfs_waiter *waiter)
 {
-	struct sfs_header_scan *sv = shard->survey;
+	struct sfs_header_scan *hs = shard->header_scan;
 	bool is_late;
 
 	if (s->is_closed) {
 		pthread_mutex_unlock(&s->lock);
 		return -ECANCELED;
 	}
-	if (!sv)
-		sv = new_survey(s, shard);
-	if (sv->is_open)
-		sv->wishes |= wish;
-	is_late = !(sv->wishes & wish);
+	if (!hs)
+		hs = new_scan(s, shard);
+	if (hs->is_open)
+		hs->needs |= need;
+	is_late = !(hs->needs & need);
 	if (is_late)
-		sv->late_wishes |= wish;
+		hs->late_needs |= need;
 	if (waiter) {
 		waiter->lock = &s->lock;
 		waiter->explain = explain;
 		waiter->owner = shard;
-		sfs_list_push(is_late ? &sv->late_waiters : &sv->waiters, &waiter->link);
+		sfs_list_push(is_late ? &hs->late_waiters : &hs->waiters, &waiter->link);
 	}
 	start_queued(s);
 	pthread_mutex_unlock(&s->lock);
@@ -653,7 +508,7 @@ uint64_t sfs_header_scan_progress(struct sfs_header_scanner *s, struct sfs_shard
 	uint64_t n;
 
 	pthread_mutex_lock(&s->lock);
-	n = shard->survey ? shard->survey->progress : 0;
+	n = shard->header_scan ? shard->header_scan->progress : 0;
 	pthread_mutex_unlock(&s->lock);
 	return n;
 }
@@ -686,21 +541,21 @@ void sfs_header_scanner_init(struct sfs_header_scanner *s, struct sfs_runtime *r
 
 void sfs_header_scanner_stop(struct sfs_header_scanner *s)
 {
-	struct sfs_link told, *link;
+	struct sfs_link ended, *link;
 
-	sfs_list_init(&told);
+	sfs_list_init(&ended);
 	pthread_mutex_lock(&s->lock);
 	s->is_closed = true;
 	while ((link = sfs_list_pop(&s->queue)) != NULL) {
-		struct sfs_header_scan *sv =
+		struct sfs_header_scan *hs =
 			sfs_container(link, struct sfs_header_scan, link);
 
-		sfs_waiters_tell(&sv->waiters, &told);
-		sv->shard->survey = NULL;
-		free(sv);
+		sfs_waiters_tell(&hs->waiters, &ended);
+		hs->shard->header_scan = NULL;
+		free(hs);
 	}
 	pthread_mutex_unlock(&s->lock);
-	sfs_waiters_end(&told, -ECANCELED);
+	sfs_waiters_end(&ended, -ECANCELED);
 }
 
 void sfs_header_scanner_done(struct sfs_header_scanner *s)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: an index is a task of the pool until it is made.  The task itself waits
- * for the shard's size and members, has the shard pinned as long as it reads these, and
- * works for a few thousand members at a time, so that other tasks have their turn.  Who
- * opens it meanwhile waits in its list.
+/* How this works: until it is made, an index is a task of the thread pool.  The task
+ * waits for the size and members of the shard, pins the shard while it reads them, and
+ * adds a few thousand members at a time, so that other tasks get their turn.  Callers
+ * that open it meanwhile wait in its list.
  *
- * A failure is told to those who wait, and forgotten: who opens it again tries again. */
+ * A failure goes to those who wait and is then forgotten: the next open tries again. */
 #include "io/idx-file.h"
 
 #include "base/alloc.h"
@@ -20,7 +20,7 @@
 #include <errno.h>
 
 #define N_AT_A_TIME 4000	       /* members */
-#define KEPT_NS	    (2 * SFS_NS_PER_S) /* after the last one has closed it */
+#define KEPT_NS	    (2 * SFS_NS_PER_S) /* after the last close */
 
 struct sfs_idx_files {
 	struct sfs_runtime *runtime;
@@ -40,21 +40,21 @@ struct sfs_idx_file {
 	bool is_made;
 	uint32_t n_users;
 	uint64_t closed_ns;
-	int wait_err; /* what the task's waiter was told */
+	int wait_err; /* the error that the task's waiter got */
 
 	/* The task's, until it is made; then nobody changes it. */
 	struct sfs_task task;
 	struct sfs_waiter waiter;
 	bool is_pinned;
 	uint64_t next; /* member */
-	struct sfs_index_export dali;
+	struct sfs_index_export export;
 	struct sfs_strbuf text;
 	struct sfs_charge held; /* counts them */
 };
 
 static void free_idx(struct sfs_idx_file *idx)
 {
-	sfs_index_export_done(&idx->dali);
+	sfs_index_export_done(&idx->export);
 	sfs_strbuf_done(&idx->text);
 	sfs_charge_done(&idx->held);
 	free(idx);
@@ -76,7 +76,7 @@ static void on_waiter(struct sfs_waiter *waiter, int err)
 static int count(struct sfs_idx_file *idx)
 {
 	struct sfs_runtime *runtime = idx->all->runtime;
-	size_t n = idx->dali.lines.capacity + idx->text.capacity;
+	size_t n = idx->export.lines.capacity + idx->text.capacity;
 	char size[32];
 
 	if (sfs_charge_count(&idx->held, &runtime->texts, n,
@@ -84,12 +84,12 @@ static int count(struct sfs_idx_file *idx)
 		return 0;
 	sfs_ledger_add(SFS_EVENT_REFUSED, idx->shard->name, SFS_NO_OFFSET,
 		       "close other files, or raise budget=",
-		       "its .idx takes %s or more, and the budget has no room for it",
+		       "its .idx takes %s or more, which do not fit the budget",
 		       sfs_format_size(n, size));
 	return -ENOMEM;
 }
 
-/* Go through some of the members.  -EINPROGRESS: there are more. */
+/* Add some of the members.  -EINPROGRESS: there are more. */
 static int add_members(struct sfs_idx_file *idx, struct sfs_error *why)
 {
 	const struct sfs_members *members = sfs_shard_members(idx->shard);
@@ -102,14 +102,14 @@ static int add_members(struct sfs_idx_file *idx, struct sfs_error *why)
 		if (sfs_key_length(m.name, m.n_name) == 0)
 			continue;
 		ret = m.is_sparse ? sfs_error_set(why, -EILSEQ, "sparse members")
-				  : sfs_index_export_add(&idx->dali, m.name, m.n_name,
+				  : sfs_index_export_add(&idx->export, m.name, m.n_name,
 							 m.data, m.size, why);
 	}
 	if (ret < 0)
 		return ret;
 	if (idx->next < members->n)
 		return -EINPROGRESS;
-	return sfs_index_export_print(&idx->dali, &idx->text, why);
+	return sfs_index_export_print(&idx->export, &idx->text, why);
 }
 
 static int print(struct sfs_idx_file *idx)
@@ -118,10 +118,10 @@ static int print(struct sfs_idx_file *idx)
 	int ret = add_members(idx, &why);
 
 	if (ret == 0)
-		sfs_index_export_done(&idx->dali);
+		sfs_index_export_done(&idx->export);
 	if (ret == -EILSEQ || ret == -ENODATA)
 		sfs_ledger_add(SFS_EVENT_REFUSED, idx->shard->name, SFS_NO_OFFSET, "",
-			       "no .idx can be made of it: %s", why.text);
+			       "cannot make its .idx: %s", why.text);
 	if (ret < 0 && ret != -EINPROGRESS)
 		return ret;
 	if (count(idx) < 0)
@@ -159,28 +159,28 @@ static bool run(struct sfs_task *task)
 {
 	struct sfs_idx_file *idx = sfs_container(task, struct sfs_idx_file, task);
 	struct sfs_idx_files *all = idx->all;
-	struct sfs_link told;
+	struct sfs_link ended;
 	int ret = make(idx);
 
 	if (ret == -EINPROGRESS)
 		return true;
 	if (idx->is_pinned)
 		sfs_shard_unpin(&all->runtime->shards, idx->shard);
-	sfs_list_init(&told);
+	sfs_list_init(&ended);
 	pthread_mutex_lock(&all->lock);
-	sfs_waiters_tell(&idx->waiters, &told);
+	sfs_waiters_tell(&idx->waiters, &ended);
 	idx->is_made = ret == 0;
 	idx->closed_ns = sfs_clock_ns();
 	if (ret < 0)
 		sfs_link_remove(&idx->link);
 	pthread_mutex_unlock(&all->lock);
-	sfs_waiters_end(&told, ret);
+	sfs_waiters_end(&ended, ret);
 	if (ret < 0)
 		free_idx(idx);
 	return ret == 0;
 }
 
-/* ---- who opens it ---- */
+/* ---- open and close ---- */
 
 /* Locked. */
 static struct sfs_idx_file *find(struct sfs_idx_files *all, const struct sfs_shard *shard)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* idx - the files shards/NAME.idx: a shard's index in DALI's format (dali.h), made of its
- * headers.
+/* idx-file - the files shards/NAME.idx: the index of a shard in DALI's format
+ * (catalog/index-export.h), made from its headers.
  *
- * Making one takes a survey, and time for a shard of many members: it is made on the
- * pool, once for all who have it open, and kept a moment for the next one.  Its memory is
- * held in the account of texts.  Any thread may call; nothing waits.
+ * Making one takes a header scan, and time if the shard has many members: it is made on
+ * the thread pool, once for all who have it open, and kept a moment for the next one. Its
+ * memory is charged to the account of texts.  Any thread may call; nothing waits.
  */
 #ifndef SFS_IDX_FILE_H
 #define SFS_IDX_FILE_H
@@ -26,16 +26,18 @@ struct sfs_idx_files *sfs_idx_files_new(struct sfs_runtime *runtime,
 /* All must be closed, and the pool stopped.  NULL is fine. */
 void sfs_idx_files_free(struct sfs_idx_files *idx_files);
 
-/* 0: close it.  -EINPROGRESS: wait.  -ENOMEM: the budget has no room for it; -EILSEQ,
- * -ENODATA: DALI's format cannot hold it; -EIO: the shard is damaged; others are the
- * source's. */
+/* Open the .idx of a shard; sfs_idx_file_close() closes it.
+ * 0.  -EINPROGRESS: wait.  -ENOMEM: it does not fit the budget.  -EILSEQ, -ENODATA:
+ * DALI's format cannot represent it.  -EIO: the shard is damaged.  Others: the source's.
+ */
 int sfs_idx_file_open(struct sfs_idx_files *idx_files, struct sfs_shard *shard,
 		      struct sfs_waiter *waiter, struct sfs_idx_file **ret_idx);
 void sfs_idx_file_close(struct sfs_idx_file *idx);
 
+/* Its content, valid until it is closed. */
 const struct sfs_strbuf *sfs_idx_file_text(const struct sfs_idx_file *idx);
 
-/* Every second: what nobody has opened again is dropped. */
+/* Call it every second: it drops what nobody has opened again. */
 void sfs_idx_files_tick(struct sfs_idx_files *idx_files);
 
 #endif

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Up to this, a slab would be mostly waste. */
+/* Ranges up to this size get memory of just their size: a slab would be mostly waste. */
 #define SMALL_BYTES SFS_SLAB_BYTES
 
 static void on_room(struct sfs_account *account)
@@ -40,7 +40,7 @@ void sfs_range_reader_done(struct sfs_range_reader *g)
 	pthread_mutex_destroy(&g->lock);
 }
 
-/* Grant, if there is room; with the lock held. */
+/* Grant, if there is room.  Locked. */
 static bool grant_now(struct sfs_range_reader *g, const struct sfs_grant *grant)
 {
 	return sfs_account_take(&g->account, grant->n_bytes) == 0;
@@ -50,7 +50,7 @@ void sfs_range_reader_request(struct sfs_range_reader *g, struct sfs_grant *gran
 {
 	bool is_granted;
 
-	/* Who comes later must not overtake who waits. */
+	/* First come, first served. */
 	pthread_mutex_lock(&g->lock);
 	is_granted = sfs_list_is_empty(&g->waiting) && grant_now(g, grant);
 	if (!is_granted)
@@ -73,7 +73,7 @@ bool sfs_range_reader_take_back(struct sfs_range_reader *g, struct sfs_grant *gr
 	return was_waiting;
 }
 
-/* The first in the row, if there is room for it now; else NULL. */
+/* Take the first request from the queue, if there is room for it now; else NULL. */
 static struct sfs_grant *take_first(struct sfs_range_reader *g)
 {
 	struct sfs_grant *grant = NULL;
@@ -106,108 +106,108 @@ uint64_t sfs_range_cost(uint64_t n_bytes)
 				      : sfs_slab_count(n_bytes) * SFS_SLAB_BYTES;
 }
 
-/* An index says that a sample begins here: does it? */
-static int check_told(const struct sfs_range *grab)
+/* An index says that a sample begins here: is there a header? */
+static int check_header(const struct sfs_range *range)
 {
 	unsigned char block[SFS_TAR_BLOCK];
 	enum sfs_tar_kind kind;
 
-	if (grab->n_bytes < sizeof block)
+	if (range->n_bytes < sizeof block)
 		return 0;
-	sfs_range_read(grab, 0, block, sizeof block);
+	sfs_range_read(range, 0, block, sizeof block);
 	kind = sfs_tar_look(block).kind;
 	if (kind != SFS_TAR_ZERO && kind != SFS_TAR_BAD)
 		return 0;
-	sfs_shard_note_lie(grab->shard, grab->offset, "no header");
+	sfs_shard_note_lie(range->shard, range->offset, "no header");
 	return -EBADMSG;
 }
 
 static void on_read(struct sfs_request *request, int err)
 {
-	struct sfs_range *grab = sfs_container(request, struct sfs_range, request);
+	struct sfs_range *range = sfs_container(request, struct sfs_range, request);
 
-	if (err == 0 && grab->is_told)
-		err = check_told(grab);
-	grab->done(grab, err);
+	if (err == 0 && range->is_unverified)
+		err = check_header(range);
+	range->done(range, err);
 }
 
-/* The memory is granted: take it and ask the source. */
-static void begin(struct sfs_range *grab, struct sfs_account *account)
+/* The memory is charged: allocate it and submit the request. */
+static void begin(struct sfs_range *range, struct sfs_account *account)
 {
-	uint64_t left = grab->n_bytes;
+	uint64_t left = range->n_bytes;
 	int i;
 
-	grab->account = account;
-	grab->charged_bytes = sfs_range_cost(grab->n_bytes);
-	grab->n_iov =
-		grab->n_bytes <= SMALL_BYTES ? 1 : (int)sfs_slab_count(grab->n_bytes);
-	grab->iov = sfs_calloc((size_t)grab->n_iov, sizeof *grab->iov);
-	if (grab->n_bytes <= SMALL_BYTES) {
-		grab->iov[0].iov_base = sfs_malloc(grab->n_bytes);
-		grab->iov[0].iov_len = grab->n_bytes;
+	range->account = account;
+	range->charged_bytes = sfs_range_cost(range->n_bytes);
+	range->n_iov =
+		range->n_bytes <= SMALL_BYTES ? 1 : (int)sfs_slab_count(range->n_bytes);
+	range->iov = sfs_calloc((size_t)range->n_iov, sizeof *range->iov);
+	if (range->n_bytes <= SMALL_BYTES) {
+		range->iov[0].iov_base = sfs_malloc(range->n_bytes);
+		range->iov[0].iov_len = range->n_bytes;
 	} else {
-		grab->slabs = sfs_calloc((size_t)grab->n_iov, sizeof *grab->slabs);
-		sfs_slabs_get(grab->range_reader->slabs, grab->slabs,
-			      (size_t)grab->n_iov);
-		for (i = 0; i < grab->n_iov; i++) {
-			grab->iov[i].iov_base = grab->slabs[i];
-			grab->iov[i].iov_len =
+		range->slabs = sfs_calloc((size_t)range->n_iov, sizeof *range->slabs);
+		sfs_slabs_get(range->range_reader->slabs, range->slabs,
+			      (size_t)range->n_iov);
+		for (i = 0; i < range->n_iov; i++) {
+			range->iov[i].iov_base = range->slabs[i];
+			range->iov[i].iov_len =
 				left < SFS_SLAB_BYTES ? left : SFS_SLAB_BYTES;
-			left -= grab->iov[i].iov_len;
+			left -= range->iov[i].iov_len;
 		}
 	}
-	grab->request.iov = grab->iov;
-	grab->request.n_iov = grab->n_iov;
-	sfs_request_submit(&grab->request);
+	range->request.iov = range->iov;
+	range->request.n_iov = range->n_iov;
+	sfs_request_submit(&range->request);
 }
 
-static void begin_alone(struct sfs_grant *grant)
+static void on_granted(struct sfs_grant *grant)
 {
-	struct sfs_range *grab = sfs_container(grant, struct sfs_range, grant);
+	struct sfs_range *range = sfs_container(grant, struct sfs_range, grant);
 
-	begin(grab, &grab->range_reader->account);
+	begin(range, &range->range_reader->account);
 }
 
-void sfs_range_start(struct sfs_range_reader *g, struct sfs_range *grab,
+void sfs_range_start(struct sfs_range_reader *g, struct sfs_range *range,
 		     struct sfs_account *account)
 {
-	assert(grab->n_bytes > 0 && grab->n_bytes <= SFS_RANGE_MAX);
-	grab->range_reader = g;
-	grab->request = (struct sfs_request){
+	assert(range->n_bytes > 0 && range->n_bytes <= SFS_RANGE_MAX);
+	range->range_reader = g;
+	range->request = (struct sfs_request){
 		.kind = SFS_REQUEST_READ,
-		.object = &grab->shard->object,
-		.is_urgent = grab->is_urgent,
-		.offset = grab->offset,
-		.n_bytes = grab->n_bytes,
+		.object = &range->shard->object,
+		.is_urgent = range->is_urgent,
+		.offset = range->offset,
+		.n_bytes = range->n_bytes,
 		.done = on_read,
-		.begun_ns = grab->begun_ns,
+		.begun_ns = range->begun_ns,
 	};
 	if (account) {
-		begin(grab, account);
+		begin(range, account);
 		return;
 	}
-	grab->grant.n_bytes = sfs_range_cost(grab->n_bytes);
-	grab->grant.granted = begin_alone;
-	sfs_range_reader_request(g, &grab->grant);
+	range->grant.n_bytes = sfs_range_cost(range->n_bytes);
+	range->grant.granted = on_granted;
+	sfs_range_reader_request(g, &range->grant);
 }
 
-void sfs_range_drop(struct sfs_range *grab)
+void sfs_range_drop(struct sfs_range *range)
 {
-	if (!grab->account)
+	if (!range->account)
 		return;
-	if (grab->slabs)
-		sfs_slabs_put(grab->range_reader->slabs, grab->slabs,
-			      (size_t)grab->n_iov);
+	if (range->slabs)
+		sfs_slabs_put(range->range_reader->slabs, range->slabs,
+			      (size_t)range->n_iov);
 	else
-		free(grab->iov[0].iov_base);
-	free(steal(&grab->slabs));
-	free(steal(&grab->iov));
-	sfs_account_give(steal(&grab->account), grab->charged_bytes);
+		free(range->iov[0].iov_base);
+	free(steal(&range->slabs));
+	free(steal(&range->iov));
+	sfs_account_give(steal(&range->account), range->charged_bytes);
 }
 
-unsigned char *sfs_range_at(const struct sfs_range *grab, uint64_t at, size_t *ret_n)
+unsigned char *sfs_range_at(const struct sfs_range *range, uint64_t at, size_t *ret_n)
 {
-	const struct iovec *iov = grab->iov;
+	const struct iovec *iov = range->iov;
 
 	while (at >= iov->iov_len)
 		at -= (iov++)->iov_len;
@@ -215,26 +215,26 @@ unsigned char *sfs_range_at(const struct sfs_range *grab, uint64_t at, size_t *r
 	return (unsigned char *)iov->iov_base + at;
 }
 
-void sfs_range_read(const struct sfs_range *grab, uint64_t at, void *to, size_t n)
+void sfs_range_read(const struct sfs_range *range, uint64_t at, void *to, size_t n)
 {
 	unsigned char *p;
 	size_t piece;
 
 	for (; n > 0; n -= piece, at += piece, to = (char *)to + piece) {
-		p = sfs_range_at(grab, at, &piece);
+		p = sfs_range_at(range, at, &piece);
 		piece = piece < n ? piece : n;
 		memcpy(to, p, piece);
 	}
 }
 
-void sfs_range_write(const struct sfs_range *grab, uint64_t at, const void *from,
+void sfs_range_write(const struct sfs_range *range, uint64_t at, const void *from,
 		     size_t n)
 {
 	unsigned char *p;
 	size_t piece;
 
 	for (; n > 0; n -= piece, at += piece, from = (const char *)from + piece) {
-		p = sfs_range_at(grab, at, &piece);
+		p = sfs_range_at(range, at, &piece);
 		piece = piece < n ? piece : n;
 		memcpy(p, from, piece);
 	}

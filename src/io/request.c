@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: pieces are collected in an array.  The kernel takes 1,024 of
- * them at most, one of which is the reply's header; when samples are so small
- * that a reply needs more, all are copied into one buffer instead. */
+/* How this works: pieces are collected in an array.  The kernel takes at most 1,024 of
+ * them, one of which is the header of the reply; if samples are so small that a reply
+ * needs more, all are copied into one buffer instead. */
 #include "io/request.h"
 
 #include "base/alloc.h"

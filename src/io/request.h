@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* read - one read of a file of ours: asked, perhaps parked, answered by pieces.
+/* request - one read of a file of the mount: submitted, perhaps pending, answered in
+ * pieces.
  *
- * The answer is a list of pieces of memory that belong to slabs; nobody copies
- * them but the one who replies.  A read always gets all bytes that it asked for
- * (clipped at the file's end) or an error, never fewer.
+ * The answer is a list of pieces of memory, mostly in slabs; only the reply copies them.
+ * A read gets all bytes that it asked for (clipped at the end of the file) or an error,
+ * never fewer.
  */
-#ifndef SFS_READ_H
-#define SFS_READ_H
+#ifndef SFS_IO_REQUEST_H
+#define SFS_IO_REQUEST_H
 
 #include "base/cause.h"
 #include "base/deferred.h"
@@ -21,9 +22,9 @@ struct sfs_read {
 	/* Set by the reader. */
 	uint64_t offset;
 	size_t n_bytes;
-	bool is_first; /* the reader begins here, and is expected to go on */
-	/* Once, on any thread and without locks; perhaps before the call that began
-	 * the read returns.  0: the pieces are there until sfs_read_release(). */
+	bool is_first; /* the reader starts here and is expected to read on */
+	/* Called once, on any thread and without locks; perhaps before the call that
+	 * started the read returns.  0: the pieces stay until sfs_read_release(). */
 	void (*done)(struct sfs_read *read, int err);
 
 	/* The answer. */
@@ -31,7 +32,7 @@ struct sfs_read {
 	int n_iov;
 	size_t n_answered; /* the sum of the pieces */
 
-	/* Of whom it was given to. */
+	/* Set by the module that answers it. */
 	bool (*cancel)(struct sfs_read *read);
 	void (*explain)(struct sfs_read *read, struct sfs_cause *cause);
 	void (*release)(struct sfs_read *read);
@@ -45,36 +46,37 @@ struct sfs_read {
 	char *flat; /* if there are too many pieces: a copy of all */
 };
 
-/* Take the read back.  true: done() will not be called.  false: it was, or is
- * about to be.  The caller holds a lock that its done() takes too, so that a read
- * is never cancelled after its done() returned; nothing waits in here. */
+/* Cancel the read.  true: done() will not be called.  false: it was, or is about to be.
+ * The caller holds a lock that its done() takes too, so that a read is never cancelled
+ * after its done() returned.  Does not wait. */
 static inline bool sfs_read_cancel(struct sfs_read *read)
 {
 	return read->cancel(read);
 }
 
-/* What does the read wait for?  The caller holds the same lock.  *cause stays as it is if
- * that has no name. */
+/* What does the read wait for?  The caller holds the same lock.  *cause stays unchanged
+ * if that is unknown. */
 static inline void sfs_read_explain(struct sfs_read *read, struct sfs_cause *cause)
 {
 	if (read->explain)
 		read->explain(read, cause);
 }
 
-/* The pieces are not needed any more.  After done(0) only, once. */
+/* Release the pieces.  Once, and only after done(0). */
 void sfs_read_release(struct sfs_read *read);
 
-/* Free what the read holds on to; it may be used again or go away. */
+/* Free what the read holds; it may be used again or go away. */
 void sfs_read_reset(struct sfs_read *read);
 
-/* For those who answer: have read->done(read, err) called when the lock is free. */
+/* For the module that answers: call read->done(read, err) when `out` is run. */
 void sfs_read_tell(struct sfs_read *read, int err, struct sfs_deferred *out);
 
-/* The error of a source as a stream's reader gets it: EIO, where ENOENT would read as
- * "no such epoch"; -ESTALE and -ECANCELED stay. */
+/* The error that the reader of a stream gets for an error of a source: -EIO, as -ENOENT
+ * would mean "no such epoch"; -ESTALE and -ECANCELED stay. */
 int sfs_read_err(int err);
 
-/* For those who answer: append a piece; the memory stays until release. */
+/* For the module that answers: append a piece, whose memory stays until release; a copy
+ * of n bytes; or n zeros. */
 void sfs_read_add(struct sfs_read *read, void *bytes, size_t n);
 void sfs_read_add_copy(struct sfs_read *read, const void *bytes, size_t n);
 void sfs_read_add_zeros(struct sfs_read *read, size_t n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* env - what every reader of shards works with; made once, by engine.c. */
+/* runtime - what every reader of shards works with: memory, threads, shards and settings.
+ * The engine makes it once. */
 #ifndef SFS_RUNTIME_H
 #define SFS_RUNTIME_H
 
@@ -18,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Counted since the mount began; anybody may count and read. */
+/* Counted since the mount started; any thread may count and read. */
 struct sfs_counters {
 	_Atomic uint64_t reads, reads_waited, waited_ns; /* of streams */
 	_Atomic uint64_t reads_far;
@@ -40,15 +41,15 @@ struct sfs_runtime {
 	struct sfs_order_settings order;
 	enum sfs_choice_keys keys;
 	int n_connections;	   /* at most */
-	struct sfs_source *source; /* of most shards: how many requests are of use */
+	struct sfs_source *source; /* of most shards */
 
 	struct sfs_counters counters;
 	_Atomic uint64_t n_open_lanes; /* of all cursors: they share the budget */
 };
 
-/* Does a stream put the shard's folder before the sample's names?  *key is the key of the
- * sample before it, as the stream has it (sfs_rewrite_key(); 0: none), and then its own.
- */
+/* Does a stream put the shard's folder before the names of the sample?  *key is the hash
+ * of the previous sample's key in the stream (sfs_rewrite_key(); 0: none), and then that
+ * of this sample's. */
 static inline bool sfs_runtime_renames(const struct sfs_runtime *runtime, uint64_t *key,
 				       const struct sfs_block_sample *sample)
 {
@@ -61,13 +62,13 @@ static inline bool sfs_runtime_renames(const struct sfs_runtime *runtime, uint64
 	return is_renamed;
 }
 
-/* So much of the budget texts may have. */
+/* Bytes of the budget that texts may take. */
 static inline uint64_t sfs_runtime_texts_most(const struct sfs_runtime *runtime)
 {
 	return runtime->budget.total_bytes / 4;
 }
 
-/* The ways to most shards, as they are now. */
+/* What is known now of the network path to most shards. */
 static inline struct sfs_netpath sfs_runtime_path(const struct sfs_runtime *runtime)
 {
 	return sfs_source_path(runtime->source);

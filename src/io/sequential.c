@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "io/sequential.h"
 
-/* A reader that jumps over a header, or a kernel that asks out of order. */
+/* A reader may skip a header, and the kernel may ask out of order. */
 #define GAP_BYTES ((uint64_t)256 << 10)
 
 uint64_t sfs_sequential_note(struct sfs_sequential *t, const void *of, uint64_t offset,
@@ -10,17 +10,17 @@ uint64_t sfs_sequential_note(struct sfs_sequential *t, const void *of, uint64_t 
 	int i;
 
 	for (i = 0; i < SFS_N_SEQUENTIAL; i++) {
-		if (t->trails[i].n_bytes == 0 || t->trails[i].of != of ||
-		    offset < t->trails[i].end || offset > t->trails[i].end + GAP_BYTES)
+		if (t->runs[i].n_bytes == 0 || t->runs[i].of != of ||
+		    offset < t->runs[i].end || offset > t->runs[i].end + GAP_BYTES)
 			continue;
-		t->trails[i].end = offset + n;
-		t->trails[i].n_bytes += n;
-		return t->trails[i].n_bytes;
+		t->runs[i].end = offset + n;
+		t->runs[i].n_bytes += n;
+		return t->runs[i].n_bytes;
 	}
 	i = t->next;
 	t->next = (i + 1) % SFS_N_SEQUENTIAL;
-	t->trails[i].of = of;
-	t->trails[i].end = offset + n;
-	t->trails[i].n_bytes = n;
+	t->runs[i].of = of;
+	t->runs[i].end = offset + n;
+	t->runs[i].n_bytes = n;
 	return n;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* trails - which reads go on where an earlier one ended.
+/* sequential - detects reads that continue where an earlier one ended.
  *
- * Several readers may be on their ways at a time; the ends of the newest reads are
- * remembered, whoever they came from.  Not thread-safe.
+ * Several readers may read at a time, so the ends of the newest runs of reads are kept,
+ * from whichever reader.  Not thread-safe.
  */
 #ifndef SFS_SEQUENTIAL_H
 #define SFS_SEQUENTIAL_H
@@ -16,12 +16,13 @@ struct sfs_sequential {
 	struct {
 		const void *of;
 		uint64_t end, n_bytes;
-	} trails[SFS_N_SEQUENTIAL];
-	int next; /* to be forgotten */
+	} runs[SFS_N_SEQUENTIAL];
+	int next; /* to be replaced */
 };
 
-/* Note a read of n bytes at `offset` of some object, and return how many bytes the row
- * has that it ends: n, if it begins one.  A small gap does not interrupt a row. */
+/* Note a read of n bytes at `offset` of an object.  Returns the bytes of the run of reads
+ * that it continues, itself included: n, if it starts one.  A small gap does not
+ * interrupt a run. */
 uint64_t sfs_sequential_note(struct sfs_sequential *t, const void *of, uint64_t offset,
 			     size_t n);
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a window is a row of chunks of one shard, each a grab.  A read
- * that lies in it, or a little ahead, waits until its chunks are there; chunks
- * behind the front are dropped when no answer uses them.  Windows may hold an
- * eighth of the budget.  A window that gets no more memory, or whose fetches fail, is
- * closed: what waits for chunks that were asked for still gets them; the others are
- * answered apart, by gathers.
+/* How this works: a window is a row of chunks of one shard, each a range.  A read within
+ * it, or a little ahead of it, waits until its chunks are there; chunks before the front
+ * are dropped when no answer uses them.  Windows may hold an eighth of the budget.  A
+ * window that gets no more memory, or whose fetches fail, is closed: reads of chunks that
+ * were asked for still get them; the others are answered apart, by gathers.
  *
- * Grabs end on other threads: they go into `ended`, and the task serves. */
+ * Ranges end on other threads: they go into `ended`, and the task serves the reads. */
 #include "io/shard-reader.h"
 
 #include "base/alloc.h"
@@ -28,9 +27,9 @@
 #define IDLE_NS		 (10 * SFS_NS_PER_S)
 
 struct chunk {
-	struct sfs_range grab;
+	struct sfs_range range;
 	struct window *window;
-	struct sfs_deferred_call job; /* to begin it */
+	struct sfs_deferred_call job; /* begin_chunk() */
 	struct sfs_link link;	      /* in window->chunks, in order */
 	struct sfs_link ended;	      /* in windows->ended */
 	bool is_here;
@@ -60,10 +59,10 @@ struct sfs_shard_readers {
 	pthread_cond_t is_empty;
 	struct sfs_link list, ended;
 	int n;
-	struct sfs_sequential trails;
+	struct sfs_sequential sequential;
 };
 
-/* Whose a read is. */
+/* Who answers a read: read->place. */
 enum place { IN_WINDOW, APART };
 
 int sfs_shard_read_err(int err)
@@ -75,9 +74,9 @@ int sfs_shard_read_err(int err)
 
 /* ---- chunks ---- */
 
-static void on_grab(struct sfs_range *grab, int err)
+static void on_fetched(struct sfs_range *range, int err)
 {
-	struct chunk *c = sfs_container(grab, struct chunk, grab);
+	struct chunk *c = sfs_container(range, struct chunk, range);
 	struct sfs_shard_readers *all = c->window->all;
 
 	pthread_mutex_lock(&all->lock);
@@ -91,14 +90,14 @@ static void begin_chunk(struct sfs_deferred_call *job)
 {
 	struct chunk *c = sfs_container(job, struct chunk, job);
 
-	sfs_range_start(&c->window->all->runtime->range_reader, &c->grab,
+	sfs_range_start(&c->window->all->runtime->range_reader, &c->range,
 			&c->window->all->account);
 }
 
 static void free_chunk(struct chunk *c)
 {
 	sfs_link_remove(&c->link);
-	sfs_range_drop(&c->grab);
+	sfs_range_drop(&c->range);
 	free(c);
 }
 
@@ -116,11 +115,11 @@ static bool ask(struct window *w, bool is_needed, struct sfs_deferred *out)
 		return false;
 	c = sfs_calloc(1, sizeof *c);
 	c->window = w;
-	c->grab = (struct sfs_range){.shard = w->shard,
-				     .offset = w->asked,
-				     .n_bytes = n,
-				     .is_urgent = is_needed,
-				     .done = on_grab};
+	c->range = (struct sfs_range){.shard = w->shard,
+				      .offset = w->asked,
+				      .n_bytes = n,
+				      .is_urgent = is_needed,
+				      .done = on_fetched};
 	sfs_list_push(&w->chunks, &c->link);
 	w->asked += n;
 	w->n_pending++;
@@ -133,7 +132,7 @@ static uint64_t end_of(const struct sfs_read *read)
 	return read->pin + read->n_bytes;
 }
 
-/* Reads of what the window will not fetch any more are answered apart. */
+/* Answer apart the reads of chunks that the window will not fetch any more. */
 static void set_apart(struct window *w, struct sfs_deferred *out)
 {
 	struct sfs_link *link, *following;
@@ -154,7 +153,7 @@ static void set_apart(struct window *w, struct sfs_deferred *out)
 	}
 }
 
-/* Ask for what the waiting reads need, and for what lies ahead. */
+/* Ask for what the waiting reads need, and fetch ahead. */
 static void ask_ahead(struct window *w, struct sfs_deferred *out)
 {
 	uint64_t needed = 0, size = w->shard->object.size;
@@ -173,7 +172,7 @@ static void ask_ahead(struct window *w, struct sfs_deferred *out)
 		set_apart(w, out);
 }
 
-/* Drop chunks behind the front; all, if the window is closed and nobody waits. */
+/* Drop chunks before the front; all, if the window is closed and no read waits. */
 static void trim(struct window *w)
 {
 	struct sfs_link *link, *following;
@@ -187,14 +186,14 @@ static void trim(struct window *w)
 	for (link = w->chunks.next; link != &w->chunks; link = following) {
 		following = link->next;
 		c = sfs_container(link, struct chunk, link);
-		if (!w->is_closed && c->grab.offset + c->grab.n_bytes > keep)
+		if (!w->is_closed && c->range.offset + c->range.n_bytes > keep)
 			break;
 		if (!c->is_here || c->n_users > 0) {
 			if (w->is_closed)
 				continue;
 			break;
 		}
-		w->start = c->grab.offset + c->grab.n_bytes;
+		w->start = c->range.offset + c->range.n_bytes;
 		free_chunk(c);
 	}
 }
@@ -204,7 +203,7 @@ static void trim(struct window *w)
 static struct chunk *chunk_at(const struct window *w, uint64_t at)
 {
 	SFS_EACH (c, &w->chunks, struct chunk, link) {
-		if (at >= c->grab.offset && at < c->grab.offset + c->grab.n_bytes)
+		if (at >= c->range.offset && at < c->range.offset + c->range.n_bytes)
 			return c;
 	}
 	return NULL;
@@ -216,7 +215,7 @@ static int check(const struct window *w, const struct sfs_read *read)
 	uint64_t at = read->pin;
 	const struct chunk *c;
 
-	for (; at < end_of(read); at = c->grab.offset + c->grab.n_bytes) {
+	for (; at < end_of(read); at = c->range.offset + c->range.n_bytes) {
 		c = chunk_at(w, at);
 		if (!c || (!c->is_here && c->err == 0))
 			return 0;
@@ -226,7 +225,7 @@ static int check(const struct window *w, const struct sfs_read *read)
 	return 1;
 }
 
-/* Go through the read's chunks: count users up or down, and perhaps add pieces. */
+/* For each chunk of the read: add `count` to its users and, for an answer, add pieces. */
 static void use(struct window *w, struct sfs_read *read, int count, bool is_answer)
 {
 	uint64_t at = read->pin, end = end_of(read), n;
@@ -237,10 +236,10 @@ static void use(struct window *w, struct sfs_read *read, int count, bool is_answ
 	while (at < end) {
 		c = chunk_at(w, at);
 		c->n_users += count;
-		n = c->grab.offset + c->grab.n_bytes;
+		n = c->range.offset + c->range.n_bytes;
 		n = n < end ? n : end;
 		for (; is_answer && at < n; at += piece) {
-			p = sfs_range_at(&c->grab, at - c->grab.offset, &piece);
+			p = sfs_range_at(&c->range, at - c->range.offset, &piece);
 			piece = piece < n - at ? piece : (size_t)(n - at);
 			sfs_read_add(read, p, piece);
 		}
@@ -281,7 +280,7 @@ static void serve(struct window *w, struct sfs_deferred *out)
 	}
 }
 
-/* Go on; a closed window goes away when nothing needs it. */
+/* Serve reads and fetch on; free a closed window when nothing needs it. */
 static void go_on(struct window *w, struct sfs_deferred *out)
 {
 	struct sfs_shard_readers *all = w->all;
@@ -312,8 +311,7 @@ static bool run(struct sfs_task *task)
 		c = sfs_container(link, struct chunk, ended);
 		c->is_here = true;
 		c->window->n_pending--;
-		/* Who waits for it gets the error; who comes later has it fetched anew.
-		 */
+		/* Reads that wait for it get the error; later ones fetch it again. */
 		c->window->is_closed |= c->err < 0;
 		go_on(c->window, &out);
 	}
@@ -338,14 +336,14 @@ static bool cancel(struct sfs_read *read)
 	return is_ours;
 }
 
-/* The first chunk that is missing. */
+/* Explain the first chunk that is missing. */
 static void explain_chunk(const struct window *w, const struct sfs_read *read,
 			  struct sfs_cause *cause)
 {
 	SFS_EACH (c, &w->chunks, struct chunk, link) {
-		if (c->is_here || c->grab.offset + c->grab.n_bytes <= read->pin)
+		if (c->is_here || c->range.offset + c->range.n_bytes <= read->pin)
 			continue;
-		sfs_object_explain(&w->shard->object, c->grab.offset, "bytes", cause);
+		sfs_object_explain(&w->shard->object, c->range.offset, "bytes", cause);
 		return;
 	}
 }
@@ -418,7 +416,7 @@ void sfs_shard_readers_read(struct sfs_shard_readers *all, struct sfs_shard *sha
 	struct sfs_gather *gather;
 	struct sfs_deferred out;
 	struct window *w;
-	uint64_t at, row;
+	uint64_t at, run_bytes;
 
 	if (read->offset >= size)
 		read->n_bytes = 0;
@@ -432,9 +430,9 @@ void sfs_shard_readers_read(struct sfs_shard_readers *all, struct sfs_shard *sha
 	at = base + read->offset;
 	sfs_deferred_init(&out);
 	pthread_mutex_lock(&all->lock);
-	row = sfs_sequential_note(&all->trails, shard, at, read->n_bytes);
+	run_bytes = sfs_sequential_note(&all->sequential, shard, at, read->n_bytes);
 	w = find_window(all, shard, at);
-	if (!w && row > read->n_bytes && row >= SEQUENTIAL_BYTES)
+	if (!w && run_bytes > read->n_bytes && run_bytes >= SEQUENTIAL_BYTES)
 		w = new_window(all, shard, at);
 	if (w) {
 		read->pin = at;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* window - reads of shards as they are, with a prefetch window for those who read
- * on.
+/* shard-reader - reads of the bytes of shards, with a prefetch window for sequential
+ * reads.
  *
- * A read of a shard's bytes is answered by fetching just them.  Reads that go on
- * where an earlier one ended, whoever they come from (a copy of the shard, or its
- * members one after the other), share a window: large parts, fetched ahead, and
- * further ahead the longer the row becomes.
+ * A random read is answered by fetching just its bytes.  Reads that continue where an
+ * earlier one ended, from whichever reader (a copy of the shard, or its members one after
+ * another), share a window: it fetches large chunks ahead, and further ahead the longer
+ * they go on.
  *
  * Any thread may call.  Nothing waits.
  */
@@ -19,19 +19,20 @@ struct sfs_shard_readers;
 
 struct sfs_shard_readers *sfs_shard_readers_new(struct sfs_runtime *runtime);
 
-/* Every second: end windows that nobody has read for long. */
+/* Call it every second: it closes windows that nobody has read for 10 s. */
 void sfs_shard_readers_tick(struct sfs_shard_readers *w);
 
-/* Wait until all has gone; the sources must be stopped, and all reads answered. */
+/* Wait until all windows are gone; the sources are stopped and all reads answered. */
 void sfs_shard_readers_free(struct sfs_shard_readers *w);
 
-/* Answer a read of the bytes [base, base + size) of a shard, in which the read's
- * offset counts; it is clipped there.  Errors are those of the source: -ENOENT,
- * -EACCES, -ESTALE, others as -EIO. */
+/* Answer a read of the file that is bytes [base, base + size) of a shard: the read's
+ * offset is from `base`, and the read is clipped at `size`.  Errors are those of
+ * sfs_shard_read_err(). */
 void sfs_shard_readers_read(struct sfs_shard_readers *w, struct sfs_shard *shard,
 			    uint64_t base, uint64_t size, struct sfs_read *read);
 
-/* What a source's error is to a reader of a shard. */
+/* The error that the reader of a shard gets for an error of a source: -ENOENT, -EACCES,
+ * -ESTALE and -ECANCELED stay, others are -EIO. */
 int sfs_shard_read_err(int err);
 
 #endif

@@ -30,7 +30,7 @@ static void add_sample(struct sfs_block *b, const struct sfs_lane *lane, uint32_
 		.shard = shard,
 		.m = lane->m,
 		.has_global = s->has_global,
-		.is_told = s->is_told,
+		.is_unverified = s->is_unverified,
 		.index = (uint32_t)lane->index,
 		.start = s->start,
 		.n_bytes = s->n_bytes,
@@ -59,9 +59,9 @@ static int finish_block(const struct sfs_lane *lane, struct sfs_block *b)
 	return b->n > 0 ? 0 : -ENODATA;
 }
 
-/* Take samples of the current slice, up to table number n.
- * true: the block is whole, for what comes next lies in another piece.  (Where
- * the next sample will lie is known before the sample itself is.) */
+/* Take samples of the current slice, up to table number n.  true: the block is whole, as
+ * the next sample lies in another piece.  (The place of a sample is known before the
+ * sample itself.) */
 static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 			 const struct sfs_sample_table *table, uint64_t n,
 			 struct sfs_block *b)

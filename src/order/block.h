@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* lane - the samples of one lane, block after block, from the tables.
+/* block - the samples of one lane, block after block, from the tables.
  *
  * A lane is a sequence of slices of segments.  It is cut into pieces by bytes; the
  * samples of a piece are a block and leave in shuffled order.  A block is formed from the
- * tables of the shards that it lies in, as far as these have grown; nothing is read here.
- * Pure.
+ * tables of its shards, as far as these have grown; nothing is read here. Pure.
  */
 #ifndef SFS_BLOCK_H
 #define SFS_BLOCK_H
@@ -15,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How a lane gets at tables: the table of a shard, or NULL if it is not at hand.
- * It must stay while the lane is at that shard. */
+/* How a lane gets tables: get() returns the table of a shard, or NULL if it is not in
+ * memory. The table must stay while the lane is at that shard. */
 struct sfs_sample_tables {
 	void *ctx;
 	const struct sfs_sample_table *(*get)(void *ctx, uint32_t shard);
@@ -26,17 +25,17 @@ struct sfs_block_sample {
 	uint32_t shard;
 	uint32_t m; /* the lane's slice */
 	bool has_global;
-	bool is_told;	/* its table; see table.h */
-	uint32_t index; /* in the shard's table */
+	bool is_unverified; /* its table is; see samples.h */
+	uint32_t index;	    /* in the shard's table */
 	uint64_t start, n_bytes;
 	uint64_t key_hash;
 };
 
 struct sfs_block {
-	uint64_t piece, end_place; /* its number, and the place at which it ends */
-	uint64_t first;		   /* the number in the lane of its first sample */
-	size_t n, capacity;	   /* n leave; there may be one more that is dropped */
-	struct sfs_block_sample *samples; /* as they lie in the shards */
+	uint64_t piece, end_place;	  /* its number, and the place where it ends */
+	uint64_t first;			  /* the number in the lane of its first sample */
+	size_t n, capacity;		  /* n leave; one more may be dropped */
+	struct sfs_block_sample *samples; /* in the order of the shards */
 	uint32_t *perm;			  /* the t-th to leave is samples[perm[t]] */
 };
 
@@ -51,7 +50,7 @@ struct sfs_lane {
 	uint64_t number; /* its number in the lane */
 };
 
-/* Behind the last sample of a slice, in the shard's table, if the table is so long. */
+/* The index after the last sample of a slice in the shard's table of n_table samples. */
 static inline uint64_t sfs_slice_end(const struct sfs_slice *slice, uint64_t n_table)
 {
 	return slice->n == SFS_SLICE_ALL ? n_table : (uint64_t)slice->first + slice->n;
@@ -59,16 +58,15 @@ static inline uint64_t sfs_slice_end(const struct sfs_slice *slice, uint64_t n_t
 
 void sfs_lane_init(struct sfs_lane *lane, const struct sfs_order *order, uint32_t number);
 
-/* Form the lane's next block in *block, which was zeroed or used before.
+/* Form the next block of the lane in *block, which was zeroed or used before.
  *
- * 0: it has n > 0 samples, and perm is set.
- * -EAGAIN: the table of shard *ret_shard must grow first; call again with the
- * same block.  -ENODATA: the lane has ended.  -EBADMSG: shard *ret_shard is
- * damaged before the block is whole; stays so. */
+ * 0: it has n > 0 samples, and perm is set.  -EAGAIN: the table of shard *ret_shard must
+ * grow first; call again with the same block.  -ENODATA: the lane has ended.  -EBADMSG:
+ * shard *ret_shard is damaged before the block is whole, for good. */
 int sfs_lane_form(struct sfs_lane *lane, const struct sfs_sample_tables *tables,
 		  struct sfs_block *block, uint32_t *ret_shard);
 
-/* Forget what is in the block; it may be formed anew. */
+/* Empty the block; it may be formed again. */
 void sfs_block_clear(struct sfs_block *block);
 void sfs_block_done(struct sfs_block *block);
 

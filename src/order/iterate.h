@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* play - an epoch, or a part of one, played through: each sample, in order.
+/* iterate - iterates over the samples of an epoch, or of a part of one, in order.
  *
- * For those who want the order and not the bytes.  Pure: from the tables alone.
+ * For callers that want the order and not the bytes.  Pure: needs only the tables.
  */
 #ifndef SFS_ITERATE_H
 #define SFS_ITERATE_H
@@ -12,44 +12,42 @@
 
 #include <stdbool.h>
 
-struct sfs_iterator_lane; /* see play.c */
+struct sfs_iterator_lane; /* see iterate.c */
 
 struct sfs_iterator {
 	const struct sfs_order *order;
 	struct sfs_sample_tables tables;
 	struct sfs_iterator_lane *lanes;
-	uint32_t n_left; /* lanes that have not ended, and are `left` */
+	uint32_t n_left; /* lanes that have not ended: left[] */
 	uint32_t *left;
 	uint32_t n_rounds;
 	struct sfs_block_sample *window; /* the next rounds; n_bytes is 0: no sample */
-	uint64_t i, n;			 /* the next of the window, and of how many */
-	uint64_t round;			 /* behind the window */
+	uint64_t i, n;	/* the next sample of the window, and their number */
+	uint64_t round; /* after the window */
 };
 
-/* All tables must be whole, and stay so. */
-void sfs_iterator_init(struct sfs_iterator *play, const struct sfs_order *order,
+/* All tables must be whole and stay so. */
+void sfs_iterator_init(struct sfs_iterator *it, const struct sfs_order *order,
 		       const struct sfs_sample_tables *tables);
-void sfs_iterator_done(struct sfs_iterator *play);
+void sfs_iterator_done(struct sfs_iterator *it);
 
 /* The next sample; NULL at the end.  It is valid until the next call. */
-const struct sfs_block_sample *sfs_iterator_next(struct sfs_iterator *play);
+const struct sfs_block_sample *sfs_iterator_next(struct sfs_iterator *it);
 
-/* Go on with the first sample of a round; `map` is one of the same order. */
-void sfs_iterator_seek(struct sfs_iterator *play, struct sfs_locator *map,
-		       uint64_t round);
+/* Continue with the first sample of a round; `map` is a locator of the same order. */
+void sfs_iterator_seek(struct sfs_iterator *it, struct sfs_locator *map, uint64_t round);
 
-/* Does the next sample begin a window, and so the round play->round?  Then the playing
- * can be brought back here by sfs_iterator_seek(). */
-static inline bool sfs_iterator_is_between(const struct sfs_iterator *play)
+/* Does the next sample begin a window, and so the round it->round?  Then
+ * sfs_iterator_seek() can return here. */
+static inline bool sfs_iterator_is_between(const struct sfs_iterator *it)
 {
-	return play->i == play->n;
+	return it->i == it->n;
 }
 
-/* Bytes of memory that it takes by now. */
-uint64_t sfs_iterator_memory(const struct sfs_iterator *play);
+/* Bytes of memory that it takes now. */
+uint64_t sfs_iterator_memory(const struct sfs_iterator *it);
 
-/* How many samples come before the first lane has ended: up to there all lanes take
- * turns. */
+/* How many samples come before the first lane ends: up to there all lanes take turns. */
 uint64_t sfs_iterator_even(const struct sfs_order *order,
 			   const struct sfs_sample_tables *tables);
 

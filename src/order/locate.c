@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a lane is known as far as its leading slices are: the whole
- * ones, and the part of the next one that its table has so far.  Only pieces
- * that are known to their end can be shuffled, so a lane has K leading samples
- * whose order is certain; the epoch is certain up to the first sample (j, l)
- * with j = K of its lane.  The bytes before round j are the sum over all lanes of
- * the bytes before the lane's sample j: a prefix sum, plus a part of one block. */
+/* How this works: a lane is known up to the end of its leading whole slices, and the part
+ * of the next one that its table has so far.  Only pieces that are known to their end can
+ * be shuffled, so a lane has K leading samples whose order is certain; the epoch is
+ * certain up to the first sample (j, l) with j = K of its lane.  The bytes before round j
+ * are the sum over all lanes of the bytes before the lane's sample j: a prefix sum plus a
+ * part of one block. */
 #include "order/locate.h"
 
 #include "base/alloc.h"
@@ -16,16 +16,16 @@ struct sfs_locator_lane {
 	uint64_t n_known,
 		bytes_known; /* samples and bytes, the part of the next included */
 	uint64_t n_certain;  /* K */
-	bool is_damaged;     /* what comes next is damage, not ignorance */
+	bool is_damaged;     /* the next slice is damaged, not unknown */
 
-	/* The block that was looked at last. */
+	/* The block that was used last. */
 	struct sfs_lane lane;
 	struct sfs_block block;
 	uint64_t place; /* of the block's first sample */
 	bool has_block;
 };
 
-/* The place of a lane's slice m among all slices. */
+/* The index of a lane's slice m among all slices. */
 static size_t slice_of(const struct sfs_locator *map, uint32_t lane, uint32_t m)
 {
 	return (size_t)map->order->lane_start[lane] + m;
@@ -89,11 +89,10 @@ static bool is_complete(const struct sfs_locator_lane *ml)
 	return ml->n_whole == ml->n_slices;
 }
 
-/* How many samples of the lane have a smaller place?  The place is within what
- * is known.  -EAGAIN if the table is not at hand. */
-static int count_before(const struct sfs_locator *map, uint32_t lane, uint64_t place,
-			uint64_t *ret_n, uint32_t *ret_m, uint64_t *ret_index,
-			uint32_t *ret_shard)
+/* Set the number, slice and index of *ret_at to the lane's first sample at or after
+ * `place`, which is within what is known.  -EAGAIN: the table is not loaded. */
+static int find_place(const struct sfs_locator *map, uint32_t lane, uint64_t place,
+		      struct sfs_lane *ret_at, uint32_t *ret_shard)
 {
 	const struct sfs_locator_lane *ml = &map->lanes[lane];
 	uint32_t low = 0, high = ml->n_whole, middle;
@@ -116,14 +115,14 @@ static int count_before(const struct sfs_locator *map, uint32_t lane, uint64_t p
 	table = table_of(map, lane, low);
 	if (!table)
 		return -EAGAIN;
-	*ret_index =
+	ret_at->m = low;
+	ret_at->index =
 		sfs_sample_table_find(table,
 				      sfs_slice_end(slice, sfs_sample_table_n(table)),
 				      place - map->bytes_before[i] +
 					      sfs_sample_table_place(table,
 								     slice->first));
-	*ret_n = map->n_before[i] + *ret_index - slice->first;
-	*ret_m = low;
+	ret_at->number = map->n_before[i] + ret_at->index - slice->first;
 	return 0;
 }
 
@@ -142,14 +141,15 @@ static void complete(struct sfs_locator *map, uint32_t lane, uint64_t n, uint64_
 	ml->n_certain = ml->n_known;
 }
 
-/* Take account of tables that have grown.  -EAGAIN: one is not at hand. */
+/* Take account of tables that have grown.  -EAGAIN: one is not in memory. */
 static int update_lane(struct sfs_locator *map, uint32_t lane, uint32_t *ret_shard)
 {
 	struct sfs_locator_lane *ml = &map->lanes[lane];
 	const struct sfs_sample_table *table;
-	uint64_t n, bytes, index;
-	uint32_t m;
+	uint64_t n, bytes;
+	struct sfs_lane at;
 	size_t i;
+	int ret;
 
 	if (is_complete(ml))
 		return 0;
@@ -182,10 +182,13 @@ static int update_lane(struct sfs_locator *map, uint32_t lane, uint32_t *ret_sha
 		ml->n_certain = map->n_before[i];
 		return 0;
 	}
-	return count_before(map, lane, bytes, &ml->n_certain, &m, &index, ret_shard);
+	ret = find_place(map, lane, bytes, &at, ret_shard);
+	if (ret == 0)
+		ml->n_certain = at.number;
+	return ret;
 }
 
-/* The first sample whose order is not certain: its round and its lane. */
+/* Find the first sample whose order is not certain: its round and its lane. */
 static int update(struct sfs_locator *map, uint32_t *ret_shard)
 {
 	struct sfs_spot *edge = &map->edge;
@@ -219,7 +222,7 @@ static uint64_t place_of(const struct sfs_locator *map, size_t i,
 
 int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		     struct sfs_lane *ret_lane, struct sfs_block *ret_block,
-		     uint64_t *ret_skip, uint32_t *ret_shard)
+		     uint32_t *ret_shard)
 {
 	const struct sfs_locator_lane *ml = &map->lanes[lane];
 	uint32_t low = 0, high = ml->n_whole, middle;
@@ -257,8 +260,7 @@ int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		at.index = index;
 		at.number = number;
 	} else {
-		ret = count_before(map, lane, place, &at.number, &at.m, &at.index,
-				   ret_shard);
+		ret = find_place(map, lane, place, &at, ret_shard);
 		if (ret < 0)
 			return ret;
 	}
@@ -267,27 +269,24 @@ int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 	ret = sfs_lane_form(&at, &map->tables, ret_block, ret_shard);
 	if (ret < 0)
 		return ret;
-	*ret_skip = number - ret_block->first;
 	*ret_lane = at;
 	return 0;
 }
 
-/* Have the lane's block that holds its sample `number`. */
-static int have_block(struct sfs_locator *map, uint32_t lane, uint64_t number,
+/* Make ml->block the block of the lane that holds its sample `number`. */
+static int load_block(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		      uint32_t *ret_shard)
 {
 	struct sfs_locator_lane *ml = &map->lanes[lane];
 	const struct sfs_block_sample *first;
 	const struct sfs_sample_table *table;
-	uint64_t skip;
 	int ret;
 
 	if (ml->has_block && number >= ml->block.first &&
 	    number < ml->block.first + ml->block.n)
 		return 0;
 	ml->has_block = false;
-	ret = sfs_locator_seek(map, lane, number, &ml->lane, &ml->block, &skip,
-			       ret_shard);
+	ret = sfs_locator_seek(map, lane, number, &ml->lane, &ml->block, ret_shard);
 	if (ret < 0)
 		return ret;
 	first = &ml->block.samples[0];
@@ -315,12 +314,12 @@ static int lane_bytes(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		*ret_bytes = 0;
 		return 0;
 	}
-	if (number == ml->n_certain) { /* behind the last certain block */
-		ret = have_block(map, lane, number - 1, ret_shard);
+	if (number == ml->n_certain) { /* after the last certain block */
+		ret = load_block(map, lane, number - 1, ret_shard);
 		if (ret < 0)
 			return ret;
 	} else {
-		ret = have_block(map, lane, number, ret_shard);
+		ret = load_block(map, lane, number, ret_shard);
 		if (ret < 0)
 			return ret;
 	}
@@ -353,7 +352,7 @@ int sfs_locator_sample(struct sfs_locator *map, const struct sfs_spot *spot,
 		       const struct sfs_block_sample **ret_sample, uint32_t *ret_shard)
 {
 	struct sfs_locator_lane *ml = &map->lanes[spot->lane];
-	int ret = have_block(map, spot->lane, spot->round, ret_shard);
+	int ret = load_block(map, spot->lane, spot->round, ret_shard);
 
 	if (ret == 0)
 		*ret_sample = sfs_block_at(&ml->block, spot->round - ml->block.first);
@@ -365,8 +364,8 @@ static bool has_ended(const struct sfs_locator *map, uint32_t lane, uint64_t rou
 	return is_complete(&map->lanes[lane]) && round >= map->lanes[lane].n_known;
 }
 
-/* Go from `spot` (which may name a lane that has ended) to the first sample at
- * or behind it that is there. */
+/* Move from `spot` (which may name a lane that has ended) to the first sample at or after
+ * it. */
 static void settle(const struct sfs_locator *map, struct sfs_spot *spot)
 {
 	uint32_t n_ended = 0;
@@ -392,7 +391,7 @@ static int at_edge(const struct sfs_locator *map, uint32_t *ret_shard)
 	return ml->is_damaged ? -EBADMSG : -EAGAIN;
 }
 
-static bool is_behind_edge(const struct sfs_locator *map, const struct sfs_spot *spot)
+static bool is_past_edge(const struct sfs_locator *map, const struct sfs_spot *spot)
 {
 	return spot->round > map->edge.round ||
 	       (spot->round == map->edge.round && spot->lane >= map->edge.lane);
@@ -410,12 +409,12 @@ int sfs_locator_next(struct sfs_locator *map, struct sfs_spot *spot, uint32_t *r
 	to.offset += s->n_bytes;
 	to.lane++;
 	settle(map, &to);
-	if (!to.is_end && is_behind_edge(map, &to)) {
+	if (!to.is_end && is_past_edge(map, &to)) {
 		ret = update(map, ret_shard);
 		if (ret < 0)
 			return ret;
-		settle(map, &to); /* a lane's end may have become known */
-		if (!to.is_end && is_behind_edge(map, &to))
+		settle(map, &to); /* the end of a lane may be known now */
+		if (!to.is_end && is_past_edge(map, &to))
 			return at_edge(map, ret_shard);
 	}
 	*spot = to;
@@ -441,8 +440,8 @@ bool sfs_locator_previous(struct sfs_locator *map, struct sfs_spot *spot)
 	return true;
 }
 
-/* Go through one round from its start at `spot` to the sample that holds the
- * byte; the edge is behind it or is met. */
+/* Search one round from its start at `spot` for the sample that holds the byte, up to the
+ * edge. */
 static int find_in_round(struct sfs_locator *map, uint64_t offset, struct sfs_spot *spot,
 			 uint32_t *ret_shard)
 {
@@ -451,7 +450,7 @@ static int find_in_round(struct sfs_locator *map, uint64_t offset, struct sfs_sp
 
 	settle(map, spot);
 	while (!spot->is_end) {
-		if (is_behind_edge(map, spot))
+		if (is_past_edge(map, spot))
 			return at_edge(map, ret_shard);
 		ret = sfs_locator_sample(map, spot, &s, ret_shard);
 		if (ret < 0)

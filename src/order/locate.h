@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* map - which sample is at byte X of an epoch?  Arithmetic over the tables.
+/* locate - finds the sample at byte X of an epoch by arithmetic over the tables.
  *
- * No bytes are read and no epoch is played through: lanes know the sums of their
- * slices, so a byte's round is found by binary search.  What the tables do not
- * know yet is answered with the shard to look at next.  Pure; one thread.
+ * It reads no bytes and iterates over no epoch: lanes know the sums of their slices, so a
+ * binary search finds the round of a byte.  If a table does not know enough yet, the
+ * answer is the shard to scan next.  Pure; one thread.
  */
 #ifndef SFS_LOCATE_H
 #define SFS_LOCATE_H
@@ -21,13 +21,13 @@ struct sfs_spot {
 	bool is_end;	 /* no sample: the epoch has ended at `offset` */
 };
 
-struct sfs_locator_lane; /* see map.c */
+struct sfs_locator_lane; /* see locate.c */
 
 struct sfs_locator {
 	const struct sfs_order *order;
 	struct sfs_sample_tables tables;
-	/* The number and the sum of extents of all samples of a shard, if they are
-	 * known (even where its table is not at hand). */
+	/* The number and the sum of extents of all samples of a shard.  false: not known.
+	 * (They may be known without the table.) */
 	bool (*totals)(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes);
 
 	uint64_t *n_before, *bytes_before; /* of slice i, in its own lane */
@@ -40,41 +40,39 @@ void sfs_locator_init(struct sfs_locator *map, const struct sfs_order *order,
 		      bool (*totals)(void *, uint32_t, uint64_t *, uint64_t *));
 void sfs_locator_done(struct sfs_locator *map);
 
-/* Bytes of memory that a map of this order takes, but for the blocks that are looked at.
- */
+/* Bytes of memory that a locator of this order takes, without its blocks. */
 uint64_t sfs_locator_memory(const struct sfs_order *order);
 
-/* Which sample holds byte `offset`?
- * 0: *ret_spot.  -EAGAIN: shard *ret_shard must be known (better) first.
- * -EBADMSG: the damage in shard *ret_shard comes before that byte. */
+/* Find the sample that holds byte `offset`.
+ * 0: *ret_spot.  -EAGAIN: shard *ret_shard must be scanned (further) first.  -EBADMSG:
+ * the damage in shard *ret_shard comes before that byte. */
 int sfs_locator_find(struct sfs_locator *map, uint64_t offset, struct sfs_spot *ret_spot,
 		     uint32_t *ret_shard);
 
-/* Where is the epoch's sample `number`?  At or beyond the last one: the end.  Errors as
- * above; all tables must be whole. */
+/* Find sample `number` of the epoch; past the last one, the end.  Errors as above; all
+ * tables must be whole. */
 int sfs_locator_nth(struct sfs_locator *map, uint64_t number, struct sfs_spot *ret_spot,
 		    uint32_t *ret_shard);
 
 /* The number of the sample at a spot that find or nth returned. */
 uint64_t sfs_locator_number(const struct sfs_locator *map, const struct sfs_spot *spot);
 
-/* The sample at a spot that find returned, or next or previous moved to.  It is
- * valid until the next call.  -EAGAIN: the table of shard *ret_shard is not at
- * hand any more. */
+/* The sample at a spot that find returned, or next or previous moved to.  It is valid
+ * until the next call.  -EAGAIN: the table of shard *ret_shard was dropped. */
 int sfs_locator_sample(struct sfs_locator *map, const struct sfs_spot *spot,
 		       const struct sfs_block_sample **ret_sample, uint32_t *ret_shard);
 
 /* Move to the next sample.  Errors as sfs_locator_find(). */
 int sfs_locator_next(struct sfs_locator *map, struct sfs_spot *spot, uint32_t *ret_shard);
 
-/* Move to the sample before; spot->offset is not kept.  false: there is none. */
+/* Move to the previous sample; spot->offset is lost.  false: there is none. */
 bool sfs_locator_previous(struct sfs_locator *map, struct sfs_spot *spot);
 
-/* Set *ret_lane up so that lane `lane` goes on behind the block that holds its
- * sample `number`; *ret_block is that block, *ret_skip how many of it come before
- * that sample.  -ENODATA: the lane has no such sample.  Others as find. */
+/* Set *ret_block to the block of lane `lane` that holds its sample `number`, as that
+ * block's sample number - ret_block->first, and *ret_lane to continue after that block.
+ * -ENODATA: the lane has no such sample.  Other errors as sfs_locator_find(). */
 int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		     struct sfs_lane *ret_lane, struct sfs_block *ret_block,
-		     uint64_t *ret_skip, uint32_t *ret_shard);
+		     uint32_t *ret_shard);
 
 #endif

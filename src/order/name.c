@@ -7,7 +7,7 @@
 
 /* ---- reading ---- */
 
-/* A canonical decimal of at most `max` at *p; moves *p behind it. */
+/* Parse a canonical decimal of at most `max` at *p, and move *p past it. */
 static bool take_number(const char **p, uint64_t max, uint64_t *ret)
 {
 	const char *s = *p;
@@ -150,18 +150,18 @@ static int check_divides(uint32_t n_ranks, uint32_t lanes, struct sfs_error *err
 	if (below + n_ranks > SFS_LANES_MAX)
 		return sfs_error_set(
 			err, -EINVAL,
-			"lanes=%u is no multiple of %u ranks; lanes=%u would "
-			"be, but that is another order",
+			"lanes=%u is not a multiple of %u ranks; use lanes=%u, which "
+			"changes the order",
 			lanes, n_ranks, below ? below : n_ranks);
 	if (below == 0)
 		return sfs_error_set(
 			err, -EINVAL,
-			"%u ranks are more than lanes=%u; lanes=%u would do, "
-			"but that is another order",
+			"%u ranks are more than lanes=%u; use lanes=%u, which changes "
+			"the order",
 			n_ranks, lanes, n_ranks);
 	return sfs_error_set(err, -EINVAL,
-			     "lanes=%u is no multiple of %u ranks; lanes=%u or lanes=%u "
-			     "would be, but that is another order",
+			     "lanes=%u is not a multiple of %u ranks; use lanes=%u or "
+			     "lanes=%u, which changes the order",
 			     lanes, n_ranks, below, below + n_ranks);
 }
 
@@ -178,8 +178,8 @@ int sfs_name_check(const struct sfs_name *name, uint32_t lanes, uint32_t n_shard
 	if (ret == 0 && name->rank >= n_shards)
 		ret = sfs_error_set(
 			err, -EINVAL,
-			"rank %u of %u would have no shard, as there are only "
-			"%u: use fewer ranks, or segment=SIZE",
+			"no shard for rank %u of %u: there are only %u; use fewer "
+			"ranks, or segment=SIZE",
 			name->rank, name->n_ranks, n_shards);
 	if (ret == 0 && name->n_workers > 0)
 		ret = check_number("worker", name->worker, name->n_workers, err);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* name - what a path under epochs/ names: which epoch, whose part of it, from where.
+/* name - parses a path under epochs/: which epoch, which part of it, and from which
+ * sample.
  *
  *     E.tar                              an epoch
  *     E/rank-R-of-W.tar                  a rank's part of it
  *     E/rank-R-of-W/worker-I-of-N.tar    a loader worker's part of that
  *
- * and with @K before the ".tar", the same from its sample number K on.  Numbers are
+ * and, with @K before the ".tar", the same from its sample number K on.  Numbers are
  * canonical decimals: each stream has one name.  Pure.
  */
 #ifndef SFS_NAME_H
@@ -23,31 +24,31 @@
 struct sfs_name {
 	bool is_folder;		    /* "E", or "E/rank-R-of-W" */
 	uint64_t epoch;		    /* at most SFS_EPOCH_MAX */
-	uint32_t rank, n_ranks;	    /* n_ranks is 0: of all */
-	uint32_t worker, n_workers; /* likewise: of the whole rank */
+	uint32_t rank, n_ranks;	    /* n_ranks 0: all ranks */
+	uint32_t worker, n_workers; /* n_workers 0: the whole rank */
 	bool has_first;
 	uint64_t first; /* K */
-	bool is_order;	/* ".order": the text that says what is in the ".tar" */
+	bool is_order;	/* ".order": the text that describes the ".tar" */
 };
 
-/* One component of a path: of `folder`, or of epochs/ itself if that is NULL.
- * -ENOENT: it names nothing. */
+/* Parse one component of a path, in `folder` or, if that is NULL, in epochs/ itself.
+ * -ENOENT: not a name. */
 int sfs_name_parse(const struct sfs_name *folder, const char *component,
 		   struct sfs_name *ret_name);
 
-/* The last component, or the whole path below epochs/. */
+/* Print the last component, or the whole path below epochs/. */
 void sfs_name_print(const struct sfs_name *name, struct sfs_strbuf *text);
 void sfs_name_print_path(const struct sfs_name *name, struct sfs_strbuf *text);
 
-/* The folder that it is in.  false: that is epochs/ itself. */
+/* The folder that contains it.  false: it is in epochs/ itself. */
 bool sfs_name_parent(const struct sfs_name *name, struct sfs_name *ret_folder);
 
 bool sfs_name_equal(const struct sfs_name *a, const struct sfs_name *b);
 
-/* Is there such a part of an epoch of `n_shards`, dealt to at most `lanes` lanes?
- * (UINT32_MAX shards: more than lanes are certain, or that is seen later.)
- * -EINVAL and a sentence that says which would be: rank 3 of 2; ranks that do not
- * divide the lanes; a rank that would have no shard. */
+/* Does an epoch of `n_shards`, distributed to at most `lanes` lanes, have this part?
+ * (UINT32_MAX shards: at least one for each lane, or not checked yet.)
+ * -EINVAL: rank 3 of 2, ranks that do not divide the lanes, or a rank without a shard;
+ * *err says what would work. */
 int sfs_name_check(const struct sfs_name *name, uint32_t lanes, uint32_t n_shards,
 		   struct sfs_error *err);
 

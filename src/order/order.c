@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 
-/* The last word of a generator's name: what its numbers are for. */
+/* The last word of a generator's name: the purpose of its numbers. */
 enum { PURPOSE_SEGMENTS = 1, PURPOSE_BLOCK = 2 };
 
 static struct sfs_rng rng_of(const struct sfs_order *o, uint64_t lane, uint64_t piece,
@@ -49,7 +49,8 @@ uint32_t *sfs_order_permute(const struct sfs_order *o, uint32_t n)
 	return segments;
 }
 
-/* Deal the shards, one to a lane and round again, and keep those of the share's lanes. */
+/* Distribute the shards, one to each lane in turn, and keep those of the share's lanes.
+ */
 static void deal(struct sfs_order *o, const uint32_t *shards, uint32_t n_shards,
 		 uint32_t n_lanes)
 {
@@ -102,7 +103,7 @@ uint64_t sfs_order_c(const struct sfs_order_settings *settings, uint64_t n_lanes
 {
 	uint64_t c = n_lanes ? settings->buffer_bytes / n_lanes : 0;
 
-	return c < 512 ? 512 : c; /* a sample has at least that */
+	return c < 512 ? 512 : c; /* the smallest sample */
 }
 
 /* Pieces 0 to 4 end at C/16, C/8, C/4, C/2, C; the others are C long. */

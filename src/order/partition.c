@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: segments are numbered in the dataset's order; a list says where each
- * begins, but single samples need none: of them, the shard is found by binary search.
- * The permutation is gone through once, and what falls into the share's lanes is kept as
- * slices, which are longer if neighbours in the permutation are neighbours in a shard. */
+/* How this works: segments are numbered in the order of the dataset; a list says where
+ * each begins.  Single samples need no list: a binary search finds their shard.  One pass
+ * over the permutation keeps what belongs to the share's lanes, as slices; segments that
+ * are neighbours in the permutation and in a shard become one slice. */
 #include "order/partition.h"
 
 #include "base/alloc.h"
 
 #include <string.h>
 
-#define N_AHEAD 16 /* segments: as many come from memory meanwhile */
+#define N_AHEAD 16 /* segments whose table entries are prefetched */
 
 struct dealing {
 	const struct sfs_order_settings *settings;
@@ -20,7 +20,7 @@ struct dealing {
 	struct sfs_slice *segments; /* NULL: each sample is one */
 	uint64_t n_segments, capacity;
 
-	/* If each sample is one: the shard of each so-manieth, to begin a search at. */
+	/* If each sample is one: the shard of each k-th sample, to start a search at. */
 	uint32_t *shard_of;
 	int shift;
 };
@@ -86,7 +86,7 @@ static void cut_shard(struct dealing *d, uint32_t shard, uint64_t size)
 		add_segment(d, shard, first, n);
 }
 
-/* So that a sample's shard is found in a step or two. */
+/* A sample's shard is then found in a step or two. */
 static void list_shards(struct dealing *d)
 {
 	uint64_t n = n_samples(d), i;
@@ -141,7 +141,7 @@ static struct sfs_slice segment_at(const struct dealing *d, uint32_t number)
 	return slice_of(d, shard, first, first + 1);
 }
 
-/* The segment will be asked for soon. */
+/* The segment will be needed soon. */
 static void prefetch_segment(const struct dealing *d, uint32_t number)
 {
 	uint64_t first;
@@ -189,7 +189,7 @@ static void add_slice(struct sfs_order *o, uint64_t *capacity, uint32_t own,
 	o->lane_start[own + 1] = n + 1;
 }
 
-/* The slice but for its first n samples. */
+/* The slice without its first n samples. */
 static struct sfs_slice without(const struct dealing *d, const struct sfs_slice *slice,
 				uint32_t n)
 {
@@ -199,7 +199,7 @@ static struct sfs_slice without(const struct dealing *d, const struct sfs_slice 
 			(uint64_t)slice->first + slice->n);
 }
 
-/* Go through the segments as they are permuted, and cut them where lanes end. */
+/* Walk through the permuted segments, and cut them where lanes end. */
 static void cut_lanes(const struct dealing *d, struct sfs_order *o,
 		      const uint32_t *permuted)
 {
@@ -212,7 +212,7 @@ static void cut_lanes(const struct dealing *d, struct sfs_order *o,
 
 	for (i = 0; i < d->n_segments; i++) {
 		if (!d->segments && !is_ours && left > 0) {
-			left--; /* a sample of another's lane: nothing to look up */
+			left--; /* a sample of another share: nothing to look up */
 			continue;
 		}
 		if (i + N_AHEAD < d->n_segments)
@@ -232,7 +232,7 @@ static void cut_lanes(const struct dealing *d, struct sfs_order *o,
 				add_slice(o, &capacity, own, &piece);
 		}
 	}
-	for (i = 1; i <= o->n_lanes; i++) /* those that only pad() will fill */
+	for (i = 1; i <= o->n_lanes; i++) /* lanes that only pad() fills */
 		if (o->lane_start[i] < o->lane_start[i - 1])
 			o->lane_start[i] = o->lane_start[i - 1];
 }
@@ -264,8 +264,8 @@ static struct sfs_slice first_of_lane(const struct dealing *d,
 	return slice;
 }
 
-/* equal=pad: the positions behind the epoch's end repeat its first samples.  A share of
- * one of the ranks has one of them at most. */
+/* equal=pad: the positions after the end of the epoch repeat its first samples.  The
+ * share of one rank has at most one of them. */
 static void pad(const struct dealing *d, struct sfs_order *o, const uint32_t *permuted)
 {
 	uint64_t n = n_samples(d), end = count_positions(d, o->share), k, at, l;
@@ -307,7 +307,7 @@ static uint64_t last_of_lane(const struct dealing *d, const struct sfs_order *o,
 	return n_bytes;
 }
 
-/* equal=drop: the positions that the ranks have not all are left out. */
+/* equal=drop: positions that not all ranks have are left out. */
 static void drop(const struct dealing *d, struct sfs_order *o)
 {
 	uint64_t n = n_samples(d), at = count_positions(d, o->share);

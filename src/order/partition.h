@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* deal - an epoch, or a part of one, dealt to its lanes, whatever is permuted.
+/* partition - distributes an epoch, or a part of one, to its lanes.
  *
- * Whole shards are dealt as order.h does.  With smaller segments, or lanes that must be
- * equal, the segments are laid end to end and cut into equal runs of samples: for that,
- * all tables must be there.  docs/ORDER.md, sections 3 and 8.  Pure.
+ * Whole shards are distributed by order.h.  With smaller segments, or equal lanes, the
+ * segments are laid end to end and cut into equal runs of samples, which needs all
+ * tables. docs/ORDER.md, sections 3 and 8.  Pure.
  */
 #ifndef SFS_PARTITION_H
 #define SFS_PARTITION_H
@@ -11,9 +11,9 @@
 #include "order/block.h"
 #include "order/order.h"
 
-/* `tables` may be NULL if the settings want no equal lanes; else all tables must be
- * whole, and stay so, with less than 2^32 samples together.  Free it with
- * sfs_order_done(). */
+/* Make the order of a share of an epoch; free it with sfs_order_done().  `tables` may be
+ * NULL if the settings do not want equal lanes; else all tables are whole, stay so during
+ * the call, and have less than 2^32 samples together. */
 void sfs_partition(struct sfs_order *o, const struct sfs_order_settings *settings,
 		   uint64_t epoch, uint32_t n_shards,
 		   const struct sfs_sample_tables *tables, struct sfs_share share);

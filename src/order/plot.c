@@ -8,7 +8,7 @@ enum {
 	TOP = 56,
 	GAP = 40,
 	N_COLUMNS = 2,
-	/* Of a panel with all around it. */
+	/* Of a panel with its margins. */
 	PITCH_X = WIDTH + GAP,
 	PITCH_Y = HEIGHT + TOP + GAP
 };
@@ -69,9 +69,8 @@ void sfs_plot_print(const struct sfs_panel *panels, int n_panels, struct sfs_str
 	for (i = 0; i < n_panels; i++)
 		print_panel(&panels[i], LEFT + i % N_COLUMNS * PITCH_X,
 			    TOP + i / N_COLUMNS * PITCH_Y, t);
-	sfs_strbuf_printf(
-		t,
-		"<text x=\"%d\" y=\"%d\" font-size=\"12\">to the right: position in "
-		"the epoch; upwards: shard</text>\n</svg>\n",
-		LEFT, n_rows * PITCH_Y + 8);
+	sfs_strbuf_printf(t,
+			  "<text x=\"%d\" y=\"%d\" font-size=\"12\">x: position in "
+			  "the epoch; y: shard</text>\n</svg>\n",
+			  LEFT, n_rows * PITCH_Y + 8);
 }

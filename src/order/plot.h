@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* picture - what the eye sees of a shuffle: from which shard each position comes.
+/* plot - shows a shuffle as an image: the shard of each position.
  *
- * Panels beside each other, a dot for a sample: its position to the right, its shard
- * upwards.  Rows of dots are samples of one shard in a row.  An SVG 1.1 file.  Pure.
+ * Panels side by side with a dot for each sample: x is its position, y its shard.  Rows
+ * of dots are consecutive samples of one shard.  An SVG 1.1 file.  Pure.
  */
 #ifndef SFS_PLOT_H
 #define SFS_PLOT_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SFS_PLOT_DOTS 8000 /* in a panel; of more samples, each so-manieth */
+#define SFS_PLOT_DOTS 8000 /* in a panel; of more samples, only each k-th gets one */
 
 struct sfs_panel {
 	const char *title, *subtitle;

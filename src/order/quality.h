@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* quality - how well an order shuffles, as a number.
  *
- * If each shard were one class, the worst case, how many independent samples is a batch
- * worth?  With P_same the probability that two samples of a batch are of one shard, P_0
- * what it is in a uniform permutation, and rho = (P_same - P_0) / (1 - P_0), it is
+ * If each shard were one class, the worst case, to how many independent samples does a
+ * batch amount?  With P_same the probability that two samples of a batch are from the
+ * same shard, P_0 that probability in a uniform permutation, and rho = (P_same - P_0) /
+ * (1 - P_0), the answer is
  *
  *     B_eff = b / (1 + (b - 1) rho)
  *
- * (Kish's design effect), at most b: more would say that a batch has fewer pairs of one
- * shard than chance has.  Pure.
+ * (Kish's design effect), but at most b: more would mean fewer pairs from the same shard
+ * than by chance.  Pure.
  */
 #ifndef SFS_QUALITY_H
 #define SFS_QUALITY_H
@@ -18,9 +19,9 @@
 
 struct sfs_quality {
 	uint64_t n_samples;  /* that were added */
-	uint64_t n_batches;  /* whole batches; what is left over is not counted */
+	uint64_t n_batches;  /* whole batches; the rest is not counted */
 	double whole, first; /* B_eff of all batches, and of the first */
-	double worst_tenth;  /* of the worst of ten runs of neighbouring batches */
+	double worst_tenth;  /* of the worst tenth of the epoch */
 	double n_shards;     /* distinct ones in a batch, on average */
 };
 
@@ -32,9 +33,9 @@ struct sfs_quality_run {
 	uint32_t batch, n_shards;
 	double chance; /* P_0 */
 
-	/* The batch that is being gathered. */
+	/* The current batch. */
 	uint32_t *counts; /* of its samples, by shard */
-	uint32_t *seen;	  /* the shards that it has */
+	uint32_t *seen;	  /* its shards */
 	uint32_t n, n_seen;
 
 	uint64_t n_samples, n_batches;
@@ -47,15 +48,15 @@ void sfs_quality_begin(struct sfs_quality_run *run, uint32_t batch, uint32_t n_s
 		       const uint64_t *n_samples);
 /* The next sample is of this shard. */
 void sfs_quality_add(struct sfs_quality_run *run, uint32_t shard);
-/* From now on the whole batches from number `first` on count as n > 0 batches of their
- * mean: they were looked at more closely than others. */
+/* From now on the whole batches from number `first` on count as n > 0 batches with their
+ * mean: they were sampled more densely than others. */
 void sfs_quality_fold(struct sfs_quality_run *run, uint64_t first, uint64_t n);
-/* The result; the run is over. */
+/* Compute the result and free the run. */
 void sfs_quality_end(struct sfs_quality_run *run, struct sfs_quality *ret_quality);
 
-/* How much likelier than by chance are two samples that share a batch in one epoch to
- * share one in the next?  Sample i is in batch before[i], and in batch after[i].  1: as
- * likely.  0 if there are no two batches. */
+/* How much more likely than by chance do two samples that share a batch in one epoch
+ * share one in the next?  Sample i is in batch before[i], then in batch after[i].  1: as
+ * likely as by chance.  0: there are fewer than two batches. */
 double sfs_quality_lift(const uint32_t *before, const uint32_t *after, uint64_t n_samples,
 			uint32_t batch);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: chunk k holds 256 << k entries, so nothing is ever moved and
  * a reader needs no lock: entry i is written before n becomes i + 1.  An entry
- * keeps where its sample starts and the sum of extents behind it, both in blocks
- * of 512; the length is the difference to the entry before.
+ * keeps the start of its sample and the sum of extents up to its end, both in blocks
+ * of 512; the size is the difference to the entry before.
  *
- * Chunks lie end to end when entries do: chunk k begins at entry 256 * (2^k - 1).  So a
- * borrowed table is pointers into the one array, and nobody who reads can tell. */
+ * Chunk k begins at entry 256 * (2^k - 1), so a borrowed table is just pointers into one
+ * array, and readers need not know. */
 #include "order/samples.h"
 
 #include "base/alloc.h"
@@ -31,7 +31,7 @@ void sfs_sample_table_done(struct sfs_sample_table *t)
 		else
 			free(steal(&t->chunks[k]));
 	t->is_borrowed = false;
-	atomic_store(&t->is_told, false);
+	atomic_store(&t->is_unverified, false);
 	atomic_store(&t->n, 0);
 	atomic_store(&t->state, SFS_SAMPLE_TABLE_GROWING);
 }
@@ -67,10 +67,10 @@ void sfs_sample_table_end(struct sfs_sample_table *t, enum sfs_sample_table_stat
 	atomic_store_explicit(&t->state, (int)state, memory_order_release);
 }
 
-void sfs_sample_table_set_told(struct sfs_sample_table *t)
+void sfs_sample_table_set_unverified(struct sfs_sample_table *t)
 {
-	/* Seen by whoever sees the next entry: its number is released after this. */
-	atomic_store_explicit(&t->is_told, true, memory_order_relaxed);
+	/* A reader that sees the next entry sees this too: n is released after it. */
+	atomic_store_explicit(&t->is_unverified, true, memory_order_relaxed);
 }
 
 uint64_t sfs_sample_table_find(const struct sfs_sample_table *t, uint64_t n,
@@ -133,7 +133,7 @@ void sfs_sample_table_borrow(struct sfs_sample_table *t,
 	for (k = 0; at < n; at += (uint64_t)SFS_SAMPLE_TABLE_CHUNK_0 << k++)
 		t->chunks[k] = (struct sfs_sample_table_entry *)entries + at;
 	t->is_borrowed = true;
-	sfs_sample_table_set_told(t);
+	sfs_sample_table_set_unverified(t);
 	atomic_store_explicit(&t->n, n, memory_order_release);
 	sfs_sample_table_end(t, SFS_SAMPLE_TABLE_WHOLE);
 }

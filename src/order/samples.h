@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* table - the samples of one shard: where each begins, ends, and its key's hash.
+/* samples - the table of the samples of one shard: start, end and key hash of each.
  *
- * 16 bytes a sample.  One thread at a time may add (its caller sees to that);
- * any number may read at the same time, without a lock: entries never move, and
- * are there before their number says so.  A table that is not grown but borrowed
- * lies in somebody else's memory: in an index (index.h), as it was mapped.
+ * 16 bytes per sample.  One thread at a time may add, which callers ensure; any number
+ * may read at the same time without a lock: entries never move, and an entry is written
+ * before the count includes it.  A borrowed table lies in memory of the caller's: in an
+ * index (catalog/index-format.h).
  */
 #ifndef SFS_SAMPLE_TABLE_H
 #define SFS_SAMPLE_TABLE_H
@@ -19,13 +19,12 @@
 
 enum sfs_sample_table_state {
 	SFS_SAMPLE_TABLE_GROWING,
-	SFS_SAMPLE_TABLE_WHOLE, /* all samples of the shard (or all that can be had of it)
-				 */
-	SFS_SAMPLE_TABLE_DAMAGED, /* the shard is damaged behind the last sample */
+	SFS_SAMPLE_TABLE_WHOLE,	  /* all samples of the shard that are readable */
+	SFS_SAMPLE_TABLE_DAMAGED, /* the shard is damaged after the last sample */
 };
 
-/* An index stores entries as they are in memory: see table.c, and change nothing
- * there without another version of index.h's format. */
+/* An index stores entries as they are in memory: a change of them needs a new version of
+ * the format (SFS_INDEX_VERSION). */
 #define SFS_SAMPLE_TABLE_ENTRY_BYTES 16
 struct sfs_sample_table_entry {
 	uint32_t start; /* blocks of 512; the top bit: a global header is inside */
@@ -41,7 +40,7 @@ struct sfs_sample_table {
 	struct sfs_sample_table_entry *chunks[24];
 	_Atomic uint64_t n;
 	_Atomic int state;
-	atomic_bool is_told; /* by an index: nobody has seen the headers */
+	atomic_bool is_unverified; /* from an index: the headers were not read */
 	bool is_borrowed;
 };
 
@@ -50,7 +49,7 @@ struct sfs_sample_table_sample {
 	uint64_t place;		 /* the sum of the extents before it */
 	uint64_t key_hash;
 	bool has_global;
-	bool is_told; /* perhaps: see struct sfs_sample_table */
+	bool is_unverified; /* see struct sfs_sample_table */
 };
 
 void sfs_sample_table_done(struct sfs_sample_table *t); /* empty again */
@@ -58,7 +57,7 @@ void sfs_sample_table_done(struct sfs_sample_table *t); /* empty again */
 void sfs_sample_table_add(struct sfs_sample_table *t, const struct sfs_extent *extent);
 void sfs_sample_table_end(struct sfs_sample_table *t, enum sfs_sample_table_state state);
 
-/* Read the state before n: if it is not GROWING, n is final. */
+/* Read the state before n: unless it is GROWING, n is final. */
 static inline enum sfs_sample_table_state sfs_sample_table_state(
 	const struct sfs_sample_table *t)
 {
@@ -100,11 +99,12 @@ static inline struct sfs_sample_table_sample sfs_sample_table_get_at(
 		.place = place,
 		.key_hash = e->key_hash,
 		.has_global = e->start & SFS_SAMPLE_TABLE_GLOBAL,
-		.is_told = atomic_load_explicit(&t->is_told, memory_order_relaxed),
+		.is_unverified =
+			atomic_load_explicit(&t->is_unverified, memory_order_relaxed),
 	};
 }
 
-/* Sample i < n, and where alone it begins. */
+/* Sample i < n. */
 static inline struct sfs_sample_table_sample sfs_sample_table_get(
 	const struct sfs_sample_table *t, uint64_t i)
 {
@@ -128,29 +128,30 @@ static inline void sfs_sample_table_prefetch(const struct sfs_sample_table *t, u
 	__builtin_prefetch(sfs_sample_table_entry_at(t, end - 1));
 }
 
-/* The first of n samples whose place is >= `place`; n if none. */
+/* The first of n samples whose place is >= `place`; n if there is none. */
 uint64_t sfs_sample_table_find(const struct sfs_sample_table *t, uint64_t n,
 			       uint64_t place);
 
-/* The first of n samples that ends behind byte `offset` of the shard; n if none. */
+/* The first of n samples that ends after byte `offset` of the shard; n if there is none.
+ */
 uint64_t sfs_sample_table_at(const struct sfs_sample_table *t, uint64_t n,
 			     uint64_t offset);
 
-/* What is added from now on, an index says. */
-void sfs_sample_table_set_told(struct sfs_sample_table *t);
+/* Entries that are added from now on come from an index. */
+void sfs_sample_table_set_unverified(struct sfs_sample_table *t);
 
-/* Bytes of memory that n entries take when they were added. */
+/* Bytes of memory that n added entries take. */
 uint64_t sfs_sample_table_memory(uint64_t n);
 
-/* ---- entries in somebody else's memory ---- */
+/* ---- borrowed entries ---- */
 
-/* Are these n entries such as a shard of so many bytes can have: ascending, apart from
- * each other, inside of it?  They may be any bytes, aligned to 8. */
+/* Are these n entries possible for a shard of `shard_bytes`: ascending, without overlap,
+ * within it?  They may be any bytes, aligned to 8. */
 bool sfs_sample_table_is_sound(const struct sfs_sample_table_entry *entries, uint64_t n,
 			       uint64_t shard_bytes);
 
-/* An empty table becomes whole at once, with n entries that are sound.  They are
- * borrowed: they must stay, unchanged, until sfs_sample_table_done().  The table is told.
+/* Make an empty table whole at once, with n entries that are sound.  They are borrowed:
+ * they must stay unchanged until sfs_sample_table_done().  The table is unverified.
  * Others may read it meanwhile. */
 void sfs_sample_table_borrow(struct sfs_sample_table *t,
 			     const struct sfs_sample_table_entry *entries, uint64_t n);

@@ -166,7 +166,7 @@ static void append_held(struct sfs_cursor *c, const struct sfs_block_sample *s,
 	uint64_t at;
 
 	e->run = run;
-	if (s->is_told && sfs_slice_buffer_check(run, s, &at, &why) < 0) {
+	if (s->is_unverified && sfs_slice_buffer_check(run, s, &at, &why) < 0) {
 		sfs_shard_note_lie(run->shard, at, why.text);
 		e->err = -EIO;
 		return;

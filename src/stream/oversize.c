@@ -101,11 +101,10 @@ static struct edits *new_edits(struct sfs_oversize *h, const struct sfs_block_sa
 	struct edits *e = sfs_calloc(1, sizeof *e);
 
 	e->holes = h;
-	e->walk = (struct sfs_header_patch){.shard = &h->runtime->shards.shards[s->shard],
-					    .start = s->start,
-					    .n_bytes = s->n_bytes,
-					    .is_renamed = is_renamed,
-					    .done = on_walk};
+	e->walk =
+		(struct sfs_header_patch){.sample = {&h->runtime->shards.shards[s->shard],
+						     s->start, s->n_bytes, is_renamed},
+					  .done = on_walk};
 	return e;
 }
 
@@ -144,7 +143,7 @@ void sfs_oversize_append(struct sfs_oversize *h, uint32_t lane,
 			(struct sfs_range){.shard = &h->runtime->shards.shards[s->shard],
 					   .offset = s->start + at,
 					   .n_bytes = n,
-					   .is_told = s->is_told && at == 0,
+					   .is_unverified = s->is_unverified && at == 0,
 					   .begun_ns = &hole->begun_ns,
 					   .done = on_grab};
 		sfs_extent_map_append(h->entries, lane, s->start + at, n)->hole = hole;
@@ -183,7 +182,7 @@ void sfs_hole_explain(const struct sfs_oversize_piece *hole, struct sfs_cause *c
 		sfs_cause_set(cause, object->name, hole->grab.offset,
 			      "memory for a large sample: budget= is used up");
 	else if (hole->is_fetched)
-		sfs_object_explain(object, hole->edits->walk.start,
+		sfs_object_explain(object, hole->edits->walk.sample.start,
 				   "the headers of a large sample", cause);
 	else
 		sfs_object_explain(object, hole->grab.offset, "bytes", cause);
@@ -198,16 +197,14 @@ unsigned char *sfs_oversize_piece_at(const struct sfs_oversize_piece *hole, uint
 void sfs_oversize_piece_gather(const struct sfs_oversize_piece *hole, uint64_t at,
 			       uint64_t n, struct sfs_gather *g)
 {
-	const struct sfs_header_patch *walk = hole->edits ? &hole->edits->walk : NULL;
 	size_t piece;
 
-	if (hole->state != READY && walk) {
-		sfs_gather_add_edited(g, walk->shard, walk->start, walk->n_bytes,
-				      walk->is_renamed, hole->at + at, n);
+	if (hole->state != READY && hole->edits) {
+		sfs_gather_add_patched(g, &hole->edits->walk.sample, hole->at + at, n);
 		return;
 	}
-	if (hole->state != READY && hole->grab.is_told && at == 0) {
-		sfs_gather_add_told(g, hole->grab.shard, hole->grab.offset, n);
+	if (hole->state != READY && hole->grab.is_unverified && at == 0) {
+		sfs_gather_add_unverified(g, hole->grab.shard, hole->grab.offset, n);
 		return;
 	}
 	if (hole->state != READY) {

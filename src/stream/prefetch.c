@@ -977,12 +977,11 @@ static int start_at(struct sfs_prefetch *ls, struct lane *lane, struct sfs_locat
 {
 	const struct sfs_block_sample *s;
 	uint32_t shard, m, first_m, last_m = 0, lane_number = lane->at.lane;
-	uint64_t from = UINT64_MAX, skip;
+	uint64_t from = UINT64_MAX;
 	size_t t;
 	int ret;
 
-	ret = sfs_locator_seek(map, lane_number, number, &lane->at, &lane->block, &skip,
-			       &shard);
+	ret = sfs_locator_seek(map, lane_number, number, &lane->at, &lane->block, &shard);
 	if (ret == -ENODATA) {
 		end_lane(ls, lane);
 		lane->next_m = sfs_order_lane_slices(ls->order, lane_number);
@@ -991,7 +990,7 @@ static int start_at(struct sfs_prefetch *ls, struct lane *lane, struct sfs_locat
 	if (ret < 0)
 		return ret;
 	lane->is_formed = true;
-	lane->t = (size_t)skip;
+	lane->t = (size_t)(number - lane->block.first);
 	lane->n_taken = number;
 	first_m = UINT32_MAX;
 	for (t = 0; t < lane->block.n; t++) {

@@ -176,10 +176,14 @@ static int collect(struct sfs_random_reads *f, struct sfs_gather *g,
 		from = at - spot.offset;
 		n = b->n_bytes - from < end - at ? b->n_bytes - from : end - at;
 		if (is_renamed || b->has_global)
-			sfs_gather_add_edited(g, shard, b->start, b->n_bytes, is_renamed,
-					      from, n);
-		else if (b->is_told && from == 0)
-			sfs_gather_add_told(g, shard, b->start, n);
+			sfs_gather_add_patched(g,
+					       &(struct sfs_patched_sample){shard,
+									    b->start,
+									    b->n_bytes,
+									    is_renamed},
+					       from, n);
+		else if (b->is_unverified && from == 0)
+			sfs_gather_add_unverified(g, shard, b->start, n);
 		else
 			sfs_gather_add(g, shard, b->start + from, n);
 		at += n;

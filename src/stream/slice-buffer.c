@@ -349,51 +349,51 @@ static void copy(const struct sfs_slice_buffer *run, uint64_t at, unsigned char 
 	}
 }
 
-int sfs_slice_buffer_edit(struct sfs_slice_buffer *run, uint64_t start, uint64_t n_bytes,
-			  const char *folder, uint64_t *ret_at, struct sfs_error *err)
-{
-	sfs_autofree unsigned char *group = sfs_malloc(SFS_TAR_BLOCK);
-	uint64_t pos = 0, next;
-	size_t n, n_group;
-	int ret;
+/* A header group of a sample. */
+struct group {
+	struct sfs_tar_entry entry;
+	unsigned char *bytes; /* in its slab, or in copied */
+	unsigned char *copied;
+};
 
-	for (; pos < n_bytes; pos += next) {
-		for (n = SFS_TAR_BLOCK;; n = n_group) {
-			n = n < n_bytes - pos ? n : (size_t)(n_bytes - pos);
-			group = sfs_realloc(group, n);
-			copy(run, start + pos, group, n, false);
-			ret = sfs_rewrite_entry(group, n, n_bytes - pos, folder, &n_group,
-						&next, err);
-			if (ret != -EAGAIN)
-				break;
-		}
-		if (ret < 0) {
-			*ret_at = start + pos;
-			return ret;
-		}
-		copy(run, start + pos, group, n_group, true);
-	}
-	return 0;
-}
-
-/* The group at `at` of the shard; in one piece, or in *copied. */
-static int look(const struct sfs_slice_buffer *run, uint64_t at, uint64_t n_left,
-		unsigned char **copied, struct sfs_tar_entry *ret_group,
-		struct sfs_error *err)
+/* Read the group at `at`.  The caller frees group->copied, which later calls use again.
+ */
+static int read_group(const struct sfs_slice_buffer *run, uint64_t at, uint64_t n_left,
+		      struct group *group, struct sfs_error *err)
 {
-	const unsigned char *bytes;
 	size_t n;
 	int ret;
 
-	bytes = sfs_slice_buffer_at(run, at, &n);
+	group->bytes = sfs_slice_buffer_at(run, at, &n);
 	n = n < n_left ? n : (size_t)n_left;
-	ret = sfs_tar_entry_read(bytes, n, n_left, ret_group, err);
+	ret = sfs_tar_entry_read(group->bytes, n, n_left, &group->entry, err);
 	while (ret == -EAGAIN) {
-		n = ret_group->need < n_left ? ret_group->need : (size_t)n_left;
-		*copied = sfs_realloc(*copied, n);
-		copy(run, at, *copied, n, false);
-		ret = sfs_tar_entry_read(*copied, n, n_left, ret_group, err);
+		n = group->entry.need < n_left ? group->entry.need : (size_t)n_left;
+		group->bytes = group->copied = sfs_realloc(group->copied, n);
+		copy(run, at, group->copied, n, false);
+		ret = sfs_tar_entry_read(group->copied, n, n_left, &group->entry, err);
 	}
+	return ret;
+}
+
+int sfs_slice_buffer_edit(struct sfs_slice_buffer *run, uint64_t start, uint64_t n_bytes,
+			  const char *folder, uint64_t *ret_at, struct sfs_error *err)
+{
+	struct group group = {.copied = NULL};
+	uint64_t pos;
+	int ret = 0;
+
+	for (pos = 0; pos < n_bytes && ret == 0; pos += group.entry.next) {
+		*ret_at = start + pos;
+		ret = read_group(run, start + pos, n_bytes - pos, &group, err);
+		if (ret < 0)
+			break;
+		ret = sfs_rewrite_entry(group.bytes, &group.entry, folder, err);
+		if (ret == 0 && group.bytes == group.copied)
+			copy(run, start + pos, group.bytes, group.entry.n_bytes, true);
+		sfs_tar_entry_done(&group.entry);
+	}
+	free(group.copied);
 	return ret;
 }
 
@@ -417,18 +417,18 @@ int sfs_slice_buffer_check(const struct sfs_slice_buffer *run,
 			   const struct sfs_block_sample *s, uint64_t *ret_at,
 			   struct sfs_error *err)
 {
-	sfs_autofree unsigned char *copied = NULL;
-	struct sfs_tar_entry group;
+	struct group group = {.copied = NULL};
 	uint64_t pos;
 	int ret = 0;
 
-	for (pos = 0; pos < s->n_bytes && ret == 0; pos += group.next) {
+	for (pos = 0; pos < s->n_bytes && ret == 0; pos += group.entry.next) {
 		*ret_at = s->start + pos;
-		ret = look(run, s->start + pos, s->n_bytes - pos, &copied, &group, err);
+		ret = read_group(run, s->start + pos, s->n_bytes - pos, &group, err);
 		if (ret < 0)
 			break;
-		ret = check_group(&group, pos == 0, s, err);
-		sfs_tar_entry_done(&group);
+		ret = check_group(&group.entry, pos == 0, s, err);
+		sfs_tar_entry_done(&group.entry);
 	}
+	free(group.copied);
 	return ret;
 }

@@ -30,7 +30,7 @@ static int need(struct sfs_tar_entry *g, size_t n_bytes, uint64_t n_left,
 		struct sfs_error *err)
 {
 	if (n_bytes > n_left)
-		return sfs_error_set(err, -EBADMSG, "the shard ends in a header");
+		return sfs_error_set(err, -EBADMSG, "the shard ends within a header");
 	if (n_bytes > SFS_LIBARCHIVE_MAX)
 		return sfs_error_set(err, -EOVERFLOW, "a header longer than 1 MiB");
 	g->need = n_bytes;
@@ -106,7 +106,7 @@ static int take_label(const unsigned char *block, struct sfs_tar_entry *g,
 	/* GNU tar leaves the field empty. */
 	if (!sfs_tar_is_zero(size, SFS_TAR_SIZE_BYTES) &&
 	    (!sfs_tar_number(size, SFS_TAR_SIZE_BYTES, &h.size) || h.size > INT64_MAX))
-		return sfs_error_set(err, -EBADMSG, "a volume label of a wrong size");
+		return sfs_error_set(err, -EBADMSG, "a volume label of the wrong size");
 	take_plain(block, &h, g);
 	g->is_regular = false;
 	return 0;
@@ -193,16 +193,15 @@ static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
 
 	if (has_stray_prefix(header) && is_regular)
 		return sfs_error_set(err, -EBADMSG,
-				     "a header of no known dialect, with a prefix");
+				     "a header of an unknown dialect, with a prefix");
 	take_name(header, name, g);
 	if (is_old_folder(header, name)) {
 		take_dataless(header, g);
 		return 0;
 	}
 	if (is_disputed(g, header, name))
-		return sfs_error_set(
-			err, -EBADMSG,
-			"a file whose name ends in a slash, as those of folders do");
+		return sfs_error_set(err, -EBADMSG,
+				     "a file whose name ends in a slash, like a folder");
 	ret = sfs_libarchive_parse(bytes, n, n_left, &g->odd, err);
 	g->is_cut = ret == -ERANGE;
 	g->is_regular = is_regular && !ends_in_slash(g);
@@ -213,7 +212,7 @@ static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
 	if (is_regular && !g->odd.is_regular && !ends_in_slash(g)) {
 		sfs_tar_entry_done(g);
 		return sfs_error_set(err, -EBADMSG,
-				     "readers disagree about whether it is a file");
+				     "readers disagree on whether it is a file");
 	}
 	g->kind = SFS_TAR_ENTRY_MEMBER;
 	g->is_regular &= g->odd.is_regular;
@@ -262,7 +261,7 @@ static int check_extension(const unsigned char *body, uint64_t size, int *n_name
 	while ((ret = sfs_pax_next(&p, end, &r)) == 1) {
 		has_name |= sfs_pax_is_name(&r);
 		if (sfs_pax_is_name(&r) && memchr(r.value, 0, r.n_value))
-			return sfs_error_set(err, -EBADMSG, "a name with a NUL in it");
+			return sfs_error_set(err, -EBADMSG, "a name that contains NUL");
 		/* The header's name, to some; no name, to others. */
 		if (sfs_pax_is_name(&r) && r.n_value == 0)
 			return sfs_error_set(err, -EBADMSG,
@@ -270,11 +269,10 @@ static int check_extension(const unsigned char *body, uint64_t size, int *n_name
 		if (sfs_pax_is_name(&r))
 			take_pax_name(&r, name);
 		if (!is_sparse_record_sound(&r))
-			return sfs_error_set(err, -EBADMSG,
-					     "a damaged map of a sparse file");
+			return sfs_error_set(err, -EBADMSG, "a damaged sparse map");
 		if (memchr(r.key, 0, r.n_key)) /* some readers stop there */
 			return sfs_error_set(err, -EBADMSG,
-					     "a pax keyword with a NUL in it");
+					     "a pax keyword that contains NUL");
 	}
 	if (ret < 0)
 		return sfs_error_set(err, ret, "a damaged pax header");
@@ -304,7 +302,7 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 		/* Readers disagree about which of two counts. */
 		if (strchr(seen, h.type))
 			return sfs_error_set(err, -EBADMSG,
-					     "two extended headers of one kind");
+					     "two extended headers of the same kind");
 		seen[n_extensions] = h.type;
 		body = at + SFS_TAR_BLOCK;
 		if (h.size > SFS_LIBARCHIVE_MAX || body + h.size > SFS_LIBARCHIVE_MAX)
@@ -411,8 +409,8 @@ int sfs_tar_entry_read(const unsigned char *bytes, size_t n, uint64_t n_left,
 	}
 	if (ret == 0 && g->next > n_left) {
 		ret = sfs_error_set(err, -EBADMSG,
-				    "the data of '%.*s' end %llu bytes behind the "
-				    "shard's end",
+				    "the data of '%.*s' end %llu bytes after the end "
+				    "of the shard",
 				    (int)g->n_name, g->name,
 				    (unsigned long long)(g->next - n_left));
 		g->is_cut = true;

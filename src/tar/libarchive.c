@@ -246,11 +246,12 @@ static int explain(struct archive *a, const struct client *c, struct sfs_error *
 	const char *why = archive_error_string(a);
 
 	if (c->is_beyond)
-		return sfs_error_set(err, -ERANGE, "its data end behind the shard's end");
+		return sfs_error_set(err, -ERANGE,
+				     "its data end after the end of the shard");
 	if (!c->wants_more)
 		return sfs_error_set(err, -EBADMSG, "%s", why ? why : "not a tar header");
 	if (c->n >= c->n_left)
-		return sfs_error_set(err, -ERANGE, "the shard ends in its header");
+		return sfs_error_set(err, -ERANGE, "the shard ends within its header");
 	if (c->n >= SFS_LIBARCHIVE_MAX)
 		return sfs_error_set(err, -EOVERFLOW, "its header is longer than 1 MiB");
 	return -EAGAIN;
@@ -283,7 +284,7 @@ int sfs_libarchive_parse(const unsigned char *group, size_t n, uint64_t n_left,
 	m.end = (uint64_t)archive_filter_bytes(a, 0);
 	if (!is_stored_whole(&m, &c)) {
 		ret = sfs_error_set(err, -EBADMSG,
-				    "its size is not what is stored of it");
+				    "its size differs from what is stored");
 		goto out;
 	}
 	*ret_member = m;

@@ -27,12 +27,11 @@ static const struct sfs_magic magics[] = {
 	MAGIC("PAR1", "a Parquet file", "write its rows to a tar"),
 	MAGIC("\x89HDF\r\n\x1a\n", "an HDF5 file", "write its contents to a tar"),
 	MAGIC("version https://git-lfs", "a git-lfs pointer",
-	      "fetch the file it stands for (git lfs pull)"),
+	      "fetch the real file (git lfs pull)"),
 };
 
 /* Pages may begin with blanks, and are written in small letters or capitals. */
-static const char page_advice[] =
-	"perhaps a log-in or error page that came instead of the file";
+static const char page_advice[] = "perhaps a login or error page instead of the file";
 static const struct sfs_magic pages[] = {
 	MAGIC("<?xml", "an XML page", page_advice),
 	MAGIC("<!", "an HTML or XML page", page_advice),

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the name that readers use stands in the last pax record
- * "path" (or "GNU.sparse.name") of the group, else in a GNU 'L' body, else in
- * the header.  Each has slack behind it: pax and 'L' bodies are padded to 512,
- * a header has its prefix.  The new name is written where the old one was; if
- * it does not fit, nothing is changed.
+/* How this works: readers take the name from the last pax record "path" (or
+ * "GNU.sparse.name") of the entry, else from a GNU 'L' body, else from the header.  Each
+ * has room to spare: pax and 'L' bodies are padded to 512, a header has its prefix.  The
+ * new name is written where the old one was; if it does not fit, nothing is changed.
  *
- * A GNU or v7 header has no prefix field, so it becomes a POSIX one: what GNU
- * keeps there (access times, sparse maps) is not set in a plain file's header. */
+ * A GNU or v7 header has no prefix field, so it becomes a POSIX one: what GNU keeps there
+ * (access times, sparse maps) is not set in the header of a plain file. */
 #include "tar/rewrite.h"
 
 #include "base/alloc.h"
@@ -37,7 +36,7 @@ static bool replace_body(unsigned char *block, uint64_t size, const char *body, 
 	size_t room = sfs_tar_padded(size);
 
 	if (sfs_tar_padded(n) != room)
-		return false; /* the header behind it must stay where it is */
+		return false; /* the next header must stay where it is */
 	memcpy(block + SFS_TAR_BLOCK, body, n);
 	memset(block + SFS_TAR_BLOCK + n, 0, room - n);
 	set_size(block, n);
@@ -45,7 +44,7 @@ static bool replace_body(unsigned char *block, uint64_t size, const char *body, 
 }
 
 /* A pax extension with the folder in its name records; false: does not fit. */
-static bool edit_pax(unsigned char *block, uint64_t size, const char *folder)
+static bool rename_in_pax(unsigned char *block, uint64_t size, const char *folder)
 {
 	const char *p = (const char *)block + SFS_TAR_BLOCK, *end = p + size;
 	struct sfs_strbuf body = {0};
@@ -68,7 +67,7 @@ static bool edit_pax(unsigned char *block, uint64_t size, const char *folder)
 	return fits;
 }
 
-static bool edit_gnu_name(unsigned char *block, uint64_t size, const char *folder)
+static bool rename_in_gnu_name(unsigned char *block, uint64_t size, const char *folder)
 {
 	const char *old = (const char *)block + SFS_TAR_BLOCK;
 	sfs_autofree char *name = NULL;
@@ -77,8 +76,8 @@ static bool edit_gnu_name(unsigned char *block, uint64_t size, const char *folde
 	return replace_body(block, size, name, strlen(name) + 1);
 }
 
-/* The oldest dialect: nothing behind the name of a link, but that GNU tar writes numbers
- * of devices where others have them. */
+/* The oldest dialect: nothing follows the name of a link, except that GNU tar writes
+ * device numbers where other dialects have them. */
 static bool is_v7(const unsigned char *block)
 {
 	enum { DEVICES = 329 };
@@ -91,7 +90,7 @@ static bool is_v7(const unsigned char *block)
 	       sfs_tar_is_zero(block + SFS_TAR_PREFIX, SFS_TAR_BLOCK - SFS_TAR_PREFIX);
 }
 
-static bool edit_header(unsigned char *block, const char *folder)
+static bool rename_in_header(unsigned char *block, const char *folder)
 {
 	unsigned char *prefix = block + SFS_TAR_PREFIX;
 	bool is_posix = sfs_tar_has_prefix(block);
@@ -102,7 +101,7 @@ static bool edit_header(unsigned char *block, const char *folder)
 	if (type != '0' && type != 0 && type != '7')
 		return false; /* an old GNU sparse header keeps its map there */
 	if (!is_posix && !is_gnu && !is_v7(block))
-		return false; /* some dialect that we don't know */
+		return false; /* an unknown dialect */
 	if (is_posix && prefix[0])
 		name = sfs_asprintf("%s/%.*s", folder, SFS_TAR_PREFIX_BYTES,
 				    (char *)prefix);
@@ -117,8 +116,9 @@ static bool edit_header(unsigned char *block, const char *folder)
 	return true;
 }
 
-/* Put the folder where the name of this group stands.  The group is sound. */
-static bool edit_name(unsigned char *group, size_t n, const char *folder)
+/* Put the folder before the name of this entry, which sfs_tar_entry_read() accepted.
+ * false: the name does not fit, or readers would disagree about it. */
+static bool rename_entry(unsigned char *group, size_t n, const char *folder)
 {
 	unsigned char *gnu = NULL, *pax = NULL, *block = group;
 	struct sfs_tar_header h, gnu_header = {0}, pax_header = {0};
@@ -148,13 +148,13 @@ static bool edit_name(unsigned char *group, size_t n, const char *folder)
 	if (pax && gnu)
 		return false; /* readers disagree about which counts */
 	if (pax)
-		return edit_pax(pax, pax_header.size, folder);
+		return rename_in_pax(pax, pax_header.size, folder);
 	if (gnu)
-		return edit_gnu_name(gnu, gnu_header.size, folder);
-	return edit_header(group + n - SFS_TAR_BLOCK, folder);
+		return rename_in_gnu_name(gnu, gnu_header.size, folder);
+	return rename_in_header(group + n - SFS_TAR_BLOCK, folder);
 }
 
-/* One comment record of just the body's size, so that nothing is set. */
+/* Replace the records by one comment of the same size, so that nothing is set. */
 static void blank_global(unsigned char *group)
 {
 	char *body = (char *)group + SFS_TAR_BLOCK;
@@ -173,34 +173,26 @@ static void blank_global(unsigned char *group)
 	body[size - 1] = '\n';
 }
 
-int sfs_rewrite_entry(unsigned char *bytes, size_t n, uint64_t n_left, const char *folder,
-		      size_t *ret_n, uint64_t *ret_next, struct sfs_error *err)
+static bool is_renamed(const struct sfs_tar_entry *entry)
 {
-	struct sfs_tar_entry group;
-	int ret;
+	return entry->is_regular && sfs_key_length(entry->name, entry->n_name) > 0;
+}
 
-	ret = sfs_tar_entry_read(bytes, n, n_left, &group, err);
-	if (ret == -EAGAIN)
-		*ret_n = group.need;
-	if (ret < 0)
-		return ret;
-	*ret_n = group.n_bytes;
-	*ret_next = group.next;
-	if (group.kind == SFS_TAR_ENTRY_GLOBAL) {
-		blank_global(bytes);
-	} else if (group.kind == SFS_TAR_ENTRY_MEMBER && folder && group.is_regular &&
-		   sfs_key_length(group.name, group.n_name) > 0) {
-		if (!edit_name(bytes, group.n_bytes, folder))
-			ret = sfs_error_set(
-				err, -ENAMETOOLONG,
-				"'%s/%.*s' does not fit into its header, or its dialect "
-				"has no room for it",
-				folder, (int)group.n_name, group.name);
-	} else if (group.kind == SFS_TAR_ENTRY_END) {
-		ret = sfs_error_set(err, -EBADMSG, "a sample with a zero block in it");
+int sfs_rewrite_entry(unsigned char *bytes, const struct sfs_tar_entry *entry,
+		      const char *folder, struct sfs_error *err)
+{
+	switch (entry->kind) {
+	case SFS_TAR_ENTRY_END:
+		return sfs_error_set(err, -EBADMSG, "a zero block within a sample");
+	case SFS_TAR_ENTRY_GLOBAL: blank_global(bytes); return 0;
+	case SFS_TAR_ENTRY_MEMBER: break;
 	}
-	sfs_tar_entry_done(&group);
-	return ret;
+	if (!folder || !is_renamed(entry) || rename_entry(bytes, entry->n_bytes, folder))
+		return 0;
+	return sfs_error_set(err, -ENAMETOOLONG,
+			     "'%s/%.*s' does not fit into its header, or its dialect has "
+			     "no room for it",
+			     folder, (int)entry->n_name, entry->name);
 }
 
 char *sfs_rewrite_folder(const char *shard_name)

@@ -137,7 +137,7 @@ static int step_trailer(struct sfs_scan *scan, const unsigned char *bytes, size_
 	if (is_zero)
 		return n > 0;
 	return damage(scan, -EBADMSG,
-		      "data behind the end of the archive (two tars in one file?)");
+		      "data after the end of the archive (two tars in one file?)");
 }
 
 /* Look at the n bytes at `pos`.  1: went on; pos has moved, perhaps far.  0: wants

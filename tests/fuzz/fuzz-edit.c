@@ -127,10 +127,10 @@ static uint64_t edit_one(const unsigned char *from, size_t n_left, const char *f
 {
 	struct sfs_libarchive member = {0};
 	struct sfs_error err = {0};
-	struct sfs_tar_entry was;
+	struct sfs_tar_entry was, entry;
 	unsigned char *group;
-	size_t n = 0;
-	uint64_t next = 0;
+	size_t n;
+	uint64_t next;
 	bool is_renamed;
 	int ret;
 
@@ -143,9 +143,11 @@ static uint64_t edit_one(const unsigned char *from, size_t n_left, const char *f
 		folder = NULL;
 	is_renamed = folder && was.kind == SFS_TAR_ENTRY_MEMBER && was.is_regular &&
 		     sfs_key_length(was.name, was.n_name) > 0;
-	ret = sfs_rewrite_entry(group, n_left, n_left, folder, &n, &next, &err);
+	MUST(sfs_tar_entry_read(group, n_left, n_left, &entry, NULL) == 0);
+	ret = sfs_rewrite_entry(group, &entry, folder, &err);
+	sfs_tar_entry_done(&entry);
 	if (ret == 0) {
-		MUST(n == was.n_bytes && next == was.next);
+		n = was.n_bytes;
 		MUST(memcmp(group + n, from + n, n_left - n) == 0);
 		check_checksums(group, n);
 		if (was.kind == SFS_TAR_ENTRY_GLOBAL) {
@@ -172,17 +174,20 @@ static uint64_t edit_one(const unsigned char *from, size_t n_left, const char *f
 	return next;
 }
 
-/* Half a group is asked for more of, and is not changed. */
+/* Of a part of a group more is asked for, or it is enough to rewrite it. */
 static void edit_cut(const unsigned char *from, size_t n, size_t n_left,
 		     const char *folder)
 {
 	unsigned char *group = fuzz_copy(from, n);
-	size_t n_wanted = 0;
-	uint64_t next;
-	int ret = sfs_rewrite_entry(group, n, n_left, folder, &n_wanted, &next, NULL);
+	struct sfs_tar_entry entry;
+	int ret = sfs_tar_entry_read(group, n, n_left, &entry, NULL);
 
 	if (ret == -EAGAIN)
-		MUST(n_wanted > n && n_wanted <= n_left);
+		MUST(entry.need > n && entry.need <= n_left);
+	if (ret == 0) {
+		ret = sfs_rewrite_entry(group, &entry, folder, NULL);
+		sfs_tar_entry_done(&entry);
+	}
 	MUST(ret == 0 || memcmp(group, from, n) == 0);
 	free(group);
 }

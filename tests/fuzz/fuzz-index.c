@@ -105,11 +105,12 @@ static void walk_part(const uint8_t *bytes, size_t n, bool is_sound)
 	uint64_t n_part;
 	int ret;
 
-	ret = sfs_index_look(header, first, n, false, &index, &n_part, NULL);
+	ret = sfs_index_look(header, first, n, &index, NULL);
 	free(header);
 	MUST(ret == 0 || !is_sound);
 	if (ret < 0)
 		return;
+	n_part = index.order_end;
 	MUST(n_part <= n && n <= sfs_index_bytes_max(index.shard_bytes));
 	part = fuzz_copy(bytes, n_part);
 	ret = sfs_index_open(part, n_part, n, &index, NULL);

@@ -487,7 +487,8 @@ static void read_stream(const struct walk *w, const struct members *ours)
 {
 	struct fuzz_tar stream = {.n = 0};
 	struct members wanted = {.is_complete = true}, got = {.n = 0};
-	uint64_t at, next;
+	struct sfs_tar_entry entry;
+	uint64_t at;
 	size_t i, n, start, n_globals;
 
 	/* libarchive is choosy about the first header of a file only. */
@@ -496,10 +497,13 @@ static void read_stream(const struct walk *w, const struct members *ours)
 		start = stream.n;
 		fuzz_tar_add(&stream, w->tar->bytes + w->extents[i].start,
 			     (size_t)w->extents[i].n_bytes);
-		for (at = start, n_globals = 0; at < stream.n; at += next) {
+		for (at = start, n_globals = 0; at < stream.n; at += entry.next) {
 			n_globals += stream.bytes[at + SFS_TAR_TYPE] == 'g';
-			MUST(sfs_rewrite_entry(stream.bytes + at, stream.n - at,
-					    stream.n - at, NULL, &n, &next, NULL) == 0);
+			MUST(sfs_tar_entry_read(stream.bytes + at, stream.n - at,
+						stream.n - at, &entry, NULL) == 0);
+			MUST(sfs_rewrite_entry(stream.bytes + at, &entry, NULL, NULL) ==
+			     0);
+			sfs_tar_entry_done(&entry);
 		}
 		MUST(w->extents[i].has_global == (n_globals > 0));
 	}
