@@ -53,6 +53,7 @@ libshufflefs_la_SOURCES = \
 	 \
 	src/source/http/concurrency.c src/source/http/concurrency.h \
 	src/source/http/conncache.c src/source/http/conncache.h \
+	src/source/http/curl-url.c src/source/http/curl-url.h \
 	src/source/http/fetch.c src/source/http/fetch.h \
 	src/source/http/get.h \
 	src/source/http/headers.c src/source/http/headers.h \

@@ -41,13 +41,4 @@ bool sfs_fetch_has_new_headers(struct sfs_fetch *fetch, const struct sfs_get *ge
 /* Some get's *is_cancelled or *is_needed became true.  Any thread. */
 void sfs_fetch_wake(struct sfs_fetch *fetch);
 
-/* May a request to one of these URLs carry what was meant for the other: same
- * scheme, host and port?  And is `to` worse protected than `from`? */
-bool sfs_fetch_same_origin(const char *a, const char *b);
-bool sfs_fetch_is_downgrade(const char *from, const char *to);
-
-/* `location` as a whole URL, seen from `base` (RFC 3986, 5); NULL if it is not
- * http or https.  The caller frees it. */
-char *sfs_fetch_resolve(const char *base, const char *location);
-
 #endif

@@ -28,6 +28,7 @@
 #include "base/clock.h"
 #include "base/ledger.h"
 #include "base/rng.h"
+#include "source/http/curl-url.h"
 #include "source/http/fetch.h"
 #include "source/http/latency.h"
 #include "source/http/response.h"
@@ -607,8 +608,8 @@ static void forget_redirect(struct leg *leg)
 static void follow(struct leg *leg)
 {
 	const char *location = leg->get.answer.location;
-	char *to = *location ? sfs_fetch_resolve(leg->url, location) : NULL;
-	bool is_downgrade = to && sfs_fetch_is_downgrade(leg->url, to);
+	char *to = *location ? sfs_url_resolve(leg->url, location) : NULL;
+	bool is_downgrade = to && sfs_url_is_downgrade(leg->url, to);
 
 	if (!to || is_downgrade || ++leg->n_redirects > MAX_REDIRECTS) {
 		sfs_response_final(
@@ -816,7 +817,7 @@ static void on_start(struct sfs_get *get)
 	struct job *job = leg->job;
 	struct sfs_request *r = job->request;
 	const struct sfs_object *o = r->object;
-	bool is_ours = sfs_fetch_same_origin(leg->url, o->uri.location);
+	bool is_ours = sfs_url_same_origin(leg->url, o->uri.location);
 	bool verify_size_only = job->source->options.verify_size_only;
 
 	leg->n_head = 0;
