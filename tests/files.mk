@@ -116,6 +116,7 @@ unit_tests = \
 	tests/unit-timer-fires-when-due \
 	tests/unit-top-report-shows-what-stats-say \
 	tests/unit-transfer-ends-what-comes-too-late \
+	tests/unit-transfer-gives-right-bytes-or-the-reason \
 	tests/unit-uri-never-shows-a-password \
 	tests/unit-uri-understands-paths-and-urls \
 	tests/unit-user-headers-are-read-again \
@@ -346,6 +347,7 @@ test_helpers = \
 	tests/parked.sh \
 	tests/ranks-in-turn.py \
 	tests/run-test \
+	tests/scripted-fetch.h \
 	tests/scripted-source.c \
 	tests/scripted-source.h \
 	tests/stores.h \
