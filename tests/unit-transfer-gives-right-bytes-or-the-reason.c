@@ -165,7 +165,7 @@ static void a_cut_body_is_resumed(void)
 /* Which of them are the right ones is not known, so none counts. */
 static void of_a_body_that_is_too_long_nothing_counts(void)
 {
-	static const size_t pieces[][4] = {{5000, 1}, {5001}, {1, 4999, 7}};
+	static const size_t pieces[][4] = {{5000, 1}, {4000, 1001}, {5001}, {1, 4999, 7}};
 	static const char wrong[6000];
 	struct sfs_get *get;
 	size_t i, j;

@@ -58,9 +58,8 @@ static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 	}
 	sfs_request_begun(job->request);
 	if (n > leg->end - leg->at) {
-		/* If those asked for are all there, which ones are they? */
-		if (leg->at == leg->end)
-			leg->at = leg->begun_at;
+		/* Nobody knows which of them are those that were asked for. */
+		leg->at = leg->begun_at;
 		sfs_response_again(&leg->error, "more bytes than were asked for");
 		return -EPROTO;
 	}
