@@ -195,6 +195,25 @@ static void of_a_body_that_is_too_long_nothing_counts(void)
 	}
 }
 
+/* Nor of one that is longer than it said, though there is room for it. */
+static void a_body_is_no_longer_than_its_range(void)
+{
+	struct sfs_get *get;
+
+	begin(&usual);
+	ask_for_bytes(&one, &object, 1000, 5000);
+	get = begin_only();
+	CHECK(script_head(get, "HTTP/1.1 206 OK\nContent-Range: bytes 1000-1999/%d\n" TAG,
+			  SIZE));
+	CHECK(script_body(get, content + 1000, 1000));
+	CHECK(!script_body(get, "?", 1));
+	get = begin_only();
+	CHECK_EQ(get->first, 1000);
+	give(get);
+	expect(0, 5000, NULL);
+	stop();
+}
+
 /* `retries` times more, and then it is an error. */
 static void a_wrong_range_is_refused(void)
 {
@@ -695,6 +714,7 @@ int main(void)
 		a_shorter_range_goes_on();
 		a_cut_body_is_resumed();
 		of_a_body_that_is_too_long_nothing_counts();
+		a_body_is_no_longer_than_its_range();
 		a_wrong_range_is_refused();
 		redirects_are_followed_without_secrets();
 		some_redirects_are_not_followed();

@@ -47,6 +47,14 @@ static int on_head(struct sfs_get *get, const struct sfs_http_headers *a)
 	return (int)leg->job->dialect->judge(&leg->query, a, &leg->error);
 }
 
+/* Where the body ends, if it has the length that its headers promise. */
+static uint64_t body_end(const struct sfs_leg *leg)
+{
+	const struct sfs_http_headers *a = &leg->get.answer;
+
+	return a->status == 206 ? a->last + 1 - leg->job->request->offset : leg->end;
+}
+
 static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 {
 	struct sfs_leg *leg = (struct sfs_leg *)get;
@@ -57,10 +65,10 @@ static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 		return 0;
 	}
 	sfs_request_begun(job->request);
-	if (n > leg->end - leg->at) {
+	if (n > body_end(leg) - leg->at) {
 		/* Nobody knows which of them are those that were asked for. */
 		leg->at = leg->begun_at;
-		sfs_response_again(&leg->error, "more bytes than were asked for");
+		sfs_response_again(&leg->error, "more bytes than its headers promised");
 		return -EPROTO;
 	}
 	if (bytes)
