@@ -94,7 +94,7 @@ void sfs_fetch_drop(struct sfs_fetch *f, struct sfs_get *get)
 
 bool sfs_fetch_has_new_headers(struct sfs_fetch *f, const struct sfs_get *get)
 {
-	return f->edition != get->headers_edition;
+	return f->edition != get->user_headers_edition;
 }
 
 /* All that were cancelled end.  (The real one does so soon, on its own thread.) */
@@ -127,15 +127,15 @@ static inline size_t script_n(void)
 /* Its turn comes: it is sent to get->url. */
 static inline void script_begin(struct sfs_get *get)
 {
-	get->place(get);
+	get->set_url(get);
 	CHECK(get->url != NULL);
 	get->rtt_ns = script.rtt_ns;
 	get->late_ns = 0;
 	get->start(get);
-	if (get->has_headers)
-		get->headers_edition = script.edition;
+	if (get->has_user_headers)
+		get->user_headers_edition = script.edition;
 	get->sent_ns = sfs_clock_ns();
-	sfs_http_headers_init(&get->answer);
+	sfs_http_headers_init(&get->headers);
 	get->err = 0;
 	get->is_active = true;
 }
@@ -154,9 +154,9 @@ static inline bool script_head(struct sfs_get *get, const char *format, ...)
 	CHECK(vsnprintf(text, sizeof text, format, args) < (int)sizeof text);
 	va_end(args);
 	while ((line = strsep(&rest, "\n")) != NULL)
-		sfs_http_headers_add(&get->answer, line, strlen(line), 0);
+		sfs_http_headers_add(&get->headers, line, strlen(line), 0);
 	get->has_head = true;
-	get->err = get->head(get, &get->answer);
+	get->err = get->head(get, &get->headers);
 	if (get->err >= 0)
 		return true;
 	script_finish(get, get->err, SFS_FETCH_PASSING, "refused");
@@ -177,7 +177,7 @@ static inline int script_body_in_place(struct sfs_get *get, const char *bytes, s
 	}
 	if (n_pieces == 0)
 		n_put = n;
-	get->err = get->took(get, n_put);
+	get->err = get->received(get, n_put);
 	return get->err < 0 || n_put == n
 		       ? get->err
 		       : script_body_in_place(get, bytes + n_put, n - n_put);

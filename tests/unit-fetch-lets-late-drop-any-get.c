@@ -50,7 +50,7 @@ static void start(struct sfs_get *get)
 	int i;
 
 	get->user = get->if_match = NULL;
-	get->has_headers = get->is_whole = false;
+	get->has_user_headers = get->is_whole = false;
 	get->first = 0;
 	get->last = 511;
 	get->late_ns = get->needed_late_ns = UINT64_MAX;
@@ -98,7 +98,7 @@ static void end(struct sfs_get *get, int err, enum sfs_fetch_outcome verdict,
 	free(get);
 }
 
-static void paced(void *ctx, const struct sfs_netpath *path)
+static void path_changed(void *ctx, const struct sfs_netpath *path)
 {
 }
 
@@ -106,7 +106,7 @@ static void drop(unsigned whom)
 {
 	struct sfs_fetch_options options = {.n_connections = 64,
 					    .n_small = 64,
-					    .paced = paced,
+					    .path_changed = path_changed,
 					    .connect_timeout_ms = 60000,
 					    .stall_timeout_ms = 60000};
 	struct sfs_error err;
@@ -122,7 +122,7 @@ static void drop(unsigned whom)
 		*gets[i] = (struct sfs_get){.is_cancelled = &is_cancelled,
 					    .is_needed = &is_needed,
 					    .is_small = true,
-					    .place = place,
+					    .set_url = place,
 					    .start = start,
 					    .late = late,
 					    .end = end};

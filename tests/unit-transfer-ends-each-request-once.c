@@ -249,7 +249,7 @@ static void respond(struct sfs_get *get)
 
 static void send_body(struct sfs_get *get)
 {
-	const struct sfs_http_headers *a = &get->answer;
+	const struct sfs_http_headers *a = &get->headers;
 	bool has_length = a->length != SFS_HTTP_UNKNOWN;
 	uint64_t at = a->first + *n_sent(get), n_left = a->last + 1 - at, n;
 

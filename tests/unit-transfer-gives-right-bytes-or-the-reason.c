@@ -108,7 +108,7 @@ static void a_read_is_one_get(void)
 	get = begin_only();
 	CHECK_STR(get->url, "http://origin/x.tar");
 	CHECK_STR(get->user, "me:secret");
-	CHECK(get->has_headers);
+	CHECK(get->has_user_headers);
 	CHECK_STR(get->if_match, "\"one\"");
 	CHECK_EQ(get->first, 1000);
 	CHECK_EQ(get->last, 5999);
@@ -252,13 +252,13 @@ static void redirects_are_followed_without_secrets(void)
 	get = begin_only();
 	CHECK_STR(get->url, "http://origin/y.tar?key=1");
 	CHECK_STR(get->user, "me:secret");
-	CHECK(get->has_headers);
+	CHECK(get->has_user_headers);
 	CHECK(script_head(get,
 			  "HTTP/1.1 301 There\nLocation: http://origin:8080/z.tar\n"));
 	script_end(get);
 	get = begin_only();
 	CHECK_STR(get->url, "http://origin:8080/z.tar");
-	CHECK(!get->user && !get->has_headers);
+	CHECK(!get->user && !get->has_user_headers);
 	CHECK_STR(get->if_match, "\"one\"");
 	give(get);
 	expect(0, 2000, NULL);
@@ -267,7 +267,7 @@ static void redirects_are_followed_without_secrets(void)
 	ask_for_bytes(&one, &object, 2000, 2000);
 	get = begin_only();
 	CHECK_STR(get->url, "http://origin:8080/z.tar");
-	CHECK(!get->user && !get->has_headers);
+	CHECK(!get->user && !get->has_user_headers);
 	/* When that place fails, the object's own URL is asked. */
 	CHECK(script_head(get, "HTTP/1.1 404 Gone\n"));
 	script_end(get);

@@ -144,7 +144,7 @@ static struct sfs_failure judge_passing(struct sfs_leg *leg, int err,
 					enum sfs_fetch_outcome outcome, const char *why)
 {
 	struct sfs_job *job = leg->job;
-	const struct sfs_http_headers *a = &leg->get.answer;
+	const struct sfs_http_headers *a = &leg->get.headers;
 	bool is_of_no_use =
 		err == 0 || err == -EPROTO || outcome == SFS_FETCH_NONSENSE ||
 		(err == SFS_RESPONSE_AGAIN && !sfs_response_is_later(a->status));
@@ -180,7 +180,7 @@ static void forget_redirect(struct sfs_leg *leg)
 static bool may_renew(struct sfs_leg *leg)
 {
 	const struct sfs_http_source *s = leg->job->source;
-	int status = leg->get.answer.status;
+	int status = leg->get.headers.status;
 
 	return (status == 401 || status == 403) &&
 	       leg->n_renewed <= s->options.n_retries &&

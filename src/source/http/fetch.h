@@ -11,6 +11,7 @@
 #define SFS_FETCH_H
 
 #include "base/error.h"
+#include "source/http/fetch-options.h"
 #include "source/http/get.h"
 
 #include <stdbool.h>

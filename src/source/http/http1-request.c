@@ -149,7 +149,7 @@ static bool is_plain_target(const char *s)
 static bool is_allowed(const struct sfs_http1_request *plain, const struct sfs_get *get)
 {
 	return plain->is_direct && !get->user &&
-	       (plain->has_plain_headers || !get->has_headers) &&
+	       (plain->has_plain_headers || !get->has_user_headers) &&
 	       (!get->if_match || !strpbrk(get->if_match, "\r\n")) &&
 	       (!plain->netrc || access(plain->netrc, F_OK) != 0);
 }
@@ -180,7 +180,7 @@ char *sfs_http1_request_write(const struct sfs_http1_request *plain,
 			       "Accept-Encoding: identity\r\n");
 	if (get->if_match)
 		sfs_strbuf_printf(&text, "If-Match: %s\r\n", get->if_match);
-	if (get->has_headers && plain->headers.n > 0)
+	if (get->has_user_headers && plain->headers.n > 0)
 		sfs_strbuf_puts(&text, plain->headers.s);
 	sfs_strbuf_puts(&text, "\r\n");
 	return text.s;

@@ -6,6 +6,7 @@
 #ifndef SFS_HTTP1_REQUEST_H
 #define SFS_HTTP1_REQUEST_H
 
+#include "source/http/fetch-options.h"
 #include "source/http/get.h"
 #include "source/http/user-headers.h"
 

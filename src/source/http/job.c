@@ -45,7 +45,8 @@ static uint64_t n_settled(const struct sfs_job *job)
 	uint64_t n = sfs_job_in_place(job, 0), at;
 
 	SFS_EACH (leg, &job->legs, struct sfs_leg, link) {
-		at = leg->get.answer.length == SFS_HTTP_UNKNOWN ? leg->begun_at : leg->at;
+		at = leg->get.headers.length == SFS_HTTP_UNKNOWN ? leg->begun_at
+								 : leg->at;
 		if (!leg->is_over && at < n)
 			n = at;
 	}

@@ -67,7 +67,7 @@ struct sfs_leg {
 	int n_redirects;
 	bool is_remembered;		     /* url is where an earlier redirect led */
 	bool has_forgotten;		     /* such a URL failed: use none again */
-	bool met_silence;		     /* the GET before did */
+	bool has_stalled;		     /* the GET before did */
 	struct sfs_retry failures, refusals; /* those that pass, and the others */
 	int n_renewed; /* GETs that were refused, and sent again with new credentials */
 	struct sfs_claim claim;

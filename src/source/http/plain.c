@@ -19,7 +19,7 @@ static void request(struct sfs_http_query *q, const char *url, struct sfs_get *g
 		q->if_match = o->tag;
 	get->url = url;
 	get->user = is_ours ? o->uri.user : NULL;
-	get->has_headers = is_ours;
+	get->has_user_headers = is_ours;
 	get->if_match = q->if_match;
 	get->first = q->first;
 	get->last = q->last;
@@ -50,7 +50,7 @@ static char *redirect(const char *from, const struct sfs_http_headers *headers,
 /* The user's headers may come from a file that somebody has renewed. */
 static bool renew(struct sfs_fetch *fetch, const struct sfs_get *get)
 {
-	return get->has_headers && sfs_fetch_has_new_headers(fetch, get);
+	return get->has_user_headers && sfs_fetch_has_new_headers(fetch, get);
 }
 
 const struct sfs_dialect sfs_dialect_plain = {

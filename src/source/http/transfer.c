@@ -50,7 +50,7 @@ static int on_head(struct sfs_get *get, const struct sfs_http_headers *a)
 /* Where the body ends, if it has the length that its headers promise. */
 static uint64_t body_end(const struct sfs_leg *leg)
 {
-	const struct sfs_http_headers *a = &leg->get.answer;
+	const struct sfs_http_headers *a = &leg->get.headers;
 
 	return a->status == 206 ? a->last + 1 - leg->job->request->offset : leg->end;
 }
@@ -84,7 +84,7 @@ static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 }
 
 /* The same, and the bytes are in place. */
-static int on_took(struct sfs_get *get, size_t n)
+static int on_received(struct sfs_get *get, size_t n)
 {
 	return on_body(get, NULL, n);
 }
@@ -116,7 +116,7 @@ static void on_late(struct sfs_get *get)
 
 static void follow_redirect(struct sfs_leg *leg)
 {
-	char *to = leg->job->dialect->redirect(leg->url, &leg->get.answer, &leg->error);
+	char *to = leg->job->dialect->redirect(leg->url, &leg->get.headers, &leg->error);
 
 	if (to && ++leg->n_redirects > MAX_REDIRECTS) {
 		sfs_response_final(&leg->error, -EIO, "more than %d redirects",
@@ -165,7 +165,7 @@ static void succeed(struct sfs_leg *leg)
 	if (sfs_job_is_ask(job)) {
 		job->has_size = true;
 		job->request->n_got = leg->n_head;
-		job->dialect->learn(job->request->object, &leg->get.answer);
+		job->dialect->learn(job->request->object, &leg->get.headers);
 		if (!job->request->may_be_tiny)
 			warn_of_no_validator(job->source, job->request->object);
 	}
@@ -207,7 +207,7 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 	struct sfs_job *job = leg->job;
 	bool is_done = err == 0 && (sfs_job_is_ask(job) || leg->at == leg->end);
 
-	leg->met_silence = get->met_silence;
+	leg->has_stalled = get->has_stalled;
 	if (err == -ECANCELED)
 		sfs_failure_end(leg, err, false);
 	else if (err == SFS_RESPONSE_REDIRECT)
@@ -216,8 +216,8 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 		confirm(leg);
 	else if (is_done)
 		succeed(leg);
-	else if (err == 0 && leg->at > leg->begun_at && get->answer.has_range &&
-		 job->request->offset + leg->at == get->answer.last + 1)
+	else if (err == 0 && leg->at > leg->begun_at && get->headers.has_range &&
+		 job->request->offset + leg->at == get->headers.last + 1)
 		begin_get(leg, 0); /* the server gives less at a time */
 	else
 		handle_failure(leg, err, outcome, why);
@@ -256,7 +256,7 @@ static void catch_up(struct sfs_leg *leg)
 	leg->at = at;
 }
 
-static void on_place(struct sfs_get *get)
+static void on_set_url(struct sfs_get *get)
 {
 	struct sfs_leg *leg = (struct sfs_leg *)get;
 	const struct sfs_object *o = leg->job->request->object;
@@ -307,16 +307,16 @@ static void init_get(struct sfs_leg *leg)
 		.is_small = sfs_job_is_ask(job) ||
 			    (is_part && leg->end - leg->at <= SMALL_MAX),
 		.is_urgent = r->is_urgent || is_part || atomic_load(&r->is_needed),
-		.is_wary = leg->met_silence,
+		.wants_new_connection = leg->has_stalled,
 		.is_probe = r->is_probe,
 		.is_cancelled = &r->is_cancelled,
 		.is_needed = &r->is_needed,
-		.place = on_place,
+		.set_url = on_set_url,
 		.start = on_start,
 		.head = on_head,
 		.body = on_body,
 		.room = on_room,
-		.took = on_took,
+		.received = on_received,
 		.late = on_late,
 		.end = on_end,
 	};
@@ -383,7 +383,7 @@ static void free_source(struct sfs_source *source)
 	free(s);
 }
 
-static void on_paced(void *ctx, const struct sfs_netpath *path)
+static void on_path_changed(void *ctx, const struct sfs_netpath *path)
 {
 	struct sfs_http_source *s = ctx;
 
@@ -402,7 +402,7 @@ struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
 	const struct sfs_fetch_options fetch_options = {
 		.n_connections = options->n_connections,
 		.n_small = N_SMALL,
-		.paced = on_paced,
+		.path_changed = on_path_changed,
 		.ctx = s,
 		.connect_timeout_ms = options->connect_timeout_ms,
 		.stall_timeout_ms = options->stall_timeout_ms,
