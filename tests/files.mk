@@ -78,6 +78,7 @@ unit_tests = \
 	tests/unit-members-are-found-by-number-and-by-byte \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \
+	tests/unit-netpath-belongs-to-the-server-of-an-object \
 	tests/unit-next-epoch-follows-epochs-read-in-order \
 	tests/unit-options-refuse-what-they-do-not-understand \
 	tests/unit-order-file-reads-anywhere-at-little-cost \

@@ -56,6 +56,49 @@ static void many_origins(void)
 	CHECK_EQ(n_parallel(), alone);
 }
 
+/* The path to a server stays where it is, though the server is forgotten meanwhile. */
+static void paths(void)
+{
+	const struct sfs_netpath_record *near, *far;
+	struct sfs_get get;
+	int i;
+
+	line_up(&get, "http://far/x.tar");
+	CHECK(sfs_origins_next(&origins) == &get);
+	far = get.origin->path;
+	CHECK_EQ(sfs_netpath_load(far).n_parallel, 0);
+	sfs_origins_enter(&origins, &get);
+	get.sent_ns = now_ns;
+	now_ns += 150 * SFS_NS_PER_MS;
+	sfs_origin_responded(&get, now_ns);
+	sfs_origins_leave(&origins, &get, now_ns);
+	CHECK_EQ(sfs_netpath_load(far).wait_ns, 150 * SFS_NS_PER_MS);
+	CHECK_EQ(sfs_netpath_load(far).n_parallel, N_CONNECTIONS);
+
+	for (i = 0; i < 100; i++) {
+		sfs_autofree char *url = sfs_asprintf("http://near-%d:80/x.tar", i);
+
+		use(url);
+	}
+	line_up(&get, "http://near-99:80/y.tar");
+	CHECK(sfs_origins_next(&origins) == &get);
+	near = get.origin->path;
+	CHECK_EQ(sfs_netpath_load(near).wait_ns, SFS_NS_PER_MS);
+	CHECK_EQ(sfs_netpath_load(far).wait_ns, 150 * SFS_NS_PER_MS);
+	line_up(&get, "http://FAR/y.tar");
+	CHECK(sfs_origins_next(&origins) == &get);
+	CHECK_EQ(get.origin->served_bytes, 0);
+	CHECK(get.origin->path == far);
+
+	/* Endless redirects to new servers do not fill the memory. */
+	for (i = 0; i < 6000; i++) {
+		sfs_autofree char *url = sfs_asprintf("http://many-%d:80/x.tar", i);
+
+		use(url);
+	}
+	CHECK(origins.n_paths <= 4096);
+}
+
 /* Those that have something to do are never forgotten. */
 static void all_busy(void)
 {
@@ -93,6 +136,9 @@ int main(void)
 	CHECK(sfs_origins_next(&origins) == &calm);
 	CHECK(sfs_origins_next(&origins) == NULL);
 	many_origins();
+	sfs_origins_done(&origins);
+	sfs_origins_init(&origins, N_CONNECTIONS, 128);
+	paths();
 	sfs_origins_done(&origins);
 	sfs_origins_init(&origins, N_CONNECTIONS, 128);
 	all_busy();

@@ -255,7 +255,7 @@ struct sfs_source *sfs_source_file_start(int n_threads, bool verify_size_only)
 	s->base.ops = &ops;
 	s->verify_size_only = verify_size_only;
 	s->n_threads = n_threads;
-	s->base.n_parallel = n_threads;
+	s->base.path.n_parallel = n_threads;
 	s->threads = sfs_calloc((size_t)n_threads, sizeof *s->threads);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->wake, NULL);

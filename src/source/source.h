@@ -44,6 +44,8 @@ struct sfs_object {
 	char *tag, *modified;
 	/* Where the server's last redirect led to: its own too, or NULL. */
 	char *redirected;
+	/* The path to the server that gave bytes last: the source's; NULL: none has. */
+	const struct sfs_netpath_record *_Atomic path;
 };
 
 /* An object for `uri`, which it takes over (and leaves empty). */
@@ -118,15 +120,17 @@ struct sfs_source {
 	const struct sfs_source_ops *ops;
 	_Atomic uint64_t n_requests, n_failed, n_bytes; /* see sfs_source_count() */
 	_Atomic uint64_t n_hedges, hedged_bytes;
-
-	/* See sfs_source_path(). */
-	_Atomic int n_parallel;
-	_Atomic uint64_t rtt_ns, wait_ns, bytes_per_s;
+	struct sfs_netpath_record path; /* see sfs_source_path() */
 };
 
-/* The ways to its servers as they are now, and what the source says of them. */
+/* The paths to all its servers together, as they are now. */
 struct sfs_netpath sfs_source_path(const struct sfs_source *source);
-void sfs_source_set_path(struct sfs_source *source, const struct sfs_netpath *path);
+
+/* The path to the server that has the object, as it is now; where that is not known yet,
+ * or there is no network, its source's.  A dataset may mix local, near and far shards:
+ * decide by this what concerns one shard (the sizes of parts), and by the sources how
+ * many reads are of use in all.  Any thread; never waits. */
+struct sfs_netpath sfs_object_netpath(const struct sfs_object *object);
 
 /* `what` of the object is waited for, at byte `offset`: from where? */
 void sfs_object_explain(const struct sfs_object *object, uint64_t offset,

@@ -65,6 +65,7 @@ static void begin(struct sfs_fetch *f, struct sfs_get *get)
 {
 	get->rtt_ns = get->origin->rtt_ns;
 	get->served_bytes = get->origin->served_bytes;
+	get->path = get->origin->path;
 	get->late_ns = 0;
 	get->start(get);
 	if (get->has_user_headers)

@@ -76,8 +76,8 @@ struct sfs_get {
 		    const char *why);
 
 	/* What is known of its server when start() is called: the round-trip time (0:
-	 * unknown), how much it has sent, and the path to it.  And when the request was
-	 * sent. */
+	 * unknown), how much it has sent, and the path to it (fetch's, and good until
+	 * sfs_fetch_free(); NULL: not recorded).  And when the request was sent. */
 	uint64_t rtt_ns, served_bytes;
 	const struct sfs_netpath_record *path;
 	uint64_t sent_ns;

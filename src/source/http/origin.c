@@ -16,6 +16,7 @@
 #define NO_WINDOW   (1 << 30)
 #define SMALL_AGAIN 8 /* so many have to end before there may be one more again */
 #define MOST_IDLE   64
+#define MAX_PATHS   4096
 #define OF_LATE_NS  (10 * SFS_NS_PER_S)
 
 /* GETs at a time, of all servers. */
@@ -31,6 +32,44 @@ void sfs_origins_init(struct sfs_origins *origins, int n_connections, int n_smal
 	*origins =
 		(struct sfs_origins){.n_connections = n_connections, .n_small = n_small};
 	sfs_list_init(&origins->list);
+	sfs_list_init(&origins->paths);
+}
+
+/* The path to a server that is perhaps forgotten. */
+struct known_path {
+	struct sfs_link link;
+	char *name;
+	struct sfs_netpath_record record;
+};
+
+/* NULL: there are too many of them. */
+static struct sfs_netpath_record *path_of(struct sfs_origins *origins, const char *name)
+{
+	struct known_path *path;
+
+	SFS_EACH (known, &origins->paths, struct known_path, link) {
+		if (strcasecmp(known->name, name) == 0)
+			return &known->record;
+	}
+	if (origins->n_paths == MAX_PATHS)
+		return NULL;
+	path = sfs_calloc(1, sizeof *path);
+	path->name = sfs_strdup(name);
+	sfs_list_push(&origins->paths, &path->link);
+	origins->n_paths++;
+	return &path->record;
+}
+
+static void free_paths(struct sfs_origins *origins)
+{
+	struct sfs_link *link;
+	struct known_path *path;
+
+	while ((link = sfs_list_pop(&origins->paths)) != NULL) {
+		path = sfs_container(link, struct known_path, link);
+		free(path->name);
+		free(path);
+	}
 }
 
 static void forget(struct sfs_origins *origins, struct sfs_origin *origin)
@@ -46,6 +85,7 @@ void sfs_origins_done(struct sfs_origins *origins)
 	while (!sfs_list_is_empty(&origins->list))
 		forget(origins,
 		       sfs_container(origins->list.next, struct sfs_origin, link));
+	free_paths(origins);
 }
 
 static bool has_queued(const struct sfs_origin *origin, int i)
@@ -99,6 +139,7 @@ static struct sfs_origin *find_or_add(struct sfs_origins *origins, const char *u
 		forget_oldest(origins);
 	origin = sfs_calloc(1, sizeof *origin);
 	origin->name = sfs_asprintf("%.*s", (int)n, url);
+	origin->path = path_of(origins, origin->name);
 	origin->small_limit = origins->n_small;
 	sfs_concurrency_init(&origin->concurrency, origins->n_connections);
 	for (i = 0; i < SFS_N_QUEUES; i++) {
@@ -152,6 +193,24 @@ void sfs_origins_enter(struct sfs_origins *origins, struct sfs_get *get)
 	get->origin->n_active[queue_of(get)]++;
 }
 
+static struct sfs_netpath path_to(const struct sfs_origin *origin)
+{
+	return (struct sfs_netpath){
+		.n_parallel = sfs_concurrency_limit(&origin->concurrency),
+		.rtt_ns = origin->rtt_ns,
+		.wait_ns = sfs_concurrency_wait_ns(&origin->concurrency),
+		.bytes_per_s = (uint64_t)origin->concurrency.rate,
+	};
+}
+
+static void record_path(struct sfs_origin *origin)
+{
+	struct sfs_netpath path = path_to(origin);
+
+	if (origin->path)
+		sfs_netpath_store(origin->path, &path);
+}
+
 void sfs_origins_leave(struct sfs_origins *origins, struct sfs_get *get, uint64_t now_ns)
 {
 	struct sfs_origin *origin = get->origin;
@@ -163,11 +222,12 @@ void sfs_origins_leave(struct sfs_origins *origins, struct sfs_get *get, uint64_
 	if (get->is_small && origin->small_limit < origins->n_small &&
 	    ++origin->n_small_ended % SMALL_AGAIN == 0)
 		origin->small_limit++;
-	if (get->is_small)
-		return;
-	sfs_concurrency_ended(&origin->concurrency, now_ns, is_bound);
-	if (origin->n_active[SFS_QUEUE_READ] == 0)
-		sfs_concurrency_rest(&origin->concurrency);
+	if (!get->is_small) {
+		sfs_concurrency_ended(&origin->concurrency, now_ns, is_bound);
+		if (origin->n_active[SFS_QUEUE_READ] == 0)
+			sfs_concurrency_rest(&origin->concurrency);
+	}
+	record_path(origin);
 }
 
 void sfs_origins_begin_waiting(struct sfs_origins *origins, struct sfs_get *get)
@@ -199,23 +259,22 @@ void sfs_origins_each_queue(struct sfs_origins *origins,
 
 struct sfs_netpath sfs_origins_path(struct sfs_origins *origins, uint64_t now_ns)
 {
-	struct sfs_netpath p = {0};
-	uint64_t wait_ns;
+	struct sfs_netpath all = {0}, one;
 
 	SFS_EACH (origin, &origins->list, struct sfs_origin, link) {
 		if (is_idle(origin) && now_ns - origin->used_ns > OF_LATE_NS)
 			continue;
-		p.n_parallel += sfs_concurrency_limit(&origin->concurrency);
-		p.bytes_per_s += (uint64_t)origin->concurrency.rate;
-		if (origin->rtt_ns > p.rtt_ns)
-			p.rtt_ns = origin->rtt_ns;
-		wait_ns = sfs_concurrency_wait_ns(&origin->concurrency);
-		if (wait_ns > p.wait_ns)
-			p.wait_ns = wait_ns;
+		one = path_to(origin);
+		all.n_parallel += one.n_parallel;
+		all.bytes_per_s += one.bytes_per_s;
+		if (one.rtt_ns > all.rtt_ns)
+			all.rtt_ns = one.rtt_ns;
+		if (one.wait_ns > all.wait_ns)
+			all.wait_ns = one.wait_ns;
 	}
-	if (p.n_parallel > most_active[SFS_QUEUE_READ])
-		p.n_parallel = most_active[SFS_QUEUE_READ];
-	return p;
+	if (all.n_parallel > most_active[SFS_QUEUE_READ])
+		all.n_parallel = most_active[SFS_QUEUE_READ];
+	return all;
 }
 
 void sfs_origin_responded(struct sfs_get *get, uint64_t now_ns)

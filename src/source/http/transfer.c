@@ -170,6 +170,7 @@ static void succeed(struct sfs_leg *leg)
 			warn_of_no_validator(job->source, job->request->object);
 	}
 	remember_redirect(leg);
+	atomic_store(&job->request->object->path, leg->get.path);
 	sfs_leg_end(leg);
 	sfs_job_tidy(job);
 }
@@ -387,7 +388,7 @@ static void on_path_changed(void *ctx, const struct sfs_netpath *path)
 {
 	struct sfs_http_source *s = ctx;
 
-	sfs_source_set_path(&s->base, path);
+	sfs_netpath_store(&s->base.path, path);
 }
 
 struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
@@ -418,7 +419,7 @@ struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
 	};
 
 	s->base.ops = &ops;
-	s->base.n_parallel =
+	s->base.path.n_parallel =
 		options->n_connections < START ? options->n_connections : START;
 	s->options = *options;
 	s->rng.state = sfs_clock_ns();
