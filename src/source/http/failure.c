@@ -76,7 +76,7 @@ static void report_retry(struct sfs_leg *leg, const struct sfs_retry *retry, int
 		       then, "%s", leg->error.why);
 }
 
-/* How often a user who mounts has it tried. */
+/* While mounting, a user waits for the error. */
 static int probe_limit(const struct sfs_job *job, enum sfs_fetch_outcome outcome)
 {
 	int limit = job->source->options.n_retries;

@@ -29,8 +29,9 @@ struct sfs_failure {
 	bool is_silent;	       /* nothing is lost, so report nothing */
 };
 
-/* The leg's GET ended with `err`, as its end() was told; leg->error has the sentence of a
- * response that was refused, `why` that of any other failure.  Reports retries. */
+/* The leg's GET ended with `err`, see end() of struct sfs_get; leg->error has the
+ * sentence of a response that was refused, `why` that of any other failure.  Reports
+ * retries. */
 struct sfs_failure sfs_failure_judge(struct sfs_leg *leg, int err,
 				     enum sfs_fetch_outcome outcome, const char *why);
 

@@ -45,7 +45,7 @@ struct sfs_fetch {
 	struct sfs_user_headers *headers;
 };
 
-/* The user's headers, as they are now. */
+/* Bring the user's headers up to date, for this GET. */
 static void look_at_headers(struct sfs_fetch *f, struct sfs_get *get, bool must)
 {
 	if (sfs_user_headers_look(f->headers, must, sfs_clock_ns()))
@@ -91,7 +91,7 @@ static void take_off(struct sfs_fetch *f, struct sfs_get *get)
 	sfs_http1_gets_drop(f->http1, get);
 }
 
-/* Its server is well again: all who wait for that go on. */
+/* The server responds again: all GETs that wait for that go on. */
 static void release(struct sfs_fetch *f, const struct sfs_origin *origin)
 {
 	SFS_EACH (get, &f->delayed, struct sfs_get, link) {
@@ -189,7 +189,7 @@ static void take_incoming(struct sfs_fetch *f)
 	pthread_mutex_unlock(&f->lock);
 	while ((link = sfs_list_pop(&arrived)) != NULL) {
 		get = sfs_container(link, struct sfs_get, link);
-		/* Nobody looks at these again before their turn comes. */
+		/* They are not looked at again before their turn comes. */
 		if (atomic_load(get->is_cancelled)) {
 			cancel(f, get);
 		} else if (get->due_ns == 0) {
@@ -293,7 +293,7 @@ static void gather_ended(void *ctx, struct sfs_link *list)
 	}
 }
 
-/* The GET brings nothing any more, or too little. */
+/* The GET brings nothing, or too little. */
 static void end_stalled(struct sfs_fetch *f, struct sfs_get *get, uint64_t now)
 {
 	const unsigned ms = f->options.stall_timeout_ms;
@@ -346,7 +346,7 @@ static uint64_t late_at(const struct sfs_get *get)
 	return atomic_load(get->is_needed) ? get->needed_late_ns : get->late_ns;
 }
 
-/* Tell those that are late by now; they may drop each other. */
+/* Call late() of those that are late; they may drop each other. */
 static void handle_late(struct sfs_fetch *f, uint64_t now)
 {
 	struct sfs_link late, *link, *following;
@@ -456,7 +456,7 @@ static const char *copy(const char *s)
 	return s ? sfs_strdup(s) : NULL;
 }
 
-/* Connections need descriptors; what the system allows by itself is often 1024. */
+/* Connections need descriptors; the default limit is often 1024. */
 static void allow_descriptors(void)
 {
 	struct rlimit limit;
@@ -469,7 +469,7 @@ static void allow_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* The curl command's way to a CA file: these variables, then the built-in one. */
+/* As the curl command does: these variables, then the built-in file. */
 static const char *default_ca_file(void)
 {
 	const char *s = getenv("CURL_CA_BUNDLE");

@@ -3,11 +3,11 @@
 
 #include "base/clock.h"
 
-#define COST_PART    20		 /* at most one byte in so many, */
-#define COST_FREE    (512 << 10) /* or so many bytes */
+#define COST_PART    20		 /* at most one byte in this many, */
+#define COST_FREE    (512 << 10) /* or this many bytes */
 #define MAX_HEDGES   3		 /* of a job */
 #define URGENT_LEG   (128 << 10) /* if a reader waits, a hedge has legs of this, */
-#define URGENT_LEGS  8		 /* at most so many */
+#define URGENT_LEGS  8		 /* at most this many */
 #define UNKNOWN_NS   SFS_NS_PER_S
 #define LATE_MEDIANS 4
 
@@ -25,7 +25,7 @@ static bool may_ask_again(const struct sfs_http_source *s, uint64_t n_bytes)
 	return s->hedged_bytes + n_bytes <= (most > COST_FREE ? most : COST_FREE);
 }
 
-/* How many bytes does the leg lack, which nobody has got?  Those from *ret_first on. */
+/* How many bytes of the leg are missing?  Those from *ret_first on. */
 static uint64_t n_missing(const struct sfs_leg *leg, uint64_t *ret_first)
 {
 	if (sfs_job_is_ask(leg->job)) {

@@ -14,7 +14,7 @@
 
 #define LEAST_SMALL 8
 #define NO_WINDOW   (1 << 30)
-#define SMALL_AGAIN 8 /* so many have to end before there may be one more again */
+#define SMALL_AGAIN 8 /* that many have to end before the limit grows by one */
 #define MOST_IDLE   64
 #define MAX_PATHS   4096
 #define OF_LATE_NS  (10 * SFS_NS_PER_S)
@@ -245,7 +245,7 @@ void sfs_origins_end_waiting(struct sfs_get *get)
 }
 
 void sfs_origins_each_queue(struct sfs_origins *origins,
-			    void (*each)(void *ctx, struct sfs_link *line), void *ctx)
+			    void (*each)(void *ctx, struct sfs_link *queue), void *ctx)
 {
 	int i;
 
@@ -345,10 +345,10 @@ bool sfs_origin_succeeded(struct sfs_get *get, uint64_t now_ns)
 {
 	uint64_t ns = 0;
 
-	if (!sfs_outage_answered(&get->origin->outage, now_ns, &ns))
+	if (!sfs_outage_succeeded(&get->origin->outage, now_ns, &ns))
 		return false;
 	sfs_ledger_add(SFS_EVENT_OUTAGE, get->origin->name, SFS_NO_OFFSET, "",
-		       "answers again after %llu s",
+		       "responds again after %llu s",
 		       (unsigned long long)((ns + SFS_NS_PER_S / 2) / SFS_NS_PER_S));
 	return true;
 }

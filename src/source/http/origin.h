@@ -74,7 +74,7 @@ void sfs_origins_each_queue(struct sfs_origins *origins,
 void sfs_origins_begin_waiting(struct sfs_origins *origins, struct sfs_get *get);
 void sfs_origins_end_waiting(struct sfs_get *get);
 
-/* All servers together that were used of late. */
+/* All servers together that were used in the last ten seconds. */
 struct sfs_netpath sfs_origins_path(struct sfs_origins *origins, uint64_t now_ns);
 
 /* A response has begun, and n_bytes of a body have come. */

@@ -142,7 +142,7 @@ static void remember_redirect(struct sfs_leg *leg)
 	o->redirected = sfs_strdup(leg->url);
 }
 
-/* Without a tag or a date, only the size tells versions apart: say so once. */
+/* Without a tag or a date, only the size shows a change: warn once. */
 static void warn_of_no_validator(struct sfs_http_source *s, const struct sfs_object *o)
 {
 	sfs_autofree char *shown = NULL;
