@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An answer is believed if its status, range, encoding and version are those that were
+/* A response is believed if its status, range, encoding and version are those that were
  * asked for; anything else is asked for again, or an error that says what is wrong. */
 #include "base/alloc.h"
 #include "check.h"
@@ -15,21 +15,21 @@
 /* Bytes 100 to 199 of 1000, as they should come. */
 #define PART "HTTP/1.1 206 x\nContent-Range: bytes 100-199/1000\nContent-Length: 100\n"
 
-static struct sfs_http_headers answer;
+static struct sfs_http_headers response;
 static struct sfs_response_error error;
 static struct sfs_object object;
 
-/* The answer that these lines make. */
+/* The response that these lines make. */
 static const struct sfs_http_headers *answer_of(const char *text)
 {
 	size_t n;
 
-	sfs_http_headers_init(&answer);
+	sfs_http_headers_init(&response);
 	for (; *text; text += n + (text[n] == '\n')) {
 		n = strcspn(text, "\n");
-		sfs_http_headers_add(&answer, text, n, 0);
+		sfs_http_headers_add(&response, text, n, 0);
 	}
-	return &answer;
+	return &response;
 }
 
 /* The object is as an ask has found it: of 1000 bytes, with these headers. */
@@ -57,7 +57,7 @@ static int judge(const struct sfs_http_query *q, const char *text)
 	return outcome;
 }
 
-/* What the answer to a read of bytes 100 to 199 means. */
+/* What the response to a read of bytes 100 to 199 means. */
 static int read_part(const char *text)
 {
 	const struct sfs_http_query q = {.object = &object,

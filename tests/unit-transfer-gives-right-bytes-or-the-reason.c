@@ -513,7 +513,7 @@ static void the_other_leg_goes_on(void)
 	stop();
 }
 
-/* A size is asked for again as well, and whoever answers first is believed. */
+/* A size is asked for again as well, and the first response is believed. */
 static void an_ask_is_hedged(void)
 {
 	start(&usual);

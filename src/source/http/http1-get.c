@@ -64,7 +64,7 @@ void sfs_http1_gets_drop(struct sfs_http1_gets *g, struct sfs_get *get)
 	free(steal(&get->http1_origin));
 }
 
-/* The server answers in a way that only libcurl understands. */
+/* The server responds in a way that only libcurl understands. */
 static void leave_to_libcurl(struct sfs_http1_gets *g, struct sfs_get *get)
 {
 	sfs_conncache_avoid(g->conns, get->http1_origin, sfs_clock_ns());
