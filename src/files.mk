@@ -53,14 +53,24 @@ libshufflefs_la_SOURCES = \
 	 \
 	src/source/http/concurrency.c src/source/http/concurrency.h \
 	src/source/http/conncache.c src/source/http/conncache.h \
+	src/source/http/curl-get.c src/source/http/curl-get.h \
+	src/source/http/curl-url.c src/source/http/curl-url.h \
+	src/source/http/dialect.h \
+	src/source/http/failure.c src/source/http/failure.h \
 	src/source/http/fetch.c src/source/http/fetch.h \
+	src/source/http/fetch-options.h \
 	src/source/http/get.h \
 	src/source/http/headers.c src/source/http/headers.h \
+	src/source/http/hedge.c src/source/http/hedge.h \
 	src/source/http/http1.c src/source/http/http1.h \
+	src/source/http/http1-get.c src/source/http/http1-get.h \
 	src/source/http/http1-request.c src/source/http/http1-request.h \
+	src/source/http/job.c src/source/http/job.h \
 	src/source/http/latency.c src/source/http/latency.h \
 	src/source/http/origin.c src/source/http/origin.h \
 	src/source/http/outage.c src/source/http/outage.h \
+	src/source/http/plain.c \
+	src/source/http/receive.c src/source/http/receive.h \
 	src/source/http/response.c src/source/http/response.h \
 	src/source/http/transfer.c \
 	src/source/http/user-headers.c src/source/http/user-headers.h \

@@ -13,6 +13,6 @@ arrives "$origin/long,by=100000,open,over=512,times=1/$three"
 : >"$HOME/.netrc"
 start_origin shards
 arrives "$origin/long,by=100000,open,over=512,times=1/$three"
-said "retry: train-00000..tar @ [0-9]*: more bytes than were asked for"
+said "retry: train-00000..tar @ [0-9]*: more bytes than its headers promised"
 breaks "$origin/train-000000.tar" \
     "$origin/long,by=100000,open,over=512,only=*1.tar/train-000001.tar" "$origin/train-000002.tar"

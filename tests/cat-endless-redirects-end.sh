@@ -18,8 +18,8 @@ leads() {
 
 leads loop "more than 10 redirects"
 leads deeper "more than 10 redirects"
-leads none "a redirect to nowhere"
-leads ftp "a redirect to nowhere"
+leads none "a redirect whose Location is missing or not an http URL"
+leads ftp "a redirect whose Location is missing or not an http URL"
 leads dead "onnect"
 n=$(grep -c '"path": "/redirect,to=loop/train-000000' origin-log.1)
 [ "$n" -le 12 ] || fail "went round $n times"

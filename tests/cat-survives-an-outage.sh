@@ -57,7 +57,7 @@ start_origin data "$port"
 wait $reader
 finish
 told 1 "outage: .*onnect"
-told 1 "outage: $origin: answers again after [0-9]* s"
+told 1 "outage: $origin: responds again after [0-9]* s"
 [ "$(grep -c "retry: " said)" -le 1 ] || fail "too much was said: $(cat said)"
 
 # The same if it only answers with errors, or breaks all connections.
@@ -71,6 +71,6 @@ for fault in 503 rst; do
     wait $reader
     finish
     told 1 "outage: .*retrying"
-    told 1 "outage: $origin: answers again after [0-9]* s"
+    told 1 "outage: $origin: responds again after [0-9]* s"
     [ "$(grep -c "retry: " said)" -le 1 ] || fail "too much was said: $(cat said)"
 done

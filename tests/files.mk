@@ -80,6 +80,7 @@ unit_tests = \
 	tests/unit-members-are-found-by-number-and-by-byte \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \
+	tests/unit-netpath-belongs-to-the-server-of-an-object \
 	tests/unit-next-epoch-follows-epochs-read-in-order \
 	tests/unit-options-refuse-what-they-do-not-understand \
 	tests/unit-order-file-reads-anywhere-at-little-cost \
@@ -117,7 +118,9 @@ unit_tests = \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit-timer-fires-when-due \
 	tests/unit-top-report-shows-what-stats-say \
+	tests/unit-transfer-ends-each-request-once \
 	tests/unit-transfer-ends-what-comes-too-late \
+	tests/unit-transfer-gives-right-bytes-or-the-reason \
 	tests/unit-uri-never-shows-a-password \
 	tests/unit-uri-understands-paths-and-urls \
 	tests/unit-user-headers-are-read-again \
@@ -349,6 +352,7 @@ test_helpers = \
 	tests/parked.sh \
 	tests/ranks-in-turn.py \
 	tests/run-test \
+	tests/scripted-fetch.h \
 	tests/scripted-runtime.h \
 	tests/scripted-source.c \
 	tests/scripted-source.h \

@@ -21,7 +21,7 @@ for fault in 416,total=0 416,total=none 200,body=0 few,bytes=10; do
         mount_ds $quick -o retries=1 "$origin/$fault,while=ill,only=*1.tar,$when/$three" mnt
         ! stat -c %s mnt/shards/train-000001.tar >got 2>err || fail "$fault: $(cat got) bytes"
         grep -q "Input/output error" err || fail "$(cat err)"
-        errors_have mnt 'train-000001.tar.*\(which is no tar, and did not confirm\|HTTP 416\)'
+        errors_have mnt 'train-000001.tar.*\(which no tar has, and did not confirm\|HTTP 416\)'
         rm shards/ill
         wait_until 20 stat mnt/shards/train-000001.tar
         same shards/train-000001.tar mnt/shards/train-000001.tar

@@ -21,7 +21,7 @@ must_fail 'order.c: order may not include stream/stream.h' src/order/order.c
 echo '#include "order/name.h"' >>tree/src/order/order.h
 must_fail 'a circle: .*src/order/order -> src/order/name\|a circle: .*src/order/name -> src/order/order' src/order/order.h
 echo '#include <curl/curl.h>' >>tree/src/cli/cat.c
-must_fail '<curl/curl.h> belongs in src/source/http/fetch.c' src/cli/cat.c
+must_fail '<curl/curl.h> belongs in src/source/http/curl-' src/cli/cat.c
 echo '#include <pthread.h>' >>tree/src/tar/key.c
 must_fail '<pthread.h>, but tar is pure' src/tar/key.c
 rm tree/src/tar/README.md

@@ -79,7 +79,7 @@ struct scripted_source *scripted_start(void)
 	struct scripted_source *s = sfs_calloc(1, sizeof *s);
 
 	s->base.ops = &ops;
-	s->base.n_parallel = 8;
+	s->base.path.n_parallel = 8;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	sfs_list_init(&s->pending);

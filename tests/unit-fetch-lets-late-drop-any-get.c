@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A GET that is late may drop others and itself, whichever they are; those that are left
- * are told that they are late, each once. */
+ * have their late() called, each once. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "check.h"
@@ -18,7 +18,7 @@ static struct sfs_get *gets[N]; /* NULL: dropped */
 static char *url;
 static atomic_bool is_cancelled, is_needed;
 static int n_started, n_late;
-static unsigned dropped; /* a bit each: whom the first that is late drops */
+static unsigned dropped; /* a bit each: which the first that is late drops */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
@@ -50,7 +50,7 @@ static void start(struct sfs_get *get)
 	int i;
 
 	get->user = get->if_match = NULL;
-	get->has_headers = get->is_whole = false;
+	get->has_user_headers = get->is_whole = false;
 	get->first = 0;
 	get->last = 511;
 	get->late_ns = get->needed_late_ns = UINT64_MAX;
@@ -98,21 +98,21 @@ static void end(struct sfs_get *get, int err, enum sfs_fetch_outcome verdict,
 	free(get);
 }
 
-static void paced(void *ctx, const struct sfs_netpath *path)
+static void path_changed(void *ctx, const struct sfs_netpath *path)
 {
 }
 
-static void drop(unsigned whom)
+static void drop(unsigned which)
 {
 	struct sfs_fetch_options options = {.n_connections = 64,
 					    .n_small = 64,
-					    .paced = paced,
+					    .path_changed = path_changed,
 					    .connect_timeout_ms = 60000,
 					    .stall_timeout_ms = 60000};
 	struct sfs_error err;
 	int i;
 
-	dropped = whom;
+	dropped = which;
 	n_started = n_late = 0;
 	is_over = false;
 	fetch = sfs_fetch_start(&options, &err);
@@ -122,7 +122,7 @@ static void drop(unsigned whom)
 		*gets[i] = (struct sfs_get){.is_cancelled = &is_cancelled,
 					    .is_needed = &is_needed,
 					    .is_small = true,
-					    .place = place,
+					    .set_url = place,
 					    .start = start,
 					    .late = late,
 					    .end = end};
@@ -140,14 +140,14 @@ static void drop(unsigned whom)
 int main(void)
 {
 	int fd = listen_silently();
-	unsigned whom;
+	unsigned which;
 
 	alarm(60);
 	/* None, each one, all but one, all, every other. */
 	drop(0);
-	for (whom = 1; whom < 1 << N; whom <<= 1) {
-		drop(whom);
-		drop(((1 << N) - 1) & ~whom);
+	for (which = 1; which < 1 << N; which <<= 1) {
+		drop(which);
+		drop(((1 << N) - 1) & ~which);
 	}
 	drop((1 << N) - 1);
 	drop(0x155);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The headers of an answer are understood as servers write them; what is damaged,
+/* The headers of a response are understood as servers write them; what is damaged,
  * doubtful or too long says nothing. */
 #include "base/alloc.h"
 #include "base/rng.h"
@@ -17,8 +17,8 @@ static void line_of(struct sfs_http_headers *a, const char *line, size_t n)
 	sfs_http_headers_add(a, exact, n, NOW);
 }
 
-/* An answer of these lines, which end in LF, with or without CR. */
-static struct sfs_http_headers answer(const char *lines)
+/* A response of these lines, which end in LF, with or without CR. */
+static struct sfs_http_headers response(const char *lines)
 {
 	struct sfs_http_headers a;
 	size_t n;
@@ -35,7 +35,7 @@ static struct sfs_http_headers answer(const char *lines)
 
 static void nothing(void)
 {
-	struct sfs_http_headers a = answer("");
+	struct sfs_http_headers a = response("");
 
 	CHECK_EQ(a.status, 0);
 	CHECK(a.length == SFS_HTTP_UNKNOWN && a.total == SFS_HTTP_UNKNOWN);
@@ -51,16 +51,16 @@ static void nothing(void)
 static void whole_answer(void)
 {
 	struct sfs_http_headers a =
-		answer("HTTP/1.1 206 Partial Content\r\n"
-		       "Server: nginx/1.22.1\r\n"
-		       "Date: Tue, 14 Nov 2023 22:13:20 GMT\r\n"
-		       "Content-Type: application/octet-stream\r\n"
-		       "Content-Length: 500\r\n"
-		       "Last-Modified: Mon, 13 Nov 2023 10:00:00 GMT\r\n"
-		       "Connection: keep-alive\r\n"
-		       "ETag: \"6551f2a0-4d2\"\r\n"
-		       "Content-Range: bytes 500-999/1234\r\n"
-		       "\r\n");
+		response("HTTP/1.1 206 Partial Content\r\n"
+			 "Server: nginx/1.22.1\r\n"
+			 "Date: Tue, 14 Nov 2023 22:13:20 GMT\r\n"
+			 "Content-Type: application/octet-stream\r\n"
+			 "Content-Length: 500\r\n"
+			 "Last-Modified: Mon, 13 Nov 2023 10:00:00 GMT\r\n"
+			 "Connection: keep-alive\r\n"
+			 "ETag: \"6551f2a0-4d2\"\r\n"
+			 "Content-Range: bytes 500-999/1234\r\n"
+			 "\r\n");
 
 	CHECK_EQ(a.status, 206);
 	CHECK_EQ(a.length, 500);
@@ -73,31 +73,31 @@ static void whole_answer(void)
 
 static void statuses(void)
 {
-	CHECK_EQ(answer("HTTP/1.1 200 OK\r\n").status, 200);
-	CHECK_EQ(answer("HTTP/2 206 \r\n").status, 206);
-	CHECK_EQ(answer("HTTP/2 206").status, 206);
-	CHECK_EQ(answer("HTTP/1.0 404 Not Found").status, 404);
-	CHECK_EQ(answer("HTTP/1.1 503\n").status, 503);
-	CHECK_EQ(answer("HTTP/1.1\r\n").status, 0);
-	CHECK_EQ(answer("HTTP/1.1 \r\n").status, 0);
-	CHECK_EQ(answer("HTTP/1.1 20\r\n").status, 0);
-	CHECK_EQ(answer("HTTP/1.1 2x0 OK\r\n").status, 0);
-	CHECK_EQ(answer("HTTP/1.1 -20 OK\r\n").status, 0);
+	CHECK_EQ(response("HTTP/1.1 200 OK\r\n").status, 200);
+	CHECK_EQ(response("HTTP/2 206 \r\n").status, 206);
+	CHECK_EQ(response("HTTP/2 206").status, 206);
+	CHECK_EQ(response("HTTP/1.0 404 Not Found").status, 404);
+	CHECK_EQ(response("HTTP/1.1 503\n").status, 503);
+	CHECK_EQ(response("HTTP/1.1\r\n").status, 0);
+	CHECK_EQ(response("HTTP/1.1 \r\n").status, 0);
+	CHECK_EQ(response("HTTP/1.1 20\r\n").status, 0);
+	CHECK_EQ(response("HTTP/1.1 2x0 OK\r\n").status, 0);
+	CHECK_EQ(response("HTTP/1.1 -20 OK\r\n").status, 0);
 }
 
-/* Each status line forgets what the answer before it said. */
+/* Each status line forgets what the response before it said. */
 static void begins_anew(void)
 {
 	struct sfs_http_headers a =
-		answer("HTTP/1.1 302 Found\r\n"
-		       "Location: https://elsewhere/x.tar\r\n"
-		       "Content-Length: 17\r\n"
-		       "ETag: \"of the redirect\"\r\n"
-		       "Retry-After: 3\r\n"
-		       "Content-Range: bytes 0-16/17\r\n"
-		       "Content-Encoding: gzip\r\n"
-		       "Content-Type: multipart/byteranges; boundary=x\r\n"
-		       "Last-Modified: Mon, 13 Nov 2023 10:00:00 GMT\r\n");
+		response("HTTP/1.1 302 Found\r\n"
+			 "Location: https://elsewhere/x.tar\r\n"
+			 "Content-Length: 17\r\n"
+			 "ETag: \"of the redirect\"\r\n"
+			 "Retry-After: 3\r\n"
+			 "Content-Range: bytes 0-16/17\r\n"
+			 "Content-Encoding: gzip\r\n"
+			 "Content-Type: multipart/byteranges; boundary=x\r\n"
+			 "Last-Modified: Mon, 13 Nov 2023 10:00:00 GMT\r\n");
 
 	CHECK_STR(a.location, "https://elsewhere/x.tar");
 	CHECK(a.has_range && a.is_multipart);
@@ -128,33 +128,35 @@ static void a_coded_answer_has_no_length(void)
 
 static void lengths(void)
 {
-	CHECK_EQ(answer("Content-Length: 0").length, 0);
-	CHECK_EQ(answer("content-length:5\r\n").length, 5);
-	CHECK_EQ(answer("CONTENT-LENGTH: \t 5 \t\r\n").length, 5);
-	CHECK_EQ(answer("Content-Length: 1099511627776\n").length, 1LL << 40);
-	CHECK_EQ(answer("Content-Length: 007").length, 7);
-	CHECK(answer("Content-Length:").length == SFS_HTTP_UNKNOWN);
-	CHECK(answer("Content-Length: -1").length == SFS_HTTP_UNKNOWN);
-	CHECK(answer("Content-Length: +1").length == SFS_HTTP_UNKNOWN);
-	CHECK(answer("Content-Length: 5x").length == SFS_HTTP_UNKNOWN);
-	CHECK(answer("Content-Length: 5, 5").length == SFS_HTTP_UNKNOWN);
-	CHECK(answer("Content-Length: 0x10").length == SFS_HTTP_UNKNOWN);
-	CHECK(answer("Content-Length: 18446744073709551615").length == SFS_HTTP_UNKNOWN);
-	CHECK(answer("Content-Length: 18446744073709551621").length == SFS_HTTP_UNKNOWN);
-	CHECK(answer("Content-Length: 99999999999999999999999").length ==
+	CHECK_EQ(response("Content-Length: 0").length, 0);
+	CHECK_EQ(response("content-length:5\r\n").length, 5);
+	CHECK_EQ(response("CONTENT-LENGTH: \t 5 \t\r\n").length, 5);
+	CHECK_EQ(response("Content-Length: 1099511627776\n").length, 1LL << 40);
+	CHECK_EQ(response("Content-Length: 007").length, 7);
+	CHECK(response("Content-Length:").length == SFS_HTTP_UNKNOWN);
+	CHECK(response("Content-Length: -1").length == SFS_HTTP_UNKNOWN);
+	CHECK(response("Content-Length: +1").length == SFS_HTTP_UNKNOWN);
+	CHECK(response("Content-Length: 5x").length == SFS_HTTP_UNKNOWN);
+	CHECK(response("Content-Length: 5, 5").length == SFS_HTTP_UNKNOWN);
+	CHECK(response("Content-Length: 0x10").length == SFS_HTTP_UNKNOWN);
+	CHECK(response("Content-Length: 18446744073709551615").length ==
+	      SFS_HTTP_UNKNOWN);
+	CHECK(response("Content-Length: 18446744073709551621").length ==
+	      SFS_HTTP_UNKNOWN);
+	CHECK(response("Content-Length: 99999999999999999999999").length ==
 	      SFS_HTTP_UNKNOWN);
 	/* Other names that only look like it. */
-	CHECK(answer("Content-Length : 5").length == SFS_HTTP_UNKNOWN);
-	CHECK(answer("X-Content-Length: 5").length == SFS_HTTP_UNKNOWN);
-	CHECK(answer("Content-Lengt: 5").length == SFS_HTTP_UNKNOWN);
-	CHECK(answer(" Content-Length: 5").length == SFS_HTTP_UNKNOWN);
-	CHECK(answer("Content-Length 5").length == SFS_HTTP_UNKNOWN);
+	CHECK(response("Content-Length : 5").length == SFS_HTTP_UNKNOWN);
+	CHECK(response("X-Content-Length: 5").length == SFS_HTTP_UNKNOWN);
+	CHECK(response("Content-Lengt: 5").length == SFS_HTTP_UNKNOWN);
+	CHECK(response(" Content-Length: 5").length == SFS_HTTP_UNKNOWN);
+	CHECK(response("Content-Length 5").length == SFS_HTTP_UNKNOWN);
 }
 
 static void check_range(const char *line, bool has, uint64_t first, uint64_t last,
 			uint64_t total)
 {
-	struct sfs_http_headers a = answer(line);
+	struct sfs_http_headers a = response(line);
 
 	if (a.has_range == has && (!has || (a.first == first && a.last == last)) &&
 	    a.total == total)
@@ -209,22 +211,22 @@ static void ranges(void)
 
 static void tags(void)
 {
-	CHECK_STR(answer("ETag: \"abc\"\r\n").etag, "\"abc\"");
-	CHECK_STR(answer("etag:W/\"abc\"").etag, "W/\"abc\"");
-	CHECK_STR(answer("ETag: \"a b: c\"").etag, "\"a b: c\"");
-	CHECK_STR(answer("ETag: unquoted").etag, "unquoted");
-	CHECK_STR(answer("ETag:").etag, "");
+	CHECK_STR(response("ETag: \"abc\"\r\n").etag, "\"abc\"");
+	CHECK_STR(response("etag:W/\"abc\"").etag, "W/\"abc\"");
+	CHECK_STR(response("ETag: \"a b: c\"").etag, "\"a b: c\"");
+	CHECK_STR(response("ETag: unquoted").etag, "unquoted");
+	CHECK_STR(response("ETag:").etag, "");
 	CHECK(sfs_http_etag_is_strong("\"abc\""));
 	CHECK(!sfs_http_etag_is_strong("W/\"abc\""));
 	CHECK(!sfs_http_etag_is_strong("w/\"abc\""));
 	CHECK(!sfs_http_etag_is_strong(""));
 	CHECK(!sfs_http_etag_is_strong("\"\"")); /* says nothing */
-	CHECK_STR(answer("ETAG : \t\"abc\" \r\n").etag, "\"abc\"");
-	CHECK_STR(answer("ETag: \"\"").etag, "\"\"");
+	CHECK_STR(response("ETAG : \t\"abc\" \r\n").etag, "\"abc\"");
+	CHECK_STR(response("ETag: \"\"").etag, "\"\"");
 	/* Sent twice: once is enough, and two different ones are a third. */
-	CHECK_STR(answer("ETag: \"a\"\netag: \"a\"\n").etag, "\"a\"");
-	CHECK_STR(answer("ETag: \"a\"\netag: \"b\"\n").etag, "\"a\", \"b\"");
-	CHECK_STR(answer("Last-Modified: a\nLast-Modified: b\n").last_modified, "a, b");
+	CHECK_STR(response("ETag: \"a\"\netag: \"a\"\n").etag, "\"a\"");
+	CHECK_STR(response("ETag: \"a\"\netag: \"b\"\n").etag, "\"a\", \"b\"");
+	CHECK_STR(response("Last-Modified: a\nLast-Modified: b\n").last_modified, "a, b");
 
 	CHECK(sfs_http_etag_can_be_sent("\"abc\""));
 	CHECK(!sfs_http_etag_can_be_sent("\"\""));
@@ -238,11 +240,11 @@ static void tags(void)
 /* Trailers come after the body, and whoever wrote the head did not write them. */
 static void trailers(void)
 {
-	struct sfs_http_headers a =
-		answer("HTTP/1.1 100 Continue\r\n\r\n"
-		       "HTTP/1.1 206 x\r\nContent-Range: bytes 0-4/9\r\n"
-		       "Transfer-Encoding: chunked\r\n\r\n"
-		       "Content-Range: bytes 5-8/10\r\nETag: \"x\"\r\nHTTP/1.1 404 x\r\n");
+	struct sfs_http_headers a = response(
+		"HTTP/1.1 100 Continue\r\n\r\n"
+		"HTTP/1.1 206 x\r\nContent-Range: bytes 0-4/9\r\n"
+		"Transfer-Encoding: chunked\r\n\r\n"
+		"Content-Range: bytes 5-8/10\r\nETag: \"x\"\r\nHTTP/1.1 404 x\r\n");
 
 	CHECK(a.is_whole && !a.is_ambiguous);
 	CHECK_EQ(a.status, 206);
@@ -252,13 +254,13 @@ static void trailers(void)
 
 static void said_twice(void)
 {
-	CHECK(!answer("Content-Length: 5\nContent-Length: 5\n").is_ambiguous);
-	CHECK(answer("Content-Length: 5\nContent-Length: 6\n").is_ambiguous);
-	CHECK(!answer("Content-Range: bytes 0-1/5\nContent-Range: bytes 0-1/5\n")
+	CHECK(!response("Content-Length: 5\nContent-Length: 5\n").is_ambiguous);
+	CHECK(response("Content-Length: 5\nContent-Length: 6\n").is_ambiguous);
+	CHECK(!response("Content-Range: bytes 0-1/5\nContent-Range: bytes 0-1/5\n")
 		       .is_ambiguous);
-	CHECK(answer("Content-Range: bytes 0-1/5\nContent-Range: bytes 0-1/6\n")
+	CHECK(response("Content-Range: bytes 0-1/5\nContent-Range: bytes 0-1/6\n")
 		      .is_ambiguous);
-	CHECK(answer("Content-Range: bytes */5\nContent-Range: bytes 0-1/5\n")
+	CHECK(response("Content-Range: bytes */5\nContent-Range: bytes 0-1/5\n")
 		      .is_ambiguous);
 }
 
@@ -274,7 +276,7 @@ static char *long_line(const char *name, size_t n)
 
 static char *tag_of(const char *line)
 {
-	return sfs_strdup(answer(line).etag);
+	return sfs_strdup(response(line).etag);
 }
 
 /* However long a tag is, two that differ stay different: at the end, and in length. */
@@ -294,8 +296,8 @@ static void long_tags(void)
 		CHECK(strcmp(tag, tag_other) != 0 && strcmp(tag, tag_longer) != 0);
 		CHECK(memcmp(tag, "W/\"xx", 5) == 0);
 		line[6] = '"'; /* "/" and so on: a strong one */
-		CHECK(sfs_http_etag_is_strong(answer(line).etag));
-		CHECK(!sfs_http_etag_can_be_sent(answer(line).etag));
+		CHECK(sfs_http_etag_is_strong(response(line).etag));
+		CHECK(!sfs_http_etag_can_be_sent(response(line).etag));
 	}
 }
 
@@ -306,47 +308,48 @@ static void too_long(void)
 	sfs_autofree char *not = long_line("Location: ", 4096);
 	sfs_autofree char *far = long_line("Location: ", 100000);
 
-	CHECK_EQ(strlen(answer(fits).location), 4095);
-	CHECK_STR(answer(not ).location, "");
-	CHECK_STR(answer(far).location, "");
+	CHECK_EQ(strlen(response(fits).location), 4095);
+	CHECK_STR(response(not ).location, "");
+	CHECK_STR(response(far).location, "");
 }
 
 static void encodings(void)
 {
 	sfs_autofree char *odd = long_line("Content-Encoding: ", 500);
 
-	CHECK_STR(answer("Content-Encoding: gzip\r\n").encoding, "gzip");
-	CHECK_STR(answer("Content-Encoding: identity\r\n").encoding, "");
-	CHECK_STR(answer("content-encoding: IDENTITY").encoding, "");
-	CHECK_STR(answer("Content-Encoding: aws-chunked, gzip").encoding,
+	CHECK_STR(response("Content-Encoding: gzip\r\n").encoding, "gzip");
+	CHECK_STR(response("Content-Encoding: identity\r\n").encoding, "");
+	CHECK_STR(response("content-encoding: IDENTITY").encoding, "");
+	CHECK_STR(response("Content-Encoding: aws-chunked, gzip").encoding,
 		  "aws-chunked, gzip");
-	CHECK(answer(odd).encoding[0]); /* some encoding, whatever it is called */
-	CHECK_STR(answer("Transfer-Encoding: chunked").encoding, "");
+	CHECK(response(odd).encoding[0]); /* some encoding, whatever it is called */
+	CHECK_STR(response("Transfer-Encoding: chunked").encoding, "");
 }
 
 static void types(void)
 {
-	CHECK(answer("Content-Type: multipart/byteranges; boundary=abc").is_multipart);
-	CHECK(answer("content-type:Multipart/Byteranges").is_multipart);
-	CHECK(!answer("Content-Type: application/x-tar").is_multipart);
-	CHECK(!answer("Content-Type: multipart/form-data").is_multipart);
-	CHECK(!answer("Content-Type:").is_multipart);
+	CHECK(response("Content-Type: multipart/byteranges; boundary=abc").is_multipart);
+	CHECK(response("content-type:Multipart/Byteranges").is_multipart);
+	CHECK(!response("Content-Type: application/x-tar").is_multipart);
+	CHECK(!response("Content-Type: multipart/form-data").is_multipart);
+	CHECK(!response("Content-Type:").is_multipart);
 }
 
 static void retries(void)
 {
-	CHECK_EQ(answer("Retry-After: 0").retry_after_s, 0);
-	CHECK_EQ(answer("Retry-After: 120\r\n").retry_after_s, 120);
-	CHECK_EQ(answer("Retry-After: 999999999").retry_after_s, 86400);
-	CHECK_EQ(answer("Retry-After: Tue, 14 Nov 2023 22:13:50 GMT").retry_after_s, 30);
-	CHECK_EQ(answer("Retry-After: Tue, 14 Nov 2023 22:13:20 GMT").retry_after_s, 0);
-	CHECK_EQ(answer("Retry-After: Fri, 31 Dec 1999 23:59:59 GMT").retry_after_s, 0);
-	CHECK_EQ(answer("Retry-After: Fri, 31 Dec 2100 23:59:59 GMT").retry_after_s,
+	CHECK_EQ(response("Retry-After: 0").retry_after_s, 0);
+	CHECK_EQ(response("Retry-After: 120\r\n").retry_after_s, 120);
+	CHECK_EQ(response("Retry-After: 999999999").retry_after_s, 86400);
+	CHECK_EQ(response("Retry-After: Tue, 14 Nov 2023 22:13:50 GMT").retry_after_s,
+		 30);
+	CHECK_EQ(response("Retry-After: Tue, 14 Nov 2023 22:13:20 GMT").retry_after_s, 0);
+	CHECK_EQ(response("Retry-After: Fri, 31 Dec 1999 23:59:59 GMT").retry_after_s, 0);
+	CHECK_EQ(response("Retry-After: Fri, 31 Dec 2100 23:59:59 GMT").retry_after_s,
 		 86400);
-	CHECK_EQ(answer("Retry-After: soon").retry_after_s, -1);
-	CHECK_EQ(answer("Retry-After: -5").retry_after_s, -1);
-	CHECK_EQ(answer("Retry-After: 5.5").retry_after_s, -1);
-	CHECK_EQ(answer("Retry-After:").retry_after_s, -1);
+	CHECK_EQ(response("Retry-After: soon").retry_after_s, -1);
+	CHECK_EQ(response("Retry-After: -5").retry_after_s, -1);
+	CHECK_EQ(response("Retry-After: 5.5").retry_after_s, -1);
+	CHECK_EQ(response("Retry-After:").retry_after_s, -1);
 }
 
 /* NULs, lines of nothing, any bytes at all: ignored, and always within bounds. */

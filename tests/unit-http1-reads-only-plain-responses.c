@@ -57,7 +57,7 @@ static int on_room(void *ctx, struct iovec *pieces, int n_max)
 	return i;
 }
 
-static int on_took(void *ctx, size_t n)
+static int on_received(void *ctx, size_t n)
 {
 	struct reader *r = ctx;
 
@@ -65,7 +65,7 @@ static int on_took(void *ctx, size_t n)
 	return r->took_says;
 }
 
-static const struct sfs_http1_reader ops = {on_line, on_head, on_room, on_took};
+static const struct sfs_http1_reader ops = {on_line, on_head, on_room, on_received};
 
 static struct reader reader;
 static struct sfs_http1 *conn;

@@ -68,7 +68,7 @@ static void texts(void)
 	       "GET / HTTP/1.1\r\nHost: 10.0.0.1\r\nRange: "
 	       "bytes=1-9223372036854775807\r\n" END "If-Match: \"x\"\r\n\r\n",
 	       "10.0.0.1");
-	get = (struct sfs_get){.first = 7, .last = 7, .has_headers = true};
+	get = (struct sfs_get){.first = 7, .last = 7, .has_user_headers = true};
 	writes("http://a-b.c_d.e/~x/$y",
 	       "GET /~x/$y HTTP/1.1\r\nHost: a-b.c_d.e\r\nRange: bytes=7-7\r\n" END
 	       "X: y\r\nAuthorization: Bearer z\r\n\r\n",
@@ -162,15 +162,15 @@ static void headers(void)
 	char *line;
 	size_t i;
 
-	get = (struct sfs_get){.url = "http://h/a", .has_headers = true};
+	get = (struct sfs_get){.url = "http://h/a", .has_user_headers = true};
 	options.headers = &line;
 	options.n_headers = 1;
 	for (i = 0; i < SFS_COUNT(refused); i++) {
 		line = (char *)refused[i];
 		CHECK(!is_plain());
-		get.has_headers = false; /* at another host */
+		get.has_user_headers = false; /* at another host */
 		CHECK(is_plain());
-		get.has_headers = true;
+		get.has_user_headers = true;
 	}
 	line = (char *)"Accept-Language: de";
 	CHECK(is_plain());

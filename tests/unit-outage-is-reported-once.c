@@ -21,15 +21,15 @@ static void good_answers(void)
 	/* A server that fails now and then, but answers all the time. */
 	for (i = 0; i < 1000; i++) {
 		now += 10 * MS;
-		CHECK(!sfs_outage_answered(&o, now, &ns));
+		CHECK(!sfs_outage_succeeded(&o, now, &ns));
 		CHECK_EQ(sfs_outage_failed(&o, false, now), SFS_OUTAGE_SINGLE);
 		CHECK_EQ(sfs_outage_failed(&o, i % 2 != 0, now + 5 * MS),
 			 SFS_OUTAGE_NO_NEWS);
 	}
-	CHECK(!sfs_outage_answered(&o, now, &ns));
+	CHECK(!sfs_outage_succeeded(&o, now, &ns));
 	/* Refusing some, while others are answered, is no outage. */
 	CHECK_EQ(sfs_outage_failed(&o, true, now + SEC), SFS_OUTAGE_SINGLE);
-	CHECK(!sfs_outage_answered(&o, now + 2 * SEC, &ns));
+	CHECK(!sfs_outage_succeeded(&o, now + 2 * SEC, &ns));
 }
 
 static void it_stops_answering(void)
@@ -38,18 +38,19 @@ static void it_stops_answering(void)
 	uint64_t now = 50 * SEC;
 	int i;
 
-	CHECK(!sfs_outage_answered(&o, now, &ns));
+	CHECK(!sfs_outage_succeeded(&o, now, &ns));
 	CHECK_EQ(sfs_outage_failed(&o, false, now + 10 * SEC), SFS_OUTAGE_SINGLE);
 	for (i = 0; i < 100; i++)
 		CHECK_EQ(sfs_outage_failed(&o, false, now + 10 * SEC + (uint64_t)i * MS),
 			 SFS_OUTAGE_NO_NEWS);
 	CHECK_EQ(sfs_outage_failed(&o, false, now + 12 * SEC), SFS_OUTAGE_BEGUN);
 	for (i = 0; i < 100; i++)
-		CHECK_EQ(sfs_outage_failed(&o, i % 3 == 0, now + (uint64_t)(13 + i) * SEC),
+		CHECK_EQ(sfs_outage_failed(&o, i % 3 == 0,
+					   now + (uint64_t)(13 + i) * SEC),
 			 SFS_OUTAGE_NO_NEWS);
-	CHECK(sfs_outage_answered(&o, now + 71 * SEC, &ns));
+	CHECK(sfs_outage_succeeded(&o, now + 71 * SEC, &ns));
 	CHECK_EQ(ns, 61 * SEC);
-	CHECK(!sfs_outage_answered(&o, now + 72 * SEC, &ns));
+	CHECK(!sfs_outage_succeeded(&o, now + 72 * SEC, &ns));
 	CHECK_EQ(sfs_outage_failed(&o, false, now + 73 * SEC), SFS_OUTAGE_SINGLE);
 }
 
@@ -58,13 +59,13 @@ static void it_cannot_be_reached(void)
 	struct sfs_outage o = {0};
 
 	CHECK_EQ(sfs_outage_failed(&o, true, SEC), SFS_OUTAGE_BEGUN);
-	CHECK(sfs_outage_answered(&o, 2 * SEC, &ns));
+	CHECK(sfs_outage_succeeded(&o, 2 * SEC, &ns));
 	CHECK_EQ(ns, SEC);
 	/* It answered a moment ago: perhaps it is only one of its addresses. */
 	CHECK_EQ(sfs_outage_failed(&o, true, 3 * SEC), SFS_OUTAGE_SINGLE);
 	CHECK_EQ(sfs_outage_failed(&o, true, 3 * SEC + MS), SFS_OUTAGE_NO_NEWS);
 	CHECK_EQ(sfs_outage_failed(&o, true, 4 * SEC), SFS_OUTAGE_BEGUN);
-	CHECK(sfs_outage_answered(&o, 9 * SEC, &ns));
+	CHECK(sfs_outage_succeeded(&o, 9 * SEC, &ns));
 	CHECK_EQ(ns, 6 * SEC);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An answer is believed if its status, range, encoding and version are those that were
+/* A response is believed if its status, range, encoding and version are those that were
  * asked for; anything else is asked for again, or an error that says what is wrong. */
 #include "base/alloc.h"
 #include "check.h"
@@ -15,21 +15,21 @@
 /* Bytes 100 to 199 of 1000, as they should come. */
 #define PART "HTTP/1.1 206 x\nContent-Range: bytes 100-199/1000\nContent-Length: 100\n"
 
-static struct sfs_http_headers answer;
-static struct sfs_response_error verdict;
+static struct sfs_http_headers response;
+static struct sfs_response_error error;
 static struct sfs_object object;
 
-/* The answer that these lines make. */
+/* The response that these lines make. */
 static const struct sfs_http_headers *answer_of(const char *text)
 {
 	size_t n;
 
-	sfs_http_headers_init(&answer);
+	sfs_http_headers_init(&response);
 	for (; *text; text += n + (text[n] == '\n')) {
 		n = strcspn(text, "\n");
-		sfs_http_headers_add(&answer, text, n, 0);
+		sfs_http_headers_add(&response, text, n, 0);
 	}
-	return &answer;
+	return &response;
 }
 
 /* The object is as an ask has found it: of 1000 bytes, with these headers. */
@@ -49,21 +49,21 @@ static int judge(const struct sfs_http_query *q, const char *text)
 {
 	int outcome;
 
-	memset(&verdict, 0, sizeof verdict);
-	outcome = (int)sfs_response_judge(q, answer_of(text), &verdict);
-	CHECK((verdict.err < 0) == (outcome == SFS_RESPONSE_FINAL));
+	memset(&error, 0, sizeof error);
+	outcome = (int)sfs_response_judge(q, answer_of(text), &error);
+	CHECK((error.err < 0) == (outcome == SFS_RESPONSE_FINAL));
 	if (outcome == SFS_RESPONSE_AGAIN || outcome == SFS_RESPONSE_FINAL)
-		CHECK(verdict.why[0]);
+		CHECK(error.why[0]);
 	return outcome;
 }
 
-/* What the answer to a read of bytes 100 to 199 means. */
+/* What the response to a read of bytes 100 to 199 means. */
 static int read_part(const char *text)
 {
 	const struct sfs_http_query q = {.object = &object,
-				       .first = 100,
-				       .last = 199,
-				       .if_match = object.tag};
+					 .first = 100,
+					 .last = 199,
+					 .if_match = object.tag};
 
 	return judge(&q, text);
 }
@@ -78,9 +78,9 @@ static int read_whole(const char *text)
 static int ask(const char *text)
 {
 	const struct sfs_http_query q = {.object = &object,
-				       .is_ask = true,
-				       .first = 0,
-				       .last = 511};
+					 .is_ask = true,
+					 .first = 0,
+					 .last = 511};
 
 	return judge(&q, text);
 }
@@ -89,7 +89,7 @@ static int ask(const char *text)
 static void check_final(int outcome, int err)
 {
 	CHECK_EQ(outcome, SFS_RESPONSE_FINAL);
-	CHECK_EQ(verdict.err, err);
+	CHECK_EQ(error.err, err);
 }
 
 static void the_range_that_was_asked_for(void)
@@ -104,7 +104,7 @@ static void the_range_that_was_asked_for(void)
 	/* Another one. */
 	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 99-199/1000\n" TAGGED),
 		 SFS_RESPONSE_AGAIN);
-	CHECK_HAS(verdict.why, "asked for bytes 100-199, got 99-199");
+	CHECK_HAS(error.why, "asked for bytes 100-199, got 99-199");
 	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 101-199/1000\n" TAGGED),
 		 SFS_RESPONSE_AGAIN);
 	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 100-200/1000\n" TAGGED),
@@ -119,7 +119,7 @@ static void the_range_that_was_asked_for(void)
 	CHECK_EQ(read_part("HTTP/1.1 206 x\nContent-Range: bytes 100-199/1000\n"
 			   "Content-Length: 99\n" TAGGED),
 		 SFS_RESPONSE_AGAIN);
-	CHECK_HAS(verdict.why, "does not match");
+	CHECK_HAS(error.why, "does not match");
 }
 
 static void the_whole_object(void)
@@ -138,7 +138,7 @@ static void the_whole_object(void)
 	/* A part is none of it. */
 	CHECK_EQ(read_part("HTTP/1.1 200 x\nContent-Length: 1000\n" TAGGED),
 		 SFS_RESPONSE_AGAIN);
-	CHECK_HAS(verdict.why, "ignores Range");
+	CHECK_HAS(error.why, "ignores Range");
 	CHECK_EQ(read_part("HTTP/1.1 200 x\nContent-Length: 100\n" TAGGED),
 		 SFS_RESPONSE_AGAIN);
 	CHECK_EQ(judge(&end, "HTTP/1.1 200 x\nContent-Length: 1000\n" TAGGED),
@@ -151,25 +151,25 @@ static void one_version(void)
 {
 	know(TAGGED DATED);
 	check_final(read_part(PART "ETag: \"two\"\n" DATED), -ESTALE);
-	CHECK_HAS(verdict.why, "its ETag was \"one\", is \"two\"");
+	CHECK_HAS(error.why, "its ETag was \"one\", is \"two\"");
 	check_final(read_part("HTTP/1.1 206 x\nContent-Range: bytes 100-199/1001\n" TAGGED
 				      DATED),
 		    -ESTALE);
-	CHECK_HAS(verdict.why, "its size was 1000, is 1001");
-	CHECK(!strstr(verdict.why, "verify=size"));
+	CHECK_HAS(error.why, "its size was 1000, is 1001");
+	CHECK(!strstr(error.why, "verify=size"));
 	/* The tag says more than the time: replicas may have got theirs later. */
 	CHECK_EQ(read_part(PART TAGGED "Last-Modified: " OTHER_DAY "\n"),
 		 SFS_RESPONSE_BYTES);
 	/* One that has gone, or come, is another one; and so is a weak one. */
 	check_final(read_part(PART DATED), -ESTALE);
-	CHECK_HAS(verdict.why, "its ETag was \"one\", is none; for replicas");
+	CHECK_HAS(error.why, "its ETag was \"one\", is none; for replicas");
 	check_final(read_part(PART "ETag: W/\"one\"\n" DATED), -ESTALE);
 	check_final(read_part(PART "ETag: W/\"two\"\n" DATED), -ESTALE);
 	check_final(read_part(PART TAGGED "ETag: \"two\"\n" DATED), -ESTALE);
 	CHECK_EQ(read_part(PART TAGGED TAGGED DATED), SFS_RESPONSE_BYTES);
 	know(DATED);
 	check_final(read_part(PART TAGGED DATED), -ESTALE);
-	CHECK_HAS(verdict.why, "its ETag was none, is \"one\"");
+	CHECK_HAS(error.why, "its ETag was none, is \"one\"");
 
 	/* Where the tag is weak, or says nothing, the time counts, too; */
 	know("ETag: W/\"one\"\n" DATED);
@@ -178,7 +178,7 @@ static void one_version(void)
 	check_final(read_part(PART "ETag: \"one\"\n" DATED), -ESTALE);
 	check_final(read_part(PART "ETag: W/\"one\"\nLast-Modified: " OTHER_DAY "\n"),
 		    -ESTALE);
-	CHECK_HAS(verdict.why, "Last-Modified was " DAY ", is " OTHER_DAY);
+	CHECK_HAS(error.why, "Last-Modified was " DAY ", is " OTHER_DAY);
 	check_final(read_part(PART "ETag: W/\"one\"\n"), -ESTALE);
 	know("ETag: \"\"\n" DATED);
 	CHECK_EQ(read_part(PART "ETag: \"\"\n" DATED), SFS_RESPONSE_BYTES);
@@ -189,7 +189,7 @@ static void one_version(void)
 	know("");
 	CHECK_EQ(read_part(PART), SFS_RESPONSE_BYTES);
 	check_final(read_part(PART DATED), -ESTALE);
-	CHECK_HAS(verdict.why, "was none");
+	CHECK_HAS(error.why, "was none");
 }
 
 /* Two tags that differ in their last byte only, however long they are. */
@@ -207,16 +207,16 @@ static void long_tags(void)
 	know(one);
 	CHECK_EQ(read_part(got), SFS_RESPONSE_BYTES);
 	check_final(read_part(other), -ESTALE);
-	CHECK_HAS(verdict.why, "5003 bytes");
+	CHECK_HAS(error.why, "5003 bytes");
 	check_final(read_part(PART DATED), -ESTALE);
 }
 
 static void replicas(void)
 {
 	const struct sfs_http_query q = {.object = &object,
-				       .first = 100,
-				       .last = 199,
-				       .verify_size_only = true};
+					 .first = 100,
+					 .last = 199,
+					 .verify_size_only = true};
 
 	know(TAGGED DATED);
 	CHECK_EQ(judge(&q, PART "ETag: \"two\"\nLast-Modified: " OTHER_DAY "\n"),
@@ -228,9 +228,10 @@ static void replicas(void)
 static void encodings(void)
 {
 	know(TAGGED);
-	CHECK_EQ(read_part(PART TAGGED "Content-Encoding: identity\n"), SFS_RESPONSE_BYTES);
+	CHECK_EQ(read_part(PART TAGGED "Content-Encoding: identity\n"),
+		 SFS_RESPONSE_BYTES);
 	check_final(read_part(PART TAGGED "Content-Encoding: gzip\n"), -EIO);
-	CHECK_HAS(verdict.why, "gzip");
+	CHECK_HAS(error.why, "gzip");
 	check_final(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-511/2000\n"
 			"Content-Encoding: br\n"),
 		    -EIO);
@@ -241,18 +242,18 @@ static void refusals(void)
 	static const struct {
 		int status, outcome, err;
 	} all[] = {
-		{301, SFS_RESPONSE_REDIRECT, 0},	  {302, SFS_RESPONSE_REDIRECT, 0},
-		{303, SFS_RESPONSE_REDIRECT, 0},	  {307, SFS_RESPONSE_REDIRECT, 0},
-		{308, SFS_RESPONSE_REDIRECT, 0},	  {304, SFS_RESPONSE_FINAL, -EIO},
-		{400, SFS_RESPONSE_FINAL, -EIO},	  {401, SFS_RESPONSE_FINAL, -EACCES},
+		{301, SFS_RESPONSE_REDIRECT, 0},    {302, SFS_RESPONSE_REDIRECT, 0},
+		{303, SFS_RESPONSE_REDIRECT, 0},    {307, SFS_RESPONSE_REDIRECT, 0},
+		{308, SFS_RESPONSE_REDIRECT, 0},    {304, SFS_RESPONSE_FINAL, -EIO},
+		{400, SFS_RESPONSE_FINAL, -EIO},    {401, SFS_RESPONSE_FINAL, -EACCES},
 		{403, SFS_RESPONSE_FINAL, -EACCES}, {404, SFS_RESPONSE_FINAL, -ENOENT},
-		{405, SFS_RESPONSE_FINAL, -EIO},	  {407, SFS_RESPONSE_FINAL, -EACCES},
-		{408, SFS_RESPONSE_AGAIN, 0},	  {410, SFS_RESPONSE_FINAL, -ENOENT},
+		{405, SFS_RESPONSE_FINAL, -EIO},    {407, SFS_RESPONSE_FINAL, -EACCES},
+		{408, SFS_RESPONSE_AGAIN, 0},	    {410, SFS_RESPONSE_FINAL, -ENOENT},
 		{412, SFS_RESPONSE_FINAL, -ESTALE}, {416, SFS_RESPONSE_AGAIN, 0},
-		{501, SFS_RESPONSE_AGAIN, 0},	  {505, SFS_RESPONSE_AGAIN, 0},
-		{425, SFS_RESPONSE_AGAIN, 0},	  {429, SFS_RESPONSE_AGAIN, 0},
-		{500, SFS_RESPONSE_AGAIN, 0},	  {502, SFS_RESPONSE_AGAIN, 0},
-		{503, SFS_RESPONSE_AGAIN, 0},	  {599, SFS_RESPONSE_AGAIN, 0},
+		{501, SFS_RESPONSE_AGAIN, 0},	    {505, SFS_RESPONSE_AGAIN, 0},
+		{425, SFS_RESPONSE_AGAIN, 0},	    {429, SFS_RESPONSE_AGAIN, 0},
+		{500, SFS_RESPONSE_AGAIN, 0},	    {502, SFS_RESPONSE_AGAIN, 0},
+		{503, SFS_RESPONSE_AGAIN, 0},	    {599, SFS_RESPONSE_AGAIN, 0},
 		{204, SFS_RESPONSE_FINAL, -EIO},
 	};
 	size_t i;
@@ -263,23 +264,23 @@ static void refusals(void)
 			sfs_asprintf("HTTP/1.1 %d x\nContent-Length: 9\n", all[i].status);
 
 		CHECK_EQ(read_part(text), all[i].outcome);
-		CHECK_EQ(verdict.err, all[i].err);
+		CHECK_EQ(error.err, all[i].err);
 		if (all[i].status == 412 || all[i].status == 416)
 			continue; /* see below, and asks() */
 		CHECK_EQ(ask(text), all[i].outcome);
-		CHECK_EQ(verdict.err, all[i].err);
+		CHECK_EQ(error.err, all[i].err);
 	}
 	check_final(read_part("HTTP/1.1 412 x\nETag: \"two\"\n"), -ESTALE);
-	CHECK_HAS(verdict.why, "its ETag was \"one\", is \"two\"");
+	CHECK_HAS(error.why, "its ETag was \"one\", is \"two\"");
 	/* What contradicts itself may be better next time. */
 	CHECK_EQ(read_part("HTTP/1.1 412 x\n" TAGGED), SFS_RESPONSE_AGAIN);
 	CHECK_EQ(read_whole("HTTP/1.1 412 x\n"), SFS_RESPONSE_AGAIN);
 	CHECK_EQ(read_part("HTTP/1.1 416 x\nContent-Range: bytes */1000\n"),
 		 SFS_RESPONSE_AGAIN);
 	check_final(read_part("HTTP/1.1 416 x\nContent-Range: bytes */150\n"), -ESTALE);
-	CHECK_HAS(verdict.why, "its size was 1000, is 150");
+	CHECK_HAS(error.why, "its size was 1000, is 150");
 	CHECK_EQ(read_part(PART TAGGED "Content-Length: 99\n"), SFS_RESPONSE_AGAIN);
-	CHECK_HAS(verdict.why, "two lengths");
+	CHECK_HAS(error.why, "two lengths");
 	CHECK_EQ(ask("HTTP/1.1 412 x\n"), SFS_RESPONSE_AGAIN);
 
 	CHECK(sfs_response_is_later(503) && sfs_response_is_later(500));
@@ -297,13 +298,13 @@ static void asks(void)
 	CHECK_EQ(ask("HTTP/1.1 206 x\n"), SFS_RESPONSE_AGAIN);
 	/* No ranges, or no size. */
 	check_final(ask("HTTP/1.1 200 x\nContent-Length: 1000\n"), -EOPNOTSUPP);
-	CHECK_HAS(verdict.why, "does not serve ranges");
+	CHECK_HAS(error.why, "does not serve ranges");
 	check_final(ask("HTTP/1.1 200 x\n"), -EOPNOTSUPP);
 	check_final(ask("HTTP/1.1 200 x\nContent-Type: text/html; charset=utf-8\n"),
 		    -EOPNOTSUPP);
-	CHECK_HAS(verdict.why, "a web page (HTTP 200, text/html)");
+	CHECK_HAS(error.why, "a web page (HTTP 200, text/html)");
 	check_final(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-511/*\n"), -EOPNOTSUPP);
-	CHECK_HAS(verdict.why, "how large");
+	CHECK_HAS(error.why, "how large");
 }
 
 /* Its size is asked for, and then the whole, to confirm it. */
@@ -313,7 +314,7 @@ static int ask_twice(const char *first, const char *second)
 	struct sfs_claim claim;
 
 	CHECK_EQ(judge(&q, first), SFS_RESPONSE_TINY);
-	claim = verdict.claim;
+	claim = error.claim;
 	q.claim = &claim;
 	return judge(&q, second);
 }
@@ -321,18 +322,20 @@ static int ask_twice(const char *first, const char *second)
 /* No tar is so small: only what is said twice, in two ways, is so. */
 static void tiny_objects(void)
 {
-	static const char *const few = "HTTP/1.1 206 x\nContent-Range: bytes 0-9/10\n",
-				 *tagged = "HTTP/1.1 206 x\nContent-Range: bytes 0-9/10\n"
-					   TAGGED,
-				 *none = "HTTP/1.1 200 x\nContent-Length: 0\n",
-				 *none_tagged = "HTTP/1.1 200 x\nContent-Length: 0\n" TAGGED,
-				 *none_dated = "HTTP/1.1 200 x\nContent-Length: 0\n" DATED,
-				 *refused = "HTTP/1.1 416 x\nContent-Range: bytes */0\n",
-				 *refused_badly = "HTTP/1.1 416 x\n" TAGGED,
-				 *ten = "HTTP/1.1 200 x\nContent-Length: 10\n",
-				 *ten_tagged = "HTTP/1.1 200 x\nContent-Length: 10\n" TAGGED;
-	const struct sfs_http_query small = {
-		.object = &object, .is_ask = true, .may_be_tiny = true, .last = 511};
+	static const char
+		*const few = "HTTP/1.1 206 x\nContent-Range: bytes 0-9/10\n",
+		       *tagged = "HTTP/1.1 206 x\nContent-Range: bytes 0-9/10\n" TAGGED,
+		       *none = "HTTP/1.1 200 x\nContent-Length: 0\n",
+		       *none_tagged = "HTTP/1.1 200 x\nContent-Length: 0\n" TAGGED,
+		       *none_dated = "HTTP/1.1 200 x\nContent-Length: 0\n" DATED,
+		       *refused = "HTTP/1.1 416 x\nContent-Range: bytes */0\n",
+		       *refused_badly = "HTTP/1.1 416 x\n" TAGGED,
+		       *ten = "HTTP/1.1 200 x\nContent-Length: 10\n",
+		       *ten_tagged = "HTTP/1.1 200 x\nContent-Length: 10\n" TAGGED;
+	const struct sfs_http_query small = {.object = &object,
+					     .is_ask = true,
+					     .may_be_tiny = true,
+					     .last = 511};
 
 	/* As nginx, AIStore and MinIO say it. */
 	CHECK_EQ(ask_twice(none_tagged, none_tagged), SFS_RESPONSE_BYTES);
@@ -342,7 +345,8 @@ static void tiny_objects(void)
 	CHECK_EQ(ask_twice(tagged, ten_tagged), SFS_RESPONSE_BYTES);
 
 	CHECK_EQ(ask_twice(none, none), SFS_RESPONSE_AGAIN);
-	CHECK_HAS(verdict.why, "it has 0 bytes, which is no tar, and did not confirm it");
+	CHECK_HAS(error.why,
+		  "claimed a size of 0 bytes, which no tar has, and did not confirm it");
 	CHECK_EQ(ask_twice(refused_badly, none), SFS_RESPONSE_AGAIN);
 	CHECK_EQ(ask_twice(none_tagged, none_dated), SFS_RESPONSE_AGAIN);
 	CHECK_EQ(ask_twice(none_tagged, ten_tagged), SFS_RESPONSE_AGAIN);
@@ -354,7 +358,8 @@ static void tiny_objects(void)
 		 SFS_RESPONSE_AGAIN);
 	check_final(ask_twice(few, "HTTP/1.1 404 x\n"), -ENOENT);
 
-	CHECK_EQ(ask("HTTP/1.1 416 x\nContent-Range: bytes */1000\n"), SFS_RESPONSE_AGAIN);
+	CHECK_EQ(ask("HTTP/1.1 416 x\nContent-Range: bytes */1000\n"),
+		 SFS_RESPONSE_AGAIN);
 	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-511/1024\n"),
 		 SFS_RESPONSE_BYTES);
 	/* An index may be small. */

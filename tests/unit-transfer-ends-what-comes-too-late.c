@@ -33,7 +33,8 @@ static void *submit(void *arg)
 
 	pthread_barrier_wait(&begin);
 	for (i = 0; i < N_REQUESTS; i++) {
-		struct sfs_request r = {.kind = i % 2 ? SFS_REQUEST_READ : SFS_REQUEST_ASK,
+		struct sfs_request r = {.kind = i % 2 ? SFS_REQUEST_READ
+						      : SFS_REQUEST_ASK,
 					.object = &object,
 					.n_bytes = i % 2 ? sizeof memory : 0,
 					.iov = &iov,

@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STOP_NS (3 * SFS_NS_PER_S) /* for a disk to answer what it is being asked */
+#define STOP_NS (3 * SFS_NS_PER_S) /* for a disk to finish what it is doing */
 
 struct file_source {
 	struct sfs_source base;
@@ -36,7 +36,7 @@ struct file_source {
 	atomic_bool is_closed; /* written with the lock held */
 };
 
-/* What tells versions of a file apart.  The caller frees it. */
+/* The version of a file; the caller frees it. */
 static char *version_of(const struct stat *st)
 {
 	return sfs_asprintf("%lld.%09ld-%llu", (long long)st->st_mtim.tv_sec,
@@ -92,8 +92,8 @@ static int check_version(struct file_source *s, struct sfs_request *r,
 		return 0;
 	sfs_ledger_add(
 		SFS_EVENT_CHANGED, r->object->name, r->offset, "readers get ESTALE",
-		"the file changed since the mount began (%llu bytes, another time or "
-		"inode; it had %llu)",
+		"the file changed since the mount began: its size, time or inode differs "
+		"(it has %llu bytes, it had %llu)",
 		(unsigned long long)st->st_size, (unsigned long long)r->object->size);
 	return -ESTALE;
 }
@@ -255,7 +255,7 @@ struct sfs_source *sfs_source_file_start(int n_threads, bool verify_size_only)
 	s->base.ops = &ops;
 	s->verify_size_only = verify_size_only;
 	s->n_threads = n_threads;
-	s->base.n_parallel = n_threads;
+	s->base.path.n_parallel = n_threads;
 	s->threads = sfs_calloc((size_t)n_threads, sizeof *s->threads);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->wake, NULL);

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* netpath - what is known of the network path to the servers of a source.
+/* netpath - what is known of the network path to a server, or to all of a source's.
  *
- * Pure. */
+ * Any thread. */
 #ifndef SFS_NETPATH_H
 #define SFS_NETPATH_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define SFS_NETPATH_LONG_NS 5000000ULL /* a longer round trip makes a path long */
 
-/* n_parallel: how many reads at a time are of use, >= 1.  rtt_ns: the round-trip time to
- * the farthest server.  wait_ns: of the server that takes longest, the shortest recent
- * time to a first byte.  bytes_per_s: the rate with all useful reads in flight.  0:
- * unknown, or no network. */
+/* n_parallel: how many reads at a time are of use, >= 1.  rtt_ns: the round-trip time.
+ * wait_ns: the shortest recent time to a first byte.  bytes_per_s: the rate with all
+ * useful reads in flight.  0: unknown, or no network.
+ *
+ * Of several servers: the sums of n_parallel and bytes_per_s, and the longest times. */
 struct sfs_netpath {
 	int n_parallel;
 	uint64_t rtt_ns, wait_ns, bytes_per_s;
 };
 
-/* Does it take long to a first byte?  A server that is near and slow to answer, as S3 is,
+/* Does it take long to a first byte?  A server that is near and slow to respond, as S3 is,
  * counts as far. */
 bool sfs_netpath_is_far(const struct sfs_netpath *path);
 
@@ -28,5 +30,15 @@ bool sfs_netpath_is_long(const struct sfs_netpath *path);
 
 /* How long a read waits for its first byte: the round trip, or the server's delay. */
 uint64_t sfs_netpath_latency_ns(const struct sfs_netpath *path);
+
+/* A path as it is now: its source writes it, and anybody reads it.  The members are
+ * independent of each other.  n_parallel 0: nothing is known yet. */
+struct sfs_netpath_record {
+	_Atomic int n_parallel;
+	_Atomic uint64_t rtt_ns, wait_ns, bytes_per_s;
+};
+
+struct sfs_netpath sfs_netpath_load(const struct sfs_netpath_record *record);
+void sfs_netpath_store(struct sfs_netpath_record *record, const struct sfs_netpath *path);
 
 #endif

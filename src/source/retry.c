@@ -6,7 +6,7 @@
 #define MAX_AFTER_MS   120000
 
 bool sfs_retry_next(struct sfs_retry *retry, int limit, uint64_t n_bytes,
-		    int64_t retry_after_s, uint64_t chance, uint64_t *ret_delay_ms)
+		    int64_t retry_after_s, uint64_t random, uint64_t *ret_delay_ms)
 {
 	uint64_t delay;
 
@@ -20,12 +20,12 @@ bool sfs_retry_next(struct sfs_retry *retry, int limit, uint64_t n_bytes,
 		delay = MAX_DELAY_MS;
 	else
 		delay <<= retry->n_failed - 1;
-	delay = delay / 2 + chance % delay; /* 0.5 to 1.5 times */
+	delay = delay / 2 + random % delay; /* 0.5 to 1.5 times */
 	if (retry_after_s >= 0) {
 		delay = retry_after_s > MAX_AFTER_MS / 1000
 				? MAX_AFTER_MS
 				: (uint64_t)retry_after_s * 1000;
-		delay += chance % 200;
+		delay += random % 200;
 		if (delay > MAX_AFTER_MS)
 			delay = MAX_AFTER_MS;
 	}

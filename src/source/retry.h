@@ -3,7 +3,7 @@
  *
  * A count of failures without progress; doubling delays with jitter, so that a
  * thousand clients of a server that comes back do not all come at once; what the
- * server says with Retry-After counts more.  Pure: chance is an argument.
+ * server says with Retry-After counts more.  Pure: the random number is an argument.
  */
 #ifndef SFS_RETRY_H
 #define SFS_RETRY_H
@@ -19,8 +19,8 @@ struct sfs_retry {
 
 /* A try failed after `n_bytes` of new data.  May there be another, of at most
  * `limit` retries in a row?  Then *ret_delay_ms says after how long.
- * `retry_after_s` < 0: the server said nothing.  `chance` is any random number. */
+ * `retry_after_s` < 0: the server said nothing.  `random` is any number. */
 bool sfs_retry_next(struct sfs_retry *retry, int limit, uint64_t n_bytes,
-		    int64_t retry_after_s, uint64_t chance, uint64_t *ret_delay_ms);
+		    int64_t retry_after_s, uint64_t random, uint64_t *ret_delay_ms);
 
 #endif

@@ -36,23 +36,19 @@ void sfs_object_explain(const struct sfs_object *object, uint64_t offset,
 				      : "its source");
 }
 
-struct sfs_netpath sfs_source_path(const struct sfs_source *s)
+struct sfs_netpath sfs_source_path(const struct sfs_source *source)
 {
-	return (struct sfs_netpath){
-		.n_parallel = atomic_load_explicit(&s->n_parallel, memory_order_relaxed),
-		.rtt_ns = atomic_load_explicit(&s->rtt_ns, memory_order_relaxed),
-		.wait_ns = atomic_load_explicit(&s->wait_ns, memory_order_relaxed),
-		.bytes_per_s =
-			atomic_load_explicit(&s->bytes_per_s, memory_order_relaxed),
-	};
+	return sfs_netpath_load(&source->path);
 }
 
-void sfs_source_set_path(struct sfs_source *s, const struct sfs_netpath *path)
+struct sfs_netpath sfs_object_netpath(const struct sfs_object *object)
 {
-	atomic_store(&s->n_parallel, path->n_parallel);
-	atomic_store(&s->rtt_ns, path->rtt_ns);
-	atomic_store(&s->wait_ns, path->wait_ns);
-	atomic_store(&s->bytes_per_s, path->bytes_per_s);
+	const struct sfs_netpath_record *record = atomic_load(&object->path);
+	struct sfs_netpath path = {0};
+
+	if (record)
+		path = sfs_netpath_load(record);
+	return path.n_parallel > 0 ? path : sfs_source_path(object->source);
 }
 
 void sfs_request_submit(struct sfs_request *request)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* source - where bytes come from.
  *
- * An object is one shard as its source knows it.  A request asks for an object's
- * size, or for a range of its bytes; it is answered once, by its done(), on a
- * thread of the source.  A source retries what is worth retrying, for about as long as a
- * reader may wait, so an error here is final for this request; a later request tries
- * anew.  A range is answered with the bytes of that version of the object that was asked
- * for its size, or with -ESTALE.
+ * An object is one shard as its source knows it.  A request asks for an object's size, or
+ * for a range of its bytes; it ends once, with its done(), on a thread of the source.  A
+ * source retries what is worth retrying, for about as long as a reader may wait, so an
+ * error is final for this request; a later request tries anew.  The bytes are of that
+ * version of the object that was asked for its size; if there is another, the request
+ * ends with -ESTALE.
  */
 #ifndef SFS_SOURCE_H
 #define SFS_SOURCE_H
@@ -25,7 +25,7 @@
 #include <sys/uio.h>
 
 #define SFS_SIZE_UNKNOWN UINT64_MAX
-#define SFS_READY_BYTES	 SFS_SLAB_BYTES /* what memory is borrowed by */
+#define SFS_READY_BYTES	 SFS_SLAB_BYTES /* the unit in which memory is borrowed */
 #define SFS_HEAD_BYTES	 512
 
 struct sfs_source;
@@ -39,11 +39,13 @@ struct sfs_object {
 	uint64_t size;	 /* bytes; SFS_SIZE_UNKNOWN until asked */
 	int64_t mtime_s; /* seconds since 1970; 0 if the source doesn't say */
 
-	/* What tells one version of the object from another: the source's own. */
+	/* The version of the object: the source's own. */
 	bool has_strong_tag; /* objects with the same tag are the same, byte for byte */
 	char *tag, *modified;
-	/* Where the server's last redirect led to: its own too, or NULL. */
+	/* Where the server's last redirect led: the source's own, or NULL. */
 	char *redirected;
+	/* The path to the server that gave bytes last: the source's; NULL: none has. */
+	const struct sfs_netpath_record *_Atomic path;
 };
 
 /* An object for `uri`, which it takes over (and leaves empty). */
@@ -56,8 +58,8 @@ enum sfs_request_kind { SFS_REQUEST_ASK, SFS_REQUEST_READ };
 struct sfs_request {
 	enum sfs_request_kind kind;
 	struct sfs_object *object;
-	bool is_urgent;	  /* a reader waits: goes before those that only prefetch */
-	bool is_probe;	  /* while mounting: fail at once where patience is no help */
+	bool is_urgent;	  /* a reader waits: goes before prefetching */
+	bool is_probe;	  /* while mounting: fail at once where waiting does not help */
 	bool may_be_tiny; /* ASK: the object need not be a tar */
 	bool is_ahead; /* READ: nobody waits for it; who comes to wait says so by hurry()
 			*/
@@ -72,7 +74,7 @@ struct sfs_request {
 	struct iovec *iov;
 	int n_iov;
 
-	/* At the end, failed or not: so many of the bytes, from the first on, are there.
+	/* At the end, failed or not: how many of the bytes, from the first on, are there.
 	 */
 	uint64_t n_got;
 
@@ -87,9 +89,9 @@ struct sfs_request {
 	_Atomic uint64_t *begun_ns; /* if not NULL and 0, gets sfs_clock_ns() of the first
 				     * byte of a READ that comes over a network */
 
-	/* Meanwhile, of a READ with a ready(): so many bytes, from the first on, are in
-	 * their place for good, and the source touches their memory no more.  Grows by
-	 * SFS_READY_BYTES or times of it, if at all.  After sfs_request_await(), ready()
+	/* Meanwhile, of a READ with a ready(): how many bytes, from the first on, are in
+	 * their place for good, so that the source no longer touches their memory.  Grows
+	 * by multiples of SFS_READY_BYTES, if at all.  After sfs_request_await(), ready()
 	 * is called once when it has grown, on a thread of the source, before done(). */
 	_Atomic uint64_t n_ready;
 	void (*ready)(struct sfs_request *request);
@@ -111,24 +113,26 @@ struct sfs_source_ops {
 /* Counted since the start. */
 struct sfs_source_counts {
 	uint64_t n_requests, n_failed, n_bytes;
-	uint64_t n_hedges, hedged_bytes; /* asked for once more, and got in vain */
+	uint64_t n_hedges, hedged_bytes; /* asked for again, and received twice */
 };
 
 struct sfs_source {
 	const struct sfs_source_ops *ops;
 	_Atomic uint64_t n_requests, n_failed, n_bytes; /* see sfs_source_count() */
 	_Atomic uint64_t n_hedges, hedged_bytes;
-
-	/* See sfs_source_path(). */
-	_Atomic int n_parallel;
-	_Atomic uint64_t rtt_ns, wait_ns, bytes_per_s;
+	struct sfs_netpath_record path; /* see sfs_source_path() */
 };
 
-/* The ways to its servers as they are now, and what the source says of them. */
+/* The paths to all its servers together, as they are now. */
 struct sfs_netpath sfs_source_path(const struct sfs_source *source);
-void sfs_source_set_path(struct sfs_source *source, const struct sfs_netpath *path);
 
-/* `what` of the object is waited for, at byte `offset`: from where? */
+/* The path to the server that has the object, as it is now; where that is not known yet,
+ * or there is no network, its source's.  A dataset may mix local, near and far shards:
+ * decide by this what concerns one shard (the sizes of parts), and by the sources how
+ * many reads are of use in all.  Any thread; never waits. */
+struct sfs_netpath sfs_object_netpath(const struct sfs_object *object);
+
+/* Somebody waits for `what` of the object, at byte `offset`: say from where. */
 void sfs_object_explain(const struct sfs_object *object, uint64_t offset,
 			const char *what, struct sfs_cause *cause);
 
@@ -140,16 +144,16 @@ void sfs_request_submit(struct sfs_request *request);
  * must still be alive. */
 void sfs_request_cancel(struct sfs_request *request);
 
-/* A reader waits for these bytes by now: get them sooner, if there is a way. */
+/* A reader waits for these bytes now: get them sooner, if the source can. */
 void sfs_request_hurry(struct sfs_request *request);
 
-/* A reader waits for the next of these bytes.  Returns n_ready; as soon as it is more,
+/* A reader waits for the next of these bytes.  Returns n_ready; as soon as it has grown,
  * ready() is called, or done(). */
 uint64_t sfs_request_await(struct sfs_request *request);
 
 /* End all requests with -ECANCELED and stop the threads; waits for them.  What is
- * submitted from now on ends at once in the same way.  Threads that a disk does not
- * answer are left behind: see sfs_threads_are_left(). */
+ * submitted from now on ends at once with -ECANCELED.  Threads that wait for a dead disk
+ * are abandoned: see sfs_threads_are_left(). */
 void sfs_source_stop(struct sfs_source *source);
 
 /* Free a stopped source; NULL is fine. */
@@ -159,14 +163,14 @@ void sfs_source_free(struct sfs_source *source);
  * another file of the same size counts as the same version. */
 struct sfs_source *sfs_source_file_start(int n_threads, bool verify_size_only);
 
-/* For sources: bytes of it have come over a network; may be called again and again. */
+/* For sources: bytes of it have come over a network; may be called repeatedly. */
 static inline void sfs_request_begun(const struct sfs_request *request)
 {
 	if (request->begun_ns && atomic_load(request->begun_ns) == 0)
 		atomic_store(request->begun_ns, sfs_clock_ns());
 }
 
-/* For sources: so many bytes are ready. */
+/* For sources: the first n_bytes are ready. */
 void sfs_request_make_ready(struct sfs_request *request, uint64_t n_bytes);
 
 /* For sources: the request has ended.  Counts it and calls its done(). */
@@ -182,14 +186,13 @@ int sfs_source_file_list(const char *folder, char ***ret_names, size_t *ret_n,
 
 struct sfs_http_options {
 	int n_connections;	     /* reads at a time of one server, at most */
-	int n_retries;		     /* after answers that are no use, without progress */
+	int n_retries;		     /* after responses that are of no use */
 	unsigned connect_timeout_ms; /* to connect, names included */
 	unsigned stall_timeout_ms;   /* without a byte */
 	uint64_t low_speed_limit; /* bytes a second, at least; during stall_timeout_ms */
-	uint64_t
-		read_timeout_ms; /* how long a reader waits; so long an outage may last */
+	uint64_t read_timeout_ms; /* how long a reader waits, and an outage may last */
 	bool verify_size_only;
-	char **headers; /* n_headers of them, see headers.h; borrowed */
+	char **headers; /* n_headers of them, see user-headers.h; borrowed */
 	int n_headers;
 	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert,
 		*key; /* NULL: default */

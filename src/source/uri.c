@@ -281,17 +281,17 @@ static const char *plain_at(const char *p, bool is_in_braces)
 	return at;
 }
 
-/* The '@' behind a password with a '/', '?' or '#' that nobody has encoded: then what
- * stands behind the authority's ':' is no port.  NULL: there is no such thing. */
+/* The '@' after a password with a '/', '?' or '#' that is not encoded: then what follows
+ * the authority's ':' is no port.  NULL: there is none. */
 static const char *stray_at(const char *p, size_t n)
 {
-	const char *colon = memrchr(p, ':', n), *end = p + n, *tail;
+	const char *colon = memrchr(p, ':', n), *end = p + n, *digit;
 
 	if (!colon || memchr(colon, ']', (size_t)(end - colon)))
 		return NULL;
-	for (tail = colon + 1; tail < end && isdigit((unsigned char)*tail);)
-		tail++;
-	return tail < end ? strrchr(end, '@') : NULL;
+	for (digit = colon + 1; digit < end && isdigit((unsigned char)*digit);)
+		digit++;
+	return digit < end ? strrchr(end, '@') : NULL;
 }
 
 static int depth_of(const char *p, size_t n)

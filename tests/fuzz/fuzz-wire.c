@@ -56,7 +56,7 @@ static int on_room(void *ctx, struct iovec *pieces, int n_max)
 	return i;
 }
 
-static int on_took(void *ctx, size_t n)
+static int on_received(void *ctx, size_t n)
 {
 	struct seen *s = ctx;
 
@@ -67,7 +67,7 @@ static int on_took(void *ctx, size_t n)
 
 static void run(struct sfs_http1 *conn, struct seen *s)
 {
-	static const struct sfs_http1_reader ops = {on_line, on_head, on_room, on_took};
+	static const struct sfs_http1_reader ops = {on_line, on_head, on_room, on_received};
 	int n_waiting = 0;
 
 	do {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: time is cut into periods, of two times to a first byte at least, in
- * which as many GETs end as may run.  A period counts if GETs waited in line at most
- * ends; its rate is compared with what was so before. */
+/* How this works: time is cut into periods of at least two times to a first byte, in
+ * which as many GETs end as may run.  A period counts if GETs were queued at three of
+ * four ends; its rate is compared with that of earlier ones. */
 #include "source/http/concurrency.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@
 #define WINDOW_NS	      (30 * SFS_NS_PER_S)
 #define SMALLEST_WINDOW_BYTES (32 << 10) /* of a connection that often loses a packet */
 #define N_STEADY	      16	 /* periods between trials, */
-#define N_STEADY_SOON	      4		 /* and behind one that was worth it */
+#define N_STEADY_SOON	      4		 /* and after one that was worth it */
 #define FRESH_NS	      (5 * SFS_NS_PER_S)
 #define N_UNCUT		      64 /* periods */
 #define LEAST_WINDOW	      (64 << 10)
@@ -96,8 +96,9 @@ void sfs_concurrency_round_trip(struct sfs_concurrency *p, uint64_t ns, uint64_t
 }
 
 /* Do our packets wait for each other?  As far as is known: where libcurl keeps the
- * connections, only new ones tell.  A server that takes long to begin lets its kernel put
- * off the acknowledgement of what it was asked, which looks like a longer round trip. */
+ * connections, only new ones are measured.  While a server takes long to respond, its
+ * kernel delays the acknowledgement of the request, which looks like a longer round trip.
+ */
 static bool is_queued(const struct sfs_concurrency *p)
 {
 	uint64_t ns = least(&p->trip), most_ns = ns + ns / 4 + QUEUE_NS;
@@ -179,13 +180,13 @@ static void end_trial(struct sfs_concurrency *p, double rate)
 	if (p->is_vain)
 		return;
 	p->n_steady = N_STEADY - N_STEADY_SOON;
-	p->tries_fewer = !p->tries_fewer; /* once more the same way */
+	p->tries_fewer = !p->tries_fewer; /* once more in the same direction */
 	p->rate = rate;
 }
 
-/* What may be on the path: while packets queue, less and less down to twice what it holds
- * (connections rest between GETs), and else more and more.  If that costs some of the
- * rate, it is others who fill the path, and they would take what we leave. */
+/* What may be in flight: while packets queue, less and less, down to twice what the path
+ * holds (connections are idle between GETs), and otherwise more and more.  If that lowers
+ * the rate, others fill the path, and they would take what we leave. */
 static void fit_path(struct sfs_concurrency *p)
 {
 	double rate = p->rate > p->uncut_rate ? p->rate : p->uncut_rate;
@@ -268,6 +269,7 @@ void sfs_concurrency_ended(struct sfs_concurrency *p, uint64_t now_ns, bool is_b
 	if (4 * p->n_bound >= 3 * p->n_ended)
 		judge(p, rate, (int)(p->limits / (uint64_t)p->n_ended));
 	else if (rate > p->rate)
-		p->rate += (rate - p->rate) / 4; /* so much at least comes with all */
+		p->rate += (rate - p->rate) /
+			   4; /* with all of them it would be at least this */
 	begin_period(p, now_ns);
 }

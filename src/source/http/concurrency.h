@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* pace - how many GETs one server is given at a time.
+/* concurrency - how many GETs one server is given at a time.
  *
- * By Little's law the GETs that fill a path are its rate times the time of one; neither
- * is known before, so both are measured.  The number grows by one with each GET that
- * ends (so it doubles in the time of one) for as long as more come in a second; then it
- * stays, and now and then tries whether some more help or some fewer do.  What the
- * measured rate and the time to a first byte would need, were each connection down to a
- * window of 32 KiB, is never exceeded: on a near server a few connections are enough,
- * and more only fill caches.
+ * By Little's law the number of GETs that fill a path is the rate of GETs times the time
+ * of one; neither is known before, so both are measured.  The limit grows by one with
+ * each GET that ends (so it doubles in the time of one) while the rate grows with it.
+ * Then it stays, and a trial now and then shows whether a few more or a few fewer do
+ * better.  It never exceeds what the measured rate and the time to a first byte would
+ * need if each connection had a window of only 32 KiB: for a near server a few
+ * connections are enough, and more only fill caches.
  *
- * Where packets take a good deal longer than they could, they stand in a queue before the
- * path's narrowest place, and most of them are ours: it is full.  Then more GETs are of
- * no use, but soon make each other lose packets, so fewer are tried.
+ * Where packets take much longer than they could, they wait in a queue before the
+ * bottleneck of the path, and most of them are ours: the path is full.  Then more GETs do
+ * not help but soon make each other lose packets, so fewer are tried.
  *
  * Pure: time is an argument.  Not thread-safe.
  */
@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The least of a time, in this window of time and the last; 0: none yet. */
+/* The shortest of some times, in this period and the one before; 0: none yet. */
 struct sfs_concurrency_least {
 	uint64_t ns, last_ns, since_ns;
 };
@@ -31,11 +31,11 @@ struct sfs_concurrency {
 
 	struct sfs_concurrency_least wait; /* the time to a first byte */
 	struct sfs_concurrency_least trip; /* a round trip, */
-	uint64_t trip_ns, tripped_ns; /* how long it is lately, and when that was seen */
+	uint64_t trip_ns, tripped_ns; /* its moving average, and when that was updated */
 
-	double path_bytes; /* that may be on the path; 0: all there is */
-	double uncut_rate; /* when that was so, bytes a second */
-	int n_uncut;	   /* it stays so for so many periods more */
+	double path_bytes; /* that may be in flight; 0: no limit */
+	double uncut_rate; /* when there was no limit, bytes a second */
+	int n_uncut;	   /* there is none for this number of periods more */
 
 	uint64_t now_ns; /* when a GET last ended */
 
@@ -43,7 +43,7 @@ struct sfs_concurrency {
 	uint64_t begun_ns, n_bytes;
 	uint64_t limits; /* the sum of the limit at each end, for its mean */
 	int begun_limit;
-	int n_ended, n_bound; /* GETs, and those at whose end others waited in line */
+	int n_ended, n_bound; /* GETs, and those at whose end others were queued */
 
 	enum {
 		SFS_CONCURRENCY_GROWING,
@@ -51,7 +51,7 @@ struct sfs_concurrency {
 		SFS_CONCURRENCY_SETTLING,
 		SFS_CONCURRENCY_TRYING
 	} is;
-	double rate, best_rate; /* bytes a second, lately, and at best while growing */
+	double rate, best_rate; /* bytes a second: recent, and the best while growing */
 	int best_limit, before; /* the limit at best, and before a trial */
 	int n_vain, n_steady;	/* periods */
 	bool tries_fewer, is_for_queue; /* the trial; because packets queue */
@@ -65,35 +65,33 @@ void sfs_concurrency_init(struct sfs_concurrency *p, int most);
 /* How many may run now; 1 to `most`. */
 int sfs_concurrency_limit(const struct sfs_concurrency *p);
 
-/* The first byte of an answer came `wait_ns` after the request was sent. */
+/* The first byte of a response came `wait_ns` after the request was sent. */
 void sfs_concurrency_answered(struct sfs_concurrency *p, uint64_t wait_ns,
 			      uint64_t now_ns);
 
-/* The kernel's own word on how long a round trip takes, on a connection that is about to
- * be used again. */
+/* The kernel's measure of a round trip, on a connection that is about to be used again.
+ */
 void sfs_concurrency_round_trip(struct sfs_concurrency *p, uint64_t ns, uint64_t now_ns);
 
 /* n bytes came. */
 void sfs_concurrency_bytes(struct sfs_concurrency *p, uint64_t n);
 
-/* A GET ended.  `is_bound`: others wait for its room, so that it is the limit which
- * counts; else nothing can be learnt of it. */
+/* A GET ended.  `is_bound`: others are queued, so the limit is what bounds the rate; else
+ * nothing can be learnt from it. */
 void sfs_concurrency_ended(struct sfs_concurrency *p, uint64_t now_ns, bool is_bound);
 
-/* The server said that it has too much to do. */
+/* The server said that it has too much to do (a 429 or 503). */
 void sfs_concurrency_refused(struct sfs_concurrency *p);
 
-/* How much each GET's connection should have on the path at most; 0: as it likes.  All
- * together they have about twice what the path holds, once packets have queued:
- * connections that have rested would else fill it with all their windows at once, and
- * lose packets.
- */
+/* The most that each GET's connection should have in flight; 0: no limit.  Once packets
+ * have queued, all together have about twice what the path holds: otherwise connections
+ * that were idle would fill it with all their windows at once, and lose packets. */
 uint64_t sfs_concurrency_window_bytes(const struct sfs_concurrency *p);
 
-/* None is running any more. */
+/* No GET is running any more. */
 void sfs_concurrency_rest(struct sfs_concurrency *p);
 
-/* The shortest time to a first byte of late; 0: not known. */
+/* The shortest recent time to a first byte; 0: not known. */
 uint64_t sfs_concurrency_wait_ns(const struct sfs_concurrency *p);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* wires - connections that wait for the next GET to their origin, and which origins
- * are not for wires.
+/* conncache - our own connections that are idle, and the origins that need libcurl's.
  *
- * An origin is any text that is the same for the same server.  Nothing here locks or
- * waits; times are sfs_clock_ns(). */
+ * An origin is any text that is the same for the same server.  Times are sfs_clock_ns().
+ * Not thread-safe: the fetch thread's. */
 #ifndef SFS_CONNCACHE_H
 #define SFS_CONNCACHE_H
 
@@ -11,20 +10,20 @@
 
 struct sfs_conncache;
 
-/* Keeps at most n_idle wires. */
+/* Keeps at most n_idle connections. */
 struct sfs_conncache *sfs_conncache_new(int n_idle);
 void sfs_conncache_free(struct sfs_conncache *conns); /* and those that it keeps */
 
-/* One that was kept at `since_ns` or later and may be used, now the caller's; NULL if
- * there is none. */
+/* A connection that was kept at `since_ns` or later and may be used, now the caller's;
+ * NULL if there is none. */
 struct sfs_http1 *sfs_conncache_get(struct sfs_conncache *conns, const char *origin,
 				    uint64_t since_ns, uint64_t now_ns);
 
-/* Takes the wire: keeps it if it may be used again, else closes it. */
+/* Takes the connection: keeps it if it may be used again, else closes it. */
 void sfs_conncache_put(struct sfs_conncache *conns, const char *origin,
 		       struct sfs_http1 *conn, uint64_t now_ns);
 
-/* The origin answered oddly: leave it to libcurl for a while. */
+/* The origin does not respond plainly: leave it to libcurl for a while. */
 void sfs_conncache_avoid(struct sfs_conncache *conns, const char *origin,
 			 uint64_t now_ns);
 bool sfs_conncache_is_avoided(struct sfs_conncache *conns, const char *origin,

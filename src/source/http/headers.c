@@ -30,7 +30,7 @@ bool sfs_http_etag_can_be_sent(const char *etag)
 	return n > 2 && etag[0] == '"' && strchr(etag + 1, '"') == etag + n - 1;
 }
 
-/* Digits at *s up to 2^63; moves *s behind them. */
+/* Digits at *s up to 2^63; moves *s past them. */
 static bool read_number(const char **s, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -112,8 +112,8 @@ static bool is_printable(const char *s, size_t n)
 	return true;
 }
 
-/* Keep a validator as it is, or else so much of it that no two are taken for one.
- * (SHORT_BYTES: what is shown of it, of which W/ is the most important.) */
+/* Keep a validator as it is, or else enough of it to tell it from others.  (SHORT_BYTES:
+ * what is shown of it, of which W/ is the most important.) */
 static void shorten(char *to, size_t size, const char *value, size_t n)
 {
 	enum { SHORT_BYTES = 32 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* http - what an HTTP answer's headers say (RFC 9110, 9111), without a network.
+/* headers - what the headers of an HTTP response say (RFC 9110, 9111).
  *
  * Header lines go in one by one; out comes what a reader of ranges must know.
  * Pure; every byte of it comes from a server that may be broken or hostile.
  *
- * An ETag or a date of any length tells versions apart: one that does not fit, or that
- * holds control characters, is kept as its beginning, its length and a hash.  If a header
- * comes several times, all its values together are the validator. */
+ * Versions are compared by an ETag or a date of any length: one that does not fit, or
+ * that holds control characters, is kept as its beginning, its length and a hash.  If a
+ * header comes several times, all its values together are the validator. */
 #ifndef SFS_HEADERS_H
 #define SFS_HEADERS_H
 
@@ -20,7 +20,7 @@
 struct sfs_http_headers {
 	int status;
 	uint64_t length;	/* Content-Length, or SFS_HTTP_UNKNOWN */
-	bool is_coded;		/* Transfer-Encoding: such an answer has no length */
+	bool is_coded;		/* Transfer-Encoding: there is no length */
 	bool has_range;		/* a Content-Range that names bytes: first to last */
 	uint64_t first, last;	/* both included */
 	uint64_t total;		/* of Content-Range, also in a 416; or SFS_HTTP_UNKNOWN */
@@ -35,7 +35,7 @@ struct sfs_http_headers {
 	bool is_whole;	   /* the head has ended: later lines are trailers, ignored */
 };
 
-/* Begin anew; also done by the status line of each answer (1xx, redirects). */
+/* Begin anew; a status line does so as well (1xx, redirects). */
 void sfs_http_headers_init(struct sfs_http_headers *a);
 
 /* Take one header line, with or without its CR LF.  `now` is the wall time, for
@@ -43,7 +43,7 @@ void sfs_http_headers_init(struct sfs_http_headers *a);
 void sfs_http_headers_add(struct sfs_http_headers *a, const char *line, size_t n,
 			  time_t now);
 
-/* Are two answers with this tag of one version, byte for byte?  Two weak tags (W/"...")
+/* Are two responses with this tag of one version, byte for byte?  Two weak tags (W/"...")
  * that are equal do not prove it. */
 bool sfs_http_etag_is_strong(const char *etag);
 

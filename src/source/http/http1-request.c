@@ -74,36 +74,36 @@ static bool is_plain_header(const char *line)
 
 struct sfs_http1_request *sfs_http1_request_new(const struct sfs_fetch_options *o)
 {
-	struct sfs_http1_request *plain = sfs_calloc(1, sizeof *plain);
+	struct sfs_http1_request *request = sfs_calloc(1, sizeof *request);
 
-	plain->is_direct = is_direct(o);
-	plain->netrc = netrc_path(o->netrc_file);
-	plain->has_plain_headers = true;
-	return plain;
+	request->is_direct = is_direct(o);
+	request->netrc = netrc_path(o->netrc_file);
+	request->has_plain_headers = true;
+	return request;
 }
 
-void sfs_http1_request_set_headers(struct sfs_http1_request *plain,
+void sfs_http1_request_set_headers(struct sfs_http1_request *request,
 				   const struct sfs_user_headers *headers)
 {
 	const char *line;
 	int i;
 
-	sfs_strbuf_done(&plain->headers);
-	plain->has_plain_headers = true;
+	sfs_strbuf_done(&request->headers);
+	request->has_plain_headers = true;
 	for (i = 0; i < sfs_user_headers_n(headers); i++) {
 		line = sfs_user_headers_line(headers, i);
-		sfs_strbuf_printf(&plain->headers, "%s\r\n", line);
-		plain->has_plain_headers &= is_plain_header(line);
+		sfs_strbuf_printf(&request->headers, "%s\r\n", line);
+		request->has_plain_headers &= is_plain_header(line);
 	}
 }
 
-void sfs_http1_request_free(struct sfs_http1_request *plain)
+void sfs_http1_request_free(struct sfs_http1_request *request)
 {
-	if (!plain)
+	if (!request)
 		return;
-	free(plain->netrc);
-	sfs_strbuf_done(&plain->headers);
-	free(plain);
+	free(request->netrc);
+	sfs_strbuf_done(&request->headers);
+	free(request);
 }
 
 /* "example.org", "10.0.0.1", perhaps with ":8080": nothing that libcurl writes in
@@ -146,15 +146,15 @@ static bool is_plain_target(const char *s)
 	       s[strlen(s) - 1] != '?';
 }
 
-static bool is_allowed(const struct sfs_http1_request *plain, const struct sfs_get *get)
+static bool is_allowed(const struct sfs_http1_request *request, const struct sfs_get *get)
 {
-	return plain->is_direct && !get->user &&
-	       (plain->has_plain_headers || !get->has_headers) &&
+	return request->is_direct && !get->user &&
+	       (request->has_plain_headers || !get->has_user_headers) &&
 	       (!get->if_match || !strpbrk(get->if_match, "\r\n")) &&
-	       (!plain->netrc || access(plain->netrc, F_OK) != 0);
+	       (!request->netrc || access(request->netrc, F_OK) != 0);
 }
 
-char *sfs_http1_request_write(const struct sfs_http1_request *plain,
+char *sfs_http1_request_write(const struct sfs_http1_request *request,
 			      const struct sfs_get *get, char **ret_origin)
 {
 	const char *authority = get->url + 7, *target;
@@ -166,7 +166,7 @@ char *sfs_http1_request_write(const struct sfs_http1_request *plain,
 	n = strcspn(authority, "/?#");
 	target = authority + n;
 	if (!is_plain_authority(authority, n) || !is_plain_target(target) ||
-	    !is_allowed(plain, get))
+	    !is_allowed(request, get))
 		return NULL;
 	if (n > 3 && memcmp(authority + n - 3, ":80", 3) == 0)
 		n -= 3;
@@ -180,8 +180,8 @@ char *sfs_http1_request_write(const struct sfs_http1_request *plain,
 			       "Accept-Encoding: identity\r\n");
 	if (get->if_match)
 		sfs_strbuf_printf(&text, "If-Match: %s\r\n", get->if_match);
-	if (get->has_headers && plain->headers.n > 0)
-		sfs_strbuf_puts(&text, plain->headers.s);
+	if (get->has_user_headers && request->headers.n > 0)
+		sfs_strbuf_puts(&text, request->headers.s);
 	sfs_strbuf_puts(&text, "\r\n");
 	return text.s;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* wire - GETs over one plain HTTP/1.1 connection, each byte of a body received where
- * it is wanted.
+/* http1 - GETs over one HTTP/1.1 connection, each byte of a body received in its place.
  *
- * It is given a connected socket and the text of a request, and reads the answer:
- * the head line by line, the body straight into its reader's memory.  It knows only
- * the plainest of answers, one whose length is said in its head; any other is odd, and
- * the request is for libcurl, as are names, connecting, proxies and TLS.
+ * It is given a connected socket and the text of a request, and reads the response: the
+ * head line by line, the body straight into its reader's memory.  It understands only
+ * responses whose head states their length; any other is odd, and the request is for
+ * libcurl, as are names, connecting, proxies and TLS.
  *
  * No threads, no waiting: the owner polls.  Every byte read comes from a server that
  * may be broken or hostile.
@@ -22,9 +21,9 @@
 
 struct sfs_http1;
 
-/* Who reads an answer.  None of these may free the wire. */
+/* Who reads a response.  None of these may free the connection. */
 struct sfs_http1_reader {
-	/* A line of a head, without its CR LF; also those of 1xx answers. */
+	/* A line of a head, without its CR LF; also those of 1xx responses. */
 	void (*line)(void *reader, const char *line, size_t n);
 	/* The head is whole.  0: go on.  > 0: the body is not wanted.  < 0: end. */
 	int (*head)(void *reader);
@@ -32,27 +31,27 @@ struct sfs_http1_reader {
 	 * n_max.  0: nowhere, drop them. */
 	int (*room)(void *reader, struct iovec *pieces, int n_max);
 	/* n bytes of the body came (and lie where room() said).  0, or < 0: end. */
-	int (*took)(void *reader, size_t n);
+	int (*received)(void *reader, size_t n);
 };
 
 enum sfs_http1_state {
 	SFS_HTTP1_WAITS, /* for the socket: see sfs_http1_sends() */
-	SFS_HTTP1_ENDED, /* the answer is over, or head() or took() ended it */
-	SFS_HTTP1_ODD,	 /* not an answer for us; head() was not called */
-	SFS_HTTP1_STALE, /* a kept connection ended before an answer: ask on another */
-	SFS_HTTP1_LOST,	 /* the connection ended within an answer */
+	SFS_HTTP1_ENDED, /* the response is over, or head() or received() ended it */
+	SFS_HTTP1_ODD,	 /* not a response for us; head() was not called */
+	SFS_HTTP1_STALE, /* a kept connection ended before a response: ask on another */
+	SFS_HTTP1_LOST,	 /* the connection ended within a response */
 };
 
-/* A wire over a connected socket that does not block, which it takes. */
+/* Takes a connected socket that does not block. */
 struct sfs_http1 *sfs_http1_new(int fd);
 void sfs_http1_free(struct sfs_http1 *conn); /* closes; NULL is fine */
 
-/* Send a whole request; its text is copied.  The wire must be new or is_free(). */
+/* Send a whole request; its text is copied.  The connection must be new or is_free(). */
 void sfs_http1_ask(struct sfs_http1 *conn, const char *text, size_t n);
 
 /* Go on as far as the socket lets, a MiB of body at most.  *ret_err at
- * SFS_HTTP1_ENDED: what head() or took() said; at SFS_HTTP1_LOST: a negative errno, and
- * sfs_http1_why() has the sentence. */
+ * SFS_HTTP1_ENDED: what head() or received() said; at SFS_HTTP1_LOST: a negative errno,
+ * and sfs_http1_why() has the sentence. */
 enum sfs_http1_state sfs_http1_run(struct sfs_http1 *conn,
 				   const struct sfs_http1_reader *ops, void *reader,
 				   int *ret_err);

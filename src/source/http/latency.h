@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* tail - how long answers of a size take, so that a late one can be told.
+/* latency - response-time percentiles by size, used to detect late responses.
  *
- * The times of the last 128 of each size, in powers of two, are kept; the second longest
- * of these is the 99th percentile, as far as so few can tell.  While only 8 to 63 are
- * known, the longest of them stands for all that is asked.
+ * The last 128 times of each size are kept, in sizes of powers of two; the second longest
+ * of them is taken for the 99th percentile.  While only 8 to 63 are known, the longest is
+ * taken for both percentiles.
  *
  * Pure.  Not thread-safe.
  */
@@ -23,12 +23,11 @@ struct sfs_latency {
 	} sizes[SFS_LATENCY_SIZES];
 };
 
-/* An answer of n bytes took so long. */
+/* A response of n_bytes took `ns`. */
 void sfs_latency_add(struct sfs_latency *t, uint64_t n_bytes, uint64_t ns);
 
-/* So long do all but one in a hundred take that are of this size, in nanoseconds; and
- * half of them (or, while few are known, all of them).  Where too few were seen of a
- * size, the next larger one counts; 0: none is known. */
+/* The 99th percentile and the median of responses of this size, in nanoseconds.  Where
+ * fewer than 8 of a size are known, the next larger size counts; 0: none is known. */
 uint64_t sfs_latency_late_ns(const struct sfs_latency *t, uint64_t n_bytes);
 uint64_t sfs_latency_median_ns(const struct sfs_latency *t, uint64_t n_bytes);
 

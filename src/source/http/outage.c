@@ -27,7 +27,7 @@ enum sfs_outage_news sfs_outage_failed(struct sfs_outage *o, bool is_unreachable
 	return is_first ? SFS_OUTAGE_SINGLE : SFS_OUTAGE_NO_NEWS;
 }
 
-bool sfs_outage_answered(struct sfs_outage *o, uint64_t now_ns, uint64_t *ret_ns)
+bool sfs_outage_succeeded(struct sfs_outage *o, uint64_t now_ns, uint64_t *ret_ns)
 {
 	bool was_out = o->is_out;
 
@@ -39,12 +39,12 @@ bool sfs_outage_answered(struct sfs_outage *o, uint64_t now_ns, uint64_t *ret_ns
 	return was_out;
 }
 
-uint64_t sfs_outage_next_retry(struct sfs_outage *o, uint64_t now_ns, uint64_t chance)
+uint64_t sfs_outage_next_retry(struct sfs_outage *o, uint64_t now_ns, uint64_t random)
 {
 	uint64_t from_ns = o->retry_ns > now_ns ? o->retry_ns : now_ns;
 
 	/* 0.75 to 1.25 times */
-	o->retry_ns = from_ns + 3 * o->delay_ns / 4 + chance % (o->delay_ns / 2);
+	o->retry_ns = from_ns + 3 * o->delay_ns / 4 + random % (o->delay_ns / 2);
 	if (o->delay_ns < MOST_DELAY_NS)
 		o->delay_ns *= 2;
 	return o->retry_ns;

@@ -11,24 +11,24 @@
 
 #define LEAST_TAR 1024 /* two blocks of zeros */
 
-int sfs_response_again(struct sfs_response_error *v, const char *format, ...)
+int sfs_response_again(struct sfs_response_error *error, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(v->why, sizeof v->why, format, args);
+	vsnprintf(error->why, sizeof error->why, format, args);
 	va_end(args);
 	return SFS_RESPONSE_AGAIN;
 }
 
-int sfs_response_final(struct sfs_response_error *v, int err, const char *format, ...)
+int sfs_response_final(struct sfs_response_error *error, int err, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(v->why, sizeof v->why, format, args);
+	vsnprintf(error->why, sizeof error->why, format, args);
 	va_end(args);
-	v->err = err;
+	error->err = err;
 	return SFS_RESPONSE_FINAL;
 }
 
@@ -37,28 +37,29 @@ static const char *or_none(const char *s)
 	return s && *s ? s : "none";
 }
 
-static int changed(struct sfs_response_error *v, const char *what, const char *was,
+static int changed(struct sfs_response_error *error, const char *what, const char *was,
 		   const char *is, const char *hint)
 {
 	return sfs_response_final(
-		v, -ESTALE,
+		error, -ESTALE,
 		"the object changed since the mount began: %s was %s, is %s%s", what,
 		or_none(was), or_none(is), hint);
 }
 
-static int changed_size(struct sfs_response_error *v, uint64_t size, uint64_t total)
+static int changed_size(struct sfs_response_error *error, uint64_t size, uint64_t total)
 {
 	char was[32], is[32];
 
 	snprintf(was, sizeof was, "%llu", (unsigned long long)size);
 	snprintf(is, sizeof is, "%llu", (unsigned long long)total);
-	return changed(v, "its size", was, is, "");
+	return changed(error, "its size", was, is, "");
 }
 
-static int changed_validator(struct sfs_response_error *v, const char *what,
+static int changed_validator(struct sfs_response_error *error, const char *what,
 			     const char *was, const char *is)
 {
-	return changed(v, what, was, is, "; for replicas that disagree, use verify=size");
+	return changed(error, what, was, is,
+		       "; for replicas that disagree, use verify=size");
 }
 
 static bool is_same(const char *was, const char *is)
@@ -66,54 +67,56 @@ static bool is_same(const char *was, const char *is)
 	return strcmp(was ? was : "", is) == 0;
 }
 
-/* Is the answer of the version that was asked for its size? */
+/* Is it of the version that was asked for its size? */
 static int check_version(const struct sfs_http_query *q, const struct sfs_http_headers *a,
-			 struct sfs_response_error *v)
+			 struct sfs_response_error *error)
 {
 	const struct sfs_object *o = q->object;
 
 	if (a->total != SFS_HTTP_UNKNOWN && a->total != o->size)
-		return changed_size(v, o->size, a->total);
+		return changed_size(error, o->size, a->total);
 	if (q->verify_size_only)
 		return 0;
 	if (!is_same(o->tag, a->etag))
-		return changed_validator(v, "its ETag", o->tag, a->etag);
+		return changed_validator(error, "its ETag", o->tag, a->etag);
 	if (!sfs_http_etag_is_strong(a->etag) && !is_same(o->modified, a->last_modified))
-		return changed_validator(v, "Last-Modified", o->modified,
+		return changed_validator(error, "Last-Modified", o->modified,
 					 a->last_modified);
 	return 0;
 }
 
 /* 206 to a read. */
 static int check_range(const struct sfs_http_query *q, const struct sfs_http_headers *a,
-		       struct sfs_response_error *v)
+		       struct sfs_response_error *error)
 {
 	if (a->is_multipart || !a->has_range)
-		return sfs_response_again(v, "HTTP 206 without a usable Content-Range");
+		return sfs_response_again(error,
+					  "HTTP 206 without a usable Content-Range");
 	if (a->first != q->first || a->last > q->last)
-		return sfs_response_again(v, "asked for bytes %llu-%llu, got %llu-%llu",
+		return sfs_response_again(error,
+					  "asked for bytes %llu-%llu, got %llu-%llu",
 					  (unsigned long long)q->first,
 					  (unsigned long long)q->last,
 					  (unsigned long long)a->first,
 					  (unsigned long long)a->last);
 	if (a->length != SFS_HTTP_UNKNOWN && a->length != a->last - a->first + 1)
 		return sfs_response_again(
-			v, "Content-Length %llu does not match Content-Range",
+			error, "Content-Length %llu does not match Content-Range",
 			(unsigned long long)a->length);
-	return check_version(q, a, v);
+	return check_version(q, a, error);
 }
 
 /* 200 to a read: the whole object, which is right only if all was asked for. */
 static int check_whole(const struct sfs_http_query *q, const struct sfs_http_headers *a,
-		       struct sfs_response_error *v)
+		       struct sfs_response_error *error)
 {
 	struct sfs_http_headers whole = *a;
 
 	if (a->length != q->object->size || q->first != 0 || q->last + 1 != a->length)
 		return sfs_response_again(
-			v, "HTTP 200 for a range: the server ignores Range");
+			error, "HTTP 200 for a range: the server ignores Range");
 	whole.total = a->length;
-	return check_version(q, &whole, v);
+	return check_version(q, &whole, error);
 }
 
 /* ---- the size ---- */
@@ -128,9 +131,9 @@ static uint64_t version_of(const struct sfs_http_headers *a)
 }
 
 static int take_claim(const struct sfs_http_headers *a, uint64_t size,
-		      struct sfs_response_error *v)
+		      struct sfs_response_error *error)
 {
-	v->claim = (struct sfs_claim){
+	error->claim = (struct sfs_claim){
 		.size = size,
 		.version = a->status == 416 ? 0 : version_of(a),
 		.is_explicit = a->status == 416 && a->total == 0,
@@ -140,7 +143,7 @@ static int take_claim(const struct sfs_http_headers *a, uint64_t size,
 
 /* 200 to a request for the whole of an object that is said to be tiny. */
 static int confirm(const struct sfs_http_query *q, const struct sfs_http_headers *a,
-		   struct sfs_response_error *v)
+		   struct sfs_response_error *error)
 {
 	const struct sfs_claim *claim = q->claim;
 	uint64_t version = version_of(a);
@@ -150,69 +153,71 @@ static int confirm(const struct sfs_http_query *q, const struct sfs_http_headers
 	    (claim->version == 0 || claim->version == version))
 		return SFS_RESPONSE_BYTES;
 	return sfs_response_again(
-		v,
-		"the server said that it has %llu bytes, which is no tar, "
-		"and did not confirm it",
+		error,
+		"the server claimed a size of %llu bytes, which no tar has, and did not "
+		"confirm it",
 		(unsigned long long)claim->size);
 }
 
 /* 206 or 200 to an ask. */
 static int take_ask(const struct sfs_http_query *q, const struct sfs_http_headers *a,
-		    struct sfs_response_error *v)
+		    struct sfs_response_error *error)
 {
 	if (q->claim)
-		return confirm(q, a, v);
+		return confirm(q, a, error);
 	if (a->status == 200 && a->length == 0)
-		return take_claim(a, 0, v);
+		return take_claim(a, 0, error);
 	if (a->status == 200 && a->is_page)
 		return sfs_response_final(
-			v, -EOPNOTSUPP,
+			error, -EOPNOTSUPP,
 			"a web page (HTTP 200, text/html), perhaps a log-in "
 			"or error page, instead of a file with ranges");
 	if (a->status == 200)
 		return sfs_response_final(
-			v, -EOPNOTSUPP,
+			error, -EOPNOTSUPP,
 			"the server does not serve ranges (it answered "
 			"HTTP 200 to a request for %d bytes); shufflefs needs them",
 			(int)(q->last + 1));
 	if (a->is_multipart || !a->has_range || a->first != 0 || a->last > q->last)
-		return sfs_response_again(v, "HTTP 206 without a usable Content-Range");
+		return sfs_response_again(error,
+					  "HTTP 206 without a usable Content-Range");
 	if (a->total == SFS_HTTP_UNKNOWN)
 		return sfs_response_final(
-			v, -EOPNOTSUPP,
+			error, -EOPNOTSUPP,
 			"the server does not say how large the object is "
 			"(Content-Range without a total)");
 	if (a->total < LEAST_TAR && !q->may_be_tiny)
-		return take_claim(a, a->total, v);
+		return take_claim(a, a->total, error);
 	return SFS_RESPONSE_BYTES;
 }
 
 /* 416: there are no such bytes. */
 static int take_unsatisfied(const struct sfs_http_query *q,
 			    const struct sfs_http_headers *a,
-			    struct sfs_response_error *v)
+			    struct sfs_response_error *error)
 {
 	bool says_empty = a->total == 0 || a->total == SFS_HTTP_UNKNOWN;
 
 	if (q->is_ask && q->claim)
-		return confirm(q, a, v);
+		return confirm(q, a, error);
 	if (q->is_ask && says_empty)
-		return take_claim(a, 0, v);
+		return take_claim(a, 0, error);
 	if (!q->is_ask && a->total != SFS_HTTP_UNKNOWN && a->total != q->object->size)
-		return changed_size(v, q->object->size, a->total);
-	return sfs_response_again(v, "HTTP 416 to a range within the object");
+		return changed_size(error, q->object->size, a->total);
+	return sfs_response_again(error, "HTTP 416 to a range within the object");
 }
 
 /* 412: the object is not the one that If-Match named. */
 static int take_mismatch(const struct sfs_http_query *q, const struct sfs_http_headers *a,
-			 struct sfs_response_error *v)
+			 struct sfs_response_error *error)
 {
 	if (!q->if_match)
-		return sfs_response_again(v, "HTTP 412 to a request without a condition");
+		return sfs_response_again(error,
+					  "HTTP 412 to a request without a condition");
 	if (strcmp(q->if_match, a->etag) == 0)
-		return sfs_response_again(v,
+		return sfs_response_again(error,
 					  "HTTP 412, though the ETag is the right one");
-	return changed_validator(v, "its ETag", q->if_match,
+	return changed_validator(error, "its ETag", q->if_match,
 				 a->etag[0] ? a->etag : "another");
 }
 
@@ -223,7 +228,7 @@ bool sfs_response_is_later(int status)
 }
 
 static int take_failure(const struct sfs_http_query *q, const struct sfs_http_headers *a,
-			struct sfs_response_error *v)
+			struct sfs_response_error *error)
 {
 	switch (a->status) {
 	case 301:
@@ -231,36 +236,36 @@ static int take_failure(const struct sfs_http_query *q, const struct sfs_http_he
 	case 303:
 	case 307:
 	case 308: return SFS_RESPONSE_REDIRECT;
-	case 416: return take_unsatisfied(q, a, v);
-	case 412: return take_mismatch(q, a, v);
+	case 416: return take_unsatisfied(q, a, error);
+	case 412: return take_mismatch(q, a, error);
 	case 401:
 	case 403:
-	case 407: return sfs_response_final(v, -EACCES, "HTTP %d", a->status);
+	case 407: return sfs_response_final(error, -EACCES, "HTTP %d", a->status);
 	case 404:
-	case 410: return sfs_response_final(v, -ENOENT, "HTTP %d", a->status);
+	case 410: return sfs_response_final(error, -ENOENT, "HTTP %d", a->status);
 	}
 	if (a->status >= 500 || sfs_response_is_later(a->status))
-		return sfs_response_again(v, "HTTP %d", a->status);
-	return sfs_response_final(v, -EIO, "HTTP %d", a->status);
+		return sfs_response_again(error, "HTTP %d", a->status);
+	return sfs_response_final(error, -EIO, "HTTP %d", a->status);
 }
 
 enum sfs_response_outcome sfs_response_judge(const struct sfs_http_query *q,
 					     const struct sfs_http_headers *a,
-					     struct sfs_response_error *v)
+					     struct sfs_response_error *error)
 {
 	if (a->status != 206 && a->status != 200)
-		return take_failure(q, a, v);
+		return take_failure(q, a, error);
 	if (a->encoding[0])
 		return sfs_response_final(
-			v, -EIO,
+			error, -EIO,
 			"the server sent Content-Encoding '%s', which was not asked for",
 			a->encoding);
 	if (a->is_ambiguous)
-		return sfs_response_again(v, "HTTP %d with two lengths or two ranges",
+		return sfs_response_again(error, "HTTP %d with two lengths or two ranges",
 					  a->status);
 	if (q->is_ask)
-		return take_ask(q, a, v);
-	return a->status == 206 ? check_range(q, a, v) : check_whole(q, a, v);
+		return take_ask(q, a, error);
+	return a->status == 206 ? check_range(q, a, error) : check_whole(q, a, error);
 }
 
 void sfs_response_learn(struct sfs_object *o, const struct sfs_http_headers *a)

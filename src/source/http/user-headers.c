@@ -47,7 +47,7 @@ static void drop_lines(char **lines, int n)
 	free(lines);
 }
 
-/* All of a regular file, as a string.  NULL: not to be had; errno says why. */
+/* All of a regular file, as a string.  NULL: it cannot be read; errno says why. */
 static char *read_file(const char *path, struct stat *ret_stat)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = EINVAL;
@@ -69,7 +69,7 @@ static char *read_file(const char *path, struct stat *ret_stat)
 	return text;
 }
 
-/* The lines of a text, which is taken apart; blank ones are none. */
+/* Split the text, in place, into its lines that are not blank. */
 static int split(char *text, char ***ret_lines)
 {
 	char **lines = NULL, *line, *rest = text;
@@ -123,8 +123,8 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 static void warn(struct part *part, const char *why)
 {
 	if (!part->has_warned)
-		sfs_warning("header=@%s: %s; what it held before is sent on", part->path,
-			    why);
+		sfs_warning("header=@%s: %s; shufflefs keeps sending what it held before",
+			    part->path, why);
 	part->has_warned = true;
 }
 

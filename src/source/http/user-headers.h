@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* headers - the user's header lines; those of files are read again when a file changes.
+/* user-headers - the user's header lines; those of files are read again when a file
+ * changes.
  *
- * Tokens expire, and whoever renews them writes a file anew, in place or by a rename.  A
- * file that is gone, empty, or holds what is no header (it is being written) changes
- * nothing: the lines of before are sent on.  Their values are secrets, and never logged.
+ * Tokens expire, and whoever renews them writes the file again, in place or by a rename.
+ * While the file is missing, empty, or holds anything but headers (it is being written),
+ * the old lines are sent.  Their values are secrets, and never logged.
  *
  * Not thread-safe.  Looking at a file is a stat(), at most once a second.
  */
@@ -15,19 +16,19 @@
 
 struct sfs_user_headers;
 
-/* Is it one line, of the form "Name: value"? */
+/* Is it one line of the form "Name: value"? */
 bool sfs_user_headers_is_line(const char *line);
 
-/* Each spec is a line; or "@FILE" and the lines that it held, with a newline before each.
- */
+/* Each spec is a line; or "@FILE" and the lines that the file held, with a newline before
+ * each. */
 struct sfs_user_headers *sfs_user_headers_new(char **specs, int n);
 void sfs_user_headers_free(struct sfs_user_headers *headers); /* NULL is fine */
 
-/* Have the files changed?  Looks if the last look was a second ago; or, if it `must`,
- * now, and into the files.  true: there are other lines than before. */
+/* Have the files changed?  Looks at them if the last look was a second ago; if it `must`,
+ * it reads them now.  true: there are other lines than before. */
 bool sfs_user_headers_look(struct sfs_user_headers *headers, bool must, uint64_t now_ns);
 
-/* How often there have been other lines: a number for the present ones. */
+/* How often the lines have changed: a number for the present ones. */
 unsigned sfs_user_headers_edition(const struct sfs_user_headers *headers);
 
 /* The lines; good until the next look. */

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: curl_multi_perform and curl_multi_poll, which on long fat links were
+ * steadier than socket events through epoll.
+ *
+ * libcurl's own low-speed limit counts in whole seconds, so fetch.c times stalls.
+ * Redirects are not followed here: only the caller knows which headers are secrets and
+ * for whom.
+ *
+ * HTTP/1.1 on several connections is as fast as it gets; HTTP/2 on one is a third slower
+ * on a near link and shares one window on a far one. */
+#include "source/http/curl-get.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "source/http/origin.h"
+#include "source/http/receive.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BUFFER_BYTES	   (256L << 10)
+#define SMALL_BUFFER_BYTES (16L << 10)
+#define MAX_IDLE_EASY	   128
+#define MAX_DROPPED	   (64 << 10) /* of an unwanted body, to keep the connection */
+#define MAX_IDLE_S	   118L	      /* libcurl's default */
+
+struct sfs_curl {
+	const struct sfs_fetch_options *options;
+	const struct sfs_user_headers *headers;
+	struct sfs_curl_events events;
+	CURLM *multi;
+	CURL *idle_easy[MAX_IDLE_EASY];
+	int n_idle_easy;
+	struct curl_waitfd *fds; /* to poll */
+};
+
+/* What libcurl says, in our words.  Any other code is a connection that was lost. */
+static const struct {
+	CURLcode code;
+	int err;
+	enum sfs_fetch_outcome outcome;
+} failures[] = {
+	/* A kept connection that has bytes left over looks like HTTP/0.9. */
+	{CURLE_UNSUPPORTED_PROTOCOL, -EBADMSG, SFS_FETCH_NONSENSE},
+	{CURLE_WEIRD_SERVER_REPLY, -EBADMSG, SFS_FETCH_NONSENSE},
+	{CURLE_OUT_OF_MEMORY, -EBADMSG, SFS_FETCH_NONSENSE}, /* a header without an end */
+	{CURLE_URL_MALFORMAT, -EINVAL, SFS_FETCH_FINAL},
+	{CURLE_COULDNT_RESOLVE_PROXY, -EHOSTUNREACH, SFS_FETCH_REFUSED},
+	{CURLE_COULDNT_RESOLVE_HOST, -EHOSTUNREACH, SFS_FETCH_REFUSED},
+	{CURLE_COULDNT_CONNECT, -ECONNREFUSED, SFS_FETCH_REFUSED},
+	{CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT, SFS_FETCH_PASSING},
+	{CURLE_SSL_CONNECT_ERROR, -ECONNRESET, SFS_FETCH_REFUSED},
+	{CURLE_PEER_FAILED_VERIFICATION, -EACCES, SFS_FETCH_FINAL},
+	{CURLE_SSL_CERTPROBLEM, -EACCES, SFS_FETCH_FINAL},
+	{CURLE_SSL_CACERT_BADFILE, -EACCES, SFS_FETCH_FINAL},
+	{CURLE_SSL_ISSUER_ERROR, -EACCES, SFS_FETCH_FINAL},
+	{CURLE_SSL_PINNEDPUBKEYNOTMATCH, -EACCES, SFS_FETCH_FINAL},
+	{CURLE_LOGIN_DENIED, -EACCES, SFS_FETCH_FINAL},
+};
+
+static void classify(CURLcode code, int *ret_err, enum sfs_fetch_outcome *ret_outcome)
+{
+	size_t i;
+
+	*ret_err = -ECONNRESET;
+	*ret_outcome = SFS_FETCH_PASSING;
+	for (i = 0; i < SFS_COUNT(failures); i++) {
+		if (failures[i].code != code)
+			continue;
+		*ret_err = failures[i].err;
+		*ret_outcome = failures[i].outcome;
+	}
+}
+
+/* ---- libcurl's callbacks ---- */
+
+/* Of several addresses that are tried at a time, the last. */
+static int on_socket(void *data, curl_socket_t fd, curlsocktype purpose)
+{
+	struct sfs_get *get = data;
+
+	get->fd = fd;
+	return CURL_SOCKOPT_OK;
+}
+
+/* There is a connection: from now on silence is the server's. */
+static int on_request(void *data, char *their_ip, char *our_ip, int their_port,
+		      int our_port)
+{
+	struct sfs_get *get = data;
+
+	get->sent_ns = get->progress_ns = sfs_clock_ns();
+	sfs_origin_sends(get, get->fd);
+	return CURL_PREREQFUNC_OK;
+}
+
+static size_t on_header(char *line, size_t size, size_t n, void *data)
+{
+	return sfs_receive_line(data, line, n * size) < 0 ? 0 : n * size;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t n, void *data)
+{
+	struct sfs_get *get = data;
+
+	if (sfs_receive_head(get) < 0)
+		return CURL_WRITEFUNC_ERROR;
+	sfs_receive_bytes(get, n * size);
+	if (get->err > 0) {
+		get->n_dropped += n * size;
+		return get->n_dropped > MAX_DROPPED ? CURL_WRITEFUNC_ERROR : n * size;
+	}
+	get->err = get->body(get, bytes, n * size);
+	return get->err < 0 ? CURL_WRITEFUNC_ERROR : n * size;
+}
+
+/* ---- handles ---- */
+
+/* Options that are the same for each GET; kept when a handle is used again. */
+static CURLcode set_common(const struct sfs_fetch_options *o, CURL *easy)
+{
+	const struct {
+		CURLoption option;
+		const char *value;
+	} strings[] = {
+		{CURLOPT_PROXY, o->proxy},
+		{CURLOPT_NETRC_FILE, o->netrc_file},
+		{CURLOPT_CAINFO, o->ca_file},
+		{CURLOPT_CAPATH, o->ca_path},
+		{CURLOPT_SSLCERT, o->cert},
+		{CURLOPT_SSLKEY, o->key},
+		{CURLOPT_PROTOCOLS_STR, "http,https"},
+		{CURLOPT_USERAGENT, "shufflefs/" VERSION},
+	};
+	CURLcode code = CURLE_OK;
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(strings) && code == CURLE_OK; i++)
+		if (strings[i].value)
+			code = curl_easy_setopt(easy, strings[i].option,
+						strings[i].value);
+	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_timeout_ms);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request);
+	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+	curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	/* Each connection asks for the addresses of a name anew and takes any of them, so
+	 * that they are spread; a cached answer would lead all to one. */
+	curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
+	curl_easy_setopt(easy, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
+	/* At exit, do not wait for a name server that does not answer. */
+	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	return code;
+}
+
+/* The longest idle time of a kept connection that is used: none that was idle when its
+ * server fell silent (but for two seconds, since libcurl counts in whole ones). */
+static long max_idle_s(const struct sfs_origin *origin)
+{
+	uint64_t s = (sfs_clock_ns() - origin->stalled_ns) / SFS_NS_PER_S;
+
+	if (origin->stalled_ns == 0 || s > MAX_IDLE_S)
+		return MAX_IDLE_S;
+	return s > 1 ? (long)s - 1 : 1;
+}
+
+static CURL *new_easy(struct sfs_curl *c)
+{
+	CURL *easy;
+
+	if (c->n_idle_easy > 0)
+		return c->idle_easy[--c->n_idle_easy];
+	easy = curl_easy_init();
+	if (!easy)
+		abort();
+	set_common(c->options, easy);
+	return easy;
+}
+
+static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
+{
+	CURL *easy = new_easy(c);
+
+	free(get->failure);
+	get->failure = sfs_calloc(1, CURL_ERROR_SIZE);
+	curl_easy_setopt(easy, CURLOPT_URL, get->url);
+	curl_easy_setopt(easy, CURLOPT_USERPWD, get->user);
+	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, (long)get->wants_new_connection);
+	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, max_idle_s(get->origin));
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
+	get->fd = CURL_SOCKET_BAD; /* if the connection is a kept one */
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, get);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, get);
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, get);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, get->failure);
+	get->easy = easy;
+	/* Until on_request(): the time to connect is not the server's silence. */
+	get->sent_ns = sfs_clock_ns();
+	get->progress_ns = get->sent_ns + c->options->connect_timeout_ms * SFS_NS_PER_MS;
+	return easy;
+}
+
+void sfs_curl_drop(struct sfs_curl *c, struct sfs_get *get)
+{
+	CURL *easy = steal(&get->easy);
+
+	if (!easy)
+		return;
+	curl_multi_remove_handle(c->multi, easy);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
+	curl_slist_free_all(steal(&get->header_list));
+	if (c->n_idle_easy < MAX_IDLE_EASY)
+		c->idle_easy[c->n_idle_easy++] = easy;
+	else
+		curl_easy_cleanup(easy);
+}
+
+/* ---- the beginning ---- */
+
+static struct curl_slist *header_list(const struct sfs_curl *c, const struct sfs_get *get)
+{
+	struct curl_slist *list = curl_slist_append(NULL, "Accept-Encoding: identity");
+	int n = get->has_user_headers ? sfs_user_headers_n(c->headers) : 0, i;
+
+	if (get->if_match) {
+		sfs_autofree char *line = sfs_asprintf("If-Match: %s", get->if_match);
+
+		list = curl_slist_append(list, line);
+	}
+	for (i = 0; i < n; i++)
+		list = curl_slist_append(list, sfs_user_headers_line(c->headers, i));
+	return list;
+}
+
+void sfs_curl_begin(struct sfs_curl *c, struct sfs_get *get)
+{
+	CURL *easy = get_easy(c, get);
+	char range[48];
+
+	snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)get->first,
+		 (unsigned long long)get->last);
+	get->is_connecting = false;
+	get->header_list = header_list(c, get);
+	curl_easy_setopt(easy, CURLOPT_RANGE, get->is_whole ? NULL : range);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, (struct curl_slist *)get->header_list);
+	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 0L);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
+			 get->is_small ? SMALL_BUFFER_BYTES : BUFFER_BYTES);
+	curl_multi_add_handle(c->multi, easy);
+}
+
+void sfs_curl_connect(struct sfs_curl *c, struct sfs_get *get)
+{
+	CURL *easy = get_easy(c, get);
+
+	get->is_connecting = true;
+	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
+	curl_multi_add_handle(c->multi, easy);
+}
+
+/* ---- the end ---- */
+
+/* libcurl has connected: take the socket, and leave it its own to close. */
+static void take_socket(struct sfs_curl *c, struct sfs_get *get)
+{
+	curl_socket_t theirs = CURL_SOCKET_BAD;
+	int ours;
+
+	curl_easy_getinfo(get->easy, CURLINFO_ACTIVESOCKET, &theirs);
+	ours = fcntl(theirs, F_DUPFD_CLOEXEC, 3);
+	ours = ours < 0 ? -errno : ours;
+	sfs_curl_drop(c, get);
+	c->events.connected(c->events.ctx, get, ours);
+}
+
+/* libcurl shows a proxy that it does not understand, with its password. */
+static char *without_secrets(const char *why)
+{
+	return sfs_strdup(strchr(why, '@') && strstr(why, "proxy")
+				  ? "the URL of the proxy is not understood"
+				  : why);
+}
+
+static void take_result(struct sfs_curl *c, CURL *easy, CURLcode code)
+{
+	enum sfs_fetch_outcome outcome = SFS_FETCH_PASSING;
+	sfs_autofree char *why = NULL;
+	struct sfs_get *get;
+	int err = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&get);
+	if (get->is_connecting && code == CURLE_OK) {
+		take_socket(c, get);
+		return;
+	}
+	if (code == CURLE_OK)
+		sfs_receive_head(get);
+	if (get->err != 0)
+		err = get->err;
+	else if (code != CURLE_OK)
+		classify(code, &err, &outcome);
+	if (err == -EMSGSIZE)
+		outcome = SFS_FETCH_NONSENSE;
+	why = err == -EMSGSIZE
+		      ? sfs_strdup("headers without an end")
+		      : without_secrets(get->failure[0] ? get->failure
+							: curl_easy_strerror(code));
+	c->events.end(c->events.ctx, get, err, outcome, why);
+}
+
+void sfs_curl_run(struct sfs_curl *c)
+{
+	int n_running, n_left;
+	CURLMsg *msg;
+
+	curl_multi_perform(c->multi, &n_running);
+	while ((msg = curl_multi_info_read(c->multi, &n_left)) != NULL)
+		if (msg->msg == CURLMSG_DONE)
+			take_result(c, msg->easy_handle, msg->data.result);
+}
+
+void sfs_curl_poll(struct sfs_curl *c, struct pollfd *fds, unsigned n, int wait_ms)
+{
+	unsigned i;
+
+	c->fds = sfs_reallocarray(c->fds, n + 1, sizeof c->fds[0]);
+	for (i = 0; i < n; i++)
+		c->fds[i] = (struct curl_waitfd){
+			.fd = fds[i].fd,
+			.events = fds[i].events == POLLOUT ? CURL_WAIT_POLLOUT
+							   : CURL_WAIT_POLLIN,
+		};
+	curl_multi_poll(c->multi, c->fds, n, wait_ms, NULL);
+	for (i = 0; i < n; i++)
+		fds[i].revents = c->fds[i].revents;
+}
+
+void sfs_curl_wake(struct sfs_curl *c)
+{
+	curl_multi_wakeup(c->multi);
+}
+
+void sfs_curl_free(struct sfs_curl *c)
+{
+	if (!c)
+		return;
+	while (c->n_idle_easy > 0)
+		curl_easy_cleanup(c->idle_easy[--c->n_idle_easy]);
+	free(c->fds);
+	curl_multi_cleanup(c->multi);
+	curl_global_cleanup();
+	free(c);
+}
+
+/* libcurl frees its buffer after each transfer and allocates the next.  Have malloc keep
+ * n of them: by default each would be new pages, zeroed by the kernel for every MiB or
+ * so. */
+static void keep_buffers(int n)
+{
+	mallopt(M_MMAP_THRESHOLD, 4 * BUFFER_BYTES);
+	mallopt(M_TRIM_THRESHOLD, (int)(n * BUFFER_BYTES));
+}
+
+struct sfs_curl *sfs_curl_new(const struct sfs_fetch_options *options,
+			      const struct sfs_user_headers *headers,
+			      const struct sfs_curl_events *events, struct sfs_error *err)
+{
+	struct sfs_curl *c = sfs_calloc(1, sizeof *c);
+	CURLcode code;
+	CURL *easy;
+
+	c->options = options;
+	c->headers = headers;
+	c->events = *events;
+	keep_buffers(2 * options->n_connections);
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	c->multi = curl_multi_init();
+	curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, (long)SFS_FETCH_MAX_KEPT);
+	easy = curl_easy_init();
+	code = set_common(options, easy);
+	if (code != CURLE_OK) {
+		sfs_error_set(err, -EINVAL, "libcurl: %s", curl_easy_strerror(code));
+		curl_easy_cleanup(easy);
+		sfs_curl_free(c);
+		return NULL;
+	}
+	c->idle_easy[c->n_idle_easy++] = easy;
+	return c;
+}

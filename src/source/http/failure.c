@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/http/failure.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/ledger.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+void sfs_failure_end(struct sfs_leg *leg, int err, bool is_silent)
+{
+	struct sfs_job *job = leg->job;
+	struct sfs_request *r = job->request;
+	enum sfs_event event = err == -ESTALE ? SFS_EVENT_CHANGED : SFS_EVENT_LOST;
+
+	if (err < 0 && err != -ECANCELED) {
+		sfs_autofree char *shown =
+			sfs_uri_redact(leg->url ? leg->url : r->object->uri.location);
+
+		sfs_error_set(r->error, err, "%s: %s", shown, leg->error.why);
+		if (!is_silent && !sfs_job_is_ask(job))
+			sfs_ledger_add(event, r->object->name, r->offset + leg->at, "",
+				       "%s: %s", shown, leg->error.why);
+	}
+	sfs_job_end(job, err);
+}
+
+static struct sfs_failure final(int err)
+{
+	return (struct sfs_failure){.action = SFS_FAILURE_FINAL, .err = err};
+}
+
+static struct sfs_failure again(uint64_t delay_ms)
+{
+	return (struct sfs_failure){.action = SFS_FAILURE_AGAIN, .delay_ms = delay_ms};
+}
+
+/* ---- retries ---- */
+
+/* A second less than a reader waits, or a twentieth less: the reader is to get the cause,
+ * not only to hear that time is up. */
+uint64_t sfs_failure_deadline_ns(const struct sfs_job *job)
+{
+	uint64_t ms = job->source->options.read_timeout_ms, less = ms / 20;
+
+	if (less < 1000)
+		less = ms < 4000 ? ms / 4 : 1000;
+	return job->begun_ns + (ms - less) * SFS_NS_PER_MS;
+}
+
+/* A reader's time begins when the reader comes to wait; and progress begins it anew. */
+static void note_time(struct sfs_job *job, uint64_t n_new, uint64_t now_ns)
+{
+	bool is_needed = job->request->is_urgent || atomic_load(&job->request->is_needed);
+
+	if (n_new >= SFS_RETRY_PROGRESS || (is_needed && !job->is_needed))
+		job->begun_ns = now_ns;
+	job->is_needed = is_needed;
+}
+
+static void report_retry(struct sfs_leg *leg, const struct sfs_retry *retry, int limit,
+			 uint64_t delay_ms)
+{
+	struct sfs_request *r = leg->job->request;
+	char then[80], of[24] = "";
+
+	if (limit < INT_MAX)
+		snprintf(of, sizeof of, " of %d", limit);
+	snprintf(then, sizeof then, "retry %d%s in %llu ms", retry->n_failed, of,
+		 (unsigned long long)delay_ms);
+	sfs_ledger_add(SFS_EVENT_RETRY, r->object->name,
+		       sfs_job_is_ask(leg->job) ? SFS_NO_OFFSET : r->offset + leg->at,
+		       then, "%s", leg->error.why);
+}
+
+/* While mounting, a user waits for the error. */
+static int probe_limit(const struct sfs_job *job, enum sfs_fetch_outcome outcome)
+{
+	int limit = job->source->options.n_retries;
+
+	return outcome == SFS_FETCH_REFUSED ? 1 : limit < 2 ? limit : 2;
+}
+
+/* The response was of no use, or this is a probe. */
+static struct sfs_failure try_again(struct sfs_leg *leg, int err, int limit,
+				    int64_t retry_after_s)
+{
+	struct sfs_job *job = leg->job;
+	uint64_t delay_ms;
+
+	if (!sfs_retry_next(&leg->refusals, limit, leg->at - leg->begun_at, retry_after_s,
+			    sfs_rng_next(&job->source->rng), &delay_ms))
+		return final(err);
+	if (!job->request->is_probe)
+		report_retry(leg, &leg->refusals, limit, delay_ms);
+	return again(delay_ms);
+}
+
+/* The time is up.  Where nobody waits, nothing is lost. */
+static struct sfs_failure give_up(struct sfs_leg *leg, int err, uint64_t now_ns)
+{
+	struct sfs_job *job = leg->job;
+	char *why = leg->error.why;
+	size_t n = strlen(why);
+
+	snprintf(why + n, sizeof leg->error.why - n, " (given up after %llu s)",
+		 (unsigned long long)((now_ns - job->begun_ns) / SFS_NS_PER_S));
+	return (struct sfs_failure){.action = SFS_FAILURE_FINAL,
+				    .err = err,
+				    .is_silent =
+					    !job->is_needed && job->request->is_ahead};
+}
+
+/* A GET failed in a way that passes.  A line for each would be many: reported are the
+ * first of a server that did well until now, and of a leg the 1st, 2nd, 4th, 8th... */
+static struct sfs_failure wait_and_try_again(struct sfs_leg *leg, int err,
+					     int64_t retry_after_s)
+{
+	struct sfs_job *job = leg->job;
+	uint64_t now = sfs_clock_ns(), n_new = leg->at - leg->begun_at, delay_ms, left_ms;
+	bool is_news = leg->get.is_news;
+
+	note_time(job, n_new, now);
+	if (now >= sfs_failure_deadline_ns(job))
+		return give_up(leg, err, now);
+	sfs_retry_next(&leg->failures, INT_MAX, n_new, retry_after_s,
+		       sfs_rng_next(&job->source->rng), &delay_ms);
+	left_ms = (sfs_failure_deadline_ns(job) - now) / SFS_NS_PER_MS + 1;
+	if (delay_ms > left_ms)
+		delay_ms = left_ms;
+	if (is_news && (leg->failures.n_failed & (leg->failures.n_failed - 1)) == 0)
+		report_retry(leg, &leg->failures, INT_MAX, delay_ms);
+	else
+		sfs_ledger_tally(SFS_EVENT_RETRY);
+	return (struct sfs_failure){.action = SFS_FAILURE_AGAIN,
+				    .delay_ms = delay_ms,
+				    .waits_for_server = retry_after_s < 0};
+}
+
+static struct sfs_failure judge_passing(struct sfs_leg *leg, int err,
+					enum sfs_fetch_outcome outcome, const char *why)
+{
+	struct sfs_job *job = leg->job;
+	const struct sfs_http_headers *a = &leg->get.headers;
+	bool is_of_no_use =
+		err == 0 || err == -EPROTO || outcome == SFS_FETCH_NONSENSE ||
+		(err == SFS_RESPONSE_AGAIN && !sfs_response_is_later(a->status));
+	int64_t retry_after_s = err == SFS_RESPONSE_AGAIN ? a->retry_after_s : -1;
+
+	if (err == 0)
+		sfs_response_again(&leg->error, "the body ended %llu bytes early",
+				   (unsigned long long)(leg->end - leg->at));
+	else if (err != SFS_RESPONSE_AGAIN && err != -EPROTO)
+		sfs_response_again(&leg->error, "%s", why);
+	err = err < 0 ? err : -EIO;
+	if (job->request->is_probe)
+		return try_again(leg, err, probe_limit(job, outcome), retry_after_s);
+	if (is_of_no_use)
+		return try_again(leg, err, job->source->options.n_retries, retry_after_s);
+	return wait_and_try_again(leg, err, retry_after_s);
+}
+
+/* ---- which of these it is ---- */
+
+/* Go back to the object's own URL. */
+static void forget_redirect(struct sfs_leg *leg)
+{
+	struct sfs_object *o = leg->job->request->object;
+
+	free(steal(&o->redirected));
+	free(steal(&leg->url));
+	leg->has_forgotten = true;
+	leg->n_redirects = 0;
+}
+
+/* Are there other credentials than those that were refused? */
+static bool may_renew(struct sfs_leg *leg)
+{
+	const struct sfs_http_source *s = leg->job->source;
+	int status = leg->get.headers.status;
+
+	return (status == 401 || status == 403) &&
+	       leg->n_renewed <= s->options.n_retries &&
+	       leg->job->dialect->renew(s->fetch, &leg->get);
+}
+
+struct sfs_failure sfs_failure_judge(struct sfs_leg *leg, int err,
+				     enum sfs_fetch_outcome outcome, const char *why)
+{
+	if (sfs_leg_is_spare(leg))
+		return (struct sfs_failure){.action = SFS_FAILURE_SPARE};
+	if (err != 0 && leg->is_remembered && err != SFS_RESPONSE_AGAIN) {
+		/* A signature may have expired, or a target may be gone. */
+		forget_redirect(leg);
+		return again(0);
+	}
+	if (err == SFS_RESPONSE_FINAL && may_renew(leg)) {
+		leg->n_renewed++;
+		return again(0);
+	}
+	if (err == SFS_RESPONSE_FINAL)
+		return final(leg->error.err);
+	if (err < 0 && outcome == SFS_FETCH_FINAL) {
+		sfs_response_again(&leg->error, "%s", why);
+		return final(err);
+	}
+	return judge_passing(leg, err, outcome, why);
+}

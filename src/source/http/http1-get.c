@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/http/http1-get.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "source/http/conncache.h"
+#include "source/http/http1-request.h"
+#include "source/http/origin.h"
+#include "source/http/receive.h"
+
+#include <string.h>
+
+struct sfs_http1_gets {
+	struct sfs_http1_gets_events events;
+	struct sfs_curl *curl;
+	struct sfs_http1_request *request;
+	struct sfs_conncache *conns;
+	struct pollfd *fds;	 /* to poll, */
+	struct sfs_get **polled; /* and the GET of each; NULL: it is over */
+	unsigned n_polled;
+};
+
+/* ---- the callbacks of http1.h ---- */
+
+static void on_line(void *reader, const char *line, size_t n)
+{
+	sfs_receive_line(reader, line, n);
+}
+
+static int on_head(void *reader)
+{
+	return sfs_receive_head(reader);
+}
+
+static int on_room(void *reader, struct iovec *pieces, int n_max)
+{
+	struct sfs_get *get = reader;
+
+	return get->room(get, pieces, n_max);
+}
+
+static int on_received(void *reader, size_t n)
+{
+	struct sfs_get *get = reader;
+
+	sfs_receive_bytes(get, n);
+	get->err = get->received(get, n);
+	return get->err;
+}
+
+/* ---- one GET ---- */
+
+void sfs_http1_gets_drop(struct sfs_http1_gets *g, struct sfs_get *get)
+{
+	unsigned i;
+
+	for (i = 0; i < g->n_polled; i++)
+		if (g->polled[i] == get)
+			g->polled[i] = NULL;
+	if (get->conn)
+		sfs_conncache_put(g->conns, get->http1_origin, get->conn, sfs_clock_ns());
+	get->conn = NULL;
+	free(steal(&get->http1_request));
+	free(steal(&get->http1_origin));
+}
+
+/* The server responds in a way that only libcurl understands. */
+static void leave_to_libcurl(struct sfs_http1_gets *g, struct sfs_get *get)
+{
+	sfs_conncache_avoid(g->conns, get->http1_origin, sfs_clock_ns());
+	sfs_http1_gets_drop(g, get);
+	sfs_receive_begin(get);
+	sfs_curl_begin(g->curl, get);
+}
+
+static void end(struct sfs_http1_gets *g, struct sfs_get *get, int err, const char *why)
+{
+	g->events.end(g->events.ctx, get, err, SFS_FETCH_PASSING, why);
+}
+
+static void run(struct sfs_http1_gets *g, struct sfs_get *get)
+{
+	static const struct sfs_http1_reader reader = {on_line, on_head, on_room,
+						       on_received};
+	sfs_autofree char *why = NULL;
+	int err;
+
+	switch (sfs_http1_run(get->conn, &reader, get, &err)) {
+	case SFS_HTTP1_WAITS: return;
+	case SFS_HTTP1_ENDED: end(g, get, err, ""); return;
+	case SFS_HTTP1_ODD: leave_to_libcurl(g, get); return;
+	case SFS_HTTP1_STALE:
+		sfs_http1_free(steal(&get->conn));
+		sfs_curl_connect(g->curl, get);
+		return;
+	case SFS_HTTP1_LOST:
+		why = sfs_strdup(sfs_http1_why(get->conn));
+		end(g, get, err, why);
+		return;
+	}
+}
+
+static void send_over(struct sfs_http1_gets *g, struct sfs_get *get,
+		      struct sfs_http1 *conn)
+{
+	get->conn = conn;
+	get->sent_ns = get->progress_ns = sfs_clock_ns();
+	sfs_origin_sends(get, sfs_http1_fd(conn));
+	sfs_http1_ask(conn, get->http1_request, strlen(get->http1_request));
+	run(g, get);
+}
+
+void sfs_http1_gets_connected(struct sfs_http1_gets *g, struct sfs_get *get, int fd)
+{
+	if (fd < 0)
+		end(g, get, fd, "no socket");
+	else
+		send_over(g, get, sfs_http1_new(fd));
+}
+
+bool sfs_http1_gets_begin(struct sfs_http1_gets *g, struct sfs_get *get)
+{
+	uint64_t now_ns = sfs_clock_ns();
+	struct sfs_http1 *conn = NULL;
+
+	get->http1_request = sfs_http1_request_write(g->request, get, &get->http1_origin);
+	if (!get->http1_request)
+		return false;
+	if (sfs_conncache_is_avoided(g->conns, get->http1_origin, now_ns)) {
+		sfs_http1_gets_drop(g, get);
+		return false;
+	}
+	if (!get->wants_new_connection)
+		conn = sfs_conncache_get(g->conns, get->http1_origin,
+					 get->origin->stalled_ns, now_ns);
+	if (conn)
+		send_over(g, get, conn);
+	else
+		sfs_curl_connect(g->curl, get);
+	return true;
+}
+
+/* ---- all of them ---- */
+
+unsigned sfs_http1_gets_poll(struct sfs_http1_gets *g, struct sfs_link *active,
+			     size_t n_active, struct pollfd **ret_fds)
+{
+	g->n_polled = 0;
+	g->fds = sfs_reallocarray(g->fds, n_active + 1, sizeof g->fds[0]);
+	g->polled = sfs_reallocarray(g->polled, n_active + 1, sizeof g->polled[0]);
+	SFS_EACH (get, active, struct sfs_get, link) {
+		if (!get->conn)
+			continue;
+		g->fds[g->n_polled] = (struct pollfd){
+			.fd = sfs_http1_fd(get->conn),
+			.events = sfs_http1_sends(get->conn) ? POLLOUT : POLLIN,
+		};
+		g->polled[g->n_polled++] = get;
+	}
+	*ret_fds = g->fds;
+	return g->n_polled;
+}
+
+/* A GET may end others. */
+void sfs_http1_gets_run(struct sfs_http1_gets *g)
+{
+	unsigned i;
+
+	for (i = 0; i < g->n_polled; i++)
+		if (g->polled[i] && g->fds[i].revents)
+			run(g, g->polled[i]);
+	g->n_polled = 0;
+}
+
+void sfs_http1_gets_set_headers(struct sfs_http1_gets *g,
+				const struct sfs_user_headers *headers)
+{
+	sfs_http1_request_set_headers(g->request, headers);
+}
+
+struct sfs_http1_gets *sfs_http1_gets_new(const struct sfs_fetch_options *options,
+					  const struct sfs_user_headers *headers,
+					  struct sfs_curl *curl,
+					  const struct sfs_http1_gets_events *events)
+{
+	struct sfs_http1_gets *g = sfs_calloc(1, sizeof *g);
+
+	g->events = *events;
+	g->curl = curl;
+	g->request = sfs_http1_request_new(options);
+	sfs_http1_request_set_headers(g->request, headers);
+	g->conns = sfs_conncache_new(SFS_FETCH_MAX_KEPT);
+	return g;
+}
+
+void sfs_http1_gets_free(struct sfs_http1_gets *g)
+{
+	if (!g)
+		return;
+	sfs_conncache_free(g->conns);
+	sfs_http1_request_free(g->request);
+	free(g->fds);
+	free(g->polled);
+	free(g);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* http1-get - GETs over our own connections (http1.h), where a body is received in its
+ * place, without a copy.
+ *
+ * Only http without a proxy and credentials goes this way (http1-request.h), and only to
+ * servers whose responses are plain; anything else is libcurl's.  libcurl makes the
+ * connections, and they are kept for the next GET (conncache.h).
+ *
+ * The fetch thread's own.
+ */
+#ifndef SFS_HTTP1_GET_H
+#define SFS_HTTP1_GET_H
+
+#include "source/http/curl-get.h"
+#include "source/http/fetch-options.h"
+#include "source/http/get.h"
+#include "source/http/user-headers.h"
+
+#include <poll.h>
+#include <stdbool.h>
+
+struct sfs_http1_gets;
+
+struct sfs_http1_gets_events {
+	/* The GET is over; see end() of struct sfs_get.  Its connection is still its own:
+	 * sfs_http1_gets_drop() takes it back. */
+	void (*end)(void *ctx, struct sfs_get *get, int err,
+		    enum sfs_fetch_outcome outcome, const char *why);
+	void *ctx;
+};
+
+/* `curl` is borrowed. */
+struct sfs_http1_gets *sfs_http1_gets_new(const struct sfs_fetch_options *options,
+					  const struct sfs_user_headers *headers,
+					  struct sfs_curl *curl,
+					  const struct sfs_http1_gets_events *events);
+void sfs_http1_gets_free(struct sfs_http1_gets *gets); /* NULL is fine */
+
+/* The user's headers are others from now on; they are copied. */
+void sfs_http1_gets_set_headers(struct sfs_http1_gets *gets,
+				const struct sfs_user_headers *headers);
+
+/* Send the GET.  false: it is libcurl's. */
+bool sfs_http1_gets_begin(struct sfs_http1_gets *gets, struct sfs_get *get);
+
+/* libcurl has connected for this GET; see struct sfs_curl_events. */
+void sfs_http1_gets_connected(struct sfs_http1_gets *gets, struct sfs_get *get, int fd);
+
+/* Take the GET off its connection, if it has one. */
+void sfs_http1_gets_drop(struct sfs_http1_gets *gets, struct sfs_get *get);
+
+/* What to poll for the GETs in the list `active`, of which there are n_active: returns
+ * how many, in *ret_fds.  Good until the next call. */
+unsigned sfs_http1_gets_poll(struct sfs_http1_gets *gets, struct sfs_link *active,
+			     size_t n_active, struct pollfd **ret_fds);
+
+/* They were polled: go on with those that are ready. */
+void sfs_http1_gets_run(struct sfs_http1_gets *gets);
+
+#endif
