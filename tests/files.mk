@@ -19,7 +19,10 @@ LDADD = tests/libtests.la libshufflefs.la
 
 # What unit tests share and is more than a header.
 check_LTLIBRARIES = tests/libtests.la
-tests_libtests_la_SOURCES = tests/scripted-source.c tests/scripted-source.h
+tests_libtests_la_SOURCES = \
+	tests/naive-epoch.c tests/naive-epoch.h \
+	tests/scripted-source.c tests/scripted-source.h \
+	tests/stream-world.c tests/stream-world.h
 
 unit_tests = \
 	tests/unit-alloc-never-returns-null \
@@ -112,6 +115,7 @@ unit_tests = \
 	tests/unit-slice-buffer-keeps-slabs-as-long-as-needed \
 	tests/unit-strbuf-grows-and-writes-sizes \
 	tests/unit-strbuf-json-is-valid-whatever-the-bytes \
+	tests/unit-stream-gives-the-epoch-whatever-ends-when \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit-timer-fires-when-due \
 	tests/unit-top-report-shows-what-stats-say \
@@ -338,6 +342,8 @@ test_helpers = \
 	tests/late.sh \
 	tests/made-indexes.h \
 	tests/make-shards.py \
+	tests/naive-epoch.c \
+	tests/naive-epoch.h \
 	tests/op-storm.py \
 	tests/order-properties.py \
 	tests/order-vectors-equal.json \
@@ -349,6 +355,8 @@ test_helpers = \
 	tests/scripted-source.c \
 	tests/scripted-source.h \
 	tests/stores.h \
+	tests/stream-world.c \
+	tests/stream-world.h \
 	tests/tars.h \
 	tests/valgrind-shufflefs \
 	tests/vectors.h \
