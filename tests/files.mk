@@ -115,6 +115,7 @@ unit_tests = \
 	tests/unit-slice-buffer-keeps-slabs-as-long-as-needed \
 	tests/unit-strbuf-grows-and-writes-sizes \
 	tests/unit-strbuf-json-is-valid-whatever-the-bytes \
+	tests/unit-stream-fails-a-read-only-for-bytes-that-it-needs \
 	tests/unit-stream-gives-the-epoch-whatever-ends-when \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit-timer-fires-when-due \

@@ -226,7 +226,7 @@ static void what_did_not_come(void)
 	uint64_t offset = 77, n = 77;
 
 	begin(0);
-	CHECK(!sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
+	CHECK(!sfs_slice_buffer_missing(run, 0, 1 << 30, &offset, &n));
 	expect(0, 5);
 	arrive(0, 1);
 	fail(1, 3);
@@ -234,21 +234,21 @@ static void what_did_not_come(void)
 	held(2);
 	CHECK_EQ(sfs_slice_buffer_state(run, SLAB, 512),
 		 SFS_SLICE_BUFFER_EXPECTED); /* it will be asked anew */
-	CHECK(sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
+	CHECK(sfs_slice_buffer_missing(run, 0, 1 << 30, &offset, &n));
 	CHECK(offset == SLAB && n == 3 * SLAB);
 	CHECK_EQ(run->n_missing, 3);
-	CHECK(sfs_slice_buffer_missing(run, 2 * SLAB, &offset, &n));
+	CHECK(sfs_slice_buffer_missing(run, 0, 2 * SLAB, &offset, &n));
 	CHECK(offset == SLAB && n == 2 * SLAB);
-	CHECK(!sfs_slice_buffer_missing(run, SLAB - 1, &offset, &n)); /* no slab fits */
+	CHECK(!sfs_slice_buffer_missing(run, 0, SLAB - 1, &offset, &n)); /* no slab fits */
 	CHECK_EQ(sfs_account_take(&account, 2 * SLAB), 0);
 	sfs_slice_buffer_expect(run, SLAB, 2 * SLAB);
-	CHECK(sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
+	CHECK(sfs_slice_buffer_missing(run, 0, 1 << 30, &offset, &n));
 	CHECK(offset == 3 * SLAB && n == SLAB);
 	arrive(1, 2);
 	CHECK_EQ(run->n_missing, 1);
 	sfs_slice_buffer_give_up(run, 3 * SLAB, 1);
 	CHECK_EQ(run->n_missing, 0);
-	CHECK(!sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
+	CHECK(!sfs_slice_buffer_missing(run, 0, 1 << 30, &offset, &n));
 	CHECK_EQ(sfs_slice_buffer_state(run, 3 * SLAB, 512), SFS_SLICE_BUFFER_GONE);
 	CHECK_EQ(sfs_slice_buffer_state(run, 4 * SLAB, 512), SFS_SLICE_BUFFER_HERE);
 	held(4);
@@ -258,10 +258,10 @@ static void what_did_not_come(void)
 	begin((N_SLABS - 2) * SLAB);
 	expect(N_SLABS - 2, 2);
 	fail(N_SLABS - 2, 2);
-	CHECK(sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
+	CHECK(sfs_slice_buffer_missing(run, 0, 1 << 30, &offset, &n));
 	CHECK(offset == (N_SLABS - 2) * SLAB && n == SLAB + 1000);
 	sfs_slice_buffer_deal(run, (N_SLABS - 1) * SLAB);
-	CHECK(sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
+	CHECK(sfs_slice_buffer_missing(run, 0, 1 << 30, &offset, &n));
 	CHECK(offset == (N_SLABS - 1) * SLAB && n == 1000);
 	end();
 }

@@ -528,7 +528,7 @@ static void run_schedule(uint64_t seed)
 	memset(&m, 0, sizeof m);
 	m.seed = seed;
 	sfs_rng_init(&m.rng, &seed, 1);
-	alarm(60);
+	alarm(getenv("MODEL_ALARM") ? (unsigned)atoi(getenv("MODEL_ALARM")) : 60);
 	choose();
 	world_start(&m.w, &m.settings);
 	for (i = 0; i < m.n_streams; i++)
@@ -558,8 +558,12 @@ static void on_alarm(int signal)
 	static const char text[] = "it hangs: a read waits, and nothing is under way\n";
 
 	if (write(2, text, sizeof text - 1) > 0)
-		say_seed();
-	abort();
+		abort();
+}
+
+static void on_abort(int number)
+{
+	say_seed(); /* then it aborts */
 }
 
 static uint64_t from_environment(const char *name, uint64_t otherwise)
@@ -588,6 +592,7 @@ int main(void)
 
 	sfs_log_set_level(SFS_LOG_ERROR);
 	signal(SIGALRM, on_alarm);
+	signal(SIGABRT, on_abort);
 	atexit(say_seed);
 	printf("MODEL_SEED=%llu MODEL_SCHEDULES=%llu\n", (unsigned long long)seed,
 	       (unsigned long long)n);

@@ -562,15 +562,15 @@ void sfs_cursor_tick(struct sfs_cursor *c)
 static void take_part(struct sfs_cursor *c, struct sfs_part *part,
 		      struct sfs_deferred *out)
 {
-	uint32_t lane;
-	int err = sfs_prefetch_arrive(c->lanes, part, &lane);
+	struct sfs_prefetch_loss loss;
 
-	if (err == 0 || c->is_closed)
+	sfs_prefetch_arrive(c->lanes, part, &loss);
+	if (loss.err == 0 || c->is_closed)
 		return;
 	extend(c);
 	serve(c, out);
-	if (lane == c->blocked)
-		fail_blocked(c, err, out);
+	if (loss.lane == c->blocked && sfs_prefetch_needs(c->lanes, &loss))
+		fail_blocked(c, loss.err, out);
 }
 
 static struct sfs_part *next_arrived(struct sfs_cursor *c)

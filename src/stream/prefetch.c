@@ -51,13 +51,14 @@ struct sfs_prefetch {
 	struct sfs_prefetch_owner owner;
 	struct sfs_link parts; /* that are on their way */
 	uint32_t n_on_way, max_lane_on_way;
-	uint32_t n_left;	       /* lanes that are not asked */
-	bool is_refused;	       /* by the account, when last asked */
-	uint64_t n_dealt, dealt_bytes; /* of all lanes, for the mean size */
-	uint64_t came_bytes;	       /* slabs */
-	uint64_t kept_bytes;	       /* see sfs_prefetch_keep() */
-	struct lane *forming;	       /* whose tables may be looked at */
-	uint64_t *due;		       /* of each lane; NOT_NOW: do not ask */
+	uint32_t n_left;		 /* lanes that are not asked */
+	bool is_refused;		 /* by the account, when last asked */
+	uint64_t n_dealt, dealt_bytes;	 /* of all lanes, for the mean size */
+	uint64_t came_bytes;		 /* slabs */
+	uint64_t kept_bytes;		 /* see sfs_prefetch_keep() */
+	struct lane *forming;		 /* whose tables may be looked at */
+	uint64_t part_bytes, lane_share; /* as of the last sfs_prefetch_pump() */
+	uint64_t *due;			 /* of each lane; NOT_NOW: do not ask */
 	struct lane lanes[];
 };
 
@@ -583,13 +584,26 @@ static bool take_ready(struct sfs_prefetch *ls, struct sfs_part *part)
 	return true;
 }
 
-int sfs_prefetch_arrive(struct sfs_prefetch *ls, struct sfs_part *part,
-			uint32_t *ret_lane)
+static uint64_t first_byte(const struct sfs_part *part)
+{
+	if (part->is_passing)
+		return part->grab.offset;
+	return part->request.offset + part->n_here * SFS_SLAB_BYTES;
+}
+
+static uint64_t end_byte(const struct sfs_part *part)
+{
+	if (part->is_passing)
+		return part->grab.offset + part->grab.n_bytes;
+	return part->request.offset + part->request.n_bytes;
+}
+
+void sfs_prefetch_arrive(struct sfs_prefetch *ls, struct sfs_part *part,
+			 struct sfs_prefetch_loss *ret_loss)
 {
 	struct lane *lane = &ls->lanes[part->lane];
 	int err = part->err;
 
-	*ret_lane = part->lane;
 	lane->has_failed |= err < 0;
 	if (err < 0 && !lane->has_ended)
 		set_asked(ls, lane, false);
@@ -598,10 +612,14 @@ int sfs_prefetch_arrive(struct sfs_prefetch *ls, struct sfs_part *part,
 	else
 		take_kept(ls, part);
 	feed_table(ls, part->run);
+	*ret_loss = (struct sfs_prefetch_loss){.err = err,
+					       .lane = part->lane,
+					       .m = part->run->m,
+					       .start = first_byte(part),
+					       .end = end_byte(part)};
 	free_part(part);
 	drop_runs(ls, lane);
 	touch(ls, lane);
-	return lane->n_on_way == 0 ? err : 0;
 }
 
 /* ---- what to ask for ---- */
@@ -686,22 +704,22 @@ static uint64_t next_part_bytes(const struct sfs_prefetch *ls, const struct lane
 	return n < ramp ? n : ramp / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
 }
 
-/* What would this run ask for next?  false: nothing. */
+/* What would this run ask for next, of what failed from byte `from` on, or anew?  false:
+ * nothing. */
 static bool want_of_run(struct sfs_prefetch *ls, struct lane *lane,
-			struct sfs_slice_buffer *run, uint64_t part_bytes, uint64_t cap,
-			struct want *w)
+			struct sfs_slice_buffer *run, uint64_t from, struct want *w)
 {
 	const struct sfs_slice *slice = sfs_order_slice(ls->order, lane->at.lane, run->m);
 	uint64_t end = run->is_open ? run->end : run->held_end, wanted;
+	uint64_t part_bytes = next_part_bytes(ls, lane, ls->part_bytes);
 
-	part_bytes = next_part_bytes(ls, lane, part_bytes);
 	*w = (struct want){.run = run, .n_bytes = part_bytes};
-	if (sfs_slice_buffer_missing(run, part_bytes, &w->offset, &w->n_bytes))
+	if (sfs_slice_buffer_missing(run, from, part_bytes, &w->offset, &w->n_bytes))
 		return true;
 	if (run->asked >= end)
 		return false;
 	lane->is_jumping = w->is_passing =
-		pass_over(run, slice, cap, &w->n_bytes, &wanted);
+		pass_over(run, slice, ls->lane_share, &w->n_bytes, &wanted);
 	if (run->asked >= end)
 		return false;
 	w->offset = w->is_passing ? wanted : run->asked;
@@ -710,18 +728,17 @@ static bool want_of_run(struct sfs_prefetch *ls, struct lane *lane,
 	return true;
 }
 
-static bool want_of(struct sfs_prefetch *ls, struct lane *lane, uint64_t part_bytes,
-		    uint64_t cap, struct want *w)
+static bool want_of(struct sfs_prefetch *ls, struct lane *lane, struct want *w)
 {
 	uint32_t n_slices = sfs_order_lane_slices(ls->order, lane->at.lane);
 	struct sfs_slice_buffer *run;
 
 	for (run = lane->first_run; run; run = run->next)
-		if (want_of_run(ls, lane, run, part_bytes, cap, w))
+		if (want_of_run(ls, lane, run, 0, w))
 			return true;
 	while (lane->next_m < n_slices) {
 		run = open_run(ls, lane, lane->next_m, 0);
-		if (want_of_run(ls, lane, run, part_bytes, cap, w))
+		if (want_of_run(ls, lane, run, 0, w))
 			return true;
 	}
 	return false;
@@ -735,6 +752,44 @@ static struct sfs_slice_buffer *blocking_run(struct sfs_prefetch *ls, struct lan
 		return find_run(lane, sfs_block_at(&lane->block, lane->t)->m);
 	open_runs(ls, lane);
 	return find_run(lane, lane->at.m);
+}
+
+/* The byte of that run that a blocked lane lacks.  UINT64_MAX: none is known. */
+static uint64_t lacking(const struct lane *lane, const struct sfs_slice_buffer *run)
+{
+	const struct sfs_block_sample *s;
+	uint64_t at;
+	size_t n;
+
+	if (!lane->is_formed)
+		return sfs_shard_wanted(run->shard);
+	s = sfs_block_at(&lane->block, lane->t);
+	for (at = s->start; at < s->start + s->n_bytes; at += n)
+		if (!sfs_slice_buffer_at(run, at, &n))
+			return at;
+	return UINT64_MAX;
+}
+
+static bool is_in_flight(const struct sfs_prefetch *ls,
+			 const struct sfs_slice_buffer *run, uint64_t byte)
+{
+	SFS_EACH (part, &ls->parts, struct sfs_part, link) {
+		if (part->run == run && byte >= first_byte(part) && byte < end_byte(part))
+			return true;
+	}
+	return false;
+}
+
+bool sfs_prefetch_needs(struct sfs_prefetch *ls, const struct sfs_prefetch_loss *loss)
+{
+	struct lane *lane = &ls->lanes[loss->lane];
+	const struct sfs_slice_buffer *run = blocking_run(ls, lane);
+	uint64_t byte;
+
+	if (lane->has_ended || lane->damage || !run || run->m != loss->m)
+		return false;
+	byte = lacking(lane, run);
+	return byte >= loss->start && byte < loss->end;
 }
 
 /* A reader waits for the lane: what is on its way for it, or for others that are due
@@ -757,23 +812,23 @@ static bool hurry(struct sfs_prefetch *ls, const struct lane *lane)
 
 /* The lane that a reader waits for: have something on its way, whatever it takes.
  * true: it has come further, or its sample was given up. */
-static bool unblock(struct sfs_prefetch *ls, struct lane *lane, uint64_t part_bytes,
-		    uint64_t cap, struct sfs_deferred *out)
+static bool unblock(struct sfs_prefetch *ls, struct lane *lane, struct sfs_deferred *out)
 {
 	const struct sfs_block_sample *s;
-	uint64_t wanted;
+	uint64_t wanted, byte;
 	struct want w;
 
-	/* With another part still on its way, what failed is not asked for again: else
-	 * two that fail in turn would keep each other going, and nobody would be told. */
-	if (lane->n_on_way > 0)
-		return hurry(ls, lane);
 	if (lane->has_ended || lane->damage)
 		return false;
+	w.run = blocking_run(ls, lane);
+	byte = lacking(lane, w.run);
+	/* If that failed before the reader came, only asking for it again tells whether
+	 * the reader can have it. */
+	if (lane->n_on_way > 0 && (!lane->has_failed || is_in_flight(ls, w.run, byte)))
+		return hurry(ls, lane);
 	lane->has_failed = false;
 	touch(ls, lane);
-	w.run = blocking_run(ls, lane);
-	if (want_of_run(ls, lane, w.run, part_bytes, cap, &w) && !w.is_passing &&
+	if (want_of_run(ls, lane, w.run, byte, &w) && !w.is_passing && w.offset <= byte &&
 	    ask_to_keep(ls, lane, w.run, w.offset, w.n_bytes, true, out)) {
 		touch(ls, lane);
 		return false;
@@ -853,23 +908,21 @@ static void spread(struct sfs_prefetch *ls, uint32_t most)
 bool sfs_prefetch_pump(struct sfs_prefetch *ls, uint32_t blocking,
 		       struct sfs_deferred *out)
 {
-	uint64_t part_bytes = sfs_prefetch_part_bytes(ls->runtime);
-	uint64_t cap = sfs_account_share(ls->account) / ls->order->n_lanes;
+	uint64_t share = sfs_account_share(ls->account) / ls->order->n_lanes;
 	uint32_t most = on_way(ls), l;
 	struct lane *lane;
 	struct want w;
 
-	if (cap < part_bytes)
-		cap = part_bytes;
+	ls->part_bytes = sfs_prefetch_part_bytes(ls->runtime);
+	ls->lane_share = share > ls->part_bytes ? share : ls->part_bytes;
 	spread(ls, most);
 	ls->is_refused = false;
-	if (blocking != UINT32_MAX &&
-	    unblock(ls, &ls->lanes[blocking], part_bytes, cap, out))
+	if (blocking != UINT32_MAX && unblock(ls, &ls->lanes[blocking], out))
 		return true;
 	while (ls->n_on_way < most && (l = choose(ls)) != UINT32_MAX &&
-	       !has_enough(ls, l, part_bytes) && !is_full(ls)) {
+	       !has_enough(ls, l, ls->part_bytes) && !is_full(ls)) {
 		lane = &ls->lanes[l];
-		if (!want_of(ls, lane, part_bytes, cap, &w)) {
+		if (!want_of(ls, lane, &w)) {
 			ls->due[l] = NOT_NOW;
 			set_asked(ls, lane, true);
 			continue;

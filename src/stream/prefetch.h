@@ -90,10 +90,20 @@ void sfs_prefetch_take(struct sfs_prefetch *lanes, uint32_t lane);
 void sfs_prefetch_release(struct sfs_prefetch *lanes, uint32_t lane,
 			  struct sfs_slice_buffer *run, uint64_t start, uint64_t n_bytes);
 
-/* A part ended.  Returns its error, if nothing else of the lane is on its way that
- * might help, and the lane in *ret_lane. */
-int sfs_prefetch_arrive(struct sfs_prefetch *lanes, struct sfs_part *part,
-			uint32_t *ret_lane);
+/* Bytes of slice m of a lane that were asked for and did not come. */
+struct sfs_prefetch_loss {
+	int err; /* 0: nothing was lost */
+	uint32_t lane, m;
+	uint64_t start, end; /* of the shard */
+};
+
+/* A part ended: take it, and say what was lost. */
+void sfs_prefetch_arrive(struct sfs_prefetch *lanes, struct sfs_part *part,
+			 struct sfs_prefetch_loss *ret_loss);
+
+/* Does the lane, whose next sample sfs_prefetch_peek() does not have, lack what was lost?
+ */
+bool sfs_prefetch_needs(struct sfs_prefetch *lanes, const struct sfs_prefetch_loss *loss);
 
 /* Ask for as much as may be had now.  `blocking`: the lane that a reader waits
  * for, or UINT32_MAX; it is asked for whatever its share, and although its last

@@ -192,21 +192,26 @@ static uint64_t clip(const struct sfs_slice_buffer *run, uint64_t i, uint64_t n_
 	return n < left ? n : left;
 }
 
-bool sfs_slice_buffer_missing(const struct sfs_slice_buffer *run, uint64_t max_bytes,
-			      uint64_t *ret_offset, uint64_t *ret_n_bytes)
+bool sfs_slice_buffer_missing(const struct sfs_slice_buffer *run, uint64_t from,
+			      uint64_t max_bytes, uint64_t *ret_offset,
+			      uint64_t *ret_n_bytes)
 {
 	uint64_t i = run->first, end = run->first + run->n, n = 0;
 
 	if (run->n_missing == 0)
 		return false;
+	if (from > offset_of(run, i))
+		i = slab_of(run, from);
 	while (i < end && entry(run, i)->state != MISSING)
 		i++;
 	while (i + n < end && entry(run, i + n)->state == MISSING &&
 	       (n + 1) * SFS_SLAB_BYTES <= max_bytes)
 		n++;
+	if (n == 0)
+		return false;
 	*ret_offset = offset_of(run, i);
 	*ret_n_bytes = clip(run, i, n);
-	return n > 0;
+	return true;
 }
 
 void sfs_slice_buffer_skip(struct sfs_slice_buffer *run, uint64_t offset)

@@ -80,10 +80,11 @@ void sfs_slice_buffer_arrive(struct sfs_slice_buffer *run, uint64_t offset,
 /* They did not come (the slabs are the caller's): they are missing now. */
 void sfs_slice_buffer_fail(struct sfs_slice_buffer *run, uint64_t offset, size_t n_slabs);
 
-/* The first slabs that are missing, in one piece of at most `max_bytes`.
- * false: none are. */
-bool sfs_slice_buffer_missing(const struct sfs_slice_buffer *run, uint64_t max_bytes,
-			      uint64_t *ret_offset, uint64_t *ret_n_bytes);
+/* The first slabs that are missing from byte `from` on, in one piece of at most
+ * `max_bytes`.  false: none are. */
+bool sfs_slice_buffer_missing(const struct sfs_slice_buffer *run, uint64_t from,
+			      uint64_t max_bytes, uint64_t *ret_offset,
+			      uint64_t *ret_n_bytes);
 
 /* Give up the bytes from `asked` to `offset`, rounded down to a whole slab. */
 void sfs_slice_buffer_skip(struct sfs_slice_buffer *run, uint64_t offset);
