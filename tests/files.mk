@@ -35,6 +35,7 @@ unit_tests = \
 	tests/unit-concurrency-finds-how-many-fill-a-path \
 	tests/unit-cond-waits-by-the-monotonic-clock \
 	tests/unit-conncache-returns-the-last-one-used \
+	tests/unit-cursor-answers-as-soon-as-bytes-are-ready \
 	tests/unit-dataset-names-each-shard-once \
 	tests/unit-deadlines-hold-when-the-kernel-asks-again \
 	tests/unit-directory-holds-only-safe-paths \
@@ -91,6 +92,8 @@ unit_tests = \
 	tests/unit-partition-gives-the-published-vectors \
 	tests/unit-partition-interleaves-ranks-into-the-epoch \
 	tests/unit-pax-records-are-checked-to-the-byte \
+	tests/unit-prefetch-keeps-what-came-before-a-failure \
+	tests/unit-prefetch-requests-each-lane-before-it-runs-dry \
 	tests/unit-progress-is-one-line-of-a-terminal \
 	tests/unit-psi-is-answered-fast \
 	tests/unit-quality-is-what-theory-says \
@@ -115,6 +118,7 @@ unit_tests = \
 	tests/unit-slice-buffer-keeps-slabs-as-long-as-needed \
 	tests/unit-strbuf-grows-and-writes-sizes \
 	tests/unit-strbuf-json-is-valid-whatever-the-bytes \
+	tests/unit-stream-ends-a-cursor-only-when-nobody-reads-it \
 	tests/unit-stream-fails-a-read-only-for-bytes-that-it-needs \
 	tests/unit-stream-gives-the-epoch-whatever-ends-when \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
