@@ -138,6 +138,17 @@ static bool may_fail(const struct tried *t)
 	return false;
 }
 
+static void check_failure(const struct tried *t)
+{
+	CHECK(t->r.err == -EIO || (t->r.err == -ESTALE && m.has_stale));
+	if (may_fail(t))
+		return;
+	fprintf(stderr, "failed, and should not: stream %d, %zu bytes at %llu, error %d\n",
+		t->stream, t->r.read.n_bytes, (unsigned long long)t->r.read.offset,
+		t->r.err);
+	exit(1);
+}
+
 /* ---- requests ---- */
 
 static uint32_t shard_of(const struct sfs_request *r)
@@ -234,8 +245,7 @@ static void look(void)
 		m.n_waiting--;
 		t->state = ENDED;
 		if (t->r.err < 0) {
-			CHECK(t->r.err == -EIO || (t->r.err == -ESTALE && m.has_stale));
-			CHECK(may_fail(t));
+			check_failure(t);
 			continue;
 		}
 		CHECK(world_is_right(&t->r.read, &m.epochs[t->stream]));

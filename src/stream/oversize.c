@@ -352,8 +352,17 @@ static uint64_t number_of(const struct sfs_oversize *h,
 	return i;
 }
 
-static void fail(struct sfs_oversize *h, struct sfs_oversize_piece *hole, int err,
+/* Who waits for the piece gets the error. */
+static void tell(struct sfs_oversize *h, const struct sfs_oversize_piece *hole, int err,
 		 struct sfs_deferred *out)
+{
+	uint64_t i = number_of(h, hole);
+
+	h->owner.failed(h->owner.ctx, sfs_extent_map_at(h->entries, i), err, out);
+}
+
+/* It is to be fetched anew, once a reader waits for it. */
+static void reset(struct sfs_oversize *h, struct sfs_oversize_piece *hole)
 {
 	uint64_t i = number_of(h, hole);
 
@@ -363,25 +372,25 @@ static void fail(struct sfs_oversize *h, struct sfs_oversize_piece *hole, int er
 	hole->has_failed = true;
 	if (i < h->next)
 		h->next = i;
-	h->owner.failed(h->owner.ctx, sfs_extent_map_at(h->entries, i), err, out);
 }
 
-/* Both the bytes and the edits are there, or one of them failed. */
+/* The bytes have ended.  If the edits are there, too, so is the piece.  If these failed
+ * before, who waited then has the error; who came later has the piece fetched anew. */
 static void settle(struct sfs_oversize *h, struct sfs_oversize_piece *hole,
 		   struct sfs_deferred *out)
 {
-	int err = hole->err;
+	struct edits *edits = hole->edits;
 
-	if (err == 0 && hole->edits && hole->edits->state != READY)
+	if (hole->err == 0 && edits && edits->state != READY)
 		return; /* the walk's end settles it */
-	if (err == 0 && hole->edits)
-		err = hole->edits->err;
-	if (err < 0) {
-		fail(h, hole, err, out);
+	if (hole->err < 0 || (edits && edits->err < 0)) {
+		reset(h, hole);
+		if (hole->err < 0)
+			tell(h, hole, hole->err, out);
 		return;
 	}
-	if (hole->edits)
-		sfs_header_patch_apply(&hole->edits->walk, &hole->grab, hole->at);
+	if (edits)
+		sfs_header_patch_apply(&edits->walk, &hole->grab, hole->at);
 	hole->state = READY;
 }
 
@@ -394,9 +403,12 @@ static void take_edits(struct sfs_oversize *h, struct edits *e, struct sfs_defer
 	e->state = READY;
 	for (i = h->entries->head; i < h->entries->tail; i++) {
 		hole = sfs_extent_map_at(h->entries, i)->hole;
-		if (hole && hole->edits == e && hole->state == FETCHING &&
-		    hole->is_fetched)
+		if (!hole || hole->edits != e || hole->state != FETCHING)
+			continue;
+		if (hole->is_fetched)
 			settle(h, hole, out);
+		if (e->err < 0)
+			tell(h, hole, e->err, out);
 	}
 	drop_edits(e);
 }
