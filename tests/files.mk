@@ -82,6 +82,7 @@ unit_tests = \
 	tests/unit-members-are-found-by-number-and-by-byte \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \
+	tests/unit-next-epoch-begins-when-all-was-requested \
 	tests/unit-next-epoch-follows-epochs-read-in-order \
 	tests/unit-options-refuse-what-they-do-not-understand \
 	tests/unit-order-file-reads-anywhere-at-little-cost \
@@ -89,6 +90,7 @@ unit_tests = \
 	tests/unit-origin-list-keeps-those-in-use \
 	tests/unit-outage-is-reported-once \
 	tests/unit-oversize-fails-all-pieces-of-a-failed-header-patch \
+	tests/unit-oversize-samples-are-fetched-as-readers-come-near \
 	tests/unit-partition-gives-the-published-vectors \
 	tests/unit-partition-interleaves-ranks-into-the-epoch \
 	tests/unit-pax-records-are-checked-to-the-byte \
@@ -97,6 +99,7 @@ unit_tests = \
 	tests/unit-progress-is-one-line-of-a-terminal \
 	tests/unit-psi-is-answered-fast \
 	tests/unit-quality-is-what-theory-says \
+	tests/unit-random-reads-fetch-only-their-bytes \
 	tests/unit-range-reader-takes-turns \
 	tests/unit-ratemeter-leaves-the-beginning-out \
 	tests/unit-request-answers-in-pieces-or-one-copy \
