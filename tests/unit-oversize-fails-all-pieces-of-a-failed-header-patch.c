@@ -27,7 +27,7 @@ static int n_failed[N_PIECES], last_err, n_waking;
 
 static struct sfs_oversize_piece *hole(int i)
 {
-	return sfs_extent_map_at(&entries, (uint64_t)i)->hole;
+	return sfs_extent_map_at(&entries, (uint64_t)i)->piece;
 }
 
 /* ---- the owner ---- */
@@ -121,7 +121,7 @@ static void end(struct sfs_request *r, int err)
 static void begin(const struct tar *t)
 {
 	const struct sfs_oversize_owner owner = {.wake = on_wake,
-					      .lack = on_lack,
+					      .no_memory = on_lack,
 					      .failed = on_failed};
 	const struct sfs_block_sample sample = {.n_bytes = t->n};
 

@@ -27,8 +27,8 @@ struct sfs_cursor_owner {
 	void (*wake)(void *ctx);
 	/* A read that waits here, but that there is no memory for, goes: a gather for
 	 * it, to be filled now.  Called with the lock held. */
-	struct sfs_gather *(*apart)(void *ctx, struct sfs_read *read,
-				    struct sfs_deferred *out);
+	struct sfs_gather *(*gather)(void *ctx, struct sfs_read *read,
+				     struct sfs_deferred *out);
 };
 
 /* A cursor at the start of the stream.  `stream_bytes` is the size of the file.  If the
@@ -96,14 +96,14 @@ bool sfs_cursor_is_sated(struct sfs_cursor *cursor);
 bool sfs_cursor_nears_end(struct sfs_cursor *cursor);
 bool sfs_cursor_is_read_out(const struct sfs_cursor *cursor);
 
-/* No read that was given away by owner->apart() is under way any more. */
-void sfs_cursor_apart_ended(struct sfs_cursor *cursor);
+/* No read that was given away by owner->gather() is under way any more. */
+void sfs_cursor_gathers_ended(struct sfs_cursor *cursor);
 
 /* Bring its tally of who is waited for up to date. */
 void sfs_cursor_tick(struct sfs_cursor *cursor);
 
 /* For stats: where its front is, how many bytes it holds, and how many of these somebody
- * needs (sfs_slice_buffer_live(); holes count whole); who is waited for.
+ * needs (sfs_slice_buffer_live_bytes(); holes count whole); who is waited for.
  *
  * The tally goes by the read that has waited for longest.  It says CPU from the moment
  * when what that read needs is here, as far as the stream's task has been woken for it,
@@ -112,7 +112,7 @@ void sfs_cursor_tick(struct sfs_cursor *cursor);
 struct sfs_cursor_state {
 	uint64_t offset, log_end, held_bytes, live_bytes;
 	uint64_t n_samples;
-	uint32_t n_on_way, n_waiting;
+	uint32_t n_in_flight, n_waiting;
 	bool is_complete;
 	struct sfs_waits_sums window, sums;
 };

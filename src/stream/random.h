@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* far - reads of a stream that are far from all of its cursors.
  *
- * Just the bytes of such a read are fetched.  Which they are, the map of the epoch
+ * Just the bytes of such a read are fetched.  Which they are, the locator of the epoch
  * tells; for that, the shards up to there are surveyed once.  Reads that go on
  * where the last one ended are offered to the owner, who may start a cursor.
  *
@@ -31,7 +31,7 @@ struct sfs_random_owner {
 	pthread_mutex_t *lock;
 	/* Call sfs_random_run() soon.  Called with the lock held. */
 	void (*wake)(void *ctx);
-	/* Answer the read from a new cursor at this spot of the map (NULL: at the
+	/* Answer the read from a new cursor at this spot of the locator (NULL: at the
 	 * stream's start).  `key_before`: sfs_rewrite_key() of the sample before.
 	 * false: not now; the read goes on as a far one. */
 	bool (*take_over)(void *ctx, struct sfs_read *read, const struct sfs_spot *at,
@@ -43,12 +43,12 @@ struct sfs_random_reads {
 	struct sfs_header_scanner *scanner;
 	const struct sfs_order *order;
 	struct sfs_random_owner owner;
-	struct sfs_locator map;
-	bool has_map;
-	uint32_t next_survey;  /* segments before are known, or being surveyed */
+	struct sfs_locator locator;
+	bool has_locator;
+	uint32_t next_scan;    /* segments before are known, or being surveyed */
 	uint32_t n;	       /* reads that have not gone */
 	struct sfs_link ready; /* whose survey has ended */
-	struct sfs_sequential trails;
+	struct sfs_sequential sequential;
 };
 
 /* `order` need not be there before the first read. */
@@ -74,8 +74,8 @@ void sfs_random_explain(const struct sfs_read *read, struct sfs_cause *cause);
 
 /* A read of bytes that the owner knows where to get: its gather, to be filled now; it
  * begins when the outbox is flushed. */
-struct sfs_gather *sfs_random_apart(struct sfs_random_reads *f, struct sfs_read *read,
-				    struct sfs_deferred *out);
+struct sfs_gather *sfs_random_gather(struct sfs_random_reads *f, struct sfs_read *read,
+				     struct sfs_deferred *out);
 
 /* sfs_stream_locate() and sfs_stream_number(). */
 int sfs_random_locate(struct sfs_random_reads *f, uint64_t number,

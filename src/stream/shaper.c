@@ -21,15 +21,15 @@ void sfs_shaper_init(struct sfs_shaper *e, uint64_t now_ns)
 
 /* Quick to follow a rate that rises, and slow to follow one that falls: while the network
  * is down, the reserve is there to be read. */
-static void look(struct sfs_shaper *e, uint64_t came_bytes, uint64_t now_ns)
+static void look(struct sfs_shaper *e, uint64_t arrived_bytes, uint64_t now_ns)
 {
 	double seconds = (double)(now_ns - e->looked_ns) / SFS_NS_PER_S, rate;
 
 	if (now_ns - e->looked_ns < LOOK_NS)
 		return;
-	rate = (double)(came_bytes - e->looked_bytes) / seconds;
+	rate = (double)(arrived_bytes - e->looked_bytes) / seconds;
 	e->looked_ns = now_ns;
-	e->looked_bytes = came_bytes;
+	e->looked_bytes = arrived_bytes;
 	if (++e->n_looks < N_LOOKS)
 		return;
 	if (e->rate > 0)
@@ -53,11 +53,11 @@ uint64_t sfs_shaper_reserve_bytes(const struct sfs_shaper *e)
 }
 
 uint64_t sfs_shaper_ask(struct sfs_shaper *e, uint64_t n_bytes, uint64_t ready_bytes,
-			uint64_t came_bytes, uint64_t most_bytes, uint64_t now_ns)
+			uint64_t arrived_bytes, uint64_t most_bytes, uint64_t now_ns)
 {
 	double reserve;
 
-	look(e, came_bytes, now_ns);
+	look(e, arrived_bytes, now_ns);
 	reserve = (double)sfs_shaper_reserve_bytes(e);
 	if (reserve > (double)most_bytes)
 		reserve = (double)most_bytes;

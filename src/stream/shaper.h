@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* even - a far stream's bytes leave as evenly as its network brings them.
+/* shaper - a far stream's bytes leave as evenly as its network brings them.
  *
  * The slowest of many parts holds up all lanes.  A reader who takes whatever is here
  * would get nothing for a second, then all that has come meanwhile at once, and come to
@@ -25,15 +25,15 @@ struct sfs_shaper {
 };
 
 /* A stream of which nothing has come yet. */
-void sfs_shaper_init(struct sfs_shaper *even, uint64_t now_ns);
+void sfs_shaper_init(struct sfs_shaper *shaper, uint64_t now_ns);
 
 /* With so many ready bytes, readers may have what they want; 0: not known yet. */
-uint64_t sfs_shaper_reserve_bytes(const struct sfs_shaper *even);
+uint64_t sfs_shaper_reserve_bytes(const struct sfs_shaper *shaper);
 
-/* A reader wants n_bytes; `ready_bytes` are there for it (with those), and `came_bytes`
- * have come in all; there is memory for a reserve of `most_bytes`.  0: it may have them,
- * and will take them.  Else when to ask again. */
-uint64_t sfs_shaper_ask(struct sfs_shaper *even, uint64_t n_bytes, uint64_t ready_bytes,
-			uint64_t came_bytes, uint64_t most_bytes, uint64_t now_ns);
+/* A reader wants n_bytes; `ready_bytes` are there for it (with those), and
+ * `arrived_bytes` have come in all; there is memory for a reserve of `most_bytes`.  0: it
+ * may have them, and will take them.  Else when to ask again. */
+uint64_t sfs_shaper_ask(struct sfs_shaper *shaper, uint64_t n_bytes, uint64_t ready_bytes,
+			uint64_t arrived_bytes, uint64_t most_bytes, uint64_t now_ns);
 
 #endif

@@ -4,10 +4,10 @@
 #include "memory/budget.h"
 #include "memory/slab.h"
 
-#define PART_MAX     ((uint64_t)4 << 20)
-#define PARTS_MAX    ((uint64_t)768 << 20) /* one part of each lane, all together */
-#define ON_WAY_LEAST ((uint64_t)32 << 20)
-#define FIRST_NEAR   (4 * SFS_SLAB_BYTES)
+#define PART_MAX	((uint64_t)4 << 20)
+#define PARTS_MAX	((uint64_t)768 << 20) /* one part of each lane, all together */
+#define IN_FLIGHT_LEAST ((uint64_t)32 << 20)
+#define FIRST_NEAR	(4 * SFS_SLAB_BYTES)
 
 static uint64_t in_slabs(uint64_t n)
 {
@@ -50,10 +50,11 @@ uint64_t sfs_sizing_first(const struct sfs_netpath *p)
  * connections would only make each other lose packets; else they would only be memory,
  * and a line of two is enough.  Of a long one of which no rate is known yet, any number.
  */
-uint32_t sfs_sizing_on_way(const struct sfs_netpath *p, uint64_t part)
+uint32_t sfs_sizing_in_flight(const struct sfs_netpath *p, uint64_t part)
 {
 	uint64_t on_path = p->bytes_per_s / 1000000 * (sfs_netpath_latency_ns(p) / 1000);
-	uint64_t n = (uint64_t)p->n_parallel, most = (4 * on_path + ON_WAY_LEAST) / part;
+	uint64_t n = (uint64_t)p->n_parallel,
+		 most = (4 * on_path + IN_FLIGHT_LEAST) / part;
 	uint64_t wanted = n + n / 2 + 4;
 
 	if (sfs_netpath_is_long(p))
@@ -69,7 +70,7 @@ uint32_t sfs_sizing_on_way(const struct sfs_netpath *p, uint64_t part)
 uint64_t sfs_sizing_lane(const struct sfs_netpath *p, uint64_t n_lanes, uint64_t block,
 			 uint64_t part)
 {
-	uint64_t share = sfs_sizing_on_way(p, part) * part / n_lanes;
+	uint64_t share = sfs_sizing_in_flight(p, part) * part / n_lanes;
 
 	if (sfs_netpath_is_far(p))
 		return 2 * (block + SFS_SLAB_BYTES) + 4 * share;

@@ -25,7 +25,7 @@ uint64_t sfs_sizing_part(const struct sfs_netpath *path, uint64_t limit,
 uint64_t sfs_sizing_first(const struct sfs_netpath *path);
 
 /* How many requests of a stream may be on their way, with parts of that size. */
-uint32_t sfs_sizing_on_way(const struct sfs_netpath *path, uint64_t part);
+uint32_t sfs_sizing_in_flight(const struct sfs_netpath *path, uint64_t part);
 
 /* With how much ahead of it a lane has enough, one of n_lanes whose blocks are of
  * `block`. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the stream's lock guards its cursors and its far reads.  Whatever
+/* How this works: the stream's lock guards its cursors and its random reads.  Whatever
  * ends elsewhere (a part, a survey, a grab) posts the stream's task, which takes
  * account of it.  What must not be done with the lock held (asking a source, telling
  * a reader) is put into an outbox and done after.
  *
- * A read belongs to one cursor, or to the far reads.
+ * A read belongs to one cursor, or to the random reads.
  *
  * A stream that next.h keeps has a cursor at its start before anybody reads it.  What
- * next.h is to know of a stream is written into `status` by notice(), after whatever may
- * have changed it.
+ * next.h is to know of a stream is written into `status` by notify_observer(), after
+ * whatever may have changed it.
  */
 #include "stream/stream.h"
 
@@ -45,7 +45,7 @@ struct sfs_stream {
 	uint64_t n_bytes; /* if has_order: of the file */
 	struct sfs_link cursors;
 	int n_cursors; /* that are not closed */
-	struct sfs_random_reads far;
+	struct sfs_random_reads random;
 	bool was_read;
 	bool is_ahead, has_begun; /* prefetches before it is read */
 	bool is_held;		  /* but not now */
@@ -62,14 +62,14 @@ enum status {
 };
 
 /* Whose a read is, while read->state is not NULL. */
-enum place { AT_CURSOR, FAR };
+enum place { AT_CURSOR, AT_RANDOM };
 
 static bool run(struct sfs_task *task);
 static void wake(void *ctx);
 static bool take_over(void *ctx, struct sfs_read *read, const struct sfs_spot *at,
 		      uint64_t key_before, struct sfs_deferred *out);
-static struct sfs_gather *apart(void *ctx, struct sfs_read *read,
-				struct sfs_deferred *out);
+static struct sfs_gather *gather(void *ctx, struct sfs_read *read,
+				 struct sfs_deferred *out);
 
 static void init_order(struct sfs_order *order, struct sfs_runtime *runtime,
 		       uint64_t epoch, struct sfs_share share)
@@ -150,7 +150,7 @@ static struct sfs_stream *stream_new(struct sfs_streams *streams, uint64_t epoch
 	s->task.run = run;
 	sfs_lock_init(&s->lock, SFS_LOCK_STREAM);
 	sfs_list_init(&s->cursors);
-	sfs_random_init(&s->far, s->runtime, streams->scanner, &s->order, &owner);
+	sfs_random_init(&s->random, s->runtime, streams->scanner, &s->order, &owner);
 	return s;
 }
 
@@ -217,7 +217,7 @@ static void stream_free(struct sfs_stream *s)
 {
 	struct sfs_streams *streams = s->streams;
 
-	sfs_random_done(&s->far);
+	sfs_random_done(&s->random);
 	sfs_order_done(&s->order);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -264,7 +264,7 @@ int sfs_stream_locate(struct sfs_stream *s, uint64_t number, struct sfs_waiter *
 
 	pthread_mutex_lock(&s->lock);
 	have_order(s);
-	ret = sfs_random_locate(&s->far, number, waiter, ret_place);
+	ret = sfs_random_locate(&s->random, number, waiter, ret_place);
 	pthread_mutex_unlock(&s->lock);
 	return ret;
 }
@@ -276,7 +276,7 @@ int sfs_stream_number(struct sfs_stream *s, uint64_t offset, struct sfs_waiter *
 
 	pthread_mutex_lock(&s->lock);
 	have_order(s);
-	ret = sfs_random_number(&s->far, offset, waiter, ret_number);
+	ret = sfs_random_number(&s->random, offset, waiter, ret_number);
 	pthread_mutex_unlock(&s->lock);
 	return ret;
 }
@@ -310,7 +310,7 @@ static int start_cursor(struct sfs_stream *s, const struct sfs_spot *at,
 			uint64_t key_before, struct sfs_deferred *out,
 			struct sfs_cursor **ret_cursor)
 {
-	const struct sfs_cursor_owner owner = {.ctx = s, .wake = wake, .apart = apart};
+	const struct sfs_cursor_owner owner = {.ctx = s, .wake = wake, .gather = gather};
 	struct sfs_cursor *idle;
 	int ret = 0;
 
@@ -323,7 +323,7 @@ static int start_cursor(struct sfs_stream *s, const struct sfs_spot *at,
 	have_order(s);
 	if (at)
 		ret = sfs_cursor_new_at(s->runtime, &s->order, s->n_bytes, &owner,
-					&s->far.map, at, key_before, ret_cursor);
+					&s->random.locator, at, key_before, ret_cursor);
 	else
 		*ret_cursor = sfs_cursor_new(s->runtime, &s->order, s->n_bytes, &owner);
 	if (ret < 0)
@@ -351,16 +351,16 @@ static void read_at(struct sfs_cursor *c, struct sfs_read *read, struct sfs_defe
 }
 
 /* A read that its cursor has no memory for, see cursor.h. */
-static struct sfs_gather *apart(void *ctx, struct sfs_read *read,
-				struct sfs_deferred *out)
+static struct sfs_gather *gather(void *ctx, struct sfs_read *read,
+				 struct sfs_deferred *out)
 {
 	struct sfs_stream *s = ctx;
 
-	read->place = FAR;
-	return sfs_random_apart(&s->far, read, out);
+	read->place = AT_RANDOM;
+	return sfs_random_gather(&s->random, read, out);
 }
 
-/* A cursor for a far read, see far.h. */
+/* A cursor for a random read, see random.h. */
 static bool take_over(void *ctx, struct sfs_read *read, const struct sfs_spot *at,
 		      uint64_t key_before, struct sfs_deferred *out)
 {
@@ -384,7 +384,7 @@ static unsigned status_of(struct sfs_cursor *c)
 }
 
 /* Something was read, has arrived or was closed: does that matter to the observer? */
-static void notice(struct sfs_stream *s)
+static void notify_observer(struct sfs_stream *s)
 {
 	const struct sfs_stream_observer *o = &s->streams->observer;
 	unsigned status = s->was_read ? WAS_READ : 0, is_new;
@@ -406,9 +406,9 @@ static void notice(struct sfs_stream *s)
 }
 
 /* Do what sfs_stream_prefetch() said. */
-static void go_ahead(struct sfs_stream *s)
+static void prefetch_ahead(struct sfs_stream *s)
 {
-	const struct sfs_cursor_owner owner = {.ctx = s, .wake = wake, .apart = apart};
+	const struct sfs_cursor_owner owner = {.ctx = s, .wake = wake, .gather = gather};
 	struct sfs_cursor *c;
 	struct sfs_link *link;
 
@@ -524,8 +524,8 @@ static void read_afresh(struct sfs_stream *s, struct sfs_read *read,
 		read_at(c, read, out);
 		return;
 	}
-	read->place = FAR;
-	sfs_random_read(&s->far, read, out);
+	read->place = AT_RANDOM;
+	sfs_random_read(&s->random, read, out);
 }
 
 /* No read goes beyond the end. */
@@ -556,7 +556,7 @@ static bool cancel(struct sfs_read *read)
 	} else if (read->place == AT_CURSOR) {
 		is_ours = sfs_cursor_cancel(read->state, read);
 	} else {
-		is_ours = sfs_random_cancel(&s->far, read);
+		is_ours = sfs_random_cancel(&s->random, read);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return is_ours;
@@ -583,11 +583,11 @@ static void release(struct sfs_read *read)
 
 	sfs_deferred_init(&out);
 	pthread_mutex_lock(&s->lock);
-	if (read->place == FAR)
-		sfs_random_release(&s->far, read);
+	if (read->place == AT_RANDOM)
+		sfs_random_release(&s->random, read);
 	else
 		sfs_cursor_release(read->state, read, &out);
-	notice(s);
+	notify_observer(s);
 	pthread_mutex_unlock(&s->lock);
 	sfs_read_reset(read);
 	sfs_deferred_run(&out);
@@ -616,7 +616,7 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 		read_at(c, read, &out);
 	else
 		read_afresh(s, read, &out);
-	notice(s);
+	notify_observer(s);
 	pthread_mutex_unlock(&s->lock);
 	sfs_deferred_run(&out);
 }
@@ -632,12 +632,12 @@ static void close_all(struct sfs_stream *s, struct sfs_deferred *out)
 			close_cursor(s, sfs_cursor_of(link), -ECANCELED, out);
 }
 
-static void tell_apart_ended(struct sfs_stream *s)
+static void notify_gathers_ended(struct sfs_stream *s)
 {
 	struct sfs_link *link;
 
 	for (link = s->cursors.next; link != &s->cursors; link = link->next)
-		sfs_cursor_apart_ended(sfs_cursor_of(link));
+		sfs_cursor_gathers_ended(sfs_cursor_of(link));
 }
 
 static bool run(struct sfs_task *task)
@@ -652,18 +652,18 @@ static bool run(struct sfs_task *task)
 	if (s->is_closed)
 		close_all(s, &out);
 	else if (s->is_ahead)
-		go_ahead(s);
+		prefetch_ahead(s);
 	else
 		end_ahead(s, &out);
 	for (link = s->cursors.next; link != &s->cursors; link = following) {
 		following = link->next;
 		sfs_cursor_run(sfs_cursor_of(link), &out);
 	}
-	sfs_random_run(&s->far, s->is_closed, &out);
-	notice(s);
-	if (s->far.n == 0)
-		tell_apart_ended(s);
-	is_gone = s->is_closed && sfs_list_is_empty(&s->cursors) && s->far.n == 0;
+	sfs_random_run(&s->random, s->is_closed, &out);
+	notify_observer(s);
+	if (s->random.n == 0)
+		notify_gathers_ended(s);
+	is_gone = s->is_closed && sfs_list_is_empty(&s->cursors) && s->random.n == 0;
 	pthread_mutex_unlock(&s->lock);
 	sfs_deferred_run(&out);
 	if (is_gone)
@@ -742,7 +742,7 @@ static struct sfs_waits_facts facts_of(const struct sfs_stream *s)
 		.budget_bytes = runtime->budget.total_bytes,
 		.is_local =
 			runtime->shards.shards[0].object.uri.scheme == SFS_SCHEME_FILE,
-		.n_far = s->far.n,
+		.n_far = s->random.n,
 	};
 }
 
@@ -791,7 +791,7 @@ static void add_facts(struct sfs_waits_facts *facts, struct sfs_runtime *runtime
 	uint64_t part_bytes = sfs_prefetch_part_bytes(runtime);
 
 	facts->n_ready += (ready_bytes(state) + part_bytes - 1) / part_bytes;
-	facts->n_on_way += state->n_on_way;
+	facts->n_on_way += state->n_in_flight;
 }
 
 /* The stream's own: of all its cursors. */
@@ -833,7 +833,7 @@ static void print_cursors(struct sfs_stream *s, struct sfs_strbuf *text)
 			(unsigned long long)ready_bytes(&state),
 			(unsigned long long)state.held_bytes,
 			(unsigned long long)state.live_bytes,
-			(unsigned long long)state.n_samples, state.n_on_way,
+			(unsigned long long)state.n_samples, state.n_in_flight,
 			state.n_waiting, state.is_complete ? "true" : "false");
 		facts = facts_of(s);
 		add_facts(&facts, s->runtime, &state);
@@ -854,11 +854,11 @@ static void print_counts(const struct sfs_stream *s, struct sfs_strbuf *text)
 			  s->order.shortened != SFS_NO_LANE);
 }
 
-/* The order, and the sums by which far reads find a byte: not of the budget. */
+/* The order, and the sums by which random reads find a byte: not of the budget. */
 static uint64_t order_bytes(const struct sfs_stream *s)
 {
 	uint64_t each = sizeof(struct sfs_slice) +
-			(s->far.map.n_before ? 2 * sizeof(uint64_t) : 0);
+			(s->random.locator.n_before ? 2 * sizeof(uint64_t) : 0);
 
 	return s->has_order ? sfs_order_slices(&s->order) * each : 0;
 }
@@ -879,7 +879,7 @@ void sfs_streams_print(struct sfs_streams *streams, struct sfs_strbuf *text)
 			(unsigned long long)s->share.first,
 			(unsigned long long)s->share.step, (unsigned long long)s->n_bytes,
 			(unsigned long long)order_bytes(s), s->n_open,
-			s->is_kept ? "true" : "false", s->far.n);
+			s->is_kept ? "true" : "false", s->random.n);
 		print_counts(s, text);
 		print_all_waits(s, text);
 		sfs_strbuf_puts(text, ",\"cursors\":[");
