@@ -1,82 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the extents (entries.h) says what the next bytes of the stream are.
- * extend() appends the next sample of the next lane, round after round, until a lane
- * blocks; trim() lets go of what lies behind the readers.  A sample that no lane holds
- * is appended as oversize (oversize.h).
+/* How this works: sfs_cursor_run() takes what has arrived, appends samples to the extents
+ * (cursor-extents.c), answers reads (cursor-reads.c), and requests more.  Parts end on
+ * other threads; they are queued under `arrived_lock`.
  *
- * A reader's next request is most often the bytes behind its last, but kernels
- * ask out of order and several readers share a cursor, so a little of the extents is
- * kept behind the front (back_bytes).
- *
- * Parts end on other threads; they are queued under `arrived_lock`, and taken by
- * sfs_cursor_run().
- *
- * Who is waited for is judged by one function, judge(), whenever something has changed.
- * What happens between these calls on other threads leaves its time: the first byte of
- * an answer, and the first waking of the task.
- *
- * When all prefetch have ended, the extents must be exactly as long as the samples of
- * all shards together; if it is not, readers get EIO rather than a short epoch. */
+ * What a read waits for is decided by one function, find_wait(), whenever something has
+ * changed.  What happens on other threads between these calls leaves its time: the first
+ * byte of a response, and the first wake of the stream's task.
+ */
 #include "stream/cursor.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/ledger.h"
 #include "base/lock.h"
-#include "io/header-patch.h"
-#include "stream/oversize.h"
-#include "stream/prefetch.h"
-#include "stream/shaper.h"
-#include "tar/rewrite.h"
+#include "stream/cursor-internal.h"
 
 #include <errno.h>
 
 #define FORWARD_BYTES ((uint64_t)64 << 20) /* a read so far ahead still goes on */
-#define MIB	      ((uint64_t)1 << 20)
-#define RESERVE_PART  4 /* of its memory a far stream has ready */
-#define AHEAD_BYTES   (16 * MIB)
-
-struct sfs_cursor {
-	struct sfs_runtime *runtime;
-	const struct sfs_order *order;
-	uint64_t stream_bytes;
-	struct sfs_cursor_owner owner;
-	struct sfs_account account;
-	struct sfs_prefetch *prefetch; /* NULL: the account is not open yet */
-	uint64_t born_ns;
-	struct sfs_link link; /* in the stream's list */
-	bool is_closed;
-	bool is_ahead; /* nobody has read it yet; its account is a guest */
-	bool is_held;  /* asks for nothing more */
-
-	struct sfs_extent_map extents;
-	struct sfs_oversize oversize;
-
-	/* What comes next. */
-	uint32_t lane;
-	uint32_t n_ended; /* prefetch in a row that had ended */
-	uint32_t blocked; /* the lane that extend() stopped at, or UINT32_MAX */
-	uint64_t key_before;
-	uint64_t n_samples; /* appended */
-	bool is_complete;   /* the epoch ends at the extents's end; zeros follow */
-	int err;	    /* from the extents's end on, for good */
-
-	struct sfs_link waiting, answered; /* reads */
-	uint64_t read_end;		   /* the highest byte asked for + 1 */
-	uint64_t front;			   /* the highest byte answered + 1 */
-	uint64_t last_read_ns;
-
-	struct sfs_shaper shaper;
-	struct sfs_timer timer;	 /* when a read that is early may be answered */
-	uint64_t early_since_ns; /* the first that waits is; 0: it is not */
-
-	struct sfs_waits_tally waits;
-	bool is_gathering;	   /* reads that the owner was given are under way */
-	_Atomic uint64_t woken_ns; /* the first time since the last buffer; 0: not yet */
-
-	pthread_mutex_t arrived_lock; /* guards the rest */
-	struct sfs_link arrived;      /* parts */
-};
 
 /* ---- on other threads ---- */
 
@@ -110,401 +51,10 @@ static void on_timer(struct sfs_timer *timer)
 	wake(sfs_container(timer, struct sfs_cursor, timer));
 }
 
-/* ---- the extents ---- */
+/* ---- what a read waits for ---- */
 
-static uint64_t end_of(const struct sfs_read *read)
-{
-	return read->offset + read->n_bytes;
-}
-
-static void drop_extent(struct sfs_cursor *c, const struct sfs_mapped_extent *e)
-{
-	if (e->buffer)
-		sfs_prefetch_release(c->prefetch, e->lane, e->buffer, e->start,
-				     e->n_bytes);
-	if (e->piece)
-		sfs_oversize_drop(&c->oversize, e->piece);
-}
-
-static uint64_t back_bytes(struct sfs_cursor *c)
-{
-	uint64_t n = sfs_account_share(&c->account) / 16;
-
-	return n < 2 * MIB ? 2 * MIB : n > 32 * MIB ? 32 * MIB : n;
-}
-
-/* Let go of what lies behind the readers. */
-static void trim(struct sfs_cursor *c)
-{
-	uint64_t back = back_bytes(c), keep = c->front > back ? c->front - back : 0;
-	uint64_t pin = c->extents.tail;
-	const struct sfs_mapped_extent *e;
-
-	SFS_EACH (read, &c->waiting, struct sfs_read, link) {
-		keep = read->offset < keep ? read->offset : keep;
-	}
-	SFS_EACH (read, &c->answered, struct sfs_read, link) {
-		pin = read->pin < pin ? read->pin : pin;
-	}
-	while (c->extents.head < pin) {
-		e = sfs_extent_map_at(&c->extents, c->extents.head);
-		if (e->offset + e->n_bytes > keep)
-			break;
-		drop_extent(c, e);
-		sfs_extent_map_drop_head(&c->extents);
-	}
-	sfs_prefetch_set_kept(c->prefetch, c->front > c->extents.start
-						   ? c->front - c->extents.start
-						   : 0);
-}
-
-/* A sample that its lane holds. */
-static void append_held(struct sfs_cursor *c, const struct sfs_block_sample *s,
-			struct sfs_slice_buffer *buffer, bool is_renamed)
-{
-	struct sfs_mapped_extent *e =
-		sfs_extent_map_append(&c->extents, c->lane, s->start, s->n_bytes);
-	struct sfs_error why;
-	uint64_t at;
-
-	e->buffer = buffer;
-	if (s->is_told && sfs_slice_buffer_check(buffer, s, &at, &why) < 0) {
-		sfs_shard_note_lie(buffer->shard, at, why.text);
-		e->err = -EIO;
-		return;
-	}
-	if (!is_renamed && !s->has_global)
-		return;
-	if (sfs_slice_buffer_rewrite(buffer, s->start, s->n_bytes,
-				     is_renamed ? buffer->shard->folder : NULL, &at,
-				     &why) < 0) {
-		sfs_header_patch_note(buffer->shard, at, why.text);
-		e->err = -EIO;
-	}
-}
-
-static void append(struct sfs_cursor *c, const struct sfs_block_sample *s,
-		   struct sfs_slice_buffer *buffer)
-{
-	bool is_renamed = sfs_runtime_renames(c->runtime, &c->key_before, s);
-
-	if (is_renamed)
-		atomic_fetch_add(&c->runtime->counters.renamed, 1);
-	if (buffer)
-		append_held(c, s, buffer, is_renamed);
-	else
-		sfs_oversize_append(&c->oversize, c->lane, s, is_renamed);
-	c->n_samples++;
-}
-
-static bool has_long_path(const struct sfs_cursor *c)
-{
-	struct sfs_netpath path = sfs_runtime_path(c->runtime);
-
-	return sfs_netpath_is_long(&path);
-}
-
-/* How far ahead of its reads the extents is to end.  Lanes have enough when they have it
- * behind what they gave to the extents: were that without bounds, all memory would be
- * filled.
- */
-static uint64_t ahead_bytes(const struct sfs_cursor *c)
-{
-	uint64_t reserve = has_long_path(c) ? sfs_shaper_reserve_bytes(&c->shaper) : 0;
-
-	return AHEAD_BYTES + reserve + reserve / 4;
-}
-
-/* All prefetch have ended: are all samples there? */
-static void complete(struct sfs_cursor *c)
-{
-	uint64_t sum = 0;
-
-	c->is_complete = sfs_shards_sum(&c->runtime->shards, c->order, &sum) &&
-			 sum == c->extents.end && sum <= c->stream_bytes;
-	if (c->is_complete)
-		return;
-	c->err = -EIO;
-	sfs_ledger_add(
-		SFS_EVENT_LOST, "(the whole epoch)", SFS_NO_OFFSET, "readers get EIO",
-		"the epoch ended after %llu bytes of samples, its shards hold %llu: "
-		"this is a bug of shufflefs",
-		(unsigned long long)c->extents.end, (unsigned long long)sum);
-}
-
-static void extend(struct sfs_cursor *c)
-{
-	const uint64_t window = sfs_oversize_window(&c->oversize);
-	const uint64_t end = c->read_end + ahead_bytes(c);
-	const struct sfs_block_sample *s;
-	struct sfs_slice_buffer *buffer;
-	int ret;
-
-	c->blocked = UINT32_MAX;
-	while (!c->is_complete && c->err == 0 && c->extents.end <= end) {
-		ret = sfs_prefetch_peek(c->prefetch, c->lane, &s, &buffer);
-		if (ret == -EAGAIN) {
-			c->blocked = c->lane;
-			return;
-		}
-		if (ret < 0 && ret != -ENODATA) {
-			c->err = -EIO;
-			return;
-		}
-		if (ret == 0) {
-			if (!buffer && c->extents.end > c->read_end + window)
-				return;
-			append(c, s, buffer);
-			sfs_prefetch_take(c->prefetch, c->lane);
-			c->n_ended = 0;
-		} else if (++c->n_ended == c->order->n_lanes) {
-			complete(c);
-			return;
-		}
-		if (++c->lane == c->order->n_lanes)
-			c->lane = 0;
-	}
-}
-
-/* ---- reads ---- */
-
-/* May the read be answered?  1: yes.  0: not yet.  < 0: it fails. */
-static int check(const struct sfs_cursor *c, const struct sfs_read *read)
-{
-	const struct sfs_mapped_extent *e;
-	int ret = 1;
-	uint64_t i;
-
-	if (read->offset < c->extents.end) {
-		for (i = sfs_extent_map_find(&c->extents, read->offset);
-		     i < c->extents.tail; i++) {
-			e = sfs_extent_map_at(&c->extents, i);
-			if (e->offset >= end_of(read))
-				break;
-			if (e->err < 0)
-				return e->err;
-			if (e->piece && !sfs_oversize_piece_is_here(e->piece))
-				ret = 0;
-		}
-	}
-	if (end_of(read) <= c->extents.end || c->is_complete)
-		return ret;
-	return c->err < 0 ? c->err : 0;
-}
-
-static void add_extent(struct sfs_read *read, const struct sfs_mapped_extent *e,
-		       uint64_t from, uint64_t n)
-{
-	unsigned char *p;
-	size_t n_piece;
-
-	for (; n > 0; n -= n_piece, from += n_piece) {
-		p = e->buffer ? sfs_slice_buffer_at(e->buffer, e->start + from, &n_piece)
-			      : sfs_oversize_piece_at(e->piece, from, &n_piece);
-		n_piece = n_piece < n ? n_piece : (size_t)n;
-		sfs_read_add(read, p, n_piece);
-	}
-}
-
-static void gather_extent(struct sfs_gather *g, const struct sfs_mapped_extent *e,
-			  uint64_t from, uint64_t n)
-{
-	size_t n_piece;
-
-	if (e->piece) {
-		sfs_oversize_piece_gather(e->piece, from, n, g);
-		return;
-	}
-	for (; n > 0; n -= n_piece, from += n_piece) {
-		const void *p = sfs_slice_buffer_at(e->buffer, e->start + from, &n_piece);
-
-		n_piece = n_piece < n ? n_piece : (size_t)n;
-		sfs_gather_add_copy(g, p, n_piece);
-	}
-}
-
-/* Go through the entries that a read needs: add their bytes to the read, or have them
- * gathered.  What lies behind the last one is zeros.  Returns the first one's number. */
-static uint64_t lay_out(struct sfs_cursor *c, struct sfs_read *read, struct sfs_gather *g)
-{
-	uint64_t at = read->offset, end = end_of(read), from, n;
-	uint64_t i = at < c->extents.end ? sfs_extent_map_find(&c->extents, at)
-					 : c->extents.tail,
-		 first = i;
-	const struct sfs_mapped_extent *e;
-
-	for (; at < end && i < c->extents.tail; i++, at += n) {
-		e = sfs_extent_map_at(&c->extents, i);
-		from = at - e->offset;
-		n = e->n_bytes - from < end - at ? e->n_bytes - from : end - at;
-		if (g)
-			gather_extent(g, e, from, n);
-		else
-			add_extent(read, e, from, n);
-	}
-	if (g)
-		sfs_gather_add_zeros(g, end - at);
-	else
-		sfs_read_add_zeros(read, (size_t)(end - at));
-	if (end > c->front)
-		c->front = end;
-	return first;
-}
-
-static void count(struct sfs_cursor *c, const struct sfs_read *read)
-{
-	struct sfs_counters *n = &c->runtime->counters;
-	uint64_t waited_ns = read->begun_ns ? sfs_clock_ns() - read->begun_ns : 0;
-
-	atomic_fetch_add_explicit(&n->delivered_bytes, read->n_bytes,
-				  memory_order_relaxed);
-	atomic_fetch_add_explicit(&n->reads, 1, memory_order_relaxed);
-	if (waited_ns) {
-		atomic_fetch_add_explicit(&n->reads_waited, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&n->waited_ns, waited_ns, memory_order_relaxed);
-	}
-}
-
-static void answer(struct sfs_cursor *c, struct sfs_read *read, struct sfs_deferred *out)
-{
-	read->pin = lay_out(c, read, NULL);
-	count(c, read);
-	sfs_list_push(&c->answered, &read->link);
-	sfs_read_tell(read, 0, out);
-}
-
-static void fail(struct sfs_read *read, int err, struct sfs_deferred *out)
-{
-	sfs_link_remove(&read->link);
-	read->state = NULL; /* the cursor may go before the reader hears of it */
-	sfs_read_tell(read, err, out);
-}
-
-/* Should a read whose bytes are here wait a little all the same?  From afar, while the
- * network is what all wait for, the front moves evenly. */
-static bool is_early(struct sfs_cursor *c, const struct sfs_read *read)
-{
-	uint64_t end = end_of(read), now_ns, next_ns;
-
-	if (end <= c->front || !has_long_path(c) || !c->prefetch ||
-	    !sfs_prefetch_is_busy(c->prefetch) || c->oversize.n_pending > 0)
-		return false;
-	now_ns = sfs_clock_ns();
-	next_ns = sfs_shaper_ask(&c->shaper, end - c->front, c->extents.end - c->front,
-				 sfs_prefetch_arrived_bytes(c->prefetch),
-				 sfs_account_share(&c->account) / RESERVE_PART, now_ns);
-	if (next_ns == 0)
-		return false;
-	sfs_timer_set(c->runtime->timers, &c->timer, next_ns);
-	return true;
-}
-
-/* Answer what can be answered, in the order in which it was asked. */
-static void serve(struct sfs_cursor *c, struct sfs_deferred *out)
-{
-	struct sfs_link *link, *following;
-	struct sfs_read *read;
-	bool has_early = false; /* the first that goes on waiting is */
-	int ret;
-
-	for (link = c->waiting.next; link != &c->waiting; link = following) {
-		following = link->next;
-		read = sfs_container(link, struct sfs_read, link);
-		ret = check(c, read);
-		if (ret < 0) {
-			fail(read, ret, out);
-		} else if (ret > 0 && !is_early(c, read)) {
-			sfs_link_remove(&read->link);
-			answer(c, read, out);
-		} else if (c->waiting.next == link) {
-			has_early = ret > 0;
-		}
-	}
-	if (!has_early)
-		c->early_since_ns = 0;
-	else if (c->early_since_ns == 0)
-		c->early_since_ns = sfs_clock_ns();
-}
-
-/* The lane that all wait for cannot go on now.  The next read tries anew. */
-static void fail_blocked(struct sfs_cursor *c, int err, struct sfs_deferred *out)
-{
-	struct sfs_link *link, *following;
-	struct sfs_read *read;
-
-	for (link = c->waiting.next; link != &c->waiting; link = following) {
-		following = link->next;
-		read = sfs_container(link, struct sfs_read, link);
-		if (end_of(read) > c->extents.end)
-			fail(read, sfs_read_err(err), out);
-	}
-}
-
-/* ---- for the oversize ---- */
-
-/* There is no memory for an entry: the reads that need it, and nothing behind the
- * extents, get their bytes gather.  Were they to wait here, what each of them already has
- * could keep the others waiting for ever. */
-static bool on_no_memory(void *ctx, const struct sfs_mapped_extent *e,
-			 struct sfs_deferred *out)
-{
-	struct sfs_cursor *c = ctx;
-	struct sfs_link *link, *following;
-	struct sfs_read *read;
-	bool is_any = false;
-
-	for (link = c->waiting.next; link != &c->waiting; link = following) {
-		following = link->next;
-		read = sfs_container(link, struct sfs_read, link);
-		if (!sfs_mapped_extent_overlaps(e, read) ||
-		    (end_of(read) > c->extents.end && !c->is_complete))
-			continue;
-		sfs_link_remove(link);
-		lay_out(c, read, c->owner.gather(c->owner.ctx, read, out));
-		c->is_gathering = is_any = true;
-	}
-	return is_any;
-}
-
-static void on_failed(void *ctx, const struct sfs_mapped_extent *e, int err,
-		      struct sfs_deferred *out)
-{
-	struct sfs_cursor *c = ctx;
-	struct sfs_link *link, *following;
-	struct sfs_read *read;
-
-	for (link = c->waiting.next; link != &c->waiting; link = following) {
-		following = link->next;
-		read = sfs_container(link, struct sfs_read, link);
-		if (sfs_mapped_extent_overlaps(e, read))
-			fail(read, sfs_read_err(err), out);
-	}
-}
-
-/* ---- whom a read waits for ---- */
-
-/* The first piece that the read needs and that is not here, or NULL. */
-static const struct sfs_oversize_piece *missing_piece(const struct sfs_cursor *c,
-						      const struct sfs_read *read)
-{
-	const struct sfs_mapped_extent *e;
-	uint64_t i;
-
-	if (read->offset >= c->extents.end)
-		return NULL;
-	for (i = sfs_extent_map_find(&c->extents, read->offset); i < c->extents.tail;
-	     i++) {
-		e = sfs_extent_map_at(&c->extents, i);
-		if (!sfs_mapped_extent_overlaps(e, read))
-			break;
-		if (e->piece && !sfs_oversize_piece_is_here(e->piece))
-			return e->piece;
-	}
-	return NULL;
-}
-
-/* As things stand.  If the NETWORK: since *ret_since_ns. */
-static enum sfs_wait judge(const struct sfs_cursor *c, uint64_t *ret_since_ns)
+/* What is waited for now?  If the NETWORK: since *ret_since_ns. */
+static enum sfs_wait find_wait(const struct sfs_cursor *c, uint64_t *ret_since_ns)
 {
 	const struct sfs_oversize_piece *piece;
 	const struct sfs_read *read;
@@ -522,7 +72,7 @@ static enum sfs_wait judge(const struct sfs_cursor *c, uint64_t *ret_since_ns)
 	if (!c->prefetch)
 		return SFS_WAIT_BUDGET;
 	read = sfs_container(c->waiting.next, struct sfs_read, link);
-	piece = missing_piece(c, read);
+	piece = sfs_cursor_missing_piece(c, read);
 	if (piece && sfs_prefetch_is_short(c->prefetch))
 		return SFS_WAIT_BUDGET;
 	if (piece)
@@ -539,9 +89,9 @@ static enum sfs_wait judge(const struct sfs_cursor *c, uint64_t *ret_since_ns)
 static void update_waits(struct sfs_cursor *c, uint64_t now_ns)
 {
 	uint64_t since_ns = 0;
-	enum sfs_wait state = judge(c, &since_ns);
+	enum sfs_wait state = find_wait(c, &since_ns);
 
-	/* Nobody called when the first byte came. */
+	/* There was no call when the first byte came. */
 	if (state == SFS_WAIT_NETWORK && c->waits.state == SFS_WAIT_SOURCE &&
 	    since_ns < now_ns)
 		sfs_waits_enter(&c->waits, state, since_ns);
@@ -563,7 +113,8 @@ void sfs_cursor_tick(struct sfs_cursor *c)
 
 /* ---- going on ---- */
 
-/* Some of a failed part may be there: those whom that helps are answered first. */
+/* A failed part may have brought some bytes: reads that need no more are answered first.
+ */
 static void take_part(struct sfs_cursor *c, struct sfs_part *part,
 		      struct sfs_deferred *out)
 {
@@ -572,10 +123,10 @@ static void take_part(struct sfs_cursor *c, struct sfs_part *part,
 	sfs_prefetch_arrive(c->prefetch, part, &loss);
 	if (loss.err == 0 || c->is_closed)
 		return;
-	extend(c);
-	serve(c, out);
+	sfs_cursor_extend(c);
+	sfs_cursor_serve(c, out);
 	if (loss.lane == c->blocked && sfs_prefetch_needs(c->prefetch, &loss))
-		fail_blocked(c, loss.err, out);
+		sfs_cursor_fail_blocked(c, loss.err, out);
 }
 
 static struct sfs_part *next_arrived(struct sfs_cursor *c)
@@ -588,29 +139,30 @@ static struct sfs_part *next_arrived(struct sfs_cursor *c)
 	return link ? sfs_part_of(link) : NULL;
 }
 
-static int start_prefetch(struct sfs_cursor *c, struct sfs_locator *map,
+static int start_prefetch(struct sfs_cursor *c, struct sfs_locator *locator,
 			  const struct sfs_spot *at)
 {
-	const struct sfs_prefetch_owner owner = {.ctx = c,
-						 .ended = on_part,
-						 .ready = wake};
+	const struct sfs_prefetch_settings settings = {
+		.runtime = c->runtime,
+		.order = c->order,
+		.account = &c->account,
+		.owner = {.ctx = c, .ended = on_part, .ready = wake},
+	};
 
-	return sfs_prefetch_new(c->runtime, c->order, &c->account, &owner, map, at,
-				&c->prefetch);
+	return sfs_prefetch_new(&settings, locator, at, &c->prefetch);
 }
 
-/* The lane that a read waits for; UINT32_MAX: none does.  Some wait for oversize, and
- * some are early. */
+/* The lane that a read waits for.  UINT32_MAX: no read waits for a lane, but perhaps for
+ * a piece of an oversize sample, or for its time. */
 static uint32_t blocking(const struct sfs_cursor *c)
 {
 	SFS_EACH (read, &c->waiting, struct sfs_read, link) {
-		if (end_of(read) > c->extents.end)
+		if (sfs_read_end(read) > c->extents.end)
 			return c->blocked;
 	}
 	return UINT32_MAX;
 }
 
-/* Go on as far as possible. */
 static void go_on(struct sfs_cursor *c, struct sfs_deferred *out)
 {
 	if (!c->prefetch && sfs_account_is_open(&c->account))
@@ -618,9 +170,9 @@ static void go_on(struct sfs_cursor *c, struct sfs_deferred *out)
 	if (!c->prefetch)
 		return;
 	do {
-		extend(c);
-		serve(c, out);
-		trim(c);
+		sfs_cursor_extend(c);
+		sfs_cursor_serve(c, out);
+		sfs_cursor_trim(c);
 		if (c->is_held)
 			return;
 		sfs_oversize_start(&c->oversize, &c->waiting, c->front, out);
@@ -657,7 +209,8 @@ static void take_all(struct sfs_cursor *c, struct sfs_deferred *out)
 	sfs_oversize_take(&c->oversize, out);
 }
 
-/* Take and go on.  If that helped whoever waited, the time since the waking is ours. */
+/* Take what arrived, and go on.  If that helped a read, it waited for us since the wake.
+ */
 static void run(struct sfs_cursor *c, struct sfs_deferred *out)
 {
 	const struct sfs_link *first = c->waiting.next;
@@ -683,10 +236,13 @@ bool sfs_cursor_run(struct sfs_cursor *c, struct sfs_deferred *out)
 	if (n_in_flight(c) > 0 || !sfs_list_is_empty(&c->answered))
 		return true;
 	for (; c->extents.head < c->extents.tail; sfs_extent_map_drop_head(&c->extents))
-		drop_extent(c, sfs_extent_map_at(&c->extents, c->extents.head));
+		sfs_cursor_drop_extent(c,
+				       sfs_extent_map_at(&c->extents, c->extents.head));
 	cursor_free(c);
 	return false;
 }
+
+/* ---- reads ---- */
 
 void sfs_cursor_close(struct sfs_cursor *c, int err, struct sfs_deferred *out)
 {
@@ -694,7 +250,7 @@ void sfs_cursor_close(struct sfs_cursor *c, int err, struct sfs_deferred *out)
 
 	c->is_closed = true;
 	while ((link = sfs_list_pop(&c->waiting)) != NULL)
-		fail(sfs_container(link, struct sfs_read, link), err, out);
+		sfs_cursor_fail(sfs_container(link, struct sfs_read, link), err, out);
 	update_waits(c, sfs_clock_ns());
 	if (c->prefetch)
 		sfs_prefetch_cancel(c->prefetch);
@@ -709,7 +265,7 @@ bool sfs_cursor_covers(const struct sfs_cursor *c, uint64_t offset)
 	       (offset <= end + FORWARD_BYTES || c->is_complete || c->err < 0);
 }
 
-/* The first read of a cursor that was ahead: now it is like the others. */
+/* The first read of a cursor that was begun ahead: now it is like the others. */
 static void meet_reader(struct sfs_cursor *c)
 {
 	c->is_ahead = c->is_held = false;
@@ -726,14 +282,14 @@ void sfs_cursor_read(struct sfs_cursor *c, struct sfs_read *read,
 		meet_reader(c);
 	c->last_read_ns = sfs_clock_ns();
 	read->begun_ns = 0;
-	if (end_of(read) > c->read_end)
-		c->read_end = end_of(read);
-	ret = check(c, read);
-	if (ret > 0 && !is_early(c, read)) {
-		answer(c, read, out);
+	if (sfs_read_end(read) > c->read_end)
+		c->read_end = sfs_read_end(read);
+	ret = sfs_cursor_check(c, read);
+	if (ret > 0 && !sfs_cursor_is_early(c, read)) {
+		sfs_cursor_answer(c, read, out);
 		update_waits(c, c->last_read_ns);
 	} else if (ret < 0) {
-		fail(read, ret, out);
+		sfs_cursor_fail(read, ret, out);
 	} else {
 		read->begun_ns = c->last_read_ns;
 		sfs_list_push(&c->waiting, &read->link);
@@ -775,35 +331,35 @@ bool sfs_cursor_cancel(struct sfs_cursor *c, struct sfs_read *read)
 void sfs_cursor_explain(const struct sfs_cursor *c, const struct sfs_read *read,
 			struct sfs_cause *cause)
 {
-	const struct sfs_oversize_piece *piece = missing_piece(c, read);
+	const struct sfs_oversize_piece *piece = sfs_cursor_missing_piece(c, read);
 
 	if (!c->prefetch)
-		sfs_cause_set(
-			cause, NULL, SFS_NO_OFFSET,
-			"memory for %u prefetch: budget= is used up by other streams",
-			c->order->n_lanes);
+		sfs_cause_set(cause, NULL, SFS_NO_OFFSET,
+			      "memory for %u lanes: other streams use up budget=",
+			      c->order->n_lanes);
 	else if (piece)
 		sfs_oversize_piece_explain(piece, cause);
 	else if (c->blocked != UINT32_MAX)
 		sfs_prefetch_explain(c->prefetch, c->blocked, cause);
 }
 
-static struct sfs_cursor *cursor_alloc(struct sfs_runtime *runtime,
-				       const struct sfs_order *order,
-				       uint64_t stream_bytes, uint64_t offset,
-				       bool is_ahead,
-				       const struct sfs_cursor_owner *owner)
+/* ---- life ---- */
+
+static struct sfs_cursor *cursor_alloc(const struct sfs_cursor_settings *settings,
+				       uint64_t offset, bool is_ahead)
 {
+	struct sfs_runtime *runtime = settings->runtime;
 	struct sfs_cursor *c = sfs_calloc(1, sizeof *c);
 	const struct sfs_oversize_owner oversize_owner = {.ctx = c,
 							  .wake = wake,
-							  .no_memory = on_no_memory,
-							  .failed = on_failed};
+							  .no_memory =
+								  sfs_cursor_on_no_memory,
+							  .failed = sfs_cursor_on_failed};
 
 	c->runtime = runtime;
-	c->order = order;
-	c->stream_bytes = stream_bytes;
-	c->owner = *owner;
+	c->order = settings->order;
+	c->stream_bytes = settings->stream_bytes;
+	c->owner = settings->owner;
 	sfs_lock_init(&c->arrived_lock, SFS_LOCK_ARRIVALS);
 	sfs_list_init(&c->arrived);
 	sfs_list_init(&c->waiting);
@@ -819,32 +375,33 @@ static struct sfs_cursor *cursor_alloc(struct sfs_runtime *runtime,
 	sfs_shaper_init(&c->shaper, c->born_ns);
 	sfs_waits_init(&c->waits, &runtime->counters.waits, c->born_ns);
 	if (!is_ahead)
-		atomic_fetch_add(&runtime->n_open_lanes, order->n_lanes);
+		atomic_fetch_add(&runtime->n_open_lanes, c->order->n_lanes);
 	return c;
 }
 
-struct sfs_cursor *sfs_cursor_new(struct sfs_runtime *runtime,
-				  const struct sfs_order *order, uint64_t stream_bytes,
-				  const struct sfs_cursor_owner *owner)
+/* What the lanes of a cursor must have. */
+static uint64_t floor_bytes(const struct sfs_cursor *c)
 {
-	struct sfs_cursor *c =
-		cursor_alloc(runtime, order, stream_bytes, 0, false, owner);
+	return c->order->n_lanes * SFS_BUDGET_LANE_FLOOR;
+}
 
-	if (sfs_account_open_in_turn(&c->account, &runtime->budget,
-				     order->n_lanes * SFS_BUDGET_LANE_FLOOR, true,
-				     on_room))
+struct sfs_cursor *sfs_cursor_new(const struct sfs_cursor_settings *settings)
+{
+	struct sfs_cursor *c = cursor_alloc(settings, 0, false);
+
+	if (sfs_account_open_in_turn(&c->account, &c->runtime->budget, floor_bytes(c),
+				     true, on_room))
 		start_prefetch(c, NULL, NULL);
 	return c;
 }
 
-int sfs_cursor_new_ahead(struct sfs_runtime *runtime, const struct sfs_order *order,
-			 uint64_t stream_bytes, const struct sfs_cursor_owner *owner,
+int sfs_cursor_new_ahead(const struct sfs_cursor_settings *settings,
 			 struct sfs_cursor **ret_cursor)
 {
-	struct sfs_cursor *c = cursor_alloc(runtime, order, stream_bytes, 0, true, owner);
+	struct sfs_cursor *c = cursor_alloc(settings, 0, true);
 
-	if (sfs_account_open(&c->account, &runtime->budget,
-			     order->n_lanes * SFS_BUDGET_LANE_FLOOR, true, on_room) < 0) {
+	if (sfs_account_open(&c->account, &c->runtime->budget, floor_bytes(c), true,
+			     on_room) < 0) {
 		cursor_free(c);
 		return -ENOMEM;
 	}
@@ -854,27 +411,27 @@ int sfs_cursor_new_ahead(struct sfs_runtime *runtime, const struct sfs_order *or
 	return 0;
 }
 
-int sfs_cursor_new_at(struct sfs_runtime *runtime, const struct sfs_order *order,
-		      uint64_t stream_bytes, const struct sfs_cursor_owner *owner,
-		      struct sfs_locator *map, const struct sfs_spot *at,
+int sfs_cursor_new_at(const struct sfs_cursor_settings *settings,
+		      struct sfs_locator *locator, const struct sfs_spot *at,
 		      uint64_t key_before, struct sfs_cursor **ret_cursor)
 {
-	struct sfs_cursor *c =
-		cursor_alloc(runtime, order, stream_bytes, at->offset, false, owner);
+	struct sfs_cursor *c = cursor_alloc(settings, at->offset, false);
 	int ret;
 
 	c->key_before = key_before;
 	c->lane = at->is_end ? 0 : at->lane;
-	ret = sfs_account_open(&c->account, &runtime->budget,
-			       order->n_lanes * SFS_BUDGET_LANE_FLOOR, true, on_room);
+	ret = sfs_account_open(&c->account, &c->runtime->budget, floor_bytes(c), true,
+			       on_room);
 	if (ret == 0)
-		ret = start_prefetch(c, map, at);
+		ret = start_prefetch(c, locator, at);
 	if (ret < 0)
 		cursor_free(c);
 	else
 		*ret_cursor = c;
 	return ret;
 }
+
+/* ---- what streams ask ---- */
 
 struct sfs_link *sfs_cursor_link(struct sfs_cursor *c)
 {
@@ -942,7 +499,7 @@ void sfs_cursor_state(struct sfs_cursor *c, struct sfs_cursor_state *ret_state)
 	update_waits(c, now_ns);
 	*ret_state = (struct sfs_cursor_state){
 		.offset = c->front,
-		.log_end = c->extents.end,
+		.extents_end = c->extents.end,
 		.held_bytes = sfs_account_used(&c->account),
 		.live_bytes = c->prefetch ? sfs_prefetch_live_bytes(c->prefetch) +
 						    c->oversize.n_bytes
