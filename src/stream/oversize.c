@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a piece is one range, of at most PIECE_BYTES; the oversize of an edited
- * sample share one header_patch, and are here when both their range and the header_patch
- * have ended.
+/* How this works: a piece is one range, of at most PIECE_BYTES.  The pieces of a sample
+ * whose headers change share one header patch; a piece is here when both its range and
+ * the patch have ended.
  *
- * Grabs and walks end on other threads; they are queued under `arrived_lock` and taken
- * with the stream's lock held. */
+ * They end on other threads; they are queued under `arrived_lock`, and taken with the
+ * stream's lock held. */
 #include "stream/oversize.h"
 
 #include "base/alloc.h"
@@ -15,11 +15,11 @@
 
 enum state { WAITING, FETCHING, READY };
 
-/* The patch of a sample; shared by its oversize. */
+/* The header patch of a sample; its pieces share it. */
 struct patch {
 	struct sfs_header_patch header_patch;
 	struct sfs_oversize *oversize;
-	int n_users; /* oversize, and 1 while it walks */
+	int n_users; /* pieces, and 1 while it runs */
 	enum state state;
 	int err;
 	struct sfs_deferred_call job; /* to begin */
@@ -30,11 +30,11 @@ struct sfs_oversize_piece {
 	struct sfs_range range;
 	struct sfs_oversize *oversize;
 	struct patch *patch; /* NULL: none */
-	uint64_t at;	     /* of the n_piece, from the sample's start */
+	uint64_t at;	     /* of the piece, from the sample's start */
 	enum state state;
-	bool is_fetched; /* the range has ended; perhaps the patch have not */
-	bool has_failed; /* only a waiting reader asks anew */
-	bool is_orphan;	 /* its entry is gone */
+	bool is_fetched; /* the range has ended; perhaps the patch has not */
+	bool has_failed; /* only a waiting reader has it fetched again */
+	bool is_orphan;	 /* its extent is gone */
 	int err;
 	_Atomic uint64_t begun_ns;    /* see sfs_request */
 	struct sfs_deferred_call job; /* to begin */
@@ -245,8 +245,7 @@ static void begin_range(struct sfs_deferred_call *job)
 			piece->oversize->account);
 }
 
-/* A header_patch that failed stays failed until a n_piece is tried anew: by then every
- * n_piece that it was for has been told, or will be. */
+/* A patch that failed stays failed until one of its pieces is fetched again. */
 static void reset_patch(struct patch *e)
 {
 	sfs_header_patch_done(&e->header_patch);
@@ -286,8 +285,8 @@ static bool start(struct sfs_oversize *o, struct sfs_oversize_piece *piece,
 	return true;
 }
 
-/* Begin to fetch what the read needs.  false: there is no memory for all of it, and the
- * read does not wait here any more. */
+/* Fetch what the read needs.  false: there is no memory for all of it, and the read does
+ * not wait here any more. */
 static bool start_needed(struct sfs_oversize *o, const struct sfs_read *read,
 			 struct sfs_deferred *out)
 {
@@ -325,7 +324,7 @@ static void start_ahead(struct sfs_oversize *o, uint64_t front, struct sfs_defer
 			continue;
 		}
 		if (e->offset + e->n_bytes <= front)
-			continue; /* jumped over */
+			continue; /* readers skipped it */
 		if (e->piece->has_failed || !start(o, e->piece, false, out))
 			return;
 	}
@@ -347,7 +346,7 @@ void sfs_oversize_start(struct sfs_oversize *o, const struct sfs_link *waiting,
 
 /* ---- taking what arrived ---- */
 
-/* The number of the piece's entry, which is there. */
+/* The number of the piece's extent, which is there. */
 static uint64_t number_of(const struct sfs_oversize *o,
 			  const struct sfs_oversize_piece *piece)
 {
@@ -358,16 +357,16 @@ static uint64_t number_of(const struct sfs_oversize *o,
 	return i;
 }
 
-/* Who waits for the n_piece gets the error. */
-static void tell(struct sfs_oversize *o, const struct sfs_oversize_piece *piece, int err,
-		 struct sfs_deferred *out)
+/* Reads that wait for the piece fail. */
+static void fail_readers(struct sfs_oversize *o, const struct sfs_oversize_piece *piece,
+			 int err, struct sfs_deferred *out)
 {
 	uint64_t i = number_of(o, piece);
 
 	o->owner.failed(o->owner.ctx, sfs_extent_map_at(o->extents, i), err, out);
 }
 
-/* It is to be fetched anew, once a reader waits for it. */
+/* The piece is fetched again once a reader waits for it. */
 static void reset(struct sfs_oversize *o, struct sfs_oversize_piece *piece)
 {
 	uint64_t i = number_of(o, piece);
@@ -380,19 +379,20 @@ static void reset(struct sfs_oversize *o, struct sfs_oversize_piece *piece)
 		o->next = i;
 }
 
-/* The bytes have ended.  If the patch are there, too, so is the n_piece.  If these failed
- * before, who waited then has the error; who came later has the n_piece fetched anew. */
+/* The range has ended.  If the patch has, too, the piece is here.  If the patch has
+ * failed, the reads that waited then have failed; for later ones the piece is fetched
+ * again. */
 static void settle(struct sfs_oversize *o, struct sfs_oversize_piece *piece,
 		   struct sfs_deferred *out)
 {
 	struct patch *patch = piece->patch;
 
 	if (piece->err == 0 && patch && patch->state != READY)
-		return; /* the header_patch's end settles it */
+		return; /* the patch's end settles it */
 	if (piece->err < 0 || (patch && patch->err < 0)) {
 		reset(o, piece);
 		if (piece->err < 0)
-			tell(o, piece, piece->err, out);
+			fail_readers(o, piece, piece->err, out);
 		return;
 	}
 	if (patch)
@@ -414,7 +414,7 @@ static void take_patch(struct sfs_oversize *o, struct patch *e, struct sfs_defer
 		if (piece->is_fetched)
 			settle(o, piece, out);
 		if (e->err < 0)
-			tell(o, piece, e->err, out);
+			fail_readers(o, piece, e->err, out);
 	}
 	drop_patch(e);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a ring of slab entries, the first of which is number `first`.
- * Each entry has a state and the number of samples that count on it.  The front
- * is popped when it is of no use any more; what lies behind the last entry is in
- * the future. */
+/* How this works: a ring of slab entries, the first of which is number `first`.  Each has
+ * a state and the number of samples that need it.  The first entry is popped when it is
+ * of no use any more; slabs after the last entry are in the future. */
 #include "stream/slice-buffer.h"
 
 #include "base/alloc.h"
@@ -20,7 +19,7 @@ enum state { FUTURE, EXPECTED, HERE, MISSING, GONE };
 struct sfs_slice_buffer_slab {
 	void *slab; /* if HERE */
 	uint32_t n_users;
-	uint32_t n_live; /* bytes of it that samples count on */
+	uint32_t n_live; /* bytes of it that samples need */
 	enum state state;
 };
 
@@ -107,7 +106,7 @@ static bool is_idle(const struct sfs_slice_buffer_slab *e)
 	return e->state == HERE || e->state == MISSING;
 }
 
-/* Nobody needs slab i: its bytes are assigned, and no sample counts on it. */
+/* Is slab i of no use?  Its bytes are assigned, and no sample needs it. */
 static bool is_useless(const struct sfs_slice_buffer *buffer, uint64_t i)
 {
 	return entry(buffer, i)->n_users == 0 &&
@@ -124,8 +123,7 @@ static void pop_front(struct sfs_slice_buffer *buffer)
 	}
 	if (buffer->requested < offset_of(buffer, buffer->first))
 		buffer->requested =
-			offset_of(buffer,
-				  buffer->first); /* given up, never requested for */
+			offset_of(buffer, buffer->first); /* given up, never requested */
 }
 
 void sfs_slice_buffer_free(struct sfs_slice_buffer *buffer)
@@ -190,7 +188,7 @@ void sfs_slice_buffer_fail(struct sfs_slice_buffer *buffer, uint64_t offset,
 	}
 }
 
-/* Bytes from slab i on, no more than the buffer has. */
+/* The bytes of n_slabs from slab i on, as far as the buffer has them. */
 static uint64_t clip(const struct sfs_slice_buffer *buffer, uint64_t i, uint64_t n_slabs)
 {
 	uint64_t n = n_slabs * SFS_SLAB_BYTES, left = buffer->end - offset_of(buffer, i);
