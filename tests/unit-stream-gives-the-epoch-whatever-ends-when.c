@@ -28,6 +28,11 @@
 #define MAX_WAITING 12
 #define MAX_BROKEN  2
 #define MIB	    ((uint64_t)1 << 20)
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define N_SCHEDULES 200 /* sanitizers are slow */
+#else
+#define N_SCHEDULES 1000
+#endif
 
 enum state { WAITING, HELD, ENDED };
 
@@ -143,7 +148,8 @@ static void check_failure(const struct tried *t)
 	CHECK(t->r.err == -EIO || (t->r.err == -ESTALE && m.has_stale));
 	if (may_fail(t))
 		return;
-	fprintf(stderr, "failed, and should not: stream %d, %zu bytes at %llu, error %d\n",
+	fprintf(stderr,
+		"failed, and should not: stream %d, %zu bytes at %llu, error %d\n",
 		t->stream, t->r.read.n_bytes, (unsigned long long)t->r.read.offset,
 		t->r.err);
 	exit(1);
@@ -463,16 +469,17 @@ static void choose_streams(void)
 	}
 }
 
-/* Every cursor has its lanes' floors: else some would wait for others to be idle, which
- * takes seconds. */
+/* Every cursor has the floors of its lanes.  With many cursors there is more, most of the
+ * time: else some wait until others are idle, which takes seconds. */
 static void choose_memory(void)
 {
-	const uint64_t extra[] = {0, MIB / 2, 4 * MIB, 32 * MIB};
+	const uint64_t extra[] = {64 * MIB, 32 * MIB, 4 * MIB, MIB / 2, 0};
 	uint64_t n_cursors = 4 * (uint64_t)m.n_streams + 2;
+	bool is_tight = !m.is_random || one_in(8);
 
 	m.settings.stream_bytes =
 		n_cursors * m.settings.epoch.order.lanes * SFS_BUDGET_LANE_FLOOR +
-		extra[below(4)];
+		extra[below(is_tight ? 5 : 2)];
 }
 
 static void choose_network(void)
@@ -502,6 +509,7 @@ static void choose_failures(void)
 
 static void choose(void)
 {
+	m.is_random = one_in(2);
 	choose_shards();
 	choose_order();
 	choose_streams();
@@ -509,7 +517,6 @@ static void choose(void)
 	choose_network();
 	choose_failures();
 	m.is_hasty = one_in(4);
-	m.is_random = one_in(2);
 	m.settings.n_threads = m.is_hasty ? 3 : 1;
 	m.settings.next_epoch = (enum sfs_choice_next_epoch)below(3);
 	m.turn = below(3);
@@ -538,7 +545,7 @@ static void run_schedule(uint64_t seed)
 	memset(&m, 0, sizeof m);
 	m.seed = seed;
 	sfs_rng_init(&m.rng, &seed, 1);
-	alarm(getenv("MODEL_ALARM") ? (unsigned)atoi(getenv("MODEL_ALARM")) : 60);
+	alarm(60);
 	choose();
 	world_start(&m.w, &m.settings);
 	for (i = 0; i < m.n_streams; i++)
@@ -598,7 +605,7 @@ static void make_pool(void)
 int main(void)
 {
 	uint64_t seed = from_environment("MODEL_SEED", sfs_clock_wall_ms()), i;
-	uint64_t n = from_environment("MODEL_SCHEDULES", 1000);
+	uint64_t n = from_environment("MODEL_SCHEDULES", N_SCHEDULES);
 
 	sfs_log_set_level(SFS_LOG_ERROR);
 	signal(SIGALRM, on_alarm);
