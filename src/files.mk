@@ -114,15 +114,19 @@ libshufflefs_la_SOURCES = \
 	src/io/shard-reader.c src/io/shard-reader.h \
 	 \
 	src/stream/cursor.c src/stream/cursor.h \
+	src/stream/cursor-extents.c src/stream/cursor-internal.h src/stream/cursor-reads.c \
 	src/stream/extent-map.c src/stream/extent-map.h \
 	src/stream/next-epoch.c src/stream/next-epoch.h \
 	src/stream/oversize.c src/stream/oversize.h \
 	src/stream/prefetch.c src/stream/prefetch.h \
+	src/stream/prefetch-internal.h src/stream/prefetch-lane.c src/stream/prefetch-part.c \
 	src/stream/random.c src/stream/random.h \
 	src/stream/shaper.c src/stream/shaper.h \
 	src/stream/sizing.c src/stream/sizing.h \
 	src/stream/slice-buffer.c src/stream/slice-buffer.h \
 	src/stream/stream.c src/stream/stream.h \
+	src/stream/stream-internal.h src/stream/stream-stats.c \
+	src/stream/streams.c \
 	 \
 	src/engine/engine.c src/engine/engine.h \
 	src/engine/fingerprint.c src/engine/fingerprint.h \

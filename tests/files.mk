@@ -19,7 +19,10 @@ LDADD = tests/libtests.la libshufflefs.la
 
 # What unit tests share and is more than a header.
 check_LTLIBRARIES = tests/libtests.la
-tests_libtests_la_SOURCES = tests/scripted-source.c tests/scripted-source.h
+tests_libtests_la_SOURCES = \
+	tests/naive-epoch.c tests/naive-epoch.h \
+	tests/scripted-source.c tests/scripted-source.h \
+	tests/stream-world.c tests/stream-world.h
 
 unit_tests = \
 	tests/unit-alloc-never-returns-null \
@@ -32,6 +35,7 @@ unit_tests = \
 	tests/unit-concurrency-finds-how-many-fill-a-path \
 	tests/unit-cond-waits-by-the-monotonic-clock \
 	tests/unit-conncache-returns-the-last-one-used \
+	tests/unit-cursor-answers-as-soon-as-bytes-are-ready \
 	tests/unit-dataset-names-each-shard-once \
 	tests/unit-deadlines-hold-when-the-kernel-asks-again \
 	tests/unit-directory-holds-only-safe-paths \
@@ -81,6 +85,7 @@ unit_tests = \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \
 	tests/unit-netpath-belongs-to-the-server-of-an-object \
+	tests/unit-next-epoch-begins-when-all-was-requested \
 	tests/unit-next-epoch-follows-epochs-read-in-order \
 	tests/unit-options-refuse-what-they-do-not-understand \
 	tests/unit-order-file-reads-anywhere-at-little-cost \
@@ -88,12 +93,16 @@ unit_tests = \
 	tests/unit-origin-list-keeps-those-in-use \
 	tests/unit-outage-is-reported-once \
 	tests/unit-oversize-fails-all-pieces-of-a-failed-header-patch \
+	tests/unit-oversize-samples-are-fetched-as-readers-come-near \
 	tests/unit-partition-gives-the-published-vectors \
 	tests/unit-partition-interleaves-ranks-into-the-epoch \
 	tests/unit-pax-records-are-checked-to-the-byte \
+	tests/unit-prefetch-keeps-what-came-before-a-failure \
+	tests/unit-prefetch-requests-each-lane-before-it-runs-dry \
 	tests/unit-progress-is-one-line-of-a-terminal \
 	tests/unit-psi-is-answered-fast \
 	tests/unit-quality-is-what-theory-says \
+	tests/unit-random-reads-fetch-only-their-bytes \
 	tests/unit-range-reader-takes-turns \
 	tests/unit-ratemeter-leaves-the-beginning-out \
 	tests/unit-request-answers-in-pieces-or-one-copy \
@@ -115,6 +124,9 @@ unit_tests = \
 	tests/unit-slice-buffer-keeps-slabs-as-long-as-needed \
 	tests/unit-strbuf-grows-and-writes-sizes \
 	tests/unit-strbuf-json-is-valid-whatever-the-bytes \
+	tests/unit-stream-ends-a-cursor-only-when-nobody-reads-it \
+	tests/unit-stream-fails-a-read-only-for-bytes-that-it-needs \
+	tests/unit-stream-gives-the-epoch-whatever-ends-when \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit-timer-fires-when-due \
 	tests/unit-top-report-shows-what-stats-say \
@@ -344,6 +356,8 @@ test_helpers = \
 	tests/late.sh \
 	tests/made-indexes.h \
 	tests/make-shards.py \
+	tests/naive-epoch.c \
+	tests/naive-epoch.h \
 	tests/op-storm.py \
 	tests/order-properties.py \
 	tests/order-vectors-equal.json \
@@ -357,6 +371,8 @@ test_helpers = \
 	tests/scripted-source.c \
 	tests/scripted-source.h \
 	tests/stores.h \
+	tests/stream-world.c \
+	tests/stream-world.h \
 	tests/tars.h \
 	tests/valgrind-shufflefs \
 	tests/vectors.h \

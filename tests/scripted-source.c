@@ -184,18 +184,22 @@ static const struct content *content_of(struct scripted_source *s,
 	return c;
 }
 
-/* Copy the first n bytes of the range to their place. */
+/* Copy the first n bytes of the range to their place; not those that were ready before,
+ * which the caller may have changed since. */
 static void copy(struct scripted_source *s, const struct sfs_request *r, uint64_t n)
 {
 	const struct content *c = content_of(s, r);
-	uint64_t at = r->offset, end = r->offset + n, piece;
+	uint64_t at = 0, n_ready = atomic_load(&r->n_ready), skip, piece;
 	int i;
 
-	CHECK(n <= r->n_bytes && end <= c->n);
-	for (i = 0; at < end; i++, at += piece) {
+	CHECK(n <= r->n_bytes && r->offset + n <= c->n && n >= n_ready);
+	for (i = 0; at < n; i++, at += piece) {
 		CHECK(i < r->n_iov);
-		piece = r->iov[i].iov_len < end - at ? r->iov[i].iov_len : end - at;
-		memcpy(r->iov[i].iov_base, c->bytes + at, piece);
+		piece = r->iov[i].iov_len < n - at ? r->iov[i].iov_len : n - at;
+		skip = n_ready > at ? n_ready - at : 0;
+		if (skip < piece)
+			memcpy((char *)r->iov[i].iov_base + skip,
+			       c->bytes + r->offset + at + skip, piece - skip);
 	}
 }
 
@@ -218,7 +222,8 @@ static void take_out(struct scripted_source *s, struct sfs_request *r)
 void scripted_end(struct scripted_source *s, struct sfs_request *r, int err)
 {
 	if (r->kind == SFS_REQUEST_READ) {
-		scripted_end_short(s, r, err == 0 ? r->n_bytes : 0, err);
+		scripted_end_short(s, r, err == 0 ? r->n_bytes : atomic_load(&r->n_ready),
+				   err);
 		return;
 	}
 	take_out(s, r);

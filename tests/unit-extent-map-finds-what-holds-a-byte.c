@@ -20,7 +20,7 @@ static void append(struct sfs_rng *r)
 	CHECK(n < MAX);
 	CHECK(e == sfs_extent_map_at(&l, n));
 	CHECK_EQ(e->offset, offsets[n]);
-	CHECK(!e->run && !e->hole && !e->err);
+	CHECK(!e->buffer && !e->piece && !e->err);
 	e->err = -(int)n; /* what its owner notes in it stays */
 	offsets[n + 1] = offsets[n] + n_bytes;
 	CHECK_EQ(l.tail, n + 1);

@@ -86,20 +86,20 @@ static void more_are_asked_for_than_run(void)
 
 	for (i = 0; i < SFS_COUNT(paths); i++)
 		for (part = 256 * KIB; part <= 4 * MIB; part *= 2) {
-			CHECK(sfs_sizing_on_way(paths[i], part) >
+			CHECK(sfs_sizing_in_flight(paths[i], part) >
 			      (uint32_t)paths[i]->n_parallel);
-			CHECK(sfs_sizing_on_way(paths[i], part) <=
+			CHECK(sfs_sizing_in_flight(paths[i], part) <=
 			      (uint32_t)paths[i]->n_parallel * 3 / 2 + 4);
 		}
 }
 
 static void no_more_bytes_than_are_of_use(void)
 {
-	CHECK(sfs_sizing_on_way(&disk, 4 * MIB) * 4 * MIB <= 40 * MIB);
-	CHECK(sfs_sizing_on_way(&lan, 4 * MIB) * 4 * MIB <= 32 * MIB);
+	CHECK(sfs_sizing_in_flight(&disk, 4 * MIB) * 4 * MIB <= 40 * MIB);
+	CHECK(sfs_sizing_in_flight(&lan, 4 * MIB) * 4 * MIB <= 32 * MIB);
 	/* 36 MB are on that path. */
-	CHECK(sfs_sizing_on_way(&ocean, 4 * MIB) * 4 * MIB <= 4 * 36 * MIB + 32 * MIB);
-	CHECK(sfs_sizing_on_way(&ocean, 4 * MIB) * 4 * MIB >= 2 * 36 * MIB);
+	CHECK(sfs_sizing_in_flight(&ocean, 4 * MIB) * 4 * MIB <= 4 * 36 * MIB + 32 * MIB);
+	CHECK(sfs_sizing_in_flight(&ocean, 4 * MIB) * 4 * MIB >= 2 * 36 * MIB);
 }
 
 static uint64_t stream(const struct sfs_netpath *path, uint64_t lanes)

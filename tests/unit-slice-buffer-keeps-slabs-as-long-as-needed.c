@@ -81,10 +81,10 @@ static void byte_is(uint64_t offset, int wanted, size_t n_wanted)
 static void comes_and_goes(void)
 {
 	begin(0);
-	CHECK_EQ(run->asked, 0);
+	CHECK_EQ(run->requested, 0);
 	CHECK_EQ(sfs_slice_buffer_state(run, 0, 100), SFS_SLICE_BUFFER_EXPECTED); /* not asked for yet */
 	expect(0, 3);
-	CHECK_EQ(run->asked, 3 * SLAB);
+	CHECK_EQ(run->requested, 3 * SLAB);
 	CHECK_EQ(run->n_held, 3);
 	CHECK_EQ(sfs_slice_buffer_state(run, 0, 3 * SLAB), SFS_SLICE_BUFFER_EXPECTED);
 	byte_is(0, 0, 0);
@@ -103,7 +103,7 @@ static void comes_and_goes(void)
 	sfs_slice_buffer_hold(run, SLAB + 512, 512);
 	CHECK_EQ(run->n_users, 3);
 	CHECK_EQ(run->held_end, SLAB + 1024);
-	sfs_slice_buffer_deal(run, 2 * SLAB);
+	sfs_slice_buffer_assign(run, 2 * SLAB);
 	held(3);
 	sfs_slice_buffer_release(run, SLAB - 512, 1024);
 	held(2);
@@ -113,11 +113,11 @@ static void comes_and_goes(void)
 	sfs_slice_buffer_release(run, SLAB + 512, 512);
 	held(1);
 	/* The last bytes before `dealt` are in a slab that goes on. */
-	sfs_slice_buffer_deal(run, 3 * SLAB - 1);
+	sfs_slice_buffer_assign(run, 3 * SLAB - 1);
 	held(1);
-	sfs_slice_buffer_deal(run, 3 * SLAB);
+	sfs_slice_buffer_assign(run, 3 * SLAB);
 	held(0);
-	sfs_slice_buffer_deal(run, SLAB); /* dealt is dealt */
+	sfs_slice_buffer_assign(run, SLAB); /* dealt is dealt */
 	CHECK_EQ(run->n_held, 0);
 	end();
 }
@@ -126,28 +126,28 @@ static void comes_and_goes(void)
 static void live(void)
 {
 	begin(0);
-	CHECK_EQ(sfs_slice_buffer_live(run), 0); /* nothing was asked for */
+	CHECK_EQ(sfs_slice_buffer_live_bytes(run), 0); /* nothing was asked for */
 	expect(0, 3);
-	CHECK_EQ(sfs_slice_buffer_live(run), 3 * SLAB);
+	CHECK_EQ(sfs_slice_buffer_live_bytes(run), 3 * SLAB);
 	arrive(0, 3);
-	CHECK_EQ(sfs_slice_buffer_live(run), 3 * SLAB);
+	CHECK_EQ(sfs_slice_buffer_live_bytes(run), 3 * SLAB);
 	sfs_slice_buffer_hold(run, SLAB - 512, 1024);
 	sfs_slice_buffer_hold(run, SLAB + 512, 512);
 	sfs_slice_buffer_hold(run, 3 * SLAB - 512, 1024); /* half of it is still to be asked for */
-	CHECK_EQ(sfs_slice_buffer_live(run), 3 * SLAB + 1024 + 512 + 512);
-	sfs_slice_buffer_deal(run, 3 * SLAB + 512);
-	CHECK_EQ(sfs_slice_buffer_live(run), 1024 + 512 + 512);
+	CHECK_EQ(sfs_slice_buffer_live_bytes(run), 3 * SLAB + 1024 + 512 + 512);
+	sfs_slice_buffer_assign(run, 3 * SLAB + 512);
+	CHECK_EQ(sfs_slice_buffer_live_bytes(run), 1024 + 512 + 512);
 	held(3);
 	sfs_slice_buffer_release(run, SLAB - 512, 1024);
-	CHECK_EQ(sfs_slice_buffer_live(run), 512 + 512);
+	CHECK_EQ(sfs_slice_buffer_live_bytes(run), 512 + 512);
 	held(2);
 	expect(3, N_SLABS - 3);
-	CHECK_EQ(sfs_slice_buffer_live(run), 512 + 1024 + SIZE - 3 * SLAB - 512);
+	CHECK_EQ(sfs_slice_buffer_live_bytes(run), 512 + 1024 + SIZE - 3 * SLAB - 512);
 	fail(3, N_SLABS - 3);
-	CHECK_EQ(sfs_slice_buffer_live(run), 512 + 512);
+	CHECK_EQ(sfs_slice_buffer_live_bytes(run), 512 + 512);
 	sfs_slice_buffer_release(run, 3 * SLAB - 512, 1024);
 	sfs_slice_buffer_release(run, SLAB + 512, 512);
-	CHECK_EQ(sfs_slice_buffer_live(run), 0);
+	CHECK_EQ(sfs_slice_buffer_live_bytes(run), 0);
 	end();
 }
 
@@ -156,7 +156,7 @@ static void dealt_before_they_come(void)
 {
 	begin(0);
 	expect(0, 2);
-	sfs_slice_buffer_deal(run, SLAB);
+	sfs_slice_buffer_assign(run, SLAB);
 	CHECK_EQ(run->n_held, 2);
 	arrive(0, 2);
 	held(1);
@@ -169,7 +169,7 @@ static void the_end_of_the_shard(void)
 {
 	begin(0);
 	expect(N_SLABS - 1, 1);
-	CHECK_EQ(run->asked, N_SLABS * SLAB);
+	CHECK_EQ(run->requested, N_SLABS * SLAB);
 	arrive(N_SLABS - 1, 1);
 	byte_is(SIZE - 1000, N_SLABS, 1000); /* no more than the shard has */
 	byte_is(SIZE - 1, N_SLABS, 1);
@@ -180,8 +180,8 @@ static void the_end_of_the_shard(void)
 static void from_the_middle(void)
 {
 	begin(3 * SLAB);
-	CHECK_EQ(run->asked, 3 * SLAB);
-	CHECK_EQ(run->dealt, 3 * SLAB);
+	CHECK_EQ(run->requested, 3 * SLAB);
+	CHECK_EQ(run->assigned, 3 * SLAB);
 	CHECK_EQ(sfs_slice_buffer_state(run, 2 * SLAB, 512), SFS_SLICE_BUFFER_GONE);
 	CHECK_EQ(sfs_slice_buffer_state(run, 3 * SLAB, 512), SFS_SLICE_BUFFER_EXPECTED);
 	byte_is(0, 0, 0);
@@ -199,13 +199,13 @@ static void a_piece_of_a_shard(void)
 	size_t n;
 
 	run = sfs_slice_buffer_new(&shard, slabs, &account, from, to);
-	CHECK_EQ(run->asked, from);
+	CHECK_EQ(run->requested, from);
 	CHECK_EQ(sfs_slice_buffer_round_up(run, from), from);
 	CHECK_EQ(sfs_slice_buffer_round_up(run, from + 1), from + SLAB);
 	CHECK_EQ(sfs_slice_buffer_state(run, from - 512, 512), SFS_SLICE_BUFFER_GONE);
 	CHECK_EQ(sfs_account_take(&account, 3 * SLAB), 0);
 	sfs_slice_buffer_expect(run, from, to - from);
-	CHECK_EQ(run->asked, from + 3 * SLAB);
+	CHECK_EQ(run->requested, from + 3 * SLAB);
 	sfs_slice_buffer_hold(run, from + SLAB, 512);
 	sfs_slabs_get(slabs, got, 3);
 	sfs_slice_buffer_arrive(run, from, got, 3);
@@ -214,7 +214,7 @@ static void a_piece_of_a_shard(void)
 	CHECK_EQ(n, SLAB - 7);
 	CHECK(sfs_slice_buffer_at(run, to - 1, &n) != NULL);
 	CHECK_EQ(n, 1);
-	sfs_slice_buffer_deal(run, UINT64_MAX);
+	sfs_slice_buffer_assign(run, UINT64_MAX);
 	held(1);
 	sfs_slice_buffer_release(run, from + SLAB, 512);
 	end();
@@ -225,7 +225,7 @@ static void what_did_not_come(void)
 	uint64_t offset = 77, n = 77;
 
 	begin(0);
-	CHECK(!sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
+	CHECK(!sfs_slice_buffer_missing(run, 0, 1 << 30, &offset, &n));
 	expect(0, 5);
 	arrive(0, 1);
 	fail(1, 3);
@@ -233,21 +233,21 @@ static void what_did_not_come(void)
 	held(2);
 	CHECK_EQ(sfs_slice_buffer_state(run, SLAB, 512),
 		 SFS_SLICE_BUFFER_EXPECTED); /* it will be asked anew */
-	CHECK(sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
+	CHECK(sfs_slice_buffer_missing(run, 0, 1 << 30, &offset, &n));
 	CHECK(offset == SLAB && n == 3 * SLAB);
 	CHECK_EQ(run->n_missing, 3);
-	CHECK(sfs_slice_buffer_missing(run, 2 * SLAB, &offset, &n));
+	CHECK(sfs_slice_buffer_missing(run, 0, 2 * SLAB, &offset, &n));
 	CHECK(offset == SLAB && n == 2 * SLAB);
-	CHECK(!sfs_slice_buffer_missing(run, SLAB - 1, &offset, &n)); /* no slab fits */
+	CHECK(!sfs_slice_buffer_missing(run, 0, SLAB - 1, &offset, &n)); /* no slab fits */
 	CHECK_EQ(sfs_account_take(&account, 2 * SLAB), 0);
 	sfs_slice_buffer_expect(run, SLAB, 2 * SLAB);
-	CHECK(sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
+	CHECK(sfs_slice_buffer_missing(run, 0, 1 << 30, &offset, &n));
 	CHECK(offset == 3 * SLAB && n == SLAB);
 	arrive(1, 2);
 	CHECK_EQ(run->n_missing, 1);
 	sfs_slice_buffer_give_up(run, 3 * SLAB, 1);
 	CHECK_EQ(run->n_missing, 0);
-	CHECK(!sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
+	CHECK(!sfs_slice_buffer_missing(run, 0, 1 << 30, &offset, &n));
 	CHECK_EQ(sfs_slice_buffer_state(run, 3 * SLAB, 512), SFS_SLICE_BUFFER_GONE);
 	CHECK_EQ(sfs_slice_buffer_state(run, 4 * SLAB, 512), SFS_SLICE_BUFFER_HERE);
 	held(4);
@@ -257,10 +257,10 @@ static void what_did_not_come(void)
 	begin((N_SLABS - 2) * SLAB);
 	expect(N_SLABS - 2, 2);
 	fail(N_SLABS - 2, 2);
-	CHECK(sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
+	CHECK(sfs_slice_buffer_missing(run, 0, 1 << 30, &offset, &n));
 	CHECK(offset == (N_SLABS - 2) * SLAB && n == SLAB + 1000);
-	sfs_slice_buffer_deal(run, (N_SLABS - 1) * SLAB);
-	CHECK(sfs_slice_buffer_missing(run, 1 << 30, &offset, &n));
+	sfs_slice_buffer_assign(run, (N_SLABS - 1) * SLAB);
+	CHECK(sfs_slice_buffer_missing(run, 0, 1 << 30, &offset, &n));
 	CHECK(offset == (N_SLABS - 1) * SLAB && n == 1000);
 	end();
 }
@@ -271,7 +271,7 @@ static void given_up(void)
 	expect(0, 1);
 	sfs_slice_buffer_skip(run, SLAB - 1); /* asked for already */
 	sfs_slice_buffer_skip(run, 4 * SLAB + 5);
-	CHECK_EQ(run->asked, 4 * SLAB);
+	CHECK_EQ(run->requested, 4 * SLAB);
 	CHECK_EQ(sfs_slice_buffer_state(run, 2 * SLAB, 512), SFS_SLICE_BUFFER_GONE);
 	CHECK_EQ(sfs_slice_buffer_state(run, 4 * SLAB, 512), SFS_SLICE_BUFFER_EXPECTED);
 	CHECK_EQ(sfs_slice_buffer_state(run, 0, 512), SFS_SLICE_BUFFER_EXPECTED);
@@ -290,8 +290,8 @@ static void given_up(void)
 	/* All dealt, up to what was never asked for. */
 	begin(0);
 	sfs_slice_buffer_skip(run, 3 * SLAB);
-	sfs_slice_buffer_deal(run, 5 * SLAB);
-	CHECK(run->asked >= 3 * SLAB);
+	sfs_slice_buffer_assign(run, 5 * SLAB);
+	CHECK(run->requested >= 3 * SLAB);
 	expect(5, 1);
 	arrive(5, 1);
 	byte_is(5 * SLAB, 6, SLAB);
@@ -347,7 +347,7 @@ static void edits(void)
 		expect(0, 2);
 		arrive(0, 2);
 		copy(SLAB - shift, &t, true);
-		CHECK_EQ(sfs_slice_buffer_edit(run, SLAB - shift, t.n, "train-0", &at, &err), 0);
+		CHECK_EQ(sfs_slice_buffer_rewrite(run, SLAB - shift, t.n, "train-0", &at, &err), 0);
 		for (pos = 0; pos < t.n; pos += entry.next) {
 			CHECK_EQ(tar_rewrite(t.bytes + pos, t.n - pos, "train-0", &entry,
 					     &err),
@@ -368,7 +368,7 @@ static void edits(void)
 	memset(longest.bytes + 1024 + AT_PREFIX, 'p', 155);
 	tar_sum(longest.bytes + 1024);
 	copy(SLAB - 1024, &longest, true);
-	CHECK_EQ(sfs_slice_buffer_edit(run, SLAB - 1024, longest.n, "train-0", &at, &err),
+	CHECK_EQ(sfs_slice_buffer_rewrite(run, SLAB - 1024, longest.n, "train-0", &at, &err),
 		 -ENAMETOOLONG);
 	CHECK_EQ(at, SLAB);
 	CHECK_HAS(err.text, "train-0/");
@@ -480,13 +480,13 @@ static void at_random(uint64_t seed)
 				break;
 			n = 512 * (1 + sfs_rng_below(&r, 900));
 			n = n < SIZE - at ? n : SIZE - at;
-			if (at + n > run->asked)
+			if (at + n > run->requested)
 				break;
 			sfs_slice_buffer_hold(run, at, n);
 			samples[n_open].start = at;
 			samples[n_open++].n = n;
 			at += n;
-			sfs_slice_buffer_deal(run, at);
+			sfs_slice_buffer_assign(run, at);
 			break;
 		default: /* one goes */
 			if (n_open == 0)
@@ -505,7 +505,7 @@ static void at_random(uint64_t seed)
 		CHECK_EQ(sfs_account_used(&account), run->n_held * SLAB);
 		CHECK_EQ(run->n_users == 0, n_open == 0);
 	}
-	sfs_slice_buffer_deal(run, N_SLABS * SLAB);
+	sfs_slice_buffer_assign(run, N_SLABS * SLAB);
 	held(0);
 	end();
 }

@@ -268,7 +268,7 @@ static void on_part(struct sfs_request *request, int err)
 static int make_slots(struct flow *f, struct sfs_error *err)
 {
 	struct sfs_netpath path = sfs_runtime_path(f->runtime);
-	uint32_t wanted = sfs_sizing_on_way(&path, f->part_bytes);
+	uint32_t wanted = sfs_sizing_in_flight(&path, f->part_bytes);
 	size_t n = sfs_slab_count(f->part_bytes);
 	struct slot *slot;
 

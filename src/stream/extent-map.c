@@ -3,59 +3,59 @@
 
 #include "base/alloc.h"
 
-void sfs_extent_map_init(struct sfs_extent_map *l, uint64_t offset)
+void sfs_extent_map_init(struct sfs_extent_map *m, uint64_t offset)
 {
-	*l = (struct sfs_extent_map){.start = offset, .end = offset, .capacity = 64};
-	l->ring = sfs_calloc(l->capacity, sizeof *l->ring);
+	*m = (struct sfs_extent_map){.start = offset, .end = offset, .capacity = 64};
+	m->ring = sfs_calloc(m->capacity, sizeof *m->ring);
 }
 
-void sfs_extent_map_done(struct sfs_extent_map *l)
+void sfs_extent_map_done(struct sfs_extent_map *m)
 {
-	free(steal(&l->ring));
+	free(steal(&m->ring));
 }
 
-static void grow(struct sfs_extent_map *l)
+static void grow(struct sfs_extent_map *m)
 {
-	struct sfs_extent_map larger = *l;
+	struct sfs_extent_map larger = *m;
 	uint64_t i;
 
 	larger.capacity *= 2;
 	larger.ring = sfs_calloc(larger.capacity, sizeof *larger.ring);
-	for (i = l->head; i < l->tail; i++)
-		*sfs_extent_map_at(&larger, i) = *sfs_extent_map_at(l, i);
-	free(l->ring);
-	*l = larger;
+	for (i = m->head; i < m->tail; i++)
+		*sfs_extent_map_at(&larger, i) = *sfs_extent_map_at(m, i);
+	free(m->ring);
+	*m = larger;
 }
 
-struct sfs_mapped_extent *sfs_extent_map_append(struct sfs_extent_map *l, uint32_t lane,
+struct sfs_mapped_extent *sfs_extent_map_append(struct sfs_extent_map *m, uint32_t lane,
 						uint64_t start, uint64_t n_bytes)
 {
 	struct sfs_mapped_extent *e;
 
-	if (l->tail - l->head == l->capacity)
-		grow(l);
-	e = sfs_extent_map_at(l, l->tail++);
-	*e = (struct sfs_mapped_extent){.offset = l->end,
+	if (m->tail - m->head == m->capacity)
+		grow(m);
+	e = sfs_extent_map_at(m, m->tail++);
+	*e = (struct sfs_mapped_extent){.offset = m->end,
 					.start = start,
 					.n_bytes = n_bytes,
 					.lane = lane};
-	l->end += n_bytes;
+	m->end += n_bytes;
 	return e;
 }
 
-void sfs_extent_map_drop_head(struct sfs_extent_map *l)
+void sfs_extent_map_drop_head(struct sfs_extent_map *m)
 {
-	l->head++;
-	l->start = l->head < l->tail ? sfs_extent_map_at(l, l->head)->offset : l->end;
+	m->head++;
+	m->start = m->head < m->tail ? sfs_extent_map_at(m, m->head)->offset : m->end;
 }
 
-uint64_t sfs_extent_map_find(const struct sfs_extent_map *l, uint64_t offset)
+uint64_t sfs_extent_map_find(const struct sfs_extent_map *m, uint64_t offset)
 {
-	uint64_t low = l->head, high = l->tail - 1, middle;
+	uint64_t low = m->head, high = m->tail - 1, middle;
 
 	while (low < high) {
 		middle = high - (high - low) / 2;
-		if (sfs_extent_map_at(l, middle)->offset <= offset)
+		if (sfs_extent_map_at(m, middle)->offset <= offset)
 			low = middle;
 		else
 			high = middle - 1;

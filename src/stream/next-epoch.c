@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: streams tell when they near their ends and when they were read out,
- * with their locks held.  So nothing is done then but remembering it.  What follows is
- * done by the task, which looks at all streams: at each change of one, while there is
- * anything to do, and every second.
+/* How this works: streams report, with their locks held, that they near their ends or
+ * were read out; that is only noted.  The task does the rest.  It looks at all streams:
+ * whenever one changes while there is anything to do, and every second.
  *
- * The stream of the next epoch is *kept*: it stays although nobody has it open.  It is
- * kept until its first read (then whoever reads it has it open), or until it is given up.
+ * The stream of the next epoch is *kept*: it stays although nobody has it open, until its
+ * first read (then its reader has it open), or until it is given up.
  *
- * Epochs that were read out are remembered as trails: E + 1 takes the place of E.  There
- * is no better evidence than that.  Processes are none: a loader's workers may be new
- * ones in each epoch, as is each `cat` of a shell's loop, and what reads epoch 0 looks
- * the same whether or not it goes on (docs/decisions/0014-the-next-epoch.md). */
+ * Of the epochs of a share that were read out one after another, the last is remembered:
+ * E + 1 takes the place of E.  There is no better evidence.  Processes are no evidence: a
+ * loader may have new workers in each epoch, each `cat` of a shell's loop is a new
+ * process, and a reader of epoch 0 looks the same whether or not it will go on
+ * (docs/decisions/0014-the-next-epoch.md). */
 #include "stream/next-epoch.h"
 
 #include "base/alloc.h"
@@ -147,8 +147,8 @@ static void take_wanted(struct sfs_next_epoch *next)
 	}
 }
 
-/* Begin it, or have it go on or stay as it is, as things are.  false: it is of no use any
- * more, or its memory is needed. */
+/* Begin, continue or pause a prefetch.  false: it is of no use any more, or somebody else
+ * needs its memory. */
 static bool attend(struct sfs_next_epoch *next, struct record *r, bool is_free,
 		   bool is_short)
 {
@@ -161,7 +161,7 @@ static bool attend(struct sfs_next_epoch *next, struct record *r, bool is_free,
 	if (!r->stream && is_free) {
 		r->stream = sfs_stream_keep(next->streams, r->of.epoch, r->of.share);
 		if (!r->stream)
-			return false; /* somebody has come already */
+			return false; /* somebody reads it already */
 	}
 	if (!r->stream)
 		return true;

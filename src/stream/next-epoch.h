@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* next - has the beginning of the epoch that will be read next fetched, while the end of
- * the one before is on its way to its readers.
+/* next-epoch - prefetches the start of the next epoch while readers get the end of the
+ * one before.
  *
- * Which epoch that is: E + 1 of the same share, when E nears its end.  Whether anybody
- * will read it: with next-epoch=yes, always; with auto, if E - 1 of that share was read
- * to its end, too.  It is begun when all streams that are read have enough, asks for
- * nothing while one has not, and is given up when anybody waits for memory, or 30 s after
- * the last reader of E has gone.  It reports nothing: whoever reads the epoch meets what
- * is wrong with it.
+ * The next epoch is E + 1 of the same share, when E nears its end.  It is prefetched
+ * always with next-epoch=yes; with auto, if E - 1 of that share was read to its end, too.
+ * That begins when all streams that are read have enough, pauses while one has not, and
+ * is given up when anybody waits for memory, or 30 s after the last reader of E has gone.
+ * It reports no errors: whoever reads the epoch meets them.
  *
- * It never waits.  Its lock is taken inside of a stream's; its look_lock is taken by
- * nobody else, and streams' locks are taken inside of that.
+ * It never waits.  Its lock is taken inside a stream's lock; streams' locks are taken
+ * inside its look_lock.
  */
 #ifndef SFS_NEXT_EPOCH_H
 #define SFS_NEXT_EPOCH_H
@@ -35,10 +34,10 @@ struct sfs_next_epoch {
 	struct sfs_threadpool *pool;
 	enum sfs_choice_next_epoch choice;
 	struct sfs_task task;
-	_Atomic bool is_watching; /* there is something to begin, or begun */
+	_Atomic bool is_watching; /* something is to be begun, or was begun */
 
 	pthread_mutex_t look_lock; /* held while looking; guards the next two */
-	struct sfs_link begun;	   /* what is to be begun, too */
+	struct sfs_link begun;	   /* and what is to be begun */
 	bool is_stopped;
 
 	pthread_mutex_t lock; /* guards the rest */
@@ -55,23 +54,23 @@ void sfs_next_epoch_init(struct sfs_next_epoch *next, struct sfs_streams *stream
 /* Let go of all streams, and begin none any more. */
 void sfs_next_epoch_stop(struct sfs_next_epoch *next);
 
-/* Nobody may call anything meanwhile; it must have been stopped. */
+/* It must have been stopped, and nobody may call anything meanwhile. */
 void sfs_next_epoch_done(struct sfs_next_epoch *next);
 
 /* A reader has got the last sample of an epoch. */
 void sfs_next_epoch_note(struct sfs_next_epoch *next, uint64_t epoch,
 			 struct sfs_share share);
 
-/* Will the epoch behind this one be read, as far as can be known? */
+/* Is the epoch after this one likely to be read? */
 bool sfs_next_epoch_is_likely(struct sfs_next_epoch *next, uint64_t epoch,
 			      struct sfs_share share);
 
-/* An epoch nears its end: all of it was asked for.  Call it once for each time. */
+/* An epoch nears its end: all of it was requested.  Call it once for each time. */
 void sfs_next_epoch_want(struct sfs_next_epoch *next, uint64_t epoch,
 			 struct sfs_share share);
 
-/* Something has changed, or a second has passed: look whether anything is to be done,
- * soon and on another thread. */
+/* Something has changed, or a second has passed: look soon, on another thread, whether
+ * anything is to be done. */
 void sfs_next_epoch_look(struct sfs_next_epoch *next);
 
 #endif

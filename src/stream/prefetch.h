@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* lanes - all lanes of a cursor: asks for their bytes in the order in which they
- * fall due, and deals what arrives to blocks.
+/* prefetch - requests the bytes of a cursor's lanes before they are needed, and gives
+ * them to blocks as they arrive.
  *
- * The lane that would run dry first is asked for first, part after part, as far
- * as the budget and the connections go.  A lane never holds more than its share:
- * data of a sample that is larger are jumped over, and the sample is handed on
- * without them (its run is NULL then; the cursor fetches it when its turn comes).
+ * It requests parts, each time for the lane that would run dry first, as far as the
+ * budget and the source's connections go.  A lane never holds more than its share of the
+ * account: it skips the data of a larger sample, which it hands on without a buffer, and
+ * the cursor fetches that sample when its turn comes (oversize.h).
  *
  * Not thread-safe: the stream's lock guards it.  Nothing waits.
  */
@@ -20,99 +20,114 @@
 #include "stream/slice-buffer.h"
 
 struct sfs_prefetch;
-
-/* One request for bytes of a lane. */
-struct sfs_part; /* see lanes.c */
+struct sfs_part; /* one request for bytes of a lane */
 
 struct sfs_prefetch_owner {
 	void *ctx;
 	/* A part ended, on a thread of the source or the pool: hand it to
 	 * sfs_prefetch_arrive() soon, with the stream's lock held. */
 	void (*ended)(void *ctx, struct sfs_part *part);
-	/* Some of a part is here for which sfs_prefetch_pump() blocked: call it again
-	 * soon.
-	 */
-	void (*stirred)(void *ctx);
+	/* More of a part is ready, of the lane that sfs_prefetch_pump() was called for:
+	 * call it again soon.  On a thread of the source. */
+	void (*ready)(void *ctx);
 };
 
-/* The lanes of an order, from the start (`at` is NULL) or from a spot of the map,
- * whose tables are at hand.  `account` pays for what is held.  `lanes` may be as
- * long as the order has lanes.  0, or an error of sfs_locator_seek(). */
-int sfs_prefetch_new(struct sfs_runtime *runtime, const struct sfs_order *order,
-		     struct sfs_account *account, const struct sfs_prefetch_owner *owner,
-		     struct sfs_locator *map, const struct sfs_spot *at,
-		     struct sfs_prefetch **ret_lanes);
+struct sfs_prefetch_settings {
+	struct sfs_runtime *runtime;
+	const struct sfs_order *order;
+	struct sfs_account *account; /* pays for what is held */
+	struct sfs_prefetch_owner owner;
+};
+
+/* Prefetch an order from its start (`at` is NULL), or from a spot that the locator found
+ * and whose tables are at hand.  Everything but `at` stays borrowed; the settings are
+ * copied.  0, or an error of sfs_locator_seek(). */
+int sfs_prefetch_new(const struct sfs_prefetch_settings *settings,
+		     struct sfs_locator *locator, const struct sfs_spot *at,
+		     struct sfs_prefetch **ret_prefetch);
 
 /* Cancel all parts.  They still end, and must be handed to sfs_prefetch_arrive(). */
-void sfs_prefetch_cancel(struct sfs_prefetch *lanes);
+void sfs_prefetch_cancel(struct sfs_prefetch *prefetch);
 
 /* How many parts have not been handed to sfs_prefetch_arrive() yet. */
-uint32_t sfs_prefetch_on_way(const struct sfs_prefetch *lanes);
+uint32_t sfs_prefetch_in_flight(const struct sfs_prefetch *prefetch);
 
-/* sfs_slice_buffer_live() of all its runs. */
-uint64_t sfs_prefetch_live(const struct sfs_prefetch *lanes);
+/* sfs_slice_buffer_live_bytes() of all its buffers. */
+uint64_t sfs_prefetch_live_bytes(const struct sfs_prefetch *prefetch);
 
-/* None may be on their way, and all samples must be released. */
-void sfs_prefetch_free(struct sfs_prefetch *lanes);
+/* No part may be in flight, and all samples must be released.  NULL is fine. */
+void sfs_prefetch_free(struct sfs_prefetch *prefetch);
 
 /* The next sample of a lane.
- * 0: *ret_sample, and its run in *ret_run (NULL: not held).  -EAGAIN: its bytes,
- * or those that tell where it is, are not here.  -ENODATA: the lane has ended.
- * -EBADMSG: the shard is damaged here; stays so. */
-int sfs_prefetch_peek(struct sfs_prefetch *lanes, uint32_t lane,
+ * 0: *ret_sample, and the buffer that holds it in *ret_buffer (NULL: none does).
+ * -EAGAIN: its bytes, or those that say where it is, are not here.  -ENODATA: the lane
+ * has ended.  -EBADMSG: the shard is damaged here; stays so. */
+int sfs_prefetch_peek(struct sfs_prefetch *prefetch, uint32_t lane,
 		      const struct sfs_block_sample **ret_sample,
-		      struct sfs_slice_buffer **ret_run);
+		      struct sfs_slice_buffer **ret_buffer);
 
-/* How many bytes have come for them. */
-uint64_t sfs_prefetch_came(const struct sfs_prefetch *lanes);
+/* How many bytes have arrived since the start. */
+uint64_t sfs_prefetch_arrived_bytes(const struct sfs_prefetch *prefetch);
 
-/* Have they half as much on its way as may be, which is what connections carry? */
-bool sfs_prefetch_are_busy(const struct sfs_prefetch *lanes);
+/* Are at least half of the allowed requests in flight?  (More than half are allowed only
+ * to have some waiting for a connection.) */
+bool sfs_prefetch_is_busy(const struct sfs_prefetch *prefetch);
 
-/* Did the account refuse what was last asked for, so that connections are idle? */
-bool sfs_prefetch_are_short(const struct sfs_prefetch *lanes);
+/* Did the account refuse the last request, so that connections are idle? */
+bool sfs_prefetch_is_short(const struct sfs_prefetch *prefetch);
 
-/* Whom does a read wait for that waits for this lane (-EAGAIN)?  If for the NETWORK,
+/* What does a read wait for that waits for this lane (-EAGAIN)?  If for the NETWORK,
  * since *ret_since_ns. */
-enum sfs_wait sfs_prefetch_wait_cause(const struct sfs_prefetch *lanes, uint32_t lane,
+enum sfs_wait sfs_prefetch_wait_cause(const struct sfs_prefetch *prefetch, uint32_t lane,
 				      uint64_t *ret_since_ns);
 
-/* What does such a read wait for? */
-void sfs_prefetch_explain(const struct sfs_prefetch *lanes, uint32_t lane,
+/* The same, with the shard and the byte. */
+void sfs_prefetch_explain(const struct sfs_prefetch *prefetch, uint32_t lane,
 			  struct sfs_cause *cause);
 
 /* The link by which the owner may queue parts that ended. */
 struct sfs_link *sfs_part_link(struct sfs_part *part);
 struct sfs_part *sfs_part_of(struct sfs_link *link);
 
-/* Take what peek returned; with a run, release it later. */
-void sfs_prefetch_take(struct sfs_prefetch *lanes, uint32_t lane);
-void sfs_prefetch_release(struct sfs_prefetch *lanes, uint32_t lane,
-			  struct sfs_slice_buffer *run, uint64_t start, uint64_t n_bytes);
+/* Take what peek returned; with a buffer, release it later. */
+void sfs_prefetch_take(struct sfs_prefetch *prefetch, uint32_t lane);
+void sfs_prefetch_release(struct sfs_prefetch *prefetch, uint32_t lane,
+			  struct sfs_slice_buffer *buffer, uint64_t start,
+			  uint64_t n_bytes);
 
-/* A part ended.  Returns its error, if nothing else of the lane is on its way that
- * might help, and the lane in *ret_lane. */
-int sfs_prefetch_arrive(struct sfs_prefetch *lanes, struct sfs_part *part,
-			uint32_t *ret_lane);
+/* Bytes of slice m of a lane that were requested and did not come. */
+struct sfs_prefetch_loss {
+	int err; /* 0: nothing was lost */
+	uint32_t lane, m;
+	uint64_t start, end; /* of the shard */
+};
 
-/* Ask for as much as may be had now.  `blocking`: the lane that a reader waits
- * for, or UINT32_MAX; it is asked for whatever its share, and although its last
- * part failed.  true: look at it again, some of it is here or was given up. */
-bool sfs_prefetch_pump(struct sfs_prefetch *lanes, uint32_t blocking,
+/* A part ended: take it, and say what was lost. */
+void sfs_prefetch_arrive(struct sfs_prefetch *prefetch, struct sfs_part *part,
+			 struct sfs_prefetch_loss *ret_loss);
+
+/* Does the lane, of which sfs_prefetch_peek() returns -EAGAIN, wait for what was lost? */
+bool sfs_prefetch_needs(struct sfs_prefetch *prefetch,
+			const struct sfs_prefetch_loss *loss);
+
+/* Request as much as is allowed now.  `blocking`: the lane that a reader waits for, or
+ * UINT32_MAX; whatever its share, and although its last part failed, its next byte is
+ * requested.  true: peek at it again, more of it is here or was given up. */
+bool sfs_prefetch_pump(struct sfs_prefetch *prefetch, uint32_t blocking,
 		       struct sfs_deferred *out);
 
-/* The owner keeps so many bytes that it was given and has delivered, until it releases
- * them: they are none of what the lanes hold ahead. */
-void sfs_prefetch_keep(struct sfs_prefetch *lanes, uint64_t n_bytes);
+/* Of the bytes that the owner has not released, it has delivered n_bytes: they do not
+ * count as held ahead. */
+void sfs_prefetch_set_kept(struct sfs_prefetch *prefetch, uint64_t n_bytes);
 
-/* Was everything up to the end of every lane asked for?  (What failed was not.)  Known
- * after a call of sfs_prefetch_pump() that was not stopped by the account. */
-bool sfs_prefetch_have_all(const struct sfs_prefetch *lanes);
+/* Was everything up to the end of every lane requested, and nothing of it lost?  Known
+ * after a call of sfs_prefetch_pump() that the account did not stop. */
+bool sfs_prefetch_has_all(const struct sfs_prefetch *prefetch);
 
-/* Would they ask for no more now, whatever memory and connections there were? */
-bool sfs_prefetch_are_sated(struct sfs_prefetch *lanes);
+/* Would it request no more now, whatever memory and connections there were? */
+bool sfs_prefetch_is_sated(struct sfs_prefetch *prefetch);
 
-/* How large a part is at present: all open lanes share the budget. */
+/* How large a part is at present, in bytes: all open lanes share the budget. */
 uint64_t sfs_prefetch_part_bytes(const struct sfs_runtime *runtime);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: find the read's first sample on the map; if the map does not know
- * so far, have shards surveyed, in the order in which the epoch needs them, and try
- * again; then gather the ranges.  A read that continues another far read is offered
- * to the owner for a cursor; so is one near the stream's start, where a cursor is
- * cheaper than surveys of all lanes' first shards.
+/* How this works: the locator finds the read's first sample.  If it does not know enough
+ * tables, scan shards, in the order in which the epoch needs them, and ask it again. Then
+ * gather the ranges.  A read that continues another random read is offered to the owner
+ * for a cursor; so is one near the start of the stream, where a cursor costs less than
+ * scans of the first shards of all lanes.
  *
- * A survey or a gather ends on another thread, which takes the owner's lock: so a
- * far read is alive for as long as one of them is under way, taken back or not. */
+ * A scan or a gather ends on another thread, which takes the owner's lock.  So a random
+ * read stays until they have ended, taken back or not. */
 #include "stream/random.h"
 
 #include "base/alloc.h"
@@ -15,103 +15,104 @@
 
 #include <errno.h>
 
-#define START_WINDOW	 ((uint64_t)64 << 20) /* nearer the start than a survey is worth */
-#define SEQUENTIAL_BYTES ((uint64_t)2 << 20)  /* far reads in a row that earn a cursor */
-#define N_SURVEYS_AHEAD	 8
-#define N_LOCATE_AHEAD	 64 /* where all shards will be needed */
+#define START_WINDOW ((uint64_t)64 << 20) /* so near the start, no scan is worth it */
+#define SEQUENTIAL_BYTES \
+	((uint64_t)2 << 20) /* read one after another, they earn a cursor */
+#define N_SCANS_AHEAD  8
+#define N_LOCATE_AHEAD 64 /* where all shards are needed in the end */
 
-/* A far read, until it is answered and released. */
-struct far {
+/* A read, until it is answered and released. */
+struct random_read {
 	struct sfs_random_reads *all;
 	struct sfs_read *read;	   /* NULL: taken back */
 	struct sfs_read inner;	   /* what the gather answers */
-	struct sfs_gather *gather; /* NULL: not that far yet */
+	struct sfs_gather *gather; /* NULL: not so far yet */
 	struct sfs_waiter waiter;
 	struct sfs_link link; /* in `ready` */
-	uint32_t n_surveys;
-	bool is_told; /* the read has its answer */
-	int err;      /* of the survey that it waited for */
+	uint32_t n_scans;
+	bool is_answered;
+	int err; /* of the scan that it waited for */
 };
 
-void sfs_random_init(struct sfs_random_reads *f, struct sfs_runtime *runtime,
+void sfs_random_init(struct sfs_random_reads *all, struct sfs_runtime *runtime,
 		     struct sfs_header_scanner *scanner, const struct sfs_order *order,
 		     const struct sfs_random_owner *owner)
 {
-	*f = (struct sfs_random_reads){.runtime = runtime,
-				       .scanner = scanner,
-				       .order = order,
-				       .owner = *owner};
-	sfs_list_init(&f->ready);
+	*all = (struct sfs_random_reads){.runtime = runtime,
+					 .scanner = scanner,
+					 .order = order,
+					 .owner = *owner};
+	sfs_list_init(&all->ready);
 }
 
-void sfs_random_done(struct sfs_random_reads *f)
+void sfs_random_done(struct sfs_random_reads *all)
 {
-	if (f->has_map)
-		sfs_locator_done(&f->map);
+	if (all->has_locator)
+		sfs_locator_done(&all->locator);
 }
 
-static void free_far(struct far *far)
+static void free_read(struct random_read *r)
 {
-	far->all->n--;
-	free(far);
+	r->all->n--;
+	free(r);
 }
 
-static void end_far(struct far *far, int err, struct sfs_deferred *out)
+static void end_read(struct random_read *r, int err, struct sfs_deferred *out)
 {
-	struct sfs_read *read = far->read;
+	struct sfs_read *read = r->read;
 
-	free_far(far);
+	free_read(r);
 	if (!read)
 		return;
 	read->state = NULL;
 	sfs_read_tell(read, err, out);
 }
 
-static void on_survey(struct sfs_waiter *waiter, int err)
+static void on_scanned(struct sfs_waiter *waiter, int err)
 {
-	struct far *far = sfs_container(waiter, struct far, waiter);
-	struct sfs_random_reads *f = far->all;
+	struct random_read *r = sfs_container(waiter, struct random_read, waiter);
+	struct sfs_random_reads *all = r->all;
 
-	pthread_mutex_lock(f->owner.lock);
-	far->err = err;
-	sfs_list_push(&f->ready, &far->link);
-	f->owner.wake(f->owner.ctx);
-	pthread_mutex_unlock(f->owner.lock);
+	pthread_mutex_lock(all->owner.lock);
+	r->err = err;
+	sfs_list_push(&all->ready, &r->link);
+	all->owner.wake(all->owner.ctx);
+	pthread_mutex_unlock(all->owner.lock);
 }
 
-static bool is_known(struct sfs_random_reads *f, uint32_t shard)
+static bool is_known(struct sfs_random_reads *all, uint32_t shard)
 {
 	uint64_t n, bytes;
 
-	return sfs_shards_totals(&f->runtime->shards, shard, &n, &bytes) ||
-	       sfs_shard_is_damaged(&f->runtime->shards.shards[shard]);
+	return sfs_shards_totals(&all->runtime->shards, shard, &n, &bytes) ||
+	       sfs_shard_is_damaged(&all->runtime->shards.shards[shard]);
 }
 
-/* Have the shard surveyed that the map asked for, and the next ones with it.
+/* Scan the shard that the locator asked for, and the next ones with it.
  * Returns as sfs_header_scan_table(). */
-static int survey(struct sfs_random_reads *f, uint32_t shard, uint32_t n_ahead,
-		  struct sfs_waiter *waiter)
+static int scan(struct sfs_random_reads *all, uint32_t shard, uint32_t n_ahead,
+		struct sfs_waiter *waiter)
 {
-	struct sfs_shard *shards = f->runtime->shards.shards;
+	struct sfs_shard *shards = all->runtime->shards.shards;
 	uint32_t i, n = 0, next;
 
-	for (i = f->next_survey; i < sfs_order_slices(f->order) && n < n_ahead; i++) {
-		next = sfs_order_dealt(f->order, i);
-		if (is_known(f, next)) {
-			f->next_survey += i == f->next_survey;
+	for (i = all->next_scan; i < sfs_order_slices(all->order) && n < n_ahead; i++) {
+		next = sfs_order_dealt(all->order, i);
+		if (is_known(all, next)) {
+			all->next_scan += i == all->next_scan;
 			continue;
 		}
-		sfs_header_scan_table(f->scanner, &shards[next], NULL);
+		sfs_header_scan_table(all->scanner, &shards[next], NULL);
 		n++;
 	}
-	return sfs_header_scan_table(f->scanner, &shards[shard], waiter);
+	return sfs_header_scan_table(all->scanner, &shards[shard], waiter);
 }
 
 /* The key, as the stream has it, of the sample before a spot: sfs_rewrite_key(). */
-static int find_key_before(struct sfs_random_reads *f, const struct sfs_spot *spot,
+static int find_key_before(struct sfs_random_reads *all, const struct sfs_spot *spot,
 			   uint64_t *ret_key, uint32_t *ret_shard)
 {
-	const struct sfs_shards *shards = &f->runtime->shards;
+	const struct sfs_shards *shards = &all->runtime->shards;
 	const struct sfs_block_sample *sample;
 	struct {
 		uint64_t hash;
@@ -124,10 +125,10 @@ static int find_key_before(struct sfs_random_reads *f, const struct sfs_spot *sp
 	int ret = 0;
 
 	*ret_key = 0;
-	/* Back to a sample whose key cannot have clashed with the one before. */
-	while (f->runtime->keys == SFS_KEYS_AUTO && is_open &&
-	       sfs_locator_previous(&f->map, &at)) {
-		ret = sfs_locator_sample(&f->map, &at, &sample, ret_shard);
+	/* Go back to a sample whose key cannot clash with the one before. */
+	while (all->runtime->keys == SFS_KEYS_AUTO && is_open &&
+	       sfs_locator_previous(&all->locator, &at)) {
+		ret = sfs_locator_sample(&all->locator, &at, &sample, ret_shard);
 		if (ret < 0)
 			break;
 		if (n > 0) {
@@ -156,8 +157,8 @@ static int find_key_before(struct sfs_random_reads *f, const struct sfs_spot *sp
 	return ret;
 }
 
-/* Collect the pieces of a far read from its first sample on. */
-static int collect(struct sfs_random_reads *f, struct sfs_gather *g,
+/* Have the ranges of a read gathered, from its first sample on. */
+static int collect(struct sfs_random_reads *all, struct sfs_gather *g,
 		   const struct sfs_read *read, struct sfs_spot spot, uint64_t key,
 		   uint32_t *ret_shard)
 {
@@ -168,11 +169,11 @@ static int collect(struct sfs_random_reads *f, struct sfs_gather *g,
 	int ret;
 
 	while (at < end && !spot.is_end) {
-		ret = sfs_locator_sample(&f->map, &spot, &b, ret_shard);
+		ret = sfs_locator_sample(&all->locator, &spot, &b, ret_shard);
 		if (ret < 0)
 			return ret;
-		shard = &f->runtime->shards.shards[b->shard];
-		is_renamed = sfs_runtime_renames(f->runtime, &key, b);
+		shard = &all->runtime->shards.shards[b->shard];
+		is_renamed = sfs_runtime_renames(all->runtime, &key, b);
 		from = at - spot.offset;
 		n = b->n_bytes - from < end - at ? b->n_bytes - from : end - at;
 		if (is_renamed || b->has_global)
@@ -188,7 +189,7 @@ static int collect(struct sfs_random_reads *f, struct sfs_gather *g,
 			sfs_gather_add(g, shard, b->start + from, n);
 		at += n;
 		if (at < end) {
-			ret = sfs_locator_next(&f->map, &spot, ret_shard);
+			ret = sfs_locator_next(&all->locator, &spot, ret_shard);
 			if (ret < 0)
 				return ret;
 		}
@@ -197,301 +198,299 @@ static int collect(struct sfs_random_reads *f, struct sfs_gather *g,
 	return 0;
 }
 
-/* The gather has ended: so has the far read. */
 static void on_gathered(struct sfs_read *inner, int err)
 {
-	struct far *far = sfs_container(inner, struct far, inner);
-	struct sfs_random_reads *f = far->all;
+	struct random_read *r = sfs_container(inner, struct random_read, inner);
+	struct sfs_random_reads *all = r->all;
 	struct sfs_read *read;
 	struct sfs_deferred out;
 
 	sfs_deferred_init(&out);
-	pthread_mutex_lock(f->owner.lock);
-	read = far->read;
+	pthread_mutex_lock(all->owner.lock);
+	read = r->read;
 	if (err < 0) {
-		end_far(far, err, &out);
+		end_read(r, err, &out);
 	} else if (!read) {
-		sfs_gather_release(far->gather, inner);
-		free_far(far);
+		sfs_gather_release(r->gather, inner);
+		free_read(r);
 	} else {
-		far->is_told = true;
+		r->is_answered = true;
 		read->iov = inner->iov;
 		read->n_iov = inner->n_iov;
 		read->n_answered = inner->n_answered;
-		atomic_fetch_add(&f->runtime->counters.delivered_bytes,
+		atomic_fetch_add(&all->runtime->counters.delivered_bytes,
 				 inner->n_answered);
 		sfs_read_tell(read, 0, &out);
 	}
-	f->owner.wake(f->owner.ctx);
-	pthread_mutex_unlock(f->owner.lock);
+	all->owner.wake(all->owner.ctx);
+	pthread_mutex_unlock(all->owner.lock);
 	sfs_deferred_run(&out);
 }
 
-static void new_gather(struct sfs_random_reads *f, struct far *far)
+static void new_gather(struct sfs_random_reads *all, struct random_read *r)
 {
-	far->inner.offset = far->read->offset;
-	far->inner.n_bytes = far->read->n_bytes;
-	far->inner.done = on_gathered;
-	far->gather = sfs_gather_new(&f->runtime->range_reader, &far->inner);
+	r->inner.offset = r->read->offset;
+	r->inner.n_bytes = r->read->n_bytes;
+	r->inner.done = on_gathered;
+	r->gather = sfs_gather_new(&all->runtime->range_reader, &r->inner);
 }
 
-/* Is this far read one of a row? */
-static bool is_in_row(struct sfs_random_reads *f, const struct sfs_read *read)
+/* Does the read continue others, long enough for a cursor? */
+static bool is_sequential(struct sfs_random_reads *all, const struct sfs_read *read)
 {
-	return sfs_sequential_note(&f->trails, f, read->offset, read->n_bytes) >=
+	return sfs_sequential_note(&all->sequential, all, read->offset, read->n_bytes) >=
 	       SEQUENTIAL_BYTES;
 }
 
-/* Offer the read to the owner, for a cursor at this spot.  true: the far read has gone.
- */
-static bool hand_over(struct sfs_random_reads *f, struct far *far,
+/* Offer the read to the owner, for a cursor at this spot.  true: the owner has it. */
+static bool hand_over(struct sfs_random_reads *all, struct random_read *r,
 		      const struct sfs_spot *spot, uint64_t key_before,
 		      struct sfs_deferred *out)
 {
-	if (!f->owner.take_over(f->owner.ctx, far->read, spot, key_before, out))
+	if (!all->owner.take_over(all->owner.ctx, r->read, spot, key_before, out))
 		return false;
-	free_far(far);
+	free_read(r);
 	return true;
 }
 
-/* What the map says, while no table can be dropped: now the far read has a gather
- * that begins, or was handed over, or it is an error. */
-static int resolve(struct sfs_random_reads *f, struct far *far, struct sfs_deferred *out,
-		   uint32_t *ret_shard)
+/* Ask the locator, while no table can be dropped.  0: the read has a gather that begins,
+ * or was handed over.  Or the locator's error. */
+static int resolve(struct sfs_random_reads *all, struct random_read *r,
+		   struct sfs_deferred *out, uint32_t *ret_shard)
 {
 	struct sfs_spot spot;
 	uint64_t key = 0;
 	int ret;
 
-	ret = sfs_locator_find(&f->map, far->read->offset, &spot, ret_shard);
+	ret = sfs_locator_find(&all->locator, r->read->offset, &spot, ret_shard);
 	if (ret == 0)
-		ret = find_key_before(f, &spot, &key, ret_shard);
+		ret = find_key_before(all, &spot, &key, ret_shard);
 	if (ret < 0)
 		return ret;
-	if ((is_in_row(f, far->read) || far->read->is_first) && !spot.is_end &&
-	    hand_over(f, far, &spot, key, out))
+	if ((is_sequential(all, r->read) || r->read->is_first) && !spot.is_end &&
+	    hand_over(all, r, &spot, key, out))
 		return 0;
-	new_gather(f, far);
-	ret = collect(f, far->gather, far->read, spot, key, ret_shard);
+	new_gather(all, r);
+	ret = collect(all, r->gather, r->read, spot, key, ret_shard);
 	if (ret < 0)
-		sfs_gather_free(steal(&far->gather));
+		sfs_gather_free(steal(&r->gather));
 	else
-		sfs_gather_post(far->gather, sfs_read_err, out);
+		sfs_gather_post(r->gather, sfs_read_err, out);
 	return ret;
 }
 
-static void note_too_many_surveys(struct sfs_random_reads *f)
+static void note_too_many_scans(struct sfs_random_reads *all)
 {
 	sfs_ledger_add(SFS_EVENT_LOST, "(epoch)", SFS_NO_OFFSET,
-		       "a read far from the others, or a look-up, gets EIO; a larger "
+		       "a random read, or a look-up, gets EIO; a larger "
 		       "budget= helps",
 		       "the tables of the samples do not fit a quarter of the budget");
 }
 
-/* Try to answer a far read; what waits goes on by on_survey() or on_gathered(). */
-static void go_on(struct sfs_random_reads *f, struct far *far, struct sfs_deferred *out)
+/* Try to answer a read; what waits goes on in on_scanned() or on_gathered(). */
+static void go_on(struct sfs_random_reads *all, struct random_read *r,
+		  struct sfs_deferred *out)
 {
 	uint32_t shard;
 	int ret;
 
 	for (;;) {
-		pthread_rwlock_rdlock(&f->runtime->shards.drop_lock);
-		ret = resolve(f, far, out, &shard);
-		pthread_rwlock_unlock(&f->runtime->shards.drop_lock);
+		pthread_rwlock_rdlock(&all->runtime->shards.drop_lock);
+		ret = resolve(all, r, out, &shard);
+		pthread_rwlock_unlock(&all->runtime->shards.drop_lock);
 		if (ret == 0)
 			return;
-		if (ret == -EAGAIN && far->read->offset < START_WINDOW &&
-		    hand_over(f, far, NULL, 0, out))
+		if (ret == -EAGAIN && r->read->offset < START_WINDOW &&
+		    hand_over(all, r, NULL, 0, out))
 			return;
 		if (ret == -EAGAIN &&
-		    ++far->n_surveys > 4 * sfs_order_slices(f->order) + 100) {
-			note_too_many_surveys(f);
+		    ++r->n_scans > 4 * sfs_order_slices(all->order) + 100) {
+			note_too_many_scans(all);
 			ret = -EIO;
 		}
-		far->waiter.done = on_survey;
+		r->waiter.done = on_scanned;
 		if (ret == -EAGAIN)
-			ret = survey(f, shard, N_SURVEYS_AHEAD, &far->waiter);
+			ret = scan(all, shard, N_SCANS_AHEAD, &r->waiter);
 		if (ret == -EINPROGRESS)
 			return;
 		if (ret < 0)
 			break;
 	}
-	end_far(far, sfs_read_err(ret), out);
+	end_read(r, sfs_read_err(ret), out);
 }
 
-static struct far *new_far(struct sfs_random_reads *f, struct sfs_read *read)
+static struct random_read *new_read(struct sfs_random_reads *all, struct sfs_read *read)
 {
-	struct far *far = sfs_calloc(1, sizeof *far);
+	struct random_read *r = sfs_calloc(1, sizeof *r);
 
-	far->all = f;
-	far->read = read;
-	read->state = far;
-	f->n++;
-	return far;
+	r->all = all;
+	r->read = read;
+	read->state = r;
+	all->n++;
+	return r;
 }
 
-struct sfs_gather *sfs_random_apart(struct sfs_random_reads *f, struct sfs_read *read,
-				    struct sfs_deferred *out)
+struct sfs_gather *sfs_random_gather(struct sfs_random_reads *all, struct sfs_read *read,
+				     struct sfs_deferred *out)
 {
-	struct far *far = new_far(f, read);
+	struct random_read *r = new_read(all, read);
 
-	new_gather(f, far);
-	sfs_gather_post(far->gather, sfs_read_err, out);
-	return far->gather;
+	new_gather(all, r);
+	sfs_gather_post(r->gather, sfs_read_err, out);
+	return r->gather;
 }
 
-static void have_map(struct sfs_random_reads *f)
+static void have_locator(struct sfs_random_reads *all)
 {
-	const struct sfs_sample_tables tables = sfs_shards_tables(&f->runtime->shards);
+	const struct sfs_sample_tables tables = sfs_shards_tables(&all->runtime->shards);
 
-	if (!f->has_map)
-		sfs_locator_init(&f->map, f->order, &tables, sfs_shards_totals);
-	f->has_map = true;
+	if (!all->has_locator)
+		sfs_locator_init(&all->locator, all->order, &tables, sfs_shards_totals);
+	all->has_locator = true;
 }
 
-/* Ask the map, while no table can be dropped. */
-static int locate(struct sfs_random_reads *f, uint64_t number,
+/* Ask the locator, while no table can be dropped. */
+static int locate(struct sfs_random_reads *all, uint64_t number,
 		  struct sfs_place *ret_place, uint32_t *ret_shard)
 {
 	struct sfs_spot at, end;
 	int ret;
 
-	pthread_rwlock_rdlock(&f->runtime->shards.drop_lock);
-	ret = sfs_locator_nth(&f->map, number, &at, ret_shard);
+	pthread_rwlock_rdlock(&all->runtime->shards.drop_lock);
+	ret = sfs_locator_nth(&all->locator, number, &at, ret_shard);
 	if (ret == 0)
-		ret = sfs_locator_nth(&f->map, UINT64_MAX, &end, ret_shard);
+		ret = sfs_locator_nth(&all->locator, UINT64_MAX, &end, ret_shard);
 	if (ret == 0)
-		*ret_place =
-			(struct sfs_place){.offset = at.offset,
-					   .end = end.offset,
-					   .n_samples = sfs_locator_number(&f->map, &end),
-					   .n_repeated =
-						   f->order->repeating != SFS_NO_LANE,
-					   .n_dropped =
-						   f->order->shortened != SFS_NO_LANE};
-	pthread_rwlock_unlock(&f->runtime->shards.drop_lock);
+		*ret_place = (struct sfs_place){
+			.offset = at.offset,
+			.end = end.offset,
+			.n_samples = sfs_locator_number(&all->locator, &end),
+			.n_repeated = all->order->repeating != SFS_NO_LANE,
+			.n_dropped = all->order->shortened != SFS_NO_LANE};
+	pthread_rwlock_unlock(&all->runtime->shards.drop_lock);
 	return ret;
 }
 
-static int find_number(struct sfs_random_reads *f, uint64_t offset, uint64_t *ret_number,
-		       uint32_t *ret_shard)
+static int find_number(struct sfs_random_reads *all, uint64_t offset,
+		       uint64_t *ret_number, uint32_t *ret_shard)
 {
 	struct sfs_spot at;
 	int ret;
 
-	pthread_rwlock_rdlock(&f->runtime->shards.drop_lock);
-	ret = sfs_locator_find(&f->map, offset, &at, ret_shard);
+	pthread_rwlock_rdlock(&all->runtime->shards.drop_lock);
+	ret = sfs_locator_find(&all->locator, offset, &at, ret_shard);
 	if (ret == 0)
-		*ret_number = sfs_locator_number(&f->map, &at);
-	pthread_rwlock_unlock(&f->runtime->shards.drop_lock);
+		*ret_number = sfs_locator_number(&all->locator, &at);
+	pthread_rwlock_unlock(&all->runtime->shards.drop_lock);
 	return ret;
 }
 
-/* The map needs this shard's table.  If it had it before, tables are being dropped as
- * fast as they are made, and that must have an end. */
-static int look_at(struct sfs_random_reads *f, uint32_t shard, uint32_t n_ahead,
+/* The locator needs this shard's table.  If it had that table before, tables are dropped
+ * as fast as they are made: give up after some time. */
+static int look_at(struct sfs_random_reads *all, uint32_t shard, uint32_t n_ahead,
 		   struct sfs_waiter *waiter)
 {
-	if (waiter && is_known(f, shard) &&
-	    ++waiter->n_again > 2 * f->order->n_lanes + 100) {
-		note_too_many_surveys(f);
+	if (waiter && is_known(all, shard) &&
+	    ++waiter->n_again > 2 * all->order->n_lanes + 100) {
+		note_too_many_scans(all);
 		return -EIO;
 	}
 	if (waiter)
 		waiter->translate = sfs_read_err;
-	return survey(f, shard, n_ahead, waiter);
+	return scan(all, shard, n_ahead, waiter);
 }
 
-int sfs_random_locate(struct sfs_random_reads *f, uint64_t number,
+int sfs_random_locate(struct sfs_random_reads *all, uint64_t number,
 		      struct sfs_waiter *waiter, struct sfs_place *ret_place)
 {
 	uint32_t shard;
 	int ret;
 
-	if (sfs_shards_damaged(&f->runtime->shards, f->order))
+	if (sfs_shards_damaged(&all->runtime->shards, all->order))
 		return -EIO; /* the ledger has it */
-	have_map(f);
-	while ((ret = locate(f, number, ret_place, &shard)) == -EAGAIN) {
-		ret = look_at(f, shard, N_LOCATE_AHEAD, waiter);
+	have_locator(all);
+	while ((ret = locate(all, number, ret_place, &shard)) == -EAGAIN) {
+		ret = look_at(all, shard, N_LOCATE_AHEAD, waiter);
 		if (ret < 0)
 			break;
 	}
 	return ret == 0 || ret == -EINPROGRESS ? ret : sfs_read_err(ret);
 }
 
-int sfs_random_number(struct sfs_random_reads *f, uint64_t offset,
+int sfs_random_number(struct sfs_random_reads *all, uint64_t offset,
 		      struct sfs_waiter *waiter, uint64_t *ret_number)
 {
 	uint32_t shard;
 	int ret;
 
-	have_map(f);
-	while ((ret = find_number(f, offset, ret_number, &shard)) == -EAGAIN) {
-		ret = look_at(f, shard, N_SURVEYS_AHEAD, waiter);
+	have_locator(all);
+	while ((ret = find_number(all, offset, ret_number, &shard)) == -EAGAIN) {
+		ret = look_at(all, shard, N_SCANS_AHEAD, waiter);
 		if (ret < 0)
 			break;
 	}
 	return ret == 0 || ret == -EINPROGRESS ? ret : sfs_read_err(ret);
 }
 
-void sfs_random_read(struct sfs_random_reads *f, struct sfs_read *read,
+void sfs_random_read(struct sfs_random_reads *all, struct sfs_read *read,
 		     struct sfs_deferred *out)
 {
-	struct far *far = new_far(f, read);
+	struct random_read *r = new_read(all, read);
 
-	have_map(f);
-	atomic_fetch_add(&f->runtime->counters.reads_far, 1);
-	go_on(f, far, out);
+	have_locator(all);
+	atomic_fetch_add(&all->runtime->counters.reads_far, 1);
+	go_on(all, r, out);
 }
 
-void sfs_random_run(struct sfs_random_reads *f, bool is_closing, struct sfs_deferred *out)
+void sfs_random_run(struct sfs_random_reads *all, bool is_closing,
+		    struct sfs_deferred *out)
 {
 	struct sfs_link *link;
-	struct far *far;
+	struct random_read *r;
 
-	while ((link = sfs_list_pop(&f->ready)) != NULL) {
-		far = sfs_container(link, struct far, link);
-		if (far->err < 0)
-			end_far(far, sfs_read_err(far->err), out);
-		else if (!far->read || is_closing)
-			end_far(far, -ECANCELED, out);
+	while ((link = sfs_list_pop(&all->ready)) != NULL) {
+		r = sfs_container(link, struct random_read, link);
+		if (r->err < 0)
+			end_read(r, sfs_read_err(r->err), out);
+		else if (!r->read || is_closing)
+			end_read(r, -ECANCELED, out);
 		else
-			go_on(f, far, out);
+			go_on(all, r, out);
 	}
 }
 
-bool sfs_random_cancel(struct sfs_random_reads *f, struct sfs_read *read)
+bool sfs_random_cancel(struct sfs_random_reads *all, struct sfs_read *read)
 {
-	struct far *far = read->state;
+	struct random_read *r = read->state;
 
-	if (far->is_told)
+	if (r->is_answered)
 		return false;
-	far->read = NULL; /* a survey ends by itself */
-	if (far->gather && sfs_gather_cancel(far->gather, &far->inner)) {
-		free_far(far);
-		f->owner.wake(f->owner.ctx);
+	r->read = NULL; /* a scan ends by itself */
+	if (r->gather && sfs_gather_cancel(r->gather, &r->inner)) {
+		free_read(r);
+		all->owner.wake(all->owner.ctx);
 	}
 	return true;
 }
 
 void sfs_random_explain(const struct sfs_read *read, struct sfs_cause *cause)
 {
-	struct far *far = read->state;
+	struct random_read *r = read->state;
 
-	if (far->is_told)
+	if (r->is_answered)
 		return;
-	if (far->gather)
-		sfs_gather_explain(far->gather, cause);
-	else if (far->waiter.lock)
-		sfs_waiter_explain(&far->waiter, cause);
+	if (r->gather)
+		sfs_gather_explain(r->gather, cause);
+	else if (r->waiter.lock)
+		sfs_waiter_explain(&r->waiter, cause);
 }
 
-void sfs_random_release(struct sfs_random_reads *f, struct sfs_read *read)
+void sfs_random_release(struct sfs_random_reads *all, struct sfs_read *read)
 {
-	struct far *far = read->state;
+	struct random_read *r = read->state;
 
 	read->iov = NULL; /* the gather's */
-	sfs_gather_release(far->gather, &far->inner);
-	free_far(far);
-	f->owner.wake(f->owner.ctx);
+	sfs_gather_release(r->gather, &r->inner);
+	free_read(r);
+	all->owner.wake(all->owner.ctx);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* far - reads of a stream that are far from all of its cursors.
+/* random - reads of a stream that are far from all of its cursors.
  *
- * Just the bytes of such a read are fetched.  Which they are, the map of the epoch
- * tells; for that, the shards up to there are surveyed once.  Reads that go on
- * where the last one ended are offered to the owner, who may start a cursor.
+ * Only the bytes of such a read are fetched.  The locator of the epoch says which they
+ * are, from the tables of its shards; shards whose table is not known are scanned first.
+ * Reads that continue one another are offered to the owner, who may start a cursor.
  *
- * Everything is called with the owner's lock held.  Nothing waits.
+ * The owner's lock is held in all calls.  Nothing waits.
  */
 #ifndef SFS_RANDOM_H
 #define SFS_RANDOM_H
@@ -19,9 +19,9 @@
 #include "order/locate.h"
 #include "order/order.h"
 
-/* Where a sample of a stream is, and what it is one of. */
+/* Where a sample of a stream is, and how many samples the stream has. */
 struct sfs_place {
-	uint64_t offset;		/* of the sample; at most `end` */
+	uint64_t offset;		/* of the sample, bytes; at most `end` */
 	uint64_t end, n_samples;	/* of all samples of the stream */
 	uint32_t n_repeated, n_dropped; /* of them, by equal= */
 };
@@ -31,9 +31,9 @@ struct sfs_random_owner {
 	pthread_mutex_t *lock;
 	/* Call sfs_random_run() soon.  Called with the lock held. */
 	void (*wake)(void *ctx);
-	/* Answer the read from a new cursor at this spot of the map (NULL: at the
-	 * stream's start).  `key_before`: sfs_rewrite_key() of the sample before.
-	 * false: not now; the read goes on as a far one. */
+	/* Answer the read from a new cursor at this spot (NULL: at the stream's start).
+	 * `key_before`: sfs_rewrite_key() of the sample before.
+	 * false: not now; the read goes on as a random one. */
 	bool (*take_over)(void *ctx, struct sfs_read *read, const struct sfs_spot *at,
 			  uint64_t key_before, struct sfs_deferred *out);
 };
@@ -43,47 +43,47 @@ struct sfs_random_reads {
 	struct sfs_header_scanner *scanner;
 	const struct sfs_order *order;
 	struct sfs_random_owner owner;
-	struct sfs_locator map;
-	bool has_map;
-	uint32_t next_survey;  /* segments before are known, or being surveyed */
+	struct sfs_locator locator;
+	bool has_locator;
+	uint32_t next_scan;    /* slices before are known, or being scanned */
 	uint32_t n;	       /* reads that have not gone */
-	struct sfs_link ready; /* whose survey has ended */
-	struct sfs_sequential trails;
+	struct sfs_link ready; /* whose scan has ended */
+	struct sfs_sequential sequential;
 };
 
-/* `order` need not be there before the first read. */
-void sfs_random_init(struct sfs_random_reads *f, struct sfs_runtime *runtime,
+/* Everything stays borrowed.  The order need not be there before the first read. */
+void sfs_random_init(struct sfs_random_reads *all, struct sfs_runtime *runtime,
 		     struct sfs_header_scanner *scanner, const struct sfs_order *order,
 		     const struct sfs_random_owner *owner);
-void sfs_random_done(struct sfs_random_reads *f); /* f->n must be 0 */
+void sfs_random_done(struct sfs_random_reads *all); /* all->n must be 0 */
 
-/* Begin a read; read->state is ours until it is answered or taken over.  -ESTALE and
- * -ECANCELED reach the reader as they are, other errors as -EIO. */
-void sfs_random_read(struct sfs_random_reads *f, struct sfs_read *read,
+/* Begin a read; read->state is ours until the read is answered or taken over.  -ESTALE
+ * and -ECANCELED reach the reader as they are, other errors as -EIO. */
+void sfs_random_read(struct sfs_random_reads *all, struct sfs_read *read,
 		     struct sfs_deferred *out);
 
-/* Go on with those whose surveys have ended; or, when closing, end them. */
-void sfs_random_run(struct sfs_random_reads *f, bool is_closing,
+/* Go on with reads whose scans have ended; or, when closing, end them. */
+void sfs_random_run(struct sfs_random_reads *all, bool is_closing,
 		    struct sfs_deferred *out);
 
-/* Take a read back.  false: it has its answer. */
-bool sfs_random_cancel(struct sfs_random_reads *f, struct sfs_read *read);
+/* Take a read back.  false: it was answered. */
+bool sfs_random_cancel(struct sfs_random_reads *all, struct sfs_read *read);
 
 /* What does a read wait for? */
 void sfs_random_explain(const struct sfs_read *read, struct sfs_cause *cause);
 
-/* A read of bytes that the owner knows where to get: its gather, to be filled now; it
- * begins when the outbox is flushed. */
-struct sfs_gather *sfs_random_apart(struct sfs_random_reads *f, struct sfs_read *read,
-				    struct sfs_deferred *out);
+/* A read of bytes whose places the owner knows: its gather, to be filled now.  It begins
+ * when `out` is run. */
+struct sfs_gather *sfs_random_gather(struct sfs_random_reads *all, struct sfs_read *read,
+				     struct sfs_deferred *out);
 
-/* sfs_stream_locate() and sfs_stream_number(). */
-int sfs_random_locate(struct sfs_random_reads *f, uint64_t number,
+/* See sfs_stream_locate() and sfs_stream_number(). */
+int sfs_random_locate(struct sfs_random_reads *all, uint64_t number,
 		      struct sfs_waiter *waiter, struct sfs_place *ret_place);
-int sfs_random_number(struct sfs_random_reads *f, uint64_t offset,
+int sfs_random_number(struct sfs_random_reads *all, uint64_t offset,
 		      struct sfs_waiter *waiter, uint64_t *ret_number);
 
-/* Give the answer back: after done(0). */
-void sfs_random_release(struct sfs_random_reads *f, struct sfs_read *read);
+/* Release an answer: after done(0). */
+void sfs_random_release(struct sfs_random_reads *all, struct sfs_read *read);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a ring of slab entries, the first of which is number `first`.
- * Each entry has a state and the number of samples that count on it.  The front
- * is popped when it is of no use any more; what lies behind the last entry is in
- * the future. */
+/* How this works: a ring of slab entries, the first of which is number `first`.  Each has
+ * a state and the number of samples that need it.  The first entry is popped when it is
+ * of no use any more; slabs after the last entry are in the future. */
 #include "stream/slice-buffer.h"
 
 #include "base/alloc.h"
@@ -20,52 +19,54 @@ enum state { FUTURE, EXPECTED, HERE, MISSING, GONE };
 struct sfs_slice_buffer_slab {
 	void *slab; /* if HERE */
 	uint32_t n_users;
-	uint32_t n_live; /* bytes of it that samples count on */
+	uint32_t n_live; /* bytes of it that samples need */
 	enum state state;
 };
 
 /* The slab that holds byte `offset` of the shard, and where slab i begins there. */
-static uint64_t slab_of(const struct sfs_slice_buffer *run, uint64_t offset)
+static uint64_t slab_of(const struct sfs_slice_buffer *buffer, uint64_t offset)
 {
-	return (offset - run->start) / SFS_SLAB_BYTES;
+	return (offset - buffer->start) / SFS_SLAB_BYTES;
 }
 
-static uint64_t offset_of(const struct sfs_slice_buffer *run, uint64_t i)
+static uint64_t offset_of(const struct sfs_slice_buffer *buffer, uint64_t i)
 {
-	return run->start + i * SFS_SLAB_BYTES;
+	return buffer->start + i * SFS_SLAB_BYTES;
 }
 
-uint64_t sfs_slice_buffer_round_up(const struct sfs_slice_buffer *run, uint64_t offset)
+uint64_t sfs_slice_buffer_round_up(const struct sfs_slice_buffer *buffer, uint64_t offset)
 {
-	return run->start + sfs_slab_count(offset - run->start) * SFS_SLAB_BYTES;
+	return buffer->start + sfs_slab_count(offset - buffer->start) * SFS_SLAB_BYTES;
 }
 
-static struct sfs_slice_buffer_slab *entry(const struct sfs_slice_buffer *run, uint64_t i)
+static struct sfs_slice_buffer_slab *entry(const struct sfs_slice_buffer *buffer,
+					   uint64_t i)
 {
-	assert(i >= run->first && i < run->first + run->n);
-	return &run->ring[(run->head + (i - run->first)) & (run->capacity - 1)];
+	assert(i >= buffer->first && i < buffer->first + buffer->n);
+	return &buffer->ring[(buffer->head + (i - buffer->first)) &
+			     (buffer->capacity - 1)];
 }
 
 /* Have entries up to number i. */
-static void grow_to(struct sfs_slice_buffer *run, uint64_t i)
+static void grow_to(struct sfs_slice_buffer *buffer, uint64_t i)
 {
-	uint32_t capacity = run->capacity, k;
+	uint32_t capacity = buffer->capacity, k;
 	struct sfs_slice_buffer_slab *ring;
 
-	while (i - run->first >= capacity)
+	while (i - buffer->first >= capacity)
 		capacity *= 2;
-	if (capacity > run->capacity) {
+	if (capacity > buffer->capacity) {
 		ring = sfs_calloc(capacity, sizeof *ring);
-		for (k = 0; k < run->n; k++)
-			ring[k] = *entry(run, run->first + k);
-		free(run->ring);
-		run->ring = ring;
-		run->capacity = capacity;
-		run->head = 0;
+		for (k = 0; k < buffer->n; k++)
+			ring[k] = *entry(buffer, buffer->first + k);
+		free(buffer->ring);
+		buffer->ring = ring;
+		buffer->capacity = capacity;
+		buffer->head = 0;
 	}
-	while (run->first + run->n <= i) {
-		run->n++;
-		*entry(run, run->first + run->n - 1) =
+	while (buffer->first + buffer->n <= i) {
+		buffer->n++;
+		*entry(buffer, buffer->first + buffer->n - 1) =
 			(struct sfs_slice_buffer_slab){.state = FUTURE};
 	}
 }
@@ -75,27 +76,27 @@ struct sfs_slice_buffer *sfs_slice_buffer_new(struct sfs_shard *shard,
 					      struct sfs_account *account, uint64_t start,
 					      uint64_t end)
 {
-	struct sfs_slice_buffer *run = sfs_calloc(1, sizeof *run);
+	struct sfs_slice_buffer *buffer = sfs_calloc(1, sizeof *buffer);
 
-	run->shard = shard;
-	run->slabs = slabs;
-	run->account = account;
-	run->start = run->asked = run->dealt = start;
-	run->end = end;
-	run->capacity = 16;
-	run->ring = sfs_calloc(run->capacity, sizeof *run->ring);
-	return run;
+	buffer->shard = shard;
+	buffer->slabs = slabs;
+	buffer->account = account;
+	buffer->start = buffer->requested = buffer->assigned = start;
+	buffer->end = end;
+	buffer->capacity = 16;
+	buffer->ring = sfs_calloc(buffer->capacity, sizeof *buffer->ring);
+	return buffer;
 }
 
 /* Slab i is here or missing, and of no use: forget it. */
-static void free_slab(struct sfs_slice_buffer *run, struct sfs_slice_buffer_slab *e)
+static void free_slab(struct sfs_slice_buffer *buffer, struct sfs_slice_buffer_slab *e)
 {
 	if (e->state == HERE) {
-		sfs_slabs_put(run->slabs, &e->slab, 1);
-		sfs_account_give(run->account, SFS_SLAB_BYTES);
-		run->n_held--;
+		sfs_slabs_put(buffer->slabs, &e->slab, 1);
+		sfs_account_give(buffer->account, SFS_SLAB_BYTES);
+		buffer->n_held--;
 	}
-	run->n_missing -= e->state == MISSING;
+	buffer->n_missing -= e->state == MISSING;
 	e->slab = NULL;
 	e->state = GONE;
 }
@@ -105,245 +106,255 @@ static bool is_idle(const struct sfs_slice_buffer_slab *e)
 	return e->state == HERE || e->state == MISSING;
 }
 
-/* Nobody needs slab i: its bytes are dealt, and no sample counts on it. */
-static bool is_useless(const struct sfs_slice_buffer *run, uint64_t i)
+/* Is slab i of no use?  Its bytes are assigned, and no sample needs it. */
+static bool is_useless(const struct sfs_slice_buffer *buffer, uint64_t i)
 {
-	return entry(run, i)->n_users == 0 && offset_of(run, i + 1) <= run->dealt;
+	return entry(buffer, i)->n_users == 0 &&
+	       offset_of(buffer, i + 1) <= buffer->assigned;
 }
 
-static void pop_front(struct sfs_slice_buffer *run)
+static void pop_front(struct sfs_slice_buffer *buffer)
 {
-	while (run->n > 0 && entry(run, run->first)->state == GONE &&
-	       is_useless(run, run->first)) {
-		run->head = (run->head + 1) & (run->capacity - 1);
-		run->first++;
-		run->n--;
+	while (buffer->n > 0 && entry(buffer, buffer->first)->state == GONE &&
+	       is_useless(buffer, buffer->first)) {
+		buffer->head = (buffer->head + 1) & (buffer->capacity - 1);
+		buffer->first++;
+		buffer->n--;
 	}
-	if (run->asked < offset_of(run, run->first))
-		run->asked = offset_of(run, run->first); /* given up, never asked for */
+	if (buffer->requested < offset_of(buffer, buffer->first))
+		buffer->requested =
+			offset_of(buffer, buffer->first); /* given up, never requested */
 }
 
-void sfs_slice_buffer_free(struct sfs_slice_buffer *run)
+void sfs_slice_buffer_free(struct sfs_slice_buffer *buffer)
 {
 	uint64_t i;
 
-	if (!run)
+	if (!buffer)
 		return;
-	for (i = run->first; i < run->first + run->n; i++) {
-		assert(entry(run, i)->state != EXPECTED);
-		free_slab(run, entry(run, i));
+	for (i = buffer->first; i < buffer->first + buffer->n; i++) {
+		assert(entry(buffer, i)->state != EXPECTED);
+		free_slab(buffer, entry(buffer, i));
 	}
-	free(run->ring);
-	free(run);
+	free(buffer->ring);
+	free(buffer);
 }
 
-void sfs_slice_buffer_expect(struct sfs_slice_buffer *run, uint64_t offset,
+void sfs_slice_buffer_expect(struct sfs_slice_buffer *buffer, uint64_t offset,
 			     uint64_t n_bytes)
 {
-	uint64_t i = slab_of(run, offset), end = i + sfs_slab_count(n_bytes);
+	uint64_t i = slab_of(buffer, offset), end = i + sfs_slab_count(n_bytes);
 
-	assert(offset == offset_of(run, i));
-	grow_to(run, end - 1);
+	assert(offset == offset_of(buffer, i));
+	grow_to(buffer, end - 1);
 	for (; i < end; i++) {
-		run->n_missing -= entry(run, i)->state == MISSING;
-		entry(run, i)->state = EXPECTED;
-		run->n_held++;
+		buffer->n_missing -= entry(buffer, i)->state == MISSING;
+		entry(buffer, i)->state = EXPECTED;
+		buffer->n_held++;
 	}
-	if (offset_of(run, end) > run->asked)
-		run->asked = offset_of(run, end);
+	if (offset_of(buffer, end) > buffer->requested)
+		buffer->requested = offset_of(buffer, end);
 }
 
-void sfs_slice_buffer_arrive(struct sfs_slice_buffer *run, uint64_t offset,
+void sfs_slice_buffer_arrive(struct sfs_slice_buffer *buffer, uint64_t offset,
 			     void *const *slabs, size_t n_slabs)
 {
-	uint64_t first = slab_of(run, offset);
+	uint64_t first = slab_of(buffer, offset);
 	struct sfs_slice_buffer_slab *e;
 	size_t k;
 
 	for (k = 0; k < n_slabs; k++) {
-		e = entry(run, first + k);
+		e = entry(buffer, first + k);
 		assert(e->state == EXPECTED);
 		e->state = HERE;
 		e->slab = slabs[k];
-		if (is_useless(run, first + k))
-			free_slab(run, e);
+		if (is_useless(buffer, first + k))
+			free_slab(buffer, e);
 	}
-	pop_front(run);
+	pop_front(buffer);
 }
 
-void sfs_slice_buffer_fail(struct sfs_slice_buffer *run, uint64_t offset, size_t n_slabs)
+void sfs_slice_buffer_fail(struct sfs_slice_buffer *buffer, uint64_t offset,
+			   size_t n_slabs)
 {
-	uint64_t first = slab_of(run, offset);
+	uint64_t first = slab_of(buffer, offset);
 	size_t k;
 
 	for (k = 0; k < n_slabs; k++) {
-		assert(entry(run, first + k)->state == EXPECTED);
-		entry(run, first + k)->state = MISSING;
-		run->n_held--;
-		run->n_missing++;
+		assert(entry(buffer, first + k)->state == EXPECTED);
+		entry(buffer, first + k)->state = MISSING;
+		buffer->n_held--;
+		buffer->n_missing++;
 	}
 }
 
-/* Bytes from slab i on, no more than the run has. */
-static uint64_t clip(const struct sfs_slice_buffer *run, uint64_t i, uint64_t n_slabs)
+/* The bytes of n_slabs from slab i on, as far as the buffer has them. */
+static uint64_t clip(const struct sfs_slice_buffer *buffer, uint64_t i, uint64_t n_slabs)
 {
-	uint64_t n = n_slabs * SFS_SLAB_BYTES, left = run->end - offset_of(run, i);
+	uint64_t n = n_slabs * SFS_SLAB_BYTES, left = buffer->end - offset_of(buffer, i);
 
 	return n < left ? n : left;
 }
 
-bool sfs_slice_buffer_missing(const struct sfs_slice_buffer *run, uint64_t max_bytes,
-			      uint64_t *ret_offset, uint64_t *ret_n_bytes)
+bool sfs_slice_buffer_missing(const struct sfs_slice_buffer *buffer, uint64_t from,
+			      uint64_t max_bytes, uint64_t *ret_offset,
+			      uint64_t *ret_n_bytes)
 {
-	uint64_t i = run->first, end = run->first + run->n, n = 0;
+	uint64_t i = buffer->first, end = buffer->first + buffer->n, n = 0;
 
-	if (run->n_missing == 0)
+	if (buffer->n_missing == 0)
 		return false;
-	while (i < end && entry(run, i)->state != MISSING)
+	if (from > offset_of(buffer, i))
+		i = slab_of(buffer, from);
+	while (i < end && entry(buffer, i)->state != MISSING)
 		i++;
-	while (i + n < end && entry(run, i + n)->state == MISSING &&
+	while (i + n < end && entry(buffer, i + n)->state == MISSING &&
 	       (n + 1) * SFS_SLAB_BYTES <= max_bytes)
 		n++;
-	*ret_offset = offset_of(run, i);
-	*ret_n_bytes = clip(run, i, n);
-	return n > 0;
+	if (n == 0)
+		return false;
+	*ret_offset = offset_of(buffer, i);
+	*ret_n_bytes = clip(buffer, i, n);
+	return true;
 }
 
-void sfs_slice_buffer_skip(struct sfs_slice_buffer *run, uint64_t offset)
+void sfs_slice_buffer_skip(struct sfs_slice_buffer *buffer, uint64_t offset)
 {
-	uint64_t i, end = slab_of(run, offset);
+	uint64_t i, end = slab_of(buffer, offset);
 
-	if (offset_of(run, end) <= run->asked)
+	if (offset_of(buffer, end) <= buffer->requested)
 		return;
-	grow_to(run, end - 1);
-	for (i = slab_of(run, run->asked); i < end; i++)
-		entry(run, i)->state = GONE;
-	run->asked = offset_of(run, end);
-	pop_front(run);
+	grow_to(buffer, end - 1);
+	for (i = slab_of(buffer, buffer->requested); i < end; i++)
+		entry(buffer, i)->state = GONE;
+	buffer->requested = offset_of(buffer, end);
+	pop_front(buffer);
 }
 
-void sfs_slice_buffer_give_up(struct sfs_slice_buffer *run, uint64_t start,
+void sfs_slice_buffer_give_up(struct sfs_slice_buffer *buffer, uint64_t start,
 			      uint64_t n_bytes)
 {
-	uint64_t i = slab_of(run, start), last = slab_of(run, start + n_bytes - 1);
+	uint64_t i = slab_of(buffer, start), last = slab_of(buffer, start + n_bytes - 1);
 
-	grow_to(run, last);
+	grow_to(buffer, last);
 	for (; i <= last; i++) {
-		if (entry(run, i)->state == FUTURE)
-			entry(run, i)->state = GONE;
-		else if (entry(run, i)->state == MISSING)
-			free_slab(run, entry(run, i));
+		if (entry(buffer, i)->state == FUTURE)
+			entry(buffer, i)->state = GONE;
+		else if (entry(buffer, i)->state == MISSING)
+			free_slab(buffer, entry(buffer, i));
 	}
 }
 
-unsigned char *sfs_slice_buffer_at(const struct sfs_slice_buffer *run, uint64_t offset,
+unsigned char *sfs_slice_buffer_at(const struct sfs_slice_buffer *buffer, uint64_t offset,
 				   size_t *ret_n)
 {
-	uint64_t i = slab_of(run, offset), within = offset - offset_of(run, i);
+	uint64_t i = slab_of(buffer, offset), within = offset - offset_of(buffer, i);
 
-	if (offset < run->start || i < run->first || i >= run->first + run->n ||
-	    entry(run, i)->state != HERE)
+	if (offset < buffer->start || i < buffer->first ||
+	    i >= buffer->first + buffer->n || entry(buffer, i)->state != HERE)
 		return NULL;
-	*ret_n = (size_t)(clip(run, i, 1) - within);
-	return (unsigned char *)entry(run, i)->slab + within;
+	*ret_n = (size_t)(clip(buffer, i, 1) - within);
+	return (unsigned char *)entry(buffer, i)->slab + within;
 }
 
-enum sfs_slice_buffer_state sfs_slice_buffer_state(const struct sfs_slice_buffer *run,
+enum sfs_slice_buffer_state sfs_slice_buffer_state(const struct sfs_slice_buffer *buffer,
 						   uint64_t start, uint64_t n_bytes)
 {
-	uint64_t i = slab_of(run, start), last = slab_of(run, start + n_bytes - 1);
+	uint64_t i = slab_of(buffer, start), last = slab_of(buffer, start + n_bytes - 1);
 	enum sfs_slice_buffer_state state = SFS_SLICE_BUFFER_HERE;
 
-	if (start < run->start || i < run->first)
+	if (start < buffer->start || i < buffer->first)
 		return SFS_SLICE_BUFFER_GONE;
 	for (; i <= last; i++) {
-		if (i >= run->first + run->n)
+		if (i >= buffer->first + buffer->n)
 			return SFS_SLICE_BUFFER_EXPECTED; /* the future has no gaps */
-		if (entry(run, i)->state == GONE)
+		if (entry(buffer, i)->state == GONE)
 			return SFS_SLICE_BUFFER_GONE;
-		if (entry(run, i)->state != HERE)
+		if (entry(buffer, i)->state != HERE)
 			state = SFS_SLICE_BUFFER_EXPECTED;
 	}
 	return state;
 }
 
 /* How many of these bytes lie in slab i? */
-static uint32_t overlap(const struct sfs_slice_buffer *run, uint64_t i, uint64_t start,
+static uint32_t overlap(const struct sfs_slice_buffer *buffer, uint64_t i, uint64_t start,
 			uint64_t end)
 {
-	uint64_t from = offset_of(run, i), to = from + SFS_SLAB_BYTES;
+	uint64_t from = offset_of(buffer, i), to = from + SFS_SLAB_BYTES;
 
 	from = from > start ? from : start;
 	to = to < end ? to : end;
 	return to > from ? (uint32_t)(to - from) : 0;
 }
 
-void sfs_slice_buffer_hold(struct sfs_slice_buffer *run, uint64_t start, uint64_t n_bytes)
+void sfs_slice_buffer_hold(struct sfs_slice_buffer *buffer, uint64_t start,
+			   uint64_t n_bytes)
 {
-	uint64_t i = slab_of(run, start), last = slab_of(run, start + n_bytes - 1);
+	uint64_t i = slab_of(buffer, start), last = slab_of(buffer, start + n_bytes - 1);
 
-	assert(i >= run->first);
-	grow_to(run, last);
-	if (start + n_bytes > run->held_end)
-		run->held_end = start + n_bytes;
+	assert(i >= buffer->first);
+	grow_to(buffer, last);
+	if (start + n_bytes > buffer->held_end)
+		buffer->held_end = start + n_bytes;
 	for (; i <= last; i++) {
-		entry(run, i)->n_users++;
-		entry(run, i)->n_live += overlap(run, i, start, start + n_bytes);
-		run->n_users++;
+		entry(buffer, i)->n_users++;
+		entry(buffer, i)->n_live += overlap(buffer, i, start, start + n_bytes);
+		buffer->n_users++;
 	}
 }
 
-void sfs_slice_buffer_release(struct sfs_slice_buffer *run, uint64_t start,
+void sfs_slice_buffer_release(struct sfs_slice_buffer *buffer, uint64_t start,
 			      uint64_t n_bytes)
 {
-	uint64_t i = slab_of(run, start), last = slab_of(run, start + n_bytes - 1);
+	uint64_t i = slab_of(buffer, start), last = slab_of(buffer, start + n_bytes - 1);
 
 	for (; i <= last; i++) {
-		assert(entry(run, i)->n_users > 0);
-		entry(run, i)->n_users--;
-		entry(run, i)->n_live -= overlap(run, i, start, start + n_bytes);
-		run->n_users--;
-		if (is_useless(run, i) && is_idle(entry(run, i)))
-			free_slab(run, entry(run, i));
+		assert(entry(buffer, i)->n_users > 0);
+		entry(buffer, i)->n_users--;
+		entry(buffer, i)->n_live -= overlap(buffer, i, start, start + n_bytes);
+		buffer->n_users--;
+		if (is_useless(buffer, i) && is_idle(entry(buffer, i)))
+			free_slab(buffer, entry(buffer, i));
 	}
-	pop_front(run);
+	pop_front(buffer);
 }
 
-void sfs_slice_buffer_deal(struct sfs_slice_buffer *run, uint64_t offset)
+void sfs_slice_buffer_assign(struct sfs_slice_buffer *buffer, uint64_t offset)
 {
-	uint64_t i = slab_of(run, run->dealt), end = slab_of(run, offset);
+	uint64_t i = slab_of(buffer, buffer->assigned), end = slab_of(buffer, offset);
 
-	if (offset <= run->dealt)
+	if (offset <= buffer->assigned)
 		return;
-	run->dealt = offset;
-	if (i < run->first)
-		i = run->first;
-	for (; i < end && i < run->first + run->n; i++)
-		if (is_useless(run, i) && is_idle(entry(run, i)))
-			free_slab(run, entry(run, i));
-	pop_front(run);
+	buffer->assigned = offset;
+	if (i < buffer->first)
+		i = buffer->first;
+	for (; i < end && i < buffer->first + buffer->n; i++)
+		if (is_useless(buffer, i) && is_idle(entry(buffer, i)))
+			free_slab(buffer, entry(buffer, i));
+	pop_front(buffer);
 }
 
-uint64_t sfs_slice_buffer_live(const struct sfs_slice_buffer *run)
+uint64_t sfs_slice_buffer_live_bytes(const struct sfs_slice_buffer *buffer)
 {
 	uint64_t i, n = 0;
 
-	for (i = run->first; i < run->first + run->n; i++)
-		if (entry(run, i)->state == HERE || entry(run, i)->state == EXPECTED)
-			n += entry(run, i)->n_live +
-			     overlap(run, i, run->dealt, run->end);
+	for (i = buffer->first; i < buffer->first + buffer->n; i++)
+		if (entry(buffer, i)->state == HERE ||
+		    entry(buffer, i)->state == EXPECTED)
+			n += entry(buffer, i)->n_live +
+			     overlap(buffer, i, buffer->assigned, buffer->end);
 	return n;
 }
 
 /* Copy n bytes between a buffer and the slabs. */
-static void copy(const struct sfs_slice_buffer *run, uint64_t at, unsigned char *buf,
+static void copy(const struct sfs_slice_buffer *buffer, uint64_t at, unsigned char *buf,
 		 size_t n, bool is_write)
 {
 	unsigned char *p;
 	size_t piece;
 
 	for (; n > 0; n -= piece, at += piece, buf += piece) {
-		p = sfs_slice_buffer_at(run, at, &piece);
+		p = sfs_slice_buffer_at(buffer, at, &piece);
 		piece = piece < n ? piece : n;
 		memcpy(is_write ? p : buf, is_write ? buf : p, piece);
 	}
@@ -358,26 +369,27 @@ struct group {
 
 /* Read the group at `at`.  The caller frees group->copied, which later calls use again.
  */
-static int read_group(const struct sfs_slice_buffer *run, uint64_t at, uint64_t n_left,
+static int read_group(const struct sfs_slice_buffer *buffer, uint64_t at, uint64_t n_left,
 		      struct group *group, struct sfs_error *err)
 {
 	size_t n;
 	int ret;
 
-	group->bytes = sfs_slice_buffer_at(run, at, &n);
+	group->bytes = sfs_slice_buffer_at(buffer, at, &n);
 	n = n < n_left ? n : (size_t)n_left;
 	ret = sfs_tar_entry_read(group->bytes, n, n_left, &group->entry, err);
 	while (ret == -EAGAIN) {
 		n = group->entry.need < n_left ? group->entry.need : (size_t)n_left;
 		group->bytes = group->copied = sfs_realloc(group->copied, n);
-		copy(run, at, group->copied, n, false);
+		copy(buffer, at, group->copied, n, false);
 		ret = sfs_tar_entry_read(group->copied, n, n_left, &group->entry, err);
 	}
 	return ret;
 }
 
-int sfs_slice_buffer_edit(struct sfs_slice_buffer *run, uint64_t start, uint64_t n_bytes,
-			  const char *folder, uint64_t *ret_at, struct sfs_error *err)
+int sfs_slice_buffer_rewrite(struct sfs_slice_buffer *buffer, uint64_t start,
+			     uint64_t n_bytes, const char *folder, uint64_t *ret_at,
+			     struct sfs_error *err)
 {
 	struct group group = {.copied = NULL};
 	uint64_t pos;
@@ -385,12 +397,12 @@ int sfs_slice_buffer_edit(struct sfs_slice_buffer *run, uint64_t start, uint64_t
 
 	for (pos = 0; pos < n_bytes && ret == 0; pos += group.entry.next) {
 		*ret_at = start + pos;
-		ret = read_group(run, start + pos, n_bytes - pos, &group, err);
+		ret = read_group(buffer, start + pos, n_bytes - pos, &group, err);
 		if (ret < 0)
 			break;
 		ret = sfs_rewrite_entry(group.bytes, &group.entry, folder, err);
 		if (ret == 0 && group.bytes == group.copied)
-			copy(run, start + pos, group.bytes, group.entry.n_bytes, true);
+			copy(buffer, start + pos, group.bytes, group.entry.n_bytes, true);
 		sfs_tar_entry_done(&group.entry);
 	}
 	free(group.copied);
@@ -413,7 +425,7 @@ static int check_group(const struct sfs_tar_entry *g, bool is_first,
 	return 0;
 }
 
-int sfs_slice_buffer_check(const struct sfs_slice_buffer *run,
+int sfs_slice_buffer_check(const struct sfs_slice_buffer *buffer,
 			   const struct sfs_block_sample *s, uint64_t *ret_at,
 			   struct sfs_error *err)
 {
@@ -423,7 +435,7 @@ int sfs_slice_buffer_check(const struct sfs_slice_buffer *run,
 
 	for (pos = 0; pos < s->n_bytes && ret == 0; pos += group.entry.next) {
 		*ret_at = s->start + pos;
-		ret = read_group(run, s->start + pos, s->n_bytes - pos, &group, err);
+		ret = read_group(buffer, s->start + pos, s->n_bytes - pos, &group, err);
 		if (ret < 0)
 			break;
 		ret = check_group(&group.entry, pos == 0, s, err);

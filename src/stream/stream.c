@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the stream's lock guards its cursors and its far reads.  Whatever
- * ends elsewhere (a part, a survey, a grab) posts the stream's task, which takes
- * account of it.  What must not be done with the lock held (asking a source, telling
- * a reader) is put into an outbox and done after.
+/* How this works: the stream's lock guards its cursors and its random reads.  Whatever
+ * ends elsewhere (a part, a header scan, a range) posts the stream's task, which takes
+ * it.  What must not be done with the lock held (to submit a request, to answer a read)
+ * is deferred.
  *
- * A read belongs to one cursor, or to the far reads.
+ * A read belongs to one cursor, or to the random reads.
  *
- * A stream that next.h keeps has a cursor at its start before anybody reads it.  What
- * next.h is to know of a stream is written into `status` by notice(), after whatever may
- * have changed it.
- */
+ * A stream that next-epoch.h keeps has a cursor at its start before its first read.
+ * notify_observer() writes what next-epoch.h needs to know into `status`, after whatever
+ * may have changed it. */
 #include "stream/stream.h"
 
 #include "base/alloc.h"
@@ -18,8 +17,8 @@
 #include "base/lock.h"
 #include "order/partition.h"
 #include "stream/cursor.h"
-#include "stream/prefetch.h"
 #include "stream/random.h"
+#include "stream/stream-internal.h"
 
 #include <errno.h>
 
@@ -28,48 +27,15 @@
 #define STARVED_IDLE_NS (2 * SFS_NS_PER_S)
 #define STARVED_NS	(60 * SFS_NS_PER_S)
 
-struct sfs_stream {
-	struct sfs_streams *streams;
-	struct sfs_runtime *runtime;
-	uint64_t epoch;
-	struct sfs_share share;
-	struct sfs_task task;
-
-	pthread_mutex_t lock; /* guards all below */
-	struct sfs_link link; /* in streams->list, under its lock */
-	uint32_t n_open;      /* likewise */
-	bool is_kept;	      /* likewise: by next.h */
-	bool is_closed;
-	struct sfs_order order;
-	bool has_order;
-	uint64_t n_bytes; /* if has_order: of the file */
-	struct sfs_link cursors;
-	int n_cursors; /* that are not closed */
-	struct sfs_random_reads far;
-	bool was_read;
-	bool is_ahead, has_begun; /* prefetches before it is read */
-	bool is_held;		  /* but not now */
-
-	_Atomic unsigned status; /* written with the lock held */
-};
-
-/* Of a stream's cursors that are read. */
-enum status {
-	HUNGRY = 1,    /* one has not enough */
-	NEARS_END = 2, /* one has asked for all up to the end */
-	READ_OUT = 4,  /* one has given the last sample to its reader */
-	WAS_READ = 8,
-};
-
 /* Whose a read is, while read->state is not NULL. */
-enum place { AT_CURSOR, FAR };
+enum place { AT_CURSOR, AT_RANDOM };
 
 static bool run(struct sfs_task *task);
 static void wake(void *ctx);
 static bool take_over(void *ctx, struct sfs_read *read, const struct sfs_spot *at,
 		      uint64_t key_before, struct sfs_deferred *out);
-static struct sfs_gather *apart(void *ctx, struct sfs_read *read,
-				struct sfs_deferred *out);
+static struct sfs_gather *gather(void *ctx, struct sfs_read *read,
+				 struct sfs_deferred *out);
 
 static void init_order(struct sfs_order *order, struct sfs_runtime *runtime,
 		       uint64_t epoch, struct sfs_share share)
@@ -79,7 +45,7 @@ static void init_order(struct sfs_order *order, struct sfs_runtime *runtime,
 	sfs_partition(order, &runtime->order, epoch, runtime->shards.n, &tables, share);
 }
 
-/* The size of the file of an order. */
+/* The size of an order's file, in bytes. */
 static uint64_t count_bytes(const struct sfs_runtime *runtime,
 			    const struct sfs_order *order)
 {
@@ -105,37 +71,8 @@ uint64_t sfs_stream_bytes(struct sfs_runtime *runtime, uint64_t epoch,
 	return n;
 }
 
-/* ---- the streams of a mount ---- */
-
-void sfs_streams_init(struct sfs_streams *streams, struct sfs_runtime *runtime,
-		      struct sfs_header_scanner *scanner)
-{
-	*streams = (struct sfs_streams){.runtime = runtime, .scanner = scanner};
-	sfs_lock_init(&streams->lock, SFS_LOCK_STREAMS);
-	pthread_cond_init(&streams->is_empty, NULL);
-	sfs_list_init(&streams->list);
-}
-
-void sfs_streams_observe(struct sfs_streams *streams,
-			 const struct sfs_stream_observer *observer)
-{
-	streams->observer = *observer;
-}
-
-void sfs_streams_done(struct sfs_streams *streams)
-{
-	if (!streams->runtime)
-		return;
-	pthread_mutex_lock(&streams->lock);
-	while (streams->n > 0)
-		pthread_cond_wait(&streams->is_empty, &streams->lock);
-	pthread_mutex_unlock(&streams->lock);
-	pthread_cond_destroy(&streams->is_empty);
-	pthread_mutex_destroy(&streams->lock);
-}
-
-static struct sfs_stream *stream_new(struct sfs_streams *streams, uint64_t epoch,
-				     struct sfs_share share)
+struct sfs_stream *sfs_stream_new(struct sfs_streams *streams, uint64_t epoch,
+				  struct sfs_share share)
 {
 	struct sfs_stream *s = sfs_calloc(1, sizeof *s);
 	const struct sfs_random_owner owner = {.ctx = s,
@@ -150,74 +87,15 @@ static struct sfs_stream *stream_new(struct sfs_streams *streams, uint64_t epoch
 	s->task.run = run;
 	sfs_lock_init(&s->lock, SFS_LOCK_STREAM);
 	sfs_list_init(&s->cursors);
-	sfs_random_init(&s->far, s->runtime, streams->scanner, &s->order, &owner);
+	sfs_random_init(&s->random, s->runtime, streams->scanner, &s->order, &owner);
 	return s;
-}
-
-/* The next two: streams->lock is held. */
-static struct sfs_stream *find_stream(struct sfs_streams *streams, uint64_t epoch,
-				      struct sfs_share share)
-{
-	SFS_EACH (s, &streams->list, struct sfs_stream, link) {
-		if (s->epoch == epoch && sfs_share_equal(s->share, share))
-			return s;
-	}
-	return NULL;
-}
-
-static struct sfs_stream *add_stream(struct sfs_streams *streams, uint64_t epoch,
-				     struct sfs_share share)
-{
-	struct sfs_stream *s = stream_new(streams, epoch, share);
-
-	sfs_list_push(&streams->list, &s->link);
-	streams->n++;
-	return s;
-}
-
-struct sfs_stream *sfs_stream_open(struct sfs_streams *streams, uint64_t epoch,
-				   struct sfs_share share)
-{
-	struct sfs_stream *s;
-
-	pthread_mutex_lock(&streams->lock);
-	s = find_stream(streams, epoch, share);
-	if (!s)
-		s = add_stream(streams, epoch, share);
-	s->n_open++;
-	pthread_mutex_unlock(&streams->lock);
-	return s;
-}
-
-/* One has let go of the stream; streams->lock is held, and let go of.  Who was the last
- * closes the stream. */
-static void leave(struct sfs_stream *s)
-{
-	bool is_last = s->n_open == 0 && !s->is_kept;
-
-	if (is_last)
-		sfs_link_remove(&s->link);
-	pthread_mutex_unlock(&s->streams->lock);
-	if (!is_last)
-		return;
-	pthread_mutex_lock(&s->lock);
-	s->is_closed = true;
-	sfs_threadpool_post(s->runtime->pool, &s->task);
-	pthread_mutex_unlock(&s->lock);
-}
-
-void sfs_stream_close(struct sfs_stream *s)
-{
-	pthread_mutex_lock(&s->streams->lock);
-	s->n_open--;
-	leave(s);
 }
 
 static void stream_free(struct sfs_stream *s)
 {
 	struct sfs_streams *streams = s->streams;
 
-	sfs_random_done(&s->far);
+	sfs_random_done(&s->random);
 	sfs_order_done(&s->order);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -264,7 +142,7 @@ int sfs_stream_locate(struct sfs_stream *s, uint64_t number, struct sfs_waiter *
 
 	pthread_mutex_lock(&s->lock);
 	have_order(s);
-	ret = sfs_random_locate(&s->far, number, waiter, ret_place);
+	ret = sfs_random_locate(&s->random, number, waiter, ret_place);
 	pthread_mutex_unlock(&s->lock);
 	return ret;
 }
@@ -276,12 +154,12 @@ int sfs_stream_number(struct sfs_stream *s, uint64_t offset, struct sfs_waiter *
 
 	pthread_mutex_lock(&s->lock);
 	have_order(s);
-	ret = sfs_random_number(&s->far, offset, waiter, ret_number);
+	ret = sfs_random_number(&s->random, offset, waiter, ret_number);
 	pthread_mutex_unlock(&s->lock);
 	return ret;
 }
 
-/* The cursor that was unread for longest, of those that nobody waits at. */
+/* The cursor that was unread for longest, of those where no read waits. */
 static struct sfs_cursor *find_idle(struct sfs_stream *s)
 {
 	struct sfs_cursor *found = NULL, *c;
@@ -305,12 +183,23 @@ static void close_cursor(struct sfs_stream *s, struct sfs_cursor *c, int err,
 	sfs_cursor_close(c, err, out);
 }
 
+static struct sfs_cursor_settings settings_of(struct sfs_stream *s)
+{
+	have_order(s);
+	return (struct sfs_cursor_settings){
+		.runtime = s->runtime,
+		.order = &s->order,
+		.stream_bytes = s->n_bytes,
+		.owner = {.ctx = s, .wake = wake, .gather = gather},
+	};
+}
+
 /* A new cursor at the start (`at` is NULL) or at a spot.  < 0: not now. */
 static int start_cursor(struct sfs_stream *s, const struct sfs_spot *at,
 			uint64_t key_before, struct sfs_deferred *out,
 			struct sfs_cursor **ret_cursor)
 {
-	const struct sfs_cursor_owner owner = {.ctx = s, .wake = wake, .apart = apart};
+	const struct sfs_cursor_settings settings = settings_of(s);
 	struct sfs_cursor *idle;
 	int ret = 0;
 
@@ -320,12 +209,11 @@ static int start_cursor(struct sfs_stream *s, const struct sfs_spot *at,
 			return -EBUSY;
 		close_cursor(s, idle, -ECANCELED, out);
 	}
-	have_order(s);
 	if (at)
-		ret = sfs_cursor_new_at(s->runtime, &s->order, s->n_bytes, &owner,
-					&s->far.map, at, key_before, ret_cursor);
+		ret = sfs_cursor_new_at(&settings, &s->random.locator, at, key_before,
+					ret_cursor);
 	else
-		*ret_cursor = sfs_cursor_new(s->runtime, &s->order, s->n_bytes, &owner);
+		*ret_cursor = sfs_cursor_new(&settings);
 	if (ret < 0)
 		return ret;
 	s->n_cursors++;
@@ -350,17 +238,17 @@ static void read_at(struct sfs_cursor *c, struct sfs_read *read, struct sfs_defe
 	sfs_cursor_read(c, read, out);
 }
 
-/* A read that its cursor has no memory for, see cursor.h. */
-static struct sfs_gather *apart(void *ctx, struct sfs_read *read,
-				struct sfs_deferred *out)
+/* A read that its cursor has no memory for: see sfs_cursor_owner. */
+static struct sfs_gather *gather(void *ctx, struct sfs_read *read,
+				 struct sfs_deferred *out)
 {
 	struct sfs_stream *s = ctx;
 
-	read->place = FAR;
-	return sfs_random_apart(&s->far, read, out);
+	read->place = AT_RANDOM;
+	return sfs_random_gather(&s->random, read, out);
 }
 
-/* A cursor for a far read, see far.h. */
+/* A cursor for a random read: see sfs_random_owner. */
 static bool take_over(void *ctx, struct sfs_read *read, const struct sfs_spot *at,
 		      uint64_t key_before, struct sfs_deferred *out)
 {
@@ -378,16 +266,16 @@ static unsigned status_of(struct sfs_cursor *c)
 {
 	if (sfs_cursor_is_closed(c) || sfs_cursor_is_ahead(c))
 		return 0;
-	return (sfs_cursor_is_sated(c) ? 0 : HUNGRY) |
-	       (sfs_cursor_nears_end(c) ? NEARS_END : 0) |
-	       (sfs_cursor_is_read_out(c) ? READ_OUT : 0);
+	return (sfs_cursor_is_sated(c) ? 0 : SFS_STREAM_HUNGRY) |
+	       (sfs_cursor_nears_end(c) ? SFS_STREAM_NEARS_END : 0) |
+	       (sfs_cursor_is_read_out(c) ? SFS_STREAM_READ_OUT : 0);
 }
 
-/* Something was read, has arrived or was closed: does that matter to the observer? */
-static void notice(struct sfs_stream *s)
+/* Something was read, has arrived or was closed: tell the observer what that changed. */
+static void notify_observer(struct sfs_stream *s)
 {
 	const struct sfs_stream_observer *o = &s->streams->observer;
-	unsigned status = s->was_read ? WAS_READ : 0, is_new;
+	unsigned status = s->was_read ? SFS_STREAM_WAS_READ : 0, is_new;
 	struct sfs_link *link;
 
 	if (!o->ctx)
@@ -398,25 +286,23 @@ static void notice(struct sfs_stream *s)
 		return;
 	is_new = status & ~s->status;
 	s->status = status;
-	if (is_new & NEARS_END)
+	if (is_new & SFS_STREAM_NEARS_END)
 		o->nears_end(o->ctx, s->epoch, s->share);
-	if (is_new & READ_OUT)
+	if (is_new & SFS_STREAM_READ_OUT)
 		o->read_out(o->ctx, s->epoch, s->share);
 	o->changed(o->ctx);
 }
 
-/* Do what sfs_stream_prefetch() said. */
-static void go_ahead(struct sfs_stream *s)
+/* Do what sfs_stream_prefetch() asked for. */
+static void prefetch_ahead(struct sfs_stream *s)
 {
-	const struct sfs_cursor_owner owner = {.ctx = s, .wake = wake, .apart = apart};
+	struct sfs_cursor_settings settings;
 	struct sfs_cursor *c;
 	struct sfs_link *link;
 
 	if (!s->has_begun && !s->is_held) {
-		have_order(s);
-		if (s->order.n_lanes == 0 ||
-		    sfs_cursor_new_ahead(s->runtime, &s->order, s->n_bytes, &owner, &c) <
-			    0)
+		settings = settings_of(s);
+		if (s->order.n_lanes == 0 || sfs_cursor_new_ahead(&settings, &c) < 0)
 			return;
 		s->has_begun = true;
 		s->n_cursors++;
@@ -426,7 +312,7 @@ static void go_ahead(struct sfs_stream *s)
 		sfs_cursor_hold(sfs_cursor_of(link), s->is_held);
 }
 
-/* A cursor that nobody has come for goes. */
+/* End the cursor that was begun ahead and never read. */
 static void end_ahead(struct sfs_stream *s, struct sfs_deferred *out)
 {
 	struct sfs_link *link;
@@ -439,8 +325,7 @@ static void end_ahead(struct sfs_stream *s, struct sfs_deferred *out)
 	}
 }
 
-/* The first read has come.  If it is of the cursor that is ahead, that is ahead no more;
- * else that is ended soon. */
+/* The first read.  A cursor that was begun ahead serves it, or is ended soon. */
 static void meet_reader(struct sfs_stream *s)
 {
 	s->was_read = true;
@@ -461,62 +346,14 @@ void sfs_stream_prefetch(struct sfs_stream *s, bool is_on)
 
 bool sfs_stream_was_read(struct sfs_stream *s)
 {
-	return atomic_load(&s->status) & WAS_READ;
-}
-
-bool sfs_streams_have(struct sfs_streams *streams, uint64_t epoch, struct sfs_share share)
-{
-	struct sfs_stream *s;
-	bool is_open;
-
-	pthread_mutex_lock(&streams->lock);
-	s = find_stream(streams, epoch, share);
-	is_open = s && s->n_open > 0;
-	pthread_mutex_unlock(&streams->lock);
-	return is_open;
-}
-
-bool sfs_streams_are_sated(struct sfs_streams *streams)
-{
-	bool are_sated = true;
-
-	pthread_mutex_lock(&streams->lock);
-	SFS_EACH (s, &streams->list, struct sfs_stream, link)
-		are_sated &= !(atomic_load(&s->status) & HUNGRY);
-	pthread_mutex_unlock(&streams->lock);
-	return are_sated;
-}
-
-struct sfs_stream *sfs_stream_keep(struct sfs_streams *streams, uint64_t epoch,
-				   struct sfs_share share)
-{
-	struct sfs_stream *s = NULL;
-
-	pthread_mutex_lock(&streams->lock);
-	if (!find_stream(streams, epoch, share)) {
-		s = add_stream(streams, epoch, share);
-		s->is_kept = true;
-	}
-	pthread_mutex_unlock(&streams->lock);
-	return s;
-}
-
-void sfs_stream_let_go(struct sfs_stream *s)
-{
-	pthread_mutex_lock(&s->lock);
-	s->is_ahead = false;
-	sfs_threadpool_post(s->runtime->pool, &s->task);
-	pthread_mutex_unlock(&s->lock);
-	pthread_mutex_lock(&s->streams->lock);
-	s->is_kept = false;
-	leave(s);
+	return atomic_load(&s->status) & SFS_STREAM_WAS_READ;
 }
 
 /* ---- reads ---- */
 
 /* A read that no cursor covers. */
-static void read_afresh(struct sfs_stream *s, struct sfs_read *read,
-			struct sfs_deferred *out)
+static void read_elsewhere(struct sfs_stream *s, struct sfs_read *read,
+			   struct sfs_deferred *out)
 {
 	struct sfs_cursor *c;
 
@@ -524,8 +361,8 @@ static void read_afresh(struct sfs_stream *s, struct sfs_read *read,
 		read_at(c, read, out);
 		return;
 	}
-	read->place = FAR;
-	sfs_random_read(&s->far, read, out);
+	read->place = AT_RANDOM;
+	sfs_random_read(&s->random, read, out);
 }
 
 /* No read goes beyond the end. */
@@ -537,7 +374,7 @@ static void clip(const struct sfs_stream *s, struct sfs_read *read)
 		read->n_bytes = (size_t)(s->n_bytes - read->offset);
 }
 
-/* A part of the epoch without a single lane, or a read behind the end: zeros. */
+/* A share without a lane is all zeros.  Or the read begins after the end. */
 static void read_nothing(struct sfs_read *read, struct sfs_deferred *out)
 {
 	read->release = sfs_read_reset;
@@ -556,7 +393,7 @@ static bool cancel(struct sfs_read *read)
 	} else if (read->place == AT_CURSOR) {
 		is_ours = sfs_cursor_cancel(read->state, read);
 	} else {
-		is_ours = sfs_random_cancel(&s->far, read);
+		is_ours = sfs_random_cancel(&s->random, read);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return is_ours;
@@ -583,11 +420,11 @@ static void release(struct sfs_read *read)
 
 	sfs_deferred_init(&out);
 	pthread_mutex_lock(&s->lock);
-	if (read->place == FAR)
-		sfs_random_release(&s->far, read);
+	if (read->place == AT_RANDOM)
+		sfs_random_release(&s->random, read);
 	else
 		sfs_cursor_release(read->state, read, &out);
-	notice(s);
+	notify_observer(s);
 	pthread_mutex_unlock(&s->lock);
 	sfs_read_reset(read);
 	sfs_deferred_run(&out);
@@ -615,8 +452,8 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 	else if (c)
 		read_at(c, read, &out);
 	else
-		read_afresh(s, read, &out);
-	notice(s);
+		read_elsewhere(s, read, &out);
+	notify_observer(s);
 	pthread_mutex_unlock(&s->lock);
 	sfs_deferred_run(&out);
 }
@@ -632,12 +469,12 @@ static void close_all(struct sfs_stream *s, struct sfs_deferred *out)
 			close_cursor(s, sfs_cursor_of(link), -ECANCELED, out);
 }
 
-static void tell_apart_ended(struct sfs_stream *s)
+static void notify_gathers_ended(struct sfs_stream *s)
 {
 	struct sfs_link *link;
 
 	for (link = s->cursors.next; link != &s->cursors; link = link->next)
-		sfs_cursor_apart_ended(sfs_cursor_of(link));
+		sfs_cursor_gathers_ended(sfs_cursor_of(link));
 }
 
 static bool run(struct sfs_task *task)
@@ -652,18 +489,18 @@ static bool run(struct sfs_task *task)
 	if (s->is_closed)
 		close_all(s, &out);
 	else if (s->is_ahead)
-		go_ahead(s);
+		prefetch_ahead(s);
 	else
 		end_ahead(s, &out);
 	for (link = s->cursors.next; link != &s->cursors; link = following) {
 		following = link->next;
 		sfs_cursor_run(sfs_cursor_of(link), &out);
 	}
-	sfs_random_run(&s->far, s->is_closed, &out);
-	notice(s);
-	if (s->far.n == 0)
-		tell_apart_ended(s);
-	is_gone = s->is_closed && sfs_list_is_empty(&s->cursors) && s->far.n == 0;
+	sfs_random_run(&s->random, s->is_closed, &out);
+	notify_observer(s);
+	if (s->random.n == 0)
+		notify_gathers_ended(s);
+	is_gone = s->is_closed && sfs_list_is_empty(&s->cursors) && s->random.n == 0;
 	pthread_mutex_unlock(&s->lock);
 	sfs_deferred_run(&out);
 	if (is_gone)
@@ -682,7 +519,7 @@ static void close_idle(struct sfs_stream *s, uint64_t idle_ns, struct sfs_deferr
 		close_cursor(s, c, -ECANCELED, out);
 }
 
-/* Those whom the budget will not have soon. */
+/* End cursors that have waited too long for the budget. */
 static void close_starved(struct sfs_stream *s, struct sfs_deferred *out)
 {
 	struct sfs_link *link;
@@ -706,187 +543,13 @@ static void tick_cursors(struct sfs_stream *s)
 		sfs_cursor_tick(sfs_cursor_of(link));
 }
 
-void sfs_streams_tick(struct sfs_streams *streams)
+void sfs_stream_tick(struct sfs_stream *s, bool is_short, bool is_starved,
+		     struct sfs_deferred *out)
 {
-	bool is_short = sfs_budget_is_short(&streams->runtime->budget);
-	bool is_starved = sfs_budget_is_starved(&streams->runtime->budget);
-	struct sfs_deferred out;
-
-	/* A quarter of the budget may be tables; a stream's floor comes first. */
-	if (is_starved)
-		sfs_shards_drop_unused(&streams->runtime->shards);
-	sfs_deferred_init(&out);
-	pthread_mutex_lock(&streams->lock);
-	SFS_EACH (s, &streams->list, struct sfs_stream, link) {
-		pthread_mutex_lock(&s->lock);
-		tick_cursors(s);
-		close_starved(s, &out);
-		if (is_short)
-			close_idle(s, is_starved ? STARVED_IDLE_NS : IDLE_NS, &out);
-		pthread_mutex_unlock(&s->lock);
-	}
-	pthread_mutex_unlock(&streams->lock);
-	sfs_deferred_run(&out);
-	if (streams->observer.ctx)
-		streams->observer.changed(streams->observer.ctx);
-}
-
-/* ---- stats ---- */
-
-static struct sfs_waits_facts facts_of(const struct sfs_stream *s)
-{
-	const struct sfs_runtime *runtime = s->runtime;
-
-	return (struct sfs_waits_facts){
-		.n_connections = (uint32_t)runtime->n_connections,
-		.budget_bytes = runtime->budget.total_bytes,
-		.is_local =
-			runtime->shards.shards[0].object.uri.scheme == SFS_SCHEME_FILE,
-		.n_far = s->far.n,
-	};
-}
-
-/* Who is waited for: in per cent of the last seconds, in ms since the start, and in
- * words. */
-static void print_waits(const struct sfs_waits_sums *window,
-			const struct sfs_waits_sums *sums,
-			const struct sfs_waits_facts *facts, struct sfs_strbuf *text)
-{
-	struct sfs_strbuf verdict = {0};
-	const char *comma = "";
-	int k;
-
-	sfs_strbuf_puts(text, "\"waits\":{");
-	for (k = SFS_WAIT_IDLE + 1; k < SFS_N_WAITS; k++, comma = ",")
-		sfs_strbuf_printf(text, "%s\"%s\":%u", comma,
-				  sfs_waits_name((enum sfs_wait)k),
-				  sfs_waits_share(window, (enum sfs_wait)k));
-	sfs_strbuf_puts(text, "},\"waits_ms\":{");
-	for (k = SFS_WAIT_IDLE + 1, comma = ""; k < SFS_N_WAITS; k++, comma = ",")
-		sfs_strbuf_printf(text, "%s\"%s\":%llu", comma,
-				  sfs_waits_name((enum sfs_wait)k),
-				  (unsigned long long)(sums->ns[k] / SFS_NS_PER_MS));
-	sfs_strbuf_puts(text, "},\"verdict\":");
-	sfs_waits_explain(window, facts, &verdict);
-	sfs_strbuf_json(text, verdict.s);
-	sfs_strbuf_done(&verdict);
-}
-
-static void add_sums(struct sfs_waits_sums *to, const struct sfs_waits_sums *sums)
-{
-	int k;
-
-	for (k = 0; k < SFS_N_WAITS; k++)
-		to->ns[k] += sums->ns[k];
-}
-
-static uint64_t ready_bytes(const struct sfs_cursor_state *state)
-{
-	return state->log_end > state->offset ? state->log_end - state->offset : 0;
-}
-
-static void add_facts(struct sfs_waits_facts *facts, struct sfs_runtime *runtime,
-		      const struct sfs_cursor_state *state)
-{
-	uint64_t part_bytes = sfs_prefetch_part_bytes(runtime);
-
-	facts->n_ready += (ready_bytes(state) + part_bytes - 1) / part_bytes;
-	facts->n_on_way += state->n_on_way;
-}
-
-/* The stream's own: of all its cursors. */
-static void print_all_waits(struct sfs_stream *s, struct sfs_strbuf *text)
-{
-	struct sfs_waits_sums window = {0}, sums = {0};
-	struct sfs_waits_facts facts = facts_of(s);
-	struct sfs_cursor_state state;
-	struct sfs_link *link;
-
-	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
-		if (sfs_cursor_is_closed(sfs_cursor_of(link)))
-			continue;
-		sfs_cursor_state(sfs_cursor_of(link), &state);
-		add_sums(&window, &state.window);
-		add_sums(&sums, &state.sums);
-		add_facts(&facts, s->runtime, &state);
-	}
-	print_waits(&window, &sums, &facts, text);
-}
-
-static void print_cursors(struct sfs_stream *s, struct sfs_strbuf *text)
-{
-	struct sfs_waits_facts facts;
-	struct sfs_cursor_state state;
-	struct sfs_link *link;
-	const char *comma = "";
-
-	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
-		if (sfs_cursor_is_closed(sfs_cursor_of(link)))
-			continue;
-		sfs_cursor_state(sfs_cursor_of(link), &state);
-		sfs_strbuf_printf(
-			text,
-			"%s{\"offset\":%llu,\"ready_bytes\":%llu,\"held_bytes\":%llu,"
-			"\"live_bytes\":%llu,\"samples\":%llu,\"requests\":%u,"
-			"\"waiting_reads\":%u,\"complete\":%s,",
-			comma, (unsigned long long)state.offset,
-			(unsigned long long)ready_bytes(&state),
-			(unsigned long long)state.held_bytes,
-			(unsigned long long)state.live_bytes,
-			(unsigned long long)state.n_samples, state.n_on_way,
-			state.n_waiting, state.is_complete ? "true" : "false");
-		facts = facts_of(s);
-		add_facts(&facts, s->runtime, &state);
-		print_waits(&state.window, &state.sums, &facts, text);
-		sfs_strbuf_puts(text, "}");
-		comma = ",";
-	}
-}
-
-/* With equal lanes, what is known of the stream's samples: exactly. */
-static void print_counts(const struct sfs_stream *s, struct sfs_strbuf *text)
-{
-	if (!s->has_order || !s->order.has_equal_lanes)
-		return;
-	sfs_strbuf_printf(text, "\"samples\":%llu,\"repeated\":%d,\"dropped\":%d,",
-			  (unsigned long long)s->order.n_samples,
-			  s->order.repeating != SFS_NO_LANE,
-			  s->order.shortened != SFS_NO_LANE);
-}
-
-/* The order, and the sums by which far reads find a byte: not of the budget. */
-static uint64_t order_bytes(const struct sfs_stream *s)
-{
-	uint64_t each = sizeof(struct sfs_slice) +
-			(s->far.map.n_before ? 2 * sizeof(uint64_t) : 0);
-
-	return s->has_order ? sfs_order_slices(&s->order) * each : 0;
-}
-
-void sfs_streams_print(struct sfs_streams *streams, struct sfs_strbuf *text)
-{
-	const char *comma = "";
-
-	pthread_mutex_lock(&streams->lock);
-	SFS_EACH (s, &streams->list, struct sfs_stream, link) {
-		pthread_mutex_lock(&s->lock);
-		sfs_strbuf_printf(
-			text,
-			"%s{\"epoch\":%llu,\"first_lane\":%llu,\"lane_step\":%llu,"
-			"\"bytes\":%llu,\"order_bytes\":%llu,\"open\":%u,"
-			"\"prefetched\":%s,\"far_reads\":%u,",
-			comma, (unsigned long long)s->epoch,
-			(unsigned long long)s->share.first,
-			(unsigned long long)s->share.step, (unsigned long long)s->n_bytes,
-			(unsigned long long)order_bytes(s), s->n_open,
-			s->is_kept ? "true" : "false", s->far.n);
-		print_counts(s, text);
-		print_all_waits(s, text);
-		sfs_strbuf_puts(text, ",\"cursors\":[");
-		print_cursors(s, text);
-		sfs_strbuf_puts(text, "]}");
-		comma = ",";
-		pthread_mutex_unlock(&s->lock);
-	}
-	pthread_mutex_unlock(&streams->lock);
+	pthread_mutex_lock(&s->lock);
+	tick_cursors(s);
+	close_starved(s, out);
+	if (is_short)
+		close_idle(s, is_starved ? STARVED_IDLE_NS : IDLE_NS, out);
+	pthread_mutex_unlock(&s->lock);
 }

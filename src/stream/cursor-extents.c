@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: the extents say what the next bytes of the stream are.  A sample that
+ * no lane holds is appended in pieces (oversize.h).
+ *
+ * A reader's next request most often begins where its last one ended.  But kernels ask
+ * out of order and several readers share a cursor, so a little of what was delivered is
+ * kept (back_bytes).
+ *
+ * When all lanes have ended, the extents must be exactly as long as the samples of all
+ * shards together; if not, readers get EIO rather than a short epoch. */
+#include "stream/cursor-internal.h"
+
+#include "base/ledger.h"
+#include "io/header-patch.h"
+#include "tar/rewrite.h"
+
+#include <errno.h>
+
+#define MIB	    ((uint64_t)1 << 20)
+#define AHEAD_BYTES (16 * MIB)
+
+void sfs_cursor_drop_extent(struct sfs_cursor *c, const struct sfs_mapped_extent *e)
+{
+	if (e->buffer)
+		sfs_prefetch_release(c->prefetch, e->lane, e->buffer, e->start,
+				     e->n_bytes);
+	if (e->piece)
+		sfs_oversize_drop(&c->oversize, e->piece);
+}
+
+/* How much of what was delivered is kept. */
+static uint64_t back_bytes(struct sfs_cursor *c)
+{
+	uint64_t n = sfs_account_share(&c->account) / 16;
+
+	return n < 2 * MIB ? 2 * MIB : n > 32 * MIB ? 32 * MIB : n;
+}
+
+void sfs_cursor_trim(struct sfs_cursor *c)
+{
+	uint64_t back = back_bytes(c), keep = c->front > back ? c->front - back : 0;
+	uint64_t pin = c->extents.tail;
+	const struct sfs_mapped_extent *e;
+
+	SFS_EACH (read, &c->waiting, struct sfs_read, link) {
+		keep = read->offset < keep ? read->offset : keep;
+	}
+	SFS_EACH (read, &c->answered, struct sfs_read, link) {
+		pin = read->pin < pin ? read->pin : pin;
+	}
+	while (c->extents.head < pin) {
+		e = sfs_extent_map_at(&c->extents, c->extents.head);
+		if (e->offset + e->n_bytes > keep)
+			break;
+		sfs_cursor_drop_extent(c, e);
+		sfs_extent_map_drop_head(&c->extents);
+	}
+	sfs_prefetch_set_kept(c->prefetch, c->front > c->extents.start
+						   ? c->front - c->extents.start
+						   : 0);
+}
+
+/* A sample that its lane holds. */
+static void append_held(struct sfs_cursor *c, const struct sfs_block_sample *s,
+			struct sfs_slice_buffer *buffer, bool is_renamed)
+{
+	struct sfs_mapped_extent *e =
+		sfs_extent_map_append(&c->extents, c->lane, s->start, s->n_bytes);
+	struct sfs_error why;
+	uint64_t at;
+
+	e->buffer = buffer;
+	if (s->is_unverified && sfs_slice_buffer_check(buffer, s, &at, &why) < 0) {
+		sfs_shard_note_lie(buffer->shard, at, why.text);
+		e->err = -EIO;
+		return;
+	}
+	if (!is_renamed && !s->has_global)
+		return;
+	if (sfs_slice_buffer_rewrite(buffer, s->start, s->n_bytes,
+				     is_renamed ? buffer->shard->folder : NULL, &at,
+				     &why) < 0) {
+		sfs_header_patch_note(buffer->shard, at, why.text);
+		e->err = -EIO;
+	}
+}
+
+static void append(struct sfs_cursor *c, const struct sfs_block_sample *s,
+		   struct sfs_slice_buffer *buffer)
+{
+	bool is_renamed = sfs_runtime_renames(c->runtime, &c->key_before, s);
+
+	if (is_renamed)
+		atomic_fetch_add(&c->runtime->counters.renamed, 1);
+	if (buffer)
+		append_held(c, s, buffer, is_renamed);
+	else
+		sfs_oversize_append(&c->oversize, c->lane, s, is_renamed);
+	c->n_samples++;
+}
+
+bool sfs_cursor_has_long_path(const struct sfs_cursor *c)
+{
+	struct sfs_netpath path = sfs_runtime_path(c->runtime);
+
+	return sfs_netpath_is_long(&path);
+}
+
+/* How far ahead of the reads the extents should end.  What a lane gave to the extents
+ * does not count as held ahead; without this bound they would fill all memory. */
+static uint64_t ahead_bytes(const struct sfs_cursor *c)
+{
+	uint64_t reserve =
+		sfs_cursor_has_long_path(c) ? sfs_shaper_reserve_bytes(&c->shaper) : 0;
+
+	return AHEAD_BYTES + reserve + reserve / 4;
+}
+
+/* All lanes have ended: are all samples there? */
+static void complete(struct sfs_cursor *c)
+{
+	uint64_t sum = 0;
+
+	c->is_complete = sfs_shards_sum(&c->runtime->shards, c->order, &sum) &&
+			 sum == c->extents.end && sum <= c->stream_bytes;
+	if (c->is_complete)
+		return;
+	c->err = -EIO;
+	sfs_ledger_add(
+		SFS_EVENT_LOST, "(the whole epoch)", SFS_NO_OFFSET, "readers get EIO",
+		"the epoch ended after %llu bytes of samples, but its shards hold %llu: "
+		"this is a bug in shufflefs, please report it",
+		(unsigned long long)c->extents.end, (unsigned long long)sum);
+}
+
+void sfs_cursor_extend(struct sfs_cursor *c)
+{
+	const uint64_t window = sfs_oversize_window(&c->oversize);
+	const uint64_t end = c->read_end + ahead_bytes(c);
+	const struct sfs_block_sample *s;
+	struct sfs_slice_buffer *buffer;
+	int ret;
+
+	c->blocked = UINT32_MAX;
+	while (!c->is_complete && c->err == 0 && c->extents.end <= end) {
+		ret = sfs_prefetch_peek(c->prefetch, c->lane, &s, &buffer);
+		if (ret == -EAGAIN) {
+			c->blocked = c->lane;
+			return;
+		}
+		if (ret < 0 && ret != -ENODATA) {
+			c->err = -EIO;
+			return;
+		}
+		if (ret == 0) {
+			if (!buffer && c->extents.end > c->read_end + window)
+				return;
+			append(c, s, buffer);
+			sfs_prefetch_take(c->prefetch, c->lane);
+			c->n_ended = 0;
+		} else if (++c->n_ended == c->order->n_lanes) {
+			complete(c);
+			return;
+		}
+		if (++c->lane == c->order->n_lanes)
+			c->lane = 0;
+	}
+}

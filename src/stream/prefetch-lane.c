@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a lane has one slice buffer for each slice that it holds bytes of, and
+ * one block whose samples the cursor takes one by one.  The next block is formed from the
+ * tables when the one before is used up; the tables grow as parts arrive.
+ *
+ * When a lane runs dry is estimated in rounds: the samples left in its block, and its
+ * unassigned bytes divided by the mean size of a sample. */
+#include "stream/prefetch-internal.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+
+void sfs_prefetch_lane_set_requested(struct sfs_prefetch *p,
+				     struct sfs_prefetch_lane *lane, bool is_requested)
+{
+	p->n_left += lane->is_requested;
+	lane->is_requested = is_requested;
+	p->n_left -= is_requested;
+}
+
+static void end_lane(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+{
+	lane->has_ended = true;
+	sfs_prefetch_lane_set_requested(p, lane, true);
+}
+
+struct sfs_slice_buffer *sfs_prefetch_lane_find(const struct sfs_prefetch_lane *lane,
+						uint32_t m)
+{
+	struct sfs_slice_buffer *buffer = lane->first_buffer;
+
+	while (buffer && buffer->m != m)
+		buffer = buffer->next;
+	return buffer;
+}
+
+struct sfs_slice_buffer *sfs_prefetch_lane_add(struct sfs_prefetch *p,
+					       struct sfs_prefetch_lane *lane, uint32_t m,
+					       uint64_t from)
+{
+	const struct sfs_slice *slice = sfs_order_slice(p->order, lane->at.lane, m);
+	struct sfs_shard *shard = &p->runtime->shards.shards[slice->shard];
+	struct sfs_sample_table_sample last;
+	struct sfs_slice_buffer *buffer;
+	uint64_t end = shard->object.size;
+
+	sfs_shard_pin(&p->runtime->shards, shard);
+	if (slice->n != SFS_SLICE_ALL) {
+		last = sfs_sample_table_get(sfs_shard_table(shard),
+					    sfs_slice_end(slice, 0) - 1);
+		end = last.start + last.n_bytes;
+		if (from == 0)
+			from = sfs_sample_table_start(sfs_shard_table(shard),
+						      slice->first);
+	}
+	buffer = sfs_slice_buffer_new(shard, p->runtime->slabs, p->account, from, end);
+	buffer->m = m;
+	buffer->is_open = true;
+	if (lane->last_buffer)
+		lane->last_buffer->next = buffer;
+	else
+		lane->first_buffer = buffer;
+	lane->last_buffer = buffer;
+	lane->next_m = m + 1;
+	if (shard->object.size == 0)
+		sfs_shard_feed(&p->runtime->shards, shard, 0, NULL, 0);
+	return buffer;
+}
+
+void sfs_prefetch_lane_open(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+{
+	uint32_t n_slices = sfs_order_lane_slices(p->order, lane->at.lane);
+
+	while (lane->next_m <= lane->at.m && lane->next_m < n_slices)
+		sfs_prefetch_lane_add(p, lane, lane->next_m, 0);
+}
+
+void sfs_prefetch_lane_close(struct sfs_prefetch *p, struct sfs_slice_buffer *buffer)
+{
+	struct sfs_shard *shard = buffer->shard;
+
+	sfs_slice_buffer_free(buffer);
+	sfs_shard_unpin(&p->runtime->shards, shard);
+}
+
+void sfs_prefetch_lane_drop(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+{
+	struct sfs_slice_buffer *buffer;
+
+	while ((buffer = lane->first_buffer) != NULL && !buffer->is_open &&
+	       buffer->n_users == 0 && buffer->n_in_flight == 0) {
+		lane->first_buffer = buffer->next;
+		if (!lane->first_buffer)
+			lane->last_buffer = NULL;
+		sfs_prefetch_lane_close(p, buffer);
+	}
+}
+
+void sfs_prefetch_lane_feed(struct sfs_prefetch *p, struct sfs_slice_buffer *buffer)
+{
+	uint64_t wanted = sfs_shard_wanted(buffer->shard);
+	unsigned char *bytes;
+	size_t n;
+
+	while (wanted != UINT64_MAX &&
+	       (bytes = sfs_slice_buffer_at(buffer, wanted, &n)) != NULL)
+		wanted = sfs_shard_feed(&p->runtime->shards, buffer->shard, wanted, bytes,
+					n);
+}
+
+/* The tables that a lane may form blocks from: those its buffers have pinned. */
+static const struct sfs_sample_table *table_of(void *ctx, uint32_t shard)
+{
+	struct sfs_prefetch *p = ctx;
+	struct sfs_slice_buffer *buffer;
+
+	for (buffer = p->forming->first_buffer; buffer; buffer = buffer->next)
+		if (buffer->shard->index == shard)
+			return sfs_shard_table(buffer->shard);
+	return NULL;
+}
+
+uint64_t sfs_prefetch_mean_bytes(const struct sfs_prefetch *p)
+{
+	return p->n_assigned ? p->assigned_bytes / p->n_assigned : 64 << 10;
+}
+
+uint32_t sfs_prefetch_n_left(const struct sfs_prefetch *p)
+{
+	return p->n_left ? p->n_left : 1;
+}
+
+void sfs_prefetch_lane_update(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+{
+	uint64_t *due = &p->due[lane - p->lanes], bytes = 0;
+	const struct sfs_slice_buffer *buffer;
+
+	*due = SFS_PREFETCH_NOT_NOW;
+	if (lane->has_ended || lane->damage || lane->has_failed ||
+	    lane->n_in_flight >= (lane->has_only_large ? 1 : p->max_lane_in_flight))
+		return;
+	for (buffer = lane->first_buffer; buffer; buffer = buffer->next)
+		if (buffer->is_open && buffer->requested > buffer->assigned)
+			bytes += buffer->requested - buffer->assigned;
+	*due = lane->n_taken + (lane->is_formed ? lane->block.n - lane->t : 0) +
+	       bytes / sfs_prefetch_mean_bytes(p) + 1;
+}
+
+/* A block was formed: its samples count on their slabs, and what no later sample
+ * needs may go. */
+static void assign_block(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+{
+	const struct sfs_block_sample *s;
+	const struct sfs_sample_table *table;
+	struct sfs_slice_buffer *buffer;
+	uint64_t end;
+	size_t t;
+
+	for (t = lane->t; t < lane->block.n; t++) {
+		s = sfs_block_at(&lane->block, t);
+		/* Another slice of the same shard had the table at hand. */
+		while (lane->next_m <= s->m)
+			sfs_prefetch_lane_add(p, lane, lane->next_m, 0);
+		sfs_slice_buffer_hold(sfs_prefetch_lane_find(lane, s->m), s->start,
+				      s->n_bytes);
+		p->assigned_bytes += s->n_bytes;
+	}
+	p->n_assigned += lane->block.n - lane->t;
+	for (buffer = lane->first_buffer; buffer; buffer = buffer->next) {
+		if (buffer->m > lane->at.m)
+			break;
+		buffer->is_open = buffer->m == lane->at.m;
+		table = sfs_shard_table(buffer->shard);
+		end = sfs_slice_end(sfs_order_slice(p->order, lane->at.lane, buffer->m),
+				    sfs_sample_table_n(table));
+		if (!buffer->is_open)
+			sfs_slice_buffer_assign(buffer, UINT64_MAX);
+		else if (lane->at.index < end)
+			sfs_slice_buffer_assign(buffer,
+						sfs_sample_table_start(table,
+								       lane->at.index));
+		else
+			sfs_slice_buffer_assign(buffer,
+						sfs_shard_frontier(buffer->shard));
+	}
+}
+
+/* Form the block; add buffers for further slices as it reaches them. */
+static int try_form(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+{
+	const struct sfs_sample_tables tables = {.ctx = p, .get = table_of};
+	uint32_t n_slices = sfs_order_lane_slices(p->order, lane->at.lane), shard;
+	int ret;
+
+	p->forming = lane;
+	for (;;) {
+		ret = sfs_lane_form(&lane->at, &tables, &lane->block, &shard);
+		if (ret != -EAGAIN || lane->at.m < lane->next_m ||
+		    lane->next_m == n_slices)
+			break;
+		sfs_prefetch_lane_add(p, lane, lane->next_m, 0);
+	}
+	if (ret == 0) /* it may have reached several slices of one shard at once */
+		sfs_prefetch_lane_open(p, lane);
+	return ret;
+}
+
+static int form(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+{
+	struct sfs_slice_buffer *buffer;
+	int ret;
+
+	if (lane->has_ended)
+		return -ENODATA;
+	if (lane->damage)
+		return lane->damage;
+	ret = try_form(p, lane);
+	if (ret == -EAGAIN &&
+	    (buffer = sfs_prefetch_lane_find(lane, lane->at.m)) != NULL) {
+		/* Another cursor may have fed the table up to bytes that are here. */
+		sfs_prefetch_lane_feed(p, buffer);
+		ret = try_form(p, lane);
+	}
+	if (ret == -ENODATA)
+		end_lane(p, lane);
+	else if (ret < 0 && ret != -EAGAIN)
+		lane->damage = ret;
+	if (lane->damage)
+		sfs_block_clear(&lane->block);
+	lane->is_formed = ret == 0;
+	lane->t = 0;
+	if (ret != -EAGAIN) {
+		assign_block(p, lane);
+		sfs_prefetch_lane_drop(p, lane);
+		sfs_prefetch_lane_update(p, lane);
+	}
+	return ret;
+}
+
+int sfs_prefetch_peek(struct sfs_prefetch *p, uint32_t l,
+		      const struct sfs_block_sample **ret_sample,
+		      struct sfs_slice_buffer **ret_buffer)
+{
+	struct sfs_prefetch_lane *lane = &p->lanes[l];
+	const struct sfs_block_sample *s;
+	enum sfs_slice_buffer_state state;
+	struct sfs_slice_buffer *buffer;
+	int ret;
+
+	if (!lane->is_formed) {
+		ret = form(p, lane);
+		if (ret < 0)
+			return ret;
+	}
+	s = sfs_block_at(&lane->block, lane->t);
+	buffer = sfs_prefetch_lane_find(lane, s->m);
+	state = sfs_slice_buffer_state(buffer, s->start, s->n_bytes);
+	if (state == SFS_SLICE_BUFFER_EXPECTED)
+		return -EAGAIN;
+	*ret_buffer = state == SFS_SLICE_BUFFER_HERE ? buffer : NULL;
+	*ret_sample = s;
+	return 0;
+}
+
+void sfs_prefetch_take(struct sfs_prefetch *p, uint32_t l)
+{
+	struct sfs_prefetch_lane *lane = &p->lanes[l];
+	const struct sfs_block_sample *s = sfs_block_at(&lane->block, lane->t);
+	struct sfs_slice_buffer *buffer = sfs_prefetch_lane_find(lane, s->m);
+
+	if (sfs_slice_buffer_state(buffer, s->start, s->n_bytes) ==
+	    SFS_SLICE_BUFFER_GONE) {
+		sfs_slice_buffer_release(buffer, s->start, s->n_bytes);
+		sfs_prefetch_lane_drop(p, lane);
+	}
+	lane->n_taken++;
+	if (++lane->t == lane->block.n) {
+		lane->is_formed = false;
+		lane->t = 0;
+		sfs_block_clear(&lane->block);
+		sfs_prefetch_lane_update(p, lane);
+	}
+}
+
+void sfs_prefetch_release(struct sfs_prefetch *p, uint32_t l,
+			  struct sfs_slice_buffer *buffer, uint64_t start,
+			  uint64_t n_bytes)
+{
+	sfs_slice_buffer_release(buffer, start, n_bytes);
+	sfs_prefetch_lane_drop(p, &p->lanes[l]);
+}
+
+int sfs_prefetch_lane_start(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane,
+			    struct sfs_locator *map, uint64_t number)
+{
+	const struct sfs_block_sample *s;
+	uint32_t shard, m, first_m, last_m = 0, lane_number = lane->at.lane;
+	uint64_t from = UINT64_MAX;
+	size_t t;
+	int ret;
+
+	ret = sfs_locator_seek(map, lane_number, number, &lane->at, &lane->block, &shard);
+	if (ret == -ENODATA) {
+		end_lane(p, lane);
+		lane->next_m = sfs_order_lane_slices(p->order, lane_number);
+		return 0;
+	}
+	if (ret < 0)
+		return ret;
+	lane->is_formed = true;
+	lane->t = (size_t)(number - lane->block.first);
+	lane->n_taken = number;
+	first_m = UINT32_MAX;
+	for (t = 0; t < lane->block.n; t++) {
+		s = sfs_block_at(&lane->block, t);
+		last_m = s->m > last_m ? s->m : last_m;
+		if (t < lane->t)
+			continue;
+		if (s->m < first_m || (s->m == first_m && s->start < from)) {
+			first_m = s->m;
+			from = s->start;
+		}
+	}
+	for (m = first_m; m <= last_m; m++)
+		sfs_prefetch_lane_add(p, lane, m, m == first_m ? from : 0);
+	assign_block(p, lane);
+	return 0;
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: MIT */
+#include "naive-epoch.h"
+
+#include "base/alloc.h"
+#include "check.h"
+
+#define PURPOSE_SEGMENTS 1
+#define PURPOSE_BLOCK	 2
+
+/* ---- shards ---- */
+
+/* Bytes that differ from place to place and from shard to shard. */
+static void fill(unsigned char *to, size_t n, uint64_t seed)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		to[i] = (unsigned char)((i * 2654435761u + seed) >> 13);
+}
+
+static void add_file(struct naive_shard *shard, const char *key, const char *field,
+		     size_t n)
+{
+	size_t padded = (n + BLOCK - 1) / BLOCK * BLOCK;
+	char name[64];
+
+	snprintf(name, sizeof name, "%s.%s", key, field);
+	tar_header(&shard->tar, "ustar", '0', name, n);
+	fill(tar_grow(&shard->tar, padded), n, shard->tar.n * 31 + shard->n);
+}
+
+static size_t size_of_file(struct sfs_rng *rng, unsigned large_of, size_t large_bytes)
+{
+	if (large_of && sfs_rng_below(rng, large_of) == 0)
+		return (size_t)sfs_rng_below(rng, large_bytes);
+	if (sfs_rng_below(rng, 10) == 0)
+		return (size_t)sfs_rng_below(rng, 60000);
+	return (size_t)sfs_rng_below(rng, 3000);
+}
+
+static void add_sample(struct naive_shard *shard, const char *key, struct sfs_rng *rng,
+		       unsigned large_of, size_t large_bytes)
+{
+	struct naive_sample *s = &shard->samples[shard->n];
+	uint64_t kind = sfs_rng_below(rng, 20);
+
+	if (kind == 0)
+		tar_header(&shard->tar, "ustar", '5', "folder/", 0);
+	else if (kind == 1)
+		tar_pax(&shard->tar, 'g', "comment", "before a sample");
+	s->begin = shard->tar.n;
+	snprintf(s->key, sizeof s->key, "%s", key);
+	add_file(shard, key, "a", size_of_file(rng, large_of, large_bytes));
+	if (kind == 2)
+		tar_pax(&shard->tar, 'g', "comment", "inside a sample");
+	else if (kind == 3)
+		tar_header(&shard->tar, "ustar", '5', "folder/", 0);
+	if (kind < 10)
+		add_file(shard, key, "b", size_of_file(rng, 0, 0));
+	s->end = shard->tar.n;
+	shard->n++;
+}
+
+void naive_shard_make(struct naive_shard *shard, uint32_t number, struct sfs_rng *rng,
+		      size_t n, unsigned large_of, size_t large_bytes)
+{
+	uint64_t key = sfs_rng_below(rng, 5);
+	char name[32];
+	size_t i;
+
+	*shard = (struct naive_shard){
+		.samples = sfs_calloc(n + 1, sizeof(struct naive_sample))};
+	snprintf(shard->name, sizeof shard->name, "s%04u.tar", (unsigned)number);
+	for (i = 0; i < n; i++) {
+		key = (key + 1 + sfs_rng_below(rng, 3)) %
+		      5; /* not that of the last one */
+		snprintf(name, sizeof name, "k/%u", (unsigned)key);
+		shard->samples[i].shard = number;
+		add_sample(shard, name, rng, large_of, large_bytes);
+	}
+	tar_end(&shard->tar);
+	if (sfs_rng_below(rng, 3) == 0)
+		tar_grow(&shard->tar, BLOCK * sfs_rng_below(rng, 20));
+}
+
+void naive_shard_done(struct naive_shard *shard)
+{
+	tar_done(&shard->tar);
+	free(shard->samples);
+}
+
+/* ---- lists of samples ---- */
+
+struct row {
+	const struct naive_sample **items;
+	size_t n;
+};
+
+static void row_add(struct row *row, const struct naive_sample *s)
+{
+	row->items = sfs_reallocarray(row->items, row->n + 1, sizeof *row->items);
+	row->items[row->n++] = s;
+}
+
+static void rows_done(struct row *rows, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		free(rows[i].items);
+	free(rows);
+}
+
+/* ---- sections 3 to 5 of docs/ORDER.md: from shards to the epoch ---- */
+
+struct making {
+	const struct naive_settings *settings;
+	uint64_t epoch;
+	struct row *lanes; /* those in use */
+	uint64_t n_lanes;
+	struct naive_epoch *all; /* the whole epoch, whoever has it */
+	uint64_t *round;	 /* of each of its places */
+};
+
+static bool wants_equal_lanes(const struct sfs_order_settings *s)
+{
+	return s->segment != SFS_SEGMENT_SHARD || s->equal != SFS_EQUAL_NONE;
+}
+
+static struct sfs_rng generator(const struct making *m, uint64_t lane, uint64_t piece,
+				uint64_t purpose)
+{
+	const uint64_t words[] = {m->settings->order.seed, m->epoch, lane, piece,
+				  purpose};
+	struct sfs_rng rng;
+
+	sfs_rng_init(&rng, words, 5);
+	return rng;
+}
+
+static uint32_t *permutation(const struct making *m, uint64_t lane, uint64_t piece,
+			     uint64_t purpose, size_t n)
+{
+	struct sfs_rng rng = generator(m, lane, piece, purpose);
+	uint32_t *p = sfs_calloc(n + 1, sizeof *p);
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		p[i] = (uint32_t)i;
+	sfs_rng_shuffle(&rng, p, n);
+	return p;
+}
+
+/* Does this sample begin another segment than the one before it in its shard? */
+static bool begins_segment(const struct naive_shard *shard, size_t i, uint64_t segment)
+{
+	if (i == 0 || segment == SFS_SEGMENT_SAMPLE)
+		return true;
+	return segment != SFS_SEGMENT_SHARD &&
+	       shard->samples[i].begin / segment != shard->samples[i - 1].begin / segment;
+}
+
+static struct row *list_segments(const struct making *m, size_t *ret_n)
+{
+	uint64_t segment = m->settings->order.segment;
+	struct row *rows = NULL;
+	size_t n = 0, i;
+	uint32_t s;
+
+	for (s = 0; s < m->settings->n_shards; s++) {
+		const struct naive_shard *shard = &m->settings->shards[s];
+
+		for (i = 0; i < shard->n || (i == 0 && segment == SFS_SEGMENT_SHARD);
+		     i++) {
+			if (begins_segment(shard, i, segment)) {
+				rows = sfs_reallocarray(rows, n + 1, sizeof *rows);
+				rows[n++] = (struct row){0};
+			}
+			if (i < shard->n)
+				row_add(&rows[n - 1], &shard->samples[i]);
+		}
+	}
+	*ret_n = n;
+	return rows;
+}
+
+static void make_equal_lanes(struct making *m)
+{
+	uint64_t lanes = m->settings->order.lanes, left, lane = 0, total = 0;
+	struct row *segments, row = {0};
+	uint32_t *p;
+	size_t n, i, k;
+
+	segments = list_segments(m, &n);
+	p = permutation(m, 0, 0, PURPOSE_SEGMENTS, n);
+	for (i = 0; i < n; i++)
+		for (k = 0; k < segments[p[i]].n; k++)
+			row_add(&row, segments[p[i]].items[k]);
+	total = row.n;
+	m->n_lanes = total < lanes ? total : lanes;
+	m->lanes = sfs_calloc(m->n_lanes + 1, sizeof *m->lanes);
+	for (i = 0; lane < m->n_lanes; lane++)
+		for (left = total / lanes + (lane < total % lanes); left > 0; left--)
+			row_add(&m->lanes[lane], row.items[i++]);
+	CHECK_EQ(i, total);
+	free(row.items);
+	free(p);
+	rows_done(segments, n);
+}
+
+static void make_whole_lanes(struct making *m)
+{
+	uint32_t n = m->settings->n_shards, i;
+	uint32_t *p = permutation(m, 0, 0, PURPOSE_SEGMENTS, n);
+	size_t k;
+
+	m->n_lanes = m->settings->order.lanes < n ? m->settings->order.lanes : n;
+	m->lanes = sfs_calloc(m->n_lanes + 1, sizeof *m->lanes);
+	for (i = 0; i < n; i++) {
+		const struct naive_shard *shard = &m->settings->shards[p[i]];
+
+		for (k = 0; k < shard->n; k++)
+			row_add(&m->lanes[i % m->n_lanes], &shard->samples[k]);
+	}
+	free(p);
+}
+
+static uint64_t piece_end(uint64_t k, uint64_t c)
+{
+	return k < 5 ? c >> (4 - k) : (k - 3) * c;
+}
+
+static uint64_t piece_of(uint64_t place, uint64_t c)
+{
+	uint64_t k = place < c ? 0 : place / c + 4;
+
+	while (place >= piece_end(k, c))
+		k++;
+	return k;
+}
+
+static void add_place(struct making *m, struct naive_place place, uint64_t round)
+{
+	struct naive_epoch *e = m->all;
+
+	e->places = sfs_reallocarray(e->places, e->n + 1, sizeof *e->places);
+	m->round = sfs_reallocarray(m->round, e->n + 1, sizeof *m->round);
+	m->round[e->n] = round;
+	e->places[e->n++] = place;
+}
+
+static void shuffle_lane(struct making *m, uint32_t lane, uint64_t c)
+{
+	const struct row *row = &m->lanes[lane];
+	uint64_t place = 0, k, round = 0;
+	size_t first, end, i;
+	uint32_t *p;
+
+	for (first = 0; first < row->n; first = end) {
+		k = piece_of(place, c);
+		for (end = first; end < row->n && piece_of(place, c) == k; end++)
+			place += row->items[end]->end - row->items[end]->begin;
+		p = permutation(m, lane, k, PURPOSE_BLOCK, end - first);
+		for (i = 0; i < end - first; i++)
+			add_place(m,
+				  (struct naive_place){.sample = row->items[first + p[i]],
+						       .lane = lane,
+						       .block = k},
+				  round++);
+		free(p);
+	}
+}
+
+/* Round after round, a sample of each lane.  (By insertion: it is stable.) */
+static void sort_by_round(struct making *m)
+{
+	struct naive_epoch *e = m->all;
+	struct naive_place place;
+	uint64_t round;
+	size_t i, k;
+
+	for (i = 1; i < e->n; i++) {
+		place = e->places[i];
+		round = m->round[i];
+		for (k = i; k > 0 && m->round[k - 1] > round; k--) {
+			e->places[k] = e->places[k - 1];
+			m->round[k] = m->round[k - 1];
+		}
+		e->places[k] = place;
+		m->round[k] = round;
+	}
+}
+
+/* ---- section 8: the share ---- */
+
+static bool is_in(struct sfs_share share, uint64_t lane)
+{
+	return lane >= share.first && (lane - share.first) % share.step == 0;
+}
+
+static size_t n_positions(const struct sfs_order_settings *s, size_t n, uint32_t n_ranks)
+{
+	if (s->equal == SFS_EQUAL_DROP)
+		return n / n_ranks * n_ranks;
+	if (s->equal == SFS_EQUAL_PAD)
+		return (n + n_ranks - 1) / n_ranks * n_ranks;
+	return n;
+}
+
+static void take_share(struct making *m, struct sfs_share share)
+{
+	const struct sfs_order_settings *s = &m->settings->order;
+	struct naive_epoch *e = m->all, part = {0};
+	size_t end = e->n, p;
+	struct naive_place place;
+
+	if (wants_equal_lanes(s))
+		end = n_positions(s, e->n, share.n_ranks);
+	part.places = sfs_calloc(end + 1, sizeof *part.places);
+	for (p = 0; p < end; p++) {
+		place = e->places[p % e->n];
+		if (wants_equal_lanes(s))
+			place.lane = (uint32_t)(p % s->lanes);
+		if (is_in(share, place.lane))
+			part.places[part.n++] = place;
+	}
+	free(e->places);
+	*e = part;
+}
+
+/* ---- section 7: bytes ---- */
+
+static void choose_names(struct naive_epoch *e, const struct naive_settings *s)
+{
+	char before[80] = "", own[64];
+	struct naive_place *p;
+	size_t i;
+
+	for (i = 0; i < e->n; i++) {
+		p = &e->places[i];
+		snprintf(own, sizeof own, "%s", p->sample->key);
+		p->is_renamed = s->keys == SFS_KEYS_UNIQUE ||
+				(s->keys == SFS_KEYS_AUTO && strcmp(own, before) == 0);
+		if (p->is_renamed)
+			snprintf(before, sizeof before, "%.5s/%s",
+				 s->shards[p->sample->shard].name, own);
+		else
+			memcpy(before, own, sizeof own);
+	}
+}
+
+static void rename_header(unsigned char *header, const struct naive_shard *shard)
+{
+	memset(header + AT_PREFIX, 0, BLOCK - AT_PREFIX);
+	memcpy(header + AT_PREFIX, shard->name, strlen(shard->name) - 4);
+	memcpy(header + AT_MAGIC, "ustar\00000", 8);
+	tar_sum(header);
+}
+
+static void blank(unsigned char *body, size_t n)
+{
+	char start[32];
+	int length =
+		snprintf(start, sizeof start, "%zu %s=", n, n >= 16 ? "comment" : "c");
+
+	memset(body, ' ', n);
+	memcpy(body, start, (size_t)length);
+	body[n - 1] = '\n';
+}
+
+static void render(unsigned char *to, const struct naive_place *p,
+		   const struct naive_shard *shard)
+{
+	uint64_t n = p->sample->end - p->sample->begin, at = 0, size;
+
+	memcpy(to, shard->tar.bytes + p->sample->begin, n);
+	while (at < n) {
+		size = strtoull((const char *)to + at + AT_SIZE, NULL, 8);
+		if (to[at + AT_TYPE] == 'g')
+			blank(to + at + BLOCK, size);
+		else if (to[at + AT_TYPE] == '0' && p->is_renamed)
+			rename_header(to + at, shard);
+		at += BLOCK + (size + BLOCK - 1) / BLOCK * BLOCK;
+	}
+	CHECK_EQ(at, n);
+}
+
+/* How long the file is: with whole shards, as long as these. */
+static uint64_t count_bytes(const struct making *m, struct sfs_share share)
+{
+	uint32_t n = m->settings->n_shards, i;
+	uint64_t bytes = 2 * (uint64_t)BLOCK;
+	uint32_t *p;
+	size_t k;
+
+	if (wants_equal_lanes(&m->settings->order)) {
+		for (k = 0; k < m->all->n; k++)
+			bytes += m->all->places[k].sample->end -
+				 m->all->places[k].sample->begin;
+		return bytes;
+	}
+	p = permutation(m, 0, 0, PURPOSE_SEGMENTS, n);
+	for (i = 0; i < n; i++)
+		if (is_in(share, i % m->n_lanes))
+			bytes += m->settings->shards[p[i]].tar.n;
+	free(p);
+	return bytes;
+}
+
+static void make_bytes(struct making *m, struct sfs_share share)
+{
+	struct naive_epoch *e = m->all;
+	size_t i;
+
+	e->n_bytes = count_bytes(m, share);
+	e->bytes = sfs_calloc(e->n_bytes, 1);
+	for (i = 0; i < e->n; i++) {
+		e->places[i].offset = e->end;
+		render(e->bytes + e->end, &e->places[i],
+		       &m->settings->shards[e->places[i].sample->shard]);
+		e->end += e->places[i].sample->end - e->places[i].sample->begin;
+	}
+	CHECK(e->end + 2 * BLOCK <= e->n_bytes);
+}
+
+void naive_epoch_make(struct naive_epoch *e, const struct naive_settings *settings,
+		      uint64_t epoch, struct sfs_share share)
+{
+	struct making m = {.settings = settings, .epoch = epoch, .all = e};
+	uint64_t c;
+	uint32_t lane;
+
+	*e = (struct naive_epoch){0};
+	if (wants_equal_lanes(&settings->order))
+		make_equal_lanes(&m);
+	else
+		make_whole_lanes(&m);
+	c = settings->order.buffer_bytes / (m.n_lanes ? m.n_lanes : 1);
+	c = c < 512 ? 512 : c;
+	for (lane = 0; lane < m.n_lanes; lane++)
+		shuffle_lane(&m, lane, c);
+	sort_by_round(&m);
+	take_share(&m, share);
+	choose_names(e, settings);
+	make_bytes(&m, share);
+	rows_done(m.lanes, m.n_lanes);
+	free(m.round);
+}
+
+void naive_epoch_done(struct naive_epoch *e)
+{
+	free(e->places);
+	free(e->bytes);
+}
