@@ -130,10 +130,9 @@ static int explain(struct bench *b, const struct reader *r, int err,
 	sfs_autofree char *words = sfs_temp_mount_last_words(&b->trial);
 
 	if (err == -ECHILD)
-		return sfs_error_set(ret_err, err, "the daemon of the mount has died%s%s",
+		return sfs_error_set(ret_err, err, "the daemon of the mount exited%s%s",
 				     *words ? ": " : "", words);
-	return sfs_error_set(ret_err, err,
-			     "%s: cannot read on after byte %" PRIu64 ": %s%s%s%s",
+	return sfs_error_set(ret_err, err, "%s: read error at byte %" PRIu64 ": %s%s%s%s",
 			     strstr(r->path, "epochs/"), atomic_load(&r->n_bytes),
 			     strerror(-err), *words ? " (" : "", words,
 			     *words ? ")" : "");
@@ -247,8 +246,7 @@ int sfs_bench(struct sfs_options *options, const struct sfs_strings *specs,
 	sfs_progress_init(&b.gauge.progress, STDERR_FILENO);
 	ret = run_stages(&b, err);
 	if (ret == 0 && !has_measured(&b.facts) && b.absent)
-		ret = sfs_error_set(err, -EOPNOTSUPP, "it cannot be mounted: %s",
-				    b.absent);
+		ret = sfs_error_set(err, -EOPNOTSUPP, "cannot mount: %s", b.absent);
 	if (ret == 0 || has_measured(&b.facts)) {
 		if (wanted->as_json)
 			sfs_bench_report_json(&b.facts, text);

@@ -249,10 +249,11 @@ static int check_name(const char *name, struct sfs_error *err)
 {
 	if (strpbrk(name, "/{:.") || access(name, F_OK) == 0)
 		return 0;
-	return sfs_error_set(err, -ENOENT,
-			     "'%s' is neither a file nor a section of the ini files "
-			     "(" SYSCONFDIR "/shufflefs.conf, ~/.config/shufflefs.conf)",
-			     name);
+	return sfs_error_set(
+		err, -ENOENT,
+		"'%s' is neither a file nor a section in an ini file (" SYSCONFDIR
+		"/shufflefs.conf, ~/.config/shufflefs.conf)",
+		name);
 }
 
 /* A pattern of the shell's that the shell has not seen, for it was quoted, as braces are.
@@ -263,8 +264,8 @@ static int check_pattern(const char *source, struct sfs_error *err)
 	    access(source, F_OK) == 0)
 		return 0;
 	return sfs_error_set(err, -ENOENT,
-			     "'%s': no such file; '*' and '?' are patterns of the shell: "
-			     "leave the quotes out, or name the folder",
+			     "'%s': no such file; only the shell expands '*' and '?': "
+			     "remove the quotes, or name the folder",
 			     source);
 }
 

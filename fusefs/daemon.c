@@ -90,12 +90,11 @@ static void wait_for_child(int fd)
 		sfs_error("%s", text);
 	} else if (waitpid(child, &status, 0) == child && WIFSIGNALED(status)) {
 		fprintf(stderr,
-			"shufflefs: the daemon died by signal %d before the mount "
-			"was there\n",
+			"shufflefs: the daemon was killed by signal %d before it "
+			"mounted\n",
 			WTERMSIG(status));
 	} else {
-		fprintf(stderr,
-			"shufflefs: the daemon ended before the mount was there\n");
+		fprintf(stderr, "shufflefs: the daemon exited before it mounted\n");
 	}
 	_exit(1);
 }
@@ -150,7 +149,7 @@ void sfs_daemon_ready(int fd)
 		return;
 	sfs_log_use_syslog();
 	if (chdir("/") < 0)
-		sfs_warning("cannot leave the folder it was started in");
+		sfs_warning("cannot change to the root folder: %s", strerror(errno));
 	null = open("/dev/null", O_RDWR);
 	dup2(null, 0);
 	dup2(null, 1);

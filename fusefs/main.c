@@ -42,18 +42,27 @@ static const char synopsis[] =
 /* clang-format off: a line here is a line there */
 static const char introduction[] =
 	"\n"
-	"Mount a dataset of tar shards, and read every epoch of it, shuffled, as one "
-	"tar.\n"
+	"Mount a dataset of tar shards and read each epoch as one shuffled tar.\n"
 	"\n"
-	"  SOURCE  a local path, a folder, file://, http:// or https://, with braces "
-	"for\n"
-	"          ranges: 'https://host/train-{000000..000099}.tar'; or the name of a\n"
-	"          section in " SYSCONFDIR "/shufflefs.conf or ~/.config/shufflefs.conf\n"
-	"  DIR     where to mount: an existing folder\n"
-	"  PATH    a file of the mount: epochs/0.tar, shards/train-000000.tar, README, "
+	"Commands:\n"
+	"  mount   mount the dataset on the folder DIR\n"
+	"  umount  unmount DIR, and wait until its daemon has exited\n"
+	"  cat     write a file of the dataset to standard output, without a mount\n"
+	"  plan    predict how well these options shuffle, and what reading costs\n"
+	"  bench   measure source, shuffling and mount, and name the bottleneck\n"
+	"  index   create the indexes of all shards in advance\n"
+	"  where   print which sample (from 0) of a mounted stream holds byte OFFSET\n"
+	"  top     show what a mount is doing, and what limits it\n"
+	"\n"
+	"Arguments:\n"
+	"  SOURCE  a path, a folder, or a file://, http:// or https:// URL; braces are\n"
+	"          expanded: 'https://host/train-{000000..000099}.tar'; or the name of\n"
+	"          a section in " SYSCONFDIR
+	"/shufflefs.conf or ~/.config/shufflefs.conf\n"
+	"  DIR     an existing folder\n"
+	"  PATH    a file of the dataset, as a mount shows it: epochs/0.tar, README, "
 	"...\n"
-	"  FILE    a mounted stream; which of its samples, from 0, holds the byte "
-	"OFFSET?\n"
+	"  FILE    a stream of a mount: DIR/epochs/0.tar, ...\n"
 	"\n"
 	"Options, for -o, as --long options, and in the ini files:\n";
 /* clang-format on */
@@ -92,7 +101,7 @@ static int help(bool as_mdoc)
 	sfs_options_help(&text, as_mdoc);
 	printf("%s", text.s);
 	if (!as_mdoc)
-		printf("\nThe manual has the whole of it: man shufflefs\n");
+		printf("\nSee the manual for details: man shufflefs\n");
 	sfs_strbuf_done(&text);
 	return OK;
 }
@@ -316,8 +325,8 @@ static int read_stages(const char *list, struct sfs_bench_options *bench,
 		}
 		if (i > SFS_BENCH_STAGE_MOUNT)
 			return sfs_error_set(err, -EINVAL,
-					     "--stages: '%s' is not a list of source, "
-					     "order and mount",
+					     "--stages: '%s' is not a comma-separated "
+					     "list of source, order and mount",
 					     list);
 		bench->wants[i] = true;
 		if (!rest[n])
@@ -368,9 +377,9 @@ static int do_where(const struct sfs_cmdline *c)
 		return OK;
 	}
 	if (errno == EINVAL || errno == ERANGE)
-		sfs_error("'%s' is not an offset in bytes", c->arguments.s[1]);
+		sfs_error("'%s' is not a byte offset", c->arguments.s[1]);
 	else if (errno == ENODATA || errno == ENOTSUP)
-		sfs_error("%s is not a stream of a mount", c->arguments.s[0]);
+		sfs_error("%s is not a stream of a shufflefs mount", c->arguments.s[0]);
 	else
 		sfs_error("%s: %s", c->arguments.s[0], strerror(errno));
 	return FAILED;
@@ -469,8 +478,9 @@ static int no_door(const struct sfs_cmdline *c)
 	if (!name)
 		return misused("no command given");
 	if (find_door(name))
-		return misused("the command comes before its options: shufflefs %s ...",
-			       name);
+		return misused(
+			"the command must come before its options: shufflefs %s ...",
+			name);
 	return no_such_door(name);
 }
 

@@ -145,21 +145,21 @@ static int mount_session(struct mount *m, struct sfs_error *err)
 	if (strncmp(why, "fuse: ", 6) == 0)
 		why += 6;
 	if (access("/dev/fuse", F_OK) < 0)
-		why = "there is no /dev/fuse; a container must be given it (docker run "
-		      "--device /dev/fuse --cap-add SYS_ADMIN), or use shufflefs cat";
+		why = "/dev/fuse does not exist; start the container with 'docker run "
+		      "--device /dev/fuse --cap-add SYS_ADMIN', or use shufflefs cat";
 	return sfs_error_set(err, -EIO, "cannot mount on %s: %s", m->where,
-			     *why ? why : "fusermount3 refused");
+			     *why ? why : "fusermount3 failed");
 }
 
 static int open_session(struct mount *m, struct sfs_error *err)
 {
 	m->session = new_session(m);
 	if (!m->session)
-		return sfs_error_set(err, -EINVAL, "libfuse refuses the options: %s",
+		return sfs_error_set(err, -EINVAL, "libfuse rejected the options: %s",
 				     fuse_said.text);
 	if (fuse_set_signal_handlers(m->session) != 0) {
 		fuse_session_destroy(m->session);
-		return sfs_error_set(err, -EIO, "cannot handle signals");
+		return sfs_error_set(err, -EIO, "cannot install signal handlers");
 	}
 	if (mount_session(m, err) < 0) {
 		fuse_remove_signal_handlers(m->session);
@@ -167,7 +167,7 @@ static int open_session(struct mount *m, struct sfs_error *err)
 		return -EIO;
 	}
 	if (sfs_session_io_use(m->session) < 0)
-		sfs_warning("this libfuse cannot ask for parallel look-ups");
+		sfs_warning("this libfuse cannot enable parallel lookups");
 	return 0;
 }
 
@@ -186,7 +186,7 @@ static void raise_readahead(const struct mount *m)
 		sfs_asprintf("/sys/class/bdi/%s/read_ahead_kb", mounted.device);
 	f = fopen(path, "we");
 	if (!f || fprintf(f, "%llu\n", kib) < 0 || fflush(f) != 0)
-		sfs_info("the kernel reads 128 KiB ahead; root can make readers faster: "
+		sfs_info("kernel readahead is 128 KiB; for faster reads, run as root: "
 			 "echo %llu > %s",
 			 kib, path);
 	if (f)
@@ -199,11 +199,11 @@ static void *greet(void *arg)
 	struct stat st;
 
 	if (stat(m->where, &st) < 0) {
-		sfs_warning("the mount on %s does not answer: %s", m->where,
+		sfs_warning("the mount on %s does not respond: %s", m->where,
 			    strerror(errno));
 	} else {
 		raise_readahead(m);
-		sfs_info("%s is mounted on %s", m->engine->title, m->where);
+		sfs_info("mounted %s on %s", m->engine->title, m->where);
 	}
 	sfs_daemon_ready(m->daemon_fd);
 	return NULL;
@@ -243,11 +243,10 @@ static int check_not_hidden(const struct mount *m, struct sfs_error *err)
 
 		if (realpath(parent, folder) && strncmp(folder, m->where, n) == 0 &&
 		    (folder[n] == '/' || !folder[n] || n == 1))
-			return sfs_error_set(
-				err, -EINVAL,
-				"the mount point %s would hide the shards in "
-				"%s: mount on another folder",
-				m->where, folder);
+			return sfs_error_set(err, -EINVAL,
+					     "mount point %s would hide the shards in "
+					     "%s; choose another folder",
+					     m->where, folder);
 	}
 	return 0;
 }
@@ -374,8 +373,10 @@ int sfs_umount(const char *where, bool lazily)
 			pid = find_daemon(path);
 		ret = sfs_mountpoint_unmount(path, lazily, &err);
 		if (ret == -EBUSY && pid == -ETIMEDOUT) /* by our own look at it */
-			sfs_error_set(&err, ret,
-				      "%s does not answer; unmount it with --lazy", path);
+			sfs_error_set(
+				&err, ret,
+				"%s does not respond; unmount it with umount --lazy",
+				path);
 	}
 	if (ret < 0) {
 		sfs_error("%s", err.text);

@@ -180,7 +180,7 @@ static int hold_signals(struct sfs_temp_mount *t, struct sfs_error *err)
 	t->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	t->log_fd = memfd_create("shufflefs-bench", MFD_CLOEXEC);
 	if (t->signal_fd < 0 || t->log_fd < 0)
-		return sfs_error_set(err, -errno, "cannot watch a daemon: %s",
+		return sfs_error_set(err, -errno, "cannot watch the daemon: %s",
 				     strerror(errno));
 	return 0;
 }
@@ -205,9 +205,9 @@ int sfs_temp_mount_start(struct sfs_temp_mount *t, const struct sfs_strings *arg
 	if (ret == -ECHILD) {
 		sfs_autofree char *words = sfs_temp_mount_last_words(t);
 
-		sfs_error_set(err, ret, "%s", *words ? words : "the daemon has died");
+		sfs_error_set(err, ret, "%s", *words ? words : "the daemon exited");
 	} else if (ret < 0) {
-		sfs_error_set(err, ret, "it was not mounted: %s", strerror(-ret));
+		sfs_error_set(err, ret, "the daemon did not mount: %s", strerror(-ret));
 	}
 	return ret;
 }
@@ -271,7 +271,7 @@ static void remove_folder(struct sfs_temp_mount *t)
 	if (is_mounted(t) && sfs_mountpoint_unmount(t->folder, true, &err) < 0)
 		sfs_warning("%s", err.text);
 	if (rmdir(t->folder) < 0)
-		sfs_warning("%s stays: %s", t->folder, strerror(errno));
+		sfs_warning("cannot remove %s: %s", t->folder, strerror(errno));
 	free(steal(&t->folder));
 }
 

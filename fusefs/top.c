@@ -44,17 +44,18 @@ static int no_mount(const char *where, const char *path, int err_number,
 		    struct sfs_error *err)
 {
 	if (err_number == ENOENT || err_number == ENOTDIR)
-		return sfs_error_set(err, -err_number,
-				     "%s is not a mount of shufflefs: no "
-				     ".shufflefs/stats.json there",
-				     where);
+		return sfs_error_set(
+			err, -err_number,
+			"%s is not a shufflefs mount: it has no .shufflefs/stats.json",
+			where);
 	if (err_number == EINVAL || err_number == EFBIG)
-		return sfs_error_set(err, -err_number, "%s is not shufflefs's: %s", path,
+		return sfs_error_set(err, -err_number,
+				     "%s was not written by shufflefs: %s", path,
 				     err_number == EFBIG ? "it is too large"
 							 : "it is not a regular file");
 	if (err_number == ETIMEDOUT)
 		return sfs_error_set(err, -err_number,
-				     "%s: the mount has not answered for %d s", where,
+				     "%s: the mount has not responded for %d s", where,
 				     ANSWER_MS / 1000);
 	return sfs_error_set(err, -err_number, "%s: %s", path, strerror(err_number));
 }
@@ -243,7 +244,8 @@ static int parse(const char *path, const struct sfs_strbuf *text,
 	int status = sfs_top_report_read(text->s ? text->s : "", text->n, ret, &why);
 
 	if (status < 0)
-		sfs_error_set(err, status, "%s is not shufflefs's: %s", path, why.text);
+		sfs_error_set(err, status, "%s was not written by shufflefs: %s", path,
+			      why.text);
 	return status;
 }
 

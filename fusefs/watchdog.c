@@ -46,7 +46,7 @@ static void *watch(void *arg)
 		;
 	sleep(SFS_STOP_SECONDS);
 	alarm(LAST_SECONDS); /* what hangs may hold locks that are needed below */
-	sfs_error("did not end within %d s after it was told to; it does now",
+	sfs_error("still running %d s after the signal to stop; exiting by force",
 		  SFS_STOP_SECONDS);
 	take_mount_away();
 	_exit(1);

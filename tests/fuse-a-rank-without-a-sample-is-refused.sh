@@ -54,7 +54,7 @@ umount_ds mnt
 
 source=none
 mount_ds -o $opts $source mnt
-refused 0/rank-0-of-1.tar "no samples at all"
+refused 0/rank-0-of-1.tar "contain no samples"
 has 0.tar 0
 umount_ds mnt
 

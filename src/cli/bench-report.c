@@ -119,7 +119,8 @@ static void say_rates(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 	for (i = 0; i <= SFS_BENCH_STAGE_MOUNT; i++) {
 		if (!f->rates[i].is_there)
 			continue;
-		sfs_strbuf_printf(text, is_first ? "The %s gives %s GB/s" : ", the %s %s",
+		sfs_strbuf_printf(text,
+				  is_first ? "The %s delivers %s GB/s" : ", the %s %s",
 				  sfs_bench_stage_name((enum sfs_bench_stage)i),
 				  gb(f->rates[i].bytes_per_s, buf));
 		is_first = false;
@@ -130,10 +131,8 @@ static void say_rates(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 static void say_busy(const struct sfs_bench_facts *f, enum sfs_bench_stage stage,
 		     struct sfs_strbuf *text)
 {
-	sfs_strbuf_printf(
-		text,
-		"all %d processors of this machine are busy, %.1f of them with this",
-		f->n_processors, n_own(&f->rates[stage]));
+	sfs_strbuf_printf(text, "all %d processors are busy, %.1f of them with this",
+			  f->n_processors, n_own(&f->rates[stage]));
 }
 
 /* Do those that follow the source deliver all of it, as far as was measured? */
@@ -148,11 +147,11 @@ static void say_source(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	char buf[RATE_CHARS];
 
-	sfs_strbuf_printf(text, "The source gives %s GB/s on %d %s",
+	sfs_strbuf_printf(text, "The source delivers %s GB/s on %d %s",
 			  gb(f->rates[SFS_BENCH_STAGE_SOURCE].bytes_per_s, buf),
 			  f->n_connections, is_local(f) ? "threads" : "connections");
 	if (has_steady_end(f))
-		sfs_strbuf_printf(text, ", and the %s delivers all of it",
+		sfs_strbuf_printf(text, ", and the %s keeps up with it",
 				  sfs_bench_stage_name(last_stage(f)));
 	sfs_strbuf_puts(text, ": ");
 	if (is_busy(f, SFS_BENCH_STAGE_SOURCE)) {
@@ -161,42 +160,42 @@ static void say_source(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 	} else if (is_local(f)) {
 		sfs_strbuf_puts(text, "the disk is the limit.\n");
 	} else {
-		sfs_strbuf_puts(text, "the network or the server is the limit. Where the "
-				      "server is far, more connections= may help.\n");
+		sfs_strbuf_puts(text,
+				"the network or the server is the limit. If the server "
+				"is far away, more connections= may help.\n");
 	}
 }
 
 static void say_order(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	say_rates(f, text);
-	sfs_strbuf_puts(text, ": putting the samples in order is the limit; ");
+	sfs_strbuf_puts(text, ": shuffling is the limit; ");
 	if (is_busy(f, SFS_BENCH_STAGE_ORDER)) {
 		say_busy(f, SFS_BENCH_STAGE_ORDER, text);
 		sfs_strbuf_puts(text, ".\n");
 	} else {
-		sfs_strbuf_printf(text,
-				  "it keeps %.1f of %d processors busy, and waits "
-				  "otherwise: more connections= or a larger budget= may "
-				  "help.\n",
-				  n_own(&f->rates[SFS_BENCH_STAGE_ORDER]),
-				  f->n_processors);
+		sfs_strbuf_printf(
+			text,
+			"it uses %.1f of %d processors and waits the rest of the time: "
+			"more connections= or a larger budget= may help.\n",
+			n_own(&f->rates[SFS_BENCH_STAGE_ORDER]), f->n_processors);
 	}
 }
 
 static void say_mount(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	say_rates(f, text);
-	sfs_strbuf_puts(text,
-			": handing the bytes to the reader, through the kernel, is the "
-			"limit");
+	sfs_strbuf_puts(
+		text,
+		": passing the bytes through the kernel to the reader is the limit");
 	if (is_busy(f, SFS_BENCH_STAGE_MOUNT)) {
 		sfs_strbuf_puts(text, "; ");
 		say_busy(f, SFS_BENCH_STAGE_MOUNT, text);
 		sfs_strbuf_puts(text, ".\n");
 	} else {
 		sfs_strbuf_puts(text,
-				". One reader waits for each answer in turn; several "
-				"at a time, such as ranks or workers, get more.\n");
+				". One reader waits for each reply in turn; several "
+				"readers, such as ranks or workers, get more.\n");
 	}
 }
 
@@ -204,8 +203,7 @@ static void say_mount(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 static void say_alone(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	say_rates(f, text);
-	sfs_strbuf_puts(text,
-			". What limits it is not known without the stages before.\n");
+	sfs_strbuf_puts(text, ". To find the limit, run the earlier stages too.\n");
 }
 
 static void say_cached(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
@@ -216,24 +214,24 @@ static void say_cached(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 
 	if (direct->is_there && cached->is_there &&
 	    cached->bytes_per_s < MUCH_LESS * direct->bytes_per_s)
-		sfs_strbuf_printf(
-			text,
-			"Through the page cache a reader gets %s GB/s: it should read "
-			"1 MiB or more with O_DIRECT, or mount with -o direct_io.\n",
-			gb(cached->bytes_per_s, buf));
+		sfs_strbuf_printf(text,
+				  "Through the page cache a reader gets %s GB/s; to "
+				  "bypass it, read 1 MiB or more at a time with "
+				  "O_DIRECT, or mount with -o direct_io.\n",
+				  gb(cached->bytes_per_s, buf));
 }
 
 /* What the numbers do not say by themselves. */
 static void say_notes(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	const struct sfs_rate *whole = &f->rates[SFS_BENCH_STAGE_MOUNT];
-	const char *separator = "An epoch ended before the time was up (";
+	const char *separator = "The epoch ended early (";
 	int i;
 
 	if (!whole->is_there)
 		whole = &f->rates[SFS_BENCH_STAGE_ORDER];
 	if (whole->is_there)
-		sfs_strbuf_printf(text, "The first sample came after %.2f s.\n",
+		sfs_strbuf_printf(text, "The first sample arrived after %.2f s.\n",
 				  whole->first_s);
 	for (i = 0; i < SFS_BENCH_N_STAGES; i++) {
 		if (!f->rates[i].has_ended)
@@ -243,28 +241,26 @@ static void say_notes(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 		separator = ", ";
 	}
 	if (separator[0] == ',') /* there were some */
-		sfs_strbuf_printf(
-			text,
-			"): the dataset is too small for %g s a stage, and so its "
-			"rates have their beginning and end in them.\n",
-			f->wanted_s);
+		sfs_strbuf_printf(text,
+				  "): the dataset is too small for %g s per stage, so "
+				  "these rates include the start and the end.\n",
+				  f->wanted_s);
 	for (i = 0; i < SFS_BENCH_N_STAGES; i++)
 		if (f->rates[i].is_early)
 			sfs_strbuf_printf(
 				text,
-				"The stage %s was still filling its buffer: its "
-				"rate would grow in more than --seconds=%g.\n",
+				"The %s stage was still filling its buffer: a run longer "
+				"than --seconds=%g would show a higher rate.\n",
 				sfs_bench_stage_name((enum sfs_bench_stage)i),
 				f->wanted_s);
 	for (i = 0; i < SFS_BENCH_N_STAGES; i++)
 		if (f->absent[i])
-			sfs_strbuf_printf(text, "The stage %s was left out: %s.\n",
+			sfs_strbuf_printf(text, "The %s stage was skipped: %s.\n",
 					  sfs_bench_stage_name((enum sfs_bench_stage)i),
 					  f->absent[i]);
 	if (f->n_local > 0)
-		sfs_strbuf_puts(text,
-				"What the page cache had of local files was read from "
-				"there, not from a disk.\n");
+		sfs_strbuf_puts(text, "Local files in the page cache were read from "
+				      "memory, not from disk.\n");
 }
 
 void sfs_bench_report_say(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
@@ -272,9 +268,8 @@ void sfs_bench_report_say(const struct sfs_bench_facts *f, struct sfs_strbuf *te
 	enum sfs_bench_stage limit = sfs_bench_report_limit(f);
 
 	if (is_too_short(f))
-		sfs_strbuf_puts(text,
-				"An epoch takes less than a second: too short to say "
-				"what limits it.\n");
+		sfs_strbuf_puts(text, "The epoch takes less than a second: too short to "
+				      "find the limit.\n");
 	if (limit == SFS_BENCH_STAGE_SOURCE)
 		say_source(f, text);
 	else if (limit != SFS_BENCH_N_STAGES &&
@@ -315,7 +310,7 @@ void sfs_bench_report_table(const struct sfs_bench_facts *f, struct sfs_strbuf *
 	sfs_strbuf_printf(text, "%s: %" PRIu32 " shards\n", f->dataset, f->n_shards);
 	sfs_strbuf_printf(
 		text,
-		"reach    the first answer after %.3f s, then %.0f sizes a second\n",
+		"reach    first response after %.3f s, then %.0f sizes per second\n",
 		f->reach_s, f->sizes_per_s);
 	if (last_stage(f) != SFS_BENCH_N_STAGES)
 		sfs_strbuf_puts(text,

@@ -137,7 +137,7 @@ static int reach(const struct sfs_bench_run *g, struct sfs_engine **ret_core,
 	int ret;
 
 	sfs_ledger_keep_errors();
-	sfs_progress_show(&g->progress, 0, "reach: waiting for an answer");
+	sfs_progress_show(&g->progress, 0, "reach: waiting for a response");
 	ret = sfs_engine_start(g->options, g->specs, false, ret_core, err);
 	if (ret < 0)
 		return ret;
@@ -296,7 +296,8 @@ static int make_slots(struct flow *f, struct sfs_error *err)
 	}
 	return f->n_slots ? 0
 			  : sfs_error_set(err, -ENOMEM,
-					  "the budget has no room for a single part");
+					  "the budget is too small for a single part; "
+					  "raise budget=");
 }
 
 /* Whole shards: that needs no samples to be known, whatever is permuted. */
@@ -361,9 +362,7 @@ static void fail_flow(struct flow *f)
 	pthread_mutex_lock(&f->lock);
 	f->is_stopping = true;
 	f->err = -ETIMEDOUT;
-	sfs_error_set(&f->error, f->err,
-		      "no part of a shard has come within %llu s "
-		      "(read-timeout)",
+	sfs_error_set(&f->error, f->err, "no data arrived within %llu s (read-timeout)",
 		      (unsigned long long)(sfs_stall_limit_ns() / SFS_NS_PER_S));
 	pthread_mutex_unlock(&f->lock);
 }
@@ -558,7 +557,7 @@ static int gauge_stream(const struct sfs_bench_run *g, struct sfs_tree *tree,
 	*rate = sfs_ratemeter_end(m, ret == 1, 0);
 	if (ret < 0) {
 		sfs_ledger_why(path, ret, err);
-		sfs_error_wrap(err, ret, "%s: cannot read on after byte %" PRIu64, path,
+		sfs_error_wrap(err, ret, "%s: read error at byte %" PRIu64, path,
 			       rate->n_bytes);
 	}
 	rate->is_there = ret >= 0;

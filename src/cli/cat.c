@@ -99,8 +99,8 @@ static int copy(struct sfs_file *file, const char *path, uint64_t timeout_ms, in
 			      &read_err);
 	if (read_err < 0) {
 		sfs_ledger_why(path, read_err, err);
-		return sfs_error_wrap(err, read_err, "%s: cannot read on after byte %llu",
-				      path, (unsigned long long)written);
+		return sfs_error_wrap(err, read_err, "%s: read error at byte %llu", path,
+				      (unsigned long long)written);
 	}
 	if (ret == -EPIPE && written >= sfs_file_padding(file))
 		return 0;

@@ -121,8 +121,7 @@ static int look_at_some(struct plan *p, uint64_t *ret_mean, struct sfs_error *er
 		n_samples += sfs_sample_table_n(&p->tables[k]);
 	}
 	if (n_samples == 0)
-		return sfs_error_set(err, -ENODATA, "there are no samples in %u shards",
-				     n);
+		return sfs_error_set(err, -ENODATA, "found no samples in %u shards", n);
 	*ret_mean = n_bytes / n_samples / SFS_TAR_BLOCK * SFS_TAR_BLOCK;
 	return 0;
 }
@@ -169,7 +168,8 @@ static int make_tables(struct plan *p, struct sfs_error *err)
 	}
 	if (p->n_all >= UINT32_MAX)
 		return sfs_error_set(err, -EOVERFLOW,
-				     "more than 2^32 samples cannot be planned");
+				     "the dataset has 2^32 samples or more, which is too "
+				     "many for plan");
 	return 0;
 }
 
@@ -326,7 +326,7 @@ static void print_dataset(const struct plan *p, struct sfs_strbuf *text)
 			  p->n_counted == p->n_shards ? "" : "about ", p->n_all,
 			  p->n_counted == p->n_shards
 				  ? ""
-				  : " (counted in three shards; --exact counts all)");
+				  : " (estimated from three shards; --exact counts all)");
 }
 
 /* As an option takes it: "64M", "100000". */
@@ -362,7 +362,7 @@ static void print_order(const struct outlook *o, struct sfs_strbuf *text)
 	sfs_strbuf_printf(text, "%-16s", "order");
 	print_settings(&o->settings, text);
 	if (o->n_lanes < o->settings.lanes)
-		sfs_strbuf_printf(text, "; a %s is a lane, as there are no more",
+		sfs_strbuf_printf(text, "; one %s per lane, as there are no more",
 				  sfs_order_wants_equal_lanes(&o->settings) ? "sample"
 									    : "shard");
 	sfs_strbuf_printf(text, "\n");
@@ -372,8 +372,9 @@ static void print_worth(const struct plan *p, const char *what, double worth,
 			struct sfs_strbuf *text)
 {
 	sfs_strbuf_printf(text, "  %-14s%.0f%s\n", what, worth,
-			  worth >= p->wanted->batch ? " (as good as chance, or better)"
-						    : "");
+			  worth >= p->wanted->batch
+				  ? " (as good as a random batch, or better)"
+				  : "");
 }
 
 /* From epoch 0 to 1. */
@@ -382,21 +383,21 @@ static void print_lift(struct plan *p, const struct outlook *o, struct sfs_strbu
 	sfs_autofree uint32_t *before = NULL, *after = NULL;
 
 	if (is_sampled(p, p->n_all)) {
-		sfs_strbuf_printf(text,
-				  "%-16snot looked at in so many samples (--exact)\n",
-				  "co-batch lift");
+		sfs_strbuf_printf(
+			text, "%-16snot computed for this many samples; use --exact\n",
+			"co-batch lift");
 		return;
 	}
 	before = sfs_reallocarray(NULL, p->n_all, sizeof *before);
 	after = sfs_reallocarray(NULL, p->n_all, sizeof *after);
 	note_batches(p, &o->settings, 0, before);
 	note_batches(p, &o->settings, 1, after);
-	sfs_strbuf_printf(text,
-			  "%-16s%.2f times as likely as by chance that two samples of a "
-			  "batch\n%-16smeet again in the next epoch\n",
-			  "co-batch lift",
-			  sfs_quality_lift(before, after, p->n_all, p->wanted->batch),
-			  "");
+	sfs_strbuf_printf(
+		text,
+		"%-16s%.2f times the chance level: how often two samples of a batch\n"
+		"%-16sshare one in the next epoch\n",
+		"co-batch lift",
+		sfs_quality_lift(before, after, p->n_all, p->wanted->batch), "");
 }
 
 static void print_rank(struct plan *p, const struct outlook *o, struct sfs_strbuf *text)
@@ -416,20 +417,20 @@ static void print_rank(struct plan *p, const struct outlook *o, struct sfs_strbu
 	if (q.n_batches > 0)
 		print_worth(p, what, q.whole, text);
 	else
-		sfs_strbuf_printf(text, "  %-14shas not so many samples\n", what);
+		sfs_strbuf_printf(text, "  %-14shas fewer samples than a batch\n", what);
 }
 
 static void print_quality(struct plan *p, const struct outlook *o,
 			  struct sfs_strbuf *text)
 {
 	sfs_strbuf_printf(text,
-			  "%-16sis worth so many independent samples, if a shard is one "
-			  "class:\n",
+			  "%-16sis worth this many independent samples, if each shard is "
+			  "one class:\n",
 			  "a batch");
 	if (o->quality.n_samples < p->n_all / 2)
 		sfs_strbuf_printf(text,
 				  "  %-14sfrom %" PRIu64
-				  " samples at %d places, and its end; "
+				  " samples at %d places and at the end; "
 				  "--exact plays all\n",
 				  "estimated", o->quality.n_samples, N_PLACES);
 	sfs_strbuf_printf(text, "  %-14s%u\n", "of", p->wanted->batch);
@@ -438,7 +439,7 @@ static void print_quality(struct plan *p, const struct outlook *o,
 	print_worth(p, "worst tenth", o->quality.worst_tenth, text);
 	if (p->wanted->n_ranks > 0)
 		print_rank(p, o, text);
-	sfs_strbuf_printf(text, "%-16s%.1f in a batch, on average\n", "shards",
+	sfs_strbuf_printf(text, "%-16s%.1f per batch, on average\n", "shards",
 			  o->quality.n_shards);
 	print_lift(p, o, text);
 }
@@ -448,12 +449,12 @@ static void print_cost(struct plan *p, const struct outlook *o, struct sfs_strbu
 	char memory[32], part[32];
 
 	sfs_strbuf_printf(
-		text, "%-16sabout %s for a stream, of budget=%s\n", "memory",
+		text, "%-16sabout %s per stream, of budget=%s\n", "memory",
 		sfs_format_size(o->memory_bytes >> 20 << 20, memory),
 		sfs_format_size(p->engine->runtime.budget.total_bytes >> 20 << 20, part));
 	sfs_strbuf_printf(text, "%-16s%d\n", "connections",
 			  p->engine->runtime.n_connections);
-	sfs_strbuf_printf(text, "%-16sabout %" PRIu64 " an epoch, of %s%s\n", "requests",
+	sfs_strbuf_printf(text, "%-16sabout %" PRIu64 " per epoch, of %s%s\n", "requests",
 			  o->n_slices + p->n_bytes / o->part_bytes + p->n_shards,
 			  o->settings.segment == SFS_SEGMENT_SHARD ? "" : "at most ",
 			  sfs_format_size(o->part_bytes, part));
@@ -520,7 +521,7 @@ static int find_cheapest(struct plan *p, struct outlook *ret, struct sfs_error *
 	if (n == 0)
 		return sfs_error_set(
 			err, -EINVAL,
-			"--ranks=%u divides none of the lanes that are tried",
+			"--ranks=%u divides none of the lane counts that --quality tries",
 			p->wanted->n_ranks);
 	qsort(all, n, sizeof *all, by_cost);
 	for (i = 0; i < n && best.quality.whole < p->wanted->quality; i++) {
@@ -531,11 +532,10 @@ static int find_cheapest(struct plan *p, struct outlook *ret, struct sfs_error *
 	*ret = best;
 	if (best.quality.whole >= p->wanted->quality)
 		return 0;
-	return sfs_error_set(
-		err, -ERANGE,
-		"no settings make a batch worth %g samples; the best of these "
-		"shards is %.0f, with lanes=%u: more and smaller shards help",
-		p->wanted->quality, best.quality.whole, best.settings.lanes);
+	return sfs_error_set(err, -ERANGE,
+			     "no settings reach --quality=%g: the best is %.0f, with "
+			     "lanes=%u; use more and smaller shards",
+			     p->wanted->quality, best.quality.whole, best.settings.lanes);
 }
 
 /* ---- the picture ---- */
@@ -639,8 +639,8 @@ static int write_file(const char *path, const struct sfs_strbuf *text,
 	/* "--svg SHARD SHARD": the first one is the drawing's name. */
 	if (is_precious(path))
 		return sfs_error_set(err, -EEXIST,
-				     "--svg=%s: this file is there already, and is no "
-				     "drawing: name another one",
+				     "--svg=%s: the file exists and is not an SVG "
+				     "drawing; choose another name",
 				     path);
 	f = fopen(path, "we");
 	is_written = f && fwrite(text->s, 1, text->n, f) == text->n;
@@ -691,9 +691,11 @@ static int make_plan(struct plan *p, struct sfs_strbuf *text, struct sfs_error *
 	if (ret < 0)
 		return ret;
 	if (p->n_all < p->wanted->batch)
-		return sfs_error_set(err, -EINVAL,
-				     "a batch of %u is more than all %" PRIu64 " samples",
-				     p->wanted->batch, p->n_all);
+		return sfs_error_set(
+			err, -EINVAL,
+			"--batch=%u is larger than the dataset, which has %" PRIu64
+			" samples",
+			p->wanted->batch, p->n_all);
 	if (p->wanted->quality > 0) {
 		ret = find_cheapest(p, &o, err);
 	} else {

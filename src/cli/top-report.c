@@ -273,7 +273,8 @@ int sfs_top_report_read(const void *bytes, size_t n, struct sfs_top_report *ret,
 
 	sfs_json_init(&json, bytes, n);
 	if (!take_all(&json, &s) || !s.version || s.shards == 0)
-		ret_value = sfs_json_refuse(&json, err, "no stats of a mount");
+		ret_value =
+			sfs_json_refuse(&json, err, "these are not the stats of a mount");
 	sfs_json_done(&json);
 	if (ret_value < 0)
 		sfs_top_report_done(&s);
@@ -422,9 +423,7 @@ static void draw_budget(const struct sfs_top_report *now, struct sfs_strbuf *t)
 static void draw_requests(const struct sfs_top_report *now, struct sfs_strbuf *t)
 {
 	sfs_strbuf_printf(
-		t,
-		"requests  %llu on the way, %llu ended, %llu failed, %llu tried "
-		"again",
+		t, "requests  %llu in flight, %llu ended, %llu failed, %llu retried",
 		(unsigned long long)now->n_requests, (unsigned long long)now->requests,
 		(unsigned long long)now->requests_failed,
 		(unsigned long long)now->events_retry);

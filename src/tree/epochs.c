@@ -130,7 +130,8 @@ int sfs_epochs_lookup(struct sfs_epochs *e, uint64_t folder, const char *compone
 		return refuse(&name, ret, why.text);
 	if (!node_of_name(e, &name, ret_node))
 		return refuse(&name, -ENFILE,
-			      "too many names below epochs/ were looked up; mount anew");
+			      "too many names were looked up in epochs/: unmount and "
+			      "mount again");
 	return 0;
 }
 
@@ -227,9 +228,9 @@ static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 	if (name->rank < sfs_order_positions(&e->engine->runtime.order, n, name->n_ranks))
 		return 0;
 	if (n == 0)
-		return refuse(name, -EINVAL, "the shards have no samples at all");
+		return refuse(name, -EINVAL, "the shards contain no samples");
 	snprintf(why, sizeof why,
-		 "rank %u of %u would have no sample, as there are only %llu: use fewer "
+		 "rank %u of %u has no samples: the dataset has only %llu; use fewer "
 		 "ranks, or equal=pad",
 		 name->rank, name->n_ranks, (unsigned long long)n);
 	return refuse(name, -EINVAL, why);

@@ -199,8 +199,8 @@ static int give_up(struct sfs_order_file *s)
 
 	sfs_ledger_add(SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
 		       "close other .order files, or raise budget=",
-		       "the .order of epoch %llu takes %s or more, and the budget has no "
-		       "room for it",
+		       "the .order file of epoch %llu needs %s or more, and the budget "
+		       "has no room for it",
 		       (unsigned long long)s->epoch, sfs_format_size(n, size));
 	if (s->has_map)
 		sfs_locator_done(&s->map);
@@ -460,7 +460,7 @@ static bool cancel(struct sfs_read *read)
 
 static void explain(struct sfs_read *read, struct sfs_cause *cause)
 {
-	sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "the text of an order to be made");
+	sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "the text of an .order file");
 }
 
 void sfs_order_file_read(struct sfs_order_file *s, struct sfs_read *read)
