@@ -76,4 +76,4 @@ head -c 20000 /dev/urandom >data/bad.tar
 if "$shufflefs" bench --stages=source,order data >found 2>said; then fail "a damaged shard"; fi
 grep -q "^source  " found || fail "$(cat found)"
 if grep -q "^order  " found; then fail "$(cat found)"; fi
-grep -q "epochs/1.tar: cannot read on after byte" said || fail "$(cat said)"
+grep -q "epochs/1.tar: read error at byte" said || fail "$(cat said)"
