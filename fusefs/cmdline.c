@@ -23,7 +23,7 @@ static void add_setting(struct sfs_cmdline *c, const char *name, const char *val
 
 void sfs_cmdline_done(struct sfs_cmdline *c)
 {
-	struct sfs_own *own;
+	struct sfs_command_option *own;
 
 	for (own = c->own; own && own->name; own++)
 		free(steal(&own->value));
@@ -38,18 +38,18 @@ void sfs_cmdline_done(struct sfs_cmdline *c)
 	sfs_strings_done(&c->arguments);
 }
 
-static struct sfs_own *find_own(const struct sfs_cmdline *c, const char *name)
+static struct sfs_command_option *find_own(const struct sfs_cmdline *c, const char *name)
 {
-	struct sfs_own *own = c->own;
+	struct sfs_command_option *own = c->own;
 
 	while (own && own->name && strcmp(own->name, name) != 0)
 		own++;
 	return own && own->name ? own : NULL;
 }
 
-static struct sfs_own *find_letter(const struct sfs_cmdline *c, char letter)
+static struct sfs_command_option *find_letter(const struct sfs_cmdline *c, char letter)
 {
-	struct sfs_own *own = c->own;
+	struct sfs_command_option *own = c->own;
 
 	while (own && own->name && own->letter != letter)
 		own++;
@@ -59,7 +59,7 @@ static struct sfs_own *find_letter(const struct sfs_cmdline *c, char letter)
 /* err has the sentence, perhaps with a better guess than there is here. */
 static int no_such(const struct sfs_cmdline *c, const char *name, struct sfs_error *err)
 {
-	const struct sfs_own *own;
+	const struct sfs_command_option *own;
 
 	for (own = c->own; own && own->name; own++)
 		if (sfs_strbuf_distance(name, own->name) < 3)
@@ -70,7 +70,7 @@ static int no_such(const struct sfs_cmdline *c, const char *name, struct sfs_err
 	return -EINVAL;
 }
 
-static void set_own(struct sfs_own *own, const char *value)
+static void set_own(struct sfs_command_option *own, const char *value)
 {
 	free(own->value);
 	own->value = sfs_strdup(value ? value : "");
@@ -85,7 +85,7 @@ static int take_long(struct sfs_cmdline *c, char **argv, int n_left,
 		equals ? sfs_strndup(argv[0] + 2, (size_t)(equals - argv[0] - 2))
 		       : sfs_strdup(argv[0] + 2);
 	sfs_autofree char *origin = sfs_asprintf("--%s", name);
-	struct sfs_own *own = find_own(c, name);
+	struct sfs_command_option *own = find_own(c, name);
 	int ret;
 
 	if (strcmp(name, "help") == 0 || strcmp(name, "version") == 0 ||
@@ -111,7 +111,7 @@ static int take_long(struct sfs_cmdline *c, char **argv, int n_left,
 }
 
 /* -x, -x VALUE, -xVALUE */
-static int take_letter(struct sfs_own *own, char **argv, int n_left,
+static int take_letter(struct sfs_command_option *own, char **argv, int n_left,
 		       struct sfs_error *err)
 {
 	bool is_joined = argv[0][2] != 0;
@@ -128,7 +128,7 @@ static int take_letter(struct sfs_own *own, char **argv, int n_left,
 static int take_short(struct sfs_cmdline *c, char **argv, int n_left,
 		      struct sfs_error *err)
 {
-	struct sfs_own *own = find_letter(c, argv[0][1]);
+	struct sfs_command_option *own = find_letter(c, argv[0][1]);
 
 	if (own)
 		return take_letter(own, argv, n_left, err);

@@ -29,6 +29,7 @@
 #include <malloc.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -950,6 +951,16 @@ static const char *default_ca_file(void)
 	const char *s = getenv("CURL_CA_BUNDLE");
 
 	return s && *s ? s : getenv("SSL_CERT_FILE");
+}
+
+const char *sfs_fetch_version(void)
+{
+	static char text[128];
+	const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+
+	snprintf(text, sizeof text, "%s %s", info->version,
+		 info->ssl_version ? info->ssl_version : "without TLS");
+	return text;
 }
 
 struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,

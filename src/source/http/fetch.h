@@ -18,6 +18,9 @@
 
 struct sfs_fetch;
 
+/* Which libcurl this runs with: "7.88.1 OpenSSL/3.0.17". */
+const char *sfs_fetch_version(void);
+
 /* Start the thread.  NULL and *err: libcurl refuses an option. */
 struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 				  struct sfs_error *err);
