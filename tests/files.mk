@@ -297,7 +297,9 @@ repo_tests = \
 	tests/repo-every-test-is-listed.sh \
 	tests/repo-layers-hold.sh \
 	tests/repo-manuals-are-whole.sh \
-	tests/repo-the-order-of-locks-is-documented.sh
+	tests/repo-scripts-test-finds-tests-by-part-of-a-name.sh \
+	tests/repo-the-order-of-locks-is-documented.sh \
+	tests/repo-version-names-commit-and-libraries.sh
 
 test_helpers = \
 	tests/check-reads.py \
