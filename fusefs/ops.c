@@ -5,6 +5,7 @@
 #include "ops.h"
 
 #include "base/alloc.h"
+#include "tree/file.h"
 #include "tree/tree.h"
 
 #include <errno.h>

@@ -119,9 +119,11 @@ libshufflefs_la_SOURCES = \
 	src/engine/reclaim.c src/engine/reclaim.h \
 	 \
 	src/tree/epochs.c src/tree/epochs.h \
+	src/tree/file.c src/tree/file.h \
 	src/tree/names.c src/tree/names.h \
 	src/tree/node.h \
 	src/tree/order-file.c src/tree/order-file.h \
+	src/tree/sample-files.c src/tree/sample-files.h \
 	src/tree/status.c src/tree/status.h \
 	src/tree/tree.c src/tree/tree.h \
 	 \

@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "order/order.h"
 #include "stream/sizing.h"
+#include "tree/file.h"
 #include "tree/tree.h"
 
 #include <errno.h>

@@ -8,6 +8,7 @@
 #include "base/ledger.h"
 #include "cli/reader.h"
 #include "engine/engine.h"
+#include "tree/file.h"
 #include "tree/tree.h"
 
 #include <errno.h>

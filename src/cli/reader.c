@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/lock.h"
-#include "tree/tree.h"
+#include "tree/file.h"
 
 #include <errno.h>
 
