@@ -132,6 +132,10 @@ libshufflefs_la_SOURCES = \
 	src/cli/cat.c src/cli/cat.h \
 	src/cli/index.c src/cli/index.h \
 	src/cli/plan.c src/cli/plan.h \
+	src/cli/plan-dataset.c src/cli/plan-dataset.h \
+	src/cli/plan-draw.c src/cli/plan-draw.h \
+	src/cli/plan-estimate.c src/cli/plan-estimate.h \
+	src/cli/plan-report.c src/cli/plan-report.h \
 	src/cli/reader.c src/cli/reader.h \
 	src/cli/top-report.c src/cli/top-report.h
 libshufflefs_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
