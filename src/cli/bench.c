@@ -102,21 +102,6 @@ static void show_sizes(void *ctx)
 			  known, n);
 }
 
-static int wait_for_sizes(const struct sfs_bench_run *g, struct sfs_engine *engine,
-			  struct sfs_error *err)
-{
-	struct reach reach = {g, engine};
-	struct sfs_sync sync;
-	int ret;
-
-	sfs_sync_init(&sync);
-	while ((ret = sfs_sizes_all(engine->sizes, &sync.waiter)) == -EINPROGRESS &&
-	       (ret = sfs_sync_wait_showing(&sync, show_sizes, &reach)) == 0)
-		;
-	sfs_sync_done(&sync);
-	return sfs_engine_tell_sizes(engine, ret, err);
-}
-
 static void describe(const struct sfs_engine *engine, struct sfs_bench_facts *facts)
 {
 	const struct sfs_shards *shards = &engine->runtime.shards;
@@ -145,7 +130,8 @@ static int reach(const struct sfs_bench_run *g, struct sfs_engine **ret_core,
 	answered_ns = sfs_clock_ns();
 	describe(*ret_core, facts);
 	facts->reach_s = (double)(answered_ns - begun_ns) / SFS_NS_PER_S;
-	ret = wait_for_sizes(g, *ret_core, err);
+	ret = sfs_engine_wait_for_sizes(*ret_core, show_sizes,
+					&(struct reach){g, *ret_core}, err);
 	facts->sizes_per_s = (double)facts->n_shards * SFS_NS_PER_S /
 			     (double)(sfs_clock_ns() - answered_ns + 1);
 	return ret;

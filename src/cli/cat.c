@@ -118,7 +118,7 @@ static int wait_for_sizes(struct sfs_engine *engine, const char *path,
 		path++;
 	if (strncmp(path, "epochs/", 7) != 0)
 		return 0;
-	return sfs_engine_wait_for_sizes(engine, err);
+	return sfs_engine_wait_for_sizes(engine, NULL, NULL, err);
 }
 
 int sfs_cat(struct sfs_options *options, const struct sfs_strings *specs,

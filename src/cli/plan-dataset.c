@@ -161,7 +161,7 @@ int sfs_plan_dataset_load(struct sfs_plan_dataset *d, struct sfs_engine *engine,
 	d->n_samples = sfs_calloc(d->n_shards, sizeof *d->n_samples);
 	d->base = sfs_calloc(d->n_shards, sizeof *d->base);
 	d->is_pinned = sfs_calloc(d->n_shards, sizeof *d->is_pinned);
-	ret = sfs_engine_wait_for_sizes(engine, err);
+	ret = sfs_engine_wait_for_sizes(engine, NULL, NULL, err);
 	return ret < 0 ? ret : make_tables(d, err);
 }
 

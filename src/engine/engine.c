@@ -374,31 +374,26 @@ static int start(struct sfs_engine *engine, struct sfs_dataset *d, bool is_cat,
 	return 0;
 }
 
-int sfs_engine_tell_sizes(struct sfs_engine *engine, int ret, struct sfs_error *err)
+int sfs_engine_wait_for_sizes(struct sfs_engine *engine, void (*show)(void *ctx),
+			      void *ctx, struct sfs_error *err)
 {
 	struct sfs_sizes_tally tally;
-
-	if (ret == 0)
-		return sfs_probe_shards(engine->sizes, &engine->runtime.shards, false,
-					err);
-	sfs_ledger_why("", ret, err); /* of a deadline; the census knows the others */
-	sfs_error_wrap(err, ret, "cannot get the sizes of all shards");
-	sfs_sizes_report(engine->sizes, &tally);
-	sfs_sizes_describe(&tally, err);
-	return ret;
-}
-
-int sfs_engine_wait_for_sizes(struct sfs_engine *engine, struct sfs_error *err)
-{
 	struct sfs_sync sync;
 	int ret;
 
 	sfs_sync_init(&sync);
 	while ((ret = sfs_sizes_all(engine->sizes, &sync.waiter)) == -EINPROGRESS &&
-	       (ret = sfs_sync_wait(&sync)) == 0)
+	       (ret = sfs_sync_wait_showing(&sync, show, ctx)) == 0)
 		;
 	sfs_sync_done(&sync);
-	return sfs_engine_tell_sizes(engine, ret, err);
+	if (ret == 0)
+		return sfs_probe_shards(engine->sizes, &engine->runtime.shards, false,
+					err);
+	sfs_ledger_why("", ret, err); /* a time-out; the sizes know the other errors */
+	sfs_error_wrap(err, ret, "cannot get the sizes of all shards");
+	sfs_sizes_report(engine->sizes, &tally);
+	sfs_sizes_describe(&tally, err);
+	return ret;
 }
 
 /* All sizes must be known for that. */
@@ -410,7 +405,7 @@ static int check_order(struct sfs_engine *engine, struct sfs_error *err)
 
 	if (!expected)
 		return 0;
-	ret = sfs_engine_wait_for_sizes(engine, err);
+	ret = sfs_engine_wait_for_sizes(engine, NULL, NULL, err);
 	if (ret < 0)
 		return sfs_error_wrap(err, ret, "expect-order");
 	snprintf(found, sizeof found, "%016llx",

@@ -57,12 +57,12 @@ char *sfs_engine_index_cache(const struct sfs_options *options);
 int sfs_engine_start(struct sfs_options *options, const struct sfs_strings *specs,
 		     bool is_cat, struct sfs_engine **ret_core, struct sfs_error *err);
 
-/* Wait until the sizes of all shards are known.  < 0, with a sentence: they cannot be
- * had. Else a line in the log says what is left out, if anything is. */
-int sfs_engine_wait_for_sizes(struct sfs_engine *engine, struct sfs_error *err);
-
-/* The same for who has waited, and was told `ret`. */
-int sfs_engine_tell_sizes(struct sfs_engine *engine, int ret, struct sfs_error *err);
+/* Wait until the sizes of all shards are known.  Calls show(ctx) every tenth of a second
+ * meanwhile, unless `show` is NULL.  0: they are; a line in the log says which shards
+ * are left out, if any.  < 0: some cannot be read, or the sources stall; *err says why.
+ */
+int sfs_engine_wait_for_sizes(struct sfs_engine *engine, void (*show)(void *ctx),
+			      void *ctx, struct sfs_error *err);
 
 /* Stop; all files must be closed and nobody may wait any more.  Waits until all has
  * ended, which nothing at the other end of a network can delay.  A disk that does not
