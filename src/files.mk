@@ -128,7 +128,9 @@ libshufflefs_la_SOURCES = \
 	src/tree/tree.c src/tree/tree.h \
 	 \
 	src/cli/bench.c src/cli/bench.h \
+	src/cli/bench-order.c src/cli/bench-order.h \
 	src/cli/bench-report.c src/cli/bench-report.h \
+	src/cli/bench-source.c src/cli/bench-source.h \
 	src/cli/cat.c src/cli/cat.h \
 	src/cli/index.c src/cli/index.h \
 	src/cli/plan.c src/cli/plan.h \

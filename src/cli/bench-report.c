@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: each stage does all that those before it do, and more.  So the one at
- * which the rate drops most is the limit; and if it drops nowhere, the first is. */
+/* How this works: each stage includes the work of those before it.  So the bottleneck is
+ * the stage at which the rate drops most, or the first if it drops nowhere. */
 #include "cli/bench-report.h"
 
 #include <inttypes.h>
@@ -31,13 +31,13 @@ static const char *gb(double bytes_per_s, char buf[RATE_CHARS])
 	return buf;
 }
 
-/* Processors that work for it. */
+/* Processors that it keeps busy. */
 static double n_own(const struct sfs_rate *rate)
 {
 	return rate->bytes_per_s / GIB * rate->cpu_s_per_gib;
 }
 
-/* Has the machine no more processors for the stage, whoever uses them? */
+/* Are all processors busy, whoever uses them? */
 static bool is_busy(const struct sfs_bench_facts *f, enum sfs_bench_stage stage)
 {
 	const struct sfs_rate *rate = &f->rates[stage];
@@ -68,7 +68,7 @@ static enum sfs_bench_stage last_stage(const struct sfs_bench_facts *f)
 		       : stage_before(f, SFS_BENCH_STAGE_MOUNT);
 }
 
-/* Did an epoch end so soon that its beginning is most of it? */
+/* Did an epoch end so soon that most of it is its start? */
 static bool is_too_short(const struct sfs_bench_facts *f)
 {
 	bool is_short = false;
@@ -88,7 +88,7 @@ enum sfs_bench_stage sfs_bench_report_limit(const struct sfs_bench_facts *f)
 	if (is_too_short(f))
 		return SFS_BENCH_N_STAGES;
 	for (i = 0; i <= SFS_BENCH_STAGE_MOUNT; i++) {
-		/* The rate of one that only filled its buffer is not yet its own. */
+		/* While it fills its buffer, the rate is not its own. */
 		if (!f->rates[i].is_there || f->rates[i].is_early)
 			continue;
 		rate = f->rates[i].bytes_per_s;
@@ -135,7 +135,7 @@ static void say_busy(const struct sfs_bench_facts *f, enum sfs_bench_stage stage
 			  f->n_processors, n_own(&f->rates[stage]));
 }
 
-/* Do those that follow the source deliver all of it, as far as was measured? */
+/* Was a later stage measured in its steady state? */
 static bool has_steady_end(const struct sfs_bench_facts *f)
 {
 	enum sfs_bench_stage last = last_stage(f);
@@ -199,7 +199,7 @@ static void say_mount(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 	}
 }
 
-/* It is the only one, and not the source. */
+/* It is the only stage, and not the source. */
 static void say_alone(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	say_rates(f, text);
@@ -221,7 +221,7 @@ static void say_cached(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 				  gb(cached->bytes_per_s, buf));
 }
 
-/* What the numbers do not say by themselves. */
+/* What the numbers alone do not say. */
 static void say_notes(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	const struct sfs_rate *whole = &f->rates[SFS_BENCH_STAGE_MOUNT];
