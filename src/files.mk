@@ -13,6 +13,7 @@ libshufflefs_la_SOURCES = \
 	src/base/error.c src/base/error.h \
 	src/base/eta.c src/base/eta.h \
 	src/base/json.c src/base/json.h \
+	src/base/json-writer.c src/base/json-writer.h \
 	src/base/keyhash.c src/base/keyhash.h \
 	src/base/ledger.c src/base/ledger.h \
 	src/base/list.h \

@@ -62,6 +62,7 @@ unit_tests = \
 	tests/unit-ini-reads-lines-of-any-length \
 	tests/unit-iterate-walks-an-epoch \
 	tests/unit-json-takes-what-the-rfc-takes \
+	tests/unit-json-writer-places-commas \
 	tests/unit-key-follows-webdataset \
 	tests/unit-keyhash-extends-backwards \
 	tests/unit-latency-detects-late-responses \

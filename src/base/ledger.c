@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/json-writer.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -69,21 +70,20 @@ static char *make_line(enum sfs_event event, const char *shard, uint64_t offset,
 		       const char *then, const char *cause)
 {
 	struct sfs_strbuf t = {0};
+	struct sfs_json_writer w = {.text = &t};
 	char when[32];
 
-	sfs_strbuf_printf(&t, "{\"time\":\"%s\",\"event\":\"%s\",\"%s\":",
-			  sfs_clock_format(sfs_clock_wall_ms(), when), events[event].name,
-			  event == SFS_EVENT_OUTAGE ? "server" : "shard");
-	sfs_strbuf_json(&t, shard);
+	sfs_json_open(&w, NULL, '{');
+	sfs_json_put_string(&w, "time", sfs_clock_format(sfs_clock_wall_ms(), when));
+	sfs_json_put_string(&w, "event", events[event].name);
+	sfs_json_put_string(&w, event == SFS_EVENT_OUTAGE ? "server" : "shard", shard);
 	if (offset != SFS_NO_OFFSET)
-		sfs_strbuf_printf(&t, ",\"offset\":%llu", (unsigned long long)offset);
-	sfs_strbuf_puts(&t, ",\"cause\":");
-	sfs_strbuf_json(&t, cause);
-	if (*then) {
-		sfs_strbuf_puts(&t, ",\"then\":");
-		sfs_strbuf_json(&t, then);
-	}
-	sfs_strbuf_puts(&t, "}\n");
+		sfs_json_put_uint(&w, "offset", offset);
+	sfs_json_put_string(&w, "cause", cause);
+	if (*then)
+		sfs_json_put_string(&w, "then", then);
+	sfs_json_close(&w, '}');
+	sfs_strbuf_puts(&t, "\n");
 	return t.s;
 }
 

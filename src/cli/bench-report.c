@@ -3,6 +3,8 @@
  * the stage at which the rate drops most, or the first if it drops nowhere. */
 #include "cli/bench-report.h"
 
+#include "base/json-writer.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -323,60 +325,76 @@ void sfs_bench_report_table(const struct sfs_bench_facts *f, struct sfs_strbuf *
 }
 
 static void add_json_stage(const struct sfs_bench_facts *f, enum sfs_bench_stage stage,
-			   struct sfs_strbuf *text)
+			   struct sfs_json_writer *w)
 {
 	const struct sfs_rate *rate = &f->rates[stage];
 
-	sfs_strbuf_printf(text, ",{\"stage\":\"%s\",", sfs_bench_stage_name(stage));
+	sfs_json_open(w, NULL, '{');
+	sfs_json_put_string(w, "stage", sfs_bench_stage_name(stage));
 	if (!rate->is_there) {
-		sfs_strbuf_puts(text, "\"left_out\":");
-		sfs_strbuf_json(text, f->absent[stage]);
-		sfs_strbuf_puts(text, "}");
+		sfs_json_put_string(w, "left_out", f->absent[stage]);
+		sfs_json_close(w, '}');
 		return;
 	}
-	sfs_strbuf_printf(text,
-			  "\"bytes_per_s\":%.0f,\"samples_per_s\":", rate->bytes_per_s);
+	sfs_json_put_double(w, "bytes_per_s", 0, rate->bytes_per_s);
 	if (f->sample_bytes > 0)
-		sfs_strbuf_printf(text, "%.3f", samples_per_s(f, rate));
+		sfs_json_put_double(w, "samples_per_s", 3, samples_per_s(f, rate));
 	else
-		sfs_strbuf_puts(text, "null");
-	sfs_strbuf_printf(
-		text,
-		",\"cpu_s_per_gib\":%.4f,\"processors_busy\":%.2f,\"first_s\":%."
-		"6f,\"seconds\":%.6f,"
-		"\"bytes\":%" PRIu64 ",\"epoch_ended\":%s,\"still_filling\":%s}",
-		rate->cpu_s_per_gib, rate->n_busy, rate->first_s, rate->seconds,
-		rate->n_bytes, rate->has_ended ? "true" : "false",
-		rate->is_early ? "true" : "false");
+		sfs_json_put_string(w, "samples_per_s", NULL);
+	sfs_json_put_double(w, "cpu_s_per_gib", 4, rate->cpu_s_per_gib);
+	sfs_json_put_double(w, "processors_busy", 2, rate->n_busy);
+	sfs_json_put_double(w, "first_s", 6, rate->first_s);
+	sfs_json_put_double(w, "seconds", 6, rate->seconds);
+	sfs_json_put_uint(w, "bytes", rate->n_bytes);
+	sfs_json_put_bool(w, "epoch_ended", rate->has_ended);
+	sfs_json_put_bool(w, "still_filling", rate->is_early);
+	sfs_json_close(w, '}');
+}
+
+static void add_json_reach(const struct sfs_bench_facts *f, struct sfs_json_writer *w)
+{
+	sfs_json_open(w, NULL, '{');
+	sfs_json_put_string(w, "stage", "reach");
+	sfs_json_put_double(w, "first_s", 6, f->reach_s);
+	sfs_json_put_double(w, "sizes_per_s", 1, f->sizes_per_s);
+	sfs_json_close(w, '}');
+}
+
+/* All sentences on one line. */
+static void add_json_verdict(const struct sfs_bench_facts *f, struct sfs_json_writer *w)
+{
+	struct sfs_strbuf verdict = {0};
+	size_t i;
+
+	sfs_bench_report_say(f, &verdict);
+	for (i = 0; i < verdict.n; i++)
+		if (verdict.s[i] == '\n')
+			verdict.s[i] = i + 1 < verdict.n ? ' ' : 0;
+	sfs_json_put_string(w, "verdict", verdict.s ? verdict.s : "");
+	sfs_strbuf_done(&verdict);
 }
 
 void sfs_bench_report_json(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	enum sfs_bench_stage limit = sfs_bench_report_limit(f);
-	struct sfs_strbuf verdict = {0};
-	size_t i;
+	struct sfs_json_writer w = {.text = text};
+	int i;
 
-	sfs_strbuf_puts(text, "{\"dataset\":");
-	sfs_strbuf_json(text, f->dataset);
-	sfs_strbuf_printf(text,
-			  ",\"shards\":%" PRIu32 ",\"connections\":%d,\"processors\":%d,"
-			  "\"stages\":[{\"stage\":\"reach\",\"first_s\":%.6f,"
-			  "\"sizes_per_s\":%.1f}",
-			  f->n_shards, f->n_connections, f->n_processors, f->reach_s,
-			  f->sizes_per_s);
+	sfs_json_open(&w, NULL, '{');
+	sfs_json_put_string(&w, "dataset", f->dataset);
+	sfs_json_put_uint(&w, "shards", f->n_shards);
+	sfs_json_put_uint(&w, "connections", (uint64_t)f->n_connections);
+	sfs_json_put_uint(&w, "processors", (uint64_t)f->n_processors);
+	sfs_json_open(&w, "stages", '[');
+	add_json_reach(f, &w);
 	for (i = 0; i < SFS_BENCH_N_STAGES; i++)
 		if (f->rates[i].is_there || f->absent[i])
-			add_json_stage(f, (enum sfs_bench_stage)i, text);
-	sfs_strbuf_puts(text, "],\"limit\":");
-	sfs_strbuf_puts(text, limit == SFS_BENCH_N_STAGES ? "null" : "\"");
-	if (limit != SFS_BENCH_N_STAGES)
-		sfs_strbuf_printf(text, "%s\"", sfs_bench_stage_name(limit));
-	sfs_bench_report_say(f, &verdict);
-	for (i = 0; i < verdict.n; i++)
-		if (verdict.s[i] == '\n')
-			verdict.s[i] = i + 1 < verdict.n ? ' ' : 0;
-	sfs_strbuf_puts(text, ",\"verdict\":");
-	sfs_strbuf_json(text, verdict.s ? verdict.s : "");
-	sfs_strbuf_puts(text, "}\n");
-	sfs_strbuf_done(&verdict);
+			add_json_stage(f, (enum sfs_bench_stage)i, &w);
+	sfs_json_close(&w, ']');
+	sfs_json_put_string(&w, "limit",
+			    limit == SFS_BENCH_N_STAGES ? NULL
+							: sfs_bench_stage_name(limit));
+	add_json_verdict(f, &w);
+	sfs_json_close(&w, '}');
+	sfs_strbuf_puts(text, "\n");
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/json-writer.h"
 #include "base/ledger.h"
 #include "stream/prefetch.h"
 
@@ -117,22 +118,27 @@ static int collect(struct sfs_engine *engine, struct number *n)
 void sfs_status_stats(struct sfs_engine *engine, struct sfs_strbuf *text)
 {
 	struct number numbers[MAX_NUMBERS];
+	struct sfs_json_writer w = {.text = text};
 	int n = collect(engine, numbers), i;
 
-	sfs_strbuf_puts(text, "{\"version\":");
-	sfs_strbuf_json(text, VERSION);
-	sfs_strbuf_printf(text, ",\"pid\":%d,\n\"sources\":[", (int)getpid());
-	for (i = 0; i < engine->specs.n; i++) {
-		sfs_strbuf_puts(text, i ? "," : "");
-		sfs_strbuf_json(text, engine->specs.s[i]);
+	sfs_json_open(&w, NULL, '{');
+	sfs_json_put_string(&w, "version", VERSION);
+	sfs_json_put_uint(&w, "pid", (uint64_t)getpid());
+	sfs_json_newline(&w);
+	sfs_json_open(&w, "sources", '[');
+	for (i = 0; i < engine->specs.n; i++)
+		sfs_json_put_string(&w, NULL, engine->specs.s[i]);
+	sfs_json_close(&w, ']');
+	for (i = 0; i < n; i++) {
+		sfs_json_newline(&w);
+		sfs_json_put_uint(&w, numbers[i].name, numbers[i].value);
 	}
-	sfs_strbuf_puts(text, "]");
-	for (i = 0; i < n; i++)
-		sfs_strbuf_printf(text, ",\n\"%s\":%llu", numbers[i].name,
-				  (unsigned long long)numbers[i].value);
-	sfs_strbuf_puts(text, ",\n\"streams\":[");
+	sfs_json_newline(&w);
+	sfs_json_open(&w, "streams", '[');
 	sfs_streams_print(&engine->streams, text);
-	sfs_strbuf_puts(text, "]}\n");
+	sfs_json_close(&w, ']');
+	sfs_json_close(&w, '}');
+	sfs_strbuf_puts(text, "\n");
 }
 
 void sfs_status_metrics(struct sfs_engine *engine, struct sfs_strbuf *text)
