@@ -12,7 +12,7 @@
 #ifndef SFS_STREAM_H
 #define SFS_STREAM_H
 
-#include "base/strbuf.h"
+#include "base/json-writer.h"
 #include "io/header-scan.h"
 #include "io/request.h"
 #include "io/runtime.h"
@@ -108,7 +108,7 @@ void sfs_stream_let_go(struct sfs_stream *stream);
 void sfs_stream_prefetch(struct sfs_stream *stream, bool is_on);
 bool sfs_stream_was_read(struct sfs_stream *stream);
 
-/* One JSON object per open stream, separated by commas. */
-void sfs_streams_print(struct sfs_streams *streams, struct sfs_strbuf *text);
+/* Write one object per open stream, into an array that the caller has opened. */
+void sfs_streams_print(struct sfs_streams *streams, struct sfs_json_writer *writer);
 
 #endif

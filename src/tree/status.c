@@ -135,7 +135,7 @@ void sfs_status_stats(struct sfs_engine *engine, struct sfs_strbuf *text)
 	}
 	sfs_json_newline(&w);
 	sfs_json_open(&w, "streams", '[');
-	sfs_streams_print(&engine->streams, text);
+	sfs_streams_print(&engine->streams, &w);
 	sfs_json_close(&w, ']');
 	sfs_json_close(&w, '}');
 	sfs_strbuf_puts(text, "\n");
