@@ -2,7 +2,7 @@
 /* How this works: a pipe.  The child writes "\0" when it is ready, or its sentence.
  * Until it is ready its log goes to the terminal; then it goes to syslog, for the
  * descriptors 0 to 2 become /dev/null.  If the pipe ends without a word, the child
- * has died.
+ * has exited.
  *
  * If the parent dies first, the kernel closes its end of the pipe and sends the child
  * SIGTERM (O_ASYNC), which ends it or, once it is mounted, unmounts it.  This holds for

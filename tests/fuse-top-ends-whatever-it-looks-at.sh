@@ -64,7 +64,9 @@ timeout 60 "$shufflefs" top mnt >shown 2>said || status=$?
 grep -q "mnt: the mount has not responded for 10 s" said || fail "$(cat said)"
 status=0
 timeout 60 "$shufflefs" umount mnt 2>said || status=$?
-[ $status = 1 ] || fail "exit status $status of umount: $(cat said)"
-grep -q "mnt does not respond; unmount it with umount --lazy" said || fail "$(cat said)"
-timeout 60 "$shufflefs" umount --lazy mnt || fail "umount --lazy"
+if [ $status != 0 ]; then # (its own look at the mount keeps that busy, most often)
+    [ $status = 1 ] || fail "exit status $status of umount: $(cat said)"
+    grep -q "mnt does not respond; unmount it with umount --lazy" said || fail "$(cat said)"
+    timeout 60 "$shufflefs" umount --lazy mnt || fail "umount --lazy"
+fi
 ! grep -q " $work/mnt " /proc/self/mounts || fail "still mounted"

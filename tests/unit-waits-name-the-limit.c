@@ -142,7 +142,7 @@ static void says(enum sfs_wait state, struct sfs_waits_facts facts, const char *
 static void test_sentences(void)
 {
 	struct sfs_waits_facts f = {.n_ready = 64,
-				    .n_on_way = 32,
+				    .n_in_flight = 32,
 				    .n_connections = 32,
 				    .budget_bytes = 64 << 20};
 
@@ -162,7 +162,7 @@ static void test_sentences(void)
 	     "the network is the bottleneck: 100 % of the time, reads wait for responses "
 	     "to arrive in full; all 32 connections are in use; if the link has room, "
 	     "raise connections=");
-	f.n_on_way = 3;
+	f.n_in_flight = 3;
 	says(SFS_WAIT_SOURCE, f,
 	     "the source is the bottleneck: 93 % of the time, reads wait for responses "
 	     "to start; 3 of 32 connections are in use, so raising connections= would "

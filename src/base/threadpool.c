@@ -148,7 +148,7 @@ void sfs_threadpool_post(struct sfs_threadpool *pool, struct sfs_task *task)
 {
 	pthread_mutex_lock(&pool->lock);
 	if (pool->is_stopped) {
-		; /* nobody is left to run it */
+		; /* no thread is left to run it */
 	} else if (task->state == SFS_TASK_IDLE) {
 		task->state = SFS_TASK_QUEUED;
 		sfs_list_push(&pool->queue, &task->link);

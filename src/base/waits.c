@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the window is a ring of slots, one a second of the clock.  A span of
- * time is cut at the seconds it goes over.  So entering a state costs a few additions,
- * and a window holds between nine and ten seconds. */
+/* How this works: the window is a ring of slots, one per second of the clock; a span of
+ * time is split at full seconds.  So entering a state costs a few additions, and a window
+ * holds between nine and ten seconds. */
 #include "base/waits.h"
 
 #include "base/clock.h"
@@ -29,7 +29,7 @@ void sfs_waits_init(struct sfs_waits_tally *a, struct sfs_waits_total *total,
 				      .second = now_ns / SFS_NS_PER_S};
 }
 
-/* Go on to a later second: the slots between are of nobody. */
+/* Go on to a later second: the slots between are empty. */
 static void advance(struct sfs_waits_tally *a, uint64_t second)
 {
 	uint64_t n = second - a->second;
@@ -146,17 +146,17 @@ static void say_reader(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
 		sfs_strbuf_puts(t, "no read was waiting");
 }
 
-/* What helps where answers are late: more of them at once, if all are in use. */
+/* If responses are late, more connections help, if all are in use. */
 static void say_connections(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
 {
-	if (f->n_on_way >= f->n_connections)
+	if (f->n_in_flight >= f->n_connections)
 		sfs_strbuf_printf(t, "all %u connections are in use; raise connections=",
 				  f->n_connections);
 	else
 		sfs_strbuf_printf(t,
 				  "%u of %u connections are in use, so raising "
 				  "connections= would not help",
-				  f->n_on_way, f->n_connections);
+				  f->n_in_flight, f->n_connections);
 }
 
 static void say_source(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
@@ -172,7 +172,7 @@ static void say_source(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
 static void say_network(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
 {
 	sfs_strbuf_puts(t, "reads wait for responses to arrive in full; ");
-	if (f->n_on_way >= f->n_connections)
+	if (f->n_in_flight >= f->n_connections)
 		sfs_strbuf_printf(t,
 				  "all %u connections are in use; if the link has room, "
 				  "raise connections=",

@@ -807,7 +807,7 @@ static struct sfs_cursor *cursor_alloc(struct sfs_runtime *runtime,
 	c->blocked = UINT32_MAX;
 	c->born_ns = c->last_read_ns = sfs_clock_ns();
 	c->is_ahead = is_ahead;
-	c->timer.ring = on_alarm;
+	c->timer.fire = on_alarm;
 	sfs_shaper_init(&c->even, c->born_ns);
 	sfs_waits_init(&c->blame, &runtime->counters.waits, c->born_ns);
 	if (!is_ahead)

@@ -789,7 +789,7 @@ static void add_facts(struct sfs_waits_facts *facts, struct sfs_runtime *runtime
 	uint64_t part_bytes = sfs_prefetch_part_bytes(runtime);
 
 	facts->n_ready += (ready_bytes(state) + part_bytes - 1) / part_bytes;
-	facts->n_on_way += state->n_on_way;
+	facts->n_in_flight += state->n_on_way;
 }
 
 /* The stream's own: of all its cursors. */
