@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: gauge.h measures without a mount, each stage with a engine of its own.
- * Then a trial mount is read by a thread, for a read may take as long as the source
- * likes, while this thread shows how far it is and looks for signals.  If one comes, the
- * daemon is ended first: that ends the read.
+/* How this works: bench-source.h and bench-order.h measure without a mount.  Then a
+ * thread reads a temporary mount, because a read may take as long as the source does,
+ * while this thread shows progress and waits for signals.  After a signal, it stops the
+ * daemon first: that ends the read.
  *
- * Each stage reads another epoch, so none has the other's pages or reads of the same
- * bytes at the same time. */
+ * Each stage reads another epoch, so that it does not find pages of the stage before. */
 #include "bench.h"
 
 #include "temp-mount.h"
@@ -13,7 +12,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/threadpool.h"
-#include "cli/bench.h"
+#include "cli/bench-order.h"
+#include "cli/bench-source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,15 +26,14 @@
 
 #define READ_BYTES ((size_t)1 << 20)
 #define ALIGNMENT  4096
-#define LOOK_MS	   100
 
 enum { EPOCH_SOURCE, EPOCH_ORDER, EPOCH_MOUNT, EPOCH_CACHED };
 
 struct reader {
 	char *path;
 	int flags;
-	uint64_t most;	/* bytes that are read; behind them are zeros at best */
-	int fd_of_news; /* an eventfd: the first byte has come, or the last */
+	uint64_t most; /* bytes to read; only zeros follow */
+	int event_fd;  /* signals the first byte, and the end */
 	_Atomic uint64_t n_bytes;
 	atomic_bool is_stopping, is_done;
 	int err;
@@ -42,10 +41,10 @@ struct reader {
 
 struct bench {
 	const struct sfs_bench_options *wanted;
-	struct sfs_bench_run gauge;
+	struct sfs_bench_run run;
 	struct sfs_bench_facts facts;
 	char *absent; /* why there is no mount */
-	struct sfs_temp_mount trial;
+	struct sfs_temp_mount mount;
 };
 
 /* ---- reading a mounted stream ---- */
@@ -61,7 +60,7 @@ static int read_all(struct reader *r, int fd, char *buffer)
 			return n < 0 ? -errno : 0;
 		atomic_store(&r->n_bytes, n_bytes + (uint64_t)n);
 		if (n_bytes == 0)
-			eventfd_write(r->fd_of_news, 1);
+			eventfd_write(r->event_fd, 1);
 		n_bytes += (uint64_t)n;
 	}
 	return 0;
@@ -81,7 +80,7 @@ static void *run_reader(void *arg)
 	if (fd >= 0)
 		close(fd);
 	atomic_store(&r->is_done, true);
-	eventfd_write(r->fd_of_news, 1);
+	eventfd_write(r->event_fd, 1);
 	return NULL;
 }
 
@@ -89,11 +88,11 @@ static struct sfs_cpu cpu(struct bench *b)
 {
 	struct sfs_cpu cpu = sfs_bench_cpu();
 
-	cpu.own_s += sfs_temp_mount_cpu_s(&b->trial);
+	cpu.own_s += sfs_temp_mount_cpu_s(&b->mount);
 	return cpu;
 }
 
-/* The mount tells nobody how full its buffer is: it is taken to need as long as that of
+/* A mount does not say how full its buffer is: assume that filling it takes as long as in
  * the stage before. */
 static bool is_filling(const struct bench *b, const struct sfs_ratemeter *m,
 		       uint64_t now_ns)
@@ -103,7 +102,7 @@ static bool is_filling(const struct bench *b, const struct sfs_ratemeter *m,
 	return m->first_ns && gone_s < b->facts.fill_s;
 }
 
-/* Until the time is up, or the reader has ended, or -EINTR, -ECHILD. */
+/* Wait until the time is up or the reader has ended; -EINTR, -ECHILD. */
 static int watch(struct bench *b, enum sfs_bench_stage stage, struct reader *r,
 		 struct sfs_ratemeter *m)
 {
@@ -113,13 +112,13 @@ static int watch(struct bench *b, enum sfs_bench_stage stage, struct reader *r,
 	int ret;
 
 	do {
-		ret = sfs_temp_mount_wait(&b->trial, r->fd_of_news, LOOK_MS);
-		eventfd_read(r->fd_of_news, &n);
+		ret = sfs_temp_mount_wait(&b->mount, r->event_fd, SFS_BENCH_LOOK_MS);
+		eventfd_read(r->event_fd, &n);
 		is_done = atomic_load(&r->is_done);
 		now_ns = sfs_clock_ns();
 		m->is_filling = is_filling(b, m, now_ns);
 		sfs_ratemeter_mark(m, now_ns, atomic_load(&r->n_bytes), cpu(b));
-		sfs_bench_show(&b->gauge, stage, m);
+		sfs_bench_show(&b->run, stage, m);
 	} while (ret == 0 && !is_done && !sfs_ratemeter_is_over(m, now_ns));
 	return ret;
 }
@@ -127,28 +126,27 @@ static int watch(struct bench *b, enum sfs_bench_stage stage, struct reader *r,
 static int explain(struct bench *b, const struct reader *r, int err,
 		   struct sfs_error *ret_err)
 {
-	sfs_autofree char *words = sfs_temp_mount_last_words(&b->trial);
+	sfs_autofree char *words = sfs_temp_mount_last_words(&b->mount);
 
 	if (err == -ECHILD)
-		return sfs_error_set(ret_err, err, "the daemon of the mount has died%s%s",
+		return sfs_error_set(ret_err, err, "the daemon of the mount exited%s%s",
 				     *words ? ": " : "", words);
-	return sfs_error_set(ret_err, err,
-			     "%s: cannot read on after byte %" PRIu64 ": %s%s%s%s",
+	return sfs_error_set(ret_err, err, "%s: read error at byte %" PRIu64 ": %s%s%s%s",
 			     strstr(r->path, "epochs/"), atomic_load(&r->n_bytes),
 			     strerror(-err), *words ? " (" : "", words,
 			     *words ? ")" : "");
 }
 
 /* Read an epoch of the mount for a stage; *m was begun. */
-static int gauge_reader(struct bench *b, enum sfs_bench_stage stage, uint64_t epoch,
-			int flags, struct sfs_ratemeter *m, struct sfs_error *err)
+static int measure_reader(struct bench *b, enum sfs_bench_stage stage, uint64_t epoch,
+			  int flags, struct sfs_ratemeter *m, struct sfs_error *err)
 {
 	struct reader r = {.path = sfs_asprintf("%s/epochs/%" PRIu64 ".tar",
-						b->trial.folder, epoch),
+						b->mount.folder, epoch),
 			   .flags = flags,
 			   .most = b->facts.epoch_bytes ? b->facts.epoch_bytes
 							: UINT64_MAX,
-			   .fd_of_news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+			   .event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 	pthread_t thread;
 	bool has_ended;
 	int ret;
@@ -158,7 +156,7 @@ static int gauge_reader(struct bench *b, enum sfs_bench_stage stage, uint64_t ep
 	has_ended = atomic_load(&r.is_done);
 	atomic_store(&r.is_stopping, true);
 	if (ret < 0)
-		sfs_temp_mount_end(&b->trial); /* which ends its read */
+		sfs_temp_mount_end(&b->mount); /* ends the read */
 	pthread_join(thread, NULL);
 	if (ret == 0 && has_ended)
 		ret = r.err;
@@ -168,43 +166,43 @@ static int gauge_reader(struct bench *b, enum sfs_bench_stage stage, uint64_t ep
 		sfs_error_set(err, ret, "interrupted");
 	else
 		explain(b, &r, ret, err);
-	close(r.fd_of_news);
+	close(r.event_fd);
 	free(r.path);
 	return ret;
 }
 
-/* With the mount there: first by large reads, then a shorter time through the cache. */
-static int gauge_mount(struct bench *b, struct sfs_ratemeter *m, struct sfs_error *err)
+/* First with large direct reads, then for a shorter time through the page cache. */
+static int measure_mount(struct bench *b, struct sfs_ratemeter *m, struct sfs_error *err)
 {
-	int ret = gauge_reader(b, SFS_BENCH_STAGE_MOUNT, EPOCH_MOUNT, O_DIRECT, m, err);
+	int ret = measure_reader(b, SFS_BENCH_STAGE_MOUNT, EPOCH_MOUNT, O_DIRECT, m, err);
 
 	if (ret < 0)
 		return ret;
-	sfs_ratemeter_begin(m, b->gauge.wanted_ns / 2, sfs_clock_ns(), cpu(b));
-	return gauge_reader(b, SFS_BENCH_STAGE_CACHED, EPOCH_CACHED, 0, m, err);
+	sfs_ratemeter_begin(m, b->run.wanted_ns / 2, sfs_clock_ns(), cpu(b));
+	return measure_reader(b, SFS_BENCH_STAGE_CACHED, EPOCH_CACHED, 0, m, err);
 }
 
-/* If there can be no mount, that is no error: all else is told. */
+/* If nothing can be mounted, that is no error: the report says so. */
 static int stage_mount(struct bench *b, struct sfs_error *err)
 {
 	struct sfs_error why = {0};
 	struct sfs_ratemeter meter;
 	int ret;
 
-	sfs_ratemeter_begin(&meter, b->gauge.wanted_ns, sfs_clock_ns(), sfs_bench_cpu());
-	sfs_bench_show(&b->gauge, SFS_BENCH_STAGE_MOUNT, &meter);
-	ret = sfs_temp_mount_start(&b->trial, &b->wanted->mount, &why);
+	sfs_ratemeter_begin(&meter, b->run.wanted_ns, sfs_clock_ns(), sfs_bench_cpu());
+	sfs_bench_show(&b->run, SFS_BENCH_STAGE_MOUNT, &meter);
+	ret = sfs_temp_mount_start(&b->mount, &b->wanted->mount, &why);
 	if (ret == 0)
-		ret = gauge_mount(b, &meter, err);
+		ret = measure_mount(b, &meter, err);
 	else if (ret == -EINTR)
 		sfs_error_set(err, ret, "interrupted");
 	else
 		b->absent = sfs_strdup(why.text);
-	sfs_progress_clear(&b->gauge.progress);
-	sfs_temp_mount_stop(&b->trial);
+	sfs_progress_clear(&b->run.progress);
+	sfs_temp_mount_stop(&b->mount);
 	b->facts.absent[SFS_BENCH_STAGE_MOUNT] = b->absent;
-	if (b->trial.interrupted_by)
-		raise(b->trial.interrupted_by);
+	if (b->mount.interrupted_by)
+		raise(b->mount.interrupted_by);
 	return b->absent ? 0 : ret;
 }
 
@@ -215,10 +213,10 @@ static int run_stages(struct bench *b, struct sfs_error *err)
 	const bool *wants = b->wanted->wants;
 	int ret;
 
-	ret = sfs_bench_source(&b->gauge, !wants[SFS_BENCH_STAGE_SOURCE], &b->facts, err);
+	ret = sfs_bench_source(&b->run, !wants[SFS_BENCH_STAGE_SOURCE], &b->facts, err);
 	if (ret == 0 && wants[SFS_BENCH_STAGE_ORDER])
-		ret = sfs_bench_order(&b->gauge, EPOCH_ORDER, &b->facts, err);
-	sfs_progress_clear(&b->gauge.progress);
+		ret = sfs_bench_order(&b->run, EPOCH_ORDER, &b->facts, err);
+	sfs_progress_clear(&b->run.progress);
 	if (ret == 0 && wants[SFS_BENCH_STAGE_MOUNT])
 		ret = stage_mount(b, err);
 	return ret;
@@ -238,17 +236,16 @@ int sfs_bench(struct sfs_options *options, const struct sfs_strings *specs,
 	      struct sfs_error *err)
 {
 	struct bench b = {.wanted = wanted,
-			  .gauge = {.options = options,
-				    .specs = specs,
-				    .wanted_ns = wanted->seconds * SFS_NS_PER_S},
+			  .run = {.options = options,
+				  .specs = specs,
+				  .wanted_ns = wanted->seconds * SFS_NS_PER_S},
 			  .facts = {.wanted_s = wanted->seconds}};
 	int ret;
 
-	sfs_progress_init(&b.gauge.progress, STDERR_FILENO);
+	sfs_progress_init(&b.run.progress, STDERR_FILENO);
 	ret = run_stages(&b, err);
 	if (ret == 0 && !has_measured(&b.facts) && b.absent)
-		ret = sfs_error_set(err, -EOPNOTSUPP, "it cannot be mounted: %s",
-				    b.absent);
+		ret = sfs_error_set(err, -EOPNOTSUPP, "cannot mount: %s", b.absent);
 	if (ret == 0 || has_measured(&b.facts)) {
 		if (wanted->as_json)
 			sfs_bench_report_json(&b.facts, text);

@@ -23,7 +23,7 @@ static void add_setting(struct sfs_cmdline *c, const char *name, const char *val
 
 void sfs_cmdline_done(struct sfs_cmdline *c)
 {
-	struct sfs_own *own;
+	struct sfs_command_option *own;
 
 	for (own = c->own; own && own->name; own++)
 		free(steal(&own->value));
@@ -38,18 +38,18 @@ void sfs_cmdline_done(struct sfs_cmdline *c)
 	sfs_strings_done(&c->arguments);
 }
 
-static struct sfs_own *find_own(const struct sfs_cmdline *c, const char *name)
+static struct sfs_command_option *find_own(const struct sfs_cmdline *c, const char *name)
 {
-	struct sfs_own *own = c->own;
+	struct sfs_command_option *own = c->own;
 
 	while (own && own->name && strcmp(own->name, name) != 0)
 		own++;
 	return own && own->name ? own : NULL;
 }
 
-static struct sfs_own *find_letter(const struct sfs_cmdline *c, char letter)
+static struct sfs_command_option *find_letter(const struct sfs_cmdline *c, char letter)
 {
-	struct sfs_own *own = c->own;
+	struct sfs_command_option *own = c->own;
 
 	while (own && own->name && own->letter != letter)
 		own++;
@@ -59,18 +59,17 @@ static struct sfs_own *find_letter(const struct sfs_cmdline *c, char letter)
 /* err has the sentence, perhaps with a better guess than there is here. */
 static int no_such(const struct sfs_cmdline *c, const char *name, struct sfs_error *err)
 {
-	const struct sfs_own *own;
+	const struct sfs_command_option *own;
 
 	for (own = c->own; own && own->name; own++)
 		if (sfs_strbuf_distance(name, own->name) < 3)
-			return sfs_error_set(
-				err, -EINVAL,
-				"no option '%s'; did you mean '%s'?", name,
-				own->name);
+			return sfs_error_set(err, -EINVAL,
+					     "no option '%s'; did you mean '%s'?", name,
+					     own->name);
 	return -EINVAL;
 }
 
-static void set_own(struct sfs_own *own, const char *value)
+static void set_own(struct sfs_command_option *own, const char *value)
 {
 	free(own->value);
 	own->value = sfs_strdup(value ? value : "");
@@ -85,7 +84,7 @@ static int take_long(struct sfs_cmdline *c, char **argv, int n_left,
 		equals ? sfs_strndup(argv[0] + 2, (size_t)(equals - argv[0] - 2))
 		       : sfs_strdup(argv[0] + 2);
 	sfs_autofree char *origin = sfs_asprintf("--%s", name);
-	struct sfs_own *own = find_own(c, name);
+	struct sfs_command_option *own = find_own(c, name);
 	int ret;
 
 	if (strcmp(name, "help") == 0 || strcmp(name, "version") == 0 ||
@@ -111,7 +110,7 @@ static int take_long(struct sfs_cmdline *c, char **argv, int n_left,
 }
 
 /* -x, -x VALUE, -xVALUE */
-static int take_letter(struct sfs_own *own, char **argv, int n_left,
+static int take_letter(struct sfs_command_option *own, char **argv, int n_left,
 		       struct sfs_error *err)
 {
 	bool is_joined = argv[0][2] != 0;
@@ -128,7 +127,7 @@ static int take_letter(struct sfs_own *own, char **argv, int n_left,
 static int take_short(struct sfs_cmdline *c, char **argv, int n_left,
 		      struct sfs_error *err)
 {
-	struct sfs_own *own = find_letter(c, argv[0][1]);
+	struct sfs_command_option *own = find_letter(c, argv[0][1]);
 
 	if (own)
 		return take_letter(own, argv, n_left, err);
@@ -249,10 +248,11 @@ static int check_name(const char *name, struct sfs_error *err)
 {
 	if (strpbrk(name, "/{:.") || access(name, F_OK) == 0)
 		return 0;
-	return sfs_error_set(err, -ENOENT,
-			     "'%s' is neither a file nor a section of the ini files "
-			     "(" SYSCONFDIR "/shufflefs.conf, ~/.config/shufflefs.conf)",
-			     name);
+	return sfs_error_set(
+		err, -ENOENT,
+		"'%s' is neither a file nor a section in an ini file (" SYSCONFDIR
+		"/shufflefs.conf, ~/.config/shufflefs.conf)",
+		name);
 }
 
 /* A pattern of the shell's that the shell has not seen, for it was quoted, as braces are.
@@ -263,8 +263,8 @@ static int check_pattern(const char *source, struct sfs_error *err)
 	    access(source, F_OK) == 0)
 		return 0;
 	return sfs_error_set(err, -ENOENT,
-			     "'%s': no such file; '*' and '?' are patterns of the shell: "
-			     "leave the quotes out, or name the folder",
+			     "'%s': no such file; only the shell expands '*' and '?': "
+			     "remove the quotes, or name the folder",
 			     source);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* command - reads the command line: options in any place, then the arguments.
+/* cmdline - reads the command line: options in any place, then the arguments.
  *
  * `-o a=b,c`, `--a=b`, `--a b`, `-f`; what they mean is options.h's business. */
 #ifndef SFS_CMDLINE_H
@@ -14,7 +14,7 @@ struct sfs_setting {
 };
 
 /* An option of one command alone: "--name" (and "-letter"), with a value or without. */
-struct sfs_own {
+struct sfs_command_option {
 	const char *name;
 	bool has_value;
 	char *value; /* NULL: was not given; "" if it has none */
@@ -22,7 +22,8 @@ struct sfs_own {
 };
 
 struct sfs_cmdline {
-	struct sfs_own *own; /* set before parsing; the last has no name.  NULL: none */
+	struct sfs_command_option
+		*own; /* set before parsing; the last has no name.  NULL: none */
 	struct sfs_setting *settings;
 	int n_settings;
 	struct sfs_strings arguments;

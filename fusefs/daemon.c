@@ -2,7 +2,7 @@
 /* How this works: a pipe.  The child writes "\0" when it is ready, or its sentence.
  * Until it is ready its log goes to the terminal; then it goes to syslog, for the
  * descriptors 0 to 2 become /dev/null.  If the pipe ends without a word, the child
- * has died.
+ * has exited.
  *
  * If the parent dies first, the kernel closes its end of the pipe and sends the child
  * SIGTERM (O_ASYNC), which ends it or, once it is mounted, unmounts it.  This holds for
@@ -90,12 +90,11 @@ static void wait_for_child(int fd)
 		sfs_error("%s", text);
 	} else if (waitpid(child, &status, 0) == child && WIFSIGNALED(status)) {
 		fprintf(stderr,
-			"shufflefs: the daemon died by signal %d before the mount "
-			"was there\n",
+			"shufflefs: the daemon was killed by signal %d before it "
+			"mounted\n",
 			WTERMSIG(status));
 	} else {
-		fprintf(stderr,
-			"shufflefs: the daemon ended before the mount was there\n");
+		fprintf(stderr, "shufflefs: the daemon exited before it mounted\n");
 	}
 	_exit(1);
 }
@@ -150,7 +149,7 @@ void sfs_daemon_ready(int fd)
 		return;
 	sfs_log_use_syslog();
 	if (chdir("/") < 0)
-		sfs_warning("cannot leave the folder it was started in");
+		sfs_warning("cannot change to the root folder: %s", strerror(errno));
 	null = open("/dev/null", O_RDWR);
 	dup2(null, 0);
 	dup2(null, 1);

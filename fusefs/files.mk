@@ -1,21 +1,36 @@
-# The `shufflefs` command: the mount over libfuse, and the doors to the rest.
+# The `shufflefs` command: the mount over libfuse, and all other commands.
 bin_PROGRAMS += shufflefs
 
 shufflefs_SOURCES = \
 	fusefs/bench.c fusefs/bench.h \
-	fusefs/session-io.c fusefs/session-io.h \
 	fusefs/cmdline.c fusefs/cmdline.h \
+	fusefs/commands.c fusefs/commands.h \
 	fusefs/daemon.c fusefs/daemon.h \
+	fusefs/help.c fusefs/help.h \
 	fusefs/main.c \
 	fusefs/mount.c fusefs/mount.h \
 	fusefs/mountpoint.c fusefs/mountpoint.h \
 	fusefs/ops.c fusefs/ops.h \
 	fusefs/pending.c fusefs/pending.h \
 	fusefs/peek.c fusefs/peek.h \
-	fusefs/top.c fusefs/top.h \
+	fusefs/session-io.c fusefs/session-io.h \
 	fusefs/temp-mount.c fusefs/temp-mount.h \
+	fusefs/top.c fusefs/top.h \
 	fusefs/watchdog.c fusefs/watchdog.h
 shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
 shufflefs_CFLAGS = $(SFS_CFLAGS) $(FUSE_CFLAGS)
 shufflefs_LDFLAGS = $(SFS_LDFLAGS)
 shufflefs_LDADD = libshufflefs.la $(FUSE_LIBS)
+
+# The commit that is built, or the one that a tarball was made from (see dist-hook).
+nodist_shufflefs_SOURCES = fusefs/commit.c
+CLEANFILES += fusefs/commit.c
+fusefs/commit.c: always
+	@$(MKDIR_P) fusefs; commit=`cat '$(srcdir)/.commit' 2>/dev/null`; \
+	if test -e '$(srcdir)/.git'; then \
+	  commit=`cd '$(srcdir)' && GIT_OPTIONAL_LOCKS=0 git describe --always --dirty 2>/dev/null`; \
+	fi; \
+	printf 'extern const char sfs_commit[];\nconst char sfs_commit[] = "%s";\n' "$$commit" >$@.tmp; \
+	if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+always:
+.PHONY: always

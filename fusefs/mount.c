@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: check what can be checked, fork, start the engine, mount, run
- * libfuse's loop.  Ready is said by a thread of its own, which asks the mount
- * itself for its root: when that is answered, the mount works.  The same thread
- * raises the kernel's readahead before: FUSE_INIT cannot ask for more than the
- * device's 128 KiB, but root may write a larger number into /sys.
+ * libfuse's loop.  A thread of its own asks the mount for its root: when that is
+ * answered, the mount works, and the thread says so.  Before that it raises the kernel's
+ * readahead: FUSE_INIT cannot ask for more than the device's 128 KiB, but root may write
+ * a larger number into /sys.
  *
- * From the signal on that ends the loop, a watchdog makes sure that the process ends. */
+ * After the signal that ends the loop, a watchdog makes sure that the process ends. */
 #include "mount.h"
 
 #include "session-io.h"
@@ -45,27 +45,27 @@ struct mount {
 	struct sfs_tree *tree;
 	struct sfs_ops ops;
 	struct fuse_session *session;
-	pthread_t greeter;
+	pthread_t ready_thread;
 };
 
-/* ---- what libfuse says ---- */
+/* ---- messages of libfuse ---- */
 
-static struct sfs_error fuse_said;
+static struct sfs_error fuse_error;
 
 static void take_fuse_log(enum fuse_log_level level, const char *format, va_list args)
 {
 	size_t n;
 
-	vsnprintf(fuse_said.text, sizeof fuse_said.text, format, args);
-	n = strlen(fuse_said.text);
-	while (n > 0 && fuse_said.text[n - 1] == '\n')
-		fuse_said.text[--n] = 0;
-	sfs_debug("libfuse: %s", fuse_said.text);
+	vsnprintf(fuse_error.text, sizeof fuse_error.text, format, args);
+	n = strlen(fuse_error.text);
+	while (n > 0 && fuse_error.text[n - 1] == '\n')
+		fuse_error.text[--n] = 0;
+	sfs_debug("libfuse: %s", fuse_error.text);
 }
 
 /* ---- the session ---- */
 
-/* The source that mount and df show, with what separates options escaped. */
+/* The source that mount and df show, with commas and backslashes escaped. */
 static char *escape(const char *s)
 {
 	char *out = sfs_malloc(2 * strlen(s) + 1), *p = out;
@@ -101,23 +101,22 @@ static struct fuse_session *new_session(struct mount *m)
 	return session;
 }
 
-/* What fusermount3 has said, without its name; what others said meanwhile goes where it
- * was meant to. */
-static void take_fusermount_words(int fd, char *words, size_t room)
+/* The message of fusermount3, without its name; other output goes to standard error. */
+static void read_fusermount_error(int fd, char *ret, size_t room)
 {
 	static const char name[] = "fusermount3: ";
 	char *line = NULL;
 	size_t capacity = 0;
 	FILE *f;
 
-	words[0] = 0;
+	ret[0] = 0;
 	lseek(fd, 0, SEEK_SET);
 	f = fdopen(fd, "r");
 	while (f && getline(&line, &capacity, f) > 0) {
 		if (strncmp(line, name, strlen(name)) != 0)
 			fputs(line, stderr);
 		else
-			snprintf(words, room, "%.*s",
+			snprintf(ret, room, "%.*s",
 				 (int)strcspn(line + strlen(name), "\n"),
 				 line + strlen(name));
 	}
@@ -126,40 +125,40 @@ static void take_fusermount_words(int fd, char *words, size_t room)
 		fclose(f);
 }
 
-/* libfuse's words, or those of fusermount3, which writes to standard error. */
+/* Errors come from libfuse, or from fusermount3, which writes to standard error. */
 static int mount_session(struct mount *m, struct sfs_error *err)
 {
-	int saved = dup(STDERR_FILENO), said = memfd_create("fusermount3", MFD_CLOEXEC);
-	char words[512] = "";
+	int saved = dup(STDERR_FILENO), output = memfd_create("fusermount3", MFD_CLOEXEC);
+	char message[512] = "";
 	const char *why;
 	int ret;
 
-	dup2(said, STDERR_FILENO);
+	dup2(output, STDERR_FILENO);
 	ret = fuse_session_mount(m->session, m->where);
 	dup2(saved, STDERR_FILENO);
 	close(saved);
-	take_fusermount_words(said, words, sizeof words);
+	read_fusermount_error(output, message, sizeof message);
 	if (ret == 0)
 		return 0;
-	why = words[0] ? words : fuse_said.text;
+	why = message[0] ? message : fuse_error.text;
 	if (strncmp(why, "fuse: ", 6) == 0)
 		why += 6;
 	if (access("/dev/fuse", F_OK) < 0)
-		why = "there is no /dev/fuse; a container must be given it (docker run "
-		      "--device /dev/fuse --cap-add SYS_ADMIN), or use shufflefs cat";
+		why = "/dev/fuse does not exist; start the container with 'docker run "
+		      "--device /dev/fuse --cap-add SYS_ADMIN', or use shufflefs cat";
 	return sfs_error_set(err, -EIO, "cannot mount on %s: %s", m->where,
-			     *why ? why : "fusermount3 refused");
+			     *why ? why : "fusermount3 failed");
 }
 
 static int open_session(struct mount *m, struct sfs_error *err)
 {
 	m->session = new_session(m);
 	if (!m->session)
-		return sfs_error_set(err, -EINVAL, "libfuse refuses the options: %s",
-				     fuse_said.text);
+		return sfs_error_set(err, -EINVAL, "libfuse rejected the options: %s",
+				     fuse_error.text);
 	if (fuse_set_signal_handlers(m->session) != 0) {
 		fuse_session_destroy(m->session);
-		return sfs_error_set(err, -EIO, "cannot handle signals");
+		return sfs_error_set(err, -EIO, "cannot install signal handlers");
 	}
 	if (mount_session(m, err) < 0) {
 		fuse_remove_signal_handlers(m->session);
@@ -167,11 +166,11 @@ static int open_session(struct mount *m, struct sfs_error *err)
 		return -EIO;
 	}
 	if (sfs_session_io_use(m->session) < 0)
-		sfs_warning("this libfuse cannot ask for parallel look-ups");
+		sfs_warning("this libfuse cannot enable parallel lookups");
 	return 0;
 }
 
-/* ---- saying ready ---- */
+/* ---- ready ---- */
 
 static void raise_readahead(const struct mount *m)
 {
@@ -186,24 +185,24 @@ static void raise_readahead(const struct mount *m)
 		sfs_asprintf("/sys/class/bdi/%s/read_ahead_kb", mounted.device);
 	f = fopen(path, "we");
 	if (!f || fprintf(f, "%llu\n", kib) < 0 || fflush(f) != 0)
-		sfs_info("the kernel reads 128 KiB ahead; root can make readers faster: "
+		sfs_info("kernel readahead is 128 KiB; for faster reads, run as root: "
 			 "echo %llu > %s",
 			 kib, path);
 	if (f)
 		fclose(f);
 }
 
-static void *greet(void *arg)
+static void *report_ready(void *arg)
 {
 	struct mount *m = arg;
 	struct stat st;
 
 	if (stat(m->where, &st) < 0) {
-		sfs_warning("the mount on %s does not answer: %s", m->where,
+		sfs_warning("the mount on %s does not respond: %s", m->where,
 			    strerror(errno));
 	} else {
 		raise_readahead(m);
-		sfs_info("%s is mounted on %s", m->engine->title, m->where);
+		sfs_info("mounted %s on %s", m->engine->title, m->where);
 	}
 	sfs_daemon_ready(m->daemon_fd);
 	return NULL;
@@ -221,7 +220,7 @@ static void loop(struct mount *m)
 	fuse_loop_cfg_destroy(config);
 }
 
-/* A mount hides what lies below it: no shard may. */
+/* A mount hides what is below it, which must not be a shard. */
 static int check_not_hidden(const struct mount *m, struct sfs_error *err)
 {
 	const struct sfs_shards *shards = &m->engine->runtime.shards;
@@ -243,11 +242,10 @@ static int check_not_hidden(const struct mount *m, struct sfs_error *err)
 
 		if (realpath(parent, folder) && strncmp(folder, m->where, n) == 0 &&
 		    (folder[n] == '/' || !folder[n] || n == 1))
-			return sfs_error_set(
-				err, -EINVAL,
-				"the mount point %s would hide the shards in "
-				"%s: mount on another folder",
-				m->where, folder);
+			return sfs_error_set(err, -EINVAL,
+					     "mount point %s would hide the shards in "
+					     "%s; choose another folder",
+					     m->where, folder);
 	}
 	return 0;
 }
@@ -259,7 +257,7 @@ static void stop_engine(struct mount *m)
 	sfs_engine_free(m->engine);
 }
 
-/* Everything after the fork.  An exit status. */
+/* Everything after the fork.  Returns an exit status. */
 static int serve(struct mount *m, const struct sfs_strings *specs)
 {
 	struct sfs_error err = {0};
@@ -287,13 +285,13 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 		return 1;
 	}
 	sfs_watchdog_start(m->where);
-	m->greeter = sfs_thread_start("sfs-greet", greet, m);
+	m->ready_thread = sfs_thread_start("sfs-ready", report_ready, m);
 	loop(m);
 	sfs_watchdog_wake();
 	/* Before the unmount, which closes the session's descriptor. */
 	sfs_ops_stop(&m->ops);
 	fuse_session_unmount(m->session);
-	pthread_join(m->greeter, NULL);
+	pthread_join(m->ready_thread, NULL);
 	sfs_ops_done(&m->ops);
 	sfs_watchdog_release_signals();
 	fuse_remove_signal_handlers(m->session);
@@ -326,8 +324,8 @@ int sfs_mount(struct sfs_options *options, const struct sfs_strings *specs,
 
 /* ---- unmounting ---- */
 
-/* The daemon's process, which its own stats name; 0 if they don't.  -ETIMEDOUT: they have
- * not come within a second. */
+/* The process of the daemon, from its stats; 0: not found.  -ETIMEDOUT: no response
+ * within a second. */
 static pid_t find_daemon(const char *where)
 {
 	sfs_autofree char *path = sfs_asprintf("%s/.shufflefs/stats.json", where);
@@ -373,9 +371,11 @@ int sfs_umount(const char *where, bool lazily)
 		if (!lazily && strcmp(m.type, "fuse.shufflefs") == 0)
 			pid = find_daemon(path);
 		ret = sfs_mountpoint_unmount(path, lazily, &err);
-		if (ret == -EBUSY && pid == -ETIMEDOUT) /* by our own look at it */
-			sfs_error_set(&err, ret,
-				      "%s does not answer; unmount it with --lazy", path);
+		if (ret == -EBUSY && pid == -ETIMEDOUT) /* by our own file there */
+			sfs_error_set(
+				&err, ret,
+				"%s does not respond; unmount it with umount --lazy",
+				path);
 	}
 	if (ret < 0) {
 		sfs_error("%s", err.text);

@@ -121,13 +121,14 @@ int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *
 
 	if (!*path) {
 		free(at);
-		return sfs_error_set(err, -ENOENT, "the mount point has no name");
+		return sfs_error_set(err, -ENOENT,
+				     "the mount point is empty; name a folder");
 	}
 	for (;;) {
 		whole = resolve_parent(at);
 		free(at);
 		if (!whole)
-			return sfs_error_set(err, -errno, "the mount point %s: %s", path,
+			return sfs_error_set(err, -errno, "mount point %s: %s", path,
 					     strerror(errno));
 		to = n_links++ < MAX_LINKS ? follow(whole) : NULL;
 		if (!to)
@@ -191,10 +192,10 @@ static int run_fusermount(const char *path, bool lazily, struct sfs_error *err)
 	}
 	close(fds[0]);
 	if (ret < 0)
-		return sfs_error_set(err, ret,
-				     "cannot run fusermount3, by which users "
-				     "unmount: %s",
-				     strerror(-ret));
+		return sfs_error_set(
+			err, ret,
+			"cannot run fusermount3, which unmounts for ordinary users: %s",
+			strerror(-ret));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
 	if (strstr(said, strerror(EBUSY)))
@@ -229,9 +230,8 @@ int sfs_mountpoint_unmount(const char *path, bool lazily, struct sfs_error *err)
 		return sfs_error_set(err, -EINVAL, "nothing is mounted on %s", path);
 	if (strcmp(m.type, OUR_TYPE) != 0)
 		return sfs_error_set(err, -EINVAL,
-				     "the mount on %s is not one of shufflefs: its type "
-				     "is %s",
-				     path, m.type);
+				     "%s is not a shufflefs mount: its type is %s", path,
+				     m.type);
 	if (umount2(path, UMOUNT_NOFOLLOW | (lazily ? MNT_DETACH : 0)) < 0)
 		ret = -errno;
 	if (ret == -EPERM && m.user >= 0 && m.user != (long)getuid())
@@ -243,8 +243,8 @@ int sfs_mountpoint_unmount(const char *path, bool lazily, struct sfs_error *err)
 	}
 	if (ret == -EBUSY)
 		return sfs_error_set(err, ret,
-				     "%s is in use (see fuser -m %s, or unmount it "
-				     "with --lazy)",
+				     "%s is in use; find its users with 'fuser -m %s', "
+				     "or use umount --lazy",
 				     path, path);
 	if (ret < 0)
 		return sfs_error_set(err, ret, "cannot unmount %s: %s", path,
@@ -270,21 +270,20 @@ int sfs_mountpoint_prepare(const char *path, struct sfs_error *err)
 	sfs_mountpoint_look(path, &m);
 	if (strcmp(m.type, OUR_TYPE) == 0) {
 		if (!is_dead(path))
-			return sfs_error_set(
-				err, -EBUSY,
-				"there is a shufflefs mount on %s already; unmount "
-				"it first (shufflefs umount %s)",
-				path, path);
+			return sfs_error_set(err, -EBUSY,
+					     "%s is already mounted; unmount it first: "
+					     "shufflefs umount %s",
+					     path, path);
 		ret = sfs_mountpoint_unmount(path, true, err); /* its daemon is dead */
 		if (ret < 0)
 			return ret;
 	}
 	if (stat(path, &st) < 0)
-		return sfs_error_set(err, -errno, "the mount point %s: %s%s", path,
+		return sfs_error_set(err, -errno, "mount point %s: %s%s", path,
 				     strerror(errno),
 				     errno == ENOENT ? "; create it with mkdir" : "");
 	if (!S_ISDIR(st.st_mode))
-		return sfs_error_set(err, -ENOTDIR, "the mount point %s is not a folder",
+		return sfs_error_set(err, -ENOTDIR, "mount point %s is not a folder",
 				     path);
 	return 0;
 }

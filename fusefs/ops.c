@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: an operation becomes a park, whose attempt asks the tree and
- * replies.  Nothing in a mount ever changes, so the kernel may keep names,
- * attributes, folders and pages as long as it likes. */
+/* How this works: an operation becomes a pending request, whose attempt asks the tree and
+ * replies.  Nothing in a mount ever changes, so the kernel may cache names, attributes,
+ * folders and pages forever. */
 #include "ops.h"
 
 #include "base/alloc.h"
+#include "tree/file.h"
 #include "tree/tree.h"
 
 #include <errno.h>
@@ -15,9 +16,9 @@
 #include <unistd.h>
 
 #define FOREVER	    (365.0 * 86400)
-#define BLOCK_BYTES (1 << 20) /* Python and cat read so much at a time */
+#define BLOCK_BYTES (1 << 20) /* what Python and cat read at a time */
 
-/* Cookies of "." and ".."; those of the tree come behind them. */
+/* Cookies of "." and ".."; those of the tree follow. */
 enum { DOT = 1, DOTDOT = 2, COOKIES = 3 };
 
 struct handle {
@@ -36,8 +37,8 @@ static struct handle *handle_of(const struct fuse_file_info *fi)
 	return (struct handle *)(uintptr_t)fi->fh;
 }
 
-static struct sfs_pending *new_park(fuse_req_t req, uint64_t node,
-				    int (*attempt)(struct sfs_pending *))
+static struct sfs_pending *new_pending(fuse_req_t req, uint64_t node,
+				       int (*attempt)(struct sfs_pending *))
 {
 	struct sfs_pending *pending = sfs_pending_new(&ops_of(req)->pending_table, req);
 
@@ -96,7 +97,7 @@ static int try_getattr(struct sfs_pending *pending)
 
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	sfs_pending_run(new_park(req, ino, try_getattr));
+	sfs_pending_run(new_pending(req, ino, try_getattr));
 }
 
 static int try_lookup(struct sfs_pending *pending)
@@ -127,7 +128,7 @@ static int try_lookup(struct sfs_pending *pending)
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct sfs_pending *pending = new_park(req, parent, try_lookup);
+	struct sfs_pending *pending = new_pending(req, parent, try_lookup);
 
 	pending->name = sfs_strdup(name);
 	sfs_pending_run(pending);
@@ -193,8 +194,8 @@ static bool add_entry(struct listing_reply *reply, const char *name, uint64_t no
 				      pending->size - reply->n, name, &e.attr,
 				      (off_t)cookie);
 	} else {
-		/* Attributes only if nobody has to wait for them: e.ino 0 says there
-		 * are none.  The kernel counts no look-up for "." and "..". */
+		/* Attributes only if they need no waiting: e.ino 0 says there are
+		 * none.  The kernel counts no look-up for "." and "..". */
 		if (cookie > DOTDOT && sfs_tree_attr(ops->tree, node, NULL, &attr) == 0)
 			e = entry_of(ops, &attr);
 		n = fuse_add_direntry_plus(pending->req, reply->buf + reply->n,
@@ -207,8 +208,8 @@ static bool add_entry(struct listing_reply *reply, const char *name, uint64_t no
 	return true;
 }
 
-static bool tell(void *ctx, const char *name, uint64_t node, bool is_folder,
-		 uint64_t cookie)
+static bool add_tree_entry(void *ctx, const char *name, uint64_t node, bool is_folder,
+			   uint64_t cookie)
 {
 	return add_entry(ctx, name, node, is_folder, cookie + COOKIES);
 }
@@ -228,8 +229,8 @@ static int try_readdir(struct sfs_pending *pending)
 		has_room = add_entry(&reply, "..", sfs_tree_parent(tree, pending->node),
 				     true, DOTDOT);
 	if (has_room)
-		ret = sfs_tree_list(tree, pending->node, cookie, &pending->waiter, tell,
-				    &reply);
+		ret = sfs_tree_list(tree, pending->node, cookie, &pending->waiter,
+				    add_tree_entry, &reply);
 	if (ret < 0 && (ret == -EINPROGRESS || reply.n == 0))
 		return ret;
 	fuse_req_interrupt_func(pending->req, NULL, NULL);
@@ -240,7 +241,7 @@ static int try_readdir(struct sfs_pending *pending)
 static void read_folder(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			bool is_plus)
 {
-	struct sfs_pending *pending = new_park(req, ino, try_readdir);
+	struct sfs_pending *pending = new_pending(req, ino, try_readdir);
 
 	pending->size = size;
 	pending->cookie = (uint64_t)off;
@@ -284,13 +285,13 @@ static int try_open(struct sfs_pending *pending)
 	pthread_mutex_unlock(&ops->lock);
 
 	fi->fh = (uintptr_t)handle;
-	/* O_DIRECT must be answered so: a parked direct read gets no INTERRUPT
+	/* O_DIRECT must be answered so: a waiting direct read gets no INTERRUPT
 	 * otherwise, and its reader could not be killed. */
 	fi->direct_io = (fi->flags & O_DIRECT) || attr.is_snapshot ||
 			(ops->direct_io && sfs_file_is_stream(file));
 	handle->is_direct = fi->direct_io;
 	/* Files never change, and to drop their pages a direct open would have to wait
-	 * for those that a parked read has locked, SIGKILL or not. */
+	 * for those that a waiting read has locked, SIGKILL or not. */
 	fi->keep_cache = 1;
 	fi->noflush = 1;
 	fuse_req_interrupt_func(pending->req, NULL, NULL);
@@ -313,7 +314,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fuse_reply_err(req, EROFS);
 		return;
 	}
-	pending = new_park(req, ino, try_open);
+	pending = new_pending(req, ino, try_open);
 	pending->fi = *fi;
 	sfs_pending_run(pending);
 }
@@ -339,8 +340,8 @@ static int try_read(struct sfs_pending *pending)
 	return -EINPROGRESS;
 }
 
-/* Never fewer bytes than were asked for, below the file's end: one short reply would
- * cut a file in the page cache for good.  The engine sees to that. */
+/* Before the end of the file, never fewer bytes than requested: a short reply would cut
+ * the file in the page cache forever.  sfs_file_read() guarantees that. */
 static void answer_read(struct sfs_pending *pending)
 {
 	if (pending->read.n_answered == 0)
@@ -353,7 +354,7 @@ static void answer_read(struct sfs_pending *pending)
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		    struct fuse_file_info *fi)
 {
-	struct sfs_pending *pending = new_park(req, ino, try_read);
+	struct sfs_pending *pending = new_pending(req, ino, try_read);
 
 	pending->is_read = true;
 	pending->is_cached = !handle_of(fi)->is_direct;
@@ -395,7 +396,7 @@ static int try_getxattr(struct sfs_pending *pending)
 
 static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
-	struct sfs_pending *pending = new_park(req, ino, try_getxattr);
+	struct sfs_pending *pending = new_pending(req, ino, try_getxattr);
 
 	pending->name = sfs_strdup(name);
 	pending->size = size;
@@ -415,7 +416,7 @@ static int try_listxattr(struct sfs_pending *pending)
 
 static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
-	struct sfs_pending *pending = new_park(req, ino, try_listxattr);
+	struct sfs_pending *pending = new_pending(req, ino, try_listxattr);
 
 	pending->size = size;
 	sfs_pending_run(pending);
@@ -425,7 +426,7 @@ static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
-	/* With the kernel's 12, a dozen parked reads would block every other file. */
+	/* With the kernel's 12, a dozen waiting reads would block every other file. */
 	conn->max_background = 1024;
 	conn->congestion_threshold = 1024;
 	/* Memory goes to the kernel by writev; splicing costs three times as much. */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a park is TRYING while a thread asks the engine on its behalf,
- * WAITING when the engine has kept its waiter (or read), TAKEN when somebody is about
- * to reply.  The engine's done() may come while the thread still tries: then that
- * thread goes on itself.
+/* How this works: a request is TRYING while a thread asks the tree for its answer,
+ * WAITING when the tree has kept its waiter (or read), TAKEN when somebody is about to
+ * reply.  If done() is called while the thread still tries, that thread goes on itself.
  *
- * Interrupts: libfuse 3.14 calls back with the request's lock held, where calling
- * it again would deadlock.  So the callback only flags and wakes the warden, which
- * takes the wait back from the engine and replies EINTR.  The callback is registered
- * before a request can be answered by another thread, and unregistered by whoever
- * has taken it, before the reply frees it. */
+ * Interrupts: libfuse 3.14 calls back with the request's lock held, where calling it
+ * again would deadlock.  So the callback only sets a flag and wakes our thread, which
+ * cancels the wait and replies EINTR.  The callback is registered before another thread
+ * can answer the request, and unregistered by whoever has taken it, before the reply
+ * frees it. */
 #include "pending.h"
 
 #include "base/alloc.h"
@@ -24,22 +23,22 @@
 #define MAX_CAUSES  16
 #define TOGETHER_NS (10 * SFS_NS_PER_MS) /* what falls due so close is one readahead */
 
-/* Have the warden look now.  Any lock may be held. */
-static void ring(struct sfs_pending_table *p)
+/* Have the thread look now.  Any lock may be held. */
+static void wake(struct sfs_pending_table *p)
 {
-	pthread_mutex_lock(&p->bell_lock);
-	p->is_rung = true;
-	pthread_cond_signal(&p->bell);
-	pthread_mutex_unlock(&p->bell_lock);
+	pthread_mutex_lock(&p->wake_lock);
+	p->is_woken = true;
+	pthread_cond_signal(&p->wake);
+	pthread_mutex_unlock(&p->wake_lock);
 }
 
-static void wait_for_bell(struct sfs_pending_table *p, uint64_t until_ns)
+static void wait_for_wake(struct sfs_pending_table *p, uint64_t until_ns)
 {
-	pthread_mutex_lock(&p->bell_lock);
-	while (!p->is_rung && sfs_cond_wait_until(&p->bell, &p->bell_lock, until_ns))
+	pthread_mutex_lock(&p->wake_lock);
+	while (!p->is_woken && sfs_cond_wait_until(&p->wake, &p->wake_lock, until_ns))
 		;
-	p->is_rung = false;
-	pthread_mutex_unlock(&p->bell_lock);
+	p->is_woken = false;
+	pthread_mutex_unlock(&p->wake_lock);
 }
 
 static void on_interrupt(fuse_req_t req, void *data)
@@ -47,13 +46,13 @@ static void on_interrupt(fuse_req_t req, void *data)
 	struct sfs_pending *pending = data;
 
 	atomic_store(&pending->is_interrupted, true);
-	ring(pending->pending_table);
+	wake(pending->table);
 }
 
-/* The park is TAKEN, and out of the table. */
-static void forget(struct sfs_pending *pending)
+/* The request is TAKEN, and not in the table. */
+static void free_pending(struct sfs_pending *pending)
 {
-	struct sfs_pending_table *p = pending->pending_table;
+	struct sfs_pending_table *p = pending->table;
 
 	free(pending->name);
 	sfs_read_reset(&pending->read);
@@ -71,19 +70,25 @@ static void reply_err(struct sfs_pending *pending, int err)
 		err = -EIO;
 	fuse_req_interrupt_func(pending->req, NULL, NULL);
 	fuse_reply_err(pending->req, -err);
-	forget(pending);
+	free_pending(pending);
 }
 
-/* The kernel may ask for it again at once.  Call this before the reply. */
+static struct sfs_page_range range_of(const struct sfs_pending *pending)
+{
+	return (struct sfs_page_range){pending->node, pending->cookie, pending->size};
+}
+
+/* The kernel may repeat it at once, so call this before the reply. */
 static void note_failed(struct sfs_pending *pending)
 {
-	struct sfs_pending_table *p = pending->pending_table;
+	struct sfs_pending_table *p = pending->table;
+	struct sfs_page_range range = range_of(pending);
 
 	if (!pending->is_cached)
 		return;
 	pthread_mutex_lock(&p->lock);
-	sfs_deadlines_fail(&p->deadlines, pending->node, pending->cookie, pending->size,
-			   pending->deadline_ns, pending->is_again, sfs_clock_ns());
+	sfs_deadlines_fail(&p->deadlines, &range, pending->deadline_ns, pending->is_again,
+			   sfs_clock_ns());
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -96,13 +101,13 @@ static void reply_read(struct sfs_pending *pending)
 	}
 	fuse_req_interrupt_func(pending->req, NULL, NULL);
 	pending->answer(pending);
-	forget(pending);
+	free_pending(pending);
 }
 
-/* Ask the engine, until it answers or keeps the waiter. */
+/* Try until there is an answer, or the waiter was kept. */
 static void try(struct sfs_pending *pending)
 {
-	struct sfs_pending_table *p = pending->pending_table;
+	struct sfs_pending_table *p = pending->table;
 	int ret;
 
 	for (;;) {
@@ -111,17 +116,17 @@ static void try(struct sfs_pending *pending)
 			if (ret < 0)
 				reply_err(pending, ret);
 			else
-				forget(pending);
+				free_pending(pending);
 			return;
 		}
 		pthread_mutex_lock(&p->lock);
 		if (!pending->is_done) {
 			pending->state = SFS_PENDING_WAITING;
-			sfs_list_push(&p->parks, &pending->link);
+			sfs_list_push(&p->waiting, &pending->link);
 			/* From here on another thread may reply and free it. */
 			if (atomic_load(&pending->is_interrupted) || p->is_closed ||
 			    pending->is_again)
-				ring(p);
+				wake(p);
 			pthread_mutex_unlock(&p->lock);
 			return;
 		}
@@ -139,10 +144,11 @@ static void try(struct sfs_pending *pending)
 	}
 }
 
-/* What the park waits for has come, or failed.  true: the caller goes on with it. */
+/* What the request waits for has arrived, or failed.  true: the caller goes on with it.
+ */
 static bool take(struct sfs_pending *pending, int err)
 {
-	struct sfs_pending_table *p = pending->pending_table;
+	struct sfs_pending_table *p = pending->table;
 	bool was_waiting;
 
 	pthread_mutex_lock(&p->lock);
@@ -178,12 +184,11 @@ static void on_read(struct sfs_read *read, int err)
 		reply_read(pending);
 }
 
-struct sfs_pending *sfs_pending_new(struct sfs_pending_table *pending_table,
-				    fuse_req_t req)
+struct sfs_pending *sfs_pending_new(struct sfs_pending_table *table, fuse_req_t req)
 {
 	struct sfs_pending *pending = sfs_calloc(1, sizeof *pending);
 
-	pending->pending_table = pending_table;
+	pending->table = table;
 	pending->req = req;
 	pending->waiter.done = on_waiter;
 	pending->read.done = on_read;
@@ -193,15 +198,15 @@ struct sfs_pending *sfs_pending_new(struct sfs_pending_table *pending_table,
 
 void sfs_pending_run(struct sfs_pending *pending)
 {
-	struct sfs_pending_table *p = pending->pending_table;
+	struct sfs_pending_table *p = pending->table;
+	struct sfs_page_range range = range_of(pending);
 
 	pthread_mutex_lock(&p->lock);
 	p->n++;
 	if (pending->is_cached)
 		pending->deadline_ns =
-			sfs_deadlines_begin(&p->deadlines, pending->node, pending->cookie,
-					    pending->size, p->timeout_ns, sfs_clock_ns(),
-					    &pending->is_again);
+			sfs_deadlines_begin(&p->deadlines, &range, p->timeout_ns,
+					    sfs_clock_ns(), &pending->is_again);
 	else
 		pending->deadline_ns = sfs_clock_ns() + p->timeout_ns;
 	pthread_mutex_unlock(&p->lock);
@@ -209,11 +214,11 @@ void sfs_pending_run(struct sfs_pending *pending)
 	try(pending);
 }
 
-/* ---- the warden ---- */
+/* ---- interrupts and deadlines ---- */
 
-/* Take back from the engine what the park waits for; the parking is locked.
- * false: the engine is about to call done(). */
-static bool take_back(struct sfs_pending *pending)
+/* Cancel what the request waits for; the table is locked.  false: done() is about to be
+ * called. */
+static bool cancel(struct sfs_pending *pending)
 {
 	bool is_ours = pending->is_read ? sfs_read_cancel(&pending->read)
 					: sfs_waiter_cancel(&pending->waiter);
@@ -225,7 +230,7 @@ static bool take_back(struct sfs_pending *pending)
 	return is_ours;
 }
 
-/* Why should this park be ended?  0: no reason. */
+/* Why must this request end?  0: no reason. */
 static int reason(const struct sfs_pending_table *p, const struct sfs_pending *pending,
 		  uint64_t now)
 {
@@ -236,7 +241,7 @@ static int reason(const struct sfs_pending_table *p, const struct sfs_pending *p
 	return now + TOGETHER_NS >= pending->deadline_ns ? -EIO : 0;
 }
 
-/* What those waited for whose time is up: a line for each cause, however many wait. */
+/* What late requests waited for: one line per cause, however many wait. */
 struct overdue {
 	struct {
 		struct sfs_cause cause;
@@ -254,7 +259,7 @@ static void explain(struct sfs_pending *pending, struct sfs_cause *cause)
 		sfs_waiter_explain(&pending->waiter, cause);
 }
 
-/* Count a request in; the parking is locked.  What the kernel asks again was told. */
+/* Count a late request; the table is locked.  A repeated one was reported before. */
 static void count_overdue(struct overdue *all, struct sfs_pending *pending)
 {
 	struct sfs_cause cause = {0};
@@ -274,7 +279,7 @@ static void count_overdue(struct overdue *all, struct sfs_pending *pending)
 	all->of[i].n++;
 }
 
-static void tell_overdue(const struct sfs_pending_table *p, const struct overdue *all)
+static void report_overdue(const struct sfs_pending_table *p, const struct overdue *all)
 {
 	sfs_autofree char *then = NULL;
 	int i;
@@ -288,8 +293,8 @@ static void tell_overdue(const struct sfs_pending_table *p, const struct overdue
 	}
 }
 
-/* End what must be ended.  Returns when to look again. */
-static uint64_t patrol(struct sfs_pending_table *p)
+/* End all requests that must end.  Returns when to look again. */
+static uint64_t end_requests(struct sfs_pending_table *p)
 {
 	uint64_t now = sfs_clock_ns(), next = now + SFS_NS_PER_S;
 	struct sfs_link ended, *link, *following;
@@ -298,19 +303,19 @@ static uint64_t patrol(struct sfs_pending_table *p)
 
 	sfs_list_init(&ended);
 	pthread_mutex_lock(&p->lock);
-	for (link = p->parks.next; link != &p->parks; link = following) {
+	for (link = p->waiting.next; link != &p->waiting; link = following) {
 		following = link->next;
 		pending = sfs_container(link, struct sfs_pending, link);
 		pending->err = reason(p, pending, now);
 		if (pending->err == -EIO)
 			count_overdue(&overdue, pending);
-		if (pending->err < 0 && take_back(pending))
+		if (pending->err < 0 && cancel(pending))
 			sfs_list_push(&ended, &pending->link);
 		else if (pending->deadline_ns < next)
 			next = pending->deadline_ns;
 	}
 	pthread_mutex_unlock(&p->lock);
-	tell_overdue(p, &overdue);
+	report_overdue(p, &overdue);
 	while ((link = sfs_list_pop(&ended)) != NULL) {
 		pending = sfs_container(link, struct sfs_pending, link);
 		if (pending->err == -EIO)
@@ -320,13 +325,13 @@ static uint64_t patrol(struct sfs_pending_table *p)
 	return next;
 }
 
-static void *guard(void *arg)
+static void *run(void *arg)
 {
 	struct sfs_pending_table *p = arg;
 	bool is_closed;
 
 	do {
-		wait_for_bell(p, patrol(p));
+		wait_for_wake(p, end_requests(p));
 		pthread_mutex_lock(&p->lock);
 		is_closed = p->is_closed && p->n == 0;
 		pthread_mutex_unlock(&p->lock);
@@ -337,12 +342,12 @@ static void *guard(void *arg)
 void sfs_pending_table_start(struct sfs_pending_table *p, uint64_t timeout_ms)
 {
 	*p = (struct sfs_pending_table){.timeout_ns = timeout_ms * SFS_NS_PER_MS};
-	pthread_mutex_init(&p->bell_lock, NULL);
-	pthread_cond_init(&p->bell, NULL);
+	pthread_mutex_init(&p->wake_lock, NULL);
+	pthread_cond_init(&p->wake, NULL);
 	sfs_lock_init(&p->lock, SFS_LOCK_PENDING);
 	pthread_cond_init(&p->is_empty, NULL);
-	sfs_list_init(&p->parks);
-	p->warden = sfs_thread_start("sfs-warden", guard, p);
+	sfs_list_init(&p->waiting);
+	p->thread = sfs_thread_start("sfs-deadline", run, p);
 }
 
 void sfs_pending_table_stop(struct sfs_pending_table *p)
@@ -350,15 +355,15 @@ void sfs_pending_table_stop(struct sfs_pending_table *p)
 	pthread_mutex_lock(&p->lock);
 	p->is_closed = true;
 	pthread_mutex_unlock(&p->lock);
-	ring(p);
+	wake(p);
 	pthread_mutex_lock(&p->lock);
 	while (p->n > 0)
 		pthread_cond_wait(&p->is_empty, &p->lock);
 	pthread_mutex_unlock(&p->lock);
-	ring(p);
-	pthread_join(p->warden, NULL);
+	wake(p);
+	pthread_join(p->thread, NULL);
 	pthread_cond_destroy(&p->is_empty);
 	pthread_mutex_destroy(&p->lock);
-	pthread_cond_destroy(&p->bell);
-	pthread_mutex_destroy(&p->bell_lock);
+	pthread_cond_destroy(&p->wake);
+	pthread_mutex_destroy(&p->wake_lock);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* park - requests of the kernel that cannot be answered yet.
+/* pending - requests of the kernel that cannot be answered yet.
  *
- * FUSE's threads never wait: a request that must wait is parked, and answered from
- * whichever thread brings what it waits for.  There is one table of parked
- * requests, one path for interrupts and one for deadlines, for every kind alike.
+ * The threads of FUSE never wait: a request that must wait is kept in a table, and the
+ * thread that brings what it waits for answers it.  There is one table, one way to
+ * interrupt and one way to time out for requests of every kind.
  */
 #ifndef SFS_PENDING_H
 #define SFS_PENDING_H
@@ -23,32 +23,32 @@
 
 struct sfs_pending_table {
 	uint64_t timeout_ns;
-	pthread_t warden;
+	pthread_t thread; /* ends requests that are interrupted or late */
 
-	pthread_mutex_t bell_lock; /* guards is_rung; taken inside of all others */
-	pthread_cond_t bell;
-	bool is_rung; /* the warden is to look */
+	pthread_mutex_t wake_lock; /* guards is_woken; taken inside of all others */
+	pthread_cond_t wake;
+	bool is_woken; /* the thread is to look at the table now */
 
-	pthread_mutex_t lock; /* guards all below, and every park's state */
+	pthread_mutex_t lock; /* guards all below, and the state of every request */
 	pthread_cond_t is_empty;
-	struct sfs_link parks;
-	uint32_t n;
+	struct sfs_link waiting;
+	uint32_t n; /* waiting or not */
 	bool is_closed;
 	struct sfs_deadlines deadlines; /* of reads of the page cache that have failed */
 };
 
 struct sfs_pending {
 	/* Set by the user before sfs_pending_run(). */
-	struct sfs_pending_table *pending_table;
+	struct sfs_pending_table *table;
 	fuse_req_t req;
 	/* Try to answer: reply and return 0; or return -EINPROGRESS after `waiter` (or
 	 * `read`, if is_read) was given away; or an errno to reply. */
 	int (*attempt)(struct sfs_pending *pending);
-	/* Is_read: the read has ended without an error: reply, and release it. */
+	/* If is_read: the read has ended without an error: reply, and release it. */
 	void (*answer)(struct sfs_pending *pending);
 	bool is_read;
 	bool is_cached;	       /* a read for the page cache: see deadlines.h */
-	uint64_t node, cookie; /* whatever the attempt needs */
+	uint64_t node, cookie; /* whatever the attempt needs; of a read, its offset */
 	size_t size;
 	bool is_plus;
 	bool is_list; /* in which ENOENT would read as its end */
@@ -59,29 +59,27 @@ struct sfs_pending {
 	struct sfs_waiter waiter;
 	struct sfs_read read;
 
-	/* The parking's. */
-	struct sfs_link link;
+	/* Private to pending.c. */
+	struct sfs_link link; /* in `waiting` */
 	enum { SFS_PENDING_TRYING, SFS_PENDING_WAITING, SFS_PENDING_TAKEN } state;
 	bool is_done; /* while TRYING: what it waited for is there already */
 	int err;
 	atomic_bool is_interrupted;
 	uint64_t deadline_ns;
-	bool is_again; /* the deadline is that of a read that failed before */
+	bool is_again; /* it repeats a read that has failed, and has its deadline */
 };
 
-/* Start the warden.  A request may be parked for `timeout_ms`, then it gets EIO. */
-void sfs_pending_table_start(struct sfs_pending_table *pending_table,
-			     uint64_t timeout_ms);
+/* Start the thread.  A request may wait for `timeout_ms`, then it gets EIO. */
+void sfs_pending_table_start(struct sfs_pending_table *table, uint64_t timeout_ms);
 
-/* Reply ECONNABORTED to all that wait and end the warden.  Waits until every park is
+/* Reply ECONNABORTED to all that wait, and end the thread.  Waits until every request is
  * gone, which takes no longer than a reply. */
-void sfs_pending_table_stop(struct sfs_pending_table *pending_table);
+void sfs_pending_table_stop(struct sfs_pending_table *table);
 
-/* A park for the request; the caller fills it in. */
-struct sfs_pending *sfs_pending_new(struct sfs_pending_table *pending_table,
-				    fuse_req_t req);
+/* A pending request; the caller fills it in. */
+struct sfs_pending *sfs_pending_new(struct sfs_pending_table *table, fuse_req_t req);
 
-/* Answer the request now, or park it.  The park is not the caller's any more. */
+/* Answer the request now, or keep it in the table.  Takes the request. */
 void sfs_pending_run(struct sfs_pending *pending);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: whoever waits, waits in one poll() for what it wants, for the daemon's
- * end (a pidfd) and for signals (a signalfd).  The daemon logs into memory, so that its
- * sentence can be told as ours. */
+/* How this works: every wait is one poll() for its own event, for the end of the daemon
+ * (a pidfd) and for signals (a signalfd).  The daemon logs into memory, so that its error
+ * can be reported as ours. */
 #include "temp-mount.h"
 
 #include "mountpoint.h"
@@ -28,7 +28,7 @@
 
 /* ---- the child ---- */
 
-/* The array is the caller's, its words are borrowed. */
+/* The caller frees the array; its words are borrowed. */
 static const char **make_argv(const struct sfs_strings *arguments, const char *folder)
 {
 	const char **argv = sfs_calloc((size_t)arguments->n + 5, sizeof *argv);
@@ -43,7 +43,7 @@ static const char **make_argv(const struct sfs_strings *arguments, const char *f
 	return argv;
 }
 
-/* In the child.  Between fork and exec only what signal handlers may do, too. */
+/* In the child.  Between fork and exec, only what signal handlers may do. */
 static void become_daemon(const struct sfs_temp_mount *t, const char *program,
 			  char **argv, pid_t parent)
 {
@@ -134,7 +134,7 @@ static bool is_mounted(const struct sfs_temp_mount *t)
 	return strcmp(m.type, "fuse.shufflefs") == 0;
 }
 
-/* The kernel says when its table of mounts has changed. */
+/* The kernel reports each change of its table of mounts. */
 static int wait_until_mounted(struct sfs_temp_mount *t)
 {
 	int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC), i, ret = 0;
@@ -163,7 +163,7 @@ static int make_folder(struct sfs_temp_mount *t, struct sfs_error *err)
 	return ret;
 }
 
-/* Those that would end the process; who ignores them (nohup) goes on ignoring them. */
+/* Signals that would end the process; ignored ones (nohup) stay ignored. */
 static int hold_signals(struct sfs_temp_mount *t, struct sfs_error *err)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -180,7 +180,7 @@ static int hold_signals(struct sfs_temp_mount *t, struct sfs_error *err)
 	t->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	t->log_fd = memfd_create("shufflefs-bench", MFD_CLOEXEC);
 	if (t->signal_fd < 0 || t->log_fd < 0)
-		return sfs_error_set(err, -errno, "cannot watch a daemon: %s",
+		return sfs_error_set(err, -errno, "cannot watch the daemon: %s",
 				     strerror(errno));
 	return 0;
 }
@@ -205,9 +205,9 @@ int sfs_temp_mount_start(struct sfs_temp_mount *t, const struct sfs_strings *arg
 	if (ret == -ECHILD) {
 		sfs_autofree char *words = sfs_temp_mount_last_words(t);
 
-		sfs_error_set(err, ret, "%s", *words ? words : "the daemon has died");
+		sfs_error_set(err, ret, "%s", *words ? words : "the daemon exited");
 	} else if (ret < 0) {
-		sfs_error_set(err, ret, "it was not mounted: %s", strerror(-ret));
+		sfs_error_set(err, ret, "the daemon did not mount: %s", strerror(-ret));
 	}
 	return ret;
 }
@@ -263,7 +263,7 @@ void sfs_temp_mount_end(struct sfs_temp_mount *t)
 	t->pid = 0;
 }
 
-/* What a daemon has left that could not end by itself. */
+/* Remove what a daemon leaves that had to be killed. */
 static void remove_folder(struct sfs_temp_mount *t)
 {
 	struct sfs_error err = {0};
@@ -271,7 +271,7 @@ static void remove_folder(struct sfs_temp_mount *t)
 	if (is_mounted(t) && sfs_mountpoint_unmount(t->folder, true, &err) < 0)
 		sfs_warning("%s", err.text);
 	if (rmdir(t->folder) < 0)
-		sfs_warning("%s stays: %s", t->folder, strerror(errno));
+		sfs_warning("cannot remove %s: %s", t->folder, strerror(errno));
 	free(steal(&t->folder));
 }
 
@@ -280,7 +280,7 @@ void sfs_temp_mount_stop(struct sfs_temp_mount *t)
 	sfs_temp_mount_end(t);
 	if (t->folder)
 		remove_folder(t);
-	/* What came while this was going on counts as well. */
+	/* A signal that arrived meanwhile counts, too. */
 	wait_for(t, -1, 0, 0);
 	if (t->pid_fd >= 0)
 		close(t->pid_fd);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* trial - a mount of our own for a while, which leaves nothing behind.
+/* temp-mount - a mount for a while, which leaves nothing behind.
  *
- * A child process of this program mounts in the foreground, on a folder made for that.
- * From start to stop SIGINT, SIGTERM and SIGHUP are held back, and end what waits here;
- * so the mount and its folder go away before the process does.  If this process is
- * killed, the child ends by itself, and only the empty folder stays.  One thread.
+ * A child process of this program mounts in the foreground, on a new folder.  From start
+ * to stop SIGINT, SIGTERM and SIGHUP are blocked, and end the waits here, so the mount
+ * and its folder are removed before the process ends.  If this process is killed, the
+ * child exits, and only the empty folder stays.  One thread.
  */
 #ifndef SFS_TEMP_MOUNT_H
 #define SFS_TEMP_MOUNT_H
@@ -28,14 +28,14 @@ struct sfs_temp_mount {
 	sigset_t old_mask;
 };
 
-/* Mount, with `arguments` behind `shufflefs mount -f`, and the folder behind those. Waits
- * until it is mounted.  < 0: with a sentence that says why not; -EINTR: a signal came.
- * sfs_temp_mount_stop() is to be called in any case. */
+/* Run `shufflefs mount -f` with these arguments and the folder.  Waits until it is
+ * mounted. < 0: with an error; -EINTR: a signal arrived.  Call sfs_temp_mount_stop() in
+ * any case. */
 int sfs_temp_mount_start(struct sfs_temp_mount *t, const struct sfs_strings *arguments,
 			 struct sfs_error *err);
 
-/* Wait for bytes in `fd`, but no longer than that.  0, also if there are none.  -EINTR: a
- * signal came.  -ECHILD: the daemon has died. */
+/* Wait for bytes in `fd`, for up to `timeout_ms`.  0, also if there are none.  -EINTR: a
+ * signal arrived.  -ECHILD: the daemon has exited. */
 int sfs_temp_mount_wait(struct sfs_temp_mount *t, int fd, int timeout_ms);
 
 /* CPU seconds that the daemon has used. */
@@ -44,11 +44,11 @@ double sfs_temp_mount_cpu_s(struct sfs_temp_mount *t);
 /* The last line that the daemon has logged; "" if none.  The caller frees it. */
 char *sfs_temp_mount_last_words(const struct sfs_temp_mount *t);
 
-/* End the daemon: reads of the mount fail from now on.  Waits until it has gone. */
+/* End the daemon: from now on, reads of the mount fail.  Waits until it has exited. */
 void sfs_temp_mount_end(struct sfs_temp_mount *t);
 
-/* That, and take the mount and the folder away; nobody may have a file open.  Warns if it
- * has to leave something. */
+/* End the daemon and remove the mount and the folder; no file may be open.  Warns if it
+ * cannot remove something. */
 void sfs_temp_mount_stop(struct sfs_temp_mount *t);
 
 #endif

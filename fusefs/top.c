@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a picture is drawn as text (screen.h) and written in one piece.  On a
- * terminal it is on the terminal's other screen, so that all is as before in the end.
- * Signals are blocked but for the time of the wait between two pictures, so that none is
- * missed and none interrupts half a picture. */
+/* How this works: a screen is drawn as text (top-report.h) and written in one piece.  A
+ * terminal shows it on its alternate screen, so that its contents are restored at the
+ * end. Signals are blocked except during the wait between two screens, so that none is
+ * missed and none interrupts a write. */
 #include "top.h"
 
 #include "peek.h"
@@ -21,10 +21,11 @@
 #include <unistd.h>
 
 #define MAX_BYTES ((size_t)64 << 20) /* of a stats.json that is one */
-#define ANSWER_MS 10000		     /* until a mount counts as one that hangs */
-#define FIRST_MS  500		     /* until the first picture: rates take two looks */
-#define RATE_MS	  10000 /* rates are of so long, or of the time between two */
-#define N_PAST	  32	/* looks that are kept for that */
+#define ANSWER_MS 10000		     /* until a mount counts as hanging */
+#define FIRST_MS  500		     /* until the first screen: rates need two reports */
+#define RATE_MS \
+	10000	  /* rates are averages of this time, or of that between two reports */
+#define N_PAST 32 /* reports that are kept for that */
 
 static volatile sig_atomic_t is_ended, is_stopped;
 static int write_err; /* of standard output: a negative errno */
@@ -34,7 +35,7 @@ struct top {
 	const struct sfs_top_options *options;
 	bool has_keys;	       /* standard input is the terminal */
 	struct termios before; /* if has_keys */
-	bool is_on;	       /* the other screen, with keys as they are typed */
+	bool is_on;	       /* the alternate screen, and keys without a newline */
 	sigset_t open;	       /* what is not blocked while we wait */
 };
 
@@ -44,17 +45,18 @@ static int no_mount(const char *where, const char *path, int err_number,
 		    struct sfs_error *err)
 {
 	if (err_number == ENOENT || err_number == ENOTDIR)
-		return sfs_error_set(err, -err_number,
-				     "%s is not a mount of shufflefs: no "
-				     ".shufflefs/stats.json there",
-				     where);
+		return sfs_error_set(
+			err, -err_number,
+			"%s is not a shufflefs mount: it has no .shufflefs/stats.json",
+			where);
 	if (err_number == EINVAL || err_number == EFBIG)
-		return sfs_error_set(err, -err_number, "%s is not shufflefs's: %s", path,
+		return sfs_error_set(err, -err_number,
+				     "%s was not written by shufflefs: %s", path,
 				     err_number == EFBIG ? "it is too large"
 							 : "it is not a regular file");
 	if (err_number == ETIMEDOUT)
 		return sfs_error_set(err, -err_number,
-				     "%s: the mount has not answered for %d s", where,
+				     "%s: the mount has not responded for %d s", where,
 				     ANSWER_MS / 1000);
 	return sfs_error_set(err, -err_number, "%s: %s", path, strerror(err_number));
 }
@@ -124,7 +126,7 @@ static void put_words(const char *words)
 	put(words, strlen(words));
 }
 
-/* The other screen, no cursor, keys as they are typed. */
+/* The alternate screen, no cursor, keys without a newline. */
 static void enter(struct top *top)
 {
 	struct termios keys = top->before;
@@ -146,7 +148,7 @@ static void leave(struct top *top)
 		tcsetattr(STDIN_FILENO, TCSANOW, &top->before);
 }
 
-/* As ^Z does with any program; returns when it goes on. */
+/* As ^Z does with any program; returns when it is continued. */
 static void stop(struct top *top)
 {
 	leave(top);
@@ -198,8 +200,8 @@ static void take_keys(void)
 			is_ended = 1;
 }
 
-/* Wait until the moment, or until there is something of the peek (1), somebody ends it or
- * a signal has come (-EINTR); 0: the moment has come, or a key. */
+/* Wait until `end_ms` or a key (0), until the peek has something (1), or until the user
+ * ends it or a signal arrives (-EINTR). */
 static int wait_until(struct top *top, uint64_t end_ms, const struct sfs_peek *peek)
 {
 	struct pollfd p[] = {{.fd = peek ? peek->fd : -1, .events = POLLIN},
@@ -219,7 +221,7 @@ static int wait_until(struct top *top, uint64_t end_ms, const struct sfs_peek *p
 	return is_ended || n < 0 ? -EINTR : n > 0 && p[0].revents;
 }
 
-/* A mount that hangs is left to itself. */
+/* Gives up on a mount that hangs. */
 static int wait_for_stats(struct top *top, struct sfs_peek *peek)
 {
 	uint64_t end = now_ms() + ANSWER_MS;
@@ -243,11 +245,12 @@ static int parse(const char *path, const struct sfs_strbuf *text,
 	int status = sfs_top_report_read(text->s ? text->s : "", text->n, ret, &why);
 
 	if (status < 0)
-		sfs_error_set(err, status, "%s is not shufflefs's: %s", path, why.text);
+		sfs_error_set(err, status, "%s was not written by shufflefs: %s", path,
+			      why.text);
 	return status;
 }
 
-/* -EINTR without a sentence: the user has ended it. */
+/* -EINTR without an error: the user has ended it. */
 static int look(struct top *top, struct sfs_top_report *ret, struct sfs_error *err)
 {
 	sfs_autofree char *path = sfs_asprintf("%s/.shufflefs/stats.json", top->where);
@@ -265,9 +268,9 @@ static int look(struct top *top, struct sfs_top_report *ret, struct sfs_error *e
 	return status;
 }
 
-/* ---- what was seen ---- */
+/* ---- past reports ---- */
 
-/* The last looks, the newest first. */
+/* The last reports, newest first. */
 struct past {
 	struct sfs_top_report looks[N_PAST];
 	size_t n;
@@ -294,7 +297,7 @@ static void forget(struct past *past)
 		sfs_top_report_done(&past->looks[--past->n]);
 }
 
-/* What rates are differences to; NULL: there is none yet. */
+/* The report that rates are computed from; NULL: none yet. */
 static const struct sfs_top_report *before(const struct past *past)
 {
 	const struct sfs_top_report *looks = past->looks;
@@ -306,9 +309,9 @@ static const struct sfs_top_report *before(const struct past *past)
 	return i > 0 ? &looks[i] : NULL;
 }
 
-/* ---- pictures ---- */
+/* ---- screens ---- */
 
-/* As many lines as there are, each cleared to its end, and nothing below. */
+/* Each line is cleared to its end, and the rest of the screen. */
 static void put_on_screen(const struct sfs_strbuf *text, unsigned lines)
 {
 	struct sfs_strbuf out = {0};
@@ -340,8 +343,8 @@ static void show(const struct top *top, const struct past *past)
 	sfs_strbuf_done(&text);
 }
 
-/* Wait so long, or until somebody ends it.  A window that changes its size is drawn anew
- * with the numbers at hand. */
+/* Wait, or until the user ends it.  If the size of the window changes, draw the last
+ * report again. */
 static void wait_for(struct top *top, unsigned ms, const struct past *past)
 {
 	uint64_t end = now_ms() + ms;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a thread sleeps on a semaphore, which a signal handler may post.
- * libfuse ends its loop by a handler that sets a flag; then it joins its threads, and if
- * one of them hangs, main does too.  So our handler comes before libfuse's and calls it.
+ * libfuse ends its loop with a handler that sets a flag; then it joins its threads, and
+ * if one of them hangs, main hangs too.  So our handler runs first, and calls that of
+ * libfuse.
  *
- * Where the process ends by force, its mount would stay, dead.  It is taken away, if it
- * still is the one on top there. */
+ * If the process exits by force, its mount would stay, dead.  So it is unmounted, if it
+ * is still the topmost mount there. */
 #include "watchdog.h"
 
 #include "mountpoint.h"
@@ -28,27 +29,27 @@ static struct {
 	struct sfs_mounted mounted;
 	sem_t stopping;
 	struct sigaction before[SFS_COUNT(signals)];
-} dog;
+} watchdog;
 
-static void take_mount_away(void)
+static void remove_mount(void)
 {
 	struct sfs_mounted now;
 	struct sfs_error err;
 
-	sfs_mountpoint_look(dog.where, &now);
-	if (strcmp(now.device, dog.mounted.device) == 0)
-		sfs_mountpoint_unmount(dog.where, true, &err);
+	sfs_mountpoint_look(watchdog.where, &now);
+	if (strcmp(now.device, watchdog.mounted.device) == 0)
+		sfs_mountpoint_unmount(watchdog.where, true, &err);
 }
 
 static void *watch(void *arg)
 {
-	while (sem_wait(&dog.stopping) < 0 && errno == EINTR)
+	while (sem_wait(&watchdog.stopping) < 0 && errno == EINTR)
 		;
 	sleep(SFS_STOP_SECONDS);
 	alarm(LAST_SECONDS); /* what hangs may hold locks that are needed below */
-	sfs_error("did not end within %d s after it was told to; it does now",
+	sfs_error("still running %d s after the signal to stop; exiting by force",
 		  SFS_STOP_SECONDS);
-	take_mount_away();
+	remove_mount();
 	_exit(1);
 	return NULL;
 }
@@ -58,10 +59,10 @@ static void on_signal(int number)
 	int saved = errno;
 	size_t i;
 
-	sem_post(&dog.stopping);
+	sem_post(&watchdog.stopping);
 	for (i = 0; i < SFS_COUNT(signals); i++)
 		if (signals[i] == number)
-			dog.before[i].sa_handler(number);
+			watchdog.before[i].sa_handler(number);
 	errno = saved;
 }
 
@@ -71,12 +72,12 @@ void sfs_watchdog_start(const char *where)
 	struct sigaction *before;
 	size_t i;
 
-	dog.where = where;
-	sfs_mountpoint_look(where, &dog.mounted);
-	sem_init(&dog.stopping, 0, 0);
+	watchdog.where = where;
+	sfs_mountpoint_look(where, &watchdog.mounted);
+	sem_init(&watchdog.stopping, 0, 0);
 	pthread_detach(sfs_thread_start("sfs-watch", watch, NULL));
 	for (i = 0; i < SFS_COUNT(signals); i++) {
-		before = &dog.before[i];
+		before = &watchdog.before[i];
 		if (sigaction(signals[i], NULL, before) == 0 &&
 		    before->sa_handler != SIG_IGN && before->sa_handler != SIG_DFL)
 			sigaction(signals[i], &ours, NULL);
@@ -85,7 +86,7 @@ void sfs_watchdog_start(const char *where)
 
 void sfs_watchdog_wake(void)
 {
-	sem_post(&dog.stopping);
+	sem_post(&watchdog.stopping);
 }
 
 void sfs_watchdog_release_signals(void)

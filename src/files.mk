@@ -13,6 +13,7 @@ libshufflefs_la_SOURCES = \
 	src/base/error.c src/base/error.h \
 	src/base/eta.c src/base/eta.h \
 	src/base/json.c src/base/json.h \
+	src/base/json-writer.c src/base/json-writer.h \
 	src/base/keyhash.c src/base/keyhash.h \
 	src/base/ledger.c src/base/ledger.h \
 	src/base/list.h \
@@ -133,17 +134,25 @@ libshufflefs_la_SOURCES = \
 	src/engine/reclaim.c src/engine/reclaim.h \
 	 \
 	src/tree/epochs.c src/tree/epochs.h \
+	src/tree/file.c src/tree/file.h \
 	src/tree/names.c src/tree/names.h \
 	src/tree/node.h \
 	src/tree/order-file.c src/tree/order-file.h \
+	src/tree/sample-files.c src/tree/sample-files.h \
 	src/tree/status.c src/tree/status.h \
 	src/tree/tree.c src/tree/tree.h \
 	 \
 	src/cli/bench.c src/cli/bench.h \
+	src/cli/bench-order.c src/cli/bench-order.h \
 	src/cli/bench-report.c src/cli/bench-report.h \
+	src/cli/bench-source.c src/cli/bench-source.h \
 	src/cli/cat.c src/cli/cat.h \
 	src/cli/index.c src/cli/index.h \
 	src/cli/plan.c src/cli/plan.h \
+	src/cli/plan-dataset.c src/cli/plan-dataset.h \
+	src/cli/plan-draw.c src/cli/plan-draw.h \
+	src/cli/plan-estimate.c src/cli/plan-estimate.h \
+	src/cli/plan-report.c src/cli/plan-report.h \
 	src/cli/reader.c src/cli/reader.h \
 	src/cli/top-report.c src/cli/top-report.h
 libshufflefs_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src

@@ -30,7 +30,7 @@ done
 [ "$(n_indexes cache)" = 40 ] || fail "$(n_indexes cache) indexes of 40 shards"
 indexes -o index-cache=cache shards # with the members, which streams do not know
 indexes -o index-cache=cache shards
-said "^40 shards are indexed: 2400 samples; 0 bytes were read"
+said "^indexed 40 shards: 2400 samples; read 0 bytes"
 gives tail.tar -o index-cache=cache shards epochs/1@2000.tar
 
 # What a killed one began is removed when it is an hour old, and not before.

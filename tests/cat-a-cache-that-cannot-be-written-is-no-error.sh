@@ -29,13 +29,13 @@ done
 # `shufflefs index` is of no use then, and says so.
 indexes -o index-cache=file/cache shards
 [ $status = 1 ] || fail "status $status"
-said "^shufflefs: [0-9] indexes could not be kept: "
+said "^shufflefs: [0-9] indexes were not saved: "
 indexes -o index-cache=no shards
 [ $status = 1 ] || fail "status $status"
-said "^shufflefs: there is no place for indexes, as index-cache=no: --to=DIR names one"
+said "^shufflefs: nowhere to save indexes: index-cache=no; use --to=DIR"
 indexes --to=file shards
 [ $status = 1 ] || fail "status $status"
-said "indexes could not be kept: "
+said "indexes were not saved: "
 
 # Away while it is in use, and there again: an epoch is read a bit at a time.
 "$python" - "$shufflefs" <<'EOP'

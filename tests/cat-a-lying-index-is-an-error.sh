@@ -19,7 +19,7 @@ lies() {
     [ $status = 1 ] || fail "status $status with $*: $(cat said)"
     n=$(stat -c %s got.tar)
     [ $1 = join ] || cmp -n "$n" want.tar got.tar || fail "wrong bytes before the error, with $*"
-    said "epochs/0@1.tar: cannot read on after byte $n: $one @ [0-9]*: no sample where its index says: .*; remove the index"
+    said "epochs/0@1.tar: read error at byte $n: $one @ [0-9]*: no sample where its index says: .*; remove the index"
     [ "$(wc -l <said)" = 1 ] || fail "not said once: $(cat said)"
 }
 

@@ -24,7 +24,7 @@ arrives "$origin/503,body=300000,over=512,times=1/$three"
 # Patience lasts as long as a reader may wait, however few retries there may be.
 breaks -o retries=0 $brief "$origin/503,over=512,only=*1.tar/$three"
 said "retry: train-000001.tar @ [0-9]*: HTTP 503, retry 1 in"
-said "cannot read on after byte [0-9]*: train-000001.tar @ [0-9]*: $origin/.*train-000001.tar: HTTP 503 (given up after [0-9]* s)"
+said "read error at byte [0-9]*: train-000001.tar @ [0-9]*: $origin/.*train-000001.tar: HTTP 503 (given up after [0-9]* s)"
 # Nor does on-error=skip leave a sample out for that.
 breaks $brief -o on-error=skip "$origin/503,over=512,only=*1.tar,skipping/$three"
 refused "$origin/503,mounting/$three"

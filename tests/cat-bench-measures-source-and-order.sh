@@ -28,7 +28,7 @@ for stage in found["stages"][1:]:
         mean = stage["bytes_per_s"] / stage["samples_per_s"]
         assert abs(mean / (stage["bytes"] / 280) - 1) < .01, (stage, mean)
 assert found["limit"] in (None, *sys.argv[2:]), found
-assert "An epoch ended before the time was up (%s)" % ", ".join(sys.argv[2:]) in found["verdict"], found
+assert "The epoch ended early (%s)" % ", ".join(sys.argv[2:]) in found["verdict"], found
 EOF
 }
 
@@ -46,7 +46,7 @@ found found order
 # For people; parts are larger than shards, and smaller.
 make_shards large --shards 2 --samples 20 --bytes 300000
 "$shufflefs" bench --stages=source,order large >found
-for words in "^large: 2 shards$" "^reach .* sizes a second$" "^source  " "^order  " "^An epoch"; do
+for words in "^large: 2 shards$" "^reach .* sizes per second$" "^source  " "^order  " "^The epoch"; do
     grep -q "$words" found || fail "no '$words': $(cat found)"
 done
 if grep -q "^mount" found; then fail "$(cat found)"; fi
@@ -61,8 +61,8 @@ refused() {
 }
 refused "bench needs a SOURCE" --seconds 3
 refused "not a number from 1" --seconds=0 data
-refused "not a list of source, order and mount" --stages=source,, data
-refused "not a list of source, order and mount" --stages=cached data
+refused "not a comma-separated list of source, order and mount" --stages=source,, data
+refused "not a comma-separated list of source, order and mount" --stages=cached data
 refused "takes no value" --json=1 data
 refused "No such file" none.tar
 refused "404" --stages=source "$origin/none.tar"
@@ -76,4 +76,4 @@ head -c 20000 /dev/urandom >data/bad.tar
 if "$shufflefs" bench --stages=source,order data >found 2>said; then fail "a damaged shard"; fi
 grep -q "^source  " found || fail "$(cat found)"
 if grep -q "^order  " found; then fail "$(cat found)"; fi
-grep -q "epochs/1.tar: cannot read on after byte" said || fail "$(cat said)"
+grep -q "epochs/1.tar: read error at byte" said || fail "$(cat said)"

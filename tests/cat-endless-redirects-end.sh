@@ -13,7 +13,7 @@ leads() {
     refused "$origin/redirect,to=$1/$three"
     said "train-000000.tar: .*$2"
     breaks $brief "$origin/redirect,to=$1,over=512,only=*1.tar/$three"
-    said "cannot read on after byte [0-9]*: train-000001.tar @ 0: .*$2"
+    said "read error at byte [0-9]*: train-000001.tar @ 0: .*$2"
 }
 
 leads loop "more than 10 redirects"

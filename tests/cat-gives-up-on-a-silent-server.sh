@@ -10,4 +10,4 @@ start_origin shards
 refused -o connect-timeout=300ms,stall-timeout=300ms "$origin/stall/$three"
 said "no byte in 300 ms"
 breaks $brief -o connect-timeout=300ms,stall-timeout=300ms "$origin/stall,over=512,only=*1.tar/$three"
-said "cannot read on after byte [0-9]*: train-000001.tar @ 0: .*no byte in 300 ms"
+said "read error at byte [0-9]*: train-000001.tar @ 0: .*no byte in 300 ms"

@@ -24,11 +24,11 @@ rm shards/slow
 shards_asked $((2 * total))
 indexes "$source"
 [ $status = 0 ] || fail "status $status: $(cat said)"
-said "^12 shards are indexed: 480 samples; .* bytes were read in [0-9.]* s$"
+said "^indexed 12 shards: 480 samples; read .* bytes in [0-9.]* s$"
 [ "$(wc -l <said)" = 1 ] || fail "more is said: $(cat said)"
 shards_asked $((total / 12 + 100000))
 indexes "$source"
-said "^12 shards are indexed: 480 samples; "
+said "^indexed 12 shards: 480 samples; "
 shards_asked 10000
 gives tail.tar "$source" epochs/0@200.tar
 
@@ -37,7 +37,7 @@ rest=$(wc -c <tail.tar)
 for i in 1 2 3; do
     indexes -o index-cache=no --part=$i/3 --to=shared/folder "$origin/$all"
     [ $status = 0 ] || fail "status $status: $(cat said)"
-    said "^4 shards are indexed: 160 samples"
+    said "^indexed 4 shards: 160 samples"
     [ "$(n_indexes shared)" = $((4 * i)) ] || fail "$(n_indexes shared) indexes after part $i"
     [ "$(n_indexes home/.cache)" = 12 ] || fail "in the cache too"
 done
@@ -46,7 +46,7 @@ gives tail.tar -o index-cache=no,index=shared/folder "$origin/$all" epochs/0@200
 shards_asked $((rest + 12 * 70000))
 indexes --part 13/13 --to=nothing "$origin/$all"
 [ $status = 0 ] || fail "status $status: $(cat said)"
-said "^0 shards are indexed"
+said "^indexed 0 shards"
 [ ! -e nothing ] || fail "a folder for nothing"
 
 # One damaged shard, and one that is not there.
@@ -54,14 +54,14 @@ rm -rf home/.cache
 truncate -s 300000 shards/train-000003.tar
 indexes --to=to "$origin/$all"
 [ $status = 1 ] || fail "status $status: $(cat said)"
-said "^11 shards are indexed: 440 samples"
-said "^shufflefs: 1 of 12 shards could not be indexed$"
+said "^indexed 11 shards: 440 samples"
+said "^shufflefs: cannot index 1 of 12 shards$"
 said "lost: train-000003.tar @ "
 [ "$(n_indexes to)" = 11 ] && [ ! -e to/train-000003.tar.index ] || fail "in to/: $(ls to)"
 rm shards/train-000003.tar
 indexes "$origin/$all"
 [ $status = 1 ] || fail "status $status: $(cat said)"
-said "^11 shards are indexed"
+said "^indexed 11 shards"
 said "^shufflefs: 1 of 12 shards is missing: .*/train-000003.tar: HTTP 404"
 [ "$(wc -l <said)" = 2 ] || fail "not said once: $(cat said)"
 
@@ -70,12 +70,12 @@ said "^shufflefs: 1 of 12 shards is missing: .*/train-000003.tar: HTTP 404"
 indexes --to=file/folder shards
 [ $status = 1 ] || fail "status $status: $(cat said)"
 said "file/folder: Not a directory"
-said "^shufflefs: [0-9]* indexes could not be kept: "
+said "^shufflefs: [0-9]* indexes were not saved: "
 
 # A server that tells no version: another one could not be told from this in the cache.
 indexes "$origin/bare/train-00000{0..2}.tar"
 [ $status = 1 ] || fail "status $status: $(cat said)"
-said "^shufflefs: 3 indexes could not be kept: .* the server tells no version of its shards"
+said "^shufflefs: 3 indexes were not saved: .* the server sends no ETag or date"
 indexes --to=bare "$origin/bare/train-00000{0..2}.tar"
 [ $status = 0 ] && [ "$(n_indexes bare)" = 3 ] || fail "status $status: $(cat said)"
 
@@ -105,7 +105,7 @@ EOP
 script -qec "sh slowly bar $origin" /dev/null >bar.txt </dev/null || fail "$(cat bar.txt)"
 tr '\r' '\n' <bar.txt >lines
 grep -q "^\[#*\.*\] 7 of 8 shards indexed, 87%, 0:0[0-9] left" lines || fail "no bar in: $(cat lines)"
-grep -q "8 shards are indexed" lines || fail "$(cat lines)"
+grep -q "indexed 8 shards" lines || fail "$(cat lines)"
 sh slowly nobar "$origin" >said 2>&1 || fail "$(cat said)"
-said "^8 shards are indexed"
+said "^indexed 8 shards"
 ! grep "left\|$(printf '\r')" said || fail "a bar without a terminal"

@@ -57,7 +57,7 @@ n=$(grep -c '\.tar\.index' "origin-log.$n_origins")
 unread() {
     indexes "$@"
     [ $status = 0 ] || fail "status $status of: $*"
-    said "^3 shards are indexed: 120 samples; 0 bytes were read"
+    said "^indexed 3 shards: 120 samples; read 0 bytes"
 }
 unread -o index-cache=empty,index=made shards
 gives tail.tar -o $no,index=made shards $tail

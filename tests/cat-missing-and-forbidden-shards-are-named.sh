@@ -18,7 +18,7 @@ for code in 401 403 404 410; do
 
     # When it is read.
     breaks "$origin/$code,over=512,only=*1.tar/$three?signature=hunter2"
-    said "cannot read on after byte [0-9]*: train-000001.tar @ 0: $origin/.*train-000001.tar.*: HTTP $code"
+    said "read error at byte [0-9]*: train-000001.tar @ 0: $origin/.*train-000001.tar.*: HTTP $code"
     [ "$(wc -l <said)" = 1 ] || fail "not said once"
     not_said retry
     not_said hunter2

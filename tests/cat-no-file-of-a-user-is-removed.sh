@@ -46,7 +46,7 @@ mkdir ds/new-train-2.tar.index
 indexes --to=ds "ds/new-train-{0..2}.tar"
 [ $status = 1 ] || fail "status $status: $(cat said)"
 said "ds/new-train-[0-2].tar.index: not replaced, as it is not an index made by shufflefs"
-said "^shufflefs: 3 indexes could not be kept"
+said "^shufflefs: 3 indexes were not saved"
 [ "$(cat ds/new-train-0.tar.index)" = "my notes" ] || fail "notes are gone"
 [ -L ds/new-train-1.tar.index ] && [ -d ds/new-train-2.tar.index ] || fail "$(ls -l ds)"
 same before/new-train-1.tar ds/new-train-1.tar

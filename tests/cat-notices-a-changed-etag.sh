@@ -10,7 +10,7 @@ start_origin shards
 for fault in etag etag,blind; do
     breaks "$origin/$fault,after=1,only=*1.tar/$three"
     said "changed: train-000001.tar @ [0-9]*: .*its ETag was \"[0-9a-f-]*\", is \"changed\""
-    said "cannot read on after byte [0-9]*: .*the object changed since the mount began"
+    said "read error at byte [0-9]*: .*the object changed since the mount began"
     # In the middle: the answer after a cut body is of another version.
     # (One connection: a part after the other.)
     breaks -o connections=1 "$origin/$fault,after=2,only=*1.tar/cut,at=300000,times=1/$three"
@@ -20,4 +20,4 @@ asked '"if-match": "\\"'
 
 # Skip is for damage in a shard's bytes, not for this.
 breaks -o on-error=skip "$origin/etag,after=1,only=*1.tar,skipping/$three"
-said "cannot read on after byte [0-9]*: .*the object changed since the mount began"
+said "read error at byte [0-9]*: .*the object changed since the mount began"

@@ -10,8 +10,8 @@ for fault in size,by=512 size,by=-512 size,by=-700000; do
     for tag in "" /bare; do
         breaks "$origin$tag/$fault,after=1,only=*1.tar/$three"
         said "changed: train-000001.tar"
-        said "cannot read on after byte [0-9]*: .*the object changed since the mount began"
+        said "read error at byte [0-9]*: .*the object changed since the mount began"
         breaks -o verify=size "$origin$tag/$fault,after=1,only=*1.tar,size-only/$three"
-        said "cannot read on after byte [0-9]*: .*the object changed since the mount began"
+        said "read error at byte [0-9]*: .*the object changed since the mount began"
     done
 done

@@ -56,7 +56,7 @@ EOF
 # said FILE: of what plan has printed, the numbers that measure.py prints, as it does.
 said() {
     sed -n -e 's/^  \(whole epoch\|first batch\|worst tenth\|rank 0 of [0-9]*\)  *\([0-9]*\).*/\1 \2/p' \
-        -e 's/^\(shards\)  *\([0-9.]*\) in a batch.*/\1 \2/p' \
+        -e 's/^\(shards\)  *\([0-9.]*\) per batch.*/\1 \2/p' \
         -e 's/^\(co-batch lift\)  *\([0-9.]*\) times.*/\1 \2/p' "$1"
 }
 
@@ -85,7 +85,7 @@ grep -q "25 shards, .* [0-9]* samples$" plan || fail "$(cat plan)"
 
 # Counted in three shards, it is nearly the same.
 "$shufflefs" plan --batch 32 data >plan
-grep -q "about [0-9]* samples (counted in three shards" plan || fail "$(cat plan)"
+grep -q "about [0-9]* samples (estimated from three shards" plan || fail "$(cat plan)"
 
 # The cheapest: that of more lanes is not asked for, and what it prints is so good.
 "$shufflefs" plan --batch 32 --quality 12 data >plan
@@ -102,7 +102,7 @@ fi
 make_shards uneven --shards 2 --samples 100 --name "small-%d.tar"
 make_shards uneven --shards 1 --samples 500 --name large.tar
 if "$shufflefs" plan --batch 32 --quality 31 --ranks 384 uneven >plan 2>said; then fail "$(cat plan)"; fi
-grep -q "no settings make a batch worth 31 samples; the best" said || fail "$(cat said)"
+grep -q "no settings reach --quality=31: the best" said || fail "$(cat said)"
 
 # What dealing whole shards cannot have, segments can: two small shards and a large one.
 "$shufflefs" plan --batch 32 --quality 31 uneven >plan
@@ -120,7 +120,7 @@ done
 for segment in shard sample; do
     "$shufflefs" plan -o lanes=12,segment=$segment --ranks=2 --batch 32 huge >plan
     grep -q "^  estimated  *from [0-9]* samples at 200 places" plan || fail "$(cat plan)"
-    grep -q "^co-batch lift  *not looked at" plan || fail "$(cat plan)"
+    grep -q "^co-batch lift  *not computed" plan || fail "$(cat plan)"
     worth=$(said plan | sed -n 's/whole epoch //p')
     case $segment in
     shard) [ "$worth" -gt 4 ] && [ "$worth" -lt 30 ] ;;
@@ -173,7 +173,7 @@ refused "needs a value" data --batch
 refused "takes no value" --exact=1 data
 refused "does not divide lanes=384" --ranks 5 data
 refused "not a number from 1 to 16" --batch 16 --quality 17 data
-refused "more than all" --batch 100000 data
+refused "larger than the dataset" --batch 100000 data
 if "$shufflefs" plan --batch 32 --svg none/plan.svg data >/dev/null 2>said; then fail "drawn"; fi
 grep -q "none/plan.svg: No such file" said || fail "$(cat said)"
 
@@ -181,7 +181,7 @@ grep -q "none/plan.svg: No such file" said || fail "$(cat said)"
 cp -r data victims
 victim=victims/$(ls victims | head -n 1)
 if "$shufflefs" plan --batch 32 --svg "$victim" data >/dev/null 2>said; then fail "drawn"; fi
-grep -q "$victim: this file is there already, and is no drawing" said || fail "$(cat said)"
+grep -q "$victim: the file exists and is not an SVG drawing" said || fail "$(cat said)"
 diff -r data victims || fail "a shard was replaced"
 "$shufflefs" plan --batch 32 --svg=plan.svg data >/dev/null
 refused "no option" --no-such data
@@ -191,4 +191,4 @@ refused "cannot read bad.tar: bad.tar @ 0: wrong header checksum" uneven
 
 # A rank that has no whole batch is not worth nothing.
 make_shards few --shards 12 --samples 10 --bytes 500
-"$shufflefs" plan -o lanes=12 --ranks=12 --batch=100 few | grep -q "rank 0 of 12  *has not so many samples" || fail "a rank of ten"
+"$shufflefs" plan -o lanes=12 --ranks=12 --batch=100 few | grep -q "rank 0 of 12  *has fewer samples than a batch" || fail "a rank of ten"

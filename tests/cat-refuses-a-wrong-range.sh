@@ -16,7 +16,7 @@ done
 # Another total is another object.
 breaks "$origin/wrongtotal,by=512,over=512,only=*1.tar/$three"
 said "changed: train-000001.tar .*its size was [0-9]*, is [0-9]*"
-said "cannot read on after byte [0-9]*: .*the object changed since the mount began"
+said "read error at byte [0-9]*: .*the object changed since the mount began"
 
 # And when the size is asked for.
 refused "$origin/wrongstart,by=512/$three"

@@ -12,7 +12,7 @@ for tag in weak noetag; do
     not_asked "/$tag/.*if-match"
     breaks "$origin/$tag/modified,after=1,only=*1.tar/$three"
     said "changed: train-000001.tar @ [0-9]*: .*Last-Modified was .*2020.*, is .*2009"
-    said "cannot read on after byte [0-9]*: .*the object changed since the mount began"
+    said "read error at byte [0-9]*: .*the object changed since the mount began"
 done
 arrives "$origin/bare/$three"
 said "the server sends neither ETag nor Last-Modified"

@@ -133,7 +133,7 @@ keep_before() {
 damaged() {
     for source in shards "$origin/$three"; do
         breaks -o on-error=fail "$source"
-        said "epochs/0.tar: cannot read on after byte [0-9]*: $one @ $1: $2.*; on-error=skip"
+        said "epochs/0.tar: read error at byte [0-9]*: $one @ $1: $2.*; on-error=skip"
         [ "$(wc -l <said)" = 1 ] || fail "not said once"
         cat_of -o on-error=skip "$source" epochs/0.tar
         [ $status = 0 ] || fail "exit status $status with on-error=skip"

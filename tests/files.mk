@@ -69,6 +69,7 @@ unit_tests = \
 	tests/unit-ini-reads-lines-of-any-length \
 	tests/unit-iterate-walks-an-epoch \
 	tests/unit-json-takes-what-the-rfc-takes \
+	tests/unit-json-writer-places-commas \
 	tests/unit-key-follows-webdataset \
 	tests/unit-keyhash-extends-backwards \
 	tests/unit-latency-detects-late-responses \
@@ -315,7 +316,9 @@ repo_tests = \
 	tests/repo-every-test-is-listed.sh \
 	tests/repo-layers-hold.sh \
 	tests/repo-manuals-are-whole.sh \
-	tests/repo-the-order-of-locks-is-documented.sh
+	tests/repo-scripts-test-finds-tests-by-part-of-a-name.sh \
+	tests/repo-the-order-of-locks-is-documented.sh \
+	tests/repo-version-names-commit-and-libraries.sh
 
 test_helpers = \
 	tests/check-reads.py \

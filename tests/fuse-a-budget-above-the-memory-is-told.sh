@@ -8,7 +8,7 @@ requires_fuse
 make_shards data --shards 2
 mib=$(($(getconf _PHYS_PAGES) * $(getconf PAGESIZE) / 1048576 + 1024))
 mount_ds -o budget=${mib}M data mnt 2>said
-[ "$(grep -c "budget=.* is more than the [0-9.]*[MGT] of memory that this machine or control group has" said)" = 1 ] &&
+[ "$(grep -c "budget=.* exceeds the [0-9.]*[MGT] of memory that this machine or control group has" said)" = 1 ] &&
     [ "$(wc -l <said)" = 1 ] || fail "not one line: $(cat said)"
 "$shufflefs" cat data epochs/0.tar | cmp - mnt/epochs/0.tar || fail "other bytes"
 umount_ds mnt

@@ -61,7 +61,7 @@ same want got
 
 # A budget that the group has no memory for is told, once.
 sh -c "echo \$\$ >'$outer/in/cgroup.procs' && exec '$shufflefs' cat -o budget=700M data README" >/dev/null 2>said
-[ "$(grep -c 'budget=700M is more than the 600M of memory' said)" = 1 ] || fail "$(cat said)"
+[ "$(grep -c 'budget=700M exceeds the 600M of memory' said)" = 1 ] || fail "$(cat said)"
 
 # Lowered under the mount; it is looked at every ten seconds.
 echo $((400 << 20)) >"$outer/$file"

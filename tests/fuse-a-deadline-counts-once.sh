@@ -78,9 +78,9 @@ done
 "$python" - mnt/.shufflefs/errors "$origin" <<'EOF' || fail "errors: $(cat mnt/.shufflefs/errors)"
 import json, sys
 entries = [json.loads(line) for line in open(sys.argv[1])]
-late = [e for e in entries if "no answer within 15 s (read-timeout)" in e["cause"]]
+late = [e for e in entries if "timed out after 15 s (read-timeout)" in e["cause"]]
 assert len(late) <= 12, "%d lines for 9 reads" % len(late)
-assert all("waited for " in e["cause"] and " from " + sys.argv[2] in e["cause"] for e in late), late
+assert all("waiting for " in e["cause"] and " from " + sys.argv[2] in e["cause"] for e in late), late
 assert {e["shard"] for e in late} == {"train-%06d.tar" % i for i in range(3)}, late
 assert any(e["shard"] == "train-000000.tar" and "bytes from" in e["cause"] for e in late), late
 assert all("EIO" in e["then"] for e in late), late

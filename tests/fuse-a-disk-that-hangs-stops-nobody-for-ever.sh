@@ -29,8 +29,8 @@ for read in "cat mnt/epochs/0.tar" "head -c 9000 mnt/shards/train-000001.tar" \
     timeout 120 $read >got 2>said && fail "no error: $read"
     grep -q "Input/output error" said || fail "$read: $(cat said)"
 done
-errors_have mnt "within 3 s (read-timeout): waited for bytes from $work/mnt-disk/shards/"
-errors_have mnt "within 3 s (read-timeout): waited for the headers from $work/mnt-disk/shards/"
+errors_have mnt "after 3 s (read-timeout) waiting for bytes from $work/mnt-disk/shards/"
+errors_have mnt "after 3 s (read-timeout) waiting for the headers from $work/mnt-disk/shards/"
 cat mnt/.shufflefs/stats.json >/dev/null
 
 # Unmounting, and SIGTERM under a reader.

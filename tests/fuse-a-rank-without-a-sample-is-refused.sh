@@ -32,16 +32,16 @@ refused 0/rank-3-of-2.tar "numbered from 0 to 1"
 refused 0/rank-0-of-5.tar "lanes=10 or lanes=15"
 refused 0/rank-0-of-24.tar "use lanes=24"
 refused 0/rank-0-of-2/worker-2-of-2.tar "numbered from 0 to 1"
-refused 0/rank-5-of-6.tar "only 5: use fewer ranks, or equal=pad"
-refused 0/rank-11-of-12@3.tar "only 5: use fewer ranks, or equal=pad"
-refused 0/rank-5-of-6/worker-0-of-2.tar "only 5: use fewer ranks, or equal=pad"
+refused 0/rank-5-of-6.tar "only 5; use fewer ranks, or equal=pad"
+refused 0/rank-11-of-12@3.tar "only 5; use fewer ranks, or equal=pad"
+refused 0/rank-5-of-6/worker-0-of-2.tar "only 5; use fewer ranks, or equal=pad"
 has 0/rank-4-of-6.tar 1
 has 0/rank-4-of-6/worker-1-of-2.tar 0
 umount_ds mnt
 
 opts=lanes=12,segment=4K,equal=drop
 mount_ds -o $opts $source mnt
-refused 0/rank-0-of-6.tar "only 5: use fewer ranks, or equal=pad"
+refused 0/rank-0-of-6.tar "only 5; use fewer ranks, or equal=pad"
 has 0/rank-3-of-4.tar 1
 umount_ds mnt
 
@@ -54,7 +54,7 @@ umount_ds mnt
 
 source=none
 mount_ds -o $opts $source mnt
-refused 0/rank-0-of-1.tar "no samples at all"
+refused 0/rank-0-of-1.tar "contain no samples"
 has 0.tar 0
 umount_ds mnt
 

@@ -52,7 +52,7 @@ wait_until 10 test -e home/open
 ! as_nobody "$shufflefs" umount "$work/mnt" 2>said || fail "unmounted while in use"
 grep -q "^shufflefs: $work/mnt is in use" said && [ "$(wc -l <said)" = 1 ] || fail "$(cat said)"
 ! as_nobody env PATH=/nowhere "$shufflefs" umount "$work/mnt" 2>said || fail "unmounted"
-grep -q "^shufflefs: cannot run fusermount3, by which users unmount: No such file" said || fail "$(cat said)"
+grep -q "^shufflefs: cannot run fusermount3, which unmounts for ordinary users: No such file" said || fail "$(cat said)"
 rm home/open
 wait $reader
 mkdir mnt2
@@ -68,5 +68,5 @@ mkdir empty
 mount --bind empty /dev
 ! "$shufflefs" mount data mnt3 2>said || fail "mounted without /dev/fuse"
 umount /dev
-grep -q "^shufflefs: cannot mount on $work/mnt3: there is no /dev/fuse; a container must be given it" said &&
+grep -q "^shufflefs: cannot mount on $work/mnt3: /dev/fuse does not exist; start the container" said &&
     [ "$(wc -l <said)" = 1 ] || fail "$(cat said)"

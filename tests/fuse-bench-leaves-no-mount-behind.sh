@@ -44,9 +44,9 @@ EOF
 grep -q "^mount  " found || fail "$(cat found)"
 TMPDIR=$work/none "$shufflefs" bench data >found
 grep -q "^order  " found || fail "$(cat found)"
-grep -q "The stage mount was left out: $work/none/.*No such file" found || fail "$(cat found)"
+grep -q "The mount stage was skipped: $work/none/.*No such file" found || fail "$(cat found)"
 if TMPDIR=$work/none "$shufflefs" bench --stages=mount data >found 2>said; then fail "no mount"; fi
-grep -q "cannot be mounted: $work/none" said || fail "$(cat said)"
+grep -q "cannot mount: $work/none" said || fail "$(cat said)"
 is_gone || fail "left: $(ls tmp)"
 
 # A source that stalls, with readers parked in the kernel: whatever the signal, all is gone

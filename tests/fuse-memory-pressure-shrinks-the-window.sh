@@ -85,4 +85,4 @@ touch go-second
 wait $reader || fail "the reader"
 [ "$(stat_of mnt events_lost)" = 0 ] || fail "$(cat mnt/.shufflefs/errors)"
 umount_ds mnt
-[ "$(grep -c "memory is short here" log)" = 1 ] || fail "not said once: $(cat log)"
+[ "$(grep -c "memory is short" log)" = 1 ] || fail "not said once: $(cat log)"

@@ -35,7 +35,7 @@ wrong 2 "no command given"
 wrong 2 "no command given" --seed=1
 wrong 2 "there is no command 'nonsense'$" nonsense
 wrong 2 "there is no command 'muont'; did you mean 'mount'?" muont data mnt
-wrong 2 "the command comes before its options: shufflefs mount" -o seed=1 mount data mnt
+wrong 2 "the command must come before its options: shufflefs mount" -o seed=1 mount data mnt
 wrong 2 "mount needs a SOURCE and a DIR" mount
 wrong 2 "mount needs a SOURCE and a DIR" mount data
 wrong 2 "mount does not take --lazy" mount --lazy data mnt
@@ -63,7 +63,7 @@ wrong 2 "nothing.conf: No such file" mount -o config=nothing.conf data mnt
 wrong 2 "section \[empty\] has no 'source ='" mount -o config=bad.conf empty mnt
 wrong 2 "bad.conf:5: option 'seed': 'x'" mount -o config=bad.conf bad mnt
 wrong 2 "worse.conf: near line 1" mount -o config=worse.conf data mnt
-wrong 2 "'imagenet' is neither a file nor a section" mount imagenet mnt
+wrong 2 "'imagenet' is neither a file nor a section in" mount imagenet mnt
 wrong 1 "'{0..x}' is neither a range" mount 'a-{0..x}.tar' mnt
 wrong 2 "'data/\*.tar': no such file; .* leave the quotes out" mount 'data/*.tar' mnt
 wrong 1 "'{' without '}'" mount 'a-{0..3.tar' mnt
@@ -76,9 +76,9 @@ wrong 1 "no \*.tar in the folder" mount norange mnt
 wrong 1 "not a regular file" mount /dev/null mnt
 wrong 1 "two shards are named" mount data data/train-000000.tar mnt
 wrong 1 "is a folder, not a shard: name the shards, as in http://127.0.0.1:9/folder/train-{000000..000099}.tar" mount http://127.0.0.1:9/folder/ mnt
-wrong 1 "the mount point .*nowhere: No such file or directory; create it" mount data nowhere
-wrong 1 "the mount point no/where: No such file or directory" mount data no/where
-wrong 1 "the mount point has no name" mount data ""
+wrong 1 "mount point .*nowhere: No such file or directory; create it" mount data nowhere
+wrong 1 "mount point no/where: No such file or directory" mount data no/where
+wrong 1 "the mount point is empty" mount data ""
 wrong 1 "afile is not a folder" mount data afile
 wrong 1 "mount point .*/data would hide the shards" mount data data
 wrong 1 "would hide the shards" mount data .
@@ -88,7 +88,7 @@ wrong 1 "Could not resolve host" mount 'http://no-such-host.invalid/a.tar' mnt
 wrong 1 "onnect" mount 'http://127.0.0.1:1/a.tar' mnt
 wrong 1 "budget=8M is too small for 2 lanes" mount -o budget=8M data mnt
 wrong 1 "nothing is mounted on" umount mnt
-wrong 1 "the mount on /proc is not one of shufflefs: its type is proc" umount /proc
+wrong 1 "/proc is not a shufflefs mount: its type is proc" umount /proc
 wrong 2 "umount needs one DIR" umount
 wrong 2 "umount needs one DIR" umount a b
 wrong 2 "cat needs a SOURCE and a PATH" cat data
@@ -125,7 +125,7 @@ wrong 2 "write a comma in a value as" mount -o 'header=A: b,Authorization: Beare
 mount_ds data mnt
 got=0
 "$shufflefs" mount data mnt 2>err || got=$?
-[ $got = 1 ] && grep -q "there is a shufflefs mount on .* already" err || fail "mounted twice"
+[ $got = 1 ] && grep -q "mnt is already mounted" err || fail "mounted twice"
 umount_ds mnt
 for pid in $(pgrep -x shufflefs); do
     ! grep -qs "$work" "/proc/$pid/cmdline" || fail "left running: $pid"

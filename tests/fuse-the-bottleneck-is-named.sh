@@ -27,7 +27,7 @@ assert 97 <= sum(shares.values()) <= 103, shares
 print(stream, file=sys.stderr)
 limit = max(names, key=lambda name: shares[name])
 sentence = {"block": "shuffle block", "cpu": "CPU"}.get(limit, limit)
-assert stream["verdict"].startswith("the %s is the bottleneck: %d %% of the time" %
+assert stream["verdict"].startswith("the %s is the bottleneck: %d %% of the time," %
                                     (sentence, shares[limit])), stream
 print(limit)
 EOP
@@ -79,7 +79,7 @@ for place in shards nowhere; do
     status=0
     "$shufflefs" top -b "$place" >shown 2>said || status=$?
     [ $status = 1 ] || fail "exit status $status for $place"
-    grep -q "^shufflefs: $place is not a mount of shufflefs: no .shufflefs/stats.json there\$" said ||
+    grep -q "^shufflefs: $place is not a shufflefs mount: it has no .shufflefs/stats.json\$" said ||
         fail "it said: $(cat said)"
 done
 ! "$shufflefs" top mnt >/dev/full 2>said || fail "nothing could be written, and no error"
@@ -113,7 +113,7 @@ assert b" 3 shards\x1b[K\r\n" in seen, seen
 assert termios.tcgetattr(terminal)[3] != before[3], "keys wait for a line"
 if how == "umount":
     subprocess.run([shufflefs, "umount", "--lazy", "mnt"], check=True)  # (top may have a file open)
-    read_until(lambda: b"mnt is not a mount of shufflefs" in seen.partition(left)[2])
+    read_until(lambda: b"mnt is not a shufflefs mount" in seen.partition(left)[2])
 else:
     os.write(terminal, {"q": b"q", "interrupt": b"\x03"}[how])
     read_until(lambda: left in seen)

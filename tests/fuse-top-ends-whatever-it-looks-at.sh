@@ -17,7 +17,7 @@ ends() {
 
 mkdir -p odd/.shufflefs
 mkfifo odd/.shufflefs/stats.json
-ends "a pipe" "stats.json is not shufflefs's: it is not a regular file"
+ends "a pipe" "stats.json was not written by shufflefs: it is not a regular file"
 ln -s /dev/zero odd/.shufflefs/stats.json
 ends "a device" "it is not a regular file"
 mkdir odd/.shufflefs/stats.json
@@ -25,8 +25,8 @@ ends "a folder" "it is not a regular file"
 truncate -s 1T odd/.shufflefs/stats.json
 ends "an endless file" "it is too large"
 echo '{"version":' >odd/.shufflefs/stats.json
-ends "nonsense" "is not shufflefs's"
-ends "nothing" "odd is not a mount of shufflefs"
+ends "nonsense" "was not written by shufflefs"
+ends "nothing" "odd is not a shufflefs mount"
 
 "$python" - >odd/.shufflefs/stats.json <<'EOP'
 import json
@@ -61,12 +61,12 @@ cleanup "kill -KILL $pid 2>/dev/null"
 status=0
 timeout 60 "$shufflefs" top mnt >shown 2>said || status=$?
 [ $status = 1 ] || fail "exit status $status: $(cat said)"
-grep -q "mnt: the mount has not answered for 10 s" said || fail "$(cat said)"
+grep -q "mnt: the mount has not responded for 10 s" said || fail "$(cat said)"
 status=0
 timeout 60 "$shufflefs" umount mnt 2>said || status=$?
-if [ $status != 0 ]; then # its own look at the mount keeps that busy, if it comes so far
+if [ $status != 0 ]; then # (its own look at the mount keeps that busy, most often)
     [ $status = 1 ] || fail "exit status $status of umount: $(cat said)"
-    grep -q "mnt does not answer; unmount it with --lazy" said || fail "$(cat said)"
+    grep -q "mnt does not respond; unmount it with umount --lazy" said || fail "$(cat said)"
     timeout 60 "$shufflefs" umount --lazy mnt || fail "umount --lazy"
 fi
 ! grep -q " $work/mnt " /proc/self/mounts || fail "still mounted"

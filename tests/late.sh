@@ -18,7 +18,7 @@ ends_late() {
         [ $status != 124 ] || echo "still at it after two minutes: $*"
         [ $status = 1 ] || echo "status $status of: $*: $(cat said.$n_late)"
         [ $took -ge 2 ] || echo "gave up after $took s: $*: $(cat said.$n_late)"
-        grep -q "within 3 s (read-timeout)" said.$n_late ||
+        grep -q " 3 s (read-timeout)" said.$n_late ||
             echo "said by $*: $(cat said.$n_late)"
     ) >verdict.$n_late 2>&1 &
     late_jobs="${late_jobs:-} $!"

@@ -521,7 +521,7 @@ class Storm:
             time.sleep(0.01)
         self.log.close()
         with open("log") as log:
-            if "did not end within" in log.read():
+            if "exiting by force" in log.read():
                 self.fail("the watchdog ended the daemon")
         if os.path.ismount("mnt"):
             self.fail("something is still mounted")

@@ -20,13 +20,13 @@ static struct sfs_rate rate(double gb_per_s, double cpu_s_per_gib)
 static struct sfs_bench_facts facts(double source, double order, double mount)
 {
 	struct sfs_bench_facts f = {.dataset = "https://host/{0..9}.tar",
-			      .n_shards = 10,
-			      .n_connections = 16,
-			      .n_processors = 4,
-			      .wanted_s = 10,
-			      .reach_s = 0.153,
-			      .sizes_per_s = 2310,
-			      .sample_bytes = 1e5};
+				    .n_shards = 10,
+				    .n_connections = 16,
+				    .n_processors = 4,
+				    .wanted_s = 10,
+				    .reach_s = 0.153,
+				    .sizes_per_s = 2310,
+				    .sample_bytes = 1e5};
 
 	if (source >= 0)
 		f.rates[SFS_BENCH_STAGE_SOURCE] = rate(source, 0.4);
@@ -75,34 +75,34 @@ static void sentences(void)
 {
 	struct sfs_bench_facts f = facts(0.243, 0.241, 0.24);
 
-	CHECK_HAS(say(&f), "The source gives 0.243 GB/s on 16 connections, and the mount "
-			   "delivers all of it: the network or the server is the limit.");
-	CHECK_HAS(text.s, "The first sample came after 0.60 s.");
-	CHECK(!strstr(text.s, "page cache") && !strstr(text.s, "left out"));
-	f.n_local = f.n_shards;
 	CHECK_HAS(say(&f),
-		  "on 16 threads, and the mount delivers all of it: the disk is");
-	CHECK_HAS(text.s, "What the page cache had of local files");
+		  "The source delivers 0.243 GB/s on 16 connections, and the mount keeps "
+		  "up with it: the network or the server is the limit.");
+	CHECK_HAS(text.s, "The first sample arrived after 0.60 s.");
+	CHECK(!strstr(text.s, "page cache") && !strstr(text.s, "skipped"));
+	f.n_local = f.n_shards;
+	CHECK_HAS(say(&f), "on 16 threads, and the mount keeps up with it: the disk is");
+	CHECK_HAS(text.s, "Local files in the page cache");
 	f = facts(3.2, 2.9, 2.1);
-	CHECK_HAS(say(&f), "The source gives 3.20 GB/s, the order 2.90, the mount 2.10: "
-			   "handing the bytes to the reader, through the kernel, is");
-	CHECK_HAS(text.s, "several at a time");
+	CHECK_HAS(say(&f), "The source delivers 3.20 GB/s, the order 2.90, the mount "
+			   "2.10: passing the bytes through the kernel to the reader is");
+	CHECK_HAS(text.s, "several readers, such as");
 	f.rates[SFS_BENCH_STAGE_MOUNT].n_busy = 3.9;
-	CHECK_HAS(say(&f), "all 4 processors of this machine are busy, 1.2 of them");
-	CHECK(!strstr(text.s, "several at a time"));
+	CHECK_HAS(say(&f), "all 4 processors are busy, 1.2 of them");
+	CHECK(!strstr(text.s, "several readers, such as"));
 	f.rates[SFS_BENCH_STAGE_CACHED] = rate(1.1, 1);
 	CHECK_HAS(say(&f), "Through the page cache a reader gets 1.10 GB/s");
 	f.rates[SFS_BENCH_STAGE_CACHED] = rate(2, 1);
 	CHECK(!strstr(say(&f), "Through the page cache"));
 	f = facts(3.2, 1, 1);
-	CHECK_HAS(say(&f),
-		  "putting the samples in order is the limit; it keeps 0.5 of 4");
+	CHECK_HAS(say(&f), "shuffling is the limit; it uses 0.5 of 4");
 	f = facts(-1, -1, 2);
-	CHECK_HAS(say(&f), "The mount gives 2.00 GB/s. What limits it is not known");
+	CHECK_HAS(say(&f), "The mount delivers 2.00 GB/s. To find the limit, run the "
+			   "earlier stages");
 	f = facts(3, 3, -1);
 	f.absent[SFS_BENCH_STAGE_MOUNT] = "/dev/fuse: No such file or directory";
-	CHECK_HAS(say(&f), "The stage mount was left out: /dev/fuse: No such file or");
-	CHECK_HAS(text.s, "and the order delivers all of it");
+	CHECK_HAS(say(&f), "The mount stage was skipped: /dev/fuse: No such file or");
+	CHECK_HAS(text.s, "and the order keeps up with it");
 }
 
 /* What was measured while nothing was steady. */
@@ -114,8 +114,7 @@ static void doubts(void)
 	f.rates[SFS_BENCH_STAGE_ORDER].seconds = 3;
 	CHECK_EQ(sfs_bench_report_limit(&f), SFS_BENCH_STAGE_MOUNT);
 	CHECK_HAS(say(&f),
-		  "An epoch ended before the time was up (order): the dataset is "
-		  "too small for 10 s");
+		  "The epoch ended early (order): the dataset is too small for 10 s");
 	/* A whole epoch has its beginning in its rate, and is slower for that. */
 	f = facts(3, 3, 2.5);
 	CHECK_EQ(sfs_bench_report_limit(&f), SFS_BENCH_STAGE_MOUNT);
@@ -126,13 +125,14 @@ static void doubts(void)
 	CHECK_EQ(sfs_bench_report_limit(&f), SFS_BENCH_STAGE_MOUNT);
 	f.rates[SFS_BENCH_STAGE_MOUNT].seconds = 0.5;
 	CHECK_EQ(sfs_bench_report_limit(&f), SFS_BENCH_N_STAGES);
-	CHECK_HAS(say(&f), "less than a second: too short to say what limits it");
+	CHECK_HAS(say(&f), "less than a second: too short to find the limit");
 	CHECK_HAS(text.s, "(mount)");
 	f = facts(3, 0.1, 0.1);
-	f.rates[SFS_BENCH_STAGE_ORDER].is_early = f.rates[SFS_BENCH_STAGE_MOUNT].is_early = true;
+	f.rates[SFS_BENCH_STAGE_ORDER].is_early =
+		f.rates[SFS_BENCH_STAGE_MOUNT].is_early = true;
 	CHECK_EQ(sfs_bench_report_limit(&f), SFS_BENCH_STAGE_SOURCE);
-	CHECK(!strstr(say(&f), "delivers all"));
-	CHECK_HAS(text.s, "The stage order was still filling its buffer");
+	CHECK(!strstr(say(&f), "keeps up"));
+	CHECK_HAS(text.s, "The order stage was still filling its buffer");
 }
 
 static void whole(void)
@@ -142,7 +142,7 @@ static void whole(void)
 	sfs_strbuf_done(&text);
 	sfs_bench_report_table(&f, &text);
 	CHECK_HAS(text.s, "https://host/{0..9}.tar: 10 shards\n");
-	CHECK_HAS(text.s, "after 0.153 s, then 2310 sizes a second\n");
+	CHECK_HAS(text.s, "response after 0.153 s, then 2310 sizes per second\n");
 	CHECK_HAS(text.s,
 		  "\nsource      0.243        2430       0.40     0.60 s     10.0 s\n");
 	CHECK(!strstr(text.s, "\nmount "));
@@ -154,7 +154,7 @@ static void whole(void)
 	CHECK_HAS(text.s, "{\"stage\":\"order\",\"bytes_per_s\":241000000,"
 			  "\"samples_per_s\":null,");
 	CHECK_HAS(text.s, "{\"stage\":\"mount\",\"left_out\":\"no \\\"fuse\\\"\"}]");
-	CHECK_HAS(text.s, "\"limit\":\"source\",\"verdict\":\"The source gives");
+	CHECK_HAS(text.s, "\"limit\":\"source\",\"verdict\":\"The source delivers");
 	CHECK_STR(strchr(text.s, '\n'), "\n");
 	f = facts(-1, -1, -1);
 	sfs_strbuf_done(&text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What lies in a range that failed a moment ago has that range's deadline, and a short
- * grace once for each page; everything else, and whoever comes later, has the whole time. */
+ * grace once for each page; everything else, and whoever comes later, has the whole time.
+ */
 #include "base/clock.h"
 #include "base/deadlines.h"
 #include "check.h"
@@ -14,7 +15,8 @@ static bool is_again;
 
 static uint64_t begin(uint64_t node, uint64_t offset, size_t n, uint64_t now_ns)
 {
-	return sfs_deadlines_begin(&d, node, offset, n, T, now_ns, &is_again);
+	return sfs_deadlines_begin(&d, &(struct sfs_page_range){node, offset, n}, T,
+				   now_ns, &is_again);
 }
 
 static void whole_time(uint64_t node, uint64_t offset, size_t n, uint64_t now_ns)
@@ -32,13 +34,15 @@ static void pages_of_a_readahead(uint64_t now)
 	until = begin(NODE, 8 * PAGE, 1 << 20, now);
 	CHECK_EQ(until, now + T);
 	now = until;
-	sfs_deadlines_fail(&d, NODE, 8 * PAGE, 1 << 20, until, is_again, now);
+	sfs_deadlines_fail(&d, &(struct sfs_page_range){NODE, 8 * PAGE, 1 << 20}, until,
+			   is_again, now);
 
 	until = begin(NODE, 9 * PAGE, PAGE, now + 5);
 	CHECK(is_again);
 	CHECK_EQ(until, now + 5 + grace);
 	now = until;
-	sfs_deadlines_fail(&d, NODE, 9 * PAGE, PAGE, until, true, now);
+	sfs_deadlines_fail(&d, &(struct sfs_page_range){NODE, 9 * PAGE, PAGE}, until,
+			   true, now);
 	CHECK_EQ(begin(NODE, 9 * PAGE, PAGE, now), now); /* a fault asks twice */
 	CHECK_EQ(begin(NODE, 8 * PAGE + (1 << 20) - PAGE, PAGE, now), now + grace);
 	CHECK(is_again); /* another reader's page, which may well be there */
@@ -55,10 +59,12 @@ static void failed_early(uint64_t now)
 {
 	uint64_t until = begin(NODE, 0, 1 << 20, now);
 
-	sfs_deadlines_fail(&d, NODE, 0, 1 << 20, until, is_again, now + T / 2);
+	sfs_deadlines_fail(&d, &(struct sfs_page_range){NODE, 0, 1 << 20}, until,
+			   is_again, now + T / 2);
 	CHECK_EQ(begin(NODE, 0, PAGE, now + T / 2 + 1), until);
 	CHECK(is_again);
-	sfs_deadlines_fail(&d, NODE, 0, PAGE, until, is_again, now + T / 2 + 2);
+	sfs_deadlines_fail(&d, &(struct sfs_page_range){NODE, 0, PAGE}, until, is_again,
+			   now + T / 2 + 2);
 	CHECK_EQ(begin(NODE, 0, PAGE, now + T / 2 + 3), until);
 }
 
@@ -68,11 +74,13 @@ static void without_a_pause(uint64_t now)
 	uint64_t until = begin(NODE, 0, PAGE, now), first;
 
 	now = first = until;
-	sfs_deadlines_fail(&d, NODE, 0, PAGE, until, is_again, now);
+	sfs_deadlines_fail(&d, &(struct sfs_page_range){NODE, 0, PAGE}, until, is_again,
+			   now);
 	while ((until = begin(NODE, 0, PAGE, now)) < now + T) {
 		CHECK(is_again);
 		now = until + SFS_NS_PER_MS;
-		sfs_deadlines_fail(&d, NODE, 0, PAGE, until, is_again, now);
+		sfs_deadlines_fail(&d, &(struct sfs_page_range){NODE, 0, PAGE}, until,
+				   is_again, now);
 		CHECK(now < first + T / 2);
 	}
 	CHECK(!is_again);
@@ -84,7 +92,8 @@ static void many(uint64_t now)
 	uint64_t i;
 
 	for (i = 0; i < SFS_DEADLINES_MAX + 1; i++)
-		sfs_deadlines_fail(&d, i, 0, PAGE, now, false, now);
+		sfs_deadlines_fail(&d, &(struct sfs_page_range){i, 0, PAGE}, now, false,
+				   now);
 	whole_time(0, 0, PAGE, now);
 	for (i = 1; i < SFS_DEADLINES_MAX + 1; i++) {
 		begin(i, 0, PAGE, now);

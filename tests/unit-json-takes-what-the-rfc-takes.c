@@ -103,8 +103,8 @@ static void not_json(void)
 {
 	is_refused("", "line 1: it ends too early");
 	is_refused("\n\n ", "line 3: it ends too early");
-	is_refused("{} {}", "something follows");
-	is_refused("{},", "something follows");
+	is_refused("{} {}", "unexpected text after");
+	is_refused("{},", "unexpected text after");
 	is_refused("{", "it ends too early");
 	is_refused("[1", "it ends too early");
 	is_refused("[1,", "it ends too early");
@@ -123,11 +123,11 @@ static void not_json(void)
 	is_refused("{]", "a name in quotes");
 	is_refused("{'a':1}", "a name in quotes");
 	is_refused("nul", "not a value");
-	is_refused("nulls", "something follows");
+	is_refused("nulls", "unexpected text after");
 	is_refused("NaN", "not a value");
 	is_refused("\xef\xbb\xbf{}", "not a value");
-	is_refused("[1] // one", "something follows");
-	is_refused("01", "something follows");
+	is_refused("[1] // one", "unexpected text after");
+	is_refused("01", "unexpected text after");
 	is_refused("+1", "not a value");
 	is_refused("-", "not a number");
 	is_refused("1.", "not a number");
@@ -155,7 +155,7 @@ static void nesting(void)
 	for (i = 0; i <= SFS_JSON_DEPTH; i++)
 		sfs_strbuf_puts(&text, "[");
 	tell(&t, text.s, text.n, &err);
-	CHECK_HAS(err.text, "nested too deep");
+	CHECK_HAS(err.text, "too deeply nested");
 	sfs_strbuf_done(&t);
 	sfs_strbuf_done(&text);
 }

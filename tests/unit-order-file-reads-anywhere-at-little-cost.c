@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of an order is the same from whichever byte it is read, and by however many
  * readers.  Once it was gone through, a read anywhere makes few lines.  A read that is
- * taken back ends the work for it.  What scripts hold is in the budget, or they are
+ * taken back ends the work for it.  What order_files hold is in the budget, or they are
  * refused. */
 #include "base/alloc.h"
 #include "base/ledger.h"
@@ -20,7 +20,7 @@
 #define N_ALL	  ((uint64_t)N_SHARDS * N_SAMPLES)
 
 static struct sfs_runtime runtime;
-static struct sfs_scripts *scripts;
+static struct sfs_order_files *order_files;
 static struct tar tars[N_SHARDS];
 
 static void make_tars(void)
@@ -41,7 +41,9 @@ static void keep_members(struct sfs_shard *shard)
 {
 	struct sfs_members members = {0};
 	struct sfs_charge held = {0};
-	struct sfs_tar_entry g = {.kind = SFS_TAR_ENTRY_MEMBER, .is_regular = true, .data = 512};
+	struct sfs_tar_entry g = {.kind = SFS_TAR_ENTRY_MEMBER,
+				  .is_regular = true,
+				  .data = 512};
 	char name[40];
 	int i;
 
@@ -68,7 +70,8 @@ static void begin(struct sfs_order_settings order, uint64_t budget_bytes)
 		objects[k] = (struct sfs_object){.size = tars[k].n};
 		names[k] = sfs_asprintf("s%d.tar", k);
 	}
-	sfs_shards_init(&runtime.shards, N_SHARDS, names, objects, false, &runtime.budget);
+	sfs_shards_init(&runtime.shards, N_SHARDS, names, objects, false,
+			&runtime.budget);
 	for (k = 0; k < N_SHARDS; k++) {
 		struct sfs_shard *shard = &runtime.shards.shards[k];
 
@@ -76,7 +79,7 @@ static void begin(struct sfs_order_settings order, uint64_t budget_bytes)
 		sfs_shard_feed(&runtime.shards, shard, 0, tars[k].bytes, tars[k].n);
 		keep_members(shard);
 	}
-	scripts = sfs_scripts_new(&runtime);
+	order_files = sfs_order_files_new(&runtime);
 }
 
 static void end(void)
@@ -84,7 +87,7 @@ static void end(void)
 	int k;
 
 	sfs_threadpool_stop(runtime.pool);
-	sfs_scripts_free(scripts);
+	sfs_order_files_free(order_files);
 	for (k = 0; k < N_SHARDS; k++)
 		sfs_shard_unpin(&runtime.shards, &runtime.shards.shards[k]);
 	sfs_shards_done(&runtime.shards);
@@ -135,7 +138,8 @@ static int wait_for(struct reader *r)
 	return err;
 }
 
-static int read_at(struct sfs_order_file *s, uint64_t at, size_t n, char *ret, size_t *ret_n)
+static int read_at(struct sfs_order_file *s, uint64_t at, size_t n, char *ret,
+		   size_t *ret_n)
 {
 	struct reader r;
 	int err;
@@ -193,9 +197,9 @@ static void anywhere(struct sfs_order_settings order, struct sfs_share share,
 	int i;
 
 	begin(order, 64 << 20);
-	s = sfs_order_file_open(scripts, 3, share, first);
-	same = sfs_order_file_open(scripts, 3, share, first);
-	other = sfs_order_file_open(scripts, 4, share, first);
+	s = sfs_order_file_open(order_files, 3, share, first);
+	same = sfs_order_file_open(order_files, 3, share, first);
+	other = sfs_order_file_open(order_files, 4, share, first);
 	CHECK(s == same && s != other);
 	read_through(s, 60000);
 	CHECK(text_bytes > 0);
@@ -216,12 +220,12 @@ static void anywhere(struct sfs_order_settings order, struct sfs_share share,
 	for (i = 0; i < 20; i++)
 		check_read(other, UINT64_MAX / 4, 1);
 	sfs_order_file_close(other);
-	other = sfs_order_file_open(scripts, 3, share, first);
+	other = sfs_order_file_open(order_files, 3, share, first);
 	CHECK(other == s);
 	sfs_order_file_close(other);
 	sfs_order_file_close(same);
 	sfs_order_file_close(s);
-	s = sfs_order_file_open(scripts, 3, share, first);
+	s = sfs_order_file_open(order_files, 3, share, first);
 	check_read(s, text_bytes / 2, 5000);
 	check_read(s, text_bytes / 3, 5000);
 	check_read(s, 0, 60000);
@@ -244,7 +248,7 @@ static void side_by_side(void)
 	int i, round, n_cancelled = 0;
 
 	begin(order, 64 << 20);
-	s = sfs_order_file_open(scripts, 0, everything, 0);
+	s = sfs_order_file_open(order_files, 0, everything, 0);
 	read_through(s, 60000);
 	for (round = 0; round < 100; round++) {
 		for (i = 0; i < 8; i++) {
@@ -290,7 +294,7 @@ static void taken_back(void)
 	bool is_ours;
 
 	begin(order, 64 << 20);
-	s = sfs_order_file_open(scripts, 0, everything, 0);
+	s = sfs_order_file_open(order_files, 0, everything, 0);
 	ask(s, &reader, 1ULL << 40, 10);
 	while ((before = sfs_order_file_lines(s)) == 0)
 		sched_yield();
@@ -323,7 +327,7 @@ static void bounded(void)
 
 	begin(order, 16 << 20);
 	for (i = 0; i < 40; i++) {
-		many[i] = sfs_order_file_open(scripts, (uint64_t)i, everything, 0);
+		many[i] = sfs_order_file_open(order_files, (uint64_t)i, everything, 0);
 		ret = read_at(many[i], 0, sizeof got, got, &n);
 		CHECK(ret == 0 || ret == -ENOMEM);
 		n_refused += ret < 0;

@@ -44,11 +44,14 @@ static void read_at(uint64_t offset)
 static int n_cursors(void)
 {
 	struct sfs_strbuf text = {0};
+	struct sfs_json_writer writer = {.text = &text};
 	const char *at;
 	int n = 0;
 
 	world_settle(&w);
-	sfs_streams_print(&w.streams, &text);
+	sfs_json_open(&writer, NULL, '[');
+	sfs_streams_print(&w.streams, &writer);
+	sfs_json_close(&writer, ']');
 	for (at = text.s; (at = strstr(at, "\"waiting_reads\"")) != NULL; at++)
 		n++;
 	sfs_strbuf_done(&text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An timer rings once, not before its time, also when it was set anew; one that was unset
- * does not ring; and many threads may set theirs. */
+/* A timer fires once, not before its time, also when it was set anew; one that was unset
+ * does not fire; and many threads may set theirs. */
 #include "base/clock.h"
 #include "base/timer.h"
 #include "check.h"
@@ -43,7 +43,7 @@ static void await(struct bell *bell, int n)
 
 static void rings_once_and_not_before(void)
 {
-	struct bell late = {.timer.ring = ring}, soon = {.timer.ring = ring};
+	struct bell late = {.timer.fire = ring}, soon = {.timer.fire = ring};
 	uint64_t now = sfs_clock_ns();
 
 	sfs_timer_set(timers, &late.timer, now + 60 * SFS_NS_PER_MS);
@@ -59,7 +59,7 @@ static void rings_once_and_not_before(void)
 
 static void set_anew_is_what_counts(void)
 {
-	struct bell bell = {.timer.ring = ring};
+	struct bell bell = {.timer.fire = ring};
 	uint64_t now = sfs_clock_ns();
 
 	sfs_timer_set(timers, &bell.timer, now + 3600 * SFS_NS_PER_S);
@@ -74,7 +74,7 @@ static void set_anew_is_what_counts(void)
 
 static void unset_never_rings(void)
 {
-	struct bell bell = {.timer.ring = ring};
+	struct bell bell = {.timer.fire = ring};
 
 	sfs_timer_set(timers, &bell.timer, sfs_clock_ns() + 20 * SFS_NS_PER_MS);
 	sfs_timer_unset(timers, &bell.timer);
@@ -84,7 +84,7 @@ static void unset_never_rings(void)
 
 static void *set_and_unset(void *arg)
 {
-	struct bell bell = {.timer.ring = ring};
+	struct bell bell = {.timer.fire = ring};
 	int i;
 
 	(void)arg;

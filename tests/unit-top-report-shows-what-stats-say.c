@@ -8,29 +8,28 @@
 
 static const char first[] =
 	"{\"version\":\"1.2\",\"pid\":7,\n\"sources\":[\"https://host/"
-	"a-{0..9}.tar\",\"b\"],"
-	"\"uptime_ms\":3600000,\"shards\":1000,\"delivered_bytes\":1048576,"
-	"\"fetched_bytes\":0,\"budget_bytes\":1073741824,\"budget_used_bytes\":536870912,"
-	"\"requests\":12,\"requests_failed\":3,\"events_retry\":4,\"new\":{\"a\":[1,{}]},"
-	"\"streams\":[{\"epoch\":5,\"first_lane\":1,\"lane_step\":8,\"bytes\":10485760,"
-	"\"waits\":{\"reader\":1},\"verdict\":\"of the stream\",\"cursors\":["
-	"{\"offset\":0,\"requests\":1,\"waits\":{},\"verdict\":\"x\"}]},"
-	"{\"epoch\":6,\"first_lane\":0,\"lane_step\":1,\"bytes\":0,\"verdict\":"
-	"\"nobody reads\",\"cursors\":[]}]}";
+	"a-{0..9}.tar\",\"b\"],\"uptime_ms\":3600000,\"shards\":1000,\"delivered_bytes\":"
+	"1048576,\"fetched_bytes\":0,\"budget_bytes\":1073741824,\"budget_used_bytes\":"
+	"536870912,\"requests\":12,\"requests_failed\":3,\"events_retry\":4,\"new\":{"
+	"\"a\":[1,{}]},\"streams\":[{\"epoch\":5,\"first_lane\":1,\"lane_step\":8,"
+	"\"bytes\":10485760,\"waits\":{\"reader\":1},\"verdict\":\"of the "
+	"stream\",\"cursors\":[{\"offset\":0,\"requests\":1,\"waits\":{},\"verdict\":"
+	"\"x\"}]},{\"epoch\":6,\"first_lane\":0,\"lane_step\":1,\"bytes\":0,\"verdict\":"
+	"\"nobody is reading\",\"cursors\":[]}]}";
 
 static const char second[] =
 	"{\"version\":\"1.2\",\"pid\":7,\n\"sources\":[\"https://host/"
-	"a-{0..9}.tar\",\"b\"],"
-	"\"uptime_ms\":3602000,\"shards\":1000,\"delivered_bytes\":5242880,"
-	"\"fetched_bytes\":2097152,\"budget_bytes\":1073741824,\"budget_used_bytes\":"
-	"536870912,\"requests\":12,\"requests_failed\":3,\"events_retry\":4,"
+	"a-{0..9}.tar\",\"b\"],\"uptime_ms\":3602000,\"shards\":1000,\"delivered_bytes\":"
+	"5242880,\"fetched_bytes\":2097152,\"budget_bytes\":1073741824,\"budget_used_"
+	"bytes\":536870912,\"requests\":12,\"requests_failed\":3,\"events_retry\":4,"
 	"\"streams\":[{\"epoch\":5,\"first_lane\":1,\"lane_step\":8,\"bytes\":10485760,"
-	"\"waits\":{\"reader\":1},\"verdict\":\"of the stream\",\"cursors\":["
-	"{\"offset\":2097152,\"requests\":9,\"waits\":{\"reader\":75,\"source\":0,"
-	"\"network\":20,\"budget\":0,\"cpu\":5,\"block\":0,\"moon\":4},"
-	"\"verdict\":\"the reader is the bottleneck: 75 % of the time 64 parts wait for "
+	"\"waits\":{\"reader\":1},\"verdict\":\"of the "
+	"stream\",\"cursors\":[{\"offset\":2097152,\"requests\":9,\"waits\":{\"reader\":"
+	"75,\"source\":0,\"network\":20,\"budget\":0,\"cpu\":5,\"block\":0,\"moon\":4},"
+	"\"verdict\":\"the reader is the bottleneck: 75 % of the time, 64 parts were "
+	"ready for "
 	"it\"}]},{\"epoch\":6,\"first_lane\":0,\"lane_step\":1,\"bytes\":0,\"verdict\":"
-	"\"nobody reads\",\"cursors\":[]}]}";
+	"\"nobody is reading\",\"cursors\":[]}]}";
 
 static void test_drawing(void)
 {
@@ -44,14 +43,12 @@ static void test_drawing(void)
 	CHECK_HAS(text.s, "source    https://host/a-{0..9}.tar, b\n");
 	CHECK_HAS(text.s, "rate      2M/s delivered, 1M/s fetched\n");
 	CHECK_HAS(text.s, "budget    [##########..........] 512M of 1G\n");
-	CHECK_HAS(text.s, "requests  9 on the way, 12 ended, 3 failed, 4 tried again\n");
-	CHECK_HAS(text.s,
-		  "\nEPOCH  PART          AT      RATE     ETA  WAITS\n"
-		  "5      1/8       20.0 %      1M/s 0:00:08  RRRRRRRRRRRRRRRNNNNC\n"
-		  "       the reader is the bottleneck: 75 % of the time 64 parts wait "
-		  "for it\n"
-		  "6      -              -         -       -  ....................\n"
-		  "       nobody reads\n");
+	CHECK_HAS(text.s, "requests  9 in flight, 12 ended, 3 failed, 4 retried\n");
+	CHECK_HAS(text.s, "\nEPOCH  PART          AT      RATE     ETA  WAITS\n5      "
+			  "1/8       20.0 %      1M/s 0:00:08  RRRRRRRRRRRRRRRNNNNC\n    "
+			  "   the reader is the bottleneck: 75 % of the time, 64 parts "
+			  "were ready for it\n6      -              -         -       -  "
+			  "....................\n       nobody is reading\n");
 	sfs_strbuf_done(&text);
 
 	/* Without a look before there are no rates. */
@@ -82,7 +79,7 @@ static void test_width(void)
 	}
 	sfs_top_report_draw(&now, NULL, "/", 40, 0, &text);
 	CHECK_HAS(text.s, "\n       the reader is the bottleneck: 75\n"
-			  "       % of the time 64 parts wait for\n       it\n");
+			  "       % of the time, 64 parts were\n       ready for it\n");
 	sfs_strbuf_done(&text);
 	sfs_top_report_done(&now);
 }
@@ -96,7 +93,7 @@ static void test_refusals(void)
 	for (n = 0; n < strlen(second); n++)
 		CHECK_EQ(sfs_top_report_read(second, n, &now, &why), -EBADMSG);
 	CHECK_EQ(sfs_top_report_read("{}", 2, &now, &why), -EBADMSG);
-	CHECK_HAS(why.text, "no stats of a mount");
+	CHECK_HAS(why.text, "these are not the stats of a mount");
 	CHECK_EQ(sfs_top_report_read("[]", 2, &now, &why), -EBADMSG);
 }
 
@@ -136,9 +133,9 @@ static void test_many(void)
 	sfs_strbuf_puts(&json, "{\"version\":\"1\",\"shards\":1,\"streams\":[");
 	for (i = 0; i < 100000; i++)
 		sfs_strbuf_printf(&json,
-				"%s{\"epoch\":%d,\"verdict\":\"so\",\"cursors\":["
-				"{\"requests\":2}]}",
-				i ? "," : "", i);
+				  "%s{\"epoch\":%d,\"verdict\":\"so\",\"cursors\":["
+				  "{\"requests\":2}]}",
+				  i ? "," : "", i);
 	sfs_strbuf_puts(&json, "]}");
 	CHECK_EQ(sfs_top_report_read(json.s, json.n, &now, NULL), 0);
 	CHECK_EQ(now.n_all, 100000);
@@ -153,7 +150,7 @@ static void test_many(void)
 		sfs_strbuf_done(&text);
 	}
 	sfs_top_report_draw(&now, &now, "/", 0, 0, &text);
-	CHECK_HAS(text.s, "requests  200000 on the way");
+	CHECK_HAS(text.s, "requests  200000 in flight");
 	CHECK_HAS(text.s, "and 99000 more\n");
 	CHECK(text.n < 200000);
 	sfs_strbuf_done(&text);
@@ -168,9 +165,9 @@ static void test_long(void)
 	struct sfs_top_report now;
 
 	sfs_strbuf_printf(&json,
-			"{\"version\":\"%0100000d\",\"shards\":1,\"sources\":"
-			"[\"%0100000d\"],\"streams\":[{\"verdict\":\"%0100000d\"}]}",
-			0, 0, 0);
+			  "{\"version\":\"%0100000d\",\"shards\":1,\"sources\":"
+			  "[\"%0100000d\"],\"streams\":[{\"verdict\":\"%0100000d\"}]}",
+			  0, 0, 0);
 	CHECK_EQ(sfs_top_report_read(json.s, json.n, &now, NULL), 0);
 	sfs_top_report_draw(&now, NULL, "/", 0, 0, &text);
 	CHECK(text.n < 5000);

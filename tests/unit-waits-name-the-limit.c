@@ -142,48 +142,47 @@ static void says(enum sfs_wait state, struct sfs_waits_facts facts, const char *
 static void test_sentences(void)
 {
 	struct sfs_waits_facts f = {.n_ready = 64,
-				    .n_on_way = 32,
+				    .n_in_flight = 32,
 				    .n_connections = 32,
 				    .budget_bytes = 64 << 20};
 
 	says(SFS_WAIT_READER, f,
-	     "the reader is the bottleneck: 93 % of the time 64 parts wait for it");
+	     "the reader is the bottleneck: 93 % of the time, 64 parts were ready for "
+	     "it");
 	f.n_ready = 1;
 	says(SFS_WAIT_READER, f,
-	     "the reader is the bottleneck: 93 % of the time 1 part waits for it");
+	     "the reader is the bottleneck: 93 % of the time, 1 part was ready for it");
 	f.n_ready = 0;
 	says(SFS_WAIT_READER, f,
-	     "the reader is the bottleneck: 93 % of the time no read waits");
+	     "the reader is the bottleneck: 93 % of the time, no read was waiting");
 	says(SFS_WAIT_SOURCE, f,
-	     "the source is the bottleneck: 93 % of the time reads wait for answers to "
-	     "begin; all 32 connections are in use, raise connections=");
+	     "the source is the bottleneck: 93 % of the time, reads wait for responses "
+	     "to start; all 32 connections are in use; raise connections=");
 	says(SFS_WAIT_NETWORK, f,
-	     "the network is the bottleneck: 100 % of the time reads wait for the rest "
-	     "of "
-	     "answers that have begun; all 32 connections are in use, raise connections= "
-	     "if the link has room");
-	f.n_on_way = 3;
+	     "the network is the bottleneck: 100 % of the time, reads wait for responses "
+	     "to arrive in full; all 32 connections are in use; if the link has room, "
+	     "raise connections=");
+	f.n_in_flight = 3;
 	says(SFS_WAIT_SOURCE, f,
-	     "the source is the bottleneck: 93 % of the time reads wait for answers to "
-	     "begin; 3 of 32 connections are in use, so more of them would not help");
+	     "the source is the bottleneck: 93 % of the time, reads wait for responses "
+	     "to start; 3 of 32 connections are in use, so raising connections= would "
+	     "not help");
 	f.is_local = true;
 	says(SFS_WAIT_SOURCE, f,
-	     "the source is the bottleneck: 93 % of the time reads wait for the disk of "
-	     "the shards");
+	     "the source is the bottleneck: 93 % of the time, reads wait for the disk");
 	says(SFS_WAIT_BUDGET, f,
-	     "the budget is the bottleneck: 93 % of the time reads wait for what does "
-	     "not "
-	     "fit into 64M; raise budget=, or read fewer streams at once");
+	     "the budget is the bottleneck: 93 % of the time, reads wait for memory "
+	     "within 64M; raise budget=, or read fewer streams at once");
 	says(SFS_WAIT_CPU, f,
-	     "the CPU is the bottleneck: 93 % of the time reads wait for what is here to "
-	     "be dealt with; more cores, or larger reads, help");
+	     "the CPU is the bottleneck: 93 % of the time, reads wait for processing; "
+	     "more cores or larger reads help");
 	says(SFS_WAIT_BLOCK, f,
-	     "the shuffle block is the bottleneck: 93 % of the time reads wait for the "
-	     "first blocks to be whole; a smaller buffer= begins sooner, with another "
+	     "the shuffle block is the bottleneck: 93 % of the time, reads wait for the "
+	     "first blocks to fill; a smaller buffer= starts sooner, but changes the "
 	     "order");
-	says(SFS_WAIT_IDLE, f, "nobody reads");
+	says(SFS_WAIT_IDLE, f, "nobody is reading");
 	f.n_far = 2;
-	says(SFS_WAIT_IDLE, f, "2 reads wait for bytes far from every position");
+	says(SFS_WAIT_IDLE, f, "2 random reads wait");
 }
 
 int main(void)

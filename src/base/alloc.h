@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* mem - allocation that cannot fail, and locals that free themselves.
+/* alloc - allocation that cannot fail, and locals that free themselves.
  *
- * Small allocations do not fail: when the system has none left the process
- * says so and ends.  Big bytes do not come from here but from the budget and
- * the slabs (budget.h, slab.h), where waiting is how we slow down.
+ * When the system has no memory left, the process says so and aborts.  Large memory comes
+ * from the budget and the slabs (budget.h, slab.h), where waiting for it is
+ * back-pressure.
  */
 #ifndef SFS_ALLOC_H
 #define SFS_ALLOC_H
@@ -20,7 +20,7 @@ void *sfs_reallocarray(void *p, size_t n, size_t size);
 char *sfs_strdup(const char *s);
 char *sfs_strndup(const char *s, size_t n);
 
-/* A new string made as by printf; the caller frees it. */
+/* A new string, formatted as by printf; the caller frees it. */
 char *sfs_asprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* sfs_autofree char *s = ...;  frees s when the scope is left. */

@@ -23,7 +23,7 @@ void sfs_cause_note(const struct sfs_cause *cause, uint64_t limit_ns, const char
 {
 	sfs_ledger_add(SFS_EVENT_LOST, cause->shard ? cause->shard : "(no shard)",
 		       cause->offset, then,
-		       "no answer within %.4g s (read-timeout): waited for %s",
+		       "timed out after %.4g s (read-timeout) waiting for %s",
 		       (double)limit_ns / SFS_NS_PER_S,
-		       cause->text[0] ? cause->text : "what nobody names");
+		       cause->text[0] ? cause->text : "an unknown resource");
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cause - what a read or a call waits for, in words: for the ledger's line when it has
- * waited for too long. */
+/* cause - what a read or a call waits for, in words, for the ledger if it times out. */
 #ifndef SFS_CAUSE_H
 #define SFS_CAUSE_H
 
@@ -12,8 +11,8 @@ struct sfs_cause {
 	char text[200];	   /* "bytes from http://host:80" */
 };
 
-/* Somebody has waited for it for `limit_ns`, in vain: say so in the ledger.  `then` as
- * there. */
+/* Add to the ledger that a wait for this has timed out after `limit_ns`.  `then` as in
+ * ledger.h. */
 void sfs_cause_note(const struct sfs_cause *cause, uint64_t limit_ns, const char *then);
 
 void sfs_cause_set(struct sfs_cause *cause, const char *shard, uint64_t offset,

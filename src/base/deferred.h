@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* outbox - what is to be done when the lock is free.
+/* deferred - calls to make after a lock has been released.
  *
- * No lock is held over a source, a reader or a reply.  Who has decided, with a
- * lock held, that one of them must be called puts a job here, and runs the jobs
- * when the lock is free.  A job is embedded in what it is about. */
+ * A source, a reader or FUSE is never called with a lock held.  Code that decides with a
+ * lock held to call one of them adds the call here, and runs all calls after it has
+ * released the lock.  A call is embedded in the object that it is about. */
 #ifndef SFS_DEFERRED_H
 #define SFS_DEFERRED_H
 
@@ -33,12 +33,12 @@ static inline void sfs_deferred_add(struct sfs_deferred *out,
 	sfs_list_push(&out->jobs, &job->link);
 }
 
-/* Run the jobs, in the order in which they were put. */
+/* Run the calls, in the order in which they were added. */
 static inline void sfs_deferred_run(struct sfs_deferred *out)
 {
 	struct sfs_link *link;
 
-	sfs_lock_check_none("an outbox is flushed");
+	sfs_lock_check_none("deferred calls run");
 	while ((link = sfs_list_pop(&out->jobs)) != NULL) {
 		struct sfs_deferred_call *job =
 			sfs_container(link, struct sfs_deferred_call, link);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* error - a sentence for the user, beside the negative errno for the program.
+/* error - an error message for the user, next to the negative errno for the program.
  *
- * Set-up code (options, specs, mount points) takes a `struct sfs_error *err`
- * last and fills it when it fails: what is wrong, where, what to do.  The data
- * path does not; there a failure is a negative errno that rides in the item it
- * belongs to, and the ledger (ledger.h) has the sentence.
+ * Set-up code (options, specs, mount points) takes a `struct sfs_error *err` as its last
+ * argument, and sets it when it fails: what is wrong, where, what to do.  The data path
+ * does not: there an error is a negative errno in the item it belongs to, and the message
+ * is in the ledger (ledger.h).
  */
 #ifndef SFS_ERROR_H
 #define SFS_ERROR_H
@@ -13,16 +13,16 @@ struct sfs_error {
 	char text[1024]; /* "" when nothing was set */
 };
 
-/* Fill *err (NULL is fine) and return `code`, a negative errno.
+/* Set *err (NULL is fine) and return `code`, a negative errno.
  *	return sfs_error_set(err, -EINVAL, "'%s' is not a range", s); */
 int sfs_error_set(struct sfs_error *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Put "prefix: " before what *err says; returns `code`. */
+/* Put "prefix: " before the message in *err; returns `code`. */
 int sfs_error_wrap(struct sfs_error *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* "ESTALE" for -ESTALE or ESTALE; "E?" for one that has no name. */
+/* "ESTALE" for -ESTALE or ESTALE; "E?" for one without a name. */
 const char *sfs_error_name(int code);
 
 #endif

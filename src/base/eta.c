@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/eta.h"
 
-#define ENOUGH_ENDED 16 /* shards; two for each that is surveyed at a time */
+#define ENOUGH_ENDED 16 /* shards; two for each that is scanned at a time */
 #define FASTER	     8	/* times: where the first ones have no index and others do */
 #define SHARD_BYTES  ((uint64_t)64 << 10) /* what a shard costs beside its bytes */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* estimate - how much longer a row of shards takes, by what was done of it so far.
+/* eta - estimates how much longer work on a list of shards takes, from what is done.
  *
- * For work that goes on in several shards at a time: what is done of those that have not
- * ended counts too, so it does not matter how many are in work.  Pure.
+ * For work on several shards in parallel: the finished parts of unfinished shards count,
+ * too, so their number does not matter.  Pure.
  */
 #ifndef SFS_ETA_H
 #define SFS_ETA_H
@@ -11,24 +11,23 @@
 #include <stdint.h>
 
 struct sfs_eta {
-	uint64_t gone_ns;	  /* since the work began */
-	uint32_t n, n_ended;	  /* shards */
-	uint64_t n_bytes, n_done; /* of all shards; of those that ended, and what the
-				   * others have behind them */
+	uint64_t gone_ns;    /* since the work began */
+	uint32_t n, n_ended; /* shards */
+	uint64_t n_bytes,
+		n_done; /* of all shards; done, of finished and unfinished ones */
 };
 
-/* In which sequence to begin with n shards, so that those that end first are like the
- * others: the k-th is this one, k < n.  Neighbours often have something in common, an
- * index for one. */
+/* The shard to start as the k-th of n, k < n, so that the first to finish are
+ * representative: neighbours often have something in common, such as an index. */
 uint32_t sfs_eta_turn(uint32_t n, uint32_t k);
 
-/* How much longer, if it goes on as it did?  false: too little was done to say. */
+/* How much longer at the same rate?  false: too little is done to say. */
 bool sfs_eta_left(const struct sfs_eta *e, uint64_t *ret_ns);
 
-/* Is it certain that it takes longer than `wait_ns` from now on?  Not before enough
- * shards have ended to know how long one takes, and only if the rest would have to go
- * many times faster than all before.  So who is answered within that time was never given
- * up, if shards are anything like each other. */
+/* Is it certain to take longer than `wait_ns` from now?  Only after enough shards have
+ * finished to know how long one takes, and if the rest would have to be many times
+ * faster. So a wait that would end within that time is never given up, unless the shards
+ * differ very much. */
 bool sfs_eta_exceeds(const struct sfs_eta *e, uint64_t wait_ns);
 
 #endif

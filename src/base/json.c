@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: `want` says what the grammar allows next, and one bit for each open
- * bracket says which kind it is; there is no recursion.  A token moves p behind itself.
+ * bracket says which kind it is; there is no recursion.  A token moves p past itself.
  * After the first byte that is wrong nothing is wanted any more. */
 #include "base/json.h"
 
@@ -12,7 +12,7 @@
 enum {
 	WANT_VALUE,
 	WANT_FIRST, /* just opened: an item, or the closing bracket */
-	WANT_MORE,  /* behind an item: a comma, or the closing bracket */
+	WANT_MORE,  /* after an item: a comma, or the closing bracket */
 	WANT_NOTHING,
 };
 
@@ -77,7 +77,7 @@ static enum sfs_json_token open_bracket(struct sfs_json *j)
 	uint64_t is_object = *j->p == '{';
 
 	if (j->depth == SFS_JSON_DEPTH)
-		return bad(j, "it is nested too deep");
+		return bad(j, "too deeply nested");
 	j->objects &= ~((uint64_t)1 << j->depth);
 	j->objects |= is_object << j->depth++;
 	j->p++;
@@ -126,7 +126,7 @@ static bool hex4(struct sfs_json *j, uint32_t *ret)
 	return true;
 }
 
-/* Behind "\u".  NULL: fine; else what is wrong. */
+/* After "\u".  NULL: fine; else what is wrong. */
 static const char *unicode(struct sfs_json *j)
 {
 	uint32_t c, low;
@@ -147,7 +147,7 @@ static const char *unicode(struct sfs_json *j)
 	return NULL;
 }
 
-/* Behind a backslash. */
+/* After a backslash. */
 static const char *escape(struct sfs_json *j)
 {
 	static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -276,13 +276,13 @@ static enum sfs_json_token key(struct sfs_json *j)
 	const char *wrong;
 
 	if (!is_next(j, '"'))
-		return bad(j, "a name in quotes is missing");
+		return bad(j, "expected a name in quotes");
 	wrong = string(j);
 	if (wrong)
 		return bad(j, wrong);
 	skip_space(j);
 	if (!is_next(j, ':'))
-		return bad(j, "a colon is missing");
+		return bad(j, "expected a colon");
 	j->p++;
 	j->want = WANT_VALUE;
 	return SFS_JSON_KEY;
@@ -298,12 +298,12 @@ enum sfs_json_token sfs_json_next(struct sfs_json *json)
 	skip_space(j);
 	if (want == WANT_MORE && j->depth == 0)
 		return j->p == j->end ? SFS_JSON_END
-				      : bad(j, "something follows the value");
+				      : bad(j, "unexpected text after the value");
 	if (want != WANT_VALUE && is_next(j, in_object(j) ? '}' : ']'))
 		return close_bracket(j);
 	if (want == WANT_MORE) {
 		if (j->p < j->end && !is_next(j, ','))
-			return bad(j, "a comma or a closing bracket is missing");
+			return bad(j, "expected a comma or a closing bracket");
 		j->p += j->p < j->end;
 		skip_space(j);
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* json - reads a JSON text (RFC 8259) token by token, from memory.
  *
- * Strict: what it goes through to the end is valid JSON in UTF-8, nested at most
- * SFS_JSON_DEPTH deep.  It builds nothing: who reads keeps what he wants.  Names that
- *come twice in an object are both told.
+ * Strict: a text that is read to its end is valid JSON in UTF-8, nested at most
+ * SFS_JSON_DEPTH deep.  It builds nothing; the caller keeps what it needs.  A name that
+ * an object has twice is returned twice.
  *
  *	struct sfs_json json;
  *
@@ -12,7 +12,7 @@
  *		...
  *	sfs_json_done(&json);
  *
- * Pure; one thread.  (Writing is sfs_strbuf_json(), text.h.)
+ * Pure; one thread.  (json-writer.h writes.)
  */
 #ifndef SFS_JSON_H
 #define SFS_JSON_H
@@ -27,8 +27,9 @@
 #define SFS_JSON_DEPTH 64
 
 enum sfs_json_token {
-	SFS_JSON_BAD, /* not JSON: `error` says in which line and why; so it stays */
-	SFS_JSON_END, /* behind the one value */
+	SFS_JSON_BAD, /* not JSON: `error` says in which line and why; all that follow are
+			 BAD */
+	SFS_JSON_END, /* after the one value */
 	SFS_JSON_OBJECT,
 	SFS_JSON_OBJECT_END,
 	SFS_JSON_ARRAY,
@@ -57,18 +58,17 @@ void sfs_json_done(struct sfs_json *json);
 
 enum sfs_json_token sfs_json_next(struct sfs_json *json);
 
-/* Go behind the value that began with `token`, the last one.  false: BAD. */
+/* Skip the rest of the value that began with `token`, the last one.  false: BAD. */
 bool sfs_json_skip(struct sfs_json *json, enum sfs_json_token token);
 
 /* Does `text` hold just this? */
 bool sfs_json_is(const struct sfs_json *json, const char *text);
 
-/* The last NUMBER as what it is if it was written without sign, point and exponent and
- * fits; else false. */
+/* The last NUMBER; false if it has a sign, a point or an exponent, or is too large. */
 bool sfs_json_uint(const struct sfs_json *json, uint64_t *ret);
 
-/* Fill *err (NULL is fine) with "line N: " and this sentence, for a token that is JSON
- * but not what it should be; after BAD with why it is BAD.  Returns -EBADMSG. */
+/* Set *err (NULL is fine) to "line N: " and this message, for a token that is valid JSON
+ * but not what is expected; after BAD, to the reason for that.  Returns -EBADMSG. */
 int sfs_json_refuse(const struct sfs_json *json, struct sfs_error *err,
 		    const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* hash - the 64-bit hash by which neighbouring keys are compared.
+/* keyhash - the 64-bit hash that compares neighbouring keys.
  *
- * FNV-1a (Fowler, Noll, Vo), taken from the last byte to the first.  Backwards,
- * because a stream may put a folder before a key: the hash of "folder/key"
- * goes on from the hash of "key", so a table that keeps only hashes can tell
- * what the longer name would be.  Equal keys have equal hashes; two different
- * keys that collide get a folder that they did not need, and nothing is lost.
+ * FNV-1a (Fowler, Noll, Vo), from the last byte to the first.  Backwards, because a
+ * stream may put a folder before a key: the hash of "folder/key" continues that of "key",
+ * so a table that keeps only hashes can compute the hash of the longer name.  Equal keys
+ * have equal hashes; different keys that collide get a folder that they do not need.
  */
 #ifndef SFS_KEYHASH_H
 #define SFS_KEYHASH_H

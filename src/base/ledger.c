@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: lines lie in a ring.  Each knows how many bytes all lines before it
- * had, those that were dropped too; so a place in a view is found by binary search. */
+/* How this works: a ring of lines.  Each knows how many bytes all lines before it had,
+ * also dropped ones, so a binary search finds an offset in a view. */
 #include "base/ledger.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/json-writer.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -39,8 +40,8 @@ struct line {
 static struct {
 	pthread_mutex_t lock;	      /* guards all below */
 	struct line lines[MAX_LINES]; /* a ring; line i is at i % MAX_LINES */
-	uint64_t first, n_lines;      /* that is kept, and ever added */
-	uint64_t n_bytes;	      /* of all that were ever added */
+	uint64_t first, n_lines;      /* the first one kept; ever added */
+	uint64_t n_bytes;	      /* of all lines ever added */
 	uint64_t counts[SFS_N_EVENTS];
 	bool keeps_errors;
 	struct cause {
@@ -69,21 +70,20 @@ static char *make_line(enum sfs_event event, const char *shard, uint64_t offset,
 		       const char *then, const char *cause)
 {
 	struct sfs_strbuf t = {0};
+	struct sfs_json_writer w = {.text = &t};
 	char when[32];
 
-	sfs_strbuf_printf(&t, "{\"time\":\"%s\",\"event\":\"%s\",\"%s\":",
-			  sfs_clock_format(sfs_clock_wall_ms(), when), events[event].name,
-			  event == SFS_EVENT_OUTAGE ? "server" : "shard");
-	sfs_strbuf_json(&t, shard);
+	sfs_json_open(&w, NULL, '{');
+	sfs_json_put_string(&w, "time", sfs_clock_format(sfs_clock_wall_ms(), when));
+	sfs_json_put_string(&w, "event", events[event].name);
+	sfs_json_put_string(&w, event == SFS_EVENT_OUTAGE ? "server" : "shard", shard);
 	if (offset != SFS_NO_OFFSET)
-		sfs_strbuf_printf(&t, ",\"offset\":%llu", (unsigned long long)offset);
-	sfs_strbuf_puts(&t, ",\"cause\":");
-	sfs_strbuf_json(&t, cause);
-	if (*then) {
-		sfs_strbuf_puts(&t, ",\"then\":");
-		sfs_strbuf_json(&t, then);
-	}
-	sfs_strbuf_puts(&t, "}\n");
+		sfs_json_put_uint(&w, "offset", offset);
+	sfs_json_put_string(&w, "cause", cause);
+	if (*then)
+		sfs_json_put_string(&w, "then", then);
+	sfs_json_close(&w, '}');
+	sfs_strbuf_puts(&t, "\n");
 	return t.s;
 }
 
@@ -105,7 +105,7 @@ static void drop_first(void)
 	ledger.first++;
 }
 
-/* Takes the line; the oldest ones go, if it is too much.  Locked. */
+/* Takes the line, and drops the oldest ones if there are too many.  Locked. */
 static void keep(char *s)
 {
 	uint64_t n = strlen(s);
@@ -118,7 +118,7 @@ static void keep(char *s)
 	ledger.n_bytes += n;
 }
 
-/* Is that what a command may end with? */
+/* Can a command end with this? */
 static bool is_error(enum sfs_event event)
 {
 	return event == SFS_EVENT_LOST || event == SFS_EVENT_CHANGED ||
@@ -131,8 +131,8 @@ static void free_cause(struct cause *cause)
 	free(steal(&cause->text));
 }
 
-/* Locked.  `then` may say what helps, behind a semicolon; of a name that is refused, it
- * is all that it says.  What readers get for it, the command tells by ending. */
+/* Locked.  `then` may say what helps, after a semicolon; for a refused name, it says only
+ * that.  What readers get does not matter to a command that ends. */
 static void keep_cause(enum sfs_event event, const char *shard, uint64_t offset,
 		       const char *then, const char *cause)
 {
@@ -150,7 +150,7 @@ static void keep_cause(enum sfs_event event, const char *shard, uint64_t offset,
 	k->text = sfs_asprintf("%s%s%s", cause, helps ? "; " : "", helps ? helps : "");
 }
 
-/* Returns whether the log is to be told. */
+/* Returns whether it must be logged. */
 static bool note(enum sfs_event event, const char *shard, uint64_t offset,
 		 const char *then, const char *cause)
 {
@@ -199,15 +199,15 @@ void sfs_ledger_keep_errors(void)
 	pthread_mutex_unlock(&ledger.lock);
 }
 
-/* An errno that a wrong path has: only what was said of that path can be the cause. */
+/* An errno of a wrong path: only an event of that path can be the cause. */
 static bool is_of_path(int err)
 {
 	return err == -ENOENT || err == -ENOTDIR || err == -EISDIR || err == -EINVAL ||
 	       err == -EACCES;
 }
 
-/* The newest event that can be the cause; of those of one shard, the first byte's, for
- * its parts fail in any order.  NULL: there is none.  Locked. */
+/* The newest event that can be the cause; of events of one shard, that with the first
+ * byte, because parts fail in any order.  NULL: none.  Locked. */
 static const struct cause *find_cause(const char *path, int err)
 {
 	const struct cause *k, *found = NULL;
@@ -244,7 +244,7 @@ void sfs_ledger_tally(enum sfs_event event)
 	pthread_mutex_unlock(&ledger.lock);
 }
 
-/* The line before the first: so many are missing.  Returns its bytes. */
+/* The line before the first: how many are missing.  Returns its bytes. */
 static size_t print_head(uint64_t n_dropped, char ret[64])
 {
 	return n_dropped ? (size_t)snprintf(ret, 64,
@@ -279,7 +279,7 @@ struct sfs_ledger_view sfs_ledger_look(void)
 	return view;
 }
 
-/* The line that holds a byte, of all bytes there ever were.  Locked. */
+/* The line with a byte, counted from the first line ever.  Locked. */
 static uint64_t find(uint64_t at)
 {
 	uint64_t low = ledger.first, high = ledger.n_lines - 1, middle;

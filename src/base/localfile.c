@@ -25,7 +25,7 @@ int sfs_localfile_open(const char *path, struct sfs_localfile *ret, struct sfs_e
 {
 	int fd, code;
 
-	/* Non-blocking: a FIFO in its place must stop nobody. */
+	/* Non-blocking: a FIFO in its place must not stop us. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	code = fd < 0 ? -errno : check(fd, ret);
 	if (code < 0 && fd >= 0)

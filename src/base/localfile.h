@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* localfile - a file of this system that somebody else may change while it is read.
+/* localfile - a local file that may change while it is read.
  *
- * It is read, never mapped: the pages of a mapping change with the file, and go away when
- * it is cut off or its disk fails, which ends the process by SIGBUS.  What was read stays
- * as it was, and can be checked once for good.
+ * It is read, never mapped: the pages of a mapping change with the file, and are lost
+ * when the file is truncated or its disk fails, which kills the process with SIGBUS.
+ * Bytes that were read do not change, and need to be verified only once.
  *
- * Any thread may call.  All of it waits for the disk.
+ * Any thread may call.  All functions wait for the disk.
  */
 #ifndef SFS_LOCALFILE_H
 #define SFS_LOCALFILE_H
@@ -20,18 +20,18 @@ struct sfs_localfile {
 	uint64_t n; /* its size when it was opened */
 };
 
-/* 0, close it; -ELOOP: a symbolic link; -EINVAL: not a regular file; others as the system
- * says them.  *err has a sentence that names the file. */
+/* 0: close it.  -ELOOP: a symbolic link.  -EINVAL: not a regular file.  Others: from the
+ * system.  *err names the file. */
 int sfs_localfile_open(const char *path, struct sfs_localfile *ret,
 		       struct sfs_error *err);
 void sfs_localfile_close(struct sfs_localfile *file);
 
-/* Read its n bytes from `from` on.  -ESTALE: it is shorter than that by now. */
+/* Read n bytes from `from` on.  -ESTALE: the file is shorter now. */
 int sfs_localfile_read(const struct sfs_localfile *file, uint64_t from, void *ret_bytes,
 		       size_t n);
 
-/* All bytes of a file; the caller frees them.  -EFBIG: it has more than `most`; others as
- * above, with a sentence. */
+/* Read a whole file; the caller frees the bytes.  -EFBIG: it has more than `most`; others
+ * as above, with an error. */
 int sfs_localfile_all(const char *path, uint64_t most, void **ret_bytes, size_t *ret_n,
 		      struct sfs_error *err);
 

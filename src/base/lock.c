@@ -252,7 +252,7 @@ int __wrap_pthread_mutex_destroy(pthread_mutex_t *lock)
 	return __real_pthread_mutex_destroy(lock);
 }
 
-/* A reader may read once more: writers only try, so nobody stands between. */
+/* A reader may lock again: writers only try, so none can be between. */
 int __wrap_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
 	unsigned rank = rank_of(lock);
@@ -265,7 +265,7 @@ int __wrap_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 	return ret;
 }
 
-/* Whoever only tries waits for nobody, whatever it holds. */
+/* A thread that only tries does not wait, whatever it holds. */
 int __wrap_pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
 {
 	int ret = __real_pthread_rwlock_trywrlock(lock);

@@ -49,5 +49,5 @@ void sfs_log(enum sfs_log_level level, const char *format, ...)
 	}
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, n) < 0)
-		return; /* nobody listens; there is nowhere to say so */
+		return; /* there is nowhere to report this */
 }

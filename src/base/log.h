@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* log - one line per event, to the terminal or to syslog.
  *
- * error: the user loses something.  warning: time is lost, or a setting is
- * worth a thought.  info: life.  debug: for us.  Anything that happens for
- * every sample is a counter (env.h), not a line.  Any thread may call.
+ * error: data is lost.  warning: time is lost, or a setting is doubtful.  info: starts
+ * and stops.  debug: for developers.  What happens for every sample is a counter
+ * (io/runtime.h), not a line.  Any thread may call.
  */
 #ifndef SFS_LOG_H
 #define SFS_LOG_H

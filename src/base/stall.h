@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* stall - has anything come from the sources of late?
+/* stall - detects that no source has responded for too long.
  *
- * The command line waits for sizes, headers and searches with no reader of its own that
- * has a deadline.  It goes on for as long as some request of a source ends now and then,
- * and gives up when none has for `read-timeout`.  One per process; any thread may call.
+ * The commands wait for sizes, headers and searches without a reader that has a deadline.
+ * They go on as long as requests of some source end now and then, and give up when none
+ * has ended for `read-timeout`.  One per process; any thread may call.
  */
 #ifndef SFS_STALL_H
 #define SFS_STALL_H
 
 #include <stdint.h>
 
-/* From now on: so long without an answer is too long.  0: nothing is. */
+/* Set the limit; 0: none. */
 void sfs_stall_set_limit(uint64_t limit_ms);
 uint64_t sfs_stall_limit_ns(void);
 
 /* A request of a source has ended. */
 void sfs_stall_note_answer(void);
 
-/* Until when may who waits since `begun_ns` wait at most?  UINT64_MAX: there is no limit.
- */
+/* The deadline of a wait that began at `begun_ns`; UINT64_MAX: no limit. */
 uint64_t sfs_stall_deadline(uint64_t begun_ns);
 
-/* Who waits since `begun_ns`: until when, as things stand?  It is to look again then:
- * something may have come. */
+/* The same, but the limit counts from the last request that ended, if that is later: so
+ * the caller asks again at that time. */
 uint64_t sfs_stall_until(uint64_t begun_ns);
 
 #endif

@@ -108,7 +108,6 @@ const char *sfs_format_size(uint64_t n_bytes, char buf[32])
 	return buf;
 }
 
-/* (Levenshtein) */
 size_t sfs_strbuf_distance(const char *a, const char *b)
 {
 	size_t row[64], n = strlen(b), i, j, diagonal, above;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text - a string that grows, for files and lines that are made, not read. */
+/* strbuf - a string that grows. */
 #ifndef SFS_STRBUF_H
 #define SFS_STRBUF_H
 
@@ -12,25 +12,26 @@ struct sfs_strbuf {
 	size_t capacity;
 };
 
-void sfs_strbuf_done(struct sfs_strbuf *t); /* free what it holds; it is empty then */
+void sfs_strbuf_done(struct sfs_strbuf *t); /* free it; it is empty then */
 
 void sfs_strbuf_add(struct sfs_strbuf *t, const char *bytes, size_t n);
 void sfs_strbuf_puts(struct sfs_strbuf *t, const char *s);
 void sfs_strbuf_printf(struct sfs_strbuf *t, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Add s as a JSON string with its quotes.  Bytes that are not UTF-8 become
- * U+FFFD, so that the result is always valid JSON (RFC 8259). */
+/* Append s as a JSON string with its quotes (see json-writer.h).  Bytes that are not
+ * UTF-8 become U+FFFD, so that the result is always valid JSON (RFC 8259). */
 void sfs_strbuf_json(struct sfs_strbuf *t, const char *s);
 
-/* Bytes of the UTF-8 character (RFC 3629) that begins the n bytes of s; 0: none does. */
+/* The length of the UTF-8 character (RFC 3629) at the start of the n bytes of s; 0: there
+ * is none. */
 size_t sfs_strbuf_utf8(const char *s, size_t n);
 
 /* "64M", "1.5G", "300": a size as a person writes it; returns buf. */
 const char *sfs_format_size(uint64_t n_bytes, char buf[32]);
 
-/* How many letters must be changed, added or removed to make one word of the other,
- * whatever their case? */
+/* How many letters must be changed, added or removed to turn one word into the other,
+ * ignoring case (Levenshtein). */
 size_t sfs_strbuf_distance(const char *a, const char *b);
 
 #endif

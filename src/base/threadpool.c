@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
 struct sfs_threadpool {
@@ -33,7 +34,7 @@ pthread_t sfs_thread_start(const char *name, void *(*run)(void *), void *arg)
 	ret = pthread_create(&thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (ret != 0) {
-		sfs_error("cannot start thread '%s': error %d", name, ret);
+		sfs_error("cannot start thread '%s': %s", name, strerror(ret));
 		abort();
 	}
 	pthread_setname_np(thread, name);
@@ -147,7 +148,7 @@ void sfs_threadpool_post(struct sfs_threadpool *pool, struct sfs_task *task)
 {
 	pthread_mutex_lock(&pool->lock);
 	if (pool->is_stopped) {
-		; /* nobody is left to run it */
+		; /* no thread is left to run it */
 	} else if (task->state == SFS_TASK_IDLE) {
 		task->state = SFS_TASK_QUEUED;
 		sfs_list_push(&pool->queue, &task->link);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a list, and a thread that sleeps until the first of it is due. */
+/* How this works: a list, and a thread that sleeps until the first timer is due. */
 #include "base/timer.h"
 
 #include "base/alloc.h"
@@ -21,14 +21,14 @@ struct sfs_timers {
 	pthread_t thread;
 };
 
-/* Ring all that are due.  Returns when the next one is. */
-static uint64_t ring(struct sfs_timers *a)
+/* Fire all that are due.  Returns the time of the next one. */
+static uint64_t fire_due(struct sfs_timers *t)
 {
 	uint64_t now = sfs_clock_ns(), next_ns = UINT64_MAX;
 	struct sfs_link *link, *following;
 	struct sfs_timer *timer;
 
-	for (link = a->list.next; link != &a->list; link = following) {
+	for (link = t->list.next; link != &t->list; link = following) {
 		following = link->next;
 		timer = sfs_container(link, struct sfs_timer, link);
 		if (timer->at_ns > now) {
@@ -36,65 +36,65 @@ static uint64_t ring(struct sfs_timers *a)
 			continue;
 		}
 		sfs_link_remove(link);
-		timer->ring(timer);
+		timer->fire(timer);
 	}
 	return next_ns;
 }
 
 static void *run(void *arg)
 {
-	struct sfs_timers *a = arg;
+	struct sfs_timers *t = arg;
 
-	pthread_mutex_lock(&a->lock);
-	while (!a->is_stopping) {
-		a->next_ns = ring(a);
-		sfs_cond_wait_until(&a->earlier, &a->lock, a->next_ns);
+	pthread_mutex_lock(&t->lock);
+	while (!t->is_stopping) {
+		t->next_ns = fire_due(t);
+		sfs_cond_wait_until(&t->earlier, &t->lock, t->next_ns);
 	}
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&t->lock);
 	return NULL;
 }
 
 struct sfs_timers *sfs_timers_start(void)
 {
-	struct sfs_timers *a = sfs_calloc(1, sizeof *a);
+	struct sfs_timers *t = sfs_calloc(1, sizeof *t);
 
-	sfs_lock_init(&a->lock, SFS_LOCK_TIMERS);
-	pthread_cond_init(&a->earlier, NULL);
-	sfs_list_init(&a->list);
-	a->next_ns = UINT64_MAX;
-	a->thread = sfs_thread_start("sfs-alarm", run, a);
-	return a;
+	sfs_lock_init(&t->lock, SFS_LOCK_TIMERS);
+	pthread_cond_init(&t->earlier, NULL);
+	sfs_list_init(&t->list);
+	t->next_ns = UINT64_MAX;
+	t->thread = sfs_thread_start("sfs-timer", run, t);
+	return t;
 }
 
-void sfs_timers_stop(struct sfs_timers *a)
+void sfs_timers_stop(struct sfs_timers *t)
 {
-	if (!a)
+	if (!t)
 		return;
-	pthread_mutex_lock(&a->lock);
-	assert(sfs_list_is_empty(&a->list));
-	a->is_stopping = true;
-	pthread_cond_signal(&a->earlier);
-	pthread_mutex_unlock(&a->lock);
-	pthread_join(a->thread, NULL);
-	pthread_cond_destroy(&a->earlier);
-	pthread_mutex_destroy(&a->lock);
-	free(a);
+	pthread_mutex_lock(&t->lock);
+	assert(sfs_list_is_empty(&t->list));
+	t->is_stopping = true;
+	pthread_cond_signal(&t->earlier);
+	pthread_mutex_unlock(&t->lock);
+	pthread_join(t->thread, NULL);
+	pthread_cond_destroy(&t->earlier);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
 }
 
-void sfs_timer_set(struct sfs_timers *a, struct sfs_timer *timer, uint64_t at_ns)
+void sfs_timer_set(struct sfs_timers *t, struct sfs_timer *timer, uint64_t at_ns)
 {
-	pthread_mutex_lock(&a->lock);
+	pthread_mutex_lock(&t->lock);
 	sfs_link_remove(&timer->link);
 	timer->at_ns = at_ns;
-	sfs_list_push(&a->list, &timer->link);
-	if (at_ns < a->next_ns)
-		pthread_cond_signal(&a->earlier);
-	pthread_mutex_unlock(&a->lock);
+	sfs_list_push(&t->list, &timer->link);
+	if (at_ns < t->next_ns)
+		pthread_cond_signal(&t->earlier);
+	pthread_mutex_unlock(&t->lock);
 }
 
-void sfs_timer_unset(struct sfs_timers *a, struct sfs_timer *timer)
+void sfs_timer_unset(struct sfs_timers *t, struct sfs_timer *timer)
 {
-	pthread_mutex_lock(&a->lock);
+	pthread_mutex_lock(&t->lock);
 	sfs_link_remove(&timer->link);
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&t->lock);
 }

@@ -34,7 +34,7 @@ void sfs_sync_done(struct sfs_sync *sync)
 	pthread_cond_destroy(&sync->wake);
 }
 
-/* -EAGAIN: nothing until then. */
+/* -EAGAIN: not before `until_ns`. */
 static int wait_until(struct sfs_sync *sync, uint64_t until_ns)
 {
 	int err = -EAGAIN;
@@ -49,14 +49,15 @@ static int wait_until(struct sfs_sync *sync, uint64_t until_ns)
 	return err;
 }
 
-/* It has waited for too long. */
+/* The wait has timed out. */
 static int give_up(struct sfs_sync *sync)
 {
 	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
 
 	sfs_waiter_explain(&sync->waiter, &cause);
 	if (!sfs_waiter_cancel(&sync->waiter))
-		return wait_until(sync, UINT64_MAX); /* it is being told just now */
+		return wait_until(sync,
+				  UINT64_MAX); /* its done() is about to be called */
 	sfs_cause_note(&cause, sfs_stall_limit_ns(), "");
 	return -ETIMEDOUT;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* waiter - what a call registers when it cannot answer yet.
+/* waiter - how a call that cannot finish yet is resumed.
  *
- * Such a call takes a waiter and returns -EINPROGRESS if it has kept it; then
- * done() is called once, on any thread and without locks, and the call is to be
- * made again (err = 0) or has failed.  Calls that take a waiter may be given
- * NULL: then they return -EINPROGRESS and keep nothing. */
+ * Such a call takes a waiter, and returns -EINPROGRESS if it has kept it.  Then done() is
+ * called once, on any thread and without locks: err = 0: make the call again; < 0: it has
+ * failed.  If the waiter is NULL, the call returns -EINPROGRESS and keeps nothing. */
 #ifndef SFS_WAITER_H
 #define SFS_WAITER_H
 
@@ -19,21 +18,21 @@
 struct sfs_waiter {
 	void (*done)(struct sfs_waiter *waiter, int err);
 
-	/* Of whom it was given to. */
-	int (*translate)(int err); /* an error, before it is told; or NULL */
+	/* Set by the call that keeps it. */
+	int (*translate)(int err); /* changes an error before done(); or NULL */
 	/* What it waits for; called with the lock held, while it is in a list. */
 	void (*explain)(struct sfs_waiter *waiter, struct sfs_cause *cause);
 	void *owner;
 	struct sfs_link link;
 	pthread_mutex_t *lock; /* guards the link */
-	struct sfs_link told;
+	struct sfs_link ended; /* see sfs_waiters_end() */
 	uint32_t shard;
-	uint32_t n_again;  /* what was known already had to be looked at again */
+	uint32_t n_again;  /* how often it had to look again at what was known */
 	uint64_t asked_ns; /* sfs_clock_ns(), where the wait is bounded */
 };
 
-/* Take the waiter back.  true: done() will not be called.  false: it was, or is
- * about to be. */
+/* Cancel the wait.  true: done() will not be called.  false: it was, or is about to be.
+ */
 static inline bool sfs_waiter_cancel(struct sfs_waiter *waiter)
 {
 	bool was_in;
@@ -45,7 +44,7 @@ static inline bool sfs_waiter_cancel(struct sfs_waiter *waiter)
 	return was_in;
 }
 
-/* What does it wait for?  *cause stays as it is if it has been told, or that has no name.
+/* What does it wait for?  *cause stays unchanged if it has ended, or if that has no name.
  */
 static inline void sfs_waiter_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 {
@@ -55,35 +54,36 @@ static inline void sfs_waiter_explain(struct sfs_waiter *waiter, struct sfs_caus
 	pthread_mutex_unlock(waiter->lock);
 }
 
-/* For those who were given waiters, with the lock held: this one, or all of a list,
- * cannot be taken back any more; sfs_waiters_end() is to tell them. */
-static inline void sfs_waiter_tell(struct sfs_waiter *waiter, struct sfs_link *told)
+/* For calls that keep waiters, with the lock held: end the wait of this one, or of all of
+ * a list.  They can no longer be cancelled, and are collected in `ended`; after the lock,
+ * sfs_waiters_end() calls their done(). */
+static inline void sfs_waiter_tell(struct sfs_waiter *waiter, struct sfs_link *ended)
 {
 	sfs_link_remove(&waiter->link);
-	sfs_list_push(told, &waiter->told);
+	sfs_list_push(ended, &waiter->ended);
 }
 
-static inline void sfs_waiters_tell(struct sfs_link *waiters, struct sfs_link *told)
+static inline void sfs_waiters_tell(struct sfs_link *waiters, struct sfs_link *ended)
 {
 	while (!sfs_list_is_empty(waiters))
 		sfs_waiter_tell(sfs_container(waiters->next, struct sfs_waiter, link),
-				told);
+				ended);
 }
 
-/* Call their done(err); without the lock. */
-static inline void sfs_waiters_end(struct sfs_link *told, int err)
+/* Call done(err) of all; without the lock. */
+static inline void sfs_waiters_end(struct sfs_link *ended, int err)
 {
 	struct sfs_link *link;
 
-	sfs_lock_check_none("waiters are told");
-	while ((link = sfs_list_pop(told)) != NULL) {
-		struct sfs_waiter *w = sfs_container(link, struct sfs_waiter, told);
+	sfs_lock_check_none("waiters are resumed");
+	while ((link = sfs_list_pop(ended)) != NULL) {
+		struct sfs_waiter *w = sfs_container(link, struct sfs_waiter, ended);
 
 		w->done(w, err < 0 && w->translate ? w->translate(err) : err);
 	}
 }
 
-/* For callers that may wait:
+/* For callers that can block:
  *
  *	struct sfs_sync sync;
  *	sfs_sync_init(&sync);
@@ -103,11 +103,11 @@ struct sfs_sync {
 void sfs_sync_init(struct sfs_sync *sync);
 void sfs_sync_done(struct sfs_sync *sync);
 
-/* What the waiter was told.  -ETIMEDOUT: the sources have answered nothing for too long
- * (stall.h); the ledger says what was waited for. */
+/* Wait until the call can be made again.  -ETIMEDOUT: no source has responded for too
+ * long (stall.h); the ledger says what it waited for.  Others: the call has failed. */
 int sfs_sync_wait(struct sfs_sync *sync);
 
-/* The same; calls show(ctx) every tenth of a second. */
+/* The same; calls show(ctx) every tenth of a second, unless `show` is NULL. */
 int sfs_sync_wait_showing(struct sfs_sync *sync, void (*show)(void *ctx), void *ctx);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the window is a ring of slots, one a second of the clock.  A span of
- * time is cut at the seconds it goes over.  So entering a state costs a few additions,
- * and a window holds between nine and ten seconds. */
+/* How this works: the window is a ring of slots, one per second of the clock; a span of
+ * time is split at full seconds.  So entering a state costs a few additions, and a window
+ * holds between nine and ten seconds. */
 #include "base/waits.h"
 
 #include "base/clock.h"
@@ -29,7 +29,7 @@ void sfs_waits_init(struct sfs_waits_tally *a, struct sfs_waits_total *total,
 				      .second = now_ns / SFS_NS_PER_S};
 }
 
-/* Go on to a later second: the slots between are of nobody. */
+/* Go on to a later second: the slots between are empty. */
 static void advance(struct sfs_waits_tally *a, uint64_t second)
 {
 	uint64_t n = second - a->second;
@@ -139,42 +139,43 @@ enum sfs_wait sfs_waits_limit(const struct sfs_waits_sums *sums)
 static void say_reader(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
 {
 	if (f->n_ready > 0)
-		sfs_strbuf_printf(t, "%llu part%s for it", (unsigned long long)f->n_ready,
-				  f->n_ready == 1 ? " waits" : "s wait");
+		sfs_strbuf_printf(t, "%llu part%s ready for it",
+				  (unsigned long long)f->n_ready,
+				  f->n_ready == 1 ? " was" : "s were");
 	else
-		sfs_strbuf_puts(t, "no read waits");
+		sfs_strbuf_puts(t, "no read was waiting");
 }
 
-/* What helps where answers are late: more of them at once, if all are in use. */
+/* If responses are late, more connections help, if all are in use. */
 static void say_connections(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
 {
-	if (f->n_on_way >= f->n_connections)
-		sfs_strbuf_printf(t, "all %u connections are in use, raise connections=",
+	if (f->n_in_flight >= f->n_connections)
+		sfs_strbuf_printf(t, "all %u connections are in use; raise connections=",
 				  f->n_connections);
 	else
 		sfs_strbuf_printf(t,
-				  "%u of %u connections are in use, so more of them "
-				  "would not help",
-				  f->n_on_way, f->n_connections);
+				  "%u of %u connections are in use, so raising "
+				  "connections= would not help",
+				  f->n_in_flight, f->n_connections);
 }
 
 static void say_source(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
 {
 	if (f->is_local) {
-		sfs_strbuf_puts(t, "reads wait for the disk of the shards");
+		sfs_strbuf_puts(t, "reads wait for the disk");
 		return;
 	}
-	sfs_strbuf_puts(t, "reads wait for answers to begin; ");
+	sfs_strbuf_puts(t, "reads wait for responses to start; ");
 	say_connections(f, t);
 }
 
 static void say_network(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
 {
-	sfs_strbuf_puts(t, "reads wait for the rest of answers that have begun; ");
-	if (f->n_on_way >= f->n_connections)
+	sfs_strbuf_puts(t, "reads wait for responses to arrive in full; ");
+	if (f->n_in_flight >= f->n_connections)
 		sfs_strbuf_printf(t,
-				  "all %u connections are in use, raise connections= if "
-				  "the link has room",
+				  "all %u connections are in use; if the link has room, "
+				  "raise connections=",
 				  f->n_connections);
 	else
 		say_connections(f, t);
@@ -185,24 +186,22 @@ static void say_budget(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
 	char size[32];
 
 	sfs_strbuf_printf(t,
-			  "reads wait for what does not fit into %s; raise budget=, or "
-			  "read fewer streams at once",
+			  "reads wait for memory within %s; raise budget=, or read fewer "
+			  "streams at once",
 			  sfs_format_size(f->budget_bytes, size));
 }
 
 static void say_cpu(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
 {
 	(void)f;
-	sfs_strbuf_puts(t, "reads wait for what is here to be dealt with; more cores, or "
-			   "larger reads, help");
+	sfs_strbuf_puts(t, "reads wait for processing; more cores or larger reads help");
 }
 
 static void say_block(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
 {
 	(void)f;
-	sfs_strbuf_puts(t,
-			"reads wait for the first blocks to be whole; a smaller buffer= "
-			"begins sooner, with another order");
+	sfs_strbuf_puts(t, "reads wait for the first blocks to fill; a smaller buffer= "
+			   "starts sooner, but changes the order");
 }
 
 static const struct phrase {
@@ -223,15 +222,15 @@ void sfs_waits_explain(const struct sfs_waits_sums *sums,
 	enum sfs_wait limit = sfs_waits_limit(sums);
 
 	if (limit == SFS_WAIT_IDLE && facts->n_far > 0) {
-		sfs_strbuf_printf(text, "%u read%s for bytes far from every position",
-				  facts->n_far, facts->n_far == 1 ? " waits" : "s wait");
+		sfs_strbuf_printf(text, "%u random read%s", facts->n_far,
+				  facts->n_far == 1 ? " waits" : "s wait");
 		return;
 	}
 	if (limit == SFS_WAIT_IDLE) {
-		sfs_strbuf_puts(text, "nobody reads");
+		sfs_strbuf_puts(text, "nobody is reading");
 		return;
 	}
-	sfs_strbuf_printf(text, "%s is the bottleneck: %u %% of the time ",
+	sfs_strbuf_printf(text, "%s is the bottleneck: %u %% of the time, ",
 			  phrases[limit].who, sfs_waits_share(sums, limit));
 	phrases[limit].say(facts, text);
 }

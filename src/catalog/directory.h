@@ -68,6 +68,17 @@ static inline const char *sfs_directory_name(const struct sfs_directory *dir,
 	return dir->names + dir->nodes[node].name;
 }
 
+/* The entry of a folder after the entry `previous`, or the first one (previous: 0); 0 at
+ * the end. */
+static inline uint32_t sfs_directory_next(const struct sfs_directory *listing,
+					  uint32_t folder, uint64_t previous)
+{
+	if (previous >= listing->n)
+		return 0;
+	return previous ? listing->nodes[previous].next_sibling
+			: listing->nodes[folder].first_child;
+}
+
 /* Bytes of memory it takes. */
 uint64_t sfs_directory_memory(const struct sfs_directory *dir);
 

@@ -6,8 +6,8 @@
  * must not be trusted: it may be torn, truncated, of another shard, or forged.  One that
  * was opened can break nothing; whether it is for this shard, in this version, is for the
  * caller to check (shard_bytes, version), and only the headers could show that it is
- * true. docs/internals/catalog.md describes the format; little endian.  Pure; opening reads
- * all bytes of a part, once.
+ * true. docs/internals/catalog.md describes the format; little endian.  Pure; opening
+ * reads all bytes of a part, once.
  */
 #ifndef SFS_INDEX_FORMAT_H
 #define SFS_INDEX_FORMAT_H

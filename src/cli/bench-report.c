@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: each stage does all that those before it do, and more.  So the one at
- * which the rate drops most is the limit; and if it drops nowhere, the first is. */
+/* How this works: each stage includes the work of those before it.  So the bottleneck is
+ * the stage at which the rate drops most, or the first if it drops nowhere. */
 #include "cli/bench-report.h"
+
+#include "base/json-writer.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -31,13 +33,13 @@ static const char *gb(double bytes_per_s, char buf[RATE_CHARS])
 	return buf;
 }
 
-/* Processors that work for it. */
+/* Processors that it keeps busy. */
 static double n_own(const struct sfs_rate *rate)
 {
 	return rate->bytes_per_s / GIB * rate->cpu_s_per_gib;
 }
 
-/* Has the machine no more processors for the stage, whoever uses them? */
+/* Are all processors busy, whoever uses them? */
 static bool is_busy(const struct sfs_bench_facts *f, enum sfs_bench_stage stage)
 {
 	const struct sfs_rate *rate = &f->rates[stage];
@@ -68,7 +70,7 @@ static enum sfs_bench_stage last_stage(const struct sfs_bench_facts *f)
 		       : stage_before(f, SFS_BENCH_STAGE_MOUNT);
 }
 
-/* Did an epoch end so soon that its beginning is most of it? */
+/* Did an epoch end so soon that most of it is its start? */
 static bool is_too_short(const struct sfs_bench_facts *f)
 {
 	bool is_short = false;
@@ -88,7 +90,7 @@ enum sfs_bench_stage sfs_bench_report_limit(const struct sfs_bench_facts *f)
 	if (is_too_short(f))
 		return SFS_BENCH_N_STAGES;
 	for (i = 0; i <= SFS_BENCH_STAGE_MOUNT; i++) {
-		/* The rate of one that only filled its buffer is not yet its own. */
+		/* While it fills its buffer, the rate is not its own. */
 		if (!f->rates[i].is_there || f->rates[i].is_early)
 			continue;
 		rate = f->rates[i].bytes_per_s;
@@ -119,7 +121,8 @@ static void say_rates(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 	for (i = 0; i <= SFS_BENCH_STAGE_MOUNT; i++) {
 		if (!f->rates[i].is_there)
 			continue;
-		sfs_strbuf_printf(text, is_first ? "The %s gives %s GB/s" : ", the %s %s",
+		sfs_strbuf_printf(text,
+				  is_first ? "The %s delivers %s GB/s" : ", the %s %s",
 				  sfs_bench_stage_name((enum sfs_bench_stage)i),
 				  gb(f->rates[i].bytes_per_s, buf));
 		is_first = false;
@@ -130,13 +133,11 @@ static void say_rates(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 static void say_busy(const struct sfs_bench_facts *f, enum sfs_bench_stage stage,
 		     struct sfs_strbuf *text)
 {
-	sfs_strbuf_printf(
-		text,
-		"all %d processors of this machine are busy, %.1f of them with this",
-		f->n_processors, n_own(&f->rates[stage]));
+	sfs_strbuf_printf(text, "all %d processors are busy, %.1f of them with this",
+			  f->n_processors, n_own(&f->rates[stage]));
 }
 
-/* Do those that follow the source deliver all of it, as far as was measured? */
+/* Was a later stage measured in its steady state? */
 static bool has_steady_end(const struct sfs_bench_facts *f)
 {
 	enum sfs_bench_stage last = last_stage(f);
@@ -148,11 +149,11 @@ static void say_source(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	char buf[RATE_CHARS];
 
-	sfs_strbuf_printf(text, "The source gives %s GB/s on %d %s",
+	sfs_strbuf_printf(text, "The source delivers %s GB/s on %d %s",
 			  gb(f->rates[SFS_BENCH_STAGE_SOURCE].bytes_per_s, buf),
 			  f->n_connections, is_local(f) ? "threads" : "connections");
 	if (has_steady_end(f))
-		sfs_strbuf_printf(text, ", and the %s delivers all of it",
+		sfs_strbuf_printf(text, ", and the %s keeps up with it",
 				  sfs_bench_stage_name(last_stage(f)));
 	sfs_strbuf_puts(text, ": ");
 	if (is_busy(f, SFS_BENCH_STAGE_SOURCE)) {
@@ -161,51 +162,50 @@ static void say_source(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 	} else if (is_local(f)) {
 		sfs_strbuf_puts(text, "the disk is the limit.\n");
 	} else {
-		sfs_strbuf_puts(text, "the network or the server is the limit. Where the "
-				      "server is far, more connections= may help.\n");
+		sfs_strbuf_puts(text,
+				"the network or the server is the limit. If the server "
+				"is far away, more connections= may help.\n");
 	}
 }
 
 static void say_order(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	say_rates(f, text);
-	sfs_strbuf_puts(text, ": putting the samples in order is the limit; ");
+	sfs_strbuf_puts(text, ": shuffling is the limit; ");
 	if (is_busy(f, SFS_BENCH_STAGE_ORDER)) {
 		say_busy(f, SFS_BENCH_STAGE_ORDER, text);
 		sfs_strbuf_puts(text, ".\n");
 	} else {
-		sfs_strbuf_printf(text,
-				  "it keeps %.1f of %d processors busy, and waits "
-				  "otherwise: more connections= or a larger budget= may "
-				  "help.\n",
-				  n_own(&f->rates[SFS_BENCH_STAGE_ORDER]),
-				  f->n_processors);
+		sfs_strbuf_printf(
+			text,
+			"it uses %.1f of %d processors and waits the rest of the time: "
+			"more connections= or a larger budget= may help.\n",
+			n_own(&f->rates[SFS_BENCH_STAGE_ORDER]), f->n_processors);
 	}
 }
 
 static void say_mount(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	say_rates(f, text);
-	sfs_strbuf_puts(text,
-			": handing the bytes to the reader, through the kernel, is the "
-			"limit");
+	sfs_strbuf_puts(
+		text,
+		": passing the bytes through the kernel to the reader is the limit");
 	if (is_busy(f, SFS_BENCH_STAGE_MOUNT)) {
 		sfs_strbuf_puts(text, "; ");
 		say_busy(f, SFS_BENCH_STAGE_MOUNT, text);
 		sfs_strbuf_puts(text, ".\n");
 	} else {
 		sfs_strbuf_puts(text,
-				". One reader waits for each answer in turn; several "
-				"at a time, such as ranks or workers, get more.\n");
+				". One reader waits for each reply in turn; several "
+				"readers, such as ranks or workers, get more.\n");
 	}
 }
 
-/* It is the only one, and not the source. */
+/* It is the only stage, and not the source. */
 static void say_alone(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	say_rates(f, text);
-	sfs_strbuf_puts(text,
-			". What limits it is not known without the stages before.\n");
+	sfs_strbuf_puts(text, ". To find the limit, run the earlier stages too.\n");
 }
 
 static void say_cached(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
@@ -216,24 +216,24 @@ static void say_cached(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 
 	if (direct->is_there && cached->is_there &&
 	    cached->bytes_per_s < MUCH_LESS * direct->bytes_per_s)
-		sfs_strbuf_printf(
-			text,
-			"Through the page cache a reader gets %s GB/s: it should read "
-			"1 MiB or more with O_DIRECT, or mount with -o direct_io.\n",
-			gb(cached->bytes_per_s, buf));
+		sfs_strbuf_printf(text,
+				  "Through the page cache a reader gets %s GB/s; to "
+				  "bypass it, read 1 MiB or more at a time with "
+				  "O_DIRECT, or mount with -o direct_io.\n",
+				  gb(cached->bytes_per_s, buf));
 }
 
-/* What the numbers do not say by themselves. */
+/* What the numbers alone do not say. */
 static void say_notes(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	const struct sfs_rate *whole = &f->rates[SFS_BENCH_STAGE_MOUNT];
-	const char *separator = "An epoch ended before the time was up (";
+	const char *separator = "The epoch ended early (";
 	int i;
 
 	if (!whole->is_there)
 		whole = &f->rates[SFS_BENCH_STAGE_ORDER];
 	if (whole->is_there)
-		sfs_strbuf_printf(text, "The first sample came after %.2f s.\n",
+		sfs_strbuf_printf(text, "The first sample arrived after %.2f s.\n",
 				  whole->first_s);
 	for (i = 0; i < SFS_BENCH_N_STAGES; i++) {
 		if (!f->rates[i].has_ended)
@@ -243,28 +243,26 @@ static void say_notes(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 		separator = ", ";
 	}
 	if (separator[0] == ',') /* there were some */
-		sfs_strbuf_printf(
-			text,
-			"): the dataset is too small for %g s a stage, and so its "
-			"rates have their beginning and end in them.\n",
-			f->wanted_s);
+		sfs_strbuf_printf(text,
+				  "): the dataset is too small for %g s per stage, so "
+				  "these rates include the start and the end.\n",
+				  f->wanted_s);
 	for (i = 0; i < SFS_BENCH_N_STAGES; i++)
 		if (f->rates[i].is_early)
 			sfs_strbuf_printf(
 				text,
-				"The stage %s was still filling its buffer: its "
-				"rate would grow in more than --seconds=%g.\n",
+				"The %s stage was still filling its buffer: a run longer "
+				"than --seconds=%g would show a higher rate.\n",
 				sfs_bench_stage_name((enum sfs_bench_stage)i),
 				f->wanted_s);
 	for (i = 0; i < SFS_BENCH_N_STAGES; i++)
 		if (f->absent[i])
-			sfs_strbuf_printf(text, "The stage %s was left out: %s.\n",
+			sfs_strbuf_printf(text, "The %s stage was skipped: %s.\n",
 					  sfs_bench_stage_name((enum sfs_bench_stage)i),
 					  f->absent[i]);
 	if (f->n_local > 0)
-		sfs_strbuf_puts(text,
-				"What the page cache had of local files was read from "
-				"there, not from a disk.\n");
+		sfs_strbuf_puts(text, "Local files in the page cache were read from "
+				      "memory, not from disk.\n");
 }
 
 void sfs_bench_report_say(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
@@ -272,9 +270,8 @@ void sfs_bench_report_say(const struct sfs_bench_facts *f, struct sfs_strbuf *te
 	enum sfs_bench_stage limit = sfs_bench_report_limit(f);
 
 	if (is_too_short(f))
-		sfs_strbuf_puts(text,
-				"An epoch takes less than a second: too short to say "
-				"what limits it.\n");
+		sfs_strbuf_puts(text, "The epoch takes less than a second: too short to "
+				      "find the limit.\n");
 	if (limit == SFS_BENCH_STAGE_SOURCE)
 		say_source(f, text);
 	else if (limit != SFS_BENCH_N_STAGES &&
@@ -315,7 +312,7 @@ void sfs_bench_report_table(const struct sfs_bench_facts *f, struct sfs_strbuf *
 	sfs_strbuf_printf(text, "%s: %" PRIu32 " shards\n", f->dataset, f->n_shards);
 	sfs_strbuf_printf(
 		text,
-		"reach    the first answer after %.3f s, then %.0f sizes a second\n",
+		"reach    first response after %.3f s, then %.0f sizes per second\n",
 		f->reach_s, f->sizes_per_s);
 	if (last_stage(f) != SFS_BENCH_N_STAGES)
 		sfs_strbuf_puts(text,
@@ -328,60 +325,76 @@ void sfs_bench_report_table(const struct sfs_bench_facts *f, struct sfs_strbuf *
 }
 
 static void add_json_stage(const struct sfs_bench_facts *f, enum sfs_bench_stage stage,
-			   struct sfs_strbuf *text)
+			   struct sfs_json_writer *w)
 {
 	const struct sfs_rate *rate = &f->rates[stage];
 
-	sfs_strbuf_printf(text, ",{\"stage\":\"%s\",", sfs_bench_stage_name(stage));
+	sfs_json_open(w, NULL, '{');
+	sfs_json_put_string(w, "stage", sfs_bench_stage_name(stage));
 	if (!rate->is_there) {
-		sfs_strbuf_puts(text, "\"left_out\":");
-		sfs_strbuf_json(text, f->absent[stage]);
-		sfs_strbuf_puts(text, "}");
+		sfs_json_put_string(w, "left_out", f->absent[stage]);
+		sfs_json_close(w, '}');
 		return;
 	}
-	sfs_strbuf_printf(text,
-			  "\"bytes_per_s\":%.0f,\"samples_per_s\":", rate->bytes_per_s);
+	sfs_json_put_double(w, "bytes_per_s", 0, rate->bytes_per_s);
 	if (f->sample_bytes > 0)
-		sfs_strbuf_printf(text, "%.3f", samples_per_s(f, rate));
+		sfs_json_put_double(w, "samples_per_s", 3, samples_per_s(f, rate));
 	else
-		sfs_strbuf_puts(text, "null");
-	sfs_strbuf_printf(
-		text,
-		",\"cpu_s_per_gib\":%.4f,\"processors_busy\":%.2f,\"first_s\":%."
-		"6f,\"seconds\":%.6f,"
-		"\"bytes\":%" PRIu64 ",\"epoch_ended\":%s,\"still_filling\":%s}",
-		rate->cpu_s_per_gib, rate->n_busy, rate->first_s, rate->seconds,
-		rate->n_bytes, rate->has_ended ? "true" : "false",
-		rate->is_early ? "true" : "false");
+		sfs_json_put_string(w, "samples_per_s", NULL);
+	sfs_json_put_double(w, "cpu_s_per_gib", 4, rate->cpu_s_per_gib);
+	sfs_json_put_double(w, "processors_busy", 2, rate->n_busy);
+	sfs_json_put_double(w, "first_s", 6, rate->first_s);
+	sfs_json_put_double(w, "seconds", 6, rate->seconds);
+	sfs_json_put_uint(w, "bytes", rate->n_bytes);
+	sfs_json_put_bool(w, "epoch_ended", rate->has_ended);
+	sfs_json_put_bool(w, "still_filling", rate->is_early);
+	sfs_json_close(w, '}');
+}
+
+static void add_json_reach(const struct sfs_bench_facts *f, struct sfs_json_writer *w)
+{
+	sfs_json_open(w, NULL, '{');
+	sfs_json_put_string(w, "stage", "reach");
+	sfs_json_put_double(w, "first_s", 6, f->reach_s);
+	sfs_json_put_double(w, "sizes_per_s", 1, f->sizes_per_s);
+	sfs_json_close(w, '}');
+}
+
+/* All sentences on one line. */
+static void add_json_verdict(const struct sfs_bench_facts *f, struct sfs_json_writer *w)
+{
+	struct sfs_strbuf verdict = {0};
+	size_t i;
+
+	sfs_bench_report_say(f, &verdict);
+	for (i = 0; i < verdict.n; i++)
+		if (verdict.s[i] == '\n')
+			verdict.s[i] = i + 1 < verdict.n ? ' ' : 0;
+	sfs_json_put_string(w, "verdict", verdict.s ? verdict.s : "");
+	sfs_strbuf_done(&verdict);
 }
 
 void sfs_bench_report_json(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 {
 	enum sfs_bench_stage limit = sfs_bench_report_limit(f);
-	struct sfs_strbuf verdict = {0};
-	size_t i;
+	struct sfs_json_writer w = {.text = text};
+	int i;
 
-	sfs_strbuf_puts(text, "{\"dataset\":");
-	sfs_strbuf_json(text, f->dataset);
-	sfs_strbuf_printf(text,
-			  ",\"shards\":%" PRIu32 ",\"connections\":%d,\"processors\":%d,"
-			  "\"stages\":[{\"stage\":\"reach\",\"first_s\":%.6f,"
-			  "\"sizes_per_s\":%.1f}",
-			  f->n_shards, f->n_connections, f->n_processors, f->reach_s,
-			  f->sizes_per_s);
+	sfs_json_open(&w, NULL, '{');
+	sfs_json_put_string(&w, "dataset", f->dataset);
+	sfs_json_put_uint(&w, "shards", f->n_shards);
+	sfs_json_put_uint(&w, "connections", (uint64_t)f->n_connections);
+	sfs_json_put_uint(&w, "processors", (uint64_t)f->n_processors);
+	sfs_json_open(&w, "stages", '[');
+	add_json_reach(f, &w);
 	for (i = 0; i < SFS_BENCH_N_STAGES; i++)
 		if (f->rates[i].is_there || f->absent[i])
-			add_json_stage(f, (enum sfs_bench_stage)i, text);
-	sfs_strbuf_puts(text, "],\"limit\":");
-	sfs_strbuf_puts(text, limit == SFS_BENCH_N_STAGES ? "null" : "\"");
-	if (limit != SFS_BENCH_N_STAGES)
-		sfs_strbuf_printf(text, "%s\"", sfs_bench_stage_name(limit));
-	sfs_bench_report_say(f, &verdict);
-	for (i = 0; i < verdict.n; i++)
-		if (verdict.s[i] == '\n')
-			verdict.s[i] = i + 1 < verdict.n ? ' ' : 0;
-	sfs_strbuf_puts(text, ",\"verdict\":");
-	sfs_strbuf_json(text, verdict.s ? verdict.s : "");
-	sfs_strbuf_puts(text, "}\n");
-	sfs_strbuf_done(&verdict);
+			add_json_stage(f, (enum sfs_bench_stage)i, &w);
+	sfs_json_close(&w, ']');
+	sfs_json_put_string(&w, "limit",
+			    limit == SFS_BENCH_N_STAGES ? NULL
+							: sfs_bench_stage_name(limit));
+	add_json_verdict(f, &w);
+	sfs_json_close(&w, '}');
+	sfs_strbuf_puts(text, "\n");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verdict - what the measurements of `shufflefs bench` say: as a table, as JSON, and in
- * sentences that name the limit.  Pure.
+/* bench-report - the results of `shufflefs bench`: as a table, as JSON, and in sentences
+ * that name the bottleneck.  Pure.
  */
 #ifndef SFS_BENCH_REPORT_H
 #define SFS_BENCH_REPORT_H
@@ -20,32 +20,32 @@ enum sfs_bench_stage {
 };
 
 struct sfs_bench_facts {
-	const char *dataset; /* as people may read it: without secrets; borrowed */
+	const char *dataset; /* its name, without secrets; borrowed */
 	uint32_t n_shards, n_local;
 	int n_connections; /* or threads, where all shards are local */
 	int n_processors;
 	double wanted_s; /* of each stage, after its first byte */
 
-	double reach_s;	    /* until the first shards had answered */
-	double sizes_per_s; /* of shards that were asked for */
+	double reach_s;	    /* until the first shards responded */
+	double sizes_per_s; /* of shards */
 	struct sfs_rate rates[SFS_BENCH_N_STAGES];
-	const char *absent[SFS_BENCH_N_STAGES]; /* why it is not there, though it was
-						 * wanted; NULL; borrowed */
-	double sample_bytes;			/* on average; 0: not known */
-	uint64_t epoch_bytes;			/* of samples; 0: not known */
+	const char
+		*absent[SFS_BENCH_N_STAGES]; /* why it was skipped, or NULL; borrowed */
+	double sample_bytes;		     /* on average; 0: not known */
+	uint64_t epoch_bytes;		     /* of samples; 0: not known */
 	double fill_s; /* how long a stream filled its buffer, from the first byte on */
 };
 
 const char *sfs_bench_stage_name(enum sfs_bench_stage stage);
 
-/* The stage that makes it no faster, of source, order and mount; SFS_BENCH_N_STAGES if
- * none of them was measured, or for too short a time to say. */
+/* The bottleneck, of source, order and mount; SFS_BENCH_N_STAGES if none was measured, or
+ * for too short a time to say. */
 enum sfs_bench_stage sfs_bench_report_limit(const struct sfs_bench_facts *facts);
 
-/* Append what is the limit and what helps, a sentence or two a line. */
+/* Append sentences that name the bottleneck and what helps, one or two on a line. */
 void sfs_bench_report_say(const struct sfs_bench_facts *facts, struct sfs_strbuf *text);
 
-/* Append all that is known: for people, and as a line of JSON. */
+/* Append all results: as a table, or as a line of JSON. */
 void sfs_bench_report_table(const struct sfs_bench_facts *facts, struct sfs_strbuf *text);
 void sfs_bench_report_json(const struct sfs_bench_facts *facts, struct sfs_strbuf *text);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: large reads, one ahead.  When one fails, small ones take over, as the
- * kernel does: they get at what comes before the error.  A reader of tar stops at the two
- * zero blocks that end the samples; when it closes the pipe then, all is well. */
+/* How this works: large reads, one ahead.  When one fails, small ones follow, as the
+ * kernel does: they deliver the bytes before the error.  A reader of tar stops at the two
+ * zero blocks after the samples; it is no error if it closes the pipe then. */
 #include "cli/cat.h"
 
 #include "base/clock.h"
 #include "base/ledger.h"
 #include "cli/reader.h"
 #include "engine/engine.h"
+#include "tree/file.h"
 #include "tree/tree.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 
 #define READ_BYTES  ((size_t)1 << 20)
 #define SMALL_BYTES ((size_t)4 << 10)
-#define LAST_MS	    100 /* for each that is left, when one has not come in time */
+#define LAST_MS	    100 /* for each small read, after a large one has timed out */
 
 /* Write all pieces; *ret_n is how much was written when that failed. */
 static int write_pieces(int fd, const struct sfs_read *read, size_t *ret_n)
@@ -51,65 +52,70 @@ static int write_pieces(int fd, const struct sfs_read *read, size_t *ret_n)
 	return 0;
 }
 
-/* -ETIMEDOUT: they have not come in time. */
-static int next(struct sfs_reader *pull, uint64_t timeout_ms,
+/* Wait for the next bytes.  -ETIMEDOUT: they have not arrived in time. */
+static int next(struct sfs_reader *reader, uint64_t timeout_ms,
 		const struct sfs_read **ret_read)
 {
 	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
-	int ret = sfs_reader_next(pull, timeout_ms, ret_read);
+	int ret = sfs_reader_next(reader, timeout_ms, ret_read);
 
 	if (ret != -EAGAIN)
 		return ret;
-	sfs_reader_explain(pull, &cause);
+	sfs_reader_explain(reader, &cause);
 	if (timeout_ms != LAST_MS)
 		sfs_cause_note(&cause, timeout_ms * SFS_NS_PER_MS, "");
 	return -ETIMEDOUT;
 }
 
-/* Read on from *written, and write.  0: that was the end.  -EPIPE and others: of the
- * writing; *ret_read_err is an error of the reading. */
-static int copy_on(struct sfs_file *file, size_t n_bytes, int n_reads,
-		   uint64_t timeout_ms, int fd, uint64_t *written, int *ret_read_err)
+struct copy {
+	struct sfs_file *file;
+	int fd;
+	uint64_t n_written;
+	int read_err; /* 0: none */
+};
+
+/* Go on from n_written to the end, with n_reads of n_bytes at a time.  < 0: an error of
+ * writing. */
+static int copy_rest(struct copy *c, size_t n_bytes, int n_reads, uint64_t timeout_ms)
 {
 	const struct sfs_read *read;
-	struct sfs_reader pull;
+	struct sfs_reader reader;
 	size_t n_written;
 	int ret = 0;
 
-	sfs_reader_begin(&pull, file, *written, n_bytes, n_reads);
-	while (ret == 0 && (*ret_read_err = next(&pull, timeout_ms, &read)) == 0 &&
+	sfs_reader_begin(&reader, c->file, c->n_written, n_bytes, n_reads);
+	while (ret == 0 && (c->read_err = next(&reader, timeout_ms, &read)) == 0 &&
 	       read->n_answered > 0) {
-		ret = write_pieces(fd, read, &n_written);
-		*written += n_written;
+		ret = write_pieces(c->fd, read, &n_written);
+		c->n_written += n_written;
 	}
-	sfs_reader_done(&pull);
+	sfs_reader_done(&reader);
 	return ret;
 }
 
 static int copy(struct sfs_file *file, const char *path, uint64_t timeout_ms, int fd,
 		struct sfs_error *err)
 {
-	uint64_t written = 0;
-	int read_err, ret;
+	struct copy c = {.file = file, .fd = fd};
+	int ret;
 
-	ret = copy_on(file, READ_BYTES, 2, timeout_ms, fd, &written, &read_err);
-	if (read_err < 0)
-		ret = copy_on(file, SMALL_BYTES, 1,
-			      read_err == -ETIMEDOUT ? LAST_MS : timeout_ms, fd, &written,
-			      &read_err);
-	if (read_err < 0) {
-		sfs_ledger_why(path, read_err, err);
-		return sfs_error_wrap(err, read_err, "%s: cannot read on after byte %llu",
-				      path, (unsigned long long)written);
+	ret = copy_rest(&c, READ_BYTES, 2, timeout_ms);
+	if (c.read_err < 0)
+		ret = copy_rest(&c, SMALL_BYTES, 1,
+				c.read_err == -ETIMEDOUT ? LAST_MS : timeout_ms);
+	if (c.read_err < 0) {
+		sfs_ledger_why(path, c.read_err, err);
+		return sfs_error_wrap(err, c.read_err, "%s: read error at byte %llu",
+				      path, (unsigned long long)c.n_written);
 	}
-	if (ret == -EPIPE && written >= sfs_file_padding(file))
+	if (ret == -EPIPE && c.n_written >= sfs_file_padding(file))
 		return 0;
 	if (ret < 0 && ret != -EPIPE)
 		sfs_error_set(err, ret, "cannot write: %s", strerror(-ret));
 	return ret;
 }
 
-/* Streams need all shards: say which are missing. */
+/* A stream needs all shards: report which are missing. */
 static int wait_for_sizes(struct sfs_engine *engine, const char *path,
 			  struct sfs_error *err)
 {

@@ -7,7 +7,8 @@
 #include "config/options.h"
 
 /* Write the file `path` ("epochs/0.tar") of the dataset to the descriptor.
- * -EPIPE: the reader has gone before it had all samples.  Others with a sentence. */
+ * -EPIPE: the reader closed the pipe before it had all samples.  Others: with an error.
+ */
 int sfs_cat(struct sfs_options *options, const struct sfs_strings *specs,
 	    const char *path, int fd, struct sfs_error *err);
 

@@ -156,7 +156,7 @@ static void give_up(struct indexing *x)
 		sfs_waiter_explain(&job->waiter, &cause);
 		if (!sfs_waiter_cancel(&job->waiter))
 			continue; /* it comes back through `ready` */
-		sfs_cause_note(&cause, sfs_stall_limit_ns(), "it is not indexed");
+		sfs_cause_note(&cause, sfs_stall_limit_ns(), "the shard is not indexed");
 		job->err = -ETIMEDOUT;
 		run(x, job);
 	}
@@ -198,7 +198,7 @@ static int report_failures(struct indexing *x, struct sfs_error *err)
 		return 0;
 	if (x->n_failed == tally.n_missing + tally.n_refused + tally.n_failed)
 		return sfs_error_set(err, x->failure, "%s", why.text);
-	return sfs_error_set(err, x->failure, "%u of %u shards could not be indexed%s%s",
+	return sfs_error_set(err, x->failure, "cannot index %u of %u shards%s%s",
 			     x->n_failed, x->n_done, why.text[0] ? ": " : "", why.text);
 }
 
@@ -211,9 +211,8 @@ static int report(struct indexing *x, struct sfs_strbuf *text, struct sfs_error 
 	sfs_source_count(x->engine->files, &counts);
 	sfs_source_count(x->engine->http, &counts);
 	sfs_strbuf_printf(text,
-			  "%u shards are indexed: %" PRIu64
-			  " samples; %s bytes were read in "
-			  "%.1f s\n",
+			  "indexed %u shards: %" PRIu64
+			  " samples; read %s bytes in %.1f s\n",
 			  x->n_done - x->n_failed - x->n_left_out, x->n_samples,
 			  sfs_format_size(counts.n_bytes, size),
 			  (double)(sfs_clock_ns() - x->begun_ns) / SFS_NS_PER_S);
@@ -223,9 +222,8 @@ static int report(struct indexing *x, struct sfs_strbuf *text, struct sfs_error 
 	if (x->n_lost > 0)
 		return sfs_error_set(err, -EIO,
 				     "%" PRIu64
-				     " indexes could not be kept: what was said above, "
-				     "or the server tells no version of its shards, and "
-				     "then only --to=DIR keeps them",
+				     " indexes were not saved: see the messages above; "
+				     "if the server sends no ETag or date, use --to=DIR",
 				     x->n_lost);
 	return 0;
 }
@@ -237,8 +235,7 @@ static int check_place(const struct sfs_options *o, struct sfs_error *err)
 
 	if (o->index_to || folder)
 		return 0;
-	return sfs_error_set(err, -EINVAL,
-			     "there is no place for indexes, as %s: --to=DIR names one",
+	return sfs_error_set(err, -EINVAL, "nowhere to save indexes: %s; use --to=DIR",
 			     o->index_cache ? "index-cache=no"
 					    : "neither XDG_CACHE_HOME nor HOME is set");
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* plan - what settings would be like, before anything is mounted.
+/* plan - `shufflefs plan`: how well settings shuffle, and what they cost, without a
+ * mount.
  *
- * How well they shuffle (quality.h), from the real order of epochs 0 and 1; how much
- * memory a stream takes, how many connections and requests; and how far the order is the
- * same for all numbers of ranks.  Or the cheapest settings that shuffle well enough.
+ * The quality (quality.h) of the real order of epochs 0 and 1; the memory of a stream,
+ * its connections and requests; and up to where the order is the same for all numbers of
+ * ranks.  Or the cheapest settings that shuffle well enough.
  */
 #ifndef SFS_PLAN_H
 #define SFS_PLAN_H
@@ -18,12 +19,12 @@
 struct sfs_plan_options {
 	uint32_t batch;	  /* > 1; a batch of one rank */
 	uint32_t n_ranks; /* 0: do not look at ranks */
-	double quality;	  /* B_eff that is wanted; 0: none */
-	bool is_exact;	  /* count the samples of all shards, not of three */
+	double quality;	  /* the worth of a batch that is wanted; 0: none */
+	bool is_exact;	  /* scan all shards, not three */
 	const char *svg;  /* draw the order into this file; NULL: don't */
 };
 
-/* Append it to *text, for people.  Waits.  < 0: with a sentence. */
+/* Append the report to *text.  Waits.  < 0: with an error. */
 int sfs_plan(struct sfs_options *options, const struct sfs_strings *specs,
 	     const struct sfs_plan_options *plan, struct sfs_strbuf *text,
 	     struct sfs_error *err);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the reads take turns.  That which the caller has had is begun anew,
- * further on, when the caller asks for the next. */
+/* How this works: the reads take turns.  When the caller wants the next one, the one
+ * before is released and started again further on. */
 #include "cli/reader.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/lock.h"
-#include "tree/tree.h"
+#include "tree/file.h"
 
 #include <errno.h>
 
@@ -15,28 +15,28 @@ static void on_read(struct sfs_read *read, int err)
 {
 	struct sfs_reader_turn *turn = sfs_container(read, struct sfs_reader_turn, read);
 
-	pthread_mutex_lock(&turn->pull->lock);
+	pthread_mutex_lock(&turn->reader->lock);
 	turn->err = err;
 	turn->is_done = true;
-	pthread_cond_signal(&turn->pull->wake);
-	pthread_mutex_unlock(&turn->pull->lock);
+	pthread_cond_signal(&turn->reader->wake);
+	pthread_mutex_unlock(&turn->reader->lock);
 }
 
 static void begin(struct sfs_reader *p, struct sfs_reader_turn *turn)
 {
 	turn->is_done = false;
-	turn->is_begun = true;
-	turn->read = (struct sfs_read){.offset = p->asked,
+	turn->is_started = true;
+	turn->read = (struct sfs_read){.offset = p->next_offset,
 				       .n_bytes = p->n_bytes,
 				       .done = on_read};
-	p->asked += p->n_bytes;
+	p->next_offset += p->n_bytes;
 	sfs_file_read(p->file, &turn->read);
 }
 
-/* What became of the turn's read.  -EAGAIN: nothing yet. */
+/* The result of the turn's read.  -EAGAIN: none yet. */
 static int wait_for(struct sfs_reader_turn *turn, uint64_t timeout_ms)
 {
-	struct sfs_reader *p = turn->pull;
+	struct sfs_reader *p = turn->reader;
 	uint64_t until_ns =
 		timeout_ms ? sfs_clock_ns() + timeout_ms * SFS_NS_PER_MS : UINT64_MAX;
 	int ret;
@@ -49,11 +49,11 @@ static int wait_for(struct sfs_reader_turn *turn, uint64_t timeout_ms)
 	return ret;
 }
 
-static void give_back(struct sfs_reader_turn *turn)
+static void release(struct sfs_reader_turn *turn)
 {
 	if (turn->err == 0)
 		sfs_read_release(&turn->read);
-	turn->is_begun = false;
+	turn->is_started = false;
 }
 
 void sfs_reader_begin(struct sfs_reader *p, struct sfs_file *file, uint64_t offset,
@@ -62,13 +62,13 @@ void sfs_reader_begin(struct sfs_reader *p, struct sfs_file *file, uint64_t offs
 	int i;
 
 	*p = (struct sfs_reader){.file = file,
-				 .asked = offset,
+				 .next_offset = offset,
 				 .n_bytes = n_bytes,
 				 .n_reads = n_reads};
 	sfs_lock_init(&p->lock, SFS_LOCK_READER);
 	pthread_cond_init(&p->wake, NULL);
 	for (i = 0; i < n_reads; i++) {
-		p->turns[i].pull = p;
+		p->turns[i].reader = p;
 		begin(p, &p->turns[i]);
 	}
 }
@@ -76,17 +76,17 @@ void sfs_reader_begin(struct sfs_reader *p, struct sfs_file *file, uint64_t offs
 int sfs_reader_next(struct sfs_reader *p, uint64_t timeout_ms,
 		    const struct sfs_read **ret_read)
 {
-	struct sfs_reader_turn *turn = &p->turns[p->next], *given = steal(&p->given);
+	struct sfs_reader_turn *turn = &p->turns[p->next], *lent = steal(&p->lent);
 	int ret;
 
-	if (given) {
-		give_back(given);
-		begin(p, given);
+	if (lent) {
+		release(lent);
+		begin(p, lent);
 	}
 	ret = wait_for(turn, timeout_ms);
 	if (ret < 0)
 		return ret;
-	p->given = turn;
+	p->lent = turn;
 	p->next = (p->next + 1) % p->n_reads;
 	*ret_read = &turn->read;
 	return 0;
@@ -97,15 +97,15 @@ void sfs_reader_explain(struct sfs_reader *p, struct sfs_cause *cause)
 	struct sfs_reader_turn *turn = &p->turns[p->next];
 
 	pthread_mutex_lock(&p->lock);
-	if (turn->is_begun && !turn->is_done)
+	if (turn->is_started && !turn->is_done)
 		sfs_read_explain(&turn->read, cause);
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* true: it will not be answered. */
-static bool take_back(struct sfs_reader_turn *turn)
+/* true: its done() will not be called. */
+static bool cancel(struct sfs_reader_turn *turn)
 {
-	struct sfs_reader *p = turn->pull;
+	struct sfs_reader *p = turn->reader;
 	bool is_taken;
 
 	pthread_mutex_lock(&p->lock);
@@ -119,10 +119,10 @@ void sfs_reader_done(struct sfs_reader *p)
 	int i;
 
 	for (i = 0; i < p->n_reads; i++) {
-		if (!p->turns[i].is_begun || take_back(&p->turns[i]))
+		if (!p->turns[i].is_started || cancel(&p->turns[i]))
 			continue;
-		wait_for(&p->turns[i], 0); /* its answer is on its way, or here */
-		give_back(&p->turns[i]);
+		wait_for(&p->turns[i], 0); /* its done() was or will be called */
+		release(&p->turns[i]);
 	}
 	pthread_mutex_destroy(&p->lock);
 	pthread_cond_destroy(&p->wake);

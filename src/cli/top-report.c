@@ -51,7 +51,7 @@ static void add_shown(struct sfs_strbuf *t, const char *s, size_t n)
 	}
 }
 
-/* The value that is next, if it is a string; else it is passed over. */
+/* Take the next value if it is a string; otherwise skip it. */
 static bool take_string(struct sfs_json *json, char **ret)
 {
 	enum sfs_json_token token = sfs_json_next(json);
@@ -66,7 +66,7 @@ static bool take_string(struct sfs_json *json, char **ret)
 	return true;
 }
 
-/* The same with a whole number. */
+/* The same for a whole number. */
 static bool take_number(struct sfs_json *json, uint64_t *ret)
 {
 	enum sfs_json_token token = sfs_json_next(json);
@@ -77,7 +77,7 @@ static bool take_number(struct sfs_json *json, uint64_t *ret)
 	return true;
 }
 
-/* Is there another of what stands in this object or array?  false at its end, too. */
+/* Is there another element in this object or array?  false also after an error. */
 static bool has_more(struct sfs_json *json, enum sfs_json_token *ret_token)
 {
 	*ret_token = sfs_json_next(json);
@@ -109,13 +109,13 @@ static bool take_sources(struct sfs_json *json, char **ret)
 static bool take_shares(struct sfs_json *json, uint64_t shares[SFS_N_WAITS])
 {
 	enum sfs_json_token token = sfs_json_next(json);
-	uint64_t *share, nobody, percent;
+	uint64_t *share, unused, percent;
 	int k;
 
 	if (token != SFS_JSON_OBJECT)
 		return sfs_json_skip(json, token);
 	while (has_more(json, &token)) {
-		share = &nobody;
+		share = &unused;
 		for (k = 0; k < SFS_N_WAITS; k++)
 			if (sfs_json_is(json, sfs_waits_name((enum sfs_wait)k)))
 				share = &shares[k];
@@ -132,7 +132,7 @@ struct field {
 	uint64_t *value;
 };
 
-/* A number that is wanted, or passed over. */
+/* Take a number that is wanted, or skip it. */
 static bool take_field(struct sfs_json *json, const struct field *fields)
 {
 	enum sfs_json_token token;
@@ -144,7 +144,7 @@ static bool take_field(struct sfs_json *json, const struct field *fields)
 	return sfs_json_skip(json, token);
 }
 
-/* Takes over the row's verdict. */
+/* Takes the row's verdict. */
 static void add_row(struct sfs_top_report *s, struct sfs_top_report_row *row)
 {
 	s->n_all++;
@@ -273,7 +273,8 @@ int sfs_top_report_read(const void *bytes, size_t n, struct sfs_top_report *ret,
 
 	sfs_json_init(&json, bytes, n);
 	if (!take_all(&json, &s) || !s.version || s.shards == 0)
-		ret_value = sfs_json_refuse(&json, err, "no stats of a mount");
+		ret_value =
+			sfs_json_refuse(&json, err, "these are not the stats of a mount");
 	sfs_json_done(&json);
 	if (ret_value < 0)
 		sfs_top_report_done(&s);
@@ -284,7 +285,7 @@ int sfs_top_report_read(const void *bytes, size_t n, struct sfs_top_report *ret,
 
 /* ---- drawing ---- */
 
-/* Cut what was added since `from` to so many characters. */
+/* Cut what was added since `from` to `columns` characters. */
 static void cut(struct sfs_strbuf *t, size_t from, unsigned columns)
 {
 	size_t at = from, n;
@@ -305,7 +306,7 @@ static void add_time(struct sfs_strbuf *t, uint64_t s)
 			  (unsigned)(s / 60 % 60), (unsigned)(s % 60));
 }
 
-/* Bytes a second between two moments; `ret` gets the text, "-" if they are one moment. */
+/* Bytes per second between two reports; `ret` gets it as text, "-" if it is not known. */
 static uint64_t rate(const struct sfs_top_report *now,
 		     const struct sfs_top_report *before, uint64_t is, uint64_t was,
 		     char ret[40])
@@ -321,7 +322,7 @@ static uint64_t rate(const struct sfs_top_report *now,
 	return n;
 }
 
-/* Where a row's reader was: the nearest position of that stream that is not ahead. */
+/* Where the reader of a row was: the nearest position in that stream, not after it. */
 static const struct sfs_top_report_row *find_before(const struct sfs_top_report *before,
 						    const struct sfs_top_report_row *row)
 {
@@ -422,15 +423,13 @@ static void draw_budget(const struct sfs_top_report *now, struct sfs_strbuf *t)
 static void draw_requests(const struct sfs_top_report *now, struct sfs_strbuf *t)
 {
 	sfs_strbuf_printf(
-		t,
-		"requests  %llu on the way, %llu ended, %llu failed, %llu tried "
-		"again",
+		t, "requests  %llu in flight, %llu ended, %llu failed, %llu retried",
 		(unsigned long long)now->n_requests, (unsigned long long)now->requests,
 		(unsigned long long)now->requests_failed,
 		(unsigned long long)now->events_retry);
 }
 
-/* How many of the n bytes of s go into a line of so many columns: up to a space. */
+/* How many of the n bytes of s fit into a line of `columns`: up to a space. */
 static size_t line_of(const char *s, size_t n, unsigned columns)
 {
 	size_t at = 0, space = 0, length;
@@ -443,7 +442,7 @@ static size_t line_of(const char *s, size_t n, unsigned columns)
 	return at == n || s[at] == ' ' || space == 0 ? at : space;
 }
 
-/* On as many lines as it takes. */
+/* On as many lines as needed. */
 static void draw_verdict(const char *s, unsigned columns, struct sfs_strbuf *t)
 {
 	unsigned room = columns > INDENT + 10 ? columns - INDENT : 0;
@@ -477,7 +476,7 @@ static unsigned count_lines(const char *s)
 	return n;
 }
 
-/* As many rows as there is room for; a line says how many there is none for. */
+/* As many rows as fit; a line says how many do not. */
 static void draw_rows(const struct sfs_top_report *now,
 		      const struct sfs_top_report *before, unsigned columns,
 		      unsigned room, struct sfs_strbuf *t)

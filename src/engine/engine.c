@@ -21,11 +21,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GIB		  ((uint64_t)1 << 30)
-#define MIB		  ((uint64_t)1 << 20)
-#define CAT_BUDGET	  (256 * MIB)
-#define MAX_FILE_THREADS  8
-#define TRIM_SECONDS	  10 /* unused for so long, memory is given back */
+#define GIB		 ((uint64_t)1 << 30)
+#define MIB		 ((uint64_t)1 << 20)
+#define CAT_BUDGET	 (256 * MIB)
+#define MAX_FILE_THREADS 8
+#define TRIM_SECONDS	 10 /* unused for so long, memory is given back */
 
 /* ---- how much memory ---- */
 
@@ -38,8 +38,8 @@ static int choose_budget(struct sfs_options *o, bool is_cat, uint64_t *ret_bytes
 	*ret_bytes = o->budget;
 	if (o->budget > limit)
 		sfs_warning(
-			"budget=%s is more than the %s of memory that this machine or "
-			"control group has: it may be killed for that; lower budget=",
+			"budget=%s exceeds the %s of memory that this machine or control "
+			"group has: the kernel may kill shufflefs; lower budget=",
 			sfs_format_size(o->budget, need), sfs_format_size(limit, have));
 	if (o->budget)
 		return 0;
@@ -50,8 +50,8 @@ static int choose_budget(struct sfs_options *o, bool is_cat, uint64_t *ret_bytes
 		if (2 * o->buffer > limit / 2)
 			return sfs_error_set(
 				err, -ENOMEM,
-				"buffer=%s wants twice as much memory, and this "
-				"machine has %s: lower buffer=, or set budget=",
+				"buffer=%s needs twice that much memory, but this "
+				"machine has only %s: lower buffer=, or set budget=",
 				sfs_format_size(o->buffer, need),
 				sfs_format_size(limit, have));
 		n = 2 * o->buffer;
@@ -79,12 +79,11 @@ static int check_budget(const struct sfs_order_settings *order, uint64_t budget,
 
 	if (budget >= need)
 		return 0;
-	return sfs_error_set(
-		err, -ENOMEM,
-		"budget=%s is too small for %llu lanes, which need %s: raise "
-		"budget=, or lower lanes= (which is another order)",
-		sfs_format_size(budget, have), (unsigned long long)lanes,
-		sfs_format_size((need + MIB - 1) / MIB * MIB, want));
+	return sfs_error_set(err, -ENOMEM,
+			     "budget=%s is too small for %llu lanes, which need %s: "
+			     "raise budget=, or lower lanes= (which changes the order)",
+			     sfs_format_size(budget, have), (unsigned long long)lanes,
+			     sfs_format_size((need + MIB - 1) / MIB * MIB, want));
 }
 
 /* A disk is served well by few. */
@@ -289,11 +288,10 @@ static int name_shards(struct sfs_engine *engine, struct sfs_error *err)
 		name = shards->shards[i].name;
 		id = sfs_directory_put(engine->names, name, strlen(name));
 		if (id == 0)
-			return sfs_error_set(
-				err, -EINVAL,
-				"the shard name '%s' cannot be a path, or is the "
-				"folder of another shard",
-				name);
+			return sfs_error_set(err, -EINVAL,
+					     "shard name '%s' is not a valid path, or is "
+					     "also the folder of another shard",
+					     name);
 		engine->names->nodes[id].data = i;
 	}
 	return 0;
@@ -376,8 +374,9 @@ static int check_order(struct sfs_engine *engine, struct sfs_error *err)
 	if (strcmp(found, expected) == 0)
 		return 0;
 	return sfs_error_set(err, -ESTALE,
-			     "the order is %s, not %s as expect-order wants: the shards' "
-			     "names or sizes are others, or seed, lanes, buffer or keys",
+			     "the order is %s, but expect-order is %s: shard names or "
+			     "sizes differ, or an option that is part of the order does "
+			     "(seed, lanes, buffer, segment, equal, keys)",
 			     found, expected);
 }
 
@@ -413,8 +412,8 @@ static int load(const struct sfs_strings *specs, struct sfs_dataset *ret_dataset
 	thread = sfs_thread_start("sfs-load", run_load, l);
 	if (!sfs_thread_join_until(thread, sfs_stall_deadline(sfs_clock_ns())))
 		return sfs_error_set(err, -ETIMEDOUT,
-				     "the disk of the shards does not answer: no list of "
-				     "them within %llu s (read-timeout)",
+				     "cannot list the shards: the disk did not respond "
+				     "within %llu s (read-timeout)",
 				     (unsigned long long)(sfs_stall_limit_ns() /
 							  SFS_NS_PER_S));
 	ret = l->ret;
@@ -487,7 +486,8 @@ void sfs_engine_stop(struct sfs_engine *engine)
 	sfs_source_stop(engine->http);
 	sfs_index_finder_stop(engine->indexes);
 	if (sfs_threads_are_left()) {
-		sfs_warning("a local disk does not answer; it is left alone");
+		sfs_warning(
+			"a local disk does not respond; exiting without waiting for it");
 		return; /* it may write into our memory yet */
 	}
 	if (engine->streams.runtime) {

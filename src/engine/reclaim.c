@@ -76,13 +76,12 @@ static void say(struct sfs_reclaim *t, uint64_t limit)
 	t->said_ns = now;
 	sfs_format_size(t->runtime->budget.total_bytes, from);
 	if (t->allowed == SFS_PSI_ALL)
-		sfs_warning("memory: the control group has less of it than at the start: "
-			    "prefetching within %s instead of %s",
+		sfs_warning("the control group's memory limit was lowered: prefetching "
+			    "within %s instead of %s",
 			    sfs_format_size(limit, to), from);
 	else
-		sfs_warning("memory is short here, somebody waits for it %llu %% of the "
-			    "time: prefetching less than budget=%s until that has "
-			    "passed",
+		sfs_warning("memory is short (processes wait for it %llu %% of the "
+			    "time): prefetching less than budget=%s until it recovers",
 			    (unsigned long long)sfs_reclaim_pressure_percent(t), from);
 }
 

@@ -46,7 +46,7 @@ struct sfs_slabs *sfs_slabs_new(uint64_t capacity_bytes)
 	slabs->base = mmap(NULL, slabs->capacity * SFS_SLAB_BYTES, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (slabs->base == MAP_FAILED) {
-		sfs_error("cannot reserve %zu bytes of addresses",
+		sfs_error("cannot reserve %zu bytes of address space: raise ulimit -v",
 			  slabs->capacity * SFS_SLAB_BYTES);
 		abort();
 	}

@@ -21,8 +21,8 @@ struct sfs_netpath {
 	uint64_t rtt_ns, wait_ns, bytes_per_s;
 };
 
-/* Does it take long to a first byte?  A server that is near and slow to respond, as S3 is,
- * counts as far. */
+/* Does it take long to a first byte?  A server that is near and slow to respond, as S3
+ * is, counts as far. */
 bool sfs_netpath_is_far(const struct sfs_netpath *path);
 
 /* Is the round trip long?  Only such a path loses packets, and brings bytes in bursts. */

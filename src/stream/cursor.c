@@ -371,7 +371,7 @@ static struct sfs_cursor *cursor_alloc(const struct sfs_cursor_settings *setting
 	c->blocked = UINT32_MAX;
 	c->born_ns = c->last_read_ns = sfs_clock_ns();
 	c->is_ahead = is_ahead;
-	c->timer.ring = on_timer;
+	c->timer.fire = on_timer;
 	sfs_shaper_init(&c->shaper, c->born_ns);
 	sfs_waits_init(&c->waits, &runtime->counters.waits, c->born_ns);
 	if (!is_ahead)

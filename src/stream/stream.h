@@ -11,7 +11,7 @@
 #ifndef SFS_STREAM_H
 #define SFS_STREAM_H
 
-#include "base/strbuf.h"
+#include "base/json-writer.h"
 #include "io/header-scan.h"
 #include "io/request.h"
 #include "io/runtime.h"
@@ -107,7 +107,7 @@ void sfs_stream_let_go(struct sfs_stream *stream);
 void sfs_stream_prefetch(struct sfs_stream *stream, bool is_on);
 bool sfs_stream_was_read(struct sfs_stream *stream);
 
-/* One JSON object for each open stream, separated by commas. */
-void sfs_streams_print(struct sfs_streams *streams, struct sfs_strbuf *text);
+/* Write one object for each open stream, into an array that the caller has opened. */
+void sfs_streams_print(struct sfs_streams *streams, struct sfs_json_writer *writer);
 
 #endif

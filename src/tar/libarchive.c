@@ -294,3 +294,8 @@ out:
 	sfs_libarchive_done(&m);
 	return ret;
 }
+
+const char *sfs_libarchive_version(void)
+{
+	return strchr(archive_version_string(), ' ') + 1; /* "libarchive 3.6.2" */
+}

@@ -48,4 +48,7 @@ int sfs_libarchive_parse(const unsigned char *group, size_t n, uint64_t n_left,
 			 struct sfs_libarchive *ret_member, struct sfs_error *err);
 void sfs_libarchive_done(struct sfs_libarchive *member);
 
+/* Which libarchive this runs with: "3.6.2". */
+const char *sfs_libarchive_version(void);
+
 #endif

@@ -26,7 +26,7 @@ enum kind { EPOCH, EPOCH_FOLDER, NAMED, EPOCHS };
 struct sfs_epochs {
 	struct sfs_engine *engine;
 	struct sfs_names *names;
-	struct sfs_scripts *scripts;
+	struct sfs_order_files *order_files;
 };
 
 struct sfs_epochs *sfs_epochs_new(struct sfs_engine *engine)
@@ -35,7 +35,7 @@ struct sfs_epochs *sfs_epochs_new(struct sfs_engine *engine)
 
 	e->engine = engine;
 	e->names = sfs_names_new();
-	e->scripts = sfs_scripts_new(&engine->runtime);
+	e->order_files = sfs_order_files_new(&engine->runtime);
 	return e;
 }
 
@@ -44,7 +44,7 @@ void sfs_epochs_free(struct sfs_epochs *e)
 	if (!e)
 		return;
 	sfs_names_free(e->names);
-	sfs_scripts_free(e->scripts);
+	sfs_order_files_free(e->order_files);
 	free(e);
 }
 
@@ -95,7 +95,7 @@ static bool node_of_name(struct sfs_epochs *e, const struct sfs_name *name,
 
 /* ---- look-up ---- */
 
-/* Nobody sees more than an errno of a look-up: the ledger tells what to do. */
+/* A lookup returns only an errno: the ledger says why, and what to do. */
 static int refuse(const struct sfs_name *name, int err, const char *why)
 {
 	struct sfs_strbuf path = {0};
@@ -130,7 +130,8 @@ int sfs_epochs_lookup(struct sfs_epochs *e, uint64_t folder, const char *compone
 		return refuse(&name, ret, why.text);
 	if (!node_of_name(e, &name, ret_node))
 		return refuse(&name, -ENFILE,
-			      "too many names below epochs/ were looked up; mount anew");
+			      "too many names were looked up in epochs/: unmount and "
+			      "mount again");
 	return 0;
 }
 
@@ -149,8 +150,7 @@ uint64_t sfs_epochs_parent(struct sfs_epochs *e, uint64_t node)
 
 /* ---- folders ---- */
 
-static void list_first(struct sfs_epochs *e, uint64_t cookie,
-		       bool (*tell)(void *, const char *, uint64_t, bool, uint64_t),
+static void list_first(struct sfs_epochs *e, uint64_t cookie, sfs_add_entry *add,
 		       void *ctx)
 {
 	char name[32];
@@ -158,21 +158,20 @@ static void list_first(struct sfs_epochs *e, uint64_t cookie,
 
 	for (i = cookie; i < e->engine->options->epochs && i <= SFS_EPOCH_MAX; i++) {
 		snprintf(name, sizeof name, "%llu.tar", (unsigned long long)i);
-		if (!tell(ctx, name, node_of(EPOCH, i), false, i + 1))
+		if (!add(ctx, name, node_of(EPOCH, i), false, i + 1))
 			break;
 	}
 }
 
 int sfs_epochs_list(struct sfs_epochs *e, uint64_t node, uint64_t cookie,
-		    bool (*tell)(void *, const char *, uint64_t, bool, uint64_t),
-		    void *ctx)
+		    sfs_add_entry *add, void *ctx)
 {
 	struct sfs_name folder, name;
 	uint32_t number;
 	bool is_taken = true;
 
 	if (node == SFS_EPOCHS_ROOT) {
-		list_first(e, cookie, tell, ctx);
+		list_first(e, cookie, add, ctx);
 		return 0;
 	}
 	folder = name_of(e, node);
@@ -185,8 +184,8 @@ int sfs_epochs_list(struct sfs_epochs *e, uint64_t node, uint64_t cookie,
 		struct sfs_strbuf text = {0};
 
 		sfs_name_print(&name, &text);
-		is_taken = tell(ctx, text.s, node_of(NAMED, number), name.is_folder,
-				(uint64_t)number + 1);
+		is_taken = add(ctx, text.s, node_of(NAMED, number), name.is_folder,
+			       (uint64_t)number + 1);
 		sfs_strbuf_done(&text);
 	}
 	return 0;
@@ -227,9 +226,9 @@ static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 	if (name->rank < sfs_order_positions(&e->engine->runtime.order, n, name->n_ranks))
 		return 0;
 	if (n == 0)
-		return refuse(name, -EINVAL, "the shards have no samples at all");
+		return refuse(name, -EINVAL, "the shards contain no samples");
 	snprintf(why, sizeof why,
-		 "rank %u of %u would have no sample, as there are only %llu: use fewer "
+		 "rank %u of %u has no samples: the dataset has only %llu; use fewer "
 		 "ranks, or equal=pad",
 		 name->rank, name->n_ranks, (unsigned long long)n);
 	return refuse(name, -EINVAL, why);
@@ -344,13 +343,13 @@ int sfs_epochs_open(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 	return ret;
 }
 
-bool sfs_epochs_is_script(struct sfs_epochs *e, uint64_t node)
+bool sfs_epochs_is_order(struct sfs_epochs *e, uint64_t node)
 {
 	return node != SFS_EPOCHS_ROOT && name_of(e, node).is_order;
 }
 
-int sfs_epochs_open_script(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
-			   struct sfs_order_file **ret_script)
+int sfs_epochs_open_order(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
+			  struct sfs_order_file **ret_file)
 {
 	struct sfs_name name = name_of(e, node);
 	int ret;
@@ -363,8 +362,8 @@ int sfs_epochs_open_script(struct sfs_epochs *e, uint64_t node, struct sfs_waite
 	if (ret == 0)
 		ret = check_rank(e, &name);
 	if (ret == 0)
-		*ret_script = sfs_order_file_open(e->scripts, name.epoch,
-						  sfs_name_share(&name), name.first);
+		*ret_file = sfs_order_file_open(e->order_files, name.epoch,
+						sfs_name_share(&name), name.first);
 	return ret;
 }
 

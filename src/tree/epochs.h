@@ -37,13 +37,12 @@ int sfs_epochs_attr(struct sfs_epochs *epochs, uint64_t node, struct sfs_waiter 
 
 /* As sfs_tree_list(). */
 int sfs_epochs_list(struct sfs_epochs *epochs, uint64_t folder, uint64_t cookie,
-		    bool (*tell)(void *ctx, const char *name, uint64_t node,
-				 bool is_folder, uint64_t cookie),
-		    void *ctx);
+		    sfs_add_entry *add, void *ctx);
 
 uint64_t sfs_epochs_parent(struct sfs_epochs *epochs, uint64_t node);
 
-/* What a file shows of its stream: the samples from byte `offset` on, and zeros. */
+/* The part of its stream that a file shows: the samples from byte `offset` on, and zeros.
+ */
 struct sfs_extract {
 	uint64_t offset, n_bytes;
 };
@@ -53,11 +52,11 @@ struct sfs_extract {
 int sfs_epochs_open(struct sfs_epochs *epochs, uint64_t node, struct sfs_waiter *waiter,
 		    struct sfs_stream **ret_stream, struct sfs_extract *ret_extract);
 
-/* Is it a file that tells an order, and so no stream?  Open it: all samples and names
- * must be known.  As sfs_tree_attr(). */
-bool sfs_epochs_is_script(struct sfs_epochs *epochs, uint64_t node);
-int sfs_epochs_open_script(struct sfs_epochs *epochs, uint64_t node,
-			   struct sfs_waiter *waiter, struct sfs_order_file **ret_script);
+/* Is it an .order file, not a stream?  Open it: needs all samples and names.  Errors as
+ * sfs_tree_attr(). */
+bool sfs_epochs_is_order(struct sfs_epochs *epochs, uint64_t node);
+int sfs_epochs_open_order(struct sfs_epochs *epochs, uint64_t node,
+			  struct sfs_waiter *waiter, struct sfs_order_file **ret_file);
 
 /* The value of an extended attribute, as text:
  *   user.shufflefs.order               sfs_fingerprint(), in hexadecimal
@@ -68,8 +67,8 @@ int sfs_epochs_open_script(struct sfs_epochs *epochs, uint64_t node,
 int sfs_epochs_xattr(struct sfs_epochs *epochs, uint64_t node, const char *attribute,
 		     struct sfs_waiter *waiter, struct sfs_strbuf *text);
 
-/* Their names, each with its NUL; but for sample-at, and samples as long as counting them
- * would mean to look at shards: some programs ask for all that is listed. */
+/* Their names, each with its NUL; without sample-at, and without samples as long as
+ * counting them would read shards, because some programs get all that are listed. */
 void sfs_epochs_list_xattrs(struct sfs_epochs *epochs, uint64_t node,
 			    struct sfs_strbuf *text);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a script is a task that makes lines for the first of the reads that
- * wait.  `text` is a piece of the whole, from byte `start` of it on.  Lines are added to
- * it until it reaches far enough, and what lies before the read is dropped.
+/* How this works: a file is a task that makes lines for the first of the reads that
+ * wait.  `text` is a piece of the whole, starting at its byte `start`.  Lines are added
+ * until it reaches far enough, and what lies before the read is dropped.
  *
- * An epoch is played through a window of rounds at a time (play.h).  Where a window
- * begins, a mark is set: the byte of the text, and the round.  With a map of the order
- * the playing can go on at any round, so a read begins at the last mark before it.  There
- * are few marks: when the array is full, every other one goes. */
+ * An iterator goes through an epoch one window of rounds at a time (iterate.h).  Each
+ * start of a window gets a mark: the byte of the text, and the round.  With a locator,
+ * the iterator can seek to any round, so a read starts at the last mark before it.  When
+ * the array of marks is full, every other one is dropped. */
 #include "tree/order-file.h"
 
 #include "base/alloc.h"
@@ -26,9 +26,8 @@
 #define N_AT_A_TIME 2048  /* lines */
 #define N_SKIPPED   65536 /* samples before the first line */
 #define N_MARKS	    4096  /* 128 KiB */
-#define WORTH_BYTES                                                        \
-	((uint64_t)128 << 10) /* of text: less than that is not leapt over \
-			       */
+#define SEEK_BYTES \
+	((uint64_t)128 << 10) /* of text: less is made, not skipped by a seek */
 
 struct mark {
 	uint64_t at;		   /* byte of the text */
@@ -36,16 +35,16 @@ struct mark {
 	uint64_t round;		   /* in which the window begins */
 };
 
-struct sfs_scripts {
+struct sfs_order_files {
 	struct sfs_runtime *runtime;
 	struct sfs_account account;
 
-	pthread_mutex_t lock; /* guards all below, and what scripts say is under it */
+	pthread_mutex_t lock; /* guards all below, and what files say is under it */
 	struct sfs_link list;
 };
 
 struct sfs_order_file {
-	struct sfs_scripts *all;
+	struct sfs_order_files *all;
 	uint64_t epoch, first;
 	struct sfs_share share;
 	struct sfs_task task;
@@ -58,10 +57,10 @@ struct sfs_order_file {
 
 	/* The task's. */
 	struct sfs_order order;
-	struct sfs_iterator play;
-	struct sfs_locator map;
-	struct sfs_charge held; /* counts them all */
-	bool has_order, has_map;
+	struct sfs_iterator iterator;
+	struct sfs_locator locator;
+	struct sfs_charge charge; /* counts them all */
+	bool has_order, has_locator;
 	uint64_t n_to_skip;
 	bool is_at_end;
 	uint64_t position, offset; /* of the next sample, in the file */
@@ -69,7 +68,7 @@ struct sfs_order_file {
 	uint64_t start;
 	struct mark *marks;
 	uint32_t n_marks;
-	uint64_t apart; /* bytes, at least, between two of them */
+	uint64_t spacing; /* bytes, at least, between two of them */
 };
 
 /* ---- lines ---- */
@@ -148,21 +147,21 @@ static void set_mark(struct sfs_order_file *s)
 	const struct mark *last = s->n_marks ? &s->marks[s->n_marks - 1] : NULL;
 	uint32_t i;
 
-	if (last && text_end(s) < last->at + s->apart)
+	if (last && text_end(s) < last->at + s->spacing)
 		return;
 	if (s->n_marks == N_MARKS) {
 		for (i = 0; i < N_MARKS / 2; i++)
 			s->marks[i] = s->marks[2 * i];
 		s->n_marks = N_MARKS / 2;
-		s->apart = text_end(s) / (N_MARKS / 2);
+		s->spacing = text_end(s) / (N_MARKS / 2);
 	}
 	s->marks[s->n_marks++] = (struct mark){.at = text_end(s),
 					       .position = s->position,
 					       .offset = s->offset,
-					       .round = s->play.round};
+					       .round = s->iterator.round};
 }
 
-/* The last mark that is not behind byte `at`. */
+/* The last mark at or before byte `at`. */
 static const struct mark *find_mark(const struct sfs_order_file *s, uint64_t at)
 {
 	uint32_t low = 0, high = s->n_marks, middle;
@@ -181,48 +180,48 @@ static const struct mark *find_mark(const struct sfs_order_file *s, uint64_t at)
 
 static int count(struct sfs_order_file *s)
 {
-	struct sfs_scripts *all = s->all;
-	uint64_t n = sfs_order_memory(&s->order) + sfs_iterator_memory(&s->play) +
+	struct sfs_order_files *all = s->all;
+	uint64_t n = sfs_order_memory(&s->order) + sfs_iterator_memory(&s->iterator) +
 		     N_MARKS * sizeof *s->marks + s->text.capacity;
 
-	if (s->has_map)
+	if (s->has_locator)
 		n += sfs_locator_memory(&s->order);
-	return sfs_charge_count(&s->held, &all->account, (size_t)n,
+	return sfs_charge_count(&s->charge, &all->account, (size_t)n,
 				all->runtime->budget.total_bytes / 2);
 }
 
-/* There is no room: what it took is given back. */
+/* There is no room: give back what it took. */
 static int give_up(struct sfs_order_file *s)
 {
-	uint64_t n = sfs_order_memory(&s->order) + sfs_iterator_memory(&s->play);
+	uint64_t n = sfs_order_memory(&s->order) + sfs_iterator_memory(&s->iterator);
 	char size[32];
 
 	sfs_ledger_add(SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
 		       "close other .order files, or raise budget=",
-		       "the .order of epoch %llu takes %s or more, and the budget has no "
-		       "room for it",
+		       "the .order file of epoch %llu needs %s or more, and the budget "
+		       "has no room for it",
 		       (unsigned long long)s->epoch, sfs_format_size(n, size));
-	if (s->has_map)
-		sfs_locator_done(&s->map);
-	sfs_iterator_done(&s->play);
+	if (s->has_locator)
+		sfs_locator_done(&s->locator);
+	sfs_iterator_done(&s->iterator);
 	sfs_order_done(&s->order);
 	sfs_strbuf_done(&s->text);
-	sfs_charge_done(&s->held);
+	sfs_charge_done(&s->charge);
 	free(steal(&s->marks));
 	s->n_marks = 0;
-	s->has_map = s->has_order = false;
+	s->has_locator = s->has_order = false;
 	return -ENOMEM;
 }
 
-/* ---- where the playing is ---- */
+/* ---- the position of the iterator ---- */
 
-static void rewind_play(struct sfs_order_file *s)
+static void rewind_iterator(struct sfs_order_file *s)
 {
 	const struct sfs_sample_tables tables =
 		sfs_shards_tables(&s->all->runtime->shards);
 
-	sfs_iterator_done(&s->play);
-	sfs_iterator_init(&s->play, &s->order, &tables);
+	sfs_iterator_done(&s->iterator);
+	sfs_iterator_init(&s->iterator, &s->order, &tables);
 	s->n_to_skip = s->first;
 	s->is_at_end = false;
 	s->position = s->offset = s->start = 0;
@@ -239,38 +238,38 @@ static int have_order(struct sfs_order_file *s)
 	sfs_partition(&s->order, &runtime->order, s->epoch, runtime->shards.n, &tables,
 		      s->share);
 	s->marks = sfs_calloc(N_MARKS, sizeof *s->marks);
-	s->apart = 1;
+	s->spacing = 1;
 	s->has_order = true;
-	rewind_play(s);
+	rewind_iterator(s);
 	return count(s) < 0 ? give_up(s) : 0;
 }
 
 /* false: there is no room for one. */
-static bool have_map(struct sfs_order_file *s)
+static bool have_locator(struct sfs_order_file *s)
 {
 	struct sfs_shards *shards = &s->all->runtime->shards;
 	const struct sfs_sample_tables tables = sfs_shards_tables(shards);
 	struct sfs_spot spot;
 	uint32_t shard;
 
-	if (s->has_map)
+	if (s->has_locator)
 		return true;
-	s->has_map = true;
+	s->has_locator = true;
 	if (count(s) < 0) {
-		s->has_map = false;
+		s->has_locator = false;
 		return false;
 	}
-	sfs_locator_init(&s->map, &s->order, &tables, sfs_shards_totals);
-	if (sfs_locator_nth(&s->map, 0, &spot, &shard) == 0)
+	sfs_locator_init(&s->locator, &s->order, &tables, sfs_shards_totals);
+	if (sfs_locator_nth(&s->locator, 0, &spot, &shard) == 0)
 		return true;
-	sfs_locator_done(&s->map); /* (no samples at all) */
-	s->has_map = false;
+	sfs_locator_done(&s->locator); /* (no samples at all) */
+	s->has_locator = false;
 	return false;
 }
 
 static void go_to(struct sfs_order_file *s, const struct mark *mark)
 {
-	sfs_iterator_seek(&s->play, &s->map, mark->round);
+	sfs_iterator_seek(&s->iterator, &s->locator, mark->round);
 	s->n_to_skip = 0;
 	s->is_at_end = false;
 	s->position = mark->position;
@@ -279,16 +278,16 @@ static void go_to(struct sfs_order_file *s, const struct mark *mark)
 	s->text.n = 0;
 }
 
-/* Be somewhere before byte `at`, near it if that is known. */
+/* Move the iterator to before byte `at`, and near it if a mark is. */
 static void approach(struct sfs_order_file *s, uint64_t at)
 {
 	const struct mark *mark = find_mark(s, at);
-	bool is_behind = at < s->start;
+	bool is_before = at < s->start;
 
-	if (mark && (is_behind || mark->at > text_end(s) + WORTH_BYTES) && have_map(s))
+	if (mark && (is_before || mark->at > text_end(s) + SEEK_BYTES) && have_locator(s))
 		go_to(s, mark);
-	else if (is_behind)
-		rewind_play(s);
+	else if (is_before)
+		rewind_iterator(s);
 }
 
 /* ---- making text: the task ---- */
@@ -311,7 +310,7 @@ static void skip(struct sfs_order_file *s)
 	uint64_t n = s->n_to_skip < N_SKIPPED ? s->n_to_skip : N_SKIPPED, i;
 
 	for (i = 0; i < n && !s->is_at_end; i++)
-		s->is_at_end = sfs_iterator_next(&s->play) == NULL;
+		s->is_at_end = sfs_iterator_next(&s->iterator) == NULL;
 	s->n_to_skip -= n;
 }
 
@@ -322,9 +321,9 @@ static uint64_t make_lines(struct sfs_order_file *s, uint64_t at, uint64_t end)
 	uint64_t n = 0;
 
 	while (n < N_AT_A_TIME && text_end(s) < end) {
-		if (sfs_iterator_is_between(&s->play))
+		if (sfs_iterator_is_between(&s->iterator))
 			set_mark(s);
-		sample = sfs_iterator_next(&s->play);
+		sample = sfs_iterator_next(&s->iterator);
 		s->is_at_end = !sample;
 		if (!sample)
 			break;
@@ -380,7 +379,7 @@ static struct sfs_read *first_read(struct sfs_order_file *s)
 		       : sfs_container(s->reads.next, struct sfs_read, link);
 }
 
-/* The bytes are there, or will never be.  Whoever asked may have gone meanwhile. */
+/* The bytes are there, or never will be.  The read may have been cancelled meanwhile. */
 static void answer(struct sfs_order_file *s, uint64_t at, size_t n, int err)
 {
 	struct sfs_read *read;
@@ -398,16 +397,16 @@ static void answer(struct sfs_order_file *s, uint64_t at, size_t n, int err)
 		read->done(read, err);
 }
 
-static void free_script(struct sfs_order_file *s)
+static void free_file(struct sfs_order_file *s)
 {
-	if (s->has_map)
-		sfs_locator_done(&s->map);
+	if (s->has_locator)
+		sfs_locator_done(&s->locator);
 	if (s->has_order) {
-		sfs_iterator_done(&s->play);
+		sfs_iterator_done(&s->iterator);
 		sfs_order_done(&s->order);
 	}
 	sfs_strbuf_done(&s->text);
-	sfs_charge_done(&s->held);
+	sfs_charge_done(&s->charge);
 	free(s->marks);
 	free(s);
 }
@@ -415,7 +414,7 @@ static void free_script(struct sfs_order_file *s)
 static bool run(struct sfs_task *task)
 {
 	struct sfs_order_file *s = sfs_container(task, struct sfs_order_file, task);
-	struct sfs_scripts *all = s->all;
+	struct sfs_order_files *all = s->all;
 	struct sfs_read *read;
 	uint64_t at = 0;
 	bool is_closed;
@@ -431,15 +430,15 @@ static bool run(struct sfs_task *task)
 	}
 	pthread_mutex_unlock(&all->lock);
 	if (is_closed)
-		free_script(s);
+		free_file(s);
 	if (is_closed || !read)
 		return !is_closed;
 
 	ret = work(s, at, n);
 	if (ret != -EINPROGRESS)
 		answer(s, at, n, ret);
-	/* Others have their turn.  (After the last answer it may be closed: then nobody
-	 * but this very task frees it, when it has run once more.) */
+	/* Give others a turn.  (After the last answer the file may be closed: then only
+	 * this task frees it, when it runs once more.) */
 	sfs_threadpool_post(all->runtime->pool, task);
 	return true;
 }
@@ -460,7 +459,7 @@ static bool cancel(struct sfs_read *read)
 
 static void explain(struct sfs_read *read, struct sfs_cause *cause)
 {
-	sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "the text of an order to be made");
+	sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "the text of an .order file");
 }
 
 void sfs_order_file_read(struct sfs_order_file *s, struct sfs_read *read)
@@ -486,7 +485,7 @@ uint64_t sfs_order_file_lines(struct sfs_order_file *s)
 }
 
 /* Locked. */
-static struct sfs_order_file *find(struct sfs_scripts *all, uint64_t epoch,
+static struct sfs_order_file *find(struct sfs_order_files *all, uint64_t epoch,
 				   struct sfs_share share, uint64_t first)
 {
 	SFS_EACH (s, &all->list, struct sfs_order_file, link) {
@@ -497,7 +496,7 @@ static struct sfs_order_file *find(struct sfs_scripts *all, uint64_t epoch,
 	return NULL;
 }
 
-struct sfs_order_file *sfs_order_file_open(struct sfs_scripts *all, uint64_t epoch,
+struct sfs_order_file *sfs_order_file_open(struct sfs_order_files *all, uint64_t epoch,
 					   struct sfs_share share, uint64_t first)
 {
 	struct sfs_order_file *s;
@@ -521,12 +520,13 @@ struct sfs_order_file *sfs_order_file_open(struct sfs_scripts *all, uint64_t epo
 
 void sfs_order_file_close(struct sfs_order_file *s)
 {
-	struct sfs_scripts *all;
+	struct sfs_order_files *all;
 
 	if (!s)
 		return;
 	all = s->all;
-	/* Posted with the lock held: the task sees that it is closed, and frees it. */
+	/* Post with the lock held: the task sees that the file is closed, and frees it.
+	 */
 	pthread_mutex_lock(&all->lock);
 	if (--s->n_users == 0) {
 		assert(sfs_list_is_empty(&s->reads));
@@ -539,9 +539,9 @@ void sfs_order_file_close(struct sfs_order_file *s)
 
 /* ---- life ---- */
 
-struct sfs_scripts *sfs_scripts_new(struct sfs_runtime *runtime)
+struct sfs_order_files *sfs_order_files_new(struct sfs_runtime *runtime)
 {
-	struct sfs_scripts *all = sfs_calloc(1, sizeof *all);
+	struct sfs_order_files *all = sfs_calloc(1, sizeof *all);
 
 	all->runtime = runtime;
 	sfs_lock_init(&all->lock, SFS_LOCK_ORDER_FILES);
@@ -550,7 +550,7 @@ struct sfs_scripts *sfs_scripts_new(struct sfs_runtime *runtime)
 	return all;
 }
 
-void sfs_scripts_free(struct sfs_scripts *all)
+void sfs_order_files_free(struct sfs_order_files *all)
 {
 	if (!all)
 		return;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* script - the order of a stream as text, made while it is read.
+/* order-file - the order of a stream as text, made while it is read.
  *
- * A line for each sample: its position in the file, its offset there, its length, its
- * shard and its key, between tabs (docs/ORDER.md, section 8).  It is made on the pool, a
- * few thousand lines at a time, so that a read that is taken back costs nothing more.
- * Where a line begins is only known when those before it were made; from then on a read
- * anywhere begins at a mark near it.
+ * One line per sample: its position in the file, its offset, its length, its shard and
+ * its key, separated by tabs (docs/ORDER.md, section 8).  The pool makes a few thousand
+ * lines at a time, so a read that is cancelled costs nothing more.  Where a line begins
+ * is known only after the lines before it have been made; from then on, a read starts at
+ * a mark near its offset.
  *
- * All who read the same order share one script.  What it takes is held in an account, up
- * to half of the budget for all of them.  Any thread may call; nothing waits.
+ * All readers of the same order share one file.  Their memory is charged to an account,
+ * up to half of the budget for all files.  Any thread may call; nothing waits.
  */
 #ifndef SFS_ORDER_FILE_H
 #define SFS_ORDER_FILE_H
@@ -17,24 +17,24 @@
 #include "io/runtime.h"
 
 struct sfs_order_file;
-struct sfs_scripts;
+struct sfs_order_files;
 
-struct sfs_scripts *sfs_scripts_new(struct sfs_runtime *runtime);
+struct sfs_order_files *sfs_order_files_new(struct sfs_runtime *runtime);
 
 /* All must be closed, and the pool stopped.  NULL is fine. */
-void sfs_scripts_free(struct sfs_scripts *scripts);
+void sfs_order_files_free(struct sfs_order_files *files);
 
-/* Of a part of an epoch, from its sample `first` on.  All tables and members must be
- * there, and stay so.  Close it when none of its reads is under way. */
-struct sfs_order_file *sfs_order_file_open(struct sfs_scripts *scripts, uint64_t epoch,
+/* Open the order of a share of an epoch, from its sample `first` on.  All tables and
+ * members must be in memory, and stay there.  No read may be in progress at close. */
+struct sfs_order_file *sfs_order_file_open(struct sfs_order_files *files, uint64_t epoch,
 					   struct sfs_share share, uint64_t first);
-void sfs_order_file_close(struct sfs_order_file *script); /* NULL is fine */
+void sfs_order_file_close(struct sfs_order_file *file); /* NULL is fine */
 
-/* Begin a read (read.h): it is clipped at the end of the text.  -ENOMEM: the budget has
- * no room for the order. */
-void sfs_order_file_read(struct sfs_order_file *script, struct sfs_read *read);
+/* Start a read (request.h); it is clipped at the end of the text.  -ENOMEM: the budget
+ * has no room for the order. */
+void sfs_order_file_read(struct sfs_order_file *file, struct sfs_read *read);
 
-/* How many lines were made, over and over, for its readers so far. */
-uint64_t sfs_order_file_lines(struct sfs_order_file *script);
+/* How many lines were made so far, repeated ones counted each time (for tests). */
+uint64_t sfs_order_file_lines(struct sfs_order_file *file);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/json-writer.h"
 #include "base/ledger.h"
 #include "stream/prefetch.h"
 
@@ -22,23 +23,21 @@ enum { MAX_NUMBERS = 64 };
 /* Of all streams since the mount; nobody waits while it is idle. */
 static const struct number waits[SFS_N_WAITS] = {
 	[SFS_WAIT_READER] = {"waits_reader_ns",
-			     "Nanoseconds that streams have waited for their reader.",
-			     true, 0},
+			     "Nanoseconds that streams waited for their reader.", true,
+			     0},
 	[SFS_WAIT_SOURCE] = {"waits_source_ns",
-			     "Nanoseconds that reads have waited for answers to begin.",
+			     "Nanoseconds that reads waited for responses to start.",
 			     true, 0},
 	[SFS_WAIT_NETWORK] = {"waits_network_ns",
-			      "Nanoseconds that reads have waited for answers' bytes.",
+			      "Nanoseconds that reads waited for the rest of responses.",
 			      true, 0},
 	[SFS_WAIT_BUDGET] = {"waits_budget_ns",
-			     "Nanoseconds that reads have waited for want of memory.",
-			     true, 0},
-	[SFS_WAIT_CPU] = {"waits_cpu_ns",
-			  "Nanoseconds that reads have waited for what was here.", true,
-			  0},
+			     "Nanoseconds that reads waited for memory.", true, 0},
+	[SFS_WAIT_CPU] = {"waits_cpu_ns", "Nanoseconds that reads waited for processing.",
+			  true, 0},
 	[SFS_WAIT_BLOCK] = {"waits_block_ns",
-			    "Nanoseconds that reads have waited for first blocks.", true,
-			    0},
+			    "Nanoseconds that reads waited for the first blocks to fill.",
+			    true, 0},
 };
 
 static int collect(struct sfs_engine *engine, struct number *n)
@@ -57,55 +56,56 @@ static int collect(struct sfs_engine *engine, struct number *n)
 	NUMBER("shards", "Shards of the dataset.", false, runtime->shards.n);
 	NUMBER("shards_sized", "Shards whose size is known.", false,
 	       sfs_sizes_known(engine->sizes));
-	NUMBER("delivered_bytes", "Bytes of streams given to readers.", true,
+	NUMBER("delivered_bytes", "Bytes of streams delivered to readers.", true,
 	       atomic_load(&c->delivered_bytes));
 	NUMBER("reads", "Reads of streams answered.", true, atomic_load(&c->reads));
 	NUMBER("reads_waited", "Reads of streams that had to wait.", true,
 	       atomic_load(&c->reads_waited));
-	NUMBER("reads_waited_ns", "Nanoseconds that readers of streams have waited.",
-	       true, atomic_load(&c->waited_ns));
-	NUMBER("reads_far", "Reads of streams far from every reader's position.", true,
+	NUMBER("reads_waited_ns", "Nanoseconds that readers of streams waited.", true,
+	       atomic_load(&c->waited_ns));
+	NUMBER("reads_far", "Random reads of streams, far from every position.", true,
 	       atomic_load(&c->reads_far));
-	NUMBER("renamed_samples", "Samples that got a folder by keys=auto.", true,
+	NUMBER("renamed_samples", "Samples that keys=auto moved into a folder.", true,
 	       atomic_load(&c->renamed));
-	NUMBER("fetched_bytes", "Bytes got from sources.", true, counts.n_bytes);
+	NUMBER("fetched_bytes", "Bytes fetched from sources.", true, counts.n_bytes);
 	NUMBER("requests", "Requests to sources that have ended.", true,
 	       counts.n_requests);
-	NUMBER("requests_failed", "Of these, those that failed for good.", true,
+	NUMBER("requests_failed", "Requests to sources that failed for good.", true,
 	       counts.n_failed);
-	NUMBER("requests_parallel", "Requests at a time that are of use now.", false,
+	NUMBER("requests_parallel", "Requests that are useful at a time now.", false,
 	       (uint64_t)path.n_parallel);
-	NUMBER("round_trip_us", "Microseconds of a round trip to the farthest server.",
+	NUMBER("round_trip_us", "Round trip to the farthest server, in microseconds.",
 	       false, path.rtt_ns / 1000);
 	NUMBER("first_byte_us",
-	       "Microseconds to a first byte, of late, at least; the slowest server's.",
+	       "Recent minimum time to first byte of the slowest server, in "
+	       "microseconds.",
 	       false, path.wait_ns / 1000);
-	NUMBER("hedges", "Late requests that were asked for once more.", true,
+	NUMBER("hedges", "Late requests that were sent a second time.", true,
 	       counts.n_hedges);
-	NUMBER("hedged_bytes", "Bytes that came twice by that.", true,
+	NUMBER("hedged_bytes", "Bytes received twice because of hedges.", true,
 	       counts.hedged_bytes);
-	NUMBER("budget_bytes", "Memory for data on their way.", false,
+	NUMBER("budget_bytes", "Memory for data, in all.", false,
 	       runtime->budget.total_bytes);
-	NUMBER("budget_limit_bytes", "Of this, what may be used now.", false,
+	NUMBER("budget_limit_bytes", "Memory for data that may be used now.", false,
 	       runtime->budget.limit_bytes);
 	NUMBER("memory_pressure",
-	       "Per cent of the last ten seconds in which somebody waited for memory.",
+	       "Percent of the last ten seconds in which processes waited for memory.",
 	       false, sfs_reclaim_pressure_percent(&engine->reclaim));
-	NUMBER("budget_used_bytes", "Of the budget, what is granted now.", false,
+	NUMBER("budget_used_bytes", "Memory for data that is in use now.", false,
 	       sfs_budget_used(&runtime->budget));
-	NUMBER("part_bytes", "Size of a part that would be asked for now.", false,
+	NUMBER("part_bytes", "Size of the parts that are requested now.", false,
 	       sfs_prefetch_part_bytes(runtime));
-	NUMBER("events_retry", "Requests that were tried again.", true,
+	NUMBER("events_retry", "Requests that were retried.", true,
 	       sfs_ledger_count(SFS_EVENT_RETRY));
-	NUMBER("events_outage", "Lines about servers that were out of order.", true,
+	NUMBER("events_outage", "Server outages that began or ended.", true,
 	       sfs_ledger_count(SFS_EVENT_OUTAGE));
 	NUMBER("events_skip", "Damage that was skipped.", true,
 	       sfs_ledger_count(SFS_EVENT_SKIP));
-	NUMBER("events_lost", "Errors that readers got.", true,
+	NUMBER("events_lost", "Errors that readers received.", true,
 	       sfs_ledger_count(SFS_EVENT_LOST));
-	NUMBER("events_changed", "Shards that changed under the mount.", true,
+	NUMBER("events_changed", "Shards that changed after the mount began.", true,
 	       sfs_ledger_count(SFS_EVENT_CHANGED));
-	NUMBER("events_refused", "Names that cannot be had.", true,
+	NUMBER("events_refused", "Names that were looked up and refused.", true,
 	       sfs_ledger_count(SFS_EVENT_REFUSED));
 #undef NUMBER
 	for (k = SFS_WAIT_IDLE + 1; k < SFS_N_WAITS; k++) {
@@ -118,22 +118,27 @@ static int collect(struct sfs_engine *engine, struct number *n)
 void sfs_status_stats(struct sfs_engine *engine, struct sfs_strbuf *text)
 {
 	struct number numbers[MAX_NUMBERS];
+	struct sfs_json_writer w = {.text = text};
 	int n = collect(engine, numbers), i;
 
-	sfs_strbuf_puts(text, "{\"version\":");
-	sfs_strbuf_json(text, VERSION);
-	sfs_strbuf_printf(text, ",\"pid\":%d,\n\"sources\":[", (int)getpid());
-	for (i = 0; i < engine->specs.n; i++) {
-		sfs_strbuf_puts(text, i ? "," : "");
-		sfs_strbuf_json(text, engine->specs.s[i]);
+	sfs_json_open(&w, NULL, '{');
+	sfs_json_put_string(&w, "version", VERSION);
+	sfs_json_put_uint(&w, "pid", (uint64_t)getpid());
+	sfs_json_newline(&w);
+	sfs_json_open(&w, "sources", '[');
+	for (i = 0; i < engine->specs.n; i++)
+		sfs_json_put_string(&w, NULL, engine->specs.s[i]);
+	sfs_json_close(&w, ']');
+	for (i = 0; i < n; i++) {
+		sfs_json_newline(&w);
+		sfs_json_put_uint(&w, numbers[i].name, numbers[i].value);
 	}
-	sfs_strbuf_puts(text, "]");
-	for (i = 0; i < n; i++)
-		sfs_strbuf_printf(text, ",\n\"%s\":%llu", numbers[i].name,
-				  (unsigned long long)numbers[i].value);
-	sfs_strbuf_puts(text, ",\n\"streams\":[");
-	sfs_streams_print(&engine->streams, text);
-	sfs_strbuf_puts(text, "]}\n");
+	sfs_json_newline(&w);
+	sfs_json_open(&w, "streams", '[');
+	sfs_streams_print(&engine->streams, &w);
+	sfs_json_close(&w, ']');
+	sfs_json_close(&w, '}');
+	sfs_strbuf_puts(text, "\n");
 }
 
 void sfs_status_metrics(struct sfs_engine *engine, struct sfs_strbuf *text)
@@ -160,7 +165,7 @@ void sfs_status_config(struct sfs_engine *engine, struct sfs_strbuf *text)
 	int i;
 
 	sfs_strbuf_puts(text,
-			"# The settings of this mount, and where each came from.\n");
+			"# The settings of this mount, and where each one came from.\n");
 	for (i = 0; i < engine->specs.n; i++)
 		sfs_strbuf_printf(text, "source = %s\n", engine->specs.s[i]);
 	sfs_options_print(engine->options, text);
@@ -186,7 +191,7 @@ void sfs_status_readme(struct sfs_engine *engine, struct sfs_strbuf *text)
 	const struct sfs_shards *shards = &engine->runtime.shards;
 	int i;
 
-	sfs_strbuf_puts(text, "This is a dataset, mounted by shufflefs " VERSION ".\n\n");
+	sfs_strbuf_puts(text, "This dataset is mounted by shufflefs " VERSION ".\n\n");
 	for (i = 0; i < engine->specs.n; i++)
 		sfs_strbuf_printf(text, "source  %s\n", engine->specs.s[i]);
 	sfs_strbuf_printf(text, "shards  %u: %s", shards->n, shards->shards[0].name);
@@ -196,24 +201,26 @@ void sfs_status_readme(struct sfs_engine *engine, struct sfs_strbuf *text)
 	sfs_strbuf_puts(
 		text,
 		"\n\n"
-		"epochs/0.tar             the whole dataset as one tar, shuffled; "
-		"epochs/1.tar\n"
-		"                         is the next epoch, and so on, for any number\n"
-		"epochs/0/rank-1-of-4.tar a rank's part of it (lanes is a multiple of "
-		"4)\n"
-		"epochs/0@100.tar         from its sample 100 on, of any of these\n"
-		"epochs/0.order           its samples as text, of any of these\n"
+		"epochs/0.tar             epoch 0: the whole dataset as one shuffled "
+		"tar;\n"
+		"                         epochs/1.tar is the next epoch, and so on\n"
+		"epochs/0/rank-1-of-4.tar the part of rank 1 of 4 (4 must divide lanes)\n"
+		"epochs/0@100.tar         epoch 0 from sample 100 on; also for ranks\n"
+		"epochs/0.order           the order as text, a line per sample; also for "
+		"ranks\n"
 		"shards/NAME              a shard, byte for byte\n"
-		"samples/NAME/...         its members as files\n"
-		".shufflefs/stats.json    live numbers (metrics.prom: for Prometheus)\n"
-		".shufflefs/config        the settings, and where each came from\n"
-		".shufflefs/errors        what was retried, skipped or lost, a JSON line "
+		"samples/NAME/...         the members of a shard as files\n"
+		".shufflefs/stats.json    live statistics (metrics.prom: for "
+		"Prometheus)\n"
+		".shufflefs/config        the settings, and where each one came from\n"
+		".shufflefs/errors        retries, skips and errors, one JSON line "
 		"each\n\n"
 		"Read an epoch with any program that reads tar:\n"
 		"    tar tf epochs/0.tar | head\n"
 		"    webdataset.WebDataset(\"epochs/0.tar\")\n"
 		"The same shards and the same order give the same bytes on every "
 		"machine.\n"
-		"Where keys restart in every shard, `tar x` of a stream overwrites "
-		"files; keys=unique does not.\n");
+		"If shards repeat each other's keys, `tar x` of an epoch overwrites "
+		"files;\n"
+		"mount with keys=unique to avoid that.\n");
 }

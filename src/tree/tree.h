@@ -10,16 +10,15 @@
 #ifndef SFS_TREE_H
 #define SFS_TREE_H
 
-#include "base/error.h"
 #include "base/strbuf.h"
 #include "base/waiter.h"
-#include "io/request.h"
 #include "tree/node.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct sfs_engine;
+struct sfs_epochs;
 struct sfs_tree;
 
 /* Build it over an engine, which stays borrowed.  Free it between sfs_engine_stop() and
@@ -27,10 +26,11 @@ struct sfs_tree;
 struct sfs_tree *sfs_tree_new(struct sfs_engine *engine);
 void sfs_tree_free(struct sfs_tree *tree);
 struct sfs_engine *sfs_tree_engine(const struct sfs_tree *tree);
+struct sfs_epochs *sfs_tree_epochs(const struct sfs_tree *tree);
 
 /* -ENOENT: there is no such name, for good.  -ENODEV: the shard is missing at its
- * source, now.  -EINVAL: an epoch has no such part.  -ENOTDIR, -EINPROGRESS, or why else
- * a shard cannot be listed. */
+ * source, now.  -EINVAL: an epoch has no such part.  -ENOTDIR, -EINPROGRESS, or the
+ * reason why a shard cannot be listed. */
 int sfs_tree_lookup(struct sfs_tree *tree, uint64_t parent, const char *name,
 		    struct sfs_waiter *waiter, uint64_t *ret_node);
 
@@ -38,19 +38,15 @@ int sfs_tree_lookup(struct sfs_tree *tree, uint64_t parent, const char *name,
 int sfs_tree_attr(struct sfs_tree *tree, uint64_t node, struct sfs_waiter *waiter,
 		  struct sfs_attr *ret_attr);
 
-/* Tell the entries of a folder from `cookie` on (0: from the start).  `tell` gets
- * each name, node and kind, and the cookie behind it; it returns false to stop.
- * -ENOTDIR, -EINPROGRESS, -EIO: a damaged shard could not be listed to its end. */
+/* List the entries of a folder from `cookie` on (0: from the start).  -ENOTDIR,
+ * -EINPROGRESS, -EIO: a damaged shard could not be listed to its end. */
 int sfs_tree_list(struct sfs_tree *tree, uint64_t node, uint64_t cookie,
-		  struct sfs_waiter *waiter,
-		  bool (*tell)(void *ctx, const char *name, uint64_t node, bool is_folder,
-			       uint64_t cookie),
-		  void *ctx);
+		  struct sfs_waiter *waiter, sfs_add_entry *add, void *ctx);
 
-/* May the folder list more later?  Then its entries are not to be cached. */
+/* May the folder have more entries later?  Then its listing must not be cached. */
 bool sfs_tree_is_growing(uint64_t node);
 
-/* An extended attribute of a stream, as text; and all their names, each with its NUL.
+/* An extended attribute of a stream, as text; and the names of all, each with its NUL.
  * See epochs.h. */
 int sfs_tree_xattr(struct sfs_tree *tree, uint64_t node, const char *name,
 		   struct sfs_waiter *waiter, struct sfs_strbuf *text);
@@ -59,25 +55,14 @@ void sfs_tree_list_xattrs(struct sfs_tree *tree, uint64_t node, struct sfs_strbu
 /* The folder above. */
 uint64_t sfs_tree_parent(struct sfs_tree *tree, uint64_t node);
 
-struct sfs_file;
+/* Write the text of README or of a file in .shufflefs.  false: it is not made of a text
+ * (.shufflefs/errors: see ledger.h). */
+bool sfs_tree_print(struct sfs_tree *tree, uint64_t node, struct sfs_strbuf *text);
 
-/* Open a file.  -EISDIR; others as attr. */
-int sfs_file_open(struct sfs_tree *tree, uint64_t node, struct sfs_waiter *waiter,
-		  struct sfs_file **ret_file);
-void sfs_file_close(struct sfs_file *file); /* no read may be under way */
-void sfs_file_read(struct sfs_file *file, struct sfs_read *read); /* read.h */
+/* The shard of a node of kind SHARD or SHARD_INDEX; NULL: there is none. */
+struct sfs_shard *sfs_tree_shard(struct sfs_tree *tree, uint64_t node);
 
-bool sfs_file_is_stream(const struct sfs_file *file);
-
-/* From which byte on does the file hold nothing but padding (the zeros behind a
- * stream's last sample)?  UINT64_MAX: not known, or no stream. */
-uint64_t sfs_file_padding(struct sfs_file *file);
-
-/* Follow a path ("epochs/0.tar").  Waits: not for a front end's threads. */
+/* Follow a path ("epochs/0.tar").  Waits: not for the threads of a front end. */
 int sfs_tree_walk(struct sfs_tree *tree, const char *path, uint64_t *ret_node);
-
-/* Walk there, and open the file.  Waits too.  < 0: with a sentence. */
-int sfs_file_open_path(struct sfs_tree *tree, const char *path,
-		       struct sfs_file **ret_file, struct sfs_error *err);
 
 #endif

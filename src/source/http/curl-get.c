@@ -399,3 +399,13 @@ struct sfs_curl *sfs_curl_new(const struct sfs_fetch_options *options,
 	c->idle_easy[c->n_idle_easy++] = easy;
 	return c;
 }
+
+const char *sfs_curl_version(void)
+{
+	static char text[128];
+	const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+
+	snprintf(text, sizeof text, "%s %s", info->version,
+		 info->ssl_version ? info->ssl_version : "without TLS");
+	return text;
+}

@@ -54,4 +54,7 @@ void sfs_curl_run(struct sfs_curl *curl);
 void sfs_curl_poll(struct sfs_curl *curl, struct pollfd *fds, unsigned n, int wait_ms);
 void sfs_curl_wake(struct sfs_curl *curl); /* any thread */
 
+/* Which libcurl this runs with: "7.88.1 OpenSSL/3.0.17". */
+const char *sfs_curl_version(void);
+
 #endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* help - what `shufflefs --help` and `--version` print. */
+#ifndef SFS_HELP_H
+#define SFS_HELP_H
+
+#include <stdbool.h>
+
+/* What git calls the commit that this was built from ("v0.1.0-3-g82f8b61-dirty"); "" if
+ * that is not known.  In commit.c, which the Makefile writes. */
+extern const char sfs_commit[];
+
+/* Print the synopsis and all options; as_mdoc: the options alone, for the manual. */
+void sfs_help_print(bool as_mdoc);
+
+/* Print the versions of shufflefs and of the libraries it runs with, one a line.  (inih
+ * has no way to ask for its version: it is that of the build.) */
+void sfs_version_print(void);
+
+#endif

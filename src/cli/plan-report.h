@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* plan-report - what `shufflefs plan` prints. */
+#ifndef SFS_PLAN_REPORT_H
+#define SFS_PLAN_REPORT_H
+
+#include "base/strbuf.h"
+#include "cli/plan-estimate.h"
+
+/* Append the whole report; n_ranks > 0: also the quality of a rank, which plays its
+ * epoch. */
+void sfs_plan_report(struct sfs_plan_dataset *dataset,
+		     const struct sfs_plan_estimate *estimate, uint32_t n_ranks,
+		     struct sfs_strbuf *text);
+
+/* Append the settings as -o takes them. */
+void sfs_plan_print_settings(const struct sfs_order_settings *settings,
+			     struct sfs_strbuf *text);
+
+#endif
