@@ -441,12 +441,13 @@ uint64_t sfs_shard_memory(struct sfs_shard *shard)
 
 const struct sfs_members *sfs_shard_members(struct sfs_shard *shard)
 {
-	const struct sfs_growth *g;
+	const struct sfs_members *members = NULL;
 
 	pthread_mutex_lock(&shard->lock);
-	g = shard->growth;
+	if (shard->growth && shard->growth->has_members)
+		members = &shard->growth->members;
 	pthread_mutex_unlock(&shard->lock);
-	return g && g->has_members ? &g->members : NULL;
+	return members;
 }
 
 void sfs_shard_keep_members(struct sfs_shard *shard, struct sfs_members *members,
