@@ -3,9 +3,8 @@
  * shard, then its members, and then starts the next shard.  A job that must wait returns
  * through `ready`, from other threads; the caller's thread does everything else.
  *
- * io/scan-all.h scans all shards too, but pins their tables, and stops at the first
- * error; here tables may be dropped, failures are counted, and a time-out gives shards
- * up. */
+ * io/scan-all.h scans all shards too, but keeps all their tables, for callers with
+ * deadlines; here tables may be dropped, and jobs end when the sources stall. */
 #include "cli/index.h"
 
 #include "base/alloc.h"
