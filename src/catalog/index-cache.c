@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: FOLDER/ab/ab....index, named by 128 bits of a hash of the key, so that
- * no URL has to become a file name.  Files are begun as FOLDER/.begun-PID-RANDOM
- * and renamed when they are whole.  Nothing is synced to the disk: a file that a crash
- * tears has a wrong checksum, and is written anew when its shard was read again.
+/* How this works: the file of an index is FOLDER/ab/ab....index, named by 128 bits of a
+ * hash of the key, so that no URL must become a file name.  A file is written as
+ * FOLDER/.begun-PID-RANDOM and renamed when it is whole.  Nothing is synced to the disk:
+ * a file torn by a crash has a wrong checksum, and is written again after its shard was
+ * read again.
  *
- * Whose files are these?  A cache folder that we make gets a CACHEDIR.TAG with a line of
- * ours.  Only in a folder with that mark is anything removed that an earlier process
- * began: what has exactly such a name, begins as an index does, and is an hour old.  A
- * folder that was there before may be the user's own, with the shards in it: it never
- * gets the mark, because backups leave marked folders out.  And rename() is told not to
- * replace; it may only after a look at what would be replaced.
+ * Which files are ours?  A cache folder that we create gets a CACHEDIR.TAG with a line of
+ * ours.  Only in a folder with that mark are unfinished files of earlier processes
+ * removed: those with exactly such a name that begin like an index and are an hour old.
+ * A folder that existed before may be the user's, with the shards in it: it never gets
+ * the mark, because backups skip marked folders.  And rename() is not allowed to replace
+ * a file until we have checked what it would replace.
  *
- * When a write fails nothing is tried for a minute: a full disk is no better for the next
- * shard, and a mount may see thousands of them. */
+ * After a write has failed, nothing is tried for a minute: a full disk is no better for
+ * the next shard, and a mount may read thousands of them. */
 #include "catalog/index-cache.h"
 
 #include "base/alloc.h"
@@ -123,7 +124,7 @@ char *sfs_index_cache_path(const struct sfs_index_cache *s,
 
 /* ---- writing: the thread ---- */
 
-/* Has the store's end come, and passed? */
+/* Is the cache being freed, and is its time over? */
 static bool is_late(struct sfs_index_cache *s)
 {
 	bool late;
@@ -151,9 +152,10 @@ static int make_folder(const char *path, mode_t mode)
 	return errno != EEXIST ? -errno : 0;
 }
 
-/* ---- whose folder it is ---- */
+/* ---- the mark of our folders ---- */
 
-/* Say that the folder is ours; we have just made it.  If that fails, it is not tidied. */
+/* Mark the folder, which we have just created, as ours.  If that fails, it is never
+ * tidied. */
 static void mark_folder(const struct sfs_index_cache *s)
 {
 	sfs_autofree char *path = sfs_asprintf("%s/" TAG_NAME, s->folder);
@@ -199,7 +201,7 @@ static bool is_index(int folder, const char *name)
 	return n >= 0 && sfs_index_begins_so(found, (size_t)n);
 }
 
-/* Is that exactly such a name as begin_file() makes? */
+/* Is this exactly a name that begin_file() makes? */
 static bool is_begun_name(const char *name)
 {
 	unsigned long long random;
@@ -214,8 +216,8 @@ static bool is_begun_name(const char *name)
 
 /* ---- one file ---- */
 
-/* Begin a file under a name that nobody else has, on no machine.  Its mode is the
- * user's own choice: the folder protects it, or he made the folder for others too. */
+/* Create a file with a name that is unique among all machines.  Its mode is the user's
+ * umask: the folder protects it, unless the user made the folder for others too. */
 static int begin_file(struct sfs_index_cache *s, char **ret_path)
 {
 	sfs_autofree char *path = NULL;
@@ -249,7 +251,7 @@ static int write_all(struct sfs_index_cache *s, int fd, const char *bytes, size_
 	return 0;
 }
 
-/* rename(), but what is no index is not replaced: -EEXIST. */
+/* rename(), but only an index is replaced.  -EEXIST: something else is there. */
 static int rename_over(const char *from, const char *to)
 {
 	struct stat st;
@@ -266,8 +268,8 @@ static int rename_over(const char *from, const char *to)
 	return rename(from, to) < 0 ? -errno : 0;
 }
 
-/* Give the whole file its name; the folders above it may have to be made: the store's own
- * keeps others out, if they are to be kept out. */
+/* Give the whole file its name, and create the folders above it if needed: the cache
+ * folder itself keeps other users out, if its mode says so. */
 static int name_file(struct sfs_index_cache *s, const char *begun, const char *name)
 {
 	sfs_autofree char *path = sfs_asprintf("%s/%s", s->folder, name);
@@ -298,7 +300,7 @@ static int write_file(struct sfs_index_cache *s, const struct item *item)
 		return fd;
 	ret = write_all(s, fd, item->bytes, item->n);
 	if (close(fd) < 0 && ret == 0)
-		ret = -errno; /* NFS says here that there is no room */
+		ret = -errno; /* NFS reports here that the disk is full */
 	if (ret == 0)
 		ret = name_file(s, begun, item->name);
 	if (ret < 0)
@@ -335,7 +337,7 @@ static bool is_old(int folder, const char *name)
 	       (uint64_t)st.st_mtime * 1000 + OLD_MS < sfs_clock_wall_ms();
 }
 
-/* Remove what others of us began and never finished. */
+/* Remove unfinished files of other processes of ours. */
 static void tidy(struct sfs_index_cache *s)
 {
 	DIR *dir = opendir(s->folder);
@@ -360,7 +362,7 @@ static void free_item(struct item *item)
 	free(item);
 }
 
-/* Drop all that waits.  Locked. */
+/* Drop the queue.  Locked. */
 static void drop_queue(struct sfs_index_cache *s)
 {
 	struct sfs_link *link;
@@ -374,7 +376,7 @@ static void drop_queue(struct sfs_index_cache *s)
 	}
 }
 
-/* Write the next item; it is not in the queue any more.  Locked; unlocks meanwhile. */
+/* Write an item that was taken from the queue.  Locked; unlocks meanwhile. */
 static void write_next(struct sfs_index_cache *s, struct item *item)
 {
 	int err;
@@ -446,7 +448,8 @@ void sfs_index_cache_free(struct sfs_index_cache *s)
 		pthread_cond_signal(&s->wake);
 		pthread_mutex_unlock(&s->lock);
 		if (!sfs_thread_join_until(s->thread, s->give_up_ns + SFS_NS_PER_S))
-			return; /* the disk does not answer; the thread keeps all this */
+			return; /* the disk does not answer, and the thread uses all this
+				 */
 	}
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->wake);
@@ -455,7 +458,7 @@ void sfs_index_cache_free(struct sfs_index_cache *s)
 	free(s);
 }
 
-/* May n more bytes wait?  Locked. */
+/* May n more bytes be pending?  Locked. */
 static bool has_room(struct sfs_index_cache *s, size_t n)
 {
 	if (!s->folder || sfs_clock_ns() < s->paused_until_ns)

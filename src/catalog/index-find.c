@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a thread of our own, "sfs-index", goes from place to place for each
- * search in turn, because looking into a file waits for the disk.  An index at a URL is
- * asked for and read through the source meanwhile, and the search comes back into the
- * queue with its bytes.
+/* How this works: a thread, "sfs-index", goes through the places for each search in turn,
+ * because reading a file waits for the disk.  An index at a URL is fetched through the
+ * source meanwhile, and the search returns to the queue with its bytes.
  *
- * Whoever can write an index can write anything, at any time.  So it is read into memory
- * of ours before it is checked, and never mapped; its header first, which says whether it
- * is of this shard and how much of the rest is needed.  Memory for that is held in an
- * account, within what an index of such a shard can have.
+ * Whoever can write an index can write anything, at any time.  So it is never mapped, but
+ * read into memory before it is checked; its header first, which says whether it is for
+ * this shard and how much of the rest is needed.  That memory is charged to an account,
+ * and bounded by the size that an index of such a shard can have.
  *
- * Beside shards at URLs there is mostly nothing: after a few misses without a hit nobody
- * looks there any more. */
+ * Next to shards at URLs there is mostly no index: after a few misses without a hit that
+ * place is skipped. */
 #include "catalog/index-find.h"
 
 #include "base/alloc.h"
@@ -29,11 +28,11 @@
 #include <sys/stat.h>
 
 #define SUFFIX	    ".index"
-#define FOREIGN	    ".idx"
+#define IMPORTED    ".idx"
 #define MAX_MISSES  4
 #define FIRST_BYTES ((uint64_t)64 << 10) /* of an index at a URL; mostly that is all */
 
-/* Where is looked, in this order.  ENERGON and DALI: claims. */
+/* The places, in the order of the search.  ENERGON and DALI: claims. */
 enum place {
 	BESIDE,
 	PLACE,
@@ -45,11 +44,11 @@ enum place {
 	N_PLACES
 };
 
-#define STOP_NS (3 * SFS_NS_PER_S) /* for a disk to answer what it is being asked */
+#define STOP_NS (3 * SFS_NS_PER_S) /* for a disk to answer the last request */
 
 struct sfs_index_finder {
 	struct sfs_index_cache *store,
-		*named; /* the cache; and where they are kept by name */
+		*named; /* the cache; and the folder that keeps them by name */
 	char *place;	/* without a slash at its end; or NULL */
 	bool is_url;	/* the place */
 	bool verify_size_only;
@@ -59,16 +58,17 @@ struct sfs_index_finder {
 
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t wake;
-	struct sfs_link queue; /* searches to go on with */
+	struct sfs_link queue; /* searches to continue */
 	bool is_stopped;
-	int n_missed[N_PLACES], n_hit[N_PLACES]; /* beside shards at URLs */
-	uint64_t n_lost; /* since the last flush: of no version, so not kept */
+	int n_missed[N_PLACES], n_hit[N_PLACES]; /* next to shards at URLs */
+	uint64_t
+		n_lost; /* since the last flush: not saved, as the shard has no version */
 };
 
-/* ---- what an index must be of ---- */
+/* ---- does an index match a shard? ---- */
 
-/* A number for the object's version; 0: it says none.  Where the tag is weak, or there is
- * none, the date counts, too. */
+/* A number for the version of the object; 0: unknown.  If the tag is weak or missing, the
+ * date counts too. */
 static uint64_t version_of(const struct sfs_index_finder *ix, const struct sfs_object *o)
 {
 	uint64_t hash = SFS_KEYHASH_EMPTY;
@@ -80,7 +80,8 @@ static uint64_t version_of(const struct sfs_index_finder *ix, const struct sfs_o
 	return o->tag ? sfs_keyhash_prepend(hash, o->tag, strlen(o->tag)) : hash;
 }
 
-/* A signature in a URL's query is another one each time: a tag is enough. */
+/* The URL in the key.  The signature in a query changes each time, and a tag is enough.
+ */
 static char *url_of(const struct sfs_object *o)
 {
 	char *url = sfs_strdup(o->uri.location);
@@ -90,7 +91,7 @@ static char *url_of(const struct sfs_object *o)
 	return url;
 }
 
-/* Is the index one of this object, as it is now?  -ESTALE. */
+/* Does the index match the object as it is now?  -ESTALE: no. */
 static int check(const struct sfs_index_finder *ix, const struct sfs_object *o,
 		 const struct sfs_index *index, struct sfs_error *err)
 {
@@ -106,9 +107,9 @@ static int check(const struct sfs_index_finder *ix, const struct sfs_object *o,
 	return 0;
 }
 
-/* Something of that name is there, and of no use. */
-static int pass_over(const struct sfs_object *o, const char *where, int ret,
-		     const struct sfs_error *why)
+/* Continue after an index that is missing or unusable, and note why it is unusable. */
+static int skip_index(const struct sfs_object *o, const char *where, int ret,
+		      const struct sfs_error *why)
 {
 	if (ret != -ENOENT && ret != -ENOTDIR)
 		sfs_ledger_add(SFS_EVENT_INDEX, o->name, SFS_NO_OFFSET,
@@ -120,15 +121,15 @@ static int pass_over(const struct sfs_object *o, const char *where, int ret,
 	return -ENOENT;
 }
 
-static bool is_foreign(int place)
+static bool is_import(int place)
 {
 	return place > CACHE;
 }
 
 /* ---- memory ---- */
 
-/* Samples may take all of the budget, as the table takes it that would be made of the
- * headers; members and claims half of it. */
+/* Samples may take all of the budget, as their table would; members and claims half of
+ * it. */
 static uint64_t most(const struct sfs_index_finder *ix, bool is_more)
 {
 	uint64_t n = ix->account ? ix->account->budget->total_bytes : UINT64_MAX;
@@ -150,7 +151,7 @@ static int hold(const struct sfs_index_finder *ix, struct sfs_charge *held, uint
 	return ret < 0 ? no_room(n, err) : 0;
 }
 
-/* ---- what was read ---- */
+/* ---- checking what was read ---- */
 
 /* The index of another tool. */
 static int open_claims(const struct sfs_index_finder *ix, struct sfs_index_search *f,
@@ -176,7 +177,7 @@ static uint64_t wanted_bytes(const struct sfs_index_search *f,
 	return f->wants_members ? n_file : index->order_end;
 }
 
-/* Take the bytes of an index, n_file of them or those that are wanted. */
+/* Open an index and take its bytes: all n_file of them, or those that are wanted. */
 static int open_index(struct sfs_index_search *f, struct sfs_charge *bytes,
 		      uint64_t n_file, struct sfs_error *err)
 {
@@ -251,8 +252,8 @@ static int read_file(const struct sfs_index_finder *ix, struct sfs_index_search 
 	if (ret < 0)
 		return ret;
 	err->text[0] = 0;
-	ret = is_foreign(f->place) ? read_claims(ix, f, &file, err)
-				   : read_index(ix, f, &file, err);
+	ret = is_import(f->place) ? read_claims(ix, f, &file, err)
+				  : read_index(ix, f, &file, err);
 	sfs_localfile_close(&file);
 	if (ret < 0 && !err->text[0])
 		sfs_error_set(err, ret, "%s",
@@ -267,8 +268,8 @@ static int look_into_file(const struct sfs_index_finder *ix, struct sfs_index_se
 	int ret = read_file(ix, f, path, &why);
 
 	if (ret < 0)
-		return pass_over(f->object, path, ret, &why);
-	if (is_foreign(f->place))
+		return skip_index(f->object, path, ret, &why);
+	if (is_import(f->place))
 		f->claimed_by = sfs_strdup(path);
 	return 0;
 }
@@ -296,7 +297,7 @@ static int look_into_cache(const struct sfs_index_finder *ix, struct sfs_index_s
 
 /* ---- indexes at URLs ---- */
 
-/* The search goes on, on our thread. */
+/* Continue the search on our thread. */
 static void put_back(struct sfs_index_search *f, int err)
 {
 	struct sfs_index_finder *ix = f->indexes;
@@ -313,7 +314,7 @@ static void on_read(struct sfs_request *request, int err)
 	put_back(sfs_container(request, struct sfs_index_search, request), err);
 }
 
-/* Read what is missing of the bytes that are wanted, from `from` on. */
+/* Read the wanted bytes from `from` on. */
 static void read_remote(struct sfs_index_search *f, uint64_t from)
 {
 	f->iov = (struct iovec){.iov_base = (char *)f->bytes.bytes + from,
@@ -330,14 +331,14 @@ static void read_remote(struct sfs_index_search *f, uint64_t from)
 	sfs_request_submit(&f->request);
 }
 
-/* The size of the index is known: is it such as the shard can have? */
+/* The size of the index is known: is it possible for the shard?  Then read it. */
 static void on_size(struct sfs_request *request, int err)
 {
 	struct sfs_index_search *f =
 		sfs_container(request, struct sfs_index_search, request);
 	uint64_t n = f->remote.size, shard_bytes = f->object->size;
-	uint64_t most = is_foreign(f->place) ? sfs_index_import_bytes_max(shard_bytes)
-					     : sfs_index_bytes_max(shard_bytes);
+	uint64_t most = is_import(f->place) ? sfs_index_import_bytes_max(shard_bytes)
+					    : sfs_index_bytes_max(shard_bytes);
 
 	if (err == 0 && n > most)
 		err = sfs_error_set(&f->error, -EFBIG,
@@ -348,15 +349,15 @@ static void on_size(struct sfs_request *request, int err)
 		err = sfs_error_set(&f->error, -EBADMSG, "it is empty");
 	if (err == 0)
 		err = hold(f->indexes, &f->bytes,
-			   n < FIRST_BYTES || is_foreign(f->place) ? n : FIRST_BYTES,
-			   f->wants_members || is_foreign(f->place), &f->error);
+			   n < FIRST_BYTES || is_import(f->place) ? n : FIRST_BYTES,
+			   f->wants_members || is_import(f->place), &f->error);
 	if (err < 0)
 		put_back(f, err);
 	else
 		read_remote(f, 0);
 }
 
-/* Ask for the index at a URL.  -EINPROGRESS, or -ENOENT: there can be none. */
+/* Fetch the index at a URL.  -EINPROGRESS, or -ENOENT: there can be none. */
 static int fetch(struct sfs_index_finder *ix, struct sfs_index_search *f, const char *url,
 		 const char *user)
 {
@@ -378,7 +379,7 @@ static int fetch(struct sfs_index_finder *ix, struct sfs_index_search *f, const 
 	return -EINPROGRESS;
 }
 
-/* More bytes than the first ones are wanted, or fewer.  -EINPROGRESS: they will come. */
+/* Make f->bytes the wanted n bytes.  -EINPROGRESS: the rest is being read. */
 static int want(const struct sfs_index_finder *ix, struct sfs_index_search *f, uint64_t n,
 		struct sfs_error *err)
 {
@@ -399,7 +400,7 @@ static int want(const struct sfs_index_finder *ix, struct sfs_index_search *f, u
 	return -EINPROGRESS;
 }
 
-/* Our index: its beginning is here, or all that is wanted of it. */
+/* Take our index, of which the start or all wanted bytes are here. */
 static int take_index(const struct sfs_index_finder *ix, struct sfs_index_search *f,
 		      struct sfs_error *err)
 {
@@ -430,7 +431,7 @@ static int take_claims(const struct sfs_index_finder *ix, struct sfs_index_searc
 	return ret;
 }
 
-/* Bytes from a URL are here, or not to be had.  -EINPROGRESS: more of them will come. */
+/* A request to a URL has ended.  -EINPROGRESS: more bytes are being read. */
 static int take_fetched(struct sfs_index_finder *ix, struct sfs_index_search *f)
 {
 	sfs_autofree char *shown = sfs_uri_redact(f->remote.uri.location);
@@ -438,17 +439,17 @@ static int take_fetched(struct sfs_index_finder *ix, struct sfs_index_search *f)
 	struct sfs_error why = f->error;
 
 	if (ret == 0)
-		ret = is_foreign(f->place) ? take_claims(ix, f, &why)
-					   : take_index(ix, f, &why);
+		ret = is_import(f->place) ? take_claims(ix, f, &why)
+					  : take_index(ix, f, &why);
 	if (ret == -EINPROGRESS)
 		return ret;
-	if (ret == 0 && is_foreign(f->place))
+	if (ret == 0 && is_import(f->place))
 		f->claimed_by = steal(&shown);
 	if (ret < 0)
 		sfs_charge_done(&f->bytes);
-	/* What a request failed of is in the ledger, if it is worth a line. */
+	/* The source has noted failed requests in the ledger. */
 	if (ret < 0 && (f->fetch_err == 0 || ret == -EFBIG || ret == -ENOMEM))
-		ret = pass_over(f->object, shown, ret, &why);
+		ret = skip_index(f->object, shown, ret, &why);
 	pthread_mutex_lock(&ix->lock);
 	ix->n_hit[f->place] += ret == 0;
 	ix->n_missed[f->place] += ret < 0;
@@ -458,8 +459,9 @@ static int take_fetched(struct sfs_index_finder *ix, struct sfs_index_search *f)
 	return ret;
 }
 
-/* A shard's name as a path of a URL.  (What no URL may hold, sfs_uri_parse() encodes.) */
-static char *spelt_for_url(const char *name)
+/* A shard's name as a path of a URL.  (sfs_uri_parse() encodes what no URL may contain.)
+ */
+static char *escape_for_url(const char *name)
 {
 	struct sfs_strbuf text = {0};
 
@@ -473,8 +475,8 @@ static char *spelt_for_url(const char *name)
 
 /* ---- the search ---- */
 
-/* What an index is called, of a shard that is called `name` (or is at that URL): its own
- * name and a suffix, but before a query; in DALI's way without ".tar". */
+/* The name (or URL) of the index of a shard with this name (or URL): a suffix is added,
+ * before a query; for DALI ".tar" is removed first. */
 static char *name_index(const char *name, int place, bool is_url)
 {
 	size_t n = is_url ? strcspn(name, "?") : strlen(name), kept = n;
@@ -483,10 +485,10 @@ static char *name_index(const char *name, int place, bool is_url)
 	    strncmp(name + n - 4, ".tar", 4) == 0)
 		kept -= 4;
 	return sfs_asprintf("%.*s%s%s", (int)kept, name,
-			    is_foreign(place) ? FOREIGN : SUFFIX, name + n);
+			    is_import(place) ? IMPORTED : SUFFIX, name + n);
 }
 
-/* Beside shards at URLs. */
+/* Is an index next to shards at URLs likely? */
 static bool is_worth_asking(struct sfs_index_finder *ix, int place)
 {
 	bool is_worth;
@@ -510,7 +512,7 @@ static int look_beside(struct sfs_index_finder *ix, struct sfs_index_search *f)
 
 static int look_at_place(struct sfs_index_finder *ix, struct sfs_index_search *f)
 {
-	sfs_autofree char *name = NULL, *spelt = NULL, *where = NULL;
+	sfs_autofree char *name = NULL, *escaped = NULL, *where = NULL;
 	size_t n;
 
 	if (!ix->place)
@@ -520,15 +522,15 @@ static int look_at_place(struct sfs_index_finder *ix, struct sfs_index_search *f
 		where = sfs_asprintf("%s/%s", ix->place, name);
 		return look_into_file(ix, f, where);
 	}
-	spelt = spelt_for_url(name);
+	escaped = escape_for_url(name);
 	for (n = strcspn(ix->place, "?"); n > 0 && ix->place[n - 1] == '/';)
 		n--;
-	where = sfs_asprintf("%.*s/%s%s", (int)n, ix->place, spelt,
+	where = sfs_asprintf("%.*s/%s%s", (int)n, ix->place, escaped,
 			     strchrnul(ix->place, '?'));
 	return fetch(ix, f, where, NULL);
 }
 
-/* Go from place to place.  -EINPROGRESS: it will be back in the queue. */
+/* Look in one place after another.  -EINPROGRESS: the search will return to the queue. */
 static int search(struct sfs_index_finder *ix, struct sfs_index_search *f)
 {
 	int ret = -ENOENT;
@@ -547,7 +549,7 @@ static int search(struct sfs_index_finder *ix, struct sfs_index_search *f)
 	return ret;
 }
 
-/* Nobody wants it any more. */
+/* The finder has stopped. */
 static void give_up(struct sfs_index_search *f)
 {
 	sfs_index_search_done(f);
@@ -635,7 +637,7 @@ void sfs_index_finder_keep(struct sfs_index_finder *ix, const struct sfs_object 
 	size_t n;
 
 	if (!ix->named && version == 0 && !ix->verify_size_only) {
-		/* Nothing would tell another version from this. */
+		/* Another version of the shard could not be recognised. */
 		pthread_mutex_lock(&ix->lock);
 		ix->n_lost++;
 		pthread_mutex_unlock(&ix->lock);

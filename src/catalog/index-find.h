@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* indexes - finds the index of a shard, wherever one may be, and keeps new ones.
+/* index-find - finds the index of a shard, and saves new ones.
  *
- * It is looked for beside the shard (its URL and ".index"), then where the user says
- * (a folder or a URL, and the shard's name and ".index"), then in the cache folder.  An
- * index counts only if it is of the same size and version as the shard: one that is
- * damaged, stale, of somebody else's shard or too large for the budget is passed over,
- * and the ledger says so if it was not in the cache.
+ * It looks next to the shard (its URL and ".index"), then where the user says (a folder
+ * or URL, the shard's name and ".index"), then in the cache folder.  An index is used
+ * only if it matches the size and version of the shard: one that is damaged, stale, for
+ * another shard or too large for the budget is skipped, with a line in the ledger unless
+ * it was in the cache.
  *
- * Where there is none, the indexes of other tools are looked for in the same places:
- * SHARD.tar.idx (Energon) and SHARD.idx (DALI).  They are claims: where headers may be.
+ * If there is none, it looks in the same places for indexes of other tools: SHARD.tar.idx
+ * (Energon) and SHARD.idx (DALI).  These are claims where headers may be.
  *
- * Any thread may call; nothing here waits, but for flush, stop and free.
+ * Any thread may call; only flush, stop and free wait.
  */
 #ifndef SFS_INDEX_FIND_H
 #define SFS_INDEX_FIND_H
@@ -30,18 +30,18 @@ struct sfs_index_finder;
 struct sfs_index_finder_options {
 	const char *cache; /* a folder; NULL: none */
 	const char *place; /* index=: a folder or a URL; NULL: none */
-	const char *to;	   /* a folder: keep indexes there by name, not in the cache */
-	bool verify_size_only;	     /* a shard of the same size is the same version */
-	struct sfs_source *http;     /* NULL: no index is looked for at URLs */
-	struct sfs_account *account; /* what is found is held there; NULL: nowhere */
+	const char *to;	   /* a folder: save indexes there by name, not in the cache */
+	bool verify_size_only;	     /* shards of the same size are the same version */
+	struct sfs_source *http;     /* NULL: no search at URLs */
+	struct sfs_account *account; /* for the memory of what is found; NULL: none */
 };
 
-/* -EINVAL and a sentence: `place` is no URL that can be understood. */
+/* Start the thread.  -EINVAL: `place` is not a valid URL; *err says why. */
 int sfs_index_finder_new(const struct sfs_index_finder_options *options,
 			 struct sfs_index_finder **ret_indexes, struct sfs_error *err);
 
-/* End what is being looked for with -ECANCELED; the sources are stopped.  Waits, but not
- * for a disk that does not answer: see sfs_threads_are_left(). */
+/* End all searches with -ECANCELED; the sources are stopped.  Waits, but not for a disk
+ * that does not answer: see sfs_threads_are_left(). */
 void sfs_index_finder_stop(struct sfs_index_finder *ix);
 void sfs_index_finder_free(struct sfs_index_finder *ix); /* a stopped one; NULL is fine */
 
@@ -50,10 +50,10 @@ struct sfs_index_search {
 	/* Set by the caller, the rest zero.  Borrowed; its size is known. */
 	const struct sfs_object *object;
 	bool wants_members; /* or the samples alone */
-	/* Once, on any thread: 0, and `bytes` and `index` are the caller's (index points
-	 * into bytes); -ENOENT: there is none, but perhaps `claims`, the caller's too;
-	 * -ECANCELED. */
-	void (*done)(struct sfs_index_search *finding, int err);
+	/* Called once, on any thread.  0: `bytes` and `index` are the caller's (index
+	 * points into bytes).  -ENOENT: there is none, but perhaps `claims`, the caller's
+	 * too.  -ECANCELED: the finder has stopped. */
+	void (*done)(struct sfs_index_search *search, int err);
 
 	struct sfs_charge bytes;
 	struct sfs_index index;
@@ -61,7 +61,7 @@ struct sfs_index_search {
 	struct sfs_index_import claims;
 	struct sfs_charge claims_held; /* counts their memory */
 
-	/* The module's own. */
+	/* Private. */
 	struct sfs_index_finder *indexes;
 	struct sfs_link link;
 	int place;
@@ -72,18 +72,20 @@ struct sfs_index_search {
 	struct sfs_error error;
 };
 
-void sfs_index_finder_find(struct sfs_index_finder *ix, struct sfs_index_search *finding);
+/* Start a search. */
+void sfs_index_finder_find(struct sfs_index_finder *ix, struct sfs_index_search *search);
 
 /* Free what was found and not taken. */
-void sfs_index_search_done(struct sfs_index_search *finding);
+void sfs_index_search_done(struct sfs_index_search *search);
 
-/* Keep the index of a shard that was read to its sound end.  `members` may be NULL. */
+/* Save the index of a shard that was read to its end without damage.  `members` may be
+ * NULL. */
 void sfs_index_finder_keep(struct sfs_index_finder *ix, const struct sfs_object *object,
 			   const struct sfs_sample_table *table,
 			   const struct sfs_members *members);
 
-/* Wait until what is kept is written.  How many could not be kept, since the last time.
- */
+/* Wait until all saved indexes are written.  Returns how many were lost since the last
+ * call. */
 uint64_t sfs_index_finder_flush(struct sfs_index_finder *ix);
 
 #endif

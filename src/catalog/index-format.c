@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a header, the entries of a table, perhaps members, end to end.  The
- * header says where each part is although there is but one place where it can be, so
- * that the file can be read by eye and by others; open() insists on that one place.
+/* How this works: a header, the entries of a table, and perhaps members, end to end.  The
+ * header says where each part is, although only one layout is possible, so that people
+ * and other programs can read the file; open() accepts only that layout.
  *
- * Three checksums: of the header, so that sizes are believed before they are used; of the
- * order part, read by everybody; and of the members, which only few need. */
+ * There are three checksums: of the header, so that sizes are checked before they are
+ * used; of the order part, which every user reads; and of the members, which few need. */
 #include "catalog/index-format.h"
 
 #include "base/alloc.h"
@@ -27,7 +27,7 @@ struct header {
 	uint64_t shard_bytes, version;
 	uint64_t n_samples, sample_bytes, n_members;
 	uint64_t order_offset, order_bytes;
-	uint64_t members_offset, members_bytes; /* both 0: no members were asked for */
+	uint64_t members_offset, members_bytes; /* both 0: without members */
 	uint64_t order_checksum, members_checksum;
 	uint64_t checksum; /* of all before it */
 };
@@ -66,7 +66,7 @@ static int read_header(const void *bytes, size_t n, struct header *ret,
 	return 0;
 }
 
-/* The same of its members' part alone. */
+/* The maximum size of the members part. */
 static uint64_t members_bytes_max(uint64_t shard_bytes)
 {
 	return sfs_members_stored_max(shard_bytes / SFS_TAR_BLOCK, shard_bytes);
@@ -81,7 +81,7 @@ uint64_t sfs_index_bytes_max(uint64_t shard_bytes)
 	       members_bytes_max(shard_bytes);
 }
 
-/* Is each part where it must be, and nothing else? */
+/* Is each part where it must be, without gaps? */
 static bool is_laid_out(const struct header *h, uint64_t n)
 {
 	bool has_members = h->members_bytes > 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: Energon's offsets are multiples of 512, so that the first byte of its
- * files is zero, and never DALI's "v".  Neither file may say more than its bytes hold:
- * memory grows with what was read, never with what a count promises.
+/* How this works: Energon's offsets are multiples of 512, so the first byte of its files
+ * is zero, and never DALI's "v".  Memory grows with the bytes that were read, never with
+ * a count that a file promises.
  *
- * Each offset is held to the one before it: a header lies between any two members, so
- * that what is out of order, told twice or overlapping never gets further than here. */
+ * Each offset is compared with the one before it: a header lies between any two members,
+ * so offsets that are out of order, repeated or overlapping are refused here. */
 #include "catalog/index-import.h"
 
 #include "base/alloc.h"

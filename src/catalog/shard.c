@@ -441,11 +441,11 @@ uint64_t sfs_shard_memory(struct sfs_shard *shard)
 
 const struct sfs_members *sfs_shard_members(struct sfs_shard *shard)
 {
-	const struct sfs_members *members;
+	const struct sfs_members *members = NULL;
 
 	pthread_mutex_lock(&shard->lock);
-	members = shard->growth && shard->growth->has_members ? &shard->growth->members
-							      : NULL;
+	if (shard->growth && shard->growth->has_members)
+		members = &shard->growth->members;
 	pthread_mutex_unlock(&shard->lock);
 	return members;
 }

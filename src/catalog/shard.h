@@ -108,8 +108,9 @@ int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
 int sfs_shard_adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
 			 const struct sfs_index *index);
 
-/* Its members, if they were read; they stay as long as its table, and so as long as the
- * shard is pinned.  NULL: not in memory. */
+/* The members of a pinned shard, if they were read; they stay as long as its table, and
+ * so as long as it is pinned.  NULL: not in memory.  With drop_lock held for reading
+ * instead of a pin, they stay until it is released. */
 const struct sfs_members *sfs_shard_members(struct sfs_shard *shard);
 
 /* Set the members of a pinned shard; takes them and their charge. */

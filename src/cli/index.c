@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a number of jobs are under way; each asks for its shard's size, then
- * for its table, and begins the next shard when that is there.  Who has to wait comes
- * back through `ready`, from other threads; everything else is done by the caller's. */
+/* How this works: a fixed number of jobs run at a time; each requests the size of its
+ * shard, then its members, and then starts the next shard.  A job that must wait returns
+ * through `ready`, from other threads; the caller's thread does everything else.
+ *
+ * io/scan-all.h scans all shards too, but keeps all their tables, for callers with
+ * deadlines; here tables may be dropped, and jobs end when the sources stall. */
 #include "cli/index.h"
 
 #include "base/alloc.h"
@@ -19,7 +22,7 @@
 #include <unistd.h>
 
 #define N_JOBS	     64
-#define FLUSH_SHARDS 256 /* so many, and they are waited for: not too much is pending */
+#define FLUSH_SHARDS 256 /* shards after which pending indexes are written */
 
 struct job {
 	struct sfs_waiter waiter;
@@ -56,13 +59,13 @@ static void on_ready(struct sfs_waiter *waiter, int err)
 	pthread_mutex_unlock(&x->lock);
 }
 
-/* It is missing, and counts as empty: there is nothing to index. */
+/* A missing shard that counts as empty: there is nothing to index. */
 static bool is_left_out(const struct sfs_shard *shard)
 {
 	return shard->size_err < 0;
 }
 
-/* Count a shard that has come to its end. */
+/* Count a shard that is done. */
 static void finish(struct indexing *x, const struct job *job, int ret)
 {
 	uint64_t n_samples = 0, n_bytes;
@@ -79,7 +82,7 @@ static void finish(struct indexing *x, const struct job *job, int ret)
 		x->n_lost += sfs_index_finder_flush(x->engine->indexes);
 }
 
-/* -EINPROGRESS: it will be ready again. */
+/* Continue a job.  -EINPROGRESS: it will be ready again. */
 static int go_on(struct indexing *x, struct job *job)
 {
 	int ret = sfs_sizes_shard(x->engine->sizes, job->shard, &job->waiter);
@@ -89,7 +92,7 @@ static int go_on(struct indexing *x, struct job *job)
 	return sfs_header_scan_members(&x->engine->scanner, job->shard, &job->waiter);
 }
 
-/* Work on shards until one has to be waited for, or there are no more. */
+/* Work on shards until one must wait, or none is left. */
 static void run(struct indexing *x, struct job *job)
 {
 	int ret = job->err;
@@ -122,8 +125,8 @@ static void show_progress(const struct indexing *x)
 			  (unsigned)(left_s % 60));
 }
 
-/* A job that is ready; shows progress while there is none.  NULL: the sources have
- * answered nothing for too long. */
+/* Wait for a job that is ready, and show progress meanwhile.  NULL: the sources have not
+ * answered for too long. */
 static struct job *wait_for_job(struct indexing *x)
 {
 	uint64_t begun_ns = sfs_clock_ns(), now_ns = begun_ns;
@@ -140,7 +143,7 @@ static struct job *wait_for_job(struct indexing *x)
 	return link ? sfs_container(link, struct job, link) : NULL;
 }
 
-/* Take back what all jobs wait for, and ask for no more. */
+/* Cancel all jobs that wait, and start no more shards. */
 static void give_up(struct indexing *x)
 {
 	struct sfs_cause cause;
@@ -155,7 +158,7 @@ static void give_up(struct indexing *x)
 			continue;
 		sfs_waiter_explain(&job->waiter, &cause);
 		if (!sfs_waiter_cancel(&job->waiter))
-			continue; /* it comes back through `ready` */
+			continue; /* it returns through `ready` */
 		sfs_cause_note(&cause, sfs_stall_limit_ns(), "the shard is not indexed");
 		job->err = -ETIMEDOUT;
 		run(x, job);
@@ -184,7 +187,7 @@ static void index_all(struct indexing *x)
 	sfs_progress_clear(&x->progress);
 }
 
-/* What is damaged has been named already; what is missing may count as empty. */
+/* Damaged shards have been named already; missing ones may count as empty. */
 static int report_failures(struct indexing *x, struct sfs_error *err)
 {
 	struct sfs_sizes_tally tally;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: inih calls back for each name = value, in the order of the file.
  *
- * Many builds of inih, Debian's too, read no more than 199 bytes of a line and take
- * the rest for a line of its own; URLs are longer.  So it gets its lines from us: a
- * long one is cut into pieces that look like continuation lines, which inih hands
- * over as further values of the same name, and those are glued together again. */
+ * Many builds of inih, Debian's too, read at most 199 bytes of a line and take the rest
+ * for a line of its own, but URLs are longer.  So read_line() cuts a long line into
+ * pieces that look like continuation lines; inih passes these as further values of the
+ * same name, and on_setting() joins them again. */
 #include "config/ini.h"
 
 #include "base/alloc.h"
@@ -26,16 +26,16 @@ struct reader {
 	int ret;
 
 	int line_number;
-	char *line; /* the rest of a long line, from `at` on */
+	char *line; /* the rest of a long line begins at `at` */
 	size_t line_capacity, at, n;
-	bool is_rest; /* the line that inih has is a rest */
+	bool is_rest; /* inih has the rest of a line */
 
-	/* The setting that may go on in a rest. */
+	/* The setting that the rest of its line may continue. */
 	char *section, *name, *value;
 	int name_line;
 };
 
-/* Where to cut: both sides must survive inih's trimming and comments.  0: nowhere. */
+/* Where to cut: inih must not trim either side or take it for a comment.  0: nowhere. */
 static size_t cut_point(const char *s, size_t n, size_t room)
 {
 	size_t i;
@@ -49,8 +49,8 @@ static size_t cut_point(const char *s, size_t n, size_t room)
 	return 0;
 }
 
-/* How long is the line without its comment: one that begins it with ';' or '#', or ends
- * it with a ';' behind a blank? */
+/* The length of the line without its comment, which starts with ';' or '#' at the
+ * beginning of the line, or with ';' after a blank. */
 static size_t content_length(const char *line)
 {
 	size_t i = strspn(line, " \t");
@@ -63,11 +63,11 @@ static size_t content_length(const char *line)
 	return i;
 }
 
-/* inih's fgets. */
+/* fgets() for inih. */
 static char *read_line(char *buf, int size, void *stream)
 {
 	struct reader *r = stream;
-	/* A blank before, a newline and a NUL behind. */
+	/* Room for a blank before, a newline and a NUL after. */
 	size_t room = (size_t)size - 3, n;
 	ssize_t got;
 	char *p = buf;
@@ -105,7 +105,7 @@ static bool is_wanted(const struct reader *r, const char *section)
 	return !*section || (r->wanted && strcmp(section, r->wanted) == 0);
 }
 
-/* It is no option of the table, and so not among those that are proposed. */
+/* `source` is not in the table of options, so its error messages do not propose it. */
 static bool is_nearly_source(const char *name)
 {
 	return sfs_strbuf_distance(name, "source") < 3;
@@ -145,12 +145,12 @@ static int on_setting(void *user, const char *section, const char *name,
 		      const char *value)
 {
 	struct reader *r = user;
-	char *glued;
+	char *joined;
 
 	if (r->is_rest && r->name) {
-		glued = sfs_asprintf("%s%s", r->value, value);
+		joined = sfs_asprintf("%s%s", r->value, value);
 		free(r->value);
-		r->value = glued;
+		r->value = joined;
 		return 1;
 	}
 	apply(r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: options.def is expanded twice, into rows of a table and into
- * nothing else; a row knows its kind, and each kind has one function that reads a
- * value.  All numbers are uint64_t, so a row needs just an offset. */
+/* How this works: options.def expands to the rows of a table.  A row knows its kind, and
+ * each kind has one function that reads a value.  All numbers are uint64_t, so a row
+ * needs just an offset. */
 #include "config/options.h"
 
 #include "base/alloc.h"
@@ -54,7 +54,7 @@ static const struct row rows[] = {
 static const char *const group_titles[N_GROUPS] = {"The order of samples", "Sources",
 						   "Mounts and memory"};
 
-/* Flags of mount(8): handed to the kernel, or of no meaning to a program. */
+/* Flags of mount(8): passed to the kernel, or without meaning for a program. */
 static const char *const kernel_flags[] = {"nosuid", "nodev", "noexec",	 "suid",
 					   "dev",    "exec",  "noatime", "nodiratime"};
 static const char *const idle_flags[] = {"ro",	   "defaults", "auto", "noauto",
@@ -184,7 +184,7 @@ static int parse_flag(const char *s, uint64_t *ret)
 	return -EINVAL;
 }
 
-/* The place of s in "fail|skip". */
+/* The index of s in "fail|skip". */
 static int parse_choice(const char *choices, const char *s, uint64_t *ret)
 {
 	uint64_t i = 0;
@@ -245,7 +245,7 @@ static int set_octal(const struct row *row, const char *value, uint64_t *ret,
 	return 0;
 }
 
-/* One header line: it must be one line, with a name. */
+/* Add a header line: it must be a single line, with a name. */
 static int add_header(const struct row *row, const char *line, struct sfs_strings *list,
 		      struct sfs_error *err)
 {
@@ -256,20 +256,20 @@ static int add_header(const struct row *row, const char *line, struct sfs_string
 	return 0;
 }
 
-/* The file as it is named from anywhere: links may lead to another one tomorrow. */
-static char *from_anywhere(const char *path)
+/* "@" and the absolute path.  Links stay, as they may lead to another file later. */
+static char *absolute_spec(const char *path)
 {
 	sfs_autofree char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
 
 	return cwd ? sfs_asprintf("@%s/%s", cwd, path) : sfs_asprintf("@%s", path);
 }
 
-/* Lines that were read from a file.  What is none (a pipe of the shell's, a descriptor)
- * can be read once only. */
+/* Keep the lines that were read from a file.  A pipe of the shell or a descriptor can be
+ * read only once. */
 static void add_header_spec(struct sfs_options *o, const char *path, int fd, int first)
 {
 	bool is_file = strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/proc/", 6) != 0;
-	sfs_autofree char *name = from_anywhere(path);
+	sfs_autofree char *name = absolute_spec(path);
 	struct sfs_strbuf spec = {0};
 	struct stat st;
 
@@ -431,7 +431,7 @@ static int no_such(const char *name, struct sfs_error *err)
 	if (nearest)
 		return sfs_error_set(err, -EINVAL, "no option '%s'; did you mean '%s'?",
 				     name, nearest);
-	/* A value that had a comma in it, perhaps a secret one. */
+	/* A value with a comma, which may be a secret. */
 	if (name[strcspn(name, ": ")])
 		return sfs_error_set(
 			err, -EINVAL,
@@ -450,7 +450,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t n)
 	return false;
 }
 
-/* A flag of mount(8)?  true: dealt with. */
+/* Handle a flag of mount(8).  false: it is none. */
 static bool set_mount_flag(struct sfs_options *o, const char *name)
 {
 	char *all;
@@ -493,7 +493,7 @@ int sfs_options_set(struct sfs_options *o, const char *name, const char *value,
 	return 0;
 }
 
-/* Cut the next item of a list at a comma that no backslash protects. */
+/* Cut the next item from a list, at a comma without a backslash. */
 static char *next_item(const char **list)
 {
 	char *item = sfs_malloc(strlen(*list) + 1), *p = item;
@@ -565,7 +565,7 @@ void sfs_options_done(struct sfs_options *o)
 	sfs_strings_done(&o->header_specs);
 }
 
-/* ---- for people ---- */
+/* ---- output for users ---- */
 
 static void print_choice(const char *choices, uint64_t i, struct sfs_strbuf *text)
 {
@@ -574,7 +574,7 @@ static void print_choice(const char *choices, uint64_t i, struct sfs_strbuf *tex
 	sfs_strbuf_add(text, choices, strcspn(choices, "|"));
 }
 
-/* A URL may hold a password; a proxy's may be one without its scheme. */
+/* A URL may contain a password, and that of a proxy may lack its scheme. */
 static void print_string(const struct row *row, const char *value,
 			 struct sfs_strbuf *text)
 {
@@ -627,7 +627,7 @@ static void print_value(const struct sfs_options *o, const struct row *row,
 		if (*string_of(o, row))
 			print_string(row, *string_of(o, row), text);
 		break;
-	case LIST: /* header values are often secrets: only their names */
+	case LIST: /* values of headers are often secrets: print only names */
 		list = list_of(o, row);
 		for (i = 0; i < list->n; i++)
 			sfs_strbuf_printf(text, "%s%.*s: ***", i ? ", " : "",
@@ -650,7 +650,7 @@ void sfs_options_print(const struct sfs_options *o, struct sfs_strbuf *text)
 	}
 }
 
-/* The help's first sentence. */
+/* The length of the first sentence. */
 static int first_sentence(const char *help)
 {
 	const char *end = strstr(help, ". ");
@@ -672,7 +672,7 @@ static void help_plain(const struct row *row, struct sfs_strbuf *text)
 	sfs_strbuf_done(&left);
 }
 
-/* As mdoc wants it: each sentence on a line of its own, lines of 80 at most. */
+/* As mdoc wants it: each sentence starts a line, and lines have at most 80 characters. */
 static void add_sentences(struct sfs_strbuf *text, const char *words)
 {
 	size_t column = 0, n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* options - everything a user can set, from one table (options.def).
+/* options - everything that a user can set, from one table (options.def).
  *
- * A value comes from the default, an ini file, -o or --long; the later wins, and
- * each remembers where it came from.  Secrets are never printed.
+ * A value comes from the default, an ini file, -o or --long; the later one wins, and each
+ * remembers its origin.  Secrets are never printed.
  */
 #ifndef SFS_OPTIONS_H
 #define SFS_OPTIONS_H
@@ -27,8 +27,8 @@ void sfs_strings_add(struct sfs_strings *list, const char *s); /* copies */
 void sfs_strings_done(struct sfs_strings *list);
 
 struct sfs_options {
-	/* Numbers, sizes (bytes), times (ms), flags and choices (the place in the
-	 * table's list) are all kept so; the table knows which is which. */
+	/* Numbers, sizes (bytes), times (ms), flags and choices (the index in the table's
+	 * list); the table knows the kind of each. */
 	uint64_t seed, lanes, buffer, segment, equal, keys, on_error;
 	uint64_t verify, connections, retries;
 	uint64_t connect_timeout_ms, stall_timeout_ms, read_timeout_ms;
@@ -37,17 +37,17 @@ struct sfs_options {
 	uint64_t budget; /* 0: auto */
 	uint64_t next_epoch;
 	uint64_t epochs, direct_io, readahead, allow_other, allow_root;
-	uint64_t uid, gid; /* UINT64_MAX: who mounts */
+	uint64_t uid, gid; /* UINT64_MAX: those of the user who mounts */
 	uint64_t umask, foreground, log_level;
 	char *proxy, *netrc_file, *cacert, *capath, *cert, *key; /* NULL: not set */
 	char *fsname, *config, *expect_order;
 	char *index, *index_cache;
-	char *index_to;		    /* not in the table: of `shufflefs index` */
-	struct sfs_strings headers; /* all lines, also those of files */
+	char *index_to;		    /* not in the table: --to of `shufflefs index` */
+	struct sfs_strings headers; /* all lines, including those of files */
 	struct sfs_strings
 		header_specs; /* lines, and files, which may change: headers.h */
 
-	/* Options of mount(8) that go to the kernel: "nosuid,noexec"; or NULL. */
+	/* Options of mount(8) for the kernel, such as "nosuid,noexec"; or NULL. */
 	char *kernel;
 
 	char **origins; /* of each option of the table */
@@ -56,9 +56,10 @@ struct sfs_options {
 void sfs_options_init(struct sfs_options *o);
 void sfs_options_done(struct sfs_options *o);
 
-/* Set one option.  `value` is NULL if there was no '='.  `origin` is for people:
- * "-o", "--seed", "/etc/shufflefs.conf:12".
- * -EINVAL and a sentence: no such option (with the nearest name), or a bad value. */
+/* Set one option.  `value` is NULL if there was no '='.  `origin` is shown to users:
+ * "-o",
+ * "--seed", "/etc/shufflefs.conf:12".
+ * -EINVAL: no such option, or a bad value; *err says which, with the nearest name. */
 int sfs_options_set(struct sfs_options *o, const char *name, const char *value,
 		    const char *origin, struct sfs_error *err);
 
@@ -66,19 +67,19 @@ int sfs_options_set(struct sfs_options *o, const char *name, const char *value,
 int sfs_options_set_list(struct sfs_options *o, const char *list, const char *origin,
 			 struct sfs_error *err);
 
-/* Does --name take an argument?  -EINVAL and a sentence: no such option. */
+/* Does --name take an argument?  -EINVAL: no such option; *err says so. */
 int sfs_options_has_argument(const char *name, struct sfs_error *err);
 
-/* "seed = 7   # -o", a line for each; for .shufflefs/config. */
+/* Print "seed = 7   # -o", a line for each option; for .shufflefs/config. */
 void sfs_options_print(const struct sfs_options *o, struct sfs_strbuf *text);
 
-/* "shard", "sample", or "1M": to the byte, as it is part of the order. */
+/* Print "shard", "sample", or "1M": exact to the byte, as it is part of the order. */
 void sfs_options_print_segment(uint64_t segment, struct sfs_strbuf *text);
 
-/* The table for people: --help's part, or (`as_mdoc`) the manual's. */
+/* Print the table for --help or, if `as_mdoc`, for the manual. */
 void sfs_options_help(struct sfs_strbuf *text, bool as_mdoc);
 
-/* "64M", "1.5G", "4096" to bytes.  -EINVAL: not a size. */
+/* Parse "64M", "1.5G" or "4096" to bytes.  -EINVAL: not a size. */
 int sfs_options_parse_size(const char *s, uint64_t *ret_bytes);
 
 #endif

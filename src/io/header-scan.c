@@ -473,14 +473,17 @@ static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard, enum 
 	return -EINPROGRESS;
 }
 
-static bool has_table(struct sfs_header_scanner *s, struct sfs_shard *shard)
+/* Are its table and, if they are needed, its members in memory? */
+static bool is_scanned(struct sfs_header_scanner *s, struct sfs_shard *shard,
+		       bool needs_members)
 {
 	const struct sfs_sample_table *table;
 	bool is_there;
 
 	pthread_rwlock_rdlock(&s->runtime->shards.drop_lock);
 	table = sfs_shard_table(shard);
-	is_there = table && sfs_sample_table_state(table) != SFS_SAMPLE_TABLE_GROWING;
+	is_there = table && sfs_sample_table_state(table) != SFS_SAMPLE_TABLE_GROWING &&
+		   (!needs_members || sfs_shard_members(shard));
 	pthread_rwlock_unlock(&s->runtime->shards.drop_lock);
 	return is_there;
 }
@@ -488,7 +491,7 @@ static bool has_table(struct sfs_header_scanner *s, struct sfs_shard *shard)
 int sfs_header_scan_members(struct sfs_header_scanner *s, struct sfs_shard *shard,
 			    struct sfs_waiter *waiter)
 {
-	if (sfs_shard_members(shard) && has_table(s, shard))
+	if (is_scanned(s, shard, true))
 		return 0;
 	pthread_mutex_lock(&s->lock);
 	return wait_for(s, shard, MEMBERS, waiter);
@@ -497,7 +500,7 @@ int sfs_header_scan_members(struct sfs_header_scanner *s, struct sfs_shard *shar
 int sfs_header_scan_table(struct sfs_header_scanner *s, struct sfs_shard *shard,
 			  struct sfs_waiter *waiter)
 {
-	if (has_table(s, shard))
+	if (is_scanned(s, shard, false))
 		return 0;
 	pthread_mutex_lock(&s->lock);
 	return wait_for(s, shard, TABLE, waiter);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the first block decides.  FILE is the whole group.  Extensions
- * are hopped over by their sizes up to the header that they belong to, which
- * bounds the group; then either the extension is one that changes no name, size or kind,
- * or libarchive reads the group.
+/* How this works: the first block decides.  FILE is the whole group.  Extensions are
+ * skipped by their sizes up to the header that they belong to, which ends the group; then
+ * either the extension changes no name, size or kind, or libarchive reads the group.
  *
- * Names are read here in any case, for they are bytes (docs/ORDER.md, section 6), and
- * libarchive makes characters of them: it normalises some, and replaces others.
+ * Names are always read here, as they are bytes (docs/ORDER.md, section 6), but
+ * libarchive converts them to characters: it normalises some and replaces others.
  *
- * Python's tarfile writes a pax extension with the mtime's fraction before each
- * member, so WebDataset's own writer does: without the short cut for those, a
- * scan of 2 KB samples would spend 4 us a member in libarchive. */
+ * Python's tarfile, and so WebDataset's writer, writes a pax extension with the fraction
+ * of the mtime before each member: without the short cut for those, a scan of 2 KB
+ * samples would spend 4 us per member in libarchive. */
 #include "tar/entry.h"
 
 #include "tar/magic.h"
@@ -94,8 +93,8 @@ static bool is_regular_type(char type)
 	return type == '0' || type == 0 || type == '7' || type == 'S';
 }
 
-/* A volume's label is a header of its own, and has a name and no data.  What it has in
- * spite of that GNU tar and Python pass over, but not libarchive, which does not show
+/* A volume label is a header of its own, with a name and without data.  If it has data
+ * nevertheless, GNU tar and Python skip them; libarchive does not, and does not show
  * labels at all. */
 static int take_label(const unsigned char *block, struct sfs_tar_entry *g,
 		      struct sfs_error *err)
@@ -112,14 +111,14 @@ static int take_label(const unsigned char *block, struct sfs_tar_entry *g,
 	return 0;
 }
 
-/* Links, devices, folders and pipes have no data, whatever sizes are written: so GNU tar
- * and Python read them.  libarchive believes some of the sizes. */
+/* Links, devices, folders and pipes have no data, whatever their size field says: GNU tar
+ * and Python read them so.  libarchive believes some of the sizes. */
 static bool is_dataless(char type)
 {
 	return type >= '1' && type <= '6';
 }
 
-/* Its name is of no use to anybody, so extensions may have another. */
+/* Nobody uses its name, so extensions may have another. */
 static void take_dataless(const unsigned char *block, struct sfs_tar_entry *g)
 {
 	const struct sfs_tar_header h = {.type = (char)block[SFS_TAR_TYPE]};
@@ -128,8 +127,8 @@ static void take_dataless(const unsigned char *block, struct sfs_tar_entry *g)
 	g->is_regular = false;
 }
 
-/* A prefix in a header of no dialect that has one: Python takes it for one, whatever the
- * dialect, GNU tar and libarchive don't. */
+/* Is there a prefix, though the dialect has none?  Python uses it in any dialect, GNU tar
+ * and libarchive don't. */
 static bool has_stray_prefix(const unsigned char *header)
 {
 	return memcmp(header + SFS_TAR_MAGIC, "ustar", 5) != 0 &&
@@ -148,7 +147,7 @@ static bool ends_in_slash(const struct sfs_tar_entry *g)
 	return g->n_name > 0 && g->name[g->n_name - 1] == '/';
 }
 
-/* Without any type, that is how folders were written once. */
+/* Without a type, this is how folders were once written. */
 static bool is_old_folder(const unsigned char *header, const struct name *name)
 {
 	size_t n = strnlen((const char *)header + SFS_TAR_NAME, SFS_TAR_NAME_BYTES);
@@ -157,8 +156,8 @@ static bool is_old_folder(const unsigned char *header, const struct name *name)
 	       header[SFS_TAR_NAME + n - 1] == '/';
 }
 
-/* No folder, by its header, but its name ends in a slash: libarchive takes it for a
- * folder without data; Python takes the slash off, if it is in a pax record. */
+/* By its header not a folder, but its name ends in a slash: libarchive takes it for a
+ * folder without data; Python removes the slash if it is in a pax record. */
 static bool is_disputed(const struct sfs_tar_entry *g, const unsigned char *header,
 			const struct name *name)
 {
@@ -174,7 +173,7 @@ static bool is_disputed(const struct sfs_tar_entry *g, const unsigned char *head
 	return has_size || g->n_bytes > SFS_TAR_BLOCK;
 }
 
-/* What no extension says of a name, the header does. */
+/* The name from the header, if no extension has one. */
 static void take_name(const unsigned char *header, const struct name *name,
 		      struct sfs_tar_entry *g)
 {
@@ -224,7 +223,7 @@ static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
 	return 0;
 }
 
-/* Records of sparse files are numbers, but for the name; the map is several. */
+/* Records of sparse files are numbers, except the name; the map is a list of them. */
 static bool is_sparse_record_sound(const struct sfs_pax_record *r)
 {
 	bool is_map = sfs_pax_is(r, "GNU.sparse.map");
@@ -239,7 +238,7 @@ static bool is_sparse_record_sound(const struct sfs_pax_record *r)
 	return r->n_value > 0;
 }
 
-/* The last one counts, or the last one of a sparse file: so GNU tar and libarchive. */
+/* The last one counts, or the last one of a sparse file, as in GNU tar and libarchive. */
 static void take_pax_name(const struct sfs_pax_record *r, struct name *name)
 {
 	bool is_sparse = sfs_pax_is(r, "GNU.sparse.name");
@@ -262,7 +261,7 @@ static int check_extension(const unsigned char *body, uint64_t size, int *n_name
 		has_name |= sfs_pax_is_name(&r);
 		if (sfs_pax_is_name(&r) && memchr(r.value, 0, r.n_value))
 			return sfs_error_set(err, -EBADMSG, "a name that contains NUL");
-		/* The header's name, to some; no name, to others. */
+		/* Some readers use the header's name, others none. */
 		if (sfs_pax_is_name(&r) && r.n_value == 0)
 			return sfs_error_set(err, -EBADMSG,
 					     "an empty name in a pax header");
@@ -348,7 +347,7 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 	return 0;
 }
 
-/* A global header may say anything but what would change other members' bytes. */
+/* A global header may set anything that does not change the bytes of other members. */
 static int look_global(const unsigned char *bytes, size_t n, uint64_t n_left,
 		       uint64_t size, struct sfs_tar_entry *g, struct sfs_error *err)
 {

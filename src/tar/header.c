@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: one pass over the block sums it up as 64-bit words for the
- * checksum; then fields are read where the format has them.  A header is FILE
- * only if every field that we or a reader of the stream depend on has its plain
- * form; at the least doubt it is ODD and libarchive decides.  A differential
- * fuzz test (tests/fuzz/fuzz-tar-differential.c) holds both to the same answer. */
+/* How this works: one pass over the block adds it up as 64-bit words for the checksum;
+ * then the fields are read at their offsets.  A header is FILE only if every field that
+ * we or a reader of the stream depend on has its plain form; in doubt it is ODD and
+ * libarchive decides.  A differential fuzz test (tests/fuzz/fuzz-tar-differential.c)
+ * checks that both give the same answer. */
 #include "tar/header.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ bool sfs_tar_is_zero(const unsigned char *p, size_t n)
 	return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
 }
 
-/* The sum of all bytes, the checksum field counted as blanks. */
+/* The sum of all bytes, with blanks in the checksum field. */
 static unsigned sum_block(const unsigned char *block)
 {
 	unsigned sum = 8 * ' ', i;
@@ -31,7 +31,7 @@ static unsigned sum_block(const unsigned char *block)
 	return sum;
 }
 
-/* Some old tars summed signed bytes. */
+/* Some old tars added signed bytes. */
 static int sum_block_signed(const unsigned char *block)
 {
 	int sum = (int)sum_block(block), i;
@@ -110,7 +110,7 @@ static bool look_plain(const unsigned char *block, struct sfs_tar_header *h)
 	if (h->type != '0' && h->type != 0)
 		return false;
 	if (n_name == 0 || name[n_name - 1] == '/')
-		return false; /* by an old custom, a folder */
+		return false; /* in old tars, a folder */
 	if (!sfs_tar_has_prefix(block) && !sfs_tar_is_gnu(block))
 		return false;
 	if (!read_octal(block + SFS_TAR_SIZE, 12, &h->size) || h->size >> 33 ||
@@ -145,8 +145,8 @@ struct sfs_tar_header sfs_tar_look(const unsigned char *block)
 	return h;
 }
 
-/* Others than POSIX's have the field, too, whatever version they say; GNU's has times and
- * sparse maps there. */
+/* Other dialects have the field too, whatever version they name; GNU has times and sparse
+ * maps there. */
 static bool has_any_prefix(const unsigned char *block)
 {
 	return memcmp(block + SFS_TAR_MAGIC, "ustar", 5) == 0 && !sfs_tar_is_gnu(block);
@@ -172,7 +172,7 @@ void sfs_tar_seal(unsigned char *block)
 	unsigned sum = sum_block(block);
 	int i;
 
-	/* Six octal digits, a NUL, a blank: as every tar writes it. */
+	/* Six octal digits, a NUL, a blank, as every tar writes it. */
 	for (i = 5; i >= 0; i--, sum >>= 3)
 		block[CHECKSUM + i] = (unsigned char)('0' + (sum & 7));
 	block[CHECKSUM + 6] = 0;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* tar - our own walk over tar headers, one 512-byte block at a time.
+/* header - reads one tar header, a 512-byte block.
  *
- * It reads what nearly every header is: a regular file with a ustar (POSIX) or
- * GNU header, plain octal numbers, a right checksum.  Those it understands
- * whole, in some 60 ns.  All else it only names: an extension that belongs to
- * the next header, a global header, or something odd that libarchive must look
- * at (tarmember.h).  Format: POSIX.1-2017, pax, "ustar Interchange Format"; GNU
- * tar's manual, "Basic Tar Format".  Pure.
+ * Nearly every header is of a regular file, in ustar (POSIX) or GNU format, with plain
+ * octal numbers and a correct checksum: these are read completely, in about 60 ns. Others
+ * are only classified: an extension of the next header, a global header, or an odd one,
+ * which libarchive must read (libarchive.h).  Format: POSIX.1-2017, pax, "ustar
+ * Interchange Format"; GNU tar's manual, "Basic Tar Format".  Pure.
  */
 #ifndef SFS_HEADER_H
 #define SFS_HEADER_H
@@ -27,22 +26,22 @@ static inline uint64_t sfs_tar_padded(uint64_t n_bytes)
 enum sfs_tar_kind {
 	SFS_TAR_ZERO,	   /* a block of zeros: the end of the archive */
 	SFS_TAR_FILE,	   /* a regular file with a plain header; all fields are set */
-	SFS_TAR_EXTENSION, /* x, X, L, K, A: says more about the next header; size is set
+	SFS_TAR_EXTENSION, /* x, X, L, K, A: extends the next header; size is set
 			    */
 	SFS_TAR_GLOBAL,	   /* g: a pax global header; size is set */
-	SFS_TAR_ODD,	   /* anything else with a right checksum */
+	SFS_TAR_ODD,	   /* anything else with a correct checksum */
 	SFS_TAR_BAD,	   /* a wrong checksum, or an extension without a size */
 };
 
 struct sfs_tar_header {
 	enum sfs_tar_kind kind;
 	char type;     /* the type flag */
-	uint64_t size; /* bytes that follow, without their padding */
+	uint64_t size; /* bytes of data that follow, without padding */
 	int64_t mtime; /* seconds since 1970; FILE only */
 	uint32_t mode; /* permission bits; FILE only */
 };
 
-/* Look at one block of SFS_TAR_BLOCK bytes (so below).  FILE never has more than 2^33-1
+/* Read one block of SFS_TAR_BLOCK bytes (as all below).  FILE never has more than 2^33-1
  * bytes (11 octal digits). */
 struct sfs_tar_header sfs_tar_look(const unsigned char *block);
 
@@ -56,7 +55,7 @@ void sfs_tar_seal(unsigned char *block);
 /* Are all n bytes zero? */
 bool sfs_tar_is_zero(const unsigned char *p, size_t n);
 
-/* Field offsets that edit.c needs as well. */
+/* Field offsets. */
 enum {
 	SFS_TAR_NAME = 0,
 	SFS_TAR_NAME_BYTES = 100,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the regular expression backtracks over where ".*\/" ends.  All
- * its matches have the key up to the same dot, the first one of the last
- * component, so only their existence is asked: is there a start P (0, or behind
- * a slash that no newline precedes) with P < dot and no other dot between? */
+ * its matches have the key up to the same dot, the first one of the last component, so
+ * only their existence matters: is there a start P (0, or after a slash that no newline
+ * precedes) with P < dot and no other dot between? */
 #include "tar/key.h"
 
 #include <stdbool.h>
@@ -36,7 +36,7 @@ size_t sfs_key_length(const char *name, size_t n)
 	if (!dot || dot == name || is_meta(name, n))
 		return 0;
 
-	/* The earliest start allowed: behind the last dot of the folders. */
+	/* The earliest possible start: after the last dot of the folders. */
 	p = memrchr(name, '.', last);
 	if (p)
 		begin = (size_t)(p - name) + 1;

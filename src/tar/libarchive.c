@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: libarchive reads from a client that has the group's bytes and
- * then nothing, and that can skip.  Whether it asked for more than there was
- * tells a short group from a damaged one; how far it wants to skip the body
- * tells where the next header is, for links with a body too.  For sparse files
- * that is what the map has, which must be what the header says (is_stored_whole()).
+/* How this works: libarchive reads from a client that has only the bytes of the group,
+ * and that can skip.  If libarchive asked for more, the group is short, else damaged; how
+ * far it wants to skip the data says where the next header is, for links with data too.
+ * For sparse files that follows the map, which must agree with the header
+ * (is_stored_whole()).
  *
- * A new archive object for each member costs some 2-4 us.  That is for the odd
- * ones; group.c reads the common pax group (times, owners) without it. */
+ * A new archive object for each member costs 2-4 us, but only odd members need one:
+ * entry.c reads the common pax group (times, owners) itself. */
 #include "tar/libarchive.h"
 
 #include "base/alloc.h"
@@ -23,7 +23,7 @@ enum {
 	OLD_MAP = 386,
 	OLD_HAS_MORE = 482,
 	OLD_REALSIZE = 483,
-	OLD_HAS_MORE_BEHIND = 504, /* in the blocks behind the header */
+	OLD_HAS_MORE_AFTER = 504, /* in the blocks after the header */
 	OLD_NUMBER = 12
 };
 
@@ -57,7 +57,7 @@ static la_int64_t skip_bytes(struct archive *a, void *data, la_int64_t n)
 	c->n_skipped += (uint64_t)n;
 	if (c->n + c->n_skipped > sfs_tar_padded(c->n_left)) {
 		c->is_beyond = true;
-		return 0; /* then it reads, and there is nothing; an error it would add up
+		return 0; /* then it reads, and gets nothing; an error would be added up
 			   */
 	}
 	return n;
@@ -96,7 +96,7 @@ static void take_sparse(struct archive_entry *entry, struct sfs_libarchive *m)
 			(struct sfs_sparse_run){(uint64_t)offset, (uint64_t)n_bytes};
 }
 
-/* The member's own header, behind its extensions; NULL if it is not in the group. */
+/* The member's own header, after its extensions; NULL if it is not in the group. */
 static const unsigned char *find_header(const unsigned char *group, size_t n)
 {
 	struct sfs_tar_header h;
@@ -117,7 +117,7 @@ struct old_map {
 	bool has_ended, is_bad;
 };
 
-/* The next `n` runs: offset and length.  One without a length is none, and the last. */
+/* Read the next `n` runs: offset and length.  A run without a length ends the map. */
 static void read_runs(struct old_map *map, const unsigned char *p, int n)
 {
 	uint64_t offset, length;
@@ -136,10 +136,11 @@ static void read_runs(struct old_map *map, const unsigned char *p, int n)
 	}
 }
 
-/* The map of an old GNU sparse file, four runs in its header and 21 in each block behind,
- * up to the data at `data`: do the runs follow each other within the file, and are they
- * as much as is stored?  libarchive drops those that don't, others take them as they are;
- * and in another dialect's header it sees no map at all. */
+/* Check the map of an old GNU sparse file, with four runs in its header and 21 in each
+ * block after it, up to the data at `data`: do the runs follow each other within the
+ * file, and is their sum what is stored?  libarchive drops runs that do not, other
+ * readers accept them; and in a header of another dialect libarchive sees no map at all.
+ */
 static bool is_old_map_sound(const unsigned char *header, const unsigned char *data,
 			     uint64_t stored)
 {
@@ -151,18 +152,18 @@ static bool is_old_map_sound(const unsigned char *header, const unsigned char *d
 	read_runs(&map, header + OLD_MAP, 4);
 	for (; has_more && block < data; block += SFS_TAR_BLOCK) {
 		read_runs(&map, block, 21);
-		has_more = block[OLD_HAS_MORE_BEHIND] != 0;
+		has_more = block[OLD_HAS_MORE_AFTER] != 0;
 	}
 	return sfs_tar_is_gnu(header) && !has_more && block == data && !map.is_bad &&
 	       sfs_tar_number(header + OLD_REALSIZE, OLD_NUMBER, &size) &&
 	       map.end <= size && sfs_tar_padded(map.stored) == sfs_tar_padded(stored);
 }
 
-/* How much is stored, by the group's pax records or else its header? */
-static bool told_size(const unsigned char *group, const unsigned char *header,
-		      bool *ret_is_sparse, uint64_t *ret)
+/* The size of the stored data by the pax records of the group, or else by its header. */
+static bool header_size(const unsigned char *group, const unsigned char *header,
+			bool *ret_is_sparse, uint64_t *ret)
 {
-	bool is_told = sfs_tar_number(header + SFS_TAR_SIZE, SFS_TAR_SIZE_BYTES, ret);
+	bool is_known = sfs_tar_number(header + SFS_TAR_SIZE, SFS_TAR_SIZE_BYTES, ret);
 	struct sfs_pax_record r;
 	struct sfs_tar_header h;
 	const char *p, *end;
@@ -181,36 +182,36 @@ static bool told_size(const unsigned char *group, const unsigned char *header,
 				continue;
 			for (*ret = 0, i = 0; i < r.n_value; i++)
 				*ret = *ret * 10 + (uint64_t)(r.value[i] - '0');
-			is_told = true;
+			is_known = true;
 		}
 	}
-	return is_told;
+	return is_known;
 }
 
-/* Is what is stored what the size, or the map of a sparse file, says?  libarchive skips
- * as much as the map has, and other readers as much as the size says; and it leaves out
- * runs that overlap, but reads them. */
+/* Is as much stored as the size, or the map of a sparse file, says?  libarchive skips as
+ * much as the map has, other readers as much as the size says; and it leaves out runs
+ * that overlap, but reads them. */
 static bool is_stored_whole(const struct sfs_libarchive *m, const struct client *c)
 {
 	const unsigned char *header = find_header(c->bytes, c->n);
-	uint64_t stored = m->end - m->data, sum = 0, told, from;
-	bool is_sparse = false, is_told;
+	uint64_t stored = m->end - m->data, sum = 0, declared, from;
+	bool is_sparse = false, is_known;
 	size_t i;
 
-	is_told = header && told_size(c->bytes, header, &is_sparse, &told);
-	/* Only a sparse file's map may lie between.  Else libarchive passed a header over
-	 * and went on to a member that is not this one. */
+	is_known = header && header_size(c->bytes, header, &is_sparse, &declared);
+	/* Only the map of a sparse file may lie between.  Else libarchive skipped a
+	 * header and read another member. */
 	if (header && !is_sparse &&
 	    m->data != (uint64_t)(header - c->bytes) + SFS_TAR_BLOCK)
 		return false;
-	if (is_told && is_sparse) {
+	if (is_known && is_sparse) {
 		/* In the newest dialect the map counts as data. */
 		from = header[SFS_TAR_TYPE] == 'S'
 			       ? m->data
 			       : (uint64_t)(header - c->bytes) + SFS_TAR_BLOCK;
-		if (m->end - from != sfs_tar_padded(told) ||
+		if (m->end - from != sfs_tar_padded(declared) ||
 		    (header[SFS_TAR_TYPE] == 'S' &&
-		     !is_old_map_sound(header, c->bytes + m->data, told)))
+		     !is_old_map_sound(header, c->bytes + m->data, declared)))
 			return false;
 	}
 	if (!m->is_sparse)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* tarmember - one member's header group, understood by libarchive, but for its name.
+/* libarchive - reads the header group of one member with libarchive, except for its name.
  *
- * For all that tar.h calls ODD or EXTENSION: pax records, sparse files of every
- * dialect, base-256 numbers, old v7 headers.  It says what is stored and where; names
- * are group.h's, because libarchive converts them to the locale's character set, and
- * that changes their bytes.  libarchive blocks in its callbacks, so it never sees the
- * flow: it is given the complete group from memory.  The only place that includes
- * libarchive.  Pure.
+ * For all that header.h calls ODD or EXTENSION: pax records, sparse files of every
+ * dialect, base-256 numbers, old v7 headers.  It says what is stored and where.  entry.h
+ * reads the names, because libarchive converts them to the character set of the locale,
+ * which changes their bytes.  libarchive blocks in its callbacks, so it gets the complete
+ * group from memory.  libarchive.c is the only file that includes libarchive.  Pure.
  */
 #ifndef SFS_LIBARCHIVE_H
 #define SFS_LIBARCHIVE_H
@@ -19,8 +18,8 @@
 
 #define SFS_LIBARCHIVE_MAX ((size_t)1 << 20) /* bytes of a header group */
 
-/* Data of a sparse file: `n_bytes` that belong at `offset` of the file.  The
- * runs are stored one behind the other; what they leave out reads as zeros. */
+/* Data of a sparse file: `n_bytes` at `offset` of the file.  The runs are stored one
+ * after another; the rest of the file reads as zeros. */
 struct sfs_sparse_run {
 	uint64_t offset, n_bytes;
 };
@@ -28,8 +27,8 @@ struct sfs_sparse_run {
 struct sfs_libarchive {
 	bool is_regular; /* a regular file, sparse ones included */
 	bool is_sparse;
-	uint64_t data; /* where its stored data begin, from the group's start */
-	uint64_t end;  /* where the next header may begin, from the group's start */
+	uint64_t data; /* start of the stored data, from the start of the group */
+	uint64_t end;  /* start of the next header, from the start of the group */
 	uint64_t size; /* of the file; more than is stored if it is sparse */
 	int64_t mtime; /* seconds since 1970 */
 	uint32_t mode; /* permission bits */
@@ -37,10 +36,10 @@ struct sfs_libarchive {
 	size_t n_runs;
 };
 
-/* Understand the group at `group`, of which `n` bytes are at hand and which has
- * `n_left` bytes up to the shard's end.
+/* Read the group at `group`: `n` bytes are in memory, and `n_left` remain up to the end
+ * of the shard.
  *
- * 0: *ret_member is filled, free it with sfs_libarchive_done().
+ * 0: *ret_member is filled; free it with sfs_libarchive_done().
  * -EAGAIN: the group is longer than n; try with more.
  * -EBADMSG: it is damaged; -ERANGE: the shard ends before it does; *err says how.
  * -EOVERFLOW: longer than SFS_LIBARCHIVE_MAX. */

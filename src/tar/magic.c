@@ -30,7 +30,7 @@ static const struct sfs_magic magics[] = {
 	      "fetch the real file (git lfs pull)"),
 };
 
-/* Pages may begin with blanks, and are written in small letters or capitals. */
+/* Pages may begin with blanks; the case of letters does not matter. */
 static const char page_advice[] = "perhaps a login or error page instead of the file";
 static const struct sfs_magic pages[] = {
 	MAGIC("<?xml", "an XML page", page_advice),

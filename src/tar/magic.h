@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* magic - what a file is that is not a tar, by its first bytes, as file(1) tells it.
+/* magic - identifies a file that is not a tar by its first bytes, as file(1) does.
  *
- * For error messages only: compressed shards, other archives, and the web pages that
- * servers send instead of a file.  Pure.
+ * For error messages only: compressed shards, other archives, and web pages that servers
+ * send instead of a file.  Pure.
  */
 #ifndef SFS_MAGIC_H
 #define SFS_MAGIC_H
@@ -16,7 +16,7 @@ struct sfs_magic {
 	const char *advice; /* "unpack it first (gunzip)" */
 };
 
-/* NULL: nothing that is known here. */
+/* What the n bytes are; NULL: unknown. */
 const struct sfs_magic *sfs_magic_find(const void *bytes, size_t n);
 
 #endif

@@ -86,8 +86,8 @@ static int damage(struct sfs_scan *scan, int err, const char *what)
 	return err;
 }
 
-/* The shard ends in the data of a member.  If that is of another sample, the one before
- * is complete. */
+/* The shard ends within the data of a member.  If that is in another sample, the sample
+ * before is complete. */
 static void take_cut_member(struct sfs_scan *scan, const struct sfs_tar_entry *g,
 			    const struct sfs_scan_sink *sink)
 {
@@ -97,8 +97,8 @@ static void take_cut_member(struct sfs_scan *scan, const struct sfs_tar_entry *g
 		close_sample(scan, sink);
 }
 
-/* The shard stops where the next header, or the end-of-archive mark, should be.  Nobody
- * can say whether more was to come; but each member that there is, is whole. */
+/* The shard stops where the next header, or the end-of-archive mark, should be.  More
+ * members may have followed, but all that are there are whole. */
 static int lack_end(struct sfs_scan *scan, const struct sfs_scan_sink *sink)
 {
 	close_sample(scan, sink);
@@ -110,7 +110,7 @@ static int lack_end(struct sfs_scan *scan, const struct sfs_scan_sink *sink)
 			: "no end-of-archive mark: cut off, or written without one");
 }
 
-/* Less than a block is left, and it is zeros so far: of an end mark, if the rest is. */
+/* Less than a block is left, and it is zeros so far. */
 static int step_last_bytes(struct sfs_scan *scan, size_t n, uint64_t n_left,
 			   const struct sfs_scan_sink *sink)
 {
@@ -120,8 +120,8 @@ static int step_last_bytes(struct sfs_scan *scan, size_t n, uint64_t n_left,
 	return 0;
 }
 
-/* Zeros, up to the shard's end.  The last sample is whole when there are two blocks of
- * them: a single one may be a header that was lost. */
+/* Zeros up to the end of the shard.  The last sample is whole after two blocks of them: a
+ * single one may be a lost header. */
 static int step_trailer(struct sfs_scan *scan, const unsigned char *bytes, size_t n,
 			const struct sfs_scan_sink *sink)
 {
@@ -140,8 +140,8 @@ static int step_trailer(struct sfs_scan *scan, const unsigned char *bytes, size_
 		      "data after the end of the archive (two tars in one file?)");
 }
 
-/* Look at the n bytes at `pos`.  1: went on; pos has moved, perhaps far.  0: wants
- * `need` bytes.  < 0: damage. */
+/* Scan the n bytes at `pos`.  1: pos has moved, perhaps far.  0: `need` bytes are needed.
+ * < 0: damage. */
 static int step(struct sfs_scan *scan, const unsigned char *bytes, size_t n,
 		const struct sfs_scan_sink *sink)
 {
@@ -179,8 +179,8 @@ static int step(struct sfs_scan *scan, const unsigned char *bytes, size_t n,
 	return 1;
 }
 
-/* Step through n bytes at pos; how many of them lie before the new pos, which may
- * be beyond them all. */
+/* Scan n bytes at pos.  Returns how many of them lie before the new pos, which may be
+ * past them all. */
 static size_t step_through(struct sfs_scan *scan, const unsigned char *bytes, size_t n,
 			   const struct sfs_scan_sink *sink)
 {
@@ -192,8 +192,8 @@ static size_t step_through(struct sfs_scan *scan, const unsigned char *bytes, si
 	return at;
 }
 
-/* The carried group goes on with the n bytes at `first` of the shard.  When it is
- * done, what it did not need of them is left to the caller. */
+/* Continue the carried group with the n bytes at `first` of the shard.  Bytes that it
+ * does not need are left to the caller. */
 static void feed_carry(struct sfs_scan *scan, uint64_t first, const unsigned char *bytes,
 		       size_t n, const struct sfs_scan_sink *sink)
 {
@@ -215,7 +215,7 @@ static void feed_carry(struct sfs_scan *scan, uint64_t first, const unsigned cha
 	}
 }
 
-/* Keep what is there of a group whose end is not. */
+/* Keep the start of an incomplete group. */
 static void carry_over(struct sfs_scan *scan, const unsigned char *bytes, size_t n)
 {
 	if (n == 0 || scan->err < 0)
