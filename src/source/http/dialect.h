@@ -9,9 +9,8 @@
  * dialect_of() of transfer.c by the scheme of the object's URI.  What it may need
  * besides:
  *
- * - header lines of its own (a signature): a field of struct sfs_get, which curl-get.c
- * and http1-request.c write.  Signing in request() sees each retry, hedge and redirect
- * anew;
+ * - header lines of its own (a signature): a field of struct sfs_get that curl-get.c and
+ *   http1-request.c write.  request() runs for each retry, hedge and redirect;
  * - a URL that holds the range (WebHDFS): request() sets get->url, and redirect() takes
  *   the range out of the URL that is to be remembered;
  * - the body of an error, which says why (WebHDFS's 403, S3's clock skew): it is dropped
