@@ -96,6 +96,9 @@ int main(void)
 	world_read(&w, &waiting, stream, epoch.end - 100, 100);
 	world_settle(&w);
 	CHECK(!world_is_answered(&waiting));
+	for (i = 3; i >= 1; i--)
+		read_at((uint64_t)i * 10 * MIB);
+	CHECK_EQ(n_cursors(), 4);
 	world_read(&w, &fifth, stream, 0, 100);
 	CHECK_EQ(n_cursors(), 4);
 	world_end_all(&w, 0);
