@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The pieces of a sample whose headers must be edited share one walk over these. Whatever
- * ends first, and whatever fails: every piece ends, here or failed, and a failed one can
- * be tried anew. */
+/* The pieces of a sample whose headers change share one header patch.  Whatever ends
+ * first, and whatever fails: every piece ends, here or failed, and a failed one can be
+ * fetched again. */
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "base/rng.h"
@@ -19,15 +19,15 @@
 static struct sfs_runtime runtime;
 static struct scripted_source *source;
 static struct tar good, bad; /* in the bad one a name has no room for a folder */
-static struct sfs_extent_map entries;
+static struct sfs_extent_map extents;
 static struct sfs_account account;
-static struct sfs_oversize holes;
+static struct sfs_oversize oversize;
 static struct sfs_deferred out;
 static int n_failed[N_PIECES], last_err, n_waking;
 
-static struct sfs_oversize_piece *hole(int i)
+static struct sfs_oversize_piece *piece(int i)
 {
-	return sfs_extent_map_at(&entries, (uint64_t)i)->piece;
+	return sfs_extent_map_at(&extents, (uint64_t)i)->piece;
 }
 
 /* ---- the owner ---- */
@@ -37,7 +37,8 @@ static void on_wake(void *ctx)
 	n_waking++;
 }
 
-static bool on_lack(void *ctx, const struct sfs_mapped_extent *e, struct sfs_deferred *to)
+static bool on_no_memory(void *ctx, const struct sfs_mapped_extent *e,
+			 struct sfs_deferred *to)
 {
 	CHECK(!"memory is lacking");
 	return false;
@@ -49,7 +50,7 @@ static void on_failed(void *ctx, const struct sfs_mapped_extent *e, int err,
 	int i;
 
 	for (i = 0; i < N_PIECES; i++)
-		n_failed[i] += sfs_extent_map_at(&entries, (uint64_t)i) == e;
+		n_failed[i] += sfs_extent_map_at(&extents, (uint64_t)i) == e;
 	last_err = err;
 }
 
@@ -59,7 +60,7 @@ static void take(void)
 {
 	while (n_waking > 0) {
 		n_waking = 0;
-		sfs_oversize_take(&holes, &out);
+		sfs_oversize_take(&oversize, &out);
 		sfs_deferred_run(&out);
 	}
 }
@@ -67,13 +68,13 @@ static void take(void)
 /* A reader waits for this piece. */
 static void need(int i)
 {
-	const struct sfs_mapped_extent *e = sfs_extent_map_at(&entries, (uint64_t)i);
+	const struct sfs_mapped_extent *e = sfs_extent_map_at(&extents, (uint64_t)i);
 	struct sfs_read read = {.offset = e->offset, .n_bytes = 1};
 	struct sfs_link waiting;
 
 	sfs_list_init(&waiting);
 	sfs_list_push(&waiting, &read.link);
-	sfs_oversize_start(&holes, &waiting, UINT64_MAX, &out);
+	sfs_oversize_start(&oversize, &waiting, UINT64_MAX, &out);
 	sfs_deferred_run(&out);
 }
 
@@ -81,7 +82,7 @@ static bool is_waiting(int i)
 {
 	uint64_t since_ns;
 
-	return sfs_oversize_piece_wait(hole(i), &since_ns) == SFS_WAIT_BUDGET;
+	return sfs_oversize_piece_wait(piece(i), &since_ns) == SFS_WAIT_BUDGET;
 }
 
 /* ---- what a server does ---- */
@@ -98,7 +99,7 @@ static struct sfs_request *of_piece(int i)
 	return NULL;
 }
 
-static struct sfs_request *of_walk(void)
+static struct sfs_request *of_patch(void)
 {
 	struct sfs_request *r;
 	size_t k;
@@ -116,32 +117,32 @@ static void end(struct sfs_request *r, int err)
 	take();
 }
 
-/* ---- a sample that was appended as holes ---- */
+/* ---- a sample that was appended in pieces ---- */
 
 static void begin(const struct tar *t)
 {
 	const struct sfs_oversize_owner owner = {.wake = on_wake,
-					      .no_memory = on_lack,
-					      .failed = on_failed};
+						 .no_memory = on_no_memory,
+						 .failed = on_failed};
 	const struct sfs_block_sample sample = {.n_bytes = t->n};
 
 	scripted_have(source, &runtime.shards.shards[0].object, "x.tar", t->bytes, t->n);
 	CHECK_EQ(sfs_account_open(&account, &runtime.budget, BUDGET / 2, true, NULL), 0);
-	sfs_extent_map_init(&entries, 0);
-	sfs_oversize_init(&holes, &runtime, &account, &entries, &owner);
-	sfs_oversize_append(&holes, 0, &sample, true);
-	CHECK_EQ(entries.tail, N_PIECES);
+	sfs_extent_map_init(&extents, 0);
+	sfs_oversize_init(&oversize, &runtime, &account, &extents, &owner);
+	sfs_oversize_append(&oversize, 0, &sample, true);
+	CHECK_EQ(extents.tail, N_PIECES);
 	memset(n_failed, 0, sizeof n_failed);
 }
 
 static void finish(void)
 {
 	CHECK_EQ(scripted_n(source), 0);
-	CHECK_EQ(holes.n_pending, 0);
-	for (; entries.head < entries.tail; sfs_extent_map_drop_head(&entries))
-		sfs_oversize_drop(&holes, hole((int)entries.head));
-	sfs_oversize_done(&holes);
-	sfs_extent_map_done(&entries);
+	CHECK_EQ(oversize.n_pending, 0);
+	for (; extents.head < extents.tail; sfs_extent_map_drop_head(&extents))
+		sfs_oversize_drop(&oversize, piece((int)extents.head));
+	sfs_oversize_done(&oversize);
+	sfs_extent_map_done(&extents);
 	CHECK_EQ(sfs_account_used(&account), 0);
 	CHECK_EQ(sfs_account_used(&runtime.range_reader.account), 0);
 	sfs_account_close(&account);
@@ -149,8 +150,8 @@ static void finish(void)
 
 /* ---- tests ---- */
 
-/* The walk fails when so many pieces are there; the others come after it. */
-static void walk_fails_after(int n_here)
+/* The patch fails when n_here pieces are there; the others come after it. */
+static void patch_fails_after(int n_here)
 {
 	int i;
 
@@ -160,7 +161,7 @@ static void walk_fails_after(int n_here)
 	CHECK_EQ(scripted_n(source), N_PIECES + 1);
 	for (i = 0; i < n_here; i++)
 		end(of_piece(i), 0);
-	end(of_walk(), 0);
+	end(of_patch(), 0);
 	for (i = n_here; i < N_PIECES; i++)
 		end(of_piece(i), 0);
 	for (i = 0; i < N_PIECES; i++) {
@@ -171,9 +172,9 @@ static void walk_fails_after(int n_here)
 	finish();
 }
 
-/* The network fails under the walk; one piece is tried anew while another of the first
- * try is still under way. */
-static void tried_anew(void)
+/* The network fails for the patch; one piece is fetched again while another of the first
+ * try is in flight. */
+static void tried_again(void)
 {
 	size_t n;
 
@@ -181,39 +182,39 @@ static void tried_anew(void)
 	need(0);
 	need(1);
 	end(of_piece(0), 0);
-	end(of_walk(), -EIO);
+	end(of_patch(), -EIO);
 	CHECK_EQ(n_failed[0], 1);
 	CHECK_EQ(n_failed[1], 1);
 	need(0);
 	end(of_piece(1), 0);
-	CHECK(!sfs_oversize_piece_is_here(hole(1))); /* its headers are not known yet */
-	while (of_walk())
-		end(of_walk(), 0);
-	CHECK(sfs_oversize_piece_is_here(hole(1)));
-	CHECK(!sfs_oversize_piece_is_here(hole(0)));
+	CHECK(!sfs_oversize_piece_is_here(piece(1))); /* its headers are not known yet */
+	while (of_patch())
+		end(of_patch(), 0);
+	CHECK(sfs_oversize_piece_is_here(piece(1)));
+	CHECK(!sfs_oversize_piece_is_here(piece(0)));
 	end(of_piece(0), 0);
-	CHECK(sfs_oversize_piece_is_here(hole(0)));
-	CHECK_STR((const char *)sfs_oversize_piece_at(hole(0), AT_PREFIX, &n), "train");
+	CHECK(sfs_oversize_piece_is_here(piece(0)));
+	CHECK_STR((const char *)sfs_oversize_piece_at(piece(0), AT_PREFIX, &n), "train");
 	CHECK_EQ(n_failed[0] + n_failed[1], 2);
 	finish();
 }
 
-/* Who waits when the walk fails has the error at once; who comes later, while the bytes
- * are still under way, has nothing to do with it. */
-static void told_at_once(void)
+/* Reads that wait when the patch fails have the error at once; a read that comes later,
+ * while the bytes are in flight, has nothing to do with it. */
+static void failed_at_once(void)
 {
 	begin(&good);
 	need(0);
-	end(of_walk(), -EIO);
+	end(of_patch(), -EIO);
 	CHECK_EQ(n_failed[0], 1);
 	end(of_piece(0), 0);
 	CHECK_EQ(n_failed[0], 1);
 	CHECK(is_waiting(0));
 	need(0);
-	while (of_walk())
-		end(of_walk(), 0);
+	while (of_patch())
+		end(of_patch(), 0);
 	end(of_piece(0), 0);
-	CHECK(sfs_oversize_piece_is_here(hole(0)));
+	CHECK(sfs_oversize_piece_is_here(piece(0)));
 	finish();
 }
 
@@ -222,7 +223,7 @@ static void check_all_settled(void)
 	int i;
 
 	for (i = 0; i < N_PIECES; i++)
-		CHECK(sfs_oversize_piece_is_here(hole(i)) || is_waiting(i));
+		CHECK(sfs_oversize_piece_is_here(piece(i)) || is_waiting(i));
 }
 
 /* Anything may end at any time, well or not. */
@@ -248,7 +249,7 @@ static void at_random(struct sfs_rng *rng)
 	while (scripted_n(source) > 0)
 		end(scripted_nth(source, 0), 0);
 	for (i = 0; i < N_PIECES; i++)
-		CHECK(sfs_oversize_piece_is_here(hole(i)));
+		CHECK(sfs_oversize_piece_is_here(piece(i)));
 	finish();
 }
 
@@ -281,17 +282,17 @@ int main(void)
 	sfs_budget_init(&runtime.budget, BUDGET);
 	runtime.slabs = sfs_slabs_new(BUDGET);
 	runtime.pool = sfs_threadpool_start("test", 1);
-	CHECK_EQ(sfs_range_reader_init(&runtime.range_reader, runtime.slabs, runtime.pool, &runtime.budget,
-				  8 << 20),
+	CHECK_EQ(sfs_range_reader_init(&runtime.range_reader, runtime.slabs, runtime.pool,
+				       &runtime.budget, 8 << 20),
 		 0);
 	sfs_shards_init(&runtime.shards, 1, names, &none, false, &runtime.budget);
 	source = scripted_start();
 	make_tars();
 
 	for (i = 0; i <= N_PIECES; i++)
-		walk_fails_after(i);
-	tried_anew();
-	told_at_once();
+		patch_fails_after(i);
+	tried_again();
+	failed_at_once();
 	sfs_rng_init(&rng, (const uint64_t[]){14, 5}, 2);
 	for (i = 0; i < 500; i++)
 		at_random(&rng);

@@ -1,71 +1,128 @@
 /* SPDX-License-Identifier: MIT */
-/* A sample larger than its lane may hold is fetched in pieces as the reader comes near,
- * never all of it at once; no lane asks for its data; and what was delivered goes. */
+/* The pieces of an oversize sample are fetched within a window ahead of the reader, and
+ * no further; more as the reader goes on.  A piece that a read waits for is fetched
+ * wherever it is.  What is dropped gives its memory back. */
 #include "base/log.h"
 #include "check.h"
 #include "stream-world.h"
+#include "stream/oversize.h"
 
 #include <unistd.h>
 
-#define MIB   ((uint64_t)1 << 20)
-#define LARGE (40 * MIB)
+#define MIB	 ((uint64_t)1 << 20)
+#define N_PIECES 12
 
-static struct naive_shard shards[2];
+static struct naive_shard shard;
 static struct world w;
+static struct sfs_account account;
+static struct sfs_extent_map extents;
+static struct sfs_oversize oversize;
+static struct sfs_deferred out;
 
-/* The shard that has a large sample between small ones. */
-static void make_large(struct naive_shard *shard, struct sfs_rng *rng)
+static void on_wake(void *ctx)
 {
-	size_t i;
+}
 
-	naive_shard_make(shard, 0, rng, 8, 4, LARGE);
-	for (i = 0; i < shard->n; i++)
-		if (shard->samples[i].end - shard->samples[i].begin > 8 * MIB)
-			return;
-	CHECK(!"there is a large sample");
+static void on_failed(void *ctx, const struct sfs_mapped_extent *e, int err,
+		      struct sfs_deferred *to)
+{
+	CHECK(!"a piece has failed");
+}
+
+static struct sfs_oversize_piece *piece(uint64_t number)
+{
+	return sfs_extent_map_at(&extents, number)->piece;
+}
+
+/* A reader has got all before `front`, and waits for the byte at `wanted`. */
+static void start(uint64_t front, uint64_t wanted)
+{
+	struct sfs_read read = {.offset = wanted, .n_bytes = 1};
+	struct sfs_link waiting;
+
+	sfs_list_init(&waiting);
+	if (wanted != UINT64_MAX)
+		sfs_list_push(&waiting, &read.link);
+	sfs_oversize_start(&oversize, &waiting, front, &out);
+	sfs_deferred_run(&out);
+}
+
+static void end_all(void)
+{
+	world_end_all(&w, 0);
+	sfs_oversize_take(&oversize, &out);
+	sfs_deferred_run(&out);
+}
+
+static void drop_first(void)
+{
+	sfs_oversize_drop(&oversize, piece(extents.head));
+	sfs_extent_map_drop_head(&extents);
+}
+
+static void check_window(void)
+{
+	const uint64_t n_window =
+		(sfs_oversize_window(&oversize) + SFS_RANGE_MAX - 1) / SFS_RANGE_MAX;
+	uint64_t i;
+
+	CHECK(n_window >= 2 && n_window < N_PIECES / 2);
+	start(0, UINT64_MAX);
+	CHECK_EQ(scripted_n(w.source), n_window);
+	end_all();
+	for (i = 0; i < N_PIECES; i++)
+		CHECK_EQ(sfs_oversize_piece_is_here(piece(i)), i < n_window);
+	start(0, UINT64_MAX);
+	CHECK_EQ(scripted_n(w.source), 0); /* it has enough */
+
+	/* The reader goes on, and what was delivered goes. */
+	drop_first();
+	start(SFS_RANGE_MAX, UINT64_MAX);
+	CHECK_EQ(scripted_n(w.source), 1);
+	CHECK_EQ(scripted_nth(w.source, 0)->offset, n_window * SFS_RANGE_MAX);
+	end_all();
+
+	start(SFS_RANGE_MAX, (N_PIECES - 1) * SFS_RANGE_MAX);
+	CHECK_EQ(scripted_n(w.source), 1);
+	CHECK_EQ(scripted_nth(w.source, 0)->offset, (N_PIECES - 1) * SFS_RANGE_MAX);
+	CHECK(scripted_nth(w.source, 0)->is_urgent);
+	end_all();
+	CHECK(sfs_oversize_piece_is_here(piece(N_PIECES - 1)));
 }
 
 int main(void)
 {
 	struct world_settings settings = {
-		.epoch = {.order = {.lanes = 2, .buffer_bytes = 65536},
-			  .shards = shards,
-			  .n_shards = 2},
-		.stream_bytes = 14 * MIB,
+		.epoch = {.order = {.lanes = 1, .buffer_bytes = 65536},
+			  .shards = &shard,
+			  .n_shards = 1},
+		.stream_bytes = 64 * MIB,
 	};
-	const struct sfs_share all = {0, 1, 1};
-	uint64_t at, n = 65536, most = 0, used;
-	struct naive_epoch epoch;
-	struct sfs_stream *stream;
-	struct world_read r;
-	struct sfs_rng rng;
+	const struct sfs_oversize_owner owner = {.wake = on_wake, .failed = on_failed};
+	const struct sfs_block_sample sample = {.n_bytes = N_PIECES * SFS_RANGE_MAX};
 
 	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
-	sfs_rng_init(&rng, (const uint64_t[]){8}, 1);
-	make_large(&shards[0], &rng);
-	naive_shard_make(&shards[1], 1, &rng, 100, 0, 0);
-	naive_epoch_make(&epoch, &settings.epoch, 0, all);
+	strcpy(shard.name, "s.tar");
+	tar_file(&shard.tar, "0.b", N_PIECES * SFS_RANGE_MAX - BLOCK, 'x');
+	tar_end(&shard.tar);
 	world_start(&w, &settings);
-	stream = sfs_stream_open(&w.streams, 0, all);
-	for (at = 0; at < epoch.n_bytes; at += n) {
-		n = epoch.n_bytes - at < n ? epoch.n_bytes - at : n;
-		world_read(&w, &r, stream, at, n);
-		world_end_all(&w, 0);
-		used = sfs_slabs_used(w.runtime.slabs);
-		most = used > most ? used : most;
-		CHECK_EQ(world_result(&r, &epoch), 0);
-	}
-	CHECK(most <= WORLD_BASE_BYTES + settings.stream_bytes);
-	CHECK(most < LARGE / 2);
-	/* But for what was in flight before its header came, nothing is fetched twice. */
-	CHECK(w.source->base.n_bytes <=
-	      epoch.n_bytes + WORLD_BASE_BYTES + settings.stream_bytes);
+	sfs_deferred_init(&out);
+	CHECK_EQ(sfs_account_open(&account, &w.runtime.budget, 0, true, NULL), 0);
+	sfs_extent_map_init(&extents, 0);
+	sfs_oversize_init(&oversize, &w.runtime, &account, &extents, &owner);
+	sfs_oversize_append(&oversize, 0, &sample, false);
+	CHECK_EQ(extents.tail, N_PIECES);
 
-	sfs_stream_close(stream);
+	check_window();
+
+	while (extents.head < extents.tail)
+		drop_first();
+	CHECK_EQ(sfs_account_used(&account), 0);
+	sfs_oversize_done(&oversize);
+	sfs_extent_map_done(&extents);
+	sfs_account_close(&account);
 	world_stop(&w);
-	naive_epoch_done(&epoch);
-	naive_shard_done(&shards[0]);
-	naive_shard_done(&shards[1]);
+	naive_shard_done(&shard);
 	return 0;
 }
