@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench - `shufflefs bench`: one stage after the other, and what they say. */
+/* bench - `shufflefs bench`: runs the stages, and reports. */
 #ifndef SFS_BENCH_H
 #define SFS_BENCH_H
 
@@ -17,7 +17,7 @@ struct sfs_bench_options {
 	struct sfs_strings mount; /* the arguments for a mount, but for its folder */
 };
 
-/* Measure, and append what was found to *text.  < 0: with a sentence; *text has what
+/* Measure, and append what was found to *text.  < 0: with an error; *text has what
  * could be measured before, if anything.  A signal that came while there was a mount ends
  * the process, when that has gone. */
 int sfs_bench(struct sfs_options *options, const struct sfs_strings *specs,

@@ -56,7 +56,7 @@ static struct sfs_command_option *find_letter(const struct sfs_cmdline *c, char 
 	return own && own->name ? own : NULL;
 }
 
-/* err has the sentence, perhaps with a better guess than there is here. */
+/* *err is set, unless there is a better guess here. */
 static int no_such(const struct sfs_cmdline *c, const char *name, struct sfs_error *err)
 {
 	const struct sfs_command_option *own;

@@ -30,7 +30,7 @@ struct sfs_cmdline {
 	bool wants_help, wants_version, is_lazy;
 };
 
-/* Parse argv[first..argc).  -EINVAL and a sentence.  Zero the command first. */
+/* Parse argv[first..argc).  -EINVAL, with an error.  Zero the command first. */
 int sfs_cmdline_parse(struct sfs_cmdline *command, int argc, char **argv, int first,
 		      struct sfs_error *err);
 void sfs_cmdline_done(struct sfs_cmdline *command);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a pipe.  The child writes "\0" when it is ready, or its sentence.
+/* How this works: a pipe.  The child writes "\0" when it is ready, or its error.
  * Until it is ready its log goes to the terminal; then it goes to syslog, for the
  * descriptors 0 to 2 become /dev/null.  If the pipe ends without a word, the child
  * has exited.
@@ -99,7 +99,7 @@ static void wait_for_child(int fd)
 	_exit(1);
 }
 
-/* Send us SIGTERM when nobody reads the pipe any more. */
+/* Send us SIGTERM when the pipe has no reader any more. */
 static void end_with_reader(int fd)
 {
 	struct pollfd p = {.fd = fd};
@@ -162,8 +162,8 @@ void sfs_daemon_ready(int fd)
 	close(fd);
 }
 
-void sfs_daemon_failed(int fd, const char *sentence)
+void sfs_daemon_failed(int fd, const char *error)
 {
-	if (fd < 0 || write(fd, sentence, strlen(sentence)) < 0)
-		sfs_error("%s", sentence);
+	if (fd < 0 || write(fd, error, strlen(error)) < 0)
+		sfs_error("%s", error);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon - goes to the background, but not before it is known whether it works.
+/* daemon - goes to the background, but only when it is known to work.
  *
- * The child does everything that may fail; the parent waits for its word and prints
- * an error where the user sees it. */
+ * The child does everything that may fail; the parent waits for its result, and prints
+ * the error where the user sees it. */
 #ifndef SFS_DAEMON_H
 #define SFS_DAEMON_H
 
-/* Fork.  Returns in the child, with *ret_fd for the words below; the parent never
- * returns: it exits with 0 when the child is ready, or prints the child's sentence
+/* Fork.  Returns in the child, with *ret_fd for the calls below; the parent never
+ * returns: it exits with 0 when the child is ready, or prints the child's error
  * and exits with 1.  If the parent is killed before that, the child gets SIGTERM.  No
  * thread may run yet. */
 void sfs_daemon_fork(int *ret_fd);
@@ -16,7 +16,7 @@ void sfs_daemon_fork(int *ret_fd);
  * happens. */
 void sfs_daemon_ready(int fd);
 
-/* It did not work: hand the sentence to the parent (or print it, if fd < 0). */
-void sfs_daemon_failed(int fd, const char *sentence);
+/* It failed: pass the error to the parent (or print it, if fd < 0). */
+void sfs_daemon_failed(int fd, const char *error);
 
 #endif

@@ -173,7 +173,7 @@ static void read_line(int fd, char *line, size_t room)
 	line[strcspn(line, "\n")] = 0;
 }
 
-/* fusermount3 -u [-z] -- PATH.  -EBUSY without a sentence, others with one. */
+/* fusermount3 -u [-z] -- PATH.  -EBUSY without an error message, others with one. */
 static int run_fusermount(const char *path, bool lazily, struct sfs_error *err)
 {
 	char said[512];

@@ -20,17 +20,17 @@ struct sfs_ops {
 	bool direct_io;
 
 	pthread_mutex_t lock;	 /* guards handles */
-	struct sfs_link handles; /* files that are open */
+	struct sfs_link handles; /* open files */
 };
 
-/* Ready to be the user data of a session; starts the parking.  The tree is `engine`'s;
- * both stay borrowed until sfs_ops_done(). */
+/* Make it the user data of a session, and start its table of pending requests.  The
+ * engine and its tree stay borrowed until sfs_ops_done(). */
 void sfs_ops_init(struct sfs_ops *ops, struct sfs_engine *engine, struct sfs_tree *tree);
 
-/* The loop has ended: reply to all that is parked, while there still is a session. */
+/* After the loop, while the session exists: reply to all pending requests. */
 void sfs_ops_stop(struct sfs_ops *ops);
 
-/* After that: close what was left open. */
+/* After that: close files that are still open. */
 void sfs_ops_done(struct sfs_ops *ops);
 
 /* For fuse_session_new(). */

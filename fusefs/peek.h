@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* peek - reads a file of a mount that may hang, or be anybody's.
+/* peek - reads a file of a mount that may hang or belong to anybody.
  *
- * A read of such a file may never end, and cannot even be killed while the mount's daemon
- * has it in hand.  So a child reads, and its caller waits in a poll() of its own.
+ * A read of such a file may never end, and cannot even be killed while the daemon of the
+ * mount has the request.  So a child process reads, and the caller polls.
  */
 #ifndef SFS_PEEK_H
 #define SFS_PEEK_H
@@ -15,20 +15,20 @@
 struct sfs_peek {
 	int fd; /* poll it for POLLIN, then call sfs_peek_take() */
 	pid_t child;
-	int err; /* what the child said first */
+	int err; /* what the child reports first */
 	size_t n_err;
 	struct sfs_strbuf text;
 };
 
-/* Begin to read the regular file, of at most `most` bytes.  No thread may run.  < 0: no
- * child could be started. */
+/* Start to read a regular file of at most `most` bytes.  No other thread may run.  < 0:
+ * cannot start a child. */
 int sfs_peek_start(struct sfs_peek *peek, const char *path, size_t most);
 
-/* Take what has come.  -EAGAIN: there is more to come.  0: peek->text is the file.
- * Others: why not; -EINVAL: it is not a regular file, -EFBIG: it is larger. */
+/* Take what has arrived.  0: peek->text is the file.  -EAGAIN: not yet.  -EINVAL: not a
+ * regular file.  -EFBIG: too large.  Others: from the system. */
 int sfs_peek_take(struct sfs_peek *peek);
 
-/* All of it, for who has nothing else to do: -ETIMEDOUT after `timeout_ms`. */
+/* Wait for the whole file.  -ETIMEDOUT: not within `timeout_ms`. */
 int sfs_peek_wait(struct sfs_peek *peek, int timeout_ms);
 
 void sfs_peek_end(struct sfs_peek *peek);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the first reply of a session is that to INIT.  Its flags lie behind
+/* How this works: the first reply of a session is that to INIT.  Its flags follow
  * three numbers of its body (struct fuse_init_out); kernels have known the flag
  * since 4.7, and ignore those they do not know. */
 #include "session-io.h"

@@ -192,7 +192,7 @@ int sfs_temp_mount_start(struct sfs_temp_mount *t, const struct sfs_strings *arg
 
 	*t = (struct sfs_temp_mount){.pid_fd = -1, .signal_fd = -1, .log_fd = -1};
 	ret = hold_signals(t, err);
-	/* Whether it may be opened here is libfuse's business, and its sentence. */
+	/* Whether it may be opened here is reported by libfuse. */
 	if (ret == 0 && access("/dev/fuse", F_OK) < 0)
 		ret = sfs_error_set(err, -errno, "/dev/fuse: %s", strerror(errno));
 	if (ret == 0)

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* watchdog - ends the process if stopping takes too long.
  *
- * From the signal on that stops it, or from the end of the mount: whatever hangs or turns
- * for ever by then, a thread of FUSE too, 10 s later the process is gone, and its mount
- * with it.  One a process.
+ * 10 s after the signal that stops it, or after the end of the mount, the process exits
+ * and its mount is removed, even if a thread hangs or loops.  One per process.
  */
 #ifndef SFS_WATCHDOG_H
 #define SFS_WATCHDOG_H
 
 #define SFS_STOP_SECONDS 10
 
-/* Start it, of what was just mounted on `where`, which stays.  From now on SIGTERM,
- * SIGINT and SIGHUP wake it, and then do what they did before; those that are ignored, or
- * end the process anyway, are left alone. */
+/* Start it after mounting on `where`, which stays borrowed.  SIGTERM, SIGINT and SIGHUP
+ * then start the countdown, and do what they did before; signals that are ignored or that
+ * end the process anyway are not changed. */
 void sfs_watchdog_start(const char *where);
 
-/* The stop has begun.  Again is fine. */
+/* Start the countdown; again is fine. */
 void sfs_watchdog_wake(void);
 
 /* From now on those signals end the process. */

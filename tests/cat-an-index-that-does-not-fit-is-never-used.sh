@@ -85,7 +85,7 @@ cmp ix/$bad good/$bad || fail "the damaged index was not made anew"
 gives tail.tar -o $no,index=ix shards $tail
 said "the index $work/shards/$bad is not used"
 indexes -o index=ix shards
-said "; 0 bytes were read"
+said "; read 0 bytes"
 rm shards/$bad
 
 # Another file of the same bytes: verify=size takes the index.  Another shard of the same

@@ -80,7 +80,7 @@ indexes --to=pages/odd odd/a odd/b
 gives tail.tar -o $no,index=pages/odd odd/a odd/b epochs/0@3.tar
 silent
 indexes --to=pages/odd odd/a odd/b
-said "; 0 bytes were read"
+said "; read 0 bytes"
 for name in 'odd/a/%C3%A4%20b%2541%3F.tar.index' odd/b/x.tar.index; do
     gives tail.tar -o $no,index="$pages/odd" odd/a odd/b epochs/0@3.tar
     silent

@@ -94,7 +94,7 @@ now=$(tail -2 identities | grep .)
 mount_ds -o $opts,expect-order=$now data mnt
 umount_ds mnt
 if "$shufflefs" mount -o $opts,expect-order=$order data mnt 2>said; then fail "mounted"; fi
-grep -q "the order is $now, not $order" said || fail "$(cat said)"
+grep -q "the order is $now, but expect-order is $order" said || fail "$(cat said)"
 if "$shufflefs" cat -o $opts,expect-order=$order data epochs/0.tar 2>said >/dev/null; then fail "cat"; fi
 for bad in x 123 $now$now; do
     if "$shufflefs" mount -o expect-order=$bad data mnt 2>said; then fail "mounted"; fi

@@ -298,7 +298,7 @@ enum sfs_json_token sfs_json_next(struct sfs_json *json)
 	skip_space(j);
 	if (want == WANT_MORE && j->depth == 0)
 		return j->p == j->end ? SFS_JSON_END
-				      : bad(j, "unexpected text after the value");
+				      : bad(j, "something follows the value");
 	if (want != WANT_VALUE && is_next(j, in_object(j) ? '}' : ']'))
 		return close_bracket(j);
 	if (want == WANT_MORE) {

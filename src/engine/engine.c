@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: start goes from the ground up, stop comes down again: first
- * nobody asks any more (ticker, census, surveys), then the sources end all that
- * runs, then what waited for that goes away, and last the memory.
+/* How this works: it starts from the bottom up, and stops from the top down: first
+ * nothing makes requests any more (ticker, sizes, scans), then the sources end all
+ * requests, then what waited for these is freed, and last the memory.
  */
 #include "engine/engine.h"
 
@@ -25,7 +25,7 @@
 #define MIB		 ((uint64_t)1 << 20)
 #define CAT_BUDGET	 (256 * MIB)
 #define MAX_FILE_THREADS 8
-#define TRIM_SECONDS	 10 /* unused for so long, memory is given back */
+#define TRIM_SECONDS	 10 /* unused memory is given back after that time */
 
 /* ---- how much memory ---- */
 
@@ -60,21 +60,21 @@ static int choose_budget(struct sfs_options *o, bool is_cat, uint64_t *ret_bytes
 	return 0;
 }
 
-/* What reads far from others may always have. */
-static uint64_t grabber_floor(uint64_t budget)
+/* What random reads can always have. */
+static uint64_t range_floor(uint64_t budget)
 {
 	uint64_t n = budget / 16;
 
 	return n < 8 * MIB ? 8 * MIB : n > 64 * MIB ? 64 * MIB : n;
 }
 
-/* Every lane of one stream needs its floor, or no epoch can be read. */
+/* To read an epoch, every lane of a stream needs its floor. */
 static int check_budget(const struct sfs_order_settings *order, uint64_t budget,
 			uint32_t n_shards, struct sfs_error *err)
 {
 	bool is_bound = !sfs_order_wants_equal_lanes(order); /* a lane has a shard */
 	uint64_t lanes = is_bound && n_shards < order->lanes ? n_shards : order->lanes;
-	uint64_t need = lanes * SFS_BUDGET_LANE_FLOOR + grabber_floor(budget) + MIB;
+	uint64_t need = lanes * SFS_BUDGET_LANE_FLOOR + range_floor(budget) + MIB;
 	char have[32], want[32];
 
 	if (budget >= need)
@@ -86,13 +86,13 @@ static int check_budget(const struct sfs_order_settings *order, uint64_t budget,
 			     sfs_format_size((need + MIB - 1) / MIB * MIB, want));
 }
 
-/* A disk is served well by few. */
+/* A few threads are enough for a disk. */
 static int n_file_threads(const struct sfs_options *o)
 {
 	return o->connections < MAX_FILE_THREADS ? (int)o->connections : MAX_FILE_THREADS;
 }
 
-/* That of most shards. */
+/* The source of most shards. */
 static struct sfs_source *main_source(const struct sfs_engine *engine,
 				      const struct sfs_dataset *d)
 {
@@ -105,8 +105,8 @@ static struct sfs_source *main_source(const struct sfs_engine *engine,
 				  : engine->files;
 }
 
-static int init_env(struct sfs_engine *engine, struct sfs_dataset *d, bool is_cat,
-		    struct sfs_error *err)
+static int init_runtime(struct sfs_engine *engine, struct sfs_dataset *d, bool is_cat,
+			struct sfs_error *err)
 {
 	const struct sfs_options *o = engine->options;
 	struct sfs_runtime *runtime = &engine->runtime;
@@ -137,7 +137,7 @@ static int init_env(struct sfs_engine *engine, struct sfs_dataset *d, bool is_ca
 								      : (int)n_cpus);
 	runtime->timers = sfs_timers_start();
 	sfs_range_reader_init(&runtime->range_reader, runtime->slabs, runtime->pool,
-			      &runtime->budget, grabber_floor(budget));
+			      &runtime->budget, range_floor(budget));
 	objects = sfs_calloc(d->n, sizeof *objects);
 	for (i = 0; i < d->n; i++)
 		sfs_object_init(&objects[i], &d->uris[i],
@@ -193,7 +193,7 @@ static int start_sources(struct sfs_engine *engine, const struct sfs_dataset *d,
 
 /* ---- indexes ---- */
 
-/* A folder as the user gave it, seen from anywhere; NULL stays so. */
+/* The absolute path of a folder; NULL stays NULL. */
 static char *from_here(const char *folder)
 {
 	sfs_autofree char *cwd = NULL;
@@ -276,7 +276,7 @@ static void take_specs(struct sfs_engine *engine, const struct sfs_strings *spec
 		sfs_asprintf("%s%s", engine->specs.s[0], specs->n > 1 ? ", ..." : "");
 }
 
-/* -EINVAL: two shards have the same name, or one's name is another's folder. */
+/* -EINVAL: two shards have the same name, or the name of one is a folder of another. */
 static int name_shards(struct sfs_engine *engine, struct sfs_error *err)
 {
 	const struct sfs_shards *shards = &engine->runtime.shards;
@@ -304,7 +304,7 @@ static int start(struct sfs_engine *engine, struct sfs_dataset *d, bool is_cat,
 
 	ret = start_sources(engine, d, err);
 	if (ret == 0)
-		ret = init_env(engine, d, is_cat, err);
+		ret = init_runtime(engine, d, is_cat, err);
 	if (ret == 0)
 		ret = start_indexes(engine, err);
 	if (ret == 0)
@@ -357,7 +357,7 @@ int sfs_engine_wait_for_sizes(struct sfs_engine *engine, void (*show)(void *ctx)
 	return ret;
 }
 
-/* All sizes must be known for that. */
+/* Compare with expect-order; needs all sizes. */
 static int check_order(struct sfs_engine *engine, struct sfs_error *err)
 {
 	const char *expected = engine->options->expect_order;
@@ -380,8 +380,8 @@ static int check_order(struct sfs_engine *engine, struct sfs_error *err)
 			     found, expected);
 }
 
-/* What is loaded by a thread of its own: a disk may not answer, and then the thread is
- * left behind with all of it. */
+/* Listing the shards runs in a thread of its own: if a disk does not respond, the thread
+ * is left running with all of this. */
 struct loading {
 	struct sfs_strings specs;
 	struct sfs_dataset dataset;
@@ -427,7 +427,7 @@ static int load(const struct sfs_strings *specs, struct sfs_dataset *ret_dataset
 }
 
 int sfs_engine_start(struct sfs_options *options, const struct sfs_strings *specs,
-		     bool is_cat, struct sfs_engine **ret_core, struct sfs_error *err)
+		     bool is_cat, struct sfs_engine **ret_engine, struct sfs_error *err)
 {
 	struct sfs_dataset dataset = {0};
 	struct sfs_engine *engine;
@@ -453,7 +453,7 @@ int sfs_engine_start(struct sfs_options *options, const struct sfs_strings *spec
 		sfs_engine_free(engine);
 		return ret;
 	}
-	*ret_core = engine;
+	*ret_engine = engine;
 	return 0;
 }
 
@@ -488,7 +488,7 @@ void sfs_engine_stop(struct sfs_engine *engine)
 	if (sfs_threads_are_left()) {
 		sfs_warning(
 			"a local disk does not respond; exiting without waiting for it");
-		return; /* it may write into our memory yet */
+		return; /* it may still write into our memory */
 	}
 	if (engine->streams.runtime) {
 		sfs_streams_done(&engine->streams);

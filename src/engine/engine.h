@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* engine - everything behind a mount or a `shufflefs cat`, started and stopped in
- * order. */
+/* engine - everything behind a mount or a command, started and stopped in order. */
 #ifndef SFS_ENGINE_H
 #define SFS_ENGINE_H
 
@@ -21,20 +20,20 @@
 
 struct sfs_engine {
 	struct sfs_options *options; /* borrowed */
-	struct sfs_strings specs;    /* as people may read them: without secrets */
+	struct sfs_strings specs;    /* without secrets */
 	char *title;		     /* the first spec, or "the first, ..." */
-	uint64_t started_ms;	     /* wall time, for people */
+	uint64_t started_ms;	     /* wall time */
 	uint64_t started_ns;
 
 	struct sfs_runtime runtime;
 	struct sfs_directory
-		*names; /* of the shards; each node's data is the shard's number */
+		*names; /* of the shards; the data of a node is the number of the shard */
 	struct sfs_reclaim reclaim;
 	struct sfs_source *files, *http; /* NULL: none of that kind */
 	struct sfs_index_finder *indexes;
 	struct sfs_sizes *sizes;
 	struct sfs_header_scanner scanner;
-	struct sfs_scan_all *scan_all, *members; /* of the tables; of the members, too */
+	struct sfs_scan_all *scan_all, *members; /* for tables; for tables and members */
 	struct sfs_streams streams;
 	struct sfs_next_epoch next_epoch;
 	struct sfs_shard_readers *shard_readers;
@@ -46,16 +45,15 @@ struct sfs_engine {
 	bool is_stopping, has_ticker;
 };
 
-/* The folder in which indexes are kept, by index-cache= or by default; the caller frees
- * it.  NULL: none. */
+/* The folder for indexes, from index-cache= or the default; the caller frees it.  NULL:
+ * none. */
 char *sfs_engine_index_cache(const struct sfs_options *options);
 
-/* Start: expand the specs, ask a few shards whether they are there, begin to ask
- * all sizes.  Waits for the answers to those few.  `is_cat`: the default budget is
- * that of one stream.  Call it after the last fork.
- * < 0: with a sentence, and nothing is left running. */
+/* Start: expand the specs, probe a few shards, and start to request all sizes.  Waits for
+ * the responses of those few.  `is_cat`: the default budget is that of one stream.  Call
+ * it after the last fork.  < 0: with an error, and nothing is left running. */
 int sfs_engine_start(struct sfs_options *options, const struct sfs_strings *specs,
-		     bool is_cat, struct sfs_engine **ret_core, struct sfs_error *err);
+		     bool is_cat, struct sfs_engine **ret_engine, struct sfs_error *err);
 
 /* Wait until the sizes of all shards are known.  Calls show(ctx) every tenth of a second
  * meanwhile, unless `show` is NULL.  0: they are; a line in the log says which shards
@@ -64,13 +62,13 @@ int sfs_engine_start(struct sfs_options *options, const struct sfs_strings *spec
 int sfs_engine_wait_for_sizes(struct sfs_engine *engine, void (*show)(void *ctx),
 			      void *ctx, struct sfs_error *err);
 
-/* Stop; all files must be closed and nobody may wait any more.  Waits until all has
- * ended, which nothing at the other end of a network can delay.  A disk that does not
- * answer is left alone after some seconds (sfs_threads_are_left()). */
+/* Stop.  All files must be closed, and no waiter may be kept.  Waits until everything has
+ * ended, which no server can delay.  After some seconds it stops waiting for a disk that
+ * does not respond (sfs_threads_are_left()). */
 void sfs_engine_stop(struct sfs_engine *engine);
 
-/* Free what was stopped, after whatever stands on it: a tree.  NULL is fine.  Memory that
- * a thread which was left alone may still write to stays. */
+/* Free a stopped engine, after its tree.  NULL is fine.  Frees nothing if a thread is
+ * left running, because that may still use the memory. */
 void sfs_engine_free(struct sfs_engine *engine);
 
 #endif

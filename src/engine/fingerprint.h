@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* identity - one number by which nodes see that they read the same epochs.
+/* fingerprint - a number that is the same on all machines that read the same epochs.
  *
- * Of the shards' names and sizes, and of what makes the order: see docs/ORDER.md.
+ * A hash of the names and sizes of the shards, and of the settings of the order: see
+ * docs/ORDER.md.
  */
 #ifndef SFS_FINGERPRINT_H
 #define SFS_FINGERPRINT_H

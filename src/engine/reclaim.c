@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the least that is left is the floors, the tables in use, and the blocks
- * that the lanes of open streams shuffle, with half as much again for the ones after.
- * With less, samples would be fetched one by one instead of being held, which costs the
- * network much and gives back little (decision 13).  What goes beyond is prefetch, and of
- * that pressure allows a part.
+/* How this works: the least that stays is the floors, the tables in use, and the blocks
+ * that the lanes of open streams shuffle, plus half of that for the next blocks.  With
+ * less, samples would be fetched one by one instead of being held, which costs the
+ * network much and saves little (decision 13).  What exceeds this is prefetch, and
+ * pressure reduces it.
  *
- * Unused slabs go back to the system only while the limit is low: what is taken for the
- * first time afterwards is slower. */
+ * Unused slabs go back to the system only while the limit is low, because a slab that is
+ * used for the first time is slower. */
 #include "engine/reclaim.h"
 
 #include "base/alloc.h"
@@ -15,8 +15,8 @@
 #include "memory/limit.h"
 #include "memory/psi.h"
 
-#define MEMORY_TICKS 10 /* a group's limit is looked at so seldom */
-#define SAY_NS	     (600 * SFS_NS_PER_S)
+#define MEMORY_TICKS 10 /* between two looks at the limit of the group */
+#define WARN_NS	     (600 * SFS_NS_PER_S)
 
 void sfs_reclaim_init(struct sfs_reclaim *t, struct sfs_runtime *runtime, bool is_auto)
 {
@@ -35,7 +35,7 @@ void sfs_reclaim_done(struct sfs_reclaim *t)
 	free(t->pressure_file);
 }
 
-/* As much of the memory as at the start. */
+/* The same share of the memory as at the start. */
 static uint64_t most_now(const struct sfs_reclaim *t)
 {
 	uint64_t total = t->runtime->budget.total_bytes, now = sfs_memory_limit();
@@ -65,15 +65,15 @@ static uint64_t limit_of(struct sfs_reclaim *t)
 	return low + (most - low) / SFS_PSI_ALL * t->allowed;
 }
 
-/* Once in a while: pressure may come and go every few seconds. */
-static void say(struct sfs_reclaim *t, uint64_t limit)
+/* Not too often: pressure may come and go every few seconds. */
+static void warn(struct sfs_reclaim *t, uint64_t limit)
 {
 	uint64_t now = sfs_clock_ns();
 	char to[32], from[32];
 
-	if (t->said_ns && now - t->said_ns < SAY_NS)
+	if (t->warned_ns && now - t->warned_ns < WARN_NS)
 		return;
-	t->said_ns = now;
+	t->warned_ns = now;
 	sfs_format_size(t->runtime->budget.total_bytes, from);
 	if (t->allowed == SFS_PSI_ALL)
 		sfs_warning("the control group's memory limit was lowered: prefetching "
@@ -85,7 +85,7 @@ static void say(struct sfs_reclaim *t, uint64_t limit)
 			    (unsigned long long)sfs_reclaim_pressure_percent(t), from);
 }
 
-/* What is unused goes; `limit` is less than the budget. */
+/* Free what is unused; `limit` is less than the budget. */
 static void make_room(struct sfs_runtime *runtime, uint64_t limit)
 {
 	uint64_t used = sfs_budget_used(&runtime->budget);
@@ -108,7 +108,7 @@ void sfs_reclaim_tick(struct sfs_reclaim *t)
 	limit = limit_of(t);
 	is_lean = limit < runtime->budget.total_bytes;
 	if (is_lean && !t->is_lean)
-		say(t, limit);
+		warn(t, limit);
 	t->is_lean = is_lean;
 	sfs_budget_limit(&runtime->budget, limit);
 	if (is_lean)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* thrift - holds the budget to the memory that there is now.
+/* reclaim - adapts the budget to the memory that is available now.
  *
- * While memory is hard to get (pressure.h) the budget's limit falls, second by second, to
- * what open streams need for their shuffling; then it rises again.  With budget=auto it
- * also follows a control group's limit that is lowered under the mount.  Nothing is taken
- * from readers: streams prefetch less, and what is unused goes back to the system.
+ * Under memory pressure (psi.h), the limit of the budget falls, second by second, to what
+ * open streams need for shuffling; then it rises again.  With budget=auto it also follows
+ * the limit of the control group when that is lowered.  Readers lose nothing: streams
+ * prefetch less, and unused memory goes back to the system.
  *
- * Called by the ticker; the numbers may be read on any thread.
+ * Called by the ticker; any thread may read the numbers.
  */
 #ifndef SFS_RECLAIM_H
 #define SFS_RECLAIM_H
@@ -18,25 +18,25 @@ struct sfs_reclaim {
 	char *pressure_file;
 	_Atomic uint32_t pressure; /* as sfs_psi_read() gave it last */
 
-	/* The ticker's alone. */
-	uint64_t memory_bytes; /* that there was at the start; 0: not to be looked at */
+	/* Used by the ticker only. */
+	uint64_t memory_bytes; /* available at the start; 0: do not check */
 	uint64_t most_bytes;   /* the limit without pressure */
-	uint32_t allowed;      /* of what goes beyond the least, see pressure.h */
+	uint32_t allowed;      /* of what exceeds the least, see psi.h */
 	uint32_t n_ticks;
 	bool is_lean; /* the limit is lower than the budget */
-	uint64_t said_ns;
+	uint64_t warned_ns;
 };
 
-/* `is_auto`: the budget is a part of the memory, not the user's word. */
+/* `is_auto`: the budget is a share of the memory, not set by the user. */
 void sfs_reclaim_init(struct sfs_reclaim *reclaim, struct sfs_runtime *runtime,
 		      bool is_auto);
 void sfs_reclaim_done(struct sfs_reclaim *reclaim);
 
-/* Every second.  Reads a small file of /proc or of the control group. */
+/* Call it every second.  Reads a small file of /proc or of the control group. */
 void sfs_reclaim_tick(struct sfs_reclaim *reclaim);
 
-/* Per cent of the last ten seconds in which somebody waited for memory, rounded up;
- * 0 if that is not known. */
+/* Percent of the last ten seconds in which processes waited for memory, rounded up; 0 if
+ * it is not known. */
 uint64_t sfs_reclaim_pressure_percent(struct sfs_reclaim *reclaim);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: every account weighs max(used, floor) bytes, and the weights
  * never add up to more than the total.  So a take within the floor changes no
- * weight and always succeeds, which is why nobody can starve anybody.  Nor a
- * newcomer: while an account waits for its floor, nobody's weight grows, so that it
+ * weight and always succeeds, so no account can starve another.  Nor a
+ * newcomer: while an account waits for its floor, no weight grows, so that it
  * fits as soon as the others have used up what they hold above theirs.
  *
  * A guest weighs like the others, but is left out where shares are counted.
@@ -218,7 +218,7 @@ static bool is_held_back(const struct sfs_budget *b)
 	return b->n_waiting > 0 && b->floor_bytes <= b->total_bytes;
 }
 
-/* May weights grow by so much, beyond floors?  The budget is locked. */
+/* May weights grow by n bytes, beyond floors?  The budget is locked. */
 static bool may_grow(const struct sfs_budget *b, uint64_t more)
 {
 	return !is_held_back(b) && has_room_for(b, more) &&

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* budget - the process's one account of big memory.
+/* budget - one budget for all large memory of the process.
  *
- * Everything large (slabs, tables, single reads) is granted here before it is
- * fetched or allocated; so memory has a bound, and waiting for a grant is how
- * the network is slowed down to the reader's pace.
+ * Everything large (slabs, tables, single reads) is granted here before it is fetched or
+ * allocated.  So memory has a bound, and waiting for a grant slows the network down to
+ * the speed of the reader.
  *
- * A holder opens an account with a floor: bytes that are its own whatever the
- * others do, so that each can always go on.  Above its floor it may take what
- * is free, up to an equal share of what no floor claims.
+ * A holder opens an account with a floor: bytes that it can always have, so that it can
+ * always go on.  Above its floor it may take what is free, up to an equal share of the
+ * memory that is not reserved for floors.
  *
- * When memory is short elsewhere, a limit below the total holds back what goes beyond
+ * When memory is short elsewhere, a limit below the total restricts what goes beyond
  * floors, until it is raised again.
  *
- * Some memory cannot wait for a grant: a table that is in use, a file that is opened.  It
- * is held all the same, and what is not granted is owed: until as much was given back,
- * nobody gets more than its floor.
+ * Some memory cannot wait for a grant: a table in use, a file that is opened.  It is held
+ * anyway, and what is not granted is owed: until that much has been given back, no
+ * account gets more than its floor.
  *
  * Any thread may call; nothing waits.
  */
@@ -28,19 +28,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SFS_BUDGET_LANE_FLOOR \
-	((uint64_t)256 << 10) /* what each lane of a stream must have */
+#define SFS_BUDGET_LANE_FLOOR ((uint64_t)256 << 10) /* of each lane of a stream */
 
 struct sfs_budget {
 	uint64_t total_bytes;
-	_Atomic uint64_t limit_bytes; /* no more than the total; see sfs_budget_limit() */
+	_Atomic uint64_t limit_bytes; /* at most the total; see sfs_budget_limit() */
 
 	pthread_mutex_t lock; /* guards all below and the accounts' fields */
-	uint64_t taken_bytes; /* the sum of max(used, floor) of those that are open */
-	uint64_t floor_bytes; /* the sum of the floors, but for guests' */
+	uint64_t taken_bytes; /* the sum of max(used, floor) of open accounts */
+	uint64_t floor_bytes; /* the sum of the floors, without those of guests */
 	uint64_t owed_bytes;  /* held by accounts without a grant */
-	int n_sharing;	      /* likewise */
-	int n_waiting; /* accounts that are not open yet; their floors count above */
+	int n_sharing;	      /* accounts, without guests */
+	int n_waiting;	      /* accounts not open yet; their floors count above */
 	struct sfs_link accounts;
 };
 
@@ -68,15 +67,16 @@ int sfs_account_open(struct sfs_account *account, struct sfs_budget *b,
 		     void (*room)(struct sfs_account *));
 
 /* Open an account now (true), or as soon as the others have given back what they hold
- * above their floors: until then nobody gets more than that, and `room` is called. */
+ * above their floors; until then no account gets more than its floor.  Calls `room` then.
+ */
 bool sfs_account_open_in_turn(struct sfs_account *account, struct sfs_budget *b,
 			      uint64_t floor_bytes, bool is_sharing,
 			      void (*room)(struct sfs_account *));
 bool sfs_account_is_open(struct sfs_account *account);
 
-/* Make an account that is open a guest, or (false) again like the others.  A guest's
- * floor stays its own; above it, it takes only what is free while nobody else waits for
- * bytes. Nobody's share is smaller for it, and its own waiting makes nobody short. */
+/* Make an open account a guest, or (false) a normal one again.  A guest keeps its floor;
+ * above it, it takes only what is free while no other account waits for bytes.  It does
+ * not reduce the share of others, and its waiting does not count as a shortage. */
 void sfs_account_set_guest(struct sfs_account *account, bool is_guest);
 
 /* Everything must have been given back. */
@@ -86,23 +86,24 @@ void sfs_account_close(struct sfs_account *account);
 int sfs_account_take(struct sfs_account *account, uint64_t n_bytes);
 void sfs_account_give(struct sfs_account *account, uint64_t n_bytes);
 
-/* Hold n_bytes now, whether they can be granted or not, and give them back like the
- * others.  0; -ENOMEM: the account would hold more than `most`. */
+/* Hold n_bytes now, whether they can be granted or not; give them back with
+ * sfs_account_give().  -ENOMEM: the account would hold more than `most`. */
 int sfs_account_hold(struct sfs_account *account, uint64_t n_bytes, uint64_t most);
 
 /* What it holds now. */
 uint64_t sfs_account_used(struct sfs_account *account);
 
-/* What this account may hold in all, as things stand. */
+/* What this account may hold in total, at the moment. */
 uint64_t sfs_account_share(struct sfs_account *account);
 
-/* From now on nobody gets more than its floor while that much is taken, floors counted
- * whole; shares are shares of it.  What is taken already stays with its holders, and
- * floors are granted as ever, to newcomers too.  More than the total means the total. */
+/* Set the limit: while that much is taken, with floors counted in full, no account gets
+ * more than its floor; shares are shares of the limit.  Holders keep what they have, and
+ * floors are granted as always, also to new accounts.  More than the total means the
+ * total. */
 void sfs_budget_limit(struct sfs_budget *b, uint64_t bytes);
 
-/* Does anybody but guests wait for bytes, or is more taken than the limit?  Then idle
- * holders should give theirs back.  Starved: somebody waits for so much as a floor. */
+/* Short: an account that is not a guest waits for bytes, or more is taken than the limit;
+ * so idle holders should give bytes back.  Starved: an account waits for its floor. */
 bool sfs_budget_is_short(struct sfs_budget *b);
 bool sfs_budget_is_starved(struct sfs_budget *b);
 

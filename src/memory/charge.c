@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int sfs_charge_take(struct sfs_charge *held, struct sfs_account *account, size_t n,
+int sfs_charge_take(struct sfs_charge *charge, struct sfs_account *account, size_t n,
 		    uint64_t most)
 {
 	void *bytes;
@@ -17,26 +17,27 @@ int sfs_charge_take(struct sfs_charge *held, struct sfs_account *account, size_t
 			sfs_account_give(account, n);
 		return -ENOMEM;
 	}
-	*held = (struct sfs_charge){.bytes = bytes, .n = n, .account = account};
+	*charge = (struct sfs_charge){.bytes = bytes, .n = n, .account = account};
 	return 0;
 }
 
-int sfs_charge_count(struct sfs_charge *held, struct sfs_account *account, size_t n,
+int sfs_charge_count(struct sfs_charge *charge, struct sfs_account *account, size_t n,
 		     uint64_t most)
 {
-	if (account && n > held->n && sfs_account_hold(account, n - held->n, most) < 0)
+	if (account && n > charge->n &&
+	    sfs_account_hold(account, n - charge->n, most) < 0)
 		return -ENOMEM;
-	if (account && n < held->n)
-		sfs_account_give(account, held->n - n);
-	held->account = account;
-	held->n = n;
+	if (account && n < charge->n)
+		sfs_account_give(account, charge->n - n);
+	charge->account = account;
+	charge->n = n;
 	return 0;
 }
 
-void sfs_charge_done(struct sfs_charge *held)
+void sfs_charge_done(struct sfs_charge *charge)
 {
-	if (held->account)
-		sfs_account_give(held->account, held->n);
-	free(held->bytes);
-	*held = (struct sfs_charge){0};
+	if (charge->account)
+		sfs_account_give(charge->account, charge->n);
+	free(charge->bytes);
+	*charge = (struct sfs_charge){0};
 }

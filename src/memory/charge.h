@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* held - memory that an account holds (budget.h) as long as it is there.
+/* charge - memory that is charged to an account (budget.h) as long as it exists.
  *
  * One thread at a time. */
 #ifndef SFS_CHARGE_H
@@ -11,21 +11,21 @@
 
 /* All zeros: nothing. */
 struct sfs_charge {
-	void *bytes; /* aligned to 16, never NULL if they were taken; or NULL: elsewhere
-		      */
+	void *bytes; /* of sfs_charge_take(), aligned to 16; NULL: elsewhere */
 	size_t n;
 	struct sfs_account *account; /* NULL: not counted */
 };
 
-/* 0; -ENOMEM: the account would hold more than `most`, or the system has no more. */
-int sfs_charge_take(struct sfs_charge *held, struct sfs_account *account, size_t n,
+/* Allocate n bytes and charge them.  -ENOMEM: the account would hold more than `most`, or
+ * the system has no more memory. */
+int sfs_charge_take(struct sfs_charge *charge, struct sfs_account *account, size_t n,
 		    uint64_t most);
 
-/* Count n bytes that lie elsewhere; perhaps again, when they have become more or fewer.
- * As above; fewer are 0. */
-int sfs_charge_count(struct sfs_charge *held, struct sfs_account *account, size_t n,
+/* Charge n bytes that are elsewhere; call it again when their number changes.  Errors as
+ * above; fewer bytes always succeed. */
+int sfs_charge_count(struct sfs_charge *charge, struct sfs_account *account, size_t n,
 		     uint64_t most);
 
-void sfs_charge_done(struct sfs_charge *held); /* empty again; fine if it is */
+void sfs_charge_done(struct sfs_charge *charge); /* also if it is empty */
 
 #endif

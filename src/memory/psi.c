@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HIGH 1000 /* hundredths of a per cent */
+#define HIGH 1000 /* hundredths of a percent */
 #define LOW  100
 
 char *sfs_psi_file(const char *proc)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* slab - memory for bytes on their way, in pieces of one size.
+/* slab - memory for data in flight, in pieces of one size.
  *
- * 128 KiB: bigger slabs are pinned by a few long-lived samples, smaller ones
- * cost more per byte (bench/RESULTS.md).  Slabs come from one reserved range of
- * addresses; the one that was put back last is handed out first, because it is
- * still in the processor's cache.  Who takes slabs has their bytes granted by
- * the budget first (budget.h); the pool itself never refuses.
+ * 128 KiB: larger slabs are pinned by a few long-lived samples, smaller ones cost more
+ * per byte (bench/RESULTS.md).  Slabs come from one reserved range of addresses; the one
+ * that was put back last is handed out first, because it is still in the CPU cache.  The
+ * caller takes the bytes from the budget first (budget.h); the slabs never run out.
  *
  * Any thread may call.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* control - the files in which a mount speaks about itself: README and .shufflefs/.
+/* status - the files in which a mount describes itself: README and .shufflefs/.
  *
- * Each is made when it is opened; .shufflefs/errors is read from the ledger. */
+ * Each text is made when the file is opened; .shufflefs/errors is read from the ledger.
+ */
 #ifndef SFS_STATUS_H
 #define SFS_STATUS_H
 
