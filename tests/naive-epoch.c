@@ -18,15 +18,16 @@ static void fill(unsigned char *to, size_t n, uint64_t seed)
 		to[i] = (unsigned char)((i * 2654435761u + seed) >> 13);
 }
 
-static void add_file(struct naive_shard *shard, const char *key, const char *field,
-		     size_t n)
+/* `seed`: no two files have the same bytes. */
+static void add_file(struct tar *t, const char *key, const char *field, size_t n,
+		     uint64_t seed)
 {
 	size_t padded = (n + BLOCK - 1) / BLOCK * BLOCK;
 	char name[64];
 
 	snprintf(name, sizeof name, "%s.%s", key, field);
-	tar_header(&shard->tar, "ustar", '0', name, n);
-	fill(tar_grow(&shard->tar, padded), n, shard->tar.n * 31 + shard->n);
+	tar_header(t, "ustar", '0', name, n);
+	fill(tar_grow(t, padded), n, seed);
 }
 
 static size_t size_of_file(struct sfs_rng *rng, unsigned large_of, size_t large_bytes)
@@ -38,27 +39,51 @@ static size_t size_of_file(struct sfs_rng *rng, unsigned large_of, size_t large_
 	return (size_t)sfs_rng_below(rng, 3000);
 }
 
+/* Shards are long: they grow by more than they need. */
+static void append(struct naive_shard *shard, const struct tar *t)
+{
+	while (shard->tar.n + t->n > shard->capacity) {
+		shard->capacity = shard->capacity ? 2 * shard->capacity : 65536;
+		shard->tar.bytes = sfs_realloc(shard->tar.bytes, shard->capacity);
+	}
+	memcpy(shard->tar.bytes + shard->tar.n, t->bytes, t->n);
+	shard->tar.n += t->n;
+}
+
 static void add_sample(struct naive_shard *shard, const char *key, struct sfs_rng *rng,
 		       unsigned large_of, size_t large_bytes)
 {
-	struct naive_sample *s = &shard->samples[shard->n];
-	uint64_t kind = sfs_rng_below(rng, 20);
+	struct naive_sample *s = &shard->samples[shard->n++];
+	uint64_t kind = sfs_rng_below(rng, 20), begin = shard->tar.n;
+	struct tar t = {0};
 
 	if (kind == 0)
-		tar_header(&shard->tar, "ustar", '5', "folder/", 0);
+		tar_header(&t, "ustar", '5', "folder/", 0);
 	else if (kind == 1)
-		tar_pax(&shard->tar, 'g', "comment", "before a sample");
-	s->begin = shard->tar.n;
+		tar_pax(&t, 'g', "comment", "before a sample");
+	s->begin = begin + t.n;
 	snprintf(s->key, sizeof s->key, "%s", key);
-	add_file(shard, key, "a", size_of_file(rng, large_of, large_bytes));
+	add_file(&t, key, "a", size_of_file(rng, large_of, large_bytes), begin);
 	if (kind == 2)
-		tar_pax(&shard->tar, 'g', "comment", "inside a sample");
+		tar_pax(&t, 'g', "comment", "inside a sample");
 	else if (kind == 3)
-		tar_header(&shard->tar, "ustar", '5', "folder/", 0);
+		tar_header(&t, "ustar", '5', "folder/", 0);
 	if (kind < 10)
-		add_file(shard, key, "b", size_of_file(rng, 0, 0));
-	s->end = shard->tar.n;
-	shard->n++;
+		add_file(&t, key, "b", size_of_file(rng, 0, 0), begin + 7);
+	s->end = begin + t.n;
+	append(shard, &t);
+	tar_done(&t);
+}
+
+static void add_end(struct naive_shard *shard, struct sfs_rng *rng)
+{
+	struct tar t = {0};
+
+	tar_end(&t);
+	if (sfs_rng_below(rng, 3) == 0)
+		tar_grow(&t, BLOCK * sfs_rng_below(rng, 20));
+	append(shard, &t);
+	tar_done(&t);
 }
 
 void naive_shard_make(struct naive_shard *shard, uint32_t number, struct sfs_rng *rng,
@@ -78,9 +103,7 @@ void naive_shard_make(struct naive_shard *shard, uint32_t number, struct sfs_rng
 		shard->samples[i].shard = number;
 		add_sample(shard, name, rng, large_of, large_bytes);
 	}
-	tar_end(&shard->tar);
-	if (sfs_rng_below(rng, 3) == 0)
-		tar_grow(&shard->tar, BLOCK * sfs_rng_below(rng, 20));
+	add_end(shard, rng);
 }
 
 void naive_shard_done(struct naive_shard *shard)
@@ -98,7 +121,9 @@ struct row {
 
 static void row_add(struct row *row, const struct naive_sample *s)
 {
-	row->items = sfs_reallocarray(row->items, row->n + 1, sizeof *row->items);
+	if ((row->n & (row->n - 1)) == 0) /* 0, 1, 2, 4, 8 ... */
+		row->items =
+			sfs_reallocarray(row->items, 2 * row->n + 1, sizeof *row->items);
 	row->items[row->n++] = s;
 }
 
@@ -119,7 +144,6 @@ struct making {
 	struct row *lanes; /* those in use */
 	uint64_t n_lanes;
 	struct naive_epoch *all; /* the whole epoch, whoever has it */
-	uint64_t *round;	 /* of each of its places */
 };
 
 static bool wants_equal_lanes(const struct sfs_order_settings *s)
@@ -239,13 +263,10 @@ static uint64_t piece_of(uint64_t place, uint64_t c)
 	return k;
 }
 
-static void add_place(struct making *m, struct naive_place place, uint64_t round)
+static void add_place(struct naive_epoch *e, struct naive_place place)
 {
-	struct naive_epoch *e = m->all;
-
-	e->places = sfs_reallocarray(e->places, e->n + 1, sizeof *e->places);
-	m->round = sfs_reallocarray(m->round, e->n + 1, sizeof *m->round);
-	m->round[e->n] = round;
+	if ((e->n & (e->n - 1)) == 0)
+		e->places = sfs_reallocarray(e->places, 2 * e->n + 1, sizeof *e->places);
 	e->places[e->n++] = place;
 }
 
@@ -262,33 +283,23 @@ static void shuffle_lane(struct making *m, uint32_t lane, uint64_t c)
 			place += row->items[end]->end - row->items[end]->begin;
 		p = permutation(m, lane, k, PURPOSE_BLOCK, end - first);
 		for (i = 0; i < end - first; i++)
-			add_place(m,
+			add_place(m->all,
 				  (struct naive_place){.sample = row->items[first + p[i]],
 						       .lane = lane,
-						       .block = k},
-				  round++);
+						       .block = k,
+						       .round = round++});
 		free(p);
 	}
 }
 
-/* Round after round, a sample of each lane.  (By insertion: it is stable.) */
-static void sort_by_round(struct making *m)
+/* Round after round, a sample of each lane. */
+static int compare(const void *one, const void *two)
 {
-	struct naive_epoch *e = m->all;
-	struct naive_place place;
-	uint64_t round;
-	size_t i, k;
+	const struct naive_place *a = one, *b = two;
 
-	for (i = 1; i < e->n; i++) {
-		place = e->places[i];
-		round = m->round[i];
-		for (k = i; k > 0 && m->round[k - 1] > round; k--) {
-			e->places[k] = e->places[k - 1];
-			m->round[k] = m->round[k - 1];
-		}
-		e->places[k] = place;
-		m->round[k] = round;
-	}
+	if (a->round != b->round)
+		return a->round < b->round ? -1 : 1;
+	return a->lane < b->lane ? -1 : a->lane > b->lane;
 }
 
 /* ---- section 8: the share ---- */
@@ -439,12 +450,12 @@ void naive_epoch_make(struct naive_epoch *e, const struct naive_settings *settin
 	c = c < 512 ? 512 : c;
 	for (lane = 0; lane < m.n_lanes; lane++)
 		shuffle_lane(&m, lane, c);
-	sort_by_round(&m);
+	if (e->n > 0)
+		qsort(e->places, e->n, sizeof *e->places, compare);
 	take_share(&m, share);
 	choose_names(e, settings);
 	make_bytes(&m, share);
 	rows_done(m.lanes, m.n_lanes);
-	free(m.round);
 }
 
 void naive_epoch_done(struct naive_epoch *e)

@@ -24,6 +24,7 @@ struct naive_sample {
 struct naive_shard {
 	char name[24]; /* with ".tar" */
 	struct tar tar;
+	size_t capacity;
 	struct naive_sample *samples;
 	size_t n;
 };
@@ -40,6 +41,7 @@ struct naive_place {
 	uint64_t offset;
 	uint32_t lane;
 	uint64_t block; /* samples of a lane with the same number are shuffled together */
+	uint64_t round; /* its number in its lane */
 	bool is_renamed;
 };
 
