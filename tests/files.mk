@@ -160,7 +160,6 @@ cat_tests = \
 	tests/cat-asks-again-after-a-503.sh \
 	tests/cat-asks-again-when-a-server-stalls.sh \
 	tests/cat-asks-in-a-way-all-servers-take.sh \
-	tests/cat-asks-over-a-wire-as-libcurl-does.sh \
 	tests/cat-bench-measures-source-and-order.sh \
 	tests/cat-budget-never-changes-a-byte.sh \
 	tests/cat-commands-keep-the-read-timeout.sh \
@@ -199,6 +198,7 @@ cat_tests = \
 	tests/cat-notices-two-tars-in-one-file.sh \
 	tests/cat-order-agrees-with-an-independent-script.sh \
 	tests/cat-order-vectors-agree.sh \
+	tests/cat-own-connections-send-what-libcurl-sends.sh \
 	tests/cat-parts-of-an-epoch-agree-with-the-script.sh \
 	tests/cat-plan-says-what-an-order-is-worth.sh \
 	tests/cat-refuses-a-206-without-its-range.sh \
@@ -213,7 +213,7 @@ cat_tests = \
 	tests/cat-samples-larger-than-the-budget.sh \
 	tests/cat-says-what-a-file-is-instead-of-a-tar.sh \
 	tests/cat-segments-of-one-shard-may-follow-each-other.sh \
-	tests/cat-signed-urls-are-asked-for-anew.sh \
+	tests/cat-signed-urls-are-requested-again.sh \
 	tests/cat-skip-agrees-with-the-script.sh \
 	tests/cat-small-slices-are-fetched-side-by-side.sh \
 	tests/cat-survives-an-outage.sh \
@@ -229,7 +229,7 @@ cat_tests = \
 	tests/cat-writes-what-comes-before-an-error.sh
 
 fuse_tests = \
-	tests/fuse-a-budget-above-the-memory-is-told.sh \
+	tests/fuse-a-budget-above-the-memory-is-reported.sh \
 	tests/fuse-a-changed-shard-is-stale.sh \
 	tests/fuse-a-clock-set-back-moves-no-deadline.sh \
 	tests/fuse-a-control-groups-limit-is-respected.sh \
@@ -261,7 +261,7 @@ fuse_tests = \
 	tests/fuse-an-ini-section-names-a-dataset.sh \
 	tests/fuse-an-interrupted-mount-leaves-nothing.sh \
 	tests/fuse-an-order-can-be-read-as-text.sh \
-	tests/fuse-an-order-may-be-read-while-shards-are-surveyed.sh \
+	tests/fuse-an-order-may-be-read-while-shards-are-scanned.sh \
 	tests/fuse-an-ordinary-user-mounts.sh \
 	tests/fuse-any-number-of-ranks-reads-one-epoch.sh \
 	tests/fuse-bench-leaves-no-mount-behind.sh \
@@ -273,13 +273,13 @@ fuse_tests = \
 	tests/fuse-far-reads-in-a-row-get-a-cursor.sh \
 	tests/fuse-far-reads-need-no-headers-with-an-index.sh \
 	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
-	tests/fuse-https-trusts-whom-it-is-told-to.sh \
+	tests/fuse-https-trusts-the-given-authorities.sh \
 	tests/fuse-late-answers-cost-a-twentieth-at-most.sh \
 	tests/fuse-ls-of-ten-thousand-shards-waits-for-no-size.sh \
 	tests/fuse-memory-pressure-shrinks-the-window.sh \
 	tests/fuse-memory-stays-within-the-budget.sh \
 	tests/fuse-missing-and-forbidden-shards.sh \
-	tests/fuse-missing-shards-are-told-before-a-mount-returns.sh \
+	tests/fuse-missing-shards-are-reported-before-a-mount-returns.sh \
 	tests/fuse-mount-shows-the-tree.sh \
 	tests/fuse-mounting-says-what-is-wrong.sh \
 	tests/fuse-mounts-share-one-cache.sh \

@@ -109,14 +109,14 @@ bool sfs_sample_table_is_sound(const struct sfs_sample_table_entry *entries, uin
 			       uint64_t shard_bytes)
 {
 	uint64_t n_blocks = shard_bytes / SFS_TAR_BLOCK;
-	uint64_t i, start, behind = 0, sum = 0; /* behind: where the one before ends */
+	uint64_t i, start, end_before = 0, sum = 0;
 
 	for (i = 0; i < n; i++) {
 		start = entries[i].start & ~SFS_SAMPLE_TABLE_GLOBAL;
-		if (start < behind || entries[i].end <= sum)
+		if (start < end_before || entries[i].end <= sum)
 			return false;
-		behind = start + entries[i].end - sum;
-		if (behind > n_blocks)
+		end_before = start + entries[i].end - sum;
+		if (end_before > n_blocks)
 			return false;
 		sum = entries[i].end;
 	}

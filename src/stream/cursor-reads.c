@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-#define RESERVE_PART 4 /* one of so many parts of its memory is the shaper's reserve */
+#define RESERVE_PART 4 /* 1/RESERVE_PART of its memory is the shaper's reserve */
 
 int sfs_cursor_check(const struct sfs_cursor *c, const struct sfs_read *read)
 {

@@ -6,7 +6,7 @@
  * `end`.  Parts are requested in order and arrive in any order.  A slab stays while a
  * sample needs it, or while some of its bytes are not assigned to samples yet.  Then it
  * goes back to the pool, and its bytes to the account that was charged for it.  A lane
- * that must not hold so much gives bytes up; the samples that need those are fetched
+ * that must hold less gives bytes up; the samples that need those are fetched
  * elsewhere.
  *
  * Not thread-safe: the stream's lock guards it.
