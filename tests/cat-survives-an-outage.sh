@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A server that goes away in the middle of an epoch, and comes back later than any number of
-# retries would take, costs time and nothing else.  An outage is told in one line, and its end
-# in another, however many requests it concerns.
+# retries would take, costs time and nothing else.  An outage is reported in one line, and its
+# end in another, however many requests it concerns.  (Responses that were under way may come
+# after the first failures, so there may be a retry or two before it.)
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 . "$top/tests/faults.sh"
 
@@ -58,7 +59,7 @@ wait $reader
 finish
 told 1 "outage: .*onnect"
 told 1 "outage: $origin: responds again after [0-9]* s"
-[ "$(grep -c "retry: " said)" -le 1 ] || fail "too much was said: $(cat said)"
+[ "$(grep -c "retry: " said)" -le 3 ] || fail "too much was said: $(cat said)"
 
 # The same if it only answers with errors, or breaks all connections.
 for fault in 503 rst; do
@@ -72,5 +73,5 @@ for fault in 503 rst; do
     finish
     told 1 "outage: .*retrying"
     told 1 "outage: $origin: responds again after [0-9]* s"
-    [ "$(grep -c "retry: " said)" -le 1 ] || fail "too much was said: $(cat said)"
+    [ "$(grep -c "retry: " said)" -le 3 ] || fail "too much was said: $(cat said)"
 done
