@@ -65,7 +65,7 @@ wrong 2 "bad.conf:5: option 'seed': 'x'" mount -o config=bad.conf bad mnt
 wrong 2 "worse.conf: near line 1" mount -o config=worse.conf data mnt
 wrong 2 "'imagenet' is neither a file nor a section in" mount imagenet mnt
 wrong 1 "'{0..x}' is neither a range" mount 'a-{0..x}.tar' mnt
-wrong 2 "'data/\*.tar': no such file; .* leave the quotes out" mount 'data/*.tar' mnt
+wrong 2 "'data/\*.tar': no such file; .* remove the quotes" mount 'data/*.tar' mnt
 wrong 1 "'{' without '}'" mount 'a-{0..3.tar' mnt
 wrong 1 "'gopher://' is not understood" mount gopher://host/a.tar mnt
 wrong 1 "has no host" mount http:///a.tar mnt
