@@ -45,7 +45,7 @@ refused() {
 }
 refused 0/rank-3-of-2.tar "numbered from 0 to 1"
 refused 0/rank-0-of-5.tar "lanes=10 or lanes=15"
-refused 0/rank-0-of-24.tar "lanes=24 would do"
+refused 0/rank-0-of-24.tar "use lanes=24"
 refused 0/rank-0-of-2/worker-2-of-2.tar "numbered from 0 to 1"
 refused 0/rank-2-of-2@5.tar "numbered from 0 to 1"
 umount_ds mnt
