@@ -52,7 +52,7 @@ umount_ds mnt
 mount_ds -o lanes=384 data mnt
 refused_by=$(stat mnt/epochs/0/rank-16-of-32.tar 2>&1) && fail "a rank without a shard is there"
 echo "$refused_by" | grep -q "Invalid argument" || fail "$refused_by"
-errors_have mnt "only 16: use fewer ranks"
+errors_have mnt "only 16; use fewer ranks"
 
 # WebDataset, as ranks with workers read: each sample once.
 requires_webdataset
