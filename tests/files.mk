@@ -419,7 +419,7 @@ valgrind_cat_tests = \
 	tests/cat-resumes-after-a-reset.sh \
 	tests/cat-survives-nonsense.sh
 check-valgrind: shufflefs$(EXEEXT) $(unit_tests)
-	TEST_LIMIT=900 $(MAKE) $(AM_MAKEFLAGS) check \
+	MODEL_SCHEDULES=100 TEST_LIMIT=900 $(MAKE) $(AM_MAKEFLAGS) check \
 	  TESTS='$(filter-out $(valgrind_leaves_out),$(unit_tests))' \
 	  LOG_COMPILER='$(srcdir)/tests/run-test valgrind --quiet --error-exitcode=99 --leak-check=full'
 	TEST_LIMIT=900 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(valgrind_cat_tests)' \
