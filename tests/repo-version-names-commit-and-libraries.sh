@@ -14,7 +14,7 @@ done
 if [ -e "$top/.git" ]; then
     commit=$(git -C "$top" describe --always 2>/dev/null) || skip "git does not want to tell the commit"
     grep -q "^shufflefs [0-9.]* (commit $commit\(-dirty\)\?)$" said || fail "not the commit $commit"
-elif [ -s "$top/.commit" ]; then
+elif [ -n "$(cat "$top/.commit" 2>/dev/null)" ]; then
     grep -q "^shufflefs [0-9.]* (commit $(cat "$top/.commit"))$" said || fail "not the commit $(cat "$top/.commit")"
 else
     grep -q "^shufflefs [0-9.]*$" said || fail "a commit, out of nowhere"
