@@ -275,7 +275,7 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 		return 1;
 	}
 	m->tree = sfs_tree_new(m->engine);
-	sfs_ops_init(&m->ops, m->engine, m->tree);
+	sfs_ops_init(&m->ops, m->tree);
 	ret = open_session(m, &err);
 	if (ret < 0) {
 		sfs_ops_stop(&m->ops);

@@ -5,6 +5,7 @@
 #include "ops.h"
 
 #include "base/alloc.h"
+#include "engine/engine.h"
 #include "tree/file.h"
 #include "tree/tree.h"
 
@@ -147,7 +148,7 @@ static void op_forget_multi(fuse_req_t req, size_t count,
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
-	struct sfs_engine *engine = ops_of(req)->engine;
+	struct sfs_engine *engine = sfs_tree_engine(ops_of(req)->tree);
 	struct statvfs st = {.f_bsize = 4096,
 			     .f_frsize = 4096,
 			     .f_namemax = 255,
@@ -456,12 +457,11 @@ const struct fuse_lowlevel_ops *sfs_ops_table(void)
 	return &table;
 }
 
-void sfs_ops_init(struct sfs_ops *ops, struct sfs_engine *engine, struct sfs_tree *tree)
+void sfs_ops_init(struct sfs_ops *ops, struct sfs_tree *tree)
 {
-	const struct sfs_options *o = engine->options;
+	const struct sfs_options *o = sfs_tree_engine(tree)->options;
 
 	*ops = (struct sfs_ops){
-		.engine = engine,
 		.tree = tree,
 		.uid = o->uid == UINT64_MAX ? getuid() : (uid_t)o->uid,
 		.gid = o->gid == UINT64_MAX ? getgid() : (gid_t)o->gid,

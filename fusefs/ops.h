@@ -5,13 +5,11 @@
 
 #include "pending.h"
 
-#include "engine/engine.h"
 #include "tree/tree.h"
 
 #include <sys/types.h>
 
 struct sfs_ops {
-	struct sfs_engine *engine;
 	struct sfs_tree *tree;
 	struct sfs_pending_table pending_table;
 	uid_t uid;
@@ -24,8 +22,8 @@ struct sfs_ops {
 };
 
 /* Make it the user data of a session, and start its table of pending requests.  The
- * engine and its tree stay borrowed until sfs_ops_done(). */
-void sfs_ops_init(struct sfs_ops *ops, struct sfs_engine *engine, struct sfs_tree *tree);
+ * tree stays borrowed until sfs_ops_done(). */
+void sfs_ops_init(struct sfs_ops *ops, struct sfs_tree *tree);
 
 /* After the loop, while the session exists: reply to all pending requests. */
 void sfs_ops_stop(struct sfs_ops *ops);

@@ -21,6 +21,7 @@ LDADD = tests/libtests.la libshufflefs.la
 check_LTLIBRARIES = tests/libtests.la
 tests_libtests_la_SOURCES = \
 	tests/naive-epoch.c tests/naive-epoch.h \
+	tests/scripted-runtime.c tests/scripted-runtime.h \
 	tests/scripted-source.c tests/scripted-source.h \
 	tests/stream-world.c tests/stream-world.h
 
@@ -100,6 +101,7 @@ unit_tests = \
 	tests/unit-pax-records-are-checked-to-the-byte \
 	tests/unit-prefetch-keeps-what-came-before-a-failure \
 	tests/unit-prefetch-requests-each-lane-before-it-runs-dry \
+	tests/unit-prefetch-suits-the-path-to-each-shard \
 	tests/unit-progress-is-one-line-of-a-terminal \
 	tests/unit-psi-is-answered-fast \
 	tests/unit-quality-is-what-theory-says \
@@ -361,6 +363,7 @@ test_helpers = \
 	tests/make-shards.py \
 	tests/naive-epoch.c \
 	tests/naive-epoch.h \
+	tests/one-runtime.h \
 	tests/op-storm.py \
 	tests/order-properties.py \
 	tests/order-vectors-equal.json \
@@ -370,6 +373,7 @@ test_helpers = \
 	tests/ranks-in-turn.py \
 	tests/run-test \
 	tests/scripted-fetch.h \
+	tests/scripted-runtime.c \
 	tests/scripted-runtime.h \
 	tests/scripted-source.c \
 	tests/scripted-source.h \
@@ -379,7 +383,8 @@ test_helpers = \
 	tests/tars.h \
 	tests/valgrind-shufflefs \
 	tests/vectors.h \
-	tests/webdataset-samples.py
+	tests/webdataset-samples.py \
+	tests/whole-file.h
 
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests) $(cat_tests) $(fuse_tests) $(repo_tests)

@@ -45,7 +45,8 @@ static inline void make_table(struct sfs_sample_table *t, uint64_t n)
 
 	*t = (struct sfs_sample_table){0};
 	for (i = 0; i < n; i++)
-		sfs_sample_table_add(t, &(struct sfs_extent){.start = i * 512, .n_bytes = 512});
+		sfs_sample_table_add(t, &(struct sfs_extent){.start = i * 512,
+							     .n_bytes = 512});
 	sfs_sample_table_end(t, SFS_SAMPLE_TABLE_WHOLE);
 }
 
@@ -64,6 +65,40 @@ static inline void *make_index(uint64_t n, uint64_t version, size_t *ret_n)
 static inline uint64_t version_of(const char *tag)
 {
 	return sfs_keyhash(tag, strlen(tag));
+}
+
+/* ---- searches that are waited for ---- */
+
+static pthread_mutex_t search_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t search_ended = PTHREAD_COND_INITIALIZER;
+static int n_ends, found_err;
+
+static inline void on_search_end(struct sfs_index_search *f, int err)
+{
+	pthread_mutex_lock(&search_lock);
+	n_ends++;
+	found_err = err;
+	pthread_cond_signal(&search_ended);
+	pthread_mutex_unlock(&search_lock);
+}
+
+/* Find the index of f->object, and wait for it.  0, or the search's error. */
+static inline int find_index(struct sfs_index_finder *finder, struct sfs_index_search *f)
+{
+	int ret;
+
+	f->done = on_search_end;
+	pthread_mutex_lock(&search_lock);
+	n_ends = 0;
+	pthread_mutex_unlock(&search_lock);
+	sfs_index_finder_find(finder, f);
+	pthread_mutex_lock(&search_lock);
+	while (n_ends == 0)
+		pthread_cond_wait(&search_ended, &search_lock);
+	CHECK_EQ(n_ends, 1);
+	ret = found_err;
+	pthread_mutex_unlock(&search_lock);
+	return ret;
 }
 
 /* The shard as its source knows it. */

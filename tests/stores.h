@@ -4,9 +4,9 @@
 #define SFS_TESTS_STORES_H
 
 #include "base/alloc.h"
-#include "base/localfile.h"
 #include "catalog/index-cache.h"
 #include "made-indexes.h"
+#include "whole-file.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -91,17 +91,17 @@ static inline void save(struct sfs_index_cache *s, uint64_t i)
 }
 
 /* Read what the store has by this key. */
-static inline int open_of(struct sfs_index_cache *s, const struct sfs_index_cache_key *key,
-			  void **ret_bytes, struct sfs_index *ret_index,
-			  struct sfs_error *err)
+static inline int open_of(struct sfs_index_cache *s,
+			  const struct sfs_index_cache_key *key, void **ret_bytes,
+			  struct sfs_index *ret_index, struct sfs_error *err)
 {
 	sfs_autofree char *path = sfs_index_cache_path(s, key);
-	size_t n;
+	size_t n = 0;
 	int ret;
 
 	if (!path)
 		return -ENOENT;
-	ret = sfs_localfile_all(path, 1 << 30, ret_bytes, &n, err);
+	ret = read_whole_file(path, 1 << 30, ret_bytes, &n, err);
 	return ret < 0 ? ret : sfs_index_open(*ret_bytes, n, n, ret_index, err);
 }
 

@@ -2,33 +2,12 @@
 #include "stream-world.h"
 
 #include "base/alloc.h"
-#include "base/ledger.h"
 #include "base/lock.h"
 #include "check.h"
 
-#define RANGE_FLOOR ((uint64_t)8 << 20)
-#define N_ROUNDS    12 /* tasks that post each other are done after so many */
+#define N_ROUNDS 12 /* tasks that post each other are done after so many */
 
 /* ---- life ---- */
-
-static void init_shards(struct world *w, const struct naive_settings *epoch)
-{
-	struct sfs_runtime *runtime = &w->runtime;
-	char **names = sfs_calloc(epoch->n_shards, sizeof *names);
-	struct sfs_object *objects = sfs_calloc(epoch->n_shards, sizeof *objects);
-	uint32_t i;
-
-	for (i = 0; i < epoch->n_shards; i++)
-		names[i] = sfs_strdup(epoch->shards[i].name);
-	sfs_shards_init(&runtime->shards, epoch->n_shards, names, objects, false,
-			&runtime->budget);
-	for (i = 0; i < epoch->n_shards; i++)
-		scripted_have(w->source, &runtime->shards.shards[i].object,
-			      runtime->shards.shards[i].name, epoch->shards[i].tar.bytes,
-			      epoch->shards[i].tar.n);
-	free(objects);
-	free(names);
-}
 
 /* Equal lanes need all tables, and they must stay. */
 static void pin_shards(struct world *w, const struct naive_settings *epoch)
@@ -49,6 +28,8 @@ void world_start(struct world *w, const struct world_settings *settings)
 	struct sfs_runtime *runtime = &w->runtime;
 	uint64_t budget = WORLD_BASE_BYTES + settings->stream_bytes;
 	const struct sfs_netpath near = {.n_parallel = 8};
+	sfs_autofree struct scripted_shard *shards = NULL;
+	uint32_t i;
 
 	memset(w, 0, sizeof *w);
 	sfs_lock_init(&w->lock, SFS_LOCK_READER);
@@ -59,16 +40,19 @@ void world_start(struct world *w, const struct world_settings *settings)
 	runtime->keys = settings->epoch.keys;
 	runtime->source = &w->source->base;
 	runtime->n_connections = 8;
-	sfs_budget_init(&runtime->budget, budget);
-	runtime->slabs = sfs_slabs_new(budget + ((uint64_t)64 << 20));
-	runtime->pool =
-		sfs_threadpool_start("test",
-				     settings->n_threads ? settings->n_threads : 1);
+	shards = sfs_calloc(settings->epoch.n_shards, sizeof *shards);
+	for (i = 0; i < settings->epoch.n_shards; i++)
+		shards[i] = (struct scripted_shard){settings->epoch.shards[i].name,
+						    settings->epoch.shards[i].tar.bytes,
+						    settings->epoch.shards[i].tar.n};
+	scripted_runtime_start(runtime, w->source,
+			       &(struct scripted_runtime_settings){
+				       .shards = shards,
+				       .n_shards = settings->epoch.n_shards,
+				       .budget_bytes = budget,
+				       .slab_bytes = budget + ((uint64_t)64 << 20),
+				       .n_threads = settings->n_threads});
 	runtime->timers = sfs_timers_start();
-	CHECK_EQ(sfs_range_reader_init(&runtime->range_reader, runtime->slabs,
-				       runtime->pool, &runtime->budget, RANGE_FLOOR),
-		 0);
-	init_shards(w, &settings->epoch);
 	if (sfs_order_wants_equal_lanes(&runtime->order))
 		pin_shards(w, &settings->epoch);
 	sfs_header_scanner_init(&w->scanner, runtime);
@@ -92,19 +76,8 @@ void world_stop(struct world *w)
 	for (i = 0; w->has_pins && i < runtime->shards.n; i++)
 		sfs_shard_unpin(&runtime->shards, &runtime->shards.shards[i]);
 	sfs_header_scanner_done(&w->scanner);
-	CHECK_EQ(sfs_account_used(&runtime->range_reader.account), 0);
-	CHECK_EQ(sfs_slabs_used(runtime->slabs), 0);
-	CHECK_EQ(runtime->n_open_lanes, 0);
-	sfs_shards_done(&runtime->shards);
-	CHECK_EQ(sfs_budget_used(&runtime->budget), 0);
-	sfs_range_reader_done(&runtime->range_reader);
-	CHECK_EQ(sfs_budget_floors(&runtime->budget), 0);
-	sfs_slabs_free(runtime->slabs);
-	sfs_budget_done(&runtime->budget);
-	sfs_threadpool_free(runtime->pool);
-	sfs_source_free(&w->source->base);
+	scripted_runtime_free(runtime, w->source);
 	pthread_mutex_destroy(&w->lock);
-	sfs_ledger_clear();
 }
 
 static bool on_barrier(struct sfs_task *task)

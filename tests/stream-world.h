@@ -9,7 +9,7 @@
 #define SFS_TESTS_STREAM_WORLD_H
 
 #include "naive-epoch.h"
-#include "scripted-source.h"
+#include "scripted-runtime.h"
 #include "stream/next-epoch.h"
 #include "stream/stream.h"
 

@@ -3,7 +3,7 @@
  * order they come; or it ends once, with the first error, when nothing is in flight any
  * more.  It can be cancelled at any moment, and then gives its memory back. */
 #include "io/gather.h"
-#include "scripted-runtime.h"
+#include "one-runtime.h"
 #include "tars.h"
 
 #include <errno.h>
@@ -211,7 +211,7 @@ static void patched(void)
 	struct reader r;
 
 	memcpy(want, tar.bytes, tar.n);
-	CHECK_EQ(tar_rewrite(want, tar.n, "1", &entry, NULL), 0);
+	CHECK_EQ(tar_rewrite(want, tar.n, "train-1", &entry, NULL), 0);
 	sfs_tar_entry_done(&entry);
 	start_patched(&r);
 	sfs_read_explain(&r.read, &cause);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Where headers lie close together, large chunks are read, one ahead; where the wanted byte
- * jumps, one small chunk is; and with hints several are.  Bytes are fed in the order of the
- * shard, in whatever order they come. */
+/* Where headers lie close together, large chunks are read, one ahead; where the wanted
+ * byte jumps, one small chunk is; and with hints several are.  Bytes are fed in the order
+ * of the shard, in whatever order they come. */
 #include "base/lock.h"
 #include "io/header-fetch.h"
-#include "scripted-runtime.h"
+#include "one-runtime.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -176,8 +176,9 @@ static void reads_on_if_that_is_quicker(void)
 static void fetches_hints_at_once(void)
 {
 	uint64_t starts[20], i;
-	struct sfs_index_import hints = {
-		.kind = SFS_INDEX_IMPORT_ENERGON, .n_samples = 19, .starts = starts};
+	struct sfs_index_import hints = {.kind = SFS_INDEX_IMPORT_ENERGON,
+					 .n_samples = 19,
+					 .starts = starts};
 
 	for (i = 0; i < 20; i++)
 		starts[i] = i * (3 << 20);

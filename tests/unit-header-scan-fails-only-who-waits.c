@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A scan that fails ends the calls that wait for it with its error, and no other; who asks
- * later gets a new scan.  Few scans run at a time, and those in the queue are small. */
+/* A scan that fails ends the calls that wait for it with its error, and no other; who
+ * asks later gets a new scan.  Few scans run at a time, and those in the queue are small.
+ */
 #include "io/header-scan.h"
-#include "scripted-runtime.h"
+#include "one-runtime.h"
 #include "tars.h"
 
 #include <errno.h>
@@ -171,8 +172,8 @@ static void few_run_at_a_time(void)
 		CHECK_EQ(callers[n_done - 1].n_calls, 0);
 		end_at(n_done - 1, 0, n_done % 3 == 0 ? -EIO : 0);
 		CHECK_EQ(callers[n_done - 1].n_calls, 1); /* in the order of the queue */
-		CHECK_EQ(n_running(), N_SHARDS - n_done < N_RUNNING ? N_SHARDS - n_done
-								    : N_RUNNING);
+		CHECK_EQ(n_running(),
+			 N_SHARDS - n_done < N_RUNNING ? N_SHARDS - n_done : N_RUNNING);
 	}
 	stop();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whoever asks for the table, the members or the listing of a shard and is told that they
- * are there finds them there, whatever the survey under way was begun for. */
+/* Whoever asks for the table, the members or the listing of a shard and hears that they
+ * are there finds them there, whatever the scan under way was begun for. */
 #include "base/ledger.h"
 #include "base/rng.h"
 #include "check.h"
@@ -163,8 +163,8 @@ static void start(uint64_t seed)
 	sfs_budget_init(&runtime.budget, 64 << 20);
 	runtime.slabs = sfs_slabs_new(64 << 20);
 	runtime.pool = sfs_threadpool_start("test", 3);
-	CHECK_EQ(sfs_range_reader_init(&runtime.range_reader, runtime.slabs, runtime.pool, &runtime.budget,
-				  8 << 20),
+	CHECK_EQ(sfs_range_reader_init(&runtime.range_reader, runtime.slabs, runtime.pool,
+				       &runtime.budget, 8 << 20),
 		 0);
 	for (i = 0; i < N_SHARDS; i++) {
 		names[i] = sfs_asprintf("%c.tar", 'a' + i);
@@ -172,7 +172,8 @@ static void start(uint64_t seed)
 		sfs_object_init(&objects[i], &uri, &origin.source);
 		objects[i].size = tars[i].n;
 	}
-	sfs_shards_init(&runtime.shards, N_SHARDS, names, objects, false, &runtime.budget);
+	sfs_shards_init(&runtime.shards, N_SHARDS, names, objects, false,
+			&runtime.budget);
 	sfs_header_scanner_init(&scanner, &runtime);
 }
 
@@ -198,11 +199,11 @@ struct ask {
 	struct sfs_waiter waiter;
 	struct sfs_shard *shard;
 	enum wish wish;
-	atomic_int n_told;
+	atomic_int n_heard;
 	int err;
 };
 
-static atomic_int n_told;
+static atomic_int n_heard;
 
 static int ask_for(enum wish wish, struct sfs_shard *shard, struct sfs_waiter *waiter)
 {
@@ -232,34 +233,34 @@ static void check_found(const struct ask *a)
 		CHECK_EQ(sfs_shard_members(a->shard)->n, N_MEMBERS);
 }
 
-static void on_told(struct sfs_waiter *waiter, int err)
+static void on_heard(struct sfs_waiter *waiter, int err)
 {
 	struct ask *a = sfs_container(waiter, struct ask, waiter);
 
-	CHECK_EQ(atomic_fetch_add(&a->n_told, 1), 0);
+	CHECK_EQ(atomic_fetch_add(&a->n_heard, 1), 0);
 	a->err = err;
 	if (err == 0)
 		check_found(a);
-	atomic_fetch_add(&n_told, 1);
+	atomic_fetch_add(&n_heard, 1);
 }
 
 static void ask(struct ask *a, enum wish wish, uint32_t shard)
 {
 	int ret;
 
-	*a = (struct ask){.waiter.done = on_told,
+	*a = (struct ask){.waiter.done = on_heard,
 			  .shard = &runtime.shards.shards[shard],
 			  .wish = wish};
 	ret = ask_for(wish, a->shard, &a->waiter);
 	if (ret == 0)
 		check_found(a);
 	if (ret != -EINPROGRESS)
-		atomic_fetch_add(&n_told, 1);
+		atomic_fetch_add(&n_heard, 1);
 }
 
-static void wait_for_told(int n)
+static void wait_for_answers(int n)
 {
-	while (atomic_load(&n_told) < n)
+	while (atomic_load(&n_heard) < n)
 		sched_yield();
 }
 
@@ -273,44 +274,49 @@ static void wait_for_requests(void)
 
 /* ---- tests ---- */
 
-/* A survey has begun for one wish, and waits for the source; then others come. */
+/* A scan has begun for one wish, and waits for the source; then others come. */
+static void ask_late(struct ask *asks, enum wish first)
+{
+	enum wish wish;
+
+	n_heard = 0;
+	start(1);
+	hold(true);
+	ask(&asks[N_WISHES], first, 0);
+	wait_for_requests();
+	for (wish = TABLE; wish < N_WISHES; wish++)
+		ask(&asks[wish], wish, 0);
+}
+
+static void check_errors(const struct ask *asks, int wanted)
+{
+	int i;
+
+	for (i = 0; i <= N_WISHES; i++)
+		CHECK_EQ(asks[i].err, wanted);
+}
+
 static void wishes_that_come_late(enum wish first)
 {
 	struct ask asks[N_WISHES + 1];
-	enum wish wish;
 
-	n_told = 0;
-	start(1);
-	hold(true);
-	ask(&asks[N_WISHES], first, 0);
-	wait_for_requests();
-	for (wish = TABLE; wish < N_WISHES; wish++)
-		ask(&asks[wish], wish, 0);
-	CHECK_EQ(n_told, 0);
+	ask_late(asks, first);
+	CHECK_EQ(n_heard, 0);
 	hold(false);
-	wait_for_told(N_WISHES + 1);
-	for (wish = TABLE; wish <= N_WISHES; wish++)
-		CHECK_EQ(asks[wish].err, 0);
+	wait_for_answers(N_WISHES + 1);
+	check_errors(asks, 0);
 	stop();
 }
 
-/* The same, and then it all ends: nobody is told that something is there. */
+/* Then it all ends: nobody hears that something is there. */
 static void the_end_comes_first(enum wish first)
 {
 	struct ask asks[N_WISHES + 1];
-	enum wish wish;
 
-	n_told = 0;
-	start(1);
-	hold(true);
-	ask(&asks[N_WISHES], first, 0);
-	wait_for_requests();
-	for (wish = TABLE; wish < N_WISHES; wish++)
-		ask(&asks[wish], wish, 0);
+	ask_late(asks, first);
 	stop();
-	CHECK_EQ(n_told, N_WISHES + 1);
-	for (wish = TABLE; wish <= N_WISHES; wish++)
-		CHECK_EQ(asks[wish].err, -ECANCELED);
+	CHECK_EQ(n_heard, N_WISHES + 1);
+	check_errors(asks, -ECANCELED);
 }
 
 static struct asker {
@@ -331,7 +337,7 @@ static void *ask_all(void *arg)
 		    (uint32_t)sfs_rng_below(&asker->rng, N_SHARDS));
 		if (a->waiter.lock && asker->takes_back &&
 		    sfs_rng_below(&asker->rng, 4) == 0 && sfs_waiter_cancel(&a->waiter))
-			atomic_fetch_add(&n_told, 1);
+			atomic_fetch_add(&n_heard, 1);
 		for (k = (int)sfs_rng_below(&asker->rng, 200); k > 0; k--)
 			sched_yield();
 	}
@@ -344,7 +350,7 @@ static void many_ask(int round)
 	pthread_t threads[N_THREADS];
 	int i;
 
-	n_told = 0;
+	n_heard = 0;
 	start((uint64_t)round);
 	origin.is_ill = round % 2;
 	for (i = 0; i < N_THREADS; i++) {
@@ -358,9 +364,9 @@ static void many_ask(int round)
 	for (i = 0; i < N_THREADS; i++)
 		pthread_join(threads[i], NULL);
 	if (round % 4 != 2)
-		wait_for_told(N_THREADS * N_ASKS);
+		wait_for_answers(N_THREADS * N_ASKS);
 	stop();
-	CHECK_EQ(n_told, N_THREADS * N_ASKS);
+	CHECK_EQ(n_heard, N_THREADS * N_ASKS);
 }
 
 int main(void)

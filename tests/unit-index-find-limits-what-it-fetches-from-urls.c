@@ -42,10 +42,10 @@ static void serve(uint64_t n, const char *tag)
 {
 	struct sfs_members m = {0};
 	struct sfs_tar_entry g = {.kind = SFS_TAR_ENTRY_MEMBER,
-			      .name = "a/name.jpg",
-			      .n_name = 10,
-			      .is_regular = true,
-			      .data = 512};
+				  .name = "a/name.jpg",
+				  .n_name = 10,
+				  .is_regular = true,
+				  .data = 512};
 	struct sfs_sample_table t;
 	uint64_t i;
 
@@ -66,39 +66,18 @@ static struct sfs_account account;
 static struct sfs_index_finder *ix;
 static struct sfs_object object;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
-static bool is_found;
-static int found_err;
-
-static void on_found(struct sfs_index_search *f, int err)
-{
-	pthread_mutex_lock(&lock);
-	is_found = true;
-	found_err = err;
-	pthread_cond_signal(&wake);
-	pthread_mutex_unlock(&lock);
-}
-
 static int find(struct sfs_index_search *f, bool wants_members)
 {
-	*f = (struct sfs_index_search){.object = &object,
-				  .wants_members = wants_members,
-				  .done = on_found};
-	is_found = false;
+	*f = (struct sfs_index_search){.object = &object, .wants_members = wants_members};
 	n_reads = 0;
 	n_read = 0;
-	sfs_index_finder_find(ix, f);
-	pthread_mutex_lock(&lock);
-	while (!is_found)
-		pthread_cond_wait(&wake, &lock);
-	pthread_mutex_unlock(&lock);
-	return found_err;
+	return find_index(ix, f);
 }
 
 static void begin(uint64_t budget_bytes)
 {
-	const struct sfs_index_finder_options options = {.http = &source, .account = &account};
+	const struct sfs_index_finder_options options = {.http = &source,
+							 .account = &account};
 	struct sfs_error err;
 
 	sfs_budget_init(&budget, budget_bytes);

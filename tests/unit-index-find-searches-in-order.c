@@ -45,37 +45,14 @@ static void submit(struct sfs_source *source, struct sfs_request *r)
 static const struct sfs_source_ops ops = {.name = "pages", .submit = submit};
 static struct sfs_source source = {.ops = &ops};
 
-/* ---- searches that are waited for ---- */
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
-static int n_done, found_err;
-
-static void on_found(struct sfs_index_search *f, int err)
-{
-	pthread_mutex_lock(&lock);
-	n_done++;
-	found_err = err;
-	pthread_cond_signal(&wake);
-	pthread_mutex_unlock(&lock);
-}
+/* ---- searches ---- */
 
 /* The number of samples that the index says which is found, or an error. */
 static int find(struct sfs_index_finder *ix, const struct sfs_object *o)
 {
-	struct sfs_index_search f = {.object = o, .done = on_found};
-	int ret;
+	struct sfs_index_search f = {.object = o};
+	int ret = find_index(ix, &f);
 
-	pthread_mutex_lock(&lock);
-	n_done = 0;
-	pthread_mutex_unlock(&lock);
-	sfs_index_finder_find(ix, &f);
-	pthread_mutex_lock(&lock);
-	while (n_done == 0)
-		pthread_cond_wait(&wake, &lock);
-	CHECK_EQ(n_done, 1);
-	ret = found_err;
-	pthread_mutex_unlock(&lock);
 	if (ret < 0) {
 		CHECK(!f.bytes.bytes);
 		return ret;
@@ -87,12 +64,12 @@ static int find(struct sfs_index_finder *ix, const struct sfs_object *o)
 }
 
 static struct sfs_index_finder *open_indexes(const char *cache, const char *place,
-					bool size_only)
+					     bool size_only)
 {
 	const struct sfs_index_finder_options options = {.cache = cache,
-						    .place = place,
-						    .verify_size_only = size_only,
-						    .http = &source};
+							 .place = place,
+							 .verify_size_only = size_only,
+							 .http = &source};
 	struct sfs_index_finder *ix;
 	struct sfs_error err;
 
@@ -231,8 +208,9 @@ static void urls(void)
 	pages[1] = (struct page){"http://ix/f/a/b%2541%3F%23.tar.index?a=b", 9, v};
 	CHECK_EQ(find(ix, &o), 9);
 	close_indexes(ix);
-	CHECK_EQ(sfs_index_finder_new(&(struct sfs_index_finder_options){.place = "gopher://x"},
-				 &ix, &err),
+	CHECK_EQ(sfs_index_finder_new(
+			 &(struct sfs_index_finder_options){.place = "gopher://x"}, &ix,
+			 &err),
 		 -EINVAL);
 	CHECK_HAS(err.text, "index: ");
 	sfs_object_done(&o);

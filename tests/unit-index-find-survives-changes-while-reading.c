@@ -13,33 +13,11 @@
 #define N_LARGE	 60000
 #define N_ROUNDS 300
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
-static bool is_found;
-static int found_err;
-
-static void on_found(struct sfs_index_search *f, int err)
+static int find(struct sfs_index_finder *ix, struct sfs_index_search *f,
+		const struct sfs_object *o)
 {
-	pthread_mutex_lock(&lock);
-	is_found = true;
-	found_err = err;
-	pthread_cond_signal(&wake);
-	pthread_mutex_unlock(&lock);
-}
-
-static int find(struct sfs_index_finder *ix, struct sfs_index_search *f, const struct sfs_object *o)
-{
-	int ret;
-
-	*f = (struct sfs_index_search){.object = o, .done = on_found};
-	is_found = false;
-	sfs_index_finder_find(ix, f);
-	pthread_mutex_lock(&lock);
-	while (!is_found)
-		pthread_cond_wait(&wake, &lock);
-	ret = found_err;
-	pthread_mutex_unlock(&lock);
-	return ret;
+	*f = (struct sfs_index_search){.object = o};
+	return find_index(ix, f);
 }
 
 /* Every entry is that of make_table(). */
@@ -128,7 +106,8 @@ static void *meddle(void *arg)
 	return NULL;
 }
 
-static void whole_or_none(struct sfs_index_finder *ix, const struct sfs_object *o, char *path)
+static void whole_or_none(struct sfs_index_finder *ix, const struct sfs_object *o,
+			  char *path)
 {
 	struct sfs_index_search f;
 	pthread_t thread;

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/localfile.h"
 #include "check.h"
+#include "whole-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +38,7 @@ static void is_file(size_t n, int byte)
 	size_t n_read = 99, i;
 
 	write_file("a", n, byte);
-	CHECK_EQ(sfs_localfile_all(path, n, (void **)&bytes, &n_read, NULL), 0);
+	CHECK_EQ(read_whole_file(path, n, (void **)&bytes, &n_read, NULL), 0);
 	CHECK_EQ(n_read, n);
 	CHECK_EQ(sfs_localfile_open(path, &file, NULL), 0);
 	CHECK_EQ(file.n, n);
@@ -68,7 +69,7 @@ static void refused(const char *name, int wanted)
 	void *bytes = NULL;
 	size_t n = 99;
 
-	CHECK_EQ(sfs_localfile_all(path, 1 << 20, &bytes, &n, &err), wanted);
+	CHECK_EQ(read_whole_file(path, 1 << 20, &bytes, &n, &err), wanted);
 	CHECK_HAS(err.text, path);
 	CHECK(n == 99 && !bytes);
 }

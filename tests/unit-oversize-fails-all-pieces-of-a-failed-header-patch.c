@@ -6,7 +6,7 @@
 #include "base/ledger.h"
 #include "base/rng.h"
 #include "check.h"
-#include "scripted-source.h"
+#include "one-runtime.h"
 #include "stream/oversize.h"
 #include "tars.h"
 
@@ -16,8 +16,6 @@
 #define N_PIECES 3 /* of the large member */
 #define BUDGET	 ((uint64_t)64 << 20)
 
-static struct sfs_runtime runtime;
-static struct scripted_source *source;
 static struct tar good, bad; /* in the bad one a name has no room for a folder */
 static struct sfs_extent_map extents;
 static struct sfs_account account;
@@ -194,7 +192,7 @@ static void tried_again(void)
 	CHECK(!sfs_oversize_piece_is_here(piece(0)));
 	end(of_piece(0), 0);
 	CHECK(sfs_oversize_piece_is_here(piece(0)));
-	CHECK_STR((const char *)sfs_oversize_piece_at(piece(0), AT_PREFIX, &n), "train");
+	CHECK_STR((const char *)sfs_oversize_piece_at(piece(0), AT_PREFIX, &n), "train-0");
 	CHECK_EQ(n_failed[0] + n_failed[1], 2);
 	finish();
 }
@@ -270,24 +268,14 @@ static void make_tars(void)
 
 int main(void)
 {
-	char **names = sfs_calloc(1, sizeof *names);
-	struct sfs_object none = {0};
 	struct sfs_rng rng;
 	int i;
 
 	alarm(60);
-	sfs_log_set_level(SFS_LOG_ERROR);
-	names[0] = sfs_strdup("train.tar");
 	sfs_deferred_init(&out);
-	sfs_budget_init(&runtime.budget, BUDGET);
-	runtime.slabs = sfs_slabs_new(BUDGET);
-	runtime.pool = sfs_threadpool_start("test", 1);
-	CHECK_EQ(sfs_range_reader_init(&runtime.range_reader, runtime.slabs, runtime.pool,
-				       &runtime.budget, 8 << 20),
-		 0);
-	sfs_shards_init(&runtime.shards, 1, names, &none, false, &runtime.budget);
-	source = scripted_start();
 	make_tars();
+	start_runtime(BUDGET, 1, (const void *[]){good.bytes},
+		      (const uint64_t[]){good.n});
 
 	for (i = 0; i <= N_PIECES; i++)
 		patch_fails_after(i);
@@ -297,16 +285,8 @@ int main(void)
 	for (i = 0; i < 500; i++)
 		at_random(&rng);
 
-	scripted_free(source);
-	sfs_threadpool_stop(runtime.pool);
-	sfs_shards_done(&runtime.shards);
-	sfs_range_reader_done(&runtime.range_reader);
-	sfs_threadpool_free(runtime.pool);
-	sfs_slabs_free(runtime.slabs);
-	sfs_budget_done(&runtime.budget);
+	stop_runtime();
 	tar_done(&good);
 	tar_done(&bad);
-	free(names);
-	sfs_ledger_clear();
 	return 0;
 }

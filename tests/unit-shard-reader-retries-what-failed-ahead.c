@@ -3,7 +3,7 @@
  * read that comes for it later: that read has it fetched anew.  Who waited for it gets
  * the error, and only who waited for it. */
 #include "io/shard-reader.h"
-#include "scripted-runtime.h"
+#include "one-runtime.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -35,7 +35,8 @@ static void begin(struct reader *r, uint64_t offset)
 	*r = (struct reader){.read.offset = offset,
 			     .read.n_bytes = READ_BYTES,
 			     .read.done = on_read};
-	sfs_shard_readers_read(shard_readers, &runtime.shards.shards[0], 0, SIZE, &r->read);
+	sfs_shard_readers_read(shard_readers, &runtime.shards.shards[0], 0, SIZE,
+			       &r->read);
 }
 
 /* Its error; it must have ended. */

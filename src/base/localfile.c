@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/localfile.h"
 
-#include "base/alloc.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -57,29 +55,5 @@ int sfs_localfile_read(const struct sfs_localfile *file, uint64_t from, void *re
 			return -ESTALE;
 		at += (size_t)got;
 	}
-	return 0;
-}
-
-int sfs_localfile_all(const char *path, uint64_t most, void **ret_bytes, size_t *ret_n,
-		      struct sfs_error *err)
-{
-	sfs_autofree void *bytes = NULL;
-	struct sfs_localfile file;
-	int ret;
-
-	ret = sfs_localfile_open(path, &file, err);
-	if (ret < 0)
-		return ret;
-	if (file.n > most)
-		ret = -EFBIG;
-	if (ret == 0 && !(bytes = malloc((size_t)file.n + 1))) /* not small: may fail */
-		ret = -ENOMEM;
-	if (ret == 0)
-		ret = sfs_localfile_read(&file, 0, bytes, (size_t)file.n);
-	sfs_localfile_close(&file);
-	if (ret < 0)
-		return sfs_error_set(err, ret, "%s: %s", path, strerror(-ret));
-	*ret_bytes = steal(&bytes);
-	*ret_n = (size_t)file.n;
 	return 0;
 }

@@ -30,9 +30,4 @@ void sfs_localfile_close(struct sfs_localfile *file);
 int sfs_localfile_read(const struct sfs_localfile *file, uint64_t from, void *ret_bytes,
 		       size_t n);
 
-/* Read a whole file; the caller frees the bytes.  -EFBIG: it has more than `most`; others
- * as above, with an error. */
-int sfs_localfile_all(const char *path, uint64_t most, void **ret_bytes, size_t *ret_n,
-		      struct sfs_error *err);
-
 #endif

@@ -89,33 +89,40 @@ static bool is_complete(const struct sfs_locator_lane *ml)
 	return ml->n_whole == ml->n_slices;
 }
 
+/* Which of the lane's known slices is the last that begins at or before `at`, as one of
+ * the sums counts (n_before or bytes_before)? */
+static uint32_t find_slice(const struct sfs_locator *map, uint32_t lane,
+			   const uint64_t *sums, uint64_t at)
+{
+	const struct sfs_locator_lane *ml = &map->lanes[lane];
+	uint32_t low = 0, high = ml->n_whole, middle;
+
+	if (is_complete(ml) && high > 0)
+		high--;
+	while (low < high) {
+		middle = high - (high - low) / 2;
+		if (sums[slice_of(map, lane, middle)] <= at)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
 /* Set the number, slice and index of *ret_at to the lane's first sample at or after
  * `place`, which is within what is known.  -EAGAIN: the table is not loaded. */
 static int find_place(const struct sfs_locator *map, uint32_t lane, uint64_t place,
 		      struct sfs_lane *ret_at, uint32_t *ret_shard)
 {
-	const struct sfs_locator_lane *ml = &map->lanes[lane];
-	uint32_t low = 0, high = ml->n_whole, middle;
-	const struct sfs_slice *slice;
-	const struct sfs_sample_table *table;
-	size_t i;
+	const uint32_t m = find_slice(map, lane, map->bytes_before, place);
+	const size_t i = slice_of(map, lane, m);
+	const struct sfs_slice *slice = &map->order->slices[i];
+	const struct sfs_sample_table *table = table_of(map, lane, m);
 
-	if (is_complete(ml) && high > 0)
-		high--;
-	while (low < high) { /* the last slice that begins at or before the place */
-		middle = high - (high - low) / 2;
-		if (map->bytes_before[slice_of(map, lane, middle)] <= place)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	i = slice_of(map, lane, low);
-	slice = &map->order->slices[i];
 	*ret_shard = slice->shard;
-	table = table_of(map, lane, low);
 	if (!table)
 		return -EAGAIN;
-	ret_at->m = low;
+	ret_at->m = m;
 	ret_at->index =
 		sfs_sample_table_find(table,
 				      sfs_slice_end(slice, sfs_sample_table_n(table)),
@@ -225,29 +232,21 @@ int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		     uint32_t *ret_shard)
 {
 	const struct sfs_locator_lane *ml = &map->lanes[lane];
-	uint32_t low = 0, high = ml->n_whole, middle;
 	const struct sfs_slice *slice;
 	const struct sfs_sample_table *table;
 	struct sfs_lane at;
 	uint64_t place, index;
+	uint32_t m;
 	size_t i;
 	int ret;
 
 	if (number >= ml->n_known && is_complete(ml))
 		return -ENODATA;
-	if (is_complete(ml))
-		high--;
-	while (low < high) {
-		middle = high - (high - low) / 2;
-		if (map->n_before[slice_of(map, lane, middle)] <= number)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	i = slice_of(map, lane, low);
+	m = find_slice(map, lane, map->n_before, number);
+	i = slice_of(map, lane, m);
 	slice = &map->order->slices[i];
 	*ret_shard = slice->shard;
-	table = table_of(map, lane, low);
+	table = table_of(map, lane, m);
 	index = slice->first + (number - map->n_before[i]);
 	if (!table || index >= sfs_sample_table_n(table))
 		return -EAGAIN;
@@ -255,8 +254,8 @@ int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 	place = sfs_order_piece_start(map->order, sfs_order_piece(map->order, place));
 
 	sfs_lane_init(&at, map->order, lane);
-	if (sfs_order_is_repeat(map->order, lane, low)) {
-		at.m = low;
+	if (sfs_order_is_repeat(map->order, lane, m)) {
+		at.m = m;
 		at.index = index;
 		at.number = number;
 	} else {

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* In a dataset of near and far shards, the parts of each are as its own path wants them:
+ * a far shard begins with one slab, and more of it is requested ahead. */
+#include "base/log.h"
+#include "check.h"
+#include "stream-world.h"
+#include "stream/sizing.h"
+
+#include <unistd.h>
+
+#define N_LANES 4
+#define N_FAR	2 /* shards 0 and 1 */
+
+static struct naive_shard shards[N_LANES];
+static struct world w;
+
+static struct sfs_object *object(uint32_t i)
+{
+	return &w.runtime.shards.shards[i].object;
+}
+
+/* End all requests but those of `held`, until no others come.  Adds what each shard got.
+ */
+static void end_others(const struct sfs_object *held, uint64_t *ret_bytes)
+{
+	struct sfs_request *r;
+	size_t i = 0;
+	uint32_t k;
+
+	while ((r = scripted_nth(w.source, i)) != NULL) {
+		if (r->object == held) {
+			i++;
+			continue;
+		}
+		for (k = 0; r->object != object(k);)
+			k++;
+		ret_bytes[k] += r->n_bytes;
+		scripted_end(w.source, r, 0);
+		world_settle(&w);
+		i = 0;
+	}
+}
+
+/* Parts of a lane end at places of its own, so a near one may be somewhat smaller. */
+static void check_first_parts(const struct sfs_netpath *near,
+			      const struct sfs_netpath *far)
+{
+	uint64_t n_bytes;
+	uint32_t i;
+
+	for (i = 0; i < N_LANES; i++) {
+		n_bytes = scripted_find(w.source, object(i), 0)->n_bytes;
+		if (i < N_FAR) {
+			CHECK_EQ(n_bytes, sfs_sizing_first(far));
+		} else {
+			CHECK(n_bytes > sfs_sizing_first(far));
+			CHECK(n_bytes <= sfs_sizing_first(near));
+		}
+	}
+}
+
+int main(void)
+{
+	static const struct sfs_netpath near = {.n_parallel = 8};
+	static const struct sfs_netpath far = {.n_parallel = 8,
+					       .rtt_ns = 100 * 1000 * 1000,
+					       .wait_ns = 100 * 1000 * 1000,
+					       .bytes_per_s = 200 * 1000 * 1000};
+	static struct sfs_netpath_record far_record;
+	struct world_settings settings = {
+		.epoch = {.order = {.lanes = N_LANES, .buffer_bytes = 1 << 20},
+			  .shards = shards,
+			  .n_shards = N_LANES},
+		.stream_bytes = 64 << 20,
+		.path = near,
+	};
+	const struct sfs_share all = {0, 1, 1};
+	uint64_t n_bytes[N_LANES] = {0};
+	const struct sfs_object *late;
+	struct naive_epoch epoch;
+	struct sfs_stream *stream;
+	struct world_read read;
+	struct sfs_rng rng;
+	uint32_t i;
+
+	alarm(60);
+	sfs_log_set_level(SFS_LOG_ERROR);
+	sfs_rng_init(&rng, (const uint64_t[]){3}, 1);
+	for (i = 0; i < N_LANES; i++)
+		naive_shard_make(&shards[i], i, &rng, 4000, 0, 0);
+	naive_epoch_make(&epoch, &settings.epoch, 0, all);
+	world_start(&w, &settings);
+	sfs_netpath_store(&far_record, &far);
+	for (i = 0; i < N_FAR; i++)
+		atomic_store(&object(i)->path, &far_record);
+	stream = sfs_stream_open(&w.streams, 0, all);
+
+	world_read(&w, &read, stream, 0, 1000);
+	world_settle(&w);
+	check_first_parts(&near, &far);
+
+	/* One near lane is late; the others get what they request. */
+	late = object(N_LANES - 1);
+	end_others(late, n_bytes);
+	CHECK(n_bytes[0] > n_bytes[N_FAR] && n_bytes[1] > n_bytes[N_FAR]);
+
+	world_end_all(&w, 0);
+	CHECK_EQ(world_result(&read, &epoch), 0);
+	sfs_stream_close(stream);
+	world_stop(&w);
+	naive_epoch_done(&epoch);
+	for (i = 0; i < N_LANES; i++)
+		naive_shard_done(&shards[i]);
+	return 0;
+}
