@@ -92,17 +92,18 @@ static int n_file_threads(const struct sfs_options *o)
 	return o->connections < MAX_FILE_THREADS ? (int)o->connections : MAX_FILE_THREADS;
 }
 
-/* The source of most shards. */
-static struct sfs_source *main_source(const struct sfs_engine *engine,
-				      const struct sfs_dataset *d)
+static void choose_sources(struct sfs_engine *engine, const struct sfs_dataset *d)
 {
+	struct sfs_runtime *runtime = &engine->runtime;
 	uint32_t i, n_files = 0;
 
 	for (i = 0; i < d->n; i++)
 		n_files += d->uris[i].scheme == SFS_SCHEME_FILE;
-	return 2 * n_files > d->n ? engine->files
-	       : engine->http	  ? engine->http
-				  : engine->files;
+	runtime->source =
+		2 * n_files > d->n || !engine->http ? engine->files : engine->http;
+	if (n_files > 0 && n_files < d->n)
+		runtime->other_source =
+			runtime->source == engine->http ? engine->files : engine->http;
 }
 
 static int init_runtime(struct sfs_engine *engine, struct sfs_dataset *d, bool is_cat,
@@ -127,7 +128,7 @@ static int init_runtime(struct sfs_engine *engine, struct sfs_dataset *d, bool i
 	if (ret < 0)
 		return ret;
 	runtime->keys = (enum sfs_choice_keys)o->keys;
-	runtime->source = main_source(engine, d);
+	choose_sources(engine, d);
 	runtime->n_connections =
 		runtime->source == engine->http ? (int)o->connections : n_file_threads(o);
 	sfs_budget_init(&runtime->budget, budget);

@@ -40,8 +40,9 @@ struct sfs_runtime {
 	/* Settings; see options.def. */
 	struct sfs_order_settings order;
 	enum sfs_choice_keys keys;
-	int n_connections;	   /* at most */
-	struct sfs_source *source; /* of most shards */
+	int n_connections;		 /* at most */
+	struct sfs_source *source;	 /* of most shards */
+	struct sfs_source *other_source; /* of the other shards; NULL: there are none */
 
 	struct sfs_counters counters;
 	_Atomic uint64_t n_open_lanes; /* of all cursors: they share the budget */

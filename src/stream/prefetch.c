@@ -21,12 +21,18 @@
 
 /* ---- what to request ---- */
 
+static uint64_t part_bytes_over(const struct sfs_runtime *runtime,
+				const struct sfs_netpath *path)
+{
+	return sfs_sizing_part(path, runtime->budget.limit_bytes,
+			       atomic_load(&runtime->n_open_lanes));
+}
+
 uint64_t sfs_prefetch_part_bytes(const struct sfs_runtime *runtime)
 {
 	struct sfs_netpath path = sfs_runtime_path(runtime);
 
-	return sfs_sizing_part(&path, runtime->budget.limit_bytes,
-			       atomic_load(&runtime->n_open_lanes));
+	return part_bytes_over(runtime, &path);
 }
 
 static uint32_t choose_lane(const struct sfs_prefetch *p)
@@ -109,12 +115,13 @@ static uint64_t staggered_bytes(const struct sfs_prefetch_lane *lane, uint64_t p
 
 /* The first parts of a lane are small: each is as large as all before it together. */
 static uint64_t next_part_bytes(const struct sfs_prefetch *p,
-				const struct sfs_prefetch_lane *lane, uint64_t part_bytes)
+				const struct sfs_prefetch_lane *lane,
+				const struct sfs_shard *shard)
 {
-	struct sfs_netpath path = sfs_runtime_path(p->runtime);
+	struct sfs_netpath path = sfs_object_netpath(&shard->object);
 	uint64_t first = sfs_sizing_first(&path);
 	uint64_t ramp = lane->requested_bytes > first ? lane->requested_bytes : first;
-	uint64_t n = staggered_bytes(lane, part_bytes);
+	uint64_t n = staggered_bytes(lane, part_bytes_over(p->runtime, &path));
 
 	return n < ramp ? n : ramp / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
 }
@@ -128,7 +135,7 @@ static bool buffer_want(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane,
 	const struct sfs_slice *slice =
 		sfs_order_slice(p->order, lane->at.lane, buffer->m);
 	uint64_t end = buffer->is_open ? buffer->end : buffer->held_end, wanted;
-	uint64_t part_bytes = next_part_bytes(p, lane, p->part_bytes);
+	uint64_t part_bytes = next_part_bytes(p, lane, buffer->shard);
 
 	*w = (struct sfs_prefetch_want){.buffer = buffer, .n_bytes = part_bytes};
 	if (sfs_slice_buffer_missing(buffer, from, part_bytes, &w->offset, &w->n_bytes))
@@ -268,13 +275,31 @@ static uint64_t block_bytes(const struct sfs_prefetch *p)
 	return block > sample ? block : sample;
 }
 
+/* The path to the shard that the lane requests next, or requested last. */
+static struct sfs_netpath lane_path(const struct sfs_prefetch *p,
+				    const struct sfs_prefetch_lane *lane)
+{
+	const struct sfs_shard *shard;
+
+	if (lane->last_buffer)
+		shard = lane->last_buffer->shard;
+	else if (lane->next_m < sfs_order_lane_slices(p->order, lane->at.lane))
+		shard = &p->runtime->shards
+				 .shards[sfs_order_slice(p->order, lane->at.lane,
+							 lane->next_m)
+						 ->shard];
+	else
+		return sfs_runtime_path(p->runtime);
+	return sfs_object_netpath(&shard->object);
+}
+
 /* Has the lane enough?  Each lane counts for itself: by the sum of all, many lanes that
  * run dry at the same time would get their parts one after another. */
-static bool has_enough(const struct sfs_prefetch *p, uint32_t l, uint64_t part_bytes)
+static bool has_enough(const struct sfs_prefetch *p, uint32_t l)
 {
-	struct sfs_netpath path = sfs_runtime_path(p->runtime);
+	struct sfs_netpath path = lane_path(p, &p->lanes[l]);
 	uint64_t bytes = sfs_sizing_lane(&path, sfs_prefetch_n_left(p), block_bytes(p),
-					 part_bytes);
+					 part_bytes_over(p->runtime, &path));
 
 	return p->due[l] > p->lanes[l].n_taken + bytes / sfs_prefetch_mean_bytes(p);
 }
@@ -296,11 +321,22 @@ static bool is_full(const struct sfs_prefetch *p)
 		       sfs_sizing_stream(&path, p->order->n_lanes, block_bytes(p), part);
 }
 
+static uint32_t useful_in_flight(const struct sfs_runtime *runtime,
+				 const struct sfs_source *source)
+{
+	struct sfs_netpath path = sfs_source_path(source);
+
+	return sfs_sizing_in_flight(&path, part_bytes_over(runtime, &path));
+}
+
 static uint32_t max_in_flight(const struct sfs_prefetch *p)
 {
-	struct sfs_netpath path = sfs_runtime_path(p->runtime);
+	const struct sfs_runtime *runtime = p->runtime;
+	uint32_t n = useful_in_flight(runtime, runtime->source);
 
-	return sfs_sizing_in_flight(&path, sfs_prefetch_part_bytes(p->runtime));
+	return runtime->other_source
+		       ? n + useful_in_flight(runtime, runtime->other_source)
+		       : n;
 }
 
 /* The fewer lanes have something left to request, the more each may have in flight:
@@ -333,7 +369,7 @@ bool sfs_prefetch_pump(struct sfs_prefetch *p, uint32_t blocking,
 	if (blocking != UINT32_MAX && unblock(p, &p->lanes[blocking], out))
 		return true;
 	while (p->n_in_flight < most && (l = choose_lane(p)) != UINT32_MAX &&
-	       !has_enough(p, l, p->part_bytes) && !is_full(p)) {
+	       !has_enough(p, l) && !is_full(p)) {
 		lane = &p->lanes[l];
 		if (!next_want(p, lane, &w)) {
 			p->due[l] = SFS_PREFETCH_NOT_NOW;
@@ -363,8 +399,7 @@ bool sfs_prefetch_is_sated(struct sfs_prefetch *p)
 {
 	uint32_t l = choose_lane(p);
 
-	return l == UINT32_MAX || has_enough(p, l, sfs_prefetch_part_bytes(p->runtime)) ||
-	       is_full(p);
+	return l == UINT32_MAX || has_enough(p, l) || is_full(p);
 }
 
 /* ---- what a read waits for ---- */
