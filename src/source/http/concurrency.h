@@ -88,7 +88,7 @@ void sfs_concurrency_refused(struct sfs_concurrency *p);
  * that were idle would fill it with all their windows at once, and lose packets. */
 uint64_t sfs_concurrency_window_bytes(const struct sfs_concurrency *p);
 
-/* No GET is running any more. */
+/* No GET is running any more, or queued. */
 void sfs_concurrency_rest(struct sfs_concurrency *p);
 
 /* The shortest recent time to a first byte; 0: not known. */

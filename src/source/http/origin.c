@@ -224,7 +224,7 @@ void sfs_origins_leave(struct sfs_origins *origins, struct sfs_get *get, uint64_
 		origin->small_limit++;
 	if (!get->is_small) {
 		sfs_concurrency_ended(&origin->concurrency, now_ns, is_bound);
-		if (origin->n_active[SFS_QUEUE_READ] == 0)
+		if (origin->n_active[SFS_QUEUE_READ] == 0 && !is_bound)
 			sfs_concurrency_rest(&origin->concurrency);
 	}
 	record_path(origin);
