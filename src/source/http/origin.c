@@ -199,7 +199,7 @@ static struct sfs_netpath path_to(const struct sfs_origin *origin)
 		.n_parallel = sfs_concurrency_limit(&origin->concurrency),
 		.rtt_ns = origin->rtt_ns,
 		.wait_ns = sfs_concurrency_wait_ns(&origin->concurrency),
-		.bytes_per_s = (uint64_t)origin->concurrency.rate,
+		.bytes_per_s = sfs_concurrency_bytes_per_s(&origin->concurrency),
 	};
 }
 
