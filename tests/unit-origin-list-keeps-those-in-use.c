@@ -99,6 +99,37 @@ static void paths(void)
 	CHECK(origins.n_paths <= 4096);
 }
 
+static int n_at_once(const char *url)
+{
+	static struct sfs_get gets[100];
+	struct sfs_get *get;
+	int n = 0, i;
+
+	for (i = 0; i < 100; i++)
+		line_up(&gets[i], url);
+	while ((get = sfs_origins_next(&origins)) != NULL) {
+		sfs_origins_enter(&origins, get);
+		n++;
+	}
+	return n;
+}
+
+/* A near server has a few GETs at a time, a busy one fewer, and all others n_connections.
+ */
+static void limits(void)
+{
+	struct sfs_get get;
+
+	CHECK_EQ(n_at_once("http://unknown/x.tar"), N_CONNECTIONS);
+	use("http://near/x.tar");
+	CHECK_EQ(n_at_once("http://near/x.tar"), 8);
+	line_up(&get, "http://busy/x.tar");
+	sfs_origin_refused(&get, now_ns);
+	sfs_origin_refused(&get, now_ns); /* sent before the first */
+	sfs_link_remove(&get.link);
+	CHECK_EQ(n_at_once("http://busy/x.tar"), N_CONNECTIONS * 3 / 4);
+}
+
 /* One GET at a time: between two of them the server does not rest. */
 static void one_connection(void)
 {
@@ -163,6 +194,9 @@ int main(void)
 	sfs_origins_done(&origins);
 	sfs_origins_init(&origins, N_CONNECTIONS, 128);
 	all_busy();
+	sfs_origins_done(&origins);
+	sfs_origins_init(&origins, N_CONNECTIONS, 128);
+	limits();
 	sfs_origins_done(&origins);
 	sfs_origins_init(&origins, 1, 128);
 	one_connection();
