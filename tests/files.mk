@@ -33,7 +33,7 @@ unit_tests = \
 	tests/unit-budget-keeps-every-floor \
 	tests/unit-checksum-sees-every-changed-byte \
 	tests/unit-clock-writes-utc \
-	tests/unit-concurrency-finds-how-many-fill-a-path \
+	tests/unit-concurrency-is-8-near-and-most-from-afar \
 	tests/unit-cond-waits-by-the-monotonic-clock \
 	tests/unit-conncache-returns-the-last-one-used \
 	tests/unit-cursor-answers-as-soon-as-bytes-are-ready \
@@ -153,6 +153,7 @@ cat_tests = \
 	tests/cat-a-rank-may-lack-any-of-its-samples.sh \
 	tests/cat-a-reader-that-closes-early-is-no-error.sh \
 	tests/cat-a-sample-given-up-is-not-asked-for-again.sh \
+	tests/cat-a-server-gets-no-more-requests-than-connections.sh \
 	tests/cat-a-stream-is-readable-up-to-a-network-error.sh \
 	tests/cat-a-streamed-epoch-leaves-indexes.sh \
 	tests/cat-addresses-of-a-name-are-spread.sh \
@@ -406,7 +407,7 @@ check-asan check-tsan: distdir
 valgrind_leaves_out = \
 	tests/unit-braces-expand-as-a-shell-does \
 	tests/unit-names-keep-their-numbers \
-	tests/unit-concurrency-finds-how-many-fill-a-path
+	tests/unit-concurrency-is-8-near-and-most-from-afar
 # Each way through the core once: streams, headers, damage, indexes, answers, plan and bench.
 valgrind_cat_tests = \
 	tests/cat-a-lying-index-is-an-error.sh \

@@ -99,6 +99,58 @@ static void paths(void)
 	CHECK(origins.n_paths <= 4096);
 }
 
+static int n_at_once(const char *url)
+{
+	static struct sfs_get gets[100];
+	struct sfs_get *get;
+	int n = 0, i;
+
+	for (i = 0; i < 100; i++)
+		line_up(&gets[i], url);
+	while ((get = sfs_origins_next(&origins)) != NULL) {
+		sfs_origins_enter(&origins, get);
+		n++;
+	}
+	return n;
+}
+
+/* A near server has a few GETs at a time, a busy one fewer, and all others n_connections.
+ */
+static void limits(void)
+{
+	struct sfs_get get;
+
+	CHECK_EQ(n_at_once("http://unknown/x.tar"), N_CONNECTIONS);
+	use("http://near/x.tar");
+	CHECK_EQ(n_at_once("http://near/x.tar"), 8);
+	line_up(&get, "http://busy/x.tar");
+	sfs_origin_refused(&get, now_ns);
+	sfs_origin_refused(&get, now_ns); /* sent before the first */
+	sfs_link_remove(&get.link);
+	CHECK_EQ(n_at_once("http://busy/x.tar"), N_CONNECTIONS * 3 / 4);
+}
+
+/* One GET at a time: between two of them the server does not rest. */
+static void one_connection(void)
+{
+	static struct sfs_get gets[100];
+	int i;
+
+	for (i = 0; i < 100; i++)
+		line_up(&gets[i], "http://one/x.tar");
+	for (i = 0; i < 100; i++) {
+		CHECK(sfs_origins_next(&origins) == &gets[i]);
+		sfs_origins_enter(&origins, &gets[i]);
+		CHECK(sfs_origins_next(&origins) == NULL);
+		gets[i].sent_ns = now_ns;
+		now_ns += 10 * SFS_NS_PER_MS;
+		sfs_origin_responded(&gets[i], now_ns);
+		sfs_origin_served(&gets[i], 1000000);
+		sfs_origins_leave(&origins, &gets[i], now_ns);
+	}
+	CHECK_EQ(sfs_origins_path(&origins, now_ns).bytes_per_s, 100000000);
+}
+
 /* Those that have something to do are never forgotten. */
 static void all_busy(void)
 {
@@ -142,6 +194,12 @@ int main(void)
 	sfs_origins_done(&origins);
 	sfs_origins_init(&origins, N_CONNECTIONS, 128);
 	all_busy();
+	sfs_origins_done(&origins);
+	sfs_origins_init(&origins, N_CONNECTIONS, 128);
+	limits();
+	sfs_origins_done(&origins);
+	sfs_origins_init(&origins, 1, 128);
+	one_connection();
 	sfs_origins_done(&origins);
 	return 0;
 }

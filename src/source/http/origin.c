@@ -199,7 +199,7 @@ static struct sfs_netpath path_to(const struct sfs_origin *origin)
 		.n_parallel = sfs_concurrency_limit(&origin->concurrency),
 		.rtt_ns = origin->rtt_ns,
 		.wait_ns = sfs_concurrency_wait_ns(&origin->concurrency),
-		.bytes_per_s = (uint64_t)origin->concurrency.rate,
+		.bytes_per_s = sfs_concurrency_bytes_per_s(&origin->concurrency),
 	};
 }
 
@@ -224,7 +224,7 @@ void sfs_origins_leave(struct sfs_origins *origins, struct sfs_get *get, uint64_
 		origin->small_limit++;
 	if (!get->is_small) {
 		sfs_concurrency_ended(&origin->concurrency, now_ns, is_bound);
-		if (origin->n_active[SFS_QUEUE_READ] == 0)
+		if (origin->n_active[SFS_QUEUE_READ] == 0 && !is_bound)
 			sfs_concurrency_rest(&origin->concurrency);
 	}
 	record_path(origin);
