@@ -88,6 +88,7 @@ libshufflefs_la_SOURCES = \
 	 \
 	src/config/ini.c src/config/ini.h \
 	src/config/options.c src/config/options.h src/config/options.def \
+	src/config/options-internal.h src/config/options-print.c src/config/options-value.c \
 	 \
 	src/catalog/braces.c src/catalog/braces.h \
 	src/catalog/dataset.c src/catalog/dataset.h \
