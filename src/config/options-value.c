@@ -170,17 +170,6 @@ static int set_octal(const struct sfs_option_row *row, const char *value, uint64
 	return 0;
 }
 
-/* Add a header line: it must be a single line, with a name. */
-static int add_header(const struct sfs_option_row *row, const char *line,
-		      struct sfs_strings *list, struct sfs_error *err)
-{
-	if (!sfs_user_headers_is_line(line))
-		return sfs_error_set(err, -EINVAL, "option '%s': expected 'Name: value'",
-				     row->name);
-	sfs_strings_add(list, line);
-	return 0;
-}
-
 /* "@" and the absolute path.  Links stay, as they may lead to another file later. */
 static char *absolute_spec(const char *path)
 {
@@ -189,63 +178,52 @@ static char *absolute_spec(const char *path)
 	return cwd ? sfs_asprintf("@%s/%s", cwd, path) : sfs_asprintf("@%s", path);
 }
 
-/* Keep the lines that were read from a file.  A pipe of the shell or a descriptor can be
- * read only once. */
-static void add_header_spec(struct sfs_options *o, const char *path, int fd, int first)
+/* A pipe of the shell or a descriptor can be read only once. */
+static bool can_be_read_again(const char *path, const struct sfs_header_file *file)
 {
-	bool is_file = strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/proc/", 6) != 0;
-	sfs_autofree char *name = absolute_spec(path);
-	struct sfs_strbuf spec = {0};
-	struct stat st;
-
-	is_file = is_file && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	sfs_strbuf_puts(&spec, name);
-	for (; first < o->headers.n; first++) {
-		sfs_strbuf_printf(&spec, "\n%s", o->headers.s[first]);
-		if (!is_file)
-			sfs_strings_add(&o->header_specs, o->headers.s[first]);
-	}
-	if (is_file)
-		sfs_strings_add(&o->header_specs, spec.s);
-	sfs_strbuf_done(&spec);
+	return strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/proc/", 6) != 0 &&
+	       S_ISREG(file->stat.st_mode);
 }
 
 static int add_header_file(const struct sfs_option_row *row, const char *path,
 			   struct sfs_options *o, struct sfs_error *err)
 {
-	sfs_autofree char *line = NULL;
-	int ret = 0, n_before = o->headers.n;
-	size_t capacity = 0;
-	ssize_t n;
-	FILE *f = fopen(path, "re");
+	sfs_autofree char *name = absolute_spec(path);
+	struct sfs_header_file file;
+	struct sfs_strbuf spec = {0};
+	struct sfs_error why;
+	int ret, i;
 
-	if (!f)
-		return sfs_error_set(err, -errno, "option '%s': %s: %s", row->name, path,
-				     strerror(errno));
-	while (ret == 0 && (n = getline(&line, &capacity, f)) > 0) {
-		while (n > 0 && isspace((unsigned char)line[n - 1]))
-			line[--n] = 0;
-		if (n > 0)
-			ret = add_header(row, line, &o->headers, err);
+	ret = sfs_header_file_read(path, true, &file, &why);
+	if (ret < 0)
+		return sfs_error_set(err, ret, "option '%s': %s: %s", row->name, path,
+				     why.text);
+	sfs_strbuf_puts(&spec, name);
+	for (i = 0; i < file.n; i++) {
+		sfs_strbuf_printf(&spec, "\n%s", file.lines[i]);
+		sfs_strings_add(&o->headers, file.lines[i]);
+		if (!can_be_read_again(path, &file))
+			sfs_strings_add(&o->header_specs, file.lines[i]);
 	}
-	if (ret == 0)
-		add_header_spec(o, path, fileno(f), n_before);
-	fclose(f);
-	return ret;
+	if (can_be_read_again(path, &file))
+		sfs_strings_add(&o->header_specs, spec.s);
+	sfs_strbuf_done(&spec);
+	sfs_header_file_done(&file);
+	return 0;
 }
 
 /* A line, or "@FILE". */
 static int set_header(const struct sfs_option_row *row, const char *value,
 		      struct sfs_options *o, struct sfs_error *err)
 {
-	int ret;
-
 	if (*value == '@')
 		return add_header_file(row, value + 1, o, err);
-	ret = add_header(row, value, &o->headers, err);
-	if (ret == 0)
-		sfs_strings_add(&o->header_specs, value);
-	return ret;
+	if (!sfs_user_headers_is_line(value))
+		return sfs_error_set(err, -EINVAL, "option '%s': expected 'Name: value'",
+				     row->name);
+	sfs_strings_add(&o->headers, value);
+	sfs_strings_add(&o->header_specs, value);
+	return 0;
 }
 
 static bool is_identity(const char *s)
