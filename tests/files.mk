@@ -145,6 +145,7 @@ cat_tests = \
 	tests/cat-a-dripping-answer-ends.sh \
 	tests/cat-a-late-answer-is-asked-for-once-more.sh \
 	tests/cat-a-lying-index-is-an-error.sh \
+	tests/cat-a-missing-netrc-file-is-refused.sh \
 	tests/cat-a-missing-shard-may-be-left-out.sh \
 	tests/cat-a-near-server-that-answers-late-counts-as-far.sh \
 	tests/cat-a-part-is-read-while-it-comes.sh \
