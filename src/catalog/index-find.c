@@ -303,12 +303,20 @@ static void give_up(struct sfs_index_search *f)
 	f->done(f, -ECANCELED);
 }
 
+/* A folder of --to may not exist yet, and sfs_index_finder_try() checks it. */
 static void check_place(const struct sfs_index_finder *ix)
 {
 	struct stat st;
 
-	if (ix->place && !ix->is_url && stat(ix->place, &st) == 0 && !S_ISDIR(st.st_mode))
-		sfs_warning("index: '%s' is not a folder; it is ignored", ix->place);
+	if (!ix->place || ix->is_url || ix->named)
+		return;
+	if (stat(ix->place, &st) < 0)
+		sfs_warning("option 'index': %s: %s; no index is found there for now",
+			    ix->place, strerror(errno));
+	else if (!S_ISDIR(st.st_mode))
+		sfs_warning("option 'index': %s: not a folder; no index is found there "
+			    "for now",
+			    ix->place);
 }
 
 static void *work(void *arg)
