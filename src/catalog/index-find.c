@@ -416,6 +416,18 @@ void sfs_index_finder_keep(struct sfs_index_finder *ix, const struct sfs_object 
 	}
 }
 
+int sfs_index_finder_try(struct sfs_index_finder *ix, struct sfs_error *err)
+{
+	int ret = ix->named ? sfs_index_cache_try(ix->named) : 0;
+
+	if (ret == 0)
+		return 0;
+	return sfs_error_set(err, ret,
+			     "cannot save indexes in %s: %s; use another folder with "
+			     "--to=",
+			     ix->place, strerror(-ret));
+}
+
 uint64_t sfs_index_finder_flush(struct sfs_index_finder *ix)
 {
 	uint64_t n_lost;
