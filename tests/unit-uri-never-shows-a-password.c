@@ -27,7 +27,8 @@ static void known(void)
 	redacted("https://user:99999/SECRET@host/x.tar", "https://***@host/x.tar");
 	redacted("https://user:/SECRET@host/x.tar", "https://***@host/x.tar");
 	redacted("https://user:1234/SECRET@host.com/x.tar", "https://***@host.com/x.tar");
-	redacted("https://host:8080/set@1.2/a@b.tar", "https://host:8080/set@1.2/a@b.tar");
+	redacted("https://host:8080/set@1.2/a@b.tar",
+		 "https://host:8080/set@1.2/a@b.tar");
 	redacted("https://host/a?sig=SECRET", "https://host/a?***");
 	redacted("https://host?sig=SECRET#x", "https://host?***");
 	redacted("https://host/a#x", "https://host/a");
