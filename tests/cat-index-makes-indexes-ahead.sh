@@ -76,7 +76,7 @@ for folder in file file/folder /proc/nowhere locked; do
     said "^shufflefs: cannot save indexes in .*$folder: .*; use another folder with --to="
 done
 
-# A server that tells no version: another one could not be told from this in the cache.
+# A server that sends no version: the cache could not distinguish another one.
 indexes "$origin/bare/train-00000{0..2}.tar"
 [ $status = 1 ] || fail "status $status: $(cat said)"
 said "^shufflefs: 3 indexes were not saved: .* the server sends no ETag or date"

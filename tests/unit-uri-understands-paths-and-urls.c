@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 
-/* In memory of just its size, so that nobody looks behind its end unseen. */
+/* In memory of just its size, so that sanitizers see every read beyond its end. */
 static int parse(const char *text, struct sfs_uri *uri, struct sfs_error *err)
 {
 	sfs_autofree char *exact = sfs_strdup(text);
