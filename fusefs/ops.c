@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: an operation becomes a pending request, whose attempt asks the tree and
- * replies.  Nothing in a mount ever changes, so the kernel may cache names, attributes,
- * folders and pages forever. */
+/* How this works: an operation becomes a pending request.  Each attempt asks the tree and
+ * replies, or waits and is made again.  Nothing in a mount changes, so the kernel may
+ * cache names, attributes, folders and pages forever. */
 #include "ops.h"
 
 #include "base/alloc.h"
@@ -112,7 +112,7 @@ static int try_lookup(struct sfs_pending *pending)
 	ret = sfs_tree_lookup(ops->tree, pending->node, pending->name, &pending->waiter,
 			      &node);
 	if (ret == -ENOENT) {
-		/* For good: what a mount shows does not change. */
+		/* Cached forever: a name that is not there never appears. */
 		fuse_req_interrupt_func(pending->req, NULL, NULL);
 		fuse_reply_entry(pending->req, &none);
 		return 0;
@@ -137,7 +137,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
 {
-	fuse_reply_none(req); /* nothing is kept for a node */
+	fuse_reply_none(req); /* nodes have no state */
 }
 
 static void op_forget_multi(fuse_req_t req, size_t count,
@@ -195,8 +195,8 @@ static bool add_entry(struct listing_reply *reply, const char *name, uint64_t no
 				      pending->size - reply->n, name, &e.attr,
 				      (off_t)cookie);
 	} else {
-		/* Attributes only if they need no waiting: e.ino 0 says there are
-		 * none.  The kernel counts no look-up for "." and "..". */
+		/* Attributes only if they are known without waiting; e.ino 0 says they
+		 * are not.  The kernel does not count lookups of "." and "..". */
 		if (cookie > DOTDOT && sfs_tree_attr(ops->tree, node, NULL, &attr) == 0)
 			e = entry_of(ops, &attr);
 		n = fuse_add_direntry_plus(pending->req, reply->buf + reply->n,
@@ -286,13 +286,13 @@ static int try_open(struct sfs_pending *pending)
 	pthread_mutex_unlock(&ops->lock);
 
 	fi->fh = (uintptr_t)handle;
-	/* O_DIRECT must be answered so: a waiting direct read gets no INTERRUPT
-	 * otherwise, and its reader could not be killed. */
+	/* Without direct_io, the kernel sends no INTERRUPT for a waiting O_DIRECT read,
+	 * and its reader could not be killed. */
 	fi->direct_io = (fi->flags & O_DIRECT) || attr.is_snapshot ||
 			(ops->direct_io && sfs_file_is_stream(file));
 	handle->is_direct = fi->direct_io;
-	/* Files never change, and to drop their pages a direct open would have to wait
-	 * for those that a waiting read has locked, SIGKILL or not. */
+	/* Files never change.  And to drop pages, a direct open would wait for those that
+	 * a waiting read has locked; not even SIGKILL ends that. */
 	fi->keep_cache = 1;
 	fi->noflush = 1;
 	fuse_req_interrupt_func(pending->req, NULL, NULL);
@@ -341,8 +341,8 @@ static int try_read(struct sfs_pending *pending)
 	return -EINPROGRESS;
 }
 
-/* Before the end of the file, never fewer bytes than requested: a short reply would cut
- * the file in the page cache forever.  sfs_file_read() guarantees that. */
+/* A short reply before the end of the file would truncate the file in the page cache
+ * forever.  sfs_file_read() never returns one. */
 static void answer_read(struct sfs_pending *pending)
 {
 	if (pending->read.n_answered == 0)
@@ -369,7 +369,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 
 /* ---- extended attributes ---- */
 
-/* The size, if that is what was asked for, or the bytes. */
+/* `size` 0 asks how long the value is. */
 static int reply_xattr(fuse_req_t req, const struct sfs_strbuf *text, size_t size)
 {
 	if (size > 0 && size < text->n)
@@ -427,10 +427,11 @@ static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
-	/* With the kernel's 12, a dozen waiting reads would block every other file. */
+	/* With the kernel's default of 12, a dozen waiting reads block all other files.
+	 */
 	conn->max_background = 1024;
 	conn->congestion_threshold = 1024;
-	/* Memory goes to the kernel by writev; splicing costs three times as much. */
+	/* Replies are sent by writev(); splice() costs three times as much. */
 	conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 				  FUSE_CAP_SPLICE_MOVE);
 }

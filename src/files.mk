@@ -88,6 +88,7 @@ libshufflefs_la_SOURCES = \
 	 \
 	src/config/ini.c src/config/ini.h \
 	src/config/options.c src/config/options.h src/config/options.def \
+	src/config/options-internal.h src/config/options-print.c src/config/options-value.c \
 	 \
 	src/catalog/braces.c src/catalog/braces.h \
 	src/catalog/dataset.c src/catalog/dataset.h \
@@ -95,6 +96,7 @@ libshufflefs_la_SOURCES = \
 	src/catalog/index-cache.c src/catalog/index-cache.h \
 	src/catalog/index-export.c src/catalog/index-export.h \
 	src/catalog/index-find.c src/catalog/index-find.h \
+	src/catalog/index-find-file.c src/catalog/index-find-internal.h src/catalog/index-find-url.c \
 	src/catalog/index-format.c src/catalog/index-format.h \
 	src/catalog/index-import.c src/catalog/index-import.h \
 	src/catalog/members.c src/catalog/members.h \

@@ -35,7 +35,7 @@ indexes -o index-cache=no shards
 said "^shufflefs: nowhere to save indexes: index-cache=no; use --to=DIR"
 indexes --to=file shards
 [ $status = 1 ] || fail "status $status"
-said "indexes were not saved: "
+said "cannot save indexes in .*file: "
 
 # Away while it is in use, and there again: an epoch is read a bit at a time.
 "$python" - "$shufflefs" <<'EOP'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A small sample between large ones, which was given up while there was no memory for it,
-# is behind the lane when the large one before it is passed over.
+# is behind the position of the lane when the large one before it is skipped.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 
 "$python" - <<'EOF'

@@ -11,7 +11,7 @@ no=index-cache=no
 indexes --to=good shards
 bad=$one.index
 
-# wrong WORDS: what is now ix/$bad is passed over, and so it is beside its shard.
+# wrong WORDS: what is now ix/$bad is not used, nor is it beside its shard.
 wrong() {
     for where in ix shards; do
         [ $where = ix ] || mv ix/$bad shards

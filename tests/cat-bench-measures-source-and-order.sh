@@ -68,10 +68,10 @@ refused "No such file" none.tar
 refused "404" --stages=source "$origin/none.tar"
 refused "1 of 3 shards is missing: .*none.tar: HTTP 404" "$origin/{train-000000,none,train-000001}.tar"
 
-# A shard that goes away after its size was told: no stage has a result that hides it.
+# A shard that goes away after its size was known: no stage has a result that hides it.
 refused "403" -o retries=0 --stages=source "$origin/403,after=1/train-{000000..000006}.tar"
 
-# What was measured before something failed is told, and yet it has failed.
+# What was measured before a failure is printed, and the exit status says that it failed.
 head -c 20000 /dev/urandom >data/bad.tar
 if "$shufflefs" bench --stages=source,order data >found 2>said; then fail "a damaged shard"; fi
 grep -q "^source  " found || fail "$(cat found)"

@@ -65,14 +65,18 @@ said "^indexed 11 shards"
 said "^shufflefs: 1 of 12 shards is missing: .*/train-000003.tar: HTTP 404"
 [ "$(wc -l <said)" = 2 ] || fail "not said once: $(cat said)"
 
-# Where nothing can be written.
+# Where nothing can be written, nothing is read.
 : >file
-indexes --to=file/folder shards
-[ $status = 1 ] || fail "status $status: $(cat said)"
-said "file/folder: Not a directory"
-said "^shufflefs: [0-9]* indexes were not saved: "
+mkdir locked && chmod 555 locked
+for folder in file file/folder /proc/nowhere locked; do
+    [ $folder != locked ] || [ "$(id -u)" != 0 ] || continue
+    indexes --to=$folder shards
+    [ $status = 1 ] || fail "status $status: $(cat said)"
+    [ "$(wc -l <said)" = 1 ] || fail "not one line: $(cat said)"
+    said "^shufflefs: cannot save indexes in .*$folder: .*; use another folder with --to="
+done
 
-# A server that tells no version: another one could not be told from this in the cache.
+# A server that sends no version: the cache could not distinguish another one.
 indexes "$origin/bare/train-00000{0..2}.tar"
 [ $status = 1 ] || fail "status $status: $(cat said)"
 said "^shufflefs: 3 indexes were not saved: .* the server sends no ETag or date"

@@ -26,6 +26,11 @@ for where in remote remote/ ./remote "$work/remote" "file://$work/remote"; do
     shards_asked $((rest + 300000))
 done
 
+# A folder that is not there is mentioned once: the name may be mistyped.
+gives tail.tar -o $no,index=maed shards $tail
+said "^shufflefs: option 'index': $work/maed: No such file or directory; no index is found there"
+[ "$(wc -l <said)" = 1 ] || fail "not one line: $(cat said)"
+
 # index=URL: the same server or another one; the names are the shards'.
 mkdir pages
 cp -r remote "pages/of the indexes"

@@ -64,4 +64,4 @@ source=ds
 # A file in the place of the folder is named.
 echo >info.json
 place=info.json
-agrees 1 "info.json' is not a folder"
+agrees 1 "option 'index': $work/info.json: not a folder"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Shards of one size run dry at one time.  Their lanes are asked for at one time, too, and
-# not one behind the other, each when a reader waits for it.
+# not one after the other, each when a reader waits for it.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 
 # Some parts a lane, and far more lanes than connections.

@@ -34,8 +34,8 @@ finish() {
     same want.tar got.tar
 }
 
-# told N WORDS: so often.
-told() {
+# reported N WORDS: N times.
+reported() {
     n=$(grep -c -e "$2" said) || true
     [ "$n" = "$1" ] || fail "'$2' $n times in: $(cat said)"
 }
@@ -57,8 +57,8 @@ port=${origin##*:}
 start_origin data "$port"
 wait $reader
 finish
-told 1 "outage: .*onnect"
-told 1 "outage: $origin: responds again after [0-9]* s"
+reported 1 "outage: .*onnect"
+reported 1 "outage: $origin: responds again after [0-9]* s"
 [ "$(grep -c "retry: " said)" -le 3 ] || fail "too much was said: $(cat said)"
 
 # The same if it only answers with errors, or breaks all connections.
@@ -71,7 +71,7 @@ for fault in 503 rst; do
     rm data/ill
     wait $reader
     finish
-    told 1 "outage: .*retrying"
-    told 1 "outage: $origin: responds again after [0-9]* s"
+    reported 1 "outage: .*retrying"
+    reported 1 "outage: $origin: responds again after [0-9]* s"
     [ "$(grep -c "retry: " said)" -le 3 ] || fail "too much was said: $(cat said)"
 done

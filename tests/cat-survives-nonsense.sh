@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What is no HTTP at all, or ends within the headers, is asked for again, and an error in
-# the end; a header that nobody knows is passed over, and one without an end an error.
+# the end; an unknown header is ignored, and one without an end an error.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 . "$top/tests/faults.sh"
 

@@ -147,6 +147,7 @@ cat_tests = \
 	tests/cat-a-dripping-answer-ends.sh \
 	tests/cat-a-late-answer-is-asked-for-once-more.sh \
 	tests/cat-a-lying-index-is-an-error.sh \
+	tests/cat-a-missing-netrc-file-is-refused.sh \
 	tests/cat-a-missing-shard-may-be-left-out.sh \
 	tests/cat-a-near-server-that-answers-late-counts-as-far.sh \
 	tests/cat-a-part-is-read-while-it-comes.sh \
@@ -272,9 +273,6 @@ fuse_tests = \
 	tests/fuse-epochs-are-permutations-of-each-other.sh \
 	tests/fuse-equal-lanes-need-every-shard.sh \
 	tests/fuse-errors-name-shard-offset-and-cause.sh \
-	tests/fuse-far-reads-do-not-stream-the-epoch-again.sh \
-	tests/fuse-far-reads-in-a-row-get-a-cursor.sh \
-	tests/fuse-far-reads-need-no-headers-with-an-index.sh \
 	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
 	tests/fuse-https-trusts-the-given-authorities.sh \
 	tests/fuse-late-answers-cost-a-twentieth-at-most.sh \
@@ -292,6 +290,9 @@ fuse_tests = \
 	tests/fuse-nothing-can-be-written.sh \
 	tests/fuse-open-files-stay-within-the-budget.sh \
 	tests/fuse-pages-before-an-error-can-be-read.sh \
+	tests/fuse-random-reads-do-not-stream-the-epoch-again.sh \
+	tests/fuse-random-reads-in-a-row-get-a-cursor.sh \
+	tests/fuse-random-reads-need-no-headers-with-an-index.sh \
 	tests/fuse-random-reads-of-an-order-block-nobody.sh \
 	tests/fuse-ranks-and-workers-are-paths.sh \
 	tests/fuse-readers-never-wait-for-each-others-memory.sh \

@@ -133,7 +133,7 @@ make_shards() {
     "$python" "$top/tests/make-shards.py" "$@"
 }
 
-# make_alike SHARDS [OPTION...]: the folder data, of one shard, linked so many times.
+# make_alike SHARDS [OPTION...]: the folder data, of one shard, linked SHARDS times.
 make_alike() {
     n_alike=$1
     shift
@@ -143,8 +143,8 @@ make_alike() {
     done
 }
 
-# make_dense SHARDS SAMPLES: the folder dense, of one shard with so many samples of a header
-# each, linked so many times.
+# make_dense SHARDS SAMPLES: the folder dense, of one shard with SAMPLES samples of a header
+# each, linked SHARDS times.
 make_dense() {
     mkdir dense
     "$python" - "$1" "$2" <<'EOF'
@@ -172,7 +172,7 @@ start_origin() {
 }
 
 # asked_side_by_side LEAST MOST: the newest origin got so many requests for parts at least,
-# and no more than MOST of them one behind the other.  The connection used last is used
+# and no more than MOST of them one after the other.  The connection used last is used
 # first: where there is only one request at a time, one connection gets all of them.
 asked_side_by_side() {
     "$python" - "origin-log.$n_origins" "$@" <<'EOF' || fail "one at a time"

@@ -59,7 +59,7 @@ wait_until 20 test -e mnt/.shufflefs/stats.json
 dd if=mnt/epochs/0.tar bs=1M iflag=direct status=none | sha256sum >got
 same want got
 
-# A budget that the group has no memory for is told, once.
+# A budget that the group has no memory for is reported once.
 sh -c "echo \$\$ >'$outer/in/cgroup.procs' && exec '$shufflefs' cat -o budget=700M data README" >/dev/null 2>said
 [ "$(grep -c 'budget=700M exceeds the 600M of memory' said)" = 1 ] || fail "$(cat said)"
 

@@ -27,7 +27,7 @@ for harm in "truncate -s 10000" "truncate -s 0" "truncate -s +1M" "rm"; do
     fails epochs/0.tar "Stale file handle\|Input/output error" want.tar
     [ "$(stat -c %s mnt/shards/train-000001.tar)" = "$shard_size" ] || fail "another size"
     [ "$(stat -c %s mnt/epochs/0.tar)" = "$size" ] || fail "another size"
-    grep -q '"shard":"train-000001.tar","offset"' mnt/.shufflefs/errors || fail "not told"
+    grep -q '"shard":"train-000001.tar","offset"' mnt/.shufflefs/errors || fail "not reported"
     umount_ds mnt
     cp -p whole/train-000001.tar shards
 done

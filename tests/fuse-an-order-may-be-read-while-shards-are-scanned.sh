@@ -28,7 +28,7 @@ asked() {
         order) cat mnt/epochs/0.order >out.$what 2>&1 & ;;
         esac
         pids="$pids $!"
-        [ "$what" != "$1" ] || wait_until 30 has_asked "$n" # its survey has begun
+        [ "$what" != "$1" ] || wait_until 30 has_asked "$n" # its scan has begun
     done
     sleep 0.2 # (if the second comes too late to be of use, that is no error)
     rm shards/held

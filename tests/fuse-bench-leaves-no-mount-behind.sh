@@ -34,7 +34,7 @@ done
 "$shufflefs" bench data >found
 grep -q "^mount  " found && grep -q "^cached  " found || fail "$(cat found)"
 
-# An ini file's section; and where there can be no mount, the reason is told, and all else.
+# An ini file's section; and without a mount the reason is printed, and all else.
 cat >bench.conf <<EOF
 [set]
 source = $work/data

@@ -6,9 +6,9 @@
 . "$top/tests/faults.sh"
 requires_fuse
 
-# told DIR EVENT SHARD OFFSET CAUSE: there is such a line.
-told() {
-    "$python" - "$@" <<'EOF' || fail "not told: $*"
+# reported DIR EVENT SHARD OFFSET CAUSE: there is such a line.
+reported() {
+    "$python" - "$@" <<'EOF' || fail "not reported: $*"
 import datetime, json, re, sys
 path, event, shard, offset, cause = sys.argv[1:]
 found = []
@@ -33,20 +33,20 @@ source="$origin/503,over=512,at=0,only=*2.tar,times=1/$three"
 
 mount_ds $quick "$source" mnt
 ! cat mnt/epochs/0.tar >got.tar 2>err || fail "no error"
-told mnt lost "$one" "$at" "wrong header checksum"
-told mnt retry train-000002.tar 0 "HTTP 503"
+reported mnt lost "$one" "$at" "wrong header checksum"
+reported mnt retry train-000002.tar 0 "HTTP 503"
 umount_ds mnt
 
 mount_ds $quick -o on-error=skip "$origin/404,only=*0.tar/$three" mnt
 cat mnt/epochs/0.tar >got.tar
 rm rest/train-000000.tar
 "$python" "$top/tests/compare.py" rest got.tar
-told mnt skip "$one" "$at" "wrong header checksum"
-told mnt skip train-000000.tar none "HTTP 404"
+reported mnt skip "$one" "$at" "wrong header checksum"
+reported mnt skip train-000000.tar none "HTTP 404"
 [ "$(wc -l <mnt/.shufflefs/errors)" = 2 ] || fail "more than that"
 umount_ds mnt
 
 mount_ds $quick "$origin/etag,after=1,only=*0.tar/$three" mnt
 ! cat mnt/epochs/0.tar >got.tar 2>err || fail "no error"
-told mnt changed train-000000.tar 0 "its ETag was"
+reported mnt changed train-000000.tar 0 "its ETag was"
 umount_ds mnt

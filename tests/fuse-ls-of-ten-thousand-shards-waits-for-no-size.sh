@@ -25,7 +25,7 @@ timeout 60 find mnt -maxdepth 2 -type f -path 'mnt/shards/*' | wc -l | grep -qx 
 [ "$(timeout 60 stat -c %s mnt/shards/09999.tar)" = "$(stat -c %s shards/09999.tar)" ] ||
     fail "a size that is known"
 
-# Who wants a size that is not told, waits; also for a stream.
+# Whoever needs a size waits for it; also for a stream.
 stat mnt/shards/04321.tar &
 one=$!
 stat mnt/epochs/0.tar &

@@ -14,8 +14,8 @@ done
 start_origin shards
 all="train-{000000..000025}.tar"
 
-# told SOURCE WORDS: by a mount that leaves them out, and one that does not.
-told() {
+# reported SOURCE WORDS: by a mount that leaves them out, and one that does not.
+reported() {
     mkdir -p mnt
     status=0
     "$shufflefs" mount "$1" mnt 2>said || status=$?
@@ -33,8 +33,8 @@ told() {
 }
 
 for try in 1 2 3 4; do
-    told "shards/$all" "No such file or directory"
-    told "$origin/$all" "HTTP 404"
+    reported "shards/$all" "No such file or directory"
+    reported "$origin/$all" "HTTP 404"
 done
 
 # One that is forbidden can be left out by nobody.

@@ -47,14 +47,14 @@ for bs in 4096 65536 1048576; do
 done
 [ "$(first_bad mnt/epochs/0.tar)" = "$bad" ] || fail "the error has moved"
 
-# It stays, for the last byte as well, and is told once.
+# It stays, for the last byte as well, and is reported once.
 for i in 1 2 3; do
     ! dd if=mnt/epochs/0.tar of=got.tar bs=512 skip=$((bad / 512)) count=1 status=none 2>err ||
         fail "the error has gone"
     ! tail -c 1 mnt/epochs/0.tar >got.tar 2>err || fail "an end behind an error"
 done
 [ "$(stat -c %s mnt/epochs/0.tar)" = "$size" ] || fail "another size"
-[ "$(grep -c '"event":"lost"' mnt/.shufflefs/errors)" = 1 ] || fail "not told once"
+[ "$(grep -c '"event":"lost"' mnt/.shufflefs/errors)" = 1 ] || fail "not reported once"
 # The shard itself can be read: its bytes are what they are.
 same "$victim" "mnt/shards/$one"
 umount_ds mnt

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# However small the budget and however many readers: far reads, copies of shards, giant
+# However small the budget and however many readers: random reads, copies of shards, giant
 # samples and several streams at a time all come to their end, with the right bytes.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 requires_fuse

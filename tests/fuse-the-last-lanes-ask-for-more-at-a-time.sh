@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A lane that is longer than the others does not end a stream with two requests at a time:
-# the fewer lanes have something left to ask for, the more each may have on its way.
+# the fewer lanes have something left to ask for, the more each may have in flight.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 requires_fuse
 
@@ -29,7 +29,7 @@ has_come_near() {
 }
 near=$(awk -F '\t' -v last="$last" '$4 == last && !n { n = $2 } END { print n }' list)
 wait_until 60 has_come_near
-sleep 0.5 # what else was on its way comes
+sleep 0.5 # what else was in flight comes
 wait_until 30 has_many
 
 rm data/stalled

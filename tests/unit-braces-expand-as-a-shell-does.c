@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-/* In memory of just its size, so that nobody looks behind its end unseen. */
+/* In memory of just its size, so that sanitizers see every read beyond its end. */
 static int expand(const char *spec, char ***ret_names, size_t *ret_n,
 		  struct sfs_error *err)
 {
@@ -16,7 +16,7 @@ static int expand(const char *spec, char ***ret_names, size_t *ret_n,
 	return sfs_braces_expand(exact, ret_names, ret_n, err);
 }
 
-/* All names with a blank behind each; "!" and the sentence if it is refused. */
+/* All names with a blank after each; "!" and the sentence if it is refused. */
 static void check(const char *spec, const char *wanted)
 {
 	struct sfs_error err = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Within its floor a take is always granted, whatever the limit; all together never
- * exceed the total, nor grow beyond the limit; who was refused is told when there is
- * room; guests have what nobody else wants; what is held without a grant takes no floor
+ * exceed the total, nor grow beyond the limit; a refused account is called when there is
+ * room; guests get what nobody else wants; what is held without a grant takes no floor
  * away. */
 #include "base/alloc.h"
 #include "base/rng.h"
@@ -12,19 +12,19 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-static int n_told[8];
+static int n_called[8];
 
 static struct sfs_account accounts[8];
 
-static void told(struct sfs_account *account)
+static void on_room(struct sfs_account *account)
 {
-	n_told[account - accounts]++;
+	n_called[account - accounts]++;
 }
 
 static void open_account(int i, struct sfs_budget *b, uint64_t floor, bool is_sharing)
 {
-	CHECK_EQ(sfs_account_open(&accounts[i], b, floor, is_sharing, told), 0);
-	n_told[i] = 0;
+	CHECK_EQ(sfs_account_open(&accounts[i], b, floor, is_sharing, on_room), 0);
+	n_called[i] = 0;
 }
 
 static void floors(void)
@@ -64,13 +64,13 @@ static void too_many_floors(void)
 
 	sfs_budget_init(&b, 1000);
 	open_account(0, &b, 600, true);
-	CHECK_EQ(sfs_account_open(&accounts[1], &b, 401, true, told), -ENOMEM);
+	CHECK_EQ(sfs_account_open(&accounts[1], &b, 401, true, on_room), -ENOMEM);
 	sfs_account_close(&accounts[1]); /* nothing was opened */
-	CHECK_EQ(sfs_account_open(&accounts[1], &b, UINT64_MAX, true, told), -ENOMEM);
+	CHECK_EQ(sfs_account_open(&accounts[1], &b, UINT64_MAX, true, on_room), -ENOMEM);
 	open_account(1, &b, 300, false);
 	CHECK_EQ(sfs_account_take(&accounts[1], 400), 0);
 	/* Even if it is not a floor that is in the way. */
-	CHECK_EQ(sfs_account_open(&accounts[2], &b, 1, false, told), -ENOMEM);
+	CHECK_EQ(sfs_account_open(&accounts[2], &b, 1, false, on_room), -ENOMEM);
 	sfs_account_give(&accounts[1], 100);
 	open_account(2, &b, 1, false);
 	CHECK_EQ(sfs_account_take(&accounts[2], 1), 0);
@@ -103,11 +103,11 @@ static void shares(void)
 	CHECK_EQ(sfs_account_take(&accounts[1], 301), -EAGAIN);
 	CHECK_EQ(sfs_account_take(&accounts[1], 300), 0);
 	sfs_account_give(&accounts[1], 300);
-	CHECK_EQ(n_told[0], 1);
+	CHECK_EQ(n_called[0], 1);
 	/* The fewer share, the more there is for each; who wanted more hears of it. */
 	CHECK_EQ(sfs_account_take(&accounts[0], 200), -EAGAIN);
 	sfs_account_close(&accounts[1]);
-	CHECK_EQ(n_told[0], 2);
+	CHECK_EQ(n_called[0], 2);
 	CHECK_EQ(sfs_account_share(&accounts[0]), 1000);
 	CHECK_EQ(sfs_account_take(&accounts[0], 200), 0);
 	sfs_account_give(&accounts[0], 600);
@@ -128,20 +128,20 @@ static void room(void)
 	CHECK_EQ(sfs_account_take(&accounts[0], 100), 0);
 	CHECK(!sfs_budget_is_short(&b));
 	sfs_account_give(&accounts[0], 10);
-	CHECK_EQ(n_told[1], 0); /* it had not asked */
+	CHECK_EQ(n_called[1], 0); /* it had not asked */
 	CHECK_EQ(sfs_account_take(&accounts[1], 20), -EAGAIN);
 	CHECK_EQ(sfs_account_take(&accounts[1], 30), -EAGAIN);
 	CHECK_EQ(sfs_account_take(&accounts[2], 30), -EAGAIN);
 	CHECK(sfs_budget_is_short(&b));
 	sfs_account_give(&accounts[0], 0);
-	CHECK_EQ(n_told[1], 0);
+	CHECK_EQ(n_called[1], 0);
 	sfs_account_give(&accounts[0], 30);
-	CHECK_EQ(n_told[1], 1); /* once for all refusals */
-	CHECK_EQ(n_told[0], 0);
+	CHECK_EQ(n_called[1], 1); /* once for all refusals */
+	CHECK_EQ(n_called[0], 0);
 	CHECK(!sfs_budget_is_short(&b));
 	CHECK_EQ(sfs_account_take(&accounts[1], 40), 0);
 	sfs_account_give(&accounts[0], 60);
-	CHECK_EQ(n_told[1], 1);
+	CHECK_EQ(n_called[1], 1);
 	sfs_account_give(&accounts[1], 40);
 	sfs_account_close(&accounts[0]);
 	sfs_account_close(&accounts[1]);
@@ -174,7 +174,7 @@ static void limits(void)
 	open_account(3, &b, 200, true);
 	CHECK_EQ(sfs_account_take(&accounts[3], 200), 0);
 	CHECK_EQ(sfs_account_take(&accounts[3], 1), -EAGAIN);
-	CHECK(sfs_account_open_in_turn(&accounts[4], &b, 50, true, told));
+	CHECK(sfs_account_open_in_turn(&accounts[4], &b, 50, true, on_room));
 	sfs_account_close(&accounts[4]);
 	sfs_account_give(&accounts[3], 200);
 	sfs_account_close(&accounts[3]);
@@ -196,20 +196,20 @@ static void limits(void)
 	CHECK_EQ(sfs_account_take(&accounts[0], 101), -EAGAIN);
 	CHECK_EQ(sfs_account_take(&accounts[0], 100), 0);
 	sfs_account_give(&accounts[2], 50);
-	n_told[0] = n_told[1] = n_told[2] = 0;
+	n_called[0] = n_called[1] = n_called[2] = 0;
 	CHECK_EQ(sfs_account_take(&accounts[0], 1), -EAGAIN);
 
-	/* Lowered or kept, nobody is told; raised, who was refused is, once. */
+	/* Nobody is called when it is lowered or kept; if raised, the refused are, once. */
 	sfs_budget_limit(&b, 0);
-	CHECK_EQ(n_told[0], 0);
+	CHECK_EQ(n_called[0], 0);
 	sfs_budget_limit(&b, 210);
-	CHECK_EQ(n_told[0], 1);
-	CHECK_EQ(n_told[1], 0);
+	CHECK_EQ(n_called[0], 1);
+	CHECK_EQ(n_called[1], 0);
 	CHECK_EQ(sfs_account_take(&accounts[0], 5), 0);
 	CHECK_EQ(sfs_account_take(&accounts[0], 1), -EAGAIN);
 	sfs_budget_limit(&b, UINT64_MAX);
 	CHECK_EQ(b.limit_bytes, 1000);
-	CHECK_EQ(n_told[0], 2);
+	CHECK_EQ(n_called[0], 2);
 	CHECK_EQ(sfs_account_take(&accounts[0], 300), 0);
 	sfs_account_give(&accounts[0], 405);
 	sfs_account_give(&accounts[1], 100);
@@ -259,7 +259,7 @@ static void random_takes(uint64_t seed)
 		if (sfs_rng_below(&r, 20) == 0)
 			sfs_budget_limit(&b, sfs_rng_below(&r, 1200));
 		if (!is_open[i]) {
-			ret = sfs_account_open(&accounts[i], &b, n, i % 2, told);
+			ret = sfs_account_open(&accounts[i], &b, n, i % 2, on_room);
 			CHECK_EQ(ret, n <= free_bytes ? 0 : -ENOMEM);
 			is_open[i] = ret == 0;
 		} else if (sfs_rng_below(&r, 3)) {
@@ -294,7 +294,7 @@ static void random_takes(uint64_t seed)
 	sfs_budget_done(&b);
 }
 
-/* ---- threads: each has a floor, and takes more when told that there is room ---- */
+/* ---- threads: each has a floor, and takes more when there is room ---- */
 
 struct taker {
 	struct sfs_account account;
@@ -377,15 +377,15 @@ static void guests(void)
 	/* While they wait it gets nothing beyond its floor, although there is room. */
 	CHECK_EQ(sfs_account_take(&accounts[1], 1), -EAGAIN);
 	sfs_account_give(&accounts[1], 650);
-	CHECK_EQ(n_told[0], 1);
-	CHECK_EQ(n_told[1], 1);
+	CHECK_EQ(n_called[0], 1);
+	CHECK_EQ(n_called[1], 1);
 	CHECK_EQ(sfs_account_take(&accounts[0], 801), -EAGAIN);
 	CHECK_EQ(sfs_account_take(&accounts[1], 151), -EAGAIN);
 	CHECK_EQ(sfs_account_take(&accounts[1], 150), 0);
 	sfs_account_give(&accounts[1], 200);
 	/* Who waits for a floor comes before it, too. */
 	CHECK_EQ(sfs_account_take(&accounts[1], 300), 0);
-	CHECK(!sfs_account_open_in_turn(&accounts[2], &b, 600, true, told));
+	CHECK(!sfs_account_open_in_turn(&accounts[2], &b, 600, true, on_room));
 	CHECK_EQ(sfs_account_take(&accounts[1], 1), -EAGAIN);
 	sfs_account_give(&accounts[1], 100);
 	CHECK(sfs_account_is_open(&accounts[2]));
@@ -441,11 +441,11 @@ static void held(void)
 	sfs_account_close(&accounts[2]);
 
 	/* When it was given back all is as before. */
-	n_told[0] = 0;
+	n_called[0] = 0;
 	CHECK_EQ(sfs_account_take(&accounts[0], 500), -EAGAIN);
 	sfs_account_give(&accounts[1], 5400);
 	CHECK_EQ(sfs_account_used(&accounts[1]), 0);
-	CHECK(n_told[0] > 0);
+	CHECK(n_called[0] > 0);
 	CHECK(!sfs_budget_is_short(&b));
 	CHECK_EQ(sfs_account_take(&accounts[0], 700), 0);
 	sfs_account_give(&accounts[0], 1000);

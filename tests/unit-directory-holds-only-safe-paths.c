@@ -197,7 +197,7 @@ static void members(void)
 	CHECK_EQ(l->nodes[find("d/a.jpg")].size, 800);
 
 	CHECK_EQ(l->n_hidden, 0);
-	CHECK_EQ(add("link", 0, 0, false), 0); /* passed over */
+	CHECK_EQ(add("link", 0, 0, false), 0); /* left out */
 	CHECK_EQ(add("../link", 0, 0, false), 0);
 	CHECK_EQ(find("link"), 0);
 	CHECK_EQ(l->n_hidden, 0);

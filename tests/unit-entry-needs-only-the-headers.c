@@ -11,7 +11,7 @@
 
 static struct tar t;
 
-/* In memory of just its size, so that nobody looks behind its end unseen; it stays
+/* In memory of just its size, so that sanitizers see every read beyond its end; it stays
  * until the next look, for names lie in it. */
 static unsigned char *exact;
 static struct sfs_tar_entry g;
@@ -191,7 +191,7 @@ static void fails(int wanted, size_t n, uint64_t n_left, const char *words)
 	tar_done(&t);
 }
 
-/* A label is a member of its own: the header behind it is the next one's, whatever
+/* A label is a member of its own: the header after it is the next one's, whatever
  * libarchive does. */
 static void labels(void)
 {

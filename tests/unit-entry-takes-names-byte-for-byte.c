@@ -84,7 +84,7 @@ static void in_headers(const char *name)
 	memcpy(b + AT_SIZE, "\x80\0\0\0\0\0\0\0\0\0\0\0", 12);
 	tar_sum(b);
 	is_named(name, true);
-	/* And behind an extension that is. */
+	/* And after an extension that is. */
 	records((const char *const[]){"size"}, (const char *const[]){"0"}, 1);
 	tar_header(&t, "ustar", '0', name, 0);
 	is_named(name, true);

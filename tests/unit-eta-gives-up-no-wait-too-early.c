@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is left of a row of shards is told from what was done of it, shards in work
- * included; and who would be answered within their time is never given up. */
+/* The time left for a list of shards is estimated from those done, shards in work
+ * included; a waiter that would be answered in time is never given up. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/eta.h"
@@ -123,7 +123,7 @@ static void nothing_is_known_at_first(void)
 
 	CHECK(!sfs_eta_left(&e, &ns) && ns == 7);
 	CHECK(!sfs_eta_exceeds(&e, 0));
-	e.n_done = 1; /* of so much, it says next to nothing */
+	e.n_done = 1; /* one of a million says next to nothing */
 	CHECK(sfs_eta_left(&e, &ns) && ns > 1000000 * S);
 	CHECK(!sfs_eta_exceeds(&e, S));
 	e = (struct sfs_eta){.gone_ns = S, .n = 3, .n_ended = 3};

@@ -87,7 +87,7 @@ static void late(struct sfs_get *get)
 	pthread_mutex_unlock(&lock);
 }
 
-static void end(struct sfs_get *get, int err, enum sfs_fetch_outcome verdict,
+static void end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 		const char *why)
 {
 	int i;

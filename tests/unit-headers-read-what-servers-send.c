@@ -8,7 +8,7 @@
 
 #define NOW 1700000000 /* Tue, 14 Nov 2023 22:13:20 GMT */
 
-/* In memory of just its size, so that nobody looks behind its end unseen. */
+/* In memory of just its size, so that sanitizers see every read beyond its end. */
 static void line_of(struct sfs_http_headers *a, const char *line, size_t n)
 {
 	sfs_autofree char *exact = sfs_malloc(n ? n : 1);

@@ -340,7 +340,7 @@ static void unwanted_ones(void)
 	unwanted(OK "Content-Length: 100000\r\n\r\na", 7, 0, 7, false);
 	unwanted(OK "Content-Length: 0\r\n\r\n", -EIO, 0, -EIO, false);
 	unwanted(OK "Content-Length: 9\r\n\r\na", 0, -EPROTO, -EPROTO, false);
-	/* Its reader has no room: it is told of each byte, and they are dropped. */
+	/* Its reader has no room: it is called for each byte, and they are dropped. */
 	start();
 	reader.n_room = 2;
 	CHECK_EQ(answer_text(OK "Content-Length: 5\r\n\r\nabcde", &err), SFS_HTTP1_ENDED);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is written into an index is there when it is opened, and the table that borrows
- * it cannot be told from the one that was written. */
+ * it equals the one that was written. */
 #include "base/alloc.h"
 #include "made-indexes.h"
 

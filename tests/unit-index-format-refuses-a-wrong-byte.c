@@ -152,7 +152,7 @@ static void sample_lies(void)
 	lie(HEADER_BYTES + ENTRY_BYTES, first);
 	lie(HEADER_BYTES, first & UINT32_MAX);		/* of no length */
 	lie(HEADER_BYTES, first | 0xffffffffULL << 32); /* longer than all */
-	lie(HEADER_BYTES, first | 0x7fffffff);		/* behind the end */
+	lie(HEADER_BYTES, first | 0x7fffffff);		/* beyond the end */
 	lie(HEADER_BYTES + (N - 1) * ENTRY_BYTES, 0x7fffffff | 1ULL << 63);
 }
 

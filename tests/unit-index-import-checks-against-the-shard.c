@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-/* In memory of just its size, so that nobody looks behind its end unseen. */
+/* In memory of just its size, so that sanitizers see every read beyond its end. */
 static int parse(const void *bytes, size_t n, uint64_t shard_bytes, struct sfs_index_import *f,
 		 struct sfs_error *err)
 {

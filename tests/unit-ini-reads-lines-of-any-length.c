@@ -235,7 +235,7 @@ static void paths(void)
 	sfs_strings_done(&p);
 }
 
-/* A ';' behind a blank begins a comment, to the end of its line. */
+/* A ';' after a blank begins a comment, to the end of its line. */
 static void comments_behind(void)
 {
 	char text[1000] = "lanes = 5 ; short\n[ds]\nsource = a;b.tar ; c\nfsname = x ; ";

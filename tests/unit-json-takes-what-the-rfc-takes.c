@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What RFC 8259 calls JSON is read as it was meant; all else is refused, and the line
- * told. */
+/* What RFC 8259 calls JSON is read as it was meant; all else is refused, and the error
+ * has the line. */
 #include "base/alloc.h"
 #include "base/json.h"
 #include "check.h"
@@ -13,7 +13,7 @@ static void tell(struct sfs_strbuf *t, const char *text, size_t n, struct sfs_er
 	static const char marks[] = "!.{}[]K$#tf0";
 	struct sfs_json json;
 	enum sfs_json_token token;
-	/* In memory of just its size, so that nobody looks behind its end unseen. */
+	/* In memory of just its size, so that sanitizers see every read beyond its end. */
 	sfs_autofree char *exact = sfs_malloc(n ? n : 1);
 
 	memcpy(exact, text, n);

@@ -58,7 +58,7 @@ static void known(void)
 	check("..jpg", "");
 	check("a..jpg", "a");
 
-	/* A key may end in a slash, if the folders have no dot behind their last slash
+	/* A key may end in a slash, if the folders have no dot after their last slash
 	 * but one. */
 	check("a/.hidden.jpg", "a/");
 	check("/.jpg", "/");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* libarchive's answer about one header group: kind, size, runs, where the data begin and
- * where the next header may be; too few bytes are told from damage. */
+ * where the next header may be; too few bytes are not mistaken for damage. */
 #include "base/alloc.h"
 #include "check.h"
 #include "tar/libarchive.h"
@@ -83,7 +83,7 @@ static void long_names(void)
 	tar_file(&t, "x", 0, 0);
 	understood("\xff\xfe.jpg", true, 0, 1536, 1536);
 
-	/* A long link name, and the name behind it. */
+	/* A long link name, and the name after it. */
 	tar_extension(&t, 'K', name, 1001);
 	tar_extension(&t, 'L', "short", 6);
 	tar_header(&t, "gnu", '2', "x", 0);
@@ -224,7 +224,7 @@ static void beyond(void)
 	fails(-ERANGE, 51200, 51200, "its data end after the end of the shard");
 }
 
-/* Runs that overlap, go backwards or end behind the file. */
+/* Runs that overlap, go backwards or end beyond the file. */
 static void sparse_unsound(void)
 {
 	make_sparse("00000001000", "00000001763");

@@ -133,13 +133,14 @@ int main(void)
 	sfs_rwlock_init(&tables, SFS_LOCK_DROP);
 	passes(in_order);
 	passes(destroyed);
-	is_stopped(out_of_order, "stream is taken, while this thread holds: budget");
+	is_stopped(out_of_order, "stream is locked, while this thread holds: budget");
 	is_stopped(inside_of_a_leaf,
-		   "budget is taken, while this thread holds: a lock that");
-	is_stopped(leaf_in_leaf, "is taken, while this thread holds: a lock that");
+		   "budget is locked, while this thread holds: a lock that");
+	is_stopped(leaf_in_leaf, "is locked, while this thread holds: a lock that");
 	is_stopped(tables_too_late,
-		   "drop_lock is taken, while this thread holds: budget");
-	is_stopped(waiting, "a condition is waited for, while this thread holds: stream");
+		   "drop_lock is locked, while this thread holds: budget");
+	is_stopped(waiting,
+		   "the thread waits for a condition, while this thread holds: stream");
 	is_stopped(calling, "a test is called, while this thread holds: stream");
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a file is that is not a tar is told by its first bytes; what is not known is not
- * guessed, and no byte behind the last one is looked at. */
+/* The first bytes of a file that is not a tar say what it is; nothing is guessed, and no
+ * byte beyond the last one is read. */
 #include "check.h"
 
 #include "base/alloc.h"

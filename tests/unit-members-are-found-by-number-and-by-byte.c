@@ -184,7 +184,7 @@ static void soundness(void)
 	refused(0, NAME, 1);
 	refused(1, MODE_FLAGS, 010000);
 	refused(1, MODE_FLAGS, 2ULL << 32);
-	refused(N, START, 512); /* the one behind the last */
+	refused(N, START, 512); /* the one after the last */
 	refused(N, NAME, number_of(N, NAME) - 1);
 	refused(N, NAME, number_of(N, NAME) + 1);
 	refused(N + 1, 0, 0); /* names with NULs */

@@ -275,6 +275,49 @@ static void strings(void)
 	CHECK(!o.cacert);
 }
 
+/* What header=@/dev/fd/N means if the pipe has these bytes.  It is read once. */
+static char *header_pipe(const char *bytes, size_t n)
+{
+	static char spec[32];
+	static int fds[2] = {-1, -1};
+
+	close(fds[0]);
+	CHECK_EQ(pipe(fds), 0);
+	CHECK_EQ(write(fds[1], bytes, n), n);
+	close(fds[1]);
+	snprintf(spec, sizeof spec, "@/dev/fd/%d", fds[0]);
+	return spec;
+}
+
+static void pipe_refused(const char *bytes, size_t n, const char *words)
+{
+	struct sfs_error err = {0};
+
+	CHECK_EQ(sfs_options_set(&o, "header", header_pipe(bytes, n), "x", &err),
+		 -EINVAL);
+	CHECK_HAS(err.text, "option 'header': /dev/fd/");
+	CHECK_HAS(err.text, words);
+}
+
+static void header_pipes(void)
+{
+	static char large[60 << 10];
+
+	begin();
+	set("header", header_pipe("A: b\r\n\n \t\nC: d", 14));
+	CHECK_EQ(o.headers.n, 2);
+	CHECK_STR(o.headers.s[1], "C: d");
+	CHECK_EQ(o.header_specs.n, 2);
+	CHECK_STR(o.header_specs.s[0], "A: b");
+	pipe_refused("A: b\0", 5, "NUL");
+	pipe_refused("A: b\nx\n", 7, "'Name: value'");
+	refused("header", "@/dev/zero", "larger than 64 KiB");
+	memset(large, '\n', sizeof large);
+	memcpy(large, "A: b", 4);
+	set("header", header_pipe(large, 60 << 10));
+	CHECK_EQ(o.headers.n, 3);
+}
+
 static void headers(void)
 {
 	char path[] = "/tmp/shufflefs-unit-options.XXXXXX";
@@ -463,6 +506,7 @@ int main(void)
 	owners();
 	strings();
 	headers();
+	header_pipes();
 	lists();
 	names();
 	mount_flags();

@@ -99,7 +99,7 @@ static void end(void)
 
 /* ---- reads ---- */
 
-/* Taken before those of the engine, as that of parked requests is. */
+/* Locked before those of the engine, like the lock of pending requests. */
 static pthread_mutex_t lock;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
@@ -213,7 +213,7 @@ static void anywhere(struct sfs_order_settings order, struct sfs_share share,
 	       (unsigned long long)n_lines);
 	CHECK(n_lines < 200 * 6000);
 	for (i = 0; i < 20; i++)
-		check_read(s, text_bytes + 1000 * (uint64_t)i, 500); /* behind the end */
+		check_read(s, text_bytes + 1000 * (uint64_t)i, 500); /* beyond the end */
 	CHECK(sfs_order_file_lines(s) - n_all - n_lines < 10000);
 
 	/* In a script that nobody has gone through, too; and a short piece at a time. */

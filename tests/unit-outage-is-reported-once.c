@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A server that is out of order is told of once, and its end once; failures between good
- * answers are told one by one; while it is out, retries are few, however many wait. */
+/* An outage of a server is reported once, and its end once; failures between good
+ * responses are reported one by one; in an outage retries are few, however many wait. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/rng.h"

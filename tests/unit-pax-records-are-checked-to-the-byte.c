@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/* In memory of just its size, so that nobody looks behind its end unseen. */
+/* In memory of just its size, so that sanitizers see every read beyond its end. */
 static char *body;
 static const char *at, *end;
 
@@ -118,7 +118,7 @@ static void bad_ones(void)
 	BAD("4 =\n"); /* no key */
 	BAD("6 =kv\n");
 	BAD("6 kvw\n");	  /* no equals sign */
-	BAD("6 kv\n=\n"); /* but behind the record */
+	BAD("6 kv\n=\n"); /* but after the record */
 	BAD("3 k=v\n");
 	BAD("99999999999999999999999999999999 k=v\n");
 	BAD("18446744073709551622 k=v\n"); /* 2^64 + 6 */

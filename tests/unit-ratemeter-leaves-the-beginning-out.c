@@ -56,7 +56,7 @@ static void steady(void)
 	CHECK(is_near(sfs_ratemeter_done(&m, 5 * S + 3000 * MS), 0.2));
 	CHECK(is_near(sfs_ratemeter_done(&m, 5 * S + 11000 * MS), 1));
 
-	/* So few that what is on its way at a time is most of it. */
+	/* So few that most of them are in flight at a time. */
 	rate = sfs_ratemeter_end(&m, false, 500000);
 	CHECK(is_near(rate.bytes_per_s, 2810000 / 11.0));
 }

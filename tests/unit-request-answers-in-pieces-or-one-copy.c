@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The pieces of an answer are its bytes in their order, never more of them than the
- * kernel takes, and done() is told once and not under a lock. */
+ * kernel takes, and done() is called once and not under a lock. */
 #include "base/alloc.h"
 #include "check.h"
 #include "io/request.h"
@@ -109,14 +109,14 @@ static void copies(bool is_first)
 	check_answer(&r);
 }
 
-/* ---- who is told ---- */
+/* ---- who is called ---- */
 
-static int n_told, told_err, n_released;
+static int n_done, done_err, n_released;
 
 static void on_done(struct sfs_read *read, int err)
 {
-	n_told++;
-	told_err = err;
+	n_done++;
+	done_err = err;
 }
 
 static void on_release(struct sfs_read *read)
@@ -132,17 +132,17 @@ static void tells(void)
 	sfs_deferred_init(&out);
 	sfs_deferred_run(&out);
 	sfs_read_tell(&r, -5, &out);
-	CHECK_EQ(n_told, 0); /* not before the lock is free */
+	CHECK_EQ(n_done, 0); /* not before the lock is free */
 	sfs_deferred_run(&out);
-	CHECK_EQ(n_told, 1);
-	CHECK_EQ(told_err, -5);
+	CHECK_EQ(n_done, 1);
+	CHECK_EQ(done_err, -5);
 	sfs_deferred_run(&out);
-	CHECK_EQ(n_told, 1);
+	CHECK_EQ(n_done, 1);
 	sfs_read_tell(&other, -6, &out);
 	sfs_read_tell(&r, 0, &out);
 	sfs_deferred_run(&out);
-	CHECK_EQ(n_told, 3);
-	CHECK_EQ(told_err, 0); /* in the order in which they were put */
+	CHECK_EQ(n_done, 3);
+	CHECK_EQ(done_err, 0); /* in the order in which they were put */
 
 	sfs_read_release(&r); /* there may be nothing to release */
 	r.release = on_release;

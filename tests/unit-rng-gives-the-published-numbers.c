@@ -6,7 +6,7 @@
 #include "check.h"
 
 /* docs/ORDER.md, section 10: the state that the name gives, the first number, and
- * the state behind it. */
+ * the state after it. */
 static void published(void)
 {
 	const uint64_t name[] = {0, 0, 0, 0, 1};

@@ -76,7 +76,7 @@ static void soundness(void)
 	CHECK(sound(E(0, 2), E(2, 4), 4));
 	CHECK(sound(E(0, 2), E(10, 4), 12));
 	CHECK(sound(E(GLOBAL | 0, 2), E(GLOBAL | 2, 4), 4));
-	CHECK(!sound(E(0, 2), E(2, 4), 3)); /* behind the shard's end */
+	CHECK(!sound(E(0, 2), E(2, 4), 3)); /* beyond the shard's end */
 	CHECK(!sound(E(0, 2), E(10, 4), 11));
 	CHECK(!sound(E(4, 2), E(2, 4), 10)); /* backwards */
 	CHECK(!sound(E(0, 2), E(0, 4), 10)); /* the same again */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who waits for the index is told that it takes too long when their own time is over, and
- * not with those who came before; and gets the answer if it comes first. */
+/* A waiter for the index gets an error when its own time is over, not with those that
+ * came before; and the answer if that comes first. */
 #include "base/clock.h"
 #include "base/ledger.h"
 #include "check.h"
@@ -53,8 +53,8 @@ static void end_rest(int err)
 
 struct asker {
 	struct sfs_waiter waiter;
-	uint64_t asked_ns, told_ns;
-	bool is_told;
+	uint64_t asked_ns, answered_ns;
+	bool is_answered;
 	int err;
 };
 
@@ -62,9 +62,9 @@ static void on_told(struct sfs_waiter *waiter, int err)
 {
 	struct asker *a = sfs_container(waiter, struct asker, waiter);
 
-	CHECK(!a->is_told);
-	a->is_told = true;
-	a->told_ns = sfs_clock_ns();
+	CHECK(!a->is_answered);
+	a->is_answered = true;
+	a->answered_ns = sfs_clock_ns();
 	a->err = err;
 }
 
@@ -76,15 +76,15 @@ static int ask(struct asker *a)
 
 static void is_refused_in_time(const struct asker *a)
 {
-	CHECK(a->is_told);
+	CHECK(a->is_answered);
 	CHECK_EQ(a->err, -ENODATA);
-	CHECK(a->told_ns - a->asked_ns >= WAIT_MS * SFS_NS_PER_MS);
+	CHECK(a->answered_ns - a->asked_ns >= WAIT_MS * SFS_NS_PER_MS);
 }
 
-/* Tick until this one is told; nobody is before their time. */
+/* Tick until this one is answered; none is before its time. */
 static void tick_until(const struct asker *a)
 {
-	while (!a->is_told) {
+	while (!a->is_answered) {
 		sfs_scan_all_tick(ix);
 		usleep(5000);
 	}
@@ -140,11 +140,11 @@ static void each_for_their_time(void)
 	CHECK_EQ(ask(&third), -EINPROGRESS); /* not refused at once */
 	tick_until(&second);
 	CHECK_EQ(sfs_ledger_count(SFS_EVENT_REFUSED), n_lines + 1);
-	if (third.is_told) /* on a machine that was busy for so long */
+	if (third.is_answered) /* on a machine that was busy for so long */
 		is_refused_in_time(&third);
 	CHECK_EQ(ask(&fourth), -EINPROGRESS);
 	end_rest(0); /* nobody ticks */
-	CHECK(third.is_told && fourth.is_told);
+	CHECK(third.is_answered && fourth.is_answered);
 	CHECK_EQ(fourth.err, 0);
 	CHECK_EQ(ask(&fourth), 0);
 	CHECK_EQ(n_begun, N);
@@ -164,7 +164,7 @@ static void nobody_waits_in_vain(void)
 	for (i = 0; i < N - 2; i++)
 		end(i, 0);
 	sfs_scan_all_tick(ix);
-	CHECK(first.is_told && first.err == -ENODATA);
+	CHECK(first.is_answered && first.err == -ENODATA);
 	CHECK_EQ(ask(&second), -ENODATA);
 	end_rest(0);
 	CHECK_EQ(ask(&second), 0);
@@ -179,9 +179,9 @@ static void failures_count_as_ended(void)
 	CHECK_EQ(ask(&asker), -EINPROGRESS);
 	end(3, -EIO);
 	sfs_scan_all_tick(ix);
-	CHECK(!asker.is_told);
+	CHECK(!asker.is_answered);
 	end_rest(0);
-	CHECK(asker.is_told);
+	CHECK(asker.is_answered);
 	CHECK_EQ(asker.err, -EIO);
 	stop();
 }

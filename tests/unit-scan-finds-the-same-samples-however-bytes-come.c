@@ -85,7 +85,7 @@ static void make_shard(void)
 	tar_pax(&t, 'x', "path", "c.longer");
 	tar_file(&t, "other", 100, 'c');
 	want(start, "c", false);
-	start = t.n; /* a global header inside, none behind */
+	start = t.n; /* a global header inside, none after */
 	tar_file(&t, "g.jpg", 10, 'g');
 	tar_pax(&t, 'g', "comment", "inside");
 	tar_file(&t, "g.cls", 10, 'g');
@@ -294,7 +294,7 @@ static void cut_within_a_sample(void)
 	tar_pax(&t, 'x', "path", "b.name-in-its-extension");
 	tar_file(&t, "y", 700, 'b');
 	tar_end(&t);
-	/* It may go on behind what is in no sample. */
+	/* It may continue after what is in no sample. */
 	damaged(first + 600, first, 1, "after the end of the shard");
 	damaged(second + 1024 + 600, second, 1, "after the end of the shard");
 	damaged(second + 512, second, 1, "ends within a header");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The census asks shards all over the dataset first, and says in one sentence how many of
- * those that have answered are missing or refused, and why the first of them is. */
+/* Sizes are requested of shards all over the dataset first; one sentence says how many
+ * of those that have answered are missing or refused, and why the first of them is. */
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "catalog/sizes.h"
@@ -15,7 +15,7 @@
 static struct sfs_budget budget;
 static struct sfs_shards shards;
 
-/* ---- a source that answers when it is told ---- */
+/* ---- a source that answers when the test says ---- */
 
 static struct sfs_link asked;
 static uint32_t n_asked;
@@ -33,10 +33,10 @@ static void submit(struct sfs_source *source, struct sfs_request *r)
 	sfs_list_push(&asked, &r->link);
 }
 
-static const struct sfs_source_ops ops = {.name = "told", .submit = submit};
+static const struct sfs_source_ops ops = {.name = "scripted", .submit = submit};
 static struct sfs_source source = {.ops = &ops};
 
-/* Answer so many. */
+/* Answer n requests. */
 static void answer(uint32_t n)
 {
 	struct sfs_link *link;

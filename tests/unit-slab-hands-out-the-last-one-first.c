@@ -37,7 +37,7 @@ static void last_first(void)
 	}
 
 	some[0] = s[7];
-	some[1] = NULL; /* is passed over */
+	some[1] = NULL; /* skipped */
 	some[2] = s[3];
 	sfs_slabs_put(slabs, some, 3);
 	sfs_slabs_put(slabs, &s[9], 1);

@@ -122,7 +122,7 @@ static void comes_and_goes(void)
 	end();
 }
 
-/* Live is what samples count on, and what is not dealt, of what is here or on its way. */
+/* Live is what samples count on, and what is not dealt, of what is here or in flight. */
 static void live(void)
 {
 	begin(0);
@@ -379,7 +379,7 @@ static void edits(void)
 
 /* ---- what an index says ---- */
 
-static struct sfs_block_sample told;
+static struct sfs_block_sample stated;
 
 /* It is not so: at this byte of the sample, for this reason. */
 static void is_lie(struct sfs_block_sample lie, uint64_t wanted_at, const char *why)
@@ -388,11 +388,11 @@ static void is_lie(struct sfs_block_sample lie, uint64_t wanted_at, const char *
 	uint64_t at = 0;
 
 	CHECK_EQ(sfs_slice_buffer_check(run, &lie, &at, &err), -EBADMSG);
-	CHECK_EQ(at - told.start, wanted_at);
+	CHECK_EQ(at - stated.start, wanted_at);
 	CHECK_HAS(err.text, why);
 }
 
-static void make_told_sample(struct tar *t)
+static void make_stated_sample(struct tar *t)
 {
 	char name[302];
 
@@ -415,35 +415,35 @@ static void checks(void)
 	struct tar t = {0};
 	uint64_t shift, at;
 
-	make_told_sample(&t);
+	make_stated_sample(&t);
 	for (shift = 0; shift <= t.n; shift += 512) {
 		begin(0);
 		expect(0, 2);
 		arrive(0, 2);
 		copy(SLAB - shift, &t, true);
-		told = (struct sfs_block_sample){.start = SLAB - shift,
-						 .n_bytes = t.n,
-						 .key_hash = sfs_keyhash("k", 1),
-						 .has_global = true};
-		CHECK_EQ(sfs_slice_buffer_check(run, &told, &at, &err), 0);
+		stated = (struct sfs_block_sample){.start = SLAB - shift,
+						   .n_bytes = t.n,
+						   .key_hash = sfs_keyhash("k", 1),
+						   .has_global = true};
+		CHECK_EQ(sfs_slice_buffer_check(run, &stated, &at, &err), 0);
 		copy(SLAB - shift, &t, false); /* nothing was changed */
-		lie = told;
+		lie = stated;
 		lie.key_hash++;
 		is_lie(lie, 0, "a member of another sample");
-		lie = told;
+		lie = stated;
 		lie.has_global = false;
 		is_lie(lie, 1536 + 2048, "a pax global header");
-		lie = told;
+		lie = stated;
 		lie.start += 512; /* 'x' */
 		is_lie(lie, 512, "checksum");
-		lie = told;
+		lie = stated;
 		lie.start += 1536 + 2048; /* README, or what is before it */
 		lie.n_bytes -= 1536 + 2048;
 		is_lie(lie, 1536 + 2048, "a member of another sample");
-		lie = told;
+		lie = stated;
 		lie.n_bytes -= 512;
 		is_lie(lie, t.n - 1536, "");
-		lie = told;
+		lie = stated;
 		lie.n_bytes = 1024;
 		is_lie(lie, 0, "after the end");
 		lie.n_bytes = t.n + 512; /* numbers of slabs */

@@ -76,7 +76,7 @@ static struct {
 	/* What kind of a schedule it is. */
 	bool is_hasty;	   /* several threads, and the test does not wait for them */
 	bool is_random;	   /* reads begin anywhere */
-	unsigned fails_of; /* one request in so many fails; 0: none */
+	unsigned fails_of; /* one request in this many fails; 0: none */
 	enum { OLDEST, NEWEST, ANY } turn;
 } m;
 

@@ -32,7 +32,7 @@ enum {
 struct reader {
 	struct asked asked;
 	bool is_active, was_cancelled;
-	uint64_t n_marked; /* so many ready bytes have been changed since */
+	uint64_t n_marked; /* ready bytes that were changed since */
 };
 
 static unsigned char content[2][SIZE + 1];

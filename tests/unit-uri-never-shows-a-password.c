@@ -22,6 +22,13 @@ static void known(void)
 	redacted("http://user:SECRET@host:81/a.tar", "http://***@host:81/a.tar");
 	redacted("http://us@er:SECRET@host/a@b", "http://***@host/a@b");
 	redacted("https://SECRET@host", "https://***@host");
+	redacted("https://user:12/SECRET@host/x.tar", "https://***@host/x.tar");
+	redacted("https://user:12/SEC/RET@host/x.tar", "https://***@host/x.tar");
+	redacted("https://user:99999/SECRET@host/x.tar", "https://***@host/x.tar");
+	redacted("https://user:/SECRET@host/x.tar", "https://***@host/x.tar");
+	redacted("https://user:1234/SECRET@host.com/x.tar", "https://***@host.com/x.tar");
+	redacted("https://host:8080/set@1.2/a@b.tar",
+		 "https://host:8080/set@1.2/a@b.tar");
 	redacted("https://host/a?sig=SECRET", "https://host/a?***");
 	redacted("https://host?sig=SECRET#x", "https://host?***");
 	redacted("https://host/a#x", "https://host/a");

@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 
-/* In memory of just its size, so that nobody looks behind its end unseen. */
+/* In memory of just its size, so that sanitizers see every read beyond its end. */
 static int parse(const char *text, struct sfs_uri *uri, struct sfs_error *err)
 {
 	sfs_autofree char *exact = sfs_strdup(text);
@@ -78,6 +78,14 @@ static void good_ones(void)
 		 "/x"},
 		{"http://host/x@y:z@w", SFS_SCHEME_HTTP, "http://host/x@y:z@w", NULL,
 		 "http://host:80", "/x@y:z@w"},
+		{"https://host/path@2x.tar", SFS_SCHEME_HTTPS, "https://host/path@2x.tar", NULL,
+		 "https://host:443", "/path@2x.tar"},
+		{"http://nas:8080/set@1.2/me@example.com/x.tar", SFS_SCHEME_HTTP,
+		 "http://nas:8080/set@1.2/me@example.com/x.tar", NULL, "http://nas:8080",
+		 "/set@1.2/me@example.com/x.tar"},
+		{"http://nas:80/me@example.com/x.tar", SFS_SCHEME_HTTP,
+		 "http://nas:80/me@example.com/x.tar", NULL, "http://nas:80",
+		 "/me@example.com/x.tar"},
 
 		/* What no URL may hold is encoded; what is encoded stays. */
 		{"http://h/a b\t\xc3\xbc\"<>.tar?x= y#z", SFS_SCHEME_HTTP,
@@ -155,6 +163,10 @@ static void bad_ones(void)
 		{"http://host:8o/a", "port"},
 		{"http://host:-80/a", "port"},
 		{"http://[::1]:x/a", "port"},
+		{"https://user:12/3@host/x.tar", "write a '/' in a password as %2F"},
+		{"https://user:007/3/4@host/x.tar", "write a '/' in a password as %2F"},
+		{"https://user:123456/7@host/x.tar", "write a '/' in a password as %2F"},
+		{"https://user:/7@host/x.tar", "write a '/' in a password as %2F"},
 	};
 	struct sfs_uri uri = {.location = (char *)1, .path = (char *)2}, was = uri;
 	struct sfs_error err;

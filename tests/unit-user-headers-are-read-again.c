@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A file of header lines that changes is read again: replaced by a rename, written in place,
- * or reached over another link.  One that is gone, empty or half written changes nothing. */
+/* A file of header lines that changes is read again: replaced by a rename, written in
+ * place, or reached over another link.  One that is gone, empty or half written changes
+ * nothing. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -66,7 +67,8 @@ static void begin(void)
 static void it_changes(void)
 {
 	put_in_place("Token: two\n");
-	CHECK(!sfs_user_headers_look(headers, false, now_ns)); /* it has looked just now */
+	CHECK(!sfs_user_headers_look(headers, false,
+				     now_ns)); /* it has looked just now */
 	are("First: x|Token: one|B: b|Last: y");
 	CHECK(look());
 	are("First: x|Token: two|Last: y");
@@ -109,6 +111,8 @@ static void another_folder(void)
 
 static void it_is_no_use(void)
 {
+	static char large[(64 << 10) + 2];
+
 	CHECK(!look()); /* gone */
 	are("First: x|Token: B|Last: y");
 	CHECK_EQ(unlink(path), 0);
@@ -119,6 +123,11 @@ static void it_is_no_use(void)
 	write_to(path, "Token: C\nhal");
 	CHECK(!look());
 	CHECK(!sfs_user_headers_look(headers, true, now_ns));
+	large[sizeof large - 1] = 0;
+	memset(large, '\n', sizeof large - 1);
+	memcpy(large, "Token: C", 8);
+	write_to(path, large);
+	CHECK(!look());
 	CHECK_EQ(unlink(path), 0);
 	CHECK_EQ(mkfifo(path, 0600), 0);
 	CHECK(!look());

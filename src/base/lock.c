@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: without checks, there is nothing here.  With them, the linker sends our
- * own calls of pthread_mutex_lock() and its kin (-Wl,--wrap, see configure.ac) to the
- * functions below; those of libraries go where they always went.  A table has the ranks
- * of locks by their addresses; each thread has a list of what it holds. */
+/* How this works: without checks, the functions only initialize locks.  With them, the
+ * linker (-Wl,--wrap, see configure.ac) redirects our calls of pthread_mutex_lock() and
+ * the like to the functions below; calls in libraries stay as they are.  A table maps the
+ * address of a lock to its rank, and each thread has a list of the locks it holds. */
 #include "base/lock.h"
 
 #ifndef SFS_CHECK_LOCKS
@@ -55,13 +55,13 @@ int __wrap_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock,
 
 /* ---- the ranks ---- */
 
-/* Open addressing.  A slot that was given up (address 1) is not used again by lookups,
- * but by the next that is added. */
+/* A hash table with open addressing.  Lookups pass over a slot that was given up; the
+ * next lock that is added may reuse it. */
 static struct {
 	_Atomic uintptr_t address; /* 0: never used */
 	_Atomic unsigned rank;
 } slots[N_SLOTS];
-static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER; /* guards changes of slots */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER; /* of slots */
 
 enum { NEVER = 0, GIVEN_UP = 1 };
 
@@ -87,7 +87,7 @@ static void set_rank(const void *lock, unsigned rank)
 	__real_pthread_mutex_unlock(&writing);
 }
 
-/* Its slot, or N_SLOTS. */
+/* The slot of a lock, or N_SLOTS. */
 static unsigned find_slot(const void *lock)
 {
 	unsigned i = first_slot(lock), n;
@@ -154,7 +154,8 @@ static void drop(const void *lock)
 	while (i > 0 && held[i - 1].lock != lock)
 		i--;
 	if (i == 0) {
-		fprintf(stderr, "lock checks: %s is let go of, which is not held\n",
+		fprintf(stderr,
+			"lock checks: %s is unlocked, but this thread does not hold it\n",
 			name_of(rank_of(lock)));
 		abort();
 	}
@@ -162,9 +163,9 @@ static void drop(const void *lock)
 		held[i - 1] = held[i];
 }
 
-/* ---- what must not be ---- */
+/* ---- violations ---- */
 
-/* Say what, with the names of what is held, and where. */
+/* Print the error, the locks that the thread holds and the stack; then abort. */
 static void stop(const char *what)
 {
 	void *frames[64];
@@ -178,7 +179,7 @@ static void stop(const char *what)
 	abort();
 }
 
-/* The thread is about to wait for this lock. */
+/* This thread is about to wait for a lock of this rank. */
 static void check_order(unsigned rank)
 {
 	char what[100];
@@ -187,16 +188,16 @@ static void check_order(unsigned rank)
 	for (i = 0; i < n_held; i++) {
 		if (held[i].rank < rank)
 			continue;
-		snprintf(what, sizeof what, "%s is taken", name_of(rank));
+		snprintf(what, sizeof what, "%s is locked", name_of(rank));
 		stop(what);
 	}
 }
 
-/* The thread is about to wait for a condition. */
+/* This thread is about to wait for a condition: it may hold only the condition's lock. */
 static void check_wait(const pthread_mutex_t *lock)
 {
 	if (n_held != 1 || held[0].lock != lock)
-		stop("a condition is waited for");
+		stop("the thread waits for a condition");
 }
 
 void sfs_lock_check_none(const char *where)
@@ -227,7 +228,7 @@ void sfs_rwlock_init(pthread_rwlock_t *lock, enum sfs_lock_rank rank)
 	set_rank(lock, rank);
 }
 
-/* ---- instead of the system's ---- */
+/* ---- replacements of the system's functions ---- */
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
 {
@@ -252,7 +253,7 @@ int __wrap_pthread_mutex_destroy(pthread_mutex_t *lock)
 	return __real_pthread_mutex_destroy(lock);
 }
 
-/* A reader may lock again: writers only try, so none can be between. */
+/* A reader may lock again: writers never wait, so none can block the second lock. */
 int __wrap_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
 	unsigned rank = rank_of(lock);
@@ -265,7 +266,7 @@ int __wrap_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 	return ret;
 }
 
-/* A thread that only tries does not wait, whatever it holds. */
+/* The order does not matter here: trying never waits. */
 int __wrap_pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
 {
 	int ret = __real_pthread_rwlock_trywrlock(lock);

@@ -55,7 +55,7 @@ static const char tag[] =
 
 struct item {
 	struct sfs_link link;
-	char *name; /* below the folder */
+	char *name; /* below the folder; NULL: only try the folder */
 	char *bytes;
 	size_t n;
 };
@@ -71,6 +71,7 @@ struct sfs_index_cache {
 	size_t pending_bytes; /* of the queue and of what is being written */
 	bool is_writing, is_closed;
 	uint64_t n_lost; /* since the last flush */
+	int try_err;	 /* of the last sfs_index_cache_try() */
 	uint64_t paused_until_ns, give_up_ns;
 
 	/* The thread's. */
@@ -284,18 +285,36 @@ static int name_file(struct sfs_index_cache *s, const char *begun, const char *n
 	return ret < 0 ? ret : rename_over(begun, path);
 }
 
+/* The same; makes the folder if needed. */
+static int begin_file_in_folder(struct sfs_index_cache *s, char **ret_path)
+{
+	int ret = begin_file(s, ret_path);
+
+	if (ret != -ENOENT)
+		return ret;
+	ret = make_folder(s->folder, 0700);
+	if (ret > 0 && s->is_cache)
+		mark_folder(s);
+	return ret < 0 ? ret : begin_file(s, ret_path);
+}
+
+static int try_folder(struct sfs_index_cache *s)
+{
+	sfs_autofree char *begun = NULL;
+	int fd = begin_file_in_folder(s, &begun);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return unlink(begun) < 0 ? -errno : 0;
+}
+
 static int write_file(struct sfs_index_cache *s, const struct item *item)
 {
 	sfs_autofree char *begun = NULL;
 	int fd, ret;
 
-	fd = begin_file(s, &begun);
-	if (fd == -ENOENT) {
-		ret = make_folder(s->folder, 0700);
-		if (ret > 0 && s->is_cache)
-			mark_folder(s);
-		fd = ret < 0 ? ret : begin_file(s, &begun);
-	}
+	fd = begin_file_in_folder(s, &begun);
 	if (fd < 0)
 		return fd;
 	ret = write_all(s, fd, item->bytes, item->n);
@@ -383,13 +402,15 @@ static void write_next(struct sfs_index_cache *s, struct item *item)
 
 	s->is_writing = true;
 	pthread_mutex_unlock(&s->lock);
-	err = write_file(s, item);
-	if (err < 0 && err != -ECANCELED)
+	err = item->name ? write_file(s, item) : try_folder(s);
+	if (err < 0 && err != -ECANCELED && item->name)
 		log_once(s, item->name, err);
 	pthread_mutex_lock(&s->lock);
 	s->is_writing = false;
 	s->pending_bytes -= item->n;
 	s->n_lost += err < 0;
+	if (!item->name)
+		s->try_err = err;
 	if (err < 0 && err != -EEXIST) {
 		s->paused_until_ns = sfs_clock_ns() + PAUSE_NS;
 		drop_queue(s);
@@ -483,7 +504,7 @@ void sfs_index_cache_save_as(struct sfs_index_cache *s, const char *name, void *
 
 	item->bytes = bytes;
 	item->n = n;
-	item->name = sfs_strdup(name);
+	item->name = name ? sfs_strdup(name) : NULL;
 	pthread_mutex_lock(&s->lock);
 	if (has_room(s, n)) {
 		s->pending_bytes += n;
@@ -526,4 +547,13 @@ uint64_t sfs_index_cache_flush(struct sfs_index_cache *s)
 	s->n_lost = 0;
 	pthread_mutex_unlock(&s->lock);
 	return n_lost;
+}
+
+int sfs_index_cache_try(struct sfs_index_cache *s)
+{
+	if (!s->folder)
+		return 0;
+	s->try_err = -ETIMEDOUT;
+	sfs_index_cache_save_as(s, NULL, NULL, 0);
+	return sfs_index_cache_flush(s) > 0 ? s->try_err : 0;
 }

@@ -47,6 +47,11 @@ void sfs_index_cache_free(struct sfs_index_cache *s);
 char *sfs_index_cache_path(const struct sfs_index_cache *s,
 			   const struct sfs_index_cache_key *key);
 
+/* Make the folder, and a file in it, and remove the file: can indexes be saved?  Waits
+ * like sfs_index_cache_flush(); nothing may be saved meanwhile.  -ETIMEDOUT: the disk
+ * does not answer.  Others: from the system. */
+int sfs_index_cache_try(struct sfs_index_cache *s);
+
 /* Save these n bytes, made by sfs_index_write().  Takes them in any case.  They are
  * dropped if more than SFS_INDEX_CACHE_PENDING would be pending (a single index may have
  * any size), or if writing failed in the last minute. */

@@ -10,60 +10,25 @@
  *
  * Next to shards at URLs there is mostly no index: after a few misses without a hit that
  * place is skipped. */
-#include "catalog/index-find.h"
+#include "catalog/index-find-internal.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/keyhash.h"
 #include "base/ledger.h"
-#include "base/localfile.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/threadpool.h"
 #include "catalog/index-cache.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define SUFFIX	    ".index"
-#define IMPORTED    ".idx"
-#define MAX_MISSES  4
-#define FIRST_BYTES ((uint64_t)64 << 10) /* of an index at a URL; mostly that is all */
-
-/* The places, in the order of the search.  ENERGON and DALI: claims. */
-enum place {
-	BESIDE,
-	PLACE,
-	CACHE,
-	BESIDE_ENERGON,
-	BESIDE_DALI,
-	PLACE_ENERGON,
-	PLACE_DALI,
-	N_PLACES
-};
-
-#define STOP_NS (3 * SFS_NS_PER_S) /* for a disk to answer the last request */
-
-struct sfs_index_finder {
-	struct sfs_index_cache *store,
-		*named; /* the cache; and the folder that keeps them by name */
-	char *place;	/* without a slash at its end; or NULL */
-	bool is_url;	/* the place */
-	bool verify_size_only;
-	struct sfs_source *http;
-	struct sfs_account *account;
-	pthread_t thread;
-
-	pthread_mutex_t lock; /* guards all below */
-	pthread_cond_t wake;
-	struct sfs_link queue; /* searches to continue */
-	bool is_stopped;
-	int n_missed[N_PLACES], n_hit[N_PLACES]; /* next to shards at URLs */
-	uint64_t
-		n_lost; /* since the last flush: not saved, as the shard has no version */
-};
+#define SUFFIX	   ".index"
+#define IMPORTED   ".idx"
+#define MAX_MISSES 4
+#define STOP_NS	   (3 * SFS_NS_PER_S) /* for a disk to answer the last request */
 
 /* ---- does an index match a shard? ---- */
 
@@ -91,10 +56,12 @@ static char *url_of(const struct sfs_object *o)
 	return url;
 }
 
-/* Does the index match the object as it is now?  -ESTALE: no. */
-static int check(const struct sfs_index_finder *ix, const struct sfs_object *o,
-		 const struct sfs_index *index, struct sfs_error *err)
+int sfs_index_search_check(const struct sfs_index_search *f,
+			   const struct sfs_index *index, struct sfs_error *err)
 {
+	const struct sfs_index_finder *ix = f->indexes;
+	const struct sfs_object *o = f->object;
+
 	if (index->shard_bytes != o->size)
 		return sfs_error_set(err, -ESTALE,
 				     "it is for a shard of %llu bytes, but this one has "
@@ -107,12 +74,11 @@ static int check(const struct sfs_index_finder *ix, const struct sfs_object *o,
 	return 0;
 }
 
-/* Continue after an index that is missing or unusable, and note why it is unusable. */
-static int skip_index(const struct sfs_object *o, const char *where, int ret,
-		      const struct sfs_error *why)
+int sfs_index_search_skip(const struct sfs_index_search *f, const char *where, int ret,
+			  const struct sfs_error *why)
 {
 	if (ret != -ENOENT && ret != -ENOTDIR)
-		sfs_ledger_add(SFS_EVENT_INDEX, o->name, SFS_NO_OFFSET,
+		sfs_ledger_add(SFS_EVENT_INDEX, f->object->name, SFS_NO_OFFSET,
 			       ret == -ENOMEM ? "its headers are read instead; raise "
 						"budget="
 					      : "its headers are read instead; index it "
@@ -124,6 +90,11 @@ static int skip_index(const struct sfs_object *o, const char *where, int ret,
 static bool is_import(int place)
 {
 	return place > CACHE;
+}
+
+bool sfs_index_search_is_import(const struct sfs_index_search *f)
+{
+	return is_import(f->place);
 }
 
 /* ---- memory ---- */
@@ -143,43 +114,40 @@ static int no_room(uint64_t n, struct sfs_error *err)
 			     (unsigned long long)n);
 }
 
-static int hold(const struct sfs_index_finder *ix, struct sfs_charge *held, uint64_t n,
-		bool is_more, struct sfs_error *err)
+int sfs_index_search_hold(const struct sfs_index_search *f, struct sfs_charge *held,
+			  uint64_t n, bool is_more, struct sfs_error *err)
 {
-	int ret = sfs_charge_take(held, ix->account, (size_t)n, most(ix, is_more));
+	int ret = sfs_charge_take(held, f->indexes->account, (size_t)n,
+				  most(f->indexes, is_more));
 
 	return ret < 0 ? no_room(n, err) : 0;
 }
 
 /* ---- checking what was read ---- */
 
-/* The index of another tool. */
-static int open_claims(const struct sfs_index_finder *ix, struct sfs_index_search *f,
-		       struct sfs_charge *bytes, struct sfs_error *err)
+int sfs_index_search_open_claims(struct sfs_index_search *f, struct sfs_charge *bytes,
+				 struct sfs_error *err)
 {
 	int ret = sfs_index_import_parse(bytes->bytes, bytes->n, f->object->size,
 					 &f->claims, err);
-
 	uint64_t n = ret == 0 ? sfs_index_import_memory(&f->claims) : 0;
 
-	if (ret == 0 &&
-	    sfs_charge_count(&f->claims_held, ix->account, n, most(ix, true)) < 0) {
+	if (ret == 0 && sfs_charge_count(&f->claims_held, f->indexes->account, n,
+					 most(f->indexes, true)) < 0) {
 		sfs_index_import_done(&f->claims);
 		return no_room(n, err);
 	}
 	return ret;
 }
 
-/* How many bytes of its file does the search want? */
-static uint64_t wanted_bytes(const struct sfs_index_search *f,
-			     const struct sfs_index *index, uint64_t n_file)
+uint64_t sfs_index_search_wanted(const struct sfs_index_search *f,
+				 const struct sfs_index *index, uint64_t n_file)
 {
 	return f->wants_members ? n_file : index->order_end;
 }
 
-/* Open an index and take its bytes: all n_file of them, or those that are wanted. */
-static int open_index(struct sfs_index_search *f, struct sfs_charge *bytes,
-		      uint64_t n_file, struct sfs_error *err)
+int sfs_index_search_open(struct sfs_index_search *f, struct sfs_charge *bytes,
+			  uint64_t n_file, struct sfs_error *err)
 {
 	int ret = sfs_index_open(bytes->bytes, bytes->n, n_file, &f->index, err);
 
@@ -192,84 +160,14 @@ static int open_index(struct sfs_index_search *f, struct sfs_charge *bytes,
 
 /* ---- places ---- */
 
-/* Read our index in an open file into f. */
-static int read_index(const struct sfs_index_finder *ix, struct sfs_index_search *f,
-		      const struct sfs_localfile *file, struct sfs_error *err)
-{
-	char header[SFS_INDEX_HEADER_BYTES];
-	size_t first = file->n < sizeof header ? (size_t)file->n : sizeof header;
-	struct sfs_charge bytes = {0};
-	struct sfs_index index;
-	uint64_t n;
-	int ret;
-
-	ret = sfs_localfile_read(file, 0, header, first);
-	if (ret == 0)
-		ret = sfs_index_look(header, first, file->n, &index, err);
-	if (ret == 0)
-		ret = check(ix, f->object, &index, err);
-	if (ret < 0)
-		return ret;
-	n = wanted_bytes(f, &index, file->n);
-	ret = hold(ix, &bytes, n, f->wants_members, err);
-	if (ret < 0)
-		return ret;
-	memcpy(bytes.bytes, header, sizeof header);
-	ret = sfs_localfile_read(file, sizeof header, (char *)bytes.bytes + sizeof header,
-				 (size_t)n - sizeof header);
-	if (ret == 0)
-		ret = open_index(f, &bytes, file->n, err);
-	sfs_charge_done(&bytes);
-	return ret;
-}
-
-static int read_claims(const struct sfs_index_finder *ix, struct sfs_index_search *f,
-		       const struct sfs_localfile *file, struct sfs_error *err)
-{
-	struct sfs_charge bytes = {0};
-	int ret;
-
-	if (file->n > sfs_index_import_bytes_max(f->object->size))
-		return sfs_error_set(err, -EFBIG,
-				     "it is too large for an index of this shard");
-	ret = hold(ix, &bytes, file->n, true, err);
-	if (ret == 0)
-		ret = sfs_localfile_read(file, 0, bytes.bytes, bytes.n);
-	if (ret == 0)
-		ret = open_claims(ix, f, &bytes, err);
-	sfs_charge_done(&bytes);
-	return ret;
-}
-
-/* 0, or an error with a sentence. */
-static int read_file(const struct sfs_index_finder *ix, struct sfs_index_search *f,
-		     const char *path, struct sfs_error *err)
-{
-	struct sfs_localfile file;
-	int ret;
-
-	ret = sfs_localfile_open(path, &file, err);
-	if (ret < 0)
-		return ret;
-	err->text[0] = 0;
-	ret = is_import(f->place) ? read_claims(ix, f, &file, err)
-				  : read_index(ix, f, &file, err);
-	sfs_localfile_close(&file);
-	if (ret < 0 && !err->text[0])
-		sfs_error_set(err, ret, "%s",
-			      ret == -ESTALE ? "it is being written" : strerror(-ret));
-	return ret;
-}
-
-static int look_into_file(const struct sfs_index_finder *ix, struct sfs_index_search *f,
-			  const char *path)
+static int look_into_file(struct sfs_index_search *f, const char *path)
 {
 	struct sfs_error why = {0};
-	int ret = read_file(ix, f, path, &why);
+	int ret = sfs_index_search_read(f, path, &why);
 
 	if (ret < 0)
-		return skip_index(f->object, path, ret, &why);
-	if (is_import(f->place))
+		return sfs_index_search_skip(f, path, ret, &why);
+	if (sfs_index_search_is_import(f))
 		f->claimed_by = sfs_strdup(path);
 	return 0;
 }
@@ -289,174 +187,10 @@ static int look_into_cache(const struct sfs_index_finder *ix, struct sfs_index_s
 	path = sfs_index_cache_path(ix->store, &key);
 	if (!path)
 		return -ENOENT;
-	ret = read_file(ix, f, path, &why);
+	ret = sfs_index_search_read(f, path, &why);
 	if (ret < 0 && ret != -ENOENT)
 		sfs_info("index of %s: %s: %s", f->object->name, path, why.text);
 	return ret < 0 ? -ENOENT : 0;
-}
-
-/* ---- indexes at URLs ---- */
-
-/* Continue the search on our thread. */
-static void put_back(struct sfs_index_search *f, int err)
-{
-	struct sfs_index_finder *ix = f->indexes;
-
-	f->fetch_err = err;
-	pthread_mutex_lock(&ix->lock);
-	sfs_list_push(&ix->queue, &f->link);
-	pthread_cond_signal(&ix->wake);
-	pthread_mutex_unlock(&ix->lock);
-}
-
-static void on_read(struct sfs_request *request, int err)
-{
-	put_back(sfs_container(request, struct sfs_index_search, request), err);
-}
-
-/* Read the wanted bytes from `from` on. */
-static void read_remote(struct sfs_index_search *f, uint64_t from)
-{
-	f->iov = (struct iovec){.iov_base = (char *)f->bytes.bytes + from,
-				.iov_len = f->bytes.n - (size_t)from};
-	f->request = (struct sfs_request){.kind = SFS_REQUEST_READ,
-					  .object = &f->remote,
-					  .is_probe = true,
-					  .offset = from,
-					  .n_bytes = f->bytes.n - from,
-					  .iov = &f->iov,
-					  .n_iov = 1,
-					  .done = on_read,
-					  .error = &f->error};
-	sfs_request_submit(&f->request);
-}
-
-/* The size of the index is known: is it possible for the shard?  Then read it. */
-static void on_size(struct sfs_request *request, int err)
-{
-	struct sfs_index_search *f =
-		sfs_container(request, struct sfs_index_search, request);
-	uint64_t n = f->remote.size, shard_bytes = f->object->size;
-	uint64_t most = is_import(f->place) ? sfs_index_import_bytes_max(shard_bytes)
-					    : sfs_index_bytes_max(shard_bytes);
-
-	if (err == 0 && n > most)
-		err = sfs_error_set(&f->error, -EFBIG,
-				    "its %llu bytes are too many for a shard of %llu",
-				    (unsigned long long)n,
-				    (unsigned long long)shard_bytes);
-	else if (err == 0 && n == 0)
-		err = sfs_error_set(&f->error, -EBADMSG, "it is empty");
-	if (err == 0)
-		err = hold(f->indexes, &f->bytes,
-			   n < FIRST_BYTES || is_import(f->place) ? n : FIRST_BYTES,
-			   f->wants_members || is_import(f->place), &f->error);
-	if (err < 0)
-		put_back(f, err);
-	else
-		read_remote(f, 0);
-}
-
-/* Fetch the index at a URL.  -EINPROGRESS, or -ENOENT: there can be none. */
-static int fetch(struct sfs_index_finder *ix, struct sfs_index_search *f, const char *url,
-		 const char *user)
-{
-	struct sfs_uri uri;
-
-	if (!ix->http || sfs_uri_parse(url, &uri, NULL) < 0)
-		return -ENOENT;
-	if (user && !uri.user)
-		uri.user = sfs_strdup(user);
-	sfs_object_init(&f->remote, &uri, ix->http);
-	f->remote.name = f->object->name;
-	f->request = (struct sfs_request){.kind = SFS_REQUEST_ASK,
-					  .object = &f->remote,
-					  .is_probe = true,
-					  .may_be_tiny = true,
-					  .done = on_size,
-					  .error = &f->error};
-	sfs_request_submit(&f->request);
-	return -EINPROGRESS;
-}
-
-/* Make f->bytes the wanted n bytes.  -EINPROGRESS: the rest is being read. */
-static int want(const struct sfs_index_finder *ix, struct sfs_index_search *f, uint64_t n,
-		struct sfs_error *err)
-{
-	struct sfs_charge first = f->bytes;
-	size_t n_first = first.n < n ? first.n : (size_t)n;
-	int ret;
-
-	if (first.n == n)
-		return 0;
-	f->bytes = (struct sfs_charge){0};
-	ret = hold(ix, &f->bytes, n, f->wants_members, err);
-	if (ret == 0)
-		memcpy(f->bytes.bytes, first.bytes, n_first);
-	sfs_charge_done(&first);
-	if (ret < 0 || n_first == n)
-		return ret;
-	read_remote(f, n_first);
-	return -EINPROGRESS;
-}
-
-/* Take our index, of which the start or all wanted bytes are here. */
-static int take_index(const struct sfs_index_finder *ix, struct sfs_index_search *f,
-		      struct sfs_error *err)
-{
-	struct sfs_charge bytes;
-	struct sfs_index index;
-	int ret;
-
-	ret = sfs_index_look(f->bytes.bytes, f->bytes.n, f->remote.size, &index, err);
-	if (ret == 0)
-		ret = check(ix, f->object, &index, err);
-	if (ret == 0)
-		ret = want(ix, f, wanted_bytes(f, &index, f->remote.size), err);
-	if (ret < 0)
-		return ret;
-	bytes = f->bytes;
-	f->bytes = (struct sfs_charge){0};
-	ret = open_index(f, &bytes, f->remote.size, err);
-	sfs_charge_done(&bytes);
-	return ret;
-}
-
-static int take_claims(const struct sfs_index_finder *ix, struct sfs_index_search *f,
-		       struct sfs_error *err)
-{
-	int ret = open_claims(ix, f, &f->bytes, err);
-
-	sfs_charge_done(&f->bytes);
-	return ret;
-}
-
-/* A request to a URL has ended.  -EINPROGRESS: more bytes are being read. */
-static int take_fetched(struct sfs_index_finder *ix, struct sfs_index_search *f)
-{
-	sfs_autofree char *shown = sfs_uri_redact(f->remote.uri.location);
-	int ret = f->fetch_err;
-	struct sfs_error why = f->error;
-
-	if (ret == 0)
-		ret = is_import(f->place) ? take_claims(ix, f, &why)
-					  : take_index(ix, f, &why);
-	if (ret == -EINPROGRESS)
-		return ret;
-	if (ret == 0 && is_import(f->place))
-		f->claimed_by = steal(&shown);
-	if (ret < 0)
-		sfs_charge_done(&f->bytes);
-	/* The source has noted failed requests in the ledger. */
-	if (ret < 0 && (f->fetch_err == 0 || ret == -EFBIG || ret == -ENOMEM))
-		ret = skip_index(f->object, shown, ret, &why);
-	pthread_mutex_lock(&ix->lock);
-	ix->n_hit[f->place] += ret == 0;
-	ix->n_missed[f->place] += ret < 0;
-	pthread_mutex_unlock(&ix->lock);
-	sfs_object_done(&f->remote);
-	f->remote = (struct sfs_object){0};
-	return ret;
 }
 
 /* A shard's name as a path of a URL.  (sfs_uri_parse() encodes what no URL may contain.)
@@ -499,6 +233,14 @@ static bool is_worth_asking(struct sfs_index_finder *ix, int place)
 	return is_worth;
 }
 
+static void count(struct sfs_index_finder *ix, int place, int ret)
+{
+	pthread_mutex_lock(&ix->lock);
+	ix->n_hit[place] += ret == 0;
+	ix->n_missed[place] += ret < 0 && ret != -EINPROGRESS;
+	pthread_mutex_unlock(&ix->lock);
+}
+
 static int look_beside(struct sfs_index_finder *ix, struct sfs_index_search *f)
 {
 	const struct sfs_uri *uri = &f->object->uri;
@@ -506,8 +248,9 @@ static int look_beside(struct sfs_index_finder *ix, struct sfs_index_search *f)
 	sfs_autofree char *where = name_index(uri->location, f->place, is_url);
 
 	if (!is_url)
-		return look_into_file(ix, f, where);
-	return is_worth_asking(ix, f->place) ? fetch(ix, f, where, uri->user) : -ENOENT;
+		return look_into_file(f, where);
+	return is_worth_asking(ix, f->place) ? sfs_index_search_fetch(f, where, uri->user)
+					     : -ENOENT;
 }
 
 static int look_at_place(struct sfs_index_finder *ix, struct sfs_index_search *f)
@@ -520,14 +263,14 @@ static int look_at_place(struct sfs_index_finder *ix, struct sfs_index_search *f
 	name = name_index(f->object->name, f->place, false);
 	if (!ix->is_url) {
 		where = sfs_asprintf("%s/%s", ix->place, name);
-		return look_into_file(ix, f, where);
+		return look_into_file(f, where);
 	}
 	escaped = escape_for_url(name);
 	for (n = strcspn(ix->place, "?"); n > 0 && ix->place[n - 1] == '/';)
 		n--;
 	where = sfs_asprintf("%.*s/%s%s", (int)n, ix->place, escaped,
 			     strchrnul(ix->place, '?'));
-	return fetch(ix, f, where, NULL);
+	return sfs_index_search_fetch(f, where, NULL);
 }
 
 /* Look in one place after another.  -EINPROGRESS: the search will return to the queue. */
@@ -535,8 +278,10 @@ static int search(struct sfs_index_finder *ix, struct sfs_index_search *f)
 {
 	int ret = -ENOENT;
 
-	if (f->remote.source)
-		ret = take_fetched(ix, f);
+	if (f->remote.source) {
+		ret = sfs_index_search_take_fetched(f);
+		count(ix, f->place, ret);
+	}
 	while (ret < 0 && ret != -EINPROGRESS && f->place + 1 < N_PLACES) {
 		switch (++f->place) {
 		case BESIDE:
@@ -558,12 +303,20 @@ static void give_up(struct sfs_index_search *f)
 	f->done(f, -ECANCELED);
 }
 
+/* A folder of --to may not exist yet, and sfs_index_finder_try() checks it. */
 static void check_place(const struct sfs_index_finder *ix)
 {
 	struct stat st;
 
-	if (ix->place && !ix->is_url && stat(ix->place, &st) == 0 && !S_ISDIR(st.st_mode))
-		sfs_warning("index: '%s' is not a folder; it is ignored", ix->place);
+	if (!ix->place || ix->is_url || ix->named)
+		return;
+	if (stat(ix->place, &st) < 0)
+		sfs_warning("option 'index': %s: %s; no index is found there for now",
+			    ix->place, strerror(errno));
+	else if (!S_ISDIR(st.st_mode))
+		sfs_warning("option 'index': %s: not a folder; no index is found there "
+			    "for now",
+			    ix->place);
 }
 
 static void *work(void *arg)
@@ -595,6 +348,17 @@ static void *work(void *arg)
 	}
 	pthread_mutex_unlock(&ix->lock);
 	return NULL;
+}
+
+void sfs_index_search_resume(struct sfs_index_search *f, int err)
+{
+	struct sfs_index_finder *ix = f->indexes;
+
+	f->fetch_err = err;
+	pthread_mutex_lock(&ix->lock);
+	sfs_list_push(&ix->queue, &f->link);
+	pthread_cond_signal(&ix->wake);
+	pthread_mutex_unlock(&ix->lock);
 }
 
 void sfs_index_search_done(struct sfs_index_search *f)
@@ -650,6 +414,18 @@ void sfs_index_finder_keep(struct sfs_index_finder *ix, const struct sfs_object 
 	} else {
 		sfs_index_cache_save(ix->store, &key, bytes, n);
 	}
+}
+
+int sfs_index_finder_try(struct sfs_index_finder *ix, struct sfs_error *err)
+{
+	int ret = ix->named ? sfs_index_cache_try(ix->named) : 0;
+
+	if (ret == 0)
+		return 0;
+	return sfs_error_set(err, ret,
+			     "cannot save indexes in %s: %s; use another folder with "
+			     "--to=",
+			     ix->place, strerror(-ret));
 }
 
 uint64_t sfs_index_finder_flush(struct sfs_index_finder *ix)

@@ -10,7 +10,7 @@
  * If there is none, it looks in the same places for indexes of other tools: SHARD.tar.idx
  * (Energon) and SHARD.idx (DALI).  These are claims where headers may be.
  *
- * Any thread may call; only flush, stop and free wait.
+ * Any thread may call; only try, flush, stop and free wait.
  */
 #ifndef SFS_INDEX_FIND_H
 #define SFS_INDEX_FIND_H
@@ -77,6 +77,10 @@ void sfs_index_finder_find(struct sfs_index_finder *ix, struct sfs_index_search 
 
 /* Free what was found and not taken. */
 void sfs_index_search_done(struct sfs_index_search *search);
+
+/* Can indexes be saved in the folder `to`?  Waits for the disk.  < 0: no; *err names it.
+ * A cache folder is not tried: it is made when there is something to save. */
+int sfs_index_finder_try(struct sfs_index_finder *ix, struct sfs_error *err);
 
 /* Save the index of a shard that was read to its end without damage.  `members` may be
  * NULL. */

@@ -266,8 +266,12 @@ int sfs_index_dataset(struct sfs_options *options, const struct sfs_strings *spe
 	n = x.engine->runtime.shards.n;
 	x.n = n > wanted->part ? (n - wanted->part - 1) / wanted->n_parts + 1 : 0;
 	sfs_list_init(&x.ready);
-	index_all(&x);
-	ret = report(&x, text, err);
+	if (x.n > 0)
+		ret = sfs_index_finder_try(x.engine->indexes, err);
+	if (ret == 0) {
+		index_all(&x);
+		ret = report(&x, text, err);
+	}
 	sfs_engine_stop(x.engine);
 	sfs_engine_free(x.engine);
 	return ret;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: every account weighs max(used, floor) bytes, and the weights
- * never add up to more than the total.  So a take within the floor changes no
- * weight and always succeeds, so no account can starve another.  Nor a
- * newcomer: while an account waits for its floor, no weight grows, so that it
- * fits as soon as the others have used up what they hold above theirs.
+/* How this works: the weight of an account is max(used, floor) bytes, and the sum of the
+ * weights never exceeds the total.  A take within the floor changes no weight, so it
+ * always succeeds, and no account can starve another.  While an account waits for its
+ * floor, no weight grows: it is opened as soon as the others have given back what they
+ * hold above their floors.
  *
- * A guest weighs like the others, but is left out where shares are counted.
+ * A guest has a weight too, but does not count when the rest is divided into shares.
  *
- * The limit bounds the same weights, but only as they grow beyond floors: it may be
- * lowered at any time without taking anything from anybody.
+ * The limit is checked only when a weight grows, so it may be lowered at any time: nobody
+ * has to give anything back.
  *
- * What is owed is no weight, so that it never keeps anybody from a floor; but it is added
- * to the weights wherever they may not exceed the limit. */
+ * Owed bytes are not part of a weight, so they cannot keep an account from its floor; but
+ * they count against the limit. */
 #include "memory/budget.h"
 
 #include "base/lock.h"
@@ -53,7 +53,7 @@ static void account_init(struct sfs_account *account, struct sfs_budget *b,
 					.room = room};
 }
 
-/* Count it in the shares, or leave it out. */
+/* Does the account count when the budget is divided into shares? */
 static void enter(struct sfs_budget *b, const struct sfs_account *account)
 {
 	b->floor_bytes += account->floor_bytes;
@@ -139,8 +139,8 @@ static void call(struct sfs_account *account)
 		account->room(account);
 }
 
-/* Bytes were given back: open accounts that wait, in their turn; when none does, tell
- * those who were refused.  The budget is locked. */
+/* Bytes were given back.  Open the waiting accounts, first come first served; if none is
+ * left, call those that were refused.  The budget is locked. */
 static void share_out(struct sfs_budget *b)
 {
 	SFS_EACH (a, &b->accounts, struct sfs_account, link) {
@@ -192,14 +192,13 @@ static uint64_t share_of(const struct sfs_account *account)
 	return account->floor_bytes + (limit - b->floor_bytes) / (uint64_t)b->n_sharing;
 }
 
-/* All that is taken, and what is held beyond. */
 static uint64_t held_bytes(const struct sfs_budget *b)
 {
 	return b->taken_bytes + b->owed_bytes;
 }
 
-/* Does anybody but guests wait for bytes, or is more taken than the limit?  The budget is
- * locked. */
+/* Does an account that is not a guest wait for bytes, or do all hold more than the limit?
+ * The budget is locked. */
 static bool is_short(struct sfs_budget *b)
 {
 	if (held_bytes(b) > b->limit_bytes && held_bytes(b) > b->floor_bytes)
@@ -211,14 +210,14 @@ static bool is_short(struct sfs_budget *b)
 	return false;
 }
 
-/* Does an account wait for its floor, that will fit when the others have no more than
- * theirs? */
+/* Does an account wait for a floor that fits once the others are down to theirs?  Then no
+ * weight may grow. */
 static bool is_held_back(const struct sfs_budget *b)
 {
 	return b->n_waiting > 0 && b->floor_bytes <= b->total_bytes;
 }
 
-/* May weights grow by n bytes, beyond floors?  The budget is locked. */
+/* May a weight grow by this much?  The budget is locked. */
 static bool may_grow(const struct sfs_budget *b, uint64_t more)
 {
 	return !is_held_back(b) && has_room_for(b, more) &&
@@ -278,8 +277,8 @@ int sfs_account_hold(struct sfs_account *account, uint64_t n_bytes, uint64_t mos
 	return ret;
 }
 
-/* Give back of what is owed, first.  Returns what is left to give.  The budget is locked.
- */
+/* Pay back owed bytes first.  Returns what remains to be given back.  The budget is
+ * locked. */
 static uint64_t pay(struct sfs_account *account, uint64_t n_bytes)
 {
 	uint64_t n = n_bytes < account->owed_bytes ? n_bytes : account->owed_bytes;

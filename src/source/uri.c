@@ -160,6 +160,22 @@ static int parse_file_url(const char *shown, const char *rest, struct sfs_uri *u
 	return parse_local(path, uri, err);
 }
 
+/* The port in [p, end); 0: none.  The digits may be the start of a password with a '/' in
+ * it: then an '@' follows, and the number is mostly one that no web server listens on. */
+static int parse_port(const char *p, const char *end)
+{
+	int port = 0;
+
+	for (; p < end; p++) {
+		if (!isdigit((unsigned char)*p) || port > 65535)
+			return 0;
+		port = port * 10 + (*p - '0');
+	}
+	if (port > 65535 || (port < 80 && strchr(end, '@')))
+		return 0;
+	return port;
+}
+
 /* Fill uri->origin from "host[:port]". */
 static int set_origin(const char *shown, const char *host, size_t n, const char *scheme,
 		      int port, struct sfs_uri *uri, struct sfs_error *err)
@@ -170,23 +186,18 @@ static int set_origin(const char *shown, const char *host, size_t n, const char 
 	if (colon && memchr(colon, ']', (size_t)(end - colon)))
 		colon = NULL; /* of an IPv6 address */
 	if (colon) {
-		port = 0;
-		for (p = colon + 1; p < end; p++) {
-			if (!isdigit((unsigned char)*p) || port > 65535)
-				return sfs_error_set(
-					err, -EINVAL, "'%s' has no valid port number%s",
-					shown,
-					strchr(end, '@')
-						? "; write a '/' in a password as %2F, a "
-						  "'?' as %3F and a '#' as %23"
-						: "");
-			port = port * 10 + (*p - '0');
-		}
+		port = parse_port(colon + 1, end);
 		n = (size_t)(colon - host);
 	}
-	if (n == 0 || port < 1 || port > 65535)
-		return sfs_error_set(err, -EINVAL, "'%s' has no %s", shown,
-				     n == 0 ? "host" : "valid port number");
+	if (n == 0)
+		return sfs_error_set(err, -EINVAL, "'%s' has no host", shown);
+	if (port == 0)
+		return sfs_error_set(err, -EINVAL, "'%s' has no valid port number%s",
+				     shown,
+				     strchr(end, '@')
+					     ? "; write a '/' in a password as %2F, a "
+					       "'?' as %3F and a '#' as %23"
+					     : "");
 	for (p = host; p < host + n; p++)
 		if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f ||
 		    strchr("\"<>\\^`{|}", *p))
@@ -281,17 +292,37 @@ static const char *plain_at(const char *p, bool is_in_braces)
 	return at;
 }
 
-/* The '@' after a password with a '/', '?' or '#' that is not encoded: then what follows
- * the authority's ':' is no port.  NULL: there is none. */
+/* Does the first folder of a path look like the end of a password and a host, as in
+ * "/3@host.com/"?  A folder may have such a name, too: this is enough to hide it, but not
+ * to refuse it. */
+static bool may_end_password(const char *path)
+{
+	size_t n = *path == '/' ? strcspn(path + 1, "/?#") + 1 : 0;
+	const char *at = n > 0 && path[n] == '/' ? memrchr(path, '@', n) : NULL;
+
+	return at && memchr(at, '.', (size_t)(path + n - at)) &&
+	       isalpha((unsigned char)path[n - 1]);
+}
+
+/* Is [p, end) a port, as far as can be seen?  Braces may give it more digits. */
+static bool is_port(const char *p, const char *end)
+{
+	if (*end && strchr("{},", *end))
+		return strspn(p, "0123456789") >= (size_t)(end - p);
+	return parse_port(p, end) > 0 && !may_end_password(end);
+}
+
+/* The '@' after a password with a '/', '?' or '#' that is not encoded: what follows the
+ * authority's ':' is no port.  NULL: there is none. */
 static const char *stray_at(const char *p, size_t n)
 {
-	const char *colon = memrchr(p, ':', n), *end = p + n, *digit;
+	const char *colon = memrchr(p, ':', n), *end = p + n;
 
 	if (!colon || memchr(colon, ']', (size_t)(end - colon)))
 		return NULL;
-	for (digit = colon + 1; digit < end && isdigit((unsigned char)*digit);)
-		digit++;
-	return digit < end ? strrchr(end, '@') : NULL;
+	if (is_port(colon + 1, end))
+		return NULL;
+	return strrchr(end, '@');
 }
 
 static int depth_of(const char *p, size_t n)

@@ -138,7 +138,7 @@ void sfs_streams_print(struct sfs_streams *streams, struct sfs_json_writer *w)
 		sfs_json_put_uint(w, "order_bytes", order_bytes(s));
 		sfs_json_put_uint(w, "open", s->n_open);
 		sfs_json_put_bool(w, "prefetched", s->is_kept);
-		sfs_json_put_uint(w, "far_reads", s->random.n);
+		sfs_json_put_uint(w, "random_reads", s->random.n);
 		print_counts(s, w);
 		print_all_waits(s, w);
 		sfs_json_open(w, "cursors", '[');

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the top three bits of a node say whether the rest is an epoch (as a
- * file, or as a folder) or the number of a name in the table of names.
+/* How this works: the upper bits of a node are its kind.  The rest is the number of an
+ * epoch (a file or a folder), or of a name in the table of names.
  *
- * A name with @K is an extract of the stream without it.  Which bytes that is, the
- * stream finds out once, when all its shards are known. */
+ * A name with @K is an extract of the stream without @K.  The stream finds the bytes of
+ * the extract once, when all its shards are known. */
 #include "tree/epochs.h"
 
 #include "base/alloc.h"
@@ -48,7 +48,7 @@ void sfs_epochs_free(struct sfs_epochs *e)
 	free(e);
 }
 
-/* Are streams as long as their samples, which must be known for that? */
+/* Does the order need all samples?  Then the length of a stream is exact. */
 static bool is_exact(const struct sfs_epochs *e)
 {
 	return sfs_order_wants_equal_lanes(&e->engine->runtime.order);
@@ -66,7 +66,7 @@ static uint64_t node_of(enum kind kind, uint64_t rest)
 	return (uint64_t)kind << KIND_SHIFT | rest;
 }
 
-/* The name of a node; not for epochs/ itself. */
+/* Not for epochs/ itself. */
 static struct sfs_name name_of(struct sfs_epochs *e, uint64_t node)
 {
 	uint64_t rest = node & REST_MASK;
@@ -77,7 +77,7 @@ static struct sfs_name name_of(struct sfs_epochs *e, uint64_t node)
 				 .is_folder = kind_of(node) == EPOCH_FOLDER};
 }
 
-/* false: too many names are remembered. */
+/* false: the table of names is full. */
 static bool node_of_name(struct sfs_epochs *e, const struct sfs_name *name,
 			 uint64_t *ret_node)
 {
@@ -205,7 +205,7 @@ static int know_sizes(struct sfs_epochs *e, struct sfs_waiter *waiter)
 	return ret == 0 || ret == -EINPROGRESS || ret == -ECANCELED ? ret : -EIO;
 }
 
-/* What the order needs to know of the shards. */
+/* Request what the order needs: sizes, and with exact lengths all samples. */
 static int know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter)
 {
 	int ret = know_sizes(e, waiter);
@@ -214,7 +214,7 @@ static int know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter)
 				       : ret;
 }
 
-/* Has the rank a sample, if the epoch is dealt so evenly?  The shards are known. */
+/* With equal=, a rank may have no samples: refuse its name.  The shards are known. */
 static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 {
 	uint64_t n, n_bytes;
@@ -234,7 +234,6 @@ static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 	return refuse(name, -EINVAL, why);
 }
 
-/* Ask the stream. */
 static int locate_in_stream(struct sfs_epochs *e, const struct sfs_name *name,
 			    struct sfs_waiter *waiter, struct sfs_place *ret_place)
 {
@@ -250,8 +249,8 @@ static int locate_in_stream(struct sfs_epochs *e, const struct sfs_name *name,
 	return ret;
 }
 
-/* Where the first sample of a name is in its stream, and the end.  The shards are known.
- */
+/* Find where the first sample of a name begins in its stream, and where the stream ends.
+ * The shards are known. */
 static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
 		  struct sfs_waiter *waiter, struct sfs_place *ret_place)
 {
@@ -268,14 +267,14 @@ static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *na
 		return 0;
 	}
 	if (!waiter)
-		return -EINPROGRESS; /* who does not wait is no reason to read shards */
+		return -EINPROGRESS; /* read no shards for a caller that does not wait */
 	ret = locate_in_stream(e, name, waiter, ret_place);
 	if (ret == 0 && is_kept)
 		sfs_names_set_place(e->names, number, *ret_place);
 	return ret;
 }
 
-/* What a file shows of its stream: without @K all of it, and the stream's own zeros. */
+/* The bytes of the stream that a file has: without @K all, to the end of the archive. */
 static int find_extract(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
 			struct sfs_extract *ret)
 {
@@ -375,13 +374,13 @@ int sfs_epochs_open_order(struct sfs_epochs *e, uint64_t node, struct sfs_waiter
 #define DROPPED	  "user.shufflefs.dropped"
 #define SAMPLE_AT "user.shufflefs.sample-at."
 
-/* The number in this file, as if it was its stream's. */
+/* From a number in the stream to one in this file, which may begin later (@K). */
 static uint64_t own_number(const struct sfs_name *name, uint64_t number)
 {
 	return number > name->first ? number - name->first : 0;
 }
 
-/* Which sample of the file holds its byte `offset`? */
+/* Find the number in the stream of the sample at a byte of the file. */
 static int find_sample(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
 		       uint64_t offset, struct sfs_waiter *waiter, uint64_t *ret_number)
 {
@@ -414,7 +413,8 @@ static int print_order(struct sfs_epochs *e, struct sfs_strbuf *text)
 	return 0;
 }
 
-/* How many samples the file has; or how many of its stream `equal` repeats or drops. */
+/* Print the number of samples in the file, or of those that `equal` repeats or drops in
+ * its stream. */
 static int print_count(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
 		       const char *attribute, struct sfs_waiter *waiter,
 		       struct sfs_strbuf *text)
@@ -479,7 +479,7 @@ int sfs_epochs_xattr(struct sfs_epochs *e, uint64_t node, const char *attribute,
 	return print_count(e, node, &name, attribute, waiter, text);
 }
 
-/* Is it known how many samples the stream has, without a look at any shard? */
+/* Is the number of samples known without reading a shard? */
 static bool is_counted(struct sfs_epochs *e, const struct sfs_name *name)
 {
 	struct sfs_stream *stream;

@@ -63,7 +63,7 @@ static int collect(struct sfs_engine *engine, struct number *n)
 	       atomic_load(&c->reads_waited));
 	NUMBER("reads_waited_ns", "Nanoseconds that readers of streams waited.", true,
 	       atomic_load(&c->waited_ns));
-	NUMBER("reads_far", "Random reads of streams, far from every position.", true,
+	NUMBER("reads_random", "Random reads of streams, far from every position.", true,
 	       atomic_load(&c->reads_far));
 	NUMBER("renamed_samples", "Samples that keys=auto moved into a folder.", true,
 	       atomic_load(&c->renamed));

@@ -96,7 +96,7 @@ static void any_file(const uint8_t *data, size_t n)
 
 	for (i = 0; i < n; i++)
 		bytes[i] = bytes[i] == '@' ? 'A'
-					   : bytes[i]; /* header=@/dev/zero has no end */
+					   : bytes[i]; /* header=@/dev/stdin would wait */
 	read_config(bytes, n, NULL, &got);
 	MUST(!got.has_section);
 	done(&got);

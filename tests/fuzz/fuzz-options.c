@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		ret = set_header_file(&o, text, &err);
 	} else {
 		for (p = text; *p; p++)
-			*p = *p == '@' ? 'A' : *p; /* header=@/dev/zero has no end */
+			*p = *p == '@' ? 'A' : *p; /* header=@/dev/stdin would wait */
 		ret = how == 0 ? sfs_options_set_list(&o, text, "-o", &err)
 			       : set_one(&o, text, &err);
 	}

@@ -20,10 +20,12 @@
 #include "source/http/user-headers.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 struct sfs_fetch {
 	struct sfs_fetch_options options; /* its strings are copies */
@@ -489,6 +491,16 @@ static void copy_options(struct sfs_fetch_options *to,
 	to->key = copy(from->key);
 }
 
+/* Refuse it as curl does.  libcurl, which must not require a ~/.netrc, would go on
+ * without credentials. */
+static int check_netrc(const char *path, struct sfs_error *err)
+{
+	if (!path || faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0)
+		return 0;
+	return sfs_error_set(err, -errno, "option 'netrc-file': %s: %s", path,
+			     strerror(errno));
+}
+
 struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 				  struct sfs_error *err)
 {
@@ -496,6 +508,10 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 	const struct sfs_curl_events curl_events = {finish, take_connection, f};
 	const struct sfs_http1_gets_events http1_events = {finish, f};
 
+	if (check_netrc(options->netrc_file, err) < 0) {
+		free(f);
+		return NULL;
+	}
 	copy_options(&f->options, options);
 	f->headers = sfs_user_headers_new(options->headers, options->n_headers);
 	pthread_mutex_init(&f->lock, NULL);

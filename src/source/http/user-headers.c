@@ -18,10 +18,8 @@
 
 /* A spec: a line of its own, or a file. */
 struct part {
-	char *path; /* NULL: no file */
-	char **lines;
-	int n;
-	struct stat stat; /* of the file as it was read; all 0: look again */
+	char *path;		     /* NULL: no file */
+	struct sfs_header_file file; /* its stat all 0: look again */
 	bool has_warned;
 };
 
@@ -40,33 +38,11 @@ bool sfs_user_headers_is_line(const char *line)
 	       strcspn(line, " \t") >= n;
 }
 
-static void drop_lines(char **lines, int n)
+void sfs_header_file_done(struct sfs_header_file *file)
 {
-	while (n > 0)
-		free(lines[--n]);
-	free(lines);
-}
-
-/* All of a regular file, as a string.  NULL: it cannot be read; errno says why. */
-static char *read_file(const char *path, struct stat *ret_stat)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = EINVAL;
-	char *text = NULL;
-	ssize_t n = -1;
-
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, ret_stat) == 0 && S_ISREG(ret_stat->st_mode) &&
-	    ret_stat->st_size <= MOST_BYTES) {
-		text = sfs_calloc(1, MOST_BYTES + 1);
-		n = pread(fd, text, MOST_BYTES, 0);
-		err = errno;
-	}
-	close(fd);
-	errno = err;
-	if (n < 0)
-		free(steal(&text));
-	return text;
+	while (file->n > 0)
+		free(file->lines[--file->n]);
+	free(steal(&file->lines));
 }
 
 /* Split the text, in place, into its lines that are not blank. */
@@ -88,24 +64,73 @@ static int split(char *text, char ***ret_lines)
 	return n;
 }
 
-static bool are_headers(char **lines, int n)
+/* Read to the end, but at most one byte too many.  Returns how many. */
+static ssize_t read_all(int fd, char *ret)
 {
-	int i;
+	size_t n = 0;
+	ssize_t got = 1;
 
-	for (i = 0; i < n; i++)
-		if (!sfs_user_headers_is_line(lines[i]))
-			return false;
-	return true;
+	while (got != 0 && n <= MOST_BYTES) {
+		got = read(fd, ret + n, MOST_BYTES + 1 - n);
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		n += got > 0 ? (size_t)got : 0;
+	}
+	return (ssize_t)n;
 }
 
-static bool is_same(const struct part *part, char **lines, int n)
+static int read_text(int fd, bool may_be_pipe, char *ret, struct stat *ret_stat,
+		     struct sfs_error *err)
+{
+	ssize_t n;
+
+	if (fstat(fd, ret_stat) < 0)
+		return sfs_error_set(err, -errno, "%s", strerror(errno));
+	if (!may_be_pipe && !S_ISREG(ret_stat->st_mode))
+		return sfs_error_set(err, -EINVAL, "not a regular file");
+	n = read_all(fd, ret);
+	if (n < 0)
+		return sfs_error_set(err, (int)n, "%s", strerror((int)-n));
+	if (n > MOST_BYTES)
+		return sfs_error_set(err, -EINVAL, "larger than 64 KiB");
+	if (memchr(ret, 0, (size_t)n))
+		return sfs_error_set(err, -EINVAL, "it has a NUL in it");
+	return 0;
+}
+
+int sfs_header_file_read(const char *path, bool may_be_pipe, struct sfs_header_file *ret,
+			 struct sfs_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | (may_be_pipe ? 0 : O_NONBLOCK));
+	sfs_autofree char *text = sfs_calloc(1, MOST_BYTES + 2);
+	struct sfs_header_file file = {0};
+	int i, code;
+
+	if (fd < 0)
+		return sfs_error_set(err, -errno, "%s", strerror(errno));
+	code = read_text(fd, may_be_pipe, text, &file.stat, err);
+	close(fd);
+	if (code < 0)
+		return code;
+	file.n = split(text, &file.lines);
+	for (i = 0; i < file.n && sfs_user_headers_is_line(file.lines[i]);)
+		i++;
+	if (i == file.n) {
+		*ret = file;
+		return 0;
+	}
+	sfs_header_file_done(&file);
+	return sfs_error_set(err, -EINVAL, "expected 'Name: value' on each line");
+}
+
+static bool is_same(const struct sfs_header_file *a, const struct sfs_header_file *b)
 {
 	int i;
 
-	if (part->n != n)
+	if (a->n != b->n)
 		return false;
-	for (i = 0; i < n; i++)
-		if (strcmp(part->lines[i], lines[i]) != 0)
+	for (i = 0; i < a->n; i++)
+		if (strcmp(a->lines[i], b->lines[i]) != 0)
 			return false;
 	return true;
 }
@@ -131,34 +156,22 @@ static void warn(struct part *part, const char *why)
 /* true: the file holds other lines than before. */
 static bool read_part(struct part *part)
 {
-	sfs_autofree char *text = NULL;
-	char **lines = NULL;
-	struct stat st;
-	int n;
+	struct sfs_header_file now, before = part->file;
+	struct sfs_error err;
+	bool has_changed;
 
-	memset(&part->stat, 0, sizeof part->stat);
-	text = read_file(part->path, &st);
-	if (!text) {
-		warn(part, strerror(errno));
+	memset(&part->file.stat, 0, sizeof part->file.stat);
+	if (sfs_header_file_read(part->path, false, &now, &err) < 0) {
+		warn(part, err.text);
 		return false;
 	}
-	n = split(text, &lines);
-	if (n == 0 || !are_headers(lines, n)) {
-		if (n > 0)
-			warn(part, "not of the form 'Name: value'");
-		drop_lines(lines, n);
-		return false;
-	}
-	part->stat = st;
+	if (now.n == 0)
+		return false; /* it is being written */
 	part->has_warned = false;
-	if (is_same(part, lines, n)) {
-		drop_lines(lines, n);
-		return false;
-	}
-	drop_lines(part->lines, part->n);
-	part->lines = lines;
-	part->n = n;
-	return true;
+	part->file = now;
+	has_changed = !is_same(&before, &now);
+	sfs_header_file_done(&before);
+	return has_changed;
 }
 
 static void init_part(struct part *part, const char *spec)
@@ -168,7 +181,7 @@ static void init_part(struct part *part, const char *spec)
 
 	if (n > 0)
 		part->path = sfs_strndup(spec + 1, n - 1);
-	part->n = split(lines, &part->lines);
+	part->file.n = split(lines, &part->file.lines);
 }
 
 struct sfs_user_headers *sfs_user_headers_new(char **specs, int n)
@@ -190,7 +203,7 @@ void sfs_user_headers_free(struct sfs_user_headers *h)
 	if (!h)
 		return;
 	for (i = 0; i < h->n_parts; i++) {
-		drop_lines(h->parts[i].lines, h->parts[i].n);
+		sfs_header_file_done(&h->parts[i].file);
 		free(h->parts[i].path);
 	}
 	free(h->parts);
@@ -210,7 +223,7 @@ bool sfs_user_headers_look(struct sfs_user_headers *h, bool must, uint64_t now_n
 	for (i = 0; i < h->n_parts; i++) {
 		part = &h->parts[i];
 		if (!part->path || (!must && stat(part->path, &st) == 0 &&
-				    is_same_file(&st, &part->stat)))
+				    is_same_file(&st, &part->file.stat)))
 			continue;
 		if (!read_part(part))
 			continue;
@@ -231,7 +244,7 @@ int sfs_user_headers_n(const struct sfs_user_headers *h)
 	int i, n = 0;
 
 	for (i = 0; i < h->n_parts; i++)
-		n += h->parts[i].n;
+		n += h->parts[i].file.n;
 	return n;
 }
 
@@ -239,7 +252,7 @@ const char *sfs_user_headers_line(const struct sfs_user_headers *h, int number)
 {
 	const struct part *part = h->parts;
 
-	for (; number >= part->n; part++)
-		number -= part->n;
-	return part->lines[number];
+	for (; number >= part->file.n; part++)
+		number -= part->file.n;
+	return part->file.lines[number];
 }

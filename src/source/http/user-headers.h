@@ -11,13 +11,30 @@
 #ifndef SFS_USER_HEADERS_H
 #define SFS_USER_HEADERS_H
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 struct sfs_user_headers;
 
+/* The lines of a file: no blank ones, no blanks at their ends. */
+struct sfs_header_file {
+	char **lines;
+	int n;
+	struct stat stat; /* when it was read */
+};
+
 /* Is it one line of the form "Name: value"? */
 bool sfs_user_headers_is_line(const char *line);
+
+/* Read a file of such lines.  Never waits, unless it `may_be_pipe`.  -EINVAL: not a
+ * regular file, more than 64 KiB, or another line in it; other errors are the system's.
+ * *err says why, without the name of the file or a line. */
+int sfs_header_file_read(const char *path, bool may_be_pipe, struct sfs_header_file *ret,
+			 struct sfs_error *err);
+void sfs_header_file_done(struct sfs_header_file *file);
 
 /* Each spec is a line; or "@FILE" and the lines that the file held, with a newline before
  * each. */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A read far from every reader's position costs a survey of the shards once, and from
+# A read away from every reader's position costs a scan of the shards once, and from
 # then on little more than its own bytes.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 requires_fuse
@@ -11,7 +11,7 @@ mount_ds -o lanes=8,readahead=0 data mnt
 "$python" "$top/tests/check-reads.py" mnt/epochs/0.tar mnt/epochs/0.tar --how direct --reads 1 --seed x
 
 fetched_before=$(stat_of mnt fetched_bytes)
-[ "$fetched_before" -le $((total * 2)) ] || fail "$fetched_before bytes for the first far reads"
+[ "$fetched_before" -le $((total * 2)) ] || fail "$fetched_before bytes for the first random reads"
 
 # 200 reads of 4 KiB, all over the epoch.
 "$python" - <<'EOF'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# With indexes a far read costs no look at the headers: little more than its own bytes, from
+# With indexes a random read needs no headers: little more than its own bytes, from
 # the first one on, and the bytes are right.  A lying index is noticed where a sample begins.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 . "$top/tests/indexed.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Who reads on from the middle of an epoch is served like who began at its start: each
+# A reader that reads on from the middle of an epoch is served like one from the start: each
 # byte is fetched about once.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 requires_fuse
@@ -14,7 +14,7 @@ dd if=mnt/epochs/2.tar of=tail.tar bs=1M skip=$half iflag=direct status=none
 dd if=whole.tar of=wanted.tar bs=1M skip=$half status=none
 same wanted.tar tail.tar
 fetched=$(stat_of mnt fetched_bytes)
-# The survey may have read all, the tail half of it again.
+# The scan may have read all, the tail half of it again.
 [ "$fetched" -le $((size * 2)) ] || fail "fetched $fetched of a stream of $size"
-[ "$(stat_of mnt reads_far)" -le 20 ] || fail "$(stat_of mnt reads_far) far reads"
+[ "$(stat_of mnt reads_random)" -le 20 ] || fail "$(stat_of mnt reads_random) random reads"
 umount_ds mnt
