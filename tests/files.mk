@@ -83,6 +83,7 @@ unit_tests = \
 	tests/unit-log-lines-hold-no-control-characters \
 	tests/unit-magic-tells-what-a-file-is-instead-of-a-tar \
 	tests/unit-members-are-found-by-number-and-by-byte \
+	tests/unit-merge-takes-the-least-time-of-all-lanes \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \
 	tests/unit-netpath-belongs-to-the-server-of-an-object \
