@@ -440,7 +440,8 @@ int sfs_prefetch_new(const struct sfs_prefetch_settings *settings,
 {
 	const struct sfs_order *order = settings->order;
 	struct sfs_prefetch *p;
-	uint32_t l;
+	uint64_t number;
+	uint32_t l, shard;
 	int ret = 0;
 
 	p = sfs_calloc(1, sizeof *p + order->n_lanes * sizeof p->lanes[0]);
@@ -453,9 +454,11 @@ int sfs_prefetch_new(const struct sfs_prefetch_settings *settings,
 	sfs_list_init(&p->parts);
 	for (l = 0; l < order->n_lanes; l++)
 		sfs_lane_init(&p->lanes[l].at, order, l);
-	for (l = 0; at && l < order->n_lanes && ret == 0; l++)
-		ret = sfs_prefetch_lane_start(p, &p->lanes[l], locator,
-					      at->round + (l < at->lane));
+	for (l = 0; at && l < order->n_lanes && ret == 0; l++) {
+		ret = sfs_locator_lane_number(locator, at, l, &number, &shard);
+		if (ret == 0)
+			ret = sfs_prefetch_lane_start(p, &p->lanes[l], locator, number);
+	}
 	if (ret < 0) {
 		sfs_prefetch_free(p);
 		return ret;

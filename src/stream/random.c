@@ -126,9 +126,10 @@ static int find_key_before(struct sfs_random_reads *all, const struct sfs_spot *
 
 	*ret_key = 0;
 	/* Go back to a sample whose key cannot clash with the one before. */
-	while (all->runtime->keys == SFS_KEYS_AUTO && is_open &&
-	       sfs_locator_previous(&all->locator, &at)) {
-		ret = sfs_locator_sample(&all->locator, &at, &sample, ret_shard);
+	while (all->runtime->keys == SFS_KEYS_AUTO && is_open) {
+		ret = sfs_locator_previous(&all->locator, &at, ret_shard);
+		if (ret == 0)
+			ret = sfs_locator_sample(&all->locator, &at, &sample, ret_shard);
 		if (ret < 0)
 			break;
 		if (n > 0) {
@@ -147,6 +148,8 @@ static int find_key_before(struct sfs_random_reads *all, const struct sfs_spot *
 		chain[n].hash = sample->key_hash;
 		chain[n++].shard = sample->shard;
 	}
+	if (ret == -ENOENT)
+		ret = 0;
 	while (n > 0 && ret == 0) {
 		n--;
 		*ret_key = sfs_rewrite_key(*ret_key, chain[n].hash,
@@ -354,6 +357,7 @@ static int locate(struct sfs_random_reads *all, uint64_t number,
 		  struct sfs_place *ret_place, uint32_t *ret_shard)
 {
 	struct sfs_spot at, end;
+	uint64_t n_samples;
 	int ret;
 
 	pthread_rwlock_rdlock(&all->runtime->shards.drop_lock);
@@ -361,12 +365,15 @@ static int locate(struct sfs_random_reads *all, uint64_t number,
 	if (ret == 0)
 		ret = sfs_locator_nth(&all->locator, UINT64_MAX, &end, ret_shard);
 	if (ret == 0)
-		*ret_place = (struct sfs_place){
-			.offset = at.offset,
-			.end = end.offset,
-			.n_samples = sfs_locator_number(&all->locator, &end),
-			.n_repeated = all->order->repeating != SFS_NO_LANE,
-			.n_dropped = all->order->shortened != SFS_NO_LANE};
+		ret = sfs_locator_number(&all->locator, &end, &n_samples, ret_shard);
+	if (ret == 0)
+		*ret_place = (struct sfs_place){.offset = at.offset,
+						.end = end.offset,
+						.n_samples = n_samples,
+						.n_repeated = all->order->repeating !=
+							      SFS_NO_LANE,
+						.n_dropped = all->order->shortened !=
+							     SFS_NO_LANE};
 	pthread_rwlock_unlock(&all->runtime->shards.drop_lock);
 	return ret;
 }
@@ -380,7 +387,7 @@ static int find_number(struct sfs_random_reads *all, uint64_t offset,
 	pthread_rwlock_rdlock(&all->runtime->shards.drop_lock);
 	ret = sfs_locator_find(&all->locator, offset, &at, ret_shard);
 	if (ret == 0)
-		*ret_number = sfs_locator_number(&all->locator, &at);
+		ret = sfs_locator_number(&all->locator, &at, ret_number, ret_shard);
 	pthread_rwlock_unlock(&all->runtime->shards.drop_lock);
 	return ret;
 }
