@@ -12,16 +12,17 @@
 #include "order/partition.h"
 #include "catalog/index-format.h"
 #include "order/locate.h"
-#include "mapped.h"
 #include "base/alloc.h"
 #include "order/iterate.h"
 #include "base/rng.h"
 #include "base/strbuf.h"
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,7 +34,10 @@ static struct {
 } wanted = {10000, 10000, 3, "shard,1M,sample", NULL};
 
 static struct sfs_sample_table *tables;
-static struct sfs_filemap *files;
+static struct mapped {
+	void *bytes;
+	size_t n;
+} * files;
 
 /* ---- clocks ---- */
 
@@ -153,14 +157,31 @@ static char *index_path(uint32_t shard)
 	return sfs_asprintf("%s/%u-%06u.index", wanted.folder, wanted.n_samples, shard);
 }
 
+static struct mapped map_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct mapped file = {0};
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		fail(path, "cannot be opened");
+	file.n = (size_t)st.st_size;
+	file.bytes = mmap(NULL, file.n, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (file.bytes == MAP_FAILED)
+		fail(path, "cannot be mapped");
+	close(fd);
+	return file;
+}
+
 static void open_index(uint32_t shard)
 {
 	sfs_autofree char *path = index_path(shard);
 	struct sfs_error err = {0};
 	struct sfs_index index;
 
-	if (sfs_filemap_open(path, &files[shard], &err) < 0 ||
-	    sfs_index_open(files[shard].bytes, files[shard].n, &index, &err) < 0)
+	files[shard] = map_file(path);
+	if (sfs_index_open(files[shard].bytes, files[shard].n, files[shard].n, &index,
+			   &err) < 0)
 		fail(path, err.text);
 	sfs_sample_table_borrow(&tables[shard], index.entries, index.n_samples);
 }
@@ -171,7 +192,9 @@ static void close_tables(void)
 
 	for (i = 0; i < wanted.n_shards; i++) {
 		sfs_sample_table_done(&tables[i]);
-		sfs_filemap_done(&files[i]);
+		if (files[i].bytes)
+			munmap(files[i].bytes, files[i].n);
+		files[i] = (struct mapped){0};
 	}
 }
 
