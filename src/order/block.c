@@ -90,15 +90,16 @@ static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 			 const struct sfs_sample_table *table, uint64_t n,
 			 struct sfs_block *b)
 {
+	const bool is_dealt = lane->order->bases != NULL;
 	uint64_t in_table = sfs_sample_table_place(table, lane->index);
-	uint64_t place = is_dealt(lane)
-				 ? lane->ends[2]
-				 : lane->base + in_table -
-					   sfs_sample_table_place(table, slice->first);
+	uint64_t place = lane->ends[2];
 	struct sfs_sample_table_sample s;
 
+	if (!is_dealt)
+		place = lane->base + in_table -
+			sfs_sample_table_place(table, slice->first);
 	for (;; lane->index++, lane->number++) {
-		if (is_dealt(lane) && lane->index < n)
+		if (is_dealt && lane->index < n)
 			place = lane->base + sfs_sample_table_start(table, lane->index);
 		if (b->n > 0 && place >= b->end_place)
 			return true;
@@ -113,7 +114,8 @@ static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 		add_sample(b, lane, slice->shard, &s);
 		place += s.n_bytes;
 		in_table += s.n_bytes;
-		add_end(lane, place);
+		if (is_dealt)
+			add_end(lane, place);
 	}
 }
 

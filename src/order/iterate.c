@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define N_WINDOW  4096 /* samples, about */
-#define N_BUCKETS 8192
+#define N_BUCKETS 4096
 #define N_GROUP	  16 /* lanes whose cache misses overlap */
 
 struct sfs_iterator_lane {
@@ -28,11 +28,16 @@ void sfs_iterator_init(struct sfs_iterator *it, const struct sfs_order *order,
 {
 	uint32_t l;
 
-	*it = (struct sfs_iterator){.order = order, .tables = *tables, .span = 1};
+	*it = (struct sfs_iterator){.order = order, .tables = *tables};
+	if (order->bases)
+		it->span = 1;
+	else
+		it->span =
+			order->n_lanes < N_WINDOW ? N_WINDOW / (order->n_lanes + 1) : 1;
 	it->lanes = sfs_calloc(order->n_lanes, sizeof *it->lanes);
 	it->left = sfs_calloc(order->n_lanes, sizeof *it->left);
 	it->n_left = order->n_lanes;
-	it->counts = sfs_calloc(N_BUCKETS + 1, sizeof *it->counts);
+	it->counts = sfs_calloc(N_BUCKETS, sizeof *it->counts);
 	for (l = 0; l < order->n_lanes; l++) {
 		sfs_lane_init(&it->lanes[l].at, order, l);
 		it->left[l] = l;
@@ -48,7 +53,7 @@ void sfs_iterator_done(struct sfs_iterator *it)
 	free(it->lanes);
 	free(it->left);
 	free(it->window);
-	free(it->times);
+	free(it->keys);
 	free(it->sorted);
 	free(it->counts);
 	*it = (struct sfs_iterator){0};
@@ -111,93 +116,147 @@ static bool have_block(struct sfs_iterator *it, struct sfs_iterator_lane *lane)
 	return sfs_lane_form(&lane->at, &it->tables, &lane->block, &shard) == 0;
 }
 
-static void grow_window(struct sfs_iterator *it)
+static void have_window(struct sfs_iterator *it, uint64_t n)
 {
-	it->capacity = it->capacity ? 2 * it->capacity : N_WINDOW;
+	if (n <= it->capacity)
+		return;
+	it->capacity = n < N_WINDOW ? N_WINDOW : (uint32_t)(n + n / 2);
 	it->window = sfs_reallocarray(it->window, it->capacity, sizeof *it->window);
-	it->times = sfs_reallocarray(it->times, it->capacity, sizeof *it->times);
+	if (!it->order->bases)
+		return;
+	it->keys = sfs_reallocarray(it->keys, it->capacity, sizeof *it->keys);
 	it->sorted = sfs_reallocarray(it->sorted, it->capacity, sizeof *it->sorted);
 }
 
-/* Lay out the lane's samples that are due before `end`.  false: it has ended. */
-static bool lay_out(struct sfs_iterator *it, struct sfs_iterator_lane *lane, uint64_t end)
+/* Lay out the samples of an equal lane, the k-th of those that are left: there is one of
+ * each lane at each time, so its place in the window is known.  (Where lanes end, the
+ * first ones are one sample longer.)  false: the lane has ended. */
+static bool lay_out_turns(struct sfs_iterator *it, struct sfs_iterator_lane *lane,
+			  uint32_t k)
 {
-	const struct sfs_block *block = &lane->block;
+	uint64_t r, n = it->n_left;
 
-	for (; have_block(it, lane); lane->t++) {
-		if (block->times[lane->t] >= end)
-			return true;
-		if (it->n == it->capacity)
-			grow_window(it);
-		it->window[it->n] = *sfs_block_at(block, lane->t);
-		it->times[it->n++] = block->times[lane->t] - it->time;
+	for (r = 0; r < it->span && have_block(it, lane); r++, it->n++)
+		it->window[r * n + k] = *sfs_block_at(&lane->block, lane->t++);
+	return r == it->span;
+}
+
+/* Lay out the lane's samples that are due before the window's end.  false: the lane has
+ * ended. */
+static bool lay_out(struct sfs_iterator *it, struct sfs_iterator_lane *lane)
+{
+	const uint64_t time = it->time, span = it->span;
+	const struct sfs_block *block = &lane->block;
+	uint32_t *counts = it->counts, shift = it->shift, n = it->n;
+	uint64_t due;
+	size_t t;
+
+	for (; have_block(it, lane); lane->t = t) {
+		have_window(it, n + block->n);
+		for (t = lane->t; t < block->n; t++, n++) {
+			due = block->times[t] - time;
+			if (due >= span) {
+				lane->t = t;
+				it->n = n;
+				return true;
+			}
+			it->window[n] = *sfs_block_at(block, t);
+			it->keys[n] = due << 32 | n;
+			counts[due >> shift]++;
+		}
 	}
+	it->n = n;
 	return false;
 }
 
-/* Within a bucket, most often of one sample. */
-static void sort_buckets(struct sfs_iterator *it)
+/* The keys are in buckets; most often in one of their own. */
+static void sort_buckets(uint64_t *keys, uint32_t n)
 {
-	uint32_t i, k, at;
+	uint64_t key;
+	uint32_t i, k;
 
-	for (i = 1; i < it->n; i++) {
-		at = it->sorted[i];
-		for (k = i; k > 0 && it->times[it->sorted[k - 1]] > it->times[at]; k--)
-			it->sorted[k] = it->sorted[k - 1];
-		it->sorted[k] = at;
+	for (i = 1; i < n; i++) {
+		key = keys[i];
+		for (k = i; k > 0 && keys[k - 1] > key; k--)
+			keys[k] = keys[k - 1];
+		keys[k] = key;
 	}
 }
 
 /* Sort the window by (time, lane, number in the lane). */
 static void sort(struct sfs_iterator *it)
 {
-	uint32_t *counts = it->counts, n_buckets, i;
-	int shift = 0;
+	uint32_t i, at = 0, count;
 
-	while ((it->span - 1) >> shift >= N_BUCKETS)
-		shift++;
-	n_buckets = (uint32_t)((it->span - 1) >> shift) + 1;
-	memset(counts, 0, (n_buckets + 1) * sizeof *counts);
+	for (i = 0; at < it->n; i++) { /* where the bucket begins */
+		count = it->counts[i];
+		it->counts[i] = at;
+		at += count;
+	}
 	for (i = 0; i < it->n; i++)
-		counts[(it->times[i] >> shift) + 1]++;
-	for (i = 0; i < n_buckets; i++)
-		counts[i + 1] += counts[i];
-	for (i = 0; i < it->n; i++)
-		it->sorted[counts[it->times[i] >> shift]++] = i;
-	if (shift > 0)
-		sort_buckets(it);
+		it->sorted[it->counts[it->keys[i] >> 32 >> it->shift]++] = it->keys[i];
+	if (it->shift > 0)
+		sort_buckets(it->sorted, it->n);
 }
 
-/* Lay out the next window; it may be empty. */
-static void fill(struct sfs_iterator *it)
+/* Choose buckets for the window, as few units of time long as their number allows. */
+static void begin_buckets(struct sfs_iterator *it)
 {
-	uint32_t n = it->n_left, n_left = 0, k;
+	uint64_t last = it->span - 1;
 
-	it->n_ahead = it->n / (n + 1) + 2;
-	it->i = it->n = 0;
-	for (k = 0; k < n; k++) {
-		if (k % N_GROUP == 0)
-			prefetch(it, k, n);
-		if (lay_out(it, &it->lanes[it->left[k]], it->time + it->span))
-			it->left[n_left++] = it->left[k];
-	}
-	it->n_left = n_left;
-	sort(it);
-	it->time += it->span;
+	for (it->shift = 0; last >> it->shift >= N_BUCKETS;)
+		it->shift++;
+	memset(it->counts, 0, ((last >> it->shift) + 1) * sizeof *it->counts);
+}
+
+/* The next window shall have about as many samples as it should. */
+static void set_span(struct sfs_iterator *it)
+{
 	if (it->n < N_WINDOW / 2 && it->span < SFS_TIMES)
 		it->span *= 2;
 	else if (it->n > N_WINDOW && it->span > 1)
 		it->span /= 2;
 }
 
+/* Lay out the next window; it may be empty. */
+static void fill(struct sfs_iterator *it)
+{
+	uint32_t n = it->n_left, n_left = 0, k;
+	struct sfs_iterator_lane *lane;
+	bool is_dealt = it->order->bases != NULL;
+
+	it->n_ahead = is_dealt ? it->n / (n + 1) + 2 : (uint32_t)it->span;
+	it->i = it->n = 0;
+	if (is_dealt)
+		begin_buckets(it);
+	else
+		have_window(it, n * it->span);
+	for (k = 0; k < n; k++) {
+		if (k % N_GROUP == 0)
+			prefetch(it, k, n);
+		lane = &it->lanes[it->left[k]];
+		if (is_dealt ? lay_out(it, lane) : lay_out_turns(it, lane, k))
+			it->left[n_left++] = it->left[k];
+	}
+	it->n_left = n_left;
+	it->time += it->span;
+	if (!is_dealt)
+		return;
+	sort(it);
+	set_span(it);
+}
+
 const struct sfs_block_sample *sfs_iterator_next(struct sfs_iterator *it)
 {
+	uint32_t i;
+
 	while (it->i == it->n) {
 		if (it->n_left == 0)
 			return NULL;
 		fill(it);
 	}
-	return &it->window[it->sorted[it->i++]];
+	i = it->i++;
+	return &it->window[it->sorted ? (uint32_t)it->sorted[i] : i];
 }
 
 void sfs_iterator_seek(struct sfs_iterator *it, struct sfs_locator *map, uint64_t time)
@@ -224,8 +283,8 @@ uint64_t sfs_iterator_memory(const struct sfs_iterator *it)
 	uint64_t n_lanes = it->order ? it->order->n_lanes : 0, n, l;
 
 	n = n_lanes * (sizeof *it->lanes + sizeof *it->left) +
-	    (N_BUCKETS + 1) * sizeof *it->counts +
-	    it->capacity * (sizeof *it->window + sizeof *it->times + sizeof *it->sorted);
+	    N_BUCKETS * sizeof *it->counts +
+	    it->capacity * (sizeof *it->window + sizeof *it->keys + sizeof *it->sorted);
 	for (l = 0; l < n_lanes; l++)
 		n += it->lanes[l].block.capacity *
 		     (sizeof *it->lanes[l].block.samples +

@@ -24,11 +24,12 @@ struct sfs_iterator {
 	uint64_t time;			 /* at which the next window begins */
 	uint64_t span;			 /* how long that is */
 	struct sfs_block_sample *window; /* lane after lane */
-	uint64_t *times;
-	uint32_t *sorted; /* the i-th of the window is window[sorted[i]] */
+	uint64_t *keys;	  /* of each: when it is due in the window << 32 | its index */
+	uint64_t *sorted; /* the keys */
 	uint32_t i, n, capacity;
 	uint32_t n_ahead; /* how many a lane has in a window, about */
-	uint32_t *counts;
+	uint32_t *counts; /* of those due within the same 1 << shift units of time */
+	uint32_t shift;
 };
 
 /* All tables must be whole and stay so. */
