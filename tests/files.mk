@@ -101,6 +101,7 @@ unit_tests = \
 	tests/unit-partition-interleaves-ranks-into-the-epoch \
 	tests/unit-pax-records-are-checked-to-the-byte \
 	tests/unit-prefetch-keeps-what-came-before-a-failure \
+	tests/unit-prefetch-reads-a-fast-lane-further-ahead \
 	tests/unit-prefetch-requests-each-lane-before-it-runs-dry \
 	tests/unit-progress-is-one-line-of-a-terminal \
 	tests/unit-psi-is-answered-fast \
@@ -130,6 +131,7 @@ unit_tests = \
 	tests/unit-stream-ends-a-cursor-only-when-nobody-reads-it \
 	tests/unit-stream-fails-a-read-only-for-bytes-that-it-needs \
 	tests/unit-stream-gives-the-epoch-whatever-ends-when \
+	tests/unit-stream-holds-no-more-than-its-plan \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit-timer-fires-when-due \
 	tests/unit-top-report-shows-what-stats-say \
