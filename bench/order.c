@@ -12,16 +12,17 @@
 #include "order/partition.h"
 #include "catalog/index-format.h"
 #include "order/locate.h"
-#include "mapped.h"
 #include "base/alloc.h"
 #include "order/iterate.h"
 #include "base/rng.h"
 #include "base/strbuf.h"
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,7 +34,10 @@ static struct {
 } wanted = {10000, 10000, 3, "shard,1M,sample", NULL};
 
 static struct sfs_sample_table *tables;
-static struct sfs_filemap *files;
+static struct mapped {
+	void *bytes;
+	size_t n;
+} * files;
 
 /* ---- clocks ---- */
 
@@ -95,6 +99,14 @@ static const struct sfs_sample_table *table_of(void *ctx, uint32_t shard)
 	return &tables[shard];
 }
 
+/* As make_table() makes them: no gaps, and an end of zeros. */
+static uint64_t size_of(void *ctx, uint32_t shard)
+{
+	return sfs_sample_table_place(&tables[shard],
+				      sfs_sample_table_n(&tables[shard])) +
+	       1024;
+}
+
 static bool totals_of(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes)
 {
 	*ret_n = sfs_sample_table_n(&tables[shard]);
@@ -102,7 +114,7 @@ static bool totals_of(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_
 	return true;
 }
 
-static const struct sfs_sample_tables all_tables = {.get = table_of};
+static const struct sfs_sample_tables all_tables = {.get = table_of, .size = size_of};
 static const struct sfs_share all = {.first = 0, .step = 1, .n_ranks = 1};
 
 /* The bytes of the shard. */
@@ -113,8 +125,8 @@ static uint64_t make_table(struct sfs_sample_table *t, uint32_t shard)
 
 	for (i = 0; i < wanted.n_samples; i++) {
 		n_bytes = 512 * (2 + sfs_rng_below(&r, 427));
-		sfs_sample_table_add(t,
-			      &(struct sfs_extent){at, n_bytes, sfs_rng_next(&r), false});
+		sfs_sample_table_add(t, &(struct sfs_extent){at, n_bytes,
+							     sfs_rng_next(&r), false});
 		at += n_bytes;
 	}
 	sfs_sample_table_end(t, SFS_SAMPLE_TABLE_WHOLE);
@@ -145,14 +157,31 @@ static char *index_path(uint32_t shard)
 	return sfs_asprintf("%s/%u-%06u.index", wanted.folder, wanted.n_samples, shard);
 }
 
+static struct mapped map_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct mapped file = {0};
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		fail(path, "cannot be opened");
+	file.n = (size_t)st.st_size;
+	file.bytes = mmap(NULL, file.n, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (file.bytes == MAP_FAILED)
+		fail(path, "cannot be mapped");
+	close(fd);
+	return file;
+}
+
 static void open_index(uint32_t shard)
 {
 	sfs_autofree char *path = index_path(shard);
 	struct sfs_error err = {0};
 	struct sfs_index index;
 
-	if (sfs_filemap_open(path, &files[shard], &err) < 0 ||
-	    sfs_index_open(files[shard].bytes, files[shard].n, &index, &err) < 0)
+	files[shard] = map_file(path);
+	if (sfs_index_open(files[shard].bytes, files[shard].n, files[shard].n, &index,
+			   &err) < 0)
 		fail(path, err.text);
 	sfs_sample_table_borrow(&tables[shard], index.entries, index.n_samples);
 }
@@ -163,7 +192,9 @@ static void close_tables(void)
 
 	for (i = 0; i < wanted.n_shards; i++) {
 		sfs_sample_table_done(&tables[i]);
-		sfs_filemap_done(&files[i]);
+		if (files[i].bytes)
+			munmap(files[i].bytes, files[i].n);
+		files[i] = (struct mapped){0};
 	}
 }
 
@@ -217,6 +248,7 @@ static void measure_map(struct work *w, const struct sfs_order *order)
 	struct span begin = now();
 	struct sfs_locator map;
 	struct sfs_spot spot;
+	uint64_t number;
 	uint32_t shard;
 	size_t i;
 
@@ -228,7 +260,8 @@ static void measure_map(struct work *w, const struct sfs_order *order)
 	for (i = 0; i < SFS_COUNT(numbers); i++) {
 		begin = now();
 		if (sfs_locator_nth(&map, numbers[i], &spot, &shard) < 0 ||
-		    sfs_locator_number(&map, &spot) != numbers[i])
+		    sfs_locator_number(&map, &spot, &number, &shard) < 0 ||
+		    number != numbers[i])
 			fail(w->segment, "the map has another number");
 		note(&w->nth[i], begin);
 	}

@@ -79,6 +79,7 @@ libshufflefs_la_SOURCES = \
 	src/order/block.c src/order/block.h \
 	src/order/iterate.c src/order/iterate.h \
 	src/order/locate.c src/order/locate.h \
+	src/order/merge.c src/order/merge.h \
 	src/order/name.c src/order/name.h \
 	src/order/order.c src/order/order.h \
 	src/order/partition.c src/order/partition.h \

@@ -16,9 +16,10 @@
 struct made_shard {
 	struct sfs_extent extents[MAX_SAMPLES];
 	size_t n;
-	uint64_t n_bytes;	/* the sum of the extents */
+	uint64_t n_bytes;	       /* the sum of the extents */
+	uint64_t size;		       /* of the file */
 	struct sfs_sample_table table; /* as far as it has grown */
-	bool is_hidden;		/* the table is not at hand */
+	bool is_hidden;		       /* the table is not at hand */
 	bool has_totals;
 };
 
@@ -26,6 +27,7 @@ struct made_sample {
 	uint32_t shard;
 	size_t index; /* in the shard */
 	uint64_t offset;
+	uint64_t time;
 };
 
 static struct {
@@ -36,17 +38,54 @@ static struct {
 	size_t n_lane[MAX_SHARDS];
 	struct made_sample epoch[MAX_SHARDS * MAX_SAMPLES];
 	uint32_t lane_of[MAX_SHARDS * MAX_SAMPLES];
-	uint64_t round_of[MAX_SHARDS * MAX_SAMPLES];
+	uint64_t number_of[MAX_SHARDS * MAX_SAMPLES]; /* in its lane */
+	uint64_t seed;
 	size_t n;
 	uint64_t n_bytes;
 } made;
+
+/* The bytes of a dealt lane's shards before its m-th, or of all. */
+static inline uint64_t made_base(uint32_t l, size_t m)
+{
+	uint64_t base = 0;
+
+	while (m-- > 0)
+		base += (made.shards[sfs_order_slice(&made.order, l, (uint32_t)m)->shard]
+				 .size +
+			 511) /
+			512 * 512;
+	return base;
+}
+
+/* The time of sample i of a dealt lane's m-th shard, as docs/ORDER.md says it. */
+static inline uint64_t made_time(uint32_t l, size_t m, size_t i)
+{
+	const struct made_shard *s =
+		&made.shards[sfs_order_slice(&made.order, l, (uint32_t)m)->shard];
+	const uint64_t words[] = {made.seed, 3,
+				  made.order.share.first + l * made.order.share.step, 0,
+				  3};
+	unsigned __int128 v = 3 * made_base(l, m), h,
+			  z = made_base(l, sfs_order_lane_slices(&made.order, l));
+	struct sfs_rng r;
+	size_t k;
+
+	sfs_rng_init(&r, words, 5);
+	h = (1u << 30) + sfs_rng_below(&r, 1ULL << 31);
+	for (k = 1; k <= 3 && k <= i; k++)
+		v += s->extents[i - k].start + s->extents[i - k].n_bytes;
+	return (uint64_t)(2 * v < 3 * z
+				  ? 2 * v * h / (3 * z)
+				  : h + (2 * v - 3 * z) * ((1ULL << 32) - h) / (3 * z));
+}
 
 /* The samples of a lane, piece after piece. */
 static inline void make_lane(uint32_t l)
 {
 	static struct made_sample flat[MAX_SHARDS * MAX_SAMPLES];
-	static uint64_t pieces[MAX_SHARDS * MAX_SAMPLES];
+	static uint64_t pieces[MAX_SHARDS * MAX_SAMPLES], times[MAX_SHARDS * MAX_SAMPLES];
 	static uint32_t perm[MAX_SHARDS * MAX_SAMPLES];
+	bool is_dealt = !made.order.has_equal_lanes;
 	uint64_t place = 0;
 	size_t n = 0, i, k, m;
 
@@ -56,7 +95,10 @@ static inline void make_lane(uint32_t l)
 		size_t end = slice->n == SFS_SLICE_ALL ? s->n : slice->first + slice->n;
 
 		for (i = slice->first; i < end; i++, n++) {
-			flat[n] = (struct made_sample){slice->shard, i, 0};
+			flat[n] = (struct made_sample){.shard = slice->shard, .index = i};
+			times[n] = is_dealt ? made_time(l, m, i) : n;
+			if (is_dealt)
+				place = made_base(l, m) + s->extents[i].start;
 			for (k = 0; place >= sfs_order_piece_end(&made.order, k);)
 				k++;
 			pieces[n] =
@@ -68,8 +110,10 @@ static inline void make_lane(uint32_t l)
 		for (k = 0; i + k < n && pieces[i + k] == pieces[i];)
 			k++;
 		sfs_order_block(&made.order, l, pieces[i], perm, k);
-		for (m = 0; m < k; m++)
+		for (m = 0; m < k; m++) {
 			made.lanes[l][i + m] = flat[i + perm[m]];
+			made.lanes[l][i + m].time = times[i + m];
+		}
 	}
 	made.n_lane[l] = n - (l == made.order.shortened);
 }
@@ -95,33 +139,49 @@ static inline void make_shards(struct sfs_rng *r, uint32_t n_shards, size_t most
 			at += s->extents[i].n_bytes;
 			s->n_bytes += s->extents[i].n_bytes;
 		}
+		if (s->n > 0 || sfs_rng_below(r, 2))
+			s->size = at + sfs_rng_below(r, 3000); /* else it is missing */
 	}
 }
 
 /* From the order to the epoch (or part), the long way round. */
 static inline void play_order(void)
 {
-	uint64_t j, total = 0;
-	uint32_t l;
+	uint64_t total = 0, n[MAX_SHARDS] = {0};
+	uint32_t l, next;
 
 	for (l = 0; l < made.order.n_lanes; l++) {
 		make_lane(l);
 		total += made.n_lane[l];
 	}
-	for (j = 0; made.n < total; j++) {
-		for (l = 0; l < made.order.n_lanes; l++) {
-			if (j >= made.n_lane[l])
-				continue;
-			made.lanes[l][j].offset = made.n_bytes;
-			made.lane_of[made.n] = l;
-			made.round_of[made.n] = j;
-			made.epoch[made.n] = made.lanes[l][j];
-			made.n_bytes += made.shards[made.lanes[l][j].shard]
-						.extents[made.lanes[l][j].index]
-						.n_bytes;
-			made.n++;
-		}
+	for (; made.n < total; made.n++) {
+		next = UINT32_MAX;
+		for (l = 0; l < made.order.n_lanes; l++)
+			if (n[l] < made.n_lane[l] &&
+			    (next == UINT32_MAX ||
+			     made.lanes[l][n[l]].time < made.lanes[next][n[next]].time))
+				next = l;
+		made.lanes[next][n[next]].offset = made.n_bytes;
+		made.lane_of[made.n] = next;
+		made.number_of[made.n] = n[next];
+		made.epoch[made.n] = made.lanes[next][n[next]++];
+		made.n_bytes += made.shards[made.epoch[made.n].shard]
+					.extents[made.epoch[made.n].index]
+					.n_bytes;
 	}
+}
+
+static inline void deal_shards(const struct sfs_order_settings *settings,
+			       struct sfs_share share)
+{
+	uint64_t sizes[MAX_SHARDS];
+	uint32_t k;
+
+	for (k = 0; k < made.n_shards; k++)
+		sizes[k] = made.shards[k].size;
+	made.seed = settings->seed;
+	sfs_order_init(&made.order, settings, 3, sizes, made.n_shards, share);
+	play_order();
 }
 
 /* Make shards and their epoch; the tables are empty. */
@@ -135,8 +195,7 @@ static inline void make_epoch(uint64_t seed, uint32_t n_shards, uint32_t n_lanes
 	struct sfs_rng r = {seed};
 
 	make_shards(&r, n_shards, most_samples);
-	sfs_order_init(&made.order, &settings, 3, n_shards, all);
-	play_order();
+	deal_shards(&settings, all);
 }
 
 static inline const struct sfs_extent *made_extent(const struct made_sample *s)
@@ -160,7 +219,8 @@ static inline void grow(uint32_t shard)
 
 static inline bool is_whole(uint32_t shard)
 {
-	return sfs_sample_table_state(&made.shards[shard].table) == SFS_SAMPLE_TABLE_WHOLE;
+	return sfs_sample_table_state(&made.shards[shard].table) ==
+	       SFS_SAMPLE_TABLE_WHOLE;
 }
 
 static inline void grow_all(void)
@@ -195,7 +255,12 @@ static const struct sfs_sample_table *get_table(void *ctx, uint32_t shard)
 	return made.shards[shard].is_hidden ? NULL : &made.shards[shard].table;
 }
 
-static const struct sfs_sample_tables tables = {NULL, get_table};
+static inline uint64_t get_size(void *ctx, uint32_t shard)
+{
+	return made.shards[shard].size;
+}
+
+static const struct sfs_sample_tables tables = {.get = get_table, .size = get_size};
 
 /* Make shards and a part of their epoch, with equal lanes; the tables are whole. */
 static inline void make_equal_epoch(const struct sfs_order_settings *settings,

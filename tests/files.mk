@@ -37,6 +37,7 @@ unit_tests = \
 	tests/unit-cond-waits-by-the-monotonic-clock \
 	tests/unit-conncache-returns-the-last-one-used \
 	tests/unit-cursor-answers-as-soon-as-bytes-are-ready \
+	tests/unit-cursor-waits-for-a-late-lane-only-when-it-is-due \
 	tests/unit-dataset-names-each-shard-once \
 	tests/unit-deadlines-hold-when-the-kernel-asks-again \
 	tests/unit-directory-holds-only-safe-paths \
@@ -84,6 +85,7 @@ unit_tests = \
 	tests/unit-log-lines-hold-no-control-characters \
 	tests/unit-magic-tells-what-a-file-is-instead-of-a-tar \
 	tests/unit-members-are-found-by-number-and-by-byte \
+	tests/unit-merge-takes-the-least-time-of-all-lanes \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \
 	tests/unit-netpath-belongs-to-the-server-of-an-object \
@@ -100,6 +102,7 @@ unit_tests = \
 	tests/unit-partition-interleaves-ranks-into-the-epoch \
 	tests/unit-pax-records-are-checked-to-the-byte \
 	tests/unit-prefetch-keeps-what-came-before-a-failure \
+	tests/unit-prefetch-reads-a-fast-lane-further-ahead \
 	tests/unit-prefetch-requests-each-lane-before-it-runs-dry \
 	tests/unit-prefetch-suits-the-path-to-each-shard \
 	tests/unit-progress-is-one-line-of-a-terminal \
@@ -130,6 +133,7 @@ unit_tests = \
 	tests/unit-stream-ends-a-cursor-only-when-nobody-reads-it \
 	tests/unit-stream-fails-a-read-only-for-bytes-that-it-needs \
 	tests/unit-stream-gives-the-epoch-whatever-ends-when \
+	tests/unit-stream-holds-no-more-than-its-plan \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit-timer-fires-when-due \
 	tests/unit-top-report-shows-what-stats-say \

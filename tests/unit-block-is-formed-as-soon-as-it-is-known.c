@@ -16,6 +16,7 @@ static size_t check_block(uint32_t l, size_t at, const struct sfs_block *b)
 	for (t = 0; t < b->n; t++, at++) {
 		CHECK(at < made.n_lane[l]);
 		check_sample(sfs_block_at(b, t), &made.lanes[l][at]);
+		CHECK_EQ(b->times[t], made.lanes[l][at].time);
 		CHECK_EQ(sfs_order_slice(&made.order, l, sfs_block_at(b, t)->m)->shard,
 			 sfs_block_at(b, t)->shard);
 	}
@@ -28,6 +29,21 @@ static bool is_behind(const struct sfs_lane *lane, size_t at)
 	if (lane->lane == made.order.shortened && lane->number == at + 1)
 		return at == made.n_lane[lane->lane];
 	return lane->number == at;
+}
+
+/* The time of the lane's next sample is known, or at least a time that is not after it.
+ */
+static void check_time(const struct sfs_lane *lane, const struct sfs_block *b, size_t at)
+{
+	uint64_t time = sfs_lane_time(lane, b);
+	const struct made_shard *s;
+
+	if (at == made.n_lane[lane->lane])
+		return;
+	CHECK(time <= made.lanes[lane->lane][at].time);
+	s = &made.shards[sfs_order_slice(&made.order, lane->lane, lane->m)->shard];
+	if (b->n > 0 || lane->index < s->n)
+		CHECK_EQ(time, made.lanes[lane->lane][at].time);
 }
 
 /* From tables that are whole. */
@@ -49,20 +65,34 @@ static void at_once(void)
 				break;
 			at = check_block(l, at, &b);
 			CHECK(is_behind(&lane, at));
+			sfs_block_clear(&b);
+			check_time(&lane, &b, at);
 		}
 		CHECK_EQ(ret, -ENODATA);
 		CHECK_EQ(at, made.n_lane[l]);
+		CHECK(sfs_lane_time(&lane, &b) == SFS_NEVER);
 		CHECK_EQ(sfs_lane_form(&lane, &tables, &b, &shard), -ENODATA);
 	}
 	sfs_block_done(&b);
 	shrink_all();
 }
 
+/* Where the next sample that is not known lies, or later: its shard is the m-th. */
+static uint64_t place_known(uint32_t l, uint32_t m)
+{
+	const struct made_shard *s =
+		&made.shards[sfs_order_slice(&made.order, l, m)->shard];
+	uint64_t n = sfs_sample_table_n(&s->table);
+
+	return made_base(l, m) +
+	       (n ? s->extents[n - 1].start + s->extents[n - 1].n_bytes : 0);
+}
+
 /* Could a block be formed of what is known?  It is, if a sample that is known, or the
  * end of the known ones, lies in a later piece than its first. */
-static bool is_known(const struct sfs_lane *lane, uint64_t n_known, uint64_t bytes_known)
+static bool is_known(const struct sfs_lane *lane, uint64_t n_known, uint64_t known)
 {
-	uint64_t place = 0, n = 0;
+	uint64_t place, n = 0;
 	uint32_t m;
 	size_t i;
 
@@ -72,10 +102,13 @@ static bool is_known(const struct sfs_lane *lane, uint64_t n_known, uint64_t byt
 		const struct made_shard *s =
 			&made.shards[sfs_order_slice(&made.order, lane->lane, m)->shard];
 
-		for (i = 0; i < s->n; place += s->extents[i++].n_bytes)
-			if (n++ == lane->number)
-				return sfs_order_piece(&made.order, place) <
-				       sfs_order_piece(&made.order, bytes_known);
+		for (i = 0; i < s->n; i++) {
+			if (n++ < lane->number)
+				continue;
+			place = made_base(lane->lane, m) + s->extents[i].start;
+			return sfs_order_piece(&made.order, place) <
+			       sfs_order_piece(&made.order, known);
+		}
 	}
 }
 
@@ -86,7 +119,7 @@ static void bit_by_bit(uint32_t l)
 		 wanted = 0;
 	struct sfs_block b = {0};
 	struct sfs_lane lane, before;
-	uint64_t n_known, bytes_known;
+	uint64_t n_known;
 	size_t at = 0, steps = 0;
 	int ret;
 
@@ -95,19 +128,17 @@ static void bit_by_bit(uint32_t l)
 		before = lane;
 		while ((ret = sfs_lane_form(&lane, &tables, &b, &wanted)) == -EAGAIN) {
 			/* It wants the first shard of its own that is not whole. */
-			n_known = bytes_known = 0;
+			n_known = 0;
 			for (m = 0;; m++) {
 				CHECK(m < n_segments);
 				shard = sfs_order_slice(&made.order, l, m)->shard;
 				n_known += sfs_sample_table_n(&made.shards[shard].table);
-				bytes_known += sfs_sample_table_place(
-					&made.shards[shard].table,
-					sfs_sample_table_n(&made.shards[shard].table));
 				if (!is_whole(shard))
 					break;
 			}
 			CHECK_EQ(wanted, shard);
-			CHECK(!is_known(&before, n_known, bytes_known));
+			CHECK(!is_known(&before, n_known, place_known(l, m)));
+			check_time(&lane, &b, at);
 			grow(shard);
 			CHECK(steps++ < 100000);
 		}
@@ -143,7 +174,7 @@ static void wants_the_right_shard(void)
 static void damaged(uint32_t l)
 {
 	uint32_t n_segments = sfs_order_lane_slices(&made.order, l), shard, bad;
-	uint64_t place = 0, n = 0, piece;
+	uint64_t n = 0, piece;
 	struct sfs_block b = {0};
 	struct sfs_lane lane;
 	uint32_t m;
@@ -155,15 +186,13 @@ static void damaged(uint32_t l)
 		shard = sfs_order_slice(&made.order, l, m)->shard;
 		for (i = 0; i < made.shards[shard].n && (shard != bad || i < 3); i++) {
 			grow(shard);
-			if (m <= n_segments / 2) {
-				place += made.shards[shard].extents[i].n_bytes;
-				n++;
-			}
+			n += m <= n_segments / 2;
 		}
 		sfs_sample_table_end(&made.shards[shard].table,
-			      shard == bad ? SFS_SAMPLE_TABLE_DAMAGED : SFS_SAMPLE_TABLE_WHOLE);
+				     shard == bad ? SFS_SAMPLE_TABLE_DAMAGED
+						  : SFS_SAMPLE_TABLE_WHOLE);
 	}
-	piece = sfs_order_piece(&made.order, place);
+	piece = sfs_order_piece(&made.order, place_known(l, n_segments / 2));
 	sfs_lane_init(&lane, &made.order, l);
 	for (;;) {
 		sfs_block_clear(&b);

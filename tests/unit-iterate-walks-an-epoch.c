@@ -19,19 +19,6 @@ static void whole(void)
 	sfs_iterator_done(&play);
 }
 
-/* Up to where the first lane ends, they take turns. */
-static void turns(void)
-{
-	uint64_t even, k;
-
-	even = sfs_iterator_even(&made.order, &tables);
-	CHECK(even <= made.n);
-	for (k = 0; k < even; k++)
-		CHECK_EQ(made.lane_of[k], k % made.order.n_lanes);
-	if (even < made.n)
-		CHECK(made.lane_of[even] != even % made.order.n_lanes);
-}
-
 static bool totals_of(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes)
 {
 	*ret_n = made.shards[shard].n;
@@ -39,8 +26,8 @@ static bool totals_of(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_
 	return true;
 }
 
-/* From each round on, forwards and back. */
-static void from_rounds(void)
+/* From each time on, forwards and back. */
+static void from_times(void)
 {
 	const struct sfs_block_sample *s;
 	struct sfs_iterator play;
@@ -54,9 +41,9 @@ static void from_rounds(void)
 	for (n = 0; n < made.n; n += 1 + made.n / 20) {
 		k = n % 2 ? n : made.n - 1 - n;
 		CHECK_EQ(sfs_locator_nth(&map, k, &spot, &shard), 0);
-		while (k > 0 && made.round_of[k - 1] == spot.round)
+		while (k > 0 && made.epoch[k - 1].time == spot.time)
 			k--;
-		sfs_iterator_seek(&play, &map, spot.round);
+		sfs_iterator_seek(&play, &map, spot.time);
 		for (i = 0; i < 100 && (s = sfs_iterator_next(&play)) != NULL; i++, k++)
 			check_sample(s, &made.epoch[k]);
 		CHECK(i == 100 || k == made.n);
@@ -81,7 +68,7 @@ static void from_windows(void)
 	CHECK_EQ(sfs_locator_nth(&map, 0, &spot, &shard), 0);
 	for (k = 0;; k++) {
 		if (sfs_iterator_is_between(&play)) {
-			sfs_iterator_seek(&again, &map, play.round);
+			sfs_iterator_seek(&again, &map, play.time);
 			for (i = k; (s = sfs_iterator_next(&again)) != NULL; i++)
 				check_sample(s, &made.epoch[i]);
 			CHECK_EQ(i, made.n);
@@ -105,12 +92,10 @@ static void equal_lanes(void)
 	for (seed = 1000; seed < 1400; seed++) {
 		make_random_equal_epoch(seed);
 		whole();
-		from_rounds();
+		from_times();
 		from_windows();
 		for (k = 0; k < made.n; k++)
 			CHECK_EQ(made.lane_of[k], k % made.order.n_lanes);
-		if (made.order.shortened == SFS_NO_LANE)
-			CHECK_EQ(sfs_iterator_even(&made.order, &tables), made.n);
 		unmake_epoch();
 	}
 }
@@ -131,8 +116,7 @@ int main(void)
 			   cases[i].buffer);
 		grow_all();
 		whole();
-		turns();
-		from_rounds();
+		from_times();
 		from_windows();
 		unmake_epoch();
 	}

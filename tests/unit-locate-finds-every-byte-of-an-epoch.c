@@ -32,7 +32,8 @@ static void check_spot(const struct sfs_spot *spot, size_t k)
 		CHECK_EQ(spot->offset, made.n_bytes);
 		return;
 	}
-	CHECK_EQ(spot->round, made.round_of[k]);
+	CHECK_EQ(spot->time, made.epoch[k].time);
+	CHECK_EQ(spot->number, made.number_of[k]);
 	CHECK_EQ(spot->lane, made.lane_of[k]);
 	CHECK_EQ(spot->offset, made.epoch[k].offset);
 	CHECK_EQ(sfs_locator_sample(&map, spot, &s, &shard), 0);
@@ -56,6 +57,24 @@ static size_t number_at(uint64_t offset)
 	return low;
 }
 
+/* Sample number k of the epoch comes after so many of each lane. */
+static void check_number(const struct sfs_spot *spot, size_t k)
+{
+	uint64_t number, of_lanes = 0;
+	uint32_t l, shard;
+
+	CHECK_EQ(sfs_locator_number(&map, spot, &number, &shard), 0);
+	CHECK_EQ(number, k);
+	for (l = 0; l < made.order.n_lanes; l++) {
+		CHECK_EQ(sfs_locator_lane_number(&map, spot, l, &number, &shard), 0);
+		CHECK(number == 0 ||
+		      made.lanes[l][number - 1].offset < made.epoch[k].offset ||
+		      k == made.n);
+		of_lanes += number;
+	}
+	CHECK_EQ(of_lanes, k);
+}
+
 static void find(uint64_t offset)
 {
 	struct sfs_spot spot;
@@ -64,7 +83,7 @@ static void find(uint64_t offset)
 	memset(&spot, 0x5a, sizeof spot);
 	CHECK_EQ(sfs_locator_find(&map, offset, &spot, &shard), 0);
 	check_spot(&spot, number_at(offset));
-	CHECK_EQ(sfs_locator_number(&map, &spot), number_at(offset));
+	check_number(&spot, number_at(offset));
 }
 
 /* ---- all is known ---- */
@@ -96,7 +115,7 @@ static void nth(void)
 	for (k = 0; k < made.n; k++) {
 		CHECK_EQ(sfs_locator_nth(&map, k, &spot, &shard), 0);
 		check_spot(&spot, k);
-		CHECK_EQ(sfs_locator_number(&map, &spot), k);
+		check_number(&spot, k);
 	}
 	CHECK_EQ(sfs_locator_nth(&map, made.n, &spot, &shard), 0);
 	check_spot(&spot, made.n);
@@ -144,13 +163,13 @@ static void there_and_back(void)
 	if (made.n > 0)
 		CHECK_EQ(sfs_locator_find(&map, made.n_bytes - 1, &spot, &shard), 0);
 	for (k = made.n; k-- > 1;) {
-		CHECK(sfs_locator_previous(&map, &spot));
+		CHECK_EQ(sfs_locator_previous(&map, &spot, &shard), 0);
 		CHECK(!spot.is_end);
 		spot.offset = made.epoch[k - 1].offset;
 		check_spot(&spot, k - 1);
 	}
 	if (made.n > 0)
-		CHECK(!sfs_locator_previous(&map, &spot));
+		CHECK_EQ(sfs_locator_previous(&map, &spot, &shard), -ENOENT);
 	sfs_locator_done(&map);
 }
 
@@ -195,7 +214,87 @@ static void seek(void)
 	sfs_locator_done(&map);
 }
 
+/* How many samples of each lane come before a time. */
+static void counts(void)
+{
+	struct sfs_rng r = {4};
+	struct sfs_spot spot;
+	uint32_t l, shard, round;
+	uint64_t n, time;
+	size_t k;
+
+	begin();
+	CHECK_EQ(sfs_locator_find(&map, 0, &spot, &shard), 0);
+	for (round = 0; round < 50; round++) {
+		k = made.n ? (size_t)sfs_rng_below(&r, made.n) : 0;
+		time = made.epoch[k].time + sfs_rng_below(&r, 3);
+		for (l = 0; l < made.order.n_lanes; l++) {
+			CHECK_EQ(sfs_locator_count(&map, l, time, &n, &shard), 0);
+			CHECK(n <= made.n_lane[l]);
+			CHECK(n == 0 || made.lanes[l][n - 1].time < time);
+			CHECK(n == made.n_lane[l] || made.lanes[l][n].time >= time);
+		}
+	}
+	sfs_locator_done(&map);
+}
+
 /* ---- not all is known ---- */
+
+/* Of a dealt lane: how many leading samples are certain, as its tables are; and the
+ * earliest time of the next.  false: all are. */
+static bool find_edge(uint32_t l, size_t *ret_n, uint64_t *ret_time)
+{
+	size_t m = 0, n = 0, known, i;
+	const struct made_shard *s;
+	uint64_t piece, place;
+
+	for (;; m++) {
+		if (m == sfs_order_lane_slices(&made.order, l))
+			return false;
+		s = &made.shards[sfs_order_slice(&made.order, l, (uint32_t)m)->shard];
+		if (sfs_sample_table_state(&s->table) != SFS_SAMPLE_TABLE_WHOLE)
+			break;
+	}
+	known = sfs_sample_table_n(&s->table);
+	place = made_base(l, m);
+	if (known > 0)
+		place += s->extents[known - 1].start + s->extents[known - 1].n_bytes;
+	piece = sfs_order_piece(&made.order, place);
+	*ret_time = made_time(l, m, known);
+	for (m = 0;; m++) {
+		s = &made.shards[sfs_order_slice(&made.order, l, (uint32_t)m)->shard];
+		for (i = 0; i < sfs_sample_table_n(&s->table); i++, n++) {
+			place = made_base(l, m) + s->extents[i].start;
+			if (sfs_order_piece(&made.order, place) < piece)
+				continue;
+			*ret_n = n;
+			*ret_time = made_time(l, m, i);
+			return true;
+		}
+		if (sfs_sample_table_state(&s->table) != SFS_SAMPLE_TABLE_WHOLE)
+			break;
+	}
+	*ret_n = n;
+	return true;
+}
+
+/* Is sample number k of the epoch certain, whatever the tables will say? */
+static bool is_certain(size_t k)
+{
+	uint64_t time;
+	uint32_t l;
+	size_t n;
+
+	for (l = 0; l < made.order.n_lanes; l++) {
+		if (!find_edge(l, &n, &time))
+			continue;
+		if (k == made.n || made.epoch[k].time > time ||
+		    (made.epoch[k].time == time && made.lane_of[k] > l) ||
+		    (made.lane_of[k] == l && made.number_of[k] >= n))
+			return false;
+	}
+	return true;
+}
 
 /* Grow what it wants until it answers. */
 static void find_growing(uint64_t offset)
@@ -231,7 +330,7 @@ static void growing(void)
 		/* Elsewhere: the right answer or none. */
 		offset = sfs_rng_below(&r, made.n_bytes + 1);
 		ret = sfs_locator_find(&map, offset, &spot, &shard);
-		CHECK(ret == 0 || ret == -EAGAIN);
+		CHECK_EQ(ret, is_certain(number_at(offset)) ? 0 : -EAGAIN);
 		if (ret == 0)
 			check_spot(&spot, number_at(offset));
 		grow((uint32_t)sfs_rng_below(&r, made.n_shards));
@@ -347,6 +446,7 @@ static void equal_lanes(void)
 		everywhere();
 		there_and_back();
 		nth();
+		counts();
 		seek();
 		n_repeating += made.order.repeating != SFS_NO_LANE;
 		n_shortened += made.order.shortened != SFS_NO_LANE;
@@ -378,6 +478,7 @@ int main(void)
 		everywhere();
 		there_and_back();
 		nth();
+		counts();
 		seek();
 		growing();
 		nth_growing();

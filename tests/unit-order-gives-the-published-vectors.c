@@ -34,8 +34,14 @@ static void init(struct sfs_order *o, uint64_t seed, uint64_t epoch, uint32_t n_
 						    .lanes = lanes,
 						    .buffer_bytes = buffer};
 
-	sfs_order_init(o, &settings, epoch, n_shards,
+	uint64_t *sizes = sfs_calloc(n_shards, sizeof *sizes);
+	uint32_t i;
+
+	for (i = 0; i < n_shards; i++)
+		sizes[i] = 5120;
+	sfs_order_init(o, &settings, epoch, sizes, n_shards,
 		       (struct sfs_share){.step = 1, .n_ranks = 1});
+	free(sizes);
 }
 
 static void check_vector(void)
@@ -133,6 +139,7 @@ static void shares_are_lanes(void)
 {
 	struct sfs_rng r = {11};
 	uint32_t l, m, k, step, first, a[20], b[20], n_all;
+	uint64_t sizes[100];
 	struct sfs_order whole, part;
 	int round;
 
@@ -143,18 +150,27 @@ static void shares_are_lanes(void)
 			.buffer_bytes = 100000};
 		uint32_t n = 1 + (uint32_t)sfs_rng_below(&r, 100);
 
-		sfs_order_init(&whole, &settings, 1, n, (struct sfs_share){0, 1, 1});
+		for (k = 0; k < n; k++)
+			sizes[k] = sfs_rng_below(&r, 1 << 20);
+		sfs_order_init(&whole, &settings, 1, sizes, n,
+			       (struct sfs_share){0, 1, 1});
 		step = 1 + (uint32_t)sfs_rng_below(&r, 50);
 		for (first = 0, n_all = 0; first < step; first++) {
-			sfs_order_init(&part, &settings, 1, n,
+			sfs_order_init(&part, &settings, 1, sizes, n,
 				       (struct sfs_share){first, step, 1});
 			CHECK_EQ(part.piece_bytes, whole.piece_bytes);
 			for (k = 0, l = first; l < whole.n_lanes; k++, l += step) {
 				CHECK_EQ(sfs_order_lane_slices(&part, k),
 					 sfs_order_lane_slices(&whole, l));
-				for (m = 0; m < sfs_order_lane_slices(&part, k); m++)
+				for (m = 0; m < sfs_order_lane_slices(&part, k); m++) {
 					CHECK_EQ(sfs_order_slice(&part, k, m)->shard,
 						 sfs_order_slice(&whole, l, m)->shard);
+					CHECK_EQ(sfs_order_base(&part, k, m),
+						 sfs_order_base(&whole, l, m));
+				}
+				CHECK_EQ(sfs_order_base(&part, k, m),
+					 sfs_order_base(&whole, l, m));
+				CHECK_EQ(part.paces[k].half, whole.paces[l].half);
 				sfs_order_block(&part, k, 4, a, 20);
 				sfs_order_block(&whole, l, 4, b, 20);
 				CHECK(memcmp(a, b, sizeof a) == 0);

@@ -25,7 +25,7 @@ static const struct sfs_sample_table *get_table(void *ctx, uint32_t shard)
 	return &vector.shards[shard];
 }
 
-static const struct sfs_sample_tables tables = {NULL, get_table};
+static const struct sfs_sample_tables tables = {.get = get_table};
 
 static bool get_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes)
 {
@@ -104,24 +104,26 @@ static void check_spot(struct sfs_locator *map, uint64_t k, uint64_t *offset,
 {
 	const struct sfs_block_sample *s;
 	struct sfs_spot spot, same;
+	uint64_t number;
 	uint32_t shard;
 
 	CHECK_EQ(sfs_locator_nth(map, k, &spot, &shard), 0);
 	CHECK(!spot.is_end);
 	CHECK_EQ(spot.offset, *offset);
-	CHECK_EQ(sfs_locator_number(map, &spot), k);
+	CHECK_EQ(sfs_locator_number(map, &spot, &number, &shard), 0);
+	CHECK_EQ(number, k);
 	CHECK_EQ(sfs_locator_sample(map, &spot, &s, &shard), 0);
 	check_sample(s, pair);
 	*offset += s->n_bytes;
 	CHECK_EQ(sfs_locator_find(map, *offset - 1, &same, &shard), 0);
-	CHECK_EQ(same.round, spot.round);
+	CHECK_EQ(same.time, spot.time);
 	CHECK_EQ(same.lane, spot.lane);
 }
 
 /* The list of pairs that is next is this order. */
 static void check_order(const struct sfs_order *o)
 {
-	uint64_t offset = 0, k, *pair;
+	uint64_t offset = 0, k, number, *pair;
 	struct sfs_iterator play;
 	struct sfs_spot spot;
 	struct sfs_locator map;
@@ -144,7 +146,8 @@ static void check_order(const struct sfs_order *o)
 	CHECK_EQ(sfs_locator_nth(&map, k, &spot, &shard), 0);
 	CHECK(spot.is_end);
 	CHECK_EQ(spot.offset, offset);
-	CHECK_EQ(sfs_locator_number(&map, &spot), k);
+	CHECK_EQ(sfs_locator_number(&map, &spot, &number, &shard), 0);
+	CHECK_EQ(number, k);
 	sfs_iterator_done(&play);
 	sfs_locator_done(&map);
 }

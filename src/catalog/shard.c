@@ -499,6 +499,13 @@ const struct sfs_sample_table *sfs_shards_table(void *ctx, uint32_t shard)
 	return sfs_shard_table(&s->shards[shard]);
 }
 
+uint64_t sfs_shards_size(void *ctx, uint32_t shard)
+{
+	struct sfs_shards *s = ctx;
+
+	return s->shards[shard].object.size;
+}
+
 bool sfs_shards_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes)
 {
 	struct sfs_shards *s = ctx;

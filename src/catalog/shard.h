@@ -150,9 +150,12 @@ void sfs_shards_drop_unused(struct sfs_shards *s);
 
 /* For sfs_sample_tables and sfs_locator: ctx is a struct sfs_shards. */
 const struct sfs_sample_table *sfs_shards_table(void *ctx, uint32_t shard);
+uint64_t sfs_shards_size(void *ctx, uint32_t shard);
 static inline struct sfs_sample_tables sfs_shards_tables(struct sfs_shards *s)
 {
-	return (struct sfs_sample_tables){.ctx = s, .get = sfs_shards_table};
+	return (struct sfs_sample_tables){.ctx = s,
+					  .get = sfs_shards_table,
+					  .size = sfs_shards_size};
 }
 bool sfs_shards_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes);
 

@@ -15,7 +15,7 @@
 #include "base/ledger.h"
 #include "base/stall.h"
 #include "engine/engine.h"
-#include "order/order.h"
+#include "order/partition.h"
 #include "stream/sizing.h"
 
 #include <errno.h>
@@ -231,13 +231,14 @@ static int init_flow(struct flow *f, struct sfs_runtime *runtime, struct sfs_err
 {
 	struct sfs_order_settings settings = runtime->order;
 	struct sfs_netpath path = sfs_runtime_path(runtime);
+	const struct sfs_sample_tables tables = sfs_shards_tables(&runtime->shards);
 	int ret;
 
 	*f = (struct flow){.runtime = runtime};
 	settings.segment = SFS_SEGMENT_SHARD;
 	settings.equal = SFS_EQUAL_NONE;
-	sfs_order_init(&f->order, &settings, 0, runtime->shards.n,
-		       (struct sfs_share){0, 1, 1});
+	sfs_partition(&f->order, &settings, 0, runtime->shards.n, &tables,
+		      (struct sfs_share){0, 1, 1});
 	f->spots = sfs_calloc(f->order.n_lanes, sizeof *f->spots);
 	f->part_bytes =
 		sfs_sizing_part(&path, runtime->budget.limit_bytes, f->order.n_lanes);

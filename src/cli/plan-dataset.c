@@ -145,9 +145,16 @@ static const struct sfs_sample_table *table_of(void *ctx, uint32_t shard)
 	return &d->tables[shard];
 }
 
+static uint64_t size_of(void *ctx, uint32_t shard)
+{
+	const struct sfs_plan_dataset *d = ctx;
+
+	return d->engine->runtime.shards.shards[shard].object.size;
+}
+
 struct sfs_sample_tables sfs_plan_tables(struct sfs_plan_dataset *d)
 {
-	return (struct sfs_sample_tables){.ctx = d, .get = table_of};
+	return (struct sfs_sample_tables){.ctx = d, .get = table_of, .size = size_of};
 }
 
 int sfs_plan_dataset_load(struct sfs_plan_dataset *d, struct sfs_engine *engine,

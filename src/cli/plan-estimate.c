@@ -53,7 +53,7 @@ static void play_places(struct sfs_plan_dataset *d, struct sfs_locator *locator,
 	n = n > 0 ? n : d->batch;
 	for (i = 0; i < SFS_PLAN_PLACES; i++) {
 		sfs_locator_nth(locator, i * n_samples / SFS_PLAN_PLACES, &at, &shard);
-		sfs_iterator_seek(play, locator, at.round);
+		sfs_iterator_seek(play, locator, at.time);
 		play_some(play, i + 1 < SFS_PLAN_PLACES ? n : UINT64_MAX, run);
 	}
 	n /= d->batch;
@@ -70,12 +70,12 @@ static void judge(struct sfs_plan_dataset *d, const struct sfs_order *order,
 	struct sfs_iterator play;
 	struct sfs_locator locator;
 	uint32_t shard;
-	uint64_t n;
+	uint64_t n = 0;
 
 	sfs_iterator_init(&play, order, &tables);
 	sfs_locator_init(&locator, order, &tables, totals_of);
 	sfs_locator_nth(&locator, UINT64_MAX, &end, &shard);
-	n = sfs_locator_number(&locator, &end);
+	sfs_locator_number(&locator, &end, &n, &shard);
 	sfs_quality_begin(&run, d->batch, d->n_shards, d->n_samples);
 	if (sfs_plan_is_sampled(d, n))
 		play_places(d, &locator, n, &play, &run);
@@ -130,8 +130,7 @@ void sfs_plan_judge(struct sfs_plan_dataset *d, struct sfs_plan_estimate *e)
 
 	sfs_partition(&order, &e->settings, 0, d->n_shards, &tables, everything);
 	e->n_slices = sfs_order_slices(&order);
-	e->n_even = order.has_equal_lanes ? order.n_samples
-					  : sfs_iterator_even(&order, &tables);
+	e->n_even = order.has_equal_lanes ? order.n_samples : 0;
 	judge(d, &order, &e->quality);
 	sfs_order_done(&order);
 }

@@ -14,7 +14,7 @@ static size_t put_settings(const struct sfs_runtime *runtime, uint64_t *words)
 	bool is_longer = sfs_order_wants_equal_lanes(o);
 	size_t n = 0;
 
-	words[n++] = is_longer ? 2 : 1; /* which words follow */
+	words[n++] = is_longer ? 4 : 3; /* which words follow */
 	words[n++] = o->seed;
 	words[n++] = o->lanes;
 	words[n++] = o->buffer_bytes;

@@ -14,7 +14,22 @@ void sfs_block_done(struct sfs_block *block)
 {
 	free(block->samples);
 	free(block->perm);
+	free(block->times);
 	*block = (struct sfs_block){0};
+}
+
+static bool is_dealt(const struct sfs_lane *lane)
+{
+	return lane->order->bases != NULL;
+}
+
+/* Of the next sample, if its shard has one more. */
+static uint64_t time_of_next(const struct sfs_lane *lane)
+{
+	if (!is_dealt(lane))
+		return lane->number;
+	return sfs_order_time(lane->order, lane->lane,
+			      lane->ends[0] + lane->ends[1] + lane->ends[2]);
 }
 
 static void add_sample(struct sfs_block *b, const struct sfs_lane *lane, uint32_t shard,
@@ -25,7 +40,9 @@ static void add_sample(struct sfs_block *b, const struct sfs_lane *lane, uint32_
 		b->samples =
 			sfs_reallocarray(b->samples, b->capacity, sizeof *b->samples);
 		b->perm = sfs_reallocarray(b->perm, b->capacity, sizeof *b->perm);
+		b->times = sfs_reallocarray(b->times, b->capacity, sizeof *b->times);
 	}
+	b->times[b->n] = time_of_next(lane);
 	b->samples[b->n++] = (struct sfs_block_sample){
 		.shard = shard,
 		.m = lane->m,
@@ -59,19 +76,31 @@ static int finish_block(const struct sfs_lane *lane, struct sfs_block *b)
 	return b->n > 0 ? 0 : -ENODATA;
 }
 
+static void add_end(struct sfs_lane *lane, uint64_t end)
+{
+	lane->ends[0] = lane->ends[1];
+	lane->ends[1] = lane->ends[2];
+	lane->ends[2] = end;
+}
+
 /* Take samples of the current slice, up to table number n.  true: the block is whole, as
- * the next sample lies in another piece.  (The place of a sample is known before the
- * sample itself.) */
+ * the next sample lies in another piece.  (It lies no earlier than where the last one
+ * ends; in an equal lane, just there.  So that may be known before the sample is.) */
 static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 			 const struct sfs_sample_table *table, uint64_t n,
 			 struct sfs_block *b)
 {
+	const bool is_dealt = lane->order->bases != NULL;
 	uint64_t in_table = sfs_sample_table_place(table, lane->index);
-	uint64_t place =
-		lane->base + in_table - sfs_sample_table_place(table, slice->first);
+	uint64_t place = lane->ends[2];
 	struct sfs_sample_table_sample s;
 
+	if (!is_dealt)
+		place = lane->base + in_table -
+			sfs_sample_table_place(table, slice->first);
 	for (;; lane->index++, lane->number++) {
+		if (is_dealt && lane->index < n)
+			place = lane->base + sfs_sample_table_start(table, lane->index);
 		if (b->n > 0 && place >= b->end_place)
 			return true;
 		if (lane->index == n)
@@ -85,6 +114,8 @@ static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 		add_sample(b, lane, slice->shard, &s);
 		place += s.n_bytes;
 		in_table += s.n_bytes;
+		if (is_dealt)
+			add_end(lane, place);
 	}
 }
 
@@ -94,12 +125,49 @@ static void enter_slice(struct sfs_lane *lane)
 
 	lane->index =
 		is_there ? sfs_order_slice(lane->order, lane->lane, lane->m)->first : 0;
+	lane->ends[0] = lane->ends[1] = lane->ends[2] = lane->base;
+}
+
+/* The current slice has no more samples. */
+static void leave_slice(struct sfs_lane *lane, const struct sfs_slice *slice,
+			const struct sfs_sample_table *table)
+{
+	lane->m++;
+	if (is_dealt(lane))
+		lane->base = sfs_order_base(lane->order, lane->lane, lane->m);
+	else
+		lane->base += sfs_sample_table_place(table, sfs_slice_end(slice, 0)) -
+			      sfs_sample_table_place(table, slice->first);
+	enter_slice(lane);
 }
 
 void sfs_lane_init(struct sfs_lane *lane, const struct sfs_order *order, uint32_t number)
 {
 	*lane = (struct sfs_lane){.order = order, .lane = number};
 	enter_slice(lane);
+}
+
+void sfs_lane_set_ends(struct sfs_lane *lane, const struct sfs_sample_table *table)
+{
+	uint64_t i = lane->index < 3 ? 0 : lane->index - 3;
+
+	lane->ends[0] = lane->ends[1] = lane->ends[2] = lane->base;
+	for (; is_dealt(lane) && i < lane->index; i++)
+		add_end(lane, lane->base + sfs_sample_table_end_of(table, i));
+}
+
+uint64_t sfs_lane_time(const struct sfs_lane *lane, const struct sfs_block *forming)
+{
+	if (forming->n > 0)
+		return forming->times[0];
+	return is_at_end(lane) ? SFS_NEVER : time_of_next(lane);
+}
+
+/* Does the next slice begin another block, whatever its samples are? */
+static bool begins_block(const struct sfs_lane *lane, const struct sfs_block *b)
+{
+	return lane->base >= b->end_place ||
+	       sfs_order_is_repeat(lane->order, lane->lane, lane->m);
 }
 
 int sfs_lane_form(struct sfs_lane *lane, const struct sfs_sample_tables *tables,
@@ -112,7 +180,7 @@ int sfs_lane_form(struct sfs_lane *lane, const struct sfs_sample_tables *tables,
 	uint64_t n, end;
 
 	while (lane->m < n_slices) {
-		if (block->n > 0 && sfs_order_is_repeat(lane->order, lane->lane, lane->m))
+		if (block->n > 0 && begins_block(lane, block))
 			break;
 		slice = sfs_order_slice(lane->order, lane->lane, lane->m);
 		table = tables->get(tables->ctx, slice->shard);
@@ -125,10 +193,7 @@ int sfs_lane_form(struct sfs_lane *lane, const struct sfs_sample_tables *tables,
 			*ret_shard = slice->shard;
 			return state == SFS_SAMPLE_TABLE_DAMAGED ? -EBADMSG : -EAGAIN;
 		}
-		lane->base += sfs_sample_table_place(table, end) -
-			      sfs_sample_table_place(table, slice->first);
-		lane->m++;
-		enter_slice(lane);
+		leave_slice(lane, slice, table);
 	}
 	return block->n > 0 ? finish_block(lane, block) : -ENODATA;
 }

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a few rounds are laid out at once, lane after lane, and then returned
- * in order.  Taking one sample of each lane in turn would cost a cache miss each: there
- * are hundreds of lanes, each reads elsewhere, and when all are at the same sample of
- * their shards, their entries also compete for the same cache lines. */
+/* How this works: the samples that are due in a window of time are laid out at once, lane
+ * after lane, and then sorted.  Taking the next sample of all lanes each time would cost
+ * a cache miss each: there are hundreds of lanes, each reads elsewhere, and their entries
+ * also compete for the same cache lines.
+ *
+ * Samples are counted into buckets by their time, which keeps lanes in order; buckets
+ * that are longer than one unit of time are then sorted.  The window's span follows from
+ * how many samples the last one had. */
 #include "order/iterate.h"
 
 #include "base/alloc.h"
 
-#define N_WINDOW 4096 /* samples; at least a round */
-#define N_GROUP	 16   /* lanes whose cache misses overlap */
+#include <string.h>
+
+#define N_WINDOW  4096 /* samples, about */
+#define N_BUCKETS 4096
+#define N_GROUP	  16 /* lanes whose cache misses overlap */
 
 struct sfs_iterator_lane {
 	struct sfs_lane at;
@@ -22,12 +29,15 @@ void sfs_iterator_init(struct sfs_iterator *it, const struct sfs_order *order,
 	uint32_t l;
 
 	*it = (struct sfs_iterator){.order = order, .tables = *tables};
+	if (order->bases)
+		it->span = 1;
+	else
+		it->span =
+			order->n_lanes < N_WINDOW ? N_WINDOW / (order->n_lanes + 1) : 1;
 	it->lanes = sfs_calloc(order->n_lanes, sizeof *it->lanes);
 	it->left = sfs_calloc(order->n_lanes, sizeof *it->left);
 	it->n_left = order->n_lanes;
-	it->n_rounds = order->n_lanes < N_WINDOW ? N_WINDOW / (order->n_lanes + 1) : 1;
-	it->window = sfs_reallocarray(NULL, (size_t)it->n_rounds * order->n_lanes + 1,
-				      sizeof *it->window);
+	it->counts = sfs_calloc(N_BUCKETS, sizeof *it->counts);
 	for (l = 0; l < order->n_lanes; l++) {
 		sfs_lane_init(&it->lanes[l].at, order, l);
 		it->left[l] = l;
@@ -43,14 +53,19 @@ void sfs_iterator_done(struct sfs_iterator *it)
 	free(it->lanes);
 	free(it->left);
 	free(it->window);
+	free(it->keys);
+	free(it->sorted);
+	free(it->counts);
 	*it = (struct sfs_iterator){0};
 }
+
+/* ---- what will be read soon ---- */
 
 /* Prefetch the next slices of a lane; each may have just one sample. */
 static void prefetch_slices(const struct sfs_iterator *it, const struct sfs_lane *lane)
 {
 	uint32_t n = sfs_order_lane_slices(lane->order, lane->lane), m = lane->m;
-	uint32_t end = n - m < it->n_rounds ? n : m + it->n_rounds;
+	uint32_t end = n - m < it->n_ahead ? n : m + it->n_ahead;
 
 	for (; m < end; m += 64 / sizeof(struct sfs_slice))
 		__builtin_prefetch(sfs_order_slice(lane->order, lane->lane, m));
@@ -60,7 +75,7 @@ static void prefetch_slices(const struct sfs_iterator *it, const struct sfs_lane
 static void prefetch_tables(const struct sfs_iterator *it, const struct sfs_lane *lane)
 {
 	uint32_t n = sfs_order_lane_slices(lane->order, lane->lane), m = lane->m;
-	uint64_t left = it->n_rounds, index = lane->index, end;
+	uint64_t left = it->n_ahead, index = lane->index, end;
 	const struct sfs_slice *slice;
 	const struct sfs_sample_table *table;
 
@@ -76,6 +91,19 @@ static void prefetch_tables(const struct sfs_iterator *it, const struct sfs_lane
 	}
 }
 
+/* Prefetch for a group of lanes at once. */
+static void prefetch(const struct sfs_iterator *it, uint32_t first, uint32_t n)
+{
+	uint32_t end = n - first < N_GROUP ? n : first + N_GROUP, k;
+
+	for (k = first; k < end; k++)
+		prefetch_slices(it, &it->lanes[it->left[k]].at);
+	for (k = first; k < end; k++)
+		prefetch_tables(it, &it->lanes[it->left[k]].at);
+}
+
+/* ---- windows ---- */
+
 /* Form blocks until one has a sample left.  false: the lane has ended. */
 static bool have_block(struct sfs_iterator *it, struct sfs_iterator_lane *lane)
 {
@@ -88,81 +116,164 @@ static bool have_block(struct sfs_iterator *it, struct sfs_iterator_lane *lane)
 	return sfs_lane_form(&lane->at, &it->tables, &lane->block, &shard) == 0;
 }
 
-/* Lay out the next samples of the lane, one per round.  false: it has ended. */
-static bool lay_out(struct sfs_iterator *it, struct sfs_iterator_lane *lane,
-		    uint32_t column)
+static void have_window(struct sfs_iterator *it, uint64_t n)
 {
-	struct sfs_block_sample *to = it->window + column;
-	uint32_t r;
+	if (n <= it->capacity)
+		return;
+	it->capacity = n < N_WINDOW ? N_WINDOW : (uint32_t)(n + n / 2);
+	it->window = sfs_reallocarray(it->window, it->capacity, sizeof *it->window);
+	if (!it->order->bases)
+		return;
+	it->keys = sfs_reallocarray(it->keys, it->capacity, sizeof *it->keys);
+	it->sorted = sfs_reallocarray(it->sorted, it->capacity, sizeof *it->sorted);
+}
 
-	for (r = 0; r < it->n_rounds && have_block(it, lane); r++, to += it->n_left)
-		*to = *sfs_block_at(&lane->block, lane->t++);
-	if (r == it->n_rounds)
-		return true;
-	for (; r < it->n_rounds; r++, to += it->n_left)
-		to->n_bytes = 0;
+/* Lay out the samples of an equal lane, the k-th of those that are left: there is one of
+ * each lane at each time, so its place in the window is known.  (Where lanes end, the
+ * first ones are one sample longer.)  false: the lane has ended. */
+static bool lay_out_turns(struct sfs_iterator *it, struct sfs_iterator_lane *lane,
+			  uint32_t k)
+{
+	uint64_t r, n = it->n_left;
+
+	for (r = 0; r < it->span && have_block(it, lane); r++, it->n++)
+		it->window[r * n + k] = *sfs_block_at(&lane->block, lane->t++);
+	return r == it->span;
+}
+
+/* Lay out the lane's samples that are due before the window's end.  false: the lane has
+ * ended. */
+static bool lay_out(struct sfs_iterator *it, struct sfs_iterator_lane *lane)
+{
+	const uint64_t time = it->time, span = it->span;
+	const struct sfs_block *block = &lane->block;
+	uint32_t *counts = it->counts, shift = it->shift, n = it->n;
+	uint64_t due;
+	size_t t;
+
+	for (; have_block(it, lane); lane->t = t) {
+		have_window(it, n + block->n);
+		for (t = lane->t; t < block->n; t++, n++) {
+			due = block->times[t] - time;
+			if (due >= span) {
+				lane->t = t;
+				it->n = n;
+				return true;
+			}
+			it->window[n] = *sfs_block_at(block, t);
+			it->keys[n] = due << 32 | n;
+			counts[due >> shift]++;
+		}
+	}
+	it->n = n;
 	return false;
 }
 
-/* Prefetch for a group of lanes at once. */
-static void prefetch(const struct sfs_iterator *it, uint32_t first)
+/* The keys are in buckets; most often in one of their own. */
+static void sort_buckets(uint64_t *keys, uint32_t n)
 {
-	uint32_t end = it->n_left - first < N_GROUP ? it->n_left : first + N_GROUP, k;
+	uint64_t key;
+	uint32_t i, k;
 
-	for (k = first; k < end; k++)
-		prefetch_slices(it, &it->lanes[it->left[k]].at);
-	for (k = first; k < end; k++)
-		prefetch_tables(it, &it->lanes[it->left[k]].at);
+	for (i = 1; i < n; i++) {
+		key = keys[i];
+		for (k = i; k > 0 && keys[k - 1] > key; k--)
+			keys[k] = keys[k - 1];
+		keys[k] = key;
+	}
 }
 
-/* Lay out the next rounds. */
+/* Sort the window by (time, lane, number in the lane). */
+static void sort(struct sfs_iterator *it)
+{
+	uint32_t i, at = 0, count;
+
+	for (i = 0; at < it->n; i++) { /* where the bucket begins */
+		count = it->counts[i];
+		it->counts[i] = at;
+		at += count;
+	}
+	for (i = 0; i < it->n; i++)
+		it->sorted[it->counts[it->keys[i] >> 32 >> it->shift]++] = it->keys[i];
+	if (it->shift > 0)
+		sort_buckets(it->sorted, it->n);
+}
+
+/* Choose buckets for the window, as few units of time long as their number allows. */
+static void begin_buckets(struct sfs_iterator *it)
+{
+	uint64_t last = it->span - 1;
+
+	for (it->shift = 0; last >> it->shift >= N_BUCKETS;)
+		it->shift++;
+	memset(it->counts, 0, ((last >> it->shift) + 1) * sizeof *it->counts);
+}
+
+/* The next window shall have about as many samples as it should. */
+static void set_span(struct sfs_iterator *it)
+{
+	if (it->n < N_WINDOW / 2 && it->span < SFS_TIMES)
+		it->span *= 2;
+	else if (it->n > N_WINDOW && it->span > 1)
+		it->span /= 2;
+}
+
+/* Lay out the next window; it may be empty. */
 static void fill(struct sfs_iterator *it)
 {
 	uint32_t n = it->n_left, n_left = 0, k;
+	struct sfs_iterator_lane *lane;
+	bool is_dealt = it->order->bases != NULL;
 
+	it->n_ahead = is_dealt ? it->n / (n + 1) + 2 : (uint32_t)it->span;
+	it->i = it->n = 0;
+	if (is_dealt)
+		begin_buckets(it);
+	else
+		have_window(it, n * it->span);
 	for (k = 0; k < n; k++) {
 		if (k % N_GROUP == 0)
-			prefetch(it, k);
-		if (lay_out(it, &it->lanes[it->left[k]], k))
+			prefetch(it, k, n);
+		lane = &it->lanes[it->left[k]];
+		if (is_dealt ? lay_out(it, lane) : lay_out_turns(it, lane, k))
 			it->left[n_left++] = it->left[k];
 	}
-	it->i = 0;
-	it->n = (uint64_t)n * it->n_rounds;
 	it->n_left = n_left;
-	it->round += it->n_rounds;
+	it->time += it->span;
+	if (!is_dealt)
+		return;
+	sort(it);
+	set_span(it);
 }
 
 const struct sfs_block_sample *sfs_iterator_next(struct sfs_iterator *it)
 {
-	const struct sfs_block_sample *s;
+	uint32_t i;
 
-	for (;;) {
-		while (it->i < it->n) {
-			s = &it->window[it->i++];
-			if (s->n_bytes > 0)
-				return s;
-		}
+	while (it->i == it->n) {
 		if (it->n_left == 0)
 			return NULL;
 		fill(it);
 	}
+	i = it->i++;
+	return &it->window[it->sorted ? (uint32_t)it->sorted[i] : i];
 }
 
-void sfs_iterator_seek(struct sfs_iterator *it, struct sfs_locator *map, uint64_t round)
+void sfs_iterator_seek(struct sfs_iterator *it, struct sfs_locator *map, uint64_t time)
 {
+	struct sfs_iterator_lane *lane;
 	uint32_t l, shard;
-	int ret;
+	uint64_t number;
 
 	it->i = it->n = 0;
 	it->n_left = 0;
-	it->round = round;
+	it->time = time;
 	for (l = 0; l < it->order->n_lanes; l++) {
-		struct sfs_iterator_lane *lane = &it->lanes[l];
-
-		ret = sfs_locator_seek(map, l, round, &lane->at, &lane->block, &shard);
-		if (ret < 0)
+		lane = &it->lanes[l];
+		if (sfs_locator_count(map, l, time, &number, &shard) < 0 ||
+		    sfs_locator_seek(map, l, number, &lane->at, &lane->block, &shard) < 0)
 			continue;
-		lane->t = round - lane->block.first;
+		lane->t = number - lane->block.first;
 		it->left[it->n_left++] = l;
 	}
 }
@@ -172,32 +283,11 @@ uint64_t sfs_iterator_memory(const struct sfs_iterator *it)
 	uint64_t n_lanes = it->order ? it->order->n_lanes : 0, n, l;
 
 	n = n_lanes * (sizeof *it->lanes + sizeof *it->left) +
-	    (it->n_rounds * n_lanes + 1) * sizeof *it->window;
+	    N_BUCKETS * sizeof *it->counts +
+	    it->capacity * (sizeof *it->window + sizeof *it->keys + sizeof *it->sorted);
 	for (l = 0; l < n_lanes; l++)
-		n += it->lanes[l].block.capacity * (sizeof *it->lanes[l].block.samples +
-						    sizeof *it->lanes[l].block.perm);
+		n += it->lanes[l].block.capacity *
+		     (sizeof *it->lanes[l].block.samples +
+		      sizeof *it->lanes[l].block.perm + sizeof *it->lanes[l].block.times);
 	return n;
-}
-
-uint64_t sfs_iterator_even(const struct sfs_order *order,
-			   const struct sfs_sample_tables *tables)
-{
-	uint64_t n, least = UINT64_MAX, at_least = 0;
-	const struct sfs_slice *slice;
-	const struct sfs_sample_table *table;
-	uint32_t l, m;
-
-	for (l = 0; l < order->n_lanes; l++) {
-		for (n = 0, m = 0; m < sfs_order_lane_slices(order, l); m++) {
-			slice = sfs_order_slice(order, l, m);
-			table = tables->get(tables->ctx, slice->shard);
-			n += sfs_slice_end(slice, sfs_sample_table_n(table)) -
-			     slice->first;
-		}
-		if (n < least) {
-			least = n;
-			at_least = l;
-		}
-	}
-	return order->n_lanes ? least * order->n_lanes + at_least : 0;
 }

@@ -20,10 +20,16 @@ struct sfs_iterator {
 	struct sfs_iterator_lane *lanes;
 	uint32_t n_left; /* lanes that have not ended: left[] */
 	uint32_t *left;
-	uint32_t n_rounds;
-	struct sfs_block_sample *window; /* the next rounds; n_bytes is 0: no sample */
-	uint64_t i, n;	/* the next sample of the window, and their number */
-	uint64_t round; /* after the window */
+
+	uint64_t time;			 /* at which the next window begins */
+	uint64_t span;			 /* how long that is */
+	struct sfs_block_sample *window; /* lane after lane */
+	uint64_t *keys;	  /* of each: when it is due in the window << 32 | its index */
+	uint64_t *sorted; /* the keys */
+	uint32_t i, n, capacity;
+	uint32_t n_ahead; /* how many a lane has in a window, about */
+	uint32_t *counts; /* of those due within the same 1 << shift units of time */
+	uint32_t shift;
 };
 
 /* All tables must be whole and stay so. */
@@ -34,10 +40,11 @@ void sfs_iterator_done(struct sfs_iterator *it);
 /* The next sample; NULL at the end.  It is valid until the next call. */
 const struct sfs_block_sample *sfs_iterator_next(struct sfs_iterator *it);
 
-/* Continue with the first sample of a round; `map` is a locator of the same order. */
-void sfs_iterator_seek(struct sfs_iterator *it, struct sfs_locator *map, uint64_t round);
+/* Continue with the first sample at or after a time; `map` is a locator of the same
+ * order. */
+void sfs_iterator_seek(struct sfs_iterator *it, struct sfs_locator *map, uint64_t time);
 
-/* Does the next sample begin a window, and so the round it->round?  Then
+/* Does the next sample begin a window, and so the first at or after it->time?  Then
  * sfs_iterator_seek() can return here. */
 static inline bool sfs_iterator_is_between(const struct sfs_iterator *it)
 {
@@ -46,9 +53,5 @@ static inline bool sfs_iterator_is_between(const struct sfs_iterator *it)
 
 /* Bytes of memory that it takes now. */
 uint64_t sfs_iterator_memory(const struct sfs_iterator *it);
-
-/* How many samples come before the first lane ends: up to there all lanes take turns. */
-uint64_t sfs_iterator_even(const struct sfs_order *order,
-			   const struct sfs_sample_tables *tables);
 
 #endif

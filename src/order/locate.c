@@ -1,29 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a lane is known up to the end of its leading whole slices, and the part
  * of the next one that its table has so far.  Only pieces that are known to their end can
- * be shuffled, so a lane has K leading samples whose order is certain; the epoch is
- * certain up to the first sample (j, l) with j = K of its lane.  The bytes before round j
- * are the sum over all lanes of the bytes before the lane's sample j: a prefix sum plus a
- * part of one block. */
+ * be shuffled, so a lane has K leading samples whose order is certain.  The epoch is
+ * certain up to the first sample that is number K of its lane, or may be: of a sample
+ * that is not known yet, the earliest time is.
+ *
+ * A lane's times rise with its samples, as they lie and as they leave.  So how many of
+ * them come before a time is a search over its slices, and then in one table; their bytes
+ * are a prefix sum and a part of one block.  The sum over all lanes is what a search over
+ * time goes by. */
 #include "order/locate.h"
 
 #include "base/alloc.h"
 
 #include <errno.h>
 
+/* Samples of a lane that come first, and their bytes. */
+struct leading {
+	uint64_t n, bytes;
+};
+
 struct sfs_locator_lane {
 	uint32_t n_slices, n_whole; /* of its slices, and the leading whole ones */
 	uint64_t n_known,
 		bytes_known; /* samples and bytes, the part of the next included */
 	uint64_t n_certain;  /* K */
+	uint64_t edge_time;  /* the earliest that sample K can have */
 	bool is_damaged;     /* the next slice is damaged, not unknown */
+
+	/* A search: what comes before times that are too early, tried, and too late. */
+	struct leading early, tried, late;
+	uint64_t number; /* its samples before map->at */
 
 	/* The block that was used last. */
 	struct sfs_lane lane;
 	struct sfs_block block;
-	uint64_t place; /* of the block's first sample */
+	uint64_t block_bytes; /* of the lane's samples before the block */
 	bool has_block;
 };
+
+static uint64_t lower(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
 
 /* The index of a lane's slice m among all slices. */
 static size_t slice_of(const struct sfs_locator *map, uint32_t lane, uint32_t m)
@@ -62,6 +81,7 @@ void sfs_locator_init(struct sfs_locator *map, const struct sfs_order *order,
 	map->lanes = sfs_calloc(order->n_lanes, sizeof *map->lanes);
 	for (l = 0; l < order->n_lanes; l++)
 		map->lanes[l].n_slices = sfs_order_lane_slices(order, l);
+	sfs_merge_init(&map->merge, order->n_lanes);
 }
 
 void sfs_locator_done(struct sfs_locator *map)
@@ -70,6 +90,7 @@ void sfs_locator_done(struct sfs_locator *map)
 
 	for (l = 0; map->lanes && l < map->order->n_lanes; l++)
 		sfs_block_done(&map->lanes[l].block);
+	sfs_merge_done(&map->merge);
 	free(map->n_before);
 	free(map->bytes_before);
 	free(map->lanes);
@@ -79,20 +100,25 @@ void sfs_locator_done(struct sfs_locator *map)
 uint64_t sfs_locator_memory(const struct sfs_order *order)
 {
 	return 2 * sfs_order_slices(order) * sizeof(uint64_t) +
-	       order->n_lanes * sizeof(struct sfs_locator_lane);
+	       order->n_lanes * (sizeof(struct sfs_locator_lane) + sizeof(uint64_t));
 }
 
 /* ---- what is known ---- */
+
+static bool is_dealt(const struct sfs_locator *map)
+{
+	return map->order->bases != NULL;
+}
 
 static bool is_complete(const struct sfs_locator_lane *ml)
 {
 	return ml->n_whole == ml->n_slices;
 }
 
-/* Which of the lane's known slices is the last that begins at or before `at`, as one of
- * the sums counts (n_before or bytes_before)? */
+/* The last of the lane's slices, as far as they are known, at which this rising list of
+ * a number for each slice of the order is at most `most`. */
 static uint32_t find_slice(const struct sfs_locator *map, uint32_t lane,
-			   const uint64_t *sums, uint64_t at)
+			   const uint64_t *list, uint64_t most)
 {
 	const struct sfs_locator_lane *ml = &map->lanes[lane];
 	uint32_t low = 0, high = ml->n_whole, middle;
@@ -101,7 +127,7 @@ static uint32_t find_slice(const struct sfs_locator *map, uint32_t lane,
 		high--;
 	while (low < high) {
 		middle = high - (high - low) / 2;
-		if (sums[slice_of(map, lane, middle)] <= at)
+		if (list[slice_of(map, lane, middle)] <= most)
 			low = middle;
 		else
 			high = middle - 1;
@@ -114,23 +140,67 @@ static uint32_t find_slice(const struct sfs_locator *map, uint32_t lane,
 static int find_place(const struct sfs_locator *map, uint32_t lane, uint64_t place,
 		      struct sfs_lane *ret_at, uint32_t *ret_shard)
 {
-	const uint32_t m = find_slice(map, lane, map->bytes_before, place);
-	const size_t i = slice_of(map, lane, m);
+	const uint64_t *places = is_dealt(map) ? map->order->bases : map->bytes_before;
+	uint32_t m = find_slice(map, lane, places, place);
+	size_t i = slice_of(map, lane, m);
 	const struct sfs_slice *slice = &map->order->slices[i];
 	const struct sfs_sample_table *table = table_of(map, lane, m);
+	uint64_t end;
 
 	*ret_shard = slice->shard;
 	if (!table)
 		return -EAGAIN;
+	end = sfs_slice_end(slice, sfs_sample_table_n(table));
 	ret_at->m = m;
-	ret_at->index =
-		sfs_sample_table_find(table,
-				      sfs_slice_end(slice, sfs_sample_table_n(table)),
-				      place - map->bytes_before[i] +
-					      sfs_sample_table_place(table,
-								     slice->first));
+	if (is_dealt(map))
+		ret_at->index = sfs_sample_table_from(table, end, place - places[i]);
+	else
+		ret_at->index = sfs_sample_table_find(
+			table, end,
+			place - places[i] + sfs_sample_table_place(table, slice->first));
 	ret_at->number = map->n_before[i] + ret_at->index - slice->first;
 	return 0;
+}
+
+/* V of sample `index` of a dealt lane's slice m, without three times the slice's base. */
+static uint64_t v_in_slice(const struct sfs_sample_table *table, uint64_t index)
+{
+	uint64_t v = 0, k;
+
+	for (k = 1; k <= 3 && k <= index; k++)
+		v += sfs_sample_table_end_of(table, index - k);
+	return v;
+}
+
+/* The time of sample `index` of a dealt lane's slice m, if it exists.  (The first one's
+ * is known without the table.) */
+static int time_in_slice(const struct sfs_locator *map, uint32_t lane, uint32_t m,
+			 uint64_t index, uint64_t *ret_time, uint32_t *ret_shard)
+{
+	const struct sfs_sample_table *table = table_of(map, lane, m);
+	uint64_t v = 3 * sfs_order_base(map->order, lane, m);
+
+	*ret_shard = sfs_order_slice(map->order, lane, m)->shard;
+	if (index > 0 && !table)
+		return -EAGAIN;
+	if (index > 0)
+		v += v_in_slice(table, index);
+	*ret_time = sfs_order_time(map->order, lane, v);
+	return 0;
+}
+
+/* The time of the lane's sample `number`, which is known. */
+static int time_of(const struct sfs_locator *map, uint32_t lane, uint64_t number,
+		   uint64_t *ret_time, uint32_t *ret_shard)
+{
+	uint32_t m;
+
+	*ret_time = number;
+	if (!is_dealt(map))
+		return 0;
+	m = find_slice(map, lane, map->n_before, number);
+	number -= map->n_before[slice_of(map, lane, m)];
+	return time_in_slice(map, lane, m, number, ret_time, ret_shard);
 }
 
 /* The last of the lane's slices is known. */
@@ -148,15 +218,42 @@ static void complete(struct sfs_locator *map, uint32_t lane, uint64_t n, uint64_
 	ml->n_certain = ml->n_known;
 }
 
+/* Of a dealt lane that is not complete: how many leading samples are certain, and when
+ * the next one may be due.  The slice that is growing begins with sample `n_before`;
+ * `table` is its table, or NULL. */
+static int find_certain(struct sfs_locator *map, uint32_t lane,
+			const struct sfs_sample_table *table, uint32_t *ret_shard)
+{
+	struct sfs_locator_lane *ml = &map->lanes[lane];
+	uint64_t base = sfs_order_base(map->order, lane, ml->n_whole), place = base;
+	uint64_t n_before = map->n_before[slice_of(map, lane, ml->n_whole)];
+	uint64_t n = table ? sfs_sample_table_n(table) : 0;
+	struct sfs_lane at = {.m = ml->n_whole, .number = n_before};
+	int ret;
+
+	if (n > 0)
+		place += sfs_sample_table_end_of(table, n - 1);
+	place = sfs_order_piece_start(map->order, sfs_order_piece(map->order, place));
+	if (n_before + n > 0 && (place < base || n > 0)) {
+		ret = find_place(map, lane, place, &at, ret_shard);
+		if (ret < 0)
+			return ret;
+	}
+	ml->n_known = n_before + n;
+	ml->n_certain = at.number;
+	if (at.number < n_before)
+		return time_of(map, lane, at.number, &ml->edge_time, ret_shard);
+	return time_in_slice(map, lane, ml->n_whole, at.number - n_before, &ml->edge_time,
+			     ret_shard);
+}
+
 /* Take account of tables that have grown.  -EAGAIN: one is not in memory. */
 static int update_lane(struct sfs_locator *map, uint32_t lane, uint32_t *ret_shard)
 {
 	struct sfs_locator_lane *ml = &map->lanes[lane];
 	const struct sfs_sample_table *table;
 	uint64_t n, bytes;
-	struct sfs_lane at;
 	size_t i;
-	int ret;
 
 	if (is_complete(ml))
 		return 0;
@@ -176,55 +273,70 @@ static int update_lane(struct sfs_locator *map, uint32_t lane, uint32_t *ret_sha
 	table = table_of(map, lane, ml->n_whole);
 	ml->is_damaged =
 		table && sfs_sample_table_state(table) == SFS_SAMPLE_TABLE_DAMAGED;
-	n = table ? sfs_sample_table_n(table) : 0;
-	ml->n_known = map->n_before[i] + n;
-	ml->bytes_known =
-		map->bytes_before[i] + (table ? sfs_sample_table_place(table, n) : 0);
-	ml->n_certain = 0;
-	if (ml->n_known == 0)
-		return 0;
-	bytes = sfs_order_piece_start(map->order,
-				      sfs_order_piece(map->order, ml->bytes_known));
-	if (bytes >= map->bytes_before[i] && !table) {
-		ml->n_certain = map->n_before[i];
-		return 0;
-	}
-	ret = find_place(map, lane, bytes, &at, ret_shard);
-	if (ret == 0)
-		ml->n_certain = at.number;
-	return ret;
+	return find_certain(map, lane, table, ret_shard);
 }
 
-/* Find the first sample whose order is not certain: its round and its lane. */
+/* Find the first sample whose order is not certain: its lane and time. */
 static int update(struct sfs_locator *map, uint32_t *ret_shard)
 {
-	struct sfs_spot *edge = &map->edge;
 	struct sfs_locator_lane *ml;
 	uint32_t l;
 	int ret;
 
-	*edge = (struct sfs_spot){.round = UINT64_MAX};
+	map->edge_time = SFS_NEVER;
+	map->has_merge = false;
 	for (l = 0; l < map->order->n_lanes; l++) {
 		ret = update_lane(map, l, ret_shard);
 		if (ret < 0)
 			return ret;
 		ml = &map->lanes[l];
-		if (!is_complete(ml) && ml->n_certain < edge->round) {
-			edge->round = ml->n_certain;
-			edge->lane = l;
+		if (!is_complete(ml) && ml->edge_time < map->edge_time) {
+			map->edge_time = ml->edge_time;
+			map->edge_lane = l;
 		}
 	}
 	return 0;
 }
 
+static int at_edge(const struct sfs_locator *map, uint32_t *ret_shard)
+{
+	const struct sfs_locator_lane *ml = &map->lanes[map->edge_lane];
+
+	*ret_shard = sfs_order_slice(map->order, map->edge_lane, ml->n_whole)->shard;
+	return ml->is_damaged ? -EBADMSG : -EAGAIN;
+}
+
+static bool is_past_edge(const struct sfs_locator *map, const struct sfs_spot *spot)
+{
+	if (spot->time != map->edge_time)
+		return spot->time > map->edge_time;
+	if (spot->lane != map->edge_lane)
+		return spot->lane > map->edge_lane;
+	return spot->number >= map->lanes[spot->lane].n_certain;
+}
+
+/* The last of the lane's samples whose order is certain, + 1. */
+static uint64_t certain(const struct sfs_locator_lane *ml)
+{
+	return is_complete(ml) ? ml->n_known : ml->n_certain;
+}
+
 /* ---- blocks ---- */
 
-/* The place in its lane of a sample of slice i. */
-static uint64_t place_of(const struct sfs_locator *map, size_t i,
+/* The bytes of the lane before a sample of slice i, as they lie. */
+static uint64_t bytes_to(const struct sfs_locator *map, size_t i,
 			 const struct sfs_sample_table *table, uint64_t index)
 {
 	return map->bytes_before[i] + sfs_sample_table_place(table, index) -
 	       sfs_sample_table_place(table, map->order->slices[i].first);
+}
+
+/* The place of a sample of slice i. */
+static uint64_t place_of(const struct sfs_locator *map, size_t i,
+			 const struct sfs_sample_table *table, uint64_t index)
+{
+	return is_dealt(map) ? map->order->bases[i] + sfs_sample_table_start(table, index)
+			     : bytes_to(map, i, table, index);
 }
 
 int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
@@ -263,7 +375,9 @@ int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		if (ret < 0)
 			return ret;
 	}
-	at.base = map->bytes_before[slice_of(map, lane, at.m)];
+	i = slice_of(map, lane, at.m);
+	at.base = is_dealt(map) ? map->order->bases[i] : map->bytes_before[i];
+	sfs_lane_set_ends(&at, table_of(map, lane, at.m));
 	sfs_block_clear(ret_block);
 	ret = sfs_lane_form(&at, &map->tables, ret_block, ret_shard);
 	if (ret < 0)
@@ -292,7 +406,8 @@ static int load_block(struct sfs_locator *map, uint32_t lane, uint64_t number,
 	table = table_of(map, lane, first->m);
 	if (!table)
 		return -EAGAIN;
-	ml->place = place_of(map, slice_of(map, lane, first->m), table, first->index);
+	ml->block_bytes =
+		bytes_to(map, slice_of(map, lane, first->m), table, first->index);
 	ml->has_block = true;
 	return 0;
 }
@@ -313,35 +428,210 @@ static int lane_bytes(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		*ret_bytes = 0;
 		return 0;
 	}
-	if (number == ml->n_certain) { /* after the last certain block */
-		ret = load_block(map, lane, number - 1, ret_shard);
-		if (ret < 0)
-			return ret;
-	} else {
-		ret = load_block(map, lane, number, ret_shard);
-		if (ret < 0)
-			return ret;
-	}
-	*ret_bytes = ml->place;
+	/* After the last certain block, there is none to load. */
+	ret = load_block(map, lane, number == ml->n_certain ? number - 1 : number,
+			 ret_shard);
+	if (ret < 0)
+		return ret;
+	*ret_bytes = ml->block_bytes;
 	for (t = 0; t < number - ml->block.first; t++)
 		*ret_bytes += sfs_block_at(&ml->block, t)->n_bytes;
 	return 0;
 }
 
-static int round_bytes(struct sfs_locator *map, uint64_t round, uint64_t *ret_bytes,
-		       uint32_t *ret_shard)
+/* ---- times ---- */
+
+/* How many leading samples of a slice have a V (v_in_slice()) of less than v.  V is at
+ * most three times the sample's start, and at least that of the third sample before. */
+static uint64_t find_v(const struct sfs_sample_table *table, uint64_t v)
 {
-	uint64_t bytes;
+	uint64_t n = sfs_sample_table_n(table);
+	uint64_t i = sfs_sample_table_from(table, n, (v + 2) / 3);
+
+	while (i < n && v_in_slice(table, i) < v)
+		i++;
+	return i;
+}
+
+/* How many samples the lane has up to the end of slice m, which is whole. */
+static uint64_t n_to_end(const struct sfs_locator *map, uint32_t lane, uint32_t m)
+{
+	return m + 1 < map->lanes[lane].n_slices
+		       ? map->n_before[slice_of(map, lane, m + 1)]
+		       : map->lanes[lane].n_known;
+}
+
+/* How many of the lane's samples come before a time, which is not after the edge. */
+static int count_before(const struct sfs_locator *map, uint32_t lane, uint64_t time,
+			uint64_t *ret_n, uint32_t *ret_shard)
+{
+	const struct sfs_locator_lane *ml = &map->lanes[lane];
+	const struct sfs_sample_table *table;
+	uint64_t v;
+	uint32_t m;
+	size_t i;
+
+	if (!is_dealt(map) || (is_complete(ml) && time >= SFS_TIMES)) {
+		*ret_n = lower(time, ml->n_known);
+		return 0;
+	}
+	v = sfs_order_v_at(map->order, lane, lower(time, SFS_TIMES));
+	*ret_n = 0;
+	if (v == 0)
+		return 0;
+	m = find_slice(map, lane, map->order->bases, (v - 1) / 3);
+	i = slice_of(map, lane, m);
+	v -= 3 * map->order->bases[i];
+	*ret_n = map->n_before[i];
+	if (m < ml->n_whole && *ret_n == n_to_end(map, lane, m))
+		return 0;
+	table = table_of(map, lane, m);
+	*ret_shard = map->order->slices[i].shard;
+	if (!table && m < ml->n_whole)
+		return -EAGAIN;
+	if (table)
+		*ret_n += find_v(table, v);
+	return 0;
+}
+
+int sfs_locator_count(struct sfs_locator *map, uint32_t lane, uint64_t time,
+		      uint64_t *ret_n, uint32_t *ret_shard)
+{
+	return count_before(map, lane, time, ret_n, ret_shard);
+}
+
+/* What comes before a time in all lanes: samples, or else bytes.  A lane of which as much
+ * is too early as too late needs no look. */
+static int try_time(struct sfs_locator *map, uint64_t time, bool by_number,
+		    uint64_t *ret_sum, uint32_t *ret_shard)
+{
+	struct sfs_locator_lane *ml;
 	uint32_t l;
+	int ret = 0;
+
+	*ret_sum = 0;
+	for (l = 0; l < map->order->n_lanes && ret == 0; l++) {
+		ml = &map->lanes[l];
+		ml->tried = ml->early;
+		if (ml->early.n < ml->late.n)
+			ret = count_before(map, l, time, &ml->tried.n, ret_shard);
+		if (ret == 0 && !by_number && ml->tried.n != ml->early.n)
+			ret = lane_bytes(map, l, ml->tried.n, &ml->tried.bytes,
+					 ret_shard);
+		*ret_sum += by_number ? ml->tried.n : ml->tried.bytes;
+	}
+	return ret;
+}
+
+/* Where a search between two times should look next, if a straight line between them goes
+ * through the mark at `part` of the way.  As lanes have about the same pace on average,
+ * it nearly does: look a little before, then a little after.  Every third time look in
+ * the middle, so that the search ends soon whatever the line is. */
+static uint64_t guess(uint64_t low, uint64_t high, double part, uint32_t n_tries)
+{
+	double margin = n_tries % 3 == 0 ? -1.0 / 64 : 1.0 / 64;
+	uint64_t step = (high - low) / 2;
+
+	part += margin;
+	if (n_tries % 3 < 2 && part > 0 && part < 1)
+		step = (uint64_t)(part * (double)(high - low));
+	step += step == 0;
+	return low + (step < high - low ? step : high - low - 1);
+}
+
+/* Find the last time, up to `last`, before which at most `most` samples or bytes come.
+ * What comes before it is then what is early in each lane. */
+static int search(struct sfs_locator *map, uint64_t last, uint64_t most, bool by_number,
+		  uint64_t *ret_time, uint32_t *ret_shard)
+{
+	uint64_t low = 0, high = last + 1, time = last, low_sum = 0, high_sum = 0, sum;
+	uint32_t l, n_tries = 0;
 	int ret;
 
-	*ret_bytes = 0;
 	for (l = 0; l < map->order->n_lanes; l++) {
-		ret = lane_bytes(map, l, round, &bytes, ret_shard);
+		map->lanes[l].early = (struct leading){0};
+		map->lanes[l].late.n = UINT64_MAX;
+	}
+	while (low + 1 < high) {
+		ret = try_time(map, time, by_number, &sum, ret_shard);
 		if (ret < 0)
 			return ret;
-		*ret_bytes += bytes;
+		for (l = 0; l < map->order->n_lanes; l++)
+			if (sum <= most)
+				map->lanes[l].early = map->lanes[l].tried;
+			else
+				map->lanes[l].late = map->lanes[l].tried;
+		if (sum <= most) {
+			low = time;
+			low_sum = sum;
+		} else {
+			high = time;
+			high_sum = sum;
+		}
+		time = guess(low, high,
+			     (double)(most - low_sum) / (double)(high_sum - low_sum),
+			     n_tries++);
 	}
+	*ret_time = low;
+	return 0;
+}
+
+/* The time by which all samples that are certain have left. */
+static uint64_t last_time(const struct sfs_locator *map)
+{
+	uint64_t last = 0;
+	uint32_t l;
+
+	if (map->edge_time != SFS_NEVER)
+		return map->edge_time;
+	if (is_dealt(map))
+		return SFS_TIMES;
+	for (l = 0; l < map->order->n_lanes; l++)
+		if (map->lanes[l].n_known > last)
+			last = map->lanes[l].n_known;
+	return last;
+}
+
+/* The number of the lane's first sample after a time; of those that are certain. */
+static int count_to(const struct sfs_locator *map, uint32_t lane, uint64_t time,
+		    uint64_t *ret_n, uint32_t *ret_shard)
+{
+	int ret = count_before(map, lane, time + 1, ret_n, ret_shard);
+
+	if (ret == 0)
+		*ret_n = lower(*ret_n, certain(&map->lanes[lane]));
+	return ret;
+}
+
+/* After a search: go through the samples of its time, lane after lane, up to the one that
+ * holds byte `offset`, or past `n_skipped` of them.  `spot` has the time, and the offset
+ * of the first. */
+static int walk(struct sfs_locator *map, struct sfs_spot *spot, uint64_t offset,
+		uint64_t n_skipped, uint32_t *ret_shard)
+{
+	const struct sfs_block_sample *s;
+	uint64_t end;
+	int ret;
+
+	for (spot->lane = 0; spot->lane < map->order->n_lanes; spot->lane++) {
+		ret = count_to(map, spot->lane, spot->time, &end, ret_shard);
+		if (ret < 0)
+			return ret;
+		spot->number = map->lanes[spot->lane].early.n;
+		for (; spot->number < end; spot->number++, n_skipped--) {
+			ret = sfs_locator_sample(map, spot, &s, ret_shard);
+			if (ret < 0)
+				return ret;
+			if (n_skipped == 0 || offset < spot->offset + s->n_bytes)
+				return 0;
+			spot->offset += s->n_bytes;
+		}
+		if (spot->time == map->edge_time && spot->lane == map->edge_lane)
+			return at_edge(map, ret_shard);
+	}
+	*spot = (struct sfs_spot){.time = SFS_NEVER,
+				  .offset = spot->offset,
+				  .is_end = true};
 	return 0;
 }
 
@@ -351,222 +641,221 @@ int sfs_locator_sample(struct sfs_locator *map, const struct sfs_spot *spot,
 		       const struct sfs_block_sample **ret_sample, uint32_t *ret_shard)
 {
 	struct sfs_locator_lane *ml = &map->lanes[spot->lane];
-	int ret = load_block(map, spot->lane, spot->round, ret_shard);
+	int ret = load_block(map, spot->lane, spot->number, ret_shard);
 
 	if (ret == 0)
-		*ret_sample = sfs_block_at(&ml->block, spot->round - ml->block.first);
+		*ret_sample = sfs_block_at(&ml->block, spot->number - ml->block.first);
 	return ret;
-}
-
-static bool has_ended(const struct sfs_locator *map, uint32_t lane, uint64_t round)
-{
-	return is_complete(&map->lanes[lane]) && round >= map->lanes[lane].n_known;
-}
-
-/* Move from `spot` (which may name a lane that has ended) to the first sample at or after
- * it. */
-static void settle(const struct sfs_locator *map, struct sfs_spot *spot)
-{
-	uint32_t n_ended = 0;
-
-	while (n_ended < map->order->n_lanes) {
-		if (spot->lane == map->order->n_lanes) {
-			spot->lane = 0;
-			spot->round++;
-		}
-		if (!has_ended(map, spot->lane, spot->round))
-			return;
-		spot->lane++;
-		n_ended++;
-	}
-	spot->is_end = true;
-}
-
-static int at_edge(const struct sfs_locator *map, uint32_t *ret_shard)
-{
-	const struct sfs_locator_lane *ml = &map->lanes[map->edge.lane];
-
-	*ret_shard = sfs_order_slice(map->order, map->edge.lane, ml->n_whole)->shard;
-	return ml->is_damaged ? -EBADMSG : -EAGAIN;
-}
-
-static bool is_past_edge(const struct sfs_locator *map, const struct sfs_spot *spot)
-{
-	return spot->round > map->edge.round ||
-	       (spot->round == map->edge.round && spot->lane >= map->edge.lane);
-}
-
-int sfs_locator_next(struct sfs_locator *map, struct sfs_spot *spot, uint32_t *ret_shard)
-{
-	const struct sfs_block_sample *s;
-	struct sfs_spot to = *spot;
-	int ret;
-
-	ret = sfs_locator_sample(map, spot, &s, ret_shard);
-	if (ret < 0)
-		return ret;
-	to.offset += s->n_bytes;
-	to.lane++;
-	settle(map, &to);
-	if (!to.is_end && is_past_edge(map, &to)) {
-		ret = update(map, ret_shard);
-		if (ret < 0)
-			return ret;
-		settle(map, &to); /* the end of a lane may be known now */
-		if (!to.is_end && is_past_edge(map, &to))
-			return at_edge(map, ret_shard);
-	}
-	*spot = to;
-	return 0;
-}
-
-bool sfs_locator_previous(struct sfs_locator *map, struct sfs_spot *spot)
-{
-	struct sfs_spot to = {.round = spot->round, .lane = spot->lane};
-
-	for (;;) {
-		if (to.lane == 0) {
-			if (to.round == 0)
-				return false;
-			to.round--;
-			to.lane = map->order->n_lanes;
-		}
-		to.lane--;
-		if (!has_ended(map, to.lane, to.round))
-			break;
-	}
-	*spot = to;
-	return true;
-}
-
-/* Search one round from its start at `spot` for the sample that holds the byte, up to the
- * edge. */
-static int find_in_round(struct sfs_locator *map, uint64_t offset, struct sfs_spot *spot,
-			 uint32_t *ret_shard)
-{
-	const struct sfs_block_sample *s;
-	int ret;
-
-	settle(map, spot);
-	while (!spot->is_end) {
-		if (is_past_edge(map, spot))
-			return at_edge(map, ret_shard);
-		ret = sfs_locator_sample(map, spot, &s, ret_shard);
-		if (ret < 0)
-			return ret;
-		if (offset < spot->offset + s->n_bytes)
-			return 0;
-		spot->offset += s->n_bytes;
-		spot->lane++;
-		settle(map, spot);
-	}
-	return 0;
-}
-
-/* The number of rounds, if all lanes are complete. */
-static uint64_t count_rounds(const struct sfs_locator *map)
-{
-	uint64_t rounds = 0;
-	uint32_t l;
-
-	for (l = 0; l < map->order->n_lanes; l++)
-		if (map->lanes[l].n_known > rounds)
-			rounds = map->lanes[l].n_known;
-	return rounds;
 }
 
 int sfs_locator_find(struct sfs_locator *map, uint64_t offset, struct sfs_spot *ret_spot,
 		     uint32_t *ret_shard)
 {
 	struct sfs_spot spot = {0};
-	uint64_t low = 0, high, middle, bytes;
+	uint32_t l;
 	int ret;
 
 	ret = update(map, ret_shard);
+	if (ret == 0)
+		ret = search(map, last_time(map), offset, false, &spot.time, ret_shard);
 	if (ret < 0)
 		return ret;
-	high = map->edge.round == UINT64_MAX ? count_rounds(map) : map->edge.round;
-	while (low < high) { /* the last round that begins at or before the byte */
-		middle = high - (high - low) / 2;
-		ret = round_bytes(map, middle, &bytes, ret_shard);
-		if (ret < 0)
-			return ret;
-		if (bytes <= offset)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	spot.round = low;
-	ret = round_bytes(map, low, &spot.offset, ret_shard);
-	if (ret == 0)
-		ret = find_in_round(map, offset, &spot, ret_shard);
+	for (l = 0; l < map->order->n_lanes; l++)
+		spot.offset += map->lanes[l].early.bytes;
+	ret = walk(map, &spot, offset, UINT64_MAX, ret_shard);
 	if (ret == 0)
 		*ret_spot = spot;
 	return ret;
 }
 
-/* ---- numbers ---- */
-
-static uint64_t lower(uint64_t a, uint64_t b)
+int sfs_locator_nth(struct sfs_locator *map, uint64_t number, struct sfs_spot *ret_spot,
+		    uint32_t *ret_shard)
 {
-	return a < b ? a : b;
+	struct sfs_spot spot = {0};
+	uint64_t bytes;
+	uint32_t l;
+	int ret;
+
+	ret = update(map, ret_shard);
+	if (ret == 0 && map->edge_time != SFS_NEVER)
+		ret = at_edge(map, ret_shard);
+	if (ret == 0)
+		ret = search(map, last_time(map), number, true, &spot.time, ret_shard);
+	for (l = 0; l < map->order->n_lanes && ret == 0; l++) {
+		number -= map->lanes[l].early.n;
+		ret = lane_bytes(map, l, map->lanes[l].early.n, &bytes, ret_shard);
+		spot.offset += bytes;
+	}
+	if (ret == 0)
+		ret = walk(map, &spot, UINT64_MAX, number, ret_shard);
+	if (ret == 0)
+		*ret_spot = spot;
+	return ret;
 }
 
-/* How many samples come before a round, which is no later than the edge. */
-static uint64_t count_to_round(const struct sfs_locator *map, uint64_t round)
+/* ---- steps ---- */
+
+/* Put all lanes where they are at a spot. */
+static int go_to(struct sfs_locator *map, const struct sfs_spot *spot,
+		 uint32_t *ret_shard)
 {
+	uint32_t l;
+	int ret = 0;
+
+	if (map->is_at && spot->time == map->at.time && spot->lane == map->at.lane &&
+	    spot->number == map->at.number)
+		return 0;
+	map->is_at = map->has_merge = false;
+	for (l = 0; l < map->order->n_lanes && ret == 0; l++) {
+		if (spot->is_end)
+			map->lanes[l].number = map->lanes[l].n_known;
+		else if (l == spot->lane)
+			map->lanes[l].number = spot->number;
+		else
+			ret = count_to(map, l, spot->time - (l > spot->lane),
+				       &map->lanes[l].number, ret_shard);
+	}
+	map->at = *spot;
+	map->is_at = ret == 0;
+	return ret;
+}
+
+/* When the lane's next sample is due, or may be.  SFS_NEVER: there is none. */
+static int next_time(const struct sfs_locator *map, uint32_t lane, uint64_t *ret_time,
+		     uint32_t *ret_shard)
+{
+	const struct sfs_locator_lane *ml = &map->lanes[lane];
+
+	if (ml->number < certain(ml))
+		return time_of(map, lane, ml->number, ret_time, ret_shard);
+	*ret_time = is_complete(ml) ? SFS_NEVER : ml->edge_time;
+	return 0;
+}
+
+static int have_merge(struct sfs_locator *map, uint32_t *ret_shard)
+{
+	uint64_t time = SFS_NEVER;
+	uint32_t l;
+	int ret;
+
+	if (map->has_merge)
+		return 0;
+	map->merge.n = 0;
+	for (l = 0; l < map->order->n_lanes; l++) {
+		ret = next_time(map, l, &time, ret_shard);
+		if (ret < 0)
+			return ret;
+		if (time != SFS_NEVER)
+			sfs_merge_add(&map->merge, l, time);
+	}
+	map->has_merge = true;
+	return 0;
+}
+
+/* Move from the spot to the next sample, or to where one may be that is not certain. */
+static int step(struct sfs_locator *map, struct sfs_spot *spot, uint32_t *ret_shard)
+{
+	uint64_t time, offset = spot->offset;
+	uint32_t lane = spot->lane;
+	int ret;
+
+	ret = go_to(map, spot, ret_shard);
+	if (ret == 0)
+		ret = have_merge(map, ret_shard);
+	if (ret < 0)
+		return ret;
+	map->is_at = false;
+	map->lanes[lane].number++;
+	ret = next_time(map, lane, &time, ret_shard);
+	if (ret < 0)
+		return ret;
+	sfs_merge_set(&map->merge, time);
+	*spot = (struct sfs_spot){.time = SFS_NEVER,
+				  .offset = offset,
+				  .is_end = map->merge.n == 0};
+	if (map->merge.n > 0) {
+		spot->time = sfs_merge_time(&map->merge);
+		spot->lane = sfs_merge_lane(&map->merge);
+		spot->number = map->lanes[spot->lane].number;
+	}
+	map->at = *spot;
+	map->is_at = true;
+	return 0;
+}
+
+int sfs_locator_next(struct sfs_locator *map, struct sfs_spot *spot, uint32_t *ret_shard)
+{
+	const struct sfs_block_sample *s;
+	struct sfs_spot from = *spot, to;
+	int ret;
+
+	ret = sfs_locator_sample(map, spot, &s, ret_shard);
+	if (ret < 0)
+		return ret;
+	from.offset += s->n_bytes;
+	to = from;
+	ret = step(map, &to, ret_shard);
+	if (ret == 0 && !to.is_end && is_past_edge(map, &to)) {
+		ret = update(map, ret_shard); /* more may be certain now */
+		to = from;
+		if (ret == 0)
+			ret = step(map, &to, ret_shard);
+		if (ret == 0 && !to.is_end && is_past_edge(map, &to))
+			return at_edge(map, ret_shard);
+	}
+	if (ret == 0)
+		*spot = to;
+	return ret;
+}
+
+int sfs_locator_previous(struct sfs_locator *map, struct sfs_spot *spot,
+			 uint32_t *ret_shard)
+{
+	struct sfs_spot to = {.lane = SFS_NO_LANE};
+	uint64_t time;
+	uint32_t l;
+	int ret;
+
+	ret = go_to(map, spot, ret_shard);
+	for (l = 0; l < map->order->n_lanes && ret == 0; l++) {
+		if (map->lanes[l].number == 0)
+			continue;
+		ret = time_of(map, l, map->lanes[l].number - 1, &time, ret_shard);
+		if (ret == 0 && time >= to.time)
+			to = (struct sfs_spot){.time = time, .lane = l};
+	}
+	if (ret < 0)
+		return ret;
+	if (to.lane == SFS_NO_LANE)
+		return -ENOENT;
+	to.number = --map->lanes[to.lane].number;
+	map->at = *spot = to;
+	map->has_merge = false;
+	return 0;
+}
+
+/* ---- numbers ---- */
+
+int sfs_locator_number(struct sfs_locator *map, const struct sfs_spot *spot,
+		       uint64_t *ret_number, uint32_t *ret_shard)
+{
+	int ret = go_to(map, spot, ret_shard);
 	uint64_t n = 0;
 	uint32_t l;
 
 	for (l = 0; l < map->order->n_lanes; l++)
-		n += lower(map->lanes[l].n_known, round);
-	return n;
-}
-
-uint64_t sfs_locator_number(const struct sfs_locator *map, const struct sfs_spot *spot)
-{
-	uint64_t n = count_to_round(map, spot->round);
-	uint32_t l;
-
-	for (l = 0; l < spot->lane; l++)
-		n += map->lanes[l].n_known > spot->round;
-	return n;
-}
-
-int sfs_locator_nth(struct sfs_locator *map, uint64_t number, struct sfs_spot *ret_spot,
-		    uint32_t *ret_shard)
-{
-	const struct sfs_block_sample *s;
-	struct sfs_spot spot = {0};
-	uint64_t low = 0, high, middle, left;
-	int ret;
-
-	ret = update(map, ret_shard);
-	if (ret < 0)
-		return ret;
-	if (map->edge.round != UINT64_MAX)
-		return at_edge(map, ret_shard);
-	high = count_rounds(map);
-	while (low < high) { /* the last round that begins at or before the sample */
-		middle = high - (high - low) / 2;
-		if (count_to_round(map, middle) <= number)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	spot.round = low;
-	left = number - count_to_round(map, low);
-	ret = round_bytes(map, low, &spot.offset, ret_shard);
-	settle(map, &spot);
-	for (; ret == 0 && left > 0 && !spot.is_end; left--) {
-		ret = sfs_locator_sample(map, &spot, &s, ret_shard);
-		if (ret < 0)
-			break;
-		spot.offset += s->n_bytes;
-		spot.lane++;
-		settle(map, &spot);
-	}
+		n += map->lanes[l].number;
 	if (ret == 0)
-		*ret_spot = spot;
+		*ret_number = n;
+	return ret;
+}
+
+int sfs_locator_lane_number(struct sfs_locator *map, const struct sfs_spot *spot,
+			    uint32_t lane, uint64_t *ret_number, uint32_t *ret_shard)
+{
+	int ret = go_to(map, spot, ret_shard);
+
+	if (ret == 0)
+		*ret_number = map->lanes[lane].number;
 	return ret;
 }

@@ -2,21 +2,24 @@
 /* locate - finds the sample at byte X of an epoch by arithmetic over the tables.
  *
  * It reads no bytes and iterates over no epoch: lanes know the sums of their slices, so a
- * binary search finds the round of a byte.  If a table does not know enough yet, the
+ * binary search finds the time of a byte.  If a table does not know enough yet, the
  * answer is the shard to scan next.  Pure; one thread.
  */
 #ifndef SFS_LOCATE_H
 #define SFS_LOCATE_H
 
 #include "order/block.h"
+#include "order/merge.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Position in an epoch: the round j and the lane l of rule 5 in docs/ORDER.md. */
+/* Position in an epoch: the time, the lane, and the number j in it of rule 5 in
+ * docs/ORDER.md. */
 struct sfs_spot {
-	uint64_t round;
+	uint64_t time;
 	uint32_t lane;
+	uint64_t number;
 	uint64_t offset; /* of that sample in the stream, bytes */
 	bool is_end;	 /* no sample: the epoch has ended at `offset` */
 };
@@ -32,7 +35,16 @@ struct sfs_locator {
 
 	uint64_t *n_before, *bytes_before; /* of slice i, in its own lane */
 	struct sfs_locator_lane *lanes;
-	struct sfs_spot edge; /* the first sample whose order is not certain yet */
+
+	/* The first sample whose order is not certain yet: its lane, and the earliest
+	 * time that it can have; SFS_NEVER: all is certain. */
+	uint64_t edge_time;
+	uint32_t edge_lane;
+
+	/* Where the lanes are at the spot that was stepped from last. */
+	struct sfs_spot at;
+	bool is_at, has_merge;
+	struct sfs_merge merge; /* of what comes next of each lane */
 };
 
 void sfs_locator_init(struct sfs_locator *map, const struct sfs_order *order,
@@ -54,8 +66,12 @@ int sfs_locator_find(struct sfs_locator *map, uint64_t offset, struct sfs_spot *
 int sfs_locator_nth(struct sfs_locator *map, uint64_t number, struct sfs_spot *ret_spot,
 		    uint32_t *ret_shard);
 
-/* The number of the sample at a spot that find or nth returned. */
-uint64_t sfs_locator_number(const struct sfs_locator *map, const struct sfs_spot *spot);
+/* How many samples come before a spot that find, nth, next or previous returned: in the
+ * epoch, or in one of its lanes.  -EAGAIN: the table of shard *ret_shard was dropped. */
+int sfs_locator_number(struct sfs_locator *map, const struct sfs_spot *spot,
+		       uint64_t *ret_number, uint32_t *ret_shard);
+int sfs_locator_lane_number(struct sfs_locator *map, const struct sfs_spot *spot,
+			    uint32_t lane, uint64_t *ret_number, uint32_t *ret_shard);
 
 /* The sample at a spot that find returned, or next or previous moved to.  It is valid
  * until the next call.  -EAGAIN: the table of shard *ret_shard was dropped. */
@@ -65,8 +81,15 @@ int sfs_locator_sample(struct sfs_locator *map, const struct sfs_spot *spot,
 /* Move to the next sample.  Errors as sfs_locator_find(). */
 int sfs_locator_next(struct sfs_locator *map, struct sfs_spot *spot, uint32_t *ret_shard);
 
-/* Move to the previous sample; spot->offset is lost.  false: there is none. */
-bool sfs_locator_previous(struct sfs_locator *map, struct sfs_spot *spot);
+/* Move to the previous sample; spot->offset is lost.  -ENOENT: there is none.  -EAGAIN:
+ * the table of shard *ret_shard was dropped. */
+int sfs_locator_previous(struct sfs_locator *map, struct sfs_spot *spot,
+			 uint32_t *ret_shard);
+
+/* How many samples of a lane come before a time.  All tables must be whole; -EAGAIN: that
+ * of shard *ret_shard was dropped. */
+int sfs_locator_count(struct sfs_locator *map, uint32_t lane, uint64_t time,
+		      uint64_t *ret_n, uint32_t *ret_shard);
 
 /* Set *ret_block to the block of lane `lane` that holds its sample `number`, as that
  * block's sample number - ret_block->first, and *ret_lane to continue after that block.

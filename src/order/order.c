@@ -3,9 +3,10 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "tar/header.h"
 
 /* The last word of a generator's name: the purpose of its numbers. */
-enum { PURPOSE_SEGMENTS = 1, PURPOSE_BLOCK = 2 };
+enum { PURPOSE_SEGMENTS = 1, PURPOSE_BLOCK = 2, PURPOSE_PACE = 3 };
 
 static struct sfs_rng rng_of(const struct sfs_order *o, uint64_t lane, uint64_t piece,
 			     uint64_t purpose)
@@ -16,6 +17,12 @@ static struct sfs_rng rng_of(const struct sfs_order *o, uint64_t lane, uint64_t 
 	sfs_rng_name(&r, piece);
 	sfs_rng_name(&r, purpose);
 	return r;
+}
+
+/* The number of a lane in the whole epoch. */
+static uint64_t lane_of(const struct sfs_order *o, uint32_t lane)
+{
+	return o->share.first + lane * o->share.step;
 }
 
 static uint32_t *identity(uint32_t *a, size_t n)
@@ -51,19 +58,29 @@ uint32_t *sfs_order_permute(const struct sfs_order *o, uint32_t n)
 
 /* Distribute the shards, one to each lane in turn, and keep those of the share's lanes.
  */
-static void deal(struct sfs_order *o, const uint32_t *shards, uint32_t n_shards,
-		 uint32_t n_lanes)
+static void deal(struct sfs_order *o, const uint32_t *shards, const uint64_t *sizes,
+		 uint32_t n_shards, uint32_t n_lanes)
 {
-	uint64_t lane = o->share.first, i, n = 0;
+	uint64_t i, n = 0, base;
+	struct sfs_rng r;
 	uint32_t l;
 
 	o->slices = sfs_reallocarray(NULL, n_shards, sizeof *o->slices);
+	o->bases = sfs_reallocarray(NULL, n_shards, sizeof *o->bases);
 	o->lane_start = sfs_calloc((size_t)o->n_lanes + 1, sizeof *o->lane_start);
-	for (l = 0; l < o->n_lanes; l++, lane += o->share.step) {
-		for (i = lane; i < n_shards; i += n_lanes)
-			o->slices[n++] = (struct sfs_slice){.shard = shards[i],
-							    .n = SFS_SLICE_ALL};
+	o->paces = sfs_calloc(o->n_lanes, sizeof *o->paces);
+	for (l = 0; l < o->n_lanes; l++) {
+		for (i = lane_of(o, l), base = 0; i < n_shards; i += n_lanes) {
+			o->slices[n] = (struct sfs_slice){.shard = shards[i],
+							  .n = SFS_SLICE_ALL};
+			o->bases[n++] = base;
+			base += sfs_tar_padded(sizes[shards[i]]);
+		}
 		o->lane_start[l + 1] = n;
+		r = rng_of(o, lane_of(o, l), 0, PURPOSE_PACE);
+		o->paces[l].n_bytes = base;
+		o->paces[l].half =
+			(uint32_t)(SFS_TIMES / 4 + sfs_rng_below(&r, SFS_TIMES / 2));
 	}
 }
 
@@ -80,7 +97,8 @@ struct sfs_order sfs_order_empty(const struct sfs_order_settings *settings,
 }
 
 void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settings,
-		    uint64_t epoch, uint32_t n_shards, struct sfs_share share)
+		    uint64_t epoch, const uint64_t *sizes, uint32_t n_shards,
+		    struct sfs_share share)
 {
 	uint32_t n_lanes = n_shards < settings->lanes ? n_shards : settings->lanes;
 	sfs_autofree uint32_t *shards = NULL;
@@ -90,14 +108,69 @@ void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settin
 	if (share.first < n_lanes)
 		o->n_lanes = (uint32_t)((n_lanes - 1 - share.first) / share.step + 1);
 	shards = sfs_order_permute(o, n_shards);
-	deal(o, shards, n_shards, n_lanes);
+	deal(o, shards, sizes, n_shards, n_lanes);
 }
 
 void sfs_order_done(struct sfs_order *o)
 {
 	free(steal(&o->slices));
 	free(steal(&o->lane_start));
+	free(steal(&o->bases));
+	free(steal(&o->paces));
 }
+
+/* ---- times ---- */
+
+/* a * b / c, which fits 64 bits; c > 0. */
+static uint64_t scale(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t product;
+
+	if (!__builtin_mul_overflow(a, b, &product))
+		return product / c;
+	return (uint64_t)((unsigned __int128)a * b / c);
+}
+
+/* In blocks of 512, so that products of most lanes fit 64 bits: the quotients are the
+ * same.  A lane of Z bytes goes from V = 0 to 3 Z. */
+uint64_t sfs_order_time(const struct sfs_order *o, uint32_t lane, uint64_t v)
+{
+	uint64_t all = 3 * (o->paces[lane].n_bytes / SFS_TAR_BLOCK),
+		 twice = 2 * (v / SFS_TAR_BLOCK), half = o->paces[lane].half;
+
+	if (all == 0)
+		return 0;
+	if (twice < all)
+		return scale(twice, half, all);
+	return half + scale(twice - all, SFS_TIMES - half, all);
+}
+
+/* a * b / c rounded up. */
+static uint64_t scale_up(uint64_t a, uint64_t b, uint64_t c)
+{
+	return (uint64_t)(((unsigned __int128)a * b + c - 1) / c);
+}
+
+uint64_t sfs_order_v_at(const struct sfs_order *o, uint32_t lane, uint64_t time)
+{
+	uint64_t all = 3 * (o->paces[lane].n_bytes / SFS_TAR_BLOCK),
+		 half = o->paces[lane].half, twice;
+
+	if (time <= half)
+		twice = scale_up(all, time, half);
+	else
+		twice = all + scale_up(all, time - half, SFS_TIMES - half);
+	return (twice + 1) / 2 * SFS_TAR_BLOCK;
+}
+
+uint64_t sfs_order_due(const struct sfs_order *o, uint32_t lane, uint64_t place)
+{
+	if (o->paces)
+		return sfs_order_time(o, lane, 3 * place);
+	return o->n_bytes > 0 ? scale(place, o->n_samples, o->n_bytes) : 0;
+}
+
+/* ---- pieces ---- */
 
 uint64_t sfs_order_c(const struct sfs_order_settings *settings, uint64_t n_lanes)
 {
@@ -136,6 +209,6 @@ void sfs_order_block(const struct sfs_order *o, uint32_t lane, uint64_t piece,
 	identity(perm, n);
 	if (n < 2)
 		return; /* many blocks of large samples: no number would be drawn */
-	r = rng_of(o, o->share.first + lane * o->share.step, piece, PURPOSE_BLOCK);
+	r = rng_of(o, lane_of(o, lane), piece, PURPOSE_BLOCK);
 	sfs_rng_shuffle(&r, perm, n);
 }

@@ -37,6 +37,17 @@ struct sfs_slice {
 #define SFS_NO_LANE   UINT32_MAX
 #define SFS_LANES_MAX 65536
 
+/* Times order the samples of an epoch.  The dealt lanes' are below SFS_TIMES; in an equal
+ * lane, sample j has the time j. */
+#define SFS_TIMES ((uint64_t)1 << 32)
+#define SFS_NEVER UINT64_MAX
+
+/* How fast a dealt lane goes: half of its bytes are due by `half`, all by SFS_TIMES. */
+struct sfs_pace {
+	uint64_t n_bytes; /* Z: of its shards, each rounded up to 512 */
+	uint32_t half;	  /* h */
+};
+
 /* The order of one part of an epoch; its lanes are numbered from 0. */
 struct sfs_order {
 	struct sfs_rng name; /* the common part of its generators' names: seed, epoch */
@@ -45,6 +56,11 @@ struct sfs_order {
 	uint64_t piece_bytes;	  /* C */
 	struct sfs_slice *slices; /* lane after lane */
 	uint64_t *lane_start;	  /* where a lane's slices begin; n_lanes + 1 of them */
+
+	/* With dealt lanes only, else NULL. */
+	uint64_t
+		*bases; /* of each slice: the bytes of the shards before it in its lane */
+	struct sfs_pace *paces; /* of each lane */
 
 	/* With equal lanes only (partition.h), else 0. */
 	bool has_equal_lanes;
@@ -86,9 +102,11 @@ uint64_t sfs_order_positions(const struct sfs_order_settings *settings, uint64_t
 struct sfs_order sfs_order_empty(const struct sfs_order_settings *settings,
 				 uint64_t epoch, struct sfs_share share);
 
-/* The order of a part of one epoch of n_shards, distributed to lanes as whole shards. */
+/* The order of a part of one epoch of n_shards, distributed to lanes as whole shards.
+ * `sizes`: of each shard, in bytes; 0: it is missing. */
 void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settings,
-		    uint64_t epoch, uint32_t n_shards, struct sfs_share share);
+		    uint64_t epoch, const uint64_t *sizes, uint32_t n_shards,
+		    struct sfs_share share);
 void sfs_order_done(struct sfs_order *o);
 
 /* How many slices a lane has, and its m-th. */
@@ -112,8 +130,13 @@ static inline uint64_t sfs_order_slices(const struct sfs_order *o)
 /* Bytes of memory that it takes. */
 static inline uint64_t sfs_order_memory(const struct sfs_order *o)
 {
-	return sfs_order_slices(o) * sizeof *o->slices +
-	       ((uint64_t)o->n_lanes + 1) * sizeof *o->lane_start;
+	uint64_t n = sfs_order_slices(o) * sizeof *o->slices +
+		     ((uint64_t)o->n_lanes + 1) * sizeof *o->lane_start;
+
+	if (o->bases)
+		n += sfs_order_slices(o) * sizeof *o->bases +
+		     o->n_lanes * sizeof *o->paces;
+	return n;
 }
 
 /* The i-th shard that was distributed, one to each lane in turn. */
@@ -136,8 +159,30 @@ uint32_t *sfs_order_permute(const struct sfs_order *o, uint32_t n);
 /* C of section 4: the bytes of a piece, with n_lanes in use. */
 uint64_t sfs_order_c(const struct sfs_order_settings *settings, uint64_t n_lanes);
 
-/* The piece of a lane that holds a place (a sum of extents, in bytes), and the places
- * where a piece begins and ends. */
+/* The place in a dealt lane where its m-th shard begins; with m the number of its slices,
+ * where it ends. */
+static inline uint64_t sfs_order_base(const struct sfs_order *o, uint32_t lane,
+				      uint32_t m)
+{
+	return m < sfs_order_lane_slices(o, lane) ? o->bases[o->lane_start[lane] + m]
+						  : o->paces[lane].n_bytes;
+}
+
+/* Section 5: the time of a dealt lane's sample with this V, a sum of three places.  It
+ * rises with V. */
+uint64_t sfs_order_time(const struct sfs_order *o, uint32_t lane, uint64_t v);
+
+/* The least V, a multiple of 512, whose time is not before `time`, which is at most
+ * SFS_TIMES. */
+uint64_t sfs_order_v_at(const struct sfs_order *o, uint32_t lane, uint64_t time);
+
+/* When the byte at a place falls due: samples that begin there leave then, or a little
+ * later.  In an equal lane it is an estimate, from the mean size of samples. */
+uint64_t sfs_order_due(const struct sfs_order *o, uint32_t lane, uint64_t place);
+
+/* The piece of a lane that holds a place, and the places where a piece begins and ends.
+ * Places are in bytes: in a dealt lane, from the start of its first shard; in an equal
+ * lane, of the extents before. */
 uint64_t sfs_order_piece(const struct sfs_order *o, uint64_t place);
 uint64_t sfs_order_piece_start(const struct sfs_order *o, uint64_t piece);
 uint64_t sfs_order_piece_end(const struct sfs_order *o, uint64_t piece);

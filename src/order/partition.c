@@ -356,14 +356,26 @@ static void deal(const struct dealing *d, struct sfs_order *o)
 	sum_up(o);
 }
 
+static uint64_t *sizes_of(const struct sfs_sample_tables *tables, uint32_t n_shards)
+{
+	uint64_t *sizes = sfs_reallocarray(NULL, n_shards, sizeof *sizes);
+	uint32_t i;
+
+	for (i = 0; i < n_shards; i++)
+		sizes[i] = tables->size(tables->ctx, i);
+	return sizes;
+}
+
 void sfs_partition(struct sfs_order *o, const struct sfs_order_settings *settings,
 		   uint64_t epoch, uint32_t n_shards,
 		   const struct sfs_sample_tables *tables, struct sfs_share share)
 {
 	struct dealing d = {.settings = settings, .tables = tables, .n_shards = n_shards};
+	sfs_autofree uint64_t *sizes = NULL;
 
 	if (!sfs_order_wants_equal_lanes(settings)) {
-		sfs_order_init(o, settings, epoch, n_shards, share);
+		sizes = sizes_of(tables, n_shards);
+		sfs_order_init(o, settings, epoch, sizes, n_shards, share);
 		return;
 	}
 	*o = sfs_order_empty(settings, epoch, share);

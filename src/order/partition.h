@@ -11,9 +11,9 @@
 #include "order/block.h"
 #include "order/order.h"
 
-/* Make the order of a share of an epoch; free it with sfs_order_done().  `tables` may be
- * NULL if the settings do not want equal lanes; else all tables are whole, stay so during
- * the call, and have less than 2^32 samples together. */
+/* Make the order of a share of an epoch; free it with sfs_order_done().  If the settings
+ * want equal lanes, all tables are whole, stay so during the call, and have less than
+ * 2^32 samples together; else only the sizes are used. */
 void sfs_partition(struct sfs_order *o, const struct sfs_order_settings *settings,
 		   uint64_t epoch, uint32_t n_shards,
 		   const struct sfs_sample_tables *tables, struct sfs_share share);

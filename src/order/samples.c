@@ -88,6 +88,21 @@ uint64_t sfs_sample_table_find(const struct sfs_sample_table *t, uint64_t n,
 	return low;
 }
 
+uint64_t sfs_sample_table_from(const struct sfs_sample_table *t, uint64_t n,
+			       uint64_t offset)
+{
+	uint64_t low = 0, high = n, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (sfs_sample_table_start(t, middle) < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 uint64_t sfs_sample_table_at(const struct sfs_sample_table *t, uint64_t n,
 			     uint64_t offset)
 {

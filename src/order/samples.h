@@ -119,6 +119,14 @@ static inline uint64_t sfs_sample_table_start(const struct sfs_sample_table *t,
 	       SFS_TAR_BLOCK;
 }
 
+/* Where in the shard sample i ends. */
+static inline uint64_t sfs_sample_table_end_of(const struct sfs_sample_table *t,
+					       uint64_t i)
+{
+	return sfs_sample_table_start(t, i) + sfs_sample_table_place(t, i + 1) -
+	       sfs_sample_table_place(t, i);
+}
+
 /* Samples i to end - 1 of a whole table will be wanted soon; end > i. */
 static inline void sfs_sample_table_prefetch(const struct sfs_sample_table *t, uint64_t i,
 					     uint64_t end)
@@ -131,6 +139,11 @@ static inline void sfs_sample_table_prefetch(const struct sfs_sample_table *t, u
 /* The first of n samples whose place is >= `place`; n if there is none. */
 uint64_t sfs_sample_table_find(const struct sfs_sample_table *t, uint64_t n,
 			       uint64_t place);
+
+/* The first of n samples that starts at or after byte `offset` of the shard; n if there
+ * is none. */
+uint64_t sfs_sample_table_from(const struct sfs_sample_table *t, uint64_t n,
+			       uint64_t offset);
 
 /* The first of n samples that ends after byte `offset` of the shard; n if there is none.
  */

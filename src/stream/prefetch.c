@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: sfs_prefetch_pump() requests a part for the lane that will run dry
- * first, and then for the next, until enough is in flight.  `due` is an array, so that
- * finding that lane is one pass over numbers.
+/* How this works: sfs_prefetch_pump() requests a part for the lane whose next byte falls
+ * due first, and then for the next, until enough is in flight.  `due` is an array, so
+ * that finding that lane is one pass over numbers.  A lane has enough when that byte is
+ * not due soon: so a fast lane is read further ahead than a slow one.
  *
  * Progress is certain whatever the budget.  When the account refuses memory for the lane
  * that blocks the cursor, prefetch gives up the data of that sample: the cursor fetches
@@ -17,7 +18,7 @@
 #include <errno.h>
 
 #define GOLDEN_RATIO 2654435769u /* of 2^32: its multiples lie evenly modulo that */
-#define SOON_ROUNDS  3 /* a lane due so soon after the one that blocks may block next */
+#define SOON_SAMPLES 3 /* of each lane; who needs a part so soon may block next */
 
 /* ---- what to request ---- */
 
@@ -35,9 +36,20 @@ uint64_t sfs_prefetch_part_bytes(const struct sfs_runtime *runtime)
 	return part_bytes_over(runtime, &path);
 }
 
+/* Near lanes wait for the far ones: how much is requested ahead suits the latter. */
+static struct sfs_netpath slowest_path(const struct sfs_runtime *runtime)
+{
+	struct sfs_netpath path = sfs_runtime_path(runtime), other;
+
+	if (sfs_netpath_is_far(&path) || !runtime->other_source)
+		return path;
+	other = sfs_source_path(runtime->other_source);
+	return sfs_netpath_is_far(&other) ? other : path;
+}
+
 static uint32_t choose_lane(const struct sfs_prefetch *p)
 {
-	uint64_t first = SFS_PREFETCH_NOT_NOW;
+	int64_t first = SFS_PREFETCH_NOT_NOW;
 	uint32_t l, found = UINT32_MAX;
 
 	for (l = 0; l < p->order->n_lanes; l++) {
@@ -210,10 +222,13 @@ bool sfs_prefetch_needs(struct sfs_prefetch *p, const struct sfs_prefetch_loss *
 	return byte >= loss->start && byte < loss->end;
 }
 
-/* A reader waits for the lane: hurry its parts, and those of lanes that are due next.
+/* A reader waits for the lane: hurry its parts, and those that lanes need next.
  * true: more of it is here. */
 static bool hurry_parts(struct sfs_prefetch *p, const struct sfs_prefetch_lane *lane)
 {
+	uint64_t soon =
+		SOON_SAMPLES * sfs_prefetch_mean_bytes(p) * sfs_prefetch_n_left(p);
+	int64_t until = (int64_t)p->now + sfs_prefetch_duration(p, soon);
 	bool has_more = false;
 
 	SFS_EACH (part, &p->parts, struct sfs_part, link) {
@@ -221,7 +236,7 @@ static bool hurry_parts(struct sfs_prefetch *p, const struct sfs_prefetch_lane *
 			continue;
 		if (part->lane == lane->at.lane)
 			has_more |= sfs_part_take_ready(p, part);
-		else if (part->due > lane->n_taken + SOON_ROUNDS)
+		else if (part->needed > until)
 			continue;
 		sfs_request_hurry(&part->request);
 	}
@@ -275,33 +290,40 @@ static uint64_t block_bytes(const struct sfs_prefetch *p)
 	return block > sample ? block : sample;
 }
 
-/* The path to the shard that the lane requests next, or requested last. */
-static struct sfs_netpath lane_path(const struct sfs_prefetch *p,
-				    const struct sfs_prefetch_lane *lane)
-{
-	const struct sfs_shard *shard;
-
-	if (lane->last_buffer)
-		shard = lane->last_buffer->shard;
-	else if (lane->next_m < sfs_order_lane_slices(p->order, lane->at.lane))
-		shard = &p->runtime->shards
-				 .shards[sfs_order_slice(p->order, lane->at.lane,
-							 lane->next_m)
-						 ->shard];
-	else
-		return sfs_runtime_path(p->runtime);
-	return sfs_object_netpath(&shard->object);
-}
-
 /* Has the lane enough?  Each lane counts for itself: by the sum of all, many lanes that
  * run dry at the same time would get their parts one after another. */
 static bool has_enough(const struct sfs_prefetch *p, uint32_t l)
 {
-	struct sfs_netpath path = lane_path(p, &p->lanes[l]);
-	uint64_t bytes = sfs_sizing_lane(&path, sfs_prefetch_n_left(p), block_bytes(p),
-					 part_bytes_over(p->runtime, &path));
+	return p->due[l] > (int64_t)p->now + p->lead;
+}
 
-	return p->due[l] > p->lanes[l].n_taken + bytes / sfs_prefetch_mean_bytes(p);
+/* Samples of a dealt lane leave about one sample before their place is due. */
+static uint64_t wanted_margin(const struct sfs_prefetch *p)
+{
+	struct sfs_netpath path = slowest_path(p->runtime);
+
+	return sfs_sizing_margin(&path, block_bytes(p)) +
+	       (p->order->paces ? sfs_prefetch_mean_bytes(p) : 0);
+}
+
+static void update_all(struct sfs_prefetch *p)
+{
+	uint32_t l;
+
+	for (l = 0; l < p->order->n_lanes; l++)
+		sfs_prefetch_lane_update(p, &p->lanes[l]);
+}
+
+static void set_enough(struct sfs_prefetch *p)
+{
+	struct sfs_netpath path = slowest_path(p->runtime);
+	uint64_t margin = wanted_margin(p), slack = p->margin / 8;
+
+	p->lead = sfs_prefetch_duration(p, sfs_sizing_lead(&path, p->part_bytes));
+	if (margin <= p->margin + slack && margin + slack >= p->margin)
+		return;
+	p->margin = margin;
+	update_all(p);
 }
 
 /* Does a stream over a near path hold as much as it may?  (unblock() requests all the
@@ -310,7 +332,7 @@ static bool has_enough(const struct sfs_prefetch *p, uint32_t l)
  * hold says little about what they have ahead. */
 static bool is_full(const struct sfs_prefetch *p)
 {
-	struct sfs_netpath path = sfs_runtime_path(p->runtime);
+	struct sfs_netpath path = slowest_path(p->runtime);
 	uint64_t part = sfs_sizing_part(&path, p->runtime->budget.total_bytes,
 					atomic_load(&p->runtime->n_open_lanes));
 
@@ -334,9 +356,8 @@ static uint32_t max_in_flight(const struct sfs_prefetch *p)
 	const struct sfs_runtime *runtime = p->runtime;
 	uint32_t n = useful_in_flight(runtime, runtime->source);
 
-	return runtime->other_source
-		       ? n + useful_in_flight(runtime, runtime->other_source)
-		       : n;
+	return runtime->other_source ? n + useful_in_flight(runtime, runtime->other_source)
+				     : n;
 }
 
 /* The fewer lanes have something left to request, the more each may have in flight:
@@ -344,14 +365,13 @@ static uint32_t max_in_flight(const struct sfs_prefetch *p)
  * requests at a time. */
 static void spread(struct sfs_prefetch *p, uint32_t most)
 {
-	uint32_t max = 2 * most / sfs_prefetch_n_left(p), l;
+	uint32_t max = 2 * most / sfs_prefetch_n_left(p);
 
 	max = max < 2 ? 2 : max;
 	if (max == p->max_lane_in_flight)
 		return;
 	p->max_lane_in_flight = max;
-	for (l = 0; l < p->order->n_lanes; l++)
-		sfs_prefetch_lane_update(p, &p->lanes[l]);
+	update_all(p);
 }
 
 bool sfs_prefetch_pump(struct sfs_prefetch *p, uint32_t blocking,
@@ -365,6 +385,7 @@ bool sfs_prefetch_pump(struct sfs_prefetch *p, uint32_t blocking,
 	p->part_bytes = sfs_prefetch_part_bytes(p->runtime);
 	p->lane_share = share > p->part_bytes ? share : p->part_bytes;
 	spread(p, most);
+	set_enough(p);
 	p->is_refused = false;
 	if (blocking != UINT32_MAX && unblock(p, &p->lanes[blocking], out))
 		return true;
@@ -475,7 +496,8 @@ int sfs_prefetch_new(const struct sfs_prefetch_settings *settings,
 {
 	const struct sfs_order *order = settings->order;
 	struct sfs_prefetch *p;
-	uint32_t l;
+	uint64_t number;
+	uint32_t l, shard;
 	int ret = 0;
 
 	p = sfs_calloc(1, sizeof *p + order->n_lanes * sizeof p->lanes[0]);
@@ -488,9 +510,11 @@ int sfs_prefetch_new(const struct sfs_prefetch_settings *settings,
 	sfs_list_init(&p->parts);
 	for (l = 0; l < order->n_lanes; l++)
 		sfs_lane_init(&p->lanes[l].at, order, l);
-	for (l = 0; at && l < order->n_lanes && ret == 0; l++)
-		ret = sfs_prefetch_lane_start(p, &p->lanes[l], locator,
-					      at->round + (l < at->lane));
+	for (l = 0; at && l < order->n_lanes && ret == 0; l++) {
+		ret = sfs_locator_lane_number(locator, at, l, &number, &shard);
+		if (ret == 0)
+			ret = sfs_prefetch_lane_start(p, &p->lanes[l], locator, number);
+	}
 	if (ret < 0) {
 		sfs_prefetch_free(p);
 		return ret;

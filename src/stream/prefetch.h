@@ -2,10 +2,10 @@
 /* prefetch - requests the bytes of a cursor's lanes before they are needed, and gives
  * them to blocks as they arrive.
  *
- * It requests parts, each time for the lane that would run dry first, as far as the
- * budget and the source's connections go.  A lane never holds more than its share of the
- * account: it skips the data of a larger sample, which it hands on without a buffer, and
- * the cursor fetches that sample when its turn comes (oversize.h).
+ * It requests parts, each time for the lane whose next byte falls due first, as far as
+ * the budget and the source's connections go.  A lane never holds more than its share of
+ * the account: it skips the data of a larger sample, which it hands on without a buffer,
+ * and the cursor fetches that sample when its turn comes (oversize.h).
  *
  * Not thread-safe: the stream's lock guards it.  Nothing waits.
  */
@@ -57,6 +57,11 @@ uint64_t sfs_prefetch_live_bytes(const struct sfs_prefetch *prefetch);
 
 /* No part may be in flight, and all samples must be released.  NULL is fine. */
 void sfs_prefetch_free(struct sfs_prefetch *prefetch);
+
+/* When the next sample of a lane leaves, as far as sfs_prefetch_peek() has got: while
+ * that returns -EAGAIN, the earliest time that is possible.  SFS_NEVER: the lane has
+ * ended. */
+uint64_t sfs_prefetch_time(const struct sfs_prefetch *prefetch, uint32_t lane);
 
 /* The next sample of a lane.
  * 0: *ret_sample, and the buffer that holds it in *ret_buffer (NULL: none does).

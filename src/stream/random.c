@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/ledger.h"
+#include "order/merge.h"
 #include "tar/rewrite.h"
 
 #include <errno.h>
@@ -49,6 +50,7 @@ void sfs_random_done(struct sfs_random_reads *all)
 {
 	if (all->has_locator)
 		sfs_locator_done(&all->locator);
+	free(all->schedule);
 }
 
 static void free_read(struct random_read *r)
@@ -96,8 +98,8 @@ static int scan(struct sfs_random_reads *all, uint32_t shard, uint32_t n_ahead,
 	struct sfs_shard *shards = all->runtime->shards.shards;
 	uint32_t i, n = 0, next;
 
-	for (i = all->next_scan; i < sfs_order_slices(all->order) && n < n_ahead; i++) {
-		next = sfs_order_dealt(all->order, i);
+	for (i = all->next_scan; i < all->n_scheduled && n < n_ahead; i++) {
+		next = all->schedule[i];
 		if (is_known(all, next)) {
 			all->next_scan += i == all->next_scan;
 			continue;
@@ -126,9 +128,10 @@ static int find_key_before(struct sfs_random_reads *all, const struct sfs_spot *
 
 	*ret_key = 0;
 	/* Go back to a sample whose key cannot clash with the one before. */
-	while (all->runtime->keys == SFS_KEYS_AUTO && is_open &&
-	       sfs_locator_previous(&all->locator, &at)) {
-		ret = sfs_locator_sample(&all->locator, &at, &sample, ret_shard);
+	while (all->runtime->keys == SFS_KEYS_AUTO && is_open) {
+		ret = sfs_locator_previous(&all->locator, &at, ret_shard);
+		if (ret == 0)
+			ret = sfs_locator_sample(&all->locator, &at, &sample, ret_shard);
 		if (ret < 0)
 			break;
 		if (n > 0) {
@@ -147,6 +150,8 @@ static int find_key_before(struct sfs_random_reads *all, const struct sfs_spot *
 		chain[n].hash = sample->key_hash;
 		chain[n++].shard = sample->shard;
 	}
+	if (ret == -ENOENT)
+		ret = 0;
 	while (n > 0 && ret == 0) {
 		n--;
 		*ret_key = sfs_rewrite_key(*ret_key, chain[n].hash,
@@ -340,12 +345,41 @@ struct sfs_gather *sfs_random_gather(struct sfs_random_reads *all, struct sfs_re
 	return r->gather;
 }
 
+/* The shards of dealt lanes, by the time at which their first byte falls due. */
+static void make_schedule(struct sfs_random_reads *all)
+{
+	const struct sfs_order *o = all->order;
+	uint32_t *next = sfs_calloc(o->n_lanes, sizeof *next), l, n;
+	struct sfs_merge lanes;
+
+	all->schedule = sfs_calloc(sfs_order_slices(o), sizeof *all->schedule);
+	sfs_merge_init(&lanes, o->n_lanes);
+	for (l = 0; l < o->n_lanes; l++)
+		if (sfs_order_lane_slices(o, l) > 0)
+			sfs_merge_add(&lanes, l, 0);
+	for (n = 0; lanes.n > 0; n++) {
+		l = sfs_merge_lane(&lanes);
+		all->schedule[n] = sfs_order_slice(o, l, next[l]++)->shard;
+		if (next[l] == sfs_order_lane_slices(o, l))
+			sfs_merge_set(&lanes, SFS_NEVER);
+		else
+			sfs_merge_set(&lanes,
+				      sfs_order_due(o, l, sfs_order_base(o, l, next[l])));
+	}
+	all->n_scheduled = n;
+	sfs_merge_done(&lanes);
+	free(next);
+}
+
 static void have_locator(struct sfs_random_reads *all)
 {
 	const struct sfs_sample_tables tables = sfs_shards_tables(&all->runtime->shards);
 
-	if (!all->has_locator)
-		sfs_locator_init(&all->locator, all->order, &tables, sfs_shards_totals);
+	if (all->has_locator)
+		return;
+	sfs_locator_init(&all->locator, all->order, &tables, sfs_shards_totals);
+	if (all->order->paces)
+		make_schedule(all);
 	all->has_locator = true;
 }
 
@@ -354,6 +388,7 @@ static int locate(struct sfs_random_reads *all, uint64_t number,
 		  struct sfs_place *ret_place, uint32_t *ret_shard)
 {
 	struct sfs_spot at, end;
+	uint64_t n_samples;
 	int ret;
 
 	pthread_rwlock_rdlock(&all->runtime->shards.drop_lock);
@@ -361,12 +396,15 @@ static int locate(struct sfs_random_reads *all, uint64_t number,
 	if (ret == 0)
 		ret = sfs_locator_nth(&all->locator, UINT64_MAX, &end, ret_shard);
 	if (ret == 0)
-		*ret_place = (struct sfs_place){
-			.offset = at.offset,
-			.end = end.offset,
-			.n_samples = sfs_locator_number(&all->locator, &end),
-			.n_repeated = all->order->repeating != SFS_NO_LANE,
-			.n_dropped = all->order->shortened != SFS_NO_LANE};
+		ret = sfs_locator_number(&all->locator, &end, &n_samples, ret_shard);
+	if (ret == 0)
+		*ret_place = (struct sfs_place){.offset = at.offset,
+						.end = end.offset,
+						.n_samples = n_samples,
+						.n_repeated = all->order->repeating !=
+							      SFS_NO_LANE,
+						.n_dropped = all->order->shortened !=
+							     SFS_NO_LANE};
 	pthread_rwlock_unlock(&all->runtime->shards.drop_lock);
 	return ret;
 }
@@ -380,7 +418,7 @@ static int find_number(struct sfs_random_reads *all, uint64_t offset,
 	pthread_rwlock_rdlock(&all->runtime->shards.drop_lock);
 	ret = sfs_locator_find(&all->locator, offset, &at, ret_shard);
 	if (ret == 0)
-		*ret_number = sfs_locator_number(&all->locator, &at);
+		ret = sfs_locator_number(&all->locator, &at, ret_number, ret_shard);
 	pthread_rwlock_unlock(&all->runtime->shards.drop_lock);
 	return ret;
 }

@@ -3,9 +3,9 @@
  * wait.  `text` is a piece of the whole, starting at its byte `start`.  Lines are added
  * until it reaches far enough, and what lies before the read is dropped.
  *
- * An iterator goes through an epoch one window of rounds at a time (iterate.h).  Each
- * start of a window gets a mark: the byte of the text, and the round.  With a locator,
- * the iterator can seek to any round, so a read starts at the last mark before it.  When
+ * An iterator goes through an epoch one window of times at a time (iterate.h).  Each
+ * start of a window gets a mark: the byte of the text, and the time.  With a locator, the
+ * iterator can seek to any time, so a read starts at the last mark before it.  When
  * the array of marks is full, every other one is dropped. */
 #include "tree/order-file.h"
 
@@ -32,7 +32,7 @@
 struct mark {
 	uint64_t at;		   /* byte of the text */
 	uint64_t position, offset; /* of the first sample there */
-	uint64_t round;		   /* in which the window begins */
+	uint64_t time;		   /* at which the window begins */
 };
 
 struct sfs_order_files {
@@ -158,7 +158,7 @@ static void set_mark(struct sfs_order_file *s)
 	s->marks[s->n_marks++] = (struct mark){.at = text_end(s),
 					       .position = s->position,
 					       .offset = s->offset,
-					       .round = s->iterator.round};
+					       .time = s->iterator.time};
 }
 
 /* The last mark at or before byte `at`. */
@@ -269,7 +269,7 @@ static bool have_locator(struct sfs_order_file *s)
 
 static void go_to(struct sfs_order_file *s, const struct mark *mark)
 {
-	sfs_iterator_seek(&s->iterator, &s->locator, mark->round);
+	sfs_iterator_seek(&s->iterator, &s->locator, mark->time);
 	s->n_to_skip = 0;
 	s->is_at_end = false;
 	s->position = mark->position;
