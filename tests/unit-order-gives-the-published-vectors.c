@@ -27,31 +27,48 @@ static void check_block(const struct sfs_order *o)
 	free(wanted);
 }
 
+static const struct sfs_share all = {.step = 1, .n_ranks = 1};
+
+/* Shards of 5120 bytes. */
 static void init(struct sfs_order *o, uint64_t seed, uint64_t epoch, uint32_t n_shards,
 		 uint32_t lanes, uint64_t buffer)
 {
 	const struct sfs_order_settings settings = {.seed = seed,
 						    .lanes = lanes,
 						    .buffer_bytes = buffer};
-
-	uint64_t *sizes = sfs_calloc(n_shards, sizeof *sizes);
+	sfs_autofree uint64_t *sizes = sfs_calloc(n_shards, sizeof *sizes);
 	uint32_t i;
 
 	for (i = 0; i < n_shards; i++)
 		sizes[i] = 5120;
-	sfs_order_init(o, &settings, epoch, sizes, n_shards,
-		       (struct sfs_share){.step = 1, .n_ranks = 1});
-	free(sizes);
+	sfs_order_init(o, &settings, epoch, sizes, n_shards, all);
+}
+
+static void check_time(const struct sfs_order *o)
+{
+	uint32_t lane = (uint32_t)vectors_named("lane");
+	uint64_t v = vectors_named("V"), time = vectors_named("time");
+
+	CHECK_EQ(sfs_order_time(o, lane, v), time);
+	CHECK(sfs_order_v_at(o, lane, time) <= v);
+	CHECK(sfs_order_v_at(o, lane, time + 1) > v);
 }
 
 static void check_vector(void)
 {
-	uint64_t seed = vectors_named("seed"), epoch = vectors_named("epoch");
-	uint64_t shards = vectors_named("shards"), lanes = vectors_named("lanes");
-	uint64_t buffer = vectors_named("buffer"), i;
+	struct sfs_order_settings settings = {.seed = vectors_named("seed")};
+	uint64_t epoch = vectors_named("epoch"), shards = vectors_named("shards"), *sizes,
+		 i;
 	struct sfs_order o;
+	size_t n;
 
-	init(&o, seed, epoch, (uint32_t)shards, (uint32_t)lanes, buffer);
+	settings.lanes = (uint32_t)vectors_named("lanes");
+	settings.buffer_bytes = vectors_named("buffer");
+	vectors_name("sizes");
+	sizes = vectors_list(&n);
+	CHECK_EQ(n, shards);
+	sfs_order_init(&o, &settings, epoch, sizes, (uint32_t)shards, all);
+	free(sizes);
 	CHECK_EQ(o.n_lanes, vectors_named("lanes_in_use"));
 	CHECK_EQ(o.piece_bytes, vectors_named("C"));
 	vectors_name("P");
@@ -59,6 +76,15 @@ static void check_vector(void)
 	for (i = 0; vectors_more(); i++)
 		CHECK_EQ(sfs_order_dealt(&o, (uint32_t)i), vectors_number());
 	CHECK_EQ(i, shards);
+	vectors_name("half");
+	vectors_open();
+	for (i = 0; vectors_more(); i++)
+		CHECK_EQ(o.paces[i].half, vectors_number());
+	CHECK_EQ(i, o.n_lanes);
+	vectors_name("times");
+	vectors_open();
+	while (vectors_more())
+		check_time(&o);
 	vectors_name("piece_ends");
 	vectors_open();
 	for (i = 0; vectors_more(); i++)
@@ -87,6 +113,12 @@ static void vectors(void)
 static void example(void)
 {
 	static const uint32_t p[] = {0, 2, 1}, four[] = {0, 2, 1, 3};
+	/* Of samples of 1024 bytes: the ends of the three before, in the shard. */
+	static const uint64_t v[] = {0, 1024, 1024 + 2048, 1024 + 2048 + 3072};
+	static const uint64_t times[3][4] = {{0, 159275569, 477826709, 955653419},
+					     {2389133549, 2516189132, 2770300298,
+					      3151467047},
+					     {0, 362679019, 1088037057, 2176074115}};
 	struct sfs_order o;
 	uint32_t perm[4], i;
 
@@ -106,6 +138,16 @@ static void example(void)
 	CHECK(memcmp(perm, four, sizeof four) == 0);
 	sfs_order_block(&o, 1, 4, perm, 2);
 	CHECK(perm[0] == 1 && perm[1] == 0);
+
+	CHECK_EQ(o.paces[0].half, 2389133549);
+	CHECK_EQ(o.paces[1].half, 2720092644);
+	CHECK_EQ(o.paces[0].n_bytes, 10240);
+	CHECK_EQ(sfs_order_base(&o, 0, 1), 5120);
+	for (i = 0; i < 4; i++) {
+		CHECK_EQ(sfs_order_time(&o, 0, v[i]), times[0][i]);
+		CHECK_EQ(sfs_order_time(&o, 0, 3 * 5120 + v[i]), times[1][i]);
+		CHECK_EQ(sfs_order_time(&o, 1, v[i]), times[2][i]);
+	}
 	sfs_order_done(&o);
 }
 
@@ -215,6 +257,89 @@ static void each_place_once(void)
 	}
 }
 
+/* As docs/ORDER.md says it, in bytes. */
+static uint64_t slow_time(const struct sfs_order *o, uint32_t lane, uint64_t v)
+{
+	unsigned __int128 three_z = (unsigned __int128)3 * o->paces[lane].n_bytes;
+	unsigned __int128 h = o->paces[lane].half, twice_v = (unsigned __int128)2 * v;
+
+	return (uint64_t)(twice_v < three_z
+				  ? twice_v * h / three_z
+				  : h + (twice_v - three_z) * ((1ULL << 32) - h) /
+						    three_z);
+}
+
+/* Times rise from 0 to below 2^32 as V rises, and v_at() finds the first V of a time;
+ * from lanes of one block to the most that there may be. */
+static void times_rise(const struct sfs_order *o, uint32_t lane, struct sfs_rng *r)
+{
+	uint64_t all_v = 3 * (o->paces[lane].n_bytes / 512), v, time;
+	int k;
+
+	CHECK(o->paces[lane].half >= 1u << 30 && o->paces[lane].half < 3u << 30);
+	CHECK_EQ(sfs_order_time(o, lane, 0), 0);
+	CHECK(sfs_order_time(o, lane, 512 * (all_v - 1)) < SFS_TIMES);
+	CHECK_EQ(sfs_order_v_at(o, lane, 0), 0);
+	CHECK_EQ(sfs_order_v_at(o, lane, SFS_TIMES), 512 * all_v);
+	for (k = 0; k < 200; k++) {
+		v = 512 * sfs_rng_below(r, all_v);
+		CHECK_EQ(sfs_order_time(o, lane, v), slow_time(o, lane, v));
+		CHECK(sfs_order_time(o, lane, v) <= sfs_order_time(o, lane, v + 512));
+		time = k == 0 ? o->paces[lane].half : 1 + sfs_rng_below(r, SFS_TIMES);
+		v = sfs_order_v_at(o, lane, time);
+		CHECK(sfs_order_time(o, lane, v) >= time);
+		CHECK(sfs_order_time(o, lane, v - 512) < time);
+		v = 512 * sfs_rng_below(r, all_v / 3);
+		CHECK_EQ(sfs_order_due(o, lane, v), sfs_order_time(o, lane, 3 * v));
+	}
+}
+
+static void times(void)
+{
+	static const uint64_t sizes[] = {1, 512, 5000, 1 << 20, 1ULL << 33, 1ULL << 40};
+	const struct sfs_order_settings settings = {.seed = 5, .lanes = 2};
+	uint64_t *all_sizes = sfs_calloc(65536, sizeof *all_sizes), size;
+	struct sfs_rng r = {12};
+	struct sfs_order o;
+	uint32_t i, n;
+	size_t k;
+
+	for (k = 0; k < SFS_COUNT(sizes); k++) {
+		for (n = 1; n <= 65536; n *= n == 1 ? 7 : 97) {
+			for (i = 0, size = 0; i < n; i++) {
+				all_sizes[i] = i % 3 && i < 7 ? 0 : sizes[k];
+				size += (all_sizes[i] + 511) / 512 * 512;
+			}
+			sfs_order_init(&o, &settings, 0, all_sizes, n, all);
+			for (i = 0; i < o.n_lanes; i++) {
+				size -= o.paces[i].n_bytes;
+				if (o.paces[i].n_bytes > 0)
+					times_rise(&o, i, &r);
+			}
+			CHECK_EQ(size, 0);
+			sfs_order_done(&o);
+		}
+	}
+
+	/* 65,536 shards of 1 TiB in one lane; and shards that are all missing. */
+	for (i = 0; i < 65536; i++)
+		all_sizes[i] = 1ULL << 40;
+	sfs_order_init(&o, &(struct sfs_order_settings){.lanes = 1}, 0, all_sizes, 65536,
+		       all);
+	CHECK_EQ(o.paces[0].n_bytes, 1ULL << 56);
+	CHECK_EQ(sfs_order_base(&o, 0, 65535), 65535ULL << 40);
+	times_rise(&o, 0, &r);
+	sfs_order_done(&o);
+	memset(all_sizes, 0, 65536 * sizeof *all_sizes);
+	sfs_order_init(&o, &settings, 0, all_sizes, 5, all);
+	CHECK_EQ(o.paces[1].n_bytes, 0);
+	CHECK_EQ(sfs_order_time(&o, 1, 0), 0);
+	CHECK_EQ(sfs_order_due(&o, 1, 0), 0);
+	CHECK_EQ(sfs_order_v_at(&o, 1, 1), 0);
+	sfs_order_done(&o);
+	free(all_sizes);
+}
+
 /* Another seed, epoch, lane or piece: another order; the same ones: the same. */
 static void names_matter(void)
 {
@@ -227,6 +352,8 @@ static void names_matter(void)
 		init(&p, 5 + (i == 1), 6 + (i == 2), 50, 4, 1 << 20);
 		CHECK_EQ(memcmp(o.slices, p.slices, 50 * sizeof *o.slices) == 0,
 			 i == 0 || i == 3);
+		CHECK_EQ(o.paces[1].half == p.paces[1].half, i == 0 || i == 3);
+		CHECK(o.paces[1].half != o.paces[2].half);
 		sfs_order_block(&o, 1, 2, a, 50);
 		sfs_order_block(&p, 1 + (i == 3), 2, b, 50);
 		CHECK_EQ(memcmp(a, b, sizeof a) == 0, i == 0);
@@ -244,6 +371,7 @@ int main(void)
 	each_shard_once();
 	shares_are_lanes();
 	each_place_once();
+	times();
 	names_matter();
 	return 0;
 }
