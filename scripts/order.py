@@ -17,6 +17,7 @@ import re
 import sys
 from collections import namedtuple
 from itertools import chain, groupby, islice
+from math import isqrt
 from types import SimpleNamespace
 
 MASK = 2**64 - 1
@@ -75,9 +76,31 @@ def permutation(n, s):
 def segments_of(shard, segment):
     if segment == "shard":
         return [shard]
-    if segment == "sample":
-        return [[sample] for sample in shard]
     return [list(run) for _, run in groupby(shard, lambda sample: sample.begin // segment)]
+
+
+def turned(row, s):
+    turn = Generator(s.seed, s.epoch, 0, 0, 4).below(len(row)) if row else 0
+    return row[turn:] + row[:turn]
+
+
+def grid(count, s):
+    """F of single samples: a permutation of count numbers, by a function."""
+    rows = isqrt(count - 1) + 1
+    columns, rounds = (count + rows - 1) // rows, 6 if count >= 4096 else 12
+    states = [Generator(s.seed, s.epoch, 0, i, 5).state for i in range(rounds)]
+
+    def added(i, y, n):
+        return mix(states[i] + (y + 1) * Generator.GOLDEN & MASK) * n >> 64
+
+    def permuted(x):
+        row, column = divmod(x, columns)
+        for i in range(0, rounds, 2):
+            row = (row + added(i, column, rows)) % rows
+            column = (column + added(i + 1, row, columns)) % columns
+        x = row * columns + column
+        return x if x < count else permuted(x)
+    return permuted
 
 
 def lanes_of(shards, s):
@@ -85,8 +108,12 @@ def lanes_of(shards, s):
     if not equal_lanes(s):
         p, in_use = permutation(len(shards), s), min(s.lanes, len(shards))
         return [list(chain.from_iterable(shards[i] for i in p[lane::in_use])) for lane in range(in_use)]
+    if s.segment == "sample":
+        row = list(chain.from_iterable(shards))
+        row = [row[i] for i in map(grid(len(row), s), range(len(row)))] if row else []
+        return [row[lane::s.lanes] for lane in range(min(s.lanes, len(row)))]
     segments = [segment for shard in shards for segment in segments_of(shard, s.segment)]
-    row = list(chain.from_iterable(segments[i] for i in permutation(len(segments), s)))
+    row = turned(list(chain.from_iterable(segments[i] for i in permutation(len(segments), s))), s)
     (each, more), rest = divmod(len(row), s.lanes), iter(row)
     return [list(islice(rest, each + (lane < more))) for lane in range(min(s.lanes, len(row)))]
 
@@ -104,15 +131,17 @@ def shuffled_block(lane, k, samples, s):
 
 
 def lane_blocks(lane, samples, c, s):
-    """The blocks of a lane, shuffled, by the numbers of their pieces."""
-    blocks, place = {}, 0
-    for sample in samples:
+    """The blocks of a lane, shuffled, by the numbers of their pieces; and "first" and "last", of equal lanes."""
+    if s.segment == "sample":
+        return {i: [sample] for i, sample in enumerate(samples)}
+    blocks, place, alone = {}, 0, {len(samples) - 1: "last", 0: "first"} if equal_lanes(s) else {}
+    for i, sample in enumerate(samples):
         k = 0 if place < c else place // c + 4
         while place >= piece_end(k, c):
             k += 1
-        blocks.setdefault(k, []).append(sample)
+        blocks.setdefault(alone.get(i, k), []).append(sample)
         place += sample.end - sample.begin
-    return {k: shuffled_block(lane, k, block, s) for k, block in blocks.items()}
+    return {k: shuffled_block(lane, k, block, s) if len(block) > 1 else block for k, block in blocks.items()}
 
 
 def epoch_order(shards, s):
@@ -410,7 +439,8 @@ def check_equal(v, what):
     shards = [[SimpleNamespace(begin=start, end=start + length, at=[shard, i])
                for i, (start, length) in enumerate(extents)] for shard, extents in enumerate(s.extents)]
     lanes = lanes_of(shards, s)
-    agree(what + "P", permutation(sum(len(segments_of(shard, s.segment)) for shard in shards), s), s.P)
+    if s.segment != "sample":
+        agree(what + "P", permutation(sum(len(segments_of(shard, s.segment)) for shard in shards), s), s.P)
     agree(what + "lanes_in_use", len(lanes), s.lanes_in_use)
     agree(what + "C", piece_bytes(len(lanes), s), s.C)
     agree(what + "order", [sample.at for sample in part_order(shards, s)], s.order)
@@ -453,12 +483,12 @@ def check_examples():
           ["A0 A1 A2", "A3", "B0 B1 B2", "B3", "C0 C1 C2"])
     agree("2nd example: P", permutation(5, s), [1, 0, 4, 3, 2])
     lanes, c = lanes_of(shards, s), piece_bytes(2, s)
-    agree("2nd example: lanes", [names(lane) for lane in lanes], ["A3 A0 A1 A2 C0 C1", "C2 B3 B0 B1 B2"])
-    agree("2nd example: lane 0", blocks(0, lanes[0], c), {0: "A3", 3: "A0", 4: "A1 A2", 5: "C0 C1"})
-    agree("2nd example: lane 1", blocks(1, lanes[1], c), {0: "C2", 3: "B3", 4: "B1 B0", 5: "B2"})
-    agree("2nd example: epoch", names(part_order(shards, s)), "A3 C2 A0 B3 A1 B1 A2 B0 C0 B2 C1")
-    ranks = {"none": ["A3 A0 A1 A2 C0 C1", "C2 B3 B1 B0 B2"], "drop": ["A3 A0 A1 A2 C0", "C2 B3 B1 B0 B2"],
-             "pad": ["A3 A0 A1 A2 C0 C1", "C2 B3 B1 B0 B2 A3"]}
+    agree("2nd example: lanes", [names(lane) for lane in lanes], ["A0 A1 A2 C0 C1 C2", "B3 B0 B1 B2 A3"])
+    agree("2nd example: lane 0", blocks(0, lanes[0], c), {"first": "A0", 3: "A1", 4: "A2 C0", 5: "C1", "last": "C2"})
+    agree("2nd example: lane 1", blocks(1, lanes[1], c), {"first": "B3", 3: "B0", 4: "B2 B1", "last": "A3"})
+    agree("2nd example: epoch", names(part_order(shards, s)), "A0 B3 A1 B0 A2 B2 C0 B1 C1 A3 C2")
+    ranks = {"none": ["A0 A1 A2 C0 C1 C2", "B3 B0 B2 B1 A3"], "drop": ["A0 A1 A2 C0 C1", "B3 B0 B2 B1 A3"],
+             "pad": ["A0 A1 A2 C0 C1 C2", "B3 B0 B2 B1 A3 A0"]}
     for s.equal in EQUAL:
         agree("2nd example: equal=" + s.equal, [names(part_order(shards, s, (rank, 2, 0, 1)))
                                                 for rank in (0, 1)], ranks[s.equal])

@@ -49,6 +49,7 @@ unit_tests = \
 	tests/unit-fetch-lets-late-drop-any-get \
 	tests/unit-file-notices-another-version \
 	tests/unit-gather-ends-once-however-its-pieces-end \
+	tests/unit-grid-permutes-any-number \
 	tests/unit-header-fetch-asks-only-for-what-is-wanted \
 	tests/unit-header-patch-fetches-headers-only \
 	tests/unit-header-reads-plain-headers-only \
@@ -100,6 +101,7 @@ unit_tests = \
 	tests/unit-oversize-samples-are-fetched-as-readers-come-near \
 	tests/unit-partition-gives-the-published-vectors \
 	tests/unit-partition-interleaves-ranks-into-the-epoch \
+	tests/unit-partition-leaves-out-any-sample-alike \
 	tests/unit-pax-records-are-checked-to-the-byte \
 	tests/unit-prefetch-keeps-what-came-before-a-failure \
 	tests/unit-prefetch-reads-a-fast-lane-further-ahead \
@@ -134,6 +136,7 @@ unit_tests = \
 	tests/unit-stream-fails-a-read-only-for-bytes-that-it-needs \
 	tests/unit-stream-gives-the-epoch-whatever-ends-when \
 	tests/unit-stream-holds-no-more-than-its-plan \
+	tests/unit-sums-know-the-bytes-before-any-sample \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit-timer-fires-when-due \
 	tests/unit-top-report-shows-what-stats-say \
@@ -372,6 +375,7 @@ test_helpers = \
 	tests/one-runtime.h \
 	tests/op-storm.py \
 	tests/order-properties.py \
+	tests/order-vectors-dealt.json \
 	tests/order-vectors-equal.json \
 	tests/order-vectors.json \
 	tests/origin.py \

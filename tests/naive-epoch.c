@@ -7,6 +7,8 @@
 #define PURPOSE_SEGMENTS 1
 #define PURPOSE_BLOCK	 2
 #define PURPOSE_PACE	 3
+#define PURPOSE_TURN	 4
+#define PURPOSE_GRID	 5
 
 /* ---- shards ---- */
 
@@ -186,7 +188,7 @@ static uint32_t *permutation(const struct making *m, uint64_t lane, uint64_t pie
 /* Does this sample begin another segment than the one before it in its shard? */
 static bool begins_segment(const struct naive_shard *shard, size_t i, uint64_t segment)
 {
-	if (i == 0 || segment == SFS_SEGMENT_SAMPLE)
+	if (i == 0)
 		return true;
 	return segment != SFS_SEGMENT_SHARD &&
 	       shard->samples[i].begin / segment != shard->samples[i - 1].begin / segment;
@@ -230,9 +232,60 @@ static void measure(struct row *lane)
 	}
 }
 
+/* Section 3, for single samples: F(x), a round after the other. */
+static uint64_t grid_round(const struct making *m, uint64_t i, uint64_t y, uint64_t below)
+{
+	struct sfs_rng rng = generator(m, 0, i, PURPOSE_GRID);
+
+	while (y-- > 0)
+		sfs_rng_next(&rng);
+	return (uint64_t)((unsigned __int128)sfs_rng_next(&rng) * below >> 64);
+}
+
+static uint64_t permute_single(const struct making *m, uint64_t x, uint64_t n)
+{
+	uint64_t a = 1, b, row, column, i;
+
+	while (a * a < n)
+		a++;
+	b = (n + a - 1) / a;
+	do {
+		row = x / b;
+		column = x % b;
+		for (i = 0; i < (n < 4096 ? 12 : 6); i += 2) {
+			row = (row + grid_round(m, i, column, a)) % a;
+			column = (column + grid_round(m, i + 1, row, b)) % b;
+		}
+		x = row * b + column;
+	} while (x >= n);
+	return x;
+}
+
+static void make_single_lanes(struct making *m)
+{
+	uint64_t lanes = m->settings->order.lanes, p;
+	struct row row = {0};
+	uint32_t s;
+	size_t i;
+
+	for (s = 0; s < m->settings->n_shards; s++)
+		for (i = 0; i < m->settings->shards[s].n; i++)
+			row_add(&row,
+				(struct item){
+					.sample = &m->settings->shards[s].samples[i]});
+	m->n_lanes = row.n < lanes ? row.n : lanes;
+	m->lanes = sfs_calloc(m->n_lanes + 1, sizeof *m->lanes);
+	for (p = 0; p < row.n; p++)
+		row_add(&m->lanes[p % lanes], row.items[permute_single(m, p, row.n)]);
+	for (i = 0; i < m->n_lanes; i++)
+		measure(&m->lanes[i]);
+	free(row.items);
+}
+
 static void make_equal_lanes(struct making *m)
 {
-	uint64_t lanes = m->settings->order.lanes, left, lane = 0, total = 0;
+	uint64_t lanes = m->settings->order.lanes, left, lane = 0, total = 0, turn = 0;
+	struct sfs_rng rng = generator(m, 0, 0, PURPOSE_TURN);
 	struct row *segments, row = {0};
 	uint32_t *p;
 	size_t n, i, k;
@@ -243,11 +296,13 @@ static void make_equal_lanes(struct making *m)
 		for (k = 0; k < segments[p[i]].n; k++)
 			row_add(&row, segments[p[i]].items[k]);
 	total = row.n;
+	if (total > 0)
+		turn = sfs_rng_below(&rng, total);
 	m->n_lanes = total < lanes ? total : lanes;
 	m->lanes = sfs_calloc(m->n_lanes + 1, sizeof *m->lanes);
 	for (i = 0; lane < m->n_lanes; lane++)
 		for (left = total / lanes + (lane < total % lanes); left > 0; left--)
-			row_add(&m->lanes[lane], row.items[i++]);
+			row_add(&m->lanes[lane], row.items[(turn + i++) % total]);
 	for (lane = 0; lane < m->n_lanes; lane++)
 		measure(&m->lanes[lane]);
 	CHECK_EQ(i, total);
@@ -364,28 +419,40 @@ static void add_place(struct naive_epoch *e, struct naive_place place)
 	e->places[e->n++] = place;
 }
 
+/* The samples first to end - 1 of a lane leave it next, shuffled. */
+static void leave(struct making *m, uint32_t lane, uint64_t piece, size_t first,
+		  size_t end)
+{
+	const struct row *row = &m->lanes[lane];
+	uint32_t *p = permutation(m, lane, piece, PURPOSE_BLOCK, end - first);
+	size_t i;
+
+	for (i = first; i < end; i++)
+		add_place(m->all,
+			  (struct naive_place){
+				  .sample = row->items[first + p[i - first]].sample,
+				  .lane = lane,
+				  .block = first,
+				  .time = row->items[i].time,
+				  .number = i});
+	free(p);
+}
+
 static void shuffle_lane(struct making *m, uint32_t lane, uint64_t c)
 {
 	const struct row *row = &m->lanes[lane];
-	size_t first, end, i;
+	bool is_equal = wants_equal_lanes(&m->settings->order);
+	bool is_single = m->settings->order.segment == SFS_SEGMENT_SAMPLE;
+	size_t first, end;
 	uint64_t k;
-	uint32_t *p;
 
 	for (first = 0; first < row->n; first = end) {
 		k = piece_of(row->items[first].place, c);
-		for (end = first; end < row->n && piece_of(row->items[end].place, c) == k;
-		     end++)
-			;
-		p = permutation(m, lane, k, PURPOSE_BLOCK, end - first);
-		for (i = 0; i < end - first; i++)
-			add_place(m->all,
-				  (struct naive_place){
-					  .sample = row->items[first + p[i]].sample,
-					  .lane = lane,
-					  .block = k,
-					  .time = row->items[first + i].time,
-					  .number = first + i});
-		free(p);
+		for (end = first + 1;
+		     end < row->n && piece_of(row->items[end].place, c) == k; end++)
+			if (is_equal && (is_single || end == 1 || end + 1 == row->n))
+				break;
+		leave(m, lane, k, first, end);
 	}
 }
 
@@ -538,7 +605,9 @@ void naive_epoch_make(struct naive_epoch *e, const struct naive_settings *settin
 	uint32_t lane;
 
 	*e = (struct naive_epoch){0};
-	if (wants_equal_lanes(&settings->order))
+	if (settings->order.segment == SFS_SEGMENT_SAMPLE)
+		make_single_lanes(&m);
+	else if (wants_equal_lanes(&settings->order))
 		make_equal_lanes(&m);
 	else
 		make_whole_lanes(&m);
