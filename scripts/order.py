@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from itertools import accumulate, chain, groupby, islice
+from math import isqrt
 
 sys.dont_write_bytecode = True
 from order_tar import Record, bytes_of, fnv1a, padded, rename_all, shard_of  # noqa: E402
@@ -68,9 +69,9 @@ def permutation(n, s):
 
 
 def segments_of(shard, segment):
-    size = {"shard": 2**64, "sample": 1}.get(segment, segment)
-    segments = [list(run) for _, run in groupby(shard.samples, lambda sample: sample.begin // size)]
-    return segments or [[]] * (segment == "shard")
+    if segment == "shard":
+        return [shard.samples]
+    return [list(run) for _, run in groupby(shard.samples, lambda sample: sample.begin // segment)]
 
 
 def equal_lanes(shards, s):
@@ -131,8 +132,40 @@ def leaving(lane, samples, places, c, s):
     return list(chain.from_iterable(shuffled_block(lane, k, block, s) for k, block in blocks.items()))
 
 
+def grid(m, s):
+    """The function F for m samples."""
+    a = isqrt(m - 1) + 1
+    b, rounds = (m + a - 1) // a, 6 if m >= 4096 else 12
+    states = [Generator(s.seed, s.epoch, 0, i, 5).state for i in range(rounds)]
+
+    def added(i, y, n):
+        return mix(states[i] + (y + 1) * Generator.GOLDEN & MASK) * n >> 64
+
+    def once(x):
+        u, v = divmod(x, b)
+        for i in range(0, rounds, 2):
+            u = (u + added(i, v, a)) % a
+            v = (v + added(i + 1, u, b)) % b
+        return u * b + v
+
+    def number_at(p):
+        x = once(p)
+        while x >= m:
+            x = once(x)
+        return x
+    return number_at
+
+
+def grid_epoch(shards, s):
+    samples = list(chain.from_iterable(shard.samples for shard in shards))
+    number_at = grid(len(samples), s) if samples else None
+    return [(p % s.lanes, samples[number_at(p)]) for p in range(len(samples))]
+
+
 def epoch_order(shards, s):
     """The samples in the epoch's order, each with its lane."""
+    if s.segment == "sample":
+        return grid_epoch(shards, s)
     lanes, epoch = list((equal_lanes if has_equal_lanes(s) else dealt_lanes)(shards, s)), []
     for lane, (samples, places, times) in enumerate(lanes):
         own = int(has_equal_lanes(s))  # the first and the last are blocks of their own

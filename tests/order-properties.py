@@ -56,6 +56,9 @@ def each_sample_once(shards, s, order):
 
 def equal_lanes_are_equal(shards, s, order):
     """Also: each is a run of what the segments are, and sample p // L of lane p % L is the p-th."""
+    assert [lane for lane, sample in order] == [p % s.lanes for p in range(len(order))]
+    if s.segment == "sample":
+        return
     segments = [ids(g) for shard in shards for g in script.segments_of(shard, s.segment)]
     ring = [x for i in script.permutation(len(segments), s) for x in segments[i]]
     lanes = [ids(lane) for lane, places, rounds in script.equal_lanes(shards, s)]
@@ -65,8 +68,6 @@ def equal_lanes_are_equal(shards, s, order):
     assert row == ring[turn:] + ring[:turn]
     if s.segment == "shard":
         assert len(segments) == len(shards)
-    elif s.segment == "sample":
-        assert len(segments) == len(row)
     else:
         windows = [{(x[0], shards[x[0]].samples[x[1]].begin // s.segment) for x in g} for g in segments]
         assert all(len(w) == 1 for w in windows)
@@ -74,7 +75,6 @@ def equal_lanes_are_equal(shards, s, order):
     assert len(lanes) == min(s.lanes, len(row))
     sizes = [len(lane) for lane in lanes]
     assert sizes == sorted(sizes, reverse=True) and (not sizes or sizes[0] - sizes[-1] <= 1)
-    assert [lane for lane, sample in order] == [p % s.lanes for p in range(len(order))]
     for lane, samples in enumerate(lanes):
         left = [sample.id for _, sample in order[lane::s.lanes]]
         assert sorted(left) == sorted(samples) and (left[0], left[-1]) == (samples[0], samples[-1])

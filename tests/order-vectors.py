@@ -59,7 +59,9 @@ def epoch(v):
 
 
 def outline(shards, s):
-    if script.has_equal_lanes(s):
+    if s.segment == "sample":  # without a list
+        lanes, n = range(min(s.lanes, sum(len(shard.samples) for shard in shards))), 0
+    elif script.has_equal_lanes(s):
         lanes = list(script.equal_lanes(shards, s))
         n = sum(len(script.segments_of(shard, s.segment)) for shard in shards)
     else:
@@ -208,6 +210,10 @@ def check_examples():
     for s.equal in script.EQUAL:
         agree("equal=" + s.equal, [names(script.part_order(shards, s, (rank, 2, 0, 1))) for rank in (0, 1)],
               ranks[s.equal])
+
+    s.segment, s.equal = "sample", "none"
+    agree("grid", [script.grid(11, s)(p) for p in range(11)], [0, 7, 8, 2, 10, 3, 4, 9, 5, 6, 1])
+    agree("epoch of single samples", names(script.part_order(shards, s)), "A0 B3 C0 A2 C2 A3 B0 C1 B1 B2 A1")
 
 
 def main():
