@@ -207,6 +207,7 @@ cat_tests = \
 	tests/cat-notices-a-truncated-shard.sh \
 	tests/cat-notices-any-change-of-a-tag.sh \
 	tests/cat-notices-two-tars-in-one-file.sh \
+	tests/cat-odd-tars-agree-with-the-script.sh \
 	tests/cat-order-agrees-with-an-independent-script.sh \
 	tests/cat-order-vectors-agree.sh \
 	tests/cat-own-connections-send-what-libcurl-sends.sh \
@@ -372,12 +373,15 @@ test_helpers = \
 	tests/make-shards.py \
 	tests/naive-epoch.c \
 	tests/naive-epoch.h \
+	tests/odd-tars.py \
 	tests/one-runtime.h \
 	tests/op-storm.py \
 	tests/order-properties.py \
 	tests/order-vectors-dealt.json \
 	tests/order-vectors-equal.json \
+	tests/order-vectors-tars.json \
 	tests/order-vectors.json \
+	tests/order-vectors.py \
 	tests/origin.py \
 	tests/parked.sh \
 	tests/ranks-in-turn.py \

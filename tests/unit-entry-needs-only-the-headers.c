@@ -228,6 +228,83 @@ static void labels(void)
 	fails(-EBADMSG, t.n, t.n, "before a volume label");
 }
 
+/* What readers take for different sizes, or for different files. */
+static void disputed(void)
+{
+	static const char *const sizes[] = {
+		"", "x", " 5", "5 ", "-1", "1e3", "1234567890123456789"};
+	unsigned char *header;
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(sizes); i++) {
+		tar_pax(&t, 'x', "size", sizes[i]);
+		tar_file(&t, "a.jpg", 5, 1);
+		fails(-EBADMSG, t.n, t.n, "'size' in a pax header is not a number");
+	}
+	for (i = 0; i < 2; i++) {
+		header = tar_header(&t, i ? "gnu" : "v7", '0', "a.jpg", 5);
+		memcpy(header + AT_SIZE, i ? "0x10" : "\xff\xff\xff\xff", 4);
+		tar_sum(header);
+		fails(-EBADMSG, t.n, t.n, "a size that is not a number");
+	}
+	tar_pax(&t, 'x', "mtime", "1");
+	tar_pax(&t, 'X', "mtime", "1");
+	tar_file(&t, "a.jpg", 0, 0);
+	fails(-EBADMSG, t.n, t.n, "two extended headers of the same kind");
+	header = tar_header(&t, "gnu", '0', "a.jpg", 0);
+	header[386] = '0';
+	tar_sum(header);
+	fails(-EBADMSG, t.n, t.n, "the map of a sparse file in another's header");
+	tar_header(&t, "ustar", '!', "a.jpg", 0);
+	fails(-EBADMSG, t.n, t.n, "a type that no tar writes");
+	header = tar_header(&t, "ustar", '0', "a.jpg", 0);
+	header[AT_SUM + 7] = 'x';
+	fails(-EBADMSG, t.n, t.n, "wrong header checksum");
+}
+
+/* Nobody needs the fields that are no numbers here, first header or not. */
+static void junk_elsewhere(void)
+{
+	unsigned char *header;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (i == 1)
+			tar_extension(&t, 'L', "long.jpg", 9);
+		header = tar_header(&t, "v7", '0', "a.jpg", 5);
+		memset(header + AT_MODE, 'j', 24);
+		memset(header + AT_MTIME, 'j', 12);
+		tar_sum(header);
+		tar_body(&t, "12345", 5);
+		is_member(i ? "long.jpg" : "a.jpg", true, 5, i ? 1536 : 512);
+		sfs_tar_entry_done(&g);
+	}
+}
+
+/* As large as is allowed, and larger, in pieces and whole. */
+static void limits(void)
+{
+	size_t room = SFS_LIBARCHIVE_MAX - 2 * BLOCK;
+	char *name = calloc(1, room + 1);
+
+	memset(name, 'n', room - 1);
+	tar_extension(&t, 'L', name, room);
+	tar_file(&t, "a.jpg", 0, 0);
+	tar_grow(&t, 8 * BLOCK);
+	CHECK_EQ(look(t.n, t.n, NULL), 0);
+	sfs_tar_entry_done(&g);
+	CHECK_EQ(look(SFS_LIBARCHIVE_MAX, t.n, NULL), 0);
+	sfs_tar_entry_done(&g);
+	CHECK_EQ(look(SFS_LIBARCHIVE_MAX - 1000, t.n, NULL), -EAGAIN);
+	CHECK(g.need <= SFS_LIBARCHIVE_MAX);
+	tar_done(&t);
+	name[room - 1] = 'n';
+	tar_extension(&t, 'L', name, room + 1);
+	tar_file(&t, "a.jpg", 0, 0);
+	fails(-EOVERFLOW, t.n, t.n, "longer than 1 MiB");
+	free(name);
+}
+
 static void bad_globals(void)
 {
 	static const char *const keys[] = {"path", "size", "GNU.sparse.major",
@@ -315,6 +392,9 @@ int main(void)
 	names_elsewhere();
 	kinds();
 	labels();
+	disputed();
+	junk_elsewhere();
+	limits();
 	ends();
 	globals();
 	bad_globals();

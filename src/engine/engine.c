@@ -362,7 +362,7 @@ int sfs_engine_wait_for_sizes(struct sfs_engine *engine, void (*show)(void *ctx)
 static int check_order(struct sfs_engine *engine, struct sfs_error *err)
 {
 	const char *expected = engine->options->expect_order;
-	char found[20];
+	char found[20], first[20];
 	int ret;
 
 	if (!expected)
@@ -374,6 +374,16 @@ static int check_order(struct sfs_engine *engine, struct sfs_error *err)
 		 (unsigned long long)sfs_fingerprint(&engine->runtime));
 	if (strcmp(found, expected) == 0)
 		return 0;
+	snprintf(first, sizeof first, "%016llx",
+		 (unsigned long long)sfs_fingerprint_of_first_edition(&engine->runtime));
+	if (strcmp(first, expected) == 0)
+		return sfs_error_set(
+			err, -ESTALE,
+			"expect-order is %s, which is the first edition of the order "
+			"(shufflefs 0.1.0) of these shards; this version has only the "
+			"second edition, which is %s: its epochs differ, so begin with a "
+			"new epoch and expect this order",
+			expected, found);
 	return sfs_error_set(err, -ESTALE,
 			     "the order is %s, but expect-order is %s: shard names or "
 			     "sizes differ, or an option that is part of the order does "

@@ -27,7 +27,7 @@ static size_t put_settings(const struct sfs_runtime *runtime, uint64_t *words)
 	return n;
 }
 
-uint64_t sfs_fingerprint(const struct sfs_runtime *runtime)
+static uint64_t fingerprint(const struct sfs_runtime *runtime, bool is_first_edition)
 {
 	enum { MAX_SETTINGS = 8 };
 	sfs_autofree uint64_t *words =
@@ -37,6 +37,8 @@ uint64_t sfs_fingerprint(const struct sfs_runtime *runtime)
 	struct sfs_rng named;
 	uint32_t i;
 
+	if (is_first_edition)
+		words[0] = sfs_order_wants_equal_lanes(&runtime->order) ? 2 : 1;
 	for (i = 0; i < runtime->shards.n; i++) {
 		const struct sfs_shard *shard = &runtime->shards.shards[i];
 
@@ -45,4 +47,14 @@ uint64_t sfs_fingerprint(const struct sfs_runtime *runtime)
 	}
 	sfs_rng_init(&named, words, n);
 	return named.state;
+}
+
+uint64_t sfs_fingerprint(const struct sfs_runtime *runtime)
+{
+	return fingerprint(runtime, false);
+}
+
+uint64_t sfs_fingerprint_of_first_edition(const struct sfs_runtime *runtime)
+{
+	return fingerprint(runtime, true);
 }

@@ -14,4 +14,7 @@
 /* All sizes must be known. */
 uint64_t sfs_fingerprint(const struct sfs_runtime *runtime);
 
+/* What version 0.1.0 showed, for the same shards and settings. */
+uint64_t sfs_fingerprint_of_first_edition(const struct sfs_runtime *runtime);
+
 #endif

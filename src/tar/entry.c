@@ -93,18 +93,29 @@ static bool is_regular_type(char type)
 	return type == '0' || type == 0 || type == '7' || type == 'S';
 }
 
+/* The size of the data, by the header.  An empty field is 0: GNU tar leaves it so in
+ * volume labels.  false: it is no number, and readers take that for different sizes. */
+static bool read_size(const unsigned char *header, uint64_t *ret)
+{
+	const unsigned char *size = header + SFS_TAR_SIZE;
+	size_t i;
+
+	for (i = 0; i < SFS_TAR_SIZE_BYTES; i++)
+		if (size[i] != 0 && size[i] != ' ')
+			return sfs_tar_number(size, SFS_TAR_SIZE_BYTES, ret);
+	*ret = 0;
+	return true;
+}
+
 /* A volume label is a header of its own, with a name and without data.  If it has data
  * nevertheless, GNU tar and Python skip them; libarchive does not, and does not show
  * labels at all. */
 static int take_label(const unsigned char *block, struct sfs_tar_entry *g,
 		      struct sfs_error *err)
 {
-	const unsigned char *size = block + SFS_TAR_SIZE;
 	struct sfs_tar_header h = {.type = 'V'};
 
-	/* GNU tar leaves the field empty. */
-	if (!sfs_tar_is_zero(size, SFS_TAR_SIZE_BYTES) &&
-	    (!sfs_tar_number(size, SFS_TAR_SIZE_BYTES, &h.size) || h.size > INT64_MAX))
+	if (!read_size(block, &h.size))
 		return sfs_error_set(err, -EBADMSG, "a volume label of the wrong size");
 	take_plain(block, &h, g);
 	g->is_regular = false;
@@ -188,11 +199,18 @@ static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
 	const unsigned char *header = bytes + g->n_bytes - SFS_TAR_BLOCK;
 	bool is_regular = is_regular_type((char)header[SFS_TAR_TYPE]);
 	size_t n_more = n < 4096 ? 4096 : 2 * n;
+	uint64_t size;
 	int ret;
+
+	if (n_more > SFS_LIBARCHIVE_MAX)
+		n_more = SFS_LIBARCHIVE_MAX;
 
 	if (has_stray_prefix(header) && is_regular)
 		return sfs_error_set(err, -EBADMSG,
 				     "a header of an unknown dialect, with a prefix");
+	if (header[SFS_TAR_TYPE] > 127 ||
+	    !(header[SFS_TAR_TYPE] == 0 || isalnum(header[SFS_TAR_TYPE])))
+		return sfs_error_set(err, -EBADMSG, "a type that no tar writes");
 	take_name(header, name, g);
 	if (is_old_folder(header, name)) {
 		take_dataless(header, g);
@@ -201,6 +219,11 @@ static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
 	if (is_disputed(g, header, name))
 		return sfs_error_set(err, -EBADMSG,
 				     "a file whose name ends in a slash, like a folder");
+	if (header[SFS_TAR_TYPE] != 'S' && sfs_tar_has_gnu_map(header))
+		return sfs_error_set(err, -EBADMSG,
+				     "the map of a sparse file in another's header");
+	if (!read_size(header, &size))
+		return sfs_error_set(err, -EBADMSG, "a size that is not a number");
 	ret = sfs_libarchive_parse(bytes, n, n_left, &g->odd, err);
 	g->is_cut = ret == -ERANGE;
 	g->is_regular = is_regular && !ends_in_slash(g);
@@ -223,13 +246,19 @@ static int take_odd(const unsigned char *bytes, size_t n, uint64_t n_left,
 	return 0;
 }
 
-/* Records of sparse files are numbers, except the name; the map is a list of them. */
-static bool is_sparse_record_sound(const struct sfs_pax_record *r)
+/* Sizes are numbers, and so are the records of sparse files, except the name; the map is
+ * a list of them.  Of anything else, libarchive takes the digits before it, and Python 0.
+ */
+static bool is_number_sound(const struct sfs_pax_record *r)
 {
-	bool is_map = sfs_pax_is(r, "GNU.sparse.map");
+	bool is_map = sfs_pax_is(r, "GNU.sparse.map"), is_size = sfs_pax_is(r, "size");
+	enum { MAX_DIGITS = 18 }; /* of a size below 2^63 */
 	size_t i;
 
-	if (!sfs_pax_begins(r, "GNU.sparse.") || sfs_pax_is(r, "GNU.sparse.name"))
+	if (is_size && r->n_value > MAX_DIGITS)
+		return false;
+	if (!is_size &&
+	    (!sfs_pax_begins(r, "GNU.sparse.") || sfs_pax_is(r, "GNU.sparse.name")))
 		return true;
 	for (i = 0; i < r->n_value; i++)
 		if (!isdigit((unsigned char)r->value[i]) &&
@@ -267,8 +296,10 @@ static int check_extension(const unsigned char *body, uint64_t size, int *n_name
 					     "an empty name in a pax header");
 		if (sfs_pax_is_name(&r))
 			take_pax_name(&r, name);
-		if (!is_sparse_record_sound(&r))
-			return sfs_error_set(err, -EBADMSG, "a damaged sparse map");
+		if (!is_number_sound(&r))
+			return sfs_error_set(err, -EBADMSG,
+					     "'%.*s' in a pax header is not a number",
+					     (int)r.n_key, r.key);
 		if (memchr(r.key, 0, r.n_key)) /* some readers stop there */
 			return sfs_error_set(err, -EBADMSG,
 					     "a pax keyword that contains NUL");
@@ -299,10 +330,10 @@ static int look_extended(const unsigned char *bytes, size_t n, uint64_t n_left,
 		if (h.kind != SFS_TAR_EXTENSION)
 			break;
 		/* Readers disagree about which of two counts. */
-		if (strchr(seen, h.type))
+		if (strchr(seen, h.type == 'X' ? 'x' : h.type))
 			return sfs_error_set(err, -EBADMSG,
 					     "two extended headers of the same kind");
-		seen[n_extensions] = h.type;
+		seen[n_extensions] = h.type == 'X' ? 'x' : h.type;
 		body = at + SFS_TAR_BLOCK;
 		if (h.size > SFS_LIBARCHIVE_MAX || body + h.size > SFS_LIBARCHIVE_MAX)
 			return need(g, SFS_LIBARCHIVE_MAX + 1, n_left, err);
@@ -382,6 +413,8 @@ int sfs_tar_entry_read(const unsigned char *bytes, size_t n, uint64_t n_left,
 	struct sfs_tar_header h;
 	int ret = 0;
 
+	if (n > SFS_LIBARCHIVE_MAX)
+		n = SFS_LIBARCHIVE_MAX; /* the limit holds however bytes come */
 	g->odd = (struct sfs_libarchive){0};
 	g->is_cut = false;
 	g->n_bytes = SFS_TAR_BLOCK;

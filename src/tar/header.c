@@ -91,11 +91,30 @@ bool sfs_tar_is_gnu(const unsigned char *block)
 	return memcmp(block + SFS_TAR_MAGIC, "ustar  ", 8) == 0;
 }
 
+bool sfs_tar_has_gnu_map(const unsigned char *block)
+{
+	enum { MAP = 386, REALSIZE = 483 };
+
+	return sfs_tar_is_gnu(block) && (block[MAP] || block[REALSIZE]);
+}
+
+/* libarchive, which reads odd headers, takes nothing else in the field. */
+static bool is_octal_or_blank(const unsigned char *p, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (p[i] != 0 && p[i] != ' ' && (p[i] < '0' || p[i] > '7'))
+			return false;
+	return true;
+}
+
 static bool has_right_checksum(const unsigned char *block)
 {
 	uint64_t stored;
 
-	if (!read_octal(block + CHECKSUM, 8, &stored))
+	if (!is_octal_or_blank(block + CHECKSUM, 8) ||
+	    !read_octal(block + CHECKSUM, 8, &stored))
 		return false;
 	return stored == sum_block(block) || (int64_t)stored == sum_block_signed(block);
 }
@@ -111,7 +130,8 @@ static bool look_plain(const unsigned char *block, struct sfs_tar_header *h)
 		return false;
 	if (n_name == 0 || name[n_name - 1] == '/')
 		return false; /* in old tars, a folder */
-	if (!sfs_tar_has_prefix(block) && !sfs_tar_is_gnu(block))
+	if (!sfs_tar_has_prefix(block) &&
+	    (!sfs_tar_is_gnu(block) || sfs_tar_has_gnu_map(block)))
 		return false;
 	if (!read_octal(block + SFS_TAR_SIZE, 12, &h->size) || h->size >> 33 ||
 	    !read_octal(block + MTIME, 12, &mtime) || !read_octal(block + MODE, 8, &mode))

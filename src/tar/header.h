@@ -76,4 +76,8 @@ bool sfs_tar_has_prefix(const unsigned char *block);
 /* Is the header in GNU's dialect (magic "ustar  ")? */
 bool sfs_tar_is_gnu(const unsigned char *block);
 
+/* Does the GNU header have the map or the size of a sparse file?  Some readers take them
+ * from headers of any type, others only from type 'S'. */
+bool sfs_tar_has_gnu_map(const unsigned char *block);
+
 #endif

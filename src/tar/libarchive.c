@@ -28,37 +28,82 @@ enum {
 };
 
 struct client {
-	const unsigned char *bytes;
-	size_t n;
+	unsigned char first[SFS_TAR_BLOCK]; /* the first header, made presentable */
+	const unsigned char *bytes;	    /* n of them */
+	size_t n, n_read;
 	uint64_t n_left; /* from the group's start to the shard's end */
-	bool is_read, wants_more, is_beyond;
+	bool wants_more, is_beyond;
 	uint64_t n_skipped;
 };
+
+/* libarchive refuses a first header with anything but numbers in its fields, also in
+ * those that do not matter here; it takes zeros. */
+static void make_presentable(struct client *c)
+{
+	static const struct {
+		unsigned short at, n;
+	} fields[] = {{100, 8},	 {108, 8}, {116, 8}, {124, 12},
+		      {136, 12}, {329, 8}, {337, 8}};
+	size_t i, n, digits;
+
+	memcpy(c->first, c->bytes, SFS_TAR_BLOCK);
+	for (i = 0; i < SFS_COUNT(fields); i++) {
+		unsigned char *field = c->first + fields[i].at;
+
+		if (field[0] == 0x80 || field[0] == 0xff)
+			continue; /* base 256 */
+		for (n = 0; n < fields[i].n && field[n] == ' ';)
+			n++;
+		for (digits = n; n < fields[i].n && field[n] >= '0' && field[n] <= '7';)
+			n++;
+		n = n > digits ? n : 0;
+		memset(field + n, 0, fields[i].n - n);
+	}
+	sfs_tar_seal(c->first);
+}
+
+static bool is_header(const struct client *c)
+{
+	enum sfs_tar_kind kind = SFS_TAR_BAD;
+
+	if (c->n >= SFS_TAR_BLOCK)
+		kind = sfs_tar_look(c->bytes).kind;
+	return kind != SFS_TAR_BAD && kind != SFS_TAR_ZERO;
+}
 
 static la_ssize_t read_bytes(struct archive *a, void *data, const void **ret_bytes)
 {
 	struct client *c = data;
+	size_t n = c->n - c->n_read;
 
-	if (c->is_read) {
+	if (n == 0) {
 		c->wants_more = true;
 		return 0;
 	}
-	c->is_read = true;
-	*ret_bytes = c->bytes;
-	return (la_ssize_t)c->n;
+	*ret_bytes = c->bytes + c->n_read;
+	if (c->n_read == 0 && is_header(c)) {
+		make_presentable(c);
+		*ret_bytes = c->first;
+		n = SFS_TAR_BLOCK;
+	}
+	c->n_read += n;
+	return (la_ssize_t)n;
 }
 
 static la_int64_t skip_bytes(struct archive *a, void *data, la_int64_t n)
 {
 	struct client *c = data;
+	la_int64_t n_here = (la_int64_t)(c->n - c->n_read);
 
-	if (!c->is_read)
+	if (c->n_read == 0)
 		return 0; /* nothing was read yet: let it read */
-	c->n_skipped += (uint64_t)n;
+	n_here = n < n_here ? n : n_here;
+	c->n_read += (size_t)n_here;
+	c->n_skipped += (uint64_t)(n - n_here);
 	if (c->n + c->n_skipped > sfs_tar_padded(c->n_left)) {
 		c->is_beyond = true;
-		return 0; /* then it reads, and gets nothing; an error would be added up
-			   */
+		/* Then it reads, and gets nothing; an error would be added up. */
+		return n_here;
 	}
 	return n;
 }
@@ -128,8 +173,9 @@ static void read_runs(struct old_map *map, const unsigned char *p, int n)
 			return;
 		map->is_bad = !sfs_tar_number(p, OLD_NUMBER, &offset) ||
 			      !sfs_tar_number(p + OLD_NUMBER, OLD_NUMBER, &length) ||
-			      offset < map->end || length > INT64_MAX - offset;
-		if (!map->is_bad) {
+			      (length > 0 && (offset < map->end ||
+					      length > INT64_MAX - offset));
+		if (!map->is_bad && length > 0) { /* (an empty run is no run) */
 			map->end = offset + length;
 			map->stored += length;
 		}
