@@ -109,7 +109,7 @@ def key_of(name):
 
 
 def check_map(tar, header, records, data, at, stored):
-    """Of a sparse file: do its runs ascend, within the file, and are they as long as what is stored?"""
+    """Of a sparse file: are the runs that count as long as what is stored?"""
     values = {keyword: value for keyword, value, _ in records}
     size = int(values.get(b"GNU.sparse.realsize", values.get(b"GNU.sparse.size", stored)))
     numbers = re.findall(rb"[0-9]+", values.get(b"GNU.sparse.map", b"")) or [
@@ -125,12 +125,13 @@ def check_map(tar, header, records, data, at, stored):
         size, numbers = number(header[483:495]), [number(field) for pair in pairs for field in pair]
     if size is None or None in numbers or len(numbers) % 2 or header[156:157] == b"S" and header[257:265] != b"ustar  \0":
         return False
-    runs = [(offset, length) for offset, length in zip(*2 * [map(int, numbers)]) if length or offset <= size]
-    is_sound, end, total = True, 0, 0
-    for offset, length in runs or [(0, size)]:
-        is_sound = is_sound and (length == 0 or end <= offset < offset + length <= size)
-        end, total = offset + length if length else end, total + length
-    return is_sound and stored <= total <= padded(stored)
+    runs, counting, end = list(zip(*2 * [map(int, numbers)])) or [(0, size)], [], 0
+    for offset, length in runs:
+        if end <= offset <= offset + length <= size:
+            counting, end = counting + [length], offset + length
+        elif length and header[156:157] == b"S":
+            return False
+    return padded(sum(counting or [size])) == padded(stored) and sum(length for _, length in runs) >= stored
 
 
 def member_at(tar, begin):
