@@ -171,7 +171,7 @@ refused "not a number from 2" --batch 1 data
 refused "not a number from 2" --batch=x data
 refused "needs a value" data --batch
 refused "takes no value" --exact=1 data
-refused "does not divide lanes=384" --ranks 5 data
+refused "5 ranks do not divide 384 lanes: mount with lanes=385 (or 380)" --ranks 5 data
 refused "not a number from 1 to 16" --batch 16 --quality 17 data
 refused "larger than the dataset" --batch 100000 data
 if "$shufflefs" plan --batch 32 --svg none/plan.svg data >/dev/null 2>said; then fail "drawn"; fi
