@@ -188,11 +188,30 @@ static void parts(void)
 	CHECK(share.first == 1 + 4294967293ULL * 4294967295ULL);
 }
 
+/* Where a job may go on depends on the lanes. */
+static void resuming(void)
+{
+	struct sfs_order_settings settings = {.lanes = 384};
+	struct sfs_strbuf text = {0};
+
+	sfs_name_print_resume(&settings, &text);
+	CHECK_STR(text.s, "at any sample with as many ranks as before; with another "
+			  "number at the start of an epoch");
+	sfs_strbuf_done(&text);
+	settings.equal = SFS_EQUAL_PAD;
+	text = (struct sfs_strbuf){0};
+	sfs_name_print_resume(&settings, &text);
+	CHECK_STR(text.s,
+		  "at any sample, with any number of ranks that divides lanes=384");
+	sfs_strbuf_done(&text);
+}
+
 int main(void)
 {
 	names();
 	nothing_else();
 	lanes_that_do();
 	parts();
+	resuming();
 	return 0;
 }

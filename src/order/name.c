@@ -203,6 +203,20 @@ int sfs_name_check(const struct sfs_name *name, uint32_t lanes, uint32_t n_shard
 	return ret;
 }
 
+void sfs_name_print_resume(const struct sfs_order_settings *settings,
+			   struct sfs_strbuf *text)
+{
+	if (sfs_order_wants_equal_lanes(settings))
+		sfs_strbuf_printf(text,
+				  "at any sample, with any number of ranks that divides "
+				  "lanes=%u",
+				  settings->lanes);
+	else
+		sfs_strbuf_puts(
+			text, "at any sample with as many ranks as before; with another "
+			      "number at the start of an epoch");
+}
+
 struct sfs_share sfs_name_share(const struct sfs_name *name)
 {
 	uint64_t n_ranks = name->n_ranks ? name->n_ranks : 1;
