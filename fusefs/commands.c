@@ -10,6 +10,7 @@
 #include "cli/cat.h"
 #include "cli/index.h"
 #include "cli/plan.h"
+#include "order/name.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -148,6 +149,15 @@ static struct sfs_command_option plan_options[] = {
 	[SVG] = {"svg", true, NULL, 0},		{0},
 };
 
+/* Do they divide the lanes? */
+static int check_ranks(const struct sfs_options *o, uint32_t n_ranks,
+		       struct sfs_error *err)
+{
+	const struct sfs_name first = {.n_ranks = n_ranks};
+
+	return sfs_name_check(&first, (uint32_t)o->lanes, UINT32_MAX, err);
+}
+
 static int read_plan(const struct sfs_options *o, struct sfs_plan_options *plan,
 		     struct sfs_error *err)
 {
@@ -163,9 +173,8 @@ static int read_plan(const struct sfs_options *o, struct sfs_plan_options *plan,
 		ret = read_number(&plan_options[QUALITY], 1, plan->batch, 0, &quality,
 				  err);
 	plan->quality = quality;
-	if (ret == 0 && plan->n_ranks && o->lanes % plan->n_ranks != 0)
-		ret = sfs_error_set(err, -EINVAL, "--ranks=%u does not divide lanes=%u",
-				    plan->n_ranks, (unsigned)o->lanes);
+	if (ret == 0 && quality == 0)
+		ret = check_ranks(o, plan->n_ranks, err);
 	return ret;
 }
 

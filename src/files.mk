@@ -159,6 +159,7 @@ libshufflefs_la_SOURCES = \
 	src/cli/plan-dataset.c src/cli/plan-dataset.h \
 	src/cli/plan-draw.c src/cli/plan-draw.h \
 	src/cli/plan-estimate.c src/cli/plan-estimate.h \
+	src/cli/plan-lift.c src/cli/plan-lift.h \
 	src/cli/plan-report.c src/cli/plan-report.h \
 	src/cli/reader.c src/cli/reader.h \
 	src/cli/top-report.c src/cli/top-report.h

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # `shufflefs plan` prints what the script's order gives when it is measured in Python: B_eff
-# of all, of the first, of the worst batches and of a rank's, shards in a batch, the lift,
-# how far it is elastic; --quality finds settings that reach it, or says which come nearest.
+# of all, of the first, of the worst batches and of a rank's, shards in a batch, the lift, and
+# with how many ranks it can be resumed; --quality finds settings that reach it, or says which
+# come nearest.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 
 "$python" - <<'EOF'
@@ -20,7 +21,8 @@ EOF
 cat >measure.py <<'EOF'
 import collections, subprocess, sys
 
-order, batch, ranks, settings = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+order, n_epochs, batch, ranks, *settings = sys.argv[1:]
+batch, ranks = int(batch), int(ranks)
 
 def rows(name):
     out = subprocess.run([sys.executable, order, "list", "data", name, *settings],
@@ -38,7 +40,7 @@ def worth(some):
     b = batch / (1 + (batch - 1) * rho)
     return batch if b > batch or b < 0 else b
 
-epoch, after = rows("0.tar"), rows("1.tar")
+epoch = rows("0.tar")
 sizes = collections.Counter(s for s, k in epoch)
 all = batches(epoch)
 tenths = [all[len(all) * i // 10:len(all) * (i + 1) // 10] for i in range(10)]
@@ -47,39 +49,67 @@ print("first batch %.0f" % worth(all[:1]))
 print("worst tenth %.0f" % min(map(worth, tenths)))
 print("rank 0 of %d %.0f" % (ranks, worth(batches(rows("0/rank-0-of-%d.tar" % ranks)))))
 print("shards %.1f" % (sum(len({s for s, k in b}) for b in all) / len(all)))
-where = {sample: i // batch for i, sample in enumerate(after)}
-pairs = sum(n * (n - 1) // 2 for b in all for n in collections.Counter(where[s] for s in b).values())
-lift = pairs / (len(all) * batch * (batch - 1) / 2) / ((batch - 1) / (len(epoch) - 1))
-print("co-batch lift %.2f" % lift)
+
+# The lift: of epoch 0 to each other epoch that is there.
+def numbers(streams):
+    return {sample: (i, at // batch) for i, stream in enumerate(streams)
+            for at, sample in enumerate(stream[:len(stream) // batch * batch])}
+
+def lift(before, after):
+    groups = collections.defaultdict(list)
+    for sample, number in before.items():
+        groups[number].append(after.get(sample))
+    met = sum(n * (n - 1) for group in groups.values()
+              for number, n in collections.Counter(group).items() if number)
+    chance = len(after) * (batch - 1) / len(epoch) / (len(epoch) - 1)
+    return met / len(before) / (batch - 1) / chance
+
+def lifts(what, parts):
+    first, *others = [numbers(part) for part in parts]
+    found = [lift(first, other) for other in others]
+    print("lift %s %.2f" % (what, found[0]), *["%.2f" % (sum(found) / 9) for _ in found[8:]])
+
+def parts(e):
+    return [rows("%d/rank-%d-of-%d.tar" % (e, r, ranks)) for r in range(ranks)]
+
+n_epochs = int(n_epochs)
+lifts("whole epoch", [[epoch]] + [[rows("%d.tar" % e)] for e in range(1, n_epochs)])
+lifts("%d rank%s" % (ranks, "s" * (ranks > 1)), [parts(e) for e in range(n_epochs)])
 EOF
 
 # said FILE: of what plan has printed, the numbers that measure.py prints, as it does.
 said() {
-    sed -n -e 's/^  \(whole epoch\|first batch\|worst tenth\|rank 0 of [0-9]*\)  *\([0-9]*\).*/\1 \2/p' \
-        -e 's/^\(shards\)  *\([0-9.]*\) per batch.*/\1 \2/p' \
-        -e 's/^\(co-batch lift\)  *\([0-9.]*\) times.*/\1 \2/p' "$1"
+    sed -n -e '/ in the next epoch/{' \
+        -e 's/^  \(.*[^ ]\)  *\([0-9.]*\) in the next epoch, \([0-9.]*\) on average.*/lift \1 \2 \3/p' \
+        -e 'd' -e '}' \
+        -e 's/^  \(whole epoch\|first batch\|worst tenth\|rank 0 of [0-9]*\)  *\([0-9]*\).*/\1 \2/p' \
+        -e 's/^\(shards\)  *\([0-9.]*\) per batch.*/\1 \2/p' "$1"
 }
 
-while read -r seed lanes buffer segment equal batch ranks more; do
+# The lift of 2 epochs is that of the next one, of 10 also the mean.
+while read -r epochs seed lanes buffer segment equal batch ranks more; do
     settings=seed=$seed,lanes=$lanes,buffer=$buffer
     "$shufflefs" plan -o $settings,segment=$segment,equal=$equal --batch=$batch --ranks $ranks --exact data >plan
-    "$python" measure.py "$top/scripts/order.py" $batch $ranks --seed $seed --lanes $lanes \
+    "$python" measure.py "$top/scripts/order.py" $epochs $batch $ranks --seed $seed --lanes $lanes \
         --buffer $buffer --segment $segment --equal $equal >want
     said plan >got
-    [ "$(wc -l <got)" = 6 ] || fail "$(cat plan)"
+    [ $epochs = 10 ] || sed -i 's/^\(lift .*\) [0-9.]*$/\1/' got
+    [ "$(wc -l <got)" = 7 ] || fail "$(cat plan)"
     diff want got || fail "$settings segment=$segment equal=$equal batch=$batch"
     grep -q "^mount with  *-o $settings$more$" plan || fail "$(cat plan)"
-    [ -z "$more" ] || grep -q "^elastic  *for 100% of the epoch" plan || fail "$(cat plan)"
+    resume="at any sample with as many ranks as before; with another number at the start of an epoch"
+    [ -z "$more" ] || resume="at any sample, with any number of ranks that divides lanes=$lanes"
+    grep -q "^resume  *$resume$" plan || fail "$(cat plan)"
 done <<'EOF'
-0 1 0 shard none 32 1
-0 4 100000 shard none 64 2
-7 12 1000000 shard none 20 3
-3 384 65537 shard none 16 4
-1 6 100000000 shard none 32 2
-0 12 100000 20000 none 32 3 ,segment=20000
-5 24 1048577 65537 drop 20 4 ,segment=65537,equal=drop
-2 6 65537 sample none 32 2 ,segment=sample
-9 12 300000 shard pad 16 6 ,equal=pad
+2 0 1 0 shard none 32 1
+2 0 4 100000 shard none 64 2
+10 7 12 1000000 shard none 20 3
+2 3 384 65537 shard none 16 4
+2 1 6 100000000 shard none 32 2
+10 0 12 100000 20000 none 32 3 ,segment=20000
+2 5 24 1048577 65537 drop 20 4 ,segment=65537,equal=drop
+2 2 6 65537 sample none 32 2 ,segment=sample
+2 9 12 300000 shard pad 16 6 ,equal=pad
 EOF
 grep -q "25 shards, .* [0-9]* samples$" plan || fail "$(cat plan)"
 
@@ -89,7 +119,7 @@ grep -q "about [0-9]* samples (estimated from three shards" plan || fail "$(cat 
 
 # The cheapest: that of more lanes is not asked for, and what it prints is so good.
 "$shufflefs" plan --batch 32 --quality 12 data >plan
-worth=$(said plan | sed -n 's/whole epoch //p')
+worth=$(said plan | sed -n 's/^whole epoch //p')
 [ "$worth" -ge 12 ] || fail "$(cat plan)"
 options=$(sed -n 's/^mount with  *-o //p' plan)
 "$shufflefs" plan --batch 32 -o "$options" data >again
@@ -97,7 +127,7 @@ same plan again
 "$shufflefs" plan -o segment=4K,equal=pad data >plan
 grep -q "^mount with .*,segment=4K,equal=pad$" plan || fail "$(cat plan)"
 if "$shufflefs" plan --batch 256 --quality 256 -o seed=1 data >plan 2>said; then
-    [ "$(said plan | sed -n 's/whole epoch //p')" = 256 ] || fail "$(cat plan)"
+    [ "$(said plan | sed -n 's/^whole epoch //p')" = 256 ] || fail "$(cat plan)"
 fi
 make_shards uneven --shards 2 --samples 100 --name "small-%d.tar"
 make_shards uneven --shards 1 --samples 500 --name large.tar
@@ -107,7 +137,7 @@ grep -q "no settings reach --quality=31: the best" said || fail "$(cat said)"
 # What dealing whole shards cannot have, segments can: two small shards and a large one.
 "$shufflefs" plan --batch 32 --quality 31 uneven >plan
 grep -q "^mount with  *-o .*,segment=1*6*M$" plan || fail "$(cat plan)"
-grep -q "^elastic  *for 100% of the epoch" plan || fail "$(cat plan)"
+grep -q "^resume  *at any sample, with any number of ranks" plan || fail "$(cat plan)"
 
 # So many samples that they are not all played.  Nobody looks into the shards in between,
 # so they may be holes.
@@ -120,8 +150,8 @@ done
 for segment in shard sample; do
     "$shufflefs" plan -o lanes=12,segment=$segment --ranks=2 --batch 32 huge >plan
     grep -q "^  estimated  *from [0-9]* samples at 200 places" plan || fail "$(cat plan)"
-    grep -q "^co-batch lift  *not computed" plan || fail "$(cat plan)"
-    worth=$(said plan | sed -n 's/whole epoch //p')
+    grep -q "^lift  *not computed" plan || fail "$(cat plan)"
+    worth=$(said plan | sed -n 's/^whole epoch //p')
     case $segment in
     shard) [ "$worth" -gt 4 ] && [ "$worth" -lt 30 ] ;;
     sample) [ "$worth" -ge 31 ] ;;
@@ -171,7 +201,8 @@ refused "not a number from 2" --batch 1 data
 refused "not a number from 2" --batch=x data
 refused "needs a value" data --batch
 refused "takes no value" --exact=1 data
-refused "does not divide lanes=384" --ranks 5 data
+refused "5 ranks do not divide 384 lanes: mount with lanes=385 (or 380)" --ranks 5 data
+refused "no shard for rank 31 of 32: there are only 25; use 24 ranks at most" --ranks 32 data
 refused "not a number from 1 to 16" --batch 16 --quality 17 data
 refused "larger than the dataset" --batch 100000 data
 if "$shufflefs" plan --batch 32 --svg none/plan.svg data >/dev/null 2>said; then fail "drawn"; fi

@@ -181,6 +181,7 @@ cat_tests = \
 	tests/cat-drops-more-bytes-than-promised.sh \
 	tests/cat-empty-shards.sh \
 	tests/cat-endless-redirects-end.sh \
+	tests/cat-ends-within-511-bytes-of-damage.sh \
 	tests/cat-equal-lanes-agree-with-the-script.sh \
 	tests/cat-follows-redirects.sh \
 	tests/cat-gives-up-on-a-silent-server.sh \

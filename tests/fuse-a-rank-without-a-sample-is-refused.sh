@@ -29,19 +29,19 @@ has() {
 source=five opts=lanes=12,segment=sample
 mount_ds -o $opts $source mnt
 refused 0/rank-3-of-2.tar "numbered from 0 to 1"
-refused 0/rank-0-of-5.tar "lanes=10 or lanes=15"
-refused 0/rank-0-of-24.tar "use lanes=24"
+refused 0/rank-0-of-5.tar "5 ranks do not divide 12 lanes: mount with lanes=15 (or 10)"
+refused 0/rank-0-of-24.tar "mount with lanes=24,"
 refused 0/rank-0-of-2/worker-2-of-2.tar "numbered from 0 to 1"
-refused 0/rank-5-of-6.tar "only 5; use fewer ranks, or equal=pad"
-refused 0/rank-11-of-12@3.tar "only 5; use fewer ranks, or equal=pad"
-refused 0/rank-5-of-6/worker-0-of-2.tar "only 5; use fewer ranks, or equal=pad"
+refused 0/rank-5-of-6.tar "only 5; use 4 ranks at most, or mount with equal=pad"
+refused 0/rank-11-of-12@3.tar "only 5; use 4 ranks at most, or mount with equal=pad"
+refused 0/rank-5-of-6/worker-0-of-2.tar "only 5; use 4 ranks at most, or mount with equal=pad"
 has 0/rank-4-of-6.tar 1
 has 0/rank-4-of-6/worker-1-of-2.tar 0
 umount_ds mnt
 
 opts=lanes=12,segment=4K,equal=drop
 mount_ds -o $opts $source mnt
-refused 0/rank-0-of-6.tar "only 5; use fewer ranks, or equal=pad"
+refused 0/rank-0-of-6.tar "only 5; use 4 ranks at most, or mount with equal=pad"
 has 0/rank-3-of-4.tar 1
 umount_ds mnt
 
@@ -61,6 +61,6 @@ umount_ds mnt
 # Whole shards: smaller segments are a way out.
 source=five opts=lanes=12
 mount_ds -o $opts $source mnt
-refused 0/rank-1-of-2.tar "only 1; use fewer ranks, or segment=SIZE"
+refused 0/rank-1-of-2.tar "only 1; use 1 rank at most, or mount with segment=SIZE"
 has 0/rank-0-of-2.tar 5
 umount_ds mnt

@@ -119,16 +119,43 @@ static void nothing_else(void)
 		bad(names[i]);
 }
 
-/* Such a part of 10 shards in 12 lanes: NULL, or what is said against it. */
-static void check(const char *path, const char *words)
+/* Such a part of 10 shards in so many lanes: NULL, or what is said against it. */
+static void check_in(uint32_t lanes, const char *path, const char *words)
 {
 	struct sfs_name name = good(path);
 	struct sfs_error err = {0};
-	int ret = sfs_name_check(&name, 12, 10, &err);
+	int ret = sfs_name_check(&name, lanes, 10, &err);
 
 	CHECK_EQ(ret, words ? -EINVAL : 0);
 	if (words)
 		CHECK_HAS(err.text, words);
+}
+
+static void check(const char *path, const char *words)
+{
+	check_in(12, path, words);
+}
+
+/* Ranks that do not divide the lanes: the multiples of them on both sides. */
+static void lanes_that_do(void)
+{
+	check_in(384, "0/rank-0-of-56.tar",
+		 "56 ranks do not divide 384 lanes: mount with lanes=392 (or 336), "
+		 "which is another order");
+	check("0/rank-0-of-5.tar", "mount with lanes=15 (or 10), ");
+	check("0/rank-0-of-24.tar", "mount with lanes=24, ");
+	check("0/rank-0-of-65536.tar", "mount with lanes=65536, ");
+	check_in(65535, "0/rank-0-of-2.tar", "mount with lanes=65536 (or 65534), ");
+	check_in(65535, "0/rank-0-of-1000.tar", "mount with lanes=65000, ");
+	check_in(1, "0/rank-0-of-40000.tar", "mount with lanes=40000, ");
+	check_in(40001, "0/rank-0-of-40000.tar", "mount with lanes=40000, ");
+	check("0/rank-0-of-65537.tar",
+	      "65537 ranks are too many: there can be at most 65536");
+	check("0/rank-0-of-4294967295.tar", "at most 65536");
+	CHECK_EQ(sfs_name_ranks_most(384, 100), 96);
+	CHECK_EQ(sfs_name_ranks_most(384, 1), 1);
+	CHECK_EQ(sfs_name_ranks_most(384, UINT64_MAX), 384);
+	CHECK_EQ(sfs_name_ranks_most(7, 6), 1);
 }
 
 static void parts(void)
@@ -143,11 +170,8 @@ static void parts(void)
 	check("0/rank-9-of-12/worker-99-of-100.tar", NULL);
 	check("0/rank-12-of-12.tar", "numbered from 0 to 11");
 	check("0/rank-2-of-2", "numbered from 0 to 1");
-	check("0/rank-0-of-5.tar", "lanes=10 or lanes=15");
-	check("0/rank-0-of-24.tar", "lanes=24");
-	check("0/rank-10-of-12.tar", "only 10");
-	check("0/rank-0-of-4294967295.tar", "more than 65536");
-	check("0/rank-0-of-65536.tar", "use lanes=65536");
+	check("0/rank-10-of-12.tar",
+	      "there are only 10; use 6 ranks at most, or mount with segment=SIZE");
 	check("0/rank-0-of-2/worker-3-of-3.tar", "numbered from 0 to 2");
 
 	name = good("0.tar");
@@ -164,10 +188,30 @@ static void parts(void)
 	CHECK(share.first == 1 + 4294967293ULL * 4294967295ULL);
 }
 
+/* Where a job may go on depends on the lanes. */
+static void resuming(void)
+{
+	struct sfs_order_settings settings = {.lanes = 384};
+	struct sfs_strbuf text = {0};
+
+	sfs_name_print_resume(&settings, &text);
+	CHECK_STR(text.s, "at any sample with as many ranks as before; with another "
+			  "number at the start of an epoch");
+	sfs_strbuf_done(&text);
+	settings.equal = SFS_EQUAL_PAD;
+	text = (struct sfs_strbuf){0};
+	sfs_name_print_resume(&settings, &text);
+	CHECK_STR(text.s,
+		  "at any sample, with any number of ranks that divides lanes=384");
+	sfs_strbuf_done(&text);
+}
+
 int main(void)
 {
 	names();
 	nothing_else();
+	lanes_that_do();
 	parts();
+	resuming();
 	return 0;
 }

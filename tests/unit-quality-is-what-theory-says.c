@@ -170,8 +170,27 @@ static void lift(void)
 	sfs_rng_shuffle(&r, before, N);
 	l = sfs_quality_lift(before, after, N, BATCH);
 	CHECK(l > 0.95 && l < 1.05);
-	CHECK(sfs_quality_lift(before, after, BATCH, BATCH) == 0);
 	CHECK(sfs_quality_lift(before, after, 0, BATCH) == 0);
+}
+
+/* By hand: batches of two, of eight samples. */
+static void lift_of_a_few(void)
+{
+	const uint32_t none = SFS_NO_BATCH;
+	const uint32_t one[] = {0, 0, 1, 1, 2, 2, none, none};
+	const uint32_t same[] = {2, 2, none, 1, 1, none, 0, 0};
+	const uint32_t no[] = {none, none, none, none, none, none, none, none};
+	const uint32_t apart[] = {0, 1, 0, 1, 2, none, 2, none};
+
+	/* One pair of three met again, by 3 pairs of the 28 there are. */
+	CHECK(sfs_quality_lift(one, same, 8, 2) > 3.11);
+	CHECK(sfs_quality_lift(one, same, 8, 2) < 3.12);
+	CHECK(sfs_quality_lift(same, one, 8, 2) > 3.11);
+	CHECK(sfs_quality_lift(one, apart, 8, 2) == 0);
+	CHECK(sfs_quality_lift(one, no, 8, 2) == 0);
+	CHECK(sfs_quality_lift(no, one, 8, 2) == 0);
+	CHECK(sfs_quality_lift(one, one, 8, 2) > 9.33);
+	CHECK(sfs_quality_lift(one, one, 8, 2) < 9.34);
 }
 
 int main(void)
@@ -188,5 +207,6 @@ int main(void)
 	better();
 	little();
 	lift();
+	lift_of_a_few();
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: large reads, one ahead.  When one fails, small ones follow, as the
- * kernel does: they deliver the bytes before the error.  A reader of tar stops at the two
- * zero blocks after the samples; it is no error if it closes the pipe then. */
+/* How this works: large reads, one ahead.  When one fails, small ones follow, first of
+ * pages, then of blocks: they deliver the bytes before the error.  A reader of tar stops
+ * at the two zero blocks after the samples; it is no error if it closes the pipe then. */
 #include "cli/cat.h"
 
 #include "base/clock.h"
@@ -18,8 +18,10 @@
 #include <unistd.h>
 
 #define READ_BYTES  ((size_t)1 << 20)
-#define SMALL_BYTES ((size_t)4 << 10)
-#define LAST_MS	    100 /* for each small read, after a large one has timed out */
+#define PAGE_BYTES  ((size_t)4 << 10)
+#define BLOCK_BYTES ((size_t)512)
+#define LAST_MS	    100	 /* for each small read, after a large one has timed out */
+#define BLOCK_MS    5000 /* for each block, after a page has failed */
 
 /* Write all pieces; *ret_n is how much was written when that failed. */
 static int write_pieces(int fd, const struct sfs_read *read, size_t *ret_n)
@@ -52,8 +54,17 @@ static int write_pieces(int fd, const struct sfs_read *read, size_t *ret_n)
 	return 0;
 }
 
+struct copy {
+	struct sfs_file *file;
+	int fd;
+	uint64_t n_written, end;
+	int read_err;	 /* 0: none */
+	bool is_probing; /* the error is known already; only what comes before it is
+			    wanted */
+};
+
 /* Wait for the next bytes.  -ETIMEDOUT: they have not arrived in time. */
-static int next(struct sfs_reader *reader, uint64_t timeout_ms,
+static int next(const struct copy *c, struct sfs_reader *reader, uint64_t timeout_ms,
 		const struct sfs_read **ret_read)
 {
 	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
@@ -62,20 +73,13 @@ static int next(struct sfs_reader *reader, uint64_t timeout_ms,
 	if (ret != -EAGAIN)
 		return ret;
 	sfs_reader_explain(reader, &cause);
-	if (timeout_ms != LAST_MS)
+	if (!c->is_probing)
 		sfs_cause_note(&cause, timeout_ms * SFS_NS_PER_MS, "");
 	return -ETIMEDOUT;
 }
 
-struct copy {
-	struct sfs_file *file;
-	int fd;
-	uint64_t n_written;
-	int read_err; /* 0: none */
-};
-
-/* Go on from n_written to the end, with n_reads of n_bytes at a time.  < 0: an error of
- * writing. */
+/* Go on from n_written to `end` or the end of the file, with n_reads of n_bytes at a
+ * time.  < 0: an error of writing. */
 static int copy_rest(struct copy *c, size_t n_bytes, int n_reads, uint64_t timeout_ms)
 {
 	const struct sfs_read *read;
@@ -84,7 +88,8 @@ static int copy_rest(struct copy *c, size_t n_bytes, int n_reads, uint64_t timeo
 	int ret = 0;
 
 	sfs_reader_begin(&reader, c->file, c->n_written, n_bytes, n_reads);
-	while (ret == 0 && (c->read_err = next(&reader, timeout_ms, &read)) == 0 &&
+	while (ret == 0 && c->n_written < c->end &&
+	       (c->read_err = next(c, &reader, timeout_ms, &read)) == 0 &&
 	       read->n_answered > 0) {
 		ret = write_pieces(c->fd, read, &n_written);
 		c->n_written += n_written;
@@ -93,16 +98,42 @@ static int copy_rest(struct copy *c, size_t n_bytes, int n_reads, uint64_t timeo
 	return ret;
 }
 
+/* A large read has failed: go on in pages. */
+static int copy_pages(struct copy *c, uint64_t timeout_ms)
+{
+	c->is_probing = c->read_err == -ETIMEDOUT;
+	return copy_rest(c, PAGE_BYTES, 1, c->is_probing ? LAST_MS : timeout_ms);
+}
+
+/* A page could not be read: write the blocks of it before the error.  They come at once
+ * or not at all, so the error is not waited for a third time.  If all of them come it is
+ * an error all the same: a server that answers only small requests would be asked for
+ * the rest of the file in blocks. */
+static int copy_blocks(struct copy *c, uint64_t timeout_ms)
+{
+	uint64_t most_ms = c->read_err == -ETIMEDOUT ? LAST_MS : BLOCK_MS;
+	int page_err = c->read_err, ret;
+
+	c->is_probing = true;
+	c->end = c->n_written + PAGE_BYTES;
+	ret = copy_rest(c, BLOCK_BYTES, 1,
+			timeout_ms && timeout_ms < most_ms ? timeout_ms : most_ms);
+	if (ret == 0 && (c->read_err < 0 || c->n_written == c->end))
+		c->read_err = page_err;
+	return ret;
+}
+
 static int copy(struct sfs_file *file, const char *path, uint64_t timeout_ms, int fd,
 		struct sfs_error *err)
 {
-	struct copy c = {.file = file, .fd = fd};
+	struct copy c = {.file = file, .fd = fd, .end = UINT64_MAX};
 	int ret;
 
 	ret = copy_rest(&c, READ_BYTES, 2, timeout_ms);
 	if (c.read_err < 0)
-		ret = copy_rest(&c, SMALL_BYTES, 1,
-				c.read_err == -ETIMEDOUT ? LAST_MS : timeout_ms);
+		ret = copy_pages(&c, timeout_ms);
+	if (c.read_err < 0)
+		ret = copy_blocks(&c, timeout_ms);
 	if (c.read_err < 0) {
 		sfs_ledger_why(path, c.read_err, err);
 		return sfs_error_wrap(err, c.read_err, "%s: read error at byte %llu",

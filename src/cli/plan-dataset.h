@@ -19,8 +19,9 @@ struct sfs_engine;
 
 struct sfs_plan_dataset {
 	/* Set before loading. */
-	uint32_t batch; /* samples in a batch */
-	bool is_exact;	/* scan all shards, and play whole epochs */
+	uint32_t batch;	  /* samples in a batch */
+	uint32_t n_ranks; /* 0: do not look at ranks */
+	bool is_exact;	  /* scan all shards, and play whole epochs */
 
 	struct sfs_engine *engine;
 	uint32_t n_shards;

@@ -86,25 +86,6 @@ static void judge(struct sfs_plan_dataset *d, const struct sfs_order *order,
 	sfs_iterator_done(&play);
 }
 
-/* Which batch of an epoch each sample is in. */
-static void note_batches(struct sfs_plan_dataset *d,
-			 const struct sfs_order_settings *settings, uint64_t epoch,
-			 uint32_t *batches)
-{
-	const struct sfs_sample_tables tables = sfs_plan_tables(d);
-	const struct sfs_block_sample *s;
-	struct sfs_order order;
-	struct sfs_iterator play;
-	uint64_t k;
-
-	sfs_partition(&order, settings, epoch, d->n_shards, &tables, everything);
-	sfs_iterator_init(&play, &order, &tables);
-	for (k = 0; (s = sfs_iterator_next(&play)) != NULL; k++)
-		batches[d->base[s->shard] + s->index] = (uint32_t)(k / d->batch);
-	sfs_iterator_done(&play);
-	sfs_order_done(&order);
-}
-
 struct sfs_plan_estimate sfs_plan_cost(struct sfs_plan_dataset *d,
 				       const struct sfs_order_settings *settings)
 {
@@ -129,33 +110,29 @@ void sfs_plan_judge(struct sfs_plan_dataset *d, struct sfs_plan_estimate *e)
 	struct sfs_order order;
 
 	sfs_partition(&order, &e->settings, 0, d->n_shards, &tables, everything);
-	e->n_slices = sfs_order_slices(&order);
-	e->n_even = order.has_equal_lanes ? order.n_samples : 0;
+	e->n_slices = e->settings.segment == SFS_SEGMENT_SAMPLE
+			      ? d->n_all
+			      : sfs_order_slices(&order);
 	judge(d, &order, &e->quality);
 	sfs_order_done(&order);
 }
 
-double sfs_plan_lift(struct sfs_plan_dataset *d,
-		     const struct sfs_order_settings *settings)
+static void judge_rank(struct sfs_plan_dataset *d, struct sfs_plan_estimate *e)
 {
-	sfs_autofree uint32_t *before = NULL, *after = NULL;
-
-	before = sfs_reallocarray(NULL, d->n_all, sizeof *before);
-	after = sfs_reallocarray(NULL, d->n_all, sizeof *after);
-	note_batches(d, settings, 0, before);
-	note_batches(d, settings, 1, after);
-	return sfs_quality_lift(before, after, d->n_all, d->batch);
-}
-
-void sfs_plan_judge_rank(struct sfs_plan_dataset *d,
-			 const struct sfs_order_settings *settings, uint32_t n_ranks,
-			 struct sfs_quality *ret_quality)
-{
-	const struct sfs_share share = {.first = 0, .step = n_ranks, .n_ranks = n_ranks};
+	const struct sfs_share share = {.step = d->n_ranks, .n_ranks = d->n_ranks};
 	const struct sfs_sample_tables tables = sfs_plan_tables(d);
 	struct sfs_order order;
 
-	sfs_partition(&order, settings, 0, d->n_shards, &tables, share);
-	judge(d, &order, ret_quality);
+	sfs_partition(&order, &e->settings, 0, d->n_shards, &tables, share);
+	judge(d, &order, &e->rank);
 	sfs_order_done(&order);
+}
+
+void sfs_plan_compare(struct sfs_plan_dataset *d, struct sfs_plan_estimate *e,
+		      uint32_t n_epochs)
+{
+	if (d->n_ranks > 0)
+		judge_rank(d, e);
+	if (n_epochs > 0)
+		e->lifts = sfs_plan_lift(d, &e->settings, n_epochs);
 }

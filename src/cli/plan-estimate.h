@@ -7,6 +7,7 @@
 #define SFS_PLAN_ESTIMATE_H
 
 #include "cli/plan-dataset.h"
+#include "cli/plan-lift.h"
 #include "order/order.h"
 #include "order/quality.h"
 
@@ -19,28 +20,25 @@ struct sfs_plan_estimate {
 
 	/* Of epoch 0; after sfs_plan_judge(). */
 	struct sfs_quality quality;
-	uint64_t n_slices;
-	uint64_t n_even; /* samples until the first lane ends */
+	uint64_t n_slices; /* that are read, each on its own */
+
+	/* After sfs_plan_compare(). */
+	struct sfs_quality rank; /* of rank 0, if there are ranks */
+	struct sfs_plan_lifts lifts;
 };
 
 /* What a stream of these settings costs. */
 struct sfs_plan_estimate sfs_plan_cost(struct sfs_plan_dataset *dataset,
 				       const struct sfs_order_settings *settings);
 
-/* Play epoch 0, and fill in the rest. */
+/* Play epoch 0, and judge it. */
 void sfs_plan_judge(struct sfs_plan_dataset *dataset, struct sfs_plan_estimate *estimate);
 
-/* The quality of rank 0 of n_ranks. */
-void sfs_plan_judge_rank(struct sfs_plan_dataset *dataset,
-			 const struct sfs_order_settings *settings, uint32_t n_ranks,
-			 struct sfs_quality *ret_quality);
+/* Play rank 0, and n_epochs whole epochs (0, or at least 2) for the lifts. */
+void sfs_plan_compare(struct sfs_plan_dataset *dataset,
+		      struct sfs_plan_estimate *estimate, uint32_t n_epochs);
 
 /* Is an epoch of n samples too long to be played from start to end? */
 bool sfs_plan_is_sampled(const struct sfs_plan_dataset *dataset, uint64_t n);
-
-/* How much more likely than by chance two samples of a batch are in one batch again in
- * the next epoch.  Plays two epochs. */
-double sfs_plan_lift(struct sfs_plan_dataset *dataset,
-		     const struct sfs_order_settings *settings);
 
 #endif

@@ -6,10 +6,10 @@
 #include "base/strbuf.h"
 #include "cli/plan-estimate.h"
 
-/* Append the whole report; n_ranks > 0: also the quality of a rank, which plays its
- * epoch. */
+/* Append the whole report; the n_others are settings with less lift. */
 void sfs_plan_report(struct sfs_plan_dataset *dataset,
-		     const struct sfs_plan_estimate *estimate, uint32_t n_ranks,
+		     const struct sfs_plan_estimate *estimate,
+		     const struct sfs_plan_estimate *others, size_t n_others,
 		     struct sfs_strbuf *text);
 
 /* Append the settings as -o takes them. */

@@ -7,6 +7,7 @@
 #include "cli/plan-estimate.h"
 #include "cli/plan-report.h"
 #include "engine/engine.h"
+#include "order/name.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,6 +28,21 @@ static int by_cost(const void *a, const void *b)
 	       (x->settings.lanes < y->settings.lanes);
 }
 
+/* The next multiple of the number of ranks. */
+static uint32_t lanes_for(const struct sfs_plan_dataset *d, uint32_t lanes)
+{
+	uint32_t n_ranks = d->n_ranks > 0 ? d->n_ranks : 1;
+
+	return (lanes + n_ranks - 1) / n_ranks * n_ranks;
+}
+
+/* Has each rank a lane in use? */
+static bool has_lanes(const struct sfs_plan_dataset *d,
+		      const struct sfs_order_settings *settings)
+{
+	return sfs_order_wants_equal_lanes(settings) || d->n_shards >= d->n_ranks;
+}
+
 /* To be tried, unless the user has set one. */
 static const uint64_t segments[] = {SFS_SEGMENT_SHARD, 16ULL << 20, 1ULL << 20};
 
@@ -44,22 +60,20 @@ static int find_cheapest(struct sfs_plan_dataset *d,
 		settings.segment == SFS_SEGMENT_SHARD ? SFS_COUNT(segments) : 1;
 	struct sfs_plan_estimate all[N * SFS_COUNT(segments)],
 		best = {.quality.whole = -1};
-	size_t i, n = 0;
+	size_t i, k, n = 0;
 
 	for (i = 0; i < N * n_segments; i++) {
-		settings.lanes = lanes[i % SFS_COUNT(lanes)];
+		k = i % SFS_COUNT(lanes);
+		settings.lanes = lanes_for(d, lanes[k]);
+		if (k > 0 && lanes_for(d, lanes[k - 1]) == settings.lanes)
+			continue;
 		settings.buffer_bytes =
 			buffers[i / SFS_COUNT(lanes) % SFS_COUNT(buffers)];
 		if (n_segments > 1)
 			settings.segment = segments[i / N];
-		if (wanted->n_ranks == 0 || settings.lanes % wanted->n_ranks == 0)
+		if (has_lanes(d, &settings))
 			all[n++] = sfs_plan_cost(d, &settings);
 	}
-	if (n == 0)
-		return sfs_error_set(
-			err, -EINVAL,
-			"--ranks=%u divides none of the lane counts that --quality tries",
-			wanted->n_ranks);
 	qsort(all, n, sizeof *all, by_cost);
 	for (i = 0; i < n && best.quality.whole < wanted->quality; i++) {
 		sfs_plan_judge(d, &all[i]);
@@ -75,27 +89,124 @@ static int find_cheapest(struct sfs_plan_dataset *d,
 			     wanted->quality, best.quality.whole, best.settings.lanes);
 }
 
+/* ---- less lift ---- */
+
+#define N_OTHERS_MAX 4
+
+static bool is_high(const struct sfs_plan_lift *lift)
+{
+	return lift->next > 1.5;
+}
+
+static bool is_less(const struct sfs_plan_lift *lift, const struct sfs_plan_lift *now)
+{
+	return is_high(now) && lift->next < 0.8 * now->next;
+}
+
+/* One step from the settings towards less lift; false: there is none of this kind. */
+static bool take_step(const struct sfs_plan_dataset *d, struct sfs_order_settings *s,
+		      int kind)
+{
+	const struct sfs_order_settings now = *s;
+	uint64_t most = sfs_order_wants_equal_lanes(s) ? d->n_all : d->n_shards;
+
+	switch (kind) {
+	case 0: s->lanes *= 4; return now.lanes < most && s->lanes <= SFS_LANES_MAX;
+	case 1: s->buffer_bytes *= 4; return now.buffer_bytes < d->n_bytes;
+	case 2:
+		s->segment = 4 << 20;
+		if (now.segment != SFS_SEGMENT_SHARD && now.segment <= s->segment)
+			s->segment = now.segment / 16;
+		return s->segment >= SFS_SEGMENT_SIZE_MIN;
+	default:
+		s->segment = SFS_SEGMENT_SAMPLE;
+		return now.segment != SFS_SEGMENT_SAMPLE;
+	}
+}
+
+/* Less of one lift, and not more of the other. */
+static bool is_better(const struct sfs_plan_lifts *lifts,
+		      const struct sfs_plan_lifts *now)
+{
+	if (is_less(&now->whole, &lifts->whole) || is_less(&now->rank, &lifts->rank))
+		return false;
+	return is_less(&lifts->whole, &now->whole) || is_less(&lifts->rank, &now->rank);
+}
+
+/* Measure what else could be mounted; keep what is better, and fits the budget. */
+static size_t find_others(struct sfs_plan_dataset *d, const struct sfs_plan_estimate *e,
+			  struct sfs_plan_estimate *ret)
+{
+	uint64_t budget = d->engine->runtime.budget.total_bytes;
+	struct sfs_order_settings settings;
+	size_t n = 0;
+	int kind;
+
+	if (!is_high(&e->lifts.whole) && !is_high(&e->lifts.rank))
+		return 0;
+	for (kind = 0; kind < N_OTHERS_MAX; kind++) {
+		settings = e->settings;
+		if (!take_step(d, &settings, kind))
+			continue;
+		ret[n] = sfs_plan_cost(d, &settings);
+		if (ret[n].memory_bytes >= budget)
+			continue;
+		sfs_plan_judge(d, &ret[n]);
+		sfs_plan_compare(d, &ret[n], 2);
+		n += is_better(&ret[n].lifts, &e->lifts);
+	}
+	return n;
+}
+
+/* ---- the plan ---- */
+
+static int check_ranks(const struct sfs_plan_dataset *d,
+		       const struct sfs_order_settings *settings, struct sfs_error *err)
+{
+	const struct sfs_name last = {.rank = d->n_ranks - 1, .n_ranks = d->n_ranks};
+
+	return sfs_name_check(&last, settings->lanes,
+			      sfs_order_wants_equal_lanes(settings) ? UINT32_MAX
+								    : d->n_shards,
+			      err);
+}
+
+/* The settings as given, or the cheapest that are good enough; judged. */
+static int choose(struct sfs_plan_dataset *d, const struct sfs_plan_options *wanted,
+		  struct sfs_plan_estimate *ret, struct sfs_error *err)
+{
+	const struct sfs_order_settings *given = &d->engine->runtime.order;
+	int result;
+
+	if (wanted->quality > 0)
+		return find_cheapest(d, wanted, ret, err);
+	result = check_ranks(d, given, err);
+	if (result < 0)
+		return result;
+	*ret = sfs_plan_cost(d, given);
+	sfs_plan_judge(d, ret);
+	return 0;
+}
+
 static int make_plan(struct sfs_plan_dataset *d, const struct sfs_plan_options *wanted,
 		     struct sfs_strbuf *text, struct sfs_error *err)
 {
-	struct sfs_plan_estimate e;
-	int ret = 0;
+	struct sfs_plan_estimate e, others[N_OTHERS_MAX];
+	size_t n_others;
+	int ret;
 
 	if (d->n_all < wanted->batch)
 		return sfs_error_set(
 			err, -EINVAL,
 			"--batch=%u is larger than the dataset, which has %" PRIu64
-			" samples",
-			wanted->batch, d->n_all);
-	if (wanted->quality > 0) {
-		ret = find_cheapest(d, wanted, &e, err);
-	} else {
-		e = sfs_plan_cost(d, &d->engine->runtime.order);
-		sfs_plan_judge(d, &e);
-	}
+			" sample%s",
+			wanted->batch, d->n_all, d->n_all == 1 ? "" : "s");
+	ret = choose(d, wanted, &e, err);
 	if (ret < 0)
 		return ret;
-	sfs_plan_report(d, &e, wanted->n_ranks, text);
+	sfs_plan_compare(d, &e, sfs_plan_lift_epochs(d));
+	n_others = find_others(d, &e, others);
+	sfs_plan_report(d, &e, others, n_others, text);
 	return wanted->svg ? sfs_plan_draw(d, &e.settings, wanted->svg, err) : 0;
 }
 
@@ -104,6 +215,7 @@ int sfs_plan(struct sfs_options *options, const struct sfs_strings *specs,
 	     struct sfs_error *err)
 {
 	struct sfs_plan_dataset dataset = {.batch = wanted->batch,
+					   .n_ranks = wanted->n_ranks,
 					   .is_exact = wanted->is_exact};
 	struct sfs_engine *engine;
 	int ret;

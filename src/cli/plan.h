@@ -2,9 +2,9 @@
 /* plan - `shufflefs plan`: how well settings shuffle, and what they cost, without a
  * mount.
  *
- * The quality (quality.h) of the real order of epochs 0 and 1; the memory of a stream,
- * its connections and requests; and up to where the order is the same for all numbers of
- * ranks.  Or the cheapest settings that shuffle well enough.
+ * The quality (quality.h) of the real order: of epoch 0, and from epoch to epoch; the
+ * memory of a stream, its connections and requests; with how many ranks a job may go on;
+ * and other settings with less lift.  Or the cheapest settings that shuffle well enough.
  */
 #ifndef SFS_PLAN_H
 #define SFS_PLAN_H

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- reading ---- */
@@ -138,31 +139,51 @@ static int check_number(const char *what, uint32_t i, uint32_t n, struct sfs_err
 			     what, i, n, what, n - 1);
 }
 
+/* The ranks must divide the lanes: name the next multiples of them. */
 static int check_divides(uint32_t n_ranks, uint32_t lanes, struct sfs_error *err)
 {
-	uint32_t below = lanes / n_ranks * n_ranks;
+	uint32_t below = lanes / n_ranks * n_ranks, above = below + n_ranks;
+	char choice[64];
 
 	if (below == lanes)
 		return 0;
 	if (n_ranks > SFS_LANES_MAX)
-		return sfs_error_set(err, -EINVAL, "%u ranks are more than %u", n_ranks,
-				     SFS_LANES_MAX);
-	if (below + n_ranks > SFS_LANES_MAX)
-		return sfs_error_set(
-			err, -EINVAL,
-			"lanes=%u is not a multiple of %u ranks; use lanes=%u, which "
-			"changes the order",
-			lanes, n_ranks, below ? below : n_ranks);
-	if (below == 0)
-		return sfs_error_set(
-			err, -EINVAL,
-			"%u ranks are more than lanes=%u; use lanes=%u, which changes "
-			"the order",
-			n_ranks, lanes, n_ranks);
+		return sfs_error_set(err, -EINVAL,
+				     "%u ranks are too many: there can be at most %u",
+				     n_ranks, SFS_LANES_MAX);
+	if (below == 0 || above > SFS_LANES_MAX)
+		snprintf(choice, sizeof choice, "%u", below ? below : above);
+	else
+		snprintf(choice, sizeof choice, "%u (or %u)", above, below);
 	return sfs_error_set(err, -EINVAL,
-			     "lanes=%u is not a multiple of %u ranks; use lanes=%u or "
-			     "lanes=%u, which changes the order",
-			     lanes, n_ranks, below, below + n_ranks);
+			     "%u ranks do not divide %u lanes: mount with lanes=%s, "
+			     "which is another order",
+			     n_ranks, lanes, choice);
+}
+
+uint32_t sfs_name_ranks_most(uint32_t lanes, uint64_t n)
+{
+	uint32_t n_ranks = n < lanes ? (uint32_t)n : lanes;
+
+	while (n_ranks > 1 && lanes % n_ranks != 0)
+		n_ranks--;
+	return n_ranks;
+}
+
+/* A rank has a lane in use, if each shard is one. */
+static int check_shards(const struct sfs_name *name, uint32_t lanes, uint32_t n_shards,
+			struct sfs_error *err)
+{
+	uint32_t most = sfs_name_ranks_most(lanes, n_shards);
+
+	if (name->rank < n_shards)
+		return 0;
+	return sfs_error_set(
+		err, -EINVAL,
+		"no shard for rank %u of %u: there %s only %u; use %u rank%s "
+		"at most, or mount with segment=SIZE",
+		name->rank, name->n_ranks, n_shards == 1 ? "is" : "are", n_shards, most,
+		most == 1 ? "" : "s");
 }
 
 int sfs_name_check(const struct sfs_name *name, uint32_t lanes, uint32_t n_shards,
@@ -175,15 +196,25 @@ int sfs_name_check(const struct sfs_name *name, uint32_t lanes, uint32_t n_shard
 	ret = check_number("rank", name->rank, name->n_ranks, err);
 	if (ret == 0)
 		ret = check_divides(name->n_ranks, lanes, err);
-	if (ret == 0 && name->rank >= n_shards)
-		ret = sfs_error_set(
-			err, -EINVAL,
-			"no shard for rank %u of %u: there are only %u; use fewer "
-			"ranks, or segment=SIZE",
-			name->rank, name->n_ranks, n_shards);
+	if (ret == 0)
+		ret = check_shards(name, lanes, n_shards, err);
 	if (ret == 0 && name->n_workers > 0)
 		ret = check_number("worker", name->worker, name->n_workers, err);
 	return ret;
+}
+
+void sfs_name_print_resume(const struct sfs_order_settings *settings,
+			   struct sfs_strbuf *text)
+{
+	if (sfs_order_wants_equal_lanes(settings))
+		sfs_strbuf_printf(text,
+				  "at any sample, with any number of ranks that divides "
+				  "lanes=%u",
+				  settings->lanes);
+	else
+		sfs_strbuf_puts(
+			text, "at any sample with as many ranks as before; with another "
+			      "number at the start of an epoch");
 }
 
 struct sfs_share sfs_name_share(const struct sfs_name *name)

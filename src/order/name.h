@@ -52,6 +52,13 @@ bool sfs_name_equal(const struct sfs_name *a, const struct sfs_name *b);
 int sfs_name_check(const struct sfs_name *name, uint32_t lanes, uint32_t n_shards,
 		   struct sfs_error *err);
 
+/* The largest number of ranks that divides the lanes and is at most n. */
+uint32_t sfs_name_ranks_most(uint32_t lanes, uint64_t n);
+
+/* Where a job may go on in an epoch, and with how many ranks: the end of a sentence. */
+void sfs_name_print_resume(const struct sfs_order_settings *settings,
+			   struct sfs_strbuf *text);
+
 /* The lanes of the part. */
 struct sfs_share sfs_name_share(const struct sfs_name *name);
 

@@ -3,8 +3,6 @@
 
 #include "base/alloc.h"
 
-#include <string.h>
-
 #define N_PARTS 10
 
 void sfs_quality_begin(struct sfs_quality_run *run, uint32_t batch, uint32_t n_shards,
@@ -118,48 +116,59 @@ void sfs_quality_end(struct sfs_quality_run *run, struct sfs_quality *ret)
 
 /* ---- from epoch to epoch ---- */
 
-/* Pairs of equal numbers among the n of `batch`, which is sorted for that. */
-static int by_number(const void *a, const void *b)
+static uint64_t count_batches(const uint32_t *batches, uint64_t n, uint32_t batch)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint64_t i, n_batched = 0;
 
-	return (x > y) - (x < y);
+	for (i = 0; i < n; i++)
+		n_batched += batches[i] != SFS_NO_BATCH;
+	return n_batched / batch;
 }
 
-static double count_pairs(uint32_t *numbers, size_t n)
+/* The numbers of `after`, gathered by the batch before: `batch` slots for each. */
+static uint32_t *gather(const uint32_t *before, const uint32_t *after, uint64_t n,
+			uint32_t batch, uint64_t n_batches)
 {
-	double pairs = 0;
-	size_t i, run = 0;
+	uint32_t *slots = sfs_reallocarray(NULL, n_batches * batch, sizeof *slots);
+	sfs_autofree uint32_t *filled = sfs_calloc(n_batches, sizeof *filled);
+	uint64_t i;
 
-	qsort(numbers, n, sizeof *numbers, by_number);
-	for (i = 0; i < n; i++) {
-		run = i > 0 && numbers[i] == numbers[i - 1] ? run + 1 : 0;
-		pairs += (double)run;
-	}
+	for (i = 0; i < n; i++)
+		if (before[i] != SFS_NO_BATCH)
+			slots[(size_t)before[i] * batch + filled[before[i]]++] = after[i];
+	return slots;
+}
+
+/* Pairs of equal numbers among the n.  The counts are zeros, and will be again. */
+static uint64_t count_pairs(const uint32_t *numbers, size_t n, uint32_t *counts)
+{
+	uint64_t pairs = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (numbers[i] != SFS_NO_BATCH)
+			pairs += counts[numbers[i]]++;
+	for (i = 0; i < n; i++)
+		if (numbers[i] != SFS_NO_BATCH)
+			counts[numbers[i]] = 0;
 	return pairs;
 }
 
-double sfs_quality_lift(const uint32_t *before, const uint32_t *after, uint64_t n_samples,
+double sfs_quality_lift(const uint32_t *before, const uint32_t *after, uint64_t n,
 			uint32_t batch)
 {
-	uint64_t n_batches = n_samples / batch, i, b;
-	double pairs = 0, all, chance;
-	uint32_t *slots;
-	uint32_t *filled;
+	uint64_t n_before = count_batches(before, n, batch), pairs = 0, i;
+	uint64_t n_after = count_batches(after, n, batch);
+	double b = batch, all = (double)n * (double)(n - 1) / 2, by_chance;
+	sfs_autofree uint32_t *slots = NULL, *counts = NULL;
 
-	if (n_batches < 2)
+	if (n_before == 0 || n_after == 0)
 		return 0;
-	/* The numbers of the next batches, gathered by this one. */
-	slots = sfs_reallocarray(NULL, n_batches * batch, sizeof *slots);
-	filled = sfs_calloc(n_batches, sizeof *filled);
-	for (i = 0; i < n_samples; i++)
-		if (before[i] < n_batches)
-			slots[(size_t)before[i] * batch + filled[before[i]]++] = after[i];
-	for (b = 0; b < n_batches; b++)
-		pairs += count_pairs(slots + b * batch, filled[b]);
-	free(slots);
-	free(filled);
-	all = (double)n_batches * batch * (batch - 1) / 2;
-	chance = (double)(batch - 1) / (double)(n_samples - 1);
-	return pairs / all / chance;
+	slots = gather(before, after, n, batch, n_before);
+	counts = sfs_calloc(n_after, sizeof *counts);
+	for (i = 0; i < n_before; i++)
+		pairs += count_pairs(slots + i * batch, batch, counts);
+	by_chance = (double)n_before * b * (b - 1) / 2 * (double)n_after * b * (b - 1) /
+		    2 / all;
+	return (double)pairs / by_chance;
 }

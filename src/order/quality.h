@@ -9,7 +9,9 @@
  *     B_eff = b / (1 + (b - 1) rho)
  *
  * (Kish's design effect), but at most b: more would mean fewer pairs from the same shard
- * than by chance.  Pure.
+ * than by chance.
+ *
+ * And how often do the samples of a batch meet again in another epoch?  Pure.
  */
 #ifndef SFS_QUALITY_H
 #define SFS_QUALITY_H
@@ -54,10 +56,16 @@ void sfs_quality_fold(struct sfs_quality_run *run, uint64_t first, uint64_t n);
 /* Compute the result and free the run. */
 void sfs_quality_end(struct sfs_quality_run *run, struct sfs_quality *ret_quality);
 
-/* How much more likely than by chance do two samples that share a batch in one epoch
- * share one in the next?  Sample i is in batch before[i], then in batch after[i].  1: as
- * likely as by chance.  0: there are fewer than two batches. */
-double sfs_quality_lift(const uint32_t *before, const uint32_t *after, uint64_t n_samples,
+/* ---- from epoch to epoch ---- */
+
+#define SFS_NO_BATCH UINT32_MAX
+
+/* How much more often than by chance do two samples that share a batch in one epoch share
+ * one in another?  Sample i of n is in batch before[i], then in batch after[i]: numbers
+ * from 0 without a gap, each of `batch` > 1 samples; or SFS_NO_BATCH.  By chance is what
+ * a random permutation of the samples would give.  1: as often; 0: never, or there is no
+ * batch. */
+double sfs_quality_lift(const uint32_t *before, const uint32_t *after, uint64_t n,
 			uint32_t batch);
 
 #endif

@@ -217,20 +217,24 @@ static int know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter)
 /* With equal=, a rank may have no samples: refuse its name.  The shards are known. */
 static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 {
+	const struct sfs_order_settings *order = &e->engine->runtime.order;
 	uint64_t n, n_bytes;
+	uint32_t most;
 	char why[160];
 
 	if (!is_exact(e) || name->n_ranks == 0)
 		return 0;
 	sfs_scan_all_sum(e->engine->scan_all, &n, &n_bytes);
-	if (name->rank < sfs_order_positions(&e->engine->runtime.order, n, name->n_ranks))
+	if (name->rank < sfs_order_positions(order, n, name->n_ranks))
 		return 0;
 	if (n == 0)
 		return refuse(name, -EINVAL, "the shards contain no samples");
+	most = sfs_name_ranks_most(order->lanes, n);
 	snprintf(why, sizeof why,
-		 "rank %u of %u has no samples: the dataset has only %llu; use fewer "
-		 "ranks, or equal=pad",
-		 name->rank, name->n_ranks, (unsigned long long)n);
+		 "rank %u of %u has no samples: the dataset has only %llu; use %u "
+		 "rank%s at most, or mount with equal=pad",
+		 name->rank, name->n_ranks, (unsigned long long)n, most,
+		 most == 1 ? "" : "s");
 	return refuse(name, -EINVAL, why);
 }
 

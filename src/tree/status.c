@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json-writer.h"
 #include "base/ledger.h"
+#include "order/name.h"
 #include "stream/prefetch.h"
 
 #include <unistd.h>
@@ -198,6 +199,8 @@ void sfs_status_readme(struct sfs_engine *engine, struct sfs_strbuf *text)
 	if (shards->n > 1)
 		sfs_strbuf_printf(text, " to %s", shards->shards[shards->n - 1].name);
 	print_order(engine, text);
+	sfs_strbuf_puts(text, "\nresume  a part-read epoch goes on ");
+	sfs_name_print_resume(&engine->runtime.order, text);
 	sfs_strbuf_puts(
 		text,
 		"\n\n"
