@@ -70,6 +70,8 @@ static inline uint64_t made_time(uint32_t l, size_t m, size_t i)
 	struct sfs_rng r;
 	size_t k;
 
+	if (z == 0)
+		return 0; /* all are missing */
 	sfs_rng_init(&r, words, 5);
 	h = (1u << 30) + sfs_rng_below(&r, 1ULL << 31);
 	for (k = 1; k <= 3 && k <= i; k++)
@@ -196,6 +198,24 @@ static inline void make_epoch(uint64_t seed, uint32_t n_shards, uint32_t n_lanes
 
 	make_shards(&r, n_shards, most_samples);
 	deal_shards(&settings, all);
+}
+
+/* Shards dealt to the lanes of any part, by the seed; the tables are empty. */
+static inline void make_random_dealt_epoch(uint64_t seed)
+{
+	static const uint64_t buffers[] = {0, 5000, 100000, 1 << 20, 1 << 30};
+	static const size_t most[] = {0, 1, 3, 20, MAX_SAMPLES};
+	struct sfs_rng r = {~seed};
+	const struct sfs_order_settings settings = {
+		.seed = seed,
+		.lanes = 1 + (uint32_t)sfs_rng_below(&r, MAX_SHARDS + 5),
+		.buffer_bytes = buffers[sfs_rng_below(&r, SFS_COUNT(buffers))]};
+	struct sfs_share share = {.step = 1 + sfs_rng_below(&r, 4), .n_ranks = 1};
+
+	share.first = sfs_rng_below(&r, share.step);
+	make_shards(&r, 1 + (uint32_t)sfs_rng_below(&r, MAX_SHARDS),
+		    most[sfs_rng_below(&r, SFS_COUNT(most))]);
+	deal_shards(&settings, share);
 }
 
 static inline const struct sfs_extent *made_extent(const struct made_sample *s)

@@ -204,6 +204,20 @@ static void damaged(uint32_t l)
 	shrink_all();
 }
 
+static void dealt_lanes(void)
+{
+	uint64_t seed;
+	uint32_t l;
+
+	for (seed = 6000; seed < 6200; seed++) {
+		make_random_dealt_epoch(seed);
+		at_once();
+		for (l = 0; l < made.order.n_lanes; l++)
+			bit_by_bit(l);
+		unmake_epoch();
+	}
+}
+
 /* Slices of segments, a sample that is dropped, and one that is repeated. */
 static void equal_lanes(void)
 {
@@ -244,6 +258,7 @@ int main(void)
 				damaged(l);
 		unmake_epoch();
 	}
+	dealt_lanes();
 	equal_lanes();
 	return 0;
 }

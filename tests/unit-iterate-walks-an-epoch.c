@@ -83,6 +83,20 @@ static void from_windows(void)
 	sfs_iterator_done(&play);
 }
 
+static void dealt_lanes(void)
+{
+	uint64_t seed;
+
+	for (seed = 6000; seed < 6300; seed++) {
+		make_random_dealt_epoch(seed);
+		grow_all();
+		whole();
+		from_times();
+		from_windows();
+		unmake_epoch();
+	}
+}
+
 /* Equal lanes, and a part's lanes too, take turns to the last sample. */
 static void equal_lanes(void)
 {
@@ -120,6 +134,7 @@ int main(void)
 		from_windows();
 		unmake_epoch();
 	}
+	dealt_lanes();
 	equal_lanes();
 	return 0;
 }

@@ -432,6 +432,28 @@ static void damaged(uint32_t bad)
 	sfs_locator_done(&map);
 }
 
+/* Any part of any shards that were dealt; some lanes have no sample. */
+static void dealt_lanes(void)
+{
+	uint64_t seed;
+
+	for (seed = 6000; seed < 6150; seed++) {
+		make_random_dealt_epoch(seed);
+		grow_all();
+		everywhere();
+		there_and_back();
+		nth();
+		counts();
+		if (seed % 5 == 0)
+			seek();
+		growing();
+		without_tables();
+		if (made.n > 0)
+			damaged(made.epoch[made.n / 2].shard);
+		unmake_epoch();
+	}
+}
+
 /* ---- equal lanes: all is always known ---- */
 
 static void equal_lanes(void)
@@ -498,6 +520,7 @@ int main(void)
 	nth_growing();
 	unmake_epoch();
 
+	dealt_lanes();
 	equal_lanes();
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Whatever is permuted: an epoch has each sample once; taking one of each rank in turn is
  * the epoch, cut or extended by `equal`, for every number of ranks that divides the
- * lanes; a rank's workers in turn are the rank. */
+ * lanes; a rank's workers in turn are the rank.  Dealt lanes go at paces of their own, and a
+ * rank is what it has of the epoch, in its sequence. */
 #include "epochs.h"
 #include "order/iterate.h"
 
@@ -34,8 +35,10 @@ static void play_part(struct sfs_share share, struct played *p)
 		CHECK(p->n < MAX_ALL);
 		p->samples[p->n++] = *s;
 	}
-	CHECK_EQ(o.n_samples, p->n);
-	CHECK_EQ(o.n_bytes, n_bytes);
+	if (o.has_equal_lanes) {
+		CHECK_EQ(o.n_samples, p->n);
+		CHECK_EQ(o.n_bytes, n_bytes);
+	}
 	sfs_iterator_done(&play);
 	sfs_order_done(&o);
 }
@@ -127,6 +130,58 @@ static void ranks_in_turn(const struct played *epoch)
 	}
 }
 
+/* Dealt lanes: the parts of any number of ranks and workers have the epoch's samples,
+ * each once, in the epoch's sequence; and a rank has those of its lanes. */
+static void dealt_ranks(const struct played *epoch, uint32_t n_lanes)
+{
+	static struct played part;
+	uint32_t w = 1 + now.order.seed % 7, n_workers = 1 + now.order.seed % 3, r, i;
+	static bool is_seen[MAX_ALL];
+	size_t k, at, n_all = 0;
+
+	memset(is_seen, 0, sizeof is_seen);
+	for (r = 0; r < w; r++) {
+		for (i = 0; i < n_workers; i++) {
+			play_part((struct sfs_share){.first = r + (uint64_t)w * i,
+						     .step = (uint64_t)w * n_workers,
+						     .n_ranks = w},
+				  &part);
+			n_all += part.n;
+			for (k = at = 0; k < part.n; k++, at++) {
+				while (at < epoch->n &&
+				       !is_same(&part.samples[k], &epoch->samples[at]))
+					at++;
+				CHECK(at < epoch->n && !is_seen[at]);
+				CHECK_EQ(made.lane_of[at] % w, r);
+				CHECK_EQ(made.lane_of[at] / w % n_workers, i);
+				is_seen[at] = true;
+			}
+			CHECK(part.n == 0 || r + w * i < n_lanes);
+		}
+	}
+	CHECK_EQ(n_all, epoch->n);
+}
+
+static void dealt_lanes(void)
+{
+	static struct played epoch;
+	uint64_t seed;
+
+	for (seed = 3500; seed < 3650; seed++) {
+		now = random_settings(seed);
+		now.order.segment = SFS_SEGMENT_SHARD;
+		now.order.equal = SFS_EQUAL_NONE;
+		make_epoch(seed, now.n_shards, now.order.lanes, now.most_samples,
+			   now.order.buffer_bytes);
+		grow_all();
+		play_part((struct sfs_share){.step = 1, .n_ranks = 1}, &epoch);
+		CHECK_EQ(epoch.n, made.n);
+		each_once(&epoch);
+		dealt_ranks(&epoch, made.order.n_lanes);
+		unmake_epoch();
+	}
+}
+
 int main(void)
 {
 	static const struct sfs_share all = {.step = 1, .n_ranks = 1};
@@ -141,5 +196,6 @@ int main(void)
 		ranks_in_turn(&epoch);
 		unmake_epoch();
 	}
+	dealt_lanes();
 	return 0;
 }
