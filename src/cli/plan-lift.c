@@ -106,7 +106,7 @@ static uint32_t *ranks_of_shards(const struct comparison *c, const struct sfs_or
 	ranks = sfs_calloc(c->d->n_shards, sizeof *ranks);
 	for (l = 0; l < o->n_lanes; l++)
 		for (m = 0; m < sfs_order_lane_slices(o, l); m++)
-			ranks[sfs_order_slice(o, l, m)->shard] = l % c->ranks.n_readers;
+			ranks[sfs_order_slice(o, l, m).shard] = l % c->ranks.n_readers;
 	return ranks;
 }
 
