@@ -80,13 +80,18 @@ def segments_of(shard, segment):
     return [list(run) for _, run in groupby(shard, lambda sample: sample.begin // segment)]
 
 
+def turned(row, s):
+    turn = Generator(s.seed, s.epoch, 0, 0, 4).below(len(row)) if row else 0
+    return row[turn:] + row[:turn]
+
+
 def lanes_of(shards, s):
     """The samples of each lane in use, one segment after the other."""
     if not equal_lanes(s):
         p, in_use = permutation(len(shards), s), min(s.lanes, len(shards))
         return [list(chain.from_iterable(shards[i] for i in p[lane::in_use])) for lane in range(in_use)]
     segments = [segment for shard in shards for segment in segments_of(shard, s.segment)]
-    row = list(chain.from_iterable(segments[i] for i in permutation(len(segments), s)))
+    row = turned(list(chain.from_iterable(segments[i] for i in permutation(len(segments), s))), s)
     (each, more), rest = divmod(len(row), s.lanes), iter(row)
     return [list(islice(rest, each + (lane < more))) for lane in range(min(s.lanes, len(row)))]
 
@@ -104,15 +109,15 @@ def shuffled_block(lane, k, samples, s):
 
 
 def lane_blocks(lane, samples, c, s):
-    """The blocks of a lane, shuffled, by the numbers of their pieces."""
-    blocks, place = {}, 0
-    for sample in samples:
+    """The blocks of a lane, shuffled, by the numbers of their pieces; and "first" and "last", of equal lanes."""
+    blocks, place, alone = {}, 0, {len(samples) - 1: "last", 0: "first"} if equal_lanes(s) else {}
+    for i, sample in enumerate(samples):
         k = 0 if place < c else place // c + 4
         while place >= piece_end(k, c):
             k += 1
-        blocks.setdefault(k, []).append(sample)
+        blocks.setdefault(alone.get(i, k), []).append(sample)
         place += sample.end - sample.begin
-    return {k: shuffled_block(lane, k, block, s) for k, block in blocks.items()}
+    return {k: shuffled_block(lane, k, block, s) if len(block) > 1 else block for k, block in blocks.items()}
 
 
 def epoch_order(shards, s):
@@ -453,12 +458,12 @@ def check_examples():
           ["A0 A1 A2", "A3", "B0 B1 B2", "B3", "C0 C1 C2"])
     agree("2nd example: P", permutation(5, s), [1, 0, 4, 3, 2])
     lanes, c = lanes_of(shards, s), piece_bytes(2, s)
-    agree("2nd example: lanes", [names(lane) for lane in lanes], ["A3 A0 A1 A2 C0 C1", "C2 B3 B0 B1 B2"])
-    agree("2nd example: lane 0", blocks(0, lanes[0], c), {0: "A3", 3: "A0", 4: "A1 A2", 5: "C0 C1"})
-    agree("2nd example: lane 1", blocks(1, lanes[1], c), {0: "C2", 3: "B3", 4: "B1 B0", 5: "B2"})
-    agree("2nd example: epoch", names(part_order(shards, s)), "A3 C2 A0 B3 A1 B1 A2 B0 C0 B2 C1")
-    ranks = {"none": ["A3 A0 A1 A2 C0 C1", "C2 B3 B1 B0 B2"], "drop": ["A3 A0 A1 A2 C0", "C2 B3 B1 B0 B2"],
-             "pad": ["A3 A0 A1 A2 C0 C1", "C2 B3 B1 B0 B2 A3"]}
+    agree("2nd example: lanes", [names(lane) for lane in lanes], ["A0 A1 A2 C0 C1 C2", "B3 B0 B1 B2 A3"])
+    agree("2nd example: lane 0", blocks(0, lanes[0], c), {"first": "A0", 3: "A1", 4: "A2 C0", 5: "C1", "last": "C2"})
+    agree("2nd example: lane 1", blocks(1, lanes[1], c), {"first": "B3", 3: "B0", 4: "B2 B1", "last": "A3"})
+    agree("2nd example: epoch", names(part_order(shards, s)), "A0 B3 A1 B0 A2 B2 C0 B1 C1 A3 C2")
+    ranks = {"none": ["A0 A1 A2 C0 C1 C2", "B3 B0 B2 B1 A3"], "drop": ["A0 A1 A2 C0 C1", "B3 B0 B2 B1 A3"],
+             "pad": ["A0 A1 A2 C0 C1 C2", "B3 B0 B2 B1 A3 A0"]}
     for s.equal in EQUAL:
         agree("2nd example: equal=" + s.equal, [names(part_order(shards, s, (rank, 2, 0, 1)))
                                                 for rank in (0, 1)], ranks[s.equal])

@@ -103,8 +103,8 @@ static inline void make_lane(uint32_t l)
 				place = made_base(l, m) + s->extents[i].start;
 			for (k = 0; place >= sfs_order_piece_end(&made.order, k);)
 				k++;
-			pieces[n] =
-				sfs_order_is_repeat(&made.order, l, m) ? UINT64_MAX : k;
+			pieces[n] = sfs_order_is_alone(&made.order, l, m) ? UINT64_MAX - m
+									  : k;
 			place += s->extents[i].n_bytes;
 		}
 	}
@@ -117,7 +117,7 @@ static inline void make_lane(uint32_t l)
 			made.lanes[l][i + m].time = times[i + m];
 		}
 	}
-	made.n_lane[l] = n - (l == made.order.shortened);
+	made.n_lane[l] = n;
 }
 
 static inline void make_shards(struct sfs_rng *r, uint32_t n_shards, size_t most_samples)

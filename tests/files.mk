@@ -98,6 +98,7 @@ unit_tests = \
 	tests/unit-oversize-samples-are-fetched-as-readers-come-near \
 	tests/unit-partition-gives-the-published-vectors \
 	tests/unit-partition-interleaves-ranks-into-the-epoch \
+	tests/unit-partition-leaves-out-any-sample-alike \
 	tests/unit-pax-records-are-checked-to-the-byte \
 	tests/unit-prefetch-keeps-what-came-before-a-failure \
 	tests/unit-prefetch-requests-each-lane-before-it-runs-dry \

@@ -6,6 +6,7 @@
 
 #define PURPOSE_SEGMENTS 1
 #define PURPOSE_BLOCK	 2
+#define PURPOSE_TURN	 4
 
 /* ---- shards ---- */
 
@@ -210,7 +211,8 @@ static struct row *list_segments(const struct making *m, size_t *ret_n)
 
 static void make_equal_lanes(struct making *m)
 {
-	uint64_t lanes = m->settings->order.lanes, left, lane = 0, total = 0;
+	uint64_t lanes = m->settings->order.lanes, left, lane = 0, total = 0, turn = 0;
+	struct sfs_rng rng = generator(m, 0, 0, PURPOSE_TURN);
 	struct row *segments, row = {0};
 	uint32_t *p;
 	size_t n, i, k;
@@ -221,11 +223,13 @@ static void make_equal_lanes(struct making *m)
 		for (k = 0; k < segments[p[i]].n; k++)
 			row_add(&row, segments[p[i]].items[k]);
 	total = row.n;
+	if (total > 0)
+		turn = sfs_rng_below(&rng, total);
 	m->n_lanes = total < lanes ? total : lanes;
 	m->lanes = sfs_calloc(m->n_lanes + 1, sizeof *m->lanes);
 	for (i = 0; lane < m->n_lanes; lane++)
 		for (left = total / lanes + (lane < total % lanes); left > 0; left--)
-			row_add(&m->lanes[lane], row.items[i++]);
+			row_add(&m->lanes[lane], row.items[(turn + i++) % total]);
 	CHECK_EQ(i, total);
 	free(row.items);
 	free(p);
@@ -270,25 +274,38 @@ static void add_place(struct naive_epoch *e, struct naive_place place)
 	e->places[e->n++] = place;
 }
 
+/* The samples first to end - 1 of a lane leave it next, shuffled. */
+static void leave(struct making *m, uint32_t lane, uint64_t piece, size_t first,
+		  size_t end)
+{
+	const struct row *row = &m->lanes[lane];
+	uint32_t *p = permutation(m, lane, piece, PURPOSE_BLOCK, end - first);
+	size_t i;
+
+	for (i = first; i < end; i++)
+		add_place(m->all, (struct naive_place){.sample = row->items[first +
+									    p[i - first]],
+						       .lane = lane,
+						       .block = first,
+						       .round = i});
+	free(p);
+}
+
 static void shuffle_lane(struct making *m, uint32_t lane, uint64_t c)
 {
 	const struct row *row = &m->lanes[lane];
-	uint64_t place = 0, k, round = 0;
-	size_t first, end, i;
-	uint32_t *p;
+	bool is_equal = wants_equal_lanes(&m->settings->order);
+	uint64_t place = 0, k;
+	size_t first, end;
 
 	for (first = 0; first < row->n; first = end) {
 		k = piece_of(place, c);
-		for (end = first; end < row->n && piece_of(place, c) == k; end++)
+		for (end = first; end < row->n && piece_of(place, c) == k; end++) {
+			if (is_equal && end > first && (end == 1 || end + 1 == row->n))
+				break;
 			place += row->items[end]->end - row->items[end]->begin;
-		p = permutation(m, lane, k, PURPOSE_BLOCK, end - first);
-		for (i = 0; i < end - first; i++)
-			add_place(m->all,
-				  (struct naive_place){.sample = row->items[first + p[i]],
-						       .lane = lane,
-						       .block = k,
-						       .round = round++});
-		free(p);
+		}
+		leave(m, lane, k, first, end);
 	}
 }
 

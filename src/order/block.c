@@ -71,9 +71,7 @@ static bool is_at_end(const struct sfs_lane *lane)
 static int finish_block(const struct sfs_lane *lane, struct sfs_block *b)
 {
 	sfs_order_block(lane->order, lane->lane, b->piece, b->perm, b->n);
-	if (lane->lane == lane->order->shortened && is_at_end(lane))
-		b->n--;
-	return b->n > 0 ? 0 : -ENODATA;
+	return 0;
 }
 
 static void add_end(struct sfs_lane *lane, uint64_t end)
@@ -167,7 +165,8 @@ uint64_t sfs_lane_time(const struct sfs_lane *lane, const struct sfs_block *form
 static bool begins_block(const struct sfs_lane *lane, const struct sfs_block *b)
 {
 	return lane->base >= b->end_place ||
-	       sfs_order_is_repeat(lane->order, lane->lane, lane->m);
+	       sfs_order_is_alone(lane->order, lane->lane, lane->m - 1) ||
+	       sfs_order_is_alone(lane->order, lane->lane, lane->m);
 }
 
 int sfs_lane_form(struct sfs_lane *lane, const struct sfs_sample_tables *tables,

@@ -211,10 +211,6 @@ static void complete(struct sfs_locator *map, uint32_t lane, uint64_t n, uint64_
 	ml->n_whole = ml->n_slices;
 	ml->n_known = n;
 	ml->bytes_known = bytes;
-	if (lane == map->order->shortened) {
-		ml->n_known--;
-		ml->bytes_known -= map->order->n_dropped_bytes;
-	}
 	ml->n_certain = ml->n_known;
 }
 
@@ -339,6 +335,16 @@ static uint64_t place_of(const struct sfs_locator *map, size_t i,
 			     : bytes_to(map, i, table, index);
 }
 
+/* A block that is not the lane's first sample begins behind it. */
+static void leave_first(struct sfs_lane *at)
+{
+	if (at->m > 0 || !sfs_order_is_alone(at->order, at->lane, 0))
+		return;
+	at->m = 1;
+	at->index = sfs_order_slice(at->order, at->lane, 1)->first;
+	at->number = 1;
+}
+
 int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		     struct sfs_lane *ret_lane, struct sfs_block *ret_block,
 		     uint32_t *ret_shard)
@@ -366,7 +372,7 @@ int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 	place = sfs_order_piece_start(map->order, sfs_order_piece(map->order, place));
 
 	sfs_lane_init(&at, map->order, lane);
-	if (sfs_order_is_repeat(map->order, lane, m)) {
+	if (sfs_order_is_alone(map->order, lane, m)) {
 		at.m = m;
 		at.index = index;
 		at.number = number;
@@ -374,6 +380,7 @@ int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		ret = find_place(map, lane, place, &at, ret_shard);
 		if (ret < 0)
 			return ret;
+		leave_first(&at);
 	}
 	i = slice_of(map, lane, at.m);
 	at.base = is_dealt(map) ? map->order->bases[i] : map->bytes_before[i];

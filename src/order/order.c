@@ -6,7 +6,7 @@
 #include "tar/header.h"
 
 /* The last word of a generator's name: the purpose of its numbers. */
-enum { PURPOSE_SEGMENTS = 1, PURPOSE_BLOCK = 2, PURPOSE_PACE = 3 };
+enum { PURPOSE_SEGMENTS = 1, PURPOSE_BLOCK = 2, PURPOSE_PACE = 3, PURPOSE_TURN = 4 };
 
 static struct sfs_rng rng_of(const struct sfs_order *o, uint64_t lane, uint64_t piece,
 			     uint64_t purpose)
@@ -54,6 +54,13 @@ uint32_t *sfs_order_permute(const struct sfs_order *o, uint32_t n)
 
 	sfs_rng_shuffle(&r, segments, n);
 	return segments;
+}
+
+uint64_t sfs_order_turn(const struct sfs_order *o, uint64_t n)
+{
+	struct sfs_rng r = rng_of(o, 0, 0, PURPOSE_TURN);
+
+	return sfs_rng_below(&r, n);
 }
 
 /* Distribute the shards, one to each lane in turn, and keep those of the share's lanes.

@@ -66,7 +66,6 @@ struct sfs_order {
 	bool has_equal_lanes;
 	uint64_t n_samples, n_bytes; /* of the part */
 	uint32_t shortened; /* the lane that lacks its last sample; or SFS_NO_LANE */
-	uint64_t n_dropped_bytes; /* of that sample */
 	uint32_t repeating; /* the lane whose last slice repeats a sample; or SFS_NO_LANE
 			     */
 };
@@ -145,16 +144,23 @@ static inline uint32_t sfs_order_dealt(const struct sfs_order *o, uint32_t i)
 	return sfs_order_slice(o, i % o->n_lanes, i / o->n_lanes)->shard;
 }
 
-/* Does the m-th slice of the lane repeat a sample of the epoch?  It is a block of its
- * own. */
-static inline bool sfs_order_is_repeat(const struct sfs_order *o, uint32_t lane,
-				       uint32_t m)
+/* Is the m-th slice of the lane a block of its own, whatever its place?  Those of equal
+ * lanes are: one sample each, the lane's first, its last, and one that is repeated. */
+static inline bool sfs_order_is_alone(const struct sfs_order *o, uint32_t lane,
+				      uint32_t m)
 {
-	return lane == o->repeating && m + 1 == sfs_order_lane_slices(o, lane);
+	uint32_t n = sfs_order_lane_slices(o, lane);
+
+	n += (lane == o->shortened) - (lane == o->repeating);
+	return o->has_equal_lanes && (m == 0 || m + 1 >= n);
 }
 
 /* A permutation of the n segments 0, 1, ...; the caller frees it. */
 uint32_t *sfs_order_permute(const struct sfs_order *o, uint32_t n);
+
+/* With equal lanes: at which of the n > 0 samples of the segments, end to end, the first
+ * lane begins. */
+uint64_t sfs_order_turn(const struct sfs_order *o, uint64_t n);
 
 /* C of section 4: the bytes of a piece, with n_lanes in use. */
 uint64_t sfs_order_c(const struct sfs_order_settings *settings, uint64_t n_lanes);

@@ -169,156 +169,200 @@ static bool is_in_share(struct sfs_share share, uint64_t lane, uint32_t *ret_own
 	return lane >= share.first && (lane - share.first) % share.step == 0;
 }
 
-static void add_slice(struct sfs_order *o, uint64_t *capacity, uint32_t own,
-		      const struct sfs_slice *slice)
-{
-	uint64_t n = o->lane_start[own + 1];
-	struct sfs_slice *last = n > o->lane_start[own] ? &o->slices[n - 1] : NULL;
+/* The segments, end to end, as they are cut where lanes end. */
+struct cutting {
+	const struct dealing *d;
+	struct sfs_order *o;
+	uint64_t capacity;    /* of o->slices */
+	uint64_t lane, n, at; /* the lane, its samples, and how many of them are cut */
+	bool is_ours;
+	uint32_t own;		/* if so, its number in the share */
+	uint64_t first_lane;	/* equal=pad: whose first sample is repeated, */
+	struct sfs_slice first; /* and that sample */
+};
 
-	if (last && last->shard == slice->shard &&
-	    last->first + last->n == slice->first) {
-		last->n += slice->n;
-		last->n_blocks += slice->n_blocks;
+static void enter_lane(struct cutting *c, uint64_t lane)
+{
+	uint64_t lanes = c->d->settings->lanes, n = n_samples(c->d);
+
+	c->lane = lane;
+	c->n = n / lanes + (lane < n % lanes);
+	c->at = 0;
+	c->is_ours = is_in_share(c->o->share, lane, &c->own) && c->own < c->o->n_lanes;
+	if (c->is_ours)
+		c->o->lane_start[c->own + 1] = c->o->lane_start[c->own];
+}
+
+static bool is_last(const struct cutting *c)
+{
+	return c->at + 1 == c->n;
+}
+
+/* How many of the next n samples are cut off at once: the first and the last of a lane
+ * are slices of their own. */
+static uint64_t cut_length(const struct cutting *c, uint64_t n)
+{
+	uint64_t left = c->n - c->at;
+
+	if (!c->is_ours && c->lane != c->first_lane)
+		return n < left ? n : left;
+	if (c->at == 0 || is_last(c))
+		return 1;
+	return n < left - 1 ? n : left - 1;
+}
+
+static bool is_continued(const struct sfs_slice *a, const struct sfs_slice *b)
+{
+	return a->shard == b->shard && a->first + a->n == b->first;
+}
+
+static void add_slice(struct cutting *c, const struct sfs_slice *slice)
+{
+	struct sfs_order *o = c->o;
+	uint64_t n = o->lane_start[c->own + 1];
+
+	if (c->at > 1 && !is_last(c) && is_continued(&o->slices[n - 1], slice)) {
+		o->slices[n - 1].n += slice->n;
+		o->slices[n - 1].n_blocks += slice->n_blocks;
 		return;
 	}
-	if (n == *capacity) {
-		*capacity += *capacity / 2 + 64;
-		o->slices = sfs_reallocarray(o->slices, *capacity, sizeof *o->slices);
+	if (n == c->capacity) {
+		c->capacity += c->capacity / 2 + 64;
+		o->slices = sfs_reallocarray(o->slices, c->capacity, sizeof *o->slices);
 	}
 	o->slices[n] = *slice;
-	o->lane_start[own + 1] = n + 1;
+	o->lane_start[c->own + 1] = n + 1;
+}
+
+static void take(struct cutting *c, const struct sfs_slice *slice)
+{
+	if (c->at == 0 && c->lane == c->first_lane)
+		c->first = *slice;
+	if (c->is_ours && !(is_last(c) && c->own == c->o->shortened))
+		add_slice(c, slice);
+	c->at += slice->n;
+}
+
+/* The first n samples of the slice. */
+static struct sfs_slice start_of(const struct dealing *d, const struct sfs_slice *slice,
+				 uint64_t n)
+{
+	if (n == slice->n)
+		return *slice;
+	return slice_of(d, slice->shard, slice->first, slice->first + n);
 }
 
 /* The slice without its first n samples. */
 static struct sfs_slice without(const struct dealing *d, const struct sfs_slice *slice,
-				uint32_t n)
+				uint64_t n)
 {
+	if (n == 0)
+		return *slice;
 	if (n == slice->n)
 		return (struct sfs_slice){0};
-	return slice_of(d, slice->shard, (uint64_t)slice->first + n,
+	return slice_of(d, slice->shard, slice->first + n,
 			(uint64_t)slice->first + slice->n);
 }
 
-/* Walk through the permuted segments, and cut them where lanes end. */
-static void cut_lanes(const struct dealing *d, struct sfs_order *o,
-		      const uint32_t *permuted)
+/* The segment is next. */
+static void cut(struct cutting *c, struct sfs_slice rest)
 {
-	uint64_t lanes = d->settings->lanes, each = n_samples(d) / lanes,
-		 odd = n_samples(d) % lanes, lane = 0, left = each + (odd > 0),
-		 capacity = 0, i;
-	struct sfs_slice rest, piece;
-	uint32_t own;
-	bool is_ours = is_in_share(o->share, 0, &own);
+	struct sfs_slice piece;
 
-	for (i = 0; i < d->n_segments; i++) {
-		if (!d->segments && !is_ours && left > 0) {
-			left--; /* a sample of another share: nothing to look up */
-			continue;
-		}
+	for (; rest.n > 0; rest = without(c->d, &rest, piece.n)) {
+		if (c->at == c->n)
+			enter_lane(c, c->lane + 1);
+		piece = start_of(c->d, &rest, cut_length(c, rest.n));
+		take(c, &piece);
+	}
+}
+
+/* Which of the permuted segments holds item *item of them all; *item becomes its number
+ * in that segment. */
+static uint64_t find_item(const struct dealing *d, const uint32_t *permuted,
+			  uint64_t *item)
+{
+	uint64_t i = 0, n;
+
+	if (!d->segments) {
+		i = *item;
+		*item = 0;
+		return i;
+	}
+	while ((n = segment_at(d, permuted[i]).n) <= *item) {
+		*item -= n;
+		i++;
 		if (i + N_AHEAD < d->n_segments)
 			prefetch_segment(d, permuted[i + N_AHEAD]);
-		rest = segment_at(d, permuted[i]);
-		for (; rest.n > 0; rest = without(d, &rest, piece.n), left -= piece.n) {
-			for (; left == 0; left = each + (lane < odd)) {
-				is_ours = is_in_share(o->share, ++lane, &own);
-				if (is_ours)
-					o->lane_start[own + 1] = o->lane_start[own];
-			}
-			piece = rest;
-			if (rest.n > left)
-				piece = slice_of(d, rest.shard, rest.first,
-						 rest.first + left);
-			if (is_ours)
-				add_slice(o, &capacity, own, &piece);
-		}
 	}
-	for (i = 1; i <= o->n_lanes; i++) /* lanes that only pad() fills */
-		if (o->lane_start[i] < o->lane_start[i - 1])
-			o->lane_start[i] = o->lane_start[i - 1];
+	return i;
 }
 
-/* The first sample that leaves a lane of the epoch. */
-static struct sfs_slice first_of_lane(const struct dealing *d,
-				      const struct sfs_order *part,
-				      const uint32_t *permuted, uint64_t lane)
+/* Walk once round the permuted segments, from the sample at which the first lane begins.
+ */
+static void cut_lanes(struct cutting *c, const uint32_t *permuted)
 {
-	struct sfs_order o = *part;
-	struct sfs_slice slice = {0};
-	struct sfs_block block = {0};
-	struct sfs_lane at;
-	uint32_t shard;
+	const struct dealing *d = c->d;
+	uint64_t turn = sfs_order_turn(c->o, n_samples(d));
+	uint64_t first = find_item(d, permuted, &turn), i, k;
+	struct sfs_slice slice = segment_at(d, permuted[first]);
 
-	o.share = (struct sfs_share){.first = lane, .step = d->settings->lanes};
-	o.n_lanes = 1;
-	o.repeating = SFS_NO_LANE;
-	o.slices = NULL;
-	o.lane_start = sfs_calloc(2, sizeof *o.lane_start);
-	cut_lanes(d, &o, permuted);
-	sfs_lane_init(&at, &o, 0);
-	if (sfs_lane_form(&at, d->tables, &block, &shard) == 0)
-		slice = slice_of(d, sfs_block_at(&block, 0)->shard,
-				 sfs_block_at(&block, 0)->index,
-				 (uint64_t)sfs_block_at(&block, 0)->index + 1);
-	sfs_block_done(&block);
-	sfs_order_done(&o);
-	return slice;
+	enter_lane(c, 0);
+	cut(c, without(d, &slice, turn));
+	for (k = 1, i = first + 1; k < d->n_segments; k++, i++) {
+		i = i < d->n_segments ? i : 0;
+		if (i + N_AHEAD < d->n_segments)
+			prefetch_segment(d, permuted[i + N_AHEAD]);
+		cut(c, segment_at(d, permuted[i]));
+	}
+	if (turn > 0)
+		cut(c, start_of(d, &slice, turn));
+	for (i = 1; i <= c->o->n_lanes; i++) /* lanes that only pad() fills */
+		if (c->o->lane_start[i] < c->o->lane_start[i - 1])
+			c->o->lane_start[i] = c->o->lane_start[i - 1];
 }
 
-/* equal=pad: the positions after the end of the epoch repeat its first samples.  The
- * share of one rank has at most one of them. */
-static void pad(const struct dealing *d, struct sfs_order *o, const uint32_t *permuted)
+/* equal=drop: positions that not all ranks have are left out.  The share of one rank has
+ * at most one of them: its last sample, which is the last of its lane. */
+static void find_dropped(const struct dealing *d, struct sfs_order *o)
 {
-	uint64_t n = n_samples(d), end = count_positions(d, o->share), k, at, l;
-	uint64_t lanes = d->settings->lanes;
-	struct sfs_slice slice;
+	uint64_t at = count_positions(d, o->share);
+	uint32_t own;
+
+	for (; at < n_samples(d); at++)
+		if (is_in_share(o->share, at % d->settings->lanes, &own))
+			o->shortened = own;
+}
+
+/* equal=pad: the positions after the end of the epoch repeat its first samples, each the
+ * first of its lane.  The share of one rank has at most one of them. */
+static void find_repeated(struct cutting *c)
+{
+	uint64_t n = n_samples(c->d), end = count_positions(c->d, c->o->share), k;
 	uint32_t own;
 
 	for (k = 0; n + k < end; k++) {
-		if (!is_in_share(o->share, (n + k) % lanes, &own))
+		if (!is_in_share(c->o->share, (n + k) % c->d->settings->lanes, &own))
 			continue;
-		slice = first_of_lane(d, o, permuted, k % n);
-		at = o->lane_start[own + 1];
-		o->slices = sfs_reallocarray(o->slices, sfs_order_slices(o) + 1,
-					     sizeof *o->slices);
-		memmove(o->slices + at + 1, o->slices + at,
-			(sfs_order_slices(o) - at) * sizeof *o->slices);
-		o->slices[at] = slice;
-		for (l = own + 1; l <= o->n_lanes; l++)
-			o->lane_start[l]++;
-		o->repeating = own;
+		c->o->repeating = own;
+		c->first_lane = k % n;
 	}
 }
 
-/* The last block of a lane, and its last sample to leave. */
-static uint64_t last_of_lane(const struct dealing *d, const struct sfs_order *o,
-			     uint32_t own)
+/* Put the repeated sample at the end of its lane. */
+static void pad(struct cutting *c)
 {
-	struct sfs_block block = {0};
-	struct sfs_lane at;
-	uint64_t n_bytes = 0;
-	uint32_t shard;
+	struct sfs_order *o = c->o;
+	uint64_t n = sfs_order_slices(o), at, l;
 
-	sfs_lane_init(&at, o, own);
-	while (sfs_lane_form(&at, d->tables, &block, &shard) == 0) {
-		n_bytes = sfs_block_at(&block, block.n - 1)->n_bytes;
-		sfs_block_clear(&block);
-	}
-	sfs_block_done(&block);
-	return n_bytes;
-}
-
-/* equal=drop: positions that not all ranks have are left out. */
-static void drop(const struct dealing *d, struct sfs_order *o)
-{
-	uint64_t n = n_samples(d), at = count_positions(d, o->share);
-	uint32_t own;
-
-	for (; at < n; at++) {
-		if (!is_in_share(o->share, at % d->settings->lanes, &own))
-			continue;
-		o->n_dropped_bytes = last_of_lane(d, o, own);
-		o->shortened = own;
-	}
+	if (o->repeating == SFS_NO_LANE)
+		return;
+	at = o->lane_start[o->repeating + 1];
+	o->slices = sfs_reallocarray(o->slices, n + 1, sizeof *o->slices);
+	memmove(o->slices + at + 1, o->slices + at, (n - at) * sizeof *o->slices);
+	o->slices[at] = c->first;
+	for (l = o->repeating + 1; l <= o->n_lanes; l++)
+		o->lane_start[l]++;
 }
 
 static void sum_up(struct sfs_order *o)
@@ -329,17 +373,15 @@ static void sum_up(struct sfs_order *o)
 		o->n_samples += o->slices[i].n;
 		o->n_bytes += (uint64_t)o->slices[i].n_blocks * SFS_TAR_BLOCK;
 	}
-	o->n_samples -= o->shortened != SFS_NO_LANE;
-	o->n_bytes -= o->n_dropped_bytes;
 }
 
 static void deal(const struct dealing *d, struct sfs_order *o)
 {
 	uint64_t lanes = d->settings->lanes, n = n_samples(d),
 		 in_use = count_positions(d, o->share);
+	struct cutting c = {.d = d, .o = o, .first_lane = UINT64_MAX};
 	sfs_autofree uint32_t *permuted = NULL;
 
-	in_use = in_use > n ? in_use : n;
 	in_use = in_use < lanes ? in_use : lanes;
 	o->has_equal_lanes = true;
 	o->piece_bytes = sfs_order_c(d->settings, n < lanes ? n : lanes);
@@ -347,12 +389,13 @@ static void deal(const struct dealing *d, struct sfs_order *o)
 		o->n_lanes =
 			(uint32_t)((in_use - 1 - o->share.first) / o->share.step + 1);
 	o->lane_start = sfs_calloc((size_t)o->n_lanes + 1, sizeof *o->lane_start);
+	find_dropped(d, o);
 	if (o->n_lanes == 0)
 		return;
+	find_repeated(&c);
 	permuted = sfs_order_permute(o, (uint32_t)d->n_segments);
-	cut_lanes(d, o, permuted);
-	pad(d, o, permuted);
-	drop(d, o);
+	cut_lanes(&c, permuted);
+	pad(&c);
 	sum_up(o);
 }
 
