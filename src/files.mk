@@ -77,6 +77,7 @@ libshufflefs_la_SOURCES = \
 	src/source/http/user-headers.c src/source/http/user-headers.h \
 	 \
 	src/order/block.c src/order/block.h \
+	src/order/grid.c src/order/grid.h \
 	src/order/iterate.c src/order/iterate.h \
 	src/order/locate.c src/order/locate.h \
 	src/order/merge.c src/order/merge.h \

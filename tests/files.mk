@@ -47,6 +47,7 @@ unit_tests = \
 	tests/unit-fetch-lets-late-drop-any-get \
 	tests/unit-file-notices-another-version \
 	tests/unit-gather-ends-once-however-its-pieces-end \
+	tests/unit-grid-permutes-any-number \
 	tests/unit-header-fetch-asks-only-for-what-is-wanted \
 	tests/unit-header-patch-fetches-headers-only \
 	tests/unit-header-reads-plain-headers-only \
