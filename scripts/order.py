@@ -17,6 +17,7 @@ import re
 import sys
 from collections import namedtuple
 from itertools import chain, groupby, islice
+from math import isqrt
 from types import SimpleNamespace
 
 MASK = 2**64 - 1
@@ -75,8 +76,6 @@ def permutation(n, s):
 def segments_of(shard, segment):
     if segment == "shard":
         return [shard]
-    if segment == "sample":
-        return [[sample] for sample in shard]
     return [list(run) for _, run in groupby(shard, lambda sample: sample.begin // segment)]
 
 
@@ -85,11 +84,34 @@ def turned(row, s):
     return row[turn:] + row[:turn]
 
 
+def grid(count, s):
+    """F of single samples: a permutation of count numbers, by a function."""
+    rows = isqrt(count - 1) + 1
+    columns, rounds = (count + rows - 1) // rows, 6 if count >= 4096 else 12
+    states = [Generator(s.seed, s.epoch, 0, i, 5).state for i in range(rounds)]
+
+    def added(i, y, n):
+        return mix(states[i] + (y + 1) * Generator.GOLDEN & MASK) * n >> 64
+
+    def permuted(x):
+        row, column = divmod(x, columns)
+        for i in range(0, rounds, 2):
+            row = (row + added(i, column, rows)) % rows
+            column = (column + added(i + 1, row, columns)) % columns
+        x = row * columns + column
+        return x if x < count else permuted(x)
+    return permuted
+
+
 def lanes_of(shards, s):
     """The samples of each lane in use, one segment after the other."""
     if not equal_lanes(s):
         p, in_use = permutation(len(shards), s), min(s.lanes, len(shards))
         return [list(chain.from_iterable(shards[i] for i in p[lane::in_use])) for lane in range(in_use)]
+    if s.segment == "sample":
+        row = list(chain.from_iterable(shards))
+        row = [row[i] for i in map(grid(len(row), s), range(len(row)))] if row else []
+        return [row[lane::s.lanes] for lane in range(min(s.lanes, len(row)))]
     segments = [segment for shard in shards for segment in segments_of(shard, s.segment)]
     row = turned(list(chain.from_iterable(segments[i] for i in permutation(len(segments), s))), s)
     (each, more), rest = divmod(len(row), s.lanes), iter(row)
@@ -110,6 +132,8 @@ def shuffled_block(lane, k, samples, s):
 
 def lane_blocks(lane, samples, c, s):
     """The blocks of a lane, shuffled, by the numbers of their pieces; and "first" and "last", of equal lanes."""
+    if s.segment == "sample":
+        return {i: [sample] for i, sample in enumerate(samples)}
     blocks, place, alone = {}, 0, {len(samples) - 1: "last", 0: "first"} if equal_lanes(s) else {}
     for i, sample in enumerate(samples):
         k = 0 if place < c else place // c + 4
@@ -415,7 +439,8 @@ def check_equal(v, what):
     shards = [[SimpleNamespace(begin=start, end=start + length, at=[shard, i])
                for i, (start, length) in enumerate(extents)] for shard, extents in enumerate(s.extents)]
     lanes = lanes_of(shards, s)
-    agree(what + "P", permutation(sum(len(segments_of(shard, s.segment)) for shard in shards), s), s.P)
+    if s.segment != "sample":
+        agree(what + "P", permutation(sum(len(segments_of(shard, s.segment)) for shard in shards), s), s.P)
     agree(what + "lanes_in_use", len(lanes), s.lanes_in_use)
     agree(what + "C", piece_bytes(len(lanes), s), s.C)
     agree(what + "order", [sample.at for sample in part_order(shards, s)], s.order)

@@ -81,12 +81,15 @@ libshufflefs_la_SOURCES = \
 	src/order/iterate.c src/order/iterate.h \
 	src/order/locate.c src/order/locate.h \
 	src/order/merge.c src/order/merge.h \
+	src/order/lookup.c src/order/lookup.h \
 	src/order/name.c src/order/name.h \
+	src/order/numbering.c src/order/numbering.h \
 	src/order/order.c src/order/order.h \
 	src/order/partition.c src/order/partition.h \
 	src/order/plot.c src/order/plot.h \
 	src/order/quality.c src/order/quality.h \
 	src/order/samples.c src/order/samples.h \
+	src/order/sums.c src/order/sums.h \
 	 \
 	src/config/ini.c src/config/ini.h \
 	src/config/options.c src/config/options.h src/config/options.def \

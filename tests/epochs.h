@@ -50,7 +50,7 @@ static inline uint64_t made_base(uint32_t l, size_t m)
 	uint64_t base = 0;
 
 	while (m-- > 0)
-		base += (made.shards[sfs_order_slice(&made.order, l, (uint32_t)m)->shard]
+		base += (made.shards[sfs_order_slice(&made.order, l, (uint32_t)m).shard]
 				 .size +
 			 511) /
 			512 * 512;
@@ -61,7 +61,7 @@ static inline uint64_t made_base(uint32_t l, size_t m)
 static inline uint64_t made_time(uint32_t l, size_t m, size_t i)
 {
 	const struct made_shard *s =
-		&made.shards[sfs_order_slice(&made.order, l, (uint32_t)m)->shard];
+		&made.shards[sfs_order_slice(&made.order, l, (uint32_t)m).shard];
 	const uint64_t words[] = {made.seed, 3,
 				  made.order.share.first + l * made.order.share.step, 0,
 				  3};
@@ -92,12 +92,12 @@ static inline void make_lane(uint32_t l)
 	size_t n = 0, i, k, m;
 
 	for (m = 0; m < sfs_order_lane_slices(&made.order, l); m++) {
-		const struct sfs_slice *slice = sfs_order_slice(&made.order, l, m);
-		const struct made_shard *s = &made.shards[slice->shard];
-		size_t end = slice->n == SFS_SLICE_ALL ? s->n : slice->first + slice->n;
+		const struct sfs_slice slice = sfs_order_slice(&made.order, l, m);
+		const struct made_shard *s = &made.shards[slice.shard];
+		size_t end = slice.n == SFS_SLICE_ALL ? s->n : slice.first + slice.n;
 
-		for (i = slice->first; i < end; i++, n++) {
-			flat[n] = (struct made_sample){.shard = slice->shard, .index = i};
+		for (i = slice.first; i < end; i++, n++) {
+			flat[n] = (struct made_sample){.shard = slice.shard, .index = i};
 			times[n] = is_dealt ? made_time(l, m, i) : n;
 			if (is_dealt)
 				place = made_base(l, m) + s->extents[i].start;

@@ -131,6 +131,7 @@ unit_tests = \
 	tests/unit-stream-ends-a-cursor-only-when-nobody-reads-it \
 	tests/unit-stream-fails-a-read-only-for-bytes-that-it-needs \
 	tests/unit-stream-gives-the-epoch-whatever-ends-when \
+	tests/unit-sums-know-the-bytes-before-any-sample \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit-timer-fires-when-due \
 	tests/unit-top-report-shows-what-stats-say \

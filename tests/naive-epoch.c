@@ -7,6 +7,7 @@
 #define PURPOSE_SEGMENTS 1
 #define PURPOSE_BLOCK	 2
 #define PURPOSE_TURN	 4
+#define PURPOSE_GRID	 5
 
 /* ---- shards ---- */
 
@@ -179,7 +180,7 @@ static uint32_t *permutation(const struct making *m, uint64_t lane, uint64_t pie
 /* Does this sample begin another segment than the one before it in its shard? */
 static bool begins_segment(const struct naive_shard *shard, size_t i, uint64_t segment)
 {
-	if (i == 0 || segment == SFS_SEGMENT_SAMPLE)
+	if (i == 0)
 		return true;
 	return segment != SFS_SEGMENT_SHARD &&
 	       shard->samples[i].begin / segment != shard->samples[i - 1].begin / segment;
@@ -207,6 +208,52 @@ static struct row *list_segments(const struct making *m, size_t *ret_n)
 	}
 	*ret_n = n;
 	return rows;
+}
+
+/* Section 3, for single samples: F(x), a round after the other. */
+static uint64_t grid_round(const struct making *m, uint64_t i, uint64_t y, uint64_t below)
+{
+	struct sfs_rng rng = generator(m, 0, i, PURPOSE_GRID);
+
+	while (y-- > 0)
+		sfs_rng_next(&rng);
+	return (uint64_t)((unsigned __int128)sfs_rng_next(&rng) * below >> 64);
+}
+
+static uint64_t permute_single(const struct making *m, uint64_t x, uint64_t n)
+{
+	uint64_t a = 1, b, row, column, i;
+
+	while (a * a < n)
+		a++;
+	b = (n + a - 1) / a;
+	do {
+		row = x / b;
+		column = x % b;
+		for (i = 0; i < (n < 4096 ? 12 : 6); i += 2) {
+			row = (row + grid_round(m, i, column, a)) % a;
+			column = (column + grid_round(m, i + 1, row, b)) % b;
+		}
+		x = row * b + column;
+	} while (x >= n);
+	return x;
+}
+
+static void make_single_lanes(struct making *m)
+{
+	uint64_t lanes = m->settings->order.lanes, p;
+	struct row row = {0};
+	uint32_t s;
+	size_t i;
+
+	for (s = 0; s < m->settings->n_shards; s++)
+		for (i = 0; i < m->settings->shards[s].n; i++)
+			row_add(&row, &m->settings->shards[s].samples[i]);
+	m->n_lanes = row.n < lanes ? row.n : lanes;
+	m->lanes = sfs_calloc(m->n_lanes + 1, sizeof *m->lanes);
+	for (p = 0; p < row.n; p++)
+		row_add(&m->lanes[p % lanes], row.items[permute_single(m, p, row.n)]);
+	free(row.items);
 }
 
 static void make_equal_lanes(struct making *m)
@@ -295,13 +342,15 @@ static void shuffle_lane(struct making *m, uint32_t lane, uint64_t c)
 {
 	const struct row *row = &m->lanes[lane];
 	bool is_equal = wants_equal_lanes(&m->settings->order);
+	bool is_single = m->settings->order.segment == SFS_SEGMENT_SAMPLE;
 	uint64_t place = 0, k;
 	size_t first, end;
 
 	for (first = 0; first < row->n; first = end) {
 		k = piece_of(place, c);
 		for (end = first; end < row->n && piece_of(place, c) == k; end++) {
-			if (is_equal && end > first && (end == 1 || end + 1 == row->n))
+			if (is_equal && end > first &&
+			    (is_single || end == 1 || end + 1 == row->n))
 				break;
 			place += row->items[end]->end - row->items[end]->begin;
 		}
@@ -459,7 +508,9 @@ void naive_epoch_make(struct naive_epoch *e, const struct naive_settings *settin
 	uint32_t lane;
 
 	*e = (struct naive_epoch){0};
-	if (wants_equal_lanes(&settings->order))
+	if (settings->order.segment == SFS_SEGMENT_SAMPLE)
+		make_single_lanes(&m);
+	else if (wants_equal_lanes(&settings->order))
 		make_equal_lanes(&m);
 	else
 		make_whole_lanes(&m);

@@ -17,7 +17,7 @@ static size_t check_block(uint32_t l, size_t at, const struct sfs_block *b)
 		CHECK(at < made.n_lane[l]);
 		check_sample(sfs_block_at(b, t), &made.lanes[l][at]);
 		CHECK_EQ(b->times[t], made.lanes[l][at].time);
-		CHECK_EQ(sfs_order_slice(&made.order, l, sfs_block_at(b, t)->m)->shard,
+		CHECK_EQ(sfs_order_slice(&made.order, l, sfs_block_at(b, t)->m).shard,
 			 sfs_block_at(b, t)->shard);
 	}
 	return at;
@@ -33,7 +33,7 @@ static void check_time(const struct sfs_lane *lane, const struct sfs_block *b, s
 	if (at == made.n_lane[lane->lane])
 		return;
 	CHECK(time <= made.lanes[lane->lane][at].time);
-	s = &made.shards[sfs_order_slice(&made.order, lane->lane, lane->m)->shard];
+	s = &made.shards[sfs_order_slice(&made.order, lane->lane, lane->m).shard];
 	if (b->n > 0 || lane->index < s->n)
 		CHECK_EQ(time, made.lanes[lane->lane][at].time);
 }
@@ -73,7 +73,7 @@ static void at_once(void)
 static uint64_t place_known(uint32_t l, uint32_t m)
 {
 	const struct made_shard *s =
-		&made.shards[sfs_order_slice(&made.order, l, m)->shard];
+		&made.shards[sfs_order_slice(&made.order, l, m).shard];
 	uint64_t n = sfs_sample_table_n(&s->table);
 
 	return made_base(l, m) +
@@ -92,7 +92,7 @@ static bool is_known(const struct sfs_lane *lane, uint64_t n_known, uint64_t kno
 		return false;
 	for (m = 0;; m++) {
 		const struct made_shard *s =
-			&made.shards[sfs_order_slice(&made.order, lane->lane, m)->shard];
+			&made.shards[sfs_order_slice(&made.order, lane->lane, m).shard];
 
 		for (i = 0; i < s->n; i++) {
 			if (n++ < lane->number)
@@ -123,7 +123,7 @@ static void bit_by_bit(uint32_t l)
 			n_known = 0;
 			for (m = 0;; m++) {
 				CHECK(m < n_segments);
-				shard = sfs_order_slice(&made.order, l, m)->shard;
+				shard = sfs_order_slice(&made.order, l, m).shard;
 				n_known += sfs_sample_table_n(&made.shards[shard].table);
 				if (!is_whole(shard))
 					break;
@@ -152,12 +152,12 @@ static void wants_the_right_shard(void)
 	shrink_all();
 	sfs_lane_init(&lane, &made.order, 0);
 	CHECK_EQ(sfs_lane_form(&lane, &tables, &b, &shard), -EAGAIN);
-	CHECK_EQ(shard, sfs_order_slice(&made.order, 0, 0)->shard);
+	CHECK_EQ(shard, sfs_order_slice(&made.order, 0, 0).shard);
 	/* A table that is not at hand. */
 	grow_all();
 	made.shards[shard].is_hidden = true;
 	CHECK_EQ(sfs_lane_form(&lane, &tables, &b, &shard), -EAGAIN);
-	CHECK_EQ(shard, sfs_order_slice(&made.order, 0, 0)->shard);
+	CHECK_EQ(shard, sfs_order_slice(&made.order, 0, 0).shard);
 	sfs_block_done(&b);
 	shrink_all();
 }
@@ -173,9 +173,9 @@ static void damaged(uint32_t l)
 	size_t at = 0, i;
 	int ret, again;
 
-	bad = sfs_order_slice(&made.order, l, n_segments / 2)->shard;
+	bad = sfs_order_slice(&made.order, l, n_segments / 2).shard;
 	for (m = 0; m < n_segments; m++) {
-		shard = sfs_order_slice(&made.order, l, m)->shard;
+		shard = sfs_order_slice(&made.order, l, m).shard;
 		for (i = 0; i < made.shards[shard].n && (shard != bad || i < 3); i++) {
 			grow(shard);
 			n += m <= n_segments / 2;

@@ -251,7 +251,7 @@ static bool find_edge(uint32_t l, size_t *ret_n, uint64_t *ret_time)
 	for (;; m++) {
 		if (m == sfs_order_lane_slices(&made.order, l))
 			return false;
-		s = &made.shards[sfs_order_slice(&made.order, l, (uint32_t)m)->shard];
+		s = &made.shards[sfs_order_slice(&made.order, l, (uint32_t)m).shard];
 		if (sfs_sample_table_state(&s->table) != SFS_SAMPLE_TABLE_WHOLE)
 			break;
 	}
@@ -262,7 +262,7 @@ static bool find_edge(uint32_t l, size_t *ret_n, uint64_t *ret_time)
 	piece = sfs_order_piece(&made.order, place);
 	*ret_time = made_time(l, m, known);
 	for (m = 0;; m++) {
-		s = &made.shards[sfs_order_slice(&made.order, l, (uint32_t)m)->shard];
+		s = &made.shards[sfs_order_slice(&made.order, l, (uint32_t)m).shard];
 		for (i = 0; i < sfs_sample_table_n(&s->table); i++, n++) {
 			place = made_base(l, m) + s->extents[i].start;
 			if (sfs_order_piece(&made.order, place) < piece)

@@ -169,7 +169,7 @@ static void each_shard_once(void)
 		for (l = 0; l < o.n_lanes; l++) {
 			CHECK(sfs_order_lane_slices(&o, l) > 0);
 			for (m = 0; m < sfs_order_lane_slices(&o, l); m++, n_all++)
-				CHECK(!seen[sfs_order_slice(&o, l, m)->shard]++);
+				CHECK(!seen[sfs_order_slice(&o, l, m).shard]++);
 		}
 		CHECK_EQ(n_all, n);
 		sfs_order_done(&o);
@@ -205,8 +205,8 @@ static void shares_are_lanes(void)
 				CHECK_EQ(sfs_order_lane_slices(&part, k),
 					 sfs_order_lane_slices(&whole, l));
 				for (m = 0; m < sfs_order_lane_slices(&part, k); m++) {
-					CHECK_EQ(sfs_order_slice(&part, k, m)->shard,
-						 sfs_order_slice(&whole, l, m)->shard);
+					CHECK_EQ(sfs_order_slice(&part, k, m).shard,
+						 sfs_order_slice(&whole, l, m).shard);
 					CHECK_EQ(sfs_order_base(&part, k, m),
 						 sfs_order_base(&whole, l, m));
 				}

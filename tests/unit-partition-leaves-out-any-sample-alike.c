@@ -47,7 +47,7 @@ static void make_shards(void)
 /* How often each sample is in the ranks' parts of an epoch. */
 static void count(const struct sfs_order_settings *settings, uint64_t epoch)
 {
-	const struct sfs_slice *s;
+	struct sfs_slice s;
 	struct sfs_order o;
 	uint32_t rank, l, m, i;
 
@@ -58,8 +58,8 @@ static void count(const struct sfs_order_settings *settings, uint64_t epoch)
 		for (l = 0; l < o.n_lanes; l++)
 			for (m = 0; m < sfs_order_lane_slices(&o, l); m++) {
 				s = sfs_order_slice(&o, l, m);
-				for (i = 0; i < s->n; i++)
-					n_times[first[s->shard] + s->first + i]++;
+				for (i = 0; i < s.n; i++)
+					n_times[first[s.shard] + s.first + i]++;
 			}
 		sfs_order_done(&o);
 	}

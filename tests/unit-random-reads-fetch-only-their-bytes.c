@@ -86,12 +86,16 @@ static void end_requests(int first_err)
 	}
 }
 
+/* In the first and the last sample, headers that must be read to be changed may be
+ * outside of the read. */
+#define HEADERS_BYTES 4096
+
 static void check_one(uint64_t offset, size_t n_bytes)
 {
 	struct sfs_read read;
 
 	begin(&read, offset, n_bytes);
-	CHECK(bytes_in_flight() <= n_bytes);
+	CHECK(bytes_in_flight() <= n_bytes + 2 * HEADERS_BYTES);
 	end_requests(0);
 	CHECK_EQ(n_done, 1);
 	CHECK_EQ(err, 0);

@@ -546,6 +546,11 @@ bool sfs_shards_damaged(struct sfs_shards *s, const struct sfs_order *order)
 	bool is_damaged = false;
 	uint64_t i;
 
+	if (sfs_order_is_single(order)) { /* it may have samples of them all */
+		for (i = 0; i < s->n && !is_damaged; i++)
+			is_damaged = sfs_shard_is_damaged(&s->shards[i]);
+		return is_damaged;
+	}
 	for (i = 0; i < sfs_order_slices(order) && !is_damaged; i++)
 		is_damaged = sfs_shard_is_damaged(&s->shards[order->slices[i].shard]);
 	return is_damaged;

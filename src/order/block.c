@@ -59,13 +59,13 @@ static void add_sample(struct sfs_block *b, const struct sfs_lane *lane, uint32_
 static bool is_at_end(const struct sfs_lane *lane)
 {
 	uint32_t n = sfs_order_lane_slices(lane->order, lane->lane);
-	const struct sfs_slice *slice;
+	struct sfs_slice slice;
 
 	if (lane->m >= n)
 		return true;
 	slice = sfs_order_slice(lane->order, lane->lane, lane->m);
-	return lane->m + 1 == n && slice->n != SFS_SLICE_ALL &&
-	       lane->index == sfs_slice_end(slice, 0);
+	return lane->m + 1 == n && slice.n != SFS_SLICE_ALL &&
+	       lane->index == sfs_slice_end(&slice, 0);
 }
 
 static int finish_block(const struct sfs_lane *lane, struct sfs_block *b)
@@ -122,7 +122,7 @@ static void enter_slice(struct sfs_lane *lane)
 	bool is_there = lane->m < sfs_order_lane_slices(lane->order, lane->lane);
 
 	lane->index =
-		is_there ? sfs_order_slice(lane->order, lane->lane, lane->m)->first : 0;
+		is_there ? sfs_order_slice(lane->order, lane->lane, lane->m).first : 0;
 	lane->ends[0] = lane->ends[1] = lane->ends[2] = lane->base;
 }
 
@@ -173,7 +173,7 @@ int sfs_lane_form(struct sfs_lane *lane, const struct sfs_sample_tables *tables,
 		  struct sfs_block *block, uint32_t *ret_shard)
 {
 	uint32_t n_slices = sfs_order_lane_slices(lane->order, lane->lane);
-	const struct sfs_slice *slice;
+	struct sfs_slice slice;
 	const struct sfs_sample_table *table;
 	enum sfs_sample_table_state state;
 	uint64_t n, end;
@@ -182,17 +182,17 @@ int sfs_lane_form(struct sfs_lane *lane, const struct sfs_sample_tables *tables,
 		if (block->n > 0 && begins_block(lane, block))
 			break;
 		slice = sfs_order_slice(lane->order, lane->lane, lane->m);
-		table = tables->get(tables->ctx, slice->shard);
+		table = tables->get(tables->ctx, slice.shard);
 		state = table ? sfs_sample_table_state(table) : SFS_SAMPLE_TABLE_GROWING;
 		n = table ? sfs_sample_table_n(table) : 0;
-		end = sfs_slice_end(slice, n);
-		if (table && take_samples(lane, slice, table, n < end ? n : end, block))
+		end = sfs_slice_end(&slice, n);
+		if (table && take_samples(lane, &slice, table, n < end ? n : end, block))
 			return finish_block(lane, block);
 		if (state != SFS_SAMPLE_TABLE_WHOLE) {
-			*ret_shard = slice->shard;
+			*ret_shard = slice.shard;
 			return state == SFS_SAMPLE_TABLE_DAMAGED ? -EBADMSG : -EAGAIN;
 		}
-		leave_slice(lane, slice, table);
+		leave_slice(lane, &slice, table);
 	}
 	return block->n > 0 ? finish_block(lane, block) : -ENODATA;
 }

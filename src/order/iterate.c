@@ -6,14 +6,20 @@
  *
  * Samples are counted into buckets by their time, which keeps lanes in order; buckets
  * that are longer than one unit of time are then sorted.  The window's span follows from
- * how many samples the last one had. */
+ * how many samples the last one had.
+ *
+ * Single samples are anywhere in the tables: they are looked up many at a time, without
+ * blocks, and need no sorting.  The first windows are small, as who seeks may want few.
+ */
 #include "order/iterate.h"
 
 #include "base/alloc.h"
+#include "order/lookup.h"
 
 #include <string.h>
 
-#define N_WINDOW  4096 /* samples, about */
+#define N_WINDOW  4096		      /* samples, about */
+#define N_SINGLE  ((uint64_t)1 << 18) /* single samples, in the end */
 #define N_BUCKETS 4096
 #define N_GROUP	  16 /* lanes whose cache misses overlap */
 
@@ -29,6 +35,11 @@ void sfs_iterator_init(struct sfs_iterator *it, const struct sfs_order *order,
 	uint32_t l;
 
 	*it = (struct sfs_iterator){.order = order, .tables = *tables};
+	if (sfs_order_is_single(order)) {
+		it->span = 1;
+		it->n_left = order->n_lanes;
+		return;
+	}
 	if (order->bases)
 		it->span = 1;
 	else
@@ -68,7 +79,8 @@ static void prefetch_slices(const struct sfs_iterator *it, const struct sfs_lane
 	uint32_t end = n - m < it->n_ahead ? n : m + it->n_ahead;
 
 	for (; m < end; m += 64 / sizeof(struct sfs_slice))
-		__builtin_prefetch(sfs_order_slice(lane->order, lane->lane, m));
+		__builtin_prefetch(
+			&lane->order->slices[lane->order->lane_start[lane->lane] + m]);
 }
 
 /* Prefetch what it will read of its tables. */
@@ -76,14 +88,14 @@ static void prefetch_tables(const struct sfs_iterator *it, const struct sfs_lane
 {
 	uint32_t n = sfs_order_lane_slices(lane->order, lane->lane), m = lane->m;
 	uint64_t left = it->n_ahead, index = lane->index, end;
-	const struct sfs_slice *slice;
 	const struct sfs_sample_table *table;
+	struct sfs_slice slice;
 
 	for (; m < n && left > 0; m++) {
 		slice = sfs_order_slice(lane->order, lane->lane, m);
-		table = it->tables.get(it->tables.ctx, slice->shard);
-		index = m == lane->m ? index : slice->first;
-		end = sfs_slice_end(slice, sfs_sample_table_n(table));
+		table = it->tables.get(it->tables.ctx, slice.shard);
+		index = m == lane->m ? index : slice.first;
+		end = sfs_slice_end(&slice, sfs_sample_table_n(table));
 		end = end - index < left ? end : index + left;
 		left -= end - index;
 		if (index < end)
@@ -199,6 +211,37 @@ static void sort(struct sfs_iterator *it)
 		sort_buckets(it->sorted, it->n);
 }
 
+/* Lay out the next rounds of single samples; the window after that has twice as many. */
+static void fill_single(struct sfs_iterator *it)
+{
+	const struct sfs_order *o = it->order;
+	uint64_t left = o->n_samples - it->time * o->n_lanes, n = it->span * o->n_lanes;
+	uint32_t lane = 0, m = (uint32_t)it->time, i;
+	sfs_autofree uint32_t *numbers = NULL;
+
+	if (n < N_WINDOW)
+		n = (N_WINDOW / o->n_lanes) * o->n_lanes;
+	it->span = n / o->n_lanes;
+	n = n < left ? n : left;
+	have_window(it, n);
+	numbers = sfs_reallocarray(NULL, n, sizeof *numbers);
+	for (i = 0; i < n; i++) {
+		it->window[i].m = m;
+		numbers[i] = sfs_order_number(o, lane, m);
+		if (++lane == o->n_lanes) {
+			lane = 0;
+			m++;
+		}
+	}
+	sfs_lookup(&o->numbering, &it->tables, numbers, n, it->window);
+	it->i = 0;
+	it->n = (uint32_t)n;
+	it->n_left = n < left ? o->n_lanes : 0;
+	it->time += it->span;
+	if (2 * it->span * o->n_lanes <= N_SINGLE)
+		it->span *= 2;
+}
+
 /* Choose buckets for the window, as few units of time long as their number allows. */
 static void begin_buckets(struct sfs_iterator *it)
 {
@@ -253,7 +296,10 @@ const struct sfs_block_sample *sfs_iterator_next(struct sfs_iterator *it)
 	while (it->i == it->n) {
 		if (it->n_left == 0)
 			return NULL;
-		fill(it);
+		if (sfs_order_is_single(it->order))
+			fill_single(it);
+		else
+			fill(it);
 	}
 	i = it->i++;
 	return &it->window[it->sorted ? (uint32_t)it->sorted[i] : i];
@@ -268,6 +314,11 @@ void sfs_iterator_seek(struct sfs_iterator *it, struct sfs_locator *map, uint64_
 	it->i = it->n = 0;
 	it->n_left = 0;
 	it->time = time;
+	if (sfs_order_is_single(it->order)) {
+		it->span = 1;
+		it->n_left = time * it->order->n_lanes < it->order->n_samples;
+		return;
+	}
 	for (l = 0; l < it->order->n_lanes; l++) {
 		lane = &it->lanes[l];
 		if (sfs_locator_count(map, l, time, &number, &shard) < 0 ||
@@ -282,6 +333,8 @@ uint64_t sfs_iterator_memory(const struct sfs_iterator *it)
 {
 	uint64_t n_lanes = it->order ? it->order->n_lanes : 0, n, l;
 
+	if (it->order && sfs_order_is_single(it->order))
+		return it->capacity * sizeof *it->window;
 	n = n_lanes * (sizeof *it->lanes + sizeof *it->left) +
 	    N_BUCKETS * sizeof *it->counts +
 	    it->capacity * (sizeof *it->window + sizeof *it->keys + sizeof *it->sorted);

@@ -8,7 +8,10 @@
  * A lane's times rise with its samples, as they lie and as they leave.  So how many of
  * them come before a time is a search over its slices, and then in one table; their bytes
  * are a prefix sum and a part of one block.  The sum over all lanes is what a search over
- * time goes by. */
+ * time goes by.
+ *
+ * Of single samples all but the bytes is known from the start, and those the sums know.
+ */
 #include "order/locate.h"
 
 #include "base/alloc.h"
@@ -54,7 +57,7 @@ static const struct sfs_sample_table *table_of(const struct sfs_locator *map,
 					       uint32_t lane, uint32_t m)
 {
 	return map->tables.get(map->tables.ctx,
-			       sfs_order_slice(map->order, lane, m)->shard);
+			       sfs_order_slice(map->order, lane, m).shard);
 }
 
 /* The sums of a slice, if they are known. */
@@ -68,19 +71,35 @@ static bool totals_of(const struct sfs_locator *map, const struct sfs_slice *sli
 	return true;
 }
 
+/* The last of the lane's slices is known. */
+static void complete(struct sfs_locator *map, uint32_t lane, uint64_t n, uint64_t bytes)
+{
+	struct sfs_locator_lane *ml = &map->lanes[lane];
+
+	ml->n_whole = ml->n_slices;
+	ml->n_known = n;
+	ml->bytes_known = bytes;
+	ml->n_certain = ml->n_known;
+}
+
 void sfs_locator_init(struct sfs_locator *map, const struct sfs_order *order,
 		      const struct sfs_sample_tables *tables,
 		      bool (*totals)(void *, uint32_t, uint64_t *, uint64_t *))
 {
+	bool is_single = sfs_order_is_single(order);
+	uint64_t n_slices = is_single ? 0 : sfs_order_slices(order);
 	uint32_t l;
 
 	*map = (struct sfs_locator){.order = order, .tables = *tables, .totals = totals};
-	map->n_before = sfs_calloc(sfs_order_slices(order), sizeof *map->n_before);
-	map->bytes_before =
-		sfs_calloc(sfs_order_slices(order), sizeof *map->bytes_before);
+	map->n_before = sfs_calloc(n_slices, sizeof *map->n_before);
+	map->bytes_before = sfs_calloc(n_slices, sizeof *map->bytes_before);
 	map->lanes = sfs_calloc(order->n_lanes, sizeof *map->lanes);
-	for (l = 0; l < order->n_lanes; l++)
+	for (l = 0; l < order->n_lanes; l++) {
 		map->lanes[l].n_slices = sfs_order_lane_slices(order, l);
+		if (is_single)
+			complete(map, l, map->lanes[l].n_slices, 0);
+	}
+	map->edge_time = SFS_NEVER; /* until sfs_locator_find() looks */
 	sfs_merge_init(&map->merge, order->n_lanes);
 }
 
@@ -93,14 +112,18 @@ void sfs_locator_done(struct sfs_locator *map)
 	sfs_merge_done(&map->merge);
 	free(map->n_before);
 	free(map->bytes_before);
+	sfs_sums_done(&map->sums);
 	free(map->lanes);
 	*map = (struct sfs_locator){0};
 }
 
 uint64_t sfs_locator_memory(const struct sfs_order *order)
 {
-	return 2 * sfs_order_slices(order) * sizeof(uint64_t) +
-	       order->n_lanes * (sizeof(struct sfs_locator_lane) + sizeof(uint64_t));
+	uint64_t n = sfs_order_is_single(order)
+			     ? sfs_sums_memory(order)
+			     : 2 * sfs_order_slices(order) * sizeof(uint64_t);
+
+	return n + order->n_lanes * (sizeof(struct sfs_locator_lane) + sizeof(uint64_t));
 }
 
 /* ---- what is known ---- */
@@ -180,7 +203,7 @@ static int time_in_slice(const struct sfs_locator *map, uint32_t lane, uint32_t 
 	const struct sfs_sample_table *table = table_of(map, lane, m);
 	uint64_t v = 3 * sfs_order_base(map->order, lane, m);
 
-	*ret_shard = sfs_order_slice(map->order, lane, m)->shard;
+	*ret_shard = sfs_order_slice(map->order, lane, m).shard;
 	if (index > 0 && !table)
 		return -EAGAIN;
 	if (index > 0)
@@ -201,17 +224,6 @@ static int time_of(const struct sfs_locator *map, uint32_t lane, uint64_t number
 	m = find_slice(map, lane, map->n_before, number);
 	number -= map->n_before[slice_of(map, lane, m)];
 	return time_in_slice(map, lane, m, number, ret_time, ret_shard);
-}
-
-/* The last of the lane's slices is known. */
-static void complete(struct sfs_locator *map, uint32_t lane, uint64_t n, uint64_t bytes)
-{
-	struct sfs_locator_lane *ml = &map->lanes[lane];
-
-	ml->n_whole = ml->n_slices;
-	ml->n_known = n;
-	ml->bytes_known = bytes;
-	ml->n_certain = ml->n_known;
 }
 
 /* Of a dealt lane that is not complete: how many leading samples are certain, and when
@@ -298,7 +310,7 @@ static int at_edge(const struct sfs_locator *map, uint32_t *ret_shard)
 {
 	const struct sfs_locator_lane *ml = &map->lanes[map->edge_lane];
 
-	*ret_shard = sfs_order_slice(map->order, map->edge_lane, ml->n_whole)->shard;
+	*ret_shard = sfs_order_slice(map->order, map->edge_lane, ml->n_whole).shard;
 	return ml->is_damaged ? -EBADMSG : -EAGAIN;
 }
 
@@ -341,8 +353,27 @@ static void leave_first(struct sfs_lane *at)
 	if (at->m > 0 || !sfs_order_is_alone(at->order, at->lane, 0))
 		return;
 	at->m = 1;
-	at->index = sfs_order_slice(at->order, at->lane, 1)->first;
+	at->index = sfs_order_slice(at->order, at->lane, 1).first;
 	at->number = 1;
+}
+
+/* A single sample is a block. */
+static int seek_single(const struct sfs_locator *map, uint32_t lane, uint64_t number,
+		       struct sfs_lane *ret_lane, struct sfs_block *ret_block,
+		       uint32_t *ret_shard)
+{
+	struct sfs_lane at = {.order = map->order,
+			      .lane = lane,
+			      .m = (uint32_t)number,
+			      .number = number};
+	int ret;
+
+	at.index = sfs_order_slice(map->order, lane, at.m).first;
+	sfs_block_clear(ret_block);
+	ret = sfs_lane_form(&at, &map->tables, ret_block, ret_shard);
+	if (ret == 0)
+		*ret_lane = at;
+	return ret;
 }
 
 int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
@@ -360,6 +391,8 @@ int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 
 	if (number >= ml->n_known && is_complete(ml))
 		return -ENODATA;
+	if (sfs_order_is_single(map->order))
+		return seek_single(map, lane, number, ret_lane, ret_block, ret_shard);
 	m = find_slice(map, lane, map->n_before, number);
 	i = slice_of(map, lane, m);
 	slice = &map->order->slices[i];
@@ -409,6 +442,9 @@ static int load_block(struct sfs_locator *map, uint32_t lane, uint64_t number,
 	ret = sfs_locator_seek(map, lane, number, &ml->lane, &ml->block, ret_shard);
 	if (ret < 0)
 		return ret;
+	ml->has_block = sfs_order_is_single(map->order);
+	if (ml->has_block)
+		return 0;
 	first = &ml->block.samples[0];
 	table = table_of(map, lane, first->m);
 	if (!table)
@@ -642,6 +678,46 @@ static int walk(struct sfs_locator *map, struct sfs_spot *spot, uint64_t offset,
 	return 0;
 }
 
+/* ---- single samples ---- */
+
+static void have_sums(struct sfs_locator *map)
+{
+	if (!map->sums.before)
+		sfs_sums_init(&map->sums, map->order, &map->tables);
+}
+
+/* Where sample k of the part is, which begins at `offset`. */
+static struct sfs_spot spot_of(const struct sfs_locator *map, uint64_t k, uint64_t offset)
+{
+	uint64_t round = k / map->order->n_lanes;
+
+	if (k == map->order->n_samples)
+		return (struct sfs_spot){.time = SFS_NEVER,
+					 .offset = offset,
+					 .is_end = true};
+	return (struct sfs_spot){.time = round,
+				 .lane = (uint32_t)(k % map->order->n_lanes),
+				 .number = round,
+				 .offset = offset};
+}
+
+static struct sfs_spot find_single(struct sfs_locator *map, uint64_t offset)
+{
+	uint64_t start, k;
+
+	have_sums(map);
+	k = sfs_sums_find(&map->sums, offset, &start);
+	return spot_of(map, k, start);
+}
+
+static struct sfs_spot nth_single(struct sfs_locator *map, uint64_t number)
+{
+	uint64_t k = lower(number, map->order->n_samples);
+
+	have_sums(map);
+	return spot_of(map, k, sfs_sums_before(&map->sums, k));
+}
+
 /* ---- spots ---- */
 
 int sfs_locator_sample(struct sfs_locator *map, const struct sfs_spot *spot,
@@ -662,6 +738,10 @@ int sfs_locator_find(struct sfs_locator *map, uint64_t offset, struct sfs_spot *
 	uint32_t l;
 	int ret;
 
+	if (sfs_order_is_single(map->order)) {
+		*ret_spot = find_single(map, offset);
+		return 0;
+	}
 	ret = update(map, ret_shard);
 	if (ret == 0)
 		ret = search(map, last_time(map), offset, false, &spot.time, ret_shard);
@@ -683,6 +763,10 @@ int sfs_locator_nth(struct sfs_locator *map, uint64_t number, struct sfs_spot *r
 	uint32_t l;
 	int ret;
 
+	if (sfs_order_is_single(map->order)) {
+		*ret_spot = nth_single(map, number);
+		return 0;
+	}
 	ret = update(map, ret_shard);
 	if (ret == 0 && map->edge_time != SFS_NEVER)
 		ret = at_edge(map, ret_shard);

@@ -10,6 +10,7 @@
 
 #include "order/block.h"
 #include "order/merge.h"
+#include "order/sums.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +36,7 @@ struct sfs_locator {
 
 	uint64_t *n_before, *bytes_before; /* of slice i, in its own lane */
 	struct sfs_locator_lane *lanes;
+	struct sfs_sums sums; /* of single samples, when they are first asked for */
 
 	/* The first sample whose order is not certain yet: its lane, and the earliest
 	 * time that it can have; SFS_NEVER: all is certain. */

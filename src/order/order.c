@@ -124,6 +124,18 @@ void sfs_order_done(struct sfs_order *o)
 	free(steal(&o->lane_start));
 	free(steal(&o->bases));
 	free(steal(&o->paces));
+	sfs_numbering_done(&o->numbering);
+	sfs_grid_done(&o->grid);
+}
+
+struct sfs_slice sfs_order_single(const struct sfs_order *o, uint32_t lane, uint32_t m)
+{
+	uint32_t number = sfs_order_number(o, lane, m);
+	uint32_t shard = sfs_numbering_shard(&o->numbering, number);
+
+	return (struct sfs_slice){.shard = shard,
+				  .first = (uint32_t)(number - o->numbering.first[shard]),
+				  .n = 1};
 }
 
 /* ---- times ---- */

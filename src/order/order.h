@@ -10,6 +10,8 @@
 #define SFS_ORDER_H
 
 #include "base/rng.h"
+#include "order/grid.h"
+#include "order/numbering.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +30,8 @@ static inline bool sfs_share_equal(struct sfs_share a, struct sfs_share b)
 }
 
 /* The part of a segment that a lane has: n samples of a shard from its sample `first` on,
- * whose extents are n_blocks of 512 together; or SFS_SLICE_ALL, all samples. */
+ * whose extents are n_blocks of 512 together; or SFS_SLICE_ALL, all samples.  (n_blocks
+ * is not set for a single sample.) */
 struct sfs_slice {
 	uint32_t shard, first, n, n_blocks;
 };
@@ -68,6 +71,11 @@ struct sfs_order {
 	uint32_t shortened; /* the lane that lacks its last sample; or SFS_NO_LANE */
 	uint32_t repeating; /* the lane whose last slice repeats a sample; or SFS_NO_LANE
 			     */
+
+	/* With single samples only (segment=sample), else empty: no slices are kept. */
+	uint32_t lanes; /* of the epoch, in use or not */
+	struct sfs_numbering numbering;
+	struct sfs_grid grid; /* F: which sample is at a position of the epoch */
 };
 
 /* What is permuted. */
@@ -108,16 +116,39 @@ void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settin
 		    struct sfs_share share);
 void sfs_order_done(struct sfs_order *o);
 
+/* Is each sample a segment, and so a slice and a block of its own?  (An epoch without
+ * samples has no lanes either way.) */
+static inline bool sfs_order_is_single(const struct sfs_order *o)
+{
+	return o->grid.n > 0;
+}
+
+/* With single samples: the number of a lane's m-th. */
+static inline uint32_t sfs_order_number(const struct sfs_order *o, uint32_t lane,
+					uint32_t m)
+{
+	uint64_t position =
+		o->share.first + lane * o->share.step + (uint64_t)m * o->lanes;
+
+	return sfs_grid_at(&o->grid,
+			   (uint32_t)(position < o->grid.n ? position
+							   : position % o->grid.n));
+}
+
+struct sfs_slice sfs_order_single(const struct sfs_order *o, uint32_t lane, uint32_t m);
+
 /* How many slices a lane has, and its m-th. */
 static inline uint32_t sfs_order_lane_slices(const struct sfs_order *o, uint32_t lane)
 {
 	return (uint32_t)(o->lane_start[lane + 1] - o->lane_start[lane]);
 }
 
-static inline const struct sfs_slice *sfs_order_slice(const struct sfs_order *o,
-						      uint32_t lane, uint32_t m)
+static inline struct sfs_slice sfs_order_slice(const struct sfs_order *o, uint32_t lane,
+					       uint32_t m)
 {
-	return &o->slices[o->lane_start[lane] + m];
+	if (sfs_order_is_single(o))
+		return sfs_order_single(o, lane, m);
+	return o->slices[o->lane_start[lane] + m];
 }
 
 /* How many slices all lanes have. */
@@ -129,9 +160,12 @@ static inline uint64_t sfs_order_slices(const struct sfs_order *o)
 /* Bytes of memory that it takes. */
 static inline uint64_t sfs_order_memory(const struct sfs_order *o)
 {
-	uint64_t n = sfs_order_slices(o) * sizeof *o->slices +
-		     ((uint64_t)o->n_lanes + 1) * sizeof *o->lane_start;
+	uint64_t n = ((uint64_t)o->n_lanes + 1) * sizeof *o->lane_start;
 
+	if (sfs_order_is_single(o))
+		return n + sfs_numbering_memory(&o->numbering) +
+		       sfs_grid_memory(&o->grid);
+	n += sfs_order_slices(o) * sizeof *o->slices;
 	if (o->bases)
 		n += sfs_order_slices(o) * sizeof *o->bases +
 		     o->n_lanes * sizeof *o->paces;
@@ -141,18 +175,20 @@ static inline uint64_t sfs_order_memory(const struct sfs_order *o)
 /* The i-th shard that was distributed, one to each lane in turn. */
 static inline uint32_t sfs_order_dealt(const struct sfs_order *o, uint32_t i)
 {
-	return sfs_order_slice(o, i % o->n_lanes, i / o->n_lanes)->shard;
+	return sfs_order_slice(o, i % o->n_lanes, i / o->n_lanes).shard;
 }
 
-/* Is the m-th slice of the lane a block of its own, whatever its place?  Those of equal
- * lanes are: one sample each, the lane's first, its last, and one that is repeated. */
+/* Is the m-th slice of the lane a block of its own, whatever its place?  All single
+ * samples are; of other equal lanes the first, the last, and one that is repeated: one
+ * sample each.
+ */
 static inline bool sfs_order_is_alone(const struct sfs_order *o, uint32_t lane,
 				      uint32_t m)
 {
 	uint32_t n = sfs_order_lane_slices(o, lane);
 
 	n += (lane == o->shortened) - (lane == o->repeating);
-	return o->has_equal_lanes && (m == 0 || m + 1 >= n);
+	return sfs_order_is_single(o) || (o->has_equal_lanes && (m == 0 || m + 1 >= n));
 }
 
 /* A permutation of the n segments 0, 1, ...; the caller frees it. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: segments are numbered in the order of the dataset; a list says where
- * each begins.  Single samples need no list: a binary search finds their shard.  One pass
- * over the permutation keeps what belongs to the share's lanes, as slices; segments that
- * are neighbours in the permutation and in a shard become one slice. */
+ * each begins.  One pass over the permutation keeps what belongs to the share's lanes, as
+ * slices; segments that are neighbours in the permutation and in a shard become one
+ * slice. */
 #include "order/partition.h"
 
 #include "base/alloc.h"
+#include "order/sums.h"
 
 #include <string.h>
 
@@ -17,12 +18,8 @@ struct dealing {
 	uint32_t n_shards;
 	const struct sfs_sample_table **table; /* of each shard */
 	uint64_t *base; /* samples of the shards before; n_shards + 1 of them */
-	struct sfs_slice *segments; /* NULL: each sample is one */
+	struct sfs_slice *segments;
 	uint64_t n_segments, capacity;
-
-	/* If each sample is one: the shard of each k-th sample, to start a search at. */
-	uint32_t *shard_of;
-	int shift;
 };
 
 static uint64_t n_samples(const struct dealing *d)
@@ -86,74 +83,17 @@ static void cut_shard(struct dealing *d, uint32_t shard, uint64_t size)
 		add_segment(d, shard, first, n);
 }
 
-/* A sample's shard is then found in a step or two. */
-static void list_shards(struct dealing *d)
-{
-	uint64_t n = n_samples(d), i;
-	uint32_t shard = 0;
-
-	while (n >> d->shift > 16 * (uint64_t)d->n_shards + 1024)
-		d->shift++;
-	d->shard_of = sfs_calloc((n >> d->shift) + 1, sizeof *d->shard_of);
-	for (i = 0; i <= n >> d->shift; i++) {
-		while (shard + 1 < d->n_shards && d->base[shard + 1] <= i << d->shift)
-			shard++;
-		d->shard_of[i] = shard;
-	}
-}
-
 static void list_segments(struct dealing *d)
 {
 	uint64_t segment = d->settings->segment;
 	uint32_t i;
 
-	if (segment == SFS_SEGMENT_SAMPLE) {
-		d->n_segments = n_samples(d);
-		list_shards(d);
-		return;
-	}
 	for (i = 0; i < d->n_shards; i++) {
 		if (segment == SFS_SEGMENT_SHARD)
 			add_segment(d, i, 0, sfs_sample_table_n(d->table[i]));
 		else
 			cut_shard(d, i, segment);
 	}
-}
-
-static uint32_t shard_of(const struct dealing *d, uint32_t number)
-{
-	uint32_t shard = d->shard_of[number >> d->shift];
-
-	while (d->base[shard + 1] <= number)
-		shard++;
-	return shard;
-}
-
-static struct sfs_slice segment_at(const struct dealing *d, uint32_t number)
-{
-	uint64_t first;
-	uint32_t shard;
-
-	if (d->segments)
-		return d->segments[number];
-	shard = shard_of(d, number);
-	first = number - d->base[shard];
-	return slice_of(d, shard, first, first + 1);
-}
-
-/* The segment will be needed soon. */
-static void prefetch_segment(const struct dealing *d, uint32_t number)
-{
-	uint64_t first;
-	uint32_t shard;
-
-	if (d->segments) {
-		__builtin_prefetch(&d->segments[number]);
-		return;
-	}
-	shard = shard_of(d, number);
-	first = number - d->base[shard];
-	sfs_sample_table_prefetch(d->table[shard], first, first + 1);
 }
 
 /* ---- lanes ---- */
@@ -284,16 +224,11 @@ static uint64_t find_item(const struct dealing *d, const uint32_t *permuted,
 {
 	uint64_t i = 0, n;
 
-	if (!d->segments) {
-		i = *item;
-		*item = 0;
-		return i;
-	}
-	while ((n = segment_at(d, permuted[i]).n) <= *item) {
+	while ((n = d->segments[permuted[i]].n) <= *item) {
 		*item -= n;
 		i++;
 		if (i + N_AHEAD < d->n_segments)
-			prefetch_segment(d, permuted[i + N_AHEAD]);
+			__builtin_prefetch(&d->segments[permuted[i + N_AHEAD]]);
 	}
 	return i;
 }
@@ -305,15 +240,15 @@ static void cut_lanes(struct cutting *c, const uint32_t *permuted)
 	const struct dealing *d = c->d;
 	uint64_t turn = sfs_order_turn(c->o, n_samples(d));
 	uint64_t first = find_item(d, permuted, &turn), i, k;
-	struct sfs_slice slice = segment_at(d, permuted[first]);
+	struct sfs_slice slice = d->segments[permuted[first]];
 
 	enter_lane(c, 0);
 	cut(c, without(d, &slice, turn));
 	for (k = 1, i = first + 1; k < d->n_segments; k++, i++) {
 		i = i < d->n_segments ? i : 0;
 		if (i + N_AHEAD < d->n_segments)
-			prefetch_segment(d, permuted[i + N_AHEAD]);
-		cut(c, segment_at(d, permuted[i]));
+			__builtin_prefetch(&d->segments[permuted[i + N_AHEAD]]);
+		cut(c, d->segments[permuted[i]]);
 	}
 	if (turn > 0)
 		cut(c, start_of(d, &slice, turn));
@@ -335,18 +270,20 @@ static void find_dropped(const struct dealing *d, struct sfs_order *o)
 }
 
 /* equal=pad: the positions after the end of the epoch repeat its first samples, each the
- * first of its lane.  The share of one rank has at most one of them. */
-static void find_repeated(struct cutting *c)
+ * first of its lane.  The share of one rank has at most one of them: which lane's. */
+static uint64_t repeated_lane(const struct dealing *d, struct sfs_order *o)
 {
-	uint64_t n = n_samples(c->d), end = count_positions(c->d, c->o->share), k;
+	uint64_t n = n_samples(d), end = count_positions(d, o->share), k,
+		 found = UINT64_MAX;
 	uint32_t own;
 
 	for (k = 0; n + k < end; k++) {
-		if (!is_in_share(c->o->share, (n + k) % c->d->settings->lanes, &own))
+		if (!is_in_share(o->share, (n + k) % d->settings->lanes, &own))
 			continue;
-		c->o->repeating = own;
-		c->first_lane = k % n;
+		o->repeating = own;
+		found = k % n;
 	}
+	return found;
 }
 
 /* Put the repeated sample at the end of its lane. */
@@ -375,12 +312,47 @@ static void sum_up(struct sfs_order *o)
 	}
 }
 
-static void deal(const struct dealing *d, struct sfs_order *o)
+/* Segments to lanes. */
+static void deal_segments(struct dealing *d, struct sfs_order *o)
+{
+	struct cutting c = {.d = d, .o = o, .first_lane = UINT64_MAX};
+	sfs_autofree uint32_t *permuted = NULL;
+
+	list_segments(d);
+	permuted = sfs_order_permute(o, (uint32_t)d->n_segments);
+	c.first_lane = repeated_lane(d, o);
+	cut_lanes(&c, permuted);
+	pad(&c);
+	sum_up(o);
+}
+
+/* Single samples: how many a lane has is all there is to be said. */
+static void deal_singles(struct dealing *d, struct sfs_order *o, uint64_t epoch)
+{
+	uint64_t lanes = d->settings->lanes, n = n_samples(d),
+		 end = count_positions(d, o->share), lane;
+	uint32_t l, i;
+
+	repeated_lane(d, o);
+	for (l = 0, lane = o->share.first; l < o->n_lanes; l++, lane += o->share.step)
+		o->lane_start[l + 1] = o->lane_start[l] + (end - 1 - lane) / lanes + 1;
+	o->n_samples = sfs_order_slices(o);
+	o->lanes = (uint32_t)lanes;
+	sfs_grid_init(&o->grid, d->settings->seed, epoch, (uint32_t)n);
+	sfs_numbering_init(&o->numbering, steal(&d->base), d->n_shards);
+	if (o->n_samples != n) {
+		o->n_bytes = sfs_sums_all(o, d->tables);
+		return;
+	}
+	for (i = 0; i < d->n_shards; i++)
+		o->n_bytes += sfs_sample_table_place(d->table[i],
+						     sfs_sample_table_n(d->table[i]));
+}
+
+static void deal(struct dealing *d, struct sfs_order *o, uint64_t epoch)
 {
 	uint64_t lanes = d->settings->lanes, n = n_samples(d),
 		 in_use = count_positions(d, o->share);
-	struct cutting c = {.d = d, .o = o, .first_lane = UINT64_MAX};
-	sfs_autofree uint32_t *permuted = NULL;
 
 	in_use = in_use < lanes ? in_use : lanes;
 	o->has_equal_lanes = true;
@@ -392,11 +364,10 @@ static void deal(const struct dealing *d, struct sfs_order *o)
 	find_dropped(d, o);
 	if (o->n_lanes == 0)
 		return;
-	find_repeated(&c);
-	permuted = sfs_order_permute(o, (uint32_t)d->n_segments);
-	cut_lanes(&c, permuted);
-	pad(&c);
-	sum_up(o);
+	if (d->settings->segment == SFS_SEGMENT_SAMPLE)
+		deal_singles(d, o, epoch);
+	else
+		deal_segments(d, o);
 }
 
 static uint64_t *sizes_of(const struct sfs_sample_tables *tables, uint32_t n_shards)
@@ -423,10 +394,8 @@ void sfs_partition(struct sfs_order *o, const struct sfs_order_settings *setting
 	}
 	*o = sfs_order_empty(settings, epoch, share);
 	count_samples(&d);
-	list_segments(&d);
-	deal(&d, o);
+	deal(&d, o, epoch);
 	free(d.table);
 	free(d.base);
 	free(d.segments);
-	free(d.shard_of);
 }

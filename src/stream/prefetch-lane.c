@@ -39,20 +39,20 @@ struct sfs_slice_buffer *sfs_prefetch_lane_add(struct sfs_prefetch *p,
 					       struct sfs_prefetch_lane *lane, uint32_t m,
 					       uint64_t from)
 {
-	const struct sfs_slice *slice = sfs_order_slice(p->order, lane->at.lane, m);
-	struct sfs_shard *shard = &p->runtime->shards.shards[slice->shard];
+	struct sfs_slice slice = sfs_order_slice(p->order, lane->at.lane, m);
+	struct sfs_shard *shard = &p->runtime->shards.shards[slice.shard];
 	struct sfs_sample_table_sample last;
 	struct sfs_slice_buffer *buffer;
 	uint64_t end = shard->object.size;
 
 	sfs_shard_pin(&p->runtime->shards, shard);
-	if (slice->n != SFS_SLICE_ALL) {
+	if (slice.n != SFS_SLICE_ALL) {
 		last = sfs_sample_table_get(sfs_shard_table(shard),
-					    sfs_slice_end(slice, 0) - 1);
+					    sfs_slice_end(&slice, 0) - 1);
 		end = last.start + last.n_bytes;
 		if (from == 0)
 			from = sfs_sample_table_start(sfs_shard_table(shard),
-						      slice->first);
+						      slice.first);
 	}
 	buffer = sfs_slice_buffer_new(shard, p->runtime->slabs, p->account, from, end);
 	buffer->m = m;
@@ -154,6 +154,7 @@ static void assign_block(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
 	const struct sfs_block_sample *s;
 	const struct sfs_sample_table *table;
 	struct sfs_slice_buffer *buffer;
+	struct sfs_slice slice;
 	uint64_t end;
 	size_t t;
 
@@ -172,8 +173,8 @@ static void assign_block(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
 			break;
 		buffer->is_open = buffer->m == lane->at.m;
 		table = sfs_shard_table(buffer->shard);
-		end = sfs_slice_end(sfs_order_slice(p->order, lane->at.lane, buffer->m),
-				    sfs_sample_table_n(table));
+		slice = sfs_order_slice(p->order, lane->at.lane, buffer->m);
+		end = sfs_slice_end(&slice, sfs_sample_table_n(table));
 		if (!buffer->is_open)
 			sfs_slice_buffer_assign(buffer, UINT64_MAX);
 		else if (lane->at.index < end)

@@ -125,8 +125,7 @@ static bool buffer_want(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane,
 			struct sfs_slice_buffer *buffer, uint64_t from,
 			struct sfs_prefetch_want *w)
 {
-	const struct sfs_slice *slice =
-		sfs_order_slice(p->order, lane->at.lane, buffer->m);
+	struct sfs_slice slice = sfs_order_slice(p->order, lane->at.lane, buffer->m);
 	uint64_t end = buffer->is_open ? buffer->end : buffer->held_end, wanted;
 	uint64_t part_bytes = next_part_bytes(p, lane, p->part_bytes);
 
@@ -136,7 +135,7 @@ static bool buffer_want(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane,
 	if (buffer->requested >= end)
 		return false;
 	lane->has_only_large = w->is_header =
-		skip_large(buffer, slice, p->lane_share, &w->n_bytes, &wanted);
+		skip_large(buffer, &slice, p->lane_share, &w->n_bytes, &wanted);
 	if (buffer->requested >= end)
 		return false;
 	w->offset = w->is_header ? wanted : buffer->requested;

@@ -119,10 +119,10 @@ static void print_counts(const struct sfs_stream *s, struct sfs_json_writer *w)
  * does not count it. */
 static uint64_t order_bytes(const struct sfs_stream *s)
 {
-	uint64_t each = sizeof(struct sfs_slice) +
-			(s->random.locator.n_before ? 2 * sizeof(uint64_t) : 0);
-
-	return s->has_order ? sfs_order_slices(&s->order) * each : 0;
+	if (!s->has_order)
+		return 0;
+	return sfs_order_memory(&s->order) +
+	       (s->random.has_locator ? sfs_locator_memory(&s->order) : 0);
 }
 
 void sfs_streams_print(struct sfs_streams *streams, struct sfs_json_writer *w)
