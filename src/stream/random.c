@@ -359,7 +359,7 @@ static void make_schedule(struct sfs_random_reads *all)
 			sfs_merge_add(&lanes, l, 0);
 	for (n = 0; lanes.n > 0; n++) {
 		l = sfs_merge_lane(&lanes);
-		all->schedule[n] = sfs_order_slice(o, l, next[l]++)->shard;
+		all->schedule[n] = sfs_order_slice(o, l, next[l]++).shard;
 		if (next[l] == sfs_order_lane_slices(o, l))
 			sfs_merge_set(&lanes, SFS_NEVER);
 		else
