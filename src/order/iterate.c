@@ -18,7 +18,8 @@
 
 #include <string.h>
 
-#define N_WINDOW  4096		      /* samples, about */
+#define N_WINDOW  4096 /* samples, about */
+#define N_TURNS	  8192 /* of equal lanes, about; more table lines are fetched at once */
 #define N_SINGLE  ((uint64_t)1 << 18) /* single samples, in the end */
 #define N_BUCKETS 4096
 #define N_GROUP	  16 /* lanes whose cache misses overlap */
@@ -43,8 +44,7 @@ void sfs_iterator_init(struct sfs_iterator *it, const struct sfs_order *order,
 	if (order->bases)
 		it->span = 1;
 	else
-		it->span =
-			order->n_lanes < N_WINDOW ? N_WINDOW / (order->n_lanes + 1) : 1;
+		it->span = order->n_lanes < N_TURNS ? N_TURNS / (order->n_lanes + 1) : 1;
 	it->lanes = sfs_calloc(order->n_lanes, sizeof *it->lanes);
 	it->left = sfs_calloc(order->n_lanes, sizeof *it->left);
 	it->n_left = order->n_lanes;
