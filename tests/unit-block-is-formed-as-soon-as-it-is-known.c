@@ -115,6 +115,8 @@ static void bit_by_bit(uint32_t l)
 	size_t at = 0, steps = 0;
 	int ret;
 
+	for (shard = 0; shard < made.n_shards; shard++)
+		made.shards[shard].is_hidden = true; /* until it is wanted */
 	sfs_lane_init(&lane, &made.order, l);
 	for (;; sfs_block_clear(&b)) {
 		before = lane;
@@ -131,6 +133,7 @@ static void bit_by_bit(uint32_t l)
 			CHECK_EQ(wanted, shard);
 			CHECK(!is_known(&before, n_known, place_known(l, m)));
 			check_time(&lane, &b, at);
+			made.shards[shard].is_hidden = false;
 			grow(shard);
 			CHECK(steps++ < 100000);
 		}
