@@ -25,7 +25,7 @@ def dataset(r):
             begin, at = at, at + 512 * r.randint(1, 9)
             samples.append(SimpleNamespace(id=(shard, i), begin=begin, end=at))
             at += 512 * r.choice([0, 0, 0, 3])
-        shards.append(samples)
+        shards.append(SimpleNamespace(samples=samples, size=at + r.choice([0, 100, 1024])))
     return shards
 
 
@@ -50,30 +50,34 @@ def part(shards, s, order, *which):
 
 def each_sample_once(shards, s, order):
     epoch = ids(sample for lane, sample in order)
-    assert sorted(epoch) == [sample.id for shard in shards for sample in shard]
+    assert sorted(epoch) == [sample.id for shard in shards for sample in shard.samples]
     assert epoch == ids(script.part_order(shards, s))
 
 
 def equal_lanes_are_equal(shards, s, order):
     """Also: each is a run of what the segments are, and sample p // L of lane p % L is the p-th."""
+    assert [lane for lane, sample in order] == [p % s.lanes for p in range(len(order))]
+    if s.segment == "sample":
+        return
     segments = [ids(g) for shard in shards for g in script.segments_of(shard, s.segment)]
-    row = [x for i in script.permutation(len(segments), s) for x in segments[i]]
+    ring = [x for i in script.permutation(len(segments), s) for x in segments[i]]
+    lanes = [ids(lane) for lane, places, rounds in script.equal_lanes(shards, s)]
+    row = sum(lanes, [])
     assert sum(segments, []) == sorted(row)
+    turn = ring.index(row[0]) if row else 0
+    assert row == ring[turn:] + ring[:turn]
     if s.segment == "shard":
         assert len(segments) == len(shards)
-    elif s.segment == "sample":
-        assert len(segments) == len(row)
     else:
-        windows = [{(x[0], shards[x[0]][x[1]].begin // s.segment) for x in g} for g in segments]
+        windows = [{(x[0], shards[x[0]].samples[x[1]].begin // s.segment) for x in g} for g in segments]
         assert all(len(w) == 1 for w in windows)
         assert len(windows) == len(set.union(set(), *windows))
-    lanes = [ids(lane) for lane in script.lanes_of(shards, s)]
-    assert sum(lanes, []) == row and len(lanes) == min(s.lanes, len(row))
+    assert len(lanes) == min(s.lanes, len(row))
     sizes = [len(lane) for lane in lanes]
     assert sizes == sorted(sizes, reverse=True) and (not sizes or sizes[0] - sizes[-1] <= 1)
-    assert [lane for lane, sample in order] == [p % s.lanes for p in range(len(order))]
     for lane, samples in enumerate(lanes):
-        assert sorted(sample.id for _, sample in order[lane::s.lanes]) == sorted(samples)
+        left = [sample.id for _, sample in order[lane::s.lanes]]
+        assert sorted(left) == sorted(samples) and (left[0], left[-1]) == (samples[0], samples[-1])
 
 
 def workers_are_a_partition(shards, s, order, rank, world, mine):
@@ -120,10 +124,16 @@ def dealt_ranks_are_a_partition(shards, s, order, world):
     ranks = [part(shards, s, order, rank, world, 0, 1) for rank in range(world)]
     assert [samples is not None for samples in ranks] == [rank < in_use for rank in range(world)]
     assert sorted(sum((samples or [] for samples in ranks), [])) == sorted(x.id for _, x in order)
-    shortest = min(map(len, script.lanes_of(shards, s)))
-    if world <= in_use and in_use == s.lanes:  # until the first lane ends
-        assert all(samples[:shortest * in_use // world] == ids(
-            x for _, x in order[:shortest * in_use])[rank::world] for rank, samples in enumerate(ranks))
+    for rank, samples in enumerate(ranks):
+        assert (samples or []) == [x.id for lane, x in order if lane % world == rank]
+
+
+def dealt_lanes_keep_their_times(shards, s):
+    """They rise, and are below 2^32."""
+    for samples, places, times in script.dealt_lanes(shards, s):
+        assert times == sorted(times) and places == sorted(places)
+        assert not times or times[-1] < 2**32
+        assert len(set(places)) == len(places)
 
 
 def check(r):
@@ -131,7 +141,8 @@ def check(r):
     order = script.epoch_order(shards, s)
     worlds = [w for w in range(1, s.lanes + 1) if s.lanes % w == 0]
     each_sample_once(shards, s, order)
-    if not script.equal_lanes(s):
+    if not script.has_equal_lanes(s):
+        dealt_lanes_keep_their_times(shards, s)
         for world in worlds:
             dealt_ranks_are_a_partition(shards, s, order, world)
         return

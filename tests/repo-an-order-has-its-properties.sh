@@ -9,6 +9,7 @@
 
 mkdir -p tree/tests tree/scripts
 cp "$top/tests/order-properties.py" tree/tests/
+cp "$top/scripts/order_tar.py" tree/scripts/
 # broken OLD NEW: in the script.
 broken() {
     sed "s|$1|$2|" "$top/scripts/order.py" >tree/scripts/order.py
@@ -17,8 +18,8 @@ broken() {
     grep -q "has not all properties" said || fail "$(cat said)"
 }
 broken 'lane < more' 'lane >= s.lanes - more'
-broken 'key=lambda o: o\[:2\]' 'key=lambda o: (o[0], -o[1])'
-broken 'sample.begin // segment' 'sample.begin // segment % 2'
-broken 'n // w \* w,' 'n // w * w - w,'
-broken 'order\[p % n\]' 'order[min(p, n - 1)]'
-broken 'lane // w % n' 'lane % n'
+broken 'key=lambda e: e\[:3\]' 'key=lambda e: (e[0], -e[1])'
+broken 'sample.begin // size' 'sample.begin // size % 2'
+broken 'm // w \* w,' 'm // w * w - w,'
+broken 'order\[p % m\]' 'order[min(p, m - 1)]'
+broken 'lane // w % n == i\]' 'lane % n == i]'
