@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/ledger.h"
+#include "order/merge.h"
 #include "tar/rewrite.h"
 
 #include <errno.h>
@@ -49,6 +50,7 @@ void sfs_random_done(struct sfs_random_reads *all)
 {
 	if (all->has_locator)
 		sfs_locator_done(&all->locator);
+	free(all->schedule);
 }
 
 static void free_read(struct random_read *r)
@@ -96,8 +98,8 @@ static int scan(struct sfs_random_reads *all, uint32_t shard, uint32_t n_ahead,
 	struct sfs_shard *shards = all->runtime->shards.shards;
 	uint32_t i, n = 0, next;
 
-	for (i = all->next_scan; i < sfs_order_slices(all->order) && n < n_ahead; i++) {
-		next = sfs_order_dealt(all->order, i);
+	for (i = all->next_scan; i < all->n_scheduled && n < n_ahead; i++) {
+		next = all->schedule[i];
 		if (is_known(all, next)) {
 			all->next_scan += i == all->next_scan;
 			continue;
@@ -343,12 +345,41 @@ struct sfs_gather *sfs_random_gather(struct sfs_random_reads *all, struct sfs_re
 	return r->gather;
 }
 
+/* The shards of dealt lanes, by the time at which their first byte falls due. */
+static void make_schedule(struct sfs_random_reads *all)
+{
+	const struct sfs_order *o = all->order;
+	uint32_t *next = sfs_calloc(o->n_lanes, sizeof *next), l, n;
+	struct sfs_merge lanes;
+
+	all->schedule = sfs_calloc(sfs_order_slices(o), sizeof *all->schedule);
+	sfs_merge_init(&lanes, o->n_lanes);
+	for (l = 0; l < o->n_lanes; l++)
+		if (sfs_order_lane_slices(o, l) > 0)
+			sfs_merge_add(&lanes, l, 0);
+	for (n = 0; lanes.n > 0; n++) {
+		l = sfs_merge_lane(&lanes);
+		all->schedule[n] = sfs_order_slice(o, l, next[l]++).shard;
+		if (next[l] == sfs_order_lane_slices(o, l))
+			sfs_merge_set(&lanes, SFS_NEVER);
+		else
+			sfs_merge_set(&lanes,
+				      sfs_order_due(o, l, sfs_order_base(o, l, next[l])));
+	}
+	all->n_scheduled = n;
+	sfs_merge_done(&lanes);
+	free(next);
+}
+
 static void have_locator(struct sfs_random_reads *all)
 {
 	const struct sfs_sample_tables tables = sfs_shards_tables(&all->runtime->shards);
 
-	if (!all->has_locator)
-		sfs_locator_init(&all->locator, all->order, &tables, sfs_shards_totals);
+	if (all->has_locator)
+		return;
+	sfs_locator_init(&all->locator, all->order, &tables, sfs_shards_totals);
+	if (all->order->paces)
+		make_schedule(all);
 	all->has_locator = true;
 }
 

@@ -45,7 +45,9 @@ struct sfs_random_reads {
 	struct sfs_random_owner owner;
 	struct sfs_locator locator;
 	bool has_locator;
-	uint32_t next_scan;    /* slices before are known, or being scanned */
+	uint32_t *schedule; /* dealt shards, in the order in which they fall due */
+	uint32_t n_scheduled;
+	uint32_t next_scan;    /* of the schedule; those before are known */
 	uint32_t n;	       /* reads that have not gone */
 	struct sfs_link ready; /* whose scan has ended */
 	struct sfs_sequential sequential;
