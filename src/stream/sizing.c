@@ -65,17 +65,28 @@ uint32_t sfs_sizing_in_flight(const struct sfs_netpath *p, uint64_t part)
 	return (uint32_t)(wanted < most ? wanted : most);
 }
 
-/* Over a near path: its block, two slabs, and its share of what is in flight.  Then the
- * next block is here when it is to be formed.  Over a far path also the next block, and
- * four times that share: it must last until the slowest part of another lane is here. */
+/* Over a near path: its block and two slabs.  Then the next block is here when it is to
+ * be formed.  Over a far path also the next block. */
+uint64_t sfs_sizing_margin(const struct sfs_netpath *p, uint64_t block)
+{
+	if (sfs_netpath_is_far(p))
+		return 2 * (block + SFS_SLAB_BYTES);
+	return block + 2 * SFS_SLAB_BYTES;
+}
+
+/* Over a near path: as much as is in flight.  Over a far path four times that: it must
+ * last until the slowest part of another lane is here. */
+uint64_t sfs_sizing_lead(const struct sfs_netpath *p, uint64_t part)
+{
+	uint64_t in_flight = sfs_sizing_in_flight(p, part) * part;
+
+	return sfs_netpath_is_far(p) ? 4 * in_flight : in_flight;
+}
+
 uint64_t sfs_sizing_lane(const struct sfs_netpath *p, uint64_t n_lanes, uint64_t block,
 			 uint64_t part)
 {
-	uint64_t share = sfs_sizing_in_flight(p, part) * part / n_lanes;
-
-	if (sfs_netpath_is_far(p))
-		return 2 * (block + SFS_SLAB_BYTES) + 4 * share;
-	return block + 2 * SFS_SLAB_BYTES + share;
+	return sfs_sizing_margin(p, block) + sfs_sizing_lead(p, part) / n_lanes;
 }
 
 /* Some lanes have just got a part, others will soon.  And half of a block has left on

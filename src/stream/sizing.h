@@ -27,7 +27,12 @@ uint64_t sfs_sizing_first(const struct sfs_netpath *path);
 /* How many requests of a stream may be in flight, with parts of that size. */
 uint32_t sfs_sizing_in_flight(const struct sfs_netpath *path, uint64_t part);
 
-/* With how much ahead a lane has enough: one of n_lanes, with blocks of size `block`. */
+/* What a lane needs ahead at any pace, with blocks of size `block`; and what all lanes
+ * together need beyond that, each in proportion to its pace. */
+uint64_t sfs_sizing_margin(const struct sfs_netpath *path, uint64_t block);
+uint64_t sfs_sizing_lead(const struct sfs_netpath *path, uint64_t part);
+
+/* The sum for one of n_lanes of equal pace. */
 uint64_t sfs_sizing_lane(const struct sfs_netpath *path, uint64_t n_lanes, uint64_t block,
 			 uint64_t part);
 
