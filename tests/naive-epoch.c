@@ -6,6 +6,7 @@
 
 #define PURPOSE_SEGMENTS 1
 #define PURPOSE_BLOCK	 2
+#define PURPOSE_PACE	 3
 #define PURPOSE_TURN	 4
 #define PURPOSE_GRID	 5
 
@@ -116,17 +117,23 @@ void naive_shard_done(struct naive_shard *shard)
 
 /* ---- lists of samples ---- */
 
+struct item {
+	const struct naive_sample *sample;
+	uint64_t place; /* in its lane */
+	uint64_t time;	/* of the sample that leaves the lane as this one's number */
+};
+
 struct row {
-	const struct naive_sample **items;
+	struct item *items;
 	size_t n;
 };
 
-static void row_add(struct row *row, const struct naive_sample *s)
+static void row_add(struct row *row, struct item item)
 {
 	if ((row->n & (row->n - 1)) == 0) /* 0, 1, 2, 4, 8 ... */
 		row->items =
 			sfs_reallocarray(row->items, 2 * row->n + 1, sizeof *row->items);
-	row->items[row->n++] = s;
+	row->items[row->n++] = item;
 }
 
 static void rows_done(struct row *rows, size_t n)
@@ -143,6 +150,7 @@ static void rows_done(struct row *rows, size_t n)
 struct making {
 	const struct naive_settings *settings;
 	uint64_t epoch;
+	struct sfs_share share;
 	struct row *lanes; /* those in use */
 	uint64_t n_lanes;
 	struct naive_epoch *all; /* the whole epoch, whoever has it */
@@ -203,11 +211,25 @@ static struct row *list_segments(const struct making *m, size_t *ret_n)
 				rows[n++] = (struct row){0};
 			}
 			if (i < shard->n)
-				row_add(&rows[n - 1], &shard->samples[i]);
+				row_add(&rows[n - 1],
+					(struct item){.sample = &shard->samples[i]});
 		}
 	}
 	*ret_n = n;
 	return rows;
+}
+
+/* In an equal lane, places are sums of extents and times are numbers. */
+static void measure(struct row *lane)
+{
+	uint64_t place = 0;
+	size_t i;
+
+	for (i = 0; i < lane->n; i++) {
+		lane->items[i].place = place;
+		lane->items[i].time = i;
+		place += lane->items[i].sample->end - lane->items[i].sample->begin;
+	}
 }
 
 /* Section 3, for single samples: F(x), a round after the other. */
@@ -248,11 +270,15 @@ static void make_single_lanes(struct making *m)
 
 	for (s = 0; s < m->settings->n_shards; s++)
 		for (i = 0; i < m->settings->shards[s].n; i++)
-			row_add(&row, &m->settings->shards[s].samples[i]);
+			row_add(&row,
+				(struct item){
+					.sample = &m->settings->shards[s].samples[i]});
 	m->n_lanes = row.n < lanes ? row.n : lanes;
 	m->lanes = sfs_calloc(m->n_lanes + 1, sizeof *m->lanes);
 	for (p = 0; p < row.n; p++)
 		row_add(&m->lanes[p % lanes], row.items[permute_single(m, p, row.n)]);
+	for (i = 0; i < m->n_lanes; i++)
+		measure(&m->lanes[i]);
 	free(row.items);
 }
 
@@ -277,26 +303,98 @@ static void make_equal_lanes(struct making *m)
 	for (i = 0; lane < m->n_lanes; lane++)
 		for (left = total / lanes + (lane < total % lanes); left > 0; left--)
 			row_add(&m->lanes[lane], row.items[(turn + i++) % total]);
+	for (lane = 0; lane < m->n_lanes; lane++)
+		measure(&m->lanes[lane]);
 	CHECK_EQ(i, total);
 	free(row.items);
 	free(p);
 	rows_done(segments, n);
 }
 
+static bool is_in(struct sfs_share share, uint64_t lane)
+{
+	return lane >= share.first && (lane - share.first) % share.step == 0;
+}
+
+/* The knee of section 5: t of 2^32, for V of 3 Z, where half of Z is due by h. */
+static uint64_t time_at(uint64_t v, uint64_t z, uint64_t h)
+{
+	const uint64_t all = (uint64_t)1 << 32;
+	unsigned __int128 n;
+
+	if (z == 0)
+		return 0;
+	if (2 * v < 3 * z) {
+		n = (unsigned __int128)(2 * v) * h;
+		return (uint64_t)(n / (3 * z));
+	}
+	n = (unsigned __int128)(2 * v - 3 * z) * (all - h);
+	return h + (uint64_t)(n / (3 * z));
+}
+
+/* Where sample i of the shard ends; before the first one, where the shard begins. */
+static uint64_t end_of(const struct naive_shard *shard, size_t i, size_t back)
+{
+	return i < back ? 0 : shard->samples[i - back].end;
+}
+
+/* A shard whose first byte has the place `base`, in a lane of that Z and h.  Returns the
+ * times of its samples, and of one more. */
+static uint64_t *add_shard(struct row *lane, const struct naive_shard *shard,
+			   uint64_t base, uint64_t z, uint64_t h)
+{
+	uint64_t *times = sfs_calloc(shard->n + 1, sizeof *times), v, time;
+	size_t i;
+
+	for (i = 0; i <= shard->n; i++) {
+		v = 3 * base + end_of(shard, i, 1) + end_of(shard, i, 2) +
+		    end_of(shard, i, 3);
+		times[i] = time = time_at(v, z, h);
+		if (i < shard->n)
+			row_add(lane,
+				(struct item){.sample = &shard->samples[i],
+					      .place = base + shard->samples[i].begin,
+					      .time = time});
+	}
+	return times;
+}
+
+static uint64_t padded(uint64_t n)
+{
+	return (n + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+static void make_whole_lane(struct making *m, uint64_t l, const uint32_t *p)
+{
+	const struct naive_shard *shards = m->settings->shards;
+	struct sfs_rng rng = generator(m, l, 0, PURPOSE_PACE);
+	uint64_t h = ((uint64_t)1 << 30) + sfs_rng_below(&rng, (uint64_t)1 << 31);
+	uint64_t z = 0, base = 0, i, *times;
+
+	for (i = l; i < m->settings->n_shards; i += m->n_lanes)
+		z += padded(shards[p[i]].tar.n);
+	for (i = l; i < m->settings->n_shards; i += m->n_lanes) {
+		times = add_shard(&m->lanes[l], &shards[p[i]], base, z, h);
+		base += padded(shards[p[i]].tar.n);
+		if (is_in(m->share, l))
+			m->all->dues[p[i]] = times;
+		else
+			free(times);
+	}
+}
+
 static void make_whole_lanes(struct making *m)
 {
-	uint32_t n = m->settings->n_shards, i;
+	uint32_t n = m->settings->n_shards;
 	uint32_t *p = permutation(m, 0, 0, PURPOSE_SEGMENTS, n);
-	size_t k;
+	uint64_t l;
 
 	m->n_lanes = m->settings->order.lanes < n ? m->settings->order.lanes : n;
 	m->lanes = sfs_calloc(m->n_lanes + 1, sizeof *m->lanes);
-	for (i = 0; i < n; i++) {
-		const struct naive_shard *shard = &m->settings->shards[p[i]];
-
-		for (k = 0; k < shard->n; k++)
-			row_add(&m->lanes[i % m->n_lanes], &shard->samples[k]);
-	}
+	m->all->dues = sfs_calloc(n + 1, sizeof *m->all->dues);
+	m->all->n_shards = n;
+	for (l = 0; l < m->n_lanes; l++)
+		make_whole_lane(m, l, p);
 	free(p);
 }
 
@@ -330,11 +428,13 @@ static void leave(struct making *m, uint32_t lane, uint64_t piece, size_t first,
 	size_t i;
 
 	for (i = first; i < end; i++)
-		add_place(m->all, (struct naive_place){.sample = row->items[first +
-									    p[i - first]],
-						       .lane = lane,
-						       .block = first,
-						       .round = i});
+		add_place(m->all,
+			  (struct naive_place){
+				  .sample = row->items[first + p[i - first]].sample,
+				  .lane = lane,
+				  .block = first,
+				  .time = row->items[i].time,
+				  .number = i});
 	free(p);
 }
 
@@ -343,37 +443,31 @@ static void shuffle_lane(struct making *m, uint32_t lane, uint64_t c)
 	const struct row *row = &m->lanes[lane];
 	bool is_equal = wants_equal_lanes(&m->settings->order);
 	bool is_single = m->settings->order.segment == SFS_SEGMENT_SAMPLE;
-	uint64_t place = 0, k;
 	size_t first, end;
+	uint64_t k;
 
 	for (first = 0; first < row->n; first = end) {
-		k = piece_of(place, c);
-		for (end = first; end < row->n && piece_of(place, c) == k; end++) {
-			if (is_equal && end > first &&
-			    (is_single || end == 1 || end + 1 == row->n))
+		k = piece_of(row->items[first].place, c);
+		for (end = first + 1;
+		     end < row->n && piece_of(row->items[end].place, c) == k; end++)
+			if (is_equal && (is_single || end == 1 || end + 1 == row->n))
 				break;
-			place += row->items[end]->end - row->items[end]->begin;
-		}
 		leave(m, lane, k, first, end);
 	}
 }
 
-/* Round after round, a sample of each lane. */
 static int compare(const void *one, const void *two)
 {
 	const struct naive_place *a = one, *b = two;
 
-	if (a->round != b->round)
-		return a->round < b->round ? -1 : 1;
-	return a->lane < b->lane ? -1 : a->lane > b->lane;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	if (a->lane != b->lane)
+		return a->lane < b->lane ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
 }
 
 /* ---- section 8: the share ---- */
-
-static bool is_in(struct sfs_share share, uint64_t lane)
-{
-	return lane >= share.first && (lane - share.first) % share.step == 0;
-}
 
 static size_t n_positions(const struct sfs_order_settings *s, size_t n, uint32_t n_ranks)
 {
@@ -384,21 +478,21 @@ static size_t n_positions(const struct sfs_order_settings *s, size_t n, uint32_t
 	return n;
 }
 
-static void take_share(struct making *m, struct sfs_share share)
+static void take_share(struct making *m)
 {
 	const struct sfs_order_settings *s = &m->settings->order;
-	struct naive_epoch *e = m->all, part = {0};
+	struct naive_epoch *e = m->all, part = {.dues = e->dues, .n_shards = e->n_shards};
 	size_t end = e->n, p;
 	struct naive_place place;
 
 	if (wants_equal_lanes(s))
-		end = n_positions(s, e->n, share.n_ranks);
+		end = n_positions(s, e->n, m->share.n_ranks);
 	part.places = sfs_calloc(end + 1, sizeof *part.places);
 	for (p = 0; p < end; p++) {
 		place = e->places[p % e->n];
 		if (wants_equal_lanes(s))
 			place.lane = (uint32_t)(p % s->lanes);
-		if (is_in(share, place.lane))
+		if (is_in(m->share, place.lane))
 			part.places[part.n++] = place;
 	}
 	free(e->places);
@@ -463,7 +557,7 @@ static void render(unsigned char *to, const struct naive_place *p,
 }
 
 /* How long the file is: with whole shards, as long as these. */
-static uint64_t count_bytes(const struct making *m, struct sfs_share share)
+static uint64_t count_bytes(const struct making *m)
 {
 	uint32_t n = m->settings->n_shards, i;
 	uint64_t bytes = 2 * (uint64_t)BLOCK;
@@ -478,18 +572,18 @@ static uint64_t count_bytes(const struct making *m, struct sfs_share share)
 	}
 	p = permutation(m, 0, 0, PURPOSE_SEGMENTS, n);
 	for (i = 0; i < n; i++)
-		if (is_in(share, i % m->n_lanes))
+		if (is_in(m->share, i % m->n_lanes))
 			bytes += m->settings->shards[p[i]].tar.n;
 	free(p);
 	return bytes;
 }
 
-static void make_bytes(struct making *m, struct sfs_share share)
+static void make_bytes(struct making *m)
 {
 	struct naive_epoch *e = m->all;
 	size_t i;
 
-	e->n_bytes = count_bytes(m, share);
+	e->n_bytes = count_bytes(m);
 	e->bytes = sfs_calloc(e->n_bytes, 1);
 	for (i = 0; i < e->n; i++) {
 		e->places[i].offset = e->end;
@@ -503,7 +597,10 @@ static void make_bytes(struct making *m, struct sfs_share share)
 void naive_epoch_make(struct naive_epoch *e, const struct naive_settings *settings,
 		      uint64_t epoch, struct sfs_share share)
 {
-	struct making m = {.settings = settings, .epoch = epoch, .all = e};
+	struct making m = {.settings = settings,
+			   .epoch = epoch,
+			   .share = share,
+			   .all = e};
 	uint64_t c;
 	uint32_t lane;
 
@@ -520,14 +617,19 @@ void naive_epoch_make(struct naive_epoch *e, const struct naive_settings *settin
 		shuffle_lane(&m, lane, c);
 	if (e->n > 0)
 		qsort(e->places, e->n, sizeof *e->places, compare);
-	take_share(&m, share);
+	take_share(&m);
 	choose_names(e, settings);
-	make_bytes(&m, share);
+	make_bytes(&m);
 	rows_done(m.lanes, m.n_lanes);
 }
 
 void naive_epoch_done(struct naive_epoch *e)
 {
+	uint32_t s;
+
+	for (s = 0; s < e->n_shards; s++)
+		free(e->dues[s]);
+	free(e->dues);
 	free(e->places);
 	free(e->bytes);
 }

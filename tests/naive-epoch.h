@@ -41,7 +41,7 @@ struct naive_place {
 	uint64_t offset;
 	uint32_t lane;
 	uint64_t block; /* samples of a lane with the same number are shuffled together */
-	uint64_t round; /* its number in its lane */
+	uint64_t time, number; /* of its leaving; in its lane */
 	bool is_renamed;
 };
 
@@ -50,6 +50,12 @@ struct naive_epoch {
 	size_t n;
 	unsigned char *bytes;  /* of the whole file, zeros at its end included */
 	uint64_t n_bytes, end; /* the zeros begin at `end` */
+
+	/* Whole shards only: who reads up to the time dues[s][i] must know whether shard
+	 * s has a sample i, the first after its last one included.  NULL: not in the
+	 * share. */
+	uint64_t **dues;
+	uint32_t n_shards;
 };
 
 struct naive_settings {

@@ -113,15 +113,49 @@ static uint64_t after(uint32_t shard, uint64_t end)
 	return s->tar.n;
 }
 
+/* The time of the last sample that begins below `end`; all of it, if there are only zeros
+ * before `end`. */
+static uint64_t time_of(const struct naive_epoch *e, uint64_t end)
+{
+	uint64_t time = 0;
+	size_t i;
+
+	if (end > e->end)
+		return UINT64_MAX;
+	for (i = 0; i < e->n && e->places[i].offset < end; i++)
+		time = e->places[i].time;
+	return time;
+}
+
+/* Up to where the shard must be known for its samples that are due by that time. */
+static uint64_t due_end(const struct naive_epoch *e, uint32_t shard, uint64_t time)
+{
+	const struct naive_shard *s = &m.shards[shard];
+	uint64_t last = 0;
+	size_t i;
+
+	for (i = 0; i <= s->n && e->dues[shard][i] <= time; i++)
+		last = i < s->n ? s->samples[i].end : s->tar.n;
+	return last;
+}
+
 /* Is anything that the bytes of the epoch below `end` depend on at this byte of the
- * shard, or after it? */
+ * shard, or after it?  A lane whose next block is not known blocks when a sample could be
+ * due, whether there is one or not. */
 static bool is_needed(const struct naive_epoch *e, uint64_t end, uint32_t shard,
 		      uint64_t offset)
 {
 	uint64_t last = after(shard, 0); /* a lane may have to know that it is empty */
+	uint64_t time = time_of(e, end), due;
 	size_t i, k;
 
-	for (i = 0; i < e->n && e->places[i].offset < end; i++)
+	if (e->dues && !e->dues[shard])
+		return false;
+	due = e->dues ? due_end(e, shard, time) : 0;
+	last = due > last ? due : last;
+	for (i = 0; i < e->n &&
+		    (e->places[i].offset < end || (e->dues && e->places[i].time <= time));
+	     i++)
 		for (k = 0; k < e->n; k++)
 			if (e->places[k].sample->shard == shard &&
 			    e->places[k].lane == e->places[i].lane &&

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the extents say what the next bytes of the stream are.  A sample that
- * no lane holds is appended in pieces (oversize.h).
+/* How this works: the extents say what the next bytes of the stream are.  The next sample
+ * is that of the lane with the least time.  A lane whose next block is not whole yet has
+ * the earliest time that its next sample can have, so it blocks only when that is the
+ * least.  A sample that no lane holds is appended in pieces (oversize.h).
  *
  * A reader's next request most often begins where its last one ended.  But kernels ask
  * out of order and several readers share a cursor, so a little of what was delivered is
@@ -61,11 +63,12 @@ void sfs_cursor_trim(struct sfs_cursor *c)
 }
 
 /* A sample that its lane holds. */
-static void append_held(struct sfs_cursor *c, const struct sfs_block_sample *s,
-			struct sfs_slice_buffer *buffer, bool is_renamed)
+static void append_held(struct sfs_cursor *c, uint32_t lane,
+			const struct sfs_block_sample *s, struct sfs_slice_buffer *buffer,
+			bool is_renamed)
 {
 	struct sfs_mapped_extent *e =
-		sfs_extent_map_append(&c->extents, c->lane, s->start, s->n_bytes);
+		sfs_extent_map_append(&c->extents, lane, s->start, s->n_bytes);
 	struct sfs_error why;
 	uint64_t at;
 
@@ -85,7 +88,7 @@ static void append_held(struct sfs_cursor *c, const struct sfs_block_sample *s,
 	}
 }
 
-static void append(struct sfs_cursor *c, const struct sfs_block_sample *s,
+static void append(struct sfs_cursor *c, uint32_t lane, const struct sfs_block_sample *s,
 		   struct sfs_slice_buffer *buffer)
 {
 	bool is_renamed = sfs_runtime_renames(c->runtime, &c->key_before, s);
@@ -93,9 +96,9 @@ static void append(struct sfs_cursor *c, const struct sfs_block_sample *s,
 	if (is_renamed)
 		atomic_fetch_add(&c->runtime->counters.renamed, 1);
 	if (buffer)
-		append_held(c, s, buffer, is_renamed);
+		append_held(c, lane, s, buffer, is_renamed);
 	else
-		sfs_oversize_append(&c->oversize, c->lane, s, is_renamed);
+		sfs_oversize_append(&c->oversize, lane, s, is_renamed);
 	c->n_samples++;
 }
 
@@ -139,30 +142,35 @@ void sfs_cursor_extend(struct sfs_cursor *c)
 	const uint64_t end = c->read_end + ahead_bytes(c);
 	const struct sfs_block_sample *s;
 	struct sfs_slice_buffer *buffer;
+	uint64_t time;
+	uint32_t lane;
 	int ret;
 
 	c->blocked = UINT32_MAX;
 	while (!c->is_complete && c->err == 0 && c->extents.end <= end) {
-		ret = sfs_prefetch_peek(c->prefetch, c->lane, &s, &buffer);
-		if (ret == -EAGAIN) {
-			c->blocked = c->lane;
-			return;
-		}
-		if (ret < 0 && ret != -ENODATA) {
-			c->err = -EIO;
-			return;
-		}
-		if (ret == 0) {
-			if (!buffer && c->extents.end > c->read_end + window)
-				return;
-			append(c, s, buffer);
-			sfs_prefetch_take(c->prefetch, c->lane);
-			c->n_ended = 0;
-		} else if (++c->n_ended == c->order->n_lanes) {
+		if (c->lanes.n == 0) {
 			complete(c);
 			return;
 		}
-		if (++c->lane == c->order->n_lanes)
-			c->lane = 0;
+		lane = sfs_merge_lane(&c->lanes);
+		ret = sfs_prefetch_peek(c->prefetch, lane, &s, &buffer);
+		time = sfs_prefetch_time(c->prefetch, lane);
+		if (time > sfs_merge_time(&c->lanes)) {
+			sfs_merge_set(&c->lanes, time); /* more is known now */
+			continue;
+		}
+		if (ret == -EAGAIN) {
+			c->blocked = lane;
+			return;
+		}
+		if (ret < 0) {
+			c->err = -EIO;
+			return;
+		}
+		if (!buffer && c->extents.end > c->read_end + window)
+			return;
+		append(c, lane, s, buffer);
+		sfs_prefetch_take(c->prefetch, lane);
+		sfs_merge_set(&c->lanes, sfs_prefetch_time(c->prefetch, lane));
 	}
 }

@@ -4,6 +4,7 @@
 #ifndef SFS_CURSOR_INTERNAL_H
 #define SFS_CURSOR_INTERNAL_H
 
+#include "order/merge.h"
 #include "stream/cursor.h"
 #include "stream/oversize.h"
 #include "stream/prefetch.h"
@@ -26,8 +27,7 @@ struct sfs_cursor {
 	struct sfs_oversize oversize;
 
 	/* What comes next. */
-	uint32_t lane;
-	uint32_t n_ended; /* lanes in a row that had ended */
+	struct sfs_merge lanes; /* which one has it; those that have not ended */
 	uint32_t
 		blocked; /* the lane that sfs_cursor_extend() stopped at, or UINT32_MAX */
 	uint64_t key_before;
@@ -59,8 +59,8 @@ static inline uint64_t sfs_read_end(const struct sfs_read *read)
 
 /* ---- cursor-extents.c ---- */
 
-/* Append samples, round after round, until a lane blocks, the extents end far enough
- * ahead of the reads, or the epoch ends. */
+/* Append samples in the order of their times, until a lane blocks, the extents end far
+ * enough ahead of the reads, or the epoch ends. */
 void sfs_cursor_extend(struct sfs_cursor *c);
 
 /* Drop the extents that no reader is near any more. */

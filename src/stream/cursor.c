@@ -149,7 +149,19 @@ static int start_prefetch(struct sfs_cursor *c, struct sfs_locator *locator,
 		.owner = {.ctx = c, .ended = on_part, .ready = wake},
 	};
 
-	return sfs_prefetch_new(&settings, locator, at, &c->prefetch);
+	int ret = sfs_prefetch_new(&settings, locator, at, &c->prefetch);
+	uint64_t time;
+	uint32_t l;
+
+	if (ret < 0)
+		return ret;
+	sfs_merge_init(&c->lanes, c->order->n_lanes);
+	for (l = 0; l < c->order->n_lanes; l++) {
+		time = sfs_prefetch_time(c->prefetch, l);
+		if (time != SFS_NEVER)
+			sfs_merge_add(&c->lanes, l, time);
+	}
+	return 0;
 }
 
 /* The lane that a read waits for.  UINT32_MAX: no read waits for a lane, but perhaps for
@@ -195,6 +207,7 @@ static void cursor_free(struct sfs_cursor *c)
 	sfs_timer_unset(c->runtime->timers, &c->timer);
 	pthread_mutex_destroy(&c->arrived_lock);
 	sfs_link_remove(&c->link);
+	sfs_merge_done(&c->lanes);
 	sfs_extent_map_done(&c->extents);
 	sfs_oversize_done(&c->oversize);
 	free(c);
@@ -419,7 +432,6 @@ int sfs_cursor_new_at(const struct sfs_cursor_settings *settings,
 	int ret;
 
 	c->key_before = key_before;
-	c->lane = at->is_end ? 0 : at->lane;
 	ret = sfs_account_open(&c->account, &c->runtime->budget, floor_bytes(c), true,
 			       on_room);
 	if (ret == 0)

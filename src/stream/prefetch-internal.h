@@ -16,6 +16,7 @@ struct sfs_prefetch_lane {
 	bool is_requested; /* all of it, up to its end */
 	size_t t;	   /* the next sample of the block to leave */
 	int damage;	   /* -EBADMSG: what comes next is damaged */
+	uint64_t damage_time;
 	uint64_t n_taken;  /* the number in the lane of the next sample to leave */
 
 	struct sfs_slice_buffer *first_buffer, *last_buffer;

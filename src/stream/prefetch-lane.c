@@ -227,8 +227,10 @@ static int form(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
 		end_lane(p, lane);
 	else if (ret < 0 && ret != -EAGAIN)
 		lane->damage = ret;
-	if (lane->damage)
+	if (lane->damage) {
+		lane->damage_time = sfs_lane_time(&lane->at, &lane->block);
 		sfs_block_clear(&lane->block);
+	}
 	lane->is_formed = ret == 0;
 	lane->t = 0;
 	if (ret != -EAGAIN) {
@@ -237,6 +239,17 @@ static int form(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
 		sfs_prefetch_lane_update(p, lane);
 	}
 	return ret;
+}
+
+uint64_t sfs_prefetch_time(const struct sfs_prefetch *p, uint32_t l)
+{
+	const struct sfs_prefetch_lane *lane = &p->lanes[l];
+
+	if (lane->is_formed)
+		return lane->block.times[lane->t];
+	if (lane->has_ended)
+		return SFS_NEVER;
+	return lane->damage ? lane->damage_time : sfs_lane_time(&lane->at, &lane->block);
 }
 
 int sfs_prefetch_peek(struct sfs_prefetch *p, uint32_t l,

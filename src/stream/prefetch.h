@@ -58,6 +58,11 @@ uint64_t sfs_prefetch_live_bytes(const struct sfs_prefetch *prefetch);
 /* No part may be in flight, and all samples must be released.  NULL is fine. */
 void sfs_prefetch_free(struct sfs_prefetch *prefetch);
 
+/* When the next sample of a lane leaves, as far as sfs_prefetch_peek() has got: while
+ * that returns -EAGAIN, the earliest time that is possible.  SFS_NEVER: the lane has
+ * ended. */
+uint64_t sfs_prefetch_time(const struct sfs_prefetch *prefetch, uint32_t lane);
+
 /* The next sample of a lane.
  * 0: *ret_sample, and the buffer that holds it in *ret_buffer (NULL: none does).
  * -EAGAIN: its bytes, or those that say where it is, are not here.  -ENODATA: the lane
