@@ -103,6 +103,7 @@ unit_tests = \
 	tests/unit-partition-leaves-out-any-sample-alike \
 	tests/unit-pax-records-are-checked-to-the-byte \
 	tests/unit-prefetch-keeps-what-came-before-a-failure \
+	tests/unit-prefetch-reads-a-fast-lane-further-ahead \
 	tests/unit-prefetch-requests-each-lane-before-it-runs-dry \
 	tests/unit-progress-is-one-line-of-a-terminal \
 	tests/unit-psi-is-answered-fast \
@@ -132,6 +133,7 @@ unit_tests = \
 	tests/unit-stream-ends-a-cursor-only-when-nobody-reads-it \
 	tests/unit-stream-fails-a-read-only-for-bytes-that-it-needs \
 	tests/unit-stream-gives-the-epoch-whatever-ends-when \
+	tests/unit-stream-holds-no-more-than-its-plan \
 	tests/unit-sums-know-the-bytes-before-any-sample \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit-timer-fires-when-due \
