@@ -122,7 +122,8 @@ static uint64_t order_bytes(const struct sfs_stream *s)
 	if (!s->has_order)
 		return 0;
 	return sfs_order_memory(&s->order) +
-	       (s->random.has_locator ? sfs_locator_memory(&s->order) : 0);
+	       (s->random.has_locator ? sfs_locator_memory(&s->order) : 0) +
+	       s->random.n_scheduled * sizeof *s->random.schedule;
 }
 
 void sfs_streams_print(struct sfs_streams *streams, struct sfs_json_writer *w)
