@@ -364,6 +364,7 @@ test_helpers = \
 	tests/naive-epoch.h \
 	tests/op-storm.py \
 	tests/order-properties.py \
+	tests/order-vectors-dealt.json \
 	tests/order-vectors-equal.json \
 	tests/order-vectors.json \
 	tests/origin.py \
