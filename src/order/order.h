@@ -2,9 +2,9 @@
 /* order - the published function that says which sample comes when.
  *
  * docs/ORDER.md is the specification.  This module permutes segments, distributes whole
- * shards to lanes, cuts a lane into pieces, and shuffles the samples of a piece (a
- * block). partition.h makes equal lanes. Pure: the result depends only on the arguments,
- * and may never change.
+ * shards to lanes, cuts a lane into pieces, shuffles the samples of a piece (a block),
+ * and says when they are due. partition.h makes equal lanes. Pure: the result depends
+ * only on the arguments, and may never change.
  */
 #ifndef SFS_ORDER_H
 #define SFS_ORDER_H
