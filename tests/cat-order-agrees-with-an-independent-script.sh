@@ -91,6 +91,6 @@ while read -r folder seed epoch lanes buffer keys; do
 done <settings
 
 # Some of it must have been renamed, or nothing was proved about that.
-"$python" "$top/scripts/order.py" stream mixed 0.tar | tar -t >names
-grep -q "^pax-01/" names ||
+"$python" "$top/scripts/order.py" stream mixed 2.tar --buffer 0 | tar -t >names
+grep -q "^[a-z]*-0[01]/" names ||
     fail "no sample was renamed"

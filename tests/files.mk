@@ -155,6 +155,7 @@ cat_tests = \
 	tests/cat-a-streamed-epoch-leaves-indexes.sh \
 	tests/cat-addresses-of-a-name-are-spread.sh \
 	tests/cat-an-early-late-answer-is-asked-for-once-more.sh \
+	tests/cat-an-identity-of-the-first-edition-is-named.sh \
 	tests/cat-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/cat-an-index-that-does-not-fit-is-never-used.sh \
 	tests/cat-asks-again-after-a-503.sh \

@@ -19,7 +19,7 @@ broken() {
 }
 broken 'lane < more' 'lane >= s.lanes - more'
 broken 'key=lambda e: e\[:3\]' 'key=lambda e: (e[0], -e[1])'
-broken 'sample.begin // size' 'sample.begin // size % 2'
+broken 'sample.begin // segment' 'sample.begin // segment % 2'
 broken 'm // w \* w,' 'm // w * w - w,'
 broken 'order\[p % m\]' 'order[min(p, m - 1)]'
 broken 'lane // w % n == i\]' 'lane % n == i]'
