@@ -173,8 +173,8 @@ static void read_runs(struct old_map *map, const unsigned char *p, int n)
 			return;
 		map->is_bad = !sfs_tar_number(p, OLD_NUMBER, &offset) ||
 			      !sfs_tar_number(p + OLD_NUMBER, OLD_NUMBER, &length) ||
-			      (length > 0 && (offset < map->end ||
-					      length > INT64_MAX - offset));
+			      (length > 0 &&
+			       (offset < map->end || length > INT64_MAX - offset));
 		if (!map->is_bad && length > 0) { /* (an empty run is no run) */
 			map->end = offset + length;
 			map->stored += length;
