@@ -36,6 +36,7 @@ unit_tests = \
 	tests/unit-cond-waits-by-the-monotonic-clock \
 	tests/unit-conncache-returns-the-last-one-used \
 	tests/unit-cursor-answers-as-soon-as-bytes-are-ready \
+	tests/unit-cursor-begins-anywhere-with-all-its-lanes \
 	tests/unit-cursor-waits-for-a-late-lane-only-when-it-is-due \
 	tests/unit-dataset-names-each-shard-once \
 	tests/unit-deadlines-hold-when-the-kernel-asks-again \
@@ -103,6 +104,7 @@ unit_tests = \
 	tests/unit-partition-leaves-out-any-sample-alike \
 	tests/unit-pax-records-are-checked-to-the-byte \
 	tests/unit-prefetch-keeps-what-came-before-a-failure \
+	tests/unit-prefetch-reads-a-fast-lane-further-ahead \
 	tests/unit-prefetch-requests-each-lane-before-it-runs-dry \
 	tests/unit-progress-is-one-line-of-a-terminal \
 	tests/unit-psi-is-answered-fast \
@@ -132,6 +134,7 @@ unit_tests = \
 	tests/unit-stream-ends-a-cursor-only-when-nobody-reads-it \
 	tests/unit-stream-fails-a-read-only-for-bytes-that-it-needs \
 	tests/unit-stream-gives-the-epoch-whatever-ends-when \
+	tests/unit-stream-holds-no-more-than-its-plan \
 	tests/unit-sums-know-the-bytes-before-any-sample \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit-timer-fires-when-due \

@@ -7,7 +7,7 @@
 #include "io/range.h"
 #include "stream/prefetch.h"
 
-#define SFS_PREFETCH_NOT_NOW UINT64_MAX
+#define SFS_PREFETCH_NOT_NOW INT64_MAX
 
 struct sfs_prefetch_lane {
 	struct sfs_lane at; /* after the block */
@@ -17,7 +17,7 @@ struct sfs_prefetch_lane {
 	size_t t;	   /* the next sample of the block to leave */
 	int damage;	   /* -EBADMSG: what comes next is damaged */
 	uint64_t damage_time;
-	uint64_t n_taken;  /* the number in the lane of the next sample to leave */
+	uint64_t speed; /* bytes in SFS_TIMES; of a dealt lane */
 
 	struct sfs_slice_buffer *first_buffer, *last_buffer;
 	uint32_t next_m; /* the slice after last_buffer's */
@@ -34,14 +34,18 @@ struct sfs_prefetch {
 	struct sfs_prefetch_owner owner;
 	struct sfs_link parts; /* in flight, the oldest first */
 	uint32_t n_in_flight, max_lane_in_flight;
+	uint64_t now;			     /* the time of the last sample taken */
 	uint32_t n_left;		     /* lanes that are not all requested */
+	uint64_t speed;			     /* of all dealt lanes together */
 	bool is_refused;		     /* by the account, at the last request */
 	uint64_t n_assigned, assigned_bytes; /* of all lanes, for the mean size */
 	uint64_t arrived_bytes;		     /* slabs */
 	uint64_t kept_bytes;		     /* see sfs_prefetch_set_kept() */
 	struct sfs_prefetch_lane *forming;   /* whose tables may be looked at */
 	uint64_t part_bytes, lane_share;     /* as of the last sfs_prefetch_pump() */
-	uint64_t *due; /* of each lane; SFS_PREFETCH_NOT_NOW: request nothing */
+	uint64_t margin;		     /* see sfs_prefetch_lane_update() */
+	int64_t lead;			     /* a lane has enough for so much time */
+	int64_t *due; /* of each lane; SFS_PREFETCH_NOT_NOW: request nothing */
 	struct sfs_prefetch_lane lanes[];
 };
 
@@ -50,7 +54,7 @@ struct sfs_part {
 	uint32_t lane;
 	struct sfs_slice_buffer *buffer;
 	int err;
-	uint64_t due;		      /* the round in which its lane needs it */
+	int64_t needed;		      /* the time at which its lane blocks without it */
 	struct sfs_link link;	      /* in prefetch->parts */
 	struct sfs_deferred_call job; /* to submit it */
 	struct sfs_link ended;	      /* the owner's */
@@ -100,13 +104,22 @@ void sfs_prefetch_lane_drop(struct sfs_prefetch *p, struct sfs_prefetch_lane *la
 /* Feed the shard's table with what the buffer has of the bytes that it wants. */
 void sfs_prefetch_lane_feed(struct sfs_prefetch *p, struct sfs_slice_buffer *buffer);
 
-/* The mean size of a sample so far, in bytes; and the number of lanes with something left
- * to request, at least 1. */
+/* The mean size of a sample, in bytes; and the number of lanes with something left to
+ * request, at least 1. */
 uint64_t sfs_prefetch_mean_bytes(const struct sfs_prefetch *p);
 uint32_t sfs_prefetch_n_left(const struct sfs_prefetch *p);
 
-/* Something about the lane has changed: estimate anew when it runs dry. */
+/* In how much time n_bytes leave, of all lanes; of equal ones, those with something left
+ * to request. */
+int64_t sfs_prefetch_duration(const struct sfs_prefetch *p, uint64_t n_bytes);
+
+/* Something about the lane has changed: compute anew when its first byte that was not
+ * requested falls due, or rather, the byte p->margin before that. */
 void sfs_prefetch_lane_update(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane);
+
+/* When the lane blocks unless it has that byte: its block begins to leave. */
+int64_t sfs_prefetch_lane_needed(const struct sfs_prefetch *p,
+				 const struct sfs_prefetch_lane *lane);
 
 /* Put the lane after the block that holds its sample `number`.  0, or an error of
  * sfs_locator_seek(). */

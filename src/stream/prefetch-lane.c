@@ -3,13 +3,38 @@
  * one block whose samples the cursor takes one by one.  The next block is formed from the
  * tables when the one before is used up; the tables grow as parts arrive.
  *
- * When a lane runs dry is estimated in rounds: the samples left in its block, and its
+ * When a byte of a dealt lane falls due is known from its place alone (order.h).  Of an
+ * equal lane it is estimated: the number of the next sample that is in no block, and the
  * unassigned bytes divided by the mean size of a sample. */
 #include "stream/prefetch-internal.h"
 
 #include "base/alloc.h"
 
 #include <errno.h>
+
+#define LONGEST ((int64_t)1 << 62)
+
+/* At its pace, a dealt lane would be through so many bytes in SFS_TIMES.  The pace is
+ * that of the middle of what is prefetched. */
+static uint64_t speed_of(const struct sfs_prefetch *p, uint32_t lane)
+{
+	const struct sfs_pace *pace;
+	uint64_t time; /* that half of the lane takes */
+
+	if (!p->order->paces)
+		return 0;
+	pace = &p->order->paces[lane];
+	time = p->now + (uint64_t)p->lead / 2 < pace->half ? pace->half
+							   : SFS_TIMES - pace->half;
+	return (uint64_t)((double)pace->n_bytes / 2 * (double)SFS_TIMES / (double)time);
+}
+
+static void set_speed(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+{
+	p->speed -= lane->speed;
+	lane->speed = speed_of(p, lane->at.lane);
+	p->speed += lane->speed;
+}
 
 void sfs_prefetch_lane_set_requested(struct sfs_prefetch *p,
 				     struct sfs_prefetch_lane *lane, bool is_requested)
@@ -123,6 +148,8 @@ static const struct sfs_sample_table *table_of(void *ctx, uint32_t shard)
 
 uint64_t sfs_prefetch_mean_bytes(const struct sfs_prefetch *p)
 {
+	if (p->order->n_samples > 0)
+		return p->order->n_bytes / p->order->n_samples;
 	return p->n_assigned ? p->assigned_bytes / p->n_assigned : 64 << 10;
 }
 
@@ -131,20 +158,83 @@ uint32_t sfs_prefetch_n_left(const struct sfs_prefetch *p)
 	return p->n_left ? p->n_left : 1;
 }
 
+int64_t sfs_prefetch_duration(const struct sfs_prefetch *p, uint64_t n_bytes)
+{
+	double speed = p->order->paces ? (double)p->speed / (double)SFS_TIMES
+				       : (double)sfs_prefetch_mean_bytes(p) *
+						 sfs_prefetch_n_left(p);
+	double time = (double)n_bytes / (speed > 0 ? speed : 1);
+
+	return time < (double)LONGEST ? (int64_t)time : LONGEST;
+}
+
+/* The place in a dealt lane of its first byte that was not requested. */
+static uint64_t place_of(const struct sfs_prefetch *p,
+			 const struct sfs_prefetch_lane *lane)
+{
+	const struct sfs_slice_buffer *buffer;
+	uint64_t end;
+
+	for (buffer = lane->first_buffer; buffer; buffer = buffer->next) {
+		end = buffer->is_open ? buffer->end : buffer->held_end;
+		if (buffer->requested < end)
+			return sfs_order_base(p->order, lane->at.lane, buffer->m) +
+			       buffer->requested;
+	}
+	return sfs_order_base(p->order, lane->at.lane, lane->next_m);
+}
+
+static uint64_t unassigned_bytes(const struct sfs_prefetch_lane *lane)
+{
+	const struct sfs_slice_buffer *buffer;
+	uint64_t n = 0;
+
+	for (buffer = lane->first_buffer; buffer; buffer = buffer->next)
+		if (buffer->is_open && buffer->requested > buffer->assigned)
+			n += buffer->requested - buffer->assigned;
+	return n;
+}
+
+/* Before a dealt lane has its margin it is overdue, by its bytes alone: so at the start
+ * all lanes take turns, as they will leave. */
+static int64_t dealt_due(const struct sfs_prefetch *p, uint32_t lane, uint64_t place)
+{
+	if (place < p->margin)
+		return (int64_t)place - (int64_t)p->margin;
+	return (int64_t)sfs_order_due(p->order, lane, place - p->margin);
+}
+
+static int64_t equal_due(const struct sfs_prefetch *p,
+			 const struct sfs_prefetch_lane *lane, uint64_t margin)
+{
+	int64_t bytes = (int64_t)unassigned_bytes(lane) - (int64_t)margin;
+
+	return (int64_t)lane->at.number + bytes / (int64_t)sfs_prefetch_mean_bytes(p);
+}
+
 void sfs_prefetch_lane_update(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
 {
-	uint64_t *due = &p->due[lane - p->lanes], bytes = 0;
-	const struct sfs_slice_buffer *buffer;
+	int64_t *due = &p->due[lane - p->lanes];
 
+	set_speed(p, lane);
 	*due = SFS_PREFETCH_NOT_NOW;
 	if (lane->has_ended || lane->damage || lane->has_failed ||
 	    lane->n_in_flight >= (lane->has_only_large ? 1 : p->max_lane_in_flight))
 		return;
-	for (buffer = lane->first_buffer; buffer; buffer = buffer->next)
-		if (buffer->is_open && buffer->requested > buffer->assigned)
-			bytes += buffer->requested - buffer->assigned;
-	*due = lane->n_taken + (lane->is_formed ? lane->block.n - lane->t : 0) +
-	       bytes / sfs_prefetch_mean_bytes(p) + 1;
+	*due = p->order->paces ? dealt_due(p, lane->at.lane, place_of(p, lane))
+			       : equal_due(p, lane, p->margin);
+}
+
+int64_t sfs_prefetch_lane_needed(const struct sfs_prefetch *p,
+				 const struct sfs_prefetch_lane *lane)
+{
+	uint64_t piece;
+
+	if (!p->order->paces)
+		return equal_due(p, lane, 0);
+	piece = sfs_order_piece(p->order, place_of(p, lane));
+	return (int64_t)sfs_order_due(p->order, lane->at.lane,
+				      sfs_order_piece_start(p->order, piece));
 }
 
 /* A block was formed: its samples count on their slabs, and what no later sample
@@ -288,7 +378,7 @@ void sfs_prefetch_take(struct sfs_prefetch *p, uint32_t l)
 		sfs_slice_buffer_release(buffer, s->start, s->n_bytes);
 		sfs_prefetch_lane_drop(p, lane);
 	}
-	lane->n_taken++;
+	p->now = lane->block.times[lane->t];
 	if (++lane->t == lane->block.n) {
 		lane->is_formed = false;
 		lane->t = 0;
@@ -324,7 +414,6 @@ int sfs_prefetch_lane_start(struct sfs_prefetch *p, struct sfs_prefetch_lane *la
 		return ret;
 	lane->is_formed = true;
 	lane->t = (size_t)(number - lane->block.first);
-	lane->n_taken = number;
 	first_m = UINT32_MAX;
 	for (t = 0; t < lane->block.n; t++) {
 		s = sfs_block_at(&lane->block, t);

@@ -49,7 +49,7 @@ static struct sfs_part *new_part(struct sfs_prefetch *p, struct sfs_prefetch_lan
 	part->prefetch = p;
 	part->lane = lane->at.lane;
 	part->buffer = buffer;
-	part->due = p->due[lane->at.lane];
+	part->needed = sfs_prefetch_lane_needed(p, lane);
 	sfs_list_push(&p->parts, &part->link);
 	buffer->n_in_flight++;
 	lane->n_in_flight++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: sfs_prefetch_pump() requests a part for the lane that will run dry
- * first, and then for the next, until enough is in flight.  `due` is an array, so that
- * finding that lane is one pass over numbers.
+/* How this works: sfs_prefetch_pump() requests a part for the lane whose next byte falls
+ * due first, and then for the next, until enough is in flight.  `due` is an array, so
+ * that finding that lane is one pass over numbers.  A lane has enough when that byte is
+ * not due soon: so a fast lane is read further ahead than a slow one.
  *
  * Progress is certain whatever the budget.  When the account refuses memory for the lane
  * that blocks the cursor, prefetch gives up the data of that sample: the cursor fetches
@@ -17,7 +18,7 @@
 #include <errno.h>
 
 #define GOLDEN_RATIO 2654435769u /* of 2^32: its multiples lie evenly modulo that */
-#define SOON_ROUNDS  3 /* a lane due so soon after the one that blocks may block next */
+#define SOON_SAMPLES 3 /* of each lane; who needs a part so soon may block next */
 
 /* ---- what to request ---- */
 
@@ -31,7 +32,7 @@ uint64_t sfs_prefetch_part_bytes(const struct sfs_runtime *runtime)
 
 static uint32_t choose_lane(const struct sfs_prefetch *p)
 {
-	uint64_t first = SFS_PREFETCH_NOT_NOW;
+	int64_t first = SFS_PREFETCH_NOT_NOW;
 	uint32_t l, found = UINT32_MAX;
 
 	for (l = 0; l < p->order->n_lanes; l++) {
@@ -202,10 +203,13 @@ bool sfs_prefetch_needs(struct sfs_prefetch *p, const struct sfs_prefetch_loss *
 	return byte >= loss->start && byte < loss->end;
 }
 
-/* A reader waits for the lane: hurry its parts, and those of lanes that are due next.
+/* A reader waits for the lane: hurry its parts, and those that lanes need next.
  * true: more of it is here. */
 static bool hurry_parts(struct sfs_prefetch *p, const struct sfs_prefetch_lane *lane)
 {
+	uint64_t soon =
+		SOON_SAMPLES * sfs_prefetch_mean_bytes(p) * sfs_prefetch_n_left(p);
+	int64_t until = (int64_t)p->now + sfs_prefetch_duration(p, soon);
 	bool has_more = false;
 
 	SFS_EACH (part, &p->parts, struct sfs_part, link) {
@@ -213,7 +217,7 @@ static bool hurry_parts(struct sfs_prefetch *p, const struct sfs_prefetch_lane *
 			continue;
 		if (part->lane == lane->at.lane)
 			has_more |= sfs_part_take_ready(p, part);
-		else if (part->due > lane->n_taken + SOON_ROUNDS)
+		else if (part->needed > until)
 			continue;
 		sfs_request_hurry(&part->request);
 	}
@@ -269,13 +273,38 @@ static uint64_t block_bytes(const struct sfs_prefetch *p)
 
 /* Has the lane enough?  Each lane counts for itself: by the sum of all, many lanes that
  * run dry at the same time would get their parts one after another. */
-static bool has_enough(const struct sfs_prefetch *p, uint32_t l, uint64_t part_bytes)
+static bool has_enough(const struct sfs_prefetch *p, uint32_t l)
+{
+	return p->due[l] > (int64_t)p->now + p->lead;
+}
+
+/* Samples of a dealt lane leave about one sample before their place is due. */
+static uint64_t wanted_margin(const struct sfs_prefetch *p)
 {
 	struct sfs_netpath path = sfs_runtime_path(p->runtime);
-	uint64_t bytes = sfs_sizing_lane(&path, sfs_prefetch_n_left(p), block_bytes(p),
-					 part_bytes);
 
-	return p->due[l] > p->lanes[l].n_taken + bytes / sfs_prefetch_mean_bytes(p);
+	return sfs_sizing_margin(&path, block_bytes(p)) +
+	       (p->order->paces ? sfs_prefetch_mean_bytes(p) : 0);
+}
+
+static void update_all(struct sfs_prefetch *p)
+{
+	uint32_t l;
+
+	for (l = 0; l < p->order->n_lanes; l++)
+		sfs_prefetch_lane_update(p, &p->lanes[l]);
+}
+
+static void set_enough(struct sfs_prefetch *p)
+{
+	struct sfs_netpath path = sfs_runtime_path(p->runtime);
+	uint64_t margin = wanted_margin(p), slack = p->margin / 8;
+
+	p->lead = sfs_prefetch_duration(p, sfs_sizing_lead(&path, p->part_bytes));
+	if (margin <= p->margin + slack && margin + slack >= p->margin)
+		return;
+	p->margin = margin;
+	update_all(p);
 }
 
 /* Does a stream over a near path hold as much as it may?  (unblock() requests all the
@@ -307,14 +336,13 @@ static uint32_t max_in_flight(const struct sfs_prefetch *p)
  * requests at a time. */
 static void spread(struct sfs_prefetch *p, uint32_t most)
 {
-	uint32_t max = 2 * most / sfs_prefetch_n_left(p), l;
+	uint32_t max = 2 * most / sfs_prefetch_n_left(p);
 
 	max = max < 2 ? 2 : max;
 	if (max == p->max_lane_in_flight)
 		return;
 	p->max_lane_in_flight = max;
-	for (l = 0; l < p->order->n_lanes; l++)
-		sfs_prefetch_lane_update(p, &p->lanes[l]);
+	update_all(p);
 }
 
 bool sfs_prefetch_pump(struct sfs_prefetch *p, uint32_t blocking,
@@ -328,11 +356,12 @@ bool sfs_prefetch_pump(struct sfs_prefetch *p, uint32_t blocking,
 	p->part_bytes = sfs_prefetch_part_bytes(p->runtime);
 	p->lane_share = share > p->part_bytes ? share : p->part_bytes;
 	spread(p, most);
+	set_enough(p);
 	p->is_refused = false;
 	if (blocking != UINT32_MAX && unblock(p, &p->lanes[blocking], out))
 		return true;
 	while (p->n_in_flight < most && (l = choose_lane(p)) != UINT32_MAX &&
-	       !has_enough(p, l, p->part_bytes) && !is_full(p)) {
+	       !has_enough(p, l) && !is_full(p)) {
 		lane = &p->lanes[l];
 		if (!next_want(p, lane, &w)) {
 			p->due[l] = SFS_PREFETCH_NOT_NOW;
@@ -362,8 +391,7 @@ bool sfs_prefetch_is_sated(struct sfs_prefetch *p)
 {
 	uint32_t l = choose_lane(p);
 
-	return l == UINT32_MAX || has_enough(p, l, sfs_prefetch_part_bytes(p->runtime)) ||
-	       is_full(p);
+	return l == UINT32_MAX || has_enough(p, l) || is_full(p);
 }
 
 /* ---- what a read waits for ---- */
@@ -451,6 +479,7 @@ int sfs_prefetch_new(const struct sfs_prefetch_settings *settings,
 	p->n_left = order->n_lanes;
 	p->due = sfs_calloc(order->n_lanes, sizeof *p->due);
 	sfs_list_init(&p->parts);
+	p->now = at && !at->is_end ? at->time : 0;
 	for (l = 0; l < order->n_lanes; l++)
 		sfs_lane_init(&p->lanes[l].at, order, l);
 	for (l = 0; at && l < order->n_lanes && ret == 0; l++) {

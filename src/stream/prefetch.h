@@ -2,10 +2,10 @@
 /* prefetch - requests the bytes of a cursor's lanes before they are needed, and gives
  * them to blocks as they arrive.
  *
- * It requests parts, each time for the lane that would run dry first, as far as the
- * budget and the source's connections go.  A lane never holds more than its share of the
- * account: it skips the data of a larger sample, which it hands on without a buffer, and
- * the cursor fetches that sample when its turn comes (oversize.h).
+ * It requests parts, each time for the lane whose next byte falls due first, as far as
+ * the budget and the source's connections go.  A lane never holds more than its share of
+ * the account: it skips the data of a larger sample, which it hands on without a buffer,
+ * and the cursor fetches that sample when its turn comes (oversize.h).
  *
  * Not thread-safe: the stream's lock guards it.  Nothing waits.
  */
