@@ -37,6 +37,7 @@ unit_tests = \
 	tests/unit-cond-waits-by-the-monotonic-clock \
 	tests/unit-conncache-returns-the-last-one-used \
 	tests/unit-cursor-answers-as-soon-as-bytes-are-ready \
+	tests/unit-cursor-begins-anywhere-with-all-its-lanes \
 	tests/unit-cursor-waits-for-a-late-lane-only-when-it-is-due \
 	tests/unit-dataset-names-each-shard-once \
 	tests/unit-deadlines-hold-when-the-kernel-asks-again \

@@ -507,6 +507,7 @@ int sfs_prefetch_new(const struct sfs_prefetch_settings *settings,
 	p->n_left = order->n_lanes;
 	p->due = sfs_calloc(order->n_lanes, sizeof *p->due);
 	sfs_list_init(&p->parts);
+	p->now = at && !at->is_end ? at->time : 0;
 	for (l = 0; l < order->n_lanes; l++)
 		sfs_lane_init(&p->lanes[l].at, order, l);
 	for (l = 0; at && l < order->n_lanes && ret == 0; l++) {
