@@ -104,6 +104,7 @@ unit_tests = \
 	tests/unit-partition-interleaves-ranks-into-the-epoch \
 	tests/unit-partition-leaves-out-any-sample-alike \
 	tests/unit-pax-records-are-checked-to-the-byte \
+	tests/unit-prefetch-gives-a-fast-lane-more-requests \
 	tests/unit-prefetch-keeps-what-came-before-a-failure \
 	tests/unit-prefetch-reads-a-fast-lane-further-ahead \
 	tests/unit-prefetch-requests-each-lane-before-it-runs-dry \
@@ -315,7 +316,6 @@ fuse_tests = \
 	tests/fuse-streams-tell-their-order-and-samples.sh \
 	tests/fuse-tables-make-room-for-streams.sh \
 	tests/fuse-the-bottleneck-is-named.sh \
-	tests/fuse-the-last-lanes-ask-for-more-at-a-time.sh \
 	tests/fuse-the-next-epoch-gives-way-to-readers.sh \
 	tests/fuse-the-next-epoch-is-fetched-ahead.sh \
 	tests/fuse-top-ends-whatever-it-looks-at.sh \

@@ -652,7 +652,7 @@ static int count_to(const struct sfs_locator *map, uint32_t lane, uint64_t time,
 static int walk(struct sfs_locator *map, struct sfs_spot *spot, uint64_t offset,
 		uint64_t n_skipped, uint32_t *ret_shard)
 {
-	const struct sfs_block_sample *s;
+	const struct sfs_block_sample *s = NULL;
 	uint64_t end;
 	int ret;
 

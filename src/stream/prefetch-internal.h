@@ -32,11 +32,11 @@ struct sfs_prefetch {
 	const struct sfs_order *order;
 	struct sfs_account *account;
 	struct sfs_prefetch_owner owner;
-	struct sfs_link parts; /* in flight, the oldest first */
-	uint32_t n_in_flight, max_lane_in_flight;
-	uint64_t now;			     /* the time of the last sample taken */
-	uint32_t n_left;		     /* lanes that are not all requested */
-	uint64_t speed;			     /* of all dealt lanes together */
+	struct sfs_link parts;			  /* in flight, the oldest first */
+	uint32_t n_in_flight, max_lane_in_flight; /* max: of a lane of mean pace */
+	uint64_t now;				  /* the time of the last sample taken */
+	uint32_t n_left;			  /* lanes that are not all requested */
+	uint64_t speed;				  /* of all dealt lanes together */
 	bool is_refused;		     /* by the account, at the last request */
 	uint64_t n_assigned, assigned_bytes; /* of all lanes, for the mean size */
 	uint64_t arrived_bytes;		     /* slabs */

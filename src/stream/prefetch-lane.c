@@ -212,6 +212,20 @@ static int64_t equal_due(const struct sfs_prefetch *p,
 	return (int64_t)lane->at.number + bytes / (int64_t)sfs_prefetch_mean_bytes(p);
 }
 
+/* How many requests of the lane may be in flight: of dealt lanes, a fast one has more. */
+static uint32_t max_in_flight(const struct sfs_prefetch *p,
+			      const struct sfs_prefetch_lane *lane)
+{
+	uint32_t mean = p->max_lane_in_flight, n = mean;
+
+	if (lane->has_only_large)
+		return 1;
+	if (p->speed > 0)
+		n = (uint32_t)((double)mean * (double)lane->speed /
+			       ((double)p->speed / p->order->n_lanes));
+	return n > 2 ? n : 2;
+}
+
 void sfs_prefetch_lane_update(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
 {
 	int64_t *due = &p->due[lane - p->lanes];
@@ -219,7 +233,7 @@ void sfs_prefetch_lane_update(struct sfs_prefetch *p, struct sfs_prefetch_lane *
 	set_speed(p, lane);
 	*due = SFS_PREFETCH_NOT_NOW;
 	if (lane->has_ended || lane->damage || lane->has_failed ||
-	    lane->n_in_flight >= (lane->has_only_large ? 1 : p->max_lane_in_flight))
+	    lane->n_in_flight >= max_in_flight(p, lane))
 		return;
 	*due = p->order->paces ? dealt_due(p, lane->at.lane, place_of(p, lane))
 			       : equal_due(p, lane, p->margin);

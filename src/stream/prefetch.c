@@ -355,13 +355,13 @@ static uint32_t max_in_flight(const struct sfs_prefetch *p)
 	const struct sfs_runtime *runtime = p->runtime;
 	uint32_t n = useful_in_flight(runtime, runtime->source);
 
-	return runtime->other_source ? n + useful_in_flight(runtime, runtime->other_source)
-				     : n;
+	return runtime->other_source
+		       ? n + useful_in_flight(runtime, runtime->other_source)
+		       : n;
 }
 
 /* The fewer lanes have something left to request, the more each may have in flight:
- * otherwise one lane that is longer than the others would end the stream with two
- * requests at a time. */
+ * otherwise the last lanes would end the stream with two requests at a time. */
 static void spread(struct sfs_prefetch *p, uint32_t most)
 {
 	uint32_t max = 2 * most / sfs_prefetch_n_left(p);
