@@ -157,13 +157,13 @@ static void file_or_folder(void)
 static int add(const char *name, uint64_t start, uint64_t size, bool is_regular)
 {
 	struct sfs_tar_entry g = {.kind = SFS_TAR_ENTRY_MEMBER,
-			      .name = name,
-			      .n_name = strlen(name),
-			      .is_regular = is_regular,
-			      .size = size,
-			      .data = 512,
-			      .mtime = (int64_t)size,
-			      .mode = 0640};
+				  .name = name,
+				  .n_name = strlen(name),
+				  .is_regular = is_regular,
+				  .size = size,
+				  .data = 512,
+				  .mtime = (int64_t)size,
+				  .mode = 0640};
 
 	return sfs_directory_add(l, start, &g);
 }
@@ -172,11 +172,11 @@ static void members(void)
 {
 	struct sfs_sparse_run runs[] = {{512, 100}, {4096, 50}};
 	struct sfs_tar_entry g = {.kind = SFS_TAR_ENTRY_MEMBER,
-			      .name = "holes",
-			      .n_name = 5,
-			      .is_regular = true,
-			      .size = 10000,
-			      .data = 1024};
+				  .name = "holes",
+				  .n_name = 5,
+				  .is_regular = true,
+				  .size = 10000,
+				  .data = 1024};
 	const struct sfs_directory_node *n;
 	uint32_t nodes;
 

@@ -15,7 +15,8 @@ static uint64_t offsets[MAX + 1];
 static void append(struct sfs_rng *r)
 {
 	uint64_t n = l.tail, n_bytes = 512 * (1 + sfs_rng_below(r, 20));
-	struct sfs_mapped_extent *e = sfs_extent_map_append(&l, (uint32_t)n % 7, n * 10, n_bytes);
+	struct sfs_mapped_extent *e =
+		sfs_extent_map_append(&l, (uint32_t)n % 7, n * 10, n_bytes);
 
 	CHECK(n < MAX);
 	CHECK(e == sfs_extent_map_at(&l, n));

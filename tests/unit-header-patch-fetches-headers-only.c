@@ -87,10 +87,10 @@ static void close_shard(void)
 static struct sfs_header_patch patch_of(bool is_renamed)
 {
 	return (struct sfs_header_patch){.sample.shard = &shard,
-				 .sample.start = sample_start,
-				 .sample.n_bytes = t.n - sample_start,
-				 .sample.is_renamed = is_renamed,
-				 .done = on_patch};
+					 .sample.start = sample_start,
+					 .sample.n_bytes = t.n - sample_start,
+					 .sample.is_renamed = is_renamed,
+					 .done = on_patch};
 }
 
 /* The sample as it should become. */
@@ -115,9 +115,9 @@ static void check_piece(const struct sfs_header_patch *w, const unsigned char *w
 			uint64_t at, size_t n)
 {
 	struct sfs_range range = {.shard = &shard,
-				.offset = sample_start + at,
-				.n_bytes = n,
-				.done = on_range};
+				  .offset = sample_start + at,
+				  .n_bytes = n,
+				  .done = on_range};
 	sfs_autofree unsigned char *got = sfs_malloc(n);
 
 	sfs_range_start(&range_reader, &range, NULL);

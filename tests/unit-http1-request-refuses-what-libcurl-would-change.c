@@ -17,7 +17,8 @@ static struct sfs_get get;
 
 static struct sfs_http1_request *new_plain(void)
 {
-	struct sfs_user_headers *headers = sfs_user_headers_new(options.headers, options.n_headers);
+	struct sfs_user_headers *headers =
+		sfs_user_headers_new(options.headers, options.n_headers);
 	struct sfs_http1_request *plain = sfs_http1_request_new(&options);
 
 	sfs_http1_request_set_headers(plain, headers);

@@ -114,7 +114,7 @@ static void more_than_may_be_pending(void)
 	for (i = 0; i < 5; i++) {
 		key.version = (uint64_t)i;
 		sfs_index_cache_save(s, &key, sfs_calloc(1, SFS_INDEX_CACHE_PENDING + 1),
-			       SFS_INDEX_CACHE_PENDING + 1);
+				     SFS_INDEX_CACHE_PENDING + 1);
 	}
 	CHECK(sfs_clock_ns() - begun < SFS_NS_PER_S * 5);
 	i = (int)sfs_index_cache_flush(s);

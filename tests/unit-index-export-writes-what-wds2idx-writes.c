@@ -20,8 +20,8 @@ static void writes(const struct tar *t, const char *wanted)
 	look(t, &real);
 	for (i = 0; i < real.n_members; i++)
 		CHECK_EQ(sfs_index_export_add(&dali, real.names[i], strlen(real.names[i]),
-				      real.members[i].data, real.members[i].n_bytes,
-				      &err),
+					      real.members[i].data,
+					      real.members[i].n_bytes, &err),
 			 0);
 	CHECK_EQ(sfs_index_export_print(&dali, &text, &err), 0);
 	CHECK_STR(text.s, wanted);
@@ -29,7 +29,8 @@ static void writes(const struct tar *t, const char *wanted)
 	/* And we read it. */
 	CHECK_EQ(sfs_index_import_parse(text.s, text.n, t->n, &f, &err), 0);
 	CHECK_EQ(sfs_index_import_agrees(&f, real.samples, real.n_samples, &err), 0);
-	CHECK_EQ(sfs_index_import_agrees_members(&f, real.members, real.n_members, &err), 0);
+	CHECK_EQ(sfs_index_import_agrees_members(&f, real.members, real.n_members, &err),
+		 0);
 	sfs_index_import_done(&f);
 	sfs_strbuf_done(&text);
 	sfs_index_export_done(&dali);
@@ -64,7 +65,8 @@ static void cannot_be_held(void)
 	size_t i;
 
 	for (i = 0; i < sizeof names / sizeof *names; i++) {
-		CHECK_EQ(sfs_index_export_add(&dali, names[i], strlen(names[i]), 512, 1, &err),
+		CHECK_EQ(sfs_index_export_add(&dali, names[i], strlen(names[i]), 512, 1,
+					      &err),
 			 -EILSEQ);
 		CHECK_HAS(err.text, names[i]);
 	}
@@ -92,8 +94,8 @@ static void grouping(void)
 	size_t i;
 
 	for (i = 0; i < sizeof names / sizeof *names; i++)
-		CHECK_EQ(sfs_index_export_add(&dali, names[i], strlen(names[i]), 512 + 1024 * i,
-				      i, NULL),
+		CHECK_EQ(sfs_index_export_add(&dali, names[i], strlen(names[i]),
+					      512 + 1024 * i, i, NULL),
 			 0);
 	CHECK_EQ(sfs_index_export_print(&dali, &text, NULL), 0);
 	CHECK_STR(text.s,

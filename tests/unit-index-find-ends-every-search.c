@@ -119,8 +119,9 @@ static void *search_all(void *arg)
 
 	make_table(&t, 9);
 	for (i = 0; i < N_SEARCHES; i++) {
-		s[i].finding = (struct sfs_index_search){.object = i % 3 ? &object : &local,
-						    .done = on_found};
+		s[i].finding =
+			(struct sfs_index_search){.object = i % 3 ? &object : &local,
+						  .done = on_found};
 		sfs_index_finder_find(ix, &s[i].finding);
 		if (i % 50 == 0)
 			sfs_index_finder_keep(ix, &local, &t, NULL);
@@ -133,7 +134,8 @@ static void *search_all(void *arg)
 static void round_of(int n_before)
 {
 	sfs_autofree char *cache = sfs_asprintf("%s/cache", top);
-	const struct sfs_index_finder_options options = {.cache = cache, .http = &slow.source};
+	const struct sfs_index_finder_options options = {.cache = cache,
+							 .http = &slow.source};
 	pthread_t threads[N_THREADS];
 	struct sfs_error err;
 	int i;

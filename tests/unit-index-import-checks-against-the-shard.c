@@ -10,8 +10,8 @@
 #include <errno.h>
 
 /* In memory of just its size, so that sanitizers see every read beyond its end. */
-static int parse(const void *bytes, size_t n, uint64_t shard_bytes, struct sfs_index_import *f,
-		 struct sfs_error *err)
+static int parse(const void *bytes, size_t n, uint64_t shard_bytes,
+		 struct sfs_index_import *f, struct sfs_error *err)
 {
 	sfs_autofree char *exact = sfs_malloc(n ? n : 1);
 
@@ -77,8 +77,9 @@ static void wrong_inside(const struct tar *t)
 	CHECK_EQ(sfs_index_import_agrees(&f, real.samples, real.n_samples, &err), 0);
 	CHECK_EQ(sfs_index_import_agrees_members(&f, real.members, real.n_members, &err),
 		 -EBADMSG);
-	CHECK_HAS(err.text, "member 2, of sample 1, has 10 bytes at 4096, but in the index "
-			    "sample 1, 10 bytes at 3072");
+	CHECK_HAS(err.text,
+		  "member 2, of sample 1, has 10 bytes at 4096, but in the index "
+		  "sample 1, 10 bytes at 3072");
 	sfs_index_import_done(&f);
 }
 
@@ -136,7 +137,8 @@ static void refused(const char *text, uint64_t shard_bytes, const char *why)
 	CHECK_EQ(ret, -EBADMSG);
 	CHECK_HAS(err.text, why);
 	CHECK_EQ(f.n_samples, 77);
-	CHECK_EQ(sfs_index_import_parse(text, strlen(text), shard_bytes, &f, NULL), -EBADMSG);
+	CHECK_EQ(sfs_index_import_parse(text, strlen(text), shard_bytes, &f, NULL),
+		 -EBADMSG);
 }
 
 static void wrong_texts(void)
@@ -227,8 +229,10 @@ static void wrong_offsets(const uint64_t *offsets, size_t n, const char *why)
 static void wrong_energon(void)
 {
 	wrong_offsets((const uint64_t[]){0, 513}, 2, "offset 1 is 513, not a multiple");
-	wrong_offsets((const uint64_t[]){0, 512, 512}, 3, "but the offset before it is 512");
-	wrong_offsets((const uint64_t[]){512, 0}, 2, "offset 1 is 0, but the offset before it");
+	wrong_offsets((const uint64_t[]){0, 512, 512}, 3,
+		      "but the offset before it is 512");
+	wrong_offsets((const uint64_t[]){512, 0}, 2,
+		      "offset 1 is 0, but the offset before it");
 	wrong_offsets((const uint64_t[]){0, 10752}, 2, "but the shard has 10240 bytes");
 	wrong_offsets((const uint64_t[]){UINT64_MAX - 511}, 1, "but the shard has");
 	refused("neither", 4096, "neither an index of DALI nor, with 7 bytes");
@@ -243,7 +247,8 @@ static void differs(const char *text, const struct real *real, const char *why)
 	struct sfs_error err;
 
 	CHECK_EQ(parse(text, strlen(text), 1 << 20, &f, &err), 0);
-	CHECK_EQ(sfs_index_import_agrees(&f, real->samples, real->n_samples, &err), -EBADMSG);
+	CHECK_EQ(sfs_index_import_agrees(&f, real->samples, real->n_samples, &err),
+		 -EBADMSG);
 	CHECK_HAS(err.text, why);
 	sfs_index_import_done(&f);
 }
@@ -261,7 +266,8 @@ static void lies_of_dali(void)
 	differs("v1.1 2\njpg 512 700 cls 2048 1\njpg 3072 0 cls 3584 512\n", &real,
 		"the shard has 3 samples, but the index 2");
 	differs("v1.1 3\njpg 512 700\ncls 2048 1\njpg 3072 0\n", &real,
-		"sample 1 is bytes 2560 to 4096, but the index has 1 bytes of it at 2048");
+		"sample 1 is bytes 2560 to 4096, but the index has 1 bytes of it at "
+		"2048");
 	differs("v1.1 3\njpg 512 2049\njpg 3584 512\ncls 6656 1\n", &real,
 		"sample 0 is bytes 0 to 2560, but the index has 2049 bytes of it at 512");
 
@@ -274,7 +280,8 @@ static void lies_of_dali(void)
 		  "member 1, of sample 0, has 1 bytes at 2048, but in the index sample "
 		  "1, 512 bytes at 3584");
 	CHECK_EQ(sfs_index_import_agrees_members(&f, real.members, 1, &err), -EBADMSG);
-	CHECK_HAS(err.text, "the samples of the shard have 1 members, but the index has 3");
+	CHECK_HAS(err.text,
+		  "the samples of the shard have 1 members, but the index has 3");
 	sfs_index_import_done(&f);
 	tar_done(&t);
 }

@@ -185,8 +185,7 @@ static void bad_ones(void)
 	char longer[3000];
 	struct sfs_error err = {0};
 
-	refused("[ds]\nsorce = x\n",
-		".ini:2: no option 'sorce'; did you mean 'source'?");
+	refused("[ds]\nsorce = x\n", ".ini:2: no option 'sorce'; did you mean 'source'?");
 	refused("sed = 7\n", ".ini:1: no option 'sed'; did you mean 'seed'?");
 	refused("\n\nseed = x\n", ".ini:3: option 'seed': 'x' is not a number");
 	refused("[ds]\nsource = a.tar\nlanes = 0\n", ".ini:3: option 'lanes'");

@@ -13,7 +13,8 @@ static void tell(struct sfs_strbuf *t, const char *text, size_t n, struct sfs_er
 	static const char marks[] = "!.{}[]K$#tf0";
 	struct sfs_json json;
 	enum sfs_json_token token;
-	/* In memory of just its size, so that sanitizers see every read beyond its end. */
+	/* In memory of just its size, so that sanitizers see every read beyond its end.
+	 */
 	sfs_autofree char *exact = sfs_malloc(n ? n : 1);
 
 	memcpy(exact, text, n);
@@ -146,7 +147,9 @@ static void nesting(void)
 	for (i = 0; i < SFS_JSON_DEPTH; i++)
 		sfs_strbuf_puts(&text, i % 3 ? "[" : "{\"a\":");
 	for (i = SFS_JSON_DEPTH - 1; i >= 0; i--)
-		sfs_strbuf_puts(&text, i % 3 ? "]" : i == SFS_JSON_DEPTH - 1 ? "1}" : "}");
+		sfs_strbuf_puts(&text, i % 3			 ? "]"
+				       : i == SFS_JSON_DEPTH - 1 ? "1}"
+								 : "}");
 	tell(&t, text.s, text.n, &err);
 	CHECK_EQ(t.s[t.n - 1], '.');
 	sfs_strbuf_done(&t);

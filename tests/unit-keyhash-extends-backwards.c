@@ -32,8 +32,8 @@ static void goes_on(void)
 		CHECK(sfs_keyhash_prepend(sfs_keyhash(name + cut, n - cut), name, cut) ==
 		      sfs_keyhash(name, n));
 	}
-	CHECK(sfs_keyhash_prepend(sfs_keyhash_prepend(sfs_keyhash("000001", 6), "/", 1), "train-7", 7) ==
-	      sfs_keyhash("train-7/000001", 14));
+	CHECK(sfs_keyhash_prepend(sfs_keyhash_prepend(sfs_keyhash("000001", 6), "/", 1),
+				  "train-7", 7) == sfs_keyhash("train-7/000001", 14));
 }
 
 /* Keys of a dataset that count upwards do not collide. */
@@ -51,7 +51,8 @@ static void no_collisions(void)
 	char key[32];
 
 	for (i = 0; i < n; i++)
-		hashes[i] = sfs_keyhash(key, (size_t)snprintf(key, sizeof key, "%09zu", i));
+		hashes[i] =
+			sfs_keyhash(key, (size_t)snprintf(key, sizeof key, "%09zu", i));
 	qsort(hashes, n, sizeof *hashes, by_value);
 	for (i = 1; i < n; i++)
 		CHECK(hashes[i - 1] != hashes[i]);

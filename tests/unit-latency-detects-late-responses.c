@@ -32,7 +32,8 @@ static void needs_enough(void)
 	CHECK(sfs_latency_late_ns(&t, MIB) >= 10 * SFS_NS_PER_MS);
 	CHECK(sfs_latency_late_ns(&t, MIB) <= 11 * SFS_NS_PER_MS);
 	CHECK_EQ(sfs_latency_late_ns(&t, 4 * MIB), 0); /* may take longer */
-	CHECK_EQ(sfs_latency_late_ns(&t, MIB / 4), sfs_latency_late_ns(&t, MIB)); /* may not */
+	CHECK_EQ(sfs_latency_late_ns(&t, MIB / 4),
+		 sfs_latency_late_ns(&t, MIB)); /* may not */
 }
 
 /* Of 128 answers one may be slower than what is late. */

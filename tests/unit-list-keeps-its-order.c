@@ -25,7 +25,7 @@ static void push_and_pop(void)
 	sfs_list_init(&head);
 	CHECK(sfs_list_is_empty(&head));
 	CHECK(sfs_list_pop(&head) == NULL);
-	SFS_EACH(it, &head, struct item, link)
+	SFS_EACH (it, &head, struct item, link)
 		seen++;
 	CHECK_EQ(seen, 0);
 
@@ -34,7 +34,7 @@ static void push_and_pop(void)
 		sfs_list_push(&head, &items[i].link);
 		CHECK(sfs_link_is_in(&items[i].link));
 	}
-	SFS_EACH(it, &head, struct item, link)
+	SFS_EACH (it, &head, struct item, link)
 		CHECK_EQ(it->number, seen++);
 	CHECK_EQ(seen, 3);
 
@@ -50,7 +50,10 @@ static void push_and_pop(void)
 
 static void move(void)
 {
-	struct item items[4] = {{.number = 0}, {.number = 1}, {.number = 2}, {.number = 3}};
+	struct item items[4] = {{.number = 0},
+				{.number = 1},
+				{.number = 2},
+				{.number = 3}};
 	struct sfs_link a, b;
 
 	sfs_list_init(&a);
@@ -92,10 +95,11 @@ static void random_operations(void)
 			} else {
 				sfs_link_remove(&items[k].link);
 			}
-			memmove(model + at, model + at + 1, sizeof *model * (size_t)(--n - at));
+			memmove(model + at, model + at + 1,
+				sizeof *model * (size_t)(--n - at));
 		}
 		i = 0;
-		SFS_EACH(it, &head, struct item, link)
+		SFS_EACH (it, &head, struct item, link)
 			CHECK_EQ(it->number, model[i++]);
 		CHECK_EQ(i, n);
 	}

@@ -30,7 +30,8 @@ static void follows(struct sfs_threadpool *pool)
 	CHECK(!sfs_next_epoch_is_likely(&next, 1, all));
 	sfs_next_epoch_note(&next, 0, all);
 	sfs_next_epoch_note(&next, 0, all);
-	CHECK(!sfs_next_epoch_is_likely(&next, 0, all)); /* nothing comes before epoch 0 */
+	CHECK(!sfs_next_epoch_is_likely(&next, 0,
+					all)); /* nothing comes before epoch 0 */
 	CHECK(sfs_next_epoch_is_likely(&next, 1, all));
 	CHECK(!sfs_next_epoch_is_likely(&next, 2, all));
 	CHECK(!sfs_next_epoch_is_likely(&next, 1, rank_0)); /* of another share */

@@ -192,7 +192,8 @@ static void tried_again(void)
 	CHECK(!sfs_oversize_piece_is_here(piece(0)));
 	end(of_piece(0), 0);
 	CHECK(sfs_oversize_piece_is_here(piece(0)));
-	CHECK_STR((const char *)sfs_oversize_piece_at(piece(0), AT_PREFIX, &n), "train-0");
+	CHECK_STR((const char *)sfs_oversize_piece_at(piece(0), AT_PREFIX, &n),
+		  "train-0");
 	CHECK_EQ(n_failed[0] + n_failed[1], 2);
 	finish();
 }

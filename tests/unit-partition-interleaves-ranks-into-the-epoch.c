@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Whatever is permuted: an epoch has each sample once; taking one of each rank in turn is
  * the epoch, cut or extended by `equal`, for every number of ranks that divides the
- * lanes; a rank's workers in turn are the rank.  Dealt lanes go at paces of their own, and a
- * rank is what it has of the epoch, in its sequence. */
+ * lanes; a rank's workers in turn are the rank.  Dealt lanes go at paces of their own,
+ * and a rank is what it has of the epoch, in its sequence. */
 #include "epochs.h"
 #include "order/iterate.h"
 

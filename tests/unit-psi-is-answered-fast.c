@@ -31,8 +31,7 @@ static void parsing(void)
 
 	for (i = 0; i < SFS_COUNT(nonsense); i++)
 		CHECK_EQ(sfs_psi_parse(nonsense[i]), SFS_PSI_UNKNOWN);
-	CHECK_EQ(sfs_psi_parse(
-			 "some avg10=0.00 avg60=9.00 avg300=0.00 total=1\n" FULL),
+	CHECK_EQ(sfs_psi_parse("some avg10=0.00 avg60=9.00 avg300=0.00 total=1\n" FULL),
 		 0);
 	CHECK_EQ(sfs_psi_parse("some avg10=0.07 avg60=9.00\n" FULL), 7);
 	CHECK_EQ(sfs_psi_parse("some avg10=12.34 avg60=9.00\n" FULL), 1234);

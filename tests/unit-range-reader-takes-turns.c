@@ -65,9 +65,9 @@ static struct sfs_range grab_of(uint64_t offset, uint64_t n)
 {
 	n_ended = 0;
 	return (struct sfs_range){.shard = &shard,
-				 .offset = offset,
-				 .n_bytes = n,
-				 .done = on_grab};
+				  .offset = offset,
+				  .n_bytes = n,
+				  .done = on_grab};
 }
 
 /* ---- tests ---- */

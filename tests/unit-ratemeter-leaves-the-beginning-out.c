@@ -108,7 +108,7 @@ static void many_marks(void)
 	sfs_ratemeter_begin(&m, 10 * S, 0, (struct sfs_cpu){0});
 	for (ms = 1; ms <= 4000; ms++)
 		sfs_ratemeter_mark(&m, ms * MS, ms < 2000 ? 1 : 1 + (ms - 2000) * 30,
-			       (struct sfs_cpu){0});
+				   (struct sfs_cpu){0});
 	/* Of the last three seconds, two had 30 a ms. */
 	CHECK(fabs(sfs_ratemeter_recent(&m) - 20000) < 1500);
 }

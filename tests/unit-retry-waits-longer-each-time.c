@@ -7,9 +7,10 @@
 /* The mean delay of the n-th failure in a row; any chance lies within half of it. */
 static void doubles(void)
 {
-	static const uint64_t wanted[] = {200, 400, 800, 1600, 3200, 6400, 10000, 10000, 10000};
-	static const uint64_t chances[] = {0,	  1,	    99,		   12345,
-					   99999, 1ULL << 63, UINT64_MAX - 1, UINT64_MAX};
+	static const uint64_t wanted[] = {200,	400,   800,   1600, 3200,
+					  6400, 10000, 10000, 10000};
+	static const uint64_t chances[] = {
+		0, 1, 99, 12345, 99999, 1ULL << 63, UINT64_MAX - 1, UINT64_MAX};
 	uint64_t delay, least, most, chance;
 	size_t i, k;
 
@@ -62,8 +63,8 @@ static void gives_up(void)
 
 static void server_says(void)
 {
-	static const int64_t far_too_long[] = {121,	   86400,	  1LL << 32,
-					       1LL << 61, INT64_MAX / 1000, INT64_MAX};
+	static const int64_t far_too_long[] = {
+		121, 86400, 1LL << 32, 1LL << 61, INT64_MAX / 1000, INT64_MAX};
 	struct sfs_retry retry = {0};
 	uint64_t delay;
 	size_t i;

@@ -88,14 +88,16 @@ static void finds(size_t n)
 		CHECK_EQ(sfs_sample_table_find(&t, n, places[i + 1] - 1), i + 1);
 
 		CHECK_EQ(sfs_sample_table_at(&t, n, extents[i].start), i);
-		CHECK_EQ(sfs_sample_table_at(&t, n, extents[i].start + extents[i].n_bytes - 1),
+		CHECK_EQ(sfs_sample_table_at(&t, n,
+					     extents[i].start + extents[i].n_bytes - 1),
 			 i);
-		CHECK_EQ(sfs_sample_table_at(&t, n, extents[i].start + extents[i].n_bytes),
+		CHECK_EQ(sfs_sample_table_at(&t, n,
+					     extents[i].start + extents[i].n_bytes),
 			 i + 1);
 		if (i > 0) /* between two samples: the next */
 			CHECK_EQ(sfs_sample_table_at(&t, n,
-					      extents[i - 1].start +
-						      extents[i - 1].n_bytes),
+						     extents[i - 1].start +
+							     extents[i - 1].n_bytes),
 				 i);
 	}
 	CHECK_EQ(sfs_sample_table_find(&t, n, places[n]), n);

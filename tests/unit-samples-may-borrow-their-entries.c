@@ -5,14 +5,16 @@
 #include "base/threadpool.h"
 #include "made-indexes.h"
 
-static void says_the_same(const struct sfs_sample_table *a, const struct sfs_sample_table *b)
+static void says_the_same(const struct sfs_sample_table *a,
+			  const struct sfs_sample_table *b)
 {
 	uint64_t i, n = sfs_sample_table_n(a), at;
 
 	CHECK_EQ(sfs_sample_table_n(b), n);
 	CHECK_EQ(sfs_sample_table_state(b), SFS_SAMPLE_TABLE_WHOLE);
 	for (i = 0; i < n; i++) {
-		struct sfs_sample_table_sample s = sfs_sample_table_get(a, i), o = sfs_sample_table_get(b, i);
+		struct sfs_sample_table_sample s = sfs_sample_table_get(a, i),
+					       o = sfs_sample_table_get(b, i);
 
 		CHECK_EQ(o.start, s.start);
 		CHECK_EQ(o.n_bytes, s.n_bytes);
@@ -20,7 +22,8 @@ static void says_the_same(const struct sfs_sample_table *a, const struct sfs_sam
 		CHECK(o.key_hash == s.key_hash && o.has_global == s.has_global);
 		if (i % 97 == 0 || n - i < 3) {
 			at = s.start + s.n_bytes - 1;
-			CHECK_EQ(sfs_sample_table_at(b, n, at), sfs_sample_table_at(a, n, at));
+			CHECK_EQ(sfs_sample_table_at(b, n, at),
+				 sfs_sample_table_at(a, n, at));
 			CHECK_EQ(sfs_sample_table_find(b, n, s.place + 1),
 				 sfs_sample_table_find(a, n, s.place + 1));
 		}
@@ -32,8 +35,10 @@ static void borrows(uint64_t n)
 {
 	struct sfs_sample_table grown, borrowed = {0};
 	uint64_t shard_bytes = make_table(&grown, n);
-	sfs_autofree void *entries = sfs_malloc(n > 0 ? n * SFS_SAMPLE_TABLE_ENTRY_BYTES : 1);
-	sfs_autofree void *again = sfs_malloc(n > 0 ? n * SFS_SAMPLE_TABLE_ENTRY_BYTES : 1);
+	sfs_autofree void *entries =
+		sfs_malloc(n > 0 ? n * SFS_SAMPLE_TABLE_ENTRY_BYTES : 1);
+	sfs_autofree void *again =
+		sfs_malloc(n > 0 ? n * SFS_SAMPLE_TABLE_ENTRY_BYTES : 1);
 
 	sfs_sample_table_copy(&grown, n, entries);
 	CHECK(sfs_sample_table_is_sound(entries, n, shard_bytes));
@@ -64,8 +69,8 @@ static bool sound(struct entry a, struct entry b, uint64_t n_blocks)
 {
 	struct entry entries[2] = {a, b};
 
-	return sfs_sample_table_is_sound((const struct sfs_sample_table_entry *)entries, 2,
-				  512 * n_blocks);
+	return sfs_sample_table_is_sound((const struct sfs_sample_table_entry *)entries,
+					 2, 512 * n_blocks);
 }
 
 #define E(start, end) ((struct entry){start, end, 7})

@@ -22,7 +22,7 @@ static struct sfs_waiter *pending[N];
 static int n_begun;
 
 static int scan(struct sfs_header_scanner *s, struct sfs_shard *shard,
-		  struct sfs_waiter *waiter)
+		struct sfs_waiter *waiter)
 {
 	CHECK(!pending[shard->index]);
 	pending[shard->index] = waiter;

@@ -263,7 +263,8 @@ static void cut_off(void)
 	/* Within the last member, whose key says that the sample before is complete. */
 	damaged(last + 512, last, wanted.n - 1, "after the end of the shard");
 	damaged(end - 512, last, wanted.n - 1, "after the end of the shard");
-	damaged(end - 1, last, wanted.n - 1, "after the end of the shard"); /* its padding */
+	damaged(end - 1, last, wanted.n - 1,
+		"after the end of the shard"); /* its padding */
 	/* Within a header: of which sample? */
 	damaged(last + 1, last, wanted.n - 2, "ends within a header");
 	damaged(last + 100, last, wanted.n - 2, "ends within a header");

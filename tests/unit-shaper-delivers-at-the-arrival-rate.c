@@ -36,7 +36,7 @@ static void take(struct world *w, uint64_t up_to)
 	while (w->taken + MIB <= w->usable && w->taken + MIB <= up_to &&
 	       w->next_ns <= w->now_ns) {
 		w->next_ns = sfs_shaper_ask(&w->even, MIB, w->usable - w->taken, w->came,
-					  w->memory, w->now_ns);
+					    w->memory, w->now_ns);
 		if (w->next_ns > 0) {
 			CHECK(w->next_ns > w->now_ns);
 			return;

@@ -165,8 +165,8 @@ static void says_what_it_does_not_know_yet(void)
 	answers[0] = -ENOENT;
 	sizes = begin(600, false);
 	answer(1); /* the one that has failed */
-	CHECK_HAS(said(sizes),
-		  "1 of the first 112 shards that answered is missing: http://host/0.tar: ");
+	CHECK_HAS(said(sizes), "1 of the first 112 shards that answered is missing: "
+			       "http://host/0.tar: ");
 	end(sizes);
 }
 

@@ -16,22 +16,23 @@
 
 static const struct sfs_netpath disk = {.n_parallel = 8};
 static const struct sfs_netpath loopback = {.n_parallel = 12,
-					 .rtt_ns = 50000,
-					 .wait_ns = 200000,
-					 .bytes_per_s = 4000 * MB_PER_S};
+					    .rtt_ns = 50000,
+					    .wait_ns = 200000,
+					    .bytes_per_s = 4000 * MB_PER_S};
 static const struct sfs_netpath lan = {.n_parallel = 6,
-				    .rtt_ns = 300000,
-				    .wait_ns = 500000,
-				    .bytes_per_s = 240 * MB_PER_S};
+				       .rtt_ns = 300000,
+				       .wait_ns = 500000,
+				       .bytes_per_s = 240 * MB_PER_S};
 static const struct sfs_netpath store = {.n_parallel = 64,
-				      .rtt_ns = 500000,
-				      .wait_ns = 30 * SFS_NS_PER_MS,
-				      .bytes_per_s = 1500 * MB_PER_S};
+					 .rtt_ns = 500000,
+					 .wait_ns = 30 * SFS_NS_PER_MS,
+					 .bytes_per_s = 1500 * MB_PER_S};
 static const struct sfs_netpath ocean = {.n_parallel = 48,
-				      .rtt_ns = 150 * SFS_NS_PER_MS,
-				      .wait_ns = 151 * SFS_NS_PER_MS,
-				      .bytes_per_s = 240 * MB_PER_S};
-static const struct sfs_netpath unknown = {.n_parallel = 16, .rtt_ns = 150 * SFS_NS_PER_MS};
+					 .rtt_ns = 150 * SFS_NS_PER_MS,
+					 .wait_ns = 151 * SFS_NS_PER_MS,
+					 .bytes_per_s = 240 * MB_PER_S};
+static const struct sfs_netpath unknown = {.n_parallel = 16,
+					   .rtt_ns = 150 * SFS_NS_PER_MS};
 
 static void parts_are_slabs_that_the_budget_has_room_for(void)
 {
@@ -80,7 +81,7 @@ static void slow_connections_get_small_parts(void)
 static void more_are_asked_for_than_run(void)
 {
 	static const struct sfs_netpath *const paths[] = {&disk, &loopback, &lan, &store,
-						       &unknown};
+							  &unknown};
 	uint64_t part;
 	size_t i;
 
@@ -121,7 +122,7 @@ static void near_streams_hold_little(void)
 static void streams_may_hold_what_their_lanes_do(void)
 {
 	static const struct sfs_netpath *const paths[] = {&disk, &loopback, &lan, &store,
-						       &ocean};
+							  &ocean};
 	uint64_t lanes, n, block;
 	size_t i;
 
@@ -131,7 +132,7 @@ static void streams_may_hold_what_their_lanes_do(void)
 				n = part(paths[i], lanes);
 				CHECK(sfs_sizing_stream(paths[i], lanes, block, n) >=
 				      lanes * (sfs_sizing_lane(paths[i], lanes, block,
-								n) +
+							       n) +
 					       block / 2 + n / 2));
 			}
 }

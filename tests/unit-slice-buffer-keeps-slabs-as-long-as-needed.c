@@ -82,7 +82,8 @@ static void comes_and_goes(void)
 {
 	begin(0);
 	CHECK_EQ(run->requested, 0);
-	CHECK_EQ(sfs_slice_buffer_state(run, 0, 100), SFS_SLICE_BUFFER_EXPECTED); /* not asked for yet */
+	CHECK_EQ(sfs_slice_buffer_state(run, 0, 100),
+		 SFS_SLICE_BUFFER_EXPECTED); /* not asked for yet */
 	expect(0, 3);
 	CHECK_EQ(run->requested, 3 * SLAB);
 	CHECK_EQ(run->n_held, 3);
@@ -133,7 +134,8 @@ static void live(void)
 	CHECK_EQ(sfs_slice_buffer_live_bytes(run), 3 * SLAB);
 	sfs_slice_buffer_hold(run, SLAB - 512, 1024);
 	sfs_slice_buffer_hold(run, SLAB + 512, 512);
-	sfs_slice_buffer_hold(run, 3 * SLAB - 512, 1024); /* half of it is still to be asked for */
+	sfs_slice_buffer_hold(run, 3 * SLAB - 512,
+			      1024); /* half of it is still to be asked for */
 	CHECK_EQ(sfs_slice_buffer_live_bytes(run), 3 * SLAB + 1024 + 512 + 512);
 	sfs_slice_buffer_assign(run, 3 * SLAB + 512);
 	CHECK_EQ(sfs_slice_buffer_live_bytes(run), 1024 + 512 + 512);
@@ -238,7 +240,8 @@ static void what_did_not_come(void)
 	CHECK_EQ(run->n_missing, 3);
 	CHECK(sfs_slice_buffer_missing(run, 0, 2 * SLAB, &offset, &n));
 	CHECK(offset == SLAB && n == 2 * SLAB);
-	CHECK(!sfs_slice_buffer_missing(run, 0, SLAB - 1, &offset, &n)); /* no slab fits */
+	CHECK(!sfs_slice_buffer_missing(run, 0, SLAB - 1, &offset,
+					&n)); /* no slab fits */
 	CHECK_EQ(sfs_account_take(&account, 2 * SLAB), 0);
 	sfs_slice_buffer_expect(run, SLAB, 2 * SLAB);
 	CHECK(sfs_slice_buffer_missing(run, 0, 1 << 30, &offset, &n));
@@ -347,7 +350,9 @@ static void edits(void)
 		expect(0, 2);
 		arrive(0, 2);
 		copy(SLAB - shift, &t, true);
-		CHECK_EQ(sfs_slice_buffer_rewrite(run, SLAB - shift, t.n, "train-0", &at, &err), 0);
+		CHECK_EQ(sfs_slice_buffer_rewrite(run, SLAB - shift, t.n, "train-0", &at,
+						  &err),
+			 0);
 		for (pos = 0; pos < t.n; pos += entry.next) {
 			CHECK_EQ(tar_rewrite(t.bytes + pos, t.n - pos, "train-0", &entry,
 					     &err),
@@ -368,7 +373,8 @@ static void edits(void)
 	memset(longest.bytes + 1024 + AT_PREFIX, 'p', 155);
 	tar_sum(longest.bytes + 1024);
 	copy(SLAB - 1024, &longest, true);
-	CHECK_EQ(sfs_slice_buffer_rewrite(run, SLAB - 1024, longest.n, "train-0", &at, &err),
+	CHECK_EQ(sfs_slice_buffer_rewrite(run, SLAB - 1024, longest.n, "train-0", &at,
+					  &err),
 		 -ENAMETOOLONG);
 	CHECK_EQ(at, SLAB);
 	CHECK_HAS(err.text, "train-0/");
@@ -471,7 +477,8 @@ static void at_random(uint64_t seed)
 			if (i + n > N_SLABS || sfs_account_take(&account, n * SLAB) < 0)
 				break;
 			sfs_slice_buffer_expect(run, i * SLAB,
-				       i + n < N_SLABS ? n * SLAB : SIZE - i * SLAB);
+						i + n < N_SLABS ? n * SLAB
+								: SIZE - i * SLAB);
 			arrive(i, n);
 			i += n;
 			break;
@@ -492,12 +499,14 @@ static void at_random(uint64_t seed)
 			if (n_open == 0)
 				break;
 			k = sfs_rng_below(&r, n_open);
-			CHECK_EQ(sfs_slice_buffer_state(run, samples[k].start, samples[k].n),
+			CHECK_EQ(sfs_slice_buffer_state(run, samples[k].start,
+							samples[k].n),
 				 SFS_SLICE_BUFFER_HERE);
 			for (slab = samples[k].start;
 			     slab < samples[k].start + samples[k].n;
 			     slab = (slab / SLAB + 1) * SLAB)
-				CHECK_EQ(*sfs_slice_buffer_at(run, slab, &n), slab / SLAB + 1);
+				CHECK_EQ(*sfs_slice_buffer_at(run, slab, &n),
+					 slab / SLAB + 1);
 			sfs_slice_buffer_release(run, samples[k].start, samples[k].n);
 			samples[k] = samples[--n_open];
 		}

@@ -13,7 +13,8 @@ static void is(const char *s, const char *wanted)
 {
 	struct sfs_strbuf t = {0};
 
-	/* In memory of just its size, so that sanitizers see every read beyond its end. */
+	/* In memory of just its size, so that sanitizers see every read beyond its end.
+	 */
 	sfs_autofree char *exact = sfs_strdup(s);
 
 	sfs_strbuf_json(&t, exact);
@@ -28,7 +29,8 @@ static void known_strings(void)
 	is("train-000000.tar", "\"train-000000.tar\"");
 	is("a\"b\\c/", "\"a\\\"b\\\\c/\"");
 	is("\n\r\t\x1b[2J\x7f\x01", "\"\\u000a\\u000d\\u0009\\u001b[2J\\u007f\\u0001\"");
-	is("\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80", "\"\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80\"");
+	is("\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80",
+	   "\"\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80\"");
 	is("\xed\x9f\xbf\xee\x80\x80", "\"\xed\x9f\xbf\xee\x80\x80\"");
 	is("\xf4\x8f\xbf\xbf", "\"\xf4\x8f\xbf\xbf\"");
 }
@@ -37,9 +39,9 @@ static void not_utf8(void)
 {
 	is("\xff", "\"" FFFD "\"");
 	is("a\x80z", "\"a" FFFD "z\"");
-	is("\xc0\xaf", "\"" FFFD FFFD "\"");	     /* '/' written too long */
-	is("\xe0\x80\xaf", "\"" FFFD FFFD FFFD "\""); /* likewise */
-	is("\xed\xa0\x80", "\"" FFFD FFFD FFFD "\""); /* a surrogate */
+	is("\xc0\xaf", "\"" FFFD FFFD "\"");		       /* '/' written too long */
+	is("\xe0\x80\xaf", "\"" FFFD FFFD FFFD "\"");	       /* likewise */
+	is("\xed\xa0\x80", "\"" FFFD FFFD FFFD "\"");	       /* a surrogate */
 	is("\xf4\x90\x80\x80", "\"" FFFD FFFD FFFD FFFD "\""); /* behind U+10FFFF */
 	is("\xf5\x80\x80\x80", "\"" FFFD FFFD FFFD FFFD "\"");
 	/* Cut off at the end. */
@@ -84,7 +86,8 @@ static bool is_valid_json_string(const char *s)
 				return false;
 			c = c << 6 | (p[i] & 0x3f);
 		}
-		if ((n > 1 && c < least[n]) || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		if ((n > 1 && c < least[n]) || c > 0x10ffff ||
+		    (c >= 0xd800 && c < 0xe000))
 			return false;
 		p += n;
 	}
@@ -93,9 +96,10 @@ static bool is_valid_json_string(const char *s)
 
 static void random_bytes(void)
 {
-	static const unsigned char edges[] = {0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0,
-					      0xc1, 0xc2, 0xdf, 0xe0, 0xed, 0xef, 0xf0, 0xf4,
-					      0xf5, 0xff, '"',	'\\', '\n', 'a'};
+	static const unsigned char edges[] = {0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0,
+					      0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0,
+					      0xed, 0xef, 0xf0, 0xf4, 0xf5, 0xff,
+					      '"',  '\\', '\n', 'a'};
 	struct sfs_rng r = {1};
 	char name[20];
 	size_t n, i;
@@ -104,8 +108,9 @@ static void random_bytes(void)
 	for (round = 0; round < 20000; round++) {
 		n = sfs_rng_below(&r, sizeof name);
 		for (i = 0; i < n; i++)
-			name[i] = round % 2 ? (char)(1 + sfs_rng_below(&r, 255)) :
-					      (char)edges[sfs_rng_below(&r, sizeof edges)];
+			name[i] = round % 2
+					  ? (char)(1 + sfs_rng_below(&r, 255))
+					  : (char)edges[sfs_rng_below(&r, sizeof edges)];
 		name[n] = 0;
 
 		struct sfs_strbuf t = {0};

@@ -16,7 +16,8 @@ static int parse(const char *text, struct sfs_uri *uri, struct sfs_error *err)
 	return sfs_uri_parse(exact, uri, err);
 }
 
-static void check_field(const char *text, const char *field, const char *got, const char *wanted)
+static void check_field(const char *text, const char *field, const char *got,
+			const char *wanted)
 {
 	if ((!got && !wanted) || (got && wanted && strcmp(got, wanted) == 0))
 		return;
@@ -39,47 +40,52 @@ static void good_ones(void)
 		{"../t\xc3\xbcr.tar", SFS_SCHEME_FILE, "../t\xc3\xbcr.tar", NULL, NULL,
 		 "../t\xc3\xbcr.tar"},
 		{"C:/x.tar", SFS_SCHEME_FILE, "C:/x.tar", NULL, NULL, "C:/x.tar"},
-		{"dir/http://x", SFS_SCHEME_FILE, "dir/http://x", NULL, NULL, "dir/http://x"},
+		{"dir/http://x", SFS_SCHEME_FILE, "dir/http://x", NULL, NULL,
+		 "dir/http://x"},
 		{"1http://x", SFS_SCHEME_FILE, "1http://x", NULL, NULL, "1http://x"},
 		{"http:/x", SFS_SCHEME_FILE, "http:/x", NULL, NULL, "http:/x"},
 
-		{"file:///a/b%20c.tar", SFS_SCHEME_FILE, "/a/b c.tar", NULL, NULL, "/a/b c.tar"},
+		{"file:///a/b%20c.tar", SFS_SCHEME_FILE, "/a/b c.tar", NULL, NULL,
+		 "/a/b c.tar"},
 		{"FILE://LocalHost/a%2", SFS_SCHEME_FILE, "/a%2", NULL, NULL, "/a%2"},
 		{"file:///a%zz%4", SFS_SCHEME_FILE, "/a%zz%4", NULL, NULL, "/a%zz%4"},
 
 		{"http://host/a.tar", SFS_SCHEME_HTTP, "http://host/a.tar", NULL,
 		 "http://host:80", "/a.tar"},
-		{"HTTPS://Host.Example/A.tar", SFS_SCHEME_HTTPS, "https://Host.Example/A.tar",
-		 NULL, "https://host.example:443", "/A.tar"},
+		{"HTTPS://Host.Example/A.tar", SFS_SCHEME_HTTPS,
+		 "https://Host.Example/A.tar", NULL, "https://host.example:443",
+		 "/A.tar"},
 		{"http://host:8080", SFS_SCHEME_HTTP, "http://host:8080/", NULL,
 		 "http://host:8080", ""},
-		{"http://host?x=1", SFS_SCHEME_HTTP, "http://host/?x=1", NULL, "http://host:80",
-		 ""},
-		{"http://host#part", SFS_SCHEME_HTTP, "http://host/", NULL, "http://host:80", ""},
+		{"http://host?x=1", SFS_SCHEME_HTTP, "http://host/?x=1", NULL,
+		 "http://host:80", ""},
+		{"http://host#part", SFS_SCHEME_HTTP, "http://host/", NULL,
+		 "http://host:80", ""},
 		{"http://host:65535/a?b=c&d=%2F#e?f", SFS_SCHEME_HTTP,
 		 "http://host:65535/a?b=c&d=%2F", NULL, "http://host:65535", "/a"},
-		{"http://host/a#b?c", SFS_SCHEME_HTTP, "http://host/a", NULL, "http://host:80",
-		 "/a"},
+		{"http://host/a#b?c", SFS_SCHEME_HTTP, "http://host/a", NULL,
+		 "http://host:80", "/a"},
 
 		/* IPv6 */
-		{"http://[::1]/x", SFS_SCHEME_HTTP, "http://[::1]/x", NULL, "http://[::1]:80",
-		 "/x"},
+		{"http://[::1]/x", SFS_SCHEME_HTTP, "http://[::1]/x", NULL,
+		 "http://[::1]:80", "/x"},
 		{"https://[2001:DB8::1]:8443/x", SFS_SCHEME_HTTPS,
-		 "https://[2001:DB8::1]:8443/x", NULL, "https://[2001:db8::1]:8443", "/x"},
+		 "https://[2001:DB8::1]:8443/x", NULL, "https://[2001:db8::1]:8443",
+		 "/x"},
 		{"http://u:p@[::1]:81/x", SFS_SCHEME_HTTP, "http://[::1]:81/x", "u:p",
 		 "http://[::1]:81", "/x"},
 
 		/* Users are kept apart. */
-		{"http://me@host/x", SFS_SCHEME_HTTP, "http://host/x", "me", "http://host:80",
-		 "/x"},
+		{"http://me@host/x", SFS_SCHEME_HTTP, "http://host/x", "me",
+		 "http://host:80", "/x"},
 		{"http://m%65:p%40ss%2Fw@host:81/x", SFS_SCHEME_HTTP, "http://host:81/x",
 		 "me:p@ss/w", "http://host:81", "/x"},
-		{"http://a@b@host/x", SFS_SCHEME_HTTP, "http://host/x", "a@b", "http://host:80",
-		 "/x"},
+		{"http://a@b@host/x", SFS_SCHEME_HTTP, "http://host/x", "a@b",
+		 "http://host:80", "/x"},
 		{"http://host/x@y:z@w", SFS_SCHEME_HTTP, "http://host/x@y:z@w", NULL,
 		 "http://host:80", "/x@y:z@w"},
-		{"https://host/path@2x.tar", SFS_SCHEME_HTTPS, "https://host/path@2x.tar", NULL,
-		 "https://host:443", "/path@2x.tar"},
+		{"https://host/path@2x.tar", SFS_SCHEME_HTTPS, "https://host/path@2x.tar",
+		 NULL, "https://host:443", "/path@2x.tar"},
 		{"http://nas:8080/set@1.2/me@example.com/x.tar", SFS_SCHEME_HTTP,
 		 "http://nas:8080/set@1.2/me@example.com/x.tar", NULL, "http://nas:8080",
 		 "/set@1.2/me@example.com/x.tar"},
@@ -93,26 +99,27 @@ static void good_ones(void)
 		 "/a b\t\xc3\xbc\"<>.tar"},
 
 		/* The path is decoded where that is harmless. */
-		{"http://h/a%20b/t%C3%BCr.tar", SFS_SCHEME_HTTP, "http://h/a%20b/t%C3%BCr.tar",
-		 NULL, "http://h:80", "/a b/t\xc3\xbcr.tar"},
-		{"http://h/%2e%2E%2e/x%2Etar", SFS_SCHEME_HTTP, "http://h/%2e%2E%2e/x%2Etar",
-		 NULL, "http://h:80", "/.../x.tar"},
+		{"http://h/a%20b/t%C3%BCr.tar", SFS_SCHEME_HTTP,
+		 "http://h/a%20b/t%C3%BCr.tar", NULL, "http://h:80",
+		 "/a b/t\xc3\xbcr.tar"},
+		{"http://h/%2e%2E%2e/x%2Etar", SFS_SCHEME_HTTP,
+		 "http://h/%2e%2E%2e/x%2Etar", NULL, "http://h:80", "/.../x.tar"},
 		{"http://h/%2541", SFS_SCHEME_HTTP, "http://h/%2541", NULL, "http://h:80",
 		 "/%41"},
 		{"http://h/a%20b%2Fc", SFS_SCHEME_HTTP, "http://h/a%20b%2Fc", NULL,
 		 "http://h:80", "/a%20b%2Fc"},
 		{"http://h/%20/%2e%2e/x", SFS_SCHEME_HTTP, "http://h/%20/%2e%2e/x", NULL,
 		 "http://h:80", "/%20/%2e%2e/x"},
-		{"http://h/%20/.%2e", SFS_SCHEME_HTTP, "http://h/%20/.%2e", NULL, "http://h:80",
-		 "/%20/.%2e"},
-		{"http://h/%2E/%20x", SFS_SCHEME_HTTP, "http://h/%2E/%20x", NULL, "http://h:80",
-		 "/%2E/%20x"},
-		{"http://h/a%00%20b", SFS_SCHEME_HTTP, "http://h/a%00%20b", NULL, "http://h:80",
-		 "/a%00%20b"},
-		{"http://h/a%0A%20b", SFS_SCHEME_HTTP, "http://h/a%0A%20b", NULL, "http://h:80",
-		 "/a%0A%20b"},
-		{"http://h/a%7f%20b", SFS_SCHEME_HTTP, "http://h/a%7f%20b", NULL, "http://h:80",
-		 "/a%7f%20b"},
+		{"http://h/%20/.%2e", SFS_SCHEME_HTTP, "http://h/%20/.%2e", NULL,
+		 "http://h:80", "/%20/.%2e"},
+		{"http://h/%2E/%20x", SFS_SCHEME_HTTP, "http://h/%2E/%20x", NULL,
+		 "http://h:80", "/%2E/%20x"},
+		{"http://h/a%00%20b", SFS_SCHEME_HTTP, "http://h/a%00%20b", NULL,
+		 "http://h:80", "/a%00%20b"},
+		{"http://h/a%0A%20b", SFS_SCHEME_HTTP, "http://h/a%0A%20b", NULL,
+		 "http://h:80", "/a%0A%20b"},
+		{"http://h/a%7f%20b", SFS_SCHEME_HTTP, "http://h/a%7f%20b", NULL,
+		 "http://h:80", "/a%7f%20b"},
 		{"http://h/%zz%4", SFS_SCHEME_HTTP, "http://h/%zz%4", NULL, "http://h:80",
 		 "/%zz%4"},
 	};
@@ -213,9 +220,10 @@ static void check_sound(const char *text, const struct sfs_uri *uri)
 static void random_ones(void)
 {
 	static const char *const parts[] = {
-		"http://", "https://", "file://", "://", "host", "/", "/", ".", "..", ":",
-		"80",	   "@",	       "%2f",	  "%2E", "%00",	 "%", "[", "]", "::1", "?",
-		"#",	   " ",	       "\n",	  "\xc3\xbc", "~", "\"", "a",
+		"http://", "https://", "file://",  "://", "host", "/",	 "/",
+		".",	   "..",       ":",	   "80",  "@",	  "%2f", "%2E",
+		"%00",	   "%",	       "[",	   "]",	  "::1",  "?",	 "#",
+		" ",	   "\n",       "\xc3\xbc", "~",	  "\"",	  "a",
 	};
 	struct sfs_rng r = {1};
 	struct sfs_error err;

@@ -152,8 +152,8 @@ static CURLcode set_common(const struct sfs_fetch_options *o, CURL *easy)
 	curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	/* Each connection asks again for the addresses of a name and takes any of them, so
-	 * that they are spread; a cached answer would lead all to one. */
+	/* Each connection asks again for the addresses of a name and takes any of them,
+	 * so that they are spread; a cached answer would lead all to one. */
 	curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
 	curl_easy_setopt(easy, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
 	/* At exit, do not wait for a name server that does not answer. */
