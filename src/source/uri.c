@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct {
+static const struct scheme {
 	const char *name;
 	enum sfs_scheme scheme;
 	int port;
@@ -177,10 +177,12 @@ static int parse_port(const char *p, const char *end)
 }
 
 /* Fill uri->origin from "host[:port]". */
-static int set_origin(const char *shown, const char *host, size_t n, const char *scheme,
-		      int port, struct sfs_uri *uri, struct sfs_error *err)
+static int set_origin(const char *shown, const char *host, size_t n,
+		      const struct scheme *scheme, struct sfs_uri *uri,
+		      struct sfs_error *err)
 {
 	const char *colon = memrchr(host, ':', n), *end = host + n, *p;
+	int port = scheme->port;
 	char *c;
 
 	if (colon && memchr(colon, ']', (size_t)(end - colon)))
@@ -204,13 +206,13 @@ static int set_origin(const char *shown, const char *host, size_t n, const char 
 			return sfs_error_set(err, -EINVAL,
 					     "'%s' has a character that no host name has",
 					     shown);
-	uri->origin = sfs_asprintf("%s://%.*s:%d", scheme, (int)n, host, port);
+	uri->origin = sfs_asprintf("%s://%.*s:%d", scheme->name, (int)n, host, port);
 	for (c = uri->origin; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	return 0;
 }
 
-static int parse_http(const char *shown, const char *rest, const char *scheme, int port,
+static int parse_http(const char *shown, const char *rest, const struct scheme *scheme,
 		      struct sfs_uri *uri, struct sfs_error *err)
 {
 	size_t n_authority = strcspn(rest, "/?#"), n_path, n_all;
@@ -220,14 +222,14 @@ static int parse_http(const char *shown, const char *rest, const char *scheme, i
 	struct sfs_strbuf url = {0};
 	int ret;
 
-	ret = set_origin(shown, host, (size_t)(path - host), scheme, port, uri, err);
+	ret = set_origin(shown, host, (size_t)(path - host), scheme, uri, err);
 	if (ret < 0)
 		return ret;
 	n_path = strcspn(path, "?#");
 	n_all = strcspn(path, "#");
 	if (at)
 		uri->user = percent_decode(rest, (size_t)(at - rest));
-	sfs_strbuf_printf(&url, "%s://%.*s%s", scheme, (int)(path - host), host,
+	sfs_strbuf_printf(&url, "%s://%.*s%s", scheme->name, (int)(path - host), host,
 			  n_path == 0 ? "/" : "");
 	add_encoded(&url, path, n_all);
 	uri->location = url.s;
@@ -259,8 +261,7 @@ int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *e
 		if (uri.scheme == SFS_SCHEME_FILE)
 			ret = parse_file_url(shown, text + n + 3, &uri, err);
 		else
-			ret = parse_http(shown, text + n + 3, schemes[i].name,
-					 schemes[i].port, &uri, err);
+			ret = parse_http(shown, text + n + 3, &schemes[i], &uri, err);
 	}
 	if (ret < 0)
 		sfs_uri_done(&uri);
