@@ -17,6 +17,7 @@ import tarfile
 KEY = re.compile(r"^((?:.*/|)[^.]+)[.]([^/]*)$")  # webdataset 1.0.2, tariterators.py
 META = re.compile(r"__[^/]*__($|/)")
 BIG = 1 << 22
+HUGE = 1 << 40  # tarfile would seek there for hours, though the file has long ended
 M64 = (1 << 64) - 1
 
 
@@ -51,6 +52,8 @@ def by_tarfile(path):
     try:
         with tarfile.open(path, "r|") as tar:
             for info in tar:
+                if info.size > HUGE:
+                    return members, "a size that no file has"
                 if has_times_for_prefix(path, info):
                     return members, "times in place of a prefix"
                 if not info.isreg() or not is_wanted(info.name):
