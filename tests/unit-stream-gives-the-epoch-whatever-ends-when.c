@@ -101,16 +101,19 @@ static uint64_t up_to_2_to(unsigned bits)
 
 /* ---- what a read needs ---- */
 
-static uint64_t after(uint32_t shard, uint64_t end)
+static uint64_t after(const struct naive_epoch *e, uint32_t shard, uint64_t end)
 {
 	const struct naive_shard *s = &m.shards[shard];
 	size_t i;
 
-	/* The sample after it, because only its header says where this one ends. */
+	/* The sample after it, because only its header says where this one ends.  In a
+	 * dealt lane the one after that, too: a block ends where the next sample begins,
+	 * and its table has a sample when the header after it was read. */
 	for (i = 0; i < s->n; i++)
 		if (s->samples[i].begin >= end)
-			return s->samples[i].end;
-	return s->tar.n;
+			break;
+	i += e->dues != NULL;
+	return i < s->n ? s->samples[i].end : s->tar.n;
 }
 
 /* The time of the last sample that begins below `end`; all of it, if there are only zeros
@@ -145,7 +148,7 @@ static uint64_t due_end(const struct naive_epoch *e, uint32_t shard, uint64_t ti
 static bool is_needed(const struct naive_epoch *e, uint64_t end, uint32_t shard,
 		      uint64_t offset)
 {
-	uint64_t last = after(shard, 0); /* a lane may have to know that it is empty */
+	uint64_t last = after(e, shard, 0); /* a lane may have to know that it is empty */
 	uint64_t time = time_of(e, end), due;
 	size_t i, k;
 
@@ -162,7 +165,7 @@ static bool is_needed(const struct naive_epoch *e, uint64_t end, uint32_t shard,
 			    e->places[k].block == e->places[i].block &&
 			    e->places[k].sample->end > last)
 				last = e->places[k].sample->end;
-	return offset < after(shard, last);
+	return offset < after(e, shard, last);
 }
 
 static bool may_fail(const struct tried *t)
