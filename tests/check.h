@@ -7,33 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                                                \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__,      \
-				#condition);                                            \
-			exit(1);                                                        \
-		}                                                                       \
+#define CHECK(condition)                                                           \
+	do {                                                                       \
+		if (!(condition)) {                                                \
+			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, \
+				#condition);                                       \
+			exit(1);                                                   \
+		}                                                                  \
 	} while (0)
 
-#define CHECK_EQ(got, wanted)                                                           \
-	do {                                                                            \
-		long long got_ = (long long)(got), wanted_ = (long long)(wanted);       \
-		if (got_ != wanted_) {                                                  \
-			fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__,      \
-				__LINE__, #got, got_, wanted_);                         \
-			exit(1);                                                        \
-		}                                                                       \
+#define CHECK_EQ(got, wanted)                                                      \
+	do {                                                                       \
+		long long got_ = (long long)(got), wanted_ = (long long)(wanted);  \
+		if (got_ != wanted_) {                                             \
+			fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, \
+				__LINE__, #got, got_, wanted_);                    \
+			exit(1);                                                   \
+		}                                                                  \
 	} while (0)
 
-#define CHECK_STR(got, wanted)                                                          \
-	do {                                                                            \
-		const char *got_ = (got), *wanted_ = (wanted);                          \
-		if (!got_ || strcmp(got_, wanted_) != 0) {                              \
-			fprintf(stderr, "%s:%d: %s is '%s', not '%s'\n", __FILE__,      \
-				__LINE__, #got, got_ ? got_ : "(NULL)", wanted_);       \
-			exit(1);                                                        \
-		}                                                                       \
+#define CHECK_STR(got, wanted)                                                     \
+	do {                                                                       \
+		const char *got_ = (got), *wanted_ = (wanted);                     \
+		if (!got_ || strcmp(got_, wanted_) != 0) {                         \
+			fprintf(stderr, "%s:%d: %s is '%s', not '%s'\n", __FILE__, \
+				__LINE__, #got, got_ ? got_ : "(NULL)", wanted_);  \
+			exit(1);                                                   \
+		}                                                                  \
 	} while (0)
 
 /* Does the text hold these words? */

@@ -89,6 +89,23 @@ static bool on_barrier(struct sfs_task *task)
 	return true;
 }
 
+struct sfs_stream *world_open(struct world *w, const struct world_settings *settings,
+			      struct naive_epoch *ret_epoch)
+{
+	const struct sfs_share all = {0, 1, 1};
+
+	naive_epoch_make(ret_epoch, &settings->epoch, 0, all);
+	world_start(w, settings);
+	return sfs_stream_open(&w->streams, 0, all);
+}
+
+void world_close(struct world *w, struct sfs_stream *stream, struct naive_epoch *epoch)
+{
+	sfs_stream_close(stream);
+	world_stop(w);
+	naive_epoch_done(epoch);
+}
+
 void world_settle(struct world *w)
 {
 	w->barrier.run = on_barrier;
@@ -192,6 +209,16 @@ int world_result(struct world_read *r, const struct naive_epoch *epoch)
 		sfs_read_release(&r->read);
 	}
 	return r->err;
+}
+
+struct sfs_request *world_other_than(struct world *w, const struct sfs_object *late)
+{
+	struct sfs_request *r;
+	size_t i = 0;
+
+	while ((r = scripted_nth(w->source, i)) != NULL && r->object == late)
+		i++;
+	return r;
 }
 
 void world_end_all(struct world *w, int err)

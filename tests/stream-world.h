@@ -44,6 +44,13 @@ void world_start(struct world *w, const struct world_settings *settings);
 /* Everything must have been closed.  Checks that all memory was given back. */
 void world_stop(struct world *w);
 
+/* Start it, and open the whole of epoch 0, which must be *ret_epoch. */
+struct sfs_stream *world_open(struct world *w, const struct world_settings *settings,
+			      struct naive_epoch *ret_epoch);
+
+/* Close that stream, and stop. */
+void world_close(struct world *w, struct sfs_stream *stream, struct naive_epoch *epoch);
+
 /* The pool's only thread has done what was posted so far, and what followed from that. */
 void world_settle(struct world *w);
 
@@ -69,6 +76,9 @@ int world_result(struct world_read *r, const struct naive_epoch *epoch);
 
 /* Do the pieces of an answer hold the bytes of the epoch? */
 bool world_is_right(const struct sfs_read *read, const struct naive_epoch *epoch);
+
+/* The oldest pending request of another object than `late`; NULL: none. */
+struct sfs_request *world_other_than(struct world *w, const struct sfs_object *late);
 
 /* End what is pending, oldest first, until nothing is. */
 void world_end_all(struct world *w, int err);

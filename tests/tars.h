@@ -139,8 +139,8 @@ static inline void tar_end(struct tar *t)
 	tar_grow(t, 2 * BLOCK);
 }
 
-/* Rewrite the header group at `bytes`, of which all n are at hand.  0: *ret_entry says what
- * it was; sfs_tar_entry_done() frees it. */
+/* Rewrite the header group at `bytes`, of which all n are at hand.  0: *ret_entry says
+ * what it was; sfs_tar_entry_done() frees it. */
 static inline int tar_rewrite(unsigned char *bytes, size_t n, const char *folder,
 			      struct sfs_tar_entry *ret_entry, struct sfs_error *err)
 {

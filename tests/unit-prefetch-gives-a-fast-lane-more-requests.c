@@ -29,16 +29,10 @@ static size_t n_pending(const struct sfs_object *object)
 static void end_others(const struct sfs_object *late)
 {
 	struct sfs_request *r;
-	size_t i = 0;
 
-	while ((r = scripted_nth(w.source, i)) != NULL) {
-		if (r->object == late) {
-			i++;
-			continue;
-		}
+	while ((r = world_other_than(&w, late)) != NULL) {
 		scripted_end(w.source, r, 0);
 		world_settle(&w);
-		i = 0;
 	}
 }
 
@@ -54,7 +48,6 @@ int main(void)
 			 .wait_ns = 100 * SFS_NS_PER_MS,
 			 .bytes_per_s = 16 * MIB},
 	};
-	const struct sfs_share all = {0, 1, 1};
 	const struct sfs_object *large;
 	struct naive_epoch epoch;
 	struct sfs_stream *stream;
@@ -69,10 +62,8 @@ int main(void)
 	sfs_rng_init(&rng, (const uint64_t[]){3}, 1);
 	for (i = 0; i < N_LANES; i++)
 		naive_shard_make(&shards[i], i, &rng, i == 0 ? 20000 : 300, 0, 0);
-	naive_epoch_make(&epoch, &settings.epoch, 0, all);
-	world_start(&w, &settings);
+	stream = world_open(&w, &settings, &epoch);
 	large = &w.runtime.shards.shards[0].object;
-	stream = sfs_stream_open(&w.streams, 0, all);
 
 	for (offset = 0; offset < 16 * MIB; offset += MIB) {
 		world_read(&w, &read, stream, offset, MIB);
@@ -84,9 +75,7 @@ int main(void)
 		CHECK_EQ(world_result(&read, &epoch), 0);
 	}
 	CHECK(most >= 4);
-	sfs_stream_close(stream);
-	world_stop(&w);
-	naive_epoch_done(&epoch);
+	world_close(&w, stream, &epoch);
 	for (i = 0; i < N_LANES; i++)
 		naive_shard_done(&shards[i]);
 	return 0;

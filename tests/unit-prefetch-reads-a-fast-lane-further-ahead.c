@@ -130,7 +130,6 @@ int main(void)
 		.stream_bytes = 96 * MIB,
 		.path = path,
 	};
-	const struct sfs_share all = {0, 1, 1};
 	struct sfs_rng rng;
 	uint64_t at = 0;
 	uint32_t i;
@@ -140,20 +139,16 @@ int main(void)
 	sfs_rng_init(&rng, (const uint64_t[]){5}, 1);
 	for (i = 0; i < N_SHARDS; i++)
 		naive_shard_make(&shards[i], i, &rng, 900, 0, 0);
-	naive_epoch_make(&epoch, &settings.epoch, 0, all);
-	world_start(&w, &settings);
+	stream = world_open(&w, &settings, &epoch);
 	CHECK_EQ(sfs_sizing_part(&path, w.runtime.budget.limit_bytes, N_LANES),
 		 256 * KIB);
-	stream = sfs_stream_open(&w.streams, 0, all);
 
 	read_up_to(&at, 1000);
 	check_lanes(at);
 	read_up_to(&at, 4 * MIB);
 	check_lanes(at);
 
-	sfs_stream_close(stream);
-	world_stop(&w);
-	naive_epoch_done(&epoch);
+	world_close(&w, stream, &epoch);
 	for (i = 0; i < N_SHARDS; i++)
 		naive_shard_done(&shards[i]);
 	return 0;

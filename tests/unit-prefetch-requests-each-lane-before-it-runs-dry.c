@@ -52,7 +52,6 @@ int main(void)
 			  .n_shards = N_LANES},
 		.stream_bytes = 64 << 20,
 	};
-	const struct sfs_share all = {0, 1, 1};
 	const struct sfs_object *late;
 	struct naive_epoch epoch;
 	struct sfs_stream *stream;
@@ -66,9 +65,7 @@ int main(void)
 	sfs_rng_init(&rng, (const uint64_t[]){3}, 1);
 	for (i = 0; i < N_LANES; i++)
 		naive_shard_make(&shards[i], i, &rng, 4000, 0, 0);
-	naive_epoch_make(&epoch, &settings.epoch, 0, all);
-	world_start(&w, &settings);
-	stream = sfs_stream_open(&w.streams, 0, all);
+	stream = world_open(&w, &settings, &epoch);
 
 	world_read(&w, &read, stream, 0, 1000);
 	world_settle(&w);
@@ -77,16 +74,10 @@ int main(void)
 
 	/* The lane of the first sample is late; all others get whatever they request. */
 	late = object(epoch.places[0].sample->shard);
-	for (i = 0; i < scripted_n(w.source);) {
-		r = scripted_nth(w.source, i);
-		if (r->object == late) {
-			i++;
-			continue;
-		}
+	while ((r = world_other_than(&w, late)) != NULL) {
 		scripted_end(w.source, r, 0);
 		world_settle(&w);
 		check_in_flight();
-		i = 0;
 	}
 	CHECK(!world_is_answered(&read));
 	for (i = 0; (r = scripted_nth(w.source, i)) != NULL; i++) {
@@ -100,9 +91,7 @@ int main(void)
 
 	world_end_all(&w, 0);
 	CHECK_EQ(world_result(&read, &epoch), 0);
-	sfs_stream_close(stream);
-	world_stop(&w);
-	naive_epoch_done(&epoch);
+	world_close(&w, stream, &epoch);
 	for (i = 0; i < N_LANES; i++)
 		naive_shard_done(&shards[i]);
 	return 0;

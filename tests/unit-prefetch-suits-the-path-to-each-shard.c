@@ -52,7 +52,6 @@ int main(void)
 		.stream_bytes = 64 << 20,
 		.path = near,
 	};
-	const struct sfs_share all = {0, 1, 1};
 	struct naive_epoch epoch;
 	struct sfs_stream *stream;
 	struct world_read read;
@@ -64,12 +63,10 @@ int main(void)
 	sfs_rng_init(&rng, (const uint64_t[]){3}, 1);
 	for (i = 0; i < N_LANES; i++)
 		naive_shard_make(&shards[i], i, &rng, 4000, 0, 0);
-	naive_epoch_make(&epoch, &settings.epoch, 0, all);
-	world_start(&w, &settings);
+	stream = world_open(&w, &settings, &epoch);
 	sfs_netpath_store(&far_record, &far);
 	for (i = 0; i < N_FAR; i++)
 		atomic_store(&object(i)->path, &far_record);
-	stream = sfs_stream_open(&w.streams, 0, all);
 
 	world_read(&w, &read, stream, 0, 1000);
 	world_settle(&w);
@@ -77,9 +74,7 @@ int main(void)
 
 	world_end_all(&w, 0);
 	CHECK_EQ(world_result(&read, &epoch), 0);
-	sfs_stream_close(stream);
-	world_stop(&w);
-	naive_epoch_done(&epoch);
+	world_close(&w, stream, &epoch);
 	for (i = 0; i < N_LANES; i++)
 		naive_shard_done(&shards[i]);
 	return 0;

@@ -18,15 +18,10 @@ void sfs_block_done(struct sfs_block *block)
 	*block = (struct sfs_block){0};
 }
 
-static bool is_dealt(const struct sfs_lane *lane)
-{
-	return lane->order->bases != NULL;
-}
-
 /* Of the next sample, if its shard has one more. */
 static uint64_t time_of_next(const struct sfs_lane *lane)
 {
-	if (!is_dealt(lane))
+	if (!sfs_order_is_dealt(lane->order))
 		return lane->number;
 	return sfs_order_time(lane->order, lane->lane,
 			      lane->ends[0] + lane->ends[1] + lane->ends[2]);
@@ -68,10 +63,9 @@ static bool is_at_end(const struct sfs_lane *lane)
 	       lane->index == sfs_slice_end(&slice, 0);
 }
 
-static int finish_block(const struct sfs_lane *lane, struct sfs_block *b)
+static void shuffle(const struct sfs_lane *lane, struct sfs_block *b)
 {
 	sfs_order_block(lane->order, lane->lane, b->piece, b->perm, b->n);
-	return 0;
 }
 
 static void add_end(struct sfs_lane *lane, uint64_t end)
@@ -88,7 +82,7 @@ static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 			 const struct sfs_sample_table *table, uint64_t n,
 			 struct sfs_block *b)
 {
-	const bool is_dealt = lane->order->bases != NULL;
+	const bool is_dealt = sfs_order_is_dealt(lane->order);
 	uint64_t in_table = sfs_sample_table_place(table, lane->index);
 	uint64_t place = lane->ends[2];
 	struct sfs_sample_table_sample s;
@@ -131,7 +125,7 @@ static void leave_slice(struct sfs_lane *lane, const struct sfs_slice *slice,
 			const struct sfs_sample_table *table)
 {
 	lane->m++;
-	if (is_dealt(lane))
+	if (sfs_order_is_dealt(lane->order))
 		lane->base = sfs_order_base(lane->order, lane->lane, lane->m);
 	else
 		lane->base += sfs_sample_table_place(table, sfs_slice_end(slice, 0)) -
@@ -150,7 +144,7 @@ void sfs_lane_set_ends(struct sfs_lane *lane, const struct sfs_sample_table *tab
 	uint64_t i = lane->index < 3 ? 0 : lane->index - 3;
 
 	lane->ends[0] = lane->ends[1] = lane->ends[2] = lane->base;
-	for (; is_dealt(lane) && i < lane->index; i++)
+	for (; sfs_order_is_dealt(lane->order) && i < lane->index; i++)
 		add_end(lane, lane->base + sfs_sample_table_end_of(table, i));
 }
 
@@ -186,13 +180,19 @@ int sfs_lane_form(struct sfs_lane *lane, const struct sfs_sample_tables *tables,
 		state = table ? sfs_sample_table_state(table) : SFS_SAMPLE_TABLE_GROWING;
 		n = table ? sfs_sample_table_n(table) : 0;
 		end = sfs_slice_end(&slice, n);
-		if (table && take_samples(lane, &slice, table, n < end ? n : end, block))
-			return finish_block(lane, block);
+		if (table &&
+		    take_samples(lane, &slice, table, n < end ? n : end, block)) {
+			shuffle(lane, block);
+			return 0;
+		}
 		if (state != SFS_SAMPLE_TABLE_WHOLE) {
 			*ret_shard = slice.shard;
 			return state == SFS_SAMPLE_TABLE_DAMAGED ? -EBADMSG : -EAGAIN;
 		}
 		leave_slice(lane, &slice, table);
 	}
-	return block->n > 0 ? finish_block(lane, block) : -ENODATA;
+	if (block->n == 0)
+		return -ENODATA;
+	shuffle(lane, block);
+	return 0;
 }

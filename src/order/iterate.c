@@ -41,7 +41,7 @@ void sfs_iterator_init(struct sfs_iterator *it, const struct sfs_order *order,
 		it->n_left = order->n_lanes;
 		return;
 	}
-	if (order->bases)
+	if (sfs_order_is_dealt(order))
 		it->span = 1;
 	else
 		it->span = order->n_lanes < N_TURNS ? N_TURNS / (order->n_lanes + 1) : 1;
@@ -134,7 +134,7 @@ static void have_window(struct sfs_iterator *it, uint64_t n)
 		return;
 	it->capacity = n < N_WINDOW ? N_WINDOW : (uint32_t)(n + n / 2);
 	it->window = sfs_reallocarray(it->window, it->capacity, sizeof *it->window);
-	if (!it->order->bases)
+	if (!sfs_order_is_dealt(it->order))
 		return;
 	it->keys = sfs_reallocarray(it->keys, it->capacity, sizeof *it->keys);
 	it->sorted = sfs_reallocarray(it->sorted, it->capacity, sizeof *it->sorted);
@@ -266,7 +266,7 @@ static void fill(struct sfs_iterator *it)
 {
 	uint32_t n = it->n_left, n_left = 0, k;
 	struct sfs_iterator_lane *lane;
-	bool is_dealt = it->order->bases != NULL;
+	bool is_dealt = sfs_order_is_dealt(it->order);
 
 	it->n_ahead = is_dealt ? it->n / (n + 1) + 2 : (uint32_t)it->span;
 	it->i = it->n = 0;

@@ -128,11 +128,6 @@ uint64_t sfs_locator_memory(const struct sfs_order *order)
 
 /* ---- what is known ---- */
 
-static bool is_dealt(const struct sfs_locator *map)
-{
-	return map->order->bases != NULL;
-}
-
 static bool is_complete(const struct sfs_locator_lane *ml)
 {
 	return ml->n_whole == ml->n_slices;
@@ -163,7 +158,8 @@ static uint32_t find_slice(const struct sfs_locator *map, uint32_t lane,
 static int find_place(const struct sfs_locator *map, uint32_t lane, uint64_t place,
 		      struct sfs_lane *ret_at, uint32_t *ret_shard)
 {
-	const uint64_t *places = is_dealt(map) ? map->order->bases : map->bytes_before;
+	const uint64_t *places =
+		sfs_order_is_dealt(map->order) ? map->order->bases : map->bytes_before;
 	uint32_t m = find_slice(map, lane, places, place);
 	size_t i = slice_of(map, lane, m);
 	const struct sfs_slice *slice = &map->order->slices[i];
@@ -175,7 +171,7 @@ static int find_place(const struct sfs_locator *map, uint32_t lane, uint64_t pla
 		return -EAGAIN;
 	end = sfs_slice_end(slice, sfs_sample_table_n(table));
 	ret_at->m = m;
-	if (is_dealt(map))
+	if (sfs_order_is_dealt(map->order))
 		ret_at->index = sfs_sample_table_from(table, end, place - places[i]);
 	else
 		ret_at->index = sfs_sample_table_find(
@@ -219,7 +215,7 @@ static int time_of(const struct sfs_locator *map, uint32_t lane, uint64_t number
 	uint32_t m;
 
 	*ret_time = number;
-	if (!is_dealt(map))
+	if (!sfs_order_is_dealt(map->order))
 		return 0;
 	m = find_slice(map, lane, map->n_before, number);
 	number -= map->n_before[slice_of(map, lane, m)];
@@ -343,8 +339,9 @@ static uint64_t bytes_to(const struct sfs_locator *map, size_t i,
 static uint64_t place_of(const struct sfs_locator *map, size_t i,
 			 const struct sfs_sample_table *table, uint64_t index)
 {
-	return is_dealt(map) ? map->order->bases[i] + sfs_sample_table_start(table, index)
-			     : bytes_to(map, i, table, index);
+	return sfs_order_is_dealt(map->order)
+		       ? map->order->bases[i] + sfs_sample_table_start(table, index)
+		       : bytes_to(map, i, table, index);
 }
 
 /* A block that is not the lane's first sample begins behind it. */
@@ -416,7 +413,8 @@ int sfs_locator_seek(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		leave_first(&at);
 	}
 	i = slice_of(map, lane, at.m);
-	at.base = is_dealt(map) ? map->order->bases[i] : map->bytes_before[i];
+	at.base = sfs_order_is_dealt(map->order) ? map->order->bases[i]
+						 : map->bytes_before[i];
 	sfs_lane_set_ends(&at, table_of(map, lane, at.m));
 	sfs_block_clear(ret_block);
 	ret = sfs_lane_form(&at, &map->tables, ret_block, ret_shard);
@@ -514,7 +512,7 @@ static int count_before(const struct sfs_locator *map, uint32_t lane, uint64_t t
 	uint32_t m;
 	size_t i;
 
-	if (!is_dealt(map) || (is_complete(ml) && time >= SFS_TIMES)) {
+	if (!sfs_order_is_dealt(map->order) || (is_complete(ml) && time >= SFS_TIMES)) {
 		*ret_n = lower(time, ml->n_known);
 		return 0;
 	}
@@ -627,7 +625,7 @@ static uint64_t last_time(const struct sfs_locator *map)
 
 	if (map->edge_time != SFS_NEVER)
 		return map->edge_time;
-	if (is_dealt(map))
+	if (sfs_order_is_dealt(map->order))
 		return SFS_TIMES;
 	for (l = 0; l < map->order->n_lanes; l++)
 		if (map->lanes[l].n_known > last)

@@ -19,12 +19,6 @@ static struct sfs_rng rng_of(const struct sfs_order *o, uint64_t lane, uint64_t 
 	return r;
 }
 
-/* The number of a lane in the whole epoch. */
-static uint64_t lane_of(const struct sfs_order *o, uint32_t lane)
-{
-	return o->share.first + lane * o->share.step;
-}
-
 static uint32_t *identity(uint32_t *a, size_t n)
 {
 	size_t i;
@@ -77,14 +71,15 @@ static void deal(struct sfs_order *o, const uint32_t *shards, const uint64_t *si
 	o->lane_start = sfs_calloc((size_t)o->n_lanes + 1, sizeof *o->lane_start);
 	o->paces = sfs_calloc(o->n_lanes, sizeof *o->paces);
 	for (l = 0; l < o->n_lanes; l++) {
-		for (i = lane_of(o, l), base = 0; i < n_shards; i += n_lanes) {
+		for (i = sfs_order_lane_number(o, l), base = 0; i < n_shards;
+		     i += n_lanes) {
 			o->slices[n] = (struct sfs_slice){.shard = shards[i],
 							  .n = SFS_SLICE_ALL};
 			o->bases[n++] = base;
 			base += sfs_tar_padded(sizes[shards[i]]);
 		}
 		o->lane_start[l + 1] = n;
-		r = rng_of(o, lane_of(o, l), 0, PURPOSE_PACE);
+		r = rng_of(o, sfs_order_lane_number(o, l), 0, PURPOSE_PACE);
 		o->paces[l].n_bytes = base;
 		o->paces[l].half =
 			(uint32_t)(SFS_TIMES / 4 + sfs_rng_below(&r, SFS_TIMES / 2));
@@ -184,7 +179,7 @@ uint64_t sfs_order_v_at(const struct sfs_order *o, uint32_t lane, uint64_t time)
 
 uint64_t sfs_order_due(const struct sfs_order *o, uint32_t lane, uint64_t place)
 {
-	if (o->paces)
+	if (sfs_order_is_dealt(o))
 		return sfs_order_time(o, lane, 3 * place);
 	return o->n_bytes > 0 ? scale(place, o->n_samples, o->n_bytes) : 0;
 }
@@ -228,6 +223,6 @@ void sfs_order_block(const struct sfs_order *o, uint32_t lane, uint64_t piece,
 	identity(perm, n);
 	if (n < 2)
 		return; /* many blocks of large samples: no number would be drawn */
-	r = rng_of(o, lane_of(o, lane), piece, PURPOSE_BLOCK);
+	r = rng_of(o, sfs_order_lane_number(o, lane), piece, PURPOSE_BLOCK);
 	sfs_rng_shuffle(&r, perm, n);
 }

@@ -116,6 +116,18 @@ void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settin
 		    struct sfs_share share);
 void sfs_order_done(struct sfs_order *o);
 
+/* Are its lanes whole shards, at paces of their own?  (Else they are equal.) */
+static inline bool sfs_order_is_dealt(const struct sfs_order *o)
+{
+	return o->bases != NULL;
+}
+
+/* The number of a lane in the whole epoch. */
+static inline uint64_t sfs_order_lane_number(const struct sfs_order *o, uint32_t lane)
+{
+	return o->share.first + lane * o->share.step;
+}
+
 /* Is each sample a segment, and so a slice and a block of its own?  (An epoch without
  * samples has no lanes either way.) */
 static inline bool sfs_order_is_single(const struct sfs_order *o)
@@ -127,8 +139,7 @@ static inline bool sfs_order_is_single(const struct sfs_order *o)
 static inline uint32_t sfs_order_number(const struct sfs_order *o, uint32_t lane,
 					uint32_t m)
 {
-	uint64_t position =
-		o->share.first + lane * o->share.step + (uint64_t)m * o->lanes;
+	uint64_t position = sfs_order_lane_number(o, lane) + (uint64_t)m * o->lanes;
 
 	return sfs_grid_at(&o->grid,
 			   (uint32_t)(position < o->grid.n ? position
@@ -166,16 +177,10 @@ static inline uint64_t sfs_order_memory(const struct sfs_order *o)
 		return n + sfs_numbering_memory(&o->numbering) +
 		       sfs_grid_memory(&o->grid);
 	n += sfs_order_slices(o) * sizeof *o->slices;
-	if (o->bases)
+	if (sfs_order_is_dealt(o))
 		n += sfs_order_slices(o) * sizeof *o->bases +
 		     o->n_lanes * sizeof *o->paces;
 	return n;
-}
-
-/* The i-th shard that was distributed, one to each lane in turn. */
-static inline uint32_t sfs_order_dealt(const struct sfs_order *o, uint32_t i)
-{
-	return sfs_order_slice(o, i % o->n_lanes, i / o->n_lanes).shard;
 }
 
 /* Is the m-th slice of the lane a block of its own, whatever its place?  All single

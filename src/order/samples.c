@@ -73,51 +73,43 @@ void sfs_sample_table_set_unverified(struct sfs_sample_table *t)
 	atomic_store_explicit(&t->is_unverified, true, memory_order_relaxed);
 }
 
-uint64_t sfs_sample_table_find(const struct sfs_sample_table *t, uint64_t n,
-			       uint64_t place)
+/* The first of n samples at which a number that rises with them is at least `least`; n
+ * if there is none. */
+static inline uint64_t first_at(const struct sfs_sample_table *t, uint64_t n,
+				uint64_t least,
+				uint64_t (*number)(const struct sfs_sample_table *,
+						   uint64_t))
 {
 	uint64_t low = 0, high = n, middle;
 
 	while (low < high) {
 		middle = low + (high - low) / 2;
-		if (sfs_sample_table_place(t, middle) < place)
+		if (number(t, middle) < least)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	return low;
+}
+
+uint64_t sfs_sample_table_find(const struct sfs_sample_table *t, uint64_t n,
+			       uint64_t place)
+{
+	return first_at(t, n, place, sfs_sample_table_place);
 }
 
 uint64_t sfs_sample_table_from(const struct sfs_sample_table *t, uint64_t n,
 			       uint64_t offset)
 {
-	uint64_t low = 0, high = n, middle;
-
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (sfs_sample_table_start(t, middle) < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_at(t, n, offset, sfs_sample_table_start);
 }
 
 uint64_t sfs_sample_table_at(const struct sfs_sample_table *t, uint64_t n,
 			     uint64_t offset)
 {
-	uint64_t low = 0, high = n, middle;
-	struct sfs_sample_table_sample s;
-
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		s = sfs_sample_table_get(t, middle);
-		if (s.start + s.n_bytes <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (offset == UINT64_MAX)
+		return n;
+	return first_at(t, n, offset + 1, sfs_sample_table_end_of);
 }
 
 bool sfs_sample_table_is_sound(const struct sfs_sample_table_entry *entries, uint64_t n,

@@ -44,7 +44,7 @@ struct sfs_prefetch {
 	struct sfs_prefetch_lane *forming;   /* whose tables may be looked at */
 	uint64_t part_bytes, lane_share;     /* as of the last sfs_prefetch_pump() */
 	uint64_t margin;		     /* see sfs_prefetch_lane_update() */
-	int64_t lead;			     /* a lane has enough for so much time */
+	int64_t lead; /* a lane with this much time ahead has enough */
 	int64_t *due; /* of each lane; SFS_PREFETCH_NOT_NOW: request nothing */
 	struct sfs_prefetch_lane lanes[];
 };

@@ -21,7 +21,7 @@ static uint64_t speed_of(const struct sfs_prefetch *p, uint32_t lane)
 	const struct sfs_pace *pace;
 	uint64_t time; /* that half of the lane takes */
 
-	if (!p->order->paces)
+	if (!sfs_order_is_dealt(p->order))
 		return 0;
 	pace = &p->order->paces[lane];
 	time = p->now + (uint64_t)p->lead / 2 < pace->half ? pace->half
@@ -160,9 +160,9 @@ uint32_t sfs_prefetch_n_left(const struct sfs_prefetch *p)
 
 int64_t sfs_prefetch_duration(const struct sfs_prefetch *p, uint64_t n_bytes)
 {
-	double speed = p->order->paces ? (double)p->speed / (double)SFS_TIMES
-				       : (double)sfs_prefetch_mean_bytes(p) *
-						 sfs_prefetch_n_left(p);
+	double speed = sfs_order_is_dealt(p->order) ? (double)p->speed / (double)SFS_TIMES
+						    : (double)sfs_prefetch_mean_bytes(p) *
+							      sfs_prefetch_n_left(p);
 	double time = (double)n_bytes / (speed > 0 ? speed : 1);
 
 	return time < (double)LONGEST ? (int64_t)time : LONGEST;
@@ -213,8 +213,8 @@ static int64_t equal_due(const struct sfs_prefetch *p,
 }
 
 /* How many requests of the lane may be in flight: of dealt lanes, a fast one has more. */
-static uint32_t max_in_flight(const struct sfs_prefetch *p,
-			      const struct sfs_prefetch_lane *lane)
+static uint32_t max_of_lane(const struct sfs_prefetch *p,
+			    const struct sfs_prefetch_lane *lane)
 {
 	uint32_t mean = p->max_lane_in_flight, n = mean;
 
@@ -233,10 +233,11 @@ void sfs_prefetch_lane_update(struct sfs_prefetch *p, struct sfs_prefetch_lane *
 	set_speed(p, lane);
 	*due = SFS_PREFETCH_NOT_NOW;
 	if (lane->has_ended || lane->damage || lane->has_failed ||
-	    lane->n_in_flight >= max_in_flight(p, lane))
+	    lane->n_in_flight >= max_of_lane(p, lane))
 		return;
-	*due = p->order->paces ? dealt_due(p, lane->at.lane, place_of(p, lane))
-			       : equal_due(p, lane, p->margin);
+	*due = sfs_order_is_dealt(p->order)
+		       ? dealt_due(p, lane->at.lane, place_of(p, lane))
+		       : equal_due(p, lane, p->margin);
 }
 
 int64_t sfs_prefetch_lane_needed(const struct sfs_prefetch *p,
@@ -244,7 +245,7 @@ int64_t sfs_prefetch_lane_needed(const struct sfs_prefetch *p,
 {
 	uint64_t piece;
 
-	if (!p->order->paces)
+	if (!sfs_order_is_dealt(p->order))
 		return equal_due(p, lane, 0);
 	piece = sfs_order_piece(p->order, place_of(p, lane));
 	return (int64_t)sfs_order_due(p->order, lane->at.lane,

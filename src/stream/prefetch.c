@@ -302,7 +302,7 @@ static uint64_t wanted_margin(const struct sfs_prefetch *p)
 	struct sfs_netpath path = slowest_path(p->runtime);
 
 	return sfs_sizing_margin(&path, block_bytes(p)) +
-	       (p->order->paces ? sfs_prefetch_mean_bytes(p) : 0);
+	       (sfs_order_is_dealt(p->order) ? sfs_prefetch_mean_bytes(p) : 0);
 }
 
 static void update_all(struct sfs_prefetch *p)
@@ -318,7 +318,9 @@ static void set_enough(struct sfs_prefetch *p)
 	struct sfs_netpath path = slowest_path(p->runtime);
 	uint64_t margin = wanted_margin(p), slack = p->margin / 8;
 
-	p->lead = sfs_prefetch_duration(p, sfs_sizing_lead(&path, p->part_bytes));
+	p->lead = sfs_prefetch_duration(p,
+					sfs_sizing_lead(&path, part_bytes_over(p->runtime,
+									       &path)));
 	if (margin <= p->margin + slack && margin + slack >= p->margin)
 		return;
 	p->margin = margin;

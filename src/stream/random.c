@@ -378,7 +378,7 @@ static void have_locator(struct sfs_random_reads *all)
 	if (all->has_locator)
 		return;
 	sfs_locator_init(&all->locator, all->order, &tables, sfs_shards_totals);
-	if (all->order->paces)
+	if (sfs_order_is_dealt(all->order))
 		make_schedule(all);
 	all->has_locator = true;
 }

@@ -35,7 +35,7 @@ static void read_config(const char *bytes, size_t n, const char *name,
 	MUST(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	got->ret = sfs_ini_read(path, name, &got->options, &got->sources,
-				   &got->has_section, &got->err);
+				&got->has_section, &got->err);
 	close(fd);
 	MUST(got->ret <= 0 && (got->ret == 0) == !got->err.text[0]);
 	MUST(got->ret == 0 || strncmp(got->err.text, path, strlen(path)) == 0);

@@ -24,11 +24,12 @@ static void rewrite_members(const struct sfs_index_import *f, uint64_t shard_byt
 		sfs_strbuf_puts(&text, f->members[i].sample == sample ? " " : "\n");
 		sample = f->members[i].sample;
 		sfs_strbuf_printf(&text, "x %" PRIu64 " %" PRIu64, f->members[i].data,
-				f->members[i].n_bytes);
+				  f->members[i].n_bytes);
 	}
 	sfs_strbuf_puts(&text, "\n");
 	MUST(sfs_index_import_parse(text.s, text.n, shard_bytes, &again, NULL) == 0);
-	MUST(sfs_index_import_agrees_members(f, again.members, again.n_members, NULL) == 0);
+	MUST(sfs_index_import_agrees_members(f, again.members, again.n_members, NULL) ==
+	     0);
 	sfs_index_import_done(&again);
 	sfs_strbuf_done(&text);
 }

@@ -160,7 +160,8 @@ static void note_sample(void *ctx, const struct sfs_extent *extent)
 	sfs_sample_table_add(&found->table, extent);
 }
 
-static bool same_sample(struct sfs_sample_table_sample a, struct sfs_sample_table_sample b)
+static bool same_sample(struct sfs_sample_table_sample a,
+			struct sfs_sample_table_sample b)
 {
 	return a.start == b.start && a.n_bytes == b.n_bytes && a.place == b.place &&
 	       a.key_hash == b.key_hash && a.has_global == b.has_global;

@@ -25,17 +25,17 @@ static void note_member(void *ctx, uint64_t start, const struct sfs_tar_entry *g
 	sfs_strbuf_add(log, g->name, g->n_name);
 	for (i = 0; i < g->odd.n_runs; i++)
 		sfs_strbuf_printf(log, " %llu+%llu",
-				(unsigned long long)g->odd.runs[i].offset,
-				(unsigned long long)g->odd.runs[i].n_bytes);
+				  (unsigned long long)g->odd.runs[i].offset,
+				  (unsigned long long)g->odd.runs[i].n_bytes);
 	sfs_strbuf_puts(log, "\n");
 }
 
 static void note_sample(void *ctx, const struct sfs_extent *extent)
 {
 	sfs_strbuf_printf(ctx, "sample %llu+%llu %llx %d\n",
-			(unsigned long long)extent->start,
-			(unsigned long long)extent->n_bytes,
-			(unsigned long long)extent->key_hash, extent->has_global);
+			  (unsigned long long)extent->start,
+			  (unsigned long long)extent->n_bytes,
+			  (unsigned long long)extent->key_hash, extent->has_global);
 }
 
 static void note_end(struct sfs_strbuf *log, const struct sfs_scan *scan)
@@ -43,7 +43,7 @@ static void note_end(struct sfs_strbuf *log, const struct sfs_scan *scan)
 	MUST(scan->is_complete == (scan->err == 0) && scan->pos <= scan->shard_bytes);
 	MUST((scan->err < 0) == (scan->error.text[0] != 0));
 	sfs_strbuf_printf(log, "end: %d at %llu: %s\n", scan->err,
-			(unsigned long long)scan->pos, scan->error.text);
+			  (unsigned long long)scan->pos, scan->error.text);
 }
 
 /* Feed n bytes at `at`, from memory of their own. */
@@ -72,7 +72,7 @@ static size_t piece_size(struct sfs_rng *rng, unsigned how)
 }
 
 static struct sfs_strbuf scan_in_pieces(const struct fuzz_tar *tar, unsigned seed,
-				      unsigned how)
+					unsigned how)
 {
 	struct sfs_strbuf log = {0};
 	struct sfs_scan_sink sink = {&log, note_member, note_sample};

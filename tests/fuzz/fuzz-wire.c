@@ -67,7 +67,8 @@ static int on_received(void *ctx, size_t n)
 
 static void run(struct sfs_http1 *conn, struct seen *s)
 {
-	static const struct sfs_http1_reader ops = {on_line, on_head, on_room, on_received};
+	static const struct sfs_http1_reader ops = {on_line, on_head, on_room,
+						    on_received};
 	int n_waiting = 0;
 
 	do {
