@@ -127,7 +127,9 @@ libshufflefs_la_SOURCES = \
 	src/stream/next-epoch.c src/stream/next-epoch.h \
 	src/stream/oversize.c src/stream/oversize.h \
 	src/stream/prefetch.c src/stream/prefetch.h \
-	src/stream/prefetch-internal.h src/stream/prefetch-lane.c src/stream/prefetch-part.c \
+	src/stream/prefetch-internal.h src/stream/prefetch-lane.c \
+	src/stream/prefetch-lanes.c src/stream/prefetch-lanes.h src/stream/prefetch-part.c \
+	src/stream/prefetch-singles.c \
 	src/stream/random.c src/stream/random.h \
 	src/stream/shaper.c src/stream/shaper.h \
 	src/stream/sizing.c src/stream/sizing.h \

@@ -16,7 +16,7 @@ static void append(struct sfs_rng *r)
 {
 	uint64_t n = l.tail, n_bytes = 512 * (1 + sfs_rng_below(r, 20));
 	struct sfs_mapped_extent *e =
-		sfs_extent_map_append(&l, (uint32_t)n % 7, n * 10, n_bytes);
+		sfs_extent_map_append(&l, n * 10, n_bytes);
 
 	CHECK(n < MAX);
 	CHECK(e == sfs_extent_map_at(&l, n));
@@ -35,7 +35,6 @@ static void is_there(uint64_t n)
 	CHECK_EQ(e->offset, offsets[n]);
 	CHECK_EQ(e->n_bytes, offsets[n + 1] - offsets[n]);
 	CHECK_EQ(e->start, n * 10);
-	CHECK_EQ(e->lane, n % 7);
 	CHECK_EQ(e->err, -(int)n);
 	CHECK_EQ(sfs_extent_map_find(&l, e->offset), n);
 	CHECK_EQ(sfs_extent_map_find(&l, e->offset + e->n_bytes - 1), n);

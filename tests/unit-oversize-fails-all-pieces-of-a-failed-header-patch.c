@@ -128,7 +128,7 @@ static void begin(const struct tar *t)
 	CHECK_EQ(sfs_account_open(&account, &runtime.budget, BUDGET / 2, true, NULL), 0);
 	sfs_extent_map_init(&extents, 0);
 	sfs_oversize_init(&oversize, &runtime, &account, &extents, &owner);
-	sfs_oversize_append(&oversize, 0, &sample, true);
+	sfs_oversize_append(&oversize, &sample, true);
 	CHECK_EQ(extents.tail, N_PIECES);
 	memset(n_failed, 0, sizeof n_failed);
 }

@@ -111,7 +111,7 @@ int main(void)
 	CHECK_EQ(sfs_account_open(&account, &w.runtime.budget, 0, true, NULL), 0);
 	sfs_extent_map_init(&extents, 0);
 	sfs_oversize_init(&oversize, &w.runtime, &account, &extents, &owner);
-	sfs_oversize_append(&oversize, 0, &sample, false);
+	sfs_oversize_append(&oversize, &sample, false);
 	CHECK_EQ(extents.tail, N_PIECES);
 
 	check_window();

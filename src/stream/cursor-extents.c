@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the extents say what the next bytes of the stream are.  The next sample
- * is that of the lane with the least time.  A lane whose next block is not whole yet has
- * the earliest time that its next sample can have, so it blocks only when that is the
- * least.  A sample that no lane holds is appended in pieces (oversize.h).
+ * is the prefetch's.  One that it does not hold is appended in pieces (oversize.h).
  *
  * A reader's next request most often begins where its last one ended.  But kernels ask
  * out of order and several readers share a cursor, so a little of what was delivered is
  * kept (back_bytes).
  *
- * When all lanes have ended, the extents must be exactly as long as the samples of all
+ * At the end, the extents must be exactly as long as the samples of all
  * shards together; if not, readers get EIO rather than a short epoch. */
 #include "stream/cursor-internal.h"
 
@@ -24,8 +22,7 @@
 void sfs_cursor_drop_extent(struct sfs_cursor *c, const struct sfs_mapped_extent *e)
 {
 	if (e->buffer)
-		sfs_prefetch_release(c->prefetch, e->lane, e->buffer, e->start,
-				     e->n_bytes);
+		sfs_prefetch_release(c->prefetch, e->buffer, e->start, e->n_bytes);
 	if (e->piece)
 		sfs_oversize_drop(&c->oversize, e->piece);
 }
@@ -62,43 +59,43 @@ void sfs_cursor_trim(struct sfs_cursor *c)
 						   : 0);
 }
 
-/* A sample that its lane holds. */
-static void append_held(struct sfs_cursor *c, uint32_t lane,
-			const struct sfs_block_sample *s, struct sfs_slice_buffer *buffer,
+/* A sample that a buffer holds. */
+static void append_held(struct sfs_cursor *c, const struct sfs_prefetch_next *next,
 			bool is_renamed)
 {
+	const struct sfs_block_sample *s = next->sample;
+	struct sfs_shard *shard = &c->runtime->shards.shards[s->shard];
 	struct sfs_mapped_extent *e =
-		sfs_extent_map_append(&c->extents, lane, s->start, s->n_bytes);
+		sfs_extent_map_append(&c->extents, next->start, s->n_bytes);
 	struct sfs_error why;
 	uint64_t at;
 
-	e->buffer = buffer;
-	if (s->is_unverified && sfs_slice_buffer_check(buffer, s, &at, &why) < 0) {
-		sfs_shard_note_lie(buffer->shard, at, why.text);
+	e->buffer = next->buffer;
+	if (s->is_unverified &&
+	    sfs_slice_buffer_check(next->buffer, next->start, s, &at, &why) < 0) {
+		sfs_shard_note_lie(shard, s->start + at, why.text);
 		e->err = -EIO;
 		return;
 	}
 	if (!is_renamed && !s->has_global)
 		return;
-	if (sfs_slice_buffer_rewrite(buffer, s->start, s->n_bytes,
-				     is_renamed ? buffer->shard->folder : NULL, &at,
-				     &why) < 0) {
-		sfs_header_patch_note(buffer->shard, at, why.text);
+	if (sfs_slice_buffer_rewrite(next->buffer, next->start, s->n_bytes,
+				     is_renamed ? shard->folder : NULL, &at, &why) < 0) {
+		sfs_header_patch_note(shard, s->start + at, why.text);
 		e->err = -EIO;
 	}
 }
 
-static void append(struct sfs_cursor *c, uint32_t lane, const struct sfs_block_sample *s,
-		   struct sfs_slice_buffer *buffer)
+static void append(struct sfs_cursor *c, const struct sfs_prefetch_next *next)
 {
-	bool is_renamed = sfs_runtime_renames(c->runtime, &c->key_before, s);
+	bool is_renamed = sfs_runtime_renames(c->runtime, &c->key_before, next->sample);
 
 	if (is_renamed)
 		atomic_fetch_add(&c->runtime->counters.renamed, 1);
-	if (buffer)
-		append_held(c, lane, s, buffer, is_renamed);
+	if (next->buffer)
+		append_held(c, next, is_renamed);
 	else
-		sfs_oversize_append(&c->oversize, lane, s, is_renamed);
+		sfs_oversize_append(&c->oversize, next->sample, is_renamed);
 	c->n_samples++;
 }
 
@@ -119,7 +116,7 @@ static uint64_t ahead_bytes(const struct sfs_cursor *c)
 	return AHEAD_BYTES + reserve + reserve / 4;
 }
 
-/* All lanes have ended: are all samples there? */
+/* The prefetch has come to the end: are all samples there? */
 static void complete(struct sfs_cursor *c)
 {
 	uint64_t sum = 0;
@@ -140,37 +137,27 @@ void sfs_cursor_extend(struct sfs_cursor *c)
 {
 	const uint64_t window = sfs_oversize_window(&c->oversize);
 	const uint64_t end = c->read_end + ahead_bytes(c);
-	const struct sfs_block_sample *s;
-	struct sfs_slice_buffer *buffer;
-	uint64_t time;
-	uint32_t lane;
+	struct sfs_prefetch_next next;
 	int ret;
 
-	c->blocked = UINT32_MAX;
+	c->is_blocked = false;
 	while (!c->is_complete && c->err == 0 && c->extents.end <= end) {
-		if (c->lanes.n == 0) {
+		ret = sfs_prefetch_peek(c->prefetch, &next);
+		if (ret == -ENODATA) {
 			complete(c);
 			return;
 		}
-		lane = sfs_merge_lane(&c->lanes);
-		ret = sfs_prefetch_peek(c->prefetch, lane, &s, &buffer);
-		time = sfs_prefetch_time(c->prefetch, lane);
-		if (time > sfs_merge_time(&c->lanes)) {
-			sfs_merge_set(&c->lanes, time); /* more is known now */
-			continue;
-		}
 		if (ret == -EAGAIN) {
-			c->blocked = lane;
+			c->is_blocked = true;
 			return;
 		}
 		if (ret < 0) {
 			c->err = -EIO;
 			return;
 		}
-		if (!buffer && c->extents.end > c->read_end + window)
+		if (!next.buffer && c->extents.end > c->read_end + window)
 			return;
-		append(c, lane, s, buffer);
-		sfs_prefetch_take(c->prefetch, lane);
-		sfs_merge_set(&c->lanes, sfs_prefetch_time(c->prefetch, lane));
+		append(c, &next);
+		sfs_prefetch_take(c->prefetch);
 	}
 }

@@ -4,7 +4,6 @@
 #ifndef SFS_CURSOR_INTERNAL_H
 #define SFS_CURSOR_INTERNAL_H
 
-#include "order/merge.h"
 #include "stream/cursor.h"
 #include "stream/oversize.h"
 #include "stream/prefetch.h"
@@ -27,9 +26,7 @@ struct sfs_cursor {
 	struct sfs_oversize oversize;
 
 	/* What comes next. */
-	struct sfs_merge lanes; /* which one has it; those that have not ended */
-	uint32_t
-		blocked; /* the lane that sfs_cursor_extend() stopped at, or UINT32_MAX */
+	bool is_blocked; /* sfs_cursor_extend() stopped at a sample that is not here */
 	uint64_t key_before;
 	uint64_t n_samples; /* appended */
 	bool is_complete;   /* the epoch ends where the extents end; zeros follow */
@@ -59,7 +56,7 @@ static inline uint64_t sfs_read_end(const struct sfs_read *read)
 
 /* ---- cursor-extents.c ---- */
 
-/* Append samples in the order of their times, until a lane blocks, the extents end far
+/* Append samples until the next one is not here, the extents end far
  * enough ahead of the reads, or the epoch ends. */
 void sfs_cursor_extend(struct sfs_cursor *c);
 
@@ -87,7 +84,7 @@ void sfs_cursor_fail(struct sfs_read *read, int err, struct sfs_deferred *out);
 /* Answer what can be answered, the oldest read first. */
 void sfs_cursor_serve(struct sfs_cursor *c, struct sfs_deferred *out);
 
-/* The lane that blocks failed: so do the reads that need more than there is.  The next
+/* What blocks failed: so do the reads that need more than there is.  The next
  * read tries again. */
 void sfs_cursor_fail_blocked(struct sfs_cursor *c, int err, struct sfs_deferred *out);
 

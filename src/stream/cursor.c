@@ -81,9 +81,9 @@ static enum sfs_wait find_wait(const struct sfs_cursor *c, uint64_t *ret_since_n
 		*ret_since_ns = c->early_since_ns;
 		return SFS_WAIT_NETWORK;
 	}
-	if (c->blocked == UINT32_MAX)
+	if (!c->is_blocked)
 		return SFS_WAIT_CPU;
-	return sfs_prefetch_wait_cause(c->prefetch, c->blocked, ret_since_ns);
+	return sfs_prefetch_wait_cause(c->prefetch, ret_since_ns);
 }
 
 static void update_waits(struct sfs_cursor *c, uint64_t now_ns)
@@ -125,7 +125,7 @@ static void take_part(struct sfs_cursor *c, struct sfs_part *part,
 		return;
 	sfs_cursor_extend(c);
 	sfs_cursor_serve(c, out);
-	if (loss.lane == c->blocked && sfs_prefetch_needs(c->prefetch, &loss))
+	if (c->is_blocked && sfs_prefetch_needs(c->prefetch, &loss))
 		sfs_cursor_fail_blocked(c, loss.err, out);
 }
 
@@ -149,30 +149,18 @@ static int start_prefetch(struct sfs_cursor *c, struct sfs_locator *locator,
 		.owner = {.ctx = c, .ended = on_part, .ready = wake},
 	};
 
-	int ret = sfs_prefetch_new(&settings, locator, at, &c->prefetch);
-	uint64_t time;
-	uint32_t l;
-
-	if (ret < 0)
-		return ret;
-	sfs_merge_init(&c->lanes, c->order->n_lanes);
-	for (l = 0; l < c->order->n_lanes; l++) {
-		time = sfs_prefetch_time(c->prefetch, l);
-		if (time != SFS_NEVER)
-			sfs_merge_add(&c->lanes, l, time);
-	}
-	return 0;
+	return sfs_prefetch_new(&settings, locator, at, &c->prefetch);
 }
 
-/* The lane that a read waits for.  UINT32_MAX: no read waits for a lane, but perhaps for
- * a piece of an oversize sample, or for its time. */
-static uint32_t blocking(const struct sfs_cursor *c)
+/* Does a read wait for the next sample?  (Not for a piece of an oversize one, or for its
+ * time.) */
+static bool is_awaited(const struct sfs_cursor *c)
 {
 	SFS_EACH (read, &c->waiting, struct sfs_read, link) {
 		if (sfs_read_end(read) > c->extents.end)
-			return c->blocked;
+			return c->is_blocked;
 	}
-	return UINT32_MAX;
+	return false;
 }
 
 static void go_on(struct sfs_cursor *c, struct sfs_deferred *out)
@@ -188,7 +176,7 @@ static void go_on(struct sfs_cursor *c, struct sfs_deferred *out)
 		if (c->is_held)
 			return;
 		sfs_oversize_start(&c->oversize, &c->waiting, c->front, out);
-	} while (sfs_prefetch_pump(c->prefetch, blocking(c), out));
+	} while (sfs_prefetch_pump(c->prefetch, is_awaited(c), out));
 }
 
 static uint32_t n_in_flight(const struct sfs_cursor *c)
@@ -207,7 +195,6 @@ static void cursor_free(struct sfs_cursor *c)
 	sfs_timer_unset(c->runtime->timers, &c->timer);
 	pthread_mutex_destroy(&c->arrived_lock);
 	sfs_link_remove(&c->link);
-	sfs_merge_done(&c->lanes);
 	sfs_extent_map_done(&c->extents);
 	sfs_oversize_done(&c->oversize);
 	free(c);
@@ -227,14 +214,15 @@ static void take_all(struct sfs_cursor *c, struct sfs_deferred *out)
 static void run(struct sfs_cursor *c, struct sfs_deferred *out)
 {
 	const struct sfs_link *first = c->waiting.next;
-	bool is_awaited = !sfs_list_is_empty(&c->waiting);
+	bool has_waiting = !sfs_list_is_empty(&c->waiting);
 	uint64_t end = c->extents.end, woken_ns = atomic_exchange(&c->woken_ns, 0);
 
-	if (is_awaited && woken_ns)
+	if (has_waiting && woken_ns)
 		update_waits(c, woken_ns);
 	take_all(c, out);
 	go_on(c, out);
-	if (is_awaited && woken_ns && (first != c->waiting.next || end != c->extents.end))
+	if (has_waiting && woken_ns &&
+	    (first != c->waiting.next || end != c->extents.end))
 		sfs_waits_enter(&c->waits, SFS_WAIT_CPU, woken_ns);
 	update_waits(c, sfs_clock_ns());
 }
@@ -315,7 +303,7 @@ void sfs_cursor_read(struct sfs_cursor *c, struct sfs_read *read,
 void sfs_cursor_release(struct sfs_cursor *c, struct sfs_read *read,
 			struct sfs_deferred *out)
 {
-	bool is_awaited = !sfs_list_is_empty(&c->waiting);
+	bool has_waiting = !sfs_list_is_empty(&c->waiting);
 
 	sfs_link_remove(&read->link);
 	sfs_read_reset(read);
@@ -325,7 +313,7 @@ void sfs_cursor_release(struct sfs_cursor *c, struct sfs_read *read,
 	}
 	update_waits(c, sfs_clock_ns());
 	go_on(c, out);
-	if (is_awaited)
+	if (has_waiting)
 		update_waits(c, sfs_clock_ns());
 }
 
@@ -352,8 +340,8 @@ void sfs_cursor_explain(const struct sfs_cursor *c, const struct sfs_read *read,
 			      c->order->n_lanes);
 	else if (piece)
 		sfs_oversize_piece_explain(piece, cause);
-	else if (c->blocked != UINT32_MAX)
-		sfs_prefetch_explain(c->prefetch, c->blocked, cause);
+	else if (c->is_blocked)
+		sfs_prefetch_explain(c->prefetch, cause);
 }
 
 /* ---- life ---- */
@@ -381,7 +369,6 @@ static struct sfs_cursor *cursor_alloc(const struct sfs_cursor_settings *setting
 	sfs_oversize_init(&c->oversize, runtime, &c->account, &c->extents,
 			  &oversize_owner);
 	c->front = c->read_end = offset;
-	c->blocked = UINT32_MAX;
 	c->born_ns = c->last_read_ns = sfs_clock_ns();
 	c->is_ahead = is_ahead;
 	c->timer.fire = on_timer;

@@ -27,18 +27,19 @@ static void grow(struct sfs_extent_map *m)
 	*m = larger;
 }
 
-struct sfs_mapped_extent *sfs_extent_map_append(struct sfs_extent_map *m, uint32_t lane,
-						uint64_t start, uint64_t n_bytes)
+struct sfs_mapped_extent *sfs_extent_map_append(struct sfs_extent_map *m, uint64_t start,
+						uint64_t n_bytes)
 {
 	struct sfs_mapped_extent *e;
 
 	if (m->tail - m->head == m->capacity)
 		grow(m);
 	e = sfs_extent_map_at(m, m->tail++);
-	*e = (struct sfs_mapped_extent){.offset = m->end,
-					.start = start,
-					.n_bytes = n_bytes,
-					.lane = lane};
+	*e = (struct sfs_mapped_extent){
+		.offset = m->end,
+		.start = start,
+		.n_bytes = n_bytes,
+	};
 	m->end += n_bytes;
 	return e;
 }

@@ -19,7 +19,6 @@ struct sfs_mapped_extent {
 	uint64_t start, n_bytes;	 /* in the shard */
 	struct sfs_slice_buffer *buffer; /* holds it; or NULL, and: */
 	struct sfs_oversize_piece *piece;
-	uint32_t lane;
 	int err; /* for readers: this sample cannot be delivered */
 };
 
@@ -41,8 +40,8 @@ static inline struct sfs_mapped_extent *sfs_extent_map_at(const struct sfs_exten
 }
 
 /* The next n_bytes of the stream.  The extent is valid until the next append. */
-struct sfs_mapped_extent *sfs_extent_map_append(struct sfs_extent_map *m, uint32_t lane,
-						uint64_t start, uint64_t n_bytes);
+struct sfs_mapped_extent *sfs_extent_map_append(struct sfs_extent_map *m, uint64_t start,
+						uint64_t n_bytes);
 
 /* Drop the first one, whose buffer or piece the caller has released. */
 void sfs_extent_map_drop_head(struct sfs_extent_map *m);

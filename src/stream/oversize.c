@@ -124,8 +124,8 @@ static void free_piece(struct sfs_oversize_piece *piece)
 	free(piece);
 }
 
-void sfs_oversize_append(struct sfs_oversize *o, uint32_t lane,
-			 const struct sfs_block_sample *s, bool is_renamed)
+void sfs_oversize_append(struct sfs_oversize *o, const struct sfs_block_sample *s,
+			 bool is_renamed)
 {
 	struct patch *patch =
 		is_renamed || s->has_global ? new_patch(o, s, is_renamed) : NULL;
@@ -147,7 +147,7 @@ void sfs_oversize_append(struct sfs_oversize *o, uint32_t lane,
 					   .is_unverified = s->is_unverified && at == 0,
 					   .begun_ns = &piece->begun_ns,
 					   .done = on_range};
-		sfs_extent_map_append(o->extents, lane, s->start + at, n)->piece = piece;
+		sfs_extent_map_append(o->extents, s->start + at, n)->piece = piece;
 	}
 }
 

@@ -53,8 +53,8 @@ void sfs_oversize_done(
 uint64_t sfs_oversize_window(const struct sfs_oversize *o);
 
 /* Append a sample to the extents, in pieces. */
-void sfs_oversize_append(struct sfs_oversize *o, uint32_t lane,
-			 const struct sfs_block_sample *s, bool is_renamed);
+void sfs_oversize_append(struct sfs_oversize *o, const struct sfs_block_sample *s,
+			 bool is_renamed);
 
 /* The extent of this piece goes. */
 void sfs_oversize_drop(struct sfs_oversize *o, struct sfs_oversize_piece *piece);

@@ -6,7 +6,7 @@
  * When a byte of a dealt lane falls due is known from its place alone (order.h).  Of an
  * equal lane it is estimated: the number of the next sample that is in no block, and the
  * unassigned bytes divided by the mean size of a sample. */
-#include "stream/prefetch-internal.h"
+#include "stream/prefetch-lanes.h"
 
 #include "base/alloc.h"
 
@@ -16,27 +16,27 @@
 
 /* At its pace, a dealt lane would be through so many bytes in SFS_TIMES.  The pace is
  * that of the middle of what is prefetched. */
-static uint64_t speed_of(const struct sfs_prefetch *p, uint32_t lane)
+static uint64_t speed_of(const struct sfs_prefetch_lanes *p, uint32_t lane)
 {
 	const struct sfs_pace *pace;
 	uint64_t time; /* that half of the lane takes */
 
-	if (!sfs_order_is_dealt(p->order))
+	if (!sfs_order_is_dealt(p->base.order))
 		return 0;
-	pace = &p->order->paces[lane];
+	pace = &p->base.order->paces[lane];
 	time = p->now + (uint64_t)p->lead / 2 < pace->half ? pace->half
 							   : SFS_TIMES - pace->half;
 	return (uint64_t)((double)pace->n_bytes / 2 * (double)SFS_TIMES / (double)time);
 }
 
-static void set_speed(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+static void set_speed(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane)
 {
 	p->speed -= lane->speed;
 	lane->speed = speed_of(p, lane->at.lane);
 	p->speed += lane->speed;
 }
 
-void sfs_prefetch_lane_set_requested(struct sfs_prefetch *p,
+void sfs_prefetch_lane_set_requested(struct sfs_prefetch_lanes *p,
 				     struct sfs_prefetch_lane *lane, bool is_requested)
 {
 	p->n_left += lane->is_requested;
@@ -44,7 +44,7 @@ void sfs_prefetch_lane_set_requested(struct sfs_prefetch *p,
 	p->n_left -= is_requested;
 }
 
-static void end_lane(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+static void end_lane(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane)
 {
 	lane->has_ended = true;
 	sfs_prefetch_lane_set_requested(p, lane, true);
@@ -60,17 +60,17 @@ struct sfs_slice_buffer *sfs_prefetch_lane_find(const struct sfs_prefetch_lane *
 	return buffer;
 }
 
-struct sfs_slice_buffer *sfs_prefetch_lane_add(struct sfs_prefetch *p,
+struct sfs_slice_buffer *sfs_prefetch_lane_add(struct sfs_prefetch_lanes *p,
 					       struct sfs_prefetch_lane *lane, uint32_t m,
 					       uint64_t from)
 {
-	struct sfs_slice slice = sfs_order_slice(p->order, lane->at.lane, m);
-	struct sfs_shard *shard = &p->runtime->shards.shards[slice.shard];
+	struct sfs_slice slice = sfs_order_slice(p->base.order, lane->at.lane, m);
+	struct sfs_shard *shard = &p->base.runtime->shards.shards[slice.shard];
 	struct sfs_sample_table_sample last;
 	struct sfs_slice_buffer *buffer;
 	uint64_t end = shard->object.size;
 
-	sfs_shard_pin(&p->runtime->shards, shard);
+	sfs_shard_pin(&p->base.runtime->shards, shard);
 	if (slice.n != SFS_SLICE_ALL) {
 		last = sfs_sample_table_get(sfs_shard_table(shard),
 					    sfs_slice_end(&slice, 0) - 1);
@@ -79,7 +79,9 @@ struct sfs_slice_buffer *sfs_prefetch_lane_add(struct sfs_prefetch *p,
 			from = sfs_sample_table_start(sfs_shard_table(shard),
 						      slice.first);
 	}
-	buffer = sfs_slice_buffer_new(shard, p->runtime->slabs, p->account, from, end);
+	buffer = sfs_slice_buffer_new(shard, p->base.runtime->slabs, p->base.account,
+				      from, end);
+	buffer->lane = lane->at.lane;
 	buffer->m = m;
 	buffer->is_open = true;
 	if (lane->last_buffer)
@@ -89,27 +91,28 @@ struct sfs_slice_buffer *sfs_prefetch_lane_add(struct sfs_prefetch *p,
 	lane->last_buffer = buffer;
 	lane->next_m = m + 1;
 	if (shard->object.size == 0)
-		sfs_shard_feed(&p->runtime->shards, shard, 0, NULL, 0);
+		sfs_shard_feed(&p->base.runtime->shards, shard, 0, NULL, 0);
 	return buffer;
 }
 
-void sfs_prefetch_lane_open(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+void sfs_prefetch_lane_open(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane)
 {
-	uint32_t n_slices = sfs_order_lane_slices(p->order, lane->at.lane);
+	uint32_t n_slices = sfs_order_lane_slices(p->base.order, lane->at.lane);
 
 	while (lane->next_m <= lane->at.m && lane->next_m < n_slices)
 		sfs_prefetch_lane_add(p, lane, lane->next_m, 0);
 }
 
-void sfs_prefetch_lane_close(struct sfs_prefetch *p, struct sfs_slice_buffer *buffer)
+void sfs_prefetch_lane_close(struct sfs_prefetch_lanes *p,
+			     struct sfs_slice_buffer *buffer)
 {
 	struct sfs_shard *shard = buffer->shard;
 
 	sfs_slice_buffer_free(buffer);
-	sfs_shard_unpin(&p->runtime->shards, shard);
+	sfs_shard_unpin(&p->base.runtime->shards, shard);
 }
 
-void sfs_prefetch_lane_drop(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+void sfs_prefetch_lane_drop(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane)
 {
 	struct sfs_slice_buffer *buffer;
 
@@ -122,7 +125,7 @@ void sfs_prefetch_lane_drop(struct sfs_prefetch *p, struct sfs_prefetch_lane *la
 	}
 }
 
-void sfs_prefetch_lane_feed(struct sfs_prefetch *p, struct sfs_slice_buffer *buffer)
+void sfs_prefetch_lane_feed(struct sfs_prefetch_lanes *p, struct sfs_slice_buffer *buffer)
 {
 	uint64_t wanted = sfs_shard_wanted(buffer->shard);
 	unsigned char *bytes;
@@ -130,14 +133,14 @@ void sfs_prefetch_lane_feed(struct sfs_prefetch *p, struct sfs_slice_buffer *buf
 
 	while (wanted != UINT64_MAX &&
 	       (bytes = sfs_slice_buffer_at(buffer, wanted, &n)) != NULL)
-		wanted = sfs_shard_feed(&p->runtime->shards, buffer->shard, wanted, bytes,
-					n);
+		wanted = sfs_shard_feed(&p->base.runtime->shards, buffer->shard, wanted,
+					bytes, n);
 }
 
 /* The tables that a lane may form blocks from: those its buffers have pinned. */
 static const struct sfs_sample_table *table_of(void *ctx, uint32_t shard)
 {
-	struct sfs_prefetch *p = ctx;
+	struct sfs_prefetch_lanes *p = ctx;
 	struct sfs_slice_buffer *buffer;
 
 	for (buffer = p->forming->first_buffer; buffer; buffer = buffer->next)
@@ -146,30 +149,31 @@ static const struct sfs_sample_table *table_of(void *ctx, uint32_t shard)
 	return NULL;
 }
 
-uint64_t sfs_prefetch_mean_bytes(const struct sfs_prefetch *p)
+uint64_t sfs_prefetch_mean_bytes(const struct sfs_prefetch_lanes *p)
 {
-	if (p->order->n_samples > 0)
-		return p->order->n_bytes / p->order->n_samples;
+	if (p->base.order->n_samples > 0)
+		return p->base.order->n_bytes / p->base.order->n_samples;
 	return p->n_assigned ? p->assigned_bytes / p->n_assigned : 64 << 10;
 }
 
-uint32_t sfs_prefetch_n_left(const struct sfs_prefetch *p)
+uint32_t sfs_prefetch_n_left(const struct sfs_prefetch_lanes *p)
 {
 	return p->n_left ? p->n_left : 1;
 }
 
-int64_t sfs_prefetch_duration(const struct sfs_prefetch *p, uint64_t n_bytes)
+int64_t sfs_prefetch_duration(const struct sfs_prefetch_lanes *p, uint64_t n_bytes)
 {
-	double speed = sfs_order_is_dealt(p->order) ? (double)p->speed / (double)SFS_TIMES
-						    : (double)sfs_prefetch_mean_bytes(p) *
-							      sfs_prefetch_n_left(p);
+	double speed =
+		sfs_order_is_dealt(p->base.order)
+			? (double)p->speed / (double)SFS_TIMES
+			: (double)sfs_prefetch_mean_bytes(p) * sfs_prefetch_n_left(p);
 	double time = (double)n_bytes / (speed > 0 ? speed : 1);
 
 	return time < (double)LONGEST ? (int64_t)time : LONGEST;
 }
 
 /* The place in a dealt lane of its first byte that was not requested. */
-static uint64_t place_of(const struct sfs_prefetch *p,
+static uint64_t place_of(const struct sfs_prefetch_lanes *p,
 			 const struct sfs_prefetch_lane *lane)
 {
 	const struct sfs_slice_buffer *buffer;
@@ -178,10 +182,10 @@ static uint64_t place_of(const struct sfs_prefetch *p,
 	for (buffer = lane->first_buffer; buffer; buffer = buffer->next) {
 		end = buffer->is_open ? buffer->end : buffer->held_end;
 		if (buffer->requested < end)
-			return sfs_order_base(p->order, lane->at.lane, buffer->m) +
+			return sfs_order_base(p->base.order, lane->at.lane, buffer->m) +
 			       buffer->requested;
 	}
-	return sfs_order_base(p->order, lane->at.lane, lane->next_m);
+	return sfs_order_base(p->base.order, lane->at.lane, lane->next_m);
 }
 
 static uint64_t unassigned_bytes(const struct sfs_prefetch_lane *lane)
@@ -197,14 +201,15 @@ static uint64_t unassigned_bytes(const struct sfs_prefetch_lane *lane)
 
 /* Before a dealt lane has its margin it is overdue, by its bytes alone: so at the start
  * all lanes take turns, as they will leave. */
-static int64_t dealt_due(const struct sfs_prefetch *p, uint32_t lane, uint64_t place)
+static int64_t dealt_due(const struct sfs_prefetch_lanes *p, uint32_t lane,
+			 uint64_t place)
 {
 	if (place < p->margin)
 		return (int64_t)place - (int64_t)p->margin;
-	return (int64_t)sfs_order_due(p->order, lane, place - p->margin);
+	return (int64_t)sfs_order_due(p->base.order, lane, place - p->margin);
 }
 
-static int64_t equal_due(const struct sfs_prefetch *p,
+static int64_t equal_due(const struct sfs_prefetch_lanes *p,
 			 const struct sfs_prefetch_lane *lane, uint64_t margin)
 {
 	int64_t bytes = (int64_t)unassigned_bytes(lane) - (int64_t)margin;
@@ -213,7 +218,7 @@ static int64_t equal_due(const struct sfs_prefetch *p,
 }
 
 /* How many requests of the lane may be in flight: of dealt lanes, a fast one has more. */
-static uint32_t max_of_lane(const struct sfs_prefetch *p,
+static uint32_t max_of_lane(const struct sfs_prefetch_lanes *p,
 			    const struct sfs_prefetch_lane *lane)
 {
 	uint32_t mean = p->max_lane_in_flight, n = mean;
@@ -222,11 +227,12 @@ static uint32_t max_of_lane(const struct sfs_prefetch *p,
 		return 1;
 	if (p->speed > 0)
 		n = (uint32_t)((double)mean * (double)lane->speed /
-			       ((double)p->speed / p->order->n_lanes));
+			       ((double)p->speed / p->base.order->n_lanes));
 	return n > 2 ? n : 2;
 }
 
-void sfs_prefetch_lane_update(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+void sfs_prefetch_lane_update(struct sfs_prefetch_lanes *p,
+			      struct sfs_prefetch_lane *lane)
 {
 	int64_t *due = &p->due[lane - p->lanes];
 
@@ -235,26 +241,26 @@ void sfs_prefetch_lane_update(struct sfs_prefetch *p, struct sfs_prefetch_lane *
 	if (lane->has_ended || lane->damage || lane->has_failed ||
 	    lane->n_in_flight >= max_of_lane(p, lane))
 		return;
-	*due = sfs_order_is_dealt(p->order)
+	*due = sfs_order_is_dealt(p->base.order)
 		       ? dealt_due(p, lane->at.lane, place_of(p, lane))
 		       : equal_due(p, lane, p->margin);
 }
 
-int64_t sfs_prefetch_lane_needed(const struct sfs_prefetch *p,
+int64_t sfs_prefetch_lane_needed(const struct sfs_prefetch_lanes *p,
 				 const struct sfs_prefetch_lane *lane)
 {
 	uint64_t piece;
 
-	if (!sfs_order_is_dealt(p->order))
+	if (!sfs_order_is_dealt(p->base.order))
 		return equal_due(p, lane, 0);
-	piece = sfs_order_piece(p->order, place_of(p, lane));
-	return (int64_t)sfs_order_due(p->order, lane->at.lane,
-				      sfs_order_piece_start(p->order, piece));
+	piece = sfs_order_piece(p->base.order, place_of(p, lane));
+	return (int64_t)sfs_order_due(p->base.order, lane->at.lane,
+				      sfs_order_piece_start(p->base.order, piece));
 }
 
 /* A block was formed: its samples count on their slabs, and what no later sample
  * needs may go. */
-static void assign_block(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+static void assign_block(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane)
 {
 	const struct sfs_block_sample *s;
 	const struct sfs_sample_table *table;
@@ -278,7 +284,7 @@ static void assign_block(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
 			break;
 		buffer->is_open = buffer->m == lane->at.m;
 		table = sfs_shard_table(buffer->shard);
-		slice = sfs_order_slice(p->order, lane->at.lane, buffer->m);
+		slice = sfs_order_slice(p->base.order, lane->at.lane, buffer->m);
 		end = sfs_slice_end(&slice, sfs_sample_table_n(table));
 		if (!buffer->is_open)
 			sfs_slice_buffer_assign(buffer, UINT64_MAX);
@@ -293,10 +299,10 @@ static void assign_block(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
 }
 
 /* Form the block; add buffers for further slices as it reaches them. */
-static int try_form(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+static int try_form(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane)
 {
 	const struct sfs_sample_tables tables = {.ctx = p, .get = table_of};
-	uint32_t n_slices = sfs_order_lane_slices(p->order, lane->at.lane), shard;
+	uint32_t n_slices = sfs_order_lane_slices(p->base.order, lane->at.lane), shard;
 	int ret;
 
 	p->forming = lane;
@@ -312,7 +318,7 @@ static int try_form(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
 	return ret;
 }
 
-static int form(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
+static int form(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane)
 {
 	struct sfs_slice_buffer *buffer;
 	int ret;
@@ -346,10 +352,8 @@ static int form(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane)
 	return ret;
 }
 
-uint64_t sfs_prefetch_time(const struct sfs_prefetch *p, uint32_t l)
+uint64_t sfs_prefetch_lane_time(const struct sfs_prefetch_lane *lane)
 {
-	const struct sfs_prefetch_lane *lane = &p->lanes[l];
-
 	if (lane->is_formed)
 		return lane->block.times[lane->t];
 	if (lane->has_ended)
@@ -357,11 +361,9 @@ uint64_t sfs_prefetch_time(const struct sfs_prefetch *p, uint32_t l)
 	return lane->damage ? lane->damage_time : sfs_lane_time(&lane->at, &lane->block);
 }
 
-int sfs_prefetch_peek(struct sfs_prefetch *p, uint32_t l,
-		      const struct sfs_block_sample **ret_sample,
-		      struct sfs_slice_buffer **ret_buffer)
+int sfs_prefetch_lane_peek(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane,
+			   struct sfs_prefetch_next *ret_next)
 {
-	struct sfs_prefetch_lane *lane = &p->lanes[l];
 	const struct sfs_block_sample *s;
 	enum sfs_slice_buffer_state state;
 	struct sfs_slice_buffer *buffer;
@@ -377,14 +379,14 @@ int sfs_prefetch_peek(struct sfs_prefetch *p, uint32_t l,
 	state = sfs_slice_buffer_state(buffer, s->start, s->n_bytes);
 	if (state == SFS_SLICE_BUFFER_EXPECTED)
 		return -EAGAIN;
-	*ret_buffer = state == SFS_SLICE_BUFFER_HERE ? buffer : NULL;
-	*ret_sample = s;
+	ret_next->sample = s;
+	ret_next->buffer = state == SFS_SLICE_BUFFER_HERE ? buffer : NULL;
+	ret_next->start = s->start;
 	return 0;
 }
 
-void sfs_prefetch_take(struct sfs_prefetch *p, uint32_t l)
+void sfs_prefetch_lane_take(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane)
 {
-	struct sfs_prefetch_lane *lane = &p->lanes[l];
 	const struct sfs_block_sample *s = sfs_block_at(&lane->block, lane->t);
 	struct sfs_slice_buffer *buffer = sfs_prefetch_lane_find(lane, s->m);
 
@@ -402,15 +404,7 @@ void sfs_prefetch_take(struct sfs_prefetch *p, uint32_t l)
 	}
 }
 
-void sfs_prefetch_release(struct sfs_prefetch *p, uint32_t l,
-			  struct sfs_slice_buffer *buffer, uint64_t start,
-			  uint64_t n_bytes)
-{
-	sfs_slice_buffer_release(buffer, start, n_bytes);
-	sfs_prefetch_lane_drop(p, &p->lanes[l]);
-}
-
-int sfs_prefetch_lane_start(struct sfs_prefetch *p, struct sfs_prefetch_lane *lane,
+int sfs_prefetch_lane_start(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane,
 			    struct sfs_locator *map, uint64_t number)
 {
 	const struct sfs_block_sample *s;
@@ -422,7 +416,7 @@ int sfs_prefetch_lane_start(struct sfs_prefetch *p, struct sfs_prefetch_lane *la
 	ret = sfs_locator_seek(map, lane_number, number, &lane->at, &lane->block, &shard);
 	if (ret == -ENODATA) {
 		end_lane(p, lane);
-		lane->next_m = sfs_order_lane_slices(p->order, lane_number);
+		lane->next_m = sfs_order_lane_slices(p->base.order, lane_number);
 		return 0;
 	}
 	if (ret < 0)

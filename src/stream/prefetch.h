@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* prefetch - requests the bytes of a cursor's lanes before they are needed, and gives
- * them to blocks as they arrive.
+/* prefetch - requests a stream's samples before a cursor needs them, and gives them to it
+ * in the order of the stream, as they arrive.
  *
- * It requests parts, each time for the lane whose next byte falls due first, as far as
- * the budget and the source's connections go.  A lane never holds more than its share of
- * the account: it skips the data of a larger sample, which it hands on without a buffer,
- * and the cursor fetches that sample when its turn comes (oversize.h).
+ * There are two kinds (prefetch-internal.h).  Lanes of shards and segments are read lane
+ * by lane, front to back.  Single samples, which are anywhere in the dataset, are read
+ * by the place where they lie, a chunk of the stream at a time.
+ *
+ * A sample that is too large to hold is handed on without a buffer, and so is one for
+ * which there is no memory: the cursor fetches it when its turn comes (oversize.h).
  *
  * Not thread-safe: the stream's lock guards it.  Nothing waits.
  */
@@ -20,15 +22,15 @@
 #include "stream/slice-buffer.h"
 
 struct sfs_prefetch;
-struct sfs_part; /* one request for bytes of a lane */
+struct sfs_part; /* one request */
 
 struct sfs_prefetch_owner {
 	void *ctx;
 	/* A part ended, on a thread of the source or the pool: hand it to
 	 * sfs_prefetch_arrive() soon, with the stream's lock held. */
 	void (*ended)(void *ctx, struct sfs_part *part);
-	/* More of a part is ready, of the lane that sfs_prefetch_pump() was called for:
-	 * call it again soon.  On a thread of the source. */
+	/* More is ready of a part that a reader waits for: call sfs_prefetch_pump() again
+	 * soon.  On a thread of the source. */
 	void (*ready)(void *ctx);
 };
 
@@ -58,18 +60,21 @@ uint64_t sfs_prefetch_live_bytes(const struct sfs_prefetch *prefetch);
 /* No part may be in flight, and all samples must be released.  NULL is fine. */
 void sfs_prefetch_free(struct sfs_prefetch *prefetch);
 
-/* When the next sample of a lane leaves, as far as sfs_prefetch_peek() has got: while
- * that returns -EAGAIN, the earliest time that is possible.  SFS_NEVER: the lane has
- * ended. */
-uint64_t sfs_prefetch_time(const struct sfs_prefetch *prefetch, uint32_t lane);
+/* The next sample of the stream, and where its bytes are. */
+struct sfs_prefetch_next {
+	const struct sfs_block_sample *sample;
+	struct sfs_slice_buffer *buffer; /* NULL: none holds it */
+	uint64_t start;			 /* of its bytes in the buffer */
+};
 
-/* The next sample of a lane.
- * 0: *ret_sample, and the buffer that holds it in *ret_buffer (NULL: none does).
- * -EAGAIN: its bytes, or those that say where it is, are not here.  -ENODATA: the lane
- * has ended.  -EBADMSG: the shard is damaged here; stays so. */
-int sfs_prefetch_peek(struct sfs_prefetch *prefetch, uint32_t lane,
-		      const struct sfs_block_sample **ret_sample,
-		      struct sfs_slice_buffer **ret_buffer);
+/* 0: *ret_next.  -EAGAIN: its bytes, or those that say where it is, are not here.
+ * -ENODATA: the epoch has ended.  -EBADMSG: the shard is damaged here; stays so. */
+int sfs_prefetch_peek(struct sfs_prefetch *prefetch, struct sfs_prefetch_next *ret_next);
+
+/* Take what peek returned; with a buffer, release it later. */
+void sfs_prefetch_take(struct sfs_prefetch *prefetch);
+void sfs_prefetch_release(struct sfs_prefetch *prefetch, struct sfs_slice_buffer *buffer,
+			  uint64_t start, uint64_t n_bytes);
 
 /* How many bytes have arrived since the start. */
 uint64_t sfs_prefetch_arrived_bytes(const struct sfs_prefetch *prefetch);
@@ -81,52 +86,48 @@ bool sfs_prefetch_is_busy(const struct sfs_prefetch *prefetch);
 /* Did the account refuse the last request, so that connections are idle? */
 bool sfs_prefetch_is_short(const struct sfs_prefetch *prefetch);
 
-/* What does a read wait for that waits for this lane (-EAGAIN)?  If for the NETWORK,
- * since *ret_since_ns. */
-enum sfs_wait sfs_prefetch_wait_cause(const struct sfs_prefetch *prefetch, uint32_t lane,
+/* What does a read wait for that waits for the next sample (-EAGAIN)?  If for the
+ * NETWORK, since *ret_since_ns. */
+enum sfs_wait sfs_prefetch_wait_cause(const struct sfs_prefetch *prefetch,
 				      uint64_t *ret_since_ns);
 
 /* The same, with the shard and the byte. */
-void sfs_prefetch_explain(const struct sfs_prefetch *prefetch, uint32_t lane,
-			  struct sfs_cause *cause);
+void sfs_prefetch_explain(const struct sfs_prefetch *prefetch, struct sfs_cause *cause);
 
 /* The link by which the owner may queue parts that ended. */
 struct sfs_link *sfs_part_link(struct sfs_part *part);
 struct sfs_part *sfs_part_of(struct sfs_link *link);
 
-/* Take what peek returned; with a buffer, release it later. */
-void sfs_prefetch_take(struct sfs_prefetch *prefetch, uint32_t lane);
-void sfs_prefetch_release(struct sfs_prefetch *prefetch, uint32_t lane,
-			  struct sfs_slice_buffer *buffer, uint64_t start,
-			  uint64_t n_bytes);
-
-/* Bytes of slice m of a lane that were requested and did not come. */
+/* Bytes of a shard that were requested and did not come. */
 struct sfs_prefetch_loss {
 	int err; /* 0: nothing was lost */
-	uint32_t lane, m;
-	uint64_t start, end; /* of the shard */
+	uint32_t shard;
+	uint64_t start, end;
+	uint32_t lane, m; /* for a slice of a lane */
 };
 
 /* A part ended: take it, and say what was lost. */
 void sfs_prefetch_arrive(struct sfs_prefetch *prefetch, struct sfs_part *part,
 			 struct sfs_prefetch_loss *ret_loss);
 
-/* Does the lane, of which sfs_prefetch_peek() returns -EAGAIN, wait for what was lost? */
+/* Does the next sample, for which sfs_prefetch_peek() returns -EAGAIN, wait for what was
+ * lost? */
 bool sfs_prefetch_needs(struct sfs_prefetch *prefetch,
 			const struct sfs_prefetch_loss *loss);
 
-/* Request as much as is allowed now.  `blocking`: the lane that a reader waits for, or
- * UINT32_MAX; whatever its share, and although its last part failed, its next byte is
- * requested.  true: peek at it again, more of it is here or was given up. */
-bool sfs_prefetch_pump(struct sfs_prefetch *prefetch, uint32_t blocking,
+/* Request as much as is allowed now.  `is_awaited`: a reader waits for the next sample,
+ * for which sfs_prefetch_peek() returned -EAGAIN; its bytes are requested although their
+ * last request failed, and whatever else is in flight.  true: peek again, more of it is
+ * here or was given up. */
+bool sfs_prefetch_pump(struct sfs_prefetch *prefetch, bool is_awaited,
 		       struct sfs_deferred *out);
 
 /* Of the bytes that the owner has not released, it has delivered n_bytes: they do not
  * count as held ahead. */
 void sfs_prefetch_set_kept(struct sfs_prefetch *prefetch, uint64_t n_bytes);
 
-/* Was everything up to the end of every lane requested, and nothing of it lost?  Known
- * after a call of sfs_prefetch_pump() that the account did not stop. */
+/* Was everything up to the end requested, and nothing of it lost?  Known after a call of
+ * sfs_prefetch_pump() that the account did not stop. */
 bool sfs_prefetch_has_all(const struct sfs_prefetch *prefetch);
 
 /* Would it request no more now, whatever memory and connections there were? */

@@ -396,7 +396,7 @@ int sfs_slice_buffer_rewrite(struct sfs_slice_buffer *buffer, uint64_t start,
 	int ret = 0;
 
 	for (pos = 0; pos < n_bytes && ret == 0; pos += group.entry.next) {
-		*ret_at = start + pos;
+		*ret_at = pos;
 		ret = read_group(buffer, start + pos, n_bytes - pos, &group, err);
 		if (ret < 0)
 			break;
@@ -425,7 +425,7 @@ static int check_group(const struct sfs_tar_entry *g, bool is_first,
 	return 0;
 }
 
-int sfs_slice_buffer_check(const struct sfs_slice_buffer *buffer,
+int sfs_slice_buffer_check(const struct sfs_slice_buffer *buffer, uint64_t start,
 			   const struct sfs_block_sample *s, uint64_t *ret_at,
 			   struct sfs_error *err)
 {
@@ -434,8 +434,8 @@ int sfs_slice_buffer_check(const struct sfs_slice_buffer *buffer,
 	int ret = 0;
 
 	for (pos = 0; pos < s->n_bytes && ret == 0; pos += group.entry.next) {
-		*ret_at = s->start + pos;
-		ret = read_group(buffer, s->start + pos, s->n_bytes - pos, &group, err);
+		*ret_at = pos;
+		ret = read_group(buffer, start + pos, s->n_bytes - pos, &group, err);
 		if (ret < 0)
 			break;
 		ret = check_group(&group.entry, pos == 0, s, err);

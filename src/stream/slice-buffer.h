@@ -40,7 +40,7 @@ struct sfs_slice_buffer {
 
 	/* The lane's own. */
 	struct sfs_slice_buffer *next;
-	uint32_t m;	      /* its slice */
+	uint32_t lane, m;     /* its slice */
 	uint32_t n_in_flight; /* its parts */
 	bool is_open;	      /* it still forms blocks from here */
 
@@ -116,14 +116,16 @@ void sfs_slice_buffer_release(struct sfs_slice_buffer *buffer, uint64_t start,
 uint64_t sfs_slice_buffer_live_bytes(const struct sfs_slice_buffer *buffer);
 
 /* Rewrite the headers of a sample, which is here, in place (sfs_rewrite_entry()).
- * < 0: the entry at byte *ret_at of the shard cannot be rewritten, and `err` says why. */
+ * < 0: the entry at byte *ret_at of the sample cannot be rewritten, and `err` says why.
+ */
 int sfs_slice_buffer_rewrite(struct sfs_slice_buffer *buffer, uint64_t start,
 			     uint64_t n_bytes, const char *folder, uint64_t *ret_at,
 			     struct sfs_error *err);
 
-/* Is a sample, which is here, what its table says?  It consists of whole entries, and
- * none is a member with another key.  0, or as sfs_slice_buffer_rewrite(). */
-int sfs_slice_buffer_check(const struct sfs_slice_buffer *buffer,
+/* Is a sample, which is here at `start`, what its table says?  It consists of whole
+ * entries, and none is a member with another key.  0, or as sfs_slice_buffer_rewrite().
+ */
+int sfs_slice_buffer_check(const struct sfs_slice_buffer *buffer, uint64_t start,
 			   const struct sfs_block_sample *sample, uint64_t *ret_at,
 			   struct sfs_error *err);
 
