@@ -128,6 +128,8 @@ unit_tests = \
 	tests/unit-shaper-delivers-at-the-arrival-rate \
 	tests/unit-shard-reader-retries-what-failed-ahead \
 	tests/unit-shard-tables-grow-once-and-are-dropped \
+	tests/unit-single-samples-that-came-before-a-failure-are-kept \
+	tests/unit-single-samples-that-lie-together-are-read-together \
 	tests/unit-sizes-report-in-one-line-what-is-missing \
 	tests/unit-sizing-is-small-near-and-enough-from-far \
 	tests/unit-slab-hands-out-the-last-one-first \

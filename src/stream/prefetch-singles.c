@@ -23,10 +23,13 @@
 
 #define CHUNK_MOST     ((uint64_t)64 << 20)
 #define SHARE_OF_CHUNK 4 /* a chunk is 1/SHARE_OF_CHUNK of the account, at most */
-#define SAMPLES_MOST   (64 << 10) /* of a chunk */
-#define RUN_SAMPLES    48	  /* of a run, at most */
-#define GAP_LEAST      ((uint64_t)32 << 10)
+#define SAMPLES_MOST   (64 << 10)	    /* of a chunk */
+#define RUN_SAMPLES    48		    /* of a run, at most */
+#define GAP_FIRST      ((uint64_t)32 << 10) /* see worthwhile_gap() */
+#define GAP_LEAST      ((uint64_t)8 << 10)
 #define GAP_MOST       ((uint64_t)1 << 20)
+#define REQUEST_NS     100000
+#define LARGE_RUN      ((uint64_t)16 << 10)
 #define SINK_BYTES     ((size_t)64 << 10)
 #define QUEUED_BYTES   ((uint64_t)1 << 20) /* of small runs: see max_in_flight() */
 #define QUEUED_MOST    128
@@ -59,6 +62,7 @@ struct chunk {
 	struct run *runs;
 	uint32_t n_runs, next_run; /* no run before that is WANTED */
 	uint32_t n_failed, n_in_flight;
+	uint64_t fetched_bytes; /* of all runs, with what lies between */
 };
 
 struct singles {
@@ -70,6 +74,7 @@ struct singles {
 	uint64_t chunk_bytes;  /* of the next one */
 	uint64_t ahead_bytes;  /* in chunks, from `current` on, less what was taken */
 	uint64_t n_runs, run_bytes; /* of all chunks, for the mean size */
+	uint64_t rate;		    /* of the path; 0: not known */
 };
 
 struct single_part {
@@ -104,15 +109,27 @@ static uint64_t mean_run(const struct singles *p)
 	return p->n_runs ? p->run_bytes / p->n_runs + 1 : mean_bytes(p);
 }
 
-/* Bytes between two samples that are worth fetching: it takes about as long as a request
- * of its own would. */
-static uint64_t worthwhile_gap(const struct sfs_netpath *path)
+/* The rate of the path, as far as large runs have shown it: of small ones, it is only
+ * that of the requests. */
+static void learn_rate(struct singles *p, const struct chunk *c)
 {
-	uint64_t on_path =
-		path->bytes_per_s / 1000000 * (sfs_netpath_latency_ns(path) / 1000);
-	uint64_t n = GAP_LEAST + on_path / (uint64_t)path->n_parallel;
+	struct sfs_netpath path = sfs_prefetch_slowest_path(p->base.runtime);
 
-	return n < GAP_MOST ? n : GAP_MOST;
+	if (c->fetched_bytes >= LARGE_RUN * c->n_runs && path.bytes_per_s > p->rate)
+		p->rate = path.bytes_per_s;
+}
+
+/* How many bytes between two samples are worth fetching: as many as come in the time that
+ * one more request takes, of a processor and of the path. */
+static uint64_t worthwhile_gap(const struct singles *p, const struct sfs_netpath *path)
+{
+	uint64_t ns =
+		REQUEST_NS + sfs_netpath_latency_ns(path) / (uint64_t)path->n_parallel;
+	uint64_t n = p->rate / 1000000 * ns / 1000;
+
+	if (p->rate == 0)
+		return GAP_FIRST;
+	return n < GAP_LEAST ? GAP_LEAST : n < GAP_MOST ? n : GAP_MOST;
 }
 
 /* Small runs end faster than we are woken to request more: so many are queued. */
@@ -290,7 +307,7 @@ static void make_runs(struct singles *p, struct chunk *c)
 		if (!before || before->shard != s->shard) {
 			path = sfs_object_netpath(
 				&runtime->shards.shards[s->shard].object);
-			gap = worthwhile_gap(&path);
+			gap = worthwhile_gap(p, &path);
 			most = sfs_prefetch_part_over(runtime, &path);
 		}
 		if (!before || run->n == RUN_SAMPLES || !are_neighbours(before, s, gap) ||
@@ -430,6 +447,7 @@ static void request(struct singles *p, struct chunk *c, struct run *run, bool is
 		.n_bytes = at - start,
 		.n_iov = pieces.n,
 	};
+	c->fetched_bytes += at - start;
 	c->n_failed -= run->state == RUN_FAILED;
 	c->n_in_flight++;
 	run->state = RUN_IN_FLIGHT;
@@ -637,6 +655,7 @@ static void take(struct sfs_prefetch *base)
 		p->ahead_bytes -= sfs_tar_padded(p->current->samples[p->t].n_bytes);
 	if (++p->t < p->current->n)
 		return;
+	learn_rate(p, p->current);
 	p->current = p->current->next;
 	p->t = 0;
 	drop_chunks(p);
