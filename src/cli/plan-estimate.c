@@ -96,9 +96,12 @@ struct sfs_plan_estimate sfs_plan_cost(struct sfs_plan_dataset *d,
 
 	e.n_lanes = most < settings->lanes ? (uint32_t)most : settings->lanes;
 	e.part_bytes = sfs_sizing_part(&path, runtime->budget.limit_bytes, e.n_lanes);
-	e.memory_bytes =
-		sfs_sizing_stream(&path, e.n_lanes, settings->buffer_bytes / e.n_lanes,
-				  e.part_bytes);
+	if (settings->segment == SFS_SEGMENT_SAMPLE)
+		e.memory_bytes = 2 * sfs_sizing_chunk(runtime->budget.total_bytes);
+	else
+		e.memory_bytes = sfs_sizing_stream(&path, e.n_lanes,
+						   settings->buffer_bytes / e.n_lanes,
+						   e.part_bytes);
 	if (e.memory_bytes > runtime->budget.total_bytes)
 		e.memory_bytes = runtime->budget.total_bytes;
 	return e;

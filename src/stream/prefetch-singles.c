@@ -21,18 +21,16 @@
 #include <errno.h>
 #include <string.h>
 
-#define CHUNK_MOST     ((uint64_t)64 << 20)
-#define SHARE_OF_CHUNK 4 /* a chunk is 1/SHARE_OF_CHUNK of the account, at most */
-#define SAMPLES_MOST   (64 << 10)	    /* of a chunk */
-#define RUN_SAMPLES    48		    /* of a run, at most */
-#define GAP_FIRST      ((uint64_t)32 << 10) /* see worthwhile_gap() */
-#define GAP_LEAST      ((uint64_t)8 << 10)
-#define GAP_MOST       ((uint64_t)1 << 20)
-#define REQUEST_NS     100000
-#define LARGE_RUN      ((uint64_t)16 << 10)
-#define SINK_BYTES     ((size_t)64 << 10)
-#define QUEUED_BYTES   ((uint64_t)1 << 20) /* of small runs: see max_in_flight() */
-#define QUEUED_MOST    128
+#define SAMPLES_MOST (64 << 10)		  /* of a chunk */
+#define RUN_SAMPLES  48			  /* of a run, at most */
+#define GAP_FIRST    ((uint64_t)32 << 10) /* see worthwhile_gap() */
+#define GAP_LEAST    ((uint64_t)8 << 10)
+#define GAP_MOST     ((uint64_t)1 << 20)
+#define REQUEST_NS   100000
+#define LARGE_RUN    ((uint64_t)16 << 10)
+#define SINK_BYTES   ((size_t)64 << 10)
+#define QUEUED_BYTES ((uint64_t)1 << 20) /* of small runs: see max_in_flight() */
+#define QUEUED_MOST  128
 
 #define NOWHERE UINT64_MAX
 
@@ -99,9 +97,7 @@ static uint64_t mean_bytes(const struct singles *p)
 
 static uint64_t chunk_most(const struct singles *p)
 {
-	uint64_t n = sfs_account_share(p->base.account) / SHARE_OF_CHUNK;
-
-	return n < CHUNK_MOST ? n : CHUNK_MOST;
+	return sfs_sizing_chunk(sfs_account_share(p->base.account));
 }
 
 static uint64_t mean_run(const struct singles *p)

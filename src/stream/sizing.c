@@ -9,6 +9,7 @@
 	((uint64_t)768 << 20) /* one part of each lane, of all lanes together \
 			       */
 #define IN_FLIGHT_LEAST ((uint64_t)32 << 20)
+#define CHUNK_MOST	((uint64_t)64 << 20)
 #define FIRST_NEAR	(4 * SFS_SLAB_BYTES)
 
 static uint64_t in_slabs(uint64_t n)
@@ -97,4 +98,9 @@ uint64_t sfs_sizing_stream(const struct sfs_netpath *p, uint64_t n_lanes, uint64
 	uint64_t dead = block / 2 + SFS_SLAB_BYTES;
 
 	return n_lanes * (sfs_sizing_lane(p, n_lanes, block, part) + dead + part / 2);
+}
+
+uint64_t sfs_sizing_chunk(uint64_t share)
+{
+	return share / 4 < CHUNK_MOST ? share / 4 : CHUNK_MOST;
 }

@@ -42,4 +42,8 @@ uint64_t sfs_sizing_lane(const struct sfs_netpath *path, uint64_t n_lanes, uint6
 uint64_t sfs_sizing_stream(const struct sfs_netpath *path, uint64_t n_lanes,
 			   uint64_t block, uint64_t part);
 
+/* The largest chunk of single samples in an account that may hold `share` bytes.  A
+ * stream of them holds two. */
+uint64_t sfs_sizing_chunk(uint64_t share);
+
 #endif
