@@ -65,13 +65,30 @@ static void few(void)
 static void many(size_t n_pieces)
 {
 	struct sfs_read r = {.n_bytes = n_pieces * 3};
-	sfs_autofree char *bytes = sfs_malloc(n_pieces * 3);
+	sfs_autofree char *bytes = sfs_malloc(n_pieces * 4);
 	size_t i;
 
-	for (i = 0; i < n_pieces * 3; i++)
+	for (i = 0; i < n_pieces * 4; i++)
 		bytes[i] = (char)(i * 7 + i / 100);
 	for (i = 0; i < n_pieces; i++)
-		add(&r, bytes + 3 * i, 3);
+		add(&r, bytes + 4 * i, 3);
+	CHECK(r.flat || n_pieces <= KERNEL_TAKES);
+	check_answer(&r);
+}
+
+/* What follows each other in memory is one piece. */
+static void neighbours(void)
+{
+	struct sfs_read r = {.n_bytes = 4000};
+	static char bytes[4000];
+	size_t i;
+
+	for (i = 0; i < sizeof bytes; i++)
+		bytes[i] = (char)i;
+	for (i = 0; i < sizeof bytes; i += 2)
+		add(&r, bytes + i, 2);
+	CHECK_EQ(r.n_iov, 1);
+	CHECK(r.iov[0].iov_base == bytes);
 	check_answer(&r);
 }
 
@@ -153,6 +170,7 @@ static void tells(void)
 int main(void)
 {
 	few();
+	neighbours();
 	many(1);
 	many(16);
 	many(17);

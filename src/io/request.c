@@ -67,6 +67,23 @@ void sfs_read_add_copy(struct sfs_read *read, const void *bytes, size_t n)
 	sfs_read_add(read, (void *)(uintptr_t)bytes, n);
 }
 
+/* Bytes that follow the last piece in memory make that longer: samples of a chunk do. */
+static void add_piece(struct sfs_read *read, void *bytes, size_t n)
+{
+	struct iovec *last = read->n_iov ? &read->iov[read->n_iov - 1] : NULL;
+
+	if (last && (char *)last->iov_base + last->iov_len == bytes) {
+		last->iov_len += n;
+		return;
+	}
+	if (read->n_iov == read->iov_capacity) {
+		read->iov_capacity = read->iov_capacity ? 2 * read->iov_capacity : 16;
+		read->iov = sfs_reallocarray(read->iov, (size_t)read->iov_capacity,
+					     sizeof *read->iov);
+	}
+	read->iov[read->n_iov++] = (struct iovec){.iov_base = bytes, .iov_len = n};
+}
+
 void sfs_read_add(struct sfs_read *read, void *bytes, size_t n)
 {
 	if (n == 0)
@@ -77,15 +94,7 @@ void sfs_read_add(struct sfs_read *read, void *bytes, size_t n)
 		memcpy(read->flat + read->n_answered, bytes, n);
 		read->iov[0].iov_len += n;
 	} else {
-		if (read->n_iov == read->iov_capacity) {
-			read->iov_capacity =
-				read->iov_capacity ? 2 * read->iov_capacity : 16;
-			read->iov =
-				sfs_reallocarray(read->iov, (size_t)read->iov_capacity,
-						 sizeof *read->iov);
-		}
-		read->iov[read->n_iov].iov_base = bytes;
-		read->iov[read->n_iov++].iov_len = n;
+		add_piece(read, bytes, n);
 	}
 	read->n_answered += n;
 }
