@@ -106,14 +106,18 @@ bool sfs_cursor_has_long_path(const struct sfs_cursor *c)
 	return sfs_netpath_is_long(&path);
 }
 
-/* How far ahead of the reads the extents should end.  What a lane gave to the extents
- * does not count as held ahead; without this bound they would fill all memory. */
-static uint64_t ahead_bytes(const struct sfs_cursor *c)
+/* How far ahead of the reads the extents should end.  What the prefetch gave to the
+ * extents does not count as held ahead; without this bound they would fill all memory.
+ * (Chunks of single samples are ahead themselves, and need that memory.) */
+static uint64_t ahead_bytes(struct sfs_cursor *c)
 {
 	uint64_t reserve =
 		sfs_cursor_has_long_path(c) ? sfs_shaper_reserve_bytes(&c->shaper) : 0;
+	uint64_t n = AHEAD_BYTES, quarter = sfs_account_share(&c->account) / 4;
 
-	return AHEAD_BYTES + reserve + reserve / 4;
+	if (sfs_order_is_single(c->order) && quarter < n)
+		n = quarter;
+	return n + reserve + reserve / 4;
 }
 
 /* The prefetch has come to the end: are all samples there? */

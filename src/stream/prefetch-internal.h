@@ -32,7 +32,7 @@ struct sfs_prefetch {
 	struct sfs_link parts; /* in flight, the oldest first */
 	uint32_t n_in_flight;
 	bool is_refused;	/* by the account, at the last request */
-	uint64_t arrived_bytes; /* slabs */
+	uint64_t arrived_bytes; /* that are kept */
 	uint64_t kept_bytes;	/* see sfs_prefetch_set_kept() */
 };
 
@@ -54,8 +54,10 @@ struct sfs_part {
 void sfs_part_begin(struct sfs_prefetch *p, struct sfs_part *part);
 void sfs_part_end(struct sfs_part *part);
 
-/* Submit its request, which has object, offset, n_bytes, iov, n_iov and is_urgent. */
+/* Submit its request, which has object, offset, n_bytes, n_iov and is_urgent; and, if its
+ * bytes can be used before all are there, sfs_part_ready() as ready. */
 void sfs_part_submit(struct sfs_part *part, struct sfs_deferred *out);
+void sfs_part_ready(struct sfs_request *request);
 
 /* What a read waits for that waits for this part; NULL: for none. */
 enum sfs_wait sfs_part_wait(const struct sfs_part *part, uint64_t *ret_since_ns);

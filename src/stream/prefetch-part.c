@@ -69,6 +69,7 @@ bool sfs_lane_part_request(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lan
 		.offset = want->offset,
 		.n_bytes = want->n_bytes,
 		.n_iov = (int)n_slabs,
+		.ready = sfs_part_ready,
 	};
 	sfs_slice_buffer_expect(want->buffer, want->offset, want->n_bytes);
 	lane->requested_bytes += want->n_bytes;

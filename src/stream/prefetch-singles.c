@@ -21,23 +21,24 @@
 #include <errno.h>
 #include <string.h>
 
-#define SAMPLES_MOST (64 << 10)		  /* of a chunk */
+#define SAMPLES_MOST (16 << 10)		  /* of a chunk: to lay it out takes some ms */
 #define RUN_SAMPLES  48			  /* of a run, at most */
 #define GAP_FIRST    ((uint64_t)32 << 10) /* see worthwhile_gap() */
 #define GAP_LEAST    ((uint64_t)8 << 10)
 #define GAP_MOST     ((uint64_t)1 << 20)
+#define GAP_BUFFER   ((uint64_t)64 << 10)
+#define LARGE_SAMPLE ((uint64_t)4 << 20) /* is fetched in pieces */
 #define REQUEST_NS   100000
 #define LARGE_RUN    ((uint64_t)16 << 10)
-#define SINK_BYTES   ((size_t)64 << 10)
 #define QUEUED_BYTES ((uint64_t)1 << 20) /* of small runs: see max_in_flight() */
 #define QUEUED_MOST  128
 
 #define NOWHERE UINT64_MAX
 
 struct single {
-	uint64_t place; /* in the chunk; or NOWHERE */
-	uint32_t rank;	/* which one it is in by_place; */
-	uint32_t run;	/* and its run */
+	uint64_t at;  /* its first byte in the chunk; or NOWHERE */
+	uint32_t nth; /* which one it is in by_place; */
+	uint32_t run; /* and its run */
 };
 
 enum run_state { RUN_WANTED, RUN_IN_FLIGHT, RUN_HERE, RUN_FAILED };
@@ -47,19 +48,21 @@ struct run {
 	uint32_t first, n;
 	uint32_t n_here; /* the first of them that are here */
 	enum run_state state;
+	struct single_part *part; /* that is in flight, or NULL */
 };
 
 struct chunk {
 	struct chunk *next;
-	struct sfs_slice_buffer *buffer; /* NULL: none of its samples has a place */
+	struct sfs_slice_buffer *buffer; /* NULL: it holds none of its samples */
 	uint64_t n_bytes;		 /* of the buffer */
 	uint32_t n;
 	struct sfs_block_sample *samples; /* in the order of the stream */
 	struct single *singles;		  /* the same */
-	uint32_t *by_place;		  /* those that have a place */
+	uint32_t *by_place;		  /* those that it holds */
 	struct run *runs;
 	uint32_t n_runs, next_run; /* no run before that is WANTED */
 	uint32_t n_failed, n_in_flight;
+	uint64_t target, most;	/* about how large it is; and its largest sample */
 	uint64_t fetched_bytes; /* of all runs, with what lies between */
 };
 
@@ -67,8 +70,10 @@ struct singles {
 	struct sfs_prefetch base;
 	uint64_t position; /* in the part of the epoch, of the next sample in no chunk */
 	struct chunk *first, *last;
+	struct chunk *refused; /* the next one, if the account refused it; or NULL */
+	bool has_failed;       /* a run has; only a waiting reader goes on */
 	struct chunk *current; /* has the next sample to take; NULL: none has */
-	uint32_t t;	       /* which one that is */
+	uint32_t next;	       /* which one that is */
 	uint64_t chunk_bytes;  /* of the next one */
 	uint64_t ahead_bytes;  /* in chunks, from `current` on, less what was taken */
 	uint64_t n_runs, run_bytes; /* of all chunks, for the mean size */
@@ -79,8 +84,7 @@ struct single_part {
 	struct sfs_part base;
 	struct chunk *chunk;
 	struct run *run;
-	uint32_t n_before; /* run->n_here when it began */
-	void *sink;
+	void *gap; /* where the bytes between samples go; or NULL */
 };
 
 static struct singles *singles_of(const struct sfs_prefetch *base)
@@ -111,7 +115,8 @@ static void learn_rate(struct singles *p, const struct chunk *c)
 {
 	struct sfs_netpath path = sfs_prefetch_slowest_path(p->base.runtime);
 
-	if (c->fetched_bytes >= LARGE_RUN * c->n_runs && path.bytes_per_s > p->rate)
+	if (c->fetched_bytes > 0 && c->fetched_bytes >= LARGE_RUN * c->n_runs &&
+	    path.bytes_per_s > p->rate)
 		p->rate = path.bytes_per_s;
 }
 
@@ -177,7 +182,7 @@ static void drop_chunks(struct singles *p)
 	}
 }
 
-static int compare(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -210,7 +215,7 @@ static struct chunk *look_up(const struct singles *p, uint64_t n_bytes)
 		keys[i] = (uint64_t)numbers[i] << 32 | i;
 	}
 	sfs_lookup(&o->numbering, &tables, numbers, n, c->samples);
-	qsort(keys, n, sizeof *keys, compare);
+	qsort(keys, n, sizeof *keys, by_number);
 	for (i = 0; i < n; i++)
 		c->by_place[i] = (uint32_t)keys[i];
 	return c;
@@ -228,23 +233,24 @@ static void cut(struct chunk *c, uint64_t n_bytes)
 		if (c->by_place[i] < n)
 			c->by_place[k++] = c->by_place[i];
 	c->n = n;
+	c->target = n_bytes;
 }
 
-/* Place the samples, one after the other.  Those larger than `most` get no place, and are
- * not in by_place. */
+/* Where its samples lie in the chunk, one after the other.  Those larger than `most` do
+ * not, and are not in by_place any more. */
 static void lay_out(struct chunk *c, uint64_t most)
 {
 	uint32_t i, k = 0;
 
+	c->most = most;
 	c->n_bytes = 0;
 	for (i = 0; i < c->n; i++) {
-		c->singles[i].place =
-			c->samples[i].n_bytes <= most ? c->n_bytes : NOWHERE;
-		if (c->singles[i].place != NOWHERE)
+		c->singles[i].at = c->samples[i].n_bytes <= most ? c->n_bytes : NOWHERE;
+		if (c->singles[i].at != NOWHERE)
 			c->n_bytes += sfs_tar_padded(c->samples[i].n_bytes);
 	}
 	for (i = 0; i < c->n; i++)
-		if (c->singles[c->by_place[i]].place != NOWHERE)
+		if (c->singles[c->by_place[i]].at != NOWHERE)
 			c->by_place[k++] = c->by_place[i];
 	c->n_runs = k; /* for now, each by itself */
 }
@@ -253,7 +259,10 @@ static bool has_memory(struct singles *p, const struct chunk *c)
 {
 	uint64_t n = sfs_slab_count(c->n_bytes) * SFS_SLAB_BYTES;
 
-	p->base.is_refused = n > 0 && sfs_account_take(p->base.account, n) < 0;
+	if (n > 0 && sfs_account_take(p->base.account, n) < 0)
+		p->base.is_refused = true;
+	else
+		p->base.is_refused = false;
 	return !p->base.is_refused;
 }
 
@@ -269,8 +278,8 @@ static void fill_buffer(struct singles *p, struct chunk *c)
 					 c->n_bytes);
 	sfs_slice_buffer_expect(c->buffer, 0, c->n_bytes);
 	for (i = 0; i < c->n; i++)
-		if (c->singles[i].place != NOWHERE)
-			sfs_slice_buffer_hold(c->buffer, c->singles[i].place,
+		if (c->singles[i].at != NOWHERE)
+			sfs_slice_buffer_hold(c->buffer, c->singles[i].at,
 					      c->samples[i].n_bytes);
 	sfs_slice_buffer_arrive(c->buffer, 0, slabs, n);
 	sfs_slice_buffer_assign(c->buffer, UINT64_MAX);
@@ -313,7 +322,7 @@ static void make_runs(struct singles *p, struct chunk *c)
 			start = s->start;
 		}
 		run->n++;
-		c->singles[c->by_place[i]].rank = i;
+		c->singles[c->by_place[i]].nth = i;
 		c->singles[c->by_place[i]].run = c->n_runs - 1;
 		before = s;
 	}
@@ -323,6 +332,8 @@ static void make_runs(struct singles *p, struct chunk *c)
 
 static void append(struct singles *p, struct chunk *c)
 {
+	uint32_t i;
+
 	if (p->last)
 		p->last->next = c;
 	else
@@ -330,44 +341,55 @@ static void append(struct singles *p, struct chunk *c)
 	p->last = c;
 	if (!p->current) {
 		p->current = c;
-		p->t = 0;
+		p->next = 0;
 	}
 	p->position += c->n;
-	p->ahead_bytes += c->n_bytes;
+	for (i = 0; i < c->n; i++)
+		p->ahead_bytes += c->samples[i].n_bytes;
 }
 
-/* Add a chunk: twice as large as the one before, up to the most; smaller if the account
- * refuses, but not while there are others.  `must`: the next sample at least, if need be
- * without memory.  false: none was added. */
+/* The next chunk: twice as large as the one before, up to the most. */
+static struct chunk *next_chunk(struct singles *p)
+{
+	uint64_t most = chunk_most(p);
+	struct chunk *c = p->refused;
+
+	p->refused = NULL;
+	if (c)
+		return c;
+	c = look_up(p, p->chunk_bytes < most ? p->chunk_bytes : most);
+	cut(c, p->chunk_bytes < most ? p->chunk_bytes : most);
+	lay_out(c, most < LARGE_SAMPLE ? most : LARGE_SAMPLE);
+	return c;
+}
+
+/* Add a chunk; a smaller one if the account refuses, but not while there are others.
+ * `must`: the next sample at least, if need be without memory.  false: none was added. */
 static bool add_chunk(struct singles *p, bool must)
 {
-	uint64_t most = chunk_most(p), n_bytes = p->chunk_bytes;
+	uint64_t most = chunk_most(p);
 	struct chunk *c;
 
 	if (p->position == p->base.order->n_samples)
 		return false;
-	n_bytes = n_bytes < most ? n_bytes : most;
-	c = look_up(p, n_bytes);
-	cut(c, n_bytes);
-	lay_out(c, most);
+	c = next_chunk(p);
 	while (!has_memory(p, c)) {
 		if (c->n == 1 && must) {
 			lay_out(c, 0);
-			continue;
+			break;
 		}
 		if (c->n == 1 || p->current) {
-			free_chunk(c);
+			p->refused = c;
 			return false;
 		}
-		n_bytes /= 2;
-		cut(c, n_bytes);
-		lay_out(c, most);
+		cut(c, c->target / 2);
+		lay_out(c, c->most);
 	}
 	if (c->n_bytes > 0)
 		fill_buffer(p, c);
 	make_runs(p, c);
 	append(p, c);
-	p->chunk_bytes = 2 * n_bytes < most ? 2 * n_bytes : most;
+	p->chunk_bytes = 2 * c->target < most ? 2 * c->target : most;
 	return true;
 }
 
@@ -390,21 +412,19 @@ static void add_piece(struct pieces *pieces, void *p, size_t n)
 	pieces->iov[pieces->n++] = (struct iovec){.iov_base = p, .iov_len = n};
 }
 
-static void add_gap(struct pieces *pieces, struct single_part *part, uint64_t n)
+static void add_gap(struct pieces *pieces, const struct single_part *part, uint64_t n)
 {
 	size_t piece;
 
-	if (n > 0 && !part->sink)
-		part->sink = sfs_malloc(SINK_BYTES);
 	for (; n > 0; n -= piece) {
-		piece = n < SINK_BYTES ? (size_t)n : SINK_BYTES;
-		add_piece(pieces, part->sink, piece);
+		piece = n < GAP_BUFFER ? (size_t)n : GAP_BUFFER;
+		add_piece(pieces, part->gap, piece);
 	}
 }
 
 static void add_sample(struct pieces *pieces, const struct chunk *c, uint32_t i)
 {
-	uint64_t at = c->singles[i].place, end = at + c->samples[i].n_bytes;
+	uint64_t at = c->singles[i].at, end = at + c->samples[i].n_bytes;
 	unsigned char *p;
 	size_t n;
 
@@ -415,12 +435,33 @@ static void add_sample(struct pieces *pieces, const struct chunk *c, uint32_t i)
 	}
 }
 
+/* The k-th sample of a run. */
+static const struct sfs_block_sample *sample_of(const struct chunk *c,
+						const struct run *run, uint32_t k)
+{
+	return &c->samples[c->by_place[run->first + k]];
+}
+
+/* A buffer for the largest gap between samples that are not here yet; NULL: none. */
+static void *new_gap(const struct chunk *c, const struct run *run)
+{
+	const struct sfs_block_sample *s = sample_of(c, run, run->n_here);
+	uint64_t end = s->start + s->n_bytes, n = 0;
+	uint32_t k;
+
+	for (k = run->n_here + 1; k < run->n; k++) {
+		s = sample_of(c, run, k);
+		n = s->start - end > n ? s->start - end : n;
+		end = s->start + s->n_bytes;
+	}
+	return n > 0 ? sfs_malloc((size_t)(n < GAP_BUFFER ? n : GAP_BUFFER)) : NULL;
+}
+
 static void request(struct singles *p, struct chunk *c, struct run *run, bool is_urgent,
 		    struct sfs_deferred *out)
 {
 	struct single_part *part = sfs_calloc(1, sizeof *part);
-	const struct sfs_block_sample *s =
-		&c->samples[c->by_place[run->first + run->n_here]];
+	const struct sfs_block_sample *s = sample_of(c, run, run->n_here);
 	uint64_t start = s->start, at = start;
 	struct pieces pieces = {0};
 	uint32_t k;
@@ -428,11 +469,11 @@ static void request(struct singles *p, struct chunk *c, struct run *run, bool is
 	sfs_part_begin(&p->base, &part->base);
 	part->chunk = c;
 	part->run = run;
-	part->n_before = run->n_here;
-	for (k = run->first + run->n_here; k < run->first + run->n; k++) {
-		s = &c->samples[c->by_place[k]];
+	part->gap = new_gap(c, run);
+	for (k = run->n_here; k < run->n; k++) {
+		s = sample_of(c, run, k);
 		add_gap(&pieces, part, s->start - at);
-		add_sample(&pieces, c, c->by_place[k]);
+		add_sample(&pieces, c, c->by_place[run->first + k]);
 		at = s->start + s->n_bytes;
 	}
 	part->base.iov = pieces.iov;
@@ -444,20 +485,20 @@ static void request(struct singles *p, struct chunk *c, struct run *run, bool is
 		.n_iov = pieces.n,
 	};
 	c->fetched_bytes += at - start;
-	c->n_failed -= run->state == RUN_FAILED;
 	c->n_in_flight++;
 	run->state = RUN_IN_FLIGHT;
+	run->part = part;
 	sfs_part_submit(&part->base, out);
 }
 
-/* Which samples has a part brought, that ended after its first n bytes? */
+/* All bytes of the run up to `end` have come. */
 static void take_samples(struct singles *p, struct chunk *c, struct run *run,
 			 uint64_t end)
 {
 	const struct sfs_block_sample *s;
 
 	for (; run->n_here < run->n; run->n_here++) {
-		s = &c->samples[c->by_place[run->first + run->n_here]];
+		s = sample_of(c, run, run->n_here);
 		if (s->start + s->n_bytes > end)
 			break;
 		p->base.arrived_bytes += s->n_bytes;
@@ -470,22 +511,28 @@ static void arrive(struct sfs_prefetch *base, struct sfs_part *ended,
 	struct singles *p = singles_of(base);
 	struct single_part *part = sfs_container(ended, struct single_part, base);
 	const struct sfs_request *r = &ended->request;
+	uint64_t end = r->offset + (ended->err == 0 ? r->n_bytes : r->n_got);
 	struct chunk *c = part->chunk;
 	struct run *run = part->run;
 
-	take_samples(p, c, run, r->offset + (ended->err == 0 ? r->n_bytes : r->n_got));
+	take_samples(p, c, run, end);
 	run->state = run->n_here == run->n ? RUN_HERE : RUN_FAILED;
-	c->n_failed += run->state == RUN_FAILED;
+	run->part = NULL;
 	c->n_in_flight--;
-	*ret_loss = (struct sfs_prefetch_loss){
-		.err = run->state == RUN_FAILED ? ended->err : 0,
-		.shard = c->samples[c->by_place[run->first]].shard,
-		.start = r->offset + (ended->err == 0 ? r->n_bytes : r->n_got),
-		.end = r->offset + r->n_bytes,
-	};
+	*ret_loss = (struct sfs_prefetch_loss){0};
+	if (run->state == RUN_FAILED) {
+		c->n_failed++;
+		p->has_failed = true;
+		*ret_loss = (struct sfs_prefetch_loss){
+			.err = ended->err,
+			.shard = sample_of(c, run, 0)->shard,
+			.start = end,
+			.end = r->offset + r->n_bytes,
+		};
+	}
 	sfs_part_end(ended);
 	free(ended->iov);
-	free(part->sink);
+	free(part->gap);
 	free(part);
 	drop_chunks(p);
 }
@@ -496,22 +543,11 @@ static struct run *awaited_run(const struct singles *p)
 	const struct single *next;
 	struct run *run;
 
-	if (!p->current || p->current->singles[p->t].place == NOWHERE)
+	if (!p->current || p->current->singles[p->next].at == NOWHERE)
 		return NULL;
-	next = &p->current->singles[p->t];
+	next = &p->current->singles[p->next];
 	run = &p->current->runs[next->run];
-	return next->rank - run->first < run->n_here ? NULL : run;
-}
-
-static const struct single_part *awaited_part(const struct singles *p)
-{
-	const struct run *run = awaited_run(p);
-
-	SFS_EACH (part, &p->base.parts, struct single_part, base.link) {
-		if (part->run == run)
-			return part;
-	}
-	return NULL;
+	return next->nth - run->first < run->n_here ? NULL : run;
 }
 
 /* A run that is to be requested, the first one. */
@@ -531,6 +567,24 @@ static struct run *next_run(struct singles *p, struct chunk **ret_chunk)
 	return NULL;
 }
 
+/* A reader waits: what failed is tried again. */
+static void try_again(struct singles *p)
+{
+	struct chunk *c;
+	uint32_t i;
+
+	p->has_failed = false;
+	for (c = p->current; c; c = c->next) {
+		for (i = 0; c->n_failed > 0 && i < c->n_runs; i++) {
+			if (c->runs[i].state != RUN_FAILED)
+				continue;
+			c->runs[i].state = RUN_WANTED;
+			c->n_failed--;
+			c->next_run = i < c->next_run ? i : c->next_run;
+		}
+	}
+}
+
 /* A reader waits for the next sample: have it in flight, whatever that takes.  true: it
  * is to be had without memory. */
 static bool unblock(struct singles *p, struct sfs_deferred *out)
@@ -542,12 +596,13 @@ static bool unblock(struct singles *p, struct sfs_deferred *out)
 	run = awaited_run(p);
 	if (!run)
 		return true;
-	if (run->state != RUN_IN_FLIGHT)
-		request(p, p->current, run, true, out);
-	else
-		SFS_EACH (part, &p->base.parts, struct single_part, base.link)
-			if (part->run == run)
-				sfs_request_hurry(&part->base.request);
+	if (run->part) {
+		sfs_request_hurry(&run->part->base.request);
+		return false;
+	}
+	if (p->has_failed)
+		try_again(p);
+	request(p, p->current, run, true, out);
 	return false;
 }
 
@@ -560,7 +615,7 @@ static bool pump(struct sfs_prefetch *base, bool is_awaited, struct sfs_deferred
 
 	if (is_awaited && unblock(p, out))
 		return true;
-	while (base->n_in_flight < most) {
+	while (base->n_in_flight < most && !p->has_failed) {
 		run = next_run(p, &c);
 		if (run)
 			request(p, c, run, false, out);
@@ -578,7 +633,7 @@ static bool needs(struct sfs_prefetch *base, const struct sfs_prefetch_loss *los
 
 	if (!run || run->state != RUN_FAILED)
 		return false;
-	s = &p->current->samples[p->t];
+	s = &p->current->samples[p->next];
 	return s->shard == loss->shard && s->start < loss->end &&
 	       s->start + s->n_bytes > loss->start;
 }
@@ -600,26 +655,33 @@ static bool is_sated(struct sfs_prefetch *base)
 {
 	struct singles *p = singles_of(base);
 
+	if (p->has_failed)
+		return true;
 	return !next_run(p, &(struct chunk *){NULL}) &&
 	       (has_enough(p) || p->position == base->order->n_samples);
 }
 
 /* ---- what a read waits for ---- */
 
+static const struct sfs_part *awaited_part(const struct sfs_prefetch *base)
+{
+	const struct run *run = awaited_run(singles_of(base));
+
+	return run && run->part ? &run->part->base : NULL;
+}
+
 static enum sfs_wait wait_cause(const struct sfs_prefetch *base, uint64_t *ret_since_ns)
 {
-	const struct single_part *part = awaited_part(singles_of(base));
-
-	return sfs_part_wait(part ? &part->base : NULL, ret_since_ns);
+	return sfs_part_wait(awaited_part(base), ret_since_ns);
 }
 
 static void explain(const struct sfs_prefetch *base, struct sfs_cause *cause)
 {
-	const struct single_part *part = awaited_part(singles_of(base));
+	const struct sfs_part *part = awaited_part(base);
 
 	if (part)
-		sfs_object_explain(part->base.request.object, part->base.request.offset,
-				   "bytes", cause);
+		sfs_object_explain(part->request.object, part->request.offset, "bytes",
+				   cause);
 	else if (sfs_prefetch_is_short(base))
 		sfs_cause_set(cause, NULL, SFS_NO_OFFSET,
 			      "memory for samples: budget= is used up");
@@ -636,10 +698,10 @@ static int peek(struct sfs_prefetch *base, struct sfs_prefetch_next *ret_next)
 		return p->position == base->order->n_samples ? -ENODATA : -EAGAIN;
 	if (awaited_run(p))
 		return -EAGAIN;
-	next = &p->current->singles[p->t];
-	ret_next->sample = &p->current->samples[p->t];
-	ret_next->buffer = next->place == NOWHERE ? NULL : p->current->buffer;
-	ret_next->start = next->place;
+	next = &p->current->singles[p->next];
+	ret_next->sample = &p->current->samples[p->next];
+	ret_next->buffer = next->at == NOWHERE ? NULL : p->current->buffer;
+	ret_next->start = next->at;
 	return 0;
 }
 
@@ -647,13 +709,12 @@ static void take(struct sfs_prefetch *base)
 {
 	struct singles *p = singles_of(base);
 
-	if (p->current->singles[p->t].place != NOWHERE)
-		p->ahead_bytes -= sfs_tar_padded(p->current->samples[p->t].n_bytes);
-	if (++p->t < p->current->n)
+	p->ahead_bytes -= p->current->samples[p->next].n_bytes;
+	if (++p->next < p->current->n)
 		return;
 	learn_rate(p, p->current);
 	p->current = p->current->next;
-	p->t = 0;
+	p->next = 0;
 	drop_chunks(p);
 }
 
@@ -684,6 +745,8 @@ static void free_singles(struct sfs_prefetch *base)
 		p->first = c->next;
 		free_chunk(c);
 	}
+	if (p->refused)
+		free_chunk(p->refused);
 	free(p);
 }
 

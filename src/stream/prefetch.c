@@ -85,7 +85,7 @@ static void on_request(struct sfs_request *request, int err)
 	part->prefetch->owner.ended(part->prefetch->owner.ctx, part);
 }
 
-static void on_ready(struct sfs_request *request)
+void sfs_part_ready(struct sfs_request *request)
 {
 	struct sfs_part *part = sfs_container(request, struct sfs_part, request);
 
@@ -105,9 +105,8 @@ void sfs_part_submit(struct sfs_part *part, struct sfs_deferred *out)
 	r->is_ahead = !r->is_urgent;
 	r->iov = part->iov;
 	r->done = on_request;
-	r->ready = on_ready;
 	r->begun_ns = &part->begun_ns;
-	if (r->is_urgent)
+	if (r->is_urgent && r->ready)
 		sfs_request_await(r);
 	sfs_deferred_add(out, &part->job, submit);
 }

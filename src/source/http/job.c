@@ -158,9 +158,9 @@ void sfs_job_tidy(struct sfs_job *job)
 
 /* ---- memory ---- */
 
-/* The request's pieces are few (slabs), and chunks are large: looking for the place each
- * time costs nothing.  Returns the piece that holds byte *at, and makes *at the offset in
- * it. */
+/* The request's pieces are few, some hundreds at most, and what libcurl or a socket gives
+ * at a time is large: looking for the place each time costs nothing.  Returns the piece
+ * that holds byte *at, and makes *at the offset in it. */
 static const struct iovec *piece_of(const struct sfs_request *r, uint64_t *at)
 {
 	const struct iovec *iov = r->iov;
