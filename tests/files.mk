@@ -142,6 +142,7 @@ unit_tests = \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit-timer-fires-when-due \
 	tests/unit-top-report-shows-what-stats-say \
+	tests/unit-trail-is-what-all-readers-left-behind \
 	tests/unit-transfer-ends-each-request-once \
 	tests/unit-transfer-ends-what-comes-too-late \
 	tests/unit-transfer-gives-right-bytes-or-the-reason \
