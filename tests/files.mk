@@ -303,6 +303,7 @@ fuse_tests = \
 	tests/fuse-nothing-can-be-written.sh \
 	tests/fuse-open-files-stay-within-the-budget.sh \
 	tests/fuse-pages-before-an-error-can-be-read.sh \
+	tests/fuse-pages-behind-all-readers-are-dropped.sh \
 	tests/fuse-random-reads-do-not-stream-the-epoch-again.sh \
 	tests/fuse-random-reads-in-a-row-get-a-cursor.sh \
 	tests/fuse-random-reads-need-no-headers-with-an-index.sh \
