@@ -5,7 +5,7 @@
  * That call waits, and cannot be killed, while a page of the step is being read.  A
  * worker of FUSE that waited there would not answer that read.  And if the process were
  * killed meanwhile, the descriptor would stay open and the mount would hang instead of
- * being dead.  So a step never holds a read that we know of: one far behind its reader
+ * being dead.  So a step should hold no read that we know of: one far behind its reader
  * is a leap, and there are no steps any more.
  *
  * A mapping does not matter: its clean pages go, too, and the next access reads them
