@@ -11,6 +11,7 @@ shufflefs_SOURCES = \
 	fusefs/mount.c fusefs/mount.h \
 	fusefs/mountpoint.c fusefs/mountpoint.h \
 	fusefs/ops.c fusefs/ops.h \
+	fusefs/pages.c fusefs/pages.h \
 	fusefs/pending.c fusefs/pending.h \
 	fusefs/peek.c fusefs/peek.h \
 	fusefs/session-io.c fusefs/session-io.h \

@@ -284,12 +284,14 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 		sfs_daemon_failed(m->daemon_fd, err.text);
 		return 1;
 	}
+	sfs_pages_start(&m->ops.pages, m->session);
 	sfs_watchdog_start(m->where);
 	m->ready_thread = sfs_thread_start("sfs-ready", report_ready, m);
 	loop(m);
 	sfs_watchdog_wake();
 	/* Before the unmount, which closes the session's descriptor. */
 	sfs_ops_stop(&m->ops);
+	sfs_pages_stop(&m->ops.pages);
 	fuse_session_unmount(m->session);
 	pthread_join(m->ready_thread, NULL);
 	sfs_ops_done(&m->ops);

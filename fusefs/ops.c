@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #define FOREVER	    (365.0 * 86400)
-#define BLOCK_BYTES (1 << 20) /* what Python and cat read at a time */
+#define BLOCK_BYTES (1 << 20)		 /* what Python and cat read at a time */
+#define KEPT_BYTES  ((uint64_t)64 << 20) /* pages that stay behind a reader */
 
 /* Cookies of "." and ".."; those of the tree follow. */
 enum { DOT = 1, DOTDOT = 2, COOKIES = 3 };
@@ -25,6 +26,7 @@ enum { DOT = 1, DOTDOT = 2, COOKIES = 3 };
 struct handle {
 	struct sfs_file *file;
 	bool is_direct;
+	struct sfs_pages_reader pages;
 	struct sfs_link link;
 };
 
@@ -265,6 +267,13 @@ static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t of
 
 /* ---- files ---- */
 
+static void close_handle(struct sfs_ops *ops, struct handle *handle)
+{
+	sfs_pages_close(&ops->pages, &handle->pages);
+	sfs_file_close(handle->file);
+	free(handle);
+}
+
 static int try_open(struct sfs_pending *pending)
 {
 	struct sfs_ops *ops = ops_of(pending->req);
@@ -291,6 +300,8 @@ static int try_open(struct sfs_pending *pending)
 	fi->direct_io = (fi->flags & O_DIRECT) || attr.is_snapshot ||
 			(ops->direct_io && sfs_file_is_stream(file));
 	handle->is_direct = fi->direct_io;
+	if (sfs_file_is_stream(file) && !fi->direct_io)
+		sfs_pages_open(&ops->pages, &handle->pages, pending->node);
 	/* Files never change.  And to drop pages, a direct open would wait for those that
 	 * a waiting read has locked; not even SIGKILL ends that. */
 	fi->keep_cache = 1;
@@ -301,8 +312,7 @@ static int try_open(struct sfs_pending *pending)
 		pthread_mutex_lock(&ops->lock);
 		sfs_link_remove(&handle->link);
 		pthread_mutex_unlock(&ops->lock);
-		sfs_file_close(file);
-		free(handle);
+		close_handle(ops, handle);
 	}
 	return 0;
 }
@@ -328,8 +338,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	pthread_mutex_lock(&ops->lock);
 	sfs_link_remove(&handle->link);
 	pthread_mutex_unlock(&ops->lock);
-	sfs_file_close(handle->file);
-	free(handle);
+	close_handle(ops, handle);
 	fuse_reply_err(req, 0);
 }
 
@@ -357,6 +366,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 {
 	struct sfs_pending *pending = new_pending(req, ino, try_read);
 
+	sfs_pages_read(&ops_of(req)->pages, &handle_of(fi)->pages, (uint64_t)off, size);
 	pending->is_read = true;
 	pending->is_cached = !handle_of(fi)->is_direct;
 	pending->node = ino;
@@ -471,6 +481,8 @@ void sfs_ops_init(struct sfs_ops *ops, struct sfs_tree *tree)
 	};
 	pthread_mutex_init(&ops->lock, NULL);
 	sfs_list_init(&ops->handles);
+	sfs_pages_init(&ops->pages,
+		       o->keep_pages ? UINT64_MAX : KEPT_BYTES + 2 * o->readahead);
 	sfs_pending_table_start(&ops->pending_table, o->read_timeout_ms);
 }
 
@@ -483,11 +495,8 @@ void sfs_ops_done(struct sfs_ops *ops)
 {
 	struct sfs_link *link;
 
-	while ((link = sfs_list_pop(&ops->handles)) != NULL) {
-		struct handle *handle = sfs_container(link, struct handle, link);
-
-		sfs_file_close(handle->file);
-		free(handle);
-	}
+	while ((link = sfs_list_pop(&ops->handles)) != NULL)
+		close_handle(ops, sfs_container(link, struct handle, link));
+	sfs_pages_done(&ops->pages);
 	pthread_mutex_destroy(&ops->lock);
 }

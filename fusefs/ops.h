@@ -3,6 +3,7 @@
 #ifndef SFS_OPS_H
 #define SFS_OPS_H
 
+#include "pages.h"
 #include "pending.h"
 
 #include "tree/tree.h"
@@ -12,6 +13,7 @@
 struct sfs_ops {
 	struct sfs_tree *tree;
 	struct sfs_pending_table pending_table;
+	struct sfs_pages pages;
 	uid_t uid;
 	gid_t gid;
 	mode_t umask;

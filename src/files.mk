@@ -149,6 +149,7 @@ libshufflefs_la_SOURCES = \
 	src/tree/order-file.c src/tree/order-file.h \
 	src/tree/sample-files.c src/tree/sample-files.h \
 	src/tree/status.c src/tree/status.h \
+	src/tree/trail.c src/tree/trail.h \
 	src/tree/tree.c src/tree/tree.h \
 	 \
 	src/cli/bench.c src/cli/bench.h \

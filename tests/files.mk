@@ -145,6 +145,7 @@ unit_tests = \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit-timer-fires-when-due \
 	tests/unit-top-report-shows-what-stats-say \
+	tests/unit-trail-is-what-all-readers-left-behind \
 	tests/unit-transfer-ends-each-request-once \
 	tests/unit-transfer-ends-what-comes-too-late \
 	tests/unit-transfer-gives-right-bytes-or-the-reason \
@@ -305,6 +306,7 @@ fuse_tests = \
 	tests/fuse-nothing-can-be-written.sh \
 	tests/fuse-open-files-stay-within-the-budget.sh \
 	tests/fuse-pages-before-an-error-can-be-read.sh \
+	tests/fuse-pages-behind-all-readers-are-dropped.sh \
 	tests/fuse-random-reads-do-not-stream-the-epoch-again.sh \
 	tests/fuse-random-reads-in-a-row-get-a-cursor.sh \
 	tests/fuse-random-reads-need-no-headers-with-an-index.sh \

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# While somebody waits for memory a mount prefetches less, down to what the shuffle needs,
-# and says so once; readers go on and every byte is right.  When that has passed, it
-# prefetches again by itself.
+# While somebody waits for memory, and there is little clean cache to take, a mount
+# prefetches less, down to what the shuffle needs; readers go on and every byte is right.
+# When that has passed, it prefetches again by itself.  It says both once.
 [ -n "${IN_NAMESPACE:-}" ] || ! unshare -m true 2>/dev/null ||
     exec env IN_NAMESPACE=1 unshare -m sh "$0"
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
@@ -25,6 +25,25 @@ for f in /proc/pressure/memory \
     fi
 done
 [ $n -gt 0 ] || skip "this kernel does not tell memory pressure"
+
+# And how much clean cache there is, of the machine or of our group.
+grep -v "^Active(file)\|^Inactive(file)\|^Dirty\|^Writeback" /proc/meminfo >others
+clean() { # clean MIB
+    sed "\$a Active(file): $(($1 << 10)) kB\nInactive(file): 0 kB" others >meminfo
+    printf "%s $(($1 << 20))\n" active_file total_active_file >stat
+}
+clean 100
+mount --bind meminfo /proc/meminfo || skip "/proc/meminfo cannot be covered"
+cleanup "umount /proc/meminfo"
+v1=$(sed -n 's/^[0-9]*:\([^:]*,\)*memory\(,[^:]*\)*:\(.*\)/\3/p' /proc/self/cgroup)
+for f in \
+    $(sed -n 's/.* \([^ ]*\) [^ ]* .*- cgroup2 .*/\1/p' /proc/self/mountinfo | sed "s|\$|${group%/}/memory.stat|") \
+    $(sed -n 's/.* \([^ ]*\) [^ ]* .*- cgroup .*[ ,]memory\(,.*\)*$/\1/p' /proc/self/mountinfo | sed "s|\$|${v1%/}/memory.stat|"); do
+    if [ -e "$f" ]; then
+        mount --bind stat "$f" || skip "$f cannot be covered"
+        cleanup "umount '$f'"
+    fi
+done
 
 # A reader that compares, and stops twice until it is let go: between, it reads
 # more than the budget.
@@ -61,8 +80,15 @@ reader=$!
 wait_until 60 test -e at-first
 wait_until 20 is_at budget_used_bytes -gt $((24 << 20))
 
-# Everything goes that is not needed, and the reader gets its bytes all the same.
+# Those who wait fill the cache themselves, and it holds as much as the budget.
 pressure 60.00
+wait_until 10 is_at memory_pressure = 60
+sleep 2.5
+is_at budget_limit_bytes = $budget || fail "pressure of clean cache lowered the limit"
+[ ! -s log ] || fail "said: $(cat log)"
+
+# Everything goes that is not needed, and the reader gets its bytes all the same.
+clean 90
 wait_until 30 is_at budget_limit_bytes -lt $((12 << 20))
 [ "$(stat_of mnt memory_pressure)" = 60 ] || fail "memory_pressure"
 touch go-first
@@ -85,4 +111,8 @@ touch go-second
 wait $reader || fail "the reader"
 [ "$(stat_of mnt events_lost)" = 0 ] || fail "$(cat mnt/.shufflefs/errors)"
 umount_ds mnt
-[ "$(grep -c "memory is short" log)" = 1 ] || fail "not said once: $(cat log)"
+[ "$(grep -c "memory is short (.* waited for it 60 %.* cache is only 90" log)" = 1 ] ||
+    fail "not said once: $(cat log)"
+[ "$(grep -c "no longer short: prefetching within 96M again.* as little as" log)" = 1 ] ||
+    fail "the end was not said once: $(cat log)"
+[ "$(wc -l <log)" = 2 ] || fail "more was said: $(cat log)"

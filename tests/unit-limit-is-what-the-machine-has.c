@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory limit is more than nothing and no more than the machine has; of nested
  * control groups the lowest limit counts, of version 1 and 2, wherever they are mounted,
- * in a container too. */
+ * in a container too.  Clean cache is that of whatever has the limit. */
 #include "base/alloc.h"
 #include "base/cgroup.h"
 #include "check.h"
@@ -37,11 +37,13 @@ static uint64_t limit(void)
 	return sfs_memory_limit_of(folder);
 }
 
+/* "self" is the folder itself. */
 static void clear(void)
 {
-	sfs_autofree char *remove = sfs_asprintf("rm -rf %s/*", folder);
+	sfs_autofree char *renew =
+		sfs_asprintf("rm -rf %s/* && ln -s . %s/self", folder, folder);
 
-	CHECK_EQ(system(remove), 0);
+	CHECK_EQ(system(renew), 0);
 }
 
 /* `line` has a %s for the folder. */
@@ -77,6 +79,12 @@ static void version_2(uint64_t machine)
 	/* In no group but the root's. */
 	put("cgroup", "0::/\n");
 	CHECK_EQ(limit(), machine);
+	/* Above "high" the kernel slows us down. */
+	put("cgroup", "0::/a/b/c\n");
+	put("a/memory.high", "max\n");
+	CHECK_EQ(limit(), 5 * MIB);
+	put("a/b/memory.high", "3145728\n");
+	CHECK_EQ(limit(), 3 * MIB);
 	clear();
 }
 
@@ -93,6 +101,38 @@ static void version_1(uint64_t machine)
 	CHECK_EQ(limit(), 7 * MIB);
 	put("a/b/memory.limit_in_bytes", "6291456\n");
 	CHECK_EQ(limit(), 6 * MIB);
+	clear();
+}
+
+static void clean_cache(void)
+{
+	CHECK_EQ(sfs_memory_clean_of(folder), 0);
+	put("meminfo", "MemTotal:  9 kB\nMemFree: 8 kB\nCached: 7 kB\nActive: 100 kB\n"
+		       "Inactive: 50 kB\nActive(anon): 3 kB\nActive(file):   400 kB\n"
+		       "Inactive(file):     60 kB\nDirty:   5 kB\nWriteback:  2 kB\n"
+		       "WritebackTmp: 1 kB\nnonsense\n\n");
+	CHECK_EQ(sfs_memory_clean_of(folder), 453 << 10);
+	/* A group without a limit does not bound us; the lowest limit does. */
+	put("cgroup", "0::/a/b\n");
+	put_mounts(V2);
+	put("a/b/memory.stat", "inactive_file 1000\n");
+	CHECK_EQ(sfs_memory_clean_of(folder), 453 << 10);
+	put("a/memory.max", "9437184\n");
+	CHECK_EQ(sfs_memory_clean_of(folder), 0); /* not known */
+	put("a/memory.stat", "anon 5\nfile 6\ninactive_file 7000\nactive_file 300\n"
+			     "file_dirty 50\nfile_writeback 4\nfile_mapped 9\n");
+	CHECK_EQ(sfs_memory_clean_of(folder), 7246);
+	put("a/b/memory.high", "8388608\n");
+	CHECK_EQ(sfs_memory_clean_of(folder), 1000);
+	put("a/b/memory.stat", "inactive_file 1000\nfile_dirty 1001\n");
+	CHECK_EQ(sfs_memory_clean_of(folder), 0);
+	clear();
+	put("cgroup", "4:memory:/a\n");
+	put_mounts("35 31 0:32 / %s rw,relatime - cgroup cgroup rw,memory\n");
+	put("a/memory.limit_in_bytes", "7340032\n");
+	put("a/memory.stat", "inactive_file 1\ntotal_inactive_file 200\ntotal_dirty 3\n"
+			     "total_active_file 40\ntotal_writeback 5\n");
+	CHECK_EQ(sfs_memory_clean_of(folder), 232);
 	clear();
 }
 
@@ -163,6 +203,7 @@ int main(void)
 {
 	char name[] = "/tmp/shufflefs-unit-memory.XXXXXX";
 	uint64_t here = sfs_memory_limit(), machine;
+	sfs_autofree char *link = NULL;
 	struct sysinfo info;
 
 	CHECK(sysinfo(&info) == 0);
@@ -173,11 +214,15 @@ int main(void)
 
 	folder = mkdtemp(name);
 	CHECK(folder != NULL);
+	clear();
 	version_2(machine);
 	version_1(machine);
 	container(machine);
+	clean_cache();
 	nonsense(machine);
 	escapes();
+	link = sfs_asprintf("%s/self", folder);
+	CHECK_EQ(unlink(link), 0);
 	CHECK_EQ(rmdir(folder), 0);
 	return 0;
 }

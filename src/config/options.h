@@ -36,7 +36,7 @@ struct sfs_options {
 	uint64_t index_wait_ms;
 	uint64_t budget; /* 0: auto */
 	uint64_t next_epoch;
-	uint64_t epochs, direct_io, readahead, allow_other, allow_root;
+	uint64_t epochs, direct_io, keep_pages, readahead, allow_other, allow_root;
 	uint64_t uid, gid; /* UINT64_MAX: those of the user who mounts */
 	uint64_t umask, foreground, log_level;
 	char *proxy, *netrc_file, *cacert, *capath, *cert, *key; /* NULL: not set */

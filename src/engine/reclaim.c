@@ -16,7 +16,7 @@
 #include "memory/psi.h"
 
 #define MEMORY_TICKS 10 /* between two looks at the limit of the group */
-#define WARN_NS	     (600 * SFS_NS_PER_S)
+#define SAY_NS	     (600 * SFS_NS_PER_S)
 
 void sfs_reclaim_init(struct sfs_reclaim *t, struct sfs_runtime *runtime, bool is_auto)
 {
@@ -65,24 +65,65 @@ static uint64_t limit_of(struct sfs_reclaim *t)
 	return low + (most - low) / SFS_PSI_ALL * t->allowed;
 }
 
-/* Not too often: pressure may come and go every few seconds. */
-static void warn(struct sfs_reclaim *t, uint64_t limit)
+/* Pressure while there is as much clean cache as we may ever have: whoever streams files
+ * fills the cache, and waits a little for each page that the kernel takes back.  It takes
+ * those first, so our memory would help nobody. */
+static uint32_t shortage(const struct sfs_reclaim *t)
 {
-	uint64_t now = sfs_clock_ns();
-	char to[32], from[32];
+	uint32_t pressure = t->pressure;
 
-	if (t->warned_ns && now - t->warned_ns < WARN_NS)
-		return;
-	t->warned_ns = now;
+	if (pressure == 0 || pressure == SFS_PSI_UNKNOWN)
+		return pressure;
+	return sfs_memory_clean() >= t->runtime->budget.total_bytes ? 0 : pressure;
+}
+
+static void say_lowered(struct sfs_reclaim *t, uint64_t limit)
+{
+	char to[32], from[32], clean[32];
+
 	sfs_format_size(t->runtime->budget.total_bytes, from);
+	sfs_format_size(limit, to);
 	if (t->allowed == SFS_PSI_ALL)
 		sfs_warning("the control group's memory limit was lowered: prefetching "
 			    "within %s instead of %s",
-			    sfs_format_size(limit, to), from);
+			    to, from);
 	else
-		sfs_warning("memory is short (processes wait for it %llu %% of the "
-			    "time): prefetching less than budget=%s until it recovers",
-			    (unsigned long long)sfs_reclaim_pressure_percent(t), from);
+		sfs_warning("memory is short (processes waited for it %llu %% of the "
+			    "last 10 s, and the clean cache is only %s): prefetching "
+			    "within %s instead of %s, and less while it lasts",
+			    (unsigned long long)sfs_reclaim_pressure_percent(t),
+			    sfs_format_size(sfs_memory_clean(), clean), to, from);
+}
+
+static void say_raised(const struct sfs_reclaim *t)
+{
+	char to[32], least[32];
+
+	sfs_warning("memory is no longer short: prefetching within %s again, after %llu "
+		    "s with as little as %s",
+		    sfs_format_size(t->runtime->budget.total_bytes, to),
+		    (unsigned long long)((sfs_clock_ns() - t->said_ns) / SFS_NS_PER_S),
+		    sfs_format_size(t->least_bytes, least));
+}
+
+/* A pair of lines at a time, and not too often: pressure may come and go every few
+ * seconds. */
+static void say(struct sfs_reclaim *t, uint64_t limit)
+{
+	bool is_low = limit < t->runtime->budget.total_bytes;
+	uint64_t now = sfs_clock_ns();
+
+	if (is_low && !t->is_low && (!t->said_ns || now - t->said_ns >= SAY_NS)) {
+		t->said_ns = now;
+		t->is_said = true;
+		t->least_bytes = limit;
+		say_lowered(t, limit);
+	} else if (!is_low && t->is_said) {
+		t->is_said = false;
+		say_raised(t);
+	}
+	t->is_low = is_low;
+	t->least_bytes = limit < t->least_bytes ? limit : t->least_bytes;
 }
 
 /* Free what is unused; `limit` is less than the budget. */
@@ -98,20 +139,16 @@ static void make_room(struct sfs_runtime *runtime, uint64_t limit)
 void sfs_reclaim_tick(struct sfs_reclaim *t)
 {
 	struct sfs_runtime *runtime = t->runtime;
-	bool is_lean;
 	uint64_t limit;
 
 	t->pressure = sfs_psi_read(t->pressure_file);
-	t->allowed = sfs_psi_allow(t->allowed, t->pressure);
+	t->allowed = sfs_psi_allow(t->allowed, shortage(t));
 	if (t->memory_bytes && t->n_ticks++ % MEMORY_TICKS == 0)
 		t->most_bytes = most_now(t);
 	limit = limit_of(t);
-	is_lean = limit < runtime->budget.total_bytes;
-	if (is_lean && !t->is_lean)
-		warn(t, limit);
-	t->is_lean = is_lean;
+	say(t, limit);
 	sfs_budget_limit(&runtime->budget, limit);
-	if (is_lean)
+	if (t->is_low)
 		make_room(runtime, limit);
 }
 

@@ -2,9 +2,10 @@
 /* reclaim - adapts the budget to the memory that is available now.
  *
  * Under memory pressure (psi.h), the limit of the budget falls, second by second, to what
- * open streams need for shuffling; then it rises again.  With budget=auto it also follows
- * the limit of the control group when that is lowered.  Readers lose nothing: streams
- * prefetch less, and unused memory goes back to the system.
+ * open streams need for shuffling; then it rises again.  Pressure does not count while
+ * there is as much clean cache (limit.h) as the whole budget.  With budget=auto the limit
+ * also follows that of the control group when it is lowered.  Readers lose nothing:
+ * streams prefetch less, and unused memory goes back to the system.
  *
  * Called by the ticker; any thread may read the numbers.
  */
@@ -23,8 +24,10 @@ struct sfs_reclaim {
 	uint64_t most_bytes;   /* the limit without pressure */
 	uint32_t allowed;      /* of what exceeds the least, see psi.h */
 	uint32_t n_ticks;
-	bool is_lean; /* the limit is lower than the budget */
-	uint64_t warned_ns;
+	bool is_low;	      /* the limit is lower than the budget */
+	bool is_said;	      /* a line said so, and another will say when it has ended */
+	uint64_t said_ns;     /* when it did last; 0: never */
+	uint64_t least_bytes; /* the lowest limit since then */
 };
 
 /* `is_auto`: the budget is a share of the memory, not set by the user. */
