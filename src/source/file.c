@@ -6,7 +6,10 @@
  * part: its (mtime, inode, size) is compared with what the ask saw.
  *
  * Reading into slabs beat mapping the files: a page fault would wait for the
- * disk in a thread that must not, and a file that shrinks would be a SIGBUS. */
+ * disk in a thread that must not, and a file that shrinks would be a SIGBUS.
+ *
+ * A thread that has finished a request runs what that posted (the stream's task) itself,
+ * instead of waking one of the pool. */
 #include "source/source.h"
 
 #include "base/alloc.h"
@@ -190,7 +193,9 @@ static void *work(void *arg)
 			ret = ask(r);
 		else
 			ret = read_range(s, r);
+		sfs_tasks_keep();
 		sfs_request_end(r, ret);
+		sfs_tasks_run_kept();
 	}
 	return NULL;
 }
