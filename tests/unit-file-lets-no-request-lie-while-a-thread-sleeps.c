@@ -49,14 +49,12 @@ static void submit_any(struct sfs_rng *rng,
 static void object_on(struct sfs_source *source)
 {
 	struct sfs_uri uri = {0};
-	char tag[64];
 
 	CHECK_EQ(sfs_uri_parse(path, &uri, NULL), 0);
 	sfs_object_init(&object, &uri, source);
 	object.name = "x.tar";
 	object.size = sizeof((struct asked *)0)->bytes;
-	snprintf(tag, sizeof tag, "any");
-	object.tag = sfs_strdup(tag);
+	object.tag = sfs_strdup("any");
 }
 
 /* ---- as many at once as there are threads ---- */
