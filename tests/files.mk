@@ -48,6 +48,7 @@ unit_tests = \
 	tests/unit-eta-gives-up-no-wait-too-early \
 	tests/unit-extent-map-finds-what-holds-a-byte \
 	tests/unit-fetch-lets-late-drop-any-get \
+	tests/unit-file-lets-no-request-lie-while-a-thread-sleeps \
 	tests/unit-file-notices-another-version \
 	tests/unit-gather-ends-once-however-its-pieces-end \
 	tests/unit-grid-permutes-any-number \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A task is never run by two threads at once, and no post is lost. */
+/* A task is never run by two threads at once, and no post is lost; also if the thread
+ * that posts it keeps it for itself. */
 #include "base/alloc.h"
 #include "base/threadpool.h"
 #include "check.h"
@@ -34,15 +35,26 @@ static bool count(struct sfs_task *task)
 
 static struct counter counters[N_TASKS];
 
+static void post_one(size_t i)
+{
+	struct counter *c = &counters[i % N_TASKS];
+
+	atomic_fetch_add(&c->posted, 1);
+	sfs_threadpool_post(pool, &c->task);
+}
+
+/* Every other poster runs some of what it posts itself. */
 static void *post_many(void *arg)
 {
-	size_t k = (size_t)(uintptr_t)arg, i;
+	size_t k = (size_t)(uintptr_t)arg, i, n;
 
-	for (i = 0; i < N_POSTS; i++) {
-		struct counter *c = &counters[(i * 7 + k) % N_TASKS];
-
-		atomic_fetch_add(&c->posted, 1);
-		sfs_threadpool_post(pool, &c->task);
+	for (i = 0; i < N_POSTS;) {
+		if (k % 2)
+			sfs_tasks_keep();
+		for (n = 1 + i % 3; n > 0 && i < N_POSTS; n--, i++)
+			post_one(i * 7 + k);
+		if (k % 2)
+			sfs_tasks_run_kept();
 	}
 	return NULL;
 }
@@ -163,11 +175,106 @@ static void stop_runs_what_is_queued(void)
 	sfs_threadpool_free(NULL);
 }
 
+/* ---- tasks that are kept ---- */
+
+struct noted {
+	struct sfs_task task;
+	pthread_t by;
+	atomic_int n_runs;
+};
+
+static bool note(struct sfs_task *task)
+{
+	struct noted *n = sfs_container(task, struct noted, task);
+
+	n->by = pthread_self();
+	atomic_fetch_add(&n->n_runs, 1);
+	return true;
+}
+
+static struct noted kept = {.task.run = note}, other = {.task.run = note},
+		    posted_by_it = {.task.run = note};
+static bool was_posted_again;
+
+static void *post_kept(void *arg)
+{
+	sfs_threadpool_post(pool, &kept.task);
+	return NULL;
+}
+
+/* The first time, another thread posts it, and it posts another task. */
+static bool note_posted_again(struct sfs_task *task)
+{
+	pthread_t poster;
+
+	note(task);
+	if (!was_posted_again) {
+		was_posted_again = true;
+		poster = sfs_thread_start("posts", post_kept, NULL);
+		pthread_join(poster, NULL);
+		sfs_threadpool_post(pool, &posted_by_it.task);
+	}
+	return true;
+}
+
+static void kept_are_run_by_their_poster(void)
+{
+	struct sfs_threadpool *second = sfs_threadpool_start("second", 1);
+	struct sfs_task *gone = sfs_calloc(1, sizeof *gone);
+	pthread_t poster;
+
+	pool = sfs_threadpool_start("test", 2);
+	gone->run = free_itself;
+	n_freed = 0;
+
+	sfs_tasks_keep();
+	sfs_threadpool_post(pool, &kept.task);
+	sfs_threadpool_post(pool, &kept.task);
+	sfs_threadpool_post(pool, gone);
+	/* That of another pool goes there. */
+	sfs_threadpool_post(second, &other.task);
+	sfs_threadpool_settle(second, &other.task);
+	CHECK_EQ(other.n_runs, 1);
+	/* A kept one that somebody else posts is still ours, and runs once. */
+	poster = sfs_thread_start("posts", post_kept, NULL);
+	pthread_join(poster, NULL);
+	CHECK_EQ(kept.n_runs, 0);
+	sfs_tasks_run_kept();
+	CHECK_EQ(kept.n_runs, 1);
+	CHECK(pthread_equal(kept.by, pthread_self()));
+	CHECK_EQ(n_freed, 1);
+	sfs_threadpool_settle(pool, &kept.task);
+
+	/* One that is posted while we run it runs once more, and here; what it posts is
+	 * the pool's. */
+	kept.task.run = note_posted_again;
+	sfs_tasks_keep();
+	sfs_threadpool_post(pool, &kept.task);
+	sfs_tasks_run_kept();
+	CHECK_EQ(kept.n_runs, 3);
+	CHECK(pthread_equal(kept.by, pthread_self()));
+	sfs_threadpool_settle(pool, &posted_by_it.task);
+	CHECK_EQ(posted_by_it.n_runs, 1);
+	CHECK(!pthread_equal(posted_by_it.by, pthread_self()));
+
+	/* Nothing is kept any more, and keeping nothing is fine. */
+	sfs_threadpool_post(pool, &other.task);
+	sfs_threadpool_settle(pool, &other.task);
+	CHECK(!pthread_equal(other.by, pthread_self()));
+	sfs_tasks_keep();
+	sfs_tasks_run_kept();
+	sfs_threadpool_stop(pool);
+	sfs_threadpool_free(pool);
+	sfs_threadpool_stop(second);
+	sfs_threadpool_free(second);
+}
+
 int main(void)
 {
 	many_posts(1);
 	many_posts(4);
 	posted_while_it_runs();
 	stop_runs_what_is_queued();
+	kept_are_run_by_their_poster();
 	return 0;
 }

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: one queue, one lock, one condition.  A task's state says
  * whether it is queued, so posting twice queues once; a task that is posted
- * while it runs goes back into the queue when it returns. */
+ * while it runs goes back into the queue when it returns.
+ *
+ * A task that a thread keeps for itself is QUEUED too, in a list that only this thread
+ * touches: no post is lost, since whoever posts it meanwhile finds a task that will run
+ * from its start; and nobody frees what it belongs to, since only its run does. */
 #include "base/threadpool.h"
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 
 #include <signal.h>
@@ -62,6 +67,26 @@ bool sfs_thread_join_until(pthread_t thread, uint64_t until_ns)
 bool sfs_threads_are_left(void)
 {
 	return atomic_load(&are_left);
+}
+
+/* What this thread has posted since sfs_tasks_keep(). */
+static _Thread_local struct {
+	bool is_on;
+	struct sfs_threadpool *pool; /* of all of them; NULL: there are none */
+	struct sfs_link tasks;
+} kept;
+
+/* With the lock held. */
+static void enqueue(struct sfs_threadpool *pool, struct sfs_task *task)
+{
+	task->state = SFS_TASK_QUEUED;
+	if (kept.is_on && (!kept.pool || kept.pool == pool)) {
+		kept.pool = pool;
+		sfs_list_push(&kept.tasks, &task->link);
+	} else {
+		sfs_list_push(&pool->queue, &task->link);
+		pthread_cond_signal(&pool->wake);
+	}
 }
 
 static void run_one(struct sfs_threadpool *pool, struct sfs_task *task)
@@ -150,9 +175,7 @@ void sfs_threadpool_post(struct sfs_threadpool *pool, struct sfs_task *task)
 	if (pool->is_stopped) {
 		; /* no thread is left to run it */
 	} else if (task->state == SFS_TASK_IDLE) {
-		task->state = SFS_TASK_QUEUED;
-		sfs_list_push(&pool->queue, &task->link);
-		pthread_cond_signal(&pool->wake);
+		enqueue(pool, task);
 	} else if (task->state == SFS_TASK_RUNNING) {
 		task->state = SFS_TASK_AGAIN;
 	}
@@ -164,5 +187,45 @@ void sfs_threadpool_settle(struct sfs_threadpool *pool, struct sfs_task *task)
 	pthread_mutex_lock(&pool->lock);
 	while (task->state != SFS_TASK_IDLE)
 		pthread_cond_wait(&pool->idle, &pool->lock);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void sfs_tasks_keep(void)
+{
+	kept.is_on = true;
+	kept.pool = NULL;
+	sfs_list_init(&kept.tasks);
+}
+
+/* The lock is held before and after.  Unlike a thread of the pool, this one runs a task
+ * that was posted meanwhile once more itself: it is awake. */
+static void run_kept(struct sfs_threadpool *pool, struct sfs_task *task)
+{
+	bool is_there;
+
+	do {
+		task->state = SFS_TASK_RUNNING;
+		pthread_mutex_unlock(&pool->lock);
+		is_there = task->run(task);
+		pthread_mutex_lock(&pool->lock);
+	} while (is_there && task->state == SFS_TASK_AGAIN);
+	if (!is_there)
+		return;
+	task->state = SFS_TASK_IDLE;
+	pthread_cond_broadcast(&pool->idle);
+}
+
+void sfs_tasks_run_kept(void)
+{
+	struct sfs_threadpool *pool = kept.pool;
+	struct sfs_link *link;
+
+	sfs_lock_check_none("kept tasks run");
+	kept.is_on = false;
+	if (!pool)
+		return;
+	pthread_mutex_lock(&pool->lock);
+	while ((link = sfs_list_pop(&kept.tasks)) != NULL)
+		run_kept(pool, sfs_container(link, struct sfs_task, link));
 	pthread_mutex_unlock(&pool->lock);
 }

@@ -4,7 +4,7 @@
  * A task is a function and its state, embedded in the object that it works on.  Two
  * threads never run it at once: a task that is posted while it runs runs once more
  * afterwards. Tasks must not wait for the network, a reader or each other; the file
- * source, which waits for disks, has a pool of its own.
+ * source, which waits for disks, has threads of its own.
  */
 #ifndef SFS_THREADPOOL_H
 #define SFS_THREADPOOL_H
@@ -34,6 +34,13 @@ void sfs_threadpool_free(struct sfs_threadpool *pool); /* stop it first */
 /* Run the task soon, on some thread.  Any thread may call; never waits.  A stopped pool
  * ignores it: until the very end, returned memory wakes those who waited for it. */
 void sfs_threadpool_post(struct sfs_threadpool *pool, struct sfs_task *task);
+
+/* A thread that is not a pool's may run by itself what it posts, which saves waking
+ * another: between these two calls, the tasks that it posts (of one pool) are kept for
+ * it, and the second call runs them, without locks.  They must not wait either, and the
+ * pool must not be stopped meanwhile. */
+void sfs_tasks_keep(void);
+void sfs_tasks_run_kept(void);
 
 /* Wait until the task neither runs nor is queued.  It must not be posted meanwhile, and
  * the task itself must not call this. */

@@ -6,17 +6,23 @@
  * part: its (mtime, inode, size) is compared with what the ask saw.
  *
  * Reading into slabs beat mapping the files: a page fault would wait for the
- * disk in a thread that must not, and a file that shrinks would be a SIGBUS. */
+ * disk in a thread that must not, and a file that shrinks would be a SIGBUS.
+ *
+ * A wake-up costs as much as a small read, so no more threads are woken than requests are
+ * queued: see call_one().  And a thread that has finished a request runs what that posted
+ * (the stream's task) itself, instead of waking one of the pool. */
 #include "source/source.h"
 
 #include "base/alloc.h"
 #include "base/ledger.h"
+#include "base/lock.h"
 #include "base/threadpool.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,10 +35,13 @@ struct file_source {
 	bool verify_size_only;
 	int n_threads;
 	pthread_t *threads;
+	sem_t wake; /* posted once for each thread that is called */
 
 	pthread_mutex_t lock; /* guards all below */
-	pthread_cond_t wake;
 	struct sfs_link urgent, others;
+	int n_queued;	       /* in both */
+	int n_asleep;	       /* threads that sleep and were not called */
+	int n_coming;	       /* called, and have not had the lock since */
 	atomic_bool is_closed; /* written with the lock held */
 };
 
@@ -160,6 +169,38 @@ static int read_range(struct file_source *s, struct sfs_request *r)
 	return ret;
 }
 
+/* With the lock held, after a request was queued: must a thread be woken?  Then post
+ * `wake` as soon as the lock is free: sooner, the thread would wait for the lock.
+ *
+ * Whenever the lock is free, nobody sleeps or as many are coming as are queued.  A
+ * request that is queued calls one if that is not so; a request that is taken, and a
+ * thread that comes and takes one, leave it so; and a thread falls asleep only if nothing
+ * is queued.  So no request lies while a thread sleeps.  Nor is a wake-up lost: a thread
+ * counts as asleep before it waits, and there is one post for each that was called; it
+ * does not matter which of the wait and the post comes first. */
+static bool call_one(struct file_source *s)
+{
+	if (s->n_asleep == 0 || s->n_coming >= s->n_queued)
+		return false;
+	s->n_asleep--;
+	s->n_coming++;
+	return true;
+}
+
+/* With the lock held before and after: wait until this thread is called.  A semaphore,
+ * since pthread_cond_wait() takes the lock again as one that others wait for, and giving
+ * that up is a system call. */
+static void sleep_until_called(struct file_source *s)
+{
+	s->n_asleep++;
+	pthread_mutex_unlock(&s->lock);
+	sfs_lock_check_none("a file thread sleeps");
+	while (sem_wait(&s->wake) < 0 && errno == EINTR)
+		;
+	pthread_mutex_lock(&s->lock);
+	s->n_coming--;
+}
+
 static struct sfs_request *take(struct file_source *s)
 {
 	struct sfs_link *link = NULL;
@@ -171,8 +212,9 @@ static struct sfs_request *take(struct file_source *s)
 			link = sfs_list_pop(&s->others);
 		if (link || s->is_closed)
 			break;
-		pthread_cond_wait(&s->wake, &s->lock);
+		sleep_until_called(s);
 	}
+	s->n_queued -= link != NULL;
 	pthread_mutex_unlock(&s->lock);
 	return link ? sfs_container(link, struct sfs_request, link) : NULL;
 }
@@ -190,7 +232,9 @@ static void *work(void *arg)
 			ret = ask(r);
 		else
 			ret = read_range(s, r);
+		sfs_tasks_keep();
 		sfs_request_end(r, ret);
+		sfs_tasks_run_kept();
 	}
 	return NULL;
 }
@@ -198,16 +242,18 @@ static void *work(void *arg)
 static void submit(struct sfs_source *source, struct sfs_request *r)
 {
 	struct file_source *s = sfs_container(source, struct file_source, base);
-
-	bool is_closed;
+	bool is_closed, must_wake = false;
 
 	pthread_mutex_lock(&s->lock);
 	is_closed = s->is_closed;
 	if (!is_closed) {
 		sfs_list_push(r->is_urgent ? &s->urgent : &s->others, &r->link);
-		pthread_cond_signal(&s->wake);
+		s->n_queued++;
+		must_wake = call_one(s);
 	}
 	pthread_mutex_unlock(&s->lock);
+	if (must_wake)
+		sem_post(&s->wake);
 	if (is_closed)
 		sfs_request_end(r, -ECANCELED);
 }
@@ -226,7 +272,8 @@ static void stop(struct sfs_source *source)
 
 	pthread_mutex_lock(&s->lock);
 	s->is_closed = true;
-	pthread_cond_broadcast(&s->wake);
+	for (; s->n_asleep > 0; s->n_asleep--, s->n_coming++)
+		sem_post(&s->wake);
 	pthread_mutex_unlock(&s->lock);
 	for (i = 0; i < s->n_threads; i++)
 		sfs_thread_join_until(s->threads[i], until_ns);
@@ -236,7 +283,7 @@ static void free_source(struct sfs_source *source)
 {
 	struct file_source *s = sfs_container(source, struct file_source, base);
 
-	pthread_cond_destroy(&s->wake);
+	sem_destroy(&s->wake);
 	pthread_mutex_destroy(&s->lock);
 	free(s->threads);
 	free(s);
@@ -258,7 +305,7 @@ struct sfs_source *sfs_source_file_start(int n_threads, bool verify_size_only)
 	s->base.path.n_parallel = n_threads;
 	s->threads = sfs_calloc((size_t)n_threads, sizeof *s->threads);
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->wake, NULL);
+	sem_init(&s->wake, 0, 0);
 	sfs_list_init(&s->urgent);
 	sfs_list_init(&s->others);
 	for (i = 0; i < n_threads; i++)
