@@ -15,8 +15,7 @@ static uint64_t offsets[MAX + 1];
 static void append(struct sfs_rng *r)
 {
 	uint64_t n = l.tail, n_bytes = 512 * (1 + sfs_rng_below(r, 20));
-	struct sfs_mapped_extent *e =
-		sfs_extent_map_append(&l, n * 10, n_bytes);
+	struct sfs_mapped_extent *e = sfs_extent_map_append(&l, n * 10, n_bytes);
 
 	CHECK(n < MAX);
 	CHECK(e == sfs_extent_map_at(&l, n));
