@@ -130,6 +130,7 @@ unit_tests = \
 	tests/unit-shard-reader-retries-what-failed-ahead \
 	tests/unit-shard-tables-grow-once-and-are-dropped \
 	tests/unit-single-samples-cause-no-storm-of-failures \
+	tests/unit-single-samples-come-whole-whatever-the-memory \
 	tests/unit-single-samples-that-came-before-a-failure-are-kept \
 	tests/unit-single-samples-that-lie-together-are-read-together \
 	tests/unit-sizes-report-in-one-line-what-is-missing \

@@ -58,7 +58,8 @@ struct chunk {
 	uint32_t n;
 	struct sfs_block_sample *samples; /* in the order of the stream */
 	struct single *singles;		  /* the same */
-	uint32_t *by_place;		  /* those that it holds */
+	uint32_t *by_place;		  /* the n_held of them that it holds */
+	uint32_t n_held;
 	struct run *runs;
 	uint32_t n_runs, next_run; /* no run before that is WANTED */
 	uint32_t n_failed, n_in_flight;
@@ -203,7 +204,7 @@ static struct chunk *look_up(const struct singles *p, uint64_t n_bytes)
 
 	n = n < left ? n : left;
 	n = n < SAMPLES_MOST ? n : SAMPLES_MOST;
-	c->n = (uint32_t)n;
+	c->n = c->n_held = (uint32_t)n;
 	c->samples = sfs_calloc(n, sizeof *c->samples);
 	c->singles = sfs_calloc(n, sizeof *c->singles);
 	c->by_place = sfs_calloc(n, sizeof *c->by_place);
@@ -229,9 +230,10 @@ static void cut(struct chunk *c, uint64_t n_bytes)
 
 	while (n < c->n && (n == 0 || sum + c->samples[n].n_bytes <= n_bytes))
 		sum += c->samples[n++].n_bytes;
-	for (i = k = 0; i < c->n; i++)
+	for (i = k = 0; i < c->n_held; i++)
 		if (c->by_place[i] < n)
 			c->by_place[k++] = c->by_place[i];
+	c->n_held = k;
 	c->n = n;
 	c->target = n_bytes;
 }
@@ -249,20 +251,17 @@ static void lay_out(struct chunk *c, uint64_t most)
 		if (c->singles[i].at != NOWHERE)
 			c->n_bytes += sfs_tar_padded(c->samples[i].n_bytes);
 	}
-	for (i = 0; i < c->n; i++)
+	for (i = 0; i < c->n_held; i++)
 		if (c->singles[c->by_place[i]].at != NOWHERE)
 			c->by_place[k++] = c->by_place[i];
-	c->n_runs = k; /* for now, each by itself */
+	c->n_held = k;
 }
 
 static bool has_memory(struct singles *p, const struct chunk *c)
 {
 	uint64_t n = sfs_slab_count(c->n_bytes) * SFS_SLAB_BYTES;
 
-	if (n > 0 && sfs_account_take(p->base.account, n) < 0)
-		p->base.is_refused = true;
-	else
-		p->base.is_refused = false;
+	p->base.is_refused = n > 0 && sfs_account_take(p->base.account, n) < 0;
 	return !p->base.is_refused;
 }
 
@@ -303,11 +302,10 @@ static void make_runs(struct singles *p, struct chunk *c)
 	uint64_t gap = 0, most = 0, start = 0;
 	struct sfs_netpath path;
 	struct run *run = NULL;
-	uint32_t i, n = c->n_runs;
+	uint32_t i;
 
-	c->runs = sfs_calloc(n + 1, sizeof *c->runs);
-	c->n_runs = 0;
-	for (i = 0; i < n; i++) {
+	c->runs = sfs_calloc(c->n_held + 1, sizeof *c->runs);
+	for (i = 0; i < c->n_held; i++) {
 		s = &c->samples[c->by_place[i]];
 		if (!before || before->shard != s->shard) {
 			path = sfs_object_netpath(
