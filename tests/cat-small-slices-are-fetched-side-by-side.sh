@@ -13,4 +13,4 @@ check() { # options, requests at least, and one after the other at most
     asked_side_by_side "$2" "$3"
 }
 check segment=16K,lanes=64,buffer=4M,budget=1G 3000 1000
-check segment=sample,budget=1G 1000 400
+check segment=sample,budget=1G 1000 1000
