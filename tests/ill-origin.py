@@ -206,8 +206,11 @@ def wrong_start(r, q, obj, a):
 
 
 def wrong_total(r, q, obj, a):
-    """Another one each time: else two that agree would be a version of their own."""
+    """Another one each time: else two that agree would be a version of their own.  It may be
+    believed for a while, so it is in the log."""
     poison(a)
+    with origin.lock:
+        origin.log_lines.append("wrong total: %s\n" % q.path)
     a.set_range(a.first, a.first + len(a.body) - 1, a.total + 512 * r.randrange(1, 1 << 20))
     return a
 
