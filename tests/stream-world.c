@@ -226,3 +226,18 @@ void world_end_all(struct world *w, int err)
 	for (world_settle(w); scripted_n(w->source) > 0; world_settle(w))
 		scripted_end(w->source, scripted_nth(w->source, 0), err);
 }
+
+void world_read_all(struct world *w, struct sfs_stream *stream,
+		    const struct naive_epoch *epoch, uint64_t step)
+{
+	struct world_read read;
+	uint64_t offset, n;
+
+	for (offset = 0; offset < epoch->n_bytes; offset += n) {
+		n = epoch->n_bytes - offset < step ? epoch->n_bytes - offset : step;
+		world_read(w, &read, stream, offset, (size_t)n);
+		world_settle(w);
+		world_end_all(w, 0);
+		CHECK_EQ(world_result(&read, epoch), 0);
+	}
+}

@@ -48,6 +48,10 @@ void world_stop(struct world *w);
 struct sfs_stream *world_open(struct world *w, const struct world_settings *settings,
 			      struct naive_epoch *ret_epoch);
 
+/* Read all of it, `step` bytes at a time, and end each request: all must be right. */
+void world_read_all(struct world *w, struct sfs_stream *stream,
+		    const struct naive_epoch *epoch, uint64_t step);
+
 /* Close that stream, and stop. */
 void world_close(struct world *w, struct sfs_stream *stream, struct naive_epoch *epoch);
 

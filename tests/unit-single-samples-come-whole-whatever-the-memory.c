@@ -25,19 +25,10 @@ static void read_all(uint64_t stream_bytes, uint64_t other_bytes)
 	struct naive_epoch epoch;
 	struct sfs_stream *stream = world_open(&w, &settings, &epoch);
 	struct sfs_account other;
-	struct world_read read;
-	uint64_t offset, n;
 
 	CHECK_EQ(sfs_account_open(&other, &w.runtime.budget, 0, false, NULL), 0);
 	CHECK_EQ(sfs_account_take(&other, other_bytes), 0);
-	for (offset = 0; offset < epoch.n_bytes; offset += n) {
-		n = epoch.n_bytes - offset < 256 * KIB ? epoch.n_bytes - offset
-						       : 256 * KIB;
-		world_read(&w, &read, stream, offset, (size_t)n);
-		world_settle(&w);
-		world_end_all(&w, 0);
-		CHECK_EQ(world_result(&read, &epoch), 0);
-	}
+	world_read_all(&w, stream, &epoch, 256 * KIB);
 	sfs_account_give(&other, other_bytes);
 	sfs_account_close(&other);
 	world_close(&w, stream, &epoch);

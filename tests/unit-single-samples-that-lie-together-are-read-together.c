@@ -25,16 +25,9 @@ static uint64_t read_all(uint64_t stream_bytes)
 	};
 	struct naive_epoch epoch;
 	struct sfs_stream *stream = world_open(&w, &settings, &epoch);
-	struct world_read read;
-	uint64_t offset, n;
+	uint64_t n;
 
-	for (offset = 0; offset < epoch.n_bytes; offset += n) {
-		n = epoch.n_bytes - offset < MIB ? epoch.n_bytes - offset : MIB;
-		world_read(&w, &read, stream, offset, (size_t)n);
-		world_settle(&w);
-		world_end_all(&w, 0);
-		CHECK_EQ(world_result(&read, &epoch), 0);
-	}
+	world_read_all(&w, stream, &epoch, MIB);
 	n = w.source->n_submitted;
 	world_close(&w, stream, &epoch);
 	return n;

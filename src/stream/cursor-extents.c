@@ -113,10 +113,12 @@ static uint64_t ahead_bytes(struct sfs_cursor *c)
 {
 	uint64_t reserve =
 		sfs_cursor_has_long_path(c) ? sfs_shaper_reserve_bytes(&c->shaper) : 0;
-	uint64_t n = AHEAD_BYTES, quarter = sfs_account_share(&c->account) / 4;
+	uint64_t n = AHEAD_BYTES, quarter;
 
-	if (sfs_order_is_single(c->order) && quarter < n)
-		n = quarter;
+	if (sfs_order_is_single(c->order)) {
+		quarter = sfs_account_share(&c->account) / 4;
+		n = quarter < n ? quarter : n;
+	}
 	return n + reserve + reserve / 4;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: sfs_prefetch_pump() requests a part for the lane whose next byte falls
+/* How this works: pump() requests a part for the lane whose next byte falls
  * due first, and then for the next, until enough is in flight.  `due` is an array, so
  * that finding that lane is one pass over numbers.  A lane has enough when that byte is
  * not due soon: so a fast lane is read further ahead than a slow one.
@@ -7,10 +7,10 @@
  * Progress is certain whatever the budget.  When the account refuses memory for the lane
  * that blocks the cursor, prefetch gives up the data of that sample: the cursor fetches
  * them in pieces, from the range reader's own account.  Headers come from there, too. */
+#include "stream/prefetch-lanes.h"
 
 #include "base/alloc.h"
 #include "base/ledger.h"
-#include "stream/prefetch-lanes.h"
 #include "stream/sizing.h"
 
 #include <errno.h>

@@ -349,14 +349,14 @@ static void append(struct singles *p, struct chunk *c)
 /* The next chunk: twice as large as the one before, up to the most. */
 static struct chunk *next_chunk(struct singles *p)
 {
-	uint64_t most = chunk_most(p);
+	uint64_t most = chunk_most(p), n = p->chunk_bytes < most ? p->chunk_bytes : most;
 	struct chunk *c = p->refused;
 
 	p->refused = NULL;
 	if (c)
 		return c;
-	c = look_up(p, p->chunk_bytes < most ? p->chunk_bytes : most);
-	cut(c, p->chunk_bytes < most ? p->chunk_bytes : most);
+	c = look_up(p, n);
+	cut(c, n);
 	lay_out(c, most < LARGE_SAMPLE ? most : LARGE_SAMPLE);
 	return c;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* slice-buffer - the bytes of a slice that a lane holds: slabs, by their place in the
- * slice.
+ * slice.  Or those of a chunk of single samples, by their place in the chunk.
  *
  * Slab i holds the bytes [start + i * SFS_SLAB_BYTES, ...) of the shard, from `start` to
  * `end`.  Parts are requested in order and arrive in any order.  A slab stays while a
@@ -26,7 +26,7 @@
 struct sfs_slice_buffer_slab; /* see slice-buffer.c */
 
 struct sfs_slice_buffer {
-	struct sfs_shard *shard; /* the creator of the buffer keeps it pinned */
+	struct sfs_shard *shard; /* the creator keeps it pinned; NULL: a chunk's buffer */
 	struct sfs_slabs *slabs;
 	struct sfs_account *account;
 
