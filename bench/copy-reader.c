@@ -2,10 +2,12 @@
 /* copy-reader - what a trainer written in C pays for a stream: 1 MiB reads into one
  * buffer, to the end of the file, which must come where stat says.
  *
- *   copy-reader [--direct] [--samples] [--batches N] [--pace N] [--part N | --for N]...
- * FILE
+ *   copy-reader [--direct] [--depth N | --samples | --batches N | --pace N]
+ *               [--part N | --for N]... FILE
  *
  *   --direct     with O_DIRECT; else through the page cache
+ *   --depth N    keep N reads under way: as many threads, each of which takes the next
+ *                MiB and preads it into a buffer of its own; 1
  *   --samples    walk the tar's headers and count members and samples
  *   --batches N  the same, and time each N samples; a sample has come when the next one
  *                begins
@@ -21,6 +23,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,7 +34,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BLOCK = 512, READ_BYTES = 1 << 20, MAX_PARTS = 16, NAME = 100, PREFIX = 155 };
+enum {
+	BLOCK = 512,
+	READ_BYTES = 1 << 20,
+	MAX_PARTS = 16,
+	MAX_DEPTH = 64,
+	NAME = 100,
+	PREFIX = 155
+};
 
 /* How long each batch took; of a part, its first `n`. */
 struct batches {
@@ -60,7 +70,7 @@ struct part {
 struct options {
 	const char *file;
 	bool direct, samples;
-	uint64_t batch, pace;
+	uint64_t batch, pace, depth;
 	struct part parts[MAX_PARTS];
 	int n_parts;
 };
@@ -236,6 +246,15 @@ static void walk_on(struct walk *walk, const unsigned char *data, size_t n)
 
 /* ---- reading ---- */
 
+static unsigned char *new_buffer(void)
+{
+	unsigned char *buffer = aligned_alloc(READ_BYTES, READ_BYTES);
+
+	if (!buffer)
+		die("memory", strerror(errno));
+	return buffer;
+}
+
 /* A stream that ends early without saying so is the worst of errors. */
 static void check_end(int fd, const struct walk *walk)
 {
@@ -276,6 +295,91 @@ static uint64_t read_part(int fd, const struct part *part, uint64_t pace,
 	return n_read;
 }
 
+/* Threads that read a part together. */
+struct crew {
+	int fd;
+	const struct part *part;
+	double begun;
+	off_t from;
+	pthread_mutex_t lock;
+	uint64_t n_taken, n_read; /* from `from` on */
+	bool has_ended;		  /* a read came to the end of the file */
+};
+
+/* The next block of the part.  False: all are taken. */
+static bool take_block(struct crew *crew, off_t *ret_at)
+{
+	const struct part *part = crew->part;
+	bool is_there;
+
+	pthread_mutex_lock(&crew->lock);
+	is_there = !crew->has_ended && crew->n_taken < part->n_bytes &&
+		   (part->seconds <= 0 || wall_now() - crew->begun < part->seconds);
+	*ret_at = crew->from + (off_t)crew->n_taken;
+	if (is_there)
+		crew->n_taken += READ_BYTES;
+	pthread_mutex_unlock(&crew->lock);
+	return is_there;
+}
+
+/* Less than a block: the file ends there. */
+static size_t read_block(int fd, unsigned char *buffer, off_t at)
+{
+	size_t n_read = 0;
+	ssize_t n;
+
+	while (n_read < READ_BYTES) {
+		n = pread(fd, buffer + n_read, READ_BYTES - n_read, at + (off_t)n_read);
+		if (n < 0)
+			die("pread", strerror(errno));
+		if (n == 0)
+			break;
+		n_read += (size_t)n;
+	}
+	return n_read;
+}
+
+static void *read_blocks(void *arg)
+{
+	unsigned char *buffer = new_buffer();
+	struct crew *crew = arg;
+	size_t n;
+	off_t at;
+
+	while (take_block(crew, &at)) {
+		n = read_block(crew->fd, buffer, at);
+		pthread_mutex_lock(&crew->lock);
+		crew->n_read += n;
+		crew->has_ended |= n < READ_BYTES;
+		pthread_mutex_unlock(&crew->lock);
+	}
+	free(buffer);
+	return NULL;
+}
+
+/* As read_part, with `depth` reads under way. */
+static uint64_t read_part_deeply(int fd, const struct part *part, uint64_t depth)
+{
+	struct crew crew = {.fd = fd,
+			    .part = part,
+			    .begun = wall_now(),
+			    .from = lseek(fd, 0, SEEK_CUR),
+			    .lock = PTHREAD_MUTEX_INITIALIZER};
+	pthread_t threads[MAX_DEPTH];
+	uint64_t i;
+
+	for (i = 0; i < depth; i++)
+		if (pthread_create(&threads[i], NULL, read_blocks, &crew) != 0)
+			die("--depth", "cannot create a thread");
+	for (i = 0; i < depth; i++)
+		pthread_join(threads[i], NULL);
+	if (lseek(fd, crew.from + (off_t)crew.n_read, SEEK_SET) < 0)
+		die("lseek", strerror(errno));
+	if (crew.has_ended)
+		check_end(fd, NULL);
+	return crew.n_read;
+}
+
 static void report(uint64_t n_bytes, struct clocks from, const struct walk *before,
 		   struct walk *walk)
 {
@@ -297,7 +401,7 @@ static void read_file(const struct options *o)
 {
 	struct clocks from = clocks_now();
 	struct walk *walk = o->samples ? calloc(1, sizeof(*walk)) : NULL, before = {0};
-	unsigned char *buffer = aligned_alloc(READ_BYTES, READ_BYTES);
+	unsigned char *buffer = new_buffer();
 	int fd = open(o->file, O_RDONLY | O_CLOEXEC | (o->direct ? O_DIRECT : 0)), i;
 	uint64_t n_bytes;
 
@@ -307,7 +411,10 @@ static void read_file(const struct options *o)
 		walk->batches =
 			(struct batches){.n_samples = o->batch, .since = from.wall};
 	for (i = 0; i < o->n_parts; i++) {
-		n_bytes = read_part(fd, &o->parts[i], o->pace, buffer, walk);
+		if (o->depth > 1)
+			n_bytes = read_part_deeply(fd, &o->parts[i], o->depth);
+		else
+			n_bytes = read_part(fd, &o->parts[i], o->pace, buffer, walk);
 		report(n_bytes, from, &before, walk);
 		from = clocks_now();
 		if (walk)
@@ -323,7 +430,7 @@ static void read_file(const struct options *o)
 /* ---- arguments ---- */
 
 static const char usage[] =
-	"usage: copy-reader [--direct] [--samples] [--batches N] [--pace N]"
+	"usage: copy-reader [--direct] [--depth N | --samples | --batches N | --pace N]"
 	" [--part N | --for N]... FILE";
 
 static uint64_t number_of(const char *option, const char *arg)
@@ -348,6 +455,8 @@ static bool take_number(struct options *o, const char *option, const char *arg)
 {
 	if (strcmp(option, "--batches") == 0)
 		o->batch = number_of(option, arg);
+	else if (strcmp(option, "--depth") == 0)
+		o->depth = number_of(option, arg);
 	else if (strcmp(option, "--pace") == 0)
 		o->pace = number_of(option, arg);
 	else if (strcmp(option, "--part") == 0)
@@ -376,6 +485,8 @@ static void take_arguments(struct options *o, char **arg)
 		die("one FILE", usage);
 	o->file = arg[0];
 	o->samples |= o->batch > 0;
+	if (o->depth > MAX_DEPTH || (o->depth > 1 && (o->samples || o->pace > 0)))
+		die("--depth", usage);
 	if (o->n_parts == 0)
 		add_part(o, (struct part){.n_bytes = UINT64_MAX});
 }

@@ -275,6 +275,11 @@ def mount(shufflefs, source, options, folder, inside=()):
         os.rmdir(folder)
 
 
+def fetched(folder):
+    """Bytes that the mount on this folder has fetched from its source so far."""
+    return json.loads(read_text(folder + "/.shufflefs/stats.json"))["fetched_bytes"]
+
+
 def forget_pages(path):
     """Drop a file from the page cache."""
     fd = os.open(path, os.O_RDONLY)
@@ -328,6 +333,24 @@ def run_command(argv, snapshot):
     return dict(part, **used_between(before, snapshot()))
 
 
+def run_together(argv, n_readers, snapshot):
+    """Run a reader that prints one line so many times at once: one part, from the first
+    one's start to the last one's end."""
+    before, started = snapshot(), time.monotonic()
+    with contextlib.ExitStack() as stack:
+        processes = [
+            stack.enter_context(ended_in_time(subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)))
+            for _ in range(n_readers)
+        ]
+        lines = [process.communicate()[0] for process in processes]
+        seconds, now = time.monotonic() - started, snapshot()
+    for process in processes:
+        check(argv, process.returncode)
+    said = [json.loads(line) for line in lines]
+    part = {key: sum(one[key] for one in said) for key in ("bytes", "cpu")}
+    return [dict(part, seconds=seconds, **used_between(before, now))]
+
+
 def used_between(before, now):
     return {
         "daemon_cpu": now.daemon_cpu - before.daemon_cpu,
@@ -371,7 +394,8 @@ def say(line):
 
 def compile_reader(folder, name):
     program = "%s/%s" % (folder, name)
-    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", program, "%s/%s.c" % (here, name)], check=True)
+    source = "%s/%s.c" % (here, name)
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-pthread", "-o", program, source], check=True)
     return program
 
 
@@ -381,11 +405,7 @@ def compile_copy_reader(folder):
 
 def make_data(parent, scale):
     folder = "%s/shufflefs-bench/scale-%g" % (os.path.abspath(parent), scale)
-    if not os.path.exists(folder + "/made.json"):
-        say("making the data in " + folder)
-        os.makedirs(folder, exist_ok=True)
-        subprocess.run([sys.executable, here + "/make-data.py", folder, "--scale", str(scale)], check=True)
-        os.sync()
+    subprocess.run([sys.executable, here + "/make-data.py", folder, "--scale", str(scale)], check=True)
     return folder
 
 

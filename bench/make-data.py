@@ -6,19 +6,24 @@
 
   FOLDER/big/train-%06d.tar    20 shards of 900 samples: jpg of 110 KB on average, and cls
   FOLDER/tiny/train-%06d.tar   10 shards of 10,000 samples: jpg of 2048 bytes, and cls
-  FOLDER/many/train-%06d.tar   1,000 shards, hard links of big's 20, in turn
-  FOLDER/made.json             what they hold; written last
+  FOLDER/many/train-%06d.tar   1,000 shards of 72 samples as big's: 8 GB
+  FOLDER/links/train-%06d.tar  1,000 shards, hard links of big's 20, in turn: 100 GB to read
+  FOLDER/made.json             what they hold
 
   with --sizes, for bench/sweep, other sets instead, named in sizes.json:
   FOLDER/size-N/train-%06d.tar   16 shards, 512 MB in all, of samples whose jpg has N bytes
 
+Lanes that read links of one file in step find its bytes in the processor's cache, so rates
+are measured on `many`; `links` are for bench/far, whose link is slower than any memory.
+
 --scale makes the shards smaller, never fewer.  The jpgs cannot be compressed and all
-differ, but they are no pictures.  Standard library only.
+differ, but they are no pictures.  What is there stays.  Standard library only.
 """
 import argparse
 import json
 import os
 import random
+import shutil
 import sys
 import tarfile
 
@@ -43,6 +48,7 @@ SIZES_BYTES = 512 * 1000 * 1000
 SETS = {
     "big": {"shards": 20, "samples": 900, "jpg_bytes": around_110_kb},
     "tiny": {"shards": 10, "samples": 10000, "jpg_bytes": exactly(2048)},
+    "many": {"shards": 1000, "samples": 72, "jpg_bytes": around_110_kb, "pool_bytes": 1 << 20},
 }
 for size in SIZES:
     in_tar = size + 3 * 512  # two headers, and a block for the cls
@@ -63,13 +69,14 @@ def member(name, data):
 
 def sample(rng, key, pool, jpg_bytes):
     head, tail = b"\xff\xd8\xff\xe0" + key.encode(), b"\xff\xd9"
-    at = rng.randrange(POOL_BYTES - jpg_bytes)
+    at = rng.randrange(len(pool) - jpg_bytes)
     jpg = head + pool[at : at + jpg_bytes - len(head) - len(tail)] + tail
     return member(key + ".jpg", jpg) + member(key + ".cls", b"%d" % rng.randrange(1000))
 
 
-def make_shard(path, rng, first_key, n_samples, jpg_bytes):
-    pool = rng.randbytes(POOL_BYTES)
+def make_shard(path, rng, first_key, n_samples, what):
+    pool = rng.randbytes(what.get("pool_bytes", POOL_BYTES))
+    jpg_bytes = what["jpg_bytes"]
     with open(path, "wb") as f:
         for i in range(n_samples):
             f.write(sample(rng, "%09d" % (first_key + i), pool, jpg_bytes(rng)))
@@ -78,24 +85,25 @@ def make_shard(path, rng, first_key, n_samples, jpg_bytes):
     return os.path.getsize(path)
 
 
+def samples_of_a_shard(name, scale):
+    return max(1, round(SETS[name]["samples"] * scale))
+
+
 def make_set(folder, name, scale):
-    what = SETS[name]
-    n_samples = max(1, round(what["samples"] * scale))
-    os.makedirs("%s/%s" % (folder, name), exist_ok=True)
+    what, n_samples = SETS[name], samples_of_a_shard(name, scale)
+    os.makedirs("%s/%s" % (folder, name))
     sizes = []
     for i in range(what["shards"]):
         rng = random.Random("%d %s %d" % (SEED, name, i))
         path = "%s/%s/train-%06d.tar" % (folder, name, i)
-        sizes.append(make_shard(path, rng, i * n_samples, n_samples, what["jpg_bytes"]))
+        sizes.append(make_shard(path, rng, i * n_samples, n_samples, what))
     return {"shards": what["shards"], "samples": n_samples * what["shards"], "bytes": sum(sizes)}
 
 
-def link_many(folder, big):
-    os.makedirs(folder + "/many", exist_ok=True)
+def make_links(folder, big):
+    os.makedirs(folder + "/links")
     for i in range(N_LINKS):
-        link = "%s/many/train-%06d.tar" % (folder, i)
-        if os.path.lexists(link):
-            os.unlink(link)
+        link = "%s/links/train-%06d.tar" % (folder, i)
         os.link("%s/big/train-%06d.tar" % (folder, i % big["shards"]), link)
     times = N_LINKS // big["shards"]
     return {"shards": N_LINKS, "samples": big["samples"] * times, "bytes": big["bytes"] * times}
@@ -110,6 +118,39 @@ def take_folder(folder):
     open(folder + MARK, "w").close()
 
 
+def read_made(path):
+    try:
+        with open(path) as f:
+            return json.load(f)
+    except FileNotFoundError:
+        return {}
+
+
+def write_made(path, made):
+    with open(path + ".new", "w") as f:
+        json.dump(made, f, indent=1)
+    os.rename(path + ".new", path)
+
+
+def is_made(made, name, scale):
+    """Another version of this program may have made fewer samples, or others."""
+    n_shards = SETS[name]["shards"]
+    wanted = {"shards": n_shards, "samples": n_shards * samples_of_a_shard(name, scale)}
+    return {key: made.get(name, {}).get(key) for key in wanted} == wanted
+
+
+def make_anew(folder, path, made, name, make):
+    """A set is named in `path` only while all of it is there.  Its folder goes first: a file
+    in it may be a link to another set's."""
+    print("make-data.py: making %s/%s" % (folder, name), file=sys.stderr, flush=True)
+    if made.pop(name, None):
+        write_made(path, made)
+    shutil.rmtree("%s/%s" % (folder, name), ignore_errors=True)
+    made[name] = make()
+    os.sync()
+    write_made(path, made)
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("folder")
@@ -118,14 +159,14 @@ def main():
     args = args.parse_args()
 
     take_folder(args.folder)
-    wanted = [name for name in SETS if name.startswith("size-") == args.sizes]
-    made = {name: make_set(args.folder, name, args.scale) for name in wanted}
-    if not args.sizes:
-        made["many"] = link_many(args.folder, made["big"])
     path = args.folder + ("/sizes.json" if args.sizes else "/made.json")
-    with open(path + ".new", "w") as f:
-        json.dump(made, f, indent=1)
-    os.rename(path + ".new", path)
+    made = read_made(path)
+    wanted = [name for name in SETS if name.startswith("size-") == args.sizes]
+    missing = [name for name in wanted if not is_made(made, name, args.scale)]
+    for name in missing:
+        make_anew(args.folder, path, made, name, lambda: make_set(args.folder, name, args.scale))
+    if not args.sizes and ("big" in missing or "links" not in made):
+        make_anew(args.folder, path, made, "links", lambda: make_links(args.folder, made["big"]))
 
 
 main()

@@ -304,6 +304,7 @@ static void measure_round(struct work *w, uint64_t epoch)
 
 	begin = now();
 	sfs_partition(&order, &w->settings, epoch, wanted.n_shards, &all_tables, rank);
+	sfs_partition_sum(&order, &all_tables);
 	note(&w->rank, begin);
 	sfs_order_done(&order);
 }

@@ -2,7 +2,7 @@
 """The results as Markdown.  Pure: it is given all numbers and returns text.
 
 A result is a list of rounds, a round a list of parts (of the epoch, mostly one), a part
-a dict: bytes, seconds, samples, cpu, daemon_cpu, server_cpu, peak.
+a dict: bytes, seconds, samples, cpu, daemon_cpu, server_cpu, peak; fetched, in some.
 """
 import json
 import statistics
@@ -77,14 +77,23 @@ def speed_row(group, results, case, i, scale):
     ]
     row += ["%.2f" % cpu_per_gib(parts, who) for who in ("cpu", "daemon_cpu", "server_cpu")]
     row.append("%d" % (peak / MIB) if peak else "")
+    if counts_fetched(results):
+        row.append(spread([part["fetched"] for part in parts], "%.2f") if "fetched" in parts[0] else "")
     for against in group.against:
         values = ratios(results, case, against, i)
         row.append(spread(values, "%.2f") if values and against != case else "")
     return row
 
 
+def counts_fetched(results):
+    return any("fetched" in rounds[0][0] for rounds in results.values())
+
+
 def speed_table(group, results, scale):
     head = ["case", "GB/s", "samples/s", "CPU s/GiB: reader", "daemon", "nginx", "daemon's peak, MiB"]
+    if counts_fetched(results):
+        head[1:3] = ["GB/s of all readers", "their samples/s"]
+        head.append("times that each byte was fetched")
     head += ["÷ " + against for against in group.against]
     rows = [
         speed_row(group, results, case, i, scale)
@@ -219,6 +228,8 @@ def lines(groups, results, scale):
                 yield line(group, name, "rate", statistics.median(map(gb_per_s, parts)), "GB/s")
                 for who, key in (("reader", "cpu"), ("daemon", "daemon_cpu"), ("server", "server_cpu")):
                     yield line(group, name, who, cpu_per_gib(parts, key), "CPU s/GiB")
+                if "fetched" in parts[0]:
+                    yield line(group, name, "fetched", statistics.median(part["fetched"] for part in parts), "")
 
 
 def line(group, case, x, value, unit):

@@ -24,19 +24,27 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define READ_BYTES ((size_t)1 << 20)
-#define ALIGNMENT  4096
+#define READ_BYTES   ((size_t)1 << 20)
+#define ALIGNMENT    4096
+#define MOST_THREADS 4
 
-enum { EPOCH_SOURCE, EPOCH_ORDER, EPOCH_MOUNT, EPOCH_CACHED };
+enum { EPOCH_SOURCE, EPOCH_ORDER, EPOCH_MOUNT };
+
+/* A way to read a mounted stream. */
+struct kind {
+	enum sfs_bench_stage stage;
+	int flags, n_threads;
+};
 
 struct reader {
 	char *path;
-	int flags;
+	const struct kind *kind;
 	uint64_t most; /* bytes to read; only zeros follow */
-	int event_fd;  /* signals the first byte, and the end */
-	_Atomic uint64_t n_bytes;
+	int fd;
+	int event_fd; /* signals the first byte, and the end */
+	_Atomic uint64_t next, n_bytes;
 	atomic_bool is_stopping, is_done;
-	int err;
+	atomic_int err;
 };
 
 struct bench {
@@ -49,36 +57,64 @@ struct bench {
 
 /* ---- reading a mounted stream ---- */
 
-static int read_all(struct reader *r, int fd, char *buffer)
+/* Read the next MiB.  false: that was the end. */
+static bool read_one(struct reader *r, char *buffer)
 {
-	uint64_t n_bytes = 0;
+	uint64_t at = atomic_fetch_add(&r->next, READ_BYTES);
 	ssize_t n;
 
-	while (!atomic_load(&r->is_stopping) && n_bytes < r->most) {
-		n = read(fd, buffer, READ_BYTES);
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		atomic_store(&r->n_bytes, n_bytes + (uint64_t)n);
-		if (n_bytes == 0)
-			eventfd_write(r->event_fd, 1);
-		n_bytes += (uint64_t)n;
+	if (at >= r->most)
+		return false;
+	n = pread(r->fd, buffer, READ_BYTES, (off_t)at);
+	if (n < 0) {
+		atomic_store(&r->err, -errno);
+		atomic_store(&r->is_stopping, true);
 	}
-	return 0;
+	if (n <= 0)
+		return false;
+	if (atomic_fetch_add(&r->n_bytes, (uint64_t)n) == 0)
+		eventfd_write(r->event_fd, 1);
+	return true;
+}
+
+/* One of the threads that read together; each has a read under way. */
+static void *read_on(void *arg)
+{
+	struct reader *r = arg;
+	sfs_autofree char *buffer = NULL;
+
+	if (posix_memalign((void **)&buffer, ALIGNMENT, READ_BYTES) != 0) {
+		atomic_store(&r->err, -ENOMEM);
+		return NULL;
+	}
+	while (!atomic_load(&r->is_stopping) && read_one(r, buffer))
+		;
+	return NULL;
+}
+
+static void read_together(struct reader *r)
+{
+	pthread_t others[MOST_THREADS - 1];
+	int i, n = r->kind->n_threads - 1;
+
+	for (i = 0; i < n; i++)
+		others[i] = sfs_thread_start("sfs-bench", read_on, r);
+	read_on(r);
+	for (i = 0; i < n; i++)
+		pthread_join(others[i], NULL);
 }
 
 static void *run_reader(void *arg)
 {
 	struct reader *r = arg;
-	sfs_autofree char *buffer = NULL;
-	int fd = open(r->path, O_RDONLY | O_CLOEXEC | r->flags);
 
-	r->err = fd < 0 ? -errno : 0;
-	if (posix_memalign((void **)&buffer, ALIGNMENT, READ_BYTES) != 0)
-		r->err = -ENOMEM;
-	if (r->err == 0)
-		r->err = read_all(r, fd, buffer);
-	if (fd >= 0)
-		close(fd);
+	r->fd = open(r->path, O_RDONLY | O_CLOEXEC | r->kind->flags);
+	if (r->fd < 0) {
+		atomic_store(&r->err, -errno);
+	} else {
+		read_together(r);
+		close(r->fd);
+	}
 	atomic_store(&r->is_done, true);
 	eventfd_write(r->event_fd, 1);
 	return NULL;
@@ -138,12 +174,12 @@ static int explain(struct bench *b, const struct reader *r, int err,
 }
 
 /* Read an epoch of the mount for a stage; *m was begun. */
-static int measure_reader(struct bench *b, enum sfs_bench_stage stage, uint64_t epoch,
-			  int flags, struct sfs_ratemeter *m, struct sfs_error *err)
+static int measure_reader(struct bench *b, const struct kind *kind, uint64_t epoch,
+			  struct sfs_ratemeter *m, struct sfs_error *err)
 {
 	struct reader r = {.path = sfs_asprintf("%s/epochs/%" PRIu64 ".tar",
 						b->mount.folder, epoch),
-			   .flags = flags,
+			   .kind = kind,
 			   .most = b->facts.epoch_bytes ? b->facts.epoch_bytes
 							: UINT64_MAX,
 			   .event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -152,7 +188,7 @@ static int measure_reader(struct bench *b, enum sfs_bench_stage stage, uint64_t 
 	int ret;
 
 	thread = sfs_thread_start("sfs-bench", run_reader, &r);
-	ret = watch(b, stage, &r, m);
+	ret = watch(b, kind->stage, &r, m);
 	has_ended = atomic_load(&r.is_done);
 	atomic_store(&r.is_stopping, true);
 	if (ret < 0)
@@ -161,7 +197,7 @@ static int measure_reader(struct bench *b, enum sfs_bench_stage stage, uint64_t 
 	if (ret == 0 && has_ended)
 		ret = r.err;
 	if (ret == 0)
-		b->facts.rates[stage] = sfs_ratemeter_end(m, has_ended, 0);
+		b->facts.rates[kind->stage] = sfs_ratemeter_end(m, has_ended, 0);
 	else if (ret == -EINTR)
 		sfs_error_set(err, ret, "interrupted");
 	else
@@ -171,15 +207,24 @@ static int measure_reader(struct bench *b, enum sfs_bench_stage stage, uint64_t 
 	return ret;
 }
 
-/* First with large direct reads, then for a shorter time through the page cache. */
+/* First with large direct reads, one after the other; then in other ways, for half the
+ * time each. */
 static int measure_mount(struct bench *b, struct sfs_ratemeter *m, struct sfs_error *err)
 {
-	int ret = measure_reader(b, SFS_BENCH_STAGE_MOUNT, EPOCH_MOUNT, O_DIRECT, m, err);
+	static const struct kind kinds[] = {{SFS_BENCH_STAGE_MOUNT, O_DIRECT, 1},
+					    {SFS_BENCH_STAGE_MOUNT2, O_DIRECT, 2},
+					    {SFS_BENCH_STAGE_MOUNT4, O_DIRECT, 4},
+					    {SFS_BENCH_STAGE_CACHED, 0, 1}};
+	size_t i;
+	int ret = 0;
 
-	if (ret < 0)
-		return ret;
-	sfs_ratemeter_begin(m, b->run.wanted_ns / 2, sfs_clock_ns(), cpu(b));
-	return measure_reader(b, SFS_BENCH_STAGE_CACHED, EPOCH_CACHED, 0, m, err);
+	for (i = 0; ret == 0 && i < SFS_COUNT(kinds); i++) {
+		if (i > 0)
+			sfs_ratemeter_begin(m, b->run.wanted_ns / 2, sfs_clock_ns(),
+					    cpu(b));
+		ret = measure_reader(b, &kinds[i], EPOCH_MOUNT + i, m, err);
+	}
+	return ret;
 }
 
 /* If nothing can be mounted, that is no error: the report says so. */

@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include "bench.h"
+#include "forward-command.h"
 #include "mount.h"
 #include "top.h"
 
@@ -379,6 +380,124 @@ static int do_top(const struct sfs_cmdline *c)
 	return finish(status_of(sfs_top(c->arguments.s[0], &top, &err)), &err);
 }
 
+/* ---- forward ---- */
+
+enum {
+	FIELDS,
+	F_BATCH,
+	WORKERS,
+	SLOTS,
+	SEED,
+	FIRST,
+	DROP_LAST,
+	CRC,
+	ON_ERROR,
+	ON_DEATH,
+	N_FORWARD
+};
+
+static struct sfs_command_option forward_options[] = {
+	[FIELDS] = {"fields", true, NULL, 0},
+	[F_BATCH] = {"batch", true, NULL, 0},
+	[WORKERS] = {"workers", true, NULL, 0},
+	[SLOTS] = {"slots", true, NULL, 0},
+	[SEED] = {"seed", true, NULL, 0},
+	[FIRST] = {"first", true, NULL, 0},
+	[DROP_LAST] = {"drop-last", false, NULL, 0},
+	[CRC] = {"crc", false, NULL, 0},
+	[ON_ERROR] = {"on-error", true, NULL, 0},
+	[ON_DEATH] = {"on-consumer-death", true, NULL, 0},
+	[N_FORWARD] = {0},
+};
+
+/* One of `n` words; the first, if the option was not given. */
+static int read_word(const struct sfs_command_option *option, const char *const *words,
+		     uint32_t n, uint32_t *ret, struct sfs_error *err)
+{
+	uint32_t i = 0;
+
+	while (option->value && i < n && strcmp(option->value, words[i]) != 0)
+		i++;
+	if (i == n)
+		return sfs_error_set(err, -EINVAL, "--%s: there is no '%s'", option->name,
+				     option->value);
+	*ret = i;
+	return 0;
+}
+
+static int read_text(const char *what, const char *value, char *ret, size_t room,
+		     struct sfs_error *err)
+{
+	if (strlen(value) >= room)
+		return sfs_error_set(err, -EINVAL, "%s: longer than %zu bytes", what,
+				     room - 1);
+	memcpy(ret, value, strlen(value) + 1);
+	return 0;
+}
+
+static int read_policies(struct shufflefs_forward *f, struct sfs_error *err)
+{
+	static const char *const on_error[] = {"fail", "skip"};
+	static const char *const on_death[] = {"fail", "redeliver", "drop"};
+	int ret;
+
+	if (forward_options[DROP_LAST].value)
+		f->flags |= SHUFFLEFS_DROP_LAST;
+	if (forward_options[CRC].value)
+		f->flags |= SHUFFLEFS_CRC;
+	ret = read_word(&forward_options[ON_ERROR], on_error, 2, &f->on_error, err);
+	if (ret == 0)
+		ret = read_word(&forward_options[ON_DEATH], on_death, 3,
+				&f->on_consumer_death, err);
+	return ret;
+}
+
+static int read_forward(const char *target, struct shufflefs_forward *f,
+			struct sfs_error *err)
+{
+	const struct sfs_command_option *o = forward_options;
+	uint32_t seed, first;
+	int ret;
+
+	ret = read_text("the target", target, f->target, sizeof f->target, err);
+	if (ret == 0)
+		ret = read_text("--fields", o[FIELDS].value ? o[FIELDS].value : "",
+				f->fields, sizeof f->fields, err);
+	if (ret == 0 && !f->fields[0])
+		ret = sfs_error_set(err, -EINVAL,
+				    "forward needs --fields, such as "
+				    "--fields='jpg:rgb,224;cls:i4'");
+	if (ret == 0)
+		ret = read_number(&o[F_BATCH], 1, 1 << 20, 256, &f->batch, err);
+	if (ret == 0)
+		ret = read_number(&o[WORKERS], 1, 1024, 0, &f->workers, err);
+	if (ret == 0)
+		ret = read_number(&o[SLOTS], 2, 64, 0, &f->slots, err);
+	if (ret == 0)
+		ret = read_number(&o[SEED], 0, UINT32_MAX, 0, &seed, err);
+	if (ret == 0)
+		ret = read_number(&o[FIRST], 0, UINT32_MAX, 0, &first, err);
+	if (ret == 0)
+		ret = read_policies(f, err);
+	if (ret < 0)
+		return ret;
+	f->seed = seed;
+	f->first = first;
+	return 0;
+}
+
+static int do_forward(const struct sfs_cmdline *c)
+{
+	struct shufflefs_forward f = {.size = sizeof f};
+	struct sfs_error err = {0};
+
+	if (c->arguments.n != 2)
+		return sfs_command_misused("forward needs a FILE and a TARGET");
+	if (read_forward(c->arguments.s[1], &f, &err) < 0)
+		return finish(SFS_EXIT_USAGE, &err);
+	return finish(status_of(sfs_forward_command(c->arguments.s[0], &f, &err)), &err);
+}
+
 /* ---- the table ---- */
 
 static const struct sfs_command commands[] = {
@@ -389,6 +508,7 @@ static const struct sfs_command commands[] = {
 	{"index", do_index, true, false, index_options},
 	{"plan", do_plan, true, false, plan_options},
 	{"bench", do_bench, true, false, bench_options},
+	{"forward", do_forward, false, false, forward_options},
 	{"where", do_where, false, false, NULL},
 	{"top", do_top, false, false, top_options},
 };

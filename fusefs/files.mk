@@ -6,6 +6,10 @@ shufflefs_SOURCES = \
 	fusefs/cmdline.c fusefs/cmdline.h \
 	fusefs/commands.c fusefs/commands.h \
 	fusefs/daemon.c fusefs/daemon.h \
+	fusefs/feeder.c fusefs/feeder.h \
+	fusefs/forward.c fusefs/forward.h \
+	fusefs/forward-command.c fusefs/forward-command.h \
+	fusefs/forward-ioctl.c fusefs/forward-ioctl.h \
 	fusefs/help.c fusefs/help.h \
 	fusefs/main.c \
 	fusefs/mount.c fusefs/mount.h \
@@ -15,10 +19,11 @@ shufflefs_SOURCES = \
 	fusefs/pending.c fusefs/pending.h \
 	fusefs/peek.c fusefs/peek.h \
 	fusefs/session-io.c fusefs/session-io.h \
+	fusefs/sidecar.c fusefs/sidecar.h \
 	fusefs/temp-mount.c fusefs/temp-mount.h \
 	fusefs/top.c fusefs/top.h \
 	fusefs/watchdog.c fusefs/watchdog.h
-shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
+shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src -I$(srcdir)/include -DBINDIR='"$(bindir)"'
 shufflefs_CFLAGS = $(SFS_CFLAGS) $(FUSE_CFLAGS)
 shufflefs_LDFLAGS = $(SFS_LDFLAGS)
 shufflefs_LDADD = libshufflefs.la $(FUSE_LIBS)

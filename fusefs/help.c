@@ -19,6 +19,7 @@ static const char synopsis[] =
 	"[--json]\n"
 	"                       SOURCE...\n"
 	"       shufflefs index [-o OPTION[,...]] [--to=DIR] [--part=I/N] SOURCE...\n"
+	"       shufflefs forward --fields=SPEC [--batch=N] [OPTION...] FILE TARGET\n"
 	"       shufflefs where FILE OFFSET\n"
 	"       shufflefs top [-b] [-d SECONDS] [-n COUNT] DIR\n"
 	"       shufflefs --help | --version\n";
@@ -35,6 +36,7 @@ static const char introduction[] =
 	"  plan    predict how well these options shuffle, and what reading costs\n"
 	"  bench   measure source, shuffling and mount, and name the bottleneck\n"
 	"  index   create the indexes of all shards in advance\n"
+	"  forward decode a stream of a mount, and send batches of tensors to TARGET\n"
 	"  where   print which sample (from 0) of a mounted stream holds byte OFFSET\n"
 	"  top     show what a mount is doing, and what limits it\n"
 	"\n"
@@ -47,6 +49,7 @@ static const char introduction[] =
 	"  PATH    a file of the dataset, as a mount shows it: epochs/0.tar, README, "
 	"...\n"
 	"  FILE    a stream of a mount: DIR/epochs/0.tar, ...\n"
+	"  TARGET  local:SOCKET, tcp://HOST:PORT, or zpush://HOST:PORT and its like\n"
 	"\n"
 	"Options, for -o, as --long options, and in the ini files:\n";
 /* clang-format on */

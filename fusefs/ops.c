@@ -4,6 +4,9 @@
  * cache names, attributes, folders and pages forever. */
 #include "ops.h"
 
+#include "forward-ioctl.h"
+#include "forward.h"
+
 #include "base/alloc.h"
 #include "engine/engine.h"
 #include "tree/file.h"
@@ -26,6 +29,7 @@ enum { DOT = 1, DOTDOT = 2, COOKIES = 3 };
 struct handle {
 	struct sfs_file *file;
 	bool is_direct;
+	struct sfs_forward *forward; /* from the first ioctl of a stream on */
 	struct sfs_pages_reader pages;
 	struct sfs_link link;
 };
@@ -270,6 +274,7 @@ static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t of
 static void close_handle(struct sfs_ops *ops, struct handle *handle)
 {
 	sfs_pages_close(&ops->pages, &handle->pages);
+	sfs_forward_free(handle->forward);
 	sfs_file_close(handle->file);
 	free(handle);
 }
@@ -377,6 +382,36 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	sfs_pending_run(pending);
 }
 
+/* NULL: it is no stream.  (Most files that are open are never forwarded, and it is some
+ * KiB.) */
+static struct sfs_forward *forward_of(struct sfs_ops *ops, struct handle *handle,
+				      uint64_t node)
+{
+	if (!sfs_file_is_stream(handle->file))
+		return NULL;
+	pthread_mutex_lock(&ops->lock);
+	if (!handle->forward)
+		handle->forward = sfs_forward_new(ops->forwards, node);
+	pthread_mutex_unlock(&ops->lock);
+	return handle->forward;
+}
+
+static void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,
+		     struct fuse_file_info *fi, unsigned flags, const void *in,
+		     size_t n_in, size_t n_out)
+{
+	struct sfs_ops *ops = ops_of(req);
+	struct sfs_forward *forward = NULL;
+
+	if (!(flags & FUSE_IOCTL_DIR))
+		forward = forward_of(ops, handle_of(fi), ino);
+	if (!forward)
+		fuse_reply_err(req, ENOTTY);
+	else
+		sfs_forward_ioctl(&ops->pending_table, req, forward,
+				  &(struct sfs_ioctl){cmd, in, n_in, getuid()});
+}
+
 /* ---- extended attributes ---- */
 
 /* `size` 0 asks how long the value is. */
@@ -461,6 +496,7 @@ const struct fuse_lowlevel_ops *sfs_ops_table(void)
 		.open = op_open,
 		.release = op_release,
 		.read = op_read,
+		.ioctl = op_ioctl,
 		.getxattr = op_getxattr,
 		.listxattr = op_listxattr,
 	};
@@ -483,12 +519,14 @@ void sfs_ops_init(struct sfs_ops *ops, struct sfs_tree *tree)
 	sfs_list_init(&ops->handles);
 	sfs_pages_init(&ops->pages,
 		       o->keep_pages ? UINT64_MAX : KEPT_BYTES + 2 * o->readahead);
+	ops->forwards = sfs_forwards_new(tree);
 	sfs_pending_table_start(&ops->pending_table, o->read_timeout_ms);
 }
 
 void sfs_ops_stop(struct sfs_ops *ops)
 {
 	sfs_pending_table_stop(&ops->pending_table);
+	sfs_forwards_stop(ops->forwards);
 }
 
 void sfs_ops_done(struct sfs_ops *ops)
@@ -497,6 +535,7 @@ void sfs_ops_done(struct sfs_ops *ops)
 
 	while ((link = sfs_list_pop(&ops->handles)) != NULL)
 		close_handle(ops, sfs_container(link, struct handle, link));
+	sfs_forwards_free(ops->forwards);
 	sfs_pages_done(&ops->pages);
 	pthread_mutex_destroy(&ops->lock);
 }

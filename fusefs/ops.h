@@ -14,12 +14,13 @@ struct sfs_ops {
 	struct sfs_tree *tree;
 	struct sfs_pending_table pending_table;
 	struct sfs_pages pages;
-	uid_t uid;
+	struct sfs_forwards *forwards;
+	uid_t uid; /* that files show */
 	gid_t gid;
 	mode_t umask;
 	bool direct_io;
 
-	pthread_mutex_t lock;	 /* guards handles */
+	pthread_mutex_t lock;	 /* guards handles, and forward of each */
 	struct sfs_link handles; /* open files */
 };
 
@@ -27,7 +28,8 @@ struct sfs_ops {
  * tree stays borrowed until sfs_ops_done(). */
 void sfs_ops_init(struct sfs_ops *ops, struct sfs_tree *tree);
 
-/* After the loop, while the session exists: reply to all pending requests. */
+/* After the loop, while the session exists: reply to all pending requests, and end what
+ * is forwarded. */
 void sfs_ops_stop(struct sfs_ops *ops);
 
 /* After that: close files that are still open. */

@@ -73,6 +73,13 @@ static void reply_err(struct sfs_pending *pending, int err)
 	free_pending(pending);
 }
 
+static void reply_late(struct sfs_pending *pending)
+{
+	fuse_req_interrupt_func(pending->req, NULL, NULL);
+	pending->late(pending);
+	free_pending(pending);
+}
+
 static struct sfs_page_range range_of(const struct sfs_pending *pending)
 {
 	return (struct sfs_page_range){pending->node, pending->cookie, pending->size};
@@ -125,7 +132,7 @@ static void try(struct sfs_pending *pending)
 			sfs_list_push(&p->waiting, &pending->link);
 			/* From here on another thread may reply and free it. */
 			if (atomic_load(&pending->is_interrupted) || p->is_closed ||
-			    pending->is_again)
+			    pending->is_again || pending->late)
 				wake(p);
 			pthread_mutex_unlock(&p->lock);
 			return;
@@ -207,8 +214,12 @@ void sfs_pending_run(struct sfs_pending *pending)
 		pending->deadline_ns =
 			sfs_deadlines_begin(&p->deadlines, &range, p->timeout_ns,
 					    sfs_clock_ns(), &pending->is_again);
-	else
+	else if (!pending->late)
 		pending->deadline_ns = sfs_clock_ns() + p->timeout_ns;
+	else
+		pending->deadline_ns = pending->own_ns == UINT64_MAX
+					       ? UINT64_MAX
+					       : sfs_clock_ns() + pending->own_ns;
 	pthread_mutex_unlock(&p->lock);
 	fuse_req_interrupt_func(pending->req, on_interrupt, pending);
 	try(pending);
@@ -238,7 +249,9 @@ static int reason(const struct sfs_pending_table *p, const struct sfs_pending *p
 		return -ECONNABORTED;
 	if (atomic_load(&pending->is_interrupted))
 		return -EINTR;
-	return now + TOGETHER_NS >= pending->deadline_ns ? -EIO : 0;
+	if (now + TOGETHER_NS < pending->deadline_ns)
+		return 0;
+	return pending->late ? -ETIMEDOUT : -EIO;
 }
 
 /* What late requests waited for: one line per cause, however many wait. */
@@ -320,7 +333,10 @@ static uint64_t end_requests(struct sfs_pending_table *p)
 		pending = sfs_container(link, struct sfs_pending, link);
 		if (pending->err == -EIO)
 			note_failed(pending);
-		reply_err(pending, pending->err);
+		if (pending->err == -ETIMEDOUT)
+			reply_late(pending);
+		else
+			reply_err(pending, pending->err);
 	}
 	return next;
 }

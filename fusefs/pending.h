@@ -46,6 +46,9 @@ struct sfs_pending {
 	int (*attempt)(struct sfs_pending *pending);
 	/* If is_read: the read has ended without an error: reply, and release it. */
 	void (*answer)(struct sfs_pending *pending);
+	/* It has a time-out of its own, own_ns, at which this replies; or NULL. */
+	void (*late)(struct sfs_pending *pending);
+	uint64_t own_ns; /* UINT64_MAX: none */
 	bool is_read;
 	bool is_cached;	       /* a read for the page cache: see deadlines.h */
 	uint64_t node, cookie; /* whatever the attempt needs; of a read, its offset */

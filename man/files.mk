@@ -5,8 +5,8 @@ nodist_man_MANS = man/shufflefs.1 man/shufflefs.conf.5
 EXTRA_DIST += man/shufflefs.1.in man/shufflefs.conf.5.in
 CLEANFILES += $(nodist_man_MANS)
 
-# This one is the same for all builds.
-dist_man_MANS = man/shufflefs-order.7
+# These are the same for all builds.
+dist_man_MANS = man/shufflefs-ioctl.4 man/shufflefs-order.7 man/shufflefs-sidecar.1
 
 man/shufflefs.1: $(srcdir)/man/shufflefs.1.in shufflefs$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) man && \

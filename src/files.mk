@@ -122,7 +122,8 @@ libshufflefs_la_SOURCES = \
 	src/io/shard-reader.c src/io/shard-reader.h \
 	 \
 	src/stream/cursor.c src/stream/cursor.h \
-	src/stream/cursor-extents.c src/stream/cursor-internal.h src/stream/cursor-reads.c \
+	src/stream/cursor-extents.c src/stream/cursor-flat.c \
+	src/stream/cursor-internal.h src/stream/cursor-reads.c \
 	src/stream/extent-map.c src/stream/extent-map.h \
 	src/stream/next-epoch.c src/stream/next-epoch.h \
 	src/stream/oversize.c src/stream/oversize.h \
@@ -131,6 +132,7 @@ libshufflefs_la_SOURCES = \
 	src/stream/prefetch-lanes.c src/stream/prefetch-lanes.h src/stream/prefetch-part.c \
 	src/stream/prefetch-singles.c \
 	src/stream/random.c src/stream/random.h \
+	src/stream/readers.c src/stream/readers.h \
 	src/stream/shaper.c src/stream/shaper.h \
 	src/stream/sizing.c src/stream/sizing.h \
 	src/stream/slice-buffer.c src/stream/slice-buffer.h \

@@ -296,6 +296,7 @@ static inline void make_equal_epoch(const struct sfs_order_settings *settings,
 	make_shards(&r, n_shards, most_samples);
 	grow_all();
 	sfs_partition(&made.order, settings, 3, n_shards, &tables, share);
+	sfs_partition_sum(&made.order, &tables);
 	play_order();
 }
 

@@ -1,5 +1,6 @@
 # The tests, each named by the sentence it proves.  unit-*: a module alone, in C;
-# cat-*: the core, without a mount; fuse-*: a real mount; repo-*: this repository.
+# cat-*: the core, without a mount; fuse-*: a real mount; sidecar-*: the sidecar; repo-*: this
+# repository.
 TEST_EXTENSIONS = .sh .py
 AM_TESTS_ENVIRONMENT = \
 	srcdir='$(srcdir)'; export srcdir; \
@@ -13,9 +14,9 @@ PY_LOG_COMPILER = $(srcdir)/tests/run-test $(PYTHON3)
 
 AM_CFLAGS = $(SFS_CFLAGS) -Wno-write-strings
 AM_LDFLAGS = $(SFS_LDFLAGS)
-tests_cppflags = -I$(srcdir)/src -I$(srcdir)/tests
+tests_cppflags = -I$(srcdir)/src -I$(srcdir)/include -I$(srcdir)/rdma -I$(srcdir)/tests
 AM_CPPFLAGS += $(tests_cppflags)
-LDADD = tests/libtests.la libshufflefs.la
+LDADD = tests/libtests.la libsidecar.la libshufflefs.la
 
 # What unit tests share and is more than a header.
 check_LTLIBRARIES = tests/libtests.la
@@ -38,9 +39,11 @@ unit_tests = \
 	tests/unit-conncache-returns-the-last-one-used \
 	tests/unit-cursor-answers-as-soon-as-bytes-are-ready \
 	tests/unit-cursor-begins-anywhere-with-all-its-lanes \
+	tests/unit-cursor-copies-small-samples-together-ahead \
 	tests/unit-cursor-waits-for-a-late-lane-only-when-it-is-due \
 	tests/unit-dataset-names-each-shard-once \
 	tests/unit-deadlines-hold-when-the-kernel-asks-again \
+	tests/unit-decode-makes-rows-by-the-spec \
 	tests/unit-directory-holds-only-safe-paths \
 	tests/unit-entry-needs-only-the-headers \
 	tests/unit-entry-takes-names-byte-for-byte \
@@ -48,6 +51,7 @@ unit_tests = \
 	tests/unit-eta-gives-up-no-wait-too-early \
 	tests/unit-extent-map-finds-what-holds-a-byte \
 	tests/unit-fetch-lets-late-drop-any-get \
+	tests/unit-fetch-reads-responses-that-come-behind-each-other \
 	tests/unit-file-lets-no-request-lie-while-a-thread-sleeps \
 	tests/unit-file-notices-another-version \
 	tests/unit-gather-ends-once-however-its-pieces-end \
@@ -60,6 +64,7 @@ unit_tests = \
 	tests/unit-headers-read-what-servers-send \
 	tests/unit-http1-reads-only-plain-responses \
 	tests/unit-http1-request-refuses-what-libcurl-would-change \
+	tests/unit-image-is-resized-alike-on-any-processor \
 	tests/unit-index-cache-finds-what-it-saved \
 	tests/unit-index-cache-gives-up-when-nothing-can-be-written \
 	tests/unit-index-cache-takes-many-savers-at-once \
@@ -72,6 +77,7 @@ unit_tests = \
 	tests/unit-index-format-refuses-a-wrong-byte \
 	tests/unit-index-import-checks-against-the-shard \
 	tests/unit-ini-reads-lines-of-any-length \
+	tests/unit-input-keeps-what-was-taken \
 	tests/unit-iterate-walks-an-epoch \
 	tests/unit-json-takes-what-the-rfc-takes \
 	tests/unit-json-writer-places-commas \
@@ -98,6 +104,7 @@ unit_tests = \
 	tests/unit-order-file-reads-anywhere-at-little-cost \
 	tests/unit-order-gives-the-published-vectors \
 	tests/unit-origin-list-keeps-those-in-use \
+	tests/unit-origin-sends-the-pieces-of-one-part-first \
 	tests/unit-outage-is-reported-once \
 	tests/unit-oversize-fails-all-pieces-of-a-failed-header-patch \
 	tests/unit-oversize-samples-are-fetched-as-readers-come-near \
@@ -116,11 +123,15 @@ unit_tests = \
 	tests/unit-random-reads-fetch-only-their-bytes \
 	tests/unit-range-reader-takes-turns \
 	tests/unit-ratemeter-leaves-the-beginning-out \
+	tests/unit-readers-of-one-stream-fetch-its-bytes-once \
+	tests/unit-readers-stay-together-while-memory-lasts \
 	tests/unit-request-answers-in-pieces-or-one-copy \
 	tests/unit-response-is-believed-only-if-it-fits \
 	tests/unit-retry-waits-longer-each-time \
 	tests/unit-rewrite-changes-names-and-nothing-else \
+	tests/unit-ring-loses-no-batch-whoever-dies \
 	tests/unit-rng-gives-the-published-numbers \
+	tests/unit-sample-says-when-a-stream-was-cut \
 	tests/unit-samples-are-found-by-number-and-by-byte \
 	tests/unit-samples-may-borrow-their-entries \
 	tests/unit-scan-all-lets-each-waiter-have-its-own-deadline \
@@ -144,6 +155,10 @@ unit_tests = \
 	tests/unit-stream-gives-the-epoch-whatever-ends-when \
 	tests/unit-stream-holds-no-more-than-its-plan \
 	tests/unit-sums-know-the-bytes-before-any-sample \
+	tests/unit-tcp-delivers-each-batch-once \
+	tests/unit-tcp-ends-when-both-sides-know \
+	tests/unit-tcp-outlives-hostile-peers \
+	tests/unit-tenbin-writes-what-tensorcom-writes \
 	tests/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit-timer-fires-when-due \
 	tests/unit-top-report-shows-what-stats-say \
@@ -154,7 +169,9 @@ unit_tests = \
 	tests/unit-uri-never-shows-a-password \
 	tests/unit-uri-understands-paths-and-urls \
 	tests/unit-user-headers-are-read-again \
-	tests/unit-waits-name-the-limit
+	tests/unit-waits-name-the-limit \
+	tests/unit-window-keeps-the-order-of-samples \
+	tests/unit-wire-refuses-what-no-peer-sends
 
 cat_tests = \
 	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
@@ -236,6 +253,7 @@ cat_tests = \
 	tests/cat-says-what-a-file-is-instead-of-a-tar.sh \
 	tests/cat-segments-of-one-shard-may-follow-each-other.sh \
 	tests/cat-signed-urls-are-requested-again.sh \
+	tests/cat-sizes-are-asked-of-any-far-server.sh \
 	tests/cat-skip-agrees-with-the-script.sh \
 	tests/cat-small-slices-are-fetched-side-by-side.sh \
 	tests/cat-survives-an-outage.sh \
@@ -275,6 +293,7 @@ fuse_tests = \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
 	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
+	tests/fuse-a-stream-is-forwarded-by-ioctl.sh \
 	tests/fuse-an-empty-answer-makes-no-empty-shard.sh \
 	tests/fuse-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/fuse-an-index-may-be-overwritten-in-place.sh \
@@ -315,6 +334,7 @@ fuse_tests = \
 	tests/fuse-random-reads-of-an-order-block-nobody.sh \
 	tests/fuse-ranks-and-workers-are-paths.sh \
 	tests/fuse-readers-never-wait-for-each-others-memory.sh \
+	tests/fuse-readers-of-one-stream-share-its-bytes.sh \
 	tests/fuse-reads-agree-however-they-are-made.sh \
 	tests/fuse-samples-are-what-tar-extracts.sh \
 	tests/fuse-sigterm-ends-a-mount-that-hangs.sh \
@@ -323,12 +343,23 @@ fuse_tests = \
 	tests/fuse-streams-tell-their-order-and-samples.sh \
 	tests/fuse-tables-make-room-for-streams.sh \
 	tests/fuse-the-bottleneck-is-named.sh \
+	tests/fuse-the-bottleneck-over-a-link-is-named.sh \
 	tests/fuse-the-next-epoch-gives-way-to-readers.sh \
 	tests/fuse-the-next-epoch-is-fetched-ahead.sh \
 	tests/fuse-top-ends-whatever-it-looks-at.sh \
 	tests/fuse-unmounting-never-hangs.sh \
 	tests/fuse-webdataset-reads-the-same-samples.sh \
 	tests/fuse-webdataset-workers-read-one-epoch.sh
+
+sidecar_tests = \
+	tests/sidecar-a-c-program-takes-batches.sh \
+	tests/sidecar-images-are-pillows.sh \
+	tests/sidecar-nothing-is-lost-when-anything-is-killed.sh \
+	tests/sidecar-python-takes-batches-without-a-copy.sh \
+	tests/sidecar-send-gives-every-sample-once.sh \
+	tests/sidecar-tcp-feeds-a-ring.sh \
+	tests/sidecar-zmq-receives-what-tensorcom-sends.sh \
+	tests/sidecar-zmq-tensorcom-receives-what-is-sent.sh
 
 repo_tests = \
 	tests/repo-an-order-has-its-properties.sh \
@@ -350,11 +381,13 @@ test_helpers = \
 	tests/faults.sh \
 	tests/finding.h \
 	tests/forge-index.py \
+	tests/forward-ioctl.py \
 	tests/full-or-error.py \
 	tests/functions.sh \
 	tests/fuzz/fuzz-braces.c \
 	tests/fuzz/fuzz-config.c \
 	tests/fuzz/fuzz-edit.c \
+	tests/fuzz/fuzz-fields.c \
 	tests/fuzz/fuzz-foreign.c \
 	tests/fuzz/fuzz-http.c \
 	tests/fuzz/fuzz-index.c \
@@ -363,7 +396,9 @@ test_helpers = \
 	tests/fuzz/fuzz-options.c \
 	tests/fuzz/fuzz-pax.c \
 	tests/fuzz/fuzz-scan.c \
+	tests/fuzz/fuzz-sidecar-wire.c \
 	tests/fuzz/fuzz-tar-differential.c \
+	tests/fuzz/fuzz-tenbin.c \
 	tests/fuzz/fuzz-uri.c \
 	tests/fuzz/fuzz-wire.c \
 	tests/fuzz/fuzz.h \
@@ -394,7 +429,11 @@ test_helpers = \
 	tests/order-vectors.py \
 	tests/origin.py \
 	tests/parked.sh \
+	tests/python-ring.py \
 	tests/ranks-in-turn.py \
+	tests/ring-drain.c \
+	tests/ring-dump.c \
+	tests/ring-producer.c \
 	tests/run-test \
 	tests/scripted-fetch.h \
 	tests/scripted-runtime.c \
@@ -405,14 +444,22 @@ test_helpers = \
 	tests/stream-world.c \
 	tests/stream-world.h \
 	tests/tars.h \
+	tests/tensorcom-peer.py \
 	tests/valgrind-shufflefs \
 	tests/vectors.h \
 	tests/webdataset-samples.py \
-	tests/whole-file.h
+	tests/whole-file.h \
+	tests/zmq-peer.c
 
-check_PROGRAMS += $(unit_tests)
-TESTS += $(unit_tests) $(cat_tests) $(fuse_tests) $(repo_tests)
-EXTRA_DIST += $(cat_tests) $(fuse_tests) $(repo_tests) $(test_helpers)
+check_PROGRAMS += $(unit_tests) tests/ring-drain tests/ring-dump tests/ring-producer
+if SIDECAR_ZMQ
+check_PROGRAMS += tests/zmq-peer
+tests_zmq_peer_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
+endif
+tests_unit_decode_makes_rows_by_the_spec_CFLAGS = $(AM_CFLAGS) $(PNG_CFLAGS)
+tests_unit_decode_makes_rows_by_the_spec_LDADD = $(LDADD) $(PNG_LIBS) -lm
+TESTS += $(unit_tests) $(cat_tests) $(fuse_tests) $(sidecar_tests) $(repo_tests)
+EXTRA_DIST += $(cat_tests) $(fuse_tests) $(sidecar_tests) $(repo_tests) $(test_helpers)
 
 # The same suite on a copy of the tree (a source folder that was configured in place
 # cannot be configured a second time), built in another way.
@@ -454,9 +501,10 @@ check-valgrind: shufflefs$(EXEEXT) $(unit_tests)
 	TEST_LIMIT=900 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(valgrind_cat_tests)' \
 	  SHUFFLEFS=$(abs_srcdir)/tests/valgrind-shufflefs
 
-# Every parser with libFuzzer, for FUZZ_SECONDS each.
+# Every parser, or FUZZ_TARGETS, with libFuzzer, for FUZZ_SECONDS each.
 FUZZ_SECONDS = 20
+FUZZ_TARGETS =
 fuzz:
-	$(srcdir)/tests/fuzz/run '$(CLANG)' '$(abs_top_builddir)' '$(abs_srcdir)' $(FUZZ_SECONDS)
+	$(srcdir)/tests/fuzz/run '$(CLANG)' '$(abs_top_builddir)' '$(abs_srcdir)' $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 .PHONY: check-asan check-tsan check-valgrind fuzz

@@ -81,6 +81,15 @@ requires_webdataset() {
     skip "$python has no webdataset"
 }
 
+# From here on, $python has Tensorcom.
+requires_tensorcom() {
+    [ -e "$build/zmq.so" ] || skip "this build has no plug-in for ZeroMQ"
+    python=${TENSORCOM_PYTHON:-$python}
+    "$python" -c "import tensorcom" 2>import-error && return
+    [ -z "${SHUFFLEFS_CI:-}" ] || fail "no Tensorcom: $(cat import-error)"
+    skip "$python has no tensorcom"
+}
+
 # From here on, $python has torch and Pillow.
 requires_torch() {
     for python in "${TORCH_PYTHON:-$python}" /usr/bin/python3; do

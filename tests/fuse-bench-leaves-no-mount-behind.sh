@@ -19,10 +19,10 @@ import json, sys
 
 found = json.load(open("found"))
 stages = {s["stage"]: s for s in found["stages"]}
-assert list(stages) == ["reach", "source", "order", "mount", "cached"], found
+assert list(stages) == ["reach", "source", "order", "mount", "mount2", "mount4", "cached"], found
 for name in list(stages)[1:]:
     assert stages[name]["epoch_ended"] and stages[name]["bytes_per_s"] > 0, stages[name]
-for name in ("mount", "cached"): # read to the last sample, by the mebibyte
+for name in ("mount", "mount2", "mount4", "cached"): # read to the last sample, by the mebibyte
     assert stages[name]["bytes"] >= stages["order"]["bytes"], found
 EOF
 start_origin data

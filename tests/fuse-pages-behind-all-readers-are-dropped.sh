@@ -7,6 +7,24 @@
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 requires_fuse
 requires fincore
+requires_root
+
+# The kernel, too, takes clean pages while memory is short, or a control group's is, and says
+# how many.  A try in which it did so and pages were missed proves nothing, and is made again,
+# with memory to spare.
+if [ -z "${TRY:-}" ]; then
+    for TRY in 1 2 3 4 5 6 7 8; do
+        status=0
+        TRY=$TRY srcdir=$top "$top/tests/$name" || status=$?
+        [ $status = 75 ] || exit $status
+        echo 1 >/proc/sys/vm/drop_caches
+    done
+    fail "the kernel reclaimed pages in each of $TRY tries"
+fi
+reclaimed() {
+    grep -E '^(pgsteal_|drop_pagecache )' /proc/vmstat
+}
+reclaimed_before=$(reclaimed)
 
 MIB=1048576
 KEPT=64 # MiB
@@ -16,6 +34,11 @@ in_cache() { # in_cache EPOCH: MiB
 }
 has_at_most() { # has_at_most MIB EPOCH
     [ "$(in_cache "$2")" -le "$1" ]
+}
+stays() { # stays MIB EPOCH WHAT: that many are there still, else WHAT went
+    [ "$(in_cache "$2")" -lt "$1" ] || return 0
+    [ "$(reclaimed)" = "$reclaimed_before" ] || exit 75
+    fail "$3 went"
 }
 want() { # want EPOCH: what it holds, in the file want
     "$shufflefs" cat data "epochs/$1.tar" >want
@@ -35,7 +58,7 @@ all=$(($(stat -c %s want) / MIB))
 exec 3<mnt/epochs/0.tar
 reads 0 200 <&3
 wait_until 20 has_at_most $FEW 0
-[ "$(in_cache 0)" -ge $KEPT ] || fail "only $(in_cache 0) MiB are kept"
+stays $KEPT 0 "pages near the reader"
 reads 200 <&3
 exec 3<&-
 wait_until 20 has_at_most $FEW 0
@@ -46,7 +69,7 @@ exec 3<mnt/epochs/8.tar
 reads 0 40 <&3
 for _ in open closed; do
     dd if=mnt/epochs/8.tar bs=1M iflag=direct status=none | cmp - want || fail "a direct reader"
-    [ "$(in_cache 8)" -ge 40 ] || fail "direct reads dropped pages"
+    stays 40 8 "pages beside direct reads"
     exec 3<&-
 done
 
@@ -56,11 +79,13 @@ want 1
 exec 3<mnt/epochs/1.tar
 reads 0 8 <&3
 same want mnt/epochs/1.tar
-[ "$(in_cache 1)" -ge $((all - 8)) ] || fail "pages of a slow reader went"
+stays $((all - 8)) 1 "pages of a slow reader"
 delivered=$(stat_of mnt delivered_bytes)
 reads 8 <&3
-[ "$(stat_of mnt delivered_bytes)" -lt $((delivered + 8 * MIB)) ] || # the end of what came before
+if [ "$(stat_of mnt delivered_bytes)" -ge $((delivered + 8 * MIB)) ]; then # beyond the end of what came before
+    [ "$(reclaimed)" = "$reclaimed_before" ] || exit 75
     fail "the slow reader's pages were gone"
+fi
 exec 3<&-
 
 # One that began later has all before it; when it is closed, the pages go.
@@ -69,7 +94,7 @@ exec 3<mnt/epochs/2.tar
 reads 0 100 <&3
 exec 4<mnt/epochs/2.tar
 reads 100 <&3
-[ "$(in_cache 2)" -ge $((all - 100 + KEPT)) ] || fail "pages before a late reader went"
+stays $((all - 100 + KEPT)) 2 "pages before a late reader"
 reads 0 <&4
 exec 4<&-
 wait_until 20 has_at_most $FEW 2
@@ -83,7 +108,7 @@ wait_until 20 has_at_most $FEW 3
 "$python" -c 'import os; os.write(1, os.pread(0, 1 << 20, 0))' <&3 | cmp -n $MIB - want ||
     fail "a reader that leaps"
 reads 150 <&3
-[ "$(in_cache 3)" -ge $((all - 150 + KEPT)) ] || fail "pages of a reader that leaps went"
+stays $((all - 150 + KEPT)) 3 "pages of a reader that leaps"
 exec 3<&-
 
 # A mapping is a reader, too, though its file was closed: beside one that has read the
@@ -111,7 +136,7 @@ mkfifo ask answer
 exec 5>ask 6<answer
 maps begin
 same want mnt/epochs/4.tar
-[ "$(in_cache 4)" -ge $((all - 8)) ] || fail "pages beside a mapping went"
+stays $((all - 8)) 4 "pages beside a mapping"
 maps begin
 exec 5>&- 6<&-
 wait
@@ -143,5 +168,5 @@ umount_ds mnt
 want 7
 mount_ds -o next-epoch=no,keep-pages data mnt
 same want mnt/epochs/7.tar
-[ "$(in_cache 7)" -ge $((all - 1)) ] || fail "pages went in spite of keep-pages"
+stays $((all - 1)) 7 "with keep-pages, pages"
 umount_ds mnt

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """An HTTP/1.1 server that misbehaves on demand.
 
-  origin.py FOLDER [PORT]
+  origin.py FOLDER [PORT [ADDRESS]]
 
 Prints its port and serves FOLDER until it is killed: GET and HEAD, keep-alive, one
 range, If-Match, ETag, Last-Modified.  What goes wrong stands in the URL, before the
@@ -40,6 +40,8 @@ before the answer begins; with `head`, in the middle of its headers):
   bearer,file=F[,status=N]                                   401 without the token in FOLDER/F
   redirect[,to=same|other|localhost|loop|deeper|dead|ftp|none][,status=N][,uses=N]
                              uses=N: to a URL that is forbidden after N requests
+  forgets                    what was sent behind the request, before its answer
+  swaps                      its answer with that to the request behind it
   chunked[,trailer]  nolength  gzip  close  hangup  garbage  hugeheader,bytes=N  nohead,status=N
 
 Asked as a proxy, it serves its own files, whatever the host.  `other` is a second port.  Each request is a JSON line on stderr, and in /__log
@@ -47,6 +49,7 @@ Asked as a proxy, it serves its own files, whatever the host.  `other` is a seco
 Standard library only.
 """
 import base64
+import contextlib
 import email.utils
 import fnmatch
 import gzip
@@ -107,6 +110,7 @@ class Answer:
         self.drip_s = 0       # with such pauses
         self.trailer = ""     # of a chunked body
         self.is_chunked = self.closes = self.is_garbage = False
+        self.forgets = self.swaps = False  # what was sent behind the request
 
     def set_body(self, body):
         self.body = body
@@ -251,6 +255,16 @@ def pause(request, obj, answer, args):
 
 def late(request, obj, answer, args):
     answer.delay_s = int(args["ms"]) / 1000
+    return answer
+
+
+def forgets(request, obj, answer, args):
+    answer.forgets = True
+    return answer
+
+
+def swaps(request, obj, answer, args):
+    answer.swaps = True
     return answer
 
 
@@ -413,7 +427,7 @@ def nohead(request, obj, answer, args):
 ANSWER_FAULTS = {f.__name__: f for f in (
     trickle, drip, pause, late, held, short, less, long, few, wrongstart, wrongend, wrongtotal, norange,
     multipart, auth, bearer,
-    redirect, token, chunked, nolength, close, hangup, garbage, hugeheader, nohead)}
+    redirect, token, chunked, nolength, close, hangup, forgets, swaps, garbage, hugeheader, nohead)}
 ANSWER_FAULTS.update(cut=end_it("fin"), rst=end_it("rst"), stall=end_it("stall"), gzip=gzipped)
 
 
@@ -554,6 +568,13 @@ def send(conn, request, answer):
     return not answer.closes and not answer.ends
 
 
+def take(port, peer, head):
+    request = Request(port, head)
+    if request.path != "/__log":
+        note(request, peer)
+    return request, answer_to(request)
+
+
 def serve_connection(port, conn):
     conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     conn.settimeout(300)
@@ -567,11 +588,19 @@ def serve_connection(port, conn):
                     return
                 buffered += got
             head, _, buffered = buffered.partition(b"\r\n\r\n")
-            request = Request(port, head)
-            if request.path != "/__log":
-                note(request, peer)
-            if not send(conn, request, answer_to(request)):
+            request, answer = take(port, peer, head)
+            if answer.swaps and b"\r\n\r\n" in buffered:
+                head, _, buffered = buffered.partition(b"\r\n\r\n")
+                if not send(conn, *take(port, peer, head)):
+                    return
+            if not send(conn, request, answer):
                 return
+            if answer.forgets:
+                buffered = b""
+                conn.settimeout(0)
+                with contextlib.suppress(BlockingIOError):
+                    conn.recv(65536)
+                conn.settimeout(300)
     except OSError:
         pass  # the client has gone
     finally:
@@ -579,7 +608,8 @@ def serve_connection(port, conn):
 
 
 def listen(port, number=0):
-    listener = socket.create_server(("127.0.0.1", number), backlog=256)
+    address = sys.argv[3] if len(sys.argv) > 3 else "127.0.0.1"
+    listener = socket.create_server((address, number), backlog=256)
     ports[port] = listener.getsockname()[1]
 
     def accept():

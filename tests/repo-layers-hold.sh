@@ -8,7 +8,7 @@
 "$python" "$top/scripts/check-layers" "$top"
 
 mkdir tree
-cp -r "$top/src" "$top/fusefs" tree/
+cp -r "$top/src" "$top/fusefs" "$top/rdma" "$top/include" tree/
 chmod -R u+w tree
 # must_fail REGEX FILE: what was done to FILE is seen, and undone
 must_fail() {

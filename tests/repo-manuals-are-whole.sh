@@ -16,7 +16,13 @@ order=$top/man/shufflefs-order.7
 for option in $(sed -n 's|^OPTION(ORDER, "\([a-z-]*\)".*|\1|p' "$top/src/config/options.def"); do
     grep -q "^\.Cm .*$option" "$order" || fail "the manual of the order lacks $option"
 done
+page=$top/man/shufflefs-sidecar.1
+options=$(sed -n 's|^.*{"\([a-z-]*\)", [a-z]*_argument,.*|\1|p' "$top"/rdma/*.c)
+[ "$(echo "$options" | wc -l)" -gt 10 ] || fail "the options of the sidecar are not understood"
+for option in $options; do
+    grep -q "^\.It .*Fl -$option\( \|\$\)" "$page" || fail "the manual of the sidecar lacks $option"
+done
 requires mandoc
-for page in "$man" "$build/man/shufflefs.conf.5" "$order"; do
-    mandoc -T lint -W warning "$page" >said || fail "$(cat said)"
+for each in "$man" "$build/man/shufflefs.conf.5" "$order" "$top/man/shufflefs-ioctl.4" "$page"; do
+    mandoc -T lint -W warning "$each" >said || fail "$(cat said)"
 done

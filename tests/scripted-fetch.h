@@ -26,9 +26,9 @@ struct sfs_fetch {
 	struct sfs_fetch_options options;
 	struct sfs_link pending;
 	bool is_stopped;
-	bool is_in_place; /* bodies go where room() says, not through body() */
-	unsigned edition; /* of the user's headers */
-	uint64_t rtt_ns;  /* of each server */
+	bool is_in_place;    /* bodies go where room() says, not through body() */
+	unsigned edition;    /* of the user's headers */
+	uint64_t cold_bytes; /* of each server */
 	const struct sfs_netpath_record *path; /* to the server of what begins */
 	uint64_t last_delay_ms;		       /* of the GET that was added last */
 	int n_ended, n_dropped;
@@ -130,7 +130,7 @@ static inline void script_begin(struct sfs_get *get)
 {
 	get->set_url(get);
 	CHECK(get->url != NULL);
-	get->rtt_ns = script.rtt_ns;
+	get->cold_bytes = script.cold_bytes;
 	get->path = script.path;
 	get->late_ns = 0;
 	get->start(get);

@@ -26,6 +26,7 @@ static void submit(struct sfs_source *source, struct sfs_request *r)
 	pthread_mutex_lock(&s->lock);
 	is_stopped = s->is_stopped;
 	s->n_submitted++;
+	s->n_bytes += r->n_bytes;
 	if (!is_stopped) {
 		sfs_list_push(&s->pending, &r->link);
 		s->n_pending++;

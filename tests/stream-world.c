@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/lock.h"
 #include "check.h"
+#include "stream/stream-internal.h"
 
 #define N_ROUNDS 12 /* tasks that post each other are done after so many */
 
@@ -157,6 +158,7 @@ void world_read(struct world *w, struct world_read *r, struct sfs_stream *stream
 	*r = (struct world_read){.world = w,
 				 .read.offset = offset,
 				 .read.n_bytes = n_bytes,
+				 .read.file = w->file,
 				 .read.done = on_done};
 	sfs_stream_read(stream, &r->read);
 }
@@ -225,6 +227,17 @@ void world_end_all(struct world *w, int err)
 {
 	for (world_settle(w); scripted_n(w->source) > 0; world_settle(w))
 		scripted_end(w->source, scripted_nth(w->source, 0), err);
+}
+
+int world_n_cursors(struct world *w, struct sfs_stream *stream)
+{
+	int n;
+
+	world_settle(w);
+	pthread_mutex_lock(&stream->lock);
+	n = stream->n_cursors;
+	pthread_mutex_unlock(&stream->lock);
+	return n;
 }
 
 void world_read_all(struct world *w, struct sfs_stream *stream,

@@ -34,6 +34,7 @@ struct world {
 	bool has_pins;
 	struct sfs_task barrier;
 	int n_rounds;
+	const void *file; /* whose reads the next ones are: see request.h */
 
 	/* Held by who answers a read, and by who takes one back (request.h). */
 	pthread_mutex_t lock;
@@ -51,6 +52,9 @@ struct sfs_stream *world_open(struct world *w, const struct world_settings *sett
 /* Read all of it, `step` bytes at a time, and end each request: all must be right. */
 void world_read_all(struct world *w, struct sfs_stream *stream,
 		    const struct naive_epoch *epoch, uint64_t step);
+
+/* How many cursors it has that are not closed, once the world has settled. */
+int world_n_cursors(struct world *w, struct sfs_stream *stream);
 
 /* Close that stream, and stop. */
 void world_close(struct world *w, struct sfs_stream *stream, struct naive_epoch *epoch);

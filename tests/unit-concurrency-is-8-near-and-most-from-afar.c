@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A near server is given 8 GETs at a time, any other as many as may be; when a path
  * changes, so does their number, and a server that is busy gets fewer.  Where packets
- * queue, connections get less of the path. */
+ * queue, connections get less of the path.  Whether it is the path or the server that
+ * takes long to a first byte is known. */
 #include "base/clock.h"
 #include "base/rng.h"
 #include "check.h"
@@ -291,6 +292,49 @@ static void never_more_than_most(void)
 	}
 }
 
+/* In ms: of the first GET, which met no queue, and of the others. */
+struct measures {
+	double first_trip, first_wait, trip, crossing, wait;
+};
+
+static uint64_t ns(double ms)
+{
+	return (uint64_t)(ms * SFS_NS_PER_MS);
+}
+
+static bool is_slow(const struct measures *m)
+{
+	struct sfs_concurrency p;
+	uint64_t now = SFS_NS_PER_S;
+	int i;
+
+	sfs_concurrency_init(&p, MOST);
+	CHECK(!sfs_concurrency_is_path_slow(&p, now));
+	sfs_concurrency_round_trip(&p, ns(m->first_trip), now);
+	sfs_concurrency_read_answered(&p, ns(m->first_wait), now);
+	for (i = 0; i < 100; i++, now += SFS_NS_PER_MS) {
+		sfs_concurrency_round_trip(&p, ns(m->trip), now);
+		if (m->crossing > 0)
+			sfs_concurrency_crossed(&p, ns(m->crossing));
+		sfs_concurrency_read_answered(&p, ns(m->wait), now);
+	}
+	CHECK(!sfs_concurrency_is_path_slow(&p, now + 5 * SFS_NS_PER_S));
+	return sfs_concurrency_is_path_slow(&p, now);
+}
+
+static void tells_the_path_from_the_server(void)
+{
+	/* A full link, to a quick server and a late one; and a long way. */
+	CHECK(is_slow(&(struct measures){0.3, 1, 55, 50, 60}));
+	CHECK(is_slow(&(struct measures){0.3, 20, 75, 70, 80}));
+	CHECK(is_slow(&(struct measures){150, 150, 150, 150, 150}));
+	/* A server that is late always, or mostly; and short bodies. */
+	CHECK(!is_slow(&(struct measures){0.3, 20, 20, 20, 20}));
+	CHECK(!is_slow(&(struct measures){0.3, 1, 15, 1, 15}));
+	CHECK(!is_slow(&(struct measures){20, 220, 60, 220, 220}));
+	CHECK(!is_slow(&(struct measures){0.3, 1, 55, 0, 60})); /* as with TLS */
+}
+
 int main(void)
 {
 	near_and_far();
@@ -299,5 +343,6 @@ int main(void)
 	learns_nothing_of_a_slow_reader();
 	gives_way_to_a_busy_server();
 	never_more_than_most();
+	tells_the_path_from_the_server();
 	return 0;
 }

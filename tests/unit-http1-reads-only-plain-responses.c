@@ -349,6 +349,54 @@ static void unwanted_ones(void)
 	stop();
 }
 
+/* Two requests, one behind the other, and their responses in one go. */
+static void two_behind_each_other(void)
+{
+	static const char text[] =
+		OK "Content-Length: 3\r\n\r\nabc" OK "Content-Length: 5\r\n\r\ndefgh";
+	static const char request[] = "GET /2 HTTP/1.1\r\n\r\n";
+	char got[sizeof request] = "";
+	size_t step, at, n;
+	bool is_second;
+	int err;
+
+	for (step = 1; step <= strlen(text); step++) {
+		start();
+		sfs_http1_ask_too(conn, request, strlen(request));
+		CHECK(sfs_http1_sends(conn));
+		CHECK_EQ(run(&err), SFS_HTTP1_WAITS);
+		CHECK_EQ(recv(server, got, sizeof got, 0), strlen(request));
+		CHECK_STR(got, request);
+		is_second = false;
+		for (at = 0; at < strlen(text); at += n) {
+			n = strlen(text) - at < step ? strlen(text) - at : step;
+			CHECK_EQ(send(server, text + at, n, 0), n);
+			if (run(&err) == SFS_HTTP1_WAITS)
+				continue;
+			CHECK_EQ(err, 0);
+			CHECK_STR(reader.body, is_second ? "defgh" : "abc");
+			if (is_second)
+				continue;
+			CHECK(sfs_http1_follow(conn));
+			memset(&reader, 0, sizeof reader);
+			reader.n_room = N_BODY;
+			is_second = true;
+			if (run(&err) == SFS_HTTP1_ENDED)
+				CHECK_STR(reader.body, "defgh");
+		}
+		CHECK(is_second);
+		CHECK_STR(reader.body, "defgh");
+		CHECK(sfs_http1_is_free(conn));
+		stop();
+	}
+	/* Nothing follows what says that it is the last. */
+	start();
+	CHECK_EQ(answer_text(OK "Connection: close\r\nContent-Length: 0\r\n\r\n", &err),
+		 SFS_HTTP1_ENDED);
+	CHECK(!sfs_http1_follow(conn));
+	stop();
+}
+
 static void long_request(void)
 {
 	size_t n = 4 << 20, n_got = 0;
@@ -398,6 +446,7 @@ int main(void)
 	endless_heads();
 	early_ends();
 	unwanted_ones();
+	two_behind_each_other();
 	long_request();
 	long_body();
 	return 0;

@@ -107,6 +107,7 @@ static void drop_shards(void)
 static void deal(struct sfs_order *o, struct sfs_share share)
 {
 	sfs_partition(o, &vector.settings, vector.epoch, vector.n_shards, &tables, share);
+	sfs_partition_sum(o, &tables);
 }
 
 static void check_sample(const struct sfs_block_sample *s, const uint64_t *pair)

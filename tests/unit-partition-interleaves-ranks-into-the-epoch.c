@@ -30,6 +30,7 @@ static void play_part(struct sfs_share share, struct played *p)
 	uint64_t n_bytes = 0;
 
 	sfs_partition(&o, &now.order, 3, now.n_shards, &tables, share);
+	sfs_partition_sum(&o, &tables);
 	sfs_iterator_init(&play, &o, &tables);
 	for (p->n = 0; (s = sfs_iterator_next(&play)) != NULL; n_bytes += s->n_bytes) {
 		CHECK(p->n < MAX_ALL);

@@ -85,6 +85,17 @@ static int ask(const char *text)
 	return judge(&q, text);
 }
 
+/* The third of several over one connection. */
+static int ask_third(const char *text)
+{
+	const struct sfs_http_query q = {.object = &object,
+					 .is_ask = true,
+					 .last = 513,
+					 .is_exact = true};
+
+	return judge(&q, text);
+}
+
 /* FINAL, with that errno. */
 static void check_final(int outcome, int err)
 {
@@ -307,6 +318,24 @@ static void asks(void)
 	CHECK_HAS(error.why, "how large");
 }
 
+/* Each asks for another number of bytes, which says whose response it is. */
+static void asks_over_one_connection(void)
+{
+	CHECK_EQ(ask_third("HTTP/1.1 206 x\nContent-Range: bytes 0-513/2000\n" TAGGED),
+		 SFS_RESPONSE_BYTES);
+	CHECK_EQ(ask_third("HTTP/1.1 206 x\nContent-Range: bytes 0-512/2000\n" TAGGED),
+		 SFS_RESPONSE_AGAIN);
+	CHECK_EQ(ask_third("HTTP/1.1 206 x\nContent-Range: bytes 0-514/2000\n" TAGGED),
+		 SFS_RESPONSE_AGAIN);
+	CHECK_EQ(ask_third("HTTP/1.1 206 x\nContent-Range: bytes 0-9/10\n" TAGGED),
+		 SFS_RESPONSE_AGAIN);
+	/* The first one has nobody before it, and a server may give less. */
+	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-512/2000\n" TAGGED),
+		 SFS_RESPONSE_AGAIN);
+	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-499/2000\n" TAGGED),
+		 SFS_RESPONSE_BYTES);
+}
+
 /* Its size is asked for, and then the whole, to confirm it. */
 static int ask_twice(const char *first, const char *second)
 {
@@ -397,6 +426,7 @@ int main(void)
 	encodings();
 	refusals();
 	asks();
+	asks_over_one_connection();
 	tiny_objects();
 	what_is_learnt();
 	sfs_object_done(&object);

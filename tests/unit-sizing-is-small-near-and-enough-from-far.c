@@ -144,8 +144,10 @@ static void far_is_what_takes_long_to_begin(void)
 	CHECK(sfs_netpath_is_far(&store) && !sfs_netpath_is_long(&store));
 	CHECK(sfs_netpath_is_far(&ocean) && sfs_netpath_is_long(&ocean));
 	CHECK(sfs_netpath_is_far(&unknown) && sfs_netpath_is_long(&unknown));
-	CHECK_EQ(sfs_sizing_first(&store), SFS_SLAB_BYTES);
-	CHECK(sfs_sizing_first(&loopback) > SFS_SLAB_BYTES);
+	CHECK_EQ(sfs_sizing_first(&store, 20), SFS_SLAB_BYTES);
+	CHECK(sfs_sizing_first(&store, 0) > SFS_SLAB_BYTES);
+	CHECK(sfs_sizing_first(&loopback, 20) > SFS_SLAB_BYTES);
+	CHECK_EQ(sfs_sizing_first(&loopback, 0), sfs_sizing_first(&loopback, 20));
 }
 
 /* The next block is whole when one is used up; from far it lasts for some answers. */

@@ -114,6 +114,7 @@ static void check_share(uint32_t lanes, enum sfs_equal equal, struct sfs_share s
 	struct sfs_order o;
 
 	sfs_partition(&o, &settings, 5, N_SHARDS, &tables, share);
+	sfs_partition_sum(&o, &tables);
 	sfs_iterator_init(&it, &o, &tables);
 	sfs_locator_init(&map, &o, &tables, NULL);
 	for (k = 0; (s = sfs_iterator_next(&it)) != NULL; k++) {

@@ -361,7 +361,7 @@ static void run(uint64_t seed)
 	script.is_in_place = one_in(2);
 	source = sfs_source_http_start(&options, &err);
 	CHECK(source != NULL);
-	script.rtt_ns = one_in(2) ? 100 * SFS_NS_PER_MS : 0;
+	script.cold_bytes = one_in(2) ? 13 << 10 : 0;
 	make_object(&object, source, "http://me:secret@origin/x.tar");
 	ask();
 	n_reads = object.size == SIZE ? 20 : 0;

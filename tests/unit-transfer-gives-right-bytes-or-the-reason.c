@@ -573,7 +573,7 @@ static void a_cold_far_server_is_asked_in_pieces(void)
 	size_t i;
 
 	begin(&usual);
-	script.rtt_ns = 100 * SFS_NS_PER_MS;
+	script.cold_bytes = 13 << 10;
 	ask_for_bytes(&one, &object, 500, 60000);
 	begin_only();
 	CHECK_EQ(script_n(), 5);
@@ -597,7 +597,7 @@ static void a_cold_far_server_is_asked_in_pieces(void)
 static void a_gap_is_not_claimed(void)
 {
 	begin(&usual);
-	script.rtt_ns = 100 * SFS_NS_PER_MS;
+	script.cold_bytes = 13 << 10;
 	ask_for_bytes(&one, &object, 0, 60000);
 	begin_only();
 	begin_nth(1);

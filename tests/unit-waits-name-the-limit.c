@@ -159,8 +159,8 @@ static void test_sentences(void)
 	     "the source is the bottleneck: 93 % of the time, reads wait for responses "
 	     "to start; all 32 connections are in use; raise connections=");
 	says(SFS_WAIT_NETWORK, f,
-	     "the network is the bottleneck: 100 % of the time, reads wait for responses "
-	     "to arrive in full; all 32 connections are in use; if the link has room, "
+	     "the network is the bottleneck: 100 % of the time, reads wait for bytes "
+	     "to cross it; all 32 connections are in use; if the link has room, "
 	     "raise connections=");
 	f.n_in_flight = 3;
 	says(SFS_WAIT_SOURCE, f,

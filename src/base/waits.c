@@ -171,7 +171,7 @@ static void say_source(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
 
 static void say_network(const struct sfs_waits_facts *f, struct sfs_strbuf *t)
 {
-	sfs_strbuf_puts(t, "reads wait for responses to arrive in full; ");
+	sfs_strbuf_puts(t, "reads wait for bytes to cross it; ");
 	if (f->n_in_flight >= f->n_connections)
 		sfs_strbuf_printf(t,
 				  "all %u connections are in use; if the link has room, "

@@ -21,8 +21,8 @@
 enum sfs_wait {
 	SFS_WAIT_IDLE,	  /* there is no reader; in no share */
 	SFS_WAIT_READER,  /* no read is waiting: we wait for the reader */
-	SFS_WAIT_SOURCE,  /* a read waits for a response to start */
-	SFS_WAIT_NETWORK, /* for the rest of a response */
+	SFS_WAIT_SOURCE,  /* a read waits for a server to respond, or for a disk */
+	SFS_WAIT_NETWORK, /* for data in transit */
 	SFS_WAIT_BUDGET,  /* for memory, or data requested late for lack of it */
 	SFS_WAIT_CPU,	  /* for us: all that it needs has arrived */
 	SFS_WAIT_BLOCK,	  /* for one of a lane's first blocks to fill */

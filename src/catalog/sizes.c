@@ -24,7 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define N_SLOTS	   256
+#define MAX_SLOTS  1024
 #define N_EARLY	   112 /* requests before it is settled: the probe needs connections */
 #define ALL_SHARDS UINT32_MAX
 #define RETRY_NS   (2 * SFS_NS_PER_S) /* after a failure */
@@ -61,7 +61,8 @@ struct sfs_sizes {
 	struct sfs_link waiters, idle;
 	uint32_t *wanted; /* shards to request first: a stack */
 	size_t n_wanted, wanted_capacity;
-	struct slot slots[N_SLOTS];
+	uint32_t n_slots;
+	struct slot *slots;
 };
 
 static void on_size(struct sfs_request *request, int err);
@@ -369,7 +370,9 @@ struct sfs_sizes *sfs_sizes_start(struct sfs_shards *shards, const uint32_t *lef
 	sfs_list_init(&out);
 	for (i = 0; i < n_left_out; i++)
 		s->state[left_out[i]] = HELD;
-	for (i = 0; i < N_SLOTS; i++) {
+	s->n_slots = shards->n < MAX_SLOTS ? shards->n : MAX_SLOTS;
+	s->slots = sfs_calloc(s->n_slots, sizeof *s->slots);
+	for (i = 0; i < s->n_slots; i++) {
 		s->slots[i].sizes = s;
 		sfs_list_push(&s->idle, &s->slots[i].link);
 	}
@@ -461,6 +464,7 @@ void sfs_sizes_free(struct sfs_sizes *s)
 	free(s->why);
 	free(s->state);
 	free(s->wanted);
+	free(s->slots);
 	free(s);
 }
 

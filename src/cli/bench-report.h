@@ -15,7 +15,9 @@ enum sfs_bench_stage {
 	SFS_BENCH_STAGE_SOURCE, /* the source alone */
 	SFS_BENCH_STAGE_ORDER,	/* a stream, without a mount */
 	SFS_BENCH_STAGE_MOUNT,	/* a mounted stream, read in large pieces with O_DIRECT */
-	SFS_BENCH_STAGE_CACHED, /* the same through the page cache */
+	SFS_BENCH_STAGE_MOUNT2, /* the same with 2 such reads under way */
+	SFS_BENCH_STAGE_MOUNT4, /* with 4 */
+	SFS_BENCH_STAGE_CACHED, /* one reader, through the page cache */
 	SFS_BENCH_N_STAGES
 };
 
@@ -41,6 +43,10 @@ const char *sfs_bench_stage_name(enum sfs_bench_stage stage);
 /* The bottleneck, of source, order and mount; SFS_BENCH_N_STAGES if none was measured, or
  * for too short a time to say. */
 enum sfs_bench_stage sfs_bench_report_limit(const struct sfs_bench_facts *facts);
+
+/* The kind of reading to recommend: of those of the mount that are as fast as the
+ * fastest, the simplest.  SFS_BENCH_N_STAGES if fewer than two can be compared. */
+enum sfs_bench_stage sfs_bench_report_best(const struct sfs_bench_facts *facts);
 
 /* Append sentences that name the bottleneck and what helps, one or two on a line. */
 void sfs_bench_report_say(const struct sfs_bench_facts *facts, struct sfs_strbuf *text);

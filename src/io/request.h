@@ -22,7 +22,8 @@ struct sfs_read {
 	/* Set by the reader. */
 	uint64_t offset;
 	size_t n_bytes;
-	bool is_first; /* the reader starts here and is expected to read on */
+	const void *file; /* that is read: only compared, NULL if all are one */
+	bool is_first;	  /* the reader starts here and is expected to read on */
 	/* Called once, on any thread and without locks; perhaps before the call that
 	 * started the read returns.  0: the pieces stay until sfs_read_release(). */
 	void (*done)(struct sfs_read *read, int err);

@@ -712,6 +712,10 @@ static struct sfs_spot nth_single(struct sfs_locator *map, uint64_t number)
 {
 	uint64_t k = lower(number, map->order->n_samples);
 
+	if (k == 0)
+		return spot_of(map, 0, 0);
+	if (k == map->order->n_samples && map->order->n_bytes > 0)
+		return spot_of(map, k, map->order->n_bytes);
 	have_sums(map);
 	return spot_of(map, k, sfs_sums_before(&map->sums, k));
 }

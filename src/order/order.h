@@ -67,7 +67,7 @@ struct sfs_order {
 
 	/* With equal lanes only (partition.h), else 0. */
 	bool has_equal_lanes;
-	uint64_t n_samples, n_bytes; /* of the part */
+	uint64_t n_samples, n_bytes; /* of the part; see sfs_partition_sum() */
 	uint32_t shortened; /* the lane that lacks its last sample; or SFS_NO_LANE */
 	uint32_t repeating; /* the lane whose last slice repeats a sample; or SFS_NO_LANE
 			     */

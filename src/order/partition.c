@@ -340,10 +340,8 @@ static void deal_singles(struct dealing *d, struct sfs_order *o, uint64_t epoch)
 	o->lanes = (uint32_t)lanes;
 	sfs_grid_init(&o->grid, d->settings->seed, epoch, (uint32_t)n);
 	sfs_numbering_init(&o->numbering, steal(&d->base), d->n_shards);
-	if (o->n_samples != n) {
-		o->n_bytes = sfs_sums_all(o, d->tables);
-		return;
-	}
+	if (o->n_samples != n)
+		return; /* see sfs_partition_sum() */
 	for (i = 0; i < d->n_shards; i++)
 		o->n_bytes += sfs_sample_table_place(d->table[i],
 						     sfs_sample_table_n(d->table[i]));
@@ -398,4 +396,10 @@ void sfs_partition(struct sfs_order *o, const struct sfs_order_settings *setting
 	free(d.table);
 	free(d.base);
 	free(d.segments);
+}
+
+void sfs_partition_sum(struct sfs_order *o, const struct sfs_sample_tables *tables)
+{
+	if (o->has_equal_lanes && o->n_bytes == 0)
+		o->n_bytes = sfs_sums_all(o, tables);
 }

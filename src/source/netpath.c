@@ -27,6 +27,7 @@ struct sfs_netpath sfs_netpath_load(const struct sfs_netpath_record *r)
 		.wait_ns = atomic_load_explicit(&r->wait_ns, memory_order_relaxed),
 		.bytes_per_s =
 			atomic_load_explicit(&r->bytes_per_s, memory_order_relaxed),
+		.is_slow = atomic_load_explicit(&r->is_slow, memory_order_relaxed),
 	};
 }
 
@@ -36,4 +37,5 @@ void sfs_netpath_store(struct sfs_netpath_record *r, const struct sfs_netpath *p
 	atomic_store_explicit(&r->rtt_ns, p->rtt_ns, memory_order_relaxed);
 	atomic_store_explicit(&r->wait_ns, p->wait_ns, memory_order_relaxed);
 	atomic_store_explicit(&r->bytes_per_s, p->bytes_per_s, memory_order_relaxed);
+	atomic_store_explicit(&r->is_slow, p->is_slow, memory_order_relaxed);
 }

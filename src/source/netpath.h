@@ -13,12 +13,15 @@
 
 /* n_parallel: how many reads at a time are of use, >= 1.  rtt_ns: the round-trip time.
  * wait_ns: the shortest recent time to a first byte.  bytes_per_s: the rate with all
- * useful reads in flight.  0: unknown, or no network.
+ * useful reads in flight.  0: unknown, or no network.  is_slow: of the mean time to a
+ * first byte, the path takes more than the server, as far as is known.
  *
- * Of several servers: the sums of n_parallel and bytes_per_s, and the longest times. */
+ * Of several servers: the sums of n_parallel and bytes_per_s, the longest times, and
+ * whether one of the paths is slow. */
 struct sfs_netpath {
 	int n_parallel;
 	uint64_t rtt_ns, wait_ns, bytes_per_s;
+	bool is_slow;
 };
 
 /* Does it take long to a first byte?  A server that is near and slow to respond, as S3
@@ -36,6 +39,7 @@ uint64_t sfs_netpath_latency_ns(const struct sfs_netpath *path);
 struct sfs_netpath_record {
 	_Atomic int n_parallel;
 	_Atomic uint64_t rtt_ns, wait_ns, bytes_per_s;
+	atomic_bool is_slow;
 };
 
 struct sfs_netpath sfs_netpath_load(const struct sfs_netpath_record *record);

@@ -98,6 +98,8 @@ struct sfs_request {
 
 	/* The source's own. */
 	atomic_bool is_cancelled, is_needed, is_awaited;
+	atomic_bool is_sent; /* over a network; for good: what is sent once more has had
+			      * its turn, and its server is why */
 	struct sfs_link link;
 	void *state;
 };
@@ -168,6 +170,12 @@ static inline void sfs_request_begun(const struct sfs_request *request)
 {
 	if (request->begun_ns && atomic_load(request->begun_ns) == 0)
 		atomic_store(request->begun_ns, sfs_clock_ns());
+}
+
+/* For sources: its turn has come to be sent over a network. */
+static inline void sfs_request_sent(struct sfs_request *request)
+{
+	atomic_store(&request->is_sent, true);
 }
 
 /* For sources: the first n_bytes are ready. */

@@ -3,13 +3,14 @@
  * is the prefetch's.  One that it does not hold is appended in pieces (oversize.h).
  *
  * A reader's next request most often begins where its last one ended.  But kernels ask
- * out of order and several readers share a cursor, so a little of what was delivered is
- * kept (back_bytes).
+ * out of order and several readers share a cursor, so some of what was delivered is kept
+ * (readers.h).
  *
  * At the end, the extents must be exactly as long as the samples of all
  * shards together; if not, readers get EIO rather than a short epoch. */
 #include "stream/cursor-internal.h"
 
+#include "base/clock.h"
 #include "base/ledger.h"
 #include "io/header-patch.h"
 #include "tar/rewrite.h"
@@ -18,6 +19,9 @@
 
 #define MIB	    ((uint64_t)1 << 20)
 #define AHEAD_BYTES (16 * MIB)
+#define LEAST_KEPT  (2 * MIB)	/* of what was delivered, */
+#define KEPT_BACK   (32 * MIB)	/* at most, whoever reads; */
+#define MOST_KEPT   (256 * MIB) /* and for readers who are behind */
 
 void sfs_cursor_drop_extent(struct sfs_cursor *c, const struct sfs_mapped_extent *e)
 {
@@ -25,20 +29,30 @@ void sfs_cursor_drop_extent(struct sfs_cursor *c, const struct sfs_mapped_extent
 		sfs_prefetch_release(c->prefetch, e->buffer, e->start, e->n_bytes);
 	if (e->piece)
 		sfs_oversize_drop(&c->oversize, e->piece);
+	if (e->flat)
+		sfs_cursor_drop_flat(c, e);
 }
 
-/* How much of what was delivered is kept. */
-static uint64_t back_bytes(struct sfs_cursor *c)
+struct sfs_readers_span sfs_cursor_span(struct sfs_cursor *c)
 {
-	uint64_t n = sfs_account_share(&c->account) / 16;
+	uint64_t share = sfs_account_share(&c->account), least = share / 16,
+		 most = share / 4;
 
-	return n < 2 * MIB ? 2 * MIB : n > 32 * MIB ? 32 * MIB : n;
+	least = least < LEAST_KEPT ? LEAST_KEPT : least > KEPT_BACK ? KEPT_BACK : least;
+	most = most < least ? least : most > MOST_KEPT ? MOST_KEPT : most;
+	return (struct sfs_readers_span){.start = c->extents.start,
+					 .front = c->front,
+					 .least = least,
+					 .most = most,
+					 .end = c->stream_bytes};
 }
 
 void sfs_cursor_trim(struct sfs_cursor *c)
 {
-	uint64_t back = back_bytes(c), keep = c->front > back ? c->front - back : 0;
-	uint64_t pin = c->extents.tail;
+	const struct sfs_readers_span span = sfs_cursor_span(c);
+	uint64_t keep = sfs_readers_keep_from(c->readers, &span, sfs_clock_ns());
+	uint64_t pin = c->flat.n_runs > 0 ? c->flat.runs[0].first : c->extents.tail;
+	uint64_t kept_end;
 	const struct sfs_mapped_extent *e;
 
 	SFS_EACH (read, &c->waiting, struct sfs_read, link) {
@@ -54,8 +68,9 @@ void sfs_cursor_trim(struct sfs_cursor *c)
 		sfs_cursor_drop_extent(c, e);
 		sfs_extent_map_drop_head(&c->extents);
 	}
-	sfs_prefetch_set_kept(c->prefetch, c->front > c->extents.start
-						   ? c->front - c->extents.start
+	kept_end = c->flat.end > c->front ? c->flat.end : c->front;
+	sfs_prefetch_set_kept(c->prefetch, kept_end > c->extents.start
+						   ? kept_end - c->extents.start
 						   : 0);
 }
 

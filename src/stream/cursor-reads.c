@@ -7,6 +7,7 @@
 #include "base/clock.h"
 
 #define RESERVE_PART 4 /* 1/RESERVE_PART of its memory is the shaper's reserve */
+#define LOOK_NS	     (5 * SFS_NS_PER_MS) /* how often the front looks for others */
 
 int sfs_cursor_check(const struct sfs_cursor *c, const struct sfs_read *read)
 {
@@ -37,6 +38,10 @@ static void add_extent(struct sfs_read *read, const struct sfs_mapped_extent *e,
 	unsigned char *p;
 	size_t n_piece;
 
+	if (e->flat) {
+		sfs_read_add(read, e->flat + from, n);
+		return;
+	}
 	for (; n > 0; n -= n_piece, from += n_piece) {
 		p = e->buffer ? sfs_slice_buffer_at(e->buffer, e->start + from, &n_piece)
 			      : sfs_oversize_piece_at(e->piece, from, &n_piece);
@@ -52,6 +57,10 @@ static void gather_extent(struct sfs_gather *g, const struct sfs_mapped_extent *
 
 	if (e->piece) {
 		sfs_oversize_piece_gather(e->piece, from, n, g);
+		return;
+	}
+	if (e->flat) {
+		sfs_gather_add_copy(g, e->flat + from, n);
 		return;
 	}
 	for (; n > 0; n -= n_piece, from += n_piece) {
@@ -110,6 +119,8 @@ void sfs_cursor_answer(struct sfs_cursor *c, struct sfs_read *read,
 	read->pin = lay_out(c, read, NULL);
 	count(c, read);
 	sfs_list_push(&c->answered, &read->link);
+	if (sfs_cursor_should_flatten(c))
+		c->owner.wake(c->owner.ctx);
 	sfs_read_tell(read, 0, out);
 }
 
@@ -120,21 +131,42 @@ void sfs_cursor_fail(struct sfs_read *read, int err, struct sfs_deferred *out)
 	sfs_read_tell(read, err, out);
 }
 
-bool sfs_cursor_is_early(struct sfs_cursor *c, const struct sfs_read *read)
+static bool waits_for_others(struct sfs_cursor *c, uint64_t end, uint64_t now_ns)
 {
-	uint64_t end = sfs_read_end(read), now_ns, next_ns;
+	const struct sfs_readers_span span = sfs_cursor_span(c);
 
-	if (end <= c->front || !sfs_cursor_has_long_path(c) || !c->prefetch ||
+	if (!sfs_patience_waits(&c->patience, c->readers, &span, end, now_ns))
+		return false;
+	c->early_cause = SFS_WAIT_READER;
+	sfs_timer_set(c->runtime->timers, &c->timer, now_ns + LOOK_NS);
+	return true;
+}
+
+static bool is_shaped(struct sfs_cursor *c, uint64_t end, uint64_t now_ns)
+{
+	uint64_t next_ns;
+
+	if (!sfs_cursor_has_long_path(c) || !c->prefetch ||
 	    !sfs_prefetch_is_busy(c->prefetch) || c->oversize.n_pending > 0)
 		return false;
-	now_ns = sfs_clock_ns();
 	next_ns = sfs_shaper_ask(&c->shaper, end - c->front, c->extents.end - c->front,
 				 sfs_prefetch_arrived_bytes(c->prefetch),
 				 sfs_account_share(&c->account) / RESERVE_PART, now_ns);
 	if (next_ns == 0)
 		return false;
+	c->early_cause = SFS_WAIT_NETWORK;
 	sfs_timer_set(c->runtime->timers, &c->timer, next_ns);
 	return true;
+}
+
+bool sfs_cursor_is_early(struct sfs_cursor *c, const struct sfs_read *read)
+{
+	uint64_t end = sfs_read_end(read), now_ns;
+
+	if (end <= c->front)
+		return false;
+	now_ns = sfs_clock_ns();
+	return waits_for_others(c, end, now_ns) || is_shaped(c, end, now_ns);
 }
 
 void sfs_cursor_serve(struct sfs_cursor *c, struct sfs_deferred *out)

@@ -79,7 +79,7 @@ static enum sfs_wait find_wait(const struct sfs_cursor *c, uint64_t *ret_since_n
 		return sfs_oversize_piece_wait(piece, ret_since_ns);
 	if (c->early_since_ns) {
 		*ret_since_ns = c->early_since_ns;
-		return SFS_WAIT_NETWORK;
+		return c->early_cause;
 	}
 	if (!c->is_blocked)
 		return SFS_WAIT_CPU;
@@ -266,6 +266,19 @@ bool sfs_cursor_covers(const struct sfs_cursor *c, uint64_t offset)
 	       (offset <= end + FORWARD_BYTES || c->is_complete || c->err < 0);
 }
 
+uint64_t sfs_cursor_extents_end(const struct sfs_cursor *c)
+{
+	return c->extents.end;
+}
+
+bool sfs_cursor_is_needless(const struct sfs_cursor *c, const struct sfs_cursor *other)
+{
+	return !c->is_ahead && !sfs_cursor_is_busy(c) &&
+	       c->front >= other->extents.start && c->front <= other->extents.end &&
+	       sfs_readers_hindmost(c->readers, c->extents.start, other->extents.start,
+				    sfs_clock_ns()) == UINT64_MAX;
+}
+
 /* The first read of a cursor that was begun ahead: now it is like the others. */
 static void meet_reader(struct sfs_cursor *c)
 {
@@ -282,6 +295,8 @@ void sfs_cursor_read(struct sfs_cursor *c, struct sfs_read *read,
 	if (c->is_ahead)
 		meet_reader(c);
 	c->last_read_ns = sfs_clock_ns();
+	sfs_readers_note(c->readers, read->file, read->offset, sfs_read_end(read),
+			 c->last_read_ns);
 	read->begun_ns = 0;
 	if (sfs_read_end(read) > c->read_end)
 		c->read_end = sfs_read_end(read);
@@ -311,7 +326,8 @@ void sfs_cursor_release(struct sfs_cursor *c, struct sfs_read *read,
 		c->owner.wake(c->owner.ctx);
 		return;
 	}
-	update_waits(c, sfs_clock_ns());
+	c->patience.answered_ns = sfs_clock_ns();
+	update_waits(c, c->patience.answered_ns);
 	go_on(c, out);
 	if (has_waiting)
 		update_waits(c, sfs_clock_ns());
@@ -360,6 +376,7 @@ static struct sfs_cursor *cursor_alloc(const struct sfs_cursor_settings *setting
 	c->runtime = runtime;
 	c->order = settings->order;
 	c->stream_bytes = settings->stream_bytes;
+	c->readers = settings->readers;
 	c->owner = settings->owner;
 	sfs_lock_init(&c->arrived_lock, SFS_LOCK_ARRIVALS);
 	sfs_list_init(&c->arrived);
@@ -373,6 +390,7 @@ static struct sfs_cursor *cursor_alloc(const struct sfs_cursor_settings *setting
 	c->is_ahead = is_ahead;
 	c->timer.fire = on_timer;
 	sfs_shaper_init(&c->shaper, c->born_ns);
+	sfs_patience_init(&c->patience, c->born_ns);
 	sfs_waits_init(&c->waits, &runtime->counters.waits, c->born_ns);
 	if (!is_ahead)
 		atomic_fetch_add(&runtime->n_open_lanes, c->order->n_lanes);
@@ -501,7 +519,7 @@ void sfs_cursor_state(struct sfs_cursor *c, struct sfs_cursor_state *ret_state)
 		.extents_end = c->extents.end,
 		.held_bytes = sfs_account_used(&c->account),
 		.live_bytes = c->prefetch ? sfs_prefetch_live_bytes(c->prefetch) +
-						    c->oversize.n_bytes
+						    c->oversize.n_bytes + c->flat.n_bytes
 					  : 0,
 		.n_samples = c->n_samples,
 		.n_in_flight = n_in_flight(c),

@@ -3,7 +3,8 @@
  *
  * It lays the samples of its lanes end to end into extents: the next bytes of the stream,
  * as ranges of the slabs that hold them.  It answers reads inside the extents, and reads
- * a little ahead of them, which wait until their bytes are here; without a copy.
+ * a little ahead of them, which wait until their bytes are here; without a copy, unless
+ * the samples are small.
  *
  * The stream's lock is held in all calls.  Nothing waits.
  */
@@ -17,6 +18,7 @@
 #include "io/runtime.h"
 #include "order/locate.h"
 #include "order/order.h"
+#include "stream/readers.h"
 
 struct sfs_cursor;
 
@@ -34,7 +36,8 @@ struct sfs_cursor_owner {
 struct sfs_cursor_settings {
 	struct sfs_runtime *runtime;
 	const struct sfs_order *order;
-	uint64_t stream_bytes; /* the size of the file */
+	uint64_t stream_bytes;	     /* the size of the file */
+	struct sfs_readers *readers; /* all of the stream */
 	struct sfs_cursor_owner owner;
 };
 
@@ -62,8 +65,22 @@ void sfs_cursor_close(struct sfs_cursor *cursor, int err, struct sfs_deferred *o
  * false: the cursor was closed and is gone now. */
 bool sfs_cursor_run(struct sfs_cursor *cursor, struct sfs_deferred *out);
 
+/* Small samples that are read soon are copied together, so that a reply has few pieces.
+ * begin: is there something to copy?  If so: copy (without the lock), then end; others
+ * may call all functions but sfs_cursor_run() meanwhile.  Afterwards run the cursor. */
+bool sfs_cursor_flatten_begin(struct sfs_cursor *cursor);
+void sfs_cursor_flatten_copy(const struct sfs_cursor *cursor);
+void sfs_cursor_flatten_end(struct sfs_cursor *cursor);
+
 /* Is a read at this offset the cursor's? */
 bool sfs_cursor_covers(const struct sfs_cursor *cursor, uint64_t offset);
+
+/* The bytes before this one are laid out. */
+uint64_t sfs_cursor_extents_end(const struct sfs_cursor *cursor);
+
+/* Can `other` serve all readers of a cursor that is not closed? */
+bool sfs_cursor_is_needless(const struct sfs_cursor *cursor,
+			    const struct sfs_cursor *other);
 
 /* Begin a read, which must be covered.  It is answered (through `out`) now or by a later
  * call.  An answer without an error must be released. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* extent-map - which bytes of which shards are the stream's bytes around a cursor.
  *
- * An extent is a sample that its lane holds, or a piece of an oversize one.  Extents are
- * numbered from 0; they are appended at the tail and dropped at the head.
+ * An extent is a sample that its lane holds, a run of small ones that were copied
+ * together (the numbers after it are empty extents at its end), or a piece of an oversize
+ * one.  Extents are numbered from 0; they are appended at the tail and dropped at the
+ * head.
  *
  * Not thread-safe: the stream's lock guards it.
  */
@@ -19,7 +21,8 @@ struct sfs_mapped_extent {
 	uint64_t start, n_bytes;	 /* in the shard */
 	struct sfs_slice_buffer *buffer; /* holds it; or NULL, and: */
 	struct sfs_oversize_piece *piece;
-	int err; /* for readers: this sample cannot be delivered */
+	unsigned char *flat; /* or (NULL both): a slab with copies of several samples */
+	int err;	     /* for readers: this sample cannot be delivered */
 };
 
 struct sfs_extent_map {

@@ -171,8 +171,14 @@ enum sfs_wait sfs_oversize_piece_wait(const struct sfs_oversize_piece *piece,
 {
 	if (piece->state == WAITING)
 		return SFS_WAIT_BUDGET;
+	if (piece->is_fetched)
+		return SFS_WAIT_SOURCE;
 	*ret_since_ns = atomic_load(&piece->begun_ns);
-	return *ret_since_ns && !piece->is_fetched ? SFS_WAIT_NETWORK : SFS_WAIT_SOURCE;
+	if (*ret_since_ns)
+		return SFS_WAIT_NETWORK;
+	*ret_since_ns = UINT64_MAX;
+	return sfs_object_netpath(&piece->range.shard->object).is_slow ? SFS_WAIT_NETWORK
+								       : SFS_WAIT_SOURCE;
 }
 
 void sfs_oversize_piece_explain(const struct sfs_oversize_piece *piece,

@@ -59,8 +59,10 @@ void sfs_part_end(struct sfs_part *part);
 void sfs_part_submit(struct sfs_part *part, struct sfs_deferred *out);
 void sfs_part_ready(struct sfs_request *request);
 
-/* What a read waits for that waits for this part; NULL: for none. */
-enum sfs_wait sfs_part_wait(const struct sfs_part *part, uint64_t *ret_since_ns);
+/* What a read waits for that waits for this part of the object.  If for the NETWORK,
+ * since *ret_since_ns, or (UINT64_MAX) nobody knows since when. */
+enum sfs_wait sfs_part_wait(const struct sfs_part *part, const struct sfs_object *object,
+			    uint64_t *ret_since_ns);
 
 /* The size of a part over a path; the path that decides how much is requested ahead; and
  * how many parts may be in flight. */

@@ -401,6 +401,8 @@ void sfs_prefetch_lane_take(struct sfs_prefetch_lanes *p, struct sfs_prefetch_la
 		lane->t = 0;
 		sfs_block_clear(&lane->block);
 		sfs_prefetch_lane_update(p, lane);
+	} else {
+		__builtin_prefetch(sfs_block_at(&lane->block, lane->t)); /* soon */
 	}
 }
 

@@ -104,7 +104,7 @@ static uint64_t next_part_bytes(const struct sfs_prefetch_lanes *p,
 				const struct sfs_shard *shard)
 {
 	struct sfs_netpath path = sfs_object_netpath(&shard->object);
-	uint64_t first = sfs_sizing_first(&path);
+	uint64_t first = sfs_sizing_first(&path, lane->at.lane);
 	uint64_t ramp = lane->requested_bytes > first ? lane->requested_bytes : first;
 	uint64_t n =
 		staggered_bytes(lane, sfs_prefetch_part_over(p->base.runtime, &path));
@@ -416,7 +416,9 @@ static enum sfs_wait wait_cause(const struct sfs_prefetch *base, uint64_t *ret_s
 
 	if (p->blocked != UINT32_MAX && is_filling(p, &p->lanes[p->blocked]))
 		return SFS_WAIT_BLOCK;
-	return sfs_part_wait(part ? &part->base : NULL, ret_since_ns);
+	return part ? sfs_part_wait(&part->base, &part->buffer->shard->object,
+				    ret_since_ns)
+		    : SFS_WAIT_SOURCE;
 }
 
 static void explain(const struct sfs_prefetch *base, struct sfs_cause *cause)

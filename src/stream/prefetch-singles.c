@@ -670,7 +670,10 @@ static const struct sfs_part *awaited_part(const struct sfs_prefetch *base)
 
 static enum sfs_wait wait_cause(const struct sfs_prefetch *base, uint64_t *ret_since_ns)
 {
-	return sfs_part_wait(awaited_part(base), ret_since_ns);
+	const struct sfs_part *part = awaited_part(base);
+
+	return part ? sfs_part_wait(part, part->request.object, ret_since_ns)
+		    : SFS_WAIT_SOURCE;
 }
 
 static void explain(const struct sfs_prefetch *base, struct sfs_cause *cause)
@@ -770,7 +773,7 @@ struct sfs_prefetch *sfs_prefetch_singles_new(
 	const struct sfs_order *o = settings->order;
 
 	sfs_prefetch_init(&p->base, &ops, settings);
-	p->chunk_bytes = sfs_sizing_first(&path);
+	p->chunk_bytes = sfs_sizing_first_chunk(&path);
 	if (at)
 		p->position =
 			at->is_end ? o->n_samples : at->time * o->n_lanes + at->lane;

@@ -111,10 +111,40 @@ void sfs_part_submit(struct sfs_part *part, struct sfs_deferred *out)
 	sfs_deferred_add(out, &part->job, submit);
 }
 
-enum sfs_wait sfs_part_wait(const struct sfs_part *part, uint64_t *ret_since_ns)
+/* Is it in our own line, and of those that were sent to its server, do most get their
+ * bytes? */
+static bool waits_for_bytes(const struct sfs_part *part)
 {
-	*ret_since_ns = part ? atomic_load(&part->begun_ns) : 0;
-	return *ret_since_ns ? SFS_WAIT_NETWORK : SFS_WAIT_SOURCE;
+	const struct sfs_object *object = part->request.object;
+	const struct sfs_netpath_record *path;
+	const struct sfs_request *r;
+	int n_more = 0;
+
+	if (!part->iov || atomic_load(&part->request.is_sent))
+		return false;
+	path = atomic_load(&object->path);
+	SFS_EACH (other, &part->prefetch->parts, struct sfs_part, link) {
+		r = &other->request;
+		if (other->iov && atomic_load(&r->is_sent) &&
+		    r->object->source == object->source &&
+		    atomic_load(&r->object->path) == path)
+			n_more += atomic_load(&other->begun_ns) ? 1 : -1;
+	}
+	return n_more > 0;
+}
+
+enum sfs_wait sfs_part_wait(const struct sfs_part *part, const struct sfs_object *object,
+			    uint64_t *ret_since_ns)
+{
+	struct sfs_netpath path = sfs_object_netpath(object);
+
+	*ret_since_ns = atomic_load(&part->begun_ns);
+	if (*ret_since_ns)
+		return SFS_WAIT_NETWORK;
+	*ret_since_ns = UINT64_MAX;
+	if (path.wait_ns == 0) /* a disk, or a server that has never responded */
+		return SFS_WAIT_SOURCE;
+	return path.is_slow || waits_for_bytes(part) ? SFS_WAIT_NETWORK : SFS_WAIT_SOURCE;
 }
 
 /* ---- both kinds ---- */

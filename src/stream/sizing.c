@@ -11,6 +11,8 @@
 #define IN_FLIGHT_LEAST ((uint64_t)32 << 20)
 #define CHUNK_MOST	((uint64_t)64 << 20)
 #define FIRST_NEAR	(4 * SFS_SLAB_BYTES)
+#define FIRST_FAR	(3 * SFS_SLAB_BYTES)
+#define FIRST_LANES	4
 
 static uint64_t in_slabs(uint64_t n)
 {
@@ -42,10 +44,20 @@ uint64_t sfs_sizing_part(const struct sfs_netpath *p, uint64_t limit,
 	return in_slabs(n > SFS_BUDGET_LANE_FLOOR ? n : SFS_BUDGET_LANE_FLOOR);
 }
 
-/* Over a far path a small one: the first sample is there when its part is. */
-uint64_t sfs_sizing_first(const struct sfs_netpath *p)
+/* Over a far path a small one: the first sample is there when it is. */
+uint64_t sfs_sizing_first_chunk(const struct sfs_netpath *p)
 {
 	return sfs_netpath_is_far(p) ? SFS_SLAB_BYTES : FIRST_NEAR;
+}
+
+/* The same, but over a far path a reader waits first for the first few lanes, one after
+ * the other, and what they lack of a sample or a block costs a round trip each time.  So
+ * these bring as much as the first round trip brings over all new connections. */
+uint64_t sfs_sizing_first(const struct sfs_netpath *p, uint32_t lane)
+{
+	bool is_awaited = sfs_netpath_is_far(p) && lane < FIRST_LANES;
+
+	return is_awaited ? FIRST_FAR : sfs_sizing_first_chunk(p);
 }
 
 /* Somewhat more than the source has a use for, so that one waits when another ends.  But

@@ -22,7 +22,10 @@ uint64_t sfs_sizing_part(const struct sfs_netpath *path, uint64_t limit,
 
 /* The size of a lane's first part; each next part is as large as all before it together.
  */
-uint64_t sfs_sizing_first(const struct sfs_netpath *path);
+uint64_t sfs_sizing_first(const struct sfs_netpath *path, uint32_t lane);
+
+/* The size of the first chunk of single samples. */
+uint64_t sfs_sizing_first_chunk(const struct sfs_netpath *path);
 
 /* How many requests of a stream may be in flight, with parts of that size. */
 uint32_t sfs_sizing_in_flight(const struct sfs_netpath *path, uint64_t part);

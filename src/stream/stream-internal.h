@@ -19,9 +19,11 @@ struct sfs_stream {
 	uint32_t n_open;      /* likewise */
 	bool is_kept;	      /* likewise: by next-epoch.h */
 	bool is_closed;
+	uint64_t known_end; /* before there is an order: sfs_stream_know_end(), or 0 */
 	struct sfs_order order;
 	bool has_order;
 	uint64_t n_bytes; /* if has_order: of the file */
+	struct sfs_readers readers;
 	struct sfs_link cursors;
 	int n_cursors; /* that are not closed */
 	struct sfs_random_reads random;

@@ -37,12 +37,16 @@ static bool take_over(void *ctx, struct sfs_read *read, const struct sfs_spot *a
 static struct sfs_gather *gather(void *ctx, struct sfs_read *read,
 				 struct sfs_deferred *out);
 
+/* `end`: where the last sample ends, if that is known, else 0. */
 static void init_order(struct sfs_order *order, struct sfs_runtime *runtime,
-		       uint64_t epoch, struct sfs_share share)
+		       uint64_t epoch, struct sfs_share share, uint64_t end)
 {
 	const struct sfs_sample_tables tables = sfs_shards_tables(&runtime->shards);
 
 	sfs_partition(order, &runtime->order, epoch, runtime->shards.n, &tables, share);
+	if (order->has_equal_lanes && end > 0)
+		order->n_bytes = end;
+	sfs_partition_sum(order, &tables);
 }
 
 /* The size of an order's file, in bytes. */
@@ -65,7 +69,7 @@ uint64_t sfs_stream_bytes(struct sfs_runtime *runtime, uint64_t epoch,
 	struct sfs_order order;
 	uint64_t n;
 
-	init_order(&order, runtime, epoch, share);
+	init_order(&order, runtime, epoch, share, 0);
 	n = count_bytes(runtime, &order);
 	sfs_order_done(&order);
 	return n;
@@ -118,9 +122,16 @@ static void have_order(struct sfs_stream *s)
 {
 	if (s->has_order)
 		return;
-	init_order(&s->order, s->runtime, s->epoch, s->share);
+	init_order(&s->order, s->runtime, s->epoch, s->share, s->known_end);
 	s->n_bytes = count_bytes(s->runtime, &s->order);
 	s->has_order = true;
+}
+
+void sfs_stream_know_end(struct sfs_stream *s, uint64_t end)
+{
+	pthread_mutex_lock(&s->lock);
+	s->known_end = end;
+	pthread_mutex_unlock(&s->lock);
 }
 
 uint64_t sfs_stream_end(struct sfs_stream *s)
@@ -190,6 +201,7 @@ static struct sfs_cursor_settings settings_of(struct sfs_stream *s)
 		.runtime = s->runtime,
 		.order = &s->order,
 		.stream_bytes = s->n_bytes,
+		.readers = &s->readers,
 		.owner = {.ctx = s, .wake = wake, .gather = gather},
 	};
 }
@@ -221,14 +233,35 @@ static int start_cursor(struct sfs_stream *s, const struct sfs_spot *at,
 	return 0;
 }
 
+/* Of those that cover the byte, the one that is furthest: who comes into its range is one
+ * of its readers from now on. */
 static struct sfs_cursor *find_cursor(struct sfs_stream *s, uint64_t offset)
 {
+	struct sfs_cursor *found = NULL, *c;
 	struct sfs_link *link;
 
-	for (link = s->cursors.next; link != &s->cursors; link = link->next)
-		if (sfs_cursor_covers(sfs_cursor_of(link), offset))
-			return sfs_cursor_of(link);
-	return NULL;
+	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
+		c = sfs_cursor_of(link);
+		if (sfs_cursor_covers(c, offset) &&
+		    (!found || sfs_cursor_extents_end(c) > sfs_cursor_extents_end(found)))
+			found = c;
+	}
+	return found;
+}
+
+/* End the cursors whose readers have all come into the range of this one. */
+static void merge_others(struct sfs_stream *s, const struct sfs_cursor *c,
+			 struct sfs_deferred *out)
+{
+	struct sfs_link *link;
+	struct sfs_cursor *other;
+
+	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
+		other = sfs_cursor_of(link);
+		if (other != c && !sfs_cursor_is_closed(other) &&
+		    sfs_cursor_is_needless(other, c))
+			close_cursor(s, other, -ECANCELED, out);
+	}
 }
 
 static void read_at(struct sfs_cursor *c, struct sfs_read *read, struct sfs_deferred *out)
@@ -349,6 +382,22 @@ bool sfs_stream_was_read(struct sfs_stream *s)
 	return atomic_load(&s->status) & SFS_STREAM_WAS_READ;
 }
 
+/* ---- readers ---- */
+
+void sfs_stream_expect(struct sfs_stream *s, const void *file, uint64_t at)
+{
+	pthread_mutex_lock(&s->lock);
+	sfs_readers_expect(&s->readers, file, at, sfs_clock_ns());
+	pthread_mutex_unlock(&s->lock);
+}
+
+void sfs_stream_forget(struct sfs_stream *s, const void *file)
+{
+	pthread_mutex_lock(&s->lock);
+	sfs_readers_forget(&s->readers, file);
+	pthread_mutex_unlock(&s->lock);
+}
+
 /* ---- reads ---- */
 
 /* A read that no cursor covers. */
@@ -445,6 +494,8 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 	have_order(s);
 	clip(s, read);
 	c = find_cursor(s, read->offset);
+	if (c && s->n_cursors > 1)
+		merge_others(s, c, &out);
 	if (!s->was_read)
 		meet_reader(s);
 	if (s->order.n_lanes == 0 || read->n_bytes == 0)
@@ -477,11 +528,33 @@ static void notify_gathers_ended(struct sfs_stream *s)
 		sfs_cursor_gathers_ended(sfs_cursor_of(link));
 }
 
+/* A cursor that has begun to copy small samples together. */
+static struct sfs_cursor *begin_flatten(struct sfs_stream *s)
+{
+	struct sfs_link *link;
+
+	for (link = s->cursors.next; link != &s->cursors; link = link->next)
+		if (sfs_cursor_flatten_begin(sfs_cursor_of(link)))
+			return sfs_cursor_of(link);
+	return NULL;
+}
+
+/* Without the lock.  The cursor stays meanwhile: only this task frees cursors. */
+static void flatten(struct sfs_stream *s, struct sfs_cursor *c)
+{
+	sfs_cursor_flatten_copy(c);
+	pthread_mutex_lock(&s->lock);
+	sfs_cursor_flatten_end(c);
+	pthread_mutex_unlock(&s->lock);
+	sfs_threadpool_post(s->runtime->pool, &s->task);
+}
+
 static bool run(struct sfs_task *task)
 {
 	struct sfs_stream *s = sfs_container(task, struct sfs_stream, task);
 	struct sfs_link *link, *following;
 	struct sfs_deferred out;
+	struct sfs_cursor *flat;
 	bool is_gone;
 
 	sfs_deferred_init(&out);
@@ -496,6 +569,7 @@ static bool run(struct sfs_task *task)
 		following = link->next;
 		sfs_cursor_run(sfs_cursor_of(link), &out);
 	}
+	flat = begin_flatten(s);
 	sfs_random_run(&s->random, s->is_closed, &out);
 	notify_observer(s);
 	if (s->random.n == 0)
@@ -505,6 +579,8 @@ static bool run(struct sfs_task *task)
 	sfs_deferred_run(&out);
 	if (is_gone)
 		stream_free(s);
+	if (flat)
+		flatten(s, flat);
 	return !is_gone;
 }
 

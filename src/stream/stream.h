@@ -74,6 +74,10 @@ void sfs_stream_close(struct sfs_stream *stream); /* as often as opened */
  */
 uint64_t sfs_stream_end(struct sfs_stream *stream);
 
+/* Tell the stream where its last sample ends, which was found before: with
+ * segment=sample, the stream of a rank need not visit all its samples for it. */
+void sfs_stream_know_end(struct sfs_stream *stream, uint64_t end);
+
 /* Where is sample `number`?  At or beyond the last one: at the end.  -EINPROGRESS: wait,
  * shards are being scanned.  Other errors are those that a reader would get there. */
 int sfs_stream_locate(struct sfs_stream *stream, uint64_t number,
@@ -83,6 +87,11 @@ int sfs_stream_locate(struct sfs_stream *stream, uint64_t number,
  */
 int sfs_stream_number(struct sfs_stream *stream, uint64_t offset,
 		      struct sfs_waiter *waiter, uint64_t *ret_number);
+
+/* A file is opened, and will probably be read from byte `at` of the stream on; or it is
+ * closed.  What its reader needs is kept a little longer for it (readers.h). */
+void sfs_stream_expect(struct sfs_stream *stream, const void *file, uint64_t at);
+void sfs_stream_forget(struct sfs_stream *stream, const void *file);
 
 /* Begin a read (request.h); it is clipped at the end of the stream. */
 void sfs_stream_read(struct sfs_stream *stream, struct sfs_read *read);

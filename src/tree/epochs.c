@@ -148,6 +148,28 @@ uint64_t sfs_epochs_parent(struct sfs_epochs *e, uint64_t node)
 	return parent;
 }
 
+int sfs_epochs_from(struct sfs_epochs *e, uint64_t node, uint64_t first,
+		    uint64_t *ret_node)
+{
+	struct sfs_name name = name_of(e, node);
+
+	if (first == 0) {
+		*ret_node = node;
+		return 0;
+	}
+	name.has_first = true;
+	name.first = first;
+	return node_of_name(e, &name, ret_node) ? 0 : -ENFILE;
+}
+
+void sfs_epochs_print_path(struct sfs_epochs *e, uint64_t node, struct sfs_strbuf *text)
+{
+	struct sfs_name name = name_of(e, node);
+
+	sfs_strbuf_puts(text, "epochs/");
+	sfs_name_print_path(&name, text);
+}
+
 /* ---- folders ---- */
 
 static void list_first(struct sfs_epochs *e, uint64_t cookie, sfs_add_entry *add,
@@ -193,9 +215,17 @@ int sfs_epochs_list(struct sfs_epochs *e, uint64_t node, uint64_t cookie,
 
 /* ---- files ---- */
 
-static struct sfs_stream *open_stream(struct sfs_epochs *e, const struct sfs_name *name)
+static struct sfs_stream *open_stream(struct sfs_epochs *e, uint64_t node)
 {
-	return sfs_stream_open(&e->engine->streams, name->epoch, sfs_name_share(name));
+	const struct sfs_name name = name_of(e, node);
+	struct sfs_stream *stream =
+		sfs_stream_open(&e->engine->streams, name.epoch, sfs_name_share(&name));
+	struct sfs_place place;
+
+	if (kind_of(node) == NAMED &&
+	    sfs_names_place(e->names, (uint32_t)(node & REST_MASK), &place))
+		sfs_stream_know_end(stream, place.end);
+	return stream;
 }
 
 static int know_sizes(struct sfs_epochs *e, struct sfs_waiter *waiter)
@@ -238,8 +268,9 @@ static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 	return refuse(name, -EINVAL, why);
 }
 
-static int locate_in_stream(struct sfs_epochs *e, const struct sfs_name *name,
-			    struct sfs_waiter *waiter, struct sfs_place *ret_place)
+static int locate_in_stream(struct sfs_epochs *e, uint64_t node,
+			    const struct sfs_name *name, struct sfs_waiter *waiter,
+			    struct sfs_place *ret_place)
 {
 	struct sfs_stream *stream;
 	int ret;
@@ -247,7 +278,7 @@ static int locate_in_stream(struct sfs_epochs *e, const struct sfs_name *name,
 	ret = check_rank(e, name);
 	if (ret < 0)
 		return ret;
-	stream = open_stream(e, name);
+	stream = open_stream(e, node);
 	ret = sfs_stream_locate(stream, name->first, waiter, ret_place);
 	sfs_stream_close(stream);
 	return ret;
@@ -272,7 +303,7 @@ static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *na
 	}
 	if (!waiter)
 		return -EINPROGRESS; /* read no shards for a caller that does not wait */
-	ret = locate_in_stream(e, name, waiter, ret_place);
+	ret = locate_in_stream(e, node, name, waiter, ret_place);
 	if (ret == 0 && is_kept)
 		sfs_names_set_place(e->names, number, *ret_place);
 	return ret;
@@ -337,12 +368,10 @@ int sfs_epochs_attr(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 int sfs_epochs_open(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
 		    struct sfs_stream **ret_stream, struct sfs_extract *ret_extract)
 {
-	struct sfs_name name = name_of(e, node);
-	int ret;
+	int ret = find_extract(e, node, waiter, ret_extract);
 
-	ret = find_extract(e, node, waiter, ret_extract);
 	if (ret == 0)
-		*ret_stream = open_stream(e, &name);
+		*ret_stream = open_stream(e, node);
 	return ret;
 }
 
@@ -395,7 +424,7 @@ static int find_sample(struct sfs_epochs *e, uint64_t node, const struct sfs_nam
 	ret = find_extract(e, node, waiter, &extract);
 	if (ret < 0)
 		return ret;
-	stream = open_stream(e, name);
+	stream = open_stream(e, node);
 	ret = sfs_stream_number(stream, extract.offset + offset, waiter, ret_number);
 	sfs_stream_close(stream);
 	return ret;
@@ -484,7 +513,7 @@ int sfs_epochs_xattr(struct sfs_epochs *e, uint64_t node, const char *attribute,
 }
 
 /* Is the number of samples known without reading a shard? */
-static bool is_counted(struct sfs_epochs *e, const struct sfs_name *name)
+static bool is_counted(struct sfs_epochs *e, uint64_t node)
 {
 	struct sfs_stream *stream;
 	bool is_known;
@@ -493,7 +522,7 @@ static bool is_counted(struct sfs_epochs *e, const struct sfs_name *name)
 		return false;
 	if (is_exact(e))
 		return true;
-	stream = open_stream(e, name);
+	stream = open_stream(e, node);
 	is_known = sfs_stream_end(stream) != UINT64_MAX;
 	sfs_stream_close(stream);
 	return is_known;
@@ -509,7 +538,7 @@ void sfs_epochs_list_xattrs(struct sfs_epochs *e, uint64_t node, struct sfs_strb
 	if (name.is_folder || name.is_order)
 		return;
 	sfs_strbuf_add(text, ORDER, sizeof ORDER);
-	if (!is_counted(e, &name))
+	if (!is_counted(e, node))
 		return;
 	sfs_strbuf_add(text, SAMPLES, sizeof SAMPLES);
 	if (e->engine->runtime.order.equal != SFS_EQUAL_NONE) {

@@ -41,6 +41,15 @@ int sfs_epochs_list(struct sfs_epochs *epochs, uint64_t folder, uint64_t cookie,
 
 uint64_t sfs_epochs_parent(struct sfs_epochs *epochs, uint64_t node);
 
+/* The node of the same stream from its sample `first` on (NAME@first.tar); first 0: the
+ * node itself.  -ENFILE. */
+int sfs_epochs_from(struct sfs_epochs *epochs, uint64_t node, uint64_t first,
+		    uint64_t *ret_node);
+
+/* Append "epochs/0/rank-0-of-2.tar", the path of a node. */
+void sfs_epochs_print_path(struct sfs_epochs *epochs, uint64_t node,
+			   struct sfs_strbuf *text);
+
 /* The part of its stream that a file shows: the samples from byte `offset` on, and zeros.
  */
 struct sfs_extract {

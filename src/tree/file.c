@@ -33,10 +33,14 @@ static int open_epoch(struct sfs_epochs *epochs, struct sfs_file *file,
 		      struct sfs_waiter *waiter)
 {
 	uint64_t node = sfs_node_rest(file->node);
+	int ret;
 
 	if (sfs_epochs_is_order(epochs, node))
 		return sfs_epochs_open_order(epochs, node, waiter, &file->order);
-	return sfs_epochs_open(epochs, node, waiter, &file->stream, &file->extract);
+	ret = sfs_epochs_open(epochs, node, waiter, &file->stream, &file->extract);
+	if (ret == 0)
+		sfs_stream_expect(file->stream, file, file->extract.offset);
+	return ret;
 }
 
 static int open_member(struct sfs_file *file, struct sfs_waiter *waiter)
@@ -125,8 +129,10 @@ void sfs_file_close(struct sfs_file *file)
 {
 	if (!file)
 		return;
-	if (file->stream)
+	if (file->stream) {
+		sfs_stream_forget(file->stream, file);
 		sfs_stream_close(file->stream);
+	}
 	if (file->listing)
 		sfs_header_scan_put(&file->engine->scanner, file->listing);
 	sfs_order_file_close(file->order);
@@ -207,6 +213,7 @@ static void read_stream(struct sfs_file *file, struct sfs_read *read)
 	uint64_t end = file->extract.n_bytes;
 	uint64_t offset = read->offset < end ? read->offset : end;
 
+	read->file = file;
 	read->is_first = offset == 0;
 	read->offset = file->extract.offset + offset;
 	if (read->n_bytes > end - offset)

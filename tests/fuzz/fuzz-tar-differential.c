@@ -31,6 +31,8 @@
  * - a damaged map of a sparse file: libarchive drops runs, at best with a warning (where
  *   it drops all we take the file for an ordinary one), tarfile pairs what it finds,
  *   GNU tar mostly refuses it.  Not compared from there on;
+ * - a map whose last run goes on in the padding of what is stored: GNU tar, tarfile and
+ * we read that, libarchive ends where the size does.  Not compared from there on;
  * - libarchive's ARCHIVE_WARN (a pax record that it does not understand, a name that is
  *   not UTF-8) is an answer, for both.
  * Mac resource forks ("._" members) and concatenated archives are special to libarchive
@@ -248,6 +250,19 @@ static bool is_map_lost(const unsigned char *group, const struct sfs_tar_entry *
 				     memmem(group, g->n_bytes, " SCHILY.realsize", 16));
 }
 
+/* Do the runs of a sparse file end at another byte of their last block than what is
+ * stored?  (A map among the data is whole blocks.) */
+static bool ends_in_padding(const unsigned char *header, const struct sfs_libarchive *m)
+{
+	uint64_t stored, sum = 0;
+	size_t i;
+
+	for (i = 0; i < m->n_runs; i++)
+		sum += m->runs[i].n_bytes;
+	return !sfs_tar_number(header + SFS_TAR_SIZE, SFS_TAR_SIZE_BYTES, &stored) ||
+	       stored % SFS_TAR_BLOCK != sum % SFS_TAR_BLOCK;
+}
+
 struct walk {
 	const struct fuzz_tar *tar;
 	struct members *members;
@@ -298,6 +313,9 @@ static void take_member(void *ctx, uint64_t start, const struct sfs_tar_entry *g
 	if (!g->is_regular)
 		return;
 	if (g->odd.is_sparse) {
+		m->is_disputed |= ends_in_padding(w->tar->bytes + start + g->n_bytes -
+							  SFS_TAR_BLOCK,
+						  &g->odd);
 		m->data_hash = hash_sparse(w, start + g->data, &g->odd);
 	} else {
 		MUST(g->data + g->size <= g->next);

@@ -41,6 +41,24 @@ def has_times_for_prefix(path, info):
     return block[257:265] == b"ustar  \0" and block[345:346] != b"\0"
 
 
+def has_name_in_padding(path, info):
+    """tarfile reads a GNU long name up to its NUL, even behind the size of its header.
+    GNU tar, libarchive and we end at the size."""
+    with open(path, "rb") as f:
+        f.seek(info.offset)
+        while f.tell() < info.offset_data:
+            try:
+                header = tarfile.TarInfo.frombuf(f.read(tarfile.BLOCKSIZE), "utf-8", "surrogateescape")
+            except tarfile.HeaderError:
+                return False
+            if header.type not in (b"L", b"K", b"x", b"X", b"g"):
+                return False
+            body = f.read(-(-header.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE)
+            if header.type == b"L" and b"\0" not in body[:header.size] and any(body[header.size:]):
+                return True
+    return False
+
+
 def is_wanted(name):
     if META.match(name) or ("/" not in name and name.startswith("__") and name.endswith("__")):
         return False
@@ -56,6 +74,8 @@ def by_tarfile(path):
                     return members, "a size that no file has"
                 if has_times_for_prefix(path, info):
                     return members, "times in place of a prefix"
+                if has_name_in_padding(path, info):
+                    return members, "a long name that goes on in its padding"
                 if not info.isreg() or not is_wanted(info.name):
                     continue
                 data = tar.extractfile(info).read() if info.size < BIG else None

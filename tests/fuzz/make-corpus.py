@@ -10,6 +10,20 @@ import struct
 import sys
 import tarfile
 
+
+def number(n):
+    return struct.pack("<q", n).decode("latin-1")
+
+
+def word(text):
+    return text.ljust(8, "\0")
+
+
+def chunk(body):
+    """As tenbin frames it in a file."""
+    return "~TenBin~" + number(len(body)) + body + "\0" * (-len(body) % 64)
+
+
 TEXTS = {
     "fuzz-braces": [
         "plain.tar", "a-{000..012}.tar", "{a,b{1..3},}x{c..a..2}", "{-3..+3}", "\\{x\\}",
@@ -74,6 +88,12 @@ TEXTS = {
         '{"version": 1, "shards": [{"url": "https://h/x/a.tar?s=1", "n": 10}, {}], "name": null}',
         '[true, false, null, -0.5e+7, "\\u00fc\\ud83d\\ude00\\n", "\xc3\xbc", {}, [[]]]', "[" * 70, '{"a":',
     ],
+    "fuzz-tenbin": [
+        chunk(word("u1") + word("img") + number(2) + number(2) + number(3)) + chunk("abcdef")
+        + chunk(word("i4") + word("cls") + number(1) + number(2)) + chunk("\7\0\0\0\1\0\0\0"),
+        chunk(word("f8") + word("") + number(0)) + chunk("12345678"),
+        chunk(word("u4") + word("") + number(1) + number(-1)) + chunk(""),
+    ],
     "fuzz-pax": [
         "12 path=a.b\n", "30 mtime=1350244992.023960108\n6 a=b\n7 cc=d\n", "11 size=12\n\0\0\0",
         "5 a=\n", "9999999999999999999 a=b\n", "010 abc=d\n", "6 =bb\n", "6 a b\n",
@@ -113,6 +133,7 @@ WORDS = {
     "fuzz-foreign": ["v1.1 ", "v1.2 ", " 512 ", " 1536 ", ".jpg", "\\x0a", "\\x00\\x02\\x00\\x00\\x00\\x00\\x00\\x00"],
     "fuzz-json": ["\\x22a\\x22:{", "\\x22b\\x22:[{", "\\x5cud83d\\x5cude00", "true", "false", "null"],
     "fuzz-key": ["__", "__/", ".", "/", "\\x0a"],
+    "fuzz-tenbin": ["~TenBin~", *("%s\\x00\\x00\\x00\\x00\\x00\\x00" % d for d in ("u1", "i8", "f4"))],
     "fuzz-pax": ["path=", "size=", "mtime=", "GNU.sparse.", " ", "=", "\\x0a"],
 }
 

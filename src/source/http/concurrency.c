@@ -56,17 +56,48 @@ int sfs_concurrency_limit(const struct sfs_concurrency *p)
 	return is_near && p->allowed > NEAR ? NEAR : p->allowed;
 }
 
+static void add_to_mean(uint64_t *mean, uint64_t ns)
+{
+	*mean = *mean == 0 ? ns : *mean - *mean / 16 + ns / 16;
+}
+
 void sfs_concurrency_answered(struct sfs_concurrency *p, uint64_t wait_ns,
 			      uint64_t now_ns)
 {
 	add_least(&p->wait, wait_ns, now_ns);
 }
 
+void sfs_concurrency_read_answered(struct sfs_concurrency *p, uint64_t wait_ns,
+				   uint64_t now_ns)
+{
+	add_least(&p->read_wait, wait_ns, now_ns);
+	add_to_mean(&p->read_wait_ns, wait_ns);
+}
+
 void sfs_concurrency_round_trip(struct sfs_concurrency *p, uint64_t ns, uint64_t now_ns)
 {
 	add_least(&p->trip, ns, now_ns);
-	p->trip_ns = p->trip_ns == 0 ? ns : p->trip_ns - p->trip_ns / 16 + ns / 16;
+	add_to_mean(&p->trip_ns, ns);
 	p->tripped_ns = now_ns;
+}
+
+void sfs_concurrency_crossed(struct sfs_concurrency *p, uint64_t ns)
+{
+	add_to_mean(&p->crossing_ns, ns);
+}
+
+/* Both measures of the kernel count the server's time in, more or less: the round trip,
+ * if the acknowledgement comes with the response; bodies, if they are short.  What the
+ * server always takes is known.  Where libcurl keeps the connections, only new ones are
+ * measured, and that says nothing of the time since. */
+bool sfs_concurrency_is_path_slow(const struct sfs_concurrency *p, uint64_t now_ns)
+{
+	uint64_t wait_ns = least(&p->read_wait), trip_ns = least(&p->trip);
+	uint64_t path_ns = p->trip_ns < p->crossing_ns ? p->trip_ns : p->crossing_ns;
+	uint64_t server_ns = wait_ns > trip_ns ? wait_ns - trip_ns : 0;
+
+	return now_ns < p->tripped_ns + FRESH_NS &&
+	       path_ns > server_ns + p->read_wait_ns / 2;
 }
 
 /* Do our packets wait for each other?  As far as is known: where libcurl keeps the

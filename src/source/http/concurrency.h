@@ -29,6 +29,9 @@ struct sfs_concurrency {
 	struct sfs_concurrency_least wait; /* the time to a first byte */
 	struct sfs_concurrency_least trip; /* a round trip, */
 	uint64_t trip_ns, tripped_ns; /* its moving average, and when that was updated */
+	struct sfs_concurrency_least read_wait; /* the time to a read's first byte, */
+	uint64_t read_wait_ns;			/* its moving average, */
+	uint64_t crossing_ns; /* and that of what the path takes of it; 0: not known */
 
 	double path_bytes; /* that may be in flight; 0: no limit */
 	double uncut_rate; /* when there was no limit, bytes a second */
@@ -52,9 +55,16 @@ int sfs_concurrency_limit(const struct sfs_concurrency *p);
 void sfs_concurrency_answered(struct sfs_concurrency *p, uint64_t wait_ns,
 			      uint64_t now_ns);
 
+/* The same, if it was a read, and no small GET. */
+void sfs_concurrency_read_answered(struct sfs_concurrency *p, uint64_t wait_ns,
+				   uint64_t now_ns);
+
 /* The kernel's measure of a round trip, on a connection that is about to be used again.
  */
 void sfs_concurrency_round_trip(struct sfs_concurrency *p, uint64_t ns, uint64_t now_ns);
+
+/* The same, by the bytes of a body: how long they took to follow what they respond to. */
+void sfs_concurrency_crossed(struct sfs_concurrency *p, uint64_t ns);
 
 /* n bytes came. */
 void sfs_concurrency_bytes(struct sfs_concurrency *p, uint64_t n);
@@ -73,6 +83,10 @@ uint64_t sfs_concurrency_window_bytes(const struct sfs_concurrency *p);
 
 /* No GET is running any more, or queued. */
 void sfs_concurrency_rest(struct sfs_concurrency *p);
+
+/* Of the mean time to a read's first byte, does the path take more than the server?
+ * false: or it is not known, or has not been measured for some seconds. */
+bool sfs_concurrency_is_path_slow(const struct sfs_concurrency *p, uint64_t now_ns);
 
 /* The shortest recent time to a first byte; 0: not known. */
 uint64_t sfs_concurrency_wait_ns(const struct sfs_concurrency *p);

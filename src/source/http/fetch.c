@@ -27,6 +27,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define MOST_BEHIND 8 /* GETs over one connection at a time */
+
 struct sfs_fetch {
 	struct sfs_fetch_options options; /* its strings are copies */
 	pthread_t thread;
@@ -63,10 +65,9 @@ bool sfs_fetch_has_new_headers(struct sfs_fetch *f, const struct sfs_get *get)
 	return now.user_headers_edition != get->user_headers_edition;
 }
 
-static void begin(struct sfs_fetch *f, struct sfs_get *get)
+static void prepare(struct sfs_fetch *f, struct sfs_get *get)
 {
-	get->rtt_ns = get->origin->rtt_ns;
-	get->served_bytes = get->origin->served_bytes;
+	get->cold_bytes = sfs_origin_cold_bytes(get->origin);
 	get->path = get->origin->path;
 	get->late_ns = 0;
 	get->start(get);
@@ -75,9 +76,58 @@ static void begin(struct sfs_fetch *f, struct sfs_get *get)
 	sfs_receive_begin(get);
 	get->is_active = true;
 	sfs_list_push(&f->active, &get->link);
+}
+
+/* It was sent behind another, which is over. */
+static void become_first(void *ctx, struct sfs_get *get)
+{
+	struct sfs_fetch *f = ctx;
+
+	get->is_behind = false;
 	sfs_origins_enter(&f->origins, get);
-	if (!sfs_http1_gets_begin(f->http1, get))
+}
+
+/* It was sent behind another, in vain.  Now it is sent by itself. */
+static void queue_again(void *ctx, struct sfs_get *get)
+{
+	struct sfs_fetch *f = ctx;
+
+	sfs_link_remove(&get->link);
+	get->is_active = get->is_behind = get->may_follow = get->is_shared = false;
+	get->n_before = 0;
+	sfs_origin_cut(get);
+	sfs_origins_enqueue(&f->origins, get, sfs_clock_ns());
+}
+
+/* Send others behind this one. */
+static void begin_behind(struct sfs_fetch *f, struct sfs_get *first)
+{
+	struct sfs_get *last = first, *get;
+	unsigned n;
+
+	for (n = 1; n < MOST_BEHIND; n++, last = get) {
+		get = sfs_origin_next_behind(first->origin);
+		if (!get)
+			break;
+		get->n_before = n;
+		prepare(f, get);
+		get->is_behind = get->is_shared = first->is_shared = true;
+		if (!sfs_http1_gets_begin_behind(f->http1, last, get)) {
+			queue_again(f, get);
+			break;
+		}
+	}
+}
+
+static void begin(struct sfs_fetch *f, struct sfs_get *get)
+{
+	prepare(f, get);
+	sfs_origins_enter(&f->origins, get);
+	get->origin->is_ours = sfs_http1_gets_begin(f->http1, get);
+	if (!get->origin->is_ours)
 		sfs_curl_begin(f->curl, get);
+	else if (get->conn && get->may_follow) /* one that was used before */
+		begin_behind(f, get);
 }
 
 /* Take the GET out of whatever it is in. */
@@ -88,7 +138,9 @@ static void take_off(struct sfs_fetch *f, struct sfs_get *get)
 	if (!get->is_active)
 		return;
 	get->is_active = false;
-	sfs_origins_leave(&f->origins, get, sfs_clock_ns());
+	if (!get->is_behind)
+		sfs_origins_leave(&f->origins, get, sfs_clock_ns());
+	get->is_behind = false;
 	sfs_curl_drop(f->curl, get);
 	sfs_http1_gets_drop(f->http1, get);
 }
@@ -132,6 +184,8 @@ static void finish(void *ctx, struct sfs_get *get, int err,
 
 	if (get->is_active)
 		judge_server(f, get, err, outcome, why);
+	if (get->is_active && get->may_follow && err > 0)
+		sfs_origin_cut(get);
 	take_off(f, get);
 	get->end(get, err, outcome, why);
 }
@@ -240,18 +294,22 @@ static void report_path(struct sfs_fetch *f)
 	if (p.n_parallel == 0 ||
 	    (p.n_parallel == f->reported.n_parallel && p.rtt_ns == f->reported.rtt_ns &&
 	     p.wait_ns == f->reported.wait_ns &&
-	     p.bytes_per_s == f->reported.bytes_per_s))
+	     p.bytes_per_s == f->reported.bytes_per_s &&
+	     p.is_slow == f->reported.is_slow))
 		return;
 	f->reported = p;
 	f->options.path_changed(f->options.ctx, &p);
 }
 
+/* One that begins may add others, whose turn is next. */
 static void start_ready(struct sfs_fetch *f)
 {
 	struct sfs_get *get;
 
-	while ((get = sfs_origins_next(&f->origins)) != NULL)
+	while ((get = sfs_origins_next(&f->origins)) != NULL) {
 		begin(f, get);
+		take_incoming(f);
+	}
 }
 
 /* Has the body brought too little since it was last looked at? */
@@ -506,7 +564,8 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 {
 	struct sfs_fetch *f = sfs_calloc(1, sizeof *f);
 	const struct sfs_curl_events curl_events = {finish, take_connection, f};
-	const struct sfs_http1_gets_events http1_events = {finish, f};
+	const struct sfs_http1_gets_events http1_events = {finish, become_first,
+							   queue_again, f};
 
 	if (check_netrc(options->netrc_file, err) < 0) {
 		free(f);
@@ -546,7 +605,10 @@ void sfs_fetch_add(struct sfs_fetch *f, struct sfs_get *get, uint64_t delay_ms)
 	get->easy = get->header_list = NULL;
 	get->failure = get->http1_request = get->http1_origin = NULL;
 	get->conn = NULL;
-	get->is_active = get->is_waiting = false;
+	get->before = get->behind = NULL;
+	get->is_active = get->is_waiting = get->is_behind = get->is_last = false;
+	get->is_shared = false;
+	get->n_before = 0;
 	pthread_mutex_lock(&f->lock);
 	has_ended = f->has_ended;
 	if (!has_ended)

@@ -32,6 +32,9 @@ struct sfs_get {
 	/* Set before it is added. */
 	bool is_small; /* counted against n_small; start() may set it too */
 	bool is_urgent;
+	bool may_be_split; /* start() makes it small if its server is cold */
+	bool may_follow;   /* it may be sent behind another that may, over a connection
+			    * that was used before */
 	bool wants_new_connection; /* one that was kept may be dead */
 	bool is_probe;		   /* its failure says nothing of the server */
 	/* Tries again what failed as passing, or was answered by a 5xx: while its server
@@ -75,10 +78,11 @@ struct sfs_get {
 	void (*end)(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 		    const char *why);
 
-	/* What is known of its server when start() is called: the round-trip time (0:
-	 * unknown), how much it has sent, and the path to it (fetch's, and good until
-	 * sfs_fetch_free(); NULL: not recorded).  And when the request was sent. */
-	uint64_t rtt_ns, served_bytes;
+	/* What is known of its server when start() is called: how much is best asked for
+	 * at a time of a far one whose connections are new (0: any), and the path to it
+	 * (fetch's, and good until sfs_fetch_free(); NULL: not recorded).  And when the
+	 * request was sent. */
+	uint64_t cold_bytes;
 	const struct sfs_netpath_record *path;
 	uint64_t sent_ns;
 	bool has_stalled; /* it ended because nothing came for stall_timeout_ms, or too
@@ -92,7 +96,7 @@ struct sfs_get {
 	struct sfs_link link;
 	struct sfs_origin *origin;
 	uint64_t due_ns, progress_ns;
-	bool is_active, is_waiting;
+	bool is_active, is_waiting, is_behind; /* behind: see `before` */
 
 	/* The response.  (From watched_ns on, watched_bytes of the body have come.) */
 	struct sfs_http_headers headers;
@@ -111,6 +115,15 @@ struct sfs_get {
 	/* Over a connection of ours: the request, and the server that it goes to. */
 	struct sfs_http1 *conn;
 	char *http1_request, *http1_origin;
+	/* Over one connection, in the order in which they were sent.  The first has it,
+	 * and only that one is counted. */
+	struct sfs_get *before, *behind;
+	bool is_last; /* no more responses are to be read after its own */
+	/* How many were sent before it, known to start(); and was any other sent over its
+	 * connection with it?  Then its response may be another's, if something on the
+	 * way mixes them up. */
+	unsigned n_before;
+	bool is_shared;
 };
 
 #endif

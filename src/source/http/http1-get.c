@@ -18,6 +18,7 @@ struct sfs_http1_gets {
 	struct pollfd *fds;	 /* to poll, */
 	struct sfs_get **polled; /* and the GET of each; NULL: it is over */
 	unsigned n_polled;
+	struct sfs_get *following; /* whose response may have come with the one before */
 };
 
 /* ---- the callbacks of http1.h ---- */
@@ -50,6 +51,60 @@ static int on_received(void *reader, size_t n)
 
 /* ---- one GET ---- */
 
+static void forget(struct sfs_get *get)
+{
+	get->before = get->behind = NULL;
+	get->is_last = false;
+	free(steal(&get->http1_request));
+	free(steal(&get->http1_origin));
+}
+
+/* Those that were sent behind this one have to be sent again. */
+static void cut_behind(struct sfs_http1_gets *g, struct sfs_get *get)
+{
+	struct sfs_get *behind = steal(&get->behind), *following;
+
+	for (; behind; behind = following) {
+		following = behind->behind;
+		forget(behind);
+		g->events.again(g->events.ctx, behind);
+	}
+}
+
+/* The GET is over: the response to the one behind it is next. */
+static bool hand_over(struct sfs_http1_gets *g, struct sfs_get *get)
+{
+	struct sfs_get *next = get->behind;
+
+	if (!next || !sfs_http1_follow(get->conn))
+		return false;
+	next->conn = steal(&get->conn);
+	next->before = NULL;
+	g->following = next;
+	g->events.first(g->events.ctx, next);
+	return true;
+}
+
+/* The GET's response is of no use any more: read no further than the one before. */
+static void leave_behind(struct sfs_http1_gets *g, struct sfs_get *get)
+{
+	cut_behind(g, get);
+	get->before->behind = NULL;
+	get->before->is_last = true;
+}
+
+static void leave_connection(struct sfs_http1_gets *g, struct sfs_get *get)
+{
+	if (hand_over(g, get))
+		return;
+	cut_behind(g, get);
+	if (get->is_last)
+		sfs_http1_free(get->conn);
+	else
+		sfs_conncache_put(g->conns, get->http1_origin, get->conn, sfs_clock_ns());
+	get->conn = NULL;
+}
+
 void sfs_http1_gets_drop(struct sfs_http1_gets *g, struct sfs_get *get)
 {
 	unsigned i;
@@ -57,11 +112,13 @@ void sfs_http1_gets_drop(struct sfs_http1_gets *g, struct sfs_get *get)
 	for (i = 0; i < g->n_polled; i++)
 		if (g->polled[i] == get)
 			g->polled[i] = NULL;
-	if (get->conn)
-		sfs_conncache_put(g->conns, get->http1_origin, get->conn, sfs_clock_ns());
-	get->conn = NULL;
-	free(steal(&get->http1_request));
-	free(steal(&get->http1_origin));
+	if (g->following == get)
+		g->following = NULL;
+	if (get->before)
+		leave_behind(g, get);
+	else if (get->conn)
+		leave_connection(g, get);
+	forget(get);
 }
 
 /* The server responds in a way that only libcurl understands. */
@@ -78,7 +135,7 @@ static void end(struct sfs_http1_gets *g, struct sfs_get *get, int err, const ch
 	g->events.end(g->events.ctx, get, err, SFS_FETCH_PASSING, why);
 }
 
-static void run(struct sfs_http1_gets *g, struct sfs_get *get)
+static void step(struct sfs_http1_gets *g, struct sfs_get *get)
 {
 	static const struct sfs_http1_reader reader = {on_line, on_head, on_room,
 						       on_received};
@@ -90,6 +147,8 @@ static void run(struct sfs_http1_gets *g, struct sfs_get *get)
 	case SFS_HTTP1_ENDED: end(g, get, err, ""); return;
 	case SFS_HTTP1_ODD: leave_to_libcurl(g, get); return;
 	case SFS_HTTP1_STALE:
+		cut_behind(g, get);
+		get->is_last = false;
 		sfs_http1_free(steal(&get->conn));
 		sfs_curl_connect(g->curl, get);
 		return;
@@ -100,6 +159,14 @@ static void run(struct sfs_http1_gets *g, struct sfs_get *get)
 	}
 }
 
+/* What has come may hold several responses. */
+static void run(struct sfs_http1_gets *g, struct sfs_get *get)
+{
+	do
+		step(g, get);
+	while ((get = steal(&g->following)) != NULL);
+}
+
 static void send_over(struct sfs_http1_gets *g, struct sfs_get *get,
 		      struct sfs_http1 *conn)
 {
@@ -107,7 +174,12 @@ static void send_over(struct sfs_http1_gets *g, struct sfs_get *get,
 	get->sent_ns = get->progress_ns = sfs_clock_ns();
 	sfs_origin_sends(get, sfs_http1_fd(conn));
 	sfs_http1_ask(conn, get->http1_request, strlen(get->http1_request));
-	run(g, get);
+	/* With others behind it, all are sent in one packet, when it is polled.  A server
+	 * that got the first one before might send that response alone, and the end of
+	 * the others, less than a packet, only when that is acknowledged: a round trip
+	 * later. (nginx with tcp_nopush does.) */
+	if (!get->may_follow)
+		run(g, get);
 }
 
 void sfs_http1_gets_connected(struct sfs_http1_gets *g, struct sfs_get *get, int fd)
@@ -137,6 +209,23 @@ bool sfs_http1_gets_begin(struct sfs_http1_gets *g, struct sfs_get *get)
 		send_over(g, get, conn);
 	else
 		sfs_curl_connect(g->curl, get);
+	return true;
+}
+
+bool sfs_http1_gets_begin_behind(struct sfs_http1_gets *g, struct sfs_get *last,
+				 struct sfs_get *get)
+{
+	struct sfs_http1 *conn;
+
+	get->http1_request = sfs_http1_request_write(g->request, get, &get->http1_origin);
+	if (!get->http1_request)
+		return false;
+	get->before = last;
+	last->behind = get;
+	for (conn = last->conn; !conn; conn = last->conn)
+		last = last->before;
+	get->sent_ns = get->progress_ns = sfs_clock_ns();
+	sfs_http1_ask_too(conn, get->http1_request, strlen(get->http1_request));
 	return true;
 }
 

@@ -26,6 +26,10 @@ struct sfs_http1_gets_events {
 	 * sfs_http1_gets_drop() takes it back. */
 	void (*end)(void *ctx, struct sfs_get *get, int err,
 		    enum sfs_fetch_outcome outcome, const char *why);
+	/* The GET that it was sent behind is over: its response comes now. */
+	void (*first)(void *ctx, struct sfs_get *get);
+	/* It was sent behind another, and its response will not come: send it again. */
+	void (*again)(void *ctx, struct sfs_get *get);
 	void *ctx;
 };
 
@@ -42,6 +46,11 @@ void sfs_http1_gets_set_headers(struct sfs_http1_gets *gets,
 
 /* Send the GET.  false: it is libcurl's. */
 bool sfs_http1_gets_begin(struct sfs_http1_gets *gets, struct sfs_get *get);
+
+/* Send the GET right behind `last`, which was sent just now over a connection that was
+ * kept. false: it is libcurl's. */
+bool sfs_http1_gets_begin_behind(struct sfs_http1_gets *gets, struct sfs_get *last,
+				 struct sfs_get *get);
 
 /* libcurl has connected for this GET; see struct sfs_curl_events. */
 void sfs_http1_gets_connected(struct sfs_http1_gets *gets, struct sfs_get *get, int fd);

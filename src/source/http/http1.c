@@ -5,8 +5,9 @@
  * memory, where libcurl would have it in a buffer first.
  *
  * Invariant: n_left bytes of the body are still in the socket or in line[], and never
- * is more received than that.  What follows a body is nobody's, so a connection
- * with bytes left over is not used again.
+ * is more received than that, but for what line[] has of the response to a request that
+ * was sent behind.  What else follows a body is nobody's, so a connection with bytes left
+ * over is not used again.
  *
  * We are strict on purpose.  What is unusual in a head is odd before its reader sees
  * the end of it, and libcurl, which knows fifty years of servers, asks again. */
@@ -42,6 +43,7 @@ struct sfs_http1 {
 	/* The response that is read. */
 	int status; /* 0: its first line has not come */
 	bool is_odd, has_length;
+	bool has_rest;		     /* line[] has what came behind the response before */
 	uint64_t n_left, n_received; /* of the body; in all, with heads */
 	int err;		     /* what its reader returned */
 
@@ -69,6 +71,18 @@ void sfs_http1_free(struct sfs_http1 *c)
 	free(c);
 }
 
+static void begin_response(struct sfs_http1 *c)
+{
+	c->n_line -= c->n_used;
+	memmove(c->line, c->line + c->n_used, c->n_line);
+	c->n_used = 0;
+	c->has_rest = c->n_line > 0;
+	c->status = c->err = 0;
+	c->is_odd = c->has_length = false;
+	c->n_left = 0;
+	c->n_received = c->n_line;
+}
+
 void sfs_http1_ask(struct sfs_http1 *c, const char *text, size_t n)
 {
 	free(c->request);
@@ -76,10 +90,24 @@ void sfs_http1_ask(struct sfs_http1 *c, const char *text, size_t n)
 	c->n_request = n;
 	c->n_sent = 0;
 	c->phase = SEND;
-	c->status = c->err = 0;
-	c->is_odd = c->has_length = false;
-	c->n_left = c->n_received = 0;
-	c->n_line = c->n_used = 0;
+	begin_response(c);
+}
+
+void sfs_http1_ask_too(struct sfs_http1 *c, const char *text, size_t n)
+{
+	c->request = sfs_realloc(c->request, c->n_request + n);
+	memcpy(c->request + c->n_request, text, n);
+	c->n_request += n;
+	c->phase = SEND;
+}
+
+bool sfs_http1_follow(struct sfs_http1 *c)
+{
+	if (c->phase != OVER || !c->is_kept)
+		return false;
+	c->phase = HEAD;
+	begin_response(c);
+	return true;
 }
 
 int sfs_http1_fd(const struct sfs_http1 *c)
@@ -277,11 +305,15 @@ static enum sfs_http1_state read_head(struct sfs_http1 *c,
 				      const struct sfs_http1_reader *ops, void *reader)
 {
 	size_t room = MAX_LINE - c->n_line;
-	ssize_t n = recv(c->fd, c->line + c->n_line,
-			 room < HEAD_PIECE ? room : HEAD_PIECE, MSG_DONTWAIT);
+	ssize_t n = 0;
 
-	if (n <= 0)
-		return judge(c, n);
+	if (!c->has_rest) {
+		n = recv(c->fd, c->line + c->n_line,
+			 room < HEAD_PIECE ? room : HEAD_PIECE, MSG_DONTWAIT);
+		if (n <= 0)
+			return judge(c, n);
+	}
+	c->has_rest = false;
 	c->n_line += (size_t)n;
 	c->n_received += (uint64_t)n;
 	if (take_lines(c, ops, reader))

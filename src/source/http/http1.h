@@ -49,6 +49,14 @@ void sfs_http1_free(struct sfs_http1 *conn); /* closes; NULL is fine */
 /* Send a whole request; its text is copied.  The connection must be new or is_free(). */
 void sfs_http1_ask(struct sfs_http1 *conn, const char *text, size_t n);
 
+/* Right after sfs_http1_ask() or this: send another request behind it.  Its response is
+ * read when the one before has ended: see sfs_http1_follow(). */
+void sfs_http1_ask_too(struct sfs_http1 *conn, const char *text, size_t n);
+
+/* The response has ended; read the next one, whose request was sent behind it.  false:
+ * the connection cannot be used any more. */
+bool sfs_http1_follow(struct sfs_http1 *conn);
+
 /* Go on as far as the socket lets, a MiB of body at most.  *ret_err at
  * SFS_HTTP1_ENDED: what head() or received() said; at SFS_HTTP1_LOST: a negative errno,
  * and sfs_http1_why() has the sentence. */

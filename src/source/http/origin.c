@@ -17,7 +17,13 @@
 #define SMALL_AGAIN 8 /* that many have to end before the limit grows by one */
 #define MOST_IDLE   64
 #define MAX_PATHS   4096
+#define CUT_PART    8  /* of the GETs sent behind others, one in so many may be cut, */
+#define N_CUT_FREE  64 /* and so many more */
 #define OF_LATE_NS  (10 * SFS_NS_PER_S)
+
+/* What a new connection sends at once, with its headers; and until how much has come. */
+#define FIRST_BYTES (13 << 10)
+#define COLD_BYTES  (8 << 20)
 
 /* GETs at a time, of all servers. */
 static const int most_active[SFS_N_QUEUES] = {512, 256};
@@ -159,40 +165,7 @@ void sfs_origins_enqueue(struct sfs_origins *origins, struct sfs_get *get,
 	sfs_list_push(&get->origin->queues[queue_of(get)][get->is_urgent], &get->link);
 }
 
-static struct sfs_get *first_in(struct sfs_origin *origin, int i)
-{
-	struct sfs_link *link = sfs_list_pop(&origin->queues[i][1]);
-
-	if (!link)
-		link = sfs_list_pop(&origin->queues[i][0]);
-	return link ? sfs_container(link, struct sfs_get, link) : NULL;
-}
-
-struct sfs_get *sfs_origins_next(struct sfs_origins *origins)
-{
-	struct sfs_get *get;
-	int i, limit;
-
-	SFS_EACH (origin, &origins->list, struct sfs_origin, link) {
-		for (i = 0; i < SFS_N_QUEUES; i++) {
-			limit = i == SFS_QUEUE_SMALL
-					? origin->small_limit
-					: sfs_concurrency_limit(&origin->concurrency);
-			if (origin->n_active[i] < limit &&
-			    origins->n_active[i] < most_active[i] &&
-			    (get = first_in(origin, i)) != NULL)
-				return get;
-		}
-	}
-	return NULL;
-}
-
-void sfs_origins_enter(struct sfs_origins *origins, struct sfs_get *get)
-{
-	origins->n_active[queue_of(get)]++;
-	get->origin->n_active[queue_of(get)]++;
-}
-
+/* Without is_slow. */
 static struct sfs_netpath path_to(const struct sfs_origin *origin)
 {
 	return (struct sfs_netpath){
@@ -203,9 +176,132 @@ static struct sfs_netpath path_to(const struct sfs_origin *origin)
 	};
 }
 
-static void record_path(struct sfs_origin *origin)
+/* When all connections have brought their first bytes, each brings twice as many. */
+uint64_t sfs_origin_cold_bytes(const struct sfs_origin *origin)
+{
+	uint64_t share;
+
+	if (origin->rtt_ns < SFS_NETPATH_LONG_NS || origin->served_bytes > COLD_BYTES)
+		return 0;
+	share = origin->served_bytes / (uint64_t)origin->small_limit;
+	return FIRST_BYTES * (1 + share / FIRST_BYTES);
+}
+
+static bool has_room(const struct sfs_origins *origins, const struct sfs_origin *origin,
+		     int i)
+{
+	int limit = i == SFS_QUEUE_SMALL ? origin->small_limit
+					 : sfs_concurrency_limit(&origin->concurrency);
+
+	return origin->n_active[i] < limit && origins->n_active[i] < most_active[i];
+}
+
+/* A server that closes a connection after 100 responses cuts a few.  One that does not
+ * know what to do with a request behind another cuts nearly all. */
+static bool cuts_often(const struct sfs_origin *origin)
+{
+	return origin->n_cut > N_CUT_FREE + origin->n_behind / CUT_PART;
+}
+
+/* From a far server, what is asked for behind another comes at the same time.  From a
+ * near one there is nothing to gain; one that had too much to do gets no more of them. */
+static bool takes_behind(const struct sfs_origin *origin)
 {
 	struct sfs_netpath path = path_to(origin);
+
+	return origin->is_ours && sfs_netpath_is_far(&path) && origin->refused_ns == 0 &&
+	       !cuts_often(origin);
+}
+
+/* May this one of queue i begin?  One that will be split goes when small ones may: so the
+ * pieces of one are all sent before those of the next.  One that may go behind others had
+ * better wait for that than take the last of the room for a new connection. */
+static bool is_its_turn(const struct sfs_origins *origins, const struct sfs_get *get,
+			int i)
+{
+	const struct sfs_origin *origin = get->origin;
+
+	if (get->may_be_split && sfs_origin_cold_bytes(origin) > 0)
+		i = SFS_QUEUE_SMALL;
+	if (get->may_follow && takes_behind(origin) &&
+	    8 * origin->n_active[i] >= 7 * origin->small_limit)
+		return false;
+	return has_room(origins, origin, i);
+}
+
+/* Urgent ones first; and small ones, which belong to what has begun before, before reads.
+ */
+static struct sfs_get *next_of(const struct sfs_origins *origins,
+			       struct sfs_origin *origin)
+{
+	struct sfs_link *queue;
+	struct sfs_get *get;
+	int urgent, i;
+
+	for (urgent = 1; urgent >= 0; urgent--) {
+		for (i = SFS_N_QUEUES - 1; i >= 0; i--) {
+			queue = &origin->queues[i][urgent];
+			if (sfs_list_is_empty(queue))
+				continue;
+			get = sfs_container(queue->next, struct sfs_get, link);
+			if (is_its_turn(origins, get, i))
+				return get;
+		}
+	}
+	return NULL;
+}
+
+struct sfs_get *sfs_origins_next(struct sfs_origins *origins)
+{
+	struct sfs_get *get;
+
+	SFS_EACH (origin, &origins->list, struct sfs_origin, link) {
+		get = next_of(origins, origin);
+		if (get) {
+			sfs_link_remove(&get->link);
+			return get;
+		}
+	}
+	return NULL;
+}
+
+struct sfs_get *sfs_origin_next_behind(struct sfs_origin *origin)
+{
+	struct sfs_link *queue = &origin->queues[SFS_QUEUE_SMALL][1];
+	struct sfs_get *get;
+
+	if (sfs_list_is_empty(queue) || !takes_behind(origin))
+		return NULL;
+	get = sfs_container(queue->next, struct sfs_get, link);
+	if (!get->may_follow)
+		return NULL;
+	sfs_link_remove(&get->link);
+	origin->n_behind++;
+	return get;
+}
+
+void sfs_origin_cut(struct sfs_get *get)
+{
+	get->origin->n_cut++;
+}
+
+void sfs_origins_enter(struct sfs_origins *origins, struct sfs_get *get)
+{
+	origins->n_active[queue_of(get)]++;
+	get->origin->n_active[queue_of(get)]++;
+}
+
+static struct sfs_netpath path_now(const struct sfs_origin *origin, uint64_t now_ns)
+{
+	struct sfs_netpath path = path_to(origin);
+
+	path.is_slow = sfs_concurrency_is_path_slow(&origin->concurrency, now_ns);
+	return path;
+}
+
+static void record_path(struct sfs_origin *origin, uint64_t now_ns)
+{
+	struct sfs_netpath path = path_now(origin, now_ns);
 
 	if (origin->path)
 		sfs_netpath_store(origin->path, &path);
@@ -227,7 +323,7 @@ void sfs_origins_leave(struct sfs_origins *origins, struct sfs_get *get, uint64_
 		if (origin->n_active[SFS_QUEUE_READ] == 0 && !is_bound)
 			sfs_concurrency_rest(&origin->concurrency);
 	}
-	record_path(origin);
+	record_path(origin, now_ns);
 }
 
 void sfs_origins_begin_waiting(struct sfs_origins *origins, struct sfs_get *get)
@@ -264,9 +360,10 @@ struct sfs_netpath sfs_origins_path(struct sfs_origins *origins, uint64_t now_ns
 	SFS_EACH (origin, &origins->list, struct sfs_origin, link) {
 		if (is_idle(origin) && now_ns - origin->used_ns > OF_LATE_NS)
 			continue;
-		one = path_to(origin);
+		one = path_now(origin, now_ns);
 		all.n_parallel += one.n_parallel;
 		all.bytes_per_s += one.bytes_per_s;
+		all.is_slow |= one.is_slow;
 		if (one.rtt_ns > all.rtt_ns)
 			all.rtt_ns = one.rtt_ns;
 		if (one.wait_ns > all.wait_ns)
@@ -279,13 +376,19 @@ struct sfs_netpath sfs_origins_path(struct sfs_origins *origins, uint64_t now_ns
 
 void sfs_origin_responded(struct sfs_get *get, uint64_t now_ns)
 {
-	sfs_concurrency_answered(&get->origin->concurrency, now_ns - get->sent_ns,
-				 now_ns);
+	struct sfs_concurrency *concurrency = &get->origin->concurrency;
+	uint64_t wait_ns = now_ns - get->sent_ns;
+
+	sfs_concurrency_answered(concurrency, wait_ns, now_ns);
+	if (!get->is_small)
+		sfs_concurrency_read_answered(concurrency, wait_ns, now_ns);
 }
 
 void sfs_origin_served(struct sfs_get *get, uint64_t n_bytes)
 {
-	get->origin->served_bytes += n_bytes;
+	/* A connection that has brought less is as slow as it was. */
+	if (get->last - get->first >= FIRST_BYTES / 2)
+		get->origin->served_bytes += n_bytes;
 	if (!get->is_small)
 		sfs_concurrency_bytes(&get->origin->concurrency, n_bytes);
 }
@@ -372,6 +475,9 @@ void sfs_origin_sends(struct sfs_get *get, int fd)
 	if (get->is_small)
 		return;
 	sfs_concurrency_round_trip(&origin->concurrency, ns, get->sent_ns);
+	if (info.tcpi_rcv_rtt > 0)
+		sfs_concurrency_crossed(&origin->concurrency,
+					info.tcpi_rcv_rtt * 1000ULL);
 	window = (int)sfs_concurrency_window_bytes(&origin->concurrency);
 	origin->has_windows |= window > 0;
 	if (window == 0)

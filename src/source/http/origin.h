@@ -36,6 +36,8 @@ struct sfs_origin {
 	struct sfs_outage outage;
 	struct sfs_netpath_record *path; /* NULL: there are too many */
 	int n_waiting;			 /* GETs to be tried again */
+	unsigned n_behind, n_cut;	 /* GETs sent behind others; and those in vain */
+	bool is_ours;			 /* GETs go over connections of ours */
 	bool has_windows;		 /* some of its connections were given one */
 	int n_active[SFS_N_QUEUES], small_limit;
 	unsigned n_small_ended; /* since the limit was lowered, and before */
@@ -61,6 +63,14 @@ void sfs_origins_enqueue(struct sfs_origins *origins, struct sfs_get *get,
 /* The GET whose turn it is now; NULL: none.  Either it enters, or it is queued again. */
 struct sfs_get *sfs_origins_next(struct sfs_origins *origins);
 
+/* One that may be sent behind another such one to this server, over its connection; NULL:
+ * none.  It is in no queue any more. */
+struct sfs_get *sfs_origin_next_behind(struct sfs_origin *origin);
+
+/* The GET was sent behind another, and its response will not come; or its response is one
+ * that counts only without others before it. */
+void sfs_origin_cut(struct sfs_get *get);
+
 /* It is active from now on, and counted as its is_small says; until it leaves. */
 void sfs_origins_enter(struct sfs_origins *origins, struct sfs_get *get);
 void sfs_origins_leave(struct sfs_origins *origins, struct sfs_get *get, uint64_t now_ns);
@@ -76,6 +86,11 @@ void sfs_origins_end_waiting(struct sfs_get *get);
 
 /* All servers together that were used in the last ten seconds. */
 struct sfs_netpath sfs_origins_path(struct sfs_origins *origins, uint64_t now_ns);
+
+/* A new connection to a far server brings some 14 KB in its first round trip, and twice
+ * as much in each next one.  Until many of them have done so: how much one brings at once
+ * now. 0: it is near, or its connections are fast. */
+uint64_t sfs_origin_cold_bytes(const struct sfs_origin *origin);
 
 /* A response has begun, and n_bytes of a body have come. */
 void sfs_origin_responded(struct sfs_get *get, uint64_t now_ns);

@@ -178,7 +178,8 @@ static int take_ask(const struct sfs_http_query *q, const struct sfs_http_header
 			"the server does not serve ranges (it answered "
 			"HTTP 200 to a request for %d bytes); shufflefs needs them",
 			(int)(q->last + 1));
-	if (a->is_multipart || !a->has_range || a->first != 0 || a->last > q->last)
+	if (a->is_multipart || !a->has_range || a->first != 0 || a->last > q->last ||
+	    (q->is_exact && a->last < q->last))
 		return sfs_response_again(error,
 					  "HTTP 206 without a usable Content-Range");
 	if (a->total == SFS_HTTP_UNKNOWN)

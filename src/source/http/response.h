@@ -34,6 +34,7 @@ struct sfs_http_query {
 	bool is_ask;	      /* for the size, by its first bytes */
 	bool may_be_tiny;     /* of an ask: it need not be a tar */
 	uint64_t first, last; /* the range, both included */
+	bool is_exact;	      /* of an ask: a response with less is not the one to it */
 	/* Of an ask, not NULL: the whole object was asked for, to confirm this. */
 	const struct sfs_claim *claim;
 	const char *if_match;  /* the tag that was sent, or NULL; the dialect sets it */

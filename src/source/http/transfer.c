@@ -27,13 +27,8 @@
 #define CONFIRM_MS    500 /* until a size that is hard to believe is asked for again */
 #define START	      16  /* reads at a time that are of use, before it is known */
 
-/* The first bytes from a far server. */
-#define FIRST_BYTES                                                         \
-	(13 << 10) /* what a new connection sends at once, with its headers \
-		    */
-#define SPLIT_MAX  (512 << 10)
-#define COLD_BYTES (8 << 20)
-#define SMALL_MAX  (256 << 10) /* what counts as small */
+#define SPLIT_MAX (512 << 10)
+#define SMALL_MAX (256 << 10) /* what counts as small */
 
 static void begin_get(struct sfs_leg *leg, uint64_t delay_ms);
 static void begin_again(struct sfs_leg *leg, uint64_t delay_ms, bool waits_for_server);
@@ -201,6 +196,13 @@ static void handle_failure(struct sfs_leg *leg, int err, enum sfs_fetch_outcome 
 	}
 }
 
+/* A redirect or a failure does not say what it responds to. */
+static bool may_be_of_another(const struct sfs_leg *leg, int err)
+{
+	return leg->get.is_shared && err > 0 && !sfs_leg_is_spare(leg) &&
+	       !sfs_response_is_later(leg->get.headers.status);
+}
+
 static void on_end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 		   const char *why)
 {
@@ -211,6 +213,8 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 	leg->has_stalled = get->has_stalled;
 	if (err == -ECANCELED)
 		sfs_failure_end(leg, err, false);
+	else if (may_be_of_another(leg, err))
+		begin_again(leg, 0, false);
 	else if (err == SFS_RESPONSE_REDIRECT)
 		follow_redirect(leg);
 	else if (err == SFS_RESPONSE_TINY)
@@ -226,23 +230,27 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 
 /* ---- the beginning of a GET ---- */
 
+/* May the leg be cut into several?  Only a whole job's, that has got nothing yet. */
+static bool may_be_split(const struct sfs_leg *leg)
+{
+	return !sfs_job_is_ask(leg->job) && leg->end <= SPLIT_MAX && leg->at == 0 &&
+	       leg->end == sfs_job_n_wanted(leg->job);
+}
+
 /* The first bytes of a far server come sooner over many connections. */
 static void split(struct sfs_leg *leg)
 {
-	struct sfs_job *job = leg->job;
-	uint64_t end = leg->end, first, next;
+	uint64_t end = leg->end, n = leg->get.cold_bytes, first, next;
 
-	if (sfs_job_is_ask(job) || leg->get.rtt_ns < SFS_NETPATH_LONG_NS ||
-	    leg->get.served_bytes > COLD_BYTES || end > SPLIT_MAX || leg->at > 0 ||
-	    end != sfs_job_n_wanted(job))
+	if (n == 0 || !may_be_split(leg))
 		return;
 	leg->get.is_small = true;
-	if (end <= FIRST_BYTES)
+	if (end <= n)
 		return;
-	leg->end = FIRST_BYTES;
+	leg->end = n;
 	for (first = leg->end; first < end; first = next) {
-		next = end - first < FIRST_BYTES ? end : first + FIRST_BYTES;
-		begin_get(sfs_leg_add(job, first, next), 0);
+		next = end - first < n ? end : first + n;
+		begin_get(sfs_leg_add(leg->job, first, next), 0);
 	}
 }
 
@@ -277,6 +285,7 @@ static void on_start(struct sfs_get *get)
 	struct sfs_request *r = job->request;
 	bool is_ask = sfs_job_is_ask(job);
 
+	sfs_request_sent(r);
 	leg->n_head = 0;
 	if (leg->is_hedge && !is_ask)
 		catch_up(leg);
@@ -289,7 +298,11 @@ static void on_start(struct sfs_get *get)
 		.may_be_tiny = r->may_be_tiny,
 		.claim = leg->claim.size == SFS_SIZE_UNKNOWN ? NULL : &leg->claim,
 		.first = is_ask ? 0 : r->offset + leg->at,
-		.last = is_ask ? SFS_ASK_BYTES - 1 : r->offset + leg->end - 1,
+		/* Of asks over one connection no two are for as many bytes: so none takes
+		 * the response to another for its own. */
+		.last = is_ask ? SFS_ASK_BYTES - 1 + get->n_before
+			       : r->offset + leg->end - 1,
+		.is_exact = get->n_before > 0,
 		.verify_size_only = job->source->options.verify_size_only,
 	};
 	job->dialect->request(&leg->query, leg->url, get);
@@ -307,7 +320,10 @@ static void init_get(struct sfs_leg *leg)
 	leg->get = (struct sfs_get){
 		.is_small = sfs_job_is_ask(job) ||
 			    (is_part && leg->end - leg->at <= SMALL_MAX),
-		.is_urgent = r->is_urgent || is_part || atomic_load(&r->is_needed),
+		.is_urgent = r->is_urgent || leg->is_hedge || atomic_load(&r->is_needed),
+		.may_be_split = may_be_split(leg),
+		.may_follow = sfs_job_is_ask(job) && !r->may_be_tiny && !leg->is_hedge &&
+			      !leg->has_stalled && leg->claim.size == SFS_SIZE_UNKNOWN,
 		.wants_new_connection = leg->has_stalled,
 		.is_probe = r->is_probe,
 		.is_cancelled = &r->is_cancelled,
@@ -340,6 +356,7 @@ static void begin_again(struct sfs_leg *leg, uint64_t delay_ms, bool waits_for_s
 	}
 	leg->claim.size = SFS_SIZE_UNKNOWN;
 	init_get(leg);
+	leg->get.may_follow = false;
 	leg->get.is_retry = waits_for_server && !is_redirected;
 	leg->get.latest_ns = sfs_failure_deadline_ns(leg->job);
 	sfs_fetch_add(leg->job->source->fetch, &leg->get, delay_ms);

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a table of commands.  Size, flags and texts are checked here; then each
+ * command is a call of forward.h.  Only WAIT waits, as any pending request does. */
+#include "forward-ioctl.h"
+
+#include "forward.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BATCH_MAX (1U << 20)
+
+union argument {
+	struct {
+		uint32_t size, flags;
+	} head;
+	struct shufflefs_version version;
+	struct shufflefs_forward forward;
+	struct shufflefs_status status;
+	struct shufflefs_wait wait;
+	struct shufflefs_seek seek;
+	struct shufflefs_stop stop;
+	struct shufflefs_ring_path ring;
+};
+
+struct call {
+	fuse_req_t req;
+	struct sfs_forward *forward;
+	uid_t owner;
+};
+
+static int do_version(const struct call *call, union argument *arg)
+{
+	arg->version.ret_abi = SHUFFLEFS_IOCTL_ABI;
+	arg->version.ret_commands = (1U << (_IOC_NR(SHUFFLEFS_RING) + 1)) - 1;
+	snprintf(arg->version.ret_text, sizeof arg->version.ret_text, "%s", VERSION);
+	return 0;
+}
+
+static bool is_text(const char *s, size_t room)
+{
+	return *s && memchr(s, 0, room) != NULL;
+}
+
+static int check_forward(const struct shufflefs_forward *f, struct sfs_error *err)
+{
+	if (!is_text(f->target, sizeof f->target))
+		return sfs_error_set(err, -EINVAL, "target: there is none");
+	if (!is_text(f->fields, sizeof f->fields))
+		return sfs_error_set(err, -EINVAL, "fields: there are none");
+	if (f->batch < 1 || f->batch > BATCH_MAX)
+		return sfs_error_set(err, -EINVAL, "batch: %u is not from 1 to %u",
+				     f->batch, BATCH_MAX);
+	if (f->on_error > SHUFFLEFS_ON_ERROR_SKIP ||
+	    f->on_consumer_death > SHUFFLEFS_ON_DEATH_DROP)
+		return sfs_error_set(err, -EINVAL, "there is no such policy");
+	return 0;
+}
+
+/* It starts a process of the mount's owner, which connects to where the caller says. */
+static int do_forward(const struct call *call, union argument *arg)
+{
+	uid_t uid = fuse_req_ctx(call->req)->uid;
+	struct sfs_error err = {""};
+	int ret;
+
+	if (uid != 0 && uid != call->owner)
+		ret = sfs_error_set(
+			&err, -EPERM,
+			"only the user who mounted it, and root, may do this");
+	else
+		ret = check_forward(&arg->forward, &err);
+	if (ret == 0)
+		ret = sfs_forward_start(call->forward, &arg->forward, &err);
+	snprintf(arg->forward.ret_error, sizeof arg->forward.ret_error, "%.*s",
+		 (int)sizeof arg->forward.ret_error - 1, err.text);
+	return ret;
+}
+
+static int do_status(const struct call *call, union argument *arg)
+{
+	sfs_forward_status(call->forward, &arg->status);
+	arg->status.size = sizeof arg->status;
+	return 0;
+}
+
+static int do_seek(const struct call *call, union argument *arg)
+{
+	return sfs_forward_seek(call->forward, arg->seek.first);
+}
+
+static int do_stop(const struct call *call, union argument *arg)
+{
+	sfs_forward_end(call->forward, arg->stop.flags & SHUFFLEFS_STOP_KILL);
+	return 0;
+}
+
+static int do_ring(const struct call *call, union argument *arg)
+{
+	return sfs_forward_ring(call->forward, arg->ring.ret_path,
+				sizeof arg->ring.ret_path);
+}
+
+static const struct {
+	unsigned cmd;
+	uint32_t flags;						  /* that are known */
+	int (*run)(const struct call *call, union argument *arg); /* NULL: WAIT */
+} commands[] = {
+	{SHUFFLEFS_VERSION, 0, do_version},
+	{SHUFFLEFS_FORWARD, SHUFFLEFS_DROP_LAST | SHUFFLEFS_CRC, do_forward},
+	{SHUFFLEFS_STATUS, 0, do_status},
+	{SHUFFLEFS_WAIT, 0, NULL},
+	{SHUFFLEFS_SEEK, 0, do_seek},
+	{SHUFFLEFS_STOP, SHUFFLEFS_STOP_KILL, do_stop},
+	{SHUFFLEFS_RING, 0, do_ring},
+};
+
+/* ---- waiting ---- */
+
+static struct sfs_forward *forward_of(const struct sfs_pending *pending)
+{
+	return (struct sfs_forward *)(uintptr_t)pending->node;
+}
+
+static void reply_state(struct sfs_pending *pending, uint32_t state)
+{
+	struct shufflefs_wait w = {.size = sizeof w,
+				   .timeout_ms = (int32_t)pending->cookie,
+				   .ret_state = state};
+
+	fuse_req_interrupt_func(pending->req, NULL, NULL);
+	fuse_reply_ioctl(pending->req, 0, &w, sizeof w);
+}
+
+/* The time is up. */
+static void reply_now(struct sfs_pending *pending)
+{
+	struct shufflefs_status st;
+
+	sfs_forward_status(forward_of(pending), &st);
+	reply_state(pending, st.ret_state);
+}
+
+static int try_wait(struct sfs_pending *pending)
+{
+	uint32_t state;
+	int ret = sfs_forward_wait(forward_of(pending), &pending->waiter, &state);
+
+	if (ret == 0)
+		reply_state(pending, state);
+	return ret;
+}
+
+static void run_wait(struct sfs_pending_table *table, const struct call *call,
+		     const struct shufflefs_wait *w)
+{
+	struct sfs_pending *pending = sfs_pending_new(table, call->req);
+
+	pending->node = (uintptr_t)call->forward;
+	pending->cookie = (uint64_t)w->timeout_ms;
+	pending->attempt = try_wait;
+	pending->late = reply_now;
+	pending->own_ns =
+		w->timeout_ms < 0 ? UINT64_MAX : (uint64_t)w->timeout_ms * SFS_NS_PER_MS;
+	sfs_pending_run(pending);
+}
+
+/* ---- calls ---- */
+
+/* The number in `commands`; -ENOTTY: no command of ours; -EINVAL: of another size. */
+static int find(unsigned cmd)
+{
+	unsigned nr = _IOC_NR(cmd);
+
+	if (_IOC_TYPE(cmd) != SHUFFLEFS_IOCTL_TYPE || nr >= SFS_COUNT(commands))
+		return -ENOTTY;
+	return cmd == commands[nr].cmd ? (int)nr : -EINVAL;
+}
+
+void sfs_forward_ioctl(struct sfs_pending_table *table, fuse_req_t req,
+		       struct sfs_forward *forward, const struct sfs_ioctl *ioctl)
+{
+	const struct call call = {req, forward, ioctl->owner};
+	union argument arg = {.head = {0}};
+	size_t n = _IOC_SIZE(ioctl->cmd);
+	int i = find(ioctl->cmd), ret;
+
+	if (i >= 0 && ioctl->n != n)
+		i = -EINVAL;
+	if (i < 0) {
+		fuse_reply_err(req, -i);
+		return;
+	}
+	memcpy(&arg, ioctl->bytes, n);
+	if (arg.head.size != n || (arg.head.flags & ~commands[i].flags)) {
+		fuse_reply_err(req, EINVAL);
+		return;
+	}
+	if (!commands[i].run) {
+		run_wait(table, &call, &arg.wait);
+		return;
+	}
+	ret = commands[i].run(&call, &arg);
+	/* With data even if it failed: a sentence says why. */
+	fuse_reply_ioctl(req, ret, &arg, n);
+}

@@ -1,0 +1,1 @@
+../../rdma/ring-consumer.c

@@ -1,0 +1,1 @@
+../../../include/shufflefs/ring.h

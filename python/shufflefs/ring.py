@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""Batches of tensors from a ring in shared memory.
+
+How this works.  A tensor is a view of the slot that its batch lies in: a ctypes array at the
+slot's address, which holds the batch's lease (_ring.c).  So the ring stays mapped as long as any
+view lives, and a batch whose object and views are all gone is given back.  release() gives it back
+at once: who then still looks at a view sees the batches that come after it.
+"""
+import ctypes
+import os
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Dict, Iterator, NamedTuple, Optional, Tuple, Type, Union
+
+from ._ring import Handle, Lease, RingError
+
+try:
+    import numpy
+except ImportError:
+    numpy = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    import numpy.typing
+    import torch
+
+# The ring's name of a type: memoryview's letter, torch's name.  numpy knows the ring's names.
+TYPES = {
+    "u1": ("B", "uint8"), "u2": ("H", "uint16"), "u4": ("I", "uint32"), "u8": ("Q", "uint64"),
+    "i1": ("b", "int8"), "i2": ("h", "int16"), "i4": ("i", "int32"), "i8": ("q", "int64"),
+    "f2": ("e", "float16"), "f4": ("f", "float32"), "f8": ("d", "float64"),
+    "b1": ("?", "bool"), "bf2": ("H", "bfloat16"),
+}
+
+
+class Tensor(NamedTuple):
+    """What the ring says of a tensor: `shape` is that of a whole batch."""
+    name: str
+    dtype: str
+    shape: Tuple[int, ...]
+    offset: int
+    row_bytes: int
+
+
+class Batch:
+    """A batch of the ring, this process's until it is released.
+
+    `seq` is its number in the ring, `epoch` that of its samples, which are `first` to `end` - 1
+    of the stream of sender `sender`.  A short last batch has fewer `n_samples`, and its tensors have
+    as many rows.
+    """
+
+    def __init__(self, lease: Lease, tensors: Dict[str, Tensor]) -> None:
+        self._lease = lease
+        self._tensors = tensors
+        self.seq = lease.seq
+        self.epoch = lease.epoch
+        self.first = lease.first
+        self.end = lease.end
+        self.n_samples = lease.n_samples
+        self.sender = lease.sender
+
+    def keys(self) -> Tuple[str, ...]:
+        """The names of the tensors."""
+        return tuple(self._tensors)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tensors)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tensors
+
+    def __repr__(self) -> str:
+        return "<shufflefs.Batch %d of epoch %d: samples %d to %d%s>" % (
+            self.seq, self.epoch, self.first, self.end - 1,
+            ", released" if self._lease.is_released else "")
+
+    def _memory(self, name: str) -> Tuple[Tensor, Tuple[int, ...], Any]:
+        """A tensor, its shape in this batch, and its bytes."""
+        if self._lease.is_released:
+            raise RingError("batch %d was released" % self.seq)
+        tensor = self._tensors[name]
+        n_bytes = self.n_samples * tensor.row_bytes
+        memory = (ctypes.c_ubyte * n_bytes).from_address(self._lease.address + tensor.offset)
+        memory.lease = self._lease  # type: ignore[attr-defined]
+        return tensor, (self.n_samples, *tensor.shape[1:]), memory
+
+    def __getitem__(self, name: str) -> "numpy.typing.NDArray[Any]":
+        """A tensor, as a numpy array; without numpy, as a memoryview.
+
+        It may be written to: nobody else looks at the batch.  bfloat16, which numpy lacks, comes
+        as uint16.
+        """
+        tensor, shape, memory = self._memory(name)
+        if numpy is None:
+            return memoryview(memory).cast("B").cast(TYPES[tensor.dtype][0], shape)  # type: ignore
+        dtype = "<u2" if tensor.dtype == "bf2" else "<" + tensor.dtype
+        return numpy.frombuffer(memory, dtype).reshape(shape)
+
+    def torch(self, name: str) -> "torch.Tensor":
+        """A tensor, as torch's."""
+        import torch
+
+        tensor, shape, memory = self._memory(name)
+        dtype = getattr(torch, TYPES[tensor.dtype][1], None)
+        if dtype is None:
+            raise TypeError("tensor %r: this torch, %s, has no %s" % (
+                name, torch.__version__, TYPES[tensor.dtype][1]))
+        return torch.frombuffer(memory, dtype=dtype).reshape(shape)
+
+    def release(self) -> None:
+        """Give the batch back; a second time is fine.  Its views are not to be used any more."""
+        self._lease.release()
+
+    def __enter__(self) -> "Batch":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.release()
+
+
+class Ring:
+    """The ring at `path`, a socket of shufflefs-sidecar.
+
+    Waits at most `timeout` seconds (None: for ever) until it is there; TimeoutError after that.
+    Any thread may call its methods; a child of fork() attaches anew.
+    """
+
+    def __init__(self, path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"],
+                 timeout: Optional[float] = None) -> None:
+        self._handle = Handle(path, timeout)
+        self.tensors = {row[0]: Tensor(*row) for row in self._handle.layout()}
+        self._positions: Dict[int, Dict[str, int]] = {}
+
+    def next(self, timeout: Optional[float] = None) -> Optional[Batch]:
+        """The next batch; None: the producer has ended, and all batches were taken.
+
+        Waits at most `timeout` seconds (None: for ever), then raises TimeoutError.  RingError: the
+        producer died or failed.  Signals are handled while it waits.
+        """
+        lease = self._handle.next(timeout)
+        if lease is None:
+            return None
+        self._positions[lease.sender] = {"epoch": lease.epoch, "next": lease.end}
+        return Batch(lease, self.tensors)
+
+    def release(self, batch: Batch) -> None:
+        """Give a batch back, in any order."""
+        batch.release()
+
+    def __iter__(self) -> Iterator[Batch]:
+        """All batches until the end; each is released when the next one is asked for."""
+        while True:
+            batch = self.next()
+            if batch is None:
+                return
+            with batch:
+                yield batch
+
+    def state_dict(self, sender: int = 0) -> Dict[str, int]:
+        """Where to go on: {"epoch": E, "next": K} after the last batch that next() returned.
+
+        A stream of the same name, opened as epochs/E/NAME@K.tar, goes on there.  Who takes batches
+        ahead saves a batch's `epoch` and `end` instead.  Before the first batch it is empty.
+        """
+        return dict(self._positions.get(sender, {}))
+
+    def close(self) -> None:
+        """Give all batches back, and take no more.  A wait in another thread ends with RingError.
+
+        The memory goes away with the last view of it.
+        """
+        self._handle.close()
+
+    def __enter__(self) -> "Ring":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* command - the commands of `shufflefs-sidecar`.
+ *
+ * Each parses its own options (getopt_long, argv[0] is the command's name), prints its
+ * errors with sfs_error(), and returns an exit status: 0, 1 (failed), 2 (wrong usage).
+ */
+#ifndef SFS_SIDECAR_COMMAND_H
+#define SFS_SIDECAR_COMMAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sfs_command {
+	const char *name, *usage; /* of the arguments, without the name */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct sfs_command sfs_send_command, sfs_recv_command;
+
+/* Is `text`, of an option, a number from `least` to `most`?  Prints why not. */
+bool sfs_command_number(const char *option, const char *text, uint64_t least,
+			uint64_t most, uint64_t *ret);
+
+#endif

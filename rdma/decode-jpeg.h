@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* decode-jpeg - JPEG into pixels, by libjpeg-turbo.
+ *
+ * The same pixels as Pillow's: accurate DCT, smooth chroma.  CMYK becomes RGB as Pillow
+ * converts it.  As there, a file that is cut is an error, and what else libjpeg only warns
+ * of is not.
+ */
+#ifndef SFS_DECODE_JPEG_H
+#define SFS_DECODE_JPEG_H
+
+#include "image.h"
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+#define SFS_IMAGE_PIXELS_MAX (64U << 20) /* more is a bomb */
+
+struct sfs_jpeg; /* libjpeg's object and the pixels; of one thread */
+
+struct sfs_jpeg *sfs_jpeg_new(void);
+void sfs_jpeg_free(struct sfs_jpeg *jpeg); /* NULL is fine */
+
+/* *ret_pixels, of 1 or 3 channels, stay until the next call; those
+ * of sfs_jpeg_size() have no data.  -EBADMSG, with an error. */
+int sfs_jpeg_decode(struct sfs_jpeg *jpeg, const unsigned char *bytes, uint64_t n_bytes,
+		    uint32_t n_channels, struct sfs_pixels *ret_pixels,
+		    struct sfs_error *err);
+int sfs_jpeg_size(struct sfs_jpeg *jpeg, const unsigned char *bytes, uint64_t n_bytes,
+		  struct sfs_pixels *ret_pixels, struct sfs_error *err);
+
+/* From now on, images of this size are decoded to `to`, rather than to memory of the
+ * decoder's own; NULL: none is. */
+void sfs_jpeg_aim(struct sfs_jpeg *jpeg, void *to, uint32_t width, uint32_t height);
+
+#endif

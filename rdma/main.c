@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* main - the `shufflefs-sidecar` program: finds the command and runs it. */
+#include "command.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "tar/libarchive.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* (main.c of fusefs/ links the same file.) */
+extern const char sfs_commit[];
+
+static const struct sfs_command *const commands[] = {
+	&sfs_send_command,
+	&sfs_recv_command,
+};
+
+static void print_help(void)
+{
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(commands); i++)
+		printf("%s shufflefs-sidecar %s %s\n", i == 0 ? "usage:" : "      ",
+		       commands[i]->name, commands[i]->usage);
+	printf("       shufflefs-sidecar --help | --version\n"
+	       "\n"
+	       "Decode a stream of samples into batches of tensors, and forward them to\n"
+	       "trainers on this host or others.  See the manual: man "
+	       "shufflefs-sidecar\n");
+}
+
+static void print_version(void)
+{
+	printf("shufflefs " VERSION "%s%s%s\n", *sfs_commit ? " (commit " : "",
+	       sfs_commit, *sfs_commit ? ")" : "");
+	printf("libarchive %s\n", sfs_libarchive_version());
+}
+
+static int refuse(const char *name)
+{
+	if (name)
+		sfs_error("there is no command '%s'; see shufflefs-sidecar --help", name);
+	else
+		sfs_error("no command given; see shufflefs-sidecar --help");
+	return 2;
+}
+
+static int run(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+	size_t i;
+
+	if (!name)
+		return refuse(NULL);
+	for (i = 0; i < SFS_COUNT(commands); i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i]->run(argc - 1, argv + 1);
+	if (strcmp(name, "--help") == 0)
+		print_help();
+	else if (strcmp(name, "--version") == 0)
+		print_version();
+	else
+		return refuse(name);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int status = run(argc, argv);
+
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	sfs_error("cannot write: %s", strerror(errno));
+	return status == 0 ? 1 : status;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "report.h"
+
+#include "base/alloc.h"
+#include "base/json-writer.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void add_text(const struct sfs_report *r, struct sfs_strbuf *text)
+{
+	double s = r->seconds > 0 ? r->seconds : 1;
+	uint32_t i;
+
+	sfs_strbuf_printf(text, "%s: %s, %llu batches, %.0f samples/s, %.1f MB/s",
+			  r->role, r->state, (unsigned long long)r->n_batches,
+			  (double)r->n_samples / s, (double)r->n_bytes / s / 1e6);
+	if (r->n_skipped > 0)
+		sfs_strbuf_printf(text, ", %llu skipped",
+				  (unsigned long long)r->n_skipped);
+	for (i = 0; i < r->n_waits; i++)
+		sfs_strbuf_printf(text, "%s %s %.0f %%", i ? "," : "; waits for",
+				  r->waits[i].who, (double)r->waits[i].ns / s / 1e7);
+	sfs_strbuf_puts(text, "\n");
+}
+
+static void add_json(const struct sfs_report *r, struct sfs_strbuf *text)
+{
+	struct sfs_json_writer w = {.text = text};
+	uint32_t i;
+
+	sfs_json_open(&w, NULL, '{');
+	sfs_json_put_string(&w, "state", r->state);
+	sfs_json_put_string(&w, "error", r->error);
+	sfs_json_put_uint(&w, "batches", r->n_batches);
+	sfs_json_put_uint(&w, "samples", r->n_samples);
+	sfs_json_put_uint(&w, "skipped", r->n_skipped);
+	sfs_json_put_uint(&w, "bytes", r->n_bytes);
+	sfs_json_put_uint(&w, "next", r->next);
+	sfs_json_put_double(&w, "seconds", 3, r->seconds);
+	sfs_json_open(&w, "waits", '{');
+	for (i = 0; i < r->n_waits; i++)
+		sfs_json_put_double(&w, r->waits[i].who, 3, (double)r->waits[i].ns / 1e9);
+	sfs_json_close(&w, '}');
+	if (r->transport) {
+		sfs_json_open(&w, "transport", '{');
+		sfs_strbuf_puts(text, r->transport);
+		sfs_json_close(&w, '}');
+	}
+	sfs_json_close(&w, '}');
+	sfs_strbuf_puts(text, "\n");
+}
+
+static void add_metrics(const struct sfs_report *r, struct sfs_strbuf *text)
+{
+	const struct {
+		const char *name;
+		uint64_t n;
+	} counters[] = {{"batches", r->n_batches},
+			{"samples", r->n_samples},
+			{"skipped_samples", r->n_skipped},
+			{"bytes", r->n_bytes}};
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(counters); i++)
+		sfs_strbuf_printf(text,
+				  "# TYPE shufflefs_sidecar_%s_total counter\n"
+				  "shufflefs_sidecar_%s_total{role=\"%s\"} %llu\n",
+				  counters[i].name, counters[i].name, r->role,
+				  (unsigned long long)counters[i].n);
+	sfs_strbuf_puts(text, "# TYPE shufflefs_sidecar_wait_seconds_total counter\n");
+	for (i = 0; i < r->n_waits; i++)
+		sfs_strbuf_printf(text,
+				  "shufflefs_sidecar_wait_seconds_total{role=\"%s\","
+				  "for=\"%s\"} %.3f\n",
+				  r->role, r->waits[i].who, (double)r->waits[i].ns / 1e9);
+}
+
+static int write_all(int fd, const struct sfs_strbuf *text)
+{
+	size_t at = 0;
+	ssize_t n;
+
+	while (at < text->n) {
+		n = write(fd, text->s + at, text->n - at);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+/* A reader of the file sees the old one or the new one. */
+static void save(const char *path, const struct sfs_strbuf *text)
+{
+	sfs_autofree char *temporary = sfs_asprintf("%s.tmp", path);
+	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	int ret = fd < 0 ? -errno : write_all(fd, text);
+
+	if (fd >= 0)
+		close(fd);
+	if (ret == 0 && rename(temporary, path) < 0)
+		ret = -errno;
+	if (ret < 0)
+		sfs_warning("%s: cannot write the metrics: %s", path, strerror(-ret));
+}
+
+int sfs_report_write(struct sfs_report_outputs *o, const struct sfs_report *r,
+		     bool is_last)
+{
+	struct sfs_strbuf text = {0};
+	int ret = 0;
+
+	if (o->stats_s > 0 && (is_last || r->seconds >= o->next_s)) {
+		add_text(r, &text);
+		write_all(STDERR_FILENO, &text);
+		o->next_s = r->seconds + o->stats_s;
+	}
+	text.n = 0;
+	if (o->metrics) {
+		add_metrics(r, &text);
+		save(o->metrics, &text);
+	}
+	text.n = 0;
+	if (o->json_fd >= 0) {
+		add_json(r, &text);
+		ret = write_all(o->json_fd, &text);
+	}
+	sfs_strbuf_done(&text);
+	return ret;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* ring-drain - a consumer that tells what it gets, for tests of producers.
+ *
+ *	ring-drain [--again US] PATH [HOLD]
+ *
+ * Waits until there is a ring, and prints a line for each batch, "batch EPOCH FIRST END
+ *ROWS", and one for each row: for each tensor its number, if it is one i4, else a hash of
+ *its bytes. "end" comes last.  With HOLD, a file, it keeps the first batch until that is
+ *there.  With --again it attaches again after an error, and takes so many microseconds
+ *for each batch. Exit 1: the ring's error is on standard error. */
+#include "shufflefs/ring.h"
+
+#include "check.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#define WAIT_MS 60000
+
+static uint64_t hash(const unsigned char *bytes, uint64_t n)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	while (n-- > 0)
+		h = (h ^ *bytes++) * 0x100000001b3;
+	return h;
+}
+
+static void print_row(const struct shufflefs_layout *layout,
+		      const struct shufflefs_batch *batch, uint32_t row)
+{
+	uint32_t t;
+	int32_t number;
+
+	for (t = 0; t < layout->n_tensors; t++) {
+		const struct shufflefs_tensor *tensor = &layout->tensors[t];
+		const unsigned char *at =
+			batch->data + tensor->offset + row * tensor->row_bytes;
+
+		memcpy(&number, at, sizeof number);
+		if (strcmp(tensor->dtype, "i4") == 0 && tensor->row_bytes == 4)
+			printf("%s %" PRId32, t ? "" : "row", number);
+		else
+			printf("%s %016" PRIx64, t ? "" : "row",
+			       hash(at, tensor->row_bytes));
+	}
+	printf("\n");
+}
+
+static int drain(struct shufflefs_ring *ring, const char *hold, useconds_t pause_us)
+{
+	struct shufflefs_batch batch;
+	uint32_t row;
+	int ret;
+
+	while ((ret = shufflefs_ring_next(ring, WAIT_MS, &batch)) == 1) {
+		printf("batch %" PRIu64 " %" PRIu64 " %" PRIu64 " %u\n", batch.epoch,
+		       batch.first, batch.end, batch.n_samples);
+		for (row = 0; row < batch.n_samples; row++)
+			print_row(shufflefs_ring_layout(ring), &batch, row);
+		fflush(stdout);
+		usleep(pause_us);
+		while (hold && access(hold, F_OK) < 0)
+			usleep(10000);
+		shufflefs_ring_release(ring, batch.seq);
+	}
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	bool again = argc > 3 && strcmp(argv[1], "--again") == 0;
+	useconds_t pause_us = again ? (useconds_t)atoi(argv[2]) : 0;
+	struct shufflefs_ring *ring;
+	int ret, can_go_on;
+
+	argc -= again ? 2 : 0;
+	argv += again ? 2 : 0;
+	CHECK(argc == 2 || argc == 3);
+	do {
+		ring = NULL;
+		ret = shufflefs_ring_attach(argv[1], WAIT_MS, &ring);
+		can_go_on = again && ret == 0;
+		if (ret == 0)
+			ret = drain(ring, argc == 3 ? argv[2] : NULL, pause_us);
+		if (ret < 0)
+			fprintf(stderr, "ring-drain: %s\n", shufflefs_ring_error(ring));
+		else
+			printf("end\n");
+		shufflefs_ring_detach(ring);
+		if (ret < 0 && can_go_on)
+			usleep(10000); /* one that has failed may be there still */
+	} while (ret < 0 && can_go_on);
+	return ret < 0;
+}
