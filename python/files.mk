@@ -1,11 +1,7 @@
-# The Python module.  csrc/ has links to rdma/ and include/; a tarball has files there.
+# The Python module.  setup.py copies what it needs of rdma/ and include/.
 EXTRA_DIST += \
-	python/LICENSE \
 	python/MANIFEST.in \
 	python/README.md \
-	python/csrc/ring-consumer.c \
-	python/csrc/ring-memory.h \
-	python/csrc/shufflefs/ring.h \
 	python/pyproject.toml \
 	python/setup.py \
 	python/shufflefs/__init__.py \
@@ -18,7 +14,7 @@ EXTRA_DIST += \
 python-wheel:
 	rm -rf python-wheel.tmp
 	mkdir -p python-wheel.tmp
-	cp -RL $(srcdir)/python python-wheel.tmp/
+	cp -R $(srcdir)/python $(srcdir)/rdma $(srcdir)/include $(srcdir)/LICENSE python-wheel.tmp/
 	chmod -R u+w python-wheel.tmp
 	$(PYTHON3) -m pip wheel --no-deps --wheel-dir . $(PIP_FLAGS) ./python-wheel.tmp/python
 	rm -rf python-wheel.tmp

@@ -1,7 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""The extension: the C library of rings is compiled into it.  csrc/ has links to the library's
-files in this tree, so a source distribution, which has files in their place, needs no tree."""
+"""The extension: the C library of rings is compiled into it.  Its sources are in rdma/ and
+include/ of the repository, and are copied from there to csrc/, which a source distribution has."""
+import os
+import shutil
+
 from setuptools import Extension, setup
+
+COPIES = {
+    "rdma/ring-consumer.c": "csrc/ring-consumer.c",
+    "rdma/ring-memory.h": "csrc/ring-memory.h",
+    "include/shufflefs/ring.h": "csrc/shufflefs/ring.h",
+    "LICENSE": "LICENSE",
+}
+if os.path.exists("../rdma/ring-consumer.c"):
+    os.makedirs("csrc/shufflefs", exist_ok=True)
+    for original, copy in COPIES.items():
+        shutil.copyfile("../" + original, copy)
 
 setup(
     ext_modules=[Extension(

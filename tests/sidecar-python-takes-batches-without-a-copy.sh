@@ -17,9 +17,10 @@ fi
 producer=$build/tests/ring-producer
 [ -x "$producer" ] || fail "there is no $producer"
 
-cp -RL "$top/python" source
+mkdir source
+cp -R "$top/python" "$top/rdma" "$top/include" "$top/LICENSE" source
 chmod -R u+w source
-(cd source && "$python" -c "from setuptools import build_meta; build_meta.build_sdist('..')") >built 2>&1 ||
+(cd source/python && "$python" -c "from setuptools import build_meta; build_meta.build_sdist('../..')") >built 2>&1 ||
     fail "no source distribution: $(cat built)"
 "$python" -m pip --disable-pip-version-check wheel -q --no-index --no-deps --no-build-isolation \
     --wheel-dir . shufflefs-*.tar.gz >built 2>&1 || fail "no wheel: $(cat built)"

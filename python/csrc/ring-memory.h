@@ -1,1 +1,0 @@
-../../rdma/ring-memory.h

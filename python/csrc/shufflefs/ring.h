@@ -1,1 +1,0 @@
-../../../include/shufflefs/ring.h
