@@ -114,8 +114,10 @@ def check_map(tar, header, records, data, at, stored):
     size = int(values.get(b"GNU.sparse.realsize", values.get(b"GNU.sparse.size", stored)))
     numbers = re.findall(rb"[0-9]+", values.get(b"GNU.sparse.map", b"")) or [
         value for keyword, value, _ in records if keyword in (b"GNU.sparse.offset", b"GNU.sparse.numbytes")]
-    if values.get(b"GNU.sparse.major") == b"1" and values.get(b"GNU.sparse.minor") == b"0":
-        lines = re.match(rb"([0-9]+\n)+", tar[at:at + stored] + b"0\n")[0].split()
+    if int(values.get(b"GNU.sparse.major", 0)) == 1 and int(values.get(b"GNU.sparse.minor", 0)) == 0:
+        lines = re.match(rb"([0-9]+\n)*", tar[at:at + stored])[0].split()
+        if not lines:
+            return False
         numbers = lines[1:1 + 2 * int(lines[0])] + [b"1"] * (2 * int(lines[0]) >= len(lines))
         stored -= padded(len(b"\n".join(lines[:len(numbers) + 1])) + 1)
     if header[156:157] == b"S":  # and in the blocks from `data` to `at`

@@ -215,7 +215,10 @@ def sparse(name):
         return pax((b"GNU.sparse.size", b"%d" % size), (b"GNU.sparse.numblocks", b"%d" % len(runs)), *named,
                    (b"GNU.sparse.map", b",".join(numbers))) + header(b"x", b"0", len(body), field=b"%011o\0" % len(body)) + padded(body)
     body = padded(b"".join(number + b"\n" for number in [b"%d" % len(runs)] + numbers)) + body
-    return pax((b"GNU.sparse.major", b"1"), (b"GNU.sparse.minor", b"0"), *named, (b"GNU.sparse.realsize", b"%d" % size)) + header(
+    if chance(.05):
+        body = bytes(len(body)) if chance(.5) else b"x" + body[1:]
+    minor = [(b"GNU.sparse.minor", r.choice([b"0", b"00"]))] * chance(.9)
+    return pax((b"GNU.sparse.major", r.choice([b"1", b"1", b"1", b"01"])), *minor, *named, (b"GNU.sparse.realsize", b"%d" % size)) + header(
         b"x", b"0", len(body), field=b"%011o\0" % len(body)) + padded(body)
 
 
