@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: an array, and over it a hash table whose lists hang by numbers. */
+/* How this works: an array, and over it a hash table with as many lists as the array has
+ * room, which hang by numbers. */
 #include "tree/names.h"
 
 #include "base/alloc.h"
 
 #include <pthread.h>
 
-#define N_LISTS (1U << 12)
-#define NONE	UINT32_MAX
+#define FIRST_BITS 4
+#define NONE	   UINT32_MAX
 
 struct entry {
 	struct sfs_name name;
@@ -19,31 +20,11 @@ struct entry {
 struct sfs_names {
 	pthread_mutex_t lock; /* guards all below */
 	struct entry *entries;
-	uint32_t n, capacity;
-	uint32_t lists[N_LISTS];
+	uint32_t n, *lists;
+	int bits; /* of the capacity of both */
 };
 
-struct sfs_names *sfs_names_new(void)
-{
-	struct sfs_names *names = sfs_calloc(1, sizeof *names);
-	uint32_t i;
-
-	pthread_mutex_init(&names->lock, NULL);
-	for (i = 0; i < N_LISTS; i++)
-		names->lists[i] = NONE;
-	return names;
-}
-
-void sfs_names_free(struct sfs_names *names)
-{
-	if (!names)
-		return;
-	pthread_mutex_destroy(&names->lock);
-	free(names->entries);
-	free(names);
-}
-
-static uint32_t *list_of(struct sfs_names *names, const struct sfs_name *name)
+static uint32_t *list_of(const struct sfs_names *names, const struct sfs_name *name)
 {
 	const uint64_t parts[] = {name->epoch,	  name->rank,	   name->n_ranks,
 				  name->worker,	  name->n_workers, name->first,
@@ -53,24 +34,58 @@ static uint32_t *list_of(struct sfs_names *names, const struct sfs_name *name)
 
 	for (i = 0; i < SFS_COUNT(parts); i++)
 		hash = (hash ^ parts[i]) * 0x9e3779b97f4a7c15ULL;
-	return &names->lists[hash >> 52];
+	return &names->lists[hash >> (64 - names->bits)];
+}
+
+static void resize(struct sfs_names *names, int bits)
+{
+	uint32_t capacity = 1U << bits, *list, i;
+
+	names->bits = bits;
+	names->entries =
+		sfs_reallocarray(names->entries, capacity, sizeof *names->entries);
+	names->lists = sfs_reallocarray(names->lists, capacity, sizeof *names->lists);
+	for (i = 0; i < capacity; i++)
+		names->lists[i] = NONE;
+	for (i = 0; i < names->n; i++) {
+		list = list_of(names, &names->entries[i].name);
+		names->entries[i].next = *list;
+		*list = i;
+	}
+}
+
+struct sfs_names *sfs_names_new(void)
+{
+	struct sfs_names *names = sfs_calloc(1, sizeof *names);
+
+	pthread_mutex_init(&names->lock, NULL);
+	resize(names, FIRST_BITS);
+	return names;
+}
+
+void sfs_names_free(struct sfs_names *names)
+{
+	if (!names)
+		return;
+	pthread_mutex_destroy(&names->lock);
+	free(names->entries);
+	free(names->lists);
+	free(names);
 }
 
 bool sfs_names_put(struct sfs_names *names, const struct sfs_name *name,
 		   uint32_t *ret_number)
 {
-	uint32_t *list = list_of(names, name), i;
+	uint32_t *list, i;
 
 	pthread_mutex_lock(&names->lock);
-	for (i = *list; i != NONE; i = names->entries[i].next)
+	for (i = *list_of(names, name); i != NONE; i = names->entries[i].next)
 		if (sfs_name_equal(&names->entries[i].name, name))
 			break;
 	if (i == NONE && names->n < SFS_NAMES_MAX) {
-		if (names->n == names->capacity) {
-			names->capacity = names->capacity ? 2 * names->capacity : 16;
-			names->entries = sfs_reallocarray(names->entries, names->capacity,
-							  sizeof *names->entries);
-		}
+		if (names->n == 1U << names->bits)
+			resize(names, names->bits + 1);
+		list = list_of(names, name);
 		i = names->n++;
 		names->entries[i] = (struct entry){.name = *name, .next = *list};
 		*list = i;
