@@ -5,8 +5,6 @@
 #include "check.h"
 #include "stream-world.h"
 
-#include <unistd.h>
-
 int main(void)
 {
 	static struct naive_shard shard;
@@ -26,7 +24,6 @@ int main(void)
 	struct sfs_rng rng;
 	uint64_t n;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){4}, 1);
 	naive_shard_make(&shard, 0, &rng, 1000, 0, 0);

@@ -5,8 +5,6 @@
 #include "check.h"
 #include "stream-world.h"
 
-#include <unistd.h>
-
 #define N_LANES 6
 
 static struct naive_shard shards[2 * N_LANES];
@@ -68,7 +66,6 @@ int main(void)
 	struct sfs_rng rng;
 	uint32_t i;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){9}, 1);
 	for (i = 0; i < 2 * N_LANES; i++)

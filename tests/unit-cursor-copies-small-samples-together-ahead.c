@@ -7,8 +7,6 @@
 #include "check.h"
 #include "stream-world.h"
 
-#include <unistd.h>
-
 #define STEP	 ((size_t)1 << 20)
 #define N_SMALL	 2000
 #define N_LARGE	 60
@@ -99,7 +97,6 @@ static void check_large(void)
 
 int main(void)
 {
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	check_small();
 	check_large();

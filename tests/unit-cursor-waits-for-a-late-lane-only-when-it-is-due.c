@@ -6,8 +6,6 @@
 #include "check.h"
 #include "stream-world.h"
 
-#include <unistd.h>
-
 #define N_LANES 6
 
 static struct naive_shard shards[N_LANES];
@@ -123,7 +121,6 @@ int main(void)
 	struct sfs_rng rng;
 	uint32_t i;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){8}, 1);
 	for (i = 0; i < N_LANES; i++)

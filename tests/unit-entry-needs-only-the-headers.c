@@ -7,7 +7,6 @@
 #include "tars.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 static struct tar t;
 
@@ -386,7 +385,6 @@ static void damaged(void)
 
 int main(void)
 {
-	alarm(30); /* going round for ever is wrong, too */
 	plain();
 	harmless_pax();
 	names_elsewhere();

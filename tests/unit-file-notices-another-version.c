@@ -364,7 +364,6 @@ int main(void)
 	const char *tmp = getenv("TMPDIR");
 	size_t i;
 
-	alarm(60); /* who waits for ever is wrong, too */
 	sfs_log_set_level(SFS_LOG_ERROR);
 	folder = sfs_asprintf("%s/shufflefs-unit-source.XXXXXX", tmp ? tmp : "/tmp");
 	CHECK(mkdtemp(folder) != NULL);

@@ -7,7 +7,6 @@
 #include "tars.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #define SIZE  ((size_t)12 << 20)
 #define PIECE 100000
@@ -274,7 +273,6 @@ int main(void)
 {
 	size_t i, k;
 
-	alarm(60);
 	content = sfs_malloc(SIZE);
 	for (i = 0; i < SIZE; i++)
 		content[i] = (unsigned char)(i / 511);

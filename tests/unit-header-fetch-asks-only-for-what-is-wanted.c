@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <unistd.h>
 
 #define LARGE ((uint64_t)512 << 10)
 #define SMALL ((uint64_t)16 << 10)
@@ -249,7 +248,6 @@ int main(void)
 {
 	size_t i;
 
-	alarm(60);
 	sfs_lock_init(&lock, SFS_LOCK_HEADER_SCANNER);
 	content = sfs_malloc(SIZE);
 	for (i = 0; i < SIZE; i++)

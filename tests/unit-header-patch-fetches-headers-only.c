@@ -297,7 +297,6 @@ int main(void)
 	const char *tmp = getenv("TMPDIR");
 	int fd;
 
-	alarm(60); /* who waits for ever is wrong, too */
 	sfs_log_set_level(SFS_LOG_ERROR);
 	path = sfs_asprintf("%s/shufflefs-unit-walk.XXXXXX", tmp ? tmp : "/tmp");
 	fd = mkstemp(path);

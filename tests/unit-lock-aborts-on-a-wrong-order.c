@@ -127,7 +127,6 @@ static void is_stopped(void (*what)(void), const char *words)
 
 int main(void)
 {
-	alarm(60);
 	sfs_lock_init(&stream, SFS_LOCK_STREAM);
 	sfs_lock_init(&budget, SFS_LOCK_BUDGET);
 	sfs_rwlock_init(&tables, SFS_LOCK_DROP);

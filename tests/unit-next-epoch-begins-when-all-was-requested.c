@@ -6,8 +6,6 @@
 #include "check.h"
 #include "stream-world.h"
 
-#include <unistd.h>
-
 #define MIB ((uint64_t)1 << 20)
 
 static struct naive_shard shards[2];
@@ -104,7 +102,6 @@ int main(void)
 	struct sfs_rng rng;
 	uint32_t i;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){7}, 1);
 	for (i = 0; i < 2; i++)

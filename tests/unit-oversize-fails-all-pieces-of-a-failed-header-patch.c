@@ -11,7 +11,6 @@
 #include "tars.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #define N_PIECES 3 /* of the large member */
 #define BUDGET	 ((uint64_t)64 << 20)
@@ -272,7 +271,6 @@ int main(void)
 	struct sfs_rng rng;
 	int i;
 
-	alarm(60);
 	sfs_deferred_init(&out);
 	make_tars();
 	start_runtime(BUDGET, 1, (const void *[]){good.bytes},

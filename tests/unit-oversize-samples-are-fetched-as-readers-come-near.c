@@ -7,8 +7,6 @@
 #include "stream-world.h"
 #include "stream/oversize.h"
 
-#include <unistd.h>
-
 #define MIB	 ((uint64_t)1 << 20)
 #define N_PIECES 12
 
@@ -101,7 +99,6 @@ int main(void)
 	const struct sfs_oversize_owner owner = {.wake = on_wake, .failed = on_failed};
 	const struct sfs_block_sample sample = {.n_bytes = N_PIECES * SFS_RANGE_MAX};
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	strcpy(shard.name, "s.tar");
 	tar_file(&shard.tar, "0.b", N_PIECES * SFS_RANGE_MAX - BLOCK, 'x');

@@ -7,8 +7,6 @@
 #include "check.h"
 #include "stream-world.h"
 
-#include <unistd.h>
-
 #define N_LANES 16
 #define MIB	((uint64_t)1 << 20)
 
@@ -57,7 +55,6 @@ int main(void)
 	uint64_t offset;
 	uint32_t i;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){3}, 1);
 	for (i = 0; i < N_LANES; i++)

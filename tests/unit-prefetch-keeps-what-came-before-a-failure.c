@@ -6,7 +6,6 @@
 #include "stream-world.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 int main(void)
 {
@@ -26,7 +25,6 @@ int main(void)
 	struct sfs_rng rng;
 	uint64_t n;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){2}, 1);
 	naive_shard_make(&shard, 0, &rng, 1000, 0, 0);

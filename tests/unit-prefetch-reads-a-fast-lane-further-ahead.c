@@ -8,8 +8,6 @@
 #include "stream-world.h"
 #include "stream/sizing.h"
 
-#include <unistd.h>
-
 #define N_LANES	 8
 #define N_SHARDS 24
 #define KIB	 ((uint64_t)1 << 10)
@@ -134,7 +132,6 @@ int main(void)
 	uint64_t at = 0;
 	uint32_t i;
 
-	alarm(120);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){5}, 1);
 	for (i = 0; i < N_SHARDS; i++)

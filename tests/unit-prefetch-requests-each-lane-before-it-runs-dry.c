@@ -7,8 +7,6 @@
 #include "stream-world.h"
 #include "stream/sizing.h"
 
-#include <unistd.h>
-
 #define N_LANES 4
 
 static struct naive_shard shards[N_LANES];
@@ -60,7 +58,6 @@ int main(void)
 	struct sfs_rng rng;
 	uint32_t i, n_late = 0;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){3}, 1);
 	for (i = 0; i < N_LANES; i++)

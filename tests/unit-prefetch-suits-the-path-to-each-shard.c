@@ -6,8 +6,6 @@
 #include "stream-world.h"
 #include "stream/sizing.h"
 
-#include <unistd.h>
-
 #define N_LANES 4
 #define N_FAR	2 /* shards 0 and 1 */
 
@@ -59,7 +57,6 @@ int main(void)
 	struct sfs_rng rng;
 	uint32_t i;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){3}, 1);
 	for (i = 0; i < N_LANES; i++)

@@ -10,7 +10,6 @@
 #include "stream/random.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #define N_SHARDS 3
 
@@ -147,7 +146,6 @@ int main(void)
 	struct sfs_sample_tables tables;
 	uint32_t i;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){6}, 1);
 	for (i = 0; i < N_SHARDS; i++)

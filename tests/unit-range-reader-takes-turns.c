@@ -236,7 +236,6 @@ int main(void)
 {
 	struct sfs_account other;
 
-	alarm(60); /* who waits for ever is wrong, too */
 	sfs_log_set_level(SFS_LOG_ERROR);
 	source = sfs_source_file_start(2, true);
 	atexit(remove_file);

@@ -71,7 +71,6 @@ int main(void)
 	uint64_t a, b;
 	int i;
 
-	alarm(120);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){6}, 1);
 	for (i = 0; i < N_SHARDS; i++)

@@ -473,7 +473,6 @@ int main(void)
 	struct sfs_row row = {.name = "x", .dtype = "u1", .rank = 1, .dims = {1000}};
 	int round;
 
-	alarm(120);
 	snprintf(path, sizeof path, "/tmp/sfs-ring-%d", (int)getpid());
 	CHECK_EQ(sfs_layout_add(&layout, &row, NULL), 0);
 	tally = mmap(NULL, sizeof *tally, PROT_READ | PROT_WRITE,

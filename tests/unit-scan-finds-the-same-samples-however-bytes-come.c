@@ -9,7 +9,6 @@
 #include "tars.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #define MAX 200
 
@@ -395,7 +394,6 @@ int main(void)
 					513, 1024, 4096, 10000, 1 << 20};
 	size_t i;
 
-	alarm(30); /* going round for ever is wrong, too */
 	make_shard();
 	at_once();
 	for (i = 0; i < SFS_COUNT(pieces); i++) {

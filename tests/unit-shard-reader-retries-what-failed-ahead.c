@@ -6,7 +6,6 @@
 #include "one-runtime.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #define BUDGET	   ((uint64_t)256 << 20)
 #define SMALL	   ((uint64_t)16 << 20)
@@ -142,7 +141,6 @@ int main(void)
 {
 	size_t i;
 
-	alarm(60);
 	bytes = sfs_malloc(SIZE);
 	for (i = 0; i < SIZE; i++)
 		bytes[i] = (unsigned char)(i / 511);

@@ -6,7 +6,6 @@
 #include "stream-world.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #define N_SAMPLES 3000
 #define MIB	  ((uint64_t)1 << 20)
@@ -28,7 +27,6 @@ int main(void)
 	struct sfs_rng rng;
 	uint64_t most;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){7}, 1);
 	naive_shard_make(&shards[0], 0, &rng, N_SAMPLES, 0, 0);

@@ -7,7 +7,6 @@
 #include "stream-world.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #define N_SAMPLES 40
 
@@ -41,7 +40,6 @@ int main(void)
 	uint64_t got, n;
 	size_t k;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){6}, 1);
 	naive_shard_make(&shard, 0, &rng, N_SAMPLES, 0, 0);

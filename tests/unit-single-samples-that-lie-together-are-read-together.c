@@ -5,8 +5,6 @@
 #include "check.h"
 #include "stream-world.h"
 
-#include <unistd.h>
-
 #define N_SHARDS  2
 #define N_SAMPLES 3000
 #define MIB	  ((uint64_t)1 << 20)
@@ -39,7 +37,6 @@ int main(void)
 	uint64_t n;
 	uint32_t i;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){5}, 1);
 	for (i = 0; i < N_SHARDS; i++)

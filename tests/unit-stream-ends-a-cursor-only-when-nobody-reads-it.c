@@ -63,7 +63,6 @@ int main(void)
 	struct sfs_rng rng;
 	int i;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){5}, 1);
 	for (i = 0; i < 2; i++)

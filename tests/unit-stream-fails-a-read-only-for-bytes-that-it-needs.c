@@ -7,7 +7,6 @@
 #include "stream-world.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 static struct naive_shard shard;
 static struct world w;
@@ -68,7 +67,6 @@ int main(void)
 	struct world_read r;
 	struct sfs_rng rng;
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){1}, 1);
 	naive_shard_make(&shard, 0, &rng, 2000, 0, 0);

@@ -582,7 +582,7 @@ static void run_schedule(uint64_t seed)
 	memset(&m, 0, sizeof m);
 	m.seed = seed;
 	sfs_rng_init(&m.rng, &seed, 1);
-	alarm(60);
+	alarm(240);
 	choose();
 	world_start(&m.w, &m.settings);
 	for (i = 0; i < m.n_streams; i++)
@@ -641,7 +641,8 @@ static void make_pool(void)
 
 int main(void)
 {
-	uint64_t seed = from_environment("MODEL_SEED", sfs_clock_wall_ms()), i;
+	uint64_t by_chance = from_environment("TEST_SEED", sfs_clock_wall_ms());
+	uint64_t seed = from_environment("MODEL_SEED", by_chance), i;
 	uint64_t n = from_environment("MODEL_SCHEDULES", N_SCHEDULES);
 
 	sfs_log_set_level(SFS_LOG_ERROR);

@@ -8,8 +8,6 @@
 #include "stream-world.h"
 #include "stream/sizing.h"
 
-#include <unistd.h>
-
 #define KIB (1ULL << 10)
 #define MIB (1ULL << 20)
 #define LOG (16 * MIB) /* ahead of reads */
@@ -94,7 +92,6 @@ int main(void)
 	struct sfs_rng rng;
 	uint32_t i;
 
-	alarm(300);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	sfs_rng_init(&rng, (const uint64_t[]){11}, 1);
 	for (i = 0; i < MAX_SHARDS; i++)

@@ -11,8 +11,6 @@
 #include "base/log.h"
 #include "base/rng.h"
 
-#include <unistd.h>
-
 #define SIZE	  1000000
 #define N_ACTIVE  4
 #define N_ROUNDS  400
@@ -384,7 +382,6 @@ int main(void)
 	uint64_t seed = given ? strtoull(given, NULL, 10) : sfs_clock_ns();
 	int i;
 
-	alarm(600);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	for (i = 0; i < SIZE; i++) {
 		content[0][i] = (unsigned char)(i * 7 + i / 251);

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #define N_THREADS  4
 #define N_REQUESTS 5000
@@ -56,7 +55,6 @@ int main(void)
 	struct sfs_uri uri;
 	int i;
 
-	alarm(60);
 	source = sfs_source_http_start(&options, &err);
 	CHECK(source != NULL);
 	CHECK_EQ(sfs_uri_parse("http://127.0.0.1:1/x.tar", &uri, &err), 0);

@@ -157,7 +157,6 @@ int main(void)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	alarm(60);
 	sfs_log_set_level(SFS_LOG_ERROR);
 	folder = sfs_asprintf("%s/shufflefs-unit-headers.XXXXXX", tmp ? tmp : "/tmp");
 	CHECK(mkdtemp(folder) != NULL);
