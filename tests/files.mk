@@ -377,6 +377,7 @@ test_helpers = \
 	tests/check-reads.py \
 	tests/check.h \
 	tests/compare.py \
+	tests/crash-report.c \
 	tests/epochs.h \
 	tests/faults.sh \
 	tests/finding.h \
@@ -451,11 +452,18 @@ test_helpers = \
 	tests/whole-file.h \
 	tests/zmq-peer.c
 
-check_PROGRAMS += $(unit_tests) tests/ring-drain tests/ring-dump tests/ring-producer
+# What tests in shell run: run-test preloads the first one, which is linked as plug-ins are.
+test_programs = tests/crash-report.so tests/ring-drain tests/ring-dump tests/ring-producer
+tests_crash_report_so_SOURCES = tests/crash-report.c
+tests_crash_report_so_CFLAGS = $(SFS_CFLAGS) -fPIC -fno-sanitize=all
+tests_crash_report_so_LINK = $(CC) $(tests_crash_report_so_CFLAGS) -shared -o $@
+tests_crash_report_so_LDADD =
 if SIDECAR_ZMQ
-check_PROGRAMS += tests/zmq-peer
+test_programs += tests/zmq-peer
 tests_zmq_peer_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
 endif
+check_PROGRAMS += $(unit_tests) $(test_programs)
+test-programs: $(test_programs)
 tests_unit_decode_makes_rows_by_the_spec_CFLAGS = $(AM_CFLAGS) $(PNG_CFLAGS)
 tests_unit_decode_makes_rows_by_the_spec_LDADD = $(LDADD) $(PNG_LIBS) -lm
 TESTS += $(unit_tests) $(cat_tests) $(fuse_tests) $(sidecar_tests) $(repo_tests)
@@ -507,4 +515,4 @@ FUZZ_TARGETS =
 fuzz:
 	$(srcdir)/tests/fuzz/run '$(CLANG)' '$(abs_top_builddir)' '$(abs_srcdir)' $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
-.PHONY: check-asan check-tsan check-valgrind fuzz
+.PHONY: check-asan check-tsan check-tier1 check-tier1-asan check-storms check-valgrind fuzz test-programs
