@@ -54,7 +54,7 @@ def main():
                 offset = rng.randrange(size)
             length = min(rng.choice([1, 512, 10240, 65536, 1 << 20]), size - offset)
             if read(offset, length) != copy[offset:offset + length]:
-                sys.exit("bytes differ at %d, %d of them (%s)" % (offset, length, args.how))
+                sys.exit("wrong bytes at %d, %d of them (%s)" % (offset, length, args.how))
             offset = min(offset + length, size - 1)
 
 

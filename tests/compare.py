@@ -92,7 +92,7 @@ def main():
     for sample, n in (got - want).items():
         print("too much, %d times: %s" % (n, [name for name, _ in sample]))
     if want != got:
-        fail("%s is not an epoch of %s" % (stream, folder))
+        fail("wrong samples: %s is not an epoch of %s" % (stream, folder))
 
 
 main()

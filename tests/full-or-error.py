@@ -40,7 +40,7 @@ def main():
         else:
             # Pages before an error may be read alone: the rest is the next read.
             if got == 0 and offset < len(copy):
-                sys.exit("%s ends at %d of %d" % (args.file, offset, len(copy)))
+                sys.exit("wrong bytes: %s ends at %d of %d" % (args.file, offset, len(copy)))
             if got < min(size, len(copy) - offset) and got % 4096:
                 sys.exit("%d bytes at %d, of %d" % (got, offset, size))
             if buf[:got] != copy[offset:offset + got]:

@@ -237,7 +237,7 @@ EOF
 
 # same A B: two files hold the same bytes.
 same() {
-    cmp "$1" "$2" || fail "$1 and $2 differ"
+    cmp "$1" "$2" || fail "wrong bytes: $1 and $2 differ"
 }
 
 # errors_have DIR WORDS: .shufflefs/errors names this.

@@ -73,7 +73,7 @@ done >want
 [ "$(wc -l <want)" = $((epochs * n_samples)) ] || fail "the epochs hold $(wc -l <want) samples"
 for out in whole torn odd; do
     cat $out/rank-*.log | sort -k1,1n -k2,2n >trained
-    diff want trained >differences || fail "$out: $(head -20 differences)"
+    diff want trained >differences || fail "wrong samples in $out: $(head -20 differences)"
 done
 
 # Other ranks sum up in another order, and training makes what is rounded away grow: so in 64 bits.

@@ -30,7 +30,7 @@ at = 0
 while at < len(want):
     n = os.preadv(fd, [buf], at)
     if n <= 0 or buf[:n] != want[at:at + n]:
-        sys.exit("epoch %s, byte %d" % (sys.argv[1], at))
+        sys.exit("wrong bytes of epoch %s at %d" % (sys.argv[1], at))
     at += n
     open("at-" + sys.argv[1], "w").write(str(at))
     time.sleep(0 if os.path.exists("hurry") else float(sys.argv[2]))

@@ -61,7 +61,7 @@ def read(path):
         if got != want[path][at:at + len(got)]:
             sys.exit("wrong bytes of %s at %d" % (path, at))
         if not got:
-            sys.exit("%s ends at %d" % (path, at))
+            sys.exit("wrong bytes: %s ends at %d" % (path, at))
     os.close(fd)
 
 

@@ -23,7 +23,7 @@ for where in dense cache; do
     [ $where = dense ] || cp -r sound-cache cache
     mount_ds -o $order,index-cache=cache dense mnt
     pid=$(daemon_pid mnt)
-    cmp -n 100000 mnt/epochs/0.tar want.tar || fail "wrong before"
+    cmp -n 100000 mnt/epochs/0.tar want.tar || fail "wrong bytes before"
     for change in cut junk longer; do
         find . -path "./sound*" -prune -o -name "*.index" -print | while read -r f; do
             case $change in
@@ -33,7 +33,7 @@ for where in dense cache; do
             esac
         done
         "$python" "$top/tests/check-reads.py" mnt/epochs/0.tar want.tar --how direct --reads 50 ||
-            fail "wrong after $change"
+            fail "wrong bytes after $change"
         # Another epoch is dealt from what is known of the samples.
         timeout 60 head -c 1000000 "mnt/epochs/1.tar" >/dev/null || fail "no next epoch after $change"
         head -c 100000 mnt/epochs/0.order >got.order || fail "no order after $change"

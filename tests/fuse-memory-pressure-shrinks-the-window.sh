@@ -61,7 +61,7 @@ while at < len(want):
             time.sleep(0.02)
     n = os.preadv(fd, [buf], at)
     if n <= 0 or buf[:n] != want[at:at + n]:
-        sys.exit("at byte %d the stream is not what it should be" % at)
+        sys.exit("wrong bytes at %d" % at)
     at += n
 EOF2
 is_at() { # is_at NAME OPERATOR NUMBER: a number of stats.json

@@ -41,12 +41,12 @@ are_alike() {
     before=$(fetched)
     "$python" read.py "mnt/epochs/$1.tar" "$2" "$3" >hashes || fail "a reader of $1 failed"
     [ "$(cat hashes | wc -l)" = "$2" ] || fail "a reader of $1 failed"
-    [ "$(sort -u hashes | wc -l)" = 1 ] || fail "readers of epoch $1 have different bytes"
+    [ "$(sort -u hashes | wc -l)" = 1 ] || fail "wrong bytes: readers of epoch $1 have different ones"
     n=$(($(fetched) - before))
     echo "$2 readers with $3 threads: fetched $n of $size"
     [ "$n" -lt $((2 * size)) ] || fail "$2 readers had $n bytes fetched of $size"
     "$shufflefs" cat -o lanes=8,buffer=4M data "epochs/$1.tar" >plain
-    [ "$(sort -u hashes)" = "$("$python" read.py plain 1 1)" ] || fail "epoch $1 is not what cat says"
+    [ "$(sort -u hashes)" = "$("$python" read.py plain 1 1)" ] || fail "wrong bytes: epoch $1 is not what cat says"
     rm -f hashes plain
 }
 

@@ -66,7 +66,7 @@ if not counts["good"] or not counts["failed"]:
     sys.exit("nothing was tried")
 for (path, flag) in fds:
     if read(path, flag, 0, len(want[path])) != want[path]:
-        sys.exit("%s is not what it should be" % path)
+        sys.exit("wrong bytes of %s" % path)
 EOF
 same want.tar mnt/epochs/0.tar
 umount_ds mnt

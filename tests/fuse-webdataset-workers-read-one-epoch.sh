@@ -63,7 +63,7 @@ if __name__ == "__main__":
     assert [len(s) for s in seen] == [3 * 60, 3 * 60], [len(s) for s in seen]
     epochs = [seen[0][60 * e:60 * (e + 1)] + seen[1][60 * e:60 * (e + 1)] for e in range(3)]
     for epoch in epochs:
-        wrong = {k: n for k, n in collections.Counter(epoch).items() if n != 1}
+        wrong = "wrong samples", {k: n for k, n in collections.Counter(epoch).items() if n != 1}
         assert sorted(epoch) == list(range(120)), wrong
     assert epochs[0] != epochs[1], "epochs in one order"
 EOP

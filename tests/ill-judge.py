@@ -67,7 +67,7 @@ def main():
         if done.returncode == 0 and done.stdout == want:
             n["whole"] += 1
         elif done.returncode == 0:
-            sys.exit(where + "exit status 0, but other bytes")
+            sys.exit(where + "exit status 0, but wrong bytes")
         elif done.returncode != 1:
             sys.exit(where + "exit status %d" % done.returncode)
         elif len(done.stdout) == len(want):

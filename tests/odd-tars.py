@@ -335,7 +335,7 @@ def main():
                 for what, run in ("script", want), ("program", got):
                     print("%s: %s, %d bytes: %s" % (what, "fails" if run[0] is None else "reads", len(run[1]),
                                                     run[2].decode(errors="replace").strip()[-600:]), file=sys.stderr)
-                sys.exit("odd-tars: round %d of seed %s: %s.%s of ds differs, %s" % (i, seed, name, suffix, s))
+                sys.exit("odd-tars: wrong bytes: round %d of seed %s: %s.%s of ds differs, %s" % (i, seed, name, suffix, s))
             if want[0] is None and suffix == "order":
                 break
     print("odd-tars: %d streams agree, %d of them are errors" % (streams, errors))

@@ -342,7 +342,7 @@ class Worker:
         except OSError as error:
             return self.may(error, PASSING)
         if name in self.round.wanted and text != self.round.wanted[name] and not self.round.is_faulty:
-            raise Wrong("%s is not what it should be" % name)
+            raise Wrong("wrong bytes of %s" % name)
 
     def run(self):
         signal.signal(signal.SIGALRM, lambda *_: None)

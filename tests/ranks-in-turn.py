@@ -60,7 +60,7 @@ def check_ranks(n_ranks):
     for rank in range(n_ranks):
         file = path("rank-%d-of-%d" % (rank, n_ranks))
         got = samples(file)
-        assert got == wanted(rank, n_ranks), file
+        assert got == wanted(rank, n_ranks), "wrong samples in " + file
         check_counts(file, rank, n_ranks)
         lengths.add(len(got))
     assert max(lengths) - min(lengths) <= (equal == "none"), lengths
@@ -71,8 +71,8 @@ def check_workers(rank, n_ranks, n_workers):
     parts = [samples(path(whose, "worker-%d-of-%d" % (i, n_workers))) for i in range(n_workers)]
     ranks = wanted(rank, n_ranks)
     order = {key: i for i, key in enumerate(ranks)}
-    assert sorted(key for part in parts for key in part) == sorted(ranks), whose
-    assert all(part == sorted(part, key=order.get) for part in parts), whose
+    assert sorted(key for part in parts for key in part) == sorted(ranks), ("wrong samples", whose)
+    assert all(part == sorted(part, key=order.get) for part in parts), ("wrong samples", whose)
     for what in "repeated", "dropped":
         files = [path(whose, "worker-%d-of-%d" % (i, n_workers)) for i in range(n_workers)]
         assert sum(count(f, what) for f in files) == count(path(whose), what), (whose, what)
@@ -84,17 +84,17 @@ def check_going_on(used, before, after):
     for rank in range(before):
         part = samples(path("rank-%d-of-%d" % (rank, before)))
         seen += part[:(used + before - 1 - rank) // before]
-    assert sorted(seen) == sorted(whole[:used])
+    assert sorted(seen) == sorted(whole[:used]), "wrong samples"
     for rank in range(after):
         first = (used + after - 1 - rank) // after
         file = path("rank-%d-of-%d" % (rank, after), first=first)
         rest = samples(file)
-        assert rest == wanted(rank, after, used), (file, used)
+        assert rest == wanted(rank, after, used), ("wrong samples", file, used)
         seen += rest
     end = max(used, positions(after))
-    assert sorted(seen) == sorted(whole[p % len(whole)] for p in range(end))
+    assert sorted(seen) == sorted(whole[p % len(whole)] for p in range(end)), "wrong samples"
     if equal == "none":
-        assert sorted(seen) == sorted(whole)
+        assert sorted(seen) == sorted(whole), "wrong samples"
 
 
 whole = samples(os.path.join(folder, epoch + ".tar"))

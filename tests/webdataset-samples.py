@@ -56,7 +56,7 @@ def main():
         for sample in list((got - want).elements())[:5]:
             print("too much:", sample)
         if got != want:
-            sys.exit("%s has other samples than %s" % (stream, folder))
+            sys.exit("wrong samples: %s has others than %s" % (stream, folder))
         print("%s: %d samples" % (stream, sum(got.values())))
 
 
