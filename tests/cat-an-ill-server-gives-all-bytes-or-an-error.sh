@@ -8,7 +8,7 @@
 make_shards shards --shards 4 --bytes 20000 --samples 25
 "$shufflefs" cat -o lanes=2,buffer=64K shards epochs/0.tar >want.tar
 start_origin shards "" ill-origin.py
-seed=${ILL_SEED:-$(date +%s)}
+seed=${ILL_SEED:-$test_seed}
 echo "ILL_SEED=$seed"
 "$python" "$top/tests/ill-judge.py" "$shufflefs" "$origin" "train-{000000..000003}.tar" want.tar \
     "${ILL_SECONDS:-40}" "$seed" ${ILL_NAME:+"$ILL_NAME"} 2>judged || fail "$(cat judged)"

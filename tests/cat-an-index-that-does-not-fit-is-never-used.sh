@@ -58,7 +58,7 @@ for change in version format; do
     "$python" "$top/tests/forge-index.py" ix/$bad $change
     wrong "version"
 done
-head -c 100000 /dev/urandom >ix/$bad
+junk 100000 >ix/$bad
 wrong "it does not begin with SFSINDEX"
 rm ix/$bad && mkdir ix/$bad
 wrong "not a regular file"

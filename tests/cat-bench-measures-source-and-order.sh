@@ -72,7 +72,7 @@ refused "1 of 3 shards is missing: .*none.tar: HTTP 404" "$origin/{train-000000,
 refused "403" -o retries=0 --stages=source "$origin/403,after=1/train-{000000..000006}.tar"
 
 # What was measured before a failure is printed, and the exit status says that it failed.
-head -c 20000 /dev/urandom >data/bad.tar
+junk 20000 >data/bad.tar
 if "$shufflefs" bench --stages=source,order data >found 2>said; then fail "a damaged shard"; fi
 grep -q "^source  " found || fail "$(cat found)"
 if grep -q "^order  " found; then fail "$(cat found)"; fi

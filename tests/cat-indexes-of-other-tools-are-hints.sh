@@ -29,7 +29,7 @@ agrees 1 "a-02.idx does not agree with the shard"
 head -c 300 ds/a-03.idx >cut
 mv cut ds/a-03.idx
 agrees 1 "a-03.idx is not used"
-head -c 100000 /dev/urandom >ds/a-04.idx
+junk 100000 >ds/a-04.idx
 agrees 1 "a-04.idx is not used"
 rm ds/*.idx
 

@@ -225,7 +225,7 @@ diff -r data victims || fail "a shard was replaced"
 "$shufflefs" plan --batch 32 --svg=plan.svg data >/dev/null
 refused "no option" --no-such data
 refused "No such file" none.tar
-head -c 5000 /dev/urandom >few/bad.tar
+junk 5000 >few/bad.tar
 refused "cannot read bad.tar: bad.tar @ 0: wrong header checksum" few
 
 # A rank that has no whole batch is not worth nothing.

@@ -14,6 +14,8 @@ build=${abs_top_builddir:-$top}
 shufflefs=${SHUFFLEFS:-$build/shufflefs}
 python=${PYTHON3:-python3}
 name=$(basename "$0")
+# What a test does at random depends on this, and on the order in which threads run.
+test_seed=${TEST_SEED:-$(date +%s)}
 work=$(mktemp -d "${TMPDIR:-/tmp}/shufflefs-$name.XXXXXX")
 cleanups=""
 
@@ -135,6 +137,12 @@ wait_until() {
         [ $limit -gt 0 ] || fail "waited in vain for: $*"
         sleep 0.05
     done
+}
+
+# junk N: that many bytes that mean nothing, the same ones for one $test_seed.
+junk() {
+    "$python" -c 'import random, sys
+sys.stdout.buffer.write(random.Random(sys.argv[2]).randbytes(int(sys.argv[1])))' "$1" "$test_seed"
 }
 
 # make_shards FOLDER [OPTION...]: see make-shards.py.

@@ -21,5 +21,5 @@ setsid "$python" -c 'import os, sys
 with open("storm.pid", "w") as file: print(os.getpid(), file=file)
 os.execv(sys.executable, [sys.executable] + sys.argv[1:])' \
     "$top/tests/op-storm.py" "$shufflefs" "$work/shards" --origin "$origin" \
-    --seconds "${STORM_SECONDS:-60}" ${STORM_SEED:+--seed "$STORM_SEED"} ||
+    --seconds "${STORM_SECONDS:-60}" --seed "${STORM_SEED:-$test_seed}" ||
     fail "the storm broke something"

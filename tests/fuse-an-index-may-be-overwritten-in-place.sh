@@ -28,7 +28,7 @@ for where in dense cache; do
         find . -path "./sound*" -prune -o -name "*.index" -print | while read -r f; do
             case $change in
             cut) : >"$f" ;;
-            junk) head -c 200000 /dev/urandom >"$f" ;;
+            junk) junk 200000 >"$f" ;;
             longer) cat sound/0.tar.index sound/1.tar.index >"$f" ;;
             esac
         done

@@ -158,7 +158,7 @@ for i in 1 2; do
     pids="$pids $!"
 done
 for how in cached mapped direct mapped; do
-    "$python" "$top/tests/check-reads.py" mnt/epochs/6.tar want --how $how --reads 30 --seed "$pids" &
+    "$python" "$top/tests/check-reads.py" mnt/epochs/6.tar want --how $how --reads 30 --seed "$test_seed-$(echo "$pids" | wc -w)" &
     pids="$pids $!"
 done
 for p in $pids; do wait "$p" || fail "reads differ"; done

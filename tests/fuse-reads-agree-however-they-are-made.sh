@@ -13,7 +13,7 @@ mount_ds -o $opts,budget=40M data mnt
 pids=""
 for how in cached direct mapped cached direct mapped; do
     "$python" "$top/tests/check-reads.py" mnt/epochs/4.tar whole.tar --how $how --reads 150 \
-        --seed "$how-$pids" &
+        --seed "$test_seed-$(echo "$pids" | wc -w)" &
     pids="$pids $!"
 done
 for p in $pids; do wait "$p" || fail "reads differ"; done

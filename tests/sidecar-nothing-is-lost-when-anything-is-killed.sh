@@ -8,7 +8,7 @@
 requires_fuse
 sidecar=$build/shufflefs-sidecar
 drain=$build/tests/ring-drain
-seed=${SEED:-$$}
+seed=${SEED:-$test_seed}
 echo "SEED=$seed"
 
 # 240 samples of 12 KiB, which are 40 batches.
