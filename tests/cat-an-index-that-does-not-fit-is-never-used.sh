@@ -132,5 +132,5 @@ gives tail.tar -o $no,verify=size "$origin/etag,only=$one/$three" $tail
 silent
 for fault in 403 404 500 503 hangup cut,at=300 stall garbage redirect,to=loop short,by=3 gzip \
     size,by=-100 size,by=100 norange less,bytes=200; do
-    gives tail.tar -o $no,stall-timeout=1s "$origin/$fault,only=*.index/$three" $tail
+    gives tail.tar -o $no,stall-timeout=3s "$origin/$fault,only=*.index/$three" $tail
 done

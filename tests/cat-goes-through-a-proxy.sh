@@ -19,5 +19,6 @@ http_proxy=$origin no_proxy=.invalid refused -o retries=0 "http://not.invalid/$t
 not_asked 'not.invalid'
 
 # A proxy that is not there is named.
-refused -o "retries=0,proxy=http://127.0.0.1:1" "http://nowhere.invalid/$three"
+refusing_port
+refused -o "retries=0,proxy=http://127.0.0.1:$refusing" "http://nowhere.invalid/$three"
 said '127.0.0.1\|proxy\|[Cc]onnect'

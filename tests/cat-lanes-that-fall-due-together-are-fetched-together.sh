@@ -12,4 +12,4 @@ start_origin data
 "$shufflefs" cat -o $order,retries=1000 "$origin/late,ms=100,over=512/train-{000000..000063}.tar" \
     epochs/0.tar >got
 same want got
-asked_side_by_side 200 15
+asked_side_by_side 200

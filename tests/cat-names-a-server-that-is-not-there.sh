@@ -6,17 +6,18 @@
 . "$top/tests/faults.sh"
 
 good_shards
+refusing_port
 start_origin shards
 refused "http://name.invalid/$three"
 said "http://name.invalid/train-000000.tar: .*resolve"
-refused "http://127.0.0.1:1/$three"
-said "http://127.0.0.1:1/train-000000.tar: .*onnect"
+refused "http://127.0.0.1:$refusing/$three"
+said "http://127.0.0.1:$refusing/train-000000.tar: .*onnect"
 
-for url in http://name.invalid http://127.0.0.1:1; do
+for url in http://name.invalid http://127.0.0.1:$refusing; do
     refused "$origin/train-000000.tar" "$url/train-000001.tar"
     said "$url/train-000001.tar: "
 done
 
 # And behind a redirect, when the epoch has begun.
-breaks $brief "$origin/redirect,to=dead,over=512,only=*1.tar/$three"
-said "lost: train-000001.tar @ 0: http://127.0.0.1:1/train-000001.tar: .*onnect"
+breaks $brief "$origin/redirect,to=dead,port=$refusing,over=512,only=*1.tar/$three"
+said "lost: train-000001.tar @ 0: http://127.0.0.1:$refusing/train-000001.tar: .*onnect"

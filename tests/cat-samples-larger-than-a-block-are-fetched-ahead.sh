@@ -11,4 +11,4 @@ start_origin data
 "$shufflefs" cat -o $order "$origin/late,ms=100,over=512/train-{000000..000047}.tar" \
     epochs/0.tar >got
 same want got
-asked_side_by_side 150 60
+asked_side_by_side 150

@@ -9,7 +9,7 @@
 
 # Much more than is held at a time, so that there is something left to ask for.
 make_alike 12 --samples 30 --bytes 100000
-opts="-o retries=0,lanes=2,buffer=64K,budget=10M,connect-timeout=2s,stall-timeout=1s"
+opts="-o retries=0,lanes=2,buffer=64K,budget=10M,connect-timeout=60s,stall-timeout=60s"
 "$shufflefs" cat $opts data epochs/0.tar >want.tar
 
 # begin SOURCE: read the epoch, of which the reader takes nothing for now.

@@ -6,8 +6,9 @@
 # want.tar is the epoch as it should be, got.tar what was read, `said` what was said on
 # standard error; $status is the exit status.
 
-# Give up early, so that the tests are fast.
-quick="-o retries=2,stall-timeout=1s,connect-timeout=2s,lanes=2,buffer=64K"
+# Give up early, so that the tests are fast; but not because the machine was busy for a while:
+# a test of a server that falls silent says itself how soon that counts.
+quick="-o retries=2,stall-timeout=60s,connect-timeout=60s,lanes=2,buffer=64K"
 three="train-{000000..000002}.tar"
 
 # For what fails as passing, and never stops to: how long it is tried.
@@ -23,9 +24,9 @@ good_shards() {
 # cat_of [-o OPTIONS] SOURCE... PATH: shufflefs cat to got.tar, which ends at all.
 cat_of() {
     status=0
-    timeout 60 "$shufflefs" cat $quick "$@" >got.tar 2>said || status=$?
+    timeout 240 "$shufflefs" cat $quick "$@" >got.tar 2>said || status=$?
     sed 's/^/| /' said >&2
-    [ $status != 124 ] || fail "still at it after a minute: $*"
+    [ $status != 124 ] || fail "still at it after four minutes: $*"
     [ $status -lt 124 ] || fail "died, status $status: $*"
 }
 

@@ -21,7 +21,7 @@ daemon2=$(daemon_pid mnt2)
 cleanup "end_daemon $daemon2"
 head -c 1000 mnt/README >/dev/null
 
-kill -STOP "$disk"
+stop "$disk"
 
 # Reads, and a look-up that needs bytes of a shard.
 for read in "cat mnt/epochs/0.tar" "head -c 9000 mnt/shards/train-000001.tar" \
@@ -34,7 +34,7 @@ errors_have mnt "after 3 s (read-timeout) waiting for the headers from $work/mnt
 cat mnt/.shufflefs/stats.json >/dev/null
 
 # Unmounting, and SIGTERM under a reader.
-timeout 60 "$shufflefs" umount mnt || fail "umount: $?"
+timeout 240 "$shufflefs" umount mnt || fail "umount: $?"
 wait_until 60 is_gone "$daemon"
 cat mnt2/epochs/0.tar >/dev/null 2>&1 &
 reader=$!

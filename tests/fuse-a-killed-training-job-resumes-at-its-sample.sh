@@ -32,15 +32,20 @@ ends() {
     wait $job || fail "$1 with $2 ranks: $(tail -30 "said-$1")"
 }
 
+# random: a number below 2^32, another one each time, the same ones for one $test_seed.
+random() {
+    echo "$test_seed $at" | cksum | cut -d " " -f 1
+}
+at=0
+
 logged() {
     [ "$(cat "$1"/rank-*.log 2>/dev/null | wc -l)" -ge "$2" ]
 }
 
 # is_killed OUT RANKS WORKERS BATCH LEAST MOST: all of it at once, when it has logged so many
-# samples more.
-at=0
+# samples more than there are (on a busy machine, many more than it was to have).
 is_killed() {
-    at=$((at + $5 + $(od -An -N4 -tu4 /dev/urandom) % ($6 - $5)))
+    at=$(($(cat "$1"/rank-*.log 2>/dev/null | wc -l) + $5 + $(random) % ($6 - $5)))
     start "$@"
     wait_until 120 logged "$1" $at
     kill -s KILL -- -$job || fail "the job ended before it was killed: $(cat "said-$1")"
@@ -50,17 +55,16 @@ is_killed() {
 }
 
 ends whole 2 2 12
-is_killed torn 2 2 12 1 400
-is_killed torn 2 2 12 50 300
-is_killed torn 4 4 12 50 300
-is_killed torn 3 3 12 50 300
+is_killed torn 2 2 12 1 250
+is_killed torn 2 2 12 50 200
+is_killed torn 4 4 12 50 200
+is_killed torn 3 3 12 50 200
 ends torn 4 1 12
 
 # Ranks that go on at unequal samples: not all their numbers divide what steps of 10 have done.
-at=0
-is_killed odd 2 1 10 50 400
-is_killed odd 4 2 4 50 300
-is_killed odd 3 2 15 50 300
+is_killed odd 2 1 10 50 200
+is_killed odd 4 2 4 50 200
+is_killed odd 3 2 15 50 200
 ends odd 8 0 24
 
 for out in torn odd; do

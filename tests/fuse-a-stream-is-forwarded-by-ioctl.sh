@@ -100,7 +100,10 @@ umount_ds mnt
 chmod 755 "$work"
 mount_ds -o allow_other shards mnt
 cp "$top/tests/forward-ioctl.py" .
-setpriv --reuid=65534 --clear-groups "$python" -c '' 2>/dev/null || python=/usr/bin/python3
-setpriv --reuid=65534 --regid=65534 --clear-groups timeout 60 "$python" forward-ioctl.py \
-    forbidden mnt/epochs/0.tar >said 2>&1 || fail "another user: $(cat said)"
+as_nobody() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups timeout 240 "$@"
+}
+as_nobody "$python" -c '' 2>/dev/null || python=/usr/bin/python3
+as_nobody "$python" forward-ioctl.py forbidden mnt/epochs/0.tar >said 2>&1 ||
+    fail "another user: $(cat said)"
 umount_ds mnt

@@ -9,16 +9,8 @@ make_shards data --shards 1
 start_origin data
 mkdir mnt
 
-# running: is there a process that was started for this mount?
-running() {
-    for pid in $(pgrep -x shufflefs); do
-        ! grep -qs "$work/mnt" "/proc/$pid/cmdline" || return 0
-    done
-    return 1
-}
-
 nothing_runs() {
-    ! running
+    [ -z "$(our_processes -x shufflefs)" ]
 }
 
 # begin COMMAND...: mount with it, as far as the server lets us.

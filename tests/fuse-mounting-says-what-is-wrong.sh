@@ -85,7 +85,8 @@ wrong 1 "would hide the shards" mount data .
 ln -s . data/here
 wrong 1 "would hide the shards" mount data/here/here data
 wrong 1 "Could not resolve host" mount 'http://no-such-host.invalid/a.tar' mnt
-wrong 1 "onnect" mount 'http://127.0.0.1:1/a.tar' mnt
+refusing_port
+wrong 1 "onnect" mount "http://127.0.0.1:$refusing/a.tar" mnt
 wrong 1 "budget=8M is too small for 2 lanes" mount -o budget=8M data mnt
 wrong 1 "nothing is mounted on" umount mnt
 wrong 1 "/proc is not a shufflefs mount: its type is proc" umount /proc
@@ -127,6 +128,5 @@ got=0
 "$shufflefs" mount data mnt 2>err || got=$?
 [ $got = 1 ] && grep -q "mnt is already mounted" err || fail "mounted twice"
 umount_ds mnt
-for pid in $(pgrep -x shufflefs); do
-    ! grep -qs "$work" "/proc/$pid/cmdline" || fail "left running: $pid"
-done
+left=$(our_processes -x shufflefs)
+[ -z "$left" ] || fail "left running: $left"

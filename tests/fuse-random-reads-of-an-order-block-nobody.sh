@@ -14,24 +14,32 @@ import os, signal, subprocess, sys, threading, time
 
 N = 24
 READ = "import os, sys; fd = os.open(sys.argv[1], os.O_RDONLY); print(flush=True); os.pread(fd, 1, 10**12)"
-readers = [subprocess.Popen([sys.executable, "-c", READ, "mnt/epochs/%d.order" % i], stdout=subprocess.PIPE)
-           for i in range(1, N + 1)]
-for reader in readers:
-    reader.stdout.readline()  # it has its file open
 
-stats = open("mnt/.shufflefs/stats.json").read()
-names = os.listdir("mnt/epochs"), os.stat("mnt/shards/0.tar").st_size
-ended = sum(reader.poll() is not None for reader in readers)
-print(ended, "of", N, "had ended when stats.json was there")
-assert '"pid"' in stats and ended < N / 2, ended
 
-for reader in readers:
-    reader.kill()
-for reader in readers:
-    assert reader.wait() in (0, -signal.SIGKILL)
-killed = sum(reader.returncode != 0 for reader in readers)
-print(killed, "were killed before they had their byte")
+def answered_meanwhile(first):
+    """Are other files answered before half of N such readers, of epochs from this one on, are?"""
+    readers = [subprocess.Popen([sys.executable, "-c", READ, "mnt/epochs/%d.order" % i], stdout=subprocess.PIPE)
+               for i in range(first, first + N)]
+    for reader in readers:
+        reader.stdout.readline()  # it has its file open
+    stats = open("mnt/.shufflefs/stats.json").read()
+    names = os.listdir("mnt/epochs"), os.stat("mnt/shards/0.tar").st_size
+    ended = sum(reader.poll() is not None for reader in readers)
+    print(ended, "of", N, "had ended when stats.json was there")
+    assert '"pid"' in stats
+    for reader in readers:
+        reader.kill()
+    for reader in readers:
+        assert reader.wait() in (0, -signal.SIGKILL)
+    killed = sum(reader.returncode != 0 for reader in readers)
+    print(killed, "were killed before they had their byte")
+    return ended < N / 2
+
+
+# On a busy machine this process may get its turn when they have ended: then once more.
+if not any(answered_meanwhile(1 + N * i) for i in range(8)):
+    sys.exit("other files are answered only after such readers")
 EOF
 "$python" readers.py
 kill -0 "$(daemon_pid mnt)" || fail "the daemon has died"
-cat mnt/epochs/25.order | wc -l | grep -qx 480000 || fail "not every sample has its line"
+cat mnt/epochs/1000.order | wc -l | grep -qx 480000 || fail "not every sample has its line"

@@ -9,7 +9,7 @@
 tail=epochs/1@100.tar
 three="train-{000000..000002}.tar"
 one=train-000001.tar
-opts="-o lanes=2,buffer=64K,retries=1,stall-timeout=5s"
+opts="-o lanes=2,buffer=64K,retries=1,stall-timeout=60s"
 
 # some_shards [OPTION...]
 some_shards() {
@@ -28,14 +28,14 @@ n_indexes() {
 gives() {
     wanted=$1
     shift
-    timeout 60 "$shufflefs" cat $opts "$@" >got.tar 2>said || fail "status $? of: $*: $(cat said)"
+    timeout 240 "$shufflefs" cat $opts "$@" >got.tar 2>said || fail "status $? of: $*: $(cat said)"
     same "$wanted" got.tar
 }
 
 # indexes ARG...: `shufflefs index` of these; what it says is in `said`, $status its status.
 indexes() {
     status=0
-    timeout 60 "$shufflefs" index $opts "$@" >said 2>&1 </dev/null || status=$?
+    timeout 240 "$shufflefs" index $opts "$@" >said 2>&1 </dev/null || status=$?
     [ $status -lt 124 ] || fail "status $status of: $*: $(cat said)"
 }
 

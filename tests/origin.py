@@ -358,7 +358,7 @@ def redirect(request, obj, answer, args):
             token = "t%d" % len(token_uses)
             token_uses[token] = 0
         path = "/token,uses=%s%s?signature=%s" % (args["uses"], path, token)
-    host = {"other": "127.0.0.1:%d" % ports["other"], "dead": "127.0.0.1:1",
+    host = {"other": "127.0.0.1:%d" % ports["other"], "dead": "127.0.0.1:%s" % args.get("port", 1),
             "localhost": "localhost:%d" % ports["main"]}.get(to)
     location = {"loop": request.path, "deeper": "/redirect,to=deeper" + request.path,
                 "ftp": "ftp://127.0.0.1" + path}.get(to, path)

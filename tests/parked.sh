@@ -32,14 +32,27 @@ is_parked() {
 
 # are_parked COMMAND PID...: wait until they are, and stay so.
 are_parked() {
-    wait_until 60 is_parked "$@"
-    sleep 0.2
-    is_parked "$@" || fail "a reader does not wait: $*"
+    wait_until 60 stay_parked "$@"
+}
+
+stay_parked() {
+    is_parked "$@" && sleep 0.2 && is_parked "$@"
 }
 
 # is_gone PID: it has ended (and may be a zombie, for its parent to ask about).
 is_gone() {
     ! read -r line <"/proc/$1/stat" || case "$line" in *") Z "*) ;; *) return 1 ;; esac
+}
+
+# stop PID: and wait until each of its threads has stopped.  Until then one may still take a
+# request of the kernel's, and whoever waits for that answer cannot even be killed.
+stop() {
+    kill -STOP "$1"
+    wait_until 60 has_stopped "$1"
+}
+
+has_stopped() {
+    ! cat "/proc/$1"/task/*/stat | sed 's/.*) //' | grep -qv '^T'
 }
 
 # end_daemon PID: whatever still waits then gets an error, so that a test that fails ends.

@@ -45,7 +45,7 @@ send() {
     "$drain" "$work/ring" >got 2>drain-said &
     drainer=$!
     sent=0
-    timeout 60 "$sidecar" send "$@" "local:$work/ring" --batch 16 2>said || sent=$?
+    timeout 240 "$sidecar" send "$@" "local:$work/ring" --batch 16 2>said || sent=$?
     [ $sent != 0 ] || wait $drainer || fail "the trainer: $(cat drain-said)"
 }
 
@@ -87,7 +87,7 @@ feed() {
     mkfifo pipe
     "$drain" "$work/ring" >got 2>drain-said &
     drainer=$!
-    timeout 60 "$sidecar" send pipe --fields "$fields" --batch 2 "local:$work/ring" 2>said &
+    timeout 240 "$sidecar" send pipe --fields "$fields" --batch 2 "local:$work/ring" 2>said &
     sender=$!
     exec 8>pipe
     head -c 40000 "$1" >&8
@@ -146,7 +146,7 @@ mount_ds shards mnt
 daemon=$(daemon_pid mnt)
 "$drain" "$work/ring" >got 2>drain-said &
 drainer=$!
-timeout 60 "$shufflefs" forward --fields="$fields" --batch=16 --seed=3 mnt/epochs/0.tar "local:$work/ring" >said 2>&1 ||
+timeout 240 "$shufflefs" forward --fields="$fields" --batch=16 --seed=3 mnt/epochs/0.tar "local:$work/ring" >said 2>&1 ||
     fail "forward: $(cat said)"
 wait $drainer || fail "the trainer: $(cat drain-said)"
 same want got
@@ -157,4 +157,5 @@ wait_until 60 test -S ring
 kill -TERM "$daemon"
 gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"; }
 wait_until 60 gone "$daemon"
-! pgrep -f "[l]ocal:$work/ring" || fail "a process is left"
+left=$(our_processes -f "[l]ocal:$work/ring")
+[ -z "$left" ] || fail "left running: $left"

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "source/source.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -156,9 +157,22 @@ static void *submit_on(void *arg)
 	return NULL;
 }
 
+static int count_threads(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	int n = 0;
+
+	CHECK(tasks != NULL);
+	while (readdir(tasks))
+		n++;
+	closedir(tasks);
+	return n;
+}
+
 /* Stop it after a while that is a number of requests. */
 static void stop_amid(int n)
 {
+	int n_others = count_threads() + N_SUBMITTERS;
 	struct sfs_source *source = sfs_source_file_start(N_THREADS, true);
 	pthread_t submitters[N_SUBMITTERS];
 	int i;
@@ -172,7 +186,9 @@ static void stop_amid(int n)
 	while (atomic_load(&n_ended) < n)
 		sched_yield();
 	sfs_source_stop(source);
-	CHECK(!sfs_threads_are_left());
+	/* Each of its threads ends, though not in time if the machine is busy. */
+	while (count_threads() > n_others)
+		sched_yield();
 	atomic_store(&is_over, true);
 	for (i = 0; i < N_SUBMITTERS; i++)
 		pthread_join(submitters[i], NULL);
