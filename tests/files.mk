@@ -479,6 +479,102 @@ check-asan check-tsan: distdir
 	cd build-$@/_build && ../configure -q --enable-werror $(SUITE_CONFIGURE) && \
 	$(MAKE) $(AM_MAKEFLAGS) check
 
+# ---- scripts/check ----
+
+# Only in its second tier: more of a storm is better, and what judges a speed is wrong on a
+# machine that is busy.
+storm_tests = \
+	tests/cat-an-ill-server-gives-all-bytes-or-an-error.sh \
+	tests/fuse-an-ill-server-gives-all-bytes-or-an-error.sh \
+	tests/fuse-a-storm-of-operations-breaks-nothing.sh
+tier2_tests = \
+	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
+	tests/fuse-the-bottleneck-over-a-link-is-named.sh
+
+# These begin first, so that no long one is left at the end: see build-check/plain.times.
+slow_tests = \
+	tests/cat-plan-says-what-an-order-is-worth.sh \
+	tests/cat-keys-are-webdatasets.sh \
+	tests/fuse-any-number-of-ranks-reads-one-epoch.sh \
+	tests/cat-parts-of-an-epoch-agree-with-the-script.sh \
+	tests/fuse-a-file-never-changes-its-size.sh \
+	tests/fuse-an-empty-answer-makes-no-empty-shard.sh \
+	tests/fuse-a-servers-error-is-EIO-wherever-it-is-met.sh \
+	tests/cat-a-dripping-answer-ends.sh \
+	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
+	tests/cat-an-early-late-answer-is-asked-for-once-more.sh \
+	tests/sidecar-nothing-is-lost-when-anything-is-killed.sh \
+	tests/cat-a-stream-is-readable-up-to-a-network-error.sh \
+	tests/cat-equal-lanes-agree-with-the-script.sh \
+	tests/cat-asks-again-after-a-503.sh \
+	tests/fuse-a-disk-that-hangs-stops-nobody-for-ever.sh \
+	tests/fuse-the-bottleneck-is-named.sh \
+	tests/fuse-a-killed-training-job-resumes-at-its-sample.sh
+
+# What runs under ASan and UBSan in the first tier, beside the unit tests: those that bring
+# hostile bytes or servers into C.  The rest runs the same code again, and waits more than it
+# computes.
+asan_tests = \
+	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
+	tests/cat-a-lying-index-is-an-error.sh \
+	tests/cat-an-ill-server-gives-all-bytes-or-an-error.sh \
+	tests/cat-an-index-that-does-not-fit-is-never-used.sh \
+	tests/cat-bench-measures-source-and-order.sh \
+	tests/cat-credentials-stay-at-their-host.sh \
+	tests/cat-drops-more-bytes-than-promised.sh \
+	tests/cat-empty-shards.sh \
+	tests/cat-endless-redirects-end.sh \
+	tests/cat-ends-within-511-bytes-of-damage.sh \
+	tests/cat-goes-through-a-proxy.sh \
+	tests/cat-indexes-of-other-tools-are-hints.sh \
+	tests/cat-keys-may-be-unique.sh \
+	tests/cat-links-and-folders-have-no-data.sh \
+	tests/cat-names-are-bytes.sh \
+	tests/cat-needs-no-content-length.sh \
+	tests/cat-needs-the-end-of-a-shard.sh \
+	tests/cat-notices-a-changed-size.sh \
+	tests/cat-notices-a-damaged-header.sh \
+	tests/cat-notices-a-truncated-shard.sh \
+	tests/cat-odd-tars-agree-with-the-script.sh \
+	tests/cat-refuses-a-wrong-range.sh \
+	tests/cat-refuses-what-is-not-a-tar.sh \
+	tests/cat-resumes-after-a-reset.sh \
+	tests/cat-samples-larger-than-the-budget.sh \
+	tests/cat-says-what-a-file-is-instead-of-a-tar.sh \
+	tests/cat-skip-agrees-with-the-script.sh \
+	tests/cat-survives-nonsense.sh \
+	tests/cat-takes-shorter-ranges.sh \
+	tests/cat-trailers-are-not-believed.sh \
+	tests/fuse-a-changed-shard-is-stale.sh \
+	tests/fuse-a-local-shard-goes-away.sh \
+	tests/fuse-a-shard-has-its-dali-index.sh \
+	tests/fuse-a-stream-is-forwarded-by-ioctl.sh \
+	tests/fuse-an-index-may-be-overwritten-in-place.sh \
+	tests/fuse-an-ini-section-names-a-dataset.sh \
+	tests/fuse-an-order-can-be-read-as-text.sh \
+	tests/fuse-damaged-shards-are-shown-as-they-are.sh \
+	tests/fuse-mount-shows-the-tree.sh \
+	tests/fuse-names-from-tars-never-escape.sh \
+	tests/fuse-nothing-can-be-written.sh \
+	tests/fuse-open-files-stay-within-the-budget.sh \
+	tests/fuse-reads-agree-however-they-are-made.sh \
+	tests/fuse-samples-are-what-tar-extracts.sh \
+	tests/fuse-streams-tell-their-order-and-samples.sh \
+	tests/fuse-top-ends-whatever-it-looks-at.sh \
+	tests/fuse-unmounting-never-hangs.sh \
+	tests/sidecar-images-are-pillows.sh \
+	tests/sidecar-nothing-is-lost-when-anything-is-killed.sh \
+	tests/sidecar-send-gives-every-sample-once.sh \
+	tests/sidecar-tcp-feeds-a-ring.sh
+
+check-tier1:
+	$(MAKE) $(AM_MAKEFLAGS) check \
+	  TESTS='$(slow_tests) $(filter-out $(tier2_tests) $(slow_tests),$(TESTS))'
+check-tier1-asan:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(asan_tests) $(unit_tests)'
+check-storms:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(storm_tests)'
+
 # The modules and some of the core under valgrind, which sees what ASan does not: bytes that
 # nobody has written.  A mount under it is too slow to be a test, and threads are TSan's.
 # These take a minute each, for numbers:
