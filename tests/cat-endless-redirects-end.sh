@@ -20,7 +20,8 @@ leads loop "more than 10 redirects"
 leads deeper "more than 10 redirects"
 leads none "a redirect whose Location is missing or not an http URL"
 leads ftp "a redirect whose Location is missing or not an http URL"
-leads dead "onnect"
+refusing_port
+leads dead,port=$refusing "onnect"
 
 # Round it goes no more than it says.  (None is late, so that none is asked for once more.)
 start_origin shards

@@ -38,7 +38,7 @@ before the answer begins; with `head`, in the middle of its headers):
   few,bytes=N                                                206, and the object has N bytes
   auth,user=U,password=P                                     401 without these
   bearer,file=F[,status=N]                                   401 without the token in FOLDER/F
-  redirect[,to=same|other|localhost|loop|deeper|dead|ftp|none][,status=N][,uses=N]
+  redirect[,to=same|other|localhost|loop|deeper|dead|ftp|none][,status=N][,uses=N][,port=N]
                              uses=N: to a URL that is forbidden after N requests
   forgets                    what was sent behind the request, before its answer
   swaps                      its answer with that to the request behind it
@@ -358,7 +358,7 @@ def redirect(request, obj, answer, args):
             token = "t%d" % len(token_uses)
             token_uses[token] = 0
         path = "/token,uses=%s%s?signature=%s" % (args["uses"], path, token)
-    host = {"other": "127.0.0.1:%d" % ports["other"], "dead": "127.0.0.1:%s" % args.get("port", 1),
+    host = {"other": "127.0.0.1:%d" % ports["other"], "dead": "127.0.0.1:" + args.get("port", ""),
             "localhost": "localhost:%d" % ports["main"]}.get(to)
     location = {"loop": request.path, "deeper": "/redirect,to=deeper" + request.path,
                 "ftp": "ftp://127.0.0.1" + path}.get(to, path)
