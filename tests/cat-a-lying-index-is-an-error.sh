@@ -14,7 +14,7 @@ lies() {
     "$python" "$top/tests/forge-index.py" ix/$one.index "$1"
     "$shufflefs" cat $opts,index-cache=no${2+,$2} shards epochs/0@1.tar >want.tar
     status=0
-    timeout 240 "$shufflefs" cat $opts,index-cache=no,index=ix${2+,$2} shards epochs/0@1.tar >got.tar 2>said ||
+    timeout $patience "$shufflefs" cat $opts,index-cache=no,index=ix${2+,$2} shards epochs/0@1.tar >got.tar 2>said ||
         status=$?
     [ $status = 1 ] || fail "status $status with $*: $(cat said)"
     n=$(stat -c %s got.tar)

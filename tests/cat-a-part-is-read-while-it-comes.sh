@@ -17,7 +17,7 @@ for fault in $pause cut,bytes=3900000,times=1,over=3600000/$pause; do
     : >data/shut
     "$shufflefs" cat -o $order "$origin/$fault/train-000000.tar" epochs/0.tar >pipe &
     exec 3<pipe
-    timeout 240 head -c 4500000 <&3 >got || fail "$fault: nothing came of a part that is not whole"
+    timeout $patience head -c 4500000 <&3 >got || fail "$fault: nothing came of a part that is not whole"
     [ "$(wc -c <got)" -eq 4500000 ] || fail "$fault: $(wc -c <got) bytes"
     rm data/shut
     cat <&3 >>got

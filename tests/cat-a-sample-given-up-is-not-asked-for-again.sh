@@ -19,6 +19,6 @@ EOF
 for seed in 15 20 27 31; do
     order=seed=$seed,lanes=2,buffer=32M
     "$shufflefs" cat -o $order ds epochs/0.tar >want.tar
-    timeout 240 "$shufflefs" cat -o $order,budget=10752K ds epochs/0.tar >got.tar || fail "seed $seed"
+    timeout $patience "$shufflefs" cat -o $order,budget=10752K ds epochs/0.tar >got.tar || fail "seed $seed"
     same want.tar got.tar
 done

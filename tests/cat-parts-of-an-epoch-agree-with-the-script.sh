@@ -85,7 +85,7 @@ done <list
 # More samples than a quarter of the budget has room for: an error that says so, not a wait
 # without an end; and with more budget they are found.
 make_dense 40 12000
-if timeout 120 "$shufflefs" cat -o budget=24M,buffer=1M,index-cache=no dense epochs/0@240000.tar >got.tar 2>said; then
+if timeout $patience "$shufflefs" cat -o budget=24M,buffer=1M,index-cache=no dense epochs/0@240000.tar >got.tar 2>said; then
     fail "it fits"
 elif [ $? = 124 ]; then
     fail "it never ends"
@@ -98,7 +98,7 @@ grep -q "do not fit a quarter of the budget" said || fail "$(cat said)"
 # That has left indexes: they make it quick, but take as much memory as tables.
 "$shufflefs" cat -o budget=64M,buffer=1M dense epochs/0@240000.tar | wc -c | grep -qx $((240000 * 512 + 1024)) ||
     fail "with indexes"
-if timeout 120 "$shufflefs" cat -o budget=24M,buffer=1M dense epochs/0@240000.tar >got.tar 2>said; then
+if timeout $patience "$shufflefs" cat -o budget=24M,buffer=1M dense epochs/0@240000.tar >got.tar 2>said; then
     fail "it fits, with indexes"
 fi
 grep -q "do not fit a quarter of the budget" said || fail "$(cat said)"

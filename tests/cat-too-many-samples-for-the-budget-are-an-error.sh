@@ -7,7 +7,7 @@
 make_dense 80 12000
 opts=lanes=12,buffer=1M,segment=64K
 status=0
-timeout 240 "$shufflefs" cat -o $opts,budget=24M dense epochs/0@950000.tar >got.tar 2>said || status=$?
+timeout $patience "$shufflefs" cat -o $opts,budget=24M dense epochs/0@950000.tar >got.tar 2>said || status=$?
 [ $status = 1 ] || fail "status $status: $(cat said)"
 grep -q "budget=24M is too small: tables of 960000 samples take .*raise budget=" said || fail "$(cat said)"
 [ ! -s got.tar ] || fail "bytes"

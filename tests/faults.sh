@@ -24,9 +24,9 @@ good_shards() {
 # cat_of [-o OPTIONS] SOURCE... PATH: shufflefs cat to got.tar, which ends at all.
 cat_of() {
     status=0
-    timeout 240 "$shufflefs" cat $quick "$@" >got.tar 2>said || status=$?
+    timeout $patience "$shufflefs" cat $quick "$@" >got.tar 2>said || status=$?
     sed 's/^/| /' said >&2
-    [ $status != 124 ] || fail "still at it after four minutes: $*"
+    [ $status != 124 ] || fail "still at it after $patience s: $*"
     [ $status -lt 124 ] || fail "died, status $status: $*"
 }
 

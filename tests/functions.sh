@@ -18,6 +18,8 @@ name=$(basename "$0")
 test_seed=${TEST_SEED:-$(date +%s)}
 work=$(mktemp -d "${TMPDIR:-/tmp}/shufflefs-$name.XXXXXX")
 cleanups=""
+# After so many seconds, what should end does not, however busy the machine is.
+patience=400
 
 # A user's own settings must not change what is tested.
 unset XDG_CACHE_HOME http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy no_proxy NO_PROXY

@@ -32,7 +32,7 @@ stalling_shards --shards 3
 LD_PRELOAD=$work/preload.so mount_ds -o stall-timeout=10m,read-timeout=2s,lanes=4,buffer=64K "$stalling" mnt
 cleanup "end_daemon $(daemon_pid mnt)"
 status=0
-timeout 100 dd if=mnt/epochs/0.tar of=got bs=1M count=1 iflag=direct,fullblock 2>said || status=$?
+timeout $patience dd if=mnt/epochs/0.tar of=got bs=1M count=1 iflag=direct,fullblock 2>said || status=$?
 [ $status != 124 ] || fail "still waiting after 100 s"
 grep -q "Input/output error" said || fail "status $status: $(cat said)"
 uptime_ms=$(stat_of mnt uptime_ms)

@@ -26,7 +26,7 @@ stop "$disk"
 # Reads, and a look-up that needs bytes of a shard.
 for read in "cat mnt/epochs/0.tar" "head -c 9000 mnt/shards/train-000001.tar" \
     "dd if=mnt/epochs/1.tar bs=1M count=1 iflag=direct" "ls mnt/samples/train-000002.tar"; do
-    timeout 120 $read >got 2>said && fail "no error: $read"
+    timeout $patience $read >got 2>said && fail "no error: $read"
     grep -q "Input/output error" said || fail "$read: $(cat said)"
 done
 errors_have mnt "after 3 s (read-timeout) waiting for bytes from $work/mnt-disk/shards/"
@@ -34,7 +34,7 @@ errors_have mnt "after 3 s (read-timeout) waiting for the headers from $work/mnt
 cat mnt/.shufflefs/stats.json >/dev/null
 
 # Unmounting, and SIGTERM under a reader.
-timeout 240 "$shufflefs" umount mnt || fail "umount: $?"
+timeout $patience "$shufflefs" umount mnt || fail "umount: $?"
 wait_until 60 is_gone "$daemon"
 cat mnt2/epochs/0.tar >/dev/null 2>&1 &
 reader=$!

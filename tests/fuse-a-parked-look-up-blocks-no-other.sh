@@ -12,7 +12,7 @@ mount_ds -o stall-timeout=100s,read-timeout=300s \
 stat -c %s mnt/shards/train-000001.tar &
 parked=$!
 sleep 0.5
-timeout -s KILL 240 stat -c %s mnt/shards/train-000000.tar || fail "the other look-up waits too"
+timeout -s KILL $patience stat -c %s mnt/shards/train-000000.tar || fail "the other look-up waits too"
 kill -0 $parked || fail "the server was not silent"
 kill -9 $parked
 wait_until 20 sh -c "! kill -0 $parked"

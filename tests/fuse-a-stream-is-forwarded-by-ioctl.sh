@@ -8,7 +8,7 @@
 requires_fuse
 
 ioctl() {
-    timeout 120 "$python" "$top/tests/forward-ioctl.py" "$@" >said 2>&1 || fail "$1: $(cat said)"
+    timeout $patience "$python" "$top/tests/forward-ioctl.py" "$@" >said 2>&1 || fail "$1: $(cat said)"
 }
 
 # child COMMANDS: from now on, this is the sidecar: the stream is 3, reports go to 4.
@@ -59,7 +59,7 @@ sleep 1000 & echo $! >grandchild
 echo "{\"state\":\"streaming\"}" >&4
 trap - TERM
 wait'
-timeout 120 "$python" "$top/tests/forward-ioctl.py" ended mnt/epochs/0.tar >said 2>&1 &
+timeout $patience "$python" "$top/tests/forward-ioctl.py" ended mnt/epochs/0.tar >said 2>&1 &
 waiter=$!
 gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"; }
 wait_until 60 test -e started
@@ -101,7 +101,7 @@ chmod 755 "$work"
 mount_ds -o allow_other shards mnt
 cp "$top/tests/forward-ioctl.py" .
 as_nobody() {
-    setpriv --reuid=65534 --regid=65534 --clear-groups timeout 240 "$@"
+    setpriv --reuid=65534 --regid=65534 --clear-groups timeout $patience "$@"
 }
 as_nobody "$python" -c '' 2>/dev/null || python=/usr/bin/python3
 as_nobody "$python" forward-ioctl.py forbidden mnt/epochs/0.tar >said 2>&1 ||

@@ -35,7 +35,7 @@ for where in dense cache; do
         "$python" "$top/tests/check-reads.py" mnt/epochs/0.tar want.tar --how direct --reads 50 ||
             fail "wrong bytes after $change"
         # Another epoch is dealt from what is known of the samples.
-        timeout 240 head -c 1000000 "mnt/epochs/1.tar" >/dev/null || fail "no next epoch after $change"
+        timeout $patience head -c 1000000 "mnt/epochs/1.tar" >/dev/null || fail "no next epoch after $change"
         head -c 100000 mnt/epochs/0.order >got.order || fail "no order after $change"
         kill -0 "$pid" || fail "the daemon has died"
     done
@@ -63,7 +63,7 @@ while True:
 EOF
 meddler=$!
 for i in 1 2 3 4 5 6; do
-    timeout 240 "$shufflefs" cat -o $order,index-cache=no dense epochs/0.tar >got.tar 2>said ||
+    timeout $patience "$shufflefs" cat -o $order,index-cache=no dense epochs/0.tar >got.tar 2>said ||
         fail "status $?: $(cat said)"
     same want.tar got.tar
 done

@@ -35,7 +35,7 @@ refused() {
     words=$1
     shift
     status=0
-    timeout 240 "$shufflefs" mount -o $opts "$@" mnt 2>said || status=$?
+    timeout $patience "$shufflefs" mount -o $opts "$@" mnt 2>said || status=$?
     [ $status = 1 ] || fail "status $status of: $*"
     [ "$(wc -l <said)" = 1 ] && grep -q "$words" said || fail "no '$words' in: $(cat said)"
     ! grep -q " $work/mnt " /proc/self/mounts || fail "something is mounted"

@@ -15,14 +15,14 @@ for i in range(1, 10000):
 start_origin shards
 mount_ds $patient "$origin/stall,only=*[1-8].tar/{00000..09999}.tar" mnt
 
-timeout 240 ls mnt/shards >names || fail "ls shards/: status $?"
+timeout $patience ls mnt/shards >names || fail "ls shards/: status $?"
 [ "$(wc -l <names)" = 10000 ] || fail "$(wc -l <names) shards"
 seq -f %05.0f.tar 0 9999 | cmp - names || fail "other names"
-timeout 240 ls mnt/samples | cmp - names || fail "samples/"
-timeout 240 find mnt -maxdepth 2 -type f -path 'mnt/shards/*' | wc -l | grep -qx 10000 ||
+timeout $patience ls mnt/samples | cmp - names || fail "samples/"
+timeout $patience find mnt -maxdepth 2 -type f -path 'mnt/shards/*' | wc -l | grep -qx 10000 ||
     fail "find needs the kinds of files only"
 [ "$(stat_of mnt shards_sized)" -lt 10000 ] || fail "there were no sizes to wait for"
-[ "$(timeout 240 stat -c %s mnt/shards/09999.tar)" = "$(stat -c %s shards/09999.tar)" ] ||
+[ "$(timeout $patience stat -c %s mnt/shards/09999.tar)" = "$(stat -c %s shards/09999.tar)" ] ||
     fail "a size that is known"
 
 # Whoever needs a size waits for it; also for a stream.

@@ -62,7 +62,7 @@ link_is() {
 # is_named NAME SECONDS: after so many with a reader, this limits the stream; or soon after
 # that, if the machine is busy.
 is_named() {
-    timeout 240 "$python" - "$@" <<'EOF'
+    timeout $patience "$python" - "$@" <<'EOF'
 import json, sys, time
 
 name, seconds = sys.argv[1], int(sys.argv[2])

@@ -8,7 +8,7 @@
 # ends WHAT WORDS: top ends with an error that says so, in one line.
 ends() {
     status=0
-    timeout 240 "$shufflefs" top odd >shown 2>said || status=$?
+    timeout $patience "$shufflefs" top odd >shown 2>said || status=$?
     [ $status = 1 ] || fail "exit status $status of $1: $(cat said)"
     grep -q "$2" said || fail "$1: $(cat said)"
     [ "$(wc -l <said)" = 1 ] && [ ! -s shown ] || fail "$1: $(cat said shown)"
@@ -33,10 +33,10 @@ import json
 print(json.dumps({"version": "1", "shards": 1, "streams": [
     {"epoch": e, "bytes": 100, "cursors": [{"offset": 1, "verdict": "so"}]} for e in range(100000)]}))
 EOP
-timeout 240 "$shufflefs" top -b -n 2 -d 0.1 odd >shown
+timeout $patience "$shufflefs" top -b -n 2 -d 0.1 odd >shown
 [ "$(grep -c "and 99000 more" shown)" = 2 ] || fail "$(tail -n 3 shown)"
 # On a terminal of 24 lines, as many as fit.
-timeout 240 "$python" - "$shufflefs" >shown <<'EOP'
+timeout $patience "$python" - "$shufflefs" >shown <<'EOP'
 import fcntl, os, pty, struct, sys, termios
 pid, terminal = pty.fork()
 if pid == 0:
@@ -59,14 +59,14 @@ pid=$(daemon_pid mnt)
 kill -STOP "$pid"
 cleanup "kill -KILL $pid 2>/dev/null"
 status=0
-timeout 240 "$shufflefs" top mnt >shown 2>said || status=$?
+timeout $patience "$shufflefs" top mnt >shown 2>said || status=$?
 [ $status = 1 ] || fail "exit status $status: $(cat said)"
 grep -q "mnt: the mount has not responded for 10 s" said || fail "$(cat said)"
 status=0
-timeout 240 "$shufflefs" umount mnt 2>said || status=$?
+timeout $patience "$shufflefs" umount mnt 2>said || status=$?
 if [ $status != 0 ]; then # (its own look at the mount keeps that busy, most often)
     [ $status = 1 ] || fail "exit status $status of umount: $(cat said)"
     grep -q "mnt does not respond; unmount it with umount --lazy" said || fail "$(cat said)"
-    timeout 240 "$shufflefs" umount --lazy mnt || fail "umount --lazy"
+    timeout $patience "$shufflefs" umount --lazy mnt || fail "umount --lazy"
 fi
 ! grep -q " $work/mnt " /proc/self/mounts || fail "still mounted"

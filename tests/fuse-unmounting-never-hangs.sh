@@ -31,7 +31,7 @@ mount_and_read() {
 
 # ends COMMAND...: it ends the mount, its daemon and the readers
 ends() {
-    timeout 240 "$@" || fail "status $? of: $*"
+    timeout $patience "$@" || fail "status $? of: $*"
     wait_until 60 is_free
     wait_until 60 is_gone "$daemon"
     for p in $readers; do
@@ -43,7 +43,7 @@ ends() {
 
 # In use, umount says so and changes nothing.
 mount_and_read
-! timeout 240 "$shufflefs" umount mnt 2>said || fail "umount of a mount that is in use"
+! timeout $patience "$shufflefs" umount mnt 2>said || fail "umount of a mount that is in use"
 grep -q "is in use" said && [ "$(wc -l <said)" = 1 ] || fail "said: $(cat said)"
 is_parked dd $readers || fail "a reader was ended by an umount that was refused"
 ends kill -TERM "$daemon"
@@ -53,13 +53,13 @@ ends kill -INT "$daemon"
 
 # Lazily: out of the tree at once; the daemon goes with the last who uses it.
 mount_and_read
-timeout 240 "$shufflefs" umount --lazy mnt
+timeout $patience "$shufflefs" umount --lazy mnt
 is_free || fail "umount --lazy leaves it there"
 kill -KILL $readers
 ends true
 
 mount_and_read
-timeout 240 umount -l mnt
+timeout $patience umount -l mnt
 is_free || fail "umount -l leaves it there"
 kill $readers
 ends true

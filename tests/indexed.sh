@@ -28,14 +28,14 @@ n_indexes() {
 gives() {
     wanted=$1
     shift
-    timeout 240 "$shufflefs" cat $opts "$@" >got.tar 2>said || fail "status $? of: $*: $(cat said)"
+    timeout $patience "$shufflefs" cat $opts "$@" >got.tar 2>said || fail "status $? of: $*: $(cat said)"
     same "$wanted" got.tar
 }
 
 # indexes ARG...: `shufflefs index` of these; what it says is in `said`, $status its status.
 indexes() {
     status=0
-    timeout 240 "$shufflefs" index $opts "$@" >said 2>&1 </dev/null || status=$?
+    timeout $patience "$shufflefs" index $opts "$@" >said 2>&1 </dev/null || status=$?
     [ $status -lt 124 ] || fail "status $status of: $*: $(cat said)"
 }
 

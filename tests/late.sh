@@ -13,9 +13,9 @@ ends_late() {
     (
         begun=$(date +%s)
         status=0
-        timeout 120 "$@" >got.$n_late 2>said.$n_late || status=$?
+        timeout $patience "$@" >got.$n_late 2>said.$n_late || status=$?
         took=$(($(date +%s) - begun))
-        [ $status != 124 ] || echo "still at it after two minutes: $*"
+        [ $status != 124 ] || echo "still at it after $patience s: $*"
         [ $status = 1 ] || echo "status $status of: $*: $(cat said.$n_late)"
         [ $took -ge 2 ] || echo "gave up after $took s: $*: $(cat said.$n_late)"
         grep -q " 3 s (read-timeout)" said.$n_late ||

@@ -45,7 +45,7 @@ send() {
     "$drain" "$work/ring" >got 2>drain-said &
     drainer=$!
     sent=0
-    timeout 240 "$sidecar" send "$@" "local:$work/ring" --batch 16 2>said || sent=$?
+    timeout $patience "$sidecar" send "$@" "local:$work/ring" --batch 16 2>said || sent=$?
     [ $sent != 0 ] || wait $drainer || fail "the trainer: $(cat drain-said)"
 }
 
@@ -87,7 +87,7 @@ feed() {
     mkfifo pipe
     "$drain" "$work/ring" >got 2>drain-said &
     drainer=$!
-    timeout 240 "$sidecar" send pipe --fields "$fields" --batch 2 "local:$work/ring" 2>said &
+    timeout $patience "$sidecar" send pipe --fields "$fields" --batch 2 "local:$work/ring" 2>said &
     sender=$!
     exec 8>pipe
     head -c 40000 "$1" >&8
@@ -146,7 +146,7 @@ mount_ds shards mnt
 daemon=$(daemon_pid mnt)
 "$drain" "$work/ring" >got 2>drain-said &
 drainer=$!
-timeout 240 "$shufflefs" forward --fields="$fields" --batch=16 --seed=3 mnt/epochs/0.tar "local:$work/ring" >said 2>&1 ||
+timeout $patience "$shufflefs" forward --fields="$fields" --batch=16 --seed=3 mnt/epochs/0.tar "local:$work/ring" >said 2>&1 ||
     fail "forward: $(cat said)"
 wait $drainer || fail "the trainer: $(cat drain-said)"
 same want got
