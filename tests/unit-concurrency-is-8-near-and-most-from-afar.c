@@ -328,10 +328,14 @@ static void tells_the_path_from_the_server(void)
 	CHECK(is_slow(&(struct measures){0.3, 1, 55, 50, 60}));
 	CHECK(is_slow(&(struct measures){0.3, 20, 75, 70, 80}));
 	CHECK(is_slow(&(struct measures){150, 150, 150, 150, 150}));
+	/* The kernel has not measured bodies since the queue grew. */
+	CHECK(is_slow(&(struct measures){0.5, 0.7, 152, 33.7, 152}));
 	/* A server that is late always, or mostly; and short bodies. */
 	CHECK(!is_slow(&(struct measures){0.3, 20, 20, 20, 20}));
 	CHECK(!is_slow(&(struct measures){0.3, 1, 15, 1, 15}));
 	CHECK(!is_slow(&(struct measures){20, 220, 60, 220, 220}));
+	/* One that is late mostly, and acknowledges requests before it responds. */
+	CHECK(!is_slow(&(struct measures){0.3, 1, 41, 1, 150}));
 	CHECK(!is_slow(&(struct measures){0.3, 1, 55, 0, 60})); /* as with TLS */
 }
 

@@ -39,6 +39,7 @@ static enum fault fault;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static int n_over;
+static uint64_t known_wait_ns;
 
 /* ---- the server: one thread ---- */
 
@@ -214,6 +215,7 @@ static void end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 {
 	struct get *g = (struct get *)get;
 
+	CHECK(err < 0 || known_wait_ns > 0); /* who waits for it may ask how far it was */
 	g->err = err;
 	g->n_ends++;
 	pthread_mutex_lock(&lock);
@@ -224,6 +226,7 @@ static void end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 
 static void path_changed(void *ctx, const struct sfs_netpath *path)
 {
+	known_wait_ns = path->wait_ns;
 }
 
 static void add(int i)
@@ -286,6 +289,7 @@ static void run(enum fault f)
 
 	fault = f;
 	n_over = n_conns = n_most_behind = n_faults = 0;
+	known_wait_ns = 0;
 	is_closed = false;
 	memset(conns, 0, sizeof conns);
 	pthread_create(&server, NULL, serve, NULL);

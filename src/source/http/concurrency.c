@@ -87,7 +87,10 @@ void sfs_concurrency_crossed(struct sfs_concurrency *p, uint64_t ns)
 }
 
 /* Both measures of the kernel count the server's time in, more or less: the round trip,
- * if the acknowledgement comes with the response; bodies, if they are short.  What the
+ * if the acknowledgement comes with the response; bodies, if they are short.  So the
+ * smaller one counts.  But bodies may also say much too little, if the kernel has not
+ * measured them since the queue grew; and the server's kernel acknowledges by itself
+ * after DELAYED_ACK_NS, so what a round trip takes beyond that is the path's.  What the
  * server always takes is known.  Where libcurl keeps the connections, only new ones are
  * measured, and that says nothing of the time since. */
 bool sfs_concurrency_is_path_slow(const struct sfs_concurrency *p, uint64_t now_ns)
@@ -96,6 +99,8 @@ bool sfs_concurrency_is_path_slow(const struct sfs_concurrency *p, uint64_t now_
 	uint64_t path_ns = p->trip_ns < p->crossing_ns ? p->trip_ns : p->crossing_ns;
 	uint64_t server_ns = wait_ns > trip_ns ? wait_ns - trip_ns : 0;
 
+	if (p->trip_ns > path_ns + DELAYED_ACK_NS)
+		path_ns = p->trip_ns - DELAYED_ACK_NS;
 	return now_ns < p->tripped_ns + FRESH_NS &&
 	       path_ns > server_ns + p->read_wait_ns / 2;
 }

@@ -175,6 +175,21 @@ static void judge_server(struct sfs_fetch *f, struct sfs_get *get, int err,
 	}
 }
 
+/* Tell the owner what has changed. */
+static void report_path(struct sfs_fetch *f)
+{
+	struct sfs_netpath p = sfs_origins_path(&f->origins, sfs_clock_ns());
+
+	if (p.n_parallel == 0 ||
+	    (p.n_parallel == f->reported.n_parallel && p.rtt_ns == f->reported.rtt_ns &&
+	     p.wait_ns == f->reported.wait_ns &&
+	     p.bytes_per_s == f->reported.bytes_per_s &&
+	     p.is_slow == f->reported.is_slow))
+		return;
+	f->reported = p;
+	f->options.path_changed(f->options.ctx, &p);
+}
+
 /* The GET is over. */
 static void finish(void *ctx, struct sfs_get *get, int err,
 		   enum sfs_fetch_outcome outcome, const char *why)
@@ -187,6 +202,7 @@ static void finish(void *ctx, struct sfs_get *get, int err,
 	if (get->is_active && get->may_follow && err > 0)
 		sfs_origin_cut(get);
 	take_off(f, get);
+	report_path(f); /* whoever waits for the end may ask next how far the server is */
 	get->end(get, err, outcome, why);
 }
 
@@ -284,21 +300,6 @@ static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
 			make_ready(f, get);
 	}
 	return next;
-}
-
-/* Tell the owner what has changed. */
-static void report_path(struct sfs_fetch *f)
-{
-	struct sfs_netpath p = sfs_origins_path(&f->origins, sfs_clock_ns());
-
-	if (p.n_parallel == 0 ||
-	    (p.n_parallel == f->reported.n_parallel && p.rtt_ns == f->reported.rtt_ns &&
-	     p.wait_ns == f->reported.wait_ns &&
-	     p.bytes_per_s == f->reported.bytes_per_s &&
-	     p.is_slow == f->reported.is_slow))
-		return;
-	f->reported = p;
-	f->options.path_changed(f->options.ctx, &p);
 }
 
 /* One that begins may add others, whose turn is next. */
