@@ -150,7 +150,9 @@ unit_tests = \
 	tests/unit-s3-url-encodes-keys-strictly \
 	tests/unit-sample-says-when-a-stream-was-cut \
 	tests/unit-samples-are-found-by-number-and-by-byte \
+	tests/unit-samples-held-finds-what-was-not-released \
 	tests/unit-samples-may-borrow-their-entries \
+	tests/unit-samples-wire-refuses-what-no-trainer-says \
 	tests/unit-scan-all-lets-each-waiter-have-its-own-deadline \
 	tests/unit-scan-finds-the-same-samples-however-bytes-come \
 	tests/unit-sequential-reads-may-have-small-gaps \
@@ -398,6 +400,8 @@ sidecar_tests = \
 	tests/sidecar-nothing-is-lost-when-anything-is-killed.sh \
 	tests/sidecar-nothing-is-lost-when-packets-are.sh \
 	tests/sidecar-python-takes-batches-without-a-copy.sh \
+	tests/sidecar-samples-are-given-once-as-they-are.sh \
+	tests/sidecar-samples-of-a-dead-trainer-are-accounted-for.sh \
 	tests/sidecar-send-gives-every-sample-once.sh \
 	tests/sidecar-tcp-feeds-a-ring.sh \
 	tests/sidecar-tcp-takes-ipv4-and-ipv6.sh \
@@ -446,6 +450,7 @@ test_helpers = \
 	tests/fuzz/fuzz-pax.c \
 	tests/fuzz/fuzz-records.c \
 	tests/fuzz/fuzz-s3.c \
+	tests/fuzz/fuzz-samples-wire.c \
 	tests/fuzz/fuzz-scan.c \
 	tests/fuzz/fuzz-sidecar-wire.c \
 	tests/fuzz/fuzz-tar-differential.c \
@@ -492,6 +497,7 @@ test_helpers = \
 	tests/run-test \
 	tests/s3.py \
 	tests/s3.sh \
+	tests/samples-trainer.py \
 	tests/scripted-fetch.h \
 	tests/scripted-runtime.c \
 	tests/scripted-runtime.h \
