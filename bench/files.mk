@@ -4,7 +4,7 @@ EXTRA_PROGRAMS += bench/order
 bench_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
 bench_order_CFLAGS = $(SFS_CFLAGS)
 bench_order_LDFLAGS = $(SFS_LDFLAGS)
-bench_order_LDADD = libshufflefs.la
+bench_order_LDADD = $(core_libs)
 CLEANFILES += bench/order$(EXEEXT)
 
 EXTRA_PROGRAMS += bench/ring-reader bench/jpeg-loop

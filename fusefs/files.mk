@@ -26,7 +26,7 @@ shufflefs_SOURCES = \
 shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src -I$(srcdir)/include -DBINDIR='"$(bindir)"'
 shufflefs_CFLAGS = $(SFS_CFLAGS) $(FUSE_CFLAGS)
 shufflefs_LDFLAGS = $(SFS_LDFLAGS)
-shufflefs_LDADD = libshufflefs.la $(FUSE_LIBS)
+shufflefs_LDADD = $(core_libs) $(FUSE_LIBS)
 
 # The commit that is built, or the one that a tarball was made from (see dist-hook).
 nodist_shufflefs_SOURCES = fusefs/commit.c

@@ -7,14 +7,13 @@ lib_LTLIBRARIES = libshufflefs-ring.la
 libshufflefs_ring_la_SOURCES = rdma/ring-consumer.c rdma/ring-memory.h
 libshufflefs_ring_la_CPPFLAGS = -I$(srcdir)/include -I$(srcdir)/rdma
 libshufflefs_ring_la_CFLAGS = $(SFS_CFLAGS)
-libshufflefs_ring_la_LIBTOOLFLAGS =
 libshufflefs_ring_la_LDFLAGS = -pthread -version-info 0:0:0 -export-symbols-regex '^shufflefs_'
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = rdma/shufflefs-ring.pc
 
 # Everything but main(), so that tests can link it.
-noinst_LTLIBRARIES += libsidecar.la
-libsidecar_la_SOURCES = \
+noinst_LIBRARIES += libsidecar.a
+libsidecar_a_SOURCES = \
 	rdma/augment.c rdma/augment.h \
 	rdma/batch.c rdma/batch.h \
 	rdma/command.h \
@@ -43,17 +42,17 @@ libsidecar_la_SOURCES = \
 	rdma/transport.c rdma/transport.h \
 	rdma/window.c rdma/window.h \
 	rdma/wire.c rdma/wire.h
-libsidecar_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src -I$(srcdir)/include -I$(srcdir)/rdma
-libsidecar_la_CFLAGS = $(SFS_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS)
-libsidecar_la_LIBADD = $(JPEG_LIBS) $(PNG_LIBS) -lm
+libsidecar_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src -I$(srcdir)/include -I$(srcdir)/rdma
+libsidecar_a_CFLAGS = $(SFS_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS)
+sidecar_libs = libsidecar.a $(core_libs) $(JPEG_LIBS) $(PNG_LIBS) -lm
 
 # A plug-in is a shared object that takes what is ours from the program (-export-dynamic).  It is
-# linked without libtool, which is told to make no shared libraries.
+# linked without libtool, which would install a .la beside it.
 if SIDECAR_ZMQ
 plugindir = $(pkglibdir)
 plugin_PROGRAMS = zmq.so
 zmq_so_SOURCES = rdma/zmq-plugin.c rdma/tenbin.c
-zmq_so_CPPFLAGS = $(libsidecar_la_CPPFLAGS)
+zmq_so_CPPFLAGS = $(libsidecar_a_CPPFLAGS)
 zmq_so_CFLAGS = $(SFS_CFLAGS) $(ZMQ_CFLAGS) -fPIC
 zmq_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) $(SFS_LDFLAGS) -shared -Wl,-soname,zmq.so -o $@
 zmq_so_LDADD = $(ZMQ_LIBS)
@@ -63,7 +62,7 @@ endif
 bin_PROGRAMS += shufflefs-sidecar
 shufflefs_sidecar_SOURCES = rdma/command.c rdma/main.c rdma/recv.c rdma/send.c
 nodist_shufflefs_sidecar_SOURCES = fusefs/commit.c
-shufflefs_sidecar_CPPFLAGS = $(libsidecar_la_CPPFLAGS)
+shufflefs_sidecar_CPPFLAGS = $(libsidecar_a_CPPFLAGS)
 shufflefs_sidecar_CFLAGS = $(SFS_CFLAGS)
 shufflefs_sidecar_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
-shufflefs_sidecar_LDADD = libsidecar.la libshufflefs.la $(JPEG_LIBS) $(PNG_LIBS) -lm
+shufflefs_sidecar_LDADD = $(sidecar_libs)

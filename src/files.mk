@@ -1,7 +1,7 @@
 # The core library: everything but FUSE, room by room (src/layers.txt).  Headers beside sources.
-noinst_LTLIBRARIES += libshufflefs.la
+noinst_LIBRARIES += libshufflefs.a
 
-libshufflefs_la_SOURCES = \
+libshufflefs_a_SOURCES = \
 	src/base/alloc.c src/base/alloc.h \
 	src/base/cause.c src/base/cause.h \
 	src/base/cgroup.c src/base/cgroup.h \
@@ -168,6 +168,7 @@ libshufflefs_la_SOURCES = \
 	src/cli/plan-report.c src/cli/plan-report.h \
 	src/cli/reader.c src/cli/reader.h \
 	src/cli/top-report.c src/cli/top-report.h
-libshufflefs_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
-libshufflefs_la_CFLAGS = $(SFS_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(INIH_CFLAGS)
-libshufflefs_la_LIBADD = $(CURL_LIBS) $(ARCHIVE_LIBS) $(INIH_LIBS)
+libshufflefs_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
+libshufflefs_a_CFLAGS = $(SFS_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(INIH_CFLAGS)
+# What a program that has it links.
+core_libs = libshufflefs.a $(CURL_LIBS) $(ARCHIVE_LIBS) $(INIH_LIBS)

@@ -16,11 +16,11 @@ AM_CFLAGS = $(SFS_CFLAGS) -Wno-write-strings
 AM_LDFLAGS = $(SFS_LDFLAGS)
 tests_cppflags = -I$(srcdir)/src -I$(srcdir)/include -I$(srcdir)/rdma -I$(srcdir)/tests
 AM_CPPFLAGS += $(tests_cppflags)
-LDADD = tests/libtests.la libsidecar.la libshufflefs.la
+LDADD = tests/libtests.a $(sidecar_libs)
 
 # What unit tests share and is more than a header.
-check_LTLIBRARIES = tests/libtests.la
-tests_libtests_la_SOURCES = \
+check_LIBRARIES = tests/libtests.a
+tests_libtests_a_SOURCES = \
 	tests/naive-epoch.c tests/naive-epoch.h \
 	tests/scripted-runtime.c tests/scripted-runtime.h \
 	tests/scripted-source.c tests/scripted-source.h \
@@ -465,7 +465,6 @@ endif
 check_PROGRAMS += $(unit_tests) $(test_programs)
 test-programs: $(test_programs)
 tests_unit_decode_makes_rows_by_the_spec_CFLAGS = $(AM_CFLAGS) $(PNG_CFLAGS)
-tests_unit_decode_makes_rows_by_the_spec_LDADD = $(LDADD) $(PNG_LIBS) -lm
 TESTS += $(unit_tests) $(cat_tests) $(fuse_tests) $(sidecar_tests) $(repo_tests)
 EXTRA_DIST += $(cat_tests) $(fuse_tests) $(sidecar_tests) $(repo_tests) $(test_helpers)
 
