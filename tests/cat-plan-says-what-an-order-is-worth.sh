@@ -19,15 +19,27 @@ for shard in range(25):
             tar.addfile(info, io.BytesIO(bytes(info.size)))
 EOF
 cat >measure.py <<'EOF'
-import collections, subprocess, sys
+import argparse, collections, functools, glob, os, sys
 
-order, n_epochs, batch, ranks, *settings = sys.argv[1:]
+scripts, n_epochs, batch, ranks, *settings = sys.argv[1:]
+sys.path.insert(0, scripts)
+import order, order_tar
+
 batch, ranks = int(batch), int(ranks)
+seed, lanes, buffer, segment, equal = settings
+s = argparse.Namespace(seed=int(seed), lanes=int(lanes), buffer=order.size_of(buffer), equal=equal,
+                       segment=segment if segment in ("shard", "sample") else order.size_of(segment))
+shards = [order_tar.shard_of(os.path.basename(path).encode(), open(path, "rb").read(), False)
+          for path in sorted(glob.glob("data/*.tar"))]
+
+@functools.lru_cache
+def epoch_order(n):
+    s.epoch = n
+    return order.epoch_order(shards, s)
 
 def rows(name):
-    out = subprocess.run([sys.executable, order, "list", "data", name, *settings],
-                         check=True, capture_output=True, text=True).stdout
-    return [tuple(line.split("\t")[3:]) for line in out.splitlines()]
+    n, part, _ = order.parse_name(name)
+    return [(sample.shard, sample.key) for sample in order.part_order(shards, s, part, epoch_order(n))]
 
 def batches(samples):
     return [samples[i:i + batch] for i in range(0, len(samples) - batch + 1, batch)]
@@ -90,8 +102,8 @@ said() {
 while read -r epochs seed lanes buffer segment equal batch ranks more; do
     settings=seed=$seed,lanes=$lanes,buffer=$buffer
     "$shufflefs" plan -o $settings,segment=$segment,equal=$equal --batch=$batch --ranks $ranks --exact data >plan
-    "$python" measure.py "$top/scripts/order.py" $epochs $batch $ranks --seed $seed --lanes $lanes \
-        --buffer $buffer --segment $segment --equal $equal >want
+    "$python" measure.py "$top/scripts" $epochs $batch $ranks \
+        $seed $lanes $buffer $segment $equal >want
     said plan >got
     [ $epochs = 10 ] || sed -i 's/^\(lift .*\) [0-9.]*$/\1/' got
     [ "$(wc -l <got)" = 7 ] || fail "$(cat plan)"
