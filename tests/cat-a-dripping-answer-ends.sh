@@ -14,14 +14,14 @@ for wire in ours libcurl; do
     [ $wire = ours ] || : >"$HOME/.netrc" # then libcurl makes all requests
     for how in body head lines interim; do
         fault=drip,ms=100,$how
-        arrives $soon $often "$origin/$fault,over=512,times=1,$wire/$three"
+        arrives $soon $often "$origin/$fault,over=1000,times=1,$wire/$three"
         arrives $soon $often "$origin/$fault,under=513,times=1,$wire/$three"
         refused $soon "$origin/$fault,under=513,$wire/$three"
         said "train-000000.tar: "
     done
-    breaks $brief $soon "$origin/drip,ms=100,over=512,only=*1.tar,$wire/$three"
+    breaks $brief $soon "$origin/drip,ms=100,over=1000,only=*1.tar,$wire/$three"
     said "lost: train-000001.tar @ [0-9]*: .*bytes in 400 ms, less than low-speed-limit"
-    breaks $brief $soon "$origin/drip,ms=100,lines,over=512,only=*1.tar,$wire/$three"
+    breaks $brief $soon "$origin/drip,ms=100,lines,over=1000,only=*1.tar,$wire/$three"
     said "lost: train-000001.tar @ [0-9]*: .*headers not complete after 400 ms"
 done
 

@@ -19,14 +19,14 @@ list=$(cd shards && echo *.tar | tr ' ' ,)
 stalls() {
     status=0
     timeout 200 "$shufflefs" cat -o lanes=2,stall-timeout=250s,read-timeout=250s \
-        "$origin/$1,only=$late,over=1024,times=1/{$list}" epochs/0.tar >got.tar 2>said || status=$?
+        "$origin/$1,only=$late,over=1000,times=1/{$list}" epochs/0.tar >got.tar 2>said || status=$?
     [ $status = 0 ] || fail "status $status with $1: $(cat said)"
     same want.tar got.tar
     "$python" - "origin-log.$n_origins" "/$1,only" "/$late" <<'EOF' || fail "not asked for once more"
 import json, sys
 asked = [r for r in map(json.loads, open(sys.argv[1]))
          if r["path"].startswith(sys.argv[2]) and r["path"].endswith(sys.argv[3])
-         and r["headers"]["range"] != "bytes=0-511"]
+         and len(r["headers"]["range"]) > len("bytes=0-511")]
 sys.exit(len(asked) < 2)
 EOF
 }

@@ -30,5 +30,5 @@ mv away shards/train-000001.tar
 cat_of -o on-error=skip "$origin/403,only=*1.tar/$three" epochs/0.tar
 [ $status = 1 ] || fail "exit status $status, though it is forbidden"
 said "lost: train-000001.tar: .*HTTP 403"
-breaks -o on-error=skip "$origin/404,over=512,only=*1.tar/$three"
+breaks -o on-error=skip "$origin/404,over=1000,only=*1.tar/$three"
 said "lost: train-000001.tar @ 0: .*HTTP 404"

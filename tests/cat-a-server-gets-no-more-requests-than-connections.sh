@@ -6,7 +6,7 @@
 
 # n_parts N: how many requests for parts there were with connections=N.
 n_parts() {
-    grep "round=$1/" "origin-log.$n_origins" | grep -vc '"bytes=0-511"'
+    grep "round=$1/" "origin-log.$n_origins" | grep -vc '"bytes=0-5.."'
 }
 has_parts() {
     [ "$(n_parts "$1")" -ge "$1" ]
@@ -20,7 +20,7 @@ options=lanes=32,buffer=1M,low-speed-limit=0
 for n in 1 4 8; do
     touch data/held
     "$shufflefs" cat -o $options,connections=$n \
-        "$origin/held,over=512,while=held,round=$n/train-{000000..000031}.tar" epochs/0.tar >got &
+        "$origin/held,over=1000,while=held,round=$n/train-{000000..000031}.tar" epochs/0.tar >got &
     reader=$!
     wait_until 30 has_parts $n
     sleep 0.5 # one more would come

@@ -8,6 +8,6 @@
 good_shards
 start_origin shards
 for fault in cut rst stall; do
-    breaks $brief "$origin/$fault,at=300000,over=512/$three"
+    breaks $brief "$origin/$fault,at=300000,over=1000/$three"
     [ "$(wc -c <got.tar)" -ge 200000 ] || fail "$fault: only $(wc -c <got.tar) bytes"
 done

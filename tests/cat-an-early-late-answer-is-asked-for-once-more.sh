@@ -14,7 +14,7 @@ passes() {
 }
 
 for fault in stall drip,ms=500 drip,ms=500,lines; do
-    passes "$fault,over=512"
+    passes "$fault,over=1000"
     passes "$fault,under=513"
     passes "$fault,under=513,only=*0.tar"
 done

@@ -66,6 +66,6 @@ tail -n +$((n_seen + 1)) origin-log.1 >new-log
 refused -o header="X-Secret: hunter2" "http://ann:hunter2@$host/403/$three?signature=hunter2"
 said "127.0.0.1.*/403/train-000000.tar.*HTTP 403"
 not_said hunter2
-breaks "http://ann:hunter2@$host/403,over=512,only=*1.tar/$three?signature=hunter2"
+breaks "http://ann:hunter2@$host/403,over=1000,only=*1.tar/$three?signature=hunter2"
 said "lost: train-000001.tar @ 0: .*HTTP 403"
 not_said hunter2

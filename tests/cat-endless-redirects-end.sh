@@ -12,7 +12,7 @@ start_origin shards
 leads() {
     refused "$origin/redirect,to=$1/$three"
     said "train-000000.tar: .*$2"
-    breaks $brief "$origin/redirect,to=$1,over=512,only=*1.tar/$three"
+    breaks $brief "$origin/redirect,to=$1,over=1000,only=*1.tar/$three"
     said "read error at byte [0-9]*: train-000001.tar @ 0: .*$2"
 }
 

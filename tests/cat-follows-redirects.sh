@@ -20,4 +20,4 @@ done
 asked '"origin": "other".*"if-match"'
 
 # In the middle, too.
-arrives "$origin/redirect,to=other,over=512/$three"
+arrives "$origin/redirect,to=other,over=1000/$three"

@@ -9,5 +9,5 @@ good_shards
 start_origin shards
 refused -o connect-timeout=300ms,stall-timeout=300ms "$origin/stall/$three"
 said "no byte in 300 ms"
-breaks $brief -o connect-timeout=300ms,stall-timeout=300ms "$origin/stall,over=512,only=*1.tar/$three"
+breaks $brief -o connect-timeout=300ms,stall-timeout=300ms "$origin/stall,over=1000,only=*1.tar/$three"
 said "read error at byte [0-9]*: train-000001.tar @ 0: .*no byte in 300 ms"

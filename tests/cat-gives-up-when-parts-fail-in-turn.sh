@@ -7,5 +7,5 @@
 
 good_shards
 start_origin shards
-breaks $brief "$origin/503,over=512,only=*2.tar/$three"
+breaks $brief "$origin/503,over=1000,only=*2.tar/$three"
 said "lost: train-000002.tar @ [0-9]*: .*HTTP 503"

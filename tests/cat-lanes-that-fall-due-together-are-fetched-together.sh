@@ -9,7 +9,7 @@ order=lanes=64,buffer=1M,budget=200M,connections=4
 make_alike 64 --samples 150 --bytes 20000
 start_origin data
 "$shufflefs" cat -o $order data epochs/0.tar >want
-"$shufflefs" cat -o $order,retries=1000 "$origin/late,ms=100,over=512/train-{000000..000063}.tar" \
+"$shufflefs" cat -o $order,retries=1000 "$origin/late,ms=100,over=1000/train-{000000..000063}.tar" \
     epochs/0.tar >got
 same want got
 asked_side_by_side 200

@@ -17,7 +17,7 @@ for code in 401 403 404 410; do
     not_said hunter2
 
     # When it is read.
-    breaks "$origin/$code,over=512,only=*1.tar/$three?signature=hunter2"
+    breaks "$origin/$code,over=1000,only=*1.tar/$three?signature=hunter2"
     said "read error at byte [0-9]*: train-000001.tar @ 0: $origin/.*train-000001.tar.*: HTTP $code"
     [ "$(wc -l <said)" = 1 ] || fail "not said once"
     not_said retry

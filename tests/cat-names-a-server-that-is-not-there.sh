@@ -19,5 +19,5 @@ for url in http://name.invalid http://127.0.0.1:$refusing; do
 done
 
 # And behind a redirect, when the epoch has begun.
-breaks $brief "$origin/redirect,to=dead,port=$refusing,over=512,only=*1.tar/$three"
+breaks $brief "$origin/redirect,to=dead,port=$refusing,over=1000,only=*1.tar/$three"
 said "lost: train-000001.tar @ 0: http://127.0.0.1:$refusing/train-000001.tar: .*onnect"

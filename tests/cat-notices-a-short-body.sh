@@ -7,7 +7,7 @@
 
 good_shards
 start_origin shards
-arrives "$origin/short,by=1000,over=512,times=1/$three"
+arrives "$origin/short,by=1000,over=1000,times=1/$three"
 said "retry: train-00000..tar @ [0-9]*: Content-Length [0-9]* does not match Content-Range"
-breaks "$origin/short,by=1000,over=512,only=*1.tar/$three"
+breaks "$origin/short,by=1000,over=1000,only=*1.tar/$three"
 said "lost: train-000001.tar @ 0: .*does not match Content-Range"

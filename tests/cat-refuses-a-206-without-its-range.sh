@@ -9,8 +9,8 @@ start_origin shards
 for fault in norange multipart; do
     refused "$origin/$fault/$three"
     said "206 without a usable Content-Range"
-    arrives "$origin/$fault,over=512,times=1/$three"
+    arrives "$origin/$fault,over=1000,times=1/$three"
     said "retry: train-00000..tar @ [0-9]*: HTTP 206 without a usable Content-Range"
-    breaks "$origin/$fault,over=512,only=*1.tar/$three"
+    breaks "$origin/$fault,over=1000,only=*1.tar/$three"
     said "lost: train-000001.tar @ 0: .*HTTP 206 without a usable Content-Range"
 done

@@ -8,6 +8,6 @@ good_shards
 start_origin shards
 refused "$origin/gzip/$three"
 said "Content-Encoding 'gzip', which was not asked for"
-breaks "$origin/gzip,over=512,only=*1.tar/$three"
+breaks "$origin/gzip,over=1000,only=*1.tar/$three"
 said "lost: train-000001.tar @ 0: .*Content-Encoding 'gzip'"
 not_asked '"accept-encoding": ".*gzip'

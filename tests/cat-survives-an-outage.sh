@@ -63,7 +63,7 @@ reported 1 "outage: $origin: responds again after [0-9]* s"
 
 # The same if it only answers with errors, or breaks all connections.
 for fault in 503 rst; do
-    begin "$origin/$fault,while=ill,over=512/train-{000000..000011}.tar"
+    begin "$origin/$fault,while=ill,over=1000/train-{000000..000011}.tar"
     touch data/ill
     read_on
     wait_until 60 grep -q "outage: $origin: .*, retrying; [0-9]* requests\{0,1\} wait" said

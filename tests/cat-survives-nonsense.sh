@@ -8,15 +8,15 @@
 good_shards
 start_origin shards
 for fault in garbage cut,head rst,head; do
-    arrives "$origin/$fault,over=512,times=1/$three"
+    arrives "$origin/$fault,over=1000,times=1/$three"
     # What is no head at all is asked for again by libcurl, without a word.
     [ $fault = garbage ] || said "retry: train-00000[0-2].tar @ [0-9]*: "
     # Where there is a .netrc, libcurl asks at once.
     : >"$HOME/.netrc"
-    arrives "$origin/$fault,libcurl,over=512,times=1/$three"
+    arrives "$origin/$fault,libcurl,over=1000,times=1/$three"
     rm "$HOME/.netrc"
     said "retry: train-00000[0-2].tar @ [0-9]*: "
-    breaks $brief "$origin/$fault,over=512,only=*1.tar/$three"
+    breaks $brief "$origin/$fault,over=1000,only=*1.tar/$three"
     said "lost: train-000001.tar @ 0: "
 done
 refused "$origin/garbage/$three"
@@ -25,5 +25,5 @@ said "train-000000.tar: "
 arrives "$origin/hugeheader,bytes=20000/$three"
 [ ! -s said ] || fail "something was said"
 refused "$origin/hugeheader,bytes=10000000/$three"
-breaks "$origin/hugeheader,bytes=10000000,over=512,only=*1.tar/$three"
+breaks "$origin/hugeheader,bytes=10000000,over=1000,only=*1.tar/$three"
 said "lost: train-000001.tar @ 0: "

@@ -9,7 +9,7 @@ good_shards --samples 10
 start_origin shards
 for tag in blind noetag; do
     arrives "$origin/$tag/chunked,trailer/$three"
-    arrives "$origin/$tag/chunked,trailer,over=512/$three"
+    arrives "$origin/$tag/chunked,trailer,over=1000/$three"
     arrives "$origin/$tag/chunked,trailer,under=600/$three"
     [ ! -s said ] || fail "something was said"
 done

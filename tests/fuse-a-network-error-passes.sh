@@ -30,7 +30,7 @@ start_origin shards
 mkdir members
 tar xf shards/train-000002.tar -C members
 mount_ds $quick $brief -o retries=0 \
-    "$origin/503,while=broken,over=512/rst,while=gone,over=512/404,while=missing,over=512/$three" mnt
+    "$origin/503,while=broken,over=1000/rst,while=gone,over=1000/404,while=missing,over=1000/$three" mnt
 touch shards/broken
 each fails
 ! ls mnt/samples/train-000002.tar >/dev/null 2>err || fail "members without bytes"

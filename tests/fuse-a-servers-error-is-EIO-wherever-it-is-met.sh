@@ -9,7 +9,7 @@ make_shards shards --shards 2 --bytes 20000 --samples 20
 start_origin shards
 
 for fault in rst cut garbage 500 stall; do
-    mount_ds -o retries=0,stall-timeout=1s,read-timeout=2s,index-cache=no "$origin/$fault,over=512/train-{000000..000001}.tar" mnt
+    mount_ds -o retries=0,stall-timeout=1s,read-timeout=2s,index-cache=no "$origin/$fault,over=1000/train-{000000..000001}.tar" mnt
     "$python" - <<'EOF' || fail "with $fault"
 import errno, os, sys
 

@@ -73,7 +73,7 @@ wait_until 20 gone "$(cat grandchild)"
 start_origin shards
 child 'cat <&3 >cut.tar
 echo "{\"state\":\"done\"}" >&4'
-mount_ds $quick $brief -o retries=0 "$origin/404,only=*1.tar,while=missing,over=512/$three" mnt
+mount_ds $quick $brief -o retries=0 "$origin/404,only=*1.tar,while=missing,over=1000/$three" mnt
 "$shufflefs" forward --fields=jpg mnt/epochs/0.tar local:x
 same want.tar cut.tar
 touch shards/missing

@@ -29,7 +29,7 @@ small_shards
 at=$(byte_of 000062.cls)
 flip "$at"
 keep_before 000062.jpg
-source="$origin/503,over=512,at=0,only=*2.tar,times=1/$three"
+source="$origin/503,over=1000,at=0,only=*2.tar,times=1/$three"
 
 mount_ds $quick "$source" mnt
 ! cat mnt/epochs/0.tar >got.tar 2>err || fail "no error"

@@ -10,7 +10,7 @@ requires_fuse
 make_shards data --shards 400 --samples 2 --bytes 60000
 start_origin data
 mount_ds -o lanes=64,next-epoch=no \
-    "$origin/trickle,bytes=4000,ms=10,over=1024,only=*%5B1357%5D.tar/train-{000000..000399}.tar" mnt
+    "$origin/trickle,bytes=4000,ms=10,over=1000,only=*%5B1357%5D.tar/train-{000000..000399}.tar" mnt
 cat mnt/epochs/0.tar >got
 "$shufflefs" cat -o lanes=64 data epochs/0.tar | cmp - got || fail "other bytes"
 

@@ -49,7 +49,7 @@ done
 for code in 403 404; do
     errno="No such file or directory"
     [ $code -gt 403 ] || errno="Permission denied"
-    mount_ds $quick "$origin/$code,over=512,only=*1.tar/$three" mnt
+    mount_ds $quick "$origin/$code,over=1000,only=*1.tar/$three" mnt
     says "Input/output error" cat mnt/epochs/0.tar
     says "$errno" cat mnt/shards/train-000001.tar
     says "Permission denied\|Input/output error" ls mnt/samples/train-000001.tar/

@@ -8,8 +8,8 @@ requires_fuse
 
 good_shards
 start_origin shards
-faults=norange,while=busy,over=512/cut,while=cut,bytes=9000,over=512/rst,while=gone,over=512
-faults=$faults/stall,while=mute,over=512
+faults=norange,while=busy,over=1000/cut,while=cut,bytes=9000,over=1000/rst,while=gone,over=1000
+faults=$faults/stall,while=mute,over=1000
 mount_ds $quick -o retries=0,stall-timeout=2s,connect-timeout=1s,read-timeout=2s "$origin/$faults/$three" mnt
 "$python" - <<'EOF' || fail "a read or a size is wrong"
 import errno, mmap, os, random, sys

@@ -13,7 +13,8 @@ name of the file; several faults may follow each other:
 When (all must hold; each fault counts for itself, and for each URL; words that mean
 nothing make it another URL):
   only=PATTERN  for files with such names          over=N   for ranges longer than N
-  under=N       for ranges shorter than N
+  under=N       for ranges shorter than N                   (over=1000: no asks for a size,
+                which are for 512 bytes, or for a few more behind others on one connection)
   at=N          for ranges with byte N in them     while=F  while FOLDER has a file F
   after=N       not for the first N of those requests       times=N  for N of them
 
