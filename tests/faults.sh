@@ -63,6 +63,36 @@ refused() {
     [ "$(wc -l <said)" = 1 ] || fail "not one line: $(cat said)"
 }
 
+# mount_refused [-o OPTIONS] SOURCE...: at mnt; an error in one line, and nothing is mounted.
+mount_refused() {
+    status=0
+    timeout 60 "$shufflefs" mount "$@" mnt 2>said || status=$?
+    [ $status = 1 ] || fail "exit status $status of: mount $*"
+    [ "$(wc -l <said)" = 1 ] || fail "not one line: $(cat said)"
+    ! grep -qs " $work/mnt " /proc/self/mounts || fail "mounted all the same"
+}
+
+# begin [-o OPTIONS] SOURCE...: read the epoch, of which the reader takes only the beginning for now.
+begin() {
+    rm -f fifo got.tar said status
+    mkfifo fifo
+    {
+        "$shufflefs" cat $opts "$@" epochs/0.tar >fifo 2>said &&
+            echo 0 >status || echo $? >status
+    } &
+    exec 3<fifo
+    head -c 100000 <&3 >got.tar
+}
+
+# finish STATUS: read the rest, after which the command ends with this exit status.
+finish() {
+    cat <&3 >>got.tar
+    exec 3<&-
+    wait_until 60 test -s status
+    sed 's/^/| /' said >&2
+    [ "$(cat status)" = "$1" ] || fail "exit status $(cat status), not $1"
+}
+
 # said REGEX, not_said REGEX: on standard error.  A command that ends with an error says its
 # cause, without the name that the event has in the log.
 said() {

@@ -205,12 +205,16 @@ def wrong_start(r, q, obj, a):
     return a
 
 
-def wrong_total(r, q, obj, a):
-    """Another one each time: else two that agree would be a version of their own.  It may be
-    believed for a while, so it is in the log."""
-    poison(a)
+def log_wrong_total(q):
+    """It may be believed for a while, and the order depends on sizes."""
     with origin.lock:
         origin.log_lines.append("wrong total: %s\n" % q.path)
+
+
+def wrong_total(r, q, obj, a):
+    """Another one each time: else two that agree would be a version of their own."""
+    poison(a)
+    log_wrong_total(q)
     a.set_range(a.first, a.first + len(a.body) - 1, a.total + 512 * r.randrange(1, 1 << 20))
     return a
 
@@ -243,10 +247,12 @@ def everything(r, q, obj, a):
 
 
 def nothing(r, q, obj, a):
+    log_wrong_total(q)
     return Answer(200, b"", **(origin.validators(obj) if r.random() < .1 else {}))
 
 
 def few(r, q, obj, a):
+    log_wrong_total(q)
     a.headers.pop("ETag", None)
     a.headers.pop("Last-Modified", None)
     return origin.few(q, obj, a, {"bytes": 10})
@@ -257,6 +263,11 @@ def too_long(r, q, obj, a):
     poisoned = Answer(206, bytes(1000))
     poisoned.set_range(5, 1004, 2000)
     return raw(a, head_of(a) + a.body + head_of(poisoned) + poisoned.body)
+
+
+def unsatisfied_by_nothing(r, q, obj, a):
+    log_wrong_total(q)
+    return Answer(416, b"no\n", Content_Range="bytes */0")
 
 
 def lies_about_keeping(r, q, obj, a):
@@ -338,7 +349,7 @@ ILLNESSES = {
     # Statuses.
     "500": status(500), "503": status(503, Retry_After="0"), "429": status(429, b""),
     "404": status(404), "403": status(403), "304": status(304, b""), "412": mismatch,
-    "416": status(416), "416 of nothing": status(416, Content_Range="bytes */0"),
+    "416": status(416), "416 of nothing": unsatisfied_by_nothing,
     # Ranges, sizes, versions.
     "wrong start": wrong_start, "wrong total": wrong_total, "no range": no_range,
     "other units": other_units, "multipart": multipart, "less": less, "everything": everything,
