@@ -13,7 +13,7 @@ chmod 600 netrc
 
 arrives -o netrc-file=netrc "$origin/$auth/$three"
 refused -o netrc-file=missing "$origin/$auth/$three"
-said "^shufflefs: option 'netrc-file': missing: No such file or directory$"
+said "^shufflefs: option 'netrc-file': $work/missing: No such file or directory$"
 refused -o "netrc-file=$work/netrc/x" "$origin/$auth/$three"
 said "^shufflefs: option 'netrc-file': $work/netrc/x: Not a directory$"
 if [ "$(id -u)" != 0 ]; then

@@ -3,6 +3,7 @@
 # A server whose certificate nobody vouches for is refused in a line that says so; with
 # cacert, capath or the environment it is trusted; a certificate for another host is not.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/faults.sh"
 requires_fuse
 requires openssl
 unset CURL_CA_BUNDLE SSL_CERT_FILE SSL_CERT_DIR
@@ -31,14 +32,11 @@ start_https() {
     https="https://127.0.0.1:$(cat "port.$1")/train-{000000..000002}.tar"
 }
 
-refused() {
+refuses() {
     words=$1
     shift
-    status=0
-    timeout $patience "$shufflefs" mount -o $opts "$@" mnt 2>said || status=$?
-    [ $status = 1 ] || fail "status $status of: $*"
-    [ "$(wc -l <said)" = 1 ] && grep -q "$words" said || fail "no '$words' in: $(cat said)"
-    ! grep -q " $work/mnt " /proc/self/mounts || fail "something is mounted"
+    mount_refused -o $opts "$@"
+    said "$words"
 }
 
 serves() {
@@ -49,8 +47,8 @@ serves() {
 
 mkdir mnt folder
 start_https right
-refused "certificate" "$https"
-refused "certificate" -o cacert=other.pem "$https"
+refuses "certificate" "$https"
+refuses "certificate" -o cacert=other.pem "$https"
 serves -o cacert=ca.pem "$https"
 cp ca.pem "folder/$(openssl x509 -hash -noout -in ca.pem).0"
 serves -o capath=folder "$https"
@@ -60,14 +58,15 @@ unset CURL_CA_BUNDLE
 export SSL_CERT_FILE="$work/ca.pem"
 serves "$https"
 unset SSL_CERT_FILE
-refused "nowhere.pem" -o cacert=nowhere.pem "$https"
+refuses "nowhere.pem" -o cacert=nowhere.pem "$https"
 
 start_https other
-refused "certificate" -o cacert=ca.pem "$https"
+refuses "certificate" -o cacert=ca.pem "$https"
 
-# A server that wants to see a certificate of ours.
+# A server that wants to see a certificate of ours, for each request.  (The mount is in the root
+# folder by then: files were named from here.)
 cp right.pem asking.pem
 cp right.key asking.key
 start_https asking ask
-refused "127.0.0.1" -o cacert=ca.pem "$https"
+refuses "127.0.0.1" -o cacert=ca.pem "$https"
 serves -o cacert=ca.pem,cert=client.pem,key=client.key "$https"

@@ -5,7 +5,8 @@
   https.py FOLDER CERTIFICATE KEY [AUTHORITY]
 
 Prints its port and serves the files of FOLDER until it is killed.  With AUTHORITY,
-clients must show a certificate that this one has signed.  Standard library only.
+clients must show a certificate that this one has signed, for each request: the
+connection is closed after it.  Standard library only.
 """
 import http.server
 import os
@@ -33,6 +34,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Range", "bytes %d-%d/%d" % (first, last, len(data)))
         self.send_header("Content-Length", str(len(body)))
         self.send_header("ETag", '"%x"' % len(data))
+        if len(sys.argv) > 4:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
 

@@ -266,11 +266,15 @@ static void owners(void)
 
 static void strings(void)
 {
+	sfs_autofree char *cwd = getcwd(NULL, 0), *path = sfs_asprintf("%s/d.pem", cwd);
+
 	begin();
+	set("fsname", "a b");
+	CHECK_STR(o.fsname, "a b");
 	set("cacert", "/a b/c.pem");
 	CHECK_STR(o.cacert, "/a b/c.pem");
 	set("cacert", "d.pem");
-	CHECK_STR(o.cacert, "d.pem");
+	CHECK_STR(o.cacert, path);
 	set("cacert", "");
 	CHECK(!o.cacert);
 }

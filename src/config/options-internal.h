@@ -23,6 +23,7 @@ enum kind {
 	ID,
 	OCTAL,
 	STRING,
+	PATH, /* of a file or folder: absolute, as a mount's folder will be another */
 	IDENTITY,
 	LIST
 };

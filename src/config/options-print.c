@@ -68,6 +68,7 @@ static void print_value(const struct sfs_options *o, const struct sfs_option_row
 	case OCTAL: sfs_strbuf_printf(text, "%03llo", (unsigned long long)v); break;
 	case ID: sfs_strbuf_printf(text, "%lld", (long long)v); break;
 	case IDENTITY:
+	case PATH:
 	case STRING:
 		if (*sfs_option_string(o, row))
 			print_string(row, *sfs_option_string(o, row), text);

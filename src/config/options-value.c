@@ -170,12 +170,12 @@ static int set_octal(const struct sfs_option_row *row, const char *value, uint64
 	return 0;
 }
 
-/* "@" and the absolute path.  Links stay, as they may lead to another file later. */
-static char *absolute_spec(const char *path)
+/* Links stay, as they may lead to another file later. */
+static char *absolute_path(const char *path)
 {
 	sfs_autofree char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
 
-	return cwd ? sfs_asprintf("@%s/%s", cwd, path) : sfs_asprintf("@%s", path);
+	return cwd ? sfs_asprintf("%s/%s", cwd, path) : sfs_strdup(path);
 }
 
 /* A pipe of the shell or a descriptor can be read only once. */
@@ -188,7 +188,7 @@ static bool can_be_read_again(const char *path, const struct sfs_header_file *fi
 static int add_header_file(const struct sfs_option_row *row, const char *path,
 			   struct sfs_options *o, struct sfs_error *err)
 {
-	sfs_autofree char *name = absolute_spec(path);
+	sfs_autofree char *name = absolute_path(path);
 	struct sfs_header_file file;
 	struct sfs_strbuf spec = {0};
 	struct sfs_error why;
@@ -198,7 +198,7 @@ static int add_header_file(const struct sfs_option_row *row, const char *path,
 	if (ret < 0)
 		return sfs_error_set(err, ret, "option '%s': %s: %s", row->name, path,
 				     why.text);
-	sfs_strbuf_puts(&spec, name);
+	sfs_strbuf_printf(&spec, "@%s", name);
 	for (i = 0; i < file.n; i++) {
 		sfs_strbuf_printf(&spec, "\n%s", file.lines[i]);
 		sfs_strings_add(&o->headers, file.lines[i]);
@@ -301,6 +301,10 @@ int sfs_option_set_value(struct sfs_options *o, const struct sfs_option_row *row
 	case STRING:
 		free(*sfs_option_string(o, row));
 		*sfs_option_string(o, row) = *value ? sfs_strdup(value) : NULL;
+		return 0;
+	case PATH:
+		free(*sfs_option_string(o, row));
+		*sfs_option_string(o, row) = *value ? absolute_path(value) : NULL;
 		return 0;
 	case LIST: return *value ? set_header(row, value, o, err) : 0;
 	}

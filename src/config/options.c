@@ -185,8 +185,8 @@ void sfs_options_done(struct sfs_options *o)
 	size_t i;
 
 	for (i = 0; i < N_OPTIONS; i++) {
-		if (sfs_option_rows[i].kind == STRING ||
-		    sfs_option_rows[i].kind == IDENTITY)
+		if (sfs_option_rows[i].kind >= STRING &&
+		    sfs_option_rows[i].kind <= IDENTITY)
 			free(steal(sfs_option_string(o, &sfs_option_rows[i])));
 		else if (sfs_option_rows[i].kind == LIST)
 			sfs_strings_done(sfs_option_list(o, &sfs_option_rows[i]));
