@@ -49,10 +49,11 @@ static void parts_are_slabs_that_the_budget_has_room_for(void)
 			near = sfs_sizing_part(&disk, limit, lanes);
 			CHECK_EQ(near % SFS_SLAB_BYTES, 0);
 			CHECK(near == SFS_BUDGET_LANE_FLOOR || 2 * near <= part);
+			CHECK(near == SFS_BUDGET_LANE_FLOOR || near * lanes <= 192 * MIB);
 		}
 	}
 	CHECK_EQ(sfs_sizing_part(&unknown, 4096 * MIB, 384), 2 * MIB);
-	CHECK_EQ(sfs_sizing_part(&loopback, 4096 * MIB, 384), MIB);
+	CHECK_EQ(sfs_sizing_part(&loopback, 4096 * MIB, 384), MIB / 2);
 	CHECK_EQ(sfs_sizing_part(&unknown, 4096 * MIB, 20), 4 * MIB);
 }
 

@@ -4,43 +4,39 @@
 #include "memory/budget.h"
 #include "memory/slab.h"
 
-#define PART_MAX ((uint64_t)4 << 20)
-#define PARTS_MAX                                                             \
-	((uint64_t)768 << 20) /* one part of each lane, of all lanes together \
-			       */
+#define PART_MAX	((uint64_t)4 << 20)
+#define PARTS_FAR	((uint64_t)768 << 20) /* one part of each lane, together */
+#define PARTS_NEAR	((uint64_t)192 << 20) /* half of each is held, on average */
 #define IN_FLIGHT_LEAST ((uint64_t)32 << 20)
 #define CHUNK_MOST	((uint64_t)64 << 20)
 #define FIRST_NEAR	(4 * SFS_SLAB_BYTES)
 #define FIRST_FAR	(3 * SFS_SLAB_BYTES)
 #define FIRST_LANES	4
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static uint64_t in_slabs(uint64_t n)
 {
 	return n / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
 }
 
-/* A third of what one lane may have, and no more than is of use to many lanes. */
-static uint64_t part_max(uint64_t limit, uint64_t n_open_lanes)
-{
-	uint64_t n = limit / 3 < PARTS_MAX ? limit / 3 : PARTS_MAX;
-
-	n /= n_open_lanes ? n_open_lanes : 1;
-	return n < PART_MAX ? n : PART_MAX;
-}
-
-/* Over a near path, half of that: there a request costs little.  Over a far path, no more
- * than a connection brings in a second: if connections lose packets, a large part would
- * take many seconds, and all other lanes would wait for its lane. */
+/* A third of what one lane may have, and no more than is of use to many lanes; near,
+ * where a request costs little, a sixth.  Far, no more than a connection brings in a
+ * second, too: if connections lose packets, a large part would take many seconds, and all
+ * other lanes would wait for its lane. */
 uint64_t sfs_sizing_part(const struct sfs_netpath *p, uint64_t limit,
 			 uint64_t n_open_lanes)
 {
-	uint64_t most = part_max(limit, n_open_lanes), n = most;
+	bool is_far = sfs_netpath_is_far(p);
+	uint64_t n = least(limit / (is_far ? 3 : 6), is_far ? PARTS_FAR : PARTS_NEAR);
 
-	if (!sfs_netpath_is_far(p))
-		n = most / 2;
-	else if (p->bytes_per_s)
-		n = p->bytes_per_s / (uint64_t)p->n_parallel;
-	n = n < most ? n : most;
+	n = least(n / (n_open_lanes ? n_open_lanes : 1),
+		  is_far ? PART_MAX : PART_MAX / 2);
+	if (is_far && p->bytes_per_s)
+		n = least(n, p->bytes_per_s / (uint64_t)p->n_parallel);
 	return in_slabs(n > SFS_BUDGET_LANE_FLOOR ? n : SFS_BUDGET_LANE_FLOOR);
 }
 
