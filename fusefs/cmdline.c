@@ -246,26 +246,14 @@ static int read_files(const char *only, const char *name, struct sfs_options *o,
 /* A word that can only be a section's name, and is none. */
 static int check_name(const char *name, struct sfs_error *err)
 {
-	if (strpbrk(name, "/{:.") || access(name, F_OK) == 0)
+	if (strpbrk(name, "/{:.@*?[") || strcmp(name, "-") == 0 ||
+	    access(name, F_OK) == 0)
 		return 0;
 	return sfs_error_set(
 		err, -ENOENT,
 		"'%s' is neither a file nor a section in an ini file (" SYSCONFDIR
 		"/shufflefs.conf, ~/.config/shufflefs.conf)",
 		name);
-}
-
-/* A pattern of the shell's that the shell has not seen, for it was quoted, as braces are.
- */
-static int check_pattern(const char *source, struct sfs_error *err)
-{
-	if (!strpbrk(source, "*?") || sfs_uri_has_scheme(source) || strchr(source, '{') ||
-	    access(source, F_OK) == 0)
-		return 0;
-	return sfs_error_set(err, -ENOENT,
-			     "'%s': no such file; only the shell expands '*' and '?': "
-			     "remove the quotes, or name the folder",
-			     source);
 }
 
 int sfs_cmdline_resolve(const struct sfs_cmdline *c, int n_sources, struct sfs_options *o,
@@ -289,8 +277,6 @@ int sfs_cmdline_resolve(const struct sfs_cmdline *c, int n_sources, struct sfs_o
 		ret = sfs_error_set(err, -EINVAL, "section [%s] has no 'source ='", name);
 	if (ret == 0 && name && !has_section)
 		ret = check_name(name, err);
-	for (i = 0; ret == 0 && !has_section && i < n_sources; i++)
-		ret = check_pattern(c->arguments.s[i], err);
 	for (i = 0; ret == 0 && has_section && i < sources.n; i++)
 		sfs_strings_add(specs, sources.s[i]);
 	for (i = 0; ret == 0 && !has_section && i < n_sources; i++)

@@ -274,6 +274,7 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 		sfs_daemon_failed(m->daemon_fd, err.text);
 		return 1;
 	}
+	sfs_engine_warn_of_folders(m->engine);
 	m->tree = sfs_tree_new(m->engine);
 	sfs_ops_init(&m->ops, m->tree);
 	ret = open_session(m, &err);

@@ -7,6 +7,7 @@
 #include "mountpoint.h"
 
 #include "base/alloc.h"
+#include "base/localfile.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -52,7 +53,8 @@ static void become_daemon(const struct sfs_temp_mount *t, const char *program,
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(1);
-	dup2(null, 0);
+	if (!sfs_localfile_stdin_is_kept()) /* it may hold the list of shards */
+		dup2(null, 0);
 	dup2(t->log_fd, 1);
 	dup2(t->log_fd, 2);
 	sigprocmask(SIG_SETMASK, &t->old_mask, NULL);

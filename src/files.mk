@@ -47,6 +47,8 @@ libshufflefs_a_SOURCES = \
 	src/tar/scan.c src/tar/scan.h \
 	 \
 	src/source/file.c \
+	src/source/folder.c src/source/folder.h \
+	src/source/key-pattern.c src/source/key-pattern.h \
 	src/source/netpath.c src/source/netpath.h \
 	src/source/retry.c src/source/retry.h \
 	src/source/source.c src/source/source.h \
@@ -107,6 +109,7 @@ libshufflefs_a_SOURCES = \
 	src/catalog/members.c src/catalog/members.h \
 	src/catalog/probe.c src/catalog/probe.h \
 	src/catalog/shard.c src/catalog/shard.h \
+	src/catalog/shard-list.c src/catalog/shard-list.h \
 	src/catalog/sizes.c src/catalog/sizes.h \
 	 \
 	src/io/gather.c src/io/gather.h \

@@ -54,6 +54,7 @@ unit_tests = \
 	tests/unit-fetch-reads-responses-that-come-behind-each-other \
 	tests/unit-file-lets-no-request-lie-while-a-thread-sleeps \
 	tests/unit-file-notices-another-version \
+	tests/unit-folder-finds-what-a-shell-would \
 	tests/unit-gather-ends-once-however-its-pieces-end \
 	tests/unit-grid-permutes-any-number \
 	tests/unit-header-fetch-asks-only-for-what-is-wanted \
@@ -82,6 +83,7 @@ unit_tests = \
 	tests/unit-json-takes-what-the-rfc-takes \
 	tests/unit-json-writer-places-commas \
 	tests/unit-key-follows-webdataset \
+	tests/unit-key-pattern-means-what-a-shell-would \
 	tests/unit-keyhash-extends-backwards \
 	tests/unit-latency-detects-late-responses \
 	tests/unit-ledger-keeps-the-newest-lines \
@@ -138,6 +140,7 @@ unit_tests = \
 	tests/unit-scan-finds-the-same-samples-however-bytes-come \
 	tests/unit-sequential-reads-may-have-small-gaps \
 	tests/unit-shaper-delivers-at-the-arrival-rate \
+	tests/unit-shard-list-takes-a-shard-from-each-line \
 	tests/unit-shard-reader-retries-what-failed-ahead \
 	tests/unit-shard-tables-grow-once-and-are-dropped \
 	tests/unit-single-samples-cause-no-storm-of-failures \
@@ -282,6 +285,7 @@ fuse_tests = \
 	tests/fuse-a-killed-reader-is-gone-at-once.sh \
 	tests/fuse-a-killed-training-job-resumes-at-its-sample.sh \
 	tests/fuse-a-link-is-a-mount-point-too.sh \
+	tests/fuse-a-list-of-shards-may-come-from-a-pipe.sh \
 	tests/fuse-a-local-shard-goes-away.sh \
 	tests/fuse-a-missing-shard-counts-as-empty.sh \
 	tests/fuse-a-network-error-passes.sh \
@@ -394,6 +398,7 @@ test_helpers = \
 	tests/fuzz/fuzz-index.c \
 	tests/fuzz/fuzz-json.c \
 	tests/fuzz/fuzz-key.c \
+	tests/fuzz/fuzz-list.c \
 	tests/fuzz/fuzz-options.c \
 	tests/fuzz/fuzz-pax.c \
 	tests/fuzz/fuzz-scan.c \

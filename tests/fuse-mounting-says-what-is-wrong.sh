@@ -65,7 +65,9 @@ wrong 2 "bad.conf:5: option 'seed': 'x'" mount -o config=bad.conf bad mnt
 wrong 2 "worse.conf: near line 1" mount -o config=worse.conf data mnt
 wrong 2 "'imagenet' is neither a file nor a section in" mount imagenet mnt
 wrong 1 "'{0..x}' is neither a range" mount 'a-{0..x}.tar' mnt
-wrong 2 "'data/\*.tar': no such file; .* remove the quotes" mount 'data/*.tar' mnt
+wrong 1 "nothing matches '.*/data/\*.zip'" mount 'data/*.zip' mnt
+wrong 1 "list.txt: No such file or directory" mount @list.txt mnt
+wrong 1 "'pipe:' is refused: .* name the path or URL" mount "pipe:cat data/train-000000.tar" mnt
 wrong 1 "'{' without '}'" mount 'a-{0..3.tar' mnt
 wrong 1 "'gopher://' is not understood" mount gopher://host/a.tar mnt
 wrong 1 "has no host" mount http:///a.tar mnt
@@ -74,7 +76,7 @@ wrong 1 "of another machine" mount file://elsewhere/a.tar mnt
 wrong 1 "No such file or directory" mount ./nothing.tar mnt
 wrong 1 "no \*.tar in the folder" mount norange mnt
 wrong 1 "not a regular file" mount /dev/null mnt
-wrong 1 "two shards are named" mount data data/train-000000.tar mnt
+wrong 1 "two shards are named 'a.tar'" mount http://127.0.0.1:9/a.tar http://127.0.0.1:8/a.tar mnt
 wrong 1 "is a folder, not a shard: name the shards, as in http://127.0.0.1:9/folder/train-{000000..000099}.tar" mount http://127.0.0.1:9/folder/ mnt
 wrong 1 "mount point .*nowhere: No such file or directory; create it" mount data nowhere
 wrong 1 "mount point no/where: No such file or directory" mount data no/where
@@ -84,6 +86,7 @@ wrong 1 "mount point .*/data would hide the shards" mount data data
 wrong 1 "would hide the shards" mount data .
 ln -s . data/here
 wrong 1 "would hide the shards" mount data/here/here data
+rm data/here
 wrong 1 "Could not resolve host" mount 'http://no-such-host.invalid/a.tar' mnt
 refusing_port
 wrong 1 "onnect" mount "http://127.0.0.1:$refusing/a.tar" mnt

@@ -317,37 +317,6 @@ static void many(void)
 
 /* ---- folders ---- */
 
-static void lists(void)
-{
-	static const char *const others[] = {"b.tar",	 "a.tar",	"B.tar",
-					     "\xff.tar", ".hidden.tar", "c.tar.gz",
-					     "tar",	 ".tar",	"x.TAR",
-					     "a b.tar"};
-	static const char *const wanted[] = {"B.tar", "a b.tar", "a.tar", "b.tar",
-					     "\xff.tar"};
-	sfs_autofree char *file = path_of("b.tar"), *none = path_of("none");
-	struct sfs_error err;
-	char **names = NULL;
-	size_t n = 77, i;
-
-	CHECK_EQ(sfs_source_file_list(folder, &names, &n, &err), 0);
-	CHECK_EQ(n, 0);
-	free(names);
-	for (i = 0; i < SFS_COUNT(others); i++)
-		write_file(others[i], "", 0);
-	CHECK_EQ(sfs_source_file_list(folder, &names, &n, &err), 0);
-	CHECK_EQ(n, SFS_COUNT(wanted));
-	for (i = 0; i < n; i++) {
-		CHECK_STR(names[i], wanted[i]);
-		free(names[i]);
-	}
-	free(names);
-	CHECK_EQ(sfs_source_file_list(file, &names, &n, &err), -ENOTDIR);
-	CHECK_EQ(sfs_source_file_list(none, &names, &n, &err), -ENOTDIR);
-	for (i = 0; i < SFS_COUNT(others); i++)
-		remove_file(others[i]);
-}
-
 static void remove_folder(void)
 {
 	static const char *const names[] = {"a.tar", "c.tar", "m.tar", "new.tar"};
@@ -384,7 +353,6 @@ int main(void)
 	sfs_source_free(source);
 	sfs_source_stop(NULL);
 	sfs_source_free(NULL);
-	lists();
 	sfs_ledger_clear();
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,4 +57,99 @@ int sfs_localfile_read(const struct sfs_localfile *file, uint64_t from, void *re
 		at += (size_t)got;
 	}
 	return 0;
+}
+
+static int append(int fd, size_t n_most, struct sfs_strbuf *text)
+{
+	size_t n_before = text->n;
+	char bytes[65536];
+	ssize_t got;
+
+	for (;;) {
+		got = read(fd, bytes, sizeof bytes);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : 0;
+		if ((size_t)got > n_most - (text->n - n_before))
+			return -EFBIG;
+		sfs_strbuf_add(text, bytes, (size_t)got);
+	}
+}
+
+bool sfs_localfile_stdin_is_kept(void)
+{
+	int seals = fcntl(STDIN_FILENO, F_GET_SEALS);
+
+	return seals >= 0 && (seals & F_SEAL_WRITE);
+}
+
+/* Replace standard input by a file in memory with the n bytes. */
+static int keep_stdin(const char *bytes, size_t n)
+{
+	int fd = memfd_create("stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING), ret = 0;
+	ssize_t wrote;
+
+	if (fd < 0)
+		return -errno;
+	while (n > 0 && ret == 0) {
+		wrote = write(fd, bytes, n);
+		if (wrote < 0) {
+			ret = errno == EINTR ? 0 : -errno;
+			continue;
+		}
+		bytes += wrote;
+		n -= (size_t)wrote;
+	}
+	if (ret == 0 && (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK) < 0 ||
+			 dup2(fd, STDIN_FILENO) < 0))
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+static int append_stdin(size_t n_most, struct sfs_strbuf *text)
+{
+	bool is_kept = sfs_localfile_stdin_is_kept();
+	size_t from = text->n;
+	int ret;
+
+	if (is_kept)
+		lseek(STDIN_FILENO, 0, SEEK_SET);
+	ret = append(STDIN_FILENO, n_most, text);
+	return ret < 0 || is_kept ? ret : keep_stdin(text->s + from, text->n - from);
+}
+
+static int append_file(const char *path, size_t n_most, struct sfs_strbuf *text,
+		       bool *ret_is_pipe)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	ret = fstat(fd, &st) < 0 ? -errno : append(fd, n_most, text);
+	if (ret == 0)
+		*ret_is_pipe = !S_ISREG(st.st_mode);
+	close(fd);
+	return ret;
+}
+
+int sfs_localfile_append(const char *path, size_t n_most, struct sfs_strbuf *text,
+			 bool *ret_is_pipe, struct sfs_error *err)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	const char *shown = is_stdin ? "standard input" : path;
+	int ret;
+
+	if (is_stdin) {
+		ret = append_stdin(n_most, text);
+		*ret_is_pipe = true;
+	} else {
+		ret = append_file(path, n_most, text, ret_is_pipe);
+	}
+	if (ret == -EFBIG)
+		return sfs_error_set(err, ret, "%s: larger than %zu MiB", shown,
+				     n_most >> 20);
+	return ret < 0 ? sfs_error_set(err, ret, "%s: %s", shown, strerror(-ret)) : 0;
 }

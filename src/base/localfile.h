@@ -11,7 +11,9 @@
 #define SFS_LOCALFILE_H
 
 #include "base/error.h"
+#include "base/strbuf.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,5 +31,17 @@ void sfs_localfile_close(struct sfs_localfile *file);
 /* Read n bytes from `from` on.  -ESTALE: the file is shorter now. */
 int sfs_localfile_read(const struct sfs_localfile *file, uint64_t from, void *ret_bytes,
 		       size_t n);
+
+/* Append the whole of any file to *text: of a pipe, what comes until it ends; "-" is
+ * standard input.  *ret_is_pipe: it is no regular file, or is "-".  -EFBIG: it has more
+ * than `n_most` bytes.  Others: from the system.  *err names the file.
+ *
+ * Standard input then is a copy of what came, which can be read again by this call, also
+ * in a child that inherits it. */
+int sfs_localfile_append(const char *path, size_t n_most, struct sfs_strbuf *text,
+			 bool *ret_is_pipe, struct sfs_error *err);
+
+/* Is standard input such a copy?  May be called between fork and exec. */
+bool sfs_localfile_stdin_is_kept(void);
 
 #endif

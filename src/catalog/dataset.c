@@ -4,11 +4,25 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "catalog/braces.h"
+#include "catalog/shard-list.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_SHARDS (1 << 27)
+#define N_SHOWN	   3 /* of the entries that a folder has besides its shards */
+
+struct loader {
+	struct sfs_dataset d;
+	const struct sfs_dataset_disk *disk;
+	uint32_t source; /* the number of the one that is being added */
+
+	/* Entries of folders that were not taken. */
+	struct sfs_strbuf others;   /* about the first folder that has some */
+	size_t n_others_elsewhere;  /* in others, */
+	size_t n_folders_elsewhere; /* so many */
+};
 
 void sfs_dataset_done(struct sfs_dataset *d)
 {
@@ -46,9 +60,21 @@ static char *absolute_path(const char *cwd, const char *path)
 	return t.s ? t.s : sfs_strdup("/");
 }
 
-static int add_uri(struct sfs_dataset *d, struct sfs_uri *uri, uint32_t spec,
-		   struct sfs_error *err)
+/* Is it a local path that exists, whatever its characters would mean otherwise? */
+static bool is_there(const struct loader *l, const char *name)
 {
+	sfs_autofree char *path = NULL;
+
+	if (sfs_uri_has_scheme(name))
+		return false;
+	path = absolute_path(l->disk->cwd, name);
+	return l->disk->exists(path);
+}
+
+static int add_uri(struct loader *l, struct sfs_uri *uri, struct sfs_error *err)
+{
+	struct sfs_dataset *d = &l->d;
+
 	if (d->n == MAX_SHARDS)
 		return sfs_error_set(err, -E2BIG, "more than %d shards", MAX_SHARDS);
 	if ((d->n & (d->n - 1)) == 0) { /* a power of two: full */
@@ -56,39 +82,190 @@ static int add_uri(struct sfs_dataset *d, struct sfs_uri *uri, uint32_t spec,
 		d->spec_of =
 			sfs_reallocarray(d->spec_of, 2 * d->n + 1, sizeof *d->spec_of);
 	}
-	d->spec_of[d->n] = spec;
+	d->spec_of[d->n] = l->source;
 	d->uris[d->n++] = *uri;
 	*uri = (struct sfs_uri){0};
 	return 0;
 }
 
-static int add_local(struct sfs_dataset *d, const struct sfs_dataset_disk *disk,
-		     struct sfs_uri *uri, uint32_t spec, struct sfs_error *err)
+static int add_file(struct loader *l, const char *path, struct sfs_error *err)
 {
-	char *path = absolute_path(disk->cwd, uri->location), **names;
 	struct sfs_uri file = {0};
-	size_t n, i;
-	int ret;
+	int ret = sfs_uri_parse(path, &file, err);
 
+	return ret < 0 ? ret : add_uri(l, &file, err);
+}
+
+static void place_at(struct sfs_uri *uri, char *path)
+{
 	free(uri->location);
 	free(uri->path);
 	uri->location = path;
 	uri->path = sfs_strdup(path);
-	ret = disk->list(path, &names, &n, err);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Is it an index or the like: "x.tar.idx" or "x.idx" beside "x.tar"? */
+static bool belongs_to_shard(const struct sfs_folder *f, const char *name)
+{
+	const char *dot;
+
+	for (dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.')) {
+		sfs_autofree char *shard =
+			sfs_asprintf("%.*s.tar", (int)(dot - name), name);
+
+		if (bsearch(&shard, f->shards, f->n_shards, sizeof *f->shards, by_name))
+			return true;
+	}
+	return false;
+}
+
+/* Note what was not taken. */
+static void note_others(struct loader *l, const char *path, const struct sfs_folder *f)
+{
+	bool is_first = l->others.n == 0;
+	struct sfs_strbuf names = {0};
+	size_t n = 0, i;
+
+	for (i = 0; i < f->n_others; i++) {
+		if (belongs_to_shard(f, f->others[i]))
+			continue;
+		if (is_first && n <= N_SHOWN)
+			sfs_strbuf_printf(&names, "%s%s", n ? ", " : "",
+					  n < N_SHOWN ? f->others[i] : "...");
+		n++;
+	}
+	if (n > 0 && is_first) {
+		sfs_strbuf_printf(&l->others, "%zu %s of %s %s not taken: %s", n,
+				  n == 1 ? "entry" : "entries", path,
+				  n == 1 ? "was" : "were", names.s);
+	} else if (n > 0) {
+		l->n_others_elsewhere += n;
+		l->n_folders_elsewhere++;
+	}
+	sfs_strbuf_done(&names);
+}
+
+static int add_folder(struct loader *l, const char *path, const struct sfs_folder *f,
+		      struct sfs_error *err)
+{
+	bool has_folders = false;
+	int ret = 0;
+	size_t i;
+
+	note_others(l, path, f);
+	for (i = 0; i < f->n_others; i++)
+		has_folders |= f->others[i][strlen(f->others[i]) - 1] == '/';
+	if (f->n_shards == 0)
+		return sfs_error_set(err, -ENOENT, "no *.tar in the folder %s%s%s%s",
+				     path,
+				     has_folders ? "; those of its folders are " : "",
+				     has_folders ? path : "", has_folders ? "/**" : "");
+	for (i = 0; i < f->n_shards && ret == 0; i++) {
+		sfs_autofree char *whole = sfs_asprintf("%s/%s", path, f->shards[i]);
+
+		ret = add_file(l, whole, err);
+	}
+	return ret;
+}
+
+/* A path that may be a folder's. */
+static int add_path(struct loader *l, const char *path, struct sfs_error *err)
+{
+	struct sfs_folder folder;
+	int ret = l->disk->list(path, &folder, err);
+
 	if (ret == -ENOTDIR)
-		return add_uri(d, uri, spec, err);
+		return add_file(l, path, err);
 	if (ret < 0)
 		return ret;
-	if (n == 0)
-		ret = sfs_error_set(err, -ENOENT, "no *.tar in the folder %s", path);
-	for (i = 0; i < n && ret == 0; i++) {
-		sfs_autofree char *whole = sfs_asprintf("%s/%s", path, names[i]);
+	ret = add_folder(l, path, &folder, err);
+	sfs_folder_done(&folder);
+	return ret;
+}
 
-		ret = sfs_uri_parse(whole, &file, err);
-		if (ret == 0)
-			ret = add_uri(d, &file, spec, err);
+static int add_pattern(struct loader *l, const char *pattern, struct sfs_error *err)
+{
+	char **paths;
+	size_t n, i;
+	int ret;
+
+	ret = l->disk->match(pattern, &paths, &n, err);
+	if (ret < 0)
+		return ret;
+	for (i = 0; i < n && ret == 0; i++)
+		ret = add_path(l, paths[i], err);
+	sfs_braces_free(paths, n);
+	return ret;
+}
+
+/* ---- lists ---- */
+
+/* A line of a list: a shard, whatever its name looks like. */
+static int add_line(struct loader *l, const char *folder, const char *line,
+		    struct sfs_error *err)
+{
+	struct sfs_uri uri = {0};
+	int ret = sfs_uri_parse(line, &uri, err);
+
+	if (ret == 0 && uri.scheme == SFS_SCHEME_FILE)
+		place_at(&uri, absolute_path(folder, uri.location));
+	if (ret == 0)
+		ret = add_uri(l, &uri, err);
+	sfs_uri_done(&uri);
+	return ret;
+}
+
+static int add_lines(struct loader *l, const char *shown, const char *folder,
+		     const struct sfs_strbuf *text, struct sfs_error *err)
+{
+	struct sfs_shard_list list;
+	uint32_t n_before = l->d.n;
+	char *line;
+	int ret;
+
+	sfs_shard_list_init(&list, text->s, text->n);
+	while ((ret = sfs_shard_list_next(&list, &line, err)) > 0) {
+		ret = add_line(l, folder, line, err);
+		free(line);
+		if (ret < 0)
+			return sfs_error_wrap(err, ret, "%s:%u", shown, list.n_lines);
 	}
-	sfs_braces_free(names, n);
+	if (ret < 0)
+		return sfs_error_wrap(err, ret, "%s", shown);
+	if (l->d.n == n_before)
+		return sfs_error_set(err, -ENOENT, "%s: the list is empty", shown);
+	return 0;
+}
+
+/* "-", or the path of a list. */
+static int add_list(struct loader *l, const char *name, struct sfs_error *err)
+{
+	bool is_stdin = strcmp(name, "-") == 0, is_pipe = false;
+	sfs_autofree char *path = NULL, *folder = NULL;
+	struct sfs_strbuf text = {0};
+	int ret;
+
+	if (!is_stdin && sfs_uri_has_scheme(name)) {
+		sfs_autofree char *shown = sfs_uri_redact(name);
+
+		return sfs_error_set(err, -EINVAL,
+				     "'@%s': a list is a local file; get it first, as in "
+				     "curl -s URL | shufflefs mount - DIR",
+				     shown);
+	}
+	path = is_stdin ? sfs_strdup(name) : absolute_path(l->disk->cwd, name);
+	ret = l->disk->read(path, &text, &is_pipe, err);
+	folder = is_pipe ? sfs_strdup(l->disk->cwd)
+			 : sfs_strndup(path, (size_t)(strrchr(path, '/') - path));
+	if (ret == 0)
+		ret = add_lines(l, is_stdin ? "standard input" : path, folder, &text,
+				err);
+	sfs_strbuf_done(&text);
 	return ret;
 }
 
@@ -110,27 +287,224 @@ static int refuse_braces(const char *spec, int code, struct sfs_error *err)
 	return sfs_error_wrap(err, code, "'%s'", shown);
 }
 
-static int add_spec(struct sfs_dataset *d, const struct sfs_dataset_disk *disk,
-		    const char *spec, uint32_t number, struct sfs_error *err)
+/* One name, as the braces give it. */
+static int add_name(struct loader *l, const char *name, struct sfs_error *err)
 {
 	struct sfs_uri uri = {0};
+	int ret;
+
+	if (strcmp(name, "-") == 0)
+		return add_list(l, name, err);
+	if (*name == '@' && !is_there(l, name))
+		return add_list(l, name + 1, err);
+	ret = sfs_uri_parse(name, &uri, err);
+	if (ret == 0 && uri.scheme == SFS_SCHEME_FILE) {
+		sfs_autofree char *path = absolute_path(l->disk->cwd, uri.location);
+		bool is_pattern = !sfs_uri_has_scheme(name) && strpbrk(name, "*?[") &&
+				  !l->disk->exists(path);
+
+		ret = is_pattern ? add_pattern(l, path, err) : add_path(l, path, err);
+	} else if (ret == 0) {
+		ret = add_uri(l, &uri, err);
+	}
+	sfs_uri_done(&uri);
+	return ret;
+}
+
+/* Is this '@' the end of what sfs_uri_redact() hides?  Then a password comes before it.
+ */
+static bool is_after_user(const char *source, const char *at, size_t n_digits)
+{
+	sfs_autofree char *shown = sfs_uri_redact(source);
+	const char *hidden = strstr(shown, "***@");
+
+	return hidden && strncmp(hidden + 4, at + 1, n_digits) == 0;
+}
+
+/* "train-@001282.tar", as dlinputs writes it, as "train-{000000..001281}.tar"; NULL: it
+ * has no such number.  Without a leading zero an '@' is only a character, as in the name
+ * of a stream that begins at a sample. */
+static char *count_as_braces(const char *source)
+{
+	size_t end = sfs_uri_has_scheme(source) ? strcspn(source, "?#") : strlen(source);
+	const char *at = memrchr(source, '@', end), *rest;
+	unsigned long count;
+	int n_digits;
+
+	if (!at || at == source || at[1] != '0')
+		return NULL;
+	n_digits = (int)strspn(at + 1, "0123456789");
+	rest = at + 1 + n_digits;
+	if (n_digits > 9 || (*rest != '.' && rest != source + end) ||
+	    memchr(rest, '/', (size_t)(source + end - rest)))
+		return NULL;
+	count = strtoul(at + 1, NULL, 10);
+	if (count == 0 || is_after_user(source, at, (size_t)n_digits))
+		return NULL;
+	return sfs_asprintf("%.*s{%0*d..%0*lu}%s", (int)(at - source), source, n_digits,
+			    0, n_digits, count - 1, rest);
+}
+
+static int add_source(struct loader *l, const char *source, struct sfs_error *err)
+{
+	sfs_autofree char *counted = count_as_braces(source);
+	const char *braces = counted && !is_there(l, source) ? counted : source;
 	char **names;
 	size_t n, i;
 	int ret;
 
-	ret = sfs_braces_expand(spec, &names, &n, err);
+	ret = sfs_braces_expand(braces, &names, &n, err);
 	if (ret < 0)
-		return refuse_braces(spec, ret, err);
-	for (i = 0; i < n && ret == 0; i++) {
-		ret = sfs_uri_parse(names[i], &uri, err);
-		if (ret == 0 && uri.scheme == SFS_SCHEME_FILE)
-			ret = add_local(d, disk, &uri, number, err);
-		else if (ret == 0)
-			ret = add_uri(d, &uri, number, err);
-		sfs_uri_done(&uri);
-	}
+		return refuse_braces(source, ret, err);
+	for (i = 0; i < n && ret == 0; i++)
+		ret = add_name(l, names[i], err);
 	sfs_braces_free(names, n);
+	l->source++;
 	return ret;
+}
+
+/* The "::" after the source that begins at s; NULL: there is none.  In what comes between
+ * "://" and the next slash it is part of an IPv6 address. */
+static const char *find_separator(const char *s)
+{
+	while (*s) {
+		if (strncmp(s, "://", 3) == 0)
+			s += 3 + strcspn(s + 3, "/");
+		else if (strncmp(s, "::", 2) == 0)
+			return s;
+		else
+			s++;
+	}
+	return NULL;
+}
+
+/* How many user parts of URLs does sfs_uri_redact() hide? */
+static size_t count_users(const char *text)
+{
+	sfs_autofree char *shown = sfs_uri_redact(text);
+	const char *p = shown;
+	size_t n = 0;
+
+	for (; (p = strstr(p, "***@")) != NULL; p++)
+		n++;
+	return n;
+}
+
+/* The source at *s, which the caller frees; *s is then the next one, or NULL. */
+static char *take_source(const char **s)
+{
+	const char *end = find_separator(*s);
+	char *source = end ? sfs_strndup(*s, (size_t)(end - *s)) : sfs_strdup(*s);
+
+	*s = end ? end + 2 : NULL;
+	return source;
+}
+
+/* Nothing may be empty, and no password may be cut apart: half of one would be shown. */
+static int check_sources(const char *spec, struct sfs_error *err)
+{
+	sfs_autofree char *shown = sfs_uri_redact(spec);
+	const char *s = spec;
+	size_t n_users = 0;
+	bool has_empty = false;
+
+	while (s) {
+		sfs_autofree char *source = take_source(&s);
+
+		n_users += count_users(source);
+		has_empty |= !*source;
+	}
+	if (n_users < count_users(spec))
+		return sfs_error_set(err, -EINVAL,
+				     "'%s': '::' in the hidden part; in a password write "
+				     "%%3A%%3A",
+				     shown);
+	if (has_empty)
+		return sfs_error_set(err, -EINVAL, "'%s': nothing is named beside '::'",
+				     shown);
+	return 0;
+}
+
+static int add_spec(struct loader *l, const char *spec, struct sfs_error *err)
+{
+	const char *s = spec;
+	int ret;
+
+	if (sfs_uri_is_pipe(spec)) /* whatever else its command looks like */
+		return add_name(l, spec, err);
+	if (!find_separator(spec) || is_there(l, spec))
+		return add_source(l, spec, err);
+	ret = check_sources(spec, err);
+	while (s && ret == 0) {
+		sfs_autofree char *source = take_source(&s);
+
+		ret = add_source(l, source, err);
+	}
+	return ret;
+}
+
+/* ---- shards that are named more than once ---- */
+
+struct place {
+	const char *location;
+	uint32_t index;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	int order = strcmp(x->location, y->location);
+
+	return order ? order : x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Mark those that were named before; the first of them is *ret_first. */
+static uint32_t find_repeated(const struct sfs_dataset *d, bool *is_repeated,
+			      uint32_t *ret_first)
+{
+	sfs_autofree struct place *places = sfs_calloc(d->n, sizeof *places);
+	uint32_t i, n = 0;
+
+	for (i = 0; i < d->n; i++)
+		places[i] = (struct place){d->uris[i].location, i};
+	qsort(places, d->n, sizeof *places, by_place);
+	for (i = 1; i < d->n; i++) {
+		if (strcmp(places[i - 1].location, places[i].location) != 0)
+			continue;
+		is_repeated[places[i].index] = true;
+		if (n++ == 0 || places[i].index < *ret_first)
+			*ret_first = places[i].index;
+	}
+	return n;
+}
+
+/* Take each shard once: samples of one that is named twice would come twice. */
+static void drop_repeated(struct sfs_dataset *d)
+{
+	sfs_autofree bool *is_repeated = sfs_calloc(d->n, sizeof *is_repeated);
+	uint32_t first = 0, i, n_kept = 0, n = find_repeated(d, is_repeated, &first);
+
+	if (n == 0)
+		return;
+	sfs_autofree char *shown = sfs_uri_redact(d->uris[first].location);
+	if (n == 1)
+		sfs_error_set(&d->repeated, 0,
+			      "a shard is named more than once, and taken once: %s",
+			      shown);
+	else
+		sfs_error_set(&d->repeated, 0,
+			      "shards are named again %u times, and each is taken once; "
+			      "the first: %s",
+			      n, shown);
+	for (i = 0; i < d->n; i++) {
+		if (is_repeated[i]) {
+			sfs_uri_done(&d->uris[i]);
+			continue;
+		}
+		d->spec_of[n_kept] = d->spec_of[i];
+		d->uris[n_kept++] = d->uris[i];
+	}
+	d->n = n_kept;
 }
 
 /* ---- names ---- */
@@ -147,11 +521,6 @@ static size_t common_folders(const struct sfs_dataset *d)
 			for (n--; n > 0 && first[n - 1] != '/';)
 				n--;
 	return n;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static int check_unique(const struct sfs_dataset *d, struct sfs_error *err)
@@ -196,21 +565,36 @@ static int make_names(struct sfs_dataset *d, struct sfs_error *err)
 	return check_unique(d, err);
 }
 
+static void finish_notes(struct loader *l)
+{
+	if (l->others.n == 0)
+		return;
+	if (l->n_others_elsewhere > 0)
+		sfs_strbuf_printf(&l->others, "; nor %zu of %zu other %s",
+				  l->n_others_elsewhere, l->n_folders_elsewhere,
+				  l->n_folders_elsewhere == 1 ? "folder" : "folders");
+	sfs_error_set(&l->d.not_taken, 0, "%s", l->others.s);
+}
+
 int sfs_dataset_load(char *const *specs, int n_specs, const struct sfs_dataset_disk *disk,
 		     struct sfs_dataset *ret_dataset, struct sfs_error *err)
 {
-	struct sfs_dataset d = {0};
+	struct loader l = {.disk = disk};
 	int i, ret = 0;
 
 	for (i = 0; i < n_specs && ret == 0; i++)
-		ret = add_spec(&d, disk, specs[i], (uint32_t)i, err);
-	if (ret == 0 && d.n == 0)
+		ret = add_spec(&l, specs[i], err);
+	if (ret == 0 && l.d.n == 0)
 		ret = sfs_error_set(err, -EINVAL, "no shards");
-	if (ret == 0)
-		ret = make_names(&d, err);
+	if (ret == 0) {
+		drop_repeated(&l.d);
+		ret = make_names(&l.d, err);
+	}
+	finish_notes(&l);
+	sfs_strbuf_done(&l.others);
 	if (ret < 0)
-		sfs_dataset_done(&d);
+		sfs_dataset_done(&l.d);
 	else
-		*ret_dataset = d;
+		*ret_dataset = l.d;
 	return ret;
 }

@@ -1,31 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /* dataset - turns the specs that the user wrote into a list of shards with names.
  *
- * A spec is a path or URL with braces (braces.h), or a folder, which stands for its *.tar
- * in name order.  The name of a shard is its path without the folders that all shards
- * have in common; names are unique.  Pure: the caller lists folders.
+ * A spec is one source, or several with "::" between them.  A source is
+ *
+ *	a path or URL, with braces (braces.h) or a number of shards ("train-@001282.tar")
+ *	a local folder, which stands for its *.tar in name order
+ *	a local pattern, with '*', '?', '[...]' or "**" (folder.h)
+ *	@FILE or -, a list with a path or URL in each line (shard-list.h)
+ *
+ * A local path that exists is that path: "::", '@' and the characters of patterns are
+ * then part of its name.  A shard that is named more than once is taken once, where it is
+ * named first.  The name of a shard is its path without the folders that all shards have
+ * in common; names are unique.  Pure: the caller looks at the disk, and lists buckets.
  */
 #ifndef SFS_DATASET_H
 #define SFS_DATASET_H
 
 #include "base/error.h"
+#include "base/strbuf.h"
+#include "source/folder.h"
 #include "source/uri.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sfs_dataset {
 	uint32_t n;
 	struct sfs_uri *uris; /* n of them; the caller may take them */
 	char **names;	      /* likewise */
-	uint32_t *spec_of;    /* the number of the spec that each comes from */
+	uint32_t *spec_of;    /* the number of the source that each comes from */
+
+	/* Sentences for the user, "" if there is nothing to say: which shards are named
+	 * more than once, and what in folders is no shard. */
+	struct sfs_error repeated, not_taken;
 };
 
+/* What is on the local disk; paths are absolute. */
 struct sfs_dataset_disk {
 	const char *cwd; /* the folder of relative paths */
-	/* The *.tar of a folder, as file names in name order; the caller frees each
-	 * and the array.  -ENOTDIR: the path is not a folder.  Other errors: *err says
-	 * why. */
-	int (*list)(const char *folder, char ***ret_names, size_t *ret_n,
+
+	/* Is there anything of that name?  A link counts, wherever it leads. */
+	bool (*exists)(const char *path);
+
+	/* See folder.h. */
+	int (*list)(const char *folder, struct sfs_folder *ret, struct sfs_error *err);
+	int (*match)(const char *pattern, char ***ret_paths, size_t *ret_n,
+		     struct sfs_error *err);
+
+	/* Append the text of a file; "-" is standard input.  *ret_is_pipe: it is in no
+	 * folder.  < 0: *err says why. */
+	int (*read)(const char *path, struct sfs_strbuf *text, bool *ret_is_pipe,
 		    struct sfs_error *err);
 };
 

@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/ledger.h"
+#include "base/localfile.h"
+#include "base/log.h"
 #include "base/stall.h"
 #include "catalog/dataset.h"
 #include "catalog/index-cache.h"
@@ -17,6 +19,7 @@
 #include "memory/limit.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,6 +28,7 @@
 #define MIB		 ((uint64_t)1 << 20)
 #define CAT_BUDGET	 (256 * MIB)
 #define MAX_FILE_THREADS 8
+#define MAX_LIST	 (256 * MIB)
 #define TRIM_SECONDS	 10 /* unused memory is given back after that time */
 
 /* ---- how much memory ---- */
@@ -400,12 +404,21 @@ struct loading {
 	int ret;
 };
 
+static int read_list(const char *path, struct sfs_strbuf *text, bool *ret_is_pipe,
+		     struct sfs_error *err)
+{
+	return sfs_localfile_append(path, MAX_LIST, text, ret_is_pipe, err);
+}
+
 static void *run_load(void *arg)
 {
 	struct loading *l = arg;
 	sfs_autofree char *cwd = getcwd(NULL, 0);
 	const struct sfs_dataset_disk disk = {.cwd = cwd ? cwd : "/",
-					      .list = sfs_source_file_list};
+					      .exists = sfs_folder_has,
+					      .list = sfs_folder_list,
+					      .match = sfs_folder_match,
+					      .read = read_list};
 
 	l->ret = sfs_dataset_load(l->specs.s, l->specs.n, &disk, &l->dataset, &l->error);
 	return NULL;
@@ -423,8 +436,9 @@ static int load(const struct sfs_strings *specs, struct sfs_dataset *ret_dataset
 	thread = sfs_thread_start("sfs-load", run_load, l);
 	if (!sfs_thread_join_until(thread, sfs_stall_deadline(sfs_clock_ns())))
 		return sfs_error_set(err, -ETIMEDOUT,
-				     "cannot list the shards: the disk did not respond "
-				     "within %llu s (read-timeout)",
+				     "cannot list the shards: the disk or the server did "
+				     "not respond, or a list did not end, within %llu s "
+				     "(read-timeout)",
 				     (unsigned long long)(sfs_stall_limit_ns() /
 							  SFS_NS_PER_S));
 	ret = l->ret;
@@ -435,6 +449,15 @@ static int load(const struct sfs_strings *specs, struct sfs_dataset *ret_dataset
 	sfs_strings_done(&l->specs);
 	free(l);
 	return ret;
+}
+
+/* Once: bench starts several engines. */
+static void warn_of_repeated(const struct sfs_dataset *d)
+{
+	static atomic_flag has_warned = ATOMIC_FLAG_INIT;
+
+	if (d->repeated.text[0] && !atomic_flag_test_and_set(&has_warned))
+		sfs_warning("%s", d->repeated.text);
 }
 
 int sfs_engine_start(struct sfs_options *options, const struct sfs_strings *specs,
@@ -450,6 +473,8 @@ int sfs_engine_start(struct sfs_options *options, const struct sfs_strings *spec
 		return ret;
 	engine = sfs_calloc(1, sizeof *engine);
 	engine->options = options;
+	engine->not_taken = dataset.not_taken;
+	warn_of_repeated(&dataset);
 	engine->started_ms = sfs_clock_wall_ms();
 	engine->started_ns = sfs_clock_ns();
 	pthread_mutex_init(&engine->lock, NULL);
@@ -466,6 +491,12 @@ int sfs_engine_start(struct sfs_options *options, const struct sfs_strings *spec
 	}
 	*ret_engine = engine;
 	return 0;
+}
+
+void sfs_engine_warn_of_folders(const struct sfs_engine *engine)
+{
+	if (engine->not_taken.text[0])
+		sfs_warning("%s", engine->not_taken.text);
 }
 
 static void stop_ticker(struct sfs_engine *engine)

@@ -22,6 +22,7 @@ struct sfs_engine {
 	struct sfs_options *options; /* borrowed */
 	struct sfs_strings specs;    /* without secrets */
 	char *title;		     /* the first spec, or "the first, ..." */
+	struct sfs_error not_taken;  /* see dataset.h */
 	uint64_t started_ms;	     /* wall time */
 	uint64_t started_ns;
 
@@ -54,6 +55,10 @@ char *sfs_engine_index_cache(const struct sfs_options *options);
  * it after the last fork.  < 0: with an error, and nothing is left running. */
 int sfs_engine_start(struct sfs_options *options, const struct sfs_strings *specs,
 		     bool is_cat, struct sfs_engine **ret_engine, struct sfs_error *err);
+
+/* Log a line that says what in the folders of the dataset is no shard, if anything: for
+ * commands that show a user the dataset. */
+void sfs_engine_warn_of_folders(const struct sfs_engine *engine);
 
 /* Wait until the sizes of all shards are known.  Calls show(ctx) every tenth of a second
  * meanwhile, unless `show` is NULL.  0: they are; a line in the log says which shards

@@ -18,7 +18,6 @@
 #include "base/lock.h"
 #include "base/threadpool.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -311,39 +310,4 @@ struct sfs_source *sfs_source_file_start(int n_threads, bool verify_size_only)
 	for (i = 0; i < n_threads; i++)
 		s->threads[i] = sfs_thread_start("sfs-file", work, s);
 	return &s->base;
-}
-
-static int is_tar(const struct dirent *entry)
-{
-	size_t n = strlen(entry->d_name);
-
-	return n > 4 && entry->d_name[0] != '.' &&
-	       strcmp(entry->d_name + n - 4, ".tar") == 0;
-}
-
-static int by_bytes(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-int sfs_source_file_list(const char *folder, char ***ret_names, size_t *ret_n,
-			 struct sfs_error *err)
-{
-	struct dirent **entries;
-	struct stat st;
-	int n, i;
-
-	if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
-		return -ENOTDIR;
-	n = scandir(folder, &entries, is_tar, by_bytes);
-	if (n < 0)
-		return sfs_error_set(err, -errno, "%s: %s", folder, strerror(errno));
-	*ret_names = sfs_reallocarray(NULL, (size_t)n, sizeof **ret_names);
-	*ret_n = (size_t)n;
-	for (i = 0; i < n; i++) {
-		(*ret_names)[i] = sfs_strdup(entries[i]->d_name);
-		free(entries[i]);
-	}
-	free(entries);
-	return 0;
 }

@@ -187,11 +187,6 @@ void sfs_request_end(struct sfs_request *request, int err);
 /* Add what this source has done to *counts; NULL adds nothing. */
 void sfs_source_count(struct sfs_source *source, struct sfs_source_counts *counts);
 
-/* The *.tar of a local folder, file names in the order of their bytes; the caller
- * frees each and the array.  -ENOTDIR: no folder; others with a sentence. */
-int sfs_source_file_list(const char *folder, char ***ret_names, size_t *ret_n,
-			 struct sfs_error *err);
-
 struct sfs_http_options {
 	int n_connections;	     /* reads at a time of one server, at most */
 	int n_retries;		     /* after responses that are of no use */

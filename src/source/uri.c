@@ -46,6 +46,11 @@ bool sfs_uri_has_scheme(const char *text)
 	return scheme_length(text) > 0;
 }
 
+bool sfs_uri_is_pipe(const char *text)
+{
+	return strncmp(text, "pipe:", 5) == 0;
+}
+
 static int hex_value(char c)
 {
 	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
@@ -244,6 +249,12 @@ int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *e
 	struct sfs_uri uri = {0};
 	int ret;
 
+	if (sfs_uri_is_pipe(text))
+		return sfs_error_set(
+			err, -EINVAL,
+			"'pipe:' is refused: a command's output can only be "
+			"read from its start, and shards are read in ranges; "
+			"name the path or URL that the command reads");
 	if (n == 0) {
 		ret = parse_local(text, &uri, err);
 	} else {

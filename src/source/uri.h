@@ -37,6 +37,10 @@ void sfs_uri_done(struct sfs_uri *uri);
  * The caller frees it. */
 char *sfs_uri_redact(const char *text);
 
+/* Is it WebDataset's "pipe:COMMAND"?  sfs_uri_parse() refuses that: a command cannot be
+ * asked for a range. */
+bool sfs_uri_is_pipe(const char *text);
+
 /* Does text begin with "scheme://" of any scheme? */
 bool sfs_uri_has_scheme(const char *text);
 

@@ -29,6 +29,10 @@ TEXTS = {
         "plain.tar", "a-{000..012}.tar", "{a,b{1..3},}x{c..a..2}", "{-3..+3}", "\\{x\\}",
         "{10..0..3}-{z..x}{,}", "{a", "a}", "{}", "{1..2}{1..2}{1..2}", "{0..x}", "a\\", "",
     ],
+    "fuzz-list": [
+        "a.tar\nb c.tar\n", "\xef\xbb\xbfa.tar\r\n\r\n# no\r\n \tb.tar \r\n", "a\0b\n", "#", "\n", "",
+        "https://user:p@h/x-000.tar?sig=1#f\n/x/{0..9}*.tar::@-\n",
+    ],
     "fuzz-uri": [
         "shards/a.tar", "/a b/c.tar", "file:///tmp/a%20b.tar", "file://localhost/x.tar",
         "file://host/x", "http://h/a.tar", "https://user:p%40ss@Host.Example:8443/a/b.tar?sig=1#f",
@@ -126,6 +130,7 @@ WORDS = {
     "fuzz-uri": ["://", "http", "https", "file", "localhost/", "%2e", "%2F", "%00", "@", "[::1]",
                  ":443", "#", "?"],
     "fuzz-braces": ["..", "{0..9}", "{a,b}", "{", "}", "\\\\", "{a..z..2}", "-"],
+    "fuzz-list": ["\\x0a", "\\x0d\\x0a", "#", "\\xef\\xbb\\xbf", "\\x00"],
     "fuzz-tar-differential": TAR_WORDS,
     "fuzz-scan": TAR_WORDS,
     "fuzz-edit": TAR_WORDS,
