@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cli/cat.h"
 #include "cli/index.h"
+#include "cli/ls.h"
 #include "cli/plan.h"
 #include "order/name.h"
 
@@ -197,6 +198,23 @@ static int do_plan(const struct sfs_cmdline *c)
 	if (c->arguments.n < 1)
 		return sfs_command_misused("plan needs a SOURCE");
 	return run_on_dataset(c, c->arguments.n, run_plan);
+}
+
+/* ---- ls ---- */
+
+static struct sfs_command_option ls_options[] = {{"json", false, NULL, 0}, {0}};
+
+static int run_ls(struct run *r)
+{
+	return status_of(
+		sfs_ls(&r->options, &r->specs, ls_options[0].value, &r->text, &r->err));
+}
+
+static int do_ls(const struct sfs_cmdline *c)
+{
+	if (c->arguments.n < 1)
+		return sfs_command_misused("ls needs a SOURCE");
+	return run_on_dataset(c, c->arguments.n, run_ls);
 }
 
 /* ---- index ---- */
@@ -505,6 +523,7 @@ static const struct sfs_command commands[] = {
 	{"umount", do_umount, false, true, NULL},
 	{"unmount", do_umount, false, true, NULL},
 	{"cat", do_cat, true, false, NULL},
+	{"ls", do_ls, true, false, ls_options},
 	{"index", do_index, true, false, index_options},
 	{"plan", do_plan, true, false, plan_options},
 	{"bench", do_bench, true, false, bench_options},

@@ -163,6 +163,7 @@ libshufflefs_a_SOURCES = \
 	src/cli/bench-source.c src/cli/bench-source.h \
 	src/cli/cat.c src/cli/cat.h \
 	src/cli/index.c src/cli/index.h \
+	src/cli/ls.c src/cli/ls.h \
 	src/cli/plan.c src/cli/plan.h \
 	src/cli/plan-dataset.c src/cli/plan-dataset.h \
 	src/cli/plan-draw.c src/cli/plan-draw.h \

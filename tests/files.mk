@@ -206,6 +206,7 @@ cat_tests = \
 	tests/cat-connections-are-kept.sh \
 	tests/cat-connections-that-fell-silent-are-not-tried-one-by-one.sh \
 	tests/cat-credentials-stay-at-their-host.sh \
+	tests/cat-datasets-are-named-in-many-ways.sh \
 	tests/cat-drops-more-bytes-than-promised.sh \
 	tests/cat-empty-shards.sh \
 	tests/cat-endless-redirects-end.sh \
@@ -222,6 +223,7 @@ cat_tests = \
 	tests/cat-keys-may-be-unique.sh \
 	tests/cat-lanes-that-fall-due-together-are-fetched-together.sh \
 	tests/cat-links-and-folders-have-no-data.sh \
+	tests/cat-ls-shows-shards-and-sizes.sh \
 	tests/cat-missing-and-forbidden-shards-are-named.sh \
 	tests/cat-missing-shards-are-counted-in-one-line.sh \
 	tests/cat-names-a-server-that-is-not-there.sh \

@@ -224,6 +224,7 @@ int sfs_plan(struct sfs_options *options, const struct sfs_strings *specs,
 	ret = sfs_engine_start(options, specs, false, &engine, err);
 	if (ret < 0)
 		return ret;
+	sfs_engine_warn_of_folders(engine);
 	ret = sfs_plan_dataset_load(&dataset, engine, err);
 	if (ret == 0)
 		ret = make_plan(&dataset, wanted, text, err);
