@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A file that is no tar but looks like one by its name, such as a page of a portal or a
-# compressed tar, is an error that says what it is.
+# compressed tar, is an error that says what it is, at once; or is left out, and named.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 . "$top/tests/faults.sh"
 
@@ -13,12 +13,25 @@ truncate -s 1024 "rest/$one"
 is() {
     cat >"$victim"
     truncate -s 4096 "$victim"
-    damaged 0 "$1"
+    for source in shards "$origin/$three"; do
+        cat_of -o on-error=skip "$source" epochs/0.tar
+        [ $status = 0 ] || fail "exit status $status with on-error=skip"
+        "$python" "$top/tests/compare.py" rest got.tar
+        said "^shufflefs: 1 of 3 shards is no tar file: .*$one is $1: .*; it is left out$"
+        said "skip: $one @ 0: $1, not a tar header"
+        [ "$(wc -l <said)" = 2 ] || fail "not said once: $(cat said)"
+        refused -o on-error=fail "$source"
+        said "^shufflefs: 1 of 3 shards is no tar file: .*$one is $1: .*; on-error=skip leaves it out$"
+    done
 }
 
-gzip <"whole/$one" | is "gzip data, not a tar header"
-echo "<html><body>please log in</body></html>" | is "an HTML page, not a tar header"
-echo "<!DOCTYPE html><html></html>" | is "an HTML or XML page, not a tar header"
+gzip <"whole/$one" | is "gzip data"
+echo "<html><body>please log in</body></html>" | is "an HTML page"
+echo "<!DOCTYPE html><html></html>" | is "an HTML or XML page"
 echo "<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>" | is "an XML page"
 echo "version https://git-lfs.github.com/spec/v1" | is "a git-lfs pointer"
-head -c 4096 "$top/tests/origin.py" | is "wrong header checksum"
+
+# What is not recognized is damage.
+head -c 4096 "$top/tests/origin.py" >"$victim"
+truncate -s 4096 "$victim"
+damaged 0 "wrong header checksum"

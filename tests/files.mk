@@ -343,6 +343,7 @@ fuse_tests = \
 	tests/fuse-readers-of-one-stream-share-its-bytes.sh \
 	tests/fuse-reads-agree-however-they-are-made.sh \
 	tests/fuse-samples-are-what-tar-extracts.sh \
+	tests/fuse-shards-that-are-no-tars-refuse-a-mount.sh \
 	tests/fuse-sigterm-ends-a-mount-that-hangs.sh \
 	tests/fuse-sigterm-unmounts.sh \
 	tests/fuse-sizes-never-change.sh \

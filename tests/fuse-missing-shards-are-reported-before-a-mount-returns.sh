@@ -17,12 +17,8 @@ all="train-{000000..000025}.tar"
 # reported SOURCE WORDS: by a mount that leaves them out, and one that does not.
 reported() {
     mkdir -p mnt
-    status=0
-    "$shufflefs" mount "$1" mnt 2>said || status=$?
-    [ $status = 1 ] || fail "exit status $status of: mount $1"
+    mount_refused "$1"
     said "^shufflefs: 6 of 26 shards are missing, the first: .*/train-000003.tar: $2; on-error=skip leaves them out$"
-    [ "$(wc -l <said)" = 1 ] || fail "not one line: $(cat said)"
-    ! grep -qs " $work/mnt " /proc/self/mounts || fail "mounted all the same"
 
     mount_ds -o on-error=skip "$1" mnt 2>said
     said "^shufflefs: 6 of 26 shards are missing, the first: .*/train-000003.tar: $2; they are left out$"

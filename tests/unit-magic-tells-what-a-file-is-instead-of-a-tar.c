@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "tar/magic.h"
+#include "tars.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +67,36 @@ static void guesses_nothing(void)
 	CHECK(!find(zeros, sizeof zeros));
 }
 
+/* What could be a tar is never another format. */
+static void leaves_tars_alone(void)
+{
+	struct tar t = {0};
+	unsigned char *block = tar_header(&t, "v7", '0', "BZh/a.jpg", 0);
+
+	tar_sum(block);
+	CHECK(sfs_magic_find(block, BLOCK));
+	CHECK(!sfs_magic_instead_of_tar(block, BLOCK));
+	block[0] ^= 1; /* damaged, and not recognized */
+	CHECK(!sfs_magic_instead_of_tar(block, BLOCK));
+	block[0] ^= 1;
+	block[AT_SUM] ^= 1;
+	CHECK_STR(sfs_magic_instead_of_tar(block, BLOCK)->what, "bzip2 data");
+	tar_done(&t);
+
+	block = tar_header(&t, "ustar", '0', "PK\x03\x04", 0);
+	block[AT_SUM] ^= 1; /* a damaged tar is one, too */
+	CHECK(!sfs_magic_instead_of_tar(block, BLOCK));
+	CHECK(sfs_magic_instead_of_tar(block, BLOCK - 1));
+	tar_done(&t);
+
+	CHECK(!sfs_magic_instead_of_tar("", 0));
+	CHECK(!sfs_magic_instead_of_tar("\x1f", 1));
+	CHECK(sfs_magic_instead_of_tar("\x1f\x8b", 2));
+}
+
 int main(void)
 {
+	leaves_tars_alone();
 	tells_what_is_known();
 	tells_pages();
 	guesses_nothing();

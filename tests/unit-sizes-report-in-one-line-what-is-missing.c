@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sizes are requested of shards all over the dataset first; one sentence says how many
- * of those that have answered are missing or refused, and why the first of them is. */
+ * of those that have answered are missing, refused or no tars, and why the first of them
+ * is. */
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "catalog/sizes.h"
@@ -21,6 +22,8 @@ static struct sfs_link asked;
 static uint32_t n_asked;
 static int answers[N]; /* of each shard */
 static bool has_answered[N];
+static const char *heads[N]; /* the first bytes of each; NULL: zeros */
+static uint32_t n_heads;     /* were asked for */
 
 static uint32_t shard_of(const struct sfs_request *r)
 {
@@ -51,12 +54,19 @@ static void answer(uint32_t n)
 				      -answers[shard]);
 		else
 			r->object->size = 1024;
+		if (r->head && answers[shard] == 0) {
+			memset(r->head, 0, SFS_HEAD_BYTES);
+			if (heads[shard])
+				strcpy((char *)r->head, heads[shard]);
+			r->n_got = SFS_HEAD_BYTES;
+		}
+		n_heads += r->head != NULL;
 		has_answered[shard] = true;
 		sfs_request_end(r, answers[shard]);
 	}
 }
 
-static struct sfs_sizes *begin(uint32_t n, bool skips)
+static struct sfs_sizes *begin_of(enum sfs_scheme scheme, uint32_t n, bool skips)
 {
 	struct sfs_object *objects = sfs_calloc(n, sizeof *objects);
 	char **names = sfs_calloc(n, sizeof *names);
@@ -64,8 +74,11 @@ static struct sfs_sizes *begin(uint32_t n, bool skips)
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		objects[i] =
-			(struct sfs_object){.source = &source, .size = SFS_SIZE_UNKNOWN};
+		objects[i] = (struct sfs_object){
+			.source = &source,
+			.size = SFS_SIZE_UNKNOWN,
+			.uri.scheme = scheme,
+			.uri.location = sfs_asprintf("http://u:p@host/%u.tar", i)};
 		names[i] = sfs_asprintf("%u.tar", i);
 	}
 	sfs_budget_init(&budget, 64 << 20);
@@ -73,12 +86,17 @@ static struct sfs_sizes *begin(uint32_t n, bool skips)
 	free(objects);
 	free(names);
 	sfs_list_init(&asked);
-	n_asked = 0;
+	n_asked = n_heads = 0;
 	memset(has_answered, 0, sizeof has_answered);
 	sizes = sfs_sizes_start(&shards, NULL, 0);
 	answer(N_EARLY);
 	sfs_sizes_settle(sizes);
 	return sizes;
+}
+
+static struct sfs_sizes *begin(uint32_t n, bool skips)
+{
+	return begin_of(SFS_SCHEME_HTTP, n, skips);
 }
 
 static void end(struct sfs_sizes *sizes)
@@ -90,6 +108,7 @@ static void end(struct sfs_sizes *sizes)
 	sfs_budget_done(&budget);
 	sfs_ledger_clear();
 	memset(answers, 0, sizeof answers);
+	memset(heads, 0, sizeof heads);
 }
 
 static const char *said(struct sfs_sizes *sizes)
@@ -196,6 +215,69 @@ static void tells_refused_from_missing(void)
 	end(sizes);
 }
 
+static void counts_what_is_no_tar(void)
+{
+	struct sfs_sizes_tally tally;
+	struct sfs_sizes *sizes;
+
+	heads[19] = heads[4] = "\x1f\x8b";
+	heads[7] = "<html>";
+	heads[8] = "something else";
+	sizes = begin(20, false);
+	answer(N);
+	CHECK_STR(said(sizes), "3 of 20 shards are no tar files, the first: "
+			       "http://***@host/4.tar is gzip data: unpack it first "
+			       "(gunzip); on-error=skip leaves them out");
+	CHECK_EQ(sfs_sizes_known(sizes), 20); /* the sizes are there */
+	sfs_sizes_tally(sizes, 5, 20, &tally);
+	CHECK_EQ(tally.n_foreign, 2);
+	CHECK_EQ(tally.n_asked, 15);
+	CHECK_EQ(sfs_sizes_shard(sizes, &shards.shards[7], NULL), 0);
+	CHECK_EQ(sfs_sizes_all(sizes, NULL), 0);
+	end(sizes);
+
+	heads[7] = "<html>";
+	answers[3] = -ENOENT;
+	sizes = begin(20, true);
+	answer(N);
+	CHECK_STR(said(sizes), "2 of 20 shards cannot be read, the first: "
+			       "http://host/3.tar: no (2); they are left out");
+	end(sizes);
+
+	/* What the probe has requested, it tells. */
+	sizes = begin(20, true);
+	answer(N);
+	CHECK_STR(said(sizes), "");
+	sfs_sizes_look(sizes, &shards.shards[19], (const unsigned char *)"PK\3\4", 4);
+	sfs_sizes_look(sizes, &shards.shards[0], (const unsigned char *)"x", 1);
+	CHECK_HAS(said(sizes), "1 of 20 shards is no tar file: http://***@host/19.tar is "
+			       "a zip file: ");
+	CHECK_HAS(said(sizes), "; it is left out");
+	end(sizes);
+}
+
+/* Those of servers come with the sizes; those of files take an access to the disk. */
+static void looks_at_a_sample_of_local_files(void)
+{
+	struct sfs_sizes *sizes = begin(N, false);
+
+	answer(N);
+	CHECK_EQ(n_heads, N);
+	end(sizes);
+
+	sizes = begin_of(SFS_SCHEME_FILE, N, false);
+	answer(N);
+	CHECK_EQ(n_heads, 256);
+	CHECK_EQ(n_asked, N);
+	end(sizes);
+
+	heads[255] = "\x1f\x8b";
+	sizes = begin_of(SFS_SCHEME_FILE, 256, false);
+	answer(N);
+	CHECK_HAS(said(sizes), "1 of 256 shards is no tar file: ");
+	end(sizes);
+}
+
 /* Nobody answers, and the wait ends all the same. */
 static void waits_no_longer_than_it_is_told(void)
 {
@@ -215,6 +297,8 @@ int main(void)
 	counts_what_is_missing();
 	says_what_it_does_not_know_yet();
 	tells_refused_from_missing();
+	counts_what_is_no_tar();
+	looks_at_a_sample_of_local_files();
 	waits_no_longer_than_it_is_told();
 	return 0;
 }

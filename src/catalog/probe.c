@@ -178,7 +178,8 @@ static int no_tar(const struct ask *ask, const struct sfs_magic *magic,
 			     shown);
 }
 
-static int check_heads(const struct spec *spec, bool skips, struct sfs_error *err)
+/* One of two that is of another format is counted with the others, by sizes. */
+static int check_heads(const struct spec *spec, struct sfs_error *err)
 {
 	const struct sfs_magic *magic, *magic_of_bad = NULL;
 	const struct ask *bad = NULL;
@@ -196,14 +197,14 @@ static int check_heads(const struct spec *spec, bool skips, struct sfs_error *er
 			magic_of_bad = magic;
 		}
 	}
-	if (!bad || (has_good && (skips || !magic_of_bad)))
+	if (!bad || has_good)
 		return 0; /* readers get an error where it is damaged */
 	return no_tar(bad, magic_of_bad, err);
 }
 
 /* ---- the result ---- */
 
-static int check_spec(struct spec *spec, bool skips, struct sfs_error *err)
+static int check_spec(struct spec *spec, struct sfs_error *err)
 {
 	const struct ask *a = spec->asks[0], *b = spec->asks[1];
 
@@ -217,7 +218,7 @@ static int check_spec(struct spec *spec, bool skips, struct sfs_error *err)
 				     a->error.text[0] ? a->error.text
 						      : strerror(-a->err));
 	}
-	return check_heads(spec, skips, err);
+	return check_heads(spec, err);
 }
 
 static int check_specs(struct probe *p, struct sfs_error *err)
@@ -230,7 +231,7 @@ static int check_specs(struct probe *p, struct sfs_error *err)
 		for (k = 0; k < 2 && spec->asks[k]; k++)
 			if (!wait_for(spec->asks[k]))
 				return no_answer(spec->asks[k], err);
-		ret = check_spec(spec, p->shards->skip_damaged, err);
+		ret = check_spec(spec, err);
 		if (ret < 0)
 			return ret;
 	}
@@ -268,6 +269,22 @@ static int check_missing(struct probe *p, struct sfs_sizes *sizes, struct sfs_er
 		}
 	}
 	return 0;
+}
+
+/* What sizes has not requested itself. */
+static void pass_heads(struct probe *p, struct sfs_sizes *sizes)
+{
+	int i;
+
+	for (i = 0; i < p->n_asks; i++) {
+		struct ask *ask = &p->asks[i];
+
+		if (ask->err == 0)
+			sfs_sizes_look(sizes,
+				       sfs_container(ask->request.object,
+						     struct sfs_shard, object),
+				       ask->head, ask->request.n_got);
+	}
 }
 
 static struct sfs_sizes *begin(struct probe *p)
@@ -319,6 +336,7 @@ int sfs_probe_start(struct sfs_shards *shards, const uint32_t *spec_of,
 	ret = check_specs(p, err);
 	if (ret == 0) {
 		sfs_sizes_settle(*ret_sizes);
+		pass_heads(p, *ret_sizes);
 		ret = check_missing(p, *ret_sizes, err);
 	}
 	end(p);
@@ -335,9 +353,12 @@ int sfs_probe_shards(struct sfs_sizes *sizes, const struct sfs_shards *shards,
 		sfs_sizes_wait(sizes, patience_ms(shards));
 	sfs_sizes_report(sizes, &t);
 	sfs_sizes_describe(&t, &line);
-	if (t.n_refused > 0 || (t.n_missing > 0 && !t.is_skipping))
-		return sfs_error_set(err, t.n_refused > 0 ? -EACCES : -ENOENT, "%s",
-				     line.text);
+	if (t.n_refused > 0 || (t.n_missing + t.n_foreign > 0 && !t.is_skipping))
+		return sfs_error_set(err,
+				     t.n_refused > 0   ? -EACCES
+				     : t.n_missing > 0 ? -ENOENT
+						       : -EBADMSG,
+				     "%s", line.text);
 	if (line.text[0])
 		sfs_warning("%s", line.text);
 	return 0;

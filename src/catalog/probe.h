@@ -14,9 +14,9 @@
  * specs (shard i is of the spec spec_of[i]), and wait for the answers.  Meanwhile
  * *ret_sizes is started, which the caller stops, also after an error.
  *
- * < 0: both shards of a spec cannot be read or are not tars; or one has another format,
- * such as gzip, and damage is not skipped; *err says which.  If both are just missing,
- * all shards of the spec are considered. */
+ * < 0: both shards of a spec cannot be read or are not tars; *err says which.  If both
+ * are just missing, all shards of the spec are considered.  (One that has another format,
+ * such as gzip, is counted in the sizes.) */
 int sfs_probe_start(struct sfs_shards *shards, const uint32_t *spec_of,
 		    struct sfs_sizes **ret_sizes, struct sfs_error *err);
 
@@ -24,7 +24,8 @@ int sfs_probe_start(struct sfs_shards *shards, const uint32_t *spec_of,
  * two over a network.
  *
  * 0: a line in the log says which shards are left out, if any.  < 0: shards are missing
- * (and that is not skipped) or refused, so no stream can be read; *err says which. */
+ * or no tars (and that is not skipped), or refused, so no stream can be read; *err says
+ * which. */
 int sfs_probe_shards(struct sfs_sizes *sizes, const struct sfs_shards *shards,
 		     bool may_wait, struct sfs_error *err);
 

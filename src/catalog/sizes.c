@@ -8,6 +8,10 @@
  * number. So those that were requested by any moment are spread evenly over the dataset,
  * and a second of it finds a gap of one part in a hundred.
  *
+ * The first bytes of a shard show whether it is a tar at all.  A server's response holds
+ * them; of local files only the first few that are requested are looked at, which the
+ * stride spreads over the dataset as well.
+ *
  * Requests start while the engine still probes whether the dataset can be read at all,
  * which saves two round trips when a far dataset is mounted.  Until sfs_sizes_settle(),
  * failures are held back and retried later, and the shards that the probe requests are
@@ -19,6 +23,7 @@
 #include "base/cond.h"
 #include "base/ledger.h"
 #include "base/log.h"
+#include "tar/magic.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,15 +31,18 @@
 
 #define MAX_SLOTS  1024
 #define N_EARLY	   112 /* requests before it is settled: the probe needs connections */
+#define N_LOCAL	   256 /* local files that are looked at */
 #define ALL_SHARDS UINT32_MAX
 #define RETRY_NS   (2 * SFS_NS_PER_S) /* after a failure */
 
-/* MISSING: known to be missing, which counts as an empty shard. */
-enum { WAITING, IN_FLIGHT, KNOWN, MISSING, FAILED, HELD };
+/* MISSING: known to be missing, which counts as an empty shard.  FOREIGN: the size is
+ * known, and it is no tar. */
+enum { WAITING, IN_FLIGHT, KNOWN, MISSING, FOREIGN, FAILED, HELD };
 
 struct slot {
 	struct sfs_request request; /* first */
 	struct sfs_error error;
+	unsigned char head[SFS_HEAD_BYTES];
 	struct sfs_sizes *sizes;
 	struct sfs_shard *shard;
 	struct sfs_link link; /* in sizes->idle */
@@ -50,9 +58,10 @@ struct sfs_sizes {
 	uint32_t n_pending; /* WAITING or IN_FLIGHT */
 	uint32_t n_known;
 	uint32_t n_early;    /* requested before it was settled */
+	uint32_t n_local;    /* local files that were looked at */
 	int failure;	     /* the latest error, if a shard FAILED */
 	uint64_t failed_ns;  /* when that was */
-	uint32_t first_bad;  /* the first shard that FAILED or is MISSING */
+	uint32_t first_bad;  /* the first shard that is bad: see is_bad() */
 	char *why;	     /* why it is bad; NULL: there is none */
 	uint32_t n_reported; /* bad shards that the user knows of, */
 	bool has_reported;   /* if this is true; else nothing is logged */
@@ -102,6 +111,14 @@ static struct sfs_shard *choose(struct sfs_sizes *s)
 	return s->next < s->shards->n ? &s->shards->shards[at_turn(s, s->next)] : NULL;
 }
 
+/* Are the first bytes of the shard wanted with its size?  Locked. */
+static bool wants_head(struct sfs_sizes *s, const struct sfs_shard *shard)
+{
+	if (shard->object.uri.scheme != SFS_SCHEME_FILE)
+		return true;
+	return s->n_local < N_LOCAL && ++s->n_local;
+}
+
 /* Put idle slots to work; their requests go to *out, to be submitted without the lock.
  * Locked. */
 static void dispatch(struct sfs_sizes *s, struct sfs_link *out)
@@ -120,6 +137,7 @@ static void dispatch(struct sfs_sizes *s, struct sfs_link *out)
 			.object = &shard->object,
 			.is_urgent = true,
 			.is_probe = !s->is_settled,
+			.head = wants_head(s, shard) ? slot->head : NULL,
 			.done = on_size,
 			.error = &slot->error,
 		};
@@ -176,7 +194,7 @@ static int check_size(struct sfs_sizes *s, struct sfs_shard *shard, int err,
 
 static bool is_bad(unsigned char state)
 {
-	return state == FAILED || state == MISSING;
+	return state == FAILED || state == MISSING || state == FOREIGN;
 }
 
 /* Keep why the first shard is bad.  Locked. */
@@ -187,6 +205,22 @@ static void keep_why(struct sfs_sizes *s, uint32_t shard, const char *why)
 	free(s->why);
 	s->why = sfs_strdup(why);
 	s->first_bad = shard;
+}
+
+/* If these first bytes are of another format, note that.  Locked. */
+static void look(struct sfs_sizes *s, const struct sfs_shard *shard,
+		 const unsigned char *head, size_t n)
+{
+	const struct sfs_magic *magic = sfs_magic_instead_of_tar(head, n);
+
+	if (!magic || shard->object.size == 0)
+		return;
+	sfs_autofree char *shown = sfs_uri_redact(shard->object.uri.location);
+	sfs_autofree char *why =
+		sfs_asprintf("%s is %s: %s", shown, magic->what, magic->advice);
+
+	s->state[shard->index] = FOREIGN;
+	keep_why(s, shard->index, why);
 }
 
 /* Is a retry useless? */
@@ -206,20 +240,29 @@ static bool is_refused(int err)
 	return false;
 }
 
+static uint32_t n_bad(const struct sfs_sizes_tally *t)
+{
+	return t->n_missing + t->n_refused + t->n_failed + t->n_foreign;
+}
+
 static void count_bad(const struct sfs_sizes *s, uint32_t shard,
 		      struct sfs_sizes_tally *t)
 {
 	const struct sfs_shard *failed = &s->shards->shards[shard];
 	int err = failed->size_err;
 
-	if (t->n_missing + t->n_refused + t->n_failed == 0) {
+	if (n_bad(t) == 0) {
 		if (s->why && s->first_bad == shard)
 			sfs_error_set(&t->first, 0, "%s", s->why);
+		else if (s->state[shard] == FOREIGN)
+			sfs_error_set(&t->first, 0, "%s", failed->name);
 		else
 			sfs_error_set(&t->first, 0, "%s: %s", failed->name,
 				      strerror(-err));
 	}
-	if (err == -ENOENT)
+	if (s->state[shard] == FOREIGN)
+		t->n_foreign++;
+	else if (err == -ENOENT)
 		t->n_missing++;
 	else if (is_refused(err))
 		t->n_refused++;
@@ -242,15 +285,20 @@ static void tally(const struct sfs_sizes *s, uint32_t first, uint32_t end,
 	}
 }
 
-static uint32_t n_bad(const struct sfs_sizes_tally *t)
+/* What is wrong with n shards? */
+static const char *fault(const struct sfs_sizes_tally *t, uint32_t n)
 {
-	return t->n_missing + t->n_refused + t->n_failed;
+	if (n == t->n_missing)
+		return n == 1 ? "is missing" : "are missing";
+	if (n == t->n_foreign)
+		return n == 1 ? "is no tar file" : "are no tar files";
+	return "cannot be read";
 }
 
-/* What is done about it, or can be: only missing shards can be left out. */
+/* What is done about it, or can be: only missing and foreign shards can be left out. */
 static const char *remedy(const struct sfs_sizes_tally *t, uint32_t n)
 {
-	if (n != t->n_missing || n == t->n_asked)
+	if (n != t->n_missing + t->n_foreign || n == t->n_asked)
 		return "";
 	if (t->is_skipping)
 		return n == 1 ? "; it is left out" : "; they are left out";
@@ -275,10 +323,7 @@ void sfs_sizes_describe(const struct sfs_sizes_tally *t, struct sfs_error *ret)
 		snprintf(of, sizeof of, "%u shards", t->n_shards);
 	else
 		snprintf(of, sizeof of, "the first %u shards that answered", t->n_asked);
-	sfs_error_set(ret, 0, "%s %s %s%s: %s%s", count, of,
-		      n != t->n_missing ? "cannot be read"
-		      : n == 1		? "is missing"
-					: "are missing",
+	sfs_error_set(ret, 0, "%s %s %s%s: %s%s", count, of, fault(t, n),
 		      n == 1 ? "" : ", the first", t->first.text, remedy(t, n));
 }
 
@@ -334,7 +379,9 @@ static void on_size(struct sfs_request *request, int err)
 	s->state[shard->index] = err < 0 ? FAILED : size_err < 0 ? MISSING : KNOWN;
 	s->n_known += err == 0;
 	s->n_pending--;
-	if (is_bad(s->state[shard->index]))
+	if (request->head && s->state[shard->index] == KNOWN)
+		look(s, shard, slot->head, request->n_got);
+	else if (is_bad(s->state[shard->index]))
 		keep_why(s, shard->index, slot->error.text);
 	if (err < 0) {
 		s->failure = err;
@@ -411,6 +458,15 @@ void sfs_sizes_settle(struct sfs_sizes *s)
 		pthread_cond_broadcast(&s->all_ended);
 	pthread_mutex_unlock(&s->lock);
 	submit(&out);
+}
+
+void sfs_sizes_look(struct sfs_sizes *s, struct sfs_shard *shard,
+		    const unsigned char *head, size_t n)
+{
+	pthread_mutex_lock(&s->lock);
+	if (s->state[shard->index] == KNOWN)
+		look(s, shard, head, n);
+	pthread_mutex_unlock(&s->lock);
 }
 
 void sfs_sizes_wait(struct sfs_sizes *s, unsigned timeout_ms)
@@ -540,6 +596,7 @@ int sfs_sizes_shard(struct sfs_sizes *s, struct sfs_shard *shard,
 	pthread_mutex_lock(&s->lock);
 	switch (s->state[shard->index]) {
 	case KNOWN:
+	case FOREIGN:
 	case MISSING: ret = 0; break;
 	case FAILED:
 		ret = shard->size_err;

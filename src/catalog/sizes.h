@@ -10,6 +10,10 @@
  * have answered at any moment are a fair sample of all.  Each failure goes into the
  * ledger; the log gets one line for all of them, when all shards have answered.
  *
+ * A shard that begins as another format does (magic.h) is noted, too: of all that servers
+ * have, whose response holds the first bytes, and of the first 256 local ones, for which
+ * it takes another access to the disk.  Its size is known; its readers get the error.
+ *
  * Any thread may call.  Only sfs_sizes_wait() waits.
  */
 #ifndef SFS_SIZES_H
@@ -31,6 +35,11 @@ struct sfs_sizes *sfs_sizes_start(struct sfs_shards *shards, const uint32_t *lef
  * failed, or were left out and have no size yet. */
 void sfs_sizes_settle(struct sfs_sizes *sizes);
 
+/* The shard, whose size is known, begins with these n bytes: they were not requested by
+ * this module. */
+void sfs_sizes_look(struct sfs_sizes *sizes, struct sfs_shard *shard,
+		    const unsigned char *head, size_t n);
+
 /* End all waiters with -ECANCELED and submit no more requests.  The caller then stops the
  * sources, which ends those in flight, and calls sfs_sizes_free(); NULL is fine for both.
  */
@@ -51,8 +60,9 @@ struct sfs_sizes_tally {
 	uint32_t n_missing;	    /* no such file */
 	uint32_t n_refused;	    /* not missing, but a retry is useless */
 	uint32_t n_failed;	    /* other failures, which may pass */
-	bool is_skipping;	    /* missing shards count as empty */
-	struct sfs_error first;	    /* of the first of these three; names the shard */
+	uint32_t n_foreign;	    /* files of another format */
+	bool is_skipping;	/* missing shards count as empty, and damage is skipped */
+	struct sfs_error first; /* of the first of these four; names the shard */
 };
 
 /* Wait until all shards have answered, for at most `timeout_ms`. */

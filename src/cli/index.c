@@ -199,7 +199,8 @@ static int report_failures(struct indexing *x, struct sfs_error *err)
 		sfs_warning("%s", why.text);
 	if (x->n_failed == 0)
 		return 0;
-	if (x->n_failed == tally.n_missing + tally.n_refused + tally.n_failed)
+	if (x->n_failed ==
+	    tally.n_missing + tally.n_refused + tally.n_failed + tally.n_foreign)
 		return sfs_error_set(err, x->failure, "%s", why.text);
 	return sfs_error_set(err, x->failure, "cannot index %u of %u shards%s%s",
 			     x->n_failed, x->n_done, why.text[0] ? ": " : "", why.text);

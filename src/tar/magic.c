@@ -2,6 +2,7 @@
 #include "tar/magic.h"
 
 #include "base/alloc.h"
+#include "tar/header.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -65,4 +66,15 @@ const struct sfs_magic *sfs_magic_find(const void *bytes, size_t n)
 		    memcmp(bytes, magics[i].bytes, magics[i].n_bytes) == 0)
 			return &magics[i];
 	return find_page(bytes, n);
+}
+
+const struct sfs_magic *sfs_magic_instead_of_tar(const void *bytes, size_t n)
+{
+	const unsigned char *block = bytes;
+
+	/* A member may be called "BZh". */
+	if (n >= SFS_TAR_BLOCK && (sfs_tar_look(block).kind != SFS_TAR_BAD ||
+				   memcmp(block + SFS_TAR_MAGIC, "ustar", 5) == 0))
+		return NULL;
+	return sfs_magic_find(bytes, n);
 }

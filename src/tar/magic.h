@@ -19,4 +19,8 @@ struct sfs_magic {
 /* What the n bytes are; NULL: unknown. */
 const struct sfs_magic *sfs_magic_find(const void *bytes, size_t n);
 
+/* What a file that begins with these n bytes is instead of a tar.  NULL: it may be a tar,
+ * also a damaged one, or is unknown. */
+const struct sfs_magic *sfs_magic_instead_of_tar(const void *bytes, size_t n);
+
 #endif
