@@ -187,6 +187,8 @@ void sfs_request_end(struct sfs_request *request, int err);
 /* Add what this source has done to *counts; NULL adds nothing. */
 void sfs_source_count(struct sfs_source *source, struct sfs_source_counts *counts);
 
+struct sfs_store;
+
 struct sfs_http_options {
 	int n_connections;	     /* reads at a time of one server, at most */
 	int n_retries;		     /* after responses that are of no use */
@@ -199,9 +201,13 @@ struct sfs_http_options {
 	int n_headers;
 	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert,
 		*key; /* NULL: default */
+	/* For objects of other schemes, see http/dialect.h; they live longer than the
+	 * source. */
+	struct sfs_store *const *stores;
+	int n_stores;
 };
 
-/* A source of http and https URLs.  One thread.  NULL and *err: libcurl refused
+/* A source of http and https URLs, and of what its stores are for.  One thread.  NULL and *err: libcurl refused
  * an option. */
 struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
 					 struct sfs_error *err);

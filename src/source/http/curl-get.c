@@ -195,6 +195,10 @@ static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 	get->failure = sfs_calloc(1, CURL_ERROR_SIZE);
 	curl_easy_setopt(easy, CURLOPT_URL, get->url);
 	curl_easy_setopt(easy, CURLOPT_USERPWD, get->user);
+	curl_easy_setopt(easy, CURLOPT_NETRC,
+			 (long)(get->is_signed_url ? CURL_NETRC_IGNORED
+						   : CURL_NETRC_OPTIONAL));
+	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, (long)get->is_signed_url);
 	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, (long)get->wants_new_connection);
 	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, max_idle_s(get->origin));
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
@@ -233,14 +237,20 @@ static struct curl_slist *header_list(const struct sfs_curl *c, const struct sfs
 {
 	struct curl_slist *list = curl_slist_append(NULL, "Accept-Encoding: identity");
 	int n = get->has_user_headers ? sfs_user_headers_n(c->headers) : 0, i;
+	const char *line = get->lines, *end;
 
 	if (get->if_match) {
-		sfs_autofree char *line = sfs_asprintf("If-Match: %s", get->if_match);
+		sfs_autofree char *tag = sfs_asprintf("If-Match: %s", get->if_match);
 
-		list = curl_slist_append(list, line);
+		list = curl_slist_append(list, tag);
 	}
 	for (i = 0; i < n; i++)
 		list = curl_slist_append(list, sfs_user_headers_line(c->headers, i));
+	for (; line && (end = strstr(line, "\r\n")) != NULL; line = end + 2) {
+		sfs_autofree char *one = sfs_strndup(line, (size_t)(end - line));
+
+		list = curl_slist_append(list, one);
+	}
 	return list;
 }
 

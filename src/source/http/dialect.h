@@ -2,56 +2,103 @@
 /* dialect - what differs between the HTTP servers that hold objects.
  *
  * transfer.c fetches a range by GETs, hedges and retries; a dialect says how one such GET
- * is written and what its response means.  Plain HTTP is the only dialect yet; it needs
- * no more than what is here.
+ * is written and what its response means.  Plain HTTP is one (plain.c), S3 another
+ * (source/s3).
  *
- * A new dialect (S3, AIStore, WebHDFS, ...) is another instance of this struct, chosen in
- * dialect_of() of transfer.c by the scheme of the object's URI.  What it may need
- * besides:
+ * A new one (AIStore, WebHDFS, ...) is another instance of this struct in a room above
+ * this one, with a scheme of its own (uri.h).  Whoever starts the source passes a
+ * *store*, which begins with struct sfs_store and holds what the dialect needs to
+ * know (credentials, where its servers are): objects of that scheme are the store's.
+ * What it may need besides:
  *
- * - header lines of its own (a signature): a field of struct sfs_get that curl-get.c and
- *   http1-request.c write.  request() runs for each retry, hedge and redirect;
  * - a URL that holds the range (WebHDFS): request() sets get->url, and redirect() takes
  *   the range out of the URL that is to be remembered;
- * - the body of an error, which says why (WebHDFS's 403, S3's clock skew): it is dropped
- *   once judge() has refused the response;
- * - listing a folder: plain HTTP has none, so no function is here for it.
+ * - listing a folder: list() does it with listing.h and curl-call.h.
  *
- * All functions run on the fetch thread, and do not wait.
+ * All functions of a dialect run on the fetch thread, and do not wait.
  */
 #ifndef SFS_DIALECT_H
 #define SFS_DIALECT_H
 
+#include "base/strbuf.h"
 #include "source/http/fetch.h"
 #include "source/http/response.h"
 
 #include <stdbool.h>
 
+struct sfs_dialect;
+struct sfs_listing;
+
+struct sfs_store {
+	enum sfs_scheme scheme;
+	const struct sfs_dialect *dialect;
+
+	/* Before the source starts: the objects that a URL means, if its key is a pattern
+	 * (listing.h); it is called for other URLs too.  Waits; one caller at a time.
+	 * -ENOTDIR: it is no pattern, but names an object; -ENOENT: there are none;
+	 * others; *err says why.  The caller frees the listing. */
+	int (*list)(struct sfs_store *store, const struct sfs_uri *uri,
+		    struct sfs_listing *ret, struct sfs_error *err);
+
+	void (*stop)(struct sfs_store *store); /* and free; after the source */
+};
+
+enum sfs_renewal {
+	SFS_RENEWAL_NO,
+	SFS_RENEWAL_NOW,  /* send the request again */
+	SFS_RENEWAL_SOON, /* the same in a moment: something is being renewed */
+};
+
+#define SFS_REFUSAL_BYTES 4096 /* of an error's body that are kept */
+
 struct sfs_dialect {
+	/* The object's own URL.  The caller frees it. */
+	char *(*url)(struct sfs_store *store, const struct sfs_object *object);
+
 	/* Write the GET: set what struct sfs_get says that start() sets, and get->url.
 	 * `url` is the object's own, or where redirects have led; borrowed until the GET
-	 * ends.  Credentials are for the object's own server only.  Sets
-	 * query->if_match, which judge() needs. */
-	void (*request)(struct sfs_http_query *query, const char *url,
-			struct sfs_get *get);
+	 * ends, as is `lines`, an empty buffer for header lines.  Credentials are for the
+	 * object's own server only.  Sets query->if_match, which judge() needs.  It runs
+	 * for each retry, hedge and redirect. */
+	void (*request)(struct sfs_store *store, struct sfs_http_query *query,
+			const char *url, struct sfs_strbuf *lines, struct sfs_get *get);
 
 	/* What does the response mean?  See response.h. */
-	enum sfs_response_outcome (*judge)(const struct sfs_http_query *query,
+	enum sfs_response_outcome (*judge)(struct sfs_store *store,
+					   const struct sfs_http_query *query,
 					   const struct sfs_http_headers *headers,
 					   struct sfs_response_error *ret_error);
 
+	/* NULL, or: the response was judged AGAIN or FINAL, and this is its body, or the
+	 * beginning of it, with a NUL behind it.  Says more about it in *error, and what
+	 * it means now. */
+	enum sfs_response_outcome (*explain)(struct sfs_store *store,
+					     const struct sfs_http_query *query,
+					     const struct sfs_get *get,
+					     const char *refusal,
+					     enum sfs_response_outcome outcome,
+					     struct sfs_response_error *error);
+
 	/* An ask was answered: set the object's size, time and version. */
-	void (*learn)(struct sfs_object *object, const struct sfs_http_headers *headers);
+	void (*learn)(struct sfs_store *store, struct sfs_object *object,
+		      const struct sfs_http_headers *headers);
 
 	/* Where does a redirect that came from the URL `from` lead?  The caller frees the
 	 * URL.  NULL: it is not followed, and *ret_error says why. */
 	char *(*redirect)(const char *from, const struct sfs_http_headers *headers,
 			  struct sfs_response_error *ret_error);
 
-	/* The GET's credentials were refused (401, 403).  true: there are others by now,
-	 * so that it is of use to send the request again. */
-	bool (*renew)(struct sfs_fetch *fetch, const struct sfs_get *get);
+	/* The GET was refused for good.  Is it of use to send it again, because the
+	 * credentials are others by now, or something else that it is made of?  `refusal`
+	 * is as for explain(); NULL without that. */
+	enum sfs_renewal (*renew)(struct sfs_store *store, struct sfs_fetch *fetch,
+				  const struct sfs_http_query *query,
+				  const struct sfs_get *get, const char *refusal);
 };
+
+/* The redirect() of HTTP (RFC 9110), but none from https to http. */
+char *sfs_http_redirect(const char *from, const struct sfs_http_headers *headers,
+			struct sfs_response_error *ret_error);
 
 /* Range, If-Match and ETag, the user's headers and password (RFC 9110). */
 extern const struct sfs_dialect sfs_dialect_plain;

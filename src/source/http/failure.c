@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define RENEWAL_MS 250 /* until a GET is sent again while credentials are renewed */
+
 void sfs_failure_end(struct sfs_leg *leg, int err, bool is_silent)
 {
 	struct sfs_job *job = leg->job;
@@ -176,20 +178,36 @@ static void forget_redirect(struct sfs_leg *leg)
 	leg->n_redirects = 0;
 }
 
-/* Are there other credentials than those that were refused? */
-static bool may_renew(struct sfs_leg *leg)
+/* Are there other credentials than those that were refused, or will there be? */
+static enum sfs_renewal renew(struct sfs_leg *leg)
 {
-	const struct sfs_http_source *s = leg->job->source;
-	int status = leg->get.headers.status;
+	struct sfs_job *job = leg->job;
+	enum sfs_renewal renewal =
+		job->dialect->renew(job->store, job->source->fetch, &leg->query,
+				    &leg->get, leg->refused ? leg->refusal : NULL);
 
-	return (status == 401 || status == 403) &&
-	       leg->n_renewed <= s->options.n_retries &&
-	       leg->job->dialect->renew(s->fetch, &leg->get);
+	if (renewal == SFS_RENEWAL_NOW &&
+	    leg->n_renewed++ > job->source->options.n_retries)
+		return SFS_RENEWAL_NO;
+	if (renewal == SFS_RENEWAL_SOON &&
+	    sfs_clock_ns() >= sfs_failure_deadline_ns(job))
+		return SFS_RENEWAL_NO;
+	return renewal;
+}
+
+/* Send it again: from the object's own URL on, which may be another one now. */
+static struct sfs_failure send_anew(struct sfs_leg *leg, enum sfs_renewal renewal)
+{
+	free(steal(&leg->url));
+	leg->n_redirects = 0;
+	return again(renewal == SFS_RENEWAL_SOON ? RENEWAL_MS : 0);
 }
 
 struct sfs_failure sfs_failure_judge(struct sfs_leg *leg, int err,
 				     enum sfs_fetch_outcome outcome, const char *why)
 {
+	enum sfs_renewal renewal;
+
 	if (sfs_leg_is_spare(leg))
 		return (struct sfs_failure){.action = SFS_FAILURE_SPARE};
 	if (err != 0 && leg->is_remembered && err != SFS_RESPONSE_AGAIN) {
@@ -197,12 +215,11 @@ struct sfs_failure sfs_failure_judge(struct sfs_leg *leg, int err,
 		forget_redirect(leg);
 		return again(0);
 	}
-	if (err == SFS_RESPONSE_FINAL && may_renew(leg)) {
-		leg->n_renewed++;
-		return again(0);
+	if (err == SFS_RESPONSE_FINAL) {
+		renewal = renew(leg);
+		return renewal == SFS_RENEWAL_NO ? final(leg->error.err)
+						 : send_anew(leg, renewal);
 	}
-	if (err == SFS_RESPONSE_FINAL)
-		return final(leg->error.err);
 	if (err < 0 && outcome == SFS_FETCH_FINAL) {
 		sfs_response_again(&leg->error, "%s", why);
 		return final(err);

@@ -48,10 +48,13 @@ struct sfs_get {
 	void (*set_url)(struct sfs_get *get);
 	const char *url;
 
-	/* Its turn has come: set the next six.  May set the URL again, of that server. */
+	/* Its turn has come: set the next eight.  May set the URL again, of that server.
+	 */
 	void (*start)(struct sfs_get *get);
 	const char *user;      /* "name:password", or NULL; borrowed */
 	bool has_user_headers; /* send the options' headers, too */
+	const char *lines; /* more header lines, each with its CR LF; or NULL; borrowed */
+	bool is_signed_url; /* the URL goes out as it stands, and no .netrc is looked up */
 	const char *if_match;  /* an entity tag, or NULL; borrowed */
 	uint64_t first, last;  /* the range, both included; */
 	bool is_whole;	       /* or no range: all there is */
@@ -89,6 +92,9 @@ struct sfs_get {
 			     little */
 	unsigned
 		user_headers_edition; /* with which of the options' headers it was sent */
+	/* The dialect's own: with which credentials it was signed, and when. */
+	unsigned keys_edition;
+	uint64_t signed_ns;
 	bool is_news; /* its failure is the server's first after a success; see outage.h
 		       */
 

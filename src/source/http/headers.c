@@ -182,14 +182,32 @@ static void take_retry_after(struct sfs_http_headers *a, const char *value, time
 	}
 }
 
+static void take_date(struct sfs_http_headers *a, const char *value, time_t now)
+{
+	struct tm tm = {0};
+
+	if (strptime(value, "%a, %d %b %Y %H:%M:%S GMT", &tm))
+		a->date_s = (int64_t)timegm(&tm);
+}
+
+static void take_bucket_region(struct sfs_http_headers *a, const char *value, time_t now)
+{
+	keep(a->bucket_region, sizeof a->bucket_region, value);
+}
+
 static const struct {
 	const char *name;
 	void (*take)(struct sfs_http_headers *a, const char *value, time_t now);
 } fields[] = {
-	{"content-length", take_length},     {"transfer-encoding", take_coding},
-	{"content-range", take_range},	     {"location", take_location},
-	{"content-encoding", take_encoding}, {"content-type", take_type},
+	{"content-length", take_length},
+	{"transfer-encoding", take_coding},
+	{"content-range", take_range},
+	{"location", take_location},
+	{"content-encoding", take_encoding},
+	{"content-type", take_type},
 	{"retry-after", take_retry_after},
+	{"date", take_date},
+	{"x-amz-bucket-region", take_bucket_region},
 };
 
 static bool is_name(const char *line, size_t n, const char *name)

@@ -29,6 +29,8 @@ struct sfs_http_headers {
 	char location[4096];	/* as sent; "" if none or longer than fits */
 	char encoding[32];	/* Content-Encoding; "" if none or identity */
 	int64_t retry_after_s;	/* -1: none */
+	int64_t date_s;		/* of Date, in seconds since 1970; 0 if none */
+	char bucket_region[40]; /* of S3's x-amz-bucket-region; "" if none */
 	bool is_multipart;
 	bool is_page;	   /* HTML */
 	bool is_ambiguous; /* two lengths, or two ranges */

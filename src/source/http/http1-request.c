@@ -151,7 +151,8 @@ static bool is_allowed(const struct sfs_http1_request *request, const struct sfs
 	return request->is_direct && !get->user &&
 	       (request->has_plain_headers || !get->has_user_headers) &&
 	       (!get->if_match || !strpbrk(get->if_match, "\r\n")) &&
-	       (!request->netrc || access(request->netrc, F_OK) != 0);
+	       (!request->netrc || get->is_signed_url ||
+		access(request->netrc, F_OK) != 0);
 }
 
 char *sfs_http1_request_write(const struct sfs_http1_request *request,
@@ -182,6 +183,8 @@ char *sfs_http1_request_write(const struct sfs_http1_request *request,
 		sfs_strbuf_printf(&text, "If-Match: %s\r\n", get->if_match);
 	if (get->has_user_headers && request->headers.n > 0)
 		sfs_strbuf_puts(&text, request->headers.s);
+	if (get->lines)
+		sfs_strbuf_puts(&text, get->lines);
 	sfs_strbuf_puts(&text, "\r\n");
 	return text.s;
 }

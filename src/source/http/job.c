@@ -101,6 +101,8 @@ void sfs_leg_end(struct sfs_leg *leg)
 {
 	leg->is_over = true;
 	free(steal(&leg->url));
+	free(steal(&leg->refusal));
+	sfs_strbuf_done(&leg->lines);
 }
 
 static void drop(struct sfs_leg *leg)

@@ -34,6 +34,7 @@ struct sfs_http_source {
 
 	/* The fetch thread's own. */
 	struct sfs_rng rng;
+	struct sfs_store plain; /* of objects that have no other */
 	struct sfs_latency read_latency, ask_latency;
 	uint64_t got_bytes, hedged_bytes; /* by GETs; of these twice, or perhaps so */
 	bool has_warned;		  /* of a server without validators */
@@ -41,7 +42,8 @@ struct sfs_http_source {
 
 struct sfs_job {
 	struct sfs_http_source *source;
-	const struct sfs_dialect *dialect;
+	struct sfs_store *store;
+	const struct sfs_dialect *dialect; /* the store's */
 	struct sfs_request *request;
 	struct sfs_link legs; /* all there ever were */
 	int n_hedges;
@@ -64,6 +66,11 @@ struct sfs_leg {
 	uint64_t begun_at; /* where `at` was */
 	size_t n_head;	   /* ASK: bytes of the object's head that have come */
 	char *url;	   /* of this hop */
+	struct sfs_strbuf lines; /* of its header */
+	/* Not 0: it was refused, and its body says why, as far as it is kept. */
+	enum sfs_response_outcome refused;
+	char *refusal;
+	size_t n_refusal, n_refusal_bytes; /* kept; and received */
 	int n_redirects;
 	bool is_remembered;		     /* url is where an earlier redirect led */
 	bool has_forgotten;		     /* such a URL failed: use none again */

@@ -4,11 +4,18 @@
  * user named, wherever redirects lead. */
 #include "source/http/dialect.h"
 
+#include "base/alloc.h"
 #include "source/http/curl-url.h"
 
 #include <errno.h>
 
-static void request(struct sfs_http_query *q, const char *url, struct sfs_get *get)
+static char *own_url(struct sfs_store *store, const struct sfs_object *o)
+{
+	return sfs_strdup(o->uri.location);
+}
+
+static void request(struct sfs_store *store, struct sfs_http_query *q, const char *url,
+		    struct sfs_strbuf *lines, struct sfs_get *get)
 {
 	const struct sfs_object *o = q->object;
 	bool is_ours = sfs_url_same_origin(url, o->uri.location);
@@ -26,8 +33,22 @@ static void request(struct sfs_http_query *q, const char *url, struct sfs_get *g
 	get->is_whole = q->claim != NULL;
 }
 
-static char *redirect(const char *from, const struct sfs_http_headers *headers,
-		      struct sfs_response_error *error)
+static enum sfs_response_outcome judge(struct sfs_store *store,
+				       const struct sfs_http_query *q,
+				       const struct sfs_http_headers *headers,
+				       struct sfs_response_error *error)
+{
+	return sfs_response_judge(q, headers, error);
+}
+
+static void learn(struct sfs_store *store, struct sfs_object *o,
+		  const struct sfs_http_headers *headers)
+{
+	sfs_response_learn(o, headers);
+}
+
+char *sfs_http_redirect(const char *from, const struct sfs_http_headers *headers,
+			struct sfs_response_error *error)
 {
 	char *to = NULL;
 
@@ -48,15 +69,23 @@ static char *redirect(const char *from, const struct sfs_http_headers *headers,
 }
 
 /* The user's headers may come from a file that somebody has renewed. */
-static bool renew(struct sfs_fetch *fetch, const struct sfs_get *get)
+static enum sfs_renewal renew(struct sfs_store *store, struct sfs_fetch *fetch,
+			      const struct sfs_http_query *q, const struct sfs_get *get,
+			      const char *refusal)
 {
-	return get->has_user_headers && sfs_fetch_has_new_headers(fetch, get);
+	int status = get->headers.status;
+
+	return (status == 401 || status == 403) && get->has_user_headers &&
+			       sfs_fetch_has_new_headers(fetch, get)
+		       ? SFS_RENEWAL_NOW
+		       : SFS_RENEWAL_NO;
 }
 
 const struct sfs_dialect sfs_dialect_plain = {
+	.url = own_url,
 	.request = request,
-	.judge = sfs_response_judge,
-	.learn = sfs_response_learn,
-	.redirect = redirect,
+	.judge = judge,
+	.learn = learn,
+	.redirect = sfs_http_redirect,
 	.renew = renew,
 };

@@ -269,6 +269,22 @@ enum sfs_response_outcome sfs_response_judge(const struct sfs_http_query *q,
 	return a->status == 206 ? check_range(q, a, error) : check_whole(q, a, error);
 }
 
+enum sfs_response_outcome sfs_response_judge_listed(const struct sfs_http_query *q,
+						    const struct sfs_http_headers *a,
+						    struct sfs_response_error *error)
+{
+	enum sfs_response_outcome outcome = sfs_response_judge(q, a, error);
+	const struct sfs_object *o = q->object;
+
+	if (outcome == SFS_RESPONSE_BYTES && q->is_ask && a->status == 206 &&
+	    o->size != SFS_SIZE_UNKNOWN &&
+	    (a->total != o->size ||
+	     (!q->verify_size_only && o->tag && strcmp(o->tag, a->etag) != 0)))
+		return (enum sfs_response_outcome)sfs_response_final(
+			error, -ESTALE, "the object changed since it was listed");
+	return outcome;
+}
+
 void sfs_response_learn(struct sfs_object *o, const struct sfs_http_headers *a)
 {
 	struct tm tm = {0};

@@ -59,6 +59,12 @@ enum sfs_response_outcome sfs_response_judge(const struct sfs_http_query *q,
 					     const struct sfs_http_headers *a,
 					     struct sfs_response_error *ret_error);
 
+/* The same of an object whose size and tag a listing may have said: an ask compares
+ * them. */
+enum sfs_response_outcome sfs_response_judge_listed(const struct sfs_http_query *q,
+						    const struct sfs_http_headers *a,
+						    struct sfs_response_error *ret_error);
+
 /* Set the sentence, and err.  Return SFS_RESPONSE_AGAIN and SFS_RESPONSE_FINAL. */
 int sfs_response_again(struct sfs_response_error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -27,19 +27,71 @@
 #define CONFIRM_MS    500 /* until a size that is hard to believe is asked for again */
 #define START	      16  /* reads at a time that are of use, before it is known */
 
+#define MOST_REFUSED (64 << 10) /* of an error's body, to keep the connection */
+
 #define SPLIT_MAX (512 << 10)
 #define SMALL_MAX (256 << 10) /* what counts as small */
 
 static void begin_get(struct sfs_leg *leg, uint64_t delay_ms);
 static void begin_again(struct sfs_leg *leg, uint64_t delay_ms, bool waits_for_server);
 
+/* ---- a refusal ---- */
+
+/* Does this response have a body that says why it is of no use? */
+static bool is_explained(const struct sfs_leg *leg, int outcome)
+{
+	return (outcome == SFS_RESPONSE_AGAIN || outcome == SFS_RESPONSE_FINAL) &&
+	       leg->job->dialect->explain && leg->get.headers.status >= 300;
+}
+
+/* n bytes of it have come; `bytes` NULL: they are in place already. */
+static int keep_refusal(struct sfs_leg *leg, const char *bytes, size_t n)
+{
+	size_t room = SFS_REFUSAL_BYTES - leg->n_refusal, n_kept = n < room ? n : room;
+
+	if (bytes)
+		memcpy(leg->refusal + leg->n_refusal, bytes, n_kept);
+	leg->n_refusal += n_kept;
+	leg->n_refusal_bytes += n;
+	return leg->n_refusal_bytes > MOST_REFUSED ? -EALREADY : 0;
+}
+
+/* Where the next of it goes. */
+static int refusal_room(const struct sfs_leg *leg, struct iovec *piece)
+{
+	size_t room = SFS_REFUSAL_BYTES - leg->n_refusal;
+
+	*piece = (struct iovec){leg->refusal + leg->n_refusal, room};
+	return room > 0;
+}
+
+/* The response has ended: what does it mean, now that all is known? */
+static int explain(struct sfs_leg *leg, int outcome)
+{
+	struct sfs_job *job = leg->job;
+
+	if (leg->refusal)
+		leg->refusal[leg->n_refusal] = 0;
+	return (int)job->dialect->explain(job->store, &leg->query, &leg->get,
+					  leg->refusal ? leg->refusal : "",
+					  (enum sfs_response_outcome)outcome,
+					  &leg->error);
+}
+
 /* ---- the body ---- */
 
 static int on_head(struct sfs_get *get, const struct sfs_http_headers *a)
 {
 	struct sfs_leg *leg = (struct sfs_leg *)get;
+	int outcome = (int)leg->job->dialect->judge(leg->job->store, &leg->query, a,
+						    &leg->error);
 
-	return (int)leg->job->dialect->judge(&leg->query, a, &leg->error);
+	if (!is_explained(leg, outcome) || a->length == 0)
+		return outcome;
+	leg->refused = (enum sfs_response_outcome)outcome;
+	if (!leg->refusal)
+		leg->refusal = sfs_malloc(SFS_REFUSAL_BYTES + 1);
+	return 0;
 }
 
 /* Where the body ends, if it has the length that its headers promise. */
@@ -55,6 +107,8 @@ static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 	struct sfs_leg *leg = (struct sfs_leg *)get;
 	struct sfs_job *job = leg->job;
 
+	if (leg->refused)
+		return keep_refusal(leg, bytes, n);
 	if (sfs_job_is_ask(job)) {
 		sfs_leg_take_head(leg, bytes, n);
 		return 0;
@@ -86,7 +140,10 @@ static int on_received(struct sfs_get *get, size_t n)
 
 static int on_room(struct sfs_get *get, struct iovec *pieces, int n_max)
 {
-	return sfs_leg_room((struct sfs_leg *)get, pieces, n_max);
+	struct sfs_leg *leg = (struct sfs_leg *)get;
+
+	return leg->refused ? refusal_room(leg, pieces)
+			    : sfs_leg_room(leg, pieces, n_max);
 }
 
 /* Ask again, in other legs.  Should they be late as well, there may be more. */
@@ -160,7 +217,7 @@ static void succeed(struct sfs_leg *leg)
 	if (sfs_job_is_ask(job)) {
 		job->has_size = true;
 		job->request->n_got = leg->n_head;
-		job->dialect->learn(job->request->object, &leg->get.headers);
+		job->dialect->learn(job->store, job->request->object, &leg->get.headers);
 		if (!job->request->may_be_tiny)
 			warn_of_no_validator(job->source, job->request->object);
 	}
@@ -208,8 +265,13 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 {
 	struct sfs_leg *leg = (struct sfs_leg *)get;
 	struct sfs_job *job = leg->job;
-	bool is_done = err == 0 && (sfs_job_is_ask(job) || leg->at == leg->end);
+	bool is_done;
 
+	if (leg->refused && err != -ECANCELED)
+		err = (int)leg->refused;
+	if (is_explained(leg, err))
+		err = explain(leg, err);
+	is_done = err == 0 && (sfs_job_is_ask(job) || leg->at == leg->end);
 	leg->has_stalled = get->has_stalled;
 	if (err == -ECANCELED)
 		sfs_failure_end(leg, err, false);
@@ -272,8 +334,9 @@ static void on_set_url(struct sfs_get *get)
 
 	if (!leg->url) {
 		leg->is_remembered = o->redirected != NULL && !leg->has_forgotten;
-		leg->url =
-			sfs_strdup(leg->is_remembered ? o->redirected : o->uri.location);
+		leg->url = leg->is_remembered
+				   ? sfs_strdup(o->redirected)
+				   : leg->job->dialect->url(leg->job->store, o);
 	}
 	get->url = leg->url;
 }
@@ -287,6 +350,8 @@ static void on_start(struct sfs_get *get)
 
 	sfs_request_sent(r);
 	leg->n_head = 0;
+	leg->refused = 0;
+	leg->n_refusal = leg->n_refusal_bytes = 0;
 	if (leg->is_hedge && !is_ask)
 		catch_up(leg);
 	else if (!leg->is_hedge)
@@ -305,7 +370,8 @@ static void on_start(struct sfs_get *get)
 		.is_exact = get->n_before > 0,
 		.verify_size_only = job->source->options.verify_size_only,
 	};
-	job->dialect->request(&leg->query, leg->url, get);
+	sfs_strbuf_done(&leg->lines);
+	job->dialect->request(job->store, &leg->query, leg->url, &leg->lines, get);
 	if (!leg->is_hedge)
 		sfs_hedge_set_deadline(leg);
 }
@@ -364,10 +430,16 @@ static void begin_again(struct sfs_leg *leg, uint64_t delay_ms, bool waits_for_s
 
 /* ---- the source ---- */
 
-/* A new dialect is chosen here, by the scheme of the object's URI. */
-static const struct sfs_dialect *dialect_of(const struct sfs_object *object)
+/* Whose is the object? */
+static struct sfs_store *store_of(struct sfs_http_source *s,
+				  const struct sfs_object *object)
 {
-	return &sfs_dialect_plain;
+	int i;
+
+	for (i = 0; i < s->options.n_stores; i++)
+		if (s->options.stores[i]->scheme == object->uri.scheme)
+			return s->options.stores[i];
+	return &s->plain;
 }
 
 static void submit(struct sfs_source *source, struct sfs_request *r)
@@ -375,7 +447,8 @@ static void submit(struct sfs_source *source, struct sfs_request *r)
 	struct sfs_job *job = sfs_calloc(1, sizeof *job);
 
 	job->source = sfs_container(source, struct sfs_http_source, base);
-	job->dialect = dialect_of(r->object);
+	job->store = store_of(job->source, r->object);
+	job->dialect = job->store->dialect;
 	job->request = r;
 	job->begun_ns = sfs_clock_ns();
 	job->is_needed = r->is_urgent;
@@ -439,6 +512,7 @@ struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
 	s->base.path.n_parallel =
 		options->n_connections < START ? options->n_connections : START;
 	s->options = *options;
+	s->plain.dialect = &sfs_dialect_plain;
 	s->rng.state = sfs_clock_ns();
 	s->fetch = sfs_fetch_start(&fetch_options, err);
 	if (!s->fetch) {
