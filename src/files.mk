@@ -56,7 +56,9 @@ libshufflefs_a_SOURCES = \
 	 \
 	src/source/http/concurrency.c src/source/http/concurrency.h \
 	src/source/http/conncache.c src/source/http/conncache.h \
+	src/source/http/curl-call.c src/source/http/curl-call.h \
 	src/source/http/curl-get.c src/source/http/curl-get.h \
+	src/source/http/curl-setup.c src/source/http/curl-setup.h \
 	src/source/http/curl-url.c src/source/http/curl-url.h \
 	src/source/http/dialect.h \
 	src/source/http/failure.c src/source/http/failure.h \
@@ -69,7 +71,9 @@ libshufflefs_a_SOURCES = \
 	src/source/http/http1-get.c src/source/http/http1-get.h \
 	src/source/http/http1-request.c src/source/http/http1-request.h \
 	src/source/http/job.c src/source/http/job.h \
+	src/source/http/key-url.c src/source/http/key-url.h \
 	src/source/http/latency.c src/source/http/latency.h \
+	src/source/http/listing.c src/source/http/listing.h \
 	src/source/http/origin.c src/source/http/origin.h \
 	src/source/http/outage.c src/source/http/outage.h \
 	src/source/http/plain.c \

@@ -90,6 +90,7 @@ unit_tests = \
 	tests/unit-libarchive-understands-every-dialect \
 	tests/unit-limit-is-what-the-machine-has \
 	tests/unit-list-keeps-its-order \
+	tests/unit-listing-keeps-what-a-pattern-means \
 	tests/unit-localfile-is-what-it-was-when-read \
 	tests/unit-locate-finds-every-byte-of-an-epoch \
 	tests/unit-lock-aborts-on-a-wrong-order \

@@ -12,10 +12,10 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "source/http/curl-setup.h"
 #include "source/http/origin.h"
 #include "source/http/receive.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -123,35 +123,18 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *data)
 /* Options that are the same for each GET; kept when a handle is used again. */
 static CURLcode set_common(const struct sfs_fetch_options *o, CURL *easy)
 {
-	const struct {
-		CURLoption option;
-		const char *value;
-	} strings[] = {
-		{CURLOPT_PROXY, o->proxy},
-		{CURLOPT_NETRC_FILE, o->netrc_file},
-		{CURLOPT_CAINFO, o->ca_file},
-		{CURLOPT_CAPATH, o->ca_path},
-		{CURLOPT_SSLCERT, o->cert},
-		{CURLOPT_SSLKEY, o->key},
-		{CURLOPT_PROTOCOLS_STR, "http,https"},
-		{CURLOPT_USERAGENT, "shufflefs/" VERSION},
-	};
-	CURLcode code = CURLE_OK;
-	size_t i;
+	const struct sfs_curl_certificates certificates = {o->ca_file, o->ca_path,
+							   o->cert, o->key};
+	CURLcode code = sfs_curl_set_up(easy, &certificates);
 
-	for (i = 0; i < SFS_COUNT(strings) && code == CURLE_OK; i++)
-		if (strings[i].value)
-			code = curl_easy_setopt(easy, strings[i].option,
-						strings[i].value);
-	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
-	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	if (o->proxy && code == CURLE_OK)
+		code = curl_easy_setopt(easy, CURLOPT_PROXY, o->proxy);
+	if (o->netrc_file && code == CURLE_OK)
+		code = curl_easy_setopt(easy, CURLOPT_NETRC_FILE, o->netrc_file);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_timeout_ms);
 	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket);
 	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request);
-	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-	curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	/* Each connection asks again for the addresses of a name and takes any of them,
 	 * so that they are spread; a cached answer would lead all to one. */
 	curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);

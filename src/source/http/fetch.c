@@ -530,22 +530,14 @@ static void allow_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* As the curl command does: these variables, then the built-in file. */
-static const char *default_ca_file(void)
-{
-	const char *s = getenv("CURL_CA_BUNDLE");
-
-	return s && *s ? s : getenv("SSL_CERT_FILE");
-}
-
 static void copy_options(struct sfs_fetch_options *to,
 			 const struct sfs_fetch_options *from)
 {
 	*to = *from;
 	to->proxy = copy(from->proxy);
 	to->netrc_file = copy(from->netrc_file);
-	to->ca_file = copy(from->ca_file ? from->ca_file : default_ca_file());
-	to->ca_path = copy(from->ca_path ? from->ca_path : getenv("SSL_CERT_DIR"));
+	to->ca_file = copy(from->ca_file);
+	to->ca_path = copy(from->ca_path);
 	to->cert = copy(from->cert);
 	to->key = copy(from->key);
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* curl-setup - the options that all our handles of libcurl have. */
+#ifndef SFS_CURL_SETUP_H
+#define SFS_CURL_SETUP_H
+
+#include <curl/curl.h>
+
+/* Files of certificates.  NULL: what the curl command would take, which are
+ * CURL_CA_BUNDLE or SSL_CERT_FILE, and SSL_CERT_DIR, and then the built-in places; no
+ * cert or key. */
+struct sfs_curl_certificates {
+	const char *ca_file, *ca_path, *cert, *key;
+};
+
+/* HTTP/1.1 only, and no redirect is followed.  libcurl copies the strings, and may refuse
+ * one. */
+CURLcode sfs_curl_set_up(CURL *easy, const struct sfs_curl_certificates *certificates);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/http/listing.h"
+
+#include "base/alloc.h"
+#include "base/stall.h"
+#include "source/http/key-url.h"
+#include "source/key-pattern.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_TRIES 8 /* of a page, in a row */
+
+struct lister {
+	const char *bucket, *pattern;
+	int n_retries;
+	sfs_listing_get *get;
+	void *ctx;
+};
+
+/* ---- what is listed ---- */
+
+void sfs_listing_item_done(struct sfs_listing_item *item)
+{
+	free(item->key);
+	free(item->tag);
+	*item = (struct sfs_listing_item){0};
+}
+
+void sfs_listing_done(struct sfs_listing *listing)
+{
+	size_t i;
+
+	for (i = 0; i < listing->n; i++)
+		sfs_listing_item_done(&listing->items[i]);
+	free(listing->items);
+	free(listing->next);
+	*listing = (struct sfs_listing){0};
+}
+
+void sfs_listing_add(struct sfs_listing *l, struct sfs_listing_item *item)
+{
+	if ((l->n & (l->n - 1)) == 0) /* a power of two: full */
+		l->items = sfs_reallocarray(l->items, 2 * l->n + 1, sizeof *l->items);
+	l->items[l->n++] = *item;
+	*item = (struct sfs_listing_item){0};
+}
+
+/* ---- pages ---- */
+
+int sfs_listing_call(struct sfs_curl_caller *caller, const struct sfs_curl_call *call,
+		     struct sfs_curl_answer *ret, enum sfs_renewal *ret_again,
+		     struct sfs_error *err)
+{
+	int code = sfs_curl_call(caller, call, ret, err);
+
+	sfs_stall_note_answer();
+	if (code == -EIO) /* no connection, or one that broke */
+		*ret_again = SFS_RENEWAL_SOON;
+	return code;
+}
+
+/* A page, and again if that is of use. */
+static int insist(const struct lister *l, const char *token, struct sfs_listing *ret,
+		  struct sfs_error *err)
+{
+	const struct sfs_listing_ask ask = {l->bucket, l->pattern, token};
+	const int most_later = l->n_retries < 2 ? l->n_retries : 2;
+	int n_again = 0, n_later = 0;
+	enum sfs_renewal again;
+	int code;
+
+	for (;;) {
+		again = SFS_RENEWAL_NO;
+		code = l->get(l->ctx, &ask, ret, &again, err);
+		if (code == 0 || again == SFS_RENEWAL_NO || ++n_again == MOST_TRIES)
+			return code;
+		if (again == SFS_RENEWAL_SOON && n_later++ == most_later)
+			return code;
+		if (again == SFS_RENEWAL_SOON)
+			usleep(500000u << (n_later - 1));
+	}
+}
+
+/* Move those that are meant. */
+static void take_items(struct sfs_listing *all, struct sfs_listing *page,
+		       const char *pattern)
+{
+	size_t i;
+
+	for (i = 0; i < page->n; i++)
+		if (sfs_key_pattern_means(pattern, page->items[i].key))
+			sfs_listing_add(all, &page->items[i]);
+}
+
+static int read_pages(const struct lister *l, struct sfs_listing *all, size_t *n_listed,
+		      struct sfs_error *err)
+{
+	struct sfs_listing page = {0};
+	sfs_autofree char *token = NULL;
+	int code;
+
+	do {
+		code = insist(l, token, &page, err);
+		if (code < 0)
+			return code;
+		*n_listed += page.n;
+		if (token && page.next && strcmp(token, page.next) == 0)
+			code = sfs_error_set(err, -EBADMSG,
+					     "the server gives the same page of its "
+					     "listing again");
+		take_items(all, &page, l->pattern);
+		free(token);
+		token = steal(&page.next);
+		sfs_listing_done(&page);
+	} while (token && code == 0);
+	return code;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct sfs_listing_item *)a)->key,
+		      ((const struct sfs_listing_item *)b)->key);
+}
+
+static int list(const struct lister *l, const char *where, struct sfs_listing *ret,
+		struct sfs_error *err)
+{
+	struct sfs_listing all = {0};
+	size_t n_listed = 0;
+	int code = read_pages(l, &all, &n_listed, err);
+
+	if (code < 0)
+		sfs_error_wrap(err, code, "cannot list %s/%s", where, l->pattern);
+	else if (all.n == 0)
+		code = sfs_error_set(err, -ENOENT,
+				     "no %s %s/%s, only %zu other objects: check the "
+				     "name",
+				     strpbrk(l->pattern, "*?[") ? "object matches"
+								: "*.tar is below",
+				     where, l->pattern, n_listed);
+	if (code < 0) {
+		sfs_listing_done(&all);
+		return code;
+	}
+	qsort(all.items, all.n, sizeof *all.items, by_key);
+	*ret = all;
+	return 0;
+}
+
+int sfs_listing_read(const struct sfs_uri *uri, int n_retries, sfs_listing_get *get,
+		     void *ctx, struct sfs_listing *ret, struct sfs_error *err)
+{
+	const char *pattern;
+	sfs_autofree char *bucket = sfs_key_split(uri->location, &pattern);
+	const struct lister lister = {bucket, pattern, n_retries, get, ctx};
+
+	return sfs_key_pattern_is(pattern) ? list(&lister, uri->origin, ret, err)
+					   : -ENOTDIR;
+}
