@@ -82,6 +82,13 @@ libshufflefs_a_SOURCES = \
 	src/source/http/transfer.c \
 	src/source/http/user-headers.c src/source/http/user-headers.h \
 	 \
+	 \
+	src/source/s3/s3-page.c src/source/s3/s3-page.h \
+	src/source/s3/s3-refusal.c src/source/s3/s3-refusal.h \
+	src/source/s3/s3-url.c src/source/s3/s3-url.h \
+	src/source/s3/sigv4.c src/source/s3/sigv4.h \
+	src/source/s3/xml.c src/source/s3/xml.h \
+	 \
 	src/order/block.c src/order/block.h \
 	src/order/grid.c src/order/grid.h \
 	src/order/iterate.c src/order/iterate.h \
@@ -177,6 +184,6 @@ libshufflefs_a_SOURCES = \
 	src/cli/reader.c src/cli/reader.h \
 	src/cli/top-report.c src/cli/top-report.h
 libshufflefs_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
-libshufflefs_a_CFLAGS = $(SFS_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(INIH_CFLAGS)
+libshufflefs_a_CFLAGS = $(SFS_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS) $(ARCHIVE_CFLAGS) $(INIH_CFLAGS)
 # What a program that has it links.
-core_libs = libshufflefs.a $(CURL_LIBS) $(ARCHIVE_LIBS) $(INIH_LIBS)
+core_libs = libshufflefs.a $(CURL_LIBS) $(CRYPTO_LIBS) $(ARCHIVE_LIBS) $(INIH_LIBS)

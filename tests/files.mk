@@ -134,6 +134,8 @@ unit_tests = \
 	tests/unit-rewrite-changes-names-and-nothing-else \
 	tests/unit-ring-loses-no-batch-whoever-dies \
 	tests/unit-rng-gives-the-published-numbers \
+	tests/unit-s3-page-keeps-every-key \
+	tests/unit-s3-refusal-names-a-remedy \
 	tests/unit-sample-says-when-a-stream-was-cut \
 	tests/unit-samples-are-found-by-number-and-by-byte \
 	tests/unit-samples-may-borrow-their-entries \
@@ -144,6 +146,7 @@ unit_tests = \
 	tests/unit-shard-list-takes-a-shard-from-each-line \
 	tests/unit-shard-reader-retries-what-failed-ahead \
 	tests/unit-shard-tables-grow-once-and-are-dropped \
+	tests/unit-sigv4-gives-the-published-signatures \
 	tests/unit-single-samples-cause-no-storm-of-failures \
 	tests/unit-single-samples-come-whole-whatever-the-memory \
 	tests/unit-single-samples-that-came-before-a-failure-are-kept \
@@ -175,7 +178,8 @@ unit_tests = \
 	tests/unit-user-headers-are-read-again \
 	tests/unit-waits-name-the-limit \
 	tests/unit-window-keeps-the-order-of-samples \
-	tests/unit-wire-refuses-what-no-peer-sends
+	tests/unit-wire-refuses-what-no-peer-sends \
+	tests/unit-xml-reads-what-s3-servers-write
 
 cat_tests = \
 	tests/cat-a-cache-is-shared-and-survives-crashes.sh \

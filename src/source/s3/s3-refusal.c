@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/s3/s3-refusal.h"
+
+#include "base/alloc.h"
+#include "source/s3/xml.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *code;
+	enum sfs_s3_reason reason;
+} codes[] = {
+	{"ExpiredToken", SFS_S3_EXPIRED},
+	{"ExpiredTokenException", SFS_S3_EXPIRED},
+	{"TokenRefreshRequired", SFS_S3_EXPIRED},
+	{"InvalidToken", SFS_S3_EXPIRED},
+	{"InvalidTokenId", SFS_S3_EXPIRED},
+	{"InvalidAccessKeyId", SFS_S3_NO_ACCESS_KEY},
+	{"SignatureDoesNotMatch", SFS_S3_WRONG_SECRET},
+	{"AccessDenied", SFS_S3_DENIED},
+	{"AllAccessDisabled", SFS_S3_DENIED},
+	{"NoSuchBucket", SFS_S3_NO_BUCKET},
+	{"NoSuchKey", SFS_S3_NO_KEY},
+	{"PermanentRedirect", SFS_S3_WRONG_REGION},
+	{"AuthorizationHeaderMalformed", SFS_S3_WRONG_REGION},
+	{"IllegalLocationConstraintException", SFS_S3_WRONG_REGION},
+	{"RequestTimeTooSkewed", SFS_S3_CLOCK},
+	{"SlowDown", SFS_S3_LATER},
+	{"InternalError", SFS_S3_LATER},
+	{"ServiceUnavailable", SFS_S3_LATER},
+	{"RequestTimeout", SFS_S3_LATER},
+};
+
+/* Keep text of the server's that may be shown. */
+static void keep(char *to, size_t size, const char *text)
+{
+	size_t n = 0;
+
+	for (; *text && n + 1 < size; text++)
+		to[n++] = isprint((unsigned char)*text) ? *text : '?';
+	to[n] = 0;
+}
+
+/* A region goes into the name of a host. */
+static void keep_region(char *to, size_t size, const char *text)
+{
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+	if (text[n] == 0 && n > 0 && n < size)
+		memcpy(to, text, n + 1);
+}
+
+static enum sfs_s3_reason reason_of(const struct sfs_s3_refusal *r)
+{
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(codes); i++)
+		if (strcmp(codes[i].code, r->code) == 0)
+			return codes[i].reason;
+	if (r->code[0])
+		return SFS_S3_OTHER;
+	return r->status == 301	  ? SFS_S3_WRONG_REGION
+	       : r->status == 403 ? SFS_S3_DENIED
+	       : r->status == 404 ? SFS_S3_NO_KEY
+				  : SFS_S3_OTHER;
+}
+
+void sfs_s3_refusal_read(const struct sfs_http_headers *headers, const char *body,
+			 size_t n, struct sfs_s3_refusal *ret)
+{
+	struct sfs_s3_refusal r = {.status = headers->status, .date_s = headers->date_s};
+	enum sfs_xml_token token;
+	struct sfs_xml xml;
+
+	keep_region(r.region, sizeof r.region, headers->bucket_region);
+	sfs_xml_init(&xml, body ? body : "", body ? n : 0);
+	while ((token = sfs_xml_next(&xml)) > SFS_XML_END) {
+		if (token != SFS_XML_CLOSE)
+			continue;
+		if (sfs_xml_at(&xml, "Error/Code"))
+			keep(r.code, sizeof r.code, xml.text.s);
+		else if (sfs_xml_at(&xml, "Error/Message"))
+			keep(r.message, sizeof r.message, xml.text.s);
+		else if (sfs_xml_at(&xml, "Error/Region"))
+			keep_region(r.region, sizeof r.region, xml.text.s);
+	}
+	sfs_xml_done(&xml);
+	r.reason = reason_of(&r);
+	*ret = r;
+}
+
+int sfs_s3_refusal_err(const struct sfs_s3_refusal *r)
+{
+	switch (r->reason) {
+	case SFS_S3_NO_BUCKET:
+	case SFS_S3_NO_KEY: return -ENOENT;
+	case SFS_S3_EXPIRED:
+	case SFS_S3_NO_ACCESS_KEY:
+	case SFS_S3_WRONG_SECRET:
+	case SFS_S3_DENIED:
+	case SFS_S3_CLOCK: return -EACCES;
+	default: return r->status == 401 || r->status == 403 ? -EACCES : -EIO;
+	}
+}
+
+/* ---- the sentences ---- */
+
+static void describe_denied(const struct sfs_s3_asked *a, char *to, size_t size)
+{
+	if (a->is_anonymous)
+		snprintf(to, size,
+			 "the bucket '%s' does not let everybody %s: leave out "
+			 "'anonymous', so that requests are signed",
+			 a->bucket, a->key ? "read this" : "list it");
+	else if (!a->credentials)
+		snprintf(to, size,
+			 "the request was not signed, because no credentials were found: "
+			 "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+			 "AWS_PROFILE, "
+			 "or write ~/.aws/credentials");
+	else
+		snprintf(
+			to, size,
+			"the credentials from %s may not %s: they need %s for the bucket "
+			"'%s'",
+			a->credentials, a->key ? "read this" : "list it",
+			a->key ? "s3:GetObject (without s3:ListBucket a missing object "
+				 "is denied, too)"
+			       : "s3:ListBucket",
+			a->bucket);
+}
+
+static void describe_region(const struct sfs_s3_refusal *r, const struct sfs_s3_asked *a,
+			    char *to, size_t size)
+{
+	if (r->region[0] && strcmp(r->region, a->region) != 0)
+		snprintf(to, size,
+			 "the bucket '%s' is in the region %s, not in %s: set region=%s",
+			 a->bucket, r->region, a->region, r->region);
+	else
+		snprintf(to, size,
+			 "the bucket '%s' is in another region than %s, and the server "
+			 "does not say in which: set region=",
+			 a->bucket, a->region);
+}
+
+static void describe_clock(const struct sfs_s3_refusal *r, const struct sfs_s3_asked *a,
+			   char *to, size_t size)
+{
+	int64_t off = r->date_s - a->now_s;
+
+	if (r->date_s == 0)
+		snprintf(to, size, "the clock of this machine is wrong: set it");
+	else
+		snprintf(to, size,
+			 "the clock of this machine is %lld s %s that of the server: set "
+			 "it",
+			 (long long)(off < 0 ? -off : off),
+			 off < 0 ? "ahead of" : "behind");
+}
+
+/* MinIO forgets temporary keys when they expire. */
+static void describe_access_key(const struct sfs_s3_asked *a, const char *from, char *to,
+				size_t size)
+{
+	if (a->is_temporary)
+		snprintf(to, size,
+			 "the server does not know the temporary access key from %s: it "
+			 "has expired, or is another server's; get new credentials, or "
+			 "check endpoint=",
+			 from);
+	else
+		snprintf(to, size,
+			 "the server does not know the access key from %s: check it, and "
+			 "endpoint=",
+			 from);
+}
+
+/* What to do about it; "" if that is not known. */
+static void describe_remedy(const struct sfs_s3_refusal *r, const struct sfs_s3_asked *a,
+			    char *to, size_t size)
+{
+	const char *from = a->credentials ? a->credentials : "nowhere";
+
+	switch (r->reason) {
+	case SFS_S3_EXPIRED:
+		snprintf(to, size,
+			 "the session token from %s has expired or is not valid: get new "
+			 "credentials",
+			 from);
+		break;
+	case SFS_S3_NO_ACCESS_KEY: describe_access_key(a, from, to, size); break;
+	case SFS_S3_WRONG_SECRET:
+		snprintf(to, size,
+			 "the secret access key from %s is not that of its access key: "
+			 "check it",
+			 from);
+		break;
+	case SFS_S3_DENIED: describe_denied(a, to, size); break;
+	case SFS_S3_NO_BUCKET:
+		snprintf(to, size,
+			 "there is no bucket '%s' at %s: check its name, and endpoint=",
+			 a->bucket, a->url);
+		break;
+	case SFS_S3_NO_KEY:
+		snprintf(to, size, "no such object%s",
+			 a->key && !strstr(a->key, ".tar")
+				 ? "; all *.tar below a prefix are named by a '/' at its "
+				   "end"
+				 : "");
+		break;
+	case SFS_S3_WRONG_REGION: describe_region(r, a, to, size); break;
+	case SFS_S3_CLOCK: describe_clock(r, a, to, size); break;
+	default: keep(to, size, r->message);
+	}
+}
+
+void sfs_s3_refusal_describe(const struct sfs_s3_refusal *r, const struct sfs_s3_asked *a,
+			     char *why, size_t size)
+{
+	char remedy[600] = "";
+
+	describe_remedy(r, a, remedy, sizeof remedy);
+	snprintf(why, size, "HTTP %d%s%s%s%s", r->status, r->code[0] ? " " : "", r->code,
+		 remedy[0] ? ": " : "", remedy);
+}
