@@ -83,6 +83,9 @@ libshufflefs_a_SOURCES = \
 	src/source/http/user-headers.c src/source/http/user-headers.h \
 	 \
 	 \
+	src/source/s3/aws-credentials.c src/source/s3/aws-credentials.h \
+	src/source/s3/aws-keys.c src/source/s3/aws-keys.h \
+	src/source/s3/aws-profile.c src/source/s3/aws-profile.h \
 	src/source/s3/s3-page.c src/source/s3/s3-page.h \
 	src/source/s3/s3-refusal.c src/source/s3/s3-refusal.h \
 	src/source/s3/s3-url.c src/source/s3/s3-url.h \

@@ -28,6 +28,8 @@ tests_libtests_a_SOURCES = \
 
 unit_tests = \
 	tests/unit-alloc-never-returns-null \
+	tests/unit-aws-credentials-follow-awss-order \
+	tests/unit-aws-profile-reads-what-aws-writes \
 	tests/unit-bench-report-names-the-limit \
 	tests/unit-block-is-formed-as-soon-as-it-is-known \
 	tests/unit-braces-expand-as-a-shell-does \
@@ -409,6 +411,7 @@ test_helpers = \
 	tests/fuzz/fuzz-list.c \
 	tests/fuzz/fuzz-options.c \
 	tests/fuzz/fuzz-pax.c \
+	tests/fuzz/fuzz-s3.c \
 	tests/fuzz/fuzz-scan.c \
 	tests/fuzz/fuzz-sidecar-wire.c \
 	tests/fuzz/fuzz-tar-differential.c \

@@ -92,6 +92,14 @@ TEXTS = {
         '{"version": 1, "shards": [{"url": "https://h/x/a.tar?s=1", "n": 10}, {}], "name": null}',
         '[true, false, null, -0.5e+7, "\\u00fc\\ud83d\\ude00\\n", "\xc3\xbc", {}, [[]]]', "[" * 70, '{"a":',
     ],
+    "fuzz-s3": [
+        "<?xml version='1.0'?><ListBucketResult xmlns='x'><EncodingType>url</EncodingType><IsTruncated>true"
+        "</IsTruncated><NextContinuationToken>a=</NextContinuationToken><Contents><Key>a+%41.tar</Key>"
+        "<Size>5</Size><ETag>&quot;x&quot;</ETag><LastModified>2026-11-25T08:00:00Z</LastModified></Contents>"
+        "</ListBucketResult>",
+        "<Error><Code>AccessDenied</Code><Message>&#65;<![CDATA[<]]><!-- --></Message><Region>eu-1</Region></Error>",
+        "[default]\nregion = x # y\n[profile a]\naws_access_key_id=b\n",
+    ],
     "fuzz-tenbin": [
         chunk(word("u1") + word("img") + number(2) + number(2) + number(3)) + chunk("abcdef")
         + chunk(word("i4") + word("cls") + number(1) + number(2)) + chunk("\7\0\0\0\1\0\0\0"),
@@ -137,6 +145,9 @@ WORDS = {
     "fuzz-index": ["SFSINDEX", "\\x00\\x02\\x00\\x00", "\\x70\\x00\\x00\\x00", *TAR_WORDS],
     "fuzz-foreign": ["v1.1 ", "v1.2 ", " 512 ", " 1536 ", ".jpg", "\\x0a", "\\x00\\x02\\x00\\x00\\x00\\x00\\x00\\x00"],
     "fuzz-json": ["\\x22a\\x22:{", "\\x22b\\x22:[{", "\\x5cud83d\\x5cude00", "true", "false", "null"],
+    "fuzz-s3": ["<ListBucketResult>", "</ListBucketResult>", "<IsTruncated>", "false", "true", "<Contents>",
+                "</Contents>", "<Key>", "</Key>", "<Size>", "</Size>", "<EncodingType>url</EncodingType>", "&#x",
+                "&amp;", "<![CDATA[", "]]>", "<!--", "-->", "<Error>", "<Code>", "[default]", "[profile ", "\\x0a"],
     "fuzz-key": ["__", "__/", ".", "/", "\\x0a"],
     "fuzz-tenbin": ["~TenBin~", *("%s\\x00\\x00\\x00\\x00\\x00\\x00" % d for d in ("u1", "i8", "f4"))],
     "fuzz-pax": ["path=", "size=", "mtime=", "GNU.sparse.", " ", "=", "\\x0a"],
