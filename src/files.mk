@@ -86,6 +86,7 @@ libshufflefs_a_SOURCES = \
 	src/source/s3/aws-credentials.c src/source/s3/aws-credentials.h \
 	src/source/s3/aws-keys.c src/source/s3/aws-keys.h \
 	src/source/s3/aws-profile.c src/source/s3/aws-profile.h \
+	src/source/s3/s3.c src/source/s3/s3.h \
 	src/source/s3/s3-page.c src/source/s3/s3-page.h \
 	src/source/s3/s3-refusal.c src/source/s3/s3-refusal.h \
 	src/source/s3/s3-url.c src/source/s3/s3-url.h \
@@ -160,6 +161,7 @@ libshufflefs_a_SOURCES = \
 	src/engine/engine.c src/engine/engine.h \
 	src/engine/fingerprint.c src/engine/fingerprint.h \
 	src/engine/reclaim.c src/engine/reclaim.h \
+	src/engine/stores.c src/engine/stores.h \
 	 \
 	src/tree/epochs.c src/tree/epochs.h \
 	src/tree/file.c src/tree/file.h \

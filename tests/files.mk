@@ -138,6 +138,7 @@ unit_tests = \
 	tests/unit-rng-gives-the-published-numbers \
 	tests/unit-s3-page-keeps-every-key \
 	tests/unit-s3-refusal-names-a-remedy \
+	tests/unit-s3-url-encodes-keys-strictly \
 	tests/unit-sample-says-when-a-stream-was-cut \
 	tests/unit-samples-are-found-by-number-and-by-byte \
 	tests/unit-samples-may-borrow-their-entries \
@@ -260,6 +261,12 @@ cat_tests = \
 	tests/cat-refuses-what-is-not-a-tar.sh \
 	tests/cat-resumes-a-body-that-was-cut.sh \
 	tests/cat-resumes-after-a-reset.sh \
+	tests/cat-s3-credentials-come-from-where-aws-looks.sh \
+	tests/cat-s3-credentials-may-expire.sh \
+	tests/cat-s3-errors-name-a-remedy.sh \
+	tests/cat-s3-gives-every-sample-once.sh \
+	tests/cat-s3-lists-page-by-page.sh \
+	tests/cat-s3-notices-a-replaced-object.sh \
 	tests/cat-samples-larger-than-a-block-are-fetched-ahead.sh \
 	tests/cat-samples-larger-than-the-budget.sh \
 	tests/cat-says-what-a-file-is-instead-of-a-tar.sh \
@@ -435,6 +442,7 @@ test_helpers = \
 	tests/make-shards.py \
 	tests/naive-epoch.c \
 	tests/naive-epoch.h \
+	tests/object_server.py \
 	tests/odd-tars.py \
 	tests/one-runtime.h \
 	tests/op-storm.py \
@@ -452,12 +460,15 @@ test_helpers = \
 	tests/ring-dump.c \
 	tests/ring-producer.c \
 	tests/run-test \
+	tests/s3.py \
+	tests/s3.sh \
 	tests/scripted-fetch.h \
 	tests/scripted-runtime.c \
 	tests/scripted-runtime.h \
 	tests/scripted-source.c \
 	tests/scripted-source.h \
 	tests/stores.h \
+	tests/stores.sh \
 	tests/stream-world.c \
 	tests/stream-world.h \
 	tests/tars.h \

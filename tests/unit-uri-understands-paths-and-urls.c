@@ -149,7 +149,7 @@ static void bad_ones(void)
 		{"", "empty"},
 		{"a\nb.tar", "control character"},
 		{"a\x7f.tar", "control character"},
-		{"s3://bucket/a.tar", "'s3://' is not understood"},
+		{"gs://bucket/a.tar", "'gs://' is not understood"},
 		{"ftp://host/a.tar", "'ftp://'"},
 		{"httpss://host/a", "'httpss://'"},
 		{"h+t.t-p://host/a", "'h+t.t-p://'"},

@@ -33,10 +33,12 @@ void sfs_dataset_done(struct sfs_dataset *d)
 			sfs_uri_done(&d->uris[i]);
 		if (d->names)
 			free(d->names[i]);
+		free(d->listed[i].tag);
 	}
 	free(d->uris);
 	free(d->names);
 	free(d->spec_of);
+	free(d->listed);
 	*d = (struct sfs_dataset){0};
 }
 
@@ -81,8 +83,10 @@ static int add_uri(struct loader *l, struct sfs_uri *uri, struct sfs_error *err)
 		d->uris = sfs_reallocarray(d->uris, 2 * d->n + 1, sizeof *d->uris);
 		d->spec_of =
 			sfs_reallocarray(d->spec_of, 2 * d->n + 1, sizeof *d->spec_of);
+		d->listed = sfs_reallocarray(d->listed, 2 * d->n + 1, sizeof *d->listed);
 	}
 	d->spec_of[d->n] = l->source;
+	d->listed[d->n] = (struct sfs_listed){0};
 	d->uris[d->n++] = *uri;
 	*uri = (struct sfs_uri){0};
 	return 0;
@@ -269,6 +273,44 @@ static int add_list(struct loader *l, const char *name, struct sfs_error *err)
 	return ret;
 }
 
+/* ---- buckets ---- */
+
+/* An object that was listed: its name as a URL. */
+static int add_listed(struct loader *l, struct sfs_listed *object, struct sfs_error *err)
+{
+	struct sfs_uri uri = {0};
+	int ret = sfs_uri_parse(object->url, &uri, err);
+
+	if (ret == 0)
+		ret = add_uri(l, &uri, err);
+	if (ret < 0)
+		return ret;
+	free(steal(&object->url));
+	l->d.listed[l->d.n - 1] = *object;
+	object->tag = NULL;
+	return 0;
+}
+
+static int add_objects(struct loader *l, struct sfs_uri *uri, struct sfs_error *err)
+{
+	struct sfs_listed *objects = NULL;
+	size_t n = 0, i;
+	int ret = -ENOTDIR;
+
+	if (l->disk->list_objects)
+		ret = l->disk->list_objects(l->disk->ctx, uri, &objects, &n, err);
+	if (ret == -ENOTDIR)
+		return add_uri(l, uri, err);
+	for (i = 0; i < n && ret == 0; i++)
+		ret = add_listed(l, &objects[i], err);
+	for (i = 0; i < n; i++) {
+		free(objects[i].url);
+		free(objects[i].tag);
+	}
+	free(objects);
+	return ret;
+}
+
 /* ---- specs ---- */
 
 /* err has a sentence, which may show a part of a password. */
@@ -304,6 +346,8 @@ static int add_name(struct loader *l, const char *name, struct sfs_error *err)
 				  !l->disk->exists(path);
 
 		ret = is_pattern ? add_pattern(l, path, err) : add_path(l, path, err);
+	} else if (ret == 0 && sfs_scheme_has_keys(uri.scheme)) {
+		ret = add_objects(l, &uri, err);
 	} else if (ret == 0) {
 		ret = add_uri(l, &uri, err);
 	}
@@ -499,8 +543,10 @@ static void drop_repeated(struct sfs_dataset *d)
 	for (i = 0; i < d->n; i++) {
 		if (is_repeated[i]) {
 			sfs_uri_done(&d->uris[i]);
+			free(d->listed[i].tag);
 			continue;
 		}
+		d->listed[n_kept] = d->listed[i];
 		d->spec_of[n_kept] = d->spec_of[i];
 		d->uris[n_kept++] = d->uris[i];
 	}

@@ -6,6 +6,7 @@
  *	a path or URL, with braces (braces.h) or a number of shards ("train-@001282.tar")
  *	a local folder, which stands for its *.tar in name order
  *	a local pattern, with '*', '?', '[...]' or "**" (folder.h)
+ *	a URL of S3 or AIStore with a pattern, or that is a prefix
  *	@FILE or -, a list with a path or URL in each line (shard-list.h)
  *
  * A local path that exists is that path: "::", '@' and the characters of patterns are
@@ -24,11 +25,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a listing says of an object. */
+struct sfs_listed {
+	char *url;
+	uint64_t size;
+	char *tag; /* NULL: nothing that tells versions apart */
+	int64_t mtime_s;
+};
+
 struct sfs_dataset {
 	uint32_t n;
 	struct sfs_uri *uris; /* n of them; the caller may take them */
 	char **names;	      /* likewise */
 	uint32_t *spec_of;    /* the number of the source that each comes from */
+
+	/* Of each: its listing; tag NULL: it was not listed.  The url is NULL. */
+	struct sfs_listed *listed;
 
 	/* Sentences for the user, "" if there is nothing to say: which shards are named
 	 * more than once, and what in folders is no shard. */
@@ -51,6 +63,14 @@ struct sfs_dataset_disk {
 	 * folder.  < 0: *err says why. */
 	int (*read)(const char *path, struct sfs_strbuf *text, bool *ret_is_pipe,
 		    struct sfs_error *err);
+
+	/* NULL, or: the objects that a URL of a store means, if it is a pattern or a prefix;
+	 * the caller frees each and the array.  -ENOTDIR: it is neither, but an object.
+	 */
+	int (*list_objects)(void *ctx, const struct sfs_uri *uri,
+			    struct sfs_listed **ret_objects, size_t *ret_n,
+			    struct sfs_error *err);
+	void *ctx;
 };
 
 /* Expand the specs.  < 0: *err says why, and *ret_dataset is unchanged. */

@@ -24,7 +24,7 @@ struct sfs_index_finder {
 	struct sfs_index_cache *store; /* the cache */
 	struct sfs_index_cache *named; /* a folder that keeps them by name; or NULL */
 	char *place;		       /* without a slash at its end; or NULL */
-	bool is_url;		       /* the place */
+	bool is_url, has_keys;	       /* the place */
 	bool verify_size_only;
 	struct sfs_source *http;
 	struct sfs_account *account;

@@ -45,13 +45,18 @@ static uint64_t version_of(const struct sfs_index_finder *ix, const struct sfs_o
 	return o->tag ? sfs_keyhash_prepend(hash, o->tag, strlen(o->tag)) : hash;
 }
 
+static bool has_query(const struct sfs_uri *uri)
+{
+	return uri->scheme == SFS_SCHEME_HTTP || uri->scheme == SFS_SCHEME_HTTPS;
+}
+
 /* The URL in the key.  The signature in a query changes each time, and a tag is enough.
  */
 static char *url_of(const struct sfs_object *o)
 {
 	char *url = sfs_strdup(o->uri.location);
 
-	if (o->uri.scheme != SFS_SCHEME_FILE && o->has_strong_tag)
+	if (has_query(&o->uri) && o->has_strong_tag)
 		url[strcspn(url, "?")] = 0;
 	return url;
 }
@@ -210,10 +215,10 @@ static char *escape_for_url(const char *name)
 /* ---- the search ---- */
 
 /* The name (or URL) of the index of a shard with this name (or URL): a suffix is added,
- * before a query; for DALI ".tar" is removed first. */
-static char *name_index(const char *name, int place, bool is_url)
+ * before a query, if it may have one; for DALI ".tar" is removed first. */
+static char *name_index(const char *name, int place, bool may_have_query)
 {
-	size_t n = is_url ? strcspn(name, "?") : strlen(name), kept = n;
+	size_t n = may_have_query ? strcspn(name, "?") : strlen(name), kept = n;
 
 	if ((place == BESIDE_DALI || place == PLACE_DALI) && n > 4 &&
 	    strncmp(name + n - 4, ".tar", 4) == 0)
@@ -245,7 +250,7 @@ static int look_beside(struct sfs_index_finder *ix, struct sfs_index_search *f)
 {
 	const struct sfs_uri *uri = &f->object->uri;
 	bool is_url = uri->scheme != SFS_SCHEME_FILE;
-	sfs_autofree char *where = name_index(uri->location, f->place, is_url);
+	sfs_autofree char *where = name_index(uri->location, f->place, has_query(uri));
 
 	if (!is_url)
 		return look_into_file(f, where);
@@ -264,6 +269,10 @@ static int look_at_place(struct sfs_index_finder *ix, struct sfs_index_search *f
 	if (!ix->is_url) {
 		where = sfs_asprintf("%s/%s", ix->place, name);
 		return look_into_file(f, where);
+	}
+	if (ix->has_keys) {
+		where = sfs_asprintf("%s/%s", ix->place, name);
+		return sfs_index_search_fetch(f, where, NULL);
 	}
 	escaped = escape_for_url(name);
 	for (n = strcspn(ix->place, "?"); n > 0 && ix->place[n - 1] == '/';)
@@ -454,6 +463,7 @@ static int set_place(struct sfs_index_finder *ix, const char *place,
 		if (ret < 0)
 			return sfs_error_wrap(err, ret, "index");
 		ix->is_url = uri.scheme != SFS_SCHEME_FILE;
+		ix->has_keys = sfs_scheme_has_keys(uri.scheme);
 		ix->place = sfs_strdup(ix->is_url ? place : uri.location);
 		sfs_uri_done(&uri);
 	} else {

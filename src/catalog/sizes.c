@@ -399,6 +399,28 @@ static void on_size(struct sfs_request *request, int err)
 	sfs_waiters_end(&ended, err == -ECANCELED ? err : 0);
 }
 
+/* Take the sizes that a listing has given. */
+static void take_listed(struct sfs_sizes *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->shards->n; i++) {
+		struct sfs_shard *shard = &s->shards->shards[i];
+
+		if (s->state[i] != WAITING || shard->object.size == SFS_SIZE_UNKNOWN)
+			continue;
+		s->n_pending--;
+		shard->size_err = check_size(s, shard, 0, "");
+		s->state[i] = shard->size_err < 0 ? FAILED : KNOWN;
+		if (shard->size_err < 0) {
+			keep_why(s, i, "larger than 1 TiB; split the shard");
+			s->failure = shard->size_err;
+		} else {
+			s->n_known++;
+		}
+	}
+}
+
 struct sfs_sizes *sfs_sizes_start(struct sfs_shards *shards, const uint32_t *left_out,
 				  size_t n_left_out)
 {
@@ -424,6 +446,7 @@ struct sfs_sizes *sfs_sizes_start(struct sfs_shards *shards, const uint32_t *lef
 		sfs_list_push(&s->idle, &s->slots[i].link);
 	}
 	pthread_mutex_lock(&s->lock);
+	take_listed(s);
 	dispatch(s, &out);
 	pthread_mutex_unlock(&s->lock);
 	submit(&out);

@@ -31,6 +31,7 @@ struct sfs_options {
 	 * list); the table knows the kind of each. */
 	uint64_t seed, lanes, buffer, segment, equal, keys, on_error;
 	uint64_t verify, connections, retries;
+	uint64_t s3_style, anonymous, requester_pays;
 	uint64_t connect_timeout_ms, stall_timeout_ms, read_timeout_ms;
 	uint64_t low_speed_limit; /* bytes a second */
 	uint64_t index_wait_ms;
@@ -40,6 +41,7 @@ struct sfs_options {
 	uint64_t uid, gid; /* UINT64_MAX: those of the user who mounts */
 	uint64_t umask, foreground, log_level;
 	char *proxy, *netrc_file, *cacert, *capath, *cert, *key; /* NULL: not set */
+	char *endpoint, *region;
 	char *fsname, *config, *expect_order;
 	char *index, *index_cache;
 	char *index_to;		    /* not in the table: --to of `shufflefs index` */

@@ -148,6 +148,9 @@ static int init_runtime(struct sfs_engine *engine, struct sfs_dataset *d, bool i
 		sfs_object_init(&objects[i], &d->uris[i],
 				d->uris[i].scheme == SFS_SCHEME_FILE ? engine->files
 								     : engine->http);
+	for (i = 0; i < d->n; i++)
+		sfs_object_set_listed(&objects[i], d->listed[i].size, d->listed[i].tag,
+				      d->listed[i].mtime_s);
 	sfs_shards_init(&runtime->shards, d->n, d->names, objects,
 			o->on_error == SFS_ON_ERROR_SKIP, &runtime->budget);
 	sfs_account_open(&runtime->texts, &runtime->budget, 0, false, NULL);
@@ -159,28 +162,33 @@ static int init_runtime(struct sfs_engine *engine, struct sfs_dataset *d, bool i
 
 /* ---- sources ---- */
 
+/* Those of the shards, and of a place for indexes. */
+static int start_stores(struct sfs_engine *engine, const struct sfs_dataset *d,
+			struct sfs_error *err)
+{
+	const char *place = engine->options->index;
+	struct sfs_error ignored;
+	struct sfs_uri uri = {0};
+	int ret = 0;
+	uint32_t i;
+
+	for (i = 0; i < d->n && ret == 0; i++)
+		if (i == 0 || d->uris[i].scheme != d->uris[i - 1].scheme)
+			ret = sfs_stores_start(&engine->stores, d->uris[i].scheme, err);
+	if (ret == 0 && place && sfs_uri_has_scheme(place) &&
+	    sfs_uri_parse(place, &uri, &ignored) == 0)
+		ret = sfs_stores_start(&engine->stores, uri.scheme, err);
+	sfs_uri_done(&uri);
+	return ret;
+}
+
 static int start_sources(struct sfs_engine *engine, const struct sfs_dataset *d,
 			 struct sfs_error *err)
 {
 	struct sfs_options *o = engine->options;
-	const struct sfs_http_options http = {
-		.n_connections = (int)o->connections,
-		.n_retries = (int)o->retries,
-		.connect_timeout_ms = (unsigned)o->connect_timeout_ms,
-		.stall_timeout_ms = (unsigned)o->stall_timeout_ms,
-		.low_speed_limit = o->low_speed_limit,
-		.read_timeout_ms = o->read_timeout_ms,
-		.verify_size_only = o->verify == SFS_VERIFY_SIZE,
-		.headers = o->header_specs.s,
-		.n_headers = o->header_specs.n,
-		.proxy = o->proxy,
-		.netrc_file = o->netrc_file,
-		.ca_file = o->cacert,
-		.ca_path = o->capath,
-		.cert = o->cert,
-		.key = o->key,
-	};
+	struct sfs_http_options http = sfs_stores_http_options(o);
 	bool has_files = false, has_http = false;
+	int ret;
 	uint32_t i;
 
 	for (i = 0; i < d->n; i++) {
@@ -188,9 +196,14 @@ static int start_sources(struct sfs_engine *engine, const struct sfs_dataset *d,
 		has_http |= d->uris[i].scheme != SFS_SCHEME_FILE;
 	}
 	has_http |= o->index && sfs_uri_has_scheme(o->index);
+	ret = start_stores(engine, d, err);
+	if (ret < 0)
+		return ret;
 	if (has_files)
 		engine->files = sfs_source_file_start(n_file_threads(o),
 						      o->verify == SFS_VERIFY_SIZE);
+	http.stores = engine->stores.stores;
+	http.n_stores = engine->stores.n;
 	if (has_http)
 		engine->http = sfs_source_http_start(&http, err);
 	return has_http && !engine->http ? -EINVAL : 0;
@@ -398,6 +411,7 @@ static int check_order(struct sfs_engine *engine, struct sfs_error *err)
 /* Listing the shards runs in a thread of its own: if a disk does not respond, the thread
  * is left running with all of this. */
 struct loading {
+	struct sfs_stores stores; /* with the options */
 	struct sfs_strings specs;
 	struct sfs_dataset dataset;
 	struct sfs_error error;
@@ -410,6 +424,34 @@ static int read_list(const char *path, struct sfs_strbuf *text, bool *ret_is_pip
 	return sfs_localfile_append(path, MAX_LIST, text, ret_is_pipe, err);
 }
 
+static int list_objects(void *ctx, const struct sfs_uri *uri,
+			struct sfs_listed **ret_objects, size_t *ret_n,
+			struct sfs_error *err)
+{
+	struct loading *l = ctx;
+	struct sfs_listing listing = {0};
+	struct sfs_listing_item *item;
+	size_t i;
+	int ret;
+
+	ret = sfs_stores_list(&l->stores, uri, &listing, err);
+	if (ret < 0)
+		return ret;
+	*ret_objects = sfs_calloc(listing.n + 1, sizeof **ret_objects);
+	*ret_n = listing.n;
+	for (i = 0; i < listing.n; i++) {
+		item = &listing.items[i];
+		(*ret_objects)[i] = (struct sfs_listed){
+			.url = sfs_asprintf("%s/%s", uri->origin, item->key),
+			.size = item->size,
+			.tag = steal(&item->tag),
+			.mtime_s = item->mtime_s,
+		};
+	}
+	sfs_listing_done(&listing);
+	return 0;
+}
+
 static void *run_load(void *arg)
 {
 	struct loading *l = arg;
@@ -418,19 +460,23 @@ static void *run_load(void *arg)
 					      .exists = sfs_folder_has,
 					      .list = sfs_folder_list,
 					      .match = sfs_folder_match,
-					      .read = read_list};
+					      .read = read_list,
+					      .list_objects = list_objects,
+					      .ctx = l};
 
 	l->ret = sfs_dataset_load(l->specs.s, l->specs.n, &disk, &l->dataset, &l->error);
 	return NULL;
 }
 
-static int load(const struct sfs_strings *specs, struct sfs_dataset *ret_dataset,
+static int load(const struct sfs_options *options, const struct sfs_strings *specs,
+		struct sfs_dataset *ret_dataset, struct sfs_stores *ret_stores,
 		struct sfs_error *err)
 {
 	struct loading *l = sfs_calloc(1, sizeof *l);
 	pthread_t thread;
 	int ret, i;
 
+	l->stores.options = options;
 	for (i = 0; i < specs->n; i++)
 		sfs_strings_add(&l->specs, specs->s[i]);
 	thread = sfs_thread_start("sfs-load", run_load, l);
@@ -446,6 +492,10 @@ static int load(const struct sfs_strings *specs, struct sfs_dataset *ret_dataset
 		sfs_error_set(err, ret, "%s", l->error.text);
 	else
 		*ret_dataset = l->dataset;
+	if (ret < 0)
+		sfs_stores_done(&l->stores);
+	else
+		*ret_stores = l->stores;
 	sfs_strings_done(&l->specs);
 	free(l);
 	return ret;
@@ -464,14 +514,16 @@ int sfs_engine_start(struct sfs_options *options, const struct sfs_strings *spec
 		     bool is_cat, struct sfs_engine **ret_engine, struct sfs_error *err)
 {
 	struct sfs_dataset dataset = {0};
+	struct sfs_stores stores;
 	struct sfs_engine *engine;
 	int ret;
 
 	sfs_stall_set_limit(options->read_timeout_ms);
-	ret = load(specs, &dataset, err);
+	ret = load(options, specs, &dataset, &stores, err);
 	if (ret < 0)
 		return ret;
 	engine = sfs_calloc(1, sizeof *engine);
+	engine->stores = stores;
 	engine->options = options;
 	engine->not_taken = dataset.not_taken;
 	warn_of_repeated(&dataset);
@@ -567,6 +619,7 @@ void sfs_engine_free(struct sfs_engine *engine)
 	sfs_threadpool_free(runtime->pool);
 	sfs_source_free(engine->files);
 	sfs_source_free(engine->http);
+	sfs_stores_done(&engine->stores);
 	pthread_mutex_destroy(&engine->lock);
 	pthread_cond_destroy(&engine->wake);
 	sfs_strings_done(&engine->specs);

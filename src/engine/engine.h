@@ -8,6 +8,7 @@
 #include "catalog/sizes.h"
 #include "config/options.h"
 #include "engine/reclaim.h"
+#include "engine/stores.h"
 #include "io/header-scan.h"
 #include "io/idx-file.h"
 #include "io/runtime.h"
@@ -31,6 +32,7 @@ struct sfs_engine {
 		*names; /* of the shards; the data of a node is the number of the shard */
 	struct sfs_reclaim reclaim;
 	struct sfs_source *files, *http; /* NULL: none of that kind */
+	struct sfs_stores stores;	 /* of the HTTP source */
 	struct sfs_index_finder *indexes;
 	struct sfs_sizes *sizes;
 	struct sfs_header_scanner scanner;

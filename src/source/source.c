@@ -6,6 +6,7 @@
 #include "base/stall.h"
 
 #include <errno.h>
+#include <string.h>
 
 void sfs_object_init(struct sfs_object *object, struct sfs_uri *uri,
 		     struct sfs_source *source)
@@ -14,6 +15,19 @@ void sfs_object_init(struct sfs_object *object, struct sfs_uri *uri,
 				      .source = source,
 				      .size = SFS_SIZE_UNKNOWN};
 	*uri = (struct sfs_uri){0};
+}
+
+void sfs_object_set_listed(struct sfs_object *object, uint64_t size, const char *tag,
+			   int64_t mtime_s)
+{
+	size_t n = tag ? strlen(tag) : 0;
+
+	if (n < 3 || tag[0] != '"' || strchr(tag + 1, '"') != tag + n - 1)
+		return;
+	object->size = size;
+	object->mtime_s = mtime_s;
+	object->tag = sfs_strdup(tag);
+	object->has_strong_tag = true;
 }
 
 void sfs_object_done(struct sfs_object *object)

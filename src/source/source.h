@@ -35,7 +35,8 @@ struct sfs_object {
 	struct sfs_uri uri;
 	struct sfs_source *source;
 
-	/* Set before the done() of a successful ask, and never again. */
+	/* Set before the done() of a successful ask, or of a listing with the tag, and
+	 * never again. */
 	uint64_t size;	 /* bytes; SFS_SIZE_UNKNOWN until asked */
 	int64_t mtime_s; /* seconds since 1970; 0 if the source doesn't say */
 
@@ -52,6 +53,11 @@ struct sfs_object {
 void sfs_object_init(struct sfs_object *object, struct sfs_uri *uri,
 		     struct sfs_source *source);
 void sfs_object_done(struct sfs_object *object);
+
+/* A listing says this of it, so that it need not be asked.  Does nothing if the tag (NULL:
+ * there is none) does not tell versions apart. */
+void sfs_object_set_listed(struct sfs_object *object, uint64_t size, const char *tag,
+			   int64_t mtime_s);
 
 enum sfs_request_kind { SFS_REQUEST_ASK, SFS_REQUEST_READ };
 

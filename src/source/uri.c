@@ -15,9 +15,8 @@ static const struct scheme {
 	enum sfs_scheme scheme;
 	int port;
 } schemes[] = {
-	{"file", SFS_SCHEME_FILE, 0},
-	{"http", SFS_SCHEME_HTTP, 80},
-	{"https", SFS_SCHEME_HTTPS, 443},
+	{"file", SFS_SCHEME_FILE, 0},	  {"http", SFS_SCHEME_HTTP, 80},
+	{"https", SFS_SCHEME_HTTPS, 443}, {"s3", SFS_SCHEME_S3, 0},
 };
 
 void sfs_uri_done(struct sfs_uri *uri)
@@ -44,6 +43,11 @@ static size_t scheme_length(const char *text)
 bool sfs_uri_has_scheme(const char *text)
 {
 	return scheme_length(text) > 0;
+}
+
+bool sfs_scheme_has_keys(enum sfs_scheme scheme)
+{
+	return scheme == SFS_SCHEME_S3;
 }
 
 bool sfs_uri_is_pipe(const char *text)
@@ -242,6 +246,31 @@ static int parse_http(const char *shown, const char *rest, const struct scheme *
 	return 0;
 }
 
+/* A key is any text: '?', '#' and '%' are a part of it. */
+static int parse_key(const char *shown, const char *rest, const struct scheme *scheme,
+		     struct sfs_uri *uri, struct sfs_error *err)
+{
+	size_t n = strcspn(rest, "/"), i;
+	const char *key = rest + n + (rest[n] == '/');
+
+	for (i = 0; i < n && (isalnum((unsigned char)rest[i]) || strchr("-._", rest[i]));)
+		i++;
+	if (n == 0 || i < n)
+		return sfs_error_set(err, -EINVAL,
+				     "'%s' has no name of a bucket: write "
+				     "%s://bucket/folder/name.tar",
+				     shown, scheme->name);
+	if (has_control(key) || has_dot_component(key))
+		return sfs_error_set(err, -EINVAL,
+				     "'%s' has a control character in its key, or a "
+				     "component '.' or '..'",
+				     shown);
+	uri->origin = sfs_asprintf("%s://%.*s", scheme->name, (int)n, rest);
+	uri->location = sfs_asprintf("%s/%s", uri->origin, key);
+	uri->path = sfs_asprintf("/%s", key);
+	return 0;
+}
+
 int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *err)
 {
 	sfs_autofree char *shown = sfs_uri_redact(text); /* for sentences */
@@ -266,11 +295,13 @@ int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *e
 			return sfs_error_set(
 				err, -EINVAL,
 				"'%.*s://' is not understood; sources are local "
-				"paths, file://, http:// and https://",
+				"paths, file://, http://, https:// and s3://",
 				(int)n, text);
 		uri.scheme = schemes[i].scheme;
 		if (uri.scheme == SFS_SCHEME_FILE)
 			ret = parse_file_url(shown, text + n + 3, &uri, err);
+		else if (sfs_scheme_has_keys(uri.scheme))
+			ret = parse_key(shown, text + n + 3, &schemes[i], &uri, err);
 		else
 			ret = parse_http(shown, text + n + 3, &schemes[i], &uri, err);
 	}
@@ -342,9 +373,15 @@ static int depth_of(const char *p, size_t n)
 	return (int)count_char(p, n, '{') - (int)count_char(p, n, '}');
 }
 
+/* Are these n bytes the scheme of a store? */
+static bool names_key(const char *text, size_t n)
+{
+	return n == 2 && memcmp(text, "s3", 2) == 0;
+}
+
 char *sfs_uri_redact(const char *text)
 {
-	bool in_authority = false, is_url = false;
+	bool in_authority = false, is_url = false, has_query = false;
 	struct sfs_strbuf out = {0};
 	const char *p = text, *at;
 	int depth = 0;
@@ -366,17 +403,21 @@ char *sfs_uri_redact(const char *text)
 			/* "{http://a,http://b}": this was the next one's scheme. */
 			if (n > 0 && p[-1] == ':' && strncmp(p, "//", 2) == 0) {
 				sfs_strbuf_puts(&out, "//");
+				has_query = true;
 				p += 2;
 				continue;
 			}
 			in_authority = *p && strchr("{},", *p);
 		} else if (strncmp(p, "://", 3) == 0) {
 			sfs_strbuf_puts(&out, "://");
+			has_query |= !names_key(text, (size_t)(p - text));
 			p += 3;
 			in_authority = is_url = true;
 			continue;
 		}
-		if ((*p == '?' || *p == '#') && is_url) {
+		/* In a key a '?' is a wildcard; but somebody may take it for HTTP's. */
+		if ((*p == '?' && (has_query || (is_url && strchr(p, '=')))) ||
+		    (*p == '#' && has_query)) {
 			sfs_strbuf_puts(&out, *p == '?' ? "?***" : "");
 			p += depth > 0 ? strcspn(p, ",}") : strlen(p);
 			continue;

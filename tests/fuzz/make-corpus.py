@@ -135,7 +135,7 @@ WORDS = {
         "debug", "nosuid", "noexec", "_netdev", "rw", "\\\\,", "-1",
     ],
     "fuzz-config": ["[d]", "source", " = ", "seed=", "header=", "config=", ";", "#", "\\x0a "],
-    "fuzz-uri": ["://", "http", "https", "file", "localhost/", "%2e", "%2F", "%00", "@", "[::1]",
+    "fuzz-uri": ["://", "http", "https", "s3", "file", "localhost/", "%2e", "%2F", "%00", "@", "[::1]",
                  ":443", "#", "?"],
     "fuzz-braces": ["..", "{0..9}", "{a,b}", "{", "}", "\\\\", "{a..z..2}", "-"],
     "fuzz-list": ["\\x0a", "\\x0d\\x0a", "#", "\\xef\\xbb\\xbf", "\\x00"],
