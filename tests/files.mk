@@ -266,6 +266,8 @@ cat_tests = \
 	tests/cat-s3-errors-name-a-remedy.sh \
 	tests/cat-s3-gives-every-sample-once.sh \
 	tests/cat-s3-lists-page-by-page.sh \
+	tests/cat-s3-minio-keys-may-expire.sh \
+	tests/cat-s3-minio-serves-a-bucket.sh \
 	tests/cat-s3-notices-a-replaced-object.sh \
 	tests/cat-samples-larger-than-a-block-are-fetched-ahead.sh \
 	tests/cat-samples-larger-than-the-budget.sh \
@@ -356,6 +358,7 @@ fuse_tests = \
 	tests/fuse-readers-never-wait-for-each-others-memory.sh \
 	tests/fuse-readers-of-one-stream-share-its-bytes.sh \
 	tests/fuse-reads-agree-however-they-are-made.sh \
+	tests/fuse-s3-minio-serves-a-mount.sh \
 	tests/fuse-samples-are-what-tar-extracts.sh \
 	tests/fuse-shards-that-are-no-tars-refuse-a-mount.sh \
 	tests/fuse-sigterm-ends-a-mount-that-hangs.sh \
@@ -440,6 +443,8 @@ test_helpers = \
 	tests/late.sh \
 	tests/made-indexes.h \
 	tests/make-shards.py \
+	tests/minio-client.py \
+	tests/minio.sh \
 	tests/naive-epoch.c \
 	tests/naive-epoch.h \
 	tests/object_server.py \
@@ -507,13 +512,16 @@ check-asan check-tsan: distdir
 
 # ---- scripts/check ----
 
-# Only in its second tier: more of a storm is better, and what judges a speed is wrong on a
-# machine that is busy.
+# Only in its second tier: more of a storm is better, what judges a speed is wrong on a machine
+# that is busy, and a real server takes minutes to build.
 storm_tests = \
 	tests/cat-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/fuse-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/fuse-a-storm-of-operations-breaks-nothing.sh
 tier2_tests = \
+	tests/cat-s3-minio-keys-may-expire.sh \
+	tests/cat-s3-minio-serves-a-bucket.sh \
+	tests/fuse-s3-minio-serves-a-mount.sh \
 	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
 	tests/fuse-the-bottleneck-over-a-link-is-named.sh
 
