@@ -82,6 +82,11 @@ libshufflefs_a_SOURCES = \
 	src/source/http/transfer.c \
 	src/source/http/user-headers.c src/source/http/user-headers.h \
 	 \
+	src/source/ais/ais.c src/source/ais/ais.h \
+	src/source/ais/ais-page.c src/source/ais/ais-page.h \
+	src/source/ais/ais-refusal.c src/source/ais/ais-refusal.h \
+	src/source/ais/ais-token.c src/source/ais/ais-token.h \
+	src/source/ais/ais-version.c src/source/ais/ais-version.h \
 	 \
 	src/source/s3/aws-credentials.c src/source/s3/aws-credentials.h \
 	src/source/s3/aws-keys.c src/source/s3/aws-keys.h \

@@ -27,6 +27,10 @@ tests_libtests_a_SOURCES = \
 	tests/stream-world.c tests/stream-world.h
 
 unit_tests = \
+	tests/unit-ais-page-keeps-every-name \
+	tests/unit-ais-refusal-names-a-remedy \
+	tests/unit-ais-token-is-read-again \
+	tests/unit-ais-version-makes-tags-of-what-counts \
 	tests/unit-alloc-never-returns-null \
 	tests/unit-aws-credentials-follow-awss-order \
 	tests/unit-aws-profile-reads-what-aws-writes \
@@ -201,6 +205,10 @@ cat_tests = \
 	tests/cat-a-stream-is-readable-up-to-a-network-error.sh \
 	tests/cat-a-streamed-epoch-leaves-indexes.sh \
 	tests/cat-addresses-of-a-name-are-spread.sh \
+	tests/cat-ais-agrees-with-a-real-cluster.sh \
+	tests/cat-ais-errors-name-a-remedy.sh \
+	tests/cat-ais-gives-every-sample-once.sh \
+	tests/cat-ais-tokens-and-targets-may-change.sh \
 	tests/cat-an-early-late-answer-is-asked-for-once-more.sh \
 	tests/cat-an-identity-of-the-first-edition-is-named.sh \
 	tests/cat-an-ill-server-gives-all-bytes-or-an-error.sh \
@@ -398,6 +406,8 @@ repo_tests = \
 	tests/repo-version-names-commit-and-libraries.sh
 
 test_helpers = \
+	tests/ais.py \
+	tests/ais.sh \
 	tests/check-reads.py \
 	tests/check.h \
 	tests/compare.py \

@@ -2,6 +2,7 @@
 #include "engine/stores.h"
 
 #include "base/alloc.h"
+#include "source/ais/ais.h"
 #include "source/s3/s3.h"
 
 #include <errno.h>
@@ -45,6 +46,17 @@ static struct sfs_store *start_s3(const struct sfs_options *o,
 	return sfs_s3_start(&options, err);
 }
 
+static struct sfs_store *start_ais(const struct sfs_options *o,
+				   const struct sfs_http_options *http,
+				   struct sfs_error *err)
+{
+	const struct sfs_ais_options options = {.endpoint = o->endpoint,
+						.provider = o->provider,
+						.http = http};
+
+	return sfs_ais_start(&options, err);
+}
+
 static const struct kind {
 	enum sfs_scheme scheme;
 	struct sfs_store *(*start)(const struct sfs_options *o,
@@ -52,6 +64,7 @@ static const struct kind {
 				   struct sfs_error *err);
 } kinds[] = {
 	{SFS_SCHEME_S3, start_s3},
+	{SFS_SCHEME_AIS, start_ais},
 };
 
 _Static_assert(SFS_COUNT(kinds) <= SFS_STORES_MOST, "raise SFS_STORES_MOST");

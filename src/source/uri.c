@@ -17,6 +17,7 @@ static const struct scheme {
 } schemes[] = {
 	{"file", SFS_SCHEME_FILE, 0},	  {"http", SFS_SCHEME_HTTP, 80},
 	{"https", SFS_SCHEME_HTTPS, 443}, {"s3", SFS_SCHEME_S3, 0},
+	{"ais", SFS_SCHEME_AIS, 0},
 };
 
 void sfs_uri_done(struct sfs_uri *uri)
@@ -47,7 +48,7 @@ bool sfs_uri_has_scheme(const char *text)
 
 bool sfs_scheme_has_keys(enum sfs_scheme scheme)
 {
-	return scheme == SFS_SCHEME_S3;
+	return scheme == SFS_SCHEME_S3 || scheme == SFS_SCHEME_AIS;
 }
 
 bool sfs_uri_is_pipe(const char *text)
@@ -295,7 +296,7 @@ int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *e
 			return sfs_error_set(
 				err, -EINVAL,
 				"'%.*s://' is not understood; sources are local "
-				"paths, file://, http://, https:// and s3://",
+				"paths, file://, http://, https://, s3:// and ais://",
 				(int)n, text);
 		uri.scheme = schemes[i].scheme;
 		if (uri.scheme == SFS_SCHEME_FILE)
@@ -376,7 +377,8 @@ static int depth_of(const char *p, size_t n)
 /* Are these n bytes the scheme of a store? */
 static bool names_key(const char *text, size_t n)
 {
-	return n == 2 && memcmp(text, "s3", 2) == 0;
+	return (n == 2 && memcmp(text, "s3", 2) == 0) ||
+	       (n == 3 && memcmp(text, "ais", 3) == 0);
 }
 
 char *sfs_uri_redact(const char *text)

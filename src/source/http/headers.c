@@ -195,6 +195,16 @@ static void take_bucket_region(struct sfs_http_headers *a, const char *value, ti
 	keep(a->bucket_region, sizeof a->bucket_region, value);
 }
 
+static void take_ais_version(struct sfs_http_headers *a, const char *value, time_t now)
+{
+	keep(a->ais_version, sizeof a->ais_version, value);
+}
+
+static void take_ais_checksum(struct sfs_http_headers *a, const char *value, time_t now)
+{
+	keep(a->ais_checksum, sizeof a->ais_checksum, value);
+}
+
 static const struct {
 	const char *name;
 	void (*take)(struct sfs_http_headers *a, const char *value, time_t now);
@@ -208,6 +218,8 @@ static const struct {
 	{"retry-after", take_retry_after},
 	{"date", take_date},
 	{"x-amz-bucket-region", take_bucket_region},
+	{"ais-version", take_ais_version},
+	{"ais-checksum-value", take_ais_checksum},
 };
 
 static bool is_name(const char *line, size_t n, const char *name)
