@@ -3,6 +3,15 @@
  *
  * libjpeg leaves by longjmp() when it fails, so whatever must outlive the jump is in the
  * object, and the functions that call setjmp() have no locals that change.
+ *
+ * An image of several scans is kept as coefficients, 128 bytes for each block of 8 x 8 of
+ * each component, and each scan goes over its blocks, also if it has nothing for them.
+ * What a file may cost is what its bytes can justify: a whole file has at least one bit
+ * for each block, and a block of a flat image, of which most scans have nothing, is gone
+ * over about ten times.
+ *
+ * Of a part of an image, libjpeg-turbo decodes all bits, but makes pixels only of the
+ * blocks that the part needs.  They are put where they are in the whole.
  */
 #include "decode-jpeg.h"
 
@@ -17,10 +26,17 @@
 
 #include <jerror.h>
 
-/* A progressive file may go over all its pixels again and again; real ones do so about
- * ten times. */
-#define SCANS_MAX	   500
-#define SCANNED_PIXELS_MAX ((uint64_t)1 << 30)
+/* See decode-jpeg.h. */
+#define SCANS_MAX	  500
+#define FREE_BLOCKS	  ((uint64_t)1 << 16)
+#define BLOCKS_A_BYTE	  8
+#define FREE_VISITS	  ((uint64_t)1 << 20)
+#define VISITS_A_BYTE	  128
+#define VISITS_MAX	  ((uint64_t)1 << 26)
+#define BLOCK_COEFS_BYTES (DCTSIZE2 * sizeof(JCOEF))
+
+/* Smooth chroma looks one sample of chroma, which is up to two pixels, to each side. */
+#define MARGIN 2
 
 struct sfs_jpeg {
 	struct jpeg_decompress_struct d;
@@ -28,11 +44,13 @@ struct sfs_jpeg {
 	struct jpeg_progress_mgr progress;
 	jmp_buf failed;
 	char message[JMSG_LENGTH_MAX]; /* of what has failed */
-	unsigned char *memory, *cmyk;
-	size_t n_memory, n_cmyk_bytes;
+	unsigned char *memory, *row;   /* a row that needs work, or is not wanted */
+	size_t n_memory, n_row_bytes;
 	unsigned char *pixels; /* in memory, or at the aim */
 	void *aim;	       /* NULL: none */
 	uint32_t aim_width, aim_height;
+	uint64_t n_bytes, n_visits; /* of the file; blocks that its scans go over */
+	int scan;		    /* the last that was counted */
 };
 
 static void keep_message(j_common_ptr d)
@@ -60,12 +78,21 @@ static void on_message(j_common_ptr d, int level)
 static void on_progress(j_common_ptr d)
 {
 	struct sfs_jpeg *jpeg = sfs_container((j_decompress_ptr)d, struct sfs_jpeg, d);
-	uint64_t n = (uint64_t)jpeg->d.input_scan_number;
+	uint64_t most = FREE_VISITS + VISITS_A_BYTE * jpeg->n_bytes;
 
-	if (n <= SCANS_MAX &&
-	    n * jpeg->d.image_width * jpeg->d.image_height <= SCANNED_PIXELS_MAX)
+	if (jpeg->scan == jpeg->d.input_scan_number)
 		return;
-	snprintf(jpeg->message, sizeof jpeg->message, "too many scans");
+	jpeg->scan = jpeg->d.input_scan_number;
+	jpeg->n_visits += (uint64_t)jpeg->d.MCUs_per_row * jpeg->d.MCU_rows_in_scan *
+			  (uint64_t)jpeg->d.blocks_in_MCU;
+	most = most < VISITS_MAX ? most : VISITS_MAX;
+	if (jpeg->scan <= SCANS_MAX && jpeg->n_visits <= most)
+		return;
+	snprintf(jpeg->message, sizeof jpeg->message,
+		 "too many scans: %d, over %llu blocks; %d, and %llu for a file of %llu "
+		 "bytes, are the limit",
+		 jpeg->scan, (unsigned long long)jpeg->n_visits, SCANS_MAX,
+		 (unsigned long long)most, (unsigned long long)jpeg->n_bytes);
 	longjmp(jpeg->failed, 1);
 }
 
@@ -79,7 +106,6 @@ struct sfs_jpeg *sfs_jpeg_new(void)
 	jpeg->errors.output_message = keep_message;
 	jpeg_create_decompress(&jpeg->d);
 	jpeg->progress.progress_monitor = on_progress;
-	jpeg->d.progress = &jpeg->progress;
 	return jpeg;
 }
 
@@ -89,25 +115,29 @@ void sfs_jpeg_free(struct sfs_jpeg *jpeg)
 		return;
 	jpeg_destroy_decompress(&jpeg->d);
 	free(jpeg->memory);
-	free(jpeg->cmyk);
+	free(jpeg->row);
 	free(jpeg);
 }
 
-static unsigned char *grow(unsigned char *memory, size_t *n, size_t wanted)
+/* A libjpeg object keeps the tables of the image before, and would decode one by them
+ * that lacks its own. */
+static void forget_tables(struct sfs_jpeg *jpeg)
 {
-	if (*n >= wanted)
-		return memory;
-	free(memory);
-	*n = wanted;
-	return sfs_malloc(wanted);
+	jpeg_destroy_decompress(&jpeg->d);
+	jpeg_create_decompress(&jpeg->d);
+	jpeg->d.progress = &jpeg->progress;
 }
 
 static int read_header(struct sfs_jpeg *jpeg, const unsigned char *bytes,
 		       uint64_t n_bytes, struct sfs_error *err)
 {
 	jpeg->message[0] = 0;
+	jpeg->n_bytes = n_bytes;
+	jpeg->n_visits = 0;
+	jpeg->scan = 0;
 	if (n_bytes == 0)
 		return sfs_error_set(err, -EBADMSG, "it is empty");
+	forget_tables(jpeg);
 	jpeg_mem_src(&jpeg->d, bytes, (unsigned long)n_bytes);
 	jpeg_read_header(&jpeg->d, TRUE);
 	if ((uint64_t)jpeg->d.image_width * jpeg->d.image_height > SFS_IMAGE_PIXELS_MAX)
@@ -115,6 +145,28 @@ static int read_header(struct sfs_jpeg *jpeg, const unsigned char *bytes,
 				     "%u x %u pixels are more than 64 million",
 				     jpeg->d.image_width, jpeg->d.image_height);
 	return 0;
+}
+
+/* Is there enough in the file for its coefficients? */
+static int check_blocks(struct sfs_jpeg *jpeg, struct sfs_error *err)
+{
+	uint64_t n = 0;
+	int i;
+
+	if (!jpeg_has_multiple_scans(&jpeg->d))
+		return 0;
+	for (i = 0; i < jpeg->d.num_components; i++)
+		n += (uint64_t)jpeg->d.comp_info[i].width_in_blocks *
+		     jpeg->d.comp_info[i].height_in_blocks;
+	if (n <= FREE_BLOCKS + BLOCKS_A_BYTE * jpeg->n_bytes)
+		return 0;
+	return sfs_error_set(err, -EBADMSG,
+			     "a file of %llu bytes and several scans has %u x %u pixels, "
+			     "which would take %llu MiB: its bytes are too few for all "
+			     "of them",
+			     (unsigned long long)jpeg->n_bytes, jpeg->d.image_width,
+			     jpeg->d.image_height,
+			     (unsigned long long)(n * BLOCK_COEFS_BYTES >> 20));
 }
 
 /* What libjpeg converts to what we want; CMYK it leaves to us, and so does Pillow. */
@@ -153,24 +205,64 @@ static void convert_cmyk(const unsigned char *from, uint32_t n_channels, uint32_
 	}
 }
 
-static void read_rows(struct sfs_jpeg *jpeg, uint32_t n_channels)
+/* Leave out the columns that the part does not need; returns where those begin that
+ * come. */
+static uint32_t crop_columns(struct sfs_jpeg *jpeg, const struct sfs_part *part)
 {
-	size_t n_row = (size_t)jpeg->d.output_width * n_channels;
+	JDIMENSION x = part->x > MARGIN ? part->x - MARGIN : 0;
+	JDIMENSION n = part->x + part->width + MARGIN, all = jpeg->d.output_width;
+
+	n = (n < all ? n : all) - x;
+	if (n == all)
+		return 0;
+	jpeg_crop_scanline(&jpeg->d, &x, &n);
+	return x;
+}
+
+/* The rows up to `end`; n_row bytes are a row of the whole image. */
+static void read_rows(struct sfs_jpeg *jpeg, uint32_t n_channels, uint32_t x,
+		      size_t n_row, uint32_t end)
+{
 	bool is_cmyk = jpeg->d.out_color_space == JCS_CMYK;
 	unsigned char *rows[4], *to;
-	uint32_t i;
+	uint32_t i, n;
 
-	if (is_cmyk)
-		jpeg->cmyk = grow(jpeg->cmyk, &jpeg->n_cmyk_bytes,
-				  (size_t)jpeg->d.output_width * 4);
-	while (jpeg->d.output_scanline < jpeg->d.output_height) {
-		to = jpeg->pixels + jpeg->d.output_scanline * n_row;
-		for (i = 0; i < SFS_COUNT(rows); i++)
-			rows[i] = is_cmyk ? jpeg->cmyk : to + i * n_row;
-		jpeg_read_scanlines(&jpeg->d, rows, is_cmyk ? 1 : SFS_COUNT(rows));
+	while (jpeg->d.output_scanline < end) {
+		to = jpeg->pixels + jpeg->d.output_scanline * n_row +
+		     (size_t)x * n_channels;
+		n = end - jpeg->d.output_scanline;
+		n = is_cmyk ? 1 : n < SFS_COUNT(rows) ? n : SFS_COUNT(rows);
+		for (i = 0; i < n; i++)
+			rows[i] = is_cmyk ? jpeg->row : to + i * n_row;
+		jpeg_read_scanlines(&jpeg->d, rows, n);
 		if (is_cmyk)
-			convert_cmyk(jpeg->cmyk, n_channels, jpeg->d.output_width, to);
+			convert_cmyk(jpeg->row, n_channels, jpeg->d.output_width, to);
 	}
+}
+
+/* Read the last row, so that libjpeg has seen all others. */
+static void read_rest(struct sfs_jpeg *jpeg)
+{
+	JDIMENSION n = jpeg->d.output_height - jpeg->d.output_scanline;
+
+	if (n > 1)
+		jpeg_skip_scanlines(&jpeg->d, n - 1);
+	if (n > 0)
+		jpeg_read_scanlines(&jpeg->d, &jpeg->row, 1);
+}
+
+static void read_part(struct sfs_jpeg *jpeg, uint32_t n_channels,
+		      const struct sfs_part *part)
+{
+	size_t n_row = (size_t)jpeg->d.output_width * n_channels;
+	uint32_t x = crop_columns(jpeg, part);
+
+	jpeg->row = sfs_make_room(jpeg->row, &jpeg->n_row_bytes,
+				  (size_t)jpeg->d.image_width * 4, 1);
+	if (part->y > 0)
+		jpeg_skip_scanlines(&jpeg->d, part->y);
+	read_rows(jpeg, n_channels, x, n_row, part->y + part->height);
+	read_rest(jpeg);
 }
 
 void sfs_jpeg_aim(struct sfs_jpeg *jpeg, void *to, uint32_t width, uint32_t height)
@@ -187,9 +279,10 @@ static void choose_place(struct sfs_jpeg *jpeg, uint32_t n_channels)
 		jpeg->pixels = jpeg->aim;
 		return;
 	}
-	jpeg->memory =
-		grow(jpeg->memory, &jpeg->n_memory,
-		     (size_t)jpeg->d.output_width * jpeg->d.output_height * n_channels);
+	jpeg->memory = sfs_make_room(jpeg->memory, &jpeg->n_memory,
+				     (size_t)jpeg->d.output_width *
+					     jpeg->d.output_height * n_channels,
+				     1);
 	jpeg->pixels = jpeg->memory;
 }
 
@@ -215,15 +308,18 @@ int sfs_jpeg_size(struct sfs_jpeg *jpeg, const unsigned char *bytes, uint64_t n_
 	return ret;
 }
 
-int sfs_jpeg_decode(struct sfs_jpeg *jpeg, const unsigned char *bytes, uint64_t n_bytes,
-		    uint32_t n_channels, struct sfs_pixels *ret_pixels,
-		    struct sfs_error *err)
+/* `part` NULL: all. */
+static int decode(struct sfs_jpeg *jpeg, const unsigned char *bytes, uint64_t n_bytes,
+		  uint32_t n_channels, const struct sfs_part *part,
+		  struct sfs_pixels *ret_pixels, struct sfs_error *err)
 {
 	int ret;
 
 	if (setjmp(jpeg->failed))
 		return give_up(jpeg, err);
 	ret = read_header(jpeg, bytes, n_bytes, err);
+	if (ret == 0)
+		ret = check_blocks(jpeg, err);
 	if (ret < 0) {
 		jpeg_abort_decompress(&jpeg->d);
 		return ret;
@@ -231,9 +327,27 @@ int sfs_jpeg_decode(struct sfs_jpeg *jpeg, const unsigned char *bytes, uint64_t 
 	choose_colors(jpeg, n_channels);
 	jpeg_start_decompress(&jpeg->d);
 	choose_place(jpeg, n_channels);
-	read_rows(jpeg, n_channels);
 	*ret_pixels = (struct sfs_pixels){jpeg->pixels, jpeg->d.output_width,
 					  jpeg->d.output_height, n_channels};
+	read_part(jpeg, n_channels,
+		  part ? part
+		       : &(struct sfs_part){0, 0, jpeg->d.output_width,
+					    jpeg->d.output_height});
 	jpeg_finish_decompress(&jpeg->d);
 	return 0;
+}
+
+int sfs_jpeg_decode(struct sfs_jpeg *jpeg, const unsigned char *bytes, uint64_t n_bytes,
+		    uint32_t n_channels, struct sfs_pixels *ret_pixels,
+		    struct sfs_error *err)
+{
+	return decode(jpeg, bytes, n_bytes, n_channels, NULL, ret_pixels, err);
+}
+
+int sfs_jpeg_decode_part(struct sfs_jpeg *jpeg, const unsigned char *bytes,
+			 uint64_t n_bytes, uint32_t n_channels,
+			 const struct sfs_part *part, struct sfs_pixels *ret_pixels,
+			 struct sfs_error *err)
+{
+	return decode(jpeg, bytes, n_bytes, n_channels, part, ret_pixels, err);
 }

@@ -2,8 +2,14 @@
 /* decode-jpeg - JPEG into pixels, by libjpeg-turbo.
  *
  * The same pixels as Pillow's: accurate DCT, smooth chroma.  CMYK becomes RGB as Pillow
- * converts it.  As there, a file that is cut is an error, and what else libjpeg only warns
- * of is not.
+ * converts it.  As there, a file that is cut is an error, and what else libjpeg only
+ * warns of is not.
+ *
+ * A file of several scans (a progressive one) is bounded by its bytes, with room for any
+ * that is whole: it has at most 65,536 blocks (of 8 x 8, of each component) and 8 more
+ * for each byte, which bounds memory; and its scans go over at most 1,048,576 blocks and
+ * 128 more for each byte, never more than 67,108,864, in at most 500 scans, which bounds
+ * time.
  */
 #ifndef SFS_DECODE_JPEG_H
 #define SFS_DECODE_JPEG_H
@@ -28,6 +34,13 @@ int sfs_jpeg_decode(struct sfs_jpeg *jpeg, const unsigned char *bytes, uint64_t 
 		    struct sfs_error *err);
 int sfs_jpeg_size(struct sfs_jpeg *jpeg, const unsigned char *bytes, uint64_t n_bytes,
 		  struct sfs_pixels *ret_pixels, struct sfs_error *err);
+
+/* As sfs_jpeg_decode(), but only the pixels of this part of the image have their values;
+ * the others, any.  All of the file is looked at, so one that is cut is an error. */
+int sfs_jpeg_decode_part(struct sfs_jpeg *jpeg, const unsigned char *bytes,
+			 uint64_t n_bytes, uint32_t n_channels,
+			 const struct sfs_part *part, struct sfs_pixels *ret_pixels,
+			 struct sfs_error *err);
 
 /* From now on, images of this size are decoded to `to`, rather than to memory of the
  * decoder's own; NULL: none is. */

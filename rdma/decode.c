@@ -69,11 +69,16 @@ static int find_field(const struct sfs_sample *sample, const struct sfs_spec_ten
 			     t->fields[0], names);
 }
 
+static bool is_png(const struct sfs_sample_field *f)
+{
+	return f->n_bytes >= 4 && memcmp(f->bytes, "\x89PNG", 4) == 0;
+}
+
 static int decode_pixels(struct sfs_decoder *d, const struct sfs_sample_field *f,
 			 uint32_t n_channels, struct sfs_pixels *ret_pixels,
 			 struct sfs_error *err)
 {
-	if (f->n_bytes >= 4 && memcmp(f->bytes, "\x89PNG", 4) == 0)
+	if (is_png(f))
 		return sfs_png_decode(&d->png, f->bytes, f->n_bytes, n_channels,
 				      ret_pixels, err);
 	if (n_channels == 0)
@@ -204,6 +209,30 @@ static void name_rng(const struct sfs_decoder *d, const struct sfs_sample *sampl
 	sfs_rng_init(rng, words, SFS_COUNT(words));
 }
 
+/* Decode as much of the image as its box needs, and put that into the row. */
+static int decode_box(struct sfs_decoder *d, const struct sfs_spec_tensor *t,
+		      const struct sfs_sample_field *f, const struct sfs_image_form *form,
+		      struct sfs_rng *rng, void *row, struct sfs_error *err)
+{
+	bool is_part = t->mode != SFS_SPEC_FIT && !is_png(f);
+	struct sfs_pixels p;
+	struct sfs_part part;
+	struct sfs_box box;
+	int ret = decode_pixels(d, f, is_part ? 0 : t->n_channels, &p, err);
+
+	if (ret < 0)
+		return ret;
+	box = sfs_augment_box(t, p.width, p.height, rng);
+	if (is_part) {
+		part = sfs_image_part(p.width, p.height, &box, form);
+		ret = sfs_jpeg_decode_part(d->jpeg, f->bytes, f->n_bytes, t->n_channels,
+					   &part, &p, err);
+	}
+	if (ret == 0)
+		sfs_image_resize(&d->scratch, &p, &box, form, row);
+	return ret;
+}
+
 static int decode_image(struct sfs_decoder *d, const struct sfs_spec_tensor *t,
 			const struct sfs_sample *sample, const struct sfs_sample_field *f,
 			const struct shufflefs_tensor *shape, void *row,
@@ -217,7 +246,6 @@ static int decode_image(struct sfs_decoder *d, const struct sfs_spec_tensor *t,
 				      .is_float = strcmp(t->dtype, "f4") == 0};
 	struct sfs_pixels p;
 	struct sfs_rng rng;
-	struct sfs_box box;
 	bool is_plain;
 	int ret;
 
@@ -225,14 +253,11 @@ static int decode_image(struct sfs_decoder *d, const struct sfs_spec_tensor *t,
 	form.is_mirrored = sfs_rng_below(&rng, 2) == 1 && t->flips;
 	is_plain = t->height == 0 && sfs_image_is_plain(&form, t->n_channels);
 	sfs_jpeg_aim(d->jpeg, is_plain ? row : NULL, form.width, form.height);
+	if (t->height > 0)
+		return decode_box(d, t, f, &form, &rng, row, err);
 	ret = decode_pixels(d, f, t->n_channels, &p, err);
 	if (ret < 0)
 		return ret;
-	if (t->height > 0) {
-		box = sfs_augment_box(t, p.width, p.height, &rng);
-		sfs_image_resize(&d->scratch, &p, &box, &form, row);
-		return 0;
-	}
 	if (p.width != width || p.height != height)
 		return sfs_error_set(err, -EBADMSG,
 				     "%u x %u pixels, but those before have %llu x %llu; "

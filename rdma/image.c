@@ -18,15 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-static void *grow(void *memory, size_t *n, size_t wanted, size_t size)
-{
-	if (*n >= wanted)
-		return memory;
-	free(memory);
-	*n = wanted;
-	return sfs_calloc(wanted, size);
-}
-
 void sfs_image_scratch_done(struct sfs_image_scratch *scratch)
 {
 	free(scratch->rows);
@@ -61,7 +52,7 @@ static uint32_t n_taps_of(const struct direction *d)
 
 static size_t n_weights_of(const struct direction *d)
 {
-	return d->n * (1 + (size_t)(n_taps_of(d) + 1));
+	return d->n * (1 + (size_t)n_taps_of(d));
 }
 
 static double triangle(double x)
@@ -70,19 +61,30 @@ static double triangle(double x)
 	return x < 1 ? 1 - x : 0;
 }
 
-/* One result's weights, around `center`. */
-static void weigh(const struct direction *d, struct sfs_taps *taps, uint32_t i)
+/* The pixels [*ret_begin, *ret_end) that count for result i, around *ret_center. */
+static void find_run(const struct direction *d, uint32_t i, int32_t *ret_begin,
+		     int32_t *ret_end, double *ret_center)
 {
 	double support = support_of(d), center = d->start + (i + 0.5) * scale_of(d);
-	int32_t n_pixels = (int32_t)d->n_pixels, n_taps = (int32_t)taps->n_taps, x;
+	int32_t n_pixels = (int32_t)d->n_pixels, n_taps = (int32_t)n_taps_of(d);
 	int32_t begin = (int32_t)(center - support + 0.5);
 	int32_t end = (int32_t)(center + support + 0.5);
-	double sum = 0, inverse = 1 / support;
-	int32_t *k = taps->k + (size_t)i * taps->stride, first;
 
 	begin = begin < 0 ? 0 : begin;
 	end = end > n_pixels ? n_pixels : end;
-	end = end > begin + n_taps ? begin + n_taps : end; /* (it was rounded) */
+	*ret_begin = begin;
+	*ret_end = end > begin + n_taps ? begin + n_taps : end; /* (it was rounded) */
+	*ret_center = center;
+}
+
+/* One result's weights. */
+static void weigh(const struct direction *d, struct sfs_taps *taps, uint32_t i)
+{
+	double support = support_of(d), sum = 0, inverse = 1 / support, center;
+	int32_t n_pixels = (int32_t)d->n_pixels, n_taps = (int32_t)taps->n_taps;
+	int32_t *k = taps->k + (size_t)i * taps->stride, begin, end, first, x;
+
+	find_run(d, i, &begin, &end, &center);
 	first = begin > n_pixels - n_taps ? n_pixels - n_taps : begin;
 	taps->first[i] = first;
 	for (x = begin; x < end; x++)
@@ -93,6 +95,29 @@ static void weigh(const struct direction *d, struct sfs_taps *taps, uint32_t i)
 						       (1 << SFS_RESAMPLE_BITS));
 }
 
+static void find_part(const struct direction *d, uint32_t *ret_begin, uint32_t *ret_n)
+{
+	int32_t begin, end, ignored;
+	double center;
+
+	find_run(d, 0, &begin, &ignored, &center);
+	find_run(d, d->n - 1, &ignored, &end, &center);
+	*ret_begin = (uint32_t)begin;
+	*ret_n = (uint32_t)(end - begin);
+}
+
+struct sfs_part sfs_image_part(uint32_t width, uint32_t height, const struct sfs_box *box,
+			       const struct sfs_image_form *form)
+{
+	struct direction x = {box->x, box->width, width, form->width};
+	struct direction y = {box->y, box->height, height, form->height};
+	struct sfs_part part;
+
+	find_part(&x, &part.x, &part.width);
+	find_part(&y, &part.y, &part.height);
+	return part;
+}
+
 /* In `memory`; returns what is left of it. */
 static int32_t *make_taps(const struct direction *d, int32_t *memory,
 			  struct sfs_taps *ret_taps)
@@ -101,7 +126,7 @@ static int32_t *make_taps(const struct direction *d, int32_t *memory,
 	uint32_t i;
 
 	taps.n_taps = n_taps_of(d);
-	taps.stride = (taps.n_taps + 1) & ~1U;
+	taps.stride = taps.n_taps;
 	memset(taps.k, 0, (size_t)d->n * taps.stride * sizeof *taps.k);
 	for (i = 0; i < d->n; i++)
 		weigh(d, &taps, i);
@@ -189,15 +214,19 @@ void sfs_image_resize(struct sfs_image_scratch *s, const struct sfs_pixels *from
 		.to_stride = (size_t)form->width * from->n_channels + SFS_RESAMPLE_PAD,
 	};
 	struct sfs_taps taps_x, taps_y;
+	size_t n_rows;
 
-	s->weights = grow(s->weights, &s->n_weights, n_weights_of(&x) + n_weights_of(&y),
-			  sizeof *s->weights);
+	s->weights =
+		sfs_make_room(s->weights, &s->n_weights,
+			      n_weights_of(&x) + n_weights_of(&y), sizeof *s->weights);
 	make_taps(&y, make_taps(&x, s->weights, &taps_x), &taps_y);
 	rows.n_rows = (size_t)(taps_y.first[y.n - 1] - taps_y.first[0]) + taps_y.n_taps;
 	rows.from = from->data + (size_t)taps_y.first[0] * rows.n_row;
-	rows.end = from->data + from->height * rows.n_row;
-	s->rows = grow(s->rows, &s->n_rows_bytes, (rows.n_rows + 1) * rows.to_stride, 1);
+	n_rows = (rows.n_rows + SFS_RESAMPLE_BLOCK - 1) / SFS_RESAMPLE_BLOCK *
+		 SFS_RESAMPLE_BLOCK;
+	s->rows = sfs_make_room(s->rows, &s->n_rows_bytes,
+				(n_rows + 1) * rows.to_stride, 1);
 	rows.to = s->rows;
 	sfs_resample_rows(&rows, &taps_x);
-	resize_columns(&rows, &taps_y, s->rows + rows.n_rows * rows.to_stride, form, row);
+	resize_columns(&rows, &taps_y, s->rows + n_rows * rows.to_stride, form, row);
 }

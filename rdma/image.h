@@ -50,7 +50,15 @@ struct sfs_image_scratch {
 };
 void sfs_image_scratch_done(struct sfs_image_scratch *scratch);
 
-/* Put the box of the pixels into the row, at the form's size. */
+/* The part of a picture of this size that sfs_image_resize() looks at. */
+struct sfs_part {
+	uint32_t x, y, width, height;
+};
+struct sfs_part sfs_image_part(uint32_t width, uint32_t height, const struct sfs_box *box,
+			       const struct sfs_image_form *form);
+
+/* Put the box of the pixels into the row, at the form's size.  The pixels that are not
+ * in sfs_image_part() may have any value. */
 void sfs_image_resize(struct sfs_image_scratch *scratch, const struct sfs_pixels *from,
 		      const struct sfs_box *box, const struct sfs_image_form *form,
 		      void *row);

@@ -85,15 +85,6 @@ static void make_gray(unsigned char *pixels, size_t n)
 		pixels[i] = sfs_image_gray(rgb);
 }
 
-static void *grow(void *memory, size_t *n, size_t wanted, size_t size)
-{
-	if (*n >= wanted)
-		return memory;
-	free(memory);
-	*n = wanted;
-	return sfs_calloc(wanted, size);
-}
-
 static void read_image(struct read *r, struct sfs_png *png, uint32_t n_channels,
 		       struct sfs_pixels *ret_pixels)
 {
@@ -109,8 +100,10 @@ static void read_image(struct read *r, struct sfs_png *png, uint32_t n_channels,
 		n_row = (size_t)width * n_made;
 		if (png_get_rowbytes(r->png, r->info) != n_row)
 			png_error(r->png, "a kind of pixels that is not known");
-		png->pixels = grow(png->pixels, &png->n_pixels_bytes, n_row * height, 1);
-		png->rows = grow(png->rows, &png->n_rows, height, sizeof *png->rows);
+		png->pixels = sfs_make_room(png->pixels, &png->n_pixels_bytes,
+					    n_row * height, 1);
+		png->rows =
+			sfs_make_room(png->rows, &png->n_rows, height, sizeof *png->rows);
 		for (y = 0; y < height; y++)
 			png->rows[y] = png->pixels + y * n_row;
 		png_read_image(r->png, png->rows);

@@ -11,21 +11,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SFS_RESAMPLE_BITS 22 /* of a weight, behind the point */
-#define SFS_RESAMPLE_PAD  8  /* bytes behind a result that may be overwritten */
+#define SFS_RESAMPLE_BITS  22 /* of a weight, behind the point */
+#define SFS_RESAMPLE_BLOCK 16 /* rows are made so many at a time */
+#define SFS_RESAMPLE_PAD   32 /* bytes behind a row that is made may be overwritten */
 
 /* One direction: result i is the sum of `n_taps` pixels from first[i] on, all of them
- * inside of the image, with the weights from k + i * stride on.  The stride is even; the
- * weight that an odd n_taps leaves over is 0. */
+ * inside of the image, with the weights from k + i * stride on. */
 struct sfs_taps {
 	int32_t *first, *k;
 	uint32_t n_taps, stride;
 };
 
 /* Some rows of an image: n_rows from `from` on, of n_row bytes each, become rows of n
- * pixels, to_stride bytes apart: at least their pixels and SFS_RESAMPLE_PAD. */
+ * pixels, to_stride bytes apart: at least their pixels and SFS_RESAMPLE_PAD.  The rows
+ * up to the next multiple of SFS_RESAMPLE_BLOCK may be overwritten, too. */
 struct sfs_resample_rows {
-	const unsigned char *from, *end;  /* the end of what may be read */
+	const unsigned char *from;
 	size_t n_rows, n_row, n_channels; /* 1 or 3 */
 	unsigned char *to;
 	size_t n, to_stride;

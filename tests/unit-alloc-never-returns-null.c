@@ -36,6 +36,21 @@ static void gives(void)
 	free(sfs_reallocarray(NULL, 0, 8));
 }
 
+static void makes_room(void)
+{
+	size_t n = 0;
+	unsigned char *p = sfs_make_room(NULL, &n, 100, 2), *old;
+
+	CHECK_EQ(n, 100);
+	CHECK(p[0] == 0 && p[199] == 0);
+	old = p;
+	p = sfs_make_room(p, &n, 99, 2);
+	CHECK(p == old && n == 100);
+	p = sfs_make_room(p, &n, 50000, 2);
+	CHECK(n == 50000 && p[99999] == 0);
+	free(p);
+}
+
 static void strings(void)
 {
 	sfs_autofree char *a = sfs_strdup("abc"), *b = sfs_strndup("abcdef", 3);
@@ -134,6 +149,7 @@ int main(void)
 	(void)how;
 	(void)ends;
 	gives();
+	makes_room();
 	strings();
 	ownership();
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -14,11 +14,12 @@
 
 static struct sfs_rng rng;
 
-static uint32_t draw_size(void)
+/* Widths of the first three kinds are taken in one piece, the fourth in several. */
+static uint32_t draw_size(unsigned n_kinds)
 {
-	static const uint32_t max[] = {3, 40, 300};
+	static const uint32_t max[] = {3, 40, 300, 2000};
 
-	return 1 + (uint32_t)sfs_rng_below(&rng, max[sfs_rng_below(&rng, 3)]);
+	return 1 + (uint32_t)sfs_rng_below(&rng, max[sfs_rng_below(&rng, n_kinds)]);
 }
 
 /* Within n pixels: all, at an end, or anywhere. */
@@ -41,8 +42,8 @@ static unsigned char *make_pixels(struct sfs_pixels *p)
 	size_t n, i;
 	unsigned char *bytes;
 
-	p->width = draw_size();
-	p->height = draw_size();
+	p->width = draw_size(4);
+	p->height = draw_size(3);
 	p->n_channels = sfs_rng_below(&rng, 3) ? 3 : 1;
 	n = (size_t)p->width * p->height * p->n_channels;
 	bytes = malloc(n);
@@ -79,8 +80,8 @@ int main(void)
 		pixels = make_pixels(&p);
 		draw_range(p.width, &box.x, &box.width);
 		draw_range(p.height, &box.y, &box.height);
-		form = (struct sfs_image_form){.width = draw_size(),
-					       .height = draw_size(),
+		form = (struct sfs_image_form){.width = draw_size(3),
+					       .height = draw_size(3),
 					       .is_mirrored = i % 2,
 					       .is_nchw = i / 2 % 2,
 					       .is_float = i / 4 % 2};

@@ -36,6 +36,15 @@ void *sfs_reallocarray(void *p, size_t n, size_t size)
 	return check(reallocarray(p, n, size), n && size ? n : 0);
 }
 
+void *sfs_make_room(void *memory, size_t *n, size_t wanted, size_t size)
+{
+	if (*n >= wanted)
+		return memory;
+	free(memory);
+	*n = wanted;
+	return sfs_calloc(wanted, size);
+}
+
 char *sfs_strdup(const char *s)
 {
 	return sfs_strndup(s, strlen(s));

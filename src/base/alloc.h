@@ -20,6 +20,10 @@ void *sfs_reallocarray(void *p, size_t n, size_t size);
 char *sfs_strdup(const char *s);
 char *sfs_strndup(const char *s, size_t n);
 
+/* Room for `wanted` elements in `memory`, which has *n: as it is, or new and of zeros.
+ * What was there may be lost; the old memory is freed before there is a new one. */
+void *sfs_make_room(void *memory, size_t *n, size_t wanted, size_t size);
+
 /* A new string, formatted as by printf; the caller frees it. */
 char *sfs_asprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
