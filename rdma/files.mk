@@ -24,6 +24,7 @@ libsidecar_a_SOURCES = \
 	rdma/input.c rdma/input.h \
 	rdma/layout.c rdma/layout.h \
 	rdma/local.c \
+	rdma/plugin.c rdma/plugin.h \
 	rdma/png-decode.c rdma/png-decode.h \
 	rdma/png-sheet.c rdma/png-sheet.h \
 	rdma/receiver.h \
@@ -48,10 +49,15 @@ sidecar_libs = libsidecar.a $(core_libs) $(JPEG_LIBS) $(PNG_LIBS) -lm
 
 # A plug-in is a shared object that takes what is ours from the program (-export-dynamic).  It is
 # linked without libtool, which would install a .la beside it.
-if SIDECAR_ZMQ
 plugindir = $(pkglibdir)
-plugin_PROGRAMS = zmq.so
-zmq_so_SOURCES = rdma/zmq-plugin.c rdma/tenbin.c
+plugin_PROGRAMS =
+if SIDECAR_ZMQ
+plugin_PROGRAMS += zmq.so
+zmq_so_SOURCES = \
+	rdma/tenbin.c \
+	rdma/zmq-receiver.c \
+	rdma/zmq-sender.c \
+	rdma/zmq-socket.c rdma/zmq-socket.h
 zmq_so_CPPFLAGS = $(libsidecar_a_CPPFLAGS)
 zmq_so_CFLAGS = $(SFS_CFLAGS) $(ZMQ_CFLAGS) -fPIC
 zmq_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) $(SFS_LDFLAGS) -shared -Wl,-soname,zmq.so -o $@

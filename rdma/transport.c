@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a scheme is built in, or a row says which plug-in has it.  A plug-in
- * uses the functions of this program (it is linked with -export-dynamic), and is never
- * unloaded. */
+/* How this works: a scheme is built in, or a row says which plug-in has it. */
+#include "plugin.h"
 #include "receiver.h"
 #include "transport.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -37,9 +35,9 @@ static const struct {
 static const struct {
 	const char *schemes; /* a space before and behind each */
 	const char *plugin;
-	const char *package;
+	const char *option;
 } plugins[] = {
-	{" zpush zpull zpub zsub zrpush zrpull zrpub zrsub ", "zmq", "shufflefs-zmq"},
+	{" zpush zpull zpub zsub zrpush zrpull zrpub zrsub ", "zmq", "--with-zmq"},
 };
 
 static int unknown(const char *url, struct sfs_error *err)
@@ -61,33 +59,12 @@ static bool has_scheme(const char *schemes, const char *scheme, size_t n)
 /* The symbol of the plug-in that has this scheme. */
 static int load(size_t which, const char *symbol, const void **ret, struct sfs_error *err)
 {
-	const char *folder = getenv("SHUFFLEFS_PLUGINS");
-	sfs_autofree char *path = sfs_asprintf("%s/%s.so", folder ? folder : PKGLIBDIR,
-					       plugins[which].plugin);
-	const void *found;
-	void *library;
+	const struct sfs_plugin plugin = {.name = plugins[which].plugin,
+					  .option = plugins[which].option,
+					  .symbol = symbol,
+					  .version = SFS_TRANSPORT_VERSION};
 
-	if (access(path, F_OK) < 0)
-		return sfs_error_set(err, -ENOENT,
-				     "%s: %s; install the package %s, or name the folder "
-				     "of the plug-in in SHUFFLEFS_PLUGINS",
-				     path, strerror(errno), plugins[which].package);
-	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		return sfs_error_set(err, -ENOENT, "cannot load the plug-in: %s",
-				     dlerror());
-	found = dlsym(library, symbol);
-	if (!found)
-		return sfs_error_set(err, -ENOENT, "%s has no '%s': it is no plug-in",
-				     path, symbol);
-	if (*(const uint32_t *)found != SFS_TRANSPORT_VERSION)
-		return sfs_error_set(err, -ENOENT,
-				     "%s is of version %u, but this program needs %u; "
-				     "install the package %s of the same version",
-				     path, *(const uint32_t *)found,
-				     SFS_TRANSPORT_VERSION, plugins[which].package);
-	*ret = found;
-	return 0;
+	return sfs_plugin_load(&plugin, ret, err);
 }
 
 _Static_assert(SFS_TRANSPORT_VERSION == SFS_RECEIVER_VERSION, "one version for load()");

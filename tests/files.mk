@@ -392,6 +392,7 @@ sidecar_tests = \
 	tests/sidecar-python-takes-batches-without-a-copy.sh \
 	tests/sidecar-send-gives-every-sample-once.sh \
 	tests/sidecar-tcp-feeds-a-ring.sh \
+	tests/sidecar-zmq-feeds-a-ring-of-ours.sh \
 	tests/sidecar-zmq-receives-what-tensorcom-sends.sh \
 	tests/sidecar-zmq-tensorcom-receives-what-is-sent.sh
 
