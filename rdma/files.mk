@@ -23,6 +23,7 @@ libsidecar_a_SOURCES = \
 	rdma/image.c rdma/image.h \
 	rdma/input.c rdma/input.h \
 	rdma/layout.c rdma/layout.h \
+	rdma/local-socket.c rdma/local-socket.h \
 	rdma/local.c \
 	rdma/plugin.c rdma/plugin.h \
 	rdma/png-decode.c rdma/png-decode.h \

@@ -7,12 +7,10 @@
  * longer than hung_ms is reported.
  *
  * What a predecessor that was killed has left is taken over from the file of its state
- * (ring-past.h).
- *
- * The socket is bound and listened on under another name and then renamed, so that
- * whoever finds a socket at `path` which refuses a connection has found a dead one. */
+ * (ring-past.h). */
 #include "ring.h"
 
+#include "local-socket.h"
 #include "ring-memory.h"
 
 #include "base/alloc.h"
@@ -35,7 +33,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 struct consumer {
 	int fd, pidfd; /* fd < 0: there is none */
@@ -52,9 +49,9 @@ struct sfs_ring {
 	struct sfs_ring_settings settings;
 	char *path;
 	struct sfs_ring_memory *memory;
-	int state_fd, memfd, listener, stop_fd;
-	bool has_state;	    /* the file at sfs_ring_state_path() is ours */
-	struct stat socket; /* what is ours at `path` */
+	int state_fd, memfd, stop_fd;
+	bool has_state; /* the file at sfs_ring_state_path() is ours */
+	struct sfs_local_socket socket;
 	pthread_t thread;
 	bool has_thread;
 	int filling; /* the slot that was taken; < 0: none */
@@ -129,93 +126,6 @@ static void *slot_at(struct sfs_ring *ring, uint32_t i)
 {
 	return (unsigned char *)ring->memory + SFS_RING_SLOTS_OFFSET +
 	       i * ring->memory->slot_stride;
-}
-
-/* The socket. */
-
-/* What a connection to `path` says: 0: somebody listens. */
-static int probe(const struct sockaddr_un *address)
-{
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
-	    errno != EAGAIN) /* (EAGAIN: its queue is full) */
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
-/* May the socket at `path` be replaced? */
-static int check_path(const struct sockaddr_un *address, struct sfs_error *err)
-{
-	const char *path = address->sun_path;
-	struct stat st;
-
-	if (lstat(path, &st) < 0)
-		return errno == ENOENT ? 0
-				       : sfs_error_set(err, -errno, "%s: %s", path,
-						       strerror(errno));
-	if (!S_ISSOCK(st.st_mode))
-		return sfs_error_set(err, -EEXIST,
-				     "%s exists and is not a socket; choose another path",
-				     path);
-	if (probe(address) != -ECONNREFUSED)
-		return sfs_error_set(err, -EADDRINUSE,
-				     "%s: another process has a ring there; stop it, or "
-				     "choose another path",
-				     path);
-	return 0;
-}
-
-static int bind_at(struct sfs_ring *ring, const char *path, struct sfs_error *err)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-	memcpy(address.sun_path, path, strlen(path));
-	unlink(path); /* of a process that died with our pid */
-	if (bind(ring->listener, (struct sockaddr *)&address, sizeof address) < 0 ||
-	    chmod(path, 0600) < 0 || listen(ring->listener, SFS_RING_CONSUMERS) < 0 ||
-	    stat(path, &ring->socket) < 0)
-		return sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
-	return 0;
-}
-
-static int open_socket(struct sfs_ring *ring, struct sfs_error *err)
-{
-	sfs_autofree char *path = sfs_asprintf("%s.%d", ring->path, (int)getpid());
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int ret;
-
-	if (!ring->path[0] || strlen(path) >= sizeof address.sun_path)
-		return sfs_error_set(err, -EINVAL,
-				     "'%s': a ring's path has 1 to 96 bytes", ring->path);
-	memcpy(address.sun_path, ring->path, strlen(ring->path));
-	ret = check_path(&address, err);
-	if (ret < 0)
-		return ret;
-	ring->listener =
-		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (ring->listener < 0)
-		return sfs_error_set(err, -errno, "socket: %s", strerror(errno));
-	ret = bind_at(ring, path, err);
-	if (ret == 0 && rename(path, ring->path) < 0)
-		ret = sfs_error_set(err, -errno, "%s: %s", ring->path, strerror(errno));
-	if (ret < 0)
-		unlink(path);
-	return ret;
-}
-
-/* Not that of a successor. */
-static void remove_socket(struct sfs_ring *ring)
-{
-	struct stat st;
-
-	if (ring->socket.st_ino != 0 && lstat(ring->path, &st) == 0 &&
-	    st.st_dev == ring->socket.st_dev && st.st_ino == ring->socket.st_ino)
-		unlink(ring->path);
 }
 
 /* The state's file. */
@@ -436,7 +346,7 @@ static void add_consumer(struct sfs_ring *ring, int id, int fd)
 
 static void accept_consumer(struct sfs_ring *ring)
 {
-	int fd = accept4(ring->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(ring->socket.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	int id;
 
 	if (fd < 0)
@@ -600,7 +510,7 @@ static bool poll_once(struct sfs_ring *ring, struct pollfd *fds, int timeout_ms)
 	int i;
 
 	fds[0] = (struct pollfd){.fd = ring->stop_fd, .events = POLLIN};
-	fds[1] = (struct pollfd){.fd = ring->listener, .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = ring->socket.fd, .events = POLLIN};
 	for (i = 0; i < SFS_RING_CONSUMERS; i++) { /* only this thread changes them */
 		fds[POLL_FIXED + 2 * i] =
 			(struct pollfd){.fd = ring->consumers[i].fd, .events = POLLRDHUP};
@@ -682,14 +592,14 @@ int sfs_ring_new(const struct sfs_ring_settings *settings,
 	ring = sfs_calloc(1, sizeof *ring);
 	ring->settings = *settings;
 	ring->path = sfs_strdup(settings->path);
-	ring->state_fd = ring->memfd = ring->listener = ring->stop_fd = -1;
+	ring->state_fd = ring->memfd = ring->socket.fd = ring->stop_fd = -1;
 	ring->filling = -1;
 	ring->begin_ns = sfs_clock_ns();
 	ring->alone_since_ns = sfs_clock_ns();
 	pthread_mutex_init(&ring->lock, NULL);
 	for (i = 0; i < SFS_RING_CONSUMERS; i++)
 		ring->consumers[i].fd = ring->consumers[i].pidfd = -1;
-	ret = open_socket(ring, err);
+	ret = sfs_local_socket_open(ring->path, SFS_RING_CONSUMERS, &ring->socket, err);
 	if (ret == 0)
 		ret = make_state(ring, layout, err);
 	if (ret == 0)
@@ -726,7 +636,7 @@ void sfs_ring_free(struct sfs_ring *ring)
 	if (!ring)
 		return;
 	stop_thread(ring);
-	remove_socket(ring);
+	sfs_local_socket_close(&ring->socket);
 	remove_state(ring);
 	for (i = 0; i < SFS_RING_CONSUMERS; i++) {
 		close_fd(ring->consumers[i].fd);
@@ -736,7 +646,6 @@ void sfs_ring_free(struct sfs_ring *ring)
 		wake_all(ring); /* consumers look at the socket */
 		munmap(ring->memory, ring->memory->n_bytes);
 	}
-	close_fd(ring->listener);
 	close_fd(ring->stop_fd);
 	close_fd(ring->memfd);
 	close_fd(ring->state_fd);
