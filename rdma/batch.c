@@ -20,11 +20,13 @@
 #include "base/threadpool.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 
 #define SKIPS_LOGGED 10
 #define TAKE_MS	     100
+#define ORPHAN_MS    200
 
 struct sfs_batcher {
 	struct sfs_batch_settings settings;
@@ -389,6 +391,37 @@ static void end_reader(struct sfs_batcher *b, pthread_t thread)
 	sfs_window_begin(b->window); /* lets go of its samples */
 }
 
+/* Was it cut because the mount that writes it has died?  Its end of the reports closes
+ * with the process, perhaps a little later. */
+static bool is_orphan(const struct sfs_batcher *b, int ret)
+{
+	struct pollfd report = {.fd = b->settings.report_fd};
+
+	return ret == -EPIPE && report.fd >= 0 && poll(&report, 1, ORPHAN_MS) > 0;
+}
+
+/* Can a process go on that is started anew?  It can after a stop, and after the death of
+ * the mount whose file this is. */
+static bool is_passing(const struct sfs_batcher *b, int ret)
+{
+	return ret == -ECANCELED || ret == -ENOTCONN || ret == -ECONNABORTED ||
+	       is_orphan(b, ret);
+}
+
+static void tell(struct sfs_batcher *b, int ret, const char *why)
+{
+	const struct sfs_transport_ops *ops = b->settings.ops;
+
+	if (ops->leave && is_passing(b, ret)) {
+		ops->leave(b->transport, why);
+		return;
+	}
+	ops->fail(b->transport, why);
+	while (ops->wait_told && !sfs_window_is_stopped(b->window) &&
+	       ops->wait_told(b->transport, TAKE_MS) == -ETIMEDOUT)
+		;
+}
+
 int sfs_batcher_run(struct sfs_batcher *b, int fd, uint64_t epoch, uint64_t first,
 		    struct sfs_error *err)
 {
@@ -404,7 +437,7 @@ int sfs_batcher_run(struct sfs_batcher *b, int fd, uint64_t epoch, uint64_t firs
 	sfs_decoder_free(b->decoder);
 	sfs_sample_reader_free(b->reader);
 	if (ret < 0 && b->transport)
-		b->settings.ops->fail(b->transport, err->text);
+		tell(b, ret, err->text);
 	return ret;
 }
 
@@ -424,6 +457,6 @@ int sfs_batcher_finish(struct sfs_batcher *b, struct sfs_error *err)
 								err);
 		while (ret == -ETIMEDOUT);
 	if (ret < 0 && b->transport)
-		b->settings.ops->fail(b->transport, err->text);
+		tell(b, ret, err->text);
 	return ret;
 }

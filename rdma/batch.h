@@ -22,6 +22,7 @@ struct sfs_batch_settings {
 	uint32_t n_samples;			 /* of a batch */
 	uint32_t n_workers;
 	uint64_t stream; /* names the command and its files; 0: nothing does */
+	int report_fd;	 /* closed at its other end: who writes the stream is dead; -1 */
 	bool drops_last; /* a short last batch is not sent; else it is */
 	bool skips;	 /* broken samples are counted, the first ten logged */
 };
@@ -47,8 +48,8 @@ void sfs_batcher_free(struct sfs_batcher *b); /* closes the transport; NULL is f
 
 /* Send the samples of `fd`, the first of which is `first` of `epoch`: in turn, for each
  * stream of a session, from one thread, which waits.  All have the layout of the first.
- * -ECANCELED: stopped.  Others: with an error that names the sample; the transport was
- * told. */
+ * -ECANCELED: stopped.  Others: with an error that names the sample; the transport has
+ * told its peers, unless it was stopped meanwhile. */
 int sfs_batcher_run(struct sfs_batcher *b, int fd, uint64_t epoch, uint64_t first,
 		    struct sfs_error *err);
 

@@ -25,6 +25,7 @@ libsidecar_a_SOURCES = \
 	rdma/layout.c rdma/layout.h \
 	rdma/local-socket.c rdma/local-socket.h \
 	rdma/local.c \
+	rdma/outbox.c rdma/outbox.h \
 	rdma/plugin.c rdma/plugin.h \
 	rdma/png-decode.c rdma/png-decode.h \
 	rdma/png-sheet.c rdma/png-sheet.h \
@@ -36,6 +37,7 @@ libsidecar_a_SOURCES = \
 	rdma/ring-memory.h \
 	rdma/ring-past.c rdma/ring-past.h \
 	rdma/sample.c rdma/sample.h \
+	rdma/sessions.c rdma/sessions.h \
 	rdma/socket.c rdma/socket.h \
 	rdma/spec.c rdma/spec.h \
 	rdma/tcp-receiver.c \

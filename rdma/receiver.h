@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SFS_RECEIVER_VERSION 1
+#define SFS_RECEIVER_VERSION 2
 
 struct sfs_receiver;
 

@@ -299,7 +299,7 @@ static bool take_option(struct send *s, int option, const char *text)
 		return is_fine;
 	case REPORT_FD:
 		is_fine = sfs_command_number(name_of(option), text, 0, INT_MAX, &n);
-		s->outputs.json_fd = (int)n;
+		s->outputs.json_fd = s->batch.report_fd = (int)n;
 		return is_fine;
 	case SEED:
 		return sfs_command_number(name_of(option), text, 0, UINT64_MAX,
@@ -387,6 +387,7 @@ static int run_send(int argc, char **argv)
 		.outputs.json_fd = -1,
 		.batch = {.n_samples = 256,
 			  .n_workers = n_cores > 0 ? (uint32_t)n_cores : 1,
+			  .report_fd = -1,
 			  .transport = {.n_slots = 4,
 					.give_up_ms = 60000,
 					.on_consumer_death = "fail"}},

@@ -46,8 +46,9 @@ int sfs_socket_check(const char *url, struct sfs_error *err)
 	return parse(url, &place, err);
 }
 
-static int resolve(const char *url, int flags, struct addrinfo **ret_list,
-		   struct sfs_error *err)
+/* `all` is what "*" means. */
+static int resolve(const char *url, int flags, const char *all,
+		   struct addrinfo **ret_list, struct sfs_error *err)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags};
 	struct place place;
@@ -56,7 +57,7 @@ static int resolve(const char *url, int flags, struct addrinfo **ret_list,
 	if (ret < 0)
 		return ret;
 	if (strcmp(place.host, "*") == 0)
-		strcpy(place.host, "0.0.0.0");
+		strcpy(place.host, all);
 	ret = getaddrinfo(place.host, place.port, &hints, ret_list);
 	return ret == 0 ? 0
 			: sfs_error_set(err, -EHOSTUNREACH, "%s: %s", place.host,
@@ -73,42 +74,56 @@ static int new_socket(const struct addrinfo *a)
 	return fd;
 }
 
-int sfs_socket_connect(const char *url, int *ret_fd, struct sfs_error *err)
+static const struct addrinfo *address_at(const struct addrinfo *list, uint64_t i)
 {
-	struct addrinfo *list, *a;
-	int fd = -1, ret = resolve(url, 0, &list, err);
+	const struct addrinfo *a = list;
+	uint64_t n = 0;
+
+	for (; a; a = a->ai_next)
+		n++;
+	for (a = list, i %= n; i > 0; i--)
+		a = a->ai_next;
+	return a;
+}
+
+int sfs_socket_connect(const char *url, uint64_t n_attempt, int *ret_fd,
+		       struct sfs_error *err)
+{
+	const struct addrinfo *a;
+	struct addrinfo *list;
+	int fd, ret = resolve(url, 0, "0.0.0.0", &list, err);
 
 	if (ret < 0)
 		return ret;
-	for (a = list; a && fd < 0; a = a->ai_next) {
-		fd = new_socket(a);
-		if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) < 0 &&
-		    errno != EINPROGRESS) {
-			ret = -errno;
-			close(fd);
-			fd = -1;
-		}
-	}
+	a = address_at(list, n_attempt);
+	fd = new_socket(a);
+	if (fd < 0 ||
+	    (connect(fd, a->ai_addr, a->ai_addrlen) < 0 && errno != EINPROGRESS))
+		ret = -errno;
 	freeaddrinfo(list);
-	if (fd < 0)
-		return sfs_error_set(err, ret < 0 ? ret : -EHOSTUNREACH, "%s",
-				     strerror(ret < 0 ? -ret : EHOSTUNREACH));
+	if (ret < 0) {
+		if (fd >= 0)
+			close(fd);
+		return sfs_error_set(err, ret, "%s", strerror(-ret));
+	}
 	*ret_fd = fd;
 	return 0;
 }
 
-int sfs_socket_listen(const char *url, int *ret_fd, uint16_t *ret_port,
-		      struct sfs_error *err)
+static int listen_at(const char *url, const char *all, int *ret_fd, uint16_t *ret_port,
+		     struct sfs_error *err)
 {
 	struct sockaddr_storage bound;
 	socklen_t n = sizeof bound;
 	struct addrinfo *list;
-	int fd, one = 1, ret = resolve(url, AI_PASSIVE, &list, err);
+	int fd, one = 1, zero = 0, ret = resolve(url, AI_PASSIVE, all, &list, err);
 
 	if (ret < 0)
 		return ret;
 	fd = new_socket(list);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	if (list->ai_family == AF_INET6) /* "::" is IPv4, too, whatever bindv6only says */
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
 	ret = fd < 0 || bind(fd, list->ai_addr, list->ai_addrlen) < 0 ||
 			      listen(fd, 64) < 0 ||
 			      getsockname(fd, (struct sockaddr *)&bound, &n) < 0
@@ -127,11 +142,41 @@ int sfs_socket_listen(const char *url, int *ret_fd, uint16_t *ret_port,
 	return 0;
 }
 
-int sfs_socket_accept(int listen_fd, int *ret_fd, char ret_peer[64])
+int sfs_socket_listen(const char *url, int *ret_fd, uint16_t *ret_port,
+		      struct sfs_error *err)
+{
+	int ret = listen_at(url, "::", ret_fd, ret_port, err);
+
+	if (ret == -EAFNOSUPPORT || ret == -EADDRNOTAVAIL) /* (a host without IPv6) */
+		ret = listen_at(url, "0.0.0.0", ret_fd, ret_port, err);
+	return ret;
+}
+
+static void name_peer(const struct sockaddr_storage *from,
+		      char ret_peer[SFS_SOCKET_PEER_MAX])
+{
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = v6->sin6_port};
+	char host[64] = "?", port[8] = "?"; /* (with the interface of a link-local one) */
+	bool is_v6 = from->ss_family == AF_INET6;
+
+	if (is_v6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+		is_v6 = false;
+		memcpy(&v4.sin_addr, v6->sin6_addr.s6_addr + 12, 4);
+		getnameinfo((struct sockaddr *)&v4, sizeof v4, host, sizeof host, port,
+			    sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+	} else {
+		getnameinfo((const struct sockaddr *)from, is_v6 ? sizeof *v6 : sizeof v4,
+			    host, sizeof host, port, sizeof port,
+			    NI_NUMERICHOST | NI_NUMERICSERV);
+	}
+	snprintf(ret_peer, SFS_SOCKET_PEER_MAX, is_v6 ? "[%s]:%s" : "%s:%s", host, port);
+}
+
+int sfs_socket_accept(int listen_fd, int *ret_fd, char ret_peer[SFS_SOCKET_PEER_MAX])
 {
 	struct sockaddr_storage from;
 	socklen_t n = sizeof from;
-	char host[48] = "?", port[8] = "?";
 	int one = 1, fd;
 
 	fd = accept4(listen_fd, (struct sockaddr *)&from, &n,
@@ -139,9 +184,7 @@ int sfs_socket_accept(int listen_fd, int *ret_fd, char ret_peer[64])
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-	getnameinfo((struct sockaddr *)&from, n, host, sizeof host, port, sizeof port,
-		    NI_NUMERICHOST | NI_NUMERICSERV);
-	snprintf(ret_peer, 64, "%s:%s", host, port);
+	name_peer(&from, ret_peer);
 	*ret_fd = fd;
 	return 0;
 }

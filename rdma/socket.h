@@ -16,14 +16,18 @@
 int sfs_socket_check(const char *url, struct sfs_error *err);
 
 /* Begin to connect: it is connected, or has failed, when it is writable.  Waits for the
- * resolver. */
-int sfs_socket_connect(const char *url, int *ret_fd, struct sfs_error *err);
+ * resolver.  Of a host's addresses, attempt number n takes the n-th, in turn. */
+int sfs_socket_connect(const char *url, uint64_t n_attempt, int *ret_fd,
+		       struct sfs_error *err);
 
-/* Listen; *ret_port is the port, chosen by the kernel if the URL's is 0. */
+/* Listen, at "*" at all addresses of IPv4 and IPv6; *ret_port is the port, chosen by the
+ * kernel if the URL's is 0. */
 int sfs_socket_listen(const char *url, int *ret_fd, uint16_t *ret_port,
 		      struct sfs_error *err);
 
-/* The next connection, and who it is ("127.0.0.1:51234"); -EAGAIN: none. */
-int sfs_socket_accept(int fd, int *ret_fd, char ret_peer[64]);
+/* The next connection, and who it is ("127.0.0.1:51234", "[::1]:51234"); -EAGAIN: none.
+ */
+#define SFS_SOCKET_PEER_MAX 80
+int sfs_socket_accept(int fd, int *ret_fd, char ret_peer[SFS_SOCKET_PEER_MAX]);
 
 #endif

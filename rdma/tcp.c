@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: batch number seq lies in slot seq % n_slots until the receiver has
- * credited it, so that it can be sent again over the next connection.  A thread of its
- * own runs the socket: connect, HELLO, REPLY, then a loop around poll() that writes what
- * next_output() chooses and reads credits.  Whatever goes wrong with a connection makes a
- * new one; only what the next one would meet as well is final: a refusal, a BYE with a
- * reason, or no receiver for give_up_ms.
+/* How this works: the outbox holds the batches.  A thread of its own runs the socket:
+ * connect, HELLO, REPLY, then a loop around poll() that writes what next_output() chooses
+ * and reads credits.  Whatever goes wrong with a connection makes a new one; only what
+ * the next one would meet as well is final: a refusal, a BYE with a reason, or no
+ * receiver for give_up_ms.
  *
- * The receiver may have batches of this stream already, from a process that was killed.
- * Those are decoded again, and not sent: which samples are good is known by decoding.
+ * A stream that fails is told behind its last batch, and the receiver answers with its
+ * own BYE.  A sender that only leaves says so at once, and what it has not sent is its
+ * successor's.
  *
  * Each side says something at least every 2 s (PING), and takes a peer that was silent
  * for 10 s for dead.  There is no TCP_USER_TIMEOUT: it would end connections whose
  * receiver is only full. */
-#include "transport.h"
-
+#include "outbox.h"
 #include "socket.h"
+#include "transport.h"
 #include "wire.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/cond.h"
 #include "base/log.h"
 #include "base/rng.h"
 
@@ -27,44 +26,23 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #define BACKOFF_MIN_MS 100
 #define BACKOFF_MAX_MS 5000
+#define CLOSE_NS       (SFS_NS_PER_S / 2) /* a full socket is waited for so long */
 
 struct sfs_transport {
-	char *target;
-	struct shufflefs_layout layout;
-	uint32_t n_slots, give_up_ms;
-	bool has_crc;
-	uint64_t session, stride;
-	uint32_t process;
-	unsigned char *memory;
-	struct sfs_batch_info *infos; /* of the slots */
-	uint32_t *crcs;
-	int wake_fd;
+	struct sfs_outbox box;
 	pthread_t thread;
-
-	pthread_mutex_t lock; /* guards: */
-	pthread_cond_t changed;
-	uint64_t n_sent, credited; /* batches; both only grow */
-	uint64_t skipped;	   /* batches that the receiver had when this began */
-	uint64_t n_connections;
-	bool is_finishing, is_stopping;
-	bool has_ended;			 /* the receiver knows the end, and has all */
-	int error;			 /* final; */
-	struct sfs_error why;		 /* and its sentence */
-	char failure[SFS_WIRE_TEXT_MAX]; /* of the stream, to be told; "" */
 
 	/* The thread's: */
 	int fd;
+	uint64_t n_attempts;	/* to connect, also in vain */
 	uint64_t next, highest; /* batch to write; every one below was written once */
 	uint32_t window;
 	uint64_t heard_ns, said_ns, lost_ns;
@@ -76,48 +54,24 @@ struct sfs_transport {
 	size_t n_in;
 };
 
-static void wake(struct sfs_transport *t)
-{
-	eventfd_write(t->wake_fd, 1);
-}
-
-static void fail_for_good(struct sfs_transport *t, int error, const struct sfs_error *why)
-{
-	pthread_mutex_lock(&t->lock);
-	t->error = error;
-	sfs_error_set(&t->why, error, "%s: %s", t->target, why->text);
-	pthread_cond_broadcast(&t->changed);
-	pthread_mutex_unlock(&t->lock);
-}
-
-static bool is_stopping(struct sfs_transport *t)
-{
-	bool is;
-
-	pthread_mutex_lock(&t->lock);
-	is = t->is_stopping;
-	pthread_mutex_unlock(&t->lock);
-	return is;
-}
-
 /* Wait for `events` of fd (-1: none), for close(), or until `until_ns`.  0: an event;
  * -ETIMEDOUT; -ECANCELED. */
 static int wait_for(struct sfs_transport *t, short events, uint64_t until_ns)
 {
 	struct pollfd fds[2] = {{.fd = t->fd, .events = events},
-				{.fd = t->wake_fd, .events = POLLIN}};
+				{.fd = t->box.wake_fd, .events = POLLIN}};
 	eventfd_t n;
 
 	for (;;) {
 		uint64_t now = sfs_clock_ns();
 
-		if (is_stopping(t))
+		if (sfs_outbox_is_stopping(&t->box))
 			return -ECANCELED;
 		if (now >= until_ns)
 			return -ETIMEDOUT;
 		poll(fds, 2, (int)((until_ns - now) / SFS_NS_PER_MS) + 1);
 		if (fds[1].revents)
-			eventfd_read(t->wake_fd, &n);
+			eventfd_read(t->box.wake_fd, &n);
 		if (fds[0].revents)
 			return 0;
 	}
@@ -153,7 +107,7 @@ static int connect_one(struct sfs_transport *t, struct sfs_error *err)
 	int error = 0, ret;
 	socklen_t n = sizeof error;
 
-	ret = sfs_socket_connect(t->target, &t->fd, err);
+	ret = sfs_socket_connect(t->box.target, t->n_attempts++, &t->fd, err);
 	if (ret < 0)
 		return ret;
 	ret = wait_for(t, POLLOUT, sfs_clock_ns() + SFS_TCP_DEAD_NS);
@@ -166,53 +120,27 @@ static int connect_one(struct sfs_transport *t, struct sfs_error *err)
 	return 0;
 }
 
-/* -ECONNABORTED: for good. */
 static int take_reply(struct sfs_transport *t, const struct sfs_wire_reply *reply,
 		      struct sfs_error *err)
 {
-	int ret = 0;
+	int ret = sfs_outbox_take_reply(&t->box, reply, err);
 
-	if (reply->code == SFS_WIRE_REFUSE)
-		return sfs_error_set(err, -ECONNABORTED, "the receiver refuses: %s",
-				     reply->text);
-	if (reply->code == SFS_WIRE_BUSY)
-		return sfs_error_set(err, -EBUSY, "the receiver is busy: %s",
-				     reply->text);
-	pthread_mutex_lock(&t->lock);
-	if (t->n_connections == 0 && reply->resume > 0)
-		t->credited = t->skipped = reply->resume;
-	if (reply->session != t->session || reply->resume < t->credited ||
-	    (reply->resume > t->n_sent && reply->resume > t->skipped))
-		ret = sfs_error_set(err, -ECONNABORTED,
-				    "the receiver wants batch %llu, and this sender has "
-				    "%llu to %llu",
-				    (unsigned long long)reply->resume,
-				    (unsigned long long)t->credited,
-				    (unsigned long long)t->n_sent);
-	else
-		t->n_connections++;
-	pthread_cond_broadcast(&t->changed);
-	pthread_mutex_unlock(&t->lock);
+	if (ret < 0)
+		return ret;
 	t->next = reply->resume;
 	if (t->highest < t->next)
 		t->highest = t->next;
 	t->window = reply->window;
-	return ret;
+	return 0;
 }
 
 static int say_hello(struct sfs_transport *t, struct sfs_error *err)
 {
 	unsigned char bytes[SFS_WIRE_REPLY_BYTES + SFS_WIRE_TEXT_MAX];
-	struct sfs_wire_hello hello = {.session = t->session,
-				       .process = t->process,
-				       .slot_bytes = t->layout.slot_bytes,
-				       .layout_hash = sfs_layout_hash(&t->layout)};
+	struct sfs_wire_hello hello = sfs_outbox_hello(&t->box);
 	struct sfs_wire_reply reply;
 	int ret, n;
 
-	pthread_mutex_lock(&t->lock);
-	hello.oldest = t->credited;
-	pthread_mutex_unlock(&t->lock);
 	sfs_wire_put_hello(&hello, bytes);
 	ret = exchange(t, bytes, SFS_WIRE_HELLO_BYTES, true, err);
 	if (ret == 0)
@@ -250,12 +178,7 @@ static int read_message(struct sfs_transport *t, size_t n, struct sfs_error *err
 		return sfs_error_set(err, -EPROTO, "an end that was never sent");
 	if (m.seq > t->highest)
 		return sfs_error_set(err, -EPROTO, "a credit for what was never sent");
-	pthread_mutex_lock(&t->lock);
-	if (m.seq > t->credited)
-		t->credited = m.seq;
-	t->has_ended |= m.kind == SFS_WIRE_ENDED;
-	pthread_cond_broadcast(&t->changed);
-	pthread_mutex_unlock(&t->lock);
+	sfs_outbox_take_credit(&t->box, m.seq, m.kind == SFS_WIRE_ENDED);
 	return 0;
 }
 
@@ -295,7 +218,7 @@ static int read_some(struct sfs_transport *t, struct sfs_error *err)
 
 static void say(struct sfs_transport *t, const struct sfs_wire_message *m)
 {
-	t->n_head = sfs_wire_put(m, &t->layout, t->head);
+	t->n_head = sfs_wire_put(m, &t->box.layout, t->head);
 	t->head_at = 0;
 	t->n_data = m->n_bytes;
 	t->data_at = 0;
@@ -303,13 +226,13 @@ static void say(struct sfs_transport *t, const struct sfs_wire_message *m)
 
 static void say_batch(struct sfs_transport *t)
 {
-	uint32_t i = (uint32_t)(t->next % t->n_slots);
+	uint32_t i = (uint32_t)(t->next % t->box.n_slots);
 	struct sfs_wire_message m = {.kind = SFS_WIRE_BATCH,
 				     .seq = t->next,
-				     .info = t->infos[i],
-				     .crc = t->crcs[i]};
+				     .info = t->box.infos[i],
+				     .crc = t->box.crcs[i]};
 
-	m.n_bytes = sfs_wire_data_bytes(&t->layout, m.info.n_samples);
+	m.n_bytes = sfs_wire_data_bytes(&t->box.layout, m.info.n_samples);
 	say(t, &m);
 }
 
@@ -317,29 +240,24 @@ static void say_batch(struct sfs_transport *t)
 static bool next_output(struct sfs_transport *t)
 {
 	struct sfs_wire_message m = {.kind = 0};
-	uint64_t n_sent, credited;
-	bool is_finishing, has_ended;
+	struct sfs_outbox_state state;
 
-	pthread_mutex_lock(&t->lock);
-	n_sent = t->n_sent;
-	credited = t->credited;
-	is_finishing = t->is_finishing;
-	has_ended = t->has_ended;
-	memcpy(m.text, t->failure, sizeof m.text);
-	pthread_mutex_unlock(&t->lock);
+	sfs_outbox_look(&t->box, &state);
 	if (!t->has_said_layout) {
 		t->has_said_layout = true;
 		m.kind = SFS_WIRE_LAYOUT;
-	} else if ((m.text[0] || has_ended) && !t->has_said_bye) {
+	} else if (!t->has_said_bye && sfs_outbox_must_say_bye(&state, t->next)) {
 		t->has_said_bye = true;
 		m.kind = SFS_WIRE_BYE;
-	} else if (t->next < n_sent && t->next - credited < t->window) {
+		m.has_failed = state.has_failed;
+		memcpy(m.text, state.failure, sizeof m.text);
+	} else if (t->next < state.n_sent && t->next - state.credited < t->window) {
 		say_batch(t);
 		return true;
-	} else if (is_finishing && t->next == n_sent && !t->has_said_end) {
+	} else if (state.is_finishing && t->next == state.n_sent && !t->has_said_end) {
 		t->has_said_end = true;
 		m.kind = SFS_WIRE_END;
-		m.seq = n_sent;
+		m.seq = state.n_sent;
 	} else if (sfs_clock_ns() - t->said_ns >= SFS_TCP_PING_NS) {
 		m.kind = SFS_WIRE_PING;
 	} else {
@@ -351,7 +269,7 @@ static bool next_output(struct sfs_transport *t)
 
 static int gather(struct sfs_transport *t, struct iovec *iov)
 {
-	uint32_t slot = (uint32_t)(t->next % t->n_slots);
+	uint32_t slot = (uint32_t)(t->next % t->box.n_slots);
 	uint64_t from = t->data_at, n, offset;
 	int i = 0;
 
@@ -359,10 +277,11 @@ static int gather(struct sfs_transport *t, struct iovec *iov)
 		iov[i++] = (struct iovec){t->head + t->head_at, t->n_head - t->head_at};
 	if (t->n_data == 0)
 		return i;
-	for (; (n = sfs_wire_piece(&t->layout, t->infos[slot].n_samples, from, &offset)) >
-	       0;
+	for (; (n = sfs_wire_piece(&t->box.layout, t->box.infos[slot].n_samples, from,
+				   &offset)) > 0;
 	     from += n)
-		iov[i++] = (struct iovec){t->memory + slot * t->stride + offset, n};
+		iov[i++] =
+			(struct iovec){t->box.memory + slot * t->box.stride + offset, n};
 	return i;
 }
 
@@ -406,9 +325,33 @@ static int write_some(struct sfs_transport *t, struct sfs_error *err)
 	}
 }
 
+/* The connection is broken; what the receiver has said before says why. */
+static int read_last_words(struct sfs_transport *t, int ret, struct sfs_error *err)
+{
+	struct sfs_error said;
+
+	if (read_some(t, &said) != -ECONNABORTED)
+		return ret;
+	*err = said;
+	return -ECONNABORTED;
+}
+
+/* May it be closed?  All is said that can be; or the socket is full for too long. */
+static bool may_close(struct sfs_transport *t, bool is_full, uint64_t *since_ns)
+{
+	uint64_t now = sfs_clock_ns();
+
+	if (!sfs_outbox_is_stopping(&t->box))
+		return false;
+	if (*since_ns == 0)
+		*since_ns = now;
+	return !is_full || now - *since_ns >= CLOSE_NS;
+}
+
 static int stream(struct sfs_transport *t, struct sfs_error *err)
 {
-	struct pollfd fds[2] = {{.fd = t->fd}, {.fd = t->wake_fd, .events = POLLIN}};
+	struct pollfd fds[2] = {{.fd = t->fd}, {.fd = t->box.wake_fd, .events = POLLIN}};
+	uint64_t stopping_ns = 0;
 	eventfd_t n;
 	int ret;
 
@@ -416,13 +359,13 @@ static int stream(struct sfs_transport *t, struct sfs_error *err)
 	for (;;) {
 		ret = write_some(t, err);
 		if (ret < 0)
-			return ret;
-		if (is_stopping(t) && (ret == 0 || t->has_said_bye))
+			return read_last_words(t, ret, err);
+		if (may_close(t, ret > 0, &stopping_ns))
 			return -ECANCELED;
 		fds[0].events = (short)(POLLIN | (ret > 0 ? POLLOUT : 0));
-		poll(fds, 2, 500);
+		poll(fds, 2, stopping_ns ? 100 : 500);
 		if (fds[1].revents)
-			eventfd_read(t->wake_fd, &n);
+			eventfd_read(t->box.wake_fd, &n);
 		ret = read_some(t, err);
 		if (ret < 0)
 			return ret;
@@ -460,23 +403,23 @@ static void *run_socket(void *arg)
 	struct sfs_rng rng;
 	int ret;
 
-	sfs_rng_init(&rng, &t->session, 1);
+	sfs_rng_init(&rng, &t->box.session, 1);
 	t->lost_ns = sfs_clock_ns();
 	for (;;) {
 		before = t->lost_ns;
 		ret = one_connection(t, &err);
 		if (ret == -ECANCELED)
 			return NULL;
-		if (t->give_up_ms > 0 && ret != -ECONNABORTED &&
-		    sfs_clock_ns() - t->lost_ns >= t->give_up_ms * SFS_NS_PER_MS)
+		if (t->box.give_up_ms > 0 && ret != -ECONNABORTED &&
+		    sfs_clock_ns() - t->lost_ns >= t->box.give_up_ms * SFS_NS_PER_MS)
 			ret = sfs_error_wrap(&err, -ECONNABORTED, "no receiver for %u ms",
-					     t->give_up_ms);
+					     t->box.give_up_ms);
 		if (ret == -ECONNABORTED) {
-			fail_for_good(t, -EPIPE, &err);
+			sfs_outbox_fail_for_good(&t->box, -EPIPE, &err);
 			return NULL;
 		}
 		if (t->lost_ns != before) {
-			sfs_warning("%s: %s; connecting again", t->target, err.text);
+			sfs_warning("%s: %s; connecting again", t->box.target, err.text);
 			backoff_ms = BACKOFF_MIN_MS;
 		}
 		wait_for(t, 0,
@@ -493,164 +436,65 @@ static int tcp_open(const struct sfs_transport_settings *settings,
 		    struct sfs_error *err)
 {
 	struct sfs_transport *t;
-	void *memory;
-	uint64_t stride = (layout->slot_bytes + 4095) / 4096 * 4096;
-	int check = sfs_socket_check(settings->target, err);
+	int error = sfs_socket_check(settings->target, err);
 
-	if (check < 0)
-		return check;
-	memory = mmap(NULL, stride * settings->n_slots, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
-		return sfs_error_set(err, -ENOMEM, "no memory for %u slots of %llu bytes",
-				     settings->n_slots, (unsigned long long)stride);
+	if (error < 0)
+		return error;
 	t = sfs_calloc(1, sizeof *t);
-	t->target = sfs_strdup(settings->target);
-	t->layout = *layout;
-	t->n_slots = settings->n_slots;
-	t->give_up_ms = settings->give_up_ms;
-	t->has_crc = settings->has_crc;
-	t->stride = stride;
-	t->memory = memory;
-	t->infos = sfs_calloc(t->n_slots, sizeof *t->infos);
-	t->crcs = sfs_calloc(t->n_slots, sizeof *t->crcs);
-	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	error = sfs_outbox_open(&t->box, settings, layout, err);
+	if (error < 0) {
+		free(t);
+		return error;
+	}
 	t->fd = -1;
-	if (getrandom(&t->process, sizeof t->process, 0) != sizeof t->process)
-		t->process = (uint32_t)getpid();
-	t->session = sfs_transport_session(settings);
-	pthread_mutex_init(&t->lock, NULL);
-	pthread_cond_init(&t->changed, NULL);
 	pthread_create(&t->thread, NULL, run_socket, t);
 	*ret = t;
 	return 0;
 }
 
-/* With the lock. */
-static bool has_room(const struct sfs_transport *t)
-{
-	return t->n_sent < t->credited + t->n_slots;
-}
-
-static bool has_arrived(const struct sfs_transport *t)
-{
-	return t->has_ended && t->n_sent <= t->credited;
-}
-
-static int wait_until(struct sfs_transport *t,
-		      bool (*is_so)(const struct sfs_transport *t), int timeout_ms,
-		      struct sfs_error *err)
-{
-	uint64_t until_ns =
-		timeout_ms < 0 ? UINT64_MAX
-			       : sfs_clock_ns() + (uint64_t)timeout_ms * SFS_NS_PER_MS;
-	int ret = 0;
-
-	pthread_mutex_lock(&t->lock);
-	while (t->error == 0 && !is_so(t) && ret == 0)
-		if (!sfs_cond_wait_until(&t->changed, &t->lock, until_ns))
-			ret = -ETIMEDOUT;
-	if (is_so(t))
-		ret = 0;
-	if (t->error < 0)
-		ret = sfs_error_set(err, t->error, "%s", t->why.text);
-	pthread_mutex_unlock(&t->lock);
-	return ret;
-}
-
 static int tcp_take(struct sfs_transport *t, int timeout_ms, void **ret_slot,
 		    struct sfs_error *err)
 {
-	int ret = wait_until(t, has_room, timeout_ms, err);
-
-	if (ret == 0) /* n_sent is only this thread's to change */
-		*ret_slot = t->memory + t->n_sent % t->n_slots * t->stride;
-	return ret;
+	return sfs_outbox_take(&t->box, timeout_ms, ret_slot, err);
 }
 
 static int tcp_send(struct sfs_transport *t, const struct sfs_batch_info *info,
 		    struct sfs_error *err)
 {
-	uint32_t i = (uint32_t)(t->n_sent % t->n_slots);
-	int ret = 0;
-
-	t->infos[i] = *info;
-	t->crcs[i] = t->has_crc ? sfs_wire_crc(&t->layout, info->n_samples,
-					       t->memory + i * t->stride)
-				: 0;
-	pthread_mutex_lock(&t->lock);
-	t->n_sent++;
-	if (t->error < 0)
-		ret = sfs_error_set(err, t->error, "%s", t->why.text);
-	pthread_mutex_unlock(&t->lock);
-	wake(t);
-	return ret;
-}
-
-/* Does the receiver have more than there is? */
-static bool is_short(struct sfs_transport *t, struct sfs_error *err)
-{
-	bool is;
-
-	pthread_mutex_lock(&t->lock);
-	is = t->n_sent < t->skipped;
-	if (is)
-		sfs_error_set(err, -ESTALE,
-			      "the receiver has %llu batches of this stream, which has "
-			      "only %llu now: the files have changed",
-			      (unsigned long long)t->skipped,
-			      (unsigned long long)t->n_sent);
-	pthread_mutex_unlock(&t->lock);
-	return is;
+	return sfs_outbox_send(&t->box, info, err);
 }
 
 static int tcp_finish(struct sfs_transport *t, int timeout_ms, struct sfs_error *err)
 {
-	pthread_mutex_lock(&t->lock);
-	t->is_finishing = true;
-	pthread_mutex_unlock(&t->lock);
-	wake(t);
-	if (is_short(t, err))
-		return -ESTALE;
-	return wait_until(t, has_arrived, timeout_ms, err);
+	return sfs_outbox_finish(&t->box, timeout_ms, err);
 }
 
 static void tcp_fail(struct sfs_transport *t, const char *why)
 {
-	pthread_mutex_lock(&t->lock);
-	snprintf(t->failure, sizeof t->failure, "%s", why);
-	pthread_mutex_unlock(&t->lock);
-	wake(t);
+	sfs_outbox_fail(&t->box, why);
+}
+
+static void tcp_leave(struct sfs_transport *t, const char *why)
+{
+	sfs_outbox_leave(&t->box, why);
+}
+
+static int tcp_wait_told(struct sfs_transport *t, int timeout_ms)
+{
+	return sfs_outbox_wait_told(&t->box, timeout_ms);
 }
 
 static void tcp_close(struct sfs_transport *t)
 {
-	pthread_mutex_lock(&t->lock);
-	if (!has_arrived(t) && !t->failure[0])
-		snprintf(t->failure, sizeof t->failure,
-			 "the sender was closed before the end of its stream");
-	t->is_stopping = true;
-	pthread_mutex_unlock(&t->lock);
-	wake(t);
+	sfs_outbox_stop(&t->box);
 	pthread_join(t->thread, NULL);
-	munmap(t->memory, t->stride * t->n_slots);
-	close(t->wake_fd);
-	pthread_mutex_destroy(&t->lock);
-	pthread_cond_destroy(&t->changed);
-	free(t->infos);
-	free(t->crcs);
-	free(t->target);
+	sfs_outbox_close(&t->box);
 	free(t);
 }
 
 static void tcp_describe(struct sfs_transport *t, struct sfs_json_writer *json)
 {
-	pthread_mutex_lock(&t->lock);
-	sfs_json_put_uint(json, "sent", t->n_sent);
-	sfs_json_put_uint(json, "consumed", t->credited);
-	sfs_json_put_uint(json, "skipped", t->skipped);
-	sfs_json_put_uint(json, "connections", t->n_connections);
-	pthread_mutex_unlock(&t->lock);
+	sfs_outbox_describe(&t->box, json);
 }
 
 const struct sfs_transport_ops sfs_tcp_ops = {.version = SFS_TRANSPORT_VERSION,
@@ -660,5 +504,7 @@ const struct sfs_transport_ops sfs_tcp_ops = {.version = SFS_TRANSPORT_VERSION,
 					      .send = tcp_send,
 					      .finish = tcp_finish,
 					      .fail = tcp_fail,
+					      .leave = tcp_leave,
+					      .wait_told = tcp_wait_told,
 					      .close = tcp_close,
 					      .describe = tcp_describe};

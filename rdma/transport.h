@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SFS_TRANSPORT_VERSION 1
+#define SFS_TRANSPORT_VERSION 2
 
 struct sfs_transport; /* each kind has its own */
 
@@ -68,7 +68,8 @@ struct sfs_transport_ops {
 	 * were consumed), at most `timeout_ms`; -ETIMEDOUT: not yet, ask again. */
 	int (*finish)(struct sfs_transport *t, int timeout_ms, struct sfs_error *err);
 
-	/* Tell the peers that the stream has failed, if they can be told. */
+	/* Tell the peers that the stream has failed, if they can be told: another process
+	 * that sends it would fail, too. */
 	void (*fail)(struct sfs_transport *t, const char *why);
 
 	void (*close)(struct sfs_transport *t); /* frees it; ends what is still open */
@@ -76,6 +77,14 @@ struct sfs_transport_ops {
 	/* Members of a JSON object: what it has to tell ("peers", "resumed", ...).  Any
 	 * thread, until close(). */
 	void (*describe)(struct sfs_transport *t, struct sfs_json_writer *json);
+
+	/* Tell the peers that this process ends before its stream does, and that one
+	 * that is started anew can go on.  NULL: as fail(). */
+	void (*leave)(struct sfs_transport *t, const char *why);
+
+	/* After fail(): wait until the peers know, at most `timeout_ms`; -ETIMEDOUT: not
+	 * yet, ask again; other errors: they cannot be told.  NULL: they know. */
+	int (*wait_told)(struct sfs_transport *t, int timeout_ms);
 };
 
 /* The ops for a URL's scheme.  -EINVAL: there is no such scheme.  -ENOENT: its plug-in is

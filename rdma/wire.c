@@ -11,6 +11,7 @@
 #define MAGIC		 0x31534653U /* "SFS1" */
 #define BATCH_BODY_BYTES 32
 #define FLAG_LAST	 1 /* of a BATCH */
+#define FLAG_FAILED	 1 /* of a BYE */
 
 _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "tensors and layouts are little-endian");
 _Static_assert(sizeof(struct shufflefs_layout) <=
@@ -160,6 +161,13 @@ static size_t put_body(const struct sfs_wire_message *m,
 	return n;
 }
 
+static uint16_t flags_of(const struct sfs_wire_message *m)
+{
+	if (m->kind == SFS_WIRE_BATCH)
+		return m->info.is_last ? FLAG_LAST : 0;
+	return m->kind == SFS_WIRE_BYE && m->has_failed ? FLAG_FAILED : 0;
+}
+
 size_t sfs_wire_put(const struct sfs_wire_message *m,
 		    const struct shufflefs_layout *layout,
 		    unsigned char bytes[SFS_WIRE_MESSAGE_MAX])
@@ -168,7 +176,7 @@ size_t sfs_wire_put(const struct sfs_wire_message *m,
 
 	n += put_body(m, layout, bytes + n);
 	put(bytes, m->kind, 2);
-	put(bytes + 2, m->kind == SFS_WIRE_BATCH && m->info.is_last ? FLAG_LAST : 0, 2);
+	put(bytes + 2, flags_of(m), 2);
 	put(bytes + 4, n, 4);
 	put(bytes + 8, m->seq, 8);
 	put(bytes + 16, m->kind == SFS_WIRE_BATCH ? m->info.n_samples : 0, 8);
@@ -257,6 +265,7 @@ int sfs_wire_get(const unsigned char *bytes, size_t n,
 	case SFS_WIRE_BYE:
 		get_text(bytes + SFS_WIRE_HEADER_BYTES, n - SFS_WIRE_HEADER_BYTES,
 			 ret_message->text);
+		ret_message->has_failed = get(bytes + 2, 2) & FLAG_FAILED;
 		return 0;
 	default: return 0;
 	}

@@ -68,7 +68,8 @@ enum sfs_wire_kind {
 	SFS_WIRE_END = 5,    /* sender: there is no batch from seq on */
 	SFS_WIRE_PING = 6,   /* either */
 	SFS_WIRE_PONG = 7,   /* the answer */
-	SFS_WIRE_BYE = 8,    /* either: body is why, "" if all is well */
+	SFS_WIRE_BYE = 8,    /* either: body is why, "" if all is well; with a flag if the
+			      * sender's stream has failed, behind its last batch */
 	SFS_WIRE_ENDED = 9   /* receiver: END came, and every batch was consumed */
 };
 
@@ -78,6 +79,7 @@ struct sfs_wire_message {
 	uint64_t n_bytes;	      /* BATCH: of the data that follows */
 	struct sfs_batch_info info;   /* BATCH */
 	uint32_t crc;		      /* BATCH: CRC-32C of the data; 0: none */
+	bool has_failed;	      /* BYE: another process would fail, too */
 	char text[SFS_WIRE_TEXT_MAX]; /* BYE */
 };
 

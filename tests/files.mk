@@ -117,6 +117,7 @@ unit_tests = \
 	tests/unit-origin-list-keeps-those-in-use \
 	tests/unit-origin-sends-the-pieces-of-one-part-first \
 	tests/unit-outage-is-reported-once \
+	tests/unit-outbox-holds-each-batch-until-it-is-credited \
 	tests/unit-oversize-fails-all-pieces-of-a-failed-header-patch \
 	tests/unit-oversize-samples-are-fetched-as-readers-come-near \
 	tests/unit-partition-gives-the-published-vectors \
@@ -151,6 +152,7 @@ unit_tests = \
 	tests/unit-scan-all-lets-each-waiter-have-its-own-deadline \
 	tests/unit-scan-finds-the-same-samples-however-bytes-come \
 	tests/unit-sequential-reads-may-have-small-gaps \
+	tests/unit-sessions-bring-each-batch-to-the-ring-once \
 	tests/unit-shaper-delivers-at-the-arrival-rate \
 	tests/unit-shard-list-takes-a-shard-from-each-line \
 	tests/unit-shard-reader-retries-what-failed-ahead \
@@ -387,11 +389,14 @@ fuse_tests = \
 
 sidecar_tests = \
 	tests/sidecar-a-c-program-takes-batches.sh \
+	tests/sidecar-a-failed-sender-ends-the-ring-at-once.sh \
 	tests/sidecar-images-are-pillows.sh \
 	tests/sidecar-nothing-is-lost-when-anything-is-killed.sh \
 	tests/sidecar-python-takes-batches-without-a-copy.sh \
 	tests/sidecar-send-gives-every-sample-once.sh \
 	tests/sidecar-tcp-feeds-a-ring.sh \
+	tests/sidecar-tcp-takes-ipv4-and-ipv6.sh \
+	tests/sidecar-tcp-tries-all-addresses-of-a-host.sh \
 	tests/sidecar-zmq-feeds-a-ring-of-ours.sh \
 	tests/sidecar-zmq-receives-what-tensorcom-sends.sh \
 	tests/sidecar-zmq-tensorcom-receives-what-is-sent.sh

@@ -83,7 +83,7 @@ tail -n 1 reports | grep '"state":"done"' | grep '"samples":59' | grep -q '"skip
 
 # feed FILE: a trainer has got the first batch, and the sender waits for more.
 feed() {
-    rm -f pipe
+    rm -f pipe got
     mkfifo pipe
     "$drain" "$work/ring" >got 2>drain-said &
     drainer=$!

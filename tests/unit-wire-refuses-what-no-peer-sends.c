@@ -91,6 +91,10 @@ static void others(void)
 	m = (struct sfs_wire_message){.kind = SFS_WIRE_BYE, .text = "disk\tis full"};
 	CHECK_EQ(get(sfs_wire_put(&m, NULL, bytes)), 0);
 	CHECK_STR(out.text, "disk?is full");
+	CHECK(!out.has_failed);
+	m.has_failed = true;
+	CHECK_EQ(get(sfs_wire_put(&m, NULL, bytes)), 0);
+	CHECK(out.has_failed);
 	m = (struct sfs_wire_message){.kind = SFS_WIRE_CREDIT, .seq = 77};
 	CHECK_EQ(get(sfs_wire_put(&m, NULL, bytes)), 0);
 	CHECK_EQ(out.seq, 77);
