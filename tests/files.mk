@@ -389,9 +389,11 @@ fuse_tests = \
 
 sidecar_tests = \
 	tests/sidecar-a-c-program-takes-batches.sh \
+	tests/sidecar-a-dead-mount-is-waited-for.sh \
 	tests/sidecar-a-failed-sender-ends-the-ring-at-once.sh \
 	tests/sidecar-images-are-pillows.sh \
 	tests/sidecar-nothing-is-lost-when-anything-is-killed.sh \
+	tests/sidecar-nothing-is-lost-when-packets-are.sh \
 	tests/sidecar-python-takes-batches-without-a-copy.sh \
 	tests/sidecar-send-gives-every-sample-once.sh \
 	tests/sidecar-tcp-feeds-a-ring.sh \
@@ -458,6 +460,7 @@ test_helpers = \
 	tests/ill-origin.py \
 	tests/indexed.h \
 	tests/indexed.sh \
+	tests/kills.sh \
 	tests/late.sh \
 	tests/made-indexes.h \
 	tests/make-shards.py \
