@@ -29,6 +29,7 @@ libsidecar_a_SOURCES = \
 	rdma/plugin.c rdma/plugin.h \
 	rdma/png-decode.c rdma/png-decode.h \
 	rdma/png-sheet.c rdma/png-sheet.h \
+	rdma/pool.c rdma/pool.h \
 	rdma/receiver.h \
 	rdma/report.c rdma/report.h \
 	rdma/resample.c rdma/resample.h \

@@ -124,6 +124,7 @@ unit_tests = \
 	tests/unit-partition-interleaves-ranks-into-the-epoch \
 	tests/unit-partition-leaves-out-any-sample-alike \
 	tests/unit-pax-records-are-checked-to-the-byte \
+	tests/unit-pool-gives-each-byte-to-one \
 	tests/unit-prefetch-gives-a-fast-lane-more-requests \
 	tests/unit-prefetch-keeps-what-came-before-a-failure \
 	tests/unit-prefetch-reads-a-fast-lane-further-ahead \
@@ -636,11 +637,12 @@ check-storms:
 # nobody has written.  A mount under it is too slow to be a test, and threads are TSan's.
 # (JSIMD_FORCENONE: it takes pixels that libjpeg-turbo's SIMD code makes of bytes that were
 # written for such that were not, also those of a whole image.)
-# These take a minute each, for numbers:
+# These take a minute each, for numbers, or reserve more addresses than it has:
 valgrind_leaves_out = \
 	tests/unit-braces-expand-as-a-shell-does \
-	tests/unit-names-keep-their-numbers \
-	tests/unit-concurrency-is-8-near-and-most-from-afar
+	tests/unit-concurrency-is-8-near-and-most-from-afar \
+	tests/unit-eta-gives-up-no-wait-too-early \
+	tests/unit-pool-gives-each-byte-to-one
 # Each way through the core once: streams, headers, damage, indexes, answers, plan and bench.
 valgrind_cat_tests = \
 	tests/cat-a-lying-index-is-an-error.sh \
