@@ -21,6 +21,7 @@ libshufflefs_a_SOURCES = \
 	src/base/lock.c src/base/lock.h \
 	src/base/locks.def \
 	src/base/log.c src/base/log.h \
+	src/base/pieces.h \
 	src/base/progress.c src/base/progress.h \
 	src/base/ratemeter.c src/base/ratemeter.h \
 	src/base/rng.c src/base/rng.h \
@@ -133,6 +134,7 @@ libshufflefs_a_SOURCES = \
 	src/catalog/sizes.c src/catalog/sizes.h \
 	 \
 	src/io/gather.c src/io/gather.h \
+	src/io/handout.c src/io/handout.h \
 	src/io/header-fetch.c src/io/header-fetch.h \
 	src/io/header-patch.c src/io/header-patch.h \
 	src/io/header-scan.c src/io/header-scan.h \

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* The slab that was put back last is handed out first; none is handed out twice;
- * trimming gives memory back. */
+ * trimming gives memory back, also that of a file which another process has mapped; what
+ * that reads is what lies in the slabs, and it can neither write nor resize it. */
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/threadpool.h"
 #include "check.h"
 #include "memory/slab.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define N 64
@@ -100,6 +105,103 @@ static void trim(void)
 	sfs_slabs_free(slabs);
 }
 
+/* ---- sharing ---- */
+
+static uint64_t n_blocks(int fd)
+{
+	struct stat st;
+
+	CHECK_EQ(fstat(fd, &st), 0);
+	return (uint64_t)st.st_blocks;
+}
+
+static void share(void)
+{
+	struct sfs_slabs *slabs = sfs_slabs_new(N * SFS_SLAB_BYTES);
+	uint64_t n_bytes = 0, at = 1, i;
+	unsigned char *theirs;
+	void *old[4], *s[3];
+	char byte;
+	int fd = -1;
+
+	sfs_slabs_get(slabs, old, 4);
+	for (i = 0; i < 4; i++)
+		memset(old[i], 1, SFS_SLAB_BYTES);
+	sfs_slabs_put(slabs, old + 2, 2);
+	CHECK_EQ(sfs_slabs_share(slabs, &fd, &n_bytes), 0);
+	CHECK_EQ(n_bytes, N * SFS_SLAB_BYTES);
+	theirs = mmap(NULL, n_bytes, PROT_READ, MAP_SHARED, fd, 0);
+	CHECK(theirs != MAP_FAILED);
+
+	/* What is in use stays where it is, until it is put back. */
+	CHECK_EQ(resident(old, 2), 2);
+	CHECK_EQ(resident(old + 2, 2), 0);
+	CHECK(!sfs_slabs_find(slabs, old[0], 1, &at));
+	CHECK_EQ(sfs_slabs_used(slabs), 2 * SFS_SLAB_BYTES);
+	sfs_slabs_put(slabs, old, 2);
+	CHECK_EQ(resident(old, 4), 0);
+
+	sfs_slabs_get(slabs, s, 3);
+	CHECK_EQ(sfs_slabs_used(slabs), 3 * SFS_SLAB_BYTES);
+	for (i = 0; i < 3; i++) {
+		memset(s[i], (int)i + 7, SFS_SLAB_BYTES);
+		CHECK(sfs_slabs_find(slabs, (char *)s[i] + 5, SFS_SLAB_BYTES - 5, &at));
+		CHECK(theirs[at] == i + 7 && theirs[at + SFS_SLAB_BYTES - 6] == i + 7);
+	}
+	CHECK(!sfs_slabs_find(slabs, &at, 1, &at));
+	CHECK(!sfs_slabs_find(slabs, s[0], n_bytes + 1, &at));
+	CHECK(!sfs_slabs_find(slabs, (char *)s[0] - 1, 1, &at));
+
+	/* Read-only, and of one size for good. */
+	CHECK(mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) ==
+	      MAP_FAILED);
+	CHECK(write(fd, "x", 1) < 0);
+	CHECK(ftruncate(fd, 0) < 0);
+	CHECK((fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK) != 0);
+	CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+
+	/* Trimmed: the file has given it up, for all. */
+	CHECK(n_blocks(fd) > 0);
+	sfs_slabs_put(slabs, s, 3);
+	sfs_slabs_trim(slabs, 0);
+	CHECK_EQ(n_blocks(fd), 0);
+	CHECK_EQ(theirs[0], 0);
+	CHECK_EQ(pread(fd, &byte, 1, 0), 1);
+	sfs_slabs_free(slabs);
+	CHECK_EQ(theirs[SFS_SLAB_BYTES], 0); /* still mapped */
+	munmap(theirs, n_bytes);
+	close(fd);
+}
+
+static void share_nothing(void)
+{
+	struct sfs_slabs *slabs = sfs_slabs_new(N * SFS_SLAB_BYTES);
+	uint64_t n = 0;
+	void *s;
+	int fd;
+
+	CHECK_EQ(sfs_slabs_share(slabs, &fd, &n), -ENOTSUP);
+	sfs_slabs_get(slabs, &s, 1);
+	CHECK(!sfs_slabs_find(slabs, s, 1, &n));
+	sfs_slabs_put(slabs, &s, 1);
+	sfs_slabs_free(slabs);
+}
+
+/* By wish, and where no file may be so large. */
+static void without_a_file(void)
+{
+	struct rlimit all, small;
+
+	setenv("SHUFFLEFS_SLABS", "private", 1);
+	share_nothing();
+	unsetenv("SHUFFLEFS_SLABS");
+	CHECK_EQ(getrlimit(RLIMIT_FSIZE, &all), 0);
+	small = (struct rlimit){N * SFS_SLAB_BYTES - 1, all.rlim_max};
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+	share_nothing();
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &all), 0);
+}
+
 /* ---- many threads, each with slabs that it writes its name on ---- */
 
 static struct sfs_slabs *shared;
@@ -138,6 +240,8 @@ int main(void)
 	counts();
 	last_first();
 	trim();
+	share();
+	without_a_file();
 	shared = sfs_slabs_new(32 * SFS_SLAB_BYTES);
 	for (i = 0; i < SFS_COUNT(threads); i++)
 		threads[i] = sfs_thread_start("slabs", take_and_give,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the reads take turns.  When the caller wants the next one, the one
- * before is released and started again further on. */
+ * before is released, unless it is kept, and a turn that is free is started further on.
+ */
 #include "cli/reader.h"
 
 #include "base/alloc.h"
@@ -22,14 +23,21 @@ static void on_read(struct sfs_read *read, int err)
 	pthread_mutex_unlock(&turn->reader->lock);
 }
 
-static void begin(struct sfs_reader *p, struct sfs_reader_turn *turn)
+/* Start a turn that is free: there is one, if no more are kept than may be. */
+static void begin(struct sfs_reader *p)
 {
+	struct sfs_reader_turn *turn = p->turns;
+
+	while (turn->is_started)
+		turn++;
 	turn->is_done = false;
 	turn->is_started = true;
+	turn->reader = p;
 	turn->read = (struct sfs_read){.offset = p->next_offset,
 				       .n_bytes = p->n_bytes,
 				       .done = on_read};
 	p->next_offset += p->n_bytes;
+	p->ahead[p->n_ahead++] = turn;
 	sfs_file_read(p->file, &turn->read);
 }
 
@@ -53,7 +61,7 @@ static void release(struct sfs_reader_turn *turn)
 {
 	if (turn->err == 0)
 		sfs_read_release(&turn->read);
-	turn->is_started = false;
+	turn->is_started = turn->is_kept = false;
 }
 
 void sfs_reader_begin(struct sfs_reader *p, struct sfs_file *file, uint64_t offset,
@@ -67,37 +75,56 @@ void sfs_reader_begin(struct sfs_reader *p, struct sfs_file *file, uint64_t offs
 				 .n_reads = n_reads};
 	sfs_lock_init(&p->lock, SFS_LOCK_READER);
 	pthread_cond_init(&p->wake, NULL);
-	for (i = 0; i < n_reads; i++) {
-		p->turns[i].reader = p;
-		begin(p, &p->turns[i]);
-	}
+	for (i = 0; i < n_reads; i++)
+		begin(p);
 }
 
 int sfs_reader_next(struct sfs_reader *p, uint64_t timeout_ms,
 		    const struct sfs_read **ret_read)
 {
-	struct sfs_reader_turn *turn = &p->turns[p->next], *lent = steal(&p->lent);
+	struct sfs_reader_turn *lent = steal(&p->lent), *turn;
 	int ret;
 
-	if (lent) {
+	if (lent && !lent->is_kept)
 		release(lent);
-		begin(p, lent);
-	}
+	if (p->n_ahead < p->n_reads)
+		begin(p);
+	turn = p->ahead[0];
 	ret = wait_for(turn, timeout_ms);
 	if (ret < 0)
 		return ret;
 	p->lent = turn;
-	p->next = (p->next + 1) % p->n_reads;
+	p->ahead[0] = p->ahead[--p->n_ahead]; /* there are two at most */
 	*ret_read = &turn->read;
 	return 0;
 }
 
+void sfs_reader_keep(struct sfs_reader *p)
+{
+	p->lent->is_kept = true;
+}
+
+void sfs_reader_drop(struct sfs_reader *p, uint64_t until)
+{
+	struct sfs_reader_turn *turn;
+	int i;
+
+	for (i = 0; i < SFS_READER_TURNS; i++) {
+		turn = &p->turns[i];
+		if (!turn->is_kept || turn->read.offset + turn->read.n_answered > until)
+			continue;
+		if (p->lent == turn)
+			p->lent = NULL;
+		release(turn);
+	}
+}
+
 void sfs_reader_explain(struct sfs_reader *p, struct sfs_cause *cause)
 {
-	struct sfs_reader_turn *turn = &p->turns[p->next];
+	struct sfs_reader_turn *turn = p->ahead[0];
 
 	pthread_mutex_lock(&p->lock);
-	if (turn->is_started && !turn->is_done)
+	if (p->n_ahead > 0 && !turn->is_done)
 		sfs_read_explain(&turn->read, cause);
 	pthread_mutex_unlock(&p->lock);
 }
@@ -118,7 +145,7 @@ void sfs_reader_done(struct sfs_reader *p)
 {
 	int i;
 
-	for (i = 0; i < p->n_reads; i++) {
+	for (i = 0; i < SFS_READER_TURNS; i++) {
 		if (!p->turns[i].is_started || cancel(&p->turns[i]))
 			continue;
 		wait_for(&p->turns[i], 0); /* its done() was or will be called */

@@ -13,11 +13,14 @@
 struct sfs_file;
 
 #define SFS_READER_READS_MAX 2
+#define SFS_READER_KEPT_MAX  16 /* answers */
+#define SFS_READER_TURNS     (SFS_READER_READS_MAX + SFS_READER_KEPT_MAX)
 
 struct sfs_reader_turn {
 	struct sfs_read read;
 	struct sfs_reader *reader;
 	bool is_started; /* and not released yet */
+	bool is_kept;
 	bool is_done;
 	int err;
 };
@@ -27,12 +30,13 @@ struct sfs_reader {
 	uint64_t next_offset; /* of the next read */
 	size_t n_bytes;	      /* of each */
 	int n_reads;
-	int next;		      /* turn */
+	struct sfs_reader_turn *ahead[SFS_READER_READS_MAX]; /* in progress, in order */
+	int n_ahead;
 	struct sfs_reader_turn *lent; /* the caller has its bytes */
 
 	pthread_mutex_t lock; /* guards is_done and err of the turns */
 	pthread_cond_t wake;
-	struct sfs_reader_turn turns[SFS_READER_READS_MAX];
+	struct sfs_reader_turn turns[SFS_READER_TURNS];
 };
 
 /* Start to read the file from `offset` on, with n_reads (1 or 2) of n_bytes at a time;
@@ -46,6 +50,12 @@ void sfs_reader_begin(struct sfs_reader *p, struct sfs_file *file, uint64_t offs
  * read failed, and there will be no more. */
 int sfs_reader_next(struct sfs_reader *p, uint64_t timeout_ms,
 		    const struct sfs_read **ret_read);
+
+/* What next() gave last stays valid until it is dropped; SFS_READER_KEPT_MAX at most. */
+void sfs_reader_keep(struct sfs_reader *p);
+
+/* Release those kept answers that end at or before byte `until` of the file. */
+void sfs_reader_drop(struct sfs_reader *p, uint64_t until);
 
 /* What does the next read wait for?  Fills *cause. */
 void sfs_reader_explain(struct sfs_reader *p, struct sfs_cause *cause);

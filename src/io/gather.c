@@ -156,6 +156,7 @@ static void fill(struct sfs_gather *g, struct sfs_read *read)
 	size_t i;
 	int k;
 
+	read->is_scarce = true;
 	for (i = 0; i < g->n; i++) {
 		p = g->pieces[i];
 		if (p->kind == ZEROS)

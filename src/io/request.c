@@ -28,6 +28,7 @@ void sfs_read_reset(struct sfs_read *read)
 	read->flat = NULL;
 	read->n_iov = read->iov_capacity = 0;
 	read->n_answered = 0;
+	read->is_scarce = false;
 }
 
 static void tell(struct sfs_deferred_call *job)

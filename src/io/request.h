@@ -32,6 +32,7 @@ struct sfs_read {
 	struct iovec *iov;
 	int n_iov;
 	size_t n_answered; /* the sum of the pieces */
+	bool is_scarce;	   /* others wait for its memory: not to be held for long */
 
 	/* Set by the module that answers it. */
 	bool (*cancel)(struct sfs_read *read);

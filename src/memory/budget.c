@@ -378,3 +378,10 @@ uint64_t sfs_budget_floors(struct sfs_budget *b)
 	pthread_mutex_unlock(&b->lock);
 	return floors;
 }
+
+uint64_t sfs_budget_spare(struct sfs_budget *b)
+{
+	uint64_t limit = b->limit_bytes, floors = sfs_budget_floors(b);
+
+	return limit > floors ? limit - floors : 0;
+}

@@ -113,4 +113,7 @@ uint64_t sfs_budget_used(struct sfs_budget *b);
 /* The sum of the floors. */
 uint64_t sfs_budget_floors(struct sfs_budget *b);
 
+/* What the limit leaves beyond the floors. */
+uint64_t sfs_budget_spare(struct sfs_budget *b);
+
 #endif

@@ -6,11 +6,15 @@
  * that was put back last is handed out first, because it is still in the CPU cache.  The
  * caller takes the bytes from the budget first (budget.h); the slabs never run out.
  *
+ * Once they are shared, slabs come from a file in memory (memfd), which another process
+ * can map to read what lies there.
+ *
  * Any thread may call.
  */
 #ifndef SFS_SLAB_H
 #define SFS_SLAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,5 +42,16 @@ void sfs_slabs_trim(struct sfs_slabs *slabs, uint64_t keep_bytes);
 
 /* Bytes in slabs that are handed out now. */
 uint64_t sfs_slabs_used(struct sfs_slabs *slabs);
+
+/* A descriptor to map the shared slabs with, for reading, and how many bytes there are.
+ * From the first call on all slabs that are handed out are shared.  The descriptor is the
+ * caller's, close-on-exec, and its size is sealed.  -ENOTSUP: the environment has
+ * SHUFFLEFS_SLABS=private, or a limit on the size of files; others: the system refuses.
+ */
+int sfs_slabs_share(struct sfs_slabs *slabs, int *ret_fd, uint64_t *ret_n_bytes);
+
+/* Where do these n bytes lie in that file?  false: not in shared slabs. */
+bool sfs_slabs_find(struct sfs_slabs *slabs, const void *bytes, size_t n,
+		    uint64_t *ret_offset);
 
 #endif
