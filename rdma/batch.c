@@ -422,14 +422,14 @@ static void tell(struct sfs_batcher *b, int ret, const char *why)
 		;
 }
 
-int sfs_batcher_run(struct sfs_batcher *b, int fd, uint64_t epoch, uint64_t first,
-		    struct sfs_error *err)
+int sfs_batcher_run(struct sfs_batcher *b, int fd, enum sfs_input_kind kind,
+		    uint64_t epoch, uint64_t first, struct sfs_error *err)
 {
 	pthread_t thread;
 	int ret;
 
 	begin(b, epoch, first);
-	b->reader = sfs_sample_reader_new(fd, first, flush, b);
+	b->reader = sfs_sample_reader_new(fd, kind, first, flush, b);
 	b->decoder = new_decoder(b);
 	thread = sfs_thread_start("reader", read_samples, b);
 	ret = run(b, err);

@@ -50,8 +50,8 @@ void sfs_batcher_free(struct sfs_batcher *b); /* closes the transport; NULL is f
  * stream of a session, from one thread, which waits.  All have the layout of the first.
  * -ECANCELED: stopped.  Others: with an error that names the sample; the transport has
  * told its peers, unless it was stopped meanwhile. */
-int sfs_batcher_run(struct sfs_batcher *b, int fd, uint64_t epoch, uint64_t first,
-		    struct sfs_error *err);
+int sfs_batcher_run(struct sfs_batcher *b, int fd, enum sfs_input_kind kind,
+		    uint64_t epoch, uint64_t first, struct sfs_error *err);
 
 /* Wait until all was consumed, or has at least arrived (see transport.h).  -ENODATA:
  * there was no batch at all.  After an error the transport was told. */

@@ -31,6 +31,7 @@ libsidecar_a_SOURCES = \
 	rdma/png-sheet.c rdma/png-sheet.h \
 	rdma/pool.c rdma/pool.h \
 	rdma/receiver.h \
+	rdma/records.c rdma/records.h \
 	rdma/report.c rdma/report.h \
 	rdma/resample.c rdma/resample.h \
 	rdma/ring.c rdma/ring.h \

@@ -4,7 +4,13 @@
  * what was not used yet is copied to the start of another one.  So only what lies across
  * the end of a chunk is copied.
  *
- * The chunk that came back last is used first: it is still in the CPU's cache. */
+ * Of records, the chunk gets only what was asked for, and what is taken while the chunk
+ * has nothing left may stay where it lies: its chunk then holds a record.  What is only
+ * peeked at is always copied, for a peer can change its memory.
+ *
+ * Without a pool, the chunk that came back last is used first: it is still in the CPU's
+ * cache. A pool's chunks go back to it, and cannot grow: they have all their room at
+ * once, of which pages are taken as bytes arrive. */
 #include "input.h"
 
 #include "base/alloc.h"
@@ -28,10 +34,14 @@ struct sfs_chunk {
 	atomic_uint n_refs;
 	size_t n, capacity;
 	unsigned char *bytes;
+	struct sfs_pool *pool;	   /* of the bytes; NULL: malloc()'s */
+	struct sfs_record *record; /* or it is bytes of this */
 };
 
 struct sfs_input {
 	int fd;
+	struct sfs_records *records; /* NULL: bytes are read */
+	struct sfs_pool *pool;	     /* of chunks; NULL: malloc() */
 	void (*before_read)(void *arg);
 	void *arg;
 	atomic_bool is_stopped;
@@ -46,25 +56,36 @@ struct sfs_input {
 
 /* ---- chunks ---- */
 
-static struct sfs_chunk *make_chunk(size_t capacity)
+/* NULL: the pool has no room; without one it is never NULL. */
+static struct sfs_chunk *make_chunk(struct sfs_pool *pool, size_t capacity)
 {
-	struct sfs_chunk *c = sfs_calloc(1, sizeof *c);
+	unsigned char *bytes = pool ? sfs_pool_get(pool, capacity) : sfs_malloc(capacity);
+	struct sfs_chunk *c;
 
+	if (!bytes)
+		return NULL;
+	c = sfs_calloc(1, sizeof *c);
 	c->capacity = capacity;
-	c->bytes = sfs_malloc(capacity);
+	c->bytes = bytes;
+	c->pool = pool;
 	atomic_store(&c->n_refs, 1);
 	return c;
 }
 
 static void drop_chunk(struct sfs_chunk *c)
 {
-	free(c->bytes);
+	if (c->pool)
+		sfs_pool_put(c->pool, c->bytes);
+	else
+		free(c->bytes);
 	free(c);
 }
 
-struct sfs_chunk *sfs_chunk_new(void)
+struct sfs_chunk *sfs_chunk_new(struct sfs_input *in, uint64_t n)
 {
-	return make_chunk(1);
+	if (in->pool)
+		return make_chunk(in->pool, n);
+	return make_chunk(NULL, n == 0 ? 1 : n < STEP_BYTES ? n : STEP_BYTES);
 }
 
 /* Room for n more bytes. */
@@ -72,6 +93,7 @@ static void grow(struct sfs_chunk *c, uint64_t n)
 {
 	if (n <= c->capacity - c->n)
 		return;
+	assert(!c->pool);
 	c->capacity = 2 * c->capacity > c->n + n ? 2 * c->capacity : c->n + n;
 	c->bytes = sfs_realloc(c->bytes, c->capacity);
 }
@@ -88,6 +110,7 @@ const unsigned char *sfs_chunk_bytes(const struct sfs_chunk *c)
 	return c->bytes;
 }
 
+/* NULL: the pool has no room. */
 static struct sfs_chunk *borrow_chunk(struct sfs_input *in)
 {
 	struct sfs_chunk *c;
@@ -96,10 +119,14 @@ static struct sfs_chunk *borrow_chunk(struct sfs_input *in)
 	c = in->free_chunks;
 	if (c)
 		in->free_chunks = c->next_free;
-	in->n_lent++;
 	pthread_mutex_unlock(&in->lock);
 	if (!c)
-		c = make_chunk(CHUNK_BYTES);
+		c = make_chunk(in->pool, CHUNK_BYTES);
+	if (!c)
+		return NULL;
+	pthread_mutex_lock(&in->lock);
+	in->n_lent++;
+	pthread_mutex_unlock(&in->lock);
 	c->in = in;
 	c->n = 0;
 	atomic_store(&c->n_refs, 1);
@@ -113,12 +140,18 @@ void sfs_chunk_release(struct sfs_chunk *c)
 	if (atomic_fetch_sub(&c->n_refs, 1) > 1)
 		return;
 	if (!in) {
+		if (c->record)
+			sfs_record_release(c->record);
 		drop_chunk(c);
 		return;
 	}
+	if (c->pool)
+		drop_chunk(c);
 	pthread_mutex_lock(&in->lock);
-	c->next_free = in->free_chunks;
-	in->free_chunks = c;
+	if (!in->pool) {
+		c->next_free = in->free_chunks;
+		in->free_chunks = c;
+	}
 	in->n_lent--;
 	pthread_mutex_unlock(&in->lock);
 }
@@ -129,7 +162,8 @@ static void ignore(int signal)
 {
 }
 
-struct sfs_input *sfs_input_new(int fd, void (*before_read)(void *arg), void *arg)
+struct sfs_input *sfs_input_new(int fd, enum sfs_input_kind kind,
+				void (*before_read)(void *arg), void *arg)
 {
 	struct sfs_input *in = sfs_calloc(1, sizeof *in);
 	struct sigaction action = {.sa_handler = ignore};
@@ -137,6 +171,8 @@ struct sfs_input *sfs_input_new(int fd, void (*before_read)(void *arg), void *ar
 	in->fd = fd;
 	in->before_read = before_read;
 	in->arg = arg;
+	if (kind == SFS_INPUT_PIECES)
+		in->records = sfs_records_new(fd, before_read, arg);
 	pthread_mutex_init(&in->lock, NULL);
 	in->chunk = borrow_chunk(in);
 	sigaction(SIGUSR1, &action, NULL);
@@ -155,13 +191,35 @@ void sfs_input_free(struct sfs_input *in)
 		next = c->next_free;
 		drop_chunk(c);
 	}
+	sfs_records_free(in->records);
 	pthread_mutex_destroy(&in->lock);
 	free(in);
+}
+
+int sfs_input_use_pool(struct sfs_input *in, struct sfs_pool *pool)
+{
+	struct sfs_chunk *c, *old = in->chunk;
+
+	in->pool = pool;
+	c = make_chunk(pool, CHUNK_BYTES);
+	if (!c)
+		return -ENOMEM;
+	c->in = in;
+	in->chunk = c; /* lent, in the place of the old one */
+	drop_chunk(old);
+	return 0;
+}
+
+bool sfs_input_memory(const struct sfs_input *in, struct sfs_records_memory *ret)
+{
+	return in->records && sfs_records_memory(in->records, ret);
 }
 
 void sfs_input_stop(struct sfs_input *in, pthread_t reading)
 {
 	in->is_stopped = true;
+	if (in->records)
+		sfs_records_stop(in->records);
 	pthread_kill(reading, SIGUSR1);
 }
 
@@ -170,11 +228,18 @@ uint64_t sfs_input_position(const struct sfs_input *in)
 	return in->position;
 }
 
-/* At least one byte, at most n, behind the chunk's. */
-static int read_some(struct sfs_input *in, struct sfs_chunk *c, size_t n)
+/* At least one byte behind the chunk's: `need` are wanted, and there is room for n. */
+static int read_some(struct sfs_input *in, struct sfs_chunk *c, size_t need, size_t n)
 {
 	ssize_t n_read;
+	size_t n_some = 0;
+	int ret;
 
+	if (in->records) {
+		ret = sfs_records_read(in->records, c->bytes + c->n, need, n, &n_some);
+		c->n += n_some;
+		return ret;
+	}
 	in->before_read(in->arg);
 	do {
 		if (in->is_stopped)
@@ -189,16 +254,30 @@ static int read_some(struct sfs_input *in, struct sfs_chunk *c, size_t n)
 
 /* (After bytes that did not pass through the chunk, only the position has gone on.)
  * What was not used goes to the start of a chunk that has room for more. */
-static void turn(struct sfs_input *in)
+static int turn(struct sfs_input *in)
 {
 	struct sfs_chunk *old = in->chunk, *c = borrow_chunk(in);
 
+	if (!c)
+		return -ENOMEM;
 	c->n = in->position % ALIGN + old->n - in->begin;
 	memcpy(c->bytes + in->position % ALIGN, old->bytes + in->begin,
 	       old->n - in->begin);
 	in->chunk = c;
 	in->begin = in->position % ALIGN;
 	sfs_chunk_release(old);
+	return 0;
+}
+
+/* The chunk is empty: go on in it where alignment is right. */
+static void align(struct sfs_input *in)
+{
+	size_t n = (in->position - in->begin) % ALIGN;
+
+	if (in->begin != in->chunk->n || n > in->chunk->capacity - in->begin)
+		return;
+	in->begin += n;
+	in->chunk->n += n;
 }
 
 /* Have n bytes, at most half a chunk, in the chunk. */
@@ -208,12 +287,14 @@ static int fill(struct sfs_input *in, size_t n)
 	size_t room;
 	int ret = 0;
 
+	align(in);
 	if (n > CHUNK_BYTES - in->begin || in->begin % ALIGN != in->position % ALIGN)
-		turn(in);
+		ret = turn(in);
 	c = in->chunk;
 	while (ret == 0 && c->n - in->begin < n) {
 		room = c->capacity - c->n;
-		ret = read_some(in, c, room < READ_BYTES ? room : READ_BYTES);
+		ret = read_some(in, c, n - (c->n - in->begin),
+				room < READ_BYTES ? room : READ_BYTES);
 	}
 	return ret;
 }
@@ -245,9 +326,15 @@ static int have_some(struct sfs_input *in, uint64_t n, size_t *ret_n)
 
 int sfs_input_skip(struct sfs_input *in, uint64_t n)
 {
-	size_t n_some;
+	size_t n_some = in->chunk->n - in->begin;
 	int ret = 0;
 
+	if (in->records && n_some < n) {
+		ret = sfs_records_skip(in->records, n - n_some);
+		in->begin += n_some;
+		in->position += n;
+		return ret;
+	}
 	while (n > 0 && (ret = have_some(in, n, &n_some)) == 0) {
 		use(in, n_some);
 		n -= n_some;
@@ -259,6 +346,7 @@ int sfs_input_skip(struct sfs_input *in, uint64_t n)
 static int append_step(struct sfs_input *in, uint64_t n, struct sfs_chunk *c)
 {
 	size_t n_have = in->chunk->n - in->begin, before;
+	size_t direct = in->records ? 1 : READ_BYTES;
 	int ret;
 
 	if (n_have > n)
@@ -266,9 +354,9 @@ static int append_step(struct sfs_input *in, uint64_t n, struct sfs_chunk *c)
 	memcpy(c->bytes + c->n, in->chunk->bytes + in->begin, n_have);
 	c->n += n_have;
 	use(in, n_have);
-	for (n -= n_have; n >= READ_BYTES; n -= c->n - before) {
+	for (n -= n_have; n >= direct; n -= c->n - before) {
 		before = c->n;
-		ret = read_some(in, c, (size_t)n);
+		ret = read_some(in, c, (size_t)n, (size_t)n);
 		if (ret < 0)
 			return ret;
 		in->position += c->n - before;
@@ -299,9 +387,12 @@ int sfs_input_append(struct sfs_input *in, uint64_t n, struct sfs_chunk *c)
 
 static int take_own(struct sfs_input *in, uint64_t n, struct sfs_chunk **ret_chunk)
 {
-	struct sfs_chunk *c = make_chunk(n < STEP_BYTES ? n : STEP_BYTES);
-	int ret = sfs_input_append(in, n, c);
+	struct sfs_chunk *c = sfs_chunk_new(in, n);
+	int ret;
 
+	if (!c)
+		return -ENOMEM;
+	ret = sfs_input_append(in, n, c);
 	if (ret < 0)
 		sfs_chunk_release(c);
 	else
@@ -309,10 +400,39 @@ static int take_own(struct sfs_input *in, uint64_t n, struct sfs_chunk **ret_chu
 	return ret;
 }
 
+/* 1: the next n bytes lie together in a record, which the chunk holds now.  0: no. */
+static int take_record(struct sfs_input *in, uint64_t n, struct sfs_chunk **ret_chunk,
+		       const unsigned char **ret_bytes)
+{
+	const unsigned char *bytes;
+	uint64_t n_have;
+	int ret;
+
+	if (n == 0 || in->begin != in->chunk->n)
+		return 0;
+	ret = sfs_records_look(in->records, &bytes, &n_have);
+	if (ret < 0)
+		return ret;
+	if (!bytes || n_have < n ||
+	    (in->position % ALIGN == 0 && (uintptr_t)bytes % ALIGN != 0))
+		return 0;
+	*ret_bytes = bytes;
+	*ret_chunk = make_chunk(NULL, 1);
+	(*ret_chunk)->record = sfs_records_hold(in->records, n);
+	in->position += n;
+	return 1;
+}
+
 int sfs_input_take(struct sfs_input *in, uint64_t n, struct sfs_chunk **ret_chunk,
 		   const unsigned char **ret_bytes)
 {
 	int ret;
+
+	if (in->records) {
+		ret = take_record(in, n, ret_chunk, ret_bytes);
+		if (ret != 0)
+			return ret < 0 ? ret : 0;
+	}
 
 	if (n > SHARE_MAX) {
 		ret = take_own(in, n, ret_chunk);

@@ -7,8 +7,6 @@
  * again by the next call.  Names are offsets until the sample is whole. */
 #include "sample.h"
 
-#include "input.h"
-
 #include "base/alloc.h"
 #include "tar/entry.h"
 #include "tar/key.h"
@@ -44,14 +42,26 @@ struct owned {
 	struct sfs_chunk **chunks;
 };
 
-struct sfs_sample_reader *sfs_sample_reader_new(int fd, uint64_t first,
+struct sfs_sample_reader *sfs_sample_reader_new(int fd, enum sfs_input_kind kind,
+						uint64_t first,
 						void (*before_read)(void *arg), void *arg)
 {
 	struct sfs_sample_reader *r = sfs_calloc(1, sizeof *r);
 
-	r->input = sfs_input_new(fd, before_read, arg);
+	r->input = sfs_input_new(fd, kind, before_read, arg);
 	r->next = first;
 	return r;
+}
+
+int sfs_sample_reader_use_pool(struct sfs_sample_reader *r, struct sfs_pool *pool)
+{
+	return sfs_input_use_pool(r->input, pool);
+}
+
+bool sfs_sample_reader_memory(const struct sfs_sample_reader *r,
+			      struct sfs_records_memory *ret)
+{
+	return sfs_input_memory(r->input, ret);
 }
 
 static void release_chunks(struct sfs_chunk **chunks, uint32_t n)
@@ -145,7 +155,9 @@ static int take_bytes(struct sfs_sample_reader *r, const struct sfs_tar_entry *e
 				     "sample %llu ('%s') is larger than 4 GiB",
 				     (unsigned long long)r->next, d->key);
 	if (entry->odd.is_sparse) {
-		*chunk = sfs_chunk_new();
+		*chunk = sfs_chunk_new(r->input, entry->size);
+		if (!*chunk)
+			return -ENOMEM;
 		ret = take_sparse(r, entry, *chunk, err);
 		field->bytes = sfs_chunk_bytes(*chunk);
 	} else {

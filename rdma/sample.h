@@ -8,6 +8,8 @@
 #ifndef SFS_SAMPLE_H
 #define SFS_SAMPLE_H
 
+#include "input.h"
+
 #include "base/error.h"
 
 #include <pthread.h>
@@ -33,10 +35,16 @@ struct sfs_sample {
 struct sfs_sample_reader;
 
 /* Read `fd`, which stays borrowed, from its position on.  The first sample gets ordinal
- * `first`.  `before_read(arg)` is called each time before the descriptor is read. */
-struct sfs_sample_reader *sfs_sample_reader_new(int fd, uint64_t first,
+ * `first`.  `before_read(arg)` is called each time before bytes are waited for. */
+struct sfs_sample_reader *sfs_sample_reader_new(int fd, enum sfs_input_kind kind,
+						uint64_t first,
 						void (*before_read)(void *arg),
 						void *arg);
+/* Before the first sample: see input.h. */
+int sfs_sample_reader_use_pool(struct sfs_sample_reader *reader, struct sfs_pool *pool);
+bool sfs_sample_reader_memory(const struct sfs_sample_reader *reader,
+			      struct sfs_records_memory *ret);
+
 /* When all its samples are free; NULL is fine. */
 void sfs_sample_reader_free(struct sfs_sample_reader *reader);
 

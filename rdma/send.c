@@ -33,9 +33,10 @@ struct send {
 	struct sfs_batch_settings batch;
 	struct sfs_spec spec;
 	bool has_spec, wants_help;
-	const char *fields; /* its text */
-	uint64_t epoch;	    /* of a FILE whose name does not tell */
-	int stream_fd;	    /* -1: open FILE */
+	const char *fields;	  /* its text */
+	uint64_t epoch;		  /* of a FILE whose name does not tell */
+	int stream_fd;		  /* -1: open FILE */
+	enum sfs_input_kind kind; /* of stream_fd */
 	struct sfs_report_outputs outputs;
 	char **files;
 	int n_files;
@@ -98,7 +99,8 @@ static int send_file(struct send *s, int i, struct sfs_error *err)
 	if (fd < 0)
 		return sfs_error_wrap(err, fd, "%s", s->files[i]);
 	fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* if it is a pipe, a large one */
-	ret = sfs_batcher_run(s->batcher, fd, name.epoch, name.first, err);
+	ret = sfs_batcher_run(s->batcher, fd, s->kind, name.epoch, name.first,
+			      err);
 	if (fd != s->stream_fd && fd != STDIN_FILENO)
 		close(fd);
 	return ret < 0 ? sfs_error_wrap(err, ret, "%s", s->files[i]) : 0;
@@ -212,6 +214,7 @@ enum {
 	STATS,
 	METRICS,
 	STREAM_FD,
+	PIECES_FD,
 	REPORT_FD,
 	HELP
 };
@@ -231,6 +234,7 @@ static const struct option long_options[] = {
 	{"stats", required_argument, NULL, STATS},
 	{"metrics", required_argument, NULL, METRICS},
 	{"stream-fd", required_argument, NULL, STREAM_FD},
+	{"pieces-fd", required_argument, NULL, PIECES_FD},
 	{"report-fd", required_argument, NULL, REPORT_FD},
 	{"help", no_argument, NULL, HELP},
 	{0},
@@ -294,6 +298,8 @@ static bool take_option(struct send *s, int option, const char *text)
 		s->outputs.stats_s = (uint32_t)n;
 		return is_fine;
 	case STREAM_FD:
+	case PIECES_FD:
+		s->kind = option == PIECES_FD ? SFS_INPUT_PIECES : SFS_INPUT_BYTES;
 		is_fine = sfs_command_number(name_of(option), text, 0, INT_MAX, &n);
 		s->stream_fd = (int)n;
 		return is_fine;
@@ -361,7 +367,8 @@ static bool parse(struct send *s, int argc, char **argv)
 		return false;
 	}
 	if (s->stream_fd >= 0 && s->n_files > 1) {
-		sfs_error("--stream-fd has the bytes of one FILE, not of %d", s->n_files);
+		sfs_error("--%s-fd has one FILE, not %d",
+			  s->kind == SFS_INPUT_PIECES ? "pieces" : "stream", s->n_files);
 		return false;
 	}
 	s->batch.transport.target = argv[argc - 1];
@@ -406,7 +413,8 @@ const struct sfs_command sfs_send_command = {
 	"FILE|- [FILE ...] TARGET --fields SPEC [--batch N] [--workers N] [--slots N]\n"
 	"         [--seed N] [--epoch N] [--drop-last] [--on-error fail|skip]\n"
 	"         [--on-consumer-death fail|redeliver|drop] [--give-up SECONDS] [--crc]\n"
-	"         [--stats SECONDS] [--metrics FILE.prom] [--stream-fd N] [--report-fd "
-	"N]",
+	"         [--stats SECONDS] [--metrics FILE.prom] [--stream-fd N | --pieces-fd "
+	"N]\n"
+	"         [--report-fd N]",
 	run_send,
 };

@@ -64,6 +64,7 @@ unit_tests = \
 	tests/unit-folder-finds-what-a-shell-would \
 	tests/unit-gather-ends-once-however-its-pieces-end \
 	tests/unit-grid-permutes-any-number \
+	tests/unit-handout-is-read-as-it-lies \
 	tests/unit-header-fetch-asks-only-for-what-is-wanted \
 	tests/unit-header-patch-fetches-headers-only \
 	tests/unit-header-reads-plain-headers-only \
@@ -442,6 +443,7 @@ test_helpers = \
 	tests/fuzz/fuzz-list.c \
 	tests/fuzz/fuzz-options.c \
 	tests/fuzz/fuzz-pax.c \
+	tests/fuzz/fuzz-records.c \
 	tests/fuzz/fuzz-s3.c \
 	tests/fuzz/fuzz-scan.c \
 	tests/fuzz/fuzz-sidecar-wire.c \

@@ -78,7 +78,7 @@ static size_t do_other(struct sfs_input *in, size_t at, size_t n, struct kept *k
 		CHECK(memcmp(bytes, stream + at, n) == 0);
 		return 0;
 	default:
-		k->chunk = sfs_chunk_new();
+		k->chunk = sfs_chunk_new(in, n);
 		CHECK_EQ(sfs_input_append(in, n / 2, k->chunk), 0);
 		CHECK_EQ(sfs_input_append(in, n - n / 2, k->chunk), 0);
 		sfs_chunk_append_zeros(k->chunk, 3);
@@ -91,7 +91,7 @@ static size_t do_other(struct sfs_input *in, size_t at, size_t n, struct kept *k
 static void use_all(int fd)
 {
 	uint64_t n_reads = 0;
-	struct sfs_input *in = sfs_input_new(fd, count_read, &n_reads);
+	struct sfs_input *in = sfs_input_new(fd, SFS_INPUT_BYTES, count_read, &n_reads);
 	struct kept kept[N_KEPT] = {{0}}, *k;
 	const unsigned char *bytes;
 	size_t at = 0, n;

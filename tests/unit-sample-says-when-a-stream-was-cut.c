@@ -43,7 +43,8 @@ static int read_all(size_t n, int *ret_n, struct sfs_error *err)
 
 	CHECK(file && fwrite(tar, 1, n, file) == n && fflush(file) == 0);
 	CHECK(lseek(fileno(file), 0, SEEK_SET) == 0);
-	reader = sfs_sample_reader_new(fileno(file), 0, do_nothing, NULL);
+	reader =
+		sfs_sample_reader_new(fileno(file), SFS_INPUT_BYTES, 0, do_nothing, NULL);
 	for (*ret_n = 0; (ret = sfs_sample_next(reader, &sample, err)) == 1; (*ret_n)++) {
 		CHECK_EQ(sample->ordinal, *ret_n);
 		CHECK_STR(sample->key, *ret_n == 0 ? "a/0" : "1");

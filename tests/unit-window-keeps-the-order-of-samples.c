@@ -114,7 +114,7 @@ static int pass(unsigned n, bool has_workers, int (*stop)(void))
 	CHECK_EQ(pipe(fds), 0);
 	atomic_store(&n_out, 0);
 	sfs_window_begin(window);
-	reader = sfs_sample_reader_new(fds[0], 0, flush, NULL);
+	reader = sfs_sample_reader_new(fds[0], SFS_INPUT_BYTES, 0, flush, NULL);
 	pthread_create(&threads[n_threads++], NULL, read_all, NULL);
 	pthread_create(&threads[n_threads++], NULL, feed, &fds[1]);
 	for (i = 0; has_workers && i < N_WORKERS; i++)
