@@ -32,7 +32,7 @@ def main(path, target, fields, batch=256):
         status = bytearray(struct.pack("=II504x", 512, 0))
         fcntl.ioctl(fd, command(2, 512), status, True)
         print("%d batches, %d samples" % struct.unpack("=QQ", status[16:32]))
-    sys.exit(status[64:].split(b"\0")[0].decode() or state != DONE)
+    sys.exit(status[128:].split(b"\0")[0].decode() or state != DONE)
 
 
 main(*sys.argv[1:])

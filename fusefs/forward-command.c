@@ -32,9 +32,10 @@ static void show(const struct shufflefs_status *st)
 {
 	if (!isatty(STDERR_FILENO))
 		return;
-	fprintf(stderr, "\r%llu batches, %llu samples, %.1f MB\033[K%s",
+	fprintf(stderr, "\r%llu batches, %llu samples, %.1f MB, %.1f MB/s\033[K%s",
 		(unsigned long long)st->ret_batches, (unsigned long long)st->ret_samples,
-		(double)st->ret_bytes / 1e6, st->ret_state >= SHUFFLEFS_DONE ? "\n" : "");
+		(double)st->ret_bytes / 1e6, (double)st->ret_rate / 1e6,
+		st->ret_state >= SHUFFLEFS_DONE ? "\n" : "");
 }
 
 static int start(int fd, const char *path, struct shufflefs_forward *wanted,

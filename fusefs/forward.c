@@ -24,12 +24,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define STOP_NS	  (5 * SFS_NS_PER_S)
+#define RATE_NS	  SFS_NS_PER_S
 #define LINE_ROOM 16384
 
 /* Bytes that a child has written, up to the end of a line. */
@@ -53,6 +55,7 @@ struct sfs_forward {
 	int exit;	  /* as in struct shufflefs_status */
 	uint64_t kill_ns; /* when it is killed; 0: never */
 	uint32_t said_state;
+	uint64_t rated_ns, rated_bytes; /* of the report up to which the rate is known */
 
 	/* Guarded by all->lock. */
 	struct shufflefs_status status;
@@ -104,30 +107,107 @@ static uint32_t state_of(const struct sfs_json *json)
 	return SHUFFLEFS_NONE;
 }
 
-/* One member of a report; others than these may come. */
-static void read_member(struct sfs_json *json, const char *name,
+/* A time in seconds. */
+static uint64_t read_ns(const struct sfs_json *json)
+{
+	double s = strtod(json->text.s, NULL);
+
+	return s > 0 && s < 1e9 ? (uint64_t)(s * 1e9) : 0;
+}
+
+static void read_number(struct sfs_json *json, const char *name,
 			struct shufflefs_status *st)
 {
 	const struct {
 		const char *name;
 		uint64_t *value;
-	} numbers[] = {{"batches", &st->ret_batches},
-		       {"samples", &st->ret_samples},
-		       {"skipped", &st->ret_skipped},
-		       {"bytes", &st->ret_bytes},
-		       {"next", &st->ret_next}};
-	enum sfs_json_token token = sfs_json_next(json);
+	} counts[] = {{"batches", &st->ret_batches},
+		      {"samples", &st->ret_samples},
+		      {"skipped", &st->ret_skipped},
+		      {"bytes", &st->ret_bytes},
+		      {"next", &st->ret_next}};
 	size_t i;
 
-	if (token == SFS_JSON_STRING && strcmp(name, "state") == 0)
+	for (i = 0; i < SFS_COUNT(counts); i++)
+		if (strcmp(name, counts[i].name) == 0)
+			sfs_json_uint(json, counts[i].value);
+	if (strcmp(name, "seconds") == 0)
+		st->ret_ns = read_ns(json);
+}
+
+static void read_wait(struct sfs_json *json, const char *name,
+		      struct shufflefs_status *st)
+{
+	if (strcmp(name, "reader") == 0)
+		st->ret_reader_ns = read_ns(json);
+	else if (strcmp(name, "decoder") == 0)
+		st->ret_decoder_ns = read_ns(json);
+	else if (strcmp(name, "transport") == 0 || strcmp(name, "trainers") == 0)
+		st->ret_target_ns = read_ns(json);
+}
+
+static void read_string(struct sfs_json *json, const char *name,
+			struct shufflefs_status *st)
+{
+	const char *text = json->text.s ? json->text.s : "";
+
+	if (strcmp(name, "state") == 0)
 		st->ret_state = state_of(json);
-	else if (token == SFS_JSON_STRING && strcmp(name, "error") == 0)
-		snprintf(st->ret_error, sizeof st->ret_error, "%s",
-			 json->text.s ? json->text.s : "");
-	for (i = 0; token == SFS_JSON_NUMBER && i < SFS_COUNT(numbers); i++)
-		if (strcmp(name, numbers[i].name) == 0)
-			sfs_json_uint(json, numbers[i].value);
-	sfs_json_skip(json, token);
+	else if (strcmp(name, "error") == 0)
+		snprintf(st->ret_error, sizeof st->ret_error, "%s", text);
+}
+
+/* The members of an object in a report: its "waits", or those of its "transport" or
+ * "memory", where the placement is. */
+static void read_object(struct sfs_json *json, const char *object,
+			struct shufflefs_status *st)
+{
+	enum sfs_json_token token;
+	char name[32];
+
+	while ((token = sfs_json_next(json)) == SFS_JSON_KEY) {
+		snprintf(name, sizeof name, "%s", json->text.s);
+		token = sfs_json_next(json);
+		if (token == SFS_JSON_NUMBER && strcmp(object, "waits") == 0)
+			read_wait(json, name, st);
+		else if (token == SFS_JSON_STRING && strcmp(name, "placement") == 0)
+			snprintf(st->ret_placement, sizeof st->ret_placement, "%s",
+				 json->text.s ? json->text.s : "");
+		if (token == SFS_JSON_OBJECT && strcmp(name, "memory") == 0)
+			read_object(json, name, st);
+		else
+			sfs_json_skip(json, token);
+	}
+}
+
+/* One member of a report; others than these may come. */
+static void read_member(struct sfs_json *json, const char *name,
+			struct shufflefs_status *st)
+{
+	enum sfs_json_token token = sfs_json_next(json);
+
+	if (token == SFS_JSON_NUMBER)
+		read_number(json, name, st);
+	else if (token == SFS_JSON_STRING)
+		read_string(json, name, st);
+	if (token == SFS_JSON_OBJECT &&
+	    (strcmp(name, "waits") == 0 || strcmp(name, "transport") == 0))
+		read_object(json, name, st);
+	else
+		sfs_json_skip(json, token);
+}
+
+/* The rate since the report before the last second. */
+static void rate(struct sfs_forward *f, struct shufflefs_status *st)
+{
+	uint64_t ns = st->ret_ns - f->rated_ns;
+
+	if (st->ret_ns < f->rated_ns + RATE_NS || st->ret_bytes < f->rated_bytes)
+		return;
+	st->ret_rate =
+		(uint64_t)((double)(st->ret_bytes - f->rated_bytes) * 1e9 / (double)ns);
+	f->rated_ns = st->ret_ns;
+	f->rated_bytes = st->ret_bytes;
 }
 
 /* A report: one JSON object.  A line that is none changes nothing. */
@@ -153,6 +233,7 @@ static void take_report(struct sfs_forward *f, const char *line, size_t n)
 	sfs_json_done(&json);
 	if (token != SFS_JSON_OBJECT_END)
 		return;
+	rate(f, &st);
 	f->said_state = st.ret_state;
 	/* It has ended when it is gone, and not before. */
 	if (st.ret_state == SHUFFLEFS_DONE || st.ret_state == SHUFFLEFS_FAILED)
@@ -472,7 +553,7 @@ static void forget_last(struct sfs_forward *f)
 	f->last_said.text[0] = 0;
 	f->is_reaped = f->was_asked = f->must_end = f->must_end_at_once = false;
 	f->exit = 0;
-	f->kill_ns = 0;
+	f->kill_ns = f->rated_ns = f->rated_bytes = 0;
 	f->said_state = SHUFFLEFS_NONE;
 	f->status = (struct shufflefs_status){.ret_state = SHUFFLEFS_NONE};
 }

@@ -41,10 +41,11 @@ def forward(fd, target="local:/nowhere", fields="jpg", batch=4, first=0, flags=0
 
 
 def status(fd):
-    s = struct.unpack("=IIIIQQQQQii448s", call(fd, STATUS))
+    s = struct.unpack("=IIIIQQQQQiiQQQQQ24s384s", call(fd, STATUS))
     names = ("size", "flags", "session", "state", "batches", "samples", "skipped", "bytes", "next",
-             "pid", "exit")
+             "pid", "exit", "ns", "rate", "reader_ns", "decoder_ns", "target_ns")
     result = dict(zip(names, s))
+    result["placement"] = s[-2].split(b"\0")[0].decode()
     result["error"] = s[-1].split(b"\0")[0].decode()
     return result
 
@@ -139,6 +140,8 @@ def arrives(path):
         s = status(fd)
         assert (s["batches"], s["samples"], s["skipped"], s["bytes"], s["next"], s["error"]) == (
             3, 12, 1, 2 ** 40, 13, ""), s
+        assert (s["ns"], s["rate"], s["reader_ns"], s["decoder_ns"], s["target_ns"],
+                s["placement"]) == (3 * 10 ** 9, 2 ** 38, 500000000, 250000000, 125000000, "dma-buf"), s
         os.rename("got.tar", "got-%d.tar" % first)
 
 

@@ -35,11 +35,14 @@ ioctl refused mnt/epochs/0.tar mnt/README
 
 # Every byte arrives, and what was asked for; reports are read, odd ones left alone.
 child "$decent"'
+last="\"seconds\":3.0,\"waits\":{\"reader\":0.5,\"decoder\":0.25,\"transport\":0.125}"
+last="$last,\"transport\":{\"x\":[],\"memory\":{\"kind\":\"cuda\",\"placement\":\"dma-buf\"}}"
 echo "$@" >args
 echo "{\"state\":\"connecting\"} no JSON" >&4
 cat <&3 >got.tar
 while ! [ -d go ]; do sleep 0.02; done
-echo "{\"state\":\"done\",\"error\":\"\",\"batches\":3,\"samples\":12,\"skipped\":1,\"bytes\":1099511627776,\"next\":13,\"more\":{\"state\":[1]}}" >&4'
+echo "{\"seconds\":1,\"bytes\":549755813888}" >&4
+echo "{\"state\":\"done\",\"error\":\"\",\"batches\":3,\"samples\":12,\"skipped\":1,\"bytes\":1099511627776,\"next\":13,\"more\":{\"state\":[1]},$last}" >&4'
 ioctl arrives mnt/epochs/0.tar
 same want.tar got-0.tar
 same mnt/epochs/0@7.tar got-7.tar

@@ -74,10 +74,18 @@ struct shufflefs_status {
 	uint32_t ret_session;
 	uint32_t ret_state;
 	uint64_t ret_batches, ret_samples, ret_skipped, ret_bytes; /* sent */
-	uint64_t ret_next;   /* the sample of the stream after the last batch */
-	int32_t ret_pid;     /* of the sidecar; 0: it has ended */
-	int32_t ret_exit;    /* its exit status; -N: signal N has killed it */
-	char ret_error[448]; /* of FAILED: why */
+	uint64_t ret_next; /* the sample of the stream after the last batch */
+	int32_t ret_pid;   /* of the sidecar; 0: it has ended */
+	int32_t ret_exit;  /* its exit status; -N: signal N has killed it */
+	uint64_t ret_ns;   /* since the session began */
+	uint64_t ret_rate; /* bytes a second, of the last second or so */
+
+	/* For how long it has waited so far: for the stream, for decoders, and for the
+	 * target to take a batch (of samples: for trainers). */
+	uint64_t ret_reader_ns, ret_decoder_ns, ret_target_ns;
+	char ret_placement[24]; /* of batches: "host"; in a GPU "dma-buf", "peermem",
+				   "staged"; "": not known, or not yet */
+	char ret_error[384];	/* of FAILED: why */
 };
 
 /* WAIT: until the session has ended, at most timeout_ms (< 0: for ever; 0: not at all).
