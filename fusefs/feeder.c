@@ -4,7 +4,13 @@
  * ends it.  A wait for the source ends by itself within SLICE_MS of a stop.
  *
  * After an error the socket is cut where it is: a tar without its end, which its reader
- * cannot take for a whole one. */
+ * cannot take for a whole one.
+ *
+ * Pieces of slabs may be held by the other end, up to a window: so much of the memory
+ * that the floors leave that others are not kept waiting.  When the window is full, the
+ * feeder waits until some were released, or until the other end waits for bytes: then
+ * the next ones go as bytes, for which nothing is held.  So neither end can wait for
+ * the other. */
 #include "feeder.h"
 
 #include "base/alloc.h"
@@ -13,7 +19,10 @@
 #include "base/ledger.h"
 #include "base/threadpool.h"
 #include "cli/reader.h"
+#include "engine/engine.h"
+#include "io/handout.h"
 #include "tree/file.h"
+#include "tree/tree.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -24,6 +33,18 @@
 
 #define READ_BYTES ((size_t)1 << 20)
 #define SLICE_MS   100
+#define BRIEF_MS   10 /* while pieces are held */
+
+#define WINDOW_BYTES (SFS_READER_KEPT_MAX * READ_BYTES)
+#define SPARE_PART   8 /* the window is at most 1/SPARE_PART of what floors leave */
+
+struct copy {
+	struct sfs_feeder *feeder;
+	struct sfs_reader reader;
+	struct sfs_handout handout;
+	uint64_t n;	 /* bytes written */
+	uint64_t n_held; /* until so many are released, reads are kept */
+};
 
 static bool is_stopped(struct sfs_feeder *f)
 {
@@ -135,42 +156,118 @@ static int write_read(int fd, const struct sfs_read *read)
 	return 0;
 }
 
-/* The next bytes.  -ETIMEDOUT: they have not come in time; -ECANCELED: stopped. */
-static int next_read(struct sfs_feeder *f, struct sfs_reader *reader,
-		     const struct sfs_read **ret_read)
+static struct sfs_runtime *runtime_of(const struct sfs_feeder *f)
 {
+	return &sfs_tree_engine(f->tree)->runtime;
+}
+
+static bool has_held(const struct copy *c)
+{
+	return c->handout.n_released < c->n_held;
+}
+
+/* Hear what the other end has released. */
+static int listen_to(struct copy *c, int timeout_ms)
+{
+	int ret = 0;
+
+	if (c->feeder->with_pieces)
+		ret = sfs_handout_listen(&c->handout, timeout_ms);
+	if (ret == 0)
+		sfs_reader_drop(&c->reader, c->handout.n_released);
+	return ret;
+}
+
+/* The next bytes.  -ETIMEDOUT: they have not come in time; -ECANCELED: stopped. */
+static int next_read(struct copy *c, const struct sfs_read **ret_read)
+{
+	struct sfs_feeder *f = c->feeder;
 	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
 	uint64_t until_ns = sfs_clock_ns() + f->timeout_ms * SFS_NS_PER_MS;
 	int ret;
 
-	while ((ret = sfs_reader_next(reader, SLICE_MS, ret_read)) == -EAGAIN) {
-		if (is_stopped(f))
+	while ((ret = sfs_reader_next(&c->reader, has_held(c) ? BRIEF_MS : SLICE_MS,
+				      ret_read)) == -EAGAIN) {
+		if (is_stopped(f) || listen_to(c, 0) < 0)
 			return -ECANCELED;
 		if (sfs_clock_ns() < until_ns)
 			continue;
-		sfs_reader_explain(reader, &cause);
+		sfs_reader_explain(&c->reader, &cause);
 		sfs_cause_note(&cause, f->timeout_ms * SFS_NS_PER_MS, "");
 		return -ETIMEDOUT;
 	}
 	return ret;
 }
 
-static int copy(struct sfs_feeder *f, struct sfs_file *file, uint64_t *ret_n)
+/* Is there room in the window for an answer of n bytes? */
+static bool has_room(const struct copy *c, size_t n)
+{
+	uint64_t window = sfs_budget_spare(&runtime_of(c->feeder)->budget) / SPARE_PART;
+	uint64_t n_held = c->handout.n_sent - c->handout.n_released;
+
+	return n_held + n <= (window < WINDOW_BYTES ? window : WINDOW_BYTES);
+}
+
+/* 1: it may go as pieces; 0: as bytes. */
+static int wait_for_room(struct copy *c, const struct sfs_read *read)
+{
+	int ret = listen_to(c, 0);
+
+	while (ret == 0 && !read->is_scarce && has_held(c) && !c->handout.is_waiting &&
+	       !has_room(c, read->n_answered))
+		ret = listen_to(c, SLICE_MS);
+	if (ret < 0)
+		return ret;
+	return !read->is_scarce && has_room(c, read->n_answered);
+}
+
+static int hand_out(struct copy *c, const struct sfs_read *read)
+{
+	int ret = wait_for_room(c, read);
+
+	if (ret >= 0)
+		ret = sfs_handout_send(&c->handout, read, ret > 0);
+	if (ret > 0) {
+		sfs_reader_keep(&c->reader);
+		c->n_held = c->handout.n_sent;
+	}
+	return ret;
+}
+
+static int copy_all(struct copy *c)
 {
 	const struct sfs_read *read;
-	struct sfs_reader reader;
 	int ret;
 
-	sfs_reader_begin(&reader, file, 0, READ_BYTES, 2);
-	while ((ret = next_read(f, &reader, &read)) == 0 && read->n_answered > 0) {
-		if (write_read(f->fd, read) < 0) {
-			ret = -ECANCELED; /* its other end says why */
-			break;
-		}
-		*ret_n += read->n_answered;
+	while ((ret = next_read(c, &read)) == 0 && read->n_answered > 0) {
+		ret = c->feeder->with_pieces ? hand_out(c, read)
+					     : write_read(c->feeder->fd, read);
+		if (ret < 0)
+			return -ECANCELED; /* its other end says why */
+		c->n += read->n_answered;
 	}
-	sfs_reader_done(&reader);
 	return ret;
+}
+
+static int copy(struct copy *c, struct sfs_file *file)
+{
+	struct sfs_feeder *f = c->feeder;
+	int ret = 0;
+
+	if (f->with_pieces)
+		ret = sfs_handout_begin(&c->handout, f->fd, runtime_of(f)->slabs);
+	if (ret < 0)
+		return ret == -EPIPE ? -ECANCELED : ret;
+	sfs_reader_begin(&c->reader, file, 0, READ_BYTES, 2);
+	return copy_all(c);
+}
+
+/* All was sent, or all that there will be.  The other end may still use it. */
+static void wait_for_releases(struct copy *c)
+{
+	shutdown(c->feeder->fd, SHUT_WR);
+	while (has_held(c) && listen_to(c, SLICE_MS) == 0)
+		;
 }
 
 /* The cause is in the ledger, among those of others. */
@@ -185,16 +282,19 @@ static void explain(struct sfs_feeder *f, int err, uint64_t n)
 static void *run(void *arg)
 {
 	struct sfs_feeder *f = arg;
+	struct copy c = {.feeder = f};
 	struct sfs_file *file = NULL;
-	uint64_t n = 0;
 	int ret;
 
 	ret = open_file(f, &file);
 	if (ret == 0)
-		ret = copy(f, file, &n);
+		ret = copy(&c, file);
 	if (ret < 0 && ret != -ECANCELED)
-		explain(f, ret, n);
+		explain(f, ret, c.n);
+	wait_for_releases(&c);
 	shutdown(f->fd, SHUT_RDWR);
+	if (c.reader.file)
+		sfs_reader_done(&c.reader);
 	sfs_file_close(file);
 	atomic_store(&f->has_ended, true);
 	eventfd_write(f->wake_fd, 1);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* feeder - writes a file of the tree into a socket, in a thread of its own.
  *
- * What the other end reads is the whole file, or a part of it without its end. */
+ * What the other end reads is the whole file, or a part of it without its end.  It reads
+ * bytes or, with `with_pieces`, records of base/pieces.h: then the file's bytes stay in
+ * the slabs until they are released, some megabytes at a time. */
 #ifndef SFS_FEEDER_H
 #define SFS_FEEDER_H
 
@@ -21,6 +23,7 @@ struct sfs_feeder {
 	uint64_t node;
 	const char *path;    /* borrowed; for messages */
 	int fd;		     /* of a stream socket; borrowed until join */
+	bool with_pieces;    /* the slabs can be shared */
 	int wake_fd;	     /* an eventfd that is written when it has ended */
 	uint64_t timeout_ms; /* an answer of the source may take so long */
 

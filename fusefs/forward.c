@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/threadpool.h"
 #include "engine/engine.h"
+#include "memory/slab.h"
 #include "tree/epochs.h"
 #include "tree/tree.h"
 
@@ -558,7 +559,19 @@ static void forget_last(struct sfs_forward *f)
 	f->status = (struct shufflefs_status){.ret_state = SHUFFLEFS_NONE};
 }
 
-static void start_feeder(struct sfs_forward *f, uint64_t node)
+/* From the first session on, slabs are shared, if the system lets us. */
+static bool can_share(const struct sfs_forwards *all)
+{
+	uint64_t n_bytes;
+	int fd, ret;
+
+	ret = sfs_slabs_share(sfs_tree_engine(all->tree)->runtime.slabs, &fd, &n_bytes);
+	if (ret == 0)
+		close(fd);
+	return ret == 0;
+}
+
+static void start_feeder(struct sfs_forward *f, uint64_t node, bool with_pieces)
 {
 	struct sfs_tree *tree = f->all->tree;
 
@@ -567,6 +580,7 @@ static void start_feeder(struct sfs_forward *f, uint64_t node)
 	f->feeder.path = f->path;
 	f->feeder.fd = f->sidecar.stream_fd;
 	f->feeder.wake_fd = f->all->wake_fd;
+	f->feeder.with_pieces = with_pieces;
 	f->feeder.timeout_ms = sfs_tree_engine(tree)->options->read_timeout_ms;
 	sfs_feeder_start(&f->feeder);
 }
@@ -574,7 +588,7 @@ static void start_feeder(struct sfs_forward *f, uint64_t node)
 /* Start child, feeder and, with the first, the thread; the lock is held.  *path is taken.
  */
 static int start(struct sfs_forward *f, const struct shufflefs_forward *wanted,
-		 uint64_t node, char **path, struct sfs_error *err)
+		 uint64_t node, char **path, bool with_pieces, struct sfs_error *err)
 {
 	struct sfs_forwards *all = f->all;
 	int ret;
@@ -585,7 +599,7 @@ static int start(struct sfs_forward *f, const struct shufflefs_forward *wanted,
 		return sfs_error_set(err, -EBUSY,
 				     "this file is being forwarded: stop that first, or "
 				     "open the file once more");
-	ret = sfs_sidecar_start(wanted, *path, &f->sidecar, err);
+	ret = sfs_sidecar_start(wanted, *path, with_pieces, &f->sidecar, err);
 	if (ret < 0)
 		return ret;
 	forget_last(f);
@@ -595,7 +609,7 @@ static int start(struct sfs_forward *f, const struct shufflefs_forward *wanted,
 	f->status.ret_state = SHUFFLEFS_CONNECTING;
 	f->status.ret_pid = f->sidecar.pid;
 	f->status.ret_next = wanted->first;
-	start_feeder(f, node);
+	start_feeder(f, node, with_pieces);
 	sfs_list_push(&all->running, &f->link);
 	if (!all->has_thread)
 		all->thread = sfs_thread_start("sfs-forward", watch, all);
@@ -610,6 +624,7 @@ int sfs_forward_start(struct sfs_forward *f, struct shufflefs_forward *wanted,
 	struct sfs_forwards *all = f->all;
 	struct sfs_epochs *epochs = sfs_tree_epochs(all->tree);
 	struct sfs_strbuf path = {0};
+	bool with_pieces = can_share(all);
 	uint64_t node;
 	int ret;
 
@@ -624,7 +639,8 @@ int sfs_forward_start(struct sfs_forward *f, struct shufflefs_forward *wanted,
 				     "and mount again");
 	sfs_epochs_print_path(epochs, node, &path);
 	pthread_mutex_lock(&all->lock);
-	ret = start(f, wanted, sfs_node_make(SFS_NODE_UNDER_EPOCHS, node), &path.s, err);
+	ret = start(f, wanted, sfs_node_make(SFS_NODE_UNDER_EPOCHS, node), &path.s,
+		    with_pieces, err);
 	wanted->ret_session = ret == 0 ? f->status.ret_session : 0;
 	pthread_mutex_unlock(&all->lock);
 	free(path.s);

@@ -67,7 +67,7 @@ static void add_number(struct args *args, const char *option, uint64_t value)
 }
 
 static void make_args(const struct shufflefs_forward *f, const char *name,
-		      struct args *args)
+		      bool with_pieces, struct args *args)
 {
 	static const char *const on_death[] = {"fail", "redeliver", "drop"};
 
@@ -87,7 +87,7 @@ static void make_args(const struct shufflefs_forward *f, const char *name,
 	if (f->on_consumer_death != SHUFFLEFS_ON_DEATH_FAIL)
 		add(args, sfs_asprintf("--on-consumer-death=%s",
 				       on_death[f->on_consumer_death]));
-	add_number(args, "--stream-fd", CHILD_STREAM);
+	add_number(args, with_pieces ? "--pieces-fd" : "--stream-fd", CHILD_STREAM);
 	add_number(args, "--report-fd", CHILD_REPORT);
 	add(args, sfs_strdup("--"));
 	add(args, sfs_strdup(name));
@@ -199,7 +199,8 @@ static int start(struct sfs_sidecar *s, const struct ends *ends, struct args *ar
 }
 
 int sfs_sidecar_start(const struct shufflefs_forward *wanted, const char *name,
-		      struct sfs_sidecar *ret_sidecar, struct sfs_error *err)
+		      bool with_pieces, struct sfs_sidecar *ret_sidecar,
+		      struct sfs_error *err)
 {
 	struct sfs_sidecar s = {0, -1, -1, -1, -1};
 	struct ends ends = {-1, -1, -1};
@@ -209,7 +210,7 @@ int sfs_sidecar_start(const struct shufflefs_forward *wanted, const char *name,
 	ret = open_ends(&s, &ends);
 	if (ret < 0)
 		sfs_error_set(err, ret, "cannot start the sidecar: %s", strerror(-ret));
-	make_args(wanted, name, &args);
+	make_args(wanted, name, with_pieces, &args);
 	if (ret == 0)
 		ret = start(&s, &ends, &args, err);
 	free_args(&args);

@@ -7,21 +7,23 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* Our ends; all are close-on-exec. */
 struct sfs_sidecar {
 	pid_t pid; /* the leader of a process group of its own */
 	int pid_fd;
-	int stream_fd; /* a socket: it reads the stream from the other end */
+	int stream_fd; /* a socket: it gets the stream at the other end */
 	int report_fd; /* its reports come here, not blocking */
 	int log_fd;    /* and what it writes to standard error, here */
 };
 
-/* Start it, to forward the stream that is called `name`, as `wanted` says.  -EPERM,
- * -ENOENT, ...: with an error. */
+/* Start it, to forward the stream that is called `name`, as `wanted` says.  It gets the
+ * stream as bytes, or as records of base/pieces.h.  -EPERM, -ENOENT, ...: with an error.
+ */
 int sfs_sidecar_start(const struct shufflefs_forward *wanted, const char *name,
-		      struct sfs_sidecar *ret, struct sfs_error *err);
+		      bool with_pieces, struct sfs_sidecar *ret, struct sfs_error *err);
 
 /* Close our ends.  The child was waited for. */
 void sfs_sidecar_close(struct sfs_sidecar *sidecar);

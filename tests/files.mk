@@ -393,6 +393,7 @@ sidecar_tests = \
 	tests/sidecar-a-c-program-takes-batches.sh \
 	tests/sidecar-a-dead-mount-is-waited-for.sh \
 	tests/sidecar-a-failed-sender-ends-the-ring-at-once.sh \
+	tests/sidecar-a-stream-comes-as-pieces-of-slabs.sh \
 	tests/sidecar-images-are-pillows.sh \
 	tests/sidecar-nothing-is-lost-when-anything-is-killed.sh \
 	tests/sidecar-nothing-is-lost-when-packets-are.sh \

@@ -6,6 +6,7 @@
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 . "$top/tests/faults.sh"
 requires_fuse
+export SHUFFLEFS_SLABS=private # the child below reads bytes
 
 ioctl() {
     timeout $patience "$python" "$top/tests/forward-ioctl.py" "$@" >said 2>&1 || fail "$1: $(cat said)"
