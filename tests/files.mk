@@ -150,7 +150,9 @@ unit_tests = \
 	tests/unit-s3-url-encodes-keys-strictly \
 	tests/unit-sample-says-when-a-stream-was-cut \
 	tests/unit-samples-are-found-by-number-and-by-byte \
+	tests/unit-samples-held-finds-what-was-not-released \
 	tests/unit-samples-may-borrow-their-entries \
+	tests/unit-samples-wire-refuses-what-no-trainer-says \
 	tests/unit-scan-all-lets-each-waiter-have-its-own-deadline \
 	tests/unit-scan-finds-the-same-samples-however-bytes-come \
 	tests/unit-sequential-reads-may-have-small-gaps \
@@ -446,6 +448,7 @@ test_helpers = \
 	tests/fuzz/fuzz-pax.c \
 	tests/fuzz/fuzz-records.c \
 	tests/fuzz/fuzz-s3.c \
+	tests/fuzz/fuzz-samples-wire.c \
 	tests/fuzz/fuzz-scan.c \
 	tests/fuzz/fuzz-sidecar-wire.c \
 	tests/fuzz/fuzz-tar-differential.c \
