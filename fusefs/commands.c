@@ -4,6 +4,7 @@
 #include "bench.h"
 #include "forward-command.h"
 #include "mount.h"
+#include "sidecar.h"
 #include "top.h"
 
 #include "base/alloc.h"
@@ -470,6 +471,27 @@ static int read_policies(struct shufflefs_forward *f, struct sfs_error *err)
 	return ret;
 }
 
+/* Batches have fields, and samples have none to choose. */
+static int check_fields(const struct shufflefs_forward *f, struct sfs_error *err)
+{
+	static const uint8_t batches[] = {FIELDS, F_BATCH,   WORKERS, SLOTS,
+					  SEED,	  DROP_LAST, CRC};
+	size_t i;
+
+	if (!sfs_sidecar_gives_samples(f->target))
+		return f->fields[0] ? 0
+				    : sfs_error_set(err, -EINVAL,
+						    "forward needs --fields, such as "
+						    "--fields='jpg:rgb,224;cls:i4'");
+	for (i = 0; i < sizeof batches; i++)
+		if (forward_options[batches[i]].value)
+			return sfs_error_set(err, -EINVAL,
+					     "--%s is for batches, and samples: gives "
+					     "samples as they are: leave it out",
+					     forward_options[batches[i]].name);
+	return 0;
+}
+
 static int read_forward(const char *target, struct shufflefs_forward *f,
 			struct sfs_error *err)
 {
@@ -481,12 +503,11 @@ static int read_forward(const char *target, struct shufflefs_forward *f,
 	if (ret == 0)
 		ret = read_text("--fields", o[FIELDS].value ? o[FIELDS].value : "",
 				f->fields, sizeof f->fields, err);
-	if (ret == 0 && !f->fields[0])
-		ret = sfs_error_set(err, -EINVAL,
-				    "forward needs --fields, such as "
-				    "--fields='jpg:rgb,224;cls:i4'");
 	if (ret == 0)
-		ret = read_number(&o[F_BATCH], 1, 1 << 20, 256, &f->batch, err);
+		ret = check_fields(f, err);
+	if (ret == 0)
+		ret = read_number(&o[F_BATCH], 1, 1 << 20, f->fields[0] ? 256 : 0,
+				  &f->batch, err);
 	if (ret == 0)
 		ret = read_number(&o[WORKERS], 1, 1024, 0, &f->workers, err);
 	if (ret == 0)

@@ -4,6 +4,7 @@
 #include "forward-ioctl.h"
 
 #include "forward.h"
+#include "sidecar.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -46,15 +47,42 @@ static bool is_text(const char *s, size_t room)
 	return *s && memchr(s, 0, room) != NULL;
 }
 
-static int check_forward(const struct shufflefs_forward *f, struct sfs_error *err)
+static int check_batches(const struct shufflefs_forward *f, struct sfs_error *err)
 {
-	if (!is_text(f->target, sizeof f->target))
-		return sfs_error_set(err, -EINVAL, "target: there is none");
 	if (!is_text(f->fields, sizeof f->fields))
 		return sfs_error_set(err, -EINVAL, "fields: there are none");
 	if (f->batch < 1 || f->batch > BATCH_MAX)
 		return sfs_error_set(err, -EINVAL, "batch: %u is not from 1 to %u",
 				     f->batch, BATCH_MAX);
+	return 0;
+}
+
+/* What says how batches are made is left out. */
+static int check_samples(const struct shufflefs_forward *f, struct sfs_error *err)
+{
+	if (f->fields[0])
+		return sfs_error_set(err, -EINVAL,
+				     "fields: samples: gives samples as they are: leave "
+				     "it empty");
+	if (f->batch || f->workers || f->slots || f->seed || f->flags)
+		return sfs_error_set(err, -EINVAL,
+				     "batch, workers, slots, seed and flags are for "
+				     "batches, and samples: has none: leave them 0");
+	return 0;
+}
+
+static int check_forward(const struct shufflefs_forward *f, struct sfs_error *err)
+{
+	int ret;
+
+	if (!is_text(f->target, sizeof f->target))
+		return sfs_error_set(err, -EINVAL, "target: there is none");
+	if (sfs_sidecar_gives_samples(f->target))
+		ret = check_samples(f, err);
+	else
+		ret = check_batches(f, err);
+	if (ret < 0)
+		return ret;
 	if (f->on_error > SHUFFLEFS_ON_ERROR_SKIP ||
 	    f->on_consumer_death > SHUFFLEFS_ON_DEATH_DROP)
 		return sfs_error_set(err, -EINVAL, "there is no such policy");

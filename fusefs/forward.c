@@ -699,13 +699,16 @@ void sfs_forward_end(struct sfs_forward *f, bool at_once)
 
 int sfs_forward_ring(struct sfs_forward *f, char *ret, size_t room)
 {
-	static const char local[] = "local:";
 	int err = -ENODATA;
+	size_t n, skip;
 
 	pthread_mutex_lock(&f->all->lock);
-	if (strncmp(f->target, local, strlen(local)) == 0 &&
-	    strlen(f->target + strlen(local)) < room) {
-		snprintf(ret, room, "%s", f->target + strlen(local));
+	n = strcspn(f->target, "?"); /* (?memory= may follow the path) */
+	skip = strcspn(f->target, ":") + 1;
+	if ((strncmp(f->target, "local:", skip) == 0 ||
+	     sfs_sidecar_gives_samples(f->target)) &&
+	    n >= skip && n - skip < room) {
+		snprintf(ret, room, "%.*s", (int)(n - skip), f->target + skip);
 		err = 0;
 	}
 	pthread_mutex_unlock(&f->all->lock);

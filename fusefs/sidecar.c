@@ -66,6 +66,11 @@ static void add_number(struct args *args, const char *option, uint64_t value)
 		add(args, sfs_asprintf("%s=%llu", option, (unsigned long long)value));
 }
 
+bool sfs_sidecar_gives_samples(const char *target)
+{
+	return strncmp(target, "samples:", strlen("samples:")) == 0;
+}
+
 static void make_args(const struct shufflefs_forward *f, const char *name,
 		      bool with_pieces, struct args *args)
 {
@@ -73,8 +78,10 @@ static void make_args(const struct shufflefs_forward *f, const char *name,
 
 	add(args, sfs_strdup("shufflefs-sidecar"));
 	add(args, sfs_strdup("send"));
-	add(args, sfs_asprintf("--fields=%s", f->fields));
-	add_number(args, "--batch", f->batch);
+	if (!sfs_sidecar_gives_samples(f->target)) {
+		add(args, sfs_asprintf("--fields=%s", f->fields));
+		add_number(args, "--batch", f->batch);
+	}
 	add_number(args, "--workers", f->workers);
 	add_number(args, "--slots", f->slots);
 	add_number(args, "--seed", f->seed);

@@ -25,6 +25,9 @@ struct sfs_sidecar {
 int sfs_sidecar_start(const struct shufflefs_forward *wanted, const char *name,
 		      bool with_pieces, struct sfs_sidecar *ret, struct sfs_error *err);
 
+/* samples:PATH, which gives samples as they are, and takes no options for batches. */
+bool sfs_sidecar_gives_samples(const char *target);
+
 /* Close our ends.  The child was waited for. */
 void sfs_sidecar_close(struct sfs_sidecar *sidecar);
 

@@ -40,7 +40,9 @@ libsidecar_a_SOURCES = \
 	rdma/ring-past.c rdma/ring-past.h \
 	rdma/sample.c rdma/sample.h \
 	rdma/samples-held.c rdma/samples-held.h \
+	rdma/samples-server.c rdma/samples-server.h \
 	rdma/samples-wire.c rdma/samples-wire.h \
+	rdma/samples.c rdma/samples.h \
 	rdma/sessions.c rdma/sessions.h \
 	rdma/socket.c rdma/socket.h \
 	rdma/spec.c rdma/spec.h \

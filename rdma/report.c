@@ -16,8 +16,11 @@ static void add_text(const struct sfs_report *r, struct sfs_strbuf *text)
 	double s = r->seconds > 0 ? r->seconds : 1;
 	uint32_t i;
 
-	sfs_strbuf_printf(text, "%s: %s, %llu batches, %.0f samples/s, %.1f MB/s",
-			  r->role, r->state, (unsigned long long)r->n_batches,
+	sfs_strbuf_printf(text, "%s: %s, %llu %s, %.0f samples/s, %.1f MB/s", r->role,
+			  r->state,
+			  (unsigned long long)(r->has_no_batches ? r->n_samples
+								 : r->n_batches),
+			  r->has_no_batches ? "samples" : "batches",
 			  (double)r->n_samples / s, (double)r->n_bytes / s / 1e6);
 	if (r->n_skipped > 0)
 		sfs_strbuf_printf(text, ", %llu skipped",

@@ -23,6 +23,7 @@ struct sfs_report {
 	double seconds;
 	struct sfs_report_wait waits[SFS_REPORT_WAITS];
 	uint32_t n_waits;
+	bool has_no_batches;   /* only samples */
 	const char *transport; /* members of a JSON object; NULL: none */
 };
 

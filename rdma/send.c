@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a thread runs the batcher for each FILE in turn; the main thread waits
- * for its end, a signal, or the next second to report. */
+/* How this works: a thread runs the batcher for each FILE in turn, or, to samples:, what
+ * gives samples; the main thread waits for its end, a signal, or the next second to
+ * report. */
 #include "batch.h"
 #include "command.h"
 #include "report.h"
+#include "samples.h"
 #include "transport.h"
 
 #include "base/alloc.h"
@@ -28,6 +30,7 @@
 #include <unistd.h>
 
 #define PIPE_BYTES (1 << 20)
+#define STOP_MS	   20 /* a stop is said again and again */
 
 struct send {
 	struct sfs_batch_settings batch;
@@ -41,7 +44,9 @@ struct send {
 	char **files;
 	int n_files;
 
-	struct sfs_batcher *batcher;
+	uint32_t given;		     /* options that samples: does not take, as bits */
+	struct sfs_batcher *batcher; /* or: */
+	struct sfs_samples *samples;
 	int ended_fd; /* an eventfd: the thread has ended */
 	_Atomic int is_draining;
 	int ret; /* of the thread, with its error */
@@ -99,8 +104,12 @@ static int send_file(struct send *s, int i, struct sfs_error *err)
 	if (fd < 0)
 		return sfs_error_wrap(err, fd, "%s", s->files[i]);
 	fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* if it is a pipe, a large one */
-	ret = sfs_batcher_run(s->batcher, fd, s->kind, name.epoch, name.first,
-			      err);
+	if (s->samples)
+		ret = sfs_samples_run(s->samples, fd, s->kind, name.epoch, name.first,
+				      err);
+	else
+		ret = sfs_batcher_run(s->batcher, fd, s->kind, name.epoch, name.first,
+				      err);
 	if (fd != s->stream_fd && fd != STDIN_FILENO)
 		close(fd);
 	return ret < 0 ? sfs_error_wrap(err, ret, "%s", s->files[i]) : 0;
@@ -115,40 +124,89 @@ static void *run(void *arg)
 		s->ret = send_file(s, i, &s->err);
 	s->is_draining = 1;
 	if (s->ret == 0)
-		s->ret = sfs_batcher_finish(s->batcher, &s->err);
+		s->ret = s->samples ? sfs_samples_finish(s->samples, &s->err)
+				    : sfs_batcher_finish(s->batcher, &s->err);
+	if (s->ret < 0 && s->samples)
+		sfs_samples_fail(s->samples, s->err.text);
 	eventfd_write(s->ended_fd, 1);
 	return NULL;
 }
 
 /* ---- reports ---- */
 
-static void report(struct send *s, const char *state, const char *error)
+/* Returns whether it is open. */
+static bool report_batches(struct send *s, struct sfs_report *r,
+			   struct sfs_json_writer *json)
 {
 	struct sfs_batch_progress p;
+
+	sfs_batcher_look(s->batcher, &p);
+	r->n_batches = p.n_batches;
+	r->n_samples = p.n_samples;
+	r->n_skipped = p.n_skipped;
+	r->n_bytes = p.n_bytes;
+	r->next = p.next;
+	r->n_waits = SFS_BATCH_WAITS;
+	r->waits[0] = (struct sfs_report_wait){"reader", p.wait_ns[SFS_BATCH_READER]};
+	r->waits[1] = (struct sfs_report_wait){"decoder", p.wait_ns[SFS_BATCH_DECODER]};
+	r->waits[2] =
+		(struct sfs_report_wait){"transport", p.wait_ns[SFS_BATCH_TRANSPORT]};
+	sfs_batcher_describe(s->batcher, json);
+	return p.is_open;
+}
+
+static bool report_samples(struct send *s, struct sfs_report *r,
+			   struct sfs_json_writer *json)
+{
+	struct sfs_samples_status p;
+
+	sfs_samples_look(s->samples, &p);
+	r->has_no_batches = true;
+	r->n_samples = p.given.n_samples;
+	r->n_skipped = p.n_skipped;
+	r->n_bytes = p.given.n_bytes;
+	r->next = p.given.next;
+	r->n_waits = SFS_SAMPLES_WAITS;
+	r->waits[0] = (struct sfs_report_wait){"reader", p.wait_ns[SFS_SAMPLES_READER]};
+	r->waits[1] =
+		(struct sfs_report_wait){"trainers", p.wait_ns[SFS_SAMPLES_TRAINERS]};
+	sfs_samples_describe(s->samples, json);
+	return p.given.is_attached;
+}
+
+static void stop(struct send *s)
+{
+	if (s->samples)
+		sfs_samples_stop(s->samples);
+	else
+		sfs_batcher_stop(s->batcher);
+}
+
+/* Who started this is gone.  Samples that a mount has handed out are whole without it. */
+static void end_reports(struct send *s)
+{
+	if (s->samples)
+		s->outputs.json_fd = -1;
+	else
+		stop(s);
+}
+
+static void report(struct send *s, const char *state, const char *error)
+{
 	struct sfs_report r = {.role = "send", .error = error};
 	struct sfs_strbuf transport = {0};
 	struct sfs_json_writer json = {.text = &transport};
+	bool is_open =
+		s->samples ? report_samples(s, &r, &json) : report_batches(s, &r, &json);
 
-	sfs_batcher_look(s->batcher, &p);
 	r.state = state		   ? state
 		  : s->is_draining ? "draining"
-		  : p.is_open	   ? "streaming"
+		  : is_open	   ? "streaming"
 				   : "connecting";
-	r.n_batches = p.n_batches;
-	r.n_samples = p.n_samples;
-	r.n_skipped = p.n_skipped;
-	r.n_bytes = p.n_bytes;
-	r.next = p.next;
 	r.seconds = (double)(sfs_clock_ns() - s->begin_ns) / 1e9;
-	r.n_waits = SFS_BATCH_WAITS;
-	r.waits[0] = (struct sfs_report_wait){"reader", p.wait_ns[SFS_BATCH_READER]};
-	r.waits[1] = (struct sfs_report_wait){"decoder", p.wait_ns[SFS_BATCH_DECODER]};
-	r.waits[2] =
-		(struct sfs_report_wait){"transport", p.wait_ns[SFS_BATCH_TRANSPORT]};
-	sfs_batcher_describe(s->batcher, &json);
 	r.transport = transport.s;
 	if (sfs_report_write(&s->outputs, &r, state != NULL) == -EPIPE)
-		sfs_batcher_stop(s->batcher); /* who started this is gone */
+		end_reports(s);
 	sfs_strbuf_done(&transport);
 }
 
@@ -159,15 +217,30 @@ static void watch(struct send *s, int signal_fd)
 				{.fd = signal_fd, .events = POLLIN}};
 
 	for (;;) {
-		poll(fds, 2, 1000);
+		poll(fds, 2, fds[1].fd < 0 ? STOP_MS : 1000);
 		if (fds[0].revents)
 			return;
-		if (fds[1].revents) {
-			sfs_batcher_stop(s->batcher);
+		if (fds[1].revents || fds[1].fd < 0) {
+			stop(s);
 			fds[1].fd = -1;
 		}
-		report(s, NULL, NULL);
+		if (fds[1].fd >= 0)
+			report(s, NULL, NULL);
 	}
+}
+
+static int open_target(struct send *s, struct sfs_error *err)
+{
+	const struct sfs_transport_settings *t = &s->batch.transport;
+	struct sfs_samples_settings samples = {.target = t->target,
+					       .on_consumer_death = t->on_consumer_death,
+					       .give_up_ms = t->give_up_ms,
+					       .skips = s->batch.skips};
+
+	if (sfs_samples_is_target(t->target))
+		return sfs_samples_new(&samples, &s->samples, err);
+	s->batcher = sfs_batcher_new(&s->batch);
+	return 0;
 }
 
 static int send_all(struct send *s)
@@ -176,6 +249,10 @@ static int send_all(struct send *s)
 	sigset_t stops;
 	int signal_fd;
 
+	if (open_target(s, &s->err) < 0) {
+		sfs_error("%s", s->err.text);
+		return 1;
+	}
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&stops);
 	sigaddset(&stops, SIGINT);
@@ -184,7 +261,6 @@ static int send_all(struct send *s)
 	signal_fd = signalfd(-1, &stops, SFD_CLOEXEC);
 	s->ended_fd = eventfd(0, EFD_CLOEXEC);
 	s->begin_ns = sfs_clock_ns();
-	s->batcher = sfs_batcher_new(&s->batch);
 	thread = sfs_thread_start("committer", run, s);
 	watch(s, signal_fd);
 	pthread_join(thread, NULL);
@@ -192,6 +268,7 @@ static int send_all(struct send *s)
 		sfs_error("%s", s->err.text);
 	report(s, s->ret < 0 ? "failed" : "done", s->ret < 0 ? s->err.text : NULL);
 	sfs_batcher_free(s->batcher);
+	sfs_samples_free(s->samples);
 	close(s->ended_fd);
 	close(signal_fd);
 	return s->ret < 0;
@@ -273,6 +350,8 @@ static bool take_option(struct send *s, int option, const char *text)
 	uint64_t n = 0;
 	bool is_fine = true;
 
+	if (option >= FIELDS)
+		s->given |= 1U << (option - FIELDS);
 	switch (option) {
 	case FIELDS: return take_fields(s, text);
 	case BATCH:
@@ -349,9 +428,27 @@ static uint64_t name_stream(const struct send *s)
 	return sfs_rng_next(&rng);
 }
 
+/* Options that say what batches are. */
+static bool check_samples(const struct send *s)
+{
+	static const int batches[] = {FIELDS, BATCH,	 WORKERS, SLOTS,
+				      SEED,   DROP_LAST, CRC};
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(batches); i++)
+		if (s->given & 1U << (batches[i] - FIELDS)) {
+			sfs_error("--%s is for batches, and samples: gives samples as "
+				  "they are: leave it out",
+				  name_of(batches[i]));
+			return false;
+		}
+	return true;
+}
+
 static bool parse(struct send *s, int argc, char **argv)
 {
 	struct sfs_error err = {0};
+	bool is_samples;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
@@ -361,7 +458,8 @@ static bool parse(struct send *s, int argc, char **argv)
 		return true;
 	s->files = argv + optind;
 	s->n_files = argc - optind - 1;
-	if (s->n_files < 1 || !s->has_spec) {
+	is_samples = s->n_files > 0 && sfs_samples_is_target(argv[argc - 1]);
+	if (s->n_files < 1 || (!s->has_spec && !is_samples)) {
 		fprintf(stderr, "usage: shufflefs-sidecar send %s\n",
 			sfs_send_command.usage);
 		return false;
@@ -372,6 +470,8 @@ static bool parse(struct send *s, int argc, char **argv)
 		return false;
 	}
 	s->batch.transport.target = argv[argc - 1];
+	if (is_samples)
+		return check_samples(s);
 	s->batch.transport.epoch = s->epoch;
 	s->batch.stream = name_stream(s);
 	if (sfs_transport_find(argv[argc - 1], &s->batch.ops, &err) == 0)
@@ -415,6 +515,7 @@ const struct sfs_command sfs_send_command = {
 	"         [--on-consumer-death fail|redeliver|drop] [--give-up SECONDS] [--crc]\n"
 	"         [--stats SECONDS] [--metrics FILE.prom] [--stream-fd N | --pieces-fd "
 	"N]\n"
-	"         [--report-fd N]",
+	"         [--report-fd N]\n"
+	"       FILE|- [FILE ...] samples:PATH [OPTION ...]",
 	run_send,
 };

@@ -63,8 +63,10 @@ struct shufflefs_forward {
 	uint32_t on_error;
 	uint32_t on_consumer_death; /* of local: */
 	uint32_t ret_session;	    /* 1, 2, ... of this mount */
-	char target[1024]; /* "local:PATH", "tcp://HOST:PORT", "zpush://...", ... */
-	char fields[2048]; /* "jpg:rgb,224;cls:i4" */
+	char target[1024]; /* "local:PATH", "tcp://HOST:PORT", "zpush://...", ...; or
+			      "samples:PATH": samples as they are */
+	char fields[2048]; /* "jpg:rgb,224;cls:i4"; of samples: "", and batch, workers,
+			      slots, seed and flags are 0 */
 	char ret_error[464];
 };
 
@@ -111,8 +113,8 @@ struct shufflefs_stop {
 	uint32_t size, flags;
 };
 
-/* RING: where trainers attach (shufflefs/ring.h).  ENODATA: no session was started, or
- * its target is not on this host. */
+/* RING: where trainers attach (shufflefs/ring.h; to samples: shufflefs.Samples in
+ * Python).  ENODATA: no session was started, or its target is not on this host. */
 struct shufflefs_ring_path {
 	uint32_t size, flags;
 	char ret_path[120];
