@@ -8,7 +8,8 @@ EXTRA_DIST += \
 	python/shufflefs/_ring.c \
 	python/shufflefs/_ring.pyi \
 	python/shufflefs/py.typed \
-	python/shufflefs/ring.py
+	python/shufflefs/ring.py \
+	python/shufflefs/samples.py
 
 # A wheel in this folder.  Builds on a copy: setuptools writes beside its sources.
 python-wheel:

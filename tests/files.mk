@@ -400,6 +400,8 @@ sidecar_tests = \
 	tests/sidecar-nothing-is-lost-when-anything-is-killed.sh \
 	tests/sidecar-nothing-is-lost-when-packets-are.sh \
 	tests/sidecar-python-takes-batches-without-a-copy.sh \
+	tests/sidecar-samples-are-given-once-as-they-are.sh \
+	tests/sidecar-samples-of-a-dead-trainer-are-accounted-for.sh \
 	tests/sidecar-send-gives-every-sample-once.sh \
 	tests/sidecar-tcp-feeds-a-ring.sh \
 	tests/sidecar-tcp-takes-ipv4-and-ipv6.sh \
@@ -495,6 +497,7 @@ test_helpers = \
 	tests/run-test \
 	tests/s3.py \
 	tests/s3.sh \
+	tests/samples-trainer.py \
 	tests/scripted-fetch.h \
 	tests/scripted-runtime.c \
 	tests/scripted-runtime.h \

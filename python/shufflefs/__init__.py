@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""shufflefs for trainers.  Ring: batches that shufflefs-sidecar has decoded, without a copy."""
+"""shufflefs for trainers, without a copy.  Ring: batches that shufflefs-sidecar has decoded.
+Samples: samples as they are."""
 from .ring import Batch, Ring, RingError, Tensor
+from .samples import Sample, Samples, SamplesError
 
-__all__ = ["Batch", "Ring", "RingError", "Tensor"]
+__all__ = ["Batch", "Ring", "RingError", "Sample", "Samples", "SamplesError", "Tensor"]
