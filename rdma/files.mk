@@ -20,6 +20,7 @@ libsidecar_a_SOURCES = \
 	rdma/decode-array.c rdma/decode-array.h \
 	rdma/decode-jpeg.c rdma/decode-jpeg.h \
 	rdma/decode.c rdma/decode.h \
+	rdma/device.c rdma/device.h \
 	rdma/image.c rdma/image.h \
 	rdma/input.c rdma/input.h \
 	rdma/layout.c rdma/layout.h \
@@ -36,6 +37,7 @@ libsidecar_a_SOURCES = \
 	rdma/resample.c rdma/resample.h \
 	rdma/ring.c rdma/ring.h \
 	rdma/ring-consumer.c \
+	rdma/ring-copies.c rdma/ring-copies.h \
 	rdma/ring-memory.h \
 	rdma/ring-past.c rdma/ring-past.h \
 	rdma/sample.c rdma/sample.h \

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works.  `local:PATH` is a ring at PATH: take() and send() are its take and
+/* How this works.  `local:PATH` is a ring at PATH, and `local:PATH?memory=cuda` one in a
+ * GPU's memory: take() and send() are its take and
  * publish, so that a batch is decoded to where the trainer reads it.  finish() ends the
  * ring, which consumers that are attached see at once, and waits until every batch was
  * released.  If a trainer that lives has had batches of this stream from a process that
  * was killed, those are decoded again, and go nowhere. */
+#include "device.h"
 #include "ring.h"
 #include "transport.h"
 
@@ -44,18 +46,38 @@ static int find_session(struct local *local, uint64_t id, uint64_t slot_bytes,
 	return 0;
 }
 
+/* "PATH" or "PATH?memory=WHERE"; cuts `path`. */
+static int parse_target(char *path, const char **ret_memory, struct sfs_error *err)
+{
+	char *query = strchr(path, '?');
+
+	if (!query)
+		return 0;
+	*query++ = 0;
+	if (strncmp(query, "memory=", 7) != 0)
+		return sfs_error_set(err, -EINVAL,
+				     "local:%s?%s: only ?memory= can follow the path",
+				     path, query);
+	*ret_memory = query + 7;
+	return sfs_device_check_name(*ret_memory, err);
+}
+
 static int local_open(const struct sfs_transport_settings *settings,
 		      const struct shufflefs_layout *layout, struct sfs_transport **ret,
 		      struct sfs_error *err)
 {
-	struct sfs_ring_settings ring = {.path = settings->target + strlen("local:"),
+	sfs_autofree char *path = sfs_strdup(settings->target + strlen("local:"));
+	struct sfs_ring_settings ring = {.path = path,
 					 .n_slots = settings->n_slots,
 					 .await_ms = settings->give_up_ms,
 					 .hung_ms = HUNG_MS};
 	struct local *local;
 	int code;
 
-	code = sfs_ring_find_policy(settings->on_consumer_death, &ring.policy, err);
+	code = parse_target(path, &ring.memory, err);
+	if (code == 0)
+		code = sfs_ring_find_policy(settings->on_consumer_death, &ring.policy,
+					    err);
 	if (code < 0)
 		return code;
 	local = sfs_calloc(1, sizeof *local);

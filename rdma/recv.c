@@ -3,6 +3,7 @@
  * signal, or the next second to report.  With --show, a third is a consumer of the ring:
  * it draws the first batch that it gets, and stops the receiver. */
 #include "command.h"
+#include "device.h"
 #include "png-sheet.h"
 #include "receiver.h"
 #include "report.h"
@@ -42,6 +43,7 @@ struct recv {
 	struct sfs_error err;
 	uint64_t begin_ns;
 	bool has_signal;
+	const char *placement; /* that was told; NULL: none yet */
 	atomic_bool has_ended; /* tells the thread of --show */
 	int show_ret;	       /* with its error */
 	struct sfs_error show_err;
@@ -121,6 +123,17 @@ static void announce(struct recv *r)
 	sfs_strbuf_done(&text);
 }
 
+/* Where batches lie, and how they come there, once it is known or changes. */
+static void announce_placement(struct recv *r, const struct sfs_ring_progress *p)
+{
+	if (!p->placement || (r->placement && strcmp(p->placement, r->placement) == 0))
+		return;
+	r->placement = p->placement;
+	if (strcmp(p->memory, "host") != 0)
+		fprintf(stderr, "recv: batches lie in %s %s; placement: %s\n", p->memory,
+			p->device, p->placement);
+}
+
 static void report(struct recv *r, const char *state, const char *error)
 {
 	struct sfs_ring *ring = r->ops->ring(r->receiver);
@@ -137,6 +150,11 @@ static void report(struct recv *r, const char *state, const char *error)
 	report.seconds = (double)(sfs_clock_ns() - r->begin_ns) / 1e9;
 	report.n_waits = 1;
 	report.waits[0] = (struct sfs_report_wait){"trainer", p.waited_ns};
+	report.memory = p.memory;
+	report.device = p.device;
+	report.placement = p.placement;
+	if (ring)
+		announce_placement(r, &p);
 	sfs_report_write(&r->outputs, &report, state != NULL);
 }
 
@@ -253,10 +271,24 @@ static int receive_all(struct recv *r)
 
 /* ---- the command line */
 
-enum { RING = 256, SLOTS, SENDERS, ON_DEATH, GIVE_UP, HUNG, STATS, METRICS, SHOW };
+enum {
+	RING = 256,
+	MEMORY,
+	PLACEMENT,
+	SLOTS,
+	SENDERS,
+	ON_DEATH,
+	GIVE_UP,
+	HUNG,
+	STATS,
+	METRICS,
+	SHOW
+};
 
 static const struct option long_options[] = {
 	{"ring", required_argument, NULL, RING},
+	{"memory", required_argument, NULL, MEMORY},
+	{"placement", required_argument, NULL, PLACEMENT},
 	{"slots", required_argument, NULL, SLOTS},
 	{"senders", required_argument, NULL, SENDERS},
 	{"on-consumer-death", required_argument, NULL, ON_DEATH},
@@ -302,10 +334,39 @@ static bool take_policy(struct recv *r, const char *text)
 	return false;
 }
 
+static bool take_memory(struct recv *r, const char *text)
+{
+	struct sfs_error err = {0};
+
+	r->settings.ring.memory = text;
+	if (sfs_device_check_name(text, &err) == 0)
+		return true;
+	sfs_error("--memory: %s", err.text);
+	return false;
+}
+
+static bool take_placement(struct recv *r, const char *text)
+{
+	static const char *const names[] = {[SFS_RING_STAGED] = "staged",
+					    [SFS_RING_AUTO] = "auto",
+					    [SFS_RING_DIRECT] = "direct"};
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(names); i++)
+		if (strcmp(text, names[i]) == 0) {
+			r->settings.ring.placement = (enum sfs_ring_placement)i;
+			return true;
+		}
+	sfs_error("--placement is auto, direct or staged, not '%s'", text);
+	return false;
+}
+
 static bool take_option(struct recv *r, int option, const char *text)
 {
 	switch (option) {
 	case RING: r->settings.ring.path = text; return true;
+	case MEMORY: return take_memory(r, text);
+	case PLACEMENT: return take_placement(r, text);
 	case SLOTS: return take_number(option, text, 2, 64, &r->settings.ring.n_slots);
 	case SENDERS: return take_number(option, text, 1, 64, &r->settings.n_senders);
 	case ON_DEATH: return take_policy(r, text);
@@ -316,6 +377,34 @@ static bool take_option(struct recv *r, int option, const char *text)
 	case SHOW: r->show = text; return true;
 	}
 	return false; /* getopt_long() has said why */
+}
+
+static bool is_on_host(const struct recv *r)
+{
+	const char *memory = r->settings.ring.memory;
+
+	return !memory || strcmp(memory, "host") == 0;
+}
+
+/* Can it be so with this memory and this source? */
+static bool check_placement(struct recv *r)
+{
+	enum sfs_ring_placement *placement = &r->settings.ring.placement;
+
+	if (is_on_host(r) && *placement != SFS_RING_AUTO) {
+		sfs_error("--placement is for a ring in a GPU's memory: add --memory "
+			  "cuda, or leave it out");
+		return false;
+	}
+	if (!r->ops->has_direct && *placement == SFS_RING_DIRECT) {
+		sfs_error("--placement direct: only senders of rdma:// can write into a "
+			  "GPU's memory, not those of %s",
+			  r->settings.source);
+		return false;
+	}
+	if (is_on_host(r) || !r->ops->has_direct)
+		*placement = SFS_RING_STAGED;
+	return true;
 }
 
 static bool parse(struct recv *r, int argc, char **argv)
@@ -331,11 +420,17 @@ static bool parse(struct recv *r, int argc, char **argv)
 			sfs_recv_command.usage);
 		return false;
 	}
+	if (r->show && !is_on_host(r)) {
+		sfs_error(
+			"--show draws a batch of the host's memory: leave out --memory");
+		return false;
+	}
 	r->settings.source = argv[optind];
-	if (sfs_receiver_find(r->settings.source, &r->ops, &err) == 0)
-		return true;
-	sfs_error("%s", err.text);
-	return false;
+	if (sfs_receiver_find(r->settings.source, &r->ops, &err) < 0) {
+		sfs_error("%s", err.text);
+		return false;
+	}
+	return check_placement(r);
 }
 
 static int run_recv(int argc, char **argv)
@@ -344,7 +439,9 @@ static int run_recv(int argc, char **argv)
 		.outputs.json_fd = -1,
 		.settings = {.n_senders = 1,
 			     .give_up_ms = 60000,
-			     .ring = {.n_slots = 4, .hung_ms = 30000}},
+			     .ring = {.placement = SFS_RING_AUTO,
+				      .n_slots = 4,
+				      .hung_ms = 30000}},
 	};
 
 	return parse(&r, argc, argv) ? receive_all(&r) : 2;
@@ -352,7 +449,8 @@ static int run_recv(int argc, char **argv)
 
 const struct sfs_command sfs_recv_command = {
 	"recv",
-	"SOURCE --ring PATH [--slots N] [--senders N]\n"
+	"SOURCE --ring PATH [--memory host|cuda[:UUID|:N]]\n"
+	"         [--placement auto|direct|staged] [--slots N] [--senders N]\n"
 	"         [--on-consumer-death fail|redeliver|drop] [--give-up SECONDS]\n"
 	"         [--hung SECONDS] [--stats SECONDS] [--metrics FILE.prom] [--show "
 	"FILE.png]",

@@ -28,6 +28,8 @@ static void add_text(const struct sfs_report *r, struct sfs_strbuf *text)
 	for (i = 0; i < r->n_waits; i++)
 		sfs_strbuf_printf(text, "%s %s %.0f %%", i ? "," : "; waits for",
 				  r->waits[i].who, (double)r->waits[i].ns / s / 1e7);
+	if (r->placement && strcmp(r->memory, "host") != 0)
+		sfs_strbuf_printf(text, "; memory %s, %s", r->memory, r->placement);
 	sfs_strbuf_puts(text, "\n");
 }
 
@@ -81,6 +83,12 @@ static void add_metrics(const struct sfs_report *r, struct sfs_strbuf *text)
 				  "shufflefs_sidecar_wait_seconds_total{role=\"%s\","
 				  "for=\"%s\"} %.3f\n",
 				  r->role, r->waits[i].who, (double)r->waits[i].ns / 1e9);
+	if (r->placement)
+		sfs_strbuf_printf(text,
+				  "# TYPE shufflefs_sidecar_ring_info gauge\n"
+				  "shufflefs_sidecar_ring_info{role=\"%s\",memory=\"%s\","
+				  "device=\"%s\",placement=\"%s\"} 1\n",
+				  r->role, r->memory, r->device, r->placement);
 }
 
 static int write_all(int fd, const struct sfs_strbuf *text)

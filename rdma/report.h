@@ -25,6 +25,8 @@ struct sfs_report {
 	uint32_t n_waits;
 	bool has_no_batches;   /* only samples */
 	const char *transport; /* members of a JSON object; NULL: none */
+	const char *memory, *device,
+		*placement; /* of a ring (ring.h); placement NULL: not known */
 };
 
 struct sfs_report_outputs {

@@ -39,12 +39,15 @@
 struct shufflefs_ring {
 	int fd; /* the socket; < 0: none */
 	int state_fd;
+	int memory_fd; /* of the GPU's memory; < 0: none */
 	char path[108];
 	uint32_t owner;
 	pid_t pid; /* who attached */
 	struct shufflefs_layout layout;
+	struct shufflefs_memory place;	/* of the slots */
 	struct sfs_ring_memory *memory; /* NULL: not attached */
-	uint64_t n_bytes, slots_offset, slot_stride;
+	uint64_t n_bytes;		/* that are mapped */
+	uint64_t slots_offset, slot_stride;
 	uint32_t n_slots;
 	pthread_mutex_t lock; /* of the text */
 	char error[1024];
@@ -141,7 +144,12 @@ static int try_connect(struct shufflefs_ring *ring, const char *path)
 	return fail(ring, -errno, "%s: %s", path, strerror(errno));
 }
 
-/* The descriptors that came with a message: state and memfd; -1: none. */
+static bool is_host(const struct shufflefs_memory *memory)
+{
+	return strcmp(memory->kind, "host") == 0;
+}
+
+/* The descriptors that came with a message: of the state and of the slots; -1: none. */
 static void take_descriptors(struct msghdr *message, int fds[2])
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(message);
@@ -185,7 +193,10 @@ static int receive_hello(struct shufflefs_ring *ring, const char *path,
 	if (hello->refusal[0])
 		return fail(ring, -EUSERS, "%s: %.*s", path, (int)sizeof hello->refusal,
 			    hello->refusal);
-	if (ret_fds[1] < 0 || hello->consumer >= SFS_RING_CONSUMERS)
+	if (hello->consumer >= SFS_RING_CONSUMERS || ret_fds[0] < 0 ||
+	    !memchr(hello->memory.kind, 0, sizeof hello->memory.kind) ||
+	    !memchr(hello->memory.device, 0, sizeof hello->memory.device) ||
+	    (is_host(&hello->memory) && ret_fds[1] < 0))
 		return fail(ring, -EPROTO, "%s: the producer's hello is wrong", path);
 	return 0;
 }
@@ -222,19 +233,28 @@ static bool is_memory_sane(const struct sfs_ring_memory *m, uint64_t n_bytes)
 	       is_layout_sane(&m->layout);
 }
 
-/* The memfd must be sealed: if it could shrink, reading would be a SIGBUS.  (The state's
- * file is the producer's user's own: nobody else can shrink it.) */
+/* The memfd must be sealed: if it could shrink, reading would be a SIGBUS. */
+static bool is_memfd_sane(int memfd, uint64_t n_slots_bytes)
+{
+	int seals = fcntl(memfd, F_GET_SEALS);
+	struct stat st;
+
+	return seals >= 0 && (seals & F_SEAL_SHRINK) && fstat(memfd, &st) == 0 &&
+	       (uint64_t)st.st_size == n_slots_bytes;
+}
+
+/* (The state's file is the producer's user's own: nobody else can shrink it.) */
 static int map_memory(struct shufflefs_ring *ring, const int fds[2], uint64_t n_bytes)
 {
 	struct sfs_ring_memory *m;
-	struct stat st, state;
-	int seals = fcntl(fds[1], F_GET_SEALS);
+	struct stat state;
 	bool is_sane;
 
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fds[1], &st) < 0 ||
-	    fstat(fds[0], &state) < 0 || state.st_size != SFS_RING_SLOTS_OFFSET ||
-	    (uint64_t)st.st_size != n_bytes - SFS_RING_SLOTS_OFFSET ||
-	    n_bytes > SIZE_MAX / 2)
+	if (fstat(fds[0], &state) < 0 || state.st_size != SFS_RING_SLOTS_OFFSET ||
+	    n_bytes < SFS_RING_SLOTS_OFFSET || n_bytes > SIZE_MAX / 2 ||
+	    (is_host(&ring->place)
+		     ? !is_memfd_sane(fds[1], n_bytes - SFS_RING_SLOTS_OFFSET)
+		     : ring->place.n_bytes < n_bytes - SFS_RING_SLOTS_OFFSET))
 		return fail(ring, -EPROTO,
 			    "the ring's memory has not the size it should");
 	m = malloc(sizeof *m);
@@ -247,15 +267,15 @@ static int map_memory(struct shufflefs_ring *ring, const int fds[2], uint64_t n_
 		ring->n_slots = m->n_slots;
 		ring->slots_offset = m->slots_offset;
 		ring->slot_stride = m->slot_stride;
-		ring->n_bytes = n_bytes;
+		ring->n_bytes = is_host(&ring->place) ? n_bytes : SFS_RING_SLOTS_OFFSET;
 	}
 	free(m);
 	if (!is_sane)
 		return fail(ring, -EPROTO, "the ring's header has wrong sizes");
-	m = sfs_ring_map(fds[0], fds[1], n_bytes);
+	m = sfs_ring_map(fds[0], is_host(&ring->place) ? fds[1] : -1, ring->n_bytes);
 	if (!m)
 		return fail(ring, -errno, "the ring's %llu bytes cannot be mapped: %s",
-			    (unsigned long long)n_bytes, strerror(errno));
+			    (unsigned long long)ring->n_bytes, strerror(errno));
 	ring->memory = m;
 	return 0;
 }
@@ -274,9 +294,12 @@ static int try_attach(struct shufflefs_ring *ring, const char *path, uint64_t de
 	if (ret < 0)
 		return ret;
 	ret = receive_hello(ring, path, &hello, fds);
+	ring->place = hello.memory;
 	if (ret == 0)
 		ret = map_memory(ring, fds, hello.n_bytes);
-	if (fds[1] >= 0)
+	if (ret == 0 && !is_host(&ring->place))
+		ring->memory_fd = fds[1];
+	else if (fds[1] >= 0)
 		close(fds[1]);
 	if (ret < 0 && fds[0] >= 0)
 		close(fds[0]);
@@ -345,7 +368,7 @@ int shufflefs_ring_attach(const char *path, int timeout_ms,
 	if (!ring)
 		return -ENOMEM;
 	*ret_ring = ring;
-	ring->fd = ring->state_fd = -1;
+	ring->fd = ring->state_fd = ring->memory_fd = -1;
 	ring->pid = getpid();
 	pthread_mutex_init(&ring->lock, NULL);
 	for (;;) {
@@ -371,6 +394,16 @@ int shufflefs_ring_attach(const char *path, int timeout_ms,
 const struct shufflefs_layout *shufflefs_ring_layout(const struct shufflefs_ring *ring)
 {
 	return &ring->layout;
+}
+
+const struct shufflefs_memory *shufflefs_ring_memory(const struct shufflefs_ring *ring)
+{
+	return &ring->place;
+}
+
+int shufflefs_ring_memory_fd(const struct shufflefs_ring *ring)
+{
+	return ring->memory_fd;
 }
 
 static int check_usable(struct shufflefs_ring *ring)
@@ -404,8 +437,11 @@ static int describe_batch(struct shufflefs_ring *ring, uint32_t slot, uint64_t s
 			    (unsigned long long)seq, batch.n_samples,
 			    ring->layout.n_samples);
 	batch.seq = seq;
-	batch.data = (unsigned char *)ring->memory + ring->slots_offset +
-		     slot * ring->slot_stride;
+	batch.offset = slot * ring->slot_stride;
+	batch.data = NULL;
+	if (is_host(&ring->place))
+		batch.data =
+			(unsigned char *)ring->memory + ring->slots_offset + batch.offset;
 	*ret_batch = batch;
 	return 1;
 }
@@ -541,6 +577,8 @@ void shufflefs_ring_detach(struct shufflefs_ring *ring)
 	}
 	if (ring->memory)
 		munmap(ring->memory, ring->n_bytes);
+	if (ring->memory_fd >= 0)
+		close(ring->memory_fd);
 	hang_up(ring);
 	pthread_mutex_destroy(&ring->lock);
 	free(ring);

@@ -10,6 +10,10 @@
  * producer that replaces a killed one learns from the lock whether consumers still live,
  * and from the file what they have taken.
  *
+ * A ring in a GPU's memory has its slots there; the memfd is the producer's alone then,
+ * who fills slots there before it copies them.  Consumers map the first part, and get a
+ * handle of the GPU's memory in the hello, or a descriptor of it with the hello.
+ *
  * Each slot has one word: its batch's number, and its owner.
  *
  *	FREE ──take──> FILLING ──publish──> FILLED ──next──> consumer ──release──> FREE
@@ -43,7 +47,7 @@
 #include <unistd.h>
 
 #define SFS_RING_MAGIC	   "SFSRING" /* with its NUL */
-#define SFS_RING_VERSION   2	     /* of all that is here */
+#define SFS_RING_VERSION   3	     /* of all that is here */
 #define SFS_RING_SLOTS_MAX 64
 #define SFS_RING_CONSUMERS 256 /* at a time */
 #define SFS_RING_SESSIONS  512 /* streams that a ring's batches are of */
@@ -64,14 +68,16 @@ enum sfs_ring_state {
 };
 
 /* What the producer sends when a consumer has connected (SOCK_SEQPACKET), with the file
- * and the memfd (SCM_RIGHTS), unless it refuses.  Magic and version stay where they are
- * for ever. */
+ * and, if the slots lie there, the memfd (SCM_RIGHTS), or a descriptor of the GPU's
+ * memory, if they lie there and it has one, unless it refuses.  Magic and
+ * version stay where they are for ever. */
 struct sfs_ring_hello {
 	char magic[8];
 	uint32_t version;
 	uint32_t consumer; /* who you are */
 	uint64_t n_bytes;  /* of both */
-	char refusal[104]; /* why you get neither; "" */
+	char refusal[232]; /* why you get neither; "" */
+	struct shufflefs_memory memory;
 };
 
 /* A stream, by the number that its batches have as `sender`. */
@@ -108,16 +114,17 @@ struct sfs_ring_memory {
 
 #define SFS_RING_SLOTS_OFFSET 32768
 
-_Static_assert(sizeof(struct sfs_ring_hello) == 128, "the same everywhere");
+_Static_assert(sizeof(struct sfs_ring_hello) == 392, "the same everywhere");
 _Static_assert(sizeof(struct shufflefs_layout) == 1808, "the same everywhere");
-_Static_assert(sizeof(struct shufflefs_batch) == 48, "the same everywhere");
+_Static_assert(sizeof(struct shufflefs_batch) == 56, "the same everywhere");
 _Static_assert(offsetof(struct sfs_ring_memory, layout) == 40, "the same everywhere");
 _Static_assert(sizeof(struct sfs_ring_memory) <= SFS_RING_SLOTS_OFFSET,
 	       "it lies before the slots");
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
 	       "no lock lies in the memory");
 
-/* Map the file and, right behind it, the memfd: n_bytes together.  NULL: errno is set. */
+/* Map the file and, right behind it, the memfd, if there is one: n_bytes together.  NULL:
+ * errno is set. */
 static inline void *sfs_ring_map(int state_fd, int memfd, uint64_t n_bytes)
 {
 	int protection = PROT_READ | PROT_WRITE;
@@ -128,8 +135,9 @@ static inline void *sfs_ring_map(int state_fd, int memfd, uint64_t n_bytes)
 		return NULL;
 	if (mmap(m, SFS_RING_SLOTS_OFFSET, protection, MAP_SHARED | MAP_FIXED, state_fd,
 		 0) != MAP_FAILED &&
-	    mmap(m + SFS_RING_SLOTS_OFFSET, n_bytes - SFS_RING_SLOTS_OFFSET, protection,
-		 MAP_SHARED | MAP_FIXED, memfd, 0) != MAP_FAILED)
+	    (memfd < 0 ||
+	     mmap(m + SFS_RING_SLOTS_OFFSET, n_bytes - SFS_RING_SLOTS_OFFSET, protection,
+		  MAP_SHARED | MAP_FIXED, memfd, 0) != MAP_FAILED))
 		return m;
 	munmap(m, n_bytes);
 	return NULL;

@@ -6,11 +6,18 @@
  * held.  It also looks at the words now and then: one that a consumer holds unchanged for
  * longer than hung_ms is reported.
  *
+ * In a GPU's memory each slot has one on the host beside it, where it is filled, unless a
+ * network card writes into the GPU's memory: the address that publish() gets tells.  It
+ * begins the copy; the word stays FILLING until ring-copies.h says that it has arrived.
+ * Numbers follow the order of publish(), and so do arrivals.  What is never copied has no
+ * memory on the host: pages of a memfd come when they are touched, or pinned.
+ *
  * What a predecessor that was killed has left is taken over from the file of its state
  * (ring-past.h). */
 #include "ring.h"
 
 #include "local-socket.h"
+#include "ring-copies.h"
 #include "ring-memory.h"
 
 #include "base/alloc.h"
@@ -34,6 +41,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#define DETACH_MS 2000
+
 struct consumer {
 	int fd, pidfd; /* fd < 0: there is none */
 	pid_t pid;
@@ -54,7 +63,14 @@ struct sfs_ring {
 	struct sfs_local_socket socket;
 	pthread_t thread;
 	bool has_thread;
-	int filling; /* the slot that was taken; < 0: none */
+	const struct sfs_device_ops *device_ops; /* NULL: the slots are on the host */
+	struct sfs_device *device;
+	struct sfs_device_info info;
+	struct sfs_ring_copies *copies;
+	bool is_staged;
+	_Atomic(const char *) placement; /* NULL: not known yet */
+	int filling;			 /* the slot that was taken; < 0: none */
+	uint64_t n_numbered;		 /* batches that publish() has given a number */
 	_Atomic uint64_t waited_ns, waits_since_ns; /* 0: it has a slot */
 	_Atomic uint64_t n_samples, n_bytes, next;  /* of what was published */
 	pthread_mutex_t lock; /* of what follows, and of the memory's error */
@@ -122,6 +138,57 @@ static int make_memory(struct sfs_ring *ring, const struct shufflefs_layout *lay
 	return 0;
 }
 
+static void arrived(void *arg, uint32_t slot, const struct shufflefs_batch *batch);
+static void copy_failed(void *arg, const char *why);
+
+int sfs_ring_stage(struct sfs_ring *ring, struct sfs_error *err)
+{
+	int ret = 0;
+
+	if (ring->device && !ring->is_staged)
+		ret = ring->device_ops->stage(ring->device, err);
+	if (ret < 0)
+		return ret;
+	ring->is_staged = true;
+	if (ring->device)
+		ring->placement = "staged";
+	return 0;
+}
+
+static int open_device(struct sfs_ring *ring, struct sfs_error *err)
+{
+	const struct sfs_ring_memory *m = ring->memory;
+	struct sfs_device_settings settings = {.n_slots = m->n_slots,
+					       .slot_stride = m->slot_stride,
+					       .staging = (unsigned char *)ring->memory +
+							  SFS_RING_SLOTS_OFFSET};
+	struct sfs_ring_copies_settings copies = {.n_bytes = m->layout.slot_bytes,
+						  .arrived = arrived,
+						  .failed = copy_failed,
+						  .arg = ring};
+	int ret;
+
+	strcpy(ring->info.memory.kind, "host");
+	ring->placement = "host";
+	ring->info.fd = -1;
+	ret = sfs_device_find(ring->settings.memory, &ring->device_ops, &settings, err);
+	if (ret < 0 || !ring->device_ops)
+		return ret;
+	ret = ring->device_ops->open(&settings, &ring->device, err);
+	if (ret < 0)
+		return ret;
+	ring->device_ops->describe(ring->device, &ring->info);
+	ring->placement = NULL;
+	if (ring->settings.placement == SFS_RING_STAGED)
+		ret = sfs_ring_stage(ring, err);
+	if (ret < 0)
+		return ret;
+	copies.ops = ring->device_ops;
+	copies.device = ring->device;
+	ring->copies = sfs_ring_copies_new(&copies, err);
+	return ring->copies ? 0 : -EAGAIN;
+}
+
 static void *slot_at(struct sfs_ring *ring, uint32_t i)
 {
 	return (unsigned char *)ring->memory + SFS_RING_SLOTS_OFFSET +
@@ -168,6 +235,8 @@ static int make_state(struct sfs_ring *ring, const struct shufflefs_layout *layo
 
 	if (ret == 0)
 		ret = make_memory(ring, layout, err);
+	if (ret == 0)
+		ret = open_device(ring, err);
 	if (ret == 0) {
 		find_past(ring);
 		if (ring->n_awaited == 0 && !show_state(ring))
@@ -264,8 +333,20 @@ static void set_failed(struct sfs_ring *ring, enum sfs_ring_state state, const c
 	atomic_store(&m->state, state);
 }
 
+static void copy_failed(void *arg, const char *why)
+{
+	struct sfs_ring *ring = arg;
+
+	pthread_mutex_lock(&ring->lock);
+	set_failed(ring, SFS_RING_FAILED, why);
+	pthread_mutex_unlock(&ring->lock);
+	wake_all(ring);
+}
+
 void sfs_ring_fail(struct sfs_ring *ring, const char *why)
 {
+	if (ring->copies)
+		sfs_ring_copies_drain(ring->copies);
 	pthread_mutex_lock(&ring->lock);
 	set_failed(ring, SFS_RING_FAILED, why);
 	pthread_mutex_unlock(&ring->lock);
@@ -276,6 +357,8 @@ void sfs_ring_end(struct sfs_ring *ring)
 {
 	uint32_t runs = SFS_RING_RUNS;
 
+	if (ring->copies)
+		sfs_ring_copies_drain(ring->copies);
 	atomic_compare_exchange_strong(&ring->memory->state, &runs, SFS_RING_ENDED);
 	wake_all(ring);
 }
@@ -299,13 +382,43 @@ static int find_free_consumer(struct sfs_ring *ring)
 	return -1;
 }
 
-static int send_hello(struct sfs_ring *ring, int fd, int id)
+/* Handles of a GPU's memory can be opened in the exporter's PID namespace only; its
+ * descriptors, anywhere. */
+static bool is_of_our_pid_namespace(pid_t pid)
+{
+	sfs_autofree char *path = sfs_asprintf("/proc/%d/ns/pid", (int)pid);
+	struct stat ours, theirs;
+
+	if (pid <= 0)
+		return false;
+	return stat("/proc/self/ns/pid", &ours) < 0 || stat(path, &theirs) < 0 ||
+	       (ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino);
+}
+
+/* Why this one cannot be a consumer; NULL: it can. */
+static const char *find_refusal(const struct sfs_ring *ring, int fd)
+{
+	struct ucred peer = {.pid = 0};
+	socklen_t n = sizeof peer;
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n);
+	if (ring->device && ring->info.fd < 0 && !is_of_our_pid_namespace(peer.pid))
+		return "the ring is in a GPU's memory, and the trainer in another PID "
+		       "namespace, where CUDA cannot open it: start both in one (docker "
+		       "--pid, shareProcessNamespace), or use memory cuda-fd";
+	return NULL;
+}
+
+/* NULL: it is not refused. */
+static int send_hello(struct sfs_ring *ring, int fd, int id, const char *refusal)
 {
 	struct sfs_ring_hello hello = {.magic = SFS_RING_MAGIC,
 				       .version = SFS_RING_VERSION,
 				       .consumer = (uint32_t)id,
-				       .n_bytes = ring->memory->n_bytes};
-	const int fds[2] = {ring->state_fd, ring->memfd};
+				       .n_bytes = ring->memory->n_bytes,
+				       .memory = ring->info.memory};
+	/* (Of a ring in a GPU's memory, the memfd is ours alone.) */
+	const int fds[2] = {ring->state_fd, ring->device ? ring->info.fd : ring->memfd};
 	union {
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(sizeof fds)];
@@ -319,9 +432,12 @@ static int send_hello(struct sfs_ring *ring, int fd, int id)
 				 .msg_controllen = sizeof control.bytes};
 
 	memcpy(CMSG_DATA(&control.header), fds, sizeof fds);
-	if (id < 0) {
-		snprintf(hello.refusal, sizeof hello.refusal,
-			 "the ring has %d consumers already", SFS_RING_CONSUMERS);
+	if (fds[1] < 0) {
+		control.header.cmsg_len = CMSG_LEN(sizeof fds[0]);
+		message.msg_controllen = CMSG_SPACE(sizeof fds[0]);
+	}
+	if (refusal) {
+		snprintf(hello.refusal, sizeof hello.refusal, "%s", refusal);
 		message.msg_control = NULL;
 		message.msg_controllen = 0;
 	}
@@ -347,18 +463,23 @@ static void add_consumer(struct sfs_ring *ring, int id, int fd)
 static void accept_consumer(struct sfs_ring *ring)
 {
 	int fd = accept4(ring->socket.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	int id;
+	const char *refusal;
+	int id = -1;
 
 	if (fd < 0)
 		return;
+	refusal = find_refusal(ring, fd);
 	pthread_mutex_lock(&ring->lock);
-	id = find_free_consumer(ring);
+	if (!refusal)
+		id = find_free_consumer(ring);
 	if (id >= 0)
 		add_consumer(ring, id, fd);
+	else if (!refusal)
+		refusal = "the ring has 256 consumers already";
 	pthread_mutex_unlock(&ring->lock);
-	if (!show_state(ring))
+	if (id >= 0 && !show_state(ring))
 		sfs_warning("%s.state: %s", ring->path, strerror(errno));
-	send_hello(ring, fd, id); /* (one that has gone is seen by poll) */
+	send_hello(ring, fd, id, refusal); /* (one that has gone is seen by poll) */
 	if (id < 0)
 		close(fd);
 }
@@ -623,6 +744,25 @@ static void stop_thread(struct sfs_ring *ring)
 	pthread_join(ring->thread, NULL);
 }
 
+/* Until all consumers have closed what they have of the GPU's memory. */
+static void await_detach(struct sfs_ring *ring)
+{
+	uint64_t begin_ns = sfs_clock_ns();
+	uint32_t n = 1;
+
+	/* (Who has a descriptor keeps the memory.) */
+	if (!ring->device || ring->info.fd >= 0 ||
+	    atomic_load(&ring->memory->state) == SFS_RING_RUNS)
+		return;
+	while (n > 0 && sfs_clock_ns() - begin_ns < DETACH_MS * SFS_NS_PER_MS) {
+		pthread_mutex_lock(&ring->lock);
+		n = ring->n_consumers;
+		pthread_mutex_unlock(&ring->lock);
+		if (n > 0)
+			poll(NULL, 0, 10);
+	}
+}
+
 static void close_fd(int fd)
 {
 	if (fd >= 0)
@@ -635,6 +775,9 @@ void sfs_ring_free(struct sfs_ring *ring)
 
 	if (!ring)
 		return;
+	sfs_ring_copies_free(ring->copies);
+	if (ring->has_thread)
+		await_detach(ring);
 	stop_thread(ring);
 	sfs_local_socket_close(&ring->socket);
 	remove_state(ring);
@@ -644,6 +787,8 @@ void sfs_ring_free(struct sfs_ring *ring)
 	}
 	if (ring->memory) {
 		wake_all(ring); /* consumers look at the socket */
+		if (ring->device)
+			ring->device_ops->close(ring->device);
 		munmap(ring->memory, ring->memory->n_bytes);
 	}
 	close_fd(ring->stop_fd);
@@ -730,27 +875,31 @@ int sfs_ring_take(struct sfs_ring *ring, int timeout_ms, void **ret_slot,
 	return 0;
 }
 
-/* The slot that begins at `data`; NULL: the one that was taken last. */
-static int slot_of(struct sfs_ring *ring, const unsigned char *data)
+/* The slot that begins at `data`, on the host or in the GPU's memory; NULL: the one that
+ * was taken last. */
+static int slot_of(struct sfs_ring *ring, const void *data, bool *ret_is_direct)
 {
+	uint64_t on_gpu = (uintptr_t)data - ring->info.address;
 	uint32_t i;
 
-	for (i = 0; data && i < ring->settings.n_slots; i++)
-		if (slot_at(ring, i) == (void *)data)
+	*ret_is_direct = false;
+	for (i = 0; data && i < ring->settings.n_slots; i++) {
+		*ret_is_direct =
+			ring->info.has_direct && on_gpu == i * ring->memory->slot_stride;
+		if (slot_at(ring, i) == data || *ret_is_direct)
 			return (int)i;
+	}
 	return ring->filling;
 }
 
-uint64_t sfs_ring_publish(struct sfs_ring *ring, const struct shufflefs_batch *batch)
+/* Its bytes are where consumers will look for them. */
+static void arrived(void *arg, uint32_t slot, const struct shufflefs_batch *batch)
 {
+	struct sfs_ring *ring = arg;
 	struct sfs_ring_memory *m = ring->memory;
 	uint64_t seq = atomic_load(&m->n_published);
-	int slot = slot_of(ring, batch->data);
 	uint32_t i;
 
-	assert(slot >= 0);
-	if (slot == ring->filling)
-		ring->filling = -1;
 	m->batches[slot] = *batch;
 	m->batches[slot].seq = seq;
 	m->batches[slot].data = NULL;
@@ -766,7 +915,22 @@ uint64_t sfs_ring_publish(struct sfs_ring *ring, const struct shufflefs_batch *b
 		atomic_fetch_add(&m->sessions[batch->sender].n, 1);
 	atomic_store(&m->n_published, seq + 1); /* (only now somebody can take it) */
 	sfs_ring_count(&m->filled, 1);
-	return seq;
+}
+
+uint64_t sfs_ring_publish(struct sfs_ring *ring, const struct shufflefs_batch *batch)
+{
+	bool is_direct;
+	int slot = slot_of(ring, batch->data, &is_direct);
+
+	assert(slot >= 0);
+	assert(is_direct || !ring->device || ring->is_staged);
+	if (slot == ring->filling)
+		ring->filling = -1;
+	if (ring->copies)
+		sfs_ring_copies_add(ring->copies, (uint32_t)slot, batch, is_direct);
+	else
+		arrived(ring, (uint32_t)slot, batch);
+	return ring->n_numbered++;
 }
 
 /* The count is read before the words: what is in no word then was freed. */
@@ -804,6 +968,41 @@ int sfs_ring_wait_consumed(struct sfs_ring *ring, uint64_t seq, int timeout_ms,
 			return -ETIMEDOUT;
 		}
 	}
+}
+
+void *sfs_ring_slots(struct sfs_ring *ring, uint64_t *ret_stride)
+{
+	*ret_stride = ring->memory->slot_stride;
+	return slot_at(ring, 0);
+}
+
+/* A network card fills it. */
+
+const struct sfs_device_ops *sfs_ring_device(struct sfs_ring *ring,
+					     struct sfs_device **ret_device)
+{
+	*ret_device = ring->device;
+	return ring->device_ops;
+}
+
+void sfs_ring_set_placement(struct sfs_ring *ring, const char *placement)
+{
+	ring->placement = placement;
+}
+
+const void *sfs_ring_read(struct sfs_ring *ring, const void *slot, struct sfs_error *err)
+{
+	const struct sfs_device_ops *ops = ring->device_ops;
+	bool is_direct;
+	int i = slot_of(ring, slot, &is_direct);
+
+	if (!is_direct)
+		return slot;
+	if (ops->flush(ring->device, (uint32_t)i, err) < 0 ||
+	    ops->read(ring->device, (uint32_t)i, ring->memory->layout.slot_bytes, err) <
+		    0)
+		return NULL;
+	return slot_at(ring, (uint32_t)i);
 }
 
 /* Telling. */
@@ -862,6 +1061,9 @@ void sfs_ring_look(struct sfs_ring *ring, struct sfs_ring_progress *ret)
 	ret->n_bytes = atomic_load(&ring->n_bytes);
 	ret->next = atomic_load(&ring->next);
 	ret->waited_ns = waited_ns(ring);
+	ret->memory = ring->info.memory.kind;
+	ret->device = ring->info.memory.device;
+	ret->placement = ring->placement;
 }
 
 static void describe_consumers(struct sfs_ring *ring, const struct census *census,
@@ -882,6 +1084,18 @@ static void describe_consumers(struct sfs_ring *ring, const struct census *censu
 	sfs_json_close(json, ']');
 }
 
+static void describe_memory(const struct sfs_ring *ring, struct sfs_json_writer *json)
+{
+	sfs_json_open(json, "memory", '{');
+	sfs_json_put_string(json, "kind", ring->info.memory.kind);
+	if (ring->device) {
+		sfs_json_put_string(json, "device", ring->info.memory.device);
+		sfs_json_put_string(json, "name", ring->info.name);
+	}
+	sfs_json_put_string(json, "placement", ring->placement);
+	sfs_json_close(json, '}');
+}
+
 void sfs_ring_describe(struct sfs_ring *ring, struct sfs_json_writer *json)
 {
 	struct sfs_ring_memory *m = ring->memory;
@@ -892,6 +1106,7 @@ void sfs_ring_describe(struct sfs_ring *ring, struct sfs_json_writer *json)
 	n_published = atomic_load(&m->n_published);
 	n_dropped = atomic_load(&m->n_dropped);
 	count_words(ring, n_published, &census);
+	describe_memory(ring, json);
 	sfs_json_put_uint(json, "slots", ring->settings.n_slots);
 	sfs_json_put_uint(json, "filled", n_published);
 	sfs_json_put_uint(json, "taken", n_published - census.n_waiting);

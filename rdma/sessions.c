@@ -216,7 +216,13 @@ int sfs_sessions_expect(const struct sfs_session *session, uint64_t seq,
 static int check_crc(struct sfs_sessions *s, const struct sfs_wire_message *m,
 		     const void *slot, struct sfs_error *err)
 {
-	if (sfs_wire_crc(&s->layout, m->info.n_samples, slot) != m->crc)
+	const void *bytes = sfs_ring_read(s->ring, slot, err);
+
+	if (!bytes) {
+		sfs_sessions_fail(s, -EIO, err->text);
+		return -EIO;
+	}
+	if (sfs_wire_crc(&s->layout, m->info.n_samples, bytes) != m->crc)
 		return sfs_error_set(err, -EPROTO,
 				     "batch %llu was changed on its way (CRC)",
 				     (unsigned long long)m->seq);

@@ -51,6 +51,7 @@ unit_tests = \
 	tests/unit-deadlines-hold-when-the-kernel-asks-again \
 	tests/unit-decode-jpeg-costs-what-its-bytes-justify \
 	tests/unit-decode-makes-rows-by-the-spec \
+	tests/unit-device-ring-shows-only-what-has-arrived \
 	tests/unit-directory-holds-only-safe-paths \
 	tests/unit-entry-needs-only-the-headers \
 	tests/unit-entry-takes-names-byte-for-byte \
@@ -395,6 +396,7 @@ sidecar_tests = \
 	tests/sidecar-a-c-program-takes-batches.sh \
 	tests/sidecar-a-dead-mount-is-waited-for.sh \
 	tests/sidecar-a-failed-sender-ends-the-ring-at-once.sh \
+	tests/sidecar-a-gpus-memory-holds-the-same-batches.sh \
 	tests/sidecar-a-stream-comes-as-pieces-of-slabs.sh \
 	tests/sidecar-images-are-pillows.sh \
 	tests/sidecar-nothing-is-lost-when-anything-is-killed.sh \
@@ -429,7 +431,10 @@ test_helpers = \
 	tests/check.h \
 	tests/compare.py \
 	tests/crash-report.c \
+	tests/device-probe.c \
 	tests/epochs.h \
+	tests/fakegpu.c \
+	tests/fakegpu.h \
 	tests/faults.sh \
 	tests/finding.h \
 	tests/forge-index.py \
@@ -515,12 +520,21 @@ test_helpers = \
 	tests/whole-file.h \
 	tests/zmq-peer.c
 
-# What tests in shell run: run-test preloads the first one, which is linked as plug-ins are.
-test_programs = tests/crash-report.so tests/ring-drain tests/ring-dump tests/ring-producer
+# What tests in shell run: run-test preloads the first one, which is linked as plug-ins are.  A
+# "GPU" without one is a plug-in, too.
+test_programs = tests/crash-report.so tests/device-probe tests/fakegpu.so \
+	tests/ring-drain tests/ring-dump tests/ring-producer
 tests_crash_report_so_SOURCES = tests/crash-report.c
 tests_crash_report_so_CFLAGS = $(SFS_CFLAGS) -fPIC -fno-sanitize=all
 tests_crash_report_so_LINK = $(CC) $(tests_crash_report_so_CFLAGS) -shared -o $@
 tests_crash_report_so_LDADD =
+tests_fakegpu_so_SOURCES = tests/fakegpu.c
+tests_fakegpu_so_CFLAGS = $(AM_CFLAGS) -fPIC
+tests_fakegpu_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) $(SFS_LDFLAGS) -shared -Wl,-soname,fakegpu.so -o $@
+tests_fakegpu_so_LDADD =
+tests_device_probe_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
+tests_ring_producer_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
+tests_unit_device_ring_shows_only_what_has_arrived_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
 if SIDECAR_ZMQ
 test_programs += tests/zmq-peer
 tests_zmq_peer_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic

@@ -7,10 +7,12 @@
  *ROWS", and one for each row: for each tensor its number, if it is one i4, else a hash of
  *its bytes. "end" comes last.  With HOLD, a file, it keeps the first batch until that is
  *there.  With --again it attaches again after an error, and takes so many microseconds
- *for each batch. Exit 1: the ring's error is on standard error. */
+ *for each batch. A ring may be in a fake GPU's memory. Exit 1: the ring's error is on
+ *standard error. */
 #include "shufflefs/ring.h"
 
 #include "check.h"
+#include "fakegpu.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -27,16 +29,15 @@ static uint64_t hash(const unsigned char *bytes, uint64_t n)
 	return h;
 }
 
-static void print_row(const struct shufflefs_layout *layout,
-		      const struct shufflefs_batch *batch, uint32_t row)
+static void print_row(const struct shufflefs_layout *layout, const unsigned char *data,
+		      uint32_t row)
 {
 	uint32_t t;
 	int32_t number;
 
 	for (t = 0; t < layout->n_tensors; t++) {
 		const struct shufflefs_tensor *tensor = &layout->tensors[t];
-		const unsigned char *at =
-			batch->data + tensor->offset + row * tensor->row_bytes;
+		const unsigned char *at = data + tensor->offset + row * tensor->row_bytes;
 
 		memcpy(&number, at, sizeof number);
 		if (strcmp(tensor->dtype, "i4") == 0 && tensor->row_bytes == 4)
@@ -50,21 +51,32 @@ static void print_row(const struct shufflefs_layout *layout,
 
 static int drain(struct shufflefs_ring *ring, const char *hold, useconds_t pause_us)
 {
+	const struct shufflefs_memory *memory = shufflefs_ring_memory(ring);
+	const unsigned char *gpu = NULL;
 	struct shufflefs_batch batch;
 	uint32_t row;
 	int ret;
 
+	if (strcmp(memory->kind, "host") != 0) {
+		gpu = fakegpu_open(ring);
+		if (!gpu) /* its producer is dead already; next() says so */
+			perror(memory->handle[0] ? (const char *)memory->handle
+						 : memory->kind);
+	}
 	while ((ret = shufflefs_ring_next(ring, WAIT_MS, &batch)) == 1) {
+		CHECK(batch.data || gpu);
 		printf("batch %" PRIu64 " %" PRIu64 " %" PRIu64 " %u\n", batch.epoch,
 		       batch.first, batch.end, batch.n_samples);
 		for (row = 0; row < batch.n_samples; row++)
-			print_row(shufflefs_ring_layout(ring), &batch, row);
+			print_row(shufflefs_ring_layout(ring), fakegpu_data(&batch, gpu),
+				  row);
 		fflush(stdout);
 		usleep(pause_us);
 		while (hold && access(hold, F_OK) < 0)
 			usleep(10000);
 		shufflefs_ring_release(ring, batch.seq);
 	}
+	fakegpu_close(memory, gpu);
 	return ret;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* ring-producer - a producer of known batches, for tests of consumers.
  *
- *	ring-producer PATH SLOTS
+ *	ring-producer PATH SLOTS [MEMORY]
  *
  * Does what each line of its input says, and answers with a line when it has:
  *
- *	batch ROWS	publishes a batch of so many samples of 4
+ *	batch ROWS	publishes a batch of so many samples of 4, and waits until
+ *			consumers can take it
  *	end		there are no more batches
  *	fail WHY	the producer has failed
  *	consumed	waits until all batches are, says "consumed N"
@@ -15,6 +16,8 @@
 #include "ring.h"
 
 #include "check.h"
+
+#include <unistd.h>
 
 #define ROWS 4
 
@@ -48,8 +51,10 @@ static void publish(struct sfs_ring *ring, const struct shufflefs_layout *layout
 					.first = next,
 					.end = next + n,
 					.n_samples = n};
+	struct sfs_ring_progress progress;
 	struct sfs_error err = {""};
 	void *slot;
+	uint64_t seq;
 	uint32_t t, i;
 
 	CHECK_EQ(sfs_ring_take(ring, -1, &slot, &err), 0);
@@ -58,7 +63,12 @@ static void publish(struct sfs_ring *ring, const struct shufflefs_layout *layout
 			fill_row(sfs_layout_row(layout, t, i, slot), &layout->tensors[t],
 				 next + i);
 	next += n;
-	printf("batch %llu\n", (unsigned long long)sfs_ring_publish(ring, &batch));
+	seq = sfs_ring_publish(ring, &batch);
+	do { /* into a GPU's memory it is copied first */
+		usleep(100);
+		sfs_ring_look(ring, &progress);
+	} while (progress.n_batches <= seq);
+	printf("batch %llu\n", (unsigned long long)seq);
 }
 
 int main(int argc, char **argv)
@@ -71,12 +81,14 @@ int main(int argc, char **argv)
 	char line[256];
 	size_t i;
 
-	CHECK_EQ(argc, 3);
+	CHECK(argc == 3 || argc == 4);
+	settings.memory = argv[3];
 	settings.path = argv[1];
 	settings.n_slots = (uint32_t)atoi(argv[2]);
 	for (i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		CHECK_EQ(sfs_layout_add(&layout, &rows[i], &err), 0);
-	CHECK_EQ(sfs_ring_new(&settings, &layout, &ring, &err), 0);
+	if (sfs_ring_new(&settings, &layout, &ring, &err) < 0)
+		return fprintf(stderr, "%s\n", err.text), 1;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while (fgets(line, sizeof line, stdin)) {
 		line[strcspn(line, "\n")] = 0;

@@ -433,10 +433,11 @@ static void what_does_not_fit_is_refused(void)
 {
 	struct sfs_ring_hello hello = {.magic = SFS_RING_MAGIC,
 				       .version = 9,
-				       .n_bytes = SFS_RING_SLOTS_OFFSET + 16384};
+				       .n_bytes = SFS_RING_SLOTS_OFFSET + 16384,
+				       .memory.kind = "host"};
 
 	check_forged(&hello, 16384, -EPROTO,
-		     "the ring has version 9, this library has version 2");
+		     "the ring has version 9, this library has version 3");
 	hello.version = SFS_RING_VERSION;
 	check_forged(&hello, 16384, -EPROTO, "wrong sizes"); /* all zeros */
 	check_forged(&hello, 8192, -EPROTO, "has not the size");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ring - batches of tensors in shared memory, as a trainer sees them.
+/* ring - batches of tensors in shared memory or in a GPU's, as a trainer sees them.
  *
  * A producer (`shufflefs-sidecar`) owns a ring of slots in a memfd and fills them with
  * batches.  Any number of consumers, threads or processes of one host, attach to it over
@@ -58,19 +58,52 @@ struct shufflefs_batch {
 	uint32_t n_samples;  /* rows that are filled: fewer than the layout's in a short
 			      * last  batch */
 	uint32_t sender;     /* which of several senders it came from: 0, 1, ... */
-	unsigned char *data; /* the slot; NULL outside of the trainer's process */
+	unsigned char *data; /* the slot; NULL outside of the trainer's process, and if it
+			      * lies in a GPU's memory */
+	uint64_t offset;     /* of the slot in the ring's memory */
+};
+
+/* Where the slots of a ring lie.
+ *
+ * "host": in memory that attach() has mapped.  Nothing else is set.
+ *
+ * "cuda": in one allocation of the GPU `device`.  This library does not know CUDA: choose
+ * the device of that UUID (its number differs between processes), open the handle once by
+ * cudaIpcOpenMemHandle(&base, handle, cudaIpcMemLazyEnablePeerAccess), and find a batch
+ * at base + batch.offset.  Its bytes are there when next() returns.  release() says that
+ * nothing on the GPU uses the batch any more: record an event behind the last use, and
+ * wait for it first.  Close the handle before detach(): the producer frees the memory
+ * when all have detached, or 2 s after the end.
+ *
+ * "cuda-fd": the same, but it is a descriptor that comes with the ring and not a handle:
+ * cuMemImportFromShareableHandle(..., CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) takes
+ * shufflefs_ring_memory_fd(), then reserve n_bytes of addresses, map and allow access.
+ * That needs no common PID namespace, and the memory lasts as long as anybody maps it. */
+struct shufflefs_memory {
+	char kind[16];
+	char device[48];	  /* "GPU-" and the UUID, as nvidia-smi prints it */
+	unsigned char handle[64]; /* cudaIpcMemHandle_t; zeros of cuda-fd */
+	uint64_t n_bytes;	  /* of the allocation */
 };
 
 struct shufflefs_ring;
 
 /* Attach to the ring at `path`, and wait at most `timeout_ms` until there is one and its
- * layout is known; < 0: for ever.  -ETIMEDOUT, -EPROTO: the producer has another version,
- * -ECONNREFUSED, ...: *ret_ring is still made, to ask it for its error; detach it. */
+ * layout is known; < 0: for ever.  -ETIMEDOUT; -EPROTO: the producer has another version;
+ * -EUSERS: it refuses this consumer; ...: *ret_ring is still made, to ask it for its
+ * error; detach it. */
 int shufflefs_ring_attach(const char *path, int timeout_ms,
 			  struct shufflefs_ring **ret_ring);
 
 /* Valid until detach. */
 const struct shufflefs_layout *shufflefs_ring_layout(const struct shufflefs_ring *ring);
+
+/* Where its slots are.  Valid until detach. */
+const struct shufflefs_memory *shufflefs_ring_memory(const struct shufflefs_ring *ring);
+
+/* The descriptor of that memory, which the ring keeps until detach; < 0: there is none.
+ */
+int shufflefs_ring_memory_fd(const struct shufflefs_ring *ring);
 
 /* Take the next batch; waits at most `timeout_ms`, < 0: for ever.  1: *ret_batch is the
  * caller's until release.  0: the producer has ended, and all batches were taken.
