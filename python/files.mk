@@ -7,6 +7,8 @@ EXTRA_DIST += \
 	python/shufflefs/__init__.py \
 	python/shufflefs/_ring.c \
 	python/shufflefs/_ring.pyi \
+	python/shufflefs/cuda.py \
+	python/shufflefs/device.py \
 	python/shufflefs/py.typed \
 	python/shufflefs/ring.py \
 	python/shufflefs/samples.py

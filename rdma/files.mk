@@ -74,6 +74,14 @@ zmq_so_CFLAGS = $(SFS_CFLAGS) $(ZMQ_CFLAGS) -fPIC
 zmq_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) $(SFS_LDFLAGS) -shared -Wl,-soname,zmq.so -o $@
 zmq_so_LDADD = $(ZMQ_LIBS)
 endif
+if SIDECAR_CUDA
+plugin_PROGRAMS += cuda.so
+cuda_so_SOURCES = rdma/cuda-plugin.c rdma/device.h
+cuda_so_CPPFLAGS = $(libsidecar_a_CPPFLAGS)
+cuda_so_CFLAGS = $(SFS_CFLAGS) $(CUDA_CFLAGS) -fPIC
+cuda_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) $(SFS_LDFLAGS) -shared -Wl,-soname,cuda.so -o $@
+cuda_so_LDADD = $(CUDA_LIBS)
+endif
 
 # The program.  Plug-ins use its functions.
 bin_PROGRAMS += shufflefs-sidecar

@@ -398,6 +398,10 @@ sidecar_tests = \
 	tests/sidecar-a-failed-sender-ends-the-ring-at-once.sh \
 	tests/sidecar-a-gpus-memory-holds-the-same-batches.sh \
 	tests/sidecar-a-stream-comes-as-pieces-of-slabs.sh \
+	tests/sidecar-cuda-a-card-fills-a-ring.sh \
+	tests/sidecar-cuda-gpu-holds-a-ring.sh \
+	tests/sidecar-cuda-plugin-runs-on-a-runtime-of-memfds.sh \
+	tests/sidecar-cuda-says-what-is-missing.sh \
 	tests/sidecar-images-are-pillows.sh \
 	tests/sidecar-nothing-is-lost-when-anything-is-killed.sh \
 	tests/sidecar-nothing-is-lost-when-packets-are.sh \
@@ -431,8 +435,11 @@ test_helpers = \
 	tests/check.h \
 	tests/compare.py \
 	tests/crash-report.c \
+	tests/cuda-ring.sh \
+	tests/cuda-trainer.py \
 	tests/device-probe.c \
 	tests/epochs.h \
+	tests/fakecudart.c \
 	tests/fakegpu.c \
 	tests/fakegpu.h \
 	tests/faults.sh \
@@ -498,6 +505,7 @@ test_helpers = \
 	tests/ranks-in-turn.py \
 	tests/ring-drain.c \
 	tests/ring-dump.c \
+	tests/ring-hashes.py \
 	tests/ring-producer.c \
 	tests/run-test \
 	tests/s3.py \
@@ -532,6 +540,14 @@ tests_fakegpu_so_SOURCES = tests/fakegpu.c
 tests_fakegpu_so_CFLAGS = $(AM_CFLAGS) -fPIC
 tests_fakegpu_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) $(SFS_LDFLAGS) -shared -Wl,-soname,fakegpu.so -o $@
 tests_fakegpu_so_LDADD =
+if SIDECAR_CUDA
+check_PROGRAMS += tests/fakecudart.so
+tests_fakecudart_so_SOURCES = tests/fakecudart.c
+tests_fakecudart_so_CFLAGS = $(AM_CFLAGS) -fPIC -Wno-missing-prototypes
+tests_fakecudart_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -pthread -shared \
+	-Wl,-soname,$(CUDA_SONAME) -Wl,--default-symver -o $@
+tests_fakecudart_so_LDADD =
+endif
 tests_device_probe_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
 tests_ring_producer_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
 tests_unit_device_ring_shows_only_what_has_arrived_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
@@ -695,4 +711,11 @@ FUZZ_TARGETS =
 fuzz:
 	$(srcdir)/tests/fuzz/run '$(CLANG)' '$(abs_top_builddir)' '$(abs_srcdir)' $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
-.PHONY: check-asan check-tsan check-tier1 check-tier1-asan check-storms check-valgrind fuzz test-programs
+# What needs a GPU; without one it is skipped, and says why.
+check-cuda:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/sidecar-cuda-says-what-is-missing.sh \
+	  tests/sidecar-cuda-plugin-runs-on-a-runtime-of-memfds.sh tests/sidecar-cuda-gpu-holds-a-ring.sh \
+	  tests/sidecar-cuda-a-card-fills-a-ring.sh'
+	cat tests/sidecar-cuda-gpu-holds-a-ring.log tests/sidecar-cuda-a-card-fills-a-ring.log
+
+.PHONY: check-asan check-cuda check-tsan check-tier1 check-tier1-asan check-storms check-valgrind fuzz test-programs

@@ -4,7 +4,9 @@
 
   python-ring.py PRODUCER TOP     PRODUCER is tests/ring-producer
 """
+import ctypes
 import importlib.metadata
+import mmap
 import os
 import re
 import signal
@@ -18,6 +20,7 @@ from unittest import mock
 
 import numpy
 import shufflefs
+import shufflefs.device
 import shufflefs.ring
 
 try:
@@ -29,12 +32,14 @@ PRODUCER, TOP = sys.argv[1:3]
 LONG = 60  # seconds, that nothing here takes
 
 
-class Test(unittest.TestCase):
+class Case(unittest.TestCase):
+    memory = "host"
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory(dir=".")
         self.addCleanup(folder.cleanup)
         self.path = os.path.relpath(os.path.join(folder.name, "ring"))
-        self.producer = self.start([PRODUCER, self.path, "4"])
+        self.producer = self.start([PRODUCER, self.path, "4", self.memory])
 
     def start(self, command, **more):
         child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -61,6 +66,8 @@ class Test(unittest.TestCase):
         self.producer.kill()
         self.producer.wait()
 
+
+class Test(Case):
     def test_values_are_exact_and_views(self):
         ring = self.attach()
         self.say("batch 4", "batch 3", "end")
@@ -246,6 +253,167 @@ class Test(unittest.TestCase):
         with open(os.path.join(TOP, "configure.ac")) as file:
             wanted = re.search(r"AC_INIT\(\[shufflefs\], \[(.*?)\]", file.read()).group(1)
         self.assertEqual(importlib.metadata.version("shufflefs"), wanted)
+
+
+class FakeMapping:
+    """The memory of tests/fakegpu.c, and what was asked of its streams."""
+    dlpack_device = (1, 0)  # the host's, so that numpy can look at it
+    n_open = 0
+
+    def __init__(self, memory, owner):
+        with open(memory.handle.rstrip(b"\0"), "r+b") as file:
+            self.bytes = mmap.mmap(file.fileno(), memory.n_bytes)
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.bytes))
+        self.owner = owner
+        self.log = []
+        FakeMapping.n_open += 1
+
+    def record(self, streams):
+        self.log.append(("record", set(streams)))
+        return set(streams)
+
+    def wait(self, record):
+        self.log.append(("wait", record))
+
+    def __del__(self):
+        FakeMapping.n_open -= 1
+
+
+class Host:
+    """An array of a batch, for numpy.from_dlpack() of any version."""
+    def __init__(self, array, stream):
+        self.array, self.stream = array, stream
+
+    def __dlpack__(self, **unused):
+        return self.array.__dlpack__(stream=self.stream)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class DeviceTest(Case):
+    memory = "fakegpu:1"
+
+    def setUp(self):
+        os.environ["SHUFFLEFS_PLUGINS"] = os.path.dirname(os.path.abspath(PRODUCER))
+        patch = mock.patch.dict(shufflefs.device.OPENERS, {"fakegpu": FakeMapping})
+        patch.start()
+        self.addCleanup(patch.stop)
+        super().setUp()
+
+    def test_values_are_exact_and_views_of_the_device(self):
+        ring = self.attach()
+        self.assertEqual((ring.memory.kind, ring.memory.device), ("fakegpu", "FAKE-1"))
+        self.say("batch 4", "batch 3", "end")
+        ring.next(LONG).release()
+        b = ring.next(LONG)
+        array = b["jpg"]
+        self.assertEqual((array.shape, array.dtype, array.__dlpack_device__()), ((3, 8, 8, 3), "u1", (1, 0)))
+        s = numpy.arange(4, 7)
+        numpy.testing.assert_array_equal(
+            numpy.from_dlpack(array), (s[:, None] + numpy.arange(192)).astype("u1").reshape(3, 8, 8, 3))
+        for name, wanted in ("cls", s), ("emb", numpy.repeat(s, 5).reshape(3, 5)), (
+                "wide", numpy.repeat(s, 2).reshape(3, 2)):
+            view = numpy.from_dlpack(b[name])
+            self.assertEqual(view.dtype, numpy.dtype("<" + ring.tensors[name].dtype))
+            numpy.testing.assert_array_equal(view, wanted)
+        self.assertFalse(hasattr(array, "__cuda_array_interface__"))
+        self.assertIsNone(ring.next(LONG))
+
+    def test_the_cuda_array_interface_is_of_version_3(self):
+        ring = self.attach()
+        self.say("batch 4")
+        with mock.patch.object(FakeMapping, "dlpack_device", (2, 0)):
+            b = ring.next(LONG)
+            interface = b["emb"].__cuda_array_interface__
+            self.assertEqual(interface, {
+                "shape": (4, 5), "typestr": "<f4", "strides": None, "stream": None, "version": 3,
+                "data": (ring._mapping.address + ring.tensors["emb"].offset, False)})
+            self.assertEqual(b["jpg"].__cuda_array_interface__["typestr"], "|u1")
+            self.assertFalse(hasattr(b["half"], "__cuda_array_interface__"))
+            b.release()  # nobody knows on which stream it was used
+        self.assertEqual(ring._mapping.log, [("record", {None}), ("wait", {None})])
+
+    def test_release_waits_for_the_streams_that_have_it(self):
+        ring = self.attach()
+        self.say("batch 4", "batch 4", "batch 4", "batch 4")
+        one, two, three, four = (ring.next(LONG) for _ in range(4))
+        log = ring._mapping.log
+        numpy.from_dlpack(Host(one["jpg"], 7))
+        numpy.from_dlpack(Host(one["cls"], None))
+        one.release()
+        one.release()
+        self.assertEqual(log, [("record", {7, 1}), ("wait", {7, 1})])
+        numpy.from_dlpack(Host(two["jpg"], -1))
+        two.release(stream=mock.Mock(cuda_stream=5))
+        self.assertEqual(log[2:], [("record", {5}), ("wait", {5})])
+        view = numpy.from_dlpack(Host(three["jpg"], 9))
+        del three
+        self.assertEqual(log[4:], [])  # the view has it
+        del view
+        self.assertEqual(log[4:], [("record", {9}), ("wait", {9})])
+        ring.close()
+        self.assertEqual(log[6:], [("record", {None}), ("wait", {None})])
+        self.assertRaisesRegex(shufflefs.RingError, "batch 3 was released", lambda: four["cls"])
+        self.assertEqual(self.say("end", "consumed"), "consumed 4\n")
+
+    def test_iteration_releases_one_batch_behind_and_never_blocks_the_producer(self):
+        ring, seen, log = self.attach(), [], []
+        self.say("batch 4", "batch 4")
+        for b in ring:
+            log = ring._mapping.log
+            seen.append(b.seq)
+            numpy.from_dlpack(Host(b["cls"], b.seq + 10))
+            if b.seq == 1:
+                self.assertEqual(log, [("record", {10})])
+                self.say(*["batch 4"] * 2, "end")
+            if b.seq == 2:
+                self.assertEqual(log[1:], [("record", {11}), ("wait", {10})])
+        self.assertEqual(seen, [0, 1, 2, 3])
+        self.assertEqual(log[-1], ("wait", {13}))
+        self.assertEqual(self.say("consumed"), "consumed 4\n")
+
+    def test_the_memory_is_closed_when_nobody_has_it(self):
+        before = FakeMapping.n_open
+        ring = self.attach()
+        self.say("batch 4")
+        view = numpy.from_dlpack(ring.next(LONG)["cls"])
+        ring.close()
+        del ring
+        self.assertEqual((FakeMapping.n_open, view.tolist()), (before + 1, [0, 1, 2, 3]))
+        del view
+        self.assertEqual(FakeMapping.n_open, before)
+
+    @unittest.skipUnless(torch, "no torch")
+    def test_torch_takes_it(self):
+        ring = self.attach()
+        self.say("batch 4")
+        b = ring.next(LONG)
+        self.assertEqual(b.torch("jpg").data_ptr(), ring._mapping.address + ring.tensors["jpg"].offset)
+        self.assertEqual((b.torch("half").dtype, b.torch("half")[:, 0].tolist()), (torch.bfloat16, [0, 1, 2, 3]))
+
+    def test_a_kind_that_is_unknown_is_an_error(self):
+        del shufflefs.device.OPENERS["fakegpu"]
+        self.assertRaisesRegex(shufflefs.RingError, "memory of kind 'fakegpu', which", self.attach)
+
+    def test_what_cuda_lacks_is_named(self):
+        shufflefs.device.OPENERS["fakegpu"] = shufflefs.cuda.IpcMapping
+        try:
+            shufflefs.cuda.Runtime()
+        except shufflefs.RingError:
+            wanted = "there is no CUDA runtime.*pip install nvidia-cuda-runtime"
+        else:
+            wanted = "no CUDA driver|FAKE-1, which this process does not see"
+        self.assertRaisesRegex(shufflefs.RingError, wanted, self.attach)
+
+    def test_a_killed_producer_is_an_error(self):
+        ring = self.attach()
+        self.say("batch 4")
+        b = ring.next(LONG)
+        self.kill_producer()
+        with self.assertRaisesRegex(shufflefs.RingError, "producer died"):
+            ring.next(LONG)
+        b.release()
 
 
 unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -11,6 +11,9 @@
  * runs the handlers of signals, and another thread's close() is seen.  A signal that
  * comes just before a wait begins would otherwise be noticed only after it.
  *
+ * dlpack() describes memory, of the host or of a GPU, as other libraries take it: a
+ * DLManagedTensor in a capsule, which holds a Python object for as long as they use it.
+ *
  * CPython's limited API of 3.9, which has no buffers: ring.py makes them of the address.
  */
 #define PY_SSIZE_T_CLEAN
@@ -40,7 +43,7 @@ typedef struct {
 struct lease {
 	PyObject_HEAD handle_t *handle;
 	lease_t *next;
-	unsigned long long seq, epoch, first, end, address;
+	unsigned long long seq, epoch, first, end, address, offset;
 	unsigned int n_samples, sender;
 	char is_released;
 };
@@ -233,6 +236,7 @@ static PyObject *lease_new(handle_t *handle, const struct shufflefs_batch *batch
 	lease->n_samples = batch->n_samples;
 	lease->sender = batch->sender;
 	lease->address = (uintptr_t)batch->data;
+	lease->offset = batch->offset;
 	return (PyObject *)lease;
 }
 
@@ -313,6 +317,16 @@ static PyObject *handle_layout(PyObject *self, PyObject *unused)
 	return tensors;
 }
 
+static PyObject *handle_memory(PyObject *self, PyObject *unused)
+{
+	const struct shufflefs_memory *m =
+		shufflefs_ring_memory(((handle_t *)self)->ring);
+
+	return Py_BuildValue("(ssy#Ki)", m->kind, m->device, m->handle,
+			     (Py_ssize_t)sizeof m->handle, (unsigned long long)m->n_bytes,
+			     shufflefs_ring_memory_fd(((handle_t *)self)->ring));
+}
+
 static PyObject *handle_close(PyObject *self, PyObject *unused)
 {
 	handle_t *handle = (handle_t *)self;
@@ -330,6 +344,8 @@ static PyMethodDef handle_methods[] = {
 	 "ever."},
 	{"layout", handle_layout, METH_NOARGS,
 	 "A tuple (name, dtype, dims, offset, row_bytes) for each tensor."},
+	{"memory", handle_memory, METH_NOARGS,
+	 "Where the slots are: (kind, device, handle, n_bytes, fd)."},
 	{"close", handle_close, METH_NOARGS, "Give all batches back."},
 	{NULL},
 };
@@ -361,6 +377,7 @@ static PyMemberDef lease_members[] = {
 	MEMBER(n_samples, T_UINT),
 	MEMBER(sender, T_UINT),
 	MEMBER(address, T_ULONGLONG),
+	MEMBER(offset, T_ULONGLONG),
 	MEMBER(is_released, T_BOOL),
 	{NULL},
 };
@@ -382,11 +399,106 @@ static PyType_Slot lease_slots[] = {
 static PyType_Spec lease_spec = {"shufflefs._ring.Lease", sizeof(lease_t), 0,
 				 Py_TPFLAGS_DEFAULT, lease_slots};
 
+/* DLPack, as its dlpack.h of version 0.x has it. */
+#define DLPACK_DIMS_MAX SHUFFLEFS_DIMS_MAX
+
+struct dl_tensor {
+	void *data;
+	int32_t device_type, device_id;
+	int32_t n_dims;
+	uint8_t code, bits;
+	uint16_t n_lanes;
+	int64_t *shape, *strides; /* no strides: C order */
+	uint64_t byte_offset;
+};
+
+struct dl_managed_tensor {
+	struct dl_tensor tensor;
+	void *context;
+	void (*deleter)(struct dl_managed_tensor *self);
+};
+
+struct managed {
+	struct dl_managed_tensor public; /* first */
+	int64_t shape[DLPACK_DIMS_MAX];
+	PyObject *owner;
+};
+
+/* Of any thread. */
+static void delete_managed(struct dl_managed_tensor *tensor)
+{
+	struct managed *m = (struct managed *)tensor;
+	PyGILState_STATE state = PyGILState_Ensure();
+
+	Py_DECREF(m->owner);
+	PyMem_Free(m);
+	PyGILState_Release(state);
+}
+
+/* Nobody has taken the tensor out of the capsule (who does renames it). */
+static void delete_capsule(PyObject *capsule)
+{
+	if (PyCapsule_IsValid(capsule, "dltensor"))
+		delete_managed(PyCapsule_GetPointer(capsule, "dltensor"));
+}
+
+static bool take_shape(struct managed *m, PyObject *shape)
+{
+	Py_ssize_t i, n = PyTuple_Size(shape);
+
+	if (n < 0 || n > DLPACK_DIMS_MAX) {
+		PyErr_SetString(PyExc_ValueError, "a shape is a tuple of at most 8");
+		return false;
+	}
+	for (i = 0; i < n; i++) {
+		m->shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+		if (PyErr_Occurred())
+			return false;
+	}
+	m->public.tensor.shape = m->shape;
+	m->public.tensor.n_dims = (int32_t)n;
+	return true;
+}
+
+static PyObject *make_dlpack(PyObject *module, PyObject *args)
+{
+	struct managed *m = PyMem_Calloc(1, sizeof *m);
+	struct dl_tensor *t = &m->public.tensor;
+	PyObject *shape, *owner, *capsule;
+	unsigned long long address;
+
+	if (!m)
+		return PyErr_NoMemory();
+	t->n_lanes = 1;
+	if (!PyArg_ParseTuple(args, "KiibbO!O", &address, &t->device_type, &t->device_id,
+			      &t->code, &t->bits, &PyTuple_Type, &shape, &owner) ||
+	    !take_shape(m, shape)) {
+		PyMem_Free(m);
+		return NULL;
+	}
+	t->data = (void *)(uintptr_t)address;
+	m->public.deleter = delete_managed;
+	Py_INCREF(owner);
+	m->owner = owner;
+	capsule = PyCapsule_New(m, "dltensor", delete_capsule);
+	if (!capsule)
+		delete_managed(&m->public);
+	return capsule;
+}
+
+static PyMethodDef module_methods[] = {
+	{"dlpack", make_dlpack, METH_VARARGS,
+	 "A capsule of memory that `owner` keeps: dlpack(address, device_type, device_id, "
+	 "type_code, type_bits, shape, owner)."},
+	{NULL},
+};
+
 static struct PyModuleDef module_def = {
 	PyModuleDef_HEAD_INIT,
 	"shufflefs._ring",
 	NULL,
 	-1,
+	module_methods,
 };
 
 /* PyModule_AddObject() takes a reference, on success only. */

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Batches of tensors from a ring in shared memory.
+"""Batches of tensors from a ring in shared memory, or in a GPU's.
 
 How this works.  A tensor is a view of the slot that its batch lies in: a ctypes array at the
 slot's address, which holds the batch's lease (_ring.c).  So the ring stays mapped as long as any
 view lives, and a batch whose object and views are all gone is given back.  release() gives it back
 at once: who then still looks at a view sees the batches that come after it.
+
+Of a ring in a GPU's memory the same holds of arrays on the device (device.py).
 """
 import ctypes
 import os
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Dict, Iterator, NamedTuple, Optional, Tuple, Type, Union
 
+from . import device
 from ._ring import Handle, Lease, RingError
 
 try:
@@ -48,9 +51,11 @@ class Batch:
     as many rows.
     """
 
-    def __init__(self, lease: Lease, tensors: Dict[str, Tensor]) -> None:
+    def __init__(self, lease: Lease, tensors: Dict[str, Tensor],
+                 hold: Optional[device.Hold] = None) -> None:
         self._lease = lease
         self._tensors = tensors
+        self._hold = hold  # None: it lies in the host's memory
         self.seq = lease.seq
         self.epoch = lease.epoch
         self.first = lease.first
@@ -73,42 +78,79 @@ class Batch:
             self.seq, self.epoch, self.first, self.end - 1,
             ", released" if self._lease.is_released else "")
 
-    def _memory(self, name: str) -> Tuple[Tensor, Tuple[int, ...], Any]:
-        """A tensor, its shape in this batch, and its bytes."""
+    def _tensor(self, name: str) -> Tuple[Tensor, Tuple[int, ...]]:
+        """A tensor, and its shape in this batch."""
         if self._lease.is_released:
             raise RingError("batch %d was released" % self.seq)
         tensor = self._tensors[name]
+        return tensor, (self.n_samples, *tensor.shape[1:])
+
+    def _memory(self, tensor: Tensor) -> Any:
+        """Its bytes, on the host."""
         n_bytes = self.n_samples * tensor.row_bytes
         memory = (ctypes.c_ubyte * n_bytes).from_address(self._lease.address + tensor.offset)
         memory.lease = self._lease  # type: ignore[attr-defined]
-        return tensor, (self.n_samples, *tensor.shape[1:]), memory
+        return memory
 
-    def __getitem__(self, name: str) -> "numpy.typing.NDArray[Any]":
-        """A tensor, as a numpy array; without numpy, as a memoryview.
+    def __getitem__(self, name: str) -> Any:
+        """A tensor, as a numpy array; without numpy, as a memoryview; on a GPU, as an Array.
 
         It may be written to: nobody else looks at the batch.  bfloat16, which numpy lacks, comes
         as uint16.
         """
-        tensor, shape, memory = self._memory(name)
+        tensor, shape = self._tensor(name)
+        if self._hold:
+            return device.Array(self._hold, tensor.offset, shape, tensor.dtype)
+        memory = self._memory(tensor)
         if numpy is None:
             return memoryview(memory).cast("B").cast(TYPES[tensor.dtype][0], shape)  # type: ignore
         dtype = "<u2" if tensor.dtype == "bf2" else "<" + tensor.dtype
         return numpy.frombuffer(memory, dtype).reshape(shape)
 
     def torch(self, name: str) -> "torch.Tensor":
-        """A tensor, as torch's."""
+        """A tensor, as torch's, where it lies.
+
+        On a GPU the batch is given back after what torch's current stream does with it; if you use
+        it on another stream, name that one to release().
+        """
         import torch
 
-        tensor, shape, memory = self._memory(name)
+        tensor, shape = self._tensor(name)
         dtype = getattr(torch, TYPES[tensor.dtype][1], None)
         if dtype is None:
             raise TypeError("tensor %r: this torch, %s, has no %s" % (
                 name, torch.__version__, TYPES[tensor.dtype][1]))
-        return torch.frombuffer(memory, dtype=dtype).reshape(shape)
+        if self._hold:
+            return torch.from_dlpack(self[name])
+        return torch.frombuffer(self._memory(tensor), dtype=dtype).reshape(shape)
 
-    def release(self) -> None:
-        """Give the batch back; a second time is fine.  Its views are not to be used any more."""
-        self._lease.release()
+    def cupy(self, name: str) -> Any:
+        """A tensor in a GPU's memory, as cupy's.  Streams: as with torch()."""
+        if not self._hold:
+            raise TypeError("the ring is in the host's memory: use cupy.asarray(batch[%r])" % name)
+        import cupy
+
+        return cupy.from_dlpack(self[name])
+
+    def record(self) -> None:
+        """Say that no more work on the GPU is begun with this batch; release() waits only for what
+        was begun before.  A batch on the host needs it not."""
+        if self._hold:
+            self._hold.record()
+
+    def release(self, stream: Any = None) -> None:
+        """Give the batch back; a second time is fine.  Its views are not to be used any more.
+
+        On a GPU, waits first until the streams have done what they have with it: `stream` (torch's,
+        cupy's, or a number), or all that its tensors were given to; the whole device, if these are
+        not known, as with `__cuda_array_interface__`.
+        """
+        if not self._hold:
+            self._lease.release()
+            return
+        if stream is not None:
+            self._hold.streams = {device.stream_number(stream)}
+        self._hold.release()
 
     def __enter__(self) -> "Batch":
         return self
@@ -128,6 +170,10 @@ class Ring:
     def __init__(self, path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"],
                  timeout: Optional[float] = None) -> None:
         self._handle = Handle(path, timeout)
+        self.memory = device.Memory(*self._handle.memory())
+        self._mapping: Optional[device.Mapping] = None
+        if self.memory.kind != "host":
+            self._mapping = device.open_memory(self.memory, self._handle)
         self.tensors = {row[0]: Tensor(*row) for row in self._handle.layout()}
         self._positions: Dict[int, Dict[str, int]] = {}
 
@@ -141,20 +187,52 @@ class Ring:
         if lease is None:
             return None
         self._positions[lease.sender] = {"epoch": lease.epoch, "next": lease.end}
-        return Batch(lease, self.tensors)
+        hold = device.Hold(lease, self._mapping) if self._mapping else None
+        return Batch(lease, self.tensors, hold)
 
     def release(self, batch: Batch) -> None:
         """Give a batch back, in any order."""
         batch.release()
 
     def __iter__(self) -> Iterator[Batch]:
-        """All batches until the end; each is released when the next one is asked for."""
+        """All batches until the end; each is released when the next one is asked for.
+
+        On a GPU it is released one batch later, if that is there already: so Python can begin the
+        work of a batch while the GPU has that of the batch before it.
+        """
+        if self._mapping:
+            yield from self._batches_behind()
+            return
         while True:
             batch = self.next()
             if batch is None:
                 return
             with batch:
                 yield batch
+
+    def _batches_behind(self) -> Iterator[Batch]:
+        before: Optional[Batch] = None
+        try:
+            while True:
+                try:
+                    batch = self.next(0)
+                except TimeoutError:  # a batch that is kept may be the slot that the producer needs
+                    if before:
+                        before.release()
+                        before = None
+                    batch = self.next()
+                if batch is None:
+                    return
+                try:
+                    yield batch
+                finally:
+                    batch.record()
+                    if before:
+                        before.release()
+                    before = batch
+        finally:
+            if before:
+                before.release()
 
     def state_dict(self, sender: int = 0) -> Dict[str, int]:
         """Where to go on: {"epoch": E, "next": K} after the last batch that next() returned.
@@ -167,8 +245,11 @@ class Ring:
     def close(self) -> None:
         """Give all batches back, and take no more.  A wait in another thread ends with RingError.
 
-        The memory goes away with the last view of it.
+        The memory goes away with the last view of it.  On a GPU, waits for the device first.
         """
+        if self._mapping:
+            self._mapping.wait(self._mapping.record({None}))
+        self._mapping = None
         self._handle.close()
 
     def __enter__(self) -> "Ring":

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# On a real GPU, with memory that is handed over as an IPC handle and as a descriptor: the plug-in loads
+# and tells the device, 10,000 batches come to another process with their bytes, torch, cupy and JAX take them where they lie, and deaths are noticed.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+[ -e "$build/cuda.so" ] || skip "built without CUDA (configure --with-cuda)"
+[ -e /dev/nvidiactl ] || skip "no GPU: there is no /dev/nvidiactl"
+[ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] || skip "CUDA and sanitizers do not mix"
+. "$top/tests/cuda-ring.sh"
+find_module
+LD_LIBRARY_PATH=$(sed -n 's/^CUDA_LIBDIR = //p' "$build/Makefile")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH SHUFFLEFS_PLUGINS="$build"
+
+"$build/tests/device-probe" "cuda:$("$build/tests/device-probe" cuda 0 | sed 's/.*\(GPU-[0-9a-f-]*\).*/\1/;q')" 0 ||
+    fail "not found by its UUID"
+for CUDA in cuda cuda-fd; do
+    echo "memory: $CUDA"
+    "$build/tests/device-probe" $CUDA 2 || fail "no device"
+    check_contents 10000 numpy
+    for library in torch cupy jax; do
+        if "$python" -c "import $library" 2>/dev/null; then
+            check_contents 1000 $library
+            echo "$library: 1000 batches"
+        else
+            echo "$library: not installed, not tried"
+        fi
+    done
+    check_kills
+done
