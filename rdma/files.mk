@@ -26,6 +26,7 @@ libsidecar_a_SOURCES = \
 	rdma/layout.c rdma/layout.h \
 	rdma/local-socket.c rdma/local-socket.h \
 	rdma/local.c \
+	rdma/nearest.c rdma/nearest.h \
 	rdma/outbox.c rdma/outbox.h \
 	rdma/plugin.c rdma/plugin.h \
 	rdma/png-decode.c rdma/png-decode.h \
@@ -53,6 +54,7 @@ libsidecar_a_SOURCES = \
 	rdma/tenbin.c rdma/tenbin.h \
 	rdma/transport.c rdma/transport.h \
 	rdma/window.c rdma/window.h \
+	rdma/verbs-wire.c rdma/verbs-wire.h \
 	rdma/wire.c rdma/wire.h
 libsidecar_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src -I$(srcdir)/include -I$(srcdir)/rdma
 libsidecar_a_CFLAGS = $(SFS_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS)

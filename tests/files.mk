@@ -110,6 +110,7 @@ unit_tests = \
 	tests/unit-merge-takes-the-least-time-of-all-lanes \
 	tests/unit-name-understands-canonical-names-only \
 	tests/unit-names-keep-their-numbers \
+	tests/unit-nearest-card-shares-most-of-the-path \
 	tests/unit-netpath-belongs-to-the-server-of-an-object \
 	tests/unit-next-epoch-begins-when-all-was-requested \
 	tests/unit-next-epoch-follows-epochs-read-in-order \
@@ -192,6 +193,7 @@ unit_tests = \
 	tests/unit-uri-never-shows-a-password \
 	tests/unit-uri-understands-paths-and-urls \
 	tests/unit-user-headers-are-read-again \
+	tests/unit-verbs-wire-gives-each-slot-once \
 	tests/unit-waits-name-the-limit \
 	tests/unit-window-keeps-the-order-of-samples \
 	tests/unit-wire-refuses-what-no-peer-sends \
@@ -468,6 +470,7 @@ test_helpers = \
 	tests/fuzz/fuzz-tar-differential.c \
 	tests/fuzz/fuzz-tenbin.c \
 	tests/fuzz/fuzz-uri.c \
+	tests/fuzz/fuzz-verbs-wire.c \
 	tests/fuzz/fuzz-wire.c \
 	tests/fuzz/fuzz.h \
 	tests/fuzz/judge.py \
