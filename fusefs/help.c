@@ -53,7 +53,7 @@ static const char introduction[] =
 	"  PATH    a file of the dataset, as a mount shows it: epochs/0.tar, README, "
 	"...\n"
 	"  FILE    a stream of a mount: DIR/epochs/0.tar, ...\n"
-	"  TARGET  local:SOCKET, tcp://HOST:PORT, zpush://... and their like;\n"
+	"  TARGET  local:SOCKET, tcp://HOST:PORT, rdma://..., zpush://... and their like;\n"
 	"          or samples:SOCKET: samples as they are, without --fields\n"
 	"\n"
 	"Options, for -o, as --long options, and in the ini files:\n";

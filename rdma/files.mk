@@ -64,6 +64,20 @@ sidecar_libs = libsidecar.a $(core_libs) $(JPEG_LIBS) $(PNG_LIBS) -lm
 # linked without libtool, which would install a .la beside it.
 plugindir = $(pkglibdir)
 plugin_PROGRAMS =
+if SIDECAR_VERBS
+plugin_PROGRAMS += rdma.so
+rdma_so_SOURCES = \
+	rdma/nearest.c \
+	rdma/verbs-link.c rdma/verbs-link.h \
+	rdma/verbs-placement.c rdma/verbs-placement.h \
+	rdma/verbs-receiver.c \
+	rdma/verbs-sender.c \
+	rdma/verbs-wire.c
+rdma_so_CPPFLAGS = $(libsidecar_a_CPPFLAGS)
+rdma_so_CFLAGS = $(SFS_CFLAGS) $(VERBS_CFLAGS) -fPIC
+rdma_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) $(SFS_LDFLAGS) -shared -Wl,-soname,rdma.so -o $@
+rdma_so_LDADD = $(VERBS_LIBS)
+endif
 if SIDECAR_ZMQ
 plugin_PROGRAMS += zmq.so
 zmq_so_SOURCES = \

@@ -38,6 +38,7 @@ static const struct {
 	const char *option;
 } plugins[] = {
 	{" zpush zpull zpub zsub zrpush zrpull zrpub zrsub ", "zmq", "--with-zmq"},
+	{" rdma ", "rdma", "--with-verbs"},
 };
 
 static int unknown(const char *url, struct sfs_error *err)
@@ -45,7 +46,7 @@ static int unknown(const char *url, struct sfs_error *err)
 	return sfs_error_set(err, -EINVAL,
 			     "'%s' begins with no scheme that is known: local:PATH, "
 			     "samples:PATH, "
-			     "tcp://HOST:PORT, zpush://HOST:PORT, ...",
+			     "tcp://HOST:PORT, rdma://HOST:PORT, zpush://HOST:PORT, ...",
 			     url);
 }
 

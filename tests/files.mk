@@ -527,6 +527,7 @@ test_helpers = \
 	tests/tensorcom-peer.py \
 	tests/valgrind-shufflefs \
 	tests/vectors.h \
+	tests/verbs-peer.c \
 	tests/webdataset-samples.py \
 	tests/whole-file.h \
 	tests/zmq-peer.c
@@ -557,6 +558,12 @@ tests_unit_device_ring_shows_only_what_has_arrived_LDFLAGS = $(SFS_LDFLAGS) -exp
 if SIDECAR_ZMQ
 test_programs += tests/zmq-peer
 tests_zmq_peer_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
+endif
+if SIDECAR_VERBS
+test_programs += tests/verbs-peer
+tests_verbs_peer_SOURCES = tests/verbs-peer.c rdma/nearest.c rdma/verbs-link.c
+tests_verbs_peer_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
+tests_verbs_peer_LDADD = $(LDADD) $(VERBS_LIBS)
 endif
 check_PROGRAMS += $(unit_tests) $(test_programs)
 test-programs: $(test_programs)

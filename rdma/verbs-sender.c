@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: the outbox holds the batches; its memory is registered for each
+ * connection.  A thread of its own connects and then polls the events of the
+ * connection manager, the completions, and the outbox.  A batch is written to the next
+ * slot that the receiver has given, and the message BATCH goes after it on the same queue
+ * pair, so that the receiver hears of it when its bytes are there.
+ *
+ * Whatever goes wrong with a connection makes a new one, from the batch on that the
+ * receiver wants; only what the next one would meet as well is final: a refusal, a BYE
+ * with a reason, memory that cannot be registered, or no receiver for give_up_ms.
+ *
+ * Each side says something at least every 2 s (PING), and takes a peer that was silent
+ * for 10 s for dead: a queue pair whose peer has gone may tell nothing for minutes. */
+#include "outbox.h"
+#include "socket.h"
+#include "verbs-link.h"
+#include "verbs-wire.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rng.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define BACKOFF_MIN_MS 100
+#define BACKOFF_MAX_MS 5000
+#define RESOLVE_MS     2000
+#define RETRIES	       6 /* 7 is "for ever" to some drivers */
+#define RNR_RETRIES    7
+#define WRITES_MAX     (SHUFFLEFS_TENSORS_MAX + 4) /* of a batch */
+#define NOT_LISTENING  8 /* reason of a rejection: no such service */
+
+struct sfs_transport {
+	struct sfs_outbox box;
+	struct sfs_verbs_url url;
+	pthread_t thread;
+
+	/* The thread's: */
+	struct rdma_event_channel *events;
+	struct rdma_cm_id *id;
+	struct ibv_pd *pd;
+	struct sfs_verbs_range range;
+	struct sfs_verbs_link link;
+	struct sfs_verbs_offer offer; /* n_slots == 0: none yet */
+	struct sfs_verbs_slots slots;
+	unsigned char private[256]; /* of the last event */
+	size_t n_private;
+	uint64_t n_attempts;
+	uint64_t next, highest; /* batch to write; every one below was written once */
+	uint64_t heard_ns, said_ns, lost_ns;
+	bool has_said_layout, has_said_end, has_said_bye;
+
+	_Atomic(const char *) placement; /* at the receiver's, as it said last */
+};
+
+/* Wait for an event of fd, for close(), or until `until_ns`. */
+static int wait_for(struct sfs_transport *t, int fd, uint64_t until_ns)
+{
+	struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
+				{.fd = t->box.wake_fd, .events = POLLIN}};
+	eventfd_t n;
+
+	for (;;) {
+		uint64_t now = sfs_clock_ns();
+
+		if (sfs_outbox_is_stopping(&t->box))
+			return -ECANCELED;
+		if (now >= until_ns)
+			return -ETIMEDOUT;
+		poll(fds, 2, (int)((until_ns - now) / SFS_NS_PER_MS) + 1);
+		if (fds[1].revents)
+			eventfd_read(t->box.wake_fd, &n);
+		if (fds[0].revents)
+			return 0;
+	}
+}
+
+/* The next event, acknowledged; -EAGAIN: none. */
+static int take_event(struct sfs_transport *t, enum rdma_cm_event_type *ret, int *status)
+{
+	struct rdma_cm_event *event;
+
+	if (rdma_get_cm_event(t->events, &event) < 0)
+		return -EAGAIN;
+	*ret = event->event;
+	*status = event->status;
+	t->n_private = 0;
+	if (event->event == RDMA_CM_EVENT_REJECTED ||
+	    event->event == RDMA_CM_EVENT_ESTABLISHED) {
+		t->n_private = event->param.conn.private_data
+				       ? event->param.conn.private_data_len
+				       : 0;
+		memcpy(t->private, event->param.conn.private_data, t->n_private);
+	}
+	rdma_ack_cm_event(event);
+	return 0;
+}
+
+static int take_reply(struct sfs_transport *t, struct sfs_error *err)
+{
+	struct sfs_wire_reply reply;
+	int ret;
+
+	if (sfs_verbs_get_reply(t->private, t->n_private, &reply, err) < 0)
+		return -ECONNABORTED;
+	ret = sfs_outbox_take_reply(&t->box, &reply, err);
+	if (ret < 0)
+		return ret;
+	t->next = reply.resume;
+	if (t->highest < t->next)
+		t->highest = t->next;
+	return 0;
+}
+
+static int rejected(struct sfs_transport *t, int status, struct sfs_error *err)
+{
+	int ret;
+
+	if (t->n_private > 0 && t->private[0]) {
+		ret = take_reply(t, err);
+		return ret < 0 ? ret
+			       : sfs_error_set(err, -EPROTO, "it takes and rejects");
+	}
+	return sfs_error_set(err, -ECONNREFUSED,
+			     status == NOT_LISTENING || status == -ECONNREFUSED
+				     ? "nobody listens there"
+				     : "the connection was rejected (reason %d)",
+			     status);
+}
+
+static int failed(struct sfs_transport *t, enum rdma_cm_event_type event, int status,
+		  struct sfs_error *err)
+{
+	switch (event) {
+	case RDMA_CM_EVENT_REJECTED: return rejected(t, status, err);
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return sfs_error_set(err, -EHOSTUNREACH,
+				     "no RDMA device of this host reaches it (%s)",
+				     strerror(status < 0 ? -status : EHOSTUNREACH));
+	case RDMA_CM_EVENT_UNREACHABLE:
+		return sfs_error_set(err, -EHOSTUNREACH, "the receiver does not answer");
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return sfs_error_set(err, -ENODEV, "the RDMA device was removed");
+	case RDMA_CM_EVENT_DISCONNECTED:
+		return sfs_error_set(err, -ECONNRESET,
+				     "the receiver closed the connection");
+	default:
+		return sfs_error_set(err, -ECONNRESET, "%s (%d)", rdma_event_str(event),
+				     status);
+	}
+}
+
+/* Not much after give_up_ms. */
+static uint64_t end_of_waiting(const struct sfs_transport *t)
+{
+	uint64_t now = sfs_clock_ns();
+	uint64_t least_ns = now + RESOLVE_MS * SFS_NS_PER_MS,
+		 most_ns = now + SFS_TCP_DEAD_NS;
+	uint64_t give_up_ns = t->lost_ns + t->box.give_up_ms * SFS_NS_PER_MS;
+
+	if (t->box.give_up_ms == 0 || give_up_ns > most_ns)
+		return most_ns;
+	return give_up_ns > least_ns ? give_up_ns : least_ns;
+}
+
+static int expect(struct sfs_transport *t, enum rdma_cm_event_type wanted,
+		  struct sfs_error *err)
+{
+	uint64_t until_ns = end_of_waiting(t);
+	enum rdma_cm_event_type event;
+	int status, ret;
+
+	do {
+		ret = wait_for(t, t->events->fd, until_ns);
+		if (ret < 0)
+			return sfs_error_set(err, ret, "the receiver does not answer");
+	} while (take_event(t, &event, &status) < 0);
+	return event == wanted ? 0 : failed(t, event, status, err);
+}
+
+/* Before the id goes: the library closes a device that was removed with its last id. */
+static void leave_device(struct sfs_transport *t)
+{
+	sfs_verbs_unregister(&t->range);
+	if (t->pd)
+		ibv_dealloc_pd(t->pd);
+	t->pd = NULL;
+}
+
+static int enter_device(struct sfs_transport *t, struct sfs_error *err)
+{
+	t->pd = ibv_alloc_pd(t->id->verbs);
+	if (!t->pd)
+		return sfs_error_set(err, -errno, "%s: %s",
+				     ibv_get_device_name(t->id->verbs->device),
+				     strerror(errno));
+	return sfs_verbs_register(t->pd, t->box.memory, t->box.stride * t->box.n_slots,
+				  false, &t->range, err);
+}
+
+static int resolve(struct sfs_transport *t, struct sfs_error *err)
+{
+	struct sfs_verbs_place place;
+	int ret = sfs_verbs_resolve(&t->url, false, t->n_attempts++, &place, err);
+
+	if (ret < 0)
+		return ret;
+	if (rdma_create_id(t->events, &t->id, t, RDMA_PS_TCP) < 0)
+		return sfs_error_set(err, -errno, "rdma_create_id: %s", strerror(errno));
+	if (rdma_resolve_addr(t->id,
+			      place.has_from ? (struct sockaddr *)&place.from : NULL,
+			      (struct sockaddr *)&place.address, RESOLVE_MS) < 0)
+		return sfs_error_set(err, -errno,
+				     "no RDMA device of this host reaches it (%s)",
+				     strerror(errno));
+	ret = expect(t, RDMA_CM_EVENT_ADDR_RESOLVED, err);
+	if (ret == 0)
+		ret = sfs_verbs_check_device(&t->url, t->id, err);
+	if (ret < 0)
+		return ret;
+	sfs_verbs_set_ack_timeout(t->id);
+	if (rdma_resolve_route(t->id, RESOLVE_MS) < 0)
+		return sfs_error_set(err, -errno, "rdma_resolve_route: %s",
+				     strerror(errno));
+	return expect(t, RDMA_CM_EVENT_ROUTE_RESOLVED, err);
+}
+
+static int connect_one(struct sfs_transport *t, struct sfs_error *err)
+{
+	unsigned char bytes[SFS_WIRE_HELLO_BYTES];
+	struct rdma_conn_param param = {.private_data = bytes,
+					.private_data_len = sizeof bytes,
+					.retry_count = RETRIES,
+					.rnr_retry_count = RNR_RETRIES};
+	struct sfs_wire_hello hello;
+	int ret = t->events ? 0 : sfs_verbs_channel(&t->events, err);
+
+	if (ret == 0)
+		ret = resolve(t, err);
+	if (ret == 0)
+		ret = enter_device(t, err);
+	if (ret == 0)
+		ret = sfs_verbs_link_open(&t->link, t->id, t->pd, err);
+	if (ret < 0)
+		return ret == -ENOMEM ? -ECONNABORTED : ret;
+	hello = sfs_outbox_hello(&t->box);
+	sfs_wire_put_hello(&hello, bytes);
+	if (rdma_connect(t->id, &param) < 0)
+		return sfs_error_set(err, -errno, "rdma_connect: %s", strerror(errno));
+	ret = expect(t, RDMA_CM_EVENT_ESTABLISHED, err);
+	return ret < 0 ? ret : take_reply(t, err);
+}
+
+static int take_credit(struct sfs_transport *t, uint64_t credited, bool has_ended,
+		       struct sfs_error *err)
+{
+	if (has_ended && !t->has_said_end)
+		return sfs_error_set(err, -EPROTO, "an end that was never sent");
+	if (credited > t->highest)
+		return sfs_error_set(err, -EPROTO, "a credit for what was never sent");
+	sfs_outbox_take_credit(&t->box, credited, has_ended);
+	return 0;
+}
+
+static int take_offer(struct sfs_transport *t, const unsigned char *bytes, size_t n,
+		      struct sfs_error *err)
+{
+	int ret;
+
+	if (t->offer.n_slots > 0)
+		return sfs_error_set(err, -EPROTO, "a second OFFER");
+	ret = sfs_verbs_get_offer(bytes, n, t->box.layout.slot_bytes, &t->offer, err);
+	if (ret == 0)
+		t->placement = sfs_verbs_memory_name(t->offer.memory);
+	return ret;
+}
+
+static int take_grant(struct sfs_transport *t, const unsigned char *bytes, size_t n,
+		      struct sfs_error *err)
+{
+	struct sfs_verbs_grant grant;
+	int ret = sfs_verbs_get_grant(bytes, n, t->offer.n_slots, &t->slots, &grant, err);
+
+	return ret < 0 ? ret : take_credit(t, grant.credited, false, err);
+}
+
+static int take_other(struct sfs_transport *t, const unsigned char *bytes, size_t n,
+		      struct sfs_error *err)
+{
+	struct shufflefs_layout unused;
+	struct sfs_wire_message m;
+	int ret = n < SFS_WIRE_HEADER_BYTES ? -1 : sfs_wire_check_header(bytes, err);
+
+	if (ret < 0 || (size_t)ret != n)
+		return sfs_error_set(err, -EPROTO, "a message of %zu bytes", n);
+	ret = sfs_wire_get(bytes, n, NULL, &m, &unused, err);
+	if (ret < 0)
+		return ret;
+	if (m.kind == SFS_WIRE_BYE)
+		return m.text[0] ? sfs_error_set(err, -ECONNABORTED,
+						 "the receiver has ended: %s", m.text)
+				 : sfs_error_set(err, -ECONNRESET,
+						 "the receiver was stopped");
+	if (m.kind != SFS_WIRE_CREDIT && m.kind != SFS_WIRE_ENDED)
+		return 0;
+	return take_credit(t, m.seq, m.kind == SFS_WIRE_ENDED, err);
+}
+
+/* How many messages were read; < 0: with an error. */
+static int read_all(struct sfs_transport *t, struct sfs_error *err)
+{
+	const unsigned char *bytes;
+	size_t n;
+	int ret, count = 0;
+
+	while ((ret = sfs_verbs_link_next(&t->link, &bytes, &n, err)) > 0) {
+		t->heard_ns = sfs_clock_ns();
+		count++;
+		switch (sfs_verbs_kind(bytes, n)) {
+		case SFS_VERBS_OFFER: ret = take_offer(t, bytes, n, err); break;
+		case SFS_VERBS_GRANT: ret = take_grant(t, bytes, n, err); break;
+		case SFS_VERBS_OTHER: ret = take_other(t, bytes, n, err); break;
+		}
+		if (ret < 0)
+			return ret;
+	}
+	return ret < 0 ? ret : count;
+}
+
+static int say(struct sfs_transport *t, const struct sfs_wire_message *m,
+	       struct sfs_error *err)
+{
+	unsigned char bytes[SFS_WIRE_MESSAGE_MAX];
+	size_t n = sfs_wire_put(m, &t->box.layout, bytes);
+
+	t->said_ns = sfs_clock_ns();
+	return sfs_verbs_link_send(&t->link, bytes, n, err);
+}
+
+static int say_batch(struct sfs_transport *t, struct sfs_error *err)
+{
+	uint32_t i = (uint32_t)(t->next % t->box.n_slots), slot;
+	struct sfs_wire_message m = {.kind = SFS_WIRE_BATCH,
+				     .seq = t->next,
+				     .info = t->box.infos[i],
+				     .crc = t->box.crcs[i]};
+	uint64_t from = 0, n, offset;
+	int ret = 0;
+
+	if (!sfs_verbs_use(&t->slots, &slot))
+		return sfs_error_set(err, -EPROTO, "no slot");
+	m.n_bytes = sfs_wire_data_bytes(&t->box.layout, m.info.n_samples);
+	while (ret == 0 &&
+	       (n = sfs_verbs_stretch(&t->box.layout, m.info.n_samples, from,
+				      SFS_VERBS_WRITE_MAX, &offset, &from)) > 0)
+		ret = sfs_verbs_link_write(&t->link, &t->range,
+					   t->box.memory + i * t->box.stride + offset, n,
+					   t->offer.address + slot * t->offer.stride +
+						   offset,
+					   t->offer.rkey, err);
+	if (ret == 0)
+		ret = say(t, &m, err);
+	t->next++;
+	if (t->highest < t->next)
+		t->highest = t->next;
+	return ret;
+}
+
+/* 1: something was written; 0: there is nothing to write, or no room; < 0: with an
+ * error. */
+static int write_one(struct sfs_transport *t, struct sfs_error *err)
+{
+	struct sfs_wire_message m = {.kind = 0};
+	struct sfs_outbox_state state;
+	int ret;
+
+	sfs_outbox_look(&t->box, &state);
+	if (!sfs_verbs_link_has_room(&t->link, WRITES_MAX))
+		return 0;
+	if (!t->has_said_layout) {
+		t->has_said_layout = true;
+		m.kind = SFS_WIRE_LAYOUT;
+	} else if (!t->has_said_bye && sfs_outbox_must_say_bye(&state, t->next)) {
+		t->has_said_bye = true;
+		m.kind = SFS_WIRE_BYE;
+		m.has_failed = state.has_failed;
+		memcpy(m.text, state.failure, sizeof m.text);
+	} else if (t->next < state.n_sent && sfs_verbs_count(&t->slots) > 0) {
+		ret = say_batch(t, err);
+		return ret < 0 ? ret : 1;
+	} else if (state.is_finishing && t->next == state.n_sent && !t->has_said_end) {
+		t->has_said_end = true;
+		m.kind = SFS_WIRE_END;
+		m.seq = state.n_sent;
+	} else if (sfs_clock_ns() - t->said_ns >= SFS_TCP_PING_NS) {
+		m.kind = SFS_WIRE_PING;
+	} else {
+		return 0;
+	}
+	ret = say(t, &m, err);
+	return ret < 0 ? ret : 1;
+}
+
+static int sleep_until_news(struct sfs_transport *t, struct sfs_error *err)
+{
+	struct pollfd fds[3] = {{.fd = t->events->fd, .events = POLLIN},
+				{.fd = sfs_verbs_link_fd(&t->link), .events = POLLIN},
+				{.fd = t->box.wake_fd, .events = POLLIN}};
+	enum rdma_cm_event_type event;
+	eventfd_t n;
+	int status;
+
+	poll(fds, 3, 500);
+	if (fds[2].revents)
+		eventfd_read(t->box.wake_fd, &n);
+	if (fds[1].revents)
+		sfs_verbs_link_take_events(&t->link);
+	if (fds[0].revents && take_event(t, &event, &status) == 0) {
+		int ret = read_all(t, err); /* it may have said why */
+
+		return ret == -ECONNABORTED ? ret : failed(t, event, status, err);
+	}
+	return 0;
+}
+
+static int stream(struct sfs_transport *t, struct sfs_error *err)
+{
+	int ret;
+
+	t->heard_ns = sfs_clock_ns();
+	for (;;) {
+		ret = read_all(t, err);
+		while (ret >= 0 && (ret = write_one(t, err)) > 0)
+			;
+		if (ret < 0)
+			return ret;
+		if (sfs_outbox_is_stopping(&t->box) &&
+		    (!t->link.n_busy || t->has_said_bye)) {
+			sfs_verbs_link_flush(&t->link, 1000);
+			return -ECANCELED;
+		}
+		if (sfs_clock_ns() - t->heard_ns > SFS_TCP_DEAD_NS)
+			return sfs_error_set(err, -ETIMEDOUT,
+					     "the receiver was silent for 10 s");
+		ret = sfs_verbs_link_arm(&t->link, err);
+		if (ret == 0)
+			ret = read_all(t, err);
+		if (ret == 0)
+			ret = sleep_until_news(t, err);
+		if (ret < 0)
+			return ret;
+	}
+}
+
+static int one_connection(struct sfs_transport *t, struct sfs_error *err)
+{
+	int ret;
+
+	t->has_said_layout = t->has_said_end = t->has_said_bye = false;
+	memset(&t->slots, 0, sizeof t->slots);
+	memset(&t->offer, 0, sizeof t->offer);
+	ret = connect_one(t, err);
+	if (ret == 0) {
+		ret = stream(t, err);
+		t->lost_ns = sfs_clock_ns();
+	}
+	if (t->link.id)
+		rdma_disconnect(t->id);
+	sfs_verbs_link_close(&t->link);
+	leave_device(t);
+	if (t->id)
+		rdma_destroy_id(t->id);
+	t->id = NULL;
+	if (t->events)
+		rdma_destroy_event_channel(
+			t->events); /* with what it still has to tell */
+	t->events = NULL;
+	return ret;
+}
+
+static void *run_link(void *arg)
+{
+	struct sfs_transport *t = arg;
+	struct sfs_error err = {""};
+	uint64_t backoff_ms = BACKOFF_MIN_MS, before;
+	struct sfs_rng rng;
+	int ret;
+
+	sfs_rng_init(&rng, &t->box.session, 1);
+	t->lost_ns = sfs_clock_ns();
+	for (;;) {
+		before = t->lost_ns;
+		ret = one_connection(t, &err);
+		if (ret == -ECANCELED)
+			return NULL;
+		if (t->box.give_up_ms > 0 && ret != -ECONNABORTED &&
+		    sfs_clock_ns() - t->lost_ns >= t->box.give_up_ms * SFS_NS_PER_MS)
+			ret = sfs_error_wrap(&err, -ECONNABORTED, "no receiver for %u ms",
+					     t->box.give_up_ms);
+		if (ret == -ECONNABORTED) {
+			sfs_outbox_fail_for_good(&t->box, -EPIPE, &err);
+			return NULL;
+		}
+		if (t->lost_ns != before) {
+			sfs_warning("%s: %s; connecting again", t->box.target, err.text);
+			backoff_ms = BACKOFF_MIN_MS;
+		}
+		wait_for(t, -1,
+			 sfs_clock_ns() +
+				 (backoff_ms / 2 + sfs_rng_below(&rng, backoff_ms)) *
+					 SFS_NS_PER_MS);
+		backoff_ms =
+			backoff_ms * 2 < BACKOFF_MAX_MS ? backoff_ms * 2 : BACKOFF_MAX_MS;
+	}
+}
+
+static int verbs_open(const struct sfs_transport_settings *settings,
+		      const struct shufflefs_layout *layout, struct sfs_transport **ret,
+		      struct sfs_error *err)
+{
+	struct sfs_transport *t = sfs_calloc(1, sizeof *t);
+	struct sfs_verbs_place place;
+	int error = sfs_verbs_parse_url(settings->target, &t->url, err);
+
+	if (error == 0 && t->url.ordering != SFS_VERBS_UNSAID)
+		error = sfs_error_set(err, -EINVAL,
+				      "'%s': relaxed-ordering= is an option of recv, "
+				      "whose memory is written",
+				      settings->target);
+	if (error == 0 && strcmp(t->url.device, SFS_VERBS_NEAREST) == 0)
+		error = sfs_error_set(err, -EINVAL,
+				      "'%s': device=nearest is an option of recv, which "
+				      "has the GPU",
+				      settings->target);
+	/* What is wrong with this host is said at once. */
+	if (error == 0)
+		error = sfs_verbs_channel(&t->events, err);
+	if (error == 0 && t->url.device[0])
+		error = sfs_verbs_resolve(&t->url, false, 0, &place, err);
+	if (error == 0)
+		error = sfs_outbox_open(&t->box, settings, layout, err);
+	if (error < 0) {
+		if (t->events)
+			rdma_destroy_event_channel(t->events);
+		free(t);
+		return error;
+	}
+	pthread_create(&t->thread, NULL, run_link, t);
+	*ret = t;
+	return 0;
+}
+
+static int verbs_take(struct sfs_transport *t, int timeout_ms, void **ret_slot,
+		      struct sfs_error *err)
+{
+	return sfs_outbox_take(&t->box, timeout_ms, ret_slot, err);
+}
+
+static int verbs_send(struct sfs_transport *t, const struct sfs_batch_info *info,
+		      struct sfs_error *err)
+{
+	return sfs_outbox_send(&t->box, info, err);
+}
+
+static int verbs_finish(struct sfs_transport *t, int timeout_ms, struct sfs_error *err)
+{
+	return sfs_outbox_finish(&t->box, timeout_ms, err);
+}
+
+static void verbs_fail(struct sfs_transport *t, const char *why)
+{
+	sfs_outbox_fail(&t->box, why);
+}
+
+static void verbs_leave(struct sfs_transport *t, const char *why)
+{
+	sfs_outbox_leave(&t->box, why);
+}
+
+static int verbs_wait_told(struct sfs_transport *t, int timeout_ms)
+{
+	return sfs_outbox_wait_told(&t->box, timeout_ms);
+}
+
+static void verbs_close(struct sfs_transport *t)
+{
+	sfs_outbox_stop(&t->box);
+	pthread_join(t->thread, NULL);
+	sfs_outbox_close(&t->box);
+	free(t);
+}
+
+static void verbs_describe(struct sfs_transport *t, struct sfs_json_writer *json)
+{
+	sfs_outbox_describe(&t->box, json);
+	sfs_json_put_string(json, "placement", t->placement);
+}
+
+extern const struct sfs_transport_ops sfs_transport_plugin;
+const struct sfs_transport_ops sfs_transport_plugin = {.version = SFS_TRANSPORT_VERSION,
+						       .schemes = "rdma",
+						       .open = verbs_open,
+						       .take = verbs_take,
+						       .send = verbs_send,
+						       .finish = verbs_finish,
+						       .fail = verbs_fail,
+						       .leave = verbs_leave,
+						       .wait_told = verbs_wait_told,
+						       .close = verbs_close,
+						       .describe = verbs_describe};
