@@ -19,4 +19,4 @@ bench_jpeg_loop_LDADD = $(JPEG_LIBS)
 CLEANFILES += bench/ring-reader$(EXEEXT) bench/jpeg-loop$(EXEEXT)
 
 # What Makefile.am's dist-hook does not find by its ending.
-EXTRA_DIST += bench/converted bench/far bench/index bench/link bench/plot bench/sidecar bench/sweep
+EXTRA_DIST += bench/converted bench/far bench/index bench/link bench/plot bench/rdma bench/sidecar bench/sweep

@@ -433,6 +433,7 @@ repo_tests = \
 test_helpers = \
 	tests/ais.py \
 	tests/ais.sh \
+	tests/check-rdma \
 	tests/check-reads.py \
 	tests/check.h \
 	tests/compare.py \
@@ -506,6 +507,28 @@ test_helpers = \
 	tests/parked.sh \
 	tests/python-ring.py \
 	tests/ranks-in-turn.py \
+	tests/rdma/a-canary-rping.sh \
+	tests/rdma/a-card-writes-into-a-gpus-ring.sh \
+	tests/rdma/a-failed-sender-ends-the-ring-at-once.sh \
+	tests/rdma/a-gpus-ring-gets-what-a-mount-forwards.sh \
+	tests/rdma/a-mount-forwards-over-rdma.sh \
+	tests/rdma/a-removed-device-ends-connections.sh \
+	tests/rdma/a-silent-peer-is-dead.sh \
+	tests/rdma/a-wrong-key-hurts-nobody.sh \
+	tests/rdma/batches-are-those-of-local.sh \
+	tests/rdma/errors-are-one-line.sh \
+	tests/rdma/functions.sh \
+	tests/rdma/init \
+	tests/rdma/ipv6-is-served.sh \
+	tests/rdma/nothing-is-lost-when-ends-are-killed.sh \
+	tests/rdma/other-versions-are-refused.sh \
+	tests/rdma/relaxed-ordering-is-asked-for.sh \
+	tests/rdma/three-senders-fill-one-ring.sh \
+	tests/rdma/vm \
+	tests/rdma/wire \
+	tests/rdma/wired/a-cut-wire-loses-no-batch.sh \
+	tests/rdma/wired/a-senders-port-without-carrier-loses-no-batch.sh \
+	tests/rdma/wired/a-wire-that-stays-cut-ends-both.sh \
 	tests/ring-drain.c \
 	tests/ring-dump.c \
 	tests/ring-hashes.py \
@@ -728,4 +751,8 @@ check-cuda:
 	  tests/sidecar-cuda-a-card-fills-a-ring.sh'
 	cat tests/sidecar-cuda-gpu-holds-a-ring.log tests/sidecar-cuda-a-card-fills-a-ring.log
 
-.PHONY: check-asan check-cuda check-tsan check-tier1 check-tier1-asan check-storms check-valgrind fuzz test-programs
+# rdma:// over real verbs, in virtual machines: three minutes.
+check-rdma: all $(check_PROGRAMS)
+	PYTHON3='$(PYTHON3)' $(srcdir)/tests/check-rdma '$(srcdir)' '$(abs_top_builddir)'
+
+.PHONY: check-asan check-cuda check-rdma check-tsan check-tier1 check-tier1-asan check-storms check-valgrind fuzz test-programs
