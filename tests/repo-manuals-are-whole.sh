@@ -5,7 +5,7 @@
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 
 man=$build/man/shufflefs.1
-options=$(sed -n 's|^OPTION([A-Z]*, "\([a-z-]*\)".*|\1|p' "$top/src/config/options.def")
+options=$(sed -n 's|^OPTION([A-Z]*, "\([a-z0-9-]*\)".*|\1|p' "$top/src/config/options.def")
 [ "$(echo "$options" | wc -l)" -gt 10 ] || fail "options.def is not understood"
 "$shufflefs" --help >help
 for option in $options; do
