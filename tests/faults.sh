@@ -66,7 +66,7 @@ refused() {
 # mount_refused [-o OPTIONS] SOURCE...: at mnt; an error in one line, and nothing is mounted.
 mount_refused() {
     status=0
-    timeout 60 "$shufflefs" mount "$@" mnt 2>said || status=$?
+    timeout $patience "$shufflefs" mount "$@" mnt 2>said || status=$?
     [ $status = 1 ] || fail "exit status $status of: mount $*"
     [ "$(wc -l <said)" = 1 ] || fail "not one line: $(cat said)"
     ! grep -qs " $work/mnt " /proc/self/mounts || fail "mounted all the same"

@@ -647,10 +647,13 @@ slow_tests = \
 asan_tests = \
 	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
 	tests/cat-a-lying-index-is-an-error.sh \
+	tests/cat-ais-errors-name-a-remedy.sh \
+	tests/cat-ais-gives-every-sample-once.sh \
 	tests/cat-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/cat-an-index-that-does-not-fit-is-never-used.sh \
 	tests/cat-bench-measures-source-and-order.sh \
 	tests/cat-credentials-stay-at-their-host.sh \
+	tests/cat-datasets-are-named-in-many-ways.sh \
 	tests/cat-drops-more-bytes-than-promised.sh \
 	tests/cat-empty-shards.sh \
 	tests/cat-endless-redirects-end.sh \
@@ -669,6 +672,9 @@ asan_tests = \
 	tests/cat-refuses-a-wrong-range.sh \
 	tests/cat-refuses-what-is-not-a-tar.sh \
 	tests/cat-resumes-after-a-reset.sh \
+	tests/cat-s3-errors-name-a-remedy.sh \
+	tests/cat-s3-gives-every-sample-once.sh \
+	tests/cat-s3-notices-a-replaced-object.sh \
 	tests/cat-samples-larger-than-the-budget.sh \
 	tests/cat-says-what-a-file-is-instead-of-a-tar.sh \
 	tests/cat-skip-agrees-with-the-script.sh \
@@ -692,8 +698,10 @@ asan_tests = \
 	tests/fuse-streams-tell-their-order-and-samples.sh \
 	tests/fuse-top-ends-whatever-it-looks-at.sh \
 	tests/fuse-unmounting-never-hangs.sh \
+	tests/sidecar-a-stream-comes-as-pieces-of-slabs.sh \
 	tests/sidecar-images-are-pillows.sh \
 	tests/sidecar-nothing-is-lost-when-anything-is-killed.sh \
+	tests/sidecar-samples-are-given-once-as-they-are.sh \
 	tests/sidecar-send-gives-every-sample-once.sh \
 	tests/sidecar-tcp-feeds-a-ring.sh
 

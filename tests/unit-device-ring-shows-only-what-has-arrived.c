@@ -277,7 +277,6 @@ int main(void)
 	struct sfs_row row = {.name = "x", .dtype = "u1", .rank = 1, .dims = {3000}};
 	char folder[512];
 
-	alarm(120);
 	snprintf(folder, sizeof folder, "%s/tests", getenv("abs_top_builddir"));
 	setenv("SHUFFLEFS_PLUGINS", folder, 1);
 	snprintf(path, sizeof path, "/tmp/sfs-device-ring-%d", (int)getpid());
