@@ -227,6 +227,16 @@ bool sfs_outbox_must_say_bye(const struct sfs_outbox_state *state, uint64_t next
 	return state->has_ended || state->failure[0] != 0;
 }
 
+bool sfs_outbox_has_arrived(struct sfs_outbox *box)
+{
+	bool has;
+
+	pthread_mutex_lock(&box->lock);
+	has = has_arrived(box);
+	pthread_mutex_unlock(&box->lock);
+	return has;
+}
+
 bool sfs_outbox_is_stopping(struct sfs_outbox *box)
 {
 	bool is;

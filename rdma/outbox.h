@@ -75,6 +75,8 @@ void sfs_outbox_look(struct sfs_outbox *box, struct sfs_outbox_state *ret);
  * last batch was sent; or the sender leaves. */
 bool sfs_outbox_must_say_bye(const struct sfs_outbox_state *state, uint64_t next);
 bool sfs_outbox_is_stopping(struct sfs_outbox *box);
+/* The receiver has all, and knows that it is all: it may hang up. */
+bool sfs_outbox_has_arrived(struct sfs_outbox *box);
 struct sfs_wire_hello sfs_outbox_hello(struct sfs_outbox *box);
 
 /* The receiver's answer; reply->resume is what is to be sent next.  -EBUSY: try again;

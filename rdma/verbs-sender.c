@@ -498,7 +498,7 @@ static void *run_link(void *arg)
 	for (;;) {
 		before = t->lost_ns;
 		ret = one_connection(t, &err);
-		if (ret == -ECANCELED)
+		if (ret == -ECANCELED || sfs_outbox_has_arrived(&t->box))
 			return NULL;
 		if (t->box.give_up_ms > 0 && ret != -ECONNABORTED &&
 		    sfs_clock_ns() - t->lost_ns >= t->box.give_up_ms * SFS_NS_PER_MS)

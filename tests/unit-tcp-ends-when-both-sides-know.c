@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -153,10 +154,11 @@ static void check_end(void)
 	CHECK_EQ(sfs_tcp_ops.finish(t, 50, &err), -ETIMEDOUT);
 	say(fd, SFS_WIRE_ENDED, N_BATCHES);
 	CHECK_EQ(sfs_tcp_ops.finish(t, 30000, &err), 0);
-	sfs_tcp_ops.close(t);
 	CHECK_EQ(hear(fd, &m), SFS_WIRE_BYE);
 	CHECK_STR(m.text, "");
-	close(fd);
+	close(fd); /* that is no reason to connect again, however late close() is */
+	CHECK_EQ(poll(&(struct pollfd){.fd = listen_fd, .events = POLLIN}, 1, 500), 0);
+	sfs_tcp_ops.close(t);
 	close(listen_fd);
 }
 
