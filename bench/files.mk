@@ -7,16 +7,20 @@ bench_order_LDFLAGS = $(SFS_LDFLAGS)
 bench_order_LDADD = $(core_libs)
 CLEANFILES += bench/order$(EXEEXT)
 
-EXTRA_PROGRAMS += bench/ring-reader bench/jpeg-loop
+EXTRA_PROGRAMS += bench/ring-reader bench/ring-filler bench/jpeg-loop
 
 bench_ring_reader_CPPFLAGS = -I$(srcdir)/include
 bench_ring_reader_CFLAGS = $(SFS_CFLAGS)
 bench_ring_reader_LDFLAGS = $(SFS_LDFLAGS) -static-libtool-libs
 bench_ring_reader_LDADD = libshufflefs-ring.la
+bench_ring_filler_CPPFLAGS = $(libsidecar_a_CPPFLAGS)
+bench_ring_filler_CFLAGS = $(SFS_CFLAGS)
+bench_ring_filler_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
+bench_ring_filler_LDADD = $(sidecar_libs)
 bench_jpeg_loop_CFLAGS = $(SFS_CFLAGS) $(JPEG_CFLAGS)
 bench_jpeg_loop_LDFLAGS = $(SFS_LDFLAGS)
 bench_jpeg_loop_LDADD = $(JPEG_LIBS)
-CLEANFILES += bench/ring-reader$(EXEEXT) bench/jpeg-loop$(EXEEXT)
+CLEANFILES += bench/ring-reader$(EXEEXT) bench/ring-filler$(EXEEXT) bench/jpeg-loop$(EXEEXT)
 
 # What Makefile.am's dist-hook does not find by its ending.
 EXTRA_DIST += bench/converted bench/far bench/index bench/link bench/plot bench/rdma bench/sidecar bench/sweep
