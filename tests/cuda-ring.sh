@@ -4,8 +4,13 @@
 
 producer=$build/tests/ring-producer
 
-# find_module: $python and PYTHONPATH have the module shufflefs, built here.
+# find_module: $python and PYTHONPATH have the module shufflefs, built here; or that of $SHUFFLEFS_MODULE, the
+# folder of a module that is built already, for a machine without Python's headers.
 find_module() {
+    if [ -n "${SHUFFLEFS_MODULE:-}" ]; then
+        export PYTHONPATH="$SHUFFLEFS_MODULE"
+        return
+    fi
     needs="import setuptools, os, sysconfig
 os.stat(os.path.join(sysconfig.get_paths()['include'], 'Python.h'))"
     "$python" -c "$needs" 2>lacks || python=/usr/bin/python3
@@ -56,4 +61,128 @@ check_kills() {
     wait $! && fail "nobody noticed the producer's death"
     grep -q 'producer died' errors || fail "$(cat errors)"
     exec 8>&-
+}
+
+# check_sidecar: `send` and `recv` bring to such a ring what they bring to one on the host, also if the
+# sender, the receiver or the trainer is killed and started again.
+check_sidecar() {
+    sidecar=$build/shufflefs-sidecar
+    fields='jpg:bytes,6000;cls:bytes,16'
+    [ -e data ] || make_shards data --shards 1 --samples 400
+    tcp=tcp://127.0.0.1:$("$python" -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    touch go
+    fill_from "$sidecar" send data/*.tar local:ring --fields "$fields" --batch 7
+    [ "$(wc -l <got)" = 59 ] || fail "$(cat got)"
+    mv got wanted
+    to_local="send data/*.tar local:ring?memory=$CUDA --fields $fields --batch 7 --slots 3"
+    to_tcp="send data/*.tar $tcp --fields $fields --batch 7 --slots 3"
+    from_tcp="recv $tcp --ring ring --slots 3 --memory $CUDA --on-consumer-death redeliver"
+    for way in local tcp tcp_with_crc local_dies sender_dies receiver_dies trainer_dies; do
+        fill_from over_$way
+        if [ $way = trainer_dies ]; then # (what it held comes twice)
+            cat got got-by-the-dead | sort -u >all
+            sort -u wanted >sorted
+            cmp all sorted || fail "$way: lost or changed: $(diff all sorted)"
+        else
+            cmp got wanted || fail "$way: other batches: $(diff got wanted) $(cat log drain.log)"
+        fi
+        case $way in local_dies | receiver_dies)
+            grep -q 'producer died' drain.log || fail "$way: nobody was killed: $(cat drain.log)" ;;
+        esac
+    done
+}
+
+# fill_from COMMAND...: what a trainer gets of it, to "got".
+fill_from() {
+    rm -f got # (somebody waits for the first line of it)
+    "$python" "$top/tests/ring-hashes.py" ring --again --hold go >got 2>drain.log &
+    trainer=$!
+    "$@"
+    [ -z "$trainer" ] || wait $trainer || fail "$*: $(cat drain.log)"
+}
+
+# shellcheck disable=SC2086 # words; no field has a space
+run_sidecar() {
+    exec "$sidecar" $1 ${2:-} 2>>log
+}
+# until_held PID: kill it when the trainer has its first batch.
+kill_when_held() {
+    wait_until 60 test -s got
+    kill -9 "$1"
+    wait "$1" || :
+}
+over_local() {
+    (run_sidecar "$to_local") || fail "$(cat log)"
+}
+over_tcp() {
+    (run_sidecar "$from_tcp") &
+    receiver=$!
+    (run_sidecar "$to_tcp" "${1:-}") || fail "$(cat log)"
+    wait $receiver || fail "$(cat log)"
+}
+over_tcp_with_crc() {
+    over_tcp --crc
+}
+over_local_dies() {
+    rm go
+    (run_sidecar "$to_local") &
+    kill_when_held $!
+    touch go
+    over_local
+}
+over_sender_dies() {
+    rm go
+    (run_sidecar "$from_tcp") &
+    receiver=$!
+    (run_sidecar "$to_tcp") &
+    kill_when_held $!
+    touch go
+    (run_sidecar "$to_tcp") || fail "$(cat log)"
+    wait $receiver || fail "$(cat log)"
+}
+over_receiver_dies() {
+    rm go
+    (run_sidecar "$to_tcp") &
+    sender=$!
+    (run_sidecar "$from_tcp") &
+    kill_when_held $!
+    touch go
+    (run_sidecar "$from_tcp") || fail "$(cat log)"
+    wait $sender || fail "$(cat log)"
+}
+over_trainer_dies() {
+    rm go
+    (run_sidecar "$to_tcp") &
+    sender=$!
+    (run_sidecar "$from_tcp") &
+    receiver=$!
+    kill_when_held $trainer
+    cp got got-by-the-dead
+    touch go
+    "$python" "$top/tests/ring-hashes.py" ring >got 2>drain.log || fail "$(cat drain.log)"
+    wait $sender || fail "$(cat log)"
+    wait $receiver || fail "$(cat log)"
+    trainer=
+}
+
+# check_namespaces: a trainer in another PID namespace is refused, or with a descriptor served.
+check_namespaces() {
+    if ! unshare --pid --fork --mount-proc true 2>/dev/null; then
+        echo "PID namespaces: not tried, that needs root"
+        return
+    fi
+    produce 20 &
+    elsewhere="unshare --pid --fork --mount-proc $python $top/tests/cuda-trainer.py ring numpy"
+    case $CUDA in
+    cuda-fd*)
+        $elsewhere >got || fail "a trainer in another PID namespace: $(tail -n 3 got)"
+        [ "$(grep -c '^batch ' got)" = 20 ] || fail "$(tail -n 3 got)"
+        ;;
+    *)
+        $elsewhere >got 2>errors && fail "another PID namespace is fine"
+        grep -q 'in another PID namespace, where CUDA cannot open it' errors || fail "$(cat errors)"
+        trainer numpy >got || fail "its own namespace"
+        ;;
+    esac
+    wait $!
 }

@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # On a real GPU, with memory that is handed over as an IPC handle and as a descriptor: the plug-in loads
-# and tells the device, 10,000 batches come to another process with their bytes, torch, cupy and JAX take them where they lie, and deaths are noticed.
+# and tells the device, 10,000 batches come to another process with their bytes, torch, cupy and JAX take
+# them where they lie, deaths are noticed, and
+# `send` and `recv` bring what they bring to the host.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 [ -e "$build/cuda.so" ] || skip "built without CUDA (configure --with-cuda)"
-[ -e /dev/nvidiactl ] || skip "no GPU: there is no /dev/nvidiactl"
+[ -e "${GPU_DEVICE:-/dev/nvidiactl}" ] || skip "no GPU: there is no /dev/nvidiactl"
 [ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] || skip "CUDA and sanitizers do not mix"
 . "$top/tests/cuda-ring.sh"
 find_module
-LD_LIBRARY_PATH=$(sed -n 's/^CUDA_LIBDIR = //p' "$build/Makefile")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+LD_LIBRARY_PATH=${CUDA_LIBRARIES:-$(sed -n 's/^CUDA_LIBDIR = //p' "$build/Makefile")}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH SHUFFLEFS_PLUGINS="$build"
 
 "$build/tests/device-probe" "cuda:$("$build/tests/device-probe" cuda 0 | sed 's/.*\(GPU-[0-9a-f-]*\).*/\1/;q')" 0 ||
@@ -26,4 +28,6 @@ for CUDA in cuda cuda-fd; do
         fi
     done
     check_kills
+    check_sidecar
+    check_namespaces
 done

@@ -50,4 +50,6 @@ for CUDA in cuda cuda:GPU-00000000-0000-0000-0000-000000000001 cuda-fd:1; do
 done
 for CUDA in cuda cuda-fd; do
     check_kills
+    check_sidecar
+    check_namespaces
 done
