@@ -17,6 +17,7 @@
  * no memory that cards may write to. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,13 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { SUCCESS = 0, INVALID = 1, NO_MEMORY = 2, NOT_SUPPORTED = 801 };
+enum {
+	SUCCESS = 0,
+	INVALID = 1,
+	NO_MEMORY = 2,
+	NOT_INITIALIZED = 3,
+	NOT_SUPPORTED = 801
+};
 
 struct ipc_handle {
 	char path[64];
@@ -74,10 +81,20 @@ static void finish_until(uint64_t n)
 	pthread_mutex_unlock(&lock);
 }
 
+/* CUDA that was used before fork() can not be used in the child. */
+static int check_process(void)
+{
+	static _Atomic pid_t user;
+	pid_t nobody = 0;
+
+	atomic_compare_exchange_strong(&user, &nobody, getpid());
+	return user == getpid() ? SUCCESS : NOT_INITIALIZED;
+}
+
 API int cudaGetDeviceCount(int *n)
 {
 	*n = 2;
-	return SUCCESS;
+	return check_process();
 }
 
 API int cudaRuntimeGetVersion(int *version)
@@ -142,13 +159,13 @@ API int cudaSetDevice(int number)
 	if (number < 0 || number > 1)
 		return INVALID;
 	current = number;
-	return SUCCESS;
+	return check_process();
 }
 
 API int cudaGetDevice(int *number)
 {
 	*number = current;
-	return SUCCESS;
+	return check_process();
 }
 
 API int cudaGetLastError(void)
@@ -158,7 +175,9 @@ API int cudaGetLastError(void)
 
 API const char *cudaGetErrorString(int error)
 {
-	return error == NO_MEMORY ? "out of memory" : "invalid argument";
+	return error == NO_MEMORY	  ? "out of memory"
+	       : error == NOT_INITIALIZED ? "initialization error"
+					  : "invalid argument";
 }
 
 API int cudaMalloc(void **at, size_t n)

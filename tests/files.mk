@@ -438,6 +438,7 @@ test_helpers = \
 	tests/check.h \
 	tests/compare.py \
 	tests/crash-report.c \
+	tests/cuda-exits.py \
 	tests/cuda-ring.sh \
 	tests/cuda-trainer.py \
 	tests/device-probe.c \

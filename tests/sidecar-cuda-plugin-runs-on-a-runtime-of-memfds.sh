@@ -52,4 +52,5 @@ for CUDA in cuda cuda-fd; do
     check_kills
     check_sidecar
     check_namespaces
+    check_exits
 done

@@ -424,12 +424,16 @@ struct managed {
 	PyObject *owner;
 };
 
-/* Of any thread. */
+/* Of any thread, and even when the interpreter has ended: a library may let go of a tensor
+ * as late as that.  Then there is nobody to give anything back to. */
 static void delete_managed(struct dl_managed_tensor *tensor)
 {
 	struct managed *m = (struct managed *)tensor;
-	PyGILState_STATE state = PyGILState_Ensure();
+	PyGILState_STATE state;
 
+	if (!Py_IsInitialized())
+		return;
+	state = PyGILState_Ensure();
 	Py_DECREF(m->owner);
 	PyMem_Free(m);
 	PyGILState_Release(state);

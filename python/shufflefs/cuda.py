@@ -12,8 +12,9 @@ import ctypes
 import glob
 import importlib.util
 import os
+import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Set
+from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional, Set
 
 from ._ring import RingError
 
@@ -24,6 +25,7 @@ DLPACK_KIND = 2  # kDLCUDA
 NAMES = ["libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"]
 LAZY_PEER_ACCESS = 1
 BLOCKING_SYNC_DISABLE_TIMING = 3
+INITIALIZATION_ERROR = 3
 UUID = slice(256, 272)  # of cudaDeviceProp, in all versions: it begins with char name[256]
 
 
@@ -79,7 +81,9 @@ class Runtime:
             text = self._library.cudaGetErrorString
             text.restype = ctypes.c_char_p
             self._library.cudaGetLastError()
-            raise RingError("CUDA: %s: %s" % (name, text(error).decode()))
+            hint = " (a child of fork()? CUDA needs one that is started with spawn)"
+            raise RingError("CUDA: %s: %s%s" % (
+                name, text(error).decode(), hint if error == INITIALIZATION_ERROR else ""))
 
     def call_driver(self, name: str, *args: Any) -> None:
         """Call a function of the driver; RingError if it fails, or is not there."""
@@ -148,6 +152,7 @@ class Mapping:
         self._n_bytes = memory.n_bytes
         self.dlpack_device = (DLPACK_KIND, self._number)
         self._owner = owner
+        self._pid = os.getpid()
         with self._runtime.device(self._number):
             self.address = self._open(memory)
 
@@ -180,13 +185,16 @@ class Mapping:
                 self._runtime.call("cudaEventSynchronize", event)
                 self._runtime.call("cudaEventDestroy", event)
 
-    def __del__(self) -> None:
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         try:
-            if self.address:
+            if self.address and os.getpid() == self._pid:  # (what a child of fork() has is not its own)
                 with self._runtime.device(self._number):
                     self._close()
         except RingError:
             pass  # the process ends, and its CUDA has ended before
+        except Exception:
+            if not is_finalizing():  # or the modules that this needs
+                raise
 
 
 class IpcMapping(Mapping):

@@ -9,6 +9,8 @@ when its last array is gone, if not before.
 The GPU may still read a batch when Python is done with it.  So a hold notes the streams that its
 arrays were given to, and waits for them before it gives the batch back.
 """
+import os
+import sys
 from typing import Any, Callable, Dict, NamedTuple, Optional, Protocol, Set, Tuple
 
 from . import cuda
@@ -76,6 +78,7 @@ class Hold:
         self.mapping = mapping
         self.streams: Set[Optional[int]] = set()
         self._record: Any = None
+        self._pid = os.getpid()
 
     def record(self) -> None:
         """From here on the batch is not used in new work."""
@@ -85,12 +88,18 @@ class Hold:
     def release(self) -> None:
         if self.lease.is_released:
             return
-        self.record()
-        self.mapping.wait(self._record)
+        if os.getpid() == self._pid:  # (a child of fork() has no CUDA; the lease says why it is not its own)
+            self.record()
+            self.mapping.wait(self._record)
         self.lease.release()
 
-    def __del__(self) -> None:
-        self.release()
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        try:
+            if os.getpid() == self._pid:
+                self.release()
+        except Exception:
+            if not is_finalizing():  # modules that it needs may be gone; the lease needs none
+                raise
 
 
 class Array:
