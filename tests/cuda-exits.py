@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A trainer that ends, or forks, while something still has a batch in a GPU's memory.
+"""A trainer that ends, forks, or destroys a stream, while something still has a batch in a GPU's memory.
 
-  cuda-exits.py RING kept|static|fork
+  cuda-exits.py RING kept|static|fork|gone
 
 kept: an array lives longer than Python's modules; static: a library lets go of a tensor when the
-interpreter has ended; fork: a child lets go of all that it has of its parent, and attaches to the ring.
+interpreter has ended; fork: a child lets go of all that it has of its parent, and attaches to the ring;
+gone: a tensor was given to a stream that is not there any more.
 The batches are those of tests/ring-producer.  Nothing may be said on standard error.
 """
 import ctypes
@@ -59,6 +60,11 @@ if sys.argv[2] == "kept":
     del ring, batch, array
 elif sys.argv[2] == "static":
     keep_until_exit()
+elif sys.argv[2] == "gone":
+    array.__dlpack__(stream=0x7f00dead0000)
+    batch.release()
+    assert sum(1 for _ in ring) == 4
+    ring.close()
 elif sys.argv[2] == "fork":
     assert fork() == 0, "it attaches to the ring in a child of fork()"
     with batch:

@@ -300,8 +300,11 @@ API int cudaEventDestroy(uint64_t *event)
 	return SUCCESS;
 }
 
+/* CUDA may crash, too, if the stream was destroyed. */
 API int cudaEventRecord(uint64_t *event, void *stream)
 {
+	if (stream != &copies && (uintptr_t)stream > 2)
+		abort();
 	pthread_mutex_lock(&lock);
 	*event = n_begun;
 	pthread_mutex_unlock(&lock);

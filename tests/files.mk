@@ -440,6 +440,7 @@ test_helpers = \
 	tests/crash-report.c \
 	tests/cuda-exits.py \
 	tests/cuda-ring.sh \
+	tests/cuda-streams.py \
 	tests/cuda-trainer.py \
 	tests/device-probe.c \
 	tests/epochs.h \

@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 import unittest
+import weakref
 from unittest import mock
 
 import numpy
@@ -339,7 +340,7 @@ class DeviceTest(Case):
         self.say("batch 4", "batch 4", "batch 4", "batch 4")
         one, two, three, four = (ring.next(LONG) for _ in range(4))
         log = ring._mapping.log
-        numpy.from_dlpack(Host(one["jpg"], 7))
+        numpy.from_dlpack(Host(one._array("jpg", mock.Mock(cuda_stream=7)), 7))
         numpy.from_dlpack(Host(one["cls"], None))
         one.release()
         one.release()
@@ -347,7 +348,7 @@ class DeviceTest(Case):
         numpy.from_dlpack(Host(two["jpg"], -1))
         two.release(stream=mock.Mock(cuda_stream=5))
         self.assertEqual(log[2:], [("record", {5}), ("wait", {5})])
-        view = numpy.from_dlpack(Host(three["jpg"], 9))
+        view = numpy.from_dlpack(Host(three._array("jpg", mock.Mock(cuda_stream=9)), 9))
         del three
         self.assertEqual(log[4:], [])  # the view has it
         del view
@@ -357,13 +358,28 @@ class DeviceTest(Case):
         self.assertRaisesRegex(shufflefs.RingError, "batch 3 was released", lambda: four["cls"])
         self.assertEqual(self.say("end", "consumed"), "consumed 4\n")
 
+    def test_a_stream_that_may_be_gone_is_not_asked(self):
+        ring = self.attach()
+        self.say("batch 4", "batch 4")
+        one, two = ring.next(LONG), ring.next(LONG)
+        numpy.from_dlpack(Host(one["jpg"], 7))  # whose it is, nobody knows
+        one.release()
+        self.assertEqual(ring._mapping.log, [("record", {None}), ("wait", {None})])
+        stream = mock.Mock(cuda_stream=8)
+        lives = weakref.ref(stream)
+        numpy.from_dlpack(Host(two._array("jpg", stream), 8))
+        del stream
+        self.assertIsNotNone(lives())
+        two.release()
+        self.assertEqual(ring._mapping.log[2:], [("record", {8}), ("wait", {8})])
+
     def test_iteration_releases_one_batch_behind_and_never_blocks_the_producer(self):
         ring, seen, log = self.attach(), [], []
         self.say("batch 4", "batch 4")
         for b in ring:
             log = ring._mapping.log
             seen.append(b.seq)
-            numpy.from_dlpack(Host(b["cls"], b.seq + 10))
+            numpy.from_dlpack(Host(b._array("cls", mock.Mock(cuda_stream=b.seq + 10)), b.seq + 10))
             if b.seq == 1:
                 self.assertEqual(log, [("record", {10})])
                 self.say(*["batch 4"] * 2, "end")

@@ -7,7 +7,9 @@ mapping keeps the handle.  So memory is closed before the ring is detached, and 
 when its last array is gone, if not before.
 
 The GPU may still read a batch when Python is done with it.  So a hold notes the streams that its
-arrays were given to, and waits for them before it gives the batch back.
+arrays were given to, and waits for them before it gives the batch back.  A stream that may be destroyed
+before that is not asked, for CUDA crashes then: the hold waits for the whole device.  Default streams
+last, and so do those whose object the hold keeps, as it does of torch and cupy.
 """
 import os
 import sys
@@ -55,6 +57,9 @@ DLPACK_TYPES = {
 }
 
 
+DEFAULT_STREAMS = (1, 2)  # of DLPack and CUDA: the legacy one, and one a thread
+
+
 def open_memory(memory: Memory, owner: object) -> Mapping:
     if memory.kind not in OPENERS:
         raise RingError("the ring is in memory of kind %r, which this module does not know: install "
@@ -76,14 +81,19 @@ class Hold:
     def __init__(self, lease: Lease, mapping: Mapping) -> None:
         self.lease = lease
         self.mapping = mapping
-        self.streams: Set[Optional[int]] = set()
+        self.streams: Dict[Optional[int], Any] = {}  # None: all; with the object that keeps it
         self._record: Any = None
         self._pid = os.getpid()
+
+    def cuda_device(self) -> Optional[int]:
+        """Its number; None: the memory is not CUDA's."""
+        kind, number = self.mapping.dlpack_device
+        return number if kind == cuda.DLPACK_KIND else None
 
     def record(self) -> None:
         """From here on the batch is not used in new work."""
         if self._record is None:
-            self._record = self.mapping.record(self.streams)
+            self._record = self.mapping.record(set(self.streams))
 
     def release(self) -> None:
         if self.lease.is_released:
@@ -109,8 +119,10 @@ class Array:
     takes it need not wait for a stream.
     """
 
-    def __init__(self, hold: Hold, offset: int, shape: Tuple[int, ...], dtype: str) -> None:
+    def __init__(self, hold: Hold, offset: int, shape: Tuple[int, ...], dtype: str,
+                 user: Any = None) -> None:
         self._hold = hold
+        self._user = user  # the stream object of who will call __dlpack__()
         self._address = hold.mapping.address + hold.lease.offset + offset
         self.shape = shape
         self.dtype = dtype  # the ring's name of it
@@ -130,7 +142,7 @@ class Array:
         if self.dtype == "bf2":
             raise AttributeError("bfloat16 is only to be had by __dlpack__")
         self._check()
-        self._hold.streams.add(None)
+        self._hold.streams[None] = None
         kind = "|" + self.dtype if self.dtype[1:] == "1" else "<" + self.dtype
         return {"shape": self.shape, "typestr": kind, "data": (self._address, False),
                 "strides": None, "stream": None, "version": 3}
@@ -139,8 +151,15 @@ class Array:
         return self._hold.mapping.dlpack_device
 
     def __dlpack__(self, stream: Optional[int] = None, **more: Any) -> object:
-        """A capsule.  The batch is given back after what `stream` does with it."""
+        """A capsule.  The batch is given back after what `stream` does with it, if that is a default
+        stream; else after all that the device has to do."""
         self._check()
-        self._hold.streams.add(None if stream == -1 else 1 if stream is None else stream)
+        handle = 1 if stream is None else stream
+        if handle in DEFAULT_STREAMS:
+            self._hold.streams[handle] = None
+        elif self._user is not None and stream_number(self._user) == handle:
+            self._hold.streams[handle] = self._user
+        else:
+            self._hold.streams[None] = None
         code, bits = DLPACK_TYPES[self.dtype]
         return dlpack(self._address, *self.__dlpack_device__(), code, bits, self.shape, self._hold)

@@ -92,15 +92,21 @@ class Batch:
         memory.lease = self._lease  # type: ignore[attr-defined]
         return memory
 
+    def _array(self, name: str, user: Any = None) -> device.Array:
+        """A tensor on the GPU, for the user of a stream (an object of torch or cupy)."""
+        assert self._hold
+        tensor, shape = self._tensor(name)
+        return device.Array(self._hold, tensor.offset, shape, tensor.dtype, user)
+
     def __getitem__(self, name: str) -> Any:
         """A tensor, as a numpy array; without numpy, as a memoryview; on a GPU, as an Array.
 
         It may be written to: nobody else looks at the batch.  bfloat16, which numpy lacks, comes
         as uint16.
         """
-        tensor, shape = self._tensor(name)
         if self._hold:
-            return device.Array(self._hold, tensor.offset, shape, tensor.dtype)
+            return self._array(name)
+        tensor, shape = self._tensor(name)
         memory = self._memory(tensor)
         if numpy is None:
             return memoryview(memory).cast("B").cast(TYPES[tensor.dtype][0], shape)  # type: ignore
@@ -121,7 +127,9 @@ class Batch:
             raise TypeError("tensor %r: this torch, %s, has no %s" % (
                 name, torch.__version__, TYPES[tensor.dtype][1]))
         if self._hold:
-            return torch.from_dlpack(self[name])
+            number = self._hold.cuda_device()
+            user = None if number is None else torch.cuda.current_stream(number)
+            return torch.from_dlpack(self._array(name, user))
         return torch.frombuffer(self._memory(tensor), dtype=dtype).reshape(shape)
 
     def cupy(self, name: str) -> Any:
@@ -130,7 +138,9 @@ class Batch:
             raise TypeError("the ring is in the host's memory: use cupy.asarray(batch[%r])" % name)
         import cupy
 
-        return cupy.from_dlpack(self[name])
+        number = self._hold.cuda_device()
+        user = None if number is None else cupy.cuda.get_current_stream(number)
+        return cupy.from_dlpack(self._array(name, user))
 
     def record(self) -> None:
         """Say that no more work on the GPU is begun with this batch; release() waits only for what
@@ -142,14 +152,14 @@ class Batch:
         """Give the batch back; a second time is fine.  Its views are not to be used any more.
 
         On a GPU, waits first until the streams have done what they have with it: `stream` (torch's,
-        cupy's, or a number), or all that its tensors were given to; the whole device, if these are
-        not known, as with `__cuda_array_interface__`.
+        cupy's, or a number), or those that torch() and cupy() found current; the whole device, if others
+        took the tensors, as by `__cuda_array_interface__` or from_dlpack().
         """
         if not self._hold:
             self._lease.release()
             return
         if stream is not None:
-            self._hold.streams = {device.stream_number(stream)}
+            self._hold.streams = {device.stream_number(stream): stream}
         self._hold.release()
 
     def __enter__(self) -> "Batch":
