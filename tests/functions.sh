@@ -150,6 +150,11 @@ wait_until() {
     done
 }
 
+# is_gone PID: it has ended (and may be a zombie, for its parent to ask about).
+is_gone() {
+    ! read -r line <"/proc/$1/stat" || case "$line" in *") Z "*) ;; *) return 1 ;; esac
+}
+
 # junk N: that many bytes that mean nothing, the same ones for one $test_seed.
 junk() {
     "$python" -c 'import random, sys

@@ -10,7 +10,7 @@ export TMPDIR="$work/tmp"
 cleanup 'umount -l tmp/shufflefs-bench.* 2>/dev/null'
 make_shards data --shards 6 --samples 40 --bytes 3000
 
-is_gone() {
+has_gone() {
     [ -z "$(ls tmp)" ] && ! grep -q "$work/tmp" /proc/self/mounts
 }
 
@@ -29,7 +29,7 @@ start_origin data
 for source in data "$origin/train-{000000..000005}.tar"; do
     "$shufflefs" bench --json -o lanes=4 --seed 5 --buffer=1M "$source" >found 2>said || fail "$(cat said)"
     "$python" judge.py
-    is_gone || fail "left: $(ls tmp)"
+    has_gone || fail "left: $(ls tmp)"
 done
 "$shufflefs" bench data >found
 grep -q "^mount  " found && grep -q "^cached  " found || fail "$(cat found)"
@@ -47,7 +47,7 @@ grep -q "^order  " found || fail "$(cat found)"
 grep -q "The mount stage was skipped: $work/none/.*No such file" found || fail "$(cat found)"
 if TMPDIR=$work/none "$shufflefs" bench --stages=mount data >found 2>said; then fail "no mount"; fi
 grep -q "cannot mount: $work/none" said || fail "$(cat said)"
-is_gone || fail "left: $(ls tmp)"
+has_gone || fail "left: $(ls tmp)"
 
 # A source that stalls, with readers parked in the kernel: whatever the signal, all is gone
 # before the process is, and it dies of that signal.
@@ -70,7 +70,7 @@ assert bench.wait(60) == -number, bench.returncode
 EOF
 for signal in SIGINT SIGTERM SIGHUP; do
     "$python" stop.py "$shufflefs" $signal "$origin/stall,bytes=20000,over=20000/train-{000000..000005}.tar"
-    is_gone || fail "left after $signal: $(ls tmp)"
+    has_gone || fail "left after $signal: $(ls tmp)"
 done
 
 # Killed: the daemon ends by itself.

@@ -39,11 +39,6 @@ stay_parked() {
     is_parked "$@" && sleep 0.2 && is_parked "$@"
 }
 
-# is_gone PID: it has ended (and may be a zombie, for its parent to ask about).
-is_gone() {
-    ! read -r line <"/proc/$1/stat" || case "$line" in *") Z "*) ;; *) return 1 ;; esac
-}
-
 # stop PID: and wait until each of its threads has stopped.  Until then one may still take a
 # request of the kernel's, and whoever waits for that answer cannot even be killed.
 stop() {

@@ -155,7 +155,6 @@ same want got
 "$shufflefs" forward --fields="$fields" --batch=16 mnt/epochs/0.tar "local:$work/ring" >said 2>&1 &
 wait_until 60 test -S ring
 kill -TERM "$daemon"
-gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"; }
-wait_until 60 gone "$daemon"
+wait_until 60 is_gone "$daemon"
 left=$(our_processes -f "[l]ocal:$work/ring")
 [ -z "$left" ] || fail "left running: $left"
