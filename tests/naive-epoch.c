@@ -42,15 +42,9 @@ static size_t size_of_file(struct sfs_rng *rng, unsigned large_of, size_t large_
 	return (size_t)sfs_rng_below(rng, 3000);
 }
 
-/* Shards are long: they grow by more than they need. */
 static void append(struct naive_shard *shard, const struct tar *t)
 {
-	while (shard->tar.n + t->n > shard->capacity) {
-		shard->capacity = shard->capacity ? 2 * shard->capacity : 65536;
-		shard->tar.bytes = sfs_realloc(shard->tar.bytes, shard->capacity);
-	}
-	memcpy(shard->tar.bytes + shard->tar.n, t->bytes, t->n);
-	shard->tar.n += t->n;
+	memcpy(tar_grow(&shard->tar, t->n), t->bytes, t->n);
 }
 
 static void add_sample(struct naive_shard *shard, const char *key, struct sfs_rng *rng,

@@ -24,7 +24,6 @@ struct naive_sample {
 struct naive_shard {
 	char name[24]; /* with ".tar" */
 	struct tar tar;
-	size_t capacity;
 	struct naive_sample *samples;
 	size_t n;
 };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define BLOCK 512
+#define SMALL_TAR 65536
 
 enum {
 	AT_MODE = 100,
@@ -27,7 +28,7 @@ enum {
 
 struct tar {
 	unsigned char *bytes;
-	size_t n;
+	size_t n, capacity;
 };
 
 static inline void tar_done(struct tar *t)
@@ -36,12 +37,20 @@ static inline void tar_done(struct tar *t)
 	*t = (struct tar){0};
 }
 
+static inline void tar_reserve(struct tar *t, size_t capacity)
+{
+	t->bytes = realloc(t->bytes, capacity);
+	if (!t->bytes)
+		abort();
+	t->capacity = capacity;
+}
+
 /* n zeros behind what is there; where they begin. */
 static inline unsigned char *tar_grow(struct tar *t, size_t n)
 {
-	t->bytes = realloc(t->bytes, t->n + n);
-	if (!t->bytes)
-		abort();
+	/* A small one is no larger than it must be: then a sanitizer sees who reads beyond. */
+	if (t->n + n > t->capacity)
+		tar_reserve(t, t->n + n < SMALL_TAR ? t->n + n : 2 * (t->n + n));
 	memset(t->bytes + t->n, 0, n);
 	t->n += n;
 	return t->bytes + t->n - n;
@@ -137,6 +146,7 @@ static inline void tar_pax(struct tar *t, char type, const char *key, const char
 static inline void tar_end(struct tar *t)
 {
 	tar_grow(t, 2 * BLOCK);
+	tar_reserve(t, t->n);
 }
 
 /* Rewrite the header group at `bytes`, of which all n are at hand.  0: *ret_entry says
