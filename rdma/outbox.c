@@ -5,7 +5,9 @@
  * then on until it is credited.
  *
  * The receiver may have batches of this stream already, from a process that was killed.
- * Those are decoded again, and not sent: which samples are good is known by decoding. */
+ * Those are decoded again, and not sent: which samples are good is known by decoding.
+ * Those that no trainer has released are held like any other, for the receiver may die,
+ * and its successor wants them. */
 #include "outbox.h"
 
 #include "base/alloc.h"
@@ -272,9 +274,10 @@ int sfs_outbox_take_reply(struct sfs_outbox *box, const struct sfs_wire_reply *r
 		return sfs_error_set(err, -EBUSY, "the receiver is busy: %s",
 				     reply->text);
 	pthread_mutex_lock(&box->lock);
-	if (box->n_connections == 0 && reply->resume > 0)
-		box->credited = box->skipped = reply->resume;
+	if (box->n_connections == 0)
+		box->skipped = reply->resume;
 	if (reply->session != box->session || reply->resume < box->credited ||
+	    reply->resume < reply->consumed ||
 	    (reply->resume > box->n_sent && reply->resume > box->skipped))
 		ret = sfs_error_set(err, -ECONNABORTED,
 				    "the receiver wants batch %llu, and this sender has "
@@ -284,6 +287,8 @@ int sfs_outbox_take_reply(struct sfs_outbox *box, const struct sfs_wire_reply *r
 				    (unsigned long long)box->n_sent);
 	else
 		box->n_connections++;
+	if (ret == 0 && reply->consumed > box->credited)
+		box->credited = reply->consumed;
 	pthread_cond_broadcast(&box->changed);
 	pthread_mutex_unlock(&box->lock);
 	return ret;

@@ -128,7 +128,7 @@ void sfs_sessions_close(struct sfs_sessions *s)
 static void refuse(struct sfs_wire_reply *reply, enum sfs_wire_code code, const char *why)
 {
 	reply->code = code;
-	reply->resume = reply->window = 0;
+	reply->resume = reply->consumed = reply->window = 0;
 	snprintf(reply->text, sizeof reply->text, "%s", why);
 }
 
@@ -142,6 +142,8 @@ void sfs_sessions_greet(struct sfs_sessions *s, const struct sfs_wire_hello *hel
 	*reply = (struct sfs_wire_reply){.session = hello->session,
 					 .resume = session ? session->expected
 							   : hello->oldest,
+					 .consumed = session ? session->credited
+							     : hello->oldest,
 					 .window = s->settings.ring.n_slots};
 	if (s->ring && hello->layout_hash != sfs_layout_hash(&s->layout)) {
 		refuse(reply, SFS_WIRE_REFUSE,

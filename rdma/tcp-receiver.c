@@ -127,7 +127,6 @@ static int take_hello(struct sfs_receiver *r, struct connection *c, struct sfs_e
 		forget(r, old);
 	if (answer.code != SFS_WIRE_ACCEPT)
 		return refuse(c, answer.code, answer.text, err);
-	answer.heartbeat_ms = SFS_TCP_PING_NS / SFS_NS_PER_MS;
 	c->has_hello = true;
 	reply(c, &answer);
 	return 0;

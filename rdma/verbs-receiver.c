@@ -217,12 +217,10 @@ static void answer(struct sfs_receiver *r, struct rdma_cm_id *id, const void *by
 	memset(reply, 0, sizeof *reply);
 	reply->code = SFS_WIRE_REFUSE;
 	if (sfs_verbs_check_device(&r->url, id, &err) == 0 &&
-	    sfs_verbs_get_hello(bytes, n, hello, &err) == 0) {
+	    sfs_verbs_get_hello(bytes, n, hello, &err) == 0)
 		sfs_sessions_greet(&r->sessions, hello, NULL, reply, &old);
-		reply->heartbeat_ms = SFS_TCP_PING_NS / SFS_NS_PER_MS;
-	} else {
+	else
 		snprintf(reply->text, sizeof reply->text, "%.500s", err.text);
-	}
 	if (old)
 		forget(r, old);
 }

@@ -61,7 +61,7 @@ size_t sfs_wire_put_reply(const struct sfs_wire_reply *reply,
 	put(bytes + 16, reply->resume, 8);
 	put(bytes + 24, reply->code, 4);
 	put(bytes + 28, reply->window, 4);
-	put(bytes + 32, reply->heartbeat_ms, 4);
+	put(bytes + 32, reply->consumed, 8);
 	memcpy(bytes + SFS_WIRE_REPLY_BYTES, reply->text, n_text);
 	return SFS_WIRE_REPLY_BYTES + n_text;
 }
@@ -132,7 +132,7 @@ int sfs_wire_get_reply(const unsigned char *bytes, size_t n,
 					.resume = get(bytes + 16, 8),
 					.code = code,
 					.window = (uint32_t)get(bytes + 28, 4),
-					.heartbeat_ms = (uint32_t)get(bytes + 32, 4)};
+					.consumed = get(bytes + 32, 8)};
 	get_text(bytes + SFS_WIRE_REPLY_BYTES, n - SFS_WIRE_REPLY_BYTES, ret_reply->text);
 	if (code == SFS_WIRE_ACCEPT && ret_reply->window == 0)
 		return sfs_error_set(err, -EPROTO, "a REPLY without a window");

@@ -14,8 +14,8 @@
  *	16 u64 oldest        16 u64 resume         16 u64 a
  *	24 u64 slot bytes    24 u32 code           24 u64 b
  *	32 u64 layout hash   28 u32 window
- *	40 u32 process       32 u32 heartbeat ms
- *	44 u32 zero          36 zeros
+ *	40 u32 process       32 u64 consumed
+ *	44 u32 zero          40 zeros
  *
  * The first 8 bytes of HELLO and REPLY are the same in every version.  Pure.
  */
@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SFS_WIRE_VERSION      1
+#define SFS_WIRE_VERSION      2
 #define SFS_WIRE_PREFIX_BYTES 8 /* of HELLO and REPLY: tell how long they are */
 #define SFS_WIRE_HELLO_BYTES  48
 #define SFS_WIRE_REPLY_BYTES  64 /* without its text */
@@ -54,10 +54,11 @@ enum sfs_wire_code {
 
 struct sfs_wire_reply {
 	uint64_t session;
-	uint64_t resume; /* batch that the receiver wants next */
+	uint64_t resume;   /* batch that the receiver wants next */
+	uint64_t consumed; /* batches that trainers have released: these first ones are done;
+			    * what lies between is in the receiver's memory only */
 	enum sfs_wire_code code;
 	uint32_t window; /* batches that may be sent and not consumed */
-	uint32_t heartbeat_ms;
 	char text[SFS_WIRE_TEXT_MAX]; /* why not; "" */
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* ring-drain - a consumer that tells what it gets, for tests of producers.
  *
- *	ring-drain [--again US] PATH [HOLD]
+ *	ring-drain [--again US | --leave N] PATH [HOLD]
  *
  * Waits until there is a ring, and prints a line for each batch, "batch EPOCH FIRST END
  *ROWS", and one for each row: for each tensor its number, if it is one i4, else a hash of
  *its bytes. "end" comes last.  With HOLD, a file, it keeps the first batch until that is
  *there.  With --again it attaches again after an error, and takes so many microseconds
- *for each batch. A ring may be in a fake GPU's memory. Exit 1: the ring's error is on
- *standard error. */
+ *for each batch.  With --leave it leaves after N batches, without an "end".  A ring may be
+ *in a fake GPU's memory.  Exit 1: the ring's error is on standard error. */
 #include "shufflefs/ring.h"
 
 #include "check.h"
@@ -49,7 +49,8 @@ static void print_row(const struct shufflefs_layout *layout, const unsigned char
 	printf("\n");
 }
 
-static int drain(struct shufflefs_ring *ring, const char *hold, useconds_t pause_us)
+static int drain(struct shufflefs_ring *ring, const char *hold, useconds_t pause_us,
+		 uint64_t n_most)
 {
 	const struct shufflefs_memory *memory = shufflefs_ring_memory(ring);
 	const unsigned char *gpu = NULL;
@@ -63,7 +64,10 @@ static int drain(struct shufflefs_ring *ring, const char *hold, useconds_t pause
 			perror(memory->handle[0] ? (const char *)memory->handle
 						 : memory->kind);
 	}
-	while ((ret = shufflefs_ring_next(ring, WAIT_MS, &batch)) == 1) {
+	for (ret = 1; n_most > 0; n_most--) {
+		ret = shufflefs_ring_next(ring, WAIT_MS, &batch);
+		if (ret != 1)
+			break;
 		CHECK(batch.data || gpu);
 		printf("batch %" PRIu64 " %" PRIu64 " %" PRIu64 " %u\n", batch.epoch,
 		       batch.first, batch.end, batch.n_samples);
@@ -83,22 +87,25 @@ static int drain(struct shufflefs_ring *ring, const char *hold, useconds_t pause
 int main(int argc, char **argv)
 {
 	bool again = argc > 3 && strcmp(argv[1], "--again") == 0;
+	bool leaves = argc > 3 && strcmp(argv[1], "--leave") == 0;
 	useconds_t pause_us = again ? (useconds_t)atoi(argv[2]) : 0;
+	uint64_t n_most = leaves ? strtoull(argv[2], NULL, 10) : UINT64_MAX;
 	struct shufflefs_ring *ring;
 	int ret, can_go_on;
 
-	argc -= again ? 2 : 0;
-	argv += again ? 2 : 0;
+	argc -= again || leaves ? 2 : 0;
+	argv += again || leaves ? 2 : 0;
 	CHECK(argc == 2 || argc == 3);
 	do {
 		ring = NULL;
 		ret = shufflefs_ring_attach(argv[1], WAIT_MS, &ring);
 		can_go_on = again && ret == 0;
 		if (ret == 0)
-			ret = drain(ring, argc == 3 ? argv[2] : NULL, pause_us);
+			ret = drain(ring, argc == 3 ? argv[2] : NULL, pause_us,
+				    n_most);
 		if (ret < 0)
 			fprintf(stderr, "ring-drain: %s\n", shufflefs_ring_error(ring));
-		else
+		else if (ret == 0)
 			printf("end\n");
 		shufflefs_ring_detach(ring);
 		if (ret < 0 && can_go_on)

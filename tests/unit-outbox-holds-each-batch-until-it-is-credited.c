@@ -43,14 +43,21 @@ static void put(uint64_t n)
 	}
 }
 
-static int answer(enum sfs_wire_code code, uint64_t session, uint64_t resume)
+static int answer_of(enum sfs_wire_code code, uint64_t session, uint64_t consumed,
+		     uint64_t resume)
 {
 	struct sfs_wire_reply reply = {.code = code,
 				       .session = session,
 				       .resume = resume,
+				       .consumed = consumed,
 				       .text = "why"};
 
 	return sfs_outbox_take_reply(&box, &reply, &err);
+}
+
+static int answer(enum sfs_wire_code code, uint64_t session, uint64_t resume)
+{
+	return answer_of(code, session, 0, resume);
 }
 
 static struct sfs_outbox_state look(void)
@@ -125,8 +132,12 @@ static void the_receiver_says_where_to_go_on(void)
 	CHECK_HAS(err.text, "wants batch 0, and this sender has 1 to 2");
 	CHECK_EQ(answer(SFS_WIRE_ACCEPT, 7, 3), -ECONNABORTED);
 	CHECK_EQ(answer(SFS_WIRE_ACCEPT, 8, 2), -ECONNABORTED);
+	CHECK_EQ(answer_of(SFS_WIRE_ACCEPT, 7, 2, 1), -ECONNABORTED);
+	CHECK_EQ(look().credited, 1);
 	sfs_outbox_describe(&box, &json);
 	CHECK_HAS(text.s, "\"sent\":2,\"consumed\":1,\"skipped\":0,\"connections\":2");
+	CHECK_EQ(answer_of(SFS_WIRE_ACCEPT, 7, 2, 2), 0); /* (another credit was lost) */
+	CHECK_EQ(look().credited, 2);
 	sfs_strbuf_done(&text);
 	sfs_outbox_close(&box);
 }
@@ -152,7 +163,7 @@ static void it_ends_when_the_receiver_knows_the_end(void)
 static void a_successor_goes_on(uint64_t n_there)
 {
 	open_box();
-	CHECK_EQ(answer(SFS_WIRE_ACCEPT, 7, n_there), 0);
+	CHECK_EQ(answer_of(SFS_WIRE_ACCEPT, 7, n_there, n_there), 0);
 	put(3); /* (without a credit) */
 	CHECK_EQ(look().credited, n_there);
 	if (n_there > 3) {
@@ -161,10 +172,27 @@ static void a_successor_goes_on(uint64_t n_there)
 		CHECK(!look().is_finishing); /* (no END goes out) */
 	} else {
 		CHECK_EQ(sfs_outbox_finish(&box, 0, &err), -ETIMEDOUT);
-		CHECK_EQ(answer(SFS_WIRE_ACCEPT, 7, 3), 0); /* (connected again) */
+		CHECK_EQ(answer_of(SFS_WIRE_ACCEPT, 7, n_there, 3), 0); /* (connected again) */
 		sfs_outbox_take_credit(&box, 3, true);
 		CHECK_EQ(sfs_outbox_finish(&box, 0, &err), 0);
 	}
+	sfs_outbox_close(&box);
+}
+
+/* It has 3, of which trainers have released 1: what is in its memory only is held. */
+static void a_successor_holds_what_was_not_released(void)
+{
+	void *slot;
+
+	open_box();
+	CHECK_EQ(answer_of(SFS_WIRE_ACCEPT, 7, 1, 3), 0);
+	CHECK_EQ(look().credited, 1);
+	CHECK_EQ(sfs_outbox_hello(&box).oldest, 1);
+	put(3);
+	CHECK_EQ(sfs_outbox_take(&box, 0, &slot, &err), -ETIMEDOUT);
+	CHECK_EQ(answer_of(SFS_WIRE_ACCEPT, 7, 1, 1), 0); /* that receiver died, too */
+	sfs_outbox_take_credit(&box, 3, false);
+	put(1);
 	sfs_outbox_close(&box);
 }
 
@@ -218,6 +246,7 @@ int main(void)
 	a_successor_goes_on(2);
 	a_successor_goes_on(3);
 	a_successor_goes_on(9);
+	a_successor_holds_what_was_not_released();
 	a_failure_is_told_and_answered();
 	who_leaves_has_not_failed();
 	return 0;

@@ -182,6 +182,7 @@ static void a_new_connection_goes_on(void)
 	CHECK(old == &old_one); /* the sender knows that it broke */
 	sfs_sessions_lose(session);
 	CHECK_EQ(greet(5, 1, 0, &old).resume, 2);
+	CHECK_EQ(greet(5, 1, 0, &old).consumed, 0); /* they are in the ring only */
 	CHECK(old == NULL);
 	CHECK(begin(5, 1, 0, &new_one) == session);
 	CHECK_EQ(sfs_sessions_expect(session, 1, &err), 1);
@@ -198,6 +199,7 @@ static void a_new_connection_goes_on(void)
 	CHECK_EQ(bring(session, 2, 0), 1);
 	for (int i = 0; i < 3; i++)
 		train(0, i);
+	CHECK_EQ(greet(5, 1, 0, &old).consumed, 3);
 	CHECK_EQ(sessions.n_received, 3);
 	CHECK_EQ(sessions.n_repeated, 2);
 	CHECK_EQ(sessions.n_connections, 2);

@@ -83,7 +83,8 @@ static void say(int fd, enum sfs_wire_kind kind, uint64_t seq)
 static int greet(int listen_fd, uint64_t resume)
 {
 	unsigned char bytes[SFS_WIRE_REPLY_BYTES + SFS_WIRE_TEXT_MAX];
-	struct sfs_wire_reply reply = {.resume = resume, .window = 2};
+	struct sfs_wire_reply reply = {
+		.resume = resume, .consumed = resume, .window = 2};
 	struct sfs_wire_hello hello;
 	struct sfs_wire_message m;
 	struct sfs_error err = {""};

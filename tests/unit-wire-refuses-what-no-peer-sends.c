@@ -31,7 +31,7 @@ static void hello(void)
 	bytes[4] = 7;
 	CHECK_EQ(sfs_wire_check_prefix(bytes, "sender", &err), -EPROTO);
 	CHECK_HAS(err.text, "the sender speaks version 7");
-	CHECK_HAS(err.text, "this is version 1");
+	CHECK_HAS(err.text, "this is version 2");
 	memcpy(bytes, "GET / HT", 8);
 	CHECK_EQ(sfs_wire_check_prefix(bytes, "sender", &err), -EPROTO);
 	h.slot_bytes = 1ULL << 40;
@@ -41,13 +41,13 @@ static void hello(void)
 
 static void reply(void)
 {
-	struct sfs_wire_reply r = {1, 2, SFS_WIRE_REFUSE, 3, 4, "another\nlayout"}, got;
+	struct sfs_wire_reply r = {1, 5, 2, SFS_WIRE_REFUSE, 3, "another\nlayout"}, got;
 	size_t n = sfs_wire_put_reply(&r, bytes);
 
 	CHECK_EQ(sfs_wire_check_prefix(bytes, "receiver", &err), n);
 	CHECK_EQ(sfs_wire_get_reply(bytes, n, &got, &err), 0);
-	CHECK(got.session == 1 && got.resume == 2 && got.code == SFS_WIRE_REFUSE);
-	CHECK(got.window == 3 && got.heartbeat_ms == 4);
+	CHECK(got.session == 1 && got.resume == 5 && got.code == SFS_WIRE_REFUSE);
+	CHECK(got.window == 3 && got.consumed == 2);
 	CHECK_STR(got.text, "another?layout");
 	r = (struct sfs_wire_reply){.code = SFS_WIRE_ACCEPT};
 	CHECK_EQ(sfs_wire_get_reply(bytes, sfs_wire_put_reply(&r, bytes), &got, &err),
