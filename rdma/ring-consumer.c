@@ -160,7 +160,7 @@ static void take_descriptors(struct msghdr *message, int fds[2])
 		memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
 }
 
-/* -EAGAIN: the producer went away before it said anything. */
+/* -EAGAIN: the producer has ended, or is about to be gone. */
 static int receive_hello(struct shufflefs_ring *ring, const char *path,
 			 struct sfs_ring_hello *hello, int ret_fds[2])
 {
@@ -178,7 +178,8 @@ static int receive_hello(struct shufflefs_ring *ring, const char *path,
 	memset(hello, 0, sizeof *hello);
 	n = recvmsg(ring->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n <= 0)
-		return fail(ring, -EAGAIN, "%s: the producer hung up", path);
+		return fail(ring, -EAGAIN,
+			    "%s: the ring there has ended, and no other has begun", path);
 	take_descriptors(&message, ret_fds);
 	if (n < (ssize_t)offsetof(struct sfs_ring_hello, consumer) ||
 	    memcmp(hello->magic, SFS_RING_MAGIC, sizeof hello->magic) != 0)

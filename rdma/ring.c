@@ -460,6 +460,21 @@ static void add_consumer(struct sfs_ring *ring, int id, int fd)
 	ring->n_attached++;
 }
 
+/* Has it ended, and is nothing left to take?  A trainer that comes now wants the ring that
+ * will be here next: of this one it would get an epoch without a batch. */
+static bool is_over(const struct sfs_ring *ring)
+{
+	const struct sfs_ring_memory *m = ring->memory;
+	uint32_t i;
+
+	if (atomic_load(&m->state) != SFS_RING_ENDED)
+		return false;
+	for (i = 0; i < m->n_slots; i++)
+		if (sfs_ring_word_owner(atomic_load(&m->words[i])) == SFS_RING_FILLED)
+			return false;
+	return true;
+}
+
 static void accept_consumer(struct sfs_ring *ring)
 {
 	int fd = accept4(ring->socket.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -468,6 +483,10 @@ static void accept_consumer(struct sfs_ring *ring)
 
 	if (fd < 0)
 		return;
+	if (is_over(ring)) { /* without a hello: it tries again */
+		close(fd);
+		return;
+	}
 	refusal = find_refusal(ring, fd);
 	pthread_mutex_lock(&ring->lock);
 	if (!refusal)

@@ -300,6 +300,13 @@ static struct trainer *find_free(struct sfs_samples_server *s)
 	return NULL;
 }
 
+/* With the lock: has the stream ended, and is no sample left to give?  A trainer that comes
+ * now wants the stream that will be here next: of this one it would get nothing. */
+static bool is_over(const struct sfs_samples_server *s)
+{
+	return s->state == ENDED && s->n_queued == 0;
+}
+
 static void accept_trainer(struct sfs_samples_server *s)
 {
 	int fd = accept4(s->socket.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -309,6 +316,10 @@ static void accept_trainer(struct sfs_samples_server *s)
 
 	if (fd < 0)
 		return;
+	if (is_over(s)) { /* without a hello: it tries again */
+		close(fd);
+		return;
+	}
 	t = find_free(s);
 	if (!t) {
 		send_hello(s, fd, "samples go to 256 trainers at most");

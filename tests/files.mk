@@ -405,6 +405,7 @@ sidecar_tests = \
 	tests/sidecar-cuda-plugin-runs-on-a-runtime-of-memfds.sh \
 	tests/sidecar-cuda-says-what-is-missing.sh \
 	tests/sidecar-images-are-pillows.sh \
+	tests/sidecar-no-epoch-is-empty-for-who-attaches-anew.sh \
 	tests/sidecar-nothing-is-lost-when-anything-is-killed.sh \
 	tests/sidecar-nothing-is-lost-when-packets-are.sh \
 	tests/sidecar-python-takes-batches-without-a-copy.sh \

@@ -86,6 +86,8 @@ free_port() {
 train() {
     "$drain" --again 5000 ring ${2:-} >got.$1 2>drain.$1.log &
     echo $! >trainer.$1
+    # One that came when another has taken all batches would wait for the next ring.
+    wait_until 60 grep -q ring-drain /proc/$!/comm
 }
 
 # send NAME FILE TARGET

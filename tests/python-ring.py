@@ -223,8 +223,13 @@ class Test(Case):
 
     def test_processes_share_without_repetition(self):
         program = ("import sys, shufflefs\n"
-                   "for b in shufflefs.Ring(sys.argv[1]): print(*b['cls'], flush=True)\n")
+                   "ring = shufflefs.Ring(sys.argv[1])\n"
+                   "print('attached', flush=True)\n"
+                   "for b in ring: print(*b['cls'], flush=True)\n")
         children = [self.start([sys.executable, "-c", program, self.path]) for _ in range(2)]
+        # (One that came when the other has taken all would wait for the next ring.)
+        for child in children:
+            self.assertEqual(child.stdout.readline(), "attached\n")
         self.say(*["batch 4"] * 40, "end")
         lines = [child.stdout.read().split() for child in children]
         self.assertEqual([child.wait() for child in children], [0, 0])

@@ -73,6 +73,7 @@ same all got
 # Trainers that say nonsense are cut off, and what they had goes to others.
 "$sidecar" send 0.tar samples:s --on-consumer-death redeliver 2>said &
 sender=$!
+wait_until 60 test -S s
 timeout 120 "$python" "$trainer" s hostile >hostile || fail "hostile: $(cat hostile)"
 "$python" "$trainer" s >got || fail "after hostile ones: $(cat got)"
 wait $sender || fail "hostile ones: $(cat said)"

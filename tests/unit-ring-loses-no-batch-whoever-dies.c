@@ -76,7 +76,7 @@ static void batches_come_in_order_and_back_in_any(void)
 {
 	struct sfs_ring *ring = make_ring(SFS_RING_FAIL), *other;
 	struct sfs_ring_settings same = {.path = path, .n_slots = 2};
-	struct shufflefs_ring *r = attach();
+	struct shufflefs_ring *r = attach(), *late;
 	struct shufflefs_batch b;
 	struct sfs_error err;
 	void *slot;
@@ -102,6 +102,8 @@ static void batches_come_in_order_and_back_in_any(void)
 	sfs_ring_end(ring);
 	CHECK_EQ(next(r), 3);
 	CHECK_EQ(shufflefs_ring_next(r, -1, &b), 0);
+	CHECK_EQ(shufflefs_ring_attach(path, 50, &late), -ETIMEDOUT);
+	shufflefs_ring_detach(late);
 	shufflefs_ring_detach(r); /* releases 2 and 3 */
 	CHECK_EQ(sfs_ring_wait_consumed(ring, 3, 10000, &err), 0);
 	sfs_ring_free(ring);

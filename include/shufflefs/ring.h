@@ -89,7 +89,8 @@ struct shufflefs_memory {
 struct shufflefs_ring;
 
 /* Attach to the ring at `path`, and wait at most `timeout_ms` until there is one and its
- * layout is known; < 0: for ever.  -ETIMEDOUT; -EPROTO: the producer has another version;
+ * layout is known; < 0: for ever.  One that has ended, and whose batches were all taken,
+ * is not waited for but the next one.  -ETIMEDOUT; -EPROTO: the producer has another version;
  * -EUSERS: it refuses this consumer; ...: *ret_ring is still made, to ask it for its
  * error; detach it. */
 int shufflefs_ring_attach(const char *path, int timeout_ms,
