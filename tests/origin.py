@@ -39,8 +39,9 @@ before the answer begins; with `head`, in the middle of its headers):
   few,bytes=N                                                206, and the object has N bytes
   auth,user=U,password=P                                     401 without these
   bearer,file=F[,status=N]                                   401 without the token in FOLDER/F
-  redirect[,to=same|other|localhost|loop|deeper|dead|ftp|none][,status=N][,uses=N][,port=N]
+  redirect[,to=same|other|localhost|loop|deeper|dead|ftp|none][,status=N][,uses=N][,port=N][,pad=N]
                              uses=N: to a URL that is forbidden after N requests
+                             pad=N: to a URL with a query of N bytes
   forgets                    what was sent behind the request, before its answer
   swaps                      its answer with that to the request behind it
   chunked[,trailer]  nolength  gzip  close  hangup  garbage  hugeheader,bytes=N  nohead,status=N
@@ -359,6 +360,8 @@ def redirect(request, obj, answer, args):
             token = "t%d" % len(token_uses)
             token_uses[token] = 0
         path = "/token,uses=%s%s?signature=%s" % (args["uses"], path, token)
+    if "pad" in args:
+        path += "?token=" + "A" * int(args["pad"])
     host = {"other": "127.0.0.1:%d" % ports["other"], "dead": "127.0.0.1:" + args.get("port", ""),
             "localhost": "localhost:%d" % ports["main"]}.get(to)
     location = {"loop": request.path, "deeper": "/redirect,to=deeper" + request.path,

@@ -163,6 +163,7 @@ int sfs_curl_call(struct sfs_curl_caller *c, const struct sfs_curl_call *call,
 
 void sfs_curl_answer_done(struct sfs_curl_answer *answer)
 {
+	sfs_http_headers_done(&answer->headers);
 	sfs_strbuf_done(&answer->head);
 	sfs_strbuf_done(&answer->body);
 }

@@ -17,6 +17,11 @@ void sfs_http_headers_init(struct sfs_http_headers *a)
 				       .retry_after_s = -1};
 }
 
+void sfs_http_headers_done(struct sfs_http_headers *a)
+{
+	free(steal(&a->location));
+}
+
 bool sfs_http_etag_is_strong(const char *etag)
 {
 	return etag[0] == '"' && strcmp(etag, "\"\"") != 0;
@@ -95,7 +100,7 @@ static void take_range(struct sfs_http_headers *a, const char *value, time_t now
 	a->total = total;
 }
 
-/* Keep a value whole or not at all: half a URL is another URL. */
+/* Keep a value whole or not at all. */
 static void keep(char *to, size_t size, const char *value)
 {
 	if (strlen(value) < size)
@@ -148,9 +153,13 @@ static void take_validator(char *to, size_t size, const char *value, size_t n)
 	shorten(to, size, both, strlen(both));
 }
 
-static void take_location(struct sfs_http_headers *a, const char *value, time_t now)
+/* A signed URL has several KiB, where a session's token is a part of it. */
+static void take_location(struct sfs_http_headers *a, const char *value, size_t n)
 {
-	keep(a->location, sizeof a->location, value);
+	if (memchr(value, 0, n))
+		return;
+	free(a->location);
+	a->location = n > 0 ? sfs_strndup(value, n) : NULL;
 }
 
 static void take_encoding(struct sfs_http_headers *a, const char *value, time_t now)
@@ -212,7 +221,6 @@ static const struct {
 	{"content-length", take_length},
 	{"transfer-encoding", take_coding},
 	{"content-range", take_range},
-	{"location", take_location},
 	{"content-encoding", take_encoding},
 	{"content-type", take_type},
 	{"retry-after", take_retry_after},
@@ -231,6 +239,7 @@ static void take_status(struct sfs_http_headers *a, const char *line, size_t n)
 {
 	const char *space = memchr(line, ' ', n);
 
+	sfs_http_headers_done(a);
 	sfs_http_headers_init(a);
 	if (space && line + n - space >= 4 && isdigit((unsigned char)space[1]) &&
 	    isdigit((unsigned char)space[2]) && isdigit((unsigned char)space[3]))
@@ -268,6 +277,8 @@ void sfs_http_headers_add(struct sfs_http_headers *a, const char *line, size_t n
 		take_validator(a->etag, sizeof a->etag, colon, n);
 	if (is_name(line, n_bare, "last-modified"))
 		take_validator(a->last_modified, sizeof a->last_modified, colon, n);
+	if (is_name(line, n_name, "location"))
+		take_location(a, colon, n);
 	if (n >= sizeof value || memchr(colon, 0, n))
 		return;
 	memcpy(value, colon, n);

@@ -26,7 +26,7 @@ struct sfs_http_headers {
 	uint64_t total;		/* of Content-Range, also in a 416; or SFS_HTTP_UNKNOWN */
 	char etag[256];		/* as sent, or shortened; "" if none */
 	char last_modified[96]; /* as sent, or shortened; "" if none */
-	char location[4096];	/* as sent; "" if none or longer than fits */
+	char *location;		/* as sent, of any length; NULL if none */
 	char encoding[32];	/* Content-Encoding; "" if none or identity */
 	int64_t retry_after_s;	/* -1: none */
 	int64_t date_s;		/* of Date, in seconds since 1970; 0 if none */
@@ -38,8 +38,9 @@ struct sfs_http_headers {
 	bool is_whole;	   /* the head has ended: later lines are trailers, ignored */
 };
 
-/* Begin anew; a status line does so as well (1xx, redirects). */
+/* Begin; a status line begins anew (1xx, redirects).  A copy of the struct borrows. */
 void sfs_http_headers_init(struct sfs_http_headers *a);
+void sfs_http_headers_done(struct sfs_http_headers *a);
 
 /* Take one header line, with or without its CR LF.  `now` is the wall time, for
  * a Retry-After that is a date.  Lines that mean nothing to us are ignored. */

@@ -139,6 +139,7 @@ void sfs_job_end(struct sfs_job *job, int err)
 	while ((link = sfs_list_pop(&job->legs)) != NULL) {
 		leg = sfs_container(link, struct sfs_leg, link);
 		drop(leg);
+		sfs_http_headers_done(&leg->get.headers);
 		free(leg);
 	}
 	free(job);

@@ -52,7 +52,7 @@ char *sfs_http_redirect(const char *from, const struct sfs_http_headers *headers
 {
 	char *to = NULL;
 
-	if (*headers->location)
+	if (headers->location)
 		to = sfs_url_resolve(from, headers->location);
 	if (!to) {
 		sfs_response_final(

@@ -11,6 +11,7 @@
 
 void sfs_receive_begin(struct sfs_get *get)
 {
+	sfs_http_headers_done(&get->headers);
 	sfs_http_headers_init(&get->headers);
 	get->has_head = get->has_begun = false;
 	get->n_dropped = get->n_head = 0;

@@ -383,6 +383,7 @@ static void init_get(struct sfs_leg *leg)
 	bool is_part =
 		leg->is_hedge || leg->first > 0 || leg->end < sfs_job_n_wanted(job);
 
+	sfs_http_headers_done(&leg->get.headers);
 	leg->get = (struct sfs_get){
 		.is_small = sfs_job_is_ask(job) ||
 			    (is_part && leg->end - leg->at <= SMALL_MAX),

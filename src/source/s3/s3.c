@@ -365,7 +365,7 @@ static enum sfs_response_outcome judge(struct sfs_store *store,
 {
 	enum sfs_response_outcome outcome = sfs_response_judge_listed(q, a, error);
 
-	if (outcome == SFS_RESPONSE_REDIRECT && !a->location[0])
+	if (outcome == SFS_RESPONSE_REDIRECT && !a->location)
 		return (enum sfs_response_outcome)sfs_response_final(error, -EIO,
 								     "HTTP %d",
 								     a->status);
