@@ -37,6 +37,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define SHOWN_BYTES 1000 /* of the source, at most */
+
 struct mount {
 	struct sfs_options *options;
 	const char *where; /* absolute */
@@ -65,7 +67,20 @@ static void take_fuse_log(enum fuse_log_level level, const char *format, va_list
 
 /* ---- the session ---- */
 
-/* The source that mount and df show, with commas and backslashes escaped. */
+/* The kernel refuses a source of a page or more, so the end of a long one is cut off, but
+ * not within a character. */
+static char *shorten(const char *s)
+{
+	size_t n = strlen(s);
+
+	if (n < SHOWN_BYTES)
+		return sfs_strdup(s);
+	for (n = SHOWN_BYTES - strlen("..."); n > 0 && ((unsigned char)s[n] & 0xc0) == 0x80;)
+		n--;
+	return sfs_asprintf("%.*s...", (int)n, s);
+}
+
+/* Commas and backslashes, as libfuse wants them. */
 static char *escape(const char *s)
 {
 	char *out = sfs_malloc(2 * strlen(s) + 1), *p = out;
@@ -82,7 +97,9 @@ static char *escape(const char *s)
 static struct fuse_session *new_session(struct mount *m)
 {
 	const struct sfs_options *o = m->options;
-	sfs_autofree char *source = escape(o->fsname ? o->fsname : m->engine->title);
+	/* What mount and df show. */
+	sfs_autofree char *shown = shorten(o->fsname ? o->fsname : m->engine->title);
+	sfs_autofree char *source = escape(shown);
 	sfs_autofree char *list = sfs_asprintf(
 		"ro,nosuid,nodev,default_permissions,fsname=%s,subtype=shufflefs%s%s%s%s",
 		source, o->allow_other ? ",allow_other" : "",

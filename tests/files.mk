@@ -383,6 +383,7 @@ fuse_tests = \
 	tests/fuse-sigterm-ends-a-mount-that-hangs.sh \
 	tests/fuse-sigterm-unmounts.sh \
 	tests/fuse-sizes-never-change.sh \
+	tests/fuse-sources-may-have-any-length.sh \
 	tests/fuse-streams-tell-their-order-and-samples.sh \
 	tests/fuse-tables-make-room-for-streams.sh \
 	tests/fuse-the-bottleneck-is-named.sh \
