@@ -267,6 +267,7 @@ cat_tests = \
 	tests/cat-notices-any-change-of-a-tag.sh \
 	tests/cat-notices-two-tars-in-one-file.sh \
 	tests/cat-odd-tars-agree-with-the-script.sh \
+	tests/cat-one-odd-answer-is-not-final.sh \
 	tests/cat-order-agrees-with-an-independent-script.sh \
 	tests/cat-order-vectors-agree.sh \
 	tests/cat-own-connections-send-what-libcurl-sends.sh \

@@ -214,6 +214,19 @@ static void a_body_is_no_longer_than_its_range(void)
 	stop();
 }
 
+/* The server gives this response at each try. */
+static void steadily(const char *head)
+{
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(one.n_done, 0);
+		begin_only();
+		CHECK(script_head(only(), "%s", head));
+		script_end(only());
+	}
+}
+
 /* `retries` times more, and then it is an error. */
 static void a_wrong_range_is_refused(void)
 {
@@ -300,18 +313,21 @@ static void some_redirects_are_not_followed(void)
 	expect(-EIO, 0, "more than 10 redirects");
 
 	ask_for_bytes(&one, &object, 0, 10);
-	begin_only();
-	CHECK(script_head(only(), "HTTP/1.1 302 Found\nLocation: ftp://origin/x.tar\n"));
-	script_end(only());
+	steadily("HTTP/1.1 302 Found\nLocation: ftp://origin/x.tar\n");
 	expect(-EIO, 0, "not an http URL");
 
 	ask_for_bytes(&one, &object, 0, 10);
-	begin_only();
-	CHECK(script_head(only(), "HTTP/1.1 302 Found\nLocation: https://s/x.tar\n"));
-	script_end(only());
-	begin_only();
-	CHECK(script_head(only(), "HTTP/1.1 302 Found\nLocation: http://s/x.tar\n"));
-	script_end(only());
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(one.n_done, 0);
+		begin_only();
+		CHECK(script_head(only(),
+				  "HTTP/1.1 302 Found\nLocation: https://s/x.tar\n"));
+		script_end(only());
+		begin_only();
+		CHECK(script_head(only(),
+				  "HTTP/1.1 302 Found\nLocation: http://s/x.tar\n"));
+		script_end(only());
+	}
 	expect(-EIO, 0, "from https to http");
 	stop();
 }
@@ -372,6 +388,8 @@ static void what_passes_is_tried_again(void)
 
 	ask_for_bytes(&one, &object, 0, 10);
 	refuse(404);
+	refuse(404);
+	refuse(404);
 	expect(-ENOENT, 0, "HTTP 404");
 	ask_for_bytes(&one, &object, 0, 10);
 	begin_only();
@@ -410,20 +428,92 @@ static void another_version_is_refused(void)
 			  SIZE));
 	CHECK(script_body(only(), "another", 7));
 	script_end(only());
-	expect(-ESTALE, 1000, "its ETag was \"one\", is \"two\"");
-
-	ask_for_bytes(&one, &object, 0, 3000);
 	begin_only();
 	CHECK(script_head(only(), "HTTP/1.1 412 No\nETag: \"two\"\n"));
 	script_end(only());
+	refuse(404);
+	expect(-ENOENT, 1000, "HTTP 404");
+
+	ask_for_bytes(&one, &object, 0, 3000);
+	steadily("HTTP/1.1 412 No\nETag: \"two\"\n");
 	expect(-ESTALE, 0, "its ETag was \"one\", is \"two\"");
 
 	ask_for_bytes(&one, &object, 0, 3000);
-	begin_only();
-	CHECK(script_head(only(),
-			  "HTTP/1.1 206 OK\nContent-Range: bytes 0-2999/7777\n" TAG));
-	script_end(only());
+	steadily("HTTP/1.1 206 OK\nContent-Range: bytes 0-2999/7777\n" TAG);
 	expect(-ESTALE, 0, "its size was 100000, is 7777");
+
+	ask_for_bytes(&one, &object, 0, 3000);
+	steadily("HTTP/1.1 416 No\nContent-Range: bytes */7777\n");
+	expect(-ESTALE, 0, "its size was 100000, is 7777");
+	stop();
+}
+
+/* What a server says once, and never again: one of many caches may be ill. */
+static void one_odd_answer_is_not_believed(void)
+{
+	static const char *const odd[] = {
+		"HTTP/1.1 200 OK\nContent-Length: 100000\n" TAG,
+		"HTTP/1.1 200 OK\nContent-Type: text/html\n",
+		"HTTP/1.1 206 OK\nContent-Range: bytes 0-511/*\n" TAG,
+		"HTTP/1.1 206 OK\nContent-Range: bytes 0-511/7777\n"
+		"Content-Encoding: gzip\n",
+		"HTTP/1.1 416 No\nContent-Range: bytes */7777\n",
+		"HTTP/1.1 412 No\nETag: \"two\"\n",
+		"HTTP/1.1 302 Found\nLocation: ftp://origin/x.tar\n",
+		"HTTP/1.1 302 Found\n",
+		"HTTP/1.1 400 No\n",
+		"HTTP/1.1 204 Nothing\n",
+		"HTTP/1.1 304 Same\n",
+		"HTTP/1.1 405 No\n",
+		"HTTP/1.1 501 No\n",
+		"HTTP/1.1 oh dear\n",
+		/* Of a read only. */
+		"HTTP/1.1 404 No\n",
+		"HTTP/1.1 410 No\n",
+		"HTTP/1.1 206 OK\nContent-Range: bytes 0-9/100000\nETag: \"two\"\n",
+		"HTTP/1.1 206 OK\nContent-Range: bytes 0-9/7777\n" TAG,
+	};
+	const size_t n_of_reads = 4;
+	size_t i;
+
+	start(&usual);
+	for (i = 0; i < SFS_COUNT(odd) - n_of_reads; i++) {
+		ask_for_size(&one, &object);
+		begin_only();
+		CHECK(script_head(only(), "%s", odd[i]));
+		script_end(only());
+		give(begin_only());
+		expect(0, SFS_HEAD_BYTES, NULL);
+		CHECK_EQ(object.size, SIZE);
+	}
+	for (i = 0; i < SFS_COUNT(odd); i++) {
+		ask_for_bytes(&one, &object, 0, 10);
+		begin_only();
+		CHECK(script_head(only(), "%s", odd[i]));
+		script_end(only());
+		give(begin_only());
+		expect(0, 10, NULL);
+	}
+	stop();
+}
+
+/* A probe ends at once when the server wants to be asked again too late. */
+static void a_server_may_want_more_time_than_there_is(void)
+{
+	const struct sfs_http_options brief = {
+		.n_connections = 4, .n_retries = 2, .read_timeout_ms = 60000};
+
+	start(&brief);
+	ask_for_size(&one, &object);
+	one.request.is_probe = true;
+	begin_only();
+	CHECK(script_head(only(), "HTTP/1.1 429 Busy\nRetry-After: 20\n"));
+	script_end(only());
+	CHECK(script.last_delay_ms >= 20000);
+	begin_only();
+	CHECK(script_head(only(), "HTTP/1.1 429 Busy\nRetry-After: 3600\n"));
+	script_end(only());
+	expect(-EIO, 0, "HTTP 429 (Retry-After: 3600 s; given up after");
 	stop();
 }
 
@@ -507,8 +597,7 @@ static void the_other_leg_goes_on(void)
 	/* The last that could bring a byte fails. */
 	hedge(0);
 	script_lose(script_nth(0));
-	CHECK(script_head(only(), "HTTP/1.1 404 No\n"));
-	script_end(only());
+	steadily("HTTP/1.1 404 No\n");
 	expect(-ENOENT, 0, "HTTP 404");
 	stop();
 }
@@ -722,6 +811,8 @@ int main(void)
 		what_passes_is_tried_again();
 		the_time_may_be_up();
 		another_version_is_refused();
+	one_odd_answer_is_not_believed();
+	a_server_may_want_more_time_than_there_is();
 		either_leg_may_win();
 		the_other_leg_goes_on();
 		an_ask_is_hedged();

@@ -178,7 +178,7 @@ static enum sfs_response_outcome explain(struct sfs_store *store,
 	sfs_autofree char *bucket = NULL;
 	const char *key;
 
-	if (outcome == SFS_RESPONSE_FINAL && error->err == -ESTALE)
+	if (error->err == -ESTALE)
 		return outcome;
 	sfs_ais_refusal_read(get->headers.status, body, strlen(body), &refusal);
 	if (refusal.status == 416)
@@ -285,6 +285,8 @@ static int take_page(struct sfs_ais *ais, const char *bucket,
 
 	if (status == 200) {
 		code = sfs_ais_page_read(body, answer->body.n, &props, ret, err);
+		if (code < 0)
+			*ret_again = SFS_RENEWAL_SOON;
 		return code == 0 ? 0
 				 : sfs_error_wrap(err, code,
 						  "no listing of AIStore is there");
@@ -293,7 +295,8 @@ static int take_page(struct sfs_ais *ais, const char *bucket,
 	describe(ais, bucket, NULL, &refusal, why, sizeof why);
 	if ((status == 401 || status == 403) && sfs_ais_token_renew(ais->token, edition))
 		*ret_again = SFS_RENEWAL_NOW;
-	else if (sfs_response_is_later(status))
+	else if (sfs_response_is_later(status) ||
+		 (!refusal.code[0] && sfs_ais_refusal_err(&refusal) == -EIO))
 		*ret_again = SFS_RENEWAL_SOON;
 	return sfs_error_set(err, sfs_ais_refusal_err(&refusal), "%s", why);
 }

@@ -84,7 +84,8 @@ struct sfs_dialect {
 		      const struct sfs_http_headers *headers);
 
 	/* Where does a redirect that came from the URL `from` lead?  The caller frees the
-	 * URL.  NULL: it is not followed, and *ret_error says why. */
+	 * URL.  NULL: it is not followed, and *ret_error says why: it is a doubt
+	 * (response.h). */
 	char *(*redirect)(const char *from, const struct sfs_http_headers *headers,
 			  struct sfs_response_error *ret_error);
 

@@ -86,34 +86,46 @@ static int probe_limit(const struct sfs_job *job, enum sfs_fetch_outcome outcome
 	return outcome == SFS_FETCH_REFUSED ? 1 : limit < 2 ? limit : 2;
 }
 
-/* The response was of no use, or this is a probe. */
-static struct sfs_failure try_again(struct sfs_leg *leg, int err, int limit,
-				    int64_t retry_after_s)
-{
-	struct sfs_job *job = leg->job;
-	uint64_t delay_ms;
-
-	if (!sfs_retry_next(&leg->refusals, limit, leg->at - leg->begun_at, retry_after_s,
-			    sfs_rng_next(&job->source->rng), &delay_ms))
-		return final(err);
-	if (!job->request->is_probe)
-		report_retry(leg, &leg->refusals, limit, delay_ms);
-	return again(delay_ms);
-}
-
-/* The time is up.  Where nobody waits, nothing is lost. */
-static struct sfs_failure give_up(struct sfs_leg *leg, int err, uint64_t now_ns)
+/* The time is up, or will be before the server wants to be asked again.  Where nobody
+ * waits, nothing is lost. */
+static struct sfs_failure give_up(struct sfs_leg *leg, int err, int64_t retry_after_s,
+				  uint64_t now_ns)
 {
 	struct sfs_job *job = leg->job;
 	char *why = leg->error.why;
 	size_t n = strlen(why);
+	char after[48] = "";
 
-	snprintf(why + n, sizeof leg->error.why - n, " (given up after %llu s)",
+	if (retry_after_s >= 0)
+		snprintf(after, sizeof after, "Retry-After: %lld s; ",
+			 (long long)retry_after_s);
+	snprintf(why + n, sizeof leg->error.why - n, " (%sgiven up after %llu s)", after,
 		 (unsigned long long)((now_ns - job->begun_ns) / SFS_NS_PER_S));
 	return (struct sfs_failure){.action = SFS_FAILURE_FINAL,
 				    .err = err,
 				    .is_silent =
 					    !job->is_needed && job->request->is_ahead};
+}
+
+/* The response was of no use, or this is a probe. */
+static struct sfs_failure try_again(struct sfs_leg *leg, int err, int limit,
+				    int64_t retry_after_s)
+{
+	struct sfs_job *job = leg->job;
+	uint64_t now = sfs_clock_ns(), n_new = leg->at - leg->begun_at, delay_ms,
+		 after_ms = retry_after_s > 0 ? (uint64_t)retry_after_s * 1000 : 0;
+
+	note_time(job, n_new, now);
+	if (!sfs_retry_next(&leg->refusals, limit, n_new, retry_after_s,
+			    sfs_rng_next(&job->source->rng), &delay_ms))
+		return final(err);
+	if (delay_ms < after_ms)
+		delay_ms = after_ms;
+	if (now + delay_ms * SFS_NS_PER_MS >= sfs_failure_deadline_ns(job))
+		return give_up(leg, err, retry_after_s, now);
+	if (!job->request->is_probe)
+		report_retry(leg, &leg->refusals, limit, delay_ms);
+	return again(delay_ms);
 }
 
 /* A GET failed in a way that passes.  A line for each would be many: reported are the
@@ -127,7 +139,7 @@ static struct sfs_failure wait_and_try_again(struct sfs_leg *leg, int err,
 
 	note_time(job, n_new, now);
 	if (now >= sfs_failure_deadline_ns(job))
-		return give_up(leg, err, now);
+		return give_up(leg, err, retry_after_s, now);
 	sfs_retry_next(&leg->failures, INT_MAX, n_new, retry_after_s,
 		       sfs_rng_next(&job->source->rng), &delay_ms);
 	left_ms = (sfs_failure_deadline_ns(job) - now) / SFS_NS_PER_MS + 1;
@@ -157,6 +169,8 @@ static struct sfs_failure judge_passing(struct sfs_leg *leg, int err,
 				   (unsigned long long)(leg->end - leg->at));
 	else if (err != SFS_RESPONSE_AGAIN && err != -EPROTO)
 		sfs_response_again(&leg->error, "%s", why);
+	if (err == SFS_RESPONSE_AGAIN)
+		err = leg->error.err;
 	err = err < 0 ? err : -EIO;
 	if (job->request->is_probe)
 		return try_again(leg, err, probe_limit(job, outcome), retry_after_s);
@@ -210,7 +224,8 @@ struct sfs_failure sfs_failure_judge(struct sfs_leg *leg, int err,
 
 	if (sfs_leg_is_spare(leg))
 		return (struct sfs_failure){.action = SFS_FAILURE_SPARE};
-	if (err != 0 && leg->is_remembered && err != SFS_RESPONSE_AGAIN) {
+	if (err != 0 && leg->is_remembered &&
+	    (err != SFS_RESPONSE_AGAIN || leg->error.err < 0)) {
 		/* A signature may have expired, or a target may be gone. */
 		forget_redirect(leg);
 		return again(0);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* failure - what follows when a GET has ended without all that it asked for.
  *
- * - What is final (404, 403, a certificate) fails the request at once.
+ * - What is final (403, a certificate, a 404 to an ask) fails the request at once.
  * - What passes (no connection, a reset, silence, a 5xx) is tried again until a reader
  *   cannot wait any longer, and waits for its server meanwhile (outage.h).
- * - A response that is of no use (another range, nonsense) may come `retries` times more.
+ * - A response that is of no use or that contradicts those before (another range or
+ *   version, no range, nonsense) may come `retries` times more, as far as there is time:
+ *   what a server says once may be one cache's, and what it says steadily is so.
  * - Credentials that were refused may have been renewed: then the GET is sent again.
  * - A leg whose bytes others fetch as well ends in silence.
  *

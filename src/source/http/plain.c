@@ -55,11 +55,11 @@ char *sfs_http_redirect(const char *from, const struct sfs_http_headers *headers
 	if (headers->location)
 		to = sfs_url_resolve(from, headers->location);
 	if (!to) {
-		sfs_response_final(
+		sfs_response_doubt(
 			error, -EIO,
 			"a redirect whose Location is missing or not an http URL");
 	} else if (sfs_url_is_downgrade(from, to)) {
-		sfs_response_final(
+		sfs_response_doubt(
 			error, -EIO,
 			"a redirect from https to http, which is not followed");
 		free(to);

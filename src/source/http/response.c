@@ -18,6 +18,18 @@ int sfs_response_again(struct sfs_response_error *error, const char *format, ...
 	va_start(args, format);
 	vsnprintf(error->why, sizeof error->why, format, args);
 	va_end(args);
+	error->err = 0;
+	return SFS_RESPONSE_AGAIN;
+}
+
+int sfs_response_doubt(struct sfs_response_error *error, int err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(error->why, sizeof error->why, format, args);
+	va_end(args);
+	error->err = err;
 	return SFS_RESPONSE_AGAIN;
 }
 
@@ -40,7 +52,7 @@ static const char *or_none(const char *s)
 static int changed(struct sfs_response_error *error, const char *what, const char *was,
 		   const char *is, const char *hint)
 {
-	return sfs_response_final(
+	return sfs_response_doubt(
 		error, -ESTALE,
 		"the object changed since the mount began: %s was %s, is %s%s", what,
 		or_none(was), or_none(is), hint);
@@ -167,13 +179,17 @@ static int take_ask(const struct sfs_http_query *q, const struct sfs_http_header
 		return confirm(q, a, error);
 	if (a->status == 200 && a->length == 0)
 		return take_claim(a, 0, error);
-	if (a->status == 200 && a->is_page)
+	if (a->status == 200 && q->may_be_tiny)
 		return sfs_response_final(
+			error, -EOPNOTSUPP,
+			"HTTP 200 for a range: the server ignores Range");
+	if (a->status == 200 && a->is_page)
+		return sfs_response_doubt(
 			error, -EOPNOTSUPP,
 			"a web page (HTTP 200, text/html), perhaps a log-in "
 			"or error page, instead of a file with ranges");
 	if (a->status == 200)
-		return sfs_response_final(
+		return sfs_response_doubt(
 			error, -EOPNOTSUPP,
 			"the server does not serve ranges (it answered "
 			"HTTP 200 to a request for %d bytes); shufflefs needs them",
@@ -183,7 +199,7 @@ static int take_ask(const struct sfs_http_query *q, const struct sfs_http_header
 		return sfs_response_again(error,
 					  "HTTP 206 without a usable Content-Range");
 	if (a->total == SFS_HTTP_UNKNOWN)
-		return sfs_response_final(
+		return sfs_response_doubt(
 			error, -EOPNOTSUPP,
 			"the server does not say how large the object is "
 			"(Content-Range without a total)");
@@ -228,6 +244,14 @@ bool sfs_response_is_later(int status)
 	       (status >= 500 && status != 501 && status != 505);
 }
 
+/* A read is of an object that was there. */
+static int take_missing(const struct sfs_http_query *q, const struct sfs_http_headers *a,
+			struct sfs_response_error *error)
+{
+	return q->is_ask ? sfs_response_final(error, -ENOENT, "HTTP %d", a->status)
+			 : sfs_response_doubt(error, -ENOENT, "HTTP %d", a->status);
+}
+
 static int take_failure(const struct sfs_http_query *q, const struct sfs_http_headers *a,
 			struct sfs_response_error *error)
 {
@@ -243,11 +267,12 @@ static int take_failure(const struct sfs_http_query *q, const struct sfs_http_he
 	case 403:
 	case 407: return sfs_response_final(error, -EACCES, "HTTP %d", a->status);
 	case 404:
-	case 410: return sfs_response_final(error, -ENOENT, "HTTP %d", a->status);
+	case 410: return take_missing(q, a, error);
+	case 0: return sfs_response_again(error, "a response without an HTTP status");
 	}
 	if (a->status >= 500 || sfs_response_is_later(a->status))
 		return sfs_response_again(error, "HTTP %d", a->status);
-	return sfs_response_final(error, -EIO, "HTTP %d", a->status);
+	return sfs_response_doubt(error, -EIO, "HTTP %d", a->status);
 }
 
 enum sfs_response_outcome sfs_response_judge(const struct sfs_http_query *q,
@@ -257,7 +282,7 @@ enum sfs_response_outcome sfs_response_judge(const struct sfs_http_query *q,
 	if (a->status != 206 && a->status != 200)
 		return take_failure(q, a, error);
 	if (a->encoding[0])
-		return sfs_response_final(
+		return sfs_response_doubt(
 			error, -EIO,
 			"the server sent Content-Encoding '%s', which was not asked for",
 			a->encoding);
@@ -280,7 +305,7 @@ enum sfs_response_outcome sfs_response_judge_listed(const struct sfs_http_query 
 	    o->size != SFS_SIZE_UNKNOWN &&
 	    (a->total != o->size ||
 	     (!q->verify_size_only && o->tag && strcmp(o->tag, a->etag) != 0)))
-		return (enum sfs_response_outcome)sfs_response_final(
+		return (enum sfs_response_outcome)sfs_response_doubt(
 			error, -ESTALE, "the object changed since it was listed");
 	return outcome;
 }

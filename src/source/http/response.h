@@ -43,14 +43,16 @@ struct sfs_http_query {
 
 enum sfs_response_outcome {
 	SFS_RESPONSE_BYTES, /* the bytes that were asked for follow */
-	SFS_RESPONSE_AGAIN, /* of no use, and may be better next time */
+	SFS_RESPONSE_AGAIN, /* of no use, and may be better next time; see err */
 	SFS_RESPONSE_REDIRECT,
 	SFS_RESPONSE_FINAL, /* will stay so: see err */
 	SFS_RESPONSE_TINY,  /* too small for a tar: to be confirmed, see claim */
 };
 
 struct sfs_response_error {
-	int err;		/* of FINAL: a negative errno */
+	/* Of FINAL: a negative errno.  Of AGAIN: that errno, if the server goes on to say
+	 * so; 0: none in particular. */
+	int err;
 	char why[768];		/* of AGAIN and FINAL: a sentence */
 	struct sfs_claim claim; /* of TINY */
 };
@@ -65,9 +67,13 @@ enum sfs_response_outcome sfs_response_judge_listed(const struct sfs_http_query 
 						    const struct sfs_http_headers *a,
 						    struct sfs_response_error *ret_error);
 
-/* Set the sentence, and err.  Return SFS_RESPONSE_AGAIN and SFS_RESPONSE_FINAL. */
+/* Set the sentence, and err (again: 0).  Return SFS_RESPONSE_AGAIN, and final
+ * SFS_RESPONSE_FINAL.  A doubt is what would be final if the server said it steadily: one
+ * cache of many may be wrong, once. */
 int sfs_response_again(struct sfs_response_error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+int sfs_response_doubt(struct sfs_response_error *error, int err, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 int sfs_response_final(struct sfs_response_error *error, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

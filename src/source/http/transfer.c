@@ -34,6 +34,8 @@
 
 static void begin_get(struct sfs_leg *leg, uint64_t delay_ms);
 static void begin_again(struct sfs_leg *leg, uint64_t delay_ms, bool waits_for_server);
+static void handle_failure(struct sfs_leg *leg, int err, enum sfs_fetch_outcome outcome,
+			   const char *why);
 
 /* ---- a refusal ---- */
 
@@ -170,12 +172,14 @@ static void follow_redirect(struct sfs_leg *leg)
 {
 	char *to = leg->job->dialect->redirect(leg->url, &leg->get.headers, &leg->error);
 
-	if (to && ++leg->n_redirects > MAX_REDIRECTS) {
+	if (!to) {
+		handle_failure(leg, SFS_RESPONSE_AGAIN, SFS_FETCH_PASSING, "");
+		return;
+	}
+	if (++leg->n_redirects > MAX_REDIRECTS) {
+		free(to);
 		sfs_response_final(&leg->error, -EIO, "more than %d redirects",
 				   MAX_REDIRECTS);
-		free(steal(&to));
-	}
-	if (!to) {
 		sfs_failure_end(leg, leg->error.err, false);
 		return;
 	}

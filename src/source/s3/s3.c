@@ -381,7 +381,7 @@ static enum sfs_response_outcome explain(struct sfs_store *store,
 	struct sfs_s3_refusal refusal;
 	struct asked a;
 
-	if (outcome == SFS_RESPONSE_FINAL && error->err == -ESTALE)
+	if (error->err == -ESTALE)
 		return outcome;
 	sfs_s3_refusal_read(&get->headers, body, strlen(body), &refusal);
 	if (refusal.status == 416 || refusal.status == 412)
@@ -390,7 +390,12 @@ static enum sfs_response_outcome explain(struct sfs_store *store,
 	describe(s3_of(store), &a, &refusal, error->why, sizeof error->why);
 	error->err = sfs_s3_refusal_err(&refusal);
 	asked_done(&a);
-	return refusal.reason == SFS_S3_LATER ? SFS_RESPONSE_AGAIN : outcome;
+	if (refusal.reason == SFS_S3_LATER)
+		return SFS_RESPONSE_AGAIN;
+	/* What it says in so many words is no doubt. */
+	return refusal.reason != SFS_S3_OTHER && !sfs_response_is_later(refusal.status)
+		       ? SFS_RESPONSE_FINAL
+		       : outcome;
 }
 
 /* The listing said it. */
@@ -457,13 +462,16 @@ static int take_page(struct sfs_s3 *s3, const struct asked *a,
 
 	if (answer->headers.status == 200) {
 		code = sfs_s3_page_read(body, answer->body.n, ret, err);
+		if (code < 0)
+			*ret_again = SFS_RENEWAL_SOON;
 		return code == 0 ? 0
 				 : sfs_error_wrap(err, code, "no listing of S3 is there");
 	}
 	sfs_s3_refusal_read(&answer->headers, body, strlen(body), &refusal);
 	describe(s3, a, &refusal, why, sizeof why);
 	*ret_again = learn_from(s3, a, &refusal, edition, signed_ns, true);
-	if (refusal.reason == SFS_S3_LATER || sfs_response_is_later(refusal.status))
+	if (refusal.reason == SFS_S3_LATER || sfs_response_is_later(refusal.status) ||
+	    (refusal.reason == SFS_S3_OTHER && !refusal.code[0]))
 		*ret_again = SFS_RENEWAL_SOON;
 	return sfs_error_set(err, sfs_s3_refusal_err(&refusal), "%s", why);
 }
