@@ -300,6 +300,7 @@ cat_tests = \
 	tests/cat-survives-an-outage.sh \
 	tests/cat-survives-nonsense.sh \
 	tests/cat-takes-shorter-ranges.sh \
+	tests/cat-the-last-answer-of-a-server-is-named.sh \
 	tests/cat-tokens-may-rotate.sh \
 	tests/cat-too-many-samples-for-the-budget-are-an-error.sh \
 	tests/cat-trailers-are-not-believed.sh \

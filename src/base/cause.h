@@ -8,7 +8,7 @@
 struct sfs_cause {
 	const char *shard; /* its name, which stays; NULL: none in particular */
 	uint64_t offset;   /* in the shard; SFS_NO_OFFSET: nowhere in particular */
-	char text[200];	   /* "bytes from http://host:80" */
+	char text[600];	   /* "bytes from http://host:80" */
 };
 
 /* Add to the ledger that a wait for this has timed out after `limit_ns`.  `then` as in

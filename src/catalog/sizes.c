@@ -432,7 +432,7 @@ struct sfs_sizes *sfs_sizes_start(struct sfs_shards *shards, const uint32_t *lef
 	s->state = sfs_calloc(shards->n, 1);
 	s->stride = choose_stride(shards->n);
 	s->n_pending = shards->n;
-	pthread_mutex_init(&s->lock, NULL);
+	sfs_lock_init(&s->lock, SFS_LOCK_SIZES);
 	pthread_cond_init(&s->all_ended, NULL);
 	sfs_list_init(&s->waiters);
 	sfs_list_init(&s->idle);

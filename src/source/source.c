@@ -6,6 +6,7 @@
 #include "base/stall.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 void sfs_object_init(struct sfs_object *object, struct sfs_uri *uri,
@@ -36,18 +37,37 @@ void sfs_object_done(struct sfs_object *object)
 	free(object->tag);
 	free(object->modified);
 	free(object->redirected);
+	free(object->failure);
 	*object = (struct sfs_object){0};
+}
+
+/* Guards what failures of objects point to. */
+static pthread_mutex_t failures_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void sfs_object_note_failure(struct sfs_object *object, const char *why)
+{
+	if (!why && !atomic_load(&object->failure))
+		return;
+	pthread_mutex_lock(&failures_lock);
+	free(object->failure);
+	object->failure = why ? sfs_strdup(why) : NULL;
+	pthread_mutex_unlock(&failures_lock);
 }
 
 void sfs_object_explain(const struct sfs_object *object, uint64_t offset,
 			const char *what, struct sfs_cause *cause)
 {
 	const struct sfs_uri *uri = &object->uri;
+	const char *why;
 
-	sfs_cause_set(cause, object->name, offset, "%s from %s", what,
+	pthread_mutex_lock(&failures_lock);
+	why = object->failure;
+	sfs_cause_set(cause, object->name, offset, "%s from %s%s%s%s", what,
 		      uri->origin     ? uri->origin
 		      : uri->location ? uri->location
-				      : "its source");
+				      : "its source",
+		      why ? " (last try: " : "", why ? why : "", why ? ")" : "");
+	pthread_mutex_unlock(&failures_lock);
 }
 
 struct sfs_netpath sfs_source_path(const struct sfs_source *source)

@@ -45,6 +45,9 @@ struct sfs_object {
 	char *tag, *modified;
 	/* Where the server's last redirect led: the source's own, or NULL. */
 	char *redirected;
+	/* Why the last try failed, a sentence; NULL: there was none, or none failed.  See
+	 * sfs_object_note_failure(). */
+	char *_Atomic failure;
 	/* The path to the server that gave bytes last: the source's; NULL: none has. */
 	const struct sfs_netpath_record *_Atomic path;
 };
@@ -140,7 +143,12 @@ struct sfs_netpath sfs_source_path(const struct sfs_source *source);
  * many reads are of use in all.  Any thread; never waits. */
 struct sfs_netpath sfs_object_netpath(const struct sfs_object *object);
 
-/* Somebody waits for `what` of the object, at byte `offset`: say from where. */
+/* For sources: a request for it will be tried again, because of this; or (NULL) one has
+ * succeeded.  Any thread. */
+void sfs_object_note_failure(struct sfs_object *object, const char *why);
+
+/* Somebody waits for `what` of the object, at byte `offset`: say from where, and why the
+ * last try failed. */
 void sfs_object_explain(const struct sfs_object *object, uint64_t offset,
 			const char *what, struct sfs_cause *cause);
 

@@ -35,6 +35,16 @@ static struct sfs_failure final(int err)
 	return (struct sfs_failure){.action = SFS_FAILURE_FINAL, .err = err};
 }
 
+/* Who waits for it meanwhile is told why. */
+static struct sfs_failure again_because(struct sfs_leg *leg, uint64_t delay_ms,
+					bool waits_for_server)
+{
+	sfs_object_note_failure(leg->job->request->object, leg->error.why);
+	return (struct sfs_failure){.action = SFS_FAILURE_AGAIN,
+				    .delay_ms = delay_ms,
+				    .waits_for_server = waits_for_server};
+}
+
 static struct sfs_failure again(uint64_t delay_ms)
 {
 	return (struct sfs_failure){.action = SFS_FAILURE_AGAIN, .delay_ms = delay_ms};
@@ -125,7 +135,7 @@ static struct sfs_failure try_again(struct sfs_leg *leg, int err, int limit,
 		return give_up(leg, err, retry_after_s, now);
 	if (!job->request->is_probe)
 		report_retry(leg, &leg->refusals, limit, delay_ms);
-	return again(delay_ms);
+	return again_because(leg, delay_ms, false);
 }
 
 /* A GET failed in a way that passes.  A line for each would be many: reported are the
@@ -149,9 +159,7 @@ static struct sfs_failure wait_and_try_again(struct sfs_leg *leg, int err,
 		report_retry(leg, &leg->failures, INT_MAX, delay_ms);
 	else
 		sfs_ledger_tally(SFS_EVENT_RETRY);
-	return (struct sfs_failure){.action = SFS_FAILURE_AGAIN,
-				    .delay_ms = delay_ms,
-				    .waits_for_server = retry_after_s < 0};
+	return again_because(leg, delay_ms, retry_after_s < 0);
 }
 
 static struct sfs_failure judge_passing(struct sfs_leg *leg, int err,

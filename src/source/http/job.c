@@ -143,6 +143,8 @@ void sfs_job_end(struct sfs_job *job, int err)
 		free(leg);
 	}
 	free(job);
+	if (err == 0)
+		sfs_object_note_failure(r->object, NULL);
 	sfs_request_end(r, err);
 }
 
