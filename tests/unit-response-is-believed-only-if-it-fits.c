@@ -294,6 +294,16 @@ static void refusals(void)
 	}
 	check_doubt(read_part("HTTP/1.1 412 x\nETag: \"two\"\n"), -ESTALE);
 	CHECK_HAS(error.why, "its ETag was \"one\", is \"two\"");
+	/* S3 says 403 where others say 404. */
+	check_final(ask("HTTP/1.1 403 x\nContent-Type: application/xml\n"), -EACCES);
+	CHECK_HAS(error.why, "HTTP 403 (S3 says so of a missing object, too");
+	check_final(ask("HTTP/1.1 403 x\nx-amz-request-id: 1\n"), -EACCES);
+	CHECK_HAS(error.why, "HTTP 403 (S3 says so of a missing object, too");
+	check_final(ask("HTTP/1.1 403 x\nContent-Type: text/html\n"), -EACCES);
+	CHECK_STR(error.why, "HTTP 403");
+	check_final(read_part("HTTP/1.1 403 x\nContent-Type: application/xml\n"),
+		    -EACCES);
+	CHECK_STR(error.why, "HTTP 403");
 	/* What contradicts itself may be better next time. */
 	CHECK_EQ(read_part("HTTP/1.1 412 x\n" TAGGED), SFS_RESPONSE_AGAIN);
 	CHECK_EQ(read_whole("HTTP/1.1 412 x\n"), SFS_RESPONSE_AGAIN);

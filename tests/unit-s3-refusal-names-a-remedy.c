@@ -54,6 +54,9 @@ int main(void)
 	CHECK_HAS(say(403, NULL), "no credentials were found");
 	asked.is_anonymous = true;
 	CHECK_HAS(say(403, NULL), "'anonymous'");
+	asked.key = "key.tar";
+	CHECK_HAS(say(403, NULL), "also denied a missing object");
+	asked.key = NULL;
 
 	/* A wrong region, with and without a hint; one that is no name of a host is none.
 	 */

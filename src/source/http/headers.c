@@ -174,6 +174,13 @@ static void take_type(struct sfs_http_headers *a, const char *value, time_t now)
 {
 	a->is_multipart = strncasecmp(value, "multipart/byteranges", 20) == 0;
 	a->is_page = strncasecmp(value, "text/html", 9) == 0;
+	a->is_like_s3 |= strncasecmp(value, "application/xml", 15) == 0 ||
+			 strncasecmp(value, "text/xml", 8) == 0;
+}
+
+static void take_request_id(struct sfs_http_headers *a, const char *value, time_t now)
+{
+	a->is_like_s3 = true;
 }
 
 /* A number of seconds, or a date (RFC 9110, 10.2.3). */
@@ -226,6 +233,7 @@ static const struct {
 	{"retry-after", take_retry_after},
 	{"date", take_date},
 	{"x-amz-bucket-region", take_bucket_region},
+	{"x-amz-request-id", take_request_id},
 	{"ais-version", take_ais_version},
 	{"ais-checksum-value", take_ais_checksum},
 };

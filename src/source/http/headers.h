@@ -34,6 +34,7 @@ struct sfs_http_headers {
 	char ais_version[96], ais_checksum[160]; /* of AIStore; "" if none */
 	bool is_multipart;
 	bool is_page;	   /* HTML */
+	bool is_like_s3;   /* a header of S3's, or XML, as its errors are */
 	bool is_ambiguous; /* two lengths, or two ranges */
 	bool is_whole;	   /* the head has ended: later lines are trailers, ignored */
 };

@@ -244,6 +244,17 @@ bool sfs_response_is_later(int status)
 	       (status >= 500 && status != 501 && status != 505);
 }
 
+/* S3 hides what there is from those who may not list the bucket. */
+static int take_forbidden(const struct sfs_http_query *q,
+			  const struct sfs_http_headers *a,
+			  struct sfs_response_error *error)
+{
+	return sfs_response_final(error, -EACCES, "HTTP 403%s",
+				  q->is_ask && a->is_like_s3 ? " (S3 says so of a missing object, too, to "
+					      "those who may not list its bucket)"
+					    : "");
+}
+
 /* A read is of an object that was there. */
 static int take_missing(const struct sfs_http_query *q, const struct sfs_http_headers *a,
 			struct sfs_response_error *error)
@@ -263,8 +274,8 @@ static int take_failure(const struct sfs_http_query *q, const struct sfs_http_he
 	case 308: return SFS_RESPONSE_REDIRECT;
 	case 416: return take_unsatisfied(q, a, error);
 	case 412: return take_mismatch(q, a, error);
+	case 403: return take_forbidden(q, a, error);
 	case 401:
-	case 403:
 	case 407: return sfs_response_final(error, -EACCES, "HTTP %d", a->status);
 	case 404:
 	case 410: return take_missing(q, a, error);

@@ -113,8 +113,11 @@ static void describe_denied(const struct sfs_s3_asked *a, char *to, size_t size)
 	if (a->is_anonymous)
 		snprintf(to, size,
 			 "the bucket '%s' does not let everybody %s: leave out "
-			 "'anonymous', so that requests are signed",
-			 a->bucket, a->key ? "read this" : "list it");
+			 "'anonymous', so that requests are signed%s",
+			 a->bucket, a->key ? "read this" : "list it",
+			 a->key ? " (who may not list the bucket is also denied a "
+				  "missing object)"
+				: "");
 	else if (!a->credentials)
 		snprintf(to, size,
 			 "the request was not signed, because no credentials were found: "
