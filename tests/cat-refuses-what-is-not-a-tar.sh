@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What is compressed, packed in another format or a web page is refused at once, in one line
-# that says what it is and what to do; also when it is only the last shard.  What is empty, or
-# begins as a tar, is not.
+# that says what it is and what to do; also when it is only the last shard.  So is a file without a
+# byte.  What begins as a tar, or with zeros, is not.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 . "$top/tests/faults.sh"
 requires gzip
@@ -37,6 +37,8 @@ is zip "a zip file, not a tar: .*repack"
 is page "an HTML or XML page, not a tar: .*login"
 is denied "an XML page, not a tar: .*error page"
 is lfs "a git-lfs pointer, not a tar: .*git lfs pull"
+: >odd/empty.tar
+is empty "an empty file, not a tar"
 for name in text short; do
     for source in odd "$origin/odd"; do
         refused "$source/$name.tar"
@@ -64,12 +66,9 @@ said "^shufflefs: 1 of 3 shards is no tar file: .*odd/gzip.tar is gzip data: .*;
 said "^shufflefs: skip: odd/gzip.tar @ 0: gzip data"
 
 # Zeros are an empty tar, and an old tar has no magic.
-: >odd/empty.tar
 head -c 1024 /dev/zero >odd/zeros.tar
 tar --format=v7 -cf odd/old.tar -C shards train-000000.tar
 for name in zeros old; do
     cat_of odd/$name.tar epochs/0.tar
     [ $status = 0 ] && [ ! -s said ] || fail "$name: $(cat said)"
 done
-cat_of odd/empty.tar shards/empty.tar
-[ $status = 0 ] && [ ! -s said ] || fail "empty: $(cat said)"

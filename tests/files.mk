@@ -213,6 +213,7 @@ cat_tests = \
 	tests/cat-a-reader-that-closes-early-is-no-error.sh \
 	tests/cat-a-sample-given-up-is-not-asked-for-again.sh \
 	tests/cat-a-server-gets-no-more-requests-than-connections.sh \
+	tests/cat-a-shard-that-is-too-large-is-refused.sh \
 	tests/cat-a-stream-is-readable-up-to-a-network-error.sh \
 	tests/cat-a-streamed-epoch-leaves-indexes.sh \
 	tests/cat-addresses-of-a-name-are-spread.sh \

@@ -38,6 +38,29 @@ for source in "shards/$all" "$origin/$all"; do
     done
 done
 
+# One of 0 bytes is no tar either, wherever it is, and however its size is known.
+make_shards holes --shards 5 --samples 2
+for i in 0 2 4; do
+    cp holes/train-00000$i.tar away.tar
+    : >holes/train-00000$i.tar
+    start_origin holes
+    for source in holes "$origin/train-{000000..000004}.tar"; do
+        mount_refused "$source"
+        said "^shufflefs: 1 of 5 shards is no tar file: .*/train-00000$i.tar is an empty file, not a tar; on-error=skip leaves it out$"
+        mount_ds -o on-error=skip "$source" mnt 2>said
+        said "train-00000$i.tar is an empty file, not a tar; it is left out$"
+        [ "$(tar tf mnt/epochs/0.tar | wc -l)" = 16 ] || fail "not what is there"
+        umount_ds mnt
+    done
+    for source in holes/train-00000$i.tar "$origin/train-00000$i.tar"; do
+        mount_refused "$source"
+        said "^shufflefs: .*/train-00000$i.tar is an empty file, not a tar$"
+        ! "$shufflefs" cat "$source" epochs/0.tar >out 2>said || fail "an epoch of nothing"
+        said "^shufflefs: .*/train-00000$i.tar is an empty file, not a tar$"
+    done
+    mv away.tar holes/train-00000$i.tar
+done
+
 start_origin shards
 "$shufflefs" ls -o on-error=skip "$origin/$all" >out 2>said || fail "$(cat said)"
 [ "$(wc -l <out)" = 26 ] || fail "$(cat out)"

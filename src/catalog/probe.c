@@ -143,10 +143,10 @@ static int no_answer(const struct ask *ask, struct sfs_error *err)
 /* ---- the first bytes ---- */
 
 enum kind {
-	EMPTY,	 /* fine so far */
 	TAR,	 /* the first block is a header */
 	DAMAGED, /* it was one */
 	UNKNOWN,
+	EMPTY,	/* not even a block of zeros */
 	FOREIGN /* another known format */
 };
 
@@ -170,6 +170,9 @@ static int no_tar(const struct ask *ask, const struct sfs_magic *magic,
 {
 	sfs_autofree char *shown = sfs_uri_redact(ask->request.object->uri.location);
 
+	if (ask->request.object->size == 0)
+		return sfs_error_set(err, -EBADMSG, "%s is an empty file, not a tar",
+				     shown);
 	if (magic)
 		return sfs_error_set(err, -EBADMSG, "%s is %s, not a tar: %s", shown,
 				     magic->what, magic->advice);

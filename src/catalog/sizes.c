@@ -168,8 +168,15 @@ static void take_waiters(struct sfs_sizes *s, uint32_t shard, struct sfs_link *e
 	}
 }
 
-/* Check a size, or why it is unknown, and note errors in the ledger.  Returns the error;
- * none for a missing shard that counts as empty. */
+#define TOO_LARGE "larger than 1 TiB; split the shard"
+
+static bool is_too_large(const struct sfs_shard *shard)
+{
+	return shard->object.size > SFS_SAMPLE_TABLE_SHARD_MAX;
+}
+
+/* The request for its size has failed with `err`, or the size is known (0): note errors
+ * in the ledger.  Returns the error; none for a missing shard that counts as empty. */
 static int check_size(struct sfs_sizes *s, struct sfs_shard *shard, int err,
 		      const char *why)
 {
@@ -182,9 +189,9 @@ static int check_size(struct sfs_sizes *s, struct sfs_shard *shard, int err,
 		pthread_mutex_unlock(&shard->lock);
 		return 0;
 	}
-	if (err == 0 && shard->object.size > SFS_SAMPLE_TABLE_SHARD_MAX) {
+	if (err == 0 && is_too_large(shard)) {
 		err = -EFBIG;
-		why = "larger than 1 TiB; split the shard";
+		why = TOO_LARGE;
 	}
 	if (err < 0 && err != -ECANCELED)
 		sfs_ledger_note(SFS_EVENT_LOST, shard->name, SFS_NO_OFFSET,
@@ -197,7 +204,7 @@ static bool is_bad(unsigned char state)
 	return state == FAILED || state == MISSING || state == FOREIGN;
 }
 
-/* Keep why the first shard is bad.  Locked. */
+/* Keep why the first shard is bad, a sentence that names it.  Locked. */
 static void keep_why(struct sfs_sizes *s, uint32_t shard, const char *why)
 {
 	if (s->why && s->first_bad < shard)
@@ -207,18 +214,28 @@ static void keep_why(struct sfs_sizes *s, uint32_t shard, const char *why)
 	s->first_bad = shard;
 }
 
-/* If these first bytes are of another format, note that.  Locked. */
+static void keep_too_large(struct sfs_sizes *s, const struct sfs_shard *shard)
+{
+	sfs_autofree char *shown = sfs_uri_redact(shard->object.uri.location);
+	sfs_autofree char *why = sfs_asprintf("%s: " TOO_LARGE, shown);
+
+	keep_why(s, shard->index, why);
+}
+
+/* The size of the shard is known, and it may begin with these bytes: if it is no tar,
+ * note that.  Locked. */
 static void look(struct sfs_sizes *s, const struct sfs_shard *shard,
 		 const unsigned char *head, size_t n)
 {
 	const struct sfs_magic *magic = sfs_magic_instead_of_tar(head, n);
+	bool is_empty = shard->object.size == 0;
+	sfs_autofree char *shown = NULL, *why = NULL;
 
-	if (!magic || shard->object.size == 0)
+	if (!magic && !is_empty)
 		return;
-	sfs_autofree char *shown = sfs_uri_redact(shard->object.uri.location);
-	sfs_autofree char *why =
-		sfs_asprintf("%s is %s: %s", shown, magic->what, magic->advice);
-
+	shown = sfs_uri_redact(shard->object.uri.location);
+	why = is_empty ? sfs_asprintf("%s is an empty file, not a tar", shown)
+		       : sfs_asprintf("%s is %s: %s", shown, magic->what, magic->advice);
 	s->state[shard->index] = FOREIGN;
 	keep_why(s, shard->index, why);
 }
@@ -379,8 +396,10 @@ static void on_size(struct sfs_request *request, int err)
 	s->state[shard->index] = err < 0 ? FAILED : size_err < 0 ? MISSING : KNOWN;
 	s->n_known += err == 0;
 	s->n_pending--;
-	if (request->head && s->state[shard->index] == KNOWN)
-		look(s, shard, slot->head, request->n_got);
+	if (s->state[shard->index] == KNOWN)
+		look(s, shard, slot->head, request->head ? request->n_got : 0);
+	else if (size_err == 0)
+		keep_too_large(s, shard);
 	else if (is_bad(s->state[shard->index]))
 		keep_why(s, shard->index, slot->error.text);
 	if (err < 0) {
@@ -413,10 +432,11 @@ static void take_listed(struct sfs_sizes *s)
 		shard->size_err = check_size(s, shard, 0, "");
 		s->state[i] = shard->size_err < 0 ? FAILED : KNOWN;
 		if (shard->size_err < 0) {
-			keep_why(s, i, "larger than 1 TiB; split the shard");
+			keep_too_large(s, shard);
 			s->failure = shard->size_err;
 		} else {
 			s->n_known++;
+			look(s, shard, (const unsigned char *)"", 0);
 		}
 	}
 }
@@ -468,8 +488,7 @@ void sfs_sizes_settle(struct sfs_sizes *s)
 			continue;
 		s->state[i] = WAITING;
 		/* The probe has got it. */
-		if (shard->object.size != SFS_SIZE_UNKNOWN &&
-		    check_size(s, shard, 0, "") == 0) {
+		if (shard->object.size != SFS_SIZE_UNKNOWN && !is_too_large(shard)) {
 			s->state[i] = KNOWN;
 			s->n_known++;
 			s->n_pending--;
