@@ -354,6 +354,7 @@ fuse_tests = \
 	tests/fuse-epochs-are-permutations-of-each-other.sh \
 	tests/fuse-equal-lanes-need-every-shard.sh \
 	tests/fuse-errors-name-shard-offset-and-cause.sh \
+	tests/fuse-failed-requests-have-a-line-each.sh \
 	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
 	tests/fuse-https-trusts-the-given-authorities.sh \
 	tests/fuse-late-answers-cost-a-twentieth-at-most.sh \

@@ -180,6 +180,8 @@ static bool is_too_large(const struct sfs_shard *shard)
 static int check_size(struct sfs_sizes *s, struct sfs_shard *shard, int err,
 		      const char *why)
 {
+	if (err < 0 && err != -ECANCELED)
+		sfs_source_count_failed_ask(shard->object.source);
 	if (err == -ENOENT && s->shards->skip_damaged) {
 		sfs_ledger_note(SFS_EVENT_SKIP, shard->name, SFS_NO_OFFSET,
 				"it counts as an empty shard", "%s", why);

@@ -139,13 +139,18 @@ void sfs_request_end(struct sfs_request *request, int err)
 	struct sfs_source *source = request->object->source;
 
 	atomic_fetch_add(&source->n_requests, 1);
-	if (err < 0)
-		atomic_fetch_add(&source->n_failed, err != -ECANCELED);
-	else if (request->kind == SFS_REQUEST_READ)
+	if (request->kind == SFS_REQUEST_READ && err == 0)
 		atomic_fetch_add(&source->n_bytes, request->n_bytes);
+	else if (request->kind == SFS_REQUEST_READ && err != -ECANCELED)
+		atomic_fetch_add(&source->n_failed, !request->is_silent);
 	sfs_lock_check_none("a request ends");
 	sfs_stall_note_answer();
 	request->done(request, err);
+}
+
+void sfs_source_count_failed_ask(struct sfs_source *source)
+{
+	atomic_fetch_add(&source->n_failed, 1);
 }
 
 void sfs_source_count(struct sfs_source *source, struct sfs_source_counts *counts)

@@ -106,6 +106,7 @@ struct sfs_request {
 	void (*ready)(struct sfs_request *request);
 
 	/* The source's own. */
+	bool is_silent; /* its failure has no line in the ledger, as nobody lost anything */
 	atomic_bool is_cancelled, is_needed, is_awaited;
 	atomic_bool is_sent; /* over a network; for good: what is sent once more has had
 			      * its turn, and its server is why */
@@ -121,7 +122,7 @@ struct sfs_source_ops {
 	void (*free)(struct sfs_source *source);
 };
 
-/* Counted since the start. */
+/* Counted since the start.  n_failed are those that have a line in the ledger. */
 struct sfs_source_counts {
 	uint64_t n_requests, n_failed, n_bytes;
 	uint64_t n_hedges, hedged_bytes; /* asked for again, and received twice */
@@ -197,6 +198,10 @@ void sfs_request_make_ready(struct sfs_request *request, uint64_t n_bytes);
 
 /* For sources: the request has ended.  Counts it and calls its done(). */
 void sfs_request_end(struct sfs_request *request, int err);
+
+/* A failed ASK is reported by who made it, if that is worth a line: count it with the
+ * line. */
+void sfs_source_count_failed_ask(struct sfs_source *source);
 
 /* Add what this source has done to *counts; NULL adds nothing. */
 void sfs_source_count(struct sfs_source *source, struct sfs_source_counts *counts);

@@ -71,8 +71,9 @@ static int collect(struct sfs_engine *engine, struct number *n)
 	NUMBER("fetched_bytes", "Bytes fetched from sources.", true, counts.n_bytes);
 	NUMBER("requests", "Requests to sources that have ended.", true,
 	       counts.n_requests);
-	NUMBER("requests_failed", "Requests to sources that failed for good.", true,
-	       counts.n_failed);
+	NUMBER("requests_failed",
+	       "Requests to sources that failed for good; each has a line in errors.",
+	       true, counts.n_failed);
 	NUMBER("requests_parallel", "Requests that are useful at a time now.", false,
 	       (uint64_t)path.n_parallel);
 	NUMBER("round_trip_us", "Round trip to the farthest server, in microseconds.",

@@ -23,6 +23,7 @@ void sfs_failure_end(struct sfs_leg *leg, int err, bool is_silent)
 			sfs_uri_redact(leg->url ? leg->url : r->object->uri.location);
 
 		sfs_error_set(r->error, err, "%s: %s", shown, leg->error.why);
+		r->is_silent = is_silent;
 		if (!is_silent && !sfs_job_is_ask(job))
 			sfs_ledger_add(event, r->object->name, r->offset + leg->at, "",
 				       "%s: %s", shown, leg->error.why);
