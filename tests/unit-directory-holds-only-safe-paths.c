@@ -191,27 +191,29 @@ static void members(void)
 
 	/* Of two with one name the later counts. */
 	nodes = l->n;
-	CHECK_EQ(add("d//a.jpg", 51200, 800, true), 0);
+	CHECK_EQ(add("d//a.jpg", 51200, 800, true), -EEXIST);
 	CHECK_EQ(l->n, nodes);
 	CHECK_EQ(l->nodes[find("d/a.jpg")].data, 51712);
 	CHECK_EQ(l->nodes[find("d/a.jpg")].size, 800);
 
-	CHECK_EQ(l->n_hidden, 0);
+	CHECK_EQ(l->n_hidden, 1);
 	CHECK_EQ(add("link", 0, 0, false), 0); /* left out */
 	CHECK_EQ(add("../link", 0, 0, false), 0);
 	CHECK_EQ(find("link"), 0);
-	CHECK_EQ(l->n_hidden, 0);
+	CHECK_EQ(l->n_hidden, 1);
 	CHECK_EQ(add("../up.jpg", 0, 0, true), -EINVAL);
-	CHECK_EQ(add("d/a.jpg/b", 0, 0, true), -EINVAL);
-	CHECK_EQ(add("d", 0, 0, true), -EINVAL);
-	CHECK_EQ(l->n_hidden, 3);
+	/* Safe, but a file and a folder at a time. */
+	CHECK_EQ(add("d/a.jpg/b", 0, 0, true), -ENOTDIR);
+	CHECK_EQ(add("d", 0, 0, true), -ENOTDIR);
+	CHECK_EQ(add("d/a.jpg/../b", 0, 0, true), -EINVAL);
+	CHECK_EQ(l->n_hidden, 5);
 
 	g.odd = (struct sfs_libarchive){.is_sparse = true, .runs = runs, .n_runs = 2};
 	CHECK_EQ(sfs_directory_add(l, 0, &g), 0);
 	memset(runs, 0xff, sizeof runs); /* it has its own */
 	n = &l->nodes[find("holes")];
 	CHECK(n->n_runs == 2 && n->runs[1].offset == 4096 && n->runs[1].n_bytes == 50);
-	CHECK_EQ(add("holes", 0, 5, true), 0);
+	CHECK_EQ(add("holes", 0, 5, true), -EEXIST);
 	n = &l->nodes[find("holes")];
 	CHECK(!n->runs);
 	CHECK_EQ(n->n_runs, 0);

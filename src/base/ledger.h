@@ -23,7 +23,8 @@ enum sfs_event {
 	SFS_EVENT_SKIP,	   /* left out, because of on-error=skip */
 	SFS_EVENT_LOST,	   /* readers get an errno here */
 	SFS_EVENT_CHANGED, /* not the object that was mounted */
-	SFS_EVENT_HIDDEN,  /* a member whose name is an unsafe path; not in samples/ */
+	SFS_EVENT_HIDDEN,  /* a member that is not in samples/: its name is an unsafe path, a
+			      folder's, or that of a later one */
 	SFS_EVENT_INDEX,   /* an index exists, and cannot be used */
 	SFS_EVENT_REFUSED, /* a name that was looked up is not valid */
 	SFS_EVENT_OUTAGE,  /* a server (given as the shard) fails, or works again */

@@ -211,15 +211,17 @@ uint32_t sfs_directory_put(struct sfs_directory *l, const char *path, size_t n)
 int sfs_directory_add(struct sfs_directory *l, uint64_t start,
 		      const struct sfs_tar_entry *g)
 {
-	uint32_t node;
+	uint32_t node, n_before = l->n;
 
 	if (!g->is_regular)
 		return 0;
 	node = sfs_directory_put(l, g->name, g->n_name);
-	if (node == 0) {
-		l->n_hidden++;
-		return -EINVAL;
-	}
-	fill(&l->nodes[node], start, g);
-	return 0;
+	if (node > 0)
+		fill(&l->nodes[node], start, g);
+	if (node >= n_before)
+		return 0;
+	l->n_hidden++;
+	if (node > 0)
+		return -EEXIST;
+	return is_safe(g->name, g->n_name) ? -ENOTDIR : -EINVAL;
 }

@@ -42,7 +42,7 @@ struct sfs_directory {
 	size_t n_names, names_capacity;
 	uint32_t *table; /* of nodes by (parent, name): open addressing, 0 is free */
 	uint32_t table_size;
-	uint32_t n_hidden; /* members whose names are not safe paths */
+	uint32_t n_hidden; /* members that have no file here */
 };
 
 struct sfs_directory *sfs_directory_new(void);
@@ -54,7 +54,9 @@ uint32_t sfs_directory_put(struct sfs_directory *dir, const char *path, size_t n
 
 /* Add a member whose header group is at `start` of the shard.  Members that are not
  * regular files are ignored.  0.  -EINVAL: hidden (and counted), because its name is not
- * a safe path or is both a file and a folder. */
+ * a safe path.  -ENOTDIR: hidden, because the name, or a folder in it, is both a file and
+ * a folder; what came first counts.  -EEXIST: added, and it hides an earlier one of that
+ * name, as it would when a tar is extracted. */
 int sfs_directory_add(struct sfs_directory *dir, uint64_t start,
 		      const struct sfs_tar_entry *group);
 

@@ -22,6 +22,7 @@
 #include <errno.h>
 
 #define MAX_RUNNING 8
+#define MOST_HIDDEN 100 /* lines for hidden members of a shard */
 
 enum need { TABLE = 1, MEMBERS = 2, LISTING = 4 }; /* the table is always made */
 
@@ -106,17 +107,46 @@ static bool has_scan(const struct work *w)
 	return w->listing || w->has_members;
 }
 
+/* Why is a member hidden, or another by it? */
+static const char *why_hidden(int err)
+{
+	switch (err) {
+	case -EEXIST: return "is in the shard once more: this one hides the one before";
+	case -ENOTDIR: return "is hidden: it would be both a file and a folder";
+	default: return "is not a safe path";
+	}
+}
+
+/* A line for each would be too many where a shard was packed twice. */
+static void report_hidden(struct work *w, uint64_t start,
+			  const struct sfs_tar_entry *entry, int err)
+{
+	uint32_t n = w->listing->n_hidden;
+
+	if (n <= MOST_HIDDEN)
+		sfs_ledger_add(SFS_EVENT_HIDDEN, w->hs->shard->name, start,
+			       err == -EEXIST ? "both are in streams, and the later one in "
+						"samples/"
+					      : "it is in streams, but not in samples/",
+			       "'%.*s' %s%s", (int)entry->n_name, entry->name,
+			       why_hidden(err),
+			       n < MOST_HIDDEN ? ""
+					       : " (more of this shard are only counted)");
+	else
+		sfs_ledger_tally(SFS_EVENT_HIDDEN);
+}
+
 static void on_member(void *ctx, uint64_t start, const struct sfs_tar_entry *entry)
 {
 	struct work *w = ctx;
+	int err = 0;
 
 	if (w->has_members)
 		sfs_members_add(&w->members, start, entry);
-	if (w->listing && sfs_directory_add(w->listing, start, entry) < 0)
-		sfs_ledger_add(SFS_EVENT_HIDDEN, w->hs->shard->name, start,
-			       "it is in streams, but not in samples/",
-			       "'%.*s' is not a safe path", (int)entry->n_name,
-			       entry->name);
+	if (w->listing)
+		err = sfs_directory_add(w->listing, start, entry);
+	if (err < 0)
+		report_hidden(w, start, entry, err);
 }
 
 static void ignore_sample(void *ctx, const struct sfs_extent *extent)
