@@ -50,6 +50,58 @@ static void one_of_each(void)
 	sfs_strbuf_done(&t);
 }
 
+static size_t n_kept(void)
+{
+	struct sfs_strbuf t = {0};
+	size_t n;
+
+	sfs_ledger_print(&t);
+	n = t.n > 0 ? count_lines(t.s) : 0;
+	sfs_strbuf_done(&t);
+	return n;
+}
+
+static void refuse(const char *name, const char *why)
+{
+	sfs_ledger_add(SFS_EVENT_REFUSED, name, SFS_NO_OFFSET, "", "%s", why);
+}
+
+/* What is looked up again and again is refused again and again. */
+static void one_line_for_each_refused_name(void)
+{
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		refuse("epochs/0/rank-0-of-7.tar", "7 does not divide 16");
+		refuse("epochs/1/rank-0-of-7.tar", "7 does not divide 16");
+		refuse("epochs/0/rank-0-of-7.tar", "there are too many names");
+	}
+	CHECK_EQ(n_kept(), 3);
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_REFUSED), 300);
+	/* What was lost twice has two lines. */
+	for (i = 0; i < 2; i++)
+		sfs_ledger_add(SFS_EVENT_LOST, "a.tar", 512, "", "gone");
+	CHECK_EQ(n_kept(), 5);
+	/* When the line has gone, there is another one. */
+	for (i = 0; i < KEPT; i++)
+		sfs_ledger_add(SFS_EVENT_RETRY, "a.tar", 512, "", "HTTP 503");
+	CHECK_EQ(n_kept(), KEPT + 1);
+	refuse("epochs/0/rank-0-of-7.tar", "7 does not divide 16");
+	refuse("epochs/0/rank-0-of-7.tar", "7 does not divide 16");
+	{
+		struct sfs_strbuf t = {0};
+
+		sfs_ledger_print(&t);
+		CHECK(strstr(t.s, "rank-0-of-7") &&
+		      !strstr(strstr(t.s, "rank-0-of-7") + 1, "rank-0-of-7"));
+		sfs_strbuf_done(&t);
+	}
+	sfs_ledger_clear();
+	refuse("epochs/0/rank-0-of-7.tar", "7 does not divide 16");
+	CHECK_EQ(n_kept(), 1);
+	sfs_ledger_clear();
+}
+
 /* Causes come from servers and files: they may be long, but not break a line. */
 static void long_cause(void)
 {
@@ -222,6 +274,7 @@ int main(void)
 			CHECK(strcmp(sfs_event_name((enum sfs_event)i),
 				     sfs_event_name((enum sfs_event)j)) != 0);
 	one_of_each();
+	one_line_for_each_refused_name();
 	long_cause();
 	newest();
 	viewed();

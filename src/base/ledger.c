@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/json-writer.h"
+#include "base/keyhash.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -17,6 +18,7 @@
 #define MAX_LINES  10000
 #define MAX_BYTES  ((uint64_t)4 << 20)
 #define MAX_CAUSES 16
+#define N_REFUSED  1024
 
 static const struct {
 	const char *name;
@@ -44,6 +46,11 @@ static struct {
 	uint64_t n_bytes;	      /* of all lines ever added */
 	uint64_t counts[SFS_N_EVENTS];
 	bool keeps_errors;
+	/* A name that is refused may be looked up again and again: the lines of refused
+	 * names, by a hash, the newest of each slot. */
+	struct refused {
+		uint64_t hash, line; /* line 0: none; else its number and one */
+	} refused[N_REFUSED];
 	struct cause {
 		char *shard, *text;
 		uint64_t offset;
@@ -150,21 +157,38 @@ static void keep_cause(enum sfs_event event, const char *shard, uint64_t offset,
 	k->text = sfs_asprintf("%s%s%s", cause, helps ? "; " : "", helps ? helps : "");
 }
 
+/* Was the same name refused for the same reason in a line that is kept?  If not, the next
+ * line will be it.  Locked. */
+static bool was_refused(const char *name, const char *cause)
+{
+	uint64_t hash = sfs_keyhash_prepend(sfs_keyhash(cause, strlen(cause)), name,
+					    strlen(name) + 1);
+	struct refused *a = &ledger.refused[(hash ^ hash >> 32) % N_REFUSED];
+
+	if (a->hash == hash && a->line > ledger.first)
+		return true;
+	*a = (struct refused){hash, ledger.n_lines + 1};
+	return false;
+}
+
 /* Returns whether it must be logged. */
 static bool note(enum sfs_event event, const char *shard, uint64_t offset,
 		 const char *then, const char *cause)
 {
 	char *line = make_line(event, shard, offset, then, cause);
-	bool is_kept;
+	bool is_kept, is_known;
 
 	pthread_mutex_lock(&ledger.lock);
-	keep(line);
+	is_known = event == SFS_EVENT_REFUSED && was_refused(shard, cause);
+	if (!is_known)
+		keep(steal(&line));
 	ledger.counts[event]++;
 	is_kept = ledger.keeps_errors && is_error(event);
 	if (is_kept)
 		keep_cause(event, shard, offset, then, cause);
 	pthread_mutex_unlock(&ledger.lock);
-	return !is_kept;
+	free(line);
+	return !is_kept && !is_known;
 }
 
 void sfs_ledger_add(enum sfs_event event, const char *shard, uint64_t offset,
@@ -353,6 +377,7 @@ void sfs_ledger_clear(void)
 	for (i = 0; i < MAX_LINES; i++)
 		free(steal(&ledger.lines[i].s));
 	ledger.first = ledger.n_lines = ledger.n_bytes = 0;
+	memset(ledger.refused, 0, sizeof ledger.refused);
 	for (i = 0; i < SFS_N_EVENTS; i++)
 		ledger.counts[i] = 0;
 	for (i = 0; i < MAX_CAUSES; i++)

@@ -34,7 +34,8 @@ enum sfs_event {
 #define SFS_NO_OFFSET UINT64_MAX
 
 /* Add an event at byte `offset` of the shard (SFS_NO_OFFSET: of the whole shard).  `then`
- * says what happens next, or ""; `cause` is a format. */
+ * says what happens next, or ""; `cause` is a format.  A name that is refused has one
+ * line, however often it is looked up; all are counted. */
 void sfs_ledger_add(enum sfs_event event, const char *shard, uint64_t offset,
 		    const char *then, const char *cause, ...)
 	__attribute__((format(printf, 5, 6)));
