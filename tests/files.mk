@@ -337,6 +337,7 @@ fuse_tests = \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
 	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
+	tests/fuse-a-stream-beyond-its-end-has-a-line.sh \
 	tests/fuse-a-stream-is-forwarded-by-ioctl.sh \
 	tests/fuse-an-empty-answer-makes-no-empty-shard.sh \
 	tests/fuse-an-ill-server-gives-all-bytes-or-an-error.sh \

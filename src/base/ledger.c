@@ -31,6 +31,7 @@ static const struct {
 	[SFS_EVENT_HIDDEN] = {"hidden", SFS_LOG_WARNING},
 	[SFS_EVENT_INDEX] = {"index", SFS_LOG_WARNING},
 	[SFS_EVENT_REFUSED] = {"refused", SFS_LOG_WARNING},
+	[SFS_EVENT_EMPTY] = {"empty", SFS_LOG_WARNING},
 	[SFS_EVENT_OUTAGE] = {"outage", SFS_LOG_WARNING},
 };
 

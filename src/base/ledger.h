@@ -27,6 +27,7 @@ enum sfs_event {
 			      folder's, or that of a later one */
 	SFS_EVENT_INDEX,   /* an index exists, and cannot be used */
 	SFS_EVENT_REFUSED, /* a name that was looked up is not valid */
+	SFS_EVENT_EMPTY,   /* a name that was looked up has no samples */
 	SFS_EVENT_OUTAGE,  /* a server (given as the shard) fails, or works again */
 	SFS_N_EVENTS
 };

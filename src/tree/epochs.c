@@ -268,6 +268,23 @@ static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 	return refuse(name, -EINVAL, why);
 }
 
+/* A job that has come to the end asks for @K with K the number of samples; one that asks
+ * for more has counted wrong, and would train on nothing. */
+static void note_beyond(const struct sfs_name *name, const struct sfs_place *place)
+{
+	struct sfs_strbuf path = {0};
+
+	if (name->first <= place->n_samples)
+		return;
+	sfs_strbuf_puts(&path, "epochs/");
+	sfs_name_print_path(name, &path);
+	sfs_ledger_add(SFS_EVENT_EMPTY, path.s, SFS_NO_OFFSET,
+		       "readers get an empty tar",
+		       "it begins beyond the end: the stream has only %llu samples",
+		       (unsigned long long)place->n_samples);
+	sfs_strbuf_done(&path);
+}
+
 static int locate_in_stream(struct sfs_epochs *e, uint64_t node,
 			    const struct sfs_name *name, struct sfs_waiter *waiter,
 			    struct sfs_place *ret_place)
@@ -306,6 +323,8 @@ static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *na
 	ret = locate_in_stream(e, node, name, waiter, ret_place);
 	if (ret == 0 && is_kept)
 		sfs_names_set_place(e->names, number, *ret_place);
+	if (ret == 0)
+		note_beyond(name, ret_place);
 	return ret;
 }
 

@@ -109,6 +109,8 @@ static int collect(struct sfs_engine *engine, struct number *n)
 	       sfs_ledger_count(SFS_EVENT_CHANGED));
 	NUMBER("events_refused", "Names that were looked up and refused.", true,
 	       sfs_ledger_count(SFS_EVENT_REFUSED));
+	NUMBER("events_empty", "Names that were looked up and are beyond the last sample.",
+	       true, sfs_ledger_count(SFS_EVENT_EMPTY));
 #undef NUMBER
 	for (k = SFS_WAIT_IDLE + 1; k < SFS_N_WAITS; k++) {
 		n[i] = waits[k];
