@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/stall.h"
 #include "base/threadpool.h"
 #include "catalog/probe.h"
 #include "engine/engine.h"
@@ -280,6 +281,7 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	struct sfs_error err = {0};
 	int ret;
 
+	sfs_stall_begin_saying();
 	ret = sfs_engine_start(m->options, specs, false, &m->engine, &err);
 	if (ret == 0)
 		ret = check_not_hidden(m, &err);
@@ -291,6 +293,7 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 		sfs_daemon_failed(m->daemon_fd, err.text);
 		return 1;
 	}
+	sfs_stall_end_saying();
 	sfs_engine_warn_of_folders(m->engine);
 	m->tree = sfs_tree_new(m->engine);
 	sfs_ops_init(&m->ops, m->tree);

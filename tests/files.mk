@@ -328,6 +328,7 @@ fuse_tests = \
 	tests/fuse-a-list-of-shards-may-come-from-a-pipe.sh \
 	tests/fuse-a-local-shard-goes-away.sh \
 	tests/fuse-a-missing-shard-counts-as-empty.sh \
+	tests/fuse-a-mount-says-what-it-waits-for.sh \
 	tests/fuse-a-network-error-passes.sh \
 	tests/fuse-a-parked-look-up-blocks-no-other.sh \
 	tests/fuse-a-rank-without-a-sample-is-refused.sh \

@@ -50,13 +50,20 @@ static atomic_bool are_left;
 
 bool sfs_thread_join_until(pthread_t thread, uint64_t until_ns)
 {
+	bool has_ended = sfs_thread_try_join_until(thread, until_ns);
+
+	if (!has_ended)
+		atomic_store(&are_left, true);
+	return has_ended;
+}
+
+bool sfs_thread_try_join_until(pthread_t thread, uint64_t until_ns)
+{
 	struct timespec pause = {.tv_nsec = 50000};
 
 	while (pthread_tryjoin_np(thread, NULL) != 0) {
-		if (sfs_clock_ns() >= until_ns) {
-			atomic_store(&are_left, true);
+		if (sfs_clock_ns() >= until_ns)
 			return false;
-		}
 		nanosleep(&pause, NULL);
 		if (pause.tv_nsec < 20000000)
 			pause.tv_nsec *= 2;

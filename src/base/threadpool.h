@@ -52,8 +52,9 @@ pthread_t sfs_thread_start(const char *name, void *(*run)(void *), void *arg);
 
 /* Join a thread that may be stuck in the system, such as one that reads a disk that does
  * not respond; until `until_ns`.  false: the thread is left running, and may use its
- * memory for as long as the process lives. */
+ * memory for as long as the process lives.  With try the caller is to join it yet. */
 bool sfs_thread_join_until(pthread_t thread, uint64_t until_ns);
+bool sfs_thread_try_join_until(pthread_t thread, uint64_t until_ns);
 
 /* Was a thread left running?  Then nothing that it may use can be freed, and the process
  * ends with _exit(). */

@@ -62,6 +62,16 @@ static int give_up(struct sfs_sync *sync)
 	return -ETIMEDOUT;
 }
 
+/* The user is to be told of the wait. */
+static void say(struct sfs_sync *sync, uint64_t until_ns)
+{
+	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
+
+	sfs_waiter_explain(&sync->waiter, &cause);
+	if (cause.text[0])
+		sfs_stall_say(&cause, until_ns, "gives up");
+}
+
 int sfs_sync_wait(struct sfs_sync *sync)
 {
 	return sfs_sync_wait_showing(sync, NULL, NULL);
@@ -76,6 +86,10 @@ int sfs_sync_wait_showing(struct sfs_sync *sync, void (*show)(void *ctx), void *
 		until_ns = sfs_stall_until(begun_ns);
 		if (now_ns >= until_ns)
 			return give_up(sync);
+		if (now_ns >= sfs_stall_say_at())
+			say(sync, until_ns);
+		if (sfs_stall_say_at() < until_ns && sfs_stall_say_at() > now_ns)
+			until_ns = sfs_stall_say_at();
 		if (show && now_ns + SHOW_NS < until_ns)
 			until_ns = now_ns + SHOW_NS;
 		ret = wait_until(sync, until_ns);

@@ -115,24 +115,44 @@ static void choose(struct probe *p, const uint32_t *spec_of)
 }
 
 /* false: it was not done in time. */
-static bool wait_for(struct ask *ask)
+static bool wait_until(struct ask *ask, uint64_t until_ns)
 {
 	struct probe *p = ask->probe;
 	bool is_done;
 
 	pthread_mutex_lock(&p->lock);
-	while (!ask->is_done && sfs_cond_wait_until(&p->wake, &p->lock, p->until_ns))
+	while (!ask->is_done && sfs_cond_wait_until(&p->wake, &p->lock, until_ns))
 		;
 	is_done = ask->is_done;
 	pthread_mutex_unlock(&p->lock);
 	return is_done;
 }
 
+static void explain(const struct ask *ask, struct sfs_cause *cause)
+{
+	*cause = (struct sfs_cause){.offset = SFS_NO_OFFSET};
+	sfs_object_explain(ask->request.object, SFS_NO_OFFSET, "the size", cause);
+}
+
+static bool wait_for(struct ask *ask)
+{
+	uint64_t until_ns = ask->probe->until_ns, say_ns = sfs_stall_say_at();
+	struct sfs_cause cause;
+
+	if (say_ns >= until_ns)
+		return wait_until(ask, until_ns);
+	if (wait_until(ask, say_ns))
+		return true;
+	explain(ask, &cause);
+	sfs_stall_say(&cause, until_ns, "gives up");
+	return wait_until(ask, until_ns);
+}
+
 static int no_answer(const struct ask *ask, struct sfs_error *err)
 {
-	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
+	struct sfs_cause cause;
 
-	sfs_object_explain(ask->request.object, SFS_NO_OFFSET, "the size", &cause);
+	explain(ask, &cause);
 	return sfs_error_set(err, -ETIMEDOUT,
 			     "%s: no answer within %llu s (read-timeout): waited for %s",
 			     cause.shard,
@@ -251,6 +271,29 @@ static unsigned patience_ms(const struct sfs_shards *shards)
 	return LOCAL_MS;
 }
 
+/* Wait for the sizes, for a while. */
+static void wait_for_sizes(struct sfs_sizes *sizes, const struct sfs_shards *shards)
+{
+	uint64_t now_ns = sfs_clock_ns(), say_ns = sfs_stall_say_at(), left_ms,
+		 until_ns = now_ns + patience_ms(shards) * SFS_NS_PER_MS;
+	struct sfs_cause cause = {.offset = SFS_NO_OFFSET};
+	struct sfs_sizes_tally t;
+
+	if (say_ns < until_ns) {
+		left_ms = say_ns > now_ns ? (say_ns - now_ns) / SFS_NS_PER_MS : 0;
+		sfs_sizes_wait(sizes, (unsigned)left_ms);
+		sfs_sizes_tally(sizes, 0, shards->n, &t);
+		sfs_cause_set(&cause, NULL, SFS_NO_OFFSET,
+			      "the sizes of %u of %u shards", t.n_shards - t.n_asked,
+			      t.n_shards);
+		if (t.n_asked < t.n_shards)
+			sfs_stall_say(&cause, until_ns, "goes on without");
+		now_ns = sfs_clock_ns();
+	}
+	if (now_ns < until_ns)
+		sfs_sizes_wait(sizes, (unsigned)((until_ns - now_ns) / SFS_NS_PER_MS));
+}
+
 /* Specs of which both probed shards are missing: how many more are? */
 static int check_missing(struct probe *p, struct sfs_sizes *sizes, struct sfs_error *err)
 {
@@ -262,7 +305,7 @@ static int check_missing(struct probe *p, struct sfs_sizes *sizes, struct sfs_er
 		spec = &p->specs[i];
 		if (!spec->is_missing)
 			continue;
-		sfs_sizes_wait(sizes, patience_ms(p->shards));
+		wait_for_sizes(sizes, p->shards);
 		sfs_sizes_tally(sizes, spec->first, spec->end, &t);
 		if (!t.is_skipping)
 			return sfs_probe_shards(sizes, p->shards, false, err);
@@ -353,7 +396,7 @@ int sfs_probe_shards(struct sfs_sizes *sizes, const struct sfs_shards *shards,
 	struct sfs_sizes_tally t;
 
 	if (may_wait)
-		sfs_sizes_wait(sizes, patience_ms(shards));
+		wait_for_sizes(sizes, shards);
 	sfs_sizes_report(sizes, &t);
 	sfs_sizes_describe(&t, &line);
 	if (t.n_refused > 0 || (t.n_missing + t.n_foreign > 0 && !t.is_skipping))

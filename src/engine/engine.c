@@ -468,6 +468,25 @@ static void *run_load(void *arg)
 	return NULL;
 }
 
+/* false: it did not end in time. */
+static bool wait_for_list(pthread_t thread, const struct sfs_strings *specs)
+{
+	uint64_t until_ns = sfs_stall_deadline(sfs_clock_ns()),
+		 say_ns = sfs_stall_say_at();
+	struct sfs_cause cause;
+
+	if (say_ns < until_ns && !sfs_thread_try_join_until(thread, say_ns)) {
+		sfs_autofree char *shown = sfs_uri_redact(specs->s[0]);
+
+		sfs_cause_set(&cause, NULL, SFS_NO_OFFSET, "the list of the shards of %s%s",
+			      shown, specs->n > 1 ? ", ..." : "");
+		sfs_stall_say(&cause, until_ns, "gives up");
+	} else if (say_ns < until_ns) {
+		return true;
+	}
+	return sfs_thread_join_until(thread, until_ns);
+}
+
 static int load(const struct sfs_options *options, const struct sfs_strings *specs,
 		struct sfs_dataset *ret_dataset, struct sfs_stores *ret_stores,
 		struct sfs_error *err)
@@ -480,7 +499,7 @@ static int load(const struct sfs_options *options, const struct sfs_strings *spe
 	for (i = 0; i < specs->n; i++)
 		sfs_strings_add(&l->specs, specs->s[i]);
 	thread = sfs_thread_start("sfs-load", run_load, l);
-	if (!sfs_thread_join_until(thread, sfs_stall_deadline(sfs_clock_ns())))
+	if (!wait_for_list(thread, specs))
 		return sfs_error_set(err, -ETIMEDOUT,
 				     "cannot list the shards: the disk or the server did "
 				     "not respond, or a list did not end, within %llu s "
