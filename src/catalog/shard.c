@@ -222,7 +222,10 @@ static void note_damage(struct sfs_shards *s, struct sfs_shard *shard)
 	if (s->skip_damaged)
 		then = say_skipped(scan);
 	else
-		then = sfs_asprintf("streams get EIO there; on-error=skip %s",
+		/* (A reader that takes errors as warnings does not come back.) */
+		then = sfs_asprintf("streams get EIO there, and a reader that goes on "
+				    "after errors ends its epoch early; on-error=skip "
+				    "%s: shufflefs mount -o on-error=skip",
 				    scan->lacks_end ? "keeps all samples"
 						    : "leaves it out");
 	sfs_ledger_add(s->skip_damaged ? SFS_EVENT_SKIP : SFS_EVENT_LOST, shard->name,
