@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which sample is at a byte of an epoch: as if the epoch were played through, from
- * whatever the tables know so far; what they don't know is never guessed. */
+ * whatever the tables know so far; what they don't know is never guessed, also if they
+ * were dropped and grow again. */
 #include "epochs.h"
 #include "order/locate.h"
 
@@ -38,6 +39,13 @@ static void check_spot(const struct sfs_spot *spot, size_t k)
 	CHECK_EQ(spot->offset, made.epoch[k].offset);
 	CHECK_EQ(sfs_locator_sample(&map, spot, &s, &shard), 0);
 	check_sample(s, &made.epoch[k]);
+}
+
+/* The same without the sample itself, whose table may be gone. */
+static void check_offset(const struct sfs_spot *spot, size_t k)
+{
+	CHECK_EQ(spot->is_end, k == made.n);
+	CHECK_EQ(spot->offset, k == made.n ? made.n_bytes : made.epoch[k].offset);
 }
 
 /* The number of the sample that holds this byte. */
@@ -383,6 +391,56 @@ static void without_tables(void)
 	sfs_locator_done(&map);
 }
 
+/* Tables of which the totals are known were dropped and grow again, some not at all yet:
+ * each look-up gets the right answer, or the shard that must grow first. */
+static void grown_again(void)
+{
+	struct sfs_rng r = {5};
+	struct sfs_spot spot;
+	uint32_t shard, k;
+	uint64_t n;
+	size_t round, steps, at;
+	int ret;
+
+	shrink_all();
+	grow_all();
+	begin();
+	for (round = 0; round < 60; round++) {
+		for (k = 0; k < made.n_shards; k++) {
+			if (sfs_rng_below(&r, 3) == 0)
+				sfs_sample_table_done(&made.shards[k].table);
+			for (n = sfs_rng_below(&r, 4); n > 0 && !is_whole(k); n--)
+				grow(k);
+		}
+		at = (size_t)sfs_rng_below(&r, made.n + 1);
+		for (steps = 0;; steps++) {
+			if (round % 3 == 0)
+				ret = sfs_locator_nth(&map, at, &spot, &shard);
+			else
+				ret = sfs_locator_find(
+					&map,
+					at == made.n ? made.n_bytes
+						     : made.epoch[at].offset,
+					&spot, &shard);
+			if (ret == 0)
+				ret = sfs_locator_number(&map, &spot, &n, &shard);
+			if (ret == 0 && round % 2 == 0 && at < made.n)
+				ret = sfs_locator_next(&map, &spot, &shard);
+			if (ret == 0)
+				break;
+			CHECK_EQ(ret, -EAGAIN);
+			CHECK(shard < made.n_shards && !is_whole(shard));
+			grow(shard);
+			CHECK(steps < 100000);
+		}
+		CHECK_EQ(n, at);
+		check_offset(&spot, round % 2 == 0 && at < made.n ? at + 1 : at);
+		if (at > 0 && at < made.n && sfs_locator_previous(&map, &spot, &shard) == 0)
+			CHECK_EQ(spot.time, made.epoch[round % 2 ? at - 1 : at].time);
+	}
+	sfs_locator_done(&map);
+}
+
 /* Bytes before the damage are found, those behind it never. */
 static void damaged(uint32_t bad)
 {
@@ -448,6 +506,7 @@ static void dealt_lanes(void)
 			seek();
 		growing();
 		without_tables();
+		grown_again();
 		if (made.n > 0)
 			damaged(made.epoch[made.n / 2].shard);
 		unmake_epoch();
@@ -505,6 +564,7 @@ int main(void)
 		growing();
 		nth_growing();
 		without_tables();
+		grown_again();
 		damaged(made.epoch[made.n / 2].shard);
 		damaged(made.epoch[0].shard);
 		unmake_epoch();

@@ -2,7 +2,8 @@
 /* Whatever the settings, whoever reads where, and however the requests of its source end
  * (in any order, late, in parts, short, with errors that pass or stay): a stream answers
  * each read once, with the bytes of the epoch or, only if a byte that it needs could not
- * be had, an error; and in the end all memory was given back.
+ * be had, an error; and in the end all memory was given back.  Tables of samples are
+ * dropped meanwhile, as they are when memory is short.
  *
  * Random schedules against a model (naive-epoch.h).  A seed makes a schedule; the first
  * one's is printed:
@@ -24,7 +25,7 @@
 #define MAX_SHARDS  7
 #define MAX_STREAMS 2
 #define MAX_READERS 3 /* of a stream, in order */
-#define MAX_READS   400
+#define MAX_READS   500
 #define MAX_WAITING 12
 #define MAX_BROKEN  2
 #define MIB	    ((uint64_t)1 << 20)
@@ -76,6 +77,7 @@ static struct {
 	/* What kind of a schedule it is. */
 	bool is_hasty;	   /* several threads, and the test does not wait for them */
 	bool is_random;	   /* reads begin anywhere */
+	bool drops_tables; /* memory is so short that tables go, and grow again */
 	unsigned fails_of; /* one request in this many fails; 0: none */
 	enum { OLDEST, NEWEST, ANY } turn;
 } m;
@@ -340,7 +342,7 @@ static void begin_any_read(void)
 	uint64_t *at = &m.positions[stream][below(MAX_READERS)];
 	uint64_t n = up_to_2_to(20);
 
-	if (m.n_reads == MAX_READS / 2 || m.n_waiting + m.n_held >= MAX_WAITING)
+	if (m.n_reads >= MAX_READS / 2 || m.n_waiting + m.n_held >= MAX_WAITING)
 		return;
 	if (*at >= m.epochs[stream].n_bytes)
 		*at = 0;
@@ -394,6 +396,8 @@ static void step(void)
 		sfs_streams_tick(&m.w.streams);
 	else if (what == 98)
 		sfs_budget_limit(&m.w.runtime.budget, one_in(2) ? UINT64_MAX : MIB);
+	if (m.drops_tables && one_in(4))
+		sfs_shards_drop_unused(&m.w.runtime.shards);
 	settle();
 }
 
@@ -554,6 +558,8 @@ static void choose(void)
 	choose_network();
 	choose_failures();
 	m.is_hasty = one_in(4);
+	m.drops_tables = one_in(3);
+	m.is_random |= m.drops_tables;
 	m.settings.n_threads = m.is_hasty ? 3 : 1;
 	m.settings.next_epoch = (enum sfs_choice_next_epoch)below(3);
 	m.turn = below(3);
@@ -587,6 +593,8 @@ static void run_schedule(uint64_t seed)
 	world_start(&m.w, &m.settings);
 	for (i = 0; i < m.n_streams; i++)
 		m.streams[i] = sfs_stream_open(&m.w.streams, m.numbers[i], m.shares[i]);
+	if (m.drops_tables)
+		read_all(0); /* now all totals are known */
 	for (n_steps = (int)below(200); n_steps > 0; n_steps--)
 		step();
 	sfs_budget_limit(&m.w.runtime.budget, UINT64_MAX);

@@ -53,11 +53,28 @@ static size_t slice_of(const struct sfs_locator *map, uint32_t lane, uint32_t m)
 	return (size_t)map->order->lane_start[lane] + m;
 }
 
+/* How many samples of its lane come before the end of slice m, as far as that is known. */
+static uint64_t n_to_end(const struct sfs_locator *map, uint32_t lane, uint32_t m)
+{
+	const struct sfs_locator_lane *ml = &map->lanes[lane];
+
+	return m < ml->n_whole && m + 1 < ml->n_slices
+		       ? map->n_before[slice_of(map, lane, m + 1)]
+		       : ml->n_known;
+}
+
+/* The table of a slice, if it has all samples that are known of the slice.  One that was
+ * dropped may grow again: then it is as good as none. */
 static const struct sfs_sample_table *table_of(const struct sfs_locator *map,
 					       uint32_t lane, uint32_t m)
 {
-	return map->tables.get(map->tables.ctx,
-			       sfs_order_slice(map->order, lane, m).shard);
+	const struct sfs_slice slice = sfs_order_slice(map->order, lane, m);
+	const struct sfs_sample_table *table =
+		map->tables.get(map->tables.ctx, slice.shard);
+	uint64_t n =
+		n_to_end(map, lane, m) - map->n_before[slice_of(map, lane, m)];
+
+	return table && sfs_sample_table_n(table) >= slice.first + n ? table : NULL;
 }
 
 /* The sums of a slice, if they are known. */
@@ -223,15 +240,14 @@ static int time_of(const struct sfs_locator *map, uint32_t lane, uint64_t number
 }
 
 /* Of a dealt lane that is not complete: how many leading samples are certain, and when
- * the next one may be due.  The slice that is growing begins with sample `n_before`;
- * `table` is its table, or NULL. */
+ * the next one may be due.  `table` is that of the slice that is growing, or NULL. */
 static int find_certain(struct sfs_locator *map, uint32_t lane,
 			const struct sfs_sample_table *table, uint32_t *ret_shard)
 {
 	struct sfs_locator_lane *ml = &map->lanes[lane];
 	uint64_t base = sfs_order_base(map->order, lane, ml->n_whole), place = base;
 	uint64_t n_before = map->n_before[slice_of(map, lane, ml->n_whole)];
-	uint64_t n = table ? sfs_sample_table_n(table) : 0;
+	uint64_t n = ml->n_known - n_before;
 	struct sfs_lane at = {.m = ml->n_whole, .number = n_before};
 	int ret;
 
@@ -243,7 +259,6 @@ static int find_certain(struct sfs_locator *map, uint32_t lane,
 		if (ret < 0)
 			return ret;
 	}
-	ml->n_known = n_before + n;
 	ml->n_certain = at.number;
 	if (at.number < n_before)
 		return time_of(map, lane, at.number, &ml->edge_time, ret_shard);
@@ -274,9 +289,11 @@ static int update_lane(struct sfs_locator *map, uint32_t lane, uint32_t *ret_sha
 		map->n_before[i + 1] = n;
 		map->bytes_before[i + 1] = bytes;
 	}
-	table = table_of(map, lane, ml->n_whole);
+	i = slice_of(map, lane, ml->n_whole);
+	table = map->tables.get(map->tables.ctx, map->order->slices[i].shard);
 	ml->is_damaged =
 		table && sfs_sample_table_state(table) == SFS_SAMPLE_TABLE_DAMAGED;
+	ml->n_known = map->n_before[i] + (table ? sfs_sample_table_n(table) : 0);
 	return find_certain(map, lane, table, ret_shard);
 }
 
@@ -445,6 +462,7 @@ static int load_block(struct sfs_locator *map, uint32_t lane, uint64_t number,
 		return 0;
 	first = &ml->block.samples[0];
 	table = table_of(map, lane, first->m);
+	*ret_shard = first->shard;
 	if (!table)
 		return -EAGAIN;
 	ml->block_bytes =
@@ -494,14 +512,6 @@ static uint64_t find_v(const struct sfs_sample_table *table, uint64_t v)
 	return i;
 }
 
-/* How many samples the lane has up to the end of slice m, which is whole. */
-static uint64_t n_to_end(const struct sfs_locator *map, uint32_t lane, uint32_t m)
-{
-	return m + 1 < map->lanes[lane].n_slices
-		       ? map->n_before[slice_of(map, lane, m + 1)]
-		       : map->lanes[lane].n_known;
-}
-
 /* How many of the lane's samples come before a time, which is not after the edge. */
 static int count_before(const struct sfs_locator *map, uint32_t lane, uint64_t time,
 			uint64_t *ret_n, uint32_t *ret_shard)
@@ -524,14 +534,13 @@ static int count_before(const struct sfs_locator *map, uint32_t lane, uint64_t t
 	i = slice_of(map, lane, m);
 	v -= 3 * map->order->bases[i];
 	*ret_n = map->n_before[i];
-	if (m < ml->n_whole && *ret_n == n_to_end(map, lane, m))
+	if (*ret_n == n_to_end(map, lane, m))
 		return 0;
 	table = table_of(map, lane, m);
 	*ret_shard = map->order->slices[i].shard;
-	if (!table && m < ml->n_whole)
+	if (!table)
 		return -EAGAIN;
-	if (table)
-		*ret_n += find_v(table, v);
+	*ret_n += find_v(table, v);
 	return 0;
 }
 
