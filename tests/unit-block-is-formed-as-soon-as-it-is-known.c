@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The blocks of a lane are those of docs/ORDER.md, however its tables grow, and no
- * block waits for more than where the next one begins. */
+ * block waits for more than where the next one begins.  A table that was dropped and
+ * grows again makes no wrong block. */
 #include "epochs.h"
 
 #include <errno.h>
@@ -207,6 +208,35 @@ static void damaged(uint32_t l)
 	shrink_all();
 }
 
+/* Where the lane goes on the table is gone, and grows again. */
+static void dropped(uint32_t l)
+{
+	struct sfs_block b = {0};
+	struct sfs_lane lane;
+	uint32_t shard;
+	size_t at = 0, n_blocks = 0, steps = 0;
+	int ret;
+
+	sfs_lane_init(&lane, &made.order, l);
+	for (;;) {
+		sfs_block_clear(&b);
+		while ((ret = sfs_lane_form(&lane, &tables, &b, &shard)) == -EAGAIN) {
+			grow(shard);
+			CHECK(steps++ < 100000);
+		}
+		if (ret < 0)
+			break;
+		at = check_block(l, at, &b);
+		if (n_blocks++ % 3 == 0 && lane.m < sfs_order_lane_slices(&made.order, l))
+			sfs_sample_table_done(
+				&made.shards[sfs_order_slice(&made.order, l, lane.m).shard]
+					 .table);
+	}
+	CHECK_EQ(ret, -ENODATA);
+	CHECK_EQ(at, made.n_lane[l]);
+	sfs_block_done(&b);
+}
+
 static void dealt_lanes(void)
 {
 	uint64_t seed;
@@ -217,6 +247,10 @@ static void dealt_lanes(void)
 		at_once();
 		for (l = 0; l < made.order.n_lanes; l++)
 			bit_by_bit(l);
+		shrink_all();
+		grow_all();
+		for (l = 0; l < made.order.n_lanes && seed % 10 == 0; l++)
+			dropped(l);
 		unmake_epoch();
 	}
 }
@@ -225,10 +259,14 @@ static void dealt_lanes(void)
 static void equal_lanes(void)
 {
 	uint64_t seed;
+	uint32_t l;
 
 	for (seed = 2000; seed < 2400; seed++) {
 		make_random_equal_epoch(seed);
 		at_once();
+		grow_all();
+		for (l = 0; l < made.order.n_lanes; l++)
+			dropped(l);
 		unmake_epoch();
 	}
 }

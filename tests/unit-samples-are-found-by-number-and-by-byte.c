@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What was added to a table is there, wherever it is asked for, and while it grows. */
+/* What was added to a table is there, wherever it is asked for, and while it grows; who
+ * asks for more than it knows is stopped. */
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/threadpool.h"
 #include "check.h"
 #include "order/samples.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define N 20000
 
@@ -138,6 +143,68 @@ static void limits(void)
 	sfs_sample_table_done(&t);
 }
 
+/* ---- what it does not know ---- */
+
+static void get_more(void)
+{
+	sfs_sample_table_get(&t, sfs_sample_table_n(&t));
+}
+
+static void place_more(void)
+{
+	sfs_sample_table_place(&t, sfs_sample_table_n(&t) + 1);
+}
+
+static void start_more(void)
+{
+	sfs_sample_table_start(&t, 300);
+}
+
+static void find_more(void)
+{
+	sfs_sample_table_find(&t, 600, UINT64_MAX);
+}
+
+static void copy_more(void)
+{
+	unsigned char to[SFS_SAMPLE_TABLE_ENTRY_BYTES * 20];
+
+	sfs_sample_table_copy(&t, 20, to);
+}
+
+static void is_stopped(void (*ask)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		close(STDERR_FILENO); /* what assert() says */
+		ask();
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+/* A table that was dropped and grows again has less than before. */
+static void grows_again(void)
+{
+	size_t i, n;
+
+	for (n = 0; n < 12; n += 11) {
+		sfs_sample_table_done(&t);
+		for (i = 0; i < n; i++)
+			sfs_sample_table_add(&t, &extents[i]);
+		is_stopped(get_more);
+		is_stopped(place_more);
+		is_stopped(start_more);
+		is_stopped(find_more);
+		is_stopped(copy_more);
+		CHECK_EQ(sfs_sample_table_place(&t, n), places[n]);
+	}
+	sfs_sample_table_done(&t);
+}
+
 /* ---- read by others while it grows ---- */
 
 static void *read_along(void *arg)
@@ -183,6 +250,7 @@ int main(void)
 	finds(257);
 	finds(N);
 	limits();
+	grows_again();
 	readers();
 	return 0;
 }

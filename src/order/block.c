@@ -155,9 +155,11 @@ uint64_t sfs_lane_time(const struct sfs_lane *lane, const struct sfs_block *form
 	return is_at_end(lane) ? SFS_NEVER : time_of_next(lane);
 }
 
-/* Does the next slice begin another block, whatever its samples are? */
+/* At the start of a slice: does it begin another block, whatever its samples are? */
 static bool begins_block(const struct sfs_lane *lane, const struct sfs_block *b)
 {
+	if (lane->index > sfs_order_slice(lane->order, lane->lane, lane->m).first)
+		return false;
 	return lane->base >= b->end_place ||
 	       sfs_order_is_alone(lane->order, lane->lane, lane->m - 1) ||
 	       sfs_order_is_alone(lane->order, lane->lane, lane->m);
@@ -180,7 +182,7 @@ int sfs_lane_form(struct sfs_lane *lane, const struct sfs_sample_tables *tables,
 		state = table ? sfs_sample_table_state(table) : SFS_SAMPLE_TABLE_GROWING;
 		n = table ? sfs_sample_table_n(table) : 0;
 		end = sfs_slice_end(&slice, n);
-		if (table &&
+		if (table && lane->index <= n &&
 		    take_samples(lane, &slice, table, n < end ? n : end, block)) {
 			shuffle(lane, block);
 			return 0;

@@ -16,6 +16,8 @@
 #include "base/alloc.h"
 #include "order/lookup.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 #define N_WINDOW  4096 /* samples, about */
@@ -120,12 +122,15 @@ static void prefetch(const struct sfs_iterator *it, uint32_t first, uint32_t n)
 static bool have_block(struct sfs_iterator *it, struct sfs_iterator_lane *lane)
 {
 	uint32_t shard;
+	int ret;
 
 	if (lane->t < lane->block.n)
 		return true;
 	sfs_block_clear(&lane->block);
 	lane->t = 0;
-	return sfs_lane_form(&lane->at, &it->tables, &lane->block, &shard) == 0;
+	ret = sfs_lane_form(&lane->at, &it->tables, &lane->block, &shard);
+	assert(ret == 0 || ret == -ENODATA); /* all tables are whole */
+	return ret == 0;
 }
 
 static void have_window(struct sfs_iterator *it, uint64_t n)
@@ -310,6 +315,7 @@ void sfs_iterator_seek(struct sfs_iterator *it, struct sfs_locator *map, uint64_
 	struct sfs_iterator_lane *lane;
 	uint32_t l, shard;
 	uint64_t number;
+	int ret;
 
 	it->i = it->n = 0;
 	it->n_left = 0;
@@ -321,8 +327,12 @@ void sfs_iterator_seek(struct sfs_iterator *it, struct sfs_locator *map, uint64_
 	}
 	for (l = 0; l < it->order->n_lanes; l++) {
 		lane = &it->lanes[l];
-		if (sfs_locator_count(map, l, time, &number, &shard) < 0 ||
-		    sfs_locator_seek(map, l, number, &lane->at, &lane->block, &shard) < 0)
+		ret = sfs_locator_count(map, l, time, &number, &shard);
+		if (ret == 0)
+			ret = sfs_locator_seek(map, l, number, &lane->at, &lane->block,
+					       &shard);
+		assert(ret == 0 || ret == -ENODATA); /* all tables are whole */
+		if (ret < 0)
 			continue;
 		lane->t = number - lane->block.first;
 		it->left[it->n_left++] = l;

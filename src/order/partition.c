@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "order/sums.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define N_AHEAD 16 /* segments whose table entries are prefetched */
@@ -37,6 +38,8 @@ static void count_samples(struct dealing *d)
 	d->table = sfs_calloc(d->n_shards, sizeof *d->table);
 	for (i = 0; i < d->n_shards; i++) {
 		d->table[i] = d->tables->get(d->tables->ctx, i);
+		assert(d->table[i] &&
+		       sfs_sample_table_state(d->table[i]) == SFS_SAMPLE_TABLE_WHOLE);
 		d->base[i + 1] = d->base[i] + sfs_sample_table_n(d->table[i]);
 	}
 }

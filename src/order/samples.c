@@ -53,7 +53,7 @@ void sfs_sample_table_add(struct sfs_sample_table *t, const struct sfs_extent *e
 		t->chunks[k] =
 			sfs_reallocarray(NULL, (size_t)SFS_SAMPLE_TABLE_CHUNK_0 << k,
 					 sizeof(struct sfs_sample_table_entry));
-	*sfs_sample_table_entry_at(t, n) = (struct sfs_sample_table_entry){
+	*sfs_sample_table_memory_of(t, n) = (struct sfs_sample_table_entry){
 		.start = (uint32_t)(extent->start / SFS_TAR_BLOCK) |
 			 (extent->has_global ? SFS_SAMPLE_TABLE_GLOBAL : 0),
 		.end = (uint32_t)end,
@@ -152,6 +152,7 @@ void sfs_sample_table_copy(const struct sfs_sample_table *t, uint64_t n,
 	uint64_t at = 0, here;
 	int k;
 
+	assert(n <= sfs_sample_table_n(t));
 	for (k = 0; at < n; at += here, k++) {
 		here = (uint64_t)SFS_SAMPLE_TABLE_CHUNK_0 << k;
 		here = here < n - at ? here : n - at;

@@ -5,12 +5,16 @@
  * may read at the same time without a lock: entries never move, and an entry is written
  * before the count includes it.  A borrowed table lies in memory of the caller's: in an
  * index (catalog/index-format.h).
+ *
+ * A table that grows may know less than the caller does of the shard: it may have been
+ * dropped.  To ask for a sample that it does not have is a bug, and ends the process.
  */
 #ifndef SFS_SAMPLE_TABLE_H
 #define SFS_SAMPLE_TABLE_H
 
 #include "tar/scan.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,12 +74,21 @@ static inline uint64_t sfs_sample_table_n(const struct sfs_sample_table *t)
 	return atomic_load_explicit(&t->n, memory_order_acquire);
 }
 
-static inline struct sfs_sample_table_entry *sfs_sample_table_entry_at(
+/* The memory of entry i, which may not be there yet. */
+static inline struct sfs_sample_table_entry *sfs_sample_table_memory_of(
 	const struct sfs_sample_table *t, uint64_t i)
 {
 	uint64_t k = 63 - (uint64_t)__builtin_clzll(i / SFS_SAMPLE_TABLE_CHUNK_0 + 1);
 
 	return &t->chunks[k][i - SFS_SAMPLE_TABLE_CHUNK_0 * ((1ULL << k) - 1)];
+}
+
+/* Entry i < n. */
+static inline const struct sfs_sample_table_entry *sfs_sample_table_entry_at(
+	const struct sfs_sample_table *t, uint64_t i)
+{
+	assert(i < sfs_sample_table_n(t));
+	return sfs_sample_table_memory_of(t, i);
 }
 
 /* The sum of the extents of the first n samples. */

@@ -7,6 +7,8 @@
 
 #include "base/alloc.h"
 
+#include <assert.h>
+
 #define STEP ((uint64_t)1 << SFS_SUMS_SHIFT)
 
 /* Which sample of the part has position p of the epoch?  false: none. */
@@ -47,6 +49,7 @@ static void add_all(const struct sfs_sums *s, int shift, uint64_t *sums)
 
 	for (shard = 0; shard < o->numbering.n_shards; shard++) {
 		table = s->tables.get(s->tables.ctx, shard);
+		assert(table && sfs_sample_table_state(table) == SFS_SAMPLE_TABLE_WHOLE);
 		n = sfs_sample_table_n(table);
 		for (i = 0, before = 0; i < n; i++, before = end) {
 			end = sfs_sample_table_entry_at(table, i)->end;
