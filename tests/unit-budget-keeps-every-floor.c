@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Within its floor a take is always granted, whatever the limit; all together never
  * exceed the total, nor grow beyond the limit; a refused account is called when there is
- * room; guests get what nobody else wants; what is held without a grant takes no floor
+ * room, also while another waits for a floor; guests get what nobody else wants; what is held without a grant takes no floor
  * away. */
 #include "base/alloc.h"
 #include "base/rng.h"
@@ -457,10 +457,55 @@ static void held(void)
 	sfs_budget_done(&b);
 }
 
+/* While one account waits for a floor that does not fit, the others hear of what fits
+ * theirs; and nobody gets a floor before it. */
+static void waiting_for_a_floor(void)
+{
+	struct sfs_budget b;
+
+	sfs_budget_init(&b, 1000);
+	open_account(0, &b, 600, false);
+	open_account(1, &b, 100, true);
+	CHECK_EQ(sfs_account_take(&accounts[1], 200), 0);
+	CHECK_EQ(sfs_account_take(&accounts[0], 600), 0);
+	CHECK_EQ(sfs_account_take(&accounts[0], 250), -EAGAIN);
+	CHECK(!sfs_account_open_in_turn(&accounts[2], &b, 300, true, on_room));
+	CHECK(sfs_budget_is_held_back(&b));
+	n_called[2] = 0;
+	/* Within its floor: it is called, and may have it. */
+	sfs_account_give(&accounts[0], 600);
+	CHECK_EQ(n_called[0], 1);
+	CHECK_EQ(sfs_account_take(&accounts[0], 250), 0);
+	/* There is room for this floor, but not for the one that was asked for before. */
+	CHECK_EQ(sfs_account_open(&accounts[3], &b, 150, true, on_room), -ENOMEM);
+	CHECK(!sfs_account_open_in_turn(&accounts[3], &b, 150, true, on_room));
+	open_account(4, &b, 0, false);
+	n_called[3] = 0;
+	sfs_account_give(&accounts[1], 150);
+	CHECK_EQ(n_called[2], 1);
+	CHECK(sfs_account_is_open(&accounts[2]));
+	/* This one waits for somebody to go: the others may have what is free. */
+	CHECK(!sfs_account_is_open(&accounts[3]));
+	CHECK_EQ(n_called[3], 0);
+	CHECK(sfs_budget_is_starved(&b));
+	CHECK(!sfs_budget_is_held_back(&b));
+	sfs_account_close(&accounts[2]);
+	CHECK_EQ(n_called[3], 1);
+	CHECK(sfs_account_is_open(&accounts[3]));
+	sfs_account_close(&accounts[3]);
+	sfs_account_close(&accounts[4]);
+	sfs_account_give(&accounts[0], 250);
+	sfs_account_give(&accounts[1], 50);
+	sfs_account_close(&accounts[0]);
+	sfs_account_close(&accounts[1]);
+	sfs_budget_done(&b);
+}
+
 int main(void)
 {
 	uint64_t seed;
 
+	waiting_for_a_floor();
 	floors();
 	too_many_floors();
 	held();

@@ -80,7 +80,7 @@ int sfs_account_open(struct sfs_account *account, struct sfs_budget *b,
 
 	account_init(account, b, floor_bytes, is_sharing, room);
 	pthread_mutex_lock(&b->lock);
-	if (has_room_for(b, floor_bytes)) {
+	if (has_room_for(b, floor_bytes) && (b->n_waiting == 0 || floor_bytes == 0)) {
 		b->taken_bytes += floor_bytes;
 		join(b, account);
 	} else {
@@ -119,6 +119,20 @@ bool sfs_account_is_open(struct sfs_account *account)
 	return is_open;
 }
 
+void sfs_account_move(struct sfs_account *to, struct sfs_account *from)
+{
+	struct sfs_budget *b = from->budget;
+
+	pthread_mutex_lock(&b->lock);
+	assert(!from->is_waiting && !from->is_guest);
+	*to = *from;
+	to->link = (struct sfs_link){0};
+	sfs_list_push(&b->accounts, &to->link);
+	from->floor_bytes = from->used_bytes = from->owed_bytes = 0;
+	from->is_sharing = from->wants = false;
+	pthread_mutex_unlock(&b->lock);
+}
+
 void sfs_account_set_guest(struct sfs_account *account, bool is_guest)
 {
 	struct sfs_budget *b = account->budget;
@@ -139,15 +153,16 @@ static void call(struct sfs_account *account)
 		account->room(account);
 }
 
-/* Bytes were given back.  Open the waiting accounts, first come first served; if none is
- * left, call those that were refused.  The budget is locked. */
+/* Bytes were given back.  Open the waiting accounts, first come first served.  Then call
+ * those that were refused, also while there is no room for a floor: what they want may
+ * fit their own.  The budget is locked. */
 static void share_out(struct sfs_budget *b)
 {
 	SFS_EACH (a, &b->accounts, struct sfs_account, link) {
 		if (!a->is_waiting)
 			continue;
 		if (!has_room_for(b, a->floor_bytes))
-			return;
+			break;
 		b->taken_bytes += a->floor_bytes;
 		a->is_waiting = false;
 		b->n_waiting--;
@@ -344,6 +359,16 @@ bool sfs_budget_is_short(struct sfs_budget *b)
 
 	pthread_mutex_lock(&b->lock);
 	ret = is_short(b);
+	pthread_mutex_unlock(&b->lock);
+	return ret;
+}
+
+bool sfs_budget_is_held_back(struct sfs_budget *b)
+{
+	bool ret;
+
+	pthread_mutex_lock(&b->lock);
+	ret = is_held_back(b);
 	pthread_mutex_unlock(&b->lock);
 	return ret;
 }

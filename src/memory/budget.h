@@ -61,7 +61,8 @@ void sfs_budget_done(struct sfs_budget *b);
 /* Open an account.  `room` (may be NULL) is called with the budget locked when
  * a refused take may now succeed: post a task there, nothing else.  `is_sharing`
  * accounts are held to an equal share; others may take all that is free.
- * -ENOMEM: the floors of all would exceed the budget; nothing was opened. */
+ * -ENOMEM: there is no room for the floor, or others wait for theirs; nothing was opened.
+ */
 int sfs_account_open(struct sfs_account *account, struct sfs_budget *b,
 		     uint64_t floor_bytes, bool is_sharing,
 		     void (*room)(struct sfs_account *));
@@ -73,6 +74,10 @@ bool sfs_account_open_in_turn(struct sfs_account *account, struct sfs_budget *b,
 			      uint64_t floor_bytes, bool is_sharing,
 			      void (*room)(struct sfs_account *));
 bool sfs_account_is_open(struct sfs_account *account);
+
+/* Open the account `to` with all that the open account `from` has: the floor, which stays
+ * claimed all the time, and what is used.  `from` keeps nothing, and must be closed. */
+void sfs_account_move(struct sfs_account *to, struct sfs_account *from);
 
 /* Make an open account a guest, or (false) a normal one again.  A guest keeps its floor;
  * above it, it takes only what is free while no other account waits for bytes.  It does
@@ -103,9 +108,11 @@ uint64_t sfs_account_share(struct sfs_account *account);
 void sfs_budget_limit(struct sfs_budget *b, uint64_t bytes);
 
 /* Short: an account that is not a guest waits for bytes, or more is taken than the limit;
- * so idle holders should give bytes back.  Starved: an account waits for its floor. */
+ * so idle holders should give bytes back.  Starved: an account waits for its floor.  Held
+ * back: that fits as soon as the others hold no more than theirs. */
 bool sfs_budget_is_short(struct sfs_budget *b);
 bool sfs_budget_is_starved(struct sfs_budget *b);
+bool sfs_budget_is_held_back(struct sfs_budget *b);
 
 /* Bytes granted now, floors not counted. */
 uint64_t sfs_budget_used(struct sfs_budget *b);
