@@ -382,6 +382,7 @@ fuse_tests = \
 	tests/fuse-ranks-and-workers-are-paths.sh \
 	tests/fuse-readers-never-wait-for-each-others-memory.sh \
 	tests/fuse-readers-of-one-stream-share-its-bytes.sh \
+	tests/fuse-readers-without-room-for-their-lanes-go-on.sh \
 	tests/fuse-reads-agree-however-they-are-made.sh \
 	tests/fuse-s3-minio-serves-a-mount.sh \
 	tests/fuse-samples-are-what-tar-extracts.sh \

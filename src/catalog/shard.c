@@ -89,8 +89,7 @@ void sfs_shards_done(struct sfs_shards *s)
 	free(s->shards);
 }
 
-/* Drop the longest unused table.  false: all are in use. */
-static bool drop_oldest(struct sfs_shards *s)
+bool sfs_shards_drop_oldest(struct sfs_shards *s)
 {
 	struct sfs_shard *shard = NULL;
 	struct sfs_link *link;
@@ -147,7 +146,7 @@ void sfs_shard_unpin(struct sfs_shards *s, struct sfs_shard *shard)
 		pthread_mutex_unlock(&s->lru_lock);
 	}
 	pthread_mutex_unlock(&shard->lock);
-	while (is_over(s) && drop_oldest(s))
+	while (is_over(s) && sfs_shards_drop_oldest(s))
 		;
 }
 
@@ -561,6 +560,6 @@ bool sfs_shards_damaged(struct sfs_shards *s, const struct sfs_order *order)
 
 void sfs_shards_drop_unused(struct sfs_shards *s)
 {
-	while (drop_oldest(s))
+	while (sfs_shards_drop_oldest(s))
 		;
 }

@@ -145,6 +145,9 @@ bool sfs_shards_sum(struct sfs_shards *s, const struct sfs_order *order,
 bool sfs_shard_is_damaged(struct sfs_shard *shard);
 bool sfs_shards_damaged(struct sfs_shards *s, const struct sfs_order *order);
 
+/* Drop the table that was unused for longest.  false: all are in use. */
+bool sfs_shards_drop_oldest(struct sfs_shards *s);
+
 /* Drop unused tables: their memory is needed. */
 void sfs_shards_drop_unused(struct sfs_shards *s);
 

@@ -40,6 +40,7 @@ struct sfs_cursor {
 	bool is_closed;
 	bool is_ahead; /* nobody has read it yet; its account is a guest */
 	bool is_held;  /* requests nothing more */
+	bool is_queued; /* its account waits; its readers do not, they do without */
 
 	struct sfs_extent_map extents;
 	struct sfs_oversize oversize;

@@ -60,7 +60,7 @@ static enum sfs_wait find_wait(const struct sfs_cursor *c, uint64_t *ret_since_n
 	const struct sfs_read *read;
 
 	if (sfs_list_is_empty(&c->waiting)) {
-		if (c->is_closed || c->is_ahead)
+		if (c->is_closed || c->is_ahead || c->is_queued)
 			return SFS_WAIT_IDLE;
 		if (!sfs_list_is_empty(&c->answered))
 			return SFS_WAIT_CPU;
@@ -165,7 +165,7 @@ static bool is_awaited(const struct sfs_cursor *c)
 
 static void go_on(struct sfs_cursor *c, struct sfs_deferred *out)
 {
-	if (!c->prefetch && sfs_account_is_open(&c->account))
+	if (!c->prefetch && !c->is_queued && sfs_account_is_open(&c->account))
 		start_prefetch(c, NULL, NULL);
 	if (!c->prefetch)
 		return;
@@ -262,7 +262,7 @@ bool sfs_cursor_covers(const struct sfs_cursor *c, uint64_t offset)
 {
 	uint64_t end = c->extents.end > c->read_end ? c->extents.end : c->read_end;
 
-	return !c->is_closed && offset >= c->extents.start &&
+	return !c->is_closed && !c->is_queued && offset >= c->extents.start &&
 	       (offset <= end + FORWARD_BYTES || c->is_complete || c->err < 0);
 }
 
@@ -273,7 +273,7 @@ uint64_t sfs_cursor_extents_end(const struct sfs_cursor *c)
 
 bool sfs_cursor_is_needless(const struct sfs_cursor *c, const struct sfs_cursor *other)
 {
-	return !c->is_ahead && !sfs_cursor_is_busy(c) &&
+	return !c->is_ahead && !c->is_queued && !sfs_cursor_is_busy(c) &&
 	       c->front >= other->extents.start && c->front <= other->extents.end &&
 	       sfs_readers_hindmost(c->readers, c->extents.start, other->extents.start,
 				    sfs_clock_ns()) == UINT64_MAX;
@@ -345,6 +345,14 @@ bool sfs_cursor_cancel(struct sfs_cursor *c, struct sfs_read *read)
 	return false;
 }
 
+struct sfs_read *sfs_cursor_take_back(struct sfs_cursor *c)
+{
+	struct sfs_link *link = sfs_list_pop(&c->waiting);
+
+	update_waits(c, sfs_clock_ns());
+	return link ? sfs_container(link, struct sfs_read, link) : NULL;
+}
+
 void sfs_cursor_explain(const struct sfs_cursor *c, const struct sfs_read *read,
 			struct sfs_cause *cause)
 {
@@ -403,14 +411,40 @@ static uint64_t floor_bytes(const struct sfs_cursor *c)
 	return c->order->n_lanes * SFS_BUDGET_LANE_FLOOR;
 }
 
+/* Open its account, or have it wait in turn (false). */
+static bool open_in_turn(struct sfs_cursor *c)
+{
+	return sfs_account_open_in_turn(&c->account, &c->runtime->budget, floor_bytes(c),
+					true, on_room);
+}
+
 struct sfs_cursor *sfs_cursor_new(const struct sfs_cursor_settings *settings)
 {
 	struct sfs_cursor *c = cursor_alloc(settings, 0, false);
 
-	if (sfs_account_open_in_turn(&c->account, &c->runtime->budget, floor_bytes(c),
-				     true, on_room))
+	if (open_in_turn(c))
 		start_prefetch(c, NULL, NULL);
 	return c;
+}
+
+struct sfs_cursor *sfs_cursor_new_queued(const struct sfs_cursor_settings *settings)
+{
+	struct sfs_cursor *c = cursor_alloc(settings, 0, false);
+
+	c->is_queued = true;
+	open_in_turn(c);
+	return c;
+}
+
+void sfs_cursor_queue(struct sfs_cursor *c)
+{
+	c->is_queued = true;
+}
+
+void sfs_cursor_begin(struct sfs_cursor *c)
+{
+	c->is_queued = false;
+	start_prefetch(c, NULL, NULL);
 }
 
 int sfs_cursor_new_ahead(const struct sfs_cursor_settings *settings,
@@ -430,15 +464,19 @@ int sfs_cursor_new_ahead(const struct sfs_cursor_settings *settings,
 }
 
 int sfs_cursor_new_at(const struct sfs_cursor_settings *settings,
-		      struct sfs_locator *locator, const struct sfs_spot *at,
-		      uint64_t key_before, struct sfs_cursor **ret_cursor)
+		      struct sfs_cursor *queued, struct sfs_locator *locator,
+		      const struct sfs_spot *at, uint64_t key_before,
+		      struct sfs_cursor **ret_cursor)
 {
 	struct sfs_cursor *c = cursor_alloc(settings, at->offset, false);
-	int ret;
+	int ret = 0;
 
 	c->key_before = key_before;
-	ret = sfs_account_open(&c->account, &c->runtime->budget, floor_bytes(c), true,
-			       on_room);
+	if (queued)
+		sfs_account_move(&c->account, &queued->account);
+	else
+		ret = sfs_account_open(&c->account, &c->runtime->budget, floor_bytes(c),
+				       true, on_room);
 	if (ret == 0)
 		ret = start_prefetch(c, locator, at);
 	if (ret < 0)
@@ -472,7 +510,22 @@ bool sfs_cursor_is_closed(const struct sfs_cursor *c)
 
 uint64_t sfs_cursor_starved_ns(const struct sfs_cursor *c)
 {
-	return c->prefetch || c->is_closed ? 0 : sfs_clock_ns() - c->born_ns;
+	return c->prefetch || c->is_closed || c->is_queued ? 0 : sfs_clock_ns() - c->born_ns;
+}
+
+bool sfs_cursor_is_queued(const struct sfs_cursor *c)
+{
+	return c->is_queued && !c->is_closed;
+}
+
+bool sfs_cursor_has_room(struct sfs_cursor *c)
+{
+	return sfs_account_is_open(&c->account);
+}
+
+void sfs_cursor_touch(struct sfs_cursor *c)
+{
+	c->last_read_ns = sfs_clock_ns();
 }
 
 bool sfs_cursor_is_ahead(const struct sfs_cursor *c)

@@ -45,17 +45,32 @@ struct sfs_cursor_settings {
  * reads wait for that. */
 struct sfs_cursor *sfs_cursor_new(const struct sfs_cursor_settings *settings);
 
+/* A cursor that only queues for the memory of its lanes, while its readers do without: it
+ * covers nothing.  Or one whose reads have waited too long: take them back, too.  When it
+ * has room, it may begin (at the start of the stream) or give way to a cursor elsewhere,
+ * by sfs_cursor_new_at(). */
+struct sfs_cursor *sfs_cursor_new_queued(const struct sfs_cursor_settings *settings);
+void sfs_cursor_queue(struct sfs_cursor *cursor);
+bool sfs_cursor_is_queued(const struct sfs_cursor *cursor);
+bool sfs_cursor_has_room(struct sfs_cursor *cursor);
+void sfs_cursor_begin(struct sfs_cursor *cursor);
+
+/* Somebody could do with it. */
+void sfs_cursor_touch(struct sfs_cursor *cursor);
+
 /* The same, before there is a reader: until its first read its account is a guest
  * (budget.h).  -ENOMEM: the budget has no room for its lanes. */
 int sfs_cursor_new_ahead(const struct sfs_cursor_settings *settings,
 			 struct sfs_cursor **ret_cursor);
 
 /* A cursor at a spot that the locator found and whose tables are at hand; `key_before` is
- * sfs_rewrite_key() of the sample before.
+ * sfs_rewrite_key() of the sample before.  It gets the memory of `queued`, which has room
+ * and must be closed then; or NULL.
  * -ENOMEM: the budget has no room for its lanes.  Or an error of the locator. */
 int sfs_cursor_new_at(const struct sfs_cursor_settings *settings,
-		      struct sfs_locator *locator, const struct sfs_spot *at,
-		      uint64_t key_before, struct sfs_cursor **ret_cursor);
+		      struct sfs_cursor *queued, struct sfs_locator *locator,
+		      const struct sfs_spot *at, uint64_t key_before,
+		      struct sfs_cursor **ret_cursor);
 
 /* End it: reads that wait get `err`.  It goes away when nothing of it is in flight any
  * more and all answers are released: keep calling sfs_cursor_run(). */
@@ -91,6 +106,9 @@ void sfs_cursor_release(struct sfs_cursor *cursor, struct sfs_read *read,
 
 /* Take a waiting read back.  false: it does not wait any more. */
 bool sfs_cursor_cancel(struct sfs_cursor *cursor, struct sfs_read *read);
+
+/* Take the read back that has waited for longest.  NULL: none waits. */
+struct sfs_read *sfs_cursor_take_back(struct sfs_cursor *cursor);
 
 /* What does a waiting read wait for? */
 void sfs_cursor_explain(const struct sfs_cursor *cursor, const struct sfs_read *read,

@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/ledger.h"
+#include "base/log.h"
 #include "base/lock.h"
 #include "order/partition.h"
 #include "stream/cursor.h"
@@ -25,7 +25,7 @@
 #define MAX_CURSORS	4
 #define IDLE_NS		(30 * SFS_NS_PER_S)
 #define STARVED_IDLE_NS (2 * SFS_NS_PER_S)
-#define STARVED_NS	(60 * SFS_NS_PER_S)
+#define STARVED_NS	(3 * SFS_NS_PER_S)
 
 /* Whose a read is, while read->state is not NULL. */
 enum place { AT_CURSOR, AT_RANDOM };
@@ -206,31 +206,78 @@ static struct sfs_cursor_settings settings_of(struct sfs_stream *s)
 	};
 }
 
+/* The cursor that queues for memory while its readers do without; or NULL. */
+static struct sfs_cursor *find_queued(struct sfs_stream *s)
+{
+	struct sfs_link *link;
+
+	for (link = s->cursors.next; link != &s->cursors; link = link->next)
+		if (sfs_cursor_is_queued(sfs_cursor_of(link)))
+			return sfs_cursor_of(link);
+	return NULL;
+}
+
+static void add_cursor(struct sfs_stream *s, struct sfs_cursor *c)
+{
+	s->n_cursors++;
+	sfs_list_push(&s->cursors, sfs_cursor_link(c));
+}
+
+/* Is there room for one more cursor?  One that nobody reads makes way. */
+static bool make_way(struct sfs_stream *s, struct sfs_deferred *out)
+{
+	struct sfs_cursor *idle;
+
+	if (s->n_cursors < MAX_CURSORS)
+		return true;
+	idle = find_idle(s);
+	if (idle)
+		close_cursor(s, idle, -ECANCELED, out);
+	return idle != NULL;
+}
+
+/* A new cursor at a spot, which takes the place of the queued one.  Without memory, one
+ * is queued. */
+static int start_cursor_at(struct sfs_stream *s, struct sfs_cursor *queued,
+			   const struct sfs_spot *at, uint64_t key_before,
+			   struct sfs_deferred *out, struct sfs_cursor **ret_cursor)
+{
+	const struct sfs_cursor_settings settings = settings_of(s);
+	int ret = sfs_cursor_new_at(&settings, queued, &s->random.locator, at, key_before,
+				    ret_cursor);
+
+	if (queued)
+		close_cursor(s, queued, -ECANCELED, out);
+	else if (ret == -ENOMEM)
+		add_cursor(s, sfs_cursor_new_queued(&settings));
+	return ret;
+}
+
 /* A new cursor at the start (`at` is NULL) or at a spot.  < 0: not now. */
 static int start_cursor(struct sfs_stream *s, const struct sfs_spot *at,
 			uint64_t key_before, struct sfs_deferred *out,
 			struct sfs_cursor **ret_cursor)
 {
 	const struct sfs_cursor_settings settings = settings_of(s);
-	struct sfs_cursor *idle;
+	struct sfs_cursor *queued = find_queued(s);
 	int ret = 0;
 
-	if (s->n_cursors == MAX_CURSORS) {
-		idle = find_idle(s);
-		if (!idle)
-			return -EBUSY;
-		close_cursor(s, idle, -ECANCELED, out);
+	if (queued)
+		sfs_cursor_touch(queued);
+	if (queued ? !sfs_cursor_has_room(queued) : !make_way(s, out))
+		return -EBUSY;
+	if (queued && !at) {
+		sfs_cursor_begin(queued);
+		*ret_cursor = queued;
+		return 0;
 	}
 	if (at)
-		ret = sfs_cursor_new_at(&settings, &s->random.locator, at, key_before,
-					ret_cursor);
+		ret = start_cursor_at(s, queued, at, key_before, out, ret_cursor);
 	else
 		*ret_cursor = sfs_cursor_new(&settings);
-	if (ret < 0)
-		return ret;
-	s->n_cursors++;
-	sfs_list_push(&s->cursors, sfs_cursor_link(*ret_cursor));
-	return 0;
+	if (ret == 0)
+		add_cursor(s, *ret_cursor);
+	return ret;
 }
 
 /* Of those that cover the byte, the one that is furthest: who comes into its range is one
@@ -338,8 +385,7 @@ static void prefetch_ahead(struct sfs_stream *s)
 		if (s->order.n_lanes == 0 || sfs_cursor_new_ahead(&settings, &c) < 0)
 			return;
 		s->has_begun = true;
-		s->n_cursors++;
-		sfs_list_push(&s->cursors, sfs_cursor_link(c));
+		add_cursor(s, c);
 	}
 	for (link = s->cursors.next; link != &s->cursors; link = link->next)
 		sfs_cursor_hold(sfs_cursor_of(link), s->is_held);
@@ -595,19 +641,33 @@ static void close_idle(struct sfs_stream *s, uint64_t idle_ns, struct sfs_deferr
 		close_cursor(s, c, -ECANCELED, out);
 }
 
-/* End cursors that have waited too long for the budget. */
-static void close_starved(struct sfs_stream *s, struct sfs_deferred *out)
+static void say_crowded(struct sfs_streams *streams)
+{
+	if (!atomic_exchange(&streams->has_said_crowded, true))
+		sfs_warning("the budget has no room for the lanes of one more reader: "
+			    "what it reads is fetched read by read until there is; raise "
+			    "budget=, lower lanes=, or read at fewer places at once");
+}
+
+/* The reads of cursors that have waited too long for the budget do without: those who
+ * have their lanes may keep them for hours.  The bytes are gathered, in memory that all
+ * take in turn, and the cursor queues on. */
+static void relieve_starved(struct sfs_stream *s, struct sfs_deferred *out)
 {
 	struct sfs_link *link;
+	struct sfs_cursor *c;
+	struct sfs_read *read;
 
 	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
-		if (sfs_cursor_starved_ns(sfs_cursor_of(link)) < STARVED_NS)
+		c = sfs_cursor_of(link);
+		if (sfs_cursor_starved_ns(c) < STARVED_NS)
 			continue;
-		sfs_ledger_add(
-			SFS_EVENT_LOST, "(epoch)", SFS_NO_OFFSET, "the reader gets EIO",
-			"no budget for the lanes of one more stream: raise budget=, "
-			"lower lanes=, or read fewer streams at once");
-		close_cursor(s, sfs_cursor_of(link), -EIO, out);
+		say_crowded(s->streams);
+		sfs_cursor_queue(c);
+		while ((read = sfs_cursor_take_back(c)) != NULL) {
+			read->place = AT_RANDOM;
+			sfs_random_read(&s->random, read, out);
+		}
 	}
 }
 
@@ -624,7 +684,7 @@ void sfs_stream_tick(struct sfs_stream *s, bool is_short, bool is_starved,
 {
 	pthread_mutex_lock(&s->lock);
 	tick_cursors(s);
-	close_starved(s, out);
+	relieve_starved(s, out);
 	if (is_short)
 		close_idle(s, is_starved ? STARVED_IDLE_NS : IDLE_NS, out);
 	pthread_mutex_unlock(&s->lock);

@@ -42,6 +42,7 @@ struct sfs_streams {
 	struct sfs_link list;
 	uint32_t n; /* streams that have not gone yet, closed ones too */
 	struct sfs_stream_observer observer;
+	atomic_bool has_said_crowded;
 };
 
 void sfs_streams_init(struct sfs_streams *streams, struct sfs_runtime *runtime,
@@ -55,7 +56,7 @@ void sfs_streams_observe(struct sfs_streams *streams,
 void sfs_streams_done(struct sfs_streams *streams);
 
 /* Every second: end cursors that were not read for long, if somebody else needs their
- * memory; end those that have waited too long for memory. */
+ * memory; and those that have waited too long for memory, whose readers do without. */
 void sfs_streams_tick(struct sfs_streams *streams);
 
 /* For the rest, all sizes must be known, and with equal lanes all tables. */

@@ -147,8 +147,9 @@ void sfs_streams_tick(struct sfs_streams *streams)
 	struct sfs_deferred out;
 
 	/* A quarter of the budget may be tables; the floors of streams come first. */
-	if (is_starved)
-		sfs_shards_drop_unused(&streams->runtime->shards);
+	while (sfs_budget_is_held_back(&streams->runtime->budget) &&
+	       sfs_shards_drop_oldest(&streams->runtime->shards))
+		;
 	sfs_deferred_init(&out);
 	pthread_mutex_lock(&streams->lock);
 	SFS_EACH (s, &streams->list, struct sfs_stream, link)
