@@ -3,7 +3,7 @@
  * (in any order, late, in parts, short, with errors that pass or stay): a stream answers
  * each read once, with the bytes of the epoch or, only if a byte that it needs could not
  * be had, an error; and in the end all memory was given back.  Tables of samples are
- * dropped meanwhile, as they are when memory is short.
+ * dropped meanwhile, as they are when memory is short.  A read that waits can say for what.
  *
  * Random schedules against a model (naive-epoch.h).  A seed makes a schedule; the first
  * one's is printed:
@@ -299,6 +299,24 @@ static void look(void)
 	}
 }
 
+/* All has come to rest: whoever still waits can say for what. */
+static void explain(struct tried *t)
+{
+	struct sfs_cause cause = {0};
+
+	pthread_mutex_lock(&m.w.lock);
+	if (t->r.n_done == 0)
+		sfs_read_explain(&t->r.read, &cause);
+	else
+		cause.text[0] = '?'; /* a timer has answered it */
+	pthread_mutex_unlock(&m.w.lock);
+	if (cause.text[0])
+		return;
+	fprintf(stderr, "waits for nothing: stream %d, %zu bytes at %llu\n", t->stream,
+		t->r.read.n_bytes, (unsigned long long)t->r.read.offset);
+	exit(1);
+}
+
 static void release(int i)
 {
 	struct tried *t = m.reads[i];
@@ -372,9 +390,14 @@ static void cancel_any(void)
 
 static void settle(void)
 {
+	int i;
+
 	if (!m.is_hasty)
 		world_settle(&m.w);
 	look();
+	for (i = 0; i < m.n_reads && !m.is_hasty; i++)
+		if (m.reads[i]->state == WAITING)
+			explain(m.reads[i]);
 }
 
 static void step(void)

@@ -25,5 +25,7 @@ void sfs_cause_note(const struct sfs_cause *cause, uint64_t limit_ns, const char
 		       cause->offset, then,
 		       "timed out after %.4g s (read-timeout) waiting for %s",
 		       (double)limit_ns / SFS_NS_PER_S,
-		       cause->text[0] ? cause->text : "an unknown resource");
+		       cause->text[0] ? cause->text
+				      : "a thread of this process, which is busy or "
+					"stopped");
 }

@@ -12,7 +12,7 @@ struct sfs_cause {
 };
 
 /* Add to the ledger that a wait for this has timed out after `limit_ns`.  `then` as in
- * ledger.h. */
+ * ledger.h.  Without a text: what has ended elsewhere, and waits for a thread of ours. */
 void sfs_cause_note(const struct sfs_cause *cause, uint64_t limit_ns, const char *then);
 
 void sfs_cause_set(struct sfs_cause *cause, const char *shard, uint64_t offset,

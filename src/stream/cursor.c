@@ -364,6 +364,12 @@ void sfs_cursor_explain(const struct sfs_cursor *c, const struct sfs_read *read,
 			      c->order->n_lanes);
 	else if (piece)
 		sfs_oversize_piece_explain(piece, cause);
+	else if (sfs_cursor_check(c, read) > 0)
+		sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "%s",
+			      c->early_cause == SFS_WAIT_READER
+				      ? "other readers of the stream, which are behind"
+				      : "its turn: bytes come more slowly than they are "
+					"read");
 	else if (c->is_blocked)
 		sfs_prefetch_explain(c->prefetch, cause);
 }

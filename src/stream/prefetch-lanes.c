@@ -421,9 +421,23 @@ static enum sfs_wait wait_cause(const struct sfs_prefetch *base, uint64_t *ret_s
 		    : SFS_WAIT_SOURCE;
 }
 
+/* No part of the blocked lane is in flight. */
+static void explain_lane(const struct sfs_prefetch_lanes *p, struct sfs_cause *cause)
+{
+	const struct sfs_prefetch_lane *lane = &p->lanes[p->blocked];
+	uint32_t m = lane->is_formed ? sfs_block_at(&lane->block, lane->t)->m
+				     : lane->at.m;
+	const struct sfs_slice_buffer *buffer = sfs_prefetch_lane_find(lane, m);
+
+	if (buffer)
+		sfs_object_explain(&buffer->shard->object, missing_byte(lane, buffer),
+				   "bytes that were not requested yet", cause);
+}
+
 static void explain(const struct sfs_prefetch *base, struct sfs_cause *cause)
 {
-	const struct sfs_lane_part *part = awaited_part(sfs_prefetch_lanes_of(base));
+	const struct sfs_prefetch_lanes *p = sfs_prefetch_lanes_of(base);
+	const struct sfs_lane_part *part = awaited_part(p);
 
 	if (part)
 		sfs_object_explain(&part->buffer->shard->object,
@@ -432,6 +446,8 @@ static void explain(const struct sfs_prefetch *base, struct sfs_cause *cause)
 	else if (sfs_prefetch_is_short(base))
 		sfs_cause_set(cause, NULL, SFS_NO_OFFSET,
 			      "memory for a lane: budget= is used up");
+	else if (p->blocked != UINT32_MAX)
+		explain_lane(p, cause);
 }
 
 /* ---- samples ---- */

@@ -678,7 +678,10 @@ static enum sfs_wait wait_cause(const struct sfs_prefetch *base, uint64_t *ret_s
 
 static void explain(const struct sfs_prefetch *base, struct sfs_cause *cause)
 {
+	const struct singles *p = singles_of(base);
 	const struct sfs_part *part = awaited_part(base);
+	const struct sfs_block_sample *s =
+		p->current ? &p->current->samples[p->next] : NULL;
 
 	if (part)
 		sfs_object_explain(part->request.object, part->request.offset, "bytes",
@@ -686,6 +689,9 @@ static void explain(const struct sfs_prefetch *base, struct sfs_cause *cause)
 	else if (sfs_prefetch_is_short(base))
 		sfs_cause_set(cause, NULL, SFS_NO_OFFSET,
 			      "memory for samples: budget= is used up");
+	else if (awaited_run(p))
+		sfs_object_explain(&base->runtime->shards.shards[s->shard].object,
+				   s->start, "bytes that were not requested yet", cause);
 }
 
 /* ---- samples ---- */
