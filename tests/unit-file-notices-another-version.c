@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A range of a local file is just its bytes, of the version that was asked for its size;
- * a file that has changed, is gone or is none gives an errno and a reason. */
+ * a file that has changed, also while it was read, is gone or is none gives an errno and a
+ * reason. */
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "check.h"
@@ -10,6 +11,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +21,34 @@
 static char *folder;
 static struct sfs_source *source;
 static unsigned char content[SIZE];
+
+/* What happens to the file right before and right after bytes of it are read. */
+static void (*before_read)(void), (*after_read)(void);
+
+ssize_t preadv(int fd, const struct iovec *iov, int n, off_t offset);
+ssize_t preadv64(int fd, const struct iovec *iov, int n, off_t offset);
+
+static ssize_t watched_preadv(int fd, const struct iovec *iov, int n, off_t offset)
+{
+	ssize_t ret;
+
+	if (before_read)
+		before_read();
+	ret = syscall(SYS_preadv, fd, iov, (long)n, (long)offset, 0L);
+	if (after_read)
+		after_read();
+	return ret;
+}
+
+ssize_t preadv(int fd, const struct iovec *iov, int n, off_t offset)
+{
+	return watched_preadv(fd, iov, n, offset);
+}
+
+ssize_t preadv64(int fd, const struct iovec *iov, int n, off_t offset)
+{
+	return watched_preadv(fd, iov, n, offset);
+}
 
 static char *path_of(const char *name)
 {
@@ -267,6 +298,75 @@ static void changes(bool by_size_only)
 	sfs_object_done(&o);
 }
 
+/* ---- it changes while it is read ---- */
+
+/* As `cp` over it and rsync --inplace do. */
+static void write_in_place(void)
+{
+	sfs_autofree char *path = path_of("c.tar");
+	int fd = open(path, O_WRONLY);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(pwrite(fd, "other", 5, 600), 5);
+	CHECK_EQ(close(fd), 0);
+}
+
+static void rewrite(void)
+{
+	write_file("c.tar", content, SIZE);
+}
+
+static void grow(void)
+{
+	sfs_autofree char *path = path_of("c.tar");
+
+	CHECK_EQ(truncate(path, SIZE + 512), 0);
+}
+
+static void replace(void)
+{
+	sfs_autofree char *from = path_of("new.tar"), *to = path_of("c.tar");
+
+	write_file("new.tar", "other", 5);
+	CHECK_EQ(rename(from, to), 0);
+}
+
+static void changes_meanwhile(bool by_size_only)
+{
+	static const struct {
+		void (*change)(void);
+		bool is_replaced, is_longer; /* the old bytes stay what they were */
+	} cases[] = {{write_in_place, false, false},
+		     {rewrite, false, false},
+		     {grow, false, true},
+		     {replace, true, false}};
+	int wanted, k;
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(cases); i++) {
+		for (k = 0; k < 2; k++) {
+			struct sfs_object o = asked_object("c.tar");
+			uint64_t n_changed = sfs_ledger_count(SFS_EVENT_CHANGED);
+
+			set_mtime("c.tar", 1000000000);
+			sfs_object_done(&o);
+			init_object(&o, "c.tar");
+			CHECK_EQ(ask(&o, &(struct sfs_error){0}), 0);
+			*(k ? &after_read : &before_read) = cases[i].change;
+			wanted = cases[i].is_replaced ||
+						 (by_size_only && !cases[i].is_longer)
+					 ? 0
+					 : -ESTALE;
+			CHECK_EQ(read_some(&o), wanted);
+			CHECK_EQ(sfs_ledger_count(SFS_EVENT_CHANGED) - n_changed,
+				 wanted < 0);
+			before_read = after_read = NULL;
+			sfs_object_done(&o);
+			remove_file("c.tar");
+		}
+	}
+}
+
 /* ---- many at a time, and the end ---- */
 
 static void many(void)
@@ -344,11 +444,13 @@ int main(void)
 	good();
 	no_files();
 	changes(false);
+	changes_meanwhile(false);
 	many();
 	sfs_source_free(source);
 	source = sfs_source_file_start(1, true);
 	good();
 	changes(true);
+	changes_meanwhile(true);
 	many();
 	sfs_source_free(source);
 	sfs_source_stop(NULL);

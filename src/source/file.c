@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a few threads take requests from two queues, urgent ones
- * first, and each does open, fstat, preadv, close.  Opening anew for each part
+ * first, and each does open, fstat, preadv, fstat, close.  Opening anew for each part
  * costs some microseconds and buys that ten thousand shards need no ten thousand
  * descriptors, and that a file which was replaced or changed is noticed at every
- * part: its (mtime, inode, size) is compared with what the ask saw.
+ * part: its (mtime, inode, size) is compared with what the ask saw.  Once more after the
+ * bytes were read, since a disk may take long, and a file may be written in place
+ * meanwhile: the kernel sets the time before it changes a byte.
  *
  * Reading into slabs beat mapping the files: a page fault would wait for the
  * disk in a thread that must not, and a file that shrinks would be a SIGBUS.
@@ -27,7 +29,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STOP_NS (3 * SFS_NS_PER_S) /* for a disk to finish what it is doing */
+#define ASK_TRIES 3 /* while somebody writes the file */
+#define STOP_NS	  (3 * SFS_NS_PER_S) /* for a disk to finish what it is doing */
 
 struct file_source {
 	struct sfs_source base;
@@ -51,6 +54,13 @@ static char *version_of(const struct stat *st)
 			    st->st_mtim.tv_nsec, (unsigned long long)st->st_ino);
 }
 
+static bool is_alike(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size && a->st_ino == b->st_ino &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 static int open_file(struct sfs_request *r, struct stat *ret_st)
 {
 	const char *path = r->object->uri.location;
@@ -71,14 +81,19 @@ static int open_file(struct sfs_request *r, struct stat *ret_st)
 
 static int ask(struct sfs_request *r)
 {
-	struct stat st;
-	int fd = open_file(r, &st);
+	struct stat st, before;
+	int fd = open_file(r, &st), n_tries = 0;
+	bool is_known;
 	ssize_t n = 0;
 
 	if (fd < 0)
 		return fd;
-	if (r->head)
-		n = pread(fd, r->head, SFS_HEAD_BYTES, 0);
+	do { /* the head of that version */
+		before = st;
+		if (r->head)
+			n = pread(fd, r->head, SFS_HEAD_BYTES, 0);
+		is_known = fstat(fd, &st) == 0 && is_alike(&st, &before);
+	} while (r->head && !is_known && ++n_tries < ASK_TRIES);
 	r->n_got = n > 0 ? (uint64_t)n : 0;
 	close(fd);
 	free(r->object->tag);
@@ -143,6 +158,22 @@ static int read_all(int fd, struct sfs_request *r)
 	return 0;
 }
 
+/* The bytes were read.  Are they all of the version that was found before? */
+static int check_again(struct file_source *s, struct sfs_request *r, int fd,
+		       const struct stat *before)
+{
+	struct stat st;
+	int err;
+
+	if (fstat(fd, &st) < 0) {
+		err = errno;
+		sfs_ledger_add(SFS_EVENT_LOST, r->object->name, r->offset, "", "%s",
+			       strerror(err));
+		return -err;
+	}
+	return is_alike(&st, before) ? 0 : check_version(s, r, &st);
+}
+
 static int read_range(struct file_source *s, struct sfs_request *r)
 {
 	struct stat st;
@@ -163,6 +194,8 @@ static int read_range(struct file_source *s, struct sfs_request *r)
 		else if (ret < 0)
 			sfs_ledger_add(SFS_EVENT_LOST, r->object->name, r->offset, "",
 				       "%s", strerror(-ret));
+		else
+			ret = check_again(s, r, fd, &st);
 	}
 	close(fd);
 	return ret;
