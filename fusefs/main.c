@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/stack.h"
 #include "base/threadpool.h"
 
 #include <errno.h>
@@ -75,8 +76,13 @@ static int flush(int status)
 int main(int argc, char **argv)
 {
 	int status = SFS_EXIT_OK;
+	struct sfs_error err;
 
 	mallopt(M_ARENA_MAX, 2); /* small memory is small; keep it so */
+	if (sfs_stack_ensure(&err) < 0) {
+		sfs_error("%s", err.text);
+		return SFS_EXIT_FAILED;
+	}
 	if (argc > 1 && strcmp(argv[1], "help") == 0)
 		sfs_help_print(argc > 2 && strcmp(argv[2], "--mdoc") == 0);
 	else

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/stack.h"
 #include "tar/libarchive.h"
 
 #include <errno.h>
@@ -69,8 +70,14 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int status = run(argc, argv);
+	struct sfs_error err;
+	int status;
 
+	if (sfs_stack_ensure(&err) < 0) {
+		sfs_error("%s", err.text);
+		return 1;
+	}
+	status = run(argc, argv);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	sfs_error("cannot write: %s", strerror(errno));

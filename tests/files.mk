@@ -336,6 +336,7 @@ fuse_tests = \
 	tests/fuse-a-servers-error-is-EIO-wherever-it-is-met.sh \
 	tests/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
+	tests/fuse-a-small-stack-limit-is-no-crash.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
 	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
 	tests/fuse-a-stream-beyond-its-end-has-a-line.sh \
