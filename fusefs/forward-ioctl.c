@@ -192,6 +192,7 @@ static void run_wait(struct sfs_pending_table *table, const struct call *call,
 	pending->cookie = (uint64_t)w->timeout_ms;
 	pending->attempt = try_wait;
 	pending->late = reply_now;
+	pending->ends_by_handler = true;
 	pending->own_ns =
 		w->timeout_ms < 0 ? UINT64_MAX : (uint64_t)w->timeout_ms * SFS_NS_PER_MS;
 	sfs_pending_run(pending);

@@ -4,10 +4,15 @@
  * reply.  If done() is called while the thread still tries, that thread goes on itself.
  *
  * Interrupts: libfuse 3.14 calls back with the request's lock held, where calling it
- * again would deadlock.  So the callback only sets a flag and wakes our thread, which
- * cancels the wait and replies EINTR.  The callback is registered before another thread
- * can answer the request, and unregistered by whoever has taken it, before the reply
- * frees it. */
+ * again would deadlock.  So the callback only sets a flag and wakes our thread.  The
+ * callback is registered before another thread can answer the request, and unregistered
+ * by whoever has taken it, before the reply frees it.
+ *
+ * The kernel sends one INTERRUPT for a request, at the caller's first signal, whichever
+ * that is, and none when it is killed later.  A caller that goes on after the signal must
+ * not see EINTR: it would lose a name or a file, and SA_RESTART does not help.  So from
+ * then on our thread looks ten times a second at the caller's signals, and cancels the
+ * wait when it is being killed. */
 #include "pending.h"
 
 #include "base/alloc.h"
@@ -15,13 +20,21 @@
 #include "base/cond.h"
 #include "base/ledger.h"
 #include "base/lock.h"
+#include "base/signals.h"
 #include "base/threadpool.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_CAUSES  16
 #define TOGETHER_NS (10 * SFS_NS_PER_MS) /* what falls due so close is one readahead */
+
+/* Looking at callers' signals: so often, if that takes a twentieth of the time at most. */
+#define LOOK_NS	   (100 * SFS_NS_PER_MS)
+#define LOOK_COSTS 20
+/* A caller that we cannot look at may be killed or not: it waits so much longer. */
+#define UNSEEN_NS (10 * SFS_NS_PER_S)
 
 /* Have the thread look now.  Any lock may be held. */
 static void wake(struct sfs_pending_table *p)
@@ -200,6 +213,7 @@ struct sfs_pending *sfs_pending_new(struct sfs_pending_table *table, fuse_req_t 
 	pending->waiter.done = on_waiter;
 	pending->read.done = on_read;
 	pending->state = SFS_PENDING_TRYING;
+	pending->caller = fuse_req_ctx(req)->pid;
 	return pending;
 }
 
@@ -225,7 +239,88 @@ void sfs_pending_run(struct sfs_pending *pending)
 	try(pending);
 }
 
-/* ---- interrupts and deadlines ---- */
+/* ---- interrupts ---- */
+
+struct look {
+	pid_t caller;
+	enum sfs_signals signals;
+};
+
+static int by_caller(const void *a, const void *b)
+{
+	const struct look *x = a, *y = b;
+
+	return (x->caller > y->caller) - (x->caller < y->caller);
+}
+
+/* Callers whose signals are due for a look.  Returns how many; the caller frees them. */
+static size_t list_callers(struct sfs_pending_table *p, uint64_t now, struct look **ret)
+{
+	struct look *looks = NULL;
+	size_t n = 0;
+
+	pthread_mutex_lock(&p->lock);
+	SFS_EACH (pending, &p->waiting, struct sfs_pending, link) {
+		if (!atomic_load(&pending->is_interrupted) || pending->look_ns > now)
+			continue;
+		looks = sfs_reallocarray(looks, n + 1, sizeof *looks);
+		looks[n++].caller = pending->caller;
+	}
+	pthread_mutex_unlock(&p->lock);
+	*ret = looks;
+	return n;
+}
+
+static bool is_the_end(const struct sfs_pending *pending, enum sfs_signals signals,
+		       uint64_t now)
+{
+	switch (signals) {
+	case SFS_SIGNALS_KILL:
+		return true;
+	case SFS_SIGNALS_CAUGHT:
+		return pending->ends_by_handler;
+	case SFS_SIGNALS_UNKNOWN:
+		return pending->ends_by_handler ||
+		       now - pending->interrupted_ns >= UNSEEN_NS;
+	case SFS_SIGNALS_NONE:
+		break;
+	}
+	return false;
+}
+
+/* Which of the interrupted requests end?  /proc is read without the lock: meanwhile
+ * requests may go and others come, but a caller has one at a time. */
+static void look_at_callers(struct sfs_pending_table *p)
+{
+	uint64_t begun = sfs_clock_ns(), now, pause;
+	struct look *looks, *look;
+	size_t n = list_callers(p, begun, &looks), i;
+
+	if (n == 0)
+		return;
+	for (i = 0; i < n; i++)
+		looks[i].signals = sfs_signals_of(looks[i].caller);
+	qsort(looks, n, sizeof *looks, by_caller);
+	now = sfs_clock_ns();
+	pause = LOOK_COSTS * (now - begun);
+	pthread_mutex_lock(&p->lock);
+	SFS_EACH (pending, &p->waiting, struct sfs_pending, link) {
+		if (!atomic_load(&pending->is_interrupted) || pending->look_ns > begun)
+			continue;
+		look = bsearch(&(struct look){.caller = pending->caller}, looks, n,
+			       sizeof *looks, by_caller);
+		if (!look)
+			continue;
+		if (!pending->interrupted_ns)
+			pending->interrupted_ns = now;
+		pending->is_ended = is_the_end(pending, look->signals, now);
+		pending->look_ns = now + (pause > LOOK_NS ? pause : LOOK_NS);
+	}
+	pthread_mutex_unlock(&p->lock);
+	free(looks);
+}
+
+/* ---- the end of requests ---- */
 
 /* Cancel what the request waits for; the table is locked.  false: done() is about to be
  * called. */
@@ -247,7 +342,7 @@ static int reason(const struct sfs_pending_table *p, const struct sfs_pending *p
 {
 	if (p->is_closed)
 		return -ECONNABORTED;
-	if (atomic_load(&pending->is_interrupted))
+	if (pending->is_ended)
 		return -EINTR;
 	if (now + TOGETHER_NS < pending->deadline_ns)
 		return 0;
@@ -306,6 +401,15 @@ static void report_overdue(const struct sfs_pending_table *p, const struct overd
 	}
 }
 
+/* When to look at it again. */
+static uint64_t due_ns(const struct sfs_pending *pending)
+{
+	if (atomic_load(&pending->is_interrupted) &&
+	    pending->look_ns < pending->deadline_ns)
+		return pending->look_ns;
+	return pending->deadline_ns;
+}
+
 /* End all requests that must end.  Returns when to look again. */
 static uint64_t end_requests(struct sfs_pending_table *p)
 {
@@ -324,8 +428,8 @@ static uint64_t end_requests(struct sfs_pending_table *p)
 			count_overdue(&overdue, pending);
 		if (pending->err < 0 && cancel(pending))
 			sfs_list_push(&ended, &pending->link);
-		else if (pending->deadline_ns < next)
-			next = pending->deadline_ns;
+		else if (due_ns(pending) < next)
+			next = due_ns(pending);
 	}
 	pthread_mutex_unlock(&p->lock);
 	report_overdue(p, &overdue);
@@ -347,6 +451,7 @@ static void *run(void *arg)
 	bool is_closed;
 
 	do {
+		look_at_callers(p);
 		wait_for_wake(p, end_requests(p));
 		pthread_mutex_lock(&p->lock);
 		is_closed = p->is_closed && p->n == 0;

@@ -55,6 +55,7 @@ struct sfs_pending {
 	size_t size;
 	bool is_plus;
 	bool is_list; /* in which ENOENT would read as its end */
+	bool ends_by_handler; /* EINTR also if a handler of the caller's is to run */
 	char *name;
 	struct fuse_file_info fi;
 
@@ -67,7 +68,11 @@ struct sfs_pending {
 	enum { SFS_PENDING_TRYING, SFS_PENDING_WAITING, SFS_PENDING_TAKEN } state;
 	bool is_done; /* while TRYING: what it waited for is there already */
 	int err;
-	atomic_bool is_interrupted;
+	atomic_bool is_interrupted; /* the caller got some signal */
+	pid_t caller;		    /* its thread; 0: in no PID namespace that we see */
+	uint64_t interrupted_ns;    /* when we saw that; 0: not yet */
+	uint64_t look_ns;	    /* when to look at the caller's signals again */
+	bool is_ended;		    /* EINTR: the caller is being killed */
 	uint64_t deadline_ns;
 	bool is_again; /* it repeats a read that has failed, and has its deadline */
 };

@@ -26,6 +26,7 @@ libshufflefs_a_SOURCES = \
 	src/base/ratemeter.c src/base/ratemeter.h \
 	src/base/rng.c src/base/rng.h \
 	src/base/stack.c src/base/stack.h \
+	src/base/signals.c src/base/signals.h \
 	src/base/stall.c src/base/stall.h \
 	src/base/strbuf.c src/base/strbuf.h \
 	src/base/threadpool.c src/base/threadpool.h \

@@ -163,6 +163,7 @@ unit_tests = \
 	tests/unit-shard-list-takes-a-shard-from-each-line \
 	tests/unit-shard-reader-retries-what-failed-ahead \
 	tests/unit-shard-tables-grow-once-and-are-dropped \
+	tests/unit-signals-say-who-is-being-killed \
 	tests/unit-sigv4-gives-the-published-signatures \
 	tests/unit-single-samples-cause-no-storm-of-failures \
 	tests/unit-single-samples-come-whole-whatever-the-memory \
@@ -336,6 +337,7 @@ fuse_tests = \
 	tests/fuse-a-servers-error-is-EIO-wherever-it-is-met.sh \
 	tests/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
+	tests/fuse-a-signal-that-does-not-kill-ends-nothing.sh \
 	tests/fuse-a-small-stack-limit-is-no-crash.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
 	tests/fuse-a-storm-of-operations-breaks-nothing.sh \

@@ -11,11 +11,13 @@ stalling_shards --shards 3
 mount_ds $patient "$stalling" mnt
 cleanup "end_daemon $(daemon_pid mnt)"
 
-# killed COMMAND ARG...: by each signal, with its default action: a handler does not end a
-# read through the page cache, so dd, which has one for SIGINT, is for direct reads.
+# killed COMMAND ARG...: by each signal, with its default action; one with a handler ends no wait,
+# and dd has one for SIGINT.
 # (What a shell starts in the background ignores SIGINT; env gives it back.)
 killed() {
-    for signal in KILL INT TERM; do
+    signals="KILL INT TERM"
+    [ "$1" != dd ] || signals="KILL TERM"
+    for signal in $signals; do
         env --default-signal=INT "$@" >/dev/null &
         reader=$!
         are_parked "$1" $reader
