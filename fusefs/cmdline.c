@@ -285,3 +285,36 @@ int sfs_cmdline_resolve(const struct sfs_cmdline *c, int n_sources, struct sfs_o
 	sfs_strings_done(&sources);
 	return ret;
 }
+
+int sfs_cmdline_log_level(const struct sfs_cmdline *c, int n_sources, const char *folder,
+			  enum sfs_log_level *ret, struct sfs_error *err)
+{
+	const char *name = n_sources == 1 ? c->arguments.s[0] : NULL;
+	struct sfs_strings sources = {0};
+	struct sfs_options first, now;
+	bool has_section = false;
+	char *config = NULL;
+	int status;
+
+	/* Others may not be read a second time: a header line from a pipe, say. */
+	sfs_options_init(&first);
+	first.only = "config";
+	sfs_options_init(&now);
+	now.only = "log-level";
+	status = apply_settings(c, &first, err);
+	if (first.config)
+		config = first.config[0] == '/'
+				 ? sfs_strdup(first.config)
+				 : sfs_asprintf("%s/%s", folder, first.config);
+	if (status == 0)
+		status = read_files(config, name, &now, &sources, &has_section, err);
+	if (status == 0)
+		status = apply_settings(c, &now, err);
+	if (status == 0)
+		*ret = (enum sfs_log_level)now.log_level;
+	free(config);
+	sfs_strings_done(&sources);
+	sfs_options_done(&first);
+	sfs_options_done(&now);
+	return status;
+}

@@ -5,6 +5,7 @@
 #ifndef SFS_CMDLINE_H
 #define SFS_CMDLINE_H
 
+#include "base/log.h"
 #include "config/options.h"
 
 #include <stdbool.h>
@@ -44,5 +45,11 @@ void sfs_cmdline_repeat(const struct sfs_cmdline *command, struct sfs_strings *w
 int sfs_cmdline_resolve(const struct sfs_cmdline *command, int n_sources,
 			struct sfs_options *options, struct sfs_strings *specs,
 			struct sfs_error *err);
+
+/* The log level that the command line and the ini files give now; relative paths are meant
+ * from `folder`. */
+int sfs_cmdline_log_level(const struct sfs_cmdline *command, int n_sources,
+			  const char *folder, enum sfs_log_level *ret,
+			  struct sfs_error *err);
 
 #endif

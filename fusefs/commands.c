@@ -16,6 +16,7 @@
 #include "order/name.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -104,9 +105,28 @@ static int status_of(int ret)
 	return ret < 0 ? SFS_EXIT_FAILED : SFS_EXIT_OK;
 }
 
+/* A daemon leaves the folder in which the command was given. */
+struct mounting {
+	const struct sfs_cmdline *cmdline;
+	char folder[PATH_MAX];
+};
+
+static int level_of(void *ctx, enum sfs_log_level *ret, struct sfs_error *err)
+{
+	const struct mounting *m = ctx;
+
+	return sfs_cmdline_log_level(m->cmdline, m->cmdline->arguments.n - 1, m->folder,
+				     ret, err);
+}
+
 static int run_mount(struct run *r)
 {
-	return sfs_mount(&r->options, &r->specs, r->last); /* prints its errors */
+	struct mounting m = {.cmdline = r->cmdline};
+	const struct sfs_mount_reload reload = {level_of, &m};
+
+	if (!getcwd(m.folder, sizeof m.folder))
+		m.folder[0] = 0;
+	return sfs_mount(&r->options, &r->specs, r->last, &reload); /* prints errors */
 }
 
 static int do_mount(const struct sfs_cmdline *c)

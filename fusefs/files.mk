@@ -6,6 +6,7 @@ shufflefs_SOURCES = \
 	fusefs/cmdline.c fusefs/cmdline.h \
 	fusefs/commands.c fusefs/commands.h \
 	fusefs/daemon.c fusefs/daemon.h \
+	fusefs/daemon-signals.c fusefs/daemon-signals.h \
 	fusefs/feeder.c fusefs/feeder.h \
 	fusefs/forward.c fusefs/forward.h \
 	fusefs/forward-command.c fusefs/forward-command.h \

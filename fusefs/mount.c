@@ -5,11 +5,15 @@
  * readahead: FUSE_INIT cannot ask for more than the device's 128 KiB, but root may write
  * a larger number into /sys.
  *
- * After the signal that ends the loop, a watchdog makes sure that the process ends. */
+ * To stop, the loop must run on until the thread of pages.h is back: it may wait in the
+ * kernel for a read, and only the loop takes reads and has them answered.  So a thread
+ * that took the signal has all that waits fail, then joins that thread, and only then
+ * ends the loop.  A watchdog makes sure that the process ends. */
 #include "mount.h"
 
 #include "session-io.h"
 
+#include "daemon-signals.h"
 #include "daemon.h"
 #include "mountpoint.h"
 #include "ops.h"
@@ -18,7 +22,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/cond.h"
 #include "base/log.h"
+#include "base/reload.h"
 #include "base/stall.h"
 #include "base/threadpool.h"
 #include "catalog/probe.h"
@@ -40,15 +46,23 @@
 
 #define SHOWN_BYTES 1000 /* of the source, at most */
 
+/* Interrupts the wait of libfuse's loop: only main takes it, libfuse's threads block it. */
+#define LOOP_SIGNAL SIGQUIT
+
 struct mount {
 	struct sfs_options *options;
+	const struct sfs_mount_reload *reload;
 	const char *where; /* absolute */
 	int daemon_fd;	   /* -1: in the foreground */
 	struct sfs_engine *engine;
 	struct sfs_tree *tree;
 	struct sfs_ops ops;
 	struct fuse_session *session;
-	pthread_t ready_thread;
+	pthread_t ready_thread, main_thread;
+
+	pthread_mutex_t lock; /* guards the flag */
+	pthread_cond_t loop_ended;
+	bool has_loop_ended;
 };
 
 /* ---- messages of libfuse ---- */
@@ -174,12 +188,9 @@ static int open_session(struct mount *m, struct sfs_error *err)
 	if (!m->session)
 		return sfs_error_set(err, -EINVAL, "libfuse rejected the options: %s",
 				     fuse_error.text);
-	if (fuse_set_signal_handlers(m->session) != 0) {
-		fuse_session_destroy(m->session);
-		return sfs_error_set(err, -EIO, "cannot install signal handlers");
-	}
+	sfs_daemon_signals_block();
 	if (mount_session(m, err) < 0) {
-		fuse_remove_signal_handlers(m->session);
+		sfs_daemon_signals_unblock();
 		fuse_session_destroy(m->session);
 		return -EIO;
 	}
@@ -228,14 +239,66 @@ static void *report_ready(void *arg)
 
 /* ---- running ---- */
 
+static void interrupt(int number)
+{
+}
+
 static void loop(struct mount *m)
 {
+	const struct sigaction action = {.sa_handler = interrupt};
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
 
+	m->main_thread = pthread_self();
+	sigaction(LOOP_SIGNAL, &action, NULL);
 	fuse_loop_cfg_set_clone_fd(config, 0);
 	fuse_loop_cfg_set_max_threads(config, 8);
 	fuse_session_loop_mt(m->session, config);
 	fuse_loop_cfg_destroy(config);
+	pthread_mutex_lock(&m->lock);
+	m->has_loop_ended = true;
+	pthread_cond_signal(&m->loop_ended);
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* The loop sees that it is to end when a signal interrupts its wait; one that comes just
+ * before the wait is lost. */
+static void end_loop(struct mount *m)
+{
+	fuse_session_exit(m->session);
+	pthread_mutex_lock(&m->lock);
+	while (!m->has_loop_ended) {
+		pthread_kill(m->main_thread, LOOP_SIGNAL);
+		sfs_cond_wait_until(&m->loop_ended, &m->lock,
+				    sfs_clock_ns() + 10 * SFS_NS_PER_MS);
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- signals ---- */
+
+static void stop(void *ctx)
+{
+	struct mount *m = ctx;
+
+	sfs_watchdog_wake();
+	sfs_pending_table_close(&m->ops.pending_table);
+	sfs_pages_stop(&m->ops.pages);
+	end_loop(m);
+}
+
+static void reload(void *ctx)
+{
+	struct mount *m = ctx;
+	struct sfs_error err = {0};
+	enum sfs_log_level level;
+
+	sfs_reload_request();
+	if (m->reload->level(m->reload->ctx, &level, &err) < 0) {
+		sfs_warning("SIGHUP: the log level stays: %s", err.text);
+		return;
+	}
+	sfs_log_set_level(level);
+	sfs_info("SIGHUP: log level, header files and tokens are read again");
 }
 
 /* A mount hides what is below it, which must not be a shard. */
@@ -278,10 +341,12 @@ static void stop_engine(struct mount *m)
 /* Everything after the fork.  Returns an exit status. */
 static int serve(struct mount *m, const struct sfs_strings *specs)
 {
+	const struct sfs_daemon_signals signals = {stop, reload, m};
 	struct sfs_error err = {0};
 	int ret;
 
 	sfs_stall_begin_saying();
+	sfs_daemon_signals_ignore();
 	ret = sfs_engine_start(m->options, specs, false, &m->engine, &err);
 	if (ret == 0)
 		ret = check_not_hidden(m, &err);
@@ -306,27 +371,34 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 		return 1;
 	}
 	sfs_pages_start(&m->ops.pages, m->session);
-	sfs_watchdog_start(m->where);
+	sfs_watchdog_start(m->where, fuse_session_fd(m->session));
+	sfs_daemon_signals_start(&signals);
 	m->ready_thread = sfs_thread_start("sfs-ready", report_ready, m);
 	loop(m);
 	sfs_watchdog_wake();
+	sfs_daemon_signals_stop();
 	/* Before the unmount, which closes the session's descriptor. */
 	sfs_ops_stop(&m->ops);
+	if (m->ops.pages.is_running)
+		sfs_watchdog_abort(); /* the loop has failed: nobody answers */
 	sfs_pages_stop(&m->ops.pages);
+	sfs_watchdog_unmounting();
 	fuse_session_unmount(m->session);
 	pthread_join(m->ready_thread, NULL);
 	sfs_ops_done(&m->ops);
-	sfs_watchdog_release_signals();
-	fuse_remove_signal_handlers(m->session);
 	fuse_session_destroy(m->session);
 	stop_engine(m);
 	return 0;
 }
 
 int sfs_mount(struct sfs_options *options, const struct sfs_strings *specs,
-	      const char *where)
+	      const char *where, const struct sfs_mount_reload *reload_level)
 {
-	struct mount m = {.options = options, .daemon_fd = -1};
+	struct mount m = {.options = options,
+			  .reload = reload_level,
+			  .daemon_fd = -1,
+			  .lock = PTHREAD_MUTEX_INITIALIZER,
+			  .loop_ended = PTHREAD_COND_INITIALIZER};
 	sfs_autofree char *path = NULL;
 	struct sfs_error err = {0};
 	int ret;

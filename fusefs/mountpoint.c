@@ -252,6 +252,28 @@ int sfs_mountpoint_unmount(const char *path, bool lazily, struct sfs_error *err)
 	return 0;
 }
 
+void sfs_mountpoint_abort(const char *path, const struct sfs_mounted *mounted)
+{
+	const char *minor = strchr(mounted->device, ':');
+	struct sfs_mounted now;
+	bool is_done = false;
+	char *control;
+	int fd;
+
+	if (!minor)
+		return;
+	control = sfs_asprintf("/sys/fs/fuse/connections/%s/abort", minor + 1);
+	fd = open(control, O_WRONLY | O_CLOEXEC);
+	free(control);
+	if (fd >= 0) {
+		is_done = write(fd, "1", 1) == 1;
+		close(fd);
+	}
+	sfs_mountpoint_look(path, &now);
+	if (!is_done && strcmp(now.device, mounted->device) == 0)
+		umount2(path, UMOUNT_NOFOLLOW | MNT_FORCE);
+}
+
 /* Has the daemon of this mount died?  Only statfs() is sure to ask it: names and
  * attributes are in the kernel's cache for good. */
 static bool is_dead(const char *path)

@@ -25,6 +25,10 @@ int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *
  * with an error. */
 int sfs_mountpoint_prepare(const char *path, struct sfs_error *err);
 
+/* Abort the connection of a FUSE mount that was found on the path, by fusectl or as root
+ * by force: its requests fail, and it is dead. */
+void sfs_mountpoint_abort(const char *path, const struct sfs_mounted *mounted);
+
 /* Unmount a shufflefs mount, as root or with fusermount3.  `lazily`: detach it now, even
  * if it is in use.  < 0: with an error; -EBUSY: it is in use. */
 int sfs_mountpoint_unmount(const char *path, bool lazily, struct sfs_error *err);

@@ -448,15 +448,15 @@ static uint64_t end_requests(struct sfs_pending_table *p)
 static void *run(void *arg)
 {
 	struct sfs_pending_table *p = arg;
-	bool is_closed;
+	bool is_over;
 
 	do {
 		look_at_callers(p);
 		wait_for_wake(p, end_requests(p));
 		pthread_mutex_lock(&p->lock);
-		is_closed = p->is_closed && p->n == 0;
+		is_over = p->is_stopping && p->n == 0;
 		pthread_mutex_unlock(&p->lock);
-	} while (!is_closed);
+	} while (!is_over);
 	return NULL;
 }
 
@@ -471,10 +471,19 @@ void sfs_pending_table_start(struct sfs_pending_table *p, uint64_t timeout_ms)
 	p->thread = sfs_thread_start("sfs-deadline", run, p);
 }
 
+void sfs_pending_table_close(struct sfs_pending_table *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->is_closed = true;
+	pthread_mutex_unlock(&p->lock);
+	wake(p);
+}
+
 void sfs_pending_table_stop(struct sfs_pending_table *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->is_closed = true;
+	p->is_stopping = true;
 	pthread_mutex_unlock(&p->lock);
 	wake(p);
 	pthread_mutex_lock(&p->lock);

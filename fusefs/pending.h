@@ -33,7 +33,7 @@ struct sfs_pending_table {
 	pthread_cond_t is_empty;
 	struct sfs_link waiting;
 	uint32_t n; /* waiting or not */
-	bool is_closed;
+	bool is_closed, is_stopping;
 	struct sfs_deadlines deadlines; /* of reads of the page cache that have failed */
 };
 
@@ -80,8 +80,11 @@ struct sfs_pending {
 /* Start the thread.  A request may wait for `timeout_ms`, then it gets EIO. */
 void sfs_pending_table_start(struct sfs_pending_table *table, uint64_t timeout_ms);
 
-/* Reply ECONNABORTED to all that wait, and end the thread.  Waits until every request is
- * gone, which takes no longer than a reply. */
+/* From now on, reply ECONNABORTED to all that wait or would. */
+void sfs_pending_table_close(struct sfs_pending_table *table);
+
+/* Close it, and end the thread.  Waits until every request is gone, which takes no longer
+ * than a reply. */
 void sfs_pending_table_stop(struct sfs_pending_table *table);
 
 /* A pending request; the caller fills it in. */

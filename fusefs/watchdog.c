@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a thread sleeps on a semaphore, which a signal handler may post.
- * libfuse ends its loop with a handler that sets a flag; then it joins its threads, and
- * if one of them hangs, main hangs too.  So our handler runs first, and calls that of
- * libfuse.
+/* How this works: a thread sleeps on a semaphore, then for ten seconds.
  *
  * If the process exits by force, its mount would stay, dead.  So it is unmounted, if it
- * is still the topmost mount there. */
+ * is still the topmost mount there.  Before that its connection is aborted: a thread of
+ * ours may wait in the kernel for a page that a request of another reader has locked
+ * (pages.h).  Nobody answers that any more, and neither SIGKILL nor _exit() nor a lazy
+ * unmount ends such a wait: the thread keeps the process, and that the connection, and
+ * all of them and the reader would stay for ever. */
 #include "watchdog.h"
 
 #include "mountpoint.h"
@@ -15,20 +16,22 @@
 #include "base/threadpool.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
 #define LAST_SECONDS 3
 
-static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
-
 static struct {
 	const char *where;
+	int fd;
+	atomic_bool is_unmounting;
 	struct sfs_mounted mounted;
 	sem_t stopping;
-	struct sigaction before[SFS_COUNT(signals)];
 } watchdog;
 
 static void remove_mount(void)
@@ -41,12 +44,31 @@ static void remove_mount(void)
 		sfs_mountpoint_unmount(watchdog.where, true, &err);
 }
 
+/* When a connection has ended, another mount may get its number. */
+void sfs_watchdog_abort(void)
+{
+	struct pollfd p = {.fd = watchdog.fd, .events = POLLIN};
+
+	if (atomic_load(&watchdog.is_unmounting) || poll(&p, 1, 0) < 0 ||
+	    (p.revents & (POLLERR | POLLNVAL)))
+		return;
+	sfs_mountpoint_abort(watchdog.where, &watchdog.mounted);
+}
+
 static void *watch(void *arg)
 {
+	sigset_t set;
+
 	while (sem_wait(&watchdog.stopping) < 0 && errno == EINTR)
 		;
 	sleep(SFS_STOP_SECONDS);
-	alarm(LAST_SECONDS); /* what hangs may hold locks that are needed below */
+	/* What hangs may hold locks that are needed below. */
+	signal(SIGALRM, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	alarm(LAST_SECONDS);
+	sfs_watchdog_abort();
 	sfs_error("still running %d s after the signal to stop; exiting by force",
 		  SFS_STOP_SECONDS);
 	remove_mount();
@@ -54,34 +76,13 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-static void on_signal(int number)
+void sfs_watchdog_start(const char *where, int fd)
 {
-	int saved = errno;
-	size_t i;
-
-	sem_post(&watchdog.stopping);
-	for (i = 0; i < SFS_COUNT(signals); i++)
-		if (signals[i] == number)
-			watchdog.before[i].sa_handler(number);
-	errno = saved;
-}
-
-void sfs_watchdog_start(const char *where)
-{
-	const struct sigaction ours = {.sa_handler = on_signal};
-	struct sigaction *before;
-	size_t i;
-
 	watchdog.where = where;
+	watchdog.fd = fd;
 	sfs_mountpoint_look(where, &watchdog.mounted);
 	sem_init(&watchdog.stopping, 0, 0);
 	pthread_detach(sfs_thread_start("sfs-watch", watch, NULL));
-	for (i = 0; i < SFS_COUNT(signals); i++) {
-		before = &watchdog.before[i];
-		if (sigaction(signals[i], NULL, before) == 0 &&
-		    before->sa_handler != SIG_IGN && before->sa_handler != SIG_DFL)
-			sigaction(signals[i], &ours, NULL);
-	}
 }
 
 void sfs_watchdog_wake(void)
@@ -89,13 +90,7 @@ void sfs_watchdog_wake(void)
 	sem_post(&watchdog.stopping);
 }
 
-void sfs_watchdog_release_signals(void)
+void sfs_watchdog_unmounting(void)
 {
-	const struct sigaction none = {.sa_handler = SIG_DFL};
-	struct sigaction now;
-	size_t i;
-
-	for (i = 0; i < SFS_COUNT(signals); i++)
-		if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == on_signal)
-			sigaction(signals[i], &none, NULL);
+	atomic_store(&watchdog.is_unmounting, true);
 }

@@ -24,6 +24,7 @@ libshufflefs_a_SOURCES = \
 	src/base/pieces.h \
 	src/base/progress.c src/base/progress.h \
 	src/base/ratemeter.c src/base/ratemeter.h \
+	src/base/reload.c src/base/reload.h \
 	src/base/rng.c src/base/rng.h \
 	src/base/stack.c src/base/stack.h \
 	src/base/signals.c src/base/signals.h \

@@ -390,7 +390,9 @@ fuse_tests = \
 	tests/fuse-s3-minio-serves-a-mount.sh \
 	tests/fuse-samples-are-what-tar-extracts.sh \
 	tests/fuse-shards-that-are-no-tars-refuse-a-mount.sh \
+	tests/fuse-signals-do-what-the-manual-says.sh \
 	tests/fuse-sigterm-ends-a-mount-that-hangs.sh \
+	tests/fuse-sigterm-ends-a-mount-whose-pages-are-being-dropped.sh \
 	tests/fuse-sigterm-unmounts.sh \
 	tests/fuse-sizes-never-change.sh \
 	tests/fuse-sources-may-have-any-length.sh \
@@ -509,6 +511,7 @@ test_helpers = \
 	tests/minio.sh \
 	tests/naive-epoch.c \
 	tests/naive-epoch.h \
+	tests/notify-gate.c \
 	tests/object_server.py \
 	tests/odd-tars.py \
 	tests/one-runtime.h \
@@ -574,11 +577,15 @@ test_helpers = \
 # What tests in shell run: run-test preloads the first one, which is linked as plug-ins are.  A
 # "GPU" without one is a plug-in, too.
 test_programs = tests/crash-report.so tests/device-probe tests/fakegpu.so \
-	tests/ring-drain tests/ring-dump tests/ring-producer
+	tests/notify-gate.so tests/ring-drain tests/ring-dump tests/ring-producer
 tests_crash_report_so_SOURCES = tests/crash-report.c
 tests_crash_report_so_CFLAGS = $(SFS_CFLAGS) -fPIC -fno-sanitize=all
 tests_crash_report_so_LINK = $(CC) $(tests_crash_report_so_CFLAGS) -shared -o $@
 tests_crash_report_so_LDADD =
+tests_notify_gate_so_SOURCES = tests/notify-gate.c
+tests_notify_gate_so_CFLAGS = $(SFS_CFLAGS) -fPIC -fno-sanitize=all
+tests_notify_gate_so_LINK = $(CC) $(tests_notify_gate_so_CFLAGS) -shared -o $@
+tests_notify_gate_so_LDADD =
 tests_fakegpu_so_SOURCES = tests/fakegpu.c
 tests_fakegpu_so_CFLAGS = $(AM_CFLAGS) -fPIC
 tests_fakegpu_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) $(SFS_LDFLAGS) -shared -Wl,-soname,fakegpu.so -o $@

@@ -106,6 +106,8 @@ int sfs_options_set(struct sfs_options *o, const char *name, const char *value,
 	char **was;
 	int ret;
 
+	if (o->only && strcmp(name, o->only) != 0)
+		return 0;
 	if (!row && strcmp(name, "rw") == 0)
 		return sfs_error_set(err, -EINVAL,
 				     "a shufflefs mount is read-only; remove 'rw'");

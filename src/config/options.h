@@ -27,6 +27,8 @@ void sfs_strings_add(struct sfs_strings *list, const char *s); /* copies */
 void sfs_strings_done(struct sfs_strings *list);
 
 struct sfs_options {
+	const char *only; /* settings of other options are not looked at; NULL: all are */
+
 	/* Numbers, sizes (bytes), times (ms), flags and choices (the index in the table's
 	 * list); the table knows the kind of each. */
 	uint64_t seed, lanes, buffer, segment, equal, keys, on_error;

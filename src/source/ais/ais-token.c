@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/reload.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -22,6 +23,7 @@ struct sfs_ais_token {
 	char *value, *from;
 	unsigned edition;
 	uint64_t looked_ns;
+	unsigned reload; /* the request of which it was read */
 	struct stat stat; /* all 0: look again */
 	bool has_warned;
 };
@@ -178,8 +180,13 @@ static void look(struct sfs_ais_token *t)
 
 const char *sfs_ais_token_get(struct sfs_ais_token *t, unsigned *ret_edition)
 {
-	if (sfs_clock_ns() - t->looked_ns >= LOOK_NS)
+	if (t->reload != sfs_reload_edition()) {
+		t->reload = sfs_reload_edition();
+		memset(&t->stat, 0, sizeof t->stat);
 		look(t);
+	} else if (sfs_clock_ns() - t->looked_ns >= LOOK_NS) {
+		look(t);
+	}
 	*ret_edition = t->edition;
 	return t->value;
 }

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/reload.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -27,6 +28,7 @@ struct sfs_user_headers {
 	struct part *parts;
 	int n_parts;
 	uint64_t looked_ns;
+	unsigned reload; /* the request of which they were read */
 	unsigned edition;
 };
 
@@ -217,8 +219,10 @@ bool sfs_user_headers_look(struct sfs_user_headers *h, bool must, uint64_t now_n
 	struct stat st;
 	int i;
 
+	must = must || h->reload != sfs_reload_edition();
 	if (!must && now_ns - h->looked_ns < LOOK_NS)
 		return false;
+	h->reload = sfs_reload_edition();
 	h->looked_ns = now_ns;
 	for (i = 0; i < h->n_parts; i++) {
 		part = &h->parts[i];

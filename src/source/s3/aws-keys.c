@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/log.h"
+#include "base/reload.h"
 #include "base/threadpool.h"
 
 #include <errno.h>
@@ -26,7 +27,8 @@ struct sfs_aws_keys {
 	pthread_cond_t changed;
 	struct sfs_aws_credentials present;
 	unsigned edition;
-	bool is_wanted;		     /* somebody was refused with them */
+	bool is_wanted;		     /* somebody was refused with them, or a reload */
+	unsigned reload;	     /* the request of which they were looked for */
 	uint64_t began_ns, ended_ns; /* of the last search that has ended */
 	uint64_t next_ns;	     /* of the next one; UINT64_MAX: none is due */
 };
@@ -154,6 +156,11 @@ unsigned sfs_aws_keys_get(struct sfs_aws_keys *k, struct sfs_aws_credentials *re
 	unsigned edition;
 
 	pthread_mutex_lock(&k->lock);
+	if (k->reload != sfs_reload_edition()) {
+		k->reload = sfs_reload_edition();
+		k->is_wanted = true;
+		pthread_cond_broadcast(&k->changed);
+	}
 	*ret = sfs_aws_credentials_copy(&k->present);
 	edition = k->edition;
 	pthread_mutex_unlock(&k->lock);
