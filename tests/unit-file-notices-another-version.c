@@ -24,6 +24,7 @@ static unsigned char content[SIZE];
 
 /* What happens to the file right before and right after bytes of it are read. */
 static void (*before_read)(void), (*after_read)(void);
+static int fails_with; /* an errno, of reads; < 0: they find the end */
 
 ssize_t preadv(int fd, const struct iovec *iov, int n, off_t offset);
 ssize_t preadv64(int fd, const struct iovec *iov, int n, off_t offset);
@@ -32,6 +33,10 @@ static ssize_t watched_preadv(int fd, const struct iovec *iov, int n, off_t offs
 {
 	ssize_t ret;
 
+	if (fails_with != 0) {
+		errno = fails_with > 0 ? fails_with : 0;
+		return fails_with > 0 ? -1 : 0;
+	}
 	if (before_read)
 		before_read();
 	ret = syscall(SYS_preadv, fd, iov, (long)n, (long)offset, 0L);
@@ -367,6 +372,39 @@ static void changes_meanwhile(bool by_size_only)
 	}
 }
 
+/* ---- what the system says ---- */
+
+static void says(const char *words)
+{
+	struct sfs_strbuf text = {0};
+	const char *last;
+
+	sfs_ledger_print(&text);
+	last = text.s ? strrchr(text.s, '{') : NULL;
+	CHECK_HAS(last, words);
+	sfs_strbuf_done(&text);
+}
+
+/* A file on NFS that was replaced or removed at the server has not shrunk. */
+static void reading_fails(void)
+{
+	struct sfs_object o = asked_object("c.tar");
+
+	fails_with = ESTALE;
+	CHECK_EQ(read_some(&o), -ESTALE);
+	says("removed or replaced");
+	fails_with = EIO;
+	CHECK_EQ(read_some(&o), -EIO);
+	says("Input/output error");
+	fails_with = -1; /* its end */
+	CHECK_EQ(read_some(&o), -ESTALE);
+	says("the file shrank");
+	fails_with = 0;
+	CHECK_EQ(read_some(&o), 0);
+	sfs_object_done(&o);
+	remove_file("c.tar");
+}
+
 /* ---- many at a time, and the end ---- */
 
 static void many(void)
@@ -445,6 +483,7 @@ int main(void)
 	no_files();
 	changes(false);
 	changes_meanwhile(false);
+	reading_fails();
 	many();
 	sfs_source_free(source);
 	source = sfs_source_file_start(1, true);

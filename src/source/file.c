@@ -72,7 +72,12 @@ static int open_file(struct sfs_request *r, struct stat *ret_st)
 		err = errno;
 		return sfs_error_set(r->error, -err, "%s: %s", path, strerror(err));
 	}
-	if (fstat(fd, ret_st) < 0 || !S_ISREG(ret_st->st_mode)) {
+	if (fstat(fd, ret_st) < 0) {
+		err = errno;
+		close(fd);
+		return sfs_error_set(r->error, -err, "%s: %s", path, strerror(err));
+	}
+	if (!S_ISREG(ret_st->st_mode)) {
 		close(fd);
 		return sfs_error_set(r->error, -EINVAL, "%s: not a regular file", path);
 	}
@@ -138,6 +143,25 @@ static int pieces_from(const struct sfs_request *r, uint64_t at, struct iovec *r
 	return n_pieces;
 }
 
+/* It is not the file that was mounted any more. */
+static int note_stale(const struct sfs_request *r, const char *cause)
+{
+	sfs_ledger_add(SFS_EVENT_CHANGED, r->object->name, r->offset,
+		       "readers get ESTALE", "%s", cause);
+	return -ESTALE;
+}
+
+/* The system's error; NFS has one that says what has become of the file. */
+static int note_error(const struct sfs_request *r, int err)
+{
+	if (err == ESTALE)
+		return note_stale(r, "the file server has removed or replaced the file "
+				     "(stale file handle)");
+	sfs_ledger_add(SFS_EVENT_LOST, r->object->name, r->offset, "", "%s",
+		       strerror(err));
+	return -err;
+}
+
 static int read_all(int fd, struct sfs_request *r)
 {
 	struct iovec pieces[128];
@@ -150,9 +174,9 @@ static int read_all(int fd, struct sfs_request *r)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return -errno;
+			return note_error(r, errno);
 		if (n == 0)
-			return -ESTALE; /* it shrank */
+			return note_stale(r, "the file shrank");
 		at += (uint64_t)n;
 	}
 	return 0;
@@ -163,14 +187,9 @@ static int check_again(struct file_source *s, struct sfs_request *r, int fd,
 		       const struct stat *before)
 {
 	struct stat st;
-	int err;
 
-	if (fstat(fd, &st) < 0) {
-		err = errno;
-		sfs_ledger_add(SFS_EVENT_LOST, r->object->name, r->offset, "", "%s",
-			       strerror(err));
-		return -err;
-	}
+	if (fstat(fd, &st) < 0)
+		return note_error(r, errno);
 	return is_alike(&st, before) ? 0 : check_version(s, r, &st);
 }
 
@@ -180,23 +199,13 @@ static int read_range(struct file_source *s, struct sfs_request *r)
 	int fd, ret;
 
 	fd = open_file(r, &st);
-	if (fd < 0) {
-		sfs_ledger_add(SFS_EVENT_LOST, r->object->name, r->offset, "", "%s",
-			       strerror(-fd));
-		return fd;
-	}
+	if (fd < 0)
+		return note_error(r, -fd);
 	ret = check_version(s, r, &st);
-	if (ret == 0) {
+	if (ret == 0)
 		ret = read_all(fd, r);
-		if (ret == -ESTALE)
-			sfs_ledger_add(SFS_EVENT_CHANGED, r->object->name, r->offset,
-				       "readers get ESTALE", "the file shrank");
-		else if (ret < 0)
-			sfs_ledger_add(SFS_EVENT_LOST, r->object->name, r->offset, "",
-				       "%s", strerror(-ret));
-		else
-			ret = check_again(s, r, fd, &st);
-	}
+	if (ret == 0)
+		ret = check_again(s, r, fd, &st);
 	close(fd);
 	return ret;
 }
