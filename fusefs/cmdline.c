@@ -220,6 +220,14 @@ static int apply_settings(const struct sfs_cmdline *c, struct sfs_options *o,
 	return ret;
 }
 
+/* It was not opened for this reason.  A HOME that may not be entered, or is no folder, is
+ * as one that has no such file; a file that is there and may not be read is an error. */
+static bool is_absent(const char *path, int err)
+{
+	return err == -ENOENT || err == -ENOTDIR ||
+	       (err == -EACCES && access(path, F_OK) < 0);
+}
+
 /* The ini files that count: the one of config=, or those of the system and the user. */
 static int read_files(const char *only, const char *name, struct sfs_options *o,
 		      struct sfs_strings *sources, bool *has_section,
@@ -236,7 +244,7 @@ static int read_files(const char *only, const char *name, struct sfs_options *o,
 		ret = sfs_ini_read(paths.s[i], name, o, sources, has_section, err);
 		if (ret == -ENOENT && only)
 			sfs_error_set(err, ret, "config=%s: %s", only, strerror(ENOENT));
-		else if (ret == -ENOENT)
+		else if (!only && is_absent(paths.s[i], ret))
 			ret = 0;
 	}
 	sfs_strings_done(&paths);

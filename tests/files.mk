@@ -204,6 +204,7 @@ cat_tests = \
 	tests/cat-a-cache-is-shared-and-survives-crashes.sh \
 	tests/cat-a-cache-that-cannot-be-written-is-no-error.sh \
 	tests/cat-a-dripping-answer-ends.sh \
+	tests/cat-a-home-that-may-not-be-entered-is-no-error.sh \
 	tests/cat-a-late-answer-is-asked-for-once-more.sh \
 	tests/cat-a-lying-index-is-an-error.sh \
 	tests/cat-a-missing-netrc-file-is-refused.sh \

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #define MOST_BYTES (1 << 20)
 
@@ -142,8 +143,18 @@ static char *path_of(const char *variable, const char *name)
 	return home && *home ? sfs_asprintf("%s/.aws/%s", home, name) : NULL;
 }
 
-/* -ENOENT is no error. */
-static int load_file(const char *path, char **ret_text, struct sfs_error *err)
+/* Is it not there?  A HOME that may not be entered is as one without it. */
+static bool is_absent(const char *path, const char *variable, int err)
+{
+	const char *value = getenv(variable);
+
+	return err == -ENOENT || err == -ENOTDIR ||
+	       (err == -EACCES && !(value && *value) && access(path, F_OK) < 0);
+}
+
+/* That it is not there is no error.  The variable may have named it. */
+static int load_file(const char *path, const char *variable, char **ret_text,
+		     struct sfs_error *err)
 {
 	struct sfs_error why = {0};
 	int ret = 0;
@@ -151,7 +162,7 @@ static int load_file(const char *path, char **ret_text, struct sfs_error *err)
 	if (!path)
 		return 0;
 	*ret_text = sfs_aws_read_file(path, &ret, &why);
-	if (*ret_text || ret == -ENOENT || ret == -ENOTDIR)
+	if (*ret_text || is_absent(path, variable, ret))
 		return 0;
 	return sfs_error_set(err, ret, "%s", why.text);
 }
@@ -185,9 +196,10 @@ int sfs_aws_profile_load(struct sfs_aws_profile *ret, struct sfs_error *err)
 	};
 	int code;
 
-	code = load_file(p.credentials_path, &p.credentials, err);
+	code = load_file(p.credentials_path, "AWS_SHARED_CREDENTIALS_FILE",
+			 &p.credentials, err);
 	if (code == 0)
-		code = load_file(p.config_path, &p.config, err);
+		code = load_file(p.config_path, "AWS_CONFIG_FILE", &p.config, err);
 	if (code == 0 && named && *named && !exists(&p))
 		code = sfs_error_set(err, -EINVAL,
 				     "AWS_PROFILE: no profile '%s' in %s or %s", p.name,
