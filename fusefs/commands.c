@@ -6,6 +6,7 @@
 #include "mount.h"
 #include "sidecar.h"
 #include "top.h"
+#include "unmount.h"
 
 #include "base/alloc.h"
 #include "base/log.h"

@@ -23,6 +23,7 @@ shufflefs_SOURCES = \
 	fusefs/sidecar.c fusefs/sidecar.h \
 	fusefs/temp-mount.c fusefs/temp-mount.h \
 	fusefs/top.c fusefs/top.h \
+	fusefs/unmount.c fusefs/unmount.h \
 	fusefs/watchdog.c fusefs/watchdog.h
 shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src -I$(srcdir)/include -DBINDIR='"$(bindir)"'
 shufflefs_CFLAGS = $(SFS_CFLAGS) $(FUSE_CFLAGS)

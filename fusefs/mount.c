@@ -17,7 +17,6 @@
 #include "daemon.h"
 #include "mountpoint.h"
 #include "ops.h"
-#include "peek.h"
 #include "watchdog.h"
 
 #include "base/alloc.h"
@@ -33,7 +32,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -41,7 +39,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SHOWN_BYTES 1000 /* of the source, at most */
@@ -415,67 +412,4 @@ int sfs_mount(struct sfs_options *options, const struct sfs_strings *specs,
 	if (!options->foreground)
 		sfs_daemon_fork(&m.daemon_fd);
 	return serve(&m, specs);
-}
-
-/* ---- unmounting ---- */
-
-/* The process of the daemon, from its stats; 0: not found.  -ETIMEDOUT: no response
- * within a second. */
-static pid_t find_daemon(const char *where)
-{
-	sfs_autofree char *path = sfs_asprintf("%s/.shufflefs/stats.json", where);
-	struct sfs_peek peek;
-	const char *p = NULL;
-	pid_t pid;
-	int ret;
-
-	ret = sfs_peek_start(&peek, path, (size_t)64 << 20);
-	if (ret == 0)
-		ret = sfs_peek_wait(&peek, 1000);
-	if (ret == 0 && peek.text.s)
-		p = strstr(peek.text.s, "\"pid\":");
-	pid = p ? (pid_t)atoi(p + 6) : ret == -ETIMEDOUT ? ret : 0;
-	sfs_peek_end(&peek);
-	return pid;
-}
-
-static void wait_for_daemon(pid_t pid)
-{
-	struct pollfd pfd = {.events = POLLIN};
-
-	if (pid <= 0)
-		return;
-	pfd.fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (pfd.fd < 0)
-		return;
-	poll(&pfd, 1, 1000 * (SFS_STOP_SECONDS + 1));
-	close(pfd.fd);
-}
-
-int sfs_umount(const char *where, bool lazily)
-{
-	sfs_autofree char *path = NULL;
-	struct sfs_error err = {0};
-	struct sfs_mounted m;
-	pid_t pid = 0;
-	int ret;
-
-	ret = sfs_mountpoint_resolve(where, &path, &err);
-	if (ret == 0) {
-		sfs_mountpoint_look(path, &m);
-		if (!lazily && strcmp(m.type, "fuse.shufflefs") == 0)
-			pid = find_daemon(path);
-		ret = sfs_mountpoint_unmount(path, lazily, &err);
-		if (ret == -EBUSY && pid == -ETIMEDOUT) /* by our own file there */
-			sfs_error_set(
-				&err, ret,
-				"%s does not respond; unmount it with umount --lazy",
-				path);
-	}
-	if (ret < 0) {
-		sfs_error("%s", err.text);
-		return 1;
-	}
-	wait_for_daemon(pid);
-	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mount - mounts a dataset on a folder, and unmounts it. */
+/* mount - mounts a dataset on a folder. */
 #ifndef SFS_MOUNT_H
 #define SFS_MOUNT_H
 
@@ -19,9 +19,5 @@ struct sfs_mount_reload {
  * caller exits here.  Prints errors; returns an exit status. */
 int sfs_mount(struct sfs_options *options, const struct sfs_strings *specs,
 	      const char *where, const struct sfs_mount_reload *reload);
-
-/* Unmount, and wait some seconds for the daemon to exit.  Prints errors; returns an exit
- * status. */
-int sfs_umount(const char *where, bool lazily);
 
 #endif

@@ -404,6 +404,7 @@ fuse_tests = \
 	tests/fuse-the-next-epoch-gives-way-to-readers.sh \
 	tests/fuse-the-next-epoch-is-fetched-ahead.sh \
 	tests/fuse-top-ends-whatever-it-looks-at.sh \
+	tests/fuse-umount-says-why-a-daemon-goes-on.sh \
 	tests/fuse-unmounting-never-hangs.sh \
 	tests/fuse-webdataset-goes-on-after-damage-with-skip.sh \
 	tests/fuse-webdataset-reads-the-same-samples.sh \

@@ -8,6 +8,7 @@
 #include "order/name.h"
 #include "stream/prefetch.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the numbers, once for both formats ---- */
@@ -123,11 +124,14 @@ void sfs_status_stats(struct sfs_engine *engine, struct sfs_strbuf *text)
 {
 	struct number numbers[MAX_NUMBERS];
 	struct sfs_json_writer w = {.text = text};
+	struct stat st;
 	int n = collect(engine, numbers), i;
 
 	sfs_json_open(&w, NULL, '{');
 	sfs_json_put_string(&w, "version", VERSION);
 	sfs_json_put_uint(&w, "pid", (uint64_t)getpid());
+	if (stat("/proc/self/ns/pid", &st) == 0)
+		sfs_json_put_uint(&w, "pid_namespace", (uint64_t)st.st_ino);
 	sfs_json_newline(&w);
 	sfs_json_open(&w, "sources", '[');
 	for (i = 0; i < engine->specs.n; i++)
