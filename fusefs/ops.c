@@ -59,6 +59,8 @@ static struct sfs_pending *new_pending(fuse_req_t req, uint64_t node,
 static void fill_stat(const struct sfs_ops *ops, const struct sfs_attr *attr,
 		      struct stat *st)
 {
+	const struct timespec time = {.tv_sec = attr->mtime, .tv_nsec = attr->mtime_ns};
+
 	*st = (struct stat){
 		.st_ino = attr->node,
 		.st_mode =
@@ -69,17 +71,23 @@ static void fill_stat(const struct sfs_ops *ops, const struct sfs_attr *attr,
 		.st_size = (off_t)attr->size,
 		.st_blksize = BLOCK_BYTES,
 		.st_blocks = (blkcnt_t)((attr->size + 511) / 512),
-		.st_mtim.tv_sec = attr->mtime,
-		.st_ctim.tv_sec = attr->mtime,
-		.st_atim.tv_sec = attr->mtime,
+		.st_mtim = time,
+		.st_ctim = time,
+		.st_atim = time,
 	};
+}
+
+/* How long may the kernel keep attributes? */
+static double kept_s(const struct sfs_attr *attr)
+{
+	return attr->is_live ? 0 : FOREVER;
 }
 
 static struct fuse_entry_param entry_of(const struct sfs_ops *ops,
 					const struct sfs_attr *attr)
 {
 	struct fuse_entry_param e = {.ino = attr->node,
-				     .attr_timeout = FOREVER,
+				     .attr_timeout = kept_s(attr),
 				     .entry_timeout = FOREVER};
 
 	fill_stat(ops, attr, &e.attr);
@@ -98,7 +106,7 @@ static int try_getattr(struct sfs_pending *pending)
 		return ret;
 	fill_stat(ops, &attr, &st);
 	fuse_req_interrupt_func(pending->req, NULL, NULL);
-	fuse_reply_attr(pending->req, &st, FOREVER);
+	fuse_reply_attr(pending->req, &st, kept_s(&attr));
 	return 0;
 }
 
@@ -284,13 +292,11 @@ static int try_open(struct sfs_pending *pending)
 	struct sfs_ops *ops = ops_of(pending->req);
 	struct fuse_file_info *fi = &pending->fi;
 	struct sfs_file *file;
+	bool is_live = sfs_tree_is_live(pending->node);
 	struct handle *handle;
-	struct sfs_attr attr;
 	int ret;
 
-	ret = sfs_tree_attr(ops->tree, pending->node, &pending->waiter, &attr);
-	if (ret == 0)
-		ret = sfs_file_open(ops->tree, pending->node, &pending->waiter, &file);
+	ret = sfs_file_open(ops->tree, pending->node, &pending->waiter, &file);
 	if (ret < 0)
 		return ret;
 	handle = sfs_calloc(1, sizeof *handle);
@@ -302,14 +308,15 @@ static int try_open(struct sfs_pending *pending)
 	fi->fh = (uintptr_t)handle;
 	/* Without direct_io, the kernel sends no INTERRUPT for a waiting O_DIRECT read,
 	 * and its reader could not be killed. */
-	fi->direct_io = (fi->flags & O_DIRECT) || attr.is_snapshot ||
+	fi->direct_io = (fi->flags & O_DIRECT) || is_live ||
 			(ops->direct_io && sfs_file_is_stream(file));
 	handle->is_direct = fi->direct_io;
 	if (sfs_file_is_stream(file) && !fi->direct_io)
 		sfs_pages_open(&ops->pages, &handle->pages, pending->node);
 	/* Files never change.  And to drop pages, a direct open would wait for those that
-	 * a waiting read has locked; not even SIGKILL ends that. */
-	fi->keep_cache = 1;
+	 * a waiting read has locked; not even SIGKILL ends that.  A live file's reads never
+	 * wait; it has pages from sendfile() and mmap(). */
+	fi->keep_cache = !is_live;
 	fi->noflush = 1;
 	fuse_req_interrupt_func(pending->req, NULL, NULL);
 	/* -ENOENT: the opener was interrupted, and there will be no release. */

@@ -74,7 +74,7 @@ static bool parse_name(const char *path, struct sfs_name *ret)
 			return false;
 		folder = &name;
 	}
-	if (!folder || name.is_folder || name.is_order)
+	if (!folder || name.is_folder || name.is_order || name.is_index)
 		return false;
 	*ret = name;
 	return true;

@@ -179,6 +179,7 @@ libshufflefs_a_SOURCES = \
 	src/tree/node.h \
 	src/tree/order-file.c src/tree/order-file.h \
 	src/tree/sample-files.c src/tree/sample-files.h \
+	src/tree/snapshot.c src/tree/snapshot.h \
 	src/tree/status.c src/tree/status.h \
 	src/tree/trail.c src/tree/trail.h \
 	src/tree/tree.c src/tree/tree.h \

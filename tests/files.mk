@@ -343,6 +343,7 @@ fuse_tests = \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
 	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
 	tests/fuse-a-stream-beyond-its-end-has-a-line.sh \
+	tests/fuse-a-stream-has-its-dali-index.sh \
 	tests/fuse-a-stream-is-forwarded-by-ioctl.sh \
 	tests/fuse-an-empty-answer-makes-no-empty-shard.sh \
 	tests/fuse-an-ill-server-gives-all-bytes-or-an-error.sh \
@@ -356,11 +357,14 @@ fuse_tests = \
 	tests/fuse-an-ordinary-user-mounts.sh \
 	tests/fuse-any-number-of-ranks-reads-one-epoch.sh \
 	tests/fuse-bench-leaves-no-mount-behind.sh \
+	tests/fuse-dali-reads-shards-and-streams-by-their-indexes.sh \
 	tests/fuse-damaged-shards-are-shown-as-they-are.sh \
+	tests/fuse-duckdb-reads-an-order-as-a-table.sh \
 	tests/fuse-epochs-are-permutations-of-each-other.sh \
 	tests/fuse-equal-lanes-need-every-shard.sh \
 	tests/fuse-errors-name-shard-offset-and-cause.sh \
 	tests/fuse-failed-requests-have-a-line-each.sh \
+	tests/fuse-files-made-for-readers-have-their-size.sh \
 	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
 	tests/fuse-https-trusts-the-given-authorities.sh \
 	tests/fuse-late-answers-cost-a-twentieth-at-most.sh \
@@ -640,6 +644,8 @@ storm_tests = \
 	tests/fuse-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/fuse-a-storm-of-operations-breaks-nothing.sh
 tier2_tests = \
+	tests/fuse-dali-reads-shards-and-streams-by-their-indexes.sh \
+	tests/fuse-duckdb-reads-an-order-as-a-table.sh \
 	tests/cat-s3-minio-keys-may-expire.sh \
 	tests/cat-s3-minio-serves-a-bucket.sh \
 	tests/fuse-s3-minio-serves-a-mount.sh \

@@ -95,6 +95,17 @@ requires_tensorcom() {
     skip "$python has no tensorcom"
 }
 
+# requires_reader MODULE: from here on, $python has DuckDB or DALI, see scripts/get-readers.
+requires_reader() {
+    [ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] || skip "once without a sanitizer is enough"
+    unreached=${READERS_PYTHON:-}
+    unreached=${unreached%/bin/python}.unreached
+    [ ! -e "$unreached" ] || skip "no $1: $(tail -n 1 "$unreached")"
+    python=${READERS_PYTHON:-$python}
+    "$python" -c "import $1" 2>import-error && return
+    skip "no $1: scripts/get-readers FOLDER installs it, then READERS_PYTHON=FOLDER/bin/python"
+}
+
 # From here on, $python has torch and Pillow.
 requires_torch() {
     for python in "${TORCH_PYTHON:-$python}" /usr/bin/python3; do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# An .order is made as far as it is read, which for a byte near its end takes a while.  As many
-# such reads as there may be, other files are answered meanwhile; and a reader that is killed
+# An .order is made to find its size, and again as far as it is read, which takes a while.  As
+# many as open one or read near its end, other files are answered meanwhile; and who is killed
 # is gone at once.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 requires_fuse
@@ -13,7 +13,12 @@ cat >readers.py <<'EOF'
 import os, signal, subprocess, sys, threading, time
 
 N = 24
-READ = "import os, sys; fd = os.open(sys.argv[1], os.O_RDONLY); print(flush=True); os.pread(fd, 1, 10**12)"
+READ = """
+import os, sys
+print(flush=True)
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+assert os.pread(fd, 4096, os.fstat(fd).st_size - 9)[-1:] == b"\\n"
+"""
 
 
 def answered_meanwhile(first):
@@ -21,7 +26,7 @@ def answered_meanwhile(first):
     readers = [subprocess.Popen([sys.executable, "-c", READ, "mnt/epochs/%d.order" % i], stdout=subprocess.PIPE)
                for i in range(first, first + N)]
     for reader in readers:
-        reader.stdout.readline()  # it has its file open
+        reader.stdout.readline()  # it opens its file now
     stats = open("mnt/.shufflefs/stats.json").read()
     names = os.listdir("mnt/epochs"), os.stat("mnt/shards/0.tar").st_size
     ended = sum(reader.poll() is not None for reader in readers)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of an order is the same from whichever byte it is read, and by however many
  * readers.  Once it was gone through, a read anywhere makes few lines.  A read that is
- * taken back ends the work for it.  What order_files hold is in the budget, or they are
+ * taken back ends the work for it.  Sizes are those of what is read, and of an index, too.
+ * What order_files hold is in the budget, or they are
  * refused. */
 #include "base/alloc.h"
 #include "base/ledger.h"
@@ -25,6 +26,7 @@
 
 static struct sfs_runtime runtime;
 static struct sfs_order_files *order_files;
+static struct sfs_names *sizes;
 static struct tar tars[N_SHARDS];
 
 static void make_tars(void)
@@ -83,7 +85,8 @@ static void begin(struct sfs_order_settings order, uint64_t budget_bytes)
 		sfs_shard_feed(&runtime.shards, shard, 0, tars[k].bytes, tars[k].n);
 		keep_members(shard);
 	}
-	order_files = sfs_order_files_new(&runtime);
+	sizes = sfs_names_new();
+	order_files = sfs_order_files_new(&runtime, sizes);
 }
 
 static void end(void)
@@ -92,6 +95,7 @@ static void end(void)
 
 	sfs_threadpool_stop(runtime.pool);
 	sfs_order_files_free(order_files);
+	sfs_names_free(sizes);
 	for (k = 0; k < N_SHARDS; k++)
 		sfs_shard_unpin(&runtime.shards, &runtime.shards.shards[k]);
 	sfs_shards_done(&runtime.shards);
@@ -192,6 +196,103 @@ static void check_read(struct sfs_order_file *s, uint64_t at, size_t n)
 
 static const struct sfs_share everything = {0, 1, 1};
 
+static struct sfs_order_text text_of(uint64_t epoch, struct sfs_share share,
+				     uint64_t first, bool is_index)
+{
+	const struct sfs_name name = {.epoch = epoch,
+				      .has_first = first > 0,
+				      .first = first,
+				      .is_order = !is_index,
+				      .is_index = is_index};
+	struct sfs_order_text what = {.epoch = epoch,
+				      .first = first,
+				      .share = share,
+				      .is_index = is_index};
+
+	CHECK(sfs_names_put(sizes, &name, &what.number));
+	return what;
+}
+
+static struct sfs_order_file *open_text(uint64_t epoch, struct sfs_share share,
+					uint64_t first)
+{
+	const struct sfs_order_text what = text_of(epoch, share, first, false);
+
+	return sfs_order_file_open(order_files, &what);
+}
+
+static int measure(const struct sfs_order_text *what, struct sfs_text_size *ret)
+{
+	struct sfs_sync sync;
+	int err;
+
+	sfs_sync_init(&sync);
+	while ((err = sfs_order_file_measure(order_files, what, &sync.waiter, ret)) ==
+		       -EINPROGRESS &&
+	       (err = sfs_sync_wait(&sync)) == 0)
+		;
+	sfs_sync_done(&sync);
+	return err;
+}
+
+/* The size that is found is that of what is read, at any place. */
+static void measured(struct sfs_order_settings order, uint64_t first)
+{
+	struct sfs_order_text what;
+	struct sfs_order_file *s;
+	struct sfs_text_size size;
+	struct sfs_rng r = {5};
+	unsigned long long n_lines;
+	int is_index, i;
+
+	begin(order, 64 << 20);
+	for (is_index = 0; is_index < 2; is_index++) {
+		what = text_of(2, everything, first, is_index);
+		CHECK_EQ(sfs_order_file_measure(order_files, &what, NULL, &size),
+			 -EINPROGRESS);
+		CHECK_EQ(measure(&what, &size), 0);
+		CHECK_EQ(size.n_lines, N_ALL - first);
+		s = sfs_order_file_open(order_files, &what);
+		read_through(s, 60000);
+		CHECK_EQ(text_bytes, size.n_bytes);
+		text[text_bytes] = 0;
+		if (is_index)
+			CHECK(sscanf(text, "v1.2 %llu\nx ", &n_lines) == 1 &&
+			      n_lines == N_ALL - first);
+		for (i = 0; i < 100; i++)
+			check_read(s, sfs_rng_below(&r, text_bytes + 100),
+				   1 + sfs_rng_below(&r, 20000));
+		sfs_order_file_close(s);
+		CHECK_EQ(sfs_order_file_measure(order_files, &what, NULL, &size), 0);
+	}
+	end();
+}
+
+/* A size that nobody waits for any more is not sought. */
+static void given_up(void)
+{
+	const struct sfs_order_settings order = {.seed = 1,
+						 .lanes = 3,
+						 .buffer_bytes = 100000};
+	struct sfs_order_text what;
+	struct sfs_text_size size;
+	struct sfs_sync sync;
+	int i;
+
+	begin(order, 64 << 20);
+	for (i = 0; i < 20; i++) {
+		what = text_of((uint64_t)i, everything, 0, i % 2);
+		sfs_sync_init(&sync);
+		CHECK_EQ(sfs_order_file_measure(order_files, &what, &sync.waiter, &size),
+			 -EINPROGRESS);
+		if (!sfs_waiter_cancel(&sync.waiter))
+			CHECK_EQ(sfs_sync_wait(&sync), 0);
+		sfs_sync_done(&sync);
+	}
+	CHECK_EQ(measure(&what, &size), 0);
+	end();
+}
+
 static void anywhere(struct sfs_order_settings order, struct sfs_share share,
 		     uint64_t first)
 {
@@ -201,9 +302,9 @@ static void anywhere(struct sfs_order_settings order, struct sfs_share share,
 	int i;
 
 	begin(order, 64 << 20);
-	s = sfs_order_file_open(order_files, 3, share, first);
-	same = sfs_order_file_open(order_files, 3, share, first);
-	other = sfs_order_file_open(order_files, 4, share, first);
+	s = open_text(3, share, first);
+	same = open_text(3, share, first);
+	other = open_text(4, share, first);
 	CHECK(s == same && s != other);
 	read_through(s, 60000);
 	CHECK(text_bytes > 0);
@@ -224,12 +325,12 @@ static void anywhere(struct sfs_order_settings order, struct sfs_share share,
 	for (i = 0; i < 20; i++)
 		check_read(other, UINT64_MAX / 4, 1);
 	sfs_order_file_close(other);
-	other = sfs_order_file_open(order_files, 3, share, first);
+	other = open_text(3, share, first);
 	CHECK(other == s);
 	sfs_order_file_close(other);
 	sfs_order_file_close(same);
 	sfs_order_file_close(s);
-	s = sfs_order_file_open(order_files, 3, share, first);
+	s = open_text(3, share, first);
 	check_read(s, text_bytes / 2, 5000);
 	check_read(s, text_bytes / 3, 5000);
 	check_read(s, 0, 60000);
@@ -252,7 +353,7 @@ static void side_by_side(void)
 	int i, round, n_cancelled = 0;
 
 	begin(order, 64 << 20);
-	s = sfs_order_file_open(order_files, 0, everything, 0);
+	s = open_text(0, everything, 0);
 	read_through(s, 60000);
 	for (round = 0; round < 100; round++) {
 		for (i = 0; i < 8; i++) {
@@ -298,7 +399,7 @@ static void taken_back(void)
 	bool is_ours;
 
 	begin(order, 64 << 20);
-	s = sfs_order_file_open(order_files, 0, everything, 0);
+	s = open_text(0, everything, 0);
 	ask(s, &reader, 1ULL << 40, 10);
 	while ((before = sfs_order_file_lines(s)) == 0)
 		sched_yield();
@@ -331,7 +432,7 @@ static void bounded(void)
 
 	begin(order, 16 << 20);
 	for (i = 0; i < 40; i++) {
-		many[i] = sfs_order_file_open(order_files, (uint64_t)i, everything, 0);
+		many[i] = open_text((uint64_t)i, everything, 0);
 		ret = read_at(many[i], 0, sizeof got, got, &n);
 		CHECK(ret == 0 || ret == -ENOMEM);
 		n_refused += ret < 0;
@@ -373,6 +474,9 @@ int main(void)
 	for (i = 0; i < SFS_COUNT(orders); i++)
 		anywhere(orders[i], everything, i % 2 ? 4321 : 0);
 	anywhere(orders[4], (struct sfs_share){1, 3, 3}, 0);
+	measured(orders[0], 0);
+	measured(orders[4], 4321);
+	given_up();
 	side_by_side();
 	taken_back();
 	bounded();

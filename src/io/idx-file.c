@@ -29,6 +29,7 @@ struct sfs_idx_files {
 
 	pthread_mutex_t lock; /* guards all below, and what an index has of it */
 	struct sfs_link list;
+	uint64_t *n_bytes; /* of each shard's; 0: not known.  NULL: none is */
 };
 
 struct sfs_idx_file {
@@ -73,12 +74,18 @@ static void on_waiter(struct sfs_waiter *waiter, int err)
 	pthread_mutex_unlock(&idx->all->lock);
 }
 
+static void drop_unused(struct sfs_idx_files *all, uint64_t closed_before_ns);
+
 static int count(struct sfs_idx_file *idx)
 {
 	struct sfs_runtime *runtime = idx->all->runtime;
 	size_t n = idx->export.lines.capacity + idx->text.capacity;
 	char size[32];
 
+	if (sfs_charge_count(&idx->held, &runtime->texts, n,
+			     sfs_runtime_texts_most(runtime)) == 0)
+		return 0;
+	drop_unused(idx->all, UINT64_MAX); /* those that are kept for a moment */
 	if (sfs_charge_count(&idx->held, &runtime->texts, n,
 			     sfs_runtime_texts_most(runtime)) == 0)
 		return 0;
@@ -155,6 +162,16 @@ static int make(struct sfs_idx_file *idx)
 	return ret == -EINPROGRESS || ret == -ENOMEM ? ret : sfs_shard_read_err(ret);
 }
 
+/* Locked. */
+static void keep_size(struct sfs_idx_file *idx)
+{
+	struct sfs_idx_files *all = idx->all;
+
+	if (!all->n_bytes)
+		all->n_bytes = sfs_calloc(all->runtime->shards.n, sizeof *all->n_bytes);
+	all->n_bytes[idx->shard->index] = idx->text.n;
+}
+
 static bool run(struct sfs_task *task)
 {
 	struct sfs_idx_file *idx = sfs_container(task, struct sfs_idx_file, task);
@@ -171,6 +188,8 @@ static bool run(struct sfs_task *task)
 	sfs_waiters_tell(&idx->waiters, &ended);
 	idx->is_made = ret == 0;
 	idx->closed_ns = sfs_clock_ns();
+	if (ret == 0)
+		keep_size(idx);
 	if (ret < 0)
 		sfs_link_remove(&idx->link);
 	pthread_mutex_unlock(&all->lock);
@@ -251,6 +270,25 @@ void sfs_idx_file_close(struct sfs_idx_file *idx)
 	pthread_mutex_unlock(&all->lock);
 }
 
+int sfs_idx_file_size(struct sfs_idx_files *all, struct sfs_shard *shard,
+		      struct sfs_waiter *waiter, uint64_t *ret_size)
+{
+	struct sfs_idx_file *idx;
+	int ret;
+
+	pthread_mutex_lock(&all->lock);
+	*ret_size = all->n_bytes ? all->n_bytes[shard->index] : 0;
+	pthread_mutex_unlock(&all->lock);
+	if (*ret_size > 0)
+		return 0;
+	ret = sfs_idx_file_open(all, shard, waiter, &idx);
+	if (ret == 0) {
+		*ret_size = idx->text.n;
+		sfs_idx_file_close(idx);
+	}
+	return ret;
+}
+
 const struct sfs_strbuf *sfs_idx_file_text(const struct sfs_idx_file *idx)
 {
 	return &idx->text;
@@ -309,5 +347,6 @@ void sfs_idx_files_free(struct sfs_idx_files *all)
 	drop_unused(all, UINT64_MAX);
 	assert(sfs_list_is_empty(&all->list));
 	pthread_mutex_destroy(&all->lock);
+	free(all->n_bytes);
 	free(all);
 }

@@ -34,6 +34,10 @@ int sfs_idx_file_open(struct sfs_idx_files *idx_files, struct sfs_shard *shard,
 		      struct sfs_waiter *waiter, struct sfs_idx_file **ret_idx);
 void sfs_idx_file_close(struct sfs_idx_file *idx);
 
+/* The size of what it opens; it is found once.  Errors as above. */
+int sfs_idx_file_size(struct sfs_idx_files *idx_files, struct sfs_shard *shard,
+		      struct sfs_waiter *waiter, uint64_t *ret_size);
+
 /* Its content, valid until it is closed. */
 const struct sfs_strbuf *sfs_idx_file_text(const struct sfs_idx_file *idx);
 

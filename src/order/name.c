@@ -73,7 +73,8 @@ int sfs_name_parse(const struct sfs_name *folder, const char *component,
 		if (name.has_first && !take_number(&p, INT64_MAX, &name.first))
 			return -ENOENT;
 		name.is_order = strcmp(p, ".order") == 0;
-		if (!name.is_order && strcmp(p, ".tar") != 0)
+		name.is_index = strcmp(p, ".idx") == 0;
+		if (!name.is_order && !name.is_index && strcmp(p, ".tar") != 0)
 			return -ENOENT;
 	}
 	*ret_name = name;
@@ -93,7 +94,9 @@ void sfs_name_print(const struct sfs_name *name, struct sfs_strbuf *text)
 	if (name->has_first)
 		sfs_strbuf_printf(text, "@%llu", (unsigned long long)name->first);
 	if (!name->is_folder)
-		sfs_strbuf_puts(text, name->is_order ? ".order" : ".tar");
+		sfs_strbuf_puts(text, name->is_order   ? ".order"
+				      : name->is_index ? ".idx"
+						       : ".tar");
 }
 
 void sfs_name_print_path(const struct sfs_name *name, struct sfs_strbuf *text)
@@ -126,7 +129,8 @@ bool sfs_name_equal(const struct sfs_name *a, const struct sfs_name *b)
 	return a->is_folder == b->is_folder && a->epoch == b->epoch &&
 	       a->rank == b->rank && a->n_ranks == b->n_ranks && a->worker == b->worker &&
 	       a->n_workers == b->n_workers && a->has_first == b->has_first &&
-	       a->first == b->first && a->is_order == b->is_order;
+	       a->first == b->first && a->is_order == b->is_order &&
+	       a->is_index == b->is_index;
 }
 
 /* ---- whose part ---- */

@@ -6,8 +6,9 @@
  *     E/rank-R-of-W.tar                  a rank's part of it
  *     E/rank-R-of-W/worker-I-of-N.tar    a loader worker's part of that
  *
- * and, with @K before the ".tar", the same from its sample number K on.  Numbers are
- * canonical decimals: each stream has one name.  Pure.
+ * and, with @K before the ".tar", the same from its sample number K on; with .order or
+ * .idx for .tar, a text about that stream.  Numbers are canonical decimals: each stream
+ * has one name.  Pure.
  */
 #ifndef SFS_NAME_H
 #define SFS_NAME_H
@@ -29,6 +30,7 @@ struct sfs_name {
 	bool has_first;
 	uint64_t first; /* K */
 	bool is_order;	/* ".order": the text that describes the ".tar" */
+	bool is_index;	/* ".idx": its index in DALI's format */
 };
 
 /* Parse one component of a path, in `folder` or, if that is NULL, in epochs/ itself.

@@ -35,7 +35,7 @@ struct sfs_epochs *sfs_epochs_new(struct sfs_engine *engine)
 
 	e->engine = engine;
 	e->names = sfs_names_new();
-	e->order_files = sfs_order_files_new(&engine->runtime);
+	e->order_files = sfs_order_files_new(&engine->runtime, e->names);
 	return e;
 }
 
@@ -43,8 +43,8 @@ void sfs_epochs_free(struct sfs_epochs *e)
 {
 	if (!e)
 		return;
-	sfs_names_free(e->names);
 	sfs_order_files_free(e->order_files);
+	sfs_names_free(e->names);
 	free(e);
 }
 
@@ -66,6 +66,11 @@ static uint64_t node_of(enum kind kind, uint64_t rest)
 	return (uint64_t)kind << KIND_SHIFT | rest;
 }
 
+static bool is_text(const struct sfs_name *name)
+{
+	return name->is_order || name->is_index;
+}
+
 /* Not for epochs/ itself. */
 static struct sfs_name name_of(struct sfs_epochs *e, uint64_t node)
 {
@@ -83,7 +88,7 @@ static bool node_of_name(struct sfs_epochs *e, const struct sfs_name *name,
 {
 	uint32_t number;
 
-	if (name->n_ranks == 0 && !name->has_first && !name->is_order) {
+	if (name->n_ranks == 0 && !name->has_first && !is_text(name)) {
 		*ret_node = node_of(name->is_folder ? EPOCH_FOLDER : EPOCH, name->epoch);
 		return true;
 	}
@@ -364,21 +369,74 @@ static int64_t newest_mtime(const struct sfs_shards *shards)
 	return newest;
 }
 
+/* Request what a text about a stream is made from. */
+static int know_members(struct sfs_epochs *e, const struct sfs_name *name,
+			struct sfs_waiter *waiter)
+{
+	int ret = know_sizes(e, waiter);
+
+	if (ret == 0)
+		ret = sfs_scan_all_request(e->engine->members, waiter);
+	if (ret == 0 && is_exact(e))
+		ret = sfs_scan_all_request(e->engine->scan_all, waiter);
+	return ret == 0 ? check_rank(e, name) : ret;
+}
+
+static struct sfs_order_text text_of(uint64_t node, const struct sfs_name *name)
+{
+	return (struct sfs_order_text){.epoch = name->epoch,
+				       .first = name->first,
+				       .share = sfs_name_share(name),
+				       .is_index = name->is_index,
+				       .number = (uint32_t)(node & REST_MASK)};
+}
+
+static int size_of_text(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
+			struct sfs_waiter *waiter, uint64_t *ret_size)
+{
+	const struct sfs_order_text text = text_of(node, name);
+	struct sfs_text_size size;
+	int ret = 0;
+
+	if (!sfs_names_text(e->names, text.number, &size)) {
+		if (!waiter) /* read no shards for a caller that does not wait */
+			return -EINPROGRESS;
+		ret = know_members(e, name, waiter);
+		if (ret == 0)
+			ret = sfs_order_file_measure(e->order_files, &text, waiter,
+						     &size);
+	}
+	if (ret == 0)
+		*ret_size = size.n_bytes;
+	return ret;
+}
+
+static int size_of_stream(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
+			  uint64_t *ret_size)
+{
+	struct sfs_extract extract;
+	int ret = find_extract(e, node, waiter, &extract);
+
+	if (ret == 0)
+		*ret_size = extract.n_bytes;
+	return ret;
+}
+
 int sfs_epochs_attr(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
 		    struct sfs_attr *attr)
 {
-	struct sfs_extract extract;
+	struct sfs_name name;
 	int64_t mtime;
 	int ret;
 
 	attr->is_folder = node == SFS_EPOCHS_ROOT || name_of(e, node).is_folder;
-	attr->is_snapshot = !attr->is_folder && name_of(e, node).is_order;
-	if (attr->is_folder || attr->is_snapshot)
+	if (attr->is_folder)
 		return 0;
-	ret = find_extract(e, node, waiter, &extract);
+	name = name_of(e, node);
+	ret = is_text(&name) ? size_of_text(e, node, &name, waiter, &attr->size)
+			     : size_of_stream(e, node, waiter, &attr->size);
 	if (ret < 0)
 		return ret;
-	attr->size = extract.n_bytes;
 	mtime = newest_mtime(&e->engine->runtime.shards);
 	attr->mtime = mtime ? mtime : attr->mtime;
 	return 0;
@@ -394,27 +452,29 @@ int sfs_epochs_open(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 	return ret;
 }
 
-bool sfs_epochs_is_order(struct sfs_epochs *e, uint64_t node)
+bool sfs_epochs_is_text(struct sfs_epochs *e, uint64_t node)
 {
-	return node != SFS_EPOCHS_ROOT && name_of(e, node).is_order;
+	struct sfs_name name;
+
+	if (node == SFS_EPOCHS_ROOT)
+		return false;
+	name = name_of(e, node);
+	return is_text(&name);
 }
 
-int sfs_epochs_open_order(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
-			  struct sfs_order_file **ret_file)
+int sfs_epochs_open_text(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
+			 struct sfs_order_file **ret_file)
 {
-	struct sfs_name name = name_of(e, node);
-	int ret;
+	const struct sfs_name name = name_of(e, node);
+	const struct sfs_order_text text = text_of(node, &name);
+	uint64_t size;
+	int ret = know_members(e, &name, waiter);
 
-	ret = know_sizes(e, waiter);
+	/* (An .order can be read without its size, so `cat` does not wait for that.) */
+	if (ret == 0 && text.is_index)
+		ret = size_of_text(e, node, &name, waiter, &size);
 	if (ret == 0)
-		ret = sfs_scan_all_request(e->engine->members, waiter);
-	if (ret == 0 && is_exact(e))
-		ret = sfs_scan_all_request(e->engine->scan_all, waiter);
-	if (ret == 0)
-		ret = check_rank(e, &name);
-	if (ret == 0)
-		*ret_file = sfs_order_file_open(e->order_files, name.epoch,
-						sfs_name_share(&name), name.first);
+		*ret_file = sfs_order_file_open(e->order_files, &text);
 	return ret;
 }
 
@@ -518,7 +578,7 @@ int sfs_epochs_xattr(struct sfs_epochs *e, uint64_t node, const char *attribute,
 	if (node == SFS_EPOCHS_ROOT || (!is_at && !is_order && !is_count(attribute)))
 		return -ENODATA;
 	name = name_of(e, node);
-	if (name.is_folder || name.is_order)
+	if (name.is_folder || is_text(&name))
 		return -ENODATA;
 	ret = is_order ? know_sizes(e, waiter) : know_shards(e, waiter);
 	if (ret < 0)
@@ -554,7 +614,7 @@ void sfs_epochs_list_xattrs(struct sfs_epochs *e, uint64_t node, struct sfs_strb
 	if (node == SFS_EPOCHS_ROOT)
 		return;
 	name = name_of(e, node);
-	if (name.is_folder || name.is_order)
+	if (name.is_folder || is_text(&name))
 		return;
 	sfs_strbuf_add(text, ORDER, sizeof ORDER);
 	if (!is_counted(e, node))

@@ -3,7 +3,7 @@
  *
  *     E.tar   E/rank-R-of-W.tar   E/rank-R-of-W/worker-I-of-N.tar
  *
- * and each as NAME@K.tar, and as .order instead of .tar.
+ * and each as NAME@K.tar, and as .order or .idx instead of .tar.
  *
  * A node is a number below 2^60, as in tree.h.  epochs/ lists the first few epochs; any
  * other can be looked up; the folder of an epoch lists what was looked up there.  Any
@@ -61,11 +61,11 @@ struct sfs_extract {
 int sfs_epochs_open(struct sfs_epochs *epochs, uint64_t node, struct sfs_waiter *waiter,
 		    struct sfs_stream **ret_stream, struct sfs_extract *ret_extract);
 
-/* Is it an .order file, not a stream?  Open it: needs all samples and names.  Errors as
- * sfs_tree_attr(). */
-bool sfs_epochs_is_order(struct sfs_epochs *epochs, uint64_t node);
-int sfs_epochs_open_order(struct sfs_epochs *epochs, uint64_t node,
-			  struct sfs_waiter *waiter, struct sfs_order_file **ret_file);
+/* Is it an .order or an .idx, and no stream?  Open it: needs all samples and names.
+ * Errors as sfs_tree_attr(). */
+bool sfs_epochs_is_text(struct sfs_epochs *epochs, uint64_t node);
+int sfs_epochs_open_text(struct sfs_epochs *epochs, uint64_t node,
+			 struct sfs_waiter *waiter, struct sfs_order_file **ret_file);
 
 /* The value of an extended attribute, as text:
  *   user.shufflefs.order               sfs_fingerprint(), in hexadecimal

@@ -6,7 +6,6 @@
 #include "catalog/directory.h"
 #include "engine/engine.h"
 #include "io/gather.h"
-#include "memory/charge.h"
 #include "tree/epochs.h"
 #include "tree/sample-files.h"
 #include "tree/tree.h"
@@ -22,9 +21,7 @@ struct sfs_file {
 	struct sfs_cached_directory *listing; /* of a member */
 	struct sfs_order_file *order;
 	struct sfs_idx_file *idx;
-	struct sfs_strbuf text;	  /* of a snapshot */
-	struct sfs_charge charge; /* counts the text */
-	struct sfs_ledger_view errors;
+	struct sfs_snapshot *snapshot;
 };
 
 /* ---- opening ---- */
@@ -35,8 +32,8 @@ static int open_epoch(struct sfs_epochs *epochs, struct sfs_file *file,
 	uint64_t node = sfs_node_rest(file->node);
 	int ret;
 
-	if (sfs_epochs_is_order(epochs, node))
-		return sfs_epochs_open_order(epochs, node, waiter, &file->order);
+	if (sfs_epochs_is_text(epochs, node))
+		return sfs_epochs_open_text(epochs, node, waiter, &file->order);
 	ret = sfs_epochs_open(epochs, node, waiter, &file->stream, &file->extract);
 	if (ret == 0)
 		sfs_stream_expect(file->stream, file, file->extract.offset);
@@ -47,20 +44,6 @@ static int open_member(struct sfs_file *file, struct sfs_waiter *waiter)
 {
 	file->shard = sfs_sample_files_shard(file->engine, file->node);
 	return sfs_sample_files_listing(file->engine, file->node, waiter, &file->listing);
-}
-
-/* A text that is made now and stays as it is until the file is closed.  All open ones
- * share a part of the budget. */
-static int open_fixed(struct sfs_tree *tree, struct sfs_file *file)
-{
-	struct sfs_runtime *runtime = &file->engine->runtime;
-
-	if (!sfs_tree_print(tree, file->node, &file->text)) {
-		file->errors = sfs_ledger_look();
-		return 0;
-	}
-	return sfs_charge_count(&file->charge, &runtime->texts, file->text.capacity,
-				sfs_runtime_texts_most(runtime));
 }
 
 static int open_node(struct sfs_tree *tree, struct sfs_file *file,
@@ -75,18 +58,31 @@ static int open_node(struct sfs_tree *tree, struct sfs_file *file,
 					 &file->idx);
 	case SFS_NODE_SHARD: file->shard = sfs_tree_shard(tree, file->node); return 0;
 	case SFS_NODE_MEMBER: return open_member(file, waiter);
-	default: return open_fixed(tree, file);
+	default: return sfs_tree_open_snapshot(tree, file->node, &file->snapshot);
+	}
+}
+
+/* To open a text needs no size: that of one about a stream takes long to find, and `cat`
+ * reads an .order without; and to find another's is to make it. */
+static bool is_text(struct sfs_tree *tree, uint64_t node)
+{
+	switch (sfs_node_kind(node)) {
+	case SFS_NODE_FIXED: return true;
+	case SFS_NODE_UNDER_EPOCHS:
+		return sfs_epochs_is_text(sfs_tree_epochs(tree), sfs_node_rest(node));
+	default: return false;
 	}
 }
 
 int sfs_file_open(struct sfs_tree *tree, uint64_t node, struct sfs_waiter *waiter,
 		  struct sfs_file **ret_file)
 {
+	struct sfs_attr attr = {0};
 	struct sfs_file *file;
-	struct sfs_attr attr;
-	int ret;
+	int ret = 0;
 
-	ret = sfs_tree_attr(tree, node, waiter, &attr);
+	if (!is_text(tree, node))
+		ret = sfs_tree_attr(tree, node, waiter, &attr);
 	if (ret < 0)
 		return ret;
 	if (attr.is_folder)
@@ -96,7 +92,6 @@ int sfs_file_open(struct sfs_tree *tree, uint64_t node, struct sfs_waiter *waite
 	file->node = node;
 	ret = open_node(tree, file, waiter);
 	if (ret < 0) {
-		sfs_strbuf_done(&file->text);
 		free(file);
 		return ret;
 	}
@@ -138,8 +133,7 @@ void sfs_file_close(struct sfs_file *file)
 	sfs_order_file_close(file->order);
 	if (file->idx)
 		sfs_idx_file_close(file->idx);
-	sfs_strbuf_done(&file->text);
-	sfs_charge_done(&file->charge);
+	sfs_snapshot_close(file->snapshot);
 	free(file);
 }
 
@@ -161,20 +155,6 @@ static void read_text(const struct sfs_strbuf *text, struct sfs_read *read)
 	if (read->n_bytes > 0)
 		sfs_read_add_copy(read, text->s + read->offset, read->n_bytes);
 	read->done(read, 0);
-}
-
-static void read_errors(const struct sfs_ledger_view *view, struct sfs_read *read)
-{
-	sfs_autofree char *bytes = NULL;
-	int ret;
-
-	clip(read, view->n_bytes);
-	bytes = sfs_malloc(read->n_bytes + 1);
-	ret = sfs_ledger_read(view, read->offset, bytes, read->n_bytes);
-	read->release = sfs_read_reset;
-	if (ret == 0 && read->n_bytes > 0)
-		sfs_read_add_copy(read, bytes, read->n_bytes);
-	read->done(read, ret);
 }
 
 /* A sparse file: its runs are stored consecutively, the rest reads as zeros. */
@@ -244,10 +224,10 @@ void sfs_file_read(struct sfs_file *file, struct sfs_read *read)
 				       file->shard->object.size, read);
 	else if (file->order)
 		sfs_order_file_read(file->order, read);
-	else if (file->node == SFS_NODE_ERRORS)
-		read_errors(&file->errors, read);
+	else if (file->idx)
+		read_text(sfs_idx_file_text(file->idx), read);
 	else
-		read_text(file->idx ? sfs_idx_file_text(file->idx) : &file->text, read);
+		sfs_snapshot_read(file->snapshot, read);
 }
 
 bool sfs_file_is_stream(const struct sfs_file *file)

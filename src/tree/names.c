@@ -12,8 +12,11 @@
 
 struct entry {
 	struct sfs_name name;
-	struct sfs_place place;
-	bool has_place;
+	union { /* a stream has a place, a text a size */
+		struct sfs_place place;
+		struct sfs_text_size text;
+	};
+	bool has_place, has_text;
 	uint32_t next; /* in its list; or NONE */
 };
 
@@ -140,5 +143,26 @@ void sfs_names_set_place(struct sfs_names *names, uint32_t number, struct sfs_pl
 	pthread_mutex_lock(&names->lock);
 	names->entries[number].place = place;
 	names->entries[number].has_place = true;
+	pthread_mutex_unlock(&names->lock);
+}
+
+bool sfs_names_text(struct sfs_names *names, uint32_t number,
+		    struct sfs_text_size *ret_size)
+{
+	bool has;
+
+	pthread_mutex_lock(&names->lock);
+	has = names->entries[number].has_text;
+	*ret_size = names->entries[number].text;
+	pthread_mutex_unlock(&names->lock);
+	return has;
+}
+
+void sfs_names_set_text(struct sfs_names *names, uint32_t number,
+			struct sfs_text_size size)
+{
+	pthread_mutex_lock(&names->lock);
+	names->entries[number].text = size;
+	names->entries[number].has_text = true;
 	pthread_mutex_unlock(&names->lock);
 }

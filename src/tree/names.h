@@ -36,4 +36,15 @@ bool sfs_names_place(struct sfs_names *names, uint32_t number,
 void sfs_names_set_place(struct sfs_names *names, uint32_t number,
 			 struct sfs_place place);
 
+/* The size of an .order or .idx: bytes, and lines without the first one of an .idx. */
+struct sfs_text_size {
+	uint64_t n_bytes, n_lines;
+};
+
+/* The same of a text's size. */
+bool sfs_names_text(struct sfs_names *names, uint32_t number,
+		    struct sfs_text_size *ret_size);
+void sfs_names_set_text(struct sfs_names *names, uint32_t number,
+			struct sfs_text_size size);
+
 #endif

@@ -54,9 +54,10 @@ static inline uint64_t sfs_node_rest(uint64_t node)
 struct sfs_attr {
 	uint64_t node;
 	bool is_folder;
-	bool is_snapshot; /* made when it is opened: size 0, not to be cached */
+	bool is_live; /* sfs_tree_is_live() */
 	uint64_t size;
 	int64_t mtime; /* seconds since 1970 */
+	uint32_t mtime_ns;
 };
 
 /* Gets the entries of a folder, one at a time.  Listing can go on after this one from

@@ -6,13 +6,17 @@
  * An iterator goes through an epoch one window of times at a time (iterate.h).  Each
  * start of a window gets a mark: the byte of the text, and the time.  With a locator, the
  * iterator can seek to any time, so a read starts at the last mark before it.  When
- * the array of marks is full, every other one is dropped. */
+ * the array of marks is full, every other one is dropped.
+ *
+ * To find the size of a text, all of it is made and dropped.  The first line of an index
+ * has the number of the others: it is there from when they were counted. */
 #include "tree/order-file.h"
 
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "base/lock.h"
 #include "base/strbuf.h"
+#include "catalog/index-export.h"
 #include "memory/charge.h"
 #include "order/iterate.h"
 #include "order/locate.h"
@@ -21,6 +25,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define N_AT_A_TIME 2048  /* lines */
@@ -33,10 +38,12 @@ struct mark {
 	uint64_t at;		   /* byte of the text */
 	uint64_t position, offset; /* of the first sample there */
 	uint64_t time;		   /* at which the window begins */
+	uint64_t key;		   /* of the sample before: sfs_runtime_renames() */
 };
 
 struct sfs_order_files {
 	struct sfs_runtime *runtime;
+	struct sfs_names *names;
 	struct sfs_account account;
 
 	pthread_mutex_t lock; /* guards all below, and what files say is under it */
@@ -45,12 +52,13 @@ struct sfs_order_files {
 
 struct sfs_order_file {
 	struct sfs_order_files *all;
-	uint64_t epoch, first;
-	struct sfs_share share;
+	struct sfs_order_text what;
 	struct sfs_task task;
 
 	/* Locked. */
 	struct sfs_link link, reads;
+	struct sfs_link waiters; /* for its size */
+	bool is_measured;	 /* now: that is one of the users */
 	uint32_t n_users;
 	bool is_closed;
 	uint64_t n_lines;
@@ -64,6 +72,10 @@ struct sfs_order_file {
 	uint64_t n_to_skip;
 	bool is_at_end;
 	uint64_t position, offset; /* of the next sample, in the file */
+	uint64_t key;		   /* of the sample before, in the stream */
+	uint64_t n_printed;	   /* lines of an index, until it is measured */
+	bool has_size;
+	struct sfs_text_size size;
 	struct sfs_strbuf text;
 	uint64_t start;
 	struct mark *marks;
@@ -119,9 +131,75 @@ static void add_key(struct sfs_strbuf *text, const struct sfs_members *members,
 		add_escaped(text, m.name, n);
 }
 
-static void add_line(struct sfs_order_file *s, const struct sfs_block_sample *sample)
+static struct sfs_shard *shard_of(const struct sfs_order_file *s,
+				  const struct sfs_block_sample *sample)
 {
-	struct sfs_shard *shard = &s->all->runtime->shards.shards[sample->shard];
+	return &s->all->runtime->shards.shards[sample->shard];
+}
+
+static int refuse_index(const struct sfs_order_file *s, const struct sfs_shard *shard,
+			int err, const char *why)
+{
+	sfs_ledger_add(SFS_EVENT_REFUSED, shard ? shard->name : "(epochs)",
+		       SFS_NO_OFFSET, "", "cannot make the .idx of epoch %llu: %s",
+		       (unsigned long long)s->what.epoch, why);
+	return err;
+}
+
+/* A member as the stream has it, `moved` bytes from where the shard has it. */
+static int add_index_member(struct sfs_order_file *s, const struct sfs_shard *shard,
+			    const struct sfs_member *m, uint64_t moved, bool is_renamed,
+			    struct sfs_index_export *line)
+{
+	sfs_autofree char *longer =
+		is_renamed ? sfs_asprintf("%s/%.*s", shard->folder, (int)m->n_name,
+					  m->name)
+			   : NULL;
+	const char *name = longer ? longer : m->name;
+	size_t n = longer ? strlen(longer) : m->n_name;
+	struct sfs_error why = {0};
+	int ret;
+
+	if (m->is_sparse)
+		return refuse_index(s, shard, -EILSEQ, "sparse members");
+	ret = sfs_index_export_add(line, name, n, m->data + moved, m->size, &why);
+	return ret < 0 ? refuse_index(s, shard, ret, why.text) : 0;
+}
+
+/* Add the line of a sample to an index, unless it has no key. */
+static int add_index_line(struct sfs_order_file *s, const struct sfs_block_sample *sample)
+{
+	bool is_renamed = sfs_runtime_renames(s->all->runtime, &s->key, sample);
+	struct sfs_shard *shard = shard_of(s, sample);
+	const struct sfs_members *members = sfs_shard_members(shard);
+	uint64_t i = sfs_members_find(members, sample->start);
+	struct sfs_index_export line = {0};
+	struct sfs_member m;
+	int ret = 0;
+
+	for (; i < members->n && ret == 0; i++) {
+		m = sfs_members_get(members, i);
+		if (m.start >= sample->start + sample->n_bytes)
+			break;
+		if (sfs_key_length(m.name, m.n_name) > 0)
+			ret = add_index_member(s, shard, &m, s->offset - sample->start,
+					       is_renamed, &line);
+	}
+	if (ret == 0 && line.n_samples > 0) {
+		sfs_strbuf_add(&s->text, line.lines.s, line.lines.n);
+		sfs_strbuf_add(&s->text, "\n", 1);
+		s->n_printed++;
+	}
+	sfs_index_export_done(&line);
+	s->position++;
+	s->offset += sample->n_bytes;
+	return ret;
+}
+
+static void add_order_line(struct sfs_order_file *s,
+			   const struct sfs_block_sample *sample)
+{
+	struct sfs_shard *shard = shard_of(s, sample);
 
 	add_number(&s->text, s->position);
 	add_number(&s->text, s->offset);
@@ -132,6 +210,12 @@ static void add_line(struct sfs_order_file *s, const struct sfs_block_sample *sa
 	sfs_strbuf_add(&s->text, "\n", 1);
 	s->position++;
 	s->offset += sample->n_bytes;
+}
+
+/* The line before those of samples. */
+static size_t print_head(uint64_t n_lines, char head[static 40])
+{
+	return (size_t)snprintf(head, 40, "v1.2 %llu\n", (unsigned long long)n_lines);
 }
 
 /* ---- marks ---- */
@@ -158,7 +242,8 @@ static void set_mark(struct sfs_order_file *s)
 	s->marks[s->n_marks++] = (struct mark){.at = text_end(s),
 					       .position = s->position,
 					       .offset = s->offset,
-					       .time = s->iterator.time};
+					       .time = s->iterator.time,
+					       .key = s->key};
 }
 
 /* The last mark at or before byte `at`. */
@@ -198,9 +283,10 @@ static int give_up(struct sfs_order_file *s)
 
 	sfs_ledger_add(SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
 		       "close other .order files, or raise budget=",
-		       "the .order file of epoch %llu needs %s or more, and the budget "
+		       "the %s file of epoch %llu needs %s or more, and the budget "
 		       "has no room for it",
-		       (unsigned long long)s->epoch, sfs_format_size(n, size));
+		       s->what.is_index ? ".idx" : ".order",
+		       (unsigned long long)s->what.epoch, sfs_format_size(n, size));
 	if (s->has_locator)
 		sfs_locator_done(&s->locator);
 	sfs_iterator_done(&s->iterator);
@@ -219,13 +305,16 @@ static void rewind_iterator(struct sfs_order_file *s)
 {
 	const struct sfs_sample_tables tables =
 		sfs_shards_tables(&s->all->runtime->shards);
+	char head[40];
 
 	sfs_iterator_done(&s->iterator);
 	sfs_iterator_init(&s->iterator, &s->order, &tables);
-	s->n_to_skip = s->first;
+	s->n_to_skip = s->what.first;
 	s->is_at_end = false;
-	s->position = s->offset = s->start = 0;
+	s->position = s->offset = s->start = s->key = s->n_printed = 0;
 	s->text.n = 0;
+	if (s->what.is_index && s->has_size)
+		sfs_strbuf_add(&s->text, head, print_head(s->size.n_lines, head));
 }
 
 static int have_order(struct sfs_order_file *s)
@@ -235,8 +324,8 @@ static int have_order(struct sfs_order_file *s)
 
 	if (s->has_order)
 		return 0;
-	sfs_partition(&s->order, &runtime->order, s->epoch, runtime->shards.n, &tables,
-		      s->share);
+	sfs_partition(&s->order, &runtime->order, s->what.epoch, runtime->shards.n,
+		      &tables, s->what.share);
 	s->marks = sfs_calloc(N_MARKS, sizeof *s->marks);
 	s->spacing = 1;
 	s->has_order = true;
@@ -274,6 +363,7 @@ static void go_to(struct sfs_order_file *s, const struct mark *mark)
 	s->is_at_end = false;
 	s->position = mark->position;
 	s->offset = mark->offset;
+	s->key = mark->key;
 	s->start = mark->at;
 	s->text.n = 0;
 }
@@ -308,30 +398,41 @@ static void drop_before(struct sfs_order_file *s, uint64_t at)
 static void skip(struct sfs_order_file *s)
 {
 	uint64_t n = s->n_to_skip < N_SKIPPED ? s->n_to_skip : N_SKIPPED, i;
+	const struct sfs_block_sample *sample;
 
-	for (i = 0; i < n && !s->is_at_end; i++)
-		s->is_at_end = sfs_iterator_next(&s->iterator) == NULL;
+	for (i = 0; i < n && !s->is_at_end; i++) {
+		sample = sfs_iterator_next(&s->iterator);
+		s->is_at_end = !sample;
+		if (sample)
+			sfs_runtime_renames(s->all->runtime, &s->key, sample);
+	}
 	s->n_to_skip -= n;
 }
 
-/* Make up to N_AT_A_TIME lines, until the text reaches to `end`.  Returns how many. */
-static uint64_t make_lines(struct sfs_order_file *s, uint64_t at, uint64_t end)
+/* Make up to N_AT_A_TIME lines, until the text reaches to `end`; count them. */
+static int make_lines(struct sfs_order_file *s, uint64_t at, uint64_t end,
+		      uint64_t *ret_n)
 {
 	const struct sfs_block_sample *sample;
 	uint64_t n = 0;
+	int ret = 0;
 
-	while (n < N_AT_A_TIME && text_end(s) < end) {
+	while (n < N_AT_A_TIME && text_end(s) < end && ret == 0) {
 		if (sfs_iterator_is_between(&s->iterator))
 			set_mark(s);
 		sample = sfs_iterator_next(&s->iterator);
 		s->is_at_end = !sample;
 		if (!sample)
 			break;
-		add_line(s, sample);
+		if (s->what.is_index)
+			ret = add_index_line(s, sample);
+		else
+			add_order_line(s, sample);
 		drop_before(s, at);
 		n++;
 	}
-	return n;
+	*ret_n = n;
+	return ret;
 }
 
 /* Bring the text nearer to the n bytes at `at`.  0: they are there, as far as there are
@@ -349,10 +450,12 @@ static int work(struct sfs_order_file *s, uint64_t at, size_t n)
 		skip(s);
 		return -EINPROGRESS;
 	}
-	n_lines = make_lines(s, at, at + n);
+	ret = make_lines(s, at, at + n, &n_lines);
 	pthread_mutex_lock(&s->all->lock);
 	s->n_lines += n_lines;
 	pthread_mutex_unlock(&s->all->lock);
+	if (ret < 0)
+		return ret;
 	if (count(s) < 0)
 		return give_up(s);
 	return text_end(s) >= at + n || s->is_at_end ? 0 : -EINPROGRESS;
@@ -411,18 +514,80 @@ static void free_file(struct sfs_order_file *s)
 	free(s);
 }
 
+/* Locked. */
+static void remove_user(struct sfs_order_file *s)
+{
+	if (--s->n_users > 0)
+		return;
+	assert(sfs_list_is_empty(&s->reads) && sfs_list_is_empty(&s->waiters));
+	sfs_link_remove(&s->link);
+	s->is_closed = true;
+	/* Posted with the lock held: the task sees that it is closed, and frees it. */
+	sfs_threadpool_post(s->all->runtime->pool, &s->task);
+}
+
+/* All lines were made: keep the size. */
+static int keep_size(struct sfs_order_file *s)
+{
+	char head[40];
+
+	s->size = (struct sfs_text_size){.n_bytes = text_end(s), .n_lines = s->position};
+	if (s->what.is_index) {
+		s->size.n_lines = s->n_printed;
+		s->size.n_bytes += print_head(s->n_printed, head);
+		if (s->n_printed == 0)
+			return refuse_index(s, NULL, -ENODATA,
+					    "it has no samples, and a DALI index cannot "
+					    "be empty");
+	}
+	sfs_names_set_text(s->all->names, s->what.number, s->size);
+	s->has_size = true;
+	if (s->what.is_index) {
+		s->n_marks = 0; /* they do not count the first line */
+		s->spacing = 1;
+		rewind_iterator(s);
+	}
+	return 0;
+}
+
+/* Go on with finding the size, as long as somebody waits for it. */
+static void measure(struct sfs_order_file *s)
+{
+	struct sfs_link ended;
+	bool is_wanted;
+	int ret = 0;
+
+	pthread_mutex_lock(&s->all->lock);
+	is_wanted = !sfs_list_is_empty(&s->waiters) && !s->has_size;
+	pthread_mutex_unlock(&s->all->lock);
+	if (is_wanted)
+		ret = work(s, UINT64_MAX, 0);
+	if (is_wanted && ret == 0)
+		ret = keep_size(s);
+	sfs_list_init(&ended);
+	pthread_mutex_lock(&s->all->lock);
+	if (ret != -EINPROGRESS) {
+		sfs_waiters_tell(&s->waiters, &ended);
+		s->is_measured = false;
+		remove_user(s);
+	}
+	pthread_mutex_unlock(&s->all->lock);
+	sfs_waiters_end(&ended, ret);
+}
+
 static bool run(struct sfs_task *task)
 {
 	struct sfs_order_file *s = sfs_container(task, struct sfs_order_file, task);
 	struct sfs_order_files *all = s->all;
+	bool is_closed, is_measured;
 	struct sfs_read *read;
 	uint64_t at = 0;
-	bool is_closed;
 	size_t n = 0;
 	int ret;
 
 	pthread_mutex_lock(&all->lock);
 	is_closed = s->is_closed;
+	is_measured = s->is_measured;
 	read = first_read(s);
 	if (read) {
 		at = read->offset;
@@ -431,12 +596,14 @@ static bool run(struct sfs_task *task)
 	pthread_mutex_unlock(&all->lock);
 	if (is_closed)
 		free_file(s);
-	if (is_closed || !read)
+	if (is_closed || (!read && !is_measured))
 		return !is_closed;
 
-	ret = work(s, at, n);
+	ret = read ? work(s, at, n) : -EINPROGRESS;
 	if (ret != -EINPROGRESS)
 		answer(s, at, n, ret);
+	if (!read)
+		measure(s);
 	/* Give others a turn.  (After the last answer the file may be closed: then only
 	 * this task frees it, when it runs once more.) */
 	sfs_threadpool_post(all->runtime->pool, task);
@@ -484,38 +651,68 @@ uint64_t sfs_order_file_lines(struct sfs_order_file *s)
 	return n;
 }
 
-/* Locked. */
-static struct sfs_order_file *find(struct sfs_order_files *all, uint64_t epoch,
-				   struct sfs_share share, uint64_t first)
+/* The file of a text, which has one user more.  Locked. */
+static struct sfs_order_file *add_user(struct sfs_order_files *all,
+				       const struct sfs_order_text *what)
 {
-	SFS_EACH (s, &all->list, struct sfs_order_file, link) {
-		if (s->epoch == epoch && s->first == first &&
-		    sfs_share_equal(s->share, share))
-			return s;
+	struct sfs_order_file *s;
+
+	SFS_EACH (known, &all->list, struct sfs_order_file, link) {
+		if (known->what.number == what->number) {
+			known->n_users++;
+			return known;
+		}
 	}
-	return NULL;
+	s = sfs_calloc(1, sizeof *s);
+	s->all = all;
+	s->what = *what;
+	s->has_size = sfs_names_text(all->names, what->number, &s->size);
+	s->task.run = run;
+	sfs_list_init(&s->reads);
+	sfs_list_init(&s->waiters);
+	sfs_list_push(&all->list, &s->link);
+	s->n_users = 1;
+	return s;
 }
 
-struct sfs_order_file *sfs_order_file_open(struct sfs_order_files *all, uint64_t epoch,
-					   struct sfs_share share, uint64_t first)
+struct sfs_order_file *sfs_order_file_open(struct sfs_order_files *all,
+					   const struct sfs_order_text *what)
 {
 	struct sfs_order_file *s;
 
 	pthread_mutex_lock(&all->lock);
-	s = find(all, epoch, share, first);
-	if (!s) {
-		s = sfs_calloc(1, sizeof *s);
-		s->all = all;
-		s->epoch = epoch;
-		s->share = share;
-		s->first = first;
-		s->task.run = run;
-		sfs_list_init(&s->reads);
-		sfs_list_push(&all->list, &s->link);
-	}
-	s->n_users++;
+	s = add_user(all, what);
 	pthread_mutex_unlock(&all->lock);
 	return s;
+}
+
+/* Locked. */
+static void explain_size(struct sfs_waiter *waiter, struct sfs_cause *cause)
+{
+	sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "the size of an .order or .idx file");
+}
+
+int sfs_order_file_measure(struct sfs_order_files *all, const struct sfs_order_text *what,
+			   struct sfs_waiter *waiter, struct sfs_text_size *ret_size)
+{
+	struct sfs_order_file *s;
+
+	if (sfs_names_text(all->names, what->number, ret_size))
+		return 0;
+	if (!waiter)
+		return -EINPROGRESS;
+	pthread_mutex_lock(&all->lock);
+	s = add_user(all, what);
+	if (s->is_measured)
+		s->n_users--;
+	s->is_measured = true;
+	waiter->lock = &all->lock;
+	waiter->explain = explain_size;
+	waiter->owner = s;
+	sfs_list_push(&s->waiters, &waiter->link);
+	sfs_threadpool_post(all->runtime->pool, &s->task);
+	pthread_mutex_unlock(&all->lock);
+	return -EINPROGRESS;
 }
 
 void sfs_order_file_close(struct sfs_order_file *s)
@@ -525,25 +722,20 @@ void sfs_order_file_close(struct sfs_order_file *s)
 	if (!s)
 		return;
 	all = s->all;
-	/* Post with the lock held: the task sees that the file is closed, and frees it.
-	 */
 	pthread_mutex_lock(&all->lock);
-	if (--s->n_users == 0) {
-		assert(sfs_list_is_empty(&s->reads));
-		sfs_link_remove(&s->link);
-		s->is_closed = true;
-		sfs_threadpool_post(all->runtime->pool, &s->task);
-	}
+	remove_user(s);
 	pthread_mutex_unlock(&all->lock);
 }
 
 /* ---- life ---- */
 
-struct sfs_order_files *sfs_order_files_new(struct sfs_runtime *runtime)
+struct sfs_order_files *sfs_order_files_new(struct sfs_runtime *runtime,
+					    struct sfs_names *names)
 {
 	struct sfs_order_files *all = sfs_calloc(1, sizeof *all);
 
 	all->runtime = runtime;
+	all->names = names;
 	sfs_lock_init(&all->lock, SFS_LOCK_ORDER_FILES);
 	sfs_list_init(&all->list);
 	sfs_account_open(&all->account, &runtime->budget, 0, false, NULL);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* order-file - the order of a stream as text, made while it is read.
+/* order-file - the order of a stream as text, made while it is read; or its index.
  *
  * One line per sample: its position in the file, its offset, its length, its shard and
- * its key, separated by tabs (docs/ORDER.md, section 8).  The pool makes a few thousand
- * lines at a time, so a read that is cancelled costs nothing more.  Where a line begins
- * is known only after the lines before it have been made; from then on, a read starts at
- * a mark near its offset.
+ * its key, separated by tabs (docs/ORDER.md, section 8).  An index is one in DALI's format
+ * (catalog/index-export.h), with a line per sample that has a key.  The pool makes a few
+ * thousand lines at a time, so a read that is cancelled costs nothing more.  Where a line
+ * begins is known only after the lines before it have been made; from then on, a read
+ * starts at a mark near its offset.
  *
  * All readers of the same order share one file.  Their memory is charged to an account,
  * up to half of the budget for all files.  Any thread may call; nothing waits.
@@ -15,19 +16,38 @@
 
 #include "io/request.h"
 #include "io/runtime.h"
+#include "tree/names.h"
 
 struct sfs_order_file;
 struct sfs_order_files;
 
-struct sfs_order_files *sfs_order_files_new(struct sfs_runtime *runtime);
+/* The sizes of texts are kept in `names`. */
+struct sfs_order_files *sfs_order_files_new(struct sfs_runtime *runtime,
+					    struct sfs_names *names);
 
 /* All must be closed, and the pool stopped.  NULL is fine. */
 void sfs_order_files_free(struct sfs_order_files *files);
 
-/* Open the order of a share of an epoch, from its sample `first` on.  All tables and
- * members must be in memory, and stay there.  No read may be in progress at close. */
-struct sfs_order_file *sfs_order_file_open(struct sfs_order_files *files, uint64_t epoch,
-					   struct sfs_share share, uint64_t first);
+/* The text of a share of an epoch, from its sample `first` on. */
+struct sfs_order_text {
+	uint64_t epoch, first;
+	struct sfs_share share;
+	bool is_index;
+	uint32_t number; /* of its name in `names` */
+};
+
+/* The size of a text.  It takes as long as making it, so it is found once for a name.
+ * All tables and members must be in memory, and stay there.
+ * 0.  -EINPROGRESS: wait.  -ENOMEM: no room in the budget.  -EILSEQ, -ENODATA: DALI's
+ * format cannot represent it; the ledger says why. */
+int sfs_order_file_measure(struct sfs_order_files *files,
+			   const struct sfs_order_text *text, struct sfs_waiter *waiter,
+			   struct sfs_text_size *ret_size);
+
+/* Open a text.  As above; an index must have been measured.  No read may be in progress
+ * at close. */
+struct sfs_order_file *sfs_order_file_open(struct sfs_order_files *files,
+					   const struct sfs_order_text *text);
 void sfs_order_file_close(struct sfs_order_file *file); /* NULL is fine */
 
 /* Start a read (request.h); it is clipped at the end of the text.  -ENOMEM: the budget

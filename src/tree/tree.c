@@ -7,6 +7,7 @@
 #include "tree/tree.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "catalog/directory.h"
 #include "engine/engine.h"
 #include "tree/epochs.h"
@@ -20,23 +21,25 @@ struct sfs_tree {
 	struct sfs_engine *engine;
 	struct sfs_epochs *epochs;
 	struct sfs_directory *names; /* of the shards; data is the shard's index */
+	struct sfs_snapshots *snapshots;
 };
 
 static const struct fixed {
 	uint64_t node, parent;
 	const char *name;
-	bool is_folder;
-	void (*print)(struct sfs_engine *engine, struct sfs_strbuf *text);
+	bool is_folder, is_live;
+	sfs_snapshot_print *print;
 } fixed[] = {
-	{SFS_NODE_README, SFS_NODE_ROOT, "README", false, sfs_status_readme},
-	{SFS_NODE_EPOCHS, SFS_NODE_ROOT, "epochs", true, NULL},
-	{SFS_NODE_SHARDS, SFS_NODE_ROOT, "shards", true, NULL},
-	{SFS_NODE_SAMPLES, SFS_NODE_ROOT, "samples", true, NULL},
-	{SFS_NODE_CONTROL, SFS_NODE_ROOT, ".shufflefs", true, NULL},
-	{SFS_NODE_STATS, SFS_NODE_CONTROL, "stats.json", false, sfs_status_stats},
-	{SFS_NODE_METRICS, SFS_NODE_CONTROL, "metrics.prom", false, sfs_status_metrics},
-	{SFS_NODE_CONFIG, SFS_NODE_CONTROL, "config", false, sfs_status_config},
-	{SFS_NODE_ERRORS, SFS_NODE_CONTROL, "errors", false, NULL},
+	{SFS_NODE_README, SFS_NODE_ROOT, "README", false, false, sfs_status_readme},
+	{SFS_NODE_EPOCHS, SFS_NODE_ROOT, "epochs", true, false, NULL},
+	{SFS_NODE_SHARDS, SFS_NODE_ROOT, "shards", true, false, NULL},
+	{SFS_NODE_SAMPLES, SFS_NODE_ROOT, "samples", true, false, NULL},
+	{SFS_NODE_CONTROL, SFS_NODE_ROOT, ".shufflefs", true, false, NULL},
+	{SFS_NODE_STATS, SFS_NODE_CONTROL, "stats.json", false, true, sfs_status_stats},
+	{SFS_NODE_METRICS, SFS_NODE_CONTROL, "metrics.prom", false, true,
+	 sfs_status_metrics},
+	{SFS_NODE_CONFIG, SFS_NODE_CONTROL, "config", false, true, sfs_status_config},
+	{SFS_NODE_ERRORS, SFS_NODE_CONTROL, "errors", false, true, NULL},
 };
 
 /* Nodes of epochs.h, and back. */
@@ -74,14 +77,22 @@ static const struct fixed *find_fixed(uint64_t node)
 	return NULL;
 }
 
-bool sfs_tree_print(struct sfs_tree *t, uint64_t node, struct sfs_strbuf *text)
+bool sfs_tree_is_live(uint64_t node)
 {
 	const struct fixed *f = find_fixed(node);
 
-	if (!f->print)
-		return false;
-	f->print(t->engine, text);
-	return true;
+	return f && f->is_live;
+}
+
+int sfs_tree_open_snapshot(struct sfs_tree *t, uint64_t node,
+			   struct sfs_snapshot **ret_snapshot)
+{
+	const struct fixed *f = find_fixed(node);
+
+	if (!f || f->is_folder)
+		return -EISDIR;
+	return sfs_snapshot_open(t->snapshots, (unsigned)(f - fixed), f->print,
+				 ret_snapshot);
 }
 
 /* ---- folders by shards' names ---- */
@@ -204,13 +215,38 @@ static int attr_shard(struct sfs_tree *t, uint64_t node, struct sfs_waiter *wait
 	return 0;
 }
 
-static int attr_fixed(uint64_t node, struct sfs_attr *attr)
+static int attr_shard_index(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
+			    struct sfs_attr *attr)
+{
+	struct sfs_shard *shard = sfs_tree_shard(t, node);
+	int ret;
+
+	if (!shard)
+		return -ENOENT;
+	ret = sfs_idx_file_size(t->engine->idx_files, shard, waiter, &attr->size);
+	if (ret == 0 && shard->object.mtime_s)
+		attr->mtime = shard->object.mtime_s;
+	return ret;
+}
+
+static int attr_fixed(struct sfs_tree *t, uint64_t node, struct sfs_attr *attr)
 {
 	const struct fixed *f = find_fixed(node);
+	uint64_t mtime_ns;
 
 	attr->is_folder = node == SFS_NODE_ROOT || (f && f->is_folder);
-	attr->is_snapshot = f && !f->is_folder;
-	return f || node == SFS_NODE_ROOT ? 0 : -ENOENT;
+	if (attr->is_folder)
+		return 0;
+	if (!f)
+		return -ENOENT;
+	attr->is_live = sfs_tree_is_live(node);
+	sfs_snapshot_look(t->snapshots, (unsigned)(f - fixed), f->print, &attr->size,
+			  &mtime_ns);
+	if (f->is_live) {
+		attr->mtime = (int64_t)(mtime_ns / SFS_NS_PER_S);
+		attr->mtime_ns = (uint32_t)(mtime_ns % SFS_NS_PER_S);
+	}
+	return 0;
 }
 
 int sfs_tree_attr(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
@@ -221,15 +257,13 @@ int sfs_tree_attr(struct sfs_tree *t, uint64_t node, struct sfs_waiter *waiter,
 	if (is_under_epochs(node))
 		return sfs_epochs_attr(t->epochs, to_epochs(node), waiter, attr);
 	switch (sfs_node_kind(node)) {
-	case SFS_NODE_FIXED: return attr_fixed(node, attr);
+	case SFS_NODE_FIXED: return attr_fixed(t, node, attr);
 	case SFS_NODE_SHARDS_FOLDER:
 	case SFS_NODE_SAMPLES_FOLDER:
 		attr->is_folder = true;
 		return sfs_node_rest(node) < t->names->n ? 0 : -ENOENT;
 	case SFS_NODE_SHARD: return attr_shard(t, node, waiter, attr);
-	case SFS_NODE_SHARD_INDEX:
-		attr->is_snapshot = true;
-		return sfs_tree_shard(t, node) ? 0 : -ENOENT;
+	case SFS_NODE_SHARD_INDEX: return attr_shard_index(t, node, waiter, attr);
 	case SFS_NODE_MEMBER: return sfs_sample_files_attr(t->engine, node, waiter, attr);
 	case SFS_NODE_UNDER_EPOCHS: break;
 	}
@@ -360,6 +394,7 @@ struct sfs_tree *sfs_tree_new(struct sfs_engine *engine)
 	t->engine = engine;
 	t->epochs = sfs_epochs_new(engine);
 	t->names = engine->names;
+	t->snapshots = sfs_snapshots_new(engine, SFS_COUNT(fixed));
 	return t;
 }
 
@@ -378,5 +413,6 @@ void sfs_tree_free(struct sfs_tree *t)
 	if (!t || sfs_threads_are_left())
 		return;
 	sfs_epochs_free(t->epochs);
+	sfs_snapshots_free(t->snapshots);
 	free(t);
 }

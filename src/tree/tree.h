@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "base/waiter.h"
 #include "tree/node.h"
+#include "tree/snapshot.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,9 +56,12 @@ void sfs_tree_list_xattrs(struct sfs_tree *tree, uint64_t node, struct sfs_strbu
 /* The folder above. */
 uint64_t sfs_tree_parent(struct sfs_tree *tree, uint64_t node);
 
-/* Write the text of README or of a file in .shufflefs.  false: it is not made of a text
- * (.shufflefs/errors: see ledger.h). */
-bool sfs_tree_print(struct sfs_tree *tree, uint64_t node, struct sfs_strbuf *text);
+/* Do the text, size and time of a file change?  Then they must not be cached. */
+bool sfs_tree_is_live(uint64_t node);
+
+/* Open the text of README or of a file in .shufflefs.  -EISDIR, -ENOMEM. */
+int sfs_tree_open_snapshot(struct sfs_tree *tree, uint64_t node,
+			   struct sfs_snapshot **ret_snapshot);
 
 /* The shard of a node of kind SHARD or SHARD_INDEX; NULL: there is none. */
 struct sfs_shard *sfs_tree_shard(struct sfs_tree *tree, uint64_t node);
