@@ -14,7 +14,9 @@ shufflefs_SOURCES = \
 	fusefs/help.c fusefs/help.h \
 	fusefs/main.c \
 	fusefs/mount.c fusefs/mount.h \
+	fusefs/mount-helper.c fusefs/mount-helper.h \
 	fusefs/mountpoint.c fusefs/mountpoint.h \
+	fusefs/notify.c fusefs/notify.h \
 	fusefs/ops.c fusefs/ops.h \
 	fusefs/pages.c fusefs/pages.h \
 	fusefs/pending.c fusefs/pending.h \

@@ -2,6 +2,7 @@
 /* main - the `shufflefs` program: parses the command line and runs a command. */
 #include "commands.h"
 #include "help.h"
+#include "mount-helper.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -45,14 +46,15 @@ static int run(const struct sfs_command *command, const struct sfs_cmdline *c)
 	return command->run(c);
 }
 
-static int parse_and_run(int argc, char **argv)
+/* Run a command, NULL if there is none, on the words from argv[first] on. */
+static int parse_and_run(const struct sfs_command *command, int argc, char **argv,
+			 int first)
 {
-	const struct sfs_command *command = argc > 1 ? sfs_command_find(argv[1]) : NULL;
 	struct sfs_cmdline c = {.own = command ? command->options : NULL};
 	struct sfs_error err = {0};
 	int status = SFS_EXIT_OK;
 
-	if (sfs_cmdline_parse(&c, argc, argv, command ? 2 : 1, &err) < 0)
+	if (sfs_cmdline_parse(&c, argc, argv, first, &err) < 0)
 		status = sfs_command_misused("%s", err.text);
 	else if (c.wants_help)
 		sfs_help_print(false);
@@ -73,8 +75,19 @@ static int flush(int status)
 	return status == SFS_EXIT_OK ? SFS_EXIT_FAILED : status;
 }
 
+static int run_as_helper(int argc, char **argv)
+{
+	bool is_fake;
+
+	sfs_mount_helper_strip(argc, argv, &argc, &is_fake);
+	if (is_fake)
+		return SFS_EXIT_OK;
+	return parse_and_run(sfs_command_find("mount"), argc, argv, 1);
+}
+
 int main(int argc, char **argv)
 {
+	const struct sfs_command *command = argc > 1 ? sfs_command_find(argv[1]) : NULL;
 	int status = SFS_EXIT_OK;
 	struct sfs_error err;
 
@@ -83,10 +96,12 @@ int main(int argc, char **argv)
 		sfs_error("%s", err.text);
 		return SFS_EXIT_FAILED;
 	}
-	if (argc > 1 && strcmp(argv[1], "help") == 0)
+	if (sfs_mount_helper_is(argc, argv))
+		status = run_as_helper(argc, argv);
+	else if (argc > 1 && strcmp(argv[1], "help") == 0)
 		sfs_help_print(argc > 2 && strcmp(argv[2], "--mdoc") == 0);
 	else
-		status = parse_and_run(argc, argv);
+		status = parse_and_run(command, argc, argv, command ? 2 : 1);
 	status = flush(status);
 	if (sfs_threads_are_left()) /* they may use what an exit would free */
 		_exit(status);

@@ -16,6 +16,7 @@
 #include "daemon-signals.h"
 #include "daemon.h"
 #include "mountpoint.h"
+#include "notify.h"
 #include "ops.h"
 #include "watchdog.h"
 
@@ -229,6 +230,7 @@ static void *report_ready(void *arg)
 	} else {
 		raise_readahead(m);
 		sfs_info("mounted %s on %s", m->engine->title, m->where);
+		sfs_notify_ready(m->engine->title, m->where);
 	}
 	sfs_daemon_ready(m->daemon_fd);
 	return NULL;
@@ -347,6 +349,8 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	ret = sfs_engine_start(m->options, specs, false, &m->engine, &err);
 	if (ret == 0)
 		ret = check_not_hidden(m, &err);
+	if (ret == 0 && !m->options->nonempty)
+		ret = sfs_mountpoint_check_empty(m->where, &err);
 	if (ret == 0)
 		ret = sfs_probe_shards(m->engine->sizes, &m->engine->runtime.shards, true,
 				       &err);
@@ -373,6 +377,7 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	m->ready_thread = sfs_thread_start("sfs-ready", report_ready, m);
 	loop(m);
 	sfs_watchdog_wake();
+	sfs_notify_stopping();
 	sfs_daemon_signals_stop();
 	/* Before the unmount, which closes the session's descriptor. */
 	sfs_ops_stop(&m->ops);
@@ -401,6 +406,7 @@ int sfs_mount(struct sfs_options *options, const struct sfs_strings *specs,
 	int ret;
 
 	sfs_log_set_level((enum sfs_log_level)options->log_level);
+	sfs_notify_begin();
 	ret = sfs_mountpoint_resolve(where, &path, &err);
 	if (ret == 0)
 		ret = sfs_mountpoint_prepare(path, &err);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -308,4 +309,29 @@ int sfs_mountpoint_prepare(const char *path, struct sfs_error *err)
 		return sfs_error_set(err, -ENOTDIR, "mount point %s is not a folder",
 				     path);
 	return 0;
+}
+
+int sfs_mountpoint_check_empty(const char *path, struct sfs_error *err)
+{
+	struct sfs_mounted m;
+	struct dirent *entry;
+	bool is_empty = true;
+	DIR *dir;
+
+	/* Opening an automount point would wait for this mount. */
+	sfs_mountpoint_look(path, &m);
+	if (strcmp(m.type, "autofs") == 0)
+		return 0;
+	dir = opendir(path);
+	while (dir && is_empty && (entry = readdir(dir)) != NULL)
+		is_empty = strcmp(entry->d_name, ".") == 0 ||
+			   strcmp(entry->d_name, "..") == 0;
+	if (dir)
+		closedir(dir);
+	if (is_empty)
+		return 0;
+	return sfs_error_set(err, -ENOTEMPTY,
+			     "mount point %s is not empty; choose an empty folder, or "
+			     "hide what is in it with -o nonempty",
+			     path);
 }

@@ -29,6 +29,10 @@ int sfs_mountpoint_prepare(const char *path, struct sfs_error *err);
  * by force: its requests fail, and it is dead. */
 void sfs_mountpoint_abort(const char *path, const struct sfs_mounted *mounted);
 
+/* A mount hides what is in its folder: check that nothing is.  -ENOTEMPTY: with an
+ * error. */
+int sfs_mountpoint_check_empty(const char *path, struct sfs_error *err);
+
 /* Unmount a shufflefs mount, as root or with fusermount3.  `lazily`: detach it now, even
  * if it is in use.  < 0: with an error; -EBUSY: it is in use. */
 int sfs_mountpoint_unmount(const char *path, bool lazily, struct sfs_error *err);

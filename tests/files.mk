@@ -336,6 +336,7 @@ fuse_tests = \
 	tests/fuse-a-rank-without-a-sample-is-refused.sh \
 	tests/fuse-a-second-reader-may-leap-ahead.sh \
 	tests/fuse-a-servers-error-is-EIO-wherever-it-is-met.sh \
+	tests/fuse-a-service-manager-is-notified.sh \
 	tests/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-a-signal-that-does-not-kill-ends-nothing.sh \
@@ -374,6 +375,7 @@ fuse_tests = \
 	tests/fuse-missing-and-forbidden-shards.sh \
 	tests/fuse-missing-shards-are-reported-before-a-mount-returns.sh \
 	tests/fuse-mount-shows-the-tree.sh \
+	tests/fuse-mount8-and-fstab-mount-a-dataset.sh \
 	tests/fuse-mounting-says-what-is-wrong.sh \
 	tests/fuse-mounts-share-one-cache.sh \
 	tests/fuse-names-are-bytes.sh \

@@ -58,7 +58,7 @@ wrong 2 "option 'header': expected 'Name: value'" mount --header nonsense data m
 wrong 2 "option 'header': /nowhere: No such file" mount --header @/nowhere data mnt
 wrong 2 "option 'seed' needs a value" mount -o seed data mnt
 wrong 2 "seed needs a value" mount data mnt --seed
-wrong 2 "read-only; remove 'rw'" mount -o rw data mnt
+wrong 2 "cannot be changed by 'remount'" mount -o remount data mnt
 wrong 2 "nothing.conf: No such file" mount -o config=nothing.conf data mnt
 wrong 2 "section \[empty\] has no 'source ='" mount -o config=bad.conf empty mnt
 wrong 2 "bad.conf:5: option 'seed': 'x'" mount -o config=bad.conf bad mnt
@@ -82,6 +82,12 @@ wrong 1 "mount point .*nowhere: No such file or directory; create it" mount data
 wrong 1 "mount point no/where: No such file or directory" mount data no/where
 wrong 1 "the mount point is empty" mount data ""
 wrong 1 "afile is not a folder" mount data afile
+mkdir full
+touch full/.file
+wrong 1 "mount point .*/full is not empty; .* with -o nonempty" mount data full
+"$shufflefs" mount -o nonempty data full
+"$shufflefs" umount full
+[ -e full/.file ] || fail "a file is gone"
 wrong 1 "mount point .*/data would hide the shards" mount data data
 wrong 1 "would hide the shards" mount data .
 ln -s . data/here

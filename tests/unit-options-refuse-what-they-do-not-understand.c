@@ -399,7 +399,7 @@ static void names(void)
 	refused("bananas-and-more", "7", "no option 'bananas-and-more'");
 	refused("", "7", "no option ''");
 	refused("Seed", "7", "no option 'Seed'");
-	refused("rw", NULL, "read-only");
+	refused("remount", NULL, "unmount it, and mount it again");
 
 	CHECK_EQ(sfs_options_has_argument("seed", &err), 1);
 	CHECK_EQ(sfs_options_has_argument("direct_io", &err), 0);
@@ -414,10 +414,24 @@ static void mount_flags(void)
 	CHECK_EQ(sfs_options_set_list(
 			 &o,
 			 "ro,defaults,_netdev,nofail,noauto,x-systemd.automount,"
-			 "user,nosuid,nodev",
+			 "X-mount.mkdir=0755,user=me,nosuid,nodev,comment=a b",
 			 "fstab", NULL),
 		 0);
-	CHECK_STR(o.kernel, "nosuid,nodev");
+	CHECK(!o.kernel);
+	/* All that mount(8) lists, and what it adds by itself. */
+	CHECK_EQ(sfs_options_set_list(
+			 &o,
+			 "rw,relatime,async,sync,dirsync,atime,diratime,norelatime,"
+			 "strictatime,nostrictatime,lazytime,nolazytime,iversion,"
+			 "noiversion,mand,nomand,silent,loud,suid,dev,exec,users,nouser,"
+			 "owner,group,nosymfollow,subtype=shufflefs,default_permissions",
+			 "fstab", NULL),
+		 0);
+	CHECK_STR(o.kernel, "exec");
+	CHECK_EQ(sfs_options_set_list(&o, "noatime,context=a:b:s0:c1\\,c2", "fstab",
+				      NULL),
+		 0);
+	CHECK_STR(o.kernel, "exec,noatime,context=a:b:s0:c1\\,c2");
 }
 
 static void origins(void)

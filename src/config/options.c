@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define OPTION(group, name, kind, field, initial, argument, help) \
 	{group, name, kind, offsetof(struct sfs_options, field), initial, argument, help},
@@ -16,12 +17,23 @@ const struct sfs_option_row sfs_option_rows[N_OPTIONS] = {
 #include "config/options.def"
 };
 
-/* Flags of mount(8): passed to the kernel, or without meaning for a program. */
-static const char *const kernel_flags[] = {"nosuid", "nodev", "noexec",	 "suid",
-					   "dev",    "exec",  "noatime", "nodiratime"};
-static const char *const idle_flags[] = {"ro",	   "defaults", "auto", "noauto",
-					 "nofail", "_netdev",  "user", "users",
-					 "nouser", "owner",    "group"};
+/* Options of mount(8), which it hands on from fstab and adds to: passed to the kernel, or
+ * without meaning for files that are never written, and are no programs with privileges,
+ * devices or links. */
+static const char *const kernel_flags[] = {"noexec",	 "exec",	"noatime",
+					   "nodiratime", "context",	"fscontext",
+					   "defcontext", "rootcontext"};
+static const char *const idle_flags[] = {
+	"ro",	       "rw",	      "defaults",    "auto",	      "noauto",
+	"nofail",      "_netdev",     "_rnetdev",    "user",	      "nouser",
+	"users",       "nousers",     "owner",	     "noowner",	      "group",
+	"nogroup",     "sync",	      "async",	     "dirsync",	      "atime",
+	"diratime",    "relatime",    "norelatime",  "strictatime",   "nostrictatime",
+	"lazytime",    "nolazytime",  "iversion",    "noiversion",    "mand",
+	"nomand",      "silent",      "loud",	     "suid",	      "nosuid",
+	"dev",	       "nodev",	      "symfollow",   "nosymfollow",   "comment",
+	"helper",      "uhelper",     "subtype",     "default_permissions",
+	"pri",	       "encryption"};
 
 void sfs_strings_add(struct sfs_strings *list, const char *s)
 {
@@ -72,6 +84,20 @@ static int no_such(const char *name, struct sfs_error *err)
 	return sfs_error_set(err, -EINVAL, "no option '%s'", name);
 }
 
+/* As the kernel's options want a value that has commas. */
+static char *escape_commas(const char *s)
+{
+	char *out = sfs_malloc(2 * strlen(s) + 1), *p = out;
+
+	for (; *s; s++) {
+		if (*s == ',' || *s == '\\')
+			*p++ = '\\';
+		*p++ = *s;
+	}
+	*p = 0;
+	return out;
+}
+
 static bool is_one_of(const char *name, const char *const *names, size_t n)
 {
 	size_t i;
@@ -82,18 +108,20 @@ static bool is_one_of(const char *name, const char *const *names, size_t n)
 	return false;
 }
 
-/* Handle a flag of mount(8).  false: it is none. */
-static bool set_mount_flag(struct sfs_options *o, const char *name)
+/* Handle an option of mount(8).  false: it is none. */
+static bool set_mount_option(struct sfs_options *o, const char *name, const char *value)
 {
 	char *all;
 
 	if (is_one_of(name, idle_flags, SFS_COUNT(idle_flags)) ||
-	    strncmp(name, "x-", 2) == 0)
+	    strncasecmp(name, "x-", 2) == 0)
 		return true;
 	if (!is_one_of(name, kernel_flags, SFS_COUNT(kernel_flags)))
 		return false;
-	all = sfs_asprintf("%s%s%s", o->kernel ? o->kernel : "", o->kernel ? "," : "",
-			   name);
+	sfs_autofree char *escaped = value ? escape_commas(value) : NULL;
+
+	all = sfs_asprintf("%s%s%s%s%s", o->kernel ? o->kernel : "", o->kernel ? "," : "",
+			   name, escaped ? "=" : "", escaped ? escaped : "");
 	free(o->kernel);
 	o->kernel = all;
 	return true;
@@ -108,10 +136,11 @@ int sfs_options_set(struct sfs_options *o, const char *name, const char *value,
 
 	if (o->only && strcmp(name, o->only) != 0)
 		return 0;
-	if (!row && strcmp(name, "rw") == 0)
+	if (!row && strcmp(name, "remount") == 0)
 		return sfs_error_set(err, -EINVAL,
-				     "a shufflefs mount is read-only; remove 'rw'");
-	if (!row && set_mount_flag(o, name))
+				     "a mount cannot be changed by 'remount'; unmount "
+				     "it, and mount it again");
+	if (!row && set_mount_option(o, name, value))
 		return 0;
 	if (!row)
 		return no_such(name, err);

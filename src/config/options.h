@@ -39,7 +39,8 @@ struct sfs_options {
 	uint64_t index_wait_ms;
 	uint64_t budget; /* 0: auto */
 	uint64_t next_epoch;
-	uint64_t epochs, direct_io, keep_pages, readahead, allow_other, allow_root;
+	uint64_t epochs, direct_io, keep_pages, readahead, nonempty, allow_other,
+		allow_root;
 	uint64_t uid, gid; /* UINT64_MAX: those of the user who mounts */
 	uint64_t umask, foreground, log_level;
 	char *proxy, *netrc_file, *cacert, *capath, *cert, *key; /* NULL: not set */
@@ -51,7 +52,7 @@ struct sfs_options {
 	struct sfs_strings
 		header_specs; /* lines, and files, which may change: headers.h */
 
-	/* Options of mount(8) for the kernel, such as "nosuid,noexec"; or NULL. */
+	/* Options of mount(8) for the kernel, such as "noexec,noatime"; or NULL. */
 	char *kernel;
 
 	char **origins; /* of each option of the table */
