@@ -65,7 +65,7 @@ static void fill_stat(const struct sfs_ops *ops, const struct sfs_attr *attr,
 		.st_ino = attr->node,
 		.st_mode =
 			(attr->is_folder ? S_IFDIR | 0555 : S_IFREG | 0444) & ~ops->umask,
-		.st_nlink = attr->is_folder ? 2 : 1,
+		.st_nlink = 1, /* of a folder: how many there are in it is not known */
 		.st_uid = ops->uid,
 		.st_gid = ops->gid,
 		.st_size = (off_t)attr->size,
@@ -181,8 +181,10 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	fi->cache_readdir = !sfs_tree_is_growing(ino);
-	fi->keep_cache = !sfs_tree_is_growing(ino);
+	bool is_growing = sfs_tree_is_growing(ops_of(req)->tree, ino);
+
+	fi->cache_readdir = !is_growing;
+	fi->keep_cache = !is_growing;
 	fuse_reply_open(req, fi);
 }
 
@@ -449,8 +451,15 @@ static int try_getxattr(struct sfs_pending *pending)
 
 static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
-	struct sfs_pending *pending = new_pending(req, ino, try_getxattr);
+	struct sfs_pending *pending;
 
+	/* Access lists, labels of SELinux: after this answer, `ls -l` asks for them no
+	 * more.  After ENODATA it asks for those of each file. */
+	if (strncmp(name, "user.", 5) != 0) {
+		fuse_reply_err(req, EOPNOTSUPP);
+		return;
+	}
+	pending = new_pending(req, ino, try_getxattr);
 	pending->name = sfs_strdup(name);
 	pending->size = size;
 	sfs_pending_run(pending);
@@ -483,6 +492,9 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	 */
 	conn->max_background = 1024;
 	conn->congestion_threshold = 1024;
+	/* Attributes come with names, always: with AUTO the kernel asks for them with the
+	 * first names only, and then for each file that `ls -l` shows. */
+	conn->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
 	/* Replies are sent by writev(); splice() costs three times as much. */
 	conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 				  FUSE_CAP_SPLICE_MOVE);

@@ -358,6 +358,7 @@ fuse_tests = \
 	tests/fuse-an-ordinary-user-mounts.sh \
 	tests/fuse-any-number-of-ranks-reads-one-epoch.sh \
 	tests/fuse-bench-leaves-no-mount-behind.sh \
+	tests/fuse-crawlers-read-no-shards.sh \
 	tests/fuse-dali-reads-shards-and-streams-by-their-indexes.sh \
 	tests/fuse-damaged-shards-are-shown-as-they-are.sh \
 	tests/fuse-duckdb-reads-an-order-as-a-table.sh \
@@ -369,6 +370,7 @@ fuse_tests = \
 	tests/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
 	tests/fuse-https-trusts-the-given-authorities.sh \
 	tests/fuse-late-answers-cost-a-twentieth-at-most.sh \
+	tests/fuse-ls-l-asks-for-many-members-at-once.sh \
 	tests/fuse-ls-of-ten-thousand-shards-waits-for-no-size.sh \
 	tests/fuse-memory-pressure-shrinks-the-window.sh \
 	tests/fuse-memory-stays-within-the-budget.sh \

@@ -13,7 +13,7 @@ import os
 for i in range(1, 10000):
     os.link("shards/00000.tar", "shards/%05d.tar" % i)'
 start_origin shards
-mount_ds $patient "$origin/stall,only=*[1-8].tar/{00000..09999}.tar" mnt
+mount_ds $patient,samples=yes "$origin/stall,only=*[1-8].tar/{00000..09999}.tar" mnt
 
 timeout $patience ls mnt/shards >names || fail "ls shards/: status $?"
 [ "$(wc -l <names)" = 10000 ] || fail "$(wc -l <names) shards"

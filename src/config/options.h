@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum sfs_choice_samples { SFS_SAMPLES_LAZY, SFS_SAMPLES_YES, SFS_SAMPLES_NO };
 enum sfs_choice_keys { SFS_KEYS_AUTO, SFS_KEYS_ASIS, SFS_KEYS_UNIQUE };
 enum sfs_choice_on_error { SFS_ON_ERROR_FAIL, SFS_ON_ERROR_SKIP };
 enum sfs_choice_next_epoch { SFS_NEXT_AUTO, SFS_NEXT_YES, SFS_NEXT_NO };
@@ -39,7 +40,7 @@ struct sfs_options {
 	uint64_t index_wait_ms;
 	uint64_t budget; /* 0: auto */
 	uint64_t next_epoch;
-	uint64_t epochs, direct_io, keep_pages, readahead, nonempty, allow_other,
+	uint64_t samples, epochs, direct_io, keep_pages, readahead, nonempty, allow_other,
 		allow_root;
 	uint64_t uid, gid; /* UINT64_MAX: those of the user who mounts */
 	uint64_t umask, foreground, log_level;

@@ -219,7 +219,7 @@ void sfs_status_readme(struct sfs_engine *engine, struct sfs_strbuf *text)
 		"epochs/0.order           the order as text, a line per sample (.idx: its "
 		"index for DALI)\n"
 		"shards/NAME              a shard, byte for byte\n"
-		"samples/NAME/...         the members of a shard as files\n"
+		"samples/NAME/...         the members of shard NAME as files\n"
 		".shufflefs/stats.json    live statistics (metrics.prom: for "
 		"Prometheus)\n"
 		".shufflefs/config        the settings, and where each one came from\n"

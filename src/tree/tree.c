@@ -15,6 +15,7 @@
 #include "tree/status.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct sfs_tree {
@@ -22,7 +23,19 @@ struct sfs_tree {
 	struct sfs_epochs *epochs;
 	struct sfs_directory *names; /* of the shards; data is the shard's index */
 	struct sfs_snapshots *snapshots;
+	_Atomic bool *named; /* of each shard: was it looked up in samples/? */
 };
+
+static enum sfs_choice_samples samples_of(const struct sfs_tree *t)
+{
+	return (enum sfs_choice_samples)t->engine->options->samples;
+}
+
+/* Is there this file or folder of fixed[]? */
+static bool is_there(const struct sfs_tree *t, uint64_t node)
+{
+	return node != SFS_NODE_SAMPLES || samples_of(t) != SFS_SAMPLES_NO;
+}
 
 static const struct fixed {
 	uint64_t node, parent;
@@ -131,6 +144,8 @@ static int lookup_name(struct sfs_tree *t, uint32_t folder, bool is_samples,
 
 	if (id) {
 		*ret_node = name_node(t, id, is_samples);
+		if (is_samples && !t->names->nodes[id].is_folder)
+			atomic_store(&t->named[t->names->nodes[id].data], true);
 		return 0;
 	}
 	if (is_samples || n < 5 || strcmp(name + n - 4, ".idx") != 0)
@@ -144,13 +159,24 @@ static int lookup_name(struct sfs_tree *t, uint32_t folder, bool is_samples,
 	return 0;
 }
 
+/* To list the folder of a shard is to read its headers.  A program that walks all
+ * folders would do that with all shards, if it saw them. */
+static bool is_listed(const struct sfs_tree *t, uint32_t id, bool is_samples)
+{
+	const struct sfs_directory_node *n = &t->names->nodes[id];
+
+	return !is_samples || n->is_folder || samples_of(t) != SFS_SAMPLES_LAZY ||
+	       atomic_load(&t->named[n->data]);
+}
+
 static int list_names(struct sfs_tree *t, uint32_t folder, bool is_samples,
 		      uint64_t cookie, sfs_add_entry *add, void *ctx)
 {
 	uint32_t id = sfs_directory_next(t->names, folder, cookie);
 
 	for (; id; id = t->names->nodes[id].next_sibling)
-		if (!add(ctx, sfs_directory_name(t->names, id),
+		if (is_listed(t, id, is_samples) &&
+		    !add(ctx, sfs_directory_name(t->names, id),
 			 name_node(t, id, is_samples),
 			 is_samples || t->names->nodes[id].is_folder, id))
 			break;
@@ -159,12 +185,14 @@ static int list_names(struct sfs_tree *t, uint32_t folder, bool is_samples,
 
 /* ---- lookup ---- */
 
-static int lookup_fixed(uint64_t parent, const char *name, uint64_t *ret_node)
+static int lookup_fixed(const struct sfs_tree *t, uint64_t parent, const char *name,
+			uint64_t *ret_node)
 {
 	size_t i;
 
 	for (i = 0; i < SFS_COUNT(fixed); i++) {
-		if (fixed[i].parent == parent && strcmp(fixed[i].name, name) == 0) {
+		if (fixed[i].parent == parent && strcmp(fixed[i].name, name) == 0 &&
+		    is_there(t, fixed[i].node)) {
 			*ret_node = fixed[i].node;
 			return 0;
 		}
@@ -180,7 +208,7 @@ int sfs_tree_lookup(struct sfs_tree *t, uint64_t parent, const char *name,
 	int ret;
 
 	if (parent == SFS_NODE_ROOT || parent == SFS_NODE_CONTROL)
-		return lookup_fixed(parent, name, ret_node);
+		return lookup_fixed(t, parent, name, ret_node);
 	if (is_under_epochs(parent)) {
 		ret = sfs_epochs_lookup(t->epochs, to_epochs(parent), name, ret_node);
 		if (ret == 0)
@@ -289,12 +317,13 @@ uint64_t sfs_tree_parent(struct sfs_tree *t, uint64_t node)
 
 /* ---- folders ---- */
 
-static int list_fixed(uint64_t folder, uint64_t cookie, sfs_add_entry *add, void *ctx)
+static int list_fixed(const struct sfs_tree *t, uint64_t folder, uint64_t cookie,
+		      sfs_add_entry *add, void *ctx)
 {
 	uint64_t i;
 
 	for (i = cookie; i < SFS_COUNT(fixed); i++)
-		if (fixed[i].parent == folder &&
+		if (fixed[i].parent == folder && is_there(t, fixed[i].node) &&
 		    !add(ctx, fixed[i].name, fixed[i].node, fixed[i].is_folder, i + 1))
 			break;
 	return 0;
@@ -321,7 +350,7 @@ int sfs_tree_list(struct sfs_tree *t, uint64_t node, uint64_t cookie,
 	uint32_t folder;
 
 	if (node == SFS_NODE_ROOT || node == SFS_NODE_CONTROL)
-		return list_fixed(node, cookie, add, ctx);
+		return list_fixed(t, node, cookie, add, ctx);
 	if (is_under_epochs(node))
 		return sfs_epochs_list(t->epochs, to_epochs(node), cookie, add_epoch,
 				       &list);
@@ -334,8 +363,13 @@ int sfs_tree_list(struct sfs_tree *t, uint64_t node, uint64_t cookie,
 	return -ENOTDIR;
 }
 
-bool sfs_tree_is_growing(uint64_t node)
+bool sfs_tree_is_growing(const struct sfs_tree *t, uint64_t node)
 {
+	bool is_samples;
+	uint32_t folder;
+
+	if (is_names_folder(node, &folder, &is_samples))
+		return is_samples && samples_of(t) == SFS_SAMPLES_LAZY;
 	return node != SFS_NODE_EPOCHS && is_under_epochs(node);
 }
 
@@ -394,6 +428,7 @@ struct sfs_tree *sfs_tree_new(struct sfs_engine *engine)
 	t->engine = engine;
 	t->epochs = sfs_epochs_new(engine);
 	t->names = engine->names;
+	t->named = sfs_calloc(engine->runtime.shards.n, sizeof *t->named);
 	t->snapshots = sfs_snapshots_new(engine, SFS_COUNT(fixed));
 	return t;
 }
@@ -414,5 +449,6 @@ void sfs_tree_free(struct sfs_tree *t)
 		return;
 	sfs_epochs_free(t->epochs);
 	sfs_snapshots_free(t->snapshots);
+	free(t->named);
 	free(t);
 }

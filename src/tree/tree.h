@@ -45,7 +45,7 @@ int sfs_tree_list(struct sfs_tree *tree, uint64_t node, uint64_t cookie,
 		  struct sfs_waiter *waiter, sfs_add_entry *add, void *ctx);
 
 /* May the folder have more entries later?  Then its listing must not be cached. */
-bool sfs_tree_is_growing(uint64_t node);
+bool sfs_tree_is_growing(const struct sfs_tree *tree, uint64_t node);
 
 /* An extended attribute of a stream, as text; and the names of all, each with its NUL.
  * See epochs.h. */
