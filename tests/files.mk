@@ -409,6 +409,7 @@ fuse_tests = \
 	tests/fuse-tables-make-room-for-streams.sh \
 	tests/fuse-the-bottleneck-is-named.sh \
 	tests/fuse-the-bottleneck-over-a-link-is-named.sh \
+	tests/fuse-the-metrics-of-two-mounts-stand-together.sh \
 	tests/fuse-the-next-epoch-gives-way-to-readers.sh \
 	tests/fuse-the-next-epoch-is-fetched-ahead.sh \
 	tests/fuse-top-ends-whatever-it-looks-at.sh \

@@ -56,8 +56,8 @@ is_limited_by() {
     case $limit in block) says="the shuffle block is" ;; *) says="the $limit is" ;; esac
     grep -q "^  *$says the bottleneck: [0-9]* % of the time" shown || fail "top does not say it"
     grep -q "^0 .* [RSNBCK]\{20\}\$" shown || fail "top shows no bar"
-    wait_ns=$(sed -n "s/^shufflefs_waits_${limit}_ns_total //p" mnt/.shufflefs/metrics.prom)
-    [ "$wait_ns" -gt 1000000000 ] || fail "metrics.prom: $wait_ns ns of $limit"
+    wait_s=$(sed -n "s/^shufflefs_waits_${limit}_seconds_total{.*} //p" mnt/.shufflefs/metrics.prom)
+    [ "${wait_s%.*}" -ge 1 ] || fail "metrics.prom: $wait_s s of $limit"
     umount -l mnt
     wait_until 30 sh -c "! grep -q ' $work/mnt ' /proc/self/mounts"
     kill $! 2>/dev/null || :

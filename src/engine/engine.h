@@ -23,6 +23,7 @@ struct sfs_engine {
 	struct sfs_options *options; /* borrowed */
 	struct sfs_strings specs;    /* without secrets */
 	char *title;		     /* the first spec, or "the first, ..." */
+	const char *mountpoint;	     /* borrowed; NULL: there is none */
 	struct sfs_error not_taken;  /* see dataset.h */
 	uint64_t started_ms;	     /* wall time */
 	uint64_t started_ns;

@@ -8,38 +8,53 @@
 #include "order/name.h"
 #include "stream/prefetch.h"
 
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the numbers, once for both formats ---- */
 
+/* Prometheus wants seconds and ratios for times and shares; JSON has whole numbers. */
+enum unit { PLAIN, NS, US, MS, PERCENT };
+
+static const struct {
+	const char *in_json, *in_metrics; /* the ends of names */
+	uint64_t divisor;
+	int n_digits;
+} units[] = {
+	[PLAIN] = {"", "", 1, 0},
+	[NS] = {"_ns", "_seconds", 1000000000, 9},
+	[US] = {"_us", "_seconds", 1000000, 6},
+	[MS] = {"_ms", "_seconds", 1000, 3},
+	[PERCENT] = {"", "_ratio", 100, 2},
+};
+
 struct number {
-	const char *name; /* as in JSON; Prometheus gets shufflefs_ before it */
-	const char *help;
+	const char *name; /* Prometheus gets shufflefs_ before it */
+	const char *help; /* for Prometheus */
 	bool is_counter;
 	uint64_t value;
+	enum unit unit;
 };
 
 enum { MAX_NUMBERS = 64 };
 
 /* Of all streams since the mount; nobody waits while it is idle. */
 static const struct number waits[SFS_N_WAITS] = {
-	[SFS_WAIT_READER] = {"waits_reader_ns",
-			     "Nanoseconds that streams waited for their reader.", true,
-			     0},
-	[SFS_WAIT_SOURCE] = {"waits_source_ns",
-			     "Nanoseconds that reads waited for servers to respond.",
-			     true, 0},
-	[SFS_WAIT_NETWORK] = {"waits_network_ns",
-			      "Nanoseconds that reads waited for data in transit.",
-			      true, 0},
-	[SFS_WAIT_BUDGET] = {"waits_budget_ns",
-			     "Nanoseconds that reads waited for memory.", true, 0},
-	[SFS_WAIT_CPU] = {"waits_cpu_ns", "Nanoseconds that reads waited for processing.",
-			  true, 0},
-	[SFS_WAIT_BLOCK] = {"waits_block_ns",
-			    "Nanoseconds that reads waited for the first blocks to fill.",
-			    true, 0},
+	[SFS_WAIT_READER] = {"waits_reader", "Time that streams waited for their reader.",
+			     true, 0, NS},
+	[SFS_WAIT_SOURCE] = {"waits_source",
+			     "Time that reads waited for servers to respond.", true, 0,
+			     NS},
+	[SFS_WAIT_NETWORK] = {"waits_network",
+			      "Time that reads waited for data in transit.", true, 0, NS},
+	[SFS_WAIT_BUDGET] = {"waits_budget", "Time that reads waited for memory.", true,
+			     0, NS},
+	[SFS_WAIT_CPU] = {"waits_cpu", "Time that reads waited for processing.", true, 0,
+			  NS},
+	[SFS_WAIT_BLOCK] = {"waits_block",
+			    "Time that reads waited for the first blocks to fill.", true,
+			    0, NS},
 };
 
 static int collect(struct sfs_engine *engine, struct number *n)
@@ -52,9 +67,10 @@ static int collect(struct sfs_engine *engine, struct number *n)
 
 	sfs_source_count(engine->files, &counts);
 	sfs_source_count(engine->http, &counts);
-#define NUMBER(...) n[i++] = (struct number){__VA_ARGS__}
-	NUMBER("uptime_ms", "Milliseconds since the mount.", false,
-	       (sfs_clock_ns() - engine->started_ns) / SFS_NS_PER_MS);
+#define IN(...)	    n[i++] = (struct number){__VA_ARGS__}
+#define NUMBER(...) IN(__VA_ARGS__, PLAIN)
+	IN("uptime", "Time since the mount.", false,
+	       (sfs_clock_ns() - engine->started_ns) / SFS_NS_PER_MS, MS);
 	NUMBER("shards", "Shards of the dataset.", false, runtime->shards.n);
 	NUMBER("shards_sized", "Shards whose size is known.", false,
 	       sfs_sizes_known(engine->sizes));
@@ -63,8 +79,8 @@ static int collect(struct sfs_engine *engine, struct number *n)
 	NUMBER("reads", "Reads of streams answered.", true, atomic_load(&c->reads));
 	NUMBER("reads_waited", "Reads of streams that had to wait.", true,
 	       atomic_load(&c->reads_waited));
-	NUMBER("reads_waited_ns", "Nanoseconds that readers of streams waited.", true,
-	       atomic_load(&c->waited_ns));
+	IN("reads_waited", "Time that readers of streams waited.", true,
+	       atomic_load(&c->waited_ns), NS);
 	NUMBER("reads_random", "Random reads of streams, far from every position.", true,
 	       atomic_load(&c->reads_far));
 	NUMBER("renamed_samples", "Samples that keys=auto moved into a folder.", true,
@@ -77,12 +93,10 @@ static int collect(struct sfs_engine *engine, struct number *n)
 	       true, counts.n_failed);
 	NUMBER("requests_parallel", "Requests that are useful at a time now.", false,
 	       (uint64_t)path.n_parallel);
-	NUMBER("round_trip_us", "Round trip to the farthest server, in microseconds.",
-	       false, path.rtt_ns / 1000);
-	NUMBER("first_byte_us",
-	       "Recent minimum time to first byte of the slowest server, in "
-	       "microseconds.",
-	       false, path.wait_ns / 1000);
+	IN("round_trip", "Round trip to the farthest server.", false,
+	       path.rtt_ns / 1000, US);
+	IN("first_byte", "Recent minimum time to first byte of the slowest server.",
+	       false, path.wait_ns / 1000, US);
 	NUMBER("hedges", "Late requests that were sent a second time.", true,
 	       counts.n_hedges);
 	NUMBER("hedged_bytes", "Bytes received twice because of hedges.", true,
@@ -91,9 +105,9 @@ static int collect(struct sfs_engine *engine, struct number *n)
 	       runtime->budget.total_bytes);
 	NUMBER("budget_limit_bytes", "Memory for data that may be used now.", false,
 	       runtime->budget.limit_bytes);
-	NUMBER("memory_pressure",
-	       "Percent of the last ten seconds in which processes waited for memory.",
-	       false, sfs_reclaim_pressure_percent(&engine->reclaim));
+	IN("memory_pressure",
+	       "Share of the last ten seconds in which processes waited for memory.",
+	       false, sfs_reclaim_pressure_percent(&engine->reclaim), PERCENT);
 	NUMBER("budget_used_bytes", "Memory for data that is in use now.", false,
 	       sfs_budget_used(&runtime->budget));
 	NUMBER("part_bytes", "Size of the parts that are requested now.", false,
@@ -113,6 +127,7 @@ static int collect(struct sfs_engine *engine, struct number *n)
 	NUMBER("events_empty", "Names that were looked up and are beyond the last sample.",
 	       true, sfs_ledger_count(SFS_EVENT_EMPTY));
 #undef NUMBER
+#undef IN
 	for (k = SFS_WAIT_IDLE + 1; k < SFS_N_WAITS; k++) {
 		n[i] = waits[k];
 		n[i++].value = atomic_load(&c->waits.ns[k]);
@@ -138,8 +153,11 @@ void sfs_status_stats(struct sfs_engine *engine, struct sfs_strbuf *text)
 		sfs_json_put_string(&w, NULL, engine->specs.s[i]);
 	sfs_json_close(&w, ']');
 	for (i = 0; i < n; i++) {
+		sfs_autofree char *name = sfs_asprintf("%s%s", numbers[i].name,
+						       units[numbers[i].unit].in_json);
+
 		sfs_json_newline(&w);
-		sfs_json_put_uint(&w, numbers[i].name, numbers[i].value);
+		sfs_json_put_uint(&w, name, numbers[i].value);
 	}
 	sfs_json_newline(&w);
 	sfs_json_open(&w, "streams", '[');
@@ -149,22 +167,54 @@ void sfs_status_stats(struct sfs_engine *engine, struct sfs_strbuf *text)
 	sfs_strbuf_puts(text, "\n");
 }
 
+/* A label's value: UTF-8, with escapes. */
+static void print_label(const char *value, struct sfs_strbuf *text)
+{
+	size_t n = strlen(value), i, n_char;
+
+	for (i = 0; i < n; i += n_char ? n_char : 1) {
+		n_char = sfs_strbuf_utf8(value + i, n - i);
+		if (n_char == 0)
+			sfs_strbuf_puts(text, "\xef\xbf\xbd"); /* U+FFFD */
+		else if (value[i] == '\n')
+			sfs_strbuf_puts(text, "\\n");
+		else if (value[i] == '\\' || value[i] == '"')
+			sfs_strbuf_printf(text, "\\%c", value[i]);
+		else
+			sfs_strbuf_add(text, value + i, n_char);
+	}
+}
+
+static void print_metric(const struct number *m, const char *labels,
+			 struct sfs_strbuf *text)
+{
+	uint64_t divisor = units[m->unit].divisor;
+	sfs_autofree char *name =
+		sfs_asprintf("shufflefs_%s%s%s", m->name, units[m->unit].in_metrics,
+			     m->is_counter ? "_total" : "");
+
+	sfs_strbuf_printf(text, "# HELP %s %s\n# TYPE %s %s\n%s%s %llu", name, m->help,
+			  name, m->is_counter ? "counter" : "gauge", name, labels,
+			  (unsigned long long)(m->value / divisor));
+	if (divisor > 1)
+		sfs_strbuf_printf(text, ".%0*llu", units[m->unit].n_digits,
+				  (unsigned long long)(m->value % divisor));
+	sfs_strbuf_puts(text, "\n");
+}
+
+/* The numbers of several mounts may be collected as one: a label says whose they are. */
 void sfs_status_metrics(struct sfs_engine *engine, struct sfs_strbuf *text)
 {
 	struct number numbers[MAX_NUMBERS];
 	int n = collect(engine, numbers), i;
+	struct sfs_strbuf labels = {0};
 
-	for (i = 0; i < n; i++) {
-		const struct number *m = &numbers[i];
-		const char *suffix = m->is_counter ? "_total" : "";
-
-		sfs_strbuf_printf(text,
-				  "# HELP shufflefs_%s%s %s\n# TYPE shufflefs_%s%s %s\n"
-				  "shufflefs_%s%s %llu\n",
-				  m->name, suffix, m->help, m->name, suffix,
-				  m->is_counter ? "counter" : "gauge", m->name, suffix,
-				  (unsigned long long)m->value);
-	}
+	sfs_strbuf_puts(&labels, "{mount=\"");
+	print_label(engine->mountpoint ? engine->mountpoint : "", &labels);
+	sfs_strbuf_puts(&labels, "\"}");
+	for (i = 0; i < n; i++)
+		print_metric(&numbers[i], labels.s, text);
+	sfs_strbuf_done(&labels);
 }
 
 void sfs_status_config(struct sfs_engine *engine, struct sfs_strbuf *text)
