@@ -60,35 +60,58 @@ static void add_json(const struct sfs_report *r, struct sfs_strbuf *text)
 	sfs_strbuf_puts(text, "\n");
 }
 
-static void add_metrics(const struct sfs_report *r, struct sfs_strbuf *text)
+/* The labels of a process: the name of its file tells it from others of its role, whose
+ * files may be collected together. */
+static char *labels_of(const struct sfs_report *r, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	size_t n = strlen(base);
+	bool has_end = n > 5 && strcmp(base + n - 5, ".prom") == 0;
+	sfs_autofree char *name = sfs_strndup(base, has_end ? n - 5 : n);
+	struct sfs_strbuf text = {0};
+
+	sfs_strbuf_printf(&text, "role=\"%s\",name=", r->role);
+	sfs_strbuf_label(&text, name);
+	return text.s; /* the caller frees it */
+}
+
+static void add_metrics(const struct sfs_report *r, const char *path,
+			struct sfs_strbuf *text)
 {
 	const struct {
-		const char *name;
+		const char *name, *help;
 		uint64_t n;
-	} counters[] = {{"batches", r->n_batches},
-			{"samples", r->n_samples},
-			{"skipped_samples", r->n_skipped},
-			{"bytes", r->n_bytes}};
+	} counters[] = {{"batches", "Batches that were sent or received.", r->n_batches},
+			{"samples", "Samples that were sent or received.", r->n_samples},
+			{"skipped_samples", "Samples that were left out.", r->n_skipped},
+			{"bytes", "Bytes that were sent or received.", r->n_bytes}};
+	sfs_autofree char *labels = labels_of(r, path);
 	size_t i;
 
 	for (i = 0; i < SFS_COUNT(counters); i++)
 		sfs_strbuf_printf(text,
+				  "# HELP shufflefs_sidecar_%s_total %s\n"
 				  "# TYPE shufflefs_sidecar_%s_total counter\n"
-				  "shufflefs_sidecar_%s_total{role=\"%s\"} %llu\n",
-				  counters[i].name, counters[i].name, r->role,
+				  "shufflefs_sidecar_%s_total{%s} %llu\n",
+				  counters[i].name, counters[i].help, counters[i].name,
+				  counters[i].name, labels,
 				  (unsigned long long)counters[i].n);
-	sfs_strbuf_puts(text, "# TYPE shufflefs_sidecar_wait_seconds_total counter\n");
+	sfs_strbuf_puts(text, "# HELP shufflefs_sidecar_wait_seconds_total Time that was "
+			      "waited, and for whom.\n"
+			      "# TYPE shufflefs_sidecar_wait_seconds_total counter\n");
 	for (i = 0; i < r->n_waits; i++)
 		sfs_strbuf_printf(text,
-				  "shufflefs_sidecar_wait_seconds_total{role=\"%s\","
-				  "for=\"%s\"} %.3f\n",
-				  r->role, r->waits[i].who, (double)r->waits[i].ns / 1e9);
-	if (r->placement)
-		sfs_strbuf_printf(text,
-				  "# TYPE shufflefs_sidecar_ring_info gauge\n"
-				  "shufflefs_sidecar_ring_info{role=\"%s\",memory=\"%s\","
-				  "device=\"%s\",placement=\"%s\"} 1\n",
-				  r->role, r->memory, r->device, r->placement);
+				  "shufflefs_sidecar_wait_seconds_total{%s,for=\"%s\"} "
+				  "%.3f\n",
+				  labels, r->waits[i].who, (double)r->waits[i].ns / 1e9);
+	if (!r->placement)
+		return;
+	sfs_strbuf_printf(text,
+			  "# HELP shufflefs_sidecar_ring_info Where the ring is.\n"
+			  "# TYPE shufflefs_sidecar_ring_info gauge\n"
+			  "shufflefs_sidecar_ring_info{%s,memory=\"%s\","
+			  "device=\"%s\",placement=\"%s\"} 1\n",
+			  labels, r->memory, r->device, r->placement);
 }
 
 static int write_all(int fd, const struct sfs_strbuf *text)
@@ -133,7 +156,7 @@ int sfs_report_write(struct sfs_report_outputs *o, const struct sfs_report *r,
 	}
 	text.n = 0;
 	if (o->metrics) {
-		add_metrics(r, &text);
+		add_metrics(r, o->metrics, &text);
 		save(o->metrics, &text);
 	}
 	text.n = 0;

@@ -440,6 +440,7 @@ sidecar_tests = \
 	tests/sidecar-tcp-feeds-a-ring.sh \
 	tests/sidecar-tcp-takes-ipv4-and-ipv6.sh \
 	tests/sidecar-tcp-tries-all-addresses-of-a-host.sh \
+	tests/sidecar-the-metrics-of-two-stand-together.sh \
 	tests/sidecar-what-nobody-trained-on-is-sent-again.sh \
 	tests/sidecar-zmq-feeds-a-ring-of-ours.sh \
 	tests/sidecar-zmq-receives-what-tensorcom-sends.sh \

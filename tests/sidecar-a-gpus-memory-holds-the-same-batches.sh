@@ -47,7 +47,7 @@ over_tcp() {
 batches over_tcp
 cmp got wanted
 grep -q '^recv: batches lie in fakegpu FAKE-0; placement: staged$' recv.log || fail "$(cat recv.log)"
-grep -q '^shufflefs_sidecar_ring_info{role="recv",memory="fakegpu",device="FAKE-0",placement="staged"} 1$' metrics ||
+grep -q '^shufflefs_sidecar_ring_info{role="recv",name="metrics",memory="fakegpu",device="FAKE-0",placement="staged"} 1$' metrics ||
     fail "$(cat metrics)"
 
 # again_after_a_kill COMMAND...: kill -9 when the trainer has the first batch, then once more.

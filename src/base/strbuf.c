@@ -132,3 +132,22 @@ size_t sfs_strbuf_distance(const char *a, const char *b)
 	}
 	return row[n];
 }
+
+void sfs_strbuf_label(struct sfs_strbuf *t, const char *s)
+{
+	size_t n = strlen(s), i, n_char;
+
+	sfs_strbuf_puts(t, "\"");
+	for (i = 0; i < n; i += n_char ? n_char : 1) {
+		n_char = sfs_strbuf_utf8(s + i, n - i);
+		if (n_char == 0)
+			sfs_strbuf_puts(t, "\xef\xbf\xbd"); /* U+FFFD */
+		else if (s[i] == '\n')
+			sfs_strbuf_puts(t, "\\n");
+		else if (s[i] == '\\' || s[i] == '"')
+			sfs_strbuf_printf(t, "\\%c", s[i]);
+		else
+			sfs_strbuf_add(t, s + i, n_char);
+	}
+	sfs_strbuf_puts(t, "\"");
+}

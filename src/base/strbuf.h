@@ -23,6 +23,10 @@ void sfs_strbuf_printf(struct sfs_strbuf *t, const char *format, ...)
  * UTF-8 become U+FFFD, so that the result is always valid JSON (RFC 8259). */
 void sfs_strbuf_json(struct sfs_strbuf *t, const char *s);
 
+/* Append s as the value of a label in Prometheus's text format, with its quotes: in UTF-8,
+ * as above. */
+void sfs_strbuf_label(struct sfs_strbuf *t, const char *s);
+
 /* The length of the UTF-8 character (RFC 3629) at the start of the n bytes of s; 0: there
  * is none. */
 size_t sfs_strbuf_utf8(const char *s, size_t n);

@@ -8,7 +8,6 @@
 #include "order/name.h"
 #include "stream/prefetch.h"
 
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -167,24 +166,6 @@ void sfs_status_stats(struct sfs_engine *engine, struct sfs_strbuf *text)
 	sfs_strbuf_puts(text, "\n");
 }
 
-/* A label's value: UTF-8, with escapes. */
-static void print_label(const char *value, struct sfs_strbuf *text)
-{
-	size_t n = strlen(value), i, n_char;
-
-	for (i = 0; i < n; i += n_char ? n_char : 1) {
-		n_char = sfs_strbuf_utf8(value + i, n - i);
-		if (n_char == 0)
-			sfs_strbuf_puts(text, "\xef\xbf\xbd"); /* U+FFFD */
-		else if (value[i] == '\n')
-			sfs_strbuf_puts(text, "\\n");
-		else if (value[i] == '\\' || value[i] == '"')
-			sfs_strbuf_printf(text, "\\%c", value[i]);
-		else
-			sfs_strbuf_add(text, value + i, n_char);
-	}
-}
-
 static void print_metric(const struct number *m, const char *labels,
 			 struct sfs_strbuf *text)
 {
@@ -209,9 +190,9 @@ void sfs_status_metrics(struct sfs_engine *engine, struct sfs_strbuf *text)
 	int n = collect(engine, numbers), i;
 	struct sfs_strbuf labels = {0};
 
-	sfs_strbuf_puts(&labels, "{mount=\"");
-	print_label(engine->mountpoint ? engine->mountpoint : "", &labels);
-	sfs_strbuf_puts(&labels, "\"}");
+	sfs_strbuf_puts(&labels, "{mount=");
+	sfs_strbuf_label(&labels, engine->mountpoint ? engine->mountpoint : "");
+	sfs_strbuf_puts(&labels, "}");
 	for (i = 0; i < n; i++)
 		print_metric(&numbers[i], labels.s, text);
 	sfs_strbuf_done(&labels);
