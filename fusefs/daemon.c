@@ -9,6 +9,7 @@
  * every death, kill -9 too.  A parent-death signal would not do: it belongs to the main
  * thread, and the thread that reports success could not take it back.  A signal that the
  * parent can catch it hands on, and waits: when ^C has ended the command, nothing runs.
+ * (The terminal signals both, which are one process group until then.)
  */
 #include "daemon.h"
 
@@ -136,7 +137,6 @@ void sfs_daemon_fork(int *ret_fd)
 		wait_for_child(fds[0]);
 	}
 	close(fds[0]);
-	setsid();
 	end_with_reader(fds[1]);
 	*ret_fd = fds[1];
 }
@@ -147,6 +147,9 @@ void sfs_daemon_ready(int fd)
 
 	if (fd < 0)
 		return;
+	/* Not before the mount is made: who mounts for an automount point may look at it
+	 * only in the process group of who asked for it. */
+	setsid();
 	sfs_log_use_syslog();
 	if (chdir("/") < 0)
 		sfs_warning("cannot change to the root folder: %s", strerror(errno));

@@ -16,9 +16,12 @@ bool sfs_mount_helper_is(int argc, char **argv)
 {
 	if (argc > 0 && has_helpers_name(argv[0]))
 		return true;
-	return (argc == 3 || (argc == 5 && strcmp(argv[3], "-o") == 0)) &&
-	       argv[1][0] != '-' && argv[2][0] == '/' && !sfs_command_find(argv[1]) &&
-	       !sfs_command_guess(argv[1]);
+	if (argc < 3 || argv[1][0] == '-' || argv[2][0] != '/' ||
+	    sfs_command_find(argv[1]))
+		return false;
+	/* mount(8) always gives options, and a person with a slip of the finger none. */
+	return argc == 3 ? !sfs_command_guess(argv[1])
+			 : argc == 5 && strcmp(argv[3], "-o") == 0;
 }
 
 /* -n, -s, -v and -f, and several in one. */

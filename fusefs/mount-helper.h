@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* Are these words such a call?  No command has the name of the first one, or one like it. */
+/* Are these words such a call?  (The first one is no command.) */
 bool sfs_mount_helper_is(int argc, char **argv);
 
 /* Remove what mount(8) says to helpers alone; the rest are the words of `mount`.  Sets

@@ -406,6 +406,7 @@ fuse_tests = \
 	tests/fuse-sizes-never-change.sh \
 	tests/fuse-sources-may-have-any-length.sh \
 	tests/fuse-streams-tell-their-order-and-samples.sh \
+	tests/fuse-systemd-runs-mounts.sh \
 	tests/fuse-tables-make-room-for-streams.sh \
 	tests/fuse-the-bottleneck-is-named.sh \
 	tests/fuse-the-bottleneck-over-a-link-is-named.sh \
@@ -652,6 +653,7 @@ storm_tests = \
 tier2_tests = \
 	tests/fuse-dali-reads-shards-and-streams-by-their-indexes.sh \
 	tests/fuse-duckdb-reads-an-order-as-a-table.sh \
+	tests/fuse-systemd-runs-mounts.sh \
 	tests/cat-s3-minio-keys-may-expire.sh \
 	tests/cat-s3-minio-serves-a-bucket.sh \
 	tests/fuse-s3-minio-serves-a-mount.sh \

@@ -34,6 +34,11 @@ printf '%s\n' "$work/a\\040folder/data $work/mnt fuse.shufflefs ro,_netdev,seed=
 mount -T fstab "$work/mnt" || fail "fstab"
 is_mounted fstab
 
+# A section of an ini file, also if its name is nearly that of a command.
+printf '[c4]\nsource = %s\nseed = 7\n' "$work/a folder/data" >sections
+mount -t fuse.shufflefs c4 mnt -o "config=$work/sections" || fail "a section"
+is_mounted section
+
 # By a name of its own.
 ln -s "$shufflefs" mount.shufflefs
 ./mount.shufflefs "a folder/data" mnt -sn -v -o rw,seed=7 -t shufflefs || fail "mount.shufflefs"
