@@ -708,6 +708,7 @@ asan_tests = \
 	tests/cat-notices-a-damaged-header.sh \
 	tests/cat-notices-a-truncated-shard.sh \
 	tests/cat-odd-tars-agree-with-the-script.sh \
+	tests/cat-one-odd-answer-is-not-final.sh \
 	tests/cat-refuses-a-wrong-range.sh \
 	tests/cat-refuses-what-is-not-a-tar.sh \
 	tests/cat-resumes-after-a-reset.sh \
