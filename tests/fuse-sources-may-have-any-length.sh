@@ -51,6 +51,15 @@ done
 [ "$(cut -c 1-40 source)" = "$(braces data 300 | cut -c 1-40)" ] && grep -q '\.\.\.$' source ||
     fail "shown: $(cat source)"
 
+# What is wrong with one is said, however long its name is.
+long=$("$python" -c 'print("/".join(8 * ["x" * 200]))')
+for source in "$long/a.tar" "http://127.0.0.1:9/$long/a.tar" "$(braces "$long" 300)"; do
+    ! "$shufflefs" cat -o retries=0 "$source" epochs/0.tar >out 2>said || fail "read from nowhere"
+    grep -q "^shufflefs: .* ... .*: \(No such file\|Failed to connect\|.*efused\|.*onnect\)" said ||
+        fail "said: $(cat said)"
+    [ "$(wc -c <said)" -lt 1200 ] && [ "$(wc -l <said)" = 1 ] || fail "said: $(cat said)"
+done
+
 start_origin data
 works 300 "$(braces "$origin" 300)"
 

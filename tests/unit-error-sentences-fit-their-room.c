@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An error's sentence is never longer than its room, and its code comes back. */
+/* An error's sentence is never longer than its room, and its code comes back; of a long one
+ * the middle is left out, for the cause is at its end. */
 #include "base/error.h"
 #include "check.h"
 
@@ -33,12 +34,19 @@ static void too_long(void)
 	memset(name, 'n', sizeof name - 1);
 	CHECK_EQ(sfs_error_set(&err, -EINVAL, "'%s' is bad", name), -EINVAL);
 	CHECK_EQ(strlen(err.text), sizeof err.text - 1);
+	CHECK(strncmp(err.text, "'nnn", 4) == 0);
+	CHECK_HAS(err.text, "nnn ... nnn");
+	CHECK_STR(err.text + strlen(err.text) - 12, "nnnn' is bad");
+	/* Its own text may be an argument. */
+	CHECK_EQ(sfs_error_set(&err, -EIO, "%s!", err.text), -EIO);
+	CHECK_STR(err.text + strlen(err.text) - 8, " is bad!");
 
 	for (n = sizeof err.text - 6; n < sizeof err.text + 3; n++) {
 		sfs_error_set(&err, -EINVAL, "why");
 		CHECK_EQ(sfs_error_wrap(&err, -EINVAL, "%.*s", (int)n, name), -EINVAL);
 		CHECK(strlen(err.text) < sizeof err.text);
 		CHECK(strncmp(err.text, "nnnn", 4) == 0);
+		CHECK_STR(err.text + strlen(err.text) - 5, ": why");
 	}
 }
 

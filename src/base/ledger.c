@@ -195,11 +195,12 @@ static bool note(enum sfs_event event, const char *shard, uint64_t offset,
 void sfs_ledger_add(enum sfs_event event, const char *shard, uint64_t offset,
 		    const char *then, const char *cause, ...)
 {
-	char text[1024];
+	struct sfs_error error;
+	const char *text = error.text;
 	va_list args;
 
 	va_start(args, cause);
-	vsnprintf(text, sizeof text, cause, args);
+	sfs_error_take(&error, cause, args);
 	va_end(args);
 	if (note(event, shard, offset, then, text))
 		log_event(event, shard, offset, then, text);
@@ -208,11 +209,12 @@ void sfs_ledger_add(enum sfs_event event, const char *shard, uint64_t offset,
 void sfs_ledger_note(enum sfs_event event, const char *shard, uint64_t offset,
 		     const char *then, const char *cause, ...)
 {
-	char text[1024];
+	struct sfs_error error;
+	const char *text = error.text;
 	va_list args;
 
 	va_start(args, cause);
-	vsnprintf(text, sizeof text, cause, args);
+	sfs_error_take(&error, cause, args);
 	va_end(args);
 	note(event, shard, offset, then, text);
 }
