@@ -292,6 +292,7 @@ cat_tests = \
 	tests/cat-s3-minio-keys-may-expire.sh \
 	tests/cat-s3-minio-serves-a-bucket.sh \
 	tests/cat-s3-notices-a-replaced-object.sh \
+	tests/cat-s3-one-odd-answer-is-not-final.sh \
 	tests/cat-samples-larger-than-a-block-are-fetched-ahead.sh \
 	tests/cat-samples-larger-than-the-budget.sh \
 	tests/cat-says-what-a-file-is-instead-of-a-tar.sh \

@@ -14,6 +14,8 @@ each request, says what it expects:
   off      seconds that its clock is ahead
   public   buckets that need no signature  denied   buckets that nobody may read
   page     keys on a page [1000]
+  odd      {"to": "list" or "object", "times": N, "status": S, "body": B, "name": anything}: its answer to
+           the first N of these requests
   role     what the services give: {"AccessKeyId":..., "SecretAccessKey":..., "Token":...}
 
 The services: PUT /latest/api/token and GET /latest/meta-data/iam/security-credentials/ROLE
@@ -38,7 +40,8 @@ from xml.sax.saxutils import escape
 from object_server import Server
 
 STRICT = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
-lock = threading.Lock()
+lock = threading.Lock()  # guards the next, and stderr
+odd_answers = {}         # an `odd` of server.json -> how often it was the answer
 
 
 class Refusal(Exception):
@@ -231,12 +234,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
                                                     "Expiration"))).encode()
         return None
 
+    def is_odd(self):
+        odd = self.config.get("odd")
+        if not odd or odd["to"] != ("list" if "list-type=" in self.path else "object"):
+            return False
+        with lock:
+            name = json.dumps(odd, sort_keys=True)
+            odd_answers[name] = odd_answers.get(name, 0) + 1
+            return odd_answers[name] <= odd["times"]
+
     def handle_one(self):
         with open(os.path.join(sys.argv[1], "server.json")) as file:
             self.config = json.load(file)
         self.buckets = os.path.join(sys.argv[1], "buckets")
         if self.path.startswith("http://"):  # as if to a proxy
             self.path = "/" + self.path.split("/", 3)[3]
+        if self.is_odd():
+            self.answer(self.config["odd"]["status"], self.config["odd"].get("body", "").encode(), {})
+            return
         try:
             path = self.path.partition("?")[0]
             body = self.service(path)
