@@ -497,6 +497,19 @@ static void one_odd_answer_is_not_believed(void)
 	stop();
 }
 
+/* Of an index, which need not be there, it is enough: many may be looked for. */
+static void an_odd_answer_for_an_index_is_none(void)
+{
+	start(&usual);
+	ask_for_size(&one, &object);
+	one.request.may_be_tiny = one.request.is_probe = true;
+	begin_only();
+	CHECK(script_head(only(), "HTTP/1.1 400 No\n"));
+	script_end(only());
+	expect(-EIO, 0, "HTTP 400");
+	stop();
+}
+
 /* A probe ends at once when the server wants to be asked again too late. */
 static void a_server_may_want_more_time_than_there_is(void)
 {
@@ -812,6 +825,7 @@ int main(void)
 		the_time_may_be_up();
 		another_version_is_refused();
 	one_odd_answer_is_not_believed();
+	an_odd_answer_for_an_index_is_none();
 	a_server_may_want_more_time_than_there_is();
 		either_leg_may_win();
 		the_other_leg_goes_on();

@@ -178,8 +178,12 @@ static struct sfs_failure judge_passing(struct sfs_leg *leg, int err,
 				   (unsigned long long)(leg->end - leg->at));
 	else if (err != SFS_RESPONSE_AGAIN && err != -EPROTO)
 		sfs_response_again(&leg->error, "%s", why);
-	if (err == SFS_RESPONSE_AGAIN)
+	if (err == SFS_RESPONSE_AGAIN) {
 		err = leg->error.err;
+		/* An index need not be there: what is odd is none. */
+		if (err < 0 && job->request->may_be_tiny)
+			return final(err);
+	}
 	err = err < 0 ? err : -EIO;
 	if (job->request->is_probe)
 		return try_again(leg, err, probe_limit(job, outcome), retry_after_s);
