@@ -344,6 +344,7 @@ fuse_tests = \
 	tests/fuse-a-small-stack-limit-is-no-crash.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
 	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
+	tests/fuse-a-storm-of-readers-gets-its-bytes.sh \
 	tests/fuse-a-stream-beyond-its-end-has-a-line.sh \
 	tests/fuse-a-stream-has-its-dali-index.sh \
 	tests/fuse-a-stream-is-forwarded-by-ioctl.sh \
@@ -562,6 +563,7 @@ test_helpers = \
 	tests/rdma/wired/a-cut-wire-loses-no-batch.sh \
 	tests/rdma/wired/a-senders-port-without-carrier-loses-no-batch.sh \
 	tests/rdma/wired/a-wire-that-stays-cut-ends-both.sh \
+	tests/reader-storm.py \
 	tests/ring-drain.c \
 	tests/ring-dump.c \
 	tests/ring-hashes.py \
@@ -650,7 +652,8 @@ check-asan check-tsan: distdir
 storm_tests = \
 	tests/cat-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/fuse-an-ill-server-gives-all-bytes-or-an-error.sh \
-	tests/fuse-a-storm-of-operations-breaks-nothing.sh
+	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
+	tests/fuse-a-storm-of-readers-gets-its-bytes.sh
 tier2_tests = \
 	tests/fuse-dali-reads-shards-and-streams-by-their-indexes.sh \
 	tests/fuse-duckdb-reads-an-order-as-a-table.sh \
@@ -659,6 +662,7 @@ tier2_tests = \
 	tests/cat-s3-minio-serves-a-bucket.sh \
 	tests/fuse-s3-minio-serves-a-mount.sh \
 	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
+	tests/fuse-a-storm-of-readers-gets-its-bytes.sh \
 	tests/fuse-the-bottleneck-over-a-link-is-named.sh
 
 # These begin first, so that no long one is left at the end: see build-check/plain.times.
