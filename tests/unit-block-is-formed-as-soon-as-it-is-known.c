@@ -227,10 +227,10 @@ static void dropped(uint32_t l)
 		if (ret < 0)
 			break;
 		at = check_block(l, at, &b);
-		if (n_blocks++ % 3 == 0 && lane.m < sfs_order_lane_slices(&made.order, l))
-			sfs_sample_table_done(
-				&made.shards[sfs_order_slice(&made.order, l, lane.m).shard]
-					 .table);
+		if (n_blocks++ % 3 > 0 || lane.m == sfs_order_lane_slices(&made.order, l))
+			continue;
+		shard = sfs_order_slice(&made.order, l, lane.m).shard;
+		sfs_sample_table_done(&made.shards[shard].table);
 	}
 	CHECK_EQ(ret, -ENODATA);
 	CHECK_EQ(at, made.n_lane[l]);

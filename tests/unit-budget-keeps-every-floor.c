@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Within its floor a take is always granted, whatever the limit; all together never
  * exceed the total, nor grow beyond the limit; a refused account is called when there is
- * room, also while another waits for a floor; guests get what nobody else wants; what is held without a grant takes no floor
- * away. */
+ * room, also while another waits for a floor; guests get what nobody else wants; what is
+ * held without a grant takes no floor away. */
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/threadpool.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A range of a local file is just its bytes, of the version that was asked for its size;
- * a file that has changed, also while it was read, is gone or is none gives an errno and a
- * reason. */
+ * a file that has changed, also while it was read, is gone or is none gives an errno and
+ * a reason. */
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "check.h"

@@ -435,7 +435,8 @@ static void grown_again(void)
 		}
 		CHECK_EQ(n, at);
 		check_offset(&spot, round % 2 == 0 && at < made.n ? at + 1 : at);
-		if (at > 0 && at < made.n && sfs_locator_previous(&map, &spot, &shard) == 0)
+		if (at > 0 && at < made.n &&
+		    sfs_locator_previous(&map, &spot, &shard) == 0)
 			CHECK_EQ(spot.time, made.epoch[round % 2 ? at - 1 : at].time);
 	}
 	sfs_locator_done(&map);

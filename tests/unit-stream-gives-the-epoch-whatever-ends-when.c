@@ -3,7 +3,8 @@
  * (in any order, late, in parts, short, with errors that pass or stay): a stream answers
  * each read once, with the bytes of the epoch or, only if a byte that it needs could not
  * be had, an error; and in the end all memory was given back.  Tables of samples are
- * dropped meanwhile, as they are when memory is short.  A read that waits can say for what.
+ * dropped meanwhile, as they are when memory is short.  A read that waits can say for
+ * what.
  *
  * Random schedules against a model (naive-epoch.h).  A seed makes a schedule; the first
  * one's is printed:

@@ -53,7 +53,7 @@ static size_t slice_of(const struct sfs_locator *map, uint32_t lane, uint32_t m)
 	return (size_t)map->order->lane_start[lane] + m;
 }
 
-/* How many samples of its lane come before the end of slice m, as far as that is known. */
+/* How many samples of its lane come before the end of slice m, as far as is known. */
 static uint64_t n_to_end(const struct sfs_locator *map, uint32_t lane, uint32_t m)
 {
 	const struct sfs_locator_lane *ml = &map->lanes[lane];
@@ -71,8 +71,7 @@ static const struct sfs_sample_table *table_of(const struct sfs_locator *map,
 	const struct sfs_slice slice = sfs_order_slice(map->order, lane, m);
 	const struct sfs_sample_table *table =
 		map->tables.get(map->tables.ctx, slice.shard);
-	uint64_t n =
-		n_to_end(map, lane, m) - map->n_before[slice_of(map, lane, m)];
+	uint64_t n = n_to_end(map, lane, m) - map->n_before[slice_of(map, lane, m)];
 
 	return table && sfs_sample_table_n(table) >= slice.first + n ? table : NULL;
 }

@@ -38,8 +38,8 @@ struct sfs_cursor {
 	uint64_t born_ns;
 	struct sfs_link link; /* in the stream's list */
 	bool is_closed;
-	bool is_ahead; /* nobody has read it yet; its account is a guest */
-	bool is_held;  /* requests nothing more */
+	bool is_ahead;	/* nobody has read it yet; its account is a guest */
+	bool is_held;	/* requests nothing more */
 	bool is_queued; /* its account waits; its readers do not, they do without */
 
 	struct sfs_extent_map extents;

@@ -516,7 +516,9 @@ bool sfs_cursor_is_closed(const struct sfs_cursor *c)
 
 uint64_t sfs_cursor_starved_ns(const struct sfs_cursor *c)
 {
-	return c->prefetch || c->is_closed || c->is_queued ? 0 : sfs_clock_ns() - c->born_ns;
+	if (c->prefetch || c->is_closed || c->is_queued)
+		return 0;
+	return sfs_clock_ns() - c->born_ns;
 }
 
 bool sfs_cursor_is_queued(const struct sfs_cursor *c)
