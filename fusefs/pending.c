@@ -20,6 +20,7 @@
 #include "base/cond.h"
 #include "base/ledger.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "base/signals.h"
 #include "base/threadpool.h"
 
@@ -445,12 +446,26 @@ static uint64_t end_requests(struct sfs_pending_table *p)
 	return next;
 }
 
+/* The clock skips a time in which the process did not run: nobody has waited then. */
+static void tell_of_pause(uint64_t *told_ns)
+{
+	uint64_t paused_ns = sfs_clock_paused_ns();
+
+	if (paused_ns == *told_ns)
+		return;
+	sfs_info("the process did not run for %.1f s, which count for no time-out",
+		 (double)(paused_ns - *told_ns) / SFS_NS_PER_S);
+	*told_ns = paused_ns;
+}
+
 static void *run(void *arg)
 {
 	struct sfs_pending_table *p = arg;
+	uint64_t told_ns = 0;
 	bool is_over;
 
 	do {
+		tell_of_pause(&told_ns);
 		look_at_callers(p);
 		wait_for_wake(p, end_requests(p));
 		pthread_mutex_lock(&p->lock);

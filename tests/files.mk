@@ -39,6 +39,7 @@ unit_tests = \
 	tests/unit-braces-expand-as-a-shell-does \
 	tests/unit-budget-keeps-every-floor \
 	tests/unit-checksum-sees-every-changed-byte \
+	tests/unit-clock-skips-pauses \
 	tests/unit-clock-writes-utc \
 	tests/unit-concurrency-is-8-near-and-most-from-afar \
 	tests/unit-cond-waits-by-the-monotonic-clock \
@@ -342,6 +343,7 @@ fuse_tests = \
 	tests/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse-a-signal-that-does-not-kill-ends-nothing.sh \
 	tests/fuse-a-small-stack-limit-is-no-crash.sh \
+	tests/fuse-a-stopped-daemon-blames-nobody.sh \
 	tests/fuse-a-stopped-reader-gives-its-memory-back.sh \
 	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
 	tests/fuse-a-storm-of-readers-gets-its-bytes.sh \

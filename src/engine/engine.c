@@ -350,6 +350,7 @@ static int start(struct sfs_engine *engine, struct sfs_dataset *d, bool is_cat,
 		return ret;
 	engine->ticker = sfs_thread_start("sfs-tick", tick, engine);
 	engine->has_ticker = true;
+	sfs_clock_skip_pauses(true); /* it reads the clock each second */
 	return 0;
 }
 
@@ -572,6 +573,7 @@ void sfs_engine_warn_of_folders(const struct sfs_engine *engine)
 
 static void stop_ticker(struct sfs_engine *engine)
 {
+	sfs_clock_skip_pauses(false);
 	pthread_mutex_lock(&engine->lock);
 	engine->is_stopping = true;
 	pthread_cond_signal(&engine->wake);
