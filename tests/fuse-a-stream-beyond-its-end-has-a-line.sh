@@ -28,7 +28,11 @@ for opts in lanes=4 lanes=4,segment=4K lanes=4,equal=pad; do
     [ "$(beyond)" = 3 ] || fail "$(cat mnt/.shufflefs/errors)"
     errors_have mnt '"shard":"epochs/0@2000.tar","cause":"it begins beyond the end: the stream has only 40 samples"'
     errors_have mnt '"shard":"epochs/1/rank-1-of-4@11.tar","cause":".*has only 10 samples"'
-    [ "$(stat_of mnt events_empty)" = 3 ] || fail "events_empty is $(stat_of mnt events_empty)"
+    # So it is with an order as text.
+    [ "$(wc -c <mnt/epochs/0@40.order)" = 0 ] && [ "$(wc -c <mnt/epochs/0@42.order)" = 0 ] || fail "lines beyond the end"
+    [ "$(beyond)" = 4 ] || fail "$(cat mnt/.shufflefs/errors)"
+    errors_have mnt 'order file of epoch 0 that begins at sample 42 .* has only 40 samples'
+    [ "$(stat_of mnt events_empty)" = 4 ] || fail "events_empty is $(stat_of mnt events_empty)"
     umount_ds mnt
 
     "$shufflefs" cat -o "$opts" data epochs/0@2000.tar 2>said | tar tf - >names

@@ -70,7 +70,7 @@ struct sfs_order_file {
 	struct sfs_charge charge; /* counts them all */
 	bool has_order, has_locator;
 	uint64_t n_to_skip;
-	bool is_at_end;
+	bool is_at_end, is_beyond; /* beyond: its first sample is, and a line says so */
 	uint64_t position, offset; /* of the next sample, in the file */
 	uint64_t key;		   /* of the sample before, in the stream */
 	uint64_t n_printed;	   /* lines of an index, until it is measured */
@@ -394,6 +394,21 @@ static void drop_before(struct sfs_order_file *s, uint64_t at)
 	s->start += n;
 }
 
+/* It has no line, as its stream has no sample. */
+static void note_beyond(struct sfs_order_file *s, uint64_t n_samples)
+{
+	if (!s->is_beyond)
+		sfs_ledger_add(SFS_EVENT_EMPTY, "(epochs)", SFS_NO_OFFSET,
+			       "readers get an empty file",
+			       "an %s file of epoch %llu that begins at sample %llu "
+			       "begins beyond the end: its stream has only %llu samples",
+			       s->what.is_index ? ".idx" : ".order",
+			       (unsigned long long)s->what.epoch,
+			       (unsigned long long)s->what.first,
+			       (unsigned long long)n_samples);
+	s->is_beyond = true;
+}
+
 /* Skip some of the samples before the first line. */
 static void skip(struct sfs_order_file *s)
 {
@@ -405,6 +420,8 @@ static void skip(struct sfs_order_file *s)
 		s->is_at_end = !sample;
 		if (sample)
 			sfs_runtime_renames(s->all->runtime, &s->key, sample);
+		else
+			note_beyond(s, s->what.first - s->n_to_skip + i);
 	}
 	s->n_to_skip -= n;
 }
