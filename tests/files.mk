@@ -404,6 +404,7 @@ fuse_tests = \
 	tests/fuse-samples-are-what-tar-extracts.sh \
 	tests/fuse-shards-that-are-no-tars-refuse-a-mount.sh \
 	tests/fuse-signals-do-what-the-manual-says.sh \
+	tests/fuse-sigterm-ends-a-mount-that-hangs-in-the-kernel.sh \
 	tests/fuse-sigterm-ends-a-mount-that-hangs.sh \
 	tests/fuse-sigterm-ends-a-mount-whose-pages-are-being-dropped.sh \
 	tests/fuse-sigterm-unmounts.sh \
@@ -515,6 +516,7 @@ test_helpers = \
 	tests/fuzz/names.h \
 	tests/fuzz/replay.c \
 	tests/fuzz/run \
+	tests/hang-threads.py \
 	tests/https.py \
 	tests/ill-judge.py \
 	tests/ill-origin.py \

@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# FUSE's threads hang, and one of the daemon's waits in the kernel for a page that a read has locked,
+# which nobody will answer: not even SIGKILL ends that.  After SIGTERM the process has gone all the
+# same, the reader too, and no dead mount is left; by fusectl, or by force where there is none.
+. "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
+. "$top/tests/parked.sh"
+requires_fuse
+requires_root
+[ -e "$build/tests/notify-gate.so" ] || skip "this build has no tests/notify-gate.so"
+
+# What is stuck although it must not be, this frees.
+mkdir control
+mount -t fusectl none control || skip "no control of connections here"
+abort_it() {
+    [ ! -e "control/${connection:-none}/abort" ] || echo 1 >"control/$connection/abort"
+}
+cleanup "abort_it; umount $work/control"
+
+# A process that ends by force joins no thread.
+export TSAN_OPTIONS="${TSAN_OPTIONS:-}:report_thread_leaks=0"
+make_shards shards --shards 4 --samples 60 --bytes 500000
+start_origin shards
+stalling="$origin/stall,over=600,while=stalled/train-{000000..000003}.tar"
+standard=/sys/fs/fuse/connections
+for way in force fusectl; do
+    if [ $way = force ] && mountpoint -q $standard; then
+        continue
+    elif [ $way = fusectl ]; then
+        mountpoint -q $standard || mount --bind control $standard
+    fi
+    rm -rf shards/stalled gate gate.*
+    mkdir mnt$way
+    NOTIFY_GATE="$work/gate" LD_PRELOAD="$build/tests/notify-gate.so ${LD_PRELOAD:-}" \
+        "$shufflefs" mount $patient,index-cache=no,next-epoch=no "$stalling" mnt$way
+    m=mnt$way
+    pid=$(daemon_pid $m)
+    connection=$(mountpoint -d $m | sed 's/.*://')
+    exec 3<$m/epochs/0.tar
+    head -c 110000000 <&3 >/dev/null
+    wait_until 60 test -e gate.waits
+    "$python" -c 'import os, sys; os.posix_fadvise(int(sys.argv[1]), 0, 0, os.POSIX_FADV_DONTNEED)' 3
+    touch shards/stalled
+    dd if=$m/epochs/0.tar of=/dev/null bs=64K status=none 2>/dev/null &
+    reader=$!
+    are_parked dd $reader
+    touch gate
+    wait_until 60 test -e gate.in
+    notifies() {
+        grep -qs inval /proc/"$pid"/task/*/stack || grep -lqs "^State:.D" /proc/"$pid"/task/*/status
+    }
+    wait_until 60 notifies
+    # With the thread that answers what waits at SIGTERM held, too, nobody answers the reader.
+    status=0
+    HANG_TOO=sfs-deadline timeout $patience "$python" "$top/tests/hang-threads.py" "$pid" || status=$?
+    [ $status != 77 ] || skip "no thread can be stopped here"
+    [ $status = 0 ] || { abort_it; kill -KILL "$pid"; fail "$way: status $status"; }
+    wait_until 20 is_gone $reader
+    exec 3<&-
+    ! grep -q " $work/$m " /proc/self/mounts || fail "$way: still mounted"
+done
