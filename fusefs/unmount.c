@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #define LOOK_MS	 20
-#define COPY_NS	 SFS_NS_PER_S /* after which a mount that is still there stays */
+#define COPY_NS	 (3 * SFS_NS_PER_S) /* after which a mount that is still there stays */
 #define LIMIT_NS ((SFS_STOP_SECONDS + 1) * SFS_NS_PER_S)
 
 struct daemon {
