@@ -18,7 +18,7 @@ from itertools import accumulate, chain, groupby, islice
 from math import isqrt
 
 sys.dont_write_bytecode = True
-from order_tar import Record, bytes_of, fnv1a, padded, rename_all, shard_of  # noqa: E402
+from order_tar import Damage, Record, bytes_of, fnv1a, padded, rename_all, shard_of  # noqa: E402
 
 MASK = 2**64 - 1
 KEYS, EQUAL = ("auto", "asis", "unique"), ("none", "drop", "pad")
@@ -210,16 +210,29 @@ def line(number, offset, sample):
     return b"\t".join(fields) + b"\n"
 
 
+def shards_of_part(shards, s, part):
+    """With dealt lanes: those in the lanes of a part."""
+    (r, w, i, n), p, in_use = part or (0, 1, 0, 1), permutation(len(shards), s), min(s.lanes, len(shards))
+    lanes = [lane for lane in range(in_use) if lane % w == r and lane // w % n == i]
+    return [shards[k] for lane in lanes for k in p[lane::in_use]]
+
+
+def check_damage(shards, s, part):
+    needed = shards if s.command == "list" or has_equal_lanes(s) else shards_of_part(shards, s, part)
+    for shard in needed:
+        if getattr(shard, "damage", None):
+            raise shard.damage
+
+
 def write_stream(shards, s, part, first, out):
     order, offset, is_text = part_order(shards, s, part), 0, s.command == "list"
+    check_damage(shards, s, part)
     rename_all(order, s.keys)
     for number, sample in enumerate(order[first or 0:]):
         out.write(line(number, offset, sample) if is_text else bytes_of(sample))
         offset += sample.end - sample.begin
     if not is_text and first is None and not has_equal_lanes(s):  # as long as the shards
-        (r, w, i, n), p, in_use = part or (0, 1, 0, 1), permutation(len(shards), s), min(s.lanes, len(shards))
-        lanes = [lane for lane in range(in_use) if lane % w == r and lane // w % n == i]
-        out.write(bytes(sum(padded(shards[k].size) for lane in lanes for k in p[lane::in_use]) - offset))
+        out.write(bytes(sum(padded(shard.size) for shard in shards_of_part(shards, s, part)) - offset))
     out.write(bytes(0 if is_text else 1024))
 
 
@@ -267,7 +280,11 @@ def main():
             shards.append(Record(name=name, size=0 if is_missing else os.path.getsize(path), samples=[]))
             continue
         with open(path, "rb") as file:
-            shards.append(shard_of(name, file.read(), s.on_error == "skip"))
+            tar = file.read()
+        try:
+            shards.append(shard_of(name, tar, s.on_error == "skip"))
+        except Damage as damage:
+            shards.append(Record(name=name, size=len(tar), samples=[], damage=damage))
     if s.command == "identity":
         return print(identity([(shard.name, shard.size) for shard in shards], s))
     write_stream(shards, s, part, first, sys.stdout.buffer)

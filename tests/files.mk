@@ -237,6 +237,7 @@ cat_tests = \
 	tests/cat-connections-are-kept.sh \
 	tests/cat-connections-that-fell-silent-are-not-tried-one-by-one.sh \
 	tests/cat-credentials-stay-at-their-host.sh \
+	tests/cat-damage-is-an-error-of-parts-that-have-the-shard.sh \
 	tests/cat-datasets-are-named-in-many-ways.sh \
 	tests/cat-drops-more-bytes-than-promised.sh \
 	tests/cat-empty-shards.sh \
