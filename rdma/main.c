@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/stack.h"
-#include "tar/libarchive.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +36,6 @@ static void print_version(void)
 {
 	printf("shufflefs " VERSION "%s%s%s\n", *sfs_commit ? " (commit " : "",
 	       sfs_commit, *sfs_commit ? ")" : "");
-	printf("libarchive %s\n", sfs_libarchive_version());
 }
 
 static int refuse(const char *name)

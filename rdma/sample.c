@@ -124,8 +124,8 @@ static int take_sparse(struct sfs_sample_reader *r, const struct sfs_tar_entry *
 	size_t i;
 	int ret = 0;
 
-	for (i = 0; i < entry->odd.n_runs && ret == 0; i++) {
-		const struct sfs_sparse_run *run = &entry->odd.runs[i];
+	for (i = 0; i < entry->n_runs && ret == 0; i++) {
+		const struct sfs_sparse_run *run = &entry->runs[i];
 
 		if (run->offset < at || run->offset > entry->size ||
 		    run->n_bytes > entry->size - run->offset)
@@ -154,7 +154,7 @@ static int take_bytes(struct sfs_sample_reader *r, const struct sfs_tar_entry *e
 		return sfs_error_set(err, -EOVERFLOW,
 				     "sample %llu ('%s') is larger than 4 GiB",
 				     (unsigned long long)r->next, d->key);
-	if (entry->odd.is_sparse) {
+	if (entry->is_sparse) {
 		*chunk = sfs_chunk_new(r->input, entry->size);
 		if (!*chunk)
 			return -ENOMEM;

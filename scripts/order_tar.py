@@ -68,7 +68,7 @@ NAMES = b"GNU.sparse.name", b"path"  # the first that is there counts
 
 def is_sound(keyword, value):
     if keyword == b"size" or keyword.startswith(b"GNU.sparse.") and keyword not in NAMES:
-        return re.fullmatch({b"size": rb"[0-9]{1,18}", b"GNU.sparse.map": rb"[0-9,]+"}.get(keyword, rb"[0-9]+"), value)
+        return re.fullmatch(rb"[0-9,]+" if keyword == b"GNU.sparse.map" else rb"[0-9]{1,18}", value)
     return b"\0" not in keyword and (keyword not in NAMES or value and b"\0" not in value)
 
 
@@ -108,32 +108,80 @@ def key_of(name):
     return match[1] if match and not is_meta and not re.match(rb"__[^/]*__($|/)", name) else None
 
 
-def check_map(tar, header, records, data, at, stored):
+def integer(digits):
+    return int(digits) if re.fullmatch(rb"[0-9]{1,18}", digits) else None
+
+
+def old_map(tar, header, data, at):
+    """Of type S: the numbers in the header and in the blocks from `data` to `at`."""
+    fields = header[386:482] + b"".join(tar[i:i + 504] for i in range(data, at, 512))
+    pairs = [(fields[i:i + 12], fields[i + 12:i + 24]) for i in range(0, len(fields), 24)]
+    pairs = takewhile(lambda pair: pair[1][0], pairs)
+    return [number(field) for pair in pairs for field in pair], number(header[483:495])
+
+
+def record_map(records):
+    """Of pax 0.0 and 0.1: are there records of a map?  The numbers in them; None: no map; [None]: a wrong one."""
+    records = [(keyword[11:], value) for keyword, value, _ in records if keyword in (
+        b"GNU.sparse.numblocks", b"GNU.sparse.map", b"GNU.sparse.offset", b"GNU.sparse.numbytes")]
+    if not records:
+        return False, None
+    keywords, values = zip(*records)
+    n = int(values[0]) if keywords[0] == b"numblocks" else None
+    if keywords in ((b"map",), (b"numblocks", b"map")):
+        numbers = [integer(v) for v in values[-1].split(b",")]
+        return True, numbers if len(numbers) == 2 * (len(numbers) // 2 if n is None else n) else [None]
+    if keywords[1:] != min(n or 0, len(records)) * (b"offset", b"numbytes") or n is None:
+        return True, [None]
+    return True, [int(v) for v in values[1:]] or None
+
+
+def data_map(tar, begin, at, stored):
+    """Of pax 1.0: the numbers in the lines that the data begin with, and how long these are; [None]: a wrong map."""
+    numbers, end, wanted = [], at, 1
+    while len(numbers) < wanted:
+        line = re.compile(rb"[0-9]{1,18}\n").match(tar, end, min(at + stored, begin + 2**20))
+        if not line:
+            return [None], 0
+        end = line.end()
+        numbers.append(int(line[0]))
+        wanted = 1 + 2 * numbers[0]
+    n_bytes = padded(end - at)
+    return numbers[1:] if n_bytes <= stored and at + n_bytes <= begin + 2**20 else [None], n_bytes
+
+
+def is_map_right(tar, begin, header, records, data, at, stored):
     """Of a sparse file: are the runs that count as long as what is stored?"""
     values = {keyword: value for keyword, value, _ in records}
-    size = int(values.get(b"GNU.sparse.realsize", values.get(b"GNU.sparse.size", stored)))
-    numbers = re.findall(rb"[0-9]+", values.get(b"GNU.sparse.map", b"")) or [
-        value for keyword, value, _ in records if keyword in (b"GNU.sparse.offset", b"GNU.sparse.numbytes")]
-    if int(values.get(b"GNU.sparse.major", 0)) == 1 and int(values.get(b"GNU.sparse.minor", 0)) == 0:
-        lines = re.match(rb"([0-9]+\n)*", tar[at:at + stored])[0].split()
-        if not lines:
-            return False
-        numbers = lines[1:1 + 2 * int(lines[0])] + [b"1"] * (2 * int(lines[0]) >= len(lines))
-        stored -= padded(len(b"\n".join(lines[:len(numbers) + 1])) + 1)
-    if header[156:157] == b"S":  # and in the blocks from `data` to `at`
-        fields = header[386:482] + b"".join(tar[i:i + 504] for i in range(data, at, 512))
-        pairs = [(fields[i:i + 12], fields[i + 12:i + 24]) for i in range(0, len(fields), 24)]
-        pairs = list(takewhile(lambda pair: pair[1][0], pairs))
-        size, numbers = number(header[483:495]), [number(field) for pair in pairs for field in pair]
-    if size is None or None in numbers or len(numbers) % 2 or header[156:157] == b"S" and header[257:265] != b"ustar  \0":
+    sizes = [int(values[k]) for k in (b"GNU.sparse.size", b"GNU.sparse.realsize") if k in values]
+    major, minor = (int(values.get(b"GNU.sparse." + k, 0)) for k in (b"major", b"minor"))
+    has_records, numbers = record_map(records)
+    if b"SUN.holesdata" in values or b"SCHILY.realsize" in values or len(sizes) > 1:
         return False
-    runs, counting, end = list(zip(*2 * [map(int, numbers)])) or [(0, size)], [], 0
+    if header[156:157] == b"S":
+        numbers, size = old_map(tar, header, data, at)
+        if header[257:265] != b"ustar  \0" or size is None or any(k.startswith(b"GNU.sparse.") for k in values):
+            return False
+    elif header[156:157] != b"0" or major > 1 or major == 1 and (minor or has_records):
+        return False
+    else:
+        if major == 1:
+            numbers, n_bytes = data_map(tar, begin, at, stored)
+            stored -= n_bytes
+        if numbers is None:  # an ordinary file
+            return not sizes or stored <= sizes[0] <= padded(stored)
+        if not sizes:
+            return False
+        size = sizes[0]
+    if None in numbers or not numbers and size:
+        return False
+    runs, counting, end = list(zip(numbers[::2], numbers[1::2])), [], 0
     for offset, length in runs:
         if end <= offset <= offset + length <= size:
             counting, end = counting + [length], offset + length
         elif length and header[156:157] == b"S":
             return False
-    return padded(sum(counting or [size])) == padded(stored) and sum(length for _, length in runs) >= stored
+    return padded(sum(counting) if counting else size) == padded(stored) and sum(numbers[1::2]) >= stored
 
 
 def member_at(tar, begin):
@@ -152,7 +200,7 @@ def member_at(tar, begin):
     refuse("no type", begin, not re.match(rb"[\x000-9A-Za-z]", type))
     refuse("a map without a sparse file", begin, type not in b"gVS" and header[257:265] == b"ustar  \0" and (
         header[386] or header[483]))
-    refuse("a size that is no number", begin, size is None)
+    refuse("a size that is no number", begin, size is None or size >= 2**63 - 511)
     if type == b"g":
         refuse("a global header of a wrong size", begin, at + padded(size) > min(len(tar), begin + 2**20))
         refuse("a global header that changes members", begin, any(
@@ -162,13 +210,14 @@ def member_at(tar, begin):
         size = int(value) if keyword == b"size" else size
     more = type == b"S" and header[482]  # the map goes on in the next block
     while more:
+        refuse("headers of more than 1 MiB", begin, at + 512 > begin + 2**20)
         more, at = at + 512 <= len(tar) and tar[at + 504], at + 512
     key = key_of(name) if is_file else None
     if at + padded(size) > len(tar):
         raise Damage("a member that is cut off", begin, key)
     refuse("a wrong map of a sparse file", begin, (type == b"S" or any(
-        keyword.startswith(b"GNU.sparse.") for keyword, _, _ in records)) and not check_map(
-            tar, header, records, own + 512, at, size))
+        re.match(rb"GNU[.]sparse[.]|(SUN[.]holesdata|SCHILY[.]realsize)\Z", keyword) for keyword, _, _ in records)) and
+        not is_map_right(tar, begin, header, records, own + 512, at, size))
     return Record(begin=begin, own=own, end=at + padded(size), type=type, key=key, extensions=extensions)
 
 

@@ -44,11 +44,11 @@ libshufflefs_a_SOURCES = \
 	src/tar/entry.c src/tar/entry.h \
 	src/tar/header.c src/tar/header.h \
 	src/tar/key.c src/tar/key.h \
-	src/tar/libarchive.c src/tar/libarchive.h \
 	src/tar/magic.c src/tar/magic.h \
 	src/tar/pax.c src/tar/pax.h \
 	src/tar/rewrite.c src/tar/rewrite.h \
 	src/tar/scan.c src/tar/scan.h \
+	src/tar/sparse.c src/tar/sparse.h \
 	 \
 	src/source/file.c \
 	src/source/folder.c src/source/folder.h \
@@ -200,6 +200,6 @@ libshufflefs_a_SOURCES = \
 	src/cli/reader.c src/cli/reader.h \
 	src/cli/top-report.c src/cli/top-report.h
 libshufflefs_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
-libshufflefs_a_CFLAGS = $(SFS_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS) $(ARCHIVE_CFLAGS) $(INIH_CFLAGS)
+libshufflefs_a_CFLAGS = $(SFS_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS) $(INIH_CFLAGS)
 # What a program that has it links.
-core_libs = libshufflefs.a $(CURL_LIBS) $(CRYPTO_LIBS) $(ARCHIVE_LIBS) $(INIH_LIBS)
+core_libs = libshufflefs.a $(CURL_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS)

@@ -54,7 +54,7 @@ same before/new-train-1.tar ds/new-train-1.tar
 rm -r ds/*.index
 
 # An index is replaced, also one of a version of the format that we do not know.
-printf 'SFSINDEX\003\000' >ds/new-train-0.tar.index
+printf 'SFSINDEX\377\000' >ds/new-train-0.tar.index
 indexes --to=ds "ds/new-train-{0..2}.tar"
 [ $status = 0 ] && [ "$(wc -c <ds/new-train-0.tar.index)" -gt 1000 ] || fail "$status: $(cat said)"
 rm ds/*.index

@@ -56,6 +56,7 @@ unit_tests = \
 	tests/unit-directory-holds-only-safe-paths \
 	tests/unit-entry-needs-only-the-headers \
 	tests/unit-entry-takes-names-byte-for-byte \
+	tests/unit-entry-understands-every-dialect \
 	tests/unit-error-sentences-fit-their-room \
 	tests/unit-eta-gives-up-no-wait-too-early \
 	tests/unit-extent-map-finds-what-holds-a-byte \
@@ -98,7 +99,6 @@ unit_tests = \
 	tests/unit-keyhash-extends-backwards \
 	tests/unit-latency-detects-late-responses \
 	tests/unit-ledger-keeps-the-newest-lines \
-	tests/unit-libarchive-understands-every-dialect \
 	tests/unit-limit-is-what-the-machine-has \
 	tests/unit-list-keeps-its-order \
 	tests/unit-listing-keeps-what-a-pattern-means \

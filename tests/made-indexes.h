@@ -74,7 +74,7 @@ static inline void make_members(struct sfs_members *m, const struct sfs_sample_t
 			.mtime = (int64_t)i - 5,
 			.mode = 0600 + (uint32_t)(i % 64),
 		};
-		g.odd.is_sparse = i % 5 == 4;
+		g.is_sparse = i % 5 == 4;
 		sfs_members_add(m, s.start, &g);
 	}
 }

@@ -6,6 +6,7 @@
 
 Each round makes a few shards of odd members at random (dialects, extensions, sizes, sparse files,
 global headers, damage) and compares streams: their samples, their bytes, and what is an error.
+Then it makes many shards of one odd member each, between sound ones, and compares their samples.
 """
 import os
 import random
@@ -16,6 +17,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scripts"))
 import order as script  # noqa: E402
+import order_tar  # noqa: E402
 
 DIALECTS = {"posix": b"ustar\x0000", "gnu": b"ustar  \0", "v7": bytes(8), "ustar00": b"ustar00\0",
             "ustar000": b"ustar\0\0\0", "star": bytes(8), "xstar": b"ustar\x0000", "none": b"GNUtar \0"}
@@ -222,6 +224,117 @@ def sparse(name):
         b"x", b"0", len(body), field=b"%011o\0" % len(body)) + padded(body)
 
 
+NUMBERS = [b"0", b"1", b"2", b"5", b"512", b"1000", b"", b"x", b"05", b"9" * 18, b"0" * 18 + b"5", b"1" * 19, b"-1", b"+5", b" 5"]
+
+
+def odd_number():
+    return r.choice(NUMBERS[:6] * 4 + NUMBERS)
+
+
+def odd_lines(numbers):
+    """The map that the data of pax 1.0 begin with, and the data."""
+    lines = [b"%d" % n for n in [len(numbers) // 2] + numbers]
+    if chance(.25):
+        at = r.randrange(len(lines) + 1)
+        lines[at:at] = r.choice([[], [b""], [b"#"], [b"5 "], [b"-5"], [b"0" * 30], [odd_number()], [b"\0"], [b"5\r"]])
+    elif chance(.1):
+        del lines[r.randrange(len(lines)):]
+    end = r.choice([b"\n"] * 9 + [b"", b"\0", b"\n\n"])
+    return r.choice([padded, padded, padded, lambda lines: lines])(b"\n".join(lines) + end)
+
+
+def odd_map(name):
+    """Records of sparse files, from all dialects, in any mixture, with mistakes."""
+    runs, size = [], 0
+    for _ in range(r.choice([0, 1, 1, 2, 3])):
+        size += r.choice([0, 0, 1, 7, 512])
+        runs.append([size, r.choice([0, 5, 5, 512])])
+        size += runs[-1][1]
+    stored, numbers = sum(length for _, length in runs), [n for run in runs for n in run]
+    if not runs and chance(.5):
+        size = stored = 5
+    size += r.choice([0, 0, 1, 1000])
+    pairs = {b"numblocks": [b"%d" % len(runs)], b"map": [b",".join(b"%d" % n for n in numbers) or b","],
+             b"size": [b"%d" % size], b"realsize": [b"%d" % size], b"major": [b"1"], b"minor": [b"0"], b"name": [name]}
+    what = r.choice([[b"size", b"numblocks", b"map"], [b"size", b"numblocks", b"pairs"], [b"major", b"minor", b"realsize"],
+                     [b"size", b"map"], [b"major", b"realsize"], [b"size"], [b"name"], [b"realsize"], [b"numblocks", b"size"], []])
+    for _ in range(r.choice([0] * 6 + [1, 2])):
+        what.insert(r.randrange(len(what) + 1), r.choice([*pairs, b"pairs"]))
+    if what and chance(.1):
+        what.remove(r.choice(what))
+    if chance(.1):
+        r.shuffle(what)
+    records = []
+    for keyword in what:
+        for run in runs if keyword == b"pairs" else []:
+            records += [(b"GNU.sparse.offset", b"%d" % run[0]), (b"GNU.sparse.numbytes", b"%d" % run[1])]
+        records += [(b"GNU.sparse." + keyword, value) for value in pairs.get(keyword, [])]
+    for _ in range(r.choice([0] * 6 + [1, 2])):
+        at = r.randrange(len(records) + 1)
+        keyword = b"GNU.sparse." + r.choice([*pairs, b"offset", b"numbytes", b"other"])
+        extra = r.choice([(keyword, odd_number()), (b"SUN.holesdata", r.choice([b" 0 5", b"x"])), (b"size", b"5"), (b"size", b"517"),
+                          (b"SCHILY.realsize", r.choice([b"5", b"x"])), (b"GNU.sparse.map", b",".join(odd_number() for _ in range(r.randrange(5)))),
+                          (b"GNU.sparse.major", r.choice([b"0", b"1", b"2"])), (b"GNU.sparse.minor", r.choice([b"0", b"1"]))])
+        records[at:at + r.choice([0, 0, 1])] = [extra]
+    if records and chance(.08):
+        records.pop(r.randrange(len(records)))
+    body = bytes([120]) * max(0, stored + r.choice([0] * 12 + [1, -1, 512]))
+    if (b"major" in what) != chance(.05):
+        body = odd_lines(numbers) + body
+    type = r.choice([b"0"] * 30 + [b"\0", b"7", b"S", b"Z", b"5", b"1", b"D"])
+    return pax(*records) + any_header(name, len(body), type, b"%011o\0" % len(body)) + padded(body)
+
+
+def odd_old_map(name):
+    """Type S: maps without runs, with numbers that are none, runs after the end, blocks that are too many or cut off."""
+    fields = [r.choice([b"%011o\0" % r.choice([0, 1, 5, 512, 2000]), b"\x80" + r.choice([5, 2**63 - 1, 2**63]).to_bytes(11, "big"),
+                        b"x" * 12, bytes(12), b" " * 12, b"%11o " % 5]) if chance(.3) else b"%011o\0" % (5 * k)
+              for k in range(2 * r.choice([0, 1, 2, 4, 6, 30]))]
+    fields = b"".join(fields)
+    size = r.choice([0, 5, 5, 100, 2000, 2**63 - 1])
+    stored = r.choice([0, 5, 5, 5 * (len(fields) // 24)])
+    block = header(name, b"S", stored, "gnu", field=b"%011o\0" % stored)
+    n_blocks = max(0, len(fields) - 96 + 503) // 504 + r.choice([0, 0, 0, 1, -1])
+    realsize = b"%011o\0" % size if size < 2**33 else b"\x80" + size.to_bytes(11, "big")
+    block = block[:386] + fields[:96].ljust(96, b"\0") + (b"\1" if n_blocks > 0 else b"\0") + r.choice([realsize] * 9 + [b"x" * 12, bytes(12)])
+    out = sealed(block.ljust(512, b"\0"))
+    for i in range(n_blocks):
+        part = fields[96 + 504 * i:96 + 504 * (i + 1)]
+        out += (part.ljust(504, b"\0") + (b"\1" if i + 1 < n_blocks else b"\0")).ljust(512, b"\0")
+    before = r.choice([b""] * 6 + [pax((b"mtime", b"1.5")), pax((b"GNU.sparse.name", name)), pax((b"size", b"%d" % stored))])
+    return before + out + bytes([120]) * stored + bytes(-stored % 512)
+
+
+def at_the_limits(name):
+    """Header groups of about 2^20 bytes, and sizes of about 2^63."""
+    if chance(.7):
+        size = 2**63 - r.choice([1, 510, 511, 512, 513, 1024])
+        return r.choice([b"", pax((b"size", b"5")), long_name(b"K", stem())]) + any_header(
+            name, 0, r.choice([b"0", b"0", b"7", b"S", b"V", b"Z", b"5"]), b"\x80" + size.to_bytes(11, "big")) + bytes(512)
+    n_blocks = r.choice([0, 1, 2, 3])
+    start = pax((b"comment", b"c" * (2**20 - 1024 - 512 * r.choice([0, 1, 2, 3]) - 100)))
+    kind = r.randrange(3)
+    if kind == 0:
+        block = header(name, b"S", 0, "gnu", field=b"%011o\0" % 0)
+        block = sealed(block[:386] + bytes(96) + (b"\1" if n_blocks else b"\0") + b"%011o\0" % 0 + bytes(17))
+        return start + block + b"".join(bytes(504) + (b"\1" if i + 1 < n_blocks else b"\0") + bytes(7) for i in range(n_blocks))
+    if kind == 1:
+        lines = padded(b"%d\n" % (200 * n_blocks) + b"".join(b"%d\n0\n" % i for i in range(200 * n_blocks)))
+        pairs = [(b"GNU.sparse.major", b"1"), (b"GNU.sparse.realsize", b"1000")]
+        start = pax(*pairs, (b"comment", b"c" * (2**20 - 2048 - 512 * r.choice([0, 1, 2, 3]) - 100)))
+        return start + header(name, b"0", len(lines), field=b"%011o\0" % len(lines)) + lines
+    return start + any_header(name, 5) + padded(b"hello")
+
+
+def folder_by_its_header(name):
+    """Files by their extensions, in headers that are a folder's, and the other way round; extensions in any order."""
+    extensions = [r.choice([pax((b"path", name)), pax((b"path", name)) , long_name(b"L", name), pax((b"mtime", b"1")),
+                            header(b"x", b"x", 20) + padded(record(b"path", name).ljust(20, b"\0")[:20])])]
+    extensions += [long_name(b"K", stem())] * chance(.5) + [long_name(b"A", b"x")] * chance(.1)
+    r.shuffle(extensions)
+    return b"".join(extensions) + any_header(r.choice([b"folder/", b"f/", name + b"/", name[:90]]), 5, r.choice([b"0", b"\0", b"7", b"5", b"D"])) + padded(b"hello")
+
+
 def global_header():
     if chance(.3):
         n = r.randrange(7)
@@ -248,6 +361,12 @@ def sample(name):
             out += any_header(full, len(body), r.choice([b"0"] * 9 + [b"\0", b"7"])) + padded(body)
         elif what < .75:
             out += extended(full, body)
+        elif what < .79:
+            out += sparse(full)
+        elif what < .79 + ODDS / 10:
+            out += r.choice([odd_map, odd_map, odd_map, odd_old_map, odd_old_map, folder_by_its_header])(full)
+        elif what < .79 + ODDS / 9:
+            out += at_the_limits(full)
         elif what < .82:
             out += sparse(full)
         elif what < .88:
@@ -310,6 +429,49 @@ def by_script(s, name, suffix):
     return run.stdout if run.returncode == 0 else None, run.stdout, run.stderr
 
 
+def stems():
+    return [b"a", b"b", b"\xc3\xa9", b"d/c", b"__d", b"n" * r.choice([90, 99, 200, 495, 505]), b"f" * 60 + b"/" + b"g" * 80]
+
+
+def odd_member():
+    """A sound member, one odd one, perhaps cut off, and another sound one."""
+    name = r.choice([b"a.y", b"b.x", b"b.x", b"no-dot", b"c/b.x"])
+    odd = r.choice([odd_map] * 12 + [odd_old_map] * 6 + [folder_by_its_header] * 3 + [at_the_limits, sparse, sparse])(name)
+    first, last = (header(n, b"0", 5, field=b"%011o\0" % 5) + padded(b"hello") for n in (b"a.x", b"c.x"))
+    if chance(.15):
+        return first + odd[:r.randrange(len(odd) + 1)]
+    return first + odd + last + bytes(1024)
+
+
+def samples_by_script(name):
+    with open("ds/" + name, "rb") as file:
+        shard = order_tar.shard_of(name.encode(), file.read(), True)
+    return sorted(b"%d\t%s\t%s" % (s.end - s.begin, s.shard, s.key) for s in shard.samples)
+
+
+def compare_members(program, what, n):
+    shutil.rmtree("ds", ignore_errors=True)
+    os.mkdir("ds")
+    names = ["%03d.tar" % i for i in range(n)]
+    for name in names:
+        with open("ds/" + name, "wb") as file:
+            file.write(odd_member())
+    run = subprocess.run([program, "cat", "-o", "on-error=skip,index-cache=no,lanes=1,keys=asis", "ds", "epochs/0.order"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    got = {name: [] for name in names}
+    for line in run.stdout.splitlines():
+        got[line.split(b"\t")[3].decode()].append(b"\t".join(line.split(b"\t")[2:]))
+    n_odd = 0
+    for name in names:
+        want = samples_by_script(name)
+        n_odd += len(want) > 2
+        if want != sorted(got[name]):
+            print("script: %s\nprogram: %s\n%s" % (want, sorted(got[name]), b"\n".join(
+                line for line in run.stderr.splitlines() if b" %s " % name.encode() in line).decode(errors="replace")), file=sys.stderr)
+            sys.exit("odd-tars: other samples: %s in ds, %s" % (name, what))
+    return n_odd
+
+
 def main():
     global r, STEMS, ODDS
     program, rounds = sys.argv[1], int(sys.argv[2]) if sys.argv[2:] else 60
@@ -318,7 +480,7 @@ def main():
     streams = errors = 0
     for i in range(rounds):
         r = random.Random("%s %d" % (seed, i))
-        STEMS = [b"a", b"b", b"\xc3\xa9", b"d/c", b"__d", b"n" * r.choice([90, 99, 200, 495, 505]), b"f" * 60 + b"/" + b"g" * 80]
+        STEMS = stems()
         ODDS = r.choice([0, 0, .1, .3])
         shutil.rmtree("ds", ignore_errors=True)
         os.mkdir("ds")
@@ -336,9 +498,13 @@ def main():
                     print("%s: %s, %d bytes: %s" % (what, "fails" if run[0] is None else "reads", len(run[1]),
                                                     run[2].decode(errors="replace").strip()[-600:]), file=sys.stderr)
                 sys.exit("odd-tars: wrong bytes: round %d of seed %s: %s.%s of ds differs, %s" % (i, seed, name, suffix, s))
-            if want[0] is None and suffix == "order":
-                break
     print("odd-tars: %d streams agree, %d of them are errors" % (streams, errors))
+    accepted = 0
+    for i in range(rounds // 5):
+        r = random.Random("%s members %d" % (seed, i))
+        STEMS = stems()
+        accepted += compare_members(program, "members, round %d of seed %s" % (i, seed), 100)
+    print("odd-tars: %d odd members agree, %d of them are samples" % (100 * (rounds // 5), accepted))
 
 
 main()

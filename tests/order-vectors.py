@@ -178,6 +178,7 @@ def check_examples():
     def names(samples):
         return " ".join(sample.name for sample in samples)
 
+    agree("hash", "%016x" % script.fnv1a(b"ab"), "08a63307b54dd00c")
     s = SimpleNamespace(seed=0, epoch=0, lanes=2, buffer=8192, segment="shard", equal="none")
     generator = script.Generator(s.seed, s.epoch, 0, 0, 1)
     agree("state", "%016x" % generator.state, "a5d3758b95b92366")

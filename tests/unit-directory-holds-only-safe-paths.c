@@ -208,7 +208,9 @@ static void members(void)
 	CHECK_EQ(add("d/a.jpg/../b", 0, 0, true), -EINVAL);
 	CHECK_EQ(l->n_hidden, 5);
 
-	g.odd = (struct sfs_libarchive){.is_sparse = true, .runs = runs, .n_runs = 2};
+	g.is_sparse = true;
+	g.runs = runs;
+	g.n_runs = 2;
 	CHECK_EQ(sfs_directory_add(l, 0, &g), 0);
 	memset(runs, 0xff, sizeof runs); /* it has its own */
 	n = &l->nodes[find("holes")];

@@ -78,12 +78,12 @@ static void in_headers(const char *name)
 		tar_header(&t, dialects[i], '0', name, 0);
 		is_named(name, true);
 	}
-	/* With a size that is for libarchive. */
+	/* With a size in base 256. */
 	b = tar_header(&t, "gnu", '0', name, 0);
 	memcpy(b + AT_SIZE, "\x80\0\0\0\0\0\0\0\0\0\0\0", 12);
 	tar_sum(b);
 	is_named(name, true);
-	/* And after an extension that is. */
+	/* And with one in an extension. */
 	records((const char *const[]){"size"}, (const char *const[]){"0"}, 1);
 	tar_header(&t, "ustar", '0', name, 0);
 	is_named(name, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plain header is understood whole; at the least doubt it is left to libarchive, and
+/* A plain header is understood whole; at the least doubt it is left to entry.h, and
  * a wrong checksum is always noticed. */
 #include "base/alloc.h"
 #include "base/rng.h"

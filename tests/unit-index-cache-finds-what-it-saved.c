@@ -172,7 +172,7 @@ static void begun_files(bool is_ours)
 		bool is_old, goes;
 	} files[] = {
 		{"", 0, true, true},	       {"SFSIN", 5, true, true},
-		{"SFSINDEX", 8, true, true},   {"SFSINDEX\3tail", 13, true, true},
+		{"SFSINDEX", 8, true, true},   {"SFSINDEX\xfftail", 13, true, true},
 		{"SFSINDEX", 8, false, false}, {"SFSINDEY", 8, true, false},
 		{"S\0", 2, true, false},       {"train.tar", 9, true, false},
 	};

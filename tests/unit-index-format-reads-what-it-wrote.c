@@ -81,7 +81,7 @@ static void layout(void)
 	size_t n;
 	sfs_autofree unsigned char *bytes = make_index(2, true, &n);
 
-	CHECK(memcmp(bytes, "SFSINDEX\2\0\0\0\x70\0\0\0", 16) == 0);
+	CHECK(memcmp(bytes, "SFSINDEX\3\0\0\0\x70\0\0\0", 16) == 0);
 	CHECK_EQ(get_number(bytes, AT_VERSION), 77);
 	CHECK_EQ(get_number(bytes, AT_N_SAMPLES), 2);
 	CHECK_EQ(get_number(bytes, AT_N_MEMBERS), 2);

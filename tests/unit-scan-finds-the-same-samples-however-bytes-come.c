@@ -309,7 +309,7 @@ static void cut_within_a_sample(void)
 	tar_done(&t);
 	tar_file(&t, "b.x", 10, 'b');
 	second = t.n;
-	tar_header(&t, "ustar", '7', "c.x", 700); /* for libarchive */
+	tar_header(&t, "ustar", '7', "c.x", 700);
 	tar_grow(&t, 1024);
 	damaged(second + 600, second, 1, "after the end of the shard");
 	tar_done(&t);

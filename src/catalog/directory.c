@@ -177,10 +177,10 @@ static void fill(struct sfs_directory_node *node, uint64_t start,
 	node->size = g->size;
 	node->mtime = g->mtime;
 	node->mode = g->mode;
-	node->n_runs = g->odd.n_runs;
-	if (g->odd.is_sparse) {
-		node->runs = sfs_calloc(g->odd.n_runs, sizeof *node->runs);
-		memcpy(node->runs, g->odd.runs, g->odd.n_runs * sizeof *node->runs);
+	node->n_runs = g->n_runs;
+	if (g->is_sparse) {
+		node->runs = sfs_calloc(g->n_runs, sizeof *node->runs);
+		memcpy(node->runs, g->runs, g->n_runs * sizeof *node->runs);
 	}
 }
 

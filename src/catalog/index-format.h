@@ -23,7 +23,7 @@
 #define SFS_INDEX_HEADER_BYTES 112
 
 /* Raise it when the bytes change, or what they mean: the rule of keys, or of samples. */
-#define SFS_INDEX_VERSION 2
+#define SFS_INDEX_VERSION 3
 
 struct sfs_index {
 	uint64_t shard_bytes;

@@ -64,7 +64,7 @@ void sfs_members_add(struct sfs_members *m, uint64_t start, const struct sfs_tar
 		.mtime = g->mtime,
 		.name = add_name(m, g->name, g->n_name),
 		.mode = g->mode,
-		.flags = g->odd.is_sparse ? SPARSE : 0,
+		.flags = g->is_sparse ? SPARSE : 0,
 	};
 	m->n++;
 	m->entries[m->n] = (struct sfs_member_entry){.name = m->names_bytes};

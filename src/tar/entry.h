@@ -2,20 +2,21 @@
 /* entry - one header group of a tar: everything before the data of a member.
  *
  * A group is a header with the extensions before it (pax x, GNU L and K), or a pax global
- * header alone, or the zero block that ends the archive.  Plain headers, and those with a
- * pax extension that sets only times and owners, are read here; all others go to
- * libarchive (libarchive.h).  Pure.
+ * header alone, or the zero block that ends the archive.  Maps of sparse files are
+ * sparse.h's.  Pure.
  */
 #ifndef SFS_TAR_ENTRY_H
 #define SFS_TAR_ENTRY_H
 
 #include "base/error.h"
 #include "tar/header.h"
-#include "tar/libarchive.h"
+#include "tar/sparse.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define SFS_TAR_GROUP_MAX ((size_t)1 << 20) /* bytes of a header group */
 
 enum sfs_tar_entry_kind { SFS_TAR_ENTRY_END, SFS_TAR_ENTRY_GLOBAL, SFS_TAR_ENTRY_MEMBER };
 
@@ -35,8 +36,9 @@ struct sfs_tar_entry {
 	uint64_t size; /* of the file; less is stored if it is sparse */
 	int64_t mtime;
 	uint32_t mode;
-	struct sfs_libarchive
-		odd; /* the result of libarchive, if it was used; else zeros */
+	bool is_sparse; /* then these say where its data belong */
+	struct sfs_sparse_run *runs;
+	size_t n_runs;
 	char name_buf[SFS_TAR_NAME_MAX];
 };
 
@@ -49,7 +51,7 @@ struct sfs_tar_entry {
 int sfs_tar_entry_read(const unsigned char *bytes, size_t n, uint64_t n_left,
 		       struct sfs_tar_entry *ret_group, struct sfs_error *err);
 
-/* Needed only if odd.runs is set; harmless otherwise. */
+/* Needed only if is_sparse; harmless otherwise. */
 void sfs_tar_entry_done(struct sfs_tar_entry *group);
 
 #endif

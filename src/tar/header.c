@@ -2,15 +2,17 @@
 /* How this works: one pass over the block adds it up as 64-bit words for the checksum;
  * then the fields are read at their offsets.  A header is FILE only if every field that
  * we or a reader of the stream depend on has its plain form; in doubt it is ODD and
- * libarchive decides.  A differential fuzz test (tests/fuzz/fuzz-tar-differential.c)
- * checks that both give the same answer. */
+ * entry.c decides.  A differential fuzz test (tests/fuzz/fuzz-tar-differential.c)
+ * compares both with libarchive. */
 #include "tar/header.h"
 
 #include <string.h>
 
 enum {
 	MODE = 100,
+	MODE_BYTES = 8,
 	MTIME = 136,
+	MTIME_BYTES = 12,
 	CHECKSUM = 148,
 };
 
@@ -81,6 +83,28 @@ bool sfs_tar_number(const unsigned char *field, size_t n, uint64_t *ret)
 	return read_octal(field, n, ret) || read_base256(field, n, ret);
 }
 
+int64_t sfs_tar_mtime(const unsigned char *block)
+{
+	const unsigned char *field = block + MTIME;
+	uint64_t v = 0;
+	int i;
+
+	if (sfs_tar_number(field, MTIME_BYTES, &v))
+		return (int64_t)v;
+	if (field[0] != 0xff)
+		return 0;
+	for (i = MTIME_BYTES - 8; i < MTIME_BYTES; i++) /* base 256, before 1970 */
+		v = v << 8 | field[i];
+	return (int64_t)v;
+}
+
+uint32_t sfs_tar_mode(const unsigned char *block)
+{
+	uint64_t mode;
+
+	return sfs_tar_number(block + MODE, MODE_BYTES, &mode) ? mode & 07777 : 0;
+}
+
 bool sfs_tar_has_prefix(const unsigned char *block)
 {
 	return memcmp(block + SFS_TAR_MAGIC, "ustar\00000", 8) == 0;
@@ -98,7 +122,7 @@ bool sfs_tar_has_gnu_map(const unsigned char *block)
 	return sfs_tar_is_gnu(block) && (block[MAP] || block[REALSIZE]);
 }
 
-/* libarchive, which reads odd headers, takes nothing else in the field. */
+/* libarchive takes nothing else in the field of the checksum. */
 static bool is_octal_or_blank(const unsigned char *p, size_t n)
 {
 	size_t i;

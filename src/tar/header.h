@@ -4,7 +4,7 @@
  * Nearly every header is of a regular file, in ustar (POSIX) or GNU format, with plain
  * octal numbers and a correct checksum: these are read completely, in about 60 ns. Others
  * are only classified: an extension of the next header, a global header, or an odd one,
- * which libarchive must read (libarchive.h).  Format: POSIX.1-2017, pax, "ustar
+ * which entry.h looks at more closely.  Format: POSIX.1-2017, pax, "ustar
  * Interchange Format"; GNU tar's manual, "Basic Tar Format".  Pure.
  */
 #ifndef SFS_HEADER_H
@@ -69,6 +69,10 @@ enum {
 
 /* A number of a header: octal digits, or GNU's base-256.  false: neither. */
 bool sfs_tar_number(const unsigned char *field, size_t n, uint64_t *ret);
+
+/* Of any header: seconds since 1970, and permission bits; 0 if they are no numbers. */
+int64_t sfs_tar_mtime(const unsigned char *block);
+uint32_t sfs_tar_mode(const unsigned char *block);
 
 /* Is the header POSIX's, which has a prefix field (magic "ustar\0" and version)? */
 bool sfs_tar_has_prefix(const unsigned char *block);

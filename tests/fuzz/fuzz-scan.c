@@ -23,10 +23,10 @@ static void note_member(void *ctx, uint64_t start, const struct sfs_tar_entry *g
 		(unsigned long long)g->next, (unsigned long long)g->size, g->is_regular);
 	sfs_strbuf_printf(log, "time %lld mode %o name ", (long long)g->mtime, g->mode);
 	sfs_strbuf_add(log, g->name, g->n_name);
-	for (i = 0; i < g->odd.n_runs; i++)
+	for (i = 0; i < g->n_runs; i++)
 		sfs_strbuf_printf(log, " %llu+%llu",
-				  (unsigned long long)g->odd.runs[i].offset,
-				  (unsigned long long)g->odd.runs[i].n_bytes);
+				  (unsigned long long)g->runs[i].offset,
+				  (unsigned long long)g->runs[i].n_bytes);
 	sfs_strbuf_puts(log, "\n");
 }
 

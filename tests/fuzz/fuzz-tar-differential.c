@@ -245,14 +245,14 @@ static bool is_map_lost(const unsigned char *group, const struct sfs_tar_entry *
 	if (!g->is_regular || g->size == 0)
 		return false;
 	if (header[SFS_TAR_TYPE] == 'S')
-		return !g->odd.is_sparse || header[REALSIZE] == 0;
-	return !g->odd.is_sparse && (memmem(group, g->n_bytes, " GNU.sparse.", 12) ||
+		return !g->is_sparse || header[REALSIZE] == 0;
+	return !g->is_sparse && (memmem(group, g->n_bytes, " GNU.sparse.", 12) ||
 				     memmem(group, g->n_bytes, " SCHILY.realsize", 16));
 }
 
 /* Do the runs of a sparse file end at another byte of their last block than what is
  * stored?  (A map among the data is whole blocks.) */
-static bool ends_in_padding(const unsigned char *header, const struct sfs_libarchive *m)
+static bool ends_in_padding(const unsigned char *header, const struct sfs_tar_entry *m)
 {
 	uint64_t stored, sum = 0;
 	size_t i;
@@ -272,7 +272,7 @@ struct walk {
 };
 
 static uint64_t hash_sparse(const struct walk *w, uint64_t at,
-			    const struct sfs_libarchive *m)
+			    const struct sfs_tar_entry *m)
 {
 	uint64_t hash = 0;
 	size_t i;
@@ -312,11 +312,11 @@ static void take_member(void *ctx, uint64_t start, const struct sfs_tar_entry *g
 	m->size = g->is_regular ? g->size : 0;
 	if (!g->is_regular)
 		return;
-	if (g->odd.is_sparse) {
+	if (g->is_sparse) {
 		m->is_disputed |= ends_in_padding(w->tar->bytes + start + g->n_bytes -
 							  SFS_TAR_BLOCK,
-						  &g->odd);
-		m->data_hash = hash_sparse(w, start + g->data, &g->odd);
+						  g);
+		m->data_hash = hash_sparse(w, start + g->data, g);
 	} else {
 		MUST(g->data + g->size <= g->next);
 		m->data_hash =

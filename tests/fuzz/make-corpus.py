@@ -250,7 +250,7 @@ def index(n_samples, n_members):
                        for i in range(n_members))
     members = members + struct.pack("<32xQ8x", len(names)) + names if n_members else b""
     at = 112 + len(order)
-    return struct.pack("<8sII11Q8x", b"SFSINDEX", 2, 112, 1024 * n_samples + 1024, 7, n_samples,
+    return struct.pack("<8sII11Q8x", b"SFSINDEX", 3, 112, 1024 * n_samples + 1024, 7, n_samples,
                        1024 * n_samples, n_members, 112, len(order), at if members else 0,
                        len(members), 0, 0) + order + members
 
