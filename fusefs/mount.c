@@ -361,6 +361,7 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	}
 	sfs_stall_end_saying();
 	sfs_engine_warn_of_folders(m->engine);
+	sfs_weak_order_tell(&m->engine->weak_order);
 	m->engine->mountpoint = m->where;
 	m->tree = sfs_tree_new(m->engine);
 	sfs_ops_init(&m->ops, m->tree);

@@ -116,6 +116,7 @@ libshufflefs_a_SOURCES = \
 	src/order/quality.c src/order/quality.h \
 	src/order/samples.c src/order/samples.h \
 	src/order/sums.c src/order/sums.h \
+	src/order/worth.c src/order/worth.h \
 	 \
 	src/config/ini.c src/config/ini.h \
 	src/config/options.c src/config/options.h src/config/options.def \
@@ -172,6 +173,7 @@ libshufflefs_a_SOURCES = \
 	src/engine/fingerprint.c src/engine/fingerprint.h \
 	src/engine/reclaim.c src/engine/reclaim.h \
 	src/engine/stores.c src/engine/stores.h \
+	src/engine/weak-order.c src/engine/weak-order.h \
 	 \
 	src/tree/epochs.c src/tree/epochs.h \
 	src/tree/file.c src/tree/file.h \

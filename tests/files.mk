@@ -199,6 +199,7 @@ unit_tests = \
 	tests/unit-waits-name-the-limit \
 	tests/unit-window-keeps-the-order-of-samples \
 	tests/unit-wire-refuses-what-no-peer-sends \
+	tests/unit-worth-warns-of-few-and-unequal-shards \
 	tests/unit-xml-reads-what-s3-servers-write
 
 cat_tests = \
@@ -298,6 +299,7 @@ cat_tests = \
 	tests/cat-samples-larger-than-a-block-are-fetched-ahead.sh \
 	tests/cat-samples-larger-than-the-budget.sh \
 	tests/cat-says-what-a-file-is-instead-of-a-tar.sh \
+	tests/cat-says-when-an-order-hardly-shuffles.sh \
 	tests/cat-segments-of-one-shard-may-follow-each-other.sh \
 	tests/cat-signed-urls-are-requested-again.sh \
 	tests/cat-sizes-are-asked-of-any-far-server.sh \
@@ -334,6 +336,7 @@ fuse_tests = \
 	tests/fuse-a-local-shard-goes-away.sh \
 	tests/fuse-a-missing-shard-counts-as-empty.sh \
 	tests/fuse-a-mount-says-what-it-waits-for.sh \
+	tests/fuse-a-mount-says-when-its-order-hardly-shuffles.sh \
 	tests/fuse-a-network-error-passes.sh \
 	tests/fuse-a-parked-look-up-blocks-no-other.sh \
 	tests/fuse-a-rank-without-a-sample-is-refused.sh \

@@ -23,6 +23,7 @@
 #include "base/cond.h"
 #include "base/ledger.h"
 #include "base/log.h"
+#include "tar/header.h"
 #include "tar/magic.h"
 
 #include <errno.h>
@@ -59,6 +60,8 @@ struct sfs_sizes {
 	uint32_t n_known;
 	uint32_t n_early;    /* requested before it was settled */
 	uint32_t n_local;    /* local files that were looked at */
+	uint32_t n_first;    /* shards that begin with the plain header of a file, */
+	uint64_t first_bytes; /* and how long these files are */
 	int failure;	     /* the latest error, if a shard FAILED */
 	uint64_t failed_ns;  /* when that was */
 	uint32_t first_bad;  /* the first shard that is bad: see is_bad() */
@@ -224,6 +227,19 @@ static void keep_too_large(struct sfs_sizes *s, const struct sfs_shard *shard)
 	keep_why(s, shard->index, why);
 }
 
+static void measure_first_file(struct sfs_sizes *s, const unsigned char *head, size_t n)
+{
+	struct sfs_tar_header h;
+
+	if (n < SFS_TAR_BLOCK)
+		return;
+	h = sfs_tar_look(head);
+	if (h.kind != SFS_TAR_FILE)
+		return;
+	s->n_first++;
+	s->first_bytes += SFS_TAR_BLOCK + sfs_tar_padded(h.size);
+}
+
 /* The size of the shard is known, and it may begin with these bytes: if it is no tar,
  * note that.  Locked. */
 static void look(struct sfs_sizes *s, const struct sfs_shard *shard,
@@ -233,6 +249,7 @@ static void look(struct sfs_sizes *s, const struct sfs_shard *shard,
 	bool is_empty = shard->object.size == 0;
 	sfs_autofree char *shown = NULL, *why = NULL;
 
+	measure_first_file(s, head, n);
 	if (!magic && !is_empty)
 		return;
 	shown = sfs_uri_redact(shard->object.uri.location);
@@ -666,6 +683,16 @@ int sfs_sizes_all(struct sfs_sizes *s, struct sfs_waiter *waiter)
 		retry_failed(s);
 	if (s->n_pending > 0)
 		return wait_for(s, ALL_SHARDS, waiter);
+	pthread_mutex_unlock(&s->lock);
+	return ret;
+}
+
+uint64_t sfs_sizes_first_files(struct sfs_sizes *s)
+{
+	uint64_t ret;
+
+	pthread_mutex_lock(&s->lock);
+	ret = s->n_first > 0 ? s->first_bytes / s->n_first : 0;
 	pthread_mutex_unlock(&s->lock);
 	return ret;
 }

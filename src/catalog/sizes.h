@@ -79,6 +79,10 @@ void sfs_sizes_describe(const struct sfs_sizes_tally *tally, struct sfs_error *r
  * gets a line when all have answered and the number of bad shards has changed. */
 void sfs_sizes_report(struct sfs_sizes *sizes, struct sfs_sizes_tally *ret_tally);
 
+/* The mean length of the files that shards begin with, headers and padding included, of
+ * the shards that were looked at so far: samples are hardly shorter.  0: unknown. */
+uint64_t sfs_sizes_first_files(struct sfs_sizes *sizes);
+
 /* How many sizes are known now. */
 uint32_t sfs_sizes_known(struct sfs_sizes *sizes);
 

@@ -20,6 +20,7 @@
 #define READ_BYTES  ((size_t)1 << 20)
 #define PAGE_BYTES  ((size_t)4 << 10)
 #define BLOCK_BYTES ((size_t)512)
+#define README_MS   2000
 #define LAST_MS	    100	 /* for each small read, after a large one has timed out */
 #define BLOCK_MS    5000 /* for each block, after a page has failed */
 
@@ -150,11 +151,18 @@ static int copy(struct sfs_file *file, const char *path, uint64_t timeout_ms, in
 static int wait_for_sizes(struct sfs_engine *engine, const char *path,
 			  struct sfs_error *err)
 {
+	int ret;
+
 	while (*path == '/')
 		path++;
+	if (strcmp(path, "README") == 0) /* that of a mount says what follows from them */
+		sfs_sizes_wait(engine->sizes, README_MS);
 	if (strncmp(path, "epochs/", 7) != 0)
 		return 0;
-	return sfs_engine_wait_for_sizes(engine, NULL, NULL, err);
+	ret = sfs_engine_wait_for_sizes(engine, NULL, NULL, err);
+	if (ret == 0)
+		sfs_weak_order_tell(&engine->weak_order);
+	return ret;
 }
 
 int sfs_cat(struct sfs_options *options, const struct sfs_strings *specs,

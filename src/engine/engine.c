@@ -270,6 +270,7 @@ static void *tick(void *arg)
 		sfs_scan_all_tick(engine->members);
 		sfs_shard_readers_tick(engine->shard_readers);
 		sfs_idx_files_tick(engine->idx_files);
+		sfs_weak_order_tick(&engine->weak_order);
 		n_idle = sfs_slabs_used(engine->runtime.slabs) > 0 ? 0 : n_idle + 1;
 		if (n_idle == TRIM_SECONDS)
 			sfs_slabs_trim(engine->runtime.slabs, 0);
@@ -342,6 +343,7 @@ static int start(struct sfs_engine *engine, struct sfs_dataset *d, bool is_cat,
 			    is_cat ? SFS_NEXT_NO
 				   : (enum sfs_choice_next_epoch)
 					     engine->options->next_epoch);
+	sfs_weak_order_init(&engine->weak_order, &engine->runtime, engine->sizes);
 	engine->shard_readers = sfs_shard_readers_new(&engine->runtime);
 	engine->idx_files =
 		sfs_idx_files_new(&engine->runtime, engine->sizes, &engine->scanner);

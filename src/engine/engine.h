@@ -9,6 +9,7 @@
 #include "config/options.h"
 #include "engine/reclaim.h"
 #include "engine/stores.h"
+#include "engine/weak-order.h"
 #include "io/header-scan.h"
 #include "io/idx-file.h"
 #include "io/runtime.h"
@@ -37,6 +38,7 @@ struct sfs_engine {
 	struct sfs_index_finder *indexes;
 	struct sfs_sizes *sizes;
 	struct sfs_header_scanner scanner;
+	struct sfs_weak_order weak_order;
 	struct sfs_scan_all *scan_all, *members; /* for tables; for tables and members */
 	struct sfs_streams streams;
 	struct sfs_next_epoch next_epoch;

@@ -228,6 +228,7 @@ static void print_order(const struct sfs_engine *engine, struct sfs_strbuf *text
 void sfs_status_readme(struct sfs_engine *engine, struct sfs_strbuf *text)
 {
 	const struct sfs_shards *shards = &engine->runtime.shards;
+	const char *weak = sfs_weak_order_text(&engine->weak_order);
 	int i;
 
 	sfs_strbuf_puts(text, "This dataset is mounted by shufflefs " VERSION ".\n\n");
@@ -239,6 +240,8 @@ void sfs_status_readme(struct sfs_engine *engine, struct sfs_strbuf *text)
 	print_order(engine, text);
 	sfs_strbuf_puts(text, "\nresume  a part-read epoch goes on ");
 	sfs_name_print_resume(&engine->runtime.order, text);
+	if (weak)
+		sfs_strbuf_printf(text, "\nshuffle %s", weak);
 	sfs_strbuf_puts(
 		text,
 		"\n\n"
