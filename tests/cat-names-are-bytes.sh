@@ -55,6 +55,20 @@ def sparse(name):
     return pax(*values) + header(b"GNUSparseFile.1/x", b"0", 512 + 10) + body
 
 
+def sparse_list(name):
+    values = [(b"GNU.sparse.size", b"1000"), (b"GNU.sparse.numblocks", b"1"), (b"GNU.sparse.name", name),
+              (b"GNU.sparse.map", b"7,10")]
+    return pax(*values) + header(b"GNUSparseFile.1/x", b"0", 10) + padded(b"0123456789")
+
+
+def in_a_folders_header(name, data):
+    """The name is in an extension that ends with NULs; the header's is a folder's."""
+    body = record(b"path", name) + bytes(r.choice([0, 1, 9]))
+    extensions = [header(b"pax", b"x", len(body)) + padded(body), long(b"K", r.choice(NAMES))]
+    r.shuffle(extensions)
+    return b"".join(extensions) + header(b"folder/", b"0", len(data)) + padded(data)
+
+
 def name():
     stem = b"".join(r.choice(ALPHABET) for _ in range(r.randrange(1, 4))).strip(b"/") or b"x"
     if r.random() < .2:
@@ -73,7 +87,7 @@ def member(name):
              long(b"L", name) + header(short, size=len(data), magic=b"ustar  \0") + body,
              long(b"K", r.choice(NAMES)) + long(b"L", name) + header(short, size=len(data), magic=b"ustar  \0") + body,
              pax((b"linkpath", r.choice(NAMES)), (b"path", name)) + header(short, size=len(data)) + body,
-             sparse(name)]
+             sparse(name), sparse_list(name), in_a_folders_header(name, data)]
     if len(name) <= 100:
         kinds += [header(name, size=len(data)) + body, header(name, size=len(data), magic=b"ustar  \0") + body,
                   header(name, b"\0", len(data), magic=b"") + body, header(name, b"7", len(data)) + body,
@@ -98,7 +112,7 @@ for shard in range(6):
                 file.write(long(b"K", stem) + header(stem[:100], b"2", magic=b"ustar  \0"))
             if r.random() < .1:
                 file.write(pax((b"comment", stem), type=b"g"))
-        file.write(bytes(1024))
+        file.write(header(b"last") + bytes(1024))  # (Python fails at a last global header)
 EOF
 
 # What Python's tarfile sees, and so WebDataset: each sample's shard and key, and the names
