@@ -195,6 +195,7 @@ def member_at(tar, begin):
     refuse("an unknown dialect with a prefix", begin, is_file and header[257:262] != b"ustar" and header[345])
     if type in b"123456" or type == b"\0" and text(header[:100]).endswith(b"/") and not has_name:
         return Record(begin=begin, own=own, end=at, type=type, key=None, extensions=extensions)  # no data
+    refuse("a file in the header of an old folder", begin, type == b"\0" and text(header[:100]).endswith(b"/"))
     refuse("a file named like a folder", begin, type not in b"gDV" and name.endswith(b"/") and (
         header[124:136].strip(b"0 \0") or extensions))
     refuse("no type", begin, not re.match(rb"[\x000-9A-Za-z]", type))

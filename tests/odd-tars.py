@@ -446,7 +446,7 @@ def odd_member():
 def samples_by_script(name):
     with open("ds/" + name, "rb") as file:
         shard = order_tar.shard_of(name.encode(), file.read(), True)
-    return sorted(b"%d\t%s\t%s" % (s.end - s.begin, s.shard, s.key) for s in shard.samples)
+    return sorted(script.line(0, 0, sample)[4:-1] for sample in shard.samples)
 
 
 def compare_members(program, what, n):

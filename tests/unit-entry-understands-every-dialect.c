@@ -480,6 +480,11 @@ static void named_like_a_folder(void)
 		tar_file(&t, "folder/", 5, 'x');
 		understood("b.x", true, 5, t.n - 512, t.n);
 	}
+	/* Without a type it is a folder to Python, who then looks for a header in its data. */
+	tar_extension(&t, 'L', "b.x", 4);
+	tar_header(&t, "gnu", 0, "folder/", 5);
+	tar_body(&t, "hello", 5);
+	fails(-EBADMSG, t.n, t.n, false, "a file in the header of a folder");
 }
 
 int main(void)

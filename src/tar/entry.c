@@ -139,12 +139,16 @@ static bool ends_in_slash(const struct sfs_tar_entry *g)
 }
 
 /* Without a type, this is how folders were once written. */
-static bool is_old_folder(const unsigned char *header, const struct extended *x)
+static bool is_header_of_old_folder(const unsigned char *header)
 {
 	size_t n = strnlen((const char *)header + SFS_TAR_NAME, SFS_TAR_NAME_BYTES);
 
-	return header[SFS_TAR_TYPE] == 0 && !x->name && n > 0 &&
-	       header[SFS_TAR_NAME + n - 1] == '/';
+	return header[SFS_TAR_TYPE] == 0 && n > 0 && header[SFS_TAR_NAME + n - 1] == '/';
+}
+
+static bool is_old_folder(const unsigned char *header, const struct extended *x)
+{
+	return is_header_of_old_folder(header) && !x->name;
 }
 
 /* By its header not a folder, but its name ends in a slash: libarchive takes it for a
@@ -183,6 +187,8 @@ static const char *find_dispute(const unsigned char *header, const struct extend
 		return "a header of an unknown dialect, with a prefix";
 	if (type > 127 || !(type == 0 || isalnum(type)))
 		return "a type that no tar writes";
+	if (is_header_of_old_folder(header) && x->name) /* Python sees a folder */
+		return "a file in the header of a folder";
 	if (is_disputed(g, header, x))
 		return "a file whose name ends in a slash, like a folder";
 	if (type != 'S' && sfs_tar_has_gnu_map(header))
