@@ -20,6 +20,7 @@ static const struct {
 	uint64_t segment;
 	const char *option;
 } cures[] = {{4 << 20, "segment=4M"},
+	     {1 << 20, "segment=1M"},
 	     {256 << 10, "segment=256K"},
 	     {SFS_SEGMENT_SAMPLE, "segment=sample"}};
 
