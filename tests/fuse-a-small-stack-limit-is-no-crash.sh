@@ -5,6 +5,8 @@
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 requires_fuse
 sidecar=$build/shufflefs-sidecar
+# With 64 KiB there is room for 16 of arguments and environment, where make puts its list of tests.
+unset TESTS TEST_LOGS MAKEFLAGS MAKEOVERRIDES MFLAGS
 
 # limited KIB COMMAND...: the limit may be raised again.
 limited() {

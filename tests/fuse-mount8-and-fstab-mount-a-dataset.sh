@@ -21,8 +21,7 @@ is_mounted() {
     same want mnt/epochs/0.tar
     pid=$(daemon_pid mnt)
     umount mnt
-    is_gone() { ! kill -0 "$pid"; }
-    wait_until 15 is_gone
+    wait_until 15 is_gone "$pid"
 }
 
 for options in seed=7 ro,seed=7 rw,seed=7,relatime defaults,seed=7,_netdev,nofail,x-systemd.automount \
