@@ -3,6 +3,7 @@
 
 #include "config/options.h"
 #include "source/http/curl-get.h"
+#include "tar/libarchive.h"
 
 #define FUSE_USE_VERSION FUSE_MAKE_VERSION(3, 12)
 #include <fuse_lowlevel.h>
@@ -77,5 +78,6 @@ void sfs_version_print(void)
 	       sfs_commit, *sfs_commit ? ")" : "");
 	printf("libfuse %s\n", fuse_pkgversion());
 	printf("libcurl %s\n", sfs_curl_version());
+	printf("libarchive %s\n", sfs_libarchive_version());
 	printf("inih " INIH_VERSION "\n");
 }

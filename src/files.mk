@@ -44,6 +44,7 @@ libshufflefs_a_SOURCES = \
 	src/tar/entry.c src/tar/entry.h \
 	src/tar/header.c src/tar/header.h \
 	src/tar/key.c src/tar/key.h \
+	src/tar/libarchive.c src/tar/libarchive.h \
 	src/tar/magic.c src/tar/magic.h \
 	src/tar/pax.c src/tar/pax.h \
 	src/tar/rewrite.c src/tar/rewrite.h \
@@ -134,6 +135,7 @@ libshufflefs_a_SOURCES = \
 	src/catalog/members.c src/catalog/members.h \
 	src/catalog/probe.c src/catalog/probe.h \
 	src/catalog/shard.c src/catalog/shard.h \
+	src/catalog/second-reader.c src/catalog/second-reader.h \
 	src/catalog/shard-list.c src/catalog/shard-list.h \
 	src/catalog/sizes.c src/catalog/sizes.h \
 	 \
@@ -202,6 +204,6 @@ libshufflefs_a_SOURCES = \
 	src/cli/reader.c src/cli/reader.h \
 	src/cli/top-report.c src/cli/top-report.h
 libshufflefs_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
-libshufflefs_a_CFLAGS = $(SFS_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS) $(INIH_CFLAGS)
+libshufflefs_a_CFLAGS = $(SFS_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS) $(ARCHIVE_CFLAGS) $(INIH_CFLAGS)
 # What a program that has it links.
-core_libs = libshufflefs.a $(CURL_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS)
+core_libs = libshufflefs.a $(CURL_LIBS) $(CRYPTO_LIBS) $(ARCHIVE_LIBS) $(INIH_LIBS)

@@ -99,6 +99,7 @@ unit_tests = \
 	tests/unit-keyhash-extends-backwards \
 	tests/unit-latency-detects-late-responses \
 	tests/unit-ledger-keeps-the-newest-lines \
+	tests/unit-libarchive-says-what-it-reads-otherwise \
 	tests/unit-limit-is-what-the-machine-has \
 	tests/unit-list-keeps-its-order \
 	tests/unit-listing-keeps-what-a-pattern-means \
@@ -250,6 +251,7 @@ cat_tests = \
 	tests/cat-gives-up-when-parts-fail-in-turn.sh \
 	tests/cat-goes-through-a-proxy.sh \
 	tests/cat-index-makes-indexes-ahead.sh \
+	tests/cat-index-warns-of-what-bsdtar-reads-otherwise.sh \
 	tests/cat-indexes-are-found-wherever-they-are.sh \
 	tests/cat-indexes-of-other-tools-are-hints.sh \
 	tests/cat-keys-are-webdatasets.sh \
@@ -711,6 +713,7 @@ asan_tests = \
 	tests/cat-endless-redirects-end.sh \
 	tests/cat-ends-within-511-bytes-of-damage.sh \
 	tests/cat-goes-through-a-proxy.sh \
+	tests/cat-index-warns-of-what-bsdtar-reads-otherwise.sh \
 	tests/cat-indexes-of-other-tools-are-hints.sh \
 	tests/cat-keys-may-be-unique.sh \
 	tests/cat-links-and-folders-have-no-data.sh \

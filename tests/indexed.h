@@ -134,7 +134,9 @@ static inline void real_sample(void *ctx, const struct sfs_extent *extent)
 /* By our own walk over its headers. */
 static inline void look(const struct tar *t, struct real *real)
 {
-	const struct sfs_scan_sink sink = {real, real_member, real_sample};
+	const struct sfs_scan_sink sink = {.ctx = real,
+					   .member = real_member,
+					   .sample = real_sample};
 	struct sfs_scan scan;
 	size_t i, s = 0;
 

@@ -41,7 +41,9 @@ static void on_sample(void *ctx, const struct sfs_extent *extent)
 	f->extents[f->n++] = *extent;
 }
 
-static const struct sfs_scan_sink sink = {&got, on_member, on_sample};
+static const struct sfs_scan_sink sink = {.ctx = &got,
+					  .member = on_member,
+					  .sample = on_sample};
 
 /* ---- the shard ---- */
 

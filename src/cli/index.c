@@ -264,6 +264,7 @@ int sfs_index_dataset(struct sfs_options *options, const struct sfs_strings *spe
 		return ret;
 	sfs_progress_init(&x.progress, STDERR_FILENO);
 	x.engine->runtime.shards.saves_members = true;
+	x.engine->scanner.has_second_reader = true;
 	n = x.engine->runtime.shards.n;
 	x.n = n > wanted->part ? (n - wanted->part - 1) / wanted->n_parts + 1 : 0;
 	sfs_list_init(&x.ready);

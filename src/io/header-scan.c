@@ -16,6 +16,7 @@
 #include "base/ledger.h"
 #include "base/lock.h"
 #include "catalog/index-find.h"
+#include "catalog/second-reader.h"
 #include "tar/scan.h"
 
 #include <assert.h>
@@ -40,6 +41,7 @@ struct work {
 	bool needs_members, has_members; /* has: they are read, not found */
 	struct sfs_members members;
 	struct sfs_charge members_held; /* counts them */
+	struct sfs_second_reader second;
 	struct sfs_header_fetch fetch;
 	int err;
 };
@@ -136,6 +138,12 @@ static void report_hidden(struct work *w, uint64_t start,
 		sfs_ledger_tally(SFS_EVENT_HIDDEN);
 }
 
+/* Does another reader look at what is read for an index? */
+static bool has_second_reader(const struct work *w)
+{
+	return w->has_members && w->hs->scanner->has_second_reader;
+}
+
 static void on_member(void *ctx, uint64_t start, const struct sfs_tar_entry *entry)
 {
 	struct work *w = ctx;
@@ -149,6 +157,12 @@ static void on_member(void *ctx, uint64_t start, const struct sfs_tar_entry *ent
 		report_hidden(w, start, entry, err);
 }
 
+static void on_odd(void *ctx, uint64_t start, const unsigned char *bytes,
+		   const struct sfs_tar_entry *entry)
+{
+	sfs_second_reader_add(&((struct work *)ctx)->second, start, bytes, entry);
+}
+
 static void ignore_sample(void *ctx, const struct sfs_extent *extent)
 {
 }
@@ -158,7 +172,8 @@ static void feed(void *ctx, uint64_t offset, const void *bytes, size_t n)
 	struct work *w = ctx;
 	const struct sfs_scan_sink sink = {.ctx = w,
 					   .member = on_member,
-					   .sample = ignore_sample};
+					   .sample = ignore_sample,
+					   .odd = has_second_reader(w) ? on_odd : NULL};
 
 	sfs_shard_feed(&w->hs->scanner->runtime->shards, w->hs->shard, offset, bytes, n);
 	if (has_scan(w))
@@ -361,6 +376,7 @@ static void free_work(struct work *w)
 	sfs_scan_done(&w->scan);
 	sfs_members_done(&w->members);
 	sfs_charge_done(&w->members_held);
+	sfs_second_reader_done(&w->second);
 	free(w);
 }
 
@@ -379,6 +395,7 @@ static void keep_result(struct work *w)
 		count_members(w);
 		sfs_shard_keep_members(shard, &w->members, &w->members_held);
 		sfs_shard_save(shards, shard);
+		sfs_second_reader_report(&w->second, shard->name);
 	}
 }
 

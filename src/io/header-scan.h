@@ -29,6 +29,7 @@ struct sfs_cached_directory {
 struct sfs_header_scanner {
 	struct sfs_runtime *runtime;
 	struct sfs_account account; /* of the listings */
+	bool has_second_reader;	    /* libarchive reads what is odd among members, too */
 
 	pthread_mutex_t lock;  /* guards all below, and what shards keep for us */
 	struct sfs_link queue; /* scans that have not begun */

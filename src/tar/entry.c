@@ -4,8 +4,9 @@
  * then what they say, and what the header says, is weighed: docs/ORDER.md, section 6,
  * lists what is refused, which is all that readers of tar disagree about.
  *
- * No library reads tar here.  libarchive did, for what is odd, and its answers were its
- * version's, not the specification's (decision 1).  tests/fuzz compares both. */
+ * No library decides anything here.  libarchive did, for what is odd, and its answers
+ * were its version's, not the specification's (decision 1).  libarchive.h asks it for its
+ * opinion, and tests/fuzz compares both. */
 #include "tar/entry.h"
 
 #include "base/alloc.h"
@@ -494,13 +495,14 @@ int sfs_tar_entry_read(const unsigned char *bytes, size_t n, uint64_t n_left,
 
 	if (n > SFS_TAR_GROUP_MAX)
 		n = SFS_TAR_GROUP_MAX; /* the limit holds however bytes come */
-	g->is_sparse = g->is_cut = false;
+	g->is_sparse = g->is_cut = g->is_plain = false;
 	g->runs = NULL;
 	g->n_runs = 0;
 	g->n_bytes = SFS_TAR_BLOCK;
 	if (n < SFS_TAR_BLOCK)
 		return need(g, SFS_TAR_BLOCK, n_left, err);
 	h = sfs_tar_look(bytes);
+	g->is_plain = h.kind == SFS_TAR_FILE;
 	switch (h.kind) {
 	case SFS_TAR_FILE: take_plain(bytes, &h, g); break;
 	case SFS_TAR_ZERO:

@@ -26,6 +26,7 @@ struct sfs_tar_entry {
 	uint64_t data;	/* start of the stored data (a sparse map comes before) */
 	uint64_t next;	/* start of the next group; at most n_left */
 	size_t need;	/* after -EAGAIN: bytes to try with */
+	bool is_plain;	/* one header, of the kind that header.h reads completely */
 	bool is_cut;	/* after -EBADMSG: the shard ends within the data of the member */
 
 	/* MEMBER only; and if is_cut, name and is_regular */

@@ -172,6 +172,8 @@ static int step(struct sfs_scan *scan, const unsigned char *bytes, size_t n,
 		scan->sample.saw_global = true;
 	else
 		scan->trailer = scan->pos;
+	if (sink->odd && !group.is_plain && group.kind != SFS_TAR_ENTRY_END)
+		sink->odd(sink->ctx, scan->pos, bytes, &group);
 	scan->is_in_trailer = group.kind == SFS_TAR_ENTRY_END;
 	scan->pos += group.next;
 	scan->need = SFS_TAR_BLOCK;

@@ -33,6 +33,10 @@ struct sfs_scan_sink {
 	 * and its name are valid during the call.  NULL: not wanted. */
 	void (*member)(void *ctx, uint64_t start, const struct sfs_tar_entry *group);
 	void (*sample)(void *ctx, const struct sfs_extent *extent);
+	/* A member that is not plain, or a global header: group->data bytes are at
+	 * `bytes`, during the call, which follows that of `member`.  NULL: not wanted. */
+	void (*odd)(void *ctx, uint64_t start, const unsigned char *bytes,
+		    const struct sfs_tar_entry *group);
 };
 
 struct sfs_scan {

@@ -206,7 +206,9 @@ static void scanned(const uint8_t *data, size_t n)
 {
 	struct fuzz_tar tar = fuzz_tar_make(data, n);
 	struct found found = {0};
-	struct sfs_scan_sink sink = {&found, note_member, note_sample};
+	struct sfs_scan_sink sink = {.ctx = &found,
+				     .member = note_member,
+				     .sample = note_sample};
 	struct sfs_scan scan;
 
 	sfs_scan_init(&scan, tar.n);

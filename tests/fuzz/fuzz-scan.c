@@ -75,7 +75,9 @@ static struct sfs_strbuf scan_in_pieces(const struct fuzz_tar *tar, unsigned see
 					unsigned how)
 {
 	struct sfs_strbuf log = {0};
-	struct sfs_scan_sink sink = {&log, note_member, note_sample};
+	struct sfs_scan_sink sink = {.ctx = &log,
+				     .member = note_member,
+				     .sample = note_sample};
 	struct sfs_rng rng = {seed};
 	struct sfs_scan scan;
 	uint64_t at = 0, wanted;
@@ -99,7 +101,9 @@ static struct sfs_strbuf scan_in_pieces(const struct fuzz_tar *tar, unsigned see
 static struct sfs_strbuf scan_whole(const struct fuzz_tar *tar)
 {
 	struct sfs_strbuf log = {0};
-	struct sfs_scan_sink sink = {&log, note_member, note_sample};
+	struct sfs_scan_sink sink = {.ctx = &log,
+				     .member = note_member,
+				     .sample = note_sample};
 	struct sfs_scan scan;
 
 	sfs_scan_init(&scan, tar->n);

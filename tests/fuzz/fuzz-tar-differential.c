@@ -45,6 +45,7 @@
 #include "names.h"
 
 #include "tar/key.h"
+#include "tar/libarchive.h"
 #include "tar/pax.h"
 #include "tar/rewrite.h"
 #include "tar/scan.h"
@@ -58,6 +59,7 @@ struct member {
 	bool is_regular, has_key;
 	bool is_map_damaged; /* of a sparse file */
 	bool is_disputed;    /* read differently by readers: see above */
+	bool is_doubted;     /* shufflefs index would warn of it */
 	uint64_t size, data_hash;
 };
 
@@ -335,9 +337,26 @@ static void take_sample(void *ctx, const struct sfs_extent *extent)
 	w->extents[w->n_extents++] = *extent;
 }
 
+/* The warnings of `shufflefs index` are made of one group at a time. */
+static void ask_second_reader(void *ctx, uint64_t start, const unsigned char *bytes,
+			      const struct sfs_tar_entry *g)
+{
+	struct walk *w = ctx;
+	struct sfs_libarchive_reading reading;
+
+	if (g->kind != SFS_TAR_ENTRY_MEMBER || !g->is_regular)
+		return;
+	sfs_libarchive_read(bytes, g, false, &reading);
+	w->members->m[w->members->n - 1].is_doubted =
+		!sfs_libarchive_agrees(&reading, g);
+}
+
 static void scan_whole(struct walk *w)
 {
-	struct sfs_scan_sink sink = {w, take_member, take_sample};
+	struct sfs_scan_sink sink = {.ctx = w,
+				     .member = take_member,
+				     .sample = take_sample,
+				     .odd = ask_second_reader};
 	struct sfs_scan scan;
 
 	sfs_scan_init(&scan, w->tar->n);
@@ -474,11 +493,16 @@ static void print(const char *who, const struct members *all, size_t i)
 static bool agree(const char *a_name, const struct members *a, const char *b_name,
 		  const struct members *b)
 {
+	bool is_doubted = false; /* the one before */
 	size_t i = 0;
 
 	while (i < a->n && i < b->n && !a->m[i].is_disputed &&
-	       is_same(&a->m[i], &b->m[i]))
+	       is_same(&a->m[i], &b->m[i])) {
+		/* Both agree about the one before, and where it ended. */
+		MUST(!is_doubted || !a->m[i].is_regular);
+		is_doubted = a->m[i].is_doubted;
 		i++;
+	}
 	if (i < a->n && a->m[i].is_disputed)
 		return true;
 	if (i == a->n && (i == b->n || !a->is_complete))
