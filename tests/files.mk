@@ -665,6 +665,7 @@ storm_tests = \
 	tests/fuse-a-storm-of-operations-breaks-nothing.sh \
 	tests/fuse-a-storm-of-readers-gets-its-bytes.sh
 tier2_tests = \
+	tests/sidecar-cuda-plugin-runs-on-a-runtime-of-memfds.sh \
 	tests/fuse-dali-reads-shards-and-streams-by-their-indexes.sh \
 	tests/fuse-duckdb-reads-an-order-as-a-table.sh \
 	tests/fuse-systemd-runs-mounts.sh \
