@@ -537,6 +537,7 @@ test_helpers = \
 	tests/naive-epoch.c \
 	tests/naive-epoch.h \
 	tests/notify-gate.c \
+	tests/notify-gate.sh \
 	tests/object_server.py \
 	tests/odd-tars.py \
 	tests/one-runtime.h \
@@ -596,6 +597,7 @@ test_helpers = \
 	tests/valgrind-shufflefs \
 	tests/vectors.h \
 	tests/verbs-peer.c \
+	tests/wds2idx.py \
 	tests/webdataset-samples.py \
 	tests/whole-file.h \
 	tests/zmq-peer.c

@@ -5,23 +5,16 @@
 # same, the reader too, and no dead mount is left; by fusectl, or by force where there is none.
 . "${srcdir:-$(dirname "$0")/..}/tests/functions.sh"
 . "$top/tests/parked.sh"
-requires_fuse
-requires_root
-[ -e "$build/tests/notify-gate.so" ] || skip "this build has no tests/notify-gate.so"
+. "$top/tests/notify-gate.sh"
 
-# What is stuck although it must not be, this frees.
+control=control
 mkdir control
 mount -t fusectl none control || skip "no control of connections here"
-abort_it() {
-    [ ! -e "control/${connection:-none}/abort" ] || echo 1 >"control/$connection/abort"
-}
 cleanup "abort_it; umount $work/control"
 
 # A process that ends by force joins no thread.
 export TSAN_OPTIONS="${TSAN_OPTIONS:-}:report_thread_leaks=0"
-make_shards shards --shards 4 --samples 60 --bytes 500000
-start_origin shards
-stalling="$origin/stall,over=600,while=stalled/train-{000000..000003}.tar"
+start_stalling_origin
 standard=/sys/fs/fuse/connections
 for way in force fusectl; do
     if [ $way = force ] && mountpoint -q $standard; then
@@ -29,17 +22,8 @@ for way in force fusectl; do
     elif [ $way = fusectl ]; then
         mountpoint -q $standard || mount --bind control $standard
     fi
-    rm -rf shards/stalled gate gate.*
-    mkdir mnt$way
-    NOTIFY_GATE="$work/gate" LD_PRELOAD="$build/tests/notify-gate.so ${LD_PRELOAD:-}" \
-        "$shufflefs" mount $patient,index-cache=no,next-epoch=no "$stalling" mnt$way
     m=mnt$way
-    pid=$(daemon_pid $m)
-    connection=$(mountpoint -d $m | sed 's/.*://')
-    exec 3<$m/epochs/0.tar
-    head -c 110000000 <&3 >/dev/null
-    wait_until 60 test -e gate.waits
-    "$python" -c 'import os, sys; os.posix_fadvise(int(sys.argv[1]), 0, 0, os.POSIX_FADV_DONTNEED)' 3
+    mount_gated $m
     touch shards/stalled
     dd if=$m/epochs/0.tar of=/dev/null bs=64K status=none 2>/dev/null &
     reader=$!
