@@ -5,6 +5,7 @@
  * microseconds, and there is nothing in them that could change kind, size or end. */
 #include "catalog/second-reader.h"
 
+#include "base/alloc.h"
 #include "base/log.h"
 #include "tar/libarchive.h"
 #include "tar/pax.h"
@@ -27,7 +28,7 @@ static bool is_harmless(const struct sfs_pax_record *r)
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof keys / sizeof keys[0]; i++)
+	for (i = 0; i < SFS_COUNT(keys); i++)
 		if (sfs_pax_is(r, keys[i]))
 			return !memchr(r->value, 0, r->n_value);
 	return false;
