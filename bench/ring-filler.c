@@ -6,7 +6,7 @@
  * Batches are 256 images of 224x224x3 bytes, in four slots of MEMORY (as of --memory).  It
  * publishes them as they are; with `write`, after it has written all bytes, as a decoder
  * would.  bench/ring-reader PATH tells how fast they come. */
-#include "ring.h"
+#include "ring/ring.h"
 
 #include "base/clock.h"
 

@@ -1,4 +1,4 @@
-# The Python module.  setup.py copies what it needs of rdma/ and include/.
+# The Python module.  setup.py copies what it needs of sidecar/ring/ and include/.
 EXTRA_DIST += \
 	python/MANIFEST.in \
 	python/README.md \
@@ -17,7 +17,7 @@ EXTRA_DIST += \
 python-wheel:
 	rm -rf python-wheel.tmp
 	mkdir -p python-wheel.tmp
-	cp -R $(srcdir)/python $(srcdir)/rdma $(srcdir)/include $(srcdir)/LICENSE python-wheel.tmp/
+	cp -R $(srcdir)/python $(srcdir)/sidecar $(srcdir)/include $(srcdir)/LICENSE python-wheel.tmp/
 	chmod -R u+w python-wheel.tmp
 	$(PYTHON3) -m pip wheel --no-deps --wheel-dir . $(PIP_FLAGS) ./python-wheel.tmp/python
 	rm -rf python-wheel.tmp

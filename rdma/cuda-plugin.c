@@ -20,7 +20,7 @@
  * Only the CUDA runtime is linked: it opens the driver itself, and says so if there is
  * none.  The functions of the driver that are needed are asked for by name.  C, and no
  * kernels: nvcc is not needed.  Compiles with CUDA 11.8 to 13. */
-#include "device.h"
+#include "ring/device.h"
 
 #include "base/alloc.h"
 #include "base/strbuf.h"

@@ -9,7 +9,7 @@
 #ifndef SFS_VERBS_PLACEMENT_H
 #define SFS_VERBS_PLACEMENT_H
 
-#include "ring.h"
+#include "ring/ring.h"
 #include "verbs-link.h"
 
 #include "base/error.h"

@@ -11,11 +11,11 @@
  * The ring is registered once for each device, for as long as a connection uses it
  * (verbs-placement.h); so slots of one ring may be in a GPU's memory for one card, and on
  * the host for another. */
-#include "receiver.h"
+#include "transport/receiver.h"
 
-#include "device.h"
-#include "sessions.h"
-#include "socket.h"
+#include "ring/device.h"
+#include "transport/sessions.h"
+#include "transport/socket.h"
 #include "verbs-link.h"
 #include "verbs-placement.h"
 #include "verbs-wire.h"

@@ -11,8 +11,8 @@
  *
  * Each side says something at least every 2 s (PING), and takes a peer that was silent
  * for 10 s for dead: a queue pair whose peer has gone may tell nothing for minutes. */
-#include "outbox.h"
-#include "socket.h"
+#include "transport/outbox.h"
+#include "transport/socket.h"
 #include "verbs-link.h"
 #include "verbs-wire.h"
 

@@ -24,7 +24,7 @@
 #ifndef SFS_VERBS_WIRE_H
 #define SFS_VERBS_WIRE_H
 
-#include "wire.h"
+#include "transport/wire.h"
 
 #include "base/error.h"
 

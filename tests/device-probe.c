@@ -7,7 +7,7 @@
  * and how; whether it exports a dma-buf of its memory; and how many GB a second it
  *copies, of slots of 38.5 MB (256 images of 224x224x3), one behind the other and four in
  *flight. */
-#include "device.h"
+#include "ring/device.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"

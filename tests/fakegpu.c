@@ -11,7 +11,7 @@
  * FAKEGPU_BUS is where it is on PCI, instead of where nothing is. */
 #include "fakegpu.h"
 
-#include "device.h"
+#include "ring/device.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@ PY_LOG_COMPILER = $(srcdir)/tests/run-test $(PYTHON3)
 
 AM_CFLAGS = $(SFS_CFLAGS) -Wno-write-strings
 AM_LDFLAGS = $(SFS_LDFLAGS)
-tests_cppflags = -I$(srcdir)/src -I$(srcdir)/include -I$(srcdir)/rdma -I$(srcdir)/tests
+tests_cppflags = -I$(srcdir)/src -I$(srcdir)/include -I$(srcdir)/sidecar -I$(srcdir)/rdma -I$(srcdir)/tests
 AM_CPPFLAGS += $(tests_cppflags)
 LDADD = tests/libtests.a $(sidecar_libs)
 

@@ -8,8 +8,9 @@
 "$python" "$top/scripts/check-layers" "$top"
 
 mkdir tree
-cp -r "$top/src" "$top/fusefs" "$top/rdma" "$top/include" tree/
+cp -r "$top/src" "$top/fusefs" "$top/sidecar" "$top/rdma" "$top/include" tree/
 chmod -R u+w tree
+"$python" "$top/scripts/check-layers" tree
 # must_fail REGEX FILE: what was done to FILE is seen, and undone
 must_fail() {
     ! "$python" "$top/scripts/check-layers" tree >said || fail "not seen: $1"
@@ -22,6 +23,10 @@ echo '#include "order/name.h"' >>tree/src/order/order.h
 must_fail 'a circle: .*src/order/order -> src/order/name\|a circle: .*src/order/name -> src/order/order' src/order/order.h
 echo '#include <curl/curl.h>' >>tree/src/cli/cat.c
 must_fail '<curl/curl.h> belongs in src/source/http/curl-' src/cli/cat.c
+echo '#include "transport/wire.h"' >>tree/sidecar/decode/spec.c
+must_fail 'spec.c: ../sidecar/decode may not include transport/wire.h' sidecar/decode/spec.c
+echo '#include <zmq.h>' >>tree/sidecar/transport/local.c
+must_fail '<zmq.h> belongs in sidecar/transport/zmq-' sidecar/transport/local.c
 echo '#include <pthread.h>' >>tree/src/tar/key.c
 must_fail '<pthread.h>, but tar is pure' src/tar/key.c
 rm tree/src/tar/README.md

@@ -17,7 +17,7 @@ for option in $(sed -n 's|^OPTION(ORDER, "\([a-z-]*\)".*|\1|p' "$top/src/config/
     grep -q "^\.Cm .*$option" "$order" || fail "the manual of the order lacks $option"
 done
 page=$top/man/shufflefs-sidecar.1
-options=$(sed -n 's|^.*{"\([a-z-]*\)", [a-z]*_argument,.*|\1|p' "$top"/rdma/*.c)
+options=$(sed -n 's|^.*{"\([a-z-]*\)", [a-z]*_argument,.*|\1|p' "$top"/sidecar/*.c)
 [ "$(echo "$options" | wc -l)" -gt 10 ] || fail "the options of the sidecar are not understood"
 for option in $options; do
     grep -q "^\.It .*Fl -$option\( \|\$\)" "$page" || fail "the manual of the sidecar lacks $option"

@@ -13,7 +13,7 @@
  *
  * At the end of its input the ring goes away.  Sample s of the stream has the bytes
  * s + 0, s + 1, ... of "jpg", and s in all items of the other tensors. */
-#include "ring.h"
+#include "ring/ring.h"
 
 #include "check.h"
 

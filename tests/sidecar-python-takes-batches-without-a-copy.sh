@@ -18,7 +18,7 @@ producer=$build/tests/ring-producer
 [ -x "$producer" ] || fail "there is no $producer"
 
 mkdir source
-cp -R "$top/python" "$top/rdma" "$top/include" "$top/LICENSE" source
+cp -R "$top/python" "$top/sidecar" "$top/include" "$top/LICENSE" source
 chmod -R u+w source
 (cd source/python && "$python" -c "from setuptools import build_meta; build_meta.build_sdist('../..')") >built 2>&1 ||
     fail "no source distribution: $(cat built)"

@@ -4,7 +4,7 @@
  * memory; and one that goes over them again and again is refused when that is too much.
  */
 #include "check.h"
-#include "decode-jpeg.h"
+#include "decode/decode-jpeg.h"
 
 #include <errno.h>
 #include <jpeglib.h>

@@ -2,8 +2,8 @@
 /* A spec is read or its wrong character is named; arrays and numbers are read whole or
  * refused; crops and flips are those of seed, epoch and sample, alike for a sample's
  * images; nchw, f4 and mirrored pixels are those of the plain ones. */
-#include "decode-array.h"
-#include "decode.h"
+#include "decode/decode-array.h"
+#include "decode/decode.h"
 
 #include "check.h"
 

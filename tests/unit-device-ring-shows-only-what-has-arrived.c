@@ -3,10 +3,10 @@
  * bytes are there, whether they are copied or a network card writes them; a copy that
  * fails, fails the ring behind the batches before it; and a successor of a producer that
  * was killed goes on after what was taken. */
-#include "device.h"
+#include "ring/device.h"
 #include "fakegpu.h"
-#include "ring-memory.h"
-#include "ring.h"
+#include "ring/ring-memory.h"
+#include "ring/ring.h"
 
 #include "check.h"
 

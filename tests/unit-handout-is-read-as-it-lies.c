@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/pieces.h"
 #include "base/rng.h"
-#include "input.h"
+#include "decode/input.h"
 #include "io/handout.h"
 #include "memory/slab.h"
 

@@ -4,8 +4,8 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "image.h"
-#include "resample.h"
+#include "decode/image.h"
+#include "decode/resample.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "input.h"
+#include "decode/input.h"
 
 #include <errno.h>
 #include <pthread.h>

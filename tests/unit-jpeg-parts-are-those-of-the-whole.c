@@ -6,8 +6,8 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "decode-jpeg.h"
-#include "image.h"
+#include "decode/decode-jpeg.h"
+#include "decode/image.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * receiver wants, also with batches that the receiver has of another process, and has
  * ended when the receiver has said so. */
 #include "check.h"
-#include "outbox.h"
+#include "transport/outbox.h"
 
 #include "base/strbuf.h"
 

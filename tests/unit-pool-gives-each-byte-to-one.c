@@ -4,7 +4,7 @@
  * beyond the limit goes back. */
 #include "check.h"
 
-#include "pool.h"
+#include "decode/pool.h"
 
 #include "base/rng.h"
 

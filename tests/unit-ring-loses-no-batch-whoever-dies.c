@@ -2,9 +2,9 @@
 /* Batches come out of a ring in order and once; consumers that are killed at any moment
  * lose nothing, or what the policy says; a producer that dies, ends or fails is told, and
  * its successor goes on after what was taken. */
-#include "ring-memory.h"
-#include "ring.h"
-#include "transport.h"
+#include "ring/ring-memory.h"
+#include "ring/ring.h"
+#include "transport/transport.h"
 
 #include "base/strbuf.h"
 #include "check.h"

@@ -3,7 +3,7 @@
  * a field twice is an error that names it, and each cut is one, wherever it is. */
 #include "check.h"
 
-#include "sample.h"
+#include "decode/sample.h"
 #include "tar/header.h"
 
 #include <errno.h>

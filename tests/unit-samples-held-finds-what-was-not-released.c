@@ -4,7 +4,7 @@
  * each that came after it. */
 #include "check.h"
 
-#include "samples-held.h"
+#include "samples/samples-held.h"
 
 #include "base/rng.h"
 

@@ -3,8 +3,8 @@
  * be so, and refused else. */
 #include "check.h"
 
-#include "sample.h"
-#include "samples-wire.h"
+#include "decode/sample.h"
+#include "samples/samples-wire.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * Sessions are over when all have ended, and fail when one has failed, or was lost for
  * too long and is missed. */
 #include "check.h"
-#include "sessions.h"
+#include "transport/sessions.h"
 
 #include "shufflefs/ring.h"
 

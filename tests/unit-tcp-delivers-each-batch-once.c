@@ -2,8 +2,8 @@
 /* Over connections that break at any byte, each batch comes out of the ring once, in
  * order, and with its bytes; and both ends then end without an error. */
 #include "check.h"
-#include "receiver.h"
-#include "transport.h"
+#include "transport/receiver.h"
+#include "transport/transport.h"
 
 #include "base/rng.h"
 #include "shufflefs/ring.h"

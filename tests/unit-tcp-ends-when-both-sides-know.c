@@ -5,9 +5,9 @@
  * once when a sender has failed, and gives up one that left or vanished, also before its
  * first batch.  Closing a sender waits for no receiver that stands still. */
 #include "check.h"
-#include "receiver.h"
-#include "transport.h"
-#include "wire.h"
+#include "transport/receiver.h"
+#include "transport/transport.h"
+#include "transport/wire.h"
 
 #include <errno.h>
 #include <netinet/in.h>

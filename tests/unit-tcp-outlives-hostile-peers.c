@@ -4,8 +4,8 @@
  * good senders send, once, and ends.
  */
 #include "check.h"
-#include "receiver.h"
-#include "wire.h"
+#include "transport/receiver.h"
+#include "transport/wire.h"
 
 #include "shufflefs/ring.h"
 

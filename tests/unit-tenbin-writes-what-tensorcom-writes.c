@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Two arrays become the bytes that Tensorcom's own encoder makes of them, and are read
  * again; whatever byte is cut off or changed in a length, nothing outside is read. */
-#include "tenbin.h"
+#include "formats/tenbin.h"
 
 #include "check.h"
 

@@ -2,7 +2,7 @@
 /* What is put can be got; another magic, version, length, count or layout is refused; and
  * the pieces of a short batch are its rows, without the gaps. */
 #include "check.h"
-#include "wire.h"
+#include "transport/wire.h"
 
 #include <errno.h>
 

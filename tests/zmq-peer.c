@@ -8,8 +8,8 @@
  *
  * Sample o has the label o, and an image of 5 x 3 bytes (7 o + i) mod 256.
  */
-#include "receiver.h"
-#include "transport.h"
+#include "transport/receiver.h"
+#include "transport/transport.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"

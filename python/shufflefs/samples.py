@@ -2,7 +2,7 @@
 """Samples as they lie in the memory of a mount, or of shufflefs-sidecar.
 
 How this works.  The sidecar gives the descriptors of its memory, which is mapped for reading, and
-says in messages where fields lie (rdma/samples-wire.h has both ends' words).  Samples are asked for
+says in messages where fields lie (sidecar/samples/samples-wire.h has both ends' words).  Samples are asked for
 ahead: so many, or so many bytes.  What was released is told with the next question, at the latest
 before a wait.
 """

@@ -4,9 +4,9 @@
  * says. */
 #include "fuzz.h"
 
-#include "decode-array.h"
-#include "layout.h"
-#include "spec.h"
+#include "decode/decode-array.h"
+#include "ring/layout.h"
+#include "decode/spec.h"
 
 static void check(int ret, const struct sfs_array *a, const uint8_t *bytes, size_t n,
 		  const struct sfs_error *err)

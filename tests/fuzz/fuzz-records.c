@@ -3,7 +3,7 @@
  * records.  What is found lies in that memory. */
 #include "fuzz.h"
 
-#include "records.h"
+#include "decode/records.h"
 
 #include "base/pieces.h"
 

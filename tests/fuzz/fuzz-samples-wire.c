@@ -3,8 +3,8 @@
  * nothing is released twice, or that it was not sent. */
 #include "fuzz.h"
 
-#include "samples-held.h"
-#include "samples-wire.h"
+#include "samples/samples-held.h"
+#include "samples/samples-wire.h"
 
 static void give_back(void *item)
 {

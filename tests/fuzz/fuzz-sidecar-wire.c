@@ -2,7 +2,7 @@
 /* What a peer of the sidecar sends: a HELLO, a REPLY, or a message. */
 #include "fuzz.h"
 
-#include "wire.h"
+#include "transport/wire.h"
 
 static void first(const uint8_t *data, size_t n)
 {

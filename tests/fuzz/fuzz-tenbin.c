@@ -3,7 +3,7 @@
  * written again they are the same header. */
 #include "fuzz.h"
 
-#include "tenbin.h"
+#include "formats/tenbin.h"
 
 #include <errno.h>
 

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: the socket is bound and listened on under another name and then
+ * renamed, so that whoever finds a socket at `path` which refuses a connection has found
+ * a dead one. */
+#include "ring/local-socket.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* What a connection to `path` says: 0: somebody listens. */
+static int probe(const struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
+	    errno != EAGAIN) /* (EAGAIN: its queue is full) */
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* May the socket at `path` be replaced? */
+static int check_path(const struct sockaddr_un *address, struct sfs_error *err)
+{
+	const char *path = address->sun_path;
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0
+				       : sfs_error_set(err, -errno, "%s: %s", path,
+						       strerror(errno));
+	if (!S_ISSOCK(st.st_mode))
+		return sfs_error_set(err, -EEXIST,
+				     "%s exists and is not a socket; choose another path",
+				     path);
+	if (probe(address) != -ECONNREFUSED)
+		return sfs_error_set(err, -EADDRINUSE,
+				     "%s: another process listens there; stop it, or "
+				     "choose another path",
+				     path);
+	return 0;
+}
+
+static int bind_at(struct sfs_local_socket *s, const char *path, int backlog,
+		   struct sfs_error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct stat st;
+
+	memcpy(address.sun_path, path, strlen(path));
+	unlink(path); /* of a process that died with our pid */
+	if (bind(s->fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+	    chmod(path, 0600) < 0 || listen(s->fd, backlog) < 0 || stat(path, &st) < 0)
+		return sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
+	s->device = st.st_dev;
+	s->inode = st.st_ino;
+	return 0;
+}
+
+int sfs_local_socket_open(const char *path, int backlog, struct sfs_local_socket *ret,
+			  struct sfs_error *err)
+{
+	sfs_autofree char *other = sfs_asprintf("%s.%d", path, (int)getpid());
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int code;
+
+	*ret = (struct sfs_local_socket){.fd = -1, .path = sfs_strdup(path)};
+	if (!path[0] || strlen(other) >= sizeof address.sun_path)
+		return sfs_error_set(err, -EINVAL,
+				     "'%s': the path of a socket has 1 to 96 bytes",
+				     path);
+	memcpy(address.sun_path, path, strlen(path));
+	code = check_path(&address, err);
+	if (code < 0)
+		return code;
+	ret->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (ret->fd < 0)
+		return sfs_error_set(err, -errno, "socket: %s", strerror(errno));
+	code = bind_at(ret, other, backlog, err);
+	if (code == 0 && rename(other, path) < 0)
+		code = sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (code < 0)
+		unlink(other);
+	return code;
+}
+
+void sfs_local_socket_close(struct sfs_local_socket *s)
+{
+	struct stat st;
+
+	if (s->inode != 0 && lstat(s->path, &st) == 0 && st.st_dev == s->device &&
+	    st.st_ino == s->inode)
+		unlink(s->path);
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->path);
+	*s = (struct sfs_local_socket){.fd = -1};
+}

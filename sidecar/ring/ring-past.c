@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: the producer is dead, or it would listen at the socket.  So if the
+ * file's lock is still held, consumers hold it (ring-memory.h). */
+#include "ring/ring-past.h"
+
+#include "ring/layout.h"
+#include "ring/ring-memory.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+char *sfs_ring_state_path(const char *path)
+{
+	return sfs_asprintf("%s.state", path);
+}
+
+struct sfs_ring_memory *sfs_ring_past_map(const char *path)
+{
+	sfs_autofree char *name = sfs_ring_state_path(path);
+	int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	struct sfs_ring_memory *m = MAP_FAILED;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    st.st_size == SFS_RING_SLOTS_OFFSET && flock(fd, LOCK_EX | LOCK_NB) < 0 &&
+	    errno == EWOULDBLOCK)
+		m = mmap(NULL, SFS_RING_SLOTS_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 fd, 0);
+	close(fd);
+	if (m == MAP_FAILED)
+		return NULL;
+	if (memcmp(m->magic, SFS_RING_MAGIC, sizeof m->magic) == 0 &&
+	    m->version == SFS_RING_VERSION && m->n_slots <= SFS_RING_SLOTS_MAX &&
+	    m->n_sessions <= SFS_RING_SESSIONS &&
+	    sfs_layout_check(&m->layout, &(struct sfs_error){""}) == 0)
+		return m;
+	munmap(m, SFS_RING_SLOTS_OFFSET);
+	return NULL;
+}
+
+void sfs_ring_past_unmap(struct sfs_ring_memory *past)
+{
+	munmap(past, SFS_RING_SLOTS_OFFSET);
+}
+
+bool sfs_ring_is_dead(uint32_t pid)
+{
+	struct pollfd p = {.events = POLLIN};
+	bool is;
+
+	if (pid == 0)
+		return false;
+	p.fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	if (p.fd < 0 && errno == ENOSYS) /* before Linux 5.3, and under valgrind */
+		return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+	if (p.fd < 0)
+		return errno == ESRCH;
+	is = poll(&p, 1, 0) > 0;
+	close(p.fd);
+	return is;
+}
+
+uint32_t sfs_ring_past_count(const struct sfs_ring_memory *past)
+{
+	uint32_t i, n = 0, pid;
+
+	for (i = 0; i < SFS_RING_CONSUMERS; i++) {
+		pid = atomic_load(&past->pids[i]);
+		n += pid != 0 && !sfs_ring_is_dead(pid);
+	}
+	return n;
+}
+
+bool sfs_ring_find_past(const char *path, struct shufflefs_layout *ret_layout)
+{
+	struct sfs_ring_memory *past = sfs_ring_past_map(path);
+	bool is;
+
+	if (!past)
+		return false;
+	is = sfs_ring_past_count(past) > 0;
+	*ret_layout = past->layout;
+	sfs_ring_past_unmap(past);
+	return is;
+}
+
+/* Was the batch in this slot left to us?  From then on nobody can take it. */
+static bool is_left(struct sfs_ring_memory *m, enum sfs_ring_policy policy,
+		    struct sfs_ring_memory *past, uint32_t i)
+{
+	uint64_t word = atomic_load(&past->words[i]);
+	uint32_t id;
+
+	while (sfs_ring_word_owner(word) == SFS_RING_FILLED)
+		if (atomic_compare_exchange_strong(&past->words[i], &word,
+						   sfs_ring_word(sfs_ring_word_seq(word),
+								 SFS_RING_KEPT)))
+			return true;
+	if (sfs_ring_word_owner(word) == SFS_RING_KEPT)
+		return true;
+	id = sfs_ring_word_owner(word) - SFS_RING_CONSUMER;
+	if (id >= SFS_RING_CONSUMERS || !sfs_ring_is_dead(atomic_load(&past->pids[id])))
+		return false;
+	if (policy == SFS_RING_FAIL)
+		snprintf(m->error, sizeof m->error,
+			 "consumer %u (pid %u) died while it held batch %" PRIu64
+			 ", when the ring's producer was dead (on-consumer-death=fail)",
+			 id, atomic_load(&past->pids[id]), sfs_ring_word_seq(word));
+	return policy == SFS_RING_REDELIVER;
+}
+
+void sfs_ring_past_take_over(struct sfs_ring_memory *past, struct sfs_ring_memory *m,
+			     enum sfs_ring_policy policy)
+{
+	static const char why[] =
+		"the ring's producer died, and another goes on; attach again";
+	uint32_t i, s;
+
+	m->n_sessions = past->n_sessions;
+	for (s = 0; s < m->n_sessions; s++) {
+		m->sessions[s].id = past->sessions[s].id;
+		m->sessions[s].n = past->sessions[s].n;
+		m->sessions[s].has_ended = past->sessions[s].has_ended;
+	}
+	if (atomic_load(&past->state) == SFS_RING_ENDED)
+		return; /* consumers have all of it in their hands */
+	if (atomic_load(&past->state) == SFS_RING_RUNS)
+		memcpy(past->error, why, sizeof why);
+	atomic_store(&past->state, SFS_RING_LOST);
+	for (i = 0; i < past->n_slots; i++) {
+		s = past->batches[i].sender;
+		if (is_left(m, policy, past, i) && s < m->n_sessions &&
+		    past->numbers[i] < m->sessions[s].n)
+			m->sessions[s].n = past->numbers[i];
+	}
+	if (m->error[0])
+		atomic_store(&m->state, SFS_RING_LOST);
+	sfs_ring_count(&past->filled, INT_MAX);
+}

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: a thread runs the batcher for each FILE in turn, or, to samples:, what
+ * gives samples; the main thread waits for its end, a signal, or the next second to
+ * report. */
+#include "batch.h"
+#include "command.h"
+#include "report.h"
+#include "samples/samples.h"
+#include "transport/transport.h"
+
+#include "base/alloc.h"
+#include "base/checksum.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "base/threadpool.h"
+#include "order/name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define PIPE_BYTES (1 << 20)
+#define STOP_MS	   20 /* a stop is said again and again */
+
+struct send {
+	struct sfs_batch_settings batch;
+	struct sfs_spec spec;
+	bool has_spec, wants_help;
+	const char *fields;	  /* its text */
+	uint64_t epoch;		  /* of a FILE whose name does not tell */
+	int stream_fd;		  /* -1: open FILE */
+	enum sfs_input_kind kind; /* of stream_fd */
+	struct sfs_report_outputs outputs;
+	char **files;
+	int n_files;
+
+	uint32_t given;		     /* options that samples: does not take, as bits */
+	struct sfs_batcher *batcher; /* or: */
+	struct sfs_samples *samples;
+	int ended_fd; /* an eventfd: the thread has ended */
+	_Atomic int is_draining;
+	int ret; /* of the thread, with its error */
+	struct sfs_error err;
+	uint64_t begin_ns;
+};
+
+/* ---- streams ---- */
+
+/* The part of a path after its last "epochs/" tells epoch and first sample. */
+static bool parse_name(const char *path, struct sfs_name *ret)
+{
+	const char *at = NULL, *p = path;
+	sfs_autofree char *copy = NULL;
+	struct sfs_name name, *folder = NULL;
+	char *word, *rest;
+
+	while ((p = strstr(p, "epochs/")) != NULL)
+		at = p += strlen("epochs/");
+	if (!at)
+		return false;
+	copy = sfs_strdup(at);
+	for (word = strtok_r(copy, "/", &rest); word; word = strtok_r(NULL, "/", &rest)) {
+		if (sfs_name_parse(folder, word, &name) < 0)
+			return false;
+		folder = &name;
+	}
+	if (!folder || name.is_folder || name.is_order || name.is_index)
+		return false;
+	*ret = name;
+	return true;
+}
+
+static int open_stream(const struct send *s, const char *path, struct sfs_error *err)
+{
+	int fd;
+
+	if (s->stream_fd >= 0)
+		return s->stream_fd;
+	if (strcmp(path, "-") == 0)
+		return STDIN_FILENO;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return sfs_error_set(err, -errno, "cannot open: %s", strerror(errno));
+	return fd;
+}
+
+static int send_file(struct send *s, int i, struct sfs_error *err)
+{
+	struct sfs_name name = {.epoch = s->epoch + (uint64_t)i};
+	int fd, ret;
+
+	parse_name(s->files[i], &name);
+	fd = open_stream(s, s->files[i], err);
+	if (fd < 0)
+		return sfs_error_wrap(err, fd, "%s", s->files[i]);
+	fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* if it is a pipe, a large one */
+	if (s->samples)
+		ret = sfs_samples_run(s->samples, fd, s->kind, name.epoch, name.first,
+				      err);
+	else
+		ret = sfs_batcher_run(s->batcher, fd, s->kind, name.epoch, name.first,
+				      err);
+	if (fd != s->stream_fd && fd != STDIN_FILENO)
+		close(fd);
+	return ret < 0 ? sfs_error_wrap(err, ret, "%s", s->files[i]) : 0;
+}
+
+static void *run(void *arg)
+{
+	struct send *s = arg;
+	int i;
+
+	for (i = 0; i < s->n_files && s->ret == 0; i++)
+		s->ret = send_file(s, i, &s->err);
+	s->is_draining = 1;
+	if (s->ret == 0)
+		s->ret = s->samples ? sfs_samples_finish(s->samples, &s->err)
+				    : sfs_batcher_finish(s->batcher, &s->err);
+	if (s->ret < 0 && s->samples)
+		sfs_samples_fail(s->samples, s->err.text);
+	eventfd_write(s->ended_fd, 1);
+	return NULL;
+}
+
+/* ---- reports ---- */
+
+/* Returns whether it is open. */
+static bool report_batches(struct send *s, struct sfs_report *r,
+			   struct sfs_json_writer *json)
+{
+	struct sfs_batch_progress p;
+
+	sfs_batcher_look(s->batcher, &p);
+	r->n_batches = p.n_batches;
+	r->n_samples = p.n_samples;
+	r->n_skipped = p.n_skipped;
+	r->n_bytes = p.n_bytes;
+	r->next = p.next;
+	r->n_waits = SFS_BATCH_WAITS;
+	r->waits[0] = (struct sfs_report_wait){"reader", p.wait_ns[SFS_BATCH_READER]};
+	r->waits[1] = (struct sfs_report_wait){"decoder", p.wait_ns[SFS_BATCH_DECODER]};
+	r->waits[2] =
+		(struct sfs_report_wait){"transport", p.wait_ns[SFS_BATCH_TRANSPORT]};
+	sfs_batcher_describe(s->batcher, json);
+	return p.is_open;
+}
+
+static bool report_samples(struct send *s, struct sfs_report *r,
+			   struct sfs_json_writer *json)
+{
+	struct sfs_samples_status p;
+
+	sfs_samples_look(s->samples, &p);
+	r->has_no_batches = true;
+	r->n_samples = p.given.n_samples;
+	r->n_skipped = p.n_skipped;
+	r->n_bytes = p.given.n_bytes;
+	r->next = p.given.next;
+	r->n_waits = SFS_SAMPLES_WAITS;
+	r->waits[0] = (struct sfs_report_wait){"reader", p.wait_ns[SFS_SAMPLES_READER]};
+	r->waits[1] =
+		(struct sfs_report_wait){"trainers", p.wait_ns[SFS_SAMPLES_TRAINERS]};
+	sfs_samples_describe(s->samples, json);
+	return p.given.is_attached;
+}
+
+static void stop(struct send *s)
+{
+	if (s->samples)
+		sfs_samples_stop(s->samples);
+	else
+		sfs_batcher_stop(s->batcher);
+}
+
+/* Who started this is gone.  Samples that a mount has handed out are whole without it. */
+static void end_reports(struct send *s)
+{
+	if (s->samples)
+		s->outputs.json_fd = -1;
+	else
+		stop(s);
+}
+
+static void report(struct send *s, const char *state, const char *error)
+{
+	struct sfs_report r = {.role = "send", .error = error};
+	struct sfs_strbuf transport = {0};
+	struct sfs_json_writer json = {.text = &transport};
+	bool is_open =
+		s->samples ? report_samples(s, &r, &json) : report_batches(s, &r, &json);
+
+	r.state = state		   ? state
+		  : s->is_draining ? "draining"
+		  : is_open	   ? "streaming"
+				   : "connecting";
+	r.seconds = (double)(sfs_clock_ns() - s->begin_ns) / 1e9;
+	r.transport = transport.s;
+	if (sfs_report_write(&s->outputs, &r, state != NULL) == -EPIPE)
+		end_reports(s);
+	sfs_strbuf_done(&transport);
+}
+
+/* Until the thread has ended. */
+static void watch(struct send *s, int signal_fd)
+{
+	struct pollfd fds[2] = {{.fd = s->ended_fd, .events = POLLIN},
+				{.fd = signal_fd, .events = POLLIN}};
+
+	for (;;) {
+		poll(fds, 2, fds[1].fd < 0 ? STOP_MS : 1000);
+		if (fds[0].revents)
+			return;
+		if (fds[1].revents || fds[1].fd < 0) {
+			stop(s);
+			fds[1].fd = -1;
+		}
+		if (fds[1].fd >= 0)
+			report(s, NULL, NULL);
+	}
+}
+
+static int open_target(struct send *s, struct sfs_error *err)
+{
+	const struct sfs_transport_settings *t = &s->batch.transport;
+	struct sfs_samples_settings samples = {.target = t->target,
+					       .on_consumer_death = t->on_consumer_death,
+					       .give_up_ms = t->give_up_ms,
+					       .skips = s->batch.skips};
+
+	if (sfs_samples_is_target(t->target))
+		return sfs_samples_new(&samples, &s->samples, err);
+	s->batcher = sfs_batcher_new(&s->batch);
+	return 0;
+}
+
+static int send_all(struct send *s)
+{
+	pthread_t thread;
+	sigset_t stops;
+	int signal_fd;
+
+	if (open_target(s, &s->err) < 0) {
+		sfs_error("%s", s->err.text);
+		return 1;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGINT);
+	sigaddset(&stops, SIGTERM);
+	sigprocmask(SIG_BLOCK, &stops, NULL);
+	signal_fd = signalfd(-1, &stops, SFD_CLOEXEC);
+	s->ended_fd = eventfd(0, EFD_CLOEXEC);
+	s->begin_ns = sfs_clock_ns();
+	thread = sfs_thread_start("committer", run, s);
+	watch(s, signal_fd);
+	pthread_join(thread, NULL);
+	if (s->ret < 0)
+		sfs_error("%s", s->err.text);
+	report(s, s->ret < 0 ? "failed" : "done", s->ret < 0 ? s->err.text : NULL);
+	sfs_batcher_free(s->batcher);
+	sfs_samples_free(s->samples);
+	close(s->ended_fd);
+	close(signal_fd);
+	return s->ret < 0;
+}
+
+/* ---- the command line ---- */
+
+enum {
+	FIELDS = 256,
+	BATCH,
+	WORKERS,
+	SLOTS,
+	SEED,
+	EPOCH,
+	DROP_LAST,
+	ON_ERROR,
+	ON_DEATH,
+	GIVE_UP,
+	CRC,
+	STATS,
+	METRICS,
+	STREAM_FD,
+	PIECES_FD,
+	REPORT_FD,
+	HELP
+};
+
+static const struct option long_options[] = {
+	{"fields", required_argument, NULL, FIELDS},
+	{"batch", required_argument, NULL, BATCH},
+	{"workers", required_argument, NULL, WORKERS},
+	{"slots", required_argument, NULL, SLOTS},
+	{"seed", required_argument, NULL, SEED},
+	{"epoch", required_argument, NULL, EPOCH},
+	{"drop-last", no_argument, NULL, DROP_LAST},
+	{"on-error", required_argument, NULL, ON_ERROR},
+	{"on-consumer-death", required_argument, NULL, ON_DEATH},
+	{"give-up", required_argument, NULL, GIVE_UP},
+	{"crc", no_argument, NULL, CRC},
+	{"stats", required_argument, NULL, STATS},
+	{"metrics", required_argument, NULL, METRICS},
+	{"stream-fd", required_argument, NULL, STREAM_FD},
+	{"pieces-fd", required_argument, NULL, PIECES_FD},
+	{"report-fd", required_argument, NULL, REPORT_FD},
+	{"help", no_argument, NULL, HELP},
+	{0},
+};
+
+static const char *name_of(int option)
+{
+	return long_options[option - FIELDS].name; /* in the same order */
+}
+
+static bool one_of(int option, const char *text, const char *words)
+{
+	sfs_autofree char *word = sfs_asprintf(" %s ", text);
+
+	if (strstr(words, word))
+		return true;
+	sfs_error("--%s: '%s' is none of:%s", name_of(option), text, words);
+	return false;
+}
+
+static bool take_fields(struct send *s, const char *text)
+{
+	struct sfs_error err = {0};
+
+	sfs_spec_done(&s->spec);
+	s->has_spec = true;
+	s->fields = text;
+	if (sfs_spec_parse(text, &s->spec, &err) == 0)
+		return true;
+	sfs_error("%s", err.text);
+	return false;
+}
+
+static bool take_option(struct send *s, int option, const char *text)
+{
+	uint64_t n = 0;
+	bool is_fine = true;
+
+	if (option >= FIELDS)
+		s->given |= 1U << (option - FIELDS);
+	switch (option) {
+	case FIELDS: return take_fields(s, text);
+	case BATCH:
+		is_fine = sfs_command_number(name_of(option), text, 1,
+					     SFS_LAYOUT_BATCH_MAX, &n);
+		s->batch.n_samples = (uint32_t)n;
+		return is_fine;
+	case WORKERS:
+		is_fine = sfs_command_number(name_of(option), text, 1, 1024, &n);
+		s->batch.n_workers = (uint32_t)n;
+		return is_fine;
+	case SLOTS:
+		is_fine = sfs_command_number(name_of(option), text, 2, 64, &n);
+		s->batch.transport.n_slots = (uint32_t)n;
+		return is_fine;
+	case GIVE_UP:
+		is_fine = sfs_command_number(name_of(option), text, 0, UINT32_MAX / 1000,
+					     &n);
+		s->batch.transport.give_up_ms = (uint32_t)n * 1000;
+		return is_fine;
+	case STATS:
+		is_fine = sfs_command_number(name_of(option), text, 1, UINT32_MAX, &n);
+		s->outputs.stats_s = (uint32_t)n;
+		return is_fine;
+	case STREAM_FD:
+	case PIECES_FD:
+		s->kind = option == PIECES_FD ? SFS_INPUT_PIECES : SFS_INPUT_BYTES;
+		is_fine = sfs_command_number(name_of(option), text, 0, INT_MAX, &n);
+		s->stream_fd = (int)n;
+		return is_fine;
+	case REPORT_FD:
+		is_fine = sfs_command_number(name_of(option), text, 0, INT_MAX, &n);
+		s->outputs.json_fd = s->batch.report_fd = (int)n;
+		return is_fine;
+	case SEED:
+		return sfs_command_number(name_of(option), text, 0, UINT64_MAX,
+					  &s->batch.transport.seed);
+	case EPOCH:
+		return sfs_command_number(name_of(option), text, 0, SFS_EPOCH_MAX,
+					  &s->epoch);
+	case DROP_LAST: s->batch.drops_last = true; return true;
+	case CRC: s->batch.transport.has_crc = true; return true;
+	case HELP: s->wants_help = true; return true;
+	case METRICS: s->outputs.metrics = text; return true;
+	case ON_ERROR:
+		s->batch.skips = strcmp(text, "skip") == 0;
+		return one_of(option, text, " fail skip ");
+	case ON_DEATH:
+		s->batch.transport.on_consumer_death = text;
+		return one_of(option, text, " fail redeliver drop ");
+	}
+	return false; /* getopt_long() has said why */
+}
+
+static uint64_t sum(const char *text)
+{
+	return sfs_checksum(text, strlen(text));
+}
+
+/* All that batches depend on.  0: standard input may be any stream. */
+static uint64_t name_stream(const struct send *s)
+{
+	uint64_t words[] = {sum(s->fields), s->batch.n_samples, s->batch.drops_last,
+			    s->batch.skips, s->epoch,		s->batch.transport.seed};
+	struct sfs_rng rng;
+	int i;
+
+	sfs_rng_init(&rng, words, SFS_COUNT(words));
+	for (i = 0; i < s->n_files; i++) {
+		if (strcmp(s->files[i], "-") == 0)
+			return 0;
+		sfs_rng_name(&rng, sum(s->files[i]));
+	}
+	return sfs_rng_next(&rng);
+}
+
+/* Options that say what batches are. */
+static bool check_samples(const struct send *s)
+{
+	static const int batches[] = {FIELDS, BATCH,	 WORKERS, SLOTS,
+				      SEED,   DROP_LAST, CRC};
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(batches); i++)
+		if (s->given & 1U << (batches[i] - FIELDS)) {
+			sfs_error("--%s is for batches, and samples: gives samples as "
+				  "they are: leave it out",
+				  name_of(batches[i]));
+			return false;
+		}
+	return true;
+}
+
+static bool parse(struct send *s, int argc, char **argv)
+{
+	struct sfs_error err = {0};
+	bool is_samples;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+		if (!take_option(s, option, optarg))
+			return false;
+	if (s->wants_help)
+		return true;
+	s->files = argv + optind;
+	s->n_files = argc - optind - 1;
+	is_samples = s->n_files > 0 && sfs_samples_is_target(argv[argc - 1]);
+	if (s->n_files < 1 || (!s->has_spec && !is_samples)) {
+		fprintf(stderr, "usage: shufflefs-sidecar send %s\n",
+			sfs_send_command.usage);
+		return false;
+	}
+	if (s->stream_fd >= 0 && s->n_files > 1) {
+		sfs_error("--%s-fd has one FILE, not %d",
+			  s->kind == SFS_INPUT_PIECES ? "pieces" : "stream", s->n_files);
+		return false;
+	}
+	s->batch.transport.target = argv[argc - 1];
+	if (is_samples)
+		return check_samples(s);
+	s->batch.transport.epoch = s->epoch;
+	s->batch.stream = name_stream(s);
+	if (sfs_transport_find(argv[argc - 1], &s->batch.ops, &err) == 0)
+		return true;
+	sfs_error("%s", err.text);
+	return false;
+}
+
+static int print_usage(void)
+{
+	printf("usage: shufflefs-sidecar send %s\n", sfs_send_command.usage);
+	return 0;
+}
+
+static int run_send(int argc, char **argv)
+{
+	long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+	struct send s = {
+		.stream_fd = -1,
+		.outputs.json_fd = -1,
+		.batch = {.n_samples = 256,
+			  .n_workers = n_cores > 0 ? (uint32_t)n_cores : 1,
+			  .report_fd = -1,
+			  .transport = {.n_slots = 4,
+					.give_up_ms = 60000,
+					.on_consumer_death = "fail"}},
+	};
+	int status = 2;
+
+	s.batch.spec = &s.spec;
+	if (parse(&s, argc, argv))
+		status = s.wants_help ? print_usage() : send_all(&s);
+	sfs_spec_done(&s.spec);
+	return status;
+}
+
+const struct sfs_command sfs_send_command = {
+	"send",
+	"FILE|- [FILE ...] TARGET --fields SPEC [--batch N] [--workers N] [--slots N]\n"
+	"         [--seed N] [--epoch N] [--drop-last] [--on-error fail|skip]\n"
+	"         [--on-consumer-death fail|redeliver|drop] [--give-up SECONDS] [--crc]\n"
+	"         [--stats SECONDS] [--metrics FILE.prom] [--stream-fd N | --pieces-fd "
+	"N]\n"
+	"         [--report-fd N]\n"
+	"       FILE|- [FILE ...] samples:PATH [OPTION ...]",
+	run_send,
+};

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: `published` maps the ring's numbers to (session, seq), so what was
+ * consumed is credited.  A thread waits for consumers, and writes the eventfd when they
+ * have released something.  A session that has brought no batch and is lost never
+ * counted. */
+#include "transport/sessions.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+void sfs_sessions_fail(struct sfs_sessions *s, int error, const char *why)
+{
+	if (s->error == 0) {
+		s->error = error;
+		sfs_error_set(&s->why, error, "%s", why);
+	}
+}
+
+static void *watch_ring(void *arg)
+{
+	struct sfs_sessions *s = arg;
+	struct sfs_error err = {""};
+	uint64_t seen = 0;
+	int ret;
+
+	while (!s->is_stopping) {
+		ret = sfs_ring_wait_consumed(s->ring, seen, 100, &err);
+		if (ret == -ETIMEDOUT)
+			continue;
+		seen = sfs_ring_consumed(s->ring);
+		eventfd_write(s->wake_fd, 1);
+		if (ret < 0)
+			break; /* run() will meet the same error */
+	}
+	return NULL;
+}
+
+static struct sfs_session *find(struct sfs_sessions *s, uint64_t id)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->list[i]->id == id)
+			return s->list[i];
+	return NULL;
+}
+
+static struct sfs_session *add(struct sfs_sessions *s, uint64_t id, uint64_t expected)
+{
+	struct sfs_session *session = sfs_calloc(1, sizeof *session);
+
+	session->id = id;
+	session->number = s->n;
+	session->expected = session->credited = expected;
+	s->list[s->n++] = session;
+	return session;
+}
+
+/* What a receiver that died here has left to us. */
+static void add_past(struct sfs_sessions *s)
+{
+	struct sfs_ring_past past;
+	struct sfs_session *session;
+
+	while (s->n < SFS_SESSIONS_MAX &&
+	       sfs_ring_look_at_session(s->ring, s->n, &past)) {
+		session = add(s, past.id, past.n);
+		session->has_brought = past.n > 0;
+		session->has_end = past.has_ended;
+		session->lost_ns = sfs_clock_ns();
+	}
+}
+
+static int make_ring(struct sfs_sessions *s, const struct shufflefs_layout *layout)
+{
+	struct sfs_ring *ring;
+	struct sfs_error err = {""};
+	int ret = sfs_ring_new(&s->settings.ring, layout, &ring, &err);
+
+	if (ret < 0) {
+		sfs_sessions_fail(s, ret, err.text);
+		return ret;
+	}
+	s->layout = *layout;
+	s->ring = ring;
+	add_past(s);
+	s->has_watcher = true;
+	pthread_create(&s->watcher, NULL, watch_ring, s);
+	return 0;
+}
+
+void sfs_sessions_open(struct sfs_sessions *s,
+		       const struct sfs_receiver_settings *settings)
+{
+	struct shufflefs_layout layout;
+
+	memset(s, 0, sizeof *s);
+	s->settings = *settings;
+	s->settings.source = NULL; /* (its caller's) */
+	s->path = sfs_strdup(settings->ring.path);
+	s->settings.ring.path = s->path;
+	s->settings.ring.await_ms = settings->give_up_ms;
+	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (sfs_ring_find_past(s->path, &layout))
+		make_ring(s, &layout); /* (what fails is told by run()) */
+}
+
+void sfs_sessions_close(struct sfs_sessions *s)
+{
+	uint32_t i;
+
+	s->is_stopping = true;
+	if (s->has_watcher)
+		pthread_join(s->watcher, NULL);
+	close(s->wake_fd);
+	sfs_ring_free(s->ring);
+	for (i = 0; i < s->n; i++)
+		free(s->list[i]);
+	free(s->path);
+}
+
+static void refuse(struct sfs_wire_reply *reply, enum sfs_wire_code code, const char *why)
+{
+	reply->code = code;
+	reply->resume = reply->consumed = reply->window = 0;
+	snprintf(reply->text, sizeof reply->text, "%s", why);
+}
+
+void sfs_sessions_greet(struct sfs_sessions *s, const struct sfs_wire_hello *hello,
+			bool (*has_gone)(const void *connection),
+			struct sfs_wire_reply *reply, void **ret_old)
+{
+	struct sfs_session *session = find(s, hello->session);
+
+	*ret_old = NULL;
+	*reply = (struct sfs_wire_reply){.session = hello->session,
+					 .resume = session ? session->expected
+							   : hello->oldest,
+					 .consumed = session ? session->credited
+							     : hello->oldest,
+					 .window = s->settings.ring.n_slots};
+	if (s->ring && hello->layout_hash != sfs_layout_hash(&s->layout)) {
+		refuse(reply, SFS_WIRE_REFUSE,
+		       "its batches have another layout than those of the ring");
+		return;
+	}
+	if (!session && s->n == SFS_SESSIONS_MAX) {
+		refuse(reply, SFS_WIRE_BUSY, "too many sessions");
+		return;
+	}
+	if (session && session->connection && session->process != hello->process &&
+	    !(has_gone && has_gone(session->connection))) {
+		refuse(reply, SFS_WIRE_BUSY,
+		       "another process sends this stream; if it died, this is noticed "
+		       "soon");
+		return;
+	}
+	if (session) /* the sender knows best that the old one broke */
+		*ret_old = session->connection;
+	if (reply->resume < hello->oldest)
+		refuse(reply, SFS_WIRE_REFUSE, "it has lost batches that are wanted");
+}
+
+int sfs_sessions_begin(struct sfs_sessions *s, const struct sfs_wire_hello *hello,
+		       const struct shufflefs_layout *layout, void *connection,
+		       struct sfs_session **ret, struct sfs_error *err)
+{
+	struct sfs_session *session;
+	int number;
+
+	if (sfs_layout_hash(layout) != hello->layout_hash ||
+	    (s->ring && !sfs_layout_equal(layout, &s->layout)))
+		return sfs_error_set(err, -EPROTO, "another layout than its HELLO said");
+	if (!s->ring && make_ring(s, layout) < 0)
+		return sfs_error_set(err, -EIO, "there is no ring: %s", s->why.text);
+	session = find(s, hello->session);
+	if (session && session->connection)
+		return sfs_error_set(err, -EPROTO, "two connections of one session");
+	if (!session) {
+		number = sfs_ring_session(s->ring, hello->session, err);
+		if (number < 0)
+			return number;
+		session = add(s, hello->session, hello->oldest);
+		sfs_ring_begin_session(s->ring, (uint32_t)number, hello->oldest);
+	}
+	session->connection = connection;
+	session->process = hello->process;
+	session->why[0] = 0;
+	s->n_connections++;
+	*ret = session;
+	return 0;
+}
+
+void sfs_sessions_lose(struct sfs_session *session)
+{
+	session->connection = NULL;
+	session->lost_ns = sfs_clock_ns();
+}
+
+int sfs_sessions_expect(const struct sfs_session *session, uint64_t seq,
+			struct sfs_error *err)
+{
+	/* (After its end a new connection may repeat batches.) */
+	if (seq > session->expected || (session->has_end && seq == session->expected))
+		return sfs_error_set(err, -EPROTO, "batch %llu came, and %llu is next",
+				     (unsigned long long)seq,
+				     (unsigned long long)session->expected);
+	return seq < session->expected;
+}
+
+/* Its data is what its sender has sent. */
+static int check_crc(struct sfs_sessions *s, const struct sfs_wire_message *m,
+		     const void *slot, struct sfs_error *err)
+{
+	const void *bytes = sfs_ring_read(s->ring, slot, err);
+
+	if (!bytes) {
+		sfs_sessions_fail(s, -EIO, err->text);
+		return -EIO;
+	}
+	if (sfs_wire_crc(&s->layout, m->info.n_samples, bytes) != m->crc)
+		return sfs_error_set(err, -EPROTO,
+				     "batch %llu was changed on its way (CRC)",
+				     (unsigned long long)m->seq);
+	return 0;
+}
+
+int sfs_sessions_publish(struct sfs_sessions *s, struct sfs_session *session,
+			 const struct sfs_wire_message *m, void *slot,
+			 struct sfs_error *err)
+{
+	struct shufflefs_batch batch = {.epoch = m->info.epoch,
+					.first = m->info.first,
+					.end = m->info.end,
+					.n_samples = m->info.n_samples,
+					.sender = session->number,
+					.data = slot};
+	uint64_t number;
+	int ret = sfs_sessions_expect(session, m->seq, err);
+
+	if (ret != 0) {
+		s->n_repeated += ret > 0;
+		return ret;
+	}
+	ret = m->crc ? check_crc(s, m, slot, err) : 0;
+	if (ret < 0)
+		return ret;
+	number = sfs_ring_publish(s->ring, &batch);
+	s->published[number % SFS_SESSIONS_SLOTS_MAX].session = session;
+	s->published[number % SFS_SESSIONS_SLOTS_MAX].seq = m->seq;
+	s->n_published = number + 1;
+	s->n_received++;
+	session->expected++;
+	session->has_brought = true;
+	return 0;
+}
+
+int sfs_sessions_end(struct sfs_session *session, uint64_t seq, struct sfs_error *err)
+{
+	if (seq != session->expected)
+		return sfs_error_set(err, -EPROTO, "its end is at another batch");
+	session->has_end = true;
+	return 0;
+}
+
+/* It has all that it wanted; or its stream has failed, which is the end for all; or it
+ * has left, and somebody may start it again. */
+int sfs_sessions_bye(struct sfs_sessions *s, struct sfs_session *session,
+		     const struct sfs_wire_message *bye, const char *peer,
+		     bool has_heard_ended, struct sfs_error *err)
+{
+	struct sfs_error why;
+
+	if (!bye->text[0]) {
+		session->has_left = has_heard_ended;
+		return 0;
+	}
+	if (bye->has_failed) {
+		sfs_error_set(&why, 0, "sender %u (%s) has failed: %s", session->number,
+			      peer, bye->text);
+		sfs_sessions_fail(s, -EIO, why.text);
+		return 0;
+	}
+	snprintf(session->why, sizeof session->why, "%s", bye->text);
+	return sfs_error_set(err, -EIO, "the sender has left: %s", session->why);
+}
+
+void sfs_sessions_credit(struct sfs_sessions *s)
+{
+	uint64_t consumed = s->ring ? sfs_ring_consumed(s->ring) : 0;
+	uint32_t i;
+
+	for (; s->n_consumed < consumed && s->n_consumed < s->n_published;
+	     s->n_consumed++) {
+		i = (uint32_t)(s->n_consumed % SFS_SESSIONS_SLOTS_MAX);
+		s->published[i].session->credited = s->published[i].seq + 1;
+	}
+	for (i = 0; i < s->n; i++)
+		if (sfs_session_is_done(s->list[i]))
+			sfs_ring_end_session(s->ring, i);
+}
+
+/* How many senders there are, without those that were lost before their first batch. */
+static uint32_t count_senders(const struct sfs_sessions *s)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < s->n; i++)
+		n += s->list[i]->connection || s->list[i]->has_brought ||
+		     s->list[i]->has_end;
+	return n;
+}
+
+/* Is it lost for too long?  Nobody needs one without a batch that others have replaced.
+ */
+static void look_for(struct sfs_sessions *s, const struct sfs_session *session,
+		     uint64_t now)
+{
+	uint32_t give_up_ms = s->settings.give_up_ms;
+	struct sfs_error why;
+
+	if (session->connection || session->has_end || give_up_ms == 0 ||
+	    now - session->lost_ns < give_up_ms * SFS_NS_PER_MS)
+		return;
+	if (!session->has_brought && count_senders(s) >= s->settings.n_senders)
+		return;
+	sfs_error_set(&why, 0, "sender %u %s%s, and did not come back in %u ms",
+		      session->number, session->why[0] ? "has left: " : "was lost",
+		      session->why, give_up_ms);
+	sfs_sessions_fail(s, -ETIMEDOUT, why.text);
+}
+
+void sfs_sessions_look(struct sfs_sessions *s)
+{
+	uint64_t now = sfs_clock_ns();
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++)
+		look_for(s, s->list[i], now);
+}
+
+bool sfs_sessions_are_over(struct sfs_sessions *s)
+{
+	uint32_t i, n_ended = 0, n_open = 0;
+
+	for (i = 0; i < s->n; i++) {
+		const struct sfs_session *session = s->list[i];
+
+		n_ended += session->has_end;
+		n_open += !session->has_end &&
+			  (session->connection || session->has_brought);
+	}
+	return s->settings.n_senders > 0 && n_ended >= s->settings.n_senders &&
+	       n_open == 0 && s->n_consumed == s->n_published &&
+	       !sfs_ring_is_awaited(s->ring);
+}
+
+bool sfs_sessions_have_left(const struct sfs_sessions *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->list[i]->has_end && !s->list[i]->has_left)
+			return false;
+	return true;
+}
+
+int sfs_sessions_result(struct sfs_sessions *s, struct sfs_error *err)
+{
+	if (s->error == 0)
+		return 0;
+	if (s->ring)
+		sfs_ring_fail(s->ring, s->why.text);
+	return sfs_error_set(err, s->error, "%s", s->why.text);
+}

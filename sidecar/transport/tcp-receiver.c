@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: one thread polls the listener, all connections, and an eventfd which is
+ * written when consumers have released batches (sessions.h).  Each connection that is in
+ * the middle of a batch has a slot of the ring of its own, and reads straight into it; a
+ * batch is published when its last byte is there, so a connection that breaks leaves only
+ * an unused slot, which the next batch gets.  A connection that waits for a slot is not
+ * read, and not taken for dead; one in the middle of a batch must bring 64 KiB in 10 s.
+ */
+#include "transport/receiver.h"
+
+#include "transport/sessions.h"
+#include "transport/socket.h"
+#include "transport/wire.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define CONNECTIONS_MAX 64
+#define PROGRESS_BYTES	65536	       /* in SFS_TCP_DEAD_NS */
+#define LINGER_NS	10000000000ULL /* more than a sender waits between two attempts */
+
+struct connection {
+	int fd; /* -1: free */
+	char peer[SFS_SOCKET_PEER_MAX];
+	struct sfs_session *session; /* NULL before its layout came */
+	struct sfs_wire_hello hello;
+	bool has_hello, wants_slot, has_batch, has_said_ended;
+	uint64_t heard_ns, said_ns, n_since_heard, credit_said;
+	unsigned char in[SFS_WIRE_MESSAGE_MAX];
+	size_t n_in;
+	struct sfs_wire_message batch; /* has_batch: its data are coming */
+	void *slot;		       /* NULL: they are dropped */
+	uint64_t data_at;
+};
+
+struct sfs_receiver {
+	struct sfs_sessions sessions;
+	char *source;
+	int listen_fd;
+	struct connection connections[CONNECTIONS_MAX];
+	void *spare[SFS_SESSIONS_SLOTS_MAX]; /* taken, and not filled */
+	uint32_t n_spare;
+};
+
+static void say(struct connection *c, const struct sfs_wire_message *m)
+{
+	unsigned char bytes[SFS_WIRE_MESSAGE_MAX];
+	size_t n = sfs_wire_put(m, NULL, bytes);
+
+	/* What does not fit into the socket's buffer whole would break the stream: the
+	 * peer does not read, and gets a new connection. */
+	if (send(c->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)n)
+		shutdown(c->fd, SHUT_RDWR);
+	c->said_ns = sfs_clock_ns();
+}
+
+static void reply(struct connection *c, const struct sfs_wire_reply *reply)
+{
+	unsigned char bytes[SFS_WIRE_REPLY_BYTES + SFS_WIRE_TEXT_MAX];
+	size_t n = sfs_wire_put_reply(reply, bytes);
+
+	if (send(c->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)n)
+		shutdown(c->fd, SHUT_RDWR);
+	c->said_ns = sfs_clock_ns();
+}
+
+static void forget(struct sfs_receiver *r, struct connection *c)
+{
+	struct sfs_session *session = c->session;
+
+	if (c->slot)
+		r->spare[r->n_spare++] = c->slot;
+	close(c->fd);
+	memset(c, 0, sizeof *c);
+	c->fd = -1;
+	if (session)
+		sfs_sessions_lose(session);
+}
+
+static void drop(struct sfs_receiver *r, struct connection *c, const char *why)
+{
+	sfs_warning("%s: %s: %s", r->source, c->peer, why);
+	forget(r, c);
+}
+
+static int refuse(struct connection *c, enum sfs_wire_code code, const char *why,
+		  struct sfs_error *err)
+{
+	struct sfs_wire_reply no = {.session = c->hello.session, .code = code};
+
+	snprintf(no.text, sizeof no.text, "%s", why);
+	reply(c, &no);
+	return sfs_error_set(err, -EPROTO, "refused: %s",
+			     no.text); /* (why may be err's) */
+}
+
+/* Has its sender gone?  One that waits for a slot is not read, which may take as long as
+ * trainers pause, so its end would not be noticed. */
+static bool has_gone(const void *connection)
+{
+	const struct connection *c = connection;
+	struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
+
+	return c->wants_slot && poll(&p, 1, 0) > 0;
+}
+
+static int take_hello(struct sfs_receiver *r, struct connection *c, struct sfs_error *err)
+{
+	struct sfs_wire_reply answer;
+	void *old;
+	int ret = sfs_wire_get_hello(c->in, c->n_in, &c->hello, err);
+
+	if (ret < 0)
+		return ret;
+	sfs_sessions_greet(&r->sessions, &c->hello, has_gone, &answer, &old);
+	if (old)
+		forget(r, old);
+	if (answer.code != SFS_WIRE_ACCEPT)
+		return refuse(c, answer.code, answer.text, err);
+	c->has_hello = true;
+	reply(c, &answer);
+	return 0;
+}
+
+static int take_layout(struct sfs_receiver *r, struct connection *c,
+		       const struct shufflefs_layout *layout, struct sfs_error *err)
+{
+	if (c->session)
+		return sfs_error_set(err, -EPROTO, "a second layout");
+	return sfs_sessions_begin(&r->sessions, &c->hello, layout, c, &c->session, err);
+}
+
+/* Its data follow. */
+static int take_batch(struct connection *c, struct sfs_error *err)
+{
+	int ret = sfs_sessions_expect(c->session, c->batch.seq, err);
+
+	if (ret < 0)
+		return ret;
+	c->has_batch = true;
+	c->wants_slot = ret == 0;
+	c->data_at = 0;
+	return 0;
+}
+
+static int take_message(struct sfs_receiver *r, struct connection *c,
+			struct sfs_error *err)
+{
+	struct shufflefs_layout layout;
+	int ret = sfs_wire_get(c->in, c->n_in, c->session ? &r->sessions.layout : NULL,
+			       &c->batch, &layout, err);
+
+	if (ret < 0)
+		return ret;
+	if (c->batch.kind == SFS_WIRE_LAYOUT)
+		return take_layout(r, c, &layout, err);
+	if (c->batch.kind == SFS_WIRE_PING || c->batch.kind == SFS_WIRE_PONG)
+		return 0;
+	if (!c->session)
+		return sfs_error_set(err, -EPROTO, "a message before the layout");
+	switch (c->batch.kind) {
+	case SFS_WIRE_BATCH: return take_batch(c, err);
+	case SFS_WIRE_END: return sfs_sessions_end(c->session, c->batch.seq, err);
+	case SFS_WIRE_BYE:
+		return sfs_sessions_bye(&r->sessions, c->session, &c->batch, c->peer,
+					c->has_said_ended, err);
+	default: return sfs_error_set(err, -EPROTO, "a message that only receivers send");
+	}
+}
+
+static int end_batch(struct sfs_receiver *r, struct connection *c, struct sfs_error *err)
+{
+	int ret = sfs_sessions_publish(&r->sessions, c->session, &c->batch, c->slot, err);
+
+	c->has_batch = false;
+	if (ret == 0)
+		c->slot = NULL;
+	return ret < 0 ? ret : 0;
+}
+
+/* Into the slot; or, of a batch that is here already, nowhere. */
+static ssize_t read_data(struct sfs_receiver *r, struct connection *c)
+{
+	static unsigned char nowhere[65536]; /* (one thread) */
+	struct iovec iov[SHUFFLEFS_TENSORS_MAX];
+	uint64_t from = c->data_at, n, offset;
+	int n_iov = 0;
+
+	if (!c->slot) {
+		n = c->batch.n_bytes - c->data_at;
+		return recv(c->fd, nowhere, n < sizeof nowhere ? n : sizeof nowhere, 0);
+	}
+	for (; (n = sfs_wire_piece(&r->sessions.layout, c->batch.info.n_samples, from,
+				   &offset)) > 0;
+	     from += n)
+		iov[n_iov++] = (struct iovec){(unsigned char *)c->slot + offset, n};
+	return readv(c->fd, iov, n_iov);
+}
+
+/* How many bytes of `in` are wanted; < 0: with an error. */
+static int wanted(struct connection *c, struct sfs_error *err)
+{
+	if (!c->has_hello)
+		return c->n_in < SFS_WIRE_PREFIX_BYTES
+			       ? SFS_WIRE_PREFIX_BYTES
+			       : sfs_wire_check_prefix(c->in, "sender", err);
+	return c->n_in < SFS_WIRE_HEADER_BYTES ? SFS_WIRE_HEADER_BYTES
+					       : sfs_wire_check_header(c->in, err);
+}
+
+static void heard(struct connection *c, size_t n, bool is_whole)
+{
+	c->n_since_heard += n;
+	if (is_whole || c->n_since_heard >= PROGRESS_BYTES) {
+		c->n_since_heard = 0;
+		c->heard_ns = sfs_clock_ns();
+	}
+}
+
+static int get_slot(struct sfs_receiver *r, struct connection *c)
+{
+	struct sfs_error err = {""};
+	int ret = 0;
+
+	if (r->n_spare > 0)
+		c->slot = r->spare[--r->n_spare];
+	else
+		ret = sfs_ring_take(r->sessions.ring, 0, &c->slot, &err);
+	if (ret == -ETIMEDOUT)
+		return ret;
+	if (ret < 0)
+		sfs_sessions_fail(&r->sessions, ret, err.text);
+	c->wants_slot = ret < 0;
+	c->heard_ns = sfs_clock_ns();
+	return ret;
+}
+
+/* One recv().  1: go on; 0: nothing more now; < 0: with an error. */
+static int read_step(struct sfs_receiver *r, struct connection *c, struct sfs_error *err)
+{
+	ssize_t got;
+	int n = 0, ret = 0;
+
+	if (c->wants_slot && get_slot(r, c) < 0)
+		return 0;
+	if (c->has_batch) {
+		got = read_data(r, c);
+	} else {
+		n = wanted(c, err);
+		if (n < 0)
+			return !c->has_hello ? refuse(c, SFS_WIRE_REFUSE, err->text, err)
+					     : n;
+		got = recv(c->fd, c->in + c->n_in, (size_t)n - c->n_in, 0);
+	}
+	if (got == 0)
+		return sfs_error_set(err, -ECONNRESET,
+				     "the sender closed the connection");
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR
+			       ? 0
+			       : sfs_error_set(err, -errno, "%s", strerror(errno));
+	if (c->has_batch) {
+		c->data_at += (uint64_t)got;
+		if (c->data_at == c->batch.n_bytes)
+			ret = end_batch(r, c, err);
+		heard(c, (size_t)got, !c->has_batch);
+		return ret < 0 ? ret : 1;
+	}
+	c->n_in += (size_t)got;
+	n = wanted(c, err);
+	if (n < 0)
+		return !c->has_hello ? refuse(c, SFS_WIRE_REFUSE, err->text, err) : n;
+	if (c->n_in < (size_t)n)
+		return 1;
+	ret = c->has_hello ? take_message(r, c, err) : take_hello(r, c, err);
+	c->n_in = 0;
+	heard(c, 0, true);
+	return ret < 0 ? ret : 1;
+}
+
+static void serve(struct sfs_receiver *r, struct connection *c)
+{
+	struct sfs_error err = {""};
+	bool is_done;
+	int i, ret = 1;
+
+	for (i = 0; i < 64 && ret > 0 && r->sessions.error == 0; i++)
+		ret = read_step(r, c, &err);
+	if (ret >= 0)
+		return;
+	is_done = c->session && sfs_session_is_done(c->session);
+	if (is_done && ret == -ECONNRESET)
+		forget(r, c);
+	else
+		drop(r, c, err.text);
+}
+
+/* Where all are in use, that of the one that has said nothing of use for longest; NULL:
+ * all have a session. */
+static struct connection *find_place(struct sfs_receiver *r)
+{
+	struct connection *c, *oldest = NULL;
+	int i;
+
+	for (i = 0; i < CONNECTIONS_MAX; i++) {
+		c = &r->connections[i];
+		if (c->fd < 0)
+			return c;
+		if (!c->session && (!oldest || c->heard_ns < oldest->heard_ns))
+			oldest = c;
+	}
+	if (oldest)
+		drop(r, oldest, "it said nothing, and another needs its place");
+	return oldest;
+}
+
+static void accept_all(struct sfs_receiver *r)
+{
+	struct connection fresh, *c;
+
+	memset(&fresh, 0, sizeof fresh);
+	while (sfs_socket_accept(r->listen_fd, &fresh.fd, fresh.peer) == 0) {
+		c = find_place(r);
+		fresh.heard_ns = fresh.said_ns = sfs_clock_ns();
+		if (c) {
+			*c = fresh;
+			continue;
+		}
+		sfs_warning("%s: %s: refused: too many connections", r->source,
+			    fresh.peer);
+		close(fresh.fd);
+	}
+}
+
+static void give_credit(struct connection *c)
+{
+	const struct sfs_session *s = c->session;
+	struct sfs_wire_message m = {.kind = SFS_WIRE_CREDIT, .seq = s->credited};
+
+	if (s->credited != c->credit_said)
+		say(c, &m);
+	c->credit_said = s->credited;
+	if (!sfs_session_is_done(s) || c->has_said_ended)
+		return;
+	m.kind = SFS_WIRE_ENDED;
+	say(c, &m);
+	c->has_said_ended = true;
+}
+
+static void give_credits(struct sfs_receiver *r)
+{
+	int i;
+
+	sfs_sessions_credit(&r->sessions);
+	for (i = 0; i < CONNECTIONS_MAX; i++) {
+		struct connection *c = &r->connections[i];
+
+		if (c->fd >= 0 && c->session)
+			give_credit(c);
+	}
+}
+
+/* Who says nothing is dead, and who was lost for too long has failed. */
+static void look_at_times(struct sfs_receiver *r)
+{
+	struct sfs_wire_message ping = {.kind = SFS_WIRE_PING};
+	uint64_t now = sfs_clock_ns();
+	int i;
+
+	for (i = 0; i < CONNECTIONS_MAX; i++) {
+		struct connection *c = &r->connections[i];
+
+		if (c->fd >= 0 && !c->wants_slot && now - c->heard_ns > SFS_TCP_DEAD_NS)
+			drop(r, c, "it was silent for 10 s");
+		else if (c->fd >= 0 && c->session && now - c->said_ns > SFS_TCP_PING_NS)
+			say(c, &ping);
+	}
+	sfs_sessions_look(&r->sessions);
+}
+
+static int poll_all(struct sfs_receiver *r)
+{
+	struct pollfd fds[CONNECTIONS_MAX + 3] = {{.fd = r->sessions.settings.stop_fd,
+						   .events = POLLIN},
+						  {.fd = r->sessions.wake_fd,
+						   .events = POLLIN},
+						  {.fd = r->listen_fd, .events = POLLIN}};
+	int i, timeout_ms = 500;
+	eventfd_t n;
+
+	for (i = 0; i < CONNECTIONS_MAX; i++) {
+		struct connection *c = &r->connections[i];
+
+		fds[i + 3] = (struct pollfd){.fd = c->wants_slot ? -1 : c->fd,
+					     .events = POLLIN};
+		if (c->fd >= 0 && c->wants_slot)
+			timeout_ms = 5; /* a slot may be free before it is credited */
+	}
+	poll(fds, CONNECTIONS_MAX + 3, timeout_ms);
+	if (fds[0].revents)
+		return -ECANCELED;
+	if (fds[1].revents)
+		eventfd_read(r->sessions.wake_fd, &n);
+	for (i = 0; i < CONNECTIONS_MAX; i++)
+		if (r->connections[i].fd >= 0 &&
+		    (fds[i + 3].revents || r->connections[i].wants_slot))
+			serve(r, &r->connections[i]);
+	if (fds[2].revents)
+		accept_all(r);
+	return 0;
+}
+
+/* Senders hear that all has arrived, if need be over a new connection, and leave. */
+static void linger(struct sfs_receiver *r)
+{
+	uint64_t until_ns = sfs_clock_ns() + LINGER_NS;
+
+	while (!sfs_sessions_have_left(&r->sessions) && sfs_clock_ns() < until_ns &&
+	       poll_all(r) == 0)
+		give_credits(r);
+}
+
+static void say_bye(struct sfs_receiver *r)
+{
+	struct sfs_wire_message bye = {.kind = SFS_WIRE_BYE};
+	int i;
+
+	if (r->sessions.error != -ECANCELED)
+		snprintf(bye.text, sizeof bye.text, "%.500s", r->sessions.why.text);
+	for (i = 0; i < CONNECTIONS_MAX; i++)
+		if (r->connections[i].fd >= 0 && r->connections[i].has_hello)
+			say(&r->connections[i], &bye);
+}
+
+static int tcp_run(struct sfs_receiver *r, struct sfs_error *err)
+{
+	while (r->sessions.error == 0 && !sfs_sessions_are_over(&r->sessions)) {
+		if (poll_all(r) < 0)
+			sfs_sessions_fail(&r->sessions, -ECANCELED,
+					  "the receiver was stopped");
+		give_credits(r);
+		look_at_times(r);
+	}
+	if (r->sessions.error == 0) {
+		sfs_ring_end(r->sessions.ring);
+		linger(r);
+		return 0;
+	}
+	say_bye(r);
+	return sfs_sessions_result(&r->sessions, err);
+}
+
+static int tcp_open(const struct sfs_receiver_settings *settings,
+		    struct sfs_receiver **ret, struct sfs_error *err)
+{
+	struct sfs_receiver *r;
+	uint16_t port;
+	int i, fd, error = sfs_socket_listen(settings->source, &fd, &port, err);
+	const char *colon = strrchr(settings->source, ':');
+
+	if (error < 0)
+		return error;
+	r = sfs_calloc(1, sizeof *r);
+	r->source = sfs_asprintf("%.*s:%u", (int)(colon - settings->source),
+				 settings->source, port);
+	r->listen_fd = fd;
+	for (i = 0; i < CONNECTIONS_MAX; i++)
+		r->connections[i].fd = -1;
+	sfs_sessions_open(&r->sessions, settings);
+	*ret = r;
+	return 0;
+}
+
+static struct sfs_ring *tcp_ring(struct sfs_receiver *r)
+{
+	return r->sessions.ring;
+}
+
+static void tcp_describe(struct sfs_receiver *r, struct sfs_json_writer *json)
+{
+	sfs_json_put_string(json, "source", r->source);
+	sfs_json_put_uint(json, "received", r->sessions.n_received);
+	sfs_json_put_uint(json, "repeated", r->sessions.n_repeated);
+	sfs_json_put_uint(json, "connections", r->sessions.n_connections);
+}
+
+static void tcp_close(struct sfs_receiver *r)
+{
+	int i;
+
+	for (i = 0; i < CONNECTIONS_MAX; i++)
+		if (r->connections[i].fd >= 0)
+			close(r->connections[i].fd);
+	close(r->listen_fd);
+	sfs_sessions_close(&r->sessions);
+	free(r->source);
+	free(r);
+}
+
+const struct sfs_receiver_ops sfs_tcp_receiver_ops = {.version = SFS_RECEIVER_VERSION,
+						      .schemes = "tcp",
+						      .open = tcp_open,
+						      .run = tcp_run,
+						      .ring = tcp_ring,
+						      .describe = tcp_describe,
+						      .close = tcp_close};
