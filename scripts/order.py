@@ -8,7 +8,7 @@
 
 The shards are the *.tar in FOLDER, or the paths in it that --shards lists.  NAME is a stream, as
 in section 8: 0.tar, 3@100.tar, 0/rank-1-of-2.tar.  Shards and their bytes, sections 6 and 7, are in
-order_tar.py.  tests/order-vectors.py checks the published vectors.
+order_tar.py.  tests/lib/order-vectors.py checks the published vectors.
 """
 import argparse
 import os

@@ -15,7 +15,7 @@ static const struct {
 } kinds[] = {
 	{"cuda", "cuda", "--with-cuda=DIR", false},
 	{"cuda-fd", "cuda", "--with-cuda=DIR", true},
-	/* tests/fakegpu.c: built by `make check`, never installed */
+	/* tests/lib/fakegpu.c: built by `make check`, never installed */
 	{"fakegpu", "fakegpu", "...", false},
 	{"fakegpu-fd", "fakegpu", "...", true},
 };

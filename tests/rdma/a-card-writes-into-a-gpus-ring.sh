@@ -4,7 +4,7 @@
 # Where that cannot be, they are staged, and the log says why; with --placement direct that is an error.
 . "$top/tests/rdma/functions.sh"
 mkdir plugins
-ln -s "$build/rdma.so" "$build/tests/fakegpu.so" plugins/
+ln -s "$build/rdma.so" "$build/tests/lib/fakegpu.so" plugins/
 export SHUFFLEFS_PLUGINS="$PWD/plugins"
 crc=--crc
 
@@ -66,7 +66,7 @@ why="rxe0 cannot write into GPU FAKE-0.*: by dma-buf: .*; by peermem: Bad addres
 # So does the plug-in for CUDA, on a runtime of memfds; it flushes each batch, if the GPU needs that.
 [ -e "$build/cuda.so" ] || exit 0
 ln -s "$build/cuda.so" plugins/
-ln -s "$build/tests/fakecudart.so" "$(sed -n 's/^CUDA_SONAME = //p' "$build/Makefile")"
+ln -s "$build/tests/lib/fakecudart.so" "$(sed -n 's/^CUDA_SONAME = //p' "$build/Makefile")"
 export LD_LIBRARY_PATH="$PWD"
 crc=
 export FAKECUDA_FLUSHED="$PWD/flushed"

@@ -4,7 +4,7 @@
 . "$top/tests/rdma/functions.sh"
 mkdir mnt shards plugins
 cp "$data/part-0.tar" shards/
-ln -s "$build/rdma.so" "$build/tests/fakegpu.so" plugins/
+ln -s "$build/rdma.so" "$build/tests/lib/fakegpu.so" plugins/
 export SHUFFLEFS_PLUGINS="$PWD/plugins"
 "$build/shufflefs" mount -f shards mnt >mount.log 2>&1 &
 until_so test -e mnt/epochs/0.tar

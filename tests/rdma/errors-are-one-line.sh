@@ -36,7 +36,7 @@ kill $receiver
 wait $receiver || :
 
 mkdir plugins
-ln -s "$build/rdma.so" "$build/tests/fakegpu.so" plugins/
+ln -s "$build/rdma.so" "$build/tests/lib/fakegpu.so" plugins/
 ip link add other type dummy
 ip link set other up
 rdma link add rxe1 type rxe netdev other

@@ -3,8 +3,8 @@
 # and $ADDRESS, as root.
 set -eu
 sidecar=$build/shufflefs-sidecar
-drain=$build/tests/ring-drain
-peer=$build/tests/verbs-peer
+drain=$build/tests/lib/ring-drain
+peer=$build/tests/lib/verbs-peer
 export SHUFFLEFS_PLUGINS=$build
 
 fail() {

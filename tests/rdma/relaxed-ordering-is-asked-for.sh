@@ -27,7 +27,7 @@ flags '?relaxed-ordering=yes'
 flags '?relaxed-ordering=no'
 [ "$found" = "$(printf '0x1\n0x3')" ] || fail "with no: $found"
 mkdir plugins
-ln -s "$build/rdma.so" "$build/tests/fakegpu.so" plugins/
+ln -s "$build/rdma.so" "$build/tests/lib/fakegpu.so" plugins/
 export SHUFFLEFS_PLUGINS="$PWD/plugins"
 flags '?relaxed-ordering=yes' --memory fakegpu --placement direct
 [ "$found" = "$(printf '0x1\n0x100003')" ] || fail "with, in a GPU's memory: $found"

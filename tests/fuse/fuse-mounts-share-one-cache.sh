@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Two mounts share a cache; one that is killed leaves nothing wrong.  What a mount cannot use
+# stands in .shufflefs/errors, if it is not in the cache.
+. "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
+. "$top/tests/lib/indexed.sh"
+requires_fuse
+
+some_shards
+: >shards/$one.index
+mount_ds $opts shards mnt
+mount_ds $opts shards mnt2
+cat mnt/epochs/0.tar >got.tar &
+cat mnt2/epochs/0.tar >got2.tar
+wait $! || fail "reading both"
+same want.tar got.tar
+same want.tar got2.tar
+kill -KILL "$(daemon_pid mnt2)"
+wait_until 10 test "$(n_indexes home/.cache)" = 3
+! grep '"event":"index"' mnt/.shufflefs/errors || fail "nobody looked for an index"
+umount_ds mnt
+umount_ds mnt2
+
+mount_ds $opts shards mnt
+same tail.tar mnt/$tail
+errors_have mnt "\"event\":\"index\",\"shard\":\"$one\".*\"cause\":\"the index $work/shards/$one.index is not used: .*\"then\":\"its headers are read instead; index it again\""
+[ "$(grep -c '"event"' mnt/.shufflefs/errors)" = 1 ] || fail "$(cat mnt/.shufflefs/errors)"
+fetched=$(stat_of mnt fetched_bytes)
+[ "$fetched" -le $(($(wc -c <tail.tar) + 300000)) ] || fail "$fetched bytes were fetched"
+umount_ds mnt
+[ "$(n_indexes shards)" = 1 ] && [ ! -s shards/$one.index ] || fail "something was written beside the shards"

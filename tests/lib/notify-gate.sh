@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+# What tests share in which the daemon's thread that drops pages must wait in the kernel
+# (notify-gate.c holds it until there is a file `gate`).  Needs parked.sh.
+requires_fuse
+requires_root
+[ -e "$build/tests/lib/notify-gate.so" ] || skip "this build has no tests/lib/notify-gate.so"
+
+# abort_it: what is stuck although it must not be, this frees; $control is where fusectl is.
+abort_it() {
+    [ ! -e "$control/${connection:-none}/abort" ] || echo 1 >"$control/$connection/abort"
+}
+
+# start_stalling_origin: answers from the file shards/stalled on are held.
+start_stalling_origin() {
+    make_shards shards --shards 4 --samples 60 --bytes 500000
+    start_origin shards
+    stalling="$origin/stall,over=600,while=stalled/train-{000000..000003}.tar"
+}
+
+# mount_gated DIR: mounts it, and reads so much of a stream by descriptor 3 that the thread stands at
+# the gate, about to drop the first 16 MiB; the pages of all of it go before.  Sets $pid and $connection.
+mount_gated() {
+    rm -rf shards/stalled gate gate.*
+    mkdir "$1"
+    # (A thread that is in the kernel is not joined when the process is ended by force.)
+    NOTIFY_GATE="$work/gate" LD_PRELOAD="$build/tests/lib/notify-gate.so ${LD_PRELOAD:-}" \
+        "$shufflefs" mount $patient,index-cache=no,next-epoch=no "$stalling" "$1" || fail "cannot mount"
+    pid=$(daemon_pid "$1")
+    connection=$(mountpoint -d "$1" | sed 's/.*://')
+    exec 3<"$1/epochs/0.tar"
+    head -c 110000000 <&3 >/dev/null
+    wait_until 60 test -e gate.waits
+    "$python" -c 'import os, sys; os.posix_fadvise(int(sys.argv[1]), 0, 0, os.POSIX_FADV_DONTNEED)' 3
+}
