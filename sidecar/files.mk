@@ -23,6 +23,9 @@ libsidecar_a_SOURCES = \
 	sidecar/ring/ring-copies.c sidecar/ring/ring-copies.h \
 	sidecar/ring/ring-memory.h \
 	sidecar/ring/ring-past.c sidecar/ring/ring-past.h \
+	sidecar/ring/ring-socket.c sidecar/ring/ring-socket.h \
+	sidecar/ring/ring-state.c sidecar/ring/ring-state.h \
+	sidecar/ring/ring-watch.c sidecar/ring/ring-watch.h \
 	 \
 	sidecar/decode/augment.c sidecar/decode/augment.h \
 	sidecar/decode/decode.c sidecar/decode/decode.h \

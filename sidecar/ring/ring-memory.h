@@ -60,7 +60,7 @@
 #define SFS_RING_KEPT	  3 /* was filled when the producer died; nobody gets it here */
 #define SFS_RING_CONSUMER 16
 
-enum sfs_ring_state {
+enum sfs_ring_phase {
 	SFS_RING_RUNS,
 	SFS_RING_ENDED,	 /* no more batches will come */
 	SFS_RING_FAILED, /* nor here: after those that are filled comes the error */
