@@ -107,6 +107,8 @@ libshufflefs_a_SOURCES = \
 	src/order/grid.c src/order/grid.h \
 	src/order/iterate.c src/order/iterate.h \
 	src/order/locate.c src/order/locate.h \
+	src/order/locate-known.c src/order/locate-known.h \
+	src/order/locate-single.c src/order/locate-single.h \
 	src/order/merge.c src/order/merge.h \
 	src/order/lookup.c src/order/lookup.h \
 	src/order/name.c src/order/name.h \
@@ -116,6 +118,7 @@ libshufflefs_a_SOURCES = \
 	src/order/plot.c src/order/plot.h \
 	src/order/quality.c src/order/quality.h \
 	src/order/samples.c src/order/samples.h \
+	src/order/spot.h \
 	src/order/sums.c src/order/sums.h \
 	src/order/worth.c src/order/worth.h \
 	 \

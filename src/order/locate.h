@@ -9,39 +9,22 @@
 #define SFS_LOCATE_H
 
 #include "order/block.h"
+#include "order/locate-known.h"
+#include "order/locate-single.h"
 #include "order/merge.h"
-#include "order/sums.h"
+#include "order/spot.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* Position in an epoch: the time, the lane, and the number j in it of rule 5 in
- * docs/ORDER.md. */
-struct sfs_spot {
-	uint64_t time;
-	uint32_t lane;
-	uint64_t number;
-	uint64_t offset; /* of that sample in the stream, bytes */
-	bool is_end;	 /* no sample: the epoch has ended at `offset` */
-};
 
 struct sfs_locator_lane; /* see locate.c */
 
 struct sfs_locator {
 	const struct sfs_order *order;
-	struct sfs_sample_tables tables;
-	/* The number and the sum of extents of all samples of a shard.  false: not known.
-	 * (They may be known without the table.) */
-	bool (*totals)(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes);
-
-	uint64_t *n_before, *bytes_before; /* of slice i, in its own lane */
+	bool is_single;
+	struct sfs_single_locator single; /* if it is */
+	struct sfs_known known;
 	struct sfs_locator_lane *lanes;
-	struct sfs_sums sums; /* of single samples, when they are first asked for */
-
-	/* The first sample whose order is not certain yet: its lane, and the earliest
-	 * time that it can have; SFS_NEVER: all is certain. */
-	uint64_t edge_time;
-	uint32_t edge_lane;
 
 	/* Where the lanes are at the spot that was stepped from last. */
 	struct sfs_spot at;
@@ -49,6 +32,8 @@ struct sfs_locator {
 	struct sfs_merge merge; /* of what comes next of each lane */
 };
 
+/* `totals` gives the number and the sum of extents of all samples of a shard, with
+ * tables->ctx; false: not known.  (They may be known without the table.) */
 void sfs_locator_init(struct sfs_locator *map, const struct sfs_order *order,
 		      const struct sfs_sample_tables *tables,
 		      bool (*totals)(void *, uint32_t, uint64_t *, uint64_t *));
