@@ -2,9 +2,7 @@
 #include "commands.h"
 
 #include "bench.h"
-#include "forward-command.h"
 #include "mount.h"
-#include "sidecar.h"
 #include "top.h"
 #include "unmount.h"
 
@@ -14,6 +12,8 @@
 #include "cli/index.h"
 #include "cli/ls.h"
 #include "cli/plan.h"
+#include "forward/command.h"
+#include "forward/sidecar.h"
 #include "order/name.h"
 
 #include <errno.h>

@@ -7,11 +7,8 @@ shufflefs_SOURCES = \
 	fusefs/commands.c fusefs/commands.h \
 	fusefs/daemon.c fusefs/daemon.h \
 	fusefs/daemon-signals.c fusefs/daemon-signals.h \
-	fusefs/feeder.c fusefs/feeder.h \
-	fusefs/forward.c fusefs/forward.h \
-	fusefs/forward-command.c fusefs/forward-command.h \
-	fusefs/forward-ioctl.c fusefs/forward-ioctl.h \
 	fusefs/help.c fusefs/help.h \
+	fusefs/ioctl.c fusefs/ioctl.h \
 	fusefs/main.c \
 	fusefs/mount.c fusefs/mount.h \
 	fusefs/mount-helper.c fusefs/mount-helper.h \
@@ -22,12 +19,19 @@ shufflefs_SOURCES = \
 	fusefs/pending.c fusefs/pending.h \
 	fusefs/peek.c fusefs/peek.h \
 	fusefs/session-io.c fusefs/session-io.h \
-	fusefs/sidecar.c fusefs/sidecar.h \
 	fusefs/temp-mount.c fusefs/temp-mount.h \
 	fusefs/top.c fusefs/top.h \
 	fusefs/unmount.c fusefs/unmount.h \
-	fusefs/watchdog.c fusefs/watchdog.h
-shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src -I$(srcdir)/include -DBINDIR='"$(bindir)"'
+	fusefs/watchdog.c fusefs/watchdog.h \
+	 \
+	fusefs/forward/command.c fusefs/forward/command.h \
+	fusefs/forward/feeder.c fusefs/forward/feeder.h \
+	fusefs/forward/forward.c fusefs/forward/forward.h fusefs/forward/forward-internal.h \
+	fusefs/forward/forward-watch.c \
+	fusefs/forward/ioctl.c fusefs/forward/ioctl.h \
+	fusefs/forward/report.c fusefs/forward/report.h \
+	fusefs/forward/sidecar.c fusefs/forward/sidecar.h
+shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src -I$(srcdir)/include -I$(srcdir)/fusefs -DBINDIR='"$(bindir)"'
 shufflefs_CFLAGS = $(SFS_CFLAGS) $(FUSE_CFLAGS)
 shufflefs_LDFLAGS = $(SFS_LDFLAGS)
 shufflefs_LDADD = $(core_libs) $(FUSE_LIBS)

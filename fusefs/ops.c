@@ -4,11 +4,11 @@
  * cache names, attributes, folders and pages forever. */
 #include "ops.h"
 
-#include "forward-ioctl.h"
-#include "forward.h"
+#include "ioctl.h"
 
 #include "base/alloc.h"
 #include "engine/engine.h"
+#include "forward/forward.h"
 #include "tree/file.h"
 #include "tree/tree.h"
 
@@ -417,8 +417,9 @@ static void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,
 	if (!forward)
 		fuse_reply_err(req, ENOTTY);
 	else
-		sfs_forward_ioctl(&ops->pending_table, req, forward,
-				  &(struct sfs_ioctl){cmd, in, n_in, getuid()});
+		sfs_ioctl_answer(&ops->pending_table, req, forward,
+				 &(struct sfs_ioctl){cmd, in, n_in,
+						     fuse_req_ctx(req)->uid, getuid()});
 }
 
 /* ---- extended attributes ---- */

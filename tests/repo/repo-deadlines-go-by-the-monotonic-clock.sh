@@ -6,7 +6,7 @@
 
 cd "$top"
 ! grep -nE 'pthread_(cond|mutex|rwlock)_(timed|clock)(wait|lock|rdlock|wrlock)|sem_(timed|clock)wait|pthread_condattr' \
-    -r src fusefs rdma --include=*.[ch] | grep -v -e '^src/base/cond\.[ch]:' -e '^src/base/lock\.c:' ||
+    -r src fusefs sidecar rdma --include=*.[ch] | grep -v -e '^src/base/cond\.[ch]:' -e '^src/base/lock\.c:' ||
     fail "waits with a deadline of its own: sfs_cond_wait_until() is for that"
-! grep -nE 'CLOCK_REALTIME|gettimeofday' -r src fusefs rdma --include=*.[ch] | grep -v -e '^src/base/clock\.c:' -e 'cpu_clock' ||
+! grep -nE 'CLOCK_REALTIME|gettimeofday' -r src fusefs sidecar rdma --include=*.[ch] | grep -v -e '^src/base/clock\.c:' -e 'cpu_clock' ||
     fail "looks at the wall clock: src/base/clock.h has what is for people"

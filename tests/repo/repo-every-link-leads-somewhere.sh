@@ -10,7 +10,7 @@ import glob, os, re, sys
 
 os.chdir(sys.argv[1])
 pages = [os.path.normpath(p) for pattern in ("*.md", "docs/*.md", "docs/*/*.md", "bench/*.md", "src/*/README.md",
-                                             "src/*/*/README.md", "fusefs/*.md", "sidecar/*.md", "sidecar/*/*.md", "rdma/*.md", "python/*.md") for p in glob.glob(pattern)]
+                                             "src/*/*/README.md", "fusefs/*.md", "fusefs/*/*.md", "sidecar/*.md", "sidecar/*/*.md", "rdma/*.md", "python/*.md") for p in glob.glob(pattern)]
 # Files of the present only: a page of news or of a decision may name what has gone.
 PATH = re.compile(r"`((?:src|fusefs|sidecar|rdma|include|tests|scripts|bench|docs|examples|man)/[\w./-]*\.\w+)`")
 SYMBOL = re.compile(r"`(?:struct )?((?:sfs|shufflefs)_\w+)(?:\(\))?`")
@@ -18,7 +18,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 wrong = []
 links = {}
 symbols = set()
-for pattern in ("src/*/*.[ch]", "src/*/*/*.[ch]", "fusefs/*.[ch]", "sidecar/*.[ch]", "sidecar/*/*.[ch]", "rdma/*.[ch]", "include/*/*.h"):
+for pattern in ("src/*/*.[ch]", "src/*/*/*.[ch]", "fusefs/*.[ch]", "fusefs/*/*.[ch]", "sidecar/*.[ch]", "sidecar/*/*.[ch]", "rdma/*.[ch]", "include/*/*.h"):
     for path in glob.glob(pattern):
         symbols.update(re.findall(r"\b(?:sfs|shufflefs)_\w+", open(path, encoding="utf-8").read()))
 
@@ -65,7 +65,7 @@ for page in pages:
                       if "NAME" not in p and "..." not in p and not os.path.exists(p)]
             wrong += ["%s names %s, which is not in the code" % (page, p) for p in SYMBOL.findall(line)
                       if p not in symbols and p != "sfs_noun_verb"]
-for pattern in ("src/*/*.[ch]", "src/*/*/*.[ch]", "fusefs/*.[ch]", "sidecar/*.[ch]", "sidecar/*/*.[ch]", "rdma/*.[ch]", "include/*/*.h", "tests/*/*.*", "tests/unit/*/*.c", "scripts/*", "man/*"):
+for pattern in ("src/*/*.[ch]", "src/*/*/*.[ch]", "fusefs/*.[ch]", "fusefs/*/*.[ch]", "sidecar/*.[ch]", "sidecar/*/*.[ch]", "rdma/*.[ch]", "include/*/*.h", "tests/*/*.*", "tests/unit/*/*.c", "scripts/*", "man/*"):
     for path in glob.glob(pattern):
         if os.path.isfile(path) and "repo-every-link" not in path:
             text = open(path, encoding="utf-8", errors="replace").read()

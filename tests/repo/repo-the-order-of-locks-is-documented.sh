@@ -10,5 +10,5 @@ sed -n 's/^SFS_LOCK([A-Z_]*, "\([^"]*\)", "\([^"]*\)")$/| \1 | \2 |/p' src/base/
 sed -n '/^## Locks$/,/^## Memory$/p' docs/ARCHITECTURE.md | grep -F '| ' >"$work/shown"
 sed -n '/^| lock | what it guards |$/,$p' "$work/shown" | sed 1,1d >"$work/table"
 diff "$work/wanted" "$work/table" || fail "ARCHITECTURE has another order of locks"
-! grep -nE 'pthread_(mutex_try|rwlock_wrlock|rwlock_tryrd|spin_)' -r src fusefs rdma --include=*.[ch] |
+! grep -nE 'pthread_(mutex_try|rwlock_wrlock|rwlock_tryrd|spin_)' -r src fusefs sidecar rdma --include=*.[ch] |
     grep -v '^src/base/lock\.c' || fail "a lock that src/base/lock.c does not check"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* forward-command - `shufflefs forward`: has a mount forward one of its streams. */
+/* command - `shufflefs forward`: has a mount forward one of its streams. */
 #ifndef SFS_FORWARD_COMMAND_H
 #define SFS_FORWARD_COMMAND_H
 

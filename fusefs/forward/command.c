@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the ioctls of shufflefs/ioctl.h, as any program may use them.  A signal
  * ends a WAIT; one that comes just before it is seen after the next. */
-#include "forward-command.h"
+#include "forward/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,8 +71,8 @@ static int wait_for_end(int fd, struct shufflefs_status *st)
 	return 0;
 }
 
-static int run(int fd, const char *path, struct shufflefs_forward *wanted,
-	       struct sfs_error *err)
+static int command_run(int fd, const char *path, struct shufflefs_forward *wanted,
+		       struct sfs_error *err)
 {
 	struct shufflefs_status st = {.size = sizeof st};
 	int ret = start(fd, path, wanted, err);
@@ -101,7 +101,7 @@ int sfs_forward_command(const char *path, struct shufflefs_forward *wanted,
 	if (fd < 0)
 		return sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
 	catch_signals();
-	ret = run(fd, path, wanted, err);
+	ret = command_run(fd, path, wanted, err);
 	close(fd);
 	return ret;
 }

@@ -3,7 +3,7 @@
  * The child has standard input and output at /dev/null, standard error at 2, the stream
  * at 3, its reports at 4, no other descriptor, no blocked signal, and a process group of
  * its own: a Ctrl-C for the mount is not for it, and whatever it starts ends with it. */
-#include "sidecar.h"
+#include "forward/sidecar.h"
 
 #include "base/alloc.h"
 #include "base/strbuf.h"

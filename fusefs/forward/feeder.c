@@ -11,7 +11,7 @@
  * feeder waits until some were released, or until the other end waits for bytes: then
  * the next ones go as bytes, for which nothing is held.  So neither end can wait for
  * the other. */
-#include "feeder.h"
+#include "forward/feeder.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"

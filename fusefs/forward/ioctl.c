@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a table of commands.  Size, flags and texts are checked here; then each
- * command is a call of forward.h.  Only WAIT waits, as any pending request does. */
-#include "forward-ioctl.h"
+ * command is a call of forward.h. */
+#include "forward/ioctl.h"
 
-#include "forward.h"
-#include "sidecar.h"
+#include "forward/forward.h"
+#include "forward/sidecar.h"
 
 #include "base/alloc.h"
-#include "base/clock.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,26 +15,12 @@
 
 #define BATCH_MAX (1U << 20)
 
-union argument {
-	struct {
-		uint32_t size, flags;
-	} head;
-	struct shufflefs_version version;
-	struct shufflefs_forward forward;
-	struct shufflefs_status status;
-	struct shufflefs_wait wait;
-	struct shufflefs_seek seek;
-	struct shufflefs_stop stop;
-	struct shufflefs_ring_path ring;
-};
-
 struct call {
-	fuse_req_t req;
 	struct sfs_forward *forward;
-	uid_t owner;
+	uid_t caller, owner;
 };
 
-static int do_version(const struct call *call, union argument *arg)
+static int do_version(const struct call *call, union sfs_ioctl_argument *arg)
 {
 	arg->version.ret_abi = SHUFFLEFS_IOCTL_ABI;
 	arg->version.ret_commands = (1U << (_IOC_NR(SHUFFLEFS_RING) + 1)) - 1;
@@ -90,13 +76,12 @@ static int check_forward(const struct shufflefs_forward *f, struct sfs_error *er
 }
 
 /* It starts a process of the mount's owner, which connects to where the caller says. */
-static int do_forward(const struct call *call, union argument *arg)
+static int do_forward(const struct call *call, union sfs_ioctl_argument *arg)
 {
-	uid_t uid = fuse_req_ctx(call->req)->uid;
 	struct sfs_error err = {""};
 	int ret;
 
-	if (uid != 0 && uid != call->owner)
+	if (call->caller != 0 && call->caller != call->owner)
 		ret = sfs_error_set(
 			&err, -EPERM,
 			"only the user who mounted it, and root, may do this");
@@ -109,25 +94,25 @@ static int do_forward(const struct call *call, union argument *arg)
 	return ret;
 }
 
-static int do_status(const struct call *call, union argument *arg)
+static int do_status(const struct call *call, union sfs_ioctl_argument *arg)
 {
 	sfs_forward_status(call->forward, &arg->status);
 	arg->status.size = sizeof arg->status;
 	return 0;
 }
 
-static int do_seek(const struct call *call, union argument *arg)
+static int do_seek(const struct call *call, union sfs_ioctl_argument *arg)
 {
 	return sfs_forward_seek(call->forward, arg->seek.first);
 }
 
-static int do_stop(const struct call *call, union argument *arg)
+static int do_stop(const struct call *call, union sfs_ioctl_argument *arg)
 {
 	sfs_forward_end(call->forward, arg->stop.flags & SHUFFLEFS_STOP_KILL);
 	return 0;
 }
 
-static int do_ring(const struct call *call, union argument *arg)
+static int do_ring(const struct call *call, union sfs_ioctl_argument *arg)
 {
 	return sfs_forward_ring(call->forward, arg->ring.ret_path,
 				sizeof arg->ring.ret_path);
@@ -135,8 +120,9 @@ static int do_ring(const struct call *call, union argument *arg)
 
 static const struct {
 	unsigned cmd;
-	uint32_t flags;						  /* that are known */
-	int (*run)(const struct call *call, union argument *arg); /* NULL: WAIT */
+	uint32_t flags; /* that are known */
+	int (*run)(const struct call *call,
+		   union sfs_ioctl_argument *arg); /* NULL: WAIT */
 } commands[] = {
 	{SHUFFLEFS_VERSION, 0, do_version},
 	{SHUFFLEFS_FORWARD, SHUFFLEFS_DROP_LAST | SHUFFLEFS_CRC, do_forward},
@@ -146,57 +132,6 @@ static const struct {
 	{SHUFFLEFS_STOP, SHUFFLEFS_STOP_KILL, do_stop},
 	{SHUFFLEFS_RING, 0, do_ring},
 };
-
-/* ---- waiting ---- */
-
-static struct sfs_forward *forward_of(const struct sfs_pending *pending)
-{
-	return (struct sfs_forward *)(uintptr_t)pending->node;
-}
-
-static void reply_state(struct sfs_pending *pending, uint32_t state)
-{
-	struct shufflefs_wait w = {.size = sizeof w,
-				   .timeout_ms = (int32_t)pending->cookie,
-				   .ret_state = state};
-
-	fuse_req_interrupt_func(pending->req, NULL, NULL);
-	fuse_reply_ioctl(pending->req, 0, &w, sizeof w);
-}
-
-/* The time is up. */
-static void reply_now(struct sfs_pending *pending)
-{
-	struct shufflefs_status st;
-
-	sfs_forward_status(forward_of(pending), &st);
-	reply_state(pending, st.ret_state);
-}
-
-static int try_wait(struct sfs_pending *pending)
-{
-	uint32_t state;
-	int ret = sfs_forward_wait(forward_of(pending), &pending->waiter, &state);
-
-	if (ret == 0)
-		reply_state(pending, state);
-	return ret;
-}
-
-static void run_wait(struct sfs_pending_table *table, const struct call *call,
-		     const struct shufflefs_wait *w)
-{
-	struct sfs_pending *pending = sfs_pending_new(table, call->req);
-
-	pending->node = (uintptr_t)call->forward;
-	pending->cookie = (uint64_t)w->timeout_ms;
-	pending->attempt = try_wait;
-	pending->late = reply_now;
-	pending->ends_by_handler = true;
-	pending->own_ns =
-		w->timeout_ms < 0 ? UINT64_MAX : (uint64_t)w->timeout_ms * SFS_NS_PER_MS;
-	sfs_pending_run(pending);
-}
 
 /* ---- calls ---- */
 
@@ -210,30 +145,24 @@ static int find(unsigned cmd)
 	return cmd == commands[nr].cmd ? (int)nr : -EINVAL;
 }
 
-void sfs_forward_ioctl(struct sfs_pending_table *table, fuse_req_t req,
-		       struct sfs_forward *forward, const struct sfs_ioctl *ioctl)
+int sfs_ioctl_run(struct sfs_forward *forward, const struct sfs_ioctl *ioctl,
+		  union sfs_ioctl_argument *arg, size_t *ret_n)
 {
-	const struct call call = {req, forward, ioctl->owner};
-	union argument arg = {.head = {0}};
+	const struct call call = {forward, ioctl->caller, ioctl->owner};
 	size_t n = _IOC_SIZE(ioctl->cmd);
-	int i = find(ioctl->cmd), ret;
+	int i = find(ioctl->cmd);
 
+	*ret_n = 0;
 	if (i >= 0 && ioctl->n != n)
 		i = -EINVAL;
-	if (i < 0) {
-		fuse_reply_err(req, -i);
-		return;
-	}
-	memcpy(&arg, ioctl->bytes, n);
-	if (arg.head.size != n || (arg.head.flags & ~commands[i].flags)) {
-		fuse_reply_err(req, EINVAL);
-		return;
-	}
-	if (!commands[i].run) {
-		run_wait(table, &call, &arg.wait);
-		return;
-	}
-	ret = commands[i].run(&call, &arg);
-	/* With data even if it failed: a sentence says why. */
-	fuse_reply_ioctl(req, ret, &arg, n);
+	if (i < 0)
+		return i;
+	*arg = (union sfs_ioctl_argument){.head = {0}};
+	memcpy(arg, ioctl->bytes, n);
+	if (arg->head.size != n || (arg->head.flags & ~commands[i].flags))
+		return -EINVAL;
+	if (!commands[i].run)
+		return -EINPROGRESS;
+	*ret_n = n;
+	return commands[i].run(&call, arg);
 }
