@@ -155,21 +155,23 @@ libshufflefs_a_SOURCES = \
 	src/io/sequential.c src/io/sequential.h \
 	src/io/shard-reader.c src/io/shard-reader.h \
 	 \
-	src/stream/cursor.c src/stream/cursor.h \
-	src/stream/cursor-extents.c src/stream/cursor-flat.c \
-	src/stream/cursor-internal.h src/stream/cursor-reads.c \
-	src/stream/extent-map.c src/stream/extent-map.h \
+	src/stream/prefetch/prefetch.c src/stream/prefetch/prefetch.h \
+	src/stream/prefetch/prefetch-internal.h src/stream/prefetch/prefetch-lane.c \
+	src/stream/prefetch/prefetch-lanes.c src/stream/prefetch/prefetch-lanes.h \
+	src/stream/prefetch/prefetch-part.c src/stream/prefetch/prefetch-singles.c \
+	src/stream/prefetch/sizing.c src/stream/prefetch/sizing.h \
+	src/stream/prefetch/slice-buffer.c src/stream/prefetch/slice-buffer.h \
+	 \
+	src/stream/cursor/cursor.c src/stream/cursor/cursor.h \
+	src/stream/cursor/cursor-extents.c src/stream/cursor/cursor-flat.c \
+	src/stream/cursor/cursor-internal.h src/stream/cursor/cursor-reads.c \
+	src/stream/cursor/extent-map.c src/stream/cursor/extent-map.h \
+	src/stream/cursor/oversize.c src/stream/cursor/oversize.h \
+	src/stream/cursor/readers.c src/stream/cursor/readers.h \
+	src/stream/cursor/shaper.c src/stream/cursor/shaper.h \
+	 \
 	src/stream/next-epoch.c src/stream/next-epoch.h \
-	src/stream/oversize.c src/stream/oversize.h \
-	src/stream/prefetch.c src/stream/prefetch.h \
-	src/stream/prefetch-internal.h src/stream/prefetch-lane.c \
-	src/stream/prefetch-lanes.c src/stream/prefetch-lanes.h src/stream/prefetch-part.c \
-	src/stream/prefetch-singles.c \
 	src/stream/random.c src/stream/random.h \
-	src/stream/readers.c src/stream/readers.h \
-	src/stream/shaper.c src/stream/shaper.h \
-	src/stream/sizing.c src/stream/sizing.h \
-	src/stream/slice-buffer.c src/stream/slice-buffer.h \
 	src/stream/stream.c src/stream/stream.h \
 	src/stream/stream-internal.h src/stream/stream-stats.c \
 	src/stream/streams.c \

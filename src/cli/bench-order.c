@@ -8,7 +8,7 @@
 #include "cli/reader.h"
 #include "engine/engine.h"
 #include "order/order.h"
-#include "stream/sizing.h"
+#include "stream/prefetch/sizing.h"
 #include "tree/file.h"
 #include "tree/tree.h"
 

@@ -16,7 +16,7 @@
 #include "base/stall.h"
 #include "engine/engine.h"
 #include "order/partition.h"
-#include "stream/sizing.h"
+#include "stream/prefetch/sizing.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "order/iterate.h"
 #include "order/locate.h"
 #include "order/partition.h"
-#include "stream/sizing.h"
+#include "stream/prefetch/sizing.h"
 
 #define N_PLAYED 2000000 /* samples at all places; orders twice as long are sampled */
 

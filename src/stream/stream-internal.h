@@ -4,7 +4,7 @@
 #ifndef SFS_STREAM_INTERNAL_H
 #define SFS_STREAM_INTERNAL_H
 
-#include "stream/cursor.h"
+#include "stream/cursor/cursor.h"
 #include "stream/stream.h"
 
 struct sfs_stream {

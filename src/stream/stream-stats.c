@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stream/prefetch.h"
+#include "stream/prefetch/prefetch.h"
 #include "stream/stream-internal.h"
 
 static struct sfs_waits_facts facts_of(const struct sfs_stream *s)

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/lock.h"
 #include "order/partition.h"
-#include "stream/cursor.h"
+#include "stream/cursor/cursor.h"
 #include "stream/random.h"
 #include "stream/stream-internal.h"
 

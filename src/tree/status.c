@@ -6,7 +6,7 @@
 #include "base/json-writer.h"
 #include "base/ledger.h"
 #include "order/name.h"
-#include "stream/prefetch.h"
+#include "stream/prefetch/prefetch.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

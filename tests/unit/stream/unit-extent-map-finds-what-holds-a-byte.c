@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "check.h"
-#include "stream/extent-map.h"
+#include "stream/cursor/extent-map.h"
 
 static struct sfs_extent_map l;
 

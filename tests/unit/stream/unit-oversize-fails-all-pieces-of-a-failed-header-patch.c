@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "check.h"
 #include "one-runtime.h"
-#include "stream/oversize.h"
+#include "stream/cursor/oversize.h"
 #include "tars.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "check.h"
 #include "stream-world.h"
-#include "stream/oversize.h"
+#include "stream/cursor/oversize.h"
 
 #define MIB	 ((uint64_t)1 << 20)
 #define N_PIECES 12

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "check.h"
 #include "stream-world.h"
-#include "stream/sizing.h"
+#include "stream/prefetch/sizing.h"
 
 #define N_LANES	 8
 #define N_SHARDS 24

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "check.h"
 #include "stream-world.h"
-#include "stream/sizing.h"
+#include "stream/prefetch/sizing.h"
 
 #define N_LANES 4
 #define N_FAR	2 /* shards 0 and 1 */

@@ -4,7 +4,7 @@
  * for who reads slowly. */
 #include "base/clock.h"
 #include "check.h"
-#include "stream/readers.h"
+#include "stream/cursor/readers.h"
 
 #define MIB   ((uint64_t)1 << 20)
 #define LEAST (32 * MIB)

@@ -4,7 +4,7 @@
  * nothing comes. */
 #include "base/clock.h"
 #include "check.h"
-#include "stream/shaper.h"
+#include "stream/cursor/shaper.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 #include "check.h"
 #include "memory/slab.h"
 #include "memory/budget.h"
-#include "stream/sizing.h"
+#include "stream/prefetch/sizing.h"
 
 #define KIB	 ((uint64_t)1 << 10)
 #define MIB	 ((uint64_t)1 << 20)

@@ -6,7 +6,7 @@
 #include "base/keyhash.h"
 #include "base/rng.h"
 #include "check.h"
-#include "stream/slice-buffer.h"
+#include "stream/prefetch/slice-buffer.h"
 #include "tars.h"
 
 #include <errno.h>

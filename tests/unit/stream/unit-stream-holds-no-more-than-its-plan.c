@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "check.h"
 #include "stream-world.h"
-#include "stream/sizing.h"
+#include "stream/prefetch/sizing.h"
 
 #define KIB (1ULL << 10)
 #define MIB (1ULL << 20)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stream/extent-map.h"
+#include "stream/cursor/extent-map.h"
 
 #include "base/alloc.h"
 

@@ -11,7 +11,7 @@
 
 #include "io/range.h"
 #include "order/merge.h"
-#include "stream/prefetch-internal.h"
+#include "stream/prefetch/prefetch-internal.h"
 
 #define SFS_PREFETCH_NOT_NOW INT64_MAX
 

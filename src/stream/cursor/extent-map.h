@@ -12,7 +12,7 @@
 #define SFS_EXTENT_MAP_H
 
 #include "io/request.h"
-#include "stream/slice-buffer.h"
+#include "stream/prefetch/slice-buffer.h"
 
 struct sfs_oversize_piece; /* see oversize.h */
 

@@ -6,7 +6,7 @@
  * When a byte of a dealt lane falls due is known from its place alone (order.h).  Of an
  * equal lane it is estimated: the number of the next sample that is in no block, and the
  * unassigned bytes divided by the mean size of a sample. */
-#include "stream/prefetch-lanes.h"
+#include "stream/prefetch/prefetch-lanes.h"
 
 #include "base/alloc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a token bucket whose rate depends on the reserve.  The reserve settles
  * where that is the rate at which bytes arrive. */
-#include "stream/shaper.h"
+#include "stream/cursor/shaper.h"
 
 #include "base/clock.h"
 

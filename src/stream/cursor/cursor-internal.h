@@ -5,10 +5,10 @@
 #ifndef SFS_CURSOR_INTERNAL_H
 #define SFS_CURSOR_INTERNAL_H
 
-#include "stream/cursor.h"
-#include "stream/oversize.h"
-#include "stream/prefetch.h"
-#include "stream/shaper.h"
+#include "stream/cursor/cursor.h"
+#include "stream/cursor/oversize.h"
+#include "stream/prefetch/prefetch.h"
+#include "stream/cursor/shaper.h"
 
 enum { SFS_FLAT_RUNS = 8, SFS_FLAT_PIECES = 256 };
 

@@ -5,7 +5,7 @@
  *
  * Until then reads are answered from what held them.  So a run of which a byte was
  * answered meanwhile stays as it was: the answer may still be in use. */
-#include "stream/cursor-internal.h"
+#include "stream/cursor/cursor-internal.h"
 
 #include <string.h>
 

@@ -19,7 +19,7 @@
 #include "io/runtime.h"
 #include "order/block.h"
 #include "order/locate.h"
-#include "stream/slice-buffer.h"
+#include "stream/prefetch/slice-buffer.h"
 
 struct sfs_prefetch;
 struct sfs_part; /* one request */

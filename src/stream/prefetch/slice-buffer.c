@@ -2,7 +2,7 @@
 /* How this works: a ring of slab entries, the first of which is number `first`.  Each has
  * a state and the number of samples that need it.  The first entry is popped when it is
  * of no use any more; slabs after the last entry are in the future. */
-#include "stream/slice-buffer.h"
+#include "stream/prefetch/slice-buffer.h"
 
 #include "base/alloc.h"
 #include "base/keyhash.h"

@@ -2,7 +2,7 @@
 /* How this works: a part is one request.  Most bring bytes that are kept, in slabs of a
  * slice buffer, and are used slab by slab as they come.  Others bring a header only, for
  * the shard's table, in the range reader's memory. */
-#include "stream/prefetch-lanes.h"
+#include "stream/prefetch/prefetch-lanes.h"
 
 #include "base/alloc.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "stream/prefetch.h"
+#include "stream/prefetch/prefetch.h"
 
 #include "order/order.h"
-#include "stream/prefetch-internal.h"
-#include "stream/sizing.h"
+#include "stream/prefetch/prefetch-internal.h"
+#include "stream/prefetch/sizing.h"
 
 #include <assert.h>
 

@@ -2,7 +2,7 @@
 /* How this works: a read waits until all its bytes are here, and is answered with pieces
  * of the slabs that hold them.  `pin` of an answered read is the first extent that must
  * stay until its release. */
-#include "stream/cursor-internal.h"
+#include "stream/cursor/cursor-internal.h"
 
 #include "base/clock.h"
 

@@ -7,11 +7,11 @@
  * Progress is certain whatever the budget.  When the account refuses memory for the lane
  * that blocks the cursor, prefetch gives up the data of that sample: the cursor fetches
  * them in pieces, from the range reader's own account.  Headers come from there, too. */
-#include "stream/prefetch-lanes.h"
+#include "stream/prefetch/prefetch-lanes.h"
 
 #include "base/alloc.h"
 #include "base/ledger.h"
-#include "stream/sizing.h"
+#include "stream/prefetch/sizing.h"
 
 #include <errno.h>
 

@@ -5,7 +5,7 @@
  *
  * They end on other threads; they are queued under `arrived_lock`, and taken with the
  * stream's lock held. */
-#include "stream/oversize.h"
+#include "stream/cursor/oversize.h"
 
 #include "base/alloc.h"
 #include "base/lock.h"

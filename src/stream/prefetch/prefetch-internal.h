@@ -4,7 +4,7 @@
 #ifndef SFS_PREFETCH_INTERNAL_H
 #define SFS_PREFETCH_INTERNAL_H
 
-#include "stream/prefetch.h"
+#include "stream/prefetch/prefetch.h"
 
 /* What a kind does; see prefetch.h for each. */
 struct sfs_prefetch_ops {

@@ -14,8 +14,8 @@
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "order/lookup.h"
-#include "stream/prefetch-internal.h"
-#include "stream/sizing.h"
+#include "stream/prefetch/prefetch-internal.h"
+#include "stream/prefetch/sizing.h"
 #include "tar/header.h"
 
 #include <errno.h>

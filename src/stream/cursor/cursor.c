@@ -7,13 +7,13 @@
  * changed.  What happens on other threads between these calls leaves its time: the first
  * byte of a response, and the first wake of the stream's task.
  */
-#include "stream/cursor.h"
+#include "stream/cursor/cursor.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/ledger.h"
 #include "base/lock.h"
-#include "stream/cursor-internal.h"
+#include "stream/cursor/cursor-internal.h"
 
 #include <errno.h>
 

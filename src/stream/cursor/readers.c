@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stream/readers.h"
+#include "stream/cursor/readers.h"
 
 #include "base/clock.h"
 

@@ -18,7 +18,7 @@
 #include "io/runtime.h"
 #include "order/locate.h"
 #include "order/order.h"
-#include "stream/readers.h"
+#include "stream/cursor/readers.h"
 
 struct sfs_cursor;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stream/sizing.h"
+#include "stream/prefetch/sizing.h"
 
 #include "memory/budget.h"
 #include "memory/slab.h"

@@ -8,7 +8,7 @@
  *
  * At the end, the extents must be exactly as long as the samples of all
  * shards together; if not, readers get EIO rather than a short epoch. */
-#include "stream/cursor-internal.h"
+#include "stream/cursor/cursor-internal.h"
 
 #include "base/clock.h"
 #include "base/ledger.h"

@@ -14,7 +14,7 @@
 #include "base/waits.h"
 #include "io/gather.h"
 #include "io/runtime.h"
-#include "stream/extent-map.h"
+#include "stream/cursor/extent-map.h"
 
 struct sfs_oversize_owner {
 	void *ctx;
