@@ -155,6 +155,7 @@ libshufflefs_a_SOURCES = \
 	src/io/sequential.c src/io/sequential.h \
 	src/io/shard-reader.c src/io/shard-reader.h \
 	 \
+	src/stream/prefetch/chunk.c src/stream/prefetch/chunk.h \
 	src/stream/prefetch/prefetch.c src/stream/prefetch/prefetch.h \
 	src/stream/prefetch/prefetch-internal.h src/stream/prefetch/prefetch-lane.c \
 	src/stream/prefetch/prefetch-lanes.c src/stream/prefetch/prefetch-lanes.h \
