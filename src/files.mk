@@ -188,6 +188,7 @@ libshufflefs_a_SOURCES = \
 	src/tree/names.c src/tree/names.h \
 	src/tree/node.h \
 	src/tree/order-file.c src/tree/order-file.h \
+	src/tree/order-maker.c src/tree/order-maker.h \
 	src/tree/sample-files.c src/tree/sample-files.h \
 	src/tree/snapshot.c src/tree/snapshot.h \
 	src/tree/status.c src/tree/status.h \

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* order-file - the order of a stream as text, made while it is read; or its index.
+/* order-file - the order of a stream as text, or its index, for readers.
  *
- * One line per sample: its position in the file, its offset, its length, its shard and
- * its key, separated by tabs (docs/ORDER.md, section 8).  An index is one in DALI's format
- * (catalog/index-export.h), with a line per sample that has a key.  The pool makes a few
- * thousand lines at a time, so a read that is cancelled costs nothing more.  Where a line
- * begins is known only after the lines before it have been made; from then on, a read
- * starts at a mark near its offset.
+ * The pool makes a few thousand lines at a time (order-maker.h), so a read that is
+ * cancelled costs nothing more.
  *
  * All readers of the same order share one file.  Their memory is charged to an account,
  * up to half of the budget for all files.  Any thread may call; nothing waits.
@@ -17,6 +13,7 @@
 #include "io/request.h"
 #include "io/runtime.h"
 #include "tree/names.h"
+#include "tree/order-maker.h"
 
 struct sfs_order_file;
 struct sfs_order_files;
@@ -27,14 +24,6 @@ struct sfs_order_files *sfs_order_files_new(struct sfs_runtime *runtime,
 
 /* All must be closed, and the pool stopped.  NULL is fine. */
 void sfs_order_files_free(struct sfs_order_files *files);
-
-/* The text of a share of an epoch, from its sample `first` on. */
-struct sfs_order_text {
-	uint64_t epoch, first;
-	struct sfs_share share;
-	bool is_index;
-	uint32_t number; /* of its name in `names` */
-};
 
 /* The size of a text.  It takes as long as making it, so it is found once for a name.
  * All tables and members must be in memory, and stay there.
