@@ -140,7 +140,8 @@ libshufflefs_a_SOURCES = \
 	src/catalog/shard.c src/catalog/shard.h \
 	src/catalog/second-reader.c src/catalog/second-reader.h \
 	src/catalog/shard-list.c src/catalog/shard-list.h \
-	src/catalog/sizes.c src/catalog/sizes.h \
+	src/catalog/sizes.c src/catalog/sizes.h src/catalog/sizes-internal.h \
+	src/catalog/sizes-faults.c \
 	 \
 	src/io/gather.c src/io/gather.h \
 	src/io/handout.c src/io/handout.h \

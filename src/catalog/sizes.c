@@ -23,12 +23,9 @@
 #include "base/cond.h"
 #include "base/ledger.h"
 #include "base/log.h"
-#include "tar/header.h"
-#include "tar/magic.h"
+#include "catalog/sizes-internal.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #define MAX_SLOTS  1024
 #define N_EARLY	   112 /* requests before it is settled: the probe needs connections */
@@ -36,45 +33,13 @@
 #define ALL_SHARDS UINT32_MAX
 #define RETRY_NS   (2 * SFS_NS_PER_S) /* after a failure */
 
-/* MISSING: known to be missing, which counts as an empty shard.  FOREIGN: the size is
- * known, and it is no tar. */
-enum { WAITING, IN_FLIGHT, KNOWN, MISSING, FOREIGN, FAILED, HELD };
-
-struct slot {
+struct sfs_sizes_slot {
 	struct sfs_request request; /* first */
 	struct sfs_error error;
 	unsigned char head[SFS_HEAD_BYTES];
 	struct sfs_sizes *sizes;
 	struct sfs_shard *shard;
 	struct sfs_link link; /* in sizes->idle */
-};
-
-struct sfs_sizes {
-	struct sfs_shards *shards;
-
-	pthread_mutex_t lock; /* guards all below, and the waiters' links */
-	unsigned char *state; /* of each shard */
-	uint32_t stride;
-	uint32_t next;	    /* a turn: no WAITING shard comes before it */
-	uint32_t n_pending; /* WAITING or IN_FLIGHT */
-	uint32_t n_known;
-	uint32_t n_early;    /* requested before it was settled */
-	uint32_t n_local;    /* local files that were looked at */
-	uint32_t n_first;    /* shards that begin with the plain header of a file, */
-	uint64_t first_bytes; /* and how long these files are */
-	int failure;	     /* the latest error, if a shard FAILED */
-	uint64_t failed_ns;  /* when that was */
-	uint32_t first_bad;  /* the first shard that is bad: see is_bad() */
-	char *why;	     /* why it is bad; NULL: there is none */
-	uint32_t n_reported; /* bad shards that the user knows of, */
-	bool has_reported;   /* if this is true; else nothing is logged */
-	pthread_cond_t all_ended;
-	bool is_closed, is_settled;
-	struct sfs_link waiters, idle;
-	uint32_t *wanted; /* shards to request first: a stack */
-	size_t n_wanted, wanted_capacity;
-	uint32_t n_slots;
-	struct slot *slots;
 };
 
 static void on_size(struct sfs_request *request, int err);
@@ -106,10 +71,11 @@ static struct sfs_shard *choose(struct sfs_sizes *s)
 
 	while (s->n_wanted > 0) {
 		i = s->wanted[--s->n_wanted];
-		if (s->state[i] == WAITING)
+		if (s->state[i] == SFS_SIZES_WAITING)
 			return &s->shards->shards[i];
 	}
-	while (s->next < s->shards->n && s->state[at_turn(s, s->next)] != WAITING)
+	while (s->next < s->shards->n &&
+	       s->state[at_turn(s, s->next)] != SFS_SIZES_WAITING)
 		s->next++;
 	return s->next < s->shards->n ? &s->shards->shards[at_turn(s, s->next)] : NULL;
 }
@@ -127,13 +93,13 @@ static bool wants_head(struct sfs_sizes *s, const struct sfs_shard *shard)
 static void dispatch(struct sfs_sizes *s, struct sfs_link *out)
 {
 	struct sfs_shard *shard;
-	struct slot *slot;
+	struct sfs_sizes_slot *slot;
 
 	while (!s->is_closed && !sfs_list_is_empty(&s->idle) &&
 	       (s->is_settled || s->n_early < N_EARLY) && (shard = choose(s)) != NULL) {
 		s->n_early += !s->is_settled;
-		slot = sfs_container(sfs_list_pop(&s->idle), struct slot, link);
-		s->state[shard->index] = IN_FLIGHT;
+		slot = sfs_container(sfs_list_pop(&s->idle), struct sfs_sizes_slot, link);
+		s->state[shard->index] = SFS_SIZES_IN_FLIGHT;
 		slot->shard = shard;
 		slot->request = (struct sfs_request){
 			.kind = SFS_REQUEST_ASK,
@@ -151,9 +117,12 @@ static void dispatch(struct sfs_sizes *s, struct sfs_link *out)
 static void submit(struct sfs_link *out)
 {
 	struct sfs_link *link;
+	struct sfs_sizes_slot *slot;
 
-	while ((link = sfs_list_pop(out)) != NULL)
-		sfs_request_submit(&sfs_container(link, struct slot, link)->request);
+	while ((link = sfs_list_pop(out)) != NULL) {
+		slot = sfs_container(link, struct sfs_sizes_slot, link);
+		sfs_request_submit(&slot->request);
+	}
 }
 
 /* Take out the waiters of this shard, and those of all shards if none is left.  Locked.
@@ -171,198 +140,6 @@ static void take_waiters(struct sfs_sizes *s, uint32_t shard, struct sfs_link *e
 	}
 }
 
-#define TOO_LARGE "larger than 1 TiB; split the shard"
-
-static bool is_too_large(const struct sfs_shard *shard)
-{
-	return shard->object.size > SFS_SAMPLE_TABLE_SHARD_MAX;
-}
-
-/* The request for its size has failed with `err`, or the size is known (0): note errors
- * in the ledger.  Returns the error; none for a missing shard that counts as empty. */
-static int check_size(struct sfs_sizes *s, struct sfs_shard *shard, int err,
-		      const char *why)
-{
-	if (err < 0 && err != -ECANCELED)
-		sfs_source_count_failed_ask(shard->object.source);
-	if (err == -ENOENT && s->shards->skip_damaged) {
-		sfs_ledger_note(SFS_EVENT_SKIP, shard->name, SFS_NO_OFFSET,
-				"it counts as an empty shard", "%s", why);
-		shard->object.size = 0;
-		pthread_mutex_lock(&shard->lock);
-		shard->has_totals = true;
-		pthread_mutex_unlock(&shard->lock);
-		return 0;
-	}
-	if (err == 0 && is_too_large(shard)) {
-		err = -EFBIG;
-		why = TOO_LARGE;
-	}
-	if (err < 0 && err != -ECANCELED)
-		sfs_ledger_note(SFS_EVENT_LOST, shard->name, SFS_NO_OFFSET,
-				"all streams get EIO until it is readable", "%s", why);
-	return err;
-}
-
-static bool is_bad(unsigned char state)
-{
-	return state == FAILED || state == MISSING || state == FOREIGN;
-}
-
-/* Keep why the first shard is bad, a sentence that names it.  Locked. */
-static void keep_why(struct sfs_sizes *s, uint32_t shard, const char *why)
-{
-	if (s->why && s->first_bad < shard)
-		return;
-	free(s->why);
-	s->why = sfs_strdup(why);
-	s->first_bad = shard;
-}
-
-static void keep_too_large(struct sfs_sizes *s, const struct sfs_shard *shard)
-{
-	sfs_autofree char *shown = sfs_uri_redact(shard->object.uri.location);
-	sfs_autofree char *why = sfs_asprintf("%s: " TOO_LARGE, shown);
-
-	keep_why(s, shard->index, why);
-}
-
-static void measure_first_file(struct sfs_sizes *s, const unsigned char *head, size_t n)
-{
-	struct sfs_tar_header h;
-
-	if (n < SFS_TAR_BLOCK)
-		return;
-	h = sfs_tar_look(head);
-	if (h.kind != SFS_TAR_FILE)
-		return;
-	s->n_first++;
-	s->first_bytes += SFS_TAR_BLOCK + sfs_tar_padded(h.size);
-}
-
-/* The size of the shard is known, and it may begin with these bytes: if it is no tar,
- * note that.  Locked. */
-static void look(struct sfs_sizes *s, const struct sfs_shard *shard,
-		 const unsigned char *head, size_t n)
-{
-	const struct sfs_magic *magic = sfs_magic_instead_of_tar(head, n);
-	bool is_empty = shard->object.size == 0;
-	sfs_autofree char *shown = NULL, *why = NULL;
-
-	measure_first_file(s, head, n);
-	if (!magic && !is_empty)
-		return;
-	shown = sfs_uri_redact(shard->object.uri.location);
-	why = is_empty ? sfs_asprintf("%s is an empty file, not a tar", shown)
-		       : sfs_asprintf("%s is %s: %s", shown, magic->what, magic->advice);
-	s->state[shard->index] = FOREIGN;
-	keep_why(s, shard->index, why);
-}
-
-/* Is a retry useless? */
-static bool is_refused(int err)
-{
-	switch (err) {
-	case -EACCES:
-	case -EPERM:
-	case -EINVAL:
-	case -EFBIG:
-	case -EISDIR:
-	case -ELOOP:
-	case -ENAMETOOLONG:
-	case -ENOTDIR:
-	case -EOPNOTSUPP: return true;
-	}
-	return false;
-}
-
-static uint32_t n_bad(const struct sfs_sizes_tally *t)
-{
-	return t->n_missing + t->n_refused + t->n_failed + t->n_foreign;
-}
-
-static void count_bad(const struct sfs_sizes *s, uint32_t shard,
-		      struct sfs_sizes_tally *t)
-{
-	const struct sfs_shard *failed = &s->shards->shards[shard];
-	int err = failed->size_err;
-
-	if (n_bad(t) == 0) {
-		if (s->why && s->first_bad == shard)
-			sfs_error_set(&t->first, 0, "%s", s->why);
-		else if (s->state[shard] == FOREIGN)
-			sfs_error_set(&t->first, 0, "%s", failed->name);
-		else
-			sfs_error_set(&t->first, 0, "%s: %s", failed->name,
-				      strerror(-err));
-	}
-	if (s->state[shard] == FOREIGN)
-		t->n_foreign++;
-	else if (err == -ENOENT)
-		t->n_missing++;
-	else if (is_refused(err))
-		t->n_refused++;
-	else
-		t->n_failed++;
-}
-
-/* Locked. */
-static void tally(const struct sfs_sizes *s, uint32_t first, uint32_t end,
-		  struct sfs_sizes_tally *t)
-{
-	uint32_t i;
-
-	*t = (struct sfs_sizes_tally){.n_shards = end - first,
-				      .is_skipping = s->shards->skip_damaged};
-	for (i = first; i < end; i++) {
-		t->n_asked += s->state[i] == KNOWN || is_bad(s->state[i]);
-		if (is_bad(s->state[i]))
-			count_bad(s, i, t);
-	}
-}
-
-/* What is wrong with n shards? */
-static const char *fault(const struct sfs_sizes_tally *t, uint32_t n)
-{
-	if (n == t->n_missing)
-		return n == 1 ? "is missing" : "are missing";
-	if (n == t->n_foreign)
-		return n == 1 ? "is no tar file" : "are no tar files";
-	return "cannot be read";
-}
-
-/* What is done about it, or can be: only missing and foreign shards can be left out. */
-static const char *remedy(const struct sfs_sizes_tally *t, uint32_t n)
-{
-	if (n != t->n_missing + t->n_foreign || n == t->n_asked)
-		return "";
-	if (t->is_skipping)
-		return n == 1 ? "; it is left out" : "; they are left out";
-	return n == 1 ? "; on-error=skip leaves it out"
-		      : "; on-error=skip leaves them out";
-}
-
-void sfs_sizes_describe(const struct sfs_sizes_tally *t, struct sfs_error *ret)
-{
-	uint32_t n = n_bad(t);
-	bool is_all = n == t->n_asked, is_whole = t->n_asked == t->n_shards;
-	char count[16], of[64];
-
-	if (n == 0)
-		return;
-	if (t->n_shards == 1) {
-		*ret = t->first;
-		return;
-	}
-	snprintf(count, sizeof count, !is_all ? "%u of" : is_whole ? "all" : "all of", n);
-	if (is_whole)
-		snprintf(of, sizeof of, "%u shards", t->n_shards);
-	else
-		snprintf(of, sizeof of, "the first %u shards that answered", t->n_asked);
-	sfs_error_set(ret, 0, "%s %s %s%s: %s%s", count, of, fault(t, n),
-		      n == 1 ? "" : ", the first", t->first.text, remedy(t, n));
-}
-
 /* No shard is left.  *ret gets what the user does not know yet, for the caller to log.
  * Locked. */
 static void end_round(struct sfs_sizes *s, struct sfs_error *ret)
@@ -372,19 +149,19 @@ static void end_round(struct sfs_sizes *s, struct sfs_error *ret)
 	pthread_cond_broadcast(&s->all_ended);
 	if (!s->why || !s->has_reported || s->is_closed)
 		return;
-	tally(s, 0, s->shards->n, &t);
-	if (n_bad(&t) != s->n_reported)
+	sfs_sizes_count(s, 0, s->shards->n, &t);
+	if (sfs_sizes_n_bad(&t) != s->n_reported)
 		sfs_sizes_describe(&t, ret);
-	s->n_reported = n_bad(&t);
+	s->n_reported = sfs_sizes_n_bad(&t);
 }
 
 /* It failed before it was settled: request it again then, or now. */
-static void hold(struct sfs_sizes *s, struct slot *slot, struct sfs_link *out)
+static void hold(struct sfs_sizes *s, struct sfs_sizes_slot *slot, struct sfs_link *out)
 {
 	uint32_t i = slot->shard->index;
 
 	pthread_mutex_lock(&s->lock);
-	s->state[i] = s->is_settled ? WAITING : HELD;
+	s->state[i] = s->is_settled ? SFS_SIZES_WAITING : SFS_SIZES_HELD;
 	s->next = 0;
 	sfs_list_push(&s->idle, &slot->link);
 	if (s->is_settled)
@@ -394,7 +171,7 @@ static void hold(struct sfs_sizes *s, struct slot *slot, struct sfs_link *out)
 
 static void on_size(struct sfs_request *request, int err)
 {
-	struct slot *slot = (struct slot *)request;
+	struct sfs_sizes_slot *slot = (struct sfs_sizes_slot *)request;
 	struct sfs_sizes *s = slot->sizes;
 	struct sfs_shard *shard = slot->shard;
 	struct sfs_error line = {0};
@@ -409,18 +186,21 @@ static void on_size(struct sfs_request *request, int err)
 		return;
 	}
 	size_err = err;
-	err = check_size(s, shard, err, slot->error.text);
+	err = sfs_size_check(s, shard, err, slot->error.text);
 	pthread_mutex_lock(&s->lock);
 	shard->size_err = err < 0 ? err : size_err;
-	s->state[shard->index] = err < 0 ? FAILED : size_err < 0 ? MISSING : KNOWN;
+	s->state[shard->index] = err < 0	? SFS_SIZES_FAILED
+				 : size_err < 0 ? SFS_SIZES_MISSING
+						: SFS_SIZES_KNOWN;
 	s->n_known += err == 0;
 	s->n_pending--;
-	if (s->state[shard->index] == KNOWN)
-		look(s, shard, slot->head, request->head ? request->n_got : 0);
+	if (s->state[shard->index] == SFS_SIZES_KNOWN)
+		sfs_sizes_look_at(s, shard, slot->head,
+				  request->head ? request->n_got : 0);
 	else if (size_err == 0)
-		keep_too_large(s, shard);
-	else if (is_bad(s->state[shard->index]))
-		keep_why(s, shard->index, slot->error.text);
+		sfs_sizes_keep_too_large(s, shard);
+	else if (sfs_size_is_bad(s->state[shard->index]))
+		sfs_sizes_keep_why(s, shard->index, slot->error.text);
 	if (err < 0) {
 		s->failure = err;
 		s->failed_ns = sfs_clock_ns();
@@ -445,17 +225,18 @@ static void take_listed(struct sfs_sizes *s)
 	for (i = 0; i < s->shards->n; i++) {
 		struct sfs_shard *shard = &s->shards->shards[i];
 
-		if (s->state[i] != WAITING || shard->object.size == SFS_SIZE_UNKNOWN)
+		if (s->state[i] != SFS_SIZES_WAITING ||
+		    shard->object.size == SFS_SIZE_UNKNOWN)
 			continue;
 		s->n_pending--;
-		shard->size_err = check_size(s, shard, 0, "");
-		s->state[i] = shard->size_err < 0 ? FAILED : KNOWN;
+		shard->size_err = sfs_size_check(s, shard, 0, "");
+		s->state[i] = shard->size_err < 0 ? SFS_SIZES_FAILED : SFS_SIZES_KNOWN;
 		if (shard->size_err < 0) {
-			keep_too_large(s, shard);
+			sfs_sizes_keep_too_large(s, shard);
 			s->failure = shard->size_err;
 		} else {
 			s->n_known++;
-			look(s, shard, (const unsigned char *)"", 0);
+			sfs_sizes_look_at(s, shard, (const unsigned char *)"", 0);
 		}
 	}
 }
@@ -477,7 +258,7 @@ struct sfs_sizes *sfs_sizes_start(struct sfs_shards *shards, const uint32_t *lef
 	sfs_list_init(&s->idle);
 	sfs_list_init(&out);
 	for (i = 0; i < n_left_out; i++)
-		s->state[left_out[i]] = HELD;
+		s->state[left_out[i]] = SFS_SIZES_HELD;
 	s->n_slots = shards->n < MAX_SLOTS ? shards->n : MAX_SLOTS;
 	s->slots = sfs_calloc(s->n_slots, sizeof *s->slots);
 	for (i = 0; i < s->n_slots; i++) {
@@ -503,12 +284,13 @@ void sfs_sizes_settle(struct sfs_sizes *s)
 	s->is_settled = true;
 	for (i = 0; i < s->shards->n; i++) {
 		shard = &s->shards->shards[i];
-		if (s->state[i] != HELD)
+		if (s->state[i] != SFS_SIZES_HELD)
 			continue;
-		s->state[i] = WAITING;
+		s->state[i] = SFS_SIZES_WAITING;
 		/* The probe has got it. */
-		if (shard->object.size != SFS_SIZE_UNKNOWN && !is_too_large(shard)) {
-			s->state[i] = KNOWN;
+		if (shard->object.size != SFS_SIZE_UNKNOWN &&
+		    !sfs_size_is_too_large(shard)) {
+			s->state[i] = SFS_SIZES_KNOWN;
 			s->n_known++;
 			s->n_pending--;
 		}
@@ -525,8 +307,8 @@ void sfs_sizes_look(struct sfs_sizes *s, struct sfs_shard *shard,
 		    const unsigned char *head, size_t n)
 {
 	pthread_mutex_lock(&s->lock);
-	if (s->state[shard->index] == KNOWN)
-		look(s, shard, head, n);
+	if (s->state[shard->index] == SFS_SIZES_KNOWN)
+		sfs_sizes_look_at(s, shard, head, n);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -545,15 +327,15 @@ void sfs_sizes_tally(struct sfs_sizes *s, uint32_t first, uint32_t end,
 		     struct sfs_sizes_tally *ret_tally)
 {
 	pthread_mutex_lock(&s->lock);
-	tally(s, first, end, ret_tally);
+	sfs_sizes_count(s, first, end, ret_tally);
 	pthread_mutex_unlock(&s->lock);
 }
 
 void sfs_sizes_report(struct sfs_sizes *s, struct sfs_sizes_tally *ret_tally)
 {
 	pthread_mutex_lock(&s->lock);
-	tally(s, 0, s->shards->n, ret_tally);
-	s->n_reported = n_bad(ret_tally);
+	sfs_sizes_count(s, 0, s->shards->n, ret_tally);
+	s->n_reported = sfs_sizes_n_bad(ret_tally);
 	s->has_reported = true;
 	pthread_mutex_unlock(&s->lock);
 }
@@ -601,9 +383,9 @@ static void retry_failed(struct sfs_sizes *s)
 	uint32_t i;
 
 	for (i = 0; i < s->shards->n; i++) {
-		if (s->state[i] != FAILED)
+		if (s->state[i] != SFS_SIZES_FAILED)
 			continue;
-		s->state[i] = WAITING;
+		s->state[i] = SFS_SIZES_WAITING;
 		s->n_pending++;
 	}
 	s->next = 0;
@@ -622,7 +404,7 @@ static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 	uint32_t i = waiter->shard;
 
 	if (i == ALL_SHARDS)
-		for (i = 0; i + 1 < s->shards->n && s->state[i] != IN_FLIGHT;)
+		for (i = 0; i + 1 < s->shards->n && s->state[i] != SFS_SIZES_IN_FLIGHT;)
 			i++;
 	sfs_object_explain(&s->shards->shards[i].object, SFS_NO_OFFSET,
 			   waiter->shard == ALL_SHARDS ? "the size, among others,"
@@ -656,17 +438,17 @@ int sfs_sizes_shard(struct sfs_sizes *s, struct sfs_shard *shard,
 
 	pthread_mutex_lock(&s->lock);
 	switch (s->state[shard->index]) {
-	case KNOWN:
-	case FOREIGN:
-	case MISSING: ret = 0; break;
-	case FAILED:
+	case SFS_SIZES_KNOWN:
+	case SFS_SIZES_FOREIGN:
+	case SFS_SIZES_MISSING: ret = 0; break;
+	case SFS_SIZES_FAILED:
 		ret = shard->size_err;
 		if (!may_retry(s))
 			break;
-		s->state[shard->index] = WAITING;
+		s->state[shard->index] = SFS_SIZES_WAITING;
 		s->n_pending++;
 		/* fall through */
-	case WAITING: want(s, shard->index); /* fall through */
+	case SFS_SIZES_WAITING: want(s, shard->index); /* fall through */
 	default: return wait_for(s, shard->index, waiter);
 	}
 	pthread_mutex_unlock(&s->lock);
