@@ -174,7 +174,7 @@ libshufflefs_a_SOURCES = \
 	 \
 	src/stream/next-epoch.c src/stream/next-epoch.h \
 	src/stream/random.c src/stream/random.h \
-	src/stream/stream.c src/stream/stream.h \
+	src/stream/stream.c src/stream/stream.h src/stream/stream-cursors.c \
 	src/stream/stream-internal.h src/stream/stream-stats.c \
 	src/stream/streams.c \
 	 \

@@ -13,7 +13,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/lock.h"
 #include "order/partition.h"
 #include "stream/cursor/cursor.h"
@@ -22,20 +21,10 @@
 
 #include <errno.h>
 
-#define MAX_CURSORS	4
 #define IDLE_NS		(30 * SFS_NS_PER_S)
 #define STARVED_IDLE_NS (2 * SFS_NS_PER_S)
-#define STARVED_NS	(3 * SFS_NS_PER_S)
 
-/* Whose a read is, while read->state is not NULL. */
-enum place { AT_CURSOR, AT_RANDOM };
-
-static bool run(struct sfs_task *task);
-static void wake(void *ctx);
-static bool take_over(void *ctx, struct sfs_read *read, const struct sfs_spot *at,
-		      uint64_t key_before, struct sfs_deferred *out);
-static struct sfs_gather *gather(void *ctx, struct sfs_read *read,
-				 struct sfs_deferred *out);
+static bool stream_run(struct sfs_task *task);
 
 /* `end`: where the last sample ends, if that is known, else 0. */
 static void init_order(struct sfs_order *order, struct sfs_runtime *runtime,
@@ -81,14 +70,14 @@ struct sfs_stream *sfs_stream_new(struct sfs_streams *streams, uint64_t epoch,
 	struct sfs_stream *s = sfs_calloc(1, sizeof *s);
 	const struct sfs_random_owner owner = {.ctx = s,
 					       .lock = &s->lock,
-					       .wake = wake,
-					       .take_over = take_over};
+					       .wake = sfs_stream_wake,
+					       .take_over = sfs_stream_take_over};
 
 	s->streams = streams;
 	s->runtime = streams->runtime;
 	s->epoch = epoch;
 	s->share = share;
-	s->task.run = run;
+	s->task.run = stream_run;
 	sfs_lock_init(&s->lock, SFS_LOCK_STREAM);
 	sfs_list_init(&s->cursors);
 	sfs_random_init(&s->random, s->runtime, streams->scanner, &s->order, &owner);
@@ -109,16 +98,16 @@ static void stream_free(struct sfs_stream *s)
 	pthread_mutex_unlock(&streams->lock);
 }
 
-/* ---- cursors ---- */
+/* ---- its order ---- */
 
-static void wake(void *ctx)
+void sfs_stream_wake(void *ctx)
 {
 	struct sfs_stream *s = ctx;
 
 	sfs_threadpool_post(s->runtime->pool, &s->task);
 }
 
-static void have_order(struct sfs_stream *s)
+void sfs_stream_have_order(struct sfs_stream *s)
 {
 	if (s->has_order)
 		return;
@@ -139,7 +128,7 @@ uint64_t sfs_stream_end(struct sfs_stream *s)
 	uint64_t end;
 
 	pthread_mutex_lock(&s->lock);
-	have_order(s);
+	sfs_stream_have_order(s);
 	if (!sfs_shards_sum(&s->runtime->shards, &s->order, &end))
 		end = UINT64_MAX;
 	pthread_mutex_unlock(&s->lock);
@@ -152,7 +141,7 @@ int sfs_stream_locate(struct sfs_stream *s, uint64_t number, struct sfs_waiter *
 	int ret;
 
 	pthread_mutex_lock(&s->lock);
-	have_order(s);
+	sfs_stream_have_order(s);
 	ret = sfs_random_locate(&s->random, number, waiter, ret_place);
 	pthread_mutex_unlock(&s->lock);
 	return ret;
@@ -164,180 +153,10 @@ int sfs_stream_number(struct sfs_stream *s, uint64_t offset, struct sfs_waiter *
 	int ret;
 
 	pthread_mutex_lock(&s->lock);
-	have_order(s);
+	sfs_stream_have_order(s);
 	ret = sfs_random_number(&s->random, offset, waiter, ret_number);
 	pthread_mutex_unlock(&s->lock);
 	return ret;
-}
-
-/* The cursor that was unread for longest, of those where no read waits. */
-static struct sfs_cursor *find_idle(struct sfs_stream *s)
-{
-	struct sfs_cursor *found = NULL, *c;
-	struct sfs_link *link;
-
-	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
-		c = sfs_cursor_of(link);
-		if (!sfs_cursor_is_closed(c) && !sfs_cursor_is_busy(c) &&
-		    (!found ||
-		     sfs_cursor_last_read_ns(c) < sfs_cursor_last_read_ns(found)))
-			found = c;
-	}
-	return found;
-}
-
-/* Reads that wait there get `err`. */
-static void close_cursor(struct sfs_stream *s, struct sfs_cursor *c, int err,
-			 struct sfs_deferred *out)
-{
-	s->n_cursors--;
-	sfs_cursor_close(c, err, out);
-}
-
-static struct sfs_cursor_settings settings_of(struct sfs_stream *s)
-{
-	have_order(s);
-	return (struct sfs_cursor_settings){
-		.runtime = s->runtime,
-		.order = &s->order,
-		.stream_bytes = s->n_bytes,
-		.readers = &s->readers,
-		.owner = {.ctx = s, .wake = wake, .gather = gather},
-	};
-}
-
-/* The cursor that queues for memory while its readers do without; or NULL. */
-static struct sfs_cursor *find_queued(struct sfs_stream *s)
-{
-	struct sfs_link *link;
-
-	for (link = s->cursors.next; link != &s->cursors; link = link->next)
-		if (sfs_cursor_is_queued(sfs_cursor_of(link)))
-			return sfs_cursor_of(link);
-	return NULL;
-}
-
-static void add_cursor(struct sfs_stream *s, struct sfs_cursor *c)
-{
-	s->n_cursors++;
-	sfs_list_push(&s->cursors, sfs_cursor_link(c));
-}
-
-/* Is there room for one more cursor?  One that nobody reads makes way. */
-static bool make_way(struct sfs_stream *s, struct sfs_deferred *out)
-{
-	struct sfs_cursor *idle;
-
-	if (s->n_cursors < MAX_CURSORS)
-		return true;
-	idle = find_idle(s);
-	if (idle)
-		close_cursor(s, idle, -ECANCELED, out);
-	return idle != NULL;
-}
-
-/* A new cursor at a spot, which takes the place of the queued one.  Without memory, one
- * is queued. */
-static int start_cursor_at(struct sfs_stream *s, struct sfs_cursor *queued,
-			   const struct sfs_spot *at, uint64_t key_before,
-			   struct sfs_deferred *out, struct sfs_cursor **ret_cursor)
-{
-	const struct sfs_cursor_settings settings = settings_of(s);
-	int ret = sfs_cursor_new_at(&settings, queued, &s->random.locator, at, key_before,
-				    ret_cursor);
-
-	if (queued)
-		close_cursor(s, queued, -ECANCELED, out);
-	else if (ret == -ENOMEM)
-		add_cursor(s, sfs_cursor_new_queued(&settings));
-	return ret;
-}
-
-/* A new cursor at the start (`at` is NULL) or at a spot.  < 0: not now. */
-static int start_cursor(struct sfs_stream *s, const struct sfs_spot *at,
-			uint64_t key_before, struct sfs_deferred *out,
-			struct sfs_cursor **ret_cursor)
-{
-	const struct sfs_cursor_settings settings = settings_of(s);
-	struct sfs_cursor *queued = find_queued(s);
-	int ret = 0;
-
-	if (queued)
-		sfs_cursor_touch(queued);
-	if (queued ? !sfs_cursor_has_room(queued) : !make_way(s, out))
-		return -EBUSY;
-	if (queued && !at) {
-		sfs_cursor_begin(queued);
-		*ret_cursor = queued;
-		return 0;
-	}
-	if (at)
-		ret = start_cursor_at(s, queued, at, key_before, out, ret_cursor);
-	else
-		*ret_cursor = sfs_cursor_new(&settings);
-	if (ret == 0)
-		add_cursor(s, *ret_cursor);
-	return ret;
-}
-
-/* Of those that cover the byte, the one that is furthest: who comes into its range is one
- * of its readers from now on. */
-static struct sfs_cursor *find_cursor(struct sfs_stream *s, uint64_t offset)
-{
-	struct sfs_cursor *found = NULL, *c;
-	struct sfs_link *link;
-
-	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
-		c = sfs_cursor_of(link);
-		if (sfs_cursor_covers(c, offset) &&
-		    (!found || sfs_cursor_extents_end(c) > sfs_cursor_extents_end(found)))
-			found = c;
-	}
-	return found;
-}
-
-/* End the cursors whose readers have all come into the range of this one. */
-static void merge_others(struct sfs_stream *s, const struct sfs_cursor *c,
-			 struct sfs_deferred *out)
-{
-	struct sfs_link *link;
-	struct sfs_cursor *other;
-
-	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
-		other = sfs_cursor_of(link);
-		if (other != c && !sfs_cursor_is_closed(other) &&
-		    sfs_cursor_is_needless(other, c))
-			close_cursor(s, other, -ECANCELED, out);
-	}
-}
-
-static void read_at(struct sfs_cursor *c, struct sfs_read *read, struct sfs_deferred *out)
-{
-	read->place = AT_CURSOR;
-	read->state = c;
-	sfs_cursor_read(c, read, out);
-}
-
-/* A read that its cursor has no memory for: see sfs_cursor_owner. */
-static struct sfs_gather *gather(void *ctx, struct sfs_read *read,
-				 struct sfs_deferred *out)
-{
-	struct sfs_stream *s = ctx;
-
-	read->place = AT_RANDOM;
-	return sfs_random_gather(&s->random, read, out);
-}
-
-/* A cursor for a random read: see sfs_random_owner. */
-static bool take_over(void *ctx, struct sfs_read *read, const struct sfs_spot *at,
-		      uint64_t key_before, struct sfs_deferred *out)
-{
-	struct sfs_cursor *c;
-
-	if (start_cursor(ctx, at, key_before, out, &c) < 0)
-		return false;
-	read_at(c, read, out);
-	return true;
 }
 
 /* ---- the next epoch ---- */
@@ -381,11 +200,11 @@ static void prefetch_ahead(struct sfs_stream *s)
 	struct sfs_link *link;
 
 	if (!s->has_begun && !s->is_held) {
-		settings = settings_of(s);
+		settings = sfs_stream_cursor_settings(s);
 		if (s->order.n_lanes == 0 || sfs_cursor_new_ahead(&settings, &c) < 0)
 			return;
 		s->has_begun = true;
-		add_cursor(s, c);
+		sfs_stream_add_cursor(s, c);
 	}
 	for (link = s->cursors.next; link != &s->cursors; link = link->next)
 		sfs_cursor_hold(sfs_cursor_of(link), s->is_held);
@@ -400,7 +219,7 @@ static void end_ahead(struct sfs_stream *s, struct sfs_deferred *out)
 	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
 		c = sfs_cursor_of(link);
 		if (sfs_cursor_is_ahead(c) && !sfs_cursor_is_closed(c))
-			close_cursor(s, c, -ECANCELED, out);
+			sfs_stream_close_cursor(s, c, -ECANCELED, out);
 	}
 }
 
@@ -452,11 +271,11 @@ static void read_elsewhere(struct sfs_stream *s, struct sfs_read *read,
 {
 	struct sfs_cursor *c;
 
-	if (read->offset == 0 && start_cursor(s, NULL, 0, out, &c) == 0) {
-		read_at(c, read, out);
+	if (read->offset == 0 && sfs_stream_start_cursor(s, NULL, 0, out, &c) == 0) {
+		sfs_stream_read_at(c, read, out);
 		return;
 	}
-	read->place = AT_RANDOM;
+	read->place = SFS_STREAM_AT_RANDOM;
 	sfs_random_read(&s->random, read, out);
 }
 
@@ -485,7 +304,7 @@ static bool cancel(struct sfs_read *read)
 	pthread_mutex_lock(&s->lock);
 	if (!read->state) {
 		; /* it has its answer */
-	} else if (read->place == AT_CURSOR) {
+	} else if (read->place == SFS_STREAM_AT_CURSOR) {
 		is_ours = sfs_cursor_cancel(read->state, read);
 	} else {
 		is_ours = sfs_random_cancel(&s->random, read);
@@ -494,14 +313,14 @@ static bool cancel(struct sfs_read *read)
 	return is_ours;
 }
 
-static void explain(struct sfs_read *read, struct sfs_cause *cause)
+static void stream_explain(struct sfs_read *read, struct sfs_cause *cause)
 {
 	struct sfs_stream *s = read->owner;
 
 	pthread_mutex_lock(&s->lock);
 	if (!read->state)
 		; /* it has its answer */
-	else if (read->place == AT_CURSOR)
+	else if (read->place == SFS_STREAM_AT_CURSOR)
 		sfs_cursor_explain(read->state, read, cause);
 	else
 		sfs_random_explain(read, cause);
@@ -515,7 +334,7 @@ static void release(struct sfs_read *read)
 
 	sfs_deferred_init(&out);
 	pthread_mutex_lock(&s->lock);
-	if (read->place == AT_RANDOM)
+	if (read->place == SFS_STREAM_AT_RANDOM)
 		sfs_random_release(&s->random, read);
 	else
 		sfs_cursor_release(read->state, read, &out);
@@ -533,21 +352,21 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 	read->owner = s;
 	read->state = NULL;
 	read->cancel = cancel;
-	read->explain = explain;
+	read->explain = stream_explain;
 	read->release = release;
 	sfs_deferred_init(&out);
 	pthread_mutex_lock(&s->lock);
-	have_order(s);
+	sfs_stream_have_order(s);
 	clip(s, read);
-	c = find_cursor(s, read->offset);
+	c = sfs_stream_find_cursor(s, read->offset);
 	if (c && s->n_cursors > 1)
-		merge_others(s, c, &out);
+		sfs_stream_merge_cursors(s, c, &out);
 	if (!s->was_read)
 		meet_reader(s);
 	if (s->order.n_lanes == 0 || read->n_bytes == 0)
 		read_nothing(read, &out);
 	else if (c)
-		read_at(c, read, &out);
+		sfs_stream_read_at(c, read, &out);
 	else
 		read_elsewhere(s, read, &out);
 	notify_observer(s);
@@ -556,15 +375,6 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 }
 
 /* ---- the task ---- */
-
-static void close_all(struct sfs_stream *s, struct sfs_deferred *out)
-{
-	struct sfs_link *link;
-
-	for (link = s->cursors.next; link != &s->cursors; link = link->next)
-		if (!sfs_cursor_is_closed(sfs_cursor_of(link)))
-			close_cursor(s, sfs_cursor_of(link), -ECANCELED, out);
-}
 
 static void notify_gathers_ended(struct sfs_stream *s)
 {
@@ -595,7 +405,7 @@ static void flatten(struct sfs_stream *s, struct sfs_cursor *c)
 	sfs_threadpool_post(s->runtime->pool, &s->task);
 }
 
-static bool run(struct sfs_task *task)
+static bool stream_run(struct sfs_task *task)
 {
 	struct sfs_stream *s = sfs_container(task, struct sfs_stream, task);
 	struct sfs_link *link, *following;
@@ -606,7 +416,7 @@ static bool run(struct sfs_task *task)
 	sfs_deferred_init(&out);
 	pthread_mutex_lock(&s->lock);
 	if (s->is_closed)
-		close_all(s, &out);
+		sfs_stream_close_cursors(s, &out);
 	else if (s->is_ahead)
 		prefetch_ahead(s);
 	else
@@ -632,60 +442,13 @@ static bool run(struct sfs_task *task)
 
 /* ---- every second ---- */
 
-static void close_idle(struct sfs_stream *s, uint64_t idle_ns, struct sfs_deferred *out)
-{
-	uint64_t now = sfs_clock_ns();
-	struct sfs_cursor *c;
-
-	while ((c = find_idle(s)) != NULL && now - sfs_cursor_last_read_ns(c) > idle_ns)
-		close_cursor(s, c, -ECANCELED, out);
-}
-
-static void say_crowded(struct sfs_streams *streams)
-{
-	if (!atomic_exchange(&streams->has_said_crowded, true))
-		sfs_warning("the budget has no room for the lanes of one more reader: "
-			    "what it reads is fetched read by read until there is; raise "
-			    "budget=, lower lanes=, or read at fewer places at once");
-}
-
-/* The reads of cursors that have waited too long for the budget do without: those who
- * have their lanes may keep them for hours.  The bytes are gathered, in memory that all
- * take in turn, and the cursor queues on. */
-static void relieve_starved(struct sfs_stream *s, struct sfs_deferred *out)
-{
-	struct sfs_link *link;
-	struct sfs_cursor *c;
-	struct sfs_read *read;
-
-	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
-		c = sfs_cursor_of(link);
-		if (sfs_cursor_starved_ns(c) < STARVED_NS)
-			continue;
-		say_crowded(s->streams);
-		sfs_cursor_queue(c);
-		while ((read = sfs_cursor_take_back(c)) != NULL) {
-			read->place = AT_RANDOM;
-			sfs_random_read(&s->random, read, out);
-		}
-	}
-}
-
-static void tick_cursors(struct sfs_stream *s)
-{
-	struct sfs_link *link;
-
-	for (link = s->cursors.next; link != &s->cursors; link = link->next)
-		sfs_cursor_tick(sfs_cursor_of(link));
-}
-
 void sfs_stream_tick(struct sfs_stream *s, bool is_short, bool is_starved,
 		     struct sfs_deferred *out)
 {
 	pthread_mutex_lock(&s->lock);
-	tick_cursors(s);
-	relieve_starved(s, out);
+	sfs_stream_tick_cursors(s);
+	sfs_stream_relieve_starved(s, out);
 	if (is_short)
-		close_idle(s, is_starved ? STARVED_IDLE_NS : IDLE_NS, out);
+		sfs_stream_close_idle(s, is_starved ? STARVED_IDLE_NS : IDLE_NS, out);
 	pthread_mutex_unlock(&s->lock);
 }
