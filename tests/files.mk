@@ -186,6 +186,7 @@ unit_tests = \
 	tests/unit/stream/unit-sizing-is-small-near-and-enough-from-far \
 	tests/unit/stream/unit-slice-buffer-keeps-slabs-as-long-as-needed \
 	tests/unit/stream/unit-stream-ends-a-cursor-only-when-nobody-reads-it \
+	tests/unit/stream/unit-stream-ends-no-read-that-waited-for-memory \
 	tests/unit/stream/unit-stream-fails-a-read-only-for-bytes-that-it-needs \
 	tests/unit/stream/unit-stream-gives-the-epoch-whatever-ends-when \
 	tests/unit/stream/unit-stream-holds-no-more-than-its-plan \

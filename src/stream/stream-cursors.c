@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #define MAX_CURSORS 4
@@ -90,6 +91,7 @@ static int start_cursor_at(struct sfs_stream *s, struct sfs_cursor *queued,
 	int ret = sfs_cursor_new_at(&settings, queued, &s->random.locator, at, key_before,
 				    ret_cursor);
 
+	assert(!queued || !sfs_cursor_is_busy(queued)); /* no read ends with it */
 	if (queued)
 		sfs_stream_close_cursor(s, queued, -ECANCELED, out);
 	else if (ret == -ENOMEM)
@@ -207,22 +209,41 @@ static void say_crowded(struct sfs_streams *streams)
 			    "budget=, lower lanes=, or read at fewer places at once");
 }
 
+/* All reads leave the cursor before the first one goes on: there may be room by now, and
+ * then that one ends the cursor for one of its own. */
+static void relieve(struct sfs_stream *s, struct sfs_cursor *c, struct sfs_deferred *out)
+{
+	struct sfs_link taken, *link;
+	struct sfs_cursor *other;
+	struct sfs_read *read;
+
+	sfs_list_init(&taken);
+	sfs_cursor_queue(c);
+	while ((read = sfs_cursor_take_back(c)) != NULL)
+		sfs_list_push(&taken, &read->link);
+	while ((link = sfs_list_pop(&taken)) != NULL) {
+		read = sfs_container(link, struct sfs_read, link);
+		other = sfs_stream_find_cursor(s, read->offset);
+		if (other) {
+			sfs_stream_read_at(other, read, out);
+			continue;
+		}
+		read->place = SFS_STREAM_AT_RANDOM;
+		sfs_random_read(&s->random, read, out);
+	}
+}
+
 void sfs_stream_relieve_starved(struct sfs_stream *s, struct sfs_deferred *out)
 {
 	struct sfs_link *link;
 	struct sfs_cursor *c;
-	struct sfs_read *read;
 
 	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
 		c = sfs_cursor_of(link);
 		if (sfs_cursor_starved_ns(c) < STARVED_NS)
 			continue;
 		say_crowded(s->streams);
-		sfs_cursor_queue(c);
-		while ((read = sfs_cursor_take_back(c)) != NULL) {
-			read->place = SFS_STREAM_AT_RANDOM;
-			sfs_random_read(&s->random, read, out);
-		}
+		relieve(s, c, out);
 	}
 }
 
