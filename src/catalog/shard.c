@@ -170,18 +170,25 @@ uint64_t sfs_shard_wanted(struct sfs_shard *shard)
 	return ret;
 }
 
-uint64_t sfs_shard_frontier(struct sfs_shard *shard)
+static uint64_t frontier_of(const struct sfs_scan *scan)
 {
-	const struct sfs_scan *scan;
-	uint64_t ret;
+	if (sfs_scan_wanted(scan) == UINT64_MAX)
+		return UINT64_MAX;
+	return scan->sample.is_open ? scan->sample.start : scan->pos;
+}
+
+struct sfs_shard_progress sfs_shard_progress(struct sfs_shard *shard)
+{
+	struct sfs_shard_progress progress;
 
 	pthread_mutex_lock(&shard->lock);
-	scan = &shard->growth->scan;
-	ret = sfs_scan_wanted(scan) == UINT64_MAX ? UINT64_MAX
-	      : scan->sample.is_open		  ? scan->sample.start
-						  : scan->pos;
+	progress = (struct sfs_shard_progress){
+		.n_samples = sfs_sample_table_n(&shard->growth->table),
+		.frontier = frontier_of(&shard->growth->scan),
+		.wanted = sfs_scan_wanted(&shard->growth->scan),
+	};
 	pthread_mutex_unlock(&shard->lock);
-	return ret;
+	return progress;
 }
 
 static void add_sample(void *ctx, const struct sfs_extent *extent)

@@ -87,10 +87,15 @@ const struct sfs_sample_table *sfs_shard_table(struct sfs_shard *shard);
  * shard is pinned. */
 uint64_t sfs_shard_wanted(struct sfs_shard *shard);
 
-/* The start of the sample that is not complete yet, or of the next one: all bytes before
- * are in complete samples or in none.  UINT64_MAX: no sample will follow.  The shard is
- * pinned. */
-uint64_t sfs_shard_frontier(struct sfs_shard *shard);
+/* What is known of a pinned shard, all at one moment: others may scan it meanwhile. */
+struct sfs_shard_progress {
+	uint64_t n_samples; /* of its table */
+	/* The start of the sample that is not complete yet, or of the next one: all bytes
+	 * before are in those samples or in none.  UINT64_MAX: no sample will follow. */
+	uint64_t frontier;
+	uint64_t wanted; /* as sfs_shard_wanted() */
+};
+struct sfs_shard_progress sfs_shard_progress(struct sfs_shard *shard);
 
 /* Scan n bytes at `offset`, as far as they are wanted.  Returns the next wanted byte, as
  * sfs_shard_wanted().  The shard is pinned.  Damage is noted in the ledger once.  n = 0

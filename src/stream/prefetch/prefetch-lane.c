@@ -262,8 +262,8 @@ int64_t sfs_prefetch_lane_needed(const struct sfs_prefetch_lanes *p,
  * needs may go. */
 static void assign_block(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane)
 {
+	struct sfs_shard_progress known;
 	const struct sfs_block_sample *s;
-	const struct sfs_sample_table *table;
 	struct sfs_slice_buffer *buffer;
 	struct sfs_slice slice;
 	uint64_t end;
@@ -283,18 +283,18 @@ static void assign_block(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane 
 		if (buffer->m > lane->at.m)
 			break;
 		buffer->is_open = buffer->m == lane->at.m;
-		table = sfs_shard_table(buffer->shard);
+		known = sfs_shard_progress(buffer->shard);
 		slice = sfs_order_slice(p->base.order, lane->at.lane, buffer->m);
-		end = sfs_slice_end(&slice, sfs_sample_table_n(table));
+		end = sfs_slice_end(&slice, known.n_samples);
 		if (!buffer->is_open)
 			sfs_slice_buffer_assign(buffer, UINT64_MAX);
 		else if (lane->at.index < end)
-			sfs_slice_buffer_assign(buffer,
-						sfs_sample_table_start(table,
-								       lane->at.index));
+			sfs_slice_buffer_assign(
+				buffer,
+				sfs_sample_table_start(sfs_shard_table(buffer->shard),
+						       lane->at.index));
 		else
-			sfs_slice_buffer_assign(buffer,
-						sfs_shard_frontier(buffer->shard));
+			sfs_slice_buffer_assign(buffer, known.frontier);
 	}
 }
 

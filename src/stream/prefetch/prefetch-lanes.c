@@ -42,23 +42,22 @@ static bool skip_large(struct sfs_slice_buffer *buffer, const struct sfs_slice *
 		       uint64_t max_bytes, uint64_t *n_bytes, uint64_t *ret_wanted)
 {
 	const struct sfs_sample_table *table = sfs_shard_table(buffer->shard);
-	uint64_t wanted = sfs_shard_wanted(buffer->shard);
-	uint64_t frontier = sfs_shard_frontier(buffer->shard);
-	uint64_t n = sfs_slice_end(slice, sfs_sample_table_n(table));
+	const struct sfs_shard_progress known = sfs_shard_progress(buffer->shard);
+	uint64_t n = sfs_slice_end(slice, known.n_samples);
 	uint64_t i = sfs_sample_table_at(table, n, buffer->requested);
 	struct sfs_sample_table_sample s;
 	bool has_small = false; /* a sample to be held, from `requested` on */
 
-	*ret_wanted = wanted;
+	*ret_wanted = known.wanted;
 	for (; i <= n; i++) {
 		if (i < n)
 			s = sfs_sample_table_get(table, i);
-		else if (wanted == UINT64_MAX)
+		else if (known.wanted == UINT64_MAX)
 			break;
 		else
-			s = (struct sfs_sample_table_sample){.start = frontier,
-							     .n_bytes =
-								     wanted - frontier};
+			s = (struct sfs_sample_table_sample){
+				.start = known.frontier,
+				.n_bytes = known.wanted - known.frontier};
 		if (s.start >= buffer->requested + *n_bytes)
 			return false;
 		if (i < n && s.start + s.n_bytes <= buffer->requested)

@@ -12,6 +12,8 @@
 #include "tars.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #define N 6
 
@@ -105,7 +107,7 @@ static void whole(int k)
 	CHECK_EQ(s.n_bytes, SAMPLE_BYTES(k));
 	CHECK(s.key_hash == sfs_keyhash("299", 3));
 	CHECK(sfs_shard_wanted(&shards.shards[k]) == UINT64_MAX);
-	CHECK(sfs_shard_frontier(&shards.shards[k]) == UINT64_MAX);
+	CHECK(sfs_shard_progress(&shards.shards[k]).frontier == UINT64_MAX);
 	CHECK(has_totals(k));
 }
 
@@ -122,7 +124,7 @@ static void beginnings(void)
 	CHECK(!has_totals(3));
 	pin(3);
 	CHECK_EQ(sfs_shard_wanted(s), 0);
-	CHECK_EQ(sfs_shard_frontier(s), 0);
+	CHECK_EQ(sfs_shard_progress(s).frontier, 0);
 	CHECK_EQ(sfs_sample_table_n(sfs_shard_table(s)), 0);
 	unpin(3);
 	end();
@@ -139,15 +141,15 @@ static void grows(void)
 	pin(1);
 	pin(1); /* by two */
 	CHECK_EQ(feed(1, 0, 512), 512);
-	CHECK_EQ(sfs_shard_frontier(s), 512);
+	CHECK_EQ(sfs_shard_progress(s).frontier, 512);
 	CHECK_EQ(feed(1, 100000, 5000), 512); /* not wanted yet */
 	at = feed(1, 512, 512);
 	CHECK_EQ(at, 512 + bytes - 512);      /* the next header, over the data */
-	CHECK_EQ(sfs_shard_frontier(s), 512); /* its sample may go on */
+	CHECK_EQ(sfs_shard_progress(s).frontier, 512); /* its sample may go on */
 	at = feed(1, at, 512 + 512);
 	t = sfs_shard_table(s);
 	CHECK_EQ(sfs_sample_table_n(t), 1); /* the next one has begun */
-	CHECK_EQ(sfs_shard_frontier(s), 512 + bytes);
+	CHECK_EQ(sfs_shard_progress(s).frontier, 512 + bytes);
 	CHECK_EQ(feed(1, 0, 512 + bytes), at); /* seen before */
 	CHECK_EQ(sfs_sample_table_n(t), 1);
 	CHECK(!has_totals(1));
@@ -163,6 +165,60 @@ static void grows(void)
 	whole(1);
 	unpin(1);
 	end();
+}
+
+/* ---- while others scan ---- */
+
+static atomic_bool is_scanned;
+
+/* As another stream does, which is ahead. */
+static void *scan_all(void *arg)
+{
+	int k;
+
+	for (k = 0; k < N; k++)
+		feed(k, 0, tars[k].n);
+	atomic_store(&is_scanned, true);
+	return NULL;
+}
+
+/* What is known of a shard is of one moment: no sample that begins before the frontier is
+ * missing, and the frontier is not beyond the byte that is wanted. */
+static void agrees(int k)
+{
+	struct sfs_shard_progress known = sfs_shard_progress(&shards.shards[k]);
+	const struct sfs_sample_table *t = sfs_shard_table(&shards.shards[k]);
+	uint64_t n = known.n_samples;
+
+	CHECK(known.frontier <= known.wanted);
+	if (n > 0)
+		CHECK(sfs_sample_table_end_of(t, n - 1) <= known.frontier);
+	if (n < sfs_sample_table_n(t))
+		CHECK(sfs_sample_table_start(t, n) >= known.frontier);
+}
+
+static void seen_while_it_grows(void)
+{
+	int round, k;
+	pthread_t other;
+
+	for (round = 0; round < 100; round++) {
+		begin(1 << 30, false);
+		for (k = 0; k < N; k++)
+			pin(k);
+		atomic_store(&is_scanned, false);
+		CHECK_EQ(pthread_create(&other, NULL, scan_all, NULL), 0);
+		while (!atomic_load(&is_scanned))
+			for (k = 0; k < N; k++)
+				agrees(k);
+		pthread_join(other, NULL);
+		for (k = 0; k < N; k++) {
+			agrees(k);
+			whole(k);
+			unpin(k);
+		}
+		end();
+	}
 }
 
 /* Tables may have a quarter of the budget: here, two of them. */
@@ -231,7 +287,7 @@ static void damaged(bool skip)
 	CHECK_EQ(sfs_sample_table_n(sfs_shard_table(s)), 99);
 	CHECK_EQ(sfs_sample_table_state(sfs_shard_table(s)),
 		 skip ? SFS_SAMPLE_TABLE_WHOLE : SFS_SAMPLE_TABLE_DAMAGED);
-	CHECK(sfs_shard_frontier(s) == UINT64_MAX);
+	CHECK(sfs_shard_progress(s).frontier == UINT64_MAX);
 	CHECK_EQ(sfs_shard_totals(s, &n, &n_bytes), skip);
 	if (skip)
 		CHECK(n == 99 && n_bytes == 99 * SAMPLE_BYTES(2));
@@ -430,6 +486,7 @@ int main(void)
 	make_tars();
 	beginnings();
 	grows();
+	seen_while_it_grows();
 	dropped();
 	damaged(false);
 	damaged(true);
