@@ -12,7 +12,11 @@ make_shards mixed --shards 9 --samples 25 --bytes 90000 --odd --format webdatase
 start_origin small
 first=$origin
 start_origin giant
+served="--origin $first --origin $origin"
+if command -v nginx >/dev/null; then
+    start_nginx mixed
+    served="$served --origin $nginx"
+fi
 cleanup "umount -l mnt 2>/dev/null"
-"$python" "$top/tests/lib/reader-storm.py" "$shufflefs" "$work/small" "$work/giant" "$work/mixed" \
-    --origin "$first" --origin "$origin" \
-    --seconds "${STORM_SECONDS:-60}" --seed "${STORM_SEED:-$test_seed}" || fail "the storm broke something"
+"$python" "$top/tests/lib/reader-storm.py" "$shufflefs" "$work/small" "$work/giant" "$work/mixed" $served \
+    --seconds "${STORM_SECONDS:-60}" --seed "${STORM_SEED:-$test_seed}" ${STORM_ONLY:+--only "$STORM_ONLY"} || fail "the storm broke something"
