@@ -410,6 +410,8 @@ fuse_tests = \
 	tests/fuse/fuse-s3-minio-serves-a-mount.sh \
 	tests/fuse/fuse-samples-are-what-tar-extracts.sh \
 	tests/fuse/fuse-shards-that-are-no-tars-refuse-a-mount.sh \
+	tests/fuse/fuse-sighup-has-an-ais-token-read-again.sh \
+	tests/fuse/fuse-sighup-has-s3-keys-looked-for-again.sh \
 	tests/fuse/fuse-signals-do-what-the-manual-says.sh \
 	tests/fuse/fuse-sigterm-ends-a-mount-that-hangs-in-the-kernel.sh \
 	tests/fuse/fuse-sigterm-ends-a-mount-that-hangs.sh \

@@ -3,6 +3,7 @@
  * written anew is read again; one that is gone or half written changes nothing. */
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/reload.h"
 #include "check.h"
 #include "source/ais/ais-token.h"
 
@@ -77,6 +78,12 @@ int main(void)
 	CHECK(sfs_ais_token_renew(token, first)); /* another request, sent before */
 	CHECK_STR(sfs_ais_token_get(token, &second), "two");
 	CHECK(second != first);
+	put("three"); /* looked for within a second, or when that is requested */
+	sfs_reload_request();
+	CHECK_STR(sfs_ais_token_get(token, &first), "three");
+	put("two");
+	sfs_reload_request();
+	CHECK_STR(sfs_ais_token_get(token, &second), "two");
 	put("{\"token\": \"thr");
 	CHECK(!sfs_ais_token_renew(token, second));
 	CHECK_EQ(unlink(path), 0);
