@@ -88,10 +88,11 @@ static int take_long(struct sfs_cmdline *c, char **argv, int n_left,
 	int ret;
 
 	if (strcmp(name, "help") == 0 || strcmp(name, "version") == 0 ||
-	    strcmp(name, "lazy") == 0) {
+	    strcmp(name, "lazy") == 0 || strcmp(name, "force") == 0) {
 		c->wants_help |= *name == 'h';
 		c->wants_version |= *name == 'v';
 		c->is_lazy |= *name == 'l';
+		c->is_forced |= *name == 'f';
 		return 1;
 	}
 	ret = own ? own->has_value : sfs_options_has_argument(name, err);

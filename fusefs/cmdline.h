@@ -28,7 +28,7 @@ struct sfs_cmdline {
 	struct sfs_setting *settings;
 	int n_settings;
 	struct sfs_strings arguments;
-	bool wants_help, wants_version, is_lazy;
+	bool wants_help, wants_version, is_lazy, is_forced;
 };
 
 /* Parse argv[first..argc).  -EINVAL, with an error.  Zero the command first. */

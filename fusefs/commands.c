@@ -351,7 +351,9 @@ static int do_umount(const struct sfs_cmdline *c)
 {
 	if (c->arguments.n != 1)
 		return sfs_command_misused("umount needs one DIR");
-	return sfs_umount(c->arguments.s[0], c->is_lazy);
+	return sfs_umount(c->arguments.s[0], c->is_forced ? SFS_UMOUNT_FORCE
+					     : c->is_lazy ? SFS_UMOUNT_LAZY
+							  : SFS_UMOUNT_WAIT);
 }
 
 static int do_where(const struct sfs_cmdline *c)

@@ -12,7 +12,7 @@ struct sfs_command {
 	const char *name;
 	int (*run)(const struct sfs_cmdline *cmdline); /* returns an exit status */
 	bool has_source;		    /* takes the options of options.def */
-	bool is_umount;			    /* takes --lazy */
+	bool is_umount;			    /* takes --lazy, --force */
 	struct sfs_command_option *options; /* of this command alone; NULL: none */
 };
 

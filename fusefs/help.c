@@ -11,7 +11,7 @@
 
 static const char synopsis[] =
 	"usage: shufflefs mount [-f] [-o OPTION[,...]] SOURCE... DIR\n"
-	"       shufflefs umount [--lazy] DIR\n"
+	"       shufflefs umount [--lazy | --force] DIR\n"
 	"       shufflefs cat [-o OPTION[,...]] SOURCE... PATH\n"
 	"       shufflefs ls [-o OPTION[,...]] [--json] SOURCE...\n"
 	"       shufflefs plan [-o OPTION[,...]] [--batch=N] [--ranks=W] [--quality=N]\n"

@@ -41,8 +41,9 @@ static int run(const struct sfs_command *command, const struct sfs_cmdline *c)
 	if (!command->has_source && c->n_settings > 0)
 		return sfs_command_misused("%s does not take %s", command->name,
 					   c->settings[0].origin);
-	if (c->is_lazy && !command->is_umount)
-		return sfs_command_misused("%s does not take --lazy", command->name);
+	if ((c->is_lazy || c->is_forced) && !command->is_umount)
+		return sfs_command_misused("%s does not take --%s", command->name,
+					   c->is_lazy ? "lazy" : "force");
 	return command->run(c);
 }
 

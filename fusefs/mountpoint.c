@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "mountpoint.h"
 
+#include "peek.h"
+
 #include "base/alloc.h"
 
 #include <dirent.h>
@@ -14,12 +16,14 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define OUR_TYPE  "fuse.shufflefs"
 #define MAX_LINKS 40
+
+#define RESPONSE_MS 5000	   /* how long a mount may take to show its stats */
+#define MOST_STATS  ((size_t)64 << 20) /* bytes of them */
 
 /* Octal escapes of mountinfo (\040 is a blank), decoded in place. */
 static void unescape(char *s)
@@ -253,7 +257,7 @@ int sfs_mountpoint_unmount(const char *path, bool lazily, struct sfs_error *err)
 	return 0;
 }
 
-void sfs_mountpoint_abort(const char *path, const struct sfs_mounted *mounted)
+int sfs_mountpoint_abort(const char *path, const struct sfs_mounted *mounted)
 {
 	const char *minor = strchr(mounted->device, ':');
 	struct sfs_mounted now;
@@ -262,7 +266,7 @@ void sfs_mountpoint_abort(const char *path, const struct sfs_mounted *mounted)
 	int fd;
 
 	if (!minor)
-		return;
+		return -EINVAL;
 	control = sfs_asprintf("/sys/fs/fuse/connections/%s/abort", minor + 1);
 	fd = open(control, O_WRONLY | O_CLOEXEC);
 	free(control);
@@ -271,17 +275,41 @@ void sfs_mountpoint_abort(const char *path, const struct sfs_mounted *mounted)
 		close(fd);
 	}
 	sfs_mountpoint_look(path, &now);
-	if (!is_done && strcmp(now.device, mounted->device) == 0)
-		umount2(path, UMOUNT_NOFOLLOW | MNT_FORCE);
+	if (is_done || strcmp(now.device, mounted->device) != 0)
+		return 0;
+	if (umount2(path, UMOUNT_NOFOLLOW | MNT_FORCE) < 0 && errno != EBUSY)
+		return -errno;
+	return 0;
 }
 
-/* Has the daemon of this mount died?  Only statfs() is sure to ask it: names and
- * attributes are in the kernel's cache for good. */
-static bool is_dead(const char *path)
+/* What becomes of an open in this mount?  (Names and attributes are in the kernel's cache
+ * for good.)  -ENOTCONN: its daemon has died.  -ETIMEDOUT: it does not respond. */
+static int ask(const char *path)
 {
-	struct statfs st;
+	sfs_autofree char *file = sfs_asprintf("%s/.shufflefs/stats.json", path);
+	struct sfs_peek peek;
+	int ret;
 
-	return statfs(path, &st) < 0 && errno == ENOTCONN;
+	ret = sfs_peek_start(&peek, file, MOST_STATS);
+	if (ret < 0)
+		return ret;
+	ret = sfs_peek_wait(&peek, RESPONSE_MS);
+	sfs_peek_end(&peek);
+	return ret;
+}
+
+static int already_mounted(const char *path, bool responds, struct sfs_error *err)
+{
+	if (responds)
+		return sfs_error_set(err, -EBUSY,
+				     "%s is already mounted; unmount it first: "
+				     "shufflefs umount %s",
+				     path, path);
+	return sfs_error_set(err, -EBUSY,
+			     "%s is already mounted, and does not respond; unmount it "
+			     "first: shufflefs umount --lazy %s, or if its daemon was "
+			     "killed: shufflefs umount --force %s",
+			     path, path, path);
 }
 
 int sfs_mountpoint_prepare(const char *path, struct sfs_error *err)
@@ -292,11 +320,9 @@ int sfs_mountpoint_prepare(const char *path, struct sfs_error *err)
 
 	sfs_mountpoint_look(path, &m);
 	if (strcmp(m.type, OUR_TYPE) == 0) {
-		if (!is_dead(path))
-			return sfs_error_set(err, -EBUSY,
-					     "%s is already mounted; unmount it first: "
-					     "shufflefs umount %s",
-					     path, path);
+		ret = ask(path);
+		if (ret != -ENOTCONN)
+			return already_mounted(path, ret != -ETIMEDOUT, err);
 		ret = sfs_mountpoint_unmount(path, true, err); /* its daemon is dead */
 		if (ret < 0)
 			return ret;

@@ -26,8 +26,9 @@ int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *
 int sfs_mountpoint_prepare(const char *path, struct sfs_error *err);
 
 /* Abort the connection of a FUSE mount that was found on the path, by fusectl or as root
- * by force: its requests fail, and it is dead. */
-void sfs_mountpoint_abort(const char *path, const struct sfs_mounted *mounted);
+ * by force: its requests fail, and it is dead.  By force it may be unmounted, too.
+ * < 0: this user cannot. */
+int sfs_mountpoint_abort(const char *path, const struct sfs_mounted *mounted);
 
 /* A mount hides what is in its folder: check that nothing is.  -ENOTEMPTY: with an
  * error. */

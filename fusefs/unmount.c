@@ -254,7 +254,44 @@ static int wait_for_end(const struct daemon *d)
 	return 0;
 }
 
-int sfs_umount(const char *where, bool lazily)
+/* A daemon that was killed may hang in the kernel, with all who read, because a thread of
+ * it waits for a page that a request has locked: nobody answers that, and no signal ends
+ * it.  (It is not known whether it was: its stats do not say who it is any more.) */
+static int abort_mount(const char *path, const struct sfs_mounted *m,
+		       struct sfs_error *err)
+{
+	const char *minor = strchr(m->device, ':');
+
+	if (strcmp(m->type, "fuse.shufflefs") != 0)
+		return 0; /* the unmount says what it is */
+	if (sfs_mountpoint_abort(path, m) == 0)
+		return 0;
+	return sfs_error_set(
+		err, -EPERM,
+		"cannot end %s by force: /sys/fs/fuse/connections/%s/abort is not there, "
+		"or not yours; root can: shufflefs umount --force %s",
+		path, minor ? minor + 1 : "", path);
+}
+
+/* By force it may be unmounted already. */
+static int unmount(const char *path, const struct sfs_mounted *m,
+		   enum sfs_umount_how how, struct sfs_error *err)
+{
+	struct sfs_mounted now;
+	int ret;
+
+	if (how == SFS_UMOUNT_FORCE) {
+		ret = abort_mount(path, m, err);
+		sfs_mountpoint_look(path, &now);
+		if (ret < 0 && m->user == (long)getuid())
+			return ret;
+		if (m->type[0] && strcmp(m->device, now.device) != 0)
+			return 0;
+	}
+	return sfs_mountpoint_unmount(path, how != SFS_UMOUNT_WAIT, err);
+}
+
+int sfs_umount(const char *where, enum sfs_umount_how how)
 {
 	struct daemon d = {.proc = -1};
 	sfs_autofree char *path = NULL;
@@ -268,18 +305,19 @@ int sfs_umount(const char *where, bool lazily)
 		sfs_mountpoint_look(path, &m);
 		snprintf(d.bdi, sizeof d.bdi, "/sys/class/bdi/%s", m.device);
 		d.bdi_number = m.device[0] ? number_of(d.bdi) : 0;
-		if (!lazily && strcmp(m.type, "fuse.shufflefs") == 0)
+		if (how == SFS_UMOUNT_WAIT && strcmp(m.type, "fuse.shufflefs") == 0)
 			find_daemon(&d);
-		ret = sfs_mountpoint_unmount(path, lazily, &err);
+		ret = unmount(path, &m, how, &err);
 		if (ret == -EBUSY && d.pid == -ETIMEDOUT) /* by our own file there */
 			sfs_error_set(
 				&err, ret,
-				"%s does not respond; unmount it with umount --lazy",
+				"%s does not respond; unmount it with umount --lazy, or "
+				"if its daemon was killed, with umount --force",
 				path);
 	}
 	if (ret < 0)
 		sfs_error("%s", err.text);
-	else if (!lazily && !d.is_dead)
+	else if (how == SFS_UMOUNT_WAIT && !d.is_dead)
 		ret = wait_for_end(&d);
 	if (d.proc >= 0)
 		close(d.proc);

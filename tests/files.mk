@@ -428,6 +428,7 @@ fuse_tests = \
 	tests/fuse/fuse-the-next-epoch-gives-way-to-readers.sh \
 	tests/fuse/fuse-the-next-epoch-is-fetched-ahead.sh \
 	tests/fuse/fuse-top-ends-whatever-it-looks-at.sh \
+	tests/fuse/fuse-umount-force-ends-a-killed-daemon-that-hangs.sh \
 	tests/fuse/fuse-umount-says-why-a-daemon-goes-on.sh \
 	tests/fuse/fuse-unmounting-never-hangs.sh \
 	tests/fuse/fuse-webdataset-goes-on-after-damage-with-skip.sh \

@@ -60,7 +60,19 @@ mkdir mnt2
 ! as_nobody "$shufflefs" umount "$work/mnt2" 2>said || fail "unmounted root's"
 grep -q "mnt2 was mounted by root: only root can unmount it$" said || fail "$(cat said)"
 umount_ds mnt2
+! as_daemon "$shufflefs" umount --force "$work/mnt" 2>said || fail "ended by another user"
+grep -q "mnt was mounted by nobody: only nobody or root can unmount it$" said || fail "$(cat said)"
 as_nobody "$shufflefs" umount "$work/mnt"
+! grep -q " $work/mnt " /proc/self/mounts || fail "still mounted"
+
+# By force, if there is what that takes.
+as_nobody "$shufflefs" mount "$work/data" "$work/mnt"
+if ! mountpoint -q /sys/fs/fuse/connections; then
+    ! as_nobody "$shufflefs" umount --force "$work/mnt" 2>said || fail "ended without fusectl"
+    grep -q "cannot end $work/mnt by force: .*/abort is not there.*root can" said || fail "$(cat said)"
+    mount -t fusectl none /sys/fs/fuse/connections || skip "no control of connections here"
+fi
+as_nobody "$shufflefs" umount --force "$work/mnt"
 ! grep -q " $work/mnt " /proc/self/mounts || fail "still mounted"
 
 # Where there is no /dev/fuse.

@@ -39,6 +39,7 @@ wrong 2 "the command must come before its options: shufflefs mount" -o seed=1 mo
 wrong 2 "mount needs a SOURCE and a DIR" mount
 wrong 2 "mount needs a SOURCE and a DIR" mount data
 wrong 2 "mount does not take --lazy" mount --lazy data mnt
+wrong 2 "mount does not take --force" mount --force data mnt
 wrong 2 "umount does not take -o" umount -o seed=1 mnt
 wrong 2 "top does not take --seed" top --seed=1 mnt
 wrong 2 "'bacth'; did you mean 'batch'?" plan --bacth=3 data
