@@ -8,6 +8,7 @@ libshufflefs_a_SOURCES = \
 	src/base/checksum.c src/base/checksum.h \
 	src/base/clock.c src/base/clock.h \
 	src/base/cond.c src/base/cond.h \
+	src/base/crypto.c src/base/crypto.h \
 	src/base/deadlines.c src/base/deadlines.h \
 	src/base/deferred.h \
 	src/base/error.c src/base/error.h \

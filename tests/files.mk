@@ -36,6 +36,7 @@ unit_tests = \
 	tests/unit/base/unit-clock-skips-pauses \
 	tests/unit/base/unit-clock-writes-utc \
 	tests/unit/base/unit-cond-waits-by-the-monotonic-clock \
+	tests/unit/base/unit-crypto-gives-the-published-macs \
 	tests/unit/base/unit-deadlines-hold-when-the-kernel-asks-again \
 	tests/unit/base/unit-error-sentences-fit-their-room \
 	tests/unit/base/unit-eta-gives-up-no-wait-too-early \

@@ -5,23 +5,19 @@
 #include "source/s3/sigv4.h"
 
 #include "base/alloc.h"
+#include "base/crypto.h"
 #include "base/strbuf.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#define HASH_BYTES 32
+#define HASH_BYTES SFS_SHA256_BYTES
 
 static void hmac(const void *key, size_t n_key, const char *text,
 		 unsigned char ret[HASH_BYTES])
 {
-	if (!HMAC(EVP_sha256(), key, (int)n_key, (const unsigned char *)text,
-		  strlen(text), ret, NULL))
-		abort(); /* a libcrypto without SHA-256 */
+	sfs_hmac_sha256(key, n_key, text, strlen(text), ret);
 }
 
 static void to_hex(const unsigned char hash[HASH_BYTES], char ret[2 * HASH_BYTES + 1])
@@ -39,9 +35,9 @@ static void to_hex(const unsigned char hash[HASH_BYTES], char ret[2 * HASH_BYTES
 void sfs_sigv4_key_done(struct sfs_sigv4_key *key)
 {
 	if (key->origin)
-		OPENSSL_cleanse(key->origin, strlen(key->origin));
+		sfs_crypto_wipe(key->origin, strlen(key->origin));
 	free(key->origin);
-	OPENSSL_cleanse(key, sizeof *key);
+	sfs_crypto_wipe(key, sizeof *key);
 	*key = (struct sfs_sigv4_key){0};
 }
 
@@ -53,7 +49,7 @@ static void derive(const struct sfs_sigv4_request *r, struct sfs_sigv4_key *key)
 	char day[9];
 
 	if (key->origin && strcmp(key->origin, origin) == 0) {
-		OPENSSL_cleanse(origin, strlen(origin));
+		sfs_crypto_wipe(origin, strlen(origin));
 		free(origin);
 		return;
 	}
@@ -87,8 +83,7 @@ static void hash_request(const struct sfs_sigv4_request *r, char ret[2 * HASH_BY
 	sfs_strbuf_puts(&text, "\n");
 	add_signed_names(r, &text);
 	sfs_strbuf_printf(&text, "\n%s", r->payload_hash);
-	if (!EVP_Digest(text.s, text.n, hash, NULL, EVP_sha256(), NULL))
-		abort();
+	sfs_sha256(text.s, text.n, hash);
 	to_hex(hash, ret);
 	sfs_strbuf_done(&text);
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* crypto - SHA-256, HMAC-SHA256, and comparing secrets.  Pure.  The one module that knows
+ * libcrypto. */
+#ifndef SFS_CRYPTO_H
+#define SFS_CRYPTO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SFS_SHA256_BYTES 32
+
+void sfs_sha256(const void *bytes, size_t n, unsigned char ret[SFS_SHA256_BYTES]);
+
+/* `ret` may be the key. */
+void sfs_hmac_sha256(const void *key, size_t n_key, const void *bytes, size_t n,
+		     unsigned char ret[SFS_SHA256_BYTES]);
+
+/* Are these the same?  Takes as long whatever they are. */
+bool sfs_crypto_equal(const void *a, const void *b, size_t n);
+
+/* Overwrite what must not stay in memory. */
+void sfs_crypto_wipe(void *bytes, size_t n);
+
+#endif
