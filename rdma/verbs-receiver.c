@@ -14,6 +14,7 @@
 #include "transport/receiver.h"
 
 #include "ring/device.h"
+#include "transport/guard.h"
 #include "transport/sessions.h"
 #include "transport/socket.h"
 #include "verbs-link.h"
@@ -57,6 +58,7 @@ struct connection {
 
 struct sfs_receiver {
 	struct sfs_sessions sessions;
+	struct sfs_guard guard;
 	struct sfs_verbs_url url;
 	char *source;
 	struct rdma_event_channel *events;
@@ -767,6 +769,12 @@ static int verbs_open(const struct sfs_receiver_settings *settings,
 	if (error == 0)
 		error = sfs_verbs_resolve(&r->url, true, 0, &place, err);
 	if (error == 0)
+		error = sfs_guard_check(
+			settings,
+			sfs_guard_is_loopback((struct sockaddr *)&place.address), err);
+	if (error == 0 && settings->secret)
+		error = sfs_error_set(err, -EOPNOTSUPP, "rdma:// takes no --secret-file");
+	if (error == 0)
 		error = listen_at(r, &place, err);
 	if (error < 0) {
 		close_events(r);
@@ -797,6 +805,12 @@ static void verbs_describe(struct sfs_receiver *r, struct sfs_json_writer *json)
 	sfs_json_put_uint(json, "received", r->sessions.n_received);
 	sfs_json_put_uint(json, "repeated", r->sessions.n_repeated);
 	sfs_json_put_uint(json, "connections", r->sessions.n_connections);
+	sfs_json_put_uint(json, "refused", r->guard.n);
+}
+
+static uint64_t verbs_refused(struct sfs_receiver *r)
+{
+	return r->guard.n;
 }
 
 static void verbs_close(struct sfs_receiver *r)
@@ -820,4 +834,5 @@ const struct sfs_receiver_ops sfs_receiver_plugin = {.version = SFS_RECEIVER_VER
 						     .run = verbs_run,
 						     .ring = verbs_ring,
 						     .describe = verbs_describe,
-						     .close = verbs_close};
+						     .close = verbs_close,
+						     .refused = verbs_refused};

@@ -539,6 +539,8 @@ static int verbs_open(const struct sfs_transport_settings *settings,
 				      "'%s': device=nearest is an option of recv, which "
 				      "has the GPU",
 				      settings->target);
+	if (error == 0 && settings->secret)
+		error = sfs_error_set(err, -EOPNOTSUPP, "rdma:// takes no --secret-file");
 	/* What is wrong with this host is said at once. */
 	if (error == 0)
 		error = sfs_verbs_channel(&t->events, err);

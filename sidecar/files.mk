@@ -48,9 +48,12 @@ libsidecar_a_SOURCES = \
 	sidecar/samples/samples-server.c sidecar/samples/samples-server.h \
 	sidecar/samples/samples-wire.c sidecar/samples/samples-wire.h \
 	 \
+	sidecar/transport/auth.c sidecar/transport/auth.h \
+	sidecar/transport/guard.c sidecar/transport/guard.h \
 	sidecar/transport/local.c \
 	sidecar/transport/outbox.c sidecar/transport/outbox.h \
 	sidecar/transport/receiver.h \
+	sidecar/transport/secret.c sidecar/transport/secret.h \
 	sidecar/transport/sessions.c sidecar/transport/sessions.h \
 	sidecar/transport/socket.c sidecar/transport/socket.h \
 	sidecar/transport/tcp-receiver.c \

@@ -6,6 +6,7 @@
 #include "ring/device.h"
 #include "decode/png-sheet.h"
 #include "transport/receiver.h"
+#include "transport/secret.h"
 #include "report.h"
 
 #include "shufflefs/ring.h"
@@ -35,6 +36,8 @@ struct recv {
 	struct sfs_receiver_settings settings;
 	const struct sfs_receiver_ops *ops;
 	const char *show; /* NULL: nothing */
+	const char *secret_file; /* NULL: none */
+	struct sfs_secret secret;
 	struct sfs_report_outputs outputs;
 
 	struct sfs_receiver *receiver;
@@ -147,6 +150,7 @@ static void report(struct recv *r, const char *state, const char *error)
 	report.n_samples = p.n_samples;
 	report.n_bytes = p.n_bytes;
 	report.next = p.next;
+	report.n_refused = r->ops->refused(r->receiver);
 	report.seconds = (double)(sfs_clock_ns() - r->begin_ns) / 1e9;
 	report.n_waits = 1;
 	report.waits[0] = (struct sfs_report_wait){"trainer", p.waited_ns};
@@ -282,7 +286,9 @@ enum {
 	HUNG,
 	STATS,
 	METRICS,
-	SHOW
+	SHOW,
+	SECRET,
+	INSECURE
 };
 
 static const struct option long_options[] = {
@@ -297,6 +303,8 @@ static const struct option long_options[] = {
 	{"stats", required_argument, NULL, STATS},
 	{"metrics", required_argument, NULL, METRICS},
 	{"show", required_argument, NULL, SHOW},
+	{"secret-file", required_argument, NULL, SECRET},
+	{"insecure", no_argument, NULL, INSECURE},
 	{0},
 };
 
@@ -375,6 +383,8 @@ static bool take_option(struct recv *r, int option, const char *text)
 	case STATS: return take_number(option, text, 1, UINT32_MAX, &r->outputs.stats_s);
 	case METRICS: r->outputs.metrics = text; return true;
 	case SHOW: r->show = text; return true;
+	case SECRET: r->secret_file = text; return true;
+	case INSECURE: r->settings.is_insecure = true; return true;
 	}
 	return false; /* getopt_long() has said why */
 }
@@ -407,6 +417,23 @@ static bool check_placement(struct recv *r)
 	return true;
 }
 
+static bool take_secret(struct recv *r)
+{
+	struct sfs_error err = {0};
+
+	if (!r->secret_file)
+		return true;
+	if (r->settings.is_insecure) {
+		sfs_error("--insecure is for recv without --secret-file: leave one out");
+		return false;
+	}
+	r->settings.secret = &r->secret;
+	if (sfs_secret_read(r->secret_file, &r->secret, &err) == 0)
+		return true;
+	sfs_error("%s", err.text);
+	return false;
+}
+
 static bool parse(struct recv *r, int argc, char **argv)
 {
 	struct sfs_error err = {0};
@@ -430,7 +457,7 @@ static bool parse(struct recv *r, int argc, char **argv)
 		sfs_error("%s", err.text);
 		return false;
 	}
-	return check_placement(r);
+	return check_placement(r) && take_secret(r);
 }
 
 static int run_recv(int argc, char **argv)
@@ -452,7 +479,7 @@ const struct sfs_command sfs_recv_command = {
 	"SOURCE --ring PATH [--memory host|cuda[:UUID|:N]]\n"
 	"         [--placement auto|direct|staged] [--slots N] [--senders N]\n"
 	"         [--on-consumer-death fail|redeliver|drop] [--give-up SECONDS]\n"
-	"         [--hung SECONDS] [--stats SECONDS] [--metrics FILE.prom] [--show "
-	"FILE.png]",
+	"         [--hung SECONDS] [--stats SECONDS] [--metrics FILE.prom]\n"
+	"         [--show FILE.png] [--secret-file FILE | --insecure]",
 	run_recv,
 };

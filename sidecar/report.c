@@ -25,6 +25,9 @@ static void add_text(const struct sfs_report *r, struct sfs_strbuf *text)
 	if (r->n_skipped > 0)
 		sfs_strbuf_printf(text, ", %llu skipped",
 				  (unsigned long long)r->n_skipped);
+	if (r->n_refused > 0)
+		sfs_strbuf_printf(text, ", %llu connections refused",
+				  (unsigned long long)r->n_refused);
 	for (i = 0; i < r->n_waits; i++)
 		sfs_strbuf_printf(text, "%s %s %.0f %%", i ? "," : "; waits for",
 				  r->waits[i].who, (double)r->waits[i].ns / s / 1e7);
@@ -84,11 +87,14 @@ static void add_metrics(const struct sfs_report *r, const char *path,
 	} counters[] = {{"batches", "Batches that were sent or received.", r->n_batches},
 			{"samples", "Samples that were sent or received.", r->n_samples},
 			{"skipped_samples", "Samples that were left out.", r->n_skipped},
-			{"bytes", "Bytes that were sent or received.", r->n_bytes}};
+			{"bytes", "Bytes that were sent or received.", r->n_bytes},
+			{"refused_connections", "Connections that recv refused.",
+			 r->n_refused}};
 	sfs_autofree char *labels = labels_of(r, path);
-	size_t i;
+	size_t i, n;
 
-	for (i = 0; i < SFS_COUNT(counters); i++)
+	n = SFS_COUNT(counters) - (strcmp(r->role, "recv") != 0); /* the last is recv's */
+	for (i = 0; i < n; i++)
 		sfs_strbuf_printf(text,
 				  "# HELP shufflefs_sidecar_%s_total %s\n"
 				  "# TYPE shufflefs_sidecar_%s_total counter\n"

@@ -19,6 +19,7 @@ struct sfs_report {
 	const char *state; /* "connecting" "streaming" "draining" "done" "failed" */
 	const char *error; /* NULL: none */
 	uint64_t n_batches, n_samples, n_skipped, n_bytes;
+	uint64_t n_refused; /* connections; of recv */
 	uint64_t next; /* ordinal after the last batch */
 	double seconds;
 	struct sfs_report_wait waits[SFS_REPORT_WAITS];

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "report.h"
 #include "samples/samples.h"
+#include "transport/secret.h"
 #include "transport/transport.h"
 
 #include "base/alloc.h"
@@ -37,6 +38,8 @@ struct send {
 	struct sfs_spec spec;
 	bool has_spec, wants_help;
 	const char *fields;	  /* its text */
+	const char *secret_file;  /* NULL: none */
+	struct sfs_secret secret;
 	uint64_t epoch;		  /* of a FILE whose name does not tell */
 	int stream_fd;		  /* -1: open FILE */
 	enum sfs_input_kind kind; /* of stream_fd */
@@ -293,6 +296,7 @@ enum {
 	STREAM_FD,
 	PIECES_FD,
 	REPORT_FD,
+	SECRET,
 	HELP
 };
 
@@ -313,6 +317,7 @@ static const struct option long_options[] = {
 	{"stream-fd", required_argument, NULL, STREAM_FD},
 	{"pieces-fd", required_argument, NULL, PIECES_FD},
 	{"report-fd", required_argument, NULL, REPORT_FD},
+	{"secret-file", required_argument, NULL, SECRET},
 	{"help", no_argument, NULL, HELP},
 	{0},
 };
@@ -396,6 +401,7 @@ static bool take_option(struct send *s, int option, const char *text)
 	case CRC: s->batch.transport.has_crc = true; return true;
 	case HELP: s->wants_help = true; return true;
 	case METRICS: s->outputs.metrics = text; return true;
+	case SECRET: s->secret_file = text; return true;
 	case ON_ERROR:
 		s->batch.skips = strcmp(text, "skip") == 0;
 		return one_of(option, text, " fail skip ");
@@ -442,7 +448,23 @@ static bool check_samples(const struct send *s)
 				  name_of(batches[i]));
 			return false;
 		}
-	return true;
+	if (s->secret_file)
+		sfs_error("--secret-file is for targets on other hosts, and samples: is "
+			  "for trainers on this one: leave it out");
+	return !s->secret_file;
+}
+
+static bool take_secret(struct send *s)
+{
+	struct sfs_error err = {0};
+
+	if (!s->secret_file)
+		return true;
+	s->batch.transport.secret = &s->secret;
+	if (sfs_secret_read(s->secret_file, &s->secret, &err) == 0)
+		return true;
+	sfs_error("%s", err.text);
+	return false;
 }
 
 static bool parse(struct send *s, int argc, char **argv)
@@ -475,7 +497,7 @@ static bool parse(struct send *s, int argc, char **argv)
 	s->batch.transport.epoch = s->epoch;
 	s->batch.stream = name_stream(s);
 	if (sfs_transport_find(argv[argc - 1], &s->batch.ops, &err) == 0)
-		return true;
+		return take_secret(s);
 	sfs_error("%s", err.text);
 	return false;
 }
@@ -515,7 +537,7 @@ const struct sfs_command sfs_send_command = {
 	"         [--on-consumer-death fail|redeliver|drop] [--give-up SECONDS] [--crc]\n"
 	"         [--stats SECONDS] [--metrics FILE.prom] [--stream-fd N | --pieces-fd "
 	"N]\n"
-	"         [--report-fd N]\n"
+	"         [--report-fd N] [--secret-file FILE]\n"
 	"       FILE|- [FILE ...] samples:PATH [OPTION ...]",
 	run_send,
 };

@@ -135,9 +135,11 @@ unit_tests = \
 	tests/unit/s3/unit-s3-url-encodes-keys-strictly \
 	tests/unit/s3/unit-sigv4-gives-the-published-signatures \
 	tests/unit/s3/unit-xml-reads-what-s3-servers-write \
+	tests/unit/sidecar/unit-auth-believes-only-who-has-the-secret \
 	tests/unit/sidecar/unit-decode-jpeg-costs-what-its-bytes-justify \
 	tests/unit/sidecar/unit-decode-makes-rows-by-the-spec \
 	tests/unit/sidecar/unit-device-ring-shows-only-what-has-arrived \
+	tests/unit/sidecar/unit-guard-listens-only-where-it-may \
 	tests/unit/sidecar/unit-image-is-resized-alike-on-any-processor \
 	tests/unit/sidecar/unit-input-keeps-what-was-taken \
 	tests/unit/sidecar/unit-jpeg-parts-are-those-of-the-whole \
@@ -150,6 +152,7 @@ unit_tests = \
 	tests/unit/sidecar/unit-sessions-bring-each-batch-to-the-ring-once \
 	tests/unit/sidecar/unit-tcp-delivers-each-batch-once \
 	tests/unit/sidecar/unit-tcp-ends-when-both-sides-know \
+	tests/unit/sidecar/unit-tcp-gives-strangers-no-session \
 	tests/unit/sidecar/unit-tcp-outlives-hostile-peers \
 	tests/unit/sidecar/unit-tenbin-writes-what-tensorcom-writes \
 	tests/unit/sidecar/unit-window-keeps-the-order-of-samples \
@@ -450,6 +453,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-no-epoch-is-empty-for-who-attaches-anew.sh \
 	tests/sidecar/sidecar-nothing-is-lost-when-anything-is-killed.sh \
 	tests/sidecar/sidecar-nothing-is-lost-when-packets-are.sh \
+	tests/sidecar/sidecar-only-who-has-the-secret-sends.sh \
 	tests/sidecar/sidecar-python-takes-batches-without-a-copy.sh \
 	tests/sidecar/sidecar-samples-are-given-once-as-they-are.sh \
 	tests/sidecar/sidecar-samples-of-a-dead-trainer-are-accounted-for.sh \
@@ -460,6 +464,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-the-metrics-of-two-stand-together.sh \
 	tests/sidecar/sidecar-what-nobody-trained-on-is-sent-again.sh \
 	tests/sidecar/sidecar-zmq-feeds-a-ring-of-ours.sh \
+	tests/sidecar/sidecar-zmq-only-who-has-the-secret-sends.sh \
 	tests/sidecar/sidecar-zmq-receives-what-tensorcom-sends.sh \
 	tests/sidecar/sidecar-zmq-tensorcom-receives-what-is-sent.sh
 

@@ -74,6 +74,10 @@ static int local_open(const struct sfs_transport_settings *settings,
 	struct local *local;
 	int code;
 
+	if (settings->secret)
+		return sfs_error_set(err, -EINVAL,
+				     "--secret-file is for targets on other hosts: a "
+				     "ring is only for its own user: leave it out");
 	code = parse_target(path, &ring.memory, err);
 	if (code == 0)
 		code = sfs_ring_find_policy(settings->on_consumer_death, &ring.policy,

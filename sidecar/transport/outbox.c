@@ -39,6 +39,7 @@ int sfs_outbox_open(struct sfs_outbox *box, const struct sfs_transport_settings 
 	box->n_slots = settings->n_slots;
 	box->give_up_ms = settings->give_up_ms;
 	box->has_crc = settings->has_crc;
+	box->secret = settings->secret;
 	box->stride = stride;
 	box->memory = memory;
 	box->infos = sfs_calloc(box->n_slots, sizeof *box->infos);
@@ -254,7 +255,8 @@ struct sfs_wire_hello sfs_outbox_hello(struct sfs_outbox *box)
 	struct sfs_wire_hello hello = {.session = box->session,
 				       .process = box->process,
 				       .slot_bytes = box->layout.slot_bytes,
-				       .layout_hash = sfs_layout_hash(&box->layout)};
+				       .layout_hash = sfs_layout_hash(&box->layout),
+				       .has_secret = box->secret != NULL};
 
 	pthread_mutex_lock(&box->lock);
 	hello.oldest = box->credited;

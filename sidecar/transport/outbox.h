@@ -24,6 +24,7 @@ struct sfs_outbox {
 	char *target;
 	struct shufflefs_layout layout;
 	uint32_t n_slots, give_up_ms;
+	const struct sfs_secret *secret; /* borrowed; NULL: none */
 	uint64_t session, stride;
 	uint32_t process;
 	unsigned char *memory; /* n_slots, stride apart */

@@ -14,9 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SFS_RECEIVER_VERSION 2
+#define SFS_RECEIVER_VERSION 3
 
 struct sfs_receiver;
+struct sfs_secret;
 
 struct sfs_receiver_settings {
 	const char *source;	       /* the URL, as the user wrote it */
@@ -24,6 +25,8 @@ struct sfs_receiver_settings {
 	uint32_t n_senders;	       /* end when so many have ended; 0: never */
 	uint32_t give_up_ms;	       /* a lost sender is waited for so long */
 	int stop_fd;		       /* readable: stop */
+	const struct sfs_secret *secret; /* that senders must have; NULL: none */
+	bool is_insecure; /* may listen to a network without a secret: guard.h */
 };
 
 struct sfs_receiver_ops {
@@ -48,6 +51,10 @@ struct sfs_receiver_ops {
 	/* Members of a JSON object: "source", with the port that it has; and counts. */
 	void (*describe)(struct sfs_receiver *r, struct sfs_json_writer *json);
 	void (*close)(struct sfs_receiver *r); /* frees it */
+
+	/* How many connections were refused, or dropped before they had a session.  Any
+	 * thread. */
+	uint64_t (*refused)(struct sfs_receiver *r);
 };
 
 /* As sfs_transport_find(). */

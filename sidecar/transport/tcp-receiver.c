@@ -5,9 +5,16 @@
  * batch is published when its last byte is there, so a connection that breaks leaves only
  * an unused slot, which the next batch gets.  A connection that waits for a slot is not
  * read, and not taken for dead; one in the middle of a batch must bring 64 KiB in 10 s.
+ *
+ * A connection is a stranger until its HELLO is answered, with a secret until it has
+ * proved that it has it (auth.h).  It has 10 s for that in all, and when places are short, it
+ * is strangers that lose theirs.  No session hears of one.
  */
 #include "transport/receiver.h"
 
+#include "transport/auth.h"
+#include "transport/guard.h"
+#include "transport/secret.h"
 #include "transport/sessions.h"
 #include "transport/socket.h"
 #include "transport/wire.h"
@@ -26,6 +33,7 @@
 #include <unistd.h>
 
 #define CONNECTIONS_MAX 64
+#define ACCEPTS_MAX	16	       /* at once: then those that are here are served */
 #define PROGRESS_BYTES	65536	       /* in SFS_TCP_DEAD_NS */
 #define LINGER_NS	10000000000ULL /* more than a sender waits between two attempts */
 
@@ -34,7 +42,8 @@ struct connection {
 	char peer[SFS_SOCKET_PEER_MAX];
 	struct sfs_session *session; /* NULL before its layout came */
 	struct sfs_wire_hello hello;
-	bool has_hello, wants_slot, has_batch, has_said_ended;
+	struct sfs_auth auth; /* must_prove: its HELLO has come, and PROOF is next */
+	bool must_prove, is_stranger, wants_slot, has_batch, has_said_ended;
 	uint64_t heard_ns, said_ns, n_since_heard, credit_said;
 	unsigned char in[SFS_WIRE_MESSAGE_MAX];
 	size_t n_in;
@@ -45,6 +54,7 @@ struct connection {
 
 struct sfs_receiver {
 	struct sfs_sessions sessions;
+	struct sfs_guard guard;
 	char *source;
 	int listen_fd;
 	struct connection connections[CONNECTIONS_MAX];
@@ -89,7 +99,10 @@ static void forget(struct sfs_receiver *r, struct connection *c)
 
 static void drop(struct sfs_receiver *r, struct connection *c, const char *why)
 {
-	sfs_warning("%s: %s: %s", r->source, c->peer, why);
+	if (c->is_stranger)
+		sfs_guard_refuse(&r->guard, r->source, c->peer, why);
+	else
+		sfs_warning("%s: %s: %s", r->source, c->peer, why);
 	forget(r, c);
 }
 
@@ -114,22 +127,51 @@ static bool has_gone(const void *connection)
 	return c->wants_slot && poll(&p, 1, 0) > 0;
 }
 
-static int take_hello(struct sfs_receiver *r, struct connection *c, struct sfs_error *err)
+/* It is none of those who must stay outside. */
+static int greet(struct sfs_receiver *r, struct connection *c, struct sfs_error *err)
 {
+	const struct sfs_secret *secret = r->sessions.settings.secret;
 	struct sfs_wire_reply answer;
 	void *old;
-	int ret = sfs_wire_get_hello(c->in, c->n_in, &c->hello, err);
 
-	if (ret < 0)
-		return ret;
 	sfs_sessions_greet(&r->sessions, &c->hello, has_gone, &answer, &old);
 	if (old)
 		forget(r, old);
 	if (answer.code != SFS_WIRE_ACCEPT)
 		return refuse(c, answer.code, answer.text, err);
-	c->has_hello = true;
+	c->is_stranger = false;
+	if (secret)
+		sfs_auth_sign(&c->auth, secret, &answer);
 	reply(c, &answer);
 	return 0;
+}
+
+static int take_hello(struct sfs_receiver *r, struct connection *c, struct sfs_error *err)
+{
+	unsigned char nonce[SFS_WIRE_NONCE_BYTES];
+	struct sfs_wire_reply challenge;
+	int ret = sfs_wire_get_hello(c->in, c->n_in, &c->hello, err);
+
+	if (ret < 0)
+		return refuse(c, SFS_WIRE_REFUSE, err->text, err);
+	sfs_secret_nonce(nonce);
+	ret = sfs_auth_challenge(&c->auth, "tcp", r->sessions.settings.secret, c->in,
+				 &c->hello, nonce, &challenge, err);
+	if (ret < 0)
+		return refuse(c, SFS_WIRE_REFUSE, err->text, err);
+	c->must_prove = ret > 0;
+	if (!c->must_prove)
+		return greet(r, c, err);
+	reply(c, &challenge);
+	return 0;
+}
+
+static int take_proof(struct sfs_receiver *r, struct connection *c, struct sfs_error *err)
+{
+	int ret = sfs_auth_check_proof(&c->auth, r->sessions.settings.secret, c->in,
+				       c->n_in, err);
+
+	return ret < 0 ? refuse(c, SFS_WIRE_REFUSE, err->text, err) : greet(r, c, err);
 }
 
 static int take_layout(struct sfs_receiver *r, struct connection *c,
@@ -210,7 +252,7 @@ static ssize_t read_data(struct sfs_receiver *r, struct connection *c)
 /* How many bytes of `in` are wanted; < 0: with an error. */
 static int wanted(struct connection *c, struct sfs_error *err)
 {
-	if (!c->has_hello)
+	if (c->is_stranger)
 		return c->n_in < SFS_WIRE_PREFIX_BYTES
 			       ? SFS_WIRE_PREFIX_BYTES
 			       : sfs_wire_check_prefix(c->in, "sender", err);
@@ -258,8 +300,8 @@ static int read_step(struct sfs_receiver *r, struct connection *c, struct sfs_er
 	} else {
 		n = wanted(c, err);
 		if (n < 0)
-			return !c->has_hello ? refuse(c, SFS_WIRE_REFUSE, err->text, err)
-					     : n;
+			return c->is_stranger ? refuse(c, SFS_WIRE_REFUSE, err->text, err)
+					      : n;
 		got = recv(c->fd, c->in + c->n_in, (size_t)n - c->n_in, 0);
 	}
 	if (got == 0)
@@ -279,12 +321,15 @@ static int read_step(struct sfs_receiver *r, struct connection *c, struct sfs_er
 	c->n_in += (size_t)got;
 	n = wanted(c, err);
 	if (n < 0)
-		return !c->has_hello ? refuse(c, SFS_WIRE_REFUSE, err->text, err) : n;
+		return c->is_stranger ? refuse(c, SFS_WIRE_REFUSE, err->text, err) : n;
 	if (c->n_in < (size_t)n)
 		return 1;
-	ret = c->has_hello ? take_message(r, c, err) : take_hello(r, c, err);
+	ret = !c->is_stranger ? take_message(r, c, err)
+	      : c->must_prove ? take_proof(r, c, err)
+			      : take_hello(r, c, err);
 	c->n_in = 0;
-	heard(c, 0, true);
+	if (!c->is_stranger)
+		heard(c, 0, true);
 	return ret < 0 ? ret : 1;
 }
 
@@ -305,8 +350,14 @@ static void serve(struct sfs_receiver *r, struct connection *c)
 		drop(r, c, err.text);
 }
 
+/* May another get its place?  It has no session; with a secret, it has proved nothing. */
+static bool may_be_replaced(const struct sfs_receiver *r, const struct connection *c)
+{
+	return r->sessions.settings.secret ? c->is_stranger : !c->session;
+}
+
 /* Where all are in use, that of the one that has said nothing of use for longest; NULL:
- * all have a session. */
+ * none may be replaced. */
 static struct connection *find_place(struct sfs_receiver *r)
 {
 	struct connection *c, *oldest = NULL;
@@ -316,7 +367,8 @@ static struct connection *find_place(struct sfs_receiver *r)
 		c = &r->connections[i];
 		if (c->fd < 0)
 			return c;
-		if (!c->session && (!oldest || c->heard_ns < oldest->heard_ns))
+		if (may_be_replaced(r, c) &&
+		    (!oldest || c->heard_ns < oldest->heard_ns))
 			oldest = c;
 	}
 	if (oldest)
@@ -327,17 +379,21 @@ static struct connection *find_place(struct sfs_receiver *r)
 static void accept_all(struct sfs_receiver *r)
 {
 	struct connection fresh, *c;
+	int n;
 
 	memset(&fresh, 0, sizeof fresh);
-	while (sfs_socket_accept(r->listen_fd, &fresh.fd, fresh.peer) == 0) {
+	fresh.is_stranger = true;
+	for (n = 0; n < ACCEPTS_MAX &&
+		    sfs_socket_accept(r->listen_fd, &fresh.fd, fresh.peer) == 0;
+	     n++) {
 		c = find_place(r);
 		fresh.heard_ns = fresh.said_ns = sfs_clock_ns();
 		if (c) {
 			*c = fresh;
 			continue;
 		}
-		sfs_warning("%s: %s: refused: too many connections", r->source,
-			    fresh.peer);
+		sfs_guard_refuse(&r->guard, r->source, fresh.peer,
+				 "refused: too many connections");
 		close(fresh.fd);
 	}
 }
@@ -381,7 +437,9 @@ static void look_at_times(struct sfs_receiver *r)
 		struct connection *c = &r->connections[i];
 
 		if (c->fd >= 0 && !c->wants_slot && now - c->heard_ns > SFS_TCP_DEAD_NS)
-			drop(r, c, "it was silent for 10 s");
+			drop(r, c,
+			     c->is_stranger ? "it has not said who it is in 10 s"
+					    : "it was silent for 10 s");
 		else if (c->fd >= 0 && c->session && now - c->said_ns > SFS_TCP_PING_NS)
 			say(c, &ping);
 	}
@@ -438,7 +496,7 @@ static void say_bye(struct sfs_receiver *r)
 	if (r->sessions.error != -ECANCELED)
 		snprintf(bye.text, sizeof bye.text, "%.500s", r->sessions.why.text);
 	for (i = 0; i < CONNECTIONS_MAX; i++)
-		if (r->connections[i].fd >= 0 && r->connections[i].has_hello)
+		if (r->connections[i].fd >= 0 && !r->connections[i].is_stranger)
 			say(&r->connections[i], &bye);
 }
 
@@ -460,6 +518,22 @@ static int tcp_run(struct sfs_receiver *r, struct sfs_error *err)
 	return sfs_sessions_result(&r->sessions, err);
 }
 
+/* Whom does it listen to?  Closes it if it may not. */
+static int check_address(const struct sfs_receiver_settings *settings, int fd,
+			 struct sfs_error *err)
+{
+	struct sockaddr_storage at = {.ss_family = AF_UNSPEC};
+	socklen_t n = sizeof at;
+	int ret;
+
+	getsockname(fd, (struct sockaddr *)&at, &n);
+	ret = sfs_guard_check(settings, sfs_guard_is_loopback((struct sockaddr *)&at),
+			      err);
+	if (ret < 0)
+		close(fd);
+	return ret;
+}
+
 static int tcp_open(const struct sfs_receiver_settings *settings,
 		    struct sfs_receiver **ret, struct sfs_error *err)
 {
@@ -468,6 +542,8 @@ static int tcp_open(const struct sfs_receiver_settings *settings,
 	int i, fd, error = sfs_socket_listen(settings->source, &fd, &port, err);
 	const char *colon = strrchr(settings->source, ':');
 
+	if (error == 0)
+		error = check_address(settings, fd, err);
 	if (error < 0)
 		return error;
 	r = sfs_calloc(1, sizeof *r);
@@ -492,6 +568,12 @@ static void tcp_describe(struct sfs_receiver *r, struct sfs_json_writer *json)
 	sfs_json_put_uint(json, "received", r->sessions.n_received);
 	sfs_json_put_uint(json, "repeated", r->sessions.n_repeated);
 	sfs_json_put_uint(json, "connections", r->sessions.n_connections);
+	sfs_json_put_uint(json, "refused", r->guard.n);
+}
+
+static uint64_t tcp_refused(struct sfs_receiver *r)
+{
+	return r->guard.n;
 }
 
 static void tcp_close(struct sfs_receiver *r)
@@ -513,4 +595,5 @@ const struct sfs_receiver_ops sfs_tcp_receiver_ops = {.version = SFS_RECEIVER_VE
 						      .run = tcp_run,
 						      .ring = tcp_ring,
 						      .describe = tcp_describe,
-						      .close = tcp_close};
+						      .close = tcp_close,
+						      .refused = tcp_refused};

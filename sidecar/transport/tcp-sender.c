@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the outbox holds the batches.  A thread of its own runs the socket:
- * connect, HELLO, REPLY, then a loop around poll() that writes what next_output() chooses
+ * connect, HELLO (with a secret CHALLENGE and PROOF: auth.h), REPLY, then a loop around poll() that writes what next_output() chooses
  * and reads credits.  Whatever goes wrong with a connection makes a new one; only what
  * the next one would meet as well is final: a refusal, a BYE with a reason, or no
  * receiver for give_up_ms.
@@ -12,7 +12,9 @@
  * Each side says something at least every 2 s (PING), and takes a peer that was silent
  * for 10 s for dead.  There is no TCP_USER_TIMEOUT: it would end connections whose
  * receiver is only full. */
+#include "transport/auth.h"
 #include "transport/outbox.h"
+#include "transport/secret.h"
 #include "transport/socket.h"
 #include "transport/transport.h"
 #include "transport/wire.h"
@@ -134,15 +136,14 @@ static int take_reply(struct sfs_transport *t, const struct sfs_wire_reply *repl
 	return 0;
 }
 
-static int say_hello(struct sfs_transport *t, struct sfs_error *err)
+/* Say HELLO or PROOF, and hear the answer. */
+static int ask(struct sfs_transport *t, unsigned char *question, size_t n_question,
+	       struct sfs_wire_reply *ret_reply, struct sfs_error *err)
 {
 	unsigned char bytes[SFS_WIRE_REPLY_BYTES + SFS_WIRE_TEXT_MAX];
-	struct sfs_wire_hello hello = sfs_outbox_hello(&t->box);
-	struct sfs_wire_reply reply;
 	int ret, n;
 
-	sfs_wire_put_hello(&hello, bytes);
-	ret = exchange(t, bytes, SFS_WIRE_HELLO_BYTES, true, err);
+	ret = exchange(t, question, n_question, true, err);
 	if (ret == 0)
 		ret = exchange(t, bytes, SFS_WIRE_PREFIX_BYTES, false, err);
 	if (ret < 0)
@@ -154,8 +155,35 @@ static int say_hello(struct sfs_transport *t, struct sfs_error *err)
 		       (size_t)n - SFS_WIRE_PREFIX_BYTES, false, err);
 	if (ret < 0)
 		return ret;
-	if (sfs_wire_get_reply(bytes, (size_t)n, &reply, err) < 0)
+	return sfs_wire_get_reply(bytes, (size_t)n, ret_reply, err) < 0 ? -ECONNABORTED
+									: 0;
+}
+
+static int say_hello(struct sfs_transport *t, struct sfs_error *err)
+{
+	unsigned char bytes[SFS_WIRE_HELLO_BYTES], proof[SFS_WIRE_PROOF_BYTES];
+	unsigned char nonce[SFS_WIRE_NONCE_BYTES];
+	struct sfs_wire_hello hello = sfs_outbox_hello(&t->box);
+	struct sfs_wire_reply reply;
+	struct sfs_auth auth;
+	int ret, must_prove;
+
+	sfs_wire_put_hello(&hello, bytes);
+	ret = ask(t, bytes, sizeof bytes, &reply, err);
+	if (ret < 0)
+		return ret;
+	sfs_secret_nonce(nonce);
+	must_prove = sfs_auth_answer(&auth, "tcp", t->box.secret, bytes, &reply, nonce,
+				     proof, err);
+	if (must_prove < 0)
 		return -ECONNABORTED;
+	if (must_prove) {
+		ret = ask(t, proof, sizeof proof, &reply, err);
+		if (ret < 0)
+			return ret;
+		if (sfs_auth_check_reply(&auth, t->box.secret, &reply, err) < 0)
+			return -ECONNABORTED;
+	}
 	return take_reply(t, &reply, err);
 }
 

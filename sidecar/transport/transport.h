@@ -20,9 +20,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SFS_TRANSPORT_VERSION 2
+#define SFS_TRANSPORT_VERSION 3
 
 struct sfs_transport; /* each kind has its own */
+struct sfs_secret;
 
 struct sfs_transport_settings {
 	const char *target;   /* the URL, as the user wrote it */
@@ -32,6 +33,7 @@ struct sfs_transport_settings {
 	uint64_t session;     /* the same for a command that is run again; 0: unknown */
 	const char *on_consumer_death; /* "redeliver", "drop", "fail": of local: */
 	bool has_crc;
+	const struct sfs_secret *secret; /* that the receiver must have; NULL: none */
 };
 
 /* The batch that take() gave memory for. */

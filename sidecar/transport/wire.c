@@ -47,23 +47,46 @@ void sfs_wire_put_hello(const struct sfs_wire_hello *hello,
 	put(bytes + 24, hello->slot_bytes, 8);
 	put(bytes + 32, hello->layout_hash, 8);
 	put(bytes + 40, hello->process, 4);
-	put(bytes + 44, 0, 4);
+	put(bytes + 44, hello->has_secret, 4);
 }
+
+void sfs_wire_put_proof(const struct sfs_wire_proof *proof,
+			unsigned char bytes[SFS_WIRE_PROOF_BYTES])
+{
+	put_prefix(bytes, SFS_WIRE_PROOF_BYTES);
+	memcpy(bytes + 8, proof->nonce, SFS_WIRE_NONCE_BYTES);
+	memcpy(bytes + 40, proof->tag, SFS_WIRE_TAG_BYTES);
+}
+
+/* What is behind the numbers of a REPLY: a nonce, a tag, or a text. */
+static const void *behind(const struct sfs_wire_reply *reply, size_t *ret_n)
+{
+	*ret_n = SFS_WIRE_TAG_BYTES;
+	if (reply->code == SFS_WIRE_CHALLENGE)
+		return reply->nonce;
+	if (reply->code == SFS_WIRE_ACCEPT && reply->has_tag)
+		return reply->tag;
+	*ret_n = strlen(reply->text);
+	return reply->text;
+}
+
+_Static_assert(SFS_WIRE_TAG_BYTES == SFS_WIRE_NONCE_BYTES, "of behind()");
 
 size_t sfs_wire_put_reply(const struct sfs_wire_reply *reply,
 			  unsigned char bytes[SFS_WIRE_REPLY_BYTES + SFS_WIRE_TEXT_MAX])
 {
-	size_t n_text = strlen(reply->text);
+	size_t n_behind;
+	const void *last = behind(reply, &n_behind);
 
 	memset(bytes, 0, SFS_WIRE_REPLY_BYTES);
-	put_prefix(bytes, SFS_WIRE_REPLY_BYTES + n_text);
+	put_prefix(bytes, SFS_WIRE_REPLY_BYTES + n_behind);
 	put(bytes + 8, reply->session, 8);
 	put(bytes + 16, reply->resume, 8);
 	put(bytes + 24, reply->code, 4);
 	put(bytes + 28, reply->window, 4);
 	put(bytes + 32, reply->consumed, 8);
-	memcpy(bytes + SFS_WIRE_REPLY_BYTES, reply->text, n_text);
-	return SFS_WIRE_REPLY_BYTES + n_text;
+	memcpy(bytes + SFS_WIRE_REPLY_BYTES, last, n_behind);
+	return SFS_WIRE_REPLY_BYTES + n_behind;
 }
 
 int sfs_wire_check_prefix(const unsigned char bytes[SFS_WIRE_PREFIX_BYTES],
@@ -97,7 +120,11 @@ int sfs_wire_get_hello(const unsigned char *bytes, size_t n,
 					     .oldest = get(bytes + 16, 8),
 					     .slot_bytes = get(bytes + 24, 8),
 					     .layout_hash = get(bytes + 32, 8),
-					     .process = (uint32_t)get(bytes + 40, 4)};
+					     .process = (uint32_t)get(bytes + 40, 4),
+					     .has_secret = get(bytes + 44, 4) == 1};
+	if (get(bytes + 44, 4) > 1)
+		return sfs_error_set(err, -EPROTO, "a HELLO with the unknown proof %u",
+				     (unsigned)get(bytes + 44, 4));
 	if (ret_hello->slot_bytes == 0 || ret_hello->slot_bytes > SFS_LAYOUT_SLOT_MAX)
 		return sfs_error_set(err, -EPROTO,
 				     "a HELLO that wants slots of %llu bytes",
@@ -117,6 +144,36 @@ static void get_text(const unsigned char *bytes, size_t n, char *ret_text)
 	ret_text[n] = 0;
 }
 
+int sfs_wire_get_proof(const unsigned char *bytes, size_t n,
+		       struct sfs_wire_proof *ret_proof, struct sfs_error *err)
+{
+	if (n != SFS_WIRE_PROOF_BYTES)
+		return sfs_error_set(err, -EPROTO, "a PROOF of %zu bytes, not %d", n,
+				     SFS_WIRE_PROOF_BYTES);
+	memcpy(ret_proof->nonce, bytes + 8, SFS_WIRE_NONCE_BYTES);
+	memcpy(ret_proof->tag, bytes + 40, SFS_WIRE_TAG_BYTES);
+	return 0;
+}
+
+/* A nonce or a tag instead of a text. */
+static int get_behind(const unsigned char *bytes, size_t n, struct sfs_wire_reply *reply,
+		      struct sfs_error *err)
+{
+	bool has_32 = n == SFS_WIRE_TAG_BYTES;
+
+	if (reply->code == SFS_WIRE_CHALLENGE && !has_32)
+		return sfs_error_set(err, -EPROTO, "a CHALLENGE of %zu bytes", n);
+	if (reply->code == SFS_WIRE_CHALLENGE) {
+		memcpy(reply->nonce, bytes, n);
+	} else if (reply->code == SFS_WIRE_ACCEPT) {
+		reply->has_tag = has_32;
+		memcpy(reply->tag, bytes, has_32 ? n : 0);
+	} else {
+		get_text(bytes, n, reply->text);
+	}
+	return 0;
+}
+
 int sfs_wire_get_reply(const unsigned char *bytes, size_t n,
 		       struct sfs_wire_reply *ret_reply, struct sfs_error *err)
 {
@@ -125,7 +182,7 @@ int sfs_wire_get_reply(const unsigned char *bytes, size_t n,
 	if (n < SFS_WIRE_REPLY_BYTES)
 		return sfs_error_set(err, -EPROTO, "a REPLY of %zu bytes", n);
 	code = (uint32_t)get(bytes + 24, 4);
-	if (code > SFS_WIRE_BUSY)
+	if (code > SFS_WIRE_CHALLENGE)
 		return sfs_error_set(err, -EPROTO, "a REPLY with the code %u", code);
 	*ret_reply =
 		(struct sfs_wire_reply){.session = get(bytes + 8, 8),
@@ -133,10 +190,10 @@ int sfs_wire_get_reply(const unsigned char *bytes, size_t n,
 					.code = code,
 					.window = (uint32_t)get(bytes + 28, 4),
 					.consumed = get(bytes + 32, 8)};
-	get_text(bytes + SFS_WIRE_REPLY_BYTES, n - SFS_WIRE_REPLY_BYTES, ret_reply->text);
 	if (code == SFS_WIRE_ACCEPT && ret_reply->window == 0)
 		return sfs_error_set(err, -EPROTO, "a REPLY without a window");
-	return 0;
+	return get_behind(bytes + SFS_WIRE_REPLY_BYTES, n - SFS_WIRE_REPLY_BYTES,
+			  ret_reply, err);
 }
 
 static size_t put_body(const struct sfs_wire_message *m,

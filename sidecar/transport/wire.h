@@ -15,9 +15,19 @@
  *	24 u64 slot bytes    24 u32 code           24 u64 b
  *	32 u64 layout hash   28 u32 window
  *	40 u32 process       32 u64 consumed
- *	44 u32 zero          40 zeros
+ *	44 u32 proof         40 zeros
  *
- * The first 8 bytes of HELLO and REPLY are the same in every version.  Pure.
+ * A sender that has a secret says so: proof is 1, else 0.  The receiver then answers with
+ * a REPLY that is a CHALLENGE, and 32 bytes instead of a text; the sender sends PROOF,
+ * and only then gets its REPLY.  If that accepts, it has a tag of 32 bytes instead of a
+ * text.  auth.h has what is signed.
+ *
+ *	PROOF (72)
+ *	 0 u32 magic, 4 u16 version, 6 u16 length
+ *	 8 nonce (32)
+ *	40 tag (32)
+ *
+ * The first 8 bytes of HELLO, REPLY and PROOF are the same in every version.  Pure.
  */
 #ifndef SFS_WIRE_H
 #define SFS_WIRE_H
@@ -31,8 +41,11 @@
 #include <stdint.h>
 
 #define SFS_WIRE_VERSION      2
-#define SFS_WIRE_PREFIX_BYTES 8 /* of HELLO and REPLY: tell how long they are */
+#define SFS_WIRE_PREFIX_BYTES 8 /* of HELLO, REPLY and PROOF: tell how long they are */
 #define SFS_WIRE_HELLO_BYTES  48
+#define SFS_WIRE_PROOF_BYTES  72
+#define SFS_WIRE_NONCE_BYTES  32
+#define SFS_WIRE_TAG_BYTES    32
 #define SFS_WIRE_REPLY_BYTES  64 /* without its text */
 #define SFS_WIRE_TEXT_MAX     512
 #define SFS_WIRE_HEADER_BYTES 32
@@ -44,12 +57,18 @@ struct sfs_wire_hello {
 	uint64_t oldest;  /* batch that the sender still has, or can make again */
 	uint64_t slot_bytes, layout_hash;
 	uint32_t process; /* random: which of several that send it */
+	bool has_secret;
+};
+
+struct sfs_wire_proof {
+	unsigned char nonce[SFS_WIRE_NONCE_BYTES], tag[SFS_WIRE_TAG_BYTES];
 };
 
 enum sfs_wire_code {
 	SFS_WIRE_ACCEPT,
 	SFS_WIRE_REFUSE, /* it would be so the next time, too */
-	SFS_WIRE_BUSY	 /* try again */
+	SFS_WIRE_BUSY,	 /* try again */
+	SFS_WIRE_CHALLENGE /* prove first that you have the secret */
 };
 
 struct sfs_wire_reply {
@@ -60,6 +79,9 @@ struct sfs_wire_reply {
 	enum sfs_wire_code code;
 	uint32_t window; /* batches that may be sent and not consumed */
 	char text[SFS_WIRE_TEXT_MAX]; /* why not; "" */
+	bool has_tag;		      /* ACCEPT: of a receiver that has the secret */
+	unsigned char tag[SFS_WIRE_TAG_BYTES];
+	unsigned char nonce[SFS_WIRE_NONCE_BYTES]; /* CHALLENGE */
 };
 
 enum sfs_wire_kind {
@@ -91,8 +113,11 @@ void sfs_wire_put_hello(const struct sfs_wire_hello *hello,
 size_t sfs_wire_put_reply(const struct sfs_wire_reply *reply,
 			  unsigned char bytes[SFS_WIRE_REPLY_BYTES + SFS_WIRE_TEXT_MAX]);
 
-/* Check the first 8 bytes of a HELLO or REPLY of `peer` ("sender", "receiver"), and
- * return how long it is.  -EPROTO: it is none, or of another version; with an error. */
+void sfs_wire_put_proof(const struct sfs_wire_proof *proof,
+			unsigned char bytes[SFS_WIRE_PROOF_BYTES]);
+
+/* Check the first 8 bytes of a HELLO, REPLY or PROOF of `peer` ("sender", "receiver"),
+ * and return how long it is.  -EPROTO: it is none, or of another version; with an error. */
 int sfs_wire_check_prefix(const unsigned char bytes[SFS_WIRE_PREFIX_BYTES],
 			  const char *peer, struct sfs_error *err);
 
@@ -101,6 +126,8 @@ int sfs_wire_get_hello(const unsigned char *bytes, size_t n,
 		       struct sfs_wire_hello *ret_hello, struct sfs_error *err);
 int sfs_wire_get_reply(const unsigned char *bytes, size_t n,
 		       struct sfs_wire_reply *ret_reply, struct sfs_error *err);
+int sfs_wire_get_proof(const unsigned char *bytes, size_t n,
+		       struct sfs_wire_proof *ret_proof, struct sfs_error *err);
 
 /* Returns the length.  `layout` only for LAYOUT. */
 size_t sfs_wire_put(const struct sfs_wire_message *message,

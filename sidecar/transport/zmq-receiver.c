@@ -3,10 +3,12 @@
  *
  * How this works.  One thread waits for messages, and for a stop.  The first message
  * that is a batch says what the layout is, and makes the ring; what others have must
- * fit.  A message that is no batch is dropped.  Nothing is acknowledged: what was
+ * fit.  A message that is no batch is dropped.  A second socket tells of handshakes that
+ * failed: those peers are counted, and bring nothing.  Nothing is acknowledged: what was
  * received and not used is lost with this process. */
 #include "transport/receiver.h"
 #include "formats/tenbin.h"
+#include "transport/guard.h"
 #include "transport/zmq-socket.h"
 
 #include "base/alloc.h"
@@ -35,11 +37,12 @@ struct sfs_receiver {
 	char *ring_path;
 	uint64_t give_up_ns;
 	int stop_fd;
-	void *zmq, *socket;
+	void *zmq, *socket, *monitor;
 	struct shufflefs_layout layout; /* of the first message, once there is a ring */
 	uint64_t n_samples;		/* received */
 	struct sfs_ring *_Atomic ring;
 	_Atomic uint64_t n_batches, n_dropped;
+	struct sfs_guard guard;
 };
 
 /* One message, and the arrays in it. */
@@ -207,6 +210,15 @@ static bool is_stopped(const struct sfs_receiver *r)
 	return r->stop_fd >= 0 && zmq_poll(&item, 1, 0) > 0;
 }
 
+static void look_at_handshakes(struct sfs_receiver *r)
+{
+	const char *why;
+	bool is_final;
+
+	while ((why = sfs_zmq_next_failure(r->monitor, &is_final)))
+		sfs_guard_refuse(&r->guard, r->address.endpoint, "", why);
+}
+
 static int publish(struct sfs_receiver *r, const struct message *m, struct sfs_error *err)
 {
 	struct sfs_ring *ring = atomic_load(&r->ring);
@@ -217,9 +229,11 @@ static int publish(struct sfs_receiver *r, const struct message *m, struct sfs_e
 	void *slot;
 	int ret;
 
-	while ((ret = sfs_ring_take(ring, SLICE_MS, &slot, err)) == -ETIMEDOUT)
+	while ((ret = sfs_ring_take(ring, SLICE_MS, &slot, err)) == -ETIMEDOUT) {
+		look_at_handshakes(r);
 		if (is_stopped(r))
 			return -ECANCELED;
+	}
 	if (ret < 0)
 		return ret;
 	for (i = 0; i < m->n_arrays; i++)
@@ -277,6 +291,7 @@ static int receive_all(struct sfs_receiver *r, struct sfs_error *err)
 
 	for (;;) {
 		zmq_poll(items, r->stop_fd >= 0 ? 2 : 1, SLICE_MS);
+		look_at_handshakes(r);
 		if (items[1].revents) /* (a pipe's end is an error to zmq_poll) */
 			return -ECANCELED;
 		if (items[0].revents & ZMQ_POLLIN) {
@@ -319,6 +334,12 @@ static void receiver_describe(struct sfs_receiver *r, struct sfs_json_writer *js
 	sfs_json_put_string(json, "source", r->address.endpoint);
 	sfs_json_put_uint(json, "received", atomic_load(&r->n_batches));
 	sfs_json_put_uint(json, "garbage", atomic_load(&r->n_dropped));
+	sfs_json_put_uint(json, "refused", r->guard.n);
+}
+
+static uint64_t receiver_refused(struct sfs_receiver *r)
+{
+	return r->guard.n;
 }
 
 static void receiver_close(struct sfs_receiver *r)
@@ -326,6 +347,8 @@ static void receiver_close(struct sfs_receiver *r)
 	sfs_ring_free(atomic_load(&r->ring));
 	if (r->socket)
 		zmq_close(r->socket);
+	if (r->monitor)
+		zmq_close(r->monitor);
 	if (r->zmq)
 		zmq_ctx_term(r->zmq);
 	sfs_zmq_address_done(&r->address);
@@ -354,8 +377,11 @@ static int receiver_open(const struct sfs_receiver_settings *settings,
 					   strncmp(r->address.endpoint, "ipc", 3) == 0
 						   ? AHEAD_IPC
 						   : AHEAD_TCP,
-					   &r->socket, err);
+					   settings->secret, &r->socket, &r->monitor,
+					   err);
 	}
+	if (code == 0 && r->address.is_bound)
+		code = sfs_guard_check(settings, sfs_zmq_is_loopback(r->socket), err);
 	if (code < 0) {
 		receiver_close(r);
 		return code;
@@ -374,4 +400,5 @@ const struct sfs_receiver_ops sfs_receiver_plugin = {
 	.ring = receiver_ring,
 	.describe = receiver_describe,
 	.close = receiver_close,
+	.refused = receiver_refused,
 };

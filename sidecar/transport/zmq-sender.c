@@ -19,6 +19,7 @@
  * There is no acknowledgement: what a peer has received and not used is lost with it.  A
  * batch comes at most once. */
 #include "formats/tenbin.h"
+#include "transport/guard.h"
 #include "transport/transport.h"
 #include "transport/zmq-socket.h"
 
@@ -50,7 +51,8 @@ struct sfs_transport {
 	struct shufflefs_layout layout;
 	uint32_t n_slots;
 	uint64_t give_up_ns;
-	void *zmq, *socket;
+	void *zmq, *socket, *monitor; /* the last tells of handshakes that failed */
+	struct sfs_guard guard;	      /* their lines */
 	int freed_fd; /* an eventfd: a slot may be free */
 	struct slot *slots;
 
@@ -227,6 +229,21 @@ static bool has_subscribers(struct sfs_transport *t)
 	return true;
 }
 
+/* One who connects to a single peer, and will not again, has failed. */
+static int look_at_handshakes(struct sfs_transport *t, struct sfs_error *err)
+{
+	const char *why;
+	bool is_final;
+
+	while ((why = sfs_zmq_next_failure(t->monitor, &is_final))) {
+		if (is_final && !t->address.is_bound)
+			return sfs_error_set(err, -EACCES, "%s: %s", t->address.endpoint,
+					     why);
+		sfs_guard_refuse(&t->guard, t->address.endpoint, "", why);
+	}
+	return 0;
+}
+
 /* Nothing goes on: wait for the socket or a slot, until `until_ns`.  -ETIMEDOUT: that has
  * passed; -EHOSTUNREACH, with an error: for too long. */
 static int wait_for_peers(struct sfs_transport *t, uint64_t until_ns,
@@ -238,7 +255,10 @@ static int wait_for_peers(struct sfs_transport *t, uint64_t until_ns,
 						     : (t->pending ? ZMQ_POLLOUT : 0)},
 				   {.fd = t->freed_fd, .events = ZMQ_POLLIN}};
 	uint64_t now = sfs_clock_ns(), left_ms, n;
+	int ret = look_at_handshakes(t, err);
 
+	if (ret < 0)
+		return ret;
 	if (!t->waits_since_ns)
 		t->waits_since_ns = now;
 	if (t->give_up_ns && now - t->waits_since_ns >= t->give_up_ns)
@@ -267,8 +287,10 @@ static int zmq_take(struct sfs_transport *t, int timeout_ms, void **ret_slot,
 		    struct sfs_error *err)
 {
 	uint64_t until_ns = deadline(timeout_ms);
-	int ret;
+	int ret = look_at_handshakes(t, err);
 
+	if (ret < 0)
+		return ret;
 	for (;;) {
 		ret = flush(t, err);
 		if (ret < 0 && ret != -EAGAIN)
@@ -335,6 +357,8 @@ static void zmq_close_transport(struct sfs_transport *t)
 
 	if (t->socket)
 		zmq_close(t->socket);
+	if (t->monitor)
+		zmq_close(t->monitor);
 	if (t->zmq)
 		zmq_ctx_term(t->zmq); /* waits as long as the socket lingers; all frames
 					 are done */
@@ -431,7 +455,8 @@ static int zmq_open(const struct sfs_transport_settings *settings,
 							     : (int)(t->n_slots + 1) / 2;
 
 		t->zmq = zmq_ctx_new();
-		code = sfs_zmq_open_socket(t->zmq, &t->address, hwm, &t->socket, err);
+		code = sfs_zmq_open_socket(t->zmq, &t->address, hwm, settings->secret,
+					   &t->socket, &t->monitor, err);
 	}
 	if (code < 0) {
 		zmq_close_transport(t);

@@ -31,8 +31,19 @@ bool sfs_zmq_is_sender(int socket_type);
 /* What has just failed in ZeroMQ, as a negative errno. */
 int sfs_zmq_error(void);
 
-/* Bind or connect, with a queue of `hwm` messages (0: any number). */
+/* Bind or connect, with a queue of `hwm` messages (0: any number).  With a secret (NULL:
+ * none) by CURVE: only peers that have it.  *ret_monitor is another socket, which is
+ * readable when a handshake has failed. */
+struct sfs_secret;
 int sfs_zmq_open_socket(void *zmq, const struct sfs_zmq_address *a, int hwm,
-			void **ret_socket, struct sfs_error *err);
+			const struct sfs_secret *secret, void **ret_socket,
+			void **ret_monitor, struct sfs_error *err);
+
+/* Why the next of them has failed; NULL: no other has.  *ret_is_final: ZeroMQ does not
+ * connect again. */
+const char *sfs_zmq_next_failure(void *monitor, bool *ret_is_final);
+
+/* Is this bound socket for this host only? */
+bool sfs_zmq_is_loopback(void *socket);
 
 #endif

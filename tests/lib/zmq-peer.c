@@ -12,6 +12,9 @@
 #include "transport/transport.h"
 
 #include "base/alloc.h"
+#include "transport/auth.h"
+#include "transport/guard.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -34,7 +37,8 @@ void *const needed[] = {sfs_asprintf,	   sfs_clock_ns,  sfs_json_put_string,
 			sfs_json_put_uint, sfs_malloc,	  sfs_calloc,
 			sfs_strdup,	   sfs_log,	  sfs_layout_add,
 			sfs_ring_new,	   sfs_ring_take, sfs_ring_publish,
-			sfs_ring_end,	   sfs_ring_fail, sfs_ring_free};
+			sfs_ring_end,	   sfs_ring_fail, sfs_ring_free,
+			sfs_guard_check,   sfs_secret_derive};
 
 static void make_layout(const char *dtype, struct shufflefs_layout *ret_layout)
 {

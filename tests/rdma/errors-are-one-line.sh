@@ -21,10 +21,10 @@ says "is not rdma://HOST:PORT" send "$tar" rdma://$ADDRESS
 says "its options are device=NAME and relaxed-ordering=yes|no" send "$tar" "rdma://$ADDRESS:9?port=1"
 says "relaxed-ordering= is an option of recv" send "$tar" "rdma://$ADDRESS:9?relaxed-ordering=yes"
 says "device=nearest is an option of recv" send "$tar" "rdma://$ADDRESS:9?device=nearest"
-says "device=nearest is nearest to a GPU: add --memory cuda" "$sidecar" recv "rdma://*:0?device=nearest" --ring x
-says "no RDMA device of this host has this address" "$sidecar" recv rdma://192.0.2.1:9 --ring x
+says "device=nearest is nearest to a GPU: add --memory cuda" "$sidecar" recv "rdma://*:0?device=nearest" --insecure --ring x
+says "no RDMA device of this host has this address" "$sidecar" recv rdma://192.0.2.1:9 --insecure --ring x
 recv
-says "Address already in use" "$sidecar" recv "$url" --ring x
+says "Address already in use" "$sidecar" recv "$url" --insecure --ring x
 kill $receiver
 wait $receiver || :
 
@@ -41,10 +41,10 @@ ip link add other type dummy
 ip link set other up
 rdma link add rxe1 type rxe netdev other
 says "which RDMA device is nearest to the GPU at ffff:00:1f.7 cannot be told: .*; name one with device=" \
-    env SHUFFLEFS_PLUGINS="$PWD/plugins" "$sidecar" recv "rdma://*:0?device=nearest" --ring x --memory fakegpu
+    env SHUFFLEFS_PLUGINS="$PWD/plugins" "$sidecar" recv "rdma://*:0?device=nearest" --insecure --ring x --memory fakegpu
 rdma link delete rxe1
 ip link delete other
 
 rdma link delete rxe0
 says "this host has no RDMA device" send "$tar" rdma://$ADDRESS:9
-says "this host has no RDMA device" "$sidecar" recv rdma://$ADDRESS:9 --ring x
+says "this host has no RDMA device" "$sidecar" recv rdma://$ADDRESS:9 --insecure --ring x

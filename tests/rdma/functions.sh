@@ -28,10 +28,10 @@ send() {
     "$sidecar" send "$@" --fields "$fields" --batch 4
 }
 
-# recv OPTION...: at $url, with its process $receiver.
+# recv OPTION...: at $url, with its process $receiver.  Without a secret, unless $secret is a file.
 recv() {
     rm -f recv.log
-    "$sidecar" recv "rdma://${at:-$ADDRESS:0}" --ring ring "$@" 2>recv.log &
+    "$sidecar" recv "rdma://${at:-$ADDRESS:0}" --ring ring ${secret:+--secret-file} "${secret:---insecure}" "$@" 2>recv.log &
     receiver=$!
     until_so grep -q 'senders at' recv.log
     url=$(sed -n 's/.*senders at //p' recv.log)

@@ -48,7 +48,7 @@ mv got wanted
 # fill MEMORY PLACEMENT [OPTION]: over RDMA.
 fill() {
     rm -f recv.log # of the one before
-    "$sidecar" recv "rdma://$address:0" --ring ring --memory "$1" --placement "$2" 2>recv.log &
+    "$sidecar" recv "rdma://$address:0" --insecure --ring ring --memory "$1" --placement "$2" 2>recv.log &
     receiver=$!
     wait_until 60 grep -q 'senders at' recv.log
     drain

@@ -12,7 +12,7 @@ for i in range(2):
         member.size = 1
         tar.addfile(member, io.BytesIO(b"%d" % i))
 END
-"$sidecar" recv 'tcp://*:0' --ring ring --senders 2 2>log &
+"$sidecar" recv 'tcp://*:0' --insecure --ring ring --senders 2 2>log &
 receiver=$!
 until port=$(sed -n "s/.*senders at .*://p" log 2>/dev/null) && [ "$port" ]; do
     kill -0 $receiver 2>/dev/null || fail "recv: $(cat log)"

@@ -20,13 +20,19 @@ static int get(size_t n)
 
 static void hello(void)
 {
-	struct sfs_wire_hello h = {1, 2, 3, 4, 5}, got;
+	struct sfs_wire_hello h = {1, 2, 3, 4, 5, true}, got;
 
 	sfs_wire_put_hello(&h, bytes);
 	CHECK_EQ(sfs_wire_check_prefix(bytes, "sender", &err), SFS_WIRE_HELLO_BYTES);
 	CHECK_EQ(sfs_wire_get_hello(bytes, SFS_WIRE_HELLO_BYTES, &got, &err), 0);
 	CHECK(memcmp(&h, &got, offsetof(struct sfs_wire_hello, process)) == 0);
-	CHECK_EQ(got.process, 5);
+	CHECK(got.process == 5 && got.has_secret);
+	bytes[44] = 2; /* a proof that there is not */
+	CHECK_EQ(sfs_wire_get_hello(bytes, SFS_WIRE_HELLO_BYTES, &got, &err), -EPROTO);
+	h.has_secret = false;
+	sfs_wire_put_hello(&h, bytes);
+	CHECK_EQ(sfs_wire_get_hello(bytes, SFS_WIRE_HELLO_BYTES, &got, &err), 0);
+	CHECK(!got.has_secret);
 	CHECK_EQ(sfs_wire_get_hello(bytes, 47, &got, &err), -EPROTO);
 	bytes[4] = 7;
 	CHECK_EQ(sfs_wire_check_prefix(bytes, "sender", &err), -EPROTO);
@@ -41,7 +47,13 @@ static void hello(void)
 
 static void reply(void)
 {
-	struct sfs_wire_reply r = {1, 5, 2, SFS_WIRE_REFUSE, 3, "another\nlayout"}, got;
+	struct sfs_wire_reply r = {.session = 1,
+				   .resume = 5,
+				   .consumed = 2,
+				   .code = SFS_WIRE_REFUSE,
+				   .window = 3,
+				   .text = "another\nlayout"},
+			      got;
 	size_t n = sfs_wire_put_reply(&r, bytes);
 
 	CHECK_EQ(sfs_wire_check_prefix(bytes, "receiver", &err), n);
@@ -51,6 +63,37 @@ static void reply(void)
 	CHECK_STR(got.text, "another?layout");
 	r = (struct sfs_wire_reply){.code = SFS_WIRE_ACCEPT};
 	CHECK_EQ(sfs_wire_get_reply(bytes, sfs_wire_put_reply(&r, bytes), &got, &err),
+		 -EPROTO);
+}
+
+/* With a nonce, or a tag, instead of a text. */
+static void proof(void)
+{
+	struct sfs_wire_reply r = {.code = SFS_WIRE_CHALLENGE}, got;
+	struct sfs_wire_proof p, got_proof;
+	size_t n;
+
+	memset(r.nonce, 5, sizeof r.nonce);
+	n = sfs_wire_put_reply(&r, bytes);
+	CHECK_EQ(sfs_wire_get_reply(bytes, n, &got, &err), 0);
+	CHECK(memcmp(got.nonce, r.nonce, sizeof r.nonce) == 0 && !got.text[0]);
+	CHECK_EQ(sfs_wire_get_reply(bytes, n - 1, &got, &err), -EPROTO);
+	CHECK_EQ(sfs_wire_get_reply(bytes, SFS_WIRE_REPLY_BYTES, &got, &err), -EPROTO);
+	r = (struct sfs_wire_reply){
+		.code = SFS_WIRE_ACCEPT, .window = 1, .has_tag = true};
+	memset(r.tag, 6, sizeof r.tag);
+	n = sfs_wire_put_reply(&r, bytes);
+	CHECK_EQ(sfs_wire_get_reply(bytes, n, &got, &err), 0);
+	CHECK(got.has_tag && memcmp(got.tag, r.tag, sizeof r.tag) == 0);
+	CHECK_EQ(sfs_wire_get_reply(bytes, SFS_WIRE_REPLY_BYTES, &got, &err), 0);
+	CHECK(!got.has_tag);
+	memset(p.nonce, 7, sizeof p.nonce);
+	memset(p.tag, 8, sizeof p.tag);
+	sfs_wire_put_proof(&p, bytes);
+	CHECK_EQ(sfs_wire_check_prefix(bytes, "sender", &err), SFS_WIRE_PROOF_BYTES);
+	CHECK_EQ(sfs_wire_get_proof(bytes, SFS_WIRE_PROOF_BYTES, &got_proof, &err), 0);
+	CHECK(memcmp(&p, &got_proof, sizeof p) == 0);
+	CHECK_EQ(sfs_wire_get_proof(bytes, SFS_WIRE_HELLO_BYTES, &got_proof, &err),
 		 -EPROTO);
 }
 
@@ -134,6 +177,7 @@ int main(void)
 	CHECK_EQ(sfs_layout_add(&layout, &b, &err), 0);
 	hello();
 	reply();
+	proof();
 	batch();
 	others();
 	pieces();

@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Over ZeroMQ, too: recv binds beyond loopback only with --secret-file or --insecure; with a secret
+# (CURVE) batches come, whoever binds, from those who have it; others are a line and a count, and
+# bring nothing.
+. "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
+sidecar=$build/shufflefs-sidecar
+export SHUFFLEFS_PLUGINS="$build"
+[ -e "$build/zmq.so" ] || skip "there is no plug-in for ZeroMQ"
+# ThreadSanitizer does not see how ZeroMQ's threads hand messages on.
+printf 'called_from_lib:libzmq.so\nrace:libzmq.so\n' >tsan
+export TSAN_OPTIONS="${TSAN_OPTIONS:+$TSAN_OPTIONS:}suppressions=$work/tsan"
+
+"$python" - <<'END'
+import io, tarfile
+with tarfile.open("0.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
+    for i in range(30):
+        member = tarfile.TarInfo("%06d.cls" % i)
+        member.size = len(b"%d" % i)
+        tar.addfile(member, io.BytesIO(b"%d" % i))
+END
+umask 077
+echo "a secret that both ends have" >secret
+echo "a secret that the others have" >other
+seq 0 29 >wanted
+port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+
+for at in "zpull://*:$port" "zpull+tcp://0.0.0.0:$port" "zrsub://0.0.0.0:$port"; do
+    if timeout "$patience" "$sidecar" recv "$at" --ring ring 2>said; then fail "$at: it listens"; fi
+    grep -q "whoever reaches this address could feed the trainer: add --secret-file" said || fail "$(cat said)"
+    [ "$(wc -l <said)" = 1 ] || fail "not one line: $(cat said)"
+done
+
+# receive SOURCE OPTION...: process $receiver.
+receive() {
+    rm -f ring log m.prom
+    "$sidecar" recv "$@" --ring ring --metrics m.prom 2>log &
+    receiver=$!
+    wait_until 60 grep -q "waits for senders" log
+}
+
+# send TARGET OPTION...
+send() {
+    "$sidecar" send 0.tar "$@" --fields cls --batch 10
+}
+
+# has_rows N
+has_rows() {
+    [ "$(grep -c "^row" got)" -ge "$1" ]
+}
+
+# carries TARGET SOURCE: with the secret.
+carries() {
+    receive "$2" --secret-file secret
+    send "$1" --secret-file secret 2>send.log &
+    sender=$!
+    wait_until 60 test -S ring
+    "$build/tests/lib/ring-drain" ring >got &
+    drain=$!
+    wait $sender || fail "send $1: $(cat send.log)"
+    wait_until 60 has_rows 30
+    kill $receiver # (Tensorcom has no end but this)
+    wait $receiver || fail "recv $2: $(cat log)"
+    wait $drain
+    sed -n 's/^row //p' got | sort -n | cmp - wanted || fail "$1 to $2: wrong samples"
+}
+
+carries "zpush://127.0.0.1:$port" "zpull://*:$port"
+carries "zpub+ipc://$work/b?wait=1" "zsub+ipc://$work/b"
+carries "zrpush://127.0.0.1:$port" "zrpull://127.0.0.1:$port"
+
+# refused_is N: so many connections were refused.
+refused_is() {
+    n=$(sed -n 's/^shufflefs_sidecar_refused_connections_total{.*} //p' m.prom)
+    [ "${n:-0}" -ge "$1" ]
+}
+
+receive "zpull://127.0.0.1:$port" --secret-file secret
+if send "zpush://127.0.0.1:$port" --give-up 2 2>send.log; then fail "a sender without a secret got in"; fi
+grep -q "one has a secret and the other has none\|it has another secret, or none" send.log || fail "$(cat send.log)"
+wait_until 60 refused_is 1
+grep -q "one has a secret and the other has none\|it has another secret, or none" log || fail "$(cat log)"
+if send "zpush://127.0.0.1:$port" --secret-file other --give-up 1 2>send.log; then fail "another secret got in"; fi
+grep -q "maybe it has another secret" send.log || fail "$(cat send.log)"
+wait_until 60 refused_is 2
+grep -q "the peer's secret is another: compare the files of --secret-file" log || fail "$(cat log)"
+[ ! -e ring ] || fail "a stranger made a ring"
+send "zpush://127.0.0.1:$port" --secret-file secret 2>send.log &
+sender=$!
+wait_until 60 test -S ring
+"$build/tests/lib/ring-drain" ring >got &
+wait $sender || fail "then one with the secret: $(cat send.log)"
+wait_until 60 has_rows 30
+kill $receiver
+wait $receiver || fail "recv: $(cat log)"
+
+# A sender with a secret gives nothing to a receiver that has none.
+receive "zpull://127.0.0.1:$port"
+if send "zpush://127.0.0.1:$port" --secret-file secret --give-up 2 2>send.log; then fail "to a receiver without a secret"; fi
+grep -q "one has a secret and the other has none\|it has another secret, or none" send.log || fail "$(cat send.log)"
+[ ! -e ring ] || fail "batches came"
+kill $receiver
