@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Forward a stream of a mount, and wait until it has arrived: shufflefs-ioctl(4).
 
-  forward.py /mnt/ds/epochs/0.tar tcp://gpu1:18515 'jpg:rgb,224;cls:i4'
+  forward.py /mnt/ds/epochs/0.tar tcp://gpu1:18515 'jpg:rgb,224;cls:i4' /etc/shufflefs/secret
 """
 import fcntl
 import os
@@ -16,10 +16,10 @@ def command(number, size):
     return 3 << 30 | size << 16 | 0xEF << 8 | number
 
 
-def main(path, target, fields, batch=256):
+def main(path, target, fields, secret_file="", batch=256):
     fd = os.open(path, os.O_RDONLY)
-    wanted = bytearray(struct.pack("=IIQQIIIIII1024s2048s464x", 3584, 0, 0, 0, batch, 0, 0, 0, 0, 0,
-                                   target.encode(), fields.encode()))
+    wanted = bytearray(struct.pack("=IIQQIIIIII1024s1792s256s464x", 3584, 0, 0, 0, batch, 0, 0, 0, 0, 0,
+                                   target.encode(), fields.encode(), secret_file.encode()))
     try:
         fcntl.ioctl(fd, command(1, 3584), wanted, True)
     except OSError as error:

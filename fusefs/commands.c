@@ -435,6 +435,7 @@ enum {
 	CRC,
 	ON_ERROR,
 	ON_DEATH,
+	SECRET,
 	N_FORWARD
 };
 
@@ -449,6 +450,7 @@ static struct sfs_command_option forward_options[] = {
 	[CRC] = {"crc", false, NULL, 0},
 	[ON_ERROR] = {"on-error", true, NULL, 0},
 	[ON_DEATH] = {"on-consumer-death", true, NULL, 0},
+	[SECRET] = {"secret-file", true, NULL, 0},
 	[N_FORWARD] = {0},
 };
 
@@ -515,6 +517,18 @@ static int check_fields(const struct shufflefs_forward *f, struct sfs_error *err
 	return 0;
 }
 
+/* The mount has another working directory. */
+static int read_secret(const char *path, struct shufflefs_forward *f,
+		       struct sfs_error *err)
+{
+	sfs_autofree char *here = path && *path != '/' ? getcwd(NULL, 0) : NULL;
+	sfs_autofree char *absolute = here ? sfs_asprintf("%s/%s", here, path) : NULL;
+
+	return !path ? 0
+		     : read_text("--secret-file", absolute ? absolute : path,
+				 f->secret_file, sizeof f->secret_file, err);
+}
+
 static int read_forward(const char *target, struct shufflefs_forward *f,
 			struct sfs_error *err)
 {
@@ -541,6 +555,8 @@ static int read_forward(const char *target, struct shufflefs_forward *f,
 		ret = read_number(&o[FIRST], 0, UINT32_MAX, 0, &first, err);
 	if (ret == 0)
 		ret = read_policies(f, err);
+	if (ret == 0)
+		ret = read_secret(o[SECRET].value, f, err);
 	if (ret < 0)
 		return ret;
 	f->seed = seed;

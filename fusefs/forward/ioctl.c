@@ -57,10 +57,21 @@ static int check_samples(const struct shufflefs_forward *f, struct sfs_error *er
 	return 0;
 }
 
+/* The mount's working directory is not the caller's. */
+static int check_secret(const struct shufflefs_forward *f, struct sfs_error *err)
+{
+	if (!f->secret_file[0] || (f->secret_file[0] == '/' &&
+				   is_text(f->secret_file, sizeof f->secret_file)))
+		return 0;
+	return sfs_error_set(err, -EINVAL, "secret_file: it is no absolute path");
+}
+
 static int check_forward(const struct shufflefs_forward *f, struct sfs_error *err)
 {
-	int ret;
+	int ret = check_secret(f, err);
 
+	if (ret < 0)
+		return ret;
 	if (!is_text(f->target, sizeof f->target))
 		return sfs_error_set(err, -EINVAL, "target: there is none");
 	if (sfs_sidecar_gives_samples(f->target))

@@ -94,6 +94,8 @@ static void make_args(const struct shufflefs_forward *f, const char *name,
 	if (f->on_consumer_death != SHUFFLEFS_ON_DEATH_FAIL)
 		add(args, sfs_asprintf("--on-consumer-death=%s",
 				       on_death[f->on_consumer_death]));
+	if (f->secret_file[0])
+		add(args, sfs_asprintf("--secret-file=%s", f->secret_file));
 	add_number(args, with_pieces ? "--pieces-fd" : "--stream-fd", CHILD_STREAM);
 	add_number(args, "--report-fd", CHILD_REPORT);
 	add(args, sfs_strdup("--"));

@@ -65,8 +65,10 @@ struct shufflefs_forward {
 	uint32_t ret_session;	    /* 1, 2, ... of this mount */
 	char target[1024]; /* "local:PATH", "tcp://HOST:PORT", "zpush://...", ...; or
 			      "samples:PATH": samples as they are */
-	char fields[2048]; /* "jpg:rgb,224;cls:i4"; of samples: "", and batch, workers,
+	char fields[1792]; /* "jpg:rgb,224;cls:i4"; of samples: "", and batch, workers,
 			      slots, seed and flags are 0 */
+	char secret_file[256]; /* an absolute path; the receiver has the same secret; "":
+				  none */
 	char ret_error[464];
 };
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A mount forwards a stream by ioctl: the child gets every byte of it; its death, its
 # errors and those of the stream are in STATUS and end a WAIT; closing the file, STOP and
-# unmounting end the child.  Only who mounted it may do so.
+# unmounting end the child.  Only who mounted it may do so.  The child is told where a secret is.
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 . "$top/tests/lib/faults.sh"
 requires_fuse
@@ -72,6 +72,17 @@ wait $waiter || fail "ended: $(cat said)"
 wait_until 20 gone "$daemon"
 wait_until 20 gone "$(cat started)"
 wait_until 20 gone "$(cat grandchild)"
+
+# The file of a secret is found from where forward was called.
+mount_ds $quick shards mnt
+child 'echo "$@" >args
+cat <&3 >got.tar
+echo "{\"state\":\"done\"}" >&4'
+"$shufflefs" forward --fields=jpg --secret-file=secrets/one mnt/epochs/0.tar tcp://x:1
+grep -qF -- " --secret-file=$PWD/secrets/one --stream-fd=3 " args || fail "args: $(cat args)"
+"$shufflefs" forward --fields=jpg --secret-file=/secret mnt/epochs/0.tar tcp://x:1
+grep -qF -- " --secret-file=/secret --" args || fail "args: $(cat args)"
+umount_ds mnt
 
 # shufflefs forward.  An error of the stream reaches the child as a cut.
 start_origin shards

@@ -35,9 +35,9 @@ def call(fd, nr, rest=b"", flags=0, size=None):
     return bytes(data)
 
 
-def forward(fd, target="local:/nowhere", fields="jpg", batch=4, first=0, flags=0):
-    return call(fd, FORWARD, struct.pack("=QQIIIIII1024s2048s", first, 0, batch, 0, 0, 0, 0, 0,
-                                         target.encode(), fields.encode()), flags)
+def forward(fd, target="local:/nowhere", fields="jpg", batch=4, first=0, flags=0, secret_file=""):
+    return call(fd, FORWARD, struct.pack("=QQIIIIII1024s1792s256s", first, 0, batch, 0, 0, 0, 0, 0,
+                                         target.encode(), fields.encode(), secret_file.encode()), flags)
 
 
 def status(fd):
@@ -99,6 +99,9 @@ def refused(path, readme):
     assert b"target" in fails(errno.EINVAL, forward, fd, target="")
     assert b"batch" in fails(errno.EINVAL, forward, fd, batch=0)
     fails(errno.EINVAL, forward, fd, target="x" * 1024)  # without a NUL
+    fails(errno.EINVAL, forward, fd, fields="x" * 1792)
+    for secret_file in "secret", "/" * 256:
+        assert b"absolute path" in fails(errno.EINVAL, forward, fd, secret_file=secret_file)
     assert status(fd)["session"] == 0
     for other in (readme, os.path.dirname(path)):
         fd = os.open(other, os.O_RDONLY)
