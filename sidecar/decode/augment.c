@@ -27,6 +27,35 @@ static struct sfs_box center(uint32_t width, uint32_t height, double ratio)
 	return (struct sfs_box){(width - w) / 2, (height - h) / 2, w, h};
 }
 
+/* What of `n` pixels becomes `n_cut`, of which the middle is cut after a resize to
+ * `n_resized`: torchvision's CenterCrop rounds to the even one of two pixels. */
+static void cut_middle(uint32_t n, uint64_t n_resized, uint32_t n_cut, double *ret_from,
+		       double *ret_length)
+{
+	uint64_t rest = n_resized - n_cut, before = rest / 2;
+	double scale = (double)n / (double)n_resized;
+
+	before += rest % 2 && before % 2;
+	*ret_from = (double)before * scale;
+	*ret_length = n_cut * scale;
+}
+
+/* The shorter side is resized to t->shorter, the other one in proportion. */
+static struct sfs_box fit_and_crop(const struct sfs_spec_tensor *t, uint32_t width,
+				   uint32_t height)
+{
+	uint64_t w = t->shorter, h = t->shorter;
+	struct sfs_box box;
+
+	if (width < height)
+		h = h * height / width;
+	else
+		w = w * width / height;
+	cut_middle(width, w, t->width, &box.x, &box.width);
+	cut_middle(height, h, t->height, &box.y, &box.height);
+	return box;
+}
+
 static struct sfs_box random_box(uint32_t width, uint32_t height, struct sfs_rng *rng)
 {
 	double area, ratio, w, h, whole = (double)width / height;
@@ -53,7 +82,10 @@ struct sfs_box sfs_augment_box(const struct sfs_spec_tensor *t, uint32_t width,
 			       uint32_t height, struct sfs_rng *rng)
 {
 	switch (t->mode) {
-	case SFS_SPEC_CROP: return center(width, height, (double)t->width / t->height);
+	case SFS_SPEC_CROP:
+		if (t->shorter > 0)
+			return fit_and_crop(t, width, height);
+		return center(width, height, (double)t->width / t->height);
 	case SFS_SPEC_RRC: return random_box(width, height, rng);
 	case SFS_SPEC_FIT: break;
 	}

@@ -31,6 +31,7 @@ struct sfs_decoder {
 	struct sfs_jpeg *jpeg;
 	struct sfs_png png;
 	struct sfs_image_scratch scratch;
+	struct sfs_sample_field key; /* of the sample in hand, as if it were a field */
 };
 
 struct sfs_decoder *sfs_decoder_new(const struct sfs_decode_settings *settings)
@@ -52,14 +53,37 @@ void sfs_decoder_free(struct sfs_decoder *d)
 	free(d);
 }
 
-static int find_field(const struct sfs_sample *sample, const struct sfs_spec_tensor *t,
+/* The first of the tensor's fields that the sample has; NULL: none. */
+static const struct sfs_sample_field *look_for(struct sfs_decoder *d,
+					       const struct sfs_sample *sample,
+					       const struct sfs_spec_tensor *t)
+{
+	const struct sfs_sample_field *f;
+	uint32_t i;
+
+	for (i = 0; i < t->n_fields; i++) {
+		f = sfs_sample_find(sample, &t->fields[i], 1);
+		if (f)
+			return f;
+		if (strcmp(t->fields[i], "key") == 0) {
+			d->key = (struct sfs_sample_field){
+				"key", (const unsigned char *)sample->key,
+				strlen(sample->key)};
+			return &d->key;
+		}
+	}
+	return NULL;
+}
+
+static int find_field(struct sfs_decoder *d, const struct sfs_sample *sample,
+		      const struct sfs_spec_tensor *t,
 		      const struct sfs_sample_field **ret_field, struct sfs_error *err)
 {
 	char names[512] = "";
 	size_t n = 0;
 	uint32_t i;
 
-	*ret_field = sfs_sample_find(sample, t->fields, t->n_fields);
+	*ret_field = look_for(d, sample, t);
 	if (*ret_field)
 		return 0;
 	for (i = 0; i < sample->n_fields && n < sizeof names; i++)
@@ -151,7 +175,7 @@ static int add_tensor(struct sfs_decoder *d, const struct sfs_spec_tensor *t,
 	struct sfs_row row = {.name = t->name, .dtype = t->dtype};
 	const struct sfs_sample_field *f = NULL;
 	bool is_open = t->kind == SFS_SPEC_IMAGE ? t->height == 0 : !t->dtype[0];
-	int ret = is_open ? find_field(sample, t, &f, err) : 0;
+	int ret = is_open ? find_field(d, sample, t, &f, err) : 0;
 
 	if (ret < 0)
 		return ret;
@@ -187,17 +211,17 @@ int sfs_decode_layout(struct sfs_decoder *d, const struct sfs_sample *sample,
 }
 
 /* The field of the first image that the spec wants and the sample has. */
-static const struct sfs_sample_field *find_image(const struct sfs_decoder *d,
+static const struct sfs_sample_field *find_image(struct sfs_decoder *d,
 						 const struct sfs_sample *sample)
 {
 	const struct sfs_spec_tensor *t = d->settings.spec->tensors;
 
 	while (t->kind != SFS_SPEC_IMAGE)
 		t++; /* (called for an image, so there is one) */
-	return sfs_sample_find(sample, t->fields, t->n_fields);
+	return look_for(d, sample, t);
 }
 
-static void name_rng(const struct sfs_decoder *d, const struct sfs_sample *sample,
+static void name_rng(struct sfs_decoder *d, const struct sfs_sample *sample,
 		     struct sfs_rng *rng)
 {
 	const struct sfs_sample_field *f = find_image(d, sample);
@@ -326,7 +350,7 @@ int sfs_decode_sample(struct sfs_decoder *d, const struct sfs_sample *sample,
 	int ret;
 
 	for (; t < end; t++, shape++, rows++) {
-		ret = find_field(sample, t, &f, err);
+		ret = find_field(d, sample, t, &f, err);
 		if (ret < 0)
 			return ret;
 		switch (t->kind) {

@@ -21,7 +21,8 @@
 #define ENDS	 ";|:,="
 #define SIDE_MAX 32768 /* pixels */
 
-#define IMAGE_WORDS "rgb, gray, HxW, crop, fit, rrc, flip, nchw or f4"
+#define IMAGE_WORDS \
+	"rgb, gray, 224, 224x320, crop, fit, 'fit 256,crop 224', rrc, flip, nchw or f4"
 #define DTYPE_WORDS "u1, u2, u4, u8, i1, i2, i4, i8, f2, f4, f8, b1 or bf2"
 #define ANY_WORDS   "rgb, gray, npy, ten, i4, i8, 'bytes,N' or 'raw,DTYPE,SHAPE'"
 
@@ -171,11 +172,10 @@ static bool read_number(const char **s, uint64_t max, uint64_t *ret_n)
 	return true;
 }
 
-/* "3x32x32": up to `max_rank` numbers. */
-static bool read_dims(const struct parser *p, uint64_t max, uint32_t max_rank,
-		      uint64_t *ret_dims, uint32_t *ret_rank)
+/* "3x32x32", which begins at `s`: up to `max_rank` numbers. */
+static bool read_dims(const struct parser *p, const char *s, uint64_t max,
+		      uint32_t max_rank, uint64_t *ret_dims, uint32_t *ret_rank)
 {
-	const char *s = p->at;
 	uint32_t rank = 0;
 
 	do {
@@ -187,10 +187,51 @@ static bool read_dims(const struct parser *p, uint64_t max, uint32_t max_rank,
 	return s == p->next;
 }
 
-/* What the arguments of an image are about: one of each. */
-enum group { CHANNELS, SIZE, MODE, FLIP, PLANES, FLOATS, NONE };
+/* What the options of an image are about, as bits: each may be said once. */
+enum group {
+	CHANNELS = 1,
+	SIZE = 2,
+	MODE = 4,
+	SHORTER = 8, /* the side that an image is resized to before it is cut */
+	FLIP = 16,
+	PLANES = 32,
+	FLOATS = 64
+};
 
-static enum group read_image_word(struct parser *p)
+static bool read_size(struct parser *p, const char *s)
+{
+	uint64_t dims[2];
+	uint32_t rank;
+
+	if (!read_dims(p, s, SIDE_MAX, 2, dims, &rank))
+		return false;
+	p->t->height = (uint32_t)dims[0];
+	p->t->width = (uint32_t)dims[rank - 1];
+	return true;
+}
+
+/* "fit 256" and "crop 224".  0: it is neither. */
+static unsigned read_image_step(struct parser *p)
+{
+	const char *s = p->at + strlen("fit ");
+	uint64_t side;
+
+	if (strncmp(p->at, "fit ", strlen("fit ")) == 0) {
+		if (!read_number(&s, SIDE_MAX, &side) || s != p->next)
+			return 0;
+		p->t->shorter = (uint32_t)side;
+		return SHORTER;
+	}
+	if (strncmp(p->at, "crop ", strlen("crop ")) == 0 &&
+	    read_size(p, p->at + strlen("crop "))) {
+		p->t->mode = SFS_SPEC_CROP;
+		return SIZE | MODE;
+	}
+	return 0;
+}
+
+/* Which groups the option in hand is of; 0: it is none. */
+static unsigned read_image_word(struct parser *p)
 {
 	static const struct {
 		const char *word;
@@ -200,19 +241,12 @@ static enum group read_image_word(struct parser *p)
 		     {"crop", MODE, SFS_SPEC_CROP}, {"fit", MODE, SFS_SPEC_FIT},
 		     {"rrc", MODE, SFS_SPEC_RRC},   {"flip", FLIP, 1},
 		     {"nchw", PLANES, 1},	    {"f4", FLOATS, 1}};
-	uint64_t dims[2];
-	uint32_t rank;
 	size_t i;
 
 	for (i = 0; i < SFS_COUNT(words) && !is(p, words[i].word); i++)
 		;
-	if (i == SFS_COUNT(words)) {
-		if (!read_dims(p, SIDE_MAX, 2, dims, &rank))
-			return NONE;
-		p->t->height = (uint32_t)dims[0];
-		p->t->width = (uint32_t)dims[rank - 1];
-		return SIZE;
-	}
+	if (i == SFS_COUNT(words))
+		return read_size(p, p->at) ? SIZE : read_image_step(p);
 	switch (words[i].group) {
 	case CHANNELS: p->t->n_channels = (uint32_t)words[i].value; break;
 	case MODE: p->t->mode = (enum sfs_spec_mode)words[i].value; break;
@@ -223,30 +257,47 @@ static enum group read_image_word(struct parser *p)
 	return words[i].group;
 }
 
+/* Do the options, which were all read, make sense together? */
+static int check_image(struct parser *p, unsigned seen)
+{
+	const struct sfs_spec_tensor *t = p->t;
+	uint32_t longer = t->height > t->width ? t->height : t->width;
+
+	if (seen & MODE && !(seen & SIZE))
+		return fail(p, "a size is missing: 224, or 224x320");
+	if (!(seen & SHORTER))
+		return 0;
+	if (!(seen & SIZE) || t->mode != SFS_SPEC_CROP)
+		return fail(p, "'fit %u' makes images of any width: cut them, as by "
+			       "'fit %u,crop %u'",
+			    t->shorter, t->shorter, t->shorter);
+	if (longer > t->shorter)
+		return fail(p, "'fit %u' can make images too small for a crop of %ux%u",
+			    t->shorter, t->height, t->width);
+	return 0;
+}
+
 static int read_image(struct parser *p, bool has_args)
 {
-	unsigned seen = 0;
-	enum group group;
+	unsigned seen = 0, groups;
 
 	p->t->n_channels = 3;
 	strcpy(p->t->dtype, "u1");
 	for (; has_args; has_args = take(p, ',')) {
+		p->next += strspn(p->next, " ");
 		read_token(p);
-		group = read_image_word(p);
-		if (group == NONE)
-			return fail(p, "'%.*s' is no argument of an image: " IMAGE_WORDS,
+		groups = read_image_word(p);
+		if (groups == 0)
+			return fail(p, "'%.*s' is not an image option: " IMAGE_WORDS,
 				    TOKEN(p));
-		if (seen & 1U << group)
-			return fail(p, "'%.*s': an argument before it says this already",
+		if (seen & groups)
+			return fail(p, "'%.*s': an option before it says this already",
 				    TOKEN(p));
-		if (group == MODE && p->t->height == 0 && !(seen & 1U << SIZE) &&
-		    *p->next != ',')
+		if (groups == MODE && !(seen & SIZE) && *p->next != ',')
 			return fail(p, "'%.*s' needs a size: 224, or 224x320", TOKEN(p));
-		seen |= 1U << group;
+		seen |= groups;
 	}
-	if (seen & 1U << MODE && !(seen & 1U << SIZE))
-		return fail(p, "a size is missing: 224, or 224x320");
-	return 0;
+	return check_image(p, seen);
 }
 
 static int read_dtype(struct parser *p)
@@ -256,7 +307,7 @@ static int read_dtype(struct parser *p)
 	if (p->n < sizeof dtype)
 		memcpy(dtype, p->at, p->n);
 	if (sfs_dtype_bytes(dtype) == 0)
-		return fail(p, "'%.*s' is no dtype: " DTYPE_WORDS, TOKEN(p));
+		return fail(p, "'%.*s' is not a type: " DTYPE_WORDS, TOKEN(p));
 	memcpy(p->t->dtype, dtype, sizeof dtype);
 	return 0;
 }
@@ -275,9 +326,9 @@ static int read_array(struct parser *p)
 		return fail(p, "a shape is missing: ',3x32x32', or ',1'");
 	}
 	read_token(p);
-	if (!read_dims(p, SFS_LAYOUT_SLOT_MAX, SHUFFLEFS_DIMS_MAX - 1, p->t->dims,
-		       &p->t->rank))
-		return fail(p, "'%.*s' is no shape: 3x32x32, at most %d numbers",
+	if (!read_dims(p, p->at, SFS_LAYOUT_SLOT_MAX, SHUFFLEFS_DIMS_MAX - 1,
+		       p->t->dims, &p->t->rank))
+		return fail(p, "'%.*s' is not a shape: 3x32x32, at most %d numbers",
 			    TOKEN(p), SHUFFLEFS_DIMS_MAX - 1);
 	return 0;
 }
@@ -293,7 +344,7 @@ static int read_bytes(struct parser *p)
 	read_token(p);
 	s = p->at;
 	if (!read_number(&s, INT32_MAX, &p->t->n_bytes) || s != p->next)
-		return fail(p, "'%.*s' is no number of bytes: 1 to %d", TOKEN(p),
+		return fail(p, "'%.*s' is not a number of bytes: 1 to %d", TOKEN(p),
 			    INT32_MAX); /* (its _len is an i4) */
 	if (strlen(p->t->name) + strlen("_len") >= sizeof p->t->name) {
 		p->at = p->t_at;
@@ -311,7 +362,7 @@ static int read_integer(struct parser *p, bool has_args)
 	if (has_args) {
 		read_token(p);
 		if (!is(p, "i4") && !is(p, "i8"))
-			return fail(p, "'%.*s' is no argument of a number: i4 or i8",
+			return fail(p, "'%.*s' is not an option of a number: i4 or i8",
 				    TOKEN(p));
 	}
 	strcpy(p->t->dtype, has_args && is(p, "i8") ? "i8" : "i4");
@@ -387,7 +438,7 @@ static int find_kind(struct parser *p, bool has_args)
 	if (kind == SFS_SPEC_BYTES && has_args && (is(p, "i4") || is(p, "i8")))
 		kind = SFS_SPEC_INT;
 	if (kind == SFS_SPEC_BYTES && has_args)
-		return fail(p, "'%.*s' is no argument of field '%.80s': " ANY_WORDS,
+		return fail(p, "'%.*s' is not an option of field '%.80s': " ANY_WORDS,
 			    TOKEN(p), field);
 	if (kind == SFS_SPEC_BYTES)
 		return fail(p, "field '%.80s' needs ':' and what it is: " ANY_WORDS,
@@ -416,7 +467,7 @@ static int read_args(struct parser *p)
 	if (take(p, ','))
 		return read_array(p);
 	p->at = p->next;
-	return fail(p, "a dtype and a shape are missing: ',f4,3x32x32'");
+	return fail(p, "a type and a shape are missing: ',f4,3x32x32'");
 }
 
 /* Is `name` that of a tensor before this one, or of its length? */
@@ -494,7 +545,7 @@ int sfs_spec_parse(const char *text, struct sfs_spec *ret_spec, struct sfs_error
 		return 0;
 	p.at = p.next;
 	return fail(&p,
-		    "'%c' cannot stand here: ':' stands before arguments, ',' between "
+		    "'%c' cannot stand here: ':' stands before options, ',' between "
 		    "them, ';' between tensors",
 		    *p.at);
 }

@@ -7,21 +7,24 @@
  *	TENSOR  = [ NAME "=" ] FIELD { "|" FIELD } [ ":" ARG { "," ARG } ]
  *
  * FIELD is what follows the key and its dot in a member's name ("jpg", "seg.png"), in
- * lower case; of several, the first that the sample has.  NAME is the tensor's, at most
- *15 bytes; by default the first FIELD.  Without ARGs the first FIELD's extension decides:
+ * lower case; of several, the first that the sample has.  A sample without a field "key"
+ * has its key there.  NAME is the tensor's, at most 15 bytes; by default the first FIELD.
+ * Without ARGs the first FIELD's extension decides:
  *
- *	jpg jpeg png            image        rgb | gray      [SIZE | HxW] [MODE] [flip]
- *[nchw] [f4] npy                     array        npy             [DTYPE,SHAPE] ten tb
- *array        ten             [DTYPE,SHAPE] cls cls2 index inx id   number       i4 | i8
- *	anything else           bytes        bytes,N
- *	                        raw array    raw,DTYPE,SHAPE
+ *	jpg jpeg png            image      rgb | gray  [SIZE | HxW] [MODE] [flip] [nchw] [f4]
+ *	npy                     array      npy         [DTYPE,SHAPE]
+ *	ten tb                  array      ten         [DTYPE,SHAPE]
+ *	cls cls2 index inx id   number     i4 | i8
+ *	anything else           bytes      bytes,N
+ *	                        raw array  raw,DTYPE,SHAPE
  *
  * SIZE or HxW is the result's height and width; MODE is `crop` (resize so that it just
  * covers, cut the centre: the default), `fit` (resize both ways, whatever the ratio), or
- * `rrc` (random-resized-crop).  Without a SIZE all images must have the size of the
- *first. `flip` mirrors every other image, at random; `nchw` puts channels first; `f4`
- *makes floats from 0 to 1.  SHAPE is `3x32x32`, or `1`.  `bytes,N` pads with zeros to N
- *bytes and adds an i4 tensor NAME_len.  Pure.
+ * `rrc` (random-resized-crop).  `fit 256,crop 224` resizes the shorter side to 256 and
+ * cuts 224 from the centre, as torchvision's Resize(256) and CenterCrop(224).  Without a
+ * SIZE all images must have the size of the first.  `flip` mirrors every other image, at
+ * random; `nchw` puts channels first; `f4` makes floats from 0 to 1.  SHAPE is `3x32x32`,
+ * or `1`.  `bytes,N` pads with zeros to N bytes and adds an i4 tensor NAME_len.  Pure.
  */
 #ifndef SFS_SPEC_H
 #define SFS_SPEC_H
@@ -57,6 +60,7 @@ struct sfs_spec_tensor {
 	uint32_t n_channels;	/* 1 or 3 */
 	uint32_t height, width; /* 0: those of the first sample */
 	enum sfs_spec_mode mode;
+	uint32_t shorter; /* the side before CROP; 0: as small as covers */
 	bool flips, is_nchw;
 	/* arrays; rank 0 with dtype "": those of the first sample */
 	uint32_t rank;

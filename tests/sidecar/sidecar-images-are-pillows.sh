@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Images are what Pillow makes of the same files: JPEG of all kinds of colour, subsampling and
-# scans, PNG with palettes and alpha; whole, resized, cut from the centre, and cut and mirrored
-# at random where a program that knows only docs/internals/sidecar.md says.  The same through a
+# scans, PNG with palettes and alpha; whole, resized, cut from the centre (as torchvision's Resize
+# and CenterCrop, too), and cut and mirrored at random where a program that knows only docs/internals/sidecar.md says.  The same through a
 # mount, to a ring and over TCP, with any number of workers.
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 if /usr/bin/python3 -c "import PIL.Image" 2>/dev/null; then
@@ -122,6 +122,12 @@ def rrc(w, h, rng):
             return x, y, x + cw, y + ch
     return center(w, h, min(max(w / h, 3 / 4), 4 / 3))
 
+def middle(image, shorter):
+    w, h = image.size
+    size = (shorter, shorter * h // w) if w <= h else (shorter * w // h, shorter)
+    left, top = round((size[0] - width) / 2), round((size[1] - height) / 2)
+    return image.resize(size, PIL.Image.BILINEAR).crop((left, top, left + width, top + height))
+
 got, how, mode, width, height, seed = open(sys.argv[1], "rb").read(), *sys.argv[2:4], *map(int, sys.argv[4:])
 at = 0
 worst = 0
@@ -133,8 +139,8 @@ for member in (tar := tarfile.open("epochs/3.tar")):
     w, h = image.size
     rng = Rng(seed, 3, checksum(member.name.split(".")[0].encode()), checksum(data[:4096]), len(data))
     mirrored = rng.below(2)
-    box = {"fit": lambda: (0, 0, w, h), "crop": lambda: center(w, h, width / height), "rrc": lambda: rrc(w, h, rng)}[how]()
-    image = image.resize((width, height), PIL.Image.BILINEAR, box)
+    box = {"middle": lambda: None, "fit": lambda: (0, 0, w, h), "crop": lambda: center(w, h, width / height), "rrc": lambda: rrc(w, h, rng)}[how]()
+    image = image.resize((width, height), PIL.Image.BILINEAR, box) if box else middle(image, 32)
     if how == "rrc" and mirrored:
         image = image.transpose(PIL.Image.FLIP_LEFT_RIGHT)
     want = image.tobytes()
@@ -157,6 +163,8 @@ dump same-size epochs/3.tar --fields 'jpg|png:gray,33x20,fit'
 compare same-size fit L 20 33 0
 dump crop epochs/3.tar --fields 'jpg|png:rgb,48'
 compare crop crop RGB 48 48 0
+dump middle epochs/3.tar --fields 'jpg|png:rgb, fit 32, crop 24x31'
+compare middle middle RGB 31 24 0
 dump random epochs/3.tar --fields 'jpg|png:rgb,32x24,rrc,flip' --seed 9 --workers 1
 compare random rrc RGB 24 32 9
 dump again epochs/3.tar --fields 'jpg|png:rgb,32x24,rrc,flip' --seed 9 --workers 5

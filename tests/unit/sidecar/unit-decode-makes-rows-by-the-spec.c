@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A spec is read or its wrong character is named; arrays and numbers are read whole or
  * refused; crops and flips are those of seed, epoch and sample, alike for a sample's
- * images; nchw, f4 and mirrored pixels are those of the plain ones. */
+ * images; nchw, f4 and mirrored pixels are those of the plain ones; a sample's key is a
+ * field of it. */
 #include "decode/decode-array.h"
 #include "decode/decode.h"
 
@@ -44,6 +45,25 @@ static void test_spec(void)
 	CHECK_EQ(spec.tensors[3].n_bytes, INT32_MAX);
 	CHECK_EQ(spec.tensors[4].dims[1], 4);
 	sfs_spec_done(&spec);
+	CHECK_EQ(sfs_spec_parse("jpg: fit 256, crop 224x192,f4;png:224,fit 224", &spec,
+				&err),
+		 0);
+	CHECK_EQ(spec.tensors[0].shorter, 256);
+	CHECK_EQ(spec.tensors[0].height, 224);
+	CHECK_EQ(spec.tensors[0].width, 192);
+	CHECK_EQ(spec.tensors[0].mode, SFS_SPEC_CROP);
+	CHECK_EQ(spec.tensors[1].shorter, 224);
+	sfs_spec_done(&spec);
+	check_bad("jpg:rgb,fit 256", "cut them, as by 'fit 256,crop 256'");
+	check_bad("jpg:fit 256,crop 257", "too small for a crop of 257x257");
+	check_bad("jpg:fit 256,crop 16x257", "too small");
+	check_bad("jpg:fit 256,224,rrc", "character 17:");
+	check_bad("jpg:fit 256,crop 224,224", "character 22:");
+	check_bad("jpg:224,crop 224", "character 9:");
+	check_bad("jpg:fit 256,fit 256,crop 224", "character 13:");
+	check_bad("jpg:fit ,crop 224", "'fit ' is not an image option");
+	check_bad("jpg:fit 40000,crop 224", "character 5:");
+	check_bad("key", "character 4:");
 	check_bad("", "character 1:");
 	check_bad("jpg:rgg", "character 5:");
 	check_bad("jpg:rgb,gray", "character 9:");
@@ -268,6 +288,34 @@ static void test_forms(const struct world *w)
 	CHECK(n_mirrored > 0 && n_mirrored < 16);
 }
 
+/* The middle of an image that is not resized is its pixels; of one that is, near them. */
+static void test_middle(const struct world *w)
+{
+	uint32_t y;
+
+	decode(w, "png", 0, 0, a);
+	decode(w, "png:fit 40,crop 16x9;o=png:fit 20,crop 20;p=png:20", 0, 0, b);
+	for (y = 0; y < 16; y++) /* (15.5 is rounded to the even 16) */
+		CHECK(memcmp(b[0] + (size_t)y * 9 * 3,
+			     a[0] + ((size_t)(12 + y) * SIDE + 16) * 3, 9 * 3) == 0);
+	CHECK(memcmp(b[1], b[2], 20 * 20 * 3) == 0);
+}
+
+/* It is what comes where no field of that name does. */
+static void test_key(struct world *w)
+{
+	decode(w, "key:bytes,4;n=no|key|txt:bytes,4", 0, 0, b);
+	CHECK(memcmp(b[0], "k\0\0\0\xee", 5) == 0);
+	CHECK(memcmp(b[1], "\1\0\0\0\xee", 5) == 0);
+	CHECK(memcmp(b[2], "k\0\0\0\xee", 5) == 0);
+	decode(w, "n=txt|key:bytes,4", 0, 0, b);
+	CHECK(memcmp(b[0], "abc\0\xee", 5) == 0);
+	w->fields[2].name = "key";
+	decode(w, "key:bytes,4", 0, 0, b);
+	CHECK(memcmp(b[0], "abc\0\xee", 5) == 0);
+	w->fields[2].name = "txt";
+}
+
 int main(void)
 {
 	static struct world w;
@@ -286,6 +334,8 @@ int main(void)
 	      memcmp(w.png[0], w.png[1], w.fields[0].n_bytes) != 0);
 	w.sample = (struct sfs_sample){.key = "k", .fields = w.fields, .n_fields = 3};
 	test_forms(&w);
+	test_middle(&w);
+	test_key(&w);
 	test_chance(&w);
 	return 0;
 }
