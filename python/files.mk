@@ -7,11 +7,14 @@ EXTRA_DIST += \
 	python/shufflefs/__init__.py \
 	python/shufflefs/_ring.c \
 	python/shufflefs/_ring.pyi \
+	python/shufflefs/batches.py \
+	python/shufflefs/child.py \
 	python/shufflefs/cuda.py \
 	python/shufflefs/device.py \
 	python/shufflefs/py.typed \
 	python/shufflefs/ring.py \
-	python/shufflefs/samples.py
+	python/shufflefs/samples.py \
+	python/shufflefs/session.py
 
 # A wheel in this folder.  Builds on a copy: setuptools writes beside its sources.
 python-wheel:

@@ -402,6 +402,7 @@ fuse_tests = \
 	tests/fuse/fuse-open-files-stay-within-the-budget.sh \
 	tests/fuse/fuse-pages-before-an-error-can-be-read.sh \
 	tests/fuse/fuse-pages-behind-all-readers-are-dropped.sh \
+	tests/fuse/fuse-python-trains-from-a-mount.sh \
 	tests/fuse/fuse-random-reads-do-not-stream-the-epoch-again.sh \
 	tests/fuse/fuse-random-reads-in-a-row-get-a-cursor.sh \
 	tests/fuse/fuse-random-reads-need-no-headers-with-an-index.sh \
@@ -454,6 +455,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-nothing-is-lost-when-anything-is-killed.sh \
 	tests/sidecar/sidecar-nothing-is-lost-when-packets-are.sh \
 	tests/sidecar/sidecar-only-who-has-the-secret-sends.sh \
+	tests/sidecar/sidecar-python-batches-bring-each-epoch-once.sh \
 	tests/sidecar/sidecar-python-takes-batches-without-a-copy.sh \
 	tests/sidecar/sidecar-samples-are-given-once-as-they-are.sh \
 	tests/sidecar/sidecar-samples-of-a-dead-trainer-are-accounted-for.sh \
@@ -560,6 +562,8 @@ test_helpers = \
 	tests/lib/order-vectors.py \
 	tests/lib/origin.py \
 	tests/lib/parked.sh \
+	tests/lib/python-batches.py \
+	tests/lib/python-module.sh \
 	tests/lib/python-ring.py \
 	tests/lib/ranks-in-turn.py \
 	tests/lib/reader-storm.py \

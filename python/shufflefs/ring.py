@@ -10,6 +10,7 @@ Of a ring in a GPU's memory the same holds of arrays on the device (device.py).
 """
 import ctypes
 import os
+import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Dict, Iterator, NamedTuple, Optional, Tuple, Type, Union
 
@@ -41,6 +42,37 @@ class Tensor(NamedTuple):
     shape: Tuple[int, ...]
     offset: int
     row_bytes: int
+
+
+def as_array(memory: Any, tensor: Tensor, shape: Tuple[int, ...]) -> Any:
+    """Memory of a tensor as a numpy array; without numpy, as a memoryview."""
+    if numpy is None:
+        return memoryview(memory).cast("B").cast(TYPES[tensor.dtype][0], shape)  # type: ignore
+    dtype = "<u2" if tensor.dtype == "bf2" else "<" + tensor.dtype
+    return numpy.frombuffer(memory, dtype).reshape(shape)
+
+
+def _torch_dtype(tensor: Tensor) -> Any:
+    import torch
+
+    dtype = getattr(torch, TYPES[tensor.dtype][1], None)
+    if dtype is None:
+        raise TypeError("tensor %r: this torch, %s, has no %s" % (
+            tensor.name, torch.__version__, TYPES[tensor.dtype][1]))
+    return dtype
+
+
+def as_torch(memory: Any, tensor: Tensor, shape: Tuple[int, ...]) -> "torch.Tensor":
+    """Memory of a tensor as torch's."""
+    import torch
+
+    return torch.frombuffer(memory, dtype=_torch_dtype(tensor)).reshape(shape)
+
+
+def _is_in_worker() -> bool:
+    """A worker of a torch DataLoader sends arrays on after the loop has gone on to the next batch."""
+    utils = sys.modules.get("torch.utils.data")
+    return bool(utils) and utils.get_worker_info() is not None  # type: ignore[union-attr]
 
 
 class Batch:
@@ -86,11 +118,19 @@ class Batch:
         return tensor, (self.n_samples, *tensor.shape[1:])
 
     def _memory(self, tensor: Tensor) -> Any:
-        """Its bytes, on the host."""
+        """Its bytes, on the host; in a DataLoader's worker, a copy."""
         n_bytes = self.n_samples * tensor.row_bytes
         memory = (ctypes.c_ubyte * n_bytes).from_address(self._lease.address + tensor.offset)
+        if _is_in_worker():
+            return type(memory).from_buffer_copy(memory)
         memory.lease = self._lease  # type: ignore[attr-defined]
         return memory
+
+    def memories(self) -> Dict[str, Tuple[Any, Tensor, Tuple[int, ...]]]:
+        """What as_array() and as_torch() take, of each tensor on the host: the batch is given back
+        when all these memories are gone, and the batch itself."""
+        parts = {name: self._tensor(name) for name in self._tensors}
+        return {name: (self._memory(tensor), tensor, shape) for name, (tensor, shape) in parts.items()}
 
     def _array(self, name: str, user: Any = None) -> device.Array:
         """A tensor on the GPU, for the user of a stream (an object of torch or cupy)."""
@@ -107,11 +147,7 @@ class Batch:
         if self._hold:
             return self._array(name)
         tensor, shape = self._tensor(name)
-        memory = self._memory(tensor)
-        if numpy is None:
-            return memoryview(memory).cast("B").cast(TYPES[tensor.dtype][0], shape)  # type: ignore
-        dtype = "<u2" if tensor.dtype == "bf2" else "<" + tensor.dtype
-        return numpy.frombuffer(memory, dtype).reshape(shape)
+        return as_array(self._memory(tensor), tensor, shape)
 
     def torch(self, name: str) -> "torch.Tensor":
         """A tensor, as torch's, where it lies.
@@ -122,15 +158,12 @@ class Batch:
         import torch
 
         tensor, shape = self._tensor(name)
-        dtype = getattr(torch, TYPES[tensor.dtype][1], None)
-        if dtype is None:
-            raise TypeError("tensor %r: this torch, %s, has no %s" % (
-                name, torch.__version__, TYPES[tensor.dtype][1]))
         if self._hold:
+            _torch_dtype(tensor)
             number = self._hold.cuda_device()
             user = None if number is None else torch.cuda.current_stream(number)
             return torch.from_dlpack(self._array(name, user))
-        return torch.frombuffer(self._memory(tensor), dtype=dtype).reshape(shape)
+        return as_torch(self._memory(tensor), tensor, shape)
 
     def cupy(self, name: str) -> Any:
         """A tensor in a GPU's memory, as cupy's.  Streams: as with torch()."""

@@ -22,11 +22,15 @@ cp -R "$top/python" "$top/sidecar" "$top/include" "$top/LICENSE" source
 chmod -R u+w source
 (cd source/python && "$python" -c "from setuptools import build_meta; build_meta.build_sdist('../..')") >built 2>&1 ||
     fail "no source distribution: $(cat built)"
-"$python" -m pip --disable-pip-version-check wheel -q --no-index --no-deps --no-build-isolation \
+SHUFFLEFS_BUILD="$build" "$python" -m pip --disable-pip-version-check wheel -q --no-index --no-deps --no-build-isolation \
     --wheel-dir . shufflefs-*.tar.gz >built 2>&1 || fail "no wheel: $(cat built)"
 ! grep -i warning: built || fail "with warnings"
 ls shufflefs-*-cp39-abi3-linux_*.whl || fail "not for all CPythons: $(ls)"
 "$python" -m zipfile -e shufflefs-*.whl site
+"$python" -c 'import sys, zipfile
+assert zipfile.ZipFile(sys.argv[1]).getinfo("shufflefs/bin/shufflefs-sidecar").external_attr >> 16 & 0o111' \
+    shufflefs-*.whl || fail "without the sidecar of the build"
+cmp "$build/shufflefs-sidecar" site/shufflefs/bin/shufflefs-sidecar || fail "another sidecar"
 [ -e site/shufflefs/py.typed ] || fail "without its type hints"
 
 "$python" -c "import torch" 2>/dev/null || echo "$python has no torch: what needs it is left out"
