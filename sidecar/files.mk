@@ -45,7 +45,9 @@ libsidecar_a_SOURCES = \
 	 \
 	sidecar/samples/samples.c sidecar/samples/samples.h \
 	sidecar/samples/samples-held.c sidecar/samples/samples-held.h \
+	sidecar/samples/samples-giving.c \
 	sidecar/samples/samples-server.c sidecar/samples/samples-server.h \
+	sidecar/samples/samples-server-internal.h sidecar/samples/samples-trainers.c \
 	sidecar/samples/samples-wire.c sidecar/samples/samples-wire.h \
 	 \
 	sidecar/transport/auth.c sidecar/transport/auth.h \
