@@ -2,26 +2,19 @@
 /* How this works
  *
  * Both formats are a header and the elements as they lie in memory, so an array is found
- * and not copied.  npy's header is a Python dict of three keys; we read what
- * numpy.lib.format writes, keys in any order.  Sizes are multiplied with overflow in
- * mind: the file is whatever the dataset holds.
+ * and not copied.  ten is read by formats/tenbin.h.  npy's header is a Python dict of
+ * three keys; we read what numpy.lib.format writes, keys in any order.  Sizes are
+ * multiplied with overflow in mind: the file is whatever the dataset holds.
  */
 #include "decode/decode-array.h"
 
+#include "formats/tenbin.h"
 #include "ring/layout.h"
 
 #include <errno.h>
 #include <string.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arrays are little-endian");
-
-static uint64_t read_u64(const unsigned char *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof v);
-	return v;
-}
 
 /* Bytes of the data by dtype and dims; false: more than a batch may have. */
 static bool measure(struct sfs_array *a)
@@ -225,71 +218,46 @@ int sfs_npy_read(const unsigned char *bytes, uint64_t n_bytes,
 
 /* ten */
 
-#define TEN_MAGIC "~TenBin~"
-
-/* The body of the chunk at *at, which moves behind it. */
-static int read_chunk(const unsigned char *bytes, uint64_t n_bytes, uint64_t *at,
-		      uint64_t *ret_n, struct sfs_error *err)
+/* What tenbin reads is a file of this one array, to its last byte of padding. */
+static int check_whole(const struct sfs_tenbin_array *t, uint64_t n_bytes,
+		       struct sfs_error *err)
 {
-	uint64_t left = n_bytes - *at, n;
+	uint64_t n = sfs_tenbin_chunk_bytes(8 * (3 + t->rank)) +
+		     sfs_tenbin_chunk_bytes(t->n_bytes);
 
-	if (left < 16 || memcmp(bytes + *at, TEN_MAGIC, 8) != 0)
-		return sfs_error_set(err, -EBADMSG,
-				     "there is no tensor at its byte %llu ('~TenBin~')",
-				     (unsigned long long)*at);
-	n = read_u64(bytes + *at + 8);
-	if (n > left - 16 || (n + 63) / 64 * 64 > left - 16)
+	if (n_bytes < n)
 		return sfs_error_set(err, -EBADMSG, "the file ends in a tensor");
-	*at += 16 + (n + 63) / 64 * 64;
-	*ret_n = n;
-	return 0;
-}
-
-static int read_ten_header(const unsigned char *p, uint64_t n, struct sfs_array *a,
-			   struct sfs_error *err)
-{
-	uint64_t rank = n >= 24 ? read_u64(p + 16) : UINT64_MAX;
-	uint32_t i;
-
-	if (rank >= SHUFFLEFS_DIMS_MAX || n != 24 + 8 * rank)
+	if (n_bytes > n)
 		return sfs_error_set(err, -EBADMSG,
-				     "its header is not one of 0 to %d dimensions",
-				     SHUFFLEFS_DIMS_MAX - 1);
-	memcpy(a->dtype, p, sizeof a->dtype);
-	if (!memchr(a->dtype, 0, sizeof a->dtype) || sfs_dtype_bytes(a->dtype) == 0)
-		return sfs_error_set(err, -EBADMSG, "its dtype is not known");
-	a->rank = (uint32_t)rank;
-	for (i = 0; i < a->rank; i++)
-		a->dims[i] = read_u64(p + 24 + 8 * i);
+				     "it holds more than one array; a tensor is one");
 	return 0;
 }
 
 int sfs_ten_read(const unsigned char *bytes, uint64_t n_bytes,
 		 struct sfs_array *ret_array, struct sfs_error *err)
 {
+	struct sfs_tenbin_reader reader = {bytes, n_bytes};
+	struct sfs_tenbin_array t;
 	struct sfs_array a = {0};
-	uint64_t at = 0, n;
-	int ret;
+	int ret = sfs_tenbin_next_array(&reader, &t, &a.data, err);
 
-	ret = read_chunk(bytes, n_bytes, &at, &n, err);
 	if (ret == 0)
-		ret = read_ten_header(bytes + 16, n, &a, err);
+		return sfs_error_set(err, -EBADMSG, "there is no tensor ('~TenBin~')");
+	if (ret > 0)
+		ret = check_whole(&t, n_bytes, err);
 	if (ret < 0)
 		return ret;
-	a.data = bytes + at + 16;
-	ret = read_chunk(bytes, n_bytes, &at, &n, err);
+	if (t.rank >= SHUFFLEFS_DIMS_MAX)
+		return sfs_error_set(err, -EBADMSG,
+				     "its header is not one of 0 to %d dimensions",
+				     SHUFFLEFS_DIMS_MAX - 1);
+	memcpy(a.dtype, t.dtype, sizeof a.dtype); /* (those that it knows are shorter) */
+	memcpy(a.dims, t.dims, t.rank * sizeof *t.dims);
+	a.rank = t.rank;
+	ret = check_data(&a, t.n_bytes, err);
 	if (ret == 0)
-		ret = check_data(&a, n, err);
-	if (ret < 0)
-		return ret;
-	if (n != a.n_bytes)
-		return sfs_error_set(err, -EBADMSG,
-				     "it has more data than its shape says");
-	if (at != n_bytes)
-		return sfs_error_set(err, -EBADMSG,
-				     "it holds more than one array; a tensor is one");
-	*ret_array = a;
-	return 0;
+		*ret_array = a;
+	return ret;
 }
 
 /* Numbers */

@@ -17,8 +17,11 @@ static const char magic[8] = {'~', 'T', 'e', 'n', 'B', 'i', 'n', '~'};
 static const struct {
 	const char *name;
 	uint32_t n_bytes;
-} dtypes[] = {{"f2", 2}, {"f4", 4}, {"f8", 8}, {"i1", 1}, {"i2", 2},
-	      {"i4", 4}, {"i8", 8}, {"u1", 1}, {"u2", 2}, {"u8", 8}};
+	bool is_ours; /* Tensorcom has none */
+} dtypes[] = {{"b1", 1, true},	{"bf2", 2, true}, {"f2", 2, false}, {"f4", 4, false},
+	      {"f8", 8, false}, {"i1", 1, false}, {"i2", 2, false}, {"i4", 4, false},
+	      {"i8", 8, false}, {"u1", 1, false}, {"u2", 2, false}, {"u4", 4, true},
+	      {"u8", 8, false}};
 
 static uint32_t item_bytes(const char *dtype)
 {
@@ -32,7 +35,12 @@ static uint32_t item_bytes(const char *dtype)
 
 bool sfs_tenbin_has_dtype(const char *dtype)
 {
-	return item_bytes(dtype) != 0;
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(dtypes); i++)
+		if (strcmp(dtypes[i].name, dtype) == 0)
+			return !dtypes[i].is_ours;
+	return false;
 }
 
 static void put_word(unsigned char *p, uint64_t n)
@@ -86,7 +94,7 @@ int sfs_tenbin_read_header(const unsigned char *bytes, uint64_t n_bytes,
 		return sfs_error_set(err, -EBADMSG,
 				     "an array's header of %llu bytes: it has 24 to %zu",
 				     (unsigned long long)n_bytes, SFS_TENBIN_HEADER_MAX);
-	if (!get_text(bytes, a.dtype) || !sfs_tenbin_has_dtype(a.dtype))
+	if (!get_text(bytes, a.dtype) || item_bytes(a.dtype) == 0)
 		return sfs_error_set(err, -EBADMSG,
 				     "an array's header without a known dtype");
 	if (!get_text(bytes + 8, a.name))
