@@ -48,6 +48,10 @@ struct sfs_object {
 	/* Why the last try failed, a sentence; NULL: there was none, or none failed.  See
 	 * sfs_object_note_failure(). */
 	char *_Atomic failure;
+	/* With which error reads were given up last, since none succeeded, and when: the
+	 * source's own. */
+	int given_up_err;
+	uint64_t given_up_ns;
 	/* The path to the server that gave bytes last: the source's; NULL: none has. */
 	const struct sfs_netpath_record *_Atomic path;
 };

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RENEWAL_MS 250 /* until a GET is sent again while credentials are renewed */
+#define GIVEN_UP_NS (2 * SFS_NS_PER_S) /* in which the kernel repeats a read */
+#define RENEWAL_MS  250 /* until a GET is sent again while credentials are renewed */
 
 void sfs_failure_end(struct sfs_leg *leg, int err, bool is_silent)
 {
@@ -118,18 +119,37 @@ static struct sfs_failure give_up(struct sfs_leg *leg, int err, int64_t retry_af
 					    !job->is_needed && job->request->is_ahead};
 }
 
+/* Was it given up a moment ago, because the server went on saying that it is gone or
+ * another version?  The kernel repeats a read that has failed, page by page: a reader is
+ * not to wait for all retries several times. */
+static bool was_given_up(const struct sfs_object *o, int err, uint64_t now_ns)
+{
+	return (err == -ESTALE || err == -ENOENT) && err == o->given_up_err &&
+	       now_ns < o->given_up_ns + GIVEN_UP_NS;
+}
+
+static struct sfs_failure give_object_up(struct sfs_object *o, int err, uint64_t now_ns)
+{
+	o->given_up_err = err;
+	o->given_up_ns = now_ns;
+	return final(err);
+}
+
 /* The response was of no use, or this is a probe. */
 static struct sfs_failure try_again(struct sfs_leg *leg, int err, int limit,
 				    int64_t retry_after_s)
 {
 	struct sfs_job *job = leg->job;
+	struct sfs_object *o = job->request->object;
 	uint64_t now = sfs_clock_ns(), n_new = leg->at - leg->begun_at, delay_ms,
 		 after_ms = retry_after_s > 0 ? (uint64_t)retry_after_s * 1000 : 0;
 
 	note_time(job, n_new, now);
+	if (was_given_up(o, err, now))
+		return final(err);
 	if (!sfs_retry_next(&leg->refusals, limit, n_new, retry_after_s,
 			    sfs_rng_next(&job->source->rng), &delay_ms))
-		return final(err);
+		return give_object_up(o, err, now);
 	if (delay_ms < after_ms)
 		delay_ms = after_ms;
 	if (now + delay_ms * SFS_NS_PER_MS >= sfs_failure_deadline_ns(job))

@@ -143,8 +143,10 @@ void sfs_job_end(struct sfs_job *job, int err)
 		free(leg);
 	}
 	free(job);
-	if (err == 0)
+	if (err == 0) {
 		sfs_object_note_failure(r->object, NULL);
+		r->object->given_up_err = 0;
+	}
 	sfs_request_end(r, err);
 }
 
