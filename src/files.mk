@@ -36,8 +36,10 @@ libshufflefs_a_SOURCES = \
 	src/base/waiter.c src/base/waiter.h \
 	src/base/waits.c src/base/waits.h \
 	 \
+	src/memory/blocks.c src/memory/blocks.h \
 	src/memory/budget.c src/memory/budget.h \
 	src/memory/charge.c src/memory/charge.h \
+	src/memory/huge.c src/memory/huge.h \
 	src/memory/limit.c src/memory/limit.h \
 	src/memory/psi.c src/memory/psi.h \
 	src/memory/slab.c src/memory/slab.h \

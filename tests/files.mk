@@ -52,6 +52,7 @@ unit_tests = \
 	tests/unit/base/unit-ratemeter-leaves-the-beginning-out \
 	tests/unit/base/unit-rng-gives-the-published-numbers \
 	tests/unit/base/unit-signals-say-who-is-being-killed \
+	tests/unit/base/unit-slabs-are-filled-ahead-in-huge-pages \
 	tests/unit/base/unit-strbuf-grows-and-writes-sizes \
 	tests/unit/base/unit-strbuf-json-is-valid-whatever-the-bytes \
 	tests/unit/base/unit-threadpool-never-runs-a-task-twice-at-once \
@@ -107,10 +108,11 @@ unit_tests = \
 	tests/unit/io/unit-scan-all-lets-each-waiter-have-its-own-deadline \
 	tests/unit/io/unit-sequential-reads-may-have-small-gaps \
 	tests/unit/io/unit-shard-reader-retries-what-failed-ahead \
+	tests/unit/memory/unit-blocks-never-hand-out-a-slab-twice \
 	tests/unit/memory/unit-budget-keeps-every-floor \
 	tests/unit/memory/unit-limit-is-what-the-machine-has \
 	tests/unit/memory/unit-psi-is-answered-fast \
-	tests/unit/memory/unit-slab-hands-out-the-last-one-first \
+	tests/unit/memory/unit-slab-hands-out-the-lowest-first \
 	tests/unit/order/unit-block-is-formed-as-soon-as-it-is-known \
 	tests/unit/order/unit-grid-permutes-any-number \
 	tests/unit/order/unit-iterate-walks-an-epoch \

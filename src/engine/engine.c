@@ -137,6 +137,7 @@ static int init_runtime(struct sfs_engine *engine, struct sfs_dataset *d, bool i
 		runtime->source == engine->http ? (int)o->connections : n_file_threads(o);
 	sfs_budget_init(&runtime->budget, budget);
 	runtime->slabs = sfs_slabs_new(budget + 64 * MIB);
+	sfs_slabs_fill(runtime->slabs, &runtime->budget);
 	runtime->pool = sfs_threadpool_start("sfs-work", n_cpus > 4   ? 4
 							 : n_cpus < 2 ? 2
 								      : (int)n_cpus);

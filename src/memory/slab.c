@@ -1,26 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: an area is a stack of free slabs over one mapping without a reserve, so
- * a slab costs memory from its first use on.  `n_made` slabs were ever handed out; the
- * rest of the mapping has never been touched.  Of the free stack, the lowest `n_cold`
- * entries hold no memory any more (they were trimmed).
+/* How this works: an area is one mapping without a reserve, of blocks of 2 MiB (blocks.h);
+ * a slab costs memory from its first use on, or from when its block was filled.
+ *
+ * The mapping asks for small pages.  A thread makes huge ones of its lowest blocks, one
+ * after the other: it touches them before anybody gets their slabs, because the kernel may
+ * take milliseconds to find and clear a huge page (on a virtual machine whose host has
+ * taken back what was free), and nobody should wait for that.  It keeps a little ahead of
+ * what is in use.  Who is faster gets slabs in small pages, whose memory goes back as soon
+ * as huge pages are there instead (decision 50).
+ *
+ * It touches blocks by writing, not by MADV_POPULATE_WRITE: a page fault does not hold up
+ * others who change the address space, and all kernels have it.
  *
  * There are two areas.  Slabs come from the private one, which is anonymous memory, until
  * they are shared: pages of a file are dearer to get (decision 33).  From then on they
- * come from the shared one, and a private slab that is put back loses its memory at once.
+ * come from the shared one, and a private slab that is put back loses its memory at once,
+ * or with the last of its block.
  *
  * The size of the shared file is sealed, so who maps it cannot be hurt by a file that
  * shrinks.  It is not sealed against writing, for then the kernel would refuse to take
- * pages out of it, too; others get a descriptor that is opened for reading.
- *
- * The mappings ask for no huge pages.  Small ones come from where the kernel has given
- * and got pages of late; a huge one is memory that has long been free, which the host of
- * a virtual machine may have taken back, and that costs more than all else (decision 21).
- * A slab that is trimmed then is memory that is given back, as well: of a huge page the
- * kernel would fill it again. */
+ * pages out of it, too; others get a descriptor that is opened for reading. */
 #include "memory/slab.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/cond.h"
 #include "base/log.h"
+#include "base/threadpool.h"
+#include "memory/blocks.h"
+#include "memory/budget.h"
+#include "memory/huge.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -41,27 +50,41 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)0)
 #endif
 
-#define TRIM_SLABS 16 /* at a time: a few ms at most */
+#define BLOCK_BYTES ((size_t)SFS_BLOCK_SLABS * SFS_SLAB_BYTES)
+#define TRIM_SLABS  16 /* at a time: a few ms at most */
+#define AHEAD_MOST  ((uint64_t)16 << 20) /* what is filled before it is needed, */
+#define AHEAD_PART  16			 /* of the budget */
+#define LEAST_BUDGET ((uint64_t)64 << 20)
+#define FILL_NICE   10
+#define REST_NS	    (SFS_NS_PER_S / 10)	 /* before it is tried again where there was no room */
 
 struct area {
 	char *base; /* NULL: there is none */
 	int fd;	    /* of the file; -1: anonymous memory */
-	size_t n_made;
-	size_t n_free, n_cold;
-	void **free_stack;
+	struct sfs_blocks blocks;
+	bool *is_huge;	/* of each block: the mapping asks for huge pages there */
+	size_t n_ahead; /* slabs that are filled before they are needed; 0: none, */
+	const char *refusal; /* because */
 };
 
 struct sfs_slabs {
-	size_t capacity; /* of each area, in slabs */
+	size_t n_blocks; /* of each area */
 	atomic_bool is_shared;
 
+	/* What fills blocks. */
+	pthread_t filler;
+	bool has_filler;
+	struct sfs_budget *budget;
+
 	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t wake;  /* the filler */
+	bool is_stopping, is_short;
 	struct area private, shared;
 };
 
 static size_t n_bytes(const struct sfs_slabs *slabs)
 {
-	return slabs->capacity * SFS_SLAB_BYTES;
+	return slabs->n_blocks * BLOCK_BYTES;
 }
 
 /* ---- areas ---- */
@@ -70,15 +93,26 @@ static size_t n_bytes(const struct sfs_slabs *slabs)
 static int area_init(struct area *area, const struct sfs_slabs *slabs, int fd)
 {
 	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-	char *base = mmap(NULL, n_bytes(slabs), PROT_READ | PROT_WRITE,
-			  flags | MAP_NORESERVE, fd, 0);
+	size_t n = n_bytes(slabs), before;
+	char *base = mmap(NULL, n + BLOCK_BYTES, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (base == MAP_FAILED)
 		return -errno;
-	madvise(base, n_bytes(slabs), MADV_NOHUGEPAGE);
+	before = BLOCK_BYTES - (uintptr_t)base % BLOCK_BYTES; /* of a huge page */
+	munmap(base, before);
+	munmap(base + before + n, BLOCK_BYTES - before);
+	base += before;
+	if (mmap(base, n, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE | MAP_FIXED, fd,
+		 0) == MAP_FAILED) {
+		munmap(base, n);
+		return -errno;
+	}
+	madvise(base, n, MADV_NOHUGEPAGE);
 	area->base = base;
 	area->fd = fd;
-	area->free_stack = sfs_reallocarray(NULL, slabs->capacity, sizeof(void *));
+	area->is_huge = sfs_calloc(slabs->n_blocks, sizeof *area->is_huge);
+	sfs_blocks_init(&area->blocks, slabs->n_blocks);
 	return 0;
 }
 
@@ -86,12 +120,13 @@ static void area_done(struct area *area, const struct sfs_slabs *slabs)
 {
 	if (!area->base)
 		return;
-	assert(area->n_free == area->n_made);
+	assert(area->blocks.n_used == 0);
 	ASAN_UNPOISON_MEMORY_REGION(area->base, n_bytes(slabs));
 	munmap(area->base, n_bytes(slabs));
 	if (area->fd >= 0)
 		close(area->fd);
-	free(area->free_stack);
+	sfs_blocks_done(&area->blocks);
+	free(area->is_huge);
 }
 
 static bool is_in(const struct area *area, const struct sfs_slabs *slabs,
@@ -103,36 +138,65 @@ static bool is_in(const struct area *area, const struct sfs_slabs *slabs,
 	       n <= n_bytes(slabs) - (at - base);
 }
 
-static void free_memory(const struct area *area, void *slab)
+static void free_memory(const struct area *area, void *bytes, size_t n)
 {
 	/* What the mapping alone gives up stays in a file. */
-	madvise(slab, SFS_SLAB_BYTES, area->fd >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+	madvise(bytes, n, area->fd >= 0 ? MADV_REMOVE : MADV_DONTNEED);
 }
 
-static void get_some(struct area *area, size_t capacity, void **ret_slabs, size_t n)
+/* (Neighbours that ask for the same are one mapping to the kernel.) */
+static void ask_for_huge(struct area *area, size_t block, bool is_huge)
+{
+	if (area->is_huge[block] != is_huge)
+		madvise(area->base + block * BLOCK_BYTES, BLOCK_BYTES,
+			is_huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	area->is_huge[block] = is_huge;
+}
+
+static void *get_one(struct area *area)
+{
+	bool is_new;
+	size_t i = sfs_blocks_get(&area->blocks, &is_new);
+	char *slab = area->base + i * SFS_SLAB_BYTES;
+
+	if (is_new)
+		ask_for_huge(area, i / SFS_BLOCK_SLABS, false);
+	ASAN_UNPOISON_MEMORY_REGION(slab, SFS_SLAB_BYTES);
+	return slab;
+}
+
+/* The memory of a free small slab, if there is one, goes back. */
+static bool cool_one(struct area *area)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		if (area->n_free > 0) {
-			ret_slabs[i] = area->free_stack[--area->n_free];
-		} else {
-			assert(area->n_made < capacity);
-			ret_slabs[i] = area->base + area->n_made++ * SFS_SLAB_BYTES;
-		}
-		ASAN_UNPOISON_MEMORY_REGION(ret_slabs[i], SFS_SLAB_BYTES);
-	}
-	if (area->n_cold > area->n_free)
-		area->n_cold = area->n_free;
+	if (!area->base || !sfs_blocks_cool(&area->blocks, &i))
+		return false;
+	free_memory(area, area->base + i * SFS_SLAB_BYTES, SFS_SLAB_BYTES);
+	return true;
 }
 
-/* A few, for others wait for the lock meanwhile.  false: that was the last. */
+/* That of a filled block that nobody uses. */
+static bool empty_one(struct area *area)
+{
+	size_t i;
+
+	if (!area->base || !sfs_blocks_empty(&area->blocks, &i))
+		return false;
+	free_memory(area, area->base + i * BLOCK_BYTES, BLOCK_BYTES);
+	return true;
+}
+
+/* A few, for others wait for the lock meanwhile.  false: that was all. */
 static bool trim_some(struct area *area, size_t keep)
 {
 	int n = 0;
 
-	for (; n < TRIM_SLABS && area->n_free - area->n_cold > keep; n++)
-		free_memory(area, area->free_stack[area->n_cold++]);
+	while (n < TRIM_SLABS && sfs_blocks_ready(&area->blocks) > keep) {
+		if (!cool_one(area) && !empty_one(area))
+			return false;
+		n++;
+	}
 	return n == TRIM_SLABS;
 }
 
@@ -142,61 +206,87 @@ struct sfs_slabs *sfs_slabs_new(uint64_t capacity_bytes)
 {
 	struct sfs_slabs *slabs = sfs_calloc(1, sizeof *slabs);
 
-	slabs->capacity = sfs_slab_count(capacity_bytes);
+	/* One more, for a block that is being filled is nobody's. */
+	slabs->n_blocks = (size_t)((capacity_bytes + BLOCK_BYTES - 1) / BLOCK_BYTES) + 1;
 	if (area_init(&slabs->private, slabs, -1) < 0) {
 		sfs_error("cannot reserve %zu bytes of address space: raise ulimit -v",
 			  n_bytes(slabs));
 		abort();
 	}
 	pthread_mutex_init(&slabs->lock, NULL);
+	pthread_cond_init(&slabs->wake, NULL);
 	return slabs;
+}
+
+static void stop_filler(struct sfs_slabs *slabs)
+{
+	if (!slabs->has_filler)
+		return;
+	pthread_mutex_lock(&slabs->lock);
+	slabs->is_stopping = true;
+	pthread_cond_signal(&slabs->wake);
+	pthread_mutex_unlock(&slabs->lock);
+	pthread_join(slabs->filler, NULL);
 }
 
 void sfs_slabs_free(struct sfs_slabs *slabs)
 {
 	if (!slabs)
 		return;
+	stop_filler(slabs);
 	area_done(&slabs->private, slabs);
 	area_done(&slabs->shared, slabs);
+	pthread_cond_destroy(&slabs->wake);
 	pthread_mutex_destroy(&slabs->lock);
 	free(slabs);
 }
 
+/* The one that slabs come from. */
+static struct area *current(struct sfs_slabs *slabs)
+{
+	return slabs->is_shared ? &slabs->shared : &slabs->private;
+}
+
 void sfs_slabs_get(struct sfs_slabs *slabs, void **ret_slabs, size_t n)
-{
-	pthread_mutex_lock(&slabs->lock);
-	get_some(slabs->is_shared ? &slabs->shared : &slabs->private, slabs->capacity,
-		 ret_slabs, n);
-	pthread_mutex_unlock(&slabs->lock);
-}
-
-/* Private slabs that will not be used again lose their memory. */
-static void retire(struct sfs_slabs *slabs, void *const *some, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (some[i] && is_in(&slabs->private, slabs, some[i], SFS_SLAB_BYTES))
-			free_memory(&slabs->private, some[i]);
-}
-
-void sfs_slabs_put(struct sfs_slabs *slabs, void *const *some, size_t n)
 {
 	struct area *area;
 	size_t i;
 
-	if (atomic_load_explicit(&slabs->is_shared, memory_order_relaxed))
-		retire(slabs, some, n);
 	pthread_mutex_lock(&slabs->lock);
-	for (i = 0; i < n; i++) {
-		if (!some[i])
-			continue;
-		ASAN_POISON_MEMORY_REGION(some[i], SFS_SLAB_BYTES);
-		area = is_in(&slabs->private, slabs, some[i], SFS_SLAB_BYTES)
-			       ? &slabs->private
-			       : &slabs->shared;
-		area->free_stack[area->n_free++] = some[i];
+	area = current(slabs);
+	for (i = 0; i < n; i++)
+		ret_slabs[i] = get_one(area);
+	if (!slabs->is_short && area->blocks.n_filled_free < area->n_ahead) {
+		slabs->is_short = true;
+		pthread_cond_signal(&slabs->wake);
 	}
+	pthread_mutex_unlock(&slabs->lock);
+}
+
+/* What comes back to an area that is not used any more gives its memory up, and so does a
+ * small slab, unless the filler is behind: then it will be wanted. */
+static void put_one(struct sfs_slabs *slabs, void *slab)
+{
+	bool is_private = is_in(&slabs->private, slabs, slab, SFS_SLAB_BYTES);
+	struct area *area = is_private ? &slabs->private : &slabs->shared;
+	size_t i = (size_t)((char *)slab - area->base) / SFS_SLAB_BYTES;
+	bool is_small = sfs_blocks_put(&area->blocks, i);
+
+	ASAN_POISON_MEMORY_REGION(slab, SFS_SLAB_BYTES);
+	if (area != current(slabs))
+		is_small ? cool_one(area) : empty_one(area);
+	else if (is_small && area->n_ahead > 0 && !slabs->is_short)
+		cool_one(area);
+}
+
+void sfs_slabs_put(struct sfs_slabs *slabs, void *const *some, size_t n)
+{
+	size_t i;
+
+	pthread_mutex_lock(&slabs->lock);
+	for (i = 0; i < n; i++)
+		if (some[i])
+			put_one(slabs, some[i]);
 	pthread_mutex_unlock(&slabs->lock);
 }
 
@@ -207,21 +297,150 @@ void sfs_slabs_trim(struct sfs_slabs *slabs, uint64_t keep_bytes)
 
 	do {
 		pthread_mutex_lock(&slabs->lock);
+		slabs->is_short = false; /* until more is wanted */
 		has_more = trim_some(&slabs->private, slabs->is_shared ? 0 : keep);
 		has_more |= trim_some(&slabs->shared, keep);
 		pthread_mutex_unlock(&slabs->lock);
 	} while (has_more && sched_yield() == 0);
 }
 
-uint64_t sfs_slabs_used(struct sfs_slabs *slabs)
+struct sfs_slabs_memory sfs_slabs_memory(struct sfs_slabs *slabs)
 {
-	uint64_t n;
+	struct sfs_slabs_memory m;
+	const struct sfs_blocks *a = &slabs->private.blocks, *b = &slabs->shared.blocks;
 
 	pthread_mutex_lock(&slabs->lock);
-	n = slabs->private.n_made - slabs->private.n_free + slabs->shared.n_made -
-	    slabs->shared.n_free;
+	m.used_bytes = (a->n_used + b->n_used) * SFS_SLAB_BYTES;
+	m.ready_bytes = (sfs_blocks_ready(a) + sfs_blocks_ready(b)) * SFS_SLAB_BYTES;
+	m.held_bytes = (sfs_blocks_held(a) + sfs_blocks_held(b)) * SFS_SLAB_BYTES;
+	m.filled_bytes = (a->n_filled + b->n_filled) * BLOCK_BYTES;
 	pthread_mutex_unlock(&slabs->lock);
-	return n * SFS_SLAB_BYTES;
+	return m;
+}
+
+uint64_t sfs_slabs_used(struct sfs_slabs *slabs)
+{
+	return sfs_slabs_memory(slabs).used_bytes;
+}
+
+/* ---- the filler ---- */
+
+/* What the budget leaves for memory that nobody uses. */
+static size_t room(struct sfs_slabs *slabs)
+{
+	uint64_t used = sfs_budget_used(slabs->budget),
+		 limit = slabs->budget->limit_bytes;
+
+	return limit > used ? (size_t)((limit - used) / SFS_SLAB_BYTES) : 0;
+}
+
+/* One byte of each page: the first gets all of the block, if it is a huge page. */
+static void touch(char *block)
+{
+	size_t at, n_page = (size_t)sysconf(_SC_PAGESIZE);
+
+	ASAN_UNPOISON_MEMORY_REGION(block, BLOCK_BYTES);
+	for (at = 0; at < BLOCK_BYTES; at += n_page)
+		*(volatile char *)(block + at) = 0;
+	ASAN_POISON_MEMORY_REGION(block, BLOCK_BYTES);
+}
+
+/* Fill a block, in place of small slabs that nobody uses.  false: there is no room.  The
+ * lock is held. */
+static bool fill_one(struct sfs_slabs *slabs, struct area *area, size_t most_ready)
+{
+	struct sfs_blocks *b = &area->blocks;
+	size_t i;
+
+	for (i = 0; i < SFS_BLOCK_SLABS && cool_one(area);)
+		i++;
+	if (sfs_blocks_ready(b) + SFS_BLOCK_SLABS > most_ready || !sfs_blocks_fill(b, &i))
+		return false;
+	ask_for_huge(area, i, true);
+	pthread_mutex_unlock(&slabs->lock);
+	touch(area->base + i * BLOCK_BYTES);
+	pthread_mutex_lock(&slabs->lock);
+	sfs_blocks_filled(b, i);
+	if (area != current(slabs))
+		empty_one(area);
+	return true;
+}
+
+/* There is enough: what is left of small ones goes.  The lock is held. */
+static void cool_all(struct sfs_slabs *slabs, struct area *area)
+{
+	while (!slabs->is_short && area == current(slabs) && cool_one(area)) {
+		pthread_mutex_unlock(&slabs->lock);
+		pthread_mutex_lock(&slabs->lock);
+	}
+}
+
+/* Fill as much as is wanted.  The lock is held. */
+static void fill_some(struct sfs_slabs *slabs)
+{
+	struct area *area = current(slabs);
+	uint64_t until;
+	size_t n;
+
+	if (area->blocks.n_filled_free >= area->n_ahead) {
+		slabs->is_short = false;
+		cool_all(slabs, area);
+		return;
+	}
+	pthread_mutex_unlock(&slabs->lock);
+	n = room(slabs);
+	pthread_mutex_lock(&slabs->lock);
+	if (!slabs->is_short || slabs->is_stopping || area != current(slabs) ||
+	    fill_one(slabs, area, n))
+		return;
+	until = sfs_clock_ns() + REST_NS;
+	while (!slabs->is_stopping && sfs_clock_ns() < until)
+		sfs_cond_wait_until(&slabs->wake, &slabs->lock, until);
+	slabs->is_short = false;
+}
+
+static void *fill(void *arg)
+{
+	struct sfs_slabs *slabs = arg;
+
+	/* Whoever has work to do goes first, above all in the first second of a stream. */
+	setpriority(PRIO_PROCESS, (id_t)gettid(), FILL_NICE);
+	pthread_mutex_lock(&slabs->lock);
+	while (!slabs->is_stopping) {
+		if (slabs->is_short)
+			fill_some(slabs);
+		else
+			sfs_cond_wait_until(&slabs->wake, &slabs->lock, UINT64_MAX);
+	}
+	pthread_mutex_unlock(&slabs->lock);
+	return NULL;
+}
+
+static void allow(struct area *area, uint64_t budget_bytes, bool is_shared)
+{
+	uint64_t ahead = budget_bytes / AHEAD_PART;
+
+	area->refusal = budget_bytes < LEAST_BUDGET
+				? "the budget is too small for them"
+				: sfs_huge_refusal(SFS_HUGE_FOLDER, is_shared);
+	if (!area->refusal)
+		area->n_ahead = (size_t)((ahead < AHEAD_MOST ? ahead : AHEAD_MOST) /
+					 SFS_SLAB_BYTES);
+}
+
+void sfs_slabs_fill(struct sfs_slabs *slabs, struct sfs_budget *budget)
+{
+	slabs->budget = budget;
+	allow(&slabs->private, budget->total_bytes, false);
+	allow(&slabs->shared, budget->total_bytes, true);
+	slabs->has_filler = slabs->private.n_ahead > 0 || slabs->shared.n_ahead > 0;
+	if (slabs->has_filler)
+		slabs->filler = sfs_thread_start("sfs-filler", fill, slabs);
+}
+
+const char *sfs_slabs_refusal(struct sfs_slabs *slabs)
+{
+	return current(slabs)->refusal;
 }
 
 /* ---- sharing ---- */

@@ -2,9 +2,10 @@
 /* slab - memory for data in flight, in pieces of one size.
  *
  * 128 KiB: larger slabs are pinned by a few long-lived samples, smaller ones cost more
- * per byte (bench/RESULTS.md).  Slabs come from one reserved range of addresses; the one
- * that was put back last is handed out first, because it is still in the CPU cache.  The
- * caller takes the bytes from the budget first (budget.h); the slabs never run out.
+ * per byte (bench/RESULTS.md).  Slabs come from one reserved range of addresses; the lowest
+ * that is free is handed out first, so what is in use stays together, and those above
+ * can give back whole huge pages.  The caller takes the bytes from the budget first
+ * (budget.h); the slabs never run out.
  *
  * Once they are shared, slabs come from a file in memory (memfd), which another process
  * can map to read what lies there.
@@ -40,7 +41,23 @@ void sfs_slabs_put(struct sfs_slabs *slabs, void *const *some, size_t n);
 /* Give the memory of unused slabs, but for `keep_bytes`, back to the system. */
 void sfs_slabs_trim(struct sfs_slabs *slabs, uint64_t keep_bytes);
 
-/* Bytes in slabs that are handed out now. */
+/* Begin to fill slabs with memory before they are taken, in huge pages, on a thread of
+ * their own; once, before the first is taken.  What is filled and not used never exceeds
+ * what `budget` has left, at the time when it is filled.  The budget must outlive the
+ * slabs. */
+struct sfs_budget;
+void sfs_slabs_fill(struct sfs_slabs *slabs, struct sfs_budget *budget);
+
+/* Why slabs are not filled, in words that fit behind "huge pages are off: "; NULL: they
+ * are. */
+const char *sfs_slabs_refusal(struct sfs_slabs *slabs);
+
+/* Bytes in slabs that are handed out now; in others that have memory; in both, and in what
+ * is being filled; and of these, what is or will be filled. */
+struct sfs_slabs_memory {
+	uint64_t used_bytes, ready_bytes, held_bytes, filled_bytes;
+};
+struct sfs_slabs_memory sfs_slabs_memory(struct sfs_slabs *slabs);
 uint64_t sfs_slabs_used(struct sfs_slabs *slabs);
 
 /* A descriptor to map the shared slabs with, for reading, and how many bytes there are.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The slab that was put back last is handed out first; none is handed out twice;
+/* Of the slabs that have memory, the lowest is handed out first; none is handed out twice;
  * trimming gives memory back, also that of a file which another process has mapped; what
  * that reads is what lies in the slabs, and it can neither write nor resize it. */
 #include "base/alloc.h"
@@ -25,7 +25,7 @@ static void counts(void)
 	CHECK_EQ(sfs_slab_count(SFS_SLAB_BYTES + 1), 2);
 }
 
-static void last_first(void)
+static void lowest_first(void)
 {
 	struct sfs_slabs *slabs = sfs_slabs_new(N * SFS_SLAB_BYTES);
 	void *s[N], *more[3], *some[3];
@@ -48,7 +48,7 @@ static void last_first(void)
 	sfs_slabs_put(slabs, &s[9], 1);
 	CHECK_EQ(sfs_slabs_used(slabs), (N - 3) * SFS_SLAB_BYTES);
 	sfs_slabs_get(slabs, more, 3);
-	CHECK(more[0] == s[9] && more[1] == s[3] && more[2] == s[7]);
+	CHECK(more[0] == s[3] && more[1] == s[7] && more[2] == s[9]);
 	CHECK_EQ(((unsigned char *)s[9])[5], 9);
 
 	sfs_slabs_put(slabs, s, N);
@@ -91,11 +91,11 @@ static void trim(void)
 	CHECK_EQ(resident(s, N / 2), 4);
 	CHECK_EQ(resident(s + N / 2, N / 2), N / 2);
 
-	/* The warm ones, which were put back last, are those that stay; */
-	CHECK_EQ(resident(s + N / 2 - 4, 4), 4);
-	/* and they come first, then those without memory, which work as well. */
+	/* Those that kept their memory come first, then those without, which work as
+	 * well. */
 	sfs_slabs_get(slabs, s, N / 2);
 	CHECK_EQ(resident(s, 4), 4);
+	CHECK_EQ(resident(s + 4, N / 2 - 4), 0);
 	for (i = 0; i < N / 2; i++)
 		memset(s[i], 2, SFS_SLAB_BYTES);
 	sfs_slabs_put(slabs, s, N);
@@ -129,7 +129,7 @@ static void share(void)
 		memset(old[i], 1, SFS_SLAB_BYTES);
 	sfs_slabs_put(slabs, old + 2, 2);
 	CHECK_EQ(sfs_slabs_share(slabs, &fd, &n_bytes), 0);
-	CHECK_EQ(n_bytes, N * SFS_SLAB_BYTES);
+	CHECK(n_bytes >= N * SFS_SLAB_BYTES);
 	theirs = mmap(NULL, n_bytes, PROT_READ, MAP_SHARED, fd, 0);
 	CHECK(theirs != MAP_FAILED);
 
@@ -150,7 +150,8 @@ static void share(void)
 	}
 	CHECK(!sfs_slabs_find(slabs, &at, 1, &at));
 	CHECK(!sfs_slabs_find(slabs, s[0], n_bytes + 1, &at));
-	CHECK(!sfs_slabs_find(slabs, (char *)s[0] - 1, 1, &at));
+	CHECK(sfs_slabs_find(slabs, s[0], 1, &at));
+	CHECK(!sfs_slabs_find(slabs, (char *)s[0] - at - 1, 1, &at));
 
 	/* Read-only, and of one size for good. */
 	CHECK(mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) ==
@@ -238,7 +239,7 @@ int main(void)
 	size_t i;
 
 	counts();
-	last_first();
+	lowest_first();
 	trim();
 	share();
 	without_a_file();

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* huge - which large pages the kernel gives to memory that asks for them.
+ *
+ * Reads files of /sys and asks for the process's own setting. */
+#ifndef SFS_HUGE_H
+#define SFS_HUGE_H
+
+#include <stdbool.h>
+
+#define SFS_HUGE_FOLDER "/sys/kernel/mm/transparent_hugepage"
+
+/* Are there huge pages of 2 MiB, for memory of the process or (is_shared) of a file in
+ * memory?  NULL: there are.  Else why not, in words that fit behind "huge pages are off: ".
+ * `folder` is SFS_HUGE_FOLDER, except in tests. */
+const char *sfs_huge_refusal(const char *folder, bool is_shared);
+
+#endif
