@@ -300,6 +300,11 @@ static void say_notes(const struct sfs_bench_facts *f, struct sfs_strbuf *text)
 			sfs_strbuf_printf(text, "The %s stage was skipped: %s.\n",
 					  sfs_bench_stage_name((enum sfs_bench_stage)i),
 					  f->absent[i]);
+	if (f->huge_pages_off)
+		sfs_strbuf_printf(text,
+				  "Huge pages are off, which may cost a third of the "
+				  "rate: %s.\n",
+				  f->huge_pages_off);
 	if (f->n_local > 0)
 		sfs_strbuf_puts(text, "Local files in the page cache were read from "
 				      "memory, not from disk.\n");
@@ -425,6 +430,7 @@ void sfs_bench_report_json(const struct sfs_bench_facts *f, struct sfs_strbuf *t
 	sfs_json_put_uint(&w, "shards", f->n_shards);
 	sfs_json_put_uint(&w, "connections", (uint64_t)f->n_connections);
 	sfs_json_put_uint(&w, "processors", (uint64_t)f->n_processors);
+	sfs_json_put_string(&w, "huge_pages_off", f->huge_pages_off);
 	sfs_json_open(&w, "stages", '[');
 	add_json_reach(f, &w);
 	for (i = 0; i < SFS_BENCH_N_STAGES; i++)

@@ -35,6 +35,7 @@ struct sfs_bench_facts {
 		*absent[SFS_BENCH_N_STAGES]; /* why it was skipped, or NULL; borrowed */
 	double sample_bytes;		     /* on average; 0: not known */
 	uint64_t epoch_bytes;		     /* of samples; 0: not known */
+	const char *huge_pages_off; /* why, or NULL; borrowed */
 	double fill_s; /* how long a stream filled its buffer, from the first byte on */
 };
 

@@ -15,6 +15,7 @@
 #include "base/ledger.h"
 #include "base/stall.h"
 #include "engine/engine.h"
+#include "memory/slab.h"
 #include "order/partition.h"
 #include "stream/prefetch/sizing.h"
 
@@ -51,6 +52,7 @@ static void describe(const struct sfs_engine *engine, struct sfs_bench_facts *fa
 	for (i = 0; i < shards->n; i++)
 		facts->n_local += shards->shards[i].object.uri.scheme == SFS_SCHEME_FILE;
 	facts->n_connections = engine->runtime.n_connections;
+	facts->huge_pages_off = sfs_slabs_refusal(engine->runtime.slabs);
 	facts->n_processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 

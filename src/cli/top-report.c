@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define BAR    20 /* letters */
-#define N_HEAD 8  /* lines above the rows */
+#define N_HEAD 9  /* lines above the rows */
 #define INDENT 7  /* of a sentence below its row */
 
 #define MAX_SHOWN 1000 /* bytes of a string */
@@ -32,6 +32,7 @@ void sfs_top_report_done(struct sfs_top_report *s)
 	free(s->rows);
 	free(s->version);
 	free(s->sources);
+	free(s->huge_pages_off);
 	*s = (struct sfs_top_report){0};
 }
 
@@ -244,6 +245,8 @@ static bool take_all(struct sfs_json *json, struct sfs_top_report *s)
 				       {"fetched_bytes", &s->fetched_bytes},
 				       {"budget_bytes", &s->budget_bytes},
 				       {"budget_used_bytes", &s->budget_used_bytes},
+				       {"slab_bytes", &s->slab_bytes},
+				       {"huge_page_bytes", &s->huge_page_bytes},
 				       {"requests", &s->requests},
 				       {"requests_failed", &s->requests_failed},
 				       {"events_retry", &s->events_retry},
@@ -258,6 +261,8 @@ static bool take_all(struct sfs_json *json, struct sfs_top_report *s)
 			is_good = take_sources(json, &s->sources);
 		else if (sfs_json_is(json, "version"))
 			is_good = take_string(json, &s->version);
+		else if (sfs_json_is(json, "huge_pages_off"))
+			is_good = take_string(json, &s->huge_pages_off);
 		else
 			is_good = take_field(json, fields);
 	}
@@ -420,6 +425,19 @@ static void draw_budget(const struct sfs_top_report *now, struct sfs_strbuf *t)
 			  sfs_format_size(now->budget_bytes, b));
 }
 
+static void draw_memory(const struct sfs_top_report *now, struct sfs_strbuf *t)
+{
+	char size[32];
+
+	sfs_strbuf_printf(t, "memory    %s for data, ",
+			  sfs_format_size(now->slab_bytes, size));
+	if (now->huge_pages_off)
+		sfs_strbuf_printf(t, "huge pages are off: %s", now->huge_pages_off);
+	else
+		sfs_strbuf_printf(t, "%s in huge pages",
+				  sfs_format_size(now->huge_page_bytes, size));
+}
+
 static void draw_requests(const struct sfs_top_report *now, struct sfs_strbuf *t)
 {
 	sfs_strbuf_printf(
@@ -519,6 +537,8 @@ void sfs_top_report_draw(const struct sfs_top_report *now,
 	draw_rates(now, before, t);
 	end_line(t, &from, columns);
 	draw_budget(now, t);
+	end_line(t, &from, columns);
+	draw_memory(now, t);
 	end_line(t, &from, columns);
 	draw_requests(now, t);
 	end_line(t, &from, columns);

@@ -26,8 +26,9 @@ struct sfs_top_report_row {
 struct sfs_top_report {
 	char *version;
 	char *sources; /* one line */
+	char *huge_pages_off; /* why; NULL: they are on */
 	uint64_t uptime_ms, shards, delivered_bytes, fetched_bytes;
-	uint64_t budget_bytes, budget_used_bytes;
+	uint64_t budget_bytes, budget_used_bytes, slab_bytes, huge_page_bytes;
 	uint64_t requests, requests_failed, events_retry;
 	uint64_t n_requests; /* in flight, of all rows */
 	struct sfs_top_report_row *rows;

@@ -56,3 +56,19 @@ const char *sfs_huge_refusal(const char *folder, bool is_shared)
 	return word[0] ? "the kernel's setting is never (transparent_hugepage)"
 		       : "the kernel has none";
 }
+
+uint64_t sfs_huge_bytes(void)
+{
+	FILE *f = fopen("/proc/self/smaps_rollup", "re");
+	unsigned long long kb;
+	uint64_t sum = 0;
+	char line[256];
+
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "AnonHugePages: %llu", &kb) == 1 ||
+		    sscanf(line, "ShmemPmdMapped: %llu", &kb) == 1)
+			sum += kb << 10;
+	if (f)
+		fclose(f);
+	return sum;
+}

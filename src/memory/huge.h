@@ -6,6 +6,7 @@
 #define SFS_HUGE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define SFS_HUGE_FOLDER "/sys/kernel/mm/transparent_hugepage"
 
@@ -13,5 +14,9 @@
  * memory?  NULL: there are.  Else why not, in words that fit behind "huge pages are off: ".
  * `folder` is SFS_HUGE_FOLDER, except in tests. */
 const char *sfs_huge_refusal(const char *folder, bool is_shared);
+
+/* Bytes of this process that lie in huge pages now; 0 if the kernel does not say.  Takes a
+ * millisecond or so. */
+uint64_t sfs_huge_bytes(void);
 
 #endif

@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "base/json-writer.h"
 #include "base/ledger.h"
+#include "memory/huge.h"
+#include "memory/slab.h"
 #include "order/name.h"
 #include "stream/prefetch/prefetch.h"
 
@@ -62,6 +64,7 @@ static int collect(struct sfs_engine *engine, struct number *n)
 	struct sfs_netpath path = sfs_runtime_path(runtime);
 	struct sfs_counters *c = &runtime->counters;
 	struct sfs_source_counts counts = {0};
+	struct sfs_slabs_memory slabs = sfs_slabs_memory(runtime->slabs);
 	int i = 0, k;
 
 	sfs_source_count(engine->files, &counts);
@@ -109,6 +112,12 @@ static int collect(struct sfs_engine *engine, struct number *n)
 	       false, sfs_reclaim_pressure_percent(&engine->reclaim), PERCENT);
 	NUMBER("budget_used_bytes", "Memory for data that is in use now.", false,
 	       sfs_budget_used(&runtime->budget));
+	NUMBER("slab_bytes", "Memory that data have, in use or ready.", false,
+	       slabs.held_bytes);
+	NUMBER("slab_filled_bytes", "The part of it for which huge pages were wanted.",
+	       false, slabs.filled_bytes);
+	NUMBER("huge_page_bytes", "Memory of the mount that lies in huge pages.", false,
+	       sfs_huge_bytes());
 	NUMBER("part_bytes", "Size of the parts that are requested now.", false,
 	       sfs_prefetch_part_bytes(runtime));
 	NUMBER("events_retry", "Requests that were retried.", true,
@@ -146,6 +155,8 @@ void sfs_status_stats(struct sfs_engine *engine, struct sfs_strbuf *text)
 	sfs_json_put_uint(&w, "pid", (uint64_t)getpid());
 	if (stat("/proc/self/ns/pid", &st) == 0)
 		sfs_json_put_uint(&w, "pid_namespace", (uint64_t)st.st_ino);
+	sfs_json_put_string(&w, "huge_pages_off",
+			    sfs_slabs_refusal(engine->runtime.slabs));
 	sfs_json_newline(&w);
 	sfs_json_open(&w, "sources", '[');
 	for (i = 0; i < engine->specs.n; i++)

@@ -44,6 +44,16 @@ static const char *say(const struct sfs_bench_facts *f)
 	return text.s;
 }
 
+static void huge_pages(void)
+{
+	struct sfs_bench_facts f = facts(1, 1, 1);
+
+	CHECK(!strstr(say(&f), "uge pages"));
+	f.huge_pages_off = "because";
+	CHECK_HAS(say(&f), "\nHuge pages are off, which may cost a third of the rate: "
+			   "because.\n");
+}
+
 static void limits(void)
 {
 	static const struct {
@@ -189,6 +199,7 @@ static void whole(void)
 
 int main(void)
 {
+	huge_pages();
 	limits();
 	sentences();
 	ways();

@@ -23,6 +23,7 @@
 
 static struct sfs_slabs *slabs;
 static void *slab[N_SLABS];
+static uint64_t n_shared; /* bytes of the file in which they lie */
 static unsigned char elsewhere[SFS_SLAB_BYTES];
 static struct sfs_rng rng;
 
@@ -286,7 +287,7 @@ static int read_piece(uint32_t kind, uint32_t n, uint64_t offset, uint64_t n_byt
 
 static void nonsense(void)
 {
-	const uint64_t n = N_SLABS * SFS_SLAB_BYTES;
+	const uint64_t n = n_shared;
 	struct sfs_pieces_hello hello = {SFS_PIECES_MAGIC, SFS_PIECES_VERSION, 0, n};
 	struct sfs_pieces_ack ack = {.n_released = 1};
 	struct sfs_handout h;
@@ -348,13 +349,12 @@ static void unsealed(void)
 
 int main(void)
 {
-	uint64_t n_bytes;
 	size_t i, k;
 	int fd;
 
 	sfs_rng_init(&rng, &(uint64_t){6}, 1);
 	slabs = sfs_slabs_new(N_SLABS * SFS_SLAB_BYTES);
-	CHECK_EQ(sfs_slabs_share(slabs, &fd, &n_bytes), 0);
+	CHECK_EQ(sfs_slabs_share(slabs, &fd, &n_shared), 0);
 	close(fd);
 	sfs_slabs_get(slabs, slab, N_SLABS);
 	for (i = 0; i < SFS_SLAB_BYTES; i += 8) {
