@@ -532,7 +532,7 @@ static void listen_again(struct sfs_receiver *r)
 	struct sfs_error err;
 	uint64_t now = sfs_clock_ns();
 
-	if (r->listener || now - r->listen_ns < SFS_NS_PER_S)
+	if (r->listener || sfs_clock_between(r->listen_ns, now) < SFS_NS_PER_S)
 		return;
 	r->listen_ns = now;
 	if (sfs_verbs_resolve(&r->url, true, 0, &place, &err) == 0 &&
@@ -606,9 +606,10 @@ static void look_at_times(struct sfs_receiver *r)
 	for (i = 0; i < CONNECTIONS_MAX; i++) {
 		struct connection *c = &r->connections[i];
 
-		if (c->id && now - c->heard_ns > SFS_TCP_DEAD_NS)
+		if (c->id && sfs_clock_between(c->heard_ns, now) > SFS_TCP_DEAD_NS)
 			drop(r, c, "it was silent for 10 s");
-		else if (c->id && c->session && now - c->said_ns > SFS_TCP_PING_NS &&
+		else if (c->id && c->session &&
+			 sfs_clock_between(c->said_ns, now) > SFS_TCP_PING_NS &&
 			 say(c, &ping, &err) < 0)
 			drop(r, c, err.text);
 	}

@@ -12,6 +12,7 @@
  * Each side says something at least every 2 s (PING), and takes a peer that was silent
  * for 10 s for dead: a queue pair whose peer has gone may tell nothing for minutes. */
 #include "transport/outbox.h"
+#include "transport/patience.h"
 #include "transport/socket.h"
 #include "verbs-link.h"
 #include "verbs-wire.h"
@@ -28,13 +29,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define BACKOFF_MIN_MS 100
-#define BACKOFF_MAX_MS 5000
-#define RESOLVE_MS     2000
-#define RETRIES	       6 /* 7 is "for ever" to some drivers */
-#define RNR_RETRIES    7
-#define WRITES_MAX     (SHUFFLEFS_TENSORS_MAX + 4) /* of a batch */
-#define NOT_LISTENING  8 /* reason of a rejection: no such service */
+#define RESOLVE_MS    2000
+#define RETRIES	      6 /* 7 is "for ever" to some drivers */
+#define RNR_RETRIES   7
+#define WRITES_MAX    (SHUFFLEFS_TENSORS_MAX + 4) /* of a batch */
+#define NOT_LISTENING 8				  /* reason of a rejection: no such service */
 
 struct sfs_transport {
 	struct sfs_outbox box;
@@ -53,7 +52,8 @@ struct sfs_transport {
 	size_t n_private;
 	uint64_t n_attempts;
 	uint64_t next, highest; /* batch to write; every one below was written once */
-	uint64_t heard_ns, said_ns, lost_ns;
+	uint64_t heard_ns, said_ns;
+	struct sfs_patience patience;
 	bool has_said_layout, has_said_end, has_said_bye;
 
 	_Atomic(const char *) placement; /* at the receiver's, as it said last */
@@ -163,7 +163,7 @@ static uint64_t end_of_waiting(const struct sfs_transport *t)
 	uint64_t now = sfs_clock_ns();
 	uint64_t least_ns = now + RESOLVE_MS * SFS_NS_PER_MS,
 		 most_ns = now + SFS_TCP_DEAD_NS;
-	uint64_t give_up_ns = t->lost_ns + t->box.give_up_ms * SFS_NS_PER_MS;
+	uint64_t give_up_ns = t->patience.since_ns + t->box.give_up_ms * SFS_NS_PER_MS;
 
 	if (t->box.give_up_ms == 0 || give_up_ns > most_ns)
 		return most_ns;
@@ -399,7 +399,7 @@ static int write_one(struct sfs_transport *t, struct sfs_error *err)
 		t->has_said_end = true;
 		m.kind = SFS_WIRE_END;
 		m.seq = state.n_sent;
-	} else if (sfs_clock_ns() - t->said_ns >= SFS_TCP_PING_NS) {
+	} else if (sfs_clock_between(t->said_ns, sfs_clock_ns()) >= SFS_TCP_PING_NS) {
 		m.kind = SFS_WIRE_PING;
 	} else {
 		return 0;
@@ -434,7 +434,6 @@ static int stream(struct sfs_transport *t, struct sfs_error *err)
 {
 	int ret;
 
-	t->heard_ns = sfs_clock_ns();
 	for (;;) {
 		ret = read_all(t, err);
 		while (ret >= 0 && (ret = write_one(t, err)) > 0)
@@ -446,7 +445,7 @@ static int stream(struct sfs_transport *t, struct sfs_error *err)
 			sfs_verbs_link_flush(&t->link, 1000);
 			return -ECANCELED;
 		}
-		if (sfs_clock_ns() - t->heard_ns > SFS_TCP_DEAD_NS)
+		if (sfs_clock_between(t->heard_ns, sfs_clock_ns()) > SFS_TCP_DEAD_NS)
 			return sfs_error_set(err, -ETIMEDOUT,
 					     "the receiver was silent for 10 s");
 		ret = sfs_verbs_link_arm(&t->link, err);
@@ -459,17 +458,25 @@ static int stream(struct sfs_transport *t, struct sfs_error *err)
 	}
 }
 
-static int one_connection(struct sfs_transport *t, struct sfs_error *err)
+/* *ret_was_of_use: see patience.h. */
+static int one_connection(struct sfs_transport *t, bool *ret_was_of_use,
+			  struct sfs_error *err)
 {
+	uint64_t begun_ns, credited;
 	int ret;
 
+	*ret_was_of_use = false;
 	t->has_said_layout = t->has_said_end = t->has_said_bye = false;
 	memset(&t->slots, 0, sizeof t->slots);
 	memset(&t->offer, 0, sizeof t->offer);
 	ret = connect_one(t, err);
 	if (ret == 0) {
+		credited = sfs_outbox_credited(&t->box);
+		begun_ns = t->heard_ns = sfs_clock_ns();
 		ret = stream(t, err);
-		t->lost_ns = sfs_clock_ns();
+		*ret_was_of_use = sfs_patience_lose(
+			&t->patience, begun_ns, t->heard_ns,
+			sfs_outbox_credited(&t->box) - credited, sfs_clock_ns());
 	}
 	if (t->link.id)
 		rdma_disconnect(t->id);
@@ -489,35 +496,27 @@ static void *run_link(void *arg)
 {
 	struct sfs_transport *t = arg;
 	struct sfs_error err = {""};
-	uint64_t backoff_ms = BACKOFF_MIN_MS, before;
+	bool was_of_use;
 	struct sfs_rng rng;
 	int ret;
 
 	sfs_rng_init(&rng, &t->box.session, 1);
-	t->lost_ns = sfs_clock_ns();
+	sfs_patience_begin(&t->patience, t->box.give_up_ms, sfs_clock_ns());
 	for (;;) {
-		before = t->lost_ns;
-		ret = one_connection(t, &err);
+		ret = one_connection(t, &was_of_use, &err);
 		if (ret == -ECANCELED || sfs_outbox_has_arrived(&t->box))
 			return NULL;
-		if (t->box.give_up_ms > 0 && ret != -ECONNABORTED &&
-		    sfs_clock_ns() - t->lost_ns >= t->box.give_up_ms * SFS_NS_PER_MS)
+		if (ret != -ECONNABORTED &&
+		    sfs_patience_is_over(&t->patience, sfs_clock_ns()))
 			ret = sfs_error_wrap(&err, -ECONNABORTED, "no receiver for %u ms",
 					     t->box.give_up_ms);
 		if (ret == -ECONNABORTED) {
 			sfs_outbox_fail_for_good(&t->box, -EPIPE, &err);
 			return NULL;
 		}
-		if (t->lost_ns != before) {
+		if (was_of_use)
 			sfs_warning("%s: %s; connecting again", t->box.target, err.text);
-			backoff_ms = BACKOFF_MIN_MS;
-		}
-		wait_for(t, -1,
-			 sfs_clock_ns() +
-				 (backoff_ms / 2 + sfs_rng_below(&rng, backoff_ms)) *
-					 SFS_NS_PER_MS);
-		backoff_ms =
-			backoff_ms * 2 < BACKOFF_MAX_MS ? backoff_ms * 2 : BACKOFF_MAX_MS;
+		wait_for(t, -1, sfs_patience_next(&t->patience, &rng, sfs_clock_ns()));
 	}
 }
 
@@ -591,6 +590,11 @@ static int verbs_wait_told(struct sfs_transport *t, int timeout_ms)
 	return sfs_outbox_wait_told(&t->box, timeout_ms);
 }
 
+static int verbs_check(struct sfs_transport *t, struct sfs_error *err)
+{
+	return sfs_outbox_check(&t->box, err);
+}
+
 static void verbs_close(struct sfs_transport *t)
 {
 	sfs_outbox_stop(&t->box);
@@ -615,5 +619,6 @@ const struct sfs_transport_ops sfs_transport_plugin = {.version = SFS_TRANSPORT_
 						       .fail = verbs_fail,
 						       .leave = verbs_leave,
 						       .wait_told = verbs_wait_told,
+						       .check = verbs_check,
 						       .close = verbs_close,
 						       .describe = verbs_describe};

@@ -57,6 +57,7 @@ libsidecar_a_SOURCES = \
 	sidecar/transport/receiver.h \
 	sidecar/transport/secret.c sidecar/transport/secret.h \
 	sidecar/transport/sessions.c sidecar/transport/sessions.h \
+	sidecar/transport/patience.c sidecar/transport/patience.h \
 	sidecar/transport/socket.c sidecar/transport/socket.h \
 	sidecar/transport/tcp-receiver.c \
 	sidecar/transport/tcp-sender.c \

@@ -141,7 +141,7 @@ static void tell_all(struct sfs_samples_server *s)
 
 static void look_for_trainers(struct sfs_samples_server *s)
 {
-	uint64_t now_ns = sfs_clock_ns(), give_up_ns;
+	uint64_t now_ns = sfs_clock_ns();
 	char why[128];
 
 	if (s->n_trainers > 0 || sfs_list_is_empty(&s->queue)) {
@@ -150,8 +150,7 @@ static void look_for_trainers(struct sfs_samples_server *s)
 	}
 	if (s->alone_since_ns == 0)
 		s->alone_since_ns = now_ns;
-	give_up_ns = s->settings.give_up_ms * SFS_NS_PER_MS;
-	if (give_up_ns == 0 || now_ns - s->alone_since_ns < give_up_ns)
+	if (!sfs_clock_is_over(s->alone_since_ns, s->settings.give_up_ms, now_ns))
 		return;
 	snprintf(why, sizeof why,
 		 "no trainer was attached for %u s, and %llu samples wait",

@@ -156,7 +156,7 @@ static bool has_room(struct sfs_samples_server *s)
 int sfs_samples_server_wait(struct sfs_samples_server *s, int timeout_ms,
 			    struct sfs_error *err)
 {
-	uint64_t until_ns = sfs_clock_ns() + (uint64_t)timeout_ms * SFS_NS_PER_MS;
+	uint64_t until_ns = sfs_clock_deadline(timeout_ms);
 	bool is_in_time = true;
 	int ret = 0;
 
@@ -208,7 +208,7 @@ static bool is_finished(const struct sfs_samples_server *s)
 int sfs_samples_server_finish(struct sfs_samples_server *s, int timeout_ms,
 			      struct sfs_error *err)
 {
-	uint64_t until_ns = sfs_clock_ns() + (uint64_t)timeout_ms * SFS_NS_PER_MS;
+	uint64_t until_ns = sfs_clock_deadline(timeout_ms);
 	bool is_in_time = true;
 	int ret = 0;
 

@@ -109,7 +109,7 @@ static void end_wait(struct sfs_samples *s)
 
 	if (since_ns > 0)
 		atomic_fetch_add(&s->wait_ns[atomic_load(&s->waits_for)],
-				 sfs_clock_ns() - since_ns);
+				 sfs_clock_between(since_ns, sfs_clock_ns()));
 }
 
 static void put_items(struct sfs_samples *s)
@@ -303,10 +303,8 @@ int sfs_samples_finish(struct sfs_samples *s, struct sfs_error *err)
 
 void sfs_samples_fail(struct sfs_samples *s, const char *why)
 {
-	uint64_t until_ns =
-		s->settings.give_up_ms == 0
-			? UINT64_MAX
-			: sfs_clock_ns() + s->settings.give_up_ms * SFS_NS_PER_MS;
+	uint32_t give_up_ms = s->settings.give_up_ms;
+	uint64_t until_ns = sfs_clock_deadline(give_up_ms > 0 ? (int64_t)give_up_ms : -1);
 	struct sfs_error ignored;
 
 	begin(s, NULL);
@@ -416,8 +414,9 @@ void sfs_samples_look(struct sfs_samples *s, struct sfs_samples_status *ret)
 	ret->n_skipped = s->n_skipped;
 	for (i = 0; i < SFS_SAMPLES_WAITS; i++)
 		ret->wait_ns[i] = s->wait_ns[i];
-	if (since_ns > 0 && since_ns < now_ns)
-		ret->wait_ns[atomic_load(&s->waits_for)] += now_ns - since_ns;
+	if (since_ns > 0)
+		ret->wait_ns[atomic_load(&s->waits_for)] +=
+			sfs_clock_between(since_ns, now_ns);
 }
 
 void sfs_samples_describe(struct sfs_samples *s, struct sfs_json_writer *json)

@@ -171,6 +171,13 @@ static int local_finish(struct sfs_transport *t, int timeout_ms, struct sfs_erro
 	return -ETIMEDOUT;
 }
 
+static int local_check(struct sfs_transport *t, struct sfs_error *err)
+{
+	int ret = sfs_ring_wait_consumed(((struct local *)t)->ring, UINT64_MAX, 0, err);
+
+	return ret == -ETIMEDOUT ? 0 : ret;
+}
+
 static void local_fail(struct sfs_transport *t, const char *why)
 {
 	sfs_ring_fail(((struct local *)t)->ring, why);
@@ -200,4 +207,5 @@ const struct sfs_transport_ops sfs_local_ops = {
 	.fail = local_fail,
 	.close = local_close,
 	.describe = local_describe,
+	.check = local_check,
 };

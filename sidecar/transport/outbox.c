@@ -83,9 +83,7 @@ static bool has_arrived(const struct sfs_outbox *box)
 static int wait_until(struct sfs_outbox *box, bool (*is_so)(const struct sfs_outbox *box),
 		      int timeout_ms, struct sfs_error *err)
 {
-	uint64_t until_ns =
-		timeout_ms < 0 ? UINT64_MAX
-			       : sfs_clock_ns() + (uint64_t)timeout_ms * SFS_NS_PER_MS;
+	uint64_t until_ns = sfs_clock_deadline(timeout_ms);
 	int ret = 0;
 
 	pthread_mutex_lock(&box->lock);
@@ -181,6 +179,13 @@ static bool is_never(const struct sfs_outbox *box)
 	return false;
 }
 
+int sfs_outbox_check(struct sfs_outbox *box, struct sfs_error *err)
+{
+	int ret = wait_until(box, is_never, 0, err);
+
+	return ret == -ETIMEDOUT ? 0 : ret;
+}
+
 /* The receiver's BYE is what ends the wait, as an error. */
 int sfs_outbox_wait_told(struct sfs_outbox *box, int timeout_ms)
 {
@@ -238,6 +243,16 @@ bool sfs_outbox_has_arrived(struct sfs_outbox *box)
 	has = has_arrived(box);
 	pthread_mutex_unlock(&box->lock);
 	return has;
+}
+
+uint64_t sfs_outbox_credited(struct sfs_outbox *box)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&box->lock);
+	n = box->credited;
+	pthread_mutex_unlock(&box->lock);
+	return n;
 }
 
 bool sfs_outbox_is_stopping(struct sfs_outbox *box)

@@ -60,6 +60,7 @@ int sfs_outbox_send(struct sfs_outbox *box, const struct sfs_batch_info *info,
 int sfs_outbox_finish(struct sfs_outbox *box, int timeout_ms, struct sfs_error *err);
 void sfs_outbox_fail(struct sfs_outbox *box, const char *why);
 void sfs_outbox_leave(struct sfs_outbox *box, const char *why);
+int sfs_outbox_check(struct sfs_outbox *box, struct sfs_error *err);
 int sfs_outbox_wait_told(struct sfs_outbox *box, int timeout_ms);
 void sfs_outbox_describe(struct sfs_outbox *box, struct sfs_json_writer *json);
 /* The connection's thread is to end. */
@@ -75,6 +76,7 @@ void sfs_outbox_look(struct sfs_outbox *box, struct sfs_outbox_state *ret);
 /* `next`: the batch that comes next.  All has arrived; or the stream has failed, and its
  * last batch was sent; or the sender leaves. */
 bool sfs_outbox_must_say_bye(const struct sfs_outbox_state *state, uint64_t next);
+uint64_t sfs_outbox_credited(struct sfs_outbox *box);
 bool sfs_outbox_is_stopping(struct sfs_outbox *box);
 /* The receiver has all, and knows that it is all: it may hang up. */
 bool sfs_outbox_has_arrived(struct sfs_outbox *box);

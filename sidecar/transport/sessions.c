@@ -106,6 +106,7 @@ void sfs_sessions_open(struct sfs_sessions *s,
 	s->path = sfs_strdup(settings->ring.path);
 	s->settings.ring.path = s->path;
 	s->settings.ring.await_ms = settings->give_up_ms;
+	s->alone_ns = sfs_clock_ns();
 	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (sfs_ring_find_past(s->path, &layout))
 		make_ring(s, &layout); /* (what fails is told by run()) */
@@ -325,14 +326,59 @@ static void look_for(struct sfs_sessions *s, const struct sfs_session *session,
 	uint32_t give_up_ms = s->settings.give_up_ms;
 	struct sfs_error why;
 
-	if (session->connection || session->has_end || give_up_ms == 0 ||
-	    now - session->lost_ns < give_up_ms * SFS_NS_PER_MS)
+	if (session->connection || session->has_end ||
+	    !sfs_clock_is_over(session->lost_ns, give_up_ms, now))
 		return;
 	if (!session->has_brought && count_senders(s) >= s->settings.n_senders)
 		return;
 	sfs_error_set(&why, 0, "sender %u %s%s, and did not come back in %u ms",
 		      session->number, session->why[0] ? "has left: " : "was lost",
 		      session->why, give_up_ms);
+	sfs_sessions_fail(s, -ETIMEDOUT, why.text);
+}
+
+/* Does nobody come any more, though more senders are to? */
+static void look_for_others(struct sfs_sessions *s, uint64_t now)
+{
+	uint32_t i, n_ended = 0, n_connected = 0, give_up_s = s->settings.give_up_ms / 1000;
+	struct sfs_error why;
+
+	for (i = 0; i < s->n; i++) {
+		n_ended += s->list[i]->has_end;
+		n_connected += s->list[i]->connection != NULL;
+	}
+	if (n_connected > 0)
+		s->alone_ns = 0;
+	else if (s->alone_ns == 0)
+		s->alone_ns = now;
+	if (n_connected > 0 || n_ended >= s->settings.n_senders ||
+	    !sfs_clock_is_over(s->alone_ns, s->settings.give_up_ms, now))
+		return;
+	if (n_ended == 0)
+		sfs_error_set(&why, 0, "no sender came for %u s", give_up_s);
+	else
+		sfs_error_set(&why, 0,
+			      "%u of %u senders have ended, and no other came for %u s",
+			      n_ended, s->settings.n_senders, give_up_s);
+	sfs_sessions_fail(s, -ETIMEDOUT, why.text);
+}
+
+/* The ring fails by itself when a trainer dies, and nobody may be there to take what is in
+ * it. */
+static void look_at_ring(struct sfs_sessions *s)
+{
+	uint32_t give_up_ms = s->settings.give_up_ms;
+	struct sfs_error why = {""};
+	int ret;
+
+	ret = sfs_ring_wait_consumed(s->ring, UINT64_MAX, 0, &why);
+	if (ret < 0 && ret != -ETIMEDOUT)
+		sfs_sessions_fail(s, ret, why.text);
+	if (s->n_consumed == s->n_published || give_up_ms == 0 ||
+	    sfs_ring_alone_ms(s->ring) < give_up_ms)
+		return;
+	sfs_error_set(&why, 0, "no trainer was attached to the ring for %u s",
+		      give_up_ms / 1000);
 	sfs_sessions_fail(s, -ETIMEDOUT, why.text);
 }
 
@@ -343,6 +389,9 @@ void sfs_sessions_look(struct sfs_sessions *s)
 
 	for (i = 0; i < s->n; i++)
 		look_for(s, s->list[i], now);
+	look_for_others(s, now);
+	if (s->ring)
+		look_at_ring(s);
 }
 
 bool sfs_sessions_are_over(struct sfs_sessions *s)

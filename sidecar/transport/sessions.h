@@ -36,7 +36,8 @@ struct sfs_sessions {
 	struct sfs_receiver_settings settings;
 	_Atomic(struct sfs_ring *) ring; /* NULL before the first layout */
 	struct shufflefs_layout layout;
-	int wake_fd; /* readable: consumers have released something */
+	uint64_t alone_ns; /* since when no sender is connected; 0: one is */
+	int wake_fd;	   /* readable: consumers have released something */
 	struct sfs_session *list[SFS_SESSIONS_MAX];
 	uint32_t n;
 	uint64_t n_published, n_consumed; /* batches, in the ring's order */
@@ -104,7 +105,8 @@ static inline bool sfs_session_is_done(const struct sfs_session *session)
 /* Move `credited` of all sessions to what was consumed. */
 void sfs_sessions_credit(struct sfs_sessions *s);
 
-/* Fail if a sender was lost for too long. */
+/* Fail if the ring has; or if a sender was lost, senders did not come, or no trainer was
+ * there, for too long. */
 void sfs_sessions_look(struct sfs_sessions *s);
 
 bool sfs_sessions_are_over(struct sfs_sessions *s); /* all have come, and were consumed */

@@ -436,11 +436,13 @@ static void look_at_times(struct sfs_receiver *r)
 	for (i = 0; i < CONNECTIONS_MAX; i++) {
 		struct connection *c = &r->connections[i];
 
-		if (c->fd >= 0 && !c->wants_slot && now - c->heard_ns > SFS_TCP_DEAD_NS)
+		if (c->fd >= 0 && !c->wants_slot &&
+		    sfs_clock_between(c->heard_ns, now) > SFS_TCP_DEAD_NS)
 			drop(r, c,
 			     c->is_stranger ? "it has not said who it is in 10 s"
 					    : "it was silent for 10 s");
-		else if (c->fd >= 0 && c->session && now - c->said_ns > SFS_TCP_PING_NS)
+		else if (c->fd >= 0 && c->session &&
+			 sfs_clock_between(c->said_ns, now) > SFS_TCP_PING_NS)
 			say(c, &ping);
 	}
 	sfs_sessions_look(&r->sessions);

@@ -14,6 +14,7 @@
  * receiver is only full. */
 #include "transport/auth.h"
 #include "transport/outbox.h"
+#include "transport/patience.h"
 #include "transport/secret.h"
 #include "transport/socket.h"
 #include "transport/transport.h"
@@ -34,9 +35,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define BACKOFF_MIN_MS 100
-#define BACKOFF_MAX_MS 5000
-#define CLOSE_NS       (SFS_NS_PER_S / 2) /* a full socket is waited for so long */
+#define CLOSE_NS (SFS_NS_PER_S / 2) /* a full socket is waited for so long */
 
 struct sfs_transport {
 	struct sfs_outbox box;
@@ -47,7 +46,8 @@ struct sfs_transport {
 	uint64_t n_attempts;	/* to connect, also in vain */
 	uint64_t next, highest; /* batch to write; every one below was written once */
 	uint32_t window;
-	uint64_t heard_ns, said_ns, lost_ns;
+	uint64_t heard_ns, said_ns;
+	struct sfs_patience patience;
 	bool has_said_layout, has_said_end, has_said_bye;
 	unsigned char head[SFS_WIRE_MESSAGE_MAX]; /* going out */
 	size_t n_head, head_at;
@@ -286,7 +286,7 @@ static bool next_output(struct sfs_transport *t)
 		t->has_said_end = true;
 		m.kind = SFS_WIRE_END;
 		m.seq = state.n_sent;
-	} else if (sfs_clock_ns() - t->said_ns >= SFS_TCP_PING_NS) {
+	} else if (sfs_clock_between(t->said_ns, sfs_clock_ns()) >= SFS_TCP_PING_NS) {
 		m.kind = SFS_WIRE_PING;
 	} else {
 		return false;
@@ -373,7 +373,7 @@ static bool may_close(struct sfs_transport *t, bool is_full, uint64_t *since_ns)
 		return false;
 	if (*since_ns == 0)
 		*since_ns = now;
-	return !is_full || now - *since_ns >= CLOSE_NS;
+	return !is_full || sfs_clock_between(*since_ns, now) >= CLOSE_NS;
 }
 
 static int stream(struct sfs_transport *t, struct sfs_error *err)
@@ -383,7 +383,6 @@ static int stream(struct sfs_transport *t, struct sfs_error *err)
 	eventfd_t n;
 	int ret;
 
-	t->heard_ns = sfs_clock_ns();
 	for (;;) {
 		ret = write_some(t, err);
 		if (ret < 0)
@@ -397,15 +396,20 @@ static int stream(struct sfs_transport *t, struct sfs_error *err)
 		ret = read_some(t, err);
 		if (ret < 0)
 			return ret;
-		if (sfs_clock_ns() - t->heard_ns > SFS_TCP_DEAD_NS)
+		if (sfs_clock_between(t->heard_ns, sfs_clock_ns()) > SFS_TCP_DEAD_NS)
 			return sfs_error_set(err, -ETIMEDOUT,
 					     "the receiver was silent for 10 s");
 	}
 }
 
-static int one_connection(struct sfs_transport *t, struct sfs_error *err)
+/* *ret_was_of_use: see patience.h. */
+static int one_connection(struct sfs_transport *t, bool *ret_was_of_use,
+			  struct sfs_error *err)
 {
+	uint64_t begun_ns, credited;
 	int ret;
+
+	*ret_was_of_use = false;
 
 	t->n_head = t->head_at = t->n_in = 0;
 	t->n_data = t->data_at = 0;
@@ -414,8 +418,12 @@ static int one_connection(struct sfs_transport *t, struct sfs_error *err)
 	if (ret == 0)
 		ret = say_hello(t, err);
 	if (ret == 0) {
+		credited = sfs_outbox_credited(&t->box);
+		begun_ns = t->heard_ns = sfs_clock_ns();
 		ret = stream(t, err);
-		t->lost_ns = sfs_clock_ns();
+		*ret_was_of_use = sfs_patience_lose(
+			&t->patience, begun_ns, t->heard_ns,
+			sfs_outbox_credited(&t->box) - credited, sfs_clock_ns());
 	}
 	if (t->fd >= 0)
 		close(t->fd);
@@ -427,35 +435,27 @@ static void *run_socket(void *arg)
 {
 	struct sfs_transport *t = arg;
 	struct sfs_error err = {""};
-	uint64_t backoff_ms = BACKOFF_MIN_MS, before;
+	bool was_of_use;
 	struct sfs_rng rng;
 	int ret;
 
 	sfs_rng_init(&rng, &t->box.session, 1);
-	t->lost_ns = sfs_clock_ns();
+	sfs_patience_begin(&t->patience, t->box.give_up_ms, sfs_clock_ns());
 	for (;;) {
-		before = t->lost_ns;
-		ret = one_connection(t, &err);
+		ret = one_connection(t, &was_of_use, &err);
 		if (ret == -ECANCELED || sfs_outbox_has_arrived(&t->box))
 			return NULL;
-		if (t->box.give_up_ms > 0 && ret != -ECONNABORTED &&
-		    sfs_clock_ns() - t->lost_ns >= t->box.give_up_ms * SFS_NS_PER_MS)
+		if (ret != -ECONNABORTED &&
+		    sfs_patience_is_over(&t->patience, sfs_clock_ns()))
 			ret = sfs_error_wrap(&err, -ECONNABORTED, "no receiver for %u ms",
 					     t->box.give_up_ms);
 		if (ret == -ECONNABORTED) {
 			sfs_outbox_fail_for_good(&t->box, -EPIPE, &err);
 			return NULL;
 		}
-		if (t->lost_ns != before) {
+		if (was_of_use)
 			sfs_warning("%s: %s; connecting again", t->box.target, err.text);
-			backoff_ms = BACKOFF_MIN_MS;
-		}
-		wait_for(t, 0,
-			 sfs_clock_ns() +
-				 (backoff_ms / 2 + sfs_rng_below(&rng, backoff_ms)) *
-					 SFS_NS_PER_MS);
-		backoff_ms =
-			backoff_ms * 2 < BACKOFF_MAX_MS ? backoff_ms * 2 : BACKOFF_MAX_MS;
+		wait_for(t, 0, sfs_patience_next(&t->patience, &rng, sfs_clock_ns()));
 	}
 }
 
@@ -512,6 +512,11 @@ static int tcp_wait_told(struct sfs_transport *t, int timeout_ms)
 	return sfs_outbox_wait_told(&t->box, timeout_ms);
 }
 
+static int tcp_check(struct sfs_transport *t, struct sfs_error *err)
+{
+	return sfs_outbox_check(&t->box, err);
+}
+
 static void tcp_close(struct sfs_transport *t)
 {
 	sfs_outbox_stop(&t->box);
@@ -534,5 +539,6 @@ const struct sfs_transport_ops sfs_tcp_ops = {.version = SFS_TRANSPORT_VERSION,
 					      .fail = tcp_fail,
 					      .leave = tcp_leave,
 					      .wait_told = tcp_wait_told,
+					      .check = tcp_check,
 					      .close = tcp_close,
 					      .describe = tcp_describe};

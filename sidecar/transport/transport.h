@@ -87,6 +87,10 @@ struct sfs_transport_ops {
 	/* After fail(): wait until the peers know, at most `timeout_ms`; -ETIMEDOUT: not
 	 * yet, ask again; other errors: they cannot be told.  NULL: they know. */
 	int (*wait_told)(struct sfs_transport *t, int timeout_ms);
+
+	/* While there is nothing to send: would take() fail?  With its error.  NULL: that
+	 * is not known. */
+	int (*check)(struct sfs_transport *t, struct sfs_error *err);
 };
 
 /* The ops for a URL's scheme.  -EINVAL: there is no such scheme.  -ENOENT: its plug-in is

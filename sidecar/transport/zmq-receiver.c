@@ -2,10 +2,10 @@
 /* zmq-receiver - the receiver of `zmq.so`: ZeroMQ in Tensorcom's format.
  *
  * How this works.  One thread waits for messages, and for a stop.  The first message
- * that is a batch says what the layout is, and makes the ring; what others have must
- * fit.  A message that is no batch is dropped.  A second socket tells of handshakes that
- * failed: those peers are counted, and bring nothing.  Nothing is acknowledged: what was
- * received and not used is lost with this process. */
+ * that is a batch says what the layout is, and makes the ring.  A message that is no
+ * batch, or one of another layout, is dropped, and keeps nobody waiting.  A second socket
+ * tells of handshakes that failed: those peers are counted, and bring nothing.  Nothing is
+ * acknowledged: what was received and not used is lost with this process. */
 #include "transport/receiver.h"
 #include "formats/tenbin.h"
 #include "transport/guard.h"
@@ -35,12 +35,13 @@ struct sfs_receiver {
 	struct sfs_zmq_address address;
 	struct sfs_ring_settings ring_settings;
 	char *ring_path;
-	uint64_t give_up_ns;
+	uint32_t give_up_ms;
 	int stop_fd;
 	void *zmq, *socket, *monitor;
 	struct shufflefs_layout layout; /* of the first message, once there is a ring */
 	uint64_t n_samples;		/* received */
 	struct sfs_ring *_Atomic ring;
+	struct sfs_error last_dropped;
 	_Atomic uint64_t n_batches, n_dropped;
 	struct sfs_guard guard;
 };
@@ -219,6 +220,25 @@ static void look_at_handshakes(struct sfs_receiver *r)
 		sfs_guard_refuse(&r->guard, r->address.endpoint, "", why);
 }
 
+/* Has the ring failed?  Or is nobody there, for too long, to take what is in it? */
+static int check_ring(struct sfs_receiver *r, struct sfs_error *err)
+{
+	struct sfs_ring *ring = atomic_load(&r->ring);
+	int ret;
+
+	if (!ring)
+		return 0;
+	ret = sfs_ring_wait_consumed(ring, UINT64_MAX, 0, err);
+	if (ret < 0 && ret != -ETIMEDOUT)
+		return ret;
+	if (sfs_ring_consumed(ring) == atomic_load(&r->n_batches) ||
+	    r->give_up_ms == 0 || sfs_ring_alone_ms(ring) < r->give_up_ms)
+		return 0;
+	return sfs_error_set(err, -ETIMEDOUT,
+			     "no trainer was attached to the ring for %u s",
+			     r->give_up_ms / 1000);
+}
+
 static int publish(struct sfs_receiver *r, const struct message *m, struct sfs_error *err)
 {
 	struct sfs_ring *ring = atomic_load(&r->ring);
@@ -233,6 +253,9 @@ static int publish(struct sfs_receiver *r, const struct message *m, struct sfs_e
 		look_at_handshakes(r);
 		if (is_stopped(r))
 			return -ECANCELED;
+		ret = check_ring(r, err);
+		if (ret < 0)
+			break;
 	}
 	if (ret < 0)
 		return ret;
@@ -245,16 +268,19 @@ static int publish(struct sfs_receiver *r, const struct message *m, struct sfs_e
 	return 0;
 }
 
-/* A peer's garbage ends nothing: it is dropped, and counted after the first line. */
+/* What a peer sends that is no batch for us ends nothing: it is dropped, and counted after
+ * the first line. */
 static int drop(struct sfs_receiver *r, const struct sfs_error *why)
 {
 	if (atomic_fetch_add(&r->n_dropped, 1) == 0)
 		sfs_warning("%s: a message that is no batch was dropped: %s; more of "
 			    "them are only counted",
 			    r->address.endpoint, why->text);
-	return 0;
+	r->last_dropped = *why;
+	return -EBADMSG;
 }
 
+/* 0: a batch; -EBADMSG: it was dropped; -EAGAIN: there is none; others with an error. */
 static int take_in(struct sfs_receiver *r, struct message *m, struct sfs_error *err)
 {
 	struct sfs_error why = {.text = "it has too many frames"};
@@ -277,8 +303,23 @@ static int take_in(struct sfs_receiver *r, struct message *m, struct sfs_error *
 		r->layout = layout;
 		atomic_store(&r->ring, ring);
 	}
-	ret = check_fit(r, m, err);
-	return ret < 0 ? ret : publish(r, m, err);
+	if (check_fit(r, m, &why) < 0)
+		return drop(r, &why);
+	return publish(r, m, err);
+}
+
+static int give_up(const struct sfs_receiver *r, struct sfs_error *err)
+{
+	uint64_t n_dropped = atomic_load(&r->n_dropped);
+
+	if (n_dropped == 0)
+		return sfs_error_set(err, -ETIMEDOUT, "%s: no sender was heard for %u s",
+				     r->address.endpoint, r->give_up_ms / 1000);
+	return sfs_error_set(err, -ETIMEDOUT,
+			     "%s: no batch came for %u s; %llu messages were dropped, "
+			     "the last because of: %s",
+			     r->address.endpoint, r->give_up_ms / 1000,
+			     (unsigned long long)n_dropped, r->last_dropped.text);
 }
 
 static int receive_all(struct sfs_receiver *r, struct sfs_error *err)
@@ -298,16 +339,16 @@ static int receive_all(struct sfs_receiver *r, struct sfs_error *err)
 			m.n_frames = m.n_arrays = 0;
 			ret = take_in(r, &m, err);
 			message_done(&m);
-			if (ret < 0 && ret != -EAGAIN)
+			if (ret == 0)
+				heard_ns = sfs_clock_ns();
+			else if (ret != -EAGAIN && ret != -EBADMSG)
 				return ret;
-			heard_ns = sfs_clock_ns();
 		}
-		if (r->give_up_ns && sfs_clock_ns() - heard_ns >= r->give_up_ns)
-			return sfs_error_set(err, -ETIMEDOUT,
-					     "%s: no sender was heard for %llu s",
-					     r->address.endpoint,
-					     (unsigned long long)(r->give_up_ns /
-								  SFS_NS_PER_S));
+		ret = check_ring(r, err);
+		if (ret < 0)
+			return ret;
+		if (sfs_clock_is_over(heard_ns, r->give_up_ms, sfs_clock_ns()))
+			return give_up(r, err);
 	}
 }
 
@@ -365,7 +406,7 @@ static int receiver_open(const struct sfs_receiver_settings *settings,
 	r->ring_settings = settings->ring;
 	r->ring_path = sfs_strdup(settings->ring.path);
 	r->ring_settings.path = r->ring_path;
-	r->give_up_ns = settings->give_up_ms * SFS_NS_PER_MS;
+	r->give_up_ms = settings->give_up_ms;
 	r->stop_fd = settings->stop_fd;
 	code = sfs_zmq_address_parse(settings->source, &r->address, err);
 	if (code == 0 && sfs_zmq_is_sender(r->address.socket_type))

@@ -49,8 +49,7 @@ struct slot {
 struct sfs_transport {
 	struct sfs_zmq_address address;
 	struct shufflefs_layout layout;
-	uint32_t n_slots;
-	uint64_t give_up_ns;
+	uint32_t n_slots, give_up_ms;
 	void *zmq, *socket, *monitor; /* the last tells of handshakes that failed */
 	struct sfs_guard guard;	      /* their lines */
 	int freed_fd; /* an eventfd: a slot may be free */
@@ -261,13 +260,13 @@ static int wait_for_peers(struct sfs_transport *t, uint64_t until_ns,
 		return ret;
 	if (!t->waits_since_ns)
 		t->waits_since_ns = now;
-	if (t->give_up_ns && now - t->waits_since_ns >= t->give_up_ns)
+	if (sfs_clock_is_over(t->waits_since_ns, t->give_up_ms, now))
 		return sfs_error_set(err, -EHOSTUNREACH, "%s: %s for %llu s",
 				     t->address.endpoint,
 				     is_pub && !has_subscribers(t)
 					     ? "not enough subscribers came"
 					     : "no peer took a batch",
-				     (unsigned long long)(t->give_up_ns / SFS_NS_PER_S));
+				     t->give_up_ms / 1000ULL);
 	if (now >= until_ns)
 		return -ETIMEDOUT;
 	left_ms = (until_ns - now) / SFS_NS_PER_MS + 1;
@@ -277,16 +276,10 @@ static int wait_for_peers(struct sfs_transport *t, uint64_t until_ns,
 	return 0;
 }
 
-static uint64_t deadline(int timeout_ms)
-{
-	return timeout_ms < 0 ? UINT64_MAX
-			      : sfs_clock_ns() + (uint64_t)timeout_ms * SFS_NS_PER_MS;
-}
-
 static int zmq_take(struct sfs_transport *t, int timeout_ms, void **ret_slot,
 		    struct sfs_error *err)
 {
-	uint64_t until_ns = deadline(timeout_ms);
+	uint64_t until_ns = sfs_clock_deadline(timeout_ms);
 	int ret = look_at_handshakes(t, err);
 
 	if (ret < 0)
@@ -331,7 +324,7 @@ static bool is_idle(struct sfs_transport *t)
 
 static int zmq_finish(struct sfs_transport *t, int timeout_ms, struct sfs_error *err)
 {
-	uint64_t until_ns = deadline(timeout_ms);
+	uint64_t until_ns = sfs_clock_deadline(timeout_ms);
 	int ret;
 
 	for (;;) {
@@ -430,7 +423,7 @@ static int zmq_open(const struct sfs_transport_settings *settings,
 
 	t->freed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	t->layout = *layout;
-	t->give_up_ns = settings->give_up_ms * SFS_NS_PER_MS;
+	t->give_up_ms = settings->give_up_ms;
 	code = t->freed_fd < 0
 		       ? sfs_error_set(err, -errno, "eventfd: %s", strerror(errno))
 		       : sfs_zmq_address_parse(settings->target, &t->address, err);

@@ -24,6 +24,28 @@ uint64_t sfs_clock_paused_ns(void);
  * then. */
 uint64_t sfs_clock_system_ns(uint64_t ns);
 
+/* From one time to another; 0 if the second is earlier.  The clock is often read before
+ * that which it is then compared to, and a plain difference would be 584 years. */
+static inline uint64_t sfs_clock_between(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
+/* Has what began at `since_ns` lasted for `limit_ms`?  0: there is no limit. */
+static inline bool sfs_clock_is_over(uint64_t since_ns, uint64_t limit_ms,
+				     uint64_t now_ns)
+{
+	return limit_ms > 0 &&
+	       sfs_clock_between(since_ns, now_ns) >= limit_ms * SFS_NS_PER_MS;
+}
+
+/* When a wait ends that begins now; < 0: UINT64_MAX, never. */
+static inline uint64_t sfs_clock_deadline(int64_t timeout_ms)
+{
+	return timeout_ms < 0 ? UINT64_MAX
+			      : sfs_clock_ns() + (uint64_t)timeout_ms * SFS_NS_PER_MS;
+}
+
 /* Milliseconds since 1970, for people and logs only. */
 uint64_t sfs_clock_wall_ms(void);
 

@@ -2,7 +2,8 @@
 /* Each session brings its batches to the ring once and in order, over any number of
  * connections and from any number of processes, and hears what was consumed of its own.
  * Sessions are over when all have ended, and fail when one has failed, or was lost for
- * too long and is missed. */
+ * too long and is missed; when senders do not come, nor trainers; and when the ring has
+ * failed, though no batch comes. */
 #include "check.h"
 #include "transport/sessions.h"
 
@@ -324,6 +325,78 @@ static void nobody_misses_who_brought_nothing_and_was_replaced(void)
 	close_all();
 }
 
+static void long_ago(uint64_t *ns)
+{
+	*ns -= 60000 * 1000000ULL;
+}
+
+static void senders_that_do_not_come_are_waited_for_so_long(void)
+{
+	struct sfs_session *session;
+
+	open_all(2);
+	sfs_sessions_look(&sessions);
+	CHECK_EQ(sessions.error, 0);
+	long_ago(&sessions.alone_ns);
+	sfs_sessions_look(&sessions);
+	CHECK_EQ(sfs_sessions_result(&sessions, &err), -ETIMEDOUT);
+	CHECK_STR(err.text, "no sender came for 60 s");
+	close_all();
+	open_all(2);
+	session = begin(5, 1, 0, &old_one);
+	CHECK_EQ(bring(session, 0, 0), 0);
+	train(0, 0);
+	CHECK_EQ(sfs_sessions_end(session, 1, &err), 0);
+	long_ago(&sessions.alone_ns);
+	sfs_sessions_look(&sessions); /* it is connected still */
+	sfs_sessions_lose(session);
+	sfs_sessions_look(&sessions);
+	CHECK_EQ(sessions.error, 0);
+	long_ago(&sessions.alone_ns);
+	sfs_sessions_look(&sessions);
+	CHECK_EQ(sfs_sessions_result(&sessions, &err), -ETIMEDOUT);
+	CHECK_STR(err.text, "1 of 2 senders have ended, and no other came for 60 s");
+	close_all();
+}
+
+/* Though its sender has nothing more to bring. */
+static void a_ring_that_fails_is_noticed(void)
+{
+	struct sfs_session *session;
+
+	open_all(1);
+	session = begin(5, 1, 0, &old_one);
+	CHECK_EQ(bring(session, 0, 0), 0);
+	sfs_sessions_look(&sessions);
+	CHECK_EQ(sessions.error, 0);
+	sfs_ring_fail(sessions.ring, "a trainer died");
+	sfs_sessions_look(&sessions);
+	CHECK_EQ(sfs_sessions_result(&sessions, &err), -EIO);
+	CHECK_STR(err.text, "a trainer died");
+	train(0, 0);
+	close_all();
+}
+
+static void trainers_are_waited_for_so_long(void)
+{
+	struct sfs_session *session;
+
+	open_all(1);
+	sessions.settings.give_up_ms = 20;
+	session = begin(5, 1, 0, &old_one);
+	shufflefs_ring_detach(trainer);
+	trainer = NULL;
+	while (sfs_ring_alone_ms(sessions.ring) < 30)
+		usleep(1000);
+	sfs_sessions_look(&sessions); /* there is nothing to take */
+	CHECK_EQ(sessions.error, 0);
+	CHECK_EQ(bring(session, 0, 0), 0);
+	sfs_sessions_look(&sessions);
+	CHECK_EQ(sfs_sessions_result(&sessions, &err), -ETIMEDOUT);
+	CHECK_STR(err.text, "no trainer was attached to the ring for 0 s");
+	close_all();
+}
+
 int main(void)
 {
 	struct sfs_row row = {.name = "a", .dtype = "u1", .rank = 1, .dims = {100}};
@@ -340,5 +413,8 @@ int main(void)
 	who_is_missed_for_too_long_has_failed(
 		NULL, "sender 0 was lost, and did not come back in 60000 ms");
 	nobody_misses_who_brought_nothing_and_was_replaced();
+	senders_that_do_not_come_are_waited_for_so_long();
+	a_ring_that_fails_is_noticed();
+	trainers_are_waited_for_so_long();
 	return 0;
 }
