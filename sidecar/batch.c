@@ -10,6 +10,8 @@
  * known whether it is the last one. */
 #include "batch.h"
 
+#include "decode/cost.h"
+#include "decode/skips.h"
 #include "window.h"
 
 #include "base/alloc.h"
@@ -24,9 +26,10 @@
 #include <signal.h>
 #include <string.h>
 
-#define SKIPS_LOGGED 10
-#define TAKE_MS	     100
-#define ORPHAN_MS    200
+#define TAKE_MS	  100
+#define CHECK_MS  500 /* without a sample: whether somebody is there to take it */
+#define ORPHAN_MS 200
+#define TRIM	  4 /* one of so many parts of the memory is for buffers of decoders */
 
 struct sfs_batcher {
 	struct sfs_batch_settings settings;
@@ -35,6 +38,8 @@ struct sfs_batcher {
 
 	pthread_mutex_t lock; /* guards the progress */
 	struct sfs_batch_progress progress;
+	uint64_t waits_since_ns; /* 0: it does not wait */
+	enum sfs_batch_wait waits_for;
 
 	/* of the committer */
 	struct sfs_transport *transport;
@@ -44,6 +49,8 @@ struct sfs_batcher {
 	unsigned char *slot;	    /* NULL: none was taken */
 	struct sfs_decoder *decoder;
 	struct sfs_sample_reader *reader; /* of one stream */
+	struct sfs_skips skips;
+	bool has_begun_late; /* behind the first sample of an epoch */
 };
 
 static bool is_image(const struct sfs_spec *spec)
@@ -63,6 +70,8 @@ struct sfs_batcher *sfs_batcher_new(const struct sfs_batch_settings *settings)
 	b->settings = *settings;
 	b->is_direct = !is_image(settings->spec);
 	b->window = sfs_window_new(settings->n_workers);
+	sfs_window_limit(b->window, settings->memory);
+	sfs_skips_init(&b->skips, settings->max_skip);
 	pthread_mutex_init(&b->lock, NULL);
 	return b;
 }
@@ -87,6 +96,9 @@ void sfs_batcher_look(struct sfs_batcher *b, struct sfs_batch_progress *ret)
 {
 	pthread_mutex_lock(&b->lock);
 	*ret = b->progress;
+	if (b->waits_since_ns > 0)
+		ret->wait_ns[b->waits_for] +=
+			sfs_clock_between(b->waits_since_ns, sfs_clock_ns());
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -118,7 +130,8 @@ static void *read_samples(void *arg)
 	sigaddset(&wakes, SIGUSR1); /* see sfs_sample_reader_stop() */
 	pthread_sigmask(SIG_UNBLOCK, &wakes, NULL);
 	while ((ret = sfs_sample_next(b->reader, &sample, &err)) == 1)
-		if (!sfs_window_put(b->window, sample))
+		if (!sfs_window_put(b->window, sample,
+				    sfs_decode_cost(b->settings.spec, sample)))
 			break;
 	sfs_window_end(b->window, ret < 0 ? ret : 0, &err);
 	return NULL;
@@ -155,10 +168,12 @@ static void *work(void *arg)
 {
 	struct sfs_batcher *b = arg;
 	struct sfs_decoder *decoder = new_decoder(b);
+	uint64_t most = b->settings.memory / TRIM / b->settings.n_workers;
 	struct sfs_window_item *item;
 
 	while ((item = sfs_window_take(b->window)) != NULL) {
 		decode(b, decoder, item);
+		sfs_decoder_trim(decoder, most);
 		sfs_window_give(b->window, item);
 	}
 	sfs_decoder_free(decoder);
@@ -175,21 +190,55 @@ static int failed(const struct sfs_batcher *b, const struct sfs_window_item *ite
 			     (unsigned long long)b->epoch, item->err.text);
 }
 
+static void begin_wait(struct sfs_batcher *b, enum sfs_batch_wait whom)
+{
+	pthread_mutex_lock(&b->lock);
+	b->waits_since_ns = sfs_clock_ns();
+	b->waits_for = whom;
+	pthread_mutex_unlock(&b->lock);
+}
+
+static void end_wait(struct sfs_batcher *b)
+{
+	pthread_mutex_lock(&b->lock);
+	b->progress.wait_ns[b->waits_for] +=
+		sfs_clock_between(b->waits_since_ns, sfs_clock_ns());
+	b->waits_since_ns = 0;
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* Nothing can be sent now.  Has the transport failed meanwhile? */
+static int check_transport(struct sfs_batcher *b, struct sfs_error *err)
+{
+	if (!b->transport || !b->settings.ops->check)
+		return 0;
+	return b->settings.ops->check(b->transport, err);
+}
+
 /* The oldest item.  1; 0: the stream has ended. */
 static int wait_for(struct sfs_batcher *b, bool is_decoded,
 		    struct sfs_window_item **ret_item, struct sfs_error *err)
 {
-	uint64_t begin_ns = sfs_clock_ns(), wait_ns;
 	bool is_decoding = false;
 	int ret;
 
-	ret = sfs_window_oldest(b->window, is_decoded, ret_item, &is_decoding, err);
-	wait_ns = sfs_clock_ns() - begin_ns;
-	pthread_mutex_lock(&b->lock);
-	b->progress.wait_ns[is_decoding ? SFS_BATCH_DECODER : SFS_BATCH_READER] +=
-		wait_ns;
-	pthread_mutex_unlock(&b->lock);
+	ret = sfs_window_oldest(b->window, is_decoded, 0, ret_item, &is_decoding, err);
+	while (ret == -ETIMEDOUT) {
+		begin_wait(b, is_decoding ? SFS_BATCH_DECODER : SFS_BATCH_READER);
+		ret = sfs_window_oldest(b->window, is_decoded, CHECK_MS, ret_item,
+					&is_decoding, err);
+		end_wait(b);
+		if (ret == -ETIMEDOUT && check_transport(b, err) < 0)
+			return -EPIPE;
+	}
 	return ret;
+}
+
+/* Are too many broken? */
+static int check_skips(struct sfs_batcher *b, bool is_end, struct sfs_error *err)
+{
+	return sfs_skips_check(&b->skips, b->progress.n_samples + b->info.n_samples,
+			       is_end, err);
 }
 
 /* It is broken: 0 if that is to be skipped. */
@@ -202,29 +251,26 @@ static int skip(struct sfs_batcher *b, struct sfs_window_item *item, int ret,
 	pthread_mutex_lock(&b->lock);
 	b->progress.n_skipped++;
 	pthread_mutex_unlock(&b->lock);
-	if (b->progress.n_skipped <= SKIPS_LOGGED)
-		sfs_warning("%s; it is skipped%s", err->text,
-			    b->progress.n_skipped == SKIPS_LOGGED
-				    ? ", and further ones are only counted"
-				    : "");
+	sfs_skips_add(&b->skips, err);
 	sfs_window_release(b->window);
-	return 0;
+	return check_skips(b, false, err);
 }
 
 static int take(struct sfs_batcher *b, struct sfs_error *err)
 {
-	uint64_t begin_ns = sfs_clock_ns();
 	void *slot;
-	int ret;
+	int ret = b->settings.ops->take(b->transport, 0, &slot, err);
 
-	do
-		ret = sfs_window_is_stopped(b->window)
-			      ? sfs_error_set(err, -ECANCELED, "stopped")
-			      : b->settings.ops->take(b->transport, TAKE_MS, &slot, err);
-	while (ret == -ETIMEDOUT);
-	pthread_mutex_lock(&b->lock);
-	b->progress.wait_ns[SFS_BATCH_TRANSPORT] += sfs_clock_ns() - begin_ns;
-	pthread_mutex_unlock(&b->lock);
+	if (ret == -ETIMEDOUT) {
+		begin_wait(b, SFS_BATCH_TRANSPORT);
+		do
+			ret = sfs_window_is_stopped(b->window)
+				      ? sfs_error_set(err, -ECANCELED, "stopped")
+				      : b->settings.ops->take(b->transport, TAKE_MS,
+							      &slot, err);
+		while (ret == -ETIMEDOUT);
+		end_wait(b);
+	}
 	if (ret == 0)
 		b->slot = slot;
 	return ret;
@@ -312,6 +358,24 @@ static uint64_t name_session(const struct sfs_batcher *b, const struct sfs_sampl
 	return sfs_rng_next(&rng);
 }
 
+/* What the slots leave of the memory is for samples. */
+static int check_memory(struct sfs_batcher *b, struct sfs_error *err)
+{
+	uint64_t n = b->settings.transport.n_slots * b->layout.slot_bytes;
+
+	if (n > b->settings.memory)
+		return sfs_error_set(
+			err, -ENOMEM,
+			"%u slots for batches of %u samples take %llu MiB, and --memory "
+			"is %llu MiB: choose a smaller --batch or fewer --slots, or "
+			"give more memory",
+			b->settings.transport.n_slots, b->settings.n_samples,
+			(unsigned long long)(n >> 20),
+			(unsigned long long)(b->settings.memory >> 20));
+	sfs_window_limit(b->window, b->settings.memory - n);
+	return 0;
+}
+
 /* The first sample of a session says what batches are. */
 static int open_by(struct sfs_batcher *b, struct sfs_window_item *item,
 		   struct sfs_error *err)
@@ -329,6 +393,9 @@ static int open_by(struct sfs_batcher *b, struct sfs_window_item *item,
 		b->n_rows_bytes += (b->layout.tensors[t].row_bytes + 63) & ~63ULL;
 	if (!b->is_direct)
 		sfs_window_weigh(b->window, b->n_rows_bytes);
+	ret = check_memory(b, err);
+	if (ret < 0)
+		return ret;
 	ret = b->settings.ops->open(&b->settings.transport, &b->layout, &b->transport,
 				    err);
 	pthread_mutex_lock(&b->lock);
@@ -350,7 +417,7 @@ static int commit_all(struct sfs_batcher *b, struct sfs_error *err)
 	if (ret == 0 && (b->info.n_samples == b->layout.n_samples ||
 			 (b->info.n_samples > 0 && !b->settings.drops_last)))
 		ret = send_batch(b, true, err);
-	return ret;
+	return ret == 0 ? check_skips(b, true, err) : ret;
 }
 
 static int run(struct sfs_batcher *b, struct sfs_error *err)
@@ -366,7 +433,7 @@ static int run(struct sfs_batcher *b, struct sfs_error *err)
 			return ret;
 	}
 	if (!b->transport)
-		return ret;
+		return ret < 0 ? ret : check_skips(b, true, err);
 	for (i = 0; i < n_workers; i++)
 		workers[i] = sfs_thread_start("decode", work, b);
 	ret = commit_all(b, err);
@@ -429,6 +496,7 @@ int sfs_batcher_run(struct sfs_batcher *b, int fd, enum sfs_input_kind kind,
 	int ret;
 
 	begin(b, epoch, first);
+	b->has_begun_late |= first > 0;
 	b->reader = sfs_sample_reader_new(fd, kind, first, flush, b);
 	b->decoder = new_decoder(b);
 	thread = sfs_thread_start("reader", read_samples, b);
@@ -441,21 +509,33 @@ int sfs_batcher_run(struct sfs_batcher *b, int fd, enum sfs_input_kind kind,
 	return ret;
 }
 
+static int finish(struct sfs_batcher *b, struct sfs_error *err)
+{
+	int ret;
+
+	begin_wait(b, SFS_BATCH_TRANSPORT);
+	do
+		ret = sfs_window_is_stopped(b->window)
+			      ? sfs_error_set(err, -ECANCELED, "stopped")
+			      : b->settings.ops->finish(b->transport, TAKE_MS, err);
+	while (ret == -ETIMEDOUT);
+	end_wait(b);
+	return ret;
+}
+
 int sfs_batcher_finish(struct sfs_batcher *b, struct sfs_error *err)
 {
 	int ret = 0;
 
-	if (b->progress.n_batches == 0)
+	/* Who goes on at the end of an epoch has had it all. */
+	if (b->progress.n_batches == 0 && b->has_begun_late && b->progress.n_skipped == 0)
+		ret = b->transport ? finish(b, err) : 0;
+	else if (b->progress.n_batches == 0)
 		ret = sfs_error_set(err, -ENODATA,
 				    "no batch was sent; %llu broken samples were skipped",
 				    (unsigned long long)b->progress.n_skipped);
 	else
-		do
-			ret = sfs_window_is_stopped(b->window)
-				      ? sfs_error_set(err, -ECANCELED, "stopped")
-				      : b->settings.ops->finish(b->transport, TAKE_MS,
-								err);
-		while (ret == -ETIMEDOUT);
+		ret = finish(b, err);
 	if (ret < 0 && b->transport)
 		tell(b, ret, err->text);
 	return ret;

@@ -3,7 +3,7 @@
  *
  * Samples are committed in the stream's order, so the batches are the same whatever the
  * number of workers.  window.h says how many are in memory, with their rows, beside the
- * transport's slots.  Data that need no decoding go from the sample to the slot.
+ * transport's slots; both together are bounded by `memory`.  Data that need no decoding go from the sample to the slot.
  */
 #ifndef SFS_BATCH_H
 #define SFS_BATCH_H
@@ -21,10 +21,12 @@ struct sfs_batch_settings {
 	struct sfs_transport_settings transport; /* what it points to is borrowed */
 	uint32_t n_samples;			 /* of a batch */
 	uint32_t n_workers;
+	uint64_t memory; /* bytes for slots, samples and what decoding them takes */
 	uint64_t stream; /* names the command and its files; 0: nothing does */
 	int report_fd;	 /* closed at its other end: who writes the stream is dead; -1 */
 	bool drops_last; /* a short last batch is not sent; else it is */
 	bool skips;	 /* broken samples are counted, the first ten logged */
+	uint32_t max_skip; /* of a million; if more are broken, the stream has failed */
 };
 
 enum sfs_batch_wait {
@@ -37,7 +39,7 @@ enum sfs_batch_wait {
 struct sfs_batch_progress {
 	uint64_t n_batches, n_samples, n_skipped, n_bytes; /* sent; bytes of rows */
 	uint64_t next; /* ordinal after the last batch that was sent */
-	uint64_t wait_ns[SFS_BATCH_WAITS]; /* who the committer has waited for */
+	uint64_t wait_ns[SFS_BATCH_WAITS]; /* who the committer has waited for, until now */
 	bool is_open;			   /* the transport */
 };
 
@@ -54,7 +56,7 @@ int sfs_batcher_run(struct sfs_batcher *b, int fd, enum sfs_input_kind kind,
 		    uint64_t epoch, uint64_t first, struct sfs_error *err);
 
 /* Wait until all was consumed, or has at least arrived (see transport.h).  -ENODATA:
- * there was no batch at all.  After an error the transport was told. */
+ * there was no batch at all, though the stream was read from its beginning.  After an error the transport was told. */
 int sfs_batcher_finish(struct sfs_batcher *b, struct sfs_error *err);
 
 /* Any thread: */

@@ -2,9 +2,13 @@
 #include "command.h"
 
 #include "base/log.h"
+#include "config/options.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define LEAST_SIZE ((uint64_t)16 << 20)
 
 bool sfs_command_number(const char *option, const char *text, uint64_t least,
 			uint64_t most, uint64_t *ret)
@@ -21,4 +25,27 @@ bool sfs_command_number(const char *option, const char *text, uint64_t least,
 	}
 	*ret = n;
 	return true;
+}
+
+bool sfs_command_percent(const char *option, const char *text, uint32_t *ret)
+{
+	char *end;
+	double n = strtod(text, &end);
+
+	if (text[0] < '0' || text[0] > '9' || (*end && strcmp(end, "%") != 0) ||
+	    !(n >= 0 && n <= 100)) {
+		sfs_error("--%s: '%s' is not a percentage from 0 to 100", option, text);
+		return false;
+	}
+	*ret = (uint32_t)(n * 10000 + 0.5);
+	return true;
+}
+
+bool sfs_command_size(const char *option, const char *text, uint64_t *ret)
+{
+	if (sfs_options_parse_size(text, ret) == 0 && *ret >= LEAST_SIZE)
+		return true;
+	sfs_error("--%s: '%s' is not a size of at least 16M, such as 512M or 4G", option,
+		  text);
+	return false;
 }

@@ -21,4 +21,10 @@ extern const struct sfs_command sfs_send_command, sfs_recv_command;
 bool sfs_command_number(const char *option, const char *text, uint64_t least,
 			uint64_t most, uint64_t *ret);
 
+/* "0.5" or "0.5%" in millionths: 5000; at most 100 %. */
+bool sfs_command_percent(const char *option, const char *text, uint32_t *ret);
+
+/* "512M": bytes, at least 16 MiB. */
+bool sfs_command_size(const char *option, const char *text, uint64_t *ret);
+
 #endif

@@ -28,6 +28,7 @@ libsidecar_a_SOURCES = \
 	sidecar/ring/ring-watch.c sidecar/ring/ring-watch.h \
 	 \
 	sidecar/decode/augment.c sidecar/decode/augment.h \
+	sidecar/decode/cost.c sidecar/decode/cost.h \
 	sidecar/decode/decode.c sidecar/decode/decode.h \
 	sidecar/decode/decode-array.c sidecar/decode/decode-array.h \
 	sidecar/decode/decode-jpeg.c sidecar/decode/decode-jpeg.h \
@@ -39,6 +40,7 @@ libsidecar_a_SOURCES = \
 	sidecar/decode/records.c sidecar/decode/records.h \
 	sidecar/decode/resample.c sidecar/decode/resample.h \
 	sidecar/decode/sample.c sidecar/decode/sample.h \
+	sidecar/decode/skips.c sidecar/decode/skips.h \
 	sidecar/decode/spec.c sidecar/decode/spec.h \
 	 \
 	sidecar/formats/tenbin.c sidecar/formats/tenbin.h \
@@ -54,10 +56,10 @@ libsidecar_a_SOURCES = \
 	sidecar/transport/guard.c sidecar/transport/guard.h \
 	sidecar/transport/local.c \
 	sidecar/transport/outbox.c sidecar/transport/outbox.h \
+	sidecar/transport/patience.c sidecar/transport/patience.h \
 	sidecar/transport/receiver.h \
 	sidecar/transport/secret.c sidecar/transport/secret.h \
 	sidecar/transport/sessions.c sidecar/transport/sessions.h \
-	sidecar/transport/patience.c sidecar/transport/patience.h \
 	sidecar/transport/socket.c sidecar/transport/socket.h \
 	sidecar/transport/tcp-receiver.c \
 	sidecar/transport/tcp-sender.c \

@@ -15,12 +15,14 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/threadpool.h"
+#include "memory/limit.h"
 #include "order/name.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -32,6 +34,10 @@
 
 #define PIPE_BYTES (1 << 20)
 #define STOP_MS	   20 /* a stop is said again and again */
+
+#define LARGE_BYTES	    (4 << 20)
+#define MEMORY_SHARE	    4	  /* of what the control group has; as a mount's */
+#define MAX_SKIP_MILLIONTHS 10000 /* 1 % */
 
 struct send {
 	struct sfs_batch_settings batch;
@@ -238,7 +244,8 @@ static int open_target(struct send *s, struct sfs_error *err)
 	struct sfs_samples_settings samples = {.target = t->target,
 					       .on_consumer_death = t->on_consumer_death,
 					       .give_up_ms = t->give_up_ms,
-					       .skips = s->batch.skips};
+					       .skips = s->batch.skips,
+					       .max_skip = s->batch.max_skip};
 
 	if (sfs_samples_is_target(t->target))
 		return sfs_samples_new(&samples, &s->samples, err);
@@ -283,11 +290,13 @@ enum {
 	FIELDS = 256,
 	BATCH,
 	WORKERS,
+	MEMORY,
 	SLOTS,
 	SEED,
 	EPOCH,
 	DROP_LAST,
 	ON_ERROR,
+	MAX_SKIP,
 	ON_DEATH,
 	GIVE_UP,
 	CRC,
@@ -304,11 +313,13 @@ static const struct option long_options[] = {
 	{"fields", required_argument, NULL, FIELDS},
 	{"batch", required_argument, NULL, BATCH},
 	{"workers", required_argument, NULL, WORKERS},
+	{"memory", required_argument, NULL, MEMORY},
 	{"slots", required_argument, NULL, SLOTS},
 	{"seed", required_argument, NULL, SEED},
 	{"epoch", required_argument, NULL, EPOCH},
 	{"drop-last", no_argument, NULL, DROP_LAST},
 	{"on-error", required_argument, NULL, ON_ERROR},
+	{"max-skip", required_argument, NULL, MAX_SKIP},
 	{"on-consumer-death", required_argument, NULL, ON_DEATH},
 	{"give-up", required_argument, NULL, GIVE_UP},
 	{"crc", no_argument, NULL, CRC},
@@ -402,6 +413,10 @@ static bool take_option(struct send *s, int option, const char *text)
 	case HELP: s->wants_help = true; return true;
 	case METRICS: s->outputs.metrics = text; return true;
 	case SECRET: s->secret_file = text; return true;
+	case MEMORY:
+		return sfs_command_size(name_of(option), text, &s->batch.memory);
+	case MAX_SKIP:
+		return sfs_command_percent(name_of(option), text, &s->batch.max_skip);
 	case ON_ERROR:
 		s->batch.skips = strcmp(text, "skip") == 0;
 		return one_of(option, text, " fail skip ");
@@ -437,8 +452,8 @@ static uint64_t name_stream(const struct send *s)
 /* Options that say what batches are. */
 static bool check_samples(const struct send *s)
 {
-	static const int batches[] = {FIELDS, BATCH,	 WORKERS, SLOTS,
-				      SEED,   DROP_LAST, CRC};
+	static const int batches[] = {FIELDS, BATCH, WORKERS,	MEMORY,
+				      SLOTS,  SEED,  DROP_LAST, CRC};
 	size_t i;
 
 	for (i = 0; i < SFS_COUNT(batches); i++)
@@ -516,6 +531,8 @@ static int run_send(int argc, char **argv)
 		.outputs.json_fd = -1,
 		.batch = {.n_samples = 256,
 			  .n_workers = n_cores > 0 ? (uint32_t)n_cores : 1,
+			  .memory = sfs_memory_limit() / MEMORY_SHARE,
+			  .max_skip = MAX_SKIP_MILLIONTHS,
 			  .report_fd = -1,
 			  .transport = {.n_slots = 4,
 					.give_up_ms = 60000,
@@ -523,6 +540,9 @@ static int run_send(int argc, char **argv)
 	};
 	int status = 2;
 
+	/* What is freed goes back to the system.  By itself malloc() would soon keep blocks
+	 * of this size, in each worker's arena. */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	s.batch.spec = &s.spec;
 	if (parse(&s, argc, argv))
 		status = s.wants_help ? print_usage() : send_all(&s);
@@ -532,8 +552,9 @@ static int run_send(int argc, char **argv)
 
 const struct sfs_command sfs_send_command = {
 	"send",
-	"FILE|- [FILE ...] TARGET --fields SPEC [--batch N] [--workers N] [--slots N]\n"
-	"         [--seed N] [--epoch N] [--drop-last] [--on-error fail|skip]\n"
+	"FILE|- [FILE ...] TARGET --fields SPEC [--batch N] [--workers N] [--memory SIZE]\n"
+	"         [--slots N] [--seed N] [--epoch N] [--drop-last]\n"
+	"         [--on-error fail|skip] [--max-skip PERCENT]\n"
 	"         [--on-consumer-death fail|redeliver|drop] [--give-up SECONDS] [--crc]\n"
 	"         [--stats SECONDS] [--metrics FILE.prom] [--stream-fd N | --pieces-fd "
 	"N]\n"

@@ -2,6 +2,11 @@
 /* How this works: a ring of items.  What the reader has put, workers have taken and the
  * committer has released are counters that only grow.
  *
+ * Of the memory, a sample's own bytes count from put to release, its rows from take to
+ * release, and what decoding it takes from take to give.  The next sample to take may
+ * always be taken if all before it were released: so whoever waits for memory waits for
+ * somebody who has some.
+ *
  * To wake a thread costs more than to decode a small sample.  So the reader publishes
  * samples by the group, and when it has waited for space it is woken with the window half
  * empty. */
@@ -18,6 +23,7 @@
 #define ITEMS_A_WORKER 4
 #define WINDOW_BYTES   ((uint64_t)4 << 20)
 #define GROUP_BYTES    ((uint64_t)256 << 10)
+#define KEPT_SHARE     (8 * N_ITEMS) /* of the limit: rows that are larger are not kept */
 
 struct sfs_window {
 	uint32_t n_workers;
@@ -28,6 +34,8 @@ struct sfs_window {
 	pthread_cond_t space, work, done;
 	uint64_t n_put, n_taken, n_released; /* published, by workers, by the committer */
 	uint64_t n_bytes, n_row_bytes;
+	uint64_t limit, n_held; /* memory, and how much of it is in use */
+	uint32_t n_hungry;	/* workers that wait for it */
 	uint64_t wake_at; /* n_released that the reader waits for */
 	bool is_ended, is_closed, is_stopped;
 	int ret; /* once is_ended */
@@ -39,6 +47,7 @@ struct sfs_window *sfs_window_new(uint32_t n_workers)
 	struct sfs_window *w = sfs_calloc(1, sizeof *w);
 
 	w->n_workers = n_workers;
+	w->limit = UINT64_MAX;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->space, NULL);
 	pthread_cond_init(&w->work, NULL);
@@ -54,7 +63,7 @@ void sfs_window_begin(struct sfs_window *w)
 		sfs_sample_free(w->items[i].sample);
 		w->items[i].sample = NULL;
 	}
-	w->n_group_bytes = 0;
+	w->n_group_bytes = w->n_held = 0;
 	w->n_filled = w->n_put = w->n_taken = w->n_released = w->n_bytes = 0;
 	w->is_ended = w->is_closed = false;
 }
@@ -92,7 +101,9 @@ static void publish(struct sfs_window *w)
 
 		item->is_decoded = false;
 		item->n_bytes = item->sample->n_bytes + w->n_row_bytes;
+		item->n_held = item->sample->n_bytes;
 		w->n_bytes += item->n_bytes;
+		w->n_held += item->n_held;
 	}
 	if (n_new > 1)
 		pthread_cond_broadcast(&w->work);
@@ -116,8 +127,9 @@ static bool is_full(const struct sfs_window *w)
 {
 	uint64_t n = w->n_put - w->n_released;
 
-	return n > N_ITEMS - GROUP || (n >= (uint64_t)ITEMS_A_WORKER * w->n_workers &&
-				       w->n_bytes >= WINDOW_BYTES);
+	return n > N_ITEMS - GROUP || (n > 0 && w->n_held >= w->limit) ||
+	       (n >= (uint64_t)ITEMS_A_WORKER * w->n_workers &&
+		w->n_bytes >= WINDOW_BYTES);
 }
 
 /* Publish, and wait until there is space.  false: closed. */
@@ -137,14 +149,18 @@ static bool wait_for_space(struct sfs_window *w)
 	return !is_closed;
 }
 
-bool sfs_window_put(struct sfs_window *w, struct sfs_sample *sample)
+bool sfs_window_put(struct sfs_window *w, struct sfs_sample *sample, uint64_t n_work)
 {
+	struct sfs_window_item *item;
+
 	/* A group begins where there is space for a whole one. */
 	if (w->n_filled == w->n_put && !wait_for_space(w)) {
 		sfs_sample_free(sample);
 		return false;
 	}
-	item_at(w, w->n_filled++)->sample = sample;
+	item = item_at(w, w->n_filled++);
+	item->sample = sample;
+	item->n_work = n_work;
 	w->n_group_bytes += sample->n_bytes;
 	if (w->n_filled - w->n_put == GROUP || w->n_group_bytes >= GROUP_BYTES)
 		sfs_window_flush(w);
@@ -164,15 +180,43 @@ void sfs_window_end(struct sfs_window *w, int ret, const struct sfs_error *err)
 
 /* ---- workers ---- */
 
+/* Is there one to take, and memory for it?  Locked. */
+static bool can_take(const struct sfs_window *w)
+{
+	uint64_t n_more;
+
+	if (w->n_taken == w->n_put)
+		return false;
+	if (w->n_taken == w->n_released || w->limit == UINT64_MAX)
+		return true;
+	n_more = w->items[w->n_taken % N_ITEMS].n_work + w->n_row_bytes;
+	return w->n_held + n_more <= w->limit;
+}
+
+/* There is more memory.  Locked. */
+static void feed_hungry(struct sfs_window *w)
+{
+	if (w->n_hungry > 0 && can_take(w))
+		pthread_cond_broadcast(&w->work);
+}
+
 struct sfs_window_item *sfs_window_take(struct sfs_window *w)
 {
 	struct sfs_window_item *item = NULL;
+	bool is_hungry;
 
 	pthread_mutex_lock(&w->lock);
-	while (w->n_taken == w->n_put && !w->is_closed)
+	while (!can_take(w) && !w->is_closed) {
+		is_hungry = w->n_taken < w->n_put;
+		w->n_hungry += is_hungry;
 		pthread_cond_wait(&w->work, &w->lock);
-	if (!w->is_closed)
+		w->n_hungry -= is_hungry;
+	}
+	if (!w->is_closed) {
 		item = item_at(w, w->n_taken++);
+		item->n_held += w->n_row_bytes;
+		w->n_held += w->n_row_bytes + item->n_work;
+	}
 	pthread_mutex_unlock(&w->lock);
 	return item;
 }
@@ -181,6 +225,8 @@ void sfs_window_give(struct sfs_window *w, struct sfs_window_item *item)
 {
 	pthread_mutex_lock(&w->lock);
 	item->is_decoded = true;
+	w->n_held -= item->n_work;
+	feed_hungry(w);
 	if (item == item_at(w, w->n_released))
 		pthread_cond_signal(&w->done);
 	pthread_mutex_unlock(&w->lock);
@@ -188,11 +234,12 @@ void sfs_window_give(struct sfs_window *w, struct sfs_window_item *item)
 
 /* ---- the committer ---- */
 
-int sfs_window_oldest(struct sfs_window *w, bool is_decoded,
+int sfs_window_oldest(struct sfs_window *w, bool is_decoded, int timeout_ms,
 		      struct sfs_window_item **ret_item, bool *ret_is_decoding,
 		      struct sfs_error *err)
 {
 	struct sfs_window_item *item = item_at(w, w->n_released);
+	uint64_t until_ns = timeout_ms == 0 ? 0 : sfs_clock_deadline(timeout_ms);
 	int ret = 1;
 
 	pthread_mutex_lock(&w->lock);
@@ -206,7 +253,11 @@ int sfs_window_oldest(struct sfs_window *w, bool is_decoded,
 			break;
 		}
 		*ret_is_decoding = is_there;
-		pthread_cond_wait(&w->done, &w->lock);
+		if (until_ns == 0 ||
+		    !sfs_cond_wait_until(&w->done, &w->lock, until_ns)) {
+			ret = -ETIMEDOUT;
+			break;
+		}
 	}
 	if (w->is_stopped)
 		ret = sfs_error_set(err, -ECANCELED, "stopped");
@@ -222,14 +273,27 @@ void sfs_window_release(struct sfs_window *w)
 	struct sfs_window_item *item = item_at(w, w->n_released);
 
 	sfs_sample_free(item->sample);
+	if (w->n_row_bytes > w->limit / KEPT_SHARE) { /* (only the committer changes them) */
+		free(item->rows);
+		item->rows = NULL;
+	}
 	pthread_mutex_lock(&w->lock);
 	item->sample = NULL;
 	w->n_bytes -= item->n_bytes;
+	w->n_held -= item->n_held;
 	w->n_released++;
 	if (w->n_taken < w->n_released)
 		w->n_taken = w->n_released; /* no worker has had it */
 	if (w->n_released == w->wake_at)
 		pthread_cond_signal(&w->space);
+	feed_hungry(w);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void sfs_window_limit(struct sfs_window *w, uint64_t n_bytes)
+{
+	pthread_mutex_lock(&w->lock);
+	w->limit = n_bytes;
 	pthread_mutex_unlock(&w->lock);
 }
 

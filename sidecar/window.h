@@ -3,7 +3,9 @@
  *
  * Samples go through in the order in which they were put, and the workers decode any of
  * them.  At most 256 are in the window and, beyond four a worker, at most 4 MiB of
- * samples and rows: about what stays in the CPU's cache.
+ * samples and rows: about what stays in the CPU's cache.  Whatever the number of workers,
+ * samples, rows and the memory that decoding takes are bounded by a limit, which only the
+ * oldest sample may exceed: workers wait for memory.
  */
 #ifndef SFS_WINDOW_H
 #define SFS_WINDOW_H
@@ -19,6 +21,7 @@ struct sfs_window_item {
 	int ret;	     /* the user's, as err */
 	struct sfs_error err;
 	uint64_t n_bytes; /* the window's, as what follows */
+	uint64_t n_work, n_held;
 	bool is_decoded;
 };
 
@@ -30,10 +33,13 @@ void sfs_window_free(struct sfs_window *w); /* nobody uses it; NULL is fine */
 /* Make it empty, for the next stream.  Nobody else uses it. */
 void sfs_window_begin(struct sfs_window *w);
 
-/* The reader.  Samples may be held back until sfs_window_flush(), which is to be called
+/* Bytes of memory; at first there is no limit. */
+void sfs_window_limit(struct sfs_window *w, uint64_t n_bytes);
+
+/* The reader: a sample, for which a worker needs `n_work` bytes beside its rows.  Samples may be held back until sfs_window_flush(), which is to be called
  * before the reader waits for anything else. */
-bool sfs_window_put(struct sfs_window *w,
-		    struct sfs_sample *sample); /* takes it; false: closed */
+bool sfs_window_put(struct sfs_window *w, struct sfs_sample *sample,
+		    uint64_t n_work); /* takes it; false: closed */
 void sfs_window_flush(struct sfs_window *w);
 void sfs_window_end(struct sfs_window *w, int ret, const struct sfs_error *err);
 
@@ -41,10 +47,11 @@ void sfs_window_end(struct sfs_window *w, int ret, const struct sfs_error *err);
 struct sfs_window_item *sfs_window_take(struct sfs_window *w);
 void sfs_window_give(struct sfs_window *w, struct sfs_window_item *item); /* decoded */
 
-/* The committer: wait for the oldest item, decoded if `is_decoded`.  1; 0: the stream has
- * ended.  *ret_is_decoding: was it a worker that it waited for last?  < 0, with an error:
- * what the reader ended with, or -ECANCELED after sfs_window_stop(). */
-int sfs_window_oldest(struct sfs_window *w, bool is_decoded,
+/* The committer: wait for the oldest item, decoded if `is_decoded`, at most `timeout_ms`
+ * (< 0: for ever).  1; 0: the stream has ended; -ETIMEDOUT.  *ret_is_decoding: was it a
+ * worker that it waited for last?  Others, with an error: what the reader ended with, or
+ * -ECANCELED after sfs_window_stop(). */
+int sfs_window_oldest(struct sfs_window *w, bool is_decoded, int timeout_ms,
 		      struct sfs_window_item **ret_item, bool *ret_is_decoding,
 		      struct sfs_error *err);
 void sfs_window_release(struct sfs_window *w); /* it, and its sample */

@@ -153,6 +153,7 @@ unit_tests = \
 	tests/unit/sidecar/unit-samples-held-finds-what-was-not-released \
 	tests/unit/sidecar/unit-samples-wire-refuses-what-no-trainer-says \
 	tests/unit/sidecar/unit-sessions-bring-each-batch-to-the-ring-once \
+	tests/unit/sidecar/unit-skips-are-an-error-when-they-are-too-many \
 	tests/unit/sidecar/unit-tcp-delivers-each-batch-once \
 	tests/unit/sidecar/unit-tcp-ends-when-both-sides-know \
 	tests/unit/sidecar/unit-tcp-gives-strangers-no-session \
@@ -453,6 +454,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-cuda-gpu-holds-a-ring.sh \
 	tests/sidecar/sidecar-cuda-plugin-runs-on-a-runtime-of-memfds.sh \
 	tests/sidecar/sidecar-cuda-says-what-is-missing.sh \
+	tests/sidecar/sidecar-every-wait-ends.sh \
 	tests/sidecar/sidecar-images-are-pillows.sh \
 	tests/sidecar/sidecar-no-epoch-is-empty-for-who-attaches-anew.sh \
 	tests/sidecar/sidecar-nothing-is-lost-when-anything-is-killed.sh \
@@ -468,6 +470,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-tcp-tries-all-addresses-of-a-host.sh \
 	tests/sidecar/sidecar-the-metrics-of-two-stand-together.sh \
 	tests/sidecar/sidecar-what-nobody-trained-on-is-sent-again.sh \
+	tests/sidecar/sidecar-workers-wait-for-memory.sh \
 	tests/sidecar/sidecar-zmq-feeds-a-ring-of-ours.sh \
 	tests/sidecar/sidecar-zmq-only-who-has-the-secret-sends.sh \
 	tests/sidecar/sidecar-zmq-receives-what-tensorcom-sends.sh \

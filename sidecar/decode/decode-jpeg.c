@@ -119,6 +119,15 @@ void sfs_jpeg_free(struct sfs_jpeg *jpeg)
 	free(jpeg);
 }
 
+void sfs_jpeg_trim(struct sfs_jpeg *jpeg, uint64_t most)
+{
+	if (jpeg->n_memory <= most)
+		return;
+	free(jpeg->memory);
+	jpeg->memory = NULL;
+	jpeg->n_memory = 0;
+}
+
 /* A libjpeg object keeps the tables of the image before, and would decode one by them
  * that lacks its own. */
 static void forget_tables(struct sfs_jpeg *jpeg)

@@ -26,6 +26,7 @@ struct sfs_jpeg; /* libjpeg's object and the pixels; of one thread */
 
 struct sfs_jpeg *sfs_jpeg_new(void);
 void sfs_jpeg_free(struct sfs_jpeg *jpeg); /* NULL is fine */
+void sfs_jpeg_trim(struct sfs_jpeg *jpeg, uint64_t most); /* see decode.h */
 
 /* *ret_pixels, of 1 or 3 channels, stay until the next call; those
  * of sfs_jpeg_size() have no data.  -EBADMSG, with an error. */

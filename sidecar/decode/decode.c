@@ -53,6 +53,14 @@ void sfs_decoder_free(struct sfs_decoder *d)
 	free(d);
 }
 
+void sfs_decoder_trim(struct sfs_decoder *d, uint64_t most)
+{
+	sfs_jpeg_trim(d->jpeg, most);
+	if (d->png.n_pixels_bytes > most)
+		sfs_png_done(&d->png);
+	sfs_image_scratch_trim(&d->scratch, most);
+}
+
 /* The first of the tensor's fields that the sample has; NULL: none. */
 static const struct sfs_sample_field *look_for(struct sfs_decoder *d,
 					       const struct sfs_sample *sample,

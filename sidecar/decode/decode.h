@@ -22,6 +22,9 @@ struct sfs_decode_settings {
 struct sfs_decoder *sfs_decoder_new(const struct sfs_decode_settings *settings);
 void sfs_decoder_free(struct sfs_decoder *decoder); /* NULL is fine */
 
+/* Keep no buffer of more than `most` bytes for the next sample. */
+void sfs_decoder_trim(struct sfs_decoder *decoder, uint64_t most);
+
 /* The layout of batches of `n_samples`, by the spec and, where that leaves it open, by
  * this sample.  -EBADMSG: the sample cannot tell; -EINVAL, -E2BIG: layout.h.  With an
  * error. */

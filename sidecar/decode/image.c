@@ -25,6 +25,12 @@ void sfs_image_scratch_done(struct sfs_image_scratch *scratch)
 	memset(scratch, 0, sizeof *scratch);
 }
 
+void sfs_image_scratch_trim(struct sfs_image_scratch *scratch, uint64_t most)
+{
+	if (scratch->n_rows_bytes > most)
+		sfs_image_scratch_done(scratch);
+}
+
 /* ---- weights ---- */
 
 /* `length` of n_pixels pixels, from `start` on, become n results. */

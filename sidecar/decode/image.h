@@ -49,6 +49,7 @@ struct sfs_image_scratch {
 	size_t n_rows_bytes, n_weights;
 };
 void sfs_image_scratch_done(struct sfs_image_scratch *scratch);
+void sfs_image_scratch_trim(struct sfs_image_scratch *scratch, uint64_t most);
 
 /* The part of a picture of this size that sfs_image_resize() looks at. */
 struct sfs_part {

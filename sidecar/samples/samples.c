@@ -8,6 +8,7 @@
 #include "samples/samples.h"
 
 #include "decode/sample.h"
+#include "decode/skips.h"
 #include "samples/samples-wire.h"
 
 #include "base/alloc.h"
@@ -28,7 +29,6 @@
 #define SLICE_MS     500
 #define PUT_SAMPLES  32
 #define PUT_BYTES    (256U << 10)
-#define LOGGED_SKIPS 10
 
 enum { OURS, MOUNTS }; /* memories */
 
@@ -56,6 +56,8 @@ struct sfs_samples {
 	struct sfs_link items; /* to be put */
 	uint32_t n_items;
 	uint64_t n_items_bytes;
+	struct sfs_skips skips;
+	bool has_begun_late; /* behind the first sample of an epoch */
 
 	atomic_bool is_stopped;
 	_Atomic uint64_t n_read, n_skipped, n_shared_bytes, n_copied_bytes;
@@ -186,14 +188,14 @@ static void count_bytes(struct sfs_samples *s, const struct sfs_sample *sample)
 }
 
 static int skip(struct sfs_samples *s, struct sfs_sample *sample, int code,
-		const struct sfs_error *why)
+		struct sfs_error *err)
 {
 	sfs_sample_free(sample);
 	if (!s->settings.skips)
 		return code;
-	if (atomic_fetch_add(&s->n_skipped, 1) < LOGGED_SKIPS)
-		sfs_warning("%s: skipped", why->text);
-	return 0;
+	atomic_fetch_add(&s->n_skipped, 1);
+	sfs_skips_add(&s->skips, err);
+	return sfs_skips_check(&s->skips, s->n_read, false, err);
 }
 
 /* Takes the sample. */
@@ -242,7 +244,7 @@ static int read_all(struct sfs_samples *s, struct source *source, struct sfs_err
 		if (ret == 1 && add(s, source, sample, err) < 0)
 			ret = -EIO;
 	} while (ret == 1);
-	return ret;
+	return ret == 0 ? sfs_skips_check(&s->skips, s->n_read, true, err) : ret;
 }
 
 static void set_reader(struct sfs_samples *s, struct sfs_sample_reader *reader)
@@ -263,6 +265,7 @@ int sfs_samples_run(struct sfs_samples *s, int fd, enum sfs_input_kind kind,
 	sigemptyset(&wakes);
 	sigaddset(&wakes, SIGUSR1); /* see sfs_sample_reader_stop() */
 	s->epoch = epoch;
+	s->has_begun_late |= first > 0;
 	source->n_refs = 1;
 	source->reader = sfs_sample_reader_new(fd, kind, first, before_read, s);
 	set_reader(s, source->reader);
@@ -286,7 +289,9 @@ int sfs_samples_finish(struct sfs_samples *s, struct sfs_error *err)
 {
 	int ret;
 
-	if (s->n_read == 0)
+	if (s->n_read == 0 && s->n_skipped == 0 && s->has_begun_late)
+		begin(s, NULL); /* who goes on at the end of an epoch has had it all */
+	else if (s->n_read == 0)
 		return sfs_error_set(err, -ENODATA,
 				     "there was no sample; %llu were skipped",
 				     (unsigned long long)s->n_skipped);
@@ -383,6 +388,7 @@ int sfs_samples_new(const struct sfs_samples_settings *settings, struct sfs_samp
 	int code;
 
 	s->settings = *settings;
+	sfs_skips_init(&s->skips, settings->max_skip);
 	sfs_list_init(&s->items);
 	pthread_mutex_init(&s->lock, NULL);
 	code = open_all(s, err);

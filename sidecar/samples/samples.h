@@ -22,7 +22,8 @@ struct sfs_samples_settings {
 	const char *target;	       /* "samples:PATH" or "samples:PATH?memory=MIB" */
 	const char *on_consumer_death; /* "redeliver", "drop", "fail" */
 	uint32_t give_up_ms;	       /* without a trainer; 0: never */
-	bool skips; /* samples that cannot be sent are counted, the first ten logged */
+	bool skips;	   /* samples that cannot be sent are counted, the first ten logged */
+	uint32_t max_skip; /* see batch.h */
 };
 
 struct sfs_samples;

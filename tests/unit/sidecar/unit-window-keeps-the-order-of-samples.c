@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples leave the window in the order in which they came, each once and decoded,
  * whatever their sizes and the number of workers; those that have come get through though
- * the stream then waits; and who waits is woken when the window is closed or stopped. */
+ * the stream then waits; who waits is woken when the window is closed or stopped; and no
+ * more are decoded at a time than memory is there for. */
 #include "check.h"
 
 #include "base/rng.h"
@@ -21,7 +22,8 @@
 
 static struct sfs_window *window;
 static struct sfs_sample_reader *reader;
-static atomic_uint n_out;
+static atomic_uint n_out, n_taken;
+static unsigned n_at_a_time = 1000000;
 static bool is_endless;
 
 static void put(int fd, const void *bytes, size_t n)
@@ -85,7 +87,7 @@ static void *read_all(void *arg)
 	int ret;
 
 	while ((ret = sfs_sample_next(reader, &sample, &err)) == 1)
-		if (!sfs_window_put(window, sample))
+		if (!sfs_window_put(window, sample, 1000))
 			break;
 	sfs_window_end(window, ret < 0 ? ret : 0, &err);
 	return arg;
@@ -96,6 +98,9 @@ static void *work(void *arg)
 	struct sfs_window_item *item;
 
 	while ((item = sfs_window_take(window)) != NULL) {
+		/* (One may have been released and not counted yet.) */
+		CHECK(atomic_fetch_add(&n_taken, 1) + 1 - atomic_load(&n_out) <=
+		      n_at_a_time + 1);
 		item->ret = (int)item->sample->ordinal + 1;
 		sfs_window_give(window, item);
 	}
@@ -113,13 +118,14 @@ static int pass(unsigned n, bool has_workers, int (*stop)(void))
 
 	CHECK_EQ(pipe(fds), 0);
 	atomic_store(&n_out, 0);
+	atomic_store(&n_taken, 0);
 	sfs_window_begin(window);
 	reader = sfs_sample_reader_new(fds[0], SFS_INPUT_BYTES, 0, flush, NULL);
 	pthread_create(&threads[n_threads++], NULL, read_all, NULL);
 	pthread_create(&threads[n_threads++], NULL, feed, &fds[1]);
 	for (i = 0; has_workers && i < N_WORKERS; i++)
 		pthread_create(&threads[n_threads++], NULL, work, NULL);
-	while (n_out < n && (ret = sfs_window_oldest(window, has_workers, &item,
+	while (n_out < n && (ret = sfs_window_oldest(window, has_workers, -1, &item,
 						     &is_decoding, &err)) == 1) {
 		CHECK_EQ(item->sample->ordinal, n_out);
 		CHECK(!has_workers || item->ret == (int)n_out + 1);
@@ -148,7 +154,7 @@ static int stop_window(void)
 
 	sfs_window_stop(window);
 	CHECK(sfs_window_is_stopped(window));
-	return sfs_window_oldest(window, false, &item, &is_decoding, &err);
+	return sfs_window_oldest(window, false, -1, &item, &is_decoding, &err);
 }
 
 int main(void)
@@ -161,6 +167,14 @@ int main(void)
 	CHECK_EQ(n_out, N);
 	sfs_window_weigh(window, 300000);
 	CHECK_EQ(pass(N + 1, true, NULL), 0);
+	sfs_window_limit(window, 700000);
+	n_at_a_time = 2;
+	CHECK_EQ(pass(N + 1, true, NULL), 0);
+	CHECK_EQ(n_out, N);
+	sfs_window_limit(window, 1); /* but for the oldest */
+	n_at_a_time = 1;
+	CHECK_EQ(pass(N + 1, true, NULL), 0);
+	CHECK_EQ(n_out, N);
 	is_endless = true; /* and with no end mark */
 	CHECK_EQ(pass(N + 1, true, NULL), -EPIPE);
 	CHECK_EQ(pass(9, true, NULL), 1);
