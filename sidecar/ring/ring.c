@@ -128,6 +128,15 @@ bool sfs_ring_look_at_session(struct sfs_ring *ring, uint32_t number,
 	return true;
 }
 
+void sfs_ring_replace_session(struct sfs_ring *ring, uint32_t number, uint64_t id)
+{
+	struct sfs_ring_session *session = &ring->state.memory->sessions[number];
+
+	session->id = id;
+	atomic_store(&session->n, 0);
+	atomic_store(&session->has_ended, 0);
+}
+
 void sfs_ring_begin_session(struct sfs_ring *ring, uint32_t number, uint64_t n)
 {
 	atomic_store(&ring->state.memory->sessions[number].n, n);
@@ -252,13 +261,6 @@ void sfs_ring_free(struct sfs_ring *ring)
 
 /* Filling. */
 
-static uint64_t deadline_of(int timeout_ms)
-{
-	if (timeout_ms < 0)
-		return UINT64_MAX;
-	return sfs_clock_ns() + (uint64_t)timeout_ms * SFS_NS_PER_MS;
-}
-
 /* Until a slot may have been freed since `seen`.  false: the deadline has passed. */
 static bool wait_freed(struct sfs_ring *ring, uint32_t seen, uint64_t deadline)
 {
@@ -285,7 +287,7 @@ static int find_free_slot(struct sfs_ring *ring)
 
 static int take_slot(struct sfs_ring *ring, int timeout_ms, struct sfs_error *err)
 {
-	uint64_t deadline = deadline_of(timeout_ms);
+	uint64_t deadline = sfs_clock_deadline(timeout_ms);
 	uint32_t seen;
 	int ret, slot;
 
@@ -403,7 +405,7 @@ uint64_t sfs_ring_consumed(struct sfs_ring *ring)
 int sfs_ring_wait_consumed(struct sfs_ring *ring, uint64_t seq, int timeout_ms,
 			   struct sfs_error *err)
 {
-	uint64_t deadline = deadline_of(timeout_ms);
+	uint64_t deadline = sfs_clock_deadline(timeout_ms);
 	uint32_t seen;
 	int ret;
 

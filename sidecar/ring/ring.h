@@ -86,6 +86,8 @@ struct sfs_ring_past {
 /* Session `number` as it is now.  false: there is none. */
 bool sfs_ring_look_at_session(struct sfs_ring *ring, uint32_t number,
 			      struct sfs_ring_past *ret);
+/* Forget session `number`, of which no batch ever came, for that of this id. */
+void sfs_ring_replace_session(struct sfs_ring *ring, uint32_t number, uint64_t id);
 /* Its first batch is number `n`. */
 void sfs_ring_begin_session(struct sfs_ring *ring, uint32_t number, uint64_t n);
 void sfs_ring_end_session(struct sfs_ring *ring, uint32_t number);

@@ -2,7 +2,7 @@
 /* How this works: `published` maps the ring's numbers to (session, seq), so what was
  * consumed is credited.  A thread waits for consumers, and writes the eventfd when they
  * have released something.  A session that has brought no batch and is lost never
- * counted. */
+ * counted, and leaves its place to another when all are taken. */
 #include "transport/sessions.h"
 
 #include "base/alloc.h"
@@ -59,6 +59,42 @@ static struct sfs_session *add(struct sfs_sessions *s, uint64_t id, uint64_t exp
 	session->number = s->n;
 	session->expected = session->credited = expected;
 	s->list[s->n++] = session;
+	return session;
+}
+
+/* One that nobody needs; NULL: there is none. */
+static struct sfs_session *find_idle(struct sfs_sessions *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (!s->list[i]->connection && !s->list[i]->has_brought &&
+		    !s->list[i]->has_end)
+			return s->list[i];
+	return NULL;
+}
+
+/* A new one, at the ring, too.  NULL, with an error. */
+static struct sfs_session *enter(struct sfs_sessions *s,
+				 const struct sfs_wire_hello *hello,
+				 struct sfs_error *err)
+{
+	struct sfs_session *session = s->n == SFS_SESSIONS_MAX ? find_idle(s) : NULL;
+	int number;
+
+	if (session) {
+		*session = (struct sfs_session){.id = hello->session,
+						.number = session->number,
+						.expected = hello->oldest,
+						.credited = hello->oldest};
+		sfs_ring_replace_session(s->ring, session->number, hello->session);
+	} else {
+		number = sfs_ring_session(s->ring, hello->session, err);
+		if (number < 0)
+			return NULL;
+		session = add(s, hello->session, hello->oldest);
+	}
+	sfs_ring_begin_session(s->ring, session->number, hello->oldest);
 	return session;
 }
 
@@ -151,7 +187,7 @@ void sfs_sessions_greet(struct sfs_sessions *s, const struct sfs_wire_hello *hel
 		       "its batches have another layout than those of the ring");
 		return;
 	}
-	if (!session && s->n == SFS_SESSIONS_MAX) {
+	if (!session && s->n == SFS_SESSIONS_MAX && !find_idle(s)) {
 		refuse(reply, SFS_WIRE_BUSY, "too many sessions");
 		return;
 	}
@@ -173,7 +209,6 @@ int sfs_sessions_begin(struct sfs_sessions *s, const struct sfs_wire_hello *hell
 		       struct sfs_session **ret, struct sfs_error *err)
 {
 	struct sfs_session *session;
-	int number;
 
 	if (sfs_layout_hash(layout) != hello->layout_hash ||
 	    (s->ring && !sfs_layout_equal(layout, &s->layout)))
@@ -183,13 +218,10 @@ int sfs_sessions_begin(struct sfs_sessions *s, const struct sfs_wire_hello *hell
 	session = find(s, hello->session);
 	if (session && session->connection)
 		return sfs_error_set(err, -EPROTO, "two connections of one session");
-	if (!session) {
-		number = sfs_ring_session(s->ring, hello->session, err);
-		if (number < 0)
-			return number;
-		session = add(s, hello->session, hello->oldest);
-		sfs_ring_begin_session(s->ring, (uint32_t)number, hello->oldest);
-	}
+	if (!session)
+		session = enter(s, hello, err);
+	if (!session)
+		return -ENOSPC;
 	session->connection = connection;
 	session->process = hello->process;
 	session->why[0] = 0;

@@ -44,7 +44,7 @@ struct connection {
 	struct sfs_wire_hello hello;
 	struct sfs_auth auth; /* must_prove: its HELLO has come, and PROOF is next */
 	bool must_prove, is_stranger, wants_slot, has_batch, has_said_ended;
-	uint64_t heard_ns, said_ns, n_since_heard, credit_said;
+	uint64_t begun_ns, heard_ns, said_ns, n_since_heard, credit_said;
 	unsigned char in[SFS_WIRE_MESSAGE_MAX];
 	size_t n_in;
 	struct sfs_wire_message batch; /* has_batch: its data are coming */
@@ -350,30 +350,43 @@ static void serve(struct sfs_receiver *r, struct connection *c)
 		drop(r, c, err.text);
 }
 
-/* May another get its place?  It has no session; with a secret, it has proved nothing. */
+/* May another get its place?  It has brought no batch; with a secret, it has proved nothing. */
 static bool may_be_replaced(const struct sfs_receiver *r, const struct connection *c)
 {
-	return r->sessions.settings.secret ? c->is_stranger : !c->session;
+	if (r->sessions.settings.secret)
+		return c->is_stranger;
+	return !c->session || !c->session->has_brought;
 }
 
-/* Where all are in use, that of the one that has said nothing of use for longest; NULL:
- * none may be replaced. */
+/* Of two that may be replaced, the one that is needed less.  One without a session is, even
+ * more so if it has said nothing of use for longer; else the one that was here first. */
+static struct connection *lesser(struct connection *a, struct connection *b)
+{
+	if (!a || (a->session && !b->session))
+		return b;
+	if (!a->session && b->session)
+		return a;
+	if (!a->session)
+		return b->heard_ns < a->heard_ns ? b : a;
+	return b->begun_ns < a->begun_ns ? b : a;
+}
+
+/* Where all are in use, that of one that may be replaced; NULL: there is none. */
 static struct connection *find_place(struct sfs_receiver *r)
 {
-	struct connection *c, *oldest = NULL;
+	struct connection *c, *least = NULL;
 	int i;
 
 	for (i = 0; i < CONNECTIONS_MAX; i++) {
 		c = &r->connections[i];
 		if (c->fd < 0)
 			return c;
-		if (may_be_replaced(r, c) &&
-		    (!oldest || c->heard_ns < oldest->heard_ns))
-			oldest = c;
+		if (may_be_replaced(r, c))
+			least = lesser(least, c);
 	}
-	if (oldest)
-		drop(r, oldest, "it said nothing, and another needs its place");
-	return oldest;
+	if (least)
+		drop(r, least, "it brought nothing, and another needs its place");
+	return least;
 }
 
 static void accept_all(struct sfs_receiver *r)
@@ -387,7 +400,7 @@ static void accept_all(struct sfs_receiver *r)
 		    sfs_socket_accept(r->listen_fd, &fresh.fd, fresh.peer) == 0;
 	     n++) {
 		c = find_place(r);
-		fresh.heard_ns = fresh.said_ns = sfs_clock_ns();
+		fresh.begun_ns = fresh.heard_ns = fresh.said_ns = sfs_clock_ns();
 		if (c) {
 			*c = fresh;
 			continue;

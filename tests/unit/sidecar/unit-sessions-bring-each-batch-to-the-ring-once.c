@@ -397,6 +397,34 @@ static void trainers_are_waited_for_so_long(void)
 	close_all();
 }
 
+/* They begin, and are gone before their first batch; a good one has brought one. */
+static void who_brings_nothing_shuts_nobody_out(void)
+{
+	struct sfs_session *good, *session;
+	uint64_t id;
+	void *old;
+
+	open_all(1);
+	good = begin(5, 1, 0, &old_one);
+	CHECK_EQ(bring(good, 0, 0), 0);
+	sfs_sessions_lose(good);
+	for (id = 1000; id < 1000 + 2 * SFS_SESSIONS_MAX; id++) {
+		CHECK_EQ(greet(id, 1, 0, &old).code, SFS_WIRE_ACCEPT);
+		sfs_sessions_lose(begin(id, 1, 0, &new_one));
+	}
+	CHECK(begin(5, 2, 0, &old_one) == good);
+	CHECK_EQ(good->expected, 1);
+	session = begin(6, 1, 3, &new_one);
+	CHECK_EQ(bring(session, 3, 0), 0);
+	train(0, 0);
+	train(session->number, 3);
+	CHECK_EQ(session->credited, 4);
+	CHECK_EQ(sfs_sessions_end(good, 1, &err), 0);
+	CHECK_EQ(sfs_sessions_end(session, 4, &err), 0);
+	CHECK(sfs_sessions_are_over(&sessions));
+	close_all();
+}
+
 int main(void)
 {
 	struct sfs_row row = {.name = "a", .dtype = "u1", .rank = 1, .dims = {100}};
@@ -416,5 +444,6 @@ int main(void)
 	senders_that_do_not_come_are_waited_for_so_long();
 	a_ring_that_fails_is_noticed();
 	trainers_are_waited_for_so_long();
+	who_brings_nothing_shuts_nobody_out();
 	return 0;
 }
