@@ -7,8 +7,12 @@
 #include "base/stack.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+
+#define FILES_MIN 64
 
 /* (main.c of fusefs/ links the same file.) */
 extern const char sfs_commit[];
@@ -47,6 +51,25 @@ static int refuse(const char *name)
 	return 2;
 }
 
+/* Each trainer takes two descriptors, so let there be as many as there may. */
+static bool ensure_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return true;
+	if (limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	if (limit.rlim_max >= FILES_MIN)
+		return true;
+	sfs_error("only %llu files may be open at a time, and it takes %d at least: "
+		  "raise the limit (ulimit -n)",
+		  (unsigned long long)limit.rlim_max, FILES_MIN);
+	return false;
+}
+
 static int run(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -56,7 +79,7 @@ static int run(int argc, char **argv)
 		return refuse(NULL);
 	for (i = 0; i < SFS_COUNT(commands); i++)
 		if (strcmp(commands[i]->name, name) == 0)
-			return commands[i]->run(argc - 1, argv + 1);
+			return ensure_files() ? commands[i]->run(argc - 1, argv + 1) : 1;
 	if (strcmp(name, "--help") == 0)
 		print_help();
 	else if (strcmp(name, "--version") == 0)

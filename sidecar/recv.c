@@ -266,6 +266,10 @@ static int receive_all(struct recv *r)
 	r->ended_fd = eventfd(0, EFD_CLOEXEC);
 	r->settings.stop_fd = eventfd(0, EFD_CLOEXEC);
 	r->begin_ns = sfs_clock_ns();
+	if (signal_fd < 0 || r->ended_fd < 0 || r->settings.stop_fd < 0) {
+		sfs_error("cannot wait for signals: %s", strerror(errno));
+		return 1;
+	}
 	status = receive(r, signal_fd);
 	close(signal_fd);
 	close(r->ended_fd);

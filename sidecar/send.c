@@ -271,6 +271,10 @@ static int send_all(struct send *s)
 	signal_fd = signalfd(-1, &stops, SFD_CLOEXEC);
 	s->ended_fd = eventfd(0, EFD_CLOEXEC);
 	s->begin_ns = sfs_clock_ns();
+	if (signal_fd < 0 || s->ended_fd < 0) {
+		sfs_error("cannot wait for signals: %s", strerror(errno));
+		return 1;
+	}
 	thread = sfs_thread_start("committer", run, s);
 	watch(s, signal_fd);
 	pthread_join(thread, NULL);

@@ -456,6 +456,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-cuda-says-what-is-missing.sh \
 	tests/sidecar/sidecar-every-wait-ends.sh \
 	tests/sidecar/sidecar-images-are-pillows.sh \
+	tests/sidecar/sidecar-needs-few-files.sh \
 	tests/sidecar/sidecar-no-epoch-is-empty-for-who-attaches-anew.sh \
 	tests/sidecar/sidecar-nothing-is-lost-when-anything-is-killed.sh \
 	tests/sidecar/sidecar-nothing-is-lost-when-packets-are.sh \

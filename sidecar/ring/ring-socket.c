@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 
 #define DETACH_MS 2000
+#define REST_MS	  100
 
 /* Consumers come and go. */
 
@@ -139,8 +140,10 @@ static void accept_consumer(struct sfs_ring_socket *s)
 	const char *refusal;
 	int id = -1;
 
-	if (fd < 0)
+	if (fd < 0) {
+		s->has_no_file = errno == EMFILE || errno == ENFILE;
 		return;
+	}
 	if (is_over(s)) { /* without a hello: it tries again */
 		close(fd);
 		return;
@@ -240,19 +243,27 @@ static void remove_consumer(struct sfs_ring_socket *s, int id)
 
 #define POLL_FIXED 2
 
+/* No more are polled than there are: poll() takes no more than may be open. */
 static bool poll_once(struct sfs_ring_socket *s, struct pollfd *fds, int timeout_ms)
 {
-	int i;
+	int i, n = POLL_FIXED;
 
 	fds[0] = (struct pollfd){.fd = s->stop_fd, .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = s->listener.fd, .events = POLLIN};
+	if (s->has_no_file) { /* it would be ready again at once */
+		fds[1].fd = -1;
+		timeout_ms = REST_MS;
+		s->has_no_file = false;
+	}
 	for (i = 0; i < SFS_RING_CONSUMERS; i++) { /* only this thread changes them */
 		fds[POLL_FIXED + 2 * i] =
 			(struct pollfd){.fd = s->consumers[i].fd, .events = POLLRDHUP};
 		fds[POLL_FIXED + 2 * i + 1] =
 			(struct pollfd){.fd = s->consumers[i].pidfd, .events = POLLIN};
+		if (s->consumers[i].fd >= 0)
+			n = POLL_FIXED + 2 * (i + 1);
 	}
-	if (poll(fds, POLL_FIXED + 2 * SFS_RING_CONSUMERS, timeout_ms) < 0)
+	if (poll(fds, (nfds_t)n, timeout_ms) < 0)
 		assert(errno == EINTR || errno == ENOMEM);
 	return !fds[0].revents;
 }
@@ -321,7 +332,7 @@ static void await_detach(struct sfs_ring_socket *s)
 	if (!s->settings.is_on_device || s->settings.info->fd >= 0 ||
 	    atomic_load(&s->state->memory->state) == SFS_RING_RUNS)
 		return;
-	while (n > 0 && sfs_clock_ns() - begin_ns < DETACH_MS * SFS_NS_PER_MS) {
+	while (n > 0 && !sfs_clock_is_over(begin_ns, DETACH_MS, sfs_clock_ns())) {
 		pthread_mutex_lock(&s->state->lock);
 		n = s->n_consumers;
 		pthread_mutex_unlock(&s->state->lock);
@@ -345,7 +356,6 @@ void sfs_ring_socket_stop(struct sfs_ring_socket *s)
 		await_detach(s);
 		stop_thread(s);
 	}
-	sfs_local_socket_close(&s->listener);
 }
 
 static void close_fd(int fd)
@@ -363,6 +373,7 @@ void sfs_ring_socket_close(struct sfs_ring_socket *s)
 		close_fd(s->consumers[i].pidfd);
 	}
 	close_fd(s->stop_fd);
+	sfs_local_socket_close(&s->listener);
 }
 
 /* Telling. */
@@ -374,7 +385,7 @@ bool sfs_ring_socket_is_awaited(struct sfs_ring_socket *s)
 
 	pthread_mutex_lock(&s->state->lock);
 	is = s->n_attached < s->state->n_awaited &&
-	     (await_ms == 0 || sfs_clock_ns() - s->begin_ns < await_ms * SFS_NS_PER_MS);
+	     !sfs_clock_is_over(s->begin_ns, await_ms, sfs_clock_ns());
 	pthread_mutex_unlock(&s->state->lock);
 	return is;
 }
@@ -385,7 +396,7 @@ uint64_t sfs_ring_socket_alone_ms(struct sfs_ring_socket *s)
 
 	pthread_mutex_lock(&s->state->lock);
 	if (s->n_consumers == 0)
-		ns = sfs_clock_ns() - s->alone_since_ns;
+		ns = sfs_clock_between(s->alone_since_ns, sfs_clock_ns());
 	pthread_mutex_unlock(&s->state->lock);
 	return ns / SFS_NS_PER_MS;
 }

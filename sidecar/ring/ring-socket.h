@@ -40,6 +40,7 @@ struct sfs_ring_socket {
 	int stop_fd;
 	pthread_t thread;
 	bool has_thread;
+	bool has_no_file; /* for a consumer that wants to come; of the thread */
 
 	/* The state's lock guards these. */
 	struct sfs_ring_consumer consumers[SFS_RING_CONSUMERS];
@@ -58,10 +59,10 @@ int sfs_ring_socket_start(struct sfs_ring_socket *s,
 			  const struct sfs_ring_socket_settings *settings,
 			  struct sfs_error *err);
 
-/* Accept no more, and listen no more; if the ring has ended or failed, wait before, at
+/* Accept no more; if the ring has ended or failed, wait before, at
  * most 2 s, until consumers have closed what they have of a GPU's memory. */
 void sfs_ring_socket_stop(struct sfs_ring_socket *s);
-void sfs_ring_socket_close(struct sfs_ring_socket *s); /* it was stopped */
+void sfs_ring_socket_close(struct sfs_ring_socket *s); /* it was stopped; listen no more */
 
 /* Consumers of a predecessor have not attached here yet. */
 bool sfs_ring_socket_is_awaited(struct sfs_ring_socket *s);

@@ -34,7 +34,7 @@ static bool look_at(struct sfs_ring_watch *watch, uint32_t i, uint64_t now_ns)
 		return false;
 	}
 	if (w->is_hung || sfs_ring_word_owner(word) < SFS_RING_CONSUMER ||
-	    now_ns - w->since_ns < watch->hung_ms * SFS_NS_PER_MS)
+	    !sfs_clock_is_over(w->since_ns, watch->hung_ms, now_ns))
 		return false;
 	w->is_hung = true;
 	return true;
@@ -55,7 +55,7 @@ static void describe_hung(const struct sfs_ring_watch *watch, uint32_t i,
 		      "ring %s: consumer %u (pid %u) holds batch %" PRIu64 " for %llu"
 		      " s; if it hangs, end it",
 		      state->path, id, pid, sfs_ring_word_seq(w->word),
-		      (sfs_clock_ns() - w->since_ns) / SFS_NS_PER_S);
+		      sfs_clock_between(w->since_ns, sfs_clock_ns()) / SFS_NS_PER_S);
 }
 
 void sfs_ring_watch_look(struct sfs_ring_watch *w)

@@ -22,6 +22,7 @@
 #define SOME_MAX   32
 #define LAST_TURNS 64 /* of one that has ended */
 #define TURN_MS	   1000
+#define REST_MS	   100
 
 /* ---- giving; with the lock ---- */
 
@@ -168,11 +169,16 @@ static void look_for_trainers(struct sfs_samples_server *s)
 static void poll_once(struct sfs_samples_server *s, struct pollfd *fds)
 {
 	struct sfs_samples_trainer *t;
+	int i, n_fds = POLL_FIXED, timeout_ms = TURN_MS;
 	eventfd_t n;
-	int i;
 
 	fds[0] = (struct pollfd){.fd = s->wake_fd, .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = s->socket.fd, .events = POLLIN};
+	if (s->has_no_file) { /* it would be ready again at once */
+		fds[1].fd = -1;
+		timeout_ms = REST_MS;
+		s->has_no_file = false;
+	}
 	for (i = 0; i < SFS_SAMPLES_TRAINERS; i++) { /* only this thread changes these */
 		t = &s->trainers[i];
 		fds[POLL_FIXED + 2 * i] =
@@ -181,8 +187,10 @@ static void poll_once(struct sfs_samples_server *s, struct pollfd *fds)
 						  (t->is_blocked ? POLLOUT : 0)};
 		fds[POLL_FIXED + 2 * i + 1] =
 			(struct pollfd){.fd = t->pidfd, .events = POLLIN};
+		if (t->fd >= 0) /* poll() takes no more than may be open */
+			n_fds = POLL_FIXED + 2 * (i + 1);
 	}
-	if (poll(fds, POLL_MAX, TURN_MS) < 0)
+	if (poll(fds, (nfds_t)n_fds, timeout_ms) < 0)
 		assert(errno == EINTR || errno == ENOMEM);
 	if (fds[0].revents)
 		eventfd_read(s->wake_fd, &n);

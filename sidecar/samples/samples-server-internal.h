@@ -41,6 +41,7 @@ struct sfs_samples_server {
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t changed;
 	bool is_stopped, has_begun, is_at_once;
+	bool has_no_file; /* for a trainer that wants to come; of the thread */
 	bool is_ours; /* the failure: -EIO for who puts */
 	enum sfs_samples_state state;
 	char why[sizeof(struct sfs_error)];

@@ -256,8 +256,10 @@ void sfs_samples_server_accept(struct sfs_samples_server *s)
 	socklen_t n = sizeof peer;
 	struct sfs_samples_trainer *t;
 
-	if (fd < 0)
+	if (fd < 0) {
+		s->has_no_file = errno == EMFILE || errno == ENFILE;
 		return;
+	}
 	if (is_over(s)) { /* without a hello: it tries again */
 		close(fd);
 		return;

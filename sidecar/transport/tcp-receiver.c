@@ -57,6 +57,7 @@ struct sfs_receiver {
 	struct sfs_guard guard;
 	char *source;
 	int listen_fd;
+	bool has_no_file; /* for a connection that wants to come */
 	struct connection connections[CONNECTIONS_MAX];
 	void *spare[SFS_SESSIONS_SLOTS_MAX]; /* taken, and not filled */
 	uint32_t n_spare;
@@ -392,12 +393,12 @@ static struct connection *find_place(struct sfs_receiver *r)
 static void accept_all(struct sfs_receiver *r)
 {
 	struct connection fresh, *c;
-	int n;
+	int n, ret = 0;
 
 	memset(&fresh, 0, sizeof fresh);
 	fresh.is_stranger = true;
-	for (n = 0; n < ACCEPTS_MAX &&
-		    sfs_socket_accept(r->listen_fd, &fresh.fd, fresh.peer) == 0;
+	for (n = 0; n < ACCEPTS_MAX && (ret = sfs_socket_accept(r->listen_fd, &fresh.fd,
+								fresh.peer)) == 0;
 	     n++) {
 		c = find_place(r);
 		fresh.begun_ns = fresh.heard_ns = fresh.said_ns = sfs_clock_ns();
@@ -409,6 +410,7 @@ static void accept_all(struct sfs_receiver *r)
 				 "refused: too many connections");
 		close(fresh.fd);
 	}
+	r->has_no_file = ret == -EMFILE || ret == -ENFILE;
 }
 
 static void give_credit(struct connection *c)
@@ -468,18 +470,26 @@ static int poll_all(struct sfs_receiver *r)
 						  {.fd = r->sessions.wake_fd,
 						   .events = POLLIN},
 						  {.fd = r->listen_fd, .events = POLLIN}};
-	int i, timeout_ms = 500;
+	int i, timeout_ms = 500, n_fds = 3;
 	eventfd_t n;
+
+	if (r->has_no_file) { /* it would be ready again at once */
+		fds[2].fd = -1;
+		timeout_ms = 100;
+		r->has_no_file = false;
+	}
 
 	for (i = 0; i < CONNECTIONS_MAX; i++) {
 		struct connection *c = &r->connections[i];
 
 		fds[i + 3] = (struct pollfd){.fd = c->wants_slot ? -1 : c->fd,
 					     .events = POLLIN};
+		if (c->fd >= 0) /* poll() takes no more than may be open */
+			n_fds = i + 4;
 		if (c->fd >= 0 && c->wants_slot)
 			timeout_ms = 5; /* a slot may be free before it is credited */
 	}
-	poll(fds, CONNECTIONS_MAX + 3, timeout_ms);
+	poll(fds, (nfds_t)n_fds, timeout_ms);
 	if (fds[0].revents)
 		return -ECANCELED;
 	if (fds[1].revents)
