@@ -145,6 +145,7 @@ unit_tests = \
 	tests/unit/sidecar/unit-image-is-resized-alike-on-any-processor \
 	tests/unit/sidecar/unit-input-keeps-what-was-taken \
 	tests/unit/sidecar/unit-jpeg-parts-are-those-of-the-whole \
+	tests/unit/sidecar/unit-local-socket-gives-a-path-to-one \
 	tests/unit/sidecar/unit-outbox-holds-each-batch-until-it-is-credited \
 	tests/unit/sidecar/unit-patience-ends-without-a-receiver-of-use \
 	tests/unit/sidecar/unit-pool-gives-each-byte-to-one \
@@ -470,6 +471,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-tcp-takes-ipv4-and-ipv6.sh \
 	tests/sidecar/sidecar-tcp-tries-all-addresses-of-a-host.sh \
 	tests/sidecar/sidecar-the-metrics-of-two-stand-together.sh \
+	tests/sidecar/sidecar-trainers-trust-their-own-user.sh \
 	tests/sidecar/sidecar-what-nobody-trained-on-is-sent-again.sh \
 	tests/sidecar/sidecar-workers-wait-for-memory.sh \
 	tests/sidecar/sidecar-zmq-feeds-a-ring-of-ours.sh \

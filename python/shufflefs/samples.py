@@ -151,6 +151,7 @@ class Samples:
         try:
             s.settimeout(None if deadline is None else max(0.001, deadline - time.monotonic()))
             s.connect(self._path)
+            self._check_producer(s)
             hello, fds, _, _ = socket.recv_fds(s, HELLO.size + 1, 2)
         except (FileNotFoundError, ConnectionError, BlockingIOError):
             return False
@@ -163,6 +164,13 @@ class Samples:
             for fd in fds:
                 os.close(fd)
         return bool(hello)
+
+    def _check_producer(self, s: socket.socket) -> None:
+        """Whoever may write to the folder can listen there, and would say what is trained on."""
+        uid = struct.unpack("=iII", s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
+        if uid not in (0, os.geteuid()):
+            raise SamplesError(errno.EPERM, "%s: the samples are those of user %d, who is neither root nor this "
+                               "process's user, %d" % (self._path, uid, os.geteuid()))
 
     def _take_hello(self, hello: bytes, fds: List[int]) -> None:
         magic, version = struct.unpack_from("=QI", hello.ljust(12))

@@ -1,19 +1,68 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the socket is bound and listened on under another name and then
  * renamed, so that whoever finds a socket at `path` which refuses a connection has found
- * a dead one. */
+ * a dead one.  From the look to the rename a file, PATH.lock, is locked: of several that
+ * begin at a time, one gets the path.  The file is removed with its lock held, so who has
+ * locked it then looks whether it is still the one at its path. */
 #include "ring/local-socket.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#define LOCK_MS 5000
+#define LOOK_MS 5
+
+/* The file at `path`, locked; -EAGAIN: another has it. */
+static int try_lock(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600), ret = 0;
+	struct stat ours, now;
+
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		ret = errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	else if (fstat(fd, &ours) < 0 || lstat(path, &now) < 0 ||
+		 ours.st_ino != now.st_ino || ours.st_dev != now.st_dev)
+		ret = -EAGAIN; /* it was removed, by who had the lock */
+	if (ret == 0)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+static int lock(const char *path, struct sfs_error *err)
+{
+	uint64_t until_ns = sfs_clock_deadline(LOCK_MS);
+	int ret;
+
+	while ((ret = try_lock(path)) == -EAGAIN && sfs_clock_ns() < until_ns)
+		poll(NULL, 0, LOOK_MS);
+	if (ret == -EAGAIN)
+		return sfs_error_set(err, -EADDRINUSE,
+				     "%s: another process that begins there has it locked",
+				     path);
+	return ret < 0 ? sfs_error_set(err, ret, "%s: %s", path, strerror(-ret)) : ret;
+}
+
+static void unlock(int fd, const char *path)
+{
+	unlink(path);
+	close(fd);
+}
 
 /* What a connection to `path` says: 0: somebody listens. */
 static int probe(const struct sockaddr_un *address)
@@ -68,12 +117,30 @@ static int bind_at(struct sfs_local_socket *s, const char *path, int backlog,
 	return 0;
 }
 
+/* Under another name first. */
+static int listen_at(struct sfs_local_socket *s, const char *other, int backlog,
+		     struct sfs_error *err)
+{
+	int code;
+
+	s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s->fd < 0)
+		return sfs_error_set(err, -errno, "socket: %s", strerror(errno));
+	code = bind_at(s, other, backlog, err);
+	if (code == 0 && rename(other, s->path) < 0)
+		code = sfs_error_set(err, -errno, "%s: %s", s->path, strerror(errno));
+	if (code < 0)
+		unlink(other);
+	return code;
+}
+
 int sfs_local_socket_open(const char *path, int backlog, struct sfs_local_socket *ret,
 			  struct sfs_error *err)
 {
 	sfs_autofree char *other = sfs_asprintf("%s.%d", path, (int)getpid());
+	sfs_autofree char *lock_path = sfs_asprintf("%s.lock", path);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int code;
+	int code, lock_fd;
 
 	*ret = (struct sfs_local_socket){.fd = -1, .path = sfs_strdup(path)};
 	if (!path[0] || strlen(other) >= sizeof address.sun_path)
@@ -81,17 +148,13 @@ int sfs_local_socket_open(const char *path, int backlog, struct sfs_local_socket
 				     "'%s': the path of a socket has 1 to 96 bytes",
 				     path);
 	memcpy(address.sun_path, path, strlen(path));
+	lock_fd = lock(lock_path, err);
+	if (lock_fd < 0)
+		return lock_fd;
 	code = check_path(&address, err);
-	if (code < 0)
-		return code;
-	ret->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (ret->fd < 0)
-		return sfs_error_set(err, -errno, "socket: %s", strerror(errno));
-	code = bind_at(ret, other, backlog, err);
-	if (code == 0 && rename(other, path) < 0)
-		code = sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (code < 0)
-		unlink(other);
+	if (code == 0)
+		code = listen_at(ret, other, backlog, err);
+	unlock(lock_fd, lock_path);
 	return code;
 }
 

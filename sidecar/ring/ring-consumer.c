@@ -123,6 +123,22 @@ static int wait_readable(struct shufflefs_ring *ring, uint64_t deadline)
 	return ret == 0 ? -ETIMEDOUT : 0;
 }
 
+/* Whoever may write to the folder can listen there, and would say what is trained on. */
+static int check_producer(struct shufflefs_ring *ring, const char *path)
+{
+	struct ucred peer = {.uid = (uid_t)-1};
+	socklen_t n = sizeof peer;
+
+	if (getsockopt(ring->fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
+		return fail(ring, -errno, "%s: %s", path, strerror(errno));
+	if (peer.uid == 0 || peer.uid == geteuid())
+		return 0;
+	return fail(ring, -EPERM,
+		    "%s: the ring is that of user %u, who is neither root nor this "
+		    "process's user, %u",
+		    path, (unsigned)peer.uid, (unsigned)geteuid());
+}
+
 /* -EAGAIN: there is no ring yet. */
 static int try_connect(struct shufflefs_ring *ring, const char *path)
 {
@@ -137,7 +153,7 @@ static int try_connect(struct shufflefs_ring *ring, const char *path)
 	if (ring->fd < 0)
 		return fail(ring, -errno, "socket: %s", strerror(errno));
 	if (connect(ring->fd, (struct sockaddr *)&address, sizeof address) == 0)
-		return 0;
+		return check_producer(ring, path);
 	if (errno == ENOENT || errno == ECONNREFUSED)
 		return fail(ring, -EAGAIN,
 			    "%s: there is no ring; is shufflefs-sidecar running?", path);

@@ -248,6 +248,7 @@ void sfs_ring_free(struct sfs_ring *ring)
 		return;
 	sfs_ring_copies_free(ring->copies);
 	sfs_ring_socket_stop(&ring->socket);
+	/* (While it listens nobody else begins here, whose file it would be.) */
 	sfs_ring_state_remove(&ring->state, ring->socket.n_attached > 0);
 	sfs_ring_socket_close(&ring->socket);
 	if (ring->state.memory)
