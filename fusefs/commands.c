@@ -14,6 +14,7 @@
 #include "cli/plan.h"
 #include "forward/command.h"
 #include "forward/sidecar.h"
+#include "forward/target.h"
 #include "order/name.h"
 
 #include <errno.h>
@@ -51,23 +52,37 @@ static int finish(int status, const struct sfs_error *err)
 }
 
 /* A whole number from `least` to `most`; `otherwise`, if the option was not given. */
-static int read_number(const struct sfs_command_option *option, uint32_t least,
-		       uint32_t most, uint32_t otherwise, uint32_t *ret,
-		       struct sfs_error *err)
+static int read_large(const struct sfs_command_option *option, uint64_t least,
+		      uint64_t most, uint64_t otherwise, uint64_t *ret,
+		      struct sfs_error *err)
 {
-	unsigned long n;
+	unsigned long long n;
 	char *end;
 
 	*ret = otherwise;
 	if (!option->value)
 		return 0;
-	n = strtoul(option->value, &end, 10);
-	if (*option->value < '0' || *option->value > '9' || *end || n < least || n > most)
+	errno = 0;
+	n = strtoull(option->value, &end, 10);
+	if (*option->value < '0' || *option->value > '9' || *end || errno || n < least ||
+	    n > most)
 		return sfs_error_set(err, -EINVAL,
-				     "--%s: '%s' is not a number from %u to %u",
-				     option->name, option->value, least, most);
-	*ret = (uint32_t)n;
+				     "--%s: '%s' is not a number from %llu to %llu",
+				     option->name, option->value,
+				     (unsigned long long)least, (unsigned long long)most);
+	*ret = n;
 	return 0;
+}
+
+static int read_number(const struct sfs_command_option *option, uint32_t least,
+		       uint32_t most, uint32_t otherwise, uint32_t *ret,
+		       struct sfs_error *err)
+{
+	uint64_t n;
+	int code = read_large(option, least, most, otherwise, &n, err);
+
+	*ret = (uint32_t)n;
+	return code;
 }
 
 /* ---- commands on a dataset ---- */
@@ -533,10 +548,13 @@ static int read_forward(const char *target, struct shufflefs_forward *f,
 			struct sfs_error *err)
 {
 	const struct sfs_command_option *o = forward_options;
-	uint32_t seed, first;
+	sfs_autofree char *here = getcwd(NULL, 0);
+	sfs_autofree char *absolute = sfs_target_absolute(target, here ? here : "");
 	int ret;
 
-	ret = read_text("the target", target, f->target, sizeof f->target, err);
+	ret = read_text("the target", absolute, f->target, sizeof f->target, err);
+	if (ret == 0)
+		ret = sfs_target_check(absolute, err);
 	if (ret == 0)
 		ret = read_text("--fields", o[FIELDS].value ? o[FIELDS].value : "",
 				f->fields, sizeof f->fields, err);
@@ -550,18 +568,14 @@ static int read_forward(const char *target, struct shufflefs_forward *f,
 	if (ret == 0)
 		ret = read_number(&o[SLOTS], 2, 64, 0, &f->slots, err);
 	if (ret == 0)
-		ret = read_number(&o[SEED], 0, UINT32_MAX, 0, &seed, err);
+		ret = read_large(&o[SEED], 0, UINT64_MAX, 0, &f->seed, err);
 	if (ret == 0)
-		ret = read_number(&o[FIRST], 0, UINT32_MAX, 0, &first, err);
+		ret = read_large(&o[FIRST], 0, INT64_MAX, 0, &f->first, err);
 	if (ret == 0)
 		ret = read_policies(f, err);
 	if (ret == 0)
 		ret = read_secret(o[SECRET].value, f, err);
-	if (ret < 0)
-		return ret;
-	f->seed = seed;
-	f->first = first;
-	return 0;
+	return ret;
 }
 
 static int do_forward(const struct sfs_cmdline *c)

@@ -19,6 +19,7 @@ shufflefs_SOURCES = \
 	fusefs/pending.c fusefs/pending.h \
 	fusefs/peek.c fusefs/peek.h \
 	fusefs/session-io.c fusefs/session-io.h \
+	fusefs/sidecar.c fusefs/sidecar.h \
 	fusefs/temp-mount.c fusefs/temp-mount.h \
 	fusefs/top.c fusefs/top.h \
 	fusefs/unmount.c fusefs/unmount.h \
@@ -30,7 +31,8 @@ shufflefs_SOURCES = \
 	fusefs/forward/forward-watch.c \
 	fusefs/forward/ioctl.c fusefs/forward/ioctl.h \
 	fusefs/forward/report.c fusefs/forward/report.h \
-	fusefs/forward/sidecar.c fusefs/forward/sidecar.h
+	fusefs/forward/sidecar.c fusefs/forward/sidecar.h \
+	fusefs/forward/target.c fusefs/forward/target.h
 shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src -I$(srcdir)/include -I$(srcdir)/fusefs -DBINDIR='"$(bindir)"'
 shufflefs_CFLAGS = $(SFS_CFLAGS) $(FUSE_CFLAGS)
 shufflefs_LDFLAGS = $(SFS_LDFLAGS)

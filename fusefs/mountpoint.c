@@ -84,6 +84,22 @@ void sfs_mountpoint_look(const char *path, struct sfs_mounted *ret_mounted)
 		fclose(f);
 }
 
+bool sfs_mountpoint_is_there(const char *device)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	sfs_autofree char *line = NULL;
+	size_t capacity = 0;
+	bool is_there = !f;
+	char its[32];
+
+	while (f && !is_there && getline(&line, &capacity, f) > 0)
+		is_there = sscanf(line, "%*s %*s %31s", its) == 1 &&
+			   strcmp(its, device) == 0;
+	if (f)
+		fclose(f);
+	return is_there;
+}
+
 /* The path with the folder above it resolved, and the last name as it is: what is
  * mounted there may be dead, and must not be asked. */
 static char *resolve_parent(const char *path)

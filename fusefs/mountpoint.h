@@ -17,6 +17,10 @@ struct sfs_mounted {
  * /proc/self/mountinfo only: it works on dead and on hung mounts. */
 void sfs_mountpoint_look(const char *path, struct sfs_mounted *ret_mounted);
 
+/* Is a mount of this device somewhere, in our mount namespace?  true: also if that cannot
+ * be told. */
+bool sfs_mountpoint_is_there(const char *device);
+
 /* The path made absolute, whatever is mounted on it (also a dead mount).
  * < 0: with an error.  The caller frees it. */
 int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *err);

@@ -5,6 +5,7 @@
 #include "ops.h"
 
 #include "ioctl.h"
+#include "mountpoint.h"
 
 #include "base/alloc.h"
 #include "engine/engine.h"
@@ -14,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -524,6 +526,20 @@ const struct fuse_lowlevel_ops *sfs_ops_table(void)
 	return &table;
 }
 
+/* See sfs_forwards_new(). */
+static bool is_mounted(void *arg)
+{
+	struct sfs_ops *ops = arg;
+	const char *where = sfs_tree_engine(ops->tree)->mountpoint;
+	struct sfs_mounted mounted;
+
+	if (!ops->device[0] && where) {
+		sfs_mountpoint_look(where, &mounted);
+		snprintf(ops->device, sizeof ops->device, "%s", mounted.device);
+	}
+	return ops->device[0] && sfs_mountpoint_is_there(ops->device);
+}
+
 void sfs_ops_init(struct sfs_ops *ops, struct sfs_tree *tree)
 {
 	const struct sfs_options *o = sfs_tree_engine(tree)->options;
@@ -539,7 +555,7 @@ void sfs_ops_init(struct sfs_ops *ops, struct sfs_tree *tree)
 	sfs_list_init(&ops->handles);
 	sfs_pages_init(&ops->pages,
 		       o->keep_pages ? UINT64_MAX : KEPT_BYTES + 2 * o->readahead);
-	ops->forwards = sfs_forwards_new(tree);
+	ops->forwards = sfs_forwards_new(tree, is_mounted, ops);
 	sfs_pending_table_start(&ops->pending_table, o->read_timeout_ms);
 }
 

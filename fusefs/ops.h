@@ -15,6 +15,7 @@ struct sfs_ops {
 	struct sfs_pending_table pending_table;
 	struct sfs_pages pages;
 	struct sfs_forwards *forwards;
+	char device[32]; /* of the mount; set once, for `forwards` */
 	uid_t uid; /* that files show */
 	gid_t gid;
 	mode_t umask;

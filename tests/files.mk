@@ -343,6 +343,7 @@ fuse_tests = \
 	tests/fuse/fuse-a-hundred-parked-readers-block-nobody.sh \
 	tests/fuse/fuse-a-killed-reader-is-gone-at-once.sh \
 	tests/fuse/fuse-a-killed-training-job-resumes-at-its-sample.sh \
+	tests/fuse/fuse-a-lazy-unmount-ends-what-is-forwarded.sh \
 	tests/fuse/fuse-a-link-is-a-mount-point-too.sh \
 	tests/fuse/fuse-a-list-of-shards-may-come-from-a-pipe.sh \
 	tests/fuse/fuse-a-local-shard-goes-away.sh \

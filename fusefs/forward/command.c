@@ -71,6 +71,21 @@ static int wait_for_end(int fd, struct shufflefs_status *st)
 	return 0;
 }
 
+/* A receiver, and a trainer of local:, knows a stream by its command, and waits for it:
+ * one with another --first would be a second stream. */
+static int command_advise(const char *target, uint64_t next, struct sfs_error *err)
+{
+	if (strncmp(target, "local:", 6) == 0 || strncmp(target, "tcp:", 4) == 0 ||
+	    strncmp(target, "rdma:", 5) == 0)
+		return sfs_error_set(err, -EINTR,
+				     "stopped; while trainers and receiver live, the "
+				     "same command goes on; to begin with others at "
+				     "this sample, add --first=%llu",
+				     (unsigned long long)next);
+	return sfs_error_set(err, -EINTR, "stopped; go on with --first=%llu",
+			     (unsigned long long)next);
+}
+
 static int command_run(int fd, const char *path, struct shufflefs_forward *wanted,
 		       struct sfs_error *err)
 {
@@ -88,8 +103,7 @@ static int command_run(int fd, const char *path, struct shufflefs_forward *wante
 	if (st.ret_state == SHUFFLEFS_DONE)
 		return 0;
 	if (st.ret_state == SHUFFLEFS_STOPPED)
-		return sfs_error_set(err, -EINTR, "stopped; go on with --first=%llu",
-				     (unsigned long long)st.ret_next);
+		return command_advise(wanted->target, st.ret_next, err);
 	return sfs_error_set(err, -EIO, "%s", st.ret_error);
 }
 

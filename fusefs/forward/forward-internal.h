@@ -50,7 +50,10 @@ struct sfs_forward {
 
 struct sfs_forwards {
 	struct sfs_tree *tree;
+	bool (*is_mounted)(void *arg);
+	void *arg;
 	int wake_fd;
+	int mounts_fd; /* the table of mounts; -1: it cannot tell whether ours is there */
 	pthread_t thread;
 
 	pthread_mutex_t lock; /* guards all below */

@@ -5,7 +5,10 @@
  *
  * A session has ended when its child was waited for and its feeder is gone.  Then the
  * state is final, and those who wait are told.  The error that STATUS gives is the
- * feeder's, if the stream broke: the child only knows that it was cut. */
+ * feeder's, if the stream broke: the child only knows that it was cut.
+ *
+ * A mount that was unmounted lazily lives on while a file of it is open, as that of each
+ * session is.  So the thread looks at the table of mounts when that changes. */
 #include "forward/forward-internal.h"
 
 #include "base/alloc.h"
@@ -213,7 +216,7 @@ static int fill_polls(struct sfs_forwards *all, struct pollfd **ret_fds, nfds_t 
 	struct sfs_link *link;
 	struct sfs_forward *f;
 	struct pollfd *fds;
-	nfds_t n = 1;
+	nfds_t n = 2;
 
 	pthread_mutex_lock(&all->lock);
 	for (link = all->running.next; link != &all->running; link = link->next)
@@ -221,6 +224,7 @@ static int fill_polls(struct sfs_forwards *all, struct pollfd **ret_fds, nfds_t 
 	fds = sfs_calloc(n, sizeof *fds);
 	n = 0;
 	fds[n++] = (struct pollfd){.fd = all->wake_fd, .events = POLLIN};
+	fds[n++] = (struct pollfd){.fd = all->mounts_fd, .events = POLLPRI};
 	for (link = all->running.next; link != &all->running; link = link->next) {
 		f = sfs_container(link, struct sfs_forward, link);
 		if (f->kill_ns && f->kill_ns < next)
@@ -251,6 +255,18 @@ static struct sfs_forward *next_of(struct sfs_forwards *all, struct sfs_forward 
 				     : sfs_container(link, struct sfs_forward, link);
 }
 
+/* It is unmounted.  None can be started from here on. */
+static void end_all(struct sfs_forwards *all)
+{
+	struct sfs_link *link;
+
+	pthread_mutex_lock(&all->lock);
+	all->is_stopped = true;
+	for (link = all->running.next; link != &all->running; link = link->next)
+		sfs_container(link, struct sfs_forward, link)->must_end = true;
+	pthread_mutex_unlock(&all->lock);
+}
+
 void *sfs_forward_watch(void *arg)
 {
 	struct sfs_forwards *all = arg;
@@ -266,6 +282,8 @@ void *sfs_forward_watch(void *arg)
 		poll(fds, n_fds, timeout_ms);
 		if (fds[0].revents)
 			eventfd_read(all->wake_fd, &n_wakes);
+		if (fds[1].revents && !all->is_mounted(all->arg))
+			end_all(all);
 		free(fds);
 		for (f = next_of(all, NULL); f; f = following) {
 			following = next_of(all, f);

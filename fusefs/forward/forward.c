@@ -12,6 +12,7 @@
 #include "tree/tree.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +25,15 @@ static bool is_running(const struct sfs_forward *f)
 
 /* ---- all sessions ---- */
 
-struct sfs_forwards *sfs_forwards_new(struct sfs_tree *tree)
+struct sfs_forwards *sfs_forwards_new(struct sfs_tree *tree,
+				      bool (*is_mounted)(void *arg), void *arg)
 {
 	struct sfs_forwards *all = sfs_calloc(1, sizeof *all);
 
 	all->tree = tree;
+	all->is_mounted = is_mounted;
+	all->arg = arg;
+	all->mounts_fd = -1;
 	all->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&all->lock, NULL);
 	pthread_cond_init(&all->is_empty, NULL);
@@ -57,6 +62,8 @@ void sfs_forwards_stop(struct sfs_forwards *all)
 void sfs_forwards_free(struct sfs_forwards *all)
 {
 	close(all->wake_fd);
+	if (all->mounts_fd >= 0)
+		close(all->mounts_fd);
 	pthread_cond_destroy(&all->is_empty);
 	pthread_mutex_destroy(&all->lock);
 	free(all);
@@ -156,6 +163,8 @@ static int start_session(struct sfs_forward *f, const struct shufflefs_forward *
 	f->status.ret_next = wanted->first;
 	start_feeder(f, node, with_pieces);
 	sfs_list_push(&all->running, &f->link);
+	if (!all->has_thread && all->is_mounted(all->arg))
+		all->mounts_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	if (!all->has_thread)
 		all->thread = sfs_thread_start("sfs-forward", sfs_forward_watch, all);
 	all->has_thread = true;

@@ -18,8 +18,11 @@ struct sfs_forward;
 struct sfs_forwards;
 struct sfs_tree;
 
-/* All sessions of a mount.  The tree stays borrowed until free. */
-struct sfs_forwards *sfs_forwards_new(struct sfs_tree *tree);
+/* All sessions of a mount.  The tree stays borrowed until free.  `is_mounted` tells whether
+ * the mount is still in the table of mounts; it is called when the first session begins, and
+ * if it is there then, whenever the table has changed, by one thread at a time. */
+struct sfs_forwards *sfs_forwards_new(struct sfs_tree *tree,
+				      bool (*is_mounted)(void *arg), void *arg);
 
 /* End all sessions, and wait for them: 5 s at most, then they are killed.  None can be
  * started from here on. */

@@ -5,6 +5,7 @@
 
 #include "forward/forward.h"
 #include "forward/sidecar.h"
+#include "forward/target.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -74,6 +75,9 @@ static int check_forward(const struct shufflefs_forward *f, struct sfs_error *er
 		return ret;
 	if (!is_text(f->target, sizeof f->target))
 		return sfs_error_set(err, -EINVAL, "target: there is none");
+	ret = sfs_target_check(f->target, err);
+	if (ret < 0)
+		return ret;
 	if (sfs_sidecar_gives_samples(f->target))
 		ret = check_samples(f, err);
 	else

@@ -101,6 +101,16 @@ rm sidecar shards/missing
 ! "$shufflefs" forward --fields=jpg mnt/epochs/0.tar local:x 2>said || fail "no error"
 grep -q "cannot start $work/sidecar: No such file" said || fail "said: $(cat said)"
 
+# A seed has 64 bits, and a path is that of who forwards.
+child 'echo "$@" >args; cat <&3 >/dev/null; echo "{\"state\":\"done\"}" >&4'
+mkdir sub
+(cd sub && "$shufflefs" forward --fields=jpg --seed=18446744073709551615 ../mnt/epochs/0.tar local:r?memory=host) 2>said ||
+    fail "said: $(cat said)"
+grep -q -- "--seed=18446744073709551615 .* local:$work/sub/r?memory=host$" args || fail "args: $(cat args)"
+! "$shufflefs" forward --fields=jpg --seed=18446744073709551616 mnt/epochs/0.tar local:x 2>said || fail "no error"
+! "$shufflefs" forward --fields=jpg mnt/epochs/0.tar lokal:x 2>said || fail "no error"
+grep -q "'lokal:x' begins with none of local:PATH" said || fail "said: $(cat said)"
+
 # Ctrl-C stops the session; a mount is not kept busy.
 child 'echo "{\"state\":\"streaming\",\"next\":5}" >&4; touch streams; sleep 1000'
 env --default-signal=INT "$shufflefs" forward --fields=jpg mnt/epochs/0.tar local:x 2>said &
@@ -108,7 +118,7 @@ forward=$!
 wait_until 20 test -e streams
 kill -INT $forward
 ! wait $forward || fail "stopped, and yet 0"
-grep -q "stopped; go on with --first=5" said || fail "said: $(cat said)"
+grep -q "stopped; while trainers and receiver live, the same command goes on; to .*add --first=5" said || fail "said: $(cat said)"
 umount_ds mnt
 
 [ "$(id -u)" = 0 ] || exit 0

@@ -102,6 +102,14 @@ def refused(path, readme):
     fails(errno.EINVAL, forward, fd, fields="x" * 1792)
     for secret_file in "secret", "/" * 256:
         assert b"absolute path" in fails(errno.EINVAL, forward, fd, secret_file=secret_file)
+    for target, why in ((("nowhere"), "begins with none of"), ("ftp://a:1", "begins with none of"), ("local:", "has no path"),
+                        ("local:ring", "is not absolute"), ("samples:a/b?memory=20", "is not absolute"),
+                        ("local:/" + "x" * 96, "at most 96 bytes"), ("zpush+ipc://a", "is not absolute"),
+                        ("zpull://a:1", "begins with none of"), ("tcp://", "is not tcp://HOST:PORT"), ("tcp://a", "is not tcp"),
+                        ("tcp://:1", "is not tcp"), ("rdma://a:0", "is not rdma"), ("zpush://a:x", "is not zpush"),
+                        ("tcp://a:65536", "is not tcp")):
+        data = fails(errno.EINVAL, forward, fd, target=target)
+        assert why.encode() in data, (target, data[3120:])
     assert status(fd)["session"] == 0
     for other in (readme, os.path.dirname(path)):
         fd = os.open(other, os.O_RDONLY)
