@@ -162,6 +162,7 @@ unit_tests = \
 	tests/unit/sidecar/unit-tenbin-writes-what-tensorcom-writes \
 	tests/unit/sidecar/unit-window-keeps-the-order-of-samples \
 	tests/unit/sidecar/unit-wire-refuses-what-no-peer-sends \
+	tests/unit/source/unit-file-leaves-out-what-nobody-wants \
 	tests/unit/source/unit-file-lets-no-request-lie-while-a-thread-sleeps \
 	tests/unit/source/unit-file-notices-another-version \
 	tests/unit/source/unit-folder-finds-what-a-shell-would \

@@ -29,6 +29,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define GAP_READ  ((uint64_t)32 << 10) /* of a disk: a larger gap is not worth its bytes */
 #define ASK_TRIES 3 /* while somebody writes the file */
 #define STOP_NS	  (3 * SFS_NS_PER_S) /* for a disk to finish what it is doing */
 
@@ -126,19 +127,63 @@ static int check_version(struct file_source *s, struct sfs_request *r,
 	return -ESTALE;
 }
 
-/* The request's memory from its byte `at` on, in at most n pieces. */
-static int pieces_from(const struct sfs_request *r, uint64_t at, struct iovec *ret, int n)
+/* A part of a request: its pieces from number `i` on, which are the bytes from `at` on. */
+struct stretch {
+	int i, n;
+	uint64_t at, n_bytes;
+};
+
+/* How many pieces the gap has that begins with number i, and how many bytes. */
+static int gap_at(const struct sfs_request *r, int i, uint64_t *ret_bytes)
+{
+	int n = 0;
+
+	*ret_bytes = 0;
+	for (; r->gap && i < r->n_iov && r->iov[i].iov_base == r->gap; i++, n++)
+		*ret_bytes += r->iov[i].iov_len;
+	return n;
+}
+
+/* Go on to the next stretch: all before the next gap of more than `most` bytes, or that
+ * gap.  false: it is the gap. */
+static bool next_stretch(const struct sfs_request *r, struct stretch *s, uint64_t most)
+{
+	uint64_t n_bytes = 0;
+	int i, n = 0;
+
+	*s = (struct stretch){.i = s->i + s->n, .at = s->at + s->n_bytes};
+	for (i = s->i; i < r->n_iov; i += n) {
+		n = gap_at(r, i, &n_bytes);
+		if (n_bytes > most)
+			break;
+		if (n == 0) {
+			n = 1;
+			n_bytes = r->iov[i].iov_len;
+		}
+		s->n += n;
+		s->n_bytes += n_bytes;
+	}
+	if (s->n > 0)
+		return true;
+	s->n = n;
+	s->n_bytes = n_bytes;
+	return false;
+}
+
+/* Its memory from its byte `done` on, in at most n pieces. */
+static int pieces_from(const struct sfs_request *r, const struct stretch *s,
+		       uint64_t done, struct iovec *ret, int n)
 {
 	int i, n_pieces = 0;
 
-	for (i = 0; i < r->n_iov && n_pieces < n; i++) {
-		if (at >= r->iov[i].iov_len) {
-			at -= r->iov[i].iov_len;
+	for (i = s->i; i < s->i + s->n && n_pieces < n; i++) {
+		if (done >= r->iov[i].iov_len) {
+			done -= r->iov[i].iov_len;
 			continue;
 		}
-		ret[n_pieces].iov_base = (char *)r->iov[i].iov_base + at;
-		ret[n_pieces++].iov_len = r->iov[i].iov_len - at;
-		at = 0;
+		ret[n_pieces].iov_base = (char *)r->iov[i].iov_base + done;
+		ret[n_pieces++].iov_len = r->iov[i].iov_len - done;
+		done = 0;
 	}
 	return n_pieces;
 }
@@ -162,24 +207,53 @@ static int note_error(const struct sfs_request *r, int err)
 	return -err;
 }
 
-static int read_all(int fd, struct sfs_request *r)
+/* Read it if all of it is in the page cache. */
+static bool read_cached(int fd, const struct sfs_request *r, const struct stretch *s)
+{
+	return preadv2(fd, r->iov + s->i, s->n, (off_t)(r->offset + s->at),
+		       RWF_NOWAIT) == (ssize_t)s->n_bytes;
+}
+
+static int read_stretch(int fd, const struct sfs_request *r, const struct stretch *s)
 {
 	struct iovec pieces[128];
-	uint64_t at = 0;
+	uint64_t done = 0;
 	ssize_t n;
 
-	while (at < r->n_bytes) {
-		n = preadv(fd, pieces, pieces_from(r, at, pieces, SFS_COUNT(pieces)),
-			   (off_t)(r->offset + at));
+	while (done < s->n_bytes) {
+		n = preadv(fd, pieces,
+			   pieces_from(r, s, done, pieces, SFS_COUNT(pieces)),
+			   (off_t)(r->offset + s->at + done));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return note_error(r, errno);
 		if (n == 0)
 			return note_stale(r, "the file shrank");
-		at += (uint64_t)n;
+		done += (uint64_t)n;
 	}
 	return 0;
+}
+
+/* What the page cache has is read without the gaps.  From the first byte that a disk must
+ * bring, small gaps are read, too: one read is cheaper for it than several. */
+static int read_all(int fd, struct sfs_request *r)
+{
+	struct stretch s = {0};
+	bool is_cached = r->gap != NULL;
+	int ret = 0;
+
+	r->n_skipped = 0;
+	while (ret == 0 && s.at + s.n_bytes < r->n_bytes) {
+		if (!next_stretch(r, &s, is_cached ? 0 : GAP_READ)) {
+			r->n_skipped += s.n_bytes;
+			continue;
+		}
+		is_cached = is_cached && read_cached(fd, r, &s);
+		if (!is_cached)
+			ret = read_stretch(fd, r, &s);
+	}
+	return ret;
 }
 
 /* The bytes were read.  Are they all of the version that was found before? */
@@ -333,6 +407,7 @@ static void free_source(struct sfs_source *source)
 struct sfs_source *sfs_source_file_start(int n_threads, bool verify_size_only)
 {
 	static const struct sfs_source_ops ops = {.name = "file",
+						  .skips_gaps = true,
 						  .submit = submit,
 						  .wake = wake,
 						  .stop = stop,

@@ -140,7 +140,8 @@ void sfs_request_end(struct sfs_request *request, int err)
 
 	atomic_fetch_add(&source->n_requests, 1);
 	if (request->kind == SFS_REQUEST_READ && err == 0)
-		atomic_fetch_add(&source->n_bytes, request->n_bytes);
+		atomic_fetch_add(&source->n_bytes,
+				 request->n_bytes - request->n_skipped);
 	else if (request->kind == SFS_REQUEST_READ && err != -ECANCELED)
 		atomic_fetch_add(&source->n_failed, !request->is_silent);
 	sfs_lock_check_none("a request ends");

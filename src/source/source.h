@@ -87,6 +87,11 @@ struct sfs_request {
 	struct iovec *iov;
 	int n_iov;
 
+	/* READ: if not NULL, pieces that begin here are gaps, whose bytes nobody wants; a
+	 * source may leave them unread.  n_skipped says how many it did. */
+	const void *gap;
+	uint64_t n_skipped;
+
 	/* At the end, failed or not: how many of the bytes, from the first on, are there.
 	 */
 	uint64_t n_got;
@@ -120,6 +125,7 @@ struct sfs_request {
 
 struct sfs_source_ops {
 	const char *name;
+	bool skips_gaps; /* a gap costs it no more than a system call */
 	void (*submit)(struct sfs_source *source, struct sfs_request *request);
 	void (*wake)(struct sfs_source *source);
 	void (*stop)(struct sfs_source *source);

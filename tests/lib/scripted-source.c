@@ -18,6 +18,16 @@ static struct scripted_source *scripted_of(struct sfs_source *source)
 	return sfs_container(source, struct scripted_source, base);
 }
 
+static uint64_t gap_bytes(const struct sfs_request *r)
+{
+	uint64_t n = 0;
+	int i;
+
+	for (i = 0; r->gap && i < r->n_iov; i++)
+		n += r->iov[i].iov_base == r->gap ? r->iov[i].iov_len : 0;
+	return n;
+}
+
 static void submit(struct sfs_source *source, struct sfs_request *r)
 {
 	struct scripted_source *s = scripted_of(source);
@@ -27,6 +37,7 @@ static void submit(struct sfs_source *source, struct sfs_request *r)
 	is_stopped = s->is_stopped;
 	s->n_submitted++;
 	s->n_bytes += r->n_bytes;
+	s->n_gap_bytes += gap_bytes(r);
 	if (!is_stopped) {
 		sfs_list_push(&s->pending, &r->link);
 		s->n_pending++;
@@ -186,7 +197,7 @@ static const struct content *content_of(struct scripted_source *s,
 }
 
 /* Copy the first n bytes of the range to their place; not those that were ready before,
- * which the caller may have changed since. */
+ * which the caller may have changed since.  Gaps get bytes that are in no shard. */
 static void copy(struct scripted_source *s, const struct sfs_request *r, uint64_t n)
 {
 	const struct content *c = content_of(s, r);
@@ -198,7 +209,9 @@ static void copy(struct scripted_source *s, const struct sfs_request *r, uint64_
 		CHECK(i < r->n_iov);
 		piece = r->iov[i].iov_len < n - at ? r->iov[i].iov_len : n - at;
 		skip = n_ready > at ? n_ready - at : 0;
-		if (skip < piece)
+		if (r->gap && r->iov[i].iov_base == r->gap)
+			memset(r->iov[i].iov_base, 0xee, piece);
+		else if (skip < piece)
 			memcpy((char *)r->iov[i].iov_base + skip,
 			       c->bytes + r->offset + at + skip, piece - skip);
 	}

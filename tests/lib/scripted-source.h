@@ -23,7 +23,8 @@ struct scripted_source {
 	pthread_cond_t changed;
 	struct sfs_link pending, contents;
 	size_t n_pending;
-	uint64_t n_submitted, n_wakes, n_bytes; /* ever */
+	uint64_t n_submitted, n_wakes; /* ever */
+	uint64_t n_bytes, n_gap_bytes; /* requested, ever; and what nobody wants of it */
 	bool is_stopped;
 };
 

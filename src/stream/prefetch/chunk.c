@@ -15,6 +15,7 @@
 #define GAP_FIRST    ((uint64_t)32 << 10) /* see worthwhile_gap() */
 #define GAP_LEAST    ((uint64_t)8 << 10)
 #define GAP_MOST     ((uint64_t)1 << 20)
+#define GAP_SKIPPED  ((uint64_t)256 << 10) /* by a source that leaves gaps out */
 #define REQUEST_NS   100000
 
 uint64_t sfs_chunk_mean_sample(const struct sfs_prefetch *p)
@@ -122,14 +123,18 @@ void sfs_chunk_fill(struct sfs_chunk *c, const struct sfs_prefetch *p)
 	sfs_slice_buffer_assign(c->buffer, UINT64_MAX);
 }
 
-/* How many bytes between two samples are worth fetching: as many as come in the time that
- * one more request takes, of a processor and of the path. */
-static uint64_t worthwhile_gap(const struct sfs_netpath *path, uint64_t rate)
+/* How many bytes may lie between two samples that are read together?  As many as come in
+ * the time that one more request takes, of a processor and of the path; more if the source
+ * leaves them out. */
+static uint64_t worthwhile_gap(const struct sfs_object *object,
+			       const struct sfs_netpath *path, uint64_t rate)
 {
 	uint64_t ns =
 		REQUEST_NS + sfs_netpath_latency_ns(path) / (uint64_t)path->n_parallel;
 	uint64_t n = rate / 1000000 * ns / 1000;
 
+	if (object->source->ops->skips_gaps)
+		return GAP_SKIPPED;
 	if (rate == 0)
 		return GAP_FIRST;
 	return n < GAP_LEAST ? GAP_LEAST : n < GAP_MOST ? n : GAP_MOST;
@@ -150,6 +155,7 @@ void sfs_chunk_make_runs(struct sfs_chunk *c, const struct sfs_prefetch *p, uint
 	const struct sfs_runtime *runtime = p->runtime;
 	const struct sfs_block_sample *before = NULL, *s;
 	uint64_t gap = 0, most = 0, start = 0;
+	const struct sfs_object *object;
 	struct sfs_netpath path;
 	struct sfs_run *run = NULL;
 	uint32_t i;
@@ -158,9 +164,9 @@ void sfs_chunk_make_runs(struct sfs_chunk *c, const struct sfs_prefetch *p, uint
 	for (i = 0; i < c->n_held; i++) {
 		s = &c->samples[c->by_place[i]];
 		if (!before || before->shard != s->shard) {
-			path = sfs_object_netpath(
-				&runtime->shards.shards[s->shard].object);
-			gap = worthwhile_gap(&path, rate);
+			object = &runtime->shards.shards[s->shard].object;
+			path = sfs_object_netpath(object);
+			gap = worthwhile_gap(object, &path, rate);
 			most = sfs_prefetch_part_over(runtime, &path);
 		}
 		if (!before || run->n == RUN_SAMPLES || !are_neighbours(before, s, gap) ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the stream is prefetched in chunks, each some megabytes of it
  * (chunk.h).  The samples of a run are read by one request, whose pieces of memory are
- * where each of them belongs; the bytes in between go where nobody looks.  The larger a
- * chunk, the more neighbours it has.
+ * where each of them belongs; the bytes in between go where nobody looks, or nowhere.  The
+ * larger a chunk, the more neighbours it has.
  *
  * The runs of a chunk are requested in the order of their places.  The next chunk is
  * begun while one is read, so that order matters only to the first ones, which are small.
@@ -269,6 +269,7 @@ static void request(struct singles *p, struct sfs_chunk *c, struct sfs_run *run,
 		.offset = start,
 		.n_bytes = at - start,
 		.n_iov = pieces.n,
+		.gap = part->gap,
 	};
 	c->fetched_bytes += at - start;
 	c->n_in_flight++;

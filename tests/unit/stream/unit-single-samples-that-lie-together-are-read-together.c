@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* segment=sample: of the samples that are due soon, those that lie together in a shard
- * are read by one request: the more memory there is, the more of them. */
+ * are read by one request: the more memory there is, the more of them.  What lies between
+ * them is named as what nobody wants, and each sample is wanted once. */
 #include "base/log.h"
 #include "check.h"
 #include "stream-world.h"
@@ -8,6 +9,7 @@
 #define N_SHARDS  2
 #define N_SAMPLES 3000
 #define MIB	  ((uint64_t)1 << 20)
+#define END_BYTES 1024 /* the zeros that end a tar are of no shard */
 
 static struct naive_shard shards[N_SHARDS];
 static struct world w;
@@ -27,6 +29,8 @@ static uint64_t read_all(uint64_t stream_bytes)
 
 	world_read_all(&w, stream, &epoch, MIB);
 	n = w.source->n_submitted;
+	CHECK(w.source->n_gap_bytes > 0);
+	CHECK_EQ(w.source->n_bytes - w.source->n_gap_bytes, epoch.n_bytes - END_BYTES);
 	world_close(&w, stream, &epoch);
 	return n;
 }
