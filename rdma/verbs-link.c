@@ -279,6 +279,18 @@ int sfs_verbs_link_write(struct sfs_verbs_link *link, const struct sfs_verbs_ran
 	return ret;
 }
 
+int sfs_verbs_link_let_write(struct sfs_verbs_link *link, bool may, struct sfs_error *err)
+{
+	struct ibv_qp_attr attr = {.qp_access_flags =
+					   IBV_ACCESS_LOCAL_WRITE |
+					   (may ? (unsigned)IBV_ACCESS_REMOTE_WRITE : 0)};
+	int ret = ibv_modify_qp(link->id->qp, &attr, IBV_QP_ACCESS_FLAGS);
+
+	return ret == 0 ? 0
+			: sfs_error_set(err, -abs(ret), "ibv_modify_qp: %s",
+					strerror(abs(ret)));
+}
+
 void sfs_verbs_link_flush(struct sfs_verbs_link *link, int timeout_ms)
 {
 	uint64_t until_ns = sfs_clock_ns() + (uint64_t)timeout_ms * SFS_NS_PER_MS;

@@ -75,6 +75,11 @@ int sfs_verbs_link_write(struct sfs_verbs_link *link, const struct sfs_verbs_ran
 			 const void *bytes, uint64_t n, uint64_t address, uint32_t rkey,
 			 struct sfs_error *err);
 
+/* May the peer write into memory that is registered for it?  At first it may.  -errno,
+ * with an error: the driver cannot change that now. */
+int sfs_verbs_link_let_write(struct sfs_verbs_link *link, bool may,
+			     struct sfs_error *err);
+
 /* Wait until everything was sent, or failed, or `timeout_ms` are over. */
 void sfs_verbs_link_flush(struct sfs_verbs_link *link, int timeout_ms);
 

@@ -8,13 +8,20 @@
  * breaks gives back the slots that it has not filled, after its queue pair is gone: only
  * then nobody writes to them.
  *
+ * With a secret (auth.h) a request is accepted with a CHALLENGE, and its sender is a
+ * stranger until its first message proves that it has the secret: it may not write, gets no
+ * slot and no key of the ring, and no session hears of it.  A stranger that is refused is
+ * told so, and is left to hang up: nobody waits until it has read that.
+ *
  * The ring is registered once for each device, for as long as a connection uses it
  * (verbs-placement.h); so slots of one ring may be in a GPU's memory for one card, and on
  * the host for another. */
 #include "transport/receiver.h"
 
 #include "ring/device.h"
+#include "transport/auth.h"
 #include "transport/guard.h"
+#include "transport/secret.h"
 #include "transport/sessions.h"
 #include "transport/socket.h"
 #include "verbs-link.h"
@@ -52,8 +59,10 @@ struct connection {
 	struct sfs_session *session; /* NULL before its layout came */
 	struct sfs_wire_hello hello;
 	struct sfs_verbs_slots slots;
-	uint64_t heard_ns, said_ns, credit_said;
+	struct sfs_auth auth;
+	uint64_t heard_ns, said_ns, credit_said; /* heard_ns: a stranger's first */
 	bool has_said_ended;
+	bool is_stranger, may_not_write, is_refused;
 };
 
 struct sfs_receiver {
@@ -134,7 +143,10 @@ static void forget(struct sfs_receiver *r, struct connection *c)
 
 static void drop(struct sfs_receiver *r, struct connection *c, const char *why)
 {
-	sfs_warning("%s: %s: %s", r->source, c->peer, why);
+	if (c->is_stranger && !c->is_refused)
+		sfs_guard_refuse(&r->guard, r->source, c->peer, why);
+	else if (!c->is_refused)
+		sfs_warning("%s: %s: %s", r->source, c->peer, why);
 	forget(r, c);
 }
 
@@ -159,6 +171,13 @@ static int say(struct connection *c, const struct sfs_wire_message *m,
 
 /* ---- a request to connect */
 
+static void count_refusal(struct sfs_receiver *r, const char *peer, const char *why)
+{
+	sfs_autofree char *text = sfs_asprintf("refused: %s", why);
+
+	sfs_guard_refuse(&r->guard, r->source, peer, text);
+}
+
 static void reject(struct sfs_receiver *r, struct rdma_cm_id *id,
 		   const struct sfs_wire_reply *reply)
 {
@@ -167,19 +186,42 @@ static void reject(struct sfs_receiver *r, struct rdma_cm_id *id,
 	char peer[SFS_VERBS_PEER_MAX];
 
 	sfs_verbs_peer(id, peer);
-	sfs_warning("%s: %s: refused: %s", r->source, peer, reply->text);
+	count_refusal(r, peer, reply->text);
 	rdma_reject(id, bytes, (uint8_t)n);
 	rdma_destroy_id(id);
 }
 
+/* Has the ring a slot for one more sender?  -EBUSY, as a reply that says so. */
+static int check_slots(const struct sfs_receiver *r, struct sfs_wire_reply *reply)
+{
+	uint32_t i, n = 0, n_slots = r->sessions.settings.ring.n_slots;
+
+	for (i = 0; i < CONNECTIONS_MAX; i++)
+		n += r->connections[i].id && !r->connections[i].is_stranger;
+	if (n < n_slots)
+		return 0;
+	reply->code = SFS_WIRE_BUSY;
+	snprintf(reply->text, sizeof reply->text,
+		 "its ring has %u slots, and each sender needs one", n_slots);
+	return -EBUSY;
+}
+
+/* Where all places are in use, that of the oldest stranger; NULL: there is none. */
 static struct connection *find_place(struct sfs_receiver *r)
 {
-	uint32_t i, n = r->sessions.settings.ring.n_slots;
+	struct connection *c, *oldest = NULL;
+	int i;
 
-	for (i = 0; i < CONNECTIONS_MAX && i < n; i++)
-		if (!r->connections[i].id)
-			return &r->connections[i];
-	return NULL;
+	for (i = 0; i < CONNECTIONS_MAX; i++) {
+		c = &r->connections[i];
+		if (!c->id)
+			return c;
+		if (c->is_stranger && (!oldest || c->heard_ns < oldest->heard_ns))
+			oldest = c;
+	}
+	if (oldest)
+		drop(r, oldest, "it has not said who it is, and another needs its place");
+	return oldest;
 }
 
 static int accept_one(struct sfs_receiver *r, struct connection *c, struct rdma_cm_id *id,
@@ -209,22 +251,51 @@ static int accept_one(struct sfs_receiver *r, struct connection *c, struct rdma_
 	return 0;
 }
 
-/* As a reply that refuses, if it is not to be accepted. */
-static void answer(struct sfs_receiver *r, struct rdma_cm_id *id, const void *bytes,
-		   size_t n, struct sfs_wire_hello *hello, struct sfs_wire_reply *reply)
+/* It is no stranger. */
+static void greet(struct sfs_receiver *r, const struct sfs_wire_hello *hello,
+		  struct sfs_wire_reply *reply)
 {
-	struct sfs_error err = {""};
 	void *old = NULL;
 
-	memset(reply, 0, sizeof *reply);
-	reply->code = SFS_WIRE_REFUSE;
-	if (sfs_verbs_check_device(&r->url, id, &err) == 0 &&
-	    sfs_verbs_get_hello(bytes, n, hello, &err) == 0)
-		sfs_sessions_greet(&r->sessions, hello, NULL, reply, &old);
-	else
-		snprintf(reply->text, sizeof reply->text, "%.500s", err.text);
+	sfs_sessions_greet(&r->sessions, hello, NULL, reply, &old);
 	if (old)
 		forget(r, old);
+}
+
+/* As a reply that refuses, if it is not to be accepted; or as a challenge. */
+static void answer(struct sfs_receiver *r, struct rdma_cm_id *id, const void *bytes,
+		   size_t n, struct sfs_wire_hello *hello, struct sfs_auth *auth,
+		   struct sfs_wire_reply *reply)
+{
+	unsigned char nonce[SFS_WIRE_NONCE_BYTES];
+	struct sfs_error err = {""};
+	int ret = sfs_verbs_check_device(&r->url, id, &err);
+
+	memset(reply, 0, sizeof *reply);
+	sfs_secret_nonce(nonce);
+	if (ret == 0)
+		ret = sfs_verbs_get_hello(bytes, n, hello, &err);
+	if (ret == 0)
+		ret = sfs_auth_challenge(auth, "rdma", r->sessions.settings.secret, bytes,
+					 hello, nonce, reply, &err);
+	if (ret == 0) {
+		greet(r, hello, reply);
+	} else if (ret < 0) {
+		reply->code = SFS_WIRE_REFUSE;
+		snprintf(reply->text, sizeof reply->text, "%.500s", err.text);
+	}
+}
+
+/* What it writes before it has proved who it is would be an error of its queue pair. */
+static void forbid_writes(struct sfs_receiver *r, struct connection *c)
+{
+	struct sfs_error err;
+
+	if (sfs_verbs_link_let_write(&c->link, false, &err) == 0)
+		c->may_not_write = true;
+	else
+		sfs_warning("%s: %s: it may write before it has proved who it is: %s",
+			    r->source, c->peer, err.text);
 }
 
 static void request(struct sfs_receiver *r, struct rdma_cm_id *id, const void *bytes,
@@ -232,24 +303,21 @@ static void request(struct sfs_receiver *r, struct rdma_cm_id *id, const void *b
 {
 	struct sfs_wire_hello hello;
 	struct sfs_wire_reply reply;
-	struct connection *c;
+	struct sfs_auth auth;
+	struct connection *c = NULL;
 	struct sfs_error err;
+	bool is_stranger;
 
-	answer(r, id, bytes, n, &hello, &reply);
-	if (reply.code != SFS_WIRE_ACCEPT) {
-		reject(r, id, &reply);
-		return;
-	}
-	reply.code = SFS_WIRE_BUSY;
-	c = find_place(r);
+	answer(r, id, bytes, n, &hello, &auth, &reply);
+	is_stranger = reply.code == SFS_WIRE_CHALLENGE;
+	if (is_stranger || (reply.code == SFS_WIRE_ACCEPT && check_slots(r, &reply) == 0))
+		c = find_place(r);
 	if (!c) {
-		snprintf(reply.text, sizeof reply.text,
-			 "its ring has %u slots, and each sender needs one",
-			 r->sessions.settings.ring.n_slots);
+		if (is_stranger) /* all places are senders' */
+			check_slots(r, &reply);
 		reject(r, id, &reply);
 		return;
 	}
-	reply.code = SFS_WIRE_ACCEPT;
 	if (accept_one(r, c, id, &reply, &err) < 0) {
 		reply.code = SFS_WIRE_BUSY;
 		snprintf(reply.text, sizeof reply.text, "%.500s", err.text);
@@ -257,6 +325,64 @@ static void request(struct sfs_receiver *r, struct rdma_cm_id *id, const void *b
 		return;
 	}
 	c->hello = hello;
+	c->auth = auth;
+	c->is_stranger = is_stranger;
+	if (is_stranger)
+		forbid_writes(r, c);
+}
+
+/* ---- a stranger */
+
+static int say_reply(struct connection *c, const struct sfs_wire_reply *reply,
+		     struct sfs_error *err)
+{
+	unsigned char bytes[SFS_WIRE_REPLY_BYTES + SFS_WIRE_TEXT_MAX];
+	size_t n = sfs_wire_put_reply(reply, bytes);
+
+	c->said_ns = sfs_clock_ns();
+	return sfs_verbs_link_send(&c->link, bytes, n, err);
+}
+
+/* It hears why, and hangs up; or it is dropped when its 10 s are over. */
+static int refuse(struct sfs_receiver *r, struct connection *c, enum sfs_wire_code code,
+		  const char *why, struct sfs_error *err)
+{
+	struct sfs_wire_reply no = {.session = c->hello.session, .code = code};
+
+	snprintf(no.text, sizeof no.text, "%.500s", why);
+	count_refusal(r, c->peer, no.text);
+	c->is_refused = true;
+	return say_reply(c, &no, err);
+}
+
+static int take_proof(struct sfs_receiver *r, struct connection *c,
+		      const unsigned char *bytes, size_t n, struct sfs_error *err)
+{
+	const struct sfs_secret *secret = r->sessions.settings.secret;
+	struct sfs_wire_reply reply = {.session = 0};
+	int ret;
+
+	if (c->is_refused)
+		return sfs_error_set(err, -EPROTO, "it was refused, and goes on");
+	ret = n < SFS_WIRE_PREFIX_BYTES
+		      ? sfs_error_set(err, -EPROTO, "a message of %zu bytes", n)
+		      : sfs_wire_check_prefix(bytes, "sender", err);
+	if (ret >= 0)
+		ret = sfs_auth_check_proof(&c->auth, secret, bytes, n, err);
+	if (ret < 0)
+		return refuse(r, c, SFS_WIRE_REFUSE, err->text, err);
+	if (check_slots(r, &reply) == 0)
+		greet(r, &c->hello, &reply);
+	if (reply.code != SFS_WIRE_ACCEPT)
+		return refuse(r, c, reply.code, reply.text, err);
+	if (c->may_not_write)
+		ret = sfs_verbs_link_let_write(&c->link, true, err);
+	if (ret < 0)
+		return ret;
+	c->is_stranger = false;
+	c->heard_ns = sfs_clock_ns();
+	sfs_auth_sign(&c->auth, secret, &reply);
+	return say_reply(c, &reply, err);
 }
 
 /* ---- messages */
@@ -364,9 +490,11 @@ static int read_all(struct sfs_receiver *r, struct connection *c)
 	size_t n;
 
 	while ((ret = sfs_verbs_link_next(&c->link, &bytes, &n, &err)) > 0) {
-		c->heard_ns = sfs_clock_ns();
+		if (!c->is_stranger)
+			c->heard_ns = sfs_clock_ns();
 		count++;
-		ret = take_message(r, c, bytes, n, &err);
+		ret = c->is_stranger ? take_proof(r, c, bytes, n, &err)
+				     : take_message(r, c, bytes, n, &err);
 		if (ret < 0)
 			break;
 	}
@@ -607,7 +735,9 @@ static void look_at_times(struct sfs_receiver *r)
 		struct connection *c = &r->connections[i];
 
 		if (c->id && sfs_clock_between(c->heard_ns, now) > SFS_TCP_DEAD_NS)
-			drop(r, c, "it was silent for 10 s");
+			drop(r, c,
+			     c->is_stranger ? "it has not said who it is in 10 s"
+					    : "it was silent for 10 s");
 		else if (c->id && c->session &&
 			 sfs_clock_between(c->said_ns, now) > SFS_TCP_PING_NS &&
 			 say(c, &ping, &err) < 0)
@@ -702,7 +832,8 @@ static void say_bye(struct sfs_receiver *r)
 	if (r->sessions.error != -ECANCELED)
 		snprintf(bye.text, sizeof bye.text, "%.500s", r->sessions.why.text);
 	for (i = 0; i < CONNECTIONS_MAX; i++)
-		if (r->connections[i].id && say(&r->connections[i], &bye, &err) == 0)
+		if (r->connections[i].id && !r->connections[i].is_stranger &&
+		    say(&r->connections[i], &bye, &err) == 0)
 			sfs_verbs_link_flush(&r->connections[i].link, BYE_MS);
 }
 
@@ -773,8 +904,6 @@ static int verbs_open(const struct sfs_receiver_settings *settings,
 		error = sfs_guard_check(
 			settings,
 			sfs_guard_is_loopback((struct sockaddr *)&place.address), err);
-	if (error == 0 && settings->secret)
-		error = sfs_error_set(err, -EOPNOTSUPP, "rdma:// takes no --secret-file");
 	if (error == 0)
 		error = listen_at(r, &place, err);
 	if (error < 0) {

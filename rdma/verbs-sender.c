@@ -11,8 +11,10 @@
  *
  * Each side says something at least every 2 s (PING), and takes a peer that was silent
  * for 10 s for dead: a queue pair whose peer has gone may tell nothing for minutes. */
+#include "transport/auth.h"
 #include "transport/outbox.h"
 #include "transport/patience.h"
+#include "transport/secret.h"
 #include "transport/socket.h"
 #include "verbs-link.h"
 #include "verbs-wire.h"
@@ -50,6 +52,7 @@ struct sfs_transport {
 	struct sfs_verbs_slots slots;
 	unsigned char private[256]; /* of the last event */
 	size_t n_private;
+	unsigned char hello[SFS_WIRE_HELLO_BYTES]; /* of this connection */
 	uint64_t n_attempts;
 	uint64_t next, highest; /* batch to write; every one below was written once */
 	uint64_t heard_ns, said_ns;
@@ -102,17 +105,14 @@ static int take_event(struct sfs_transport *t, enum rdma_cm_event_type *ret, int
 	return 0;
 }
 
-static int take_reply(struct sfs_transport *t, struct sfs_error *err)
+static int take_reply(struct sfs_transport *t, const struct sfs_wire_reply *reply,
+		      struct sfs_error *err)
 {
-	struct sfs_wire_reply reply;
-	int ret;
+	int ret = sfs_outbox_take_reply(&t->box, reply, err);
 
-	if (sfs_verbs_get_reply(t->private, t->n_private, &reply, err) < 0)
-		return -ECONNABORTED;
-	ret = sfs_outbox_take_reply(&t->box, &reply, err);
 	if (ret < 0)
 		return ret;
-	t->next = reply.resume;
+	t->next = reply->resume;
 	if (t->highest < t->next)
 		t->highest = t->next;
 	return 0;
@@ -120,11 +120,13 @@ static int take_reply(struct sfs_transport *t, struct sfs_error *err)
 
 static int rejected(struct sfs_transport *t, int status, struct sfs_error *err)
 {
-	int ret;
+	struct sfs_wire_reply reply;
 
 	if (t->n_private > 0 && t->private[0]) {
-		ret = take_reply(t, err);
-		return ret < 0 ? ret
+		if (sfs_verbs_get_reply(t->private, t->n_private, &reply, err) < 0)
+			return -ECONNABORTED;
+		return reply.code == SFS_WIRE_REFUSE || reply.code == SFS_WIRE_BUSY
+			       ? sfs_outbox_take_reply(&t->box, &reply, err)
 			       : sfs_error_set(err, -EPROTO, "it takes and rejects");
 	}
 	return sfs_error_set(err, -ECONNREFUSED,
@@ -234,9 +236,8 @@ static int resolve(struct sfs_transport *t, struct sfs_error *err)
 
 static int connect_one(struct sfs_transport *t, struct sfs_error *err)
 {
-	unsigned char bytes[SFS_WIRE_HELLO_BYTES];
-	struct rdma_conn_param param = {.private_data = bytes,
-					.private_data_len = sizeof bytes,
+	struct rdma_conn_param param = {.private_data = t->hello,
+					.private_data_len = sizeof t->hello,
 					.retry_count = RETRIES,
 					.rnr_retry_count = RNR_RETRIES};
 	struct sfs_wire_hello hello;
@@ -251,11 +252,10 @@ static int connect_one(struct sfs_transport *t, struct sfs_error *err)
 	if (ret < 0)
 		return ret == -ENOMEM ? -ECONNABORTED : ret;
 	hello = sfs_outbox_hello(&t->box);
-	sfs_wire_put_hello(&hello, bytes);
+	sfs_wire_put_hello(&hello, t->hello);
 	if (rdma_connect(t->id, &param) < 0)
 		return sfs_error_set(err, -errno, "rdma_connect: %s", strerror(errno));
-	ret = expect(t, RDMA_CM_EVENT_ESTABLISHED, err);
-	return ret < 0 ? ret : take_reply(t, err);
+	return expect(t, RDMA_CM_EVENT_ESTABLISHED, err);
 }
 
 static int take_credit(struct sfs_transport *t, uint64_t credited, bool has_ended,
@@ -430,6 +430,63 @@ static int sleep_until_news(struct sfs_transport *t, struct sfs_error *err)
 	return 0;
 }
 
+/* The answer to PROOF. */
+static int hear(struct sfs_transport *t, struct sfs_wire_reply *ret_reply,
+		struct sfs_error *err)
+{
+	uint64_t until_ns = end_of_waiting(t);
+	const unsigned char *bytes;
+	size_t n;
+	int ret;
+
+	while ((ret = sfs_verbs_link_next(&t->link, &bytes, &n, err)) == 0) {
+		ret = sfs_verbs_link_arm(&t->link, err);
+		if (ret < 0)
+			return ret;
+		ret = sfs_verbs_link_next(&t->link, &bytes, &n, err);
+		if (ret != 0)
+			break;
+		if (sfs_outbox_is_stopping(&t->box))
+			return -ECANCELED;
+		if (sfs_clock_ns() >= until_ns)
+			return sfs_error_set(err, -ETIMEDOUT,
+					     "the receiver does not answer");
+		ret = sleep_until_news(t, err);
+		if (ret < 0)
+			return ret;
+	}
+	if (ret < 0)
+		return ret;
+	return sfs_verbs_get_reply(bytes, n, ret_reply, err) < 0 ? -ECONNABORTED : 0;
+}
+
+/* What the receiver has answered to HELLO, with a secret after both have proved theirs. */
+static int agree(struct sfs_transport *t, struct sfs_error *err)
+{
+	unsigned char nonce[SFS_WIRE_NONCE_BYTES], proof[SFS_WIRE_PROOF_BYTES];
+	struct sfs_wire_reply reply;
+	struct sfs_auth auth;
+	int ret;
+
+	if (sfs_verbs_get_reply(t->private, t->n_private, &reply, err) < 0)
+		return -ECONNABORTED;
+	sfs_secret_nonce(nonce);
+	ret = sfs_auth_answer(&auth, "rdma", t->box.secret, t->hello, &reply, nonce,
+			      proof, err);
+	if (ret < 0)
+		return -ECONNABORTED;
+	if (ret > 0) {
+		ret = sfs_verbs_link_send(&t->link, proof, sizeof proof, err);
+		if (ret == 0)
+			ret = hear(t, &reply, err);
+		if (ret < 0)
+			return ret;
+		if (sfs_auth_check_reply(&auth, t->box.secret, &reply, err) < 0)
+			return -ECONNABORTED;
+	}
+	return take_reply(t, &reply, err);
+}
+
 static int stream(struct sfs_transport *t, struct sfs_error *err)
 {
 	int ret;
@@ -470,6 +527,8 @@ static int one_connection(struct sfs_transport *t, bool *ret_was_of_use,
 	memset(&t->slots, 0, sizeof t->slots);
 	memset(&t->offer, 0, sizeof t->offer);
 	ret = connect_one(t, err);
+	if (ret == 0)
+		ret = agree(t, err);
 	if (ret == 0) {
 		credited = sfs_outbox_credited(&t->box);
 		begun_ns = t->heard_ns = sfs_clock_ns();
@@ -538,8 +597,6 @@ static int verbs_open(const struct sfs_transport_settings *settings,
 				      "'%s': device=nearest is an option of recv, which "
 				      "has the GPU",
 				      settings->target);
-	if (error == 0 && settings->secret)
-		error = sfs_error_set(err, -EOPNOTSUPP, "rdma:// takes no --secret-file");
 	/* What is wrong with this host is said at once. */
 	if (error == 0)
 		error = sfs_verbs_channel(&t->events, err);

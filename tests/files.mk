@@ -618,6 +618,7 @@ test_helpers = \
 	tests/rdma/init \
 	tests/rdma/ipv6-is-served.sh \
 	tests/rdma/nothing-is-lost-when-ends-are-killed.sh \
+	tests/rdma/only-who-has-the-secret-sends.sh \
 	tests/rdma/other-versions-are-refused.sh \
 	tests/rdma/relaxed-ordering-is-asked-for.sh \
 	tests/rdma/three-senders-fill-one-ring.sh \

@@ -211,13 +211,19 @@ static bool is_stopped(const struct sfs_receiver *r)
 	return r->stop_fd >= 0 && zmq_poll(&item, 1, 0) > 0;
 }
 
-static void look_at_handshakes(struct sfs_receiver *r)
+/* One who connects to a single peer, and will not again, has failed. */
+static int look_at_handshakes(struct sfs_receiver *r, struct sfs_error *err)
 {
 	const char *why;
 	bool is_final;
 
-	while ((why = sfs_zmq_next_failure(r->monitor, &is_final)))
+	while ((why = sfs_zmq_next_failure(r->monitor, &is_final))) {
+		if (is_final && !r->address.is_bound)
+			return sfs_error_set(err, -EACCES, "%s: %s", r->address.endpoint,
+					     why);
 		sfs_guard_refuse(&r->guard, r->address.endpoint, "", why);
+	}
+	return 0;
 }
 
 /* Has the ring failed?  Or is nobody there, for too long, to take what is in it? */
@@ -250,7 +256,8 @@ static int publish(struct sfs_receiver *r, const struct message *m, struct sfs_e
 	int ret;
 
 	while ((ret = sfs_ring_take(ring, SLICE_MS, &slot, err)) == -ETIMEDOUT) {
-		look_at_handshakes(r);
+		if (look_at_handshakes(r, err) < 0)
+			return -EACCES;
 		if (is_stopped(r))
 			return -ECANCELED;
 		ret = check_ring(r, err);
@@ -332,7 +339,8 @@ static int receive_all(struct sfs_receiver *r, struct sfs_error *err)
 
 	for (;;) {
 		zmq_poll(items, r->stop_fd >= 0 ? 2 : 1, SLICE_MS);
-		look_at_handshakes(r);
+		if (look_at_handshakes(r, err) < 0)
+			return -EACCES;
 		if (items[1].revents) /* (a pipe's end is an error to zmq_poll) */
 			return -ECANCELED;
 		if (items[0].revents & ZMQ_POLLIN) {

@@ -5,11 +5,18 @@
  *	verbs-peer rkey URL	connect, and write where nothing was offered; print what
  *				came of it
  *	verbs-peer listen URL	refuse the first sender, as one of another version
+ *	verbs-peer stranger URL	with the secret in "secret" get the key of the ring; then,
+ *				over other connections, prove nothing, prove it
+ *				wrongly, and write with that key without a proof; print
+ *				what came of each
+ *	verbs-peer silent URL	leave 70 handshakes half open, until standard input ends
  */
 #include "verbs-link.h"
 #include "verbs-wire.h"
 
 #include "check.h"
+#include "transport/auth.h"
+#include "transport/secret.h"
 
 #include <arpa/inet.h>
 #include <unistd.h>
@@ -27,7 +34,9 @@ static struct rdma_cm_event *next_event(void)
 	alarm(30);
 	CHECK_EQ(rdma_get_cm_event(channel, &event), 0);
 	n_private =
-		event->event == RDMA_CM_EVENT_REJECTED && event->param.conn.private_data
+		(event->event == RDMA_CM_EVENT_REJECTED ||
+		 event->event == RDMA_CM_EVENT_ESTABLISHED) &&
+				event->param.conn.private_data
 			? event->param.conn.private_data_len
 			: 0;
 	if (n_private > 0)
@@ -35,12 +44,18 @@ static struct rdma_cm_event *next_event(void)
 	return event;
 }
 
+/* Not of connections that we have left open, and the other end has not. */
 static enum rdma_cm_event_type wait_event(void)
 {
-	struct rdma_cm_event *event = next_event();
-	enum rdma_cm_event_type kind = event->event;
+	enum rdma_cm_event_type kind;
+	struct rdma_cm_event *event;
 
-	rdma_ack_cm_event(event);
+	do {
+		event = next_event();
+		kind = event->event;
+		rdma_ack_cm_event(event);
+	} while (kind == RDMA_CM_EVENT_DISCONNECTED ||
+		 kind == RDMA_CM_EVENT_TIMEWAIT_EXIT);
 	return kind;
 }
 
@@ -143,6 +158,115 @@ static void rkey(const char *url)
 	leave(&link);
 }
 
+/* HELLO and CHALLENGE; and the PROOF that would follow. */
+static void begin_proof(const char *url, uint64_t session,
+			const struct shufflefs_layout *layout, struct sfs_verbs_link *link,
+			struct sfs_auth *auth, const struct sfs_secret *secret,
+			unsigned char proof[SFS_WIRE_PROOF_BYTES])
+{
+	struct sfs_wire_hello hello = {.session = session,
+				       .slot_bytes = layout->slot_bytes,
+				       .layout_hash = sfs_layout_hash(layout),
+				       .has_secret = true};
+	unsigned char bytes[SFS_WIRE_HELLO_BYTES], nonce[SFS_WIRE_NONCE_BYTES] = {7};
+	struct sfs_wire_reply reply;
+
+	sfs_wire_put_hello(&hello, bytes);
+	CHECK_EQ(connect_to(url, link, bytes), RDMA_CM_EVENT_ESTABLISHED);
+	CHECK_EQ(sfs_verbs_get_reply(private, n_private, &reply, &err), 0);
+	CHECK_EQ(sfs_auth_answer(auth, "rdma", secret, bytes, &reply, nonce, proof, &err),
+		 1);
+}
+
+static void print_reply(struct sfs_verbs_link *link)
+{
+	struct sfs_wire_reply reply;
+	const unsigned char *got;
+	size_t n;
+
+	CHECK_EQ(wait_message(link, &got, &n), 1);
+	CHECK_EQ(sfs_verbs_get_reply(got, n, &reply, &err), 0);
+	CHECK_EQ(reply.code, SFS_WIRE_REFUSE);
+	printf("%s\n", reply.text);
+}
+
+static void stranger(const char *url)
+{
+	struct sfs_wire_message m = {.kind = SFS_WIRE_LAYOUT};
+	unsigned char bytes[SFS_WIRE_MESSAGE_MAX], proof[SFS_WIRE_PROOF_BYTES];
+	struct sfs_verbs_link link, other;
+	struct shufflefs_layout layout;
+	struct sfs_verbs_offer offer;
+	struct sfs_wire_reply reply;
+	struct sfs_secret secret;
+	const unsigned char *got;
+	struct rdma_cm_id *first_id;
+	struct ibv_pd *first_pd;
+	struct sfs_auth auth;
+	size_t n;
+
+	make_layout(&layout);
+	CHECK_EQ(sfs_secret_read("secret", &secret, &err), 0);
+	begin_proof(url, 8, &layout, &link, &auth, &secret, proof);
+	CHECK_EQ(sfs_verbs_link_send(&link, proof, sizeof proof, &err), 0);
+	CHECK_EQ(wait_message(&link, &got, &n), 1);
+	CHECK_EQ(sfs_verbs_get_reply(got, n, &reply, &err), 0);
+	CHECK_EQ(reply.code, SFS_WIRE_ACCEPT);
+	CHECK_EQ(sfs_auth_check_reply(&auth, &secret, &reply, &err), 0);
+	n = sfs_wire_put(&m, &layout, bytes);
+	CHECK_EQ(sfs_verbs_link_send(&link, bytes, n, &err), 0);
+	CHECK_EQ(wait_message(&link, &got, &n), 1);
+	CHECK_EQ(sfs_verbs_get_offer(got, n, layout.slot_bytes, &offer, &err), 0);
+	first_id = id;
+	first_pd = pd;
+
+	begin_proof(url, 9, &layout, &other, &auth, &secret, proof);
+	n = sfs_wire_put(&m, &layout, bytes);
+	CHECK_EQ(sfs_verbs_link_send(&other, bytes, n, &err), 0);
+	print_reply(&other);
+	leave(&other);
+
+	begin_proof(url, 9, &layout, &other, &auth, &secret, proof);
+	proof[SFS_WIRE_PROOF_BYTES - 1] ^= 1;
+	CHECK_EQ(sfs_verbs_link_send(&other, proof, sizeof proof, &err), 0);
+	print_reply(&other);
+	leave(&other);
+
+	begin_proof(url, 9, &layout, &other, &auth, &secret, proof);
+	CHECK_EQ(sfs_verbs_link_write(&other, &other.range, other.buffers, 64,
+				      offer.address, offer.rkey, &err),
+		 0);
+	CHECK_EQ(sfs_verbs_link_send(&other, proof, sizeof proof, &err), 0);
+	while (wait_message(&other, &got, &n) == 1)
+		;
+	printf("%s\n", err.text);
+	leave(&other);
+	id = first_id;
+	pd = first_pd;
+	leave(&link);
+}
+
+static void silent(const char *url)
+{
+	struct sfs_secret secret = {{0}};
+	unsigned char proof[SFS_WIRE_PROOF_BYTES];
+	static struct sfs_verbs_link links[70];
+	struct shufflefs_layout layout;
+	struct sfs_auth auth;
+	char byte;
+	int i;
+
+	make_layout(&layout);
+	for (i = 0; i < 70; i++)
+		begin_proof(url, (uint64_t)i + 100, &layout, &links[i], &auth, &secret,
+			    proof);
+	printf("silent\n");
+	fflush(stdout);
+	alarm(0);
+	CHECK_EQ(read(STDIN_FILENO, &byte, 1), 0);
+	_exit(0); /* (the kernel ends them) */
+}
+
 static void listen_once(const char *text)
 {
 	struct sfs_wire_reply reply = {.code = SFS_WIRE_REFUSE, .text = "no"};
@@ -181,6 +305,10 @@ int main(int argc, char **argv)
 		version(argv[2]);
 	else if (strcmp(argv[1], "rkey") == 0)
 		rkey(argv[2]);
+	else if (strcmp(argv[1], "stranger") == 0)
+		stranger(argv[2]);
+	else if (strcmp(argv[1], "silent") == 0)
+		silent(argv[2]);
 	else if (strcmp(argv[1], "listen") == 0)
 		listen_once(argv[2]);
 	else

@@ -36,7 +36,10 @@ receive() {
     rm -f ring log m.prom
     "$sidecar" recv "$@" --ring ring --metrics m.prom 2>log &
     receiver=$!
-    wait_until 60 grep -q "waits for senders" log
+    until grep -q "waits for senders" log; do
+        kill -0 $receiver 2>/dev/null || fail "recv $1: $(cat log)"
+        sleep 0.01
+    done
 }
 
 # send TARGET OPTION...
@@ -93,6 +96,18 @@ wait $sender || fail "then one with the secret: $(cat send.log)"
 wait_until 60 has_rows 30
 kill $receiver
 wait $receiver || fail "recv: $(cat log)"
+
+# The same where recv connects: it ends, or goes on trying, and gets nothing.
+"$sidecar" send 0.tar "zrpush://127.0.0.1:$port" --secret-file secret --fields cls 2>send.log &
+sender=$!
+for option in "" "--secret-file other"; do
+    # shellcheck disable=SC2086 # words
+    if "$sidecar" recv "zrpull://127.0.0.1:$port" --ring ring --give-up 2 $option 2>log; then fail "recv '$option' got in"; fi
+    grep -q "one has a secret and the other has none\|it has another secret, or none" log || fail "'$option': $(cat log)"
+    [ ! -e ring ] || fail "recv '$option' got batches"
+done
+kill $sender
+wait $sender || :
 
 # A sender with a secret gives nothing to a receiver that has none.
 receive "zpull://127.0.0.1:$port"
