@@ -9,9 +9,9 @@
  * then nobody writes to them.
  *
  * With a secret (auth.h) a request is accepted with a CHALLENGE, and its sender is a
- * stranger until its first message proves that it has the secret: it may not write, gets no
- * slot and no key of the ring, and no session hears of it.  A stranger that is refused is
- * told so, and is left to hang up: nobody waits until it has read that.
+ * stranger until its first message proves that it has the secret: it may not write, gets
+ * no slot and no key of the ring, and no session hears of it.  A stranger that is refused
+ * is told so, and is left to hang up: nobody waits until it has read that.
  *
  * The ring is registered once for each device, for as long as a connection uses it
  * (verbs-placement.h); so slots of one ring may be in a GPU's memory for one card, and on

@@ -460,7 +460,7 @@ static int hear(struct sfs_transport *t, struct sfs_wire_reply *ret_reply,
 	return sfs_verbs_get_reply(bytes, n, ret_reply, err) < 0 ? -ECONNABORTED : 0;
 }
 
-/* What the receiver has answered to HELLO, with a secret after both have proved theirs. */
+/* What the receiver has answered to HELLO; with a secret after both have proved it. */
 static int agree(struct sfs_transport *t, struct sfs_error *err)
 {
 	unsigned char nonce[SFS_WIRE_NONCE_BYTES], proof[SFS_WIRE_PROOF_BYTES];

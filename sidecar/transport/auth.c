@@ -156,7 +156,8 @@ int sfs_auth_check_reply(const struct sfs_auth *auth, const struct sfs_secret *s
 	unsigned char wanted[SFS_WIRE_TAG_BYTES];
 
 	if (reply->code == SFS_WIRE_CHALLENGE)
-		return sfs_error_set(err, -EACCES, "the receiver asks for a second proof");
+		return sfs_error_set(err, -EACCES,
+				     "the receiver asks for a second proof");
 	if (reply->code != SFS_WIRE_ACCEPT)
 		return 0;
 	sign(auth, secret, reply, wanted);

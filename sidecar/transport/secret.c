@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Who may read it?  A file of root's may be for a group: so Kubernetes hands out secrets. */
+/* Who may read it?  A file of root's may be for a group, as Kubernetes hands out secrets.
+ */
 static int check_owner(const struct stat *st, struct sfs_error *err)
 {
 	mode_t most = st->st_uid == geteuid() ? 0700 : 0740;
@@ -80,5 +81,5 @@ void sfs_secret_nonce(unsigned char ret[SFS_WIRE_NONCE_BYTES])
 		n = getrandom(ret, SFS_WIRE_NONCE_BYTES, 0);
 	while (n < 0 && errno == EINTR);
 	if (n != SFS_WIRE_NONCE_BYTES)
-		abort(); /* a kernel without randomness; one that repeats itself is worse */
+		abort(); /* a kernel without it; to repeat a number would be worse */
 }

@@ -7,8 +7,8 @@
  * read, and not taken for dead; one in the middle of a batch must bring 64 KiB in 10 s.
  *
  * A connection is a stranger until its HELLO is answered, with a secret until it has
- * proved that it has it (auth.h).  It has 10 s for that in all, and when places are short, it
- * is strangers that lose theirs.  No session hears of one.
+ * proved that it has it (auth.h).  It has 10 s for that in all, and when places are
+ * short, it is strangers that lose theirs.  No session hears of one.
  */
 #include "transport/receiver.h"
 

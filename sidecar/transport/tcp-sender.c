@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the outbox holds the batches.  A thread of its own runs the socket:
- * connect, HELLO (with a secret CHALLENGE and PROOF: auth.h), REPLY, then a loop around poll() that writes what next_output() chooses
- * and reads credits.  Whatever goes wrong with a connection makes a new one; only what
- * the next one would meet as well is final: a refusal, a BYE with a reason, or no
- * receiver for give_up_ms.
+ * connect, HELLO (with a secret CHALLENGE and PROOF: auth.h), REPLY, then a loop around
+ * poll() that writes what next_output() chooses and reads credits.  Whatever goes wrong
+ * with a connection makes a new one; only what the next one would meet as well is final:
+ * a refusal, a receiver that does not have the secret, a BYE with a reason, or no receiver
+ * for give_up_ms.
  *
  * A stream that fails is told behind its last batch, and the receiver answers with its
  * own BYE.  A sender that only leaves says so at once, and what it has not sent is its

@@ -66,8 +66,8 @@ struct sfs_wire_proof {
 
 enum sfs_wire_code {
 	SFS_WIRE_ACCEPT,
-	SFS_WIRE_REFUSE, /* it would be so the next time, too */
-	SFS_WIRE_BUSY,	 /* try again */
+	SFS_WIRE_REFUSE,   /* it would be so the next time, too */
+	SFS_WIRE_BUSY,	   /* try again */
 	SFS_WIRE_CHALLENGE /* prove first that you have the secret */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a peer of the sidecar sends: a HELLO, a REPLY, a PROOF, or a message.  What is said
- * again is the same, but for bytes that say nothing. */
+/* What a peer of the sidecar sends: a HELLO, a REPLY, a PROOF, or a message.  What is
+ * said again is the same, but for bytes that say nothing. */
 #include "fuzz.h"
 
 #include "transport/wire.h"

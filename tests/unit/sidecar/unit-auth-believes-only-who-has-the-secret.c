@@ -91,6 +91,31 @@ static void agree(struct talk *t, int receivers, int senders)
 	CHECK_EQ(t->reply.resume, 3);
 }
 
+static void check_hex(const unsigned char *bytes, size_t n, const char *wanted)
+{
+	char hex[2 * SFS_WIRE_TAG_BYTES + 1];
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	CHECK_STR(hex, wanted);
+}
+
+/* What other versions sign as well: by hmac.py, of "shufflefs secret 1" and the secret for
+ * the key, and of role (24 bytes), carrier (8), HELLO, both nonces, and REPLY or zeros. */
+static void signs_as_ever(void)
+{
+	struct talk t;
+
+	agree(&t, 1, 2);
+	check_hex(t.proof + 40, SFS_WIRE_TAG_BYTES,
+		  "c68bffadad3a6b91728b9dad929a59cc"
+		  "fb7b78b933e5a9850aea43351db0120b");
+	check_hex(t.reply.tag, SFS_WIRE_TAG_BYTES,
+		  "e70928befd9f8979cc376859e244ceba"
+		  "6d114f59d141036b3dd16d995603e953");
+}
+
 static void refuses_what_was_recorded(void)
 {
 	struct talk old, t;
@@ -213,6 +238,7 @@ int main(void)
 
 	makes_secrets();
 	agree(&t, 1, 2);
+	signs_as_ever();
 	refuses_what_was_recorded();
 	refuses_what_was_reflected();
 	refuses_others();

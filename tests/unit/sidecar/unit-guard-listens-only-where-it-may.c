@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Without a secret a receiver listens on loopback only, unless it was told --insecure; and
- * of a flood of refusals all are counted, and some are told. */
+/* Without a secret a receiver listens on loopback only, unless it was told --insecure; of
+ * a flood of refusals all are counted, and some are told. */
 #include "transport/guard.h"
 #include "check.h"
 #include "transport/auth.h"
