@@ -20,15 +20,16 @@ const struct sfs_option_row sfs_option_rows[N_OPTIONS] = {
 /* Options of mount(8), which it hands on from fstab and adds to: passed to the kernel, or
  * without meaning for files that are never written, and are no programs with privileges,
  * devices or links. */
-static const char *const kernel_flags[] = {"noexec",	 "exec",	"noatime",
-					   "nodiratime", "context",	"fscontext",
-					   "defcontext", "rootcontext"};
+static const char *const kernel_flags[] = {"noexec",	"exec",	      "noatime",
+					   "context",	"fscontext",  "defcontext",
+					   "rootcontext"};
 static const char *const idle_flags[] = {
 	"ro",	       "rw",	      "defaults",    "auto",	      "noauto",
 	"nofail",      "_netdev",     "_rnetdev",    "user",	      "nouser",
 	"users",       "nousers",     "owner",	     "noowner",	      "group",
 	"nogroup",     "sync",	      "async",	     "dirsync",	      "atime",
-	"diratime",    "relatime",    "norelatime",  "strictatime",   "nostrictatime",
+	"diratime",    "nodiratime", /* (which libfuse does not know) */
+	"relatime",    "norelatime",  "strictatime",   "nostrictatime",
 	"lazytime",    "nolazytime",  "iversion",    "noiversion",    "mand",
 	"nomand",      "silent",      "loud",	     "suid",	      "nosuid",
 	"dev",	       "nodev",	      "symfollow",   "nosymfollow",   "comment",

@@ -25,7 +25,7 @@ is_mounted() {
 }
 
 for options in seed=7 ro,seed=7 rw,seed=7,relatime defaults,seed=7,_netdev,nofail,x-systemd.automount \
-    seed=7,async,suid,dev,exec,noauto,user,lazytime,nosymfollow; do
+    seed=7,async,suid,dev,exec,noauto,user,lazytime,nosymfollow seed=7,noatime,nodiratime,noexec; do
     mount -t fuse.shufflefs "a folder/data" mnt -o "$options" || fail "-o $options"
     is_mounted "-o $options"
 done

@@ -421,7 +421,7 @@ static void mount_flags(void)
 	/* All that mount(8) lists, and what it adds by itself. */
 	CHECK_EQ(sfs_options_set_list(
 			 &o,
-			 "rw,relatime,async,sync,dirsync,atime,diratime,norelatime,"
+			 "rw,relatime,async,sync,dirsync,atime,diratime,nodiratime,norelatime,"
 			 "strictatime,nostrictatime,lazytime,nolazytime,iversion,"
 			 "noiversion,mand,nomand,silent,loud,suid,dev,exec,users,nouser,"
 			 "owner,group,nosymfollow,subtype=shufflefs,default_permissions",
