@@ -17,6 +17,11 @@ for fault in ignorerange norange multipart gzip wrongstart,by=1 \
     said "retry: train-00000[012].tar @ [0-9]*: "
 done
 
+# To the first request for a size: one that no tar has, as of a copy in a cache that was cut off.
+for by in 1 -700; do
+    arrives "$origin/wrongtotal,by=$by,times=1/$three"
+done
+
 # What only libcurl may understand, it asks for again.
 for fault in garbage 000 204 304; do
     arrives "$origin/$fault,times=1/$three"

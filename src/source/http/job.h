@@ -78,6 +78,8 @@ struct sfs_leg {
 	struct sfs_retry failures, refusals; /* those that pass, and the others */
 	int n_renewed; /* GETs that were refused, and sent again with new credentials */
 	struct sfs_claim claim;
+	uint64_t odd_size; /* see struct sfs_http_query */
+	unsigned n_odd;
 	struct sfs_http_query query;
 	struct sfs_response_error error;
 };

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <time.h>
 
+#define TAR_BLOCK 512
 #define LEAST_TAR 1024 /* two blocks of zeros */
+#define MOST_ODD  3 /* sizes that are odd and differ, until one is believed */
 
 int sfs_response_again(struct sfs_response_error *error, const char *format, ...)
 {
@@ -171,6 +173,14 @@ static int confirm(const struct sfs_http_query *q, const struct sfs_http_headers
 		(unsigned long long)claim->size);
 }
 
+/* A tar consists of whole blocks.  If this one does not, the server says so again; but it
+ * need not be a tar for ever. */
+static bool is_odd(const struct sfs_http_query *q, uint64_t size)
+{
+	return size % TAR_BLOCK != 0 && !q->may_be_tiny && size != q->odd_size &&
+	       q->n_odd < MOST_ODD;
+}
+
 /* 206 or 200 to an ask. */
 static int take_ask(const struct sfs_http_query *q, const struct sfs_http_headers *a,
 		    struct sfs_response_error *error)
@@ -205,6 +215,10 @@ static int take_ask(const struct sfs_http_query *q, const struct sfs_http_header
 			"(Content-Range without a total)");
 	if (a->total < LEAST_TAR && !q->may_be_tiny)
 		return take_claim(a, a->total, error);
+	if (is_odd(q, a->total)) {
+		error->claim.size = a->total;
+		return SFS_RESPONSE_ODD;
+	}
 	return SFS_RESPONSE_BYTES;
 }
 

@@ -12,7 +12,8 @@
  * The size comes from the Content-Range of a small range, never from HEAD, which
  * presigned URLs and WebHDFS refuse.  A size that no tar has (a few bytes, or none) is
  * only a claim, because broken servers make such claims.  It is believed if the server
- * confirms it when it is asked for the whole object.
+ * confirms it when it is asked for the whole object.  One that is no whole number of
+ * blocks, as of a copy that was cut off, is believed when it comes twice.
  *
  * Pure.
  */
@@ -37,6 +38,8 @@ struct sfs_http_query {
 	bool is_exact;	      /* of an ask: a response with less is not the one to it */
 	/* Of an ask, not NULL: the whole object was asked for, to confirm this. */
 	const struct sfs_claim *claim;
+	uint64_t odd_size; /* of an ask: what the response before said; 0: nothing odd */
+	unsigned n_odd;	   /* and how often in a row */
 	const char *if_match;  /* the tag that was sent, or NULL; the dialect sets it */
 	bool verify_size_only; /* replicas may disagree about the rest */
 };
@@ -47,6 +50,7 @@ enum sfs_response_outcome {
 	SFS_RESPONSE_REDIRECT,
 	SFS_RESPONSE_FINAL, /* will stay so: see err */
 	SFS_RESPONSE_TINY,  /* too small for a tar: to be confirmed, see claim */
+	SFS_RESPONSE_ODD,   /* no size of a tar: to be asked for again, see claim.size */
 };
 
 struct sfs_response_error {
@@ -54,7 +58,7 @@ struct sfs_response_error {
 	 * so; 0: none in particular. */
 	int err;
 	char why[768];		/* of AGAIN and FINAL: a sentence */
-	struct sfs_claim claim; /* of TINY */
+	struct sfs_claim claim; /* of TINY and ODD */
 };
 
 enum sfs_response_outcome sfs_response_judge(const struct sfs_http_query *q,

@@ -238,6 +238,14 @@ static void confirm(struct sfs_leg *leg)
 	begin_get(leg, CONFIRM_MS);
 }
 
+/* Its size is that of no tar: one cache of many may be ill, once. */
+static void doubt_size(struct sfs_leg *leg)
+{
+	leg->odd_size = leg->error.claim.size;
+	leg->n_odd++;
+	begin_again(leg, 0, false);
+}
+
 static void handle_failure(struct sfs_leg *leg, int err, enum sfs_fetch_outcome outcome,
 			   const char *why)
 {
@@ -285,6 +293,8 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 		follow_redirect(leg);
 	else if (err == SFS_RESPONSE_TINY)
 		confirm(leg);
+	else if (err == SFS_RESPONSE_ODD)
+		doubt_size(leg);
 	else if (is_done)
 		succeed(leg);
 	else if (err == 0 && leg->at > leg->begun_at && get->headers.has_range &&
@@ -366,6 +376,8 @@ static void on_start(struct sfs_get *get)
 		.is_ask = is_ask,
 		.may_be_tiny = r->may_be_tiny,
 		.claim = leg->claim.size == SFS_SIZE_UNKNOWN ? NULL : &leg->claim,
+		.odd_size = leg->odd_size,
+		.n_odd = leg->n_odd,
 		.first = is_ask ? 0 : r->offset + leg->at,
 		/* Of asks over one connection no two are for as many bytes: so none takes
 		 * the response to another for its own. */

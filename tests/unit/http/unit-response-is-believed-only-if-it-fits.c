@@ -323,8 +323,10 @@ static void refusals(void)
 
 static void asks(void)
 {
-	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-511/2000\n" TAGGED),
+	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-511/2048\n" TAGGED),
 		 SFS_RESPONSE_BYTES);
+	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-511/2000\n" TAGGED),
+		 SFS_RESPONSE_ODD);
 	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 1-511/1000\n"),
 		 SFS_RESPONSE_AGAIN);
 	CHECK_EQ(ask("HTTP/1.1 206 x\n"), SFS_RESPONSE_AGAIN);
@@ -342,18 +344,18 @@ static void asks(void)
 /* Each asks for another number of bytes, which says whose response it is. */
 static void asks_over_one_connection(void)
 {
-	CHECK_EQ(ask_third("HTTP/1.1 206 x\nContent-Range: bytes 0-513/2000\n" TAGGED),
+	CHECK_EQ(ask_third("HTTP/1.1 206 x\nContent-Range: bytes 0-513/2048\n" TAGGED),
 		 SFS_RESPONSE_BYTES);
-	CHECK_EQ(ask_third("HTTP/1.1 206 x\nContent-Range: bytes 0-512/2000\n" TAGGED),
+	CHECK_EQ(ask_third("HTTP/1.1 206 x\nContent-Range: bytes 0-512/2048\n" TAGGED),
 		 SFS_RESPONSE_AGAIN);
-	CHECK_EQ(ask_third("HTTP/1.1 206 x\nContent-Range: bytes 0-514/2000\n" TAGGED),
+	CHECK_EQ(ask_third("HTTP/1.1 206 x\nContent-Range: bytes 0-514/2048\n" TAGGED),
 		 SFS_RESPONSE_AGAIN);
 	CHECK_EQ(ask_third("HTTP/1.1 206 x\nContent-Range: bytes 0-9/10\n" TAGGED),
 		 SFS_RESPONSE_AGAIN);
 	/* The first one has nobody before it, and a server may give less. */
-	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-512/2000\n" TAGGED),
+	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-512/2048\n" TAGGED),
 		 SFS_RESPONSE_AGAIN);
-	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-499/2000\n" TAGGED),
+	CHECK_EQ(ask("HTTP/1.1 206 x\nContent-Range: bytes 0-499/2048\n" TAGGED),
 		 SFS_RESPONSE_BYTES);
 }
 

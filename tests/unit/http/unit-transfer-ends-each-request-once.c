@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 
-#define SIZE	  1000000
+#define SIZE	  1000448
 #define N_ACTIVE  4
 #define N_ROUNDS  400
 #define MAX_STEPS 200000
