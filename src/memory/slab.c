@@ -6,8 +6,8 @@
  * after the other: it touches them before anybody gets their slabs, because the kernel may
  * take milliseconds to find and clear a huge page (on a virtual machine whose host has
  * taken back what was free), and nobody should wait for that.  It keeps a little ahead of
- * what is in use.  Who is faster gets slabs in small pages, whose memory goes back as soon
- * as huge pages are there instead (decision 50).
+ * what is in use.  Who is faster gets slabs in small pages; when they are free again, the
+ * thread makes huge ones of as many (decision 50).
  *
  * It touches blocks by writing, not by MADV_POPULATE_WRITE: a page fault does not hold up
  * others who change the address space, and all kernels have it.
@@ -55,7 +55,7 @@
 #define AHEAD_MOST  ((uint64_t)16 << 20) /* what is filled before it is needed, */
 #define AHEAD_PART  16			 /* of the budget */
 #define LEAST_BUDGET ((uint64_t)64 << 20)
-#define FILL_NICE   10
+#define FILL_NICE   15
 #define REST_NS	    (SFS_NS_PER_S / 10)	 /* before it is tried again where there was no room */
 
 struct area {
@@ -78,7 +78,8 @@ struct sfs_slabs {
 
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t wake;  /* the filler */
-	bool is_stopping, is_short;
+	bool is_stopping;
+	bool is_filling; /* the filler has work */
 	struct area private, shared;
 };
 
@@ -247,6 +248,24 @@ static struct area *current(struct sfs_slabs *slabs)
 	return slabs->is_shared ? &slabs->shared : &slabs->private;
 }
 
+/* Should a block be filled: because too few slabs are ready, or because enough small ones
+ * are free for one to take their place? */
+static bool is_behind(const struct area *area)
+{
+	const struct sfs_blocks *b = &area->blocks;
+
+	return area->n_ahead > 0 && (b->n_filled_free < area->n_ahead ||
+				     b->n_small_warm >= SFS_BLOCK_SLABS);
+}
+
+static void wake_filler(struct sfs_slabs *slabs)
+{
+	if (slabs->is_filling || !is_behind(current(slabs)))
+		return;
+	slabs->is_filling = true;
+	pthread_cond_signal(&slabs->wake);
+}
+
 void sfs_slabs_get(struct sfs_slabs *slabs, void **ret_slabs, size_t n)
 {
 	struct area *area;
@@ -256,15 +275,11 @@ void sfs_slabs_get(struct sfs_slabs *slabs, void **ret_slabs, size_t n)
 	area = current(slabs);
 	for (i = 0; i < n; i++)
 		ret_slabs[i] = get_one(area);
-	if (!slabs->is_short && area->blocks.n_filled_free < area->n_ahead) {
-		slabs->is_short = true;
-		pthread_cond_signal(&slabs->wake);
-	}
+	wake_filler(slabs);
 	pthread_mutex_unlock(&slabs->lock);
 }
 
-/* What comes back to an area that is not used any more gives its memory up, and so does a
- * small slab, unless the filler is behind: then it will be wanted. */
+/* What comes back to an area that is not used any more gives its memory up. */
 static void put_one(struct sfs_slabs *slabs, void *slab)
 {
 	bool is_private = is_in(&slabs->private, slabs, slab, SFS_SLAB_BYTES);
@@ -275,8 +290,6 @@ static void put_one(struct sfs_slabs *slabs, void *slab)
 	ASAN_POISON_MEMORY_REGION(slab, SFS_SLAB_BYTES);
 	if (area != current(slabs))
 		is_small ? cool_one(area) : empty_one(area);
-	else if (is_small && area->n_ahead > 0 && !slabs->is_short)
-		cool_one(area);
 }
 
 void sfs_slabs_put(struct sfs_slabs *slabs, void *const *some, size_t n)
@@ -287,6 +300,8 @@ void sfs_slabs_put(struct sfs_slabs *slabs, void *const *some, size_t n)
 	for (i = 0; i < n; i++)
 		if (some[i])
 			put_one(slabs, some[i]);
+	if (current(slabs)->blocks.n_small_warm >= SFS_BLOCK_SLABS)
+		wake_filler(slabs);
 	pthread_mutex_unlock(&slabs->lock);
 }
 
@@ -297,7 +312,7 @@ void sfs_slabs_trim(struct sfs_slabs *slabs, uint64_t keep_bytes)
 
 	do {
 		pthread_mutex_lock(&slabs->lock);
-		slabs->is_short = false; /* until more is wanted */
+		slabs->is_filling = false; /* until more is wanted */
 		has_more = trim_some(&slabs->private, slabs->is_shared ? 0 : keep);
 		has_more |= trim_some(&slabs->shared, keep);
 		pthread_mutex_unlock(&slabs->lock);
@@ -366,37 +381,26 @@ static bool fill_one(struct sfs_slabs *slabs, struct area *area, size_t most_rea
 	return true;
 }
 
-/* There is enough: what is left of small ones goes.  The lock is held. */
-static void cool_all(struct sfs_slabs *slabs, struct area *area)
-{
-	while (!slabs->is_short && area == current(slabs) && cool_one(area)) {
-		pthread_mutex_unlock(&slabs->lock);
-		pthread_mutex_lock(&slabs->lock);
-	}
-}
-
-/* Fill as much as is wanted.  The lock is held. */
+/* Fill a block, if one is wanted.  The lock is held. */
 static void fill_some(struct sfs_slabs *slabs)
 {
 	struct area *area = current(slabs);
 	uint64_t until;
 	size_t n;
 
-	if (area->blocks.n_filled_free >= area->n_ahead) {
-		slabs->is_short = false;
-		cool_all(slabs, area);
+	slabs->is_filling = is_behind(area);
+	if (!slabs->is_filling)
 		return;
-	}
 	pthread_mutex_unlock(&slabs->lock);
 	n = room(slabs);
 	pthread_mutex_lock(&slabs->lock);
-	if (!slabs->is_short || slabs->is_stopping || area != current(slabs) ||
+	if (!slabs->is_filling || slabs->is_stopping || area != current(slabs) ||
 	    fill_one(slabs, area, n))
 		return;
 	until = sfs_clock_ns() + REST_NS;
 	while (!slabs->is_stopping && sfs_clock_ns() < until)
 		sfs_cond_wait_until(&slabs->wake, &slabs->lock, until);
-	slabs->is_short = false;
+	slabs->is_filling = false;
 }
 
 static void *fill(void *arg)
@@ -407,7 +411,7 @@ static void *fill(void *arg)
 	setpriority(PRIO_PROCESS, (id_t)gettid(), FILL_NICE);
 	pthread_mutex_lock(&slabs->lock);
 	while (!slabs->is_stopping) {
-		if (slabs->is_short)
+		if (slabs->is_filling)
 			fill_some(slabs);
 		else
 			sfs_cond_wait_until(&slabs->wake, &slabs->lock, UINT64_MAX);
