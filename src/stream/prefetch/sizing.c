@@ -6,7 +6,7 @@
 
 #define PART_MAX	((uint64_t)4 << 20)
 #define PARTS_FAR	((uint64_t)768 << 20) /* one part of each lane, together */
-#define PARTS_NEAR	((uint64_t)192 << 20) /* half of each is held, on average */
+#define PARTS_NEAR	((uint64_t)144 << 20) /* half of each is held, on average */
 #define IN_FLIGHT_LEAST ((uint64_t)32 << 20)
 #define CHUNK_MOST	((uint64_t)64 << 20)
 #define FIRST_NEAR	(4 * SFS_SLAB_BYTES)

@@ -53,7 +53,7 @@ static void parts_are_slabs_that_the_budget_has_room_for(void)
 		}
 	}
 	CHECK_EQ(sfs_sizing_part(&unknown, 4096 * MIB, 384), 2 * MIB);
-	CHECK_EQ(sfs_sizing_part(&loopback, 4096 * MIB, 384), MIB / 2);
+	CHECK_EQ(sfs_sizing_part(&loopback, 4096 * MIB, 384), 3 * MIB / 8);
 	CHECK_EQ(sfs_sizing_part(&unknown, 4096 * MIB, 20), 4 * MIB);
 }
 
@@ -111,8 +111,8 @@ static uint64_t stream(const struct sfs_netpath *path, uint64_t lanes)
 
 static void near_streams_hold_little(void)
 {
-	CHECK(stream(&disk, 384) < 480 * MIB);
-	CHECK(stream(&loopback, 384) < 480 * MIB);
+	CHECK(stream(&disk, 384) < 350 * MIB);
+	CHECK(stream(&loopback, 384) < 350 * MIB);
 	CHECK(stream(&disk, 20) < 170 * MIB);
 	CHECK(stream(&loopback, 20) < 180 * MIB);
 	CHECK(stream(&lan, 20) < 180 * MIB);
