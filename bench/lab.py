@@ -8,6 +8,7 @@ import contextlib
 import json
 import mmap
 import os
+import random
 import re
 import resource
 import shutil
@@ -296,6 +297,35 @@ def touch_memory():
             memory[at] = 1
 
 
+@contextlib.contextmanager
+def aged_memory():
+    """Free memory as on a machine that has been up for long.  What is free is filled with small
+    pages and freed in random order, but for one page in 32, at random, until the end: so what
+    is free lies in short runs, and the kernel must move pages to make a huge one."""
+    group, rng = 32 * mmap.PAGESIZE, random.Random(1)
+    n_bytes = int(first_of("/proc/meminfo", r"MemFree:\s*(\d+)")) * 1024 * 9 // 10 // group * group
+    with mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+        memory.madvise(mmap.MADV_DONTFORK)
+        for at in range(0, n_bytes, mmap.PAGESIZE):
+            memory[at] = 1
+        groups = list(range(0, n_bytes, group))
+        rng.shuffle(groups)
+        for at in groups:
+            kept = rng.randrange(32) * mmap.PAGESIZE
+            if kept > 0:
+                memory.madvise(mmap.MADV_DONTNEED, at, kept)
+            if kept + mmap.PAGESIZE < group:
+                rest = kept + mmap.PAGESIZE
+                memory.madvise(mmap.MADV_DONTNEED, at + rest, group - rest)
+        yield
+
+
+def state_of_memory(is_aged):
+    touched = "touched once, and freed"
+    return touched + " in random order, one page in 32 kept (--aged)" if is_aged else touched
+
+
 # ---- running readers ----
 
 
@@ -464,6 +494,7 @@ def machine(shufflefs, python, data, load):
         ("file system of the data", output_of("stat", "-f", "-c", "%T", data) or "unknown"),
         ("congestion control", congestion_control()),
         ("own network namespace", "yes" if INSIDE in os.environ else "no"),
+        ("huge pages", first_of("/sys/kernel/mm/transparent_hugepage/enabled", r"\[(\w+)\]")),
         ("load before", "%.2f" % load),
         ("shufflefs", version(shufflefs, "--version")),
         ("curl", version("curl", "--version")),
