@@ -6,7 +6,7 @@
  *               [--part N | --for N]... FILE
  *
  *   --direct     with O_DIRECT; else through the page cache
- *   --depth N    keep N reads under way: as many threads, each of which takes the next
+ *   --depth N    keep N reads in flight: as many threads, each of which takes the next
  *                MiB and preads it into a buffer of its own; 1
  *   --samples    walk the tar's headers and count members and samples
  *   --batches N  the same, and time each N samples; a sample has come when the next one
@@ -357,7 +357,7 @@ static void *read_blocks(void *arg)
 	return NULL;
 }
 
-/* As read_part, with `depth` reads under way. */
+/* As read_part, with `depth` reads in flight. */
 static uint64_t read_part_deeply(int fd, const struct part *part, uint64_t depth)
 {
 	struct crew crew = {.fd = fd,

@@ -174,7 +174,7 @@ class Job:
         mounted = settings(args.mount)
         self.n_lanes = int(mounted["lanes"]) // self.world
         if mounted["segment"] == "shard" and mounted["equal"] == "none":
-            raise SystemExit("train: with whole shards, a job can only go on with as many ranks as before: "
+            raise SystemExit("train: with whole shards, a job can resume only with the same number of ranks: "
                              "mount with -o segment=64M")
         if args.batch % self.world:
             raise SystemExit("train: --batch=%d cannot be shared by %d ranks" % (args.batch, self.world))

@@ -77,7 +77,7 @@ static bool read_one(struct reader *r, char *buffer)
 	return true;
 }
 
-/* One of the threads that read together; each has a read under way. */
+/* One of the threads that read together; each has a read in flight. */
 static void *read_on(void *arg)
 {
 	struct reader *r = arg;

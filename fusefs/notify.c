@@ -30,7 +30,7 @@ void sfs_notify_begin(void)
 			address.sun_path[0] = 0;
 		n_address = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n);
 	} else if (n > 0) {
-		sfs_warning("cannot notify '%s', which is no Unix socket", path);
+		sfs_warning("cannot notify '%s', which is not a Unix socket", path);
 	}
 	unsetenv("NOTIFY_SOCKET");
 }

@@ -98,7 +98,7 @@ static int command_run(int fd, const char *path, struct shufflefs_forward *wante
 	if (ret < 0)
 		return sfs_error_set(err, ret, "%s: %s", path,
 				     ret == -ECONNABORTED || ret == -ENOTCONN
-					     ? "the mount went away"
+					     ? "the mount is gone"
 					     : strerror(-ret));
 	if (st.ret_state == SHUFFLEFS_DONE)
 		return 0;

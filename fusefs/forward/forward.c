@@ -146,7 +146,7 @@ static int start_session(struct sfs_forward *f, const struct shufflefs_forward *
 	int ret;
 
 	if (all->is_stopped)
-		return sfs_error_set(err, -ESHUTDOWN, "the mount goes away");
+		return sfs_error_set(err, -ESHUTDOWN, "the mount is being unmounted");
 	if (is_running(f))
 		return sfs_error_set(err, -EBUSY,
 				     "this file is being forwarded: stop that first, or "

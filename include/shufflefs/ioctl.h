@@ -94,7 +94,7 @@ struct shufflefs_status {
 
 /* WAIT: until the session has ended, at most timeout_ms (< 0: for ever; 0: not at all).
  * 0, with the state at that time.  EINTR: a signal came.  ENODATA: no session was
- * started.  ECONNABORTED: the mount goes away. */
+ * started.  ECONNABORTED: the mount is being unmounted. */
 struct shufflefs_wait {
 	uint32_t size, flags;
 	int32_t timeout_ms;

@@ -164,7 +164,7 @@ static const char *fault(const struct sfs_sizes_tally *t, uint32_t n)
 	if (n == t->n_missing)
 		return n == 1 ? "is missing" : "are missing";
 	if (n == t->n_foreign)
-		return n == 1 ? "is no tar file" : "are no tar files";
+		return n == 1 ? "is not a tar file" : "are not tar files";
 	return "cannot be read";
 }
 

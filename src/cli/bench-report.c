@@ -245,8 +245,8 @@ static void say_reading(const struct sfs_bench_facts *f, struct sfs_strbuf *text
 	static const char *const ways[SFS_BENCH_N_STAGES] = {
 		[SFS_BENCH_STAGE_MOUNT] = "1 MiB or more at a time with O_DIRECT, or "
 					  "mounted with -o direct_io",
-		[SFS_BENCH_STAGE_MOUNT2] = "O_DIRECT with 2 reads of 1 MiB under way",
-		[SFS_BENCH_STAGE_MOUNT4] = "O_DIRECT with 4 reads of 1 MiB under way",
+		[SFS_BENCH_STAGE_MOUNT2] = "O_DIRECT with 2 reads of 1 MiB in flight",
+		[SFS_BENCH_STAGE_MOUNT4] = "O_DIRECT with 4 reads of 1 MiB in flight",
 		[SFS_BENCH_STAGE_CACHED] = "through the page cache, one reader",
 	};
 	const struct sfs_rate *cached = &f->rates[SFS_BENCH_STAGE_CACHED];

@@ -15,7 +15,7 @@ enum sfs_bench_stage {
 	SFS_BENCH_STAGE_SOURCE, /* the source alone */
 	SFS_BENCH_STAGE_ORDER,	/* a stream, without a mount */
 	SFS_BENCH_STAGE_MOUNT,	/* a mounted stream, read in large pieces with O_DIRECT */
-	SFS_BENCH_STAGE_MOUNT2, /* the same with 2 such reads under way */
+	SFS_BENCH_STAGE_MOUNT2, /* the same with 2 such reads in flight */
 	SFS_BENCH_STAGE_MOUNT4, /* with 4 */
 	SFS_BENCH_STAGE_CACHED, /* one reader, through the page cache */
 	SFS_BENCH_N_STAGES

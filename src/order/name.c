@@ -212,13 +212,11 @@ void sfs_name_print_resume(const struct sfs_order_settings *settings,
 {
 	if (sfs_order_wants_equal_lanes(settings))
 		sfs_strbuf_printf(text,
-				  "at any sample, with any number of ranks that divides "
+				  "mid-epoch with any number of ranks that divides "
 				  "lanes=%u",
 				  settings->lanes);
 	else
-		sfs_strbuf_puts(
-			text, "at any sample with as many ranks as before; with another "
-			      "number at the start of an epoch");
+		sfs_strbuf_puts(text, "mid-epoch only with the same number of ranks");
 }
 
 struct sfs_share sfs_name_share(const struct sfs_name *name)

@@ -249,7 +249,7 @@ void sfs_status_readme(struct sfs_engine *engine, struct sfs_strbuf *text)
 	if (shards->n > 1)
 		sfs_strbuf_printf(text, " to %s", shards->shards[shards->n - 1].name);
 	print_order(engine, text);
-	sfs_strbuf_puts(text, "\nresume  a part-read epoch goes on ");
+	sfs_strbuf_puts(text, "\nresume  ");
 	sfs_name_print_resume(&engine->runtime.order, text);
 	if (weak)
 		sfs_strbuf_printf(text, "\nshuffle %s", weak);

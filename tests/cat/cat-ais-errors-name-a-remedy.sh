@@ -22,9 +22,9 @@ refuses() {
 }
 
 refuses "ais:// needs the URL of a proxy of the cluster: set endpoint= or AIS_ENDPOINT" ais://bucket/set/
-refuses "'host:9' is no endpoint" -o endpoint=host:9 ais://bucket/set/
+refuses "'host:9' is not an endpoint" -o endpoint=host:9 ais://bucket/set/
 export AIS_ENDPOINT="$origin"
-refuses "'A/b' is no provider" -o provider=A/b ais://bucket/set/
+refuses "'A/b' is not a provider" -o provider=A/b ais://bucket/set/
 refuses "'ais:///x' has no name of a bucket: write ais://bucket/" ais:///x
 refuses "HTTP 404 ErrBckNotFound: there is no bucket 'missing' at $origin" ais://missing/
 refuses "there is no bucket 'bucket' of the provider gcp" -o provider=gcp ais://bucket/

@@ -11,11 +11,11 @@ truncate -s 10240 "rest/$one"
 : >"$victim"
 for source in shards "$origin/$three"; do
     refused "$source"
-    said "^shufflefs: 1 of 3 shards is no tar file: .*/$one is an empty file, not a tar; on-error=skip leaves it out$"
+    said "^shufflefs: 1 of 3 shards is not a tar file: .*/$one is an empty file, not a tar; on-error=skip leaves it out$"
     cat_of -o on-error=skip "$source" epochs/0.tar
     [ $status = 0 ] || fail "exit status $status with on-error=skip"
     "$python" "$top/tests/lib/compare.py" rest got.tar
-    said "^shufflefs: 1 of 3 shards is no tar file: .*/$one is an empty file, not a tar; it is left out$"
+    said "^shufflefs: 1 of 3 shards is not a tar file: .*/$one is an empty file, not a tar; it is left out$"
     said "^shufflefs: skip: $one @ 0: an empty file, not a tar"
     [ "$(wc -l <said)" = 2 ] || fail "said: $(cat said)"
 done

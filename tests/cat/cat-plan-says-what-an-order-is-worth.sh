@@ -111,8 +111,8 @@ while read -r epochs seed lanes buffer segment equal batch ranks more; do
     [ "$(wc -l <got)" = 7 ] || fail "$(cat plan)"
     diff want got || fail "$settings segment=$segment equal=$equal batch=$batch"
     grep -q "^mount with  *-o $settings$more$" plan || fail "$(cat plan)"
-    resume="at any sample with as many ranks as before; with another number at the start of an epoch"
-    [ -z "$more" ] || resume="at any sample, with any number of ranks that divides lanes=$lanes"
+    resume="mid-epoch only with the same number of ranks"
+    [ -z "$more" ] || resume="mid-epoch with any number of ranks that divides lanes=$lanes"
     grep -q "^resume  *$resume$" plan || fail "$(cat plan)"
 done <<'EOF'
 2 0 1 0 shard none 32 1
@@ -162,7 +162,7 @@ grep -q "no settings reach --quality=60: the best" said || fail "$(cat said)"
 # small samples first, the other one last.
 "$shufflefs" plan --batch 64 --quality 60 few >plan
 grep -q "^mount with  *-o .*,segment=1*6*M$" plan || fail "$(cat plan)"
-grep -q "^resume  *at any sample, with any number of ranks" plan || fail "$(cat plan)"
+grep -q "^resume  *mid-epoch with any number of ranks" plan || fail "$(cat plan)"
 
 # So many samples that they are not all played.  Nobody looks into the shards in between,
 # so they may be holes.

@@ -26,7 +26,7 @@ is() {
         refused "$source/$1.tar"
         said "^shufflefs: .*odd/$1.tar is $2"
         refused "${source%odd}{shards/train-000000,shards/train-000001,odd/$1}.tar"
-        said "^shufflefs: 1 of 3 shards is no tar file: .*odd/$1.tar is $(echo "$2" | sed 's/, not a tar//').*; on-error=skip leaves it out$"
+        said "^shufflefs: 1 of 3 shards is not a tar file: .*odd/$1.tar is $(echo "$2" | sed 's/, not a tar//').*; on-error=skip leaves it out$"
     done
 }
 
@@ -62,7 +62,7 @@ cat_of -o on-error=skip shards "odd/gzip.tar" epochs/0.tar
 [ $status = 1 ] || fail "a source that is no tar at all"
 cat_of -o on-error=skip "{shards/train-000000,shards/train-000001,odd/gzip}.tar" epochs/0.tar
 [ $status = 0 ] || fail "exit status $status with on-error=skip"
-said "^shufflefs: 1 of 3 shards is no tar file: .*odd/gzip.tar is gzip data: .*; it is left out$"
+said "^shufflefs: 1 of 3 shards is not a tar file: .*odd/gzip.tar is gzip data: .*; it is left out$"
 said "^shufflefs: skip: odd/gzip.tar @ 0: gzip data"
 
 # Zeros are an empty tar, and an old tar has no magic.

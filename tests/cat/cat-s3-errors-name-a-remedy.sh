@@ -44,8 +44,8 @@ refuses "no object matches s3://bucket/set/\*.tgz" "s3://bucket/set/*.tgz"
 refuses "HTTP 404 NoSuchKey: no such object; all \*.tar below a prefix" s3://bucket/set
 refuses "3 shards are missing" "s3://bucket/set/test-{0..2}.tar"
 refuses "'s3:///x' has no name of a bucket" s3:///x
-refuses "'host:9' is no endpoint" -o endpoint=host:9 s3://bucket/set/
-refuses "'West 1' is no region" -o "region=West 1" s3://bucket/set/
+refuses "'host:9' is not an endpoint" -o endpoint=host:9 s3://bucket/set/
+refuses "'West 1' is not a region" -o "region=West 1" s3://bucket/set/
 expect '{"keys": {"AKIDONE": {"secret": "SECRET/one+1"}}, "denied": ["bucket"]}'
 refuses "AccessDenied: the credentials from profile 'default' may not list it" s3://bucket/set/
 refuses "AccessDenied: .* may not read this" s3://bucket/set/train-000000.tar

@@ -17,11 +17,11 @@ is() {
         cat_of -o on-error=skip "$source" epochs/0.tar
         [ $status = 0 ] || fail "exit status $status with on-error=skip"
         "$python" "$top/tests/lib/compare.py" rest got.tar
-        said "^shufflefs: 1 of 3 shards is no tar file: .*$one is $1: .*; it is left out$"
+        said "^shufflefs: 1 of 3 shards is not a tar file: .*$one is $1: .*; it is left out$"
         said "skip: $one @ 0: $1, not a tar header"
         [ "$(wc -l <said)" = 2 ] || fail "not said once: $(cat said)"
         refused -o on-error=fail "$source"
-        said "^shufflefs: 1 of 3 shards is no tar file: .*$one is $1: .*; on-error=skip leaves it out$"
+        said "^shufflefs: 1 of 3 shards is not a tar file: .*$one is $1: .*; on-error=skip leaves it out$"
     done
 }
 

@@ -45,5 +45,5 @@ grep -q '^epochs = 3 .*# -o' mnt/.shufflefs/config
 grep -q '^# TYPE shufflefs_delivered_bytes_total counter' mnt/.shufflefs/metrics.prom
 [ "$(wc -l <mnt/README)" -le 25 ] || fail "README is long"
 grep -q "data/b" mnt/README
-grep -q "^resume  a part-read epoch goes on at any sample with as many ranks as before;" mnt/README
+grep -q "^resume  mid-epoch only with the same number of ranks$" mnt/README
 umount_ds mnt

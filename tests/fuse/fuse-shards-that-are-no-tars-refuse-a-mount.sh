@@ -16,7 +16,7 @@ echo "<!DOCTYPE html><html>Please log in.</html>" >shards/train-000011.tar
 truncate -s 4096 shards/train-000011.tar
 start_origin shards
 all="train-{000000..000025}.tar"
-line="3 of 26 shards are no tar files, the first: .*/train-000003.tar is gzip data: unpack it first (gunzip)"
+line="3 of 26 shards are not tar files, the first: .*/train-000003.tar is gzip data: unpack it first (gunzip)"
 
 for source in "shards/$all" "$origin/$all"; do
     mkdir -p mnt
@@ -46,7 +46,7 @@ for i in 0 2 4; do
     start_origin holes
     for source in holes "$origin/train-{000000..000004}.tar"; do
         mount_refused "$source"
-        said "^shufflefs: 1 of 5 shards is no tar file: .*/train-00000$i.tar is an empty file, not a tar; on-error=skip leaves it out$"
+        said "^shufflefs: 1 of 5 shards is not a tar file: .*/train-00000$i.tar is an empty file, not a tar; on-error=skip leaves it out$"
         mount_ds -o on-error=skip "$source" mnt 2>said
         said "train-00000$i.tar is an empty file, not a tar; it is left out$"
         [ "$(tar tf mnt/epochs/0.tar | wc -l)" = 16 ] || fail "not what is there"

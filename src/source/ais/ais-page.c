@@ -74,7 +74,7 @@ static int keep_entry(struct sfs_listing *page, const struct sfs_ais_props *prop
 	if (!e->name || !*e->name)
 		return sfs_json_refuse(json, err, "an entry without its name");
 	if (!read_size(e->size, &item.size))
-		return sfs_json_refuse(json, err, "a size that is no number");
+		return sfs_json_refuse(json, err, "a size that is not a number");
 	sfs_ais_tag(props, e->version, e->checksum, tag);
 	item.tag = tag[0] ? sfs_strdup(tag) : NULL;
 	item.key = steal(&e->name);
@@ -119,7 +119,7 @@ static int read_entries(struct sfs_json *json, const struct sfs_ais_props *props
 		entry_done(&entry);
 	}
 	if (ret == 0 && token != SFS_JSON_ARRAY_END)
-		ret = sfs_json_refuse(json, err, "an entry that is no object");
+		ret = sfs_json_refuse(json, err, "an entry that is not an object");
 	return ret;
 }
 
@@ -135,7 +135,7 @@ static int read_member(struct sfs_json *json, const struct sfs_ais_props *props,
 	if (is_entries && token == SFS_JSON_ARRAY)
 		return read_entries(json, props, page, err);
 	if (is_entries && token != SFS_JSON_NULL)
-		return sfs_json_refuse(json, err, "'entries' is no array");
+		return sfs_json_refuse(json, err, "'entries' is not an array");
 	if (is_token && token == SFS_JSON_STRING && json->text.n > 0) {
 		if (!is_text(json))
 			return sfs_json_refuse(json, err, "a NUL in the token");
@@ -157,7 +157,7 @@ int sfs_ais_page_read(const char *text, size_t n, const struct sfs_ais_props *pr
 	sfs_json_init(&json, text, n);
 	token = sfs_json_next(&json);
 	if (token != SFS_JSON_OBJECT)
-		code = sfs_json_refuse(&json, err, "it is no object");
+		code = sfs_json_refuse(&json, err, "it is not an object");
 	while (code == 0 && (token = sfs_json_next(&json)) == SFS_JSON_KEY)
 		code = read_member(&json, props, &page, &has_entries, err);
 	if (code == 0 &&

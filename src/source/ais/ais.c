@@ -372,7 +372,7 @@ static int set_service(struct sfs_ais *ais, const struct sfs_ais_options *o,
 	     ais->provider[strspn(ais->provider,
 				  "abcdefghijklmnopqrstuvwxyz0123456789")]))
 		return sfs_error_set(err, -EINVAL,
-				     "'%s' is no provider; one is aws, gcp or azure",
+				     "'%s' is not a provider; one is aws, gcp or azure",
 				     ais->provider);
 	return 0;
 }

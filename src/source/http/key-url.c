@@ -17,7 +17,7 @@ char *sfs_endpoint_read(const char *text, struct sfs_error *err)
 
 	if (!sfs_uri_has_scheme(text)) {
 		sfs_error_set(err, -EINVAL,
-			      "'%s' is no endpoint; write http:// or https:// "
+			      "'%s' is not an endpoint; write http:// or https:// "
 			      "before it",
 			      shown);
 		return NULL;
@@ -28,7 +28,7 @@ char *sfs_endpoint_read(const char *text, struct sfs_error *err)
 	    uri.user || strchr(uri.location, '?')) {
 		sfs_uri_done(&uri);
 		sfs_error_set(err, -EINVAL,
-			      "'%s' is no endpoint: it needs http:// or https://, "
+			      "'%s' is not an endpoint: it needs http:// or https://, "
 			      "a host, and neither a user nor a query",
 			      shown);
 		return NULL;

@@ -63,7 +63,7 @@ static const char *take(struct reader *r, const struct sfs_xml *xml)
 	} else if (sfs_xml_at(xml, "ListBucketResult/Contents/Size")) {
 		r->has_size = read_size(text, &r->item.size);
 		if (!r->has_size)
-			return "a Size that is no number";
+			return "a Size that is not a number";
 	} else if (sfs_xml_at(xml, "ListBucketResult/Contents/ETag")) {
 		if (*text)
 			replace(&r->item.tag, text);
@@ -138,7 +138,7 @@ int sfs_s3_page_read(const char *bytes, size_t n, struct sfs_listing *ret,
 		if (token == SFS_XML_CLOSE)
 			why = take(&r, &xml);
 		else if (xml.depth == 1 && !sfs_xml_at(&xml, "ListBucketResult"))
-			why = "it is no ListBucketResult";
+			why = "it is not a ListBucketResult";
 	}
 	if (!why)
 		why = token == SFS_XML_BAD ? xml.error.text : finish(&r, &xml);

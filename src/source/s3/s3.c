@@ -521,7 +521,7 @@ static int set_service(struct sfs_s3 *s3, const struct sfs_s3_options *o,
 		return ret;
 	s3->region = sfs_strdup(o->region ? o->region : region ? region : DEFAULT_REGION);
 	if (s3->region[strspn(s3->region, "abcdefghijklmnopqrstuvwxyz0123456789-")])
-		return sfs_error_set(err, -EINVAL, "'%s' is no region; one is us-east-1",
+		return sfs_error_set(err, -EINVAL, "'%s' is not a region; one is us-east-1",
 				     s3->region);
 	s3->service.style = o->style;
 	if (!o->endpoint && !endpoint)

@@ -234,7 +234,7 @@ static enum sfs_xml_token open_tag(struct sfs_xml *x)
 	x->p++;
 	n = name_length(x);
 	if (n == 0)
-		return bad(x, "this is no tag that is understood");
+		return bad(x, "this tag is not understood");
 	if (x->depth == 0 && x->has_root)
 		return bad(x, "a second root");
 	if (x->depth == SFS_XML_DEPTH)

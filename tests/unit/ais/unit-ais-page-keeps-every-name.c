@@ -55,14 +55,14 @@ int main(void)
 
 	refused("", "line 1");
 	refused("<html/>", "line 1");
-	refused("[]", "it is no object");
+	refused("[]", "it is not an object");
 	refused("{}", "no 'entries'");
-	refused("{\"entries\":{}}", "no array");
-	refused("{\"entries\":[1]}", "no object");
+	refused("{\"entries\":{}}", "not an array");
+	refused("{\"entries\":[1]}", "not an object");
 	refused("{\"entries\":[{\"size\":\"1\"}]}", "without its name");
-	refused("{\"entries\":[{\"name\":\"a\",\"size\":\"-1\"}]}", "no number");
+	refused("{\"entries\":[{\"name\":\"a\",\"size\":\"-1\"}]}", "not a number");
 	refused("{\"entries\":[{\"name\":\"a\",\"size\":\"99999999999999999999\"}]}",
-		"no number");
+		"not a number");
 	refused("{\"entries\":[{\"name\":\"a\\u0000b\"}]}", "a NUL");
 	refused("{\"entries\":[{\"name\":\"a\"}]", "line 1");
 	refused("{\"entries\":[]} x", "line 1");

@@ -225,7 +225,7 @@ static void counts_what_is_no_tar(void)
 	heads[8] = "something else";
 	sizes = begin(20, false);
 	answer(N);
-	CHECK_STR(said(sizes), "3 of 20 shards are no tar files, the first: "
+	CHECK_STR(said(sizes), "3 of 20 shards are not tar files, the first: "
 			       "http://***@host/4.tar is gzip data: unpack it first "
 			       "(gunzip); on-error=skip leaves them out");
 	CHECK_EQ(sfs_sizes_known(sizes), 20); /* the sizes are there */
@@ -250,7 +250,7 @@ static void counts_what_is_no_tar(void)
 	CHECK_STR(said(sizes), "");
 	sfs_sizes_look(sizes, &shards.shards[19], (const unsigned char *)"PK\3\4", 4);
 	sfs_sizes_look(sizes, &shards.shards[0], (const unsigned char *)"x", 1);
-	CHECK_HAS(said(sizes), "1 of 20 shards is no tar file: http://***@host/19.tar is "
+	CHECK_HAS(said(sizes), "1 of 20 shards is not a tar file: http://***@host/19.tar is "
 			       "a zip file: ");
 	CHECK_HAS(said(sizes), "; it is left out");
 	end(sizes);
@@ -274,7 +274,7 @@ static void looks_at_a_sample_of_local_files(void)
 	heads[255] = "\x1f\x8b";
 	sizes = begin_of(SFS_SCHEME_FILE, 256, false);
 	answer(N);
-	CHECK_HAS(said(sizes), "1 of 256 shards is no tar file: ");
+	CHECK_HAS(said(sizes), "1 of 256 shards is not a tar file: ");
 	end(sizes);
 }
 

@@ -127,7 +127,7 @@ static void ways(void)
 	CHECK_EQ(sfs_bench_report_best(&f), SFS_BENCH_STAGE_MOUNT);
 	f.rates[SFS_BENCH_STAGE_MOUNT2] = rate(2.5, 1);
 	f.rates[SFS_BENCH_STAGE_MOUNT4] = rate(2.6, 1);
-	CHECK_HAS(say(&f), "O_DIRECT with 2 reads of 1 MiB under way: 2.50 GB/s");
+	CHECK_HAS(say(&f), "O_DIRECT with 2 reads of 1 MiB in flight: 2.50 GB/s");
 	f.rates[SFS_BENCH_STAGE_MOUNT4] = rate(3, 1);
 	CHECK_EQ(sfs_bench_report_best(&f), SFS_BENCH_STAGE_MOUNT4);
 	f.rates[SFS_BENCH_STAGE_MOUNT4].is_early = true;

@@ -195,14 +195,13 @@ static void resuming(void)
 	struct sfs_strbuf text = {0};
 
 	sfs_name_print_resume(&settings, &text);
-	CHECK_STR(text.s, "at any sample with as many ranks as before; with another "
-			  "number at the start of an epoch");
+	CHECK_STR(text.s, "mid-epoch only with the same number of ranks");
 	sfs_strbuf_done(&text);
 	settings.equal = SFS_EQUAL_PAD;
 	text = (struct sfs_strbuf){0};
 	sfs_name_print_resume(&settings, &text);
 	CHECK_STR(text.s,
-		  "at any sample, with any number of ranks that divides lanes=384");
+		  "mid-epoch with any number of ranks that divides lanes=384");
 	sfs_strbuf_done(&text);
 }
 

@@ -68,8 +68,8 @@ int main(void)
 	sfs_listing_done(&page);
 
 	refused("", "ends too early");
-	refused("<html><body/></html>", "no ListBucketResult");
-	refused("<Error><Code>x</Code></Error>", "no ListBucketResult");
+	refused("<html><body/></html>", "not a ListBucketResult");
+	refused("<Error><Code>x</Code></Error>", "not a ListBucketResult");
 	refused(LIST(""), "IsTruncated");
 	refused(LIST("<IsTruncated>maybe</IsTruncated>"), "IsTruncated");
 	refused(LIST("<IsTruncated>true</IsTruncated>"), "NextContinuationToken");
