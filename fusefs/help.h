@@ -12,6 +12,9 @@ extern const char sfs_commit[];
 /* Print the synopsis and all options; as_mdoc: the options alone, for the manual. */
 void sfs_help_print(bool as_mdoc);
 
+/* Print what one command does, and its arguments and options. */
+void sfs_help_print_command(const char *name);
+
 /* Print the versions of shufflefs and of the libraries it runs with, one a line.  (inih
  * has no way to ask for its version: it is that of the build.) */
 void sfs_version_print(void);

@@ -57,6 +57,8 @@ static int parse_and_run(const struct sfs_command *command, int argc, char **arg
 
 	if (sfs_cmdline_parse(&c, argc, argv, first, &err) < 0)
 		status = sfs_command_misused("%s", err.text);
+	else if (c.wants_help && command)
+		sfs_help_print_command(command->name);
 	else if (c.wants_help)
 		sfs_help_print(false);
 	else if (c.wants_version)

@@ -5,10 +5,27 @@
 #include "config/options.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LEAST_SIZE ((uint64_t)16 << 20)
+
+int sfs_command_help(const struct sfs_command *command)
+{
+	printf("usage: shufflefs-sidecar %s %s\n%s\nSee the manual for details: "
+	       "man shufflefs-sidecar\n",
+	       command->name, command->usage, command->help);
+	return 0;
+}
+
+void sfs_command_misused(const struct sfs_command *command)
+{
+	fprintf(stderr,
+		"usage: shufflefs-sidecar %s %s"
+		"Try 'shufflefs-sidecar %s --help' for more information.\n",
+		command->name, command->usage, command->name);
+}
 
 bool sfs_command_number(const char *option, const char *text, uint64_t least,
 			uint64_t most, uint64_t *ret)

@@ -11,11 +11,19 @@
 #include <stdint.h>
 
 struct sfs_command {
-	const char *name, *usage; /* of the arguments, without the name */
+	const char *name;
+	const char *usage; /* lines: of the arguments, without the name */
+	const char *help;  /* lines: a sentence that says what it does, and its options */
 	int (*run)(int argc, char **argv);
 };
 
 extern const struct sfs_command sfs_send_command, sfs_recv_command;
+
+/* Print all of that.  Returns the exit status. */
+int sfs_command_help(const struct sfs_command *command);
+
+/* Print to standard error how it is used, and where there is help. */
+void sfs_command_misused(const struct sfs_command *command);
 
 /* Is `text`, of an option, a number from `least` to `most`?  Prints why not. */
 bool sfs_command_number(const char *option, const char *text, uint64_t least,

@@ -27,13 +27,19 @@ static void print_help(void)
 	size_t i;
 
 	for (i = 0; i < SFS_COUNT(commands); i++)
-		printf("%s shufflefs-sidecar %s %s\n", i == 0 ? "usage:" : "      ",
+		printf("%s shufflefs-sidecar %s %s", i == 0 ? "usage:" : "      ",
 		       commands[i]->name, commands[i]->usage);
-	printf("       shufflefs-sidecar --help | --version\n"
+	printf("       shufflefs-sidecar COMMAND --help\n"
+	       "       shufflefs-sidecar --help | --version\n"
 	       "\n"
-	       "Decode a stream of samples into batches of tensors, and forward them to\n"
-	       "trainers on this host or others.  See the manual: man "
-	       "shufflefs-sidecar\n");
+	       "Decode streams of samples into batches of tensors, and hand them to trainers\n"
+	       "on this host or others.\n"
+	       "\n"
+	       "Commands:\n");
+	for (i = 0; i < SFS_COUNT(commands); i++)
+		printf("  %s    %.*s\n", commands[i]->name,
+		       (int)strcspn(commands[i]->help, "\n"), commands[i]->help);
+	printf("\nSee the manual for details: man shufflefs-sidecar\n");
 }
 
 static void print_version(void)

@@ -45,7 +45,7 @@ struct recv {
 	int ret;      /* of that thread, with its error */
 	struct sfs_error err;
 	uint64_t begin_ns;
-	bool has_signal;
+	bool has_signal, wants_help;
 	const char *placement; /* that was told; NULL: none yet */
 	atomic_bool has_ended; /* tells the thread of --show */
 	int show_ret;	       /* with its error */
@@ -119,7 +119,7 @@ static void announce(struct recv *r)
 	sfs_json_init(&json, text.s, text.n);
 	while ((token = sfs_json_next(&json)) > SFS_JSON_END) {
 		if (token == SFS_JSON_STRING && is_source)
-			fprintf(stderr, "recv: waits for senders at %s\n", json.text.s);
+			fprintf(stderr, "recv: waiting for senders on %s\n", json.text.s);
 		is_source = token == SFS_JSON_KEY && sfs_json_is(&json, "source");
 	}
 	sfs_json_done(&json);
@@ -292,7 +292,8 @@ enum {
 	METRICS,
 	SHOW,
 	SECRET,
-	INSECURE
+	INSECURE,
+	HELP
 };
 
 static const struct option long_options[] = {
@@ -309,6 +310,7 @@ static const struct option long_options[] = {
 	{"show", required_argument, NULL, SHOW},
 	{"secret-file", required_argument, NULL, SECRET},
 	{"insecure", no_argument, NULL, INSECURE},
+	{"help", no_argument, NULL, HELP},
 	{0},
 };
 
@@ -389,6 +391,7 @@ static bool take_option(struct recv *r, int option, const char *text)
 	case SHOW: r->show = text; return true;
 	case SECRET: r->secret_file = text; return true;
 	case INSECURE: r->settings.is_insecure = true; return true;
+	case HELP: r->wants_help = true; return true;
 	}
 	return false; /* getopt_long() has said why */
 }
@@ -446,9 +449,10 @@ static bool parse(struct recv *r, int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		if (!take_option(r, option, optarg))
 			return false;
+	if (r->wants_help)
+		return true;
 	if (argc - optind != 1 || !r->settings.ring.path) {
-		fprintf(stderr, "usage: shufflefs-sidecar recv %s\n",
-			sfs_recv_command.usage);
+		sfs_command_misused(&sfs_recv_command);
 		return false;
 	}
 	if (r->show && !is_on_host(r)) {
@@ -475,15 +479,41 @@ static int run_recv(int argc, char **argv)
 				      .hung_ms = 30000}},
 	};
 
-	return parse(&r, argc, argv) ? receive_all(&r) : 2;
+	if (!parse(&r, argc, argv))
+		return 2;
+	return r.wants_help ? sfs_command_help(&sfs_recv_command) : receive_all(&r);
 }
 
+/* clang-format off: a line here is a line there */
 const struct sfs_command sfs_recv_command = {
 	"recv",
-	"SOURCE --ring PATH [--memory host|cuda[:UUID|:N]]\n"
-	"         [--placement auto|direct|staged] [--slots N] [--senders N]\n"
-	"         [--on-consumer-death fail|redeliver|drop] [--give-up SECONDS]\n"
-	"         [--hung SECONDS] [--stats SECONDS] [--metrics FILE.prom]\n"
-	"         [--show FILE.png] [--secret-file FILE | --insecure]",
+	"SOURCE --ring=PATH [OPTION...]\n",
+	"Receive batches of tensors into a ring, where trainers take them.\n"
+	"\n"
+	"  SOURCE       tcp://HOST:PORT or rdma://HOST:PORT, an address of this host;\n"
+	"               zpull://HOST:PORT and its like, ZeroMQ\n"
+	"  --ring=PATH  the socket where trainers attach\n"
+	"  --memory=host|cuda|cuda:UUID|cuda:N|cuda-fd\n"
+	"               where batches lie [host]\n"
+	"  --placement=auto|direct|staged\n"
+	"               how batches of rdma: come into a GPU's memory [auto]\n"
+	"  --slots=N    batches that the ring holds, 2 to 64 [4]\n"
+	"  --senders=N  end when this many senders have ended [1]\n"
+	"  --on-consumer-death=fail|redeliver|drop\n"
+	"               what to do with a batch held by a dead trainer [fail]\n"
+	"  --give-up=SECONDS\n"
+	"               fail if a lost sender is gone for this long; 0: never [60]\n"
+	"  --hung=SECONDS\n"
+	"               report a trainer that holds a batch for longer; 0: never [30]\n"
+	"  --stats=SECONDS\n"
+	"               print a line of statistics this often\n"
+	"  --metrics=FILE.prom\n"
+	"               write statistics for Prometheus\n"
+	"  --show=FILE.png\n"
+	"               draw the images of the first batch, and exit\n"
+	"  --secret-file=FILE\n"
+	"               take senders that have the same secret\n"
+	"  --insecure   take all senders, at any address\n",
 	run_recv,
 };
+/* clang-format on */

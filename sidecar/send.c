@@ -501,8 +501,7 @@ static bool parse(struct send *s, int argc, char **argv)
 	s->n_files = argc - optind - 1;
 	is_samples = s->n_files > 0 && sfs_samples_is_target(argv[argc - 1]);
 	if (s->n_files < 1 || (!s->has_spec && !is_samples)) {
-		fprintf(stderr, "usage: shufflefs-sidecar send %s\n",
-			sfs_send_command.usage);
+		sfs_command_misused(&sfs_send_command);
 		return false;
 	}
 	if (s->stream_fd >= 0 && s->n_files > 1) {
@@ -519,12 +518,6 @@ static bool parse(struct send *s, int argc, char **argv)
 		return take_secret(s);
 	sfs_error("%s", err.text);
 	return false;
-}
-
-static int print_usage(void)
-{
-	printf("usage: shufflefs-sidecar send %s\n", sfs_send_command.usage);
-	return 0;
 }
 
 static int run_send(int argc, char **argv)
@@ -549,20 +542,54 @@ static int run_send(int argc, char **argv)
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	s.batch.spec = &s.spec;
 	if (parse(&s, argc, argv))
-		status = s.wants_help ? print_usage() : send_all(&s);
+		status = s.wants_help ? sfs_command_help(&sfs_send_command) : send_all(&s);
 	sfs_spec_done(&s.spec);
 	return status;
 }
 
+/* clang-format off: a line here is a line there */
 const struct sfs_command sfs_send_command = {
 	"send",
-	"FILE|- [FILE ...] TARGET --fields SPEC [--batch N] [--workers N] [--memory SIZE]\n"
-	"         [--slots N] [--seed N] [--epoch N] [--drop-last]\n"
-	"         [--on-error fail|skip] [--max-skip PERCENT]\n"
-	"         [--on-consumer-death fail|redeliver|drop] [--give-up SECONDS] [--crc]\n"
-	"         [--stats SECONDS] [--metrics FILE.prom] [--stream-fd N | --pieces-fd "
-	"N]\n"
-	"         [--report-fd N] [--secret-file FILE]\n"
-	"       FILE|- [FILE ...] samples:PATH [OPTION ...]",
+	"FILE... TARGET --fields=SPEC [OPTION...]\n"
+	"       shufflefs-sidecar send FILE... samples:PATH [OPTION...]\n",
+	"Decode streams of samples, and send batches of tensors.\n"
+	"\n"
+	"  FILE         a stream of a mount (DIR/epochs/0.tar), or any tar of samples,\n"
+	"               which is one epoch; - is standard input\n"
+	"  TARGET       local:PATH, a ring on this host; tcp://HOST:PORT or\n"
+	"               rdma://HOST:PORT, where recv runs; zpush://HOST:PORT and its\n"
+	"               like, ZeroMQ; samples:PATH gives samples as they are\n"
+	"  --fields=SPEC\n"
+	"               the tensors, such as 'jpg:rgb,224,rrc,flip;cls:i4'\n"
+	"  --batch=N    samples of a batch [256]\n"
+	"  --drop-last  do not send the short batch at the end of an epoch\n"
+	"  --workers=N  threads that decode [one per core]\n"
+	"  --memory=SIZE\n"
+	"               what decoding may take; workers wait for it [a quarter]\n"
+	"  --slots=N    batches held in memory, 2 to 64 [4]\n"
+	"  --seed=N     of random crops and flips [0]\n"
+	"  --epoch=N    the epoch of the first FILE, if its name does not tell [0]\n"
+	"  --on-error=fail|skip\n"
+	"               what to do with a broken sample [fail]\n"
+	"  --max-skip=PERCENT\n"
+	"               fail if more samples are broken [1]\n"
+	"  --on-consumer-death=fail|redeliver|drop\n"
+	"               what to do with a batch held by a dead trainer [fail]\n"
+	"  --give-up=SECONDS\n"
+	"               fail after this long without a receiver; 0: never [60]\n"
+	"  --secret-file=FILE\n"
+	"               the secret that recv has, too\n"
+	"  --crc        protect batches of tcp: and rdma: with checksums\n"
+	"  --stats=SECONDS\n"
+	"               print a line of statistics this often\n"
+	"  --metrics=FILE.prom\n"
+	"               write statistics for Prometheus\n"
+	"\n"
+	"For programs that start it:\n"
+	"  --stream-fd=N, --pieces-fd=N\n"
+	"               read the stream from this descriptor; FILE is its name\n"
+	"  --report-fd=N\n"
+	"               write a line of JSON to this descriptor every second\n",
 	run_send,
 };
+/* clang-format on */

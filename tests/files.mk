@@ -261,6 +261,7 @@ cat_tests = \
 	tests/cat/cat-gives-up-on-a-silent-server.sh \
 	tests/cat/cat-gives-up-when-parts-fail-in-turn.sh \
 	tests/cat/cat-goes-through-a-proxy.sh \
+	tests/cat/cat-help-of-a-command-is-about-it.sh \
 	tests/cat/cat-index-makes-indexes-ahead.sh \
 	tests/cat/cat-index-warns-of-what-bsdtar-reads-otherwise.sh \
 	tests/cat/cat-indexes-are-found-wherever-they-are.sh \

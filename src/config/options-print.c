@@ -104,18 +104,42 @@ static int first_sentence(const char *help)
 	return end ? (int)(end - help + 1) : (int)strlen(help);
 }
 
+#define HELP_COLUMN 37 /* where the help of an option begins */
+#define HELP_WIDTH  79
+
+/* Words, each line of which begins at the column; the first line is there already. */
+static void add_column(struct sfs_strbuf *text, const char *words)
+{
+	size_t column = HELP_COLUMN, n;
+
+	for (; *words; words += n + (words[n] == ' ')) {
+		n = strcspn(words, " ");
+		if (column > HELP_COLUMN && column + 1 + n > HELP_WIDTH) {
+			sfs_strbuf_printf(text, "\n%*s", HELP_COLUMN, "");
+			column = HELP_COLUMN;
+		} else if (column > HELP_COLUMN) {
+			sfs_strbuf_puts(text, " ");
+			column++;
+		}
+		sfs_strbuf_add(text, words, n);
+		column += n;
+	}
+}
+
 static void help_plain(const struct sfs_option_row *row, struct sfs_strbuf *text)
 {
-	struct sfs_strbuf left = {0};
+	struct sfs_strbuf left = {0}, right = {0};
 
 	sfs_strbuf_printf(&left, "  %s%s%s", row->name, *row->argument ? "=" : "",
 			  row->argument);
-	sfs_strbuf_printf(text, "%-36s %.*s", left.s, first_sentence(row->help),
-			  row->help);
+	sfs_strbuf_printf(text, "%-*s ", HELP_COLUMN - 1, left.s);
+	sfs_strbuf_printf(&right, "%.*s", first_sentence(row->help), row->help);
 	if (*row->initial && row->kind != FLAG && row->kind != ID)
-		sfs_strbuf_printf(text, " [%s]", row->initial);
+		sfs_strbuf_printf(&right, " [%s]", row->initial);
+	add_column(text, right.s);
 	sfs_strbuf_puts(text, "\n");
 	sfs_strbuf_done(&left);
+	sfs_strbuf_done(&right);
 }
 
 /* As mdoc wants it: each sentence starts a line, and lines have at most 80 characters. */

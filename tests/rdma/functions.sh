@@ -33,8 +33,8 @@ recv() {
     rm -f recv.log
     "$sidecar" recv "rdma://${at:-$ADDRESS:0}" --ring ring ${secret:+--secret-file} "${secret:---insecure}" "$@" 2>recv.log &
     receiver=$!
-    until_so grep -q 'senders at' recv.log
-    url=$(sed -n 's/.*senders at //p' recv.log)
+    until_so grep -q 'senders on' recv.log
+    url=$(sed -n 's/.*senders on //p' recv.log)
 }
 
 # drain_to FILE [OPTION...]: what the ring gives; process $trainer.

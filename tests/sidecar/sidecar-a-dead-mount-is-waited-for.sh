@@ -25,7 +25,7 @@ forward() {
 mount_ds shards mnt
 "$sidecar" recv tcp://127.0.0.1:0 --ring ring --give-up 50 2>log &
 receiver=$!
-until url=$(sed -n "s/.*senders at //p" log 2>/dev/null) && [ "$url" ]; do
+until url=$(sed -n "s/.*senders on //p" log 2>/dev/null) && [ "$url" ]; do
     kill -0 $receiver 2>/dev/null || fail "recv: $(cat log)"
     sleep 0.01
 done

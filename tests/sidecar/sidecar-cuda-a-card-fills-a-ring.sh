@@ -50,10 +50,10 @@ fill() {
     rm -f recv.log # of the one before
     "$sidecar" recv "rdma://$address:0" --insecure --ring ring --memory "$1" --placement "$2" 2>recv.log &
     receiver=$!
-    wait_until 60 grep -q 'senders at' recv.log
+    wait_until 60 grep -q 'senders on' recv.log
     drain
     # shellcheck disable=SC2086 # there is an option, or none
-    send "$(sed -n 's/.*senders at //p' recv.log)" ${3:-} || :
+    send "$(sed -n 's/.*senders on //p' recv.log)" ${3:-} || :
     if ! wait $receiver; then
         kill $trainer || :
         wait $trainer || :

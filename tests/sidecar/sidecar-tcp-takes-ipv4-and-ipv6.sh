@@ -14,7 +14,7 @@ for i in range(2):
 END
 "$sidecar" recv 'tcp://*:0' --insecure --ring ring --senders 2 2>log &
 receiver=$!
-until port=$(sed -n "s/.*senders at .*://p" log 2>/dev/null) && [ "$port" ]; do
+until port=$(sed -n "s/.*senders on .*://p" log 2>/dev/null) && [ "$port" ]; do
     kill -0 $receiver 2>/dev/null || fail "recv: $(cat log)"
     sleep 0.01
 done

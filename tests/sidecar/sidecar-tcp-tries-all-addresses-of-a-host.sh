@@ -18,7 +18,7 @@ for address in 127.0.0.1 127.0.0.2; do
     rm -f log
     "$sidecar" recv tcp://$address:0 --ring ring 2>log &
     receiver=$!
-    until port=$(sed -n "s/.*senders at .*://p" log 2>/dev/null) && [ "$port" ]; do
+    until port=$(sed -n "s/.*senders on .*://p" log 2>/dev/null) && [ "$port" ]; do
         kill -0 $receiver 2>/dev/null || fail "recv: $(cat log)"
         sleep 0.01
     done

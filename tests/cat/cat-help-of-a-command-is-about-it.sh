@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# --help of a command says how to use that command and no other, names each of its options, and
+# fits into 80 columns; so does --help of the programs.
+. "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
+
+# helps PROGRAM [COMMAND]: its help is in the file help.
+helps() {
+    "$build/$1" ${2:+"$2"} --help >help 2>said || fail "$*: $(cat said)"
+    [ ! -s said ] || fail "$*: $(cat said)"
+    [ -z "$(awk 'length > 80' help)" ] || fail "$* is too wide: $(awk 'length > 80' help)"
+    head -n 1 help | grep -q "^usage: $1 ${2:+$2 }" || fail "$*: $(head -n 1 help)"
+}
+
+# options SOURCE-FILE TABLE: the options in this table of the source.
+options() {
+    awk "/$2\\[\\] = {/ { on = 1 } on { print } on && /^};|[{]0[}]};/ { exit }" "$top/$1" | grep -o '{"[a-z-]*", [a-z0]' | sed 's/{"\(.*\)".*/\1/; /^help$/d'
+}
+
+# names PROGRAM COMMAND SOURCE-FILE TABLE: the help has all these options.
+names() {
+    helps "$1" "$2"
+    [ "$(options "$3" "$4" | wc -l)" -gt 0 ] || fail "$4 is not understood"
+    for option in $(options "$3" "$4"); do
+        grep -q -e "--$option\([ =,]\|\$\)" help || fail "$1 $2 --help lacks --$option"
+    done
+}
+
+helps shufflefs
+commands=$(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' help)
+[ "$(echo "$commands" | wc -l)" -ge 10 ] || fail "which commands are there? $commands"
+for command in $commands; do
+    helps shufflefs "$command"
+    ! grep "^ *\(usage: \|       \)shufflefs [a-z]" help | grep -v "shufflefs $command " ||
+        fail "$command: about another command"
+done
+helps shufflefs mount
+grep -q "^  budget=SIZE  *Memory" help || fail "mount: no options"
+for command in ls plan index bench top forward; do
+    names shufflefs $command fusefs/commands.c ${command}_options
+done
+
+helps shufflefs-sidecar
+for command in send recv; do
+    grep -q "^  $command " help || fail "no $command"
+done
+names shufflefs-sidecar send "$(cd "$top" && grep -rl '"pieces-fd", required' rdma sidecar 2>/dev/null | head -n 1)" long_options
+names shufflefs-sidecar recv "$(cd "$top" && grep -rl '"senders", required' rdma sidecar 2>/dev/null | head -n 1)" long_options
