@@ -97,7 +97,7 @@ static int length_of(const unsigned char *bytes, size_t n, const char *peer,
 
 	if (n < SFS_WIRE_PREFIX_BYTES)
 		return sfs_error_set(err, -EPROTO,
-				     "the peer is no shufflefs-sidecar: its first "
+				     "the peer is not a shufflefs-sidecar: its first "
 				     "message has %zu bytes",
 				     n);
 	ret = sfs_wire_check_prefix(bytes, peer, err);

@@ -348,7 +348,7 @@ static bool one_of(int option, const char *text, const char *words)
 
 	if (strstr(words, word))
 		return true;
-	sfs_error("--%s: '%s' is none of:%s", name_of(option), text, words);
+	sfs_error("--%s: '%s' is not one of:%s", name_of(option), text, words);
 	return false;
 }
 

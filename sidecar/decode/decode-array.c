@@ -161,7 +161,7 @@ static int read_dict(struct text t, struct sfs_array *a, struct sfs_error *err)
 	int ret = 0;
 
 	if (!take(&t, "{"))
-		return sfs_error_set(err, -EBADMSG, "its npy header is no dict");
+		return sfs_error_set(err, -EBADMSG, "its npy header is not a dict");
 	while (ret == 0 && !take(&t, "}")) {
 		if (!take_string(&t, key, sizeof key) || !take(&t, ":"))
 			return sfs_error_set(err, -EBADMSG, "its npy header is broken");
@@ -194,7 +194,7 @@ int sfs_npy_read(const unsigned char *bytes, uint64_t n_bytes,
 	int ret;
 
 	if (n_bytes < 12 || memcmp(bytes, "\x93NUMPY", 6) != 0)
-		return sfs_error_set(err, -EBADMSG, "this is no npy file");
+		return sfs_error_set(err, -EBADMSG, "this is not an npy file");
 	if (bytes[6] < 1 || bytes[6] > 3)
 		return sfs_error_set(err, -EBADMSG,
 				     "npy version %u is not known: 1, 2 or 3", bytes[6]);
@@ -274,10 +274,10 @@ static int read_digits(const unsigned char *p, const unsigned char *end, uint64_
 	uint64_t n = 0;
 
 	if (p == end)
-		return sfs_error_set(err, -EBADMSG, "this is no integer");
+		return sfs_error_set(err, -EBADMSG, "this is not an integer");
 	for (; p < end; p++) {
 		if (*p < '0' || *p > '9')
-			return sfs_error_set(err, -EBADMSG, "this is no integer");
+			return sfs_error_set(err, -EBADMSG, "this is not an integer");
 		if (n > (max - (uint64_t)(*p - '0')) / 10)
 			return sfs_error_set(err, -EBADMSG,
 					     "the number does not fit into %s",

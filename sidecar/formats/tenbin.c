@@ -98,7 +98,7 @@ int sfs_tenbin_read_header(const unsigned char *bytes, uint64_t n_bytes,
 		return sfs_error_set(err, -EBADMSG,
 				     "an array's header without a known dtype");
 	if (!get_text(bytes + 8, a.name))
-		return sfs_error_set(err, -EBADMSG, "an array's name that is no text");
+		return sfs_error_set(err, -EBADMSG, "an array's name that is not text");
 	rank = get_word(bytes + 16);
 	if (rank > SFS_TENBIN_RANK_MAX || n_bytes != 8 * (3 + rank))
 		return sfs_error_set(err, -EBADMSG,

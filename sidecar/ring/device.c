@@ -41,7 +41,7 @@ int sfs_device_check_name(const char *memory, struct sfs_error *err)
 	if (is_host(memory) || find_kind(memory) < SFS_COUNT(kinds))
 		return 0;
 	return sfs_error_set(err, -EINVAL,
-			     "'%s' is no memory for a ring: it is host, cuda, cuda:UUID "
+			     "'%s': a ring cannot lie there; use host, cuda, cuda:UUID "
 			     "or cuda:N; or one of these with cuda-fd instead of cuda",
 			     memory);
 }

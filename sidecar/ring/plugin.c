@@ -36,7 +36,7 @@ int sfs_plugin_load(const struct sfs_plugin *plugin, const void **ret,
 	}
 	found = dlsym(library, plugin->symbol);
 	if (!found)
-		return sfs_error_set(err, -ENOENT, "%s has no '%s': it is no plug-in",
+		return sfs_error_set(err, -ENOENT, "%s has no '%s': it is not a plug-in",
 				     path, plugin->symbol);
 	if (*(const uint32_t *)found != plugin->version)
 		return sfs_error_set(err, -ENOENT,

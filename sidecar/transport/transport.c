@@ -44,8 +44,7 @@ static const struct {
 static int unknown(const char *url, struct sfs_error *err)
 {
 	return sfs_error_set(err, -EINVAL,
-			     "'%s' begins with no scheme that is known: local:PATH, "
-			     "samples:PATH, "
+			     "'%s': unknown scheme; use local:PATH, samples:PATH, "
 			     "tcp://HOST:PORT, rdma://HOST:PORT, zpush://HOST:PORT, ...",
 			     url);
 }

@@ -96,7 +96,7 @@ int sfs_wire_check_prefix(const unsigned char bytes[SFS_WIRE_PREFIX_BYTES],
 
 	if (get(bytes, 4) != MAGIC)
 		return sfs_error_set(err, -EPROTO,
-				     "the peer is no shufflefs-sidecar: it does not "
+				     "the peer is not a shufflefs-sidecar: it does not "
 				     "begin with SFS1 (version %d)",
 				     SFS_WIRE_VERSION);
 	if (version != SFS_WIRE_VERSION)

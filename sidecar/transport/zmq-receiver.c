@@ -280,7 +280,7 @@ static int publish(struct sfs_receiver *r, const struct message *m, struct sfs_e
 static int drop(struct sfs_receiver *r, const struct sfs_error *why)
 {
 	if (atomic_fetch_add(&r->n_dropped, 1) == 0)
-		sfs_warning("%s: a message that is no batch was dropped: %s; more of "
+		sfs_warning("%s: a message that is not a batch was dropped: %s; more of "
 			    "them are only counted",
 			    r->address.endpoint, why->text);
 	r->last_dropped = *why;

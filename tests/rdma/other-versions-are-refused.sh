@@ -7,7 +7,7 @@ grep -q 'the sender speaks version 99 of the protocol, and this is version 2' re
 grep -q 'the sender speaks version 99 of the protocol' said || fail "$(cat said)"
 port=${url##*:}
 timeout 10 rping -c -a "$ADDRESS" -p "$port" -C 1 >rping.log 2>&1 || :
-until_so grep -q 'the peer is no shufflefs-sidecar' recv.log
+until_so grep -q 'the peer is not a shufflefs-sidecar' recv.log
 drain_to got
 send "$data/many.tar" "$url" 2>send.log || fail "then one of ours is not served"
 wait $receiver || fail "recv"

@@ -63,7 +63,7 @@ if wait $sender; then fail "a failed sender was none"; fi
 cat good.tar >&8 2>/dev/null || : # (it notices when it has a batch)
 if wait $held; then fail "the other sender knows nothing"; fi
 exec 8>&-
-why="sender 1 (127.0.0.1:[0-9]*) has failed: sample 30 ('000030') of epoch 0: field 'cls': this is no integer"
+why="sender 1 (127.0.0.1:[0-9]*) has failed: sample 30 ('000030') of epoch 0: field 'cls': this is not an integer"
 until grep -q "^ring-drain: " error; do sleep 0.01; done
 grep -q "$why" error || fail "the trainer: $(cat error)"
 grep -q "$why" log || fail "recv: $(cat log)"

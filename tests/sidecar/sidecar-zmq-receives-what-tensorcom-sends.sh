@@ -31,7 +31,7 @@ tensorcom "zpush://127.0.0.1:$port" 20 1000
 received "zpull://127.0.0.1:$port" 40
 { seq 0 78; seq 1000 1078; } >wanted
 sort -n got | cmp - wanted || fail "other samples"
-[ "$(grep -c 'no batch was dropped' log)" = 1 ] || fail "garbage: $(cat log)"
+[ "$(grep -c 'not a batch was dropped' log)" = 1 ] || fail "garbage: $(cat log)"
 
 tensorcom "zrpush+ipc://$work/b" 20 0 single unnamed
 received "zrpull+ipc://$work/b" 20

@@ -70,7 +70,7 @@ static void private_data(void)
 	CHECK_EQ(sfs_verbs_get_hello(bytes, 47, &got, &err), -EPROTO);
 	CHECK_EQ(sfs_verbs_get_hello(bytes, 7, &got, &err), -EPROTO);
 	CHECK_EQ(sfs_verbs_get_hello(bytes, 0, &got, &err), -EPROTO);
-	CHECK_HAS(err.text, "the peer is no shufflefs-sidecar");
+	CHECK_HAS(err.text, "the peer is not a shufflefs-sidecar");
 	memset(reply.text, 'x', sizeof reply.text - 1);
 	n = sfs_verbs_put_refusal(&reply, bytes);
 	CHECK_EQ(n, SFS_VERBS_REJECT_MAX);
