@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/json-writer.h"
 #include "base/log.h"
 
@@ -11,9 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static void add_text(const struct sfs_report *r, struct sfs_strbuf *text)
+/* Rates and waits since the line before, of which `last` is. */
+static void add_text(const struct sfs_report *r, const struct sfs_report *last,
+		     struct sfs_strbuf *text)
 {
-	double s = r->seconds > 0 ? r->seconds : 1;
+	double s = r->seconds > last->seconds ? r->seconds - last->seconds : 1;
 	uint32_t i;
 
 	sfs_strbuf_printf(text, "%s: %s, %llu %s, %.0f samples/s, %.1f MB/s", r->role,
@@ -21,7 +24,8 @@ static void add_text(const struct sfs_report *r, struct sfs_strbuf *text)
 			  (unsigned long long)(r->has_no_batches ? r->n_samples
 								 : r->n_batches),
 			  r->has_no_batches ? "samples" : "batches",
-			  (double)r->n_samples / s, (double)r->n_bytes / s / 1e6);
+			  (double)(r->n_samples - last->n_samples) / s,
+			  (double)(r->n_bytes - last->n_bytes) / s / 1e6);
 	if (r->n_skipped > 0)
 		sfs_strbuf_printf(text, ", %llu skipped",
 				  (unsigned long long)r->n_skipped);
@@ -30,7 +34,10 @@ static void add_text(const struct sfs_report *r, struct sfs_strbuf *text)
 				  (unsigned long long)r->n_refused);
 	for (i = 0; i < r->n_waits; i++)
 		sfs_strbuf_printf(text, "%s %s %.0f %%", i ? "," : "; waits for",
-				  r->waits[i].who, (double)r->waits[i].ns / s / 1e7);
+				  r->waits[i].who,
+				  (double)sfs_clock_between(last->waits[i].ns,
+							    r->waits[i].ns) /
+					  s / 1e7);
 	if (r->placement && strcmp(r->memory, "host") != 0)
 		sfs_strbuf_printf(text, "; memory %s, %s", r->memory, r->placement);
 	sfs_strbuf_puts(text, "\n");
@@ -156,7 +163,8 @@ int sfs_report_write(struct sfs_report_outputs *o, const struct sfs_report *r,
 	int ret = 0;
 
 	if (o->stats_s > 0 && (is_last || r->seconds >= o->next_s)) {
-		add_text(r, &text);
+		add_text(r, is_last ? &(struct sfs_report){0} : &o->last, &text);
+		o->last = *r; /* (of its texts, nothing is used) */
 		write_all(STDERR_FILENO, &text);
 		o->next_s = r->seconds + o->stats_s;
 	}

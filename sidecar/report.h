@@ -35,6 +35,7 @@ struct sfs_report_outputs {
 	const char *metrics; /* Prometheus' file, replaced as a whole; NULL: none */
 	int json_fd;	     /* a line for each report; -1: none */
 	double next_s;	     /* the next line of text is due; begins as 0 */
+	struct sfs_report last; /* of the line before: its counts; begins as 0 */
 };
 
 /* Write what is due, or all of it.  -EPIPE: nobody reads json_fd any more. */

@@ -454,6 +454,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-a-failed-sender-ends-the-ring-at-once.sh \
 	tests/sidecar/sidecar-a-gpus-memory-holds-the-same-batches.sh \
 	tests/sidecar/sidecar-a-stream-comes-as-pieces-of-slabs.sh \
+	tests/sidecar/sidecar-a-wait-counts-while-it-lasts.sh \
 	tests/sidecar/sidecar-cuda-a-card-fills-a-ring.sh \
 	tests/sidecar/sidecar-cuda-gpu-holds-a-ring.sh \
 	tests/sidecar/sidecar-cuda-plugin-runs-on-a-runtime-of-memfds.sh \

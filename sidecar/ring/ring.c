@@ -41,6 +41,7 @@ struct sfs_ring {
 	int filling;			 /* the slot that was taken; < 0: none */
 	uint64_t n_numbered;		 /* batches that publish() has given a number */
 	_Atomic uint64_t waited_ns, waits_since_ns; /* 0: it has a slot */
+	_Atomic uint64_t full_ns, full_since_ns;    /* 0: a slot is free, or filled now */
 	_Atomic uint64_t n_samples, n_bytes, next;  /* of what was published */
 };
 
@@ -286,6 +287,32 @@ static int find_free_slot(struct sfs_ring *ring)
 	return -1;
 }
 
+/* Consumers have all slots: no sender can go on.  Any thread may see first that it is so
+ * no more. */
+static void note_full(struct sfs_ring *ring)
+{
+	struct sfs_ring_memory *m = ring->state.memory;
+	uint64_t none = 0;
+	uint32_t i;
+
+	for (i = 0; i < ring->state.n_slots; i++)
+		if (sfs_ring_word_owner(atomic_load(&m->words[i])) < SFS_RING_FILLED)
+			return;
+	atomic_compare_exchange_strong(&ring->full_since_ns, &none, sfs_clock_ns());
+}
+
+static void note_room(struct sfs_ring *ring)
+{
+	uint64_t since_ns;
+
+	if (atomic_load(&ring->full_since_ns) == 0 || find_free_slot(ring) < 0)
+		return;
+	since_ns = atomic_exchange(&ring->full_since_ns, 0);
+	if (since_ns > 0)
+		atomic_fetch_add(&ring->full_ns,
+				 sfs_clock_between(since_ns, sfs_clock_ns()));
+}
+
 static int take_slot(struct sfs_ring *ring, int timeout_ms, struct sfs_error *err)
 {
 	uint64_t deadline = sfs_clock_deadline(timeout_ms);
@@ -319,8 +346,10 @@ int sfs_ring_take(struct sfs_ring *ring, int timeout_ms, void **ret_slot,
 	slot = take_slot(ring, timeout_ms, err);
 	if (slot < 0)
 		return slot; /* who asks again goes on with the same wait */
+	note_room(ring);
 	atomic_fetch_add(&ring->waited_ns,
-			 sfs_clock_ns() - atomic_load(&ring->waits_since_ns));
+			 sfs_clock_between(atomic_load(&ring->waits_since_ns),
+					   sfs_clock_ns()));
 	atomic_store(&ring->waits_since_ns, 0);
 	ring->filling = slot;
 	atomic_store(&m->words[slot],
@@ -368,6 +397,7 @@ static void arrived(void *arg, uint32_t slot, const struct shufflefs_batch *batc
 	if (batch->sender < m->n_sessions)
 		atomic_fetch_add(&m->sessions[batch->sender].n, 1);
 	atomic_store(&m->n_published, seq + 1); /* (only now somebody can take it) */
+	note_full(ring);
 	sfs_ring_count(&m->filled, 1);
 }
 
@@ -400,6 +430,7 @@ uint64_t sfs_ring_consumed(struct sfs_ring *ring)
 		    sfs_ring_word_seq(word) < consumed)
 			consumed = sfs_ring_word_seq(word);
 	}
+	note_room(ring);
 	return consumed;
 }
 
@@ -504,7 +535,17 @@ static uint64_t waited_ns(struct sfs_ring *ring)
 	uint64_t since_ns = atomic_load(&ring->waits_since_ns);
 
 	return atomic_load(&ring->waited_ns) +
-	       (since_ns > 0 ? sfs_clock_ns() - since_ns : 0);
+	       (since_ns > 0 ? sfs_clock_between(since_ns, sfs_clock_ns()) : 0);
+}
+
+static uint64_t full_ns(struct sfs_ring *ring)
+{
+	uint64_t since_ns;
+
+	note_room(ring);
+	since_ns = atomic_load(&ring->full_since_ns);
+	return atomic_load(&ring->full_ns) +
+	       (since_ns > 0 ? sfs_clock_between(since_ns, sfs_clock_ns()) : 0);
 }
 
 void sfs_ring_look(struct sfs_ring *ring, struct sfs_ring_progress *ret)
@@ -514,6 +555,7 @@ void sfs_ring_look(struct sfs_ring *ring, struct sfs_ring_progress *ret)
 	ret->n_bytes = atomic_load(&ring->n_bytes);
 	ret->next = atomic_load(&ring->next);
 	ret->waited_ns = waited_ns(ring);
+	ret->full_ns = full_ns(ring);
 	ret->memory = ring->info.memory.kind;
 	ret->device = ring->info.memory.device;
 	ret->placement = ring->placement;

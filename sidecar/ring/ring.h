@@ -131,7 +131,8 @@ const void *sfs_ring_read(struct sfs_ring *ring, const void *slot, struct sfs_er
 struct sfs_ring_progress {
 	uint64_t n_batches, n_samples, n_bytes; /* published */
 	uint64_t next;		     /* ordinal after the last batch, in its stream */
-	uint64_t waited_ns;	     /* for consumers */
+	uint64_t waited_ns;	     /* by take(), for consumers */
+	uint64_t full_ns;	     /* for so long consumers have had all slots */
 	const char *memory, *device; /* as the ring's; "host" and "" */
 	const char *placement;	     /* "host", "staged", ...; NULL: not known yet */
 };
