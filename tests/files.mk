@@ -478,6 +478,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-trainers-trust-their-own-user.sh \
 	tests/sidecar/sidecar-what-nobody-trained-on-is-sent-again.sh \
 	tests/sidecar/sidecar-workers-wait-for-memory.sh \
+	tests/sidecar/sidecar-zmq-drops-what-is-no-batch.sh \
 	tests/sidecar/sidecar-zmq-feeds-a-ring-of-ours.sh \
 	tests/sidecar/sidecar-zmq-only-who-has-the-secret-sends.sh \
 	tests/sidecar/sidecar-zmq-receives-what-tensorcom-sends.sh \
