@@ -4,7 +4,8 @@ shufflefsinclude_HEADERS = include/shufflefs/ioctl.h include/shufflefs/ring.h
 
 # The library of trainers: only libc.
 lib_LTLIBRARIES = libshufflefs-ring.la
-libshufflefs_ring_la_SOURCES = sidecar/ring/ring-consumer.c sidecar/ring/ring-memory.h
+libshufflefs_ring_la_SOURCES = sidecar/ring/ring-consumer.c sidecar/ring/ring-guard.h \
+	sidecar/ring/ring-memory.h
 libshufflefs_ring_la_CPPFLAGS = -I$(srcdir)/include -I$(srcdir)/sidecar
 libshufflefs_ring_la_CFLAGS = $(SFS_CFLAGS)
 libshufflefs_ring_la_LDFLAGS = -pthread -version-info 0:0:0 -export-symbols-regex '^shufflefs_'
@@ -21,6 +22,7 @@ libsidecar_a_SOURCES = \
 	sidecar/ring/ring.c sidecar/ring/ring.h \
 	sidecar/ring/ring-consumer.c \
 	sidecar/ring/ring-copies.c sidecar/ring/ring-copies.h \
+	sidecar/ring/ring-guard.h \
 	sidecar/ring/ring-memory.h \
 	sidecar/ring/ring-past.c sidecar/ring/ring-past.h \
 	sidecar/ring/ring-socket.c sidecar/ring/ring-socket.h \

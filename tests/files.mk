@@ -450,6 +450,7 @@ fuse_tests = \
 
 sidecar_tests = \
 	tests/sidecar/sidecar-a-c-program-takes-batches.sh \
+	tests/sidecar/sidecar-a-cut-state-kills-nobody.sh \
 	tests/sidecar/sidecar-a-dead-mount-is-waited-for.sh \
 	tests/sidecar/sidecar-a-failed-sender-ends-the-ring-at-once.sh \
 	tests/sidecar/sidecar-a-gpus-memory-holds-the-same-batches.sh \

@@ -15,6 +15,7 @@
  * Only libc: this file is the library libshufflefs-ring. */
 #include "shufflefs/ring.h"
 
+#include "ring/ring-guard.h"
 #include "ring/ring-memory.h"
 
 #include <errno.h>
@@ -294,6 +295,7 @@ static int map_memory(struct shufflefs_ring *ring, const int fds[2], uint64_t n_
 		return fail(ring, -errno, "the ring's %llu bytes cannot be mapped: %s",
 			    (unsigned long long)ring->n_bytes, strerror(errno));
 	ring->memory = m;
+	sfs_ring_guard(m);
 	return 0;
 }
 
@@ -436,6 +438,12 @@ static int check_usable(struct shufflefs_ring *ring)
 	return 0;
 }
 
+static int broken(struct shufflefs_ring *ring)
+{
+	return fail(ring, -EIO, "%s.state was cut or overwritten: the ring is lost",
+		    ring->path);
+}
+
 static bool has_hung_up(const struct shufflefs_ring *ring)
 {
 	struct pollfd p = {.fd = ring->fd, .events = POLLRDHUP};
@@ -496,6 +504,8 @@ static int next_now(struct shufflefs_ring *ring, struct shufflefs_batch *ret_bat
 	uint32_t state = atomic_load(&m->state);
 	int ret;
 
+	if (!sfs_ring_is_whole(m))
+		return broken(ring);
 	if (state == SFS_RING_RUNS && has_hung_up(ring)) {
 		state = atomic_load(&m->state);
 		if (state == SFS_RING_RUNS)
@@ -555,6 +565,8 @@ int shufflefs_ring_release(struct shufflefs_ring *ring, uint64_t seq)
 		sfs_ring_count(&ring->memory->freed, INT_MAX);
 		return 0;
 	}
+	if (!sfs_ring_is_whole(ring->memory))
+		return broken(ring);
 	return fail(ring, -EINVAL, "batch %llu is not held by this consumer",
 		    (unsigned long long)seq);
 }
@@ -592,8 +604,10 @@ void shufflefs_ring_detach(struct shufflefs_ring *ring)
 	} else if (ring->state_fd >= 0) {
 		close(ring->state_fd);
 	}
-	if (ring->memory)
+	if (ring->memory) {
+		sfs_ring_unguard(ring->memory);
 		munmap(ring->memory, ring->n_bytes);
+	}
 	if (ring->memory_fd >= 0)
 		close(ring->memory_fd);
 	hang_up(ring);

@@ -96,6 +96,7 @@ struct sfs_ring_copies *sfs_ring_copies_new(
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* (see ring-guard.h) */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = pthread_create(&c->thread, NULL, run, c);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

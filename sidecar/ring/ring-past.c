@@ -4,6 +4,7 @@
 #include "ring/ring-past.h"
 
 #include "ring/layout.h"
+#include "ring/ring-guard.h"
 #include "ring/ring-memory.h"
 
 #include "base/alloc.h"
@@ -45,17 +46,19 @@ struct sfs_ring_memory *sfs_ring_past_map(const char *path)
 	close(fd);
 	if (m == MAP_FAILED)
 		return NULL;
+	sfs_ring_guard(m);
 	if (memcmp(m->magic, SFS_RING_MAGIC, sizeof m->magic) == 0 &&
 	    m->version == SFS_RING_VERSION && m->n_slots <= SFS_RING_SLOTS_MAX &&
 	    m->n_sessions <= SFS_RING_SESSIONS &&
 	    sfs_layout_check(&m->layout, &(struct sfs_error){""}) == 0)
 		return m;
-	munmap(m, SFS_RING_SLOTS_OFFSET);
+	sfs_ring_past_unmap(m);
 	return NULL;
 }
 
 void sfs_ring_past_unmap(struct sfs_ring_memory *past)
 {
+	sfs_ring_unguard(past);
 	munmap(past, SFS_RING_SLOTS_OFFSET);
 }
 

@@ -72,7 +72,7 @@ static int send_hello(struct sfs_ring_socket *s, int fd, int id, const char *ref
 	struct sfs_ring_hello hello = {.magic = SFS_RING_MAGIC,
 				       .version = SFS_RING_VERSION,
 				       .consumer = (uint32_t)id,
-				       .n_bytes = s->state->memory->n_bytes,
+				       .n_bytes = s->state->n_bytes,
 				       .memory = s->settings.info->memory};
 	/* (Of a ring in a GPU's memory, the memfd is ours alone.) */
 	const int fds[2] = {s->state->fd, s->settings.is_on_device ?
@@ -313,6 +313,7 @@ int sfs_ring_socket_start(struct sfs_ring_socket *s,
 	if (s->stop_fd < 0)
 		return sfs_error_set(err, -errno, "eventfd: %s", strerror(errno));
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* (see ring-guard.h) */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = pthread_create(&s->thread, NULL, socket_run, s);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -7,6 +7,7 @@
 #include "ring/ring-state.h"
 
 #include "ring/layout.h"
+#include "ring/ring-guard.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -74,6 +75,9 @@ static int make_memory(struct sfs_ring_state *s, const struct shufflefs_layout *
 		return sfs_error_set(err, -errno, "%" PRIu64 " bytes for the ring: %s",
 				     n_bytes, strerror(errno));
 	s->memory = m;
+	s->n_bytes = n_bytes;
+	s->stride = stride;
+	sfs_ring_guard(m);
 	memcpy(m->magic, SFS_RING_MAGIC, sizeof m->magic);
 	m->version = SFS_RING_VERSION;
 	m->n_slots = s->n_slots;
@@ -95,8 +99,7 @@ int sfs_ring_state_make(struct sfs_ring_state *s, const struct shufflefs_layout 
 
 void *sfs_ring_state_slot(struct sfs_ring_state *s, uint32_t i)
 {
-	return (unsigned char *)s->memory + SFS_RING_SLOTS_OFFSET +
-	       i * s->memory->slot_stride;
+	return (unsigned char *)s->memory + SFS_RING_SLOTS_OFFSET + i * s->stride;
 }
 
 /* The file. */
@@ -159,8 +162,10 @@ void sfs_ring_state_remove(struct sfs_ring_state *s, bool has_attached)
 
 void sfs_ring_state_close(struct sfs_ring_state *s)
 {
-	if (s->memory)
-		munmap(s->memory, s->memory->n_bytes);
+	if (s->memory) {
+		sfs_ring_unguard(s->memory);
+		munmap(s->memory, s->n_bytes);
+	}
 	if (s->memfd >= 0)
 		close(s->memfd);
 	if (s->fd >= 0)
@@ -189,6 +194,10 @@ void sfs_ring_state_fail(struct sfs_ring_state *s, enum sfs_ring_phase phase,
 
 int sfs_ring_state_check(const struct sfs_ring_state *s, struct sfs_error *err)
 {
+	if (!sfs_ring_is_whole(s->memory))
+		return sfs_error_set(err, -EIO,
+				     "%s.state was cut or overwritten: the ring is lost",
+				     s->path);
 	if (atomic_load(&s->memory->state) < SFS_RING_FAILED)
 		return 0;
 	return sfs_error_set(err, -EIO, "%s", s->memory->error);

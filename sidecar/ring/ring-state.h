@@ -20,6 +20,7 @@ struct sfs_ring_state {
 	const char *path; /* of the ring; borrowed */
 	uint32_t n_slots;
 	struct sfs_ring_memory *memory; /* NULL: there is none yet */
+	uint64_t n_bytes, stride;	/* of all of it, and from slot to slot */
 	int fd, memfd;			/* of the file, and of the slots; < 0: none */
 	bool is_shown;			/* the file at sfs_ring_state_path() is ours */
 	uint32_t n_awaited;		/* consumers of a predecessor */

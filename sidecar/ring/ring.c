@@ -368,7 +368,7 @@ static int slot_of(struct sfs_ring *ring, const void *data, bool *ret_is_direct)
 	*ret_is_direct = false;
 	for (i = 0; data && i < ring->state.n_slots; i++) {
 		*ret_is_direct = ring->info.has_direct &&
-				 on_gpu == i * ring->state.memory->slot_stride;
+				 on_gpu == i * ring->state.stride;
 		if (sfs_ring_state_slot(&ring->state, i) == data || *ret_is_direct)
 			return (int)i;
 	}
@@ -457,7 +457,7 @@ int sfs_ring_wait_consumed(struct sfs_ring *ring, uint64_t seq, int timeout_ms,
 
 void *sfs_ring_slots(struct sfs_ring *ring, uint64_t *ret_stride)
 {
-	*ret_stride = ring->state.memory->slot_stride;
+	*ret_stride = ring->state.stride;
 	return sfs_ring_state_slot(&ring->state, 0);
 }
 

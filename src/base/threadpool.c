@@ -35,6 +35,7 @@ pthread_t sfs_thread_start(const char *name, void *(*run)(void *), void *arg)
 	int ret;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* a fault, which may have a handler */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = pthread_create(&thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
