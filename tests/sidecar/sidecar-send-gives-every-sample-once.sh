@@ -134,7 +134,19 @@ fails "stopped"
 ! "$sidecar" send epochs/0.tar --fields "other=nope|cls:rgb,16" --on-error skip --max-skip 100 "local:$work/ring" 2>said ||
     fail "nothing, and yet 0"
 grep -q "no batch was sent; 60 broken samples were skipped" said || fail "said: $(cat said)"
-for wrong in "--batch 0" "--workers x" "--on-error no"; do
+! "$sidecar" send epochs/0.tar --fields "other=nope|cls:rgb,16" --on-error skip "local:$work/ring" 2>said || fail "nothing, and yet 0"
+grep -q "60 of 60 samples are broken, which is more than --max-skip=1%; the last: sample 59" said || fail "said: $(cat said)"
+
+# Who goes on at the end of an epoch, or with --drop-last just before it, has had all of it.
+"$shufflefs" cat shards epochs/0@60.tar >epochs/0@60.tar
+"$shufflefs" cat shards epochs/0@50.tar >epochs/0@50.tar
+for end in "epochs/0@60.tar local:$work/ring --fields cls" "epochs/0@50.tar local:$work/ring --fields cls --drop-last --batch 16" \
+    "epochs/0@60.tar samples:$work/ring"; do
+    timeout $patience "$sidecar" send $end --give-up 30 2>said || fail "$end: $(cat said)"
+done
+cp epochs/0@60.tar empty.tar
+! "$sidecar" send empty.tar "local:$work/ring" --fields cls 2>said || fail "an empty stream, and yet 0"
+for wrong in "--batch 0" "--workers x" "--on-error no" "--max-skip 101" "--max-skip x" "--memory 1" "--memory x"; do
     ! "$sidecar" send epochs/0.tar --fields cls $wrong "local:$work/ring" 2>said || fail "$wrong"
     grep -q -e "${wrong% *}: '" said || fail "$wrong: $(cat said)"
 done
