@@ -449,6 +449,7 @@ enum {
 	DROP_LAST,
 	CRC,
 	ON_ERROR,
+	MAX_SKIP,
 	ON_DEATH,
 	SECRET,
 	N_FORWARD
@@ -464,6 +465,7 @@ static struct sfs_command_option forward_options[] = {
 	[DROP_LAST] = {"drop-last", false, NULL, 0},
 	[CRC] = {"crc", false, NULL, 0},
 	[ON_ERROR] = {"on-error", true, NULL, 0},
+	[MAX_SKIP] = {"max-skip", true, NULL, 0},
 	[ON_DEATH] = {"on-consumer-death", true, NULL, 0},
 	[SECRET] = {"secret-file", true, NULL, 0},
 	[N_FORWARD] = {0},
@@ -494,6 +496,28 @@ static int read_text(const char *what, const char *value, char *ret, size_t room
 	return 0;
 }
 
+/* "0.5" or "0.5%", in millionths.  The least is one, because 0 is the default. */
+static int read_share(const struct sfs_command_option *option, uint32_t *ret,
+		      struct sfs_error *err)
+{
+	const char *text = option->value;
+	double n;
+	char *end;
+
+	if (!text)
+		return 0;
+	n = strtod(text, &end);
+	if (*text < '0' || *text > '9' || (*end && strcmp(end, "%") != 0) ||
+	    !(n >= 0 && n <= 100))
+		return sfs_error_set(err, -EINVAL,
+				     "--%s: '%s' is not a percentage from 0 to 100",
+				     option->name, text);
+	*ret = (uint32_t)(n * 10000 + 0.5);
+	if (*ret == 0)
+		*ret = 1;
+	return 0;
+}
+
 static int read_policies(struct shufflefs_forward *f, struct sfs_error *err)
 {
 	static const char *const on_error[] = {"fail", "skip"};
@@ -505,6 +529,8 @@ static int read_policies(struct shufflefs_forward *f, struct sfs_error *err)
 	if (forward_options[CRC].value)
 		f->flags |= SHUFFLEFS_CRC;
 	ret = read_word(&forward_options[ON_ERROR], on_error, 2, &f->on_error, err);
+	if (ret == 0)
+		ret = read_share(&forward_options[MAX_SKIP], &f->max_skip, err);
 	if (ret == 0)
 		ret = read_word(&forward_options[ON_DEATH], on_death, 3,
 				&f->on_consumer_death, err);

@@ -151,7 +151,7 @@ static void report(struct recv *r, const char *state, const char *error)
 	report.n_bytes = p.n_bytes;
 	report.next = p.next;
 	report.n_refused = r->ops->refused(r->receiver);
-	report.seconds = (double)(sfs_clock_ns() - r->begin_ns) / 1e9;
+	report.seconds = (double)sfs_clock_between(r->begin_ns, sfs_clock_ns()) / 1e9;
 	report.n_waits = 1;
 	report.waits[0] = (struct sfs_report_wait){"trainer", p.full_ns};
 	report.memory = p.memory;

@@ -212,7 +212,7 @@ static void report(struct send *s, const char *state, const char *error)
 		  : s->is_draining ? "draining"
 		  : is_open	   ? "streaming"
 				   : "connecting";
-	r.seconds = (double)(sfs_clock_ns() - s->begin_ns) / 1e9;
+	r.seconds = (double)sfs_clock_between(s->begin_ns, sfs_clock_ns()) / 1e9;
 	r.transport = transport.s;
 	if (sfs_report_write(&s->outputs, &r, state != NULL) == -EPIPE)
 		end_reports(s);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define BATCH_MAX (1U << 20)
+#define MILLION	  1000000
 
 struct call {
 	struct sfs_forward *forward;
@@ -87,6 +88,8 @@ static int check_forward(const struct shufflefs_forward *f, struct sfs_error *er
 	if (f->on_error > SHUFFLEFS_ON_ERROR_SKIP ||
 	    f->on_consumer_death > SHUFFLEFS_ON_DEATH_DROP)
 		return sfs_error_set(err, -EINVAL, "there is no such policy");
+	if (f->max_skip > MILLION || f->unused)
+		return sfs_error_set(err, -EINVAL, "max_skip: more than all");
 	return 0;
 }
 

@@ -91,6 +91,8 @@ static void make_args(const struct shufflefs_forward *f, const char *name,
 		add(args, sfs_strdup("--crc"));
 	if (f->on_error == SHUFFLEFS_ON_ERROR_SKIP)
 		add(args, sfs_strdup("--on-error=skip"));
+	if (f->max_skip > 0)
+		add(args, sfs_asprintf("--max-skip=%g", f->max_skip / 10000.0));
 	if (f->on_consumer_death != SHUFFLEFS_ON_DEATH_FAIL)
 		add(args, sfs_asprintf("--on-consumer-death=%s",
 				       on_death[f->on_consumer_death]));

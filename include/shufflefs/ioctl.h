@@ -69,7 +69,10 @@ struct shufflefs_forward {
 			      slots, seed and flags are 0 */
 	char secret_file[256]; /* an absolute path; the receiver has the same secret; "":
 				  none */
-	char ret_error[464];
+	char ret_error[456];
+	uint32_t max_skip; /* of a million samples, so many may be broken if on_error is
+			    * SKIP; 0: 10,000, which is 1 % */
+	uint32_t unused;
 };
 
 /* STATUS: of the last session of this file.  Any time. */

@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, Optional, Tuple, Type, Union
 
 FORWARD, STATUS, WAIT, SEEK, STOP, RING = range(1, 7)
-FORWARD_ARGS = struct.Struct("=IIQQIIIIII1024s1792s256s464s")
+FORWARD_ARGS = struct.Struct("=IIQQIIIIII1024s1792s256s456sII")
+FORWARD_ERROR = -3
 STATUS_ARGS = struct.Struct("=IIIIQQQQQiiQQQQQ24s384s")
 WAIT_ARGS = struct.Struct("=IIiI")
 STOP_ARGS = struct.Struct("=II")
@@ -65,6 +66,14 @@ def _bytes(what: str, text: str, size: int) -> bytes:
     return raw
 
 
+def _millionths(percent: Optional[float]) -> int:
+    if percent is None:
+        return 0
+    if not 0 < percent <= 100:
+        raise ValueError("max_skip is a percentage above 0, and at most 100, not %r" % (percent,))
+    return max(1, round(percent * 10000))
+
+
 def _choice(what: str, word: str, words: Tuple[str, ...]) -> int:
     if word not in words:
         raise ValueError("%s is %s, not %r" % (what, " or ".join(words), word))
@@ -98,7 +107,7 @@ class Forward:
         elif error.errno == errno.EINTR:
             return InterruptedError(errno.EINTR, os.strerror(errno.EINTR))
         else:
-            text = _text(values[-1]) if number == FORWARD else ""
+            text = _text(values[FORWARD_ERROR]) if number == FORWARD else ""
             text = text or os.strerror(error.errno or 0)
         return ForwardError(error.errno or 0, "%s: %s" % (self.path, text))
 
@@ -167,7 +176,7 @@ class Forward:
 def forward(path: Union[str, "os.PathLike[str]"], target: str, fields: str = "", batch: int = 0, *,
             first: int = 0, seed: int = 0, workers: int = 0, slots: int = 0, on_error: str = "fail",
             on_consumer_death: str = "fail", drop_last: bool = False, crc: bool = False,
-            secret_file: Union[str, "os.PathLike[str]"] = "") -> Forward:
+            secret_file: Union[str, "os.PathLike[str]"] = "", max_skip: Optional[float] = None) -> Forward:
     """Let a mount forward its stream `path` to `target` as batches of tensors.
 
         with shufflefs.forward("/mnt/ds/epochs/0.tar", "tcp://gpu1:18515", "jpg:rgb,224;cls") as f:
@@ -189,7 +198,8 @@ def forward(path: Union[str, "os.PathLike[str]"], target: str, fields: str = "",
               _choice("on_error", on_error, ON_ERROR),
               _choice("on_consumer_death", on_consumer_death, ON_CONSUMER_DEATH), 0,
               _bytes("target", target, 1024), _bytes("fields", fields, 1792),
-              _bytes("secret_file", os.path.abspath(secret_file) if secret_file else "", 256), b"")
+              _bytes("secret_file", os.path.abspath(secret_file) if secret_file else "", 256), b"",
+              _millionths(max_skip), 0)
     session = Forward(path, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
     try:
         session._start(*values)

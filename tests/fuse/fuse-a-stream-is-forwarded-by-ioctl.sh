@@ -104,9 +104,9 @@ grep -q "cannot start $work/sidecar: No such file" said || fail "said: $(cat sai
 # A seed has 64 bits, and a path is that of who forwards.
 child 'echo "$@" >args; cat <&3 >/dev/null; echo "{\"state\":\"done\"}" >&4'
 mkdir sub
-(cd sub && "$shufflefs" forward --fields=jpg --seed=18446744073709551615 ../mnt/epochs/0.tar local:r?memory=host) 2>said ||
+(cd sub && "$shufflefs" forward --fields=jpg --seed=18446744073709551615 --on-error=skip --max-skip=2.5% ../mnt/epochs/0.tar local:r?memory=host) 2>said ||
     fail "said: $(cat said)"
-grep -q -- "--seed=18446744073709551615 .* local:$work/sub/r?memory=host$" args || fail "args: $(cat args)"
+grep -q -- "--seed=18446744073709551615 --on-error=skip --max-skip=2.5 .* local:$work/sub/r?memory=host$" args || fail "args: $(cat args)"
 ! "$shufflefs" forward --fields=jpg --seed=18446744073709551616 mnt/epochs/0.tar local:x 2>said || fail "no error"
 ! "$shufflefs" forward --fields=jpg mnt/epochs/0.tar lokal:x 2>said || fail "no error"
 grep -q "'lokal:x' begins with none of local:PATH" said || fail "said: $(cat said)"
