@@ -15,6 +15,7 @@ COPIES = {
     "sidecar/ring/ring-consumer.c": "csrc/ring/ring-consumer.c",
     "sidecar/ring/ring-guard.h": "csrc/ring/ring-guard.h",
     "sidecar/ring/ring-memory.h": "csrc/ring/ring-memory.h",
+    "sidecar/ring/ring-sane.h": "csrc/ring/ring-sane.h",
     "include/shufflefs/ring.h": "csrc/shufflefs/ring.h",
     "LICENSE": "LICENSE",
 }
@@ -43,7 +44,7 @@ else:
 setup(
     ext_modules=[Extension(
         "shufflefs._ring", ["shufflefs/_ring.c", "csrc/ring/ring-consumer.c"],
-        depends=["csrc/ring/ring-guard.h", "csrc/ring/ring-memory.h", "csrc/shufflefs/ring.h"],
+        depends=["csrc/ring/ring-guard.h", "csrc/ring/ring-memory.h", "csrc/ring/ring-sane.h", "csrc/shufflefs/ring.h"],
         include_dirs=["csrc"],
         define_macros=[("_GNU_SOURCE", "1"), ("Py_LIMITED_API", "0x03090000")],
         extra_compile_args=["-std=gnu11", "-fvisibility=hidden"],

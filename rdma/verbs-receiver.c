@@ -787,20 +787,23 @@ static int poll_all(struct sfs_receiver *r)
 		{.fd = r->sessions.wake_fd, .events = POLLIN},
 		{.fd = r->events->fd, .events = POLLIN}};
 	bool is_quiet = read_connections(r);
-	int i, timeout_ms;
+	int i, timeout_ms, n_fds = 3;
 	eventfd_t n;
 
 	give_credits(r);
-	for (i = 0; i < CONNECTIONS_MAX; i++)
+	for (i = 0; i < CONNECTIONS_MAX; i++) {
+		if (r->connections[i].id) /* poll() takes no more than may be open */
+			n_fds = i + 4;
 		fds[i + 3] =
 			(struct pollfd){.fd = r->connections[i].id
 						      ? sfs_verbs_link_fd(
 								&r->connections[i].link)
 						      : -1,
 					.events = POLLIN};
+	}
 	/* (A slot may be free before it is credited.) */
 	timeout_ms = !is_quiet ? 0 : has_hungry(r) ? 5 : 500;
-	poll(fds, CONNECTIONS_MAX + 3, timeout_ms);
+	poll(fds, (nfds_t)n_fds, timeout_ms);
 	if (fds[0].revents)
 		return -ECANCELED;
 	if (fds[1].revents)

@@ -5,7 +5,7 @@ shufflefsinclude_HEADERS = include/shufflefs/ioctl.h include/shufflefs/ring.h
 # The library of trainers: only libc.
 lib_LTLIBRARIES = libshufflefs-ring.la
 libshufflefs_ring_la_SOURCES = sidecar/ring/ring-consumer.c sidecar/ring/ring-guard.h \
-	sidecar/ring/ring-memory.h
+	sidecar/ring/ring-memory.h sidecar/ring/ring-sane.h
 libshufflefs_ring_la_CPPFLAGS = -I$(srcdir)/include -I$(srcdir)/sidecar
 libshufflefs_ring_la_CFLAGS = $(SFS_CFLAGS)
 libshufflefs_ring_la_LDFLAGS = -pthread -version-info 0:0:0 -export-symbols-regex '^shufflefs_'
@@ -25,6 +25,7 @@ libsidecar_a_SOURCES = \
 	sidecar/ring/ring-guard.h \
 	sidecar/ring/ring-memory.h \
 	sidecar/ring/ring-past.c sidecar/ring/ring-past.h \
+	sidecar/ring/ring-sane.h \
 	sidecar/ring/ring-socket.c sidecar/ring/ring-socket.h \
 	sidecar/ring/ring-state.c sidecar/ring/ring-state.h \
 	sidecar/ring/ring-watch.c sidecar/ring/ring-watch.h \

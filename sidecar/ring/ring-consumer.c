@@ -17,6 +17,7 @@
 
 #include "ring/ring-guard.h"
 #include "ring/ring-memory.h"
+#include "ring/ring-sane.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -219,49 +220,7 @@ static int receive_hello(struct shufflefs_ring *ring, const char *path,
 	return 0;
 }
 
-static bool is_layout_sane(const struct shufflefs_layout *layout)
-{
-	uint32_t i;
-
-	if (layout->n_tensors == 0 || layout->n_tensors > SHUFFLEFS_TENSORS_MAX ||
-	    layout->n_samples == 0)
-		return false;
-	for (i = 0; i < layout->n_tensors; i++) {
-		const struct shufflefs_tensor *t = &layout->tensors[i];
-
-		if (!memchr(t->name, 0, sizeof t->name) ||
-		    !memchr(t->dtype, 0, sizeof t->dtype) || t->rank == 0 ||
-		    t->rank > SHUFFLEFS_DIMS_MAX || t->offset > layout->slot_bytes ||
-		    t->row_bytes > (layout->slot_bytes - t->offset) / layout->n_samples)
-			return false;
-	}
-	return true;
-}
-
-/* Does all of it lie within the `n_bytes` of the file? */
-static bool is_memory_sane(const struct sfs_ring_memory *m, uint64_t n_bytes)
-{
-	return memcmp(m->magic, SFS_RING_MAGIC, sizeof m->magic) == 0 &&
-	       m->version == SFS_RING_VERSION && m->n_bytes == n_bytes &&
-	       m->n_slots > 0 && m->n_slots <= SFS_RING_SLOTS_MAX &&
-	       m->slots_offset <= n_bytes && m->slots_offset == SFS_RING_SLOTS_OFFSET &&
-	       m->slot_stride % SFS_RING_PAGE == 0 &&
-	       m->slot_stride >= m->layout.slot_bytes &&
-	       m->slot_stride <= (n_bytes - m->slots_offset) / m->n_slots &&
-	       is_layout_sane(&m->layout);
-}
-
-/* The memfd must be sealed: if it could shrink, reading would be a SIGBUS. */
-static bool is_memfd_sane(int memfd, uint64_t n_slots_bytes)
-{
-	int seals = fcntl(memfd, F_GET_SEALS);
-	struct stat st;
-
-	return seals >= 0 && (seals & F_SEAL_SHRINK) && fstat(memfd, &st) == 0 &&
-	       (uint64_t)st.st_size == n_slots_bytes;
-}
-
-/* (The state's file is the producer's user's own: nobody else can shrink it.) */
+/* (The state's file may be cut at any time: see ring-guard.h.) */
 static int map_memory(struct shufflefs_ring *ring, const int fds[2], uint64_t n_bytes)
 {
 	struct sfs_ring_memory *m;
@@ -271,7 +230,7 @@ static int map_memory(struct shufflefs_ring *ring, const int fds[2], uint64_t n_
 	if (fstat(fds[0], &state) < 0 || state.st_size != SFS_RING_SLOTS_OFFSET ||
 	    n_bytes < SFS_RING_SLOTS_OFFSET || n_bytes > SIZE_MAX / 2 ||
 	    (is_host(&ring->place)
-		     ? !is_memfd_sane(fds[1], n_bytes - SFS_RING_SLOTS_OFFSET)
+		     ? !sfs_ring_is_memfd_sane(fds[1], n_bytes - SFS_RING_SLOTS_OFFSET)
 		     : ring->place.n_bytes < n_bytes - SFS_RING_SLOTS_OFFSET))
 		return fail(ring, -EPROTO,
 			    "the ring's memory has not the size it should");
@@ -279,7 +238,7 @@ static int map_memory(struct shufflefs_ring *ring, const int fds[2], uint64_t n_
 	if (!m)
 		return fail(ring, -ENOMEM, "no memory is left");
 	is_sane =
-		pread(fds[0], m, sizeof *m, 0) == sizeof *m && is_memory_sane(m, n_bytes);
+		pread(fds[0], m, sizeof *m, 0) == sizeof *m && sfs_ring_is_memory_sane(m, n_bytes);
 	if (is_sane) {
 		ring->layout = m->layout;
 		ring->n_slots = m->n_slots;
