@@ -159,8 +159,8 @@ static int watch(struct bench *b, enum sfs_bench_stage stage, struct reader *r,
 	return ret;
 }
 
-static int explain(struct bench *b, const struct reader *r, int err,
-		   struct sfs_error *ret_err)
+static int bench_explain(struct bench *b, const struct reader *r, int err,
+			 struct sfs_error *ret_err)
 {
 	sfs_autofree char *words = sfs_temp_mount_last_words(&b->mount);
 
@@ -201,7 +201,7 @@ static int measure_reader(struct bench *b, const struct kind *kind, uint64_t epo
 	else if (ret == -EINTR)
 		sfs_error_set(err, ret, "interrupted");
 	else
-		explain(b, &r, ret, err);
+		bench_explain(b, &r, ret, err);
 	close(r.event_fd);
 	free(r.path);
 	return ret;

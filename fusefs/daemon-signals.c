@@ -53,7 +53,7 @@ void sfs_daemon_signals_block(void)
 	pthread_sigmask(SIG_BLOCK, &own.set, NULL);
 }
 
-static void *run(void *arg)
+static void *signals_run(void *arg)
 {
 	bool has_stopped = false;
 	int number;
@@ -75,7 +75,7 @@ static void *run(void *arg)
 void sfs_daemon_signals_start(const struct sfs_daemon_signals *signals)
 {
 	own.calls = *signals;
-	own.thread = sfs_thread_start("sfs-signals", run, NULL);
+	own.thread = sfs_thread_start("sfs-signals", signals_run, NULL);
 }
 
 void sfs_daemon_signals_stop(void)

@@ -34,7 +34,7 @@ static int refuse(const struct sfs_cmdline *c)
 	return sfs_command_misused("there is no command '%s'", name);
 }
 
-static int run(const struct sfs_command *command, const struct sfs_cmdline *c)
+static int main_run(const struct sfs_command *command, const struct sfs_cmdline *c)
 {
 	if (!command)
 		return refuse(c);
@@ -64,7 +64,7 @@ static int parse_and_run(const struct sfs_command *command, int argc, char **arg
 	else if (c.wants_version)
 		sfs_version_print();
 	else
-		status = run(command, &c);
+		status = main_run(command, &c);
 	sfs_cmdline_done(&c);
 	return status;
 }

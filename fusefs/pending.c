@@ -167,7 +167,7 @@ static void try(struct sfs_pending *pending)
 
 /* What the request waits for has arrived, or failed.  true: the caller goes on with it.
  */
-static bool take(struct sfs_pending *pending, int err)
+static bool pending_take(struct sfs_pending *pending, int err)
 {
 	struct sfs_pending_table *p = pending->table;
 	bool was_waiting;
@@ -189,7 +189,7 @@ static void on_waiter(struct sfs_waiter *waiter, int err)
 {
 	struct sfs_pending *pending = sfs_container(waiter, struct sfs_pending, waiter);
 
-	if (!take(pending, err))
+	if (!pending_take(pending, err))
 		return;
 	if (err < 0)
 		reply_err(pending, err);
@@ -201,7 +201,7 @@ static void on_read(struct sfs_read *read, int err)
 {
 	struct sfs_pending *pending = sfs_container(read, struct sfs_pending, read);
 
-	if (take(pending, err))
+	if (pending_take(pending, err))
 		reply_read(pending);
 }
 
@@ -359,7 +359,7 @@ struct overdue {
 	int n;
 };
 
-static void explain(struct sfs_pending *pending, struct sfs_cause *cause)
+static void pending_explain(struct sfs_pending *pending, struct sfs_cause *cause)
 {
 	sfs_cause_set(cause, NULL, SFS_NO_OFFSET, "%s", "");
 	if (pending->is_read)
@@ -376,7 +376,7 @@ static void count_overdue(struct overdue *all, struct sfs_pending *pending)
 
 	if (pending->is_again)
 		return;
-	explain(pending, &cause);
+	pending_explain(pending, &cause);
 	for (i = 0; i < all->n; i++)
 		if (all->of[i].cause.shard == cause.shard &&
 		    strcmp(all->of[i].cause.text, cause.text) == 0)
@@ -458,7 +458,7 @@ static void tell_of_pause(uint64_t *told_ns)
 	*told_ns = paused_ns;
 }
 
-static void *run(void *arg)
+static void *pending_run(void *arg)
 {
 	struct sfs_pending_table *p = arg;
 	uint64_t told_ns = 0;
@@ -483,7 +483,7 @@ void sfs_pending_table_start(struct sfs_pending_table *p, uint64_t timeout_ms)
 	sfs_lock_init(&p->lock, SFS_LOCK_PENDING);
 	pthread_cond_init(&p->is_empty, NULL);
 	sfs_list_init(&p->waiting);
-	p->thread = sfs_thread_start("sfs-deadline", run, p);
+	p->thread = sfs_thread_start("sfs-deadline", pending_run, p);
 }
 
 void sfs_pending_table_close(struct sfs_pending_table *p)

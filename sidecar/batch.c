@@ -256,7 +256,7 @@ static int skip(struct sfs_batcher *b, struct sfs_window_item *item, int ret,
 	return check_skips(b, false, err);
 }
 
-static int take(struct sfs_batcher *b, struct sfs_error *err)
+static int batcher_take(struct sfs_batcher *b, struct sfs_error *err)
 {
 	void *slot;
 	int ret = b->settings.ops->take(b->transport, 0, &slot, err);
@@ -327,7 +327,7 @@ static int commit(struct sfs_batcher *b, struct sfs_window_item *item,
 	if (b->info.n_samples == b->layout.n_samples)
 		ret = send_batch(b, false, err);
 	if (ret == 0 && !b->slot)
-		ret = take(b, err);
+		ret = batcher_take(b, err);
 	if (ret < 0)
 		return ret;
 	ret = fill_row(b, item);
@@ -420,7 +420,7 @@ static int commit_all(struct sfs_batcher *b, struct sfs_error *err)
 	return ret == 0 ? check_skips(b, true, err) : ret;
 }
 
-static int run(struct sfs_batcher *b, struct sfs_error *err)
+static int batcher_run(struct sfs_batcher *b, struct sfs_error *err)
 {
 	uint32_t i, n_workers = b->is_direct ? 0 : b->settings.n_workers;
 	sfs_autofree pthread_t *workers = sfs_calloc(n_workers + 1, sizeof *workers);
@@ -500,7 +500,7 @@ int sfs_batcher_run(struct sfs_batcher *b, int fd, enum sfs_input_kind kind,
 	b->reader = sfs_sample_reader_new(fd, kind, first, flush, b);
 	b->decoder = new_decoder(b);
 	thread = sfs_thread_start("reader", read_samples, b);
-	ret = run(b, err);
+	ret = batcher_run(b, err);
 	end_reader(b, thread);
 	sfs_decoder_free(b->decoder);
 	sfs_sample_reader_free(b->reader);

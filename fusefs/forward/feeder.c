@@ -271,7 +271,7 @@ static void wait_for_releases(struct copy *c)
 }
 
 /* The cause is in the ledger, among those of others. */
-static void explain(struct sfs_feeder *f, int err, uint64_t n)
+static void feeder_explain(struct sfs_feeder *f, int err, uint64_t n)
 {
 	sfs_error_set(&f->error, err,
 		      "%s: read error at byte %llu: %s; .shufflefs/errors of the mount "
@@ -279,7 +279,7 @@ static void explain(struct sfs_feeder *f, int err, uint64_t n)
 		      f->path, (unsigned long long)n, strerror(-err));
 }
 
-static void *run(void *arg)
+static void *feeder_run(void *arg)
 {
 	struct sfs_feeder *f = arg;
 	struct copy c = {.feeder = f};
@@ -290,7 +290,7 @@ static void *run(void *arg)
 	if (ret == 0)
 		ret = copy(&c, file);
 	if (ret < 0 && ret != -ECANCELED)
-		explain(f, ret, c.n);
+		feeder_explain(f, ret, c.n);
 	wait_for_releases(&c);
 	shutdown(f->fd, SHUT_RDWR);
 	if (c.reader.file)
@@ -309,7 +309,7 @@ void sfs_feeder_start(struct sfs_feeder *f)
 	f->waiter = (struct sfs_waiter){0};
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->wake, NULL);
-	f->thread = sfs_thread_start("sfs-feeder", run, f);
+	f->thread = sfs_thread_start("sfs-feeder", feeder_run, f);
 }
 
 void sfs_feeder_stop(struct sfs_feeder *f)

@@ -53,7 +53,7 @@ static void skip_spaces(struct text *t)
 		t->p++;
 }
 
-static bool take(struct text *t, const char *word)
+static bool array_take(struct text *t, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -122,18 +122,18 @@ static int read_descr(struct text *t, struct sfs_array *a, struct sfs_error *err
 
 static int read_shape(struct text *t, struct sfs_array *a, struct sfs_error *err)
 {
-	if (!take(t, "("))
+	if (!array_take(t, "("))
 		goto bad;
 	a->rank = 0;
-	while (!take(t, ")")) {
+	while (!array_take(t, ")")) {
 		if (a->rank == SHUFFLEFS_DIMS_MAX - 1)
 			return sfs_error_set(err, -EBADMSG,
 					     "it has more than %d dimensions",
 					     SHUFFLEFS_DIMS_MAX - 1);
 		if (!take_number(t, &a->dims[a->rank++]))
 			goto bad;
-		take(t, "L"); /* Python 2 wrote 3L */
-		if (!take(t, ",") && (t->p == t->end || *t->p != ')'))
+		array_take(t, "L"); /* Python 2 wrote 3L */
+		if (!array_take(t, ",") && (t->p == t->end || *t->p != ')'))
 			goto bad;
 	}
 	return 0;
@@ -143,9 +143,9 @@ bad:
 
 static int read_order(struct text *t, struct sfs_error *err)
 {
-	if (take(t, "False"))
+	if (array_take(t, "False"))
 		return 0;
-	if (take(t, "True"))
+	if (array_take(t, "True"))
 		return sfs_error_set(
 			err, -EBADMSG,
 			"its elements are in Fortran order; save it in C order "
@@ -160,10 +160,10 @@ static int read_dict(struct text t, struct sfs_array *a, struct sfs_error *err)
 	char key[16];
 	int ret = 0;
 
-	if (!take(&t, "{"))
+	if (!array_take(&t, "{"))
 		return sfs_error_set(err, -EBADMSG, "its npy header is not a dict");
-	while (ret == 0 && !take(&t, "}")) {
-		if (!take_string(&t, key, sizeof key) || !take(&t, ":"))
+	while (ret == 0 && !array_take(&t, "}")) {
+		if (!take_string(&t, key, sizeof key) || !array_take(&t, ":"))
 			return sfs_error_set(err, -EBADMSG, "its npy header is broken");
 		if (strcmp(key, "descr") == 0) {
 			ret = read_descr(&t, a, err);
@@ -178,7 +178,7 @@ static int read_dict(struct text t, struct sfs_array *a, struct sfs_error *err)
 			ret = sfs_error_set(err, -EBADMSG,
 					    "its npy header has a key '%s'", key);
 		}
-		take(&t, ",");
+		array_take(&t, ",");
 	}
 	if (ret == 0 && seen != 7)
 		ret = sfs_error_set(err, -EBADMSG,

@@ -95,7 +95,8 @@ void sfs_sample_reader_stop(struct sfs_sample_reader *r, pthread_t reading)
 }
 
 /* The input has failed, and has no words for it. */
-static int explain(const struct sfs_sample_reader *r, int ret, struct sfs_error *err)
+static int sample_explain(const struct sfs_sample_reader *r, int ret,
+			  struct sfs_error *err)
 {
 	if (ret == -ECANCELED)
 		return sfs_error_set(err, ret, "stopped");
@@ -342,7 +343,7 @@ int sfs_sample_next(struct sfs_sample_reader *r, struct sfs_sample **ret_sample,
 	if (ret == 1)
 		*ret_sample = finish(r);
 	if (ret < 0 && !why.text[0])
-		explain(r, ret, &why);
+		sample_explain(r, ret, &why);
 	if (ret < 0)
 		*err = why;
 	return ret;

@@ -70,7 +70,7 @@ static void read_token(struct parser *p)
 }
 
 /* Step over `c`, if it is what comes. */
-static bool take(struct parser *p, char c)
+static bool spec_take(struct parser *p, char c)
 {
 	if (*p->next != c)
 		return false;
@@ -144,10 +144,10 @@ static int read_fields(struct parser *p)
 	ret = set_name(p);
 	if (ret < 0)
 		return ret;
-	if (take(p, '='))
+	if (spec_take(p, '='))
 		read_token(p);
 	ret = add_field(p);
-	while (ret == 0 && take(p, '|')) {
+	while (ret == 0 && spec_take(p, '|')) {
 		read_token(p);
 		ret = add_field(p);
 	}
@@ -283,7 +283,7 @@ static int read_image(struct parser *p, bool has_args)
 
 	p->t->n_channels = 3;
 	strcpy(p->t->dtype, "u1");
-	for (; has_args; has_args = take(p, ',')) {
+	for (; has_args; has_args = spec_take(p, ',')) {
 		p->next += strspn(p->next, " ");
 		read_token(p);
 		groups = read_image_word(p);
@@ -321,7 +321,7 @@ static int read_array(struct parser *p)
 	ret = read_dtype(p);
 	if (ret < 0)
 		return ret;
-	if (!take(p, ',')) {
+	if (!spec_take(p, ',')) {
 		p->at = p->next;
 		return fail(p, "a shape is missing: ',3x32x32', or ',1'");
 	}
@@ -337,7 +337,7 @@ static int read_bytes(struct parser *p)
 {
 	const char *s;
 
-	if (!take(p, ',')) {
+	if (!spec_take(p, ',')) {
 		p->at = p->next;
 		return fail(p, "a number of bytes is missing: ',200'");
 	}
@@ -376,7 +376,7 @@ static int read_file_array(struct parser *p, bool has_args, const char *word)
 		return 0;
 	read_token(p);
 	if (is(p, word)) {
-		if (!take(p, ','))
+		if (!spec_take(p, ','))
 			return 0;
 	} else {
 		p->next = p->at;
@@ -450,7 +450,7 @@ static int find_kind(struct parser *p, bool has_args)
 
 static int read_args(struct parser *p)
 {
-	bool has_args = take(p, ':');
+	bool has_args = spec_take(p, ':');
 	int ret = find_kind(p, has_args);
 
 	if (ret < 0)
@@ -464,7 +464,7 @@ static int read_args(struct parser *p)
 	case SFS_SPEC_RAW: break;
 	}
 	read_token(p);
-	if (take(p, ','))
+	if (spec_take(p, ','))
 		return read_array(p);
 	p->at = p->next;
 	return fail(p, "a type and a shape are missing: ',f4,3x32x32'");
@@ -540,7 +540,7 @@ int sfs_spec_parse(const char *text, struct sfs_spec *ret_spec, struct sfs_error
 		ret = read_tensor(&p, &n_rows);
 		if (ret < 0)
 			return ret;
-	} while (take(&p, ';'));
+	} while (spec_take(&p, ';'));
 	if (!*p.next)
 		return 0;
 	p.at = p.next;

@@ -64,7 +64,7 @@ static int finish(const struct sfs_ring_copies_settings *s, const struct copy *c
 			       : s->ops->wait(s->device, copy->slot, err);
 }
 
-static void *run(void *arg)
+static void *copies_run(void *arg)
 {
 	struct sfs_ring_copies *c = arg;
 	const struct sfs_ring_copies_settings *s = &c->settings;
@@ -98,7 +98,7 @@ struct sfs_ring_copies *sfs_ring_copies_new(
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS); /* (see ring-guard.h) */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&c->thread, NULL, run, c);
+	ret = pthread_create(&c->thread, NULL, copies_run, c);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (ret == 0)
 		return c;

@@ -9,7 +9,7 @@
 
 /* A name may be longer than all there is room for.  It comes first, and the cause at the
  * end: so the middle is left out. */
-static void take(struct sfs_error *err, const char *text)
+static void error_take(struct sfs_error *err, const char *text)
 {
 	static const char gap[] = " ... ";
 	size_t n = strlen(text), n_first = sizeof err->text / 3,
@@ -28,7 +28,7 @@ void sfs_error_take(struct sfs_error *err, const char *format, va_list args)
 
 	if (vasprintf(&text, format, args) < 0)
 		abort();
-	take(err, text);
+	error_take(err, text);
 }
 
 int sfs_error_set(struct sfs_error *err, int code, const char *format, ...)
@@ -55,7 +55,7 @@ int sfs_error_wrap(struct sfs_error *err, int code, const char *format, ...)
 		abort();
 	va_end(args);
 	text = sfs_asprintf("%s: %s", prefix, err->text);
-	take(err, text);
+	error_take(err, text);
 	return code;
 }
 

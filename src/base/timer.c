@@ -41,7 +41,7 @@ static uint64_t fire_due(struct sfs_timers *t)
 	return next_ns;
 }
 
-static void *run(void *arg)
+static void *timer_run(void *arg)
 {
 	struct sfs_timers *t = arg;
 
@@ -62,7 +62,7 @@ struct sfs_timers *sfs_timers_start(void)
 	pthread_cond_init(&t->earlier, NULL);
 	sfs_list_init(&t->list);
 	t->next_ns = UINT64_MAX;
-	t->thread = sfs_thread_start("sfs-timer", run, t);
+	t->thread = sfs_thread_start("sfs-timer", timer_run, t);
 	return t;
 }
 

@@ -128,7 +128,7 @@ static bool wait_until(struct ask *ask, uint64_t until_ns)
 	return is_done;
 }
 
-static void explain(const struct ask *ask, struct sfs_cause *cause)
+static void probe_explain(const struct ask *ask, struct sfs_cause *cause)
 {
 	*cause = (struct sfs_cause){.offset = SFS_NO_OFFSET};
 	sfs_object_explain(ask->request.object, SFS_NO_OFFSET, "the size", cause);
@@ -143,7 +143,7 @@ static bool wait_for(struct ask *ask)
 		return wait_until(ask, until_ns);
 	if (wait_until(ask, say_ns))
 		return true;
-	explain(ask, &cause);
+	probe_explain(ask, &cause);
 	sfs_stall_say(&cause, until_ns, "gives up");
 	return wait_until(ask, until_ns);
 }
@@ -152,7 +152,7 @@ static int no_answer(const struct ask *ask, struct sfs_error *err)
 {
 	struct sfs_cause cause;
 
-	explain(ask, &cause);
+	probe_explain(ask, &cause);
 	return sfs_error_set(err, -ETIMEDOUT,
 			     "%s: no answer within %llu s (read-timeout): waited for %s",
 			     cause.shard,

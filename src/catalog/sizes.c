@@ -398,7 +398,7 @@ static bool may_retry(const struct sfs_sizes *s)
 
 /* Explain the size that this waiter waits for, or one of all that are in flight.  Locked.
  */
-static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+static void sizes_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 {
 	const struct sfs_sizes *s = waiter->owner;
 	uint32_t i = waiter->shard;
@@ -421,7 +421,7 @@ static int wait_for(struct sfs_sizes *s, uint32_t shard, struct sfs_waiter *wait
 	dispatch(s, &out);
 	if (waiter) {
 		waiter->lock = &s->lock;
-		waiter->explain = explain;
+		waiter->explain = sizes_explain;
 		waiter->owner = s;
 		waiter->shard = shard;
 		sfs_list_push(&s->waiters, &waiter->link);

@@ -93,7 +93,7 @@ static int go_on(struct indexing *x, struct job *job)
 }
 
 /* Work on shards until one must wait, or none is left. */
-static void run(struct indexing *x, struct job *job)
+static void index_run(struct indexing *x, struct job *job)
 {
 	int ret = job->err;
 
@@ -161,7 +161,7 @@ static void give_up(struct indexing *x)
 			continue; /* it returns through `ready` */
 		sfs_cause_note(&cause, sfs_stall_limit_ns(), "the shard is not indexed");
 		job->err = -ETIMEDOUT;
-		run(x, job);
+		index_run(x, job);
 	}
 }
 
@@ -174,12 +174,12 @@ static void index_all(struct indexing *x)
 		x->jobs[i].all = x;
 		x->jobs[i].waiter.done = on_ready;
 		x->n_busy++;
-		run(x, &x->jobs[i]);
+		index_run(x, &x->jobs[i]);
 	}
 	while (x->n_busy > 0) {
 		job = wait_for_job(x);
 		if (job)
-			run(x, job);
+			index_run(x, job);
 		else
 			give_up(x);
 	}

@@ -364,7 +364,7 @@ static void release(struct sfs_read *read)
 	sfs_gather_release(read->owner, read);
 }
 
-static void explain(struct sfs_read *read, struct sfs_cause *cause)
+static void gather_explain(struct sfs_read *read, struct sfs_cause *cause)
 {
 	sfs_gather_explain(read->owner, cause);
 }
@@ -373,7 +373,7 @@ void sfs_gather_start(struct sfs_gather *g, int (*map_err)(int err))
 {
 	g->map_err = map_err;
 	g->read->cancel = cancel;
-	g->read->explain = explain;
+	g->read->explain = gather_explain;
 	g->read->release = release;
 	g->read->owner = g;
 	begin(g);

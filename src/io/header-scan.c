@@ -433,7 +433,7 @@ static void note_progress(struct sfs_header_scan *hs, uint64_t want)
 	pthread_mutex_unlock(&hs->scanner->lock);
 }
 
-static bool run(struct sfs_task *task)
+static bool scan_run(struct sfs_task *task)
 {
 	struct sfs_header_scan *hs = sfs_container(task, struct sfs_header_scan, task);
 	uint64_t want;
@@ -474,7 +474,7 @@ static struct sfs_header_scan *new_scan(struct sfs_header_scanner *s,
 
 	hs->scanner = s;
 	hs->shard = shard;
-	hs->task.run = run;
+	hs->task.run = scan_run;
 	hs->needs = TABLE;
 	hs->is_open = true;
 	sfs_list_init(&hs->waiters);
@@ -484,7 +484,7 @@ static struct sfs_header_scan *new_scan(struct sfs_header_scanner *s,
 }
 
 /* Locked. */
-static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+static void scan_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 {
 	const struct sfs_shard *shard = waiter->owner;
 
@@ -511,7 +511,7 @@ static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard, enum 
 		hs->late_needs |= need;
 	if (waiter) {
 		waiter->lock = &s->lock;
-		waiter->explain = explain;
+		waiter->explain = scan_explain;
 		waiter->owner = shard;
 		sfs_list_push(is_late ? &hs->late_waiters : &hs->waiters, &waiter->link);
 	}

@@ -172,7 +172,7 @@ static void keep_size(struct sfs_idx_file *idx)
 	all->n_bytes[idx->shard->index] = idx->text.n;
 }
 
-static bool run(struct sfs_task *task)
+static bool idx_file_run(struct sfs_task *task)
 {
 	struct sfs_idx_file *idx = sfs_container(task, struct sfs_idx_file, task);
 	struct sfs_idx_files *all = idx->all;
@@ -218,7 +218,7 @@ static struct sfs_idx_file *begin(struct sfs_idx_files *all, struct sfs_shard *s
 
 	idx->all = all;
 	idx->shard = shard;
-	idx->task.run = run;
+	idx->task.run = idx_file_run;
 	idx->waiter.done = on_waiter;
 	sfs_list_init(&idx->waiters);
 	sfs_list_push(&all->list, &idx->link);
@@ -227,7 +227,7 @@ static struct sfs_idx_file *begin(struct sfs_idx_files *all, struct sfs_shard *s
 }
 
 /* Locked. */
-static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+static void idx_file_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 {
 	const struct sfs_shard *shard = waiter->owner;
 
@@ -251,7 +251,7 @@ int sfs_idx_file_open(struct sfs_idx_files *all, struct sfs_shard *shard,
 		ret = -EINPROGRESS;
 		if (waiter) {
 			waiter->lock = &all->lock;
-			waiter->explain = explain;
+			waiter->explain = idx_file_explain;
 			waiter->owner = shard;
 			sfs_list_push(&idx->waiters, &waiter->link);
 		}

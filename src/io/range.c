@@ -20,13 +20,15 @@ static void on_room(struct sfs_account *account)
 	sfs_threadpool_post(g->pool, &g->task);
 }
 
-static bool run(struct sfs_task *task);
+static bool range_run(struct sfs_task *task);
 
 int sfs_range_reader_init(struct sfs_range_reader *g, struct sfs_slabs *slabs,
 			  struct sfs_threadpool *pool, struct sfs_budget *budget,
 			  uint64_t floor_bytes)
 {
-	*g = (struct sfs_range_reader){.slabs = slabs, .pool = pool, .task.run = run};
+	*g = (struct sfs_range_reader){.slabs = slabs,
+				       .pool = pool,
+				       .task.run = range_run};
 	sfs_lock_init(&g->lock, SFS_LOCK_RANGE_READER);
 	sfs_list_init(&g->waiting);
 	return sfs_account_open(&g->account, budget, floor_bytes, false, on_room);
@@ -90,7 +92,7 @@ static struct sfs_grant *take_first(struct sfs_range_reader *g)
 	return grant;
 }
 
-static bool run(struct sfs_task *task)
+static bool range_run(struct sfs_task *task)
 {
 	struct sfs_range_reader *g = sfs_container(task, struct sfs_range_reader, task);
 	struct sfs_grant *grant;

@@ -142,7 +142,7 @@ static int sum_up(struct sfs_scan_all *all)
 }
 
 /* A scan has ended.  Locked. */
-static void take(struct sfs_scan_all *all, struct item *item, int err)
+static void scan_all_take(struct sfs_scan_all *all, struct item *item, int err)
 {
 	uint64_t n, n_bytes;
 
@@ -181,7 +181,7 @@ static void on_scanned(struct sfs_waiter *waiter, int err)
 
 	sfs_list_init(&ended);
 	pthread_mutex_lock(&all->lock);
-	take(all, item, err);
+	scan_all_take(all, item, err);
 	finish(all, &ended);
 	err = all->err;
 	pthread_mutex_unlock(&all->lock);
@@ -224,7 +224,7 @@ static void start(struct sfs_scan_all *all)
 		item->waiter = (struct sfs_waiter){.done = on_scanned};
 		ret = all->scan(all->scanner, item->shard, &item->waiter);
 		if (ret != -EINPROGRESS)
-			take(all, item, ret);
+			scan_all_take(all, item, ret);
 	}
 }
 
@@ -242,7 +242,7 @@ static int state_of(struct sfs_scan_all *all)
 }
 
 /* Explain one of the shards that are not done.  Locked. */
-static void explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
+static void scan_all_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 {
 	const struct sfs_scan_all *all = waiter->owner;
 	uint32_t i = 0;
@@ -270,7 +270,7 @@ int sfs_scan_all_request(struct sfs_scan_all *all, struct sfs_waiter *waiter)
 	if (ret == -EINPROGRESS && waiter) {
 		waiter->lock = &all->lock;
 		waiter->asked_ns = sfs_clock_ns();
-		waiter->explain = explain;
+		waiter->explain = scan_all_explain;
 		waiter->owner = all;
 		sfs_list_push(&all->waiters, &waiter->link);
 	}

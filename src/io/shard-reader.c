@@ -297,7 +297,7 @@ static void go_on(struct window *w, struct sfs_deferred *out)
 		pthread_cond_broadcast(&all->is_empty);
 }
 
-static bool run(struct sfs_task *task)
+static bool shard_reader_run(struct sfs_task *task)
 {
 	struct sfs_shard_readers *all =
 		sfs_container(task, struct sfs_shard_readers, task);
@@ -348,7 +348,7 @@ static void explain_chunk(const struct window *w, const struct sfs_read *read,
 	}
 }
 
-static void explain(struct sfs_read *read, struct sfs_cause *cause)
+static void shard_reader_explain(struct sfs_read *read, struct sfs_cause *cause)
 {
 	struct sfs_shard_readers *all = read->owner;
 
@@ -440,7 +440,7 @@ void sfs_shard_readers_read(struct sfs_shard_readers *all, struct sfs_shard *sha
 		read->state = w;
 		read->place = IN_WINDOW;
 		read->cancel = cancel;
-		read->explain = explain;
+		read->explain = shard_reader_explain;
 		read->release = release;
 		w->last_read_ns = sfs_clock_ns();
 		sfs_list_push(&w->waiting, &read->link);
@@ -462,7 +462,7 @@ struct sfs_shard_readers *sfs_shard_readers_new(struct sfs_runtime *runtime)
 	struct sfs_shard_readers *all = sfs_calloc(1, sizeof *all);
 
 	all->runtime = runtime;
-	all->task.run = run;
+	all->task.run = shard_reader_run;
 	sfs_lock_init(&all->lock, SFS_LOCK_SHARD_READERS);
 	pthread_cond_init(&all->is_empty, NULL);
 	sfs_list_init(&all->list);

@@ -177,7 +177,7 @@ static void add_slice(struct cutting *c, const struct sfs_slice *slice)
 	o->lane_start[c->own + 1] = n + 1;
 }
 
-static void take(struct cutting *c, const struct sfs_slice *slice)
+static void partition_take(struct cutting *c, const struct sfs_slice *slice)
 {
 	if (c->at == 0 && c->lane == c->first_lane)
 		c->first = *slice;
@@ -216,7 +216,7 @@ static void cut(struct cutting *c, struct sfs_slice rest)
 		if (c->at == c->n)
 			enter_lane(c, c->lane + 1);
 		piece = start_of(c->d, &rest, cut_length(c, rest.n));
-		take(c, &piece);
+		partition_take(c, &piece);
 	}
 }
 

@@ -316,7 +316,7 @@ static void sleep_until_called(struct file_source *s)
 	s->n_coming--;
 }
 
-static struct sfs_request *take(struct file_source *s)
+static struct sfs_request *file_source_take(struct file_source *s)
 {
 	struct sfs_link *link = NULL;
 
@@ -340,7 +340,7 @@ static void *work(void *arg)
 	struct sfs_request *r;
 	int ret;
 
-	while ((r = take(s)) != NULL) {
+	while ((r = file_source_take(s)) != NULL) {
 		if (atomic_load(&r->is_cancelled) || s->is_closed)
 			ret = -ECANCELED;
 		else if (r->kind == SFS_REQUEST_ASK)

@@ -138,7 +138,7 @@ static char *read_file(const char *path, struct stat *ret_stat, struct sfs_error
 
 /* ---- the present one ---- */
 
-static void take(struct sfs_ais_token *t, char *value)
+static void ais_token_take(struct sfs_ais_token *t, char *value)
 {
 	if (t->value && strcmp(t->value, value) == 0) {
 		forget(&value);
@@ -169,7 +169,7 @@ static void look(struct sfs_ais_token *t)
 	if (value) {
 		t->stat = st;
 		t->has_warned = false;
-		take(t, value);
+		ais_token_take(t, value);
 		return;
 	}
 	if (!t->has_warned && t->value)
@@ -217,7 +217,7 @@ static int take_first(struct sfs_ais_token *t, struct sfs_error *err)
 			return sfs_error_set(err, -EINVAL,
 					     "AIS_AUTHN_TOKEN holds a blank, or a byte "
 					     "that no token has");
-		take(t, sfs_strdup(value));
+		ais_token_take(t, sfs_strdup(value));
 		return 0;
 	}
 	t->path = path && *path ? sfs_strdup(path)
@@ -228,7 +228,7 @@ static int take_first(struct sfs_ais_token *t, struct sfs_error *err)
 	t->from = sfs_asprintf("the file '%s'", t->path);
 	found = read_file(t->path, &t->stat, err);
 	if (found)
-		take(t, found);
+		ais_token_take(t, found);
 	else if ((path && *path) || access(t->path, F_OK) == 0)
 		return sfs_error_wrap(err, -EINVAL, "the token from %s", t->from);
 	t->looked_ns = sfs_clock_ns();

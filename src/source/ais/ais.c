@@ -168,11 +168,11 @@ static enum sfs_response_outcome judge(struct sfs_store *store,
 	return sfs_response_judge_listed(q, &headers, error);
 }
 
-static enum sfs_response_outcome explain(struct sfs_store *store,
-					 const struct sfs_http_query *q,
-					 const struct sfs_get *get, const char *body,
-					 enum sfs_response_outcome outcome,
-					 struct sfs_response_error *error)
+static enum sfs_response_outcome ais_explain(struct sfs_store *store,
+					     const struct sfs_http_query *q,
+					     const struct sfs_get *get, const char *body,
+					     enum sfs_response_outcome outcome,
+					     struct sfs_response_error *error)
 {
 	struct sfs_ais_refusal refusal;
 	sfs_autofree char *bucket = NULL;
@@ -401,7 +401,7 @@ struct sfs_store *sfs_ais_start(const struct sfs_ais_options *o, struct sfs_erro
 		.url = own_url,
 		.request = request,
 		.judge = judge,
-		.explain = explain,
+		.explain = ais_explain,
 		.learn = learn,
 		.redirect = sfs_http_redirect,
 		.renew = renew,

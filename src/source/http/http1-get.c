@@ -160,7 +160,7 @@ static void step(struct sfs_http1_gets *g, struct sfs_get *get)
 }
 
 /* What has come may hold several responses. */
-static void run(struct sfs_http1_gets *g, struct sfs_get *get)
+static void http1_gets_run(struct sfs_http1_gets *g, struct sfs_get *get)
 {
 	do
 		step(g, get);
@@ -179,7 +179,7 @@ static void send_over(struct sfs_http1_gets *g, struct sfs_get *get,
 	 * the others, less than a packet, only when that is acknowledged: a round trip
 	 * later. (nginx with tcp_nopush does.) */
 	if (!get->may_follow)
-		run(g, get);
+		http1_gets_run(g, get);
 }
 
 void sfs_http1_gets_connected(struct sfs_http1_gets *g, struct sfs_get *get, int fd)
@@ -257,7 +257,7 @@ void sfs_http1_gets_run(struct sfs_http1_gets *g)
 
 	for (i = 0; i < g->n_polled; i++)
 		if (g->polled[i] && g->fds[i].revents)
-			run(g, g->polled[i]);
+			http1_gets_run(g, g->polled[i]);
 	g->n_polled = 0;
 }
 

@@ -68,7 +68,7 @@ static int refusal_room(const struct sfs_leg *leg, struct iovec *piece)
 }
 
 /* The response has ended: what does it mean, now that all is known? */
-static int explain(struct sfs_leg *leg, int outcome)
+static int transfer_explain(struct sfs_leg *leg, int outcome)
 {
 	struct sfs_job *job = leg->job;
 
@@ -282,7 +282,7 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 	if (leg->refused && err != -ECANCELED)
 		err = (int)leg->refused;
 	if (is_explained(leg, err))
-		err = explain(leg, err);
+		err = transfer_explain(leg, err);
 	is_done = err == 0 && (sfs_job_is_ask(job) || leg->at == leg->end);
 	leg->has_stalled = get->has_stalled;
 	if (err == -ECANCELED)

@@ -244,8 +244,8 @@ static bool read_output(const struct search *s, int fd, struct sfs_strbuf *text)
 	return false;
 }
 
-static int run(const struct search *s, const char *command, struct sfs_strbuf *text,
-	       struct sfs_error *err)
+static int credentials_run(const struct search *s, const char *command,
+			   struct sfs_strbuf *text, struct sfs_error *err)
 {
 	int status = 0, fd, ret;
 	bool is_whole;
@@ -286,7 +286,7 @@ static int from_process(struct search *s, struct sfs_aws_credentials *c,
 	if (!command)
 		return -ENOENT;
 	from = sfs_asprintf("the credential_process of profile '%s'", s->profile.name);
-	ret = run(s, command, &text, err);
+	ret = credentials_run(s, command, &text, err);
 	if (ret == 0)
 		ret = sfs_aws_credentials_read(text.s ? text.s : "", text.n, from, c,
 					       err);

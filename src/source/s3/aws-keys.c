@@ -60,8 +60,8 @@ static uint64_t next_after(const struct sfs_aws_credentials *c, uint64_t now_ns)
 }
 
 /* A search has ended.  Locked. */
-static void take(struct sfs_aws_keys *k, int ret, struct sfs_aws_credentials *found,
-		 uint64_t began_ns)
+static void aws_keys_take(struct sfs_aws_keys *k, int ret,
+			  struct sfs_aws_credentials *found, uint64_t began_ns)
 {
 	uint64_t now_ns = sfs_clock_ns();
 
@@ -103,7 +103,7 @@ static void *work(void *arg)
 		if (ret < 0 && ret != -ENOENT && !k->is_stopped)
 			sfs_warning("S3: no new credentials: %s", why.text);
 		pthread_mutex_lock(&k->lock);
-		take(k, ret, &found, began_ns);
+		aws_keys_take(k, ret, &found, began_ns);
 	}
 	pthread_mutex_unlock(&k->lock);
 	return NULL;

@@ -49,7 +49,7 @@ static int64_t read_time(const char *s)
 }
 
 /* An element has closed.  NULL, or what is wrong. */
-static const char *take(struct reader *r, const struct sfs_xml *xml)
+static const char *s3_page_take(struct reader *r, const struct sfs_xml *xml)
 {
 	const char *text = xml->text.s;
 
@@ -136,7 +136,7 @@ int sfs_s3_page_read(const char *bytes, size_t n, struct sfs_listing *ret,
 	sfs_xml_init(&xml, bytes, n);
 	while (!why && (token = sfs_xml_next(&xml)) > SFS_XML_END) {
 		if (token == SFS_XML_CLOSE)
-			why = take(&r, &xml);
+			why = s3_page_take(&r, &xml);
 		else if (xml.depth == 1 && !sfs_xml_at(&xml, "ListBucketResult"))
 			why = "it is not a ListBucketResult";
 	}

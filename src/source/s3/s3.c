@@ -372,11 +372,11 @@ static enum sfs_response_outcome judge(struct sfs_store *store,
 	return outcome;
 }
 
-static enum sfs_response_outcome explain(struct sfs_store *store,
-					 const struct sfs_http_query *q,
-					 const struct sfs_get *get, const char *body,
-					 enum sfs_response_outcome outcome,
-					 struct sfs_response_error *error)
+static enum sfs_response_outcome s3_explain(struct sfs_store *store,
+					    const struct sfs_http_query *q,
+					    const struct sfs_get *get, const char *body,
+					    enum sfs_response_outcome outcome,
+					    struct sfs_response_error *error)
 {
 	struct sfs_s3_refusal refusal;
 	struct asked a;
@@ -557,7 +557,7 @@ struct sfs_store *sfs_s3_start(const struct sfs_s3_options *o, struct sfs_error 
 		.url = own_url,
 		.request = request,
 		.judge = judge,
-		.explain = explain,
+		.explain = s3_explain,
 		.learn = learn,
 		.redirect = sfs_http_redirect,
 		.renew = renew,

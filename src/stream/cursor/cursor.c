@@ -211,7 +211,7 @@ static void take_all(struct sfs_cursor *c, struct sfs_deferred *out)
 
 /* Take what arrived, and go on.  If that helped a read, it waited for us since the wake.
  */
-static void run(struct sfs_cursor *c, struct sfs_deferred *out)
+static void cursor_run(struct sfs_cursor *c, struct sfs_deferred *out)
 {
 	const struct sfs_link *first = c->waiting.next;
 	bool has_waiting = !sfs_list_is_empty(&c->waiting);
@@ -230,7 +230,7 @@ static void run(struct sfs_cursor *c, struct sfs_deferred *out)
 bool sfs_cursor_run(struct sfs_cursor *c, struct sfs_deferred *out)
 {
 	if (!c->is_closed) {
-		run(c, out);
+		cursor_run(c, out);
 		return true;
 	}
 	take_all(c, out);

@@ -433,7 +433,7 @@ static void explain_lane(const struct sfs_prefetch_lanes *p, struct sfs_cause *c
 				   "bytes that were not requested yet", cause);
 }
 
-static void explain(const struct sfs_prefetch *base, struct sfs_cause *cause)
+static void lanes_explain(const struct sfs_prefetch *base, struct sfs_cause *cause)
 {
 	const struct sfs_prefetch_lanes *p = sfs_prefetch_lanes_of(base);
 	const struct sfs_lane_part *part = awaited_part(p);
@@ -474,7 +474,7 @@ static int peek(struct sfs_prefetch *base, struct sfs_prefetch_next *ret_next)
 	return -ENODATA;
 }
 
-static void take(struct sfs_prefetch *base)
+static void lanes_take(struct sfs_prefetch *base)
 {
 	struct sfs_prefetch_lanes *p = sfs_prefetch_lanes_of(base);
 	struct sfs_prefetch_lane *lane = &p->lanes[sfs_merge_lane(&p->merge)];
@@ -533,7 +533,7 @@ static void free_lanes(struct sfs_prefetch *base)
 static const struct sfs_prefetch_ops ops = {
 	.free = free_lanes,
 	.peek = peek,
-	.take = take,
+	.take = lanes_take,
 	.released = released,
 	.arrive = arrive,
 	.needs = needs,
@@ -541,7 +541,7 @@ static const struct sfs_prefetch_ops ops = {
 	.has_all = has_all,
 	.is_sated = is_sated,
 	.wait_cause = wait_cause,
-	.explain = explain,
+	.explain = lanes_explain,
 	.live_bytes = live_bytes,
 };
 

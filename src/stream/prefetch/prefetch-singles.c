@@ -469,7 +469,7 @@ static enum sfs_wait wait_cause(const struct sfs_prefetch *base, uint64_t *ret_s
 		    : SFS_WAIT_SOURCE;
 }
 
-static void explain(const struct sfs_prefetch *base, struct sfs_cause *cause)
+static void singles_explain(const struct sfs_prefetch *base, struct sfs_cause *cause)
 {
 	const struct singles *p = singles_of(base);
 	const struct sfs_part *part = awaited_part(base);
@@ -505,7 +505,7 @@ static int peek(struct sfs_prefetch *base, struct sfs_prefetch_next *ret_next)
 	return 0;
 }
 
-static void take(struct sfs_prefetch *base)
+static void singles_take(struct sfs_prefetch *base)
 {
 	struct singles *p = singles_of(base);
 
@@ -556,7 +556,7 @@ struct sfs_prefetch *sfs_prefetch_singles_new(
 	static const struct sfs_prefetch_ops ops = {
 		.free = free_singles,
 		.peek = peek,
-		.take = take,
+		.take = singles_take,
 		.released = released,
 		.arrive = arrive,
 		.needs = needs,
@@ -564,7 +564,7 @@ struct sfs_prefetch *sfs_prefetch_singles_new(
 		.has_all = has_all,
 		.is_sated = is_sated,
 		.wait_cause = wait_cause,
-		.explain = explain,
+		.explain = singles_explain,
 		.live_bytes = live_bytes,
 	};
 	struct singles *p = sfs_calloc(1, sizeof *p);
