@@ -70,7 +70,8 @@ libshufflefs_a_SOURCES = \
 	src/source/http/curl-url.c src/source/http/curl-url.h \
 	src/source/http/dialect.h \
 	src/source/http/failure.c src/source/http/failure.h \
-	src/source/http/fetch.c src/source/http/fetch.h \
+	src/source/http/fetch.c src/source/http/fetch.h src/source/http/fetch-internal.h \
+	src/source/http/fetch-times.c \
 	src/source/http/fetch-options.h \
 	src/source/http/get.h \
 	src/source/http/headers.c src/source/http/headers.h \
@@ -98,6 +99,7 @@ libshufflefs_a_SOURCES = \
 	 \
 	src/source/s3/aws-credentials.c src/source/s3/aws-credentials.h \
 	src/source/s3/aws-keys.c src/source/s3/aws-keys.h \
+	src/source/s3/aws-process.c src/source/s3/aws-process.h \
 	src/source/s3/aws-profile.c src/source/s3/aws-profile.h \
 	src/source/s3/s3.c src/source/s3/s3.h \
 	src/source/s3/s3-page.c src/source/s3/s3-page.h \
@@ -130,7 +132,8 @@ libshufflefs_a_SOURCES = \
 	src/config/options-internal.h src/config/options-print.c src/config/options-value.c \
 	 \
 	src/catalog/braces.c src/catalog/braces.h \
-	src/catalog/dataset.c src/catalog/dataset.h \
+	src/catalog/dataset.c src/catalog/dataset.h src/catalog/dataset-internal.h \
+	src/catalog/dataset-names.c \
 	src/catalog/directory.c src/catalog/directory.h \
 	src/catalog/index-cache.c src/catalog/index-cache.h \
 	src/catalog/index-export.c src/catalog/index-export.h \
@@ -150,7 +153,8 @@ libshufflefs_a_SOURCES = \
 	src/io/handout.c src/io/handout.h \
 	src/io/header-fetch.c src/io/header-fetch.h \
 	src/io/header-patch.c src/io/header-patch.h \
-	src/io/header-scan.c src/io/header-scan.h \
+	src/io/header-scan.c src/io/header-scan.h src/io/header-scan-internal.h \
+	src/io/header-scan-work.c \
 	src/io/idx-file.c src/io/idx-file.h \
 	src/io/range.c src/io/range.h \
 	src/io/request.c src/io/request.h \
@@ -183,11 +187,13 @@ libshufflefs_a_SOURCES = \
 	 \
 	src/engine/engine.c src/engine/engine.h \
 	src/engine/fingerprint.c src/engine/fingerprint.h \
+	src/engine/load.c src/engine/load.h \
 	src/engine/reclaim.c src/engine/reclaim.h \
 	src/engine/stores.c src/engine/stores.h \
 	src/engine/weak-order.c src/engine/weak-order.h \
 	 \
-	src/tree/epochs.c src/tree/epochs.h \
+	src/tree/epochs.c src/tree/epochs.h src/tree/epochs-internal.h \
+	src/tree/epochs-xattrs.c \
 	src/tree/file.c src/tree/file.h \
 	src/tree/names.c src/tree/names.h \
 	src/tree/node.h \

@@ -15,52 +15,12 @@
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "base/lock.h"
-#include "catalog/index-find.h"
-#include "catalog/second-reader.h"
-#include "tar/scan.h"
+#include "io/header-scan-internal.h"
 
 #include <assert.h>
 #include <errno.h>
 
 #define MAX_RUNNING 8
-#define MOST_HIDDEN 100 /* lines for hidden members of a shard */
-
-enum need { TABLE = 1, MEMBERS = 2, LISTING = 4 }; /* the table is always made */
-
-/* What a scan at work needs. */
-struct work {
-	struct sfs_header_scan *hs;
-
-	bool is_finding; /* an index; under the scanner's lock, and find_err with it */
-	int find_err;
-
-	bool is_found; /* the search has ended, and its result was used */
-	struct sfs_index_search search;
-	struct sfs_scan scan; /* for the listing, or for the members */
-	struct sfs_directory *listing;
-	bool needs_members, has_members; /* has: they are read, not found */
-	struct sfs_members members;
-	struct sfs_charge members_held; /* counts them */
-	struct sfs_second_reader second;
-	struct sfs_header_fetch fetch;
-	int err;
-};
-
-struct sfs_header_scan {
-	struct sfs_header_scanner *scanner;
-	struct sfs_shard *shard;
-	struct sfs_link link; /* in the queue */
-	struct sfs_task task;
-	struct work *work; /* the task's; NULL: the scan has not begun */
-
-	/* Under the scanner's lock. */
-	struct sfs_link waiters;
-	unsigned needs;		      /* a bit each; final when is_open is false */
-	bool is_open;		      /* the scan has not begun */
-	struct sfs_link late_waiters; /* for what is not among its needs */
-	unsigned late_needs;
-	uint64_t progress; /* bytes that it has scanned or jumped over */
-};
 
 /* ---- listings ---- */
 
@@ -73,7 +33,7 @@ static void free_listed(struct sfs_header_scanner *s, struct sfs_cached_director
 }
 
 /* Keep a new listing; drop unused ones if memory is short.  Locked. */
-static void keep_listing(struct sfs_header_scanner *s, struct work *w)
+static void keep_listing(struct sfs_header_scanner *s, struct sfs_header_work *w)
 {
 	struct sfs_cached_directory *listed = sfs_calloc(1, sizeof *listed);
 	uint64_t n_bytes = sfs_directory_memory(w->listing);
@@ -101,229 +61,12 @@ void sfs_header_scan_put(struct sfs_header_scanner *s,
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- headers ---- */
-
-/* Must headers be read, whatever the table knows? */
-static bool has_scan(const struct work *w)
-{
-	return w->listing || w->has_members;
-}
-
-/* Why is a member hidden, or another by it? */
-static const char *why_hidden(int err)
-{
-	switch (err) {
-	case -EEXIST: return "is in the shard once more: this one hides the one before";
-	case -ENOTDIR: return "is hidden: it would be both a file and a folder";
-	default: return "is not a safe path";
-	}
-}
-
-/* A line for each would be too many where a shard was packed twice. */
-static void report_hidden(struct work *w, uint64_t start,
-			  const struct sfs_tar_entry *entry, int err)
-{
-	uint32_t n = w->listing->n_hidden;
-
-	if (n <= MOST_HIDDEN)
-		sfs_ledger_add(SFS_EVENT_HIDDEN, w->hs->shard->name, start,
-			       err == -EEXIST ? "both are in streams, and the later one in "
-						"samples/"
-					      : "it is in streams, but not in samples/",
-			       "'%.*s' %s%s", (int)entry->n_name, entry->name,
-			       why_hidden(err),
-			       n < MOST_HIDDEN ? ""
-					       : " (more of this shard are only counted)");
-	else
-		sfs_ledger_tally(SFS_EVENT_HIDDEN);
-}
-
-/* Does another reader look at what is read for an index? */
-static bool has_second_reader(const struct work *w)
-{
-	return w->has_members && w->hs->scanner->has_second_reader;
-}
-
-static void on_member(void *ctx, uint64_t start, const struct sfs_tar_entry *entry)
-{
-	struct work *w = ctx;
-	int err = 0;
-
-	if (w->has_members)
-		sfs_members_add(&w->members, start, entry);
-	if (w->listing)
-		err = sfs_directory_add(w->listing, start, entry);
-	if (err < 0)
-		report_hidden(w, start, entry, err);
-}
-
-static void on_odd(void *ctx, uint64_t start, const unsigned char *bytes,
-		   const struct sfs_tar_entry *entry)
-{
-	sfs_second_reader_add(&((struct work *)ctx)->second, start, bytes, entry);
-}
-
-static void ignore_sample(void *ctx, const struct sfs_extent *extent)
-{
-}
-
-static void feed(void *ctx, uint64_t offset, const void *bytes, size_t n)
-{
-	struct work *w = ctx;
-	const struct sfs_scan_sink sink = {.ctx = w,
-					   .member = on_member,
-					   .sample = ignore_sample,
-					   .odd = has_second_reader(w) ? on_odd : NULL};
-
-	sfs_shard_feed(&w->hs->scanner->runtime->shards, w->hs->shard, offset, bytes, n);
-	if (has_scan(w))
-		sfs_scan_feed(&w->scan, offset, bytes, n, &sink);
-}
-
-/* The byte that the consumers want next: the lower of the two. */
-static uint64_t wanted(struct work *w)
-{
-	uint64_t a = sfs_shard_wanted(w->hs->shard);
-	uint64_t b = has_scan(w) ? sfs_scan_wanted(&w->scan) : UINT64_MAX;
-
-	return a < b ? a : b;
-}
-
-/* A shard of small files has very many members: they must fit the budget. */
-static int count_members(struct work *w)
-{
-	struct sfs_shards *shards = &w->hs->scanner->runtime->shards;
-	uint64_t n = sfs_members_memory(&w->members);
-	char size[32];
-
-	if (sfs_charge_count(&w->members_held, &shards->account, n,
-			     sfs_shards_members_most(shards)) == 0)
-		return 0;
-	sfs_ledger_add(SFS_EVENT_REFUSED, w->hs->shard->name, SFS_NO_OFFSET,
-		       "raise budget=",
-		       "the names of its members take %s or more, which do not fit the "
-		       "budget",
-		       sfs_format_size(n, size));
-	return -ENOMEM;
-}
-
-static void take_chunks(struct work *w)
-{
-	int err = sfs_header_fetch_take(&w->fetch, feed, w);
-
-	if (w->err == 0)
-		w->err = err;
-	if (w->has_members && w->err == 0)
-		w->err = count_members(w);
-}
-
-/* ---- an index instead ---- */
-
-/* The headers of the shard were read to its end: does the index of another tool agree
- * with them? */
-static void check_claims(struct work *w)
-{
-	const struct sfs_sample_table *table = sfs_shard_table(w->hs->shard);
-	uint64_t n = sfs_sample_table_n(table), i;
-	sfs_autofree struct sfs_extent *extents = sfs_calloc(n, sizeof *extents);
-	struct sfs_error why = {0};
-
-	for (i = 0; i < n; i++) {
-		struct sfs_sample_table_sample s = sfs_sample_table_get(table, i);
-
-		extents[i] = (struct sfs_extent){.start = s.start, .n_bytes = s.n_bytes};
-	}
-	if (sfs_index_import_agrees(&w->search.claims, extents, n, &why) < 0)
-		sfs_ledger_add(SFS_EVENT_INDEX, w->hs->shard->name, SFS_NO_OFFSET,
-			       "the headers are used instead",
-			       "the index %s does not agree with the shard: %s",
-			       w->search.claimed_by, why.text);
-}
-
-static void on_found(struct sfs_index_search *search, int err)
-{
-	struct work *w = sfs_container(search, struct work, search);
-	struct sfs_header_scanner *s = w->hs->scanner;
-
-	/* Posted with the lock held: once the task sees that the search has ended it may
-	 * free all. */
-	pthread_mutex_lock(&s->lock);
-	w->find_err = err;
-	w->is_finding = false;
-	sfs_threadpool_post(s->runtime->pool, &w->hs->task);
-	pthread_mutex_unlock(&s->lock);
-}
-
-/* Look for an index, unless headers must be read anyway. */
-static void find_index(struct work *w)
-{
-	struct sfs_index_finder *indexes = w->hs->scanner->runtime->shards.indexes;
-
-	if (!indexes || w->listing || (!w->needs_members && wanted(w) == UINT64_MAX))
-		return;
-	w->is_finding = true;
-	w->search = (struct sfs_index_search){.object = &w->hs->shard->object,
-					      .wants_members = w->needs_members,
-					      .done = on_found};
-	sfs_index_finder_find(indexes, &w->search);
-}
-
-/* Take the members of the index that was found.  They keep its bytes, so the table gets a
- * copy of what it lacks. */
-static bool take_members(struct work *w)
-{
-	struct sfs_shards *shards = &w->hs->scanner->runtime->shards;
-	struct sfs_index_search *f = &w->search;
-	struct sfs_members members;
-
-	if (!f->index.has_members || sfs_index_members(&f->index, &members, NULL) < 0 ||
-	    sfs_shard_adopt_copy(shards, w->hs->shard, &f->index) < 0)
-		return false;
-	sfs_shard_keep_members(w->hs->shard, &members, &f->bytes);
-	return true;
-}
-
-static void take_found(struct work *w)
-{
-	struct sfs_shard *shard = w->hs->shard;
-
-	if (w->needs_members && (w->find_err < 0 || !take_members(w))) {
-		w->has_members = true;
-		if (!w->listing)
-			sfs_scan_init(&w->scan, shard->object.size);
-	} else if (w->find_err == 0 && !w->needs_members) {
-		sfs_shard_adopt(&w->hs->scanner->runtime->shards, shard, &w->search);
-	}
-	sfs_charge_done(&w->search.bytes);
-	if (w->search.claimed_by)
-		w->fetch.hints = &w->search.claims;
-}
-
-/* Has the search for an index ended, if there was one? */
-static bool has_found(struct work *w)
-{
-	struct sfs_header_scanner *s = w->hs->scanner;
-	bool is_finding;
-
-	pthread_mutex_lock(&s->lock);
-	is_finding = w->is_finding;
-	pthread_mutex_unlock(&s->lock);
-	if (is_finding)
-		return false;
-	if (w->find_err == -ECANCELED)
-		w->err = -ECANCELED;
-	else if (!w->is_found)
-		take_found(w);
-	w->is_found = true;
-	return true;
-}
-
 /* ---- one scan ---- */
 
-static struct work *begin(struct sfs_header_scan *hs)
+static struct sfs_header_work *begin(struct sfs_header_scan *hs)
 {
 	struct sfs_header_scanner *s = hs->scanner;
-	struct work *w = sfs_calloc(1, sizeof *w);
+	struct sfs_header_work *w = sfs_calloc(1, sizeof *w);
 	unsigned needs;
 
 	pthread_mutex_lock(&s->lock);
@@ -337,15 +80,15 @@ static struct work *begin(struct sfs_header_scan *hs)
 					     .task = &hs->task,
 					     .lock = &s->lock,
 					     .times = &s->times};
-	w->needs_members = (needs & MEMBERS) && !sfs_shard_members(hs->shard);
-	if (needs & LISTING) {
+	w->needs_members = (needs & SFS_HEADER_MEMBERS) && !sfs_shard_members(hs->shard);
+	if (needs & SFS_HEADER_LISTING) {
 		w->listing = sfs_directory_new();
 		sfs_scan_init(&w->scan, hs->shard->object.size);
 	}
 	if (hs->shard->object.size == 0)
-		feed(w, 0, NULL, 0);
+		sfs_header_work_feed(w, 0, NULL, 0);
 	w->find_err = -ENOENT;
-	find_index(w);
+	sfs_header_work_find_index(w);
 	return w;
 }
 
@@ -370,7 +113,7 @@ static void scan_again(struct sfs_header_scan *hs, struct sfs_link *cancelled)
 	}
 }
 
-static void free_work(struct work *w)
+static void free_work(struct sfs_header_work *w)
 {
 	sfs_directory_free(w->listing);
 	sfs_scan_done(&w->scan);
@@ -380,32 +123,13 @@ static void free_work(struct work *w)
 	free(w);
 }
 
-/* Hand over what was read. */
-static void keep_result(struct work *w)
-{
-	struct sfs_shards *shards = &w->hs->scanner->runtime->shards;
-	struct sfs_shard *shard = w->hs->shard;
-
-	if (w->search.claimed_by && w->err == 0 &&
-	    sfs_sample_table_state(sfs_shard_table(shard)) == SFS_SAMPLE_TABLE_WHOLE)
-		check_claims(w);
-	sfs_index_search_done(&w->search);
-	if (w->has_members && w->err == 0) {
-		sfs_members_trim(&w->members);
-		count_members(w);
-		sfs_shard_keep_members(shard, &w->members, &w->members_held);
-		sfs_shard_save(shards, shard);
-		sfs_second_reader_report(&w->second, shard->name);
-	}
-}
-
 static void finish(struct sfs_header_scan *hs)
 {
 	struct sfs_header_scanner *s = hs->scanner;
-	struct work *w = hs->work;
+	struct sfs_header_work *w = hs->work;
 	struct sfs_link ended, cancelled;
 
-	keep_result(w);
+	sfs_header_work_keep_result(w);
 	sfs_list_init(&ended);
 	sfs_list_init(&cancelled);
 	pthread_mutex_lock(&s->lock);
@@ -440,10 +164,10 @@ static bool scan_run(struct sfs_task *task)
 
 	if (!hs->work)
 		hs->work = begin(hs);
-	if (!has_found(hs->work))
+	if (!sfs_header_work_has_found(hs->work))
 		return true;
-	take_chunks(hs->work);
-	want = wanted(hs->work);
+	sfs_header_work_take_chunks(hs->work);
+	want = sfs_header_work_wanted(hs->work);
 	note_progress(hs, want);
 	if (sfs_header_fetch_ask(&hs->work->fetch, hs->work->err < 0 ? UINT64_MAX : want))
 		return true;
@@ -475,7 +199,7 @@ static struct sfs_header_scan *new_scan(struct sfs_header_scanner *s,
 	hs->scanner = s;
 	hs->shard = shard;
 	hs->task.run = scan_run;
-	hs->needs = TABLE;
+	hs->needs = SFS_HEADER_TABLE;
 	hs->is_open = true;
 	sfs_list_init(&hs->waiters);
 	sfs_list_init(&hs->late_waiters);
@@ -492,8 +216,8 @@ static void scan_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 }
 
 /* Wait for a scan of the shard, queued or new.  Locked; unlocks. */
-static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard, enum need need,
-		    struct sfs_waiter *waiter)
+static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard,
+		    enum sfs_header_need need, struct sfs_waiter *waiter)
 {
 	struct sfs_header_scan *hs = shard->header_scan;
 	bool is_late;
@@ -541,7 +265,7 @@ int sfs_header_scan_members(struct sfs_header_scanner *s, struct sfs_shard *shar
 	if (is_scanned(s, shard, true))
 		return 0;
 	pthread_mutex_lock(&s->lock);
-	return wait_for(s, shard, MEMBERS, waiter);
+	return wait_for(s, shard, SFS_HEADER_MEMBERS, waiter);
 }
 
 int sfs_header_scan_table(struct sfs_header_scanner *s, struct sfs_shard *shard,
@@ -550,7 +274,7 @@ int sfs_header_scan_table(struct sfs_header_scanner *s, struct sfs_shard *shard,
 	if (is_scanned(s, shard, false))
 		return 0;
 	pthread_mutex_lock(&s->lock);
-	return wait_for(s, shard, TABLE, waiter);
+	return wait_for(s, shard, SFS_HEADER_TABLE, waiter);
 }
 
 uint64_t sfs_header_scan_progress(struct sfs_header_scanner *s, struct sfs_shard *shard)
@@ -572,7 +296,7 @@ int sfs_header_scan_listing(struct sfs_header_scanner *s, struct sfs_shard *shar
 	pthread_mutex_lock(&s->lock);
 	listed = shard->listed;
 	if (!listed)
-		return wait_for(s, shard, LISTING, waiter);
+		return wait_for(s, shard, SFS_HEADER_LISTING, waiter);
 	if (listed->n_users++ == 0)
 		sfs_link_remove(&listed->link);
 	*ret_listed = listed;

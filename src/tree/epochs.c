@@ -4,30 +4,19 @@
  *
  * A name with @K is an extract of the stream without @K.  The stream finds the bytes of
  * the extract once, when all its shards are known. */
-#include "tree/epochs.h"
+#include "tree/epochs-internal.h"
 
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "catalog/sizes.h"
-#include "engine/engine.h"
-#include "engine/fingerprint.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define KIND_SHIFT 57
 #define REST_MASK  ((1ULL << KIND_SHIFT) - 1)
 
 enum kind { EPOCH, EPOCH_FOLDER, NAMED, EPOCHS };
-
-struct sfs_epochs {
-	struct sfs_engine *engine;
-	struct sfs_names *names;
-	struct sfs_order_files *order_files;
-};
 
 struct sfs_epochs *sfs_epochs_new(struct sfs_engine *engine)
 {
@@ -48,8 +37,7 @@ void sfs_epochs_free(struct sfs_epochs *e)
 	free(e);
 }
 
-/* Does the order need all samples?  Then the length of a stream is exact. */
-static bool is_exact(const struct sfs_epochs *e)
+bool sfs_epochs_is_exact(const struct sfs_epochs *e)
 {
 	return sfs_order_wants_equal_lanes(&e->engine->runtime.order);
 }
@@ -66,13 +54,12 @@ static uint64_t node_of(enum kind kind, uint64_t rest)
 	return (uint64_t)kind << KIND_SHIFT | rest;
 }
 
-static bool is_text(const struct sfs_name *name)
+bool sfs_epochs_is_text_name(const struct sfs_name *name)
 {
 	return name->is_order || name->is_index;
 }
 
-/* Not for epochs/ itself. */
-static struct sfs_name name_of(struct sfs_epochs *e, uint64_t node)
+struct sfs_name sfs_epochs_name(struct sfs_epochs *e, uint64_t node)
 {
 	uint64_t rest = node & REST_MASK;
 
@@ -88,7 +75,7 @@ static bool node_of_name(struct sfs_epochs *e, const struct sfs_name *name,
 {
 	uint32_t number;
 
-	if (name->n_ranks == 0 && !name->has_first && !is_text(name)) {
+	if (name->n_ranks == 0 && !name->has_first && !sfs_epochs_is_text_name(name)) {
 		*ret_node = node_of(name->is_folder ? EPOCH_FOLDER : EPOCH, name->epoch);
 		return true;
 	}
@@ -122,14 +109,15 @@ int sfs_epochs_lookup(struct sfs_epochs *e, uint64_t folder, const char *compone
 	if (folder == SFS_EPOCHS_ROOT) {
 		ret = sfs_name_parse(NULL, component, &name);
 	} else {
-		parent = name_of(e, folder);
+		parent = sfs_epochs_name(e, folder);
 		ret = parent.is_folder ? sfs_name_parse(&parent, component, &name)
 				       : -ENOTDIR;
 	}
 	if (ret < 0)
 		return ret;
 	ret = sfs_name_check(&name, e->engine->runtime.order.lanes,
-			     is_exact(e) ? UINT32_MAX : e->engine->runtime.shards.n,
+			     sfs_epochs_is_exact(e) ? UINT32_MAX
+						    : e->engine->runtime.shards.n,
 			     &why);
 	if (ret < 0)
 		return refuse(&name, ret, why.text);
@@ -147,7 +135,7 @@ uint64_t sfs_epochs_parent(struct sfs_epochs *e, uint64_t node)
 
 	if (node == SFS_EPOCHS_ROOT)
 		return node;
-	name = name_of(e, node);
+	name = sfs_epochs_name(e, node);
 	if (sfs_name_parent(&name, &folder))
 		node_of_name(e, &folder, &parent);
 	return parent;
@@ -156,7 +144,7 @@ uint64_t sfs_epochs_parent(struct sfs_epochs *e, uint64_t node)
 int sfs_epochs_from(struct sfs_epochs *e, uint64_t node, uint64_t first,
 		    uint64_t *ret_node)
 {
-	struct sfs_name name = name_of(e, node);
+	struct sfs_name name = sfs_epochs_name(e, node);
 
 	if (first == 0) {
 		*ret_node = node;
@@ -169,7 +157,7 @@ int sfs_epochs_from(struct sfs_epochs *e, uint64_t node, uint64_t first,
 
 void sfs_epochs_print_path(struct sfs_epochs *e, uint64_t node, struct sfs_strbuf *text)
 {
-	struct sfs_name name = name_of(e, node);
+	struct sfs_name name = sfs_epochs_name(e, node);
 
 	sfs_strbuf_puts(text, "epochs/");
 	sfs_name_print_path(&name, text);
@@ -201,7 +189,7 @@ int sfs_epochs_list(struct sfs_epochs *e, uint64_t node, uint64_t cookie,
 		list_first(e, cookie, add, ctx);
 		return 0;
 	}
-	folder = name_of(e, node);
+	folder = sfs_epochs_name(e, node);
 	if (!folder.is_folder)
 		return -ENOTDIR;
 	if (cookie > SFS_NAMES_MAX)
@@ -220,9 +208,9 @@ int sfs_epochs_list(struct sfs_epochs *e, uint64_t node, uint64_t cookie,
 
 /* ---- files ---- */
 
-static struct sfs_stream *open_stream(struct sfs_epochs *e, uint64_t node)
+struct sfs_stream *sfs_epochs_open_stream(struct sfs_epochs *e, uint64_t node)
 {
-	const struct sfs_name name = name_of(e, node);
+	const struct sfs_name name = sfs_epochs_name(e, node);
 	struct sfs_stream *stream =
 		sfs_stream_open(&e->engine->streams, name.epoch, sfs_name_share(&name));
 	struct sfs_place place;
@@ -233,20 +221,20 @@ static struct sfs_stream *open_stream(struct sfs_epochs *e, uint64_t node)
 	return stream;
 }
 
-static int know_sizes(struct sfs_epochs *e, struct sfs_waiter *waiter)
+int sfs_epochs_know_sizes(struct sfs_epochs *e, struct sfs_waiter *waiter)
 {
 	int ret = sfs_sizes_all(e->engine->sizes, waiter);
 
 	return ret == 0 || ret == -EINPROGRESS || ret == -ECANCELED ? ret : -EIO;
 }
 
-/* Request what the order needs: sizes, and with exact lengths all samples. */
-static int know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter)
+int sfs_epochs_know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter)
 {
-	int ret = know_sizes(e, waiter);
+	int ret = sfs_epochs_know_sizes(e, waiter);
 
-	return ret == 0 && is_exact(e) ? sfs_scan_all_request(e->engine->scan_all, waiter)
-				       : ret;
+	return ret == 0 && sfs_epochs_is_exact(e)
+		       ? sfs_scan_all_request(e->engine->scan_all, waiter)
+		       : ret;
 }
 
 /* With equal=, a rank may have no samples: refuse its name.  The shards are known. */
@@ -257,7 +245,7 @@ static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 	uint32_t most;
 	char why[160];
 
-	if (!is_exact(e) || name->n_ranks == 0)
+	if (!sfs_epochs_is_exact(e) || name->n_ranks == 0)
 		return 0;
 	sfs_scan_all_sum(e->engine->scan_all, &n, &n_bytes);
 	if (name->rank < sfs_order_positions(order, n, name->n_ranks))
@@ -300,16 +288,14 @@ static int locate_in_stream(struct sfs_epochs *e, uint64_t node,
 	ret = check_rank(e, name);
 	if (ret < 0)
 		return ret;
-	stream = open_stream(e, node);
+	stream = sfs_epochs_open_stream(e, node);
 	ret = sfs_stream_locate(stream, name->first, waiter, ret_place);
 	sfs_stream_close(stream);
 	return ret;
 }
 
-/* Find where the first sample of a name begins in its stream, and where the stream ends.
- * The shards are known. */
-static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
-		  struct sfs_waiter *waiter, struct sfs_place *ret_place)
+int sfs_epochs_locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
+		      struct sfs_waiter *waiter, struct sfs_place *ret_place)
 {
 	uint32_t number = (uint32_t)(node & REST_MASK);
 	bool is_kept = kind_of(node) == NAMED;
@@ -317,7 +303,7 @@ static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *na
 
 	if (is_kept && sfs_names_place(e->names, number, ret_place))
 		return 0;
-	if (is_exact(e) && !is_kept) { /* the whole epoch */
+	if (sfs_epochs_is_exact(e) && !is_kept) { /* the whole epoch */
 		*ret_place = (struct sfs_place){0};
 		sfs_scan_all_sum(e->engine->scan_all, &ret_place->n_samples,
 				 &ret_place->end);
@@ -333,24 +319,23 @@ static int locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *na
 	return ret;
 }
 
-/* The bytes of the stream that a file has: without @K all, to the end of the archive. */
-static int find_extract(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
-			struct sfs_extract *ret)
+int sfs_epochs_find_extract(struct sfs_epochs *e, uint64_t node,
+			    struct sfs_waiter *waiter, struct sfs_extract *ret)
 {
-	struct sfs_name name = name_of(e, node);
+	struct sfs_name name = sfs_epochs_name(e, node);
 	struct sfs_place place;
 	int err;
 
-	err = know_shards(e, waiter);
+	err = sfs_epochs_know_shards(e, waiter);
 	if (err < 0)
 		return err;
-	if (!name.has_first && !is_exact(e)) {
+	if (!name.has_first && !sfs_epochs_is_exact(e)) {
 		ret->offset = 0;
 		ret->n_bytes = sfs_stream_bytes(&e->engine->runtime, name.epoch,
 						sfs_name_share(&name));
 		return 0;
 	}
-	err = locate(e, node, &name, waiter, &place);
+	err = sfs_epochs_locate(e, node, &name, waiter, &place);
 	if (err == 0) {
 		ret->offset = place.offset;
 		ret->n_bytes = place.end - place.offset + 2 * SFS_TAR_BLOCK;
@@ -373,11 +358,11 @@ static int64_t newest_mtime(const struct sfs_shards *shards)
 static int know_members(struct sfs_epochs *e, const struct sfs_name *name,
 			struct sfs_waiter *waiter)
 {
-	int ret = know_sizes(e, waiter);
+	int ret = sfs_epochs_know_sizes(e, waiter);
 
 	if (ret == 0)
 		ret = sfs_scan_all_request(e->engine->members, waiter);
-	if (ret == 0 && is_exact(e))
+	if (ret == 0 && sfs_epochs_is_exact(e))
 		ret = sfs_scan_all_request(e->engine->scan_all, waiter);
 	return ret == 0 ? check_rank(e, name) : ret;
 }
@@ -415,7 +400,7 @@ static int size_of_stream(struct sfs_epochs *e, uint64_t node, struct sfs_waiter
 			  uint64_t *ret_size)
 {
 	struct sfs_extract extract;
-	int ret = find_extract(e, node, waiter, &extract);
+	int ret = sfs_epochs_find_extract(e, node, waiter, &extract);
 
 	if (ret == 0)
 		*ret_size = extract.n_bytes;
@@ -429,12 +414,13 @@ int sfs_epochs_attr(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 	int64_t mtime;
 	int ret;
 
-	attr->is_folder = node == SFS_EPOCHS_ROOT || name_of(e, node).is_folder;
+	attr->is_folder = node == SFS_EPOCHS_ROOT || sfs_epochs_name(e, node).is_folder;
 	if (attr->is_folder)
 		return 0;
-	name = name_of(e, node);
-	ret = is_text(&name) ? size_of_text(e, node, &name, waiter, &attr->size)
-			     : size_of_stream(e, node, waiter, &attr->size);
+	name = sfs_epochs_name(e, node);
+	ret = sfs_epochs_is_text_name(&name)
+		      ? size_of_text(e, node, &name, waiter, &attr->size)
+		      : size_of_stream(e, node, waiter, &attr->size);
 	if (ret < 0)
 		return ret;
 	mtime = newest_mtime(&e->engine->runtime.shards);
@@ -445,10 +431,10 @@ int sfs_epochs_attr(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 int sfs_epochs_open(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
 		    struct sfs_stream **ret_stream, struct sfs_extract *ret_extract)
 {
-	int ret = find_extract(e, node, waiter, ret_extract);
+	int ret = sfs_epochs_find_extract(e, node, waiter, ret_extract);
 
 	if (ret == 0)
-		*ret_stream = open_stream(e, node);
+		*ret_stream = sfs_epochs_open_stream(e, node);
 	return ret;
 }
 
@@ -458,14 +444,14 @@ bool sfs_epochs_is_text(struct sfs_epochs *e, uint64_t node)
 
 	if (node == SFS_EPOCHS_ROOT)
 		return false;
-	name = name_of(e, node);
-	return is_text(&name);
+	name = sfs_epochs_name(e, node);
+	return sfs_epochs_is_text_name(&name);
 }
 
 int sfs_epochs_open_text(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
 			 struct sfs_order_file **ret_file)
 {
-	const struct sfs_name name = name_of(e, node);
+	const struct sfs_name name = sfs_epochs_name(e, node);
 	const struct sfs_order_text text = text_of(node, &name);
 	uint64_t size;
 	int ret = know_members(e, &name, waiter);
@@ -476,152 +462,4 @@ int sfs_epochs_open_text(struct sfs_epochs *e, uint64_t node, struct sfs_waiter 
 	if (ret == 0)
 		*ret_file = sfs_order_file_open(e->order_files, &text);
 	return ret;
-}
-
-/* ---- extended attributes ---- */
-
-#define ORDER	  "user.shufflefs.order"
-#define SAMPLES	  "user.shufflefs.samples"
-#define REPEATED  "user.shufflefs.repeated"
-#define DROPPED	  "user.shufflefs.dropped"
-#define SAMPLE_AT "user.shufflefs.sample-at."
-
-/* From a number in the stream to one in this file, which may begin later (@K). */
-static uint64_t own_number(const struct sfs_name *name, uint64_t number)
-{
-	return number > name->first ? number - name->first : 0;
-}
-
-/* Find the number in the stream of the sample at a byte of the file. */
-static int find_sample(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
-		       uint64_t offset, struct sfs_waiter *waiter, uint64_t *ret_number)
-{
-	struct sfs_extract extract;
-	struct sfs_stream *stream;
-	int ret;
-
-	ret = find_extract(e, node, waiter, &extract);
-	if (ret < 0)
-		return ret;
-	stream = open_stream(e, node);
-	ret = sfs_stream_number(stream, extract.offset + offset, waiter, ret_number);
-	sfs_stream_close(stream);
-	return ret;
-}
-
-static bool read_offset(const char *s, uint64_t *ret)
-{
-	char *end;
-
-	errno = 0;
-	*ret = strtoull(s, &end, 10);
-	return isdigit((unsigned char)*s) && *end == 0 && errno == 0 && *ret <= INT64_MAX;
-}
-
-static int print_order(struct sfs_epochs *e, struct sfs_strbuf *text)
-{
-	sfs_strbuf_printf(text, "%016llx",
-			  (unsigned long long)sfs_fingerprint(&e->engine->runtime));
-	return 0;
-}
-
-/* Print the number of samples in the file, or of those that `equal` repeats or drops in
- * its stream. */
-static int print_count(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
-		       const char *attribute, struct sfs_waiter *waiter,
-		       struct sfs_strbuf *text)
-{
-	struct sfs_place place;
-	uint64_t n;
-	int ret;
-
-	ret = locate(e, node, name, waiter, &place);
-	if (ret < 0)
-		return ret;
-	n = strcmp(attribute, REPEATED) == 0  ? place.n_repeated
-	    : strcmp(attribute, DROPPED) == 0 ? place.n_dropped
-					      : own_number(name, place.n_samples);
-	sfs_strbuf_printf(text, "%llu", (unsigned long long)n);
-	return 0;
-}
-
-static int print_sample_at(struct sfs_epochs *e, uint64_t node,
-			   const struct sfs_name *name, const char *offset,
-			   struct sfs_waiter *waiter, struct sfs_strbuf *text)
-{
-	uint64_t at, number;
-	int ret;
-
-	if (!read_offset(offset, &at))
-		return -EINVAL;
-	ret = find_sample(e, node, name, at, waiter, &number);
-	if (ret == 0)
-		sfs_strbuf_printf(text, "%llu",
-				  (unsigned long long)own_number(name, number));
-	return ret;
-}
-
-static bool is_count(const char *attribute)
-{
-	return strcmp(attribute, SAMPLES) == 0 || strcmp(attribute, REPEATED) == 0 ||
-	       strcmp(attribute, DROPPED) == 0;
-}
-
-int sfs_epochs_xattr(struct sfs_epochs *e, uint64_t node, const char *attribute,
-		     struct sfs_waiter *waiter, struct sfs_strbuf *text)
-{
-	bool is_at = strncmp(attribute, SAMPLE_AT, strlen(SAMPLE_AT)) == 0;
-	bool is_order = strcmp(attribute, ORDER) == 0;
-	struct sfs_name name;
-	int ret;
-
-	if (node == SFS_EPOCHS_ROOT || (!is_at && !is_order && !is_count(attribute)))
-		return -ENODATA;
-	name = name_of(e, node);
-	if (name.is_folder || is_text(&name))
-		return -ENODATA;
-	ret = is_order ? know_sizes(e, waiter) : know_shards(e, waiter);
-	if (ret < 0)
-		return ret;
-	if (is_order)
-		return print_order(e, text);
-	if (is_at)
-		return print_sample_at(e, node, &name, attribute + strlen(SAMPLE_AT),
-				       waiter, text);
-	return print_count(e, node, &name, attribute, waiter, text);
-}
-
-/* Is the number of samples known without reading a shard? */
-static bool is_counted(struct sfs_epochs *e, uint64_t node)
-{
-	struct sfs_stream *stream;
-	bool is_known;
-
-	if (know_shards(e, NULL) < 0)
-		return false;
-	if (is_exact(e))
-		return true;
-	stream = open_stream(e, node);
-	is_known = sfs_stream_end(stream) != UINT64_MAX;
-	sfs_stream_close(stream);
-	return is_known;
-}
-
-void sfs_epochs_list_xattrs(struct sfs_epochs *e, uint64_t node, struct sfs_strbuf *text)
-{
-	struct sfs_name name;
-
-	if (node == SFS_EPOCHS_ROOT)
-		return;
-	name = name_of(e, node);
-	if (name.is_folder || is_text(&name))
-		return;
-	sfs_strbuf_add(text, ORDER, sizeof ORDER);
-	if (!is_counted(e, node))
-		return;
-	sfs_strbuf_add(text, SAMPLES, sizeof SAMPLES);
-	if (e->engine->runtime.order.equal != SFS_EQUAL_NONE) {
-		sfs_strbuf_add(text, REPEATED, sizeof REPEATED);
-		sfs_strbuf_add(text, DROPPED, sizeof DROPPED);
-	}
 }

@@ -4,9 +4,7 @@
  * libcurl (curl-get.h).  Both kinds of sockets are polled together.
  *
  * Each GET is in one list: incoming, delayed, a queue of its server, or active.
- *
- * Stalls are timed here, from the last byte of header or body, and so is the time at
- * which a GET is late. */
+ * What stalls or is late, fetch-times.c finds. */
 #include "source/http/fetch.h"
 
 #include "base/alloc.h"
@@ -14,6 +12,7 @@
 #include "base/rng.h"
 #include "base/threadpool.h"
 #include "source/http/curl-get.h"
+#include "source/http/fetch-internal.h"
 #include "source/http/http1-get.h"
 #include "source/http/origin.h"
 #include "source/http/receive.h"
@@ -28,26 +27,6 @@
 #include <unistd.h>
 
 #define MOST_BEHIND 8 /* GETs over one connection at a time */
-
-struct sfs_fetch {
-	struct sfs_fetch_options options; /* its strings are copies */
-	pthread_t thread;
-	atomic_bool is_closed, has_cancelled;
-
-	pthread_mutex_t lock; /* guards the next two */
-	struct sfs_link incoming;
-	bool has_ended; /* the thread */
-
-	/* The thread's own. */
-	struct sfs_curl *curl;
-	struct sfs_http1_gets *http1;
-	struct sfs_origins origins;
-	struct sfs_link delayed; /* until their time comes */
-	struct sfs_link active;
-	struct sfs_netpath reported; /* to the owner */
-	struct sfs_rng rng;
-	struct sfs_user_headers *headers;
-};
 
 /* Bring the user's headers up to date, for this GET. */
 static void look_at_headers(struct sfs_fetch *f, struct sfs_get *get, bool must)
@@ -190,9 +169,8 @@ static void report_path(struct sfs_fetch *f)
 	f->options.path_changed(f->options.ctx, &p);
 }
 
-/* The GET is over. */
-static void finish(void *ctx, struct sfs_get *get, int err,
-		   enum sfs_fetch_outcome outcome, const char *why)
+void sfs_fetch_finish(void *ctx, struct sfs_get *get, int err,
+		      enum sfs_fetch_outcome outcome, const char *why)
 {
 	struct sfs_fetch *f = ctx;
 	sfs_autofree char *failure = steal(&get->failure);
@@ -204,11 +182,6 @@ static void finish(void *ctx, struct sfs_get *get, int err,
 	take_off(f, get);
 	report_path(f); /* whoever waits for the end may ask next how far the server is */
 	get->end(get, err, outcome, why);
-}
-
-static void cancel(struct sfs_fetch *f, struct sfs_get *get)
-{
-	finish(f, get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
 }
 
 /* libcurl has connected for a GET over a connection of ours. */
@@ -263,7 +236,8 @@ static void take_incoming(struct sfs_fetch *f)
 		get = sfs_container(link, struct sfs_get, link);
 		/* They are not looked at again before their turn comes. */
 		if (atomic_load(get->is_cancelled)) {
-			cancel(f, get);
+			sfs_fetch_finish(f, get, -ECANCELED, SFS_FETCH_FINAL,
+					 "cancelled");
 		} else if (get->due_ns == 0) {
 			make_ready(f, get);
 		} else {
@@ -295,7 +269,8 @@ static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
 	while ((link = sfs_list_pop(&due)) != NULL) { /* one may end others */
 		get = sfs_container(link, struct sfs_get, link);
 		if (atomic_load(get->is_cancelled))
-			cancel(f, get);
+			sfs_fetch_finish(f, get, -ECANCELED, SFS_FETCH_FINAL,
+					 "cancelled");
 		else
 			make_ready(f, get);
 	}
@@ -311,139 +286,6 @@ static void start_ready(struct sfs_fetch *f)
 		begin(f, get);
 		take_incoming(f);
 	}
-}
-
-/* Has the body brought too little since it was last looked at? */
-static bool is_slow(const struct sfs_fetch *f, struct sfs_get *get, uint64_t now)
-{
-	uint64_t ms = f->options.stall_timeout_ms;
-
-	if (!get->has_head || now < get->watched_ns + ms * SFS_NS_PER_MS)
-		return false;
-	if (get->watched_bytes < f->options.low_speed_limit * ms / 1000)
-		return true;
-	get->watched_ns = now;
-	get->watched_bytes = 0;
-	return false;
-}
-
-struct ended {
-	struct sfs_fetch *fetch;
-	uint64_t now;
-	struct sfs_link list;
-};
-
-/* Move to the ended what was cancelled, and the active ones that stalled. */
-static void gather_ended(void *ctx, struct sfs_link *list)
-{
-	struct ended *ended = ctx;
-	struct sfs_fetch *f = ended->fetch;
-	const uint64_t stall_ns = f->options.stall_timeout_ms * SFS_NS_PER_MS;
-	struct sfs_link *link, *following;
-	struct sfs_get *get;
-
-	for (link = list->next; link != list; link = following) {
-		following = link->next;
-		get = sfs_container(link, struct sfs_get, link);
-		if (atomic_load(get->is_cancelled) || f->is_closed ||
-		    (get->is_active && (ended->now >= get->progress_ns + stall_ns ||
-					is_slow(f, get, ended->now)))) {
-			sfs_link_remove(&get->link);
-			sfs_list_push(&ended->list, &get->link);
-		}
-	}
-}
-
-/* The GET brings nothing, or too little. */
-static void end_stalled(struct sfs_fetch *f, struct sfs_get *get, uint64_t now)
-{
-	const unsigned ms = f->options.stall_timeout_ms;
-	bool is_silent = now >= get->progress_ns + ms * SFS_NS_PER_MS;
-	char why[96];
-
-	if (is_silent && get->has_begun && !get->has_head)
-		snprintf(why, sizeof why, "headers not complete after %u ms", ms);
-	else if (is_silent)
-		snprintf(why, sizeof why, "no byte in %u ms", ms);
-	else
-		snprintf(why, sizeof why,
-			 "%llu bytes in %u ms, less than low-speed-limit",
-			 (unsigned long long)get->watched_bytes, ms);
-	if (is_silent && !get->has_begun)
-		sfs_origin_stalled(get, now);
-	get->has_stalled = true;
-	finish(f, get, -ETIMEDOUT, SFS_FETCH_PASSING, why);
-}
-
-/* How many ended. */
-static int end_some(struct sfs_fetch *f, uint64_t now)
-{
-	struct ended ended = {.fetch = f, .now = now};
-	struct sfs_link *link;
-	struct sfs_get *get;
-	int n = 0;
-
-	sfs_list_init(&ended.list);
-	gather_ended(&ended, &f->active);
-	if (atomic_exchange(&f->has_cancelled, false) || f->is_closed) {
-		gather_ended(&ended, &f->delayed);
-		sfs_origins_each_queue(&f->origins, gather_ended, &ended);
-	}
-	for (; (link = sfs_list_pop(&ended.list)) != NULL; n++) {
-		get = sfs_container(link, struct sfs_get, link);
-		if (atomic_load(get->is_cancelled) || f->is_closed)
-			cancel(f, get);
-		else
-			end_stalled(f, get, now);
-	}
-	return n;
-}
-
-/* When a GET will be late, as things stand. */
-static uint64_t late_at(const struct sfs_get *get)
-{
-	if (get->late_ns == 0)
-		return UINT64_MAX;
-	return atomic_load(get->is_needed) ? get->needed_late_ns : get->late_ns;
-}
-
-/* Call late() of those that are late; they may drop each other. */
-static void handle_late(struct sfs_fetch *f, uint64_t now)
-{
-	struct sfs_link late, *link, *following;
-	struct sfs_get *get;
-
-	sfs_list_init(&late);
-	for (link = f->active.next; link != &f->active; link = following) {
-		following = link->next;
-		if (now < late_at(sfs_container(link, struct sfs_get, link)))
-			continue;
-		sfs_link_remove(link);
-		sfs_list_push(&late, link);
-	}
-	while ((link = sfs_list_pop(&late)) != NULL) {
-		get = sfs_container(link, struct sfs_get, link);
-		sfs_list_push(&f->active, link);
-		get->late_ns = 0;
-		get->late(get);
-	}
-}
-
-/* The moment at which the first active GET will have stalled, or is late. */
-static uint64_t next_deadline(struct sfs_fetch *f)
-{
-	uint64_t next = UINT64_MAX, at;
-
-	SFS_EACH (get, &f->active, struct sfs_get, link) {
-		at = get->has_head && get->watched_ns < get->progress_ns
-			     ? get->watched_ns
-			     : get->progress_ns;
-		at += f->options.stall_timeout_ms * SFS_NS_PER_MS;
-		next = at < next ? at : next;
-		at = late_at(get);
-		next = at < next ? at : next;
-	}
-	return next;
 }
 
 /* false: something has come in meanwhile. */
@@ -471,8 +313,8 @@ static void *work(void *arg)
 
 	while (!f->is_closed) {
 		sfs_curl_run(f->curl);
-		end_some(f, sfs_clock_ns());
-		handle_late(f, sfs_clock_ns());
+		sfs_fetch_end_some(f, sfs_clock_ns());
+		sfs_fetch_handle_late(f, sfs_clock_ns());
 		/* Last before the poll: what ended just now has made room.  A handle
 		 * that was added makes the poll return at once. */
 		take_incoming(f);
@@ -480,7 +322,7 @@ static void *work(void *arg)
 		next = take_due(f, now);
 		start_ready(f);
 		report_path(f);
-		deadline = next_deadline(f);
+		deadline = sfs_fetch_next_deadline(f);
 		next = deadline < next ? deadline : next;
 		wait_ms = 1000;
 		if (next < now + 1000 * SFS_NS_PER_MS)
@@ -492,7 +334,7 @@ static void *work(void *arg)
 	}
 	do
 		take_incoming(f);
-	while (end_some(f, sfs_clock_ns()) > 0 || !end_thread(f));
+	while (sfs_fetch_end_some(f, sfs_clock_ns()) > 0 || !end_thread(f));
 	return NULL;
 }
 
@@ -556,8 +398,8 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 				  struct sfs_error *err)
 {
 	struct sfs_fetch *f = sfs_calloc(1, sizeof *f);
-	const struct sfs_curl_events curl_events = {finish, take_connection, f};
-	const struct sfs_http1_gets_events http1_events = {finish, become_first,
+	const struct sfs_curl_events curl_events = {sfs_fetch_finish, take_connection, f};
+	const struct sfs_http1_gets_events http1_events = {sfs_fetch_finish, become_first,
 							   queue_again, f};
 
 	if (check_netrc(options->netrc_file, err) < 0) {
