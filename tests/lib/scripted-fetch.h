@@ -79,7 +79,7 @@ void sfs_fetch_free(struct sfs_fetch *f)
 
 void sfs_fetch_add(struct sfs_fetch *f, struct sfs_get *get, uint64_t delay_ms)
 {
-	get->is_active = get->has_head = false;
+	get->is_active = get->response.has_head = false;
 	f->last_delay_ms = delay_ms;
 	if (f->is_stopped)
 		get->end(get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
@@ -137,8 +137,8 @@ static inline void script_begin(struct sfs_get *get)
 	if (get->has_user_headers)
 		get->user_headers_edition = script.edition;
 	get->sent_ns = sfs_clock_ns();
-	sfs_http_headers_init(&get->headers);
-	get->err = 0;
+	sfs_http_headers_init(&get->response.headers);
+	get->response.err = 0;
 	get->is_active = true;
 }
 
@@ -151,17 +151,17 @@ static inline bool script_head(struct sfs_get *get, const char *format, ...)
 	char text[4096], *line, *rest = text;
 	va_list args;
 
-	CHECK(get->is_active && !get->has_head);
+	CHECK(get->is_active && !get->response.has_head);
 	va_start(args, format);
 	CHECK(vsnprintf(text, sizeof text, format, args) < (int)sizeof text);
 	va_end(args);
 	while ((line = strsep(&rest, "\n")) != NULL)
-		sfs_http_headers_add(&get->headers, line, strlen(line), 0);
-	get->has_head = true;
-	get->err = get->head(get, &get->headers);
-	if (get->err >= 0)
+		sfs_http_headers_add(&get->response.headers, line, strlen(line), 0);
+	get->response.has_head = true;
+	get->response.err = get->head(get, &get->response.headers);
+	if (get->response.err >= 0)
 		return true;
-	script_finish(get, get->err, SFS_FETCH_PASSING, "refused");
+	script_finish(get, get->response.err, SFS_FETCH_PASSING, "refused");
 	return false;
 }
 
@@ -179,33 +179,33 @@ static inline int script_body_in_place(struct sfs_get *get, const char *bytes, s
 	}
 	if (n_pieces == 0)
 		n_put = n;
-	get->err = get->received(get, n_put);
-	return get->err < 0 || n_put == n
-		       ? get->err
+	get->response.err = get->received(get, n_put);
+	return get->response.err < 0 || n_put == n
+		       ? get->response.err
 		       : script_body_in_place(get, bytes + n_put, n - n_put);
 }
 
 /* Bytes of the body.  false: that ended the GET. */
 static inline bool script_body(struct sfs_get *get, const void *bytes, size_t n)
 {
-	CHECK(get->has_head);
-	if (get->err > 0) /* it is not wanted */
+	CHECK(get->response.has_head);
+	if (get->response.err > 0) /* it is not wanted */
 		return true;
 	if (script.is_in_place)
 		script_body_in_place(get, bytes, n);
 	else
-		get->err = get->body(get, bytes, n);
-	if (get->err >= 0)
+		get->response.err = get->body(get, bytes, n);
+	if (get->response.err >= 0)
 		return true;
-	script_finish(get, get->err, SFS_FETCH_PASSING, "refused");
+	script_finish(get, get->response.err, SFS_FETCH_PASSING, "refused");
 	return false;
 }
 
 /* The response has come to its end. */
 static inline void script_end(struct sfs_get *get)
 {
-	CHECK(get->has_head);
-	script_finish(get, get->err, SFS_FETCH_PASSING, "");
+	CHECK(get->response.has_head);
+	script_finish(get, get->response.err, SFS_FETCH_PASSING, "");
 }
 
 /* There is no response, or it breaks off. */
@@ -213,8 +213,9 @@ static inline void script_fail(struct sfs_get *get, int err,
 			       enum sfs_fetch_outcome outcome, const char *why)
 {
 	get->is_news = true;
-	script_finish(get, get->is_active && get->err != 0 ? get->err : err, outcome,
-		      why);
+	script_finish(get,
+		      get->is_active && get->response.err != 0 ? get->response.err : err,
+		      outcome, why);
 }
 
 static inline void script_lose(struct sfs_get *get)

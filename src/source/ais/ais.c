@@ -180,7 +180,7 @@ static enum sfs_response_outcome ais_explain(struct sfs_store *store,
 
 	if (error->err == -ESTALE)
 		return outcome;
-	sfs_ais_refusal_read(get->headers.status, body, strlen(body), &refusal);
+	sfs_ais_refusal_read(get->response.headers.status, body, strlen(body), &refusal);
 	if (refusal.status == 416)
 		return outcome;
 	bucket = sfs_key_split(q->object->uri.location, &key);
@@ -204,7 +204,7 @@ static enum sfs_renewal renew(struct sfs_store *store, struct sfs_fetch *fetch,
 			      const char *refusal)
 {
 	struct sfs_ais *ais = ais_of(store);
-	int status = get->headers.status;
+	int status = get->response.headers.status;
 
 	return (status == 401 || status == 403) && is_own(ais, get->url) &&
 			       sfs_ais_token_renew(ais->token, get->keys_edition)

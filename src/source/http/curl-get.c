@@ -83,7 +83,7 @@ static int on_socket(void *data, curl_socket_t fd, curlsocktype purpose)
 {
 	struct sfs_get *get = data;
 
-	get->fd = fd;
+	get->curl.fd = fd;
 	return CURL_SOCKOPT_OK;
 }
 
@@ -93,8 +93,8 @@ static int on_request(void *data, char *their_ip, char *our_ip, int their_port,
 {
 	struct sfs_get *get = data;
 
-	get->sent_ns = get->progress_ns = sfs_clock_ns();
-	sfs_origin_sends(get, get->fd);
+	get->sent_ns = get->response.progress_ns = sfs_clock_ns();
+	sfs_origin_sends(get, get->curl.fd);
 	return CURL_PREREQFUNC_OK;
 }
 
@@ -110,12 +110,13 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *data)
 	if (sfs_receive_head(get) < 0)
 		return CURL_WRITEFUNC_ERROR;
 	sfs_receive_bytes(get, n * size);
-	if (get->err > 0) {
-		get->n_dropped += n * size;
-		return get->n_dropped > MAX_DROPPED ? CURL_WRITEFUNC_ERROR : n * size;
+	if (get->response.err > 0) {
+		get->response.n_dropped += n * size;
+		return get->response.n_dropped > MAX_DROPPED ? CURL_WRITEFUNC_ERROR
+							     : n * size;
 	}
-	get->err = get->body(get, bytes, n * size);
-	return get->err < 0 ? CURL_WRITEFUNC_ERROR : n * size;
+	get->response.err = get->body(get, bytes, n * size);
+	return get->response.err < 0 ? CURL_WRITEFUNC_ERROR : n * size;
 }
 
 /* ---- handles ---- */
@@ -174,8 +175,8 @@ static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 {
 	CURL *easy = new_easy(c);
 
-	free(get->failure);
-	get->failure = sfs_calloc(1, CURL_ERROR_SIZE);
+	free(get->curl.failure);
+	get->curl.failure = sfs_calloc(1, CURL_ERROR_SIZE);
 	curl_easy_setopt(easy, CURLOPT_URL, get->url);
 	curl_easy_setopt(easy, CURLOPT_USERPWD, get->user);
 	curl_easy_setopt(easy, CURLOPT_NETRC,
@@ -186,28 +187,29 @@ static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, max_idle_s(get->origin));
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
-	get->fd = CURL_SOCKET_BAD; /* if the connection is a kept one */
+	get->curl.fd = CURL_SOCKET_BAD; /* if the connection is a kept one */
 	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, get);
 	curl_easy_setopt(easy, CURLOPT_PREREQDATA, get);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, get);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, get->failure);
-	get->easy = easy;
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, get->curl.failure);
+	get->curl.easy = easy;
 	/* Until on_request(): the time to connect is not the server's silence. */
 	get->sent_ns = sfs_clock_ns();
-	get->progress_ns = get->sent_ns + c->options->connect_timeout_ms * SFS_NS_PER_MS;
+	get->response.progress_ns =
+		get->sent_ns + c->options->connect_timeout_ms * SFS_NS_PER_MS;
 	return easy;
 }
 
 void sfs_curl_drop(struct sfs_curl *c, struct sfs_get *get)
 {
-	CURL *easy = steal(&get->easy);
+	CURL *easy = steal(&get->curl.easy);
 
 	if (!easy)
 		return;
 	curl_multi_remove_handle(c->multi, easy);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
-	curl_slist_free_all(steal(&get->header_list));
+	curl_slist_free_all(steal(&get->curl.header_list));
 	if (c->n_idle_easy < MAX_IDLE_EASY)
 		c->idle_easy[c->n_idle_easy++] = easy;
 	else
@@ -244,10 +246,11 @@ void sfs_curl_begin(struct sfs_curl *c, struct sfs_get *get)
 
 	snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)get->first,
 		 (unsigned long long)get->last);
-	get->is_connecting = false;
-	get->header_list = header_list(c, get);
+	get->curl.is_connecting = false;
+	get->curl.header_list = header_list(c, get);
 	curl_easy_setopt(easy, CURLOPT_RANGE, get->is_whole ? NULL : range);
-	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, (struct curl_slist *)get->header_list);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER,
+			 (struct curl_slist *)get->curl.header_list);
 	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 0L);
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
 			 get->is_small ? SMALL_BUFFER_BYTES : BUFFER_BYTES);
@@ -258,7 +261,7 @@ void sfs_curl_connect(struct sfs_curl *c, struct sfs_get *get)
 {
 	CURL *easy = get_easy(c, get);
 
-	get->is_connecting = true;
+	get->curl.is_connecting = true;
 	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
 	curl_multi_add_handle(c->multi, easy);
 }
@@ -271,7 +274,7 @@ static void take_socket(struct sfs_curl *c, struct sfs_get *get)
 	curl_socket_t theirs = CURL_SOCKET_BAD;
 	int ours;
 
-	curl_easy_getinfo(get->easy, CURLINFO_ACTIVESOCKET, &theirs);
+	curl_easy_getinfo(get->curl.easy, CURLINFO_ACTIVESOCKET, &theirs);
 	ours = fcntl(theirs, F_DUPFD_CLOEXEC, 3);
 	ours = ours < 0 ? -errno : ours;
 	sfs_curl_drop(c, get);
@@ -294,22 +297,22 @@ static void take_result(struct sfs_curl *c, CURL *easy, CURLcode code)
 	int err = 0;
 
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&get);
-	if (get->is_connecting && code == CURLE_OK) {
+	if (get->curl.is_connecting && code == CURLE_OK) {
 		take_socket(c, get);
 		return;
 	}
 	if (code == CURLE_OK)
 		sfs_receive_head(get);
-	if (get->err != 0)
-		err = get->err;
+	if (get->response.err != 0)
+		err = get->response.err;
 	else if (code != CURLE_OK)
 		classify(code, &err, &outcome);
 	if (err == -EMSGSIZE)
 		outcome = SFS_FETCH_NONSENSE;
 	why = err == -EMSGSIZE
 		      ? sfs_strdup("headers without an end")
-		      : without_secrets(get->failure[0] ? get->failure
-							: curl_easy_strerror(code));
+		      : without_secrets(get->curl.failure[0] ? get->curl.failure
+							     : curl_easy_strerror(code));
 	c->events.end(c->events.ctx, get, err, outcome, why);
 }
 

@@ -187,7 +187,7 @@ static struct sfs_failure judge_passing(struct sfs_leg *leg, int err,
 					enum sfs_fetch_outcome outcome, const char *why)
 {
 	struct sfs_job *job = leg->job;
-	const struct sfs_http_headers *a = &leg->get.headers;
+	const struct sfs_http_headers *a = &leg->get.response.headers;
 	bool is_of_no_use =
 		err == 0 || err == -EPROTO || outcome == SFS_FETCH_NONSENSE ||
 		(err == SFS_RESPONSE_AGAIN && !sfs_response_is_later(a->status));

@@ -12,12 +12,13 @@ static bool is_slow(const struct sfs_fetch *f, struct sfs_get *get, uint64_t now
 {
 	uint64_t ms = f->options.stall_timeout_ms;
 
-	if (!get->has_head || now < get->watched_ns + ms * SFS_NS_PER_MS)
+	if (!get->response.has_head ||
+	    now < get->response.watched_ns + ms * SFS_NS_PER_MS)
 		return false;
-	if (get->watched_bytes < f->options.low_speed_limit * ms / 1000)
+	if (get->response.watched_bytes < f->options.low_speed_limit * ms / 1000)
 		return true;
-	get->watched_ns = now;
-	get->watched_bytes = 0;
+	get->response.watched_ns = now;
+	get->response.watched_bytes = 0;
 	return false;
 }
 
@@ -40,8 +41,9 @@ static void gather_ended(void *ctx, struct sfs_link *list)
 		following = link->next;
 		get = sfs_container(link, struct sfs_get, link);
 		if (atomic_load(get->is_cancelled) || f->is_closed ||
-		    (get->is_active && (ended->now >= get->progress_ns + stall_ns ||
-					is_slow(f, get, ended->now)))) {
+		    (get->is_active &&
+		     (ended->now >= get->response.progress_ns + stall_ns ||
+		      is_slow(f, get, ended->now)))) {
 			sfs_link_remove(&get->link);
 			sfs_list_push(&ended->list, &get->link);
 		}
@@ -52,18 +54,18 @@ static void gather_ended(void *ctx, struct sfs_link *list)
 static void end_stalled(struct sfs_fetch *f, struct sfs_get *get, uint64_t now)
 {
 	const unsigned ms = f->options.stall_timeout_ms;
-	bool is_silent = now >= get->progress_ns + ms * SFS_NS_PER_MS;
+	bool is_silent = now >= get->response.progress_ns + ms * SFS_NS_PER_MS;
 	char why[96];
 
-	if (is_silent && get->has_begun && !get->has_head)
+	if (is_silent && get->response.has_begun && !get->response.has_head)
 		snprintf(why, sizeof why, "headers not complete after %u ms", ms);
 	else if (is_silent)
 		snprintf(why, sizeof why, "no byte in %u ms", ms);
 	else
 		snprintf(why, sizeof why,
 			 "%llu bytes in %u ms, less than low-speed-limit",
-			 (unsigned long long)get->watched_bytes, ms);
-	if (is_silent && !get->has_begun)
+			 (unsigned long long)get->response.watched_bytes, ms);
+	if (is_silent && !get->response.has_begun)
 		sfs_origin_stalled(get, now);
 	get->has_stalled = true;
 	sfs_fetch_finish(f, get, -ETIMEDOUT, SFS_FETCH_PASSING, why);
@@ -127,9 +129,10 @@ uint64_t sfs_fetch_next_deadline(struct sfs_fetch *f)
 	uint64_t next = UINT64_MAX, at;
 
 	SFS_EACH (get, &f->active, struct sfs_get, link) {
-		at = get->has_head && get->watched_ns < get->progress_ns
-			     ? get->watched_ns
-			     : get->progress_ns;
+		at = get->response.has_head &&
+				     get->response.watched_ns < get->response.progress_ns
+			     ? get->response.watched_ns
+			     : get->response.progress_ns;
 		at += f->options.stall_timeout_ms * SFS_NS_PER_MS;
 		next = at < next ? at : next;
 		at = late_at(get);

@@ -72,8 +72,8 @@ static void queue_again(void *ctx, struct sfs_get *get)
 	struct sfs_fetch *f = ctx;
 
 	sfs_link_remove(&get->link);
-	get->is_active = get->is_behind = get->may_follow = get->is_shared = false;
-	get->n_before = 0;
+	get->is_active = get->is_behind = get->may_follow = get->http1.is_shared = false;
+	get->http1.n_before = 0;
 	sfs_origin_cut(get);
 	sfs_origins_enqueue(&f->origins, get, sfs_clock_ns());
 }
@@ -88,9 +88,9 @@ static void begin_behind(struct sfs_fetch *f, struct sfs_get *first)
 		get = sfs_origin_next_behind(first->origin);
 		if (!get)
 			break;
-		get->n_before = n;
+		get->http1.n_before = n;
 		prepare(f, get);
-		get->is_behind = get->is_shared = first->is_shared = true;
+		get->is_behind = get->http1.is_shared = first->http1.is_shared = true;
 		if (!sfs_http1_gets_begin_behind(f->http1, last, get)) {
 			queue_again(f, get);
 			break;
@@ -105,7 +105,7 @@ static void begin(struct sfs_fetch *f, struct sfs_get *get)
 	get->origin->is_ours = sfs_http1_gets_begin(f->http1, get);
 	if (!get->origin->is_ours)
 		sfs_curl_begin(f->curl, get);
-	else if (get->conn && get->may_follow) /* one that was used before */
+	else if (get->http1.conn && get->may_follow) /* one that was used before */
 		begin_behind(f, get);
 }
 
@@ -137,12 +137,12 @@ static void release(struct sfs_fetch *f, const struct sfs_origin *origin)
 static void judge_server(struct sfs_fetch *f, struct sfs_get *get, int err,
 			 enum sfs_fetch_outcome outcome, const char *why)
 {
-	const int status = get->headers.status;
+	const int status = get->response.headers.status;
 	uint64_t now = sfs_clock_ns();
 	char text[32];
 
 	get->is_news = true;
-	if (err < 0 && get->err == 0) {
+	if (err < 0 && get->response.err == 0) {
 		if (outcome <= SFS_FETCH_REFUSED && err != -ECANCELED && !get->is_probe)
 			sfs_origin_failed(get, outcome == SFS_FETCH_REFUSED, why, now);
 	} else if (status >= 500 || status == 408 || status == 425 || status == 429) {
@@ -173,7 +173,7 @@ void sfs_fetch_finish(void *ctx, struct sfs_get *get, int err,
 		      enum sfs_fetch_outcome outcome, const char *why)
 {
 	struct sfs_fetch *f = ctx;
-	sfs_autofree char *failure = steal(&get->failure);
+	sfs_autofree char *failure = steal(&get->curl.failure);
 
 	if (get->is_active)
 		judge_server(f, get, err, outcome, why);
@@ -198,7 +198,7 @@ void sfs_fetch_drop(struct sfs_fetch *f, struct sfs_get *get)
 	sfs_link_remove(&get->link);
 	pthread_mutex_unlock(&f->lock);
 	take_off(f, get);
-	free(steal(&get->failure));
+	free(steal(&get->curl.failure));
 }
 
 static void make_ready(struct sfs_fetch *f, struct sfs_get *get)
@@ -437,13 +437,13 @@ void sfs_fetch_add(struct sfs_fetch *f, struct sfs_get *get, uint64_t delay_ms)
 	bool has_ended;
 
 	get->due_ns = delay_ms ? sfs_clock_ns() + delay_ms * SFS_NS_PER_MS : 0;
-	get->easy = get->header_list = NULL;
-	get->failure = get->http1_request = get->http1_origin = NULL;
-	get->conn = NULL;
-	get->before = get->behind = NULL;
-	get->is_active = get->is_waiting = get->is_behind = get->is_last = false;
-	get->is_shared = false;
-	get->n_before = 0;
+	get->curl.easy = get->curl.header_list = NULL;
+	get->curl.failure = get->http1.request = get->http1.origin = NULL;
+	get->http1.conn = NULL;
+	get->http1.before = get->http1.behind = NULL;
+	get->is_active = get->is_waiting = get->is_behind = get->http1.is_last = false;
+	get->http1.is_shared = false;
+	get->http1.n_before = 0;
 	pthread_mutex_lock(&f->lock);
 	has_ended = f->has_ended;
 	if (!has_ended)

@@ -28,6 +28,43 @@ enum sfs_fetch_outcome {
 	SFS_FETCH_FINAL,    /* will not get better by trying (a certificate, a URL) */
 };
 
+struct sfs_get;
+
+/* The response, as receive.h has seen it.  (From watched_ns on, watched_bytes of the body
+ * have come.) */
+struct sfs_get_response {
+	struct sfs_http_headers headers;
+	bool has_begun, has_head;
+	size_t n_head;
+	uint64_t progress_ns, watched_ns, watched_bytes, n_dropped;
+	int err; /* what head() or body() returned */
+};
+
+/* Of curl-get.c, over libcurl: its handle, the request's header lines, the sentence of a
+ * failure, the socket of a new connection, and whether that is all it is for. */
+struct sfs_get_curl {
+	void *easy, *header_list;
+	char *failure;
+	int fd;
+	bool is_connecting;
+};
+
+/* Of http1-get.c, over a connection of ours: the request, and the server that it goes to.
+ */
+struct sfs_get_http1 {
+	struct sfs_http1 *conn;
+	char *request, *origin;
+	/* Over one connection, in the order in which they were sent.  The first has it,
+	 * and only that one is counted. */
+	struct sfs_get *before, *behind;
+	bool is_last; /* no more responses are to be read after its own */
+	/* How many were sent before it, known to start(); and was any other sent over its
+	 * connection with it?  Then its response may be another's, if something on the
+	 * way mixes them up. */
+	unsigned n_before;
+	bool is_shared;
+};
+
 struct sfs_get {
 	/* Set before it is added. */
 	bool is_small; /* counted against n_small; start() may set it too */
@@ -101,35 +138,11 @@ struct sfs_get {
 	/* The fetch thread's own. */
 	struct sfs_link link;
 	struct sfs_origin *origin;
-	uint64_t due_ns, progress_ns;
-	bool is_active, is_waiting, is_behind; /* behind: see `before` */
-
-	/* The response.  (From watched_ns on, watched_bytes of the body have come.) */
-	struct sfs_http_headers headers;
-	bool has_begun, has_head;
-	size_t n_head;
-	uint64_t watched_ns, watched_bytes, n_dropped;
-	int err; /* what head() or body() returned */
-
-	/* Over libcurl: its handle, the request's header lines, the sentence of a
-	 * failure, the socket of a new connection, and whether that is all it is for. */
-	void *easy, *header_list;
-	char *failure;
-	int fd;
-	bool is_connecting;
-
-	/* Over a connection of ours: the request, and the server that it goes to. */
-	struct sfs_http1 *conn;
-	char *http1_request, *http1_origin;
-	/* Over one connection, in the order in which they were sent.  The first has it,
-	 * and only that one is counted. */
-	struct sfs_get *before, *behind;
-	bool is_last; /* no more responses are to be read after its own */
-	/* How many were sent before it, known to start(); and was any other sent over its
-	 * connection with it?  Then its response may be another's, if something on the
-	 * way mixes them up. */
-	unsigned n_before;
-	bool is_shared;
+	uint64_t due_ns;
+	bool is_active, is_waiting, is_behind; /* behind: see http1.before */
+	struct sfs_get_response response;
+	struct sfs_get_curl curl;
+	struct sfs_get_http1 http1;
 };
 
 #endif

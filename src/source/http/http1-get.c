@@ -45,27 +45,27 @@ static int on_received(void *reader, size_t n)
 	struct sfs_get *get = reader;
 
 	sfs_receive_bytes(get, n);
-	get->err = get->received(get, n);
-	return get->err;
+	get->response.err = get->received(get, n);
+	return get->response.err;
 }
 
 /* ---- one GET ---- */
 
 static void forget(struct sfs_get *get)
 {
-	get->before = get->behind = NULL;
-	get->is_last = false;
-	free(steal(&get->http1_request));
-	free(steal(&get->http1_origin));
+	get->http1.before = get->http1.behind = NULL;
+	get->http1.is_last = false;
+	free(steal(&get->http1.request));
+	free(steal(&get->http1.origin));
 }
 
 /* Those that were sent behind this one have to be sent again. */
 static void cut_behind(struct sfs_http1_gets *g, struct sfs_get *get)
 {
-	struct sfs_get *behind = steal(&get->behind), *following;
+	struct sfs_get *behind = steal(&get->http1.behind), *following;
 
 	for (; behind; behind = following) {
-		following = behind->behind;
+		following = behind->http1.behind;
 		forget(behind);
 		g->events.again(g->events.ctx, behind);
 	}
@@ -74,12 +74,12 @@ static void cut_behind(struct sfs_http1_gets *g, struct sfs_get *get)
 /* The GET is over: the response to the one behind it is next. */
 static bool hand_over(struct sfs_http1_gets *g, struct sfs_get *get)
 {
-	struct sfs_get *next = get->behind;
+	struct sfs_get *next = get->http1.behind;
 
-	if (!next || !sfs_http1_follow(get->conn))
+	if (!next || !sfs_http1_follow(get->http1.conn))
 		return false;
-	next->conn = steal(&get->conn);
-	next->before = NULL;
+	next->http1.conn = steal(&get->http1.conn);
+	next->http1.before = NULL;
 	g->following = next;
 	g->events.first(g->events.ctx, next);
 	return true;
@@ -89,8 +89,8 @@ static bool hand_over(struct sfs_http1_gets *g, struct sfs_get *get)
 static void leave_behind(struct sfs_http1_gets *g, struct sfs_get *get)
 {
 	cut_behind(g, get);
-	get->before->behind = NULL;
-	get->before->is_last = true;
+	get->http1.before->http1.behind = NULL;
+	get->http1.before->http1.is_last = true;
 }
 
 static void leave_connection(struct sfs_http1_gets *g, struct sfs_get *get)
@@ -98,11 +98,12 @@ static void leave_connection(struct sfs_http1_gets *g, struct sfs_get *get)
 	if (hand_over(g, get))
 		return;
 	cut_behind(g, get);
-	if (get->is_last)
-		sfs_http1_free(get->conn);
+	if (get->http1.is_last)
+		sfs_http1_free(get->http1.conn);
 	else
-		sfs_conncache_put(g->conns, get->http1_origin, get->conn, sfs_clock_ns());
-	get->conn = NULL;
+		sfs_conncache_put(g->conns, get->http1.origin, get->http1.conn,
+				  sfs_clock_ns());
+	get->http1.conn = NULL;
 }
 
 void sfs_http1_gets_drop(struct sfs_http1_gets *g, struct sfs_get *get)
@@ -114,9 +115,9 @@ void sfs_http1_gets_drop(struct sfs_http1_gets *g, struct sfs_get *get)
 			g->polled[i] = NULL;
 	if (g->following == get)
 		g->following = NULL;
-	if (get->before)
+	if (get->http1.before)
 		leave_behind(g, get);
-	else if (get->conn)
+	else if (get->http1.conn)
 		leave_connection(g, get);
 	forget(get);
 }
@@ -124,7 +125,7 @@ void sfs_http1_gets_drop(struct sfs_http1_gets *g, struct sfs_get *get)
 /* The server responds in a way that only libcurl understands. */
 static void leave_to_libcurl(struct sfs_http1_gets *g, struct sfs_get *get)
 {
-	sfs_conncache_avoid(g->conns, get->http1_origin, sfs_clock_ns());
+	sfs_conncache_avoid(g->conns, get->http1.origin, sfs_clock_ns());
 	sfs_http1_gets_drop(g, get);
 	sfs_receive_begin(get);
 	sfs_curl_begin(g->curl, get);
@@ -142,18 +143,18 @@ static void step(struct sfs_http1_gets *g, struct sfs_get *get)
 	sfs_autofree char *why = NULL;
 	int err;
 
-	switch (sfs_http1_run(get->conn, &reader, get, &err)) {
+	switch (sfs_http1_run(get->http1.conn, &reader, get, &err)) {
 	case SFS_HTTP1_WAITS: return;
 	case SFS_HTTP1_ENDED: end(g, get, err, ""); return;
 	case SFS_HTTP1_ODD: leave_to_libcurl(g, get); return;
 	case SFS_HTTP1_STALE:
 		cut_behind(g, get);
-		get->is_last = false;
-		sfs_http1_free(steal(&get->conn));
+		get->http1.is_last = false;
+		sfs_http1_free(steal(&get->http1.conn));
 		sfs_curl_connect(g->curl, get);
 		return;
 	case SFS_HTTP1_LOST:
-		why = sfs_strdup(sfs_http1_why(get->conn));
+		why = sfs_strdup(sfs_http1_why(get->http1.conn));
 		end(g, get, err, why);
 		return;
 	}
@@ -170,10 +171,10 @@ static void http1_gets_run(struct sfs_http1_gets *g, struct sfs_get *get)
 static void send_over(struct sfs_http1_gets *g, struct sfs_get *get,
 		      struct sfs_http1 *conn)
 {
-	get->conn = conn;
-	get->sent_ns = get->progress_ns = sfs_clock_ns();
+	get->http1.conn = conn;
+	get->sent_ns = get->response.progress_ns = sfs_clock_ns();
 	sfs_origin_sends(get, sfs_http1_fd(conn));
-	sfs_http1_ask(conn, get->http1_request, strlen(get->http1_request));
+	sfs_http1_ask(conn, get->http1.request, strlen(get->http1.request));
 	/* With others behind it, all are sent in one packet, when it is polled.  A server
 	 * that got the first one before might send that response alone, and the end of
 	 * the others, less than a packet, only when that is acknowledged: a round trip
@@ -195,15 +196,15 @@ bool sfs_http1_gets_begin(struct sfs_http1_gets *g, struct sfs_get *get)
 	uint64_t now_ns = sfs_clock_ns();
 	struct sfs_http1 *conn = NULL;
 
-	get->http1_request = sfs_http1_request_write(g->request, get, &get->http1_origin);
-	if (!get->http1_request)
+	get->http1.request = sfs_http1_request_write(g->request, get, &get->http1.origin);
+	if (!get->http1.request)
 		return false;
-	if (sfs_conncache_is_avoided(g->conns, get->http1_origin, now_ns)) {
+	if (sfs_conncache_is_avoided(g->conns, get->http1.origin, now_ns)) {
 		sfs_http1_gets_drop(g, get);
 		return false;
 	}
 	if (!get->wants_new_connection)
-		conn = sfs_conncache_get(g->conns, get->http1_origin,
+		conn = sfs_conncache_get(g->conns, get->http1.origin,
 					 get->origin->stalled_ns, now_ns);
 	if (conn)
 		send_over(g, get, conn);
@@ -217,15 +218,15 @@ bool sfs_http1_gets_begin_behind(struct sfs_http1_gets *g, struct sfs_get *last,
 {
 	struct sfs_http1 *conn;
 
-	get->http1_request = sfs_http1_request_write(g->request, get, &get->http1_origin);
-	if (!get->http1_request)
+	get->http1.request = sfs_http1_request_write(g->request, get, &get->http1.origin);
+	if (!get->http1.request)
 		return false;
-	get->before = last;
-	last->behind = get;
-	for (conn = last->conn; !conn; conn = last->conn)
-		last = last->before;
-	get->sent_ns = get->progress_ns = sfs_clock_ns();
-	sfs_http1_ask_too(conn, get->http1_request, strlen(get->http1_request));
+	get->http1.before = last;
+	last->http1.behind = get;
+	for (conn = last->http1.conn; !conn; conn = last->http1.conn)
+		last = last->http1.before;
+	get->sent_ns = get->response.progress_ns = sfs_clock_ns();
+	sfs_http1_ask_too(conn, get->http1.request, strlen(get->http1.request));
 	return true;
 }
 
@@ -238,11 +239,11 @@ unsigned sfs_http1_gets_poll(struct sfs_http1_gets *g, struct sfs_link *active,
 	g->fds = sfs_reallocarray(g->fds, n_active + 1, sizeof g->fds[0]);
 	g->polled = sfs_reallocarray(g->polled, n_active + 1, sizeof g->polled[0]);
 	SFS_EACH (get, active, struct sfs_get, link) {
-		if (!get->conn)
+		if (!get->http1.conn)
 			continue;
 		g->fds[g->n_polled] = (struct pollfd){
-			.fd = sfs_http1_fd(get->conn),
-			.events = sfs_http1_sends(get->conn) ? POLLOUT : POLLIN,
+			.fd = sfs_http1_fd(get->http1.conn),
+			.events = sfs_http1_sends(get->http1.conn) ? POLLOUT : POLLIN,
 		};
 		g->polled[g->n_polled++] = get;
 	}

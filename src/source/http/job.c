@@ -45,8 +45,8 @@ static uint64_t n_settled(const struct sfs_job *job)
 	uint64_t n = sfs_job_in_place(job, 0), at;
 
 	SFS_EACH (leg, &job->legs, struct sfs_leg, link) {
-		at = leg->get.headers.length == SFS_HTTP_UNKNOWN ? leg->begun_at
-								 : leg->at;
+		at = leg->get.response.headers.length == SFS_HTTP_UNKNOWN ? leg->begun_at
+									  : leg->at;
 		if (!leg->is_over && at < n)
 			n = at;
 	}
@@ -139,7 +139,7 @@ void sfs_job_end(struct sfs_job *job, int err)
 	while ((link = sfs_list_pop(&job->legs)) != NULL) {
 		leg = sfs_container(link, struct sfs_leg, link);
 		drop(leg);
-		sfs_http_headers_done(&leg->get.headers);
+		sfs_http_headers_done(&leg->get.response.headers);
 		free(leg);
 	}
 	free(job);

@@ -73,7 +73,7 @@ static enum sfs_renewal renew(struct sfs_store *store, struct sfs_fetch *fetch,
 			      const struct sfs_http_query *q, const struct sfs_get *get,
 			      const char *refusal)
 {
-	int status = get->headers.status;
+	int status = get->response.headers.status;
 
 	return (status == 401 || status == 403) && get->has_user_headers &&
 			       sfs_fetch_has_new_headers(fetch, get)

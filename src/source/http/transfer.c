@@ -43,7 +43,7 @@ static void handle_failure(struct sfs_leg *leg, int err, enum sfs_fetch_outcome 
 static bool is_explained(const struct sfs_leg *leg, int outcome)
 {
 	return (outcome == SFS_RESPONSE_AGAIN || outcome == SFS_RESPONSE_FINAL) &&
-	       leg->job->dialect->explain && leg->get.headers.status >= 300;
+	       leg->job->dialect->explain && leg->get.response.headers.status >= 300;
 }
 
 /* n bytes of it have come; `bytes` NULL: they are in place already. */
@@ -99,7 +99,7 @@ static int on_head(struct sfs_get *get, const struct sfs_http_headers *a)
 /* Where the body ends, if it has the length that its headers promise. */
 static uint64_t body_end(const struct sfs_leg *leg)
 {
-	const struct sfs_http_headers *a = &leg->get.headers;
+	const struct sfs_http_headers *a = &leg->get.response.headers;
 
 	return a->status == 206 ? a->last + 1 - leg->job->request->offset : leg->end;
 }
@@ -170,7 +170,8 @@ static void on_late(struct sfs_get *get)
 
 static void follow_redirect(struct sfs_leg *leg)
 {
-	char *to = leg->job->dialect->redirect(leg->url, &leg->get.headers, &leg->error);
+	char *to = leg->job->dialect->redirect(leg->url, &leg->get.response.headers,
+					       &leg->error);
 
 	if (!to) {
 		handle_failure(leg, SFS_RESPONSE_AGAIN, SFS_FETCH_PASSING, "");
@@ -221,7 +222,8 @@ static void succeed(struct sfs_leg *leg)
 	if (sfs_job_is_ask(job)) {
 		job->has_size = true;
 		job->request->n_got = leg->n_head;
-		job->dialect->learn(job->store, job->request->object, &leg->get.headers);
+		job->dialect->learn(job->store, job->request->object,
+				    &leg->get.response.headers);
 		if (!job->request->may_be_tiny)
 			warn_of_no_validator(job->source, job->request->object);
 	}
@@ -268,8 +270,8 @@ static void handle_failure(struct sfs_leg *leg, int err, enum sfs_fetch_outcome 
 /* A redirect or a failure does not say what it responds to. */
 static bool may_be_of_another(const struct sfs_leg *leg, int err)
 {
-	return leg->get.is_shared && err > 0 && !sfs_leg_is_spare(leg) &&
-	       !sfs_response_is_later(leg->get.headers.status);
+	return leg->get.http1.is_shared && err > 0 && !sfs_leg_is_spare(leg) &&
+	       !sfs_response_is_later(leg->get.response.headers.status);
 }
 
 static void on_end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
@@ -297,8 +299,8 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 		doubt_size(leg);
 	else if (is_done)
 		succeed(leg);
-	else if (err == 0 && leg->at > leg->begun_at && get->headers.has_range &&
-		 job->request->offset + leg->at == get->headers.last + 1)
+	else if (err == 0 && leg->at > leg->begun_at && get->response.headers.has_range &&
+		 job->request->offset + leg->at == get->response.headers.last + 1)
 		begin_get(leg, 0); /* the server gives less at a time */
 	else
 		handle_failure(leg, err, outcome, why);
@@ -381,9 +383,9 @@ static void on_start(struct sfs_get *get)
 		.first = is_ask ? 0 : r->offset + leg->at,
 		/* Of asks over one connection no two are for as many bytes: so none takes
 		 * the response to another for its own. */
-		.last = is_ask ? SFS_ASK_BYTES - 1 + get->n_before
+		.last = is_ask ? SFS_ASK_BYTES - 1 + get->http1.n_before
 			       : r->offset + leg->end - 1,
-		.is_exact = get->n_before > 0,
+		.is_exact = get->http1.n_before > 0,
 		.verify_size_only = job->source->options.verify_size_only,
 	};
 	sfs_strbuf_done(&leg->lines);
@@ -399,7 +401,7 @@ static void init_get(struct sfs_leg *leg)
 	bool is_part =
 		leg->is_hedge || leg->first > 0 || leg->end < sfs_job_n_wanted(job);
 
-	sfs_http_headers_done(&leg->get.headers);
+	sfs_http_headers_done(&leg->get.response.headers);
 	leg->get = (struct sfs_get){
 		.is_small = sfs_job_is_ask(job) ||
 			    (is_part && leg->end - leg->at <= SMALL_MAX),

@@ -383,7 +383,7 @@ static enum sfs_response_outcome s3_explain(struct sfs_store *store,
 
 	if (error->err == -ESTALE)
 		return outcome;
-	sfs_s3_refusal_read(&get->headers, body, strlen(body), &refusal);
+	sfs_s3_refusal_read(&get->response.headers, body, strlen(body), &refusal);
 	if (refusal.status == 416 || refusal.status == 412)
 		return outcome;
 	a = ask_for_object(s3_of(store), q->object);
@@ -414,10 +414,11 @@ static enum sfs_renewal renew(struct sfs_store *store, struct sfs_fetch *fetch,
 	enum sfs_renewal renewal;
 	struct asked a;
 
-	if (get->headers.status < 300)
+	if (get->response.headers.status < 300)
 		return SFS_RENEWAL_NO;
 	a = ask_for_object(s3_of(store), q->object);
-	sfs_s3_refusal_read(&get->headers, body, body ? strlen(body) : 0, &refusal);
+	sfs_s3_refusal_read(&get->response.headers, body, body ? strlen(body) : 0,
+			    &refusal);
 	renewal = learn_from(s3_of(store), &a, &refusal, get->keys_edition,
 			     get->signed_ns, false);
 	asked_done(&a);

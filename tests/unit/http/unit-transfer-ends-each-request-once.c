@@ -194,7 +194,7 @@ static const char *tag(void)
 /* Bytes of the body that were sent: a field that only the real fetch uses. */
 static uint64_t *n_sent(struct sfs_get *get)
 {
-	return &get->watched_bytes;
+	return &get->response.watched_bytes;
 }
 
 static void respond_with_bytes(struct sfs_get *get)
@@ -224,7 +224,7 @@ static void respond_with_bytes(struct sfs_get *get)
 
 static void respond(struct sfs_get *get)
 {
-	get->watched_ns = (uint64_t)version; /* which its bytes are of */
+	get->response.watched_ns = (uint64_t)version; /* which its bytes are of */
 	if (fault(CUTS, 20))
 		script_head(get, "HTTP/1.1 503 Busy\n%s",
 			    one_in(2) ? "Retry-After: 1\n" : "");
@@ -247,11 +247,11 @@ static void respond(struct sfs_get *get)
 
 static void send_body(struct sfs_get *get)
 {
-	const struct sfs_http_headers *a = &get->headers;
+	const struct sfs_http_headers *a = &get->response.headers;
 	bool has_length = a->length != SFS_HTTP_UNKNOWN;
 	uint64_t at = a->first + *n_sent(get), n_left = a->last + 1 - at, n;
 
-	if (get->err > 0 || !a->has_range) {
+	if (get->response.err > 0 || !a->has_range) {
 		script_end(get);
 		return;
 	}
@@ -259,11 +259,11 @@ static void send_body(struct sfs_get *get)
 	if (one_in(3))
 		n = n_left;
 	if (!has_length && n == n_left && fault(NO, 3)) { /* too long */
-		script_body(get, content[get->watched_ns] + at, n + 1);
+		script_body(get, content[get->response.watched_ns] + at, n + 1);
 		return;
 	}
 	*n_sent(get) += n;
-	if (!script_body(get, content[get->watched_ns] + at, n))
+	if (!script_body(get, content[get->response.watched_ns] + at, n))
 		return;
 	if (n == n_left || (!has_length && fault(CUTS, 10)))
 		script_end(get);
@@ -283,7 +283,7 @@ static void disturb_get(void)
 		script_lose(get);
 	} else if (get->late_ns > 0 && one_in(8)) {
 		script_late(get);
-	} else if (!get->has_head) {
+	} else if (!get->response.has_head) {
 		respond(get);
 	} else {
 		send_body(get);
