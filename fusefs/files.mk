@@ -19,7 +19,6 @@ shufflefs_SOURCES = \
 	fusefs/pending.c fusefs/pending.h \
 	fusefs/peek.c fusefs/peek.h \
 	fusefs/session-io.c fusefs/session-io.h \
-	fusefs/sidecar.c fusefs/sidecar.h \
 	fusefs/temp-mount.c fusefs/temp-mount.h \
 	fusefs/top.c fusefs/top.h \
 	fusefs/unmount.c fusefs/unmount.h \

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "check.h"
 #include "stream-world.h"
-#include "stream/cursor-internal.h"
+#include "stream/cursor/cursor-internal.h"
 #include "stream/stream-internal.h"
 
 #include <unistd.h>
