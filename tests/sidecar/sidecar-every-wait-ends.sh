@@ -39,11 +39,11 @@ ends() {
 recv tcp://127.0.0.1:0 --give-up 1
 ends $receiver log "no sender came for 1 s"
 
-recv tcp://127.0.0.1:0 --give-up 5
+recv tcp://127.0.0.1:0 --give-up 12
 timeout $patience "$sidecar" send 0.tar "$url" --fields cls --batch 8 2>send.log &
 sender=$!
-ends $receiver log "no trainer was attached to the ring for 5 s"
-ends $sender send.log "the receiver has ended: no trainer was attached to the ring for 5 s"
+ends $receiver log "no trainer was attached to the ring for 12 s"
+ends $sender send.log "the receiver has ended: no trainer was attached to the ring for 12 s"
 
 # dies TARGET: a trainer does, when the sender has sent what it has, and waits for more.
 dies() {
