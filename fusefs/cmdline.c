@@ -252,12 +252,17 @@ static int read_files(const char *only, const char *name, struct sfs_options *o,
 	return ret;
 }
 
-/* A word that can only be a section's name, and is none. */
-static int check_name(const char *name, struct sfs_error *err)
+/* A word that can only be a section's name, and is none.  `only`: the file of config=. */
+static int check_name(const char *name, const char *only, struct sfs_error *err)
 {
 	if (strpbrk(name, "/{:.@*?[") || strcmp(name, "-") == 0 ||
 	    access(name, F_OK) == 0)
 		return 0;
+	if (only)
+		return sfs_error_set(
+			err, -ENOENT,
+			"'%s' is neither a file nor a section in the ini file %s", name,
+			only);
 	return sfs_error_set(
 		err, -ENOENT,
 		"'%s' is neither a file nor a section in an ini file (" SYSCONFDIR
@@ -285,7 +290,7 @@ int sfs_cmdline_resolve(const struct sfs_cmdline *c, int n_sources, struct sfs_o
 	if (ret == 0 && has_section && sources.n == 0)
 		ret = sfs_error_set(err, -EINVAL, "section [%s] has no 'source ='", name);
 	if (ret == 0 && name && !has_section)
-		ret = check_name(name, err);
+		ret = check_name(name, first.config, err);
 	for (i = 0; ret == 0 && has_section && i < sources.n; i++)
 		sfs_strings_add(specs, sources.s[i]);
 	for (i = 0; ret == 0 && !has_section && i < n_sources; i++)

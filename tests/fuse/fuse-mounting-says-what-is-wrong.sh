@@ -64,7 +64,9 @@ wrong 2 "nothing.conf: No such file" mount -o config=nothing.conf data mnt
 wrong 2 "section \[empty\] has no 'source ='" mount -o config=bad.conf empty mnt
 wrong 2 "bad.conf:5: option 'seed': 'x'" mount -o config=bad.conf bad mnt
 wrong 2 "worse.conf: near line 1" mount -o config=worse.conf data mnt
-wrong 2 "'imagenet' is neither a file nor a section in" mount imagenet mnt
+wrong 2 "'imagenet' is neither a file nor a section in an ini file (" mount imagenet mnt
+printf '[other]\nsource = data\n' >own.conf
+wrong 2 "'imagenet' is neither a file nor a section in the ini file own.conf$" mount -o config=own.conf imagenet mnt
 wrong 1 "'{0..x}' is neither a range" mount 'a-{0..x}.tar' mnt
 wrong 1 "nothing matches '.*/data/\*.zip'" mount 'data/*.zip' mnt
 wrong 1 "list.txt: No such file or directory" mount @list.txt mnt
