@@ -165,6 +165,7 @@ static int no_answer(const struct ask *ask, struct sfs_error *err)
 enum kind {
 	TAR,	 /* the first block is a header */
 	DAMAGED, /* it was one */
+	SHORT,	 /* the server gave less than a block */
 	UNKNOWN,
 	EMPTY,	/* not even a block of zeros */
 	FOREIGN /* another known format */
@@ -182,7 +183,9 @@ static enum kind kind_of(const struct ask *ask, const struct sfs_magic **ret_mag
 	if (n == SFS_TAR_BLOCK && memcmp(ask->head + SFS_TAR_MAGIC, "ustar", 5) == 0)
 		return DAMAGED;
 	*ret_magic = sfs_magic_find(ask->head, n);
-	return *ret_magic ? FOREIGN : UNKNOWN;
+	if (*ret_magic)
+		return FOREIGN;
+	return n < SFS_TAR_BLOCK && n < ask->request.object->size ? SHORT : UNKNOWN;
 }
 
 static int no_tar(const struct ask *ask, const struct sfs_magic *magic,

@@ -18,9 +18,15 @@ for fault in ignorerange norange multipart gzip wrongstart,by=1 \
 done
 
 # To the first request for a size: one that no tar has, as of a copy in a cache that was cut off.
-for by in 1 -700; do
+for by in 1 -700 1000000000000000; do
     arrives "$origin/wrongtotal,by=$by,times=1/$three"
 done
+
+# One with less than the first block, from which it cannot be told whether that is a tar.
+for fault in short,by=10 less,bytes=100; do
+    arrives "$origin/$fault,times=1/$three"
+done
+arrives "$origin/less,bytes=100,under=1000/$three"
 
 # What only libcurl may understand, it asks for again.
 for fault in garbage 000 204 304; do

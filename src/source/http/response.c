@@ -11,6 +11,7 @@
 
 #define TAR_BLOCK 512
 #define LEAST_TAR 1024 /* two blocks of zeros */
+#define MOST_TAR  ((uint64_t)1 << 40) /* as far as shards may be that large */
 #define MOST_ODD  3 /* sizes that are odd and differ, until one is believed */
 
 int sfs_response_again(struct sfs_response_error *error, const char *format, ...)
@@ -173,12 +174,12 @@ static int confirm(const struct sfs_http_query *q, const struct sfs_http_headers
 		(unsigned long long)claim->size);
 }
 
-/* A tar consists of whole blocks.  If this one does not, the server says so again; but it
- * need not be a tar for ever. */
+/* A tar consists of whole blocks, and not of too many.  If this one does not, the server
+ * says so again; but it need not be a tar for ever. */
 static bool is_odd(const struct sfs_http_query *q, uint64_t size)
 {
-	return size % TAR_BLOCK != 0 && !q->may_be_tiny && size != q->odd_size &&
-	       q->n_odd < MOST_ODD;
+	return (size % TAR_BLOCK != 0 || size > MOST_TAR) && !q->may_be_tiny &&
+	       size != q->odd_size && q->n_odd < MOST_ODD;
 }
 
 /* 206 or 200 to an ask. */
