@@ -331,6 +331,13 @@ static void write_file(const char *folder, const char *name, const char *text)
 	CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
 }
 
+static void remove_file(const char *folder, const char *name)
+{
+	sfs_autofree char *path = sfs_asprintf("%s/%s", folder, name);
+
+	unlink(path);
+}
+
 static void settings(void)
 {
 	char folder[] = "/tmp/shufflefs-huge-XXXXXX";
@@ -364,8 +371,8 @@ static void settings(void)
 		CHECK(sfs_huge_refusal(folder, i == 1));
 		write_file(size, names[i], "always [inherit] madvise never\n");
 		CHECK(sfs_huge_refusal(folder, i == 1));
-		unlink(sfs_asprintf("%s/%s", size, names[i]));
-		unlink(sfs_asprintf("%s/%s", folder, names[i]));
+		remove_file(size, names[i]);
+		remove_file(folder, names[i]);
 	}
 	rmdir(size);
 	rmdir(folder);
