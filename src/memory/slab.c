@@ -420,14 +420,18 @@ static void *fill(void *arg)
 	return NULL;
 }
 
-static void allow(struct area *area, uint64_t budget_bytes, bool is_shared)
+static void allow(struct area *area, size_t n_bytes, uint64_t budget_bytes,
+		  bool is_shared)
 {
 	uint64_t ahead = budget_bytes / AHEAD_PART;
 
-	area->refusal = budget_bytes < LEAST_BUDGET
-				? "the budget is too small for them"
-				: sfs_huge_refusal(SFS_HUGE_FOLDER, is_shared);
-	if (!area->refusal)
+	area->refusal = sfs_huge_refusal(SFS_HUGE_FOLDER, is_shared);
+	if (area->refusal && area->base)
+		/* Smaller ones, if the kernel has any: a page fault brings more then. */
+		madvise(area->base, n_bytes, MADV_HUGEPAGE);
+	else if (!area->refusal && budget_bytes < LEAST_BUDGET)
+		area->refusal = "the budget is too small for them";
+	else if (!area->refusal)
 		area->n_ahead = (size_t)((ahead < AHEAD_MOST ? ahead : AHEAD_MOST) /
 					 SFS_SLAB_BYTES);
 }
@@ -435,8 +439,8 @@ static void allow(struct area *area, uint64_t budget_bytes, bool is_shared)
 void sfs_slabs_fill(struct sfs_slabs *slabs, struct sfs_budget *budget)
 {
 	slabs->budget = budget;
-	allow(&slabs->private, budget->total_bytes, false);
-	allow(&slabs->shared, budget->total_bytes, true);
+	allow(&slabs->private, n_bytes(slabs), budget->total_bytes, false);
+	allow(&slabs->shared, 0, budget->total_bytes, true);
 	slabs->has_filler = slabs->private.n_ahead > 0 || slabs->shared.n_ahead > 0;
 	if (slabs->has_filler)
 		slabs->filler = sfs_thread_start("sfs-filler", fill, slabs);
