@@ -142,7 +142,7 @@ static void come_without(void)
 	expect_refusal(fd, "recv has a secret, and the sender has none");
 	fd = dial();
 	put(fd, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 35);
-	expect_refusal(fd, "the peer is no shufflefs-sidecar");
+	expect_refusal(fd, "the peer is not a shufflefs-sidecar");
 	fd = dial(); /* as one of the version before */
 	say_hello(fd, false, bytes);
 	expect_refusal(fd, "the sender has none");
@@ -184,7 +184,7 @@ static void come_with_another(void)
 	expect_refusal(fd, "the sender's secret is not that of recv");
 	fd = begin(&ours, proof, &reply); /* no proof at all */
 	put(fd, bytes, sfs_wire_put(&m, &layout, bytes));
-	expect_refusal(fd, "the peer is no shufflefs-sidecar");
+	expect_refusal(fd, "the peer is not a shufflefs-sidecar");
 	fd = begin(&ours, proof, &reply); /* half of it */
 	put(fd, proof, 40);
 	close(fd);
