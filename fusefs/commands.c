@@ -15,6 +15,7 @@
 #include "forward/command.h"
 #include "forward/sidecar.h"
 #include "forward/target.h"
+#include "options/options.h"
 #include "order/name.h"
 
 #include <errno.h>
@@ -439,169 +440,90 @@ static int do_top(const struct sfs_cmdline *c)
 
 /* ---- forward ---- */
 
-enum {
-	FIELDS,
-	F_BATCH,
-	WORKERS,
-	SLOTS,
-	SEED,
-	FIRST,
-	DROP_LAST,
-	CRC,
-	ON_ERROR,
-	MAX_SKIP,
-	ON_DEATH,
-	SECRET,
-	N_FORWARD
-};
+static struct sfs_command_option forward_options[SFS_SIDECAR_OPTIONS + 1];
 
-static struct sfs_command_option forward_options[] = {
-	[FIELDS] = {"fields", true, NULL, 0},
-	[F_BATCH] = {"batch", true, NULL, 0},
-	[WORKERS] = {"workers", true, NULL, 0},
-	[SLOTS] = {"slots", true, NULL, 0},
-	[SEED] = {"seed", true, NULL, 0},
-	[FIRST] = {"first", true, NULL, 0},
-	[DROP_LAST] = {"drop-last", false, NULL, 0},
-	[CRC] = {"crc", false, NULL, 0},
-	[ON_ERROR] = {"on-error", true, NULL, 0},
-	[MAX_SKIP] = {"max-skip", true, NULL, 0},
-	[ON_DEATH] = {"on-consumer-death", true, NULL, 0},
-	[SECRET] = {"secret-file", true, NULL, 0},
-	[N_FORWARD] = {0},
-};
-
-/* One of `n` words; the first, if the option was not given. */
-static int read_word(const struct sfs_command_option *option, const char *const *words,
-		     uint32_t n, uint32_t *ret, struct sfs_error *err)
+/* Of the one table, those that it has. */
+static void fill_forward_options(void)
 {
-	uint32_t i = 0;
+	struct sfs_command_option *o = forward_options;
+	int i;
 
-	while (option->value && i < n && strcmp(option->value, words[i]) != 0)
-		i++;
-	if (i == n)
-		return sfs_error_set(err, -EINVAL, "--%s: there is no '%s'", option->name,
-				     option->value);
-	*ret = i;
-	return 0;
+	for (i = 0; i < SFS_SIDECAR_OPTIONS; i++) {
+		o->name = sfs_sidecar_option_name((enum sfs_sidecar_option_id)i,
+						  SFS_SIDECAR_FORWARD, &o->has_value);
+		o += o->name != NULL;
+	}
+	o->name = NULL;
 }
 
-static int read_text(const char *what, const char *value, char *ret, size_t room,
-		     struct sfs_error *err)
+static int read_values(struct sfs_sidecar_values *v, struct sfs_error *err)
 {
-	if (strlen(value) >= room)
-		return sfs_error_set(err, -EINVAL, "%s: longer than %zu bytes", what,
-				     room - 1);
-	memcpy(ret, value, strlen(value) + 1);
+	const struct sfs_command_option *o = forward_options;
+	bool has_value;
+	int i, ret;
+
+	for (i = 0; i < SFS_SIDECAR_OPTIONS; i++) {
+		enum sfs_sidecar_option_id id = (enum sfs_sidecar_option_id)i;
+
+		if (!sfs_sidecar_option_name(id, SFS_SIDECAR_FORWARD, &has_value))
+			continue;
+		if (o->value) {
+			ret = sfs_sidecar_option_set(v, id, o->value, err);
+			if (ret < 0)
+				return ret;
+		}
+		o++;
+	}
 	return 0;
-}
-
-/* "0.5" or "0.5%", in millionths.  The least is one, because 0 is the default. */
-static int read_share(const struct sfs_command_option *option, uint32_t *ret,
-		      struct sfs_error *err)
-{
-	const char *text = option->value;
-	double n;
-	char *end;
-
-	if (!text)
-		return 0;
-	n = strtod(text, &end);
-	if (*text < '0' || *text > '9' || (*end && strcmp(end, "%") != 0) ||
-	    !(n >= 0 && n <= 100))
-		return sfs_error_set(err, -EINVAL,
-				     "--%s: '%s' is not a percentage from 0 to 100",
-				     option->name, text);
-	*ret = (uint32_t)(n * 10000 + 0.5);
-	if (*ret == 0)
-		*ret = 1;
-	return 0;
-}
-
-static int read_policies(struct shufflefs_forward *f, struct sfs_error *err)
-{
-	static const char *const on_error[] = {"fail", "skip"};
-	static const char *const on_death[] = {"fail", "redeliver", "drop"};
-	int ret;
-
-	if (forward_options[DROP_LAST].value)
-		f->flags |= SHUFFLEFS_DROP_LAST;
-	if (forward_options[CRC].value)
-		f->flags |= SHUFFLEFS_CRC;
-	ret = read_word(&forward_options[ON_ERROR], on_error, 2, &f->on_error, err);
-	if (ret == 0)
-		ret = read_share(&forward_options[MAX_SKIP], &f->max_skip, err);
-	if (ret == 0)
-		ret = read_word(&forward_options[ON_DEATH], on_death, 3,
-				&f->on_consumer_death, err);
-	return ret;
 }
 
 /* Batches have fields, and samples have none to choose. */
-static int check_fields(const struct shufflefs_forward *f, struct sfs_error *err)
+static int check_fields(const struct sfs_sidecar_values *v, const char *target,
+			struct sfs_error *err)
 {
-	static const uint8_t batches[] = {FIELDS, F_BATCH,   WORKERS, SLOTS,
-					  SEED,	  DROP_LAST, CRC};
-	size_t i;
+	const char *fields = v->texts[SFS_SIDECAR_FIELDS];
 
-	if (!sfs_sidecar_gives_samples(f->target))
-		return f->fields[0] ? 0
-				    : sfs_error_set(err, -EINVAL,
-						    "forward needs --fields, such as "
-						    "--fields='jpg:rgb,224;cls:i4'");
-	for (i = 0; i < sizeof batches; i++)
-		if (forward_options[batches[i]].value)
-			return sfs_error_set(err, -EINVAL,
-					     "--%s is for batches, and samples: gives "
-					     "samples as they are: leave it out",
-					     forward_options[batches[i]].name);
-	return 0;
+	if (sfs_sidecar_gives_samples(target))
+		return sfs_sidecar_options_check_samples(v, err);
+	if (fields && *fields)
+		return 0;
+	return sfs_error_set(err, -EINVAL,
+			     "forward needs --fields, such as "
+			     "--fields='jpg:rgb,224;cls:i4'");
 }
 
 /* The mount has another working directory. */
-static int read_secret(const char *path, struct shufflefs_forward *f,
-		       struct sfs_error *err)
+static char *absolute_path(const char *path)
 {
 	sfs_autofree char *here = path && *path != '/' ? getcwd(NULL, 0) : NULL;
-	sfs_autofree char *absolute = here ? sfs_asprintf("%s/%s", here, path) : NULL;
 
-	return !path ? 0
-		     : read_text("--secret-file", absolute ? absolute : path,
-				 f->secret_file, sizeof f->secret_file, err);
+	return here ? sfs_asprintf("%s/%s", here, path) : NULL;
 }
 
 static int read_forward(const char *target, struct shufflefs_forward *f,
 			struct sfs_error *err)
 {
-	const struct sfs_command_option *o = forward_options;
-	sfs_autofree char *here = getcwd(NULL, 0);
+	struct sfs_sidecar_values v = {0};
+	sfs_autofree char *here = getcwd(NULL, 0), *secret = NULL;
 	sfs_autofree char *absolute = sfs_target_absolute(target, here ? here : "");
 	int ret;
 
-	ret = read_text("the target", absolute, f->target, sizeof f->target, err);
+	if (strlen(absolute) >= sizeof f->target)
+		return sfs_error_set(err, -EINVAL, "the target: longer than %zu bytes",
+				     sizeof f->target - 1);
+	strcpy(f->target, absolute);
+	ret = sfs_target_check(absolute, err);
 	if (ret == 0)
-		ret = sfs_target_check(absolute, err);
+		ret = read_values(&v, err);
 	if (ret == 0)
-		ret = read_text("--fields", o[FIELDS].value ? o[FIELDS].value : "",
-				f->fields, sizeof f->fields, err);
-	if (ret == 0)
-		ret = check_fields(f, err);
-	if (ret == 0)
-		ret = read_number(&o[F_BATCH], 1, 1 << 20, f->fields[0] ? 256 : 0,
-				  &f->batch, err);
-	if (ret == 0)
-		ret = read_number(&o[WORKERS], 1, 1024, 0, &f->workers, err);
-	if (ret == 0)
-		ret = read_number(&o[SLOTS], 2, 64, 0, &f->slots, err);
-	if (ret == 0)
-		ret = read_large(&o[SEED], 0, UINT64_MAX, 0, &f->seed, err);
-	if (ret == 0)
-		ret = read_large(&o[FIRST], 0, INT64_MAX, 0, &f->first, err);
-	if (ret == 0)
-		ret = read_policies(f, err);
-	if (ret == 0)
-		ret = read_secret(o[SECRET].value, f, err);
-	return ret;
+		ret = check_fields(&v, target, err);
+	if (ret < 0)
+		return ret;
+	secret = absolute_path(v.texts[SFS_SIDECAR_SECRET]);
+	if (secret)
+		v.texts[SFS_SIDECAR_SECRET] = secret;
+	f->batch = sfs_sidecar_gives_samples(target) ? 0 : 256;
+	return sfs_sidecar_options_to_forward(&v, f, err);
 }
 
 static int do_forward(const struct sfs_cmdline *c)
@@ -636,6 +558,7 @@ const struct sfs_command *sfs_command_find(const char *name)
 {
 	size_t i;
 
+	fill_forward_options();
 	for (i = 0; i < SFS_COUNT(commands); i++)
 		if (strcmp(commands[i].name, name) == 0)
 			return &commands[i];

@@ -31,8 +31,9 @@ shufflefs_SOURCES = \
 	fusefs/forward/ioctl.c fusefs/forward/ioctl.h \
 	fusefs/forward/report.c fusefs/forward/report.h \
 	fusefs/forward/sidecar.c fusefs/forward/sidecar.h \
-	fusefs/forward/target.c fusefs/forward/target.h
-shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src -I$(srcdir)/include -I$(srcdir)/fusefs -DBINDIR='"$(bindir)"'
+	fusefs/forward/target.c fusefs/forward/target.h \
+	sidecar/options/options.c sidecar/options/options.h sidecar/options/options.def
+shufflefs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src -I$(srcdir)/include -I$(srcdir)/fusefs -I$(srcdir)/sidecar -DBINDIR='"$(bindir)"'
 shufflefs_CFLAGS = $(SFS_CFLAGS) $(FUSE_CFLAGS)
 shufflefs_LDFLAGS = $(SFS_LDFLAGS)
 shufflefs_LDADD = $(core_libs) $(FUSE_LIBS)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "config/options.h"
+#include "options/options.h"
 #include "source/http/curl-get.h"
 #include "tar/libarchive.h"
 
@@ -76,89 +77,76 @@ static const struct {
 	bool has_options; /* all of the table follow */
 } commands[] = {
 	{"mount",
-	"usage: shufflefs mount [-f] [-o OPTION[,...]] SOURCE... DIR\n\n"
-	"Mount a dataset of tar shards on the folder DIR.  Returns when the mount\n"
-	"answers, and goes on in the background.\n\n"
-	SOURCES
-	"  DIR     an existing, empty folder\n"
-	"  -f      stay in the foreground, and log to standard error\n\n"
-	"Options, for -o, as --long options, and in the ini files:\n", true},
+	 "usage: shufflefs mount [-f] [-o OPTION[,...]] SOURCE... DIR\n\n"
+	 "Mount a dataset of tar shards on the folder DIR.  Returns when the mount\n"
+	 "answers, and goes on in the background.\n\n" SOURCES
+	 "  DIR     an existing, empty folder\n"
+	 "  -f      stay in the foreground, and log to standard error\n\n"
+	 "Options, for -o, as --long options, and in the ini files:\n",
+	 true},
 	{"umount",
-	"usage: shufflefs umount [--lazy] DIR\n\n"
-	"Unmount DIR, and wait until its daemon has exited.\n\n"
-	"  --lazy  unmount now even if somebody still uses it\n", false},
+	 "usage: shufflefs umount [--lazy] DIR\n\n"
+	 "Unmount DIR, and wait until its daemon has exited.\n\n"
+	 "  --lazy  unmount now even if somebody still uses it\n",
+	 false},
 	{"cat",
-	"usage: shufflefs cat [-o OPTION[,...]] SOURCE... PATH\n\n"
-	"Write a file of the dataset to standard output, without a mount.\n\n"
-	SOURCES
-	"  PATH    a file as a mount shows it: epochs/0.tar, epochs/0@100.tar,\n"
-	"          epochs/0/rank-1-of-4.tar, epochs/0.order, README, ...\n"
-	DATASET, false},
+	 "usage: shufflefs cat [-o OPTION[,...]] SOURCE... PATH\n\n"
+	 "Write a file of the dataset to standard output, without a mount.\n\n" SOURCES
+	 "  PATH    a file as a mount shows it: epochs/0.tar, epochs/0@100.tar,\n"
+	 "          epochs/0/rank-1-of-4.tar, epochs/0.order, README, ...\n" DATASET,
+	 false},
 	{"ls",
-	"usage: shufflefs ls [-o OPTION[,...]] [--json] SOURCE...\n\n"
-	"Print the shards of the dataset, in its order, with their sizes.\n\n"
-	SOURCES
-	"  --json  print one JSON object\n"
-	DATASET, false},
+	 "usage: shufflefs ls [-o OPTION[,...]] [--json] SOURCE...\n\n"
+	 "Print the shards of the dataset, in its order, with their sizes.\n\n" SOURCES
+	 "  --json  print one JSON object\n" DATASET,
+	 false},
 	{"plan",
-	"usage: shufflefs plan [-o OPTION[,...]] [--batch=N] [--ranks=W]\n"
-	"                      [--quality=N] [--exact] [--svg=FILE] SOURCE...\n\n"
-	"Predict how well these options shuffle the dataset, and what reading costs.\n\n"
-	SOURCES
-	"  --batch=N    samples of a batch [256]\n"
-	"  --ranks=W    also judge the batches of one of W ranks\n"
-	"  --quality=N  find the options of least memory with which a batch is worth\n"
-	"               N samples\n"
-	"  --exact      read the headers of all shards, instead of estimating\n"
-	"  --svg=FILE   draw which shard each position of epoch 0 comes from\n"
-	DATASET, false},
+	 "usage: shufflefs plan [-o OPTION[,...]] [--batch=N] [--ranks=W]\n"
+	 "                      [--quality=N] [--exact] [--svg=FILE] SOURCE...\n\n"
+	 "Predict how well these options shuffle the dataset, and what reading "
+	 "costs.\n\n" SOURCES "  --batch=N    samples of a batch [256]\n"
+	 "  --ranks=W    also judge the batches of one of W ranks\n"
+	 "  --quality=N  find the options of least memory with which a batch is worth\n"
+	 "               N samples\n"
+	 "  --exact      read the headers of all shards, instead of estimating\n"
+	 "  --svg=FILE   draw which shard each position of epoch 0 comes from\n" DATASET,
+	 false},
 	{"bench",
-	"usage: shufflefs bench [-o OPTION[,...]] [--seconds=N] [--stages=LIST]\n"
-	"                       [--json] SOURCE...\n\n"
-	"Measure source, shuffling and mount one after the other, and name the\n"
-	"bottleneck.\n\n"
-	SOURCES
-	"  --seconds=N    how long each stage is measured [10]\n"
-	"  --stages=LIST  only some of source,order,mount\n"
-	"  --json         print one JSON object\n"
-	DATASET, false},
+	 "usage: shufflefs bench [-o OPTION[,...]] [--seconds=N] [--stages=LIST]\n"
+	 "                       [--json] SOURCE...\n\n"
+	 "Measure source, shuffling and mount one after the other, and name the\n"
+	 "bottleneck.\n\n" SOURCES
+	 "  --seconds=N    how long each stage is measured [10]\n"
+	 "  --stages=LIST  only some of source,order,mount\n"
+	 "  --json         print one JSON object\n" DATASET,
+	 false},
 	{"index",
-	"usage: shufflefs index [-o OPTION[,...]] [--to=DIR] [--part=I/N] SOURCE...\n\n"
-	"Create the indexes of all shards in advance.\n\n"
-	SOURCES
-	"  --to=DIR    the folder for them, instead of the cache\n"
-	"  --part=I/N  only part I (from 1) of N: to share the work among machines\n"
-	DATASET, false},
+	 "usage: shufflefs index [-o OPTION[,...]] [--to=DIR] [--part=I/N] SOURCE...\n\n"
+	 "Create the indexes of all shards in advance.\n\n" SOURCES
+	 "  --to=DIR    the folder for them, instead of the cache\n"
+	 "  --part=I/N  only part I (from 1) of N: to share the work among "
+	 "machines\n" DATASET,
+	 false},
 	{"forward",
-	"usage: shufflefs forward --fields=SPEC [OPTION...] FILE TARGET\n"
-	"       shufflefs forward [OPTION...] FILE samples:SOCKET\n\n"
-	"Let a mount decode one of its streams, and send batches of tensors.\n\n"
-	"  FILE         a stream of a mount: DIR/epochs/0.tar, ...\n"
-	"  TARGET       local:SOCKET, tcp://HOST:PORT, rdma://..., zpush://... and\n"
-	"               their like; samples:SOCKET gives samples as they are\n"
-	"  --fields=SPEC\n"
-	"               the tensors, such as 'jpg:rgb,224,rrc,flip;cls:i4'\n"
-	"  --batch=N    samples of a batch [256]\n"
-	"  --drop-last  do not send the short batch at the end\n"
-	"  --first=K    begin with sample K of the stream\n"
-	"  --seed=N     of random crops and flips [0]\n"
-	"  --workers=N  threads that decode [one per core]\n"
-	"  --slots=N    batches held in memory [4]\n"
-	"  --on-error=fail|skip\n"
-	"               what to do with a broken sample [fail]\n"
-	"  --on-consumer-death=fail|redeliver|drop\n"
-	"               what to do with a batch held by a dead trainer [fail]\n"
-	"  --crc        protect batches with checksums\n", false},
+	 "usage: shufflefs forward --fields=SPEC [OPTION...] FILE TARGET\n"
+	 "       shufflefs forward [OPTION...] FILE samples:SOCKET\n\n"
+	 "Let a mount decode one of its streams, and send batches of tensors.\n\n"
+	 "  FILE         a stream of a mount: DIR/epochs/0.tar, ...\n"
+	 "  TARGET       local:SOCKET, tcp://HOST:PORT, rdma://..., zpush://... and\n"
+	 "               their like; samples:SOCKET gives samples as they are\n",
+	 false},
 	{"where",
-	"usage: shufflefs where FILE OFFSET\n\n"
-	"Print which sample (from 0) of a mounted stream holds byte OFFSET: the K of\n"
-	"@K, with which a reader that has got so far resumes.\n", false},
+	 "usage: shufflefs where FILE OFFSET\n\n"
+	 "Print which sample (from 0) of a mounted stream holds byte OFFSET: the K of\n"
+	 "@K, with which a reader that has got so far resumes.\n",
+	 false},
 	{"top",
-	"usage: shufflefs top [-b] [-d SECONDS] [-n COUNT] DIR\n\n"
-	"Show what the mount on DIR is doing, and what limits it.  q ends it.\n\n"
-	"  -b, --batch           write plain lines, for a pipe\n"
-	"  -d, --delay=SECONDS   time between two updates\n"
-	"  -n, --count=COUNT     end after so many updates\n", false},
+	 "usage: shufflefs top [-b] [-d SECONDS] [-n COUNT] DIR\n\n"
+	 "Show what the mount on DIR is doing, and what limits it.  q ends it.\n\n"
+	 "  -b, --batch           write plain lines, for a pipe\n"
+	 "  -d, --delay=SECONDS   time between two updates\n"
+	 "  -n, --count=COUNT     end after so many updates\n",
+	 false},
 };
 /* clang-format on */
 
@@ -171,8 +159,23 @@ static void print_options(bool as_mdoc)
 	sfs_strbuf_done(&text);
 }
 
-void sfs_help_print(bool as_mdoc)
+static void print_forward_options(bool as_mdoc)
 {
+	struct sfs_strbuf text = {0};
+
+	sfs_sidecar_options_help(SFS_SIDECAR_FORWARD, as_mdoc, &text);
+	printf("%s%s", as_mdoc ? "" : "\n", text.s);
+	sfs_strbuf_done(&text);
+}
+
+void sfs_help_print(const char *how)
+{
+	bool as_mdoc = strcmp(how, "--mdoc") == 0;
+
+	if (strcmp(how, "--mdoc-forward") == 0) {
+		print_forward_options(true);
+		return;
+	}
 	if (!as_mdoc)
 		printf("%s%s", synopsis, introduction);
 	print_options(as_mdoc);
@@ -187,12 +190,14 @@ void sfs_help_print_command(const char *name)
 	for (i = 0; i < SFS_COUNT(commands) && strcmp(commands[i].name, name) != 0; i++)
 		;
 	if (i == SFS_COUNT(commands)) {
-		sfs_help_print(false);
+		sfs_help_print("");
 		return;
 	}
 	printf("%s", commands[i].text);
 	if (commands[i].has_options)
 		print_options(false);
+	if (strcmp(name, "forward") == 0)
+		print_forward_options(false);
 	printf("\nSee the manual for details: man shufflefs\n");
 }
 

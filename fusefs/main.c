@@ -60,7 +60,7 @@ static int parse_and_run(const struct sfs_command *command, int argc, char **arg
 	else if (c.wants_help && command)
 		sfs_help_print_command(command->name);
 	else if (c.wants_help)
-		sfs_help_print(false);
+		sfs_help_print("");
 	else if (c.wants_version)
 		sfs_version_print();
 	else
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 	if (sfs_mount_helper_is(argc, argv))
 		status = run_as_helper(argc, argv);
 	else if (argc > 1 && strcmp(argv[1], "help") == 0)
-		sfs_help_print(argc > 2 && strcmp(argv[2], "--mdoc") == 0);
+		sfs_help_print(argc > 2 ? argv[2] : "");
 	else
 		status = parse_and_run(command, argc, argv, command ? 2 : 1);
 	status = flush(status);

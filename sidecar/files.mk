@@ -15,6 +15,8 @@ pkgconfig_DATA = sidecar/ring/shufflefs-ring.pc
 # Everything but main(), so that tests can link it.
 noinst_LIBRARIES += libsidecar.a
 libsidecar_a_SOURCES = \
+	sidecar/options/options.c sidecar/options/options.h sidecar/options/options.def \
+	 \
 	sidecar/ring/device.c sidecar/ring/device.h \
 	sidecar/ring/layout.c sidecar/ring/layout.h \
 	sidecar/ring/local-socket.c sidecar/ring/local-socket.h \

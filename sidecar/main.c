@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main - the `shufflefs-sidecar` program: finds the command and runs it. */
 #include "command.h"
+#include "options/options.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -76,7 +77,25 @@ static bool ensure_files(void)
 	return false;
 }
 
-static int run(int argc, char **argv)
+/* For the manual's build: the list of a command's options. */
+static int print_mdoc(const struct sfs_command *command)
+{
+	struct sfs_strbuf text = {0};
+
+	sfs_sidecar_options_help(command->options, true, &text);
+	printf("%s", text.s);
+	sfs_strbuf_done(&text);
+	return 0;
+}
+
+static int run_command(const struct sfs_command *command, int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--mdoc") == 0)
+		return print_mdoc(command);
+	return ensure_files() ? command->run(argc, argv) : 1;
+}
+
+static int main_run(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 	size_t i;
@@ -85,7 +104,7 @@ static int run(int argc, char **argv)
 		return refuse(NULL);
 	for (i = 0; i < SFS_COUNT(commands); i++)
 		if (strcmp(commands[i]->name, name) == 0)
-			return ensure_files() ? commands[i]->run(argc - 1, argv + 1) : 1;
+			return run_command(commands[i], argc - 1, argv + 1);
 	if (strcmp(name, "--help") == 0)
 		print_help();
 	else if (strcmp(name, "--version") == 0)
@@ -104,7 +123,7 @@ int main(int argc, char **argv)
 		sfs_error("%s", err.text);
 		return 1;
 	}
-	status = run(argc, argv);
+	status = main_run(argc, argv);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	sfs_error("cannot write: %s", strerror(errno));

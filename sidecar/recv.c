@@ -3,6 +3,7 @@
  * signal, or the next second to report.  With --show, a third is a consumer of the ring:
  * it draws the first batch that it gets, and stops the receiver. */
 #include "command.h"
+#include "options/options.h"
 #include "ring/device.h"
 #include "decode/png-sheet.h"
 #include "transport/receiver.h"
@@ -18,7 +19,6 @@
 #include "base/threadpool.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -36,6 +36,7 @@ struct recv {
 	struct sfs_receiver_settings settings;
 	const struct sfs_receiver_ops *ops;
 	const char *show; /* NULL: nothing */
+	bool wants_help;
 	const char *secret_file; /* NULL: none */
 	struct sfs_secret secret;
 	struct sfs_report_outputs outputs;
@@ -45,7 +46,7 @@ struct recv {
 	int ret;      /* of that thread, with its error */
 	struct sfs_error err;
 	uint64_t begin_ns;
-	bool has_signal, wants_help;
+	bool has_signal;
 	const char *placement; /* that was told; NULL: none yet */
 	atomic_bool has_ended; /* tells the thread of --show */
 	int show_ret;	       /* with its error */
@@ -279,121 +280,50 @@ static int receive_all(struct recv *r)
 
 /* ---- the command line */
 
-enum {
-	RING = 256,
-	MEMORY,
-	PLACEMENT,
-	SLOTS,
-	SENDERS,
-	ON_DEATH,
-	GIVE_UP,
-	HUNG,
-	STATS,
-	METRICS,
-	SHOW,
-	SECRET,
-	INSECURE,
-	HELP
-};
-
-static const struct option long_options[] = {
-	{"ring", required_argument, NULL, RING},
-	{"memory", required_argument, NULL, MEMORY},
-	{"placement", required_argument, NULL, PLACEMENT},
-	{"slots", required_argument, NULL, SLOTS},
-	{"senders", required_argument, NULL, SENDERS},
-	{"on-consumer-death", required_argument, NULL, ON_DEATH},
-	{"give-up", required_argument, NULL, GIVE_UP},
-	{"hung", required_argument, NULL, HUNG},
-	{"stats", required_argument, NULL, STATS},
-	{"metrics", required_argument, NULL, METRICS},
-	{"show", required_argument, NULL, SHOW},
-	{"secret-file", required_argument, NULL, SECRET},
-	{"insecure", no_argument, NULL, INSECURE},
-	{"help", no_argument, NULL, HELP},
-	{0},
-};
-
-/* (They are numbered in their order.) */
-static const char *name_of(int option)
+static bool refuse(const char *option, const struct sfs_error *err)
 {
-	return long_options[option - RING].name;
+	sfs_error("%s%s", option, err->text);
+	return false;
 }
 
-static bool take_number(int option, const char *text, uint64_t least, uint64_t most,
-			uint32_t *ret)
+static void take_numbers(struct recv *r, const struct sfs_sidecar_values *v)
 {
-	uint64_t n = 0;
-	bool is_fine = sfs_command_number(name_of(option), text, least, most, &n);
+	struct sfs_ring_settings *ring = &r->settings.ring;
 
-	*ret = (uint32_t)n;
-	return is_fine;
+	if (v->is_given[SFS_SIDECAR_SLOTS])
+		ring->n_slots = (uint32_t)v->numbers[SFS_SIDECAR_SLOTS];
+	if (v->is_given[SFS_SIDECAR_SENDERS])
+		r->settings.n_senders = (uint32_t)v->numbers[SFS_SIDECAR_SENDERS];
+	if (v->is_given[SFS_SIDECAR_GIVE_UP])
+		r->settings.give_up_ms = (uint32_t)v->numbers[SFS_SIDECAR_GIVE_UP] * 1000;
+	if (v->is_given[SFS_SIDECAR_HUNG])
+		ring->hung_ms = (uint32_t)v->numbers[SFS_SIDECAR_HUNG] * 1000;
+	r->outputs.stats_s = (uint32_t)v->numbers[SFS_SIDECAR_STATS];
 }
 
-static bool take_seconds(int option, const char *text, uint32_t *ret_ms)
+/* What was given replaces what is the default. */
+static bool take_values(struct recv *r, const struct sfs_sidecar_values *v)
 {
-	bool is_fine = take_number(option, text, 0, UINT32_MAX / 1000, ret_ms);
-
-	*ret_ms *= 1000;
-	return is_fine;
-}
-
-static bool take_policy(struct recv *r, const char *text)
-{
+	static const enum sfs_ring_placement placements[] = {SFS_RING_AUTO,
+							     SFS_RING_DIRECT,
+							     SFS_RING_STAGED};
+	struct sfs_ring_settings *ring = &r->settings.ring;
 	struct sfs_error err = {0};
 
-	if (sfs_ring_find_policy(text, &r->settings.ring.policy, &err) == 0)
-		return true;
-	sfs_error("%s", err.text);
-	return false;
-}
-
-static bool take_memory(struct recv *r, const char *text)
-{
-	struct sfs_error err = {0};
-
-	r->settings.ring.memory = text;
-	if (sfs_device_check_name(text, &err) == 0)
-		return true;
-	sfs_error("--memory: %s", err.text);
-	return false;
-}
-
-static bool take_placement(struct recv *r, const char *text)
-{
-	static const char *const names[] = {[SFS_RING_STAGED] = "staged",
-					    [SFS_RING_AUTO] = "auto",
-					    [SFS_RING_DIRECT] = "direct"};
-	size_t i;
-
-	for (i = 0; i < SFS_COUNT(names); i++)
-		if (strcmp(text, names[i]) == 0) {
-			r->settings.ring.placement = (enum sfs_ring_placement)i;
-			return true;
-		}
-	sfs_error("--placement is auto, direct or staged, not '%s'", text);
-	return false;
-}
-
-static bool take_option(struct recv *r, int option, const char *text)
-{
-	switch (option) {
-	case RING: r->settings.ring.path = text; return true;
-	case MEMORY: return take_memory(r, text);
-	case PLACEMENT: return take_placement(r, text);
-	case SLOTS: return take_number(option, text, 2, 64, &r->settings.ring.n_slots);
-	case SENDERS: return take_number(option, text, 1, 64, &r->settings.n_senders);
-	case ON_DEATH: return take_policy(r, text);
-	case GIVE_UP: return take_seconds(option, text, &r->settings.give_up_ms);
-	case HUNG: return take_seconds(option, text, &r->settings.ring.hung_ms);
-	case STATS: return take_number(option, text, 1, UINT32_MAX, &r->outputs.stats_s);
-	case METRICS: r->outputs.metrics = text; return true;
-	case SHOW: r->show = text; return true;
-	case SECRET: r->secret_file = text; return true;
-	case INSECURE: r->settings.is_insecure = true; return true;
-	case HELP: r->wants_help = true; return true;
-	}
-	return false; /* getopt_long() has said why */
+	take_numbers(r, v);
+	r->outputs.metrics = v->texts[SFS_SIDECAR_METRICS];
+	r->show = v->texts[SFS_SIDECAR_SHOW];
+	r->secret_file = v->texts[SFS_SIDECAR_SECRET];
+	r->settings.is_insecure = v->is_given[SFS_SIDECAR_INSECURE];
+	r->wants_help = v->is_given[SFS_SIDECAR_HELP];
+	ring->path = v->texts[SFS_SIDECAR_RING];
+	ring->memory = v->texts[SFS_SIDECAR_MEMORY];
+	ring->placement = placements[v->numbers[SFS_SIDECAR_PLACEMENT]]; /* 0: auto */
+	if (sfs_ring_find_policy(v->texts[SFS_SIDECAR_ON_DEATH], &ring->policy, &err) < 0)
+		return refuse("", &err);
+	if (ring->memory && sfs_device_check_name(ring->memory, &err) < 0)
+		return refuse("--memory: ", &err);
+	return true;
 }
 
 static bool is_on_host(const struct recv *r)
@@ -443,15 +373,15 @@ static bool take_secret(struct recv *r)
 
 static bool parse(struct recv *r, int argc, char **argv)
 {
+	struct sfs_sidecar_values v = {0};
 	struct sfs_error err = {0};
-	int option;
+	int first = sfs_command_options(SFS_SIDECAR_RECV, argc, argv, &v);
 
-	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
-		if (!take_option(r, option, optarg))
-			return false;
+	if (first < 0 || !take_values(r, &v))
+		return false;
 	if (r->wants_help)
 		return true;
-	if (argc - optind != 1 || !r->settings.ring.path) {
+	if (argc - first != 1 || !r->settings.ring.path) {
 		sfs_command_misused(&sfs_recv_command);
 		return false;
 	}
@@ -460,7 +390,7 @@ static bool parse(struct recv *r, int argc, char **argv)
 			"--show draws a batch of the host's memory: leave out --memory");
 		return false;
 	}
-	r->settings.source = argv[optind];
+	r->settings.source = argv[first];
 	if (sfs_receiver_find(r->settings.source, &r->ops, &err) < 0) {
 		sfs_error("%s", err.text);
 		return false;
@@ -491,29 +421,8 @@ const struct sfs_command sfs_recv_command = {
 	"Receive batches of tensors into a ring, where trainers take them.\n"
 	"\n"
 	"  SOURCE       tcp://HOST:PORT or rdma://HOST:PORT, an address of this host;\n"
-	"               zpull://HOST:PORT and its like, ZeroMQ\n"
-	"  --ring=PATH  the socket where trainers attach\n"
-	"  --memory=host|cuda|cuda:UUID|cuda:N|cuda-fd\n"
-	"               where batches lie [host]\n"
-	"  --placement=auto|direct|staged\n"
-	"               how batches of rdma: come into a GPU's memory [auto]\n"
-	"  --slots=N    batches that the ring holds, 2 to 64 [4]\n"
-	"  --senders=N  end when this many senders have ended [1]\n"
-	"  --on-consumer-death=fail|redeliver|drop\n"
-	"               what to do with a batch held by a dead trainer [fail]\n"
-	"  --give-up=SECONDS\n"
-	"               fail if a lost sender is gone for this long; 0: never [60]\n"
-	"  --hung=SECONDS\n"
-	"               report a trainer that holds a batch for longer; 0: never [30]\n"
-	"  --stats=SECONDS\n"
-	"               print a line of statistics this often\n"
-	"  --metrics=FILE.prom\n"
-	"               write statistics for Prometheus\n"
-	"  --show=FILE.png\n"
-	"               draw the images of the first batch, and exit\n"
-	"  --secret-file=FILE\n"
-	"               take senders that have the same secret\n"
-	"  --insecure   take all senders, at any address\n",
+	"               zpull://HOST:PORT and its like, ZeroMQ\n",
+	SFS_SIDECAR_RECV,
 	run_recv,
 };
 /* clang-format on */

@@ -4,6 +4,7 @@
  * report. */
 #include "batch.h"
 #include "command.h"
+#include "options/options.h"
 #include "report.h"
 #include "samples/samples.h"
 #include "transport/secret.h"
@@ -20,8 +21,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
-#include <limits.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
@@ -53,7 +52,6 @@ struct send {
 	char **files;
 	int n_files;
 
-	uint32_t given;		     /* options that samples: does not take, as bits */
 	struct sfs_batcher *batcher; /* or: */
 	struct sfs_samples *samples;
 	int ended_fd; /* an eventfd: the thread has ended */
@@ -124,7 +122,7 @@ static int send_file(struct send *s, int i, struct sfs_error *err)
 	return ret < 0 ? sfs_error_wrap(err, ret, "%s", s->files[i]) : 0;
 }
 
-static void *run(void *arg)
+static void *send_run(void *arg)
 {
 	struct send *s = arg;
 	int i;
@@ -275,7 +273,7 @@ static int send_all(struct send *s)
 		sfs_error("cannot wait for signals: %s", strerror(errno));
 		return 1;
 	}
-	thread = sfs_thread_start("committer", run, s);
+	thread = sfs_thread_start("committer", send_run, s);
 	watch(s, signal_fd);
 	pthread_join(thread, NULL);
 	if (s->ret < 0)
@@ -290,145 +288,56 @@ static int send_all(struct send *s)
 
 /* ---- the command line ---- */
 
-enum {
-	FIELDS = 256,
-	BATCH,
-	WORKERS,
-	MEMORY,
-	SLOTS,
-	SEED,
-	EPOCH,
-	DROP_LAST,
-	ON_ERROR,
-	MAX_SKIP,
-	ON_DEATH,
-	GIVE_UP,
-	CRC,
-	STATS,
-	METRICS,
-	STREAM_FD,
-	PIECES_FD,
-	REPORT_FD,
-	SECRET,
-	HELP
-};
-
-static const struct option long_options[] = {
-	{"fields", required_argument, NULL, FIELDS},
-	{"batch", required_argument, NULL, BATCH},
-	{"workers", required_argument, NULL, WORKERS},
-	{"memory", required_argument, NULL, MEMORY},
-	{"slots", required_argument, NULL, SLOTS},
-	{"seed", required_argument, NULL, SEED},
-	{"epoch", required_argument, NULL, EPOCH},
-	{"drop-last", no_argument, NULL, DROP_LAST},
-	{"on-error", required_argument, NULL, ON_ERROR},
-	{"max-skip", required_argument, NULL, MAX_SKIP},
-	{"on-consumer-death", required_argument, NULL, ON_DEATH},
-	{"give-up", required_argument, NULL, GIVE_UP},
-	{"crc", no_argument, NULL, CRC},
-	{"stats", required_argument, NULL, STATS},
-	{"metrics", required_argument, NULL, METRICS},
-	{"stream-fd", required_argument, NULL, STREAM_FD},
-	{"pieces-fd", required_argument, NULL, PIECES_FD},
-	{"report-fd", required_argument, NULL, REPORT_FD},
-	{"secret-file", required_argument, NULL, SECRET},
-	{"help", no_argument, NULL, HELP},
-	{0},
-};
-
-static const char *name_of(int option)
-{
-	return long_options[option - FIELDS].name; /* in the same order */
-}
-
-static bool one_of(int option, const char *text, const char *words)
-{
-	sfs_autofree char *word = sfs_asprintf(" %s ", text);
-
-	if (strstr(words, word))
-		return true;
-	sfs_error("--%s: '%s' is not one of:%s", name_of(option), text, words);
-	return false;
-}
-
-static bool take_fields(struct send *s, const char *text)
+static bool parse_fields(struct send *s, const char *text)
 {
 	struct sfs_error err = {0};
 
-	sfs_spec_done(&s->spec);
-	s->has_spec = true;
+	s->has_spec = text != NULL;
 	s->fields = text;
-	if (sfs_spec_parse(text, &s->spec, &err) == 0)
+	if (!text || sfs_spec_parse(text, &s->spec, &err) == 0)
 		return true;
 	sfs_error("%s", err.text);
 	return false;
 }
 
-static bool take_option(struct send *s, int option, const char *text)
+/* What was given replaces what is the default. */
+static void take_values(struct send *s, const struct sfs_sidecar_values *v)
 {
-	uint64_t n = 0;
-	bool is_fine = true;
+	struct sfs_transport_settings *t = &s->batch.transport;
 
-	if (option >= FIELDS)
-		s->given |= 1U << (option - FIELDS);
-	switch (option) {
-	case FIELDS: return take_fields(s, text);
-	case BATCH:
-		is_fine = sfs_command_number(name_of(option), text, 1,
-					     SFS_LAYOUT_BATCH_MAX, &n);
-		s->batch.n_samples = (uint32_t)n;
-		return is_fine;
-	case WORKERS:
-		is_fine = sfs_command_number(name_of(option), text, 1, 1024, &n);
-		s->batch.n_workers = (uint32_t)n;
-		return is_fine;
-	case SLOTS:
-		is_fine = sfs_command_number(name_of(option), text, 2, 64, &n);
-		s->batch.transport.n_slots = (uint32_t)n;
-		return is_fine;
-	case GIVE_UP:
-		is_fine = sfs_command_number(name_of(option), text, 0, UINT32_MAX / 1000,
-					     &n);
-		s->batch.transport.give_up_ms = (uint32_t)n * 1000;
-		return is_fine;
-	case STATS:
-		is_fine = sfs_command_number(name_of(option), text, 1, UINT32_MAX, &n);
-		s->outputs.stats_s = (uint32_t)n;
-		return is_fine;
-	case STREAM_FD:
-	case PIECES_FD:
-		s->kind = option == PIECES_FD ? SFS_INPUT_PIECES : SFS_INPUT_BYTES;
-		is_fine = sfs_command_number(name_of(option), text, 0, INT_MAX, &n);
-		s->stream_fd = (int)n;
-		return is_fine;
-	case REPORT_FD:
-		is_fine = sfs_command_number(name_of(option), text, 0, INT_MAX, &n);
-		s->outputs.json_fd = s->batch.report_fd = (int)n;
-		return is_fine;
-	case SEED:
-		return sfs_command_number(name_of(option), text, 0, UINT64_MAX,
-					  &s->batch.transport.seed);
-	case EPOCH:
-		return sfs_command_number(name_of(option), text, 0, SFS_EPOCH_MAX,
-					  &s->epoch);
-	case DROP_LAST: s->batch.drops_last = true; return true;
-	case CRC: s->batch.transport.has_crc = true; return true;
-	case HELP: s->wants_help = true; return true;
-	case METRICS: s->outputs.metrics = text; return true;
-	case SECRET: s->secret_file = text; return true;
-	case MEMORY:
-		return sfs_command_size(name_of(option), text, &s->batch.memory);
-	case MAX_SKIP:
-		return sfs_command_percent(name_of(option), text, &s->batch.max_skip);
-	case ON_ERROR:
-		s->batch.skips = strcmp(text, "skip") == 0;
-		return one_of(option, text, " fail skip ");
-	case ON_DEATH:
-		s->batch.transport.on_consumer_death = text;
-		return one_of(option, text, " fail redeliver drop ");
+	if (v->is_given[SFS_SIDECAR_BATCH])
+		s->batch.n_samples = (uint32_t)v->numbers[SFS_SIDECAR_BATCH];
+	if (v->is_given[SFS_SIDECAR_WORKERS])
+		s->batch.n_workers = (uint32_t)v->numbers[SFS_SIDECAR_WORKERS];
+	if (v->is_given[SFS_SIDECAR_SLOTS])
+		t->n_slots = (uint32_t)v->numbers[SFS_SIDECAR_SLOTS];
+	if (v->is_given[SFS_SIDECAR_GIVE_UP])
+		t->give_up_ms = (uint32_t)v->numbers[SFS_SIDECAR_GIVE_UP] * 1000;
+	if (v->is_given[SFS_SIDECAR_ON_DEATH])
+		t->on_consumer_death = v->texts[SFS_SIDECAR_ON_DEATH];
+	if (v->is_given[SFS_SIDECAR_STREAM_FD])
+		s->stream_fd = (int)v->numbers[SFS_SIDECAR_STREAM_FD];
+	s->kind = SFS_INPUT_BYTES;
+	if (v->is_given[SFS_SIDECAR_PIECES_FD]) {
+		s->stream_fd = (int)v->numbers[SFS_SIDECAR_PIECES_FD];
+		s->kind = SFS_INPUT_PIECES;
 	}
-	return false; /* getopt_long() has said why */
+	if (v->is_given[SFS_SIDECAR_REPORT_FD])
+		s->outputs.json_fd = s->batch.report_fd =
+			(int)v->numbers[SFS_SIDECAR_REPORT_FD];
+	if (v->is_given[SFS_SIDECAR_MEMORY_SIZE])
+		s->batch.memory = v->numbers[SFS_SIDECAR_MEMORY_SIZE];
+	if (v->is_given[SFS_SIDECAR_MAX_SKIP])
+		s->batch.max_skip = (uint32_t)v->numbers[SFS_SIDECAR_MAX_SKIP];
+	s->secret_file = v->texts[SFS_SIDECAR_SECRET];
+	t->seed = v->numbers[SFS_SIDECAR_SEED];
+	t->has_crc = v->is_given[SFS_SIDECAR_CRC];
+	s->epoch = v->numbers[SFS_SIDECAR_EPOCH];
+	s->batch.drops_last = v->is_given[SFS_SIDECAR_DROP_LAST];
+	s->batch.skips = v->numbers[SFS_SIDECAR_ON_ERROR] == SHUFFLEFS_ON_ERROR_SKIP;
+	s->outputs.stats_s = (uint32_t)v->numbers[SFS_SIDECAR_STATS];
+	s->outputs.metrics = v->texts[SFS_SIDECAR_METRICS];
+	s->wants_help = v->is_given[SFS_SIDECAR_HELP];
 }
 
 static uint64_t sum(const char *text)
@@ -453,26 +362,6 @@ static uint64_t name_stream(const struct send *s)
 	return sfs_rng_next(&rng);
 }
 
-/* Options that say what batches are. */
-static bool check_samples(const struct send *s)
-{
-	static const int batches[] = {FIELDS, BATCH, WORKERS,	MEMORY,
-				      SLOTS,  SEED,  DROP_LAST, CRC};
-	size_t i;
-
-	for (i = 0; i < SFS_COUNT(batches); i++)
-		if (s->given & 1U << (batches[i] - FIELDS)) {
-			sfs_error("--%s is for batches, and samples: gives samples as "
-				  "they are: leave it out",
-				  name_of(batches[i]));
-			return false;
-		}
-	if (s->secret_file)
-		sfs_error("--secret-file is for targets on other hosts, and samples: is "
-			  "for trainers on this one: leave it out");
-	return !s->secret_file;
-}
-
 static bool take_secret(struct send *s)
 {
 	struct sfs_error err = {0};
@@ -486,38 +375,55 @@ static bool take_secret(struct send *s)
 	return false;
 }
 
-static bool parse(struct send *s, int argc, char **argv)
+/* All but the options was given. */
+static bool check_arguments(struct send *s, const struct sfs_sidecar_values *v)
 {
+	const char *target = s->batch.transport.target;
 	struct sfs_error err = {0};
-	bool is_samples;
-	int option;
+	int ret;
 
-	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
-		if (!take_option(s, option, optarg))
-			return false;
-	if (s->wants_help)
-		return true;
-	s->files = argv + optind;
-	s->n_files = argc - optind - 1;
-	is_samples = s->n_files > 0 && sfs_samples_is_target(argv[argc - 1]);
-	if (s->n_files < 1 || (!s->has_spec && !is_samples)) {
-		sfs_command_misused(&sfs_send_command);
-		return false;
-	}
 	if (s->stream_fd >= 0 && s->n_files > 1) {
 		sfs_error("--%s-fd has one FILE, not %d",
 			  s->kind == SFS_INPUT_PIECES ? "pieces" : "stream", s->n_files);
 		return false;
 	}
+	if (sfs_samples_is_target(target)) {
+		ret = sfs_sidecar_options_check_samples(v, &err);
+		if (ret == 0 && s->secret_file)
+			ret = sfs_error_set(&err, -EINVAL,
+					    "--secret-file is for targets on other "
+					    "hosts, and samples: is for trainers on this "
+					    "one: leave it out");
+	} else {
+		s->batch.transport.epoch = s->epoch;
+		s->batch.stream = name_stream(s);
+		ret = sfs_transport_find(target, &s->batch.ops, &err);
+	}
+	if (ret < 0)
+		sfs_error("%s", err.text);
+	return ret == 0 && take_secret(s);
+}
+
+static bool parse(struct send *s, int argc, char **argv)
+{
+	struct sfs_sidecar_values v = {0};
+	int first = sfs_command_options(SFS_SIDECAR_SEND, argc, argv, &v);
+
+	if (first < 0)
+		return false;
+	take_values(s, &v);
+	if (s->wants_help)
+		return true;
+	if (!parse_fields(s, v.texts[SFS_SIDECAR_FIELDS]))
+		return false;
+	s->files = argv + first;
+	s->n_files = argc - first - 1;
+	if (s->n_files < 1 || (!s->has_spec && !sfs_samples_is_target(argv[argc - 1]))) {
+		sfs_command_misused(&sfs_send_command);
+		return false;
+	}
 	s->batch.transport.target = argv[argc - 1];
-	if (is_samples)
-		return check_samples(s);
-	s->batch.transport.epoch = s->epoch;
-	s->batch.stream = name_stream(s);
-	if (sfs_transport_find(argv[argc - 1], &s->batch.ops, &err) == 0)
-		return take_secret(s);
-	sfs_error("%s", err.text);
-	return false;
+	return check_arguments(s, &v);
 }
 
 static int run_send(int argc, char **argv)
@@ -542,7 +448,8 @@ static int run_send(int argc, char **argv)
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	s.batch.spec = &s.spec;
 	if (parse(&s, argc, argv))
-		status = s.wants_help ? sfs_command_help(&sfs_send_command) : send_all(&s);
+		status =
+			s.wants_help ? sfs_command_help(&sfs_send_command) : send_all(&s);
 	sfs_spec_done(&s.spec);
 	return status;
 }
@@ -558,38 +465,8 @@ const struct sfs_command sfs_send_command = {
 	"               which is one epoch; - is standard input\n"
 	"  TARGET       local:PATH, a ring on this host; tcp://HOST:PORT or\n"
 	"               rdma://HOST:PORT, where recv runs; zpush://HOST:PORT and its\n"
-	"               like, ZeroMQ; samples:PATH gives samples as they are\n"
-	"  --fields=SPEC\n"
-	"               the tensors, such as 'jpg:rgb,224,rrc,flip;cls:i4'\n"
-	"  --batch=N    samples of a batch [256]\n"
-	"  --drop-last  do not send the short batch at the end of an epoch\n"
-	"  --workers=N  threads that decode [one per core]\n"
-	"  --memory=SIZE\n"
-	"               what decoding may take; workers wait for it [a quarter]\n"
-	"  --slots=N    batches held in memory, 2 to 64 [4]\n"
-	"  --seed=N     of random crops and flips [0]\n"
-	"  --epoch=N    the epoch of the first FILE, if its name does not tell [0]\n"
-	"  --on-error=fail|skip\n"
-	"               what to do with a broken sample [fail]\n"
-	"  --max-skip=PERCENT\n"
-	"               fail if more samples are broken [1]\n"
-	"  --on-consumer-death=fail|redeliver|drop\n"
-	"               what to do with a batch held by a dead trainer [fail]\n"
-	"  --give-up=SECONDS\n"
-	"               fail after this long without a receiver; 0: never [60]\n"
-	"  --secret-file=FILE\n"
-	"               the secret that recv has, too\n"
-	"  --crc        protect batches of tcp: and rdma: with checksums\n"
-	"  --stats=SECONDS\n"
-	"               print a line of statistics this often\n"
-	"  --metrics=FILE.prom\n"
-	"               write statistics for Prometheus\n"
-	"\n"
-	"For programs that start it:\n"
-	"  --stream-fd=N, --pieces-fd=N\n"
-	"               read the stream from this descriptor; FILE is its name\n"
-	"  --report-fd=N\n"
-	"               write a line of JSON to this descriptor every second\n",
+	"               like, ZeroMQ; samples:PATH gives samples as they are\n",
+	SFS_SIDECAR_SEND,
 	run_send,
 };
 /* clang-format on */

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "options/options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -85,12 +86,9 @@ static int check_forward(const struct shufflefs_forward *f, struct sfs_error *er
 		ret = check_batches(f, err);
 	if (ret < 0)
 		return ret;
-	if (f->on_error > SHUFFLEFS_ON_ERROR_SKIP ||
-	    f->on_consumer_death > SHUFFLEFS_ON_DEATH_DROP)
-		return sfs_error_set(err, -EINVAL, "there is no such policy");
 	if (f->max_skip > MILLION || f->unused)
 		return sfs_error_set(err, -EINVAL, "max_skip: more than all");
-	return 0;
+	return sfs_sidecar_options_check_choices(f, err);
 }
 
 /* It starts a process of the mount's owner, which connects to where the caller says. */

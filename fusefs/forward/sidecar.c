@@ -6,8 +6,9 @@
 #include "forward/sidecar.h"
 
 #include "base/alloc.h"
-#include "base/strbuf.h"
+#include "options/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_ARGS 20
+#define MAX_ARGS (SFS_SIDECAR_OPTIONS + 7)
 
 extern char **environ;
 
@@ -56,14 +57,8 @@ struct args {
 
 static void add(struct args *args, char *s)
 {
-	if (args->n < MAX_ARGS)
-		args->s[args->n++] = s;
-}
-
-static void add_number(struct args *args, const char *option, uint64_t value)
-{
-	if (value > 0)
-		add(args, sfs_asprintf("%s=%llu", option, (unsigned long long)value));
+	assert(args->n < MAX_ARGS);
+	args->s[args->n++] = s;
 }
 
 bool sfs_sidecar_gives_samples(const char *target)
@@ -74,32 +69,19 @@ bool sfs_sidecar_gives_samples(const char *target)
 static void make_args(const struct shufflefs_forward *f, const char *name,
 		      bool with_pieces, struct args *args)
 {
-	static const char *const on_death[] = {"fail", "redeliver", "drop"};
+	char *option;
+	int i;
 
 	add(args, sfs_strdup("shufflefs-sidecar"));
 	add(args, sfs_strdup("send"));
-	if (!sfs_sidecar_gives_samples(f->target)) {
-		add(args, sfs_asprintf("--fields=%s", f->fields));
-		add_number(args, "--batch", f->batch);
+	for (i = 0; i < SFS_SIDECAR_OPTIONS; i++) {
+		option = sfs_sidecar_option_of_forward((enum sfs_sidecar_option_id)i, f);
+		if (option)
+			add(args, option);
 	}
-	add_number(args, "--workers", f->workers);
-	add_number(args, "--slots", f->slots);
-	add_number(args, "--seed", f->seed);
-	if (f->flags & SHUFFLEFS_DROP_LAST)
-		add(args, sfs_strdup("--drop-last"));
-	if (f->flags & SHUFFLEFS_CRC)
-		add(args, sfs_strdup("--crc"));
-	if (f->on_error == SHUFFLEFS_ON_ERROR_SKIP)
-		add(args, sfs_strdup("--on-error=skip"));
-	if (f->max_skip > 0)
-		add(args, sfs_asprintf("--max-skip=%g", f->max_skip / 10000.0));
-	if (f->on_consumer_death != SHUFFLEFS_ON_DEATH_FAIL)
-		add(args, sfs_asprintf("--on-consumer-death=%s",
-				       on_death[f->on_consumer_death]));
-	if (f->secret_file[0])
-		add(args, sfs_asprintf("--secret-file=%s", f->secret_file));
-	add_number(args, with_pieces ? "--pieces-fd" : "--stream-fd", CHILD_STREAM);
-	add_number(args, "--report-fd", CHILD_REPORT);
+	add(args,
+	    sfs_asprintf("--%s-fd=%d", with_pieces ? "pieces" : "stream", CHILD_STREAM));
+	add(args, sfs_asprintf("--report-fd=%d", CHILD_REPORT));
 	add(args, sfs_strdup("--"));
 	add(args, sfs_strdup(name));
 	add(args, sfs_strdup(f->target));

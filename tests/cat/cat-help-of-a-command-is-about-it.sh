@@ -36,7 +36,7 @@ for command in $commands; do
 done
 helps shufflefs mount
 grep -q "^  budget=SIZE  *Memory" help || fail "mount: no options"
-for command in ls plan index bench top forward; do
+for command in ls plan index bench top; do
     names shufflefs $command fusefs/commands.c ${command}_options
 done
 
@@ -44,5 +44,16 @@ helps shufflefs-sidecar
 for command in send recv; do
     grep -q "^  $command " help || fail "no $command"
 done
-names shufflefs-sidecar send "$(cd "$top" && grep -rl '"pieces-fd", required' rdma sidecar 2>/dev/null | head -n 1)" long_options
-names shufflefs-sidecar recv "$(cd "$top" && grep -rl '"senders", required' rdma sidecar 2>/dev/null | head -n 1)" long_options
+
+# Those of the sidecar have a table of their own.
+tr '\n' ' ' <"$top/sidecar/options/options.def" | sed 's/OPTION(/\n&/g' |
+    sed -n 's|^OPTION(\([A-Z |]*\), *[A-Z_]*, *"\([a-z-]*\)".*|\2 \1|p' >table
+for each in "shufflefs-sidecar send" "shufflefs-sidecar recv" "shufflefs forward"; do
+    helps ${each% *} ${each#* }
+    word=$(echo ${each#* } | tr a-z A-Z)
+    grep -w "$word" table | cut -d " " -f 1 >options
+    [ "$(wc -l <options)" -gt 9 ] || fail "options.def is not understood"
+    while read -r option; do
+        grep -q -e "--$option\([ =,]\|\$\)" help || fail "$each --help lacks --$option"
+    done <options
+done

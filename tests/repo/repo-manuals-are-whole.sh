@@ -16,12 +16,22 @@ order=$top/man/shufflefs-order.7
 for option in $(sed -n 's|^OPTION(ORDER, "\([a-z-]*\)".*|\1|p' "$top/src/config/options.def"); do
     grep -q "^\.Cm .*$option" "$order" || fail "the manual of the order lacks $option"
 done
-page=$top/man/shufflefs-sidecar.1
-options=$(sed -n 's|^.*{"\([a-z-]*\)", [a-z]*_argument,.*|\1|p' "$top"/sidecar/*.c)
-[ "$(echo "$options" | wc -l)" -gt 10 ] || fail "the options of the sidecar are not understood"
-for option in $options; do
-    grep -q "^\.It .*Fl -$option\( \|\$\)" "$page" || fail "the manual of the sidecar lacks $option"
-done
+page=$build/man/shufflefs-sidecar.1
+"$build/shufflefs-sidecar" send --help >help
+"$build/shufflefs-sidecar" recv --help >>help
+"$shufflefs" help --mdoc-forward >forward
+tr '\n' ' ' <"$top/sidecar/options/options.def" | sed 's/OPTION(/\n&/g' |
+    sed -n 's|^OPTION(\([A-Z |]*\), *[A-Z_]*, *"\([a-z-]*\)".*|\2 \1|p' >table
+[ "$(wc -l <table)" -gt 20 ] || fail "the sidecar's options.def is not understood"
+while read -r option commands; do
+    [ "${commands#*SEND}${commands#*RECV}" = "$commands$commands" ] ||
+        grep -q "^\.It .*Fl -$option\( \|\$\)" "$page" || fail "the manual of the sidecar lacks $option"
+    [ "${commands#*SEND}${commands#*RECV}" = "$commands$commands" ] ||
+        grep -q "^  --$option\(=\| \|\$\)" help || fail "--help of the sidecar lacks $option"
+    [ "${commands#*FORWARD}" = "$commands" ] ||
+        grep -q "^\.It Fl -$option\( \|\$\)" forward || fail "the manual of forward lacks $option"
+done <table
+! grep '.\{80\}' help || fail "--help is wider than a terminal"
 requires mandoc
 for each in "$man" "$build/man/shufflefs.conf.5" "$order" "$top/man/shufflefs-ioctl.4" "$page"; do
     mandoc -T lint -W warning "$each" >said || fail "$(cat said)"

@@ -148,7 +148,7 @@ cp epochs/0@60.tar empty.tar
 ! "$sidecar" send empty.tar "local:$work/ring" --fields cls 2>said || fail "an empty stream, and yet 0"
 for wrong in "--batch 0" "--workers x" "--on-error no" "--max-skip 101" "--max-skip x" "--memory 1" "--memory x"; do
     ! "$sidecar" send epochs/0.tar --fields cls $wrong "local:$work/ring" 2>said || fail "$wrong"
-    grep -q -e "${wrong% *}: '" said || fail "$wrong: $(cat said)"
+    grep -q -e "${wrong% *}.* '${wrong#* }'" said || fail "$wrong: $(cat said)"
 done
 "$sidecar" send --help | grep -q -e --fields || fail "no help"
 
