@@ -46,7 +46,7 @@ breaks sh -c 'truncate -s 0 ring.state; truncate -s 32768 ring.state'
 
 "$sidecar" recv tcp://127.0.0.1:0 --ring ring 2>log &
 receiver=$!
-until target=$(sed -n "s/.*senders at //p" log) && [ "$target" ]; do sleep 0.01; done
+until target=$(sed -n "s/.*senders on //p" log) && [ "$target" ]; do sleep 0.01; done
 breaks truncate -s 100 ring.state
 status=0
 wait $receiver || status=$?

@@ -18,7 +18,7 @@ all='\(9[5-9]\|100\) %'
 
 "$sidecar" recv tcp://127.0.0.1:0 --ring ring --stats 1 2>log &
 receiver=$!
-until url=$(sed -n "s/.*senders at //p" log) && [ "$url" ]; do sleep 0.01; done
+until url=$(sed -n "s/.*senders on //p" log) && [ "$url" ]; do sleep 0.01; done
 "$sidecar" send 0.tar "$url" --fields cls --batch 4 --stats 1 2>send.log &
 sender=$!
 wait_until 60 test -S ring

@@ -22,7 +22,7 @@ recv() {
     rm -f log
     timeout $patience "$sidecar" recv "$@" --ring ring 2>log &
     receiver=$!
-    until url=$(sed -n "s/.*senders at //p" log 2>/dev/null) && [ "$url" ]; do
+    until url=$(sed -n "s/.*senders on //p" log 2>/dev/null) && [ "$url" ]; do
         kill -0 $receiver 2>/dev/null || fail "recv: $(cat log)"
         sleep 0.01
     done

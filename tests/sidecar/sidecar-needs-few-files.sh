@@ -36,7 +36,7 @@ wait_until 60 is_gone $sender
 
 (ulimit -n 64 && exec "$sidecar" recv tcp://127.0.0.1:0 --ring ring) 2>said &
 receiver=$!
-wait_until 60 grep -q "senders at" said
+wait_until 60 grep -q "senders on" said
 kill $receiver
 wait_until 60 is_gone $receiver
 grep -q "stopped by a signal" said || fail "recv: $(cat said)"

@@ -43,7 +43,7 @@ for at in tcp://127.0.0.1:0 tcp://127.9.9.9:0 tcp://localhost:0 $six; do
     rm -f log # (of the one before)
     "$sidecar" recv "$at" --ring ring 2>log &
     receiver=$!
-    until grep -qs "waits for senders" log; do
+    until grep -qs "waiting for senders" log; do
         kill -0 $receiver 2>/dev/null || fail "recv $at: $(cat log)"
         sleep 0.01
     done
@@ -80,7 +80,7 @@ fi
 rm -f log
 "$sidecar" recv 'tcp://0.0.0.0:0' --ring ring --senders 2 --secret-file secret --metrics m.prom --stats 1 2>log &
 receiver=$!
-until port=$(sed -n "s/.*senders at .*://p" log 2>/dev/null) && [ "$port" ]; do
+until port=$(sed -n "s/.*senders on .*://p" log 2>/dev/null) && [ "$port" ]; do
     kill -0 $receiver 2>/dev/null || fail "recv: $(cat log)"
     sleep 0.01
 done
@@ -121,7 +121,7 @@ grep -q ', 4 connections refused' log || fail "the statistics: $(cat log)"
 rm -f log
 "$sidecar" recv tcp://127.0.0.1:0 --ring ring 2>log &
 receiver=$!
-until url=$(sed -n "s/.*senders at //p" log 2>/dev/null) && [ "$url" ]; do
+until url=$(sed -n "s/.*senders on //p" log 2>/dev/null) && [ "$url" ]; do
     kill -0 $receiver 2>/dev/null || fail "recv: $(cat log)"
     sleep 0.01
 done

@@ -36,7 +36,7 @@ receive() {
     rm -f ring log m.prom
     "$sidecar" recv "$@" --ring ring --metrics m.prom 2>log &
     receiver=$!
-    until grep -qs "waits for senders" log; do
+    until grep -qs "waiting for senders" log; do
         kill -0 $receiver 2>/dev/null || fail "recv $1: $(cat log)"
         sleep 0.01
     done
