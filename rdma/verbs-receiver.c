@@ -463,7 +463,7 @@ static int take_message(struct sfs_receiver *r, struct connection *c,
 		return ret;
 	if (m.kind == SFS_WIRE_LAYOUT)
 		return take_layout(r, c, &layout, err);
-	if (m.kind == SFS_WIRE_PING || m.kind == SFS_WIRE_PONG)
+	if (m.kind == SFS_WIRE_PING)
 		return 0;
 	if (!c->session)
 		return sfs_error_set(err, -EPROTO, "a message before the layout");

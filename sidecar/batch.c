@@ -276,13 +276,12 @@ static int batcher_take(struct sfs_batcher *b, struct sfs_error *err)
 	return ret;
 }
 
-static int send_batch(struct sfs_batcher *b, bool is_last, struct sfs_error *err)
+static int send_batch(struct sfs_batcher *b, struct sfs_error *err)
 {
 	uint64_t n_bytes = 0;
 	uint32_t t;
 	int ret;
 
-	b->info.is_last = is_last;
 	ret = b->settings.ops->send(b->transport, &b->info, err);
 	if (ret < 0)
 		return ret;
@@ -325,7 +324,7 @@ static int commit(struct sfs_batcher *b, struct sfs_window_item *item,
 	int ret = 0;
 
 	if (b->info.n_samples == b->layout.n_samples)
-		ret = send_batch(b, false, err);
+		ret = send_batch(b, err);
 	if (ret == 0 && !b->slot)
 		ret = batcher_take(b, err);
 	if (ret < 0)
@@ -416,7 +415,7 @@ static int commit_all(struct sfs_batcher *b, struct sfs_error *err)
 	}
 	if (ret == 0 && (b->info.n_samples == b->layout.n_samples ||
 			 (b->info.n_samples > 0 && !b->settings.drops_last)))
-		ret = send_batch(b, true, err);
+		ret = send_batch(b, err);
 	return ret == 0 ? check_skips(b, true, err) : ret;
 }
 

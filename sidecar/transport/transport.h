@@ -41,7 +41,6 @@ struct sfs_batch_info {
 	uint64_t epoch;
 	uint64_t first, end; /* see struct shufflefs_batch */
 	uint32_t n_samples;
-	bool is_last; /* of the stream */
 };
 
 /* The session of the settings, or a random one if they have none. */

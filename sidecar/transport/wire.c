@@ -10,7 +10,6 @@
 
 #define MAGIC		 0x31534653U /* "SFS1" */
 #define BATCH_BODY_BYTES 32
-#define FLAG_LAST	 1 /* of a BATCH */
 #define FLAG_FAILED	 1 /* of a BYE */
 
 _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "tensors and layouts are little-endian");
@@ -220,8 +219,6 @@ static size_t put_body(const struct sfs_wire_message *m,
 
 static uint16_t flags_of(const struct sfs_wire_message *m)
 {
-	if (m->kind == SFS_WIRE_BATCH)
-		return m->info.is_last ? FLAG_LAST : 0;
 	return m->kind == SFS_WIRE_BYE && m->has_failed ? FLAG_FAILED : 0;
 }
 
@@ -257,7 +254,7 @@ int sfs_wire_check_header(const unsigned char bytes[SFS_WIRE_HEADER_BYTES],
 	unsigned kind = (unsigned)get(bytes, 2);
 	uint64_t n = get(bytes + 4, 4);
 
-	if (kind < SFS_WIRE_LAYOUT || kind == 2 || kind > SFS_WIRE_ENDED)
+	if (kind < SFS_WIRE_LAYOUT || kind == 2 || kind == 7 || kind > SFS_WIRE_ENDED)
 		return sfs_error_set(err, -EPROTO, "a message of the unknown kind %u",
 				     kind);
 	if (n < SFS_WIRE_HEADER_BYTES || !is_length_of(kind, n - SFS_WIRE_HEADER_BYTES))
@@ -284,8 +281,7 @@ static int get_batch(const unsigned char *bytes, const struct shufflefs_layout *
 	m->info = (struct sfs_batch_info){.epoch = get(body, 8),
 					  .first = get(body + 8, 8),
 					  .end = get(body + 16, 8),
-					  .n_samples = (uint32_t)n_samples,
-					  .is_last = get(bytes + 2, 2) & FLAG_LAST};
+					  .n_samples = (uint32_t)n_samples};
 	m->crc = (uint32_t)get(body + 24, 4);
 	if (m->n_bytes != sfs_wire_data_bytes(layout, m->info.n_samples))
 		return sfs_error_set(

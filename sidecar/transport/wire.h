@@ -90,7 +90,6 @@ enum sfs_wire_kind {
 	SFS_WIRE_CREDIT = 4, /* receiver: every batch below seq was consumed */
 	SFS_WIRE_END = 5,    /* sender: there is no batch from seq on */
 	SFS_WIRE_PING = 6,   /* either */
-	SFS_WIRE_PONG = 7,   /* the answer */
 	SFS_WIRE_BYE = 8,    /* either: body is why, "" if all is well; with a flag if the
 			      * sender's stream has failed, behind its last batch */
 	SFS_WIRE_ENDED = 9   /* receiver: END came, and every batch was consumed */

@@ -131,8 +131,7 @@ static void produce(const char *target)
 		fill(slot, i);
 		info.first = i * 64;
 		info.end = info.first + 64;
-		info.is_last = i == N_BATCHES - 1;
-		info.n_samples = info.is_last ? 5 : 64;
+		info.n_samples = i == N_BATCHES - 1 ? 5 : 64;
 		CHECK_EQ(sfs_tcp_ops.send(t, &info, &err), 0);
 	}
 	CHECK_EQ(sfs_tcp_ops.finish(t, 30000, &err), 0);

@@ -233,7 +233,7 @@ static int send_one(int to, const struct sfs_secret *secret, struct sfs_error *e
 	sfs_autofree char *target = sfs_asprintf("tcp://127.0.0.1:%d", to);
 	struct sfs_transport_settings settings = {
 		.target = target, .n_slots = 2, .give_up_ms = 60000, .secret = secret};
-	struct sfs_batch_info info = {.end = 4, .n_samples = 4, .is_last = true};
+	struct sfs_batch_info info = {.end = 4, .n_samples = 4};
 	struct sfs_transport *t;
 	void *slot;
 	int ret;

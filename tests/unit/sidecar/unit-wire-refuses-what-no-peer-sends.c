@@ -102,12 +102,12 @@ static void batch(void)
 	struct sfs_wire_message m = {.kind = SFS_WIRE_BATCH, .seq = 9, .crc = 7};
 	size_t n;
 
-	m.info = (struct sfs_batch_info){1, 20, 23, 3, true};
+	m.info = (struct sfs_batch_info){1, 20, 23, 3};
 	m.n_bytes = sfs_wire_data_bytes(&layout, 3);
 	CHECK_EQ(m.n_bytes, 3 * (5 + 8));
 	n = sfs_wire_put(&m, NULL, bytes);
 	CHECK_EQ(get(n), 0);
-	CHECK(out.seq == 9 && out.crc == 7 && out.info.is_last && out.info.end == 23);
+	CHECK(out.seq == 9 && out.crc == 7 && out.info.end == 23);
 	CHECK_EQ(out.n_bytes, m.n_bytes);
 	CHECK_EQ(sfs_wire_get(bytes, n, NULL, &out, &got_layout, &err), -EPROTO);
 	bytes[24]++; /* n_bytes */
@@ -117,7 +117,7 @@ static void batch(void)
 	CHECK_EQ(get(sfs_wire_put(&m, NULL, bytes)), -EPROTO);
 	m.info.n_samples = m.n_bytes = 0;
 	CHECK_EQ(get(sfs_wire_put(&m, NULL, bytes)), -EPROTO);
-	m.info = (struct sfs_batch_info){1, 23, 20, 3, true};
+	m.info = (struct sfs_batch_info){1, 23, 20, 3};
 	m.n_bytes = 39;
 	CHECK_EQ(get(sfs_wire_put(&m, NULL, bytes)), -EPROTO);
 }
