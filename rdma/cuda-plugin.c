@@ -155,7 +155,7 @@ static int find_device(struct sfs_device *d, struct sfs_error *err)
 		sfs_strbuf_printf(&there, " %d (%s)", i, d->info.memory.device);
 	}
 	if (ret == 0 && i == n)
-		ret = sfs_error_set(err, -ENODEV, "there is no GPU '%s'; there are%s",
+		ret = sfs_error_set(err, -ENODEV, "there is no GPU '%s'; choose one of%s",
 				    d->settings.which, there.s);
 	sfs_strbuf_done(&there);
 	return ret;

@@ -90,7 +90,7 @@ static int find(const char *which, struct sfs_error *err)
 	if (strcmp(which, "1") == 0 || strcmp(which, "FAKE-1") == 0)
 		return 1;
 	return sfs_error_set(err, -ENODEV,
-			     "there is no GPU '%s'; there are FAKE-0 FAKE-1", which);
+			     "there is no GPU '%s'; choose one of FAKE-0 FAKE-1", which);
 }
 
 static int fake_locate(const char *which, char ret_bus[SFS_DEVICE_BUS_MAX],

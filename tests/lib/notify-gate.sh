@@ -23,7 +23,9 @@ mount_gated() {
     rm -rf shards/stalled gate gate.*
     mkdir "$1"
     # (A thread that is in the kernel is not joined when the process is ended by force.)
-    NOTIFY_GATE="$work/gate" LD_PRELOAD="$build/tests/lib/notify-gate.so ${LD_PRELOAD:-}" \
+    # (ASan wants to be the first library, unless it is told not to look.)
+    ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" NOTIFY_GATE="$work/gate" \
+        LD_PRELOAD="$build/tests/lib/notify-gate.so ${LD_PRELOAD:-}" \
         "$shufflefs" mount $patient,index-cache=no,next-epoch=no "$stalling" "$1" || fail "cannot mount"
     pid=$(daemon_pid "$1")
     connection=$(mountpoint -d "$1" | sed 's/.*://')

@@ -15,7 +15,7 @@ os.stat(os.path.join(sysconfig.get_paths()['include'], 'Python.h'))"
         }
     fi
     mkdir source
-    cp -R "$top/python" "$top/rdma" "$top/include" "$top/LICENSE" source
+    cp -R "$top/python" "$top/sidecar" "$top/include" "$top/LICENSE" source
     chmod -R u+w source
     (cd source/python && SHUFFLEFS_BUILD="$build" "$python" -W ignore setup.py -q build_ext --inplace) >built 2>&1 ||
         fail "no module: $(cat built)"

@@ -88,7 +88,7 @@ check_error() {
     grep -q "$2" log || fail "$1: $(cat log)"
     [ "$(wc -l <log)" = 1 ] || fail "$1: not one line: $(cat log)"
 }
-check_error 'local:ring?memory=fakegpu:7' "there is no GPU '7'; there are FAKE-0 FAKE-1"
+check_error 'local:ring?memory=fakegpu:7' "there is no GPU '7'; choose one of FAKE-0 FAKE-1"
 FAKEGPU_BYTES=50000 check_error 'local:ring?memory=fakegpu' 'needs 98304 bytes, 50000 are free'
 check_error 'local:ring?memory=gpu' "'gpu': a ring cannot lie there; use host, cuda, cuda:UUID or cuda:N"
 refuses() {

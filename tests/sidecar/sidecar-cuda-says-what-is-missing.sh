@@ -32,7 +32,7 @@ if ! ldconfig -p 2>/dev/null | grep -q "$library"; then
 fi
 export LD_LIBRARY_PATH="$folder"
 if [ -e /dev/nvidiactl ]; then
-    complaint cuda:GPU-0 | grep "there is no GPU 'GPU-0'; there are" || fail "of a wrong UUID: $(cat log)"
+    complaint cuda:GPU-0 | grep "there is no GPU 'GPU-0'; choose one of" || fail "of a wrong UUID: $(cat log)"
 else
     complaint cuda | grep 'this host has no CUDA driver (libcuda.so.1): install' || fail "without a driver: $(cat log)"
     # So says the Python module.

@@ -49,7 +49,7 @@ kill $receiver
 wait $receiver || fail "recv: $(cat log)"
 wait $drain
 [ "$(grep -c "^row" got)" = 80 ] || fail "wrong samples: $(cat got)"
-[ "$(grep -c "no batch was dropped: cls: a batch came with another dtype" log)" = 1 ] || fail "recv: $(cat log)"
+[ "$(grep -c "not a batch was dropped: cls: a batch came with another dtype" log)" = 1 ] || fail "recv: $(cat log)"
 
 recv --give-up 10
 wait_until 60 has 40
