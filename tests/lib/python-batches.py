@@ -201,9 +201,11 @@ class File(Case):
         self.assertEqual(got, list(range(32))[:len(got)])
         self.assertEqual((batches.state_dict()["epoch"], batches.state_dict()["next"]), (0, len(got)))
         with self.assertLogs("shufflefs", logging.WARNING) as logs:
-            skipping = self.batches("broken.tar", on_error="skip")
+            skipping = self.batches("broken.tar", on_error="skip", max_skip=2)
             self.assertEqual(labels(skipping), [i for i in range(64) if i != 40])
         self.assertIn("s/000040", logs.output[0])
+        with self.assertRaisesRegex(shufflefs.RingError, "1 of 64 samples are broken, which is more than --max-skip=1%"):
+            labels(self.batches("broken.tar", on_error="skip"))
 
     def test_a_child_that_is_killed_is_an_error_and_the_next_iteration_goes_on(self):
         batches, got = self.batches(), []
