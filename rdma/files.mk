@@ -5,7 +5,8 @@ rdma_so_SOURCES = \
 	rdma/nearest.c \
 	rdma/verbs-link.c rdma/verbs-link.h \
 	rdma/verbs-placement.c rdma/verbs-placement.h \
-	rdma/verbs-receiver.c \
+	rdma/verbs-receiver.c rdma/verbs-receiver-internal.h \
+	rdma/verbs-receiver-connections.c rdma/verbs-receiver-slots.c \
 	rdma/verbs-sender.c \
 	rdma/verbs-wire.c
 rdma_so_CPPFLAGS = $(libsidecar_a_CPPFLAGS)
