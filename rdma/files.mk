@@ -7,7 +7,8 @@ rdma_so_SOURCES = \
 	rdma/verbs-placement.c rdma/verbs-placement.h \
 	rdma/verbs-receiver.c rdma/verbs-receiver-internal.h \
 	rdma/verbs-receiver-connections.c rdma/verbs-receiver-slots.c \
-	rdma/verbs-sender.c \
+	rdma/verbs-sender.c rdma/verbs-sender-internal.h \
+	rdma/verbs-sender-connecting.c \
 	rdma/verbs-wire.c
 rdma_so_CPPFLAGS = $(libsidecar_a_CPPFLAGS)
 rdma_so_CFLAGS = $(SFS_CFLAGS) $(VERBS_CFLAGS) -fPIC

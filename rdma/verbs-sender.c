@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the outbox holds the batches; its memory is registered for each
- * connection.  A thread of its own connects and then polls the events of the
- * connection manager, the completions, and the outbox.  A batch is written to the next
- * slot that the receiver has given, and the message BATCH goes after it on the same queue
- * pair, so that the receiver hears of it when its bytes are there.
+/* How this works: the outbox holds the batches.  A thread of its own connects
+ * (verbs-sender-connecting.c) and then polls the events of the connection manager, the
+ * completions, and the outbox.  A batch is written to the next slot that the receiver has
+ * given, and the message BATCH goes after it on the same queue pair, so that the receiver
+ * hears of it when its bytes are there.
  *
  * Whatever goes wrong with a connection makes a new one, from the batch on that the
  * receiver wants; only what the next one would meet as well is final: a refusal, a BYE
@@ -11,13 +11,9 @@
  *
  * Each side says something at least every 2 s (PING), and takes a peer that was silent
  * for 10 s for dead: a queue pair whose peer has gone may tell nothing for minutes. */
-#include "transport/auth.h"
-#include "transport/outbox.h"
-#include "transport/patience.h"
-#include "transport/secret.h"
+#include "verbs-sender-internal.h"
+
 #include "transport/socket.h"
-#include "verbs-link.h"
-#include "verbs-wire.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -26,237 +22,11 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define RESOLVE_MS    2000
-#define RETRIES	      6 /* 7 is "for ever" to some drivers */
-#define RNR_RETRIES   7
-#define WRITES_MAX    (SHUFFLEFS_TENSORS_MAX + 4) /* of a batch */
-#define NOT_LISTENING 8				  /* reason of a rejection: no such service */
-
-struct sfs_transport {
-	struct sfs_outbox box;
-	struct sfs_verbs_url url;
-	pthread_t thread;
-
-	/* The thread's: */
-	struct rdma_event_channel *events;
-	struct rdma_cm_id *id;
-	struct ibv_pd *pd;
-	struct sfs_verbs_range range;
-	struct sfs_verbs_link link;
-	struct sfs_verbs_offer offer; /* n_slots == 0: none yet */
-	struct sfs_verbs_slots slots;
-	unsigned char private[256]; /* of the last event */
-	size_t n_private;
-	unsigned char hello[SFS_WIRE_HELLO_BYTES]; /* of this connection */
-	uint64_t n_attempts;
-	uint64_t next, highest; /* batch to write; every one below was written once */
-	uint64_t heard_ns, said_ns;
-	struct sfs_patience patience;
-	bool has_said_layout, has_said_end, has_said_bye;
-
-	_Atomic(const char *) placement; /* at the receiver's, as it said last */
-};
-
-/* Wait for an event of fd, for close(), or until `until_ns`. */
-static int wait_for(struct sfs_transport *t, int fd, uint64_t until_ns)
-{
-	struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
-				{.fd = t->box.wake_fd, .events = POLLIN}};
-	eventfd_t n;
-
-	for (;;) {
-		uint64_t now = sfs_clock_ns();
-
-		if (sfs_outbox_is_stopping(&t->box))
-			return -ECANCELED;
-		if (now >= until_ns)
-			return -ETIMEDOUT;
-		poll(fds, 2, (int)((until_ns - now) / SFS_NS_PER_MS) + 1);
-		if (fds[1].revents)
-			eventfd_read(t->box.wake_fd, &n);
-		if (fds[0].revents)
-			return 0;
-	}
-}
-
-/* The next event, acknowledged; -EAGAIN: none. */
-static int take_event(struct sfs_transport *t, enum rdma_cm_event_type *ret, int *status)
-{
-	struct rdma_cm_event *event;
-
-	if (rdma_get_cm_event(t->events, &event) < 0)
-		return -EAGAIN;
-	*ret = event->event;
-	*status = event->status;
-	t->n_private = 0;
-	if (event->event == RDMA_CM_EVENT_REJECTED ||
-	    event->event == RDMA_CM_EVENT_ESTABLISHED) {
-		t->n_private = event->param.conn.private_data
-				       ? event->param.conn.private_data_len
-				       : 0;
-		memcpy(t->private, event->param.conn.private_data, t->n_private);
-	}
-	rdma_ack_cm_event(event);
-	return 0;
-}
-
-static int take_reply(struct sfs_transport *t, const struct sfs_wire_reply *reply,
-		      struct sfs_error *err)
-{
-	int ret = sfs_outbox_take_reply(&t->box, reply, err);
-
-	if (ret < 0)
-		return ret;
-	t->next = reply->resume;
-	if (t->highest < t->next)
-		t->highest = t->next;
-	return 0;
-}
-
-static int rejected(struct sfs_transport *t, int status, struct sfs_error *err)
-{
-	struct sfs_wire_reply reply;
-
-	if (t->n_private > 0 && t->private[0]) {
-		if (sfs_verbs_get_reply(t->private, t->n_private, &reply, err) < 0)
-			return -ECONNABORTED;
-		return reply.code == SFS_WIRE_REFUSE || reply.code == SFS_WIRE_BUSY
-			       ? sfs_outbox_take_reply(&t->box, &reply, err)
-			       : sfs_error_set(err, -EPROTO, "it takes and rejects");
-	}
-	return sfs_error_set(err, -ECONNREFUSED,
-			     status == NOT_LISTENING || status == -ECONNREFUSED
-				     ? "nobody listens there"
-				     : "the connection was rejected (reason %d)",
-			     status);
-}
-
-static int failed(struct sfs_transport *t, enum rdma_cm_event_type event, int status,
-		  struct sfs_error *err)
-{
-	switch (event) {
-	case RDMA_CM_EVENT_REJECTED: return rejected(t, status, err);
-	case RDMA_CM_EVENT_ADDR_ERROR:
-	case RDMA_CM_EVENT_ROUTE_ERROR:
-		return sfs_error_set(err, -EHOSTUNREACH,
-				     "no RDMA device of this host reaches it (%s)",
-				     strerror(status < 0 ? -status : EHOSTUNREACH));
-	case RDMA_CM_EVENT_UNREACHABLE:
-		return sfs_error_set(err, -EHOSTUNREACH, "the receiver does not answer");
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		return sfs_error_set(err, -ENODEV, "the RDMA device was removed");
-	case RDMA_CM_EVENT_DISCONNECTED:
-		return sfs_error_set(err, -ECONNRESET,
-				     "the receiver closed the connection");
-	default:
-		return sfs_error_set(err, -ECONNRESET, "%s (%d)", rdma_event_str(event),
-				     status);
-	}
-}
-
-/* Not much after give_up_ms. */
-static uint64_t end_of_waiting(const struct sfs_transport *t)
-{
-	uint64_t now = sfs_clock_ns();
-	uint64_t least_ns = now + RESOLVE_MS * SFS_NS_PER_MS,
-		 most_ns = now + SFS_TCP_DEAD_NS;
-	uint64_t give_up_ns = t->patience.since_ns + t->box.give_up_ms * SFS_NS_PER_MS;
-
-	if (t->box.give_up_ms == 0 || give_up_ns > most_ns)
-		return most_ns;
-	return give_up_ns > least_ns ? give_up_ns : least_ns;
-}
-
-static int expect(struct sfs_transport *t, enum rdma_cm_event_type wanted,
-		  struct sfs_error *err)
-{
-	uint64_t until_ns = end_of_waiting(t);
-	enum rdma_cm_event_type event;
-	int status, ret;
-
-	do {
-		ret = wait_for(t, t->events->fd, until_ns);
-		if (ret < 0)
-			return sfs_error_set(err, ret, "the receiver does not answer");
-	} while (take_event(t, &event, &status) < 0);
-	return event == wanted ? 0 : failed(t, event, status, err);
-}
-
-/* Before the id goes: the library closes a device that was removed with its last id. */
-static void leave_device(struct sfs_transport *t)
-{
-	sfs_verbs_unregister(&t->range);
-	if (t->pd)
-		ibv_dealloc_pd(t->pd);
-	t->pd = NULL;
-}
-
-static int enter_device(struct sfs_transport *t, struct sfs_error *err)
-{
-	t->pd = ibv_alloc_pd(t->id->verbs);
-	if (!t->pd)
-		return sfs_error_set(err, -errno, "%s: %s",
-				     ibv_get_device_name(t->id->verbs->device),
-				     strerror(errno));
-	return sfs_verbs_register(t->pd, t->box.memory, t->box.stride * t->box.n_slots,
-				  false, &t->range, err);
-}
-
-static int resolve(struct sfs_transport *t, struct sfs_error *err)
-{
-	struct sfs_verbs_place place;
-	int ret = sfs_verbs_resolve(&t->url, false, t->n_attempts++, &place, err);
-
-	if (ret < 0)
-		return ret;
-	if (rdma_create_id(t->events, &t->id, t, RDMA_PS_TCP) < 0)
-		return sfs_error_set(err, -errno, "rdma_create_id: %s", strerror(errno));
-	if (rdma_resolve_addr(t->id,
-			      place.has_from ? (struct sockaddr *)&place.from : NULL,
-			      (struct sockaddr *)&place.address, RESOLVE_MS) < 0)
-		return sfs_error_set(err, -errno,
-				     "no RDMA device of this host reaches it (%s)",
-				     strerror(errno));
-	ret = expect(t, RDMA_CM_EVENT_ADDR_RESOLVED, err);
-	if (ret == 0)
-		ret = sfs_verbs_check_device(&t->url, t->id, err);
-	if (ret < 0)
-		return ret;
-	sfs_verbs_set_ack_timeout(t->id);
-	if (rdma_resolve_route(t->id, RESOLVE_MS) < 0)
-		return sfs_error_set(err, -errno, "rdma_resolve_route: %s",
-				     strerror(errno));
-	return expect(t, RDMA_CM_EVENT_ROUTE_RESOLVED, err);
-}
-
-static int connect_one(struct sfs_transport *t, struct sfs_error *err)
-{
-	struct rdma_conn_param param = {.private_data = t->hello,
-					.private_data_len = sizeof t->hello,
-					.retry_count = RETRIES,
-					.rnr_retry_count = RNR_RETRIES};
-	struct sfs_wire_hello hello;
-	int ret = t->events ? 0 : sfs_verbs_channel(&t->events, err);
-
-	if (ret == 0)
-		ret = resolve(t, err);
-	if (ret == 0)
-		ret = enter_device(t, err);
-	if (ret == 0)
-		ret = sfs_verbs_link_open(&t->link, t->id, t->pd, err);
-	if (ret < 0)
-		return ret == -ENOMEM ? -ECONNABORTED : ret;
-	hello = sfs_outbox_hello(&t->box);
-	sfs_wire_put_hello(&hello, t->hello);
-	if (rdma_connect(t->id, &param) < 0)
-		return sfs_error_set(err, -errno, "rdma_connect: %s", strerror(errno));
-	return expect(t, RDMA_CM_EVENT_ESTABLISHED, err);
-}
+#define WRITES_MAX (SHUFFLEFS_TENSORS_MAX + 4) /* of a batch */
 
 static int take_credit(struct sfs_transport *t, uint64_t credited, bool has_ended,
 		       struct sfs_error *err)
@@ -334,8 +104,8 @@ static int read_all(struct sfs_transport *t, struct sfs_error *err)
 	return ret < 0 ? ret : count;
 }
 
-static int say(struct sfs_transport *t, const struct sfs_wire_message *m,
-	       struct sfs_error *err)
+static int verbs_say(struct sfs_transport *t, const struct sfs_wire_message *m,
+		     struct sfs_error *err)
 {
 	unsigned char bytes[SFS_WIRE_MESSAGE_MAX];
 	size_t n = sfs_wire_put(m, &t->box.layout, bytes);
@@ -366,7 +136,7 @@ static int say_batch(struct sfs_transport *t, struct sfs_error *err)
 						   offset,
 					   t->offer.rkey, err);
 	if (ret == 0)
-		ret = say(t, &m, err);
+		ret = verbs_say(t, &m, err);
 	t->next++;
 	if (t->highest < t->next)
 		t->highest = t->next;
@@ -404,11 +174,11 @@ static int write_one(struct sfs_transport *t, struct sfs_error *err)
 	} else {
 		return 0;
 	}
-	ret = say(t, &m, err);
+	ret = verbs_say(t, &m, err);
 	return ret < 0 ? ret : 1;
 }
 
-static int sleep_until_news(struct sfs_transport *t, struct sfs_error *err)
+int sfs_verbs_sender_sleep_until_news(struct sfs_transport *t, struct sfs_error *err)
 {
 	struct pollfd fds[3] = {{.fd = t->events->fd, .events = POLLIN},
 				{.fd = sfs_verbs_link_fd(&t->link), .events = POLLIN},
@@ -422,72 +192,17 @@ static int sleep_until_news(struct sfs_transport *t, struct sfs_error *err)
 		eventfd_read(t->box.wake_fd, &n);
 	if (fds[1].revents)
 		sfs_verbs_link_take_events(&t->link);
-	if (fds[0].revents && take_event(t, &event, &status) == 0) {
+	if (fds[0].revents && sfs_verbs_sender_take_event(t, &event, &status) == 0) {
 		int ret = read_all(t, err); /* it may have said why */
 
-		return ret == -ECONNABORTED ? ret : failed(t, event, status, err);
+		return ret == -ECONNABORTED
+			       ? ret
+			       : sfs_verbs_sender_failed(t, event, status, err);
 	}
 	return 0;
 }
 
-/* The answer to PROOF. */
-static int hear(struct sfs_transport *t, struct sfs_wire_reply *ret_reply,
-		struct sfs_error *err)
-{
-	uint64_t until_ns = end_of_waiting(t);
-	const unsigned char *bytes;
-	size_t n;
-	int ret;
-
-	while ((ret = sfs_verbs_link_next(&t->link, &bytes, &n, err)) == 0) {
-		ret = sfs_verbs_link_arm(&t->link, err);
-		if (ret < 0)
-			return ret;
-		ret = sfs_verbs_link_next(&t->link, &bytes, &n, err);
-		if (ret != 0)
-			break;
-		if (sfs_outbox_is_stopping(&t->box))
-			return -ECANCELED;
-		if (sfs_clock_ns() >= until_ns)
-			return sfs_error_set(err, -ETIMEDOUT,
-					     "the receiver does not answer");
-		ret = sleep_until_news(t, err);
-		if (ret < 0)
-			return ret;
-	}
-	if (ret < 0)
-		return ret;
-	return sfs_verbs_get_reply(bytes, n, ret_reply, err) < 0 ? -ECONNABORTED : 0;
-}
-
-/* What the receiver has answered to HELLO; with a secret after both have proved it. */
-static int agree(struct sfs_transport *t, struct sfs_error *err)
-{
-	unsigned char nonce[SFS_WIRE_NONCE_BYTES], proof[SFS_WIRE_PROOF_BYTES];
-	struct sfs_wire_reply reply;
-	struct sfs_auth auth;
-	int ret;
-
-	if (sfs_verbs_get_reply(t->private, t->n_private, &reply, err) < 0)
-		return -ECONNABORTED;
-	sfs_secret_nonce(nonce);
-	ret = sfs_auth_answer(&auth, "rdma", t->box.secret, t->hello, &reply, nonce,
-			      proof, err);
-	if (ret < 0)
-		return -ECONNABORTED;
-	if (ret > 0) {
-		ret = sfs_verbs_link_send(&t->link, proof, sizeof proof, err);
-		if (ret == 0)
-			ret = hear(t, &reply, err);
-		if (ret < 0)
-			return ret;
-		if (sfs_auth_check_reply(&auth, t->box.secret, &reply, err) < 0)
-			return -ECONNABORTED;
-	}
-	return take_reply(t, &reply, err);
-}
-
-static int stream(struct sfs_transport *t, struct sfs_error *err)
+static int verbs_stream(struct sfs_transport *t, struct sfs_error *err)
 {
 	int ret;
 
@@ -509,7 +224,7 @@ static int stream(struct sfs_transport *t, struct sfs_error *err)
 		if (ret == 0)
 			ret = read_all(t, err);
 		if (ret == 0)
-			ret = sleep_until_news(t, err);
+			ret = sfs_verbs_sender_sleep_until_news(t, err);
 		if (ret < 0)
 			return ret;
 	}
@@ -526,28 +241,19 @@ static int one_connection(struct sfs_transport *t, bool *ret_was_of_use,
 	t->has_said_layout = t->has_said_end = t->has_said_bye = false;
 	memset(&t->slots, 0, sizeof t->slots);
 	memset(&t->offer, 0, sizeof t->offer);
-	ret = connect_one(t, err);
+	ret = sfs_verbs_sender_connect(t, err);
 	if (ret == 0)
-		ret = agree(t, err);
+		ret = sfs_verbs_sender_agree(t, err);
 	if (ret == 0) {
 		credited = sfs_outbox_credited(&t->box);
 		begun_ns = t->heard_ns = sfs_clock_ns();
-		ret = stream(t, err);
-		*ret_was_of_use = sfs_patience_lose(
-			&t->patience, begun_ns, t->heard_ns,
-			sfs_outbox_credited(&t->box) - credited, sfs_clock_ns());
+		ret = verbs_stream(t, err);
+		*ret_was_of_use =
+			sfs_patience_lose(&t->patience, begun_ns, t->heard_ns,
+					  sfs_outbox_credited(&t->box) - credited,
+					  sfs_clock_ns());
 	}
-	if (t->link.id)
-		rdma_disconnect(t->id);
-	sfs_verbs_link_close(&t->link);
-	leave_device(t);
-	if (t->id)
-		rdma_destroy_id(t->id);
-	t->id = NULL;
-	if (t->events)
-		rdma_destroy_event_channel(
-			t->events); /* with what it still has to tell */
-	t->events = NULL;
+	sfs_verbs_sender_disconnect(t);
 	return ret;
 }
 
@@ -575,7 +281,9 @@ static void *run_link(void *arg)
 		}
 		if (was_of_use)
 			sfs_warning("%s: %s; connecting again", t->box.target, err.text);
-		wait_for(t, -1, sfs_patience_next(&t->patience, &rng, sfs_clock_ns()));
+		sfs_verbs_sender_wait_for(t, -1,
+					  sfs_patience_next(&t->patience, &rng,
+							    sfs_clock_ns()));
 	}
 }
 
