@@ -66,7 +66,8 @@ libsidecar_a_SOURCES = \
 	sidecar/transport/secret.c sidecar/transport/secret.h \
 	sidecar/transport/sessions.c sidecar/transport/sessions.h \
 	sidecar/transport/socket.c sidecar/transport/socket.h \
-	sidecar/transport/tcp-receiver.c \
+	sidecar/transport/tcp-receiver.c sidecar/transport/tcp-receiver-internal.h \
+	sidecar/transport/tcp-receiver-connections.c \
 	sidecar/transport/tcp-sender.c \
 	sidecar/transport/transport.c sidecar/transport/transport.h \
 	sidecar/transport/wire.c sidecar/transport/wire.h \

@@ -6,22 +6,11 @@
  * an unused slot, which the next batch gets.  A connection that waits for a slot is not
  * read, and not taken for dead; one in the middle of a batch must bring 64 KiB in 10 s.
  *
- * A connection is a stranger until its HELLO is answered, with a secret until it has
- * proved that it has it (auth.h).  It has 10 s for that in all, and when places are
- * short, it is strangers that lose theirs.  No session hears of one.
- */
-#include "transport/receiver.h"
-
-#include "transport/auth.h"
-#include "transport/guard.h"
-#include "transport/secret.h"
-#include "transport/sessions.h"
-#include "transport/socket.h"
-#include "transport/wire.h"
+ * tcp-receiver-connections.c has who connects and leaves. */
+#include "transport/tcp-receiver-internal.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/log.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -32,150 +21,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define CONNECTIONS_MAX 64
-#define ACCEPTS_MAX	16	       /* at once: then those that are here are served */
-#define PROGRESS_BYTES	65536	       /* in SFS_TCP_DEAD_NS */
-#define LINGER_NS	10000000000ULL /* more than a sender waits between two attempts */
+#define PROGRESS_BYTES 65536	      /* in SFS_TCP_DEAD_NS */
+#define LINGER_NS      10000000000ULL /* more than a sender waits between two attempts */
 
-struct connection {
-	int fd; /* -1: free */
-	char peer[SFS_SOCKET_PEER_MAX];
-	struct sfs_session *session; /* NULL before its layout came */
-	struct sfs_wire_hello hello;
-	struct sfs_auth auth; /* must_prove: its HELLO has come, and PROOF is next */
-	bool must_prove, is_stranger, wants_slot, has_batch, has_said_ended;
-	uint64_t begun_ns, heard_ns, said_ns, n_since_heard, credit_said;
-	unsigned char in[SFS_WIRE_MESSAGE_MAX];
-	size_t n_in;
-	struct sfs_wire_message batch; /* has_batch: its data are coming */
-	void *slot;		       /* NULL: they are dropped */
-	uint64_t data_at;
-};
-
-struct sfs_receiver {
-	struct sfs_sessions sessions;
-	struct sfs_guard guard;
-	char *source;
-	int listen_fd;
-	bool has_no_file; /* for a connection that wants to come */
-	struct connection connections[CONNECTIONS_MAX];
-	void *spare[SFS_SESSIONS_SLOTS_MAX]; /* taken, and not filled */
-	uint32_t n_spare;
-};
-
-static void say(struct connection *c, const struct sfs_wire_message *m)
-{
-	unsigned char bytes[SFS_WIRE_MESSAGE_MAX];
-	size_t n = sfs_wire_put(m, NULL, bytes);
-
-	/* What does not fit into the socket's buffer whole would break the stream: the
-	 * peer does not read, and gets a new connection. */
-	if (send(c->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)n)
-		shutdown(c->fd, SHUT_RDWR);
-	c->said_ns = sfs_clock_ns();
-}
-
-static void reply(struct connection *c, const struct sfs_wire_reply *reply)
-{
-	unsigned char bytes[SFS_WIRE_REPLY_BYTES + SFS_WIRE_TEXT_MAX];
-	size_t n = sfs_wire_put_reply(reply, bytes);
-
-	if (send(c->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)n)
-		shutdown(c->fd, SHUT_RDWR);
-	c->said_ns = sfs_clock_ns();
-}
-
-static void forget(struct sfs_receiver *r, struct connection *c)
-{
-	struct sfs_session *session = c->session;
-
-	if (c->slot)
-		r->spare[r->n_spare++] = c->slot;
-	close(c->fd);
-	memset(c, 0, sizeof *c);
-	c->fd = -1;
-	if (session)
-		sfs_sessions_lose(session);
-}
-
-static void drop(struct sfs_receiver *r, struct connection *c, const char *why)
-{
-	if (c->is_stranger)
-		sfs_guard_refuse(&r->guard, r->source, c->peer, why);
-	else
-		sfs_warning("%s: %s: %s", r->source, c->peer, why);
-	forget(r, c);
-}
-
-static int refuse(struct connection *c, enum sfs_wire_code code, const char *why,
-		  struct sfs_error *err)
-{
-	struct sfs_wire_reply no = {.session = c->hello.session, .code = code};
-
-	snprintf(no.text, sizeof no.text, "%s", why);
-	reply(c, &no);
-	return sfs_error_set(err, -EPROTO, "refused: %s",
-			     no.text); /* (why may be err's) */
-}
-
-/* Has its sender gone?  One that waits for a slot is not read, which may take as long as
- * trainers pause, so its end would not be noticed. */
-static bool has_gone(const void *connection)
-{
-	const struct connection *c = connection;
-	struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
-
-	return c->wants_slot && poll(&p, 1, 0) > 0;
-}
-
-/* It is none of those who must stay outside. */
-static int greet(struct sfs_receiver *r, struct connection *c, struct sfs_error *err)
-{
-	const struct sfs_secret *secret = r->sessions.settings.secret;
-	struct sfs_wire_reply answer;
-	void *old;
-
-	sfs_sessions_greet(&r->sessions, &c->hello, has_gone, &answer, &old);
-	if (old)
-		forget(r, old);
-	if (answer.code != SFS_WIRE_ACCEPT)
-		return refuse(c, answer.code, answer.text, err);
-	c->is_stranger = false;
-	if (secret)
-		sfs_auth_sign(&c->auth, secret, &answer);
-	reply(c, &answer);
-	return 0;
-}
-
-static int take_hello(struct sfs_receiver *r, struct connection *c, struct sfs_error *err)
-{
-	unsigned char nonce[SFS_WIRE_NONCE_BYTES];
-	struct sfs_wire_reply challenge;
-	int ret = sfs_wire_get_hello(c->in, c->n_in, &c->hello, err);
-
-	if (ret < 0)
-		return refuse(c, SFS_WIRE_REFUSE, err->text, err);
-	sfs_secret_nonce(nonce);
-	ret = sfs_auth_challenge(&c->auth, "tcp", r->sessions.settings.secret, c->in,
-				 &c->hello, nonce, &challenge, err);
-	if (ret < 0)
-		return refuse(c, SFS_WIRE_REFUSE, err->text, err);
-	c->must_prove = ret > 0;
-	if (!c->must_prove)
-		return greet(r, c, err);
-	reply(c, &challenge);
-	return 0;
-}
-
-static int take_proof(struct sfs_receiver *r, struct connection *c, struct sfs_error *err)
-{
-	int ret = sfs_auth_check_proof(&c->auth, r->sessions.settings.secret, c->in,
-				       c->n_in, err);
-
-	return ret < 0 ? refuse(c, SFS_WIRE_REFUSE, err->text, err) : greet(r, c, err);
-}
-
-static int take_layout(struct sfs_receiver *r, struct connection *c,
+static int take_layout(struct sfs_receiver *r, struct sfs_tcp_connection *c,
 		       const struct shufflefs_layout *layout, struct sfs_error *err)
 {
 	if (c->session)
@@ -184,7 +33,7 @@ static int take_layout(struct sfs_receiver *r, struct connection *c,
 }
 
 /* Its data follow. */
-static int take_batch(struct connection *c, struct sfs_error *err)
+static int take_batch(struct sfs_tcp_connection *c, struct sfs_error *err)
 {
 	int ret = sfs_sessions_expect(c->session, c->batch.seq, err);
 
@@ -196,7 +45,7 @@ static int take_batch(struct connection *c, struct sfs_error *err)
 	return 0;
 }
 
-static int take_message(struct sfs_receiver *r, struct connection *c,
+static int take_message(struct sfs_receiver *r, struct sfs_tcp_connection *c,
 			struct sfs_error *err)
 {
 	struct shufflefs_layout layout;
@@ -221,7 +70,8 @@ static int take_message(struct sfs_receiver *r, struct connection *c,
 	}
 }
 
-static int end_batch(struct sfs_receiver *r, struct connection *c, struct sfs_error *err)
+static int end_batch(struct sfs_receiver *r, struct sfs_tcp_connection *c,
+		     struct sfs_error *err)
 {
 	int ret = sfs_sessions_publish(&r->sessions, c->session, &c->batch, c->slot, err);
 
@@ -232,7 +82,7 @@ static int end_batch(struct sfs_receiver *r, struct connection *c, struct sfs_er
 }
 
 /* Into the slot; or, of a batch that is here already, nowhere. */
-static ssize_t read_data(struct sfs_receiver *r, struct connection *c)
+static ssize_t read_data(struct sfs_receiver *r, struct sfs_tcp_connection *c)
 {
 	static unsigned char nowhere[65536]; /* (one thread) */
 	struct iovec iov[SHUFFLEFS_TENSORS_MAX];
@@ -251,7 +101,7 @@ static ssize_t read_data(struct sfs_receiver *r, struct connection *c)
 }
 
 /* How many bytes of `in` are wanted; < 0: with an error. */
-static int wanted(struct connection *c, struct sfs_error *err)
+static int tcp_wanted(struct sfs_tcp_connection *c, struct sfs_error *err)
 {
 	if (c->is_stranger)
 		return c->n_in < SFS_WIRE_PREFIX_BYTES
@@ -261,7 +111,7 @@ static int wanted(struct connection *c, struct sfs_error *err)
 					       : sfs_wire_check_header(c->in, err);
 }
 
-static void heard(struct connection *c, size_t n, bool is_whole)
+static void tcp_heard(struct sfs_tcp_connection *c, size_t n, bool is_whole)
 {
 	c->n_since_heard += n;
 	if (is_whole || c->n_since_heard >= PROGRESS_BYTES) {
@@ -270,7 +120,7 @@ static void heard(struct connection *c, size_t n, bool is_whole)
 	}
 }
 
-static int get_slot(struct sfs_receiver *r, struct connection *c)
+static int get_slot(struct sfs_receiver *r, struct sfs_tcp_connection *c)
 {
 	struct sfs_error err = {""};
 	int ret = 0;
@@ -289,7 +139,8 @@ static int get_slot(struct sfs_receiver *r, struct connection *c)
 }
 
 /* One recv().  1: go on; 0: nothing more now; < 0: with an error. */
-static int read_step(struct sfs_receiver *r, struct connection *c, struct sfs_error *err)
+static int read_step(struct sfs_receiver *r, struct sfs_tcp_connection *c,
+		     struct sfs_error *err)
 {
 	ssize_t got;
 	int n = 0, ret = 0;
@@ -299,10 +150,12 @@ static int read_step(struct sfs_receiver *r, struct connection *c, struct sfs_er
 	if (c->has_batch) {
 		got = read_data(r, c);
 	} else {
-		n = wanted(c, err);
+		n = tcp_wanted(c, err);
 		if (n < 0)
-			return c->is_stranger ? refuse(c, SFS_WIRE_REFUSE, err->text, err)
-					      : n;
+			return c->is_stranger
+				       ? sfs_tcp_receiver_refuse(c, SFS_WIRE_REFUSE,
+								 err->text, err)
+				       : n;
 		got = recv(c->fd, c->in + c->n_in, (size_t)n - c->n_in, 0);
 	}
 	if (got == 0)
@@ -316,25 +169,27 @@ static int read_step(struct sfs_receiver *r, struct connection *c, struct sfs_er
 		c->data_at += (uint64_t)got;
 		if (c->data_at == c->batch.n_bytes)
 			ret = end_batch(r, c, err);
-		heard(c, (size_t)got, !c->has_batch);
+		tcp_heard(c, (size_t)got, !c->has_batch);
 		return ret < 0 ? ret : 1;
 	}
 	c->n_in += (size_t)got;
-	n = wanted(c, err);
+	n = tcp_wanted(c, err);
 	if (n < 0)
-		return c->is_stranger ? refuse(c, SFS_WIRE_REFUSE, err->text, err) : n;
+		return c->is_stranger ? sfs_tcp_receiver_refuse(c, SFS_WIRE_REFUSE,
+								err->text, err)
+				      : n;
 	if (c->n_in < (size_t)n)
 		return 1;
 	ret = !c->is_stranger ? take_message(r, c, err)
-	      : c->must_prove ? take_proof(r, c, err)
-			      : take_hello(r, c, err);
+	      : c->must_prove ? sfs_tcp_receiver_take_proof(r, c, err)
+			      : sfs_tcp_receiver_take_hello(r, c, err);
 	c->n_in = 0;
 	if (!c->is_stranger)
-		heard(c, 0, true);
+		tcp_heard(c, 0, true);
 	return ret < 0 ? ret : 1;
 }
 
-static void serve(struct sfs_receiver *r, struct connection *c)
+static void tcp_serve(struct sfs_receiver *r, struct sfs_tcp_connection *c)
 {
 	struct sfs_error err = {""};
 	bool is_done;
@@ -346,85 +201,23 @@ static void serve(struct sfs_receiver *r, struct connection *c)
 		return;
 	is_done = c->session && sfs_session_is_done(c->session);
 	if (is_done && ret == -ECONNRESET)
-		forget(r, c);
+		sfs_tcp_receiver_forget(r, c);
 	else
-		drop(r, c, err.text);
+		sfs_tcp_receiver_drop(r, c, err.text);
 }
 
-/* May another get its place?  It has brought no batch; with a secret, it has proved nothing. */
-static bool may_be_replaced(const struct sfs_receiver *r, const struct connection *c)
-{
-	if (r->sessions.settings.secret)
-		return c->is_stranger;
-	return !c->session || !c->session->has_brought;
-}
-
-/* Of two that may be replaced, the one that is needed less.  One without a session is, even
- * more so if it has said nothing of use for longer; else the one that was here first. */
-static struct connection *lesser(struct connection *a, struct connection *b)
-{
-	if (!a || (a->session && !b->session))
-		return b;
-	if (!a->session && b->session)
-		return a;
-	if (!a->session)
-		return b->heard_ns < a->heard_ns ? b : a;
-	return b->begun_ns < a->begun_ns ? b : a;
-}
-
-/* Where all are in use, that of one that may be replaced; NULL: there is none. */
-static struct connection *find_place(struct sfs_receiver *r)
-{
-	struct connection *c, *least = NULL;
-	int i;
-
-	for (i = 0; i < CONNECTIONS_MAX; i++) {
-		c = &r->connections[i];
-		if (c->fd < 0)
-			return c;
-		if (may_be_replaced(r, c))
-			least = lesser(least, c);
-	}
-	if (least)
-		drop(r, least, "it brought nothing, and another needs its place");
-	return least;
-}
-
-static void accept_all(struct sfs_receiver *r)
-{
-	struct connection fresh, *c;
-	int n, ret = 0;
-
-	memset(&fresh, 0, sizeof fresh);
-	fresh.is_stranger = true;
-	for (n = 0; n < ACCEPTS_MAX && (ret = sfs_socket_accept(r->listen_fd, &fresh.fd,
-								fresh.peer)) == 0;
-	     n++) {
-		c = find_place(r);
-		fresh.begun_ns = fresh.heard_ns = fresh.said_ns = sfs_clock_ns();
-		if (c) {
-			*c = fresh;
-			continue;
-		}
-		sfs_guard_refuse(&r->guard, r->source, fresh.peer,
-				 "refused: too many connections");
-		close(fresh.fd);
-	}
-	r->has_no_file = ret == -EMFILE || ret == -ENFILE;
-}
-
-static void give_credit(struct connection *c)
+static void give_credit(struct sfs_tcp_connection *c)
 {
 	const struct sfs_session *s = c->session;
 	struct sfs_wire_message m = {.kind = SFS_WIRE_CREDIT, .seq = s->credited};
 
 	if (s->credited != c->credit_said)
-		say(c, &m);
+		sfs_tcp_receiver_say(c, &m);
 	c->credit_said = s->credited;
 	if (!sfs_session_is_done(s) || c->has_said_ended)
 		return;
 	m.kind = SFS_WIRE_ENDED;
-	say(c, &m);
+	sfs_tcp_receiver_say(c, &m);
 	c->has_said_ended = true;
 }
 
@@ -433,8 +226,8 @@ static void give_credits(struct sfs_receiver *r)
 	int i;
 
 	sfs_sessions_credit(&r->sessions);
-	for (i = 0; i < CONNECTIONS_MAX; i++) {
-		struct connection *c = &r->connections[i];
+	for (i = 0; i < SFS_TCP_CONNECTIONS; i++) {
+		struct sfs_tcp_connection *c = &r->connections[i];
 
 		if (c->fd >= 0 && c->session)
 			give_credit(c);
@@ -448,28 +241,28 @@ static void look_at_times(struct sfs_receiver *r)
 	uint64_t now = sfs_clock_ns();
 	int i;
 
-	for (i = 0; i < CONNECTIONS_MAX; i++) {
-		struct connection *c = &r->connections[i];
+	for (i = 0; i < SFS_TCP_CONNECTIONS; i++) {
+		struct sfs_tcp_connection *c = &r->connections[i];
 
 		if (c->fd >= 0 && !c->wants_slot &&
 		    sfs_clock_between(c->heard_ns, now) > SFS_TCP_DEAD_NS)
-			drop(r, c,
-			     c->is_stranger ? "it has not said who it is in 10 s"
-					    : "it was silent for 10 s");
+			sfs_tcp_receiver_drop(
+				r, c,
+				c->is_stranger ? "it has not said who it is in 10 s"
+					       : "it was silent for 10 s");
 		else if (c->fd >= 0 && c->session &&
 			 sfs_clock_between(c->said_ns, now) > SFS_TCP_PING_NS)
-			say(c, &ping);
+			sfs_tcp_receiver_say(c, &ping);
 	}
 	sfs_sessions_look(&r->sessions);
 }
 
 static int poll_all(struct sfs_receiver *r)
 {
-	struct pollfd fds[CONNECTIONS_MAX + 3] = {{.fd = r->sessions.settings.stop_fd,
-						   .events = POLLIN},
-						  {.fd = r->sessions.wake_fd,
-						   .events = POLLIN},
-						  {.fd = r->listen_fd, .events = POLLIN}};
+	struct pollfd fds[SFS_TCP_CONNECTIONS + 3] = {
+		{.fd = r->sessions.settings.stop_fd, .events = POLLIN},
+		{.fd = r->sessions.wake_fd, .events = POLLIN},
+		{.fd = r->listen_fd, .events = POLLIN}};
 	int i, timeout_ms = 500, n_fds = 3;
 	eventfd_t n;
 
@@ -479,8 +272,8 @@ static int poll_all(struct sfs_receiver *r)
 		r->has_no_file = false;
 	}
 
-	for (i = 0; i < CONNECTIONS_MAX; i++) {
-		struct connection *c = &r->connections[i];
+	for (i = 0; i < SFS_TCP_CONNECTIONS; i++) {
+		struct sfs_tcp_connection *c = &r->connections[i];
 
 		fds[i + 3] = (struct pollfd){.fd = c->wants_slot ? -1 : c->fd,
 					     .events = POLLIN};
@@ -494,17 +287,17 @@ static int poll_all(struct sfs_receiver *r)
 		return -ECANCELED;
 	if (fds[1].revents)
 		eventfd_read(r->sessions.wake_fd, &n);
-	for (i = 0; i < CONNECTIONS_MAX; i++)
+	for (i = 0; i < SFS_TCP_CONNECTIONS; i++)
 		if (r->connections[i].fd >= 0 &&
 		    (fds[i + 3].revents || r->connections[i].wants_slot))
-			serve(r, &r->connections[i]);
+			tcp_serve(r, &r->connections[i]);
 	if (fds[2].revents)
-		accept_all(r);
+		sfs_tcp_receiver_accept(r);
 	return 0;
 }
 
 /* Senders hear that all has arrived, if need be over a new connection, and leave. */
-static void linger(struct sfs_receiver *r)
+static void tcp_linger(struct sfs_receiver *r)
 {
 	uint64_t until_ns = sfs_clock_ns() + LINGER_NS;
 
@@ -520,9 +313,9 @@ static void say_bye(struct sfs_receiver *r)
 
 	if (r->sessions.error != -ECANCELED)
 		snprintf(bye.text, sizeof bye.text, "%.500s", r->sessions.why.text);
-	for (i = 0; i < CONNECTIONS_MAX; i++)
+	for (i = 0; i < SFS_TCP_CONNECTIONS; i++)
 		if (r->connections[i].fd >= 0 && !r->connections[i].is_stranger)
-			say(&r->connections[i], &bye);
+			sfs_tcp_receiver_say(&r->connections[i], &bye);
 }
 
 static int tcp_run(struct sfs_receiver *r, struct sfs_error *err)
@@ -536,7 +329,7 @@ static int tcp_run(struct sfs_receiver *r, struct sfs_error *err)
 	}
 	if (r->sessions.error == 0) {
 		sfs_ring_end(r->sessions.ring);
-		linger(r);
+		tcp_linger(r);
 		return 0;
 	}
 	say_bye(r);
@@ -575,7 +368,7 @@ static int tcp_open(const struct sfs_receiver_settings *settings,
 	r->source = sfs_asprintf("%.*s:%u", (int)(colon - settings->source),
 				 settings->source, port);
 	r->listen_fd = fd;
-	for (i = 0; i < CONNECTIONS_MAX; i++)
+	for (i = 0; i < SFS_TCP_CONNECTIONS; i++)
 		r->connections[i].fd = -1;
 	sfs_sessions_open(&r->sessions, settings);
 	*ret = r;
@@ -605,7 +398,7 @@ static void tcp_close(struct sfs_receiver *r)
 {
 	int i;
 
-	for (i = 0; i < CONNECTIONS_MAX; i++)
+	for (i = 0; i < SFS_TCP_CONNECTIONS; i++)
 		if (r->connections[i].fd >= 0)
 			close(r->connections[i].fd);
 	close(r->listen_fd);
