@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* ring-drain - a consumer that tells what it gets, for tests of producers.
  *
- *	ring-drain [--again US | --leave N] PATH [HOLD]
+ *	ring-drain [--again US] [--leave N] [--upto FILE] PATH [HOLD]
  *
  * Waits until there is a ring, and prints a line for each batch, "batch EPOCH FIRST END
  *ROWS", and one for each row: for each tensor its number, if it is one i4, else a hash of
  *its bytes. "end" comes last.  With HOLD, a file, it keeps the first batch until that is
  *there.  With --again it attaches again after an error, and takes so many microseconds
- *for each batch.  With --leave it leaves after N batches, without an "end".  A ring may be
+ *for each batch.  With --leave it leaves after N batches, without an "end".  With --upto
+ *it takes no more batches in all than the number in FILE, which may grow.  A ring may be
  *in a fake GPU's memory.  Exit 1: the ring's error is on standard error. */
 #include "shufflefs/ring.h"
 
@@ -16,6 +17,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define WAIT_MS 60000
@@ -49,9 +51,24 @@ static void print_row(const struct shufflefs_layout *layout, const unsigned char
 	printf("\n");
 }
 
-static int drain(struct shufflefs_ring *ring, const char *hold, useconds_t pause_us,
-		 uint64_t n_most)
+/* May it take one more?  upto is replaced by rename, so it always has a number. */
+static bool may_take(const char *upto, uint64_t n_taken)
 {
+	uint64_t n = 0;
+	FILE *f;
+
+	if (!upto)
+		return true;
+	f = fopen(upto, "r");
+	CHECK(f && fscanf(f, "%" SCNu64, &n) == 1);
+	fclose(f);
+	return n_taken < n;
+}
+
+static int drain(struct shufflefs_ring *ring, const char *hold, const char *upto,
+		 useconds_t pause_us, uint64_t n_most)
+{
+	static uint64_t n_taken; /* of all rings */
 	const struct shufflefs_memory *memory = shufflefs_ring_memory(ring);
 	const unsigned char *gpu = NULL;
 	struct shufflefs_batch batch;
@@ -64,7 +81,9 @@ static int drain(struct shufflefs_ring *ring, const char *hold, useconds_t pause
 			perror(memory->handle[0] ? (const char *)memory->handle
 						 : memory->kind);
 	}
-	for (ret = 1; n_most > 0; n_most--) {
+	for (ret = 1; n_most > 0; n_most--, n_taken++) {
+		while (!may_take(upto, n_taken))
+			usleep(10000);
 		ret = shufflefs_ring_next(ring, WAIT_MS, &batch);
 		if (ret != 1)
 			break;
@@ -86,22 +105,31 @@ static int drain(struct shufflefs_ring *ring, const char *hold, useconds_t pause
 
 int main(int argc, char **argv)
 {
-	bool again = argc > 3 && strcmp(argv[1], "--again") == 0;
-	bool leaves = argc > 3 && strcmp(argv[1], "--leave") == 0;
-	useconds_t pause_us = again ? (useconds_t)atoi(argv[2]) : 0;
-	uint64_t n_most = leaves ? strtoull(argv[2], NULL, 10) : UINT64_MAX;
+	const char *upto = NULL;
+	bool again = false;
+	useconds_t pause_us = 0;
+	uint64_t n_most = UINT64_MAX;
 	struct shufflefs_ring *ring;
 	int ret, can_go_on;
 
-	argc -= again || leaves ? 2 : 0;
-	argv += again || leaves ? 2 : 0;
+	for (; argc > 3 && strncmp(argv[1], "--", 2) == 0; argc -= 2, argv += 2) {
+		if (strcmp(argv[1], "--upto") == 0) {
+			upto = argv[2];
+		} else if (strcmp(argv[1], "--leave") == 0) {
+			n_most = strtoull(argv[2], NULL, 10);
+		} else {
+			CHECK(strcmp(argv[1], "--again") == 0);
+			again = true;
+			pause_us = (useconds_t)atoi(argv[2]);
+		}
+	}
 	CHECK(argc == 2 || argc == 3);
 	do {
 		ring = NULL;
 		ret = shufflefs_ring_attach(argv[1], WAIT_MS, &ring);
 		can_go_on = again && ret == 0;
 		if (ret == 0)
-			ret = drain(ring, argc == 3 ? argv[2] : NULL, pause_us,
+			ret = drain(ring, argc == 3 ? argv[2] : NULL, upto, pause_us,
 				    n_most);
 		if (ret < 0)
 			fprintf(stderr, "ring-drain: %s\n", shufflefs_ring_error(ring));
