@@ -85,9 +85,10 @@ static const struct {
 	 "Options, for -o, as --long options, and in the ini files:\n",
 	 true},
 	{"umount",
-	 "usage: shufflefs umount [--lazy] DIR\n\n"
+	 "usage: shufflefs umount [--lazy | --force] DIR\n\n"
 	 "Unmount DIR, and wait until its daemon has exited.\n\n"
-	 "  --lazy  unmount now even if somebody still uses it\n",
+	 "  --lazy   unmount now even if somebody still uses it\n"
+	 "  --force  all reads fail now: for a mount that hangs, its daemon killed\n",
 	 false},
 	{"cat",
 	 "usage: shufflefs cat [-o OPTION[,...]] SOURCE... PATH\n\n"

@@ -39,6 +39,10 @@ grep -q "^  budget=SIZE  *Memory" help || fail "mount: no options"
 for command in ls plan index bench top; do
     names shufflefs $command fusefs/commands.c ${command}_options
 done
+helps shufflefs umount
+for option in lazy force; do
+    grep -q "^  --$option  " help || fail "umount --help lacks --$option"
+done
 
 helps shufflefs-sidecar
 for command in send recv; do
