@@ -169,16 +169,17 @@ class Batches:
     def __init__(self, where: Union[str, "os.PathLike[str]", Iterable[str]], fields: str, batch: int = 256,
                  ring: Optional[str] = None, *, rank: int = 0, world: int = 1, options: str = "",
                  seed: int = 0, workers: int = 0, slots: int = 4, drop_last: bool = False,
-                 on_error: str = "fail", max_skip: Optional[float] = None) -> None:
+                 on_error: str = "fail", max_skip: Optional[float] = None,
+                 memory: Union[str, int] = "") -> None:
         self._source = _find_source(where, options, rank, world)
         self._rank, self._world, self._batch, self._slots = rank, world, batch, slots
         self._drop_last, self._on_error = drop_last, on_error
         self._args = ["--fields=" + fields, "--batch=%d" % batch, "--seed=%d" % seed, "--slots=%d" % slots,
                       "--on-error=" + on_error]
-        if max_skip is not None:
-            self._args.append("--max-skip=%g" % max_skip)
         self._args += ["--workers=%d" % workers] if workers else []
         self._args += ["--drop-last"] if drop_last else []
+        self._args += ["--max-skip=%s" % max_skip] if max_skip is not None else []
+        self._args += ["--memory=%s" % memory] if memory else []
         self._ring_path = ring
         self._epoch, self._next = self._source.epoch, self._source.first
         self._is_left = False  # the epoch was begun, and has not ended

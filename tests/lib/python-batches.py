@@ -201,11 +201,14 @@ class File(Case):
         self.assertEqual(got, list(range(32))[:len(got)])
         self.assertEqual((batches.state_dict()["epoch"], batches.state_dict()["next"]), (0, len(got)))
         with self.assertLogs("shufflefs", logging.WARNING) as logs:
-            skipping = self.batches("broken.tar", on_error="skip", max_skip=2)
+            skipping = self.batches("broken.tar", on_error="skip", max_skip=1.6, memory="64M")
             self.assertEqual(labels(skipping), [i for i in range(64) if i != 40])
         self.assertIn("s/000040", logs.output[0])
-        with self.assertRaisesRegex(shufflefs.RingError, "1 of 64 samples are broken, which is more than --max-skip=1%"):
-            labels(self.batches("broken.tar", on_error="skip"))
+        for few in {}, {"max_skip": 1.5}:
+            with self.assertRaisesRegex(shufflefs.RingError, "1 of 64 samples are broken, which is more than --max-skip"):
+                labels(self.batches("broken.tar", on_error="skip", **few))
+        with self.assertRaisesRegex(ValueError, "^--memory: '1' is not a size"):
+            labels(self.batches(memory=1))
 
     def test_a_child_that_is_killed_is_an_error_and_the_next_iteration_goes_on(self):
         batches, got = self.batches(), []
