@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import re
 import struct
 import time
 from types import TracebackType
@@ -22,6 +23,9 @@ ON_ERROR = ("fail", "skip")
 ON_CONSUMER_DEATH = ("fail", "redeliver", "drop")
 STATES = ("none", "connecting", "streaming", "draining", "done", "failed", "stopped")
 ENDED = STATES[4:]
+
+# Targets whose path is relative: the mount has another current folder.
+RELATIVE = re.compile(r"(local:|samples:|z[a-z]+[+]ipc://)(?=[^/@?#])")
 
 SLICE_MS = 200  # of a wait: between two, handlers of signals run
 
@@ -187,10 +191,10 @@ def forward(path: Union[str, "os.PathLike[str]"], target: str, fields: str = "",
     options of `shufflefs forward`.  ForwardError says why the mount refuses.
     """
     path = os.fspath(path)
-    scheme, colon, rest = target.partition(":")
-    if scheme in ("local", "samples") and colon and rest:
-        target = scheme + ":" + os.path.abspath(rest)  # (the mount has another current folder)
-    if scheme != "samples":
+    relative = RELATIVE.match(target)
+    if relative:
+        target = relative[0] + os.path.join(os.getcwd(), target[relative.end():])
+    if not target.startswith("samples:"):
         batch = batch or 256
         if not fields:
             raise ValueError("fields is missing: which fields become tensors, as 'jpg:rgb,224;cls'")
