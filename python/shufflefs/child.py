@@ -44,9 +44,11 @@ def find_program(name: str) -> str:
         if found:
             return found
     raise FileNotFoundError(
-        "%s is not installed, and pip could not bring it: build it in the source tree of shufflefs "
-        "(./autogen.sh && ./configure && make), then run 'pip install ./python' again or 'make "
-        "install'; or set %s to its path" % (name, VARIABLES[name]))
+        "%s is not installed%s: build it in the source tree of shufflefs (./autogen.sh && ./configure "
+        "&& make), then run %s; or set %s to its path" % (
+            (name, ", and pip could not bring it", "'pip install ./python' again or 'make install'",
+             VARIABLES[name]) if name == "shufflefs-sidecar" else
+            (name, "", "'make install'", VARIABLES[name])))
 
 
 class Child:

@@ -227,6 +227,10 @@ class File(Case):
                 mock.patch.object(child.sysconfig, "get_path", lambda _: "/nowhere"):
             with self.assertRaisesRegex(FileNotFoundError, "shufflefs-sidecar is not installed.*pip install"):
                 labels(self.batches())
+            with mock.patch.dict(os.environ):
+                os.environ.pop("SHUFFLEFS", None)
+                with self.assertRaisesRegex(FileNotFoundError, "^shufflefs is not installed: .*run 'make install'"):
+                    labels(self.batches(["no.tar"]))
             os.environ["SHUFFLEFS_SIDECAR"] = "/nowhere/it"
             with self.assertRaisesRegex(FileNotFoundError, "SHUFFLEFS_SIDECAR=/nowhere/it: there is no"):
                 labels(self.batches())
@@ -444,6 +448,9 @@ class Mount(Case):
                                "local:x", "cls", on_error="go")
         self.assertRaisesRegex(ValueError, "at most 1023 bytes", forward, "mnt/epochs/0.tar",
                                "tcp://" + "x" * 1024, "cls")
+        for target, why in (("zpush+ipc://" + "x" * 97, "at most 96 bytes"), ("local:?memory=host", "has no path"),
+                            ("local:", "has no path"), ("udp://x", "begins with none of")):
+            self.assertRaisesRegex(shufflefs.ForwardError, why, forward, "mnt/epochs/0.tar", target, "cls")
         with forward("mnt/epochs/0.tar", "local:x", "clss:i4") as session:
             with self.assertRaisesRegex(shufflefs.ForwardError, "mnt/epochs/0.tar: .*it has no field 'clss'"):
                 session.wait(LONG)
