@@ -20,7 +20,7 @@ mount_ds $quick shards other
 status=0
 wait $forward || status=$?
 [ $status = 1 ] || fail "forward: status $status: $(cat said)"
-grep -q "stopped; \|the mount went away" said || fail "forward: $(cat said)"
+grep -q "stopped; \|the mount is gone" said || fail "forward: $(cat said)"
 wait_until 60 is_gone "$daemon"
 [ ! -e ring ] || fail "the ring is there still"
 umount_ds other
