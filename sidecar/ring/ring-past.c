@@ -122,7 +122,7 @@ static bool is_left(struct sfs_ring_memory *m, enum sfs_ring_policy policy,
 		return false;
 	if (policy == SFS_RING_FAIL)
 		snprintf(m->error, sizeof m->error,
-			 "consumer %u (pid %u) died while it held batch %" PRIu64
+			 "trainer %u (pid %u) died while it held batch %" PRIu64
 			 ", when the ring's producer was dead (on-consumer-death=fail)",
 			 id, atomic_load(&past->pids[id]), sfs_ring_word_seq(word));
 	return policy == SFS_RING_REDELIVER;

@@ -155,7 +155,7 @@ static void accept_consumer(struct sfs_ring_socket *s)
 	if (id >= 0)
 		add_consumer(s, id, fd);
 	else if (!refusal)
-		refusal = "the ring has 256 consumers already";
+		refusal = "the ring has 256 trainers already";
 	pthread_mutex_unlock(&s->state->lock);
 	if (id >= 0 && !sfs_ring_state_show(s->state))
 		sfs_warning("%s.state: %s", s->state->path, strerror(errno));
@@ -184,7 +184,7 @@ static void give_away(struct sfs_ring_socket *s, uint32_t i,
 	case SFS_RING_FAIL: break;
 	}
 	snprintf(why, sizeof why,
-		 "consumer %d (pid %d) died while it held batch %" PRIu64
+		 "trainer %d (pid %d) died while it held batch %" PRIu64
 		 " (on-consumer-death=fail)",
 		 (int)(c - s->consumers), (int)c->pid, seq);
 	sfs_ring_state_fail(s->state, SFS_RING_LOST, why);
@@ -197,7 +197,7 @@ static void log_death(const struct sfs_ring_socket *s, int id, pid_t pid, uint32
 					      [SFS_RING_REDELIVER] = "others get them",
 					      [SFS_RING_DROP] = "they are dropped"};
 
-	sfs_warning("ring %s: consumer %d (pid %d) died and held %u batches: %s",
+	sfs_warning("ring %s: trainer %d (pid %d) died and held %u batches: %s",
 		    s->state->path, id, (int)pid, n_held,
 		    becomes[s->settings.policy]);
 }

@@ -116,7 +116,7 @@ static void find_past(struct sfs_ring_state *s, enum sfs_ring_policy policy)
 		if (atomic_load(&past->state) != SFS_RING_ENDED)
 			s->n_awaited = n;
 		sfs_ring_past_take_over(past, m, policy);
-		sfs_info("ring %s: %u consumers live, whose producer died: it goes on",
+		sfs_info("ring %s: %u trainers live, whose producer died: it goes on",
 			 s->path, n);
 	}
 	sfs_ring_past_unmap(past);

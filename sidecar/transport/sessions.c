@@ -363,9 +363,9 @@ static void look_for(struct sfs_sessions *s, const struct sfs_session *session,
 		return;
 	if (!session->has_brought && count_senders(s) >= s->settings.n_senders)
 		return;
-	sfs_error_set(&why, 0, "sender %u %s%s, and did not come back in %u ms",
+	sfs_error_set(&why, 0, "sender %u %s%s, and did not come back in %g s",
 		      session->number, session->why[0] ? "has left: " : "was lost",
-		      session->why, give_up_ms);
+		      session->why, give_up_ms / 1e3);
 	sfs_sessions_fail(s, -ETIMEDOUT, why.text);
 }
 

@@ -448,8 +448,8 @@ static void *run_socket(void *arg)
 			return NULL;
 		if (ret != -ECONNABORTED &&
 		    sfs_patience_is_over(&t->patience, sfs_clock_ns()))
-			ret = sfs_error_wrap(&err, -ECONNABORTED, "no receiver for %u ms",
-					     t->box.give_up_ms);
+			ret = sfs_error_wrap(&err, -ECONNABORTED, "no receiver for %g s",
+					     t->box.give_up_ms / 1e3);
 		if (ret == -ECONNABORTED) {
 			sfs_outbox_fail_for_good(&t->box, -EPIPE, &err);
 			return NULL;

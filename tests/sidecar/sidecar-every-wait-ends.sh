@@ -97,6 +97,6 @@ END
 mute mute first
 mute hangs-up second
 mute silent third
-ends "$first" mute.log "no receiver for 2000 ms"
-ends "$second" hangs-up.log "no receiver for 2000 ms"
+ends "$first" mute.log "no receiver for 2 s"
+ends "$second" hangs-up.log "no receiver for 2 s"
 ends "$third" silent.log "the receiver was silent for 10 s"

@@ -83,7 +83,7 @@ kill -9 $hung
 exec 8>&-
 if wait $drain; then fail "a lost sender was an end"; fi
 if wait $receiver; then fail "recv: a lost sender was an end"; fi
-grep -q 'sender 0 was lost, and did not come back in 8000 ms' error || fail "$(cat error)"
+grep -q 'sender 0 was lost, and did not come back in 8 s' error || fail "$(cat error)"
 
 recv --show sheet.png
 send 1.tar

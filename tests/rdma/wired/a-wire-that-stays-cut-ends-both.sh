@@ -10,7 +10,7 @@ if [ "$SIDE" = a ]; then
     meet ready
     until_so grep -q batch got
     wire cut
-    lost='sender 0 was lost, and did not come back in 3000 ms'
+    lost='sender 0 was lost, and did not come back in 3 s'
     until_so grep -q "$lost" recv.log
     touch hold
     if wait $receiver; then fail "recv said that all was well"; fi
@@ -24,6 +24,6 @@ else
     if send "$data/many.tar" rdma://10.77.0.1:7475 --give-up 3 2>send.log; then
         fail "send said that all was well"
     fi
-    [ "$(grep -c 'no receiver for 3000 ms' send.log)" = 1 ] || fail "send: $(cat send.log)"
+    [ "$(grep -c 'no receiver for 3 s' send.log)" = 1 ] || fail "send: $(cat send.log)"
     meet end
 fi

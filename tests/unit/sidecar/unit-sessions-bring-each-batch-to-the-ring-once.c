@@ -437,9 +437,9 @@ int main(void)
 	another_receiver_goes_on();
 	who_is_missed_for_too_long_has_failed(
 		"it was stopped",
-		"sender 0 has left: it was stopped, and did not come back in 60000 ms");
+		"sender 0 has left: it was stopped, and did not come back in 60 s");
 	who_is_missed_for_too_long_has_failed(
-		NULL, "sender 0 was lost, and did not come back in 60000 ms");
+		NULL, "sender 0 was lost, and did not come back in 60 s");
 	nobody_misses_who_brought_nothing_and_was_replaced();
 	senders_that_do_not_come_are_waited_for_so_long();
 	a_ring_that_fails_is_noticed();

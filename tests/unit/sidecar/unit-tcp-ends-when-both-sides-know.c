@@ -431,6 +431,6 @@ int main(void)
 	check_give_up(FAILS, "has failed: its disk is full");
 	check_give_up(LEAVES,
 		      "sender 0 has left: its disk is full, and did not come back");
-	check_give_up(VANISHES, "sender 0 was lost, and did not come back in 200 ms");
+	check_give_up(VANISHES, "sender 0 was lost, and did not come back in 0.2 s");
 	return 0;
 }
