@@ -34,6 +34,7 @@ done
 # receive SOURCE OPTION...: process $receiver.
 receive() {
     rm -f ring log m.prom
+    : >got # (the rows of the one before)
     "$sidecar" recv "$@" --ring ring --metrics m.prom 2>log &
     receiver=$!
     until grep -qs "waiting for senders" log; do
