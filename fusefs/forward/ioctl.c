@@ -86,8 +86,12 @@ static int check_forward(const struct shufflefs_forward *f, struct sfs_error *er
 		ret = check_batches(f, err);
 	if (ret < 0)
 		return ret;
-	if (f->max_skip > MILLION || f->unused)
-		return sfs_error_set(err, -EINVAL, "max_skip: more than all");
+	if (f->max_skip > MILLION)
+		return sfs_error_set(err, -EINVAL,
+				     "max_skip: %u is more than %d, which is all",
+				     f->max_skip, MILLION);
+	if (f->unused)
+		return sfs_error_set(err, -EINVAL, "unused: %u is not 0", f->unused);
 	return sfs_sidecar_options_check_choices(f, err);
 }
 

@@ -35,9 +35,10 @@ def call(fd, nr, rest=b"", flags=0, size=None):
     return bytes(data)
 
 
-def forward(fd, target="local:/nowhere", fields="jpg", batch=4, first=0, flags=0, secret_file=""):
-    return call(fd, FORWARD, struct.pack("=QQIIIIII1024s1792s256s", first, 0, batch, 0, 0, 0, 0, 0,
-                                         target.encode(), fields.encode(), secret_file.encode()), flags)
+def forward(fd, target="local:/nowhere", fields="jpg", batch=4, first=0, flags=0, secret_file="", max_skip=0, unused=0):
+    return call(fd, FORWARD, struct.pack(
+        "=QQIIIIII1024s1792s256s456sII", first, 0, batch, 0, 0, 0, 0, 0, target.encode(), fields.encode(),
+        secret_file.encode(), b"", max_skip, unused), flags)
 
 
 def status(fd):
@@ -102,6 +103,8 @@ def refused(path, readme):
     fails(errno.EINVAL, forward, fd, fields="x" * 1792)
     for secret_file in "secret", "/" * 256:
         assert b"absolute path" in fails(errno.EINVAL, forward, fd, secret_file=secret_file)
+    assert b"max_skip: 1000001 is more" in fails(errno.EINVAL, forward, fd, max_skip=1000001)
+    assert b"unused: 7 is not 0" in fails(errno.EINVAL, forward, fd, unused=7)
     for target, why in ((("nowhere"), "begins with none of"), ("ftp://a:1", "begins with none of"), ("local:", "has no path"),
                         ("local:ring", "is not absolute"), ("samples:a/b?memory=20", "is not absolute"),
                         ("local:/" + "x" * 96, "at most 96 bytes"), ("zpush+ipc://a", "is not absolute"),
