@@ -3,7 +3,8 @@
  *
  * Samples are committed in the stream's order, so the batches are the same whatever the
  * number of workers.  window.h says how many are in memory, with their rows, beside the
- * transport's slots; both together are bounded by `memory`.  Data that need no decoding go from the sample to the slot.
+ * transport's slots; both together are bounded by `memory`.  Data that need no decoding go
+ * from the sample to the slot.
  */
 #ifndef SFS_BATCH_H
 #define SFS_BATCH_H
@@ -56,7 +57,8 @@ int sfs_batcher_run(struct sfs_batcher *b, int fd, enum sfs_input_kind kind,
 		    uint64_t epoch, uint64_t first, struct sfs_error *err);
 
 /* Wait until all was consumed, or has at least arrived (see transport.h).  -ENODATA:
- * there was no batch at all, though the stream was read from its beginning.  After an error the transport was told. */
+ * there was no batch at all, though the stream was read from its beginning.  After an
+ * error the transport was told. */
 int sfs_batcher_finish(struct sfs_batcher *b, struct sfs_error *err);
 
 /* Any thread: */

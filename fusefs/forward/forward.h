@@ -19,8 +19,8 @@ struct sfs_forwards;
 struct sfs_tree;
 
 /* All sessions of a mount.  The tree stays borrowed until free.  `is_mounted` tells whether
- * the mount is still in the table of mounts; it is called when the first session begins, and
- * if it is there then, whenever the table has changed, by one thread at a time. */
+ * the mount is still in the table of mounts; it is called when the first session begins,
+ * and if it is there then, whenever the table has changed, by one thread at a time. */
 struct sfs_forwards *sfs_forwards_new(struct sfs_tree *tree,
 				      bool (*is_mounted)(void *arg), void *arg);
 

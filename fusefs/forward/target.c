@@ -17,12 +17,14 @@ static const struct {
 	const char *scheme;
 	enum kind kind;
 } schemes[] = {
-	{"local:", PATH},	   {"samples:", PATH},	       {"tcp://", PLACE},
-	{"rdma://", PLACE},	   {"zpush://", PLACE},	       {"zpush+tcp://", PLACE},
-	{"zrpush://", PLACE},	   {"zrpush+tcp://", PLACE},   {"zpub://", PLACE},
-	{"zpub+tcp://", PLACE},	   {"zrpub://", PLACE},	       {"zrpub+tcp://", PLACE},
-	{"zpush+ipc://", ENDPOINT}, {"zrpush+ipc://", ENDPOINT}, {"zpub+ipc://", ENDPOINT},
-	{"zrpub+ipc://", ENDPOINT},
+	{"local:", PATH},	    {"samples:", PATH},
+	{"tcp://", PLACE},	    {"rdma://", PLACE},
+	{"zpush://", PLACE},	    {"zpush+tcp://", PLACE},
+	{"zrpush://", PLACE},	    {"zrpush+tcp://", PLACE},
+	{"zpub://", PLACE},	    {"zpub+tcp://", PLACE},
+	{"zrpub://", PLACE},	    {"zrpub+tcp://", PLACE},
+	{"zpush+ipc://", ENDPOINT}, {"zrpush+ipc://", ENDPOINT},
+	{"zpub+ipc://", ENDPOINT},  {"zrpub+ipc://", ENDPOINT},
 };
 
 /* Where it goes on behind its scheme; NULL: there is no such scheme. */

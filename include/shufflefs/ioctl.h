@@ -3,8 +3,8 @@
  *
  * On an open stream file of a mount (epochs/0.tar, ...), FORWARD starts a session: the
  * mount starts `shufflefs-sidecar send`, and gives it the bytes of the stream.  A file
- *has one session at a time; closing it ends the session.  shufflefs-ioctl(4) is the
- *manual.
+ * has one session at a time; closing it ends the session.  shufflefs-ioctl(4) is the
+ * manual.
  *
  *	struct shufflefs_forward f = {.size = sizeof f, .batch = 256};
  *	strcpy(f.target, "tcp://gpu1:18515");
