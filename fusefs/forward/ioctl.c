@@ -66,7 +66,7 @@ static int check_secret(const struct shufflefs_forward *f, struct sfs_error *err
 	if (!f->secret_file[0] || (f->secret_file[0] == '/' &&
 				   is_text(f->secret_file, sizeof f->secret_file)))
 		return 0;
-	return sfs_error_set(err, -EINVAL, "secret_file: it is no absolute path");
+	return sfs_error_set(err, -EINVAL, "secret_file: it is not an absolute path");
 }
 
 static int check_forward(const struct shufflefs_forward *f, struct sfs_error *err)

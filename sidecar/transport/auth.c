@@ -31,7 +31,7 @@ int sfs_secret_make(const void *bytes, size_t n, struct sfs_secret *ret,
 	const char *text = bytes;
 
 	if (n > SFS_SECRET_MOST)
-		return sfs_error_set(err, -EINVAL, "more than %d bytes are no secret",
+		return sfs_error_set(err, -EINVAL, "a secret has at most %d bytes",
 				     SFS_SECRET_MOST);
 	while (n > 0 && is_end_of_line(text[n - 1]))
 		n--;
@@ -132,8 +132,8 @@ int sfs_auth_answer(struct sfs_auth *auth, const char *carrier,
 
 	if (secret && reply->code == SFS_WIRE_ACCEPT)
 		return sfs_error_set(err, -EACCES,
-				     "the receiver accepts without a secret: it is no "
-				     "recv of this version with --secret-file");
+				     "the receiver accepts without a secret: it is not "
+				     "a recv of this version with --secret-file");
 	if (!secret && reply->code == SFS_WIRE_CHALLENGE)
 		return sfs_error_set(err, -EACCES,
 				     "the receiver asks for a secret that was not "

@@ -18,7 +18,7 @@ static int check_owner(const struct stat *st, struct sfs_error *err)
 	mode_t most = st->st_uid == geteuid() ? 0700 : 0740;
 
 	if (!S_ISREG(st->st_mode))
-		return sfs_error_set(err, -EINVAL, "it is no regular file");
+		return sfs_error_set(err, -EINVAL, "it is not a regular file");
 	if (st->st_uid != geteuid() && st->st_uid != 0)
 		return sfs_error_set(err, -EACCES,
 				     "it belongs to user %u, neither to you nor to root",

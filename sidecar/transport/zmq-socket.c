@@ -186,10 +186,10 @@ const char *sfs_zmq_next_failure(void *monitor, bool *ret_is_final)
 		return "the peer broke off the handshake: maybe it has another secret, "
 		       "or none";
 	if (value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC)
-		return "the peer's secret is another: compare the files of --secret-file";
+		return "the peer has another secret: compare the files of --secret-file";
 	if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
-		return "of this end and the peer one has a secret and the other has "
-		       "none: start both with --secret-file";
+		return "one end has a secret and the other has none: start both with "
+		       "--secret-file";
 	return "the peer does not speak as ZeroMQ does";
 }
 

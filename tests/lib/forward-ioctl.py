@@ -102,7 +102,7 @@ def refused(path, readme):
     fails(errno.EINVAL, forward, fd, target="x" * 1024)  # without a NUL
     fails(errno.EINVAL, forward, fd, fields="x" * 1792)
     for secret_file in "secret", "/" * 256:
-        assert b"absolute path" in fails(errno.EINVAL, forward, fd, secret_file=secret_file)
+        assert b"it is not an absolute path" in fails(errno.EINVAL, forward, fd, secret_file=secret_file)
     assert b"max_skip: 1000001 is more" in fails(errno.EINVAL, forward, fd, max_skip=1000001)
     assert b"unused: 7 is not 0" in fails(errno.EINVAL, forward, fd, unused=7)
     for target, why in ((("nowhere"), "begins with none of"), ("ftp://a:1", "begins with none of"), ("local:", "has no path"),

@@ -62,9 +62,9 @@ echo short >short
 says "a secret has at least 16 bytes, and this one has 5; make one with: openssl rand -hex 32" \
     "$sidecar" recv tcp://127.0.0.1:0 --ring ring --secret-file short
 head -c 5000 /dev/urandom >long
-says "more than 4096 bytes are no secret" "$sidecar" recv tcp://127.0.0.1:0 --ring ring --secret-file long
+says "a secret has at most 4096 bytes" "$sidecar" recv tcp://127.0.0.1:0 --ring ring --secret-file long
 mkfifo fifo
-says "it is no regular file" "$sidecar" recv tcp://127.0.0.1:0 --ring ring --secret-file fifo
+says "it is not a regular file" "$sidecar" recv tcp://127.0.0.1:0 --ring ring --secret-file fifo
 says "the secret file nowhere: No such file" "$sidecar" recv tcp://127.0.0.1:0 --ring ring --secret-file nowhere
 says "--secret-file is for targets on other hosts" "$sidecar" send 0.tar local:x --fields cls --secret-file secret
 says "--secret-file is for targets on other hosts" "$sidecar" send 0.tar samples:x --secret-file secret

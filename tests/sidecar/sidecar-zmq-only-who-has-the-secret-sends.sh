@@ -81,13 +81,13 @@ refused_is() {
 
 receive "zpull://127.0.0.1:$port" --secret-file secret
 if send "zpush://127.0.0.1:$port" --give-up 2 2>send.log; then fail "a sender without a secret got in"; fi
-grep -q "one has a secret and the other has none\|it has another secret, or none" send.log || fail "$(cat send.log)"
+grep -q "one end has a secret and the other has none\|it has another secret, or none" send.log || fail "$(cat send.log)"
 wait_until 60 refused_is 1
-grep -q "one has a secret and the other has none\|it has another secret, or none" log || fail "$(cat log)"
+grep -q "one end has a secret and the other has none\|it has another secret, or none" log || fail "$(cat log)"
 if send "zpush://127.0.0.1:$port" --secret-file other --give-up 1 2>send.log; then fail "another secret got in"; fi
 grep -q "maybe it has another secret" send.log || fail "$(cat send.log)"
 wait_until 60 refused_is 2
-grep -q "the peer's secret is another: compare the files of --secret-file" log || fail "$(cat log)"
+grep -q "the peer has another secret: compare the files of --secret-file" log || fail "$(cat log)"
 [ ! -e ring ] || fail "a stranger made a ring"
 send "zpush://127.0.0.1:$port" --secret-file secret 2>send.log &
 sender=$!
@@ -104,7 +104,7 @@ sender=$!
 for option in "" "--secret-file other"; do
     # shellcheck disable=SC2086 # words
     if "$sidecar" recv "zrpull://127.0.0.1:$port" --ring ring --give-up 2 $option 2>log; then fail "recv '$option' got in"; fi
-    grep -q "one has a secret and the other has none\|it has another secret, or none" log || fail "'$option': $(cat log)"
+    grep -q "one end has a secret and the other has none\|it has another secret, or none" log || fail "'$option': $(cat log)"
     [ ! -e ring ] || fail "recv '$option' got batches"
 done
 kill $sender
@@ -113,6 +113,6 @@ wait $sender || :
 # A sender with a secret gives nothing to a receiver that has none.
 receive "zpull://127.0.0.1:$port"
 if send "zpush://127.0.0.1:$port" --secret-file secret --give-up 2 2>send.log; then fail "to a receiver without a secret"; fi
-grep -q "one has a secret and the other has none\|it has another secret, or none" send.log || fail "$(cat send.log)"
+grep -q "one end has a secret and the other has none\|it has another secret, or none" send.log || fail "$(cat send.log)"
 [ ! -e ring ] || fail "batches came"
 kill $receiver
