@@ -4,7 +4,8 @@
  * no lock: one is the producer's until it is counted in n_sent, and the connection's from
  * then on until it is credited.
  *
- * The receiver may have batches of this stream already, from a process that was killed.
+ * The receiver may have batches of this stream already, from a process that was killed; more
+ * of them may come to it while this one has connected, out of the network.
  * Those are decoded again, and not sent: which samples are good is known by decoding.
  * Those that no trainer has released are held like any other, for the receiver may die,
  * and its successor wants them. */
@@ -291,19 +292,16 @@ int sfs_outbox_take_reply(struct sfs_outbox *box, const struct sfs_wire_reply *r
 		return sfs_error_set(err, -EBUSY, "the receiver is busy: %s",
 				     reply->text);
 	pthread_mutex_lock(&box->lock);
-	if (box->n_connections == 0)
-		box->skipped = reply->resume;
 	if (reply->session != box->session || reply->resume < box->credited ||
-	    reply->resume < reply->consumed ||
-	    (reply->resume > box->n_sent && reply->resume > box->skipped))
+	    reply->resume < reply->consumed)
 		ret = sfs_error_set(err, -ECONNABORTED,
 				    "the receiver wants batch %llu, and this sender has "
 				    "%llu to %llu",
 				    (unsigned long long)reply->resume,
 				    (unsigned long long)box->credited,
 				    (unsigned long long)box->n_sent);
-	else
-		box->n_connections++;
+	else if (box->n_connections++ == 0 || reply->resume > box->n_sent)
+		box->skipped = reply->resume;
 	if (ret == 0 && reply->consumed > box->credited)
 		box->credited = reply->consumed;
 	pthread_cond_broadcast(&box->changed);

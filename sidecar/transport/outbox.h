@@ -37,7 +37,7 @@ struct sfs_outbox {
 	pthread_mutex_t lock; /* guards: */
 	pthread_cond_t changed;
 	uint64_t n_sent, credited; /* batches; both only grow */
-	uint64_t skipped;	   /* batches that the receiver had when this began */
+	uint64_t skipped;	   /* batches that the receiver had of others */
 	uint64_t n_connections;
 	bool is_finishing, is_stopping;
 	bool has_ended;			 /* the receiver knows the end, and has all */
