@@ -454,6 +454,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-a-dead-mount-is-waited-for.sh \
 	tests/sidecar/sidecar-a-failed-sender-ends-the-ring-at-once.sh \
 	tests/sidecar/sidecar-a-gpus-memory-holds-the-same-batches.sh \
+	tests/sidecar/sidecar-a-storm-of-kills-loses-nothing.sh \
 	tests/sidecar/sidecar-a-stream-comes-as-pieces-of-slabs.sh \
 	tests/sidecar/sidecar-a-wait-counts-while-it-lasts.sh \
 	tests/sidecar/sidecar-cuda-a-card-fills-a-ring.sh \
@@ -559,6 +560,7 @@ test_helpers = \
 	tests/lib/ill-origin.py \
 	tests/lib/indexed.h \
 	tests/lib/indexed.sh \
+	tests/lib/kill-storm.py \
 	tests/lib/kills.sh \
 	tests/lib/late.sh \
 	tests/lib/made-indexes.h \

@@ -39,6 +39,7 @@
 
 #include <linux/futex.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -47,7 +48,7 @@
 #include <unistd.h>
 
 #define SFS_RING_MAGIC	   "SFSRING" /* with its NUL */
-#define SFS_RING_VERSION   3	     /* of all that is here */
+#define SFS_RING_VERSION   4	     /* of all that is here */
 #define SFS_RING_SLOTS_MAX 64
 #define SFS_RING_CONSUMERS 256 /* at a time */
 #define SFS_RING_SESSIONS  512 /* streams that a ring's batches are of */
@@ -86,7 +87,18 @@ struct sfs_ring_session {
 	_Atomic uint64_t n;	    /* of its batches were published */
 	_Atomic uint32_t has_ended; /* there are no more */
 	uint32_t unused;
+
+	/* Of a producer that died, and constant: bit i says that batch had_from + i was
+	 * taken there.  One before it was not, and comes again. */
+	uint64_t had_from, had;
 };
+
+#define SFS_RING_HAD_MAX 64
+
+static inline bool sfs_ring_has_had(uint64_t had_from, uint64_t had, uint64_t number)
+{
+	return number - had_from < SFS_RING_HAD_MAX && had >> (number - had_from) & 1;
+}
 
 struct sfs_ring_memory {
 	/* Written before anyone attaches. */

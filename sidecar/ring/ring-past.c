@@ -128,11 +128,33 @@ static bool is_left(struct sfs_ring_memory *m, enum sfs_ring_policy policy,
 	return policy == SFS_RING_REDELIVER;
 }
 
+/* Of the batches of session `s` from number `from` on, those that nobody needs again. */
+static uint64_t find_had(const struct sfs_ring_memory *past, uint32_t s, uint64_t from,
+			 const bool *is_left_here)
+{
+	const struct sfs_ring_session *session = &past->sessions[s];
+	uint64_t had = 0, n = atomic_load(&session->n), at;
+	uint32_t i;
+
+	for (i = 0; i < SFS_RING_HAD_MAX; i++)
+		if (from + i < n ||
+		    sfs_ring_has_had(session->had_from, session->had, from + i))
+			had |= 1ULL << i;
+	for (i = 0; i < past->n_slots; i++) {
+		at = past->numbers[i] - from;
+		if (is_left_here[i] && past->batches[i].sender == s &&
+		    at < SFS_RING_HAD_MAX)
+			had &= ~(1ULL << at);
+	}
+	return had;
+}
+
 void sfs_ring_past_take_over(struct sfs_ring_memory *past, struct sfs_ring_memory *m,
 			     enum sfs_ring_policy policy)
 {
 	static const char why[] =
 		"the ring's producer died, and another goes on; attach again";
+	bool is_left_here[SFS_RING_SLOTS_MAX];
 	uint32_t i, s;
 
 	m->n_sessions = past->n_sessions;
@@ -148,9 +170,14 @@ void sfs_ring_past_take_over(struct sfs_ring_memory *past, struct sfs_ring_memor
 	atomic_store(&past->state, SFS_RING_LOST);
 	for (i = 0; i < past->n_slots; i++) {
 		s = past->batches[i].sender;
-		if (is_left(m, policy, past, i) && s < m->n_sessions &&
+		is_left_here[i] = is_left(m, policy, past, i);
+		if (is_left_here[i] && s < m->n_sessions &&
 		    past->numbers[i] < m->sessions[s].n)
 			m->sessions[s].n = past->numbers[i];
+	}
+	for (s = 0; s < m->n_sessions; s++) {
+		m->sessions[s].had_from = m->sessions[s].n;
+		m->sessions[s].had = find_had(past, s, m->sessions[s].n, is_left_here);
 	}
 	if (m->error[0])
 		atomic_store(&m->state, SFS_RING_LOST);

@@ -124,8 +124,11 @@ bool sfs_ring_look_at_session(struct sfs_ring *ring, uint32_t number,
 
 	if (number >= ring->state.memory->n_sessions)
 		return false;
-	*ret = (struct sfs_ring_past){s->id, atomic_load(&s->n),
-				      atomic_load(&s->has_ended) != 0};
+	*ret = (struct sfs_ring_past){.id = s->id,
+				      .n = atomic_load(&s->n),
+				      .has_ended = atomic_load(&s->has_ended) != 0};
+	if (ret->n - s->had_from < SFS_RING_HAD_MAX)
+		ret->had = s->had >> (ret->n - s->had_from);
 	return true;
 }
 
@@ -133,13 +136,13 @@ void sfs_ring_replace_session(struct sfs_ring *ring, uint32_t number, uint64_t i
 {
 	struct sfs_ring_session *session = &ring->state.memory->sessions[number];
 
-	session->id = id;
-	atomic_store(&session->n, 0);
-	atomic_store(&session->has_ended, 0);
+	*session = (struct sfs_ring_session){.id = id};
 }
 
 void sfs_ring_begin_session(struct sfs_ring *ring, uint32_t number, uint64_t n)
 {
+	if (ring->copies) /* (what arrives later is counted later) */
+		sfs_ring_copies_drain(ring->copies);
 	atomic_store(&ring->state.memory->sessions[number].n, n);
 }
 

@@ -79,8 +79,8 @@ int sfs_ring_session(struct sfs_ring *ring, uint64_t id, struct sfs_error *err);
 
 struct sfs_ring_past {
 	uint64_t id;
-	uint64_t
-		n; /* the first batch that is not in the ring, and was not taken before */
+	uint64_t n;   /* the first batch that is not in the ring, and was not taken before */
+	uint64_t had; /* bit i: n + i was taken before */
 	bool has_ended;
 };
 /* Session `number` as it is now.  false: there is none. */
@@ -88,7 +88,13 @@ bool sfs_ring_look_at_session(struct sfs_ring *ring, uint32_t number,
 			      struct sfs_ring_past *ret);
 /* Forget session `number`, of which no batch ever came, for that of this id. */
 void sfs_ring_replace_session(struct sfs_ring *ring, uint32_t number, uint64_t id);
-/* Its first batch is number `n`. */
+/* Batch `number` of this session was taken before, or is in the ring. */
+static inline bool sfs_ring_past_has(const struct sfs_ring_past *past, uint64_t number)
+{
+	return number < past->n ||
+	       (number - past->n < 64 && past->had >> (number - past->n) & 1);
+}
+/* Its next batch is number `n`: it begins there, or one that was taken before is left out. */
 void sfs_ring_begin_session(struct sfs_ring *ring, uint32_t number, uint64_t n);
 void sfs_ring_end_session(struct sfs_ring *ring, uint32_t number);
 

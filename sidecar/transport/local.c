@@ -22,25 +22,36 @@ struct local {
 	struct sfs_ring *ring;
 	uint32_t give_up_ms, number; /* of the session */
 	uint64_t n_sent;	     /* into the ring */
-	uint64_t n_skips;	     /* batches that are left to skip */
-	void *nowhere;		     /* where they are decoded to; NULL: nothing is */
+	uint64_t next;		     /* batch of the stream */
+	struct sfs_ring_past past;   /* what trainers have had of it */
+	void *nowhere;		     /* where that is decoded to; NULL: nothing is */
 };
+
+/* How many batches there must be from the next one on, up to the last that trainers have
+ * had. */
+static uint64_t count_missing(const struct local *local)
+{
+	uint64_t end = local->past.n + 64;
+
+	while (end > local->next && !sfs_ring_past_has(&local->past, end - 1))
+		end--;
+	return end > local->next ? end - local->next : 0;
+}
 
 static int find_session(struct local *local, uint64_t id, uint64_t slot_bytes,
 			struct sfs_error *err)
 {
-	struct sfs_ring_past past;
 	int number;
 
 	number = sfs_ring_session(local->ring, id, err);
 	if (number < 0)
 		return number;
 	local->number = (uint32_t)number;
-	sfs_ring_look_at_session(local->ring, local->number, &past);
-	local->n_skips = past.n;
-	if (past.n > 0)
-		local->nowhere = aligned_alloc(4096, (slot_bytes + 4095) / 4096 * 4096);
-	if (past.n > 0 && !local->nowhere)
+	sfs_ring_look_at_session(local->ring, local->number, &local->past);
+	if (count_missing(local) == 0)
+		return 0;
+	local->nowhere = aligned_alloc(4096, (slot_bytes + 4095) / 4096 * 4096);
+	if (!local->nowhere)
 		return sfs_error_set(err, -ENOMEM, "no memory for a batch of %llu bytes",
 				     (unsigned long long)slot_bytes);
 	return 0;
@@ -120,7 +131,7 @@ static int local_take(struct sfs_transport *t, int timeout_ms, void **ret_slot,
 	struct local *local = (struct local *)t;
 	struct sfs_error why = {.text = ""};
 
-	if (local->n_skips > 0) {
+	if (sfs_ring_past_has(&local->past, local->next)) {
 		*ret_slot = local->nowhere;
 		return 0;
 	}
@@ -133,10 +144,12 @@ static int local_send(struct sfs_transport *t, const struct sfs_batch_info *info
 {
 	struct local *local = (struct local *)t;
 
-	if (local->n_skips > 0) {
-		local->n_skips--;
+	if (sfs_ring_past_has(&local->past, local->next)) {
+		if (++local->next > local->past.n)
+			sfs_ring_begin_session(local->ring, local->number, local->next);
 		return 0;
 	}
+	local->next++;
 	sfs_ring_publish(local->ring, &(struct shufflefs_batch){
 					      .epoch = info->epoch,
 					      .first = info->first,
@@ -154,11 +167,11 @@ static int local_finish(struct sfs_transport *t, int timeout_ms, struct sfs_erro
 	struct sfs_error why = {.text = ""};
 	int ret = 0;
 
-	if (local->n_skips > 0)
+	if (count_missing(local) > 0)
 		return sfs_error_set(err, -ESTALE,
 				     "trainers have had %llu batches more than there are "
 				     "in this stream now: the files have changed",
-				     (unsigned long long)local->n_skips);
+				     (unsigned long long)count_missing(local));
 	sfs_ring_end(local->ring);
 	if (local->n_sent > 0)
 		ret = end_wait(local,

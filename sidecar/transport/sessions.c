@@ -107,7 +107,8 @@ static void add_past(struct sfs_sessions *s)
 	while (s->n < SFS_SESSIONS_MAX &&
 	       sfs_ring_look_at_session(s->ring, s->n, &past)) {
 		session = add(s, past.id, past.n);
-		session->has_brought = past.n > 0;
+		session->past = past;
+		session->has_brought = past.n > 0 || past.had > 0;
 		session->has_end = past.has_ended;
 		session->lost_ns = sfs_clock_ns();
 	}
@@ -244,7 +245,7 @@ int sfs_sessions_expect(const struct sfs_session *session, uint64_t seq,
 		return sfs_error_set(err, -EPROTO, "batch %llu came, and %llu is next",
 				     (unsigned long long)seq,
 				     (unsigned long long)session->expected);
-	return seq < session->expected;
+	return seq < session->expected || sfs_ring_past_has(&session->past, seq);
 }
 
 /* Its data is what its sender has sent. */
@@ -279,6 +280,9 @@ int sfs_sessions_publish(struct sfs_sessions *s, struct sfs_session *session,
 
 	if (ret != 0) {
 		s->n_repeated += ret > 0;
+		if (ret > 0 && m->seq == session->expected)
+			sfs_ring_begin_session(s->ring, session->number,
+					       ++session->expected);
 		return ret;
 	}
 	ret = m->crc ? check_crc(s, m, slot, err) : 0;
@@ -327,6 +331,7 @@ int sfs_sessions_bye(struct sfs_sessions *s, struct sfs_session *session,
 void sfs_sessions_credit(struct sfs_sessions *s)
 {
 	uint64_t consumed = s->ring ? sfs_ring_consumed(s->ring) : 0;
+	struct sfs_session *session;
 	uint32_t i;
 
 	for (; s->n_consumed < consumed && s->n_consumed < s->n_published;
@@ -334,9 +339,14 @@ void sfs_sessions_credit(struct sfs_sessions *s)
 		i = (uint32_t)(s->n_consumed % SFS_SESSIONS_SLOTS_MAX);
 		s->published[i].session->credited = s->published[i].seq + 1;
 	}
-	for (i = 0; i < s->n; i++)
-		if (sfs_session_is_done(s->list[i]))
+	for (i = 0; i < s->n; i++) {
+		session = s->list[i];
+		while (session->credited < session->expected &&
+		       sfs_ring_past_has(&session->past, session->credited))
+			session->credited++;
+		if (sfs_session_is_done(session))
 			sfs_ring_end_session(s->ring, i);
+	}
 }
 
 /* How many senders there are, without those that were lost before their first batch. */

@@ -28,6 +28,7 @@ struct sfs_session {
 	bool has_end, has_brought;   /* a batch */
 	bool has_left;		     /* it knows that all has arrived */
 	void *connection;	     /* the caller's; NULL: lost, or ended */
+	struct sfs_ring_past past;   /* what a receiver that died has left of it */
 	char why[SFS_WIRE_TEXT_MAX]; /* it has left, as it said; "" */
 };
 
@@ -80,7 +81,8 @@ int sfs_sessions_begin(struct sfs_sessions *s, const struct sfs_wire_hello *hell
 /* The session's connection is gone. */
 void sfs_sessions_lose(struct sfs_session *session);
 
-/* Batch `seq` comes.  0: it is the next; 1: it is here already; -EPROTO, with an error.
+/* Batch `seq` comes.  0: it is the next; 1: it is here already, or was taken from a
+ * receiver that died; -EPROTO, with an error.
  */
 int sfs_sessions_expect(const struct sfs_session *session, uint64_t seq,
 			struct sfs_error *err);

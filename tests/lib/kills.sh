@@ -121,6 +121,10 @@ end_round() {
     for name; do
         wait_until 60 test -e $name.done
     done
+    end_supervisors
+}
+
+end_supervisors() {
     touch stop
     for file in *.pid; do
         name=${file%.pid}

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* ring-drain - a consumer that tells what it gets, for tests of producers.
  *
- *	ring-drain [--again US] [--leave N] [--upto FILE] PATH [HOLD]
+ *	ring-drain [--again US | --tell US] [--leave N] [--upto FILE] PATH [HOLD]
  *
  * Waits until there is a ring, and prints a line for each batch, "batch EPOCH FIRST END
  *ROWS", and one for each row: for each tensor its number, if it is one i4, else a hash of
  *its bytes. "end" comes last.  With HOLD, a file, it keeps the first batch until that is
  *there.  With --again it attaches again after an error, and takes so many microseconds
- *for each batch.  With --leave it leaves after N batches, without an "end".  With --upto
- *it takes no more batches in all than the number in FILE, which may grow.  A ring may be
+ *for each batch.  With --tell, too, and it prints "releasing" before it releases a batch and
+ *"released" after that, so that who kills it knows what it held.  With --leave it leaves
+ *after N batches, without an "end".  With --upto it takes no more batches in all than the
+ *number in FILE, which may grow.  A ring may be
  *in a fake GPU's memory.  Exit 1: the ring's error is on standard error. */
 #include "shufflefs/ring.h"
 
@@ -51,6 +53,14 @@ static void print_row(const struct shufflefs_layout *layout, const unsigned char
 	printf("\n");
 }
 
+static void say(bool tells, const char *what)
+{
+	if (!tells)
+		return;
+	puts(what);
+	fflush(stdout);
+}
+
 /* May it take one more?  upto is replaced by rename, so it always has a number. */
 static bool may_take(const char *upto, uint64_t n_taken)
 {
@@ -66,7 +76,7 @@ static bool may_take(const char *upto, uint64_t n_taken)
 }
 
 static int drain(struct shufflefs_ring *ring, const char *hold, const char *upto,
-		 useconds_t pause_us, uint64_t n_most)
+		 useconds_t pause_us, uint64_t n_most, bool tells)
 {
 	static uint64_t n_taken; /* of all rings */
 	const struct shufflefs_memory *memory = shufflefs_ring_memory(ring);
@@ -97,7 +107,9 @@ static int drain(struct shufflefs_ring *ring, const char *hold, const char *upto
 		usleep(pause_us);
 		while (hold && access(hold, F_OK) < 0)
 			usleep(10000);
-		shufflefs_ring_release(ring, batch.seq);
+		say(tells, "releasing");
+		if (shufflefs_ring_release(ring, batch.seq) == 0)
+			say(tells, "released");
 	}
 	fakegpu_close(memory, gpu);
 	return ret;
@@ -106,7 +118,7 @@ static int drain(struct shufflefs_ring *ring, const char *hold, const char *upto
 int main(int argc, char **argv)
 {
 	const char *upto = NULL;
-	bool again = false;
+	bool again = false, tells = false;
 	useconds_t pause_us = 0;
 	uint64_t n_most = UINT64_MAX;
 	struct shufflefs_ring *ring;
@@ -118,7 +130,8 @@ int main(int argc, char **argv)
 		} else if (strcmp(argv[1], "--leave") == 0) {
 			n_most = strtoull(argv[2], NULL, 10);
 		} else {
-			CHECK(strcmp(argv[1], "--again") == 0);
+			tells = strcmp(argv[1], "--tell") == 0;
+			CHECK(tells || strcmp(argv[1], "--again") == 0);
 			again = true;
 			pause_us = (useconds_t)atoi(argv[2]);
 		}
@@ -130,7 +143,7 @@ int main(int argc, char **argv)
 		can_go_on = again && ret == 0;
 		if (ret == 0)
 			ret = drain(ring, argc == 3 ? argv[2] : NULL, upto, pause_us,
-				    n_most);
+				    n_most, tells);
 		if (ret < 0)
 			fprintf(stderr, "ring-drain: %s\n", shufflefs_ring_error(ring));
 		else if (ret == 0)

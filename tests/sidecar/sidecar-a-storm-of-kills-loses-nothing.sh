@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Two senders, a receiver and two trainers: two or three of them are killed with SIGKILL at once, at
+# random moments, and started again.  With --on-consumer-death=redeliver each batch is released, and
+# none is released twice.  $KILL_ROUNDS rounds, 10 by default; $SEED repeats the moments.
+. "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
+. "$top/tests/lib/kills.sh"
+seed=${SEED:-$test_seed}
+n=${KILL_ROUNDS:-10}
+echo "SEED=$seed KILL_ROUNDS=$n"
+make_kill_shards
+cleanup stop_kills
+
+# wants STREAM: its batches, each in a line.
+wants() {
+    "$drain" ring >part 2>drain.log &
+    "$sidecar" send $1 local:ring --fields "$fields" --batch 6 || fail "no stream"
+    wait $! || fail "$(cat drain.log)"
+    sed '/^end$/d' part | whole_batches
+}
+for rank in 0 1; do
+    "$shufflefs" cat shards epochs/0/rank-$rank-of-2.tar >rank-$rank.tar
+    wants rank-$rank.tar >>wanted
+done
+[ "$(grep -c batch wanted)" = 40 ] || fail "$(cat wanted)"
+
+# keep_training N: a trainer, and one after the other in its place; each life has a file.
+keep_training() {
+    life=0
+    until
+        "$drain" --tell 6000 ring >got.$1.$life 2>>drain.$1.log &
+        echo $! >trainer$1.pid
+        wait $!
+    do
+        [ ! -e stop ] || break
+        life=$((life + 1))
+        sleep 0.02
+    done
+    touch trainer$1.over
+}
+
+# is_over: senders know that all was released; or trainers do.  (Who is killed when those have ended
+# waits for others.)
+is_over() {
+    if [ -e sender.done ] && [ -e second.done ]; then
+        return 0
+    fi
+    [ -e trainer1.over ] && [ -e trainer2.over ]
+}
+has_batch() {
+    grep -q released got.1.0 got.2.0 2>/dev/null
+}
+
+# kill_in_round VICTIMS WAITS SECONDS
+kill_in_round() {
+    rm -rf "$work/round"
+    mkdir "$work/round"
+    cd "$work/round"
+    target=tcp://127.0.0.1:$(free_port)
+    supervise receiver "$sidecar" recv $target --ring ring --slots 3 --senders 2 \
+        --on-consumer-death redeliver &
+    keep_training 1 &
+    keep_training 2 &
+    send sender ../rank-0.tar $target
+    send second ../rank-1.tar $target
+    wait_until 60 test -s sender.pid -a -s second.pid -a -s receiver.pid
+    wait_until 60 test -s trainer1.pid -a -s trainer2.pid
+    [ $2 = n ] || wait_until 60 has_batch
+    sleep $3
+    kill_all $1
+    wait_until 120 is_over || fail "$round: it does not end: $(tail ./*.log)"
+    end_supervisors
+    wait
+    "$python" "$top/tests/lib/kill-storm.py" judge "$1" ../wanted got.* ||
+        fail "$round: $(tail ./*.log)"
+    cd "$work"
+}
+
+"$python" "$top/tests/lib/kill-storm.py" rounds "$seed" "$n" >rounds
+while IFS=/ read -r victims waits seconds; do
+    round="SEED=$seed: $victims are killed $seconds s later ($waits)"
+    kill_in_round "$victims" $waits $seconds
+done <rounds
