@@ -34,7 +34,7 @@ void sfs_ring_past_unmap(struct sfs_ring_memory *past);
 /* How many of its consumers live. */
 uint32_t sfs_ring_past_count(const struct sfs_ring_memory *past);
 
-/* Is this process of a consumer dead?  (One of a namespace that we do not see is not.) */
+/* Is this process of a consumer dead, or being killed?  (One of a namespace that we do not see is not.) */
 bool sfs_ring_is_dead(uint32_t pid);
 
 /* Go on with its sessions in `memory`, each at the first batch that was not taken, and with
