@@ -146,6 +146,7 @@ unit_tests = \
 	tests/unit/sidecar/unit-input-keeps-what-was-taken \
 	tests/unit/sidecar/unit-jpeg-parts-are-those-of-the-whole \
 	tests/unit/sidecar/unit-local-socket-gives-a-path-to-one \
+	tests/unit/sidecar/unit-model-loses-no-batch-whoever-dies \
 	tests/unit/sidecar/unit-outbox-holds-each-batch-until-it-is-credited \
 	tests/unit/sidecar/unit-patience-ends-without-a-receiver-of-use \
 	tests/unit/sidecar/unit-pool-gives-each-byte-to-one \
