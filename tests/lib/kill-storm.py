@@ -3,8 +3,9 @@
 trainer has a batch first; and how many seconds later.
 
 kill-storm.py judge VICTIMS WANTED FILE...: do these trainers, of which some were killed (ring-drain
---tell), have each batch of WANTED, one a line, and none twice?  If the receiver and all trainers were
-killed, nobody is left who knows what senders have not been told: then some may come twice."""
+--tell, whose errors are in drain.N.log), have each batch of WANTED, one a line, and none twice?  If a
+receiver was killed, and each trainer with it or gone before with the end, nobody is left who knows what
+senders have not been told: then some may come twice."""
 import itertools, random, sys
 
 NAMES = ["sender", "second", "receiver", "trainer1", "trainer2"]
@@ -29,7 +30,9 @@ def read(path):
 
 
 def judge(victims, wanted, paths):
-    may_repeat = {"receiver", "trainer1", "trainer2"} <= set(victims.split())
+    may_repeat = "receiver" in victims and all(
+        "trainer%d" % n in victims or "producer died" not in open("drain.%d.log" % n).read() for n in (1, 2)
+    )
     found = {batch: [] for batch in open(wanted).read().splitlines()}
     is_well = True
     for path in paths:
