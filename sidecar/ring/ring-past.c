@@ -116,7 +116,7 @@ bool sfs_ring_is_dead(uint32_t pid)
 		return false;
 	p.fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	if (p.fd < 0 && errno == ENOSYS) /* before Linux 5.3, and under valgrind */
-		return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+		return (kill((pid_t)pid, 0) < 0 && errno == ESRCH) || is_dying(pid);
 	if (p.fd < 0)
 		return errno == ESRCH;
 	is = poll(&p, 1, 0) > 0;

@@ -43,7 +43,7 @@ static int look_only(struct sfs_ring *ring, uint64_t seq, int timeout_ms,
 #include "transport/sessions.c"
 #undef sfs_ring_wait_consumed
 
-#define N_SCHEDULES 600
+#define N_SCHEDULES 1000
 #define N_SENDERS   2
 #define N_TRAINERS  3
 #define N_BATCHES   12 /* of a sender, at most */
@@ -769,6 +769,8 @@ static void kill_some(void)
 		kill_one(0);
 	if (one_in(2))
 		kill_one(1 + below(3));
+	if (one_in(2))
+		kill_one(4 + below(2));
 	while (n-- > 0)
 		kill_one(below(7));
 }
