@@ -10,14 +10,18 @@
 
 void sfs_patience_begin(struct sfs_patience *p, uint32_t give_up_ms, uint64_t now_ns)
 {
-	*p = (struct sfs_patience){give_up_ms, now_ns, PAUSE_MIN_MS};
+	*p = (struct sfs_patience){give_up_ms, now_ns, PAUSE_MIN_MS, false};
 }
 
 bool sfs_patience_lose(struct sfs_patience *p, uint64_t begun_ns, uint64_t heard_ns,
 		       uint64_t n_credited, uint64_t now_ns)
 {
-	if (n_credited == 0 && sfs_clock_between(begun_ns, heard_ns) < OF_USE_NS)
-		return false;
+	bool has_told = p->has_told;
+
+	if (n_credited == 0 && sfs_clock_between(begun_ns, heard_ns) < OF_USE_NS) {
+		p->has_told = true;
+		return !has_told;
+	}
 	sfs_patience_begin(p, p->give_up_ms, now_ns);
 	return true;
 }

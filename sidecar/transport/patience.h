@@ -17,12 +17,14 @@ struct sfs_patience {
 	uint32_t give_up_ms; /* 0: never */
 	uint64_t since_ns;   /* without a receiver */
 	uint64_t pause_ms;   /* before the next attempt, or so */
+	bool has_told;	     /* of one that was of no use, since the last that was */
 };
 
 void sfs_patience_begin(struct sfs_patience *p, uint32_t give_up_ms, uint64_t now_ns);
 
 /* A connection that began at `begun_ns`, and whose peer was heard last at `heard_ns`, is
- * lost; `n_credited` batches were credited over it.  Returns whether it was of use. */
+ * lost; `n_credited` batches were credited over it.  Returns whether to tell of it: of each
+ * that was of use, and of the first in a row that were not. */
 bool sfs_patience_lose(struct sfs_patience *p, uint64_t begun_ns, uint64_t heard_ns,
 		       uint64_t n_credited, uint64_t now_ns);
 

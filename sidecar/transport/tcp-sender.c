@@ -403,14 +403,14 @@ static int stream(struct sfs_transport *t, struct sfs_error *err)
 	}
 }
 
-/* *ret_was_of_use: see patience.h. */
-static int one_connection(struct sfs_transport *t, bool *ret_was_of_use,
+/* *ret_is_news: see sfs_patience_lose(). */
+static int one_connection(struct sfs_transport *t, bool *ret_is_news,
 			  struct sfs_error *err)
 {
 	uint64_t begun_ns, credited;
 	int ret;
 
-	*ret_was_of_use = false;
+	*ret_is_news = false;
 
 	t->n_head = t->head_at = t->n_in = 0;
 	t->n_data = t->data_at = 0;
@@ -422,7 +422,7 @@ static int one_connection(struct sfs_transport *t, bool *ret_was_of_use,
 		credited = sfs_outbox_credited(&t->box);
 		begun_ns = t->heard_ns = sfs_clock_ns();
 		ret = stream(t, err);
-		*ret_was_of_use = sfs_patience_lose(
+		*ret_is_news = sfs_patience_lose(
 			&t->patience, begun_ns, t->heard_ns,
 			sfs_outbox_credited(&t->box) - credited, sfs_clock_ns());
 	}
@@ -436,14 +436,14 @@ static void *run_socket(void *arg)
 {
 	struct sfs_transport *t = arg;
 	struct sfs_error err = {""};
-	bool was_of_use;
+	bool is_news;
 	struct sfs_rng rng;
 	int ret;
 
 	sfs_rng_init(&rng, &t->box.session, 1);
 	sfs_patience_begin(&t->patience, t->box.give_up_ms, sfs_clock_ns());
 	for (;;) {
-		ret = one_connection(t, &was_of_use, &err);
+		ret = one_connection(t, &is_news, &err);
 		if (ret == -ECANCELED || sfs_outbox_has_arrived(&t->box))
 			return NULL;
 		if (ret != -ECONNABORTED &&
@@ -454,7 +454,7 @@ static void *run_socket(void *arg)
 			sfs_outbox_fail_for_good(&t->box, -EPIPE, &err);
 			return NULL;
 		}
-		if (was_of_use)
+		if (is_news)
 			sfs_warning("%s: %s; connecting again", t->box.target, err.text);
 		wait_for(t, 0, sfs_patience_next(&t->patience, &rng, sfs_clock_ns()));
 	}

@@ -20,7 +20,7 @@ int main(void)
 	/* One that accepts and hangs up at once. */
 	sfs_patience_begin(&p, 30000, now);
 	for (n = 0; !sfs_patience_is_over(&p, now); n++) {
-		CHECK(!sfs_patience_lose(&p, now, now, 0, now));
+		CHECK_EQ(sfs_patience_lose(&p, now, now, 0, now), n == 0); /* one line */
 		at = sfs_patience_next(&p, &rng, now);
 		CHECK(at >= now + 50 * SFS_NS_PER_MS && at < now + 7500 * SFS_NS_PER_MS);
 		most = at - now > most ? at - now : most;
@@ -30,9 +30,11 @@ int main(void)
 
 	/* One that is mute; then one that is heard later; then one that takes batches. */
 	sfs_patience_begin(&p, 30000, 100 * S);
-	CHECK(!sfs_patience_lose(&p, 100 * S, 100 * S, 0, 110 * S));
+	CHECK(sfs_patience_lose(&p, 100 * S, 100 * S, 0, 110 * S));
+	CHECK(!sfs_patience_lose(&p, 110 * S, 110 * S, 0, 120 * S));
 	CHECK(sfs_patience_is_over(&p, 130 * S));
 	CHECK(sfs_patience_lose(&p, 110 * S, 112 * S, 0, 122 * S));
+	CHECK(sfs_patience_lose(&p, 122 * S, 122 * S, 0, 123 * S)); /* the first again */
 	CHECK(!sfs_patience_is_over(&p, 151 * S));
 	CHECK(sfs_patience_lose(&p, 150 * S, 150 * S, 1, 150 * S));
 	CHECK(!sfs_patience_is_over(&p, 179 * S));
