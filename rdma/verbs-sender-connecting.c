@@ -14,33 +14,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/eventfd.h>
 
 #define RESOLVE_MS    2000
 #define RETRIES	      6 /* 7 is "for ever" to some drivers */
 #define RNR_RETRIES   7
 #define NOT_LISTENING 8 /* reason of a rejection: no such service */
-
-int sfs_verbs_sender_wait_for(struct sfs_transport *t, int fd, uint64_t until_ns)
-{
-	struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
-				{.fd = t->box.wake_fd, .events = POLLIN}};
-	eventfd_t n;
-
-	for (;;) {
-		uint64_t now = sfs_clock_ns();
-
-		if (sfs_outbox_is_stopping(&t->box))
-			return -ECANCELED;
-		if (now >= until_ns)
-			return -ETIMEDOUT;
-		poll(fds, 2, (int)((until_ns - now) / SFS_NS_PER_MS) + 1);
-		if (fds[1].revents)
-			eventfd_read(t->box.wake_fd, &n);
-		if (fds[0].revents)
-			return 0;
-	}
-}
 
 int sfs_verbs_sender_take_event(struct sfs_transport *t, enum rdma_cm_event_type *ret,
 				int *status)
@@ -138,7 +116,7 @@ static int verbs_expect(struct sfs_transport *t, enum rdma_cm_event_type wanted,
 	int status, ret;
 
 	do {
-		ret = sfs_verbs_sender_wait_for(t, t->events->fd, until_ns);
+		ret = sfs_outbox_wait_for(&t->box, t->events->fd, POLLIN, until_ns);
 		if (ret < 0)
 			return sfs_error_set(err, ret, "the receiver does not answer");
 	} while (sfs_verbs_sender_take_event(t, &event, &status) < 0);

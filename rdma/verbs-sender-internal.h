@@ -46,9 +46,6 @@ int sfs_verbs_sender_agree(struct sfs_transport *t, struct sfs_error *err);
 /* Whatever of a connection there is. */
 void sfs_verbs_sender_disconnect(struct sfs_transport *t);
 
-/* Wait for an event of fd, for close(), or until `until_ns`. */
-int sfs_verbs_sender_wait_for(struct sfs_transport *t, int fd, uint64_t until_ns);
-
 /* The next event, acknowledged; -EAGAIN: none. */
 int sfs_verbs_sender_take_event(struct sfs_transport *t, enum rdma_cm_event_type *ret,
 				int *status);

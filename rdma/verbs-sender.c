@@ -13,12 +13,11 @@
  * for 10 s for dead: a queue pair whose peer has gone may tell nothing for minutes. */
 #include "verbs-sender-internal.h"
 
+#include "transport/reconnect.h"
 #include "transport/socket.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/log.h"
-#include "base/rng.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -230,61 +229,25 @@ static int verbs_stream(struct sfs_transport *t, struct sfs_error *err)
 	}
 }
 
-/* *ret_is_news: see sfs_patience_lose(). */
-static int one_connection(struct sfs_transport *t, bool *ret_is_news,
-			  struct sfs_error *err)
+static int verbs_connect(struct sfs_transport *t, struct sfs_error *err)
 {
-	uint64_t begun_ns, credited;
 	int ret;
 
-	*ret_is_news = false;
 	t->has_said_layout = t->has_said_end = t->has_said_bye = false;
 	memset(&t->slots, 0, sizeof t->slots);
 	memset(&t->offer, 0, sizeof t->offer);
 	ret = sfs_verbs_sender_connect(t, err);
-	if (ret == 0)
-		ret = sfs_verbs_sender_agree(t, err);
-	if (ret == 0) {
-		credited = sfs_outbox_credited(&t->box);
-		begun_ns = t->heard_ns = sfs_clock_ns();
-		ret = verbs_stream(t, err);
-		*ret_is_news =
-			sfs_patience_lose(&t->patience, begun_ns, t->heard_ns,
-					  sfs_outbox_credited(&t->box) - credited,
-					  sfs_clock_ns());
-	}
-	sfs_verbs_sender_disconnect(t);
-	return ret;
+	return ret < 0 ? ret : sfs_verbs_sender_agree(t, err);
 }
 
 static void *run_link(void *arg)
 {
+	static const struct sfs_reconnect how = {verbs_connect, verbs_stream,
+						 sfs_verbs_sender_disconnect};
 	struct sfs_transport *t = arg;
-	struct sfs_error err = {""};
-	bool is_news;
-	struct sfs_rng rng;
-	int ret;
 
-	sfs_rng_init(&rng, &t->box.session, 1);
-	sfs_patience_begin(&t->patience, t->box.give_up_ms, sfs_clock_ns());
-	for (;;) {
-		ret = one_connection(t, &is_news, &err);
-		if (ret == -ECANCELED || sfs_outbox_has_arrived(&t->box))
-			return NULL;
-		if (ret != -ECONNABORTED &&
-		    sfs_patience_is_over(&t->patience, sfs_clock_ns()))
-			ret = sfs_error_wrap(&err, -ECONNABORTED, "no receiver for %g s",
-					     t->box.give_up_ms / 1e3);
-		if (ret == -ECONNABORTED) {
-			sfs_outbox_fail_for_good(&t->box, -EPIPE, &err);
-			return NULL;
-		}
-		if (is_news)
-			sfs_warning("%s: %s; connecting again", t->box.target, err.text);
-		sfs_verbs_sender_wait_for(t, -1,
-					  sfs_patience_next(&t->patience, &rng,
-							    sfs_clock_ns()));
-	}
+	sfs_reconnect_run(&how, t, &t->box, &t->patience, &t->heard_ns);
+	return NULL;
 }
 
 static int verbs_open(const struct sfs_transport_settings *settings,

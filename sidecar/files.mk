@@ -62,6 +62,7 @@ libsidecar_a_SOURCES = \
 	sidecar/transport/local.c \
 	sidecar/transport/outbox.c sidecar/transport/outbox.h \
 	sidecar/transport/patience.c sidecar/transport/patience.h \
+	sidecar/transport/reconnect.c sidecar/transport/reconnect.h \
 	sidecar/transport/receiver.h \
 	sidecar/transport/secret.c sidecar/transport/secret.h \
 	sidecar/transport/sessions.c sidecar/transport/sessions.h \

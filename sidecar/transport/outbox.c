@@ -16,6 +16,7 @@
 #include "base/cond.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -244,6 +245,27 @@ bool sfs_outbox_has_arrived(struct sfs_outbox *box)
 	has = has_arrived(box);
 	pthread_mutex_unlock(&box->lock);
 	return has;
+}
+
+int sfs_outbox_wait_for(struct sfs_outbox *box, int fd, short events, uint64_t until_ns)
+{
+	struct pollfd fds[2] = {{.fd = fd, .events = events},
+				{.fd = box->wake_fd, .events = POLLIN}};
+	eventfd_t n;
+
+	for (;;) {
+		uint64_t now = sfs_clock_ns();
+
+		if (sfs_outbox_is_stopping(box))
+			return -ECANCELED;
+		if (now >= until_ns)
+			return -ETIMEDOUT;
+		poll(fds, 2, (int)((until_ns - now) / SFS_NS_PER_MS) + 1);
+		if (fds[1].revents)
+			eventfd_read(box->wake_fd, &n);
+		if (fds[0].revents)
+			return 0;
+	}
 }
 
 uint64_t sfs_outbox_credited(struct sfs_outbox *box)

@@ -78,6 +78,9 @@ void sfs_outbox_look(struct sfs_outbox *box, struct sfs_outbox_state *ret);
 bool sfs_outbox_must_say_bye(const struct sfs_outbox_state *state, uint64_t next);
 uint64_t sfs_outbox_credited(struct sfs_outbox *box);
 bool sfs_outbox_is_stopping(struct sfs_outbox *box);
+/* Wait for `events` of fd (-1: none), for sfs_outbox_stop(), or until `until_ns`.  0: an
+ * event; -ETIMEDOUT; -ECANCELED. */
+int sfs_outbox_wait_for(struct sfs_outbox *box, int fd, short events, uint64_t until_ns);
 /* The receiver has all, and knows that it is all: it may hang up. */
 bool sfs_outbox_has_arrived(struct sfs_outbox *box);
 struct sfs_wire_hello sfs_outbox_hello(struct sfs_outbox *box);

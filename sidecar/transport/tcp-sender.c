@@ -15,7 +15,7 @@
  * receiver is only full. */
 #include "transport/auth.h"
 #include "transport/outbox.h"
-#include "transport/patience.h"
+#include "transport/reconnect.h"
 #include "transport/secret.h"
 #include "transport/socket.h"
 #include "transport/transport.h"
@@ -23,8 +23,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/log.h"
-#include "base/rng.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -57,29 +55,6 @@ struct sfs_transport {
 	size_t n_in;
 };
 
-/* Wait for `events` of fd (-1: none), for close(), or until `until_ns`.  0: an event;
- * -ETIMEDOUT; -ECANCELED. */
-static int wait_for(struct sfs_transport *t, short events, uint64_t until_ns)
-{
-	struct pollfd fds[2] = {{.fd = t->fd, .events = events},
-				{.fd = t->box.wake_fd, .events = POLLIN}};
-	eventfd_t n;
-
-	for (;;) {
-		uint64_t now = sfs_clock_ns();
-
-		if (sfs_outbox_is_stopping(&t->box))
-			return -ECANCELED;
-		if (now >= until_ns)
-			return -ETIMEDOUT;
-		poll(fds, 2, (int)((until_ns - now) / SFS_NS_PER_MS) + 1);
-		if (fds[1].revents)
-			eventfd_read(t->box.wake_fd, &n);
-		if (fds[0].revents)
-			return 0;
-	}
-}
-
 /* All of them, during the handshake. */
 static int exchange(struct sfs_transport *t, unsigned char *bytes, size_t n, bool is_out,
 		    struct sfs_error *err)
@@ -90,7 +65,8 @@ static int exchange(struct sfs_transport *t, unsigned char *bytes, size_t n, boo
 	int ret;
 
 	while (at < n) {
-		ret = wait_for(t, is_out ? POLLOUT : POLLIN, until_ns);
+		ret = sfs_outbox_wait_for(&t->box, t->fd, is_out ? POLLOUT : POLLIN,
+					  until_ns);
 		if (ret < 0)
 			return sfs_error_set(err, ret, "the receiver does not answer");
 		got = is_out ? send(t->fd, bytes + at, n - at, MSG_NOSIGNAL)
@@ -113,7 +89,8 @@ static int connect_one(struct sfs_transport *t, struct sfs_error *err)
 	ret = sfs_socket_connect(t->box.target, t->n_attempts++, &t->fd, err);
 	if (ret < 0)
 		return ret;
-	ret = wait_for(t, POLLOUT, sfs_clock_ns() + SFS_TCP_DEAD_NS);
+	ret = sfs_outbox_wait_for(&t->box, t->fd, POLLOUT,
+				  sfs_clock_ns() + SFS_TCP_DEAD_NS);
 	if (ret == 0) {
 		getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &n);
 		ret = -error;
@@ -403,61 +380,31 @@ static int stream(struct sfs_transport *t, struct sfs_error *err)
 	}
 }
 
-/* *ret_is_news: see sfs_patience_lose(). */
-static int one_connection(struct sfs_transport *t, bool *ret_is_news,
-			  struct sfs_error *err)
+static int tcp_connect(struct sfs_transport *t, struct sfs_error *err)
 {
-	uint64_t begun_ns, credited;
 	int ret;
-
-	*ret_is_news = false;
 
 	t->n_head = t->head_at = t->n_in = 0;
 	t->n_data = t->data_at = 0;
 	t->has_said_layout = t->has_said_end = t->has_said_bye = false;
 	ret = connect_one(t, err);
-	if (ret == 0)
-		ret = say_hello(t, err);
-	if (ret == 0) {
-		credited = sfs_outbox_credited(&t->box);
-		begun_ns = t->heard_ns = sfs_clock_ns();
-		ret = stream(t, err);
-		*ret_is_news = sfs_patience_lose(
-			&t->patience, begun_ns, t->heard_ns,
-			sfs_outbox_credited(&t->box) - credited, sfs_clock_ns());
-	}
+	return ret < 0 ? ret : say_hello(t, err);
+}
+
+static void tcp_disconnect(struct sfs_transport *t)
+{
 	if (t->fd >= 0)
 		close(t->fd);
 	t->fd = -1;
-	return ret;
 }
 
 static void *run_socket(void *arg)
 {
+	static const struct sfs_reconnect how = {tcp_connect, stream, tcp_disconnect};
 	struct sfs_transport *t = arg;
-	struct sfs_error err = {""};
-	bool is_news;
-	struct sfs_rng rng;
-	int ret;
 
-	sfs_rng_init(&rng, &t->box.session, 1);
-	sfs_patience_begin(&t->patience, t->box.give_up_ms, sfs_clock_ns());
-	for (;;) {
-		ret = one_connection(t, &is_news, &err);
-		if (ret == -ECANCELED || sfs_outbox_has_arrived(&t->box))
-			return NULL;
-		if (ret != -ECONNABORTED &&
-		    sfs_patience_is_over(&t->patience, sfs_clock_ns()))
-			ret = sfs_error_wrap(&err, -ECONNABORTED, "no receiver for %g s",
-					     t->box.give_up_ms / 1e3);
-		if (ret == -ECONNABORTED) {
-			sfs_outbox_fail_for_good(&t->box, -EPIPE, &err);
-			return NULL;
-		}
-		if (is_news)
-			sfs_warning("%s: %s; connecting again", t->box.target, err.text);
-		wait_for(t, 0, sfs_patience_next(&t->patience, &rng, sfs_clock_ns()));
-	}
+	sfs_reconnect_run(&how, t, &t->box, &t->patience, &t->heard_ns);
+	return NULL;
 }
 
 static int tcp_open(const struct sfs_transport_settings *settings,
