@@ -726,15 +726,13 @@ slow_tests = \
 	tests/fuse/fuse-an-empty-answer-makes-no-empty-shard.sh \
 	tests/fuse/fuse-a-servers-error-is-EIO-wherever-it-is-met.sh \
 	tests/cat/cat-a-dripping-answer-ends.sh \
-	tests/fuse/fuse-a-stopped-reader-gives-its-memory-back.sh \
 	tests/cat/cat-an-early-late-answer-is-asked-for-once-more.sh \
 	tests/sidecar/sidecar-nothing-is-lost-when-anything-is-killed.sh \
 	tests/cat/cat-a-stream-is-readable-up-to-a-network-error.sh \
 	tests/cat/cat-equal-lanes-agree-with-the-script.sh \
 	tests/cat/cat-asks-again-after-a-503.sh \
 	tests/fuse/fuse-a-disk-that-hangs-stops-nobody-for-ever.sh \
-	tests/fuse/fuse-the-bottleneck-is-named.sh \
-	tests/fuse/fuse-a-killed-training-job-resumes-at-its-sample.sh
+	tests/fuse/fuse-the-bottleneck-is-named.sh
 
 # What runs under ASan and UBSan in the first tier, beside the unit tests: those that bring
 # hostile bytes or servers into C.  The rest runs the same code again, and waits more than it
@@ -813,10 +811,8 @@ asan_only_tests = \
 	tests/cat/cat-samples-larger-than-the-budget.sh \
 	tests/cat/cat-skip-agrees-with-the-script.sh
 
-not_in_tier1 = $(tier2_tests) $(asan_only_tests)
-tier1_tests = $(filter-out $(not_in_tier1),$(slow_tests) $(filter-out $(slow_tests),$(TESTS)))
 check-tier1:
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(tier1_tests)'
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(slow_tests) $(filter-out $(tier2_tests) $(asan_only_tests) $(slow_tests),$(TESTS))'
 check-tier1-asan:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(asan_tests) $(unit_tests)'
 check-storms:

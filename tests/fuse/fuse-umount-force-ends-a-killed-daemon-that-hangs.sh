@@ -7,10 +7,7 @@
 . "$top/tests/lib/parked.sh"
 . "$top/tests/lib/notify-gate.sh"
 
-control=control
-mkdir control
-mount -t fusectl none control || skip "no control of connections here"
-cleanup "abort_it; umount $work/control"
+make_control
 
 # refuses WORDS COMMAND...: it fails, in one line.
 refuses() {
@@ -28,25 +25,10 @@ ends() {
 }
 
 start_stalling_origin
-standard=/sys/fs/fuse/connections
 for way in force fusectl; do
-    if [ $way = force ] && mountpoint -q $standard; then
-        continue
-    elif [ $way = fusectl ]; then
-        mountpoint -q $standard || mount --bind control $standard
-    fi
+    end_by $way || continue
     m=mnt$way
-    mount_gated $m
-    touch shards/stalled
-    dd if=$m/epochs/0.tar of=/dev/null bs=64K status=none 2>/dev/null &
-    reader=$!
-    are_parked dd $reader
-    touch gate
-    wait_until 60 test -e gate.in
-    notifies() {
-        grep -qs inval /proc/"$pid"/task/*/stack || grep -lqs "^State:.D" /proc/"$pid"/task/*/status
-    }
-    wait_until 60 notifies
+    hang_at_gate $m
     kill -KILL "$pid"
     leader_is_gone() { is_gone "$pid"; }
     wait_until 60 leader_is_gone

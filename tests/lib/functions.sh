@@ -187,6 +187,20 @@ make_alike() {
     done
 }
 
+# make_labels FILE SAMPLES: a tar whose sample i has one member, NNNNNN.cls: the number i.
+make_labels() {
+    "$python" - "$@" <<'EOF'
+import io, sys, tarfile
+
+with tarfile.open(sys.argv[1], "w", format=tarfile.USTAR_FORMAT) as tar:
+    for i in range(int(sys.argv[2])):
+        member = tarfile.TarInfo("%06d.cls" % i)
+        data = b"%d" % i
+        member.size = len(data)
+        tar.addfile(member, io.BytesIO(data))
+EOF
+}
+
 # make_dense SHARDS SAMPLES: the folder dense, of one shard with SAMPLES samples of a header
 # each, linked SHARDS times.
 make_dense() {

@@ -17,6 +17,39 @@ start_stalling_origin() {
     stalling="$origin/stall,over=600,while=stalled/train-{000000..000003}.tar"
 }
 
+# A connection can be ended by fusectl where it is mounted, and else by force: make_control has it in
+# $control; end_by force|fusectl sees to it that this is the way; not 0: force cannot be tried here.
+make_control() {
+    control=control
+    mkdir control
+    mount -t fusectl none control || skip "no control of connections here"
+    cleanup "abort_it; umount $work/control"
+}
+end_by() {
+    if [ "$1" = fusectl ]; then
+        mountpoint -q /sys/fs/fuse/connections || mount --bind control /sys/fs/fuse/connections ||
+            fail "cannot show connections"
+    else
+        ! mountpoint -q /sys/fs/fuse/connections
+    fi
+}
+
+# hang_at_gate DIR: a gated mount of which $reader waits for a page of the stalling origin, for which
+# in turn the thread that drops pages waits in the kernel.
+hang_at_gate() {
+    mount_gated "$1"
+    touch shards/stalled
+    dd if="$1/epochs/0.tar" of=/dev/null bs=64K status=none 2>/dev/null &
+    reader=$!
+    are_parked dd $reader
+    touch gate
+    wait_until 60 test -e gate.in
+    wait_until 60 notifies
+}
+notifies() {
+    grep -qs inval /proc/"$pid"/task/*/stack || grep -lqs "^State:.D" /proc/"$pid"/task/*/status
+}
+
 # mount_gated DIR: mounts it, and reads so much of a stream by descriptor 3 that the thread stands at
 # the gate, about to drop the first 16 MiB; the pages of all of it go before.  Sets $pid and $connection.
 mount_gated() {

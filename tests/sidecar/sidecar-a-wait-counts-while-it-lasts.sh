@@ -5,15 +5,7 @@
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 sidecar=$build/shufflefs-sidecar
 
-"$python" - <<'END'
-import io, tarfile
-with tarfile.open("0.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
-    for i in range(200):
-        member = tarfile.TarInfo("%06d.cls" % i)
-        data = b"%d" % i
-        member.size = len(data)
-        tar.addfile(member, io.BytesIO(data))
-END
+make_labels 0.tar 200
 all='\(9[5-9]\|100\) %'
 
 "$sidecar" recv tcp://127.0.0.1:0 --ring ring --stats 1 2>log &

@@ -6,15 +6,7 @@
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 sidecar=$build/shufflefs-sidecar
 
-"$python" - <<'END'
-import io, tarfile
-with tarfile.open("0.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
-    for i in range(40):
-        member = tarfile.TarInfo("%06d.cls" % i)
-        data = b"%d" % i
-        member.size = len(data)
-        tar.addfile(member, io.BytesIO(data))
-END
+make_labels 0.tar 40
 for command in "recv tcp://127.0.0.1:0 --ring ring" "send 0.tar local:ring --fields cls" "send 0.tar samples:ring"; do
     status=0
     (ulimit -n 8 && exec timeout $patience "$sidecar" $command) 2>said || status=$?

@@ -11,15 +11,7 @@ export SHUFFLEFS_PLUGINS="$build"
 printf 'called_from_lib:libzmq.so\nrace:libzmq.so\n' >tsan
 export TSAN_OPTIONS="${TSAN_OPTIONS:+$TSAN_OPTIONS:}suppressions=$work/tsan"
 
-"$python" - <<'END'
-import io, tarfile
-with tarfile.open("0.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
-    for i in range(40):
-        member = tarfile.TarInfo("%06d.cls" % i)
-        data = b"%d" % i
-        member.size = len(data)
-        tar.addfile(member, io.BytesIO(data))
-END
+make_labels 0.tar 40
 
 # recv OPTION...: a ring at $url, with the layout of a first stream.
 recv() {

@@ -11,14 +11,7 @@ export SHUFFLEFS_PLUGINS="$build"
 printf 'called_from_lib:libzmq.so\nrace:libzmq.so\n' >tsan
 export TSAN_OPTIONS="${TSAN_OPTIONS:+$TSAN_OPTIONS:}suppressions=$work/tsan"
 
-"$python" - <<'END'
-import io, tarfile
-with tarfile.open("0.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
-    for i in range(30):
-        member = tarfile.TarInfo("%06d.cls" % i)
-        member.size = len(b"%d" % i)
-        tar.addfile(member, io.BytesIO(b"%d" % i))
-END
+make_labels 0.tar 30
 umask 077
 echo "a secret that both ends have" >secret
 echo "a secret that the others have" >other
