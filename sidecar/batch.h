@@ -57,8 +57,8 @@ int sfs_batcher_run(struct sfs_batcher *b, int fd, enum sfs_input_kind kind,
 		    uint64_t epoch, uint64_t first, struct sfs_error *err);
 
 /* Wait until all was consumed, or has at least arrived (see transport.h).  -ENODATA:
- * there was no batch at all, though the stream was read from its beginning.  After an
- * error the transport was told. */
+ * there was no batch at all, though the stream was read from its beginning.  If it fails,
+ * it has passed the error to the transport. */
 int sfs_batcher_finish(struct sfs_batcher *b, struct sfs_error *err);
 
 /* Any thread: */

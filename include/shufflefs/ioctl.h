@@ -70,8 +70,8 @@ struct shufflefs_forward {
 	char secret_file[256]; /* an absolute path; the receiver has the same secret; "":
 				  none */
 	char ret_error[456];
-	uint32_t max_skip; /* of a million samples, so many may be broken if on_error is
-			    * SKIP; 0: 10,000, which is 1 % */
+	uint32_t max_skip; /* with on_error SKIP: how many of a million samples may be
+			    * broken; 0: 10,000, which is 1 % */
 	uint32_t unused;
 };
 

@@ -50,7 +50,7 @@ void sfs_ring_state_close(struct sfs_ring_state *s);
 /* Slot i on the host. */
 void *sfs_ring_state_slot(struct sfs_ring_state *s, uint32_t i);
 
-/* With the lock.  The first failure is the one that is told. */
+/* With the lock.  Trainers get the first failure; later ones are ignored. */
 void sfs_ring_state_fail(struct sfs_ring_state *s, enum sfs_ring_phase phase,
 			 const char *why);
 

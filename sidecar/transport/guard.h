@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* guard - what keeps strangers out of a receiver: it listens to a network only if it has
- * a secret, or was told --insecure; and connections that are refused are counted, and
- * told in one line each, of which a flood gets only some. */
+ * a secret, or --insecure was given.  It counts the connections that it refuses, and logs a
+ * line for each; in a flood, only for some. */
 #ifndef SFS_GUARD_H
 #define SFS_GUARD_H
 

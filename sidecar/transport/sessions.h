@@ -63,7 +63,7 @@ void sfs_sessions_open(struct sfs_sessions *s,
 		       const struct sfs_receiver_settings *settings);
 void sfs_sessions_close(struct sfs_sessions *s); /* frees the ring */
 
-/* The first failure is the one that is told. */
+/* Trainers get the first failure; later ones are ignored. */
 void sfs_sessions_fail(struct sfs_sessions *s, int error, const char *why);
 
 /* What to answer a HELLO.  *ret_old: its session has this connection, which is to be
