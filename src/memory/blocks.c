@@ -102,9 +102,9 @@ static uint32_t choose(struct sfs_blocks *b, size_t *ret_block, bool *ret_is_new
 {
 	struct sfs_block *block;
 
-	if (lowest(b, SFS_BLOCKS_FILLED_FREE, ret_block))
+	if (b->n_filled_free > 0 && lowest(b, SFS_BLOCKS_FILLED_FREE, ret_block))
 		return b->blocks[*ret_block].free;
-	if (highest(b, SFS_BLOCKS_WARM, ret_block))
+	if (b->n_small_warm > 0 && highest(b, SFS_BLOCKS_WARM, ret_block))
 		return b->blocks[*ret_block].warm;
 	if (highest(b, SFS_BLOCKS_COLD, ret_block))
 		return b->blocks[*ret_block].free;
@@ -186,7 +186,7 @@ bool sfs_blocks_cool(struct sfs_blocks *b, size_t *ret_slab)
 	struct sfs_block *block;
 	size_t i;
 
-	if (!lowest(b, SFS_BLOCKS_WARM, &i))
+	if (b->n_small_warm == 0 || !lowest(b, SFS_BLOCKS_WARM, &i))
 		return false;
 	block = &b->blocks[i];
 	*ret_slab = i * SFS_BLOCK_SLABS + (size_t)__builtin_ctz(block->warm);

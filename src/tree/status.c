@@ -117,7 +117,7 @@ static int collect(struct sfs_engine *engine, struct number *n)
 	NUMBER("slab_filled_bytes", "The part of it for which huge pages were wanted.",
 	       false, slabs.filled_bytes);
 	NUMBER("huge_page_bytes", "Memory of the mount that lies in huge pages.", false,
-	       sfs_huge_bytes());
+	       sfs_slabs_refusal(runtime->slabs) ? 0 : sfs_huge_bytes());
 	NUMBER("part_bytes", "Size of the parts that are requested now.", false,
 	       sfs_prefetch_part_bytes(runtime));
 	NUMBER("events_retry", "Requests that were retried.", true,
