@@ -66,6 +66,14 @@ struct sfs_forwards {
 /* The watching thread; it ends when all is stopped and nothing runs any more. */
 void *sfs_forward_watch(void *all);
 
+/* With the lock.  None can be started from here on, and all are to end. */
+static inline void sfs_forward_end_all(struct sfs_forwards *all)
+{
+	all->is_stopped = true;
+	SFS_EACH (f, &all->running, struct sfs_forward, link)
+		f->must_end = true;
+}
+
 /* Have it look again. */
 static inline void sfs_forward_wake(struct sfs_forwards *all)
 {

@@ -255,18 +255,6 @@ static struct sfs_forward *next_of(struct sfs_forwards *all, struct sfs_forward 
 				     : sfs_container(link, struct sfs_forward, link);
 }
 
-/* It is unmounted.  None can be started from here on. */
-static void end_all(struct sfs_forwards *all)
-{
-	struct sfs_link *link;
-
-	pthread_mutex_lock(&all->lock);
-	all->is_stopped = true;
-	for (link = all->running.next; link != &all->running; link = link->next)
-		sfs_container(link, struct sfs_forward, link)->must_end = true;
-	pthread_mutex_unlock(&all->lock);
-}
-
 void *sfs_forward_watch(void *arg)
 {
 	struct sfs_forwards *all = arg;
@@ -282,8 +270,11 @@ void *sfs_forward_watch(void *arg)
 		poll(fds, n_fds, timeout_ms);
 		if (fds[0].revents)
 			eventfd_read(all->wake_fd, &n_wakes);
-		if (fds[1].revents && !all->is_mounted(all->arg))
-			end_all(all);
+		if (fds[1].revents && !all->is_mounted(all->arg)) {
+			pthread_mutex_lock(&all->lock);
+			sfs_forward_end_all(all);
+			pthread_mutex_unlock(&all->lock);
+		}
 		free(fds);
 		for (f = next_of(all, NULL); f; f = following) {
 			following = next_of(all, f);

@@ -43,12 +43,8 @@ struct sfs_forwards *sfs_forwards_new(struct sfs_tree *tree,
 
 void sfs_forwards_stop(struct sfs_forwards *all)
 {
-	struct sfs_link *link;
-
 	pthread_mutex_lock(&all->lock);
-	all->is_stopped = true;
-	for (link = all->running.next; link != &all->running; link = link->next)
-		sfs_container(link, struct sfs_forward, link)->must_end = true;
+	sfs_forward_end_all(all);
 	sfs_forward_wake(all);
 	while (!sfs_list_is_empty(&all->running))
 		pthread_cond_wait(&all->is_empty, &all->lock);
