@@ -57,7 +57,7 @@ static int read_secret(int fd, struct sfs_secret *ret, struct sfs_error *err)
 	n = read_all(fd, bytes, sizeof bytes);
 	code = n < 0 ? sfs_error_set(err, (int)n, "%s", strerror((int)-n))
 		     : sfs_secret_make(bytes, (size_t)n, ret, err);
-	sfs_crypto_wipe(bytes, sizeof bytes);
+	explicit_bzero(bytes, sizeof bytes);
 	return code;
 }
 

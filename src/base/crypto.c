@@ -23,8 +23,3 @@ bool sfs_crypto_equal(const void *a, const void *b, size_t n)
 {
 	return CRYPTO_memcmp(a, b, n) == 0;
 }
-
-void sfs_crypto_wipe(void *bytes, size_t n)
-{
-	OPENSSL_cleanse(bytes, n);
-}

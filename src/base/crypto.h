@@ -18,7 +18,4 @@ void sfs_hmac_sha256(const void *key, size_t n_key, const void *bytes, size_t n,
 /* Are these the same?  Takes as long whatever they are. */
 bool sfs_crypto_equal(const void *a, const void *b, size_t n);
 
-/* Overwrite what must not stay in memory. */
-void sfs_crypto_wipe(void *bytes, size_t n);
-
 #endif

@@ -77,13 +77,6 @@ void sfs_known_done(struct sfs_known *k)
 	*k = (struct sfs_known){0};
 }
 
-uint64_t sfs_known_certain(const struct sfs_known *k, uint32_t lane)
-{
-	const struct sfs_known_lane *kl = &k->lanes[lane];
-
-	return sfs_known_is_complete(k, lane) ? kl->n : kl->n_certain;
-}
-
 /* ---- slices ---- */
 
 uint32_t sfs_known_find_slice(const struct sfs_known *k, uint32_t lane,

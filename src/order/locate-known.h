@@ -65,7 +65,10 @@ static inline bool sfs_known_is_complete(const struct sfs_known *k, uint32_t lan
 }
 
 /* The last of the lane's samples whose order is certain, + 1. */
-uint64_t sfs_known_certain(const struct sfs_known *k, uint32_t lane);
+static inline uint64_t sfs_known_certain(const struct sfs_known *k, uint32_t lane)
+{
+	return k->lanes[lane].n_certain;
+}
 
 /* ---- slices ---- */
 

@@ -51,7 +51,9 @@ void sfs_order_maker_done(struct sfs_order_maker *m)
 	}
 	sfs_strbuf_done(&m->text);
 	sfs_charge_done(&m->charge);
-	free(m->marks);
+	free(steal(&m->marks));
+	m->n_marks = 0;
+	m->has_locator = m->has_order = false;
 }
 
 /* ---- lines ---- */
@@ -262,15 +264,7 @@ static int give_up(struct sfs_order_maker *m)
 		       "has no room for it",
 		       m->what.is_index ? ".idx" : ".order",
 		       (unsigned long long)m->what.epoch, sfs_format_size(n, size));
-	if (m->has_locator)
-		sfs_locator_done(&m->locator);
-	sfs_iterator_done(&m->iterator);
-	sfs_order_done(&m->order);
-	sfs_strbuf_done(&m->text);
-	sfs_charge_done(&m->charge);
-	free(steal(&m->marks));
-	m->n_marks = 0;
-	m->has_locator = m->has_order = false;
+	sfs_order_maker_done(m);
 	return -ENOMEM;
 }
 

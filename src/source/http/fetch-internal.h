@@ -8,6 +8,7 @@
 #include "source/http/fetch.h"
 #include "source/http/origin.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 struct sfs_fetch {
@@ -33,6 +34,11 @@ struct sfs_fetch {
 /* The GET is over: its end() is called.  `fetch` is a struct sfs_fetch. */
 void sfs_fetch_finish(void *fetch, struct sfs_get *get, int err,
 		      enum sfs_fetch_outcome outcome, const char *why);
+
+static inline void sfs_fetch_cancel(struct sfs_fetch *f, struct sfs_get *get)
+{
+	sfs_fetch_finish(f, get, -ECANCELED, SFS_FETCH_FINAL, "cancelled");
+}
 
 /* End what was cancelled, and what has stalled; returns how many. */
 int sfs_fetch_end_some(struct sfs_fetch *f, uint64_t now);

@@ -87,8 +87,7 @@ int sfs_fetch_end_some(struct sfs_fetch *f, uint64_t now)
 	for (; (link = sfs_list_pop(&ended.list)) != NULL; n++) {
 		get = sfs_container(link, struct sfs_get, link);
 		if (atomic_load(get->is_cancelled) || f->is_closed)
-			sfs_fetch_finish(f, get, -ECANCELED, SFS_FETCH_FINAL,
-					 "cancelled");
+			sfs_fetch_cancel(f, get);
 		else
 			end_stalled(f, get, now);
 	}

@@ -236,8 +236,7 @@ static void take_incoming(struct sfs_fetch *f)
 		get = sfs_container(link, struct sfs_get, link);
 		/* They are not looked at again before their turn comes. */
 		if (atomic_load(get->is_cancelled)) {
-			sfs_fetch_finish(f, get, -ECANCELED, SFS_FETCH_FINAL,
-					 "cancelled");
+			sfs_fetch_cancel(f, get);
 		} else if (get->due_ns == 0) {
 			make_ready(f, get);
 		} else {
@@ -269,8 +268,7 @@ static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
 	while ((link = sfs_list_pop(&due)) != NULL) { /* one may end others */
 		get = sfs_container(link, struct sfs_get, link);
 		if (atomic_load(get->is_cancelled))
-			sfs_fetch_finish(f, get, -ECANCELED, SFS_FETCH_FINAL,
-					 "cancelled");
+			sfs_fetch_cancel(f, get);
 		else
 			make_ready(f, get);
 	}

@@ -35,9 +35,9 @@ static void to_hex(const unsigned char hash[HASH_BYTES], char ret[2 * HASH_BYTES
 void sfs_sigv4_key_done(struct sfs_sigv4_key *key)
 {
 	if (key->origin)
-		sfs_crypto_wipe(key->origin, strlen(key->origin));
+		explicit_bzero(key->origin, strlen(key->origin));
 	free(key->origin);
-	sfs_crypto_wipe(key, sizeof *key);
+	explicit_bzero(key, sizeof *key);
 	*key = (struct sfs_sigv4_key){0};
 }
 
@@ -49,7 +49,7 @@ static void derive(const struct sfs_sigv4_request *r, struct sfs_sigv4_key *key)
 	char day[9];
 
 	if (key->origin && strcmp(key->origin, origin) == 0) {
-		sfs_crypto_wipe(origin, strlen(origin));
+		explicit_bzero(origin, strlen(origin));
 		free(origin);
 		return;
 	}

@@ -63,7 +63,7 @@ int main(void)
 	from_hex("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
 		 wanted);
 	CHECK(memcmp(got, wanted, 32) == 0);
-	sfs_crypto_wipe(got, sizeof got);
+	explicit_bzero(got, sizeof got);
 	for (i = 0; i < sizeof got; i++)
 		CHECK_EQ(got[i], 0);
 	return 0;
