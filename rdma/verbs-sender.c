@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/threadpool.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -281,7 +282,7 @@ static int verbs_open(const struct sfs_transport_settings *settings,
 		free(t);
 		return error;
 	}
-	pthread_create(&t->thread, NULL, run_link, t);
+	t->thread = sfs_thread_start("verbs-sender", run_link, t);
 	*ret = t;
 	return 0;
 }

@@ -33,7 +33,7 @@ from typing import (TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping,
 
 from ._ring import RingError
 from .child import Child
-from .ring import Batch, Ring, Tensor, as_array, as_torch
+from .ring import Batch, Ring, Tensor, as_array, as_torch, is_in_worker
 
 if TYPE_CHECKING:
     import torch
@@ -131,8 +131,7 @@ def _find_source(where: Any, options: str, rank: int, world: int) -> Source:
 
 
 def _refuse_in_worker() -> None:
-    utils = sys.modules.get("torch.utils.data")
-    if utils and utils.get_worker_info() is not None:
+    if is_in_worker():
         raise RuntimeError(
             "shufflefs.Batches in a DataLoader's worker: each worker would read the whole epoch. "
             "Batches come from a process of their own, so use DataLoader(batches, batch_size=None, "

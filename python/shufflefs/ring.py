@@ -69,7 +69,7 @@ def as_torch(memory: Any, tensor: Tensor, shape: Tuple[int, ...]) -> "torch.Tens
     return torch.frombuffer(memory, dtype=_torch_dtype(tensor)).reshape(shape)
 
 
-def _is_in_worker() -> bool:
+def is_in_worker() -> bool:
     """A worker of a torch DataLoader sends arrays on after the loop has gone on to the next batch."""
     utils = sys.modules.get("torch.utils.data")
     return bool(utils) and utils.get_worker_info() is not None  # type: ignore[union-attr]
@@ -121,7 +121,7 @@ class Batch:
         """Its bytes, on the host; in a DataLoader's worker, a copy."""
         n_bytes = self.n_samples * tensor.row_bytes
         memory = (ctypes.c_ubyte * n_bytes).from_address(self._lease.address + tensor.offset)
-        if _is_in_worker():
+        if is_in_worker():
             return type(memory).from_buffer_copy(memory)
         memory.lease = self._lease  # type: ignore[attr-defined]
         return memory

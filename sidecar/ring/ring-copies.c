@@ -7,9 +7,9 @@
 #include "ring/ring-memory.h"
 
 #include "base/alloc.h"
+#include "base/threadpool.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -86,27 +86,15 @@ static void *copies_run(void *arg)
 }
 
 struct sfs_ring_copies *sfs_ring_copies_new(
-	const struct sfs_ring_copies_settings *settings, struct sfs_error *err)
+	const struct sfs_ring_copies_settings *settings)
 {
 	struct sfs_ring_copies *c = sfs_calloc(1, sizeof *c);
-	sigset_t all, old;
-	int ret;
 
 	c->settings = *settings;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
-	sigfillset(&all);
-	sigdelset(&all, SIGBUS); /* (see ring-guard.h) */
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&c->thread, NULL, copies_run, c);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (ret == 0)
-		return c;
-	sfs_error_set(err, -ret, "a thread: %s", strerror(ret));
-	pthread_mutex_destroy(&c->lock);
-	pthread_cond_destroy(&c->changed);
-	free(c);
-	return NULL;
+	c->thread = sfs_thread_start("ring-copies", copies_run, c);
+	return c;
 }
 
 void sfs_ring_copies_add(struct sfs_ring_copies *c, uint32_t slot,
@@ -129,6 +117,8 @@ void sfs_ring_copies_add(struct sfs_ring_copies *c, uint32_t slot,
 
 void sfs_ring_copies_drain(struct sfs_ring_copies *c)
 {
+	if (!c)
+		return;
 	pthread_mutex_lock(&c->lock);
 	while (c->n_ended < c->n_added)
 		pthread_cond_wait(&c->changed, &c->lock);

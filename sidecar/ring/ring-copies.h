@@ -27,16 +27,15 @@ struct sfs_ring_copies_settings {
 	void *arg;
 };
 
-/* NULL, with an error: there is no thread. */
 struct sfs_ring_copies *sfs_ring_copies_new(
-	const struct sfs_ring_copies_settings *settings, struct sfs_error *err);
+	const struct sfs_ring_copies_settings *settings);
 
 /* Each slot is added once until it has arrived.  is_direct: a card has written it. */
 void sfs_ring_copies_add(struct sfs_ring_copies *c, uint32_t slot,
 			 const struct shufflefs_batch *batch, bool is_direct);
 
 /* Wait until all that was added has arrived, or failed.  Not for `arrived` and `failed`.
- */
+ * NULL is fine. */
 void sfs_ring_copies_drain(struct sfs_ring_copies *c);
 
 void sfs_ring_copies_free(struct sfs_ring_copies *c); /* drains; NULL is fine */

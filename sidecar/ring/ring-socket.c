@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/threadpool.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -305,20 +306,11 @@ int sfs_ring_socket_start(struct sfs_ring_socket *s,
 			  const struct sfs_ring_socket_settings *settings,
 			  struct sfs_error *err)
 {
-	sigset_t all, old;
-	int ret;
-
 	s->settings = *settings;
 	s->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (s->stop_fd < 0)
 		return sfs_error_set(err, -errno, "eventfd: %s", strerror(errno));
-	sigfillset(&all);
-	sigdelset(&all, SIGBUS); /* (see ring-guard.h) */
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&s->thread, NULL, socket_run, s);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (ret != 0)
-		return sfs_error_set(err, -ret, "a thread: %s", strerror(ret));
+	s->thread = sfs_thread_start("ring", socket_run, s);
 	s->has_thread = true;
 	return 0;
 }

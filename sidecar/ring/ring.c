@@ -48,7 +48,7 @@ struct sfs_ring {
 /* A GPU's memory. */
 
 static void arrived(void *arg, uint32_t slot, const struct shufflefs_batch *batch);
-static void copy_failed(void *arg, const char *why);
+static void fail_now(void *arg, const char *why);
 
 int sfs_ring_stage(struct sfs_ring *ring, struct sfs_error *err)
 {
@@ -73,7 +73,7 @@ static int open_device(struct sfs_ring *ring, struct sfs_error *err)
 		.staging = sfs_ring_state_slot(&ring->state, 0)};
 	struct sfs_ring_copies_settings copies = {.n_bytes = m->layout.slot_bytes,
 						  .arrived = arrived,
-						  .failed = copy_failed,
+						  .failed = fail_now,
 						  .arg = ring};
 	int ret;
 
@@ -94,8 +94,8 @@ static int open_device(struct sfs_ring *ring, struct sfs_error *err)
 		return ret;
 	copies.ops = ring->device_ops;
 	copies.device = ring->device;
-	ring->copies = sfs_ring_copies_new(&copies, err);
-	return ring->copies ? 0 : -EAGAIN;
+	ring->copies = sfs_ring_copies_new(&copies);
+	return 0;
 }
 
 /* Sessions. */
@@ -141,8 +141,7 @@ void sfs_ring_replace_session(struct sfs_ring *ring, uint32_t number, uint64_t i
 
 void sfs_ring_begin_session(struct sfs_ring *ring, uint32_t number, uint64_t n)
 {
-	if (ring->copies) /* (what arrives later is counted later) */
-		sfs_ring_copies_drain(ring->copies);
+	sfs_ring_copies_drain(ring->copies); /* (what arrives later is counted later) */
 	atomic_store(&ring->state.memory->sessions[number].n, n);
 }
 
@@ -153,7 +152,7 @@ void sfs_ring_end_session(struct sfs_ring *ring, uint32_t number)
 
 /* The end. */
 
-static void copy_failed(void *arg, const char *why)
+static void fail_now(void *arg, const char *why)
 {
 	struct sfs_ring *ring = arg;
 
@@ -165,20 +164,15 @@ static void copy_failed(void *arg, const char *why)
 
 void sfs_ring_fail(struct sfs_ring *ring, const char *why)
 {
-	if (ring->copies)
-		sfs_ring_copies_drain(ring->copies);
-	pthread_mutex_lock(&ring->state.lock);
-	sfs_ring_state_fail(&ring->state, SFS_RING_FAILED, why);
-	pthread_mutex_unlock(&ring->state.lock);
-	sfs_ring_state_wake(&ring->state);
+	sfs_ring_copies_drain(ring->copies);
+	fail_now(ring, why);
 }
 
 void sfs_ring_end(struct sfs_ring *ring)
 {
 	uint32_t runs = SFS_RING_RUNS;
 
-	if (ring->copies)
-		sfs_ring_copies_drain(ring->copies);
+	sfs_ring_copies_drain(ring->copies);
 	atomic_compare_exchange_strong(&ring->state.memory->state, &runs, SFS_RING_ENDED);
 	sfs_ring_state_wake(&ring->state);
 }

@@ -115,16 +115,6 @@ void sfs_samples_server_begin(struct sfs_samples_server *s, const int *fds,
 	wake(s);
 }
 
-bool sfs_samples_server_has_begun(struct sfs_samples_server *s)
-{
-	bool ret;
-
-	pthread_mutex_lock(&s->lock);
-	ret = s->has_begun;
-	pthread_mutex_unlock(&s->lock);
-	return ret;
-}
-
 void sfs_samples_server_put(struct sfs_samples_server *s, struct sfs_link *items)
 {
 	struct sfs_link *link;

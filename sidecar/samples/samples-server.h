@@ -49,7 +49,6 @@ void sfs_samples_server_free(struct sfs_samples_server *s); /* NULL is fine */
  * failed: trainers get their hello now. */
 void sfs_samples_server_begin(struct sfs_samples_server *s, const int *fds,
 			      const uint64_t *n_bytes, uint32_t n_memories);
-bool sfs_samples_server_has_begun(struct sfs_samples_server *s);
 
 /* Append the items; the list is empty then. */
 void sfs_samples_server_put(struct sfs_samples_server *s, struct sfs_link *items);

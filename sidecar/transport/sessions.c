@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/threadpool.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -128,7 +129,7 @@ static int make_ring(struct sfs_sessions *s, const struct shufflefs_layout *layo
 	s->ring = ring;
 	add_past(s);
 	s->has_watcher = true;
-	pthread_create(&s->watcher, NULL, watch_ring, s);
+	s->watcher = sfs_thread_start("ring-watcher", watch_ring, s);
 	return 0;
 }
 

@@ -23,6 +23,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/threadpool.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -423,7 +424,7 @@ static int tcp_open(const struct sfs_transport_settings *settings,
 		return error;
 	}
 	t->fd = -1;
-	pthread_create(&t->thread, NULL, run_socket, t);
+	t->thread = sfs_thread_start("tcp-sender", run_socket, t);
 	*ret = t;
 	return 0;
 }

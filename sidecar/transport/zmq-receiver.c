@@ -211,21 +211,6 @@ static bool is_stopped(const struct sfs_receiver *r)
 	return r->stop_fd >= 0 && zmq_poll(&item, 1, 0) > 0;
 }
 
-/* One who connects to a single peer, and will not again, has failed. */
-static int look_at_handshakes(struct sfs_receiver *r, struct sfs_error *err)
-{
-	const char *why;
-	bool is_final;
-
-	while ((why = sfs_zmq_next_failure(r->monitor, &is_final))) {
-		if (is_final && !r->address.is_bound)
-			return sfs_error_set(err, -EACCES, "%s: %s", r->address.endpoint,
-					     why);
-		sfs_guard_refuse(&r->guard, r->address.endpoint, "", why);
-	}
-	return 0;
-}
-
 /* Has the ring failed?  Or is nobody there, for too long, to take what is in it? */
 static int check_ring(struct sfs_receiver *r, struct sfs_error *err)
 {
@@ -256,7 +241,8 @@ static int publish(struct sfs_receiver *r, const struct message *m, struct sfs_e
 	int ret;
 
 	while ((ret = sfs_ring_take(ring, SLICE_MS, &slot, err)) == -ETIMEDOUT) {
-		if (look_at_handshakes(r, err) < 0)
+		if (sfs_zmq_look_at_handshakes(r->monitor, &r->address, &r->guard,
+					       err) < 0)
 			return -EACCES;
 		if (is_stopped(r))
 			return -ECANCELED;
@@ -339,7 +325,8 @@ static int receive_all(struct sfs_receiver *r, struct sfs_error *err)
 
 	for (;;) {
 		zmq_poll(items, r->stop_fd >= 0 ? 2 : 1, SLICE_MS);
-		if (look_at_handshakes(r, err) < 0)
+		if (sfs_zmq_look_at_handshakes(r->monitor, &r->address, &r->guard,
+					       err) < 0)
 			return -EACCES;
 		if (items[1].revents) /* (a pipe's end is an error to zmq_poll) */
 			return -ECANCELED;

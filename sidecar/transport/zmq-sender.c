@@ -228,21 +228,6 @@ static bool has_subscribers(struct sfs_transport *t)
 	return true;
 }
 
-/* One who connects to a single peer, and will not again, has failed. */
-static int look_at_handshakes(struct sfs_transport *t, struct sfs_error *err)
-{
-	const char *why;
-	bool is_final;
-
-	while ((why = sfs_zmq_next_failure(t->monitor, &is_final))) {
-		if (is_final && !t->address.is_bound)
-			return sfs_error_set(err, -EACCES, "%s: %s", t->address.endpoint,
-					     why);
-		sfs_guard_refuse(&t->guard, t->address.endpoint, "", why);
-	}
-	return 0;
-}
-
 /* Nothing goes on: wait for the socket or a slot, until `until_ns`.  -ETIMEDOUT: that has
  * passed; -EHOSTUNREACH, with an error: for too long. */
 static int wait_for_peers(struct sfs_transport *t, uint64_t until_ns,
@@ -254,7 +239,8 @@ static int wait_for_peers(struct sfs_transport *t, uint64_t until_ns,
 						     : (t->pending ? ZMQ_POLLOUT : 0)},
 				   {.fd = t->freed_fd, .events = ZMQ_POLLIN}};
 	uint64_t now = sfs_clock_ns(), left_ms, n;
-	int ret = look_at_handshakes(t, err);
+	int ret = sfs_zmq_look_at_handshakes(t->monitor, &t->address, &t->guard,
+					     err);
 
 	if (ret < 0)
 		return ret;
@@ -280,7 +266,8 @@ static int zmq_take(struct sfs_transport *t, int timeout_ms, void **ret_slot,
 		    struct sfs_error *err)
 {
 	uint64_t until_ns = sfs_clock_deadline(timeout_ms);
-	int ret = look_at_handshakes(t, err);
+	int ret = sfs_zmq_look_at_handshakes(t->monitor, &t->address, &t->guard,
+					     err);
 
 	if (ret < 0)
 		return ret;

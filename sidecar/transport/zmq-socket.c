@@ -170,7 +170,9 @@ static void *open_monitor(void *zmq, void *socket)
 	return monitor;
 }
 
-const char *sfs_zmq_next_failure(void *monitor, bool *ret_is_final)
+/* Why the next of them has failed; NULL: no other has.  *ret_is_final: ZeroMQ does not
+ * connect again. */
+static const char *next_failure(void *monitor, bool *ret_is_final)
 {
 	unsigned char bytes[6], where[256];
 	uint16_t event;
@@ -191,6 +193,20 @@ const char *sfs_zmq_next_failure(void *monitor, bool *ret_is_final)
 		return "one end has a secret and the other has none: start both with "
 		       "--secret-file";
 	return "the peer does not speak as ZeroMQ does";
+}
+
+int sfs_zmq_look_at_handshakes(void *monitor, const struct sfs_zmq_address *a,
+			       struct sfs_guard *guard, struct sfs_error *err)
+{
+	const char *why;
+	bool is_final;
+
+	while ((why = next_failure(monitor, &is_final))) {
+		if (is_final && !a->is_bound)
+			return sfs_error_set(err, -EACCES, "%s: %s", a->endpoint, why);
+		sfs_guard_refuse(guard, a->endpoint, "", why);
+	}
+	return 0;
 }
 
 bool sfs_zmq_is_loopback(void *socket)

@@ -39,9 +39,11 @@ int sfs_zmq_open_socket(void *zmq, const struct sfs_zmq_address *a, int hwm,
 			const struct sfs_secret *secret, void **ret_socket,
 			void **ret_monitor, struct sfs_error *err);
 
-/* Why the next of them has failed; NULL: no other has.  *ret_is_final: ZeroMQ does not
- * connect again. */
-const char *sfs_zmq_next_failure(void *monitor, bool *ret_is_final);
+/* Count and log those that have failed.  -EACCES, with an error: who connects to a single
+ * peer has failed for good. */
+struct sfs_guard;
+int sfs_zmq_look_at_handshakes(void *monitor, const struct sfs_zmq_address *a,
+			       struct sfs_guard *guard, struct sfs_error *err);
 
 /* Is this bound socket for this host only? */
 bool sfs_zmq_is_loopback(void *socket);
