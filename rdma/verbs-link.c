@@ -82,6 +82,7 @@ static int post_receive(struct sfs_verbs_link *link, uint32_t i, struct sfs_erro
 	return ret == 0 ? 0 : sfs_error_set(err, -EIO, "a receive cannot be posted");
 }
 
+/* -ENOBUFS: the device has no room for them now, and may have it later. */
 static int make_queues(struct sfs_verbs_link *link, struct ibv_pd *pd,
 		       struct sfs_error *err)
 {
@@ -95,20 +96,20 @@ static int make_queues(struct sfs_verbs_link *link, struct ibv_pd *pd,
 
 	link->completions = ibv_create_comp_channel(link->id->verbs);
 	if (!link->completions)
-		return sfs_error_set(err, -errno, "%s: no completion channel: %s", name,
+		return sfs_error_set(err, -ENOBUFS, "%s: no completion channel: %s", name,
 				     strerror(errno));
 	fcntl(link->completions->fd, F_SETFL,
 	      fcntl(link->completions->fd, F_GETFL) | O_NONBLOCK);
 	link->cq = ibv_create_cq(link->id->verbs, WORK_MAX + SFS_VERBS_DEPTH, NULL,
 				 link->completions, 0);
 	if (!link->cq)
-		return sfs_error_set(err, -errno, "%s: no completion queue: %s", name,
+		return sfs_error_set(err, -ENOBUFS, "%s: no completion queue: %s", name,
 				     strerror(errno));
 	attr.send_cq = attr.recv_cq = link->cq;
 	if (rdma_create_qp(link->id, pd, &attr) < 0) {
 		attr.cap.max_inline_data = 0;
 		if (rdma_create_qp(link->id, pd, &attr) < 0)
-			return sfs_error_set(err, -errno, "%s: no queue pair: %s", name,
+			return sfs_error_set(err, -ENOBUFS, "%s: no queue pair: %s", name,
 					     strerror(errno));
 	}
 	link->n_inline = attr.cap.max_inline_data;

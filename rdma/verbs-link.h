@@ -51,7 +51,7 @@ struct sfs_verbs_link {
 };
 
 /* Make a queue pair for `id`, whose route is resolved (or which asks to be accepted), and
- * post all receives. */
+ * post all receives.  -ENOMEM: its buffers cannot be registered; others; with an error. */
 int sfs_verbs_link_open(struct sfs_verbs_link *link, struct rdma_cm_id *id,
 			struct ibv_pd *pd, struct sfs_error *err);
 /* After it no byte of the peer arrives any more.  `id` stays. */
