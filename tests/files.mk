@@ -455,6 +455,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-a-dead-mount-is-waited-for.sh \
 	tests/sidecar/sidecar-a-failed-sender-ends-the-ring-at-once.sh \
 	tests/sidecar/sidecar-a-gpus-memory-holds-the-same-batches.sh \
+	tests/sidecar/sidecar-a-storm-of-kills-loses-nothing-over-rdma.sh \
 	tests/sidecar/sidecar-a-storm-of-kills-loses-nothing.sh \
 	tests/sidecar/sidecar-a-stream-comes-as-pieces-of-slabs.sh \
 	tests/sidecar/sidecar-a-wait-counts-while-it-lasts.sh \
@@ -471,6 +472,8 @@ sidecar_tests = \
 	tests/sidecar/sidecar-only-who-has-the-secret-sends.sh \
 	tests/sidecar/sidecar-python-batches-bring-each-epoch-once.sh \
 	tests/sidecar/sidecar-python-takes-batches-without-a-copy.sh \
+	tests/sidecar/sidecar-rdma-keeps-its-promises-without-a-card.sh \
+	tests/sidecar/sidecar-rdma-loses-nothing-whatever-verbs-do.sh \
 	tests/sidecar/sidecar-samples-are-given-once-as-they-are.sh \
 	tests/sidecar/sidecar-samples-of-a-dead-trainer-are-accounted-for.sh \
 	tests/sidecar/sidecar-send-gives-every-sample-once.sh \
@@ -584,6 +587,7 @@ test_helpers = \
 	tests/lib/python-module.sh \
 	tests/lib/python-ring.py \
 	tests/lib/ranks-in-turn.py \
+	tests/lib/rdma-data.py \
 	tests/lib/reader-storm.py \
 	tests/lib/ring-drain.c \
 	tests/lib/ring-dump.c \
@@ -593,11 +597,14 @@ test_helpers = \
 	tests/lib/s3.py \
 	tests/lib/s3.sh \
 	tests/lib/samples-trainer.py \
+	tests/lib/scripted-cm.c \
 	tests/lib/scripted-fetch.h \
 	tests/lib/scripted-runtime.c \
 	tests/lib/scripted-runtime.h \
 	tests/lib/scripted-source.c \
 	tests/lib/scripted-source.h \
+	tests/lib/scripted-verbs.c \
+	tests/lib/scripted-verbs.h \
 	tests/lib/stores.h \
 	tests/lib/stores.sh \
 	tests/lib/stream-world.c \
@@ -671,6 +678,17 @@ test_programs += tests/lib/verbs-peer
 tests_lib_verbs_peer_SOURCES = tests/lib/verbs-peer.c rdma/nearest.c rdma/verbs-link.c
 tests_lib_verbs_peer_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 tests_lib_verbs_peer_LDADD = $(LDADD) $(VERBS_LIBS)
+# The plug-in and its peer over TCP, in the place of a card.
+scripted_verbs = tests/lib/scripted-cm.c tests/lib/scripted-verbs.c tests/lib/scripted-verbs.h
+scripted_verbs_flags = $(SFS_CFLAGS) $(VERBS_CFLAGS) -fPIC -Wno-missing-prototypes
+test_programs += tests/lib/scripted/rdma.so tests/lib/scripted/verbs-peer
+tests_lib_scripted_rdma_so_SOURCES = $(rdma_so_SOURCES) $(scripted_verbs)
+tests_lib_scripted_rdma_so_CPPFLAGS = $(libsidecar_a_CPPFLAGS) -I$(srcdir)/rdma
+tests_lib_scripted_rdma_so_CFLAGS = $(scripted_verbs_flags)
+tests_lib_scripted_rdma_so_LINK = $(rdma_so_LINK)
+tests_lib_scripted_rdma_so_LDADD = -lpthread
+tests_lib_scripted_verbs_peer_SOURCES = $(tests_lib_verbs_peer_SOURCES) $(scripted_verbs)
+tests_lib_scripted_verbs_peer_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) -Wno-missing-prototypes
 endif
 check_PROGRAMS += $(unit_tests) $(test_programs)
 test-programs: $(test_programs)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 # What the tests in the machine share.  Each runs in an empty folder, with $top, $build, $data
-# and $ADDRESS, as root.
+# and $ADDRESS, as root.  (Some also run without a machine, over scripted verbs:
+# sidecar-rdma-keeps-its-promises-without-a-card.sh.)
 set -eu
 sidecar=$build/shufflefs-sidecar
 drain=$build/tests/lib/ring-drain
-peer=$build/tests/lib/verbs-peer
-export SHUFFLEFS_PLUGINS=$build
+peer=${VERBS_PEER:-$build/tests/lib/verbs-peer}
+export SHUFFLEFS_PLUGINS="${SHUFFLEFS_PLUGINS:-$build}"
 
 fail() {
     echo "FAIL: $*"

@@ -56,7 +56,7 @@ kill_in_round() {
     rm -rf "$work/round"
     mkdir "$work/round"
     cd "$work/round"
-    target=tcp://127.0.0.1:$(free_port)
+    target=${KILL_SCHEME:-tcp}://127.0.0.1:$(free_port)
     supervise receiver "$sidecar" recv $target --ring ring --slots 3 --senders 2 \
         --on-consumer-death redeliver &
     keep_training 1 &
