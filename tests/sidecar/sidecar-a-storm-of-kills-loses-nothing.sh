@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 # Two senders, a receiver and two trainers: two or three of them are killed with SIGKILL at once, at
 # random moments, and started again.  With --on-consumer-death=redeliver each batch is released, and
-# none is released twice.  $KILL_ROUNDS rounds, 10 by default; $SEED repeats the moments.
+# none is released twice.  $KILL_ROUNDS rounds, 50 by default; $SEED repeats the moments.
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 . "$top/tests/lib/kills.sh"
 seed=${SEED:-$test_seed}
-n=${KILL_ROUNDS:-10}
+n=${KILL_ROUNDS:-50}
 echo "SEED=$seed KILL_ROUNDS=$n"
 make_kill_shards
 cleanup stop_kills
@@ -51,12 +51,14 @@ has_batch() {
     grep -q released got.1.0 got.2.0 2>/dev/null
 }
 
-# kill_in_round VICTIMS WAITS SECONDS
+# kill_in_round LANE VICTIMS WAITS SECONDS
 kill_in_round() {
-    rm -rf "$work/round"
-    mkdir "$work/round"
-    cd "$work/round"
-    target=${KILL_SCHEME:-tcp}://127.0.0.1:$(free_port)
+    rm -rf "$work/lane-$1"
+    mkdir "$work/lane-$1"
+    cd "$work/lane-$1"
+    # At an address of its own, so that no two lanes have one port.
+    target=${KILL_SCHEME:-tcp}://127.0.0.$(($1 + 2)):$(free_port)
+    shift
     supervise receiver "$sidecar" recv $target --ring ring --slots 3 --senders 2 \
         --on-consumer-death redeliver &
     keep_training 1 &
@@ -77,7 +79,23 @@ kill_in_round() {
 }
 
 "$python" "$top/tests/lib/kill-storm.py" rounds "$seed" "$n" >rounds
-while IFS=/ read -r victims waits seconds; do
-    round="SEED=$seed: $victims are killed $seconds s later ($waits)"
-    kill_in_round "$victims" $waits $seconds
-done <rounds
+
+# Four rounds at a time: each waits more than it works.
+at_once=4
+kill_in_rounds() {
+    i=0
+    while IFS=/ read -r victims waits seconds; do
+        i=$((i + 1))
+        [ $((i % at_once)) = $1 ] || continue
+        round="SEED=$seed: $victims are killed $seconds s later ($waits)"
+        kill_in_round $1 "$victims" $waits $seconds
+    done <rounds
+}
+lanes=
+for i in $(seq 0 $((at_once - 1))); do
+    kill_in_rounds $i &
+    lanes="$lanes $!"
+done
+for lane in $lanes; do
+    wait "$lane" || fail "a round"
+done
