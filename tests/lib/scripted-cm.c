@@ -28,13 +28,6 @@ struct channel {
 	int n_ids;
 };
 
-static void *grow(size_t n)
-{
-	void *p = calloc(1, n);
-
-	return p ? p : (scripted_abort("no memory"), NULL);
-}
-
 static int refuse(int code)
 {
 	scripted_unlock();
@@ -47,7 +40,7 @@ static int refuse(int code)
 void scripted_event(struct id *id, struct id *listener, enum rdma_cm_event_type kind,
 		    int status, const void *private, size_t n)
 {
-	struct event *event = grow(sizeof *event), **at;
+	struct event *event = scripted_alloc(sizeof *event), **at;
 	struct channel *channel = (struct channel *)id->base.channel;
 	size_t padded = kind == RDMA_CM_EVENT_CONNECT_REQUEST ? 56
 			: kind == RDMA_CM_EVENT_REJECTED      ? 148
@@ -72,7 +65,7 @@ void scripted_event(struct id *id, struct id *listener, enum rdma_cm_event_type 
 
 struct rdma_event_channel *rdma_create_event_channel(void)
 {
-	struct channel *channel = grow(sizeof *channel);
+	struct channel *channel = scripted_alloc(sizeof *channel);
 
 	channel->base.fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
 	return &channel->base;
@@ -133,7 +126,7 @@ const char *rdma_event_str(enum rdma_cm_event_type kind)
 
 static struct id *make_id(struct rdma_event_channel *channel, void *user)
 {
-	struct id *id = grow(sizeof *id);
+	struct id *id = scripted_alloc(sizeof *id);
 
 	id->base.channel = channel;
 	id->base.context = user;

@@ -64,7 +64,7 @@ void scripted_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void *grow(size_t n)
+void *scripted_alloc(size_t n)
 {
 	void *p = calloc(1, n);
 
@@ -182,7 +182,7 @@ struct ibv_context *scripted_device(void)
 
 struct ibv_device **ibv_get_device_list(int *n)
 {
-	struct ibv_device **list = grow(2 * sizeof *list);
+	struct ibv_device **list = scripted_alloc(2 * sizeof *list);
 
 	make_device();
 	list[0] = &device;
@@ -255,7 +255,7 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *c)
 		errno = ENOMEM;
 		return NULL;
 	}
-	d = grow(sizeof *d);
+	d = scripted_alloc(sizeof *d);
 	d->base.context = c;
 	scripted_unlock();
 	return &d->base;
@@ -282,7 +282,7 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, void *at, size_t n,
 		errno = ENOMEM;
 		return NULL;
 	}
-	m = grow(sizeof *m);
+	m = scripted_alloc(sizeof *m);
 	m->base = (struct ibv_mr){.context = pd->context,
 				  .pd = pd,
 				  .addr = at,
@@ -356,7 +356,7 @@ static bool is_registered(const struct ibv_pd *pd, uint64_t address, uint64_t n,
 
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *c)
 {
-	struct channel *channel = grow(sizeof *channel);
+	struct channel *channel = scripted_alloc(sizeof *channel);
 
 	channel->base.context = c;
 	channel->base.fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
@@ -384,12 +384,12 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *c, int n, void *user,
 		errno = ENOMEM;
 		return NULL;
 	}
-	q = grow(sizeof *q);
+	q = scripted_alloc(sizeof *q);
 	q->base.context = c;
 	q->base.cq_context = user;
 	q->base.channel = channel;
 	q->base.cqe = n;
-	q->wcs = grow((size_t)n * sizeof *q->wcs);
+	q->wcs = scripted_alloc((size_t)n * sizeof *q->wcs);
 	channel->refcnt++;
 	((struct channel *)channel)->queue = q;
 	scripted_unlock();
@@ -513,7 +513,7 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
 		errno = ENOMEM;
 		return -1;
 	}
-	qp = grow(sizeof *qp);
+	qp = scripted_alloc(sizeof *qp);
 	qp->base = (struct ibv_qp){.context = id->verbs,
 				   .pd = pd,
 				   .send_cq = attr->send_cq,
@@ -521,8 +521,8 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
 				   .qp_num = ++n_pairs};
 	qp->cap = attr->cap;
 	qp->access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-	qp->sends = grow(attr->cap.max_send_wr * sizeof *qp->sends);
-	qp->receives = grow(attr->cap.max_recv_wr * sizeof *qp->receives);
+	qp->sends = scripted_alloc(attr->cap.max_send_wr * sizeof *qp->sends);
+	qp->receives = scripted_alloc(attr->cap.max_recv_wr * sizeof *qp->receives);
 	qp->id = (struct id *)id;
 	qp->id->qp = qp;
 	id->qp = &qp->base;

@@ -116,6 +116,8 @@ void scripted_put_frame(struct id *id, const struct frame *f, const void *bytes)
 /* A misuse that would hang, or corrupt memory, with a real library. */
 _Noreturn void scripted_abort(const char *what);
 
+void *scripted_alloc(size_t n); /* zeroed */
+
 /* All that was posted fails, the first with `status`. */
 void scripted_flush(struct qp *qp, enum ibv_wc_status status);
 
