@@ -30,11 +30,10 @@ int sfs_verbs_sender_take_event(struct sfs_transport *t, enum rdma_cm_event_type
 	*ret = event->event;
 	*status = event->status;
 	t->n_private = 0;
-	if (event->event == RDMA_CM_EVENT_REJECTED ||
-	    event->event == RDMA_CM_EVENT_ESTABLISHED) {
-		t->n_private = event->param.conn.private_data
-				       ? event->param.conn.private_data_len
-				       : 0;
+	if ((event->event == RDMA_CM_EVENT_REJECTED ||
+	     event->event == RDMA_CM_EVENT_ESTABLISHED) &&
+	    event->param.conn.private_data) {
+		t->n_private = event->param.conn.private_data_len;
 		memcpy(t->private, event->param.conn.private_data, t->n_private);
 	}
 	rdma_ack_cm_event(event);

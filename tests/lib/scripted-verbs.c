@@ -625,7 +625,7 @@ static int post_send(struct ibv_qp *base, struct ibv_send_wr *wr,
 
 void scripted_put(struct bytes *b, const void *from, size_t n)
 {
-	if (b->n + n > b->room) {
+	if (b->from > 0 && b->n + n > b->room) {
 		memmove(b->at, b->at + b->from, b->n - b->from);
 		b->n -= b->from;
 		b->from = 0;
@@ -636,7 +636,8 @@ void scripted_put(struct bytes *b, const void *from, size_t n)
 		if (!b->at)
 			scripted_abort("no memory");
 	}
-	memcpy(b->at + b->n, from, n);
+	if (n > 0)
+		memcpy(b->at + b->n, from, n);
 	b->n += n;
 }
 
