@@ -611,6 +611,7 @@ test_helpers = \
 	tests/lib/stream-world.h \
 	tests/lib/tars.h \
 	tests/lib/tensorcom-peer.py \
+	tests/lib/tsan-suppressions \
 	tests/lib/valgrind-shufflefs \
 	tests/lib/vectors.h \
 	tests/lib/verbs-peer.c \

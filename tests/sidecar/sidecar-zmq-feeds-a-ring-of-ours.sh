@@ -6,9 +6,6 @@
 sidecar=$build/shufflefs-sidecar
 export SHUFFLEFS_PLUGINS="$build"
 [ -e "$build/zmq.so" ] || skip "there is no plug-in for ZeroMQ"
-# ThreadSanitizer does not see how ZeroMQ's threads hand messages on.
-printf 'called_from_lib:libzmq.so\nrace:libzmq.so\n' >tsan
-export TSAN_OPTIONS="${TSAN_OPTIONS:+$TSAN_OPTIONS:}suppressions=$work/tsan"
 fields='img:raw,u1,3x50x50;cls;txt:bytes,9'
 
 # 62 samples, of which the last batch has 6.

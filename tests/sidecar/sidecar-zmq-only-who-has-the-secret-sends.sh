@@ -7,9 +7,6 @@
 sidecar=$build/shufflefs-sidecar
 export SHUFFLEFS_PLUGINS="$build"
 [ -e "$build/zmq.so" ] || skip "there is no plug-in for ZeroMQ"
-# ThreadSanitizer does not see how ZeroMQ's threads hand messages on.
-printf 'called_from_lib:libzmq.so\nrace:libzmq.so\n' >tsan
-export TSAN_OPTIONS="${TSAN_OPTIONS:+$TSAN_OPTIONS:}suppressions=$work/tsan"
 
 make_labels 0.tar 30
 umask 077
