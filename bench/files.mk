@@ -7,6 +7,7 @@ bench_order_LDFLAGS = $(SFS_LDFLAGS)
 bench_order_LDADD = $(core_libs)
 CLEANFILES += bench/order$(EXEEXT)
 
+if SIDECAR
 EXTRA_PROGRAMS += bench/ring-reader bench/ring-filler bench/jpeg-loop
 
 bench_ring_reader_CPPFLAGS = -I$(srcdir)/include
@@ -21,6 +22,7 @@ bench_jpeg_loop_CFLAGS = $(SFS_CFLAGS) $(JPEG_CFLAGS)
 bench_jpeg_loop_LDFLAGS = $(SFS_LDFLAGS)
 bench_jpeg_loop_LDADD = $(JPEG_LIBS)
 CLEANFILES += bench/ring-reader$(EXEEXT) bench/ring-filler$(EXEEXT) bench/jpeg-loop$(EXEEXT)
+endif
 
 # What Makefile.am's dist-hook does not find by its ending.
 EXTRA_DIST += bench/converted bench/far bench/index bench/link bench/plot bench/rdma bench/sidecar bench/sweep

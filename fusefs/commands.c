@@ -531,6 +531,10 @@ static int do_forward(const struct sfs_cmdline *c)
 	struct shufflefs_forward f = {.size = sizeof f};
 	struct sfs_error err = {0};
 
+	if (!SFS_HAS_SIDECAR) {
+		sfs_error_set(&err, -EOPNOTSUPP, SFS_NO_SIDECAR);
+		return finish(SFS_EXIT_FAILED, &err);
+	}
 	if (c->arguments.n != 2)
 		return sfs_command_misused("forward needs a FILE and a TARGET");
 	if (read_forward(c->arguments.s[1], &f, &err) < 0)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "config/options.h"
+#include "forward/sidecar.h"
 #include "options/options.h"
 #include "source/http/curl-get.h"
 #include "tar/libarchive.h"
@@ -23,7 +24,9 @@ static const char synopsis[] =
 	"[--json]\n"
 	"                       SOURCE...\n"
 	"       shufflefs index [-o OPTION[,...]] [--to=DIR] [--part=I/N] SOURCE...\n"
+#if SFS_HAS_SIDECAR
 	"       shufflefs forward --fields=SPEC [--batch=N] [OPTION...] FILE TARGET\n"
+#endif
 	"       shufflefs where FILE OFFSET\n"
 	"       shufflefs top [-b] [-d SECONDS] [-n COUNT] DIR\n"
 	"       shufflefs COMMAND --help\n"
@@ -42,7 +45,9 @@ static const char introduction[] =
 	"  plan    predict how well these options shuffle, and what reading costs\n"
 	"  bench   measure source, shuffling and mount, and name the bottleneck\n"
 	"  index   create the indexes of all shards in advance\n"
+#if SFS_HAS_SIDECAR
 	"  forward let a mount decode a stream, and send batches of tensors to TARGET\n"
+#endif
 	"  where   print which sample (from 0) of a mounted stream holds byte OFFSET\n"
 	"  top     show what a mount is doing, and what limits it\n"
 	"\n"
@@ -57,8 +62,10 @@ static const char introduction[] =
 	"  PATH    a file of the dataset, as a mount shows it: epochs/0.tar, README, "
 	"...\n"
 	"  FILE    a stream of a mount: DIR/epochs/0.tar, ...\n"
+#if SFS_HAS_SIDECAR
 	"  TARGET  local:SOCKET, tcp://HOST:PORT, rdma://..., zpush://... and their like;\n"
 	"          or samples:SOCKET: samples as they are, without --fields\n"
+#endif
 	"\n"
 	"Options, for -o, as --long options, and in the ini files:\n";
 /* clang-format on */
@@ -128,6 +135,7 @@ static const struct {
 	 "  --part=I/N  only part I (from 1) of N: to share the work among "
 	 "machines\n" DATASET,
 	 false},
+#if SFS_HAS_SIDECAR
 	{"forward",
 	 "usage: shufflefs forward --fields=SPEC [OPTION...] FILE TARGET\n"
 	 "       shufflefs forward [OPTION...] FILE samples:SOCKET\n\n"
@@ -136,6 +144,12 @@ static const struct {
 	 "  TARGET       local:SOCKET, tcp://HOST:PORT, rdma://..., zpush://... and\n"
 	 "               their like; samples:SOCKET gives samples as they are\n",
 	 false},
+#else
+	{"forward",
+	 "usage: shufflefs forward ...\n\n"
+	 "Let a mount decode one of its streams: " SFS_NO_SIDECAR ".\n",
+	 false},
+#endif
 	{"where",
 	 "usage: shufflefs where FILE OFFSET\n\n"
 	 "Print which sample (from 0) of a mounted stream holds byte OFFSET: the K of\n"
@@ -164,6 +178,8 @@ static void print_forward_options(bool as_mdoc)
 {
 	struct sfs_strbuf text = {0};
 
+	if (!SFS_HAS_SIDECAR)
+		return;
 	sfs_sidecar_options_help(SFS_SIDECAR_FORWARD, as_mdoc, &text);
 	printf("%s%s", as_mdoc ? "" : "\n", text.s);
 	sfs_strbuf_done(&text);

@@ -1,4 +1,6 @@
 # The sidecar: decodes a stream into batches of tensors, and forwards them.
+# A mount may be built without it: configure --without-sidecar.
+if SIDECAR
 shufflefsincludedir = $(includedir)/shufflefs
 shufflefsinclude_HEADERS = include/shufflefs/ioctl.h include/shufflefs/ring.h
 
@@ -83,6 +85,9 @@ libsidecar_a_SOURCES = \
 libsidecar_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src -I$(srcdir)/include -I$(srcdir)/sidecar -I$(srcdir)/rdma
 libsidecar_a_CFLAGS = $(SFS_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS)
 sidecar_libs = libsidecar.a $(core_libs) $(JPEG_LIBS) $(PNG_LIBS) -lm
+else
+sidecar_libs = $(core_libs)
+endif
 
 # A plug-in is a shared object that takes what is ours from the program (-export-dynamic).  It is
 # linked without libtool, which would install a .la beside it.
@@ -102,6 +107,7 @@ zmq_so_LDADD = $(ZMQ_LIBS)
 endif
 
 # The program.  Plug-ins use its functions.
+if SIDECAR
 bin_PROGRAMS += shufflefs-sidecar
 shufflefs_sidecar_SOURCES = sidecar/command.c sidecar/main.c sidecar/recv.c sidecar/send.c
 nodist_shufflefs_sidecar_SOURCES = fusefs/commit.c
@@ -109,3 +115,4 @@ shufflefs_sidecar_CPPFLAGS = $(libsidecar_a_CPPFLAGS)
 shufflefs_sidecar_CFLAGS = $(SFS_CFLAGS)
 shufflefs_sidecar_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
 shufflefs_sidecar_LDADD = $(sidecar_libs)
+endif

@@ -7,7 +7,8 @@ AM_TESTS_ENVIRONMENT = \
 	abs_top_builddir='$(abs_top_builddir)'; export abs_top_builddir; \
 	SHUFFLEFS="$${SHUFFLEFS:-$(abs_top_builddir)/shufflefs}"; export SHUFFLEFS; \
 	PYTHON3='$(PYTHON3)'; export PYTHON3; \
-	WITH_SANITIZER='$(WITH_SANITIZER)'; export WITH_SANITIZER;
+	WITH_SANITIZER='$(WITH_SANITIZER)'; export WITH_SANITIZER; \
+	WITH_SIDECAR='$(WITH_SIDECAR)'; export WITH_SIDECAR;
 LOG_COMPILER = $(srcdir)/tests/lib/run-test
 SH_LOG_COMPILER = $(srcdir)/tests/lib/run-test sh
 PY_LOG_COMPILER = $(srcdir)/tests/lib/run-test $(PYTHON3)
@@ -98,7 +99,6 @@ unit_tests = \
 	tests/unit/http/unit-transfer-gives-right-bytes-or-the-reason \
 	tests/unit/http/unit-user-headers-are-read-again \
 	tests/unit/io/unit-gather-ends-once-however-its-pieces-end \
-	tests/unit/io/unit-handout-is-read-as-it-lies \
 	tests/unit/io/unit-header-fetch-asks-only-for-what-is-wanted \
 	tests/unit/io/unit-header-patch-fetches-headers-only \
 	tests/unit/io/unit-header-scan-fails-only-who-waits \
@@ -128,8 +128,6 @@ unit_tests = \
 	tests/unit/order/unit-samples-may-borrow-their-entries \
 	tests/unit/order/unit-sums-know-the-bytes-before-any-sample \
 	tests/unit/order/unit-worth-warns-of-few-and-unequal-shards \
-	tests/unit/rdma/unit-nearest-card-shares-most-of-the-path \
-	tests/unit/rdma/unit-verbs-wire-gives-each-slot-once \
 	tests/unit/s3/unit-aws-credentials-follow-awss-order \
 	tests/unit/s3/unit-aws-profile-reads-what-aws-writes \
 	tests/unit/s3/unit-s3-page-keeps-every-key \
@@ -137,32 +135,6 @@ unit_tests = \
 	tests/unit/s3/unit-s3-url-encodes-keys-strictly \
 	tests/unit/s3/unit-sigv4-gives-the-published-signatures \
 	tests/unit/s3/unit-xml-reads-what-s3-servers-write \
-	tests/unit/sidecar/unit-auth-believes-only-who-has-the-secret \
-	tests/unit/sidecar/unit-decode-jpeg-costs-what-its-bytes-justify \
-	tests/unit/sidecar/unit-decode-makes-rows-by-the-spec \
-	tests/unit/sidecar/unit-device-ring-shows-only-what-has-arrived \
-	tests/unit/sidecar/unit-guard-listens-only-where-it-may \
-	tests/unit/sidecar/unit-image-is-resized-alike-on-any-processor \
-	tests/unit/sidecar/unit-input-keeps-what-was-taken \
-	tests/unit/sidecar/unit-jpeg-parts-are-those-of-the-whole \
-	tests/unit/sidecar/unit-local-socket-gives-a-path-to-one \
-	tests/unit/sidecar/unit-model-loses-no-batch-whoever-dies \
-	tests/unit/sidecar/unit-outbox-holds-each-batch-until-it-is-credited \
-	tests/unit/sidecar/unit-patience-ends-without-a-receiver-of-use \
-	tests/unit/sidecar/unit-pool-gives-each-byte-to-one \
-	tests/unit/sidecar/unit-ring-loses-no-batch-whoever-dies \
-	tests/unit/sidecar/unit-sample-says-when-a-stream-was-cut \
-	tests/unit/sidecar/unit-samples-held-finds-what-was-not-released \
-	tests/unit/sidecar/unit-samples-wire-refuses-what-no-trainer-says \
-	tests/unit/sidecar/unit-sessions-bring-each-batch-to-the-ring-once \
-	tests/unit/sidecar/unit-skips-are-an-error-when-they-are-too-many \
-	tests/unit/sidecar/unit-tcp-delivers-each-batch-once \
-	tests/unit/sidecar/unit-tcp-ends-when-both-sides-know \
-	tests/unit/sidecar/unit-tcp-gives-strangers-no-session \
-	tests/unit/sidecar/unit-tcp-outlives-hostile-peers \
-	tests/unit/sidecar/unit-tenbin-writes-what-tensorcom-writes \
-	tests/unit/sidecar/unit-window-keeps-the-order-of-samples \
-	tests/unit/sidecar/unit-wire-refuses-what-no-peer-sends \
 	tests/unit/source/unit-file-leaves-out-what-nobody-wants \
 	tests/unit/source/unit-file-lets-no-request-lie-while-a-thread-sleeps \
 	tests/unit/source/unit-file-notices-another-version \
@@ -214,6 +186,37 @@ unit_tests = \
 	tests/unit/tree/unit-names-keep-their-numbers \
 	tests/unit/tree/unit-order-file-reads-anywhere-at-little-cost \
 	tests/unit/tree/unit-trail-is-what-all-readers-left-behind
+
+sidecar_unit_tests = \
+	tests/unit/io/unit-handout-is-read-as-it-lies \
+	tests/unit/rdma/unit-nearest-card-shares-most-of-the-path \
+	tests/unit/rdma/unit-verbs-wire-gives-each-slot-once \
+	tests/unit/sidecar/unit-auth-believes-only-who-has-the-secret \
+	tests/unit/sidecar/unit-decode-jpeg-costs-what-its-bytes-justify \
+	tests/unit/sidecar/unit-decode-makes-rows-by-the-spec \
+	tests/unit/sidecar/unit-device-ring-shows-only-what-has-arrived \
+	tests/unit/sidecar/unit-guard-listens-only-where-it-may \
+	tests/unit/sidecar/unit-image-is-resized-alike-on-any-processor \
+	tests/unit/sidecar/unit-input-keeps-what-was-taken \
+	tests/unit/sidecar/unit-jpeg-parts-are-those-of-the-whole \
+	tests/unit/sidecar/unit-local-socket-gives-a-path-to-one \
+	tests/unit/sidecar/unit-model-loses-no-batch-whoever-dies \
+	tests/unit/sidecar/unit-outbox-holds-each-batch-until-it-is-credited \
+	tests/unit/sidecar/unit-patience-ends-without-a-receiver-of-use \
+	tests/unit/sidecar/unit-pool-gives-each-byte-to-one \
+	tests/unit/sidecar/unit-ring-loses-no-batch-whoever-dies \
+	tests/unit/sidecar/unit-sample-says-when-a-stream-was-cut \
+	tests/unit/sidecar/unit-samples-held-finds-what-was-not-released \
+	tests/unit/sidecar/unit-samples-wire-refuses-what-no-trainer-says \
+	tests/unit/sidecar/unit-sessions-bring-each-batch-to-the-ring-once \
+	tests/unit/sidecar/unit-skips-are-an-error-when-they-are-too-many \
+	tests/unit/sidecar/unit-tcp-delivers-each-batch-once \
+	tests/unit/sidecar/unit-tcp-ends-when-both-sides-know \
+	tests/unit/sidecar/unit-tcp-gives-strangers-no-session \
+	tests/unit/sidecar/unit-tcp-outlives-hostile-peers \
+	tests/unit/sidecar/unit-tenbin-writes-what-tensorcom-writes \
+	tests/unit/sidecar/unit-window-keeps-the-order-of-samples \
+	tests/unit/sidecar/unit-wire-refuses-what-no-peer-sends
 
 cat_tests = \
 	tests/cat/cat-a-cache-is-shared-and-survives-crashes.sh \
@@ -491,6 +494,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-zmq-tensorcom-receives-what-is-sent.sh
 
 repo_tests = \
+	tests/repo/repo-a-mount-builds-without-the-sidecar.sh \
 	tests/repo/repo-an-order-has-its-properties.sh \
 	tests/repo/repo-deadlines-go-by-the-monotonic-clock.sh \
 	tests/repo/repo-every-link-leads-somewhere.sh \
@@ -605,6 +609,7 @@ test_helpers = \
 	tests/lib/scripted-source.h \
 	tests/lib/scripted-verbs.c \
 	tests/lib/scripted-verbs.h \
+	tests/lib/sidecar-unit-tests-are-left-out.sh \
 	tests/lib/stores.h \
 	tests/lib/stores.sh \
 	tests/lib/stream-world.c \
@@ -645,8 +650,7 @@ test_helpers = \
 
 # What tests in shell run: run-test preloads the first one, which is linked as plug-ins are.  A
 # "GPU" without one is a plug-in, too.
-test_programs = tests/lib/crash-report.so tests/lib/device-probe tests/lib/fakegpu.so \
-	tests/lib/notify-gate.so tests/lib/ring-drain tests/lib/ring-dump tests/lib/ring-producer
+test_programs = tests/lib/crash-report.so tests/lib/notify-gate.so
 tests_lib_crash_report_so_SOURCES = tests/lib/crash-report.c
 tests_lib_crash_report_so_CFLAGS = $(SFS_CFLAGS) -fPIC -fno-sanitize=all
 tests_lib_crash_report_so_LINK = $(CC) $(tests_lib_crash_report_so_CFLAGS) -shared -o $@
@@ -655,10 +659,16 @@ tests_lib_notify_gate_so_SOURCES = tests/lib/notify-gate.c
 tests_lib_notify_gate_so_CFLAGS = $(SFS_CFLAGS) -fPIC -fno-sanitize=all
 tests_lib_notify_gate_so_LINK = $(CC) $(tests_lib_notify_gate_so_CFLAGS) -shared -o $@
 tests_lib_notify_gate_so_LDADD =
+if SIDECAR
+test_programs += tests/lib/device-probe tests/lib/fakegpu.so tests/lib/ring-drain \
+	tests/lib/ring-dump tests/lib/ring-producer
+tests_lib_device_probe_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
+tests_lib_ring_producer_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
 tests_lib_fakegpu_so_SOURCES = tests/lib/fakegpu.c
 tests_lib_fakegpu_so_CFLAGS = $(AM_CFLAGS) -fPIC
 tests_lib_fakegpu_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) $(SFS_LDFLAGS) -shared -Wl,-soname,fakegpu.so -o $@
 tests_lib_fakegpu_so_LDADD =
+endif
 if SIDECAR_CUDA
 check_PROGRAMS += tests/lib/fakecudart.so
 tests_lib_fakecudart_so_SOURCES = tests/lib/fakecudart.c
@@ -667,9 +677,6 @@ tests_lib_fakecudart_so_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -pthread -shared \
 	-Wl,-soname,$(CUDA_SONAME) -Wl,--default-symver -o $@
 tests_lib_fakecudart_so_LDADD =
 endif
-tests_lib_device_probe_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
-tests_lib_ring_producer_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
-tests_unit_sidecar_unit_device_ring_shows_only_what_has_arrived_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
 if SIDECAR_ZMQ
 test_programs += tests/lib/zmq-peer
 tests_lib_zmq_peer_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
@@ -691,12 +698,20 @@ tests_lib_scripted_rdma_so_LDADD = -lpthread
 tests_lib_scripted_verbs_peer_SOURCES = $(tests_lib_verbs_peer_SOURCES) $(scripted_verbs)
 tests_lib_scripted_verbs_peer_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) -Wno-missing-prototypes
 endif
-check_PROGRAMS += $(unit_tests) $(test_programs)
+check_PROGRAMS += $(test_programs) $(built_unit_tests)
 test-programs: $(test_programs)
+built_unit_tests = $(unit_tests)
+if SIDECAR
+built_unit_tests += $(sidecar_unit_tests)
 tests_unit_sidecar_unit_decode_makes_rows_by_the_spec_CFLAGS = $(AM_CFLAGS) $(PNG_CFLAGS)
 tests_unit_sidecar_unit_decode_jpeg_costs_what_its_bytes_justify_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS)
 tests_unit_sidecar_unit_jpeg_parts_are_those_of_the_whole_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS)
-TESTS += $(unit_tests) $(cat_tests) $(fuse_tests) $(sidecar_tests) $(repo_tests)
+tests_unit_sidecar_unit_device_ring_shows_only_what_has_arrived_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
+else
+# They cannot be linked; this says so.
+TESTS += tests/lib/sidecar-unit-tests-are-left-out.sh
+endif
+TESTS += $(built_unit_tests) $(cat_tests) $(fuse_tests) $(sidecar_tests) $(repo_tests)
 EXTRA_DIST += $(cat_tests) $(fuse_tests) $(sidecar_tests) $(repo_tests) $(test_helpers)
 
 # The same suite on a copy of the tree (a source folder that was configured in place
@@ -733,7 +748,8 @@ tier2_tests = \
 	tests/fuse/fuse-s3-minio-serves-a-mount.sh \
 	tests/fuse/fuse-a-storm-of-operations-breaks-nothing.sh \
 	tests/fuse/fuse-a-storm-of-readers-gets-its-bytes.sh \
-	tests/fuse/fuse-the-bottleneck-over-a-link-is-named.sh
+	tests/fuse/fuse-the-bottleneck-over-a-link-is-named.sh \
+	tests/repo/repo-a-mount-builds-without-the-sidecar.sh
 
 # These begin first, so that no long one is left at the end: see build-check/plain.times.
 slow_tests = \
@@ -833,7 +849,7 @@ asan_only_tests = \
 check-tier1:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(slow_tests) $(filter-out $(tier2_tests) $(asan_only_tests) $(slow_tests),$(TESTS))'
 check-tier1-asan:
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(asan_tests) $(unit_tests)'
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(asan_tests) $(built_unit_tests)'
 check-storms:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(storm_tests)'
 
@@ -863,9 +879,9 @@ valgrind_cat_tests = \
 	tests/cat/cat-order-vectors-agree.sh \
 	tests/cat/cat-resumes-after-a-reset.sh \
 	tests/cat/cat-survives-nonsense.sh
-check-valgrind: shufflefs$(EXEEXT) $(unit_tests)
+check-valgrind: shufflefs$(EXEEXT) $(built_unit_tests)
 	JSIMD_FORCENONE=1 MODEL_SCHEDULES=100 TEST_LIMIT=900 $(MAKE) $(AM_MAKEFLAGS) check \
-	  TESTS='$(filter-out $(valgrind_leaves_out),$(unit_tests))' \
+	  TESTS='$(filter-out $(valgrind_leaves_out),$(built_unit_tests))' \
 	  LOG_COMPILER='$(srcdir)/tests/lib/run-test valgrind --quiet --error-exitcode=99 --leak-check=full'
 	TEST_LIMIT=900 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(valgrind_cat_tests)' \
 	  SHUFFLEFS=$(abs_srcdir)/tests/lib/valgrind-shufflefs

@@ -27,6 +27,8 @@ static int do_version(const struct call *call, union sfs_ioctl_argument *arg)
 {
 	arg->version.ret_abi = SHUFFLEFS_IOCTL_ABI;
 	arg->version.ret_commands = (1U << (_IOC_NR(SHUFFLEFS_RING) + 1)) - 1;
+	if (!SFS_HAS_SIDECAR)
+		arg->version.ret_commands &= ~(1U << _IOC_NR(SHUFFLEFS_FORWARD));
 	snprintf(arg->version.ret_text, sizeof arg->version.ret_text, "%s", VERSION);
 	return 0;
 }
@@ -101,7 +103,9 @@ static int do_forward(const struct call *call, union sfs_ioctl_argument *arg)
 	struct sfs_error err = {""};
 	int ret;
 
-	if (call->caller != 0 && call->caller != call->owner)
+	if (!SFS_HAS_SIDECAR)
+		ret = sfs_error_set(&err, -EOPNOTSUPP, SFS_NO_SIDECAR);
+	else if (call->caller != 0 && call->caller != call->owner)
 		ret = sfs_error_set(
 			&err, -EPERM,
 			"only the user who mounted it, and root, may do this");

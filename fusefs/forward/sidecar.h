@@ -19,6 +19,9 @@ struct sfs_sidecar {
 	int log_fd;    /* and what it writes to standard error, here */
 };
 
+/* What to say where there is no sidecar: configure --without-sidecar. */
+#define SFS_NO_SIDECAR "this shufflefs was built without the sidecar"
+
 /* Start it, to forward the stream that is called `name`, as `wanted` says.  It gets the
  * stream as bytes, or as records of base/pieces.h.  -EPERM, -ENOENT, ...: with an error.
  */

@@ -44,8 +44,8 @@ struct shufflefs_version {
 };
 
 /* FORWARD: start a session.  EPERM: the caller is neither the user who mounted it nor
- * root.  EBUSY: there is a session that has not ended.  Others: the sidecar cannot be
- * started; ret_error says why. */
+ * root.  EBUSY: there is a session that has not ended.  EOPNOTSUPP: the mount was built
+ * without the sidecar.  Others: the sidecar cannot be started; ret_error says why. */
 #define SHUFFLEFS_DROP_LAST 1U /* flag: no short last batch */
 #define SHUFFLEFS_CRC	    2U /* flag: of tcp: checksums */
 

@@ -5,6 +5,7 @@
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 . "$top/tests/lib/faults.sh"
 requires_fuse
+requires_sidecar
 
 good_shards --samples 20
 mount_ds $quick shards mnt

@@ -4,7 +4,7 @@
 # libraries; where that is not allowed, one line says what is needed.
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 requires_fuse
-sidecar=$build/shufflefs-sidecar
+has_sidecar && other=$build/shufflefs-sidecar || other=$shufflefs
 # With 64 KiB there is room for 16 of arguments and environment, where make puts its list of tests.
 unset TESTS TEST_LOGS MAKEFLAGS MAKEOVERRIDES MFLAGS
 
@@ -28,7 +28,7 @@ for limit in 64 100 500; do
 done
 
 # For good: who may not raise it.
-for command in "$shufflefs cat data epochs/0.tar" "$shufflefs mount data mnt" "$sidecar --version"; do
+for command in "$shufflefs cat data epochs/0.tar" "$shufflefs mount data mnt" "$other --version"; do
     sh -c 'ulimit -s 64 && exec "$@"' sh $command >got.tar 2>said && status=0 || status=$?
     [ $status -le 1 ] || fail "$command: status $status: $(cat said)"
     [ $status = 0 ] || grep -q "^shufflefs.*: the limit of the stack is 64 KiB.*ulimit -s" said ||

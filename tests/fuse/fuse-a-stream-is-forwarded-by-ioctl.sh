@@ -6,6 +6,7 @@
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 . "$top/tests/lib/faults.sh"
 requires_fuse
+requires_sidecar
 export SHUFFLEFS_SLABS=private # the child below reads bytes
 
 ioctl() {

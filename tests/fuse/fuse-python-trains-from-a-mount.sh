@@ -6,6 +6,7 @@
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 . "$top/tests/lib/python-module.sh"
 requires_fuse
+requires_sidecar
 has_module
 export SHUFFLEFS="$shufflefs"
 

@@ -73,6 +73,14 @@ requires() {
     done
 }
 
+has_sidecar() {
+    [ "${WITH_SIDECAR:-yes}" != no ]
+}
+
+requires_sidecar() {
+    has_sidecar || skip "this build is --without-sidecar"
+}
+
 requires_fuse() {
     [ -w /dev/fuse ] || skip "/dev/fuse cannot be opened here"
 }
@@ -307,3 +315,5 @@ errors_have() {
         fail "no '$2' in .shufflefs/errors"
     }
 }
+
+case $name in sidecar-*) requires_sidecar ;; esac

@@ -16,23 +16,27 @@ order=$top/man/shufflefs-order.7
 for option in $(sed -n 's|^OPTION(ORDER, "\([a-z-]*\)".*|\1|p' "$top/src/config/options.def"); do
     grep -q "^\.Cm .*$option" "$order" || fail "the manual of the order lacks $option"
 done
-page=$build/man/shufflefs-sidecar.1
-"$build/shufflefs-sidecar" send --help >help
-"$build/shufflefs-sidecar" recv --help >>help
-"$shufflefs" help --mdoc-forward >forward
-tr '\n' ' ' <"$top/sidecar/options/options.def" | sed 's/OPTION(/\n&/g' |
-    sed -n 's|^OPTION(\([A-Z |]*\), *[A-Z_]*, *"\([a-z-]*\)".*|\2 \1|p' >table
-[ "$(wc -l <table)" -gt 20 ] || fail "the sidecar's options.def is not understood"
-while read -r option commands; do
-    [ "${commands#*SEND}${commands#*RECV}" = "$commands$commands" ] ||
-        grep -q "^\.It .*Fl -$option\( \|\$\)" "$page" || fail "the manual of the sidecar lacks $option"
-    [ "${commands#*SEND}${commands#*RECV}" = "$commands$commands" ] ||
-        grep -q "^  --$option\(=\| \|\$\)" help || fail "--help of the sidecar lacks $option"
-    [ "${commands#*FORWARD}" = "$commands" ] ||
-        grep -q "^\.It Fl -$option\( \|\$\)" forward || fail "the manual of forward lacks $option"
-done <table
-! grep '.\{80\}' help || fail "--help is wider than a terminal"
+set -- "$man" "$build/man/shufflefs.conf.5" "$order"
+if has_sidecar; then
+    page=$build/man/shufflefs-sidecar.1
+    set -- "$@" "$top/man/shufflefs-ioctl.4" "$page"
+    "$build/shufflefs-sidecar" send --help >help
+    "$build/shufflefs-sidecar" recv --help >>help
+    "$shufflefs" help --mdoc-forward >forward
+    tr '\n' ' ' <"$top/sidecar/options/options.def" | sed 's/OPTION(/\n&/g' |
+        sed -n 's|^OPTION(\([A-Z |]*\), *[A-Z_]*, *"\([a-z-]*\)".*|\2 \1|p' >table
+    [ "$(wc -l <table)" -gt 20 ] || fail "the sidecar's options.def is not understood"
+    while read -r option commands; do
+        [ "${commands#*SEND}${commands#*RECV}" = "$commands$commands" ] ||
+            grep -q "^\.It .*Fl -$option\( \|\$\)" "$page" || fail "the manual of the sidecar lacks $option"
+        [ "${commands#*SEND}${commands#*RECV}" = "$commands$commands" ] ||
+            grep -q "^  --$option\(=\| \|\$\)" help || fail "--help of the sidecar lacks $option"
+        [ "${commands#*FORWARD}" = "$commands" ] ||
+            grep -q "^\.It Fl -$option\( \|\$\)" forward || fail "the manual of forward lacks $option"
+    done <table
+    ! grep '.\{80\}' help || fail "--help is wider than a terminal"
+fi
 requires mandoc
-for each in "$man" "$build/man/shufflefs.conf.5" "$order" "$top/man/shufflefs-ioctl.4" "$page"; do
+for each; do
     mandoc -T lint -W warning "$each" >said || fail "$(cat said)"
 done
