@@ -34,8 +34,8 @@
 
 enum { BLOCK = 512, OUT_BYTES = 1 << 20, MAX_PARTS = 16, NAME = 100, PREFIX = 155 };
 
-/* Bytes of a shard.  `n_users`: samples that lie in it, and the lane while it walks it.
- */
+/* Bytes of a shard.  `n_users`: samples that lie in it, and the lane
+ * while it walks it. */
 struct chunk {
 	struct chunk *next; /* of the shard; or the next free one */
 	size_t n_bytes;

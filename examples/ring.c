@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Read batches from a ring of shufflefs-sidecar, and print name, shape and sum of the
- *first tensor of each.
+ * first tensor of each.
  *
  *	shufflefs-sidecar recv tcp://127.0.0.1:18515 --ring /run/user/0/ring0 &
  *	cc ring.c -o ring $(pkg-config --cflags --libs shufflefs-ring)

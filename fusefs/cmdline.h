@@ -23,8 +23,9 @@ struct sfs_command_option {
 };
 
 struct sfs_cmdline {
-	struct sfs_command_option
-		*own; /* set before parsing; the last has no name.  NULL: none */
+	/* Set before parsing; the last has no name.  NULL: none. */
+	struct sfs_command_option *own;
+
 	struct sfs_setting *settings;
 	int n_settings;
 	struct sfs_strings arguments;

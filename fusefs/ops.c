@@ -491,8 +491,8 @@ static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
-	/* With the kernel's default of 12, a dozen waiting reads block all other files.
-	 */
+	/* With the kernel's default of 12, a dozen waiting reads block
+	 * all other files. */
 	conn->max_background = 1024;
 	conn->congestion_threshold = 1024;
 	/* Attributes come with names, always: with AUTO the kernel asks for them with the

@@ -165,8 +165,8 @@ static void try(struct sfs_pending *pending)
 	}
 }
 
-/* What the request waits for has arrived, or failed.  true: the caller goes on with it.
- */
+/* What the request waits for has arrived, or failed.  true: the caller
+ * goes on with it. */
 static bool pending_take(struct sfs_pending *pending, int err)
 {
 	struct sfs_pending_table *p = pending->table;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a screen is drawn as text (top-report.h) and written in one piece.  A
  * terminal shows it on its alternate screen, so that its contents are restored at the
- * end. Signals are blocked except during the wait between two screens, so that none is
+ * end.  Signals are blocked except during the wait between two screens, so that none is
  * missed and none interrupts a write. */
 #include "top.h"
 

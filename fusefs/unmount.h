@@ -9,9 +9,9 @@ enum sfs_umount_how {
 	SFS_UMOUNT_FORCE, /* and fail all requests, whatever hangs */
 };
 
-/* Unmount.  If the daemon that is waited for goes on, because it was mounted elsewhere,
- * too, or hangs, that is an error that says so.  Prints errors; returns an exit status.
- */
+/* Unmount.  If the daemon that is waited for goes on, because it was mounted
+ * elsewhere, too, or hangs, that is an error that says so.  Prints errors; returns
+ * an exit status. */
 int sfs_umount(const char *where, enum sfs_umount_how how);
 
 #endif

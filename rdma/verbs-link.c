@@ -475,8 +475,8 @@ void sfs_verbs_set_ack_timeout(struct rdma_cm_id *id)
 {
 	uint8_t ack_timeout = ACK_TIMEOUT;
 
-	/* (Kernels before 5.1 cannot set it, and use the fabric's: then silence tells.)
-	 */
+	/* (Kernels before 5.1 cannot set it, and use the fabric's: then
+	 * silence tells.) */
 	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout,
 			sizeof ack_timeout);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* verbs-wire - what sfs/1 says over RDMA, where that is not what it says over TCP
- *(wire.h).
+ * (wire.h).
  *
  * HELLO and REPLY are private data of the connection manager; a refusal is a REPLY in a
  * rejection.  Some fabrics pad private data with zeros, so each tells its own length.
@@ -38,11 +38,8 @@
 #define SFS_VERBS_SLOTS_MAX   64
 #define SFS_VERBS_NEAREST     "nearest" /* of a receiver: to its GPU */
 
-enum sfs_verbs_ordering { /* in which a card's writes reach memory */
-			  SFS_VERBS_UNSAID,
-			  SFS_VERBS_STRICT,
-			  SFS_VERBS_RELAXED
-};
+/* In which a card's writes reach memory. */
+enum sfs_verbs_ordering { SFS_VERBS_UNSAID, SFS_VERBS_STRICT, SFS_VERBS_RELAXED };
 
 /* rdma://HOST:PORT[?OPTION[&OPTION]]: device=NAME, relaxed-ordering=yes|no */
 struct sfs_verbs_url {

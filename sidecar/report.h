@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report - the statistics of a command, as a line of text, of JSON, and for Prometheus.
- */
+/* report - the statistics of a command, as a line of text, of JSON, and
+ * for Prometheus. */
 #ifndef SFS_REPORT_H
 #define SFS_REPORT_H
 

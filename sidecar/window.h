@@ -36,8 +36,9 @@ void sfs_window_begin(struct sfs_window *w);
 /* Bytes of memory; at first there is no limit. */
 void sfs_window_limit(struct sfs_window *w, uint64_t n_bytes);
 
-/* The reader: a sample, for which a worker needs `n_work` bytes beside its rows.  Samples may be held back until sfs_window_flush(), which is to be called
- * before the reader waits for anything else. */
+/* The reader: a sample, for which a worker needs `n_work` bytes beside its rows.
+ * Samples may be held back until sfs_window_flush(), which is to be called before the
+ * reader waits for anything else. */
 bool sfs_window_put(struct sfs_window *w, struct sfs_sample *sample,
 		    uint64_t n_work); /* takes it; false: closed */
 void sfs_window_flush(struct sfs_window *w);

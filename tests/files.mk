@@ -496,6 +496,7 @@ sidecar_tests = \
 repo_tests = \
 	tests/repo/repo-a-mount-builds-without-the-sidecar.sh \
 	tests/repo/repo-an-order-has-its-properties.sh \
+	tests/repo/repo-comments-are-not-torn.sh \
 	tests/repo/repo-deadlines-go-by-the-monotonic-clock.sh \
 	tests/repo/repo-every-link-leads-somewhere.sh \
 	tests/repo/repo-every-promise-names-a-test.sh \

@@ -132,8 +132,8 @@ static void start_feeder(struct sfs_forward *f, uint64_t node, bool with_pieces)
 	sfs_feeder_start(&f->feeder);
 }
 
-/* Start child, feeder and, with the first, the thread; the lock is held.  *path is taken.
- */
+/* Start child, feeder and, with the first, the thread; the lock is held.
+ * *path is taken. */
 static int start_session(struct sfs_forward *f, const struct shufflefs_forward *wanted,
 			 uint64_t node, char **path, bool with_pieces,
 			 struct sfs_error *err)

@@ -17,8 +17,8 @@ struct sfs_reports {
 	uint64_t rated_ns, rated_bytes; /* of that up to which the rate is known */
 };
 
-/* Set in *st what the report in this line says.  false: it is none, and *st is as it was.
- */
+/* Set in *st what the report in this line says.  false: it is none, and
+ * *st is as it was. */
 bool sfs_reports_read(struct sfs_reports *reports, const char *line, size_t n,
 		      struct shufflefs_status *st);
 

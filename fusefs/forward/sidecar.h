@@ -22,9 +22,9 @@ struct sfs_sidecar {
 /* What to say where there is no sidecar: configure --without-sidecar. */
 #define SFS_NO_SIDECAR "this shufflefs was built without the sidecar"
 
-/* Start it, to forward the stream that is called `name`, as `wanted` says.  It gets the
- * stream as bytes, or as records of base/pieces.h.  -EPERM, -ENOENT, ...: with an error.
- */
+/* Start it, to forward the stream that is called `name`, as `wanted` says.  It
+ * gets the stream as bytes, or as records of base/pieces.h.  -EPERM, -ENOENT, ...:
+ * with an error. */
 int sfs_sidecar_start(const struct shufflefs_forward *wanted, const char *name,
 		      bool with_pieces, struct sfs_sidecar *ret, struct sfs_error *err);
 

@@ -54,24 +54,28 @@ enum { SHUFFLEFS_ON_DEATH_FAIL, SHUFFLEFS_ON_DEATH_REDELIVER, SHUFFLEFS_ON_DEATH
 
 struct shufflefs_forward {
 	uint32_t size, flags;
-	uint64_t first; /* sample of the stream to begin with; 0: where the file does, or
-			 * where SEEK said */
-	uint64_t seed;	/* of random crops and flips */
-	uint32_t batch; /* samples in a batch */
-	uint32_t workers; /* threads that decode; 0: one a core */
-	uint32_t slots;	  /* batches that may wait; 0: the sidecar's default */
-	uint32_t on_error;
-	uint32_t on_consumer_death; /* of local: */
+
+	/* Sample of the stream to begin with; 0: where the file does, or where SEEK said. */
+	uint64_t first;
+	uint64_t seed;		    /* of random crops and flips */
+	uint32_t batch;		    /* samples in a batch */
+	uint32_t workers;	    /* threads that decode; 0: one a core */
+	uint32_t slots;		    /* batches that may wait; 0: the sidecar's default */
+	uint32_t on_error;	    /* SHUFFLEFS_ON_ERROR_... */
+	uint32_t on_consumer_death; /* SHUFFLEFS_ON_DEATH_..., of local: */
 	uint32_t ret_session;	    /* 1, 2, ... of this mount */
-	char target[1024]; /* "local:PATH", "tcp://HOST:PORT", "zpush://...", ...; or
-			      "samples:PATH": samples as they are */
-	char fields[1792]; /* "jpg:rgb,224;cls:i4"; of samples: "", and batch, workers,
-			      slots, seed and flags are 0 */
-	char secret_file[256]; /* an absolute path; the receiver has the same secret; "":
-				  none */
+
+	/* "local:PATH", "tcp://HOST:PORT", "zpush://...", ...; or "samples:PATH" for
+	 * samples as they are: then fields is "", and batch, workers, slots, seed and
+	 * flags are 0. */
+	char target[1024];
+	char fields[1792];     /* "jpg:rgb,224;cls:i4" */
+	char secret_file[256]; /* an absolute path, of the receiver's secret; "": none */
 	char ret_error[456];
-	uint32_t max_skip; /* with on_error SKIP: how many of a million samples may be
-			    * broken; 0: 10,000, which is 1 % */
+
+	/* With on_error SKIP: how many of a million samples may be broken; 0: 10,000, which
+	 * is 1 %. */
+	uint32_t max_skip;
 	uint32_t unused;
 };
 
@@ -90,9 +94,11 @@ struct shufflefs_status {
 	/* For how long it has waited so far: for the stream, for decoders, and for the
 	 * target to take a batch (of samples: for trainers). */
 	uint64_t ret_reader_ns, ret_decoder_ns, ret_target_ns;
-	char ret_placement[24]; /* of batches: "host"; in a GPU "dma-buf", "peermem",
-				   "staged"; "": not known, or not yet */
-	char ret_error[384];	/* of FAILED: why */
+
+	/* Of batches: "host"; in a GPU "dma-buf", "peermem", "staged"; "": not known, or not
+	 * yet. */
+	char ret_placement[24];
+	char ret_error[384]; /* of FAILED: why */
 };
 
 /* WAIT: until the session has ended, at most timeout_ms (< 0: for ever; 0: not at all).

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* ring - batches of tensors in shared memory or in a GPU's, as a trainer sees them.
  *
- * A producer (`shufflefs-sidecar`) owns a ring of slots in a memfd and fills them with
- * batches.  Any number of consumers, threads or processes of one host, attach to it over
- *a UNIX socket and take batches in order: each batch goes to exactly one of them. Nothing
- * is copied: a batch points into the shared memory, and stays valid until it is released.
+ * A producer (`shufflefs-sidecar`) owns a ring of slots in a memfd and fills them
+ * with batches.  Any number of consumers, threads or processes of one host, attach to
+ * it over a UNIX socket and take batches in order: each batch goes to exactly one of
+ * them.  Nothing is copied: a batch points into the shared memory, and stays valid
+ * until it is released.
  *
  *	shufflefs_ring_attach("/run/user/0/ring0", 5000, &ring);
  *	while (shufflefs_ring_next(ring, 10000, &batch) == 1) {
@@ -33,8 +34,9 @@ extern "C" {
 /* One tensor of a batch: C order, without gaps, little-endian. */
 struct shufflefs_tensor {
 	char name[SHUFFLEFS_NAME_BYTES];
-	char dtype[8]; /* "u1" "u2" "u4" "u8" "i1" "i2" "i4" "i8" "f2" "f4" "f8" "b1"
-			  "bf2" */
+
+	/* "u1" "u2" "u4" "u8" "i1" "i2" "i4" "i8" "f2" "f4" "f8" "b1" "bf2" */
+	char dtype[8];
 	uint32_t rank; /* at least 1: dims[0] counts the samples */
 	uint32_t item_bytes;
 	uint64_t dims[SHUFFLEFS_DIMS_MAX]; /* of a whole batch; the others are 1 */
@@ -52,15 +54,17 @@ struct shufflefs_layout {
 struct shufflefs_batch {
 	uint64_t seq;	/* 0, 1, 2, ... of the ring */
 	uint64_t epoch; /* of its samples */
-	uint64_t first,
-		end; /* the samples of the stream that it was made of: first to end - 1.
-		      * A stream opened as NAME@end.tar goes on after this batch. */
-	uint32_t n_samples;  /* rows that are filled: fewer than the layout's in a short
-			      * last  batch */
-	uint32_t sender;     /* which of several senders it came from: 0, 1, ... */
-	unsigned char *data; /* the slot; NULL outside of the trainer's process, and if it
-			      * lies in a GPU's memory */
-	uint64_t offset;     /* of the slot in the ring's memory */
+
+	/* The samples of the stream that it was made of: first to end - 1.  A stream opened
+	 * as NAME@end.tar goes on after this batch. */
+	uint64_t first, end;
+	uint32_t n_samples; /* rows that are filled: a short last batch has fewer */
+	uint32_t sender;    /* which of several senders it came from: 0, 1, ... */
+
+	/* The slot.  NULL outside of the trainer's process, and if it lies in a GPU's
+	 * memory. */
+	unsigned char *data;
+	uint64_t offset; /* of the slot in the ring's memory */
 };
 
 /* Where the slots of a ring lie.
@@ -88,11 +92,11 @@ struct shufflefs_memory {
 
 struct shufflefs_ring;
 
-/* Attach to the ring at `path`, and wait at most `timeout_ms` until there is one and its
- * layout is known; < 0: for ever.  One that has ended, and whose batches were all taken,
- * is not waited for but the next one.  -ETIMEDOUT; -EPROTO: the producer has another version;
- * -EUSERS: it refuses this consumer; ...: *ret_ring is still made, to ask it for its
- * error; detach it. */
+/* Attach to the ring at `path`, and wait at most `timeout_ms` until there is one and
+ * its layout is known; < 0: for ever.  One that has ended, and whose batches were all
+ * taken, is not waited for but the next one.  -ETIMEDOUT; -EPROTO: the producer has
+ * another version; -EUSERS: it refuses this consumer; ...: *ret_ring is still made, to
+ * ask it for its error; detach it. */
 int shufflefs_ring_attach(const char *path, int timeout_ms,
 			  struct shufflefs_ring **ret_ring);
 
@@ -102,8 +106,8 @@ const struct shufflefs_layout *shufflefs_ring_layout(const struct shufflefs_ring
 /* Where its slots are.  Valid until detach. */
 const struct shufflefs_memory *shufflefs_ring_memory(const struct shufflefs_ring *ring);
 
-/* The descriptor of that memory, which the ring keeps until detach; < 0: there is none.
- */
+/* The descriptor of that memory, which the ring keeps until detach; < 0:
+ * there is none. */
 int shufflefs_ring_memory_fd(const struct shufflefs_ring *ring);
 
 /* Take the next batch; waits at most `timeout_ms`, < 0: for ever.  1: *ret_batch is the

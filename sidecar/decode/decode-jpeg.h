@@ -28,8 +28,8 @@ struct sfs_jpeg *sfs_jpeg_new(void);
 void sfs_jpeg_free(struct sfs_jpeg *jpeg); /* NULL is fine */
 void sfs_jpeg_trim(struct sfs_jpeg *jpeg, uint64_t most); /* see decode.h */
 
-/* *ret_pixels, of 1 or 3 channels, stay until the next call; those
- * of sfs_jpeg_size() have no data.  -EBADMSG, with an error. */
+/* *ret_pixels, of 1 or 3 channels, stay until the next call; those of sfs_jpeg_size()
+ * have no data.  -EBADMSG, with an error. */
 int sfs_jpeg_decode(struct sfs_jpeg *jpeg, const unsigned char *bytes, uint64_t n_bytes,
 		    uint32_t n_channels, struct sfs_pixels *ret_pixels,
 		    struct sfs_error *err);

@@ -9,7 +9,7 @@
  * peeked at is always copied, for a peer can change its memory.
  *
  * Without a pool, the chunk that came back last is used first: it is still in the CPU's
- * cache. A pool's chunks go back to it, and cannot grow: they have all their room at
+ * cache.  A pool's chunks go back to it, and cannot grow: they have all their room at
  * once, of which pages are taken as bytes arrive. */
 #include "decode/input.h"
 

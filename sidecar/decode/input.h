@@ -63,7 +63,7 @@ int sfs_input_peek(struct sfs_input *in, size_t n, const unsigned char **ret_byt
 int sfs_input_skip(struct sfs_input *in, uint64_t n);
 
 /* Use n bytes and keep them: they stay where they are until *ret_chunk, the caller's, is
- * released. They lie at a multiple of 16 if the position was one.  However large n
+ * released.  They lie at a multiple of 16 if the position was one.  However large n
  * is, memory is taken only as bytes arrive. */
 int sfs_input_take(struct sfs_input *in, uint64_t n, struct sfs_chunk **ret_chunk,
 		   const unsigned char **ret_bytes);

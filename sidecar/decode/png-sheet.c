@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the sheet is written line by line, so that it needs the memory of one
- * line.  libpng leaves by longjmp(); all that must outlive the jump is in `struct sheet`.
- */
+/* How this works: the sheet is written line by line, so that it needs the memory of
+ * one line.  libpng leaves by longjmp(); all that must outlive the jump is in
+ * `struct sheet`. */
 #include "decode/png-sheet.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* png-sheet - the images of a batch side by side in a PNG, for people.
- */
+/* png-sheet - the images of a batch side by side in a PNG, for people. */
 #ifndef SFS_PNG_SHEET_H
 #define SFS_PNG_SHEET_H
 

@@ -24,8 +24,7 @@ struct sfs_sample_field {
 };
 
 struct sfs_sample {
-	uint64_t
-		ordinal; /* in the stream that it was read from, from its epoch's start */
+	uint64_t ordinal; /* in the stream that it was read from: from its epoch's start */
 	const char *key; /* NUL-terminated */
 	struct sfs_sample_field *fields;
 	uint32_t n_fields;
@@ -50,7 +49,7 @@ void sfs_sample_reader_free(struct sfs_sample_reader *reader);
 
 /* Make sfs_sample_next() fail with -ECANCELED, also the one that waits in read(): any
  * thread may call it, again and again until that has returned, with `reading` the thread
- * that calls it. It gets SIGUSR1, which is harmless from sfs_sample_reader_new() on. */
+ * that calls it.  It gets SIGUSR1, which is harmless from sfs_sample_reader_new() on. */
 void sfs_sample_reader_stop(struct sfs_sample_reader *reader, pthread_t reading);
 
 /* 1: *ret_sample, the caller's.  0: the end of the archive was read.  < 0, with an error:

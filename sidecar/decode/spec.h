@@ -74,7 +74,7 @@ struct sfs_spec {
 };
 
 /* Parse `text`.  -EINVAL: *err names the character (counted from 1) and what may be
- * there. Free it with sfs_spec_done(), also after an error. */
+ * there.  Free it with sfs_spec_done(), also after an error. */
 int sfs_spec_parse(const char *text, struct sfs_spec *ret_spec, struct sfs_error *err);
 void sfs_spec_done(struct sfs_spec *spec);
 

@@ -37,8 +37,8 @@ bool sfs_tenbin_has_dtype(const char *dtype);
 size_t sfs_tenbin_write_header(const struct sfs_tenbin_array *array,
 			       unsigned char ret_header[SFS_TENBIN_HEADER_MAX]);
 
-/* -EBADMSG: this is no header of an array, or its dtype is none of ours; with an error.
- */
+/* -EBADMSG: this is no header of an array, or its dtype is none of ours;
+ * with an error. */
 int sfs_tenbin_read_header(const unsigned char *bytes, uint64_t n_bytes,
 			   struct sfs_tenbin_array *ret_array, struct sfs_error *err);
 

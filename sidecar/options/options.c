@@ -29,44 +29,19 @@ static const struct row {
 #define RECV	SFS_SIDECAR_RECV
 #define FORWARD SFS_SIDECAR_FORWARD
 #define BATCHES SFS_SIDECAR_BATCHES
-#define NUMBER(least, most)              \
-	{                                \
-		KIND_NUMBER, least, most \
-	}
-#define SIZE(least)                          \
-	{                                    \
-		KIND_SIZE, least, UINT64_MAX \
-	}
-#define PERCENT                          \
-	{                                \
-		KIND_PERCENT, 0, 1000000 \
-	}
-#define TEXT                    \
-	{                       \
-		KIND_TEXT, 0, 0 \
-	}
-#define FLAG                    \
-	{                       \
-		KIND_FLAG, 0, 0 \
-	}
-#define CHOICE                    \
-	{                         \
-		KIND_CHOICE, 0, 0 \
-	}
+/* clang-format off: a line here is a line there */
+#define NUMBER(least, most) {KIND_NUMBER, least, most}
+#define SIZE(least)	    {KIND_SIZE, least, UINT64_MAX}
+#define PERCENT		    {KIND_PERCENT, 0, 1000000}
+#define TEXT		    {KIND_TEXT, 0, 0}
+#define FLAG		    {KIND_FLAG, 0, 0}
+#define CHOICE		    {KIND_CHOICE, 0, 0}
 #define FIELD(m) \
 	offsetof(struct shufflefs_forward, m), sizeof((struct shufflefs_forward *)0)->m
-#define MEMBER(m)           \
-	{                   \
-		FIELD(m), 0 \
-	}
-#define BIT(flag)                  \
-	{                          \
-		FIELD(flags), flag \
-	}
-#define NOWHERE         \
-	{               \
-		0, 0, 0 \
-	}
+#define MEMBER(m)	    {FIELD(m), 0}
+#define BIT(flag)	    {FIELD(flags), flag}
+#define NOWHERE		    {0, 0, 0}
+/* clang-format on */
 #define OPTION(commands, ID, name, kind, argument, in_forward, help) \
 	[SFS_SIDECAR_##ID] = {commands, name, argument, help, kind, in_forward},
 #include "options/options.def"

@@ -286,8 +286,8 @@ static int try_attach(struct shufflefs_ring *ring, const char *path, uint64_t de
 	return ret;
 }
 
-/* What a process has taken from producers that died or failed, and not attached to anew.
- */
+/* What a process has taken from producers that died or failed, and not
+ * attached to anew. */
 struct past {
 	struct past *next;
 	int state_fd;

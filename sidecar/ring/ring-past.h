@@ -34,12 +34,14 @@ void sfs_ring_past_unmap(struct sfs_ring_memory *past);
 /* How many of its consumers live. */
 uint32_t sfs_ring_past_count(const struct sfs_ring_memory *past);
 
-/* Is this process of a consumer dead, or being killed?  (One of a namespace that we do not see is not.) */
+/* Is this process of a consumer dead, or being killed?  (One of a namespace that we do
+ * not see is not.) */
 bool sfs_ring_is_dead(uint32_t pid);
 
-/* Go on with its sessions in `memory`, each at the first batch that was not taken, and with
- * what was taken behind that.  From then on nobody can take one of the past.  Where a consumer died with a batch, the
- * policy holds: with SFS_RING_FAIL, `memory` fails. */
+/* Go on with its sessions in `memory`, each at the first batch that was not taken,
+ * and with what was taken behind that.  From then on nobody can take one of the
+ * past.  Where a consumer died with a batch, the policy holds: with SFS_RING_FAIL,
+ * `memory` fails. */
 void sfs_ring_past_take_over(struct sfs_ring_memory *past, struct sfs_ring_memory *memory,
 			     enum sfs_ring_policy policy);
 

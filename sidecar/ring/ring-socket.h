@@ -59,8 +59,8 @@ int sfs_ring_socket_start(struct sfs_ring_socket *s,
 			  const struct sfs_ring_socket_settings *settings,
 			  struct sfs_error *err);
 
-/* Accept no more; if the ring has ended or failed, wait before, at
- * most 2 s, until consumers have closed what they have of a GPU's memory. */
+/* Accept no more; if the ring has ended or failed, wait before, at most 2 s, until
+ * consumers have closed what they have of a GPU's memory. */
 void sfs_ring_socket_stop(struct sfs_ring_socket *s);
 void sfs_ring_socket_close(struct sfs_ring_socket *s); /* it was stopped; listen no more */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: ring-memory.h has what lies in the memory, and how both sides change
- * it.  The file is locked while anyone who has its descriptor lives, so the lock outlives us.
+/* How this works: ring-memory.h has what lies in the memory, and how both sides
+ * change it.  The file is locked while anyone who has its descriptor lives, so the
+ * lock outlives us.
  *
  * What a predecessor that was killed has left is taken over from its file (ring-past.h).
  * Ours has another name, until it can replace that one. */

@@ -28,16 +28,17 @@ enum sfs_ring_placement {		   /* how batches come into a GPU's memory */
 
 struct sfs_ring_settings {
 	const char *path;   /* of the socket; one that nobody listens on is replaced */
-	const char *memory; /* of the slots: NULL, "host", "cuda", "cuda:UUID", "cuda:N",
-			       "cuda-fd", ... */
-	enum sfs_ring_placement placement; /* if not STAGED, who fills it calls
-					      sfs_ring_stage() before it publishes what is
-					      to be copied */
-	uint32_t n_slots;		   /* 2 to 64 */
+
+	/* Of the slots: NULL, "host", "cuda", "cuda:UUID", "cuda:N", "cuda-fd", ... */
+	const char *memory;
+
+	/* If not STAGED, who fills it calls sfs_ring_stage() before it publishes what is to
+	 * be copied. */
+	enum sfs_ring_placement placement;
+	uint32_t n_slots; /* 2 to 64 */
 	enum sfs_ring_policy policy;
 	uint32_t await_ms; /* consumers of a producer that died are waited for so long */
-	uint32_t hung_ms;  /* a consumer that holds a batch for longer is reported; 0:
-			      never */
+	uint32_t hung_ms;  /* who holds a batch for longer is reported; 0: never */
 };
 
 struct sfs_ring;
@@ -53,9 +54,9 @@ int sfs_ring_new(const struct sfs_ring_settings *settings,
 		 const struct shufflefs_layout *layout, struct sfs_ring **ret_ring,
 		 struct sfs_error *err);
 
-/* Consumers that are attached get -EPIPE, unless the ring has ended.  A GPU's memory is
- * theirs until they detach: waits for that, at most 2 s, if the ring has ended or failed.
- */
+/* Consumers that are attached get -EPIPE, unless the ring has ended.  A GPU's
+ * memory is theirs until they detach: waits for that, at most 2 s, if the ring has
+ * ended or failed. */
 void sfs_ring_free(struct sfs_ring *ring); /* NULL is fine */
 
 /* The next slot, slot_bytes, aligned to 4096; of a ring in a GPU's memory, a slot of the
@@ -94,7 +95,8 @@ static inline bool sfs_ring_past_has(const struct sfs_ring_past *past, uint64_t 
 	return number < past->n ||
 	       (number - past->n < 64 && past->had >> (number - past->n) & 1);
 }
-/* Its next batch is number `n`: it begins there, or one that was taken before is left out. */
+/* Its next batch is number `n`: it begins there, or one that was taken
+ * before is left out. */
 void sfs_ring_begin_session(struct sfs_ring *ring, uint32_t number, uint64_t n);
 void sfs_ring_end_session(struct sfs_ring *ring, uint32_t number);
 

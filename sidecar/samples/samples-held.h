@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* samples-held - what a trainer has had and not released: numbers from 0, each with
- * something that belongs to it.  Pure.
- */
+ * something that belongs to it.  Pure. */
 #ifndef SFS_SAMPLES_HELD_H
 #define SFS_SAMPLES_HELD_H
 

@@ -85,8 +85,8 @@ struct sfs_samples_want {
 	uint64_t is_waiting;	   /* 0 or 1 */
 };
 
-/* LEAVE: it has not looked at the samples from this number on; the others are released.
- */
+/* LEAVE: it has not looked at the samples from this number on; the
+ * others are released. */
 struct sfs_samples_leave {
 	uint32_t kind, zero;
 	uint64_t n_taken;

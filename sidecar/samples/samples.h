@@ -49,8 +49,8 @@ int sfs_samples_finish(struct sfs_samples *s, struct sfs_error *err);
  * until they have released all, so that nothing changes under them. */
 void sfs_samples_fail(struct sfs_samples *s, const char *why);
 
-/* End what waits; trainers hear of it.  Any thread; again and again until it has ended.
- */
+/* End what waits; trainers hear of it.  Any thread; again and again
+ * until it has ended. */
 void sfs_samples_stop(struct sfs_samples *s);
 
 enum { SFS_SAMPLES_READER, SFS_SAMPLES_TRAINERS, SFS_SAMPLES_WAITS };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works.  `local:PATH` is a ring at PATH, and `local:PATH?memory=cuda` one in a
- * GPU's memory: take() and send() are its take and
- * publish, so that a batch is decoded to where the trainer reads it.  finish() ends the
- * ring, which consumers that are attached see at once, and waits until every batch was
- * released.  If a trainer that lives has had batches of this stream from a process that
- * was killed, those are decoded again, and go nowhere. */
+/* How this works.  `local:PATH` is a ring at PATH, and `local:PATH?memory=cuda` one in
+ * a GPU's memory: take() and send() are its take and publish, so that a batch is
+ * decoded to where the trainer reads it.  finish() ends the ring, which consumers that
+ * are attached see at once, and waits until every batch was released.  If a trainer
+ * that lives has had batches of this stream from a process that was killed, those are
+ * decoded again, and go nowhere. */
 #include "ring/device.h"
 #include "ring/ring.h"
 #include "transport/transport.h"
@@ -110,8 +110,8 @@ static int local_open(const struct sfs_transport_settings *settings,
 	return 0;
 }
 
-/* A wait has ended with `code`.  That a consumer hangs was logged: here it is no error.
- */
+/* A wait has ended with `code`.  That a consumer hangs was logged: here
+ * it is no error. */
 static int end_wait(struct local *local, int code, const struct sfs_error *why,
 		    struct sfs_error *err)
 {

@@ -4,11 +4,11 @@
  * no lock: one is the producer's until it is counted in n_sent, and the connection's from
  * then on until it is credited.
  *
- * The receiver may have batches of this stream already, from a process that was killed; more
- * of them may come to it while this one has connected, out of the network.
- * Those are decoded again, and not sent: which samples are good is known by decoding.
- * Those that no trainer has released are held like any other, for the receiver may die,
- * and its successor wants them. */
+ * The receiver may have batches of this stream already, from a process that was killed;
+ * more of them may come to it while this one has connected, out of the network.  Those
+ * are decoded again, and not sent: which samples are good is known by decoding.  Those
+ * that no trainer has released are held like any other, for the receiver may die, and
+ * its successor wants them. */
 #include "transport/outbox.h"
 
 #include "base/alloc.h"

@@ -33,8 +33,10 @@ struct sfs_receiver_ops {
 	uint32_t version;    /* SFS_RECEIVER_VERSION */
 	const char *schemes; /* "tcp" or "zpull zsub ...", without the ":" */
 	bool is_endless;     /* its senders have no end: a stop is its end */
-	bool has_direct;     /* a card can write its batches into a GPU's memory; else the
-				ring's placement is STAGED */
+
+	/* A card can write its batches into a GPU's memory; else the ring's placement is
+	 * STAGED. */
+	bool has_direct;
 
 	/* Bind or connect. */
 	int (*open)(const struct sfs_receiver_settings *settings,

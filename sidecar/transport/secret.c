@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Who may read it?  A file of root's may be for a group, as Kubernetes hands out secrets.
- */
+/* Who may read it?  A file of root's may be for a group, as Kubernetes
+ * hands out secrets. */
 static int check_owner(const struct stat *st, struct sfs_error *err)
 {
 	mode_t most = st->st_uid == geteuid() ? 0700 : 0740;

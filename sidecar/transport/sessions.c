@@ -361,8 +361,8 @@ static uint32_t count_senders(const struct sfs_sessions *s)
 	return n;
 }
 
-/* Is it lost for too long?  Nobody needs one without a batch that others have replaced.
- */
+/* Is it lost for too long?  Nobody needs one without a batch that others
+ * have replaced. */
 static void look_for(struct sfs_sessions *s, const struct sfs_session *session,
 		     uint64_t now)
 {

@@ -82,8 +82,7 @@ int sfs_sessions_begin(struct sfs_sessions *s, const struct sfs_wire_hello *hell
 void sfs_sessions_lose(struct sfs_session *session);
 
 /* Batch `seq` comes.  0: it is the next; 1: it is here already, or was taken from a
- * receiver that died; -EPROTO, with an error.
- */
+ * receiver that died; -EPROTO, with an error. */
 int sfs_sessions_expect(const struct sfs_session *session, uint64_t seq,
 			struct sfs_error *err);
 

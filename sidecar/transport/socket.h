@@ -25,8 +25,8 @@ int sfs_socket_connect(const char *url, uint64_t n_attempt, int *ret_fd,
 int sfs_socket_listen(const char *url, int *ret_fd, uint16_t *ret_port,
 		      struct sfs_error *err);
 
-/* The next connection, and who it is ("127.0.0.1:51234", "[::1]:51234"); -EAGAIN: none.
- */
+/* The next connection, and who it is ("127.0.0.1:51234", "[::1]:51234");
+ * -EAGAIN: none. */
 #define SFS_SOCKET_PEER_MAX 80
 int sfs_socket_accept(int fd, int *ret_fd, char ret_peer[SFS_SOCKET_PEER_MAX]);
 

@@ -340,8 +340,7 @@ static void zmq_close_transport(struct sfs_transport *t)
 	if (t->monitor)
 		zmq_close(t->monitor);
 	if (t->zmq)
-		zmq_ctx_term(t->zmq); /* waits as long as the socket lingers; all frames
-					 are done */
+		zmq_ctx_term(t->zmq); /* as long as the socket lingers: all frames are sent */
 	for (i = 0; i < t->n_slots; i++) {
 		free(t->slots[i].data);
 		free(t->slots[i].single);

@@ -2,7 +2,7 @@
 /* cgroup - the folder in which the kernel shows the control group of this process.
  *
  * For version 2, or a controller of version 1, wherever it is mounted, also in a
- * container. Reads files of /proc; any thread may call.
+ * container.  Reads files of /proc; any thread may call.
  */
 #ifndef SFS_CGROUP_H
 #define SFS_CGROUP_H

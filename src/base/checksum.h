@@ -4,7 +4,7 @@
  * 64 bits, at about the speed of reading memory.  It detects accidents: a torn or
  * truncated file, a flipped bit, blocks of another file.  It is not a signature: anybody
  * can make bytes with a given checksum.  It is part of stored files, so it must never
- * change. Pure.
+ * change.  Pure.
  */
 #ifndef SFS_CHECKSUM_H
 #define SFS_CHECKSUM_H

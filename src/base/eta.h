@@ -13,8 +13,8 @@
 struct sfs_eta {
 	uint64_t gone_ns;    /* since the work began */
 	uint32_t n, n_ended; /* shards */
-	uint64_t n_bytes,
-		n_done; /* of all shards; done, of finished and unfinished ones */
+	uint64_t n_bytes;    /* of all shards */
+	uint64_t n_done;     /* of finished and unfinished ones */
 };
 
 /* The shard to start as the k-th of n, k < n, so that the first to finish are
@@ -26,7 +26,7 @@ bool sfs_eta_left(const struct sfs_eta *e, uint64_t *ret_ns);
 
 /* Is it certain to take longer than `wait_ns` from now?  Only after enough shards have
  * finished to know how long one takes, and if the rest would have to be many times
- * faster. So a wait that would end within that time is never given up, unless the shards
+ * faster.  So a wait that would end within that time is never given up, unless the shards
  * differ very much. */
 bool sfs_eta_exceeds(const struct sfs_eta *e, uint64_t wait_ns);
 

@@ -27,8 +27,7 @@
 #define SFS_JSON_DEPTH 64
 
 enum sfs_json_token {
-	SFS_JSON_BAD, /* not JSON: `error` says in which line and why; all that follow are
-			 BAD */
+	SFS_JSON_BAD, /* not JSON, and so are all that follow; `error` has line and cause */
 	SFS_JSON_END, /* after the one value */
 	SFS_JSON_OBJECT,
 	SFS_JSON_OBJECT_END,

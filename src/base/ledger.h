@@ -23,8 +23,7 @@ enum sfs_event {
 	SFS_EVENT_SKIP,	   /* left out, because of on-error=skip */
 	SFS_EVENT_LOST,	   /* readers get an errno here */
 	SFS_EVENT_CHANGED, /* not the object that was mounted */
-	SFS_EVENT_HIDDEN,  /* a member that is not in samples/: its name is an unsafe path, a
-			      folder's, or that of a later one */
+	SFS_EVENT_HIDDEN,  /* not in samples/: an unsafe path, a folder's, or a later one's */
 	SFS_EVENT_INDEX,   /* an index exists, and cannot be used */
 	SFS_EVENT_REFUSED, /* a name that was looked up is not valid */
 	SFS_EVENT_EMPTY,   /* a name that was looked up has no samples */

@@ -32,8 +32,7 @@ struct sfs_ratemeter {
 	bool is_filling;	     /* set by the caller: bytes do not count yet */
 	struct sfs_mark begun, warm; /* warm.ns 0: not yet */
 	struct sfs_mark latest[SFS_RATEMETER_MARKS];
-	uint32_t n_marks; /* the last one is in latest[(n_marks - 1) %
-			     SFS_RATEMETER_MARKS] */
+	uint32_t n_marks; /* the last one is in latest[(n_marks - 1) % MARKS] */
 };
 
 struct sfs_rate {

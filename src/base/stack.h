@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stack - room for the stacks of all threads, also where the shell has lowered the limit
- * (ulimit -s), which the C library takes for the size of each thread's.
- */
+/* stack - room for the stacks of all threads, also where the shell has lowered the
+ * limit (ulimit -s), which the C library takes for the size of each thread's. */
 #ifndef SFS_STACK_H
 #define SFS_STACK_H
 

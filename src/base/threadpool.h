@@ -3,7 +3,7 @@
  *
  * A task is a function and its state, embedded in the object that it works on.  Two
  * threads never run it at once: a task that is posted while it runs runs once more
- * afterwards. Tasks must not wait for the network, a reader or each other; the file
+ * afterwards.  Tasks must not wait for the network, a reader or each other; the file
  * source, which waits for disks, has threads of its own.
  */
 #ifndef SFS_THREADPOOL_H

@@ -31,8 +31,8 @@ struct sfs_waiter {
 	uint64_t asked_ns; /* sfs_clock_ns(), where the wait is bounded */
 };
 
-/* Cancel the wait.  true: done() will not be called.  false: it was, or is about to be.
- */
+/* Cancel the wait.  true: done() will not be called.  false: it was, or
+ * is about to be. */
 static inline bool sfs_waiter_cancel(struct sfs_waiter *waiter)
 {
 	bool was_in;
@@ -44,8 +44,8 @@ static inline bool sfs_waiter_cancel(struct sfs_waiter *waiter)
 	return was_in;
 }
 
-/* What does it wait for?  *cause stays unchanged if it has ended, or if that has no name.
- */
+/* What does it wait for?  *cause stays unchanged if it has ended, or if
+ * that has no name. */
 static inline void sfs_waiter_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 {
 	pthread_mutex_lock(waiter->lock);

@@ -57,9 +57,9 @@ struct sfs_waits_tally {
 void sfs_waits_init(struct sfs_waits_tally *a, struct sfs_waits_total *total,
 		    uint64_t now_ns);
 
-/* Change to `state` at `now_ns` (at the time of the last call, if that is later).  The
- * same state again only updates the sums.  After SFS_WAITS_IDLE_S, READER time is IDLE.
- */
+/* Change to `state` at `now_ns` (at the time of the last call, if that is
+ * later).  The same state again only updates the sums.  After SFS_WAITS_IDLE_S,
+ * READER time is IDLE. */
 void sfs_waits_enter(struct sfs_waits_tally *a, enum sfs_wait state, uint64_t now_ns);
 
 /* Add the window that ends at `now_ns` to *sums; up to the last sfs_waits_enter(), so

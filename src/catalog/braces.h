@@ -5,7 +5,7 @@
  * ({0..10..2}), and so may ranges of letters; lists and ranges nest and multiply.  A
  * brace that is neither a list nor a range is an error, not literal text, so that a
  * typing error is found before a server is asked; \{ \} \, and \\ are the characters
- * themselves. Pure.
+ * themselves.  Pure.
  */
 #ifndef SFS_BRACES_H
 #define SFS_BRACES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: a shard's name is its path without the folders that all have in common.
- */
+/* How this works: a shard's name is its path without the folders that all
+ * have in common. */
 #include "catalog/dataset-internal.h"
 
 #include "base/alloc.h"

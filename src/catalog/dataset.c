@@ -356,8 +356,8 @@ static int add_name(struct loader *l, const char *name, struct sfs_error *err)
 	return ret;
 }
 
-/* Is this '@' the end of what sfs_uri_redact() hides?  Then a password comes before it.
- */
+/* Is this '@' the end of what sfs_uri_redact() hides?  Then a password
+ * comes before it. */
 static bool is_after_user(const char *source, const char *at, size_t n_digits)
 {
 	sfs_autofree char *shown = sfs_uri_redact(source);

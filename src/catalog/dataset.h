@@ -64,9 +64,9 @@ struct sfs_dataset_disk {
 	int (*read)(const char *path, struct sfs_strbuf *text, bool *ret_is_pipe,
 		    struct sfs_error *err);
 
-	/* NULL, or: the objects that a URL of a store means, if it is a pattern or a prefix;
-	 * the caller frees each and the array.  -ENOTDIR: it is neither, but an object.
-	 */
+	/* NULL, or: the objects that a URL of a store means, if it is a pattern or
+	 * a prefix; the caller frees each and the array.  -ENOTDIR: it is neither,
+	 * but an object. */
 	int (*list_objects)(void *ctx, const struct sfs_uri *uri,
 			    struct sfs_listed **ret_objects, size_t *ret_n,
 			    struct sfs_error *err);

@@ -469,8 +469,7 @@ void sfs_index_cache_free(struct sfs_index_cache *s)
 		pthread_cond_signal(&s->wake);
 		pthread_mutex_unlock(&s->lock);
 		if (!sfs_thread_join_until(s->thread, s->give_up_ns + SFS_NS_PER_S))
-			return; /* the disk does not answer, and the thread uses all this
-				 */
+			return; /* the disk is silent, and the thread uses all this */
 	}
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->wake);

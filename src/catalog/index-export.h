@@ -11,7 +11,7 @@
  * byte for byte what wds2idx writes (index-import.h describes the format), with two
  * exceptions: offsets are right for long names and pax extensions too, and names are the
  * shard's bytes, as DALI itself reads them (wds2idx writes them as GNU tar lists them:
- *"\\" for a backslash).  Otherwise samples are ours (tar/key.h).
+ * "\\" for a backslash).  Otherwise samples are ours (tar/key.h).
  *
  * Blanks separate words, so a name with a blank, or a field without a letter, cannot be
  * written: wds2idx writes them, and DALI refuses such an index or misreads it.

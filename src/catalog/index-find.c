@@ -50,8 +50,8 @@ static bool has_query(const struct sfs_uri *uri)
 	return uri->scheme == SFS_SCHEME_HTTP || uri->scheme == SFS_SCHEME_HTTPS;
 }
 
-/* The URL in the key.  The signature in a query changes each time, and a tag is enough.
- */
+/* The URL in the key.  The signature in a query changes each time, and a
+ * tag is enough. */
 static char *url_of(const struct sfs_object *o)
 {
 	char *url = sfs_strdup(o->uri.location);
@@ -198,8 +198,8 @@ static int look_into_cache(const struct sfs_index_finder *ix, struct sfs_index_s
 	return ret < 0 ? -ENOENT : 0;
 }
 
-/* A shard's name as a path of a URL.  (sfs_uri_parse() encodes what no URL may contain.)
- */
+/* A shard's name as a path of a URL.  (sfs_uri_parse() encodes what no
+ * URL may contain.) */
 static char *escape_for_url(const char *name)
 {
 	struct sfs_strbuf text = {0};

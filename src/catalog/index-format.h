@@ -55,7 +55,7 @@ int sfs_index_look(const void *bytes, size_t first, uint64_t n_file,
  * file or the first order_end.  *ret_index points into them; they must stay unchanged as
  * long as it is used.
  * 0.  -EBADMSG: no index, or damaged.  -EPROTONOSUPPORT: an unknown version of the
- * format. On errors *err says why, and *ret_index is unchanged. */
+ * format.  On errors *err says why, and *ret_index is unchanged. */
 int sfs_index_open(const void *bytes, size_t n, uint64_t n_file,
 		   struct sfs_index *ret_index, struct sfs_error *err);
 
@@ -68,9 +68,9 @@ bool sfs_index_begins_so(const void *bytes, size_t n);
 int sfs_index_members(const struct sfs_index *index, struct sfs_members *ret_members,
 		      struct sfs_error *err);
 
-/* Make the index of a shard of `shard_bytes` in version `version`.  The table is whole,
- * and the shard is undamaged.  `members` may be NULL.  The caller frees the *ret_n bytes.
- */
+/* Make the index of a shard of `shard_bytes` in version `version`.  The table is
+ * whole, and the shard is undamaged.  `members` may be NULL.  The caller frees
+ * the *ret_n bytes. */
 void *sfs_index_write(const struct sfs_sample_table *table, uint64_t shard_bytes,
 		      uint64_t version, const struct sfs_members *members, size_t *ret_n);
 

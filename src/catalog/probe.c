@@ -353,8 +353,8 @@ static struct sfs_sizes *begin(struct probe *p)
 	return sizes;
 }
 
-/* Cancel what is not done.  A hanging disk keeps its requests, and with them the probe.
- */
+/* Cancel what is not done.  A hanging disk keeps its requests, and with
+ * them the probe. */
 static void end(struct probe *p)
 {
 	bool is_done;

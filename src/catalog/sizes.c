@@ -5,7 +5,7 @@
  * after; later calls request the size again.
  *
  * Shards are not requested one after another but in strides of about 0.618 of their
- * number. So those that were requested by any moment are spread evenly over the dataset,
+ * number.  So those that were requested by any moment are spread evenly over the dataset,
  * and a second of it finds a gap of one part in a hundred.
  *
  * The first bytes of a shard show whether it is a tar at all.  A server's response holds
@@ -125,8 +125,8 @@ static void submit(struct sfs_link *out)
 	}
 }
 
-/* Take out the waiters of this shard, and those of all shards if none is left.  Locked.
- */
+/* Take out the waiters of this shard, and those of all shards if none is
+ * left.  Locked. */
 static void take_waiters(struct sfs_sizes *s, uint32_t shard, struct sfs_link *ended)
 {
 	struct sfs_link *link, *following;
@@ -396,8 +396,8 @@ static bool may_retry(const struct sfs_sizes *s)
 	return sfs_clock_ns() - s->failed_ns >= RETRY_NS;
 }
 
-/* Explain the size that this waiter waits for, or one of all that are in flight.  Locked.
- */
+/* Explain the size that this waiter waits for, or one of all that are in
+ * flight.  Locked. */
 static void sizes_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 {
 	const struct sfs_sizes *s = waiter->owner;

@@ -27,7 +27,7 @@ struct sfs_sizes;
 
 /* Start, while it is not clear yet whether the dataset can be read at all: until
  * sfs_sizes_settle() failures are held back, and the `n_left_out` shards are not
- * requested. The shards are borrowed until sfs_sizes_free(). */
+ * requested.  The shards are borrowed until sfs_sizes_free(). */
 struct sfs_sizes *sfs_sizes_start(struct sfs_shards *shards, const uint32_t *left_out,
 				  size_t n_left_out);
 
@@ -40,9 +40,9 @@ void sfs_sizes_settle(struct sfs_sizes *sizes);
 void sfs_sizes_look(struct sfs_sizes *sizes, struct sfs_shard *shard,
 		    const unsigned char *head, size_t n);
 
-/* End all waiters with -ECANCELED and submit no more requests.  The caller then stops the
- * sources, which ends those in flight, and calls sfs_sizes_free(); NULL is fine for both.
- */
+/* End all waiters with -ECANCELED and submit no more requests.  The caller then
+ * stops the sources, which ends those in flight, and calls sfs_sizes_free(); NULL is
+ * fine for both. */
 void sfs_sizes_stop(struct sfs_sizes *sizes);
 void sfs_sizes_free(struct sfs_sizes *sizes);
 

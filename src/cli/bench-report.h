@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bench-report - the results of `shufflefs bench`: as a table, as JSON, and in sentences
- * that name the bottleneck.  Pure.
- */
+/* bench-report - the results of `shufflefs bench`: as a table, as JSON, and in
+ * sentences that name the bottleneck.  Pure. */
 #ifndef SFS_BENCH_REPORT_H
 #define SFS_BENCH_REPORT_H
 

@@ -322,8 +322,8 @@ static bool watch_flow(const struct sfs_bench_run *run, struct flow *f,
 	return has_ended;
 }
 
-/* Cancel all requests.  false: a disk did not react, and may still write into the slots.
- */
+/* Cancel all requests.  false: a disk did not react, and may still write
+ * into the slots. */
 static bool stop_flow(struct flow *f)
 {
 	uint64_t until_ns = sfs_clock_ns() + STOP_NS;

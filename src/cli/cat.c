@@ -60,8 +60,7 @@ struct copy {
 	int fd;
 	uint64_t n_written, end;
 	int read_err;	 /* 0: none */
-	bool is_probing; /* the error is known already; only what comes before it is
-			    wanted */
+	bool is_probing; /* the error is known; only what comes before it is wanted */
 };
 
 /* Wait for the next bytes.  -ETIMEDOUT: they have not arrived in time. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plan-draw - `shufflefs plan --svg`: which shard each position of an epoch comes from.
- */
+/* plan-draw - `shufflefs plan --svg`: which shard each position of an
+ * epoch comes from. */
 #ifndef SFS_PLAN_DRAW_H
 #define SFS_PLAN_DRAW_H
 

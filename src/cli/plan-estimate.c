@@ -38,9 +38,9 @@ static void play_some(struct sfs_iterator *play, uint64_t n, struct sfs_quality_
 		sfs_quality_add(run, s->shard);
 }
 
-/* Play some batches at evenly spaced places of the order, starting with the first; after
- * the last place, play to the end: there lanes end, so the last batches have few shards.
- */
+/* Play some batches at evenly spaced places of the order, starting with the
+ * first; after the last place, play to the end: there lanes end, so the last
+ * batches have few shards. */
 static void play_places(struct sfs_plan_dataset *d, struct sfs_locator *locator,
 			uint64_t n_samples, struct sfs_iterator *play,
 			struct sfs_quality_run *run)

@@ -65,8 +65,8 @@ static uint32_t batch_of_next(struct batches *b, uint32_t reader, uint32_t batch
 	return r->number;
 }
 
-/* The epoch has ended: number the batches that were filled anew, and forget the others.
- */
+/* The epoch has ended: number the batches that were filled anew, and
+ * forget the others. */
 static void end_epoch(struct batches *b, uint32_t *batches, uint64_t n_samples)
 {
 	sfs_autofree uint32_t *numbers = sfs_calloc((size_t)b->n + 1, sizeof *numbers);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the reads take turns.  When the caller wants the next one, the one
- * before is released, unless it is kept, and a turn that is free is started further on.
- */
+/* How this works: the reads take turns.  When the caller wants the next one,
+ * the one before is released, unless it is kept, and a turn that is free is
+ * started further on. */
 #include "cli/reader.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints options: the values for .shufflefs/config, the table for --help and the manual.
- */
+/* Prints options: the values for .shufflefs/config, the table for --help
+ * and the manual. */
 #include "config/options-internal.h"
 
 #include "base/alloc.h"

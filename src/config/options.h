@@ -50,8 +50,9 @@ struct sfs_options {
 	char *index, *index_cache;
 	char *index_to;		    /* not in the table: --to of `shufflefs index` */
 	struct sfs_strings headers; /* all lines, including those of files */
-	struct sfs_strings
-		header_specs; /* lines, and files, which may change: headers.h */
+
+	/* Lines, and files, which may change: see headers.h. */
+	struct sfs_strings header_specs;
 
 	/* Options of mount(8) for the kernel, such as "noexec,noatime"; or NULL. */
 	char *kernel;

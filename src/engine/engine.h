@@ -30,8 +30,9 @@ struct sfs_engine {
 	uint64_t started_ns;
 
 	struct sfs_runtime runtime;
-	struct sfs_directory
-		*names; /* of the shards; the data of a node is the number of the shard */
+
+	/* Of the shards; the data of a node is the number of the shard. */
+	struct sfs_directory *names;
 	struct sfs_reclaim reclaim;
 	struct sfs_source *files, *http; /* NULL: none of that kind */
 	struct sfs_stores stores;	 /* of the HTTP source */

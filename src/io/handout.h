@@ -32,9 +32,9 @@ int sfs_handout_begin(struct sfs_handout *h, int fd, struct sfs_slabs *slabs);
 int sfs_handout_send(struct sfs_handout *h, const struct sfs_read *read,
 		     bool with_pieces);
 
-/* Take the acknowledgements that have come; if there are none, wait for one, at most
- * timeout_ms.  -EPIPE: the other end has gone; -EPROTO: it acknowledges what it cannot.
- */
+/* Take the acknowledgements that have come; if there are none, wait for one, at
+ * most timeout_ms.  -EPIPE: the other end has gone; -EPROTO: it acknowledges
+ * what it cannot. */
 int sfs_handout_listen(struct sfs_handout *h, int timeout_ms);
 
 #endif

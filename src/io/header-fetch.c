@@ -124,8 +124,8 @@ static uint64_t hint_at(const struct sfs_index_import *hints, uint64_t i)
 	return hints->members ? hints->members[i].data - SFS_TAR_BLOCK : hints->starts[i];
 }
 
-/* The first byte at or after `from` at which a header may be.  false: there is no hint.
- */
+/* The first byte at or after `from` at which a header may be.  false:
+ * there is no hint. */
 static bool next_hint(const struct sfs_header_fetch *f, uint64_t from, uint64_t *ret)
 {
 	const struct sfs_index_import *hints = f->hints;

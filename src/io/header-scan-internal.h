@@ -58,8 +58,8 @@ void sfs_header_work_find_index(struct sfs_header_work *w);
 /* Has the search for an index ended, if there was one? */
 bool sfs_header_work_has_found(struct sfs_header_work *w);
 
-/* Bytes of the shard, for the table and the scan of its own; of struct sfs_header_work.
- */
+/* Bytes of the shard, for the table and the scan of its own; of struct
+ * sfs_header_work. */
 void sfs_header_work_feed(void *work, uint64_t offset, const void *bytes, size_t n);
 
 /* Take what has come. */

@@ -57,8 +57,8 @@ int sfs_header_scan_table(struct sfs_header_scanner *s, struct sfs_shard *shard,
 int sfs_header_scan_members(struct sfs_header_scanner *s, struct sfs_shard *shard,
 			    struct sfs_waiter *waiter);
 
-/* How many bytes of the shard the running scan has scanned or jumped over; 0: none runs.
- */
+/* How many bytes of the shard the running scan has scanned or jumped
+ * over; 0: none runs. */
 uint64_t sfs_header_scan_progress(struct sfs_header_scanner *s, struct sfs_shard *shard);
 
 /* The listing of a shard.  0: *ret_listed stays until sfs_header_scan_put().  Else as

@@ -3,7 +3,7 @@
  * (catalog/index-export.h), made from its headers.
  *
  * Making one takes a header scan, and time if the shard has many members: it is made on
- * the thread pool, once for all who have it open, and kept a moment for the next one. Its
+ * the thread pool, once for all who have it open, and kept a moment for the next one.  Its
  * memory is charged to the account of texts.  Any thread may call; nothing waits.
  */
 #ifndef SFS_IDX_FILE_H

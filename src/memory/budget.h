@@ -67,9 +67,9 @@ int sfs_account_open(struct sfs_account *account, struct sfs_budget *b,
 		     uint64_t floor_bytes, bool is_sharing,
 		     void (*room)(struct sfs_account *));
 
-/* Open an account now (true), or as soon as the others have given back what they hold
- * above their floors; until then no account gets more than its floor.  Calls `room` then.
- */
+/* Open an account now (true), or as soon as the others have given back what they
+ * hold above their floors; until then no account gets more than its floor.
+ * Calls `room` then. */
 bool sfs_account_open_in_turn(struct sfs_account *account, struct sfs_budget *b,
 			      uint64_t floor_bytes, bool is_sharing,
 			      void (*room)(struct sfs_account *));

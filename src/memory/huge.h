@@ -15,8 +15,8 @@
  * `folder` is SFS_HUGE_FOLDER, except in tests. */
 const char *sfs_huge_refusal(const char *folder, bool is_shared);
 
-/* Bytes of this process that lie in huge pages now; 0 if the kernel does not say.  Takes some
- * 15 ms for each GiB of the process that lies in small pages. */
+/* Bytes of this process that lie in huge pages now; 0 if the kernel does not say.
+ * Takes some 15 ms for each GiB of the process that lies in small pages. */
 uint64_t sfs_huge_bytes(void);
 
 #endif

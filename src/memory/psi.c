@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: memory is given up fast, because those who wait for it do nothing else,
- * and taken back slowly, so that we are not the ones who bring the pressure back. Between
+ * and taken back slowly, so that we are not the ones who bring the pressure back.  Between
  * the two marks nothing changes, or two mounts would chase each other. */
 #include "memory/psi.h"
 

@@ -4,7 +4,7 @@
  * A lane is a sequence of slices of segments.  It is cut into pieces by bytes; the
  * samples of a piece are a block and leave in shuffled order, each at its time.  A block
  * is formed from the tables of its shards, as far as these have grown; nothing is read
- * here. Pure.
+ * here.  Pure.
  */
 #ifndef SFS_BLOCK_H
 #define SFS_BLOCK_H
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /* How a lane gets tables: get() returns the table of a shard, or NULL if it is not in
- * memory. The table must stay while the lane is at that shard. */
+ * memory.  The table must stay while the lane is at that shard. */
 struct sfs_sample_tables {
 	void *ctx;
 	const struct sfs_sample_table *(*get)(void *ctx, uint32_t shard);

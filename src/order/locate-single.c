@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: the lanes take turns, so sample k of the part is in round k / n_lanes.
- */
+/* How this works: the lanes take turns, so sample k of the part is in
+ * round k / n_lanes. */
 #include "order/locate-single.h"
 
 void sfs_single_locator_done(struct sfs_single_locator *s)

@@ -57,8 +57,8 @@ uint64_t sfs_order_turn(const struct sfs_order *o, uint64_t n)
 	return sfs_rng_below(&r, n);
 }
 
-/* Distribute the shards, one to each lane in turn, and keep those of the share's lanes.
- */
+/* Distribute the shards, one to each lane in turn, and keep those of the
+ * share's lanes. */
 static void deal(struct sfs_order *o, const uint32_t *shards, const uint64_t *sizes,
 		 uint32_t n_shards, uint32_t n_lanes)
 {

@@ -3,7 +3,7 @@
  *
  * docs/ORDER.md is the specification.  This module permutes segments, distributes whole
  * shards to lanes, cuts a lane into pieces, shuffles the samples of a piece (a block),
- * and says when they are due. partition.h makes equal lanes. Pure: the result depends
+ * and says when they are due. partition.h makes equal lanes.  Pure: the result depends
  * only on the arguments, and may never change.
  */
 #ifndef SFS_ORDER_H
@@ -61,16 +61,14 @@ struct sfs_order {
 	uint64_t *lane_start;	  /* where a lane's slices begin; n_lanes + 1 of them */
 
 	/* With dealt lanes only, else NULL. */
-	uint64_t
-		*bases; /* of each slice: the bytes of the shards before it in its lane */
+	uint64_t *bases; /* of each slice: the bytes of the shards before it in its lane */
 	struct sfs_pace *paces; /* of each lane */
 
 	/* With equal lanes only (partition.h), else 0. */
 	bool has_equal_lanes;
 	uint64_t n_samples, n_bytes; /* of the part; see sfs_partition_sum() */
 	uint32_t shortened; /* the lane that lacks its last sample; or SFS_NO_LANE */
-	uint32_t repeating; /* the lane whose last slice repeats a sample; or SFS_NO_LANE
-			     */
+	uint32_t repeating; /* the lane whose last slice repeats a sample, or that */
 
 	/* With single samples only (segment=sample), else empty: no slices are kept. */
 	uint32_t lanes; /* of the epoch, in use or not */
@@ -234,8 +232,8 @@ uint64_t sfs_order_piece(const struct sfs_order *o, uint64_t place);
 uint64_t sfs_order_piece_start(const struct sfs_order *o, uint64_t piece);
 uint64_t sfs_order_piece_end(const struct sfs_order *o, uint64_t piece);
 
-/* The order in which the n samples of a block leave: the t-th to leave is sample perm[t].
- */
+/* The order in which the n samples of a block leave: the t-th to leave is
+ * sample perm[t]. */
 void sfs_order_block(const struct sfs_order *o, uint32_t lane, uint64_t piece,
 		     uint32_t *perm, size_t n);
 

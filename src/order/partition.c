@@ -236,8 +236,8 @@ static uint64_t find_item(const struct dealing *d, const uint32_t *permuted,
 	return i;
 }
 
-/* Walk once round the permuted segments, from the sample at which the first lane begins.
- */
+/* Walk once round the permuted segments, from the sample at which the
+ * first lane begins. */
 static void cut_lanes(struct cutting *c, const uint32_t *permuted)
 {
 	const struct dealing *d = c->d;

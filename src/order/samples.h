@@ -36,9 +36,7 @@ struct sfs_sample_table_entry {
 	uint64_t key_hash;
 };
 #define SFS_SAMPLE_TABLE_GLOBAL (1u << 31)
-#define SFS_SAMPLE_TABLE_CHUNK_0                                      \
-	256 /* entries of the first chunk; the next has twice as many \
-	     */
+#define SFS_SAMPLE_TABLE_CHUNK_0 256 /* entries of the first; the next has twice that */
 
 struct sfs_sample_table {
 	struct sfs_sample_table_entry *chunks[24];
@@ -158,8 +156,8 @@ uint64_t sfs_sample_table_find(const struct sfs_sample_table *t, uint64_t n,
 uint64_t sfs_sample_table_from(const struct sfs_sample_table *t, uint64_t n,
 			       uint64_t offset);
 
-/* The first of n samples that ends after byte `offset` of the shard; n if there is none.
- */
+/* The first of n samples that ends after byte `offset` of the shard; n if
+ * there is none. */
 uint64_t sfs_sample_table_at(const struct sfs_sample_table *t, uint64_t n,
 			     uint64_t offset);
 

@@ -74,8 +74,7 @@ struct sfs_request {
 	bool is_urgent;	  /* a reader waits: goes before prefetching */
 	bool is_probe;	  /* while mounting: fail at once where waiting does not help */
 	bool may_be_tiny; /* ASK: the object need not be a tar */
-	bool is_ahead; /* READ: nobody waits for it; who comes to wait says so by hurry()
-			*/
+	bool is_ahead;	  /* READ: nobody waits for it; hurry() says that somebody does */
 
 	/* ASK: if not NULL, gets the first bytes of the object, SFS_HEAD_BYTES at most;
 	 * n_got says how many. */
@@ -92,8 +91,8 @@ struct sfs_request {
 	const void *gap;
 	uint64_t n_skipped;
 
-	/* At the end, failed or not: how many of the bytes, from the first on, are there.
-	 */
+	/* At the end, failed or not: how many of the bytes, from the first
+	 * on, are there. */
 	uint64_t n_got;
 
 	/* 0, or -ENOENT, -EACCES, -ESTALE, -EOPNOTSUPP (no ranges), -ECANCELED,
@@ -236,8 +235,8 @@ struct sfs_http_options {
 	int n_stores;
 };
 
-/* A source of http and https URLs, and of what its stores are for.  One thread.  NULL and *err: libcurl refused
- * an option. */
+/* A source of http and https URLs, and of what its stores are for.  One thread.  NULL
+ * and *err: libcurl refused an option. */
 struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
 					 struct sfs_error *err);
 

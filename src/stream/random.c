@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the locator finds the read's first sample.  If it does not know enough
- * tables, scan shards, in the order in which the epoch needs them, and ask it again. Then
+ * tables, scan shards, in the order in which the epoch needs them, and ask it again.  Then
  * gather the ranges.  A read that continues another random read is offered to the owner
  * for a cursor; so is one near the start of the stream, where a cursor costs less than
  * scans of the first shards of all lanes.

@@ -28,15 +28,15 @@ struct sfs_stream {
 	int n_cursors; /* that are not closed */
 	struct sfs_random_reads random;
 	bool was_read;
-	bool is_ahead,
-		has_begun; /* to prefetch before the first read; has a cursor for that */
-	bool is_held;	   /* but request nothing now */
+	bool is_ahead;	/* prefetch before the first read */
+	bool has_begun; /* has a cursor for that */
+	bool is_held;	/* but request nothing now */
 
 	_Atomic unsigned status; /* written with the lock held */
 };
 
-/* Bits of sfs_stream.status: what is true of one of the stream's cursors that are read.
- */
+/* Bits of sfs_stream.status: what is true of one of the stream's cursors
+ * that are read. */
 enum sfs_stream_status {
 	SFS_STREAM_HUNGRY = 1,	  /* it has not enough */
 	SFS_STREAM_NEARS_END = 2, /* all was requested up to the end */

@@ -71,8 +71,8 @@ struct sfs_stream *sfs_stream_open(struct sfs_streams *streams, uint64_t epoch,
 				   struct sfs_share share);
 void sfs_stream_close(struct sfs_stream *stream); /* as often as opened */
 
-/* Where the last sample ends and only zeros follow; UINT64_MAX while that is not known.
- */
+/* Where the last sample ends and only zeros follow; UINT64_MAX while
+ * that is not known. */
 uint64_t sfs_stream_end(struct sfs_stream *stream);
 
 /* Tell the stream where its last sample ends, which was found before: with
@@ -84,8 +84,8 @@ void sfs_stream_know_end(struct sfs_stream *stream, uint64_t end);
 int sfs_stream_locate(struct sfs_stream *stream, uint64_t number,
 		      struct sfs_waiter *waiter, struct sfs_place *ret_place);
 
-/* Which sample holds byte `offset`?  After the last one: how many there are.  As above.
- */
+/* Which sample holds byte `offset`?  After the last one: how many there
+ * are.  As above. */
 int sfs_stream_number(struct sfs_stream *stream, uint64_t offset,
 		      struct sfs_waiter *waiter, uint64_t *ret_number);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The streams of a mount: who has which one open, and what happens to them every second.
- */
+/* The streams of a mount: who has which one open, and what happens to
+ * them every second. */
 #include "stream/stream.h"
 
 #include "base/lock.h"

@@ -2,7 +2,7 @@
 /* header - reads one tar header, a 512-byte block.
  *
  * Nearly every header is of a regular file, in ustar (POSIX) or GNU format, with plain
- * octal numbers and a correct checksum: these are read completely, in about 60 ns. Others
+ * octal numbers and a correct checksum: these are read completely, in about 60 ns.  Others
  * are only classified: an extension of the next header, a global header, or an odd one,
  * which entry.h looks at more closely.  Format: POSIX.1-2017, pax, "ustar
  * Interchange Format"; GNU tar's manual, "Basic Tar Format".  Pure.
@@ -26,8 +26,7 @@ static inline uint64_t sfs_tar_padded(uint64_t n_bytes)
 enum sfs_tar_kind {
 	SFS_TAR_ZERO,	   /* a block of zeros: the end of the archive */
 	SFS_TAR_FILE,	   /* a regular file with a plain header; all fields are set */
-	SFS_TAR_EXTENSION, /* x, X, L, K, A: extends the next header; size is set
-			    */
+	SFS_TAR_EXTENSION, /* x, X, L, K, A: extends the next header; size is set */
 	SFS_TAR_GLOBAL,	   /* g: a pax global header; size is set */
 	SFS_TAR_ODD,	   /* anything else with a correct checksum */
 	SFS_TAR_BAD,	   /* a wrong checksum, or an extension without a size */

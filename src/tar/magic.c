@@ -8,17 +8,14 @@
 #include <string.h>
 #include <strings.h>
 
-#define MAGIC(bytes, what, advice)                    \
-	{                                             \
-		bytes, sizeof bytes - 1, what, advice \
-	}
+/* clang-format off: a line here is a line there */
+#define MAGIC(bytes, what, advice) {bytes, sizeof bytes - 1, what, advice}
+/* clang-format on */
 
 static const struct sfs_magic magics[] = {
 	MAGIC("\x1f\x8b", "gzip data", "unpack it first (gunzip)"),
 	MAGIC("BZh", "bzip2 data", "unpack it first (bunzip2)"),
-	MAGIC("\xfd"
-	      "7zXZ",
-	      "xz data", "unpack it first (unxz)"),
+	MAGIC("\xfd" "7zXZ", "xz data", "unpack it first (unxz)"),
 	MAGIC("\x28\xb5\x2f\xfd", "zstd data", "unpack it first (unzstd)"),
 	MAGIC("\x04\x22\x4d\x18", "lz4 data", "unpack it first (unlz4)"),
 	MAGIC("PK\x03\x04", "a zip file", "repack its files as a tar"),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pax - the records of a pax extended header (POSIX.1-2017, pax, "pax Extended
- * Header"): "LENGTH KEY=VALUE\n", where LENGTH counts the whole record.  Pure.
- */
+ * Header"): "LENGTH KEY=VALUE\n", where LENGTH counts the whole record.  Pure. */
 #ifndef SFS_PAX_H
 #define SFS_PAX_H
 

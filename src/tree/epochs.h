@@ -50,8 +50,8 @@ int sfs_epochs_from(struct sfs_epochs *epochs, uint64_t node, uint64_t first,
 void sfs_epochs_print_path(struct sfs_epochs *epochs, uint64_t node,
 			   struct sfs_strbuf *text);
 
-/* The part of its stream that a file shows: the samples from byte `offset` on, and zeros.
- */
+/* The part of its stream that a file shows: the samples from byte `offset`
+ * on, and zeros. */
 struct sfs_extract {
 	uint64_t offset, n_bytes;
 };

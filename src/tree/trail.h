@@ -24,9 +24,8 @@
 
 struct sfs_trail {
 	struct sfs_link walkers;
-	uint64_t kept; /* this much behind a walker stays */
-	uint64_t
-		begin; /* what lies before it is left behind already, or was never read */
+	uint64_t kept;	/* this much behind a walker stays */
+	uint64_t begin; /* what lies before it is left behind, or was never read */
 };
 
 struct sfs_walker {

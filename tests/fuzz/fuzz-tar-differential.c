@@ -388,9 +388,9 @@ static bool read_data(struct archive *a, struct member *m)
 	return ret == ARCHIVE_EOF;
 }
 
-/* The type flag of the member whose headers begin at `at`.  As many as 32 headers before
- * that of a member are too many for libarchive, which then makes up one without a name.
- */
+/* The type flag of the member whose headers begin at `at`.  As many as 32 headers
+ * before that of a member are too many for libarchive, which then makes up one
+ * without a name. */
 enum { TIRED = '!', MAX_SPECIAL = 32 };
 
 static char type_of(const unsigned char *bytes, size_t n, uint64_t at)

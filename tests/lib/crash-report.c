@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* crash-report - tell run-test of a program of this build that dies by its own fault.
  *
- * run-test preloads it: a daemon that crashes in the background would otherwise show only in
- * what a test misses afterwards, if at all.  Signals that somebody sends are not reported, and
- * what another program dies of is not looked at. */
+ * run-test preloads it: a daemon that crashes in the background would otherwise show
+ * only in what a test misses afterwards, if at all.  Signals that somebody sends are
+ * not reported, and what another program dies of is not looked at. */
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>

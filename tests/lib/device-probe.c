@@ -3,10 +3,10 @@
  *
  *	device-probe MEMORY SECONDS		MEMORY as of --memory
  *
- * Prints a line each: the device; whether what a network card writes there can be shown,
- * and how; whether it exports a dma-buf of its memory; and how many GB a second it
- *copies, of slots of 38.5 MB (256 images of 224x224x3), one behind the other and four in
- *flight. */
+ * Prints a line each: the device; whether what a network card writes there can be
+ * shown, and how; whether it exports a dma-buf of its memory; and how many GB a second
+ * it copies, of slots of 38.5 MB (256 images of 224x224x3), one behind the other and
+ * four in flight. */
 #include "ring/device.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* made-indexes - made-up samples and members, and indexes of them with whatever is wrong.
- */
+/* made-indexes - made-up samples and members, and indexes of them with
+ * whatever is wrong. */
 #ifndef SFS_TESTS_INDEXES_H
 #define SFS_TESTS_INDEXES_H
 

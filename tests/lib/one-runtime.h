@@ -16,9 +16,8 @@
 static struct sfs_runtime runtime;
 static struct scripted_source *source;
 
-/* Shard i is called "train-i.tar", and has the n[i] bytes at bytes[i], which stay the
- * caller's.
- */
+/* Shard i is called "train-i.tar", and has the n[i] bytes at bytes[i], which
+ * stay the caller's. */
 static inline void start_runtime(uint64_t budget_bytes, uint32_t n_shards,
 				 const void *const *bytes, const uint64_t *n)
 {

@@ -4,14 +4,16 @@
  *	ring-drain [--again US | --tell US] [--leave N] [--upto FILE] PATH [HOLD]
  *
  * Waits until there is a ring, and prints a line for each batch, "batch EPOCH FIRST END
- *ROWS", and one for each row: for each tensor its number, if it is one i4, else a hash of
- *its bytes. "end" comes last.  With HOLD, a file, it keeps the first batch until that is
- *there.  With --again it attaches again after an error, and takes so many microseconds
- *for each batch.  With --tell, too, and it prints "releasing" before it releases a batch and
- *"released" after that, so that who kills it knows what it held.  With --leave it leaves
- *after N batches, without an "end".  With --upto it takes no more batches in all than the
- *number in FILE, which may grow.  A ring may be
- *in a fake GPU's memory.  Exit 1: the ring's error is on standard error. */
+ * ROWS", and one for each row: for each tensor its number, if it is one i4, else a hash
+ * of its bytes.  "end" comes last.  A ring may be in a fake GPU's memory.  Exit 1: the
+ * ring's error is on standard error.
+ *
+ *	HOLD      a file: keep the first batch until it is there
+ *	--again   attach again after an error, and take US microseconds for each batch
+ *	--tell    the same, and print "releasing" before a batch is released and "released"
+ *	          after that: who kills this program knows what it held
+ *	--leave   leave after N batches, without an "end"
+ *	--upto    take no more batches in all than the number in FILE, which may grow */
 #include "shufflefs/ring.h"
 
 #include "check.h"

@@ -22,8 +22,8 @@ struct scripted_runtime_settings {
 	int n_threads;	     /* of the pool; 0: one */
 };
 
-/* Sets up *runtime, which is all zeros but for what the caller has set of its settings.
- */
+/* Sets up *runtime, which is all zeros but for what the caller has set
+ * of its settings. */
 void scripted_runtime_start(struct sfs_runtime *runtime, struct scripted_source *source,
 			    const struct scripted_runtime_settings *settings);
 

@@ -20,8 +20,7 @@ struct world_settings {
 	struct naive_settings epoch;
 	uint64_t stream_bytes; /* of the budget, beyond WORLD_BASE_BYTES */
 	int n_threads;	       /* 0: one */
-	struct sfs_netpath
-		path; /* n_parallel is 0: 8 parallel requests to a near server */
+	struct sfs_netpath path; /* n_parallel 0: 8 requests at a time to a near server */
 	enum sfs_choice_next_epoch next_epoch;
 };
 

@@ -48,7 +48,8 @@ static inline void tar_reserve(struct tar *t, size_t capacity)
 /* n zeros behind what is there; where they begin. */
 static inline unsigned char *tar_grow(struct tar *t, size_t n)
 {
-	/* A small one is no larger than it must be: then a sanitizer sees who reads beyond. */
+	/* A small one is no larger than it must be: then a sanitizer sees
+	 * who reads beyond. */
 	if (t->n + n > t->capacity)
 		tar_reserve(t, t->n + n < SMALL_TAR ? t->n + n : 2 * (t->n + n));
 	memset(t->bytes + t->n, 0, n);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* One end of a test of the plug-in for ZeroMQ.
  *
- *	zmq-peer PLUGIN send URL N FIRST	N batches of 4 samples, the last has 3,
- *through 3 slots zmq-peer PLUGIN recv URL RING		into a ring, until standard input
- *ends zmq-peer PLUGIN consume RING N		print N batches of a ring zmq-peer PLUGIN
- *refuse URL DTYPE	print why a tensor of DTYPE is not sent
+ *	zmq-peer PLUGIN send URL N FIRST   N batches of 4 samples, the last has 3,
+ *	                                   through 3 slots
+ *	zmq-peer PLUGIN recv URL RING      into a ring, until standard input ends
+ *	zmq-peer PLUGIN consume RING N     print N batches of a ring
+ *	zmq-peer PLUGIN refuse URL DTYPE   print why a tensor of DTYPE is not sent
  *
  * Sample o has the label o, and an image of 5 x 3 bytes (7 o + i) mod 256.
  */

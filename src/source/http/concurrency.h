@@ -59,8 +59,8 @@ void sfs_concurrency_answered(struct sfs_concurrency *p, uint64_t wait_ns,
 void sfs_concurrency_read_answered(struct sfs_concurrency *p, uint64_t wait_ns,
 				   uint64_t now_ns);
 
-/* The kernel's measure of a round trip, on a connection that is about to be used again.
- */
+/* The kernel's measure of a round trip, on a connection that is about to
+ * be used again. */
 void sfs_concurrency_round_trip(struct sfs_concurrency *p, uint64_t ns, uint64_t now_ns);
 
 /* The same, by the bytes of a body: how long they took to follow what they respond to. */

@@ -2,7 +2,7 @@
 /* curl-get - GETs over libcurl, and connections that libcurl makes.
  *
  * libcurl knows names, addresses, proxies, netrc, certificates and fifty years of
- * servers. Handles and connections are kept for the next GET.  When a GET has ended, or a
+ * servers.  Handles and connections are kept for the next GET.  When a GET has ended, or a
  * connection was made, it is said from within sfs_curl_run().
  *
  * The fetch thread's own, but for sfs_curl_wake().

@@ -17,8 +17,7 @@ struct sfs_fetch_options {
 	void (*path_changed)(void *ctx, const struct sfs_netpath *path);
 	void *ctx;
 	unsigned connect_timeout_ms, stall_timeout_ms;
-	uint64_t low_speed_limit; /* bytes a second: less during stall_timeout_ms is a
-				     stall */
+	uint64_t low_speed_limit; /* bytes a second: less for stall_timeout_ms is a stall */
 	char **headers; /* n_headers of the user's, see user-headers.h; copied */
 	int n_headers;
 	/* NULL: the default. */

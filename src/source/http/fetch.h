@@ -2,7 +2,7 @@
 /* fetch - the one thread that performs GETs.
  *
  * It connects, keeps connections, obeys proxies, netrc and certificates, gives each
- * server as many GETs at a time as are of use, and ends those that make no progress. What
+ * server as many GETs at a time as are of use, and ends those that make no progress.  What
  * a response means, whether to try again and where a redirect may lead is its caller's
  * business (transfer.c).  All callbacks run on the fetch thread, and must not wait.
  */

@@ -22,8 +22,7 @@ struct sfs_origin;
 /* What a failure without an HTTP response was like. */
 enum sfs_fetch_outcome {
 	SFS_FETCH_PASSING,  /* may be better next time */
-	SFS_FETCH_REFUSED,  /* as passing; no connection was made, so a probe tries again
-			       once */
+	SFS_FETCH_REFUSED,  /* as passing; there was no connection: a probe tries once more */
 	SFS_FETCH_NONSENSE, /* what came is no HTTP */
 	SFS_FETCH_FINAL,    /* will not get better by trying (a certificate, a URL) */
 };
@@ -49,8 +48,8 @@ struct sfs_get_curl {
 	bool is_connecting;
 };
 
-/* Of http1-get.c, over a connection of ours: the request, and the server that it goes to.
- */
+/* Of http1-get.c, over a connection of ours: the request, and the server
+ * that it goes to. */
 struct sfs_get_http1 {
 	struct sfs_http1 *conn;
 	char *request, *origin;
@@ -85,8 +84,8 @@ struct sfs_get {
 	void (*set_url)(struct sfs_get *get);
 	const char *url;
 
-	/* Its turn has come: set the next eight.  May set the URL again, of that server.
-	 */
+	/* Its turn has come: set the next eight.  May set the URL again,
+	 * of that server. */
 	void (*start)(struct sfs_get *get);
 	const char *user;      /* "name:password", or NULL; borrowed */
 	bool has_user_headers; /* send the options' headers, too */
@@ -125,15 +124,14 @@ struct sfs_get {
 	uint64_t cold_bytes;
 	const struct sfs_netpath_record *path;
 	uint64_t sent_ns;
-	bool has_stalled; /* it ended because nothing came for stall_timeout_ms, or too
-			     little */
-	unsigned
-		user_headers_edition; /* with which of the options' headers it was sent */
+	bool has_stalled; /* it ended: nothing for stall_timeout_ms, or too little */
+
+	/* With which of the options' headers it was sent. */
+	unsigned user_headers_edition;
 	/* The dialect's own: with which credentials it was signed, and when. */
 	unsigned keys_edition;
 	uint64_t signed_ns;
-	bool is_news; /* its failure is the server's first after a success; see outage.h
-		       */
+	bool is_news; /* its failure is the first after a success; see outage.h */
 
 	/* The fetch thread's own. */
 	struct sfs_link link;

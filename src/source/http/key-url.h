@@ -21,8 +21,8 @@ char *sfs_endpoint_read(const char *text, struct sfs_error *err);
 /* Add `s`, encoded. */
 void sfs_key_encode(struct sfs_strbuf *text, const char *s, bool keeps_slashes);
 
-/* "scheme://bucket/key": the bucket, which the caller frees, and the key in `location`.
- */
+/* "scheme://bucket/key": the bucket, which the caller frees, and the key
+ * in `location`. */
 char *sfs_key_split(const char *location, const char **ret_key);
 
 #endif

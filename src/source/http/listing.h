@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* listing - lists a bucket of a store page by page, and keeps what a URL means
- * (key-pattern.h).
- */
+ * (key-pattern.h). */
 #ifndef SFS_LISTING_H
 #define SFS_LISTING_H
 

@@ -229,8 +229,8 @@ static bool is_its_turn(const struct sfs_origins *origins, const struct sfs_get 
 	return has_room(origins, origin, i);
 }
 
-/* Urgent ones first; and small ones, which belong to what has begun before, before reads.
- */
+/* Urgent ones first; and small ones, which belong to what has begun
+ * before, before reads. */
 static struct sfs_get *next_of(const struct sfs_origins *origins,
 			       struct sfs_origin *origin)
 {

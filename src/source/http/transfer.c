@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a request is a job (job.h) of one or several legs, and a leg is fetched
  * by GETs, one after another.  All of it runs on the fetch thread, so a job has one
- * owner. How a GET is written and what its response means, the dialect says (dialect.h);
+ * owner.  How a GET is written and what its response means, the dialect says (dialect.h);
  * which GETs are asked for once more, hedge.h; what follows when one fails, failure.h.
  *
  * A new connection to a far server begins slowly: it sends some 14 KB, and doubles that

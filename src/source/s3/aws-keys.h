@@ -15,8 +15,7 @@
 struct sfs_aws_keys;
 
 enum sfs_aws_renewal {
-	SFS_AWS_SAME, /* they were looked for since, or just now, and there are no others
-		       */
+	SFS_AWS_SAME,	/* they were looked for since, or just now: no others */
 	SFS_AWS_OTHERS, /* there are others by now */
 	SFS_AWS_SOON,	/* they are being looked for */
 };
@@ -27,9 +26,8 @@ struct sfs_aws_keys *sfs_aws_keys_start(const struct sfs_http_options *options,
 					struct sfs_error *err);
 void sfs_aws_keys_stop(struct sfs_aws_keys *keys); /* and free; NULL is fine */
 
-/* The present ones, a copy, and the number of their edition.  key_id NULL: there are
- * none.
- */
+/* The present ones, a copy, and the number of their edition.  key_id NULL:
+ * there are none. */
 unsigned sfs_aws_keys_get(struct sfs_aws_keys *keys, struct sfs_aws_credentials *ret);
 
 /* Those of `edition` were refused, of a request that was signed at `signed_ns`.  With

@@ -22,7 +22,7 @@ struct sfs_aws_profile {
 int sfs_aws_profile_load(struct sfs_aws_profile *ret, struct sfs_error *err);
 void sfs_aws_profile_done(struct sfs_aws_profile *profile);
 
-/* A setting of the profile: that of the credentials' file, or else that of the other. The
+/* A setting of the profile: that of the credentials' file, or else that of the other.  The
  * caller frees it.  NULL: there is none. */
 char *sfs_aws_profile_get(const struct sfs_aws_profile *profile, const char *name);
 

@@ -86,8 +86,8 @@ static int hex_value(char c)
 	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
 }
 
-/* As forms have it: '+' is a space.  In place; false: there is a NUL, or half an escape.
- */
+/* As forms have it: '+' is a space.  In place; false: there is a NUL, or
+ * half an escape. */
 static bool decode(char *s)
 {
 	char *to = s;

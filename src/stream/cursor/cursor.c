@@ -113,8 +113,8 @@ void sfs_cursor_tick(struct sfs_cursor *c)
 
 /* ---- going on ---- */
 
-/* A failed part may have brought some bytes: reads that need no more are answered first.
- */
+/* A failed part may have brought some bytes: reads that need no more are
+ * answered first. */
 static void take_part(struct sfs_cursor *c, struct sfs_part *part,
 		      struct sfs_deferred *out)
 {
@@ -209,8 +209,8 @@ static void take_all(struct sfs_cursor *c, struct sfs_deferred *out)
 	sfs_oversize_take(&c->oversize, out);
 }
 
-/* Take what arrived, and go on.  If that helped a read, it waited for us since the wake.
- */
+/* Take what arrived, and go on.  If that helped a read, it waited for us
+ * since the wake. */
 static void cursor_run(struct sfs_cursor *c, struct sfs_deferred *out)
 {
 	const struct sfs_link *first = c->waiting.next;

@@ -11,10 +11,8 @@
 #define LEVEL	   0.7	/* of the reserve: where it settles */
 #define SLOWEST	   0.85 /* of the arrival rate: with no reserve */
 #define FASTEST	   2.0	/* of the arrival rate: with nearly all of it */
-#define BURST_NS                                                                         \
-	(20 * SFS_NS_PER_MS)		/* so much that was not taken may be taken later \
-					 */
-#define SHORTEST_NS (4 * SFS_NS_PER_MS) /* no reader is woken more often */
+#define BURST_NS    (20 * SFS_NS_PER_MS) /* what was not taken may be taken later */
+#define SHORTEST_NS (4 * SFS_NS_PER_MS)	 /* no reader is woken more often */
 
 void sfs_shaper_init(struct sfs_shaper *e, uint64_t now_ns)
 {

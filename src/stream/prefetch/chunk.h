@@ -45,8 +45,8 @@ struct sfs_chunk {
 	uint64_t fetched_bytes; /* of all runs, with what lies between */
 };
 
-/* Look up the samples from `position` in the part of the epoch on, about n_bytes of them.
- */
+/* Look up the samples from `position` in the part of the epoch on, about
+ * n_bytes of them. */
 struct sfs_chunk *sfs_chunk_new(const struct sfs_prefetch *p, uint64_t position,
 				uint64_t n_bytes);
 void sfs_chunk_free(struct sfs_chunk *c);

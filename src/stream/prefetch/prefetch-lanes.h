@@ -96,8 +96,8 @@ struct sfs_slice_buffer *sfs_prefetch_lane_add(struct sfs_prefetch_lanes *p,
 /* Have the buffers up to where the lane is. */
 void sfs_prefetch_lane_open(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane);
 
-/* Free a buffer that is in no list any more; or the first ones, while nobody needs them.
- */
+/* Free a buffer that is in no list any more; or the first ones, while
+ * nobody needs them. */
 void sfs_prefetch_lane_close(struct sfs_prefetch_lanes *p,
 			     struct sfs_slice_buffer *buffer);
 void sfs_prefetch_lane_drop(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane);

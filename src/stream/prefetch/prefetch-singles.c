@@ -188,8 +188,8 @@ static bool add_chunk(struct singles *p, bool must)
 
 /* ---- requests ---- */
 
-/* The memory for the samples of a run that are not here yet, and for what lies between.
- */
+/* The memory for the samples of a run that are not here yet, and for
+ * what lies between. */
 struct pieces {
 	struct iovec *iov;
 	int n, capacity;

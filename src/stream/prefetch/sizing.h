@@ -20,8 +20,8 @@
 uint64_t sfs_sizing_part(const struct sfs_netpath *path, uint64_t limit,
 			 uint64_t n_open_lanes);
 
-/* The size of a lane's first part; each next part is as large as all before it together.
- */
+/* The size of a lane's first part; each next part is as large as all
+ * before it together. */
 uint64_t sfs_sizing_first(const struct sfs_netpath *path, uint32_t lane);
 
 /* The size of the first chunk of single samples. */

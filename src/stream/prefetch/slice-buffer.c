@@ -367,8 +367,8 @@ struct group {
 	unsigned char *copied;
 };
 
-/* Read the group at `at`.  The caller frees group->copied, which later calls use again.
- */
+/* Read the group at `at`.  The caller frees group->copied, which later
+ * calls use again. */
 static int read_group(const struct sfs_slice_buffer *buffer, uint64_t at, uint64_t n_left,
 		      struct group *group, struct sfs_error *err)
 {

@@ -115,16 +115,15 @@ void sfs_slice_buffer_release(struct sfs_slice_buffer *buffer, uint64_t start,
  * stats.) */
 uint64_t sfs_slice_buffer_live_bytes(const struct sfs_slice_buffer *buffer);
 
-/* Rewrite the headers of a sample, which is here, in place (sfs_rewrite_entry()).
- * < 0: the entry at byte *ret_at of the sample cannot be rewritten, and `err` says why.
- */
+/* Rewrite the headers of a sample, which is here, in place (sfs_rewrite_entry()).  < 0:
+ * the entry at byte *ret_at of the sample cannot be rewritten, and `err` says why. */
 int sfs_slice_buffer_rewrite(struct sfs_slice_buffer *buffer, uint64_t start,
 			     uint64_t n_bytes, const char *folder, uint64_t *ret_at,
 			     struct sfs_error *err);
 
 /* Is a sample, which is here at `start`, what its table says?  It consists of whole
- * entries, and none is a member with another key.  0, or as sfs_slice_buffer_rewrite().
- */
+ * entries, and none is a member with another key.  0, or as
+ * sfs_slice_buffer_rewrite(). */
 int sfs_slice_buffer_check(const struct sfs_slice_buffer *buffer, uint64_t start,
 			   const struct sfs_block_sample *sample, uint64_t *ret_at,
 			   struct sfs_error *err);

@@ -39,8 +39,8 @@ int main(void)
 	asked.key = NULL;
 	CHECK_HAS(say(404, NULL), "no bucket 'b' of the provider gcp");
 
-	/* A query may be a redirect's, which is a credential; and text may be anything.
-	 */
+	/* A query may be a redirect's, which is a credential; and text
+	 * may be anything. */
 	CHECK_STR(say(500, "{\"message\":\"a\\nb http://t/x?pid=1&sig=SECRET\"}"),
 		  "HTTP 500: a.b http://t/x");
 	CHECK_EQ(sfs_ais_refusal_err(&refusal), -EIO);

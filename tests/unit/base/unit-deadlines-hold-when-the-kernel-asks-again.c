@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What lies in a range that failed a moment ago has that range's deadline, and a short
- * grace once for each page; everything else, and whoever comes later, has the whole time.
- */
+/* What lies in a range that failed a moment ago has that range's deadline, and a
+ * short grace once for each page; everything else, and whoever comes later, has
+ * the whole time. */
 #include "base/clock.h"
 #include "base/deadlines.h"
 #include "check.h"

@@ -13,8 +13,8 @@ static void tell(struct sfs_strbuf *t, const char *text, size_t n, struct sfs_er
 	static const char marks[] = "!.{}[]K$#tf0";
 	struct sfs_json json;
 	enum sfs_json_token token;
-	/* In memory of just its size, so that sanitizers see every read beyond its end.
-	 */
+	/* In memory of just its size, so that sanitizers see every read
+	 * beyond its end. */
 	sfs_autofree char *exact = sfs_malloc(n ? n : 1);
 
 	memcpy(exact, text, n);

@@ -15,9 +15,9 @@ static bool is_near(double got, double wanted)
 	return fabs(got - wanted) <= 1e-6 * fabs(wanted);
 }
 
-/* Marks every 100 ms from 1 s on, when the first bytes came: 100 bytes a ms, until 2 s
- * after that 1000 a ms.  The measured uses half a processor, the machine one and a half.
- */
+/* Marks every 100 ms from 1 s on, when the first bytes came: 100 bytes a ms,
+ * until 2 s after that 1000 a ms.  The measured uses half a processor, the
+ * machine one and a half. */
 static uint64_t run(struct sfs_ratemeter *m, uint64_t wanted_ns, uint64_t filling_ns,
 		    uint64_t until_ms)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread is being killed if SIGKILL is pending for it, or a signal whose default action
- * ends it; not by one that it blocks, ignores or handles, nor by one that only stops it.
- */
+/* A thread is being killed if SIGKILL is pending for it, or a signal whose default
+ * action ends it; not by one that it blocks, ignores or handles, nor by one that
+ * only stops it. */
 #include "base/signals.h"
 #include "check.h"
 

@@ -198,7 +198,8 @@ static void faster_than_the_thread(void)
 		CHECK(m.held_bytes <= 100 * MIB + AHEAD + 2 * BLOCK);
 		await_filled(0);
 	}
-	/* Nobody uses it, and it is still held, as what was used at once; but in huge pages. */
+	/* Nobody uses it, and it is still held, as what was used at once; but
+	 * in huge pages. */
 	put(s, n);
 	await_filled(100 * MIB);
 	m = sfs_slabs_memory(slabs);

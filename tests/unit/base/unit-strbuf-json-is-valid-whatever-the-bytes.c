@@ -13,8 +13,8 @@ static void is(const char *s, const char *wanted)
 {
 	struct sfs_strbuf t = {0};
 
-	/* In memory of just its size, so that sanitizers see every read beyond its end.
-	 */
+	/* In memory of just its size, so that sanitizers see every read
+	 * beyond its end. */
 	sfs_autofree char *exact = sfs_strdup(s);
 
 	sfs_strbuf_json(&t, exact);

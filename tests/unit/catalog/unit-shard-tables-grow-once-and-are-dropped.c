@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Whoever feeds a shard, its table grows once; sums outlive tables that are dropped for
- * want of memory; damage is noted once and ends the table, or with skip only the shard.
- */
+/* Whoever feeds a shard, its table grows once; sums outlive tables that are
+ * dropped for want of memory; damage is noted once and ends the table, or with
+ * skip only the shard. */
 #include "base/alloc.h"
 #include "base/keyhash.h"
 #include "base/ledger.h"

@@ -127,8 +127,8 @@ static void test_nonsense(void)
 	sfs_top_report_done(&now);
 }
 
-/* However many streams there are, the screen has room for some, and says so of the rest.
- */
+/* However many streams there are, the screen has room for some, and says
+ * so of the rest. */
 static void test_many(void)
 {
 	struct sfs_strbuf json = {0}, text = {0};

@@ -59,8 +59,8 @@ static double window(const struct world *w)
 	return given > 0 && given < w->path.window ? given : w->path.window;
 }
 
-/* What is on the way beyond what the path holds queues: the kernel's round trip says so.
- */
+/* What is on the way beyond what the path holds queues: the kernel's
+ * round trip says so. */
 static uint64_t trip_ns(const struct world *w)
 {
 	double holds = w->path.rate * (double)w->path.rtt_ns / SFS_NS_PER_S;

@@ -114,8 +114,8 @@ static int n_at_once(const char *url)
 	return n;
 }
 
-/* A near server has a few GETs at a time, a busy one fewer, and all others n_connections.
- */
+/* A near server has a few GETs at a time, a busy one fewer, and all others
+ * n_connections. */
 static void limits(void)
 {
 	struct sfs_get get;

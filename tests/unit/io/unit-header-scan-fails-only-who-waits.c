@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A scan that fails ends the calls that wait for it with its error, and no other; who
- * asks later gets a new scan.  Few scans run at a time, and those in the queue are small.
- */
+/* A scan that fails ends the calls that wait for it with its error, and no other;
+ * who asks later gets a new scan.  Few scans run at a time, and those in the
+ * queue are small. */
 #include "io/header-scan.h"
 #include "one-runtime.h"
 #include "tars.h"

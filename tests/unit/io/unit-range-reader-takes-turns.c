@@ -150,8 +150,8 @@ static void in_a_row(void)
 	CHECK(ended[0] == &grabs[0]);
 	check_bytes(&grabs[0]);
 	sfs_range_drop(&grabs[0]);
-	/* The second, and with it the small one, for which there was room all the time.
-	 */
+	/* The second, and with it the small one, for which there was
+	 * room all the time. */
 	wait_for(3);
 	CHECK((ended[1] == &grabs[1] && ended[2] == &grabs[2]) ||
 	      (ended[1] == &grabs[2] && ended[2] == &grabs[1]));

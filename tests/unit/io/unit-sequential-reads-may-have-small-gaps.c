@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads that go on where one ended make a row, several at a time; a jump begins another.
- */
+/* Reads that go on where one ended make a row, several at a time; a jump
+ * begins another. */
 #include "check.h"
 #include "io/sequential.h"
 

@@ -199,8 +199,8 @@ static void limits(void)
 	n_called[0] = n_called[1] = n_called[2] = 0;
 	CHECK_EQ(sfs_account_take(&accounts[0], 1), -EAGAIN);
 
-	/* Nobody is called when it is lowered or kept; if raised, the refused are, once.
-	 */
+	/* Nobody is called when it is lowered or kept; if raised, the
+	 * refused are, once. */
 	sfs_budget_limit(&b, 0);
 	CHECK_EQ(n_called[0], 0);
 	sfs_budget_limit(&b, 210);

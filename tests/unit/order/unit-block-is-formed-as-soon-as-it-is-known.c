@@ -24,8 +24,8 @@ static size_t check_block(uint32_t l, size_t at, const struct sfs_block *b)
 	return at;
 }
 
-/* The time of the lane's next sample is known, or at least a time that is not after it.
- */
+/* The time of the lane's next sample is known, or at least a time that
+ * is not after it. */
 static void check_time(const struct sfs_lane *lane, const struct sfs_block *b, size_t at)
 {
 	uint64_t time = sfs_lane_time(lane, b);
@@ -280,8 +280,7 @@ int main(void)
 	} cases[] = {
 		{1, 1, 40, 0},	      {1, 384, 40, 20000}, {7, 1, 20, 30000},
 		{20, 3, 12, 100000},  {20, 3, 12, 0},	   {40, 40, 60, 1 << 20},
-		{40, 8, 60, 1 << 30}, {30, 4, 1, 10000}, /* shards of one sample or none
-							  */
+		{40, 8, 60, 1 << 30}, {30, 4, 1, 10000}, /* shards of one or none */
 		{9, 2, 0, 10000},			 /* no samples at all */
 	};
 	size_t i;

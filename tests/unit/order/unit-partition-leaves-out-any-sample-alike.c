@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What equal=drop leaves out, and what equal=pad repeats, is any sample with the same
- * chance, whatever its size and wherever it lies: chi-square over some thousand epochs.
- */
+/* What equal=drop leaves out, and what equal=pad repeats, is any sample with the
+ * same chance, whatever its size and wherever it lies: chi-square over some
+ * thousand epochs. */
 #include "check.h"
 #include "order/partition.h"
 

@@ -58,8 +58,8 @@ int main(void)
 	CHECK_HAS(say(403, NULL), "also denied a missing object");
 	asked.key = NULL;
 
-	/* A wrong region, with and without a hint; one that is no name of a host is none.
-	 */
+	/* A wrong region, with and without a hint; one that is no name of
+	 * a host is none. */
 	CHECK_HAS(say(301, CODE("PermanentRedirect")), "does not say in which");
 	strcpy(headers.bucket_region, "eu-west-1");
 	CHECK_HAS(say(301, NULL), "set region=eu-west-1");

@@ -195,7 +195,8 @@ static void a_successor_holds_what_was_not_released(void)
 	sfs_outbox_close(&box);
 }
 
-/* What a process that was killed had sent comes to the receiver when another has connected. */
+/* What a process that was killed had sent comes to the receiver when another
+ * has connected. */
 static void a_predecessors_batches_may_come_late(void)
 {
 	open_box();

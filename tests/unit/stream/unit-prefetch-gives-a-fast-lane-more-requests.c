@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A lane that has far more bytes than the others runs as much faster, and may have as
- * many more requests in flight: with two at a time it would hold up a stream from afar.
- */
+/* A lane that has far more bytes than the others runs as much faster, and may
+ * have as many more requests in flight: with two at a time it would hold up a
+ * stream from afar. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "check.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* segment=sample: a request for several samples that fails after some of them came. Reads
+/* segment=sample: a request for several samples that fails after some of them came.  Reads
  * of those are answered, the others fail; and whoever tries again has the rest
  * requested, and nothing twice. */
 #include "base/log.h"
@@ -13,8 +13,8 @@
 static struct naive_shard shard;
 static struct world w;
 
-/* How many samples, from the first of the stream on, end before this byte of the shard?
- */
+/* How many samples, from the first of the stream on, end before this
+ * byte of the shard? */
 static size_t n_before(const struct naive_epoch *epoch, uint64_t end)
 {
 	size_t n = 0;

@@ -334,8 +334,8 @@ static void make_sample(struct tar *t)
 	tar_file(t, "README", 5, 'x');
 }
 
-/* Wherever the border of two slabs falls, what is changed is what would be in one piece.
- */
+/* Wherever the border of two slabs falls, what is changed is what would
+ * be in one piece. */
 static void edits(void)
 {
 	struct tar t = {0}, longest = {0};

@@ -89,8 +89,8 @@ int main(void)
 	CHECK(world_is_answered(&r));
 	CHECK_EQ(world_result(&r, &epoch), 0);
 
-	/* What it needs fails while it waits: that is its error, whatever is in flight.
-	 */
+	/* What it needs fails while it waits: that is its error,
+	 * whatever is in flight. */
 	world_settle(&w);
 	find_ends(&first, &last);
 	world_read(&w, &r, stream, last, SFS_SLAB_BYTES);

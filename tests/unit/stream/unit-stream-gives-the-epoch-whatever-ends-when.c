@@ -9,8 +9,8 @@
  * Random schedules against a model (naive-epoch.h).  A seed makes a schedule; the first
  * one's is printed:
  *
- *	MODEL_SEED=7 MODEL_SCHEDULES=1
- *tests/unit/stream/unit-stream-gives-the-epoch-whatever-ends-when
+ *	MODEL_SEED=7 MODEL_SCHEDULES=1 \
+ *	tests/unit/stream/unit-stream-gives-the-epoch-whatever-ends-when
  */
 #include "base/alloc.h"
 #include "base/clock.h"

@@ -118,8 +118,8 @@ static void in_extensions(const char *name)
 	is_named(name, true);
 }
 
-/* A sparse file's name counts more than its path, which is made up, wherever it stands.
- */
+/* A sparse file's name counts more than its path, which is made up,
+ * wherever it stands. */
 static void of_sparse_files(const char *name)
 {
 	const char *keys[] = {"GNU.sparse.major",    "GNU.sparse.minor", "path",

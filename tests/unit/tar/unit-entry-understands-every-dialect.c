@@ -480,7 +480,8 @@ static void named_like_a_folder(void)
 		tar_file(&t, "folder/", 5, 'x');
 		understood("b.x", true, 5, t.n - 512, t.n);
 	}
-	/* Without a type it is a folder to Python, who then looks for a header in its data. */
+	/* Without a type it is a folder to Python, who then looks for a
+	 * header in its data. */
 	tar_extension(&t, 'L', "b.x", 4);
 	tar_header(&t, "gnu", 0, "folder/", 5);
 	tar_body(&t, "hello", 5);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of an order is the same from whichever byte it is read, and by however many
  * readers.  Once it was gone through, a read anywhere makes few lines.  A read that is
- * taken back ends the work for it.  Sizes are those of what is read, and of an index, too.
- * What order_files hold is in the budget, or they are
- * refused. */
+ * taken back ends the work for it.  Sizes are those of what is read, and of an index,
+ * too.  What order_files hold is in the budget, or they are refused. */
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "base/lock.h"

@@ -105,8 +105,8 @@ static void leaps(uint64_t to)
 	taken(to < 20 * STEP - KEPT ? to : 20 * STEP - KEPT, 100 * STEP - KEPT);
 }
 
-/* Threads, readahead and seeks over a member's data come out of order, and are no leaps.
- */
+/* Threads, readahead and seeks over a member's data come out of order,
+ * and are no leaps. */
 static void out_of_order(void)
 {
 	struct sfs_walker w;
