@@ -28,4 +28,4 @@ with shufflefs.Ring(sys.argv[1], timeout=60) as ring:
         optimizer.step()
         if batch.seq % 100 == 0:
             print("batch %d: loss %.3f" % (batch.seq, loss.item()), flush=True)
-    print("go on at", ring.state_dict())
+    print("resume at", ring.state_dict())

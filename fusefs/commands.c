@@ -509,7 +509,7 @@ static int read_forward(const char *target, struct shufflefs_forward *f,
 	int ret;
 
 	if (strlen(absolute) >= sizeof f->target)
-		return sfs_error_set(err, -EINVAL, "the target: longer than %zu bytes",
+		return sfs_error_set(err, -EINVAL, "the target is longer than %zu bytes",
 				     sizeof f->target - 1);
 	strcpy(f->target, absolute);
 	ret = sfs_target_check(absolute, err);

@@ -95,7 +95,8 @@ static const struct {
 	 "usage: shufflefs umount [--lazy | --force] DIR\n\n"
 	 "Unmount DIR, and wait until its daemon has exited.\n\n"
 	 "  --lazy   unmount now even if somebody still uses it\n"
-	 "  --force  all reads fail now: for a mount that hangs, its daemon killed\n",
+	 "  --force  make all reads fail now: for a mount that hangs because its daemon\n"
+	 "           was killed\n",
 	 false},
 	{"cat",
 	 "usage: shufflefs cat [-o OPTION[,...]] SOURCE... PATH\n\n"
@@ -152,15 +153,15 @@ static const struct {
 #endif
 	{"where",
 	 "usage: shufflefs where FILE OFFSET\n\n"
-	 "Print which sample (from 0) of a mounted stream holds byte OFFSET: the K of\n"
-	 "@K, with which a reader that has got so far resumes.\n",
+	 "Print which sample (from 0) of a mounted stream holds byte OFFSET.  A reader\n"
+	 "that stopped there resumes with @K, where K is this number.\n",
 	 false},
 	{"top",
 	 "usage: shufflefs top [-b] [-d SECONDS] [-n COUNT] DIR\n\n"
-	 "Show what the mount on DIR is doing, and what limits it.  q ends it.\n\n"
+	 "Show what the mount on DIR is doing, and what limits it.  Press q to quit.\n\n"
 	 "  -b, --batch           write plain lines, for a pipe\n"
-	 "  -d, --delay=SECONDS   time between two updates\n"
-	 "  -n, --count=COUNT     end after so many updates\n",
+	 "  -d, --delay=SECONDS   time between two updates [1]\n"
+	 "  -n, --count=COUNT     stop after this many updates\n",
 	 false},
 };
 /* clang-format on */
@@ -202,14 +203,12 @@ void sfs_help_print(const char *how)
 
 void sfs_help_print_command(const char *name)
 {
-	size_t i;
+	size_t i = 0;
 
-	for (i = 0; i < SFS_COUNT(commands) && strcmp(commands[i].name, name) != 0; i++)
-		;
-	if (i == SFS_COUNT(commands)) {
-		sfs_help_print("");
-		return;
-	}
+	if (strcmp(name, "unmount") == 0)
+		name = "umount";
+	while (strcmp(commands[i].name, name) != 0)
+		i++;
 	printf("%s", commands[i].text);
 	if (commands[i].has_options)
 		print_options(false);

@@ -47,6 +47,18 @@ static int main_run(const struct sfs_command *command, const struct sfs_cmdline 
 	return command->run(c);
 }
 
+/* `shufflefs help [COMMAND]`.  The Makefile asks for lists of options, "--mdoc...". */
+static int run_help(const char *what)
+{
+	if (!*what || *what == '-')
+		sfs_help_print(what);
+	else if (sfs_command_find(what))
+		sfs_help_print_command(what);
+	else
+		return sfs_command_misused("there is no command '%s'", what);
+	return SFS_EXIT_OK;
+}
+
 /* Run a command, NULL if there is none, on the words from argv[first] on. */
 static int parse_and_run(const struct sfs_command *command, int argc, char **argv,
 			 int first)
@@ -102,7 +114,7 @@ int main(int argc, char **argv)
 	if (sfs_mount_helper_is(argc, argv))
 		status = run_as_helper(argc, argv);
 	else if (argc > 1 && strcmp(argv[1], "help") == 0)
-		sfs_help_print(argc > 2 ? argv[2] : "");
+		status = run_help(argc > 2 ? argv[2] : "");
 	else
 		status = parse_and_run(command, argc, argv, command ? 2 : 1);
 	status = flush(status);

@@ -293,11 +293,11 @@ static void reload(void *ctx)
 
 	sfs_reload_request();
 	if (m->reload->level(m->reload->ctx, &level, &err) < 0) {
-		sfs_warning("SIGHUP: the log level stays: %s", err.text);
+		sfs_warning("SIGHUP: keeping the log level: %s", err.text);
 		return;
 	}
 	sfs_log_set_level(level);
-	sfs_info("SIGHUP: log level, header files and tokens are read again");
+	sfs_info("SIGHUP: reading log level, header files and tokens again");
 }
 
 /* A mount hides what is below it, which must not be a shard. */

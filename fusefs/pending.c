@@ -453,7 +453,8 @@ static void tell_of_pause(uint64_t *told_ns)
 
 	if (paused_ns == *told_ns)
 		return;
-	sfs_info("the process did not run for %.1f s, which count for no time-out",
+	sfs_info("the process did not run for %.1f s; they do not count towards time "
+		 "limits",
 		 (double)(paused_ns - *told_ns) / SFS_NS_PER_S);
 	*told_ns = paused_ns;
 }

@@ -194,7 +194,7 @@ static char *who_has_it(const struct daemon *d)
 	struct dirent *e;
 
 	if (where)
-		who = sfs_asprintf("it is mounted on %s, too; unmount it there as well",
+		who = sfs_asprintf("it is also mounted on %s; unmount that, too",
 				   where);
 	while (proc && !who && (e = readdir(proc)) != NULL) {
 		if (atoi(e->d_name) <= 0 || atoi(e->d_name) == d->seen ||

@@ -142,7 +142,7 @@ static int find_device(struct sfs_device *d, struct sfs_error *err)
 		cudaError_t error = cudaGetDeviceProperties(&p, i);
 
 		if (error != cudaSuccess) {
-			ret = fail(err, error, "a GPU's properties");
+			ret = fail(err, error, "cannot read a GPU's properties");
 			break;
 		}
 		write_uuid(&p, d->info.memory.device);
@@ -341,7 +341,7 @@ static int allocate_virtual(struct sfs_device *d, uint64_t n, struct sfs_error *
 	if (ret < 0)
 		return ret;
 	if (context != cudaSuccess)
-		return fail(err, context, "the GPU cannot be used");
+		return fail(err, context, "cannot use the GPU");
 	error = create(d, &n, &handle);
 	if (error == CUDA_ERROR_OUT_OF_MEMORY)
 		return set_full_error(d, n, err);
@@ -389,7 +389,7 @@ static int share(struct sfs_device *d, struct sfs_error *err)
 	error = cudaIpcGetMemHandle(&handle, d->memory);
 	if (error != cudaSuccess)
 		return fail(err, error,
-			    "the ring's memory cannot be shared with other processes");
+			    "cannot share the ring's memory with other processes");
 	memcpy(d->info.memory.handle, &handle, sizeof handle);
 	return 0;
 }
@@ -401,11 +401,11 @@ static int cuda_stage(struct sfs_device *d, struct sfs_error *err)
 	uint32_t i;
 
 	if (error != cudaSuccess)
-		return fail(err, error, "the GPU cannot be used");
+		return fail(err, error, "cannot use the GPU");
 	error = cudaHostRegister(d->settings.staging, n, cudaHostRegisterPortable);
 	if (error != cudaSuccess)
 		return fail(err, error,
-			    "the staging slots cannot be pinned (ulimit -l?)");
+			    "cannot pin the staging slots (ulimit -l?)");
 	d->is_registered = true;
 	error = cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking);
 	d->events = sfs_calloc(d->settings.n_slots, sizeof *d->events);
@@ -413,7 +413,8 @@ static int cuda_stage(struct sfs_device *d, struct sfs_error *err)
 		error = cudaEventCreateWithFlags(&d->events[i],
 						 cudaEventDisableTiming |
 							 cudaEventBlockingSync);
-	return error == cudaSuccess ? 0 : fail(err, error, "a stream and its events");
+	return error == cudaSuccess ? 0 : fail(err, error,
+					       "cannot create a stream and its events");
 }
 
 static void cuda_close(struct sfs_device *d)
@@ -454,7 +455,7 @@ static int cuda_open(const struct sfs_device_settings *settings, struct sfs_devi
 	if (code == 0) {
 		error = cudaSetDevice(d->number);
 		if (error != cudaSuccess)
-			code = fail(err, error, "the GPU cannot be used");
+			code = fail(err, error, "cannot use the GPU");
 	}
 	if (code == 0) {
 		look_at_direct(d);
@@ -481,7 +482,7 @@ static int cuda_locate(const char *which, char ret_bus[SFS_DEVICE_BUS_MAX],
 	if (ret < 0)
 		return ret;
 	error = cudaDeviceGetPCIBusId(ret_bus, SFS_DEVICE_BUS_MAX, d.number);
-	return error == cudaSuccess ? 0 : fail(err, error, "where the GPU is on PCI");
+	return error == cudaSuccess ? 0 : fail(err, error, "cannot find the GPU on PCI");
 }
 
 static void cuda_describe(const struct sfs_device *d, struct sfs_device_info *ret)
@@ -503,7 +504,7 @@ static int cuda_copy(struct sfs_device *d, uint32_t slot, uint64_t n_bytes,
 					n_bytes, cudaMemcpyHostToDevice, d->stream);
 	if (error == cudaSuccess)
 		error = cudaEventRecord(d->events[slot], d->stream);
-	return error == cudaSuccess ? 0 : fail(err, error, "a copy to the GPU");
+	return error == cudaSuccess ? 0 : fail(err, error, "cannot copy to the GPU");
 }
 
 static int cuda_wait(struct sfs_device *d, uint32_t slot, struct sfs_error *err)
@@ -512,7 +513,7 @@ static int cuda_wait(struct sfs_device *d, uint32_t slot, struct sfs_error *err)
 
 	if (error == cudaSuccess)
 		error = cudaEventSynchronize(d->events[slot]);
-	return error == cudaSuccess ? 0 : fail(err, error, "a copy to the GPU");
+	return error == cudaSuccess ? 0 : fail(err, error, "cannot copy to the GPU");
 }
 
 static int cuda_flush(struct sfs_device *d, uint32_t slot, struct sfs_error *err)
@@ -526,7 +527,8 @@ static int cuda_flush(struct sfs_device *d, uint32_t slot, struct sfs_error *err
 		error = cudaDeviceFlushGPUDirectRDMAWrites(
 			cudaFlushGPUDirectRDMAWritesTargetCurrentDevice,
 			cudaFlushGPUDirectRDMAWritesToAllDevices);
-	return error == cudaSuccess ? 0 : fail(err, error, "a flush of a card's writes");
+	return error == cudaSuccess ? 0 : fail(err, error,
+					       "cannot flush a card's writes");
 }
 
 static int cuda_read(struct sfs_device *d, uint32_t slot, uint64_t n_bytes,
@@ -538,7 +540,7 @@ static int cuda_read(struct sfs_device *d, uint32_t slot, uint64_t n_bytes,
 	if (error == cudaSuccess)
 		error = cudaMemcpy((unsigned char *)d->settings.staging + at,
 				   d->memory + at, n_bytes, cudaMemcpyDeviceToHost);
-	return error == cudaSuccess ? 0 : fail(err, error, "a copy from the GPU");
+	return error == cudaSuccess ? 0 : fail(err, error, "cannot copy from the GPU");
 }
 
 static int cuda_export_dma_buf(struct sfs_device *d, uint64_t offset, uint64_t n_bytes,
@@ -549,7 +551,7 @@ static int cuda_export_dma_buf(struct sfs_device *d, uint64_t offset, uint64_t n
 	int code, fd = -1;
 
 	if (error != cudaSuccess)
-		return fail(err, error, "the GPU cannot be used");
+		return fail(err, error, "cannot use the GPU");
 	get_range_handle = (PFN_cuMemGetHandleForAddressRange_v11070)
 		find_in_driver("cuMemGetHandleForAddressRange", 11070);
 	if (!get_range_handle)

@@ -143,7 +143,7 @@ int sfs_find_nearest(const char *sysfs, const char *gpu, const char *const *card
 		return 0;
 	}
 	sfs_error_set(err, -ENODEV,
-		      "which RDMA device is nearest to the GPU at %s cannot be told: %s; "
+		      "cannot tell which RDMA device is nearest to the GPU at %s: %s; "
 		      "name one with device=",
 		      gpu,
 		      at ? "none is on PCI" : "this host's sysfs has no such device");

@@ -79,7 +79,7 @@ static int post_receive(struct sfs_verbs_link *link, uint32_t i, struct sfs_erro
 	int ret = ibv_post_recv(link->id->qp, &wr, &bad);
 
 	/* (Some drivers return a negative number.) */
-	return ret == 0 ? 0 : sfs_error_set(err, -EIO, "a receive cannot be posted");
+	return ret == 0 ? 0 : sfs_error_set(err, -EIO, "cannot post a receive");
 }
 
 /* -ENOBUFS: the device has no room for them now, and may have it later. */
@@ -96,20 +96,23 @@ static int make_queues(struct sfs_verbs_link *link, struct ibv_pd *pd,
 
 	link->completions = ibv_create_comp_channel(link->id->verbs);
 	if (!link->completions)
-		return sfs_error_set(err, -ENOBUFS, "%s: no completion channel: %s", name,
+		return sfs_error_set(err, -ENOBUFS,
+				     "%s: cannot create a completion channel: %s", name,
 				     strerror(errno));
 	fcntl(link->completions->fd, F_SETFL,
 	      fcntl(link->completions->fd, F_GETFL) | O_NONBLOCK);
 	link->cq = ibv_create_cq(link->id->verbs, WORK_MAX + SFS_VERBS_DEPTH, NULL,
 				 link->completions, 0);
 	if (!link->cq)
-		return sfs_error_set(err, -ENOBUFS, "%s: no completion queue: %s", name,
+		return sfs_error_set(err, -ENOBUFS,
+				     "%s: cannot create a completion queue: %s", name,
 				     strerror(errno));
 	attr.send_cq = attr.recv_cq = link->cq;
 	if (rdma_create_qp(link->id, pd, &attr) < 0) {
 		attr.cap.max_inline_data = 0;
 		if (rdma_create_qp(link->id, pd, &attr) < 0)
-			return sfs_error_set(err, -ENOBUFS, "%s: no queue pair: %s", name,
+			return sfs_error_set(err, -ENOBUFS,
+					     "%s: cannot create a queue pair: %s", name,
 					     strerror(errno));
 	}
 	link->n_inline = attr.cap.max_inline_data;
@@ -163,7 +166,7 @@ int sfs_verbs_link_arm(struct sfs_verbs_link *link, struct sfs_error *err)
 {
 	return ibv_req_notify_cq(link->cq, 0) == 0
 		       ? 0
-		       : sfs_error_set(err, -EIO, "no notice of completions");
+		       : sfs_error_set(err, -EIO, "cannot be notified of completions");
 }
 
 void sfs_verbs_link_take_events(struct sfs_verbs_link *link)
@@ -199,7 +202,7 @@ int sfs_verbs_link_next(struct sfs_verbs_link *link, const unsigned char **ret_b
 	for (;;) {
 		n = ibv_poll_cq(link->cq, 1, &wc);
 		if (n < 0)
-			return sfs_error_set(err, -EIO, "its completions cannot be read");
+			return sfs_error_set(err, -EIO, "cannot read its completions");
 		if (n == 0)
 			return 0;
 		if (wc.status != IBV_WC_SUCCESS)
@@ -228,7 +231,7 @@ static int post(struct sfs_verbs_link *link, struct ibv_send_wr *wr,
 
 	if (link->n_free == 0 || ibv_post_send(link->id->qp, wr, &bad) != 0)
 		return sfs_error_set(err, -ENOBUFS,
-				     "the connection was lost (nothing can be posted)");
+				     "the connection was lost (cannot post)");
 	link->n_free--;
 	link->n_busy++;
 	return 0;
@@ -250,7 +253,8 @@ int sfs_verbs_link_send(struct sfs_verbs_link *link, const void *bytes, size_t n
 
 	if (link->n_flying == SEND_COUNT)
 		return sfs_error_set(err, -ENOBUFS,
-				     "the connection was lost (its peer takes nothing)");
+				     "the connection was lost (the peer accepts "
+				     "nothing)");
 	if (n <= link->n_inline)
 		wr.send_flags |= IBV_SEND_INLINE;
 	memcpy(receive_buffer(link, i), bytes, n);

@@ -155,7 +155,7 @@ static struct sfs_verbs_connection *find_place(struct sfs_receiver *r)
 	if (oldest)
 		sfs_verbs_receiver_drop(
 			r, oldest,
-			"it has not said who it is, and another needs its place");
+			"it did not say who it is, and its place was needed");
 	return oldest;
 }
 
@@ -230,7 +230,8 @@ static void forbid_writes(struct sfs_receiver *r, struct sfs_verbs_connection *c
 	if (sfs_verbs_link_let_write(&c->link, false, &err) == 0)
 		c->may_not_write = true;
 	else
-		sfs_warning("%s: %s: it may write before it has proved who it is: %s",
+		sfs_warning("%s: %s: cannot keep it from writing before it has proved "
+			    "who it is: %s",
 			    r->source, c->peer, err.text);
 }
 
@@ -300,7 +301,7 @@ int sfs_verbs_receiver_take_proof(struct sfs_receiver *r, struct sfs_verbs_conne
 	int ret;
 
 	if (c->is_refused)
-		return sfs_error_set(err, -EPROTO, "it was refused, and goes on");
+		return sfs_error_set(err, -EPROTO, "it was refused, but kept sending");
 	ret = n < SFS_WIRE_PREFIX_BYTES
 		      ? sfs_error_set(err, -EPROTO, "a message of %zu bytes", n)
 		      : sfs_wire_check_prefix(bytes, "sender", err);

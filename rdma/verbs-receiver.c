@@ -60,7 +60,7 @@ static int take_layout(struct sfs_receiver *r, struct sfs_verbs_connection *c,
 	int ret;
 
 	if (c->session)
-		return sfs_error_set(err, -EPROTO, "a second layout");
+		return sfs_error_set(err, -EPROTO, "it sent a second layout");
 	ret = sfs_sessions_begin(&r->sessions, &c->hello, layout, c, &c->session, err);
 	return ret < 0 ? ret : verbs_offer(r, c, err);
 }
@@ -104,7 +104,8 @@ static int take_message(struct sfs_receiver *r, struct sfs_verbs_connection *c,
 	if (m.kind == SFS_WIRE_PING)
 		return 0;
 	if (!c->session)
-		return sfs_error_set(err, -EPROTO, "a message before the layout");
+		return sfs_error_set(err, -EPROTO,
+				     "it sent a message before the layout");
 	switch (m.kind) {
 	case SFS_WIRE_BATCH: return take_batch(r, c, &m, err);
 	case SFS_WIRE_END:
@@ -116,7 +117,8 @@ static int take_message(struct sfs_receiver *r, struct sfs_verbs_connection *c,
 	case SFS_WIRE_BYE:
 		return sfs_sessions_bye(&r->sessions, c->session, &m, c->peer,
 					c->has_said_ended, err);
-	default: return sfs_error_set(err, -EPROTO, "a message that only receivers send");
+	default: return sfs_error_set(err, -EPROTO,
+				      "it sent a message that only receivers send");
 	}
 }
 
@@ -186,7 +188,7 @@ static void listen_again(struct sfs_receiver *r)
 	r->listen_ns = now;
 	if (sfs_verbs_resolve(&r->url, true, 0, &place, &err) == 0 &&
 	    listen_at(r, &place, &err) == 0)
-		sfs_warning("%s: listens again", r->source);
+		sfs_warning("%s: listening again", r->source);
 }
 
 static struct sfs_verbs_connection *find_connection(struct sfs_receiver *r,
@@ -258,7 +260,7 @@ static void look_at_times(struct sfs_receiver *r)
 		if (c->id && sfs_clock_between(c->heard_ns, now) > SFS_TCP_DEAD_NS)
 			sfs_verbs_receiver_drop(
 				r, c,
-				c->is_stranger ? "it has not said who it is in 10 s"
+				c->is_stranger ? "it did not say who it is within 10 s"
 					       : "it was silent for 10 s");
 		else if (c->id && c->session &&
 			 sfs_clock_between(c->said_ns, now) > SFS_TCP_PING_NS &&
@@ -390,8 +392,8 @@ static int choose_device(const struct sfs_receiver_settings *settings,
 	ret = sfs_device_find(settings->ring.memory, &ops, &device, err);
 	if (ret == 0 && !ops)
 		ret = sfs_error_set(err, -EINVAL,
-				    "device=nearest is nearest to a GPU: add --memory "
-				    "cuda, or name a device");
+				    "device=nearest means nearest to the GPU of "
+				    "--memory cuda: add that, or name a device");
 	if (ret == 0)
 		ret = ops->locate(device.which, bus, err);
 	return ret < 0 ? ret

@@ -62,7 +62,9 @@ static int verbs_rejected(struct sfs_transport *t, int status, struct sfs_error 
 			return -ECONNABORTED;
 		return reply.code == SFS_WIRE_REFUSE || reply.code == SFS_WIRE_BUSY
 			       ? sfs_outbox_take_reply(&t->box, &reply, err)
-			       : sfs_error_set(err, -EPROTO, "it takes and rejects");
+			       : sfs_error_set(err, -EPROTO,
+					       "it accepted and rejected the "
+					       "connection");
 	}
 	return sfs_error_set(err, -ECONNREFUSED,
 			     status == NOT_LISTENING || status == -ECONNREFUSED
@@ -79,7 +81,7 @@ int sfs_verbs_sender_failed(struct sfs_transport *t, enum rdma_cm_event_type eve
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 		return sfs_error_set(err, -EHOSTUNREACH,
-				     "no RDMA device of this host reaches it (%s)",
+				     "no RDMA device of this host can reach it (%s)",
 				     strerror(status < 0 ? -status : EHOSTUNREACH));
 	case RDMA_CM_EVENT_UNREACHABLE:
 		return sfs_error_set(err, -EHOSTUNREACH, "the receiver does not answer");
@@ -155,7 +157,7 @@ static int verbs_resolve(struct sfs_transport *t, struct sfs_error *err)
 			      place.has_from ? (struct sockaddr *)&place.from : NULL,
 			      (struct sockaddr *)&place.address, RESOLVE_MS) < 0)
 		return sfs_error_set(err, -errno,
-				     "no RDMA device of this host reaches it (%s)",
+				     "no RDMA device of this host can reach it (%s)",
 				     strerror(errno));
 	ret = verbs_expect(t, RDMA_CM_EVENT_ADDR_RESOLVED, err);
 	if (ret == 0)

@@ -32,9 +32,11 @@ static int take_credit(struct sfs_transport *t, uint64_t credited, bool has_ende
 		       struct sfs_error *err)
 {
 	if (has_ended && !t->has_said_end)
-		return sfs_error_set(err, -EPROTO, "an end that was never sent");
+		return sfs_error_set(err, -EPROTO,
+				     "it acknowledged an end that was never sent");
 	if (credited > t->highest)
-		return sfs_error_set(err, -EPROTO, "a credit for what was never sent");
+		return sfs_error_set(err, -EPROTO,
+				     "it acknowledged batches that were never sent");
 	sfs_outbox_take_credit(&t->box, credited, has_ended);
 	return 0;
 }

@@ -13,9 +13,8 @@ struct sfs_sidecar_values;
 struct sfs_command {
 	const char *name;
 	const char *usage; /* lines: of the arguments, without the name */
-	const char
-		*help; /* lines: a sentence that says what it does, and its arguments */
-	unsigned options; /* SFS_SIDECAR_SEND, ... */
+	const char *help;  /* lines: a sentence: what it does; and its arguments */
+	unsigned options;  /* SFS_SIDECAR_SEND, ... */
 	int (*run)(int argc, char **argv);
 };
 

@@ -71,8 +71,8 @@ static bool ensure_files(void)
 	}
 	if (limit.rlim_max >= FILES_MIN)
 		return true;
-	sfs_error("only %llu files may be open at a time, and it takes %d at least: "
-		  "raise the limit (ulimit -n)",
+	sfs_error("the limit of open files is %llu, but at least %d are needed: raise "
+		  "it (ulimit -n)",
 		  (unsigned long long)limit.rlim_max, FILES_MIN);
 	return false;
 }
@@ -95,11 +95,27 @@ static int run_command(const struct sfs_command *command, int argc, char **argv)
 	return ensure_files() ? command->run(argc, argv) : 1;
 }
 
+/* `shufflefs-sidecar help [COMMAND]` */
+static int run_help(const char *name)
+{
+	size_t i;
+
+	for (i = 0; name && i < SFS_COUNT(commands); i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return sfs_command_help(commands[i]);
+	if (name)
+		return refuse(name);
+	print_help();
+	return 0;
+}
+
 static int main_run(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 	size_t i;
 
+	if (name && strcmp(name, "help") == 0)
+		return run_help(argc > 2 ? argv[2] : NULL);
 	if (!name)
 		return refuse(NULL);
 	for (i = 0; i < SFS_COUNT(commands); i++)

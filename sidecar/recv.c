@@ -361,7 +361,8 @@ static bool take_secret(struct recv *r)
 	if (!r->secret_file)
 		return true;
 	if (r->settings.is_insecure) {
-		sfs_error("--insecure is for recv without --secret-file: leave one out");
+		sfs_error("--insecure and --secret-file exclude each other: leave one "
+			  "out");
 		return false;
 	}
 	r->settings.secret = &r->secret;
@@ -387,7 +388,7 @@ static bool parse(struct recv *r, int argc, char **argv)
 	}
 	if (r->show && !is_on_host(r)) {
 		sfs_error(
-			"--show draws a batch of the host's memory: leave out --memory");
+			"--show needs batches in the host's memory: leave out --memory");
 		return false;
 	}
 	r->settings.source = argv[first];

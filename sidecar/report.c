@@ -109,9 +109,10 @@ static void add_metrics(const struct sfs_report *r, const char *path,
 				  counters[i].name, counters[i].help, counters[i].name,
 				  counters[i].name, labels,
 				  (unsigned long long)counters[i].n);
-	sfs_strbuf_puts(text, "# HELP shufflefs_sidecar_wait_seconds_total Time that was "
-			      "waited, and for whom.\n"
-			      "# TYPE shufflefs_sidecar_wait_seconds_total counter\n");
+	sfs_strbuf_puts(text,
+			"# HELP shufflefs_sidecar_wait_seconds_total Time spent waiting, "
+			"and for whom.\n"
+			"# TYPE shufflefs_sidecar_wait_seconds_total counter\n");
 	for (i = 0; i < r->n_waits; i++)
 		sfs_strbuf_printf(text,
 				  "shufflefs_sidecar_wait_seconds_total{%s,for=\"%s\"} "

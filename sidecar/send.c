@@ -392,7 +392,7 @@ static bool check_arguments(struct send *s, const struct sfs_sidecar_values *v)
 		if (ret == 0 && s->secret_file)
 			ret = sfs_error_set(&err, -EINVAL,
 					    "--secret-file is for targets on other "
-					    "hosts, and samples: is for trainers on this "
+					    "hosts; samples: is for trainers on this "
 					    "one: leave it out");
 	} else {
 		s->batch.transport.epoch = s->epoch;

@@ -78,11 +78,11 @@ static int command_advise(const char *target, uint64_t next, struct sfs_error *e
 	if (strncmp(target, "local:", 6) == 0 || strncmp(target, "tcp:", 4) == 0 ||
 	    strncmp(target, "rdma:", 5) == 0)
 		return sfs_error_set(err, -EINTR,
-				     "stopped; while trainers and receiver live, the "
-				     "same command goes on; to begin with others at "
-				     "this sample, add --first=%llu",
+				     "stopped; to resume with the same receiver and "
+				     "trainers, run the same command again; with "
+				     "others, add --first=%llu",
 				     (unsigned long long)next);
-	return sfs_error_set(err, -EINTR, "stopped; go on with --first=%llu",
+	return sfs_error_set(err, -EINTR, "stopped; to resume, add --first=%llu",
 			     (unsigned long long)next);
 }
 

@@ -145,8 +145,8 @@ static int start_session(struct sfs_forward *f, const struct shufflefs_forward *
 		return sfs_error_set(err, -ESHUTDOWN, "the mount is being unmounted");
 	if (is_running(f))
 		return sfs_error_set(err, -EBUSY,
-				     "this file is being forwarded: stop that first, or "
-				     "open the file once more");
+				     "this file is being forwarded already: stop that "
+				     "first, or open the file again");
 	ret = sfs_sidecar_start(wanted, *path, with_pieces, &f->sidecar, err);
 	if (ret < 0)
 		return ret;

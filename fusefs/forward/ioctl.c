@@ -41,9 +41,10 @@ static bool is_text(const char *s, size_t room)
 static int check_batches(const struct shufflefs_forward *f, struct sfs_error *err)
 {
 	if (!is_text(f->fields, sizeof f->fields))
-		return sfs_error_set(err, -EINVAL, "fields: there are none");
+		return sfs_error_set(err, -EINVAL, "fields is empty");
 	if (f->batch < 1 || f->batch > BATCH_MAX)
-		return sfs_error_set(err, -EINVAL, "batch: %u is not from 1 to %u",
+		return sfs_error_set(err, -EINVAL,
+				     "batch is %u; it must be from 1 to %u",
 				     f->batch, BATCH_MAX);
 	return 0;
 }
@@ -53,12 +54,12 @@ static int check_samples(const struct shufflefs_forward *f, struct sfs_error *er
 {
 	if (f->fields[0])
 		return sfs_error_set(err, -EINVAL,
-				     "fields: samples: gives samples as they are: leave "
-				     "it empty");
+				     "samples: gives samples as they are, so fields "
+				     "must be empty");
 	if (f->batch || f->workers || f->slots || f->seed || f->flags)
 		return sfs_error_set(err, -EINVAL,
-				     "batch, workers, slots, seed and flags are for "
-				     "batches, and samples: has none: leave them 0");
+				     "samples: makes no batches, so batch, workers, "
+				     "slots, seed and flags must be 0");
 	return 0;
 }
 
@@ -68,7 +69,7 @@ static int check_secret(const struct shufflefs_forward *f, struct sfs_error *err
 	if (!f->secret_file[0] || (f->secret_file[0] == '/' &&
 				   is_text(f->secret_file, sizeof f->secret_file)))
 		return 0;
-	return sfs_error_set(err, -EINVAL, "secret_file: it is not an absolute path");
+	return sfs_error_set(err, -EINVAL, "secret_file is not an absolute path");
 }
 
 static int check_forward(const struct shufflefs_forward *f, struct sfs_error *err)
@@ -78,7 +79,7 @@ static int check_forward(const struct shufflefs_forward *f, struct sfs_error *er
 	if (ret < 0)
 		return ret;
 	if (!is_text(f->target, sizeof f->target))
-		return sfs_error_set(err, -EINVAL, "target: there is none");
+		return sfs_error_set(err, -EINVAL, "target is empty");
 	ret = sfs_target_check(f->target, err);
 	if (ret < 0)
 		return ret;
@@ -90,10 +91,11 @@ static int check_forward(const struct shufflefs_forward *f, struct sfs_error *er
 		return ret;
 	if (f->max_skip > MILLION)
 		return sfs_error_set(err, -EINVAL,
-				     "max_skip: %u is more than %d, which is all",
+				     "max_skip is %u; it must be at most %d, which is "
+				     "all samples",
 				     f->max_skip, MILLION);
 	if (f->unused)
-		return sfs_error_set(err, -EINVAL, "unused: %u is not 0", f->unused);
+		return sfs_error_set(err, -EINVAL, "unused is %u; it must be 0", f->unused);
 	return sfs_sidecar_options_check_choices(f, err);
 }
 
@@ -108,7 +110,7 @@ static int do_forward(const struct call *call, union sfs_ioctl_argument *arg)
 	else if (call->caller != 0 && call->caller != call->owner)
 		ret = sfs_error_set(
 			&err, -EPERM,
-			"only the user who mounted it, and root, may do this");
+			"only root and the user who mounted it may do this");
 	else
 		ret = check_forward(&arg->forward, &err);
 	if (ret == 0)

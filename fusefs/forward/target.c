@@ -50,8 +50,8 @@ static int check_path(const char *target, const char *path, enum kind kind,
 		return sfs_error_set(err, -EINVAL, "target: '%s' has no path", target);
 	if (*path != '/' && !(kind == ENDPOINT && *path == '@'))
 		return sfs_error_set(err, -EINVAL,
-				     "target: the path in '%s' is not absolute, and the "
-				     "mount has another working directory",
+				     "target: the path in '%s' must be absolute, "
+				     "because the mount has another working directory",
 				     target);
 	if (n > PATH_MOST)
 		return sfs_error_set(err, -EINVAL,
@@ -85,9 +85,10 @@ int sfs_target_check(const char *target, struct sfs_error *err)
 
 	if (!rest)
 		return sfs_error_set(err, -EINVAL,
-				     "target: '%s' begins with none of local:PATH, "
-				     "samples:PATH, tcp://HOST:PORT, rdma://HOST:PORT, "
-				     "zpush://HOST:PORT, zpub://HOST:PORT, ...",
+				     "target: '%s' has an unknown scheme; use "
+				     "local:PATH, samples:PATH, tcp://HOST:PORT, "
+				     "rdma://HOST:PORT, zpush://HOST:PORT, "
+				     "zpub://HOST:PORT, ...",
 				     target);
 	return kind == PLACE ? check_place(target, rest, err)
 			     : check_path(target, rest, kind, err);

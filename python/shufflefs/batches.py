@@ -119,7 +119,7 @@ def _find_source(where: Any, options: str, rank: int, world: int) -> Source:
         if options:
             raise ValueError("options are for shards; %s is mounted already" % folder)
         if found and found["part"] and part:
-            raise ValueError("%s names a part of an epoch, and so do rank and world: say it once" % path)
+            raise ValueError("%s already names a part of an epoch: leave out rank and world" % path)
         part = found["part"] if found and found["part"] else part
         return Source([], os.path.join(folder, "epochs/{epoch}" + part + "{first}.tar"),
                       int(found["epoch"]) if found else 0, int(found["first"] or 0) if found else 0)
@@ -207,23 +207,23 @@ class Batches:
         """The next iteration is what was left of that epoch, each sample once; it may be nothing.
 
         ValueError: the state is of another rank, or of another order.  {"epoch": E, "next": K} is
-        enough to go on at sample K of this rank's part.
+        enough to resume at sample K of this rank's part.
         """
         if state.get("version", 1) != 1:
-            raise ValueError("the state is of version %r, and this shufflefs knows 1" % state["version"])
+            raise ValueError("the state has version %r, and this shufflefs reads version 1" % state["version"])
         epoch, first = int(state["epoch"]), int(state["next"])
         rank, world = state.get("rank", self._rank), state.get("world", self._world)
         if (rank, world) != (self._rank, self._world):
             raise ValueError(
-                "the state is of rank %d of %d, and this is rank %d of %d: docs/training.md says which "
+                "the state belongs to rank %d of %d, and this is rank %d of %d: docs/training.md says which "
                 "sample that is, then load {'epoch': E, 'next': K}" % (rank, world, self._rank, self._world))
         order = self._source.attribute(epoch, "order")
         if order and state.get("order") not in (None, order):
-            raise ValueError("the state is of another order than %s: its shards or options differ (%s, "
+            raise ValueError("the state belongs to another order than that of %s: its shards or options differ (%s, "
                              "not %s)" % (self._source.name(epoch, 0), order, state["order"]))
         n = self._source.attribute(epoch, "samples")
         if n and first > int(n):
-            raise ValueError("the state says sample %d, and %s has %s" % (first, self._source.name(epoch, 0), n))
+            raise ValueError("the state is at sample %d, but %s has only %s" % (first, self._source.name(epoch, 0), n))
         self._stop()
         self._epoch, self._next, self._is_left = epoch, first, False
 
@@ -232,7 +232,7 @@ class Batches:
         epoch, first = (self._epoch + 1, 0) if self._is_left else (self._epoch, self._next)
         n = None if self._source.shards else self._source.attribute(epoch, "samples")
         if not n or self._on_error != "fail":
-            raise TypeError("the number of batches is not known before they were read")
+            raise TypeError("the number of batches is not known in advance")
         left = max(0, int(n) - first)
         return left // self._batch if self._drop_last else math.ceil(left / self._batch)
 
@@ -366,7 +366,7 @@ class _Run:
 
     def _take(self) -> Optional[Batch]:
         if self._pid != os.getpid():
-            raise RingError("after fork(), iterate anew")
+            raise RingError("after fork(), begin a new iteration")
         if self._has_ended:
             return None
         if not self._ring:

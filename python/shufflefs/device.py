@@ -140,7 +140,7 @@ class Array:
         if self._hold.mapping.dlpack_device[0] != cuda.DLPACK_KIND:
             raise AttributeError("this memory is not CUDA's")
         if self.dtype == "bf2":
-            raise AttributeError("bfloat16 is only to be had by __dlpack__")
+            raise AttributeError("bfloat16 is only available through __dlpack__")
         self._check()
         self._hold.streams[None] = None
         kind = "|" + self.dtype if self.dtype[1:] == "1" else "<" + self.dtype

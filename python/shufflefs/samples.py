@@ -143,7 +143,7 @@ class Samples:
                 if self._socket is not s:
                     s.close()
             if deadline is not None and time.monotonic() >= deadline:
-                raise TimeoutError("%s: nobody gives samples there" % self._path)
+                raise TimeoutError("%s: no sidecar gives samples there" % self._path)
             time.sleep(TRY_SECONDS)
 
     def _try(self, s: socket.socket, deadline: Optional[float]) -> bool:
@@ -169,7 +169,7 @@ class Samples:
         """Whoever may write to the folder can listen there, and would say what is trained on."""
         uid = struct.unpack("=iII", s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
         if uid not in (0, os.geteuid()):
-            raise SamplesError(errno.EPERM, "%s: the samples are those of user %d, who is neither root nor this "
+            raise SamplesError(errno.EPERM, "%s: the samples belong to user %d, who is neither root nor this "
                                "process's user, %d" % (self._path, uid, os.geteuid()))
 
     def _take_hello(self, hello: bytes, fds: List[int]) -> None:
@@ -177,13 +177,13 @@ class Samples:
         if magic != MAGIC:
             raise SamplesError(errno.EPROTO, "%s: there are no samples there; is it a ring?" % self._path)
         if version != VERSION or len(hello) != HELLO.size:
-            raise SamplesError(errno.EPROTO, "%s: the sidecar speaks version %d, and this module %d: "
-                               "use those of one release" % (self._path, version, VERSION))
+            raise SamplesError(errno.EPROTO, "%s: the sidecar speaks version %d, and this module version %d: "
+                               "install both from one release" % (self._path, version, VERSION))
         _, _, n_memories, *sizes, refusal = HELLO.unpack(hello)
         if n_memories == 0:
             raise SamplesError(errno.EIO, refusal.split(b"\0")[0].decode(errors="replace"))
         if n_memories != len(fds):
-            raise SamplesError(errno.EPROTO, "%s: %d descriptors have come, not %d (too many are open?)" %
+            raise SamplesError(errno.EPROTO, "%s: received %d descriptors instead of %d (too many are open?)" %
                                (self._path, len(fds), n_memories))
         self._memories = [memoryview(mmap.mmap(fd, size, mmap.MAP_SHARED, mmap.PROT_READ))
                           for fd, size in zip(fds, sizes)]

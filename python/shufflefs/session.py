@@ -66,7 +66,7 @@ def _text(raw: bytes) -> str:
 def _bytes(what: str, text: str, size: int) -> bytes:
     raw = os.fsencode(text)
     if len(raw) >= size or b"\0" in raw:
-        raise ValueError("%s has at most %d bytes, and no zeros: %r" % (what, size - 1, text))
+        raise ValueError("%s must have at most %d bytes and no zeros: %r" % (what, size - 1, text))
     return raw
 
 
@@ -74,7 +74,7 @@ def _millionths(percent: Optional[float]) -> int:
     if percent is None:
         return 0
     if not 0 < percent <= 100:
-        raise ValueError("max_skip is a percentage above 0, and at most 100, not %r" % (percent,))
+        raise ValueError("max_skip must be a percentage above 0 and at most 100, not %r" % (percent,))
     return max(1, round(percent * 10000))
 
 
@@ -107,7 +107,7 @@ class Forward:
         elif error.errno in (errno.ECONNABORTED, errno.ENOTCONN):
             text = "the mount is gone"
         elif error.errno == errno.ENODATA:
-            text = "trainers do not attach on this host: its target is another one"
+            text = "trainers do not attach here: the target is on another host"
         elif error.errno == errno.EINTR:
             return InterruptedError(errno.EINTR, os.strerror(errno.EINTR))
         else:

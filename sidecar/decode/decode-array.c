@@ -150,7 +150,9 @@ static int read_order(struct text *t, struct sfs_error *err)
 			err, -EBADMSG,
 			"its elements are in Fortran order; save it in C order "
 			"(numpy.ascontiguousarray)");
-	return sfs_error_set(err, -EBADMSG, "its npy header does not tell the order");
+	return sfs_error_set(err, -EBADMSG,
+			     "its npy header does not say in which order its elements "
+			     "are");
 }
 
 /* {'descr': '<f4', 'fortran_order': False, 'shape': (3, 32), } */
@@ -176,7 +178,8 @@ static int read_dict(struct text t, struct sfs_array *a, struct sfs_error *err)
 			seen |= 4;
 		} else {
 			ret = sfs_error_set(err, -EBADMSG,
-					    "its npy header has a key '%s'", key);
+					    "its npy header has the unknown key "
+					    "'%s'", key);
 		}
 		array_take(&t, ",");
 	}
@@ -242,14 +245,14 @@ int sfs_ten_read(const unsigned char *bytes, uint64_t n_bytes,
 	int ret = sfs_tenbin_next_array(&reader, &t, &a.data, err);
 
 	if (ret == 0)
-		return sfs_error_set(err, -EBADMSG, "there is no tensor ('~TenBin~')");
+		return sfs_error_set(err, -EBADMSG, "it holds no tensor ('~TenBin~')");
 	if (ret > 0)
 		ret = check_whole(&t, n_bytes, err);
 	if (ret < 0)
 		return ret;
 	if (t.rank >= SHUFFLEFS_DIMS_MAX)
 		return sfs_error_set(err, -EBADMSG,
-				     "its header is not one of 0 to %d dimensions",
+				     "its header does not have 0 to %d dimensions",
 				     SHUFFLEFS_DIMS_MAX - 1);
 	memcpy(a.dtype, t.dtype, sizeof a.dtype); /* (those that it knows are shorter) */
 	memcpy(a.dims, t.dims, t.rank * sizeof *t.dims);

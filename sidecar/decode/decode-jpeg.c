@@ -170,9 +170,9 @@ static int check_blocks(struct sfs_jpeg *jpeg, struct sfs_error *err)
 	if (n <= FREE_BLOCKS + BLOCKS_A_BYTE * jpeg->n_bytes)
 		return 0;
 	return sfs_error_set(err, -EBADMSG,
-			     "a file of %llu bytes and several scans has %u x %u pixels, "
-			     "which would take %llu MiB: its bytes are too few for all "
-			     "of them",
+			     "a file of %llu bytes in several scans claims %u x %u "
+			     "pixels, which would take %llu MiB: too many for so few "
+			     "bytes",
 			     (unsigned long long)jpeg->n_bytes, jpeg->d.image_width,
 			     jpeg->d.image_height,
 			     (unsigned long long)(n * BLOCK_COEFS_BYTES >> 20));

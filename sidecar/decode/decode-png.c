@@ -50,7 +50,7 @@ static void read_bytes(png_structp png, png_bytep to, size_t n)
 	struct read *r = png_get_io_ptr(png);
 
 	if (n > r->n_left)
-		png_error(png, "the file is cut");
+		png_error(png, "the file is truncated");
 	memcpy(to, r->next, n);
 	r->next += n;
 	r->n_left -= n;
@@ -99,7 +99,7 @@ static void read_image(struct read *r, struct sfs_png *png, uint32_t n_channels,
 		n_made = set_transforms(r, n_channels);
 		n_row = (size_t)width * n_made;
 		if (png_get_rowbytes(r->png, r->info) != n_row)
-			png_error(r->png, "a kind of pixels that is not known");
+			png_error(r->png, "an unknown pixel format");
 		png->pixels = sfs_make_room(png->pixels, &png->n_pixels_bytes,
 					    n_row * height, 1);
 		png->rows =

@@ -292,8 +292,8 @@ static int decode_image(struct sfs_decoder *d, const struct sfs_spec_tensor *t,
 		return ret;
 	if (p.width != width || p.height != height)
 		return sfs_error_set(err, -EBADMSG,
-				     "%u x %u pixels, but those before have %llu x %llu; "
-				     "give the field a size",
+				     "it has %u x %u pixels, but those before it have "
+				     "%llu x %llu; give the field a size",
 				     p.width, p.height, (unsigned long long)width,
 				     (unsigned long long)height);
 	if (p.data != row)
@@ -316,7 +316,7 @@ static int decode_array(const struct sfs_spec_tensor *t, const struct sfs_sample
 	if (a.rank + 1 != shape->rank ||
 	    memcmp(a.dims, shape->dims + 1, a.rank * sizeof a.dims[0]) != 0)
 		return sfs_error_set(err, -EBADMSG,
-				     "its shape is another than that of the batch");
+				     "its shape is not that of the batch");
 	memcpy(row, a.data, a.n_bytes);
 	return 0;
 }

@@ -73,7 +73,8 @@ int sfs_pool_new(uint64_t limit, struct sfs_pool **ret_pool, struct sfs_error *e
 	ret = make_memory(p);
 	if (ret < 0) {
 		sfs_pool_free(p);
-		return sfs_error_set(err, ret, "shared memory for samples: %s",
+		return sfs_error_set(err, ret,
+				     "cannot get shared memory for samples: %s",
 				     strerror(-ret));
 	}
 	*ret_pool = p;

@@ -131,7 +131,8 @@ static int take_sparse(struct sfs_sample_reader *r, const struct sfs_tar_entry *
 		if (run->offset < at || run->offset > entry->size ||
 		    run->n_bytes > entry->size - run->offset)
 			return sfs_error_set(err, -EBADMSG,
-					     "sample %llu: the map of a sparse file",
+					     "sample %llu: the map of a sparse file is "
+					     "wrong",
 					     (unsigned long long)r->next);
 		sfs_chunk_append_zeros(chunk, run->offset - at);
 		ret = sfs_input_append(r->input, run->n_bytes, chunk);

@@ -291,7 +291,7 @@ static int read_image(struct parser *p, bool has_args)
 			return fail(p, "'%.*s' is not an image option: " IMAGE_WORDS,
 				    TOKEN(p));
 		if (seen & groups)
-			return fail(p, "'%.*s': an option before it says this already",
+			return fail(p, "'%.*s': an option before it already says this",
 				    TOKEN(p));
 		if (groups == MODE && !(seen & SIZE) && *p->next != ',')
 			return fail(p, "'%.*s' needs a size: 224, or 224x320", TOKEN(p));
@@ -498,7 +498,8 @@ static int check_names(struct parser *p)
 	p->at = p->t_at;
 	return fail(
 		p,
-		"a tensor before it is called '%s' too; give it a name with NAME=FIELD",
+		"another tensor is already called '%s'; give this one a name with "
+		"NAME=FIELD",
 		is_taken(p, p->t->name) ? p->t->name : length);
 }
 
@@ -545,8 +546,8 @@ int sfs_spec_parse(const char *text, struct sfs_spec *ret_spec, struct sfs_error
 		return 0;
 	p.at = p.next;
 	return fail(&p,
-		    "'%c' cannot stand here: ':' stands before options, ',' between "
-		    "them, ';' between tensors",
+		    "unexpected '%c': write ':' before options, ',' between them and "
+		    "';' between tensors",
 		    *p.at);
 }
 

@@ -221,8 +221,8 @@ int sfs_sidecar_options_check_samples(const struct sfs_sidecar_values *v,
 	for (i = 0; i < SFS_SIDECAR_OPTIONS; i++)
 		if (v->is_given[i] && rows[i].commands & SFS_SIDECAR_BATCHES)
 			return sfs_error_set(err, -EINVAL,
-					     "--%s is for batches, and samples: gives "
-					     "samples as they are: leave it out",
+					     "--%s is for batches, but samples: gives "
+					     "samples as they are; leave it out",
 					     rows[i].name);
 	return 0;
 }
@@ -270,7 +270,8 @@ int sfs_sidecar_options_to_forward(const struct sfs_sidecar_values *v,
 		else if (row->type.kind != KIND_TEXT)
 			put_number(row, v->numbers[i], f);
 		else if (strlen(v->texts[i]) >= row->in_forward.n_bytes)
-			return sfs_error_set(err, -EINVAL, "--%s: longer than %zu bytes",
+			return sfs_error_set(err, -EINVAL,
+					     "--%s is longer than %zu bytes",
 					     row->name, row->in_forward.n_bytes - 1);
 		else
 			strcpy((char *)f + row->in_forward.at, v->texts[i]);

@@ -41,8 +41,9 @@ int sfs_device_check_name(const char *memory, struct sfs_error *err)
 	if (is_host(memory) || find_kind(memory) < SFS_COUNT(kinds))
 		return 0;
 	return sfs_error_set(err, -EINVAL,
-			     "'%s': a ring cannot lie there; use host, cuda, cuda:UUID "
-			     "or cuda:N; or one of these with cuda-fd instead of cuda",
+			     "'%s' is not a place for a ring; use host, cuda, "
+			     "cuda:UUID or cuda:N; or one of these with cuda-fd "
+			     "instead of cuda",
 			     memory);
 }
 

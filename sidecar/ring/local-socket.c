@@ -53,7 +53,7 @@ static int lock(const char *path, struct sfs_error *err)
 		poll(NULL, 0, LOOK_MS);
 	if (ret == -EAGAIN)
 		return sfs_error_set(err, -EADDRINUSE,
-				     "%s: another process is just beginning there",
+				     "%s: another process is just starting there",
 				     path);
 	return ret < 0 ? sfs_error_set(err, ret, "%s: %s", path, strerror(-ret)) : ret;
 }

@@ -136,7 +136,7 @@ static int check_producer(struct shufflefs_ring *ring, const char *path)
 	if (peer.uid == 0 || peer.uid == geteuid())
 		return 0;
 	return fail(ring, -EPERM,
-		    "%s: the ring is that of user %u, who is neither root nor this "
+		    "%s: the ring belongs to user %u, who is neither root nor this "
 		    "process's user, %u",
 		    path, (unsigned)peer.uid, (unsigned)geteuid());
 }
@@ -197,7 +197,8 @@ static int receive_hello(struct shufflefs_ring *ring, const char *path,
 	n = recvmsg(ring->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n <= 0)
 		return fail(ring, -EAGAIN,
-			    "%s: the ring there has ended, and no other has begun", path);
+			    "%s: the ring there has ended, and no new one has "
+			    "begun", path);
 	take_descriptors(&message, ret_fds);
 	if (n < (ssize_t)offsetof(struct sfs_ring_hello, consumer) ||
 	    memcmp(hello->magic, SFS_RING_MAGIC, sizeof hello->magic) != 0)
@@ -233,10 +234,10 @@ static int map_memory(struct shufflefs_ring *ring, const int fds[2], uint64_t n_
 		     ? !sfs_ring_is_memfd_sane(fds[1], n_bytes - SFS_RING_SLOTS_OFFSET)
 		     : ring->place.n_bytes < n_bytes - SFS_RING_SLOTS_OFFSET))
 		return fail(ring, -EPROTO,
-			    "the ring's memory has not the size it should");
+			    "the ring's memory has the wrong size");
 	m = malloc(sizeof *m);
 	if (!m)
-		return fail(ring, -ENOMEM, "no memory is left");
+		return fail(ring, -ENOMEM, "out of memory");
 	is_sane =
 		pread(fds[0], m, sizeof *m, 0) == sizeof *m && sfs_ring_is_memory_sane(m, n_bytes);
 	if (is_sane) {
@@ -251,7 +252,7 @@ static int map_memory(struct shufflefs_ring *ring, const int fds[2], uint64_t n_
 		return fail(ring, -EPROTO, "the ring's header has wrong sizes");
 	m = sfs_ring_map(fds[0], is_host(&ring->place) ? fds[1] : -1, ring->n_bytes);
 	if (!m)
-		return fail(ring, -errno, "the ring's %llu bytes cannot be mapped: %s",
+		return fail(ring, -errno, "cannot map the ring's %llu bytes: %s",
 			    (unsigned long long)ring->n_bytes, strerror(errno));
 	ring->memory = m;
 	sfs_ring_guard(m);
@@ -399,7 +400,8 @@ static int check_usable(struct shufflefs_ring *ring)
 
 static int broken(struct shufflefs_ring *ring)
 {
-	return fail(ring, -EIO, "%s.state was cut or overwritten: the ring is lost",
+	return fail(ring, -EIO,
+		    "%s.state was truncated or overwritten, so the ring is lost",
 		    ring->path);
 }
 

@@ -168,7 +168,7 @@ static bool is_left(struct sfs_ring_memory *m, enum sfs_ring_policy policy,
 	if (policy == SFS_RING_FAIL)
 		snprintf(m->error, sizeof m->error,
 			 "trainer %u (pid %u) died while it held batch %" PRIu64
-			 ", when the ring's producer was dead (on-consumer-death=fail)",
+			 ", after the ring's producer had died (on-consumer-death=fail)",
 			 id, atomic_load(&past->pids[id]), sfs_ring_word_seq(word));
 	return policy == SFS_RING_REDELIVER;
 }
@@ -198,7 +198,7 @@ void sfs_ring_past_take_over(struct sfs_ring_memory *past, struct sfs_ring_memor
 			     enum sfs_ring_policy policy)
 {
 	static const char why[] =
-		"the ring's producer died, and another goes on; attach again";
+		"the ring's producer died, and another one took over; attach again";
 	bool is_left_here[SFS_RING_SLOTS_MAX];
 	uint32_t i, s;
 

@@ -195,10 +195,11 @@ static void give_away(struct sfs_ring_socket *s, uint32_t i,
 static void log_death(const struct sfs_ring_socket *s, int id, pid_t pid, uint32_t n_held)
 {
 	static const char *const becomes[] = {[SFS_RING_FAIL] = "the ring fails",
-					      [SFS_RING_REDELIVER] = "others get them",
+					      [SFS_RING_REDELIVER] = "other trainers "
+								     "get them",
 					      [SFS_RING_DROP] = "they are dropped"};
 
-	sfs_warning("ring %s: trainer %d (pid %d) died and held %u batches: %s",
+	sfs_warning("ring %s: trainer %d (pid %d) died while it held %u batches: %s",
 		    s->state->path, id, (int)pid, n_held,
 		    becomes[s->settings.policy]);
 }

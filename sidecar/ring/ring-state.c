@@ -73,7 +73,8 @@ static int make_memory(struct sfs_ring_state *s, const struct shufflefs_layout *
 	    fcntl(s->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
 		m = sfs_ring_map(s->fd, s->memfd, n_bytes);
 	if (!m)
-		return sfs_error_set(err, -errno, "%" PRIu64 " bytes for the ring: %s",
+		return sfs_error_set(err, -errno, "cannot get %" PRIu64
+						  " bytes for the ring: %s",
 				     n_bytes, strerror(errno));
 	s->memory = m;
 	s->n_bytes = n_bytes;
@@ -117,7 +118,8 @@ static void find_past(struct sfs_ring_state *s, enum sfs_ring_policy policy)
 		if (atomic_load(&past->state) != SFS_RING_ENDED)
 			s->n_awaited = n;
 		sfs_ring_past_take_over(past, m, policy);
-		sfs_info("ring %s: %u trainers live, whose producer died: it goes on",
+		sfs_info("ring %s: its producer died, but %u of its trainers did not: "
+			 "going on with them",
 			 s->path, n);
 	}
 	sfs_ring_past_unmap(past);
@@ -197,7 +199,8 @@ int sfs_ring_state_check(const struct sfs_ring_state *s, struct sfs_error *err)
 {
 	if (!sfs_ring_is_whole(s->memory))
 		return sfs_error_set(err, -EIO,
-				     "%s.state was cut or overwritten: the ring is lost",
+				     "%s.state was truncated or overwritten, so the "
+				     "ring is lost",
 				     s->path);
 	if (atomic_load(&s->memory->state) < SFS_RING_FAILED)
 		return 0;

@@ -52,8 +52,8 @@ static void describe_hung(const struct sfs_ring_watch *watch, uint32_t i,
 	if (id < SFS_RING_CONSUMERS)
 		pid = atomic_load(&state->memory->pids[id]);
 	sfs_error_set(err, 0,
-		      "ring %s: trainer %u (pid %u) has held batch %" PRIu64 " for %llu"
-		      " s; if it hangs, end it",
+		      "ring %s: trainer %u (pid %u) has held batch %" PRIu64 " for "
+		      "%llu s; if it hangs, kill it",
 		      state->path, id, pid, sfs_ring_word_seq(w->word),
 		      sfs_clock_between(w->since_ns, sfs_clock_ns()) / SFS_NS_PER_S);
 }

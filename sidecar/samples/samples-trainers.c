@@ -114,7 +114,7 @@ void sfs_samples_server_forget(struct sfs_samples_server *s,
 void sfs_samples_server_bury(struct sfs_samples_server *s, struct sfs_samples_trainer *t,
 			     bool is_death)
 {
-	const char *how = is_death ? "died" : "said what no trainer says";
+	const char *how = is_death ? "died" : "sent an invalid message";
 	unsigned id = (unsigned)(t - s->trainers);
 	uint64_t n = t->held.n;
 	char why[256];

@@ -293,7 +293,7 @@ int sfs_samples_finish(struct sfs_samples *s, struct sfs_error *err)
 		begin(s, NULL); /* who goes on at the end of an epoch has had it all */
 	else if (s->n_read == 0)
 		return sfs_error_set(err, -ENODATA,
-				     "there was no sample; %llu were skipped",
+				     "no sample was sent; %llu were skipped",
 				     (unsigned long long)s->n_skipped);
 	sfs_samples_server_end(s->server);
 	do {

@@ -110,8 +110,8 @@ int sfs_auth_check_proof(struct sfs_auth *auth, const struct sfs_secret *secret,
 	if (sfs_crypto_equal(wanted, proof.tag, sizeof wanted))
 		return 0;
 	return sfs_error_set(err, -EACCES,
-			     "the sender's secret is not that of recv: compare the files "
-			     "of --secret-file");
+			     "sender and recv have different secrets: compare the "
+			     "files of --secret-file");
 }
 
 void sfs_auth_sign(const struct sfs_auth *auth, const struct sfs_secret *secret,
@@ -136,8 +136,8 @@ int sfs_auth_answer(struct sfs_auth *auth, const char *carrier,
 				     "a recv of this version with --secret-file");
 	if (!secret && reply->code == SFS_WIRE_CHALLENGE)
 		return sfs_error_set(err, -EACCES,
-				     "the receiver asks for a secret that was not "
-				     "promised");
+				     "the receiver asks for a secret, and this sender "
+				     "has none: start it with --secret-file");
 	if (reply->code != SFS_WIRE_CHALLENGE)
 		return 0;
 	auth->carrier = carrier;

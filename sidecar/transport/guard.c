@@ -39,8 +39,9 @@ int sfs_guard_check(const struct sfs_receiver_settings *settings, bool is_loopba
 	if (is_loopback || settings->secret || settings->is_insecure)
 		return 0;
 	return sfs_error_set(err, -EACCES,
-			     "%s: whoever reaches this address could feed the trainer: "
-			     "add --secret-file, here and to send, or --insecure",
+			     "%s: anyone who can reach this address could feed the "
+			     "trainer: add --secret-file, here and to send, or "
+			     "--insecure",
 			     settings->source);
 }
 
@@ -67,7 +68,8 @@ void sfs_guard_refuse(struct sfs_guard *g, const char *source, const char *who,
 	if (!sfs_guard_count(g, sfs_clock_ns(), &n_silent))
 		return;
 	if (n_silent > 0)
-		sfs_warning("%s: %llu more were refused without a line", source,
+		sfs_warning("%s: %llu more connections were refused, without a line "
+			    "for each", source,
 			    (unsigned long long)n_silent);
 	sfs_warning("%s: %s%s%s", source, who, *who ? ": " : "", why);
 }

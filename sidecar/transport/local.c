@@ -87,7 +87,7 @@ static int local_open(const struct sfs_transport_settings *settings,
 
 	if (settings->secret)
 		return sfs_error_set(err, -EINVAL,
-				     "--secret-file is for targets on other hosts: a "
+				     "--secret-file is for targets on other hosts; a "
 				     "ring is only for its own user: leave it out");
 	code = parse_target(path, &ring.memory, err);
 	if (code == 0)
@@ -169,8 +169,8 @@ static int local_finish(struct sfs_transport *t, int timeout_ms, struct sfs_erro
 
 	if (count_missing(local) > 0)
 		return sfs_error_set(err, -ESTALE,
-				     "trainers have had %llu batches more than there are "
-				     "in this stream now: the files have changed",
+				     "trainers have had %llu more batches than this "
+				     "stream has now: the files have changed",
 				     (unsigned long long)count_missing(local));
 	sfs_ring_end(local->ring);
 	if (local->n_sent > 0)

@@ -308,7 +308,7 @@ int sfs_outbox_take_reply(struct sfs_outbox *box, const struct sfs_wire_reply *r
 	int ret = 0;
 
 	if (reply->code == SFS_WIRE_REFUSE)
-		return sfs_error_set(err, -ECONNABORTED, "the receiver refuses: %s",
+		return sfs_error_set(err, -ECONNABORTED, "the receiver refused: %s",
 				     reply->text);
 	if (reply->code == SFS_WIRE_BUSY)
 		return sfs_error_set(err, -EBUSY, "the receiver is busy: %s",
@@ -317,8 +317,8 @@ int sfs_outbox_take_reply(struct sfs_outbox *box, const struct sfs_wire_reply *r
 	if (reply->session != box->session || reply->resume < box->credited ||
 	    reply->resume < reply->consumed)
 		ret = sfs_error_set(err, -ECONNABORTED,
-				    "the receiver wants batch %llu, and this sender has "
-				    "%llu to %llu",
+				    "the receiver wants batch %llu, but this sender "
+				    "has only %llu to %llu",
 				    (unsigned long long)reply->resume,
 				    (unsigned long long)box->credited,
 				    (unsigned long long)box->n_sent);

@@ -25,7 +25,8 @@ static int check_owner(const struct stat *st, struct sfs_error *err)
 				     (unsigned)st->st_uid);
 	if (st->st_mode & 0777 & ~most)
 		return sfs_error_set(err, -EACCES,
-				     "its mode is %04o, so others can use it: chmod 600",
+				     "its mode is %04o, so other users can read it: "
+				     "run chmod 600",
 				     (unsigned)(st->st_mode & 07777));
 	return 0;
 }

@@ -186,7 +186,7 @@ void sfs_sessions_greet(struct sfs_sessions *s, const struct sfs_wire_hello *hel
 					 .window = s->settings.ring.n_slots};
 	if (s->ring && hello->layout_hash != sfs_layout_hash(&s->layout)) {
 		refuse(reply, SFS_WIRE_REFUSE,
-		       "its batches have another layout than those of the ring");
+		       "its batches do not have the layout of the ring");
 		return;
 	}
 	if (!session && s->n == SFS_SESSIONS_MAX && !find_idle(s)) {
@@ -196,14 +196,15 @@ void sfs_sessions_greet(struct sfs_sessions *s, const struct sfs_wire_hello *hel
 	if (session && session->connection && session->process != hello->process &&
 	    !(has_gone && has_gone(session->connection))) {
 		refuse(reply, SFS_WIRE_BUSY,
-		       "another process sends this stream; if it died, this is noticed "
-		       "soon");
+		       "another process is sending this stream; if it died, recv will "
+		       "notice soon");
 		return;
 	}
 	if (session) /* the sender knows best that the old one broke */
 		*ret_old = session->connection;
 	if (reply->resume < hello->oldest)
-		refuse(reply, SFS_WIRE_REFUSE, "it has lost batches that are wanted");
+		refuse(reply, SFS_WIRE_REFUSE,
+		       "it no longer has batches that the ring needs");
 }
 
 int sfs_sessions_begin(struct sfs_sessions *s, const struct sfs_wire_hello *hello,
@@ -214,12 +215,14 @@ int sfs_sessions_begin(struct sfs_sessions *s, const struct sfs_wire_hello *hell
 
 	if (sfs_layout_hash(layout) != hello->layout_hash ||
 	    (s->ring && !sfs_layout_equal(layout, &s->layout)))
-		return sfs_error_set(err, -EPROTO, "another layout than its HELLO said");
+		return sfs_error_set(err, -EPROTO,
+				     "its layout is not the one in its HELLO");
 	if (!s->ring && make_ring(s, layout) < 0)
 		return sfs_error_set(err, -EIO, "there is no ring: %s", s->why.text);
 	session = find(s, hello->session);
 	if (session && session->connection)
-		return sfs_error_set(err, -EPROTO, "two connections of one session");
+		return sfs_error_set(err, -EPROTO,
+				     "it has another connection for this session");
 	if (!session)
 		session = enter(s, hello, err);
 	if (!session)
@@ -243,7 +246,8 @@ int sfs_sessions_expect(const struct sfs_session *session, uint64_t seq,
 {
 	/* (After its end a new connection may repeat batches.) */
 	if (seq > session->expected || (session->has_end && seq == session->expected))
-		return sfs_error_set(err, -EPROTO, "batch %llu came, and %llu is next",
+		return sfs_error_set(err, -EPROTO,
+				     "batch %llu came instead of batch %llu",
 				     (unsigned long long)seq,
 				     (unsigned long long)session->expected);
 	return seq < session->expected || sfs_ring_past_has(&session->past, seq);
@@ -261,7 +265,7 @@ static int check_crc(struct sfs_sessions *s, const struct sfs_wire_message *m,
 	}
 	if (sfs_wire_crc(&s->layout, m->info.n_samples, bytes) != m->crc)
 		return sfs_error_set(err, -EPROTO,
-				     "batch %llu was changed on its way (CRC)",
+				     "batch %llu was damaged on its way (CRC)",
 				     (unsigned long long)m->seq);
 	return 0;
 }
@@ -302,7 +306,8 @@ int sfs_sessions_publish(struct sfs_sessions *s, struct sfs_session *session,
 int sfs_sessions_end(struct sfs_session *session, uint64_t seq, struct sfs_error *err)
 {
 	if (seq != session->expected)
-		return sfs_error_set(err, -EPROTO, "its end is at another batch");
+		return sfs_error_set(err, -EPROTO,
+				     "it ended its stream at the wrong batch");
 	session->has_end = true;
 	return 0;
 }

@@ -175,7 +175,7 @@ static struct sfs_tcp_connection *find_place(struct sfs_receiver *r)
 	}
 	if (least)
 		sfs_tcp_receiver_drop(r, least,
-				      "it brought nothing, and another needs its place");
+				      "it sent no batch, and its place was needed");
 	return least;
 }
 

@@ -28,7 +28,7 @@ static int take_layout(struct sfs_receiver *r, struct sfs_tcp_connection *c,
 		       const struct shufflefs_layout *layout, struct sfs_error *err)
 {
 	if (c->session)
-		return sfs_error_set(err, -EPROTO, "a second layout");
+		return sfs_error_set(err, -EPROTO, "it sent a second layout");
 	return sfs_sessions_begin(&r->sessions, &c->hello, layout, c, &c->session, err);
 }
 
@@ -59,14 +59,16 @@ static int take_message(struct sfs_receiver *r, struct sfs_tcp_connection *c,
 	if (c->batch.kind == SFS_WIRE_PING)
 		return 0;
 	if (!c->session)
-		return sfs_error_set(err, -EPROTO, "a message before the layout");
+		return sfs_error_set(err, -EPROTO,
+				     "it sent a message before the layout");
 	switch (c->batch.kind) {
 	case SFS_WIRE_BATCH: return take_batch(c, err);
 	case SFS_WIRE_END: return sfs_sessions_end(c->session, c->batch.seq, err);
 	case SFS_WIRE_BYE:
 		return sfs_sessions_bye(&r->sessions, c->session, &c->batch, c->peer,
 					c->has_said_ended, err);
-	default: return sfs_error_set(err, -EPROTO, "a message that only receivers send");
+	default: return sfs_error_set(err, -EPROTO,
+				      "it sent a message that only receivers send");
 	}
 }
 
@@ -248,7 +250,7 @@ static void look_at_times(struct sfs_receiver *r)
 		    sfs_clock_between(c->heard_ns, now) > SFS_TCP_DEAD_NS)
 			sfs_tcp_receiver_drop(
 				r, c,
-				c->is_stranger ? "it has not said who it is in 10 s"
+				c->is_stranger ? "it did not say who it is within 10 s"
 					       : "it was silent for 10 s");
 		else if (c->fd >= 0 && c->session &&
 			 sfs_clock_between(c->said_ns, now) > SFS_TCP_PING_NS)

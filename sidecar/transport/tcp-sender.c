@@ -182,9 +182,11 @@ static int read_message(struct sfs_transport *t, size_t n, struct sfs_error *err
 	if (m.kind != SFS_WIRE_CREDIT && m.kind != SFS_WIRE_ENDED)
 		return 0;
 	if (m.kind == SFS_WIRE_ENDED && !t->has_said_end)
-		return sfs_error_set(err, -EPROTO, "an end that was never sent");
+		return sfs_error_set(err, -EPROTO,
+				     "it acknowledged an end that was never sent");
 	if (m.seq > t->highest)
-		return sfs_error_set(err, -EPROTO, "a credit for what was never sent");
+		return sfs_error_set(err, -EPROTO,
+				     "it acknowledged batches that were never sent");
 	sfs_outbox_take_credit(&t->box, m.seq, m.kind == SFS_WIRE_ENDED);
 	return 0;
 }

@@ -141,7 +141,8 @@ static int read_arrays(struct message *m, struct sfs_error *err)
 		    m->arrays[i].dims[0] != m->arrays[0].dims[0])
 			return sfs_error_set(
 				err, -EBADMSG,
-				"array %u has no, or another, number of samples", i);
+				"array %u has another number of samples than the "
+				"first, or none", i);
 	if (m->n_arrays == 0 || m->arrays[0].dims[0] == 0)
 		return sfs_error_set(err, -EBADMSG, "a message without samples");
 	if (m->arrays[0].dims[0] > SFS_LAYOUT_BATCH_MAX)
@@ -306,7 +307,8 @@ static int give_up(const struct sfs_receiver *r, struct sfs_error *err)
 	uint64_t n_dropped = atomic_load(&r->n_dropped);
 
 	if (n_dropped == 0)
-		return sfs_error_set(err, -ETIMEDOUT, "%s: no sender was heard for %u s",
+		return sfs_error_set(err, -ETIMEDOUT,
+				     "%s: heard nothing from any sender for %u s",
 				     r->address.endpoint, r->give_up_ms / 1000);
 	return sfs_error_set(err, -ETIMEDOUT,
 			     "%s: no batch came for %u s; %llu messages were dropped, "

@@ -192,7 +192,7 @@ static const char *next_failure(void *monitor, bool *ret_is_final)
 	if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
 		return "one end has a secret and the other has none: start both with "
 		       "--secret-file";
-	return "the peer does not speak as ZeroMQ does";
+	return "the peer does not speak ZeroMQ";
 }
 
 int sfs_zmq_look_at_handshakes(void *monitor, const struct sfs_zmq_address *a,

@@ -33,7 +33,17 @@ for command in $commands; do
     helps shufflefs "$command"
     ! grep "^ *\(usage: \|       \)shufflefs [a-z]" help | grep -v "shufflefs $command " ||
         fail "$command: about another command"
+    "$shufflefs" help "$command" | cmp - help || fail "help $command: another one"
 done
+# By its other name, too; and only what is a command has one.
+"$shufflefs" umount --help >help
+"$shufflefs" unmount --help | cmp - help || fail "unmount --help is not that of umount"
+for name in $(sed -n 's/^	{"\([a-z]*\)", do_.*/\1/p' "$top/fusefs/commands.c"); do
+    "$shufflefs" "$name" --help >help
+    ! grep -q "^Commands:" help || fail "$name --help is the help of all commands"
+done
+! "$shufflefs" help nonsense >help 2>said || fail "there is help for nonsense"
+grep -q "there is no command 'nonsense'" said || fail "help nonsense: $(cat said)"
 helps shufflefs mount
 grep -q "^  budget=SIZE  *Memory" help || fail "mount: no options"
 for command in ls plan index bench top; do
@@ -46,8 +56,11 @@ done
 
 has_sidecar || exit 0
 helps shufflefs-sidecar
+"$build/shufflefs-sidecar" help | cmp - help || fail "shufflefs-sidecar help: another one"
 for command in send recv; do
     grep -q "^  $command " help || fail "no $command"
+    "$build/shufflefs-sidecar" help $command >said
+    "$build/shufflefs-sidecar" $command --help | cmp - said || fail "help $command: another one"
 done
 
 # Those of the sidecar have a table of their own.

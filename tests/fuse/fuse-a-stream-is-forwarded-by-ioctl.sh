@@ -110,7 +110,7 @@ mkdir sub
 grep -q -- "--seed=18446744073709551615 --on-error=skip --max-skip=2.5 .* local:$work/sub/r?memory=host$" args || fail "args: $(cat args)"
 ! "$shufflefs" forward --fields=jpg --seed=18446744073709551616 mnt/epochs/0.tar local:x 2>said || fail "no error"
 ! "$shufflefs" forward --fields=jpg mnt/epochs/0.tar lokal:x 2>said || fail "no error"
-grep -q "'lokal:x' begins with none of local:PATH" said || fail "said: $(cat said)"
+grep -q "'lokal:x' has an unknown scheme; use local:PATH" said || fail "said: $(cat said)"
 
 # Ctrl-C stops the session; a mount is not kept busy.
 child 'echo "{\"state\":\"streaming\",\"next\":5}" >&4; touch streams; sleep 1000'
@@ -119,7 +119,7 @@ forward=$!
 wait_until 20 test -e streams
 kill -INT $forward
 ! wait $forward || fail "stopped, and yet 0"
-grep -q "stopped; while trainers and receiver live, the same command goes on; to .*add --first=5" said || fail "said: $(cat said)"
+grep -q "stopped; to resume with the same receiver and trainers, run the same command again; .*add --first=5" said || fail "said: $(cat said)"
 umount_ds mnt
 
 [ "$(id -u)" = 0 ] || exit 0

@@ -29,7 +29,7 @@ cat mnt/epochs/0.tar >/dev/null
 token TOKEN-2
 expect '{"tokens": ["TOKEN-2"], "owner": 1}'
 kill -HUP $daemon
-wait_until 30 grep -q "SIGHUP: .* tokens are read again" said
+wait_until 30 grep -q "SIGHUP: reading .* tokens again" said
 cat mnt/epochs/1.tar >got.tar || fail "the old token is still sent"
 "$shufflefs" cat data epochs/1.tar >want.tar
 same want.tar got.tar

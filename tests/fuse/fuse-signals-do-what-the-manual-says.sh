@@ -35,7 +35,7 @@ done
 ! grep -q "read again" log || fail "the level was warning: $(cat log)"
 sed -i 's/warning/info/' conf/own.conf
 kill -HUP $daemon
-wait_until 30 grep -q "SIGHUP: log level, header files and tokens are read again" log
+wait_until 30 grep -q "SIGHUP: reading log level, header files and tokens again" log
 
 # The lines of a header file, although it looks as before.
 head -c 1000 mnt/shards/train-000000.tar >/dev/null
@@ -54,7 +54,7 @@ wait_until 30 asks
 # A file that is wrong changes nothing, and a line says so.
 echo "nonsense" >conf/own.conf
 kill -HUP $daemon
-wait_until 30 grep -q "SIGHUP: the log level stays: conf/own.conf\|SIGHUP: the log level stays: /.*own.conf" log
+wait_until 30 grep -q "SIGHUP: keeping the log level: conf/own.conf\|SIGHUP: keeping the log level: /.*own.conf" log
 works HUP
 
 kill -INT $daemon # ignored in a shell's background, and so by what it starts

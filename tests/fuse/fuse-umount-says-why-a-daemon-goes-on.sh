@@ -40,7 +40,7 @@ mkdir mnt2
 mount_ds data mnt
 daemon=$(daemon_pid mnt)
 mount --bind mnt mnt2
-says "it is mounted on $work/mnt2, too" "$shufflefs" umount mnt
+says "it is also mounted on $work/mnt2" "$shufflefs" umount mnt
 umount_ds mnt2
 is_gone "$daemon" || fail "umount did not wait for the daemon"
 

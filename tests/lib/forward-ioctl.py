@@ -102,13 +102,13 @@ def refused(path, readme):
     fails(errno.EINVAL, forward, fd, target="x" * 1024)  # without a NUL
     fails(errno.EINVAL, forward, fd, fields="x" * 1792)
     for secret_file in "secret", "/" * 256:
-        assert b"it is not an absolute path" in fails(errno.EINVAL, forward, fd, secret_file=secret_file)
-    assert b"max_skip: 1000001 is more" in fails(errno.EINVAL, forward, fd, max_skip=1000001)
-    assert b"unused: 7 is not 0" in fails(errno.EINVAL, forward, fd, unused=7)
-    for target, why in ((("nowhere"), "begins with none of"), ("ftp://a:1", "begins with none of"), ("local:", "has no path"),
-                        ("local:ring", "is not absolute"), ("samples:a/b?memory=20", "is not absolute"),
-                        ("local:/" + "x" * 96, "at most 96 bytes"), ("zpush+ipc://a", "is not absolute"),
-                        ("zpull://a:1", "begins with none of"), ("tcp://", "is not tcp://HOST:PORT"), ("tcp://a", "is not tcp"),
+        assert b"is not an absolute path" in fails(errno.EINVAL, forward, fd, secret_file=secret_file)
+    assert b"max_skip is 1000001; it must be at most" in fails(errno.EINVAL, forward, fd, max_skip=1000001)
+    assert b"unused is 7; it must be 0" in fails(errno.EINVAL, forward, fd, unused=7)
+    for target, why in ((("nowhere"), "has an unknown scheme"), ("ftp://a:1", "has an unknown scheme"), ("local:", "has no path"),
+                        ("local:ring", "must be absolute"), ("samples:a/b?memory=20", "must be absolute"),
+                        ("local:/" + "x" * 96, "at most 96 bytes"), ("zpush+ipc://a", "must be absolute"),
+                        ("zpull://a:1", "has an unknown scheme"), ("tcp://", "is not tcp://HOST:PORT"), ("tcp://a", "is not tcp"),
                         ("tcp://:1", "is not tcp"), ("rdma://a:0", "is not rdma"), ("zpush://a:x", "is not zpush"),
                         ("tcp://a:65536", "is not tcp")):
         data = fails(errno.EINVAL, forward, fd, target=target)
@@ -123,7 +123,7 @@ def forbidden(path):
     """Another user may look, and start nothing."""
     fd = os.open(path, os.O_RDONLY)
     call(fd, VERSION)
-    assert b"only the user" in fails(errno.EPERM, forward, fd)
+    assert b"only root and the user" in fails(errno.EPERM, forward, fd)
     assert status(fd)["session"] == 0
 
 

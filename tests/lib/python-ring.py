@@ -126,7 +126,7 @@ class Test(Case):
         self.say("batch 4", "batch 3", "end")
         said = trainer.stdout.read()
         self.assertEqual(trainer.wait(), 0)
-        self.assertRegex(said, r"^batch 0: loss \d.*\ngo on at {'epoch': 3, 'next': 7}\n$")
+        self.assertRegex(said, r"^batch 0: loss \d.*\nresume at {'epoch': 3, 'next': 7}\n$")
 
     def test_iteration_releases_the_batch_before(self):
         ring, seen = self.attach(), []

@@ -4,7 +4,7 @@
   samples-trainer.py --tar FILE              what FILE has, by Python's tarfile and WebDataset's rules
   samples-trainer.py PATH [hold=N] [ahead=N] all samples; keeps the Nth until a file `go` is there
   samples-trainer.py PATH stop=N             closes after the Nth
-  samples-trainer.py PATH hostile            says what no trainer says, in many ways
+  samples-trainer.py PATH hostile            sends invalid messages of many kinds
 
 Its last line is "end", or "error ERRNO: ...".
 """

@@ -5,6 +5,6 @@ recv
 "$peer" rkey "$url" >said || fail "the peer: $(cat said)"
 grep -q 'remote access error' said || fail "$(cat said)"
 ! send "$data/many.tar" "$url" 2>said || fail "another layout was taken"
-grep -q 'refuses: its batches have another layout' said || fail "$(cat said)"
+grep -q 'refused: its batches do not have the layout of the ring' said || fail "$(cat said)"
 kill $receiver
 wait $receiver || :

@@ -14,14 +14,14 @@ says() {
 }
 tar=$data/part-0.tar
 says "nobody listens there" send "$tar" rdma://$ADDRESS:9 --give-up 1
-says "no RDMA device of this host reaches it\|does not answer" send "$tar" rdma://10.77.0.99:9 --give-up 1
-says "no RDMA device of this host reaches it\|does not answer" send "$tar" rdma://192.0.2.1:9 --give-up 1
+says "no RDMA device of this host can reach it\|does not answer" send "$tar" rdma://10.77.0.99:9 --give-up 1
+says "no RDMA device of this host can reach it\|does not answer" send "$tar" rdma://192.0.2.1:9 --give-up 1
 says "this host has no RDMA device 'mlx5_7'" send "$tar" "rdma://$ADDRESS:9?device=mlx5_7"
 says "is not rdma://HOST:PORT" send "$tar" rdma://$ADDRESS
 says "its options are device=NAME and relaxed-ordering=yes|no" send "$tar" "rdma://$ADDRESS:9?port=1"
 says "relaxed-ordering= is an option of recv" send "$tar" "rdma://$ADDRESS:9?relaxed-ordering=yes"
 says "device=nearest is an option of recv" send "$tar" "rdma://$ADDRESS:9?device=nearest"
-says "device=nearest is nearest to a GPU: add --memory cuda" "$sidecar" recv "rdma://*:0?device=nearest" --insecure --ring x
+says "device=nearest means nearest to the GPU of --memory cuda: add that" "$sidecar" recv "rdma://*:0?device=nearest" --insecure --ring x
 says "no RDMA device of this host has this address" "$sidecar" recv rdma://192.0.2.1:9 --insecure --ring x
 recv
 says "Address already in use" "$sidecar" recv "$url" --insecure --ring x
@@ -40,7 +40,7 @@ ln -s "$build/rdma.so" "$build/tests/lib/fakegpu.so" plugins/
 ip link add other type dummy
 ip link set other up
 rdma link add rxe1 type rxe netdev other
-says "which RDMA device is nearest to the GPU at ffff:00:1f.7 cannot be told: .*; name one with device=" \
+says "cannot tell which RDMA device is nearest to the GPU at ffff:00:1f.7: .*; name one with device=" \
     env SHUFFLEFS_PLUGINS="$PWD/plugins" "$sidecar" recv "rdma://*:0?device=nearest" --insecure --ring x --memory fakegpu
 rdma link delete rxe1
 ip link delete other

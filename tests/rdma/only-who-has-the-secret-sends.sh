@@ -7,7 +7,7 @@ umask 077
 echo "a secret that both ends have" >secret
 echo "a secret that the others have" >other
 ! timeout 60 "$sidecar" recv "rdma://*:0" --ring ring 2>said || fail "it listens"
-grep -q 'whoever reaches this address could feed the trainer: add --secret-file' said || fail "$(cat said)"
+grep -q 'anyone who can reach this address could feed the trainer: add --secret-file' said || fail "$(cat said)"
 
 secret=secret
 recv
@@ -22,7 +22,7 @@ recv --metrics m.prom
 ! timeout 60 "$sidecar" send "$data/many.tar" "$url" --fields cls 2>said || fail "none was taken"
 grep -q 'recv has a secret, and the sender has none: start it with --secret-file' said || fail "$(cat said)"
 ! timeout 60 "$sidecar" send "$data/many.tar" "$url" --fields cls --secret-file other 2>said || fail "another was taken"
-grep -q "the sender's secret is not that of recv: compare the files of --secret-file" said || fail "$(cat said)"
+grep -q "sender and recv have different secrets: compare the files of --secret-file" said || fail "$(cat said)"
 [ ! -e ring ] || fail "a stranger made a ring"
 mkfifo stop
 "$peer" silent "$url" <stop >silent 2>peer.log &

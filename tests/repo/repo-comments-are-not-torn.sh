@@ -27,7 +27,7 @@ for path in paths:
             torn.append(where + ": a line without an asterisk")
         if len(lines) > 1 and lines[-1].strip() == "*/" and (before.strip() or len(lines) < 3):
             torn.append(where + ": nothing but */ in the last line")
-    for name in re.finditer(r"\n\s+(unsigned|uint\d+_t|size_t|int|bool|double|struct \w+)\n\s+\*?\w+;", text):
+    for name in re.finditer(r"\n\s+(unsigned|const char|char|uint\d+_t|size_t|int|bool|double|struct \w+)\n\s+\*?\w+;", text):
         torn.append("%s:%d: a type without its name" % (path, text.count("\n", 0, name.start()) + 2))
 print("\n".join(torn))
 sys.exit(len(torn) > 0)

@@ -22,11 +22,11 @@ breaks() {
     status=0
     wait $drain || status=$?
     [ $status = 1 ] || fail "$*: the trainer: status $status: $(cat error)"
-    grep -q "ring.state was cut or overwritten" error || fail "$*: the trainer: $(cat error)"
+    grep -q "ring.state was truncated or overwritten" error || fail "$*: the trainer: $(cat error)"
     status=0
     wait $sender || status=$?
     [ $status = 1 ] || fail "$*: send: status $status: $(cat send.log)"
-    grep -q "ring.state was cut or overwritten" send.log || fail "$*: send: $(cat send.log)"
+    grep -q "ring.state was truncated or overwritten" send.log || fail "$*: send: $(cat send.log)"
     exec 8>&-
     rm -f more got ring.state
 }

@@ -90,7 +90,7 @@ check_error() {
 }
 check_error 'local:ring?memory=fakegpu:7' "there is no GPU '7'; choose one of FAKE-0 FAKE-1"
 FAKEGPU_BYTES=50000 check_error 'local:ring?memory=fakegpu' 'needs 98304 bytes, 50000 are free'
-check_error 'local:ring?memory=gpu' "'gpu': a ring cannot lie there; use host, cuda, cuda:UUID or cuda:N"
+check_error 'local:ring?memory=gpu' "'gpu' is not a place for a ring; use host, cuda, cuda:UUID or cuda:N"
 refuses() {
     words=$1
     shift

@@ -15,7 +15,7 @@ wait $!
 [ "$(grep -c batch wanted)" = 10 ] || fail "$(cat wanted)"
 
 has_noticed() {
-    grep -q 'was silent for 10 s\|has not said who it is in 10 s' sender.log receiver.log
+    grep -q 'was silent for 10 s\|did not say who it is within 10 s' sender.log receiver.log
 }
 
 # silence DIRECTIONS [VICTIM]: while the trainer holds the first batch, so nothing can end before.

@@ -32,10 +32,10 @@ says() {
 # ---- where it may listen
 
 for at in 'tcp://*:0' tcp://0.0.0.0:0 'tcp://[::]:0'; do
-    says "whoever reaches this address could feed the trainer: add --secret-file" \
+    says "anyone who can reach this address could feed the trainer: add --secret-file" \
         "$sidecar" recv "$at" --ring ring
 done
-says "--insecure is for recv without --secret-file" \
+says "--insecure and --secret-file exclude each other" \
     "$sidecar" recv tcp://127.0.0.1:0 --ring ring --insecure --secret-file secret
 six=
 ! grep -qs '^0*1 .* lo$' /proc/net/if_inet6 || six='tcp://[::1]:0'
@@ -55,7 +55,7 @@ done
 
 cp secret readable
 chmod 640 readable
-says "its mode is 0640, so others can use it: chmod 600" \
+says "its mode is 0640, so other users can read it: run chmod 600" \
     "$sidecar" recv tcp://127.0.0.1:0 --ring ring --secret-file readable
 says "readable: its mode is 0640" "$sidecar" send 0.tar tcp://127.0.0.1:9 --fields cls --secret-file readable
 echo short >short
@@ -86,9 +86,9 @@ until port=$(sed -n "s/.*senders on .*://p" log 2>/dev/null) && [ "$port" ]; do
 done
 url=tcp://127.0.0.1:$port
 tr '\0' '\n' <"/proc/$receiver/cmdline" | grep -q '^secret$' || fail "the path is not in its command line"
-says "the receiver refuses: recv has a secret, and the sender has none: start it with --secret-file" \
+says "the receiver refused: recv has a secret, and the sender has none: start it with --secret-file" \
     "$sidecar" send 0.tar "$url" --fields cls --batch 4
-says "the receiver refuses: the sender's secret is not that of recv: compare the files of --secret-file" \
+says "the receiver refused: sender and recv have different secrets: compare the files of --secret-file" \
     "$sidecar" send 0.tar "$url" --fields cls --batch 4 --secret-file other
 "$python" - "$port" <<'END' # none of ours; and one that breaks off
 import socket, sys
@@ -125,6 +125,6 @@ until url=$(sed -n "s/.*senders on //p" log 2>/dev/null) && [ "$url" ]; do
     kill -0 $receiver 2>/dev/null || fail "recv: $(cat log)"
     sleep 0.01
 done
-says "the receiver refuses: the sender has a secret, and recv has none" \
+says "the receiver refused: the sender has a secret, and recv has none" \
     "$sidecar" send 0.tar "$url" --fields cls --secret-file secret
 kill $receiver

@@ -54,7 +54,7 @@ hung 3 # the ring is there, and no batch
 if "$sidecar" send 0.tar "$url" --fields 'img:raw,u1,3x8x8' 2>refused; then
     fail "other tensors were taken"
 fi
-grep -q 'refuses: its batches have another layout' refused || fail "$(cat refused)"
+grep -q 'refused: its batches do not have the layout of the ring' refused || fail "$(cat refused)"
 "$build/tests/lib/ring-drain" ring >got &
 drain=$!
 kill -9 $hung

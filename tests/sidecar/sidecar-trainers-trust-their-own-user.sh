@@ -26,7 +26,7 @@ other ./shufflefs-sidecar --version >said 2>&1 || skip "another user cannot run 
 other ./shufflefs-sidecar send 0.tar local:ring --fields cls 2>said &
 wait_until 60 test -S theirs/ring
 ! "$build/tests/lib/ring-drain" theirs/ring >got 2>error || fail "a stranger's ring was taken"
-grep -q "ring is that of user 65534, who is neither root nor this process's user, 0" error || fail "$(cat error)"
+grep -q "ring belongs to user 65534, who is neither root nor this process's user, 0" error || fail "$(cat error)"
 other ./ring-drain ring >got 2>error || fail "one's own ring: $(cat error)"
 grep -q "^row.* 7" got || fail "one's own ring: $(cat got)"
 wait
@@ -35,5 +35,5 @@ other ./shufflefs-sidecar send 0.tar samples:samples 2>said &
 sender=$!
 wait_until 60 test -S theirs/samples
 ! "$python" "$top/tests/lib/samples-trainer.py" theirs/samples >got 2>error || fail "a stranger's samples were taken"
-cat got error | grep -q "samples are those of user 65534" || fail "$(cat got error)"
+cat got error | grep -q "samples belong to user 65534" || fail "$(cat got error)"
 kill $sender

@@ -17,7 +17,7 @@ port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)
 
 for at in "zpull://*:$port" "zpull+tcp://0.0.0.0:$port" "zrsub://0.0.0.0:$port"; do
     if timeout "$patience" "$sidecar" recv "$at" --ring ring 2>said; then fail "$at: it listens"; fi
-    grep -q "whoever reaches this address could feed the trainer: add --secret-file" said || fail "$(cat said)"
+    grep -q "anyone who can reach this address could feed the trainer: add --secret-file" said || fail "$(cat said)"
     [ "$(wc -l <said)" = 1 ] || fail "not one line: $(cat said)"
 done
 

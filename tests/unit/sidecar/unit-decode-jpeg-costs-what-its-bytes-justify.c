@@ -125,7 +125,7 @@ int main(void)
 	check_honest(SIDE, 1, 0);
 	check_honest(SIDE, 3, 77);
 	check_hostile(&file, 0, 0,
-		      " x 4096 pixels, which would take 48 MiB: its bytes are too few");
+		      " x 4096 pixels, which would take 48 MiB: too many for so few bytes");
 	check_hostile(&file, 0, 43000, NULL); /* (broken, but not too large) */
 	check_hostile(&file, 40, 43000, "libjpeg: too many scans: ");
 	free(file.bytes);

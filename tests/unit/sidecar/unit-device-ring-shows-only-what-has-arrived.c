@@ -260,7 +260,7 @@ static void names_are_checked(void)
 	struct sfs_device_settings s = {.which = "?"};
 
 	CHECK_EQ(sfs_device_find("gpu", &ops, &s, &err), -EINVAL);
-	CHECK_HAS(err.text, "'gpu': a ring cannot lie there");
+	CHECK_HAS(err.text, "'gpu' is not a place for a ring");
 	CHECK_EQ(sfs_device_find("cud", &ops, &s, &err), -EINVAL);
 	CHECK_EQ(sfs_device_find("host", &ops, &s, &err), 0);
 	CHECK(ops == NULL);

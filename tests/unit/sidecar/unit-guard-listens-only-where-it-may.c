@@ -47,8 +47,8 @@ static void wants_a_secret(void)
 
 	CHECK_EQ(sfs_guard_check(&settings, true, &err), 0);
 	CHECK_EQ(sfs_guard_check(&settings, false, &err), -EACCES);
-	CHECK_HAS(err.text, "tcp://*:1: whoever reaches this address could feed the "
-			    "trainer: add --secret-file");
+	CHECK_HAS(err.text, "tcp://*:1: anyone who can reach this address could feed "
+			    "the trainer: add --secret-file");
 	settings.is_insecure = true;
 	CHECK_EQ(sfs_guard_check(&settings, false, &err), 0);
 	settings.is_insecure = false;

@@ -120,7 +120,7 @@ static void the_receiver_says_where_to_go_on(void)
 	CHECK_EQ(answer(SFS_WIRE_BUSY, 7, 2), -EBUSY);
 	CHECK_HAS(err.text, "busy: why");
 	CHECK_EQ(answer(SFS_WIRE_REFUSE, 7, 2), -ECONNABORTED);
-	CHECK_HAS(err.text, "refuses: why");
+	CHECK_HAS(err.text, "refused: why");
 	CHECK_EQ(look().credited, 0); /* (those have changed nothing) */
 	CHECK_EQ(answer(SFS_WIRE_ACCEPT, 7, 0), 0);
 	sfs_outbox_take_credit(&box, 1, false);
@@ -129,7 +129,7 @@ static void the_receiver_says_where_to_go_on(void)
 	CHECK_EQ(answer(SFS_WIRE_ACCEPT, 7, 2), 0); /* (one credit was lost) */
 	CHECK_EQ(look().credited, 1);
 	CHECK_EQ(answer(SFS_WIRE_ACCEPT, 7, 0), -ECONNABORTED);
-	CHECK_HAS(err.text, "wants batch 0, and this sender has 1 to 2");
+	CHECK_HAS(err.text, "wants batch 0, but this sender has only 1 to 2");
 	CHECK_EQ(answer(SFS_WIRE_ACCEPT, 8, 2), -ECONNABORTED);
 	CHECK_EQ(answer_of(SFS_WIRE_ACCEPT, 7, 2, 1), -ECONNABORTED);
 	CHECK_EQ(look().credited, 1);

@@ -442,7 +442,7 @@ static void what_does_not_fit_is_refused(void)
 		     "the ring has version 9, this library has version 4");
 	hello.version = SFS_RING_VERSION;
 	check_forged(&hello, 16384, -EPROTO, "wrong sizes"); /* all zeros */
-	check_forged(&hello, 8192, -EPROTO, "has not the size");
+	check_forged(&hello, 8192, -EPROTO, "has the wrong size");
 }
 
 /* Built as users do, against the library of this tree. */

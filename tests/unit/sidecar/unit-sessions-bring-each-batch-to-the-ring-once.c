@@ -190,9 +190,9 @@ static void a_new_connection_goes_on(void)
 	CHECK_EQ(bring(session, 1, 0), 1);
 	CHECK_EQ(sfs_sessions_expect(session, 3, &err), -EPROTO);
 	CHECK_EQ(bring(session, 3, 0), -EPROTO);
-	CHECK_HAS(err.text, "batch 3 came, and 2 is next");
+	CHECK_HAS(err.text, "batch 3 came instead of batch 2");
 	CHECK_EQ(bring(session, 2, 1), -EPROTO);
-	CHECK_HAS(err.text, "batch 2 was changed on its way");
+	CHECK_HAS(err.text, "batch 2 was damaged on its way");
 	CHECK_EQ(sfs_sessions_expect(session, 2, &err), 0);
 	CHECK_EQ(bring(session, 2, 0), 0);
 	CHECK_EQ(sfs_sessions_end(session, 3, &err), 0);
@@ -220,7 +220,7 @@ static void another_process_waits_until_the_first_is_gone(void)
 	is_gone = false;
 	reply = greet(5, 2, 0, &old);
 	CHECK_EQ(reply.code, SFS_WIRE_BUSY);
-	CHECK_HAS(reply.text, "another process sends this stream");
+	CHECK_HAS(reply.text, "another process is sending this stream");
 	CHECK_EQ(reply.resume, 0);
 	CHECK(old == NULL);
 	sfs_sessions_greet(&sessions, &hello, NULL, &reply, &old);
@@ -233,14 +233,14 @@ static void another_process_waits_until_the_first_is_gone(void)
 	CHECK(old == &old_one);
 	reply = greet(5, 1, 2, &old);
 	CHECK_EQ(reply.code, SFS_WIRE_REFUSE);
-	CHECK_HAS(reply.text, "it has lost batches that are wanted");
+	CHECK_HAS(reply.text, "it no longer has batches that the ring needs");
 	CHECK(old == &old_one); /* it broke all the same */
 	sfs_sessions_lose(session);
 	CHECK(begin(5, 2, 0, &new_one) == session);
 	hello.layout_hash++;
 	sfs_sessions_greet(&sessions, &hello, has_gone, &reply, &old);
 	CHECK_EQ(reply.code, SFS_WIRE_REFUSE);
-	CHECK_HAS(reply.text, "another layout");
+	CHECK_HAS(reply.text, "the layout of the ring");
 	CHECK_EQ(sfs_sessions_begin(&sessions, &hello, &layout, &new_one, &session, &err),
 		 -EPROTO);
 	train(0, 0);

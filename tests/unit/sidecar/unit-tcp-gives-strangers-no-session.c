@@ -166,7 +166,7 @@ static void come_with_another(void)
 	int fd = begin(&other, proof, &reply);
 
 	put(fd, proof, sizeof proof);
-	expect_refusal(fd, "the sender's secret is not that of recv");
+	expect_refusal(fd, "sender and recv have different secrets");
 	fd = begin(&ours, recorded, &reply);
 	put(fd, recorded, sizeof recorded);
 	hear(fd, &reply);
@@ -175,13 +175,13 @@ static void come_with_another(void)
 	close(fd);
 	fd = begin(&ours, proof, &reply); /* a replay */
 	put(fd, recorded, sizeof recorded);
-	expect_refusal(fd, "the sender's secret is not that of recv");
+	expect_refusal(fd, "sender and recv have different secrets");
 	fd = begin(&ours, proof, &reply); /* its own challenge */
 	memcpy(echo.nonce, reply.nonce, sizeof echo.nonce);
 	memcpy(echo.tag, reply.nonce, sizeof echo.tag);
 	sfs_wire_put_proof(&echo, proof);
 	put(fd, proof, sizeof proof);
-	expect_refusal(fd, "the sender's secret is not that of recv");
+	expect_refusal(fd, "sender and recv have different secrets");
 	fd = begin(&ours, proof, &reply); /* no proof at all */
 	put(fd, bytes, sfs_wire_put(&m, &layout, bytes));
 	expect_refusal(fd, "the peer is not a shufflefs-sidecar");
@@ -331,7 +331,7 @@ int main(void)
 	expect_end(slow); /* (its 10 s are over) */
 	flood(fds);
 	CHECK(send_one(port, &other, &err) < 0);
-	CHECK_HAS(err.text, "the receiver refuses: the sender's secret is not that of");
+	CHECK_HAS(err.text, "the receiver refused: sender and recv have different");
 	CHECK(send_one(port, NULL, &err) < 0);
 	CHECK_HAS(err.text, "the sender has none");
 	CHECK_EQ(count("\"connections\":"), 0);
