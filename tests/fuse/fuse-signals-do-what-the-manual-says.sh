@@ -32,7 +32,7 @@ for signal in USR1 USR2 QUIT ALRM VTALRM PROF IO PWR STKFLT XFSZ PIPE WINCH CHLD
 done
 
 # The level that the file gives now, also where the daemon has left the folder of the command.
-! grep -q "read again" log || fail "the level was warning: $(cat log)"
+! grep -q "reading log level" log || fail "the level was warning: $(cat log)"
 sed -i 's/warning/info/' conf/own.conf
 kill -HUP $daemon
 wait_until 30 grep -q "SIGHUP: reading log level, header files and tokens again" log

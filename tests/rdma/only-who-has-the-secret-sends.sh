@@ -13,7 +13,7 @@ secret=secret
 recv
 "$peer" stranger "$url" >said 2>&1 || fail "the peer: $(cat said)"
 sed -n 1p said | grep -q 'the peer is not a shufflefs-sidecar' || fail "a LAYOUT for a PROOF: $(cat said)"
-sed -n 2p said | grep -q "the sender's secret is not that of recv" || fail "a wrong PROOF: $(cat said)"
+sed -n 2p said | grep -q "sender and recv have different secrets" || fail "a wrong PROOF: $(cat said)"
 sed -n 3p said | grep -q 'remote access error\|remote invalid request' || fail "a write without a PROOF: $(cat said)"
 kill $receiver
 wait $receiver || :
