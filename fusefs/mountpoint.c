@@ -22,8 +22,7 @@
 #define OUR_TYPE  "fuse.shufflefs"
 #define MAX_LINKS 40
 
-#define RESPONSE_MS 5000	   /* how long a mount may take to show its stats */
-#define MOST_STATS  ((size_t)64 << 20) /* bytes of them */
+#define RESPONSE_MS 5000 /* how long a mount may take to show its stats */
 
 /* Octal escapes of mountinfo (\040 is a blank), decoded in place. */
 static void unescape(char *s)
@@ -302,11 +301,10 @@ int sfs_mountpoint_abort(const char *path, const struct sfs_mounted *mounted)
  * for good.)  -ENOTCONN: its daemon has died.  -ETIMEDOUT: it does not respond. */
 static int ask(const char *path)
 {
-	sfs_autofree char *file = sfs_asprintf("%s/.shufflefs/stats.json", path);
 	struct sfs_peek peek;
 	int ret;
 
-	ret = sfs_peek_start(&peek, file, MOST_STATS);
+	ret = sfs_peek_start(&peek, path);
 	if (ret < 0)
 		return ret;
 	ret = sfs_peek_wait(&peek, RESPONSE_MS);

@@ -16,9 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MAX_BYTES ((size_t)64 << 20) /* of a file that a mount has written */
+
 /* ---- the child ---- */
 
-static int read_file(const char *path, size_t most, struct sfs_strbuf *text)
+static int read_file(const char *path, struct sfs_strbuf *text)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char buf[65536];
@@ -32,7 +34,7 @@ static int read_file(const char *path, size_t most, struct sfs_strbuf *text)
 	while ((n = read(fd, buf, sizeof buf)) != 0) {
 		if (n < 0 && errno != EINTR)
 			return -errno;
-		if (n > 0 && text->n + (size_t)n > most)
+		if (n > 0 && text->n + (size_t)n > MAX_BYTES)
 			return -EFBIG;
 		if (n > 0)
 			sfs_strbuf_add(text, buf, (size_t)n);
@@ -53,10 +55,10 @@ static void put(int fd, const void *bytes, size_t n)
 	}
 }
 
-static void be_child(int fd, const char *path, size_t most)
+static void be_child(int fd, const char *path)
 {
 	struct sfs_strbuf text = {0};
-	int err = read_file(path, most, &text);
+	int err = read_file(path, &text);
 
 	put(fd, &err, sizeof err);
 	if (err == 0)
@@ -66,8 +68,9 @@ static void be_child(int fd, const char *path, size_t most)
 
 /* ---- the parent ---- */
 
-int sfs_peek_start(struct sfs_peek *peek, const char *path, size_t most)
+int sfs_peek_start(struct sfs_peek *peek, const char *where)
 {
+	sfs_autofree char *path = sfs_asprintf("%s/" SFS_PEEK_FILE, where);
 	int fds[2], err;
 
 	*peek = (struct sfs_peek){.fd = -1, .child = -1};
@@ -81,7 +84,7 @@ int sfs_peek_start(struct sfs_peek *peek, const char *path, size_t most)
 		return err;
 	}
 	if (peek->child == 0)
-		be_child(fds[1], path, most);
+		be_child(fds[1], path);
 	close(fds[1]);
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	peek->fd = fds[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* peek - reads a file of a mount that may hang or belong to anybody.
+/* peek - reads the stats of a mount that may hang or belong to anybody.
  *
- * A read of such a file may never end, and cannot even be killed while the daemon of the
+ * A read of its files may never end, and cannot even be killed while the daemon of the
  * mount has the request.  So a child process reads, and the caller polls.
  */
 #ifndef SFS_PEEK_H
@@ -20,9 +20,12 @@ struct sfs_peek {
 	struct sfs_strbuf text;
 };
 
-/* Start to read a regular file of at most `most` bytes.  No other thread may run.  < 0:
- * cannot start a child. */
-int sfs_peek_start(struct sfs_peek *peek, const char *path, size_t most);
+/* The file, in the mount's folder. */
+#define SFS_PEEK_FILE ".shufflefs/stats.json"
+
+/* Start to read that of the mount on `where`.  No other thread may run.  < 0: cannot start
+ * a child. */
+int sfs_peek_start(struct sfs_peek *peek, const char *where);
 
 /* Take what has arrived.  0: peek->text is the file.  -EAGAIN: not yet.  -EINVAL: not a
  * regular file.  -EFBIG: too large.  Others: from the system. */

@@ -20,7 +20,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_BYTES ((size_t)64 << 20) /* of a stats.json that is one */
 #define ANSWER_MS 10000		     /* until a mount counts as hanging */
 #define FIRST_MS  500		     /* until the first screen: rates need two reports */
 #define RATE_MS \
@@ -47,7 +46,7 @@ static int no_mount(const char *where, const char *path, int err_number,
 	if (err_number == ENOENT || err_number == ENOTDIR)
 		return sfs_error_set(
 			err, -err_number,
-			"%s is not a shufflefs mount: it has no .shufflefs/stats.json",
+			"%s is not a shufflefs mount: it has no " SFS_PEEK_FILE,
 			where);
 	if (err_number == EINVAL || err_number == EFBIG)
 		return sfs_error_set(err, -err_number,
@@ -253,11 +252,11 @@ static int parse(const char *path, const struct sfs_strbuf *text,
 /* -EINTR without an error: the user has ended it. */
 static int look(struct top *top, struct sfs_top_report *ret, struct sfs_error *err)
 {
-	sfs_autofree char *path = sfs_asprintf("%s/.shufflefs/stats.json", top->where);
+	sfs_autofree char *path = sfs_asprintf("%s/" SFS_PEEK_FILE, top->where);
 	struct sfs_peek peek;
 	int status;
 
-	status = sfs_peek_start(&peek, path, MAX_BYTES);
+	status = sfs_peek_start(&peek, top->where);
 	if (status == 0)
 		status = wait_for_stats(top, &peek);
 	if (status == 0)

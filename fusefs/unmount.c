@@ -61,11 +61,10 @@ static uint64_t read_stat(const char *json, const char *name)
 
 static void read_stats(struct daemon *d)
 {
-	sfs_autofree char *path = sfs_asprintf("%s/.shufflefs/stats.json", d->where);
 	struct sfs_peek peek;
 	int ret;
 
-	ret = sfs_peek_start(&peek, path, (size_t)64 << 20);
+	ret = sfs_peek_start(&peek, d->where);
 	if (ret == 0)
 		ret = sfs_peek_wait(&peek, 1000);
 	if (ret == 0 && peek.text.s) {

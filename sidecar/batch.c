@@ -386,7 +386,6 @@ static int open_by(struct sfs_batcher *b, struct sfs_window_item *item,
 				&b->layout, &item->err);
 	if (ret < 0)
 		return skip(b, item, ret, err);
-	b->settings.transport.epoch = b->epoch;
 	b->settings.transport.session = name_session(b, item->sample);
 	for (t = 0; t < b->layout.n_tensors; t++)
 		b->n_rows_bytes += (b->layout.tensors[t].row_bytes + 63) & ~63ULL;

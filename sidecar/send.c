@@ -395,7 +395,6 @@ static bool check_arguments(struct send *s, const struct sfs_sidecar_values *v)
 					    "hosts; samples: is for trainers on this "
 					    "one: leave it out");
 	} else {
-		s->batch.transport.epoch = s->epoch;
 		s->batch.stream = name_stream(s);
 		ret = sfs_transport_find(target, &s->batch.ops, &err);
 	}

@@ -725,6 +725,10 @@ check-asan check-tsan: distdir
 	cd build-$@/_build && ../configure -q --enable-werror $(SUITE_CONFIGURE) && \
 	$(MAKE) $(AM_MAKEFLAGS) check
 
+# See tests/lib/python-module.sh.
+clean-local:
+	rm -rf tests/lib/python-module tests/lib/python-module.lock
+
 # ---- scripts/check ----
 
 # Only in its second tier: more of a storm is better, what judges a speed is wrong on a machine

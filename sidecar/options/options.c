@@ -2,6 +2,7 @@
 #include "options/options.h"
 
 #include "base/alloc.h"
+#include "config/help-text.h"
 #include "config/options.h"
 
 #include <errno.h>
@@ -319,51 +320,24 @@ int sfs_sidecar_options_check_choices(const struct shufflefs_forward *f,
 
 /* ---- help ---- */
 
-#define INDENT 30
-#define WIDTH  79
+#define HELP_COLUMN 30
 
-/* The first sentence, from column INDENT on. */
+/* The first sentence, without its full stop. */
 static void help_plain(const struct row *row, struct sfs_strbuf *text)
 {
-	const char *end = strstr(row->help, ". "), *p = row->help;
-	size_t at = text->n, n, n_left = end ? (size_t)(end - p) : strlen(p) - 1;
+	sfs_autofree char *left = sfs_asprintf("  --%s%s%s", row->name,
+					       *row->argument ? "=" : "", row->argument);
+	sfs_autofree char *words =
+		sfs_strndup(row->help, sfs_help_sentence(row->help) - 1);
 
-	sfs_strbuf_printf(text, "  --%s%s%s", row->name, *row->argument ? "=" : "",
-			  row->argument);
-	at = text->n - at;
-	if (at + 1 > INDENT) {
-		sfs_strbuf_puts(text, "\n");
-		at = 0;
-	}
-	while (n_left > 0) {
-		sfs_strbuf_printf(text, "%*s", INDENT - (int)at, "");
-		n = n_left;
-		if (n > WIDTH - INDENT)
-			for (n = WIDTH - INDENT; p[n] != ' ';)
-				n--;
-		sfs_strbuf_add(text, p, n);
-		sfs_strbuf_puts(text, "\n");
-		n += n < n_left; /* the space */
-		p += n;
-		n_left -= n;
-		at = 0;
-	}
+	sfs_help_add_row(text, left, HELP_COLUMN, words);
 }
 
-/* As mdoc wants it: each sentence starts a line. */
 static void help_mdoc(const struct row *row, struct sfs_strbuf *text)
 {
-	const char *p = row->help, *end;
-
 	sfs_strbuf_printf(text, ".It Fl -%s%s%s\n", row->name,
 			  *row->argument ? " Ns = Ns Ar " : "", row->argument);
-	for (; *p; p = *end ? end + 1 : end) {
-		for (end = p; *end && strncmp(end, ". ", 2) != 0; end++)
-			;
-		end += *end != 0;
-		sfs_strbuf_add(text, p, (size_t)(end - p));
-		sfs_strbuf_puts(text, "\n");
-	}
+	sfs_help_add_sentences(text, row->help);
 }
 
 void sfs_sidecar_options_help(unsigned command, bool as_mdoc, struct sfs_strbuf *text)

@@ -19,6 +19,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -156,6 +157,16 @@ int sfs_local_socket_open(const char *path, int backlog, struct sfs_local_socket
 		code = listen_at(ret, other, backlog, err);
 	unlock(lock_fd, lock_path);
 	return code;
+}
+
+pid_t sfs_local_socket_peer(int fd, int *ret_pidfd)
+{
+	struct ucred peer = {.pid = 0};
+	socklen_t n = sizeof peer;
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n);
+	*ret_pidfd = peer.pid > 0 ? (int)syscall(SYS_pidfd_open, peer.pid, 0) : -1;
+	return peer.pid;
 }
 
 void sfs_local_socket_close(struct sfs_local_socket *s)

@@ -22,6 +22,10 @@ struct sfs_local_socket {
 int sfs_local_socket_open(const char *path, int backlog, struct sfs_local_socket *ret,
 			  struct sfs_error *err);
 
+/* Who is at the other end of a connection: its process (0: of a namespace that we do not
+ * see), and a descriptor of that, which the caller closes (-1: there is none). */
+pid_t sfs_local_socket_peer(int fd, int *ret_pidfd);
+
 /* Removes the name, unless it is a successor's by now. */
 void sfs_local_socket_close(struct sfs_local_socket *s);
 

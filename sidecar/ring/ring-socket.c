@@ -108,14 +108,10 @@ static int send_hello(struct sfs_ring_socket *s, int fd, int id, const char *ref
 static void add_consumer(struct sfs_ring_socket *s, int id, int fd)
 {
 	struct sfs_ring_consumer *c = &s->consumers[id];
-	struct ucred peer = {.pid = 0};
-	socklen_t n = sizeof peer;
 
-	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n);
 	c->fd = fd;
-	c->pid = peer.pid; /* 0: it is of a namespace that we do not see */
-	c->pidfd = peer.pid > 0 ? (int)syscall(SYS_pidfd_open, peer.pid, 0) : -1;
-	atomic_store(&s->state->memory->pids[id], (uint32_t)peer.pid);
+	c->pid = sfs_local_socket_peer(fd, &c->pidfd);
+	atomic_store(&s->state->memory->pids[id], (uint32_t)c->pid);
 	s->n_consumers++;
 	s->n_attached++;
 }

@@ -252,8 +252,6 @@ static bool is_over(const struct sfs_samples_server *s)
 void sfs_samples_server_accept(struct sfs_samples_server *s)
 {
 	int fd = accept4(s->socket.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct ucred peer = {.pid = 0};
-	socklen_t n = sizeof peer;
 	struct sfs_samples_trainer *t;
 
 	if (fd < 0) {
@@ -270,10 +268,8 @@ void sfs_samples_server_accept(struct sfs_samples_server *s)
 		close(fd);
 		return;
 	}
-	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n);
 	t->fd = fd;
-	t->pid = peer.pid; /* 0: it is of a namespace that we do not see */
-	t->pidfd = peer.pid > 0 ? (int)syscall(SYS_pidfd_open, peer.pid, 0) : -1;
+	t->pid = sfs_local_socket_peer(fd, &t->pidfd);
 	s->n_trainers++;
 	s->progress.is_attached = true;
 }

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SFS_RECEIVER_VERSION 3
+#define SFS_RECEIVER_VERSION 4
 
 struct sfs_receiver;
 struct sfs_secret;

@@ -4,6 +4,7 @@
 #include "config/options-internal.h"
 
 #include "base/alloc.h"
+#include "config/help-text.h"
 #include "order/order.h"
 #include "source/uri.h"
 
@@ -96,35 +97,7 @@ void sfs_options_print(const struct sfs_options *o, struct sfs_strbuf *text)
 	}
 }
 
-/* The length of the first sentence. */
-static int first_sentence(const char *help)
-{
-	const char *end = strstr(help, ". ");
-
-	return end ? (int)(end - help + 1) : (int)strlen(help);
-}
-
 #define HELP_COLUMN 37 /* where the help of an option begins */
-#define HELP_WIDTH  79
-
-/* Words, each line of which begins at the column; the first line is there already. */
-static void add_column(struct sfs_strbuf *text, const char *words)
-{
-	size_t column = HELP_COLUMN, n;
-
-	for (; *words; words += n + (words[n] == ' ')) {
-		n = strcspn(words, " ");
-		if (column > HELP_COLUMN && column + 1 + n > HELP_WIDTH) {
-			sfs_strbuf_printf(text, "\n%*s", HELP_COLUMN, "");
-			column = HELP_COLUMN;
-		} else if (column > HELP_COLUMN) {
-			sfs_strbuf_puts(text, " ");
-			column++;
-		}
-		sfs_strbuf_add(text, words, n);
-		column += n;
-	}
-}
 
 static void help_plain(const struct sfs_option_row *row, struct sfs_strbuf *text)
 {
@@ -132,34 +105,12 @@ static void help_plain(const struct sfs_option_row *row, struct sfs_strbuf *text
 
 	sfs_strbuf_printf(&left, "  %s%s%s", row->name, *row->argument ? "=" : "",
 			  row->argument);
-	sfs_strbuf_printf(text, "%-*s ", HELP_COLUMN - 1, left.s);
-	sfs_strbuf_printf(&right, "%.*s", first_sentence(row->help), row->help);
+	sfs_strbuf_add(&right, row->help, sfs_help_sentence(row->help));
 	if (*row->initial && row->kind != FLAG && row->kind != ID)
 		sfs_strbuf_printf(&right, " [%s]", row->initial);
-	add_column(text, right.s);
-	sfs_strbuf_puts(text, "\n");
+	sfs_help_add_row(text, left.s, HELP_COLUMN, right.s);
 	sfs_strbuf_done(&left);
 	sfs_strbuf_done(&right);
-}
-
-/* As mdoc wants it: each sentence starts a line, and lines have at most 80 characters. */
-static void add_sentences(struct sfs_strbuf *text, const char *words)
-{
-	size_t column = 0, n;
-
-	for (; *words; words += n + (words[n] == ' ')) {
-		n = strcspn(words, " ");
-		if (column > 0 && column + n > 78)
-			column = 0, sfs_strbuf_puts(text, "\n");
-		if (column > 0)
-			sfs_strbuf_puts(text, " ");
-		else if (words[0] == '.')
-			sfs_strbuf_puts(text, "\\&"); /* no macro */
-		sfs_strbuf_add(text, words, n);
-		column += n + 1;
-		if (words[n - 1] == '.')
-			column = 0, sfs_strbuf_puts(text, "\n");
-	}
 }
 
 static void help_mdoc(const struct sfs_option_row *row, struct sfs_strbuf *text)
@@ -168,7 +119,7 @@ static void help_mdoc(const struct sfs_option_row *row, struct sfs_strbuf *text)
 	if (*row->argument)
 		sfs_strbuf_printf(text, " Ns = Ns Ar %s", row->argument);
 	sfs_strbuf_puts(text, "\n");
-	add_sentences(text, row->help);
+	sfs_help_add_sentences(text, row->help);
 	if (*row->initial && row->kind != FLAG && row->kind != ID)
 		sfs_strbuf_printf(text, "The default is\n.Cm %s .\n", row->initial);
 }

@@ -11,15 +11,8 @@ find_module() {
         export PYTHONPATH="$SHUFFLEFS_MODULE"
         return
     fi
-    needs="import setuptools, os, sysconfig
-os.stat(os.path.join(sysconfig.get_paths()['include'], 'Python.h'))"
-    "$python" -c "$needs" 2>lacks || python=/usr/bin/python3
-    "$python" -c "$needs" 2>lacks || skip "the Python module cannot be built: $(tail -n 1 lacks)"
-    mkdir source
-    cp -R "$top/python" "$top/sidecar" "$top/include" "$top/LICENSE" source
-    chmod -R u+w source
-    (cd source/python && "$python" setup.py -q build_ext --inplace) >built 2>&1 || fail "$(cat built)"
-    export PYTHONPATH=$work/source/python
+    . "$top/tests/lib/python-module.sh"
+    has_module sys # (not every trainer needs numpy)
 }
 
 trainer() {
