@@ -297,7 +297,7 @@ int sfs_mountpoint_abort(const char *path, const struct sfs_mounted *mounted)
 	return 0;
 }
 
-/* What becomes of an open in this mount?  (Names and attributes are in the kernel's cache
+/* What happens to an open in this mount?  (Names and attributes are in the kernel's cache
  * for good.)  -ENOTCONN: its daemon has died.  -ETIMEDOUT: it does not respond. */
 static int ask(const char *path)
 {

@@ -199,7 +199,7 @@ class Batches:
         self._epoch, self._next, self._is_left = epoch, 0, False
 
     def state_dict(self) -> Dict[str, Any]:
-        """Where to go on after the batch that was handed out last: a few numbers, fit for JSON."""
+        """Where to go on after the last batch that you got: a few numbers, fit for JSON."""
         return {"version": 1, "epoch": self._epoch, "next": self._next, "rank": self._rank,
                 "world": self._world, "order": self._source.attribute(self._epoch, "order")}
 
@@ -228,7 +228,7 @@ class Batches:
         self._epoch, self._next, self._is_left = epoch, first, False
 
     def __len__(self) -> int:
-        """How many batches the next iteration has; TypeError if that is not known before."""
+        """How many batches the next iteration has; TypeError if that is not known in advance."""
         epoch, first = (self._epoch + 1, 0) if self._is_left else (self._epoch, self._next)
         n = None if self._source.shards else self._source.attribute(epoch, "samples")
         if not n or self._on_error != "fail":

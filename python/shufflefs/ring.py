@@ -288,7 +288,7 @@ class Ring:
     def close(self) -> None:
         """Give all batches back, and take no more.  A wait in another thread ends with RingError.
 
-        The memory goes away with the last view of it.  On a GPU, waits for the device first.
+        The memory is freed with the last view of it.  On a GPU, waits for the device first.
         """
         if self._mapping:
             self._mapping.wait(self._mapping.record({None}))

@@ -13,7 +13,7 @@
 
 struct sfs_ring_memory;
 
-/* What becomes of a batch that a consumer had taken, and not released, when it died. */
+/* What to do with a batch that a consumer had taken, and not released, when it died. */
 enum sfs_ring_policy {
 	SFS_RING_FAIL,	    /* all consumers get an error that names it */
 	SFS_RING_REDELIVER, /* the next consumer gets it: it may be seen twice */

@@ -37,7 +37,7 @@ struct sfs_ring_settings {
 	enum sfs_ring_placement placement;
 	uint32_t n_slots; /* 2 to 64 */
 	enum sfs_ring_policy policy;
-	uint32_t await_ms; /* consumers of a producer that died are waited for so long */
+	uint32_t await_ms; /* consumers of a producer that died are waited for this long */
 	uint32_t hung_ms;  /* who holds a batch for longer is reported; 0: never */
 };
 
@@ -140,7 +140,7 @@ struct sfs_ring_progress {
 	uint64_t n_batches, n_samples, n_bytes; /* published */
 	uint64_t next;		     /* ordinal after the last batch, in its stream */
 	uint64_t waited_ns;	     /* by take(), for consumers */
-	uint64_t full_ns;	     /* for so long consumers have had all slots */
+	uint64_t full_ns;	     /* how long consumers have had all slots */
 	const char *memory, *device; /* as the ring's; "host" and "" */
 	const char *placement;	     /* "host", "staged", ...; NULL: not known yet */
 };

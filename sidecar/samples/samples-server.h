@@ -30,7 +30,7 @@ struct sfs_samples_item {
 struct sfs_samples_server_settings {
 	const char *path; /* of the socket; one that nobody listens on is replaced */
 	enum sfs_ring_policy policy;
-	uint32_t give_up_ms; /* without a trainer for so long: fail; 0: never */
+	uint32_t give_up_ms; /* without a trainer for this long: fail; 0: never */
 	/* Is no more to be put until something was released?  Must not wait. */
 	bool (*is_full)(void *arg);
 	/* Nobody needs the item any more.  Any thread; may call nothing of the server. */

@@ -23,7 +23,7 @@ struct sfs_receiver_settings {
 	const char *source;	       /* the URL, as the user wrote it */
 	struct sfs_ring_settings ring; /* made when the layout is known */
 	uint32_t n_senders;	       /* end when so many have ended; 0: never */
-	uint32_t give_up_ms;	       /* senders, and trainers, are waited for so long */
+	uint32_t give_up_ms;	       /* senders, and trainers, are waited for this long */
 	int stop_fd;		       /* readable: stop */
 	const struct sfs_secret *secret; /* that senders must have; NULL: none */
 	bool is_insecure; /* may listen to a network without a secret: guard.h */

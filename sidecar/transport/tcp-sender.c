@@ -35,7 +35,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define CLOSE_NS (SFS_NS_PER_S / 2) /* a full socket is waited for so long */
+#define CLOSE_NS (SFS_NS_PER_S / 2) /* a full socket is waited for this long */
 
 struct sfs_transport {
 	struct sfs_outbox box;

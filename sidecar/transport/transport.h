@@ -28,7 +28,7 @@ struct sfs_secret;
 struct sfs_transport_settings {
 	const char *target;   /* the URL, as the user wrote it */
 	uint32_t n_slots;     /* batches that it may hold: at least 2 */
-	uint32_t give_up_ms;  /* without a peer for so long: fail; 0: never */
+	uint32_t give_up_ms;  /* without a peer for this long: fail; 0: never */
 	uint64_t seed;	      /* of the stream */
 	uint64_t session;     /* the same for a command that is run again; 0: unknown */
 	const char *on_consumer_death; /* "redeliver", "drop", "fail": of local: */

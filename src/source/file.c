@@ -196,7 +196,7 @@ static int note_stale(const struct sfs_request *r, const char *cause)
 	return -ESTALE;
 }
 
-/* The system's error; NFS has one that says what has become of the file. */
+/* The system's error; NFS has one that says what happened to the file. */
 static int note_error(const struct sfs_request *r, int err)
 {
 	if (err == ESTALE)

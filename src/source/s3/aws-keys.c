@@ -16,7 +16,7 @@
 #define EARLY_S	 300 /* before they expire */
 #define LEAST_S	 1   /* between two renewals */
 #define FAILED_S 10  /* after one that failed */
-#define SAME_S	 5   /* for so long, those that were found again are not looked for */
+#define SAME_S	 5   /* how long those that were found again are not looked for */
 
 struct sfs_aws_keys {
 	pthread_t thread;
