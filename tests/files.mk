@@ -159,6 +159,7 @@ unit_tests = \
 	tests/unit/stream/unit-prefetch-requests-each-lane-before-it-runs-dry \
 	tests/unit/stream/unit-prefetch-suits-the-path-to-each-shard \
 	tests/unit/stream/unit-random-reads-fetch-only-their-bytes \
+	tests/unit/stream/unit-random-reads-scan-first-what-comes-first \
 	tests/unit/stream/unit-readers-of-one-stream-fetch-its-bytes-once \
 	tests/unit/stream/unit-readers-stay-together-while-memory-lasts \
 	tests/unit/stream/unit-shaper-delivers-at-the-arrival-rate \
