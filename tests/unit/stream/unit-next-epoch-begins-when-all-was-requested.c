@@ -90,15 +90,27 @@ static void gives_way(struct world_settings *settings)
 	world_stop(&w);
 }
 
-int main(void)
+static void check(uint64_t segment)
 {
 	struct world_settings settings = {
-		.epoch = {.order = {.lanes = 2, .buffer_bytes = 65536},
+		.epoch = {.order = {.lanes = 2, .buffer_bytes = 65536, .segment = segment},
 			  .shards = shards,
 			  .n_shards = 2},
 		.stream_bytes = 64 * MIB,
 		.next_epoch = SFS_NEXT_YES,
 	};
+	uint32_t i;
+
+	for (i = 0; i < 2; i++)
+		naive_epoch_make(&epochs[i], &settings.epoch, i, all);
+	begins(&settings);
+	gives_way(&settings);
+	for (i = 0; i < 2; i++)
+		naive_epoch_done(&epochs[i]);
+}
+
+int main(void)
+{
 	struct sfs_rng rng;
 	uint32_t i;
 
@@ -106,13 +118,9 @@ int main(void)
 	sfs_rng_init(&rng, (const uint64_t[]){7}, 1);
 	for (i = 0; i < 2; i++)
 		naive_shard_make(&shards[i], i, &rng, 800, 0, 0);
+	check(SFS_SEGMENT_SHARD);
+	check(SFS_SEGMENT_SAMPLE);
 	for (i = 0; i < 2; i++)
-		naive_epoch_make(&epochs[i], &settings.epoch, i, all);
-	begins(&settings);
-	gives_way(&settings);
-	for (i = 0; i < 2; i++) {
-		naive_epoch_done(&epochs[i]);
 		naive_shard_done(&shards[i]);
-	}
 	return 0;
 }
