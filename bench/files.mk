@@ -18,9 +18,10 @@ bench_ring_filler_CPPFLAGS = $(libsidecar_a_CPPFLAGS)
 bench_ring_filler_CFLAGS = $(SFS_CFLAGS)
 bench_ring_filler_LDFLAGS = $(SFS_LDFLAGS) -export-dynamic
 bench_ring_filler_LDADD = $(sidecar_libs)
+bench_jpeg_loop_CPPFLAGS = $(libsidecar_a_CPPFLAGS)
 bench_jpeg_loop_CFLAGS = $(SFS_CFLAGS) $(JPEG_CFLAGS)
 bench_jpeg_loop_LDFLAGS = $(SFS_LDFLAGS)
-bench_jpeg_loop_LDADD = $(JPEG_LIBS)
+bench_jpeg_loop_LDADD = $(sidecar_libs)
 CLEANFILES += bench/ring-reader$(EXEEXT) bench/ring-filler$(EXEEXT) bench/jpeg-loop$(EXEEXT)
 endif
 

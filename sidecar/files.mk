@@ -42,6 +42,7 @@ libsidecar_a_SOURCES = \
 	sidecar/decode/decode-png.c sidecar/decode/decode-png.h \
 	sidecar/decode/image.c sidecar/decode/image.h \
 	sidecar/decode/input.c sidecar/decode/input.h \
+	sidecar/decode/planes.c sidecar/decode/planes.h \
 	sidecar/decode/png-sheet.c sidecar/decode/png-sheet.h \
 	sidecar/decode/pool.c sidecar/decode/pool.h \
 	sidecar/decode/records.c sidecar/decode/records.h \
@@ -49,6 +50,7 @@ libsidecar_a_SOURCES = \
 	sidecar/decode/sample.c sidecar/decode/sample.h \
 	sidecar/decode/skips.c sidecar/decode/skips.h \
 	sidecar/decode/spec.c sidecar/decode/spec.h \
+	sidecar/decode/taps.c sidecar/decode/taps.h \
 	 \
 	sidecar/formats/tenbin.c sidecar/formats/tenbin.h \
 	 \

@@ -12,11 +12,15 @@
  *
  * Of a part of an image, libjpeg-turbo decodes all bits, but makes pixels only of the
  * blocks that the part needs.  They are put where they are in the whole.
+ *
+ * Planes are what libjpeg calls raw data: rows of whole blocks.  A component of which no
+ * row is needed just now is declared as not needed, which saves its DCT.
  */
 #include "decode/decode-jpeg.h"
 
 #include "base/alloc.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -37,6 +41,17 @@
 
 /* Smooth chroma looks one sample of chroma, which is up to two pixels, to each side. */
 #define MARGIN 2
+
+/* Rows of a plane around the part that its taps may need (planes.h). */
+#define PLANE_MARGIN 16
+
+#if JPEG_LIB_VERSION >= 70
+#define DCT_SIDE(c) ((uint32_t)(c)->DCT_h_scaled_size)
+#define MIN_SIDE(d) ((uint32_t)(d)->min_DCT_h_scaled_size)
+#else
+#define DCT_SIDE(c) ((uint32_t)(c)->DCT_scaled_size)
+#define MIN_SIDE(d) ((uint32_t)(d)->min_DCT_scaled_size)
+#endif
 
 struct sfs_jpeg {
 	struct jpeg_decompress_struct d;
@@ -359,4 +374,163 @@ int sfs_jpeg_decode_part(struct sfs_jpeg *jpeg, const unsigned char *bytes,
 			 struct sfs_error *err)
 {
 	return decode(jpeg, bytes, n_bytes, n_channels, part, ret_pixels, err);
+}
+
+/* ---- planes ---- */
+
+static bool is_half(int most, int samp)
+{
+	return samp * 2 == most;
+}
+
+/* Chroma of full size, or half of it, and the same for both.  (Of two columns or less,
+ * libjpeg makes full ones in another way.) */
+static bool has_planes(const struct sfs_jpeg *jpeg, uint32_t n_channels)
+{
+	const struct jpeg_decompress_struct *d = &jpeg->d;
+	const jpeg_component_info *c = d->comp_info;
+	uint32_t i;
+
+	if (d->jpeg_color_space != JCS_YCbCr && d->jpeg_color_space != JCS_GRAYSCALE)
+		return false;
+	if (d->image_width <= 4)
+		return false;
+	if (c[0].h_samp_factor != d->max_h_samp_factor ||
+	    c[0].v_samp_factor != d->max_v_samp_factor)
+		return false;
+	for (i = 1; n_channels == 3 && i < (uint32_t)d->num_components; i++)
+		if (c[i].h_samp_factor != c[1].h_samp_factor ||
+		    c[i].v_samp_factor != c[1].v_samp_factor ||
+		    (c[i].h_samp_factor != c[0].h_samp_factor &&
+		     !is_half(c[0].h_samp_factor, c[i].h_samp_factor)) ||
+		    (c[i].v_samp_factor != c[0].v_samp_factor &&
+		     !is_half(c[0].v_samp_factor, c[i].v_samp_factor)))
+			return false;
+	return true;
+}
+
+/* A row of blocks more than it has: libjpeg makes rows of whole MCUs. */
+static size_t n_plane_rows(const struct sfs_jpeg *jpeg, const jpeg_component_info *c)
+{
+	return (size_t)jpeg->d.total_iMCU_rows * (size_t)c->v_samp_factor * DCT_SIDE(c);
+}
+
+static void describe_plane(const struct sfs_jpeg *jpeg, const jpeg_component_info *c,
+			   struct sfs_plane *ret)
+{
+	uint32_t side = DCT_SIDE(c);
+
+	*ret = (struct sfs_plane){
+		.n_row = ((size_t)c->width_in_blocks * side + 31) / 32 * 32,
+		.width = c->downsampled_width,
+		.height = c->downsampled_height,
+		.n_x_chroma = is_half(jpeg->d.max_h_samp_factor, c->h_samp_factor),
+		.n_y_chroma = is_half(jpeg->d.max_v_samp_factor, c->v_samp_factor),
+	};
+	for (; side < DCTSIZE; side *= 2)
+		ret->n_dct++;
+}
+
+/* After jpeg_start_decompress(), which knows their sizes. */
+static void place_planes(struct sfs_jpeg *jpeg, struct sfs_planes *p)
+{
+	const jpeg_component_info *c = jpeg->d.comp_info;
+	unsigned char *at;
+	size_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < p->n; i++) {
+		describe_plane(jpeg, &c[i], &p->planes[i]);
+		n += n_plane_rows(jpeg, &c[i]) * p->planes[i].n_row;
+	}
+	jpeg->memory = sfs_make_room(jpeg->memory, &jpeg->n_memory, n, 1);
+	for (i = 0, at = jpeg->memory; i < p->n; i++) {
+		p->planes[i].data = at;
+		at += n_plane_rows(jpeg, &c[i]) * p->planes[i].n_row;
+	}
+}
+
+/* Rows of MCUs, one at a time. */
+static void read_planes(struct sfs_jpeg *jpeg, const struct sfs_planes *p,
+			uint32_t begin, uint32_t end)
+{
+	struct jpeg_decompress_struct *d = &jpeg->d;
+	JSAMPROW rows[3][4 * DCTSIZE];
+	JSAMPARRAY arrays[MAX_COMPONENTS] = {rows[0], rows[1], rows[2]};
+	uint32_t n_lines = (uint32_t)d->max_v_samp_factor * MIN_SIDE(d), i, y, n;
+
+	while (d->output_scanline < d->output_height) {
+		bool is_needed = d->output_scanline + n_lines > begin &&
+				 d->output_scanline < end;
+
+		for (i = 0; i < p->n; i++) {
+			jpeg_component_info *c = &d->comp_info[i];
+
+			n = (uint32_t)c->v_samp_factor * DCT_SIDE(c);
+			assert(n <= SFS_COUNT(rows[i]));
+			for (y = 0; y < n; y++)
+				rows[i][y] =
+					(JSAMPROW)p->planes[i].data +
+					((size_t)d->output_scanline / n_lines * n + y) *
+						p->planes[i].n_row;
+			c->component_needed = is_needed;
+		}
+		jpeg_read_raw_data(d, arrays, n_lines);
+	}
+}
+
+/* The image has begun: its planes, in those rows that the part needs. */
+static void read_planes_of(struct sfs_jpeg *jpeg, const struct sfs_part *part,
+			   uint32_t n_halvings, struct sfs_planes *p)
+{
+	uint32_t begin = part->y >> n_halvings, margin = 2 * PLANE_MARGIN;
+	uint32_t end = ((part->y + part->height) >> n_halvings) + 1;
+
+	place_planes(jpeg, p);
+	read_planes(jpeg, p, begin > margin ? begin - margin : 0, end + margin);
+}
+
+static int begin_planes(struct sfs_jpeg *jpeg, const unsigned char *bytes,
+			uint64_t n_bytes, uint32_t n_channels, uint32_t n_halvings,
+			struct sfs_planes *p, struct sfs_error *err)
+{
+	int ret = read_header(jpeg, bytes, n_bytes, err), i;
+
+	if (ret == 0)
+		ret = check_blocks(jpeg, err);
+	if (ret == 0 && !has_planes(jpeg, n_channels))
+		ret = sfs_error_set(err, -ENOTSUP, "colours that are no planes");
+	if (ret < 0)
+		return ret;
+	*p = (struct sfs_planes){.n = n_channels == 3 ? (uint32_t)jpeg->d.num_components
+						      : 1,
+				 .width = jpeg->d.image_width,
+				 .height = jpeg->d.image_height};
+	jpeg->d.scale_num = 1;
+	jpeg->d.scale_denom = 1U << n_halvings;
+	jpeg->d.raw_data_out = TRUE;
+	jpeg->d.out_color_space = jpeg->d.jpeg_color_space;
+	for (i = (int)p->n; i < jpeg->d.num_components; i++)
+		jpeg->d.comp_info[i].component_needed = FALSE;
+	return 0;
+}
+
+int sfs_jpeg_decode_planes(struct sfs_jpeg *jpeg, const unsigned char *bytes,
+			   uint64_t n_bytes, uint32_t n_channels, uint32_t n_halvings,
+			   const struct sfs_part *part, struct sfs_planes *ret_planes,
+			   struct sfs_error *err)
+{
+	int ret;
+
+	if (setjmp(jpeg->failed))
+		return give_up(jpeg, err);
+	ret = begin_planes(jpeg, bytes, n_bytes, n_channels, n_halvings, ret_planes, err);
+	if (ret < 0) {
+		jpeg_abort_decompress(&jpeg->d);
+		return ret;
+	}
+	jpeg_start_decompress(&jpeg->d);
+	read_planes_of(jpeg, part, n_halvings, ret_planes);
+	jpeg_finish_decompress(&jpeg->d);
+	return 0;
 }

@@ -15,6 +15,7 @@
 #define SFS_DECODE_JPEG_H
 
 #include "decode/image.h"
+#include "decode/planes.h"
 
 #include "base/error.h"
 
@@ -42,6 +43,14 @@ int sfs_jpeg_decode_part(struct sfs_jpeg *jpeg, const unsigned char *bytes,
 			 uint64_t n_bytes, uint32_t n_channels,
 			 const struct sfs_part *part, struct sfs_pixels *ret_pixels,
 			 struct sfs_error *err);
+
+/* The planes of what is needed for this part, made by a DCT that has halved their sides
+ * n_halvings times; for one channel only Y.  They stay until the next call.  -ENOTSUP,
+ * with an error: the file has other colours, or another subsampling. */
+int sfs_jpeg_decode_planes(struct sfs_jpeg *jpeg, const unsigned char *bytes,
+			   uint64_t n_bytes, uint32_t n_channels, uint32_t n_halvings,
+			   const struct sfs_part *part, struct sfs_planes *ret_planes,
+			   struct sfs_error *err);
 
 /* From now on, images of this size are decoded to `to`, rather than to memory of the
  * decoder's own; NULL: none is. */

@@ -41,6 +41,9 @@ bool sfs_image_is_plain(const struct sfs_image_form *form, uint32_t n_channels);
 /* Put pixels of the form's size into the row. */
 void sfs_image_store(const struct sfs_pixels *from, const struct sfs_image_form *form,
 		     void *row);
+/* One line of them, line y, of n channels. */
+void sfs_image_store_row(const unsigned char *from, const struct sfs_image_form *form,
+			 uint32_t n, uint32_t y, void *row);
 
 /* Scratch memory; zeroed at first. */
 struct sfs_image_scratch {

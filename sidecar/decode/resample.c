@@ -18,11 +18,12 @@
 
 #include <string.h>
 
-#define HALF (1 << (SFS_RESAMPLE_BITS - 1))
+#define HALF	   (1 << (SFS_TAPS_BITS - 1))
+#define FINE_SHIFT (SFS_TAPS_BITS - SFS_RESAMPLE_FINE)
 
 static inline unsigned char clip(int32_t sum)
 {
-	sum >>= SFS_RESAMPLE_BITS;
+	sum >>= SFS_TAPS_BITS;
 	return sum < 0 ? 0 : sum > 255 ? 255 : (unsigned char)sum;
 }
 
@@ -77,6 +78,54 @@ static void plain_column(const unsigned char *from, size_t stride, const int32_t
 		for (y = 0; y < n_taps; y++)
 			sum += from[y * stride + i] * k[y];
 		to[i] = clip(sum);
+	}
+}
+
+static void plain_fine_column(const unsigned char *from, size_t stride, const int32_t *k,
+			      uint32_t n_taps, size_t n, int16_t *to)
+{
+	int32_t sum;
+	uint32_t y;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		sum = 0;
+		for (y = 0; y < n_taps; y++)
+			sum += from[y * stride + i] * k[y];
+		to[i] = (int16_t)(sum >> FINE_SHIFT);
+	}
+}
+
+/* Of a colour's difference to gray, 15 bits behind the point. */
+#define R_BY_CR 13173 /* 0.402; 1 is added apart */
+#define B_BY_CB 25297 /* 0.772, likewise */
+#define G_BY_CB (-11277) /* -0.344136 */
+#define G_BY_CR (-23401) /* -0.714136 */
+
+#define GRAY (128 << SFS_RESAMPLE_FINE)
+
+static inline int32_t part_of(int32_t difference, int32_t k)
+{
+	return (difference * k + (1 << 14)) >> 15;
+}
+
+static inline unsigned char clip_fine(int32_t v)
+{
+	v = (v + (1 << (SFS_RESAMPLE_FINE - 1))) >> SFS_RESAMPLE_FINE;
+	return v < 0 ? 0 : v > 255 ? 255 : (unsigned char)v;
+}
+
+static void plain_colors(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t n,
+			 unsigned char *to)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++, to += 3) {
+		int32_t b = cb[i] - GRAY, r = cr[i] - GRAY;
+
+		to[0] = clip_fine(y[i] + r + part_of(r, R_BY_CR));
+		to[1] = clip_fine(y[i] + part_of(b, G_BY_CB) + part_of(r, G_BY_CR));
+		to[2] = clip_fine(y[i] + b + part_of(b, B_BY_CB));
 	}
 }
 
@@ -186,8 +235,8 @@ AVX2_INLINE void add(const unsigned char *from, int32_t k, int n, __m256i *sums)
 
 AVX2_INLINE __m256i clip_16(__m256i a, __m256i b)
 {
-	return _mm256_packs_epi32(_mm256_srai_epi32(a, SFS_RESAMPLE_BITS),
-				  _mm256_srai_epi32(b, SFS_RESAMPLE_BITS));
+	return _mm256_packs_epi32(_mm256_srai_epi32(a, SFS_TAPS_BITS),
+				  _mm256_srai_epi32(b, SFS_TAPS_BITS));
 }
 
 /* One pixel of each row.  Packing works on halves of a vector, so the results are those
@@ -343,6 +392,98 @@ static bool has_made_column(const unsigned char *from, size_t stride, const int3
 	return true;
 }
 
+/* 32 values. */
+AVX2_INLINE void avx2_fine_32(const unsigned char *from, size_t stride, const int32_t *k,
+			      uint32_t n_taps, int16_t *to)
+{
+	__m256i sums[4] = {0}, v;
+	uint32_t y;
+	int i;
+
+	for (y = 0; y < n_taps; y++, from += stride)
+		add(from, k[y], 4, sums);
+	UNROLLED
+	for (i = 0; i < 4; i += 2) {
+		v = _mm256_packs_epi32(_mm256_srai_epi32(sums[i], FINE_SHIFT),
+				       _mm256_srai_epi32(sums[i + 1], FINE_SHIFT));
+		_mm256_storeu_si256((__m256i *)(to + (size_t)i * 8),
+				    _mm256_permute4x64_epi64(v, 0xd8));
+	}
+}
+
+AVX2 static bool has_made_fine_column(const unsigned char *from, size_t stride,
+				      const int32_t *k, uint32_t n_taps, size_t n,
+				      int16_t *to)
+{
+	size_t i;
+
+	if (is_plain || n < 32)
+		return false;
+	for (i = 0; i + 32 < n; i += 32)
+		avx2_fine_32(from + i, stride, k, n_taps, to + i);
+	avx2_fine_32(from + n - 32, stride, k, n_taps, to + n - 32);
+	return true;
+}
+
+AVX2_INLINE __m256i avx2_part_of(__m256i difference, int k)
+{
+	return _mm256_mulhrs_epi16(difference, _mm256_set1_epi16((short)k));
+}
+
+AVX2_INLINE __m128i avx2_clip_fine(__m256i v)
+{
+	v = _mm256_adds_epi16(v, _mm256_set1_epi16(1 << (SFS_RESAMPLE_FINE - 1)));
+	v = _mm256_srai_epi16(v, SFS_RESAMPLE_FINE);
+	return _mm_packus_epi16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+}
+
+/* Bytes 16 * i to 16 * i + 15 of R G B R G B ...: where each comes from, or none. */
+#define FROM(c, i, at) \
+	((16 * (i) + (at)) % 3 == (c) ? (char)((16 * (i) + (at)) / 3) : (char)-1)
+#define FROM_4(c, i, at) \
+	FROM(c, i, at), FROM(c, i, at + 1), FROM(c, i, at + 2), FROM(c, i, at + 3)
+#define FROM_16(c, i) \
+	_mm_setr_epi8(FROM_4(c, i, 0), FROM_4(c, i, 4), FROM_4(c, i, 8), FROM_4(c, i, 12))
+
+#define STORE_RGB(to, i, r, g, b)                                                \
+	_mm_storeu_si128((__m128i *)((to) + 16 * (i)),                           \
+			 _mm_or_si128(_mm_or_si128(_mm_shuffle_epi8(r, FROM_16(0, i)), \
+						   _mm_shuffle_epi8(g, FROM_16(1, i))), \
+				      _mm_shuffle_epi8(b, FROM_16(2, i))))
+
+/* 16 pixels. */
+AVX2_INLINE void avx2_colors_16(__m256i y, __m256i cb, __m256i cr, unsigned char *to)
+{
+	__m128i r, g, b;
+
+	cb = _mm256_sub_epi16(cb, _mm256_set1_epi16(GRAY));
+	cr = _mm256_sub_epi16(cr, _mm256_set1_epi16(GRAY));
+	r = avx2_clip_fine(_mm256_adds_epi16(
+		y, _mm256_adds_epi16(cr, avx2_part_of(cr, R_BY_CR))));
+	g = avx2_clip_fine(_mm256_adds_epi16(
+		y, _mm256_adds_epi16(avx2_part_of(cb, G_BY_CB), avx2_part_of(cr, G_BY_CR))));
+	b = avx2_clip_fine(_mm256_adds_epi16(
+		y, _mm256_adds_epi16(cb, avx2_part_of(cb, B_BY_CB))));
+	STORE_RGB(to, 0, r, g, b);
+	STORE_RGB(to, 1, r, g, b);
+	STORE_RGB(to, 2, r, g, b);
+}
+
+/* Returns how many pixels were made. */
+AVX2 static size_t avx2_colors(const int16_t *y, const int16_t *cb, const int16_t *cr,
+			       size_t n, unsigned char *to)
+{
+	size_t i;
+
+	if (is_plain)
+		return 0;
+	for (i = 0; i + 16 <= n; i += 16)
+		avx2_colors_16(_mm256_loadu_si256((const __m256i *)(y + i)),
+			       _mm256_loadu_si256((const __m256i *)(cb + i)),
+			       _mm256_loadu_si256((const __m256i *)(cr + i)), to + i * 3);
+	return i;
+}
+
 bool sfs_resample_set_plain(bool wanted)
 {
 	is_plain = wanted || !has_avx2;
@@ -350,7 +491,9 @@ bool sfs_resample_set_plain(bool wanted)
 }
 #else
 #define has_made_rows(rows, taps)			false
-#define has_made_column(from, stride, k, n_taps, n, to) false
+#define has_made_column(from, stride, k, n_taps, n, to)	     false
+#define has_made_fine_column(from, stride, k, n_taps, n, to) false
+#define avx2_colors(y, cb, cr, n, to)			     (size_t)0
 bool sfs_resample_set_plain(bool wanted)
 {
 	(void)wanted;
@@ -375,4 +518,19 @@ void sfs_resample_column(const unsigned char *from, size_t stride, const int32_t
 {
 	if (!has_made_column(from, stride, k, n_taps, n, to))
 		plain_column(from, stride, k, n_taps, n, to);
+}
+
+void sfs_resample_fine_column(const unsigned char *from, size_t stride, const int32_t *k,
+			      uint32_t n_taps, size_t n, int16_t *to)
+{
+	if (!has_made_fine_column(from, stride, k, n_taps, n, to))
+		plain_fine_column(from, stride, k, n_taps, n, to);
+}
+
+void sfs_resample_colors(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t n,
+			 unsigned char *to)
+{
+	size_t i = avx2_colors(y, cb, cr, n, to);
+
+	plain_colors(y + i, cb + i, cr + i, n - i, to + 3 * i);
 }

@@ -7,20 +7,14 @@
 #ifndef SFS_RESAMPLE_H
 #define SFS_RESAMPLE_H
 
+#include "decode/taps.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define SFS_RESAMPLE_BITS  22 /* of a weight, behind the point */
 #define SFS_RESAMPLE_BLOCK 16 /* rows are made so many at a time */
 #define SFS_RESAMPLE_PAD   32 /* bytes behind a row that is made may be overwritten */
-
-/* One direction: result i is the sum of `n_taps` pixels from first[i] on, all of them
- * inside of the image, with the weights from k + i * stride on. */
-struct sfs_taps {
-	int32_t *first, *k;
-	uint32_t n_taps, stride;
-};
 
 /* Some rows of an image: n_rows from `from` on, of n_row bytes each, become rows of n
  * pixels, to_stride bytes apart: at least their pixels and SFS_RESAMPLE_PAD.  The rows
@@ -36,6 +30,17 @@ void sfs_resample_rows(const struct sfs_resample_rows *rows, const struct sfs_ta
 /* One row of n bytes out of n_taps rows, `stride` bytes apart. */
 void sfs_resample_column(const unsigned char *from, size_t stride, const int32_t *k,
 			 uint32_t n_taps, size_t n, unsigned char *to);
+
+/* The same with SFS_RESAMPLE_FINE more bits behind the point, rounded down, and for
+ * weights below 0, too. */
+#define SFS_RESAMPLE_FINE 6
+void sfs_resample_fine_column(const unsigned char *from, size_t stride, const int32_t *k,
+			      uint32_t n_taps, size_t n, int16_t *to);
+
+/* A line of n pixels of Y, Cb and Cr, as sfs_resample_fine_column() makes them, becomes
+ * one of R, G and B. */
+void sfs_resample_colors(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t n,
+			 unsigned char *to);
 
 /* For tests: use the plain form.  Returns whether the machine has another. */
 bool sfs_resample_set_plain(bool is_plain);

@@ -22,7 +22,7 @@
 #define SIDE_MAX 32768 /* pixels */
 
 #define IMAGE_WORDS \
-	"rgb, gray, 224, 224x320, crop, fit, 'fit 256,crop 224', rrc, flip, nchw or f4"
+	"rgb, gray, 224, 224x320, crop, fit, 'fit 256,crop 224', rrc, flip, fast, nchw or f4"
 #define DTYPE_WORDS "u1, u2, u4, u8, i1, i2, i4, i8, f2, f4, f8, b1 or bf2"
 #define ANY_WORDS   "rgb, gray, npy, ten, i4, i8, 'bytes,N' or 'raw,DTYPE,SHAPE'"
 
@@ -195,7 +195,8 @@ enum group {
 	SHORTER = 8, /* the side that an image is resized to before it is cut */
 	FLIP = 16,
 	PLANES = 32,
-	FLOATS = 64
+	FLOATS = 64,
+	FAST = 128
 };
 
 static bool read_size(struct parser *p, const char *s)
@@ -240,7 +241,8 @@ static unsigned read_image_word(struct parser *p)
 	} words[] = {{"rgb", CHANNELS, 3},	    {"gray", CHANNELS, 1},
 		     {"crop", MODE, SFS_SPEC_CROP}, {"fit", MODE, SFS_SPEC_FIT},
 		     {"rrc", MODE, SFS_SPEC_RRC},   {"flip", FLIP, 1},
-		     {"nchw", PLANES, 1},	    {"f4", FLOATS, 1}};
+		     {"nchw", PLANES, 1},	    {"f4", FLOATS, 1},
+		     {"fast", FAST, 1}};
 	size_t i;
 
 	for (i = 0; i < SFS_COUNT(words) && !is(p, words[i].word); i++)
@@ -252,6 +254,7 @@ static unsigned read_image_word(struct parser *p)
 	case MODE: p->t->mode = (enum sfs_spec_mode)words[i].value; break;
 	case FLIP: p->t->flips = true; break;
 	case PLANES: p->t->is_nchw = true; break;
+	case FAST: p->t->is_fast = true; break;
 	default: strcpy(p->t->dtype, "f4"); break;
 	}
 	return words[i].group;
@@ -265,6 +268,8 @@ static int check_image(struct parser *p, unsigned seen)
 
 	if (seen & MODE && !(seen & SIZE))
 		return fail(p, "a size is missing: 224, or 224x320");
+	if (seen & FAST && !(seen & SIZE))
+		return fail(p, "'fast' is about resizing: give a size, 224 or 224x320");
 	if (!(seen & SHORTER))
 		return 0;
 	if (!(seen & SIZE) || t->mode != SFS_SPEC_CROP)

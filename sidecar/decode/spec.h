@@ -11,7 +11,8 @@
  * has its key there.  NAME is the tensor's, at most 15 bytes; by default the first FIELD.
  * Without ARGs the first FIELD's extension decides:
  *
- *	jpg jpeg png            image      rgb | gray  [SIZE | HxW] [MODE] [flip] [nchw] [f4]
+ *	jpg jpeg png            image      rgb | gray  [SIZE | HxW] [MODE] [flip] [fast]
+ *	                                               [nchw] [f4]
  *	npy                     array      npy         [DTYPE,SHAPE]
  *	ten tb                  array      ten         [DTYPE,SHAPE]
  *	cls cls2 index inx id   number     i4 | i8
@@ -23,8 +24,9 @@
  * `rrc` (random-resized-crop).  `fit 256,crop 224` resizes the shorter side to 256 and
  * cuts 224 from the centre, as torchvision's Resize(256) and CenterCrop(224).  Without a
  * SIZE all images must have the size of the first.  `flip` mirrors every other image, at
- * random; `nchw` puts channels first; `f4` makes floats from 0 to 1.  SHAPE is `3x32x32`,
- * or `1`.  `bytes,N` pads with zeros to N bytes and adds an i4 tensor NAME_len.  Pure.
+ * random; `nchw` puts channels first; `f4` makes floats from 0 to 1; `fast` lets
+ * JPEGs be resized as planes.h says.  SHAPE is `3x32x32`, or `1`.  `bytes,N` pads with
+ * zeros to N bytes and adds an i4 tensor NAME_len.  Pure.
  */
 #ifndef SFS_SPEC_H
 #define SFS_SPEC_H
@@ -61,7 +63,7 @@ struct sfs_spec_tensor {
 	uint32_t height, width; /* 0: those of the first sample */
 	enum sfs_spec_mode mode;
 	uint32_t shorter; /* the side before CROP; 0: as small as covers */
-	bool flips, is_nchw;
+	bool flips, is_nchw, is_fast;
 	/* arrays; rank 0 with dtype "": those of the first sample */
 	uint32_t rank;
 	uint64_t dims[SHUFFLEFS_DIMS_MAX - 1];

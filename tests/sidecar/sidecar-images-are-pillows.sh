@@ -128,7 +128,8 @@ def middle(image, shorter):
     left, top = round((size[0] - width) / 2), round((size[1] - height) / 2)
     return image.resize(size, PIL.Image.BILINEAR).crop((left, top, left + width, top + height))
 
-got, how, mode, width, height, seed = open(sys.argv[1], "rb").read(), *sys.argv[2:4], *map(int, sys.argv[4:])
+got, how, mode, width, height, seed = open(sys.argv[1], "rb").read(), *sys.argv[2:4], *map(int, sys.argv[4:7])
+fast = len(sys.argv) > 7  # the option: colours that RGB does not have become others
 at = 0
 worst = 0
 for member in (tar := tarfile.open("epochs/3.tar")):
@@ -148,10 +149,10 @@ for member in (tar := tarfile.open("epochs/3.tar")):
     at += len(want)
     assert len(here) == len(want), member.name
     off = max(abs(a - b) for a, b in zip(here, want))
-    assert off <= 1, "%s %s: %d off" % (member.name, how, off)
-    worst += sum(a != b for a, b in zip(here, want))
+    assert off <= (20 if fast else 1), "%s %s: %d off" % (member.name, how, off)
+    worst += sum(abs(a - b) > (2 if fast else 0) for a, b in zip(here, want))
 assert at == len(got)
-assert worst * 100 < at, "%d of %d bytes differ by 1" % (worst, at)
+assert worst * 100 < at, "%d of %d bytes differ%s" % (worst, at, " by more than 2" if fast else "")
 END
 compare() {
     "$python" compare.py "$@" || fail "$*"
@@ -167,6 +168,12 @@ dump middle epochs/3.tar --fields 'jpg|png:rgb, fit 32, crop 24x31'
 compare middle middle RGB 31 24 0
 dump random epochs/3.tar --fields 'jpg|png:rgb,32x24,rrc,flip' --seed 9 --workers 1
 compare random rrc RGB 24 32 9
+dump fast epochs/3.tar --fields 'jpg|png:rgb,40x56,fit,fast'
+compare fast fit RGB 56 40 0 fast
+dump fast epochs/3.tar --fields 'jpg|png:gray,33x20,fast,fit'
+compare fast fit L 20 33 0
+dump fast epochs/3.tar --fields 'jpg|png:rgb,32x24,rrc,flip,fast' --seed 9
+compare fast rrc RGB 24 32 9 fast
 dump again epochs/3.tar --fields 'jpg|png:rgb,32x24,rrc,flip' --seed 9 --workers 5
 cmp random again || fail "workers change pixels"
 

@@ -54,6 +54,11 @@ static void test_spec(void)
 	CHECK_EQ(spec.tensors[0].mode, SFS_SPEC_CROP);
 	CHECK_EQ(spec.tensors[1].shorter, 224);
 	sfs_spec_done(&spec);
+	CHECK_EQ(sfs_spec_parse("jpg:fast,224,rrc;png:224,fit", &spec, &err), 0);
+	CHECK(spec.tensors[0].is_fast && !spec.tensors[1].is_fast);
+	sfs_spec_done(&spec);
+	check_bad("jpg:rgb,fast", "'fast' is about resizing");
+	check_bad("jpg:224,fast,fast", "says this already");
 	check_bad("jpg:rgb,fit 256", "cut them, as by 'fit 256,crop 256'");
 	check_bad("jpg:fit 256,crop 257", "too small for a crop of 257x257");
 	check_bad("jpg:fit 256,crop 16x257", "too small");
