@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* ring-reader - takes batches from a ring as fast as it can.
  *
- *	ring-reader PATH [touch]      touch: read one byte of each cache line
+ *	ring-reader PATH [touch | stamp]      touch: read one byte of each cache line
  *
- * Prints one line: batches, and the samples, bytes and seconds after the first. */
+ * Prints one line: batches, and the samples, bytes and seconds after the first.  With
+ * `stamp`: batches, and the median, the 90th percentile and the most of the microseconds from the time
+ * that stands in a batch (bench/ring-filler) until it was here. */
 #include "shufflefs/ring.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#define N_STAMPS 65536
 
 static double now(void)
 {
@@ -28,6 +33,33 @@ static unsigned touch(const unsigned char *bytes, uint64_t n)
 	return sum;
 }
 
+static int by_size(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int read_stamps(struct shufflefs_ring *ring)
+{
+	static double us[N_STAMPS];
+	struct shufflefs_batch batch;
+	uint64_t filled_ns;
+	size_t n = 0;
+	int ret;
+
+	while ((ret = shufflefs_ring_next(ring, 60000, &batch)) == 1) {
+		memcpy(&filled_ns, batch.data, sizeof filled_ns);
+		if (n < N_STAMPS)
+			us[n++] = now() * 1e6 - (double)filled_ns / 1e3;
+		shufflefs_ring_release(ring, batch.seq);
+	}
+	qsort(us, n, sizeof *us, by_size);
+	if (ret == 0 && n > 0)
+		printf("%zu %.1f %.1f %.1f\n", n, us[n / 2], us[n * 9 / 10], us[n - 1]);
+	return ret < 0 || n == 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t n_batches = 0, n_samples = 0, n_bytes = 0, bytes;
@@ -43,6 +75,8 @@ int main(int argc, char **argv)
 			argc < 2 ? "no path" : shufflefs_ring_error(ring));
 		return 1;
 	}
+	if (argc > 2 && strcmp(argv[2], "stamp") == 0)
+		return read_stamps(ring);
 	layout = shufflefs_ring_layout(ring);
 	while ((ret = shufflefs_ring_next(ring, 60000, &batch)) == 1) {
 		if (n_batches++ == 0) {
