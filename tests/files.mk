@@ -135,33 +135,6 @@ unit_tests = \
 	tests/unit/s3/unit-s3-url-encodes-keys-strictly \
 	tests/unit/s3/unit-sigv4-gives-the-published-signatures \
 	tests/unit/s3/unit-xml-reads-what-s3-servers-write \
-	tests/unit/sidecar/unit-auth-believes-only-who-has-the-secret \
-	tests/unit/sidecar/unit-decode-jpeg-costs-what-its-bytes-justify \
-	tests/unit/sidecar/unit-decode-makes-rows-by-the-spec \
-	tests/unit/sidecar/unit-device-ring-shows-only-what-has-arrived \
-	tests/unit/sidecar/unit-guard-listens-only-where-it-may \
-	tests/unit/sidecar/unit-image-is-resized-alike-on-any-processor \
-	tests/unit/sidecar/unit-input-keeps-what-was-taken \
-	tests/unit/sidecar/unit-jpeg-parts-are-those-of-the-whole \
-	tests/unit/sidecar/unit-jpeg-planes-become-nearly-the-same-images \
-	tests/unit/sidecar/unit-local-socket-gives-a-path-to-one \
-	tests/unit/sidecar/unit-model-loses-no-batch-whoever-dies \
-	tests/unit/sidecar/unit-outbox-holds-each-batch-until-it-is-credited \
-	tests/unit/sidecar/unit-patience-ends-without-a-receiver-of-use \
-	tests/unit/sidecar/unit-pool-gives-each-byte-to-one \
-	tests/unit/sidecar/unit-ring-loses-no-batch-whoever-dies \
-	tests/unit/sidecar/unit-sample-says-when-a-stream-was-cut \
-	tests/unit/sidecar/unit-samples-held-finds-what-was-not-released \
-	tests/unit/sidecar/unit-samples-wire-refuses-what-no-trainer-says \
-	tests/unit/sidecar/unit-sessions-bring-each-batch-to-the-ring-once \
-	tests/unit/sidecar/unit-skips-are-an-error-when-they-are-too-many \
-	tests/unit/sidecar/unit-tcp-delivers-each-batch-once \
-	tests/unit/sidecar/unit-tcp-ends-when-both-sides-know \
-	tests/unit/sidecar/unit-tcp-gives-strangers-no-session \
-	tests/unit/sidecar/unit-tcp-outlives-hostile-peers \
-	tests/unit/sidecar/unit-tenbin-writes-what-tensorcom-writes \
-	tests/unit/sidecar/unit-window-keeps-the-order-of-samples \
-	tests/unit/sidecar/unit-wire-refuses-what-no-peer-sends \
 	tests/unit/source/unit-file-leaves-out-what-nobody-wants \
 	tests/unit/source/unit-file-lets-no-request-lie-while-a-thread-sleeps \
 	tests/unit/source/unit-file-notices-another-version \
@@ -227,6 +200,7 @@ sidecar_unit_tests = \
 	tests/unit/sidecar/unit-image-is-resized-alike-on-any-processor \
 	tests/unit/sidecar/unit-input-keeps-what-was-taken \
 	tests/unit/sidecar/unit-jpeg-parts-are-those-of-the-whole \
+	tests/unit/sidecar/unit-jpeg-planes-become-nearly-the-same-images \
 	tests/unit/sidecar/unit-local-socket-gives-a-path-to-one \
 	tests/unit/sidecar/unit-model-loses-no-batch-whoever-dies \
 	tests/unit/sidecar/unit-outbox-holds-each-batch-until-it-is-credited \
