@@ -129,7 +129,9 @@ void sfs_verbs_receiver_give_credits(struct sfs_receiver *r)
 	for (i = 0; i < SFS_VERBS_CONNECTIONS; i++) {
 		struct sfs_verbs_connection *c = &r->connections[i];
 
-		if (c->id && c->session && give_credit(c, &err) < 0)
+		if (c->id && c->session && c->session->must_rewind)
+			sfs_verbs_receiver_forget(r, c);
+		else if (c->id && c->session && give_credit(c, &err) < 0)
 			sfs_verbs_receiver_drop(r, c, err.text);
 	}
 }

@@ -26,10 +26,16 @@ libsidecar_a_SOURCES = \
 	sidecar/ring/ring.c sidecar/ring/ring.h \
 	sidecar/ring/ring-consumer.c \
 	sidecar/ring/ring-copies.c sidecar/ring/ring-copies.h \
+	sidecar/ring/ring-dead.c sidecar/ring/ring-dead.h \
 	sidecar/ring/ring-guard.h \
+	sidecar/ring/ring-held.c sidecar/ring/ring-held.h \
+	sidecar/ring/ring-internal.h \
 	sidecar/ring/ring-memory.h \
 	sidecar/ring/ring-past.c sidecar/ring/ring-past.h \
+	sidecar/ring/ring-policy.h \
 	sidecar/ring/ring-sane.h \
+	sidecar/ring/ring-session.c sidecar/ring/ring-session.h \
+	sidecar/ring/ring-sessions.c \
 	sidecar/ring/ring-socket.c sidecar/ring/ring-socket.h \
 	sidecar/ring/ring-state.c sidecar/ring/ring-state.h \
 	sidecar/ring/ring-watch.c sidecar/ring/ring-watch.h \

@@ -318,9 +318,9 @@ static bool take_values(struct recv *r, const struct sfs_sidecar_values *v)
 	r->wants_help = v->is_given[SFS_SIDECAR_HELP];
 	ring->path = v->texts[SFS_SIDECAR_RING];
 	ring->memory = v->texts[SFS_SIDECAR_MEMORY];
+	ring->policy =
+		(enum sfs_ring_policy)v->numbers[SFS_SIDECAR_ON_DEATH]; /* 0: fail */
 	ring->placement = placements[v->numbers[SFS_SIDECAR_PLACEMENT]]; /* 0: auto */
-	if (sfs_ring_find_policy(v->texts[SFS_SIDECAR_ON_DEATH], &ring->policy, &err) < 0)
-		return refuse("", &err);
 	if (ring->memory && sfs_device_check_name(ring->memory, &err) < 0)
 		return refuse("--memory: ", &err);
 	return true;

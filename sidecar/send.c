@@ -313,8 +313,8 @@ static void take_values(struct send *s, const struct sfs_sidecar_values *v)
 		t->n_slots = (uint32_t)v->numbers[SFS_SIDECAR_SLOTS];
 	if (v->is_given[SFS_SIDECAR_GIVE_UP])
 		t->give_up_ms = (uint32_t)v->numbers[SFS_SIDECAR_GIVE_UP] * 1000;
-	if (v->is_given[SFS_SIDECAR_ON_DEATH])
-		t->on_consumer_death = v->texts[SFS_SIDECAR_ON_DEATH];
+	t->on_consumer_death =
+		(enum sfs_ring_policy)v->numbers[SFS_SIDECAR_ON_DEATH]; /* 0: fail */
 	if (v->is_given[SFS_SIDECAR_STREAM_FD])
 		s->stream_fd = (int)v->numbers[SFS_SIDECAR_STREAM_FD];
 	s->kind = SFS_INPUT_BYTES;
@@ -437,8 +437,7 @@ static int run_send(int argc, char **argv)
 			  .max_skip = MAX_SKIP_MILLIONTHS,
 			  .report_fd = -1,
 			  .transport = {.n_slots = 4,
-					.give_up_ms = 60000,
-					.on_consumer_death = "fail"}},
+					.give_up_ms = 60000}},
 	};
 	int status = 2;
 

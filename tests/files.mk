@@ -487,6 +487,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-tcp-tries-all-addresses-of-a-host.sh \
 	tests/sidecar/sidecar-the-metrics-of-two-stand-together.sh \
 	tests/sidecar/sidecar-trainers-trust-their-own-user.sh \
+	tests/sidecar/sidecar-what-a-dead-receivers-trainer-holds-is-not-lost.sh \
 	tests/sidecar/sidecar-what-nobody-trained-on-is-sent-again.sh \
 	tests/sidecar/sidecar-workers-wait-for-memory.sh \
 	tests/sidecar/sidecar-zmq-drops-what-is-no-batch.sh \

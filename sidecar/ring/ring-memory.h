@@ -8,7 +8,8 @@
  * process maps the two as one range.  The producer opens and locks the file (flock), and
  * gives consumers that descriptor, so the lock lasts until the last of them is gone.  A
  * producer that replaces a killed one learns from the lock whether consumers still live,
- * and from the file what they have taken.
+ * and from the file what they have taken.  While some of those hold batches, the file keeps
+ * another name, PATH.state.ID, and the new one says which: `before`.
  *
  * A ring in a GPU's memory has its slots there; the memfd is the producer's alone then,
  * who fills slots there before it copies them.  Consumers map the first part, and get a
@@ -48,7 +49,7 @@
 #include <unistd.h>
 
 #define SFS_RING_MAGIC	   "SFSRING" /* with its NUL */
-#define SFS_RING_VERSION   4	     /* of all that is here */
+#define SFS_RING_VERSION   5	     /* of all that is here */
 #define SFS_RING_SLOTS_MAX 64
 #define SFS_RING_CONSUMERS 256 /* at a time */
 #define SFS_RING_SESSIONS  512 /* streams that a ring's batches are of */
@@ -58,7 +59,7 @@
 #define SFS_RING_FREE	  0
 #define SFS_RING_FILLING  1
 #define SFS_RING_FILLED	  2
-#define SFS_RING_KEPT	  3 /* was filled when the producer died; nobody gets it here */
+#define SFS_RING_KEPT	  3 /* of a producer that died: nobody gets it here, but of the next */
 #define SFS_RING_CONSUMER 16
 
 enum sfs_ring_phase {
@@ -81,24 +82,21 @@ struct sfs_ring_hello {
 	struct shufflefs_memory memory;
 };
 
-/* A stream, by the number that its batches have as `sender`. */
-struct sfs_ring_session {
-	uint64_t id;
-	_Atomic uint64_t n;	    /* of its batches were published */
-	_Atomic uint32_t has_ended; /* there are no more */
-	uint32_t unused;
-
-	/* Of a producer that died, and constant: bit i says that batch had_from + i was
-	 * taken there.  One before it was not, and comes again. */
-	uint64_t had_from, had;
-};
-
 #define SFS_RING_HAD_MAX 64
 
-static inline bool sfs_ring_has_had(uint64_t had_from, uint64_t had, uint64_t number)
-{
-	return number - had_from < SFS_RING_HAD_MAX && had >> (number - had_from) & 1;
-}
+/* Bit i says that batch from + i needs not come, though one before it does. */
+struct sfs_ring_had {
+	uint64_t from, bits;
+};
+
+/* A stream, by the number that its batches have as `sender`.  ring-session.h changes it. */
+struct sfs_ring_session {
+	uint64_t id;
+	_Atomic uint64_t n;	    /* the batch that comes next */
+	_Atomic uint32_t has_ended; /* there are no more */
+	_Atomic uint32_t which;	    /* of `had` holds */
+	struct sfs_ring_had had[2];
+};
 
 struct sfs_ring_memory {
 	/* Written before anyone attaches. */
@@ -120,11 +118,14 @@ struct sfs_ring_memory {
 	struct shufflefs_batch batches[SFS_RING_SLOTS_MAX]; /* set before FILLED */
 	uint64_t numbers[SFS_RING_SLOTS_MAX]; /* in their sessions; so, too */
 
+	uint64_t id;		 /* random */
+	_Atomic uint64_t before; /* of the ring whose consumers this one watches; 0: none */
+
 	uint32_t n_sessions;
 	struct sfs_ring_session sessions[SFS_RING_SESSIONS];
 };
 
-#define SFS_RING_SLOTS_OFFSET 32768
+#define SFS_RING_SLOTS_OFFSET 40960
 
 _Static_assert(sizeof(struct sfs_ring_hello) == 392, "the same everywhere");
 _Static_assert(sizeof(struct shufflefs_layout) == 1808, "the same everywhere");

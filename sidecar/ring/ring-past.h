@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ring-past - what the producer of a ring has left that was killed, while consumers live.
+/* ring-past - the files that producers have left which were killed, while consumers live.
  *
- * One thread, of the producer that comes next at the same path.
+ * That of the last one is PATH.state, those of others before it are PATH.state.ID.
  */
 #ifndef SFS_RING_PAST_H
 #define SFS_RING_PAST_H
@@ -13,11 +13,10 @@
 
 struct sfs_ring_memory;
 
-/* What to do with a batch that a consumer had taken, and not released, when it died. */
-enum sfs_ring_policy {
-	SFS_RING_FAIL,	    /* all consumers get an error that names it */
-	SFS_RING_REDELIVER, /* the next consumer gets it: it may be seen twice */
-	SFS_RING_DROP	    /* nobody gets it again; it is counted */
+struct sfs_ring_past_file {
+	struct sfs_ring_memory *memory; /* without its slots */
+	int fd;
+	uint64_t id;
 };
 
 /* The file of the state of the ring at `path`; the caller frees it. */
@@ -27,22 +26,22 @@ char *sfs_ring_state_path(const char *path);
  * false: there is none. */
 bool sfs_ring_find_past(const char *path, struct shufflefs_layout *ret_layout);
 
-/* The state of a producer that is gone, and whose consumers live; NULL: there is none. */
-struct sfs_ring_memory *sfs_ring_past_map(const char *path);
-void sfs_ring_past_unmap(struct sfs_ring_memory *past);
+/* That of the ring with this id; 0: the last one's, if consumers have it open.  false: there
+ * is none. */
+bool sfs_ring_past_open(const char *path, uint64_t id, struct sfs_ring_past_file *ret);
+void sfs_ring_past_close(struct sfs_ring_past_file *file);
+
+/* Does any consumer have it open? */
+bool sfs_ring_past_is_open(const struct sfs_ring_past_file *file);
 
 /* How many of its consumers live. */
-uint32_t sfs_ring_past_count(const struct sfs_ring_memory *past);
+uint32_t sfs_ring_past_count(const struct sfs_ring_past_file *file);
 
-/* Is this process of a consumer dead, or being killed?  (One of a namespace that we do
- * not see is not.) */
-bool sfs_ring_is_dead(uint32_t pid);
+/* Give the last one's file its other name, too; remove that name. */
+bool sfs_ring_past_keep(const char *path, uint64_t id);
+void sfs_ring_past_forget(const char *path, uint64_t id);
 
-/* Go on with its sessions in `memory`, each at the first batch that was not taken,
- * and with what was taken behind that.  From then on nobody can take one of the
- * past.  Where a consumer died with a batch, the policy holds: with SFS_RING_FAIL,
- * `memory` fails. */
-void sfs_ring_past_take_over(struct sfs_ring_memory *past, struct sfs_ring_memory *memory,
-			     enum sfs_ring_policy policy);
+/* No consumer of the last one lives: remove the files of those before it. */
+void sfs_ring_past_clear(const char *path);
 
 #endif

@@ -8,6 +8,8 @@
  * its death. */
 #include "ring/ring-socket.h"
 
+#include "ring/ring-dead.h"
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"

@@ -9,6 +9,7 @@
 
 #include "ring/device.h"
 #include "ring/local-socket.h"
+#include "ring/ring-policy.h"
 #include "ring/ring-state.h"
 #include "ring/ring-watch.h"
 

@@ -3,15 +3,16 @@
  * change it.  The file is locked while anyone who has its descriptor lives, so the
  * lock outlives us.
  *
- * What a predecessor that was killed has left is taken over from its file (ring-past.h).
+ * What a predecessor that was killed has left is taken over from its file (ring-held.h).
  * Ours has another name, until it can replace that one. */
 #include "ring/ring-state.h"
 
 #include "ring/layout.h"
 #include "ring/ring-guard.h"
+#include "ring/ring-past.h"
 
 #include "base/alloc.h"
-#include "base/log.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 void sfs_ring_state_init(struct sfs_ring_state *s, const char *path, uint32_t n_slots)
@@ -29,6 +31,7 @@ void sfs_ring_state_init(struct sfs_ring_state *s, const char *path, uint32_t n_
 	*s = (struct sfs_ring_state){
 		.path = path, .n_slots = n_slots, .fd = -1, .memfd = -1};
 	pthread_mutex_init(&s->lock, NULL);
+	sfs_ring_held_init(&s->held, path);
 }
 
 /* Memory. */
@@ -87,6 +90,8 @@ static int make_memory(struct sfs_ring_state *s, const struct shufflefs_layout *
 	m->slots_offset = SFS_RING_SLOTS_OFFSET;
 	m->slot_stride = stride;
 	m->layout = *layout;
+	if (getrandom(&m->id, sizeof m->id, 0) != sizeof m->id || m->id == 0)
+		m->id = sfs_clock_ns();
 	return 0;
 }
 
@@ -106,25 +111,6 @@ void *sfs_ring_state_slot(struct sfs_ring_state *s, uint32_t i)
 
 /* The file. */
 
-static void find_past(struct sfs_ring_state *s, enum sfs_ring_policy policy)
-{
-	struct sfs_ring_memory *past = sfs_ring_past_map(s->path), *m = s->memory;
-	uint32_t n;
-
-	if (!past)
-		return;
-	n = sfs_ring_past_count(past);
-	if (n > 0 && sfs_layout_equal(&past->layout, &m->layout)) {
-		if (atomic_load(&past->state) != SFS_RING_ENDED)
-			s->n_awaited = n;
-		sfs_ring_past_take_over(past, m, policy);
-		sfs_info("ring %s: its producer died, but %u of its trainers did not: "
-			 "going on with them",
-			 s->path, n);
-	}
-	sfs_ring_past_unmap(past);
-}
-
 /* That of a predecessor stays until the first consumer has this one: nobody has taken
  * anything here, and if we are killed before, all that it says still holds. */
 bool sfs_ring_state_show(struct sfs_ring_state *s)
@@ -133,17 +119,16 @@ bool sfs_ring_state_show(struct sfs_ring_state *s)
 	sfs_autofree char *mine = next_path(s->path);
 
 	if (!s->is_shown)
-		s->is_shown = rename(mine, path) == 0;
+		s->is_shown = sfs_ring_held_show(&s->held, mine, path);
 	return s->is_shown;
 }
 
-int sfs_ring_state_begin(struct sfs_ring_state *s, enum sfs_ring_policy policy,
-			 struct sfs_error *err)
+int sfs_ring_state_begin(struct sfs_ring_state *s, struct sfs_error *err)
 {
 	sfs_autofree char *path = next_path(s->path);
 
-	find_past(s, policy);
-	if (s->n_awaited == 0 && !sfs_ring_state_show(s))
+	s->n_awaited = sfs_ring_held_begin(&s->held, s->memory);
+	if (!s->held.rings && !sfs_ring_state_show(s))
 		return sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
 	return 0;
 }
@@ -152,19 +137,20 @@ void sfs_ring_state_remove(struct sfs_ring_state *s, bool has_attached)
 {
 	sfs_autofree char *path = sfs_ring_state_path(s->path);
 	sfs_autofree char *mine = next_path(s->path);
-	bool has_ended;
 
 	if (!s->is_shown && s->fd >= 0)
 		unlink(mine);
-	if (!s->is_shown)
+	if (!s->memory)
 		return;
-	has_ended = atomic_load(&s->memory->state) == SFS_RING_ENDED;
-	if (has_ended || !has_attached)
+	s->is_over = atomic_load(&s->memory->state) == SFS_RING_ENDED ||
+		     (s->is_shown && !has_attached);
+	if (s->is_over) /* (or it is that of a predecessor, whose streams have ended) */
 		unlink(path);
 }
 
 void sfs_ring_state_close(struct sfs_ring_state *s)
 {
+	sfs_ring_held_done(&s->held, s->is_over);
 	if (s->memory) {
 		sfs_ring_unguard(s->memory);
 		munmap(s->memory, s->n_bytes);

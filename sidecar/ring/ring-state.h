@@ -7,8 +7,8 @@
 #ifndef SFS_RING_STATE_H
 #define SFS_RING_STATE_H
 
+#include "ring/ring-held.h"
 #include "ring/ring-memory.h"
-#include "ring/ring-past.h"
 
 #include "base/error.h"
 
@@ -23,7 +23,9 @@ struct sfs_ring_state {
 	uint64_t n_bytes, stride;	/* of all of it, and from slot to slot */
 	int fd, memfd;			/* of the file, and of the slots; < 0: none */
 	bool is_shown;			/* the file at sfs_ring_state_path() is ours */
+	bool is_over;			/* no successor needs it */
 	uint32_t n_awaited;		/* consumers of a predecessor */
+	struct sfs_ring_held held;	/* what those hold */
 	pthread_mutex_t lock;
 };
 
@@ -33,10 +35,9 @@ void sfs_ring_state_init(struct sfs_ring_state *s, const char *path, uint32_t n_
 int sfs_ring_state_make(struct sfs_ring_state *s, const struct shufflefs_layout *layout,
 			struct sfs_error *err);
 
-/* Take over what a predecessor has left that was killed; show the file, if consumers of
- * none are awaited.  With an error. */
-int sfs_ring_state_begin(struct sfs_ring_state *s, enum sfs_ring_policy policy,
-			 struct sfs_error *err);
+/* Take over what a predecessor has left that was killed; show the file, if there is none.
+ * With an error. */
+int sfs_ring_state_begin(struct sfs_ring_state *s, struct sfs_error *err);
 
 /* A consumer has attached: put the file where a successor looks.  false: errno is set. */
 bool sfs_ring_state_show(struct sfs_ring_state *s);

@@ -8,13 +8,7 @@
  * begins the copy; the word stays FILLING until ring-copies.h says that it has arrived.
  * Numbers follow the order of publish(), and so do arrivals.  What is never copied has no
  * memory on the host: pages of a memfd come when they are touched, or pinned. */
-#include "ring/ring.h"
-
-#include "ring/ring-copies.h"
-#include "ring/ring-memory.h"
-#include "ring/ring-socket.h"
-#include "ring/ring-state.h"
-#include "ring/ring-watch.h"
+#include "ring/ring-internal.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -25,25 +19,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct sfs_ring {
-	struct sfs_ring_settings settings;
-	char *path;
-	struct sfs_ring_state state;
-	struct sfs_ring_watch watch;
-	struct sfs_ring_socket socket;
-	const struct sfs_device_ops *device_ops; /* NULL: the slots are on the host */
-	struct sfs_device *device;
-	struct sfs_device_info info;
-	struct sfs_ring_copies *copies;
-	bool is_staged;
-	_Atomic(const char *) placement; /* NULL: not known yet */
-	int filling;			 /* the slot that was taken; < 0: none */
-	uint64_t n_numbered;		 /* batches that publish() has given a number */
-	_Atomic uint64_t waited_ns, waits_since_ns; /* 0: it has a slot */
-	_Atomic uint64_t full_ns, full_since_ns;    /* 0: a slot is free, or filled now */
-	_Atomic uint64_t n_samples, n_bytes, next;  /* of what was published */
-};
 
 /* A GPU's memory. */
 
@@ -98,58 +73,6 @@ static int open_device(struct sfs_ring *ring, struct sfs_error *err)
 	return 0;
 }
 
-/* Sessions. */
-
-int sfs_ring_session(struct sfs_ring *ring, uint64_t id, struct sfs_error *err)
-{
-	struct sfs_ring_memory *m = ring->state.memory;
-	uint32_t i;
-
-	for (i = 0; i < m->n_sessions; i++)
-		if (m->sessions[i].id == id)
-			return (int)i;
-	if (i == SFS_RING_SESSIONS)
-		return sfs_error_set(err, -ENOSPC,
-				     "a ring has batches of %d streams at most",
-				     SFS_RING_SESSIONS);
-	m->sessions[i].id = id;
-	m->n_sessions++;
-	return (int)i;
-}
-
-bool sfs_ring_look_at_session(struct sfs_ring *ring, uint32_t number,
-			      struct sfs_ring_past *ret)
-{
-	const struct sfs_ring_session *s = &ring->state.memory->sessions[number];
-
-	if (number >= ring->state.memory->n_sessions)
-		return false;
-	*ret = (struct sfs_ring_past){.id = s->id,
-				      .n = atomic_load(&s->n),
-				      .has_ended = atomic_load(&s->has_ended) != 0};
-	if (ret->n - s->had_from < SFS_RING_HAD_MAX)
-		ret->had = s->had >> (ret->n - s->had_from);
-	return true;
-}
-
-void sfs_ring_replace_session(struct sfs_ring *ring, uint32_t number, uint64_t id)
-{
-	struct sfs_ring_session *session = &ring->state.memory->sessions[number];
-
-	*session = (struct sfs_ring_session){.id = id};
-}
-
-void sfs_ring_begin_session(struct sfs_ring *ring, uint32_t number, uint64_t n)
-{
-	sfs_ring_copies_drain(ring->copies); /* (what arrives later is counted later) */
-	atomic_store(&ring->state.memory->sessions[number].n, n);
-}
-
-void sfs_ring_end_session(struct sfs_ring *ring, uint32_t number)
-{
-	atomic_store(&ring->state.memory->sessions[number].has_ended, 1);
-}
-
 /* The end. */
 
 static void fail_now(void *arg, const char *why)
@@ -177,22 +100,9 @@ void sfs_ring_end(struct sfs_ring *ring)
 	sfs_ring_state_wake(&ring->state);
 }
 
-int sfs_ring_find_policy(const char *name, enum sfs_ring_policy *ret,
-			 struct sfs_error *err)
+int sfs_ring_check(struct sfs_ring *ring, struct sfs_error *err)
 {
-	static const char *const names[] = {[SFS_RING_FAIL] = "fail",
-					    [SFS_RING_REDELIVER] = "redeliver",
-					    [SFS_RING_DROP] = "drop"};
-	size_t i;
-
-	for (i = 0; i < SFS_COUNT(names); i++)
-		if (strcmp(name ? name : "fail", names[i]) == 0) {
-			*ret = (enum sfs_ring_policy)i;
-			return 0;
-		}
-	return sfs_error_set(err, -EINVAL,
-			     "on-consumer-death is redeliver, drop or fail, not '%s'",
-			     name);
+	return sfs_ring_state_check(&ring->state, err);
 }
 
 static int start_socket(struct sfs_ring *ring, struct sfs_error *err)
@@ -222,6 +132,7 @@ int sfs_ring_new(const struct sfs_ring_settings *settings,
 	ring->path = sfs_strdup(settings->path);
 	ring->filling = -1;
 	sfs_ring_state_init(&ring->state, ring->path, settings->n_slots);
+	ring->state.held.hung_ms = settings->hung_ms;
 	sfs_ring_watch_init(&ring->watch, &ring->state, settings->hung_ms);
 	ret = sfs_ring_socket_open(&ring->socket, &ring->state, err);
 	if (ret == 0)
@@ -229,7 +140,9 @@ int sfs_ring_new(const struct sfs_ring_settings *settings,
 	if (ret == 0)
 		ret = open_device(ring, err);
 	if (ret == 0)
-		ret = sfs_ring_state_begin(&ring->state, settings->policy, err);
+		ret = sfs_ring_state_begin(&ring->state, err);
+	if (ret == 0)
+		sfs_ring_settle(ring);
 	if (ret == 0)
 		ret = start_socket(ring, err);
 	if (ret < 0) {
@@ -496,6 +409,8 @@ bool sfs_ring_is_awaited(struct sfs_ring *ring)
 
 uint64_t sfs_ring_alone_ms(struct sfs_ring *ring)
 {
+	if (sfs_ring_held_is_any(&ring->state.held))
+		return 0;
 	return sfs_ring_socket_alone_ms(&ring->socket);
 }
 
@@ -586,8 +501,10 @@ void sfs_ring_describe(struct sfs_ring *ring, struct sfs_json_writer *json)
 	sfs_json_put_uint(json, "taken", n_published - census.n_waiting);
 	sfs_json_put_uint(json, "released",
 			  n_published - census.n_waiting - census.n_held - n_dropped);
-	sfs_json_put_uint(json, "dropped", n_dropped);
-	sfs_json_put_uint(json, "redelivered", atomic_load(&m->n_redelivered));
+	sfs_json_put_uint(json, "dropped", n_dropped + atomic_load(&ring->n_dropped));
+	sfs_json_put_uint(json, "redelivered",
+			  atomic_load(&m->n_redelivered) +
+				  atomic_load(&ring->n_redelivered));
 	sfs_json_put_uint(json, "hung", census.n_hung);
 	sfs_json_put_uint(json, "waited_ms", waited_ns(ring) / SFS_NS_PER_MS);
 	sfs_ring_socket_describe(&ring->socket, census.holds, json);

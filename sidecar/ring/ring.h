@@ -13,6 +13,7 @@
 #include "ring/device.h"
 #include "ring/layout.h"
 #include "ring/ring-past.h"
+#include "ring/ring-policy.h"
 
 #include "base/error.h"
 #include "base/json-writer.h"
@@ -42,10 +43,6 @@ struct sfs_ring_settings {
 };
 
 struct sfs_ring;
-
-/* The policy of this name; NULL: fail.  -EINVAL, with an error. */
-int sfs_ring_find_policy(const char *name, enum sfs_ring_policy *ret,
-			 struct sfs_error *err);
 
 /* If a producer died at this path, and consumers of it live, sessions go on after what
  * those have taken.  -EADDRINUSE: another producer lives at `path`; others: with an
@@ -84,6 +81,7 @@ struct sfs_ring_past {
 	uint64_t had; /* bit i: n + i was taken before */
 	bool has_ended;
 };
+#define SFS_RING_PAST_MAX 64
 /* Session `number` as it is now.  false: there is none. */
 bool sfs_ring_look_at_session(struct sfs_ring *ring, uint32_t number,
 			      struct sfs_ring_past *ret);
@@ -100,6 +98,24 @@ static inline bool sfs_ring_past_has(const struct sfs_ring_past *past, uint64_t 
 void sfs_ring_begin_session(struct sfs_ring *ring, uint32_t number, uint64_t n);
 void sfs_ring_end_session(struct sfs_ring *ring, uint32_t number);
 
+/* Of n sessions: all batches below ret_numbers[s] were released (or dropped), here and by
+ * trainers of producers that died. */
+void sfs_ring_released(struct sfs_ring *ring, uint32_t n, uint64_t *ret_numbers);
+
+/* Has a trainer died with a batch of a producer that died before?  Applies the policy.  If
+ * it is to redeliver, that is this batch of this session: its sender brings it again.  Its session
+ * goes on there from now on; what came behind it is `had`.  Ask until false, again and again.
+ * (If nobody can bring it, the ring fails.) */
+bool sfs_ring_next_lost(struct sfs_ring *ring, uint32_t *ret_session,
+			uint64_t *ret_number);
+
+/* The first batch of this session, from `number` on, that a trainer holds of a producer that
+ * died; UINT64_MAX: there is none. */
+uint64_t sfs_ring_next_held(struct sfs_ring *ring, uint32_t session, uint64_t number);
+
+/* Trainers hold batches of producers that died.  Any thread. */
+bool sfs_ring_has_held(struct sfs_ring *ring);
+
 /* Consumers of a producer that died have not attached here yet. */
 bool sfs_ring_is_awaited(struct sfs_ring *ring);
 
@@ -108,6 +124,9 @@ bool sfs_ring_is_awaited(struct sfs_ring *ring);
 void sfs_ring_end(struct sfs_ring *ring);
 void sfs_ring_fail(struct sfs_ring *ring, const char *why);
 
+/* -EIO, with an error: it has failed. */
+int sfs_ring_check(struct sfs_ring *ring, struct sfs_error *err);
+
 /* Every batch below this number was released (or dropped). */
 uint64_t sfs_ring_consumed(struct sfs_ring *ring);
 
@@ -115,7 +134,8 @@ uint64_t sfs_ring_consumed(struct sfs_ring *ring);
 int sfs_ring_wait_consumed(struct sfs_ring *ring, uint64_t seq, int timeout_ms,
 			   struct sfs_error *err);
 
-/* For how long no consumer has been attached; 0: one is. */
+/* For how long no consumer has been attached; 0: one is, or holds a batch of a producer that
+ * died. */
 uint64_t sfs_ring_alone_ms(struct sfs_ring *ring);
 
 /* Where its slots lie: n_slots, *ret_stride apart, aligned to 4096. */

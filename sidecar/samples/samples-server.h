@@ -9,7 +9,7 @@
 #ifndef SFS_SAMPLES_SERVER_H
 #define SFS_SAMPLES_SERVER_H
 
-#include "ring/ring.h"
+#include "ring/ring-policy.h"
 
 #include "base/error.h"
 #include "base/json-writer.h"

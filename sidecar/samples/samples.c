@@ -365,15 +365,14 @@ static int open_all(struct sfs_samples *s, struct sfs_error *err)
 {
 	sfs_autofree char *path = sfs_strdup(s->settings.target + strlen(SCHEME));
 	struct sfs_samples_server_settings server = {.path = path,
+						     .policy = s->settings.on_consumer_death,
 						     .give_up_ms = s->settings.give_up_ms,
 						     .is_full = is_full,
 						     .release = release,
 						     .arg = s};
 	int ret;
 
-	ret = sfs_ring_find_policy(s->settings.on_consumer_death, &server.policy, err);
-	if (ret == 0)
-		ret = parse_target(path, &s->limit, err);
+	ret = parse_target(path, &s->limit, err);
 	if (ret == 0)
 		ret = sfs_pool_new(s->limit, &s->pool, err);
 	if (ret == 0)

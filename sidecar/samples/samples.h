@@ -12,6 +12,8 @@
 #include "decode/input.h"
 #include "samples/samples-server.h"
 
+#include "ring/ring-policy.h"
+
 #include "base/error.h"
 #include "base/json-writer.h"
 
@@ -19,9 +21,9 @@
 #include <stdint.h>
 
 struct sfs_samples_settings {
-	const char *target;	       /* "samples:PATH" or "samples:PATH?memory=MIB" */
-	const char *on_consumer_death; /* "redeliver", "drop", "fail" */
-	uint32_t give_up_ms;	       /* without a trainer; 0: never */
+	const char *target;  /* "samples:PATH" or "samples:PATH?memory=MIB" */
+	enum sfs_ring_policy on_consumer_death;
+	uint32_t give_up_ms; /* without a trainer; 0: never */
 	bool skips;	   /* samples that cannot be sent are counted, the first ten logged */
 	uint32_t max_skip; /* see batch.h */
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works.  `local:PATH` is a ring at PATH, and `local:PATH?memory=cuda` one in
- * a GPU's memory: take() and send() are its take and publish, so that a batch is
- * decoded to where the trainer reads it.  finish() ends the ring, which consumers that
- * are attached see at once, and waits until every batch was released.  If a trainer
- * that lives has had batches of this stream from a process that was killed, those are
- * decoded again, and go nowhere. */
+/* How this works.  `local:PATH` is a ring at PATH, and `local:PATH?memory=cuda` one in a
+ * GPU's memory: take() and send() are its take and
+ * publish, so that a batch is decoded to where the trainer reads it.  finish() ends the
+ * ring, which consumers that are attached see at once, and waits until every batch was
+ * released.  If a trainer that lives has had batches of this stream from a process that
+ * was killed, those are decoded again, and go nowhere; but of those that it has not released
+ * there is a copy until it does, which others get if it dies. */
 #include "ring/device.h"
 #include "ring/ring.h"
 #include "transport/transport.h"
@@ -18,6 +19,14 @@
 
 #define HUNG_MS 30000
 
+struct copy {
+	struct copy *next;
+	uint64_t number;
+	struct sfs_batch_info info;
+	void *bytes;
+	bool is_lost; /* its trainer died */
+};
+
 struct local {
 	struct sfs_ring *ring;
 	uint32_t give_up_ms, number; /* of the session */
@@ -25,6 +34,9 @@ struct local {
 	uint64_t next;		     /* batch of the stream */
 	struct sfs_ring_past past;   /* what trainers have had of it */
 	void *nowhere;		     /* where that is decoded to; NULL: nothing is */
+	uint64_t slot_bytes;
+	struct copy *copies; /* of what trainers hold of a ring before */
+	bool is_outside;     /* what was taken is no slot of the ring */
 };
 
 /* How many batches there must be from the next one on, up to the last that trainers have
@@ -38,6 +50,17 @@ static uint64_t count_missing(const struct local *local)
 	return end > local->next ? end - local->next : 0;
 }
 
+/* NULL, with an error: there is no memory. */
+static void *new_slot(const struct local *local, struct sfs_error *err)
+{
+	void *slot = aligned_alloc(4096, (local->slot_bytes + 4095) / 4096 * 4096);
+
+	if (!slot)
+		sfs_error_set(err, -ENOMEM, "no memory for a batch of %llu bytes",
+			      (unsigned long long)local->slot_bytes);
+	return slot;
+}
+
 static int find_session(struct local *local, uint64_t id, uint64_t slot_bytes,
 			struct sfs_error *err)
 {
@@ -48,13 +71,11 @@ static int find_session(struct local *local, uint64_t id, uint64_t slot_bytes,
 		return number;
 	local->number = (uint32_t)number;
 	sfs_ring_look_at_session(local->ring, local->number, &local->past);
+	local->slot_bytes = slot_bytes;
 	if (count_missing(local) == 0)
 		return 0;
-	local->nowhere = aligned_alloc(4096, (slot_bytes + 4095) / 4096 * 4096);
-	if (!local->nowhere)
-		return sfs_error_set(err, -ENOMEM, "no memory for a batch of %llu bytes",
-				     (unsigned long long)slot_bytes);
-	return 0;
+	local->nowhere = new_slot(local, err);
+	return local->nowhere ? 0 : -ENOMEM;
 }
 
 /* "PATH" or "PATH?memory=WHERE"; cuts `path`. */
@@ -80,6 +101,7 @@ static int local_open(const struct sfs_transport_settings *settings,
 	sfs_autofree char *path = sfs_strdup(settings->target + strlen("local:"));
 	struct sfs_ring_settings ring = {.path = path,
 					 .n_slots = settings->n_slots,
+					 .policy = settings->on_consumer_death,
 					 .await_ms = settings->give_up_ms,
 					 .hung_ms = HUNG_MS};
 	struct local *local;
@@ -90,9 +112,6 @@ static int local_open(const struct sfs_transport_settings *settings,
 				     "--secret-file is for targets on other hosts; a "
 				     "ring is only for its own user: leave it out");
 	code = parse_target(path, &ring.memory, err);
-	if (code == 0)
-		code = sfs_ring_find_policy(settings->on_consumer_death, &ring.policy,
-					    err);
 	if (code < 0)
 		return code;
 	local = sfs_calloc(1, sizeof *local);
@@ -125,16 +144,162 @@ static int end_wait(struct local *local, int code, const struct sfs_error *why,
 	return code;
 }
 
+/* What trainers hold of a ring before. */
+
+static struct copy *find_copy(const struct local *local, uint64_t number)
+{
+	struct copy *copy = local->copies;
+
+	while (copy && copy->number != number)
+		copy = copy->next;
+	return copy;
+}
+
+static void free_copy(struct local *local, struct copy *copy)
+{
+	struct copy **at = &local->copies;
+
+	while (*at != copy)
+		at = &(*at)->next;
+	*at = copy->next;
+	free(copy->bytes);
+	free(copy);
+}
+
+/* Has a trainer died with one, or released it?  What was not decoded yet comes in its turn. */
+static void look_at_copies(struct local *local)
+{
+	struct copy *copy, *next;
+	uint32_t session;
+	uint64_t number;
+
+	while (sfs_ring_next_lost(local->ring, &session, &number)) {
+		copy = session == local->number ? find_copy(local, number) : NULL;
+		if (copy)
+			copy->is_lost = true;
+		else if (session == local->number && number < local->next)
+			sfs_ring_fail(local->ring, "a batch that a trainer held of a "
+						   "ring before is lost: it came twice");
+	}
+	sfs_ring_look_at_session(local->ring, local->number, &local->past);
+	for (copy = local->copies; copy; copy = next) {
+		next = copy->next;
+		if (!copy->is_lost && copy->number < local->next &&
+		    sfs_ring_next_held(local->ring, local->number, copy->number) !=
+			    copy->number)
+			free_copy(local, copy);
+	}
+}
+
+/* Where batch `next`, which a trainer has, is decoded to. */
+static int take_outside(struct local *local, void **ret_slot, struct sfs_error *err)
+{
+	struct copy *copy = find_copy(local, local->next);
+	bool is_held = sfs_ring_next_held(local->ring, local->number, local->next) ==
+		       local->next;
+
+	if (is_held && !copy) {
+		copy = sfs_calloc(1, sizeof *copy);
+		*copy = (struct copy){.next = local->copies, .number = local->next};
+		copy->bytes = new_slot(local, err);
+		if (!copy->bytes) {
+			free(copy);
+			return -ENOMEM;
+		}
+		local->copies = copy;
+	}
+	local->is_outside = true;
+	*ret_slot = copy ? copy->bytes : local->nowhere;
+	return 0;
+}
+
+static void publish(struct local *local, const struct sfs_batch_info *info)
+{
+	sfs_ring_publish(local->ring, &(struct shufflefs_batch){
+					      .epoch = info->epoch,
+					      .first = info->first,
+					      .end = info->end,
+					      .n_samples = info->n_samples,
+					      .sender = local->number,
+				      });
+	local->n_sent++;
+}
+
+/* The session goes on at the first batch from `n` on that was not had. */
+static void go_on(struct local *local, uint64_t n)
+{
+	sfs_ring_begin_session(local->ring, local->number, n);
+	sfs_ring_look_at_session(local->ring, local->number, &local->past);
+	while (sfs_ring_past_has(&local->past, n))
+		n++;
+	sfs_ring_begin_session(local->ring, local->number, n);
+}
+
+/* Of those that were decoded, the first whose trainer died. */
+static struct copy *find_lost(const struct local *local)
+{
+	struct copy *copy, *first = NULL;
+
+	for (copy = local->copies; copy; copy = copy->next)
+		if (copy->is_lost && copy->number < local->next &&
+		    (!first || copy->number < first->number))
+			first = copy;
+	return first;
+}
+
+/* That is where the session is, so it is the next that the ring has to get. */
+static int give_lost(struct local *local, int timeout_ms, struct sfs_error *err)
+{
+	struct copy *copy;
+	void *slot;
+	int ret;
+
+	look_at_copies(local);
+	while ((copy = find_lost(local)) != NULL) {
+		ret = sfs_ring_take(local->ring, timeout_ms, &slot, err);
+		if (ret < 0)
+			return ret;
+		memcpy(slot, copy->bytes, local->slot_bytes);
+		publish(local, &copy->info);
+		go_on(local, copy->number + 1);
+		free_copy(local, copy);
+		look_at_copies(local);
+	}
+	return 0;
+}
+
+/* What lies so far behind could not be told from what never came (ring-session.h). */
+static bool is_too_far(struct local *local)
+{
+	uint64_t held = sfs_ring_next_held(local->ring, local->number, 0);
+
+	return held != UINT64_MAX && local->next >= held + SFS_RING_PAST_MAX;
+}
+
+/* (Nobody tells when a trainer of a ring before releases.) */
+static int wait_for_held(struct local *local, int timeout_ms, struct sfs_error *err)
+{
+	int ret = sfs_ring_check(local->ring, err);
+
+	if (ret < 0)
+		return ret;
+	poll(NULL, 0, timeout_ms < 10 ? timeout_ms : 10);
+	return -ETIMEDOUT;
+}
+
 static int local_take(struct sfs_transport *t, int timeout_ms, void **ret_slot,
 		      struct sfs_error *err)
 {
 	struct local *local = (struct local *)t;
 	struct sfs_error why = {.text = ""};
+	int ret = give_lost(local, timeout_ms, &why);
 
-	if (sfs_ring_past_has(&local->past, local->next)) {
-		*ret_slot = local->nowhere;
-		return 0;
-	}
+	if (ret < 0)
+		return end_wait(local, ret, &why, err);
+	if (sfs_ring_past_has(&local->past, local->next))
+		return take_outside(local, ret_slot, err);
+	if (is_too_far(local))
+		return wait_for_held(local, timeout_ms, err);
 	return end_wait(local, sfs_ring_take(local->ring, timeout_ms, ret_slot, &why),
 			&why, err);
 }
@@ -144,20 +309,15 @@ static int local_send(struct sfs_transport *t, const struct sfs_batch_info *info
 {
 	struct local *local = (struct local *)t;
 
-	if (sfs_ring_past_has(&local->past, local->next)) {
-		if (++local->next > local->past.n)
-			sfs_ring_begin_session(local->ring, local->number, local->next);
-		return 0;
-	}
-	local->next++;
-	sfs_ring_publish(local->ring, &(struct shufflefs_batch){
-					      .epoch = info->epoch,
-					      .first = info->first,
-					      .end = info->end,
-					      .n_samples = info->n_samples,
-					      .sender = local->number,
-				      });
-	local->n_sent++;
+	struct copy *copy = find_copy(local, local->next++);
+
+	if (copy)
+		copy->info = *info;
+	if (!local->is_outside)
+		publish(local, info);
+	else if (local->next > local->past.n && !(copy && copy->is_lost))
+		go_on(local, local->next);
+	local->is_outside = false;
 	return 0;
 }
 
@@ -165,13 +325,17 @@ static int local_finish(struct sfs_transport *t, int timeout_ms, struct sfs_erro
 {
 	struct local *local = (struct local *)t;
 	struct sfs_error why = {.text = ""};
-	int ret = 0;
+	int ret = give_lost(local, timeout_ms, &why);
 
+	if (ret < 0)
+		return end_wait(local, ret, &why, err);
 	if (count_missing(local) > 0)
 		return sfs_error_set(err, -ESTALE,
 				     "trainers have had %llu more batches than this "
 				     "stream has now: the files have changed",
 				     (unsigned long long)count_missing(local));
+	if (sfs_ring_has_held(local->ring))
+		return wait_for_held(local, timeout_ms, err);
 	sfs_ring_end(local->ring);
 	if (local->n_sent > 0)
 		ret = end_wait(local,
@@ -186,9 +350,10 @@ static int local_finish(struct sfs_transport *t, int timeout_ms, struct sfs_erro
 
 static int local_check(struct sfs_transport *t, struct sfs_error *err)
 {
-	int ret = sfs_ring_wait_consumed(((struct local *)t)->ring, UINT64_MAX, 0, err);
+	struct local *local = (struct local *)t;
 
-	return ret == -ETIMEDOUT ? 0 : ret;
+	look_at_copies(local);
+	return sfs_ring_check(local->ring, err);
 }
 
 static void local_fail(struct sfs_transport *t, const char *why)
@@ -200,7 +365,10 @@ static void local_close(struct sfs_transport *t)
 {
 	struct local *local = (struct local *)t;
 
+
 	sfs_ring_free(local->ring);
+	while (local->copies)
+		free_copy(local, local->copies);
 	free(local->nowhere);
 	free(local);
 }

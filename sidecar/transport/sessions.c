@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: `published` maps the ring's numbers to (session, seq), so what was
- * consumed is credited.  A thread waits for consumers, and writes the eventfd when they
- * have released something.  A session that has brought no batch and is lost never
- * counted, and leaves its place to another when all are taken. */
+/* How this works: what the ring says was released is credited.  A thread waits for
+ * consumers, and writes the eventfd when they have released something; those of a ring before
+ * have none that could be waited for, and are looked at again and again.  A session that has
+ * brought no batch and is lost never counted, and leaves its place to another when all are
+ * taken.
+ *
+ * A sender sends from the number that the answer to its HELLO says.  So one that has to send
+ * a batch again gets a new connection. */
 #include "transport/sessions.h"
 
 #include "base/alloc.h"
@@ -32,6 +36,8 @@ static void *watch_ring(void *arg)
 
 	while (!s->is_stopping) {
 		ret = sfs_ring_wait_consumed(s->ring, seen, 100, &err);
+		if (ret == -ETIMEDOUT && sfs_ring_has_held(s->ring))
+			eventfd_write(s->wake_fd, 1);
 		if (ret == -ETIMEDOUT)
 			continue;
 		seen = sfs_ring_consumed(s->ring);
@@ -128,6 +134,7 @@ static int make_ring(struct sfs_sessions *s, const struct shufflefs_layout *layo
 	s->layout = *layout;
 	s->ring = ring;
 	add_past(s);
+	sfs_sessions_credit(s);
 	s->has_watcher = true;
 	s->watcher = sfs_thread_start("ring-watcher", watch_ring, s);
 	return 0;
@@ -205,6 +212,8 @@ void sfs_sessions_greet(struct sfs_sessions *s, const struct sfs_wire_hello *hel
 	if (reply->resume < hello->oldest)
 		refuse(reply, SFS_WIRE_REFUSE,
 		       "it no longer has batches that the ring needs");
+	else if (session)
+		session->told = session->expected;
 }
 
 int sfs_sessions_begin(struct sfs_sessions *s, const struct sfs_wire_hello *hello,
@@ -230,6 +239,7 @@ int sfs_sessions_begin(struct sfs_sessions *s, const struct sfs_wire_hello *hell
 	session->connection = connection;
 	session->process = hello->process;
 	session->why[0] = 0;
+	session->must_rewind = session->told > session->expected;
 	s->n_connections++;
 	*ret = session;
 	return 0;
@@ -280,7 +290,6 @@ int sfs_sessions_publish(struct sfs_sessions *s, struct sfs_session *session,
 					.n_samples = m->info.n_samples,
 					.sender = session->number,
 					.data = slot};
-	uint64_t number;
 	int ret = sfs_sessions_expect(session, m->seq, err);
 
 	if (ret != 0) {
@@ -293,10 +302,7 @@ int sfs_sessions_publish(struct sfs_sessions *s, struct sfs_session *session,
 	ret = m->crc ? check_crc(s, m, slot, err) : 0;
 	if (ret < 0)
 		return ret;
-	number = sfs_ring_publish(s->ring, &batch);
-	s->published[number % SFS_SESSIONS_SLOTS_MAX].session = session;
-	s->published[number % SFS_SESSIONS_SLOTS_MAX].seq = m->seq;
-	s->n_published = number + 1;
+	s->n_published = sfs_ring_publish(s->ring, &batch) + 1;
 	s->n_received++;
 	session->expected++;
 	session->has_brought = true;
@@ -334,23 +340,35 @@ int sfs_sessions_bye(struct sfs_sessions *s, struct sfs_session *session,
 	return sfs_error_set(err, -EIO, "the sender has left: %s", session->why);
 }
 
+/* Trainers of a receiver that died have died, too. */
+static void take_lost(struct sfs_sessions *s)
+{
+	struct sfs_session *session;
+	uint32_t number;
+	uint64_t unused;
+
+	while (sfs_ring_next_lost(s->ring, &number, &unused)) {
+		session = s->list[number];
+		sfs_ring_look_at_session(s->ring, number, &session->past);
+		session->expected = session->past.n;
+		session->has_end = false;
+		session->must_rewind = session->connection != NULL;
+	}
+}
+
 void sfs_sessions_credit(struct sfs_sessions *s)
 {
-	uint64_t consumed = s->ring ? sfs_ring_consumed(s->ring) : 0;
-	struct sfs_session *session;
+	uint64_t released[SFS_SESSIONS_MAX];
 	uint32_t i;
 
-	for (; s->n_consumed < consumed && s->n_consumed < s->n_published;
-	     s->n_consumed++) {
-		i = (uint32_t)(s->n_consumed % SFS_SESSIONS_SLOTS_MAX);
-		s->published[i].session->credited = s->published[i].seq + 1;
-	}
+	if (!s->ring)
+		return;
+	take_lost(s);
+	s->n_consumed = sfs_ring_consumed(s->ring);
+	sfs_ring_released(s->ring, s->n, released);
 	for (i = 0; i < s->n; i++) {
-		session = s->list[i];
-		while (session->credited < session->expected &&
-		       sfs_ring_past_has(&session->past, session->credited))
-			session->credited++;
-		if (sfs_session_is_done(session))
+		s->list[i]->credited = released[i];
+		if (sfs_session_is_done(s->list[i]))
 			sfs_ring_end_session(s->ring, i);
 	}
 }
@@ -419,8 +437,8 @@ static void look_at_ring(struct sfs_sessions *s)
 	struct sfs_error why = {""};
 	int ret;
 
-	ret = sfs_ring_wait_consumed(s->ring, UINT64_MAX, 0, &why);
-	if (ret < 0 && ret != -ETIMEDOUT)
+	ret = sfs_ring_check(s->ring, &why);
+	if (ret < 0)
 		sfs_sessions_fail(s, ret, why.text);
 	if (s->n_consumed == s->n_published || give_up_ms == 0 ||
 	    sfs_ring_alone_ms(s->ring) < give_up_ms)
@@ -450,8 +468,9 @@ bool sfs_sessions_are_over(struct sfs_sessions *s)
 		const struct sfs_session *session = s->list[i];
 
 		n_ended += session->has_end;
-		n_open += !session->has_end &&
-			  (session->connection || session->has_brought);
+		n_open += session->has_end
+				  ? !sfs_session_is_done(session)
+				  : session->connection || session->has_brought;
 	}
 	return s->settings.n_senders > 0 && n_ended >= s->settings.n_senders &&
 	       n_open == 0 && s->n_consumed == s->n_published &&

@@ -24,10 +24,12 @@
 
 struct sfs_session {
 	uint64_t id, expected, credited, lost_ns;
+	uint64_t told; /* to a sender in the answer to its HELLO: what is expected */
 	uint32_t number, process;
 	bool has_end, has_brought;   /* a batch */
 	bool has_left;		     /* it knows that all has arrived */
 	void *connection;	     /* the caller's; NULL: lost, or ended */
+	bool must_rewind;	     /* `expected` went back: its connection is to be closed */
 	struct sfs_ring_past past;   /* what a receiver that died has left of it */
 	char why[SFS_WIRE_TEXT_MAX]; /* it has left, as it said; "" */
 };
@@ -48,10 +50,6 @@ struct sfs_sessions {
 
 	/* Its own. */
 	char *path;
-	struct {
-		struct sfs_session *session;
-		uint64_t seq;
-	} published[SFS_SESSIONS_SLOTS_MAX]; /* by the ring's number */
 	pthread_t watcher;
 	bool has_watcher;
 	atomic_bool is_stopping;
@@ -103,7 +101,8 @@ static inline bool sfs_session_is_done(const struct sfs_session *session)
 	return session->has_end && session->credited == session->expected;
 }
 
-/* Move `credited` of all sessions to what was consumed. */
+/* Move `credited` of all sessions to what was released.  Where a trainer has died with a
+ * batch of a receiver that died, its sender is to bring that again: then must_rewind. */
 void sfs_sessions_credit(struct sfs_sessions *s);
 
 /* Fail if the ring has; or if a sender was lost, senders did not come, or no trainer was

@@ -231,7 +231,9 @@ static void give_credits(struct sfs_receiver *r)
 	for (i = 0; i < SFS_TCP_CONNECTIONS; i++) {
 		struct sfs_tcp_connection *c = &r->connections[i];
 
-		if (c->fd >= 0 && c->session)
+		if (c->fd >= 0 && c->session && c->session->must_rewind)
+			sfs_tcp_receiver_forget(r, c);
+		else if (c->fd >= 0 && c->session)
 			give_credit(c);
 	}
 }

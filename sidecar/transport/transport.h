@@ -13,6 +13,7 @@
 #define SFS_TRANSPORT_H
 
 #include "ring/layout.h"
+#include "ring/ring-policy.h"
 
 #include "base/error.h"
 #include "base/json-writer.h"
@@ -31,7 +32,7 @@ struct sfs_transport_settings {
 	uint32_t give_up_ms;  /* without a peer for this long: fail; 0: never */
 	uint64_t seed;	      /* of the stream */
 	uint64_t session;     /* the same for a command that is run again; 0: unknown */
-	const char *on_consumer_death; /* "redeliver", "drop", "fail": of local: */
+	enum sfs_ring_policy on_consumer_death; /* of local: */
 	bool has_crc;
 	const struct sfs_secret *secret; /* that the receiver must have; NULL: none */
 };

@@ -220,8 +220,10 @@ static int check_ring(struct sfs_receiver *r, struct sfs_error *err)
 
 	if (!ring)
 		return 0;
-	ret = sfs_ring_wait_consumed(ring, UINT64_MAX, 0, err);
-	if (ret < 0 && ret != -ETIMEDOUT)
+	/* (Its batches are of no session, so one that is lost is the ring's failure.) */
+	sfs_ring_next_lost(ring, &(uint32_t){0}, &(uint64_t){0});
+	ret = sfs_ring_check(ring, err);
+	if (ret < 0)
 		return ret;
 	if (sfs_ring_consumed(ring) == atomic_load(&r->n_batches) ||
 	    r->give_up_ms == 0 || sfs_ring_alone_ms(ring) < r->give_up_ms)

@@ -5,9 +5,10 @@
  *
  * All play in this process, one step at a time: outboxes, sessions, rings and their past
  * are the real ones.  A trainer is dead when it has closed what it had and released
- * nothing, and its process is a zombie.  Two things are excused, as docs/sidecar.md says:
- * what a trainer took with it that had it of a ring that another has gone on with; and
- * batches that come again because the receiver and all its trainers are dead.
+ * nothing, and its process is a zombie.  One may keep what it holds of rings whose receivers
+ * are dead, attach to the next one, and release that later, or die with all of it.  Excused
+ * are batches that are dropped, as the policy says; and those that come again because the
+ * receiver and all its trainers are dead.
  *
  *	MODEL_SEED=7 MODEL_SCHEDULES=1
  */
@@ -33,7 +34,8 @@ static pid_t model_pid(void)
 #undef getpid
 
 /* (Else a thread of the sessions would wait 100 ms for an end.) */
-#include "ring/ring.h"
+#include "ring/ring-dead.h"
+#include "ring/ring-internal.h"
 static int look_only(struct sfs_ring *ring, uint64_t seq, int timeout_ms,
 		     struct sfs_error *err)
 {
@@ -47,6 +49,7 @@ static int look_only(struct sfs_ring *ring, uint64_t seq, int timeout_ms,
 #define N_SENDERS   2
 #define N_TRAINERS  3
 #define N_BATCHES   12 /* of a sender, at most */
+#define N_KEPT	    3  /* rings before that a trainer is still attached to */
 #define N_LINKS	    8
 #define N_QUEUE	    16
 
@@ -89,15 +92,26 @@ struct sender {
 	uint64_t n_made;
 };
 
-struct trainer {
-	bool lives, is_done, holds;
-	struct shufflefs_ring *ring;
-	struct past *pasts;
+struct holding {
+	struct shufflefs_ring *ring; /* NULL: none */
+	bool holds;
 	uint32_t owner;
 	int generation; /* of its ring */
 	int sender;	/* what it holds */
 	uint64_t seq, number;
 };
+
+struct trainer {
+	bool lives, is_done;
+	struct past *pasts;
+	struct holding now, kept[N_KEPT];
+};
+
+/* By the descriptor of its file: what a trainer had of the rings in `pasts`. */
+static struct {
+	uint32_t owner;
+	int generation;
+} had[1024];
 
 static struct {
 	struct sfs_rng rng;
@@ -112,7 +126,6 @@ static struct {
 	struct sfs_sessions sessions;
 	bool has_receiver, lingers, has_failed, is_calm;
 	int generation, shown; /* of the receiver's ring; of the file that tells */
-	int taken_over;	       /* the last one that a successor went on with */
 	void *spare[SFS_SESSIONS_SLOTS_MAX];
 	uint32_t n_spare, n_slots;
 	uint64_t slowness; /* of trainers */
@@ -227,15 +240,22 @@ static void kill_sender(struct sender *s)
 	s->lives = false;
 }
 
-static bool is_held_of_a_ring_before(int sender, uint64_t seq)
+static bool is_of_a_ring_before(const struct holding *h, int sender, uint64_t seq)
 {
-	int i;
+	return h->ring && h->holds && h->sender == sender && h->seq == seq &&
+	       h->generation != m.generation;
+}
 
-	for (i = 0; i < m.n_trainers; i++)
-		if (m.trainers[i].lives && m.trainers[i].holds &&
-		    m.trainers[i].sender == sender && m.trainers[i].seq == seq)
-			return m.trainers[i].generation != m.generation;
-	return false;
+static int count_held_before(int sender, uint64_t seq)
+{
+	int i, k, n = 0;
+
+	for (i = 0; i < m.n_trainers; i++) {
+		n += is_of_a_ring_before(&m.trainers[i].now, sender, seq);
+		for (k = 0; k < N_KEPT; k++)
+			n += is_of_a_ring_before(&m.trainers[i].kept[k], sender, seq);
+	}
+	return n;
 }
 
 /* It knows that all was released. */
@@ -246,8 +266,7 @@ static void end_sender(struct sender *s)
 	uint64_t seq;
 
 	for (seq = 0; seq < m.n_batches[i]; seq++)
-		CHECK(m.n_released[i][seq] > 0 || m.is_excused[i][seq] ||
-		      is_held_of_a_ring_before(i, seq));
+		CHECK(m.n_released[i][seq] > 0 || m.is_excused[i][seq]);
 	if (s->link && s->link->was_accepted)
 		put_message(&s->link->out, &bye);
 	close_sender_end(s, false);
@@ -405,7 +424,15 @@ static void step_sender(struct sender *s)
 
 static bool knows_past(const struct trainer *t)
 {
-	return t->lives && t->generation == m.shown && (t->ring || t->pasts);
+	bool knows = t->now.ring && t->now.generation == m.shown;
+	const struct past *p;
+	int k;
+
+	for (k = 0; k < N_KEPT; k++)
+		knows |= t->kept[k].ring && t->kept[k].generation == m.shown;
+	for (p = t->pasts; p; p = p->next)
+		knows |= had[p->state_fd].generation == m.shown;
+	return t->lives && knows;
 }
 
 /* Nobody is left who knows what senders were not told; nor a trainer that has seen the end
@@ -417,7 +444,7 @@ static void excuse_repeats(void)
 
 	for (i = 0; i < N_SENDERS * N_BATCHES; i++) {
 		seq = (uint64_t)(i % N_BATCHES);
-		n_held = is_held_of_a_ring_before(i / N_BATCHES, seq);
+		n_held = count_held_before(i / N_BATCHES, seq);
 		m.most[i / N_BATCHES][seq] =
 			m.n_released[i / N_BATCHES][seq] + n_held + 1;
 	}
@@ -445,7 +472,7 @@ static void begin_receiver(void)
 	m.n_spare = 0;
 	CHECK(!must_know || m.sessions.ring);
 	if (m.sessions.ring)
-		m.taken_over = m.shown;
+		m.sessions.ring->state.held.interval_ms = 0;
 	if (!m.sessions.ring) {
 		excuse_repeats();
 		m.shown = m.generation;
@@ -501,10 +528,20 @@ static void hear_hello(struct link *l, const struct packet *p)
 		close_receiver_end(l);
 }
 
+/* Its sender goes on from further than is wanted now, or has another connection by now. */
+static bool is_outdated(const struct link *l)
+{
+	return l->session->must_rewind || m.senders[l->sender].link != l;
+}
+
 static void hear_batch(struct link *l, const struct packet *p)
 {
 	int ret = sfs_sessions_expect(l->session, l->batch.seq, &err);
 
+	if (ret < 0 && is_outdated(l)) {
+		close_receiver_end(l);
+		return;
+	}
 	CHECK(ret >= 0);
 	l->has_batch = true;
 	l->wants_slot = ret == 0;
@@ -527,10 +564,14 @@ static void hear_message(struct link *l, const struct packet *p)
 		if (sfs_sessions_begin(&m.sessions, &l->hello, &its, l, &l->session,
 				       &err) < 0)
 			close_receiver_end(l); /* (another connection was faster) */
+		m.sessions.ring->state.held.interval_ms = 0;
 		return;
 	case SFS_WIRE_BATCH: hear_batch(l, p); return;
 	case SFS_WIRE_END:
-		CHECK_EQ(sfs_sessions_end(l->session, l->batch.seq, &err), 0);
+		if (sfs_sessions_end(l->session, l->batch.seq, &err) < 0) {
+			CHECK(is_outdated(l));
+			close_receiver_end(l);
+		}
 		return;
 	default:
 		CHECK_EQ(l->batch.kind, SFS_WIRE_BYE);
@@ -612,8 +653,11 @@ static void step_receiver(void)
 		return;
 	}
 	sfs_sessions_credit(&m.sessions);
-	for (i = 0; i < N_LINKS; i++)
+	for (i = 0; i < N_LINKS; i++) {
+		if (m.links[i].session && m.links[i].session->must_rewind)
+			close_receiver_end(&m.links[i]);
 		give_credit(&m.links[i]);
+	}
 	sfs_sessions_look(&m.sessions);
 	if (m.sessions.error < 0) {
 		CHECK_EQ(m.policy, SFS_RING_FAIL);
@@ -639,16 +683,18 @@ static void leave_trainer(struct trainer *t)
 }
 
 /* Close its end, and wait until the producer, if it lives, has noticed. */
-static void close_trainer(struct trainer *t)
+static void close_ring(struct trainer *t, struct holding *h)
 {
-	bool is_told = m.has_receiver && t->generation == m.generation;
+	bool is_told = m.has_receiver && h->generation == m.generation;
 	struct sfs_ring_memory *memory =
 		mmap(NULL, SFS_RING_SLOTS_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED,
-		     t->ring->state_fd, 0);
+		     h->ring->state_fd, 0);
 	uint32_t seen = atomic_load(&memory->freed);
 
-	shufflefs_ring_detach(t->ring);
-	t->ring = NULL;
+	had[h->ring->state_fd].owner = h->owner;
+	had[h->ring->state_fd].generation = h->generation;
+	shufflefs_ring_detach(h->ring);
+	h->ring = NULL;
 	while (is_told && atomic_load(&memory->freed) == seen)
 		sfs_ring_wait(&memory->freed, seen, 1000000);
 	munmap(memory, SFS_RING_SLOTS_OFFSET);
@@ -658,39 +704,59 @@ static void attach(struct trainer *t)
 {
 	if (!m.has_receiver || !m.sessions.ring || m.lingers)
 		return;
-	CHECK_EQ(shufflefs_ring_attach(m.path, 60000, &t->ring), 0);
-	t->owner = t->ring->owner - SFS_RING_CONSUMER;
-	t->generation = m.shown = m.generation;
+	CHECK_EQ(shufflefs_ring_attach(m.path, 60000, &t->now.ring), 0);
+	t->now.owner = t->now.ring->owner - SFS_RING_CONSUMER;
+	t->now.generation = m.shown = m.generation;
 }
 
 static void take(struct trainer *t)
 {
+	struct holding *h = &t->now;
 	struct shufflefs_batch b;
-	int ret = shufflefs_ring_next(t->ring, 0, &b);
+	int ret = shufflefs_ring_next(h->ring, 0, &b);
 
 	if (ret == -ETIMEDOUT)
 		return;
 	if (ret <= 0) {
 		t->is_done = ret == 0;
-		close_trainer(t);
+		close_ring(t, h);
 		return;
 	}
-	t->holds = true;
-	t->seq = b.data[0];
-	t->sender = b.data[1];
-	CHECK_EQ(b.first, t->seq);
-	if (m.n_released[t->sender][t->seq] >= m.most[t->sender][t->seq])
-		fprintf(stderr, "batch %d of sender %d comes again\n", (int)t->seq,
-			t->sender);
-	CHECK(m.n_released[t->sender][t->seq] < m.most[t->sender][t->seq]);
-	t->number = b.seq;
+	h->holds = true;
+	h->seq = b.data[0];
+	h->sender = b.data[1];
+	CHECK_EQ(b.first, h->seq);
+	if (m.n_released[h->sender][h->seq] >= m.most[h->sender][h->seq])
+		fprintf(stderr, "batch %d of sender %d comes again\n", (int)h->seq,
+			h->sender);
+	CHECK(m.n_released[h->sender][h->seq] < m.most[h->sender][h->seq]);
+	h->number = b.seq;
 }
 
-static void release(struct trainer *t)
+static void release(struct holding *h)
 {
-	CHECK_EQ(shufflefs_ring_release(t->ring, t->number), 0);
-	t->holds = false;
-	m.n_released[t->sender][t->seq]++;
+	CHECK_EQ(shufflefs_ring_release(h->ring, h->number), 0);
+	h->holds = false;
+	m.n_released[h->sender][h->seq]++;
+}
+
+static void release_kept(struct trainer *t, struct holding *h)
+{
+	if (!h->ring || !(one_in(m.slowness) || m.is_calm))
+		return;
+	release(h);
+	close_ring(t, h);
+}
+
+/* It goes on without it, and keeps what it holds. */
+static void keep(struct trainer *t)
+{
+	struct holding *h = &t->kept[below(N_KEPT)];
+
+	if (h->ring || (m.has_receiver && t->now.generation == m.generation))
+		return;
+	*h = t->now;
+	t->now = (struct holding){.ring = NULL};
 }
 
 static void step_trainer(struct trainer *t)
@@ -699,34 +765,47 @@ static void step_trainer(struct trainer *t)
 		*t = (struct trainer){.lives = true};
 		return;
 	}
-	if (t->is_done)
-		return;
 	enter_trainer(t);
-	if (!t->ring)
+	if (one_in(3))
+		release_kept(t, &t->kept[below(N_KEPT)]);
+	else if (t->is_done)
+		;
+	else if (!t->now.ring)
 		attach(t);
-	else if (!t->holds)
+	else if (!t->now.holds)
 		take(t);
+	else if (one_in(3) && !m.is_calm)
+		keep(t);
 	else if (one_in(m.slowness) || m.is_calm)
-		release(t);
+		release(&t->now);
 	leave_trainer(t);
 }
 
-/* With the batch that it holds. */
+/* With the batch that it holds there. */
+static void die_with(struct trainer *t, struct holding *h)
+{
+	if (!h->ring)
+		return;
+	if (h->holds)
+		m.is_excused[h->sender][h->seq] |= m.policy == SFS_RING_DROP;
+	atomic_store(&h->ring->memory->pids[h->owner], (uint32_t)zombie);
+	as_pid = 0;
+	close_ring(t, h);
+}
+
 static void kill_trainer(struct trainer *t)
 {
 	uint32_t pid = (uint32_t)zombie;
-	off_t at = (off_t)(offsetof(struct sfs_ring_memory, pids) + 4 * t->owner);
 	struct past *p;
+	off_t at;
+	int k;
 
-	if (t->holds)
-		m.is_excused[t->sender][t->seq] |=
-			m.policy == SFS_RING_DROP || t->generation <= m.taken_over;
-	if (t->ring) {
-		atomic_store(&t->ring->memory->pids[t->owner], pid);
-		as_pid = 0;
-		close_trainer(t);
-	}
+	die_with(t, &t->now);
+	for (k = 0; k < N_KEPT; k++)
+		die_with(t, &t->kept[k]);
 	while ((p = t->pasts) != NULL) {
+		at = (off_t)(offsetof(struct sfs_ring_memory, pids) +
+			     4 * had[p->state_fd].owner);
 		CHECK_EQ(pwrite(p->state_fd, &pid, sizeof pid, at), sizeof pid);
 		close(p->state_fd);
 		t->pasts = p->next;
@@ -810,12 +889,6 @@ static void check_batches(void)
 	uint64_t seq;
 	int i;
 
-	for (i = 0; i < m.n_trainers; i++) /* what they still have of a ring before */
-		if (m.trainers[i].lives && m.trainers[i].holds) {
-			enter_trainer(&m.trainers[i]);
-			release(&m.trainers[i]);
-			leave_trainer(&m.trainers[i]);
-		}
 	for (i = 0; i < m.n_senders; i++)
 		for (seq = 0; seq < m.n_batches[i]; seq++) {
 			CHECK(m.n_released[i][seq] <= m.most[i][seq]);
@@ -854,9 +927,13 @@ static void say_state(void)
 			(int)m.senders[i].n_made, (int)m.n_batches[i],
 			m.senders[i].link ? (int)(m.senders[i].link - m.links) : -1);
 	for (i = 0; i < m.n_trainers; i++)
-		fprintf(stderr, "trainer %d: lives %d, done %d, ring %d, holds %d\n", i,
+		fprintf(stderr,
+			"trainer %d: lives %d, done %d, ring %d, holds %d, kept %d\n", i,
 			m.trainers[i].lives, m.trainers[i].is_done,
-			m.trainers[i].ring != NULL, m.trainers[i].holds);
+			m.trainers[i].now.ring != NULL, m.trainers[i].now.holds,
+			(m.trainers[i].kept[0].ring != NULL) +
+				(m.trainers[i].kept[1].ring != NULL) +
+				(m.trainers[i].kept[2].ring != NULL));
 	for (i = 0; i < N_LINKS; i++)
 		fprintf(stderr, "link %d: sender %d, ends %d %d, queued %d %d, next %d\n",
 			i, m.links[i].sender, m.links[i].has_sender,

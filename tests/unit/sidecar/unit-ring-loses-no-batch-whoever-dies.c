@@ -439,7 +439,7 @@ static void what_does_not_fit_is_refused(void)
 				       .memory.kind = "host"};
 
 	check_forged(&hello, 16384, -EPROTO,
-		     "the ring has version 9, this library has version 4");
+		     "the ring has version 9, this library has version 5");
 	hello.version = SFS_RING_VERSION;
 	check_forged(&hello, 16384, -EPROTO, "wrong sizes"); /* all zeros */
 	check_forged(&hello, 8192, -EPROTO, "has the wrong size");
