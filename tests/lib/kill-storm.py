@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """kill-storm.py rounds SEED N: a line for each round: who is killed at once, two or three; whether a
-trainer has a batch first; and how many seconds later.
+trainer has a batch first (y, n), or trainers die only when the next receiver is there (late); and how
+many seconds later.
 
 kill-storm.py judge VICTIMS WANTED FILE...: do these trainers, of which some were killed (ring-drain
 --tell, whose errors are in drain.N.log), have each batch of WANTED, one a line, and none twice?  If a
@@ -18,7 +19,9 @@ def rounds(seed, n):
         if i % len(all_victims) == 0:
             rng.shuffle(all_victims)
         victims = all_victims[i % len(all_victims)]
-        print("%s/%s/%.3f" % (" ".join(rng.sample(victims, len(victims))), rng.choice("yn"), rng.uniform(0, 0.1)))
+        is_late = "receiver" in victims and rng.random() < 0.5 and not {"trainer1", "trainer2"}.isdisjoint(victims)
+        how = "late" if is_late else rng.choice("yn")
+        print("%s/%s/%.3f" % (" ".join(rng.sample(victims, len(victims))), how, rng.uniform(0, 0.1)))
 
 
 def read(path):

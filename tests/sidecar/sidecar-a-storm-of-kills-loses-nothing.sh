@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Two senders, a receiver and two trainers: two or three of them are killed with SIGKILL at once, at
-# random moments, and started again.  With --on-consumer-death=redeliver each batch is released, and
-# none is released twice.  $KILL_ROUNDS rounds, 50 by default; $SEED repeats the moments.
+# random moments, and started again; or trainers die only when the next receiver has taken over from
+# theirs.  With --on-consumer-death=redeliver each batch is released, and none is released twice.
+# $KILL_ROUNDS rounds, 50 by default; $SEED repeats the moments.
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 . "$top/tests/lib/kills.sh"
 seed=${SEED:-$test_seed}
@@ -51,6 +52,28 @@ has_batch() {
     grep -q released got.1.0 got.2.0 2>/dev/null
 }
 
+# is_next_receiver: one has been started again.
+is_next_receiver() {
+    [ "$(grep -c 'waiting for senders' receiver.log)" -ge 2 ]
+}
+# kill_late NAME...: trainers stand still, with what they hold, until the next receiver is there.
+kill_late() {
+    trainers=
+    others=
+    for name; do
+        case $name in
+        trainer*)
+            kill -STOP "$(cat $name.pid)" 2>/dev/null || :
+            trainers="$trainers $name"
+            ;;
+        *) others="$others $name" ;;
+        esac
+    done
+    kill_all $others
+    wait_until 60 is_next_receiver
+    kill_all $trainers
+}
+
 # kill_in_round LANE VICTIMS WAITS SECONDS
 kill_in_round() {
     rm -rf "$work/lane-$1"
@@ -69,7 +92,11 @@ kill_in_round() {
     wait_until 60 test -s trainer1.pid -a -s trainer2.pid
     [ $2 = n ] || wait_until 60 has_batch
     sleep $3
-    kill_all $1
+    if [ $2 = late ]; then
+        kill_late $1
+    else
+        kill_all $1
+    fi
     wait_until 120 is_over || fail "$round: it does not end: $(tail ./*.log)"
     end_supervisors
     wait
