@@ -58,7 +58,7 @@ static void test_spec(void)
 	CHECK(spec.tensors[0].is_fast && !spec.tensors[1].is_fast);
 	sfs_spec_done(&spec);
 	check_bad("jpg:rgb,fast", "'fast' is about resizing");
-	check_bad("jpg:224,fast,fast", "says this already");
+	check_bad("jpg:224,fast,fast", "an option before it already says this");
 	check_bad("jpg:rgb,fit 256", "cut them, as by 'fit 256,crop 256'");
 	check_bad("jpg:fit 256,crop 257", "too small for a crop of 257x257");
 	check_bad("jpg:fit 256,crop 16x257", "too small");
