@@ -188,7 +188,7 @@ static int accept_one(struct sfs_receiver *r, struct sfs_verbs_connection *c,
 }
 
 /* It is no stranger. */
-static void verbs_greet(struct sfs_receiver *r, const struct sfs_wire_hello *hello,
+static void verbs_greet(struct sfs_receiver *r, struct sfs_wire_hello *hello,
 			struct sfs_wire_reply *reply)
 {
 	void *old = NULL;

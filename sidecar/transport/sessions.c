@@ -178,7 +178,7 @@ static void refuse(struct sfs_wire_reply *reply, enum sfs_wire_code code, const 
 	snprintf(reply->text, sizeof reply->text, "%s", why);
 }
 
-void sfs_sessions_greet(struct sfs_sessions *s, const struct sfs_wire_hello *hello,
+void sfs_sessions_greet(struct sfs_sessions *s, struct sfs_wire_hello *hello,
 			bool (*has_gone)(const void *connection),
 			struct sfs_wire_reply *reply, void **ret_old)
 {
@@ -212,8 +212,7 @@ void sfs_sessions_greet(struct sfs_sessions *s, const struct sfs_wire_hello *hel
 	if (reply->resume < hello->oldest)
 		refuse(reply, SFS_WIRE_REFUSE,
 		       "it no longer has batches that the ring needs");
-	else if (session)
-		session->told = session->expected;
+	hello->told = reply->resume;
 }
 
 int sfs_sessions_begin(struct sfs_sessions *s, const struct sfs_wire_hello *hello,
@@ -239,7 +238,7 @@ int sfs_sessions_begin(struct sfs_sessions *s, const struct sfs_wire_hello *hell
 	session->connection = connection;
 	session->process = hello->process;
 	session->why[0] = 0;
-	session->must_rewind = session->told > session->expected;
+	session->must_rewind = hello->told > session->expected;
 	s->n_connections++;
 	*ret = session;
 	return 0;

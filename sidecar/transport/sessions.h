@@ -24,7 +24,6 @@
 
 struct sfs_session {
 	uint64_t id, expected, credited, lost_ns;
-	uint64_t told; /* to a sender in the answer to its HELLO: what is expected */
 	uint32_t number, process;
 	bool has_end, has_brought;   /* a batch */
 	bool has_left;		     /* it knows that all has arrived */
@@ -67,7 +66,7 @@ void sfs_sessions_fail(struct sfs_sessions *s, int error, const char *why);
 /* What to answer a HELLO.  *ret_old: its session has this connection, which is to be
  * closed.  One of another process is in the way until it is gone: has_gone() tells what
  * its caller has not noticed yet; NULL: nothing. */
-void sfs_sessions_greet(struct sfs_sessions *s, const struct sfs_wire_hello *hello,
+void sfs_sessions_greet(struct sfs_sessions *s, struct sfs_wire_hello *hello,
 			bool (*has_gone)(const void *connection),
 			struct sfs_wire_reply *ret_reply, void **ret_old);
 

@@ -58,6 +58,7 @@ struct sfs_wire_hello {
 	uint64_t slot_bytes, layout_hash;
 	uint32_t process; /* random: which of several that send it */
 	bool has_secret;
+	uint64_t told; /* not sent: which batch the answer to it asked for */
 };
 
 struct sfs_wire_proof {

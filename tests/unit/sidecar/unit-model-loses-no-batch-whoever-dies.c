@@ -528,17 +528,11 @@ static void hear_hello(struct link *l, const struct packet *p)
 		close_receiver_end(l);
 }
 
-/* Its sender goes on from further than is wanted now, or has another connection by now. */
-static bool is_outdated(const struct link *l)
-{
-	return l->session->must_rewind || m.senders[l->sender].link != l;
-}
-
 static void hear_batch(struct link *l, const struct packet *p)
 {
 	int ret = sfs_sessions_expect(l->session, l->batch.seq, &err);
 
-	if (ret < 0 && is_outdated(l)) {
+	if (ret < 0 && l->session->must_rewind) {
 		close_receiver_end(l);
 		return;
 	}
@@ -569,7 +563,7 @@ static void hear_message(struct link *l, const struct packet *p)
 	case SFS_WIRE_BATCH: hear_batch(l, p); return;
 	case SFS_WIRE_END:
 		if (sfs_sessions_end(l->session, l->batch.seq, &err) < 0) {
-			CHECK(is_outdated(l));
+			CHECK(l->session->must_rewind);
 			close_receiver_end(l);
 		}
 		return;

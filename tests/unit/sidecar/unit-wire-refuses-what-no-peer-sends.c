@@ -20,7 +20,7 @@ static int get(size_t n)
 
 static void hello(void)
 {
-	struct sfs_wire_hello h = {1, 2, 3, 4, 5, true}, got;
+	struct sfs_wire_hello h = {1, 2, 3, 4, 5, true, 0}, got;
 
 	sfs_wire_put_hello(&h, bytes);
 	CHECK_EQ(sfs_wire_check_prefix(bytes, "sender", &err), SFS_WIRE_HELLO_BYTES);
