@@ -169,8 +169,9 @@ uint32_t sfs_ring_held_begin(struct sfs_ring_held *h, struct sfs_ring_memory *me
 		sfs_ring_past_clear(h->path);
 		return 0;
 	}
-	sfs_info("ring %s: %u trainers live, whose producer died: it goes on", h->path,
-		 n);
+	sfs_info("ring %s: its producer died, but %u of its trainers did not: going on "
+		 "with them",
+		 h->path, n);
 	add_ring(&h->rings, &file);
 	add_older(h);
 	take_over(h, h->rings);

@@ -32,7 +32,7 @@ hups=0
 hup() {
     hups=$((hups + 1))
     kill -HUP $daemon
-    wait_until 30 sh -c '[ "$(grep -c "SIGHUP: .* read again" said)" = '$hups' ]'
+    wait_until 30 sh -c '[ "$(grep -c "SIGHUP: reading .* again" said)" = '$hups' ]'
 }
 
 has_keys TWO SECRET-2
