@@ -52,9 +52,9 @@ has_batch() {
     grep -q released got.1.0 got.2.0 2>/dev/null
 }
 
-# is_next_receiver: one has been started again.
+# is_next_receiver: one has been started again, or there is none, because all was over before.
 is_next_receiver() {
-    [ "$(grep -c 'waiting for senders' receiver.log)" -ge 2 ]
+    [ -e receiver.over ] || [ "$(grep -c 'waiting for senders' receiver.log)" -ge 2 ]
 }
 # kill_late NAME...: trainers stand still, with what they hold, until the next receiver is there.
 kill_late() {
