@@ -25,6 +25,7 @@ tests_lib_libtests_a_SOURCES = \
 	tests/lib/naive-epoch.c tests/lib/naive-epoch.h \
 	tests/lib/scripted-runtime.c tests/lib/scripted-runtime.h \
 	tests/lib/scripted-source.c tests/lib/scripted-source.h \
+	tests/lib/random-world.c tests/lib/random-world.h \
 	tests/lib/stream-world.c tests/lib/stream-world.h
 
 unit_tests = \
@@ -576,6 +577,7 @@ test_helpers = \
 	tests/lib/kills.sh \
 	tests/lib/late.sh \
 	tests/lib/made-indexes.h \
+	tests/lib/made-jpegs.h \
 	tests/lib/make-shards.py \
 	tests/lib/minio-client.py \
 	tests/lib/minio.sh \
@@ -594,6 +596,8 @@ test_helpers = \
 	tests/lib/python-batches.py \
 	tests/lib/python-module.sh \
 	tests/lib/python-ring.py \
+	tests/lib/random-world.c \
+	tests/lib/random-world.h \
 	tests/lib/ranks-in-turn.py \
 	tests/lib/rdma-data.py \
 	tests/lib/reader-storm.py \

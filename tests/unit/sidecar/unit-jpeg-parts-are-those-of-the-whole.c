@@ -4,29 +4,20 @@
  * restart markers and scans, in gray, CMYK, at all borders, and in one pixel.  A file
  * that is cut behind the part, or before it, or lacks its tables, is an error. */
 #include "check.h"
+#include "made-jpegs.h"
 
 #include "base/rng.h"
 #include "decode/decode-jpeg.h"
 #include "decode/image.h"
 
 #include <errno.h>
-#include <stdio.h>
-
-#include <jpeglib.h>
 
 #define N_TURNS	   12
 #define SIDE_MAX   200
 #define ROW_BYTES  (64 * 64 * 3)
 #define FILE_BYTES (1 << 20)
 
-struct kind {
-	uint32_t width, height;
-	int h_samp, v_samp, restart_rows;
-	J_COLOR_SPACE from, to; /* a file's colours */
-	bool is_progressive;
-};
-
-static const struct kind kinds[] = {
+static const struct jpeg_kind kinds[] = {
 	{150, 130, 1, 1, 0, JCS_RGB, JCS_YCbCr, false},
 	{150, 130, 2, 1, 0, JCS_RGB, JCS_YCbCr, false},
 	{150, 130, 2, 2, 0, JCS_RGB, JCS_YCbCr, false},
@@ -47,54 +38,20 @@ static struct sfs_rng rng;
 static struct sfs_error err;
 static unsigned char *file;
 
-/* Into `file`; returns its size. */
-static unsigned long make_file(const struct kind *k)
+static unsigned char row[SIDE_MAX * 4];
+
+static void draw_row(unsigned char *to, uint32_t y, uint32_t width, uint32_t n_channels)
 {
-	static unsigned char row[SIDE_MAX * 4];
-	JSAMPROW rows[] = {row};
-	struct jpeg_compress_struct c;
-	struct jpeg_error_mgr errors;
-	unsigned long n = FILE_BYTES;
 	size_t i;
 
-	c.err = jpeg_std_error(&errors);
-	jpeg_create_compress(&c);
-	jpeg_mem_dest(&c, &file, &n);
-	c.image_width = k->width;
-	c.image_height = k->height;
-	c.in_color_space = k->from;
-	c.input_components = k->from == JCS_GRAYSCALE ? 1 : k->from == JCS_CMYK ? 4 : 3;
-	jpeg_set_defaults(&c);
-	jpeg_set_colorspace(&c, k->to);
-	jpeg_set_quality(&c, 90, TRUE);
-	c.comp_info[0].h_samp_factor = k->h_samp;
-	c.comp_info[0].v_samp_factor = k->v_samp;
-	c.restart_in_rows = k->restart_rows;
-	if (k->is_progressive)
-		jpeg_simple_progression(&c);
-	jpeg_start_compress(&c, TRUE);
-	while (c.next_scanline < c.image_height) {
-		for (i = 0; i < sizeof row; i++)
-			row[i] = (unsigned char)sfs_rng_next(&rng);
-		jpeg_write_scanlines(&c, rows, 1);
-	}
-	jpeg_finish_compress(&c);
-	jpeg_destroy_compress(&c);
-	return n;
+	for (i = 0; i < sizeof row; i++)
+		to[i] = (unsigned char)sfs_rng_next(&rng);
 }
 
-/* From 0, to the end, or anywhere. */
-static void draw_range(uint32_t n, double *ret_begin, double *ret_length)
+/* Into `file`; returns its size. */
+static unsigned long make_file(const struct jpeg_kind *k)
 {
-	uint32_t begin = (uint32_t)sfs_rng_below(&rng, n);
-	uint32_t length = 1 + (uint32_t)sfs_rng_below(&rng, n - begin);
-
-	if (sfs_rng_below(&rng, 4) == 0)
-		length = n - begin;
-	if (sfs_rng_below(&rng, 4) == 0)
-		begin = 0;
-	*ret_begin = begin;
-	*ret_length = length;
+	return jpeg_make(k, file, FILE_BYTES, row, draw_row);
 }
 
 static void check_pixels(const struct sfs_pixels *whole, const struct sfs_pixels *p,
@@ -123,8 +80,8 @@ static void check_part(unsigned long n_bytes, const struct sfs_pixels *whole)
 	struct sfs_part part;
 	struct sfs_box box;
 
-	draw_range(whole->width, &box.x, &box.width);
-	draw_range(whole->height, &box.y, &box.height);
+	jpeg_draw_range(&rng, whole->width, 4, 4, &box.x, &box.width);
+	jpeg_draw_range(&rng, whole->height, 4, 4, &box.y, &box.height);
 	part = sfs_image_part(whole->width, whole->height, &box, &form);
 	CHECK_EQ(sfs_jpeg_decode_part(jpeg, file, n_bytes, whole->n_channels, &part, &p,
 				      &err),
@@ -166,7 +123,7 @@ static void check_tables(struct sfs_jpeg *jpeg, unsigned long n_bytes)
 	CHECK_HAS(err.text, "Quantization table");
 }
 
-static void check_kind(const struct kind *k, uint32_t n_channels)
+static void check_kind(const struct jpeg_kind *k, uint32_t n_channels)
 {
 	struct sfs_jpeg *jpeg = sfs_jpeg_new(), *other = sfs_jpeg_new();
 	unsigned long n = make_file(k);

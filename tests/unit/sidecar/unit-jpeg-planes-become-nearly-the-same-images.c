@@ -8,6 +8,7 @@
  * A file of other colours, other subsampling, or few columns is refused as one without
  * planes, and one that is cut is an error. */
 #include "check.h"
+#include "made-jpegs.h"
 
 #include "base/rng.h"
 #include "decode/decode-jpeg.h"
@@ -15,9 +16,6 @@
 #include "decode/resample.h"
 
 #include <errno.h>
-#include <stdio.h>
-
-#include <jpeglib.h>
 
 #define N_TURNS	   8
 #define SIDE_MAX   700
@@ -26,32 +24,30 @@
 #define FILE_BYTES (4 << 20)
 
 struct kind {
-	uint32_t width, height;
-	int h_samp, v_samp, restart_rows;
-	J_COLOR_SPACE from, to; /* a file's colours */
-	bool is_progressive, is_refused;
+	struct jpeg_kind jpeg;
+	bool is_refused;
 };
 
 static const struct kind kinds[] = {
-	{150, 130, 1, 1, 0, JCS_RGB, JCS_YCbCr, false, false},
-	{150, 130, 2, 1, 0, JCS_RGB, JCS_YCbCr, false, false},
-	{151, 131, 2, 2, 0, JCS_RGB, JCS_YCbCr, false, false},
-	{150, 130, 1, 2, 0, JCS_RGB, JCS_YCbCr, false, false},
-	{150, 130, 2, 2, 1, JCS_RGB, JCS_YCbCr, false, false},
-	{150, 130, 2, 1, 1, JCS_RGB, JCS_YCbCr, true, false},
-	{149, 133, 2, 2, 0, JCS_RGB, JCS_YCbCr, true, false},
-	{161, 97, 1, 1, 0, JCS_GRAYSCALE, JCS_GRAYSCALE, false, false},
-	{1, 1, 2, 2, 0, JCS_RGB, JCS_YCbCr, false, true},
-	{4, 199, 2, 2, 0, JCS_RGB, JCS_YCbCr, false, true},
-	{5, 199, 2, 2, 0, JCS_RGB, JCS_YCbCr, false, false},
-	{200, 3, 2, 2, 1, JCS_RGB, JCS_YCbCr, false, false},
-	{7, 1, 2, 1, 0, JCS_RGB, JCS_YCbCr, false, false},
-	{17, 33, 2, 2, 0, JCS_RGB, JCS_YCbCr, true, false},
-	{700, 601, 2, 2, 0, JCS_RGB, JCS_YCbCr, false, false},
-	{699, 650, 1, 1, 0, JCS_RGB, JCS_YCbCr, false, false},
-	{97, 161, 2, 2, 0, JCS_CMYK, JCS_YCCK, false, true},
-	{150, 130, 4, 1, 0, JCS_RGB, JCS_YCbCr, false, true},
-	{150, 130, 1, 1, 0, JCS_RGB, JCS_RGB, false, true},
+	{{150, 130, 1, 1, 0, JCS_RGB, JCS_YCbCr, false}, false},
+	{{150, 130, 2, 1, 0, JCS_RGB, JCS_YCbCr, false}, false},
+	{{151, 131, 2, 2, 0, JCS_RGB, JCS_YCbCr, false}, false},
+	{{150, 130, 1, 2, 0, JCS_RGB, JCS_YCbCr, false}, false},
+	{{150, 130, 2, 2, 1, JCS_RGB, JCS_YCbCr, false}, false},
+	{{150, 130, 2, 1, 1, JCS_RGB, JCS_YCbCr, true}, false},
+	{{149, 133, 2, 2, 0, JCS_RGB, JCS_YCbCr, true}, false},
+	{{161, 97, 1, 1, 0, JCS_GRAYSCALE, JCS_GRAYSCALE, false}, false},
+	{{1, 1, 2, 2, 0, JCS_RGB, JCS_YCbCr, false}, true},
+	{{4, 199, 2, 2, 0, JCS_RGB, JCS_YCbCr, false}, true},
+	{{5, 199, 2, 2, 0, JCS_RGB, JCS_YCbCr, false}, false},
+	{{200, 3, 2, 2, 1, JCS_RGB, JCS_YCbCr, false}, false},
+	{{7, 1, 2, 1, 0, JCS_RGB, JCS_YCbCr, false}, false},
+	{{17, 33, 2, 2, 0, JCS_RGB, JCS_YCbCr, true}, false},
+	{{700, 601, 2, 2, 0, JCS_RGB, JCS_YCbCr, false}, false},
+	{{699, 650, 1, 1, 0, JCS_RGB, JCS_YCbCr, false}, false},
+	{{97, 161, 2, 2, 0, JCS_CMYK, JCS_YCCK, false}, true},
+	{{150, 130, 4, 1, 0, JCS_RGB, JCS_YCbCr, false}, true},
+	{{150, 130, 1, 1, 0, JCS_RGB, JCS_RGB, false}, true},
 };
 
 static struct sfs_rng rng;
@@ -68,56 +64,20 @@ static unsigned char draw_sample(uint32_t x, uint32_t y, uint32_t c)
 	return (unsigned char)(60 + wave + sfs_rng_below(&rng, 9));
 }
 
+static void draw_row(unsigned char *row, uint32_t y, uint32_t width, uint32_t n_channels)
+{
+	uint32_t i;
+
+	for (i = 0; i < width * n_channels; i++)
+		row[i] = draw_sample(i / n_channels, y, i % n_channels);
+}
+
 /* Into `file`; returns its size. */
 static unsigned long make_file(const struct kind *k)
 {
 	static unsigned char row[SIDE_MAX * 4];
-	JSAMPROW rows[] = {row};
-	struct jpeg_compress_struct c;
-	struct jpeg_error_mgr errors;
-	unsigned long n = FILE_BYTES;
-	uint32_t i, n_channels;
 
-	c.err = jpeg_std_error(&errors);
-	jpeg_create_compress(&c);
-	jpeg_mem_dest(&c, &file, &n);
-	c.image_width = k->width;
-	c.image_height = k->height;
-	c.in_color_space = k->from;
-	n_channels = k->from == JCS_GRAYSCALE ? 1 : k->from == JCS_CMYK ? 4 : 3;
-	c.input_components = (int)n_channels;
-	jpeg_set_defaults(&c);
-	jpeg_set_colorspace(&c, k->to);
-	jpeg_set_quality(&c, 90, TRUE);
-	c.comp_info[0].h_samp_factor = k->h_samp;
-	c.comp_info[0].v_samp_factor = k->v_samp;
-	c.restart_in_rows = k->restart_rows;
-	if (k->is_progressive)
-		jpeg_simple_progression(&c);
-	jpeg_start_compress(&c, TRUE);
-	while (c.next_scanline < c.image_height) {
-		for (i = 0; i < k->width * n_channels; i++)
-			row[i] = draw_sample(i / n_channels, c.next_scanline,
-					     i % n_channels);
-		jpeg_write_scanlines(&c, rows, 1);
-	}
-	jpeg_finish_compress(&c);
-	jpeg_destroy_compress(&c);
-	return n;
-}
-
-/* From 0, to the end, or anywhere. */
-static void draw_range(uint32_t n, double *ret_begin, double *ret_length)
-{
-	uint32_t begin = (uint32_t)sfs_rng_below(&rng, n);
-	uint32_t length = 1 + (uint32_t)sfs_rng_below(&rng, n - begin);
-
-	if (sfs_rng_below(&rng, 3) == 0)
-		length = n - begin;
-	if (sfs_rng_below(&rng, 2) == 0)
-		begin = 0;
-	*ret_begin = begin;
-	*ret_length = length;
+	return jpeg_make(&k->jpeg, file, FILE_BYTES, row, draw_row);
 }
 
 /* (a decoder of its own, whose memory has nothing of another part) */
@@ -180,7 +140,7 @@ static void check_box(const struct kind *k, unsigned long n_bytes,
 	struct sfs_part part = sfs_image_part(whole->width, whole->height, box, form);
 	struct sfs_part all = {0, 0, whole->width, whole->height};
 	size_t n = (size_t)form->width * form->height * whole->n_channels;
-	bool is_exact = (whole->n_channels == 1 || k->to == JCS_GRAYSCALE) &&
+	bool is_exact = (whole->n_channels == 1 || k->jpeg.to == JCS_GRAYSCALE) &&
 			sfs_planes_halvings(box, form) == 0;
 	struct sfs_image_scratch scratch = {0};
 
@@ -205,8 +165,8 @@ static void check_boxes(const struct kind *k, unsigned long n_bytes,
 	for (i = 0; i < N_TURNS; i++) {
 		form.width = 1 + (uint32_t)sfs_rng_below(&rng, FORM_MAX);
 		form.height = 1 + (uint32_t)sfs_rng_below(&rng, FORM_MAX);
-		draw_range(whole->width, &box.x, &box.width);
-		draw_range(whole->height, &box.y, &box.height);
+		jpeg_draw_range(&rng, whole->width, 3, 2, &box.x, &box.width);
+		jpeg_draw_range(&rng, whole->height, 3, 2, &box.y, &box.height);
 		check_box(k, n_bytes, whole, &box, &form);
 	}
 	box = (struct sfs_box){0, 0, whole->width, whole->height};
