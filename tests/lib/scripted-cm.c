@@ -273,6 +273,16 @@ int rdma_listen(struct rdma_cm_id *base, int backlog)
 
 /* ---- the one that connects */
 
+/* The event that a call leads to, by the script. */
+static void answer(struct id *id, const char *call, enum rdma_cm_event_type success,
+		   enum rdma_cm_event_type failure)
+{
+	bool fails = scripted_fails(call);
+
+	scripted_event(id, NULL, fails ? failure : success, fails ? -ETIMEDOUT : 0, NULL,
+		       0);
+}
+
 int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *from, struct sockaddr *to,
 		      int timeout_ms)
 {
@@ -285,10 +295,7 @@ int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *from, struct soc
 	if (!base->verbs)
 		return refuse(ENODEV);
 	memcpy(&base->route.addr.dst_storage, to, length_of(to));
-	if (scripted_fails("resolve"))
-		scripted_event(id, NULL, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, NULL, 0);
-	else
-		scripted_event(id, NULL, RDMA_CM_EVENT_ADDR_RESOLVED, 0, NULL, 0);
+	answer(id, "resolve", RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ADDR_ERROR);
 	scripted_unlock();
 	return 0;
 }
@@ -299,10 +306,7 @@ int rdma_resolve_route(struct rdma_cm_id *base, int timeout_ms)
 
 	(void)timeout_ms;
 	scripted_lock();
-	if (scripted_fails("route"))
-		scripted_event(id, NULL, RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT, NULL, 0);
-	else
-		scripted_event(id, NULL, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, NULL, 0);
+	answer(id, "route", RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_ROUTE_ERROR);
 	scripted_unlock();
 	return 0;
 }

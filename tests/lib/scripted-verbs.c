@@ -125,6 +125,17 @@ bool scripted_fails(const char *call)
 	return false;
 }
 
+/* false, with ENOMEM and without the lock: the script says that this call fails. */
+static bool lock_unless_full(const char *call)
+{
+	scripted_lock();
+	if (!scripted_fails(call))
+		return true;
+	scripted_unlock();
+	errno = ENOMEM;
+	return false;
+}
+
 static enum scripted_fault next_fault(void)
 {
 	static const struct {
@@ -249,12 +260,8 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *c)
 {
 	struct domain *d;
 
-	scripted_lock();
-	if (scripted_fails("alloc_pd")) {
-		scripted_unlock();
-		errno = ENOMEM;
+	if (!lock_unless_full("alloc_pd"))
 		return NULL;
-	}
 	d = scripted_alloc(sizeof *d);
 	d->base.context = c;
 	scripted_unlock();
@@ -276,12 +283,8 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, void *at, size_t n,
 {
 	struct memory *m;
 
-	scripted_lock();
-	if (scripted_fails("reg_mr")) {
-		scripted_unlock();
-		errno = ENOMEM;
+	if (!lock_unless_full("reg_mr"))
 		return NULL;
-	}
 	m = scripted_alloc(sizeof *m);
 	m->base = (struct ibv_mr){.context = pd->context,
 				  .pd = pd,
@@ -378,12 +381,8 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *c, int n, void *user,
 	struct queue *q;
 
 	(void)vector;
-	scripted_lock();
-	if (scripted_fails("create_cq")) {
-		scripted_unlock();
-		errno = ENOMEM;
+	if (!lock_unless_full("create_cq"))
 		return NULL;
-	}
 	q = scripted_alloc(sizeof *q);
 	q->base.context = c;
 	q->base.cq_context = user;
@@ -507,12 +506,8 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
 	static uint32_t n_pairs;
 	struct qp *qp;
 
-	scripted_lock();
-	if (scripted_fails("create_qp")) {
-		scripted_unlock();
-		errno = ENOMEM;
+	if (!lock_unless_full("create_qp"))
 		return -1;
-	}
 	qp = scripted_alloc(sizeof *qp);
 	qp->base = (struct ibv_qp){.context = id->verbs,
 				   .pd = pd,

@@ -70,8 +70,8 @@ enum id_state {
 	ASKED,	   /* it was asked for a connection */
 	ASKING,	   /* it has asked for one */
 	CONNECTED,
-	LOST,	   /* nothing comes or goes any more */
-	MUTE,	   /* the same, and nobody was told */
+	LOST,	   /* the connection is broken, and its user knows */
+	MUTE,	   /* the connection is broken, and its user does not know */
 };
 
 struct id {
