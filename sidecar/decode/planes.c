@@ -130,20 +130,13 @@ static unsigned char *make_rows(struct sfs_image_scratch *s, const struct sfs_pl
 	return s->rows;
 }
 
-static unsigned char to_gray(int16_t v)
-{
-	int v8 = (v + (1 << (SFS_RESAMPLE_FINE - 1))) >> SFS_RESAMPLE_FINE;
-
-	return v8 < 0 ? 0 : v8 > 255 ? 255 : (unsigned char)v8;
-}
-
 static void spread_gray(const int16_t *from, size_t n, uint32_t n_channels,
 			unsigned char *to)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++, to += n_channels)
-		memset(to, to_gray(from[i]), n_channels);
+		memset(to, sfs_resample_round_fine(from[i]), n_channels);
 }
 
 /* Line y of the result. */

@@ -109,12 +109,6 @@ static inline int32_t part_of(int32_t difference, int32_t k)
 	return (difference * k + (1 << 14)) >> 15;
 }
 
-static inline unsigned char clip_fine(int32_t v)
-{
-	v = (v + (1 << (SFS_RESAMPLE_FINE - 1))) >> SFS_RESAMPLE_FINE;
-	return v < 0 ? 0 : v > 255 ? 255 : (unsigned char)v;
-}
-
 static void plain_colors(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t n,
 			 unsigned char *to)
 {
@@ -123,9 +117,9 @@ static void plain_colors(const int16_t *y, const int16_t *cb, const int16_t *cr,
 	for (i = 0; i < n; i++, to += 3) {
 		int32_t b = cb[i] - GRAY, r = cr[i] - GRAY;
 
-		to[0] = clip_fine(y[i] + r + part_of(r, R_BY_CR));
-		to[1] = clip_fine(y[i] + part_of(b, G_BY_CB) + part_of(r, G_BY_CR));
-		to[2] = clip_fine(y[i] + b + part_of(b, B_BY_CB));
+		to[0] = sfs_resample_round_fine(y[i] + r + part_of(r, R_BY_CR));
+		to[1] = sfs_resample_round_fine(y[i] + part_of(b, G_BY_CB) + part_of(r, G_BY_CR));
+		to[2] = sfs_resample_round_fine(y[i] + b + part_of(b, B_BY_CB));
 	}
 }
 

@@ -37,6 +37,13 @@ void sfs_resample_column(const unsigned char *from, size_t stride, const int32_t
 void sfs_resample_fine_column(const unsigned char *from, size_t stride, const int32_t *k,
 			      uint32_t n_taps, size_t n, int16_t *to);
 
+/* To the nearest value of 8 bits. */
+static inline unsigned char sfs_resample_round_fine(int32_t v)
+{
+	v = (v + (1 << (SFS_RESAMPLE_FINE - 1))) >> SFS_RESAMPLE_FINE;
+	return v < 0 ? 0 : v > 255 ? 255 : (unsigned char)v;
+}
+
 /* A line of n pixels of Y, Cb and Cr, as sfs_resample_fine_column() makes them, becomes
  * one of R, G and B. */
 void sfs_resample_colors(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t n,
