@@ -23,7 +23,7 @@ no=index-cache=no
 for where in remote remote/ ./remote "$work/remote" "file://$work/remote"; do
     gives tail.tar -o $no,index="$where" "$origin/$three" $tail
     silent
-    shards_asked $((rest + 300000))
+    shards_asked $((rest + margin))
 done
 
 # A folder that is not there is mentioned once: the name may be mistyped.
@@ -40,14 +40,14 @@ n_origins=1 origin="http://127.0.0.1:$(cat origin-port.1)"
 for where in "$pages/of the indexes" "$pages/of%20the%20indexes/" "$pages/of the indexes?a=b"; do
     gives tail.tar -o $no,index="$where" "$origin/$three" $tail
     silent
-    shards_asked $((rest + 300000))
+    shards_asked $((rest + margin))
 done
 grep -q '"path": "/of%20the%20indexes/train-000000.tar.index?a=b"' origin-log.2 || fail "the query is lost"
 
 # Beside shards at URLs; there is no need to say so.
 cp remote/* shards
 gives tail.tar -o $no "$origin/$three" $tail
-shards_asked $((rest + 300000))
+shards_asked $((rest + margin))
 rm shards/*.index
 
 # Where there are none, a few questions are asked for them and no more.

@@ -7,10 +7,16 @@ requires_fuse
 
 make_shards data --shards 2
 mib=$(($(getconf _PHYS_PAGES) * $(getconf PAGESIZE) / 1048576 + 1024))
-mount_ds -o budget=${mib}M data mnt 2>said
+# mount_says [-o OPTIONS]: what mounting data at mnt says, but for what a busy machine waits for, is in `said`.
+mount_says() {
+    mount_ds "$@" data mnt 2>said-all
+    grep -v "waiting for the" said-all >said || true
+}
+
+mount_says -o budget=${mib}M
 [ "$(grep -c "budget=.* exceeds the [0-9.]*[MGT] of memory that this machine or control group has" said)" = 1 ] &&
     [ "$(wc -l <said)" = 1 ] || fail "not one line: $(cat said)"
 "$shufflefs" cat data epochs/0.tar | cmp - mnt/epochs/0.tar || fail "other bytes"
 umount_ds mnt
-mount_ds -o budget=64M data mnt 2>said
+mount_says -o budget=64M
 [ ! -s said ] || fail "$(cat said)"

@@ -7,7 +7,7 @@
 . "$top/tests/lib/parked.sh"
 requires_fuse
 requires cc
-[ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] ||
+! has_sanitizer ||
     skip "a sanitizer's library must be loaded first"
 
 # As if it was set back right after each look.

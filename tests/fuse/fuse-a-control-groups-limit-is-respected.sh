@@ -6,7 +6,7 @@
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 requires_fuse
 requires_root
-[ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] ||
+! has_sanitizer ||
     skip "a sanitizer needs memory of its own"
 
 # Two groups below our own, the outer with the limit; of version 1 or 2.

@@ -8,7 +8,7 @@
 requires_fuse
 requires_torch
 requires pgrep setsid
-[ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] ||
+! has_sanitizer ||
     skip "most of it is torch, and takes a minute: once, without sanitizers, is enough"
 
 # (Of an epoch of 469, the last step of 12 is a single sample: one rank has it, the others

@@ -9,7 +9,7 @@ requires_fuse
 good_shards
 start_origin shards
 for fault in cut 503; do
-    mount_ds $quick -o retries=0,read-timeout=2s "$origin/$fault,at=400000/train-000001.tar" mnt
+    mount_ds $quick -o retries=0,read-timeout=4s "$origin/$fault,at=400000/train-000001.tar" mnt
     file=mnt/shards/train-000001.tar
     for flag in "" direct; do
         for bs in 4096 65536; do

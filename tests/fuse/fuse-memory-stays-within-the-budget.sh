@@ -5,7 +5,7 @@
 # next to nothing.
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 requires_fuse
-[ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] ||
+! has_sanitizer ||
     skip "a sanitizer needs memory of its own"
 
 make_shards data --shards 24 --samples 25 --bytes 100000

@@ -6,7 +6,7 @@
 # (What waits for a processor depends on the machine, so that is not made here.)
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 requires_fuse
-[ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] ||
+! has_sanitizer ||
     skip "under a sanitizer our own threads are slower than the link"
 requires_root
 requires ip nsenter nginx

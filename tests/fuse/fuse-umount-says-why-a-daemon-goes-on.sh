@@ -44,6 +44,9 @@ says "it is also mounted on $work/mnt2" "$shufflefs" umount mnt
 umount_ds mnt2
 is_gone "$daemon" || fail "umount did not wait for the daemon"
 
+# (A sanitizer looks for its own process in /proc, where a process of a namespace below is not found.)
+! has_sanitizer || exit 0
+
 # A daemon of a PID namespace below ours: its number there is another process here.
 unshare --pid --fork sh -c '"$0" mount -f data mnt & wait' "$shufflefs" &
 wait_until 30 test -e mnt/README

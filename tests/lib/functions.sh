@@ -77,6 +77,10 @@ has_sidecar() {
     [ "${WITH_SIDECAR:-yes}" != no ]
 }
 
+has_sanitizer() {
+    [ -n "${WITH_SANITIZER:-}" ] && [ "$WITH_SANITIZER" != no ]
+}
+
 requires_sidecar() {
     has_sidecar || skip "this build is --without-sidecar"
 }
@@ -105,7 +109,7 @@ requires_tensorcom() {
 
 # requires_reader MODULE: from here on, $python has DuckDB or DALI, see scripts/get-readers.
 requires_reader() {
-    [ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] || skip "once without a sanitizer is enough"
+    ! has_sanitizer || skip "once without a sanitizer is enough"
     unreached=${READERS_PYTHON:-}
     unreached=${unreached%/bin/python}.unreached
     [ ! -e "$unreached" ] || skip "no $1: $(tail -n 1 "$unreached")"

@@ -7,7 +7,7 @@
 minio_region=eu-west-1
 
 find_minio() {
-    [ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] ||
+    ! has_sanitizer ||
         skip "S3 is tried on tests/lib/s3.py under a sanitizer: once on MinIO is enough"
     minio_program=${MINIO:-$(command -v minio || true)}
     if [ -n "${SHUFFLEFS_CI:-}" ] && [ -n "$minio_program" ]; then

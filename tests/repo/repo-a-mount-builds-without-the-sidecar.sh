@@ -6,7 +6,7 @@
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 
 [ -x "$top/configure" ] || skip "no configure: this is not the tree of a build"
-[ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] || skip "once without a sanitizer is enough"
+! has_sanitizer || skip "once without a sanitizer is enough"
 
 # A system without them: neither pkg-config nor the compiler finds them.
 mkdir pc hidden hidden/infiniband hidden/rdma out

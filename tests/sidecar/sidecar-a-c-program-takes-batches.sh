@@ -7,7 +7,7 @@
 requires pkg-config nm
 cc=${CC:-cc}
 [ -e "$build/Makefile" ] || skip "no build tree"
-[ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] ||
+! has_sanitizer ||
     skip "a program would need the sanitizer's library"
 
 MAKEFLAGS='' make -s -C "$build" install-libLTLIBRARIES install-pkgconfigDATA install-shufflefsincludeHEADERS \

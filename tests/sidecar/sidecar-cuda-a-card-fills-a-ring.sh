@@ -7,7 +7,7 @@
 [ -e "$build/cuda.so" ] || skip "built without CUDA (configure --with-cuda)"
 [ -e "$build/rdma.so" ] || skip "built without RDMA (configure --with-verbs)"
 [ -e "${GPU_DEVICE:-/dev/nvidiactl}" ] || skip "no GPU: there is no /dev/nvidiactl"
-[ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] || skip "CUDA and sanitizers do not mix"
+! has_sanitizer || skip "CUDA and sanitizers do not mix"
 requires ip
 
 # The IPv4 address of the first RDMA device that has one.

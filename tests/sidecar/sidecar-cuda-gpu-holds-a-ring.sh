@@ -7,7 +7,7 @@
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 [ -e "$build/cuda.so" ] || skip "built without CUDA (configure --with-cuda)"
 [ -e "${GPU_DEVICE:-/dev/nvidiactl}" ] || skip "no GPU: there is no /dev/nvidiactl"
-[ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] || skip "CUDA and sanitizers do not mix"
+! has_sanitizer || skip "CUDA and sanitizers do not mix"
 . "$top/tests/lib/cuda-ring.sh"
 find_module
 LD_LIBRARY_PATH=${CUDA_LIBRARIES:-$(sed -n 's/^CUDA_LIBDIR = //p' "$build/Makefile")}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

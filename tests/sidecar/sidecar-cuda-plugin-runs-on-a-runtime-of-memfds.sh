@@ -5,7 +5,7 @@
 # their UUIDs, a network card may write where the GPU can show it, and deaths are noticed.  What a real GPU adds, `make check-cuda` tries.
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 [ -e "$build/cuda.so" ] || skip "built without CUDA (configure --with-cuda)"
-[ -z "${WITH_SANITIZER:-}" ] || [ "$WITH_SANITIZER" = no ] ||
+! has_sanitizer ||
     skip "python would need the sanitizer's library"
 . "$top/tests/lib/cuda-ring.sh"
 find_module
