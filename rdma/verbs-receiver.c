@@ -6,6 +6,7 @@
 #include "verbs-receiver-internal.h"
 
 #include "ring/device.h"
+#include "transport/receive-loop.h"
 #include "transport/socket.h"
 
 #include "base/alloc.h"
@@ -19,8 +20,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define LINGER_NS 10000000000ULL /* more than a sender waits between two attempts */
-#define BYE_MS	  500
+#define FLUSH_MS 500
 
 /* ---- messages */
 
@@ -329,45 +329,24 @@ static int poll_all(struct sfs_receiver *r)
 	return 0;
 }
 
-/* Senders hear that all has arrived, if need be over a new connection, and leave. */
-static void verbs_linger(struct sfs_receiver *r)
+static void say_to_all(struct sfs_receiver *r, const struct sfs_wire_message *m)
 {
-	uint64_t until_ns = sfs_clock_ns() + LINGER_NS;
-
-	while (!sfs_sessions_have_left(&r->sessions) && sfs_clock_ns() < until_ns &&
-	       poll_all(r) == 0)
-		;
-}
-
-static void say_bye(struct sfs_receiver *r)
-{
-	struct sfs_wire_message bye = {.kind = SFS_WIRE_BYE};
 	struct sfs_error err;
 	int i;
 
-	if (r->sessions.error != -ECANCELED)
-		snprintf(bye.text, sizeof bye.text, "%.500s", r->sessions.why.text);
 	for (i = 0; i < SFS_VERBS_CONNECTIONS; i++)
 		if (r->connections[i].id && !r->connections[i].is_stranger &&
-		    sfs_verbs_receiver_say(&r->connections[i], &bye, &err) == 0)
-			sfs_verbs_link_flush(&r->connections[i].link, BYE_MS);
+		    sfs_verbs_receiver_say(&r->connections[i], m, &err) == 0)
+			sfs_verbs_link_flush(&r->connections[i].link, FLUSH_MS);
 }
 
 static int verbs_run(struct sfs_receiver *r, struct sfs_error *err)
 {
-	while (r->sessions.error == 0 && !sfs_sessions_are_over(&r->sessions)) {
-		if (poll_all(r) < 0)
-			sfs_sessions_fail(&r->sessions, -ECANCELED,
-					  "the receiver was stopped");
-		look_at_times(r);
-	}
-	if (r->sessions.error == 0) {
-		sfs_ring_end(r->sessions.ring);
-		verbs_linger(r);
-		return 0;
-	}
-	say_bye(r);
-	return sfs_sessions_result(&r->sessions, err);
+	static const struct sfs_receive_ops ops = {.poll = poll_all,
+						   .look_at_times = look_at_times,
+						   .say = say_to_all};
+
+	return sfs_receive_loop_run(&r->sessions, &ops, r, err);
 }
 
 static void close_events(struct sfs_receiver *r)
@@ -448,11 +427,7 @@ static struct sfs_ring *verbs_ring(struct sfs_receiver *r)
 
 static void verbs_describe(struct sfs_receiver *r, struct sfs_json_writer *json)
 {
-	sfs_json_put_string(json, "source", r->source);
-	sfs_json_put_uint(json, "received", r->sessions.n_received);
-	sfs_json_put_uint(json, "repeated", r->sessions.n_repeated);
-	sfs_json_put_uint(json, "connections", r->sessions.n_connections);
-	sfs_json_put_uint(json, "refused", r->guard.n);
+	sfs_receive_loop_describe(&r->sessions, r->source, r->guard.n, json);
 }
 
 static uint64_t verbs_refused(struct sfs_receiver *r)

@@ -72,6 +72,7 @@ libsidecar_a_SOURCES = \
 	sidecar/transport/local.c \
 	sidecar/transport/outbox.c sidecar/transport/outbox.h \
 	sidecar/transport/patience.c sidecar/transport/patience.h \
+	sidecar/transport/receive-loop.c sidecar/transport/receive-loop.h \
 	sidecar/transport/reconnect.c sidecar/transport/reconnect.h \
 	sidecar/transport/receiver.h \
 	sidecar/transport/secret.c sidecar/transport/secret.h \

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works.  Consumers of a dead producer go on to change its words, so these say at
- * any time what they hold.  For a successor, who needs the same, the new producer's memory
- * says which ring is before it, and that one, which is before that; each has its file.
+/* How this works.  Trainers of a dead producer keep changing the words of its ring, so these
+ * words say at any time what they hold.  The next producer needs them, too: rings form a list,
+ * in which each names the one before it, and each ring has its file.
  *
- * A batch that comes again is missed first, in the new producer's sessions, and then its
- * word becomes KEPT.  In the file at PATH.state this says that the batch is missing, and in
- * those before it, that whoever is at PATH.state knows so.  So while the new producer's file
- * is not there yet, it leaves the words of those before as they are, until it is.  Nobody
- * can take the batch from the new producer before that.
+ * To have a batch sent again takes two steps: first it is marked as missing in the new
+ * producer's session, then its word in the old ring becomes KEPT.  In the ring at PATH.state,
+ * KEPT means that the batch is missing; in older rings, that the ring at PATH.state knows about
+ * it.  So the second step waits until the new producer's file is at PATH.state.  If the new
+ * producer is killed between the two, its successor finds the batch still held, and settles it
+ * again.  No trainer can have got it from the new producer by then: none can attach before
+ * the file is there.
  *
- * A ring that had ended gives its trainers what is left in it.  When all of them have gone,
- * that is lost, too. */
+ * The trainers of a ring that had ended still take what is left in it.  When all of them are
+ * gone, what they did not take is lost, too. */
 #include "ring/ring-held.h"
 
 #include "ring/layout.h"
@@ -35,9 +37,9 @@ struct held_ring {
 	struct held_ring *before;
 	struct sfs_ring_past_file file;
 	struct {
-		uint64_t since_ns; /* it is seen */
-		bool is_hung;	   /* that was reported */
-		bool is_missed;	   /* it comes again, and its word does not say so yet */
+		uint64_t since_ns; /* when it was first seen held */
+		bool is_hung;	   /* reported */
+		bool is_missed;	   /* to be sent again, but its word is not KEPT yet */
 	} slots[SFS_RING_SLOTS_MAX];
 };
 
@@ -58,7 +60,7 @@ static void set_owner(struct held_ring *ring, uint32_t slot, uint32_t owner)
 		     sfs_ring_word(sfs_ring_word_seq(word_of(ring, slot)), owner));
 }
 
-/* Not released, nor settled. */
+/* Neither released nor settled. */
 static bool is_held(const struct held_ring *ring, uint32_t slot)
 {
 	uint32_t owner = sfs_ring_word_owner(word_of(ring, slot));
@@ -67,7 +69,7 @@ static bool is_held(const struct held_ring *ring, uint32_t slot)
 	       (owner == SFS_RING_FILLED || owner >= SFS_RING_CONSUMER);
 }
 
-/* The new producer's session of the batch in this slot; < 0: it was of none. */
+/* Which session of the new producer the batch in this slot belongs to; < 0: to none. */
 static int session_of(const struct sfs_ring_held *h, const struct held_ring *ring,
 		      uint32_t slot)
 {
@@ -90,7 +92,7 @@ static void add_ring(struct held_ring **at, const struct sfs_ring_past_file *fil
 	(*at)->file = *file;
 }
 
-/* Those before the last one, whose consumers were held to it. */
+/* Rings before the last one, of which trainers held batches while it ran. */
 static void add_older(struct sfs_ring_held *h)
 {
 	struct held_ring *last = h->rings;
@@ -104,7 +106,7 @@ static void add_older(struct sfs_ring_held *h)
 	}
 }
 
-/* Nobody can take what is filled any more: it comes again. */
+/* Batches that no trainer took: none can take them any more, and they are sent again. */
 static void keep_filled(struct sfs_ring_held *h, struct held_ring *ring)
 {
 	struct sfs_ring_memory *past = ring->file.memory;
@@ -145,7 +147,7 @@ static void take_over(struct sfs_ring_held *h, struct held_ring *ring)
 	for (s = 0; s < m->n_sessions; s++)
 		sfs_ring_session_copy(&m->sessions[s], &past->sessions[s]);
 	if (atomic_load(&past->state) == SFS_RING_ENDED)
-		return; /* its consumers take the rest, and see the end */
+		return; /* its trainers take the rest, and see the end */
 	if (atomic_load(&past->state) == SFS_RING_RUNS)
 		memcpy(past->error, why, sizeof why);
 	atomic_store(&past->state, SFS_RING_LOST);
@@ -190,7 +192,7 @@ static bool is_any(const struct held_ring *ring)
 	return false;
 }
 
-/* With the lock.  The new producer's sessions are at PATH.state now. */
+/* The new producer's sessions are at PATH.state now.  The lock is held. */
 static void note_missed(struct sfs_ring_held *h)
 {
 	struct held_ring *ring;
@@ -219,7 +221,8 @@ bool sfs_ring_held_show(struct sfs_ring_held *h, const char *from, const char *t
 	return is_well;
 }
 
-/* With the lock: those of which nothing is held any more, but for the one at PATH.state. */
+/* Remove rings of which no batch is held any more, but not the one at PATH.state.  The lock
+ * is held. */
 static void forget_released(struct sfs_ring_held *h)
 {
 	_Atomic uint64_t *before = &h->memory->before;
@@ -248,7 +251,7 @@ static uint32_t pid_of(const struct held_ring *ring, uint32_t consumer)
 		       : 0;
 }
 
-/* Has everyone gone who could release it? */
+/* Is every trainer gone that could release this batch? */
 static bool is_lost(const struct held_ring *ring, uint32_t slot, bool is_open)
 {
 	uint32_t owner = sfs_ring_word_owner(word_of(ring, slot));
@@ -291,7 +294,7 @@ static bool look_at(struct sfs_ring_held *h, struct held_ring *ring, uint64_t no
 	for (i = 0; i < ring->file.memory->n_slots; i++) {
 		if (!is_held(ring, i))
 			continue;
-		/* (What it released before it died is seen at the second look.) */
+		/* (It may have released the batch between the two looks, and then died.) */
 		if (!is_lost(ring, i, is_open) || !is_held(ring, i)) {
 			look_for_hung(h, ring, i, now_ns);
 			continue;
@@ -347,7 +350,7 @@ void sfs_ring_held_miss(struct sfs_ring_held *h, const struct sfs_ring_lost *los
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* With the lock: the first from `number` on. */
+/* The lock is held. */
 static uint64_t find_next(struct sfs_ring_held *h, int session, uint64_t number)
 {
 	uint64_t first = UINT64_MAX, at;

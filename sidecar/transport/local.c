@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works.  `local:PATH` is a ring at PATH, and `local:PATH?memory=cuda` one in a
- * GPU's memory: take() and send() are its take and
- * publish, so that a batch is decoded to where the trainer reads it.  finish() ends the
- * ring, which consumers that are attached see at once, and waits until every batch was
- * released.  If a trainer that lives has had batches of this stream from a process that
- * was killed, those are decoded again, and go nowhere; but of those that it has not released
- * there is a copy until it does, which others get if it dies. */
+ * GPU's memory.  take() and send() take and publish a slot of the ring, so batches are decoded
+ * to where trainers read them.  finish() ends the ring, which attached trainers see at once,
+ * and waits until they have released every batch.
+ *
+ * If a sender before this one was killed, trainers may have had batches of this stream from
+ * it.  These are decoded again, since the stream is read from its start, but not published.
+ * Of a batch that a trainer has not released yet, a copy is kept until it does; if it dies, the
+ * copy is published for the others. */
 #include "ring/device.h"
 #include "ring/ring.h"
 #include "transport/transport.h"
@@ -24,23 +26,22 @@ struct copy {
 	uint64_t number;
 	struct sfs_batch_info info;
 	void *bytes;
-	bool is_lost; /* its trainer died */
+	bool is_lost; /* its trainer died: publish it */
 };
 
 struct local {
 	struct sfs_ring *ring;
 	uint32_t give_up_ms, number; /* of the session */
-	uint64_t n_sent;	     /* into the ring */
-	uint64_t next;		     /* batch of the stream */
-	struct sfs_ring_past past;   /* what trainers have had of it */
-	void *nowhere;		     /* where that is decoded to; NULL: nothing is */
+	uint64_t n_sent;	     /* batches published */
+	uint64_t next;		     /* batch of the stream to be decoded */
+	struct sfs_ring_past past;   /* which batches trainers have had */
+	void *nowhere; /* where those are decoded to; NULL: there are none */
 	uint64_t slot_bytes;
-	struct copy *copies; /* of what trainers hold of a ring before */
-	bool is_outside;     /* what was taken is no slot of the ring */
+	struct copy *copies; /* of batches that trainers hold, of rings before */
+	bool is_outside;     /* take() gave memory that is not a slot of the ring */
 };
 
-/* How many batches there must be from the next one on, up to the last that trainers have
- * had. */
+/* How many batches the stream must still have, up to the last that trainers have had. */
 static uint64_t count_missing(const struct local *local)
 {
 	uint64_t end = local->past.n + 64;
@@ -50,7 +51,7 @@ static uint64_t count_missing(const struct local *local)
 	return end > local->next ? end - local->next : 0;
 }
 
-/* NULL, with an error: there is no memory. */
+/* The caller frees it; NULL, with an error: no memory. */
 static void *new_slot(const struct local *local, struct sfs_error *err)
 {
 	void *slot = aligned_alloc(4096, (local->slot_bytes + 4095) / 4096 * 4096);
@@ -129,8 +130,7 @@ static int local_open(const struct sfs_transport_settings *settings,
 	return 0;
 }
 
-/* A wait has ended with `code`.  That a consumer hangs was logged: here
- * it is no error. */
+/* A wait has ended with `code`.  (A trainer that hangs was reported; that is not an error.) */
 static int end_wait(struct local *local, int code, const struct sfs_error *why,
 		    struct sfs_error *err)
 {
@@ -144,7 +144,7 @@ static int end_wait(struct local *local, int code, const struct sfs_error *why,
 	return code;
 }
 
-/* What trainers hold of a ring before. */
+/* Copies of batches that trainers hold, of rings before. */
 
 static struct copy *find_copy(const struct local *local, uint64_t number)
 {
@@ -166,7 +166,8 @@ static void free_copy(struct local *local, struct copy *copy)
 	free(copy);
 }
 
-/* Has a trainer died with one, or released it?  What was not decoded yet comes in its turn. */
+/* Mark copies whose trainer died, and free those that were released.  A lost batch that is
+ * not decoded yet needs no copy: it is published in its turn. */
 static void look_at_copies(struct local *local)
 {
 	struct copy *copy, *next;
@@ -191,7 +192,7 @@ static void look_at_copies(struct local *local)
 	}
 }
 
-/* Where batch `next`, which a trainer has, is decoded to. */
+/* Memory to decode batch `next` to, which a trainer has had. */
 static int take_outside(struct local *local, void **ret_slot, struct sfs_error *err)
 {
 	struct copy *copy = find_copy(local, local->next);
@@ -225,7 +226,7 @@ static void publish(struct local *local, const struct sfs_batch_info *info)
 	local->n_sent++;
 }
 
-/* The session goes on at the first batch from `n` on that was not had. */
+/* Continue the session at the first batch from `n` on that no trainer has had. */
 static void go_on(struct local *local, uint64_t n)
 {
 	sfs_ring_begin_session(local->ring, local->number, n);
@@ -235,7 +236,7 @@ static void go_on(struct local *local, uint64_t n)
 	sfs_ring_begin_session(local->ring, local->number, n);
 }
 
-/* Of those that were decoded, the first whose trainer died. */
+/* The first of the lost batches that are decoded. */
 static struct copy *find_lost(const struct local *local)
 {
 	struct copy *copy, *first = NULL;
@@ -247,7 +248,7 @@ static struct copy *find_lost(const struct local *local)
 	return first;
 }
 
-/* That is where the session is, so it is the next that the ring has to get. */
+/* Publish the lost batches.  The ring's session stands at the first of them. */
 static int give_lost(struct local *local, int timeout_ms, struct sfs_error *err)
 {
 	struct copy *copy;
@@ -268,7 +269,7 @@ static int give_lost(struct local *local, int timeout_ms, struct sfs_error *err)
 	return 0;
 }
 
-/* What lies so far behind could not be told from what never came (ring-session.h). */
+/* A session remembers only so many batches from its first missing one on (ring-session.h). */
 static bool is_too_far(struct local *local)
 {
 	uint64_t held = sfs_ring_next_held(local->ring, local->number, 0);
@@ -276,7 +277,7 @@ static bool is_too_far(struct local *local)
 	return held != UINT64_MAX && local->next >= held + SFS_RING_PAST_MAX;
 }
 
-/* (Nobody tells when a trainer of a ring before releases.) */
+/* (No event says that a trainer of a ring before has released a batch.) */
 static int wait_for_held(struct local *local, int timeout_ms, struct sfs_error *err)
 {
 	int ret = sfs_ring_check(local->ring, err);
@@ -308,7 +309,6 @@ static int local_send(struct sfs_transport *t, const struct sfs_batch_info *info
 		      struct sfs_error *err)
 {
 	struct local *local = (struct local *)t;
-
 	struct copy *copy = find_copy(local, local->next++);
 
 	if (copy)
@@ -364,7 +364,6 @@ static void local_fail(struct sfs_transport *t, const char *why)
 static void local_close(struct sfs_transport *t)
 {
 	struct local *local = (struct local *)t;
-
 
 	sfs_ring_free(local->ring);
 	while (local->copies)

@@ -7,6 +7,7 @@
  * read, and not taken for dead; one in the middle of a batch must bring 64 KiB in 10 s.
  *
  * tcp-receiver-connections.c has who connects and leaves. */
+#include "transport/receive-loop.h"
 #include "transport/tcp-receiver-internal.h"
 
 #include "base/alloc.h"
@@ -14,15 +15,13 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PROGRESS_BYTES 65536	      /* in SFS_TCP_DEAD_NS */
-#define LINGER_NS      10000000000ULL /* more than a sender waits between two attempts */
+#define PROGRESS_BYTES 65536 /* in SFS_TCP_DEAD_NS */
 
 static int take_layout(struct sfs_receiver *r, struct sfs_tcp_connection *c,
 		       const struct shufflefs_layout *layout, struct sfs_error *err)
@@ -300,44 +299,30 @@ static int poll_all(struct sfs_receiver *r)
 	return 0;
 }
 
-/* Senders hear that all has arrived, if need be over a new connection, and leave. */
-static void tcp_linger(struct sfs_receiver *r)
+static int tcp_poll(struct sfs_receiver *r)
 {
-	uint64_t until_ns = sfs_clock_ns() + LINGER_NS;
+	int ret = poll_all(r);
 
-	while (!sfs_sessions_have_left(&r->sessions) && sfs_clock_ns() < until_ns &&
-	       poll_all(r) == 0)
-		give_credits(r);
+	give_credits(r);
+	return ret;
 }
 
-static void say_bye(struct sfs_receiver *r)
+static void say_to_all(struct sfs_receiver *r, const struct sfs_wire_message *m)
 {
-	struct sfs_wire_message bye = {.kind = SFS_WIRE_BYE};
 	int i;
 
-	if (r->sessions.error != -ECANCELED)
-		snprintf(bye.text, sizeof bye.text, "%.500s", r->sessions.why.text);
 	for (i = 0; i < SFS_TCP_CONNECTIONS; i++)
 		if (r->connections[i].fd >= 0 && !r->connections[i].is_stranger)
-			sfs_tcp_receiver_say(&r->connections[i], &bye);
+			sfs_tcp_receiver_say(&r->connections[i], m);
 }
 
 static int tcp_run(struct sfs_receiver *r, struct sfs_error *err)
 {
-	while (r->sessions.error == 0 && !sfs_sessions_are_over(&r->sessions)) {
-		if (poll_all(r) < 0)
-			sfs_sessions_fail(&r->sessions, -ECANCELED,
-					  "the receiver was stopped");
-		give_credits(r);
-		look_at_times(r);
-	}
-	if (r->sessions.error == 0) {
-		sfs_ring_end(r->sessions.ring);
-		tcp_linger(r);
-		return 0;
-	}
-	say_bye(r);
-	return sfs_sessions_result(&r->sessions, err);
+	static const struct sfs_receive_ops ops = {.poll = tcp_poll,
+						   .look_at_times = look_at_times,
+						   .say = say_to_all};
+
+	return sfs_receive_loop_run(&r->sessions, &ops, r, err);
 }
 
 /* Whom does it listen to?  Closes it if it may not. */
@@ -386,11 +371,7 @@ static struct sfs_ring *tcp_ring(struct sfs_receiver *r)
 
 static void tcp_describe(struct sfs_receiver *r, struct sfs_json_writer *json)
 {
-	sfs_json_put_string(json, "source", r->source);
-	sfs_json_put_uint(json, "received", r->sessions.n_received);
-	sfs_json_put_uint(json, "repeated", r->sessions.n_repeated);
-	sfs_json_put_uint(json, "connections", r->sessions.n_connections);
-	sfs_json_put_uint(json, "refused", r->guard.n);
+	sfs_receive_loop_describe(&r->sessions, r->source, r->guard.n, json);
 }
 
 static uint64_t tcp_refused(struct sfs_receiver *r)
