@@ -87,6 +87,7 @@ libshufflefs_a_SOURCES = \
 	src/source/http/outage.c src/source/http/outage.h \
 	src/source/http/plain.c \
 	src/source/http/receive.c src/source/http/receive.h \
+	src/source/http/redirect-target.c src/source/http/redirect-target.h \
 	src/source/http/response.c src/source/http/response.h \
 	src/source/http/transfer.c \
 	src/source/http/user-headers.c src/source/http/user-headers.h \

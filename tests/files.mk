@@ -94,6 +94,7 @@ unit_tests = \
 	tests/unit/http/unit-origin-list-keeps-those-in-use \
 	tests/unit/http/unit-origin-sends-the-pieces-of-one-part-first \
 	tests/unit/http/unit-outage-is-reported-once \
+	tests/unit/http/unit-redirect-target-knows-metadata-addresses \
 	tests/unit/http/unit-response-is-believed-only-if-it-fits \
 	tests/unit/http/unit-transfer-ends-each-request-once \
 	tests/unit/http/unit-transfer-ends-what-comes-too-late \
@@ -300,6 +301,7 @@ cat_tests = \
 	tests/cat/cat-own-connections-send-what-libcurl-sends.sh \
 	tests/cat/cat-parts-of-an-epoch-agree-with-the-script.sh \
 	tests/cat/cat-plan-says-what-an-order-is-worth.sh \
+	tests/cat/cat-redirects-to-metadata-addresses-are-refused.sh \
 	tests/cat/cat-refuses-a-206-without-its-range.sh \
 	tests/cat/cat-refuses-a-path-for-all-members.sh \
 	tests/cat/cat-refuses-a-server-without-ranges.sh \

@@ -39,7 +39,7 @@ before the answer begins; with `head`, in the middle of its headers):
   few,bytes=N                                                206, and the object has N bytes
   auth,user=U,password=P                                     401 without these
   bearer,file=F[,status=N]                                   401 without the token in FOLDER/F
-  redirect[,to=same|other|localhost|loop|deeper|dead|ftp|none][,status=N][,uses=N][,port=N][,pad=N]
+  redirect[,to=same|other|localhost|loop|deeper|dead|ftp|none][,host=HOST:PORT][,status=N][,uses=N][,port=N][,pad=N]
                              uses=N: to a URL that is forbidden after N requests
                              pad=N: to a URL with a query of N bytes
   forgets                    what was sent behind the request, before its answer
@@ -363,7 +363,7 @@ def redirect(request, obj, answer, args):
     if "pad" in args:
         path += "?token=" + "A" * int(args["pad"])
     host = {"other": "127.0.0.1:%d" % ports["other"], "dead": "127.0.0.1:" + args.get("port", ""),
-            "localhost": "localhost:%d" % ports["main"]}.get(to)
+            "localhost": "localhost:%d" % ports["main"]}.get(to, args.get("host"))
     location = {"loop": request.path, "deeper": "/redirect,to=deeper" + request.path,
                 "ftp": "ftp://127.0.0.1" + path}.get(to, path)
     moved = Answer(int(args.get("status", 302)), b"it moved")
@@ -613,7 +613,8 @@ def serve_connection(port, conn):
 
 def listen(port, number=0):
     address = sys.argv[3] if len(sys.argv) > 3 else "127.0.0.1"
-    listener = socket.create_server((address, number), backlog=256)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listener = socket.create_server((address, number), family=family, backlog=256)
     ports[port] = listener.getsockname()[1]
 
     def accept():

@@ -15,12 +15,15 @@
 #include "source/http/curl-setup.h"
 #include "source/http/origin.h"
 #include "source/http/receive.h"
+#include "source/http/redirect-target.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define BUFFER_BYTES	   (256L << 10)
 #define SMALL_BUFFER_BYTES (16L << 10)
@@ -78,6 +81,23 @@ static void classify(CURLcode code, int *ret_err, enum sfs_fetch_outcome *ret_ou
 
 /* ---- libcurl's callbacks ---- */
 
+/* Before it is connected: the address that a name stands for now. */
+static curl_socket_t on_open(void *data, curlsocktype purpose, struct curl_sockaddr *to)
+{
+	struct sfs_get *get = data;
+	char text[INET6_ADDRSTRLEN] = "";
+	const void *bytes = to->family == AF_INET6
+				    ? (void *)&((struct sockaddr_in6 *)&to->addr)->sin6_addr
+				    : (void *)&((struct sockaddr_in *)&to->addr)->sin_addr;
+
+	if (!get->is_elsewhere || sfs_redirect_may_reach(&to->addr))
+		return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+	inet_ntop(to->family, bytes, text, sizeof text);
+	free(get->curl.refusal);
+	get->curl.refusal = sfs_redirect_refusal(text);
+	return CURL_SOCKET_BAD;
+}
+
 /* Of several addresses that are tried at a time, the last. */
 static int on_socket(void *data, curl_socket_t fd, curlsocktype purpose)
 {
@@ -133,6 +153,7 @@ static CURLcode set_common(const struct sfs_fetch_options *o, CURL *easy)
 	if (o->netrc_file && code == CURLE_OK)
 		code = curl_easy_setopt(easy, CURLOPT_NETRC_FILE, o->netrc_file);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_timeout_ms);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
 	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket);
 	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request);
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
@@ -176,6 +197,7 @@ static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 	CURL *easy = new_easy(c);
 
 	free(get->curl.failure);
+	free(steal(&get->curl.refusal));
 	get->curl.failure = sfs_calloc(1, CURL_ERROR_SIZE);
 	curl_easy_setopt(easy, CURLOPT_URL, get->url);
 	curl_easy_setopt(easy, CURLOPT_USERPWD, get->user);
@@ -188,6 +210,7 @@ static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
 	get->curl.fd = CURL_SOCKET_BAD; /* if the connection is a kept one */
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, get);
 	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, get);
 	curl_easy_setopt(easy, CURLOPT_PREREQDATA, get);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, get);
@@ -307,12 +330,17 @@ static void take_result(struct sfs_curl *c, CURL *easy, CURLcode code)
 		err = get->response.err;
 	else if (code != CURLE_OK)
 		classify(code, &err, &outcome);
-	if (err == -EMSGSIZE)
+	if (err == -EMSGSIZE) {
 		outcome = SFS_FETCH_NONSENSE;
-	why = err == -EMSGSIZE
-		      ? sfs_strdup("headers without an end")
-		      : without_secrets(get->curl.failure[0] ? get->curl.failure
-							     : curl_easy_strerror(code));
+		why = sfs_strdup("headers without an end");
+	} else if (code == CURLE_COULDNT_CONNECT && get->curl.refusal) {
+		err = -EACCES;
+		outcome = SFS_FETCH_FINAL;
+		why = steal(&get->curl.refusal);
+	} else {
+		why = without_secrets(get->curl.failure[0] ? get->curl.failure
+							   : curl_easy_strerror(code));
+	}
 	c->events.end(c->events.ctx, get, err, outcome, why);
 }
 

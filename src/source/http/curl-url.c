@@ -50,6 +50,15 @@ bool sfs_url_same_origin(const char *a, const char *b)
 	return same;
 }
 
+char *sfs_url_host(const char *url)
+{
+	CURLU *u = parse(url);
+	char *host = u ? component(u, CURLUPART_HOST, 0) : sfs_strdup("");
+
+	curl_url_cleanup(u);
+	return host;
+}
+
 bool sfs_url_is_downgrade(const char *from, const char *to)
 {
 	return strncasecmp(from, "https:", 6) == 0 && strncasecmp(to, "https:", 6) != 0;

@@ -175,6 +175,7 @@ void sfs_fetch_finish(void *ctx, struct sfs_get *get, int err,
 	struct sfs_fetch *f = ctx;
 	sfs_autofree char *failure = steal(&get->curl.failure);
 
+	free(steal(&get->curl.refusal));
 	if (get->is_active)
 		judge_server(f, get, err, outcome, why);
 	if (get->is_active && get->may_follow && err > 0)
@@ -199,6 +200,7 @@ void sfs_fetch_drop(struct sfs_fetch *f, struct sfs_get *get)
 	pthread_mutex_unlock(&f->lock);
 	take_off(f, get);
 	free(steal(&get->curl.failure));
+	free(steal(&get->curl.refusal));
 }
 
 static void make_ready(struct sfs_fetch *f, struct sfs_get *get)
@@ -436,7 +438,8 @@ void sfs_fetch_add(struct sfs_fetch *f, struct sfs_get *get, uint64_t delay_ms)
 
 	get->due_ns = delay_ms ? sfs_clock_ns() + delay_ms * SFS_NS_PER_MS : 0;
 	get->curl.easy = get->curl.header_list = NULL;
-	get->curl.failure = get->http1.request = get->http1.origin = NULL;
+	get->curl.failure = get->curl.refusal = NULL;
+	get->http1.request = get->http1.origin = NULL;
 	get->http1.conn = NULL;
 	get->http1.before = get->http1.behind = NULL;
 	get->is_active = get->is_waiting = get->is_behind = get->http1.is_last = false;

@@ -40,10 +40,11 @@ struct sfs_get_response {
 };
 
 /* Of curl-get.c, over libcurl: its handle, the request's header lines, the sentence of a
- * failure, the socket of a new connection, and whether that is all it is for. */
+ * failure, why an address was not connected to, the socket of a new connection, and whether
+ * that is all it is for. */
 struct sfs_get_curl {
 	void *easy, *header_list;
-	char *failure;
+	char *failure, *refusal;
 	int fd;
 	bool is_connecting;
 };
@@ -80,9 +81,12 @@ struct sfs_get {
 	uint64_t latest_ns;
 	const atomic_bool *is_cancelled, *is_needed;
 
-	/* It is queued: set the URL (borrowed), which names the server. */
+	/* It is queued: set the URL (borrowed), which names the server.  And did redirects
+	 * lead there, from another server?  Then not every address may be connected to
+	 * (redirect-target.h). */
 	void (*set_url)(struct sfs_get *get);
 	const char *url;
+	bool is_elsewhere;
 
 	/* Its turn has come: set the next eight.  May set the URL again,
 	 * of that server. */

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "source/http/curl-url.h"
+#include "source/http/redirect-target.h"
 
 #include <errno.h>
 
@@ -47,6 +48,24 @@ static void learn(struct sfs_store *store, struct sfs_object *o,
 	sfs_response_learn(o, headers);
 }
 
+/* May it be followed?  (What a name means is seen when it is connected to: curl-get.c.) */
+static bool may_follow(const char *from, const char *to, struct sfs_response_error *error)
+{
+	sfs_autofree char *host = sfs_url_host(to), *refusal = NULL;
+
+	if (sfs_url_is_downgrade(from, to)) {
+		sfs_response_doubt(
+			error, -EIO,
+			"a redirect from https to http, which is not followed");
+		return false;
+	}
+	if (sfs_redirect_may_name(host) || sfs_url_same_origin(from, to))
+		return true;
+	refusal = sfs_redirect_refusal(host);
+	sfs_response_doubt(error, -EACCES, "%s", refusal);
+	return false;
+}
+
 char *sfs_http_redirect(const char *from, const struct sfs_http_headers *headers,
 			struct sfs_response_error *error)
 {
@@ -54,17 +73,12 @@ char *sfs_http_redirect(const char *from, const struct sfs_http_headers *headers
 
 	if (headers->location)
 		to = sfs_url_resolve(from, headers->location);
-	if (!to) {
+	if (!to)
 		sfs_response_doubt(
 			error, -EIO,
 			"a redirect whose Location is missing or not an http URL");
-	} else if (sfs_url_is_downgrade(from, to)) {
-		sfs_response_doubt(
-			error, -EIO,
-			"a redirect from https to http, which is not followed");
-		free(to);
-		return NULL;
-	}
+	else if (!may_follow(from, to, error))
+		free(steal(&to));
 	return to;
 }
 

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "source/http/curl-url.h"
 #include "source/http/failure.h"
 #include "source/http/hedge.h"
 #include "source/http/job.h"
@@ -347,6 +348,7 @@ static void on_set_url(struct sfs_get *get)
 {
 	struct sfs_leg *leg = (struct sfs_leg *)get;
 	const struct sfs_object *o = leg->job->request->object;
+	sfs_autofree char *own = NULL;
 
 	if (!leg->url) {
 		leg->is_remembered = o->redirected != NULL && !leg->has_forgotten;
@@ -355,6 +357,10 @@ static void on_set_url(struct sfs_get *get)
 				   : leg->job->dialect->url(leg->job->store, o);
 	}
 	get->url = leg->url;
+	if (!sfs_leg_is_redirected(leg))
+		return;
+	own = leg->job->dialect->url(leg->job->store, o);
+	get->is_elsewhere = !sfs_url_same_origin(leg->url, own);
 }
 
 static void on_start(struct sfs_get *get)
