@@ -1,11 +1,15 @@
 # Programs that measure; neither `make` nor `make check` builds them.
-EXTRA_PROGRAMS += bench/order
+EXTRA_PROGRAMS += bench/order bench/sign-loop
 
 bench_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
 bench_order_CFLAGS = $(SFS_CFLAGS)
 bench_order_LDFLAGS = $(SFS_LDFLAGS)
 bench_order_LDADD = $(core_libs)
-CLEANFILES += bench/order$(EXEEXT)
+bench_sign_loop_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
+bench_sign_loop_CFLAGS = $(SFS_CFLAGS)
+bench_sign_loop_LDFLAGS = $(SFS_LDFLAGS)
+bench_sign_loop_LDADD = $(core_libs)
+CLEANFILES += bench/order$(EXEEXT) bench/sign-loop$(EXEEXT)
 
 if SIDECAR
 EXTRA_PROGRAMS += bench/ring-reader bench/ring-filler bench/jpeg-loop
@@ -26,4 +30,4 @@ CLEANFILES += bench/ring-reader$(EXEEXT) bench/ring-filler$(EXEEXT) bench/jpeg-l
 endif
 
 # What Makefile.am's dist-hook does not find by its ending.
-EXTRA_DIST += bench/converted bench/far bench/index bench/link bench/plot bench/rdma bench/sidecar bench/sweep
+EXTRA_DIST += bench/converted bench/far bench/index bench/link bench/plot bench/rdma bench/sidecar bench/stores bench/sweep
