@@ -23,6 +23,7 @@ libshufflefs_a_SOURCES = \
 	src/base/locks.def \
 	src/base/log.c src/base/log.h \
 	src/base/pieces.h \
+	src/base/process.c src/base/process.h \
 	src/base/progress.c src/base/progress.h \
 	src/base/ratemeter.c src/base/ratemeter.h \
 	src/base/reload.c src/base/reload.h \
@@ -87,6 +88,7 @@ libshufflefs_a_SOURCES = \
 	src/source/http/outage.c src/source/http/outage.h \
 	src/source/http/plain.c \
 	src/source/http/receive.c src/source/http/receive.h \
+	src/source/http/renewal.c src/source/http/renewal.h \
 	src/source/http/response.c src/source/http/response.h \
 	src/source/http/transfer.c \
 	src/source/http/user-headers.c src/source/http/user-headers.h \
@@ -99,7 +101,6 @@ libshufflefs_a_SOURCES = \
 	 \
 	src/source/s3/aws-credentials.c src/source/s3/aws-credentials.h \
 	src/source/s3/aws-keys.c src/source/s3/aws-keys.h \
-	src/source/s3/aws-process.c src/source/s3/aws-process.h \
 	src/source/s3/aws-profile.c src/source/s3/aws-profile.h \
 	src/source/s3/s3.c src/source/s3/s3.h \
 	src/source/s3/s3-page.c src/source/s3/s3-page.h \

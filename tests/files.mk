@@ -50,6 +50,7 @@ unit_tests = \
 	tests/unit/base/unit-localfile-is-what-it-was-when-read \
 	tests/unit/base/unit-lock-aborts-on-a-wrong-order \
 	tests/unit/base/unit-log-lines-hold-no-control-characters \
+	tests/unit/base/unit-process-ends-in-time \
 	tests/unit/base/unit-progress-is-one-line-of-a-terminal \
 	tests/unit/base/unit-ratemeter-leaves-the-beginning-out \
 	tests/unit/base/unit-rng-gives-the-published-numbers \
@@ -94,6 +95,7 @@ unit_tests = \
 	tests/unit/http/unit-origin-list-keeps-those-in-use \
 	tests/unit/http/unit-origin-sends-the-pieces-of-one-part-first \
 	tests/unit/http/unit-outage-is-reported-once \
+	tests/unit/http/unit-renewal-looks-once-for-all-refused \
 	tests/unit/http/unit-response-is-believed-only-if-it-fits \
 	tests/unit/http/unit-transfer-ends-each-request-once \
 	tests/unit/http/unit-transfer-ends-what-comes-too-late \
