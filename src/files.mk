@@ -76,6 +76,8 @@ libshufflefs_a_SOURCES = \
 	src/source/http/fetch-options.h \
 	src/source/http/get.h \
 	src/source/http/headers.c src/source/http/headers.h \
+	src/source/http/header-command.c src/source/http/header-command.h \
+	src/source/http/header-lines.c src/source/http/header-lines.h \
 	src/source/http/hedge.c src/source/http/hedge.h \
 	src/source/http/http1.c src/source/http/http1.h \
 	src/source/http/http1-get.c src/source/http/http1-get.h \

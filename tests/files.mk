@@ -332,6 +332,7 @@ cat_tests = \
 	tests/cat/cat-survives-nonsense.sh \
 	tests/cat/cat-takes-shorter-ranges.sh \
 	tests/cat/cat-the-last-answer-of-a-server-is-named.sh \
+	tests/cat/cat-tokens-may-come-from-a-command.sh \
 	tests/cat/cat-tokens-may-rotate.sh \
 	tests/cat/cat-too-many-samples-for-the-budget-are-an-error.sh \
 	tests/cat/cat-trailers-are-not-believed.sh \

@@ -20,13 +20,14 @@ static void print_choice(const char *choices, uint64_t i, struct sfs_strbuf *tex
 	sfs_strbuf_add(text, choices, strcspn(choices, "|"));
 }
 
-/* A URL may contain a password, and that of a proxy may lack its scheme. */
+/* A URL may contain a password, and that of a proxy may lack its scheme; and a command
+ * may have one among its words. */
 static void print_string(const struct sfs_option_row *row, const char *value,
 			 struct sfs_strbuf *text)
 {
 	sfs_autofree char *shown = NULL;
 
-	if (strcmp(row->name, "proxy") == 0)
+	if (strcmp(row->name, "proxy") == 0 || strstr(row->name, "-command"))
 		shown = sfs_strdup("(set)");
 	else if (sfs_uri_has_scheme(value))
 		shown = sfs_uri_redact(value);

@@ -45,6 +45,7 @@ struct sfs_options {
 	uint64_t uid, gid; /* UINT64_MAX: those of the user who mounts */
 	uint64_t umask, foreground, log_level;
 	char *proxy, *netrc_file, *cacert, *capath, *cert, *key; /* NULL: not set */
+	char *bearer_file, *bearer_command, *header_command;
 	char *endpoint, *region, *provider;
 	char *fsname, *config, *expect_order;
 	char *index, *index_cache;
