@@ -130,6 +130,7 @@ libshufflefs_a_SOURCES = \
 	src/order/sums.c src/order/sums.h \
 	src/order/worth.c src/order/worth.h \
 	 \
+	src/config/conceal.c src/config/conceal.h \
 	src/config/help-text.c src/config/help-text.h \
 	src/config/ini.c src/config/ini.h \
 	src/config/options.c src/config/options.h src/config/options.def \

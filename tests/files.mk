@@ -81,6 +81,7 @@ unit_tests = \
 	tests/unit/catalog/unit-sizes-report-in-one-line-what-is-missing \
 	tests/unit/cli/unit-bench-report-names-the-limit \
 	tests/unit/cli/unit-top-report-shows-what-stats-say \
+	tests/unit/config/unit-conceal-leaves-no-secret-in-a-word \
 	tests/unit/config/unit-ini-reads-lines-of-any-length \
 	tests/unit/config/unit-options-refuse-what-they-do-not-understand \
 	tests/unit/http/unit-concurrency-is-8-near-and-most-from-afar \
@@ -325,6 +326,7 @@ cat_tests = \
 	tests/cat/cat-says-when-an-order-hardly-shuffles.sh \
 	tests/cat/cat-segments-of-one-shard-may-follow-each-other.sh \
 	tests/cat/cat-signed-urls-are-requested-again.sh \
+	tests/cat/cat-signed-urls-go-out-as-they-are.sh \
 	tests/cat/cat-sizes-are-asked-of-any-far-server.sh \
 	tests/cat/cat-skip-agrees-with-the-script.sh \
 	tests/cat/cat-small-slices-are-fetched-side-by-side.sh \
@@ -420,6 +422,7 @@ fuse_tests = \
 	tests/fuse/fuse-open-files-stay-within-the-budget.sh \
 	tests/fuse/fuse-pages-before-an-error-can-be-read.sh \
 	tests/fuse/fuse-pages-behind-all-readers-are-dropped.sh \
+	tests/fuse/fuse-ps-shows-no-secret.sh \
 	tests/fuse/fuse-python-trains-from-a-mount.sh \
 	tests/fuse/fuse-random-reads-do-not-stream-the-epoch-again.sh \
 	tests/fuse/fuse-random-reads-in-a-row-get-a-cursor.sh \
