@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/stack.h"
 #include "base/threadpool.h"
+#include "config/conceal.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -65,9 +66,11 @@ static int parse_and_run(const struct sfs_command *command, int argc, char **arg
 {
 	struct sfs_cmdline c = {.own = command ? command->options : NULL};
 	struct sfs_error err = {0};
-	int status = SFS_EXIT_OK;
+	int status = SFS_EXIT_OK, ret;
 
-	if (sfs_cmdline_parse(&c, argc, argv, first, &err) < 0)
+	ret = sfs_cmdline_parse(&c, argc, argv, first, &err);
+	sfs_conceal_args(argc, argv, first);
+	if (ret < 0)
 		status = sfs_command_misused("%s", err.text);
 	else if (c.wants_help && command)
 		sfs_help_print_command(command->name);

@@ -23,6 +23,7 @@ libshufflefs_a_SOURCES = \
 	src/base/locks.def \
 	src/base/log.c src/base/log.h \
 	src/base/pieces.h \
+	src/base/process.c src/base/process.h \
 	src/base/progress.c src/base/progress.h \
 	src/base/ratemeter.c src/base/ratemeter.h \
 	src/base/reload.c src/base/reload.h \
@@ -75,6 +76,8 @@ libshufflefs_a_SOURCES = \
 	src/source/http/fetch-options.h \
 	src/source/http/get.h \
 	src/source/http/headers.c src/source/http/headers.h \
+	src/source/http/header-command.c src/source/http/header-command.h \
+	src/source/http/header-lines.c src/source/http/header-lines.h \
 	src/source/http/hedge.c src/source/http/hedge.h \
 	src/source/http/http1.c src/source/http/http1.h \
 	src/source/http/http1-get.c src/source/http/http1-get.h \
@@ -88,6 +91,7 @@ libshufflefs_a_SOURCES = \
 	src/source/http/plain.c \
 	src/source/http/receive.c src/source/http/receive.h \
 	src/source/http/redirect-target.c src/source/http/redirect-target.h \
+	src/source/http/renewal.c src/source/http/renewal.h \
 	src/source/http/response.c src/source/http/response.h \
 	src/source/http/transfer.c \
 	src/source/http/user-headers.c src/source/http/user-headers.h \
@@ -100,7 +104,6 @@ libshufflefs_a_SOURCES = \
 	 \
 	src/source/s3/aws-credentials.c src/source/s3/aws-credentials.h \
 	src/source/s3/aws-keys.c src/source/s3/aws-keys.h \
-	src/source/s3/aws-process.c src/source/s3/aws-process.h \
 	src/source/s3/aws-profile.c src/source/s3/aws-profile.h \
 	src/source/s3/s3.c src/source/s3/s3.h \
 	src/source/s3/s3-page.c src/source/s3/s3-page.h \
@@ -128,6 +131,7 @@ libshufflefs_a_SOURCES = \
 	src/order/sums.c src/order/sums.h \
 	src/order/worth.c src/order/worth.h \
 	 \
+	src/config/conceal.c src/config/conceal.h \
 	src/config/help-text.c src/config/help-text.h \
 	src/config/ini.c src/config/ini.h \
 	src/config/options.c src/config/options.h src/config/options.def \

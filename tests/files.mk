@@ -50,6 +50,7 @@ unit_tests = \
 	tests/unit/base/unit-localfile-is-what-it-was-when-read \
 	tests/unit/base/unit-lock-aborts-on-a-wrong-order \
 	tests/unit/base/unit-log-lines-hold-no-control-characters \
+	tests/unit/base/unit-process-ends-in-time \
 	tests/unit/base/unit-progress-is-one-line-of-a-terminal \
 	tests/unit/base/unit-ratemeter-leaves-the-beginning-out \
 	tests/unit/base/unit-rng-gives-the-published-numbers \
@@ -80,6 +81,7 @@ unit_tests = \
 	tests/unit/catalog/unit-sizes-report-in-one-line-what-is-missing \
 	tests/unit/cli/unit-bench-report-names-the-limit \
 	tests/unit/cli/unit-top-report-shows-what-stats-say \
+	tests/unit/config/unit-conceal-leaves-no-secret-in-a-word \
 	tests/unit/config/unit-ini-reads-lines-of-any-length \
 	tests/unit/config/unit-options-refuse-what-they-do-not-understand \
 	tests/unit/http/unit-concurrency-is-8-near-and-most-from-afar \
@@ -95,6 +97,7 @@ unit_tests = \
 	tests/unit/http/unit-origin-sends-the-pieces-of-one-part-first \
 	tests/unit/http/unit-outage-is-reported-once \
 	tests/unit/http/unit-redirect-target-knows-metadata-addresses \
+	tests/unit/http/unit-renewal-looks-once-for-all-refused \
 	tests/unit/http/unit-response-is-believed-only-if-it-fits \
 	tests/unit/http/unit-transfer-ends-each-request-once \
 	tests/unit/http/unit-transfer-ends-what-comes-too-late \
@@ -325,6 +328,7 @@ cat_tests = \
 	tests/cat/cat-says-when-an-order-hardly-shuffles.sh \
 	tests/cat/cat-segments-of-one-shard-may-follow-each-other.sh \
 	tests/cat/cat-signed-urls-are-requested-again.sh \
+	tests/cat/cat-signed-urls-go-out-as-they-are.sh \
 	tests/cat/cat-sizes-are-asked-of-any-far-server.sh \
 	tests/cat/cat-skip-agrees-with-the-script.sh \
 	tests/cat/cat-small-slices-are-fetched-side-by-side.sh \
@@ -332,6 +336,7 @@ cat_tests = \
 	tests/cat/cat-survives-nonsense.sh \
 	tests/cat/cat-takes-shorter-ranges.sh \
 	tests/cat/cat-the-last-answer-of-a-server-is-named.sh \
+	tests/cat/cat-tokens-may-come-from-a-command.sh \
 	tests/cat/cat-tokens-may-rotate.sh \
 	tests/cat/cat-too-many-samples-for-the-budget-are-an-error.sh \
 	tests/cat/cat-trailers-are-not-believed.sh \
@@ -419,6 +424,7 @@ fuse_tests = \
 	tests/fuse/fuse-open-files-stay-within-the-budget.sh \
 	tests/fuse/fuse-pages-before-an-error-can-be-read.sh \
 	tests/fuse/fuse-pages-behind-all-readers-are-dropped.sh \
+	tests/fuse/fuse-ps-shows-no-secret.sh \
 	tests/fuse/fuse-python-trains-from-a-mount.sh \
 	tests/fuse/fuse-random-reads-do-not-stream-the-epoch-again.sh \
 	tests/fuse/fuse-random-reads-in-a-row-get-a-cursor.sh \

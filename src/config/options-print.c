@@ -20,13 +20,21 @@ static void print_choice(const char *choices, uint64_t i, struct sfs_strbuf *tex
 	sfs_strbuf_add(text, choices, strcspn(choices, "|"));
 }
 
-/* A URL may contain a password, and that of a proxy may lack its scheme. */
+/* That of a proxy may lack its scheme, and a command may have a password among its
+ * words. */
+bool sfs_options_is_hidden(const char *name)
+{
+	return strcmp(name, "proxy") == 0 || strcmp(name, "header-command") == 0 ||
+	       strcmp(name, "bearer-token-command") == 0;
+}
+
+/* A URL may contain a password. */
 static void print_string(const struct sfs_option_row *row, const char *value,
 			 struct sfs_strbuf *text)
 {
 	sfs_autofree char *shown = NULL;
 
-	if (strcmp(row->name, "proxy") == 0)
+	if (sfs_options_is_hidden(row->name))
 		shown = sfs_strdup("(set)");
 	else if (sfs_uri_has_scheme(value))
 		shown = sfs_uri_redact(value);

@@ -194,21 +194,21 @@ static int add_header_file(const struct sfs_option_row *row, const char *path,
 	struct sfs_error why;
 	int ret, i;
 
-	ret = sfs_header_file_read(path, true, &file, &why);
+	ret = sfs_header_file_read(path, false, true, &file, &why);
 	if (ret < 0)
 		return sfs_error_set(err, ret, "option '%s': %s: %s", row->name, path,
 				     why.text);
 	sfs_strbuf_printf(&spec, "@%s", name);
-	for (i = 0; i < file.n; i++) {
-		sfs_strbuf_printf(&spec, "\n%s", file.lines[i]);
-		sfs_strings_add(&o->headers, file.lines[i]);
+	for (i = 0; i < file.lines.n; i++) {
+		sfs_strbuf_printf(&spec, "\n%s", file.lines.s[i]);
+		sfs_strings_add(&o->headers, file.lines.s[i]);
 		if (!can_be_read_again(path, &file))
-			sfs_strings_add(&o->header_specs, file.lines[i]);
+			sfs_strings_add(&o->header_specs, file.lines.s[i]);
 	}
 	if (can_be_read_again(path, &file))
 		sfs_strings_add(&o->header_specs, spec.s);
 	sfs_strbuf_done(&spec);
-	sfs_header_file_done(&file);
+	sfs_header_lines_done(&file.lines);
 	return 0;
 }
 
@@ -218,7 +218,7 @@ static int set_header(const struct sfs_option_row *row, const char *value,
 {
 	if (*value == '@')
 		return add_header_file(row, value + 1, o, err);
-	if (!sfs_user_headers_is_line(value))
+	if (!sfs_header_lines_is_one(value))
 		return sfs_error_set(err, -EINVAL, "option '%s': expected 'Name: value'",
 				     row->name);
 	sfs_strings_add(&o->headers, value);

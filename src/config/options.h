@@ -45,6 +45,7 @@ struct sfs_options {
 	uint64_t uid, gid; /* UINT64_MAX: those of the user who mounts */
 	uint64_t umask, foreground, log_level;
 	char *proxy, *netrc_file, *cacert, *capath, *cert, *key; /* NULL: not set */
+	char *bearer_file, *bearer_command, *header_command;
 	char *endpoint, *region, *provider;
 	char *fsname, *config, *expect_order;
 	char *index, *index_cache;
@@ -76,6 +77,10 @@ int sfs_options_set_list(struct sfs_options *o, const char *list, const char *or
 
 /* Does --name take an argument?  -EINVAL: no such option; *err says so. */
 int sfs_options_has_argument(const char *name, struct sfs_error *err);
+
+/* May its value hold a secret that cannot be told from the rest, so that none of it is
+ * shown? */
+bool sfs_options_is_hidden(const char *name);
 
 /* Print "seed = 7   # -o", a line for each option; for .shufflefs/config. */
 void sfs_options_print(const struct sfs_options *o, struct sfs_strbuf *text);

@@ -227,6 +227,8 @@ struct sfs_http_options {
 	bool verify_size_only;
 	char **headers; /* n_headers of them, see user-headers.h; borrowed */
 	int n_headers;
+	/* More headers; NULL: none. */
+	const char *bearer_file, *header_command, *bearer_command;
 	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert,
 		*key; /* NULL: default */
 	/* For objects of other schemes, see http/dialect.h; they live longer than the

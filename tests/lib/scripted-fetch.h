@@ -93,9 +93,9 @@ void sfs_fetch_drop(struct sfs_fetch *f, struct sfs_get *get)
 	f->n_dropped++;
 }
 
-bool sfs_fetch_has_new_headers(struct sfs_fetch *f, const struct sfs_get *get)
+enum sfs_renewal sfs_fetch_renew_headers(struct sfs_fetch *f, const struct sfs_get *get)
 {
-	return f->edition != get->user_headers_edition;
+	return f->edition != get->user_headers_edition ? SFS_RENEWAL_NOW : SFS_RENEWAL_NO;
 }
 
 /* All that were cancelled end.  (The real one does so soon, on its own thread.) */

@@ -22,6 +22,7 @@
 
 #include "base/strbuf.h"
 #include "source/http/fetch.h"
+#include "source/http/renewal.h"
 #include "source/http/response.h"
 
 #include <stdbool.h>
@@ -41,12 +42,6 @@ struct sfs_store {
 		    struct sfs_listing *ret, struct sfs_error *err);
 
 	void (*stop)(struct sfs_store *store); /* and free; after the source */
-};
-
-enum sfs_renewal {
-	SFS_RENEWAL_NO,
-	SFS_RENEWAL_NOW,  /* send the request again */
-	SFS_RENEWAL_SOON, /* the same in a moment: something is being renewed */
 };
 
 #define SFS_REFUSAL_BYTES 4096 /* of an error's body that are kept */

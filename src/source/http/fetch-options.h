@@ -20,6 +20,10 @@ struct sfs_fetch_options {
 	uint64_t low_speed_limit; /* bytes a second: less for stall_timeout_ms is a stall */
 	char **headers; /* n_headers of the user's, see user-headers.h; copied */
 	int n_headers;
+	/* More of them, see user-headers.h; NULL: none.  command_ms: how long a command
+	 * may take, at most. */
+	const char *bearer_file, *header_command, *bearer_command;
+	uint64_t command_ms;
 	/* NULL: the default. */
 	const char *proxy, *netrc_file, *ca_file, *ca_path, *cert, *key;
 };

@@ -28,20 +28,19 @@
 
 #define MOST_BEHIND 8 /* GETs over one connection at a time */
 
-/* Bring the user's headers up to date, for this GET. */
-static void look_at_headers(struct sfs_fetch *f, struct sfs_get *get, bool must)
+/* Bring the user's headers up to date; `must`: read all files. */
+static void look_at_headers(struct sfs_fetch *f, bool must)
 {
 	if (sfs_user_headers_look(f->headers, must, sfs_clock_ns()))
 		sfs_http1_gets_set_headers(f->http1, f->headers);
-	get->user_headers_edition = sfs_user_headers_edition(f->headers);
 }
 
-bool sfs_fetch_has_new_headers(struct sfs_fetch *f, const struct sfs_get *get)
+enum sfs_renewal sfs_fetch_renew_headers(struct sfs_fetch *f, const struct sfs_get *get)
 {
-	struct sfs_get now = {0};
-
-	look_at_headers(f, &now, true);
-	return now.user_headers_edition != get->user_headers_edition;
+	look_at_headers(f, true);
+	if (sfs_user_headers_edition(f->headers) != get->user_headers_edition)
+		return SFS_RENEWAL_NOW;
+	return sfs_user_headers_renew(f->headers, get->user_headers_ns);
 }
 
 static void prepare(struct sfs_fetch *f, struct sfs_get *get)
@@ -50,8 +49,11 @@ static void prepare(struct sfs_fetch *f, struct sfs_get *get)
 	get->path = get->origin->path;
 	get->late_ns = 0;
 	get->start(get);
-	if (get->has_user_headers)
-		look_at_headers(f, get, false);
+	if (get->has_user_headers) {
+		look_at_headers(f, false);
+		get->user_headers_edition = sfs_user_headers_edition(f->headers);
+		get->user_headers_ns = sfs_clock_ns();
+	}
 	sfs_receive_begin(get);
 	get->is_active = true;
 	sfs_list_push(&f->active, &get->link);
@@ -344,6 +346,9 @@ void sfs_fetch_free(struct sfs_fetch *f)
 	sfs_http1_gets_free(f->http1);
 	sfs_curl_free(f->curl);
 	sfs_user_headers_free(f->headers);
+	free((char *)f->options.bearer_file);
+	free((char *)f->options.header_command);
+	free((char *)f->options.bearer_command);
 	free((char *)f->options.proxy);
 	free((char *)f->options.netrc_file);
 	free((char *)f->options.ca_file);
@@ -376,6 +381,9 @@ static void copy_options(struct sfs_fetch_options *to,
 			 const struct sfs_fetch_options *from)
 {
 	*to = *from;
+	to->bearer_file = copy(from->bearer_file);
+	to->header_command = copy(from->header_command);
+	to->bearer_command = copy(from->bearer_command);
 	to->proxy = copy(from->proxy);
 	to->netrc_file = copy(from->netrc_file);
 	to->ca_file = copy(from->ca_file);
@@ -394,6 +402,42 @@ static int check_netrc(const char *path, struct sfs_error *err)
 			     strerror(errno));
 }
 
+static int add_command(struct sfs_fetch *f, const char *option, const char *command,
+		       bool is_bearer, struct sfs_error *err)
+{
+	struct sfs_header_command *started;
+
+	if (!command)
+		return 0;
+	started = sfs_header_command_start(option, command, is_bearer,
+					   f->options.command_ms, err);
+	if (!started)
+		return -EINVAL;
+	sfs_user_headers_add_command(f->headers, started);
+	return 0;
+}
+
+/* All that options say of headers. */
+static int make_headers(struct sfs_fetch *f, struct sfs_error *err)
+{
+	const struct sfs_fetch_options *o = &f->options;
+	int ret = 0;
+
+	f->headers = sfs_user_headers_new(o->headers, o->n_headers);
+	if (o->bearer_file && o->bearer_command)
+		return sfs_error_set(err, -EINVAL,
+				     "options 'bearer-token-file' and "
+				     "'bearer-token-command' exclude each other");
+	if (o->bearer_file)
+		ret = sfs_user_headers_add_bearer_file(f->headers, o->bearer_file, err);
+	if (ret == 0)
+		ret = add_command(f, "header-command", o->header_command, false, err);
+	if (ret == 0)
+		ret = add_command(f, "bearer-token-command", o->bearer_command, true,
+				  err);
+	return ret;
+}
+
 struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 				  struct sfs_error *err)
 {
@@ -407,7 +451,6 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 		return NULL;
 	}
 	copy_options(&f->options, options);
-	f->headers = sfs_user_headers_new(options->headers, options->n_headers);
 	pthread_mutex_init(&f->lock, NULL);
 	sfs_list_init(&f->incoming);
 	sfs_list_init(&f->delayed);
@@ -415,7 +458,8 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 	sfs_origins_init(&f->origins, options->n_connections, options->n_small);
 	f->rng.state = sfs_clock_ns();
 	allow_descriptors();
-	f->curl = sfs_curl_new(&f->options, f->headers, &curl_events, err);
+	if (make_headers(f, err) == 0)
+		f->curl = sfs_curl_new(&f->options, f->headers, &curl_events, err);
 	if (!f->curl) {
 		sfs_fetch_free(f);
 		return NULL;

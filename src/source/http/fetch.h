@@ -12,13 +12,15 @@
 #include "base/error.h"
 #include "source/http/fetch-options.h"
 #include "source/http/get.h"
+#include "source/http/renewal.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct sfs_fetch;
 
-/* Start the thread.  NULL and *err: libcurl refuses an option. */
+/* Start the thread.  NULL and *err: libcurl refuses an option, or a command or file that
+ * gives headers fails.  Waits for commands. */
 struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 				  struct sfs_error *err);
 
@@ -34,9 +36,10 @@ void sfs_fetch_add(struct sfs_fetch *fetch, struct sfs_get *get, uint64_t delay_
  * any GET. */
 void sfs_fetch_drop(struct sfs_fetch *fetch, struct sfs_get *get);
 
-/* The GET was sent with the options' headers.  Would others be sent now?  Reads their
- * files.  On the fetch thread, in end(). */
-bool sfs_fetch_has_new_headers(struct sfs_fetch *fetch, const struct sfs_get *get);
+/* The GET was sent with the options' headers, and refused.  Would others be sent now?
+ * Reads their files, and has their commands run.  On the fetch thread, in end(). */
+enum sfs_renewal sfs_fetch_renew_headers(struct sfs_fetch *fetch,
+					 const struct sfs_get *get);
 
 /* *is_cancelled or *is_needed of some GET became true.  Any thread. */
 void sfs_fetch_wake(struct sfs_fetch *fetch);

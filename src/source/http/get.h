@@ -130,8 +130,9 @@ struct sfs_get {
 	uint64_t sent_ns;
 	bool has_stalled; /* it ended: nothing for stall_timeout_ms, or too little */
 
-	/* With which of the options' headers it was sent. */
+	/* With which of the options' headers it was sent, and when these were looked at. */
 	unsigned user_headers_edition;
+	uint64_t user_headers_ns;
 	/* The dialect's own: with which credentials it was signed, and when. */
 	unsigned keys_edition;
 	uint64_t signed_ns;

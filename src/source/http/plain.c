@@ -82,16 +82,15 @@ char *sfs_http_redirect(const char *from, const struct sfs_http_headers *headers
 	return to;
 }
 
-/* The user's headers may come from a file that somebody has renewed. */
+/* The user's headers may come from a file that somebody has renewed, or a command. */
 static enum sfs_renewal renew(struct sfs_store *store, struct sfs_fetch *fetch,
 			      const struct sfs_http_query *q, const struct sfs_get *get,
 			      const char *refusal)
 {
 	int status = get->response.headers.status;
 
-	return (status == 401 || status == 403) && get->has_user_headers &&
-			       sfs_fetch_has_new_headers(fetch, get)
-		       ? SFS_RENEWAL_NOW
+	return (status == 401 || status == 403) && get->has_user_headers
+		       ? sfs_fetch_renew_headers(fetch, get)
 		       : SFS_RENEWAL_NO;
 }
 

@@ -6,8 +6,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/process.h"
 #include "source/http/key-url.h"
-#include "source/s3/aws-process.h"
 #include "source/s3/aws-profile.h"
 #include "source/s3/s3-url.h"
 #include "source/s3/xml.h"
@@ -22,6 +22,7 @@
 #define INSTANCE_URL  "http://169.254.169.254"
 #define TOKEN_PATH    "/latest/api/token"
 #define ROLES_PATH    "/latest/meta-data/iam/security-credentials/"
+#define PROGRAM_MS    60000
 
 struct search {
 	struct sfs_curl_caller *caller;
@@ -195,8 +196,10 @@ static int from_process(struct search *s, struct sfs_aws_credentials *c,
 	if (!command)
 		return -ENOENT;
 	from = sfs_asprintf("the credential_process of profile '%s'", s->profile.name);
-	ret = sfs_aws_process_run(command, s->profile.name, s->is_stopped, &text, err);
-	if (ret == 0)
+	ret = sfs_process_run(command, NULL, PROGRAM_MS, s->is_stopped, &text, err);
+	if (ret < 0)
+		sfs_error_wrap(err, ret, "%s", from);
+	else
 		ret = sfs_aws_credentials_read(text.s ? text.s : "", text.n, from, c,
 					       err);
 	if (text.s)

@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* aws-keys - the present credentials, renewed in time by a thread of their own.
+/* aws-keys - the present credentials of AWS, which http/renewal.h renews.
  *
- * Those that expire are replaced five minutes before; any that a server refuses are
- * looked for again, because somebody may have renewed them.  While a renewal fails, the
- * old ones stay in use and a warning says why.  Any thread may call.
+ * Any thread may call.
  */
 #ifndef SFS_AWS_KEYS_H
 #define SFS_AWS_KEYS_H
 
+#include "source/http/renewal.h"
 #include "source/s3/aws-credentials.h"
 
 #include <stdint.h>
 
 struct sfs_aws_keys;
-
-enum sfs_aws_renewal {
-	SFS_AWS_SAME,	/* they were looked for since, or just now: no others */
-	SFS_AWS_OTHERS, /* there are others by now */
-	SFS_AWS_SOON,	/* they are being looked for */
-};
 
 /* Find the first ones, and start the thread.  Waits.  `options` are borrowed.  There need
  * be none.  NULL and *err: where there should be some, there are none. */
@@ -32,7 +25,7 @@ unsigned sfs_aws_keys_get(struct sfs_aws_keys *keys, struct sfs_aws_credentials 
 
 /* Those of `edition` were refused, of a request that was signed at `signed_ns`.  With
  * may_wait, it waits until they were looked for. */
-enum sfs_aws_renewal sfs_aws_keys_renew(struct sfs_aws_keys *keys, unsigned edition,
-					uint64_t signed_ns, bool may_wait);
+enum sfs_renewal sfs_aws_keys_renew(struct sfs_aws_keys *keys, unsigned edition,
+				    uint64_t signed_ns, bool may_wait);
 
 #endif

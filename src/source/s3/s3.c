@@ -278,8 +278,6 @@ static enum sfs_renewal learn_from(struct sfs_s3 *s3, const struct asked *a,
 				   const struct sfs_s3_refusal *refusal, unsigned edition,
 				   uint64_t signed_ns, bool may_wait)
 {
-	enum sfs_aws_renewal renewal;
-
 	switch (refusal->reason) {
 	case SFS_S3_WRONG_REGION:
 		return learn_region(s3, a->bucket, refusal->region, signed_ns)
@@ -299,10 +297,7 @@ static enum sfs_renewal learn_from(struct sfs_s3 *s3, const struct asked *a,
 	}
 	if (!s3->keys)
 		return SFS_RENEWAL_NO;
-	renewal = sfs_aws_keys_renew(s3->keys, edition, signed_ns, may_wait);
-	return renewal == SFS_AWS_OTHERS ? SFS_RENEWAL_NOW
-	       : renewal == SFS_AWS_SOON ? SFS_RENEWAL_SOON
-					 : SFS_RENEWAL_NO;
+	return sfs_aws_keys_renew(s3->keys, edition, signed_ns, may_wait);
 }
 
 /* ---- the dialect ---- */

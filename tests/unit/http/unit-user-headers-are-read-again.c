@@ -143,14 +143,14 @@ static void it_is_no_use(void)
 
 static void lines(void)
 {
-	CHECK(sfs_user_headers_is_line("A: b"));
-	CHECK(sfs_user_headers_is_line("A:"));
-	CHECK(!sfs_user_headers_is_line(""));
-	CHECK(!sfs_user_headers_is_line(":"));
-	CHECK(!sfs_user_headers_is_line("A"));
-	CHECK(!sfs_user_headers_is_line("A b: c"));
-	CHECK(!sfs_user_headers_is_line("A : c"));
-	CHECK(!sfs_user_headers_is_line("A: b\nC: d"));
+	CHECK(sfs_header_lines_is_one("A: b"));
+	CHECK(sfs_header_lines_is_one("A:"));
+	CHECK(!sfs_header_lines_is_one(""));
+	CHECK(!sfs_header_lines_is_one(":"));
+	CHECK(!sfs_header_lines_is_one("A"));
+	CHECK(!sfs_header_lines_is_one("A b: c"));
+	CHECK(!sfs_header_lines_is_one("A : c"));
+	CHECK(!sfs_header_lines_is_one("A: b\nC: d"));
 }
 
 int main(void)

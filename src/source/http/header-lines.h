@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* header-lines - header lines in a text of the user's: "Name: value" on each line, or a
+ * bearer token alone (RFC 6750).
+ *
+ * Lines may end in CR LF; blank ones are left out, and blanks at the ends of lines.  They
+ * are secrets: no error shows one.  Pure.
+ */
+#ifndef SFS_HEADER_LINES_H
+#define SFS_HEADER_LINES_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sfs_header_lines {
+	char **s;
+	int n;
+};
+
+/* Is it one line of the form "Name: value"? */
+bool sfs_header_lines_is_one(const char *line);
+
+/* Read the n bytes, behind which there is a NUL, and which are changed.  A bearer token
+ * becomes a line.  There may be none.  -EINVAL: there is something else; *err says what
+ * is wrong with "it". */
+int sfs_header_lines_read(char *text, size_t n, bool is_bearer,
+			  struct sfs_header_lines *ret, struct sfs_error *err);
+
+/* Split into lines, whatever they are. */
+struct sfs_header_lines sfs_header_lines_split(char *text);
+
+bool sfs_header_lines_are_same(const struct sfs_header_lines *a,
+			       const struct sfs_header_lines *b);
+struct sfs_header_lines sfs_header_lines_copy(const struct sfs_header_lines *lines);
+void sfs_header_lines_done(struct sfs_header_lines *lines);
+
+#endif
