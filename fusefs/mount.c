@@ -388,6 +388,7 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 	sfs_pages_stop(&m->ops.pages);
 	sfs_watchdog_unmounting();
 	fuse_session_unmount(m->session);
+	sfs_watchdog_unmounted();
 	pthread_join(m->ready_thread, NULL);
 	sfs_ops_done(&m->ops);
 	fuse_session_destroy(m->session);

@@ -2,7 +2,8 @@
 /* How this works: a thread sleeps on a semaphore, then for ten seconds.
  *
  * If the process exits by force, its mount would stay, dead.  So it is unmounted, if it
- * is still the topmost mount there.  Before that its connection is aborted: a thread of
+ * is still the topmost mount there.  (Once it is unmounted, a new mount there may have its
+ * device number.)  Before that its connection is aborted: a thread of
  * ours may wait in the kernel for a page that a request of another reader has locked
  * (pages.h).  Nobody answers that any more, and neither SIGKILL nor _exit() nor a lazy
  * unmount ends such a wait: the thread keeps the process, and that the connection, and
@@ -29,7 +30,7 @@
 static struct {
 	const char *where;
 	int fd;
-	atomic_bool is_unmounting;
+	atomic_bool is_unmounting, is_unmounted;
 	struct sfs_mounted mounted;
 	sem_t stopping;
 } watchdog;
@@ -39,6 +40,8 @@ static void remove_mount(void)
 	struct sfs_mounted now;
 	struct sfs_error err;
 
+	if (atomic_load(&watchdog.is_unmounted))
+		return;
 	sfs_mountpoint_look(watchdog.where, &now);
 	if (strcmp(now.device, watchdog.mounted.device) == 0)
 		sfs_mountpoint_unmount(watchdog.where, true, &err);
@@ -93,4 +96,9 @@ void sfs_watchdog_wake(void)
 void sfs_watchdog_unmounting(void)
 {
 	atomic_store(&watchdog.is_unmounting, true);
+}
+
+void sfs_watchdog_unmounted(void)
+{
+	atomic_store(&watchdog.is_unmounted, true);
 }

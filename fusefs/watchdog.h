@@ -7,7 +7,12 @@
 #ifndef SFS_WATCHDOG_H
 #define SFS_WATCHDOG_H
 
+/* (A sanitizer looks for leaks when a process ends, which takes long on a busy machine.) */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SFS_STOP_SECONDS 60
+#else
 #define SFS_STOP_SECONDS 10
+#endif
 
 /* Start it after mounting on `where`, which stays borrowed; `fd` is the session's. */
 void sfs_watchdog_start(const char *where, int fd);
@@ -19,7 +24,8 @@ void sfs_watchdog_wake(void);
  * call of the kernel waits for one any more. */
 void sfs_watchdog_abort(void);
 
-/* The session is about to be unmounted, and its descriptor closed. */
+/* The session is about to be unmounted, and its descriptor closed; and it has been. */
 void sfs_watchdog_unmounting(void);
+void sfs_watchdog_unmounted(void);
 
 #endif

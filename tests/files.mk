@@ -375,6 +375,7 @@ fuse_tests = \
 	tests/fuse/fuse-a-shard-has-its-dali-index.sh \
 	tests/fuse/fuse-a-shard-is-readable-up-to-a-network-error.sh \
 	tests/fuse/fuse-a-signal-that-does-not-kill-ends-nothing.sh \
+	tests/fuse/fuse-a-slow-daemon-leaves-the-next-mount-alone.sh \
 	tests/fuse/fuse-a-small-stack-limit-is-no-crash.sh \
 	tests/fuse/fuse-a-stopped-daemon-blames-nobody.sh \
 	tests/fuse/fuse-a-stopped-reader-gives-its-memory-back.sh \
@@ -575,6 +576,7 @@ test_helpers = \
 	tests/lib/forward-ioctl.py \
 	tests/lib/full-or-error.py \
 	tests/lib/functions.sh \
+	tests/lib/fuse-gates.c \
 	tests/lib/hang-threads.py \
 	tests/lib/https.py \
 	tests/lib/ill-judge.py \
@@ -591,7 +593,6 @@ test_helpers = \
 	tests/lib/minio.sh \
 	tests/lib/naive-epoch.c \
 	tests/lib/naive-epoch.h \
-	tests/lib/notify-gate.c \
 	tests/lib/notify-gate.sh \
 	tests/lib/object_server.py \
 	tests/lib/odd-tars.py \
@@ -666,15 +667,15 @@ test_helpers = \
 
 # What tests in shell run: run-test preloads the first one, which is linked as plug-ins are.  A
 # "GPU" without one is a plug-in, too.
-test_programs = tests/lib/crash-report.so tests/lib/notify-gate.so
+test_programs = tests/lib/crash-report.so tests/lib/fuse-gates.so
 tests_lib_crash_report_so_SOURCES = tests/lib/crash-report.c
 tests_lib_crash_report_so_CFLAGS = $(SFS_CFLAGS) -fPIC -fno-sanitize=all
 tests_lib_crash_report_so_LINK = $(CC) $(tests_lib_crash_report_so_CFLAGS) -shared -o $@
 tests_lib_crash_report_so_LDADD =
-tests_lib_notify_gate_so_SOURCES = tests/lib/notify-gate.c
-tests_lib_notify_gate_so_CFLAGS = $(SFS_CFLAGS) -fPIC -fno-sanitize=all
-tests_lib_notify_gate_so_LINK = $(CC) $(tests_lib_notify_gate_so_CFLAGS) -shared -o $@
-tests_lib_notify_gate_so_LDADD =
+tests_lib_fuse_gates_so_SOURCES = tests/lib/fuse-gates.c
+tests_lib_fuse_gates_so_CFLAGS = $(SFS_CFLAGS) -fPIC -fno-sanitize=all
+tests_lib_fuse_gates_so_LINK = $(CC) $(tests_lib_fuse_gates_so_CFLAGS) -shared -o $@
+tests_lib_fuse_gates_so_LDADD =
 if SIDECAR
 test_programs += tests/lib/device-probe tests/lib/fakegpu.so tests/lib/ring-drain \
 	tests/lib/ring-dump tests/lib/ring-producer

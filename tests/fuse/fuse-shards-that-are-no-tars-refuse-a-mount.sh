@@ -65,4 +65,5 @@ start_origin shards
 "$shufflefs" ls -o on-error=skip "$origin/$all" >out 2>said || fail "$(cat said)"
 [ "$(wc -l <out)" = 26 ] || fail "$(cat out)"
 asked "bytes=0-511"
-! grep -v "bytes=0-511" "origin-log.$n_origins" || fail "more was asked for"
+# (Of requests behind each other none is for as many bytes as another.)
+! grep -v "bytes=0-5[123]." "origin-log.$n_origins" || fail "more was asked for"

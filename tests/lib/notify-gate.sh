@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # What tests share in which the daemon's thread that drops pages must wait in the kernel
-# (notify-gate.c holds it until there is a file `gate`).  Needs parked.sh.
+# (fuse-gates.c holds it until there is a file `gate`).  Needs parked.sh.
 requires_fuse
 requires_root
-[ -e "$build/tests/lib/notify-gate.so" ] || skip "this build has no tests/lib/notify-gate.so"
+[ -e "$build/tests/lib/fuse-gates.so" ] || skip "this build has no tests/lib/fuse-gates.so"
 
 # abort_it: what is stuck although it must not be, this frees; $control is where fusectl is.
 abort_it() {
@@ -58,7 +58,7 @@ mount_gated() {
     # (A thread that is in the kernel is not joined when the process is ended by force.)
     # (ASan wants to be the first library, unless it is told not to look.)
     ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" NOTIFY_GATE="$work/gate" \
-        LD_PRELOAD="$build/tests/lib/notify-gate.so ${LD_PRELOAD:-}" \
+        LD_PRELOAD="$build/tests/lib/fuse-gates.so ${LD_PRELOAD:-}" \
         "$shufflefs" mount $patient,index-cache=no,next-epoch=no "$stalling" "$1" || fail "cannot mount"
     pid=$(daemon_pid "$1")
     connection=$(mountpoint -d "$1" | sed 's/.*://')

@@ -3,11 +3,13 @@
 # Two senders, a receiver and two trainers: two or three of them are killed with SIGKILL at once, at
 # random moments, and started again; or trainers die only when the next receiver has taken over from
 # theirs.  With --on-consumer-death=redeliver each batch is released, and none is released twice.
-# $KILL_ROUNDS rounds, 50 by default; $SEED repeats the moments.
+# $KILL_ROUNDS rounds, 50 by default (20 with a sanitizer); $SEED repeats the moments.
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 . "$top/tests/lib/kills.sh"
 seed=${SEED:-$test_seed}
-n=${KILL_ROUNDS:-50}
+n=50
+! has_sanitizer || n=20
+n=${KILL_ROUNDS:-$n}
 echo "SEED=$seed KILL_ROUNDS=$n"
 make_kill_shards
 cleanup stop_kills
