@@ -318,6 +318,7 @@ cat_tests = \
 	tests/cat/cat-s3-errors-name-a-remedy.sh \
 	tests/cat/cat-s3-gives-every-sample-once.sh \
 	tests/cat/cat-s3-lists-page-by-page.sh \
+	tests/cat/cat-s3-minio-has-what-boto3-uploaded.sh \
 	tests/cat/cat-s3-minio-keys-may-expire.sh \
 	tests/cat/cat-s3-minio-serves-a-bucket.sh \
 	tests/cat/cat-s3-notices-a-replaced-object.sh \
@@ -765,6 +766,7 @@ tier2_tests = \
 	tests/fuse/fuse-dali-reads-shards-and-streams-by-their-indexes.sh \
 	tests/fuse/fuse-duckdb-reads-an-order-as-a-table.sh \
 	tests/fuse/fuse-systemd-runs-mounts.sh \
+	tests/cat/cat-s3-minio-has-what-boto3-uploaded.sh \
 	tests/cat/cat-s3-minio-keys-may-expire.sh \
 	tests/cat/cat-s3-minio-serves-a-bucket.sh \
 	tests/fuse/fuse-s3-minio-serves-a-mount.sh \

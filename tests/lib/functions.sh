@@ -107,7 +107,7 @@ requires_tensorcom() {
     skip "$python has no tensorcom"
 }
 
-# requires_reader MODULE: from here on, $python has DuckDB or DALI, see scripts/get-readers.
+# requires_reader MODULE: from here on, $python has DuckDB, DALI or boto3, see scripts/get-readers.
 requires_reader() {
     ! has_sanitizer || skip "once without a sanitizer is enough"
     unreached=${READERS_PYTHON:-}
