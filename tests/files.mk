@@ -471,6 +471,7 @@ sidecar_tests = \
 	tests/sidecar/sidecar-a-dead-mount-is-waited-for.sh \
 	tests/sidecar/sidecar-a-failed-sender-ends-the-ring-at-once.sh \
 	tests/sidecar/sidecar-a-gpus-memory-holds-the-same-batches.sh \
+	tests/sidecar/sidecar-a-slow-trainer-may-hold-much-of-a-stream.sh \
 	tests/sidecar/sidecar-a-storm-of-kills-loses-nothing-over-rdma.sh \
 	tests/sidecar/sidecar-a-storm-of-kills-loses-nothing.sh \
 	tests/sidecar/sidecar-a-stream-comes-as-pieces-of-slabs.sh \

@@ -199,13 +199,14 @@ static int next_read(struct copy *c, const struct sfs_read **ret_read)
 	return ret;
 }
 
-/* Is there room in the window for an answer of n bytes? */
+/* Is there room in the window for an answer of n bytes?  (Many short ones fill it sooner.) */
 static bool has_room(const struct copy *c, size_t n)
 {
 	uint64_t window = sfs_budget_spare(&runtime_of(c->feeder)->budget) / SPARE_PART;
 	uint64_t n_held = c->handout.n_sent - c->handout.n_released;
 
-	return n_held + n <= (window < WINDOW_BYTES ? window : WINDOW_BYTES);
+	return sfs_reader_may_keep(&c->reader) &&
+	       n_held + n <= (window < WINDOW_BYTES ? window : WINDOW_BYTES);
 }
 
 /* 1: it may go as pieces; 0: as bytes. */

@@ -10,6 +10,7 @@
 #include "base/lock.h"
 #include "tree/file.h"
 
+#include <assert.h>
 #include <errno.h>
 
 static void on_read(struct sfs_read *read, int err)
@@ -30,9 +31,11 @@ static void begin(struct sfs_reader *p)
 
 	while (turn->is_started)
 		turn++;
+	assert(turn < p->turns + SFS_READER_TURNS);
 	turn->is_done = false;
 	turn->is_started = true;
 	turn->reader = p;
+	turn->offset = p->next_offset;
 	turn->read = (struct sfs_read){.offset = p->next_offset,
 				       .n_bytes = p->n_bytes,
 				       .done = on_read};
@@ -61,6 +64,7 @@ static void release(struct sfs_reader_turn *turn)
 {
 	if (turn->err == 0)
 		sfs_read_release(&turn->read);
+	turn->reader->n_kept -= turn->is_kept;
 	turn->is_started = turn->is_kept = false;
 }
 
@@ -99,9 +103,16 @@ int sfs_reader_next(struct sfs_reader *p, uint64_t timeout_ms,
 	return 0;
 }
 
+bool sfs_reader_may_keep(const struct sfs_reader *p)
+{
+	return p->n_kept < SFS_READER_KEPT_MAX;
+}
+
 void sfs_reader_keep(struct sfs_reader *p)
 {
+	assert(sfs_reader_may_keep(p) && !p->lent->is_kept);
 	p->lent->is_kept = true;
+	p->n_kept++;
 }
 
 void sfs_reader_drop(struct sfs_reader *p, uint64_t until)
@@ -111,7 +122,7 @@ void sfs_reader_drop(struct sfs_reader *p, uint64_t until)
 
 	for (i = 0; i < SFS_READER_TURNS; i++) {
 		turn = &p->turns[i];
-		if (!turn->is_kept || turn->read.offset + turn->read.n_answered > until)
+		if (!turn->is_kept || turn->offset + turn->read.n_answered > until)
 			continue;
 		if (p->lent == turn)
 			p->lent = NULL;

@@ -9,16 +9,18 @@
 #include "io/request.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 struct sfs_file;
 
 #define SFS_READER_READS_MAX 2
-#define SFS_READER_KEPT_MAX  16 /* answers */
+#define SFS_READER_KEPT_MAX  16 /* answers, however short they are */
 #define SFS_READER_TURNS     (SFS_READER_READS_MAX + SFS_READER_KEPT_MAX)
 
 struct sfs_reader_turn {
 	struct sfs_read read;
 	struct sfs_reader *reader;
+	uint64_t offset; /* in the file (that of `read` is the tree's to change) */
 	bool is_started; /* and not released yet */
 	bool is_kept;
 	bool is_done;
@@ -33,6 +35,7 @@ struct sfs_reader {
 	struct sfs_reader_turn *ahead[SFS_READER_READS_MAX]; /* in progress, in order */
 	int n_ahead;
 	struct sfs_reader_turn *lent; /* the caller has its bytes */
+	int n_kept;
 
 	pthread_mutex_t lock; /* guards is_done and err of the turns */
 	pthread_cond_t wake;
@@ -51,7 +54,9 @@ void sfs_reader_begin(struct sfs_reader *p, struct sfs_file *file, uint64_t offs
 int sfs_reader_next(struct sfs_reader *p, uint64_t timeout_ms,
 		    const struct sfs_read **ret_read);
 
-/* What next() gave last stays valid until it is dropped; SFS_READER_KEPT_MAX at most. */
+/* What next() gave last stays valid until it is dropped: if may_keep(), for no more than
+ * SFS_READER_KEPT_MAX answers are kept. */
+bool sfs_reader_may_keep(const struct sfs_reader *p);
 void sfs_reader_keep(struct sfs_reader *p);
 
 /* Release those kept answers that end at or before byte `until` of the file. */
