@@ -76,6 +76,32 @@ void sfs_dataset_drop_repeated(struct sfs_dataset *d)
 
 /* ---- names ---- */
 
+/* A name has no "..": the path as it reads, wherever links lead.  (What is opened is the
+ * location, which stays.) */
+static void drop_dots(struct sfs_uri *uri)
+{
+	struct sfs_strbuf text = {0};
+	const char *p = uri->path;
+	size_t n;
+
+	if (uri->scheme != SFS_SCHEME_FILE || !strstr(p, "/.."))
+		return;
+	sfs_strbuf_puts(&text, "");
+	for (; *p; p += n) {
+		p += strspn(p, "/");
+		n = strcspn(p, "/");
+		if (n == 2 && memcmp(p, "..", 2) == 0) {
+			while (text.n > 0 && text.s[--text.n] != '/')
+				;
+			text.s[text.n] = 0;
+		} else if (n > 0) {
+			sfs_strbuf_printf(&text, "/%.*s", (int)n, p);
+		}
+	}
+	free(uri->path);
+	uri->path = text.s;
+}
+
 /* How many bytes of folders ("a/b/") do all paths have in common? */
 static size_t common_folders(const struct sfs_dataset *d)
 {
@@ -114,9 +140,12 @@ static int check_unique(const struct sfs_dataset *d, struct sfs_error *err)
 
 int sfs_dataset_make_names(struct sfs_dataset *d, struct sfs_error *err)
 {
-	size_t skip = common_folders(d);
+	size_t skip;
 	uint32_t i;
 
+	for (i = 0; i < d->n; i++)
+		drop_dots(&d->uris[i]);
+	skip = common_folders(d);
 	d->names = sfs_calloc(d->n, sizeof *d->names);
 	for (i = 0; i < d->n; i++) {
 		const char *name = d->uris[i].path + skip;
