@@ -79,6 +79,7 @@ unit_tests = \
 	tests/unit/catalog/unit-shard-list-takes-a-shard-from-each-line \
 	tests/unit/catalog/unit-shard-tables-grow-once-and-are-dropped \
 	tests/unit/catalog/unit-sizes-report-in-one-line-what-is-missing \
+	tests/unit/catalog/unit-wids-and-yaml-mean-what-they-say \
 	tests/unit/cli/unit-bench-report-names-the-limit \
 	tests/unit/cli/unit-top-report-shows-what-stats-say \
 	tests/unit/config/unit-conceal-leaves-no-secret-in-a-word \
@@ -525,6 +526,7 @@ test_helpers = \
 	tests/data/order-vectors.json \
 	tests/fuzz/fuzz-braces.c \
 	tests/fuzz/fuzz-config.c \
+	tests/fuzz/fuzz-described.c \
 	tests/fuzz/fuzz-edit.c \
 	tests/fuzz/fuzz-fields.c \
 	tests/fuzz/fuzz-foreign.c \
