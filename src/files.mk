@@ -138,6 +138,7 @@ libshufflefs_a_SOURCES = \
 	 \
 	src/catalog/braces.c src/catalog/braces.h \
 	src/catalog/dataset.c src/catalog/dataset.h src/catalog/dataset-internal.h \
+	src/catalog/dataset-index.c \
 	src/catalog/dataset-names.c \
 	src/catalog/directory.c src/catalog/directory.h \
 	src/catalog/energon.c src/catalog/energon.h \

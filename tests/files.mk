@@ -243,6 +243,8 @@ cat_tests = \
 	tests/cat/cat-a-shard-that-is-too-large-is-refused.sh \
 	tests/cat/cat-a-stream-is-readable-up-to-a-network-error.sh \
 	tests/cat/cat-a-streamed-epoch-leaves-indexes.sh \
+	tests/cat/cat-a-webdataset-spec-names-shards.sh \
+	tests/cat/cat-a-wids-index-names-shards.sh \
 	tests/cat/cat-addresses-of-a-name-are-spread.sh \
 	tests/cat/cat-ais-agrees-with-a-real-cluster.sh \
 	tests/cat/cat-ais-errors-name-a-remedy.sh \
@@ -267,6 +269,7 @@ cat_tests = \
 	tests/cat/cat-empty-shards.sh \
 	tests/cat/cat-endless-redirects-end.sh \
 	tests/cat/cat-ends-within-511-bytes-of-damage.sh \
+	tests/cat/cat-energon-splits-are-sources.sh \
 	tests/cat/cat-equal-lanes-agree-with-the-script.sh \
 	tests/cat/cat-follows-redirects.sh \
 	tests/cat/cat-gives-up-on-a-silent-server.sh \

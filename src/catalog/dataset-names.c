@@ -68,6 +68,7 @@ void sfs_dataset_drop_repeated(struct sfs_dataset *d)
 			continue;
 		}
 		d->listed[n_kept] = d->listed[i];
+		d->said[n_kept] = d->said[i];
 		d->spec_of[n_kept] = d->spec_of[i];
 		d->uris[n_kept++] = d->uris[i];
 	}

@@ -4,7 +4,7 @@
  *
  * Each shard has a table.  Three shards (or all) are scanned; of the others only the
  * sizes are requested, and their samples are assumed to have the mean size of those
- * three.
+ * three; or of all, where an index of the dataset says how many samples each has.
  */
 #ifndef SFS_PLAN_DATASET_H
 #define SFS_PLAN_DATASET_H
