@@ -15,7 +15,8 @@
  * A local path that exists is that path: "::", '@' and the characters of patterns are
  * then part of its name.  A shard that is named more than once is taken once, where it is
  * named first.  The name of a shard is its path without the folders that all shards have
- * in common; names are unique.  Pure: the caller looks at the disk, and lists buckets.
+ * in common; if two were the same, hosts count as folders, and URLs that differ in their
+ * queries alone are numbered ("x.tar", "x~2.tar").  Names are unique.  Pure: the caller looks at the disk, and lists buckets.
  */
 #ifndef SFS_DATASET_H
 #define SFS_DATASET_H

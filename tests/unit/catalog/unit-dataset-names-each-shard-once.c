@@ -185,6 +185,27 @@ static void urls(void)
 	gives(SPECS("https://host/a%20b.tar"), "a b.tar<https://host/a%20b.tar#0 ");
 }
 
+/* Those with the same path are told apart by their hosts, or by numbers. */
+static void hosts(void)
+{
+	gives(SPECS("http://h/x.tar", "http://i/x.tar", "https://h:8443/d/y.tar", "/d/y.tar"),
+	      "h/x.tar<http://h/x.tar#0 i/x.tar<http://i/x.tar#1 "
+	      "h:8443/d/y.tar<https://h:8443/d/y.tar#2 d/y.tar</d/y.tar#3 ");
+	gives(SPECS("s3://a/p/x.tar", "s3://b/p/x.tar"),
+	      "a/p/x.tar<s3://a/p/x.tar#0 b/p/x.tar<s3://b/p/x.tar#1 ");
+	gives(SPECS("http://[::1]/x.tar", "http://u:p@[::1]:81/x.tar"),
+	      "[::1]/x.tar<http://[::1]/x.tar#0 [::1]:81/x.tar<http://[::1]:81/x.tar#1 ");
+	gives(SPECS("http://h/p/x.tar?k=1", "http://h/p/y.tar", "http://h/p/x.tar?k=2",
+		    "http://h/p/x.tar"),
+	      "x.tar<http://h/p/x.tar?k=1#0 y.tar<http://h/p/y.tar#1 "
+	      "x~2.tar<http://h/p/x.tar?k=2#2 x~3.tar<http://h/p/x.tar#3 ");
+	gives(SPECS("http://h/x?a", "http://h/x?b", "http://i/x?a", "http://i/x?a"),
+	      "h/x<http://h/x?a#0 h/x~2<http://h/x?b#1 i/x<http://i/x?a#2 ");
+	/* Where all paths differ, nothing is added. */
+	gives(SPECS("http://h/x.tar", "http://i/y.tar"),
+	      "x.tar<http://h/x.tar#0 y.tar<http://i/y.tar#1 ");
+}
+
 static void lists(void)
 {
 	/* Paths are relative to the list, and nothing in a line is special. */
@@ -359,9 +380,10 @@ static void bad_ones(void)
 	refused(SPECS("http://host/folder/"), -EINVAL, "is a folder, not a shard");
 	refused(SPECS("http://u:SECRET@host/?x=SECRET"), -EINVAL,
 		"is a folder, not a shard");
-	refused(SPECS("http://h/x.tar", "http://i/x.tar"), -EEXIST,
-		"two shards are named 'x.tar'");
-	refused(SPECS("http://h/x.tar?v=1", "http://h/x.tar?v=2"), -EEXIST, "'x.tar'");
+	refused(SPECS("a.tar", "../data/a.tar"), -EEXIST, "two shards are named 'a.tar'");
+	refused(SPECS("http://h/a.tar", "http://h/%61.tar"), -EEXIST, "'a.tar'");
+	refused(SPECS("http://h/x.tar?a", "http://h/x~2.tar", "http://h/x.tar?b"), -EEXIST,
+		"'x~2.tar'");
 }
 
 /* More than a few: each spec's number is its own. */
@@ -388,6 +410,7 @@ int main(void)
 	local();
 	folders();
 	urls();
+	hosts();
 	lists();
 	patterns();
 	several_in_one();
