@@ -108,7 +108,8 @@ static int scan_some(struct sfs_plan_dataset *d, uint64_t *ret_mean,
 	if (n_samples == 0)
 		return sfs_error_set(err, -ENODATA, "found no samples in %u shards", n);
 	*ret_mean = said_mean(d);
-	if (*ret_mean == 0)
+	d->is_said = *ret_mean > 0;
+	if (!d->is_said)
 		*ret_mean = n_bytes / n_samples / SFS_TAR_BLOCK * SFS_TAR_BLOCK;
 	return 0;
 }

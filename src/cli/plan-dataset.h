@@ -33,6 +33,7 @@ struct sfs_plan_dataset {
 	uint64_t *base;		 /* of each shard: samples of the shards before it */
 	uint64_t n_all, n_bytes; /* samples; bytes of shards */
 	uint32_t n_counted;	 /* shards that were scanned */
+	bool is_said;		 /* the mean size of the others is by an index's counts */
 };
 
 /* Wait for the sizes, scan, and fill *dataset.  The engine stays borrowed.  < 0: with an

@@ -57,6 +57,7 @@ END
 index index.json '{"shardlist": [shard(0), shard(1, nsamples=10), shard(2, nsamples=10), shard(3, nsamples=10)]}'
 "$shufflefs" plan --batch=4 index.json >out 2>said || fail "$(cat said)"
 "$shufflefs" plan --batch=4 data >out2 2>said || fail "$(cat said)"
+grep -q "^dataset  *4 shards, .* samples (by the counts of an index; --exact counts all)$" out || fail "$(cat out)"
 ! cmp -s out out2 || fail "the counts make no difference"
 index index.json '{"shardlist": [shard(2), shard(0, filesize=12345), shard(3, filesize=7, nsamples=1)]}'
 list 2 0 3
