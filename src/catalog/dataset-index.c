@@ -258,6 +258,17 @@ static int add_part_shards(struct sfs_loader *l, const char *folder,
 	return ret;
 }
 
+int sfs_loader_refuse_split(const struct sfs_loader *l, const char *what,
+			    struct sfs_error *err)
+{
+	sfs_autofree char *shown = sfs_uri_redact(what);
+
+	return sfs_error_set(err, -EINVAL,
+			     "split=%s: '%s' is no local folder that energon has "
+			     "prepared, so it has no parts",
+			     l->disk->split, shown);
+}
+
 int sfs_loader_add_part(struct sfs_loader *l, const char *folder, struct sfs_error *err)
 {
 	sfs_autofree char *path = find_meta(l, folder, "split.yaml", "split.json");
@@ -266,7 +277,7 @@ int sfs_loader_add_part(struct sfs_loader *l, const char *folder, struct sfs_err
 	int ret;
 
 	if (!path)
-		return 0; /* whoever wants a part finds that there is none */
+		return sfs_loader_refuse_split(l, folder, err);
 	ret = read_json(l, path, &json, err);
 	if (ret == 0) {
 		ret = sfs_energon_read_split(json.s, json.n, l->disk->split, &part, err);
@@ -276,8 +287,9 @@ int sfs_loader_add_part(struct sfs_loader *l, const char *folder, struct sfs_err
 	sfs_strbuf_done(&json);
 	if (ret < 0)
 		return ret;
-	l->n_parts++;
+	l->is_part = true;
 	ret = add_part_shards(l, folder, &part, err);
+	l->is_part = false;
 	sfs_energon_part_done(&part);
 	return ret;
 }

@@ -9,9 +9,9 @@
 struct sfs_loader {
 	struct sfs_dataset d;
 	const struct sfs_dataset_disk *disk;
-	uint32_t source;  /* the number of the one that is being added */
-	uint32_t n_parts; /* parts of folders that were taken */
-	char *parted;	  /* the first folder that has parts, and was taken whole; or NULL */
+	uint32_t source; /* the number of the one that is being added */
+	bool is_part;	 /* it is a part of a folder */
+	char *parted; /* the first folder that has parts, and was taken whole; or NULL */
 
 	/* Entries of folders that were not taken. */
 	struct sfs_strbuf others;   /* about the first folder that has some */
@@ -32,6 +32,11 @@ int sfs_loader_add_index(struct sfs_loader *l, const char *path, struct sfs_erro
 
 /* Has energon prepared the folder?  Then its parts can be had. */
 bool sfs_loader_has_parts(const struct sfs_loader *l, const char *folder);
+
+/* A part is wanted of `what`, which has none: taken as it is, it would be another dataset
+ * than the user means.  Sets *err. */
+int sfs_loader_refuse_split(const struct sfs_loader *l, const char *what,
+			    struct sfs_error *err);
 
 /* Add the part that is wanted of such a folder. */
 int sfs_loader_add_part(struct sfs_loader *l, const char *folder, struct sfs_error *err);

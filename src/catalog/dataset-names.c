@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a shard's name is its path without the folders that all have in common.
- * Only if two were the same then, the hosts of URLs are put before all paths; and URLs that
- * differ in their queries alone are numbered.  So no name changes that was good. */
+ * Only if two were the same then, the hosts of URLs are put before all paths, and URLs
+ * that differ in their queries alone are numbered.  So no name changes that was good. */
 #include "catalog/dataset-internal.h"
 
 #include "base/alloc.h"

@@ -68,6 +68,8 @@ static int add_uri(struct sfs_loader *l, struct sfs_uri *uri, struct sfs_error *
 {
 	struct sfs_dataset *d = &l->d;
 
+	if (l->disk->split && !l->is_part)
+		return sfs_loader_refuse_split(l, uri->location, err);
 	if (d->n == MAX_SHARDS)
 		return sfs_error_set(err, -E2BIG, "more than %d shards", MAX_SHARDS);
 	if ((d->n & (d->n - 1)) == 0) { /* a power of two: full */
@@ -122,7 +124,8 @@ static bool belongs_to_shard(const struct sfs_folder *f, const char *name)
 }
 
 /* Note what was not taken. */
-static void note_others(struct sfs_loader *l, const char *path, const struct sfs_folder *f)
+static void note_others(struct sfs_loader *l, const char *path,
+			const struct sfs_folder *f)
 {
 	bool is_first = l->others.n == 0;
 	struct sfs_strbuf names = {0};
@@ -281,7 +284,8 @@ static int add_list(struct sfs_loader *l, const char *name, struct sfs_error *er
 /* ---- buckets ---- */
 
 /* An object that was listed: its name as a URL. */
-static int add_listed(struct sfs_loader *l, struct sfs_listed *object, struct sfs_error *err)
+static int add_listed(struct sfs_loader *l, struct sfs_listed *object,
+		      struct sfs_error *err)
 {
 	struct sfs_uri uri = {0};
 	int ret = sfs_uri_parse(object->url, &uri, err);
@@ -341,8 +345,8 @@ static int refuse_remote_index(const char *name, struct sfs_error *err)
 
 	return sfs_error_set(err, -EINVAL,
 			     "'%s': a file that says which shards there are must be a "
-			     "local one; get it first, and name its shards by whole URLs, "
-			     "or by a \"base\" in it",
+			     "local one; get it first, and name its shards by whole "
+			     "URLs, or by a \"base\" in it",
 			     shown);
 }
 
@@ -408,24 +412,10 @@ static char *count_as_braces(const char *source)
 			    0, n_digits, count - 1, rest);
 }
 
-/* A part is wanted, but this is all there is of the source: taken as it is, it would be
- * another dataset than the user means. */
-static int refuse_split(const struct sfs_loader *l, const char *source,
-			struct sfs_error *err)
-{
-	sfs_autofree char *shown = sfs_uri_redact(source);
-
-	return sfs_error_set(err, -EINVAL,
-			     "split=%s: '%s' is no local folder that energon has prepared, "
-			     "so it has no parts",
-			     l->disk->split, shown);
-}
-
 static int add_source(struct sfs_loader *l, const char *source, struct sfs_error *err)
 {
 	sfs_autofree char *counted = count_as_braces(source);
 	const char *braces = counted && !is_there(l, source) ? counted : source;
-	uint32_t n_parts = l->n_parts;
 	char **names;
 	size_t n, i;
 	int ret;
@@ -437,8 +427,6 @@ static int add_source(struct sfs_loader *l, const char *source, struct sfs_error
 		ret = add_name(l, names[i], err);
 	sfs_braces_free(names, n);
 	l->source++;
-	if (ret == 0 && l->disk->split && l->n_parts - n_parts < n)
-		return refuse_split(l, source, err);
 	return ret;
 }
 

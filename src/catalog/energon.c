@@ -190,8 +190,9 @@ static int check_samples(struct reader *r)
 		if (is_sample_of(&sorted, r->excluded.s[i]))
 			ret = sfs_error_set(r->err, -EOPNOTSUPP,
 					    "the sample '%s' is excluded, but shufflefs "
-					    "leaves out whole shards only: remove it from "
-					    "'exclude', and drop it where samples are read",
+					    "leaves out whole shards only: remove it "
+					    "from 'exclude', and drop it where samples "
+					    "are read",
 					    r->excluded.s[i]);
 	free(sorted.s);
 	return ret;

@@ -22,8 +22,8 @@ struct sfs_energon_part {
 };
 
 /* The shards of the part, without those that are excluded.  -EBADMSG: it is no such text.
- * -EINVAL: no such part, or one without shards.  -EOPNOTSUPP: single samples of its shards
- * are excluded.  *err says why. */
+ * -EINVAL: no such part, or one without shards.  -EOPNOTSUPP: single samples of its
+ * shards are excluded.  *err says why. */
 int sfs_energon_read_split(const char *json, size_t n, const char *part,
 			   struct sfs_energon_part *ret, struct sfs_error *err);
 void sfs_energon_part_done(struct sfs_energon_part *part);

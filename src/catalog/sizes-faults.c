@@ -217,10 +217,11 @@ void sfs_sizes_compare_said(const struct sfs_sizes *s, struct sfs_error *ret)
 	}
 	if (n == 0)
 		return;
-	snprintf(of, sizeof of, n == 1 ? "a shard has" : "%u of %u shards have", n, n_said);
+	snprintf(of, sizeof of, n == 1 ? "a shard has" : "%u of %u shards have", n,
+		 n_said);
 	sfs_error_set(ret, 0,
-		      "%s another size than the index says, which may be old%s: %s has %llu "
-		      "bytes, not %llu",
+		      "%s another size than the index says, which may be old%s: %s has "
+		      "%llu bytes, not %llu",
 		      of, n == 1 ? "" : "; the first", first->name,
 		      (unsigned long long)first->object.size,
 		      (unsigned long long)first->said_bytes);

@@ -20,7 +20,7 @@ struct names {
 struct dataset {
 	char *name, *bucket; /* NULL: none */
 	bool has_bucket;
-	struct names shards; /* as they are written */
+	struct names shards;	    /* as they are written */
 	uint64_t chosen, resampled; /* 0: all, once */
 };
 
@@ -240,20 +240,21 @@ static int check_chance(struct reader *r, const struct dataset *d, size_t n)
 	const char *name = d->name ? d->name : "a dataset";
 
 	if (d->resampled > 0)
-		return sfs_error_set(r->err, -EOPNOTSUPP,
-				     "%s: 'resample' draws shards by chance, some of them "
-				     "twice, and shufflefs gives each sample once an epoch: "
-				     "remove it, or draw where samples are read",
-				     name);
+		return sfs_error_set(
+			r->err, -EOPNOTSUPP,
+			"%s: 'resample' draws shards by chance, some of "
+			"them twice, and shufflefs gives each sample once "
+			"an epoch: remove it, or draw where samples are read",
+			name);
 	if (d->chosen > n)
 		return sfs_error_set(r->err, -EBADMSG,
 				     "%s: 'choose' is %llu, but it has %zu shards", name,
 				     (unsigned long long)d->chosen, n);
 	if (d->chosen > 0 && d->chosen < n)
 		return sfs_error_set(r->err, -EOPNOTSUPP,
-				     "%s: 'choose' draws other shards for each epoch, and an "
-				     "epoch of shufflefs has all of them: remove it, or "
-				     "name the shards that are to be read",
+				     "%s: 'choose' draws other shards for each epoch, "
+				     "and an epoch of shufflefs has all of them: remove "
+				     "it, or name the shards that are to be read",
 				     name);
 	return 0;
 }

@@ -7,8 +7,8 @@
  *		      {"name": "b", "buckets": "other", "shards": ["b.tar"], ...}]}
  *
  * A shard is the prefix, the bucket, a slash and a name; braces are expanded.  What
- * WebDataset draws by chance in each epoch (choose, resample) is refused, and so is what it
- * takes from the environment.  Pure.
+ * WebDataset draws by chance in each epoch (choose, resample) is refused, and so is what
+ * it takes from the environment.  Pure.
  */
 #ifndef SFS_WDS_SPEC_H
 #define SFS_WDS_SPEC_H

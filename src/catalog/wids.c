@@ -103,8 +103,8 @@ static int read_list(struct reader *r, struct sfs_wids_part *part)
 		if ((part->n & (part->n - 1)) == 0) /* a power of two: full */
 			part->shards = sfs_reallocarray(part->shards, 2 * part->n + 1,
 							sizeof *part->shards);
-		part->shards[part->n++] = (struct sfs_wids_shard){
-			NULL, SFS_WIDS_UNKNOWN, SFS_WIDS_UNKNOWN};
+		part->shards[part->n++] =
+			(struct sfs_wids_shard){NULL, SFS_WIDS_UNKNOWN, SFS_WIDS_UNKNOWN};
 		ret = read_shard(r, &part->shards[part->n - 1]);
 	}
 	if (ret < 0)
@@ -266,8 +266,8 @@ static char *at_url(const char *base, const char *url)
 	const char *path = strstr(base, "://") + 3 + n_host;
 	sfs_autofree char *folder = sfs_strndup(path, strcspn(path, "?#"));
 	size_t n = strcspn(url, "?");
-	sfs_autofree char *whole = sfs_asprintf("%s/%.*s", *url == '/' ? "" : folder,
-						(int)n, url);
+	sfs_autofree char *whole =
+		sfs_asprintf("%s/%.*s", *url == '/' ? "" : folder, (int)n, url);
 	struct sfs_strbuf text = {0};
 
 	sfs_strbuf_add(&text, base, (size_t)(path - base));

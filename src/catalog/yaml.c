@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: libyaml's events are written down as they come.  What is open is kept in
- * a few bits; what an alias would bring a second time is never built. */
+/* How this works: libyaml's events are written down as they come, and what is open is
+ * kept in an array.  What an alias would bring a second time is never built. */
 #include "catalog/yaml.h"
 
 #include <errno.h>
@@ -82,8 +82,8 @@ static bool is_one_of(const char *s, const char *const *words, size_t n)
 static const char *plain_value(const char *s)
 {
 	static const char *const nulls[] = {"", "~", "null"},
-			  *const yes[] = {"true", "yes", "on"},
-			  *const no[] = {"false", "no", "off"};
+				 *const yes[] = {"true", "yes", "on"},
+				 *const no[] = {"false", "no", "off"};
 	const char *digits = s + (*s == '-');
 
 	if (is_one_of(s, nulls, SFS_COUNT(nulls)))
@@ -172,8 +172,8 @@ static int describe(const yaml_parser_t *parser, struct sfs_error *err)
 {
 	if (!parser->problem)
 		return sfs_error_set(err, -EBADMSG, "no YAML");
-	return sfs_error_set(err, -EBADMSG, "line %zu: %s",
-			     parser->problem_mark.line + 1, parser->problem);
+	return sfs_error_set(err, -EBADMSG, "line %zu: %s", parser->problem_mark.line + 1,
+			     parser->problem);
 }
 
 int sfs_yaml_to_json(const char *bytes, size_t n, struct sfs_strbuf *json,

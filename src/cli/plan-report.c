@@ -17,7 +17,8 @@ static void print_dataset(const struct sfs_plan_dataset *d, struct sfs_strbuf *t
 			  sfs_format_size(d->n_bytes, size),
 			  d->n_counted == d->n_shards ? "" : "about ", d->n_all,
 			  d->n_counted == d->n_shards ? ""
-			  : d->is_said ? " (by the counts of an index; --exact counts all)"
+			  : d->is_said ? " (by the counts of an index; --exact counts "
+					 "all)"
 				       : " (estimated from three shards; --exact counts "
 					 "all)");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that say which shards a dataset has: wids, energon, WebDataset, as JSON or as YAML.
- * What is checked beyond "does not crash": YAML that is taken is JSON, of about the same
- * size; what is taken names shards, and what is refused is explained. */
+/* Files that say which shards a dataset has: wids, energon, WebDataset, as JSON or as
+ * YAML. What is checked beyond "does not crash": YAML that is taken is JSON, of about the
+ * same size; what is taken names shards, and what is refused is explained. */
 #include "fuzz.h"
 
 #include "base/json.h"

@@ -424,8 +424,8 @@ static int check_authorization(const struct sfs_fetch *f, struct sfs_error *err)
 	int i, n = 0;
 
 	for (i = 0; i < sfs_user_headers_n(f->headers); i++)
-		n += strncasecmp(sfs_user_headers_line(f->headers, i), "Authorization:",
-				 14) == 0;
+		n += strncasecmp(sfs_user_headers_line(f->headers, i),
+				 "Authorization:", 14) == 0;
 	if (n <= 1 || (!f->options.bearer_file && !f->options.bearer_command))
 		return 0;
 	return sfs_error_set(err, -EINVAL,

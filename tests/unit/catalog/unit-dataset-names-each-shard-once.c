@@ -188,7 +188,8 @@ static void urls(void)
 /* Those with the same path are told apart by their hosts, or by numbers. */
 static void hosts(void)
 {
-	gives(SPECS("http://h/x.tar", "http://i/x.tar", "https://h:8443/d/y.tar", "/d/y.tar"),
+	gives(SPECS("http://h/x.tar", "http://i/x.tar", "https://h:8443/d/y.tar",
+		    "/d/y.tar"),
 	      "h/x.tar<http://h/x.tar#0 i/x.tar<http://i/x.tar#1 "
 	      "h:8443/d/y.tar<https://h:8443/d/y.tar#2 d/y.tar</d/y.tar#3 ");
 	gives(SPECS("s3://a/p/x.tar", "s3://b/p/x.tar"),
@@ -382,8 +383,8 @@ static void bad_ones(void)
 		"is a folder, not a shard");
 	refused(SPECS("a.tar", "../data/a.tar"), -EEXIST, "two shards are named 'a.tar'");
 	refused(SPECS("http://h/a.tar", "http://h/%61.tar"), -EEXIST, "'a.tar'");
-	refused(SPECS("http://h/x.tar?a", "http://h/x~2.tar", "http://h/x.tar?b"), -EEXIST,
-		"'x~2.tar'");
+	refused(SPECS("http://h/x.tar?a", "http://h/x~2.tar", "http://h/x.tar?b"),
+		-EEXIST, "'x~2.tar'");
 }
 
 /* More than a few: each spec's number is its own. */

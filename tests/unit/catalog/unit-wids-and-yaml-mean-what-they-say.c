@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An index of wids gives its shards, as written; URLs are resolved as wids resolves them; and
- * YAML becomes the JSON that says the same, or is refused. */
+/* An index of wids gives its shards, as written; URLs are resolved as wids resolves them;
+ * and YAML becomes the JSON that says the same, or is refused. */
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "catalog/wids.h"
@@ -35,11 +35,13 @@ static void check_urls(void)
 
 static void check_index(void)
 {
-	static const char text[] =
-		"{\"wids_version\": 1, \"datasets\": [{\"base\": \"x\", \"shardlist\": []}, "
-		"{\"source_url\": \"y.json\"}], \"shardlist\": [{\"nsamples\": 7, \"md5sum\": "
-		"\"z\", \"url\": \"a.tar\"}, {\"url\": \"b.tar\", \"filesize\": 18446744073709551614}], "
-		"\"base\": \"s3://b\"}";
+	static const char text[] = "{\"wids_version\": 1, \"datasets\": [{\"base\": "
+				   "\"x\", \"shardlist\": []}, "
+				   "{\"source_url\": \"y.json\"}], \"shardlist\": "
+				   "[{\"nsamples\": 7, \"md5sum\": "
+				   "\"z\", \"url\": \"a.tar\"}, {\"url\": \"b.tar\", "
+				   "\"filesize\": 18446744073709551614}], "
+				   "\"base\": \"s3://b\"}";
 	struct sfs_wids w;
 
 	CHECK_EQ(sfs_wids_read(text, strlen(text), &w, NULL), 0);
@@ -74,8 +76,10 @@ static void check_bad_indexes(void)
 	index_fails("{\"shardlist\": [3]}", "a shard is no object");
 	index_fails("{\"shardlist\": [{\"url\": \"\"}]}", "'url' is no string");
 	index_fails("{\"shardlist\": [{\"url\": \"a\\u0000b\"}]}", "'url' is no string");
-	index_fails("{\"shardlist\": [{\"url\": \"a\", \"filesize\": -1}]}", "'filesize'");
-	index_fails("{\"shardlist\": [{\"url\": \"a\"}], \"shardlist\": []}", "two lists");
+	index_fails("{\"shardlist\": [{\"url\": \"a\", \"filesize\": -1}]}",
+		    "'filesize'");
+	index_fails("{\"shardlist\": [{\"url\": \"a\"}], \"shardlist\": []}",
+		    "two lists");
 	index_fails("{\"datasets\": [{\"name\": \"x\"}]}", "neither");
 	index_fails("{\"wids_version\": 1, \"shardlist\": []} x", "line 1");
 }
@@ -120,7 +124,8 @@ static void check_yaml(void)
 	yaml_fails("a\n--- \nb", "a second document");
 	yaml_fails("\"a\\0b\"", "NUL");
 	yaml_fails("a: b: c", "line 1: ");
-	yaml_fails("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "too deep");
+	yaml_fails("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+		   "too deep");
 }
 
 int main(void)
