@@ -2,6 +2,7 @@
 #include "help.h"
 
 #include "base/alloc.h"
+#include "catalog/yaml.h"
 #include "config/options.h"
 #include "forward/sidecar.h"
 #include "options/options.h"
@@ -224,5 +225,7 @@ void sfs_version_print(void)
 	printf("libfuse %s\n", fuse_pkgversion());
 	printf("libcurl %s\n", sfs_curl_version());
 	printf("libarchive %s\n", sfs_libarchive_version());
+	if (sfs_yaml_version())
+		printf("libyaml %s\n", sfs_yaml_version());
 	printf("inih " INIH_VERSION "\n");
 }

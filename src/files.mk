@@ -139,8 +139,10 @@ libshufflefs_a_SOURCES = \
 	 \
 	src/catalog/braces.c src/catalog/braces.h \
 	src/catalog/dataset.c src/catalog/dataset.h src/catalog/dataset-internal.h \
+	src/catalog/dataset-index.c \
 	src/catalog/dataset-names.c \
 	src/catalog/directory.c src/catalog/directory.h \
+	src/catalog/energon.c src/catalog/energon.h \
 	src/catalog/index-cache.c src/catalog/index-cache.h \
 	src/catalog/index-export.c src/catalog/index-export.h \
 	src/catalog/index-find.c src/catalog/index-find.h \
@@ -154,6 +156,9 @@ libshufflefs_a_SOURCES = \
 	src/catalog/shard-list.c src/catalog/shard-list.h \
 	src/catalog/sizes.c src/catalog/sizes.h src/catalog/sizes-internal.h \
 	src/catalog/sizes-faults.c \
+	src/catalog/wds-spec.c src/catalog/wds-spec.h \
+	src/catalog/wids.c src/catalog/wids.h \
+	src/catalog/yaml.c src/catalog/yaml.h \
 	 \
 	src/io/gather.c src/io/gather.h \
 	src/io/handout.c src/io/handout.h \
@@ -227,6 +232,6 @@ libshufflefs_a_SOURCES = \
 	src/cli/reader.c src/cli/reader.h \
 	src/cli/top-report.c src/cli/top-report.h
 libshufflefs_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
-libshufflefs_a_CFLAGS = $(SFS_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS) $(ARCHIVE_CFLAGS) $(INIH_CFLAGS)
+libshufflefs_a_CFLAGS = $(SFS_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS) $(ARCHIVE_CFLAGS) $(INIH_CFLAGS) $(YAML_CFLAGS)
 # What a program that has it links.
-core_libs = libshufflefs.a $(CURL_LIBS) $(CRYPTO_LIBS) $(ARCHIVE_LIBS) $(INIH_LIBS)
+core_libs = libshufflefs.a $(CURL_LIBS) $(CRYPTO_LIBS) $(ARCHIVE_LIBS) $(INIH_LIBS) $(YAML_LIBS)

@@ -79,6 +79,7 @@ unit_tests = \
 	tests/unit/catalog/unit-shard-list-takes-a-shard-from-each-line \
 	tests/unit/catalog/unit-shard-tables-grow-once-and-are-dropped \
 	tests/unit/catalog/unit-sizes-report-in-one-line-what-is-missing \
+	tests/unit/catalog/unit-wids-and-yaml-mean-what-they-say \
 	tests/unit/cli/unit-bench-report-names-the-limit \
 	tests/unit/cli/unit-top-report-shows-what-stats-say \
 	tests/unit/config/unit-conceal-leaves-no-secret-in-a-word \
@@ -243,6 +244,8 @@ cat_tests = \
 	tests/cat/cat-a-shard-that-is-too-large-is-refused.sh \
 	tests/cat/cat-a-stream-is-readable-up-to-a-network-error.sh \
 	tests/cat/cat-a-streamed-epoch-leaves-indexes.sh \
+	tests/cat/cat-a-webdataset-spec-names-shards.sh \
+	tests/cat/cat-a-wids-index-names-shards.sh \
 	tests/cat/cat-addresses-of-a-name-are-spread.sh \
 	tests/cat/cat-ais-agrees-with-a-real-cluster.sh \
 	tests/cat/cat-ais-errors-name-a-remedy.sh \
@@ -267,6 +270,7 @@ cat_tests = \
 	tests/cat/cat-empty-shards.sh \
 	tests/cat/cat-endless-redirects-end.sh \
 	tests/cat/cat-ends-within-511-bytes-of-damage.sh \
+	tests/cat/cat-energon-splits-are-sources.sh \
 	tests/cat/cat-equal-lanes-agree-with-the-script.sh \
 	tests/cat/cat-follows-redirects.sh \
 	tests/cat/cat-gives-up-on-a-silent-server.sh \
@@ -530,6 +534,7 @@ test_helpers = \
 	tests/data/order-vectors.json \
 	tests/fuzz/fuzz-braces.c \
 	tests/fuzz/fuzz-config.c \
+	tests/fuzz/fuzz-described.c \
 	tests/fuzz/fuzz-edit.c \
 	tests/fuzz/fuzz-fields.c \
 	tests/fuzz/fuzz-foreign.c \

@@ -14,17 +14,6 @@
 #define MAX_SHARDS (1 << 27)
 #define N_SHOWN	   3 /* of the entries that a folder has besides its shards */
 
-struct loader {
-	struct sfs_dataset d;
-	const struct sfs_dataset_disk *disk;
-	uint32_t source; /* the number of the one that is being added */
-
-	/* Entries of folders that were not taken. */
-	struct sfs_strbuf others;   /* about the first folder that has some */
-	size_t n_others_elsewhere;  /* in others, */
-	size_t n_folders_elsewhere; /* so many */
-};
-
 void sfs_dataset_done(struct sfs_dataset *d)
 {
 	uint32_t i;
@@ -40,6 +29,7 @@ void sfs_dataset_done(struct sfs_dataset *d)
 	free(d->names);
 	free(d->spec_of);
 	free(d->listed);
+	free(d->said);
 	*d = (struct sfs_dataset){0};
 }
 
@@ -64,7 +54,7 @@ static char *absolute_path(const char *cwd, const char *path)
 }
 
 /* Is it a local path that exists, whatever its characters would mean otherwise? */
-static bool is_there(const struct loader *l, const char *name)
+static bool is_there(const struct sfs_loader *l, const char *name)
 {
 	sfs_autofree char *path = NULL;
 
@@ -74,10 +64,12 @@ static bool is_there(const struct loader *l, const char *name)
 	return l->disk->exists(path);
 }
 
-static int add_uri(struct loader *l, struct sfs_uri *uri, struct sfs_error *err)
+static int add_uri(struct sfs_loader *l, struct sfs_uri *uri, struct sfs_error *err)
 {
 	struct sfs_dataset *d = &l->d;
 
+	if (l->disk->split && !l->is_part)
+		return sfs_loader_refuse_split(l, uri->location, err);
 	if (d->n == MAX_SHARDS)
 		return sfs_error_set(err, -E2BIG, "more than %d shards", MAX_SHARDS);
 	if ((d->n & (d->n - 1)) == 0) { /* a power of two: full */
@@ -85,15 +77,17 @@ static int add_uri(struct loader *l, struct sfs_uri *uri, struct sfs_error *err)
 		d->spec_of =
 			sfs_reallocarray(d->spec_of, 2 * d->n + 1, sizeof *d->spec_of);
 		d->listed = sfs_reallocarray(d->listed, 2 * d->n + 1, sizeof *d->listed);
+		d->said = sfs_reallocarray(d->said, 2 * d->n + 1, sizeof *d->said);
 	}
 	d->spec_of[d->n] = l->source;
 	d->listed[d->n] = (struct sfs_listed){0};
+	d->said[d->n] = (struct sfs_said){UINT64_MAX, UINT64_MAX};
 	d->uris[d->n++] = *uri;
 	*uri = (struct sfs_uri){0};
 	return 0;
 }
 
-static int add_file(struct loader *l, const char *path, struct sfs_error *err)
+static int add_file(struct sfs_loader *l, const char *path, struct sfs_error *err)
 {
 	struct sfs_uri file = {0};
 	int ret = sfs_uri_parse(path, &file, err);
@@ -130,7 +124,8 @@ static bool belongs_to_shard(const struct sfs_folder *f, const char *name)
 }
 
 /* Note what was not taken. */
-static void note_others(struct loader *l, const char *path, const struct sfs_folder *f)
+static void note_others(struct sfs_loader *l, const char *path,
+			const struct sfs_folder *f)
 {
 	bool is_first = l->others.n == 0;
 	struct sfs_strbuf names = {0};
@@ -155,16 +150,23 @@ static void note_others(struct loader *l, const char *path, const struct sfs_fol
 	sfs_strbuf_done(&names);
 }
 
-static int add_folder(struct loader *l, const char *path, const struct sfs_folder *f,
+static int add_folder(struct sfs_loader *l, const char *path, const struct sfs_folder *f,
 		      struct sfs_error *err)
 {
-	bool has_folders = false;
+	bool has_folders = false, has_parts = sfs_loader_has_parts(l, path);
 	int ret = 0;
 	size_t i;
 
 	note_others(l, path, f);
 	for (i = 0; i < f->n_others; i++)
 		has_folders |= f->others[i][strlen(f->others[i]) - 1] == '/';
+	if (f->n_shards == 0 && has_parts)
+		return sfs_error_set(err, -ENOENT,
+				     "energon has prepared the folder %s: say which part "
+				     "of it, as in split=train",
+				     path);
+	if (has_parts && !l->parted)
+		l->parted = sfs_strdup(path);
 	if (f->n_shards == 0)
 		return sfs_error_set(err, -ENOENT, "no *.tar in the folder %s%s%s%s",
 				     path,
@@ -179,21 +181,25 @@ static int add_folder(struct loader *l, const char *path, const struct sfs_folde
 }
 
 /* A path that may be a folder's. */
-static int add_path(struct loader *l, const char *path, struct sfs_error *err)
+static int add_path(struct sfs_loader *l, const char *path, struct sfs_error *err)
 {
 	struct sfs_folder folder;
 	int ret = l->disk->list(path, &folder, err);
 
 	if (ret == -ENOTDIR)
-		return add_file(l, path, err);
+		return sfs_loader_is_index(path) ? sfs_loader_add_index(l, path, err)
+						 : add_file(l, path, err);
 	if (ret < 0)
 		return ret;
-	ret = add_folder(l, path, &folder, err);
+	if (l->disk->split)
+		ret = sfs_loader_add_part(l, path, err);
+	else
+		ret = add_folder(l, path, &folder, err);
 	sfs_folder_done(&folder);
 	return ret;
 }
 
-static int add_pattern(struct loader *l, const char *pattern, struct sfs_error *err)
+static int add_pattern(struct sfs_loader *l, const char *pattern, struct sfs_error *err)
 {
 	char **paths;
 	size_t n, i;
@@ -210,22 +216,23 @@ static int add_pattern(struct loader *l, const char *pattern, struct sfs_error *
 
 /* ---- lists ---- */
 
-/* A line of a list: a shard, whatever its name looks like. */
-static int add_line(struct loader *l, const char *folder, const char *line,
-		    struct sfs_error *err)
+int sfs_loader_add(struct sfs_loader *l, const char *folder, const char *name,
+		   const struct sfs_said *said, struct sfs_error *err)
 {
 	struct sfs_uri uri = {0};
-	int ret = sfs_uri_parse(line, &uri, err);
+	int ret = sfs_uri_parse(name, &uri, err);
 
 	if (ret == 0 && uri.scheme == SFS_SCHEME_FILE)
 		place_at(&uri, absolute_path(folder, uri.location));
 	if (ret == 0)
 		ret = add_uri(l, &uri, err);
+	if (ret == 0 && said)
+		l->d.said[l->d.n - 1] = *said;
 	sfs_uri_done(&uri);
 	return ret;
 }
 
-static int add_lines(struct loader *l, const char *shown, const char *folder,
+static int add_lines(struct sfs_loader *l, const char *shown, const char *folder,
 		     const struct sfs_strbuf *text, struct sfs_error *err)
 {
 	struct sfs_shard_list list;
@@ -235,7 +242,7 @@ static int add_lines(struct loader *l, const char *shown, const char *folder,
 
 	sfs_shard_list_init(&list, text->s, text->n);
 	while ((ret = sfs_shard_list_next(&list, &line, err)) > 0) {
-		ret = add_line(l, folder, line, err);
+		ret = sfs_loader_add(l, folder, line, NULL, err);
 		free(line);
 		if (ret < 0)
 			return sfs_error_wrap(err, ret, "%s:%u", shown, list.n_lines);
@@ -248,7 +255,7 @@ static int add_lines(struct loader *l, const char *shown, const char *folder,
 }
 
 /* "-", or the path of a list. */
-static int add_list(struct loader *l, const char *name, struct sfs_error *err)
+static int add_list(struct sfs_loader *l, const char *name, struct sfs_error *err)
 {
 	bool is_stdin = strcmp(name, "-") == 0, is_pipe = false;
 	sfs_autofree char *path = NULL, *folder = NULL;
@@ -277,7 +284,8 @@ static int add_list(struct loader *l, const char *name, struct sfs_error *err)
 /* ---- buckets ---- */
 
 /* An object that was listed: its name as a URL. */
-static int add_listed(struct loader *l, struct sfs_listed *object, struct sfs_error *err)
+static int add_listed(struct sfs_loader *l, struct sfs_listed *object,
+		      struct sfs_error *err)
 {
 	struct sfs_uri uri = {0};
 	int ret = sfs_uri_parse(object->url, &uri, err);
@@ -292,7 +300,7 @@ static int add_listed(struct loader *l, struct sfs_listed *object, struct sfs_er
 	return 0;
 }
 
-static int add_objects(struct loader *l, struct sfs_uri *uri, struct sfs_error *err)
+static int add_objects(struct sfs_loader *l, struct sfs_uri *uri, struct sfs_error *err)
 {
 	struct sfs_listed *objects = NULL;
 	size_t n = 0, i;
@@ -330,8 +338,20 @@ static int refuse_braces(const char *spec, int code, struct sfs_error *err)
 	return sfs_error_wrap(err, code, "'%s'", shown);
 }
 
+/* It would need the source, its credentials and retries before there is one. */
+static int refuse_remote_index(const char *name, struct sfs_error *err)
+{
+	sfs_autofree char *shown = sfs_uri_redact(name);
+
+	return sfs_error_set(err, -EINVAL,
+			     "'%s': a file that says which shards there are must be a "
+			     "local one; get it first, and name its shards by whole "
+			     "URLs, or by a \"base\" in it",
+			     shown);
+}
+
 /* One name, as the braces give it. */
-static int add_name(struct loader *l, const char *name, struct sfs_error *err)
+static int add_name(struct sfs_loader *l, const char *name, struct sfs_error *err)
 {
 	struct sfs_uri uri = {0};
 	int ret;
@@ -341,7 +361,9 @@ static int add_name(struct loader *l, const char *name, struct sfs_error *err)
 	if (*name == '@' && !is_there(l, name))
 		return add_list(l, name + 1, err);
 	ret = sfs_uri_parse(name, &uri, err);
-	if (ret == 0 && uri.scheme == SFS_SCHEME_FILE) {
+	if (ret == 0 && uri.scheme != SFS_SCHEME_FILE && sfs_loader_is_index(uri.path)) {
+		ret = refuse_remote_index(name, err);
+	} else if (ret == 0 && uri.scheme == SFS_SCHEME_FILE) {
 		sfs_autofree char *path = absolute_path(l->disk->cwd, uri.location);
 		bool is_pattern = !sfs_uri_has_scheme(name) && strpbrk(name, "*?[") &&
 				  !l->disk->exists(path);
@@ -390,7 +412,7 @@ static char *count_as_braces(const char *source)
 			    0, n_digits, count - 1, rest);
 }
 
-static int add_source(struct loader *l, const char *source, struct sfs_error *err)
+static int add_source(struct sfs_loader *l, const char *source, struct sfs_error *err)
 {
 	sfs_autofree char *counted = count_as_braces(source);
 	const char *braces = counted && !is_there(l, source) ? counted : source;
@@ -470,7 +492,7 @@ static int check_sources(const char *spec, struct sfs_error *err)
 	return 0;
 }
 
-static int add_spec(struct loader *l, const char *spec, struct sfs_error *err)
+static int add_spec(struct sfs_loader *l, const char *spec, struct sfs_error *err)
 {
 	const char *s = spec;
 	int ret;
@@ -488,8 +510,14 @@ static int add_spec(struct loader *l, const char *spec, struct sfs_error *err)
 	return ret;
 }
 
-static void finish_notes(struct loader *l)
+static void finish_notes(struct sfs_loader *l)
 {
+	if (l->parted)
+		sfs_strbuf_printf(&l->others,
+				  "%senergon has divided %s into parts, and all were "
+				  "taken: split=train takes one",
+				  l->others.n ? "; " : "", l->parted);
+	free(steal(&l->parted));
 	if (l->others.n == 0)
 		return;
 	if (l->n_others_elsewhere > 0)
@@ -502,7 +530,7 @@ static void finish_notes(struct loader *l)
 int sfs_dataset_load(char *const *specs, int n_specs, const struct sfs_dataset_disk *disk,
 		     struct sfs_dataset *ret_dataset, struct sfs_error *err)
 {
-	struct loader l = {.disk = disk};
+	struct sfs_loader l = {.disk = disk};
 	int i, ret = 0;
 
 	for (i = 0; i < n_specs && ret == 0; i++)

@@ -4,15 +4,20 @@
  * A spec is one source, or several with "::" between them.  A source is
  *
  *	a path or URL, with braces (braces.h) or a number of shards ("train-@001282.tar")
- *	a local folder, which stands for its *.tar in name order
+ *	a local folder, which stands for its *.tar in name order; or for a part of them,
+ *	if energon has prepared it and a part is wanted (energon.h)
  *	a local pattern, with '*', '?', '[...]' or "**" (folder.h)
  *	a URL of S3 or AIStore with a pattern, or that is a prefix
  *	@FILE or -, a list with a path or URL in each line (shard-list.h)
+ *	a local file that ends in .json, an index of shards (wids.h); or in .yaml or
+ *	.yml, a spec of WebDataset (wds-spec.h)
  *
  * A local path that exists is that path: "::", '@' and the characters of patterns are
  * then part of its name.  A shard that is named more than once is taken once, where it is
  * named first.  The name of a shard is its path without the folders that all shards have
- * in common; names are unique.  Pure: the caller looks at the disk, and lists buckets.
+ * in common; if two were the same, hosts count as folders, and URLs that differ in their
+ * queries alone are numbered ("x.tar", "x~2.tar").  Names are unique.  Pure: the caller
+ * looks at the disk, and lists buckets.
  */
 #ifndef SFS_DATASET_H
 #define SFS_DATASET_H
@@ -33,6 +38,12 @@ struct sfs_listed {
 	int64_t mtime_s;
 };
 
+/* What an index of the dataset says of a shard, which may be wrong; UINT64_MAX:
+ * nothing. */
+struct sfs_said {
+	uint64_t n_bytes, n_samples;
+};
+
 struct sfs_dataset {
 	uint32_t n;
 	struct sfs_uri *uris; /* n of them; the caller may take them */
@@ -41,6 +52,7 @@ struct sfs_dataset {
 
 	/* Of each: its listing; tag NULL: it was not listed.  The url is NULL. */
 	struct sfs_listed *listed;
+	struct sfs_said *said; /* of each */
 
 	/* Sentences for the user, "" if there is nothing to say: which shards are named
 	 * more than once, and what in folders is no shard. */
@@ -49,7 +61,8 @@ struct sfs_dataset {
 
 /* What is on the local disk; paths are absolute. */
 struct sfs_dataset_disk {
-	const char *cwd; /* the folder of relative paths */
+	const char *cwd;   /* the folder of relative paths */
+	const char *split; /* the part that is wanted of each source; NULL: all */
 
 	/* Is there anything of that name?  A link counts, wherever it leads. */
 	bool (*exists)(const char *path);

@@ -44,6 +44,7 @@ void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
 		shard->folder = sfs_rewrite_folder(names[i]);
 		shard->object = objects[i];
 		shard->object.name = shard->name;
+		shard->said_bytes = shard->said_samples = UINT64_MAX;
 		sfs_lock_init(&shard->lock, SFS_LOCK_SHARD);
 	}
 	sfs_rwlock_init(&s->drop_lock, SFS_LOCK_DROP);

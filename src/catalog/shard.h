@@ -39,6 +39,10 @@ struct sfs_shard {
 	 * that is missing and counts as empty. */
 	int size_err;
 
+	/* What an index of the dataset says of it, which may be wrong; UINT64_MAX:
+	 * nothing. */
+	uint64_t said_bytes, said_samples;
+
 	pthread_mutex_t lock;	   /* guards all below */
 	struct sfs_growth *growth; /* NULL: no table in memory */
 	int n_pins;

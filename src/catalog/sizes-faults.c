@@ -199,3 +199,30 @@ void sfs_sizes_describe(const struct sfs_sizes_tally *t, struct sfs_error *ret)
 	sfs_error_set(ret, 0, "%s %s %s%s: %s%s", count, of, fault(t, n),
 		      n == 1 ? "" : ", the first", t->first.text, remedy(t, n));
 }
+
+void sfs_sizes_compare_said(const struct sfs_sizes *s, struct sfs_error *ret)
+{
+	const struct sfs_shard *shard, *first = NULL;
+	uint32_t i, n = 0, n_said = 0;
+	char of[32];
+
+	for (i = 0; i < s->shards->n; i++) {
+		shard = &s->shards->shards[i];
+		if (shard->said_bytes == UINT64_MAX || s->state[i] != SFS_SIZES_KNOWN)
+			continue;
+		n_said++;
+		if (shard->said_bytes == shard->object.size)
+			continue;
+		first = n++ > 0 ? first : shard;
+	}
+	if (n == 0)
+		return;
+	snprintf(of, sizeof of, n == 1 ? "a shard has" : "%u of %u shards have", n,
+		 n_said);
+	sfs_error_set(ret, 0,
+		      "%s another size than the index says, which may be old%s: %s has "
+		      "%llu bytes, not %llu",
+		      of, n == 1 ? "" : "; the first", first->name,
+		      (unsigned long long)first->object.size,
+		      (unsigned long long)first->said_bytes);
+}

@@ -44,6 +44,7 @@ struct sfs_sizes {
 	char *why;	     /* why it is bad; NULL: there is none */
 	uint32_t n_reported; /* bad shards that the user knows of, */
 	bool has_reported;   /* if this is true; else nothing is logged */
+	bool has_compared;   /* the sizes with those that an index says */
 	pthread_cond_t all_ended;
 	bool is_closed, is_settled;
 	struct sfs_link waiters, idle;
@@ -77,5 +78,8 @@ void sfs_sizes_look_at(struct sfs_sizes *s, const struct sfs_shard *shard,
 void sfs_sizes_count(const struct sfs_sizes *s, uint32_t first, uint32_t end,
 		     struct sfs_sizes_tally *ret);
 uint32_t sfs_sizes_n_bad(const struct sfs_sizes_tally *t);
+
+/* If shards have other sizes than an index of the dataset says: a sentence about that. */
+void sfs_sizes_compare_said(const struct sfs_sizes *s, struct sfs_error *ret);
 
 #endif

@@ -140,13 +140,23 @@ static void take_waiters(struct sfs_sizes *s, uint32_t shard, struct sfs_link *e
 	}
 }
 
-/* No shard is left.  *ret gets what the user does not know yet, for the caller to log.
- * Locked. */
-static void end_round(struct sfs_sizes *s, struct sfs_error *ret)
+/* Once, when all sizes are known.  Locked. */
+static void compare_said(struct sfs_sizes *s, struct sfs_error *ret)
+{
+	if (!s->has_compared && !s->is_closed)
+		sfs_sizes_compare_said(s, ret);
+	s->has_compared = true;
+}
+
+/* No shard is left.  *ret and *ret_said get what the user does not know yet, for the
+ * caller to log.  Locked. */
+static void end_round(struct sfs_sizes *s, struct sfs_error *ret,
+		      struct sfs_error *ret_said)
 {
 	struct sfs_sizes_tally t;
 
 	pthread_cond_broadcast(&s->all_ended);
+	compare_said(s, ret_said);
 	if (!s->why || !s->has_reported || s->is_closed)
 		return;
 	sfs_sizes_count(s, 0, s->shards->n, &t);
@@ -174,7 +184,7 @@ static void on_size(struct sfs_request *request, int err)
 	struct sfs_sizes_slot *slot = (struct sfs_sizes_slot *)request;
 	struct sfs_sizes *s = slot->sizes;
 	struct sfs_shard *shard = slot->shard;
-	struct sfs_error line = {0};
+	struct sfs_error line = {0}, said = {0};
 	struct sfs_link ended, out;
 	int size_err;
 
@@ -209,10 +219,12 @@ static void on_size(struct sfs_request *request, int err)
 	dispatch(s, &out);
 	take_waiters(s, shard->index, &ended);
 	if (s->n_pending == 0)
-		end_round(s, &line);
+		end_round(s, &line, &said);
 	pthread_mutex_unlock(&s->lock);
 	if (line.text[0])
 		sfs_warning("%s", line.text);
+	if (said.text[0])
+		sfs_warning("%s", said.text);
 	submit(&out);
 	sfs_waiters_end(&ended, err == -ECANCELED ? err : 0);
 }
@@ -275,6 +287,7 @@ struct sfs_sizes *sfs_sizes_start(struct sfs_shards *shards, const uint32_t *lef
 
 void sfs_sizes_settle(struct sfs_sizes *s)
 {
+	struct sfs_error said = {0};
 	struct sfs_shard *shard;
 	struct sfs_link out;
 	uint32_t i;
@@ -297,9 +310,13 @@ void sfs_sizes_settle(struct sfs_sizes *s)
 	}
 	s->next = 0;
 	dispatch(s, &out);
-	if (s->n_pending == 0)
+	if (s->n_pending == 0) {
 		pthread_cond_broadcast(&s->all_ended);
+		compare_said(s, &said);
+	}
 	pthread_mutex_unlock(&s->lock);
+	if (said.text[0])
+		sfs_warning("%s", said.text);
 	submit(&out);
 }
 

@@ -41,6 +41,8 @@ static void print_shard(struct sfs_json_writer *w, const struct sfs_shard *shard
 		sfs_json_put_uint(w, "bytes", shard->object.size);
 	else
 		sfs_json_put_string(w, "bytes", NULL);
+	if (shard->said_samples != UINT64_MAX)
+		sfs_json_put_uint(w, "samples", shard->said_samples);
 	if (shard->size_err < 0)
 		sfs_json_put_string(w, "error", strerror(-shard->size_err));
 	sfs_json_close(w, '}');

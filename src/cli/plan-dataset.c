@@ -62,6 +62,26 @@ static int scan_shard(struct sfs_plan_dataset *d, uint32_t i, struct sfs_error *
 	return 0;
 }
 
+/* The mean size of a sample, by the counts that an index of the dataset says; 0: it does
+ * not say all, or nonsense. */
+static uint64_t said_mean(const struct sfs_plan_dataset *d)
+{
+	const struct sfs_shard *shards = d->engine->runtime.shards.shards;
+	uint64_t n_bytes = 0, n_samples = 0, mean;
+	uint32_t i;
+
+	for (i = 0; i < d->n_shards; i++) {
+		if (shards[i].said_samples > UINT32_MAX)
+			return 0;
+		n_samples += shards[i].said_samples;
+		n_bytes += shards[i].object.size;
+	}
+	if (n_samples == 0)
+		return 0;
+	mean = n_bytes / n_samples / SFS_TAR_BLOCK * SFS_TAR_BLOCK;
+	return mean < 2 * SFS_TAR_BLOCK ? 0 : mean;
+}
+
 /* Scan three shards, or all. */
 static int scan_some(struct sfs_plan_dataset *d, uint64_t *ret_mean,
 		     struct sfs_error *err)
@@ -87,7 +107,10 @@ static int scan_some(struct sfs_plan_dataset *d, uint64_t *ret_mean,
 	}
 	if (n_samples == 0)
 		return sfs_error_set(err, -ENODATA, "found no samples in %u shards", n);
-	*ret_mean = n_bytes / n_samples / SFS_TAR_BLOCK * SFS_TAR_BLOCK;
+	*ret_mean = said_mean(d);
+	d->is_said = *ret_mean > 0;
+	if (!d->is_said)
+		*ret_mean = n_bytes / n_samples / SFS_TAR_BLOCK * SFS_TAR_BLOCK;
 	return 0;
 }
 

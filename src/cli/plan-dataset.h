@@ -4,7 +4,7 @@
  *
  * Each shard has a table.  Three shards (or all) are scanned; of the others only the
  * sizes are requested, and their samples are assumed to have the mean size of those
- * three.
+ * three; or of all, where an index of the dataset says how many samples each has.
  */
 #ifndef SFS_PLAN_DATASET_H
 #define SFS_PLAN_DATASET_H
@@ -33,6 +33,7 @@ struct sfs_plan_dataset {
 	uint64_t *base;		 /* of each shard: samples of the shards before it */
 	uint64_t n_all, n_bytes; /* samples; bytes of shards */
 	uint32_t n_counted;	 /* shards that were scanned */
+	bool is_said;		 /* the mean size of the others is by an index's counts */
 };
 
 /* Wait for the sizes, scan, and fill *dataset.  The engine stays borrowed.  < 0: with an

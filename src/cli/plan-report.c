@@ -16,9 +16,11 @@ static void print_dataset(const struct sfs_plan_dataset *d, struct sfs_strbuf *t
 			  "dataset", d->n_shards, d->n_shards == 1 ? "" : "s",
 			  sfs_format_size(d->n_bytes, size),
 			  d->n_counted == d->n_shards ? "" : "about ", d->n_all,
-			  d->n_counted == d->n_shards
-				  ? ""
-				  : " (estimated from three shards; --exact counts all)");
+			  d->n_counted == d->n_shards ? ""
+			  : d->is_said ? " (by the counts of an index; --exact counts "
+					 "all)"
+				       : " (estimated from three shards; --exact counts "
+					 "all)");
 }
 
 /* As an option takes it: "64M", "100000". */

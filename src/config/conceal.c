@@ -13,7 +13,8 @@
 
 static void overwrite(char *word, const char *shown)
 {
-	size_t n = strlen(word), n_shown = strlen(shown), n_kept = n_shown < n ? n_shown : n;
+	size_t n = strlen(word), n_shown = strlen(shown),
+	       n_kept = n_shown < n ? n_shown : n;
 
 	memcpy(word, shown, n_kept);
 	explicit_bzero(word + n_kept, n - n_kept);

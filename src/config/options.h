@@ -47,6 +47,7 @@ struct sfs_options {
 	char *proxy, *netrc_file, *cacert, *capath, *cert, *key; /* NULL: not set */
 	char *bearer_file, *bearer_command, *header_command;
 	char *endpoint, *region, *provider;
+	char *split;
 	char *fsname, *config, *expect_order;
 	char *index, *index_cache;
 	char *index_to;		    /* not in the table: --to of `shufflefs index` */

@@ -153,6 +153,10 @@ static int init_runtime(struct sfs_engine *engine, struct sfs_dataset *d, bool i
 				      d->listed[i].mtime_s);
 	sfs_shards_init(&runtime->shards, d->n, d->names, objects,
 			o->on_error == SFS_ON_ERROR_SKIP, &runtime->budget);
+	for (i = 0; i < d->n; i++) {
+		runtime->shards.shards[i].said_bytes = d->said[i].n_bytes;
+		runtime->shards.shards[i].said_samples = d->said[i].n_samples;
+	}
 	sfs_account_open(&runtime->texts, &runtime->budget, 0, false, NULL);
 	sfs_reclaim_init(&engine->reclaim, runtime, o->budget == 0);
 	free(objects);

@@ -64,6 +64,7 @@ static void *load_run(void *arg)
 	struct loading *l = arg;
 	sfs_autofree char *cwd = getcwd(NULL, 0);
 	const struct sfs_dataset_disk disk = {.cwd = cwd ? cwd : "/",
+					      .split = l->stores.options->split,
 					      .exists = sfs_folder_has,
 					      .list = sfs_folder_list,
 					      .match = sfs_folder_match,

@@ -88,3 +88,15 @@ refused data
 said "^shufflefs: no \*.tar in the folder $work/data; those of its folders are $work/data/\*\*$"
 refused "pipe:cat data/a/train-000000.tar"
 said "^shufflefs: 'pipe:' is refused: .*; name the path or URL that the command reads$"
+
+# Shards that differ in their hosts alone, or in their queries.
+here=$origin
+start_origin data/b
+"$shufflefs" ls "$here/data/b/train-{000000..000001}.tar" "$origin/train-000000.tar" \
+    "$here/data/b/train-000000.tar?part=SECRET" >out 2>said || fail "$(cat said)"
+sed 's/^ *[^ ]*  //' out >names
+printf '%s\n' "${here#http://}/data/b/train-000000.tar" "${here#http://}/data/b/train-000001.tar" \
+    "${origin#http://}/train-000000.tar" "${here#http://}/data/b/train-000000~2.tar" | cmp - names ||
+    fail "$(cat out)"
+cat_of "$here/data/b/train-000000.tar" "$origin/train-000000.tar" "$here/data/b/train-000000.tar?again" epochs/0.tar
+[ "$(tar tf got.tar | wc -l)" = 120 ] || fail "not all samples"

@@ -79,7 +79,7 @@ wrong 1 "of another machine" mount file://elsewhere/a.tar mnt
 wrong 1 "No such file or directory" mount ./nothing.tar mnt
 wrong 1 "no \*.tar in the folder" mount norange mnt
 wrong 1 "not a regular file" mount /dev/null mnt
-wrong 1 "two shards are named 'a.tar'" mount http://127.0.0.1:9/a.tar http://127.0.0.1:8/a.tar mnt
+wrong 1 "two shards are named 'a.tar'" mount http://127.0.0.1:9/a.tar http://127.0.0.1:9/%61.tar mnt
 wrong 1 "is a folder, not a shard: name the shards, as in http://127.0.0.1:9/folder/train-{000000..000099}.tar" mount http://127.0.0.1:9/folder/ mnt
 wrong 1 "mount point .*nowhere: No such file or directory; create it" mount data nowhere
 wrong 1 "mount point no/where: No such file or directory" mount data no/where

@@ -33,6 +33,13 @@ TEXTS = {
         "a.tar\nb c.tar\n", "\xef\xbb\xbfa.tar\r\n\r\n# no\r\n \tb.tar \r\n", "a\0b\n", "#", "\n", "",
         "https://user:p@h/x-000.tar?sig=1#f\n/x/{0..9}*.tar::@-\n",
     ],
+    "fuzz-described": [
+        '{"__kind__": "wids-shard-index-v1", "wids_version": 1, "base": "http://h/a",\n "shardlist": '
+        '[{"url": "../b.tar", "nsamples": 3, "filesize": 1024}], "datasets": [{"source_url": "x.json"}]}',
+        'exclude: []\nsplit_parts:\n  train:\n  - a/{0..2}.tar\n  val: ["b.tar"]\nexclude: [a/1.tar, b.tar/k]\n',
+        'prefix: s3://b/\nbuckets: [x]\ndatasets:\n- {name: n, shards: ["{a,b}.tar"], choose: 2, resample: -1}\n',
+        '{"shard_counts": {"a.tar": 5}, "energon_version": null}', "a: &x [*x]\n", "? [a]\n: b", "--- a\n--- b", "",
+    ],
     "fuzz-uri": [
         "shards/a.tar", "/a b/c.tar", "file:///tmp/a%20b.tar", "file://localhost/x.tar",
         "file://host/x", "http://h/a.tar", "https://user:p%40ss@Host.Example:8443/a/b.tar?sig=1#f",
@@ -139,6 +146,9 @@ WORDS = {
                  ":443", "#", "?"],
     "fuzz-braces": ["..", "{0..9}", "{a,b}", "{", "}", "\\\\", "{a..z..2}", "-"],
     "fuzz-list": ["\\x0a", "\\x0d\\x0a", "#", "\\xef\\xbb\\xbf", "\\x00"],
+    "fuzz-described": ["shardlist", "datasets", "source_url", "wids_version: 1", "base", "url", "nsamples",
+                       "split_parts", "train", "exclude", "shard_counts", "prefix", "buckets", "shards", "choose",
+                       "- ", ": ", "{", "}", "[", "]", "&a", "*a", "<<", "!!str", "\\x22", "|\\x0a", "\\x0a  "],
     "fuzz-tar-differential": TAR_WORDS,
     "fuzz-scan": TAR_WORDS,
     "fuzz-edit": TAR_WORDS,

@@ -93,7 +93,8 @@ void sfs_fetch_drop(struct sfs_fetch *f, struct sfs_get *get)
 	f->n_dropped++;
 }
 
-enum sfs_renewal sfs_fetch_renew_headers(struct sfs_fetch *f, const struct sfs_get *get)
+enum sfs_renewal sfs_fetch_renew_headers(struct sfs_fetch *f, const struct sfs_get *get,
+					 bool may_run)
 {
 	return f->edition != get->user_headers_edition ? SFS_RENEWAL_NOW : SFS_RENEWAL_NO;
 }

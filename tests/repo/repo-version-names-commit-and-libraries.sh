@@ -8,7 +8,7 @@ cat said
 for line in "^shufflefs [0-9]" "^libfuse 3\.[0-9.]*$" "^libcurl [0-9.]* [A-Za-z]" "^libarchive [0-9.]*$" "^inih r\?[0-9]"; do
     [ "$(grep -c "$line" said)" = 1 ] || fail "no line '$line'"
 done
-[ "$(wc -l <said)" = 5 ] || fail "other lines"
+[ "$(grep -cv "^libyaml [0-9.]*$" said)" = 5 ] || fail "other lines"
 
 # The build asks git each time; a tarball says what it was made from.
 if [ -e "$top/.git" ]; then

@@ -23,6 +23,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -35,12 +36,14 @@ static void look_at_headers(struct sfs_fetch *f, bool must)
 		sfs_http1_gets_set_headers(f->http1, f->headers);
 }
 
-enum sfs_renewal sfs_fetch_renew_headers(struct sfs_fetch *f, const struct sfs_get *get)
+enum sfs_renewal sfs_fetch_renew_headers(struct sfs_fetch *f, const struct sfs_get *get,
+					 bool may_run)
 {
 	look_at_headers(f, true);
 	if (sfs_user_headers_edition(f->headers) != get->user_headers_edition)
 		return SFS_RENEWAL_NOW;
-	return sfs_user_headers_renew(f->headers, get->user_headers_ns);
+	return may_run ? sfs_user_headers_renew(f->headers, get->user_headers_ns)
+		       : SFS_RENEWAL_NO;
 }
 
 static void prepare(struct sfs_fetch *f, struct sfs_get *get)
@@ -417,6 +420,23 @@ static int add_command(struct sfs_fetch *f, const char *option, const char *comm
 	return 0;
 }
 
+/* Two of them would both be sent. */
+static int check_authorization(const struct sfs_fetch *f, struct sfs_error *err)
+{
+	int i, n = 0;
+
+	for (i = 0; i < sfs_user_headers_n(f->headers); i++)
+		n += strncasecmp(sfs_user_headers_line(f->headers, i),
+				 "Authorization:", 14) == 0;
+	if (n <= 1 || (!f->options.bearer_file && !f->options.bearer_command))
+		return 0;
+	return sfs_error_set(err, -EINVAL,
+			     "option '%s': another option gives the header "
+			     "'Authorization', too",
+			     f->options.bearer_file ? "bearer-token-file"
+						    : "bearer-token-command");
+}
+
 /* All that options say of headers. */
 static int make_headers(struct sfs_fetch *f, struct sfs_error *err)
 {
@@ -435,7 +455,7 @@ static int make_headers(struct sfs_fetch *f, struct sfs_error *err)
 	if (ret == 0)
 		ret = add_command(f, "bearer-token-command", o->bearer_command, true,
 				  err);
-	return ret;
+	return ret == 0 ? check_authorization(f, err) : ret;
 }
 
 struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,

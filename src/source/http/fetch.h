@@ -37,9 +37,10 @@ void sfs_fetch_add(struct sfs_fetch *fetch, struct sfs_get *get, uint64_t delay_
 void sfs_fetch_drop(struct sfs_fetch *fetch, struct sfs_get *get);
 
 /* The GET was sent with the options' headers, and refused.  Would others be sent now?
- * Reads their files, and has their commands run.  On the fetch thread, in end(). */
+ * Reads their files and, if it `may_run`, has their commands run.  On the fetch thread, in
+ * end(). */
 enum sfs_renewal sfs_fetch_renew_headers(struct sfs_fetch *fetch,
-					 const struct sfs_get *get);
+					 const struct sfs_get *get, bool may_run);
 
 /* *is_cancelled or *is_needed of some GET became true.  Any thread. */
 void sfs_fetch_wake(struct sfs_fetch *fetch);

@@ -4,7 +4,8 @@
  *
  * The command runs when it is started, and again when a server has refused what it
  * printed, or the user wants files read again: in a thread of its own (renewal.h), and
- * for a minute at most.  What it prints is secret, and never logged.  Any thread may call.
+ * for a minute at most.  What it prints is secret, and never logged.  Any thread may
+ * call.
  */
 #ifndef SFS_HEADER_COMMAND_H
 #define SFS_HEADER_COMMAND_H

@@ -88,9 +88,12 @@ static enum sfs_renewal renew(struct sfs_store *store, struct sfs_fetch *fetch,
 			      const char *refusal)
 {
 	int status = get->response.headers.status;
+	/* Where an index is not there, many servers say that it is forbidden: no command
+	 * is to run for each of them. */
+	bool may_run = status == 401 || !q->may_be_tiny;
 
 	return (status == 401 || status == 403) && get->has_user_headers
-		       ? sfs_fetch_renew_headers(fetch, get)
+		       ? sfs_fetch_renew_headers(fetch, get, may_run)
 		       : SFS_RENEWAL_NO;
 }
 

@@ -196,8 +196,8 @@ unsigned sfs_renewer_edition(struct sfs_renewer *r)
 /* Locked. */
 static enum sfs_renewal judge(struct sfs_renewer *r, unsigned edition, uint64_t made_ns)
 {
-	bool is_fresh = r->ended_ns > 0 &&
-			sfs_clock_ns() < r->ended_ns + SAME_S * SFS_NS_PER_S;
+	bool is_fresh =
+		r->ended_ns > 0 && sfs_clock_ns() < r->ended_ns + SAME_S * SFS_NS_PER_S;
 
 	if (edition != r->edition)
 		return SFS_RENEWAL_NOW;

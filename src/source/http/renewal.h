@@ -22,8 +22,8 @@ struct sfs_renewer;
 
 /* Is it of use to send a request again that was refused? */
 enum sfs_renewal {
-	SFS_RENEWAL_NO,	  /* its credentials were looked for since, or just now: no others */
-	SFS_RENEWAL_NOW,  /* there are others by now */
+	SFS_RENEWAL_NO,	  /* they were looked for since, or just now: no others */
+	SFS_RENEWAL_NOW,  /* there are other credentials by now */
 	SFS_RENEWAL_SOON, /* the same in a moment: they are being looked for */
 };
 

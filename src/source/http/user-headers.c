@@ -222,8 +222,8 @@ static bool look_at_file(struct part *part, bool must)
 	sfs_autofree char *name = NULL;
 	struct stat st;
 
-	if (!part->path || (!must && stat(part->path, &st) == 0 &&
-			    is_same_file(&st, &part->file.stat)))
+	if (!part->path ||
+	    (!must && stat(part->path, &st) == 0 && is_same_file(&st, &part->file.stat)))
 		return false;
 	if (!read_part(part))
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program's output is read to its end; whatever a program does, it ends in time, with all that
- * it started; and its last words are the error. */
+/* A program's output is read to its end; whatever a program does, it ends in time, with
+ * all that it started; and its last words are the error. */
 #include "base/clock.h"
 #include "base/process.h"
 #include "check.h"
@@ -51,9 +51,11 @@ static void check_errors(void)
 {
 	fails(-EIO, "exit 3", LONG_MS, "exit status 3");
 	CHECK_STR(err.text, "exit status 3");
-	fails(-EIO, "echo one >&2; printf 'two\\tthree\\r\\n\\n' >&2; exit 1", LONG_MS, "");
+	fails(-EIO, "echo one >&2; printf 'two\\tthree\\r\\n\\n' >&2; exit 1", LONG_MS,
+	      "");
 	CHECK_STR(err.text, "exit status 1: two three");
-	fails(-EIO, "head -c 5000 /dev/zero | tr '\\0' y >&2; echo >&2; echo end >&2; exit 1",
+	fails(-EIO,
+	      "head -c 5000 /dev/zero | tr '\\0' y >&2; echo >&2; echo end >&2; exit 1",
 	      LONG_MS, "exit status 1: end");
 	fails(-EIO, "kill -TERM $$", LONG_MS, "killed by signal 15");
 	CHECK_EQ(sfs_process_run("echo", "/nowhere/at/all", LONG_MS, NULL, &text, &err),

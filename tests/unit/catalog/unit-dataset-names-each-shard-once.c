@@ -155,6 +155,9 @@ static void local(void)
 	gives(SPECS("/x//y/./a.tar"), "a.tar</x/y/a.tar#0 ");
 	/* ".." may lead through a link, so it stays. */
 	gives(SPECS("../x/a.tar"), "a.tar</data/../x/a.tar#0 ");
+	gives(SPECS("../x/a.tar", "b.tar", "y/../../../c.tar"),
+	      "x/a.tar</data/../x/a.tar#0 data/b.tar</data/b.tar#1 "
+	      "c.tar</data/y/../../../c.tar#2 ");
 	gives(SPECS("x-{000..002}.tar"),
 	      "x-000.tar</data/x-000.tar#0 x-001.tar</data/x-001.tar#0 "
 	      "x-002.tar</data/x-002.tar#0 ");
@@ -180,6 +183,28 @@ static void urls(void)
 	gives(SPECS("https://u:p@host/p/x.tar?sig=1"),
 	      "x.tar<https://host/p/x.tar?sig=1#0 ");
 	gives(SPECS("https://host/a%20b.tar"), "a b.tar<https://host/a%20b.tar#0 ");
+}
+
+/* Those with the same path are told apart by their hosts, or by numbers. */
+static void hosts(void)
+{
+	gives(SPECS("http://h/x.tar", "http://i/x.tar", "https://h:8443/d/y.tar",
+		    "/d/y.tar"),
+	      "h/x.tar<http://h/x.tar#0 i/x.tar<http://i/x.tar#1 "
+	      "h:8443/d/y.tar<https://h:8443/d/y.tar#2 d/y.tar</d/y.tar#3 ");
+	gives(SPECS("s3://a/p/x.tar", "s3://b/p/x.tar"),
+	      "a/p/x.tar<s3://a/p/x.tar#0 b/p/x.tar<s3://b/p/x.tar#1 ");
+	gives(SPECS("http://[::1]/x.tar", "http://u:p@[::1]:81/x.tar"),
+	      "[::1]/x.tar<http://[::1]/x.tar#0 [::1]:81/x.tar<http://[::1]:81/x.tar#1 ");
+	gives(SPECS("http://h/p/x.tar?k=1", "http://h/p/y.tar", "http://h/p/x.tar?k=2",
+		    "http://h/p/x.tar"),
+	      "x.tar<http://h/p/x.tar?k=1#0 y.tar<http://h/p/y.tar#1 "
+	      "x~2.tar<http://h/p/x.tar?k=2#2 x~3.tar<http://h/p/x.tar#3 ");
+	gives(SPECS("http://h/x?a", "http://h/x?b", "http://i/x?a", "http://i/x?a"),
+	      "h/x<http://h/x?a#0 h/x~2<http://h/x?b#1 i/x<http://i/x?a#2 ");
+	/* Where all paths differ, nothing is added. */
+	gives(SPECS("http://h/x.tar", "http://i/y.tar"),
+	      "x.tar<http://h/x.tar#0 y.tar<http://i/y.tar#1 ");
 }
 
 static void lists(void)
@@ -218,7 +243,7 @@ static void several_in_one(void)
 	gives(SPECS("http://[::1]/a.tar::http://u:p::q@h/b.tar::@lists/again.txt"),
 	      "a.tar<http://[::1]/a.tar#0 b.tar<http://h/b.tar#1 "
 	      "data/lists/x.tar</data/lists/x.tar#2 "
-	      "data/lists/../lists/../x.tar</data/lists/../lists/../x.tar#2 ");
+	      "data/x.tar</data/lists/../lists/../x.tar#2 ");
 	gives(SPECS("a.tar::http://u:p@h/a.tar?b::http://u:p@h/c.tar"),
 	      "data/a.tar</data/a.tar#0 a.tar<http://h/a.tar?b#1 "
 	      "c.tar<http://h/c.tar#2 ");
@@ -356,9 +381,10 @@ static void bad_ones(void)
 	refused(SPECS("http://host/folder/"), -EINVAL, "is a folder, not a shard");
 	refused(SPECS("http://u:SECRET@host/?x=SECRET"), -EINVAL,
 		"is a folder, not a shard");
-	refused(SPECS("http://h/x.tar", "http://i/x.tar"), -EEXIST,
-		"two shards are named 'x.tar'");
-	refused(SPECS("http://h/x.tar?v=1", "http://h/x.tar?v=2"), -EEXIST, "'x.tar'");
+	refused(SPECS("a.tar", "../data/a.tar"), -EEXIST, "two shards are named 'a.tar'");
+	refused(SPECS("http://h/a.tar", "http://h/%61.tar"), -EEXIST, "'a.tar'");
+	refused(SPECS("http://h/x.tar?a", "http://h/x~2.tar", "http://h/x.tar?b"),
+		-EEXIST, "'x~2.tar'");
 }
 
 /* More than a few: each spec's number is its own. */
@@ -385,6 +411,7 @@ int main(void)
 	local();
 	folders();
 	urls();
+	hosts();
 	lists();
 	patterns();
 	several_in_one();

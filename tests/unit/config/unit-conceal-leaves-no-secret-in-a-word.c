@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Headers, passwords, queries and hidden options are overwritten in the words of a command line,
- * however they are written; all else stays as it is. */
+/* Headers, passwords, queries and hidden options are overwritten in the words of a
+ * command line, however they are written; all else stays as it is. */
 #include "base/alloc.h"
 #include "check.h"
 #include "config/conceal.h"
@@ -36,14 +36,20 @@ int main(void)
 {
 	becomes("mount|data/train-{000..009}.tar|-o|seed=7,lanes=3|--index=dir|/mnt",
 		"mount|data/train-{000..009}.tar|-o|seed=7,lanes=3|--index=dir|/mnt");
-	becomes("mount|-o|header=A: SECRET,seed=7|mnt", "mount|-o|header=A: ***,seed=7|mnt");
+	becomes("mount|-o|header=A: SECRET,seed=7|mnt",
+		"mount|-o|header=A: ***,seed=7|mnt");
 	becomes("mount|-oseed=7,header=A: SECRET\\,SECRET,ro|mnt",
 		"mount|-oseed=7,header=A: ***,ro|mnt");
-	becomes("cat|--header=Authorization: SECRET|x", "cat|--header=Authorization: ***|x");
-	becomes("cat|--header|Authorization: SECRET|x", "cat|--header|Authorization: ***|x");
-	becomes("cat|-o|header=@/etc/token|--header=@token", "cat|-o|header=@/etc/token|--header=@token");
-	becomes("ls|http://ann:SECRET@host/a.tar?sig=SECRET", "ls|http://***@host/a.tar?***");
-	becomes("ls|http://h/a.tar?SECRET::https://u:SECRET@h/b", "ls|http://h/a.tar?***");
+	becomes("cat|--header=Authorization: SECRET|x",
+		"cat|--header=Authorization: ***|x");
+	becomes("cat|--header|Authorization: SECRET|x",
+		"cat|--header|Authorization: ***|x");
+	becomes("cat|-o|header=@/etc/token|--header=@token",
+		"cat|-o|header=@/etc/token|--header=@token");
+	becomes("ls|http://ann:SECRET@host/a.tar?sig=SECRET",
+		"ls|http://***@host/a.tar?***");
+	becomes("ls|http://h/a.tar?SECRET::https://u:SECRET@h/b",
+		"ls|http://h/a.tar?***");
 	becomes("ls|-o|index=http://u:SECRET@h/i,seed=1|--|http://u:SECRET@h/--header=x",
 		"ls|-o|index=http://***@h/i,seed=1|--|http://***@h/--header=x");
 	becomes("ls|--proxy=u:SECRET@proxy|--proxy|u:SECRET@proxy|-o|proxy=SECRET",
@@ -53,7 +59,8 @@ int main(void)
 	/* Shorter than what would be shown. */
 	becomes("ls|http://u@h/a|http://h/a?x", "ls|http://***@h|http://h/a?*");
 	becomes("ls|-o|header=A:x|--header=A:", "ls|-o|header=A: |--header=A:");
-	becomes("ls|--frobnicate|http://u:SECRET@h/|-o", "ls|--frobnicate|http://***@h/|-o");
+	becomes("ls|--frobnicate|http://u:SECRET@h/|-o",
+		"ls|--frobnicate|http://***@h/|-o");
 	becomes("ls|--seed|7|-f|-|", "ls|--seed|7|-f|-|");
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Credentials that were refused are looked for once, however many requests were; who was refused
- * with old ones gets the new ones; the same again are final for a while; and a search that fails
- * is final, or, where it insists, repeated. */
+/* Credentials that were refused are looked for once, however many requests were; who was
+ * refused with old ones gets the new ones; the same again are final for a while; and a
+ * search that fails is final, or, where it insists, repeated. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/reload.h"
