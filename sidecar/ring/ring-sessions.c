@@ -61,7 +61,8 @@ void sfs_ring_end_session(struct sfs_ring *ring, uint32_t number)
 	atomic_store(&ring->state.memory->sessions[number].has_ended, 1);
 }
 
-/* n is read before the words: what is below it, and in no word then, was released. */
+/* n is read before the words: what is below it, and in no word then, was released.  (While
+ * a copy to a GPU arrives, its slot is FILLING.) */
 void sfs_ring_released(struct sfs_ring *ring, uint32_t n, uint64_t *ret_numbers)
 {
 	struct sfs_ring_memory *m = ring->state.memory;
@@ -69,6 +70,7 @@ void sfs_ring_released(struct sfs_ring *ring, uint32_t n, uint64_t *ret_numbers)
 
 	for (s = 0; s < n; s++)
 		ret_numbers[s] = atomic_load(&m->sessions[s].n);
+	pthread_mutex_lock(&ring->state.lock);
 	for (i = 0; i < ring->state.n_slots; i++) {
 		owner = sfs_ring_word_owner(atomic_load(&m->words[i]));
 		s = m->batches[i].sender;
@@ -76,6 +78,7 @@ void sfs_ring_released(struct sfs_ring *ring, uint32_t n, uint64_t *ret_numbers)
 		    m->numbers[i] < ret_numbers[s])
 			ret_numbers[s] = m->numbers[i];
 	}
+	pthread_mutex_unlock(&ring->state.lock);
 	sfs_ring_held_lower(&ring->state.held, n, ret_numbers);
 }
 

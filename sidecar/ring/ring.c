@@ -293,11 +293,13 @@ static void arrived(void *arg, uint32_t slot, const struct shufflefs_batch *batc
 	uint64_t seq = atomic_load(&m->n_published);
 	uint32_t i;
 
+	pthread_mutex_lock(&ring->state.lock); /* (another thread may look at all slots) */
 	m->batches[slot] = *batch;
 	m->batches[slot].seq = seq;
 	m->batches[slot].data = NULL;
 	if (batch->sender < m->n_sessions)
 		m->numbers[slot] = atomic_load(&m->sessions[batch->sender].n);
+	pthread_mutex_unlock(&ring->state.lock);
 	atomic_fetch_add(&ring->n_samples, batch->n_samples);
 	for (i = 0; i < m->layout.n_tensors; i++)
 		atomic_fetch_add(&ring->n_bytes,
