@@ -61,6 +61,7 @@ unit_tests = \
 	tests/unit/base/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit/base/unit-timer-fires-when-due \
 	tests/unit/base/unit-waits-name-the-limit \
+	tests/unit/base/unit-xml-reads-what-stores-write \
 	tests/unit/catalog/unit-braces-expand-as-a-shell-does \
 	tests/unit/catalog/unit-dataset-names-each-shard-once \
 	tests/unit/catalog/unit-directory-holds-only-safe-paths \
@@ -138,7 +139,6 @@ unit_tests = \
 	tests/unit/s3/unit-s3-refusal-names-a-remedy \
 	tests/unit/s3/unit-s3-url-encodes-keys-strictly \
 	tests/unit/s3/unit-sigv4-gives-the-published-signatures \
-	tests/unit/s3/unit-xml-reads-what-s3-servers-write \
 	tests/unit/source/unit-file-leaves-out-what-nobody-wants \
 	tests/unit/source/unit-file-lets-no-request-lie-while-a-thread-sleeps \
 	tests/unit/source/unit-file-notices-another-version \
@@ -271,6 +271,10 @@ cat_tests = \
 	tests/cat/cat-gives-up-on-a-silent-server.sh \
 	tests/cat/cat-gives-up-when-parts-fail-in-turn.sh \
 	tests/cat/cat-goes-through-a-proxy.sh \
+	tests/cat/cat-gs-credentials-may-expire.sh \
+	tests/cat/cat-gs-errors-name-a-remedy.sh \
+	tests/cat/cat-gs-gives-every-sample-once.sh \
+	tests/cat/cat-gs-lists-page-by-page.sh \
 	tests/cat/cat-help-of-a-command-is-about-it.sh \
 	tests/cat/cat-index-makes-indexes-ahead.sh \
 	tests/cat/cat-index-warns-of-what-bsdtar-reads-otherwise.sh \
@@ -573,6 +577,8 @@ test_helpers = \
 	tests/lib/forward-ioctl.py \
 	tests/lib/full-or-error.py \
 	tests/lib/functions.sh \
+	tests/lib/gcs.py \
+	tests/lib/gcs.sh \
 	tests/lib/hang-threads.py \
 	tests/lib/https.py \
 	tests/lib/ill-judge.py \

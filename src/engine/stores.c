@@ -38,11 +38,27 @@ static struct sfs_store *start_s3(const struct sfs_options *o,
 				  struct sfs_error *err)
 {
 	const struct sfs_s3_options options = {
+		.kind = &sfs_s3_aws,
 		.endpoint = o->endpoint,
 		.region = o->region,
 		.style = (enum sfs_s3_style)o->s3_style,
 		.is_anonymous = o->anonymous,
 		.requester_pays = o->requester_pays,
+		.http = http,
+	};
+
+	return sfs_s3_start(&options, err);
+}
+
+static struct sfs_store *start_gs(const struct sfs_options *o,
+				  const struct sfs_http_options *http,
+				  struct sfs_error *err)
+{
+	const struct sfs_s3_options options = {
+		.kind = &sfs_s3_google,
+		.endpoint = o->endpoint,
+		.style = (enum sfs_s3_style)o->s3_style,
+		.is_anonymous = o->anonymous,
 		.http = http,
 	};
 
@@ -68,6 +84,7 @@ static const struct kind {
 } kinds[] = {
 	{SFS_SCHEME_S3, start_s3},
 	{SFS_SCHEME_AIS, start_ais},
+	{SFS_SCHEME_GS, start_gs},
 };
 
 _Static_assert(SFS_COUNT(kinds) <= SFS_STORES_MOST, "raise SFS_STORES_MOST");
