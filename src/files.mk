@@ -4,6 +4,7 @@ noinst_LIBRARIES += libshufflefs.a
 libshufflefs_a_SOURCES = \
 	src/base/alloc.c src/base/alloc.h \
 	src/base/cause.c src/base/cause.h \
+	src/base/base64.c src/base/base64.h \
 	src/base/cgroup.c src/base/cgroup.h \
 	src/base/checksum.c src/base/checksum.h \
 	src/base/clock.c src/base/clock.h \
@@ -104,6 +105,13 @@ libshufflefs_a_SOURCES = \
 	src/source/ais/ais-refusal.c src/source/ais/ais-refusal.h \
 	src/source/ais/ais-token.c src/source/ais/ais-token.h \
 	src/source/ais/ais-version.c src/source/ais/ais-version.h \
+	 \
+	src/source/azure/azure.c src/source/azure/azure.h \
+	src/source/azure/azure-account.c src/source/azure/azure-account.h \
+	src/source/azure/azure-credentials.c src/source/azure/azure-credentials.h \
+	src/source/azure/azure-page.c src/source/azure/azure-page.h \
+	src/source/azure/azure-refusal.c src/source/azure/azure-refusal.h \
+	src/source/azure/azure-sign.c src/source/azure/azure-sign.h \
 	 \
 	src/source/s3/aws-credentials.c src/source/s3/aws-credentials.h \
 	src/source/s3/aws-profile.c src/source/s3/aws-profile.h \

@@ -33,7 +33,12 @@ unit_tests = \
 	tests/unit/ais/unit-ais-refusal-names-a-remedy \
 	tests/unit/ais/unit-ais-token-is-read-again \
 	tests/unit/ais/unit-ais-version-makes-tags-of-what-counts \
+	tests/unit/azure/unit-azure-account-is-found-where-azures-tools-look \
+	tests/unit/azure/unit-azure-page-keeps-every-name \
+	tests/unit/azure/unit-azure-refusal-names-a-remedy \
+	tests/unit/azure/unit-azure-sign-gives-the-signatures-of-azures-client \
 	tests/unit/base/unit-alloc-never-returns-null \
+	tests/unit/base/unit-base64-is-that-of-rfc-4648 \
 	tests/unit/base/unit-checksum-sees-every-changed-byte \
 	tests/unit/base/unit-clock-skips-pauses \
 	tests/unit/base/unit-clock-writes-utc \
@@ -87,6 +92,7 @@ unit_tests = \
 	tests/unit/config/unit-options-refuse-what-they-do-not-understand \
 	tests/unit/http/unit-concurrency-is-8-near-and-most-from-afar \
 	tests/unit/http/unit-conncache-returns-the-last-one-used \
+	tests/unit/http/unit-credentials-are-read-as-services-write-them \
 	tests/unit/http/unit-fetch-lets-late-drop-any-get \
 	tests/unit/http/unit-fetch-reads-responses-that-come-behind-each-other \
 	tests/unit/http/unit-headers-read-what-servers-send \
@@ -254,6 +260,10 @@ cat_tests = \
 	tests/cat/cat-asks-again-after-a-503.sh \
 	tests/cat/cat-asks-again-when-a-server-stalls.sh \
 	tests/cat/cat-asks-in-a-way-all-servers-take.sh \
+	tests/cat/cat-az-credentials-may-expire.sh \
+	tests/cat/cat-az-errors-name-a-remedy.sh \
+	tests/cat/cat-az-gives-every-sample-once.sh \
+	tests/cat/cat-az-lists-page-by-page.sh \
 	tests/cat/cat-bench-measures-source-and-order.sh \
 	tests/cat/cat-budget-never-changes-a-byte.sh \
 	tests/cat/cat-commands-keep-the-read-timeout.sh \
@@ -527,6 +537,7 @@ test_helpers = \
 	tests/data/order-vectors-equal.json \
 	tests/data/order-vectors-tars.json \
 	tests/data/order-vectors.json \
+	tests/fuzz/fuzz-azure.c \
 	tests/fuzz/fuzz-braces.c \
 	tests/fuzz/fuzz-config.c \
 	tests/fuzz/fuzz-edit.c \
@@ -558,6 +569,8 @@ test_helpers = \
 	tests/fuzz/run \
 	tests/lib/ais.py \
 	tests/lib/ais.sh \
+	tests/lib/azure.py \
+	tests/lib/azure.sh \
 	tests/lib/check-reads.py \
 	tests/lib/check.h \
 	tests/lib/compare.py \
