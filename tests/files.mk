@@ -344,6 +344,7 @@ cat_tests = \
 	tests/cat/cat-sizes-are-asked-of-any-far-server.sh \
 	tests/cat/cat-skip-agrees-with-the-script.sh \
 	tests/cat/cat-small-slices-are-fetched-side-by-side.sh \
+	tests/cat/cat-stores-send-no-credentials-elsewhere.sh \
 	tests/cat/cat-survives-an-outage.sh \
 	tests/cat/cat-survives-nonsense.sh \
 	tests/cat/cat-takes-shorter-ranges.sh \

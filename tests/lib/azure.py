@@ -14,6 +14,7 @@ at /acct/CONTAINER/NAME.  FOLDER/server.json, read anew for each request, says w
   no_public  true: the account lets none be          off      seconds that its clock is ahead
   page     blobs on a page [5000]                    archived  names that are
   folders  names that are folders, of a hierarchical namespace
+  elsewhere  the URL of another server, to which requests for blobs are redirected
   odd      {"to": "list" or "object", "times": N, "status": S, "body": B, "name": anything}: see s3.py
   grant    [TOKEN, SECONDS]: what the services for tokens give
 
@@ -120,7 +121,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def check(self, query, container, right):
         value = self.headers.get("Authorization")
-        if "x-ms-version" not in self.headers:
+        if value and "x-ms-version" not in self.headers:
             raise Refusal(400, "InvalidHeaderValue", "x-ms-version")
         if value and "sig" in query:
             raise Refusal(400, "InvalidAuthenticationInfo", "two of them")
@@ -256,6 +257,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.check(query, container, "r" if name else "l")
             if not os.path.isdir(os.path.join(self.buckets, container)):
                 raise Refusal(404, "ContainerNotFound")
+            if name and "elsewhere" in self.config:
+                raise Refusal(307, "TemporaryRedirect", headers={"Location": self.config["elsewhere"] + path})
             if name:
                 self.get_blob(container, urllib.parse.unquote(name))
             else:

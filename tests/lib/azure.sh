@@ -6,8 +6,8 @@ for variable in $(env | sed -n 's/^\(AZURE_[A-Z0-9_]*\)=.*/\1/p'); do
     unset "$variable"
 done
 # A machine without an identity.
-AZURE_POD_IDENTITY_AUTHORITY_HOST=http://127.0.0.1:$(refusing_port)
-export AZURE_POD_IDENTITY_AUTHORITY_HOST
+refusing_port
+export AZURE_POD_IDENTITY_AUTHORITY_HOST="http://127.0.0.1:$refusing"
 . "$top/tests/lib/stores.sh"
 
 # As it is at first.

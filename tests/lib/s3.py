@@ -14,6 +14,7 @@ each request, says what it expects:
   off      seconds that its clock is ahead
   public   buckets that need no signature  denied   buckets that nobody may read
   page     keys on a page [1000]
+  elsewhere  the URL of another server, to which requests for objects are redirected
   odd      {"to": "list" or "object", "times": N, "status": S, "body": B, "name": anything}: its answer to
            the first N of these requests
   role     what the services give: {"AccessKeyId":..., "SecretAccessKey":..., "Token":...}
@@ -280,6 +281,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if bucket in self.config.get("payers", []) and \
                     self.headers.get("x-amz-request-payer") != "requester":
                 raise Refusal(403, "AccessDenied", "Access Denied")
+            if key and "elsewhere" in self.config:
+                raise Refusal(307, "TemporaryRedirect", headers={"Location": self.config["elsewhere"] + self.path})
             if key:
                 self.get_object(bucket, key)
             else:
