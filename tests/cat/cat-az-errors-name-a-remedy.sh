@@ -76,6 +76,8 @@ AZURE_STORAGE_ACCOUNT_KEY=$azure_key arrives_by 'SharedKey acct'
 AZURE_STORAGE_CONNECTION_STRING="BlobEndpoint=$origin/acct;SharedAccessSignature=$(a_sas con 3600)" arrives_by 'sig='
 expect '{"tokens": ["TOKEN.two"], "grant": ["TOKEN.two", 3600]}'
 AZURE_POD_IDENTITY_AUTHORITY_HOST=$origin arrives_by 'Bearer TOKEN.two'
+arrives $az -o bearer-token-command="echo TOKEN.two" $all
+refuses "bearer-token-command" $az -o bearer-token-command="echo no >&2; exit 3" $all
 export AZURE_TENANT_ID=the-tenant AZURE_CLIENT_ID=the-client AZURE_AUTHORITY_HOST="$origin/"
 AZURE_CLIENT_SECRET=SECRET/entra arrives_by 'Bearer TOKEN.two'
 AZURE_CLIENT_SECRET=SECRET/other refuses "a token from Entra ID: HTTP 401" $az $one

@@ -37,8 +37,27 @@ expect '{"tokens": []}'
 ends 1
 said "HTTP 401 AuthenticationRequired: the access token from the file '.*token' has expired or is not valid: get a new one"
 
+# A command gives a token, and another one when that is refused.
+unset CLOUDSDK_AUTH_ACCESS_TOKEN_FILE
+cat >command <<'END'
+echo run >>runs
+cat token
+END
+has_token TOKEN.five
+expect '{"tokens": ["TOKEN.five"]}'
+begin $gs,bearer-token-command="sh command" gs://bucket/
+has_token TOKEN.six
+expect '{"tokens": ["TOKEN.six"]}'
+ends 0
+same want.tar got.tar
+asked 'Bearer TOKEN.six'
+# (One is for http URLs.)
+[ "$(wc -l <runs)" -le 4 ] || fail "it ran $(wc -l <runs) times"
+GOOGLE_OAUTH_ACCESS_TOKEN=TOKEN.old begin $gs,bearer-token-file=token gs://bucket/
+ends 0
+
 # The metadata server says when they expire: they are renewed before.
-unset CLOUDSDK_AUTH_ACCESS_TOKEN_FILE NO_GCE_CHECK
+unset CLOUDSDK_AUTH_ACCESS_TOKEN_FILE NO_GCE_CHECK GOOGLE_OAUTH_ACCESS_TOKEN
 export GCE_METADATA_HOST=${origin#http://}
 expect '{"tokens": ["TOKEN.three", "TOKEN.four"], "grant": ["TOKEN.three", 4]}'
 forget

@@ -44,7 +44,7 @@ GOOGLE_OAUTH_ACCESS_TOKEN='TOKEN. two' refuses "GOOGLE_OAUTH_ACCESS_TOKEN: they 
 GOOGLE_APPLICATION_CREDENTIALS=$work/none refuses "GOOGLE_APPLICATION_CREDENTIALS: .*No such file" $one
 says '{"type": "service_account", "private_key": "SECRET/x"}' account.json
 GOOGLE_APPLICATION_CREDENTIALS=$work/account.json \
-    refuses "does not understand credentials of the type 'service_account': let CLOUDSDK_AUTH_ACCESS_TOKEN_FILE" $one
+    refuses "does not understand credentials of the type 'service_account': set bearer-token-command='gcloud auth" $one
 says '[]' account.json
 GOOGLE_APPLICATION_CREDENTIALS=$work/account.json refuses "no credentials of Google" $one
 expect '{"grant": ["TOKEN.one", 3600], "tokens": ["TOKEN.one"]}'

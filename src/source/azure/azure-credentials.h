@@ -16,8 +16,8 @@
 
 #include "source/http/keys.h"
 
-/* Of keys.h: ctx is the SAS's file or NULL; `secret` is the account's key;
- * or `query`, a SAS, without a '?'; or `token`. */
+/* Of keys.h; ctx is the name of the SAS's file, or NULL.  It finds a `secret`, the
+ * account's key; or a `query`, a SAS without a '?'; or a `token`. */
 sfs_keys_find sfs_azure_credentials_find;
 
 /* Pure: the time that a SAS has under this name ("st", "se"), in seconds since 1970; 0:

@@ -398,6 +398,7 @@ struct sfs_store *sfs_azure_start(const struct sfs_azure_options *o,
 	};
 	struct sfs_azure *azure = sfs_calloc(1, sizeof *azure);
 	const struct sfs_keys_options keys = {.name = "Azure",
+						 .takes_bearer = true,
 						 .find = sfs_azure_credentials_find,
 						 .ctx = o->sas_file,
 						 .http = &azure->http};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* keys - a store's present credentials, which renewal.h renews.
  *
- * Where they come from, the store's function says.  Any thread may call.
+ * Where they come from, the store's function says, unless the user's options name a
+ * bearer's token.  Any thread may call.
  */
 #ifndef SFS_KEYS_H
 #define SFS_KEYS_H
@@ -22,6 +23,7 @@ typedef int sfs_keys_find(const void *ctx, struct sfs_curl_caller *caller,
 
 struct sfs_keys_options {
 	const char *name; /* of the store, for warnings; borrowed */
+	bool takes_bearer; /* those of bearer-token-command= and -file= are for it, too */
 	sfs_keys_find *find;
 	const void *ctx;		     /* of find(); borrowed */
 	const struct sfs_http_options *http; /* borrowed */

@@ -204,9 +204,9 @@ static int from_application_default(struct sfs_curl_caller *caller,
 		ret = sfs_error_set(
 			err, -EOPNOTSUPP,
 			"%s: shufflefs does not understand credentials of the type "
-			"'%s': let CLOUDSDK_AUTH_ACCESS_TOKEN_FILE name a file with a "
-			"token, as gcloud auth print-access-token gives it, or use an "
-			"HMAC key (GS_ACCESS_KEY_ID, GS_SECRET_ACCESS_KEY)",
+			"'%s': set bearer-token-command='gcloud auth "
+			"print-access-token', or use an HMAC key (GS_ACCESS_KEY_ID, "
+			"GS_SECRET_ACCESS_KEY)",
 			path, sfs_credentials_is_clean(type) ? type : "?");
 	explicit_bzero(text, strlen(text));
 	return ret;

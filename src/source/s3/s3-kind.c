@@ -24,5 +24,6 @@ const struct sfs_s3_kind sfs_s3_google = {
 	.find = sfs_google_credentials_find,
 	.settings = sfs_google_settings,
 	.region = "auto",
+	.takes_bearer = true,
 	.has_generations = true,
 };

@@ -18,6 +18,7 @@ struct sfs_s3_kind {
 	int (*settings)(char **ret_region, char **ret_endpoint, struct sfs_error *err);
 
 	const char *region;   /* that requests are signed for, if none is named */
+	bool takes_bearer;    /* tokens of the options are for it, too */
 	bool has_regions;     /* region= counts */
 	bool encodes_keys;    /* in listings, as it is asked to */
 	bool has_generations; /* which tell versions apart, better than tags */

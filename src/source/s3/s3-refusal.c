@@ -23,7 +23,7 @@ const struct sfs_s3_words sfs_s3_words_aws = {
 
 const struct sfs_s3_words sfs_s3_words_google = {
 	.no_credentials = "log in with gcloud auth application-default login, or set "
-			  "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE, or GS_ACCESS_KEY_ID and "
+			  "bearer-token-command=, or GS_ACCESS_KEY_ID and "
 			  "GS_SECRET_ACCESS_KEY",
 	.token = "access token",
 	.new_token = "get a new one, as with gcloud auth print-access-token",

@@ -542,7 +542,10 @@ struct sfs_store *sfs_s3_start(const struct sfs_s3_options *o, struct sfs_error 
 	};
 	struct sfs_s3 *s3 = sfs_calloc(1, sizeof *s3);
 	const struct sfs_keys_options keys = {
-		.name = o->kind->name, .find = o->kind->find, .http = &s3->http};
+		.name = o->kind->name,
+		.takes_bearer = o->kind->takes_bearer,
+		.find = o->kind->find,
+		.http = &s3->http};
 
 	s3->kind = o->kind;
 	s3->store.scheme = o->kind->scheme;
