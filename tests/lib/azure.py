@@ -198,7 +198,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         headers = {"ETag": tag, "Last-Modified": email.utils.formatdate(os.path.getmtime(path), usegmt=True)}
         if self.headers.get("If-Match", tag) != tag:
             raise Refusal(412, "ConditionNotMet")
-        found = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        found = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("x-ms-range", self.headers.get("Range", "")))
         if not found:
             self.answer(200, data, headers)
         elif int(found[1]) >= len(data):

@@ -9,7 +9,7 @@ As s3.py (see there for the folder and server.json), of which it differs in this
 
 - a request may have an access token instead of a signature: "tokens" are those that are good;
 - signatures may be for any region;
-- listings have generations, and keys as they are; so have responses (x-goog-generation);
+- listings have generations, and keys as they are unless they are asked for encoded; so have responses (x-goog-generation);
 - x-goog- headers are refused in signed requests, which have x-amz- headers.
 
 The services: GET .../service-accounts/default/token of the metadata server, and POST /token, which
@@ -48,13 +48,14 @@ class Handler(s3.Handler):
             raise
 
     def check_listing(self, query):
-        if query.get("list-type") != "2" or "encoding-type" in query:
-            raise Refusal(400, "InvalidArgument", "list-type=2 is needed, and no encoding-type")
+        if query.get("list-type") != "2":
+            raise Refusal(400, "InvalidArgument", "list-type=2 is needed")
+        self.is_encoded = query.get("encoding-type") == "url"
 
     def entry(self, key, path):
         return ("<Key>%s</Key><Generation>%d</Generation><MetaGeneration>1</MetaGeneration>"
                 "<LastModified>2026-11-25T08:00:00.000Z</LastModified><ETag>\"%s\"</ETag><Size>%d</Size>" %
-                (escape(key), generation_of(path), s3.etag_of(path), os.path.getsize(path)))
+                (escape(urllib.parse.quote_plus(key) if self.is_encoded else key), generation_of(path), s3.etag_of(path), os.path.getsize(path)))
 
     def more_headers(self, path):
         return {"x-goog-generation": str(generation_of(path)), "x-goog-metageneration": "1"}

@@ -114,11 +114,25 @@ static const char *what(enum sfs_azure_by by)
 					: "access token";
 }
 
+static void describe_missing(const struct sfs_azure_asked *a, bool is_blob, char *to,
+			     size_t size)
+{
+	if (!is_blob)
+		snprintf(to, size,
+			 "there is no container '%s' at %s: check its name, and "
+			 "endpoint=",
+			 a->container, a->url);
+	else
+		snprintf(to, size, "no such blob%s",
+			 strstr(a->key, ".tar") ? ""
+						: "; all *.tar below a prefix are named "
+						  "by a '/' at its end");
+}
+
 static void describe_private(const struct sfs_azure_asked *a, char *to, size_t size)
 {
 	if (a->by != SFS_AZURE_BY_NOTHING)
-		snprintf(to, size, "there is no container '%s' at %s: check its name",
-			 a->container, a->url);
+		describe_missing(a, false, to, size);
 	else
 		snprintf(to, size,
 			 "there is no container '%s' at %s, or it does not let everybody "
@@ -212,17 +226,8 @@ static void describe_remedy(const struct sfs_azure_refusal *r,
 			 a->account);
 		break;
 	case SFS_AZURE_PRIVATE: describe_private(a, to, size); break;
-	case SFS_AZURE_NO_CONTAINER:
-		snprintf(to, size, "there is no container '%s' at %s: check its name",
-			 a->container, a->url);
-		break;
-	case SFS_AZURE_NO_BLOB:
-		snprintf(to, size, "no such blob%s",
-			 a->key && !strstr(a->key, ".tar")
-				 ? "; all *.tar below a prefix are named by a '/' at its "
-				   "end"
-				 : "");
-		break;
+	case SFS_AZURE_NO_CONTAINER: describe_missing(a, false, to, size); break;
+	case SFS_AZURE_NO_BLOB: describe_missing(a, a->key != NULL, to, size); break;
 	case SFS_AZURE_ARCHIVED:
 		snprintf(to, size, "the blob is archived: rehydrate it to the hot or cool "
 				   "tier");

@@ -202,6 +202,20 @@ static void describe_expired(const struct sfs_s3_asked *a, char *to, size_t size
 			 a->words->token, a->credentials, a->words->new_token);
 }
 
+static void describe_missing(const struct sfs_s3_asked *a, bool is_object, char *to,
+			     size_t size)
+{
+	if (!is_object)
+		snprintf(to, size,
+			 "there is no bucket '%s' at %s: check its name, and endpoint=",
+			 a->bucket, a->url);
+	else
+		snprintf(to, size, "no such object%s",
+			 strstr(a->key, ".tar") ? ""
+						: "; all *.tar below a prefix are named "
+						  "by a '/' at its end");
+}
+
 /* What to do about it; "" if that is not known. */
 static void describe_remedy(const struct sfs_s3_refusal *r, const struct sfs_s3_asked *a,
 			    char *to, size_t size)
@@ -218,18 +232,8 @@ static void describe_remedy(const struct sfs_s3_refusal *r, const struct sfs_s3_
 			 from);
 		break;
 	case SFS_S3_DENIED: describe_denied(a, to, size); break;
-	case SFS_S3_NO_BUCKET:
-		snprintf(to, size,
-			 "there is no bucket '%s' at %s: check its name, and endpoint=",
-			 a->bucket, a->url);
-		break;
-	case SFS_S3_NO_KEY:
-		snprintf(to, size, "no such object%s",
-			 a->key && !strstr(a->key, ".tar")
-				 ? "; all *.tar below a prefix are named by a '/' at its "
-				   "end"
-				 : "");
-		break;
+	case SFS_S3_NO_BUCKET: describe_missing(a, false, to, size); break;
+	case SFS_S3_NO_KEY: describe_missing(a, a->key != NULL, to, size); break;
 	case SFS_S3_WRONG_REGION: describe_region(r, a, to, size); break;
 	case SFS_S3_CLOCK:
 		sfs_server_clock_describe(r->date_s, a->now_s, to, size);

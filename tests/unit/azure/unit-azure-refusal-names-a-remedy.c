@@ -83,6 +83,7 @@ int main(void)
 		  "does not let everybody list it: leave out 'anonymous'");
 
 	/* What there is. */
+	CHECK_HAS(say(404, "Not Found"), "no container 'c'");
 	CHECK_HAS(say(404, CODE("ContainerNotFound")), "no container 'c' at https://acct");
 	CHECK_EQ(sfs_azure_refusal_err(&refusal), -ENOENT);
 	asked.key = "x.tar";

@@ -87,6 +87,11 @@ int main(void)
 		CHECK(!page.items[1].tag);
 		read_page(text);
 		CHECK_STR(page.items[0].tag, "\"27\"");
+		read_page_of(LIST(A_TAR), true);
+		CHECK(page.n == 1 && !page.next);
+		read_page_of(LIST(A_TAR "<NextContinuationToken>x</NextContinuationToken>"),
+			     true);
+		CHECK_STR(page.next, "x");
 	}
 	sfs_listing_done(&page);
 

@@ -51,6 +51,7 @@ int main(void)
 	CHECK_HAS(say(403, CODE("AccessDenied")), "s3:GetObject");
 	asked.key = NULL;
 	CHECK_HAS(say(403, CODE("AccessDenied")), "s3:ListBucket");
+	CHECK_HAS(say(404, "Not Found"), "no bucket 'b'");
 	asked.credentials = NULL;
 	CHECK_HAS(say(403, NULL), "no credentials were found");
 	asked.is_anonymous = true;
