@@ -260,12 +260,14 @@ cat_tests = \
 	tests/cat/cat-asks-again-after-a-503.sh \
 	tests/cat/cat-asks-again-when-a-server-stalls.sh \
 	tests/cat/cat-asks-in-a-way-all-servers-take.sh \
+	tests/cat/cat-az-azurite-serves-a-container.sh \
 	tests/cat/cat-az-credentials-may-expire.sh \
 	tests/cat/cat-az-errors-name-a-remedy.sh \
 	tests/cat/cat-az-gives-every-sample-once.sh \
 	tests/cat/cat-az-lists-page-by-page.sh \
 	tests/cat/cat-bench-measures-source-and-order.sh \
 	tests/cat/cat-budget-never-changes-a-byte.sh \
+	tests/cat/cat-clouds-of-the-tests-agree-with-real-clients.sh \
 	tests/cat/cat-commands-keep-the-read-timeout.sh \
 	tests/cat/cat-connections-are-kept.sh \
 	tests/cat/cat-connections-that-fell-silent-are-not-tried-one-by-one.sh \
@@ -574,6 +576,8 @@ test_helpers = \
 	tests/lib/azure.sh \
 	tests/lib/check-reads.py \
 	tests/lib/check.h \
+	tests/lib/cloud-client.py \
+	tests/lib/clouds.sh \
 	tests/lib/compare.py \
 	tests/lib/crash-report.c \
 	tests/lib/cuda-exits.py \
@@ -782,6 +786,8 @@ tier2_tests = \
 	tests/fuse/fuse-dali-reads-shards-and-streams-by-their-indexes.sh \
 	tests/fuse/fuse-duckdb-reads-an-order-as-a-table.sh \
 	tests/fuse/fuse-systemd-runs-mounts.sh \
+	tests/cat/cat-az-azurite-serves-a-container.sh \
+	tests/cat/cat-clouds-of-the-tests-agree-with-real-clients.sh \
 	tests/cat/cat-s3-minio-keys-may-expire.sh \
 	tests/cat/cat-s3-minio-serves-a-bucket.sh \
 	tests/fuse/fuse-s3-minio-serves-a-mount.sh \

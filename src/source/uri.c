@@ -316,8 +316,7 @@ static size_t container_length(const char *s)
 static char *blob_host(const char *s, size_t n)
 {
 	sfs_autofree char *host = sfs_strndup(s, n);
-	const char *lake = strstr(host, ".dfs.");
-	char *p;
+	char *p, *lake;
 
 	for (p = host; *p; p++) {
 		*p = (char)tolower((unsigned char)*p);
@@ -326,6 +325,7 @@ static char *blob_host(const char *s, size_t n)
 	}
 	if (n == 0)
 		return NULL;
+	lake = strstr(host, ".dfs.");
 	if (!strchr(host, '.'))
 		return sfs_asprintf("@%s.blob.core.windows.net", host);
 	return lake ? sfs_asprintf("@%.*s.blob.%s", (int)(lake - host), host, lake + 5)

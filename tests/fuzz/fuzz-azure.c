@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a server of Azure's writes, and a service that gives tokens: a page of a listing has names
- * that are strings, and its sizes fit; a refusal shows only what can be printed, in one line; a
- * token can be a part of a header line. */
+/* What a server of Azure's writes, and a service that gives tokens: a page of a listing
+ * has names that are strings, and its sizes fit; a refusal shows only what can be
+ * printed, in one line; a token can be a part of a header line. */
 #include "fuzz.h"
 
 #include "base/alloc.h"

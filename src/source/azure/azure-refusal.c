@@ -199,8 +199,8 @@ static void describe_denied(const struct sfs_azure_asked *a, char *to, size_t si
 	else
 		snprintf(to, size,
 			 "the account '%s' does not let this machine %s the container "
-			 "'%s': check its firewall",
-			 a->account, does, a->container);
+			 "'%s': check the key from %s, and the account's firewall",
+			 a->account, does, a->container, a->from);
 }
 
 /* What to do about it; "" if that is not known. */
@@ -229,8 +229,8 @@ static void describe_remedy(const struct sfs_azure_refusal *r,
 	case SFS_AZURE_NO_CONTAINER: describe_missing(a, false, to, size); break;
 	case SFS_AZURE_NO_BLOB: describe_missing(a, a->key != NULL, to, size); break;
 	case SFS_AZURE_ARCHIVED:
-		snprintf(to, size, "the blob is archived: rehydrate it to the hot or cool "
-				   "tier");
+		snprintf(to, size,
+			 "the blob is archived: rehydrate it to the hot or cool tier");
 		break;
 	default: break;
 	}

@@ -8,10 +8,10 @@
 
 struct sfs_azure_request {
 	const char *account;
-	const char *path;	       /* as it is sent */
-	const char *query;	       /* "a=1&b=", names in lower case, sorted; "" if none */
-	const char *if_match, *range;  /* as sent; NULL: they are not */
-	const char *date, *version;    /* of x-ms-date and x-ms-version, which are sent */
+	const char *path;	      /* as it is sent */
+	const char *query;	      /* "a=1&b=", in lower case, sorted; "" if none */
+	const char *if_match, *range; /* as sent; NULL: they are not */
+	const char *date, *version;   /* of x-ms-date and x-ms-version, which are sent */
 };
 
 /* The value of the header; the caller frees it.  NULL: `key` is no Base64. */

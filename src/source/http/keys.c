@@ -52,8 +52,8 @@ static int take_token(char *text, const char *from, struct sfs_credentials *ret,
 	while (isspace((unsigned char)*text))
 		text++;
 	if (!*text || !sfs_credentials_is_clean(text))
-		return sfs_error_set(err, -EINVAL, "%s: no token is there, or not only one",
-				     from);
+		return sfs_error_set(err, -EINVAL,
+				     "%s: no token is there, or not only one", from);
 	ret->token = sfs_strdup(text);
 	ret->from = sfs_strdup(from);
 	return 0;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
 #define ENDPOINT      "https://storage.googleapis.com"
 #define TOKEN_URL     "https://oauth2.googleapis.com/token"
@@ -116,7 +117,7 @@ static char *read_file(const char *name, const char *below_home, char **ret_path
 	else if (variable(name))
 		*ret_err = sfs_error_wrap(
 			err, *ret_err == -ENOENT ? -EINVAL : *ret_err, "%s", name);
-	else if (*ret_err == -ENOTDIR || *ret_err == -EACCES) /* an odd HOME */
+	else if (*ret_path && access(*ret_path, F_OK) < 0) /* or HOME is odd */
 		*ret_err = -ENOENT;
 	return text;
 }

@@ -107,8 +107,9 @@ static const char *finish(struct reader *r, const struct sfs_xml *xml)
 {
 	size_t i;
 
+	/* Emulators of Google's do not say it. */
 	if (!r->has_truncated && r->has_generations)
-		r->is_truncated = r->page.next != NULL; /* emulators of Google's say no more */
+		r->is_truncated = r->page.next != NULL;
 	else if (!r->has_truncated)
 		return "it does not say whether it is the last page (IsTruncated)";
 	if (r->is_truncated && !r->page.next)

@@ -38,7 +38,7 @@ struct sfs_s3 {
 	char *region;
 	bool is_anonymous, requester_pays;
 	struct sfs_http_options http;	/* its strings are the caller's */
-	struct sfs_keys *keys;	/* NULL: anonymous */
+	struct sfs_keys *keys;		/* NULL: anonymous */
 	struct sfs_curl_caller *caller; /* of the thread that lists */
 	struct sfs_server_clock clock;
 
@@ -292,8 +292,8 @@ static void request(struct sfs_store *store, struct sfs_http_query *q, const cha
 	struct asked a = ask_for_object(s3_of(store), o);
 
 	q->if_match = NULL;
-	if (o->tag && !s3_of(store)->kind->has_generations && !q->is_ask && !q->verify_size_only &&
-	    sfs_http_etag_can_be_sent(o->tag))
+	if (o->tag && !s3_of(store)->kind->has_generations && !q->is_ask &&
+	    !q->verify_size_only && sfs_http_etag_can_be_sent(o->tag))
 		q->if_match = o->tag;
 	get->url = url;
 	get->user = NULL;
@@ -494,9 +494,10 @@ static int set_service(struct sfs_s3 *s3, const struct sfs_s3_options *o,
 	ret = s3->kind->settings(&region, &endpoint, err);
 	if (ret < 0)
 		return ret;
-	s3->region = sfs_strdup(o->region && s3->kind->has_regions ? o->region
-				: region				   ? region
-									   : s3->kind->region);
+	if (o->region && s3->kind->has_regions)
+		s3->region = sfs_strdup(o->region);
+	else
+		s3->region = sfs_strdup(region ? region : s3->kind->region);
 	if (s3->region[strspn(s3->region, "abcdefghijklmnopqrstuvwxyz0123456789-")])
 		return sfs_error_set(err, -EINVAL, "'%s' is not a region; one is us-east-1",
 				     s3->region);
@@ -541,11 +542,10 @@ struct sfs_store *sfs_s3_start(const struct sfs_s3_options *o, struct sfs_error 
 		.renew = renew,
 	};
 	struct sfs_s3 *s3 = sfs_calloc(1, sizeof *s3);
-	const struct sfs_keys_options keys = {
-		.name = o->kind->name,
-		.takes_bearer = o->kind->takes_bearer,
-		.find = o->kind->find,
-		.http = &s3->http};
+	const struct sfs_keys_options keys = {.name = o->kind->name,
+					      .takes_bearer = o->kind->takes_bearer,
+					      .find = o->kind->find,
+					      .http = &s3->http};
 
 	s3->kind = o->kind;
 	s3->store.scheme = o->kind->scheme;

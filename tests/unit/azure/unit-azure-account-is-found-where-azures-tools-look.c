@@ -43,7 +43,7 @@ static void check_accounts(void)
 
 	finds("http://127.0.0.1:10000/emulated/", "emulated",
 	      "http://127.0.0.1:10000/emulated");
-	finds("http://azurite:10000/emulated", "emulated", "http://azurite:10000/emulated");
+	finds("http://azurite:9/emulated", "emulated", "http://azurite:9/emulated");
 	finds("https://a3.blob.core.chinacloudapi.cn", "a3",
 	      "https://a3.blob.core.chinacloudapi.cn");
 	setenv("AZURE_STORAGE_ACCOUNT_NAME", "a5", 1);
@@ -95,7 +95,7 @@ static void check_urls(void)
 		{"abfs://con", "az://con/"},
 		{"abfss://con@acct.dfs.core.windows.net/x",
 		 "az://con@acct.blob.core.windows.net/x"},
-		{"az://con@Acct.blob.core.windows.net/x",
+		{"az://con@Acct.DFS.core.windows.net/x",
 		 "az://con@acct.blob.core.windows.net/x"},
 		{"az://con@acct/x", "az://con@acct.blob.core.windows.net/x"},
 		{"az://acct.blob.core.windows.net/con/x/y",
