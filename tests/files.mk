@@ -141,6 +141,7 @@ unit_tests = \
 	tests/unit/order/unit-worth-warns-of-few-and-unequal-shards \
 	tests/unit/s3/unit-aws-credentials-follow-awss-order \
 	tests/unit/s3/unit-aws-profile-reads-what-aws-writes \
+	tests/unit/s3/unit-google-jwt-is-signed-by-the-account \
 	tests/unit/s3/unit-s3-page-keeps-every-key \
 	tests/unit/s3/unit-s3-refusal-names-a-remedy \
 	tests/unit/s3/unit-s3-url-encodes-keys-strictly \
@@ -536,6 +537,7 @@ repo_tests = \
 
 test_helpers = \
 	tests/check-rdma \
+	tests/data/google-account.json \
 	tests/data/order-vectors-dealt.json \
 	tests/data/order-vectors-equal.json \
 	tests/data/order-vectors-tars.json \
@@ -824,6 +826,8 @@ asan_tests = \
 	tests/cat/cat-ais-gives-every-sample-once.sh \
 	tests/cat/cat-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/cat/cat-an-index-that-does-not-fit-is-never-used.sh \
+	tests/cat/cat-az-errors-name-a-remedy.sh \
+	tests/cat/cat-az-gives-every-sample-once.sh \
 	tests/cat/cat-bench-measures-source-and-order.sh \
 	tests/cat/cat-credentials-stay-at-their-host.sh \
 	tests/cat/cat-datasets-are-named-in-many-ways.sh \
@@ -832,6 +836,7 @@ asan_tests = \
 	tests/cat/cat-endless-redirects-end.sh \
 	tests/cat/cat-ends-within-511-bytes-of-damage.sh \
 	tests/cat/cat-goes-through-a-proxy.sh \
+	tests/cat/cat-gs-errors-name-a-remedy.sh \
 	tests/cat/cat-index-warns-of-what-bsdtar-reads-otherwise.sh \
 	tests/cat/cat-indexes-of-other-tools-are-hints.sh \
 	tests/cat/cat-keys-may-be-unique.sh \

@@ -42,9 +42,13 @@ done
 CLOUDSDK_AUTH_ACCESS_TOKEN_FILE=$work/none refuses "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE: .*No such file" $one
 GOOGLE_OAUTH_ACCESS_TOKEN='TOKEN. two' refuses "GOOGLE_OAUTH_ACCESS_TOKEN: they hold a blank" $one
 GOOGLE_APPLICATION_CREDENTIALS=$work/none refuses "GOOGLE_APPLICATION_CREDENTIALS: .*No such file" $one
-says '{"type": "service_account", "private_key": "SECRET/x"}' account.json
+says '{"type": "external_account", "private_key": "SECRET/x"}' account.json
 GOOGLE_APPLICATION_CREDENTIALS=$work/account.json \
-    refuses "does not understand credentials of the type 'service_account': set bearer-token-command='gcloud auth" $one
+    refuses "does not understand credentials of the type 'external_account': set bearer-token-command='gcloud auth" $one
+says '{"type": "service_account", "private_key": "SECRET/x"}' account.json
+GOOGLE_APPLICATION_CREDENTIALS=$work/account.json refuses "account.json': it has no client_email" $one
+says '{"type": "service_account", "client_email": "e", "private_key": "SECRET/x"}' account.json
+GOOGLE_APPLICATION_CREDENTIALS=$work/account.json refuses "account.json': its private_key is none" $one
 says '[]' account.json
 GOOGLE_APPLICATION_CREDENTIALS=$work/account.json refuses "no credentials of Google" $one
 expect '{"grant": ["TOKEN.one", 3600], "tokens": ["TOKEN.one"]}'
@@ -54,6 +58,18 @@ user() {
 says "$(user REFRESH/two)" account.json
 GOOGLE_APPLICATION_CREDENTIALS=$work/account.json refuses "HTTP 400: log in again" $one
 
+# A service account.
+"$python" - "$top/tests/data/google-account.json" "$origin" <<'EOF' >account.json
+import json, sys
+account = json.load(open(sys.argv[1]))
+print(json.dumps(dict(account, token_uri=sys.argv[2] + "/token")))
+EOF
+modulus=$(sed -n 's/.*"modulus": "\([0-9a-f]*\)".*/\1/p' account.json)
+grants='"grant": ["TOKEN.one", 3600], "tokens": ["TOKEN.one"]'
+expect "{$grants, \"account\": {\"email\": \"other@project\", \"modulus\": \"$modulus\"}}"
+GOOGLE_APPLICATION_CREDENTIALS=$work/account.json refuses "HTTP 400: check whether the account's key is still valid" $one
+expect "{$grants, \"account\": {\"email\": \"reader@project\", \"modulus\": \"$modulus\"}}"
+
 # Where they are found.
 arrives_by() {
     forget
@@ -62,6 +78,7 @@ arrives_by() {
 }
 CLOUDSDK_AUTH_ACCESS_TOKEN=TOKEN.one arrives_by 'Bearer TOKEN.one'
 GOOGLE_OAUTH_ACCESS_TOKEN=TOKEN.one arrives_by 'Bearer TOKEN.one'
+GOOGLE_APPLICATION_CREDENTIALS=$work/account.json arrives_by 'Bearer TOKEN.one'
 NO_GCE_CHECK=false GCE_METADATA_HOST=${origin#http://} arrives_by 'Bearer TOKEN.one'
 says "$(user REFRESH/one)" "$HOME/.config/gcloud/application_default_credentials.json"
 arrives_by 'Bearer TOKEN.one'

@@ -13,10 +13,14 @@ As s3.py (see there for the folder and server.json), of which it differs in this
 - x-goog- headers are refused in signed requests, which have x-amz- headers.
 
 The services: GET .../service-accounts/default/token of the metadata server, and POST /token, which
-takes the refresh token REFRESH/one; both give "grant": [TOKEN, SECONDS].
+takes the refresh token REFRESH/one, or a JSON Web Token of the service account "account": {"email": E,
+"modulus": HEX} (its exponent is 65537); both give "grant": [TOKEN, SECONDS].
 """
+import base64
+import hashlib
 import json
 import os
+import time
 import urllib.parse
 from xml.sax.saxutils import escape
 
@@ -26,6 +30,27 @@ from s3 import Refusal
 
 def generation_of(path):
     return os.stat(path).st_mtime_ns // 1000
+
+
+def decode(part):
+    return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+
+
+def check_jwt(jwt, account, audience):
+    """RFC 7515, and RFC 8017 of the signature."""
+    header, claims, signature = jwt.split(".")
+    modulus = int(account["modulus"], 16)
+    size = (modulus.bit_length() + 7) // 8
+    digest = bytes.fromhex("3031300d060960864801650304020105000420") + \
+        hashlib.sha256((header + "." + claims).encode()).digest()
+    wanted = b"\0\1" + b"\xff" * (size - len(digest) - 3) + b"\0" + digest
+    if pow(int.from_bytes(decode(signature), "big"), 65537, modulus).to_bytes(size, "big") != wanted:
+        raise Refusal(400, "invalid_grant", "signature")
+    claims = json.loads(decode(claims))
+    if json.loads(decode(header))["alg"] != "RS256" or claims["iss"] != account["email"] or \
+            claims["aud"] != audience or "devstorage.read_only" not in claims["scope"] or \
+            not claims["iat"] <= time.time() + 60 < claims["exp"] <= claims["iat"] + 3600:
+        raise Refusal(400, "invalid_grant", "claims")
 
 
 class Handler(s3.Handler):
@@ -64,8 +89,12 @@ class Handler(s3.Handler):
         if path == "/token" and self.command == "POST":
             sent = dict(urllib.parse.parse_qsl(
                 self.rfile.read(int(self.headers["Content-Length"])).decode()))
-            if sent != {"grant_type": "refresh_token", "client_id": "the client", "client_secret": "SECRET&1",
-                        "refresh_token": "REFRESH/one"}:
+            if "assertion" in sent:
+                if sent["grant_type"] != "urn:ietf:params:oauth:grant-type:jwt-bearer":
+                    raise Refusal(400, "invalid_grant")
+                check_jwt(sent["assertion"], self.config["account"], "http://%s/token" % self.headers["Host"])
+            elif sent != {"grant_type": "refresh_token", "client_id": "the client", "client_secret": "SECRET&1",
+                          "refresh_token": "REFRESH/one"}:
                 raise Refusal(400, "invalid_grant")
         elif path == "/computeMetadata/v1/instance/service-accounts/default/token":
             if self.headers.get("Metadata-Flavor") != "Google":

@@ -7,8 +7,10 @@
 #include "source/http/curl-call.h"
 #include "source/http/key-url.h"
 #include "source/s3/aws-profile.h"
+#include "source/s3/google-jwt.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -151,30 +153,57 @@ static void add_field(struct sfs_strbuf *body, const char *name, const char *tex
 	free(value);
 }
 
-/* A user's refresh token gives an access token. */
-static int refresh(struct sfs_curl_caller *caller, const char *text, const char *from,
-		   struct sfs_credentials *c, struct sfs_error *err)
+/* What is sent for an access token: a user's refresh token, */
+static int write_refresh(const char *text, struct sfs_strbuf *body)
+{
+	sfs_strbuf_puts(body, "grant_type=refresh_token");
+	add_field(body, "client_id", text);
+	add_field(body, "client_secret", text);
+	add_field(body, "refresh_token", text);
+	return 0;
+}
+
+/* or what a service account has signed. */
+static int write_assertion(const char *text, const char *url, const char *from,
+			   struct sfs_strbuf *body, struct sfs_error *err)
+{
+	sfs_autofree char *jwt = sfs_google_jwt(text, url, now_s(), err);
+
+	if (!jwt)
+		return sfs_error_wrap(err, -EBADMSG, "%s", from);
+	sfs_strbuf_printf(body,
+			  "grant_type=urn%%3Aietf%%3Aparams%%3Aoauth%%3Agrant-type%%3A"
+			  "jwt-bearer&assertion=%s",
+			  jwt);
+	return 0;
+}
+
+static int ask(struct sfs_curl_caller *caller, const char *text, bool is_user,
+	       const char *from, struct sfs_credentials *c, struct sfs_error *err)
 {
 	sfs_autofree char *named = sfs_credentials_member(text, "token_uri");
 	struct sfs_curl_call call = {.method = "POST",
 				     .url = named && *named ? named : TOKEN_URL};
-	struct sfs_strbuf body = {0};
 	struct sfs_curl_answer answer;
+	struct sfs_strbuf body = {0};
 	int ret;
 
-	sfs_strbuf_puts(&body, "grant_type=refresh_token");
-	add_field(&body, "client_id", text);
-	add_field(&body, "client_secret", text);
-	add_field(&body, "refresh_token", text);
+	ret = is_user ? write_refresh(text, &body)
+		      : write_assertion(text, call.url, from, &body, err);
+	if (ret < 0)
+		return ret;
 	call.body = body.s;
 	ret = sfs_curl_call(caller, &call, &answer, err);
 	if (ret < 0)
 		sfs_error_wrap(err, ret, "a token for %s", from);
 	else if (answer.headers.status != 200)
-		ret = sfs_error_set(err, -EACCES,
-				    "a token for %s: HTTP %d: log in again, with gcloud "
-				    "auth application-default login",
-				    from, answer.headers.status);
+		ret = sfs_error_set(
+			err, -EACCES, "a token for %s: HTTP %d: %s", from,
+			answer.headers.status,
+			is_user ? "log in again, with gcloud auth application-default "
+				  "login"
+				: "check whether the account's key is still valid, and "
+				  "this machine's clock");
 	else
 		ret = sfs_credentials_read_grant(answer.body.s ? answer.body.s : "", from,
 						 now_s(), c, err);
@@ -199,8 +228,9 @@ static int from_application_default(struct sfs_curl_caller *caller,
 	from = sfs_asprintf("the file '%s'", path);
 	if (!type)
 		ret = sfs_error_set(err, -EBADMSG, "%s: no credentials of Google", path);
-	else if (strcmp(type, "authorized_user") == 0)
-		ret = refresh(caller, text, from, c, err);
+	else if (strcmp(type, "authorized_user") == 0 ||
+		 strcmp(type, "service_account") == 0)
+		ret = ask(caller, text, *type == 'a', from, c, err);
 	else
 		ret = sfs_error_set(
 			err, -EOPNOTSUPP,

@@ -7,7 +7,8 @@
  * 2. an HMAC key: GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY, or gs_access_key_id and
  *    gs_secret_access_key in the file of BOTO_CONFIG, or ~/.boto
  * 3. application default credentials: the file of GOOGLE_APPLICATION_CREDENTIALS, or as
- *    gcloud auth application-default login writes it, if it is a user's
+ *    gcloud auth application-default login writes it: a user's, or the key of a service
+ *    account
  * 4. the metadata server of a machine at Google, unless NO_GCE_CHECK is true
  */
 #ifndef SFS_GOOGLE_CREDENTIALS_H
