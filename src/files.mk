@@ -4,6 +4,7 @@ noinst_LIBRARIES += libshufflefs.a
 libshufflefs_a_SOURCES = \
 	src/base/alloc.c src/base/alloc.h \
 	src/base/cause.c src/base/cause.h \
+	src/base/base64.c src/base/base64.h \
 	src/base/cgroup.c src/base/cgroup.h \
 	src/base/checksum.c src/base/checksum.h \
 	src/base/clock.c src/base/clock.h \
@@ -36,6 +37,7 @@ libshufflefs_a_SOURCES = \
 	src/base/timer.c src/base/timer.h \
 	src/base/waiter.c src/base/waiter.h \
 	src/base/waits.c src/base/waits.h \
+	src/base/xml.c src/base/xml.h \
 	 \
 	src/memory/blocks.c src/memory/blocks.h \
 	src/memory/budget.c src/memory/budget.h \
@@ -65,6 +67,7 @@ libshufflefs_a_SOURCES = \
 	 \
 	src/source/http/concurrency.c src/source/http/concurrency.h \
 	src/source/http/conncache.c src/source/http/conncache.h \
+	src/source/http/credentials.c src/source/http/credentials.h \
 	src/source/http/curl-call.c src/source/http/curl-call.h \
 	src/source/http/curl-get.c src/source/http/curl-get.h \
 	src/source/http/curl-setup.c src/source/http/curl-setup.h \
@@ -84,6 +87,7 @@ libshufflefs_a_SOURCES = \
 	src/source/http/http1-request.c src/source/http/http1-request.h \
 	src/source/http/job.c src/source/http/job.h \
 	src/source/http/key-url.c src/source/http/key-url.h \
+	src/source/http/keys.c src/source/http/keys.h \
 	src/source/http/latency.c src/source/http/latency.h \
 	src/source/http/listing.c src/source/http/listing.h \
 	src/source/http/origin.c src/source/http/origin.h \
@@ -93,6 +97,7 @@ libshufflefs_a_SOURCES = \
 	src/source/http/redirect-target.c src/source/http/redirect-target.h \
 	src/source/http/renewal.c src/source/http/renewal.h \
 	src/source/http/response.c src/source/http/response.h \
+	src/source/http/server-clock.c src/source/http/server-clock.h \
 	src/source/http/transfer.c \
 	src/source/http/user-headers.c src/source/http/user-headers.h \
 	 \
@@ -102,15 +107,23 @@ libshufflefs_a_SOURCES = \
 	src/source/ais/ais-token.c src/source/ais/ais-token.h \
 	src/source/ais/ais-version.c src/source/ais/ais-version.h \
 	 \
+	src/source/azure/azure.c src/source/azure/azure.h \
+	src/source/azure/azure-account.c src/source/azure/azure-account.h \
+	src/source/azure/azure-credentials.c src/source/azure/azure-credentials.h \
+	src/source/azure/azure-page.c src/source/azure/azure-page.h \
+	src/source/azure/azure-refusal.c src/source/azure/azure-refusal.h \
+	src/source/azure/azure-sign.c src/source/azure/azure-sign.h \
+	 \
 	src/source/s3/aws-credentials.c src/source/s3/aws-credentials.h \
-	src/source/s3/aws-keys.c src/source/s3/aws-keys.h \
 	src/source/s3/aws-profile.c src/source/s3/aws-profile.h \
+	src/source/s3/google-credentials.c src/source/s3/google-credentials.h \
+	src/source/s3/google-jwt.c src/source/s3/google-jwt.h \
 	src/source/s3/s3.c src/source/s3/s3.h \
+	src/source/s3/s3-kind.c src/source/s3/s3-kind.h \
 	src/source/s3/s3-page.c src/source/s3/s3-page.h \
 	src/source/s3/s3-refusal.c src/source/s3/s3-refusal.h \
 	src/source/s3/s3-url.c src/source/s3/s3-url.h \
 	src/source/s3/sigv4.c src/source/s3/sigv4.h \
-	src/source/s3/xml.c src/source/s3/xml.h \
 	 \
 	src/order/block.c src/order/block.h \
 	src/order/grid.c src/order/grid.h \

@@ -33,7 +33,12 @@ unit_tests = \
 	tests/unit/ais/unit-ais-refusal-names-a-remedy \
 	tests/unit/ais/unit-ais-token-is-read-again \
 	tests/unit/ais/unit-ais-version-makes-tags-of-what-counts \
+	tests/unit/azure/unit-azure-account-is-found-where-azures-tools-look \
+	tests/unit/azure/unit-azure-page-keeps-every-name \
+	tests/unit/azure/unit-azure-refusal-names-a-remedy \
+	tests/unit/azure/unit-azure-sign-gives-the-signatures-of-azures-client \
 	tests/unit/base/unit-alloc-never-returns-null \
+	tests/unit/base/unit-base64-is-that-of-rfc-4648 \
 	tests/unit/base/unit-checksum-sees-every-changed-byte \
 	tests/unit/base/unit-clock-skips-pauses \
 	tests/unit/base/unit-clock-writes-utc \
@@ -61,6 +66,7 @@ unit_tests = \
 	tests/unit/base/unit-threadpool-never-runs-a-task-twice-at-once \
 	tests/unit/base/unit-timer-fires-when-due \
 	tests/unit/base/unit-waits-name-the-limit \
+	tests/unit/base/unit-xml-reads-what-stores-write \
 	tests/unit/catalog/unit-braces-expand-as-a-shell-does \
 	tests/unit/catalog/unit-dataset-names-each-shard-once \
 	tests/unit/catalog/unit-directory-holds-only-safe-paths \
@@ -87,6 +93,7 @@ unit_tests = \
 	tests/unit/config/unit-options-refuse-what-they-do-not-understand \
 	tests/unit/http/unit-concurrency-is-8-near-and-most-from-afar \
 	tests/unit/http/unit-conncache-returns-the-last-one-used \
+	tests/unit/http/unit-credentials-are-read-as-services-write-them \
 	tests/unit/http/unit-fetch-lets-late-drop-any-get \
 	tests/unit/http/unit-fetch-reads-responses-that-come-behind-each-other \
 	tests/unit/http/unit-headers-read-what-servers-send \
@@ -136,11 +143,11 @@ unit_tests = \
 	tests/unit/order/unit-worth-warns-of-few-and-unequal-shards \
 	tests/unit/s3/unit-aws-credentials-follow-awss-order \
 	tests/unit/s3/unit-aws-profile-reads-what-aws-writes \
+	tests/unit/s3/unit-google-jwt-is-signed-by-the-account \
 	tests/unit/s3/unit-s3-page-keeps-every-key \
 	tests/unit/s3/unit-s3-refusal-names-a-remedy \
 	tests/unit/s3/unit-s3-url-encodes-keys-strictly \
 	tests/unit/s3/unit-sigv4-gives-the-published-signatures \
-	tests/unit/s3/unit-xml-reads-what-s3-servers-write \
 	tests/unit/source/unit-file-leaves-out-what-nobody-wants \
 	tests/unit/source/unit-file-lets-no-request-lie-while-a-thread-sleeps \
 	tests/unit/source/unit-file-notices-another-version \
@@ -258,8 +265,14 @@ cat_tests = \
 	tests/cat/cat-asks-again-after-a-503.sh \
 	tests/cat/cat-asks-again-when-a-server-stalls.sh \
 	tests/cat/cat-asks-in-a-way-all-servers-take.sh \
+	tests/cat/cat-az-azurite-serves-a-container.sh \
+	tests/cat/cat-az-credentials-may-expire.sh \
+	tests/cat/cat-az-errors-name-a-remedy.sh \
+	tests/cat/cat-az-gives-every-sample-once.sh \
+	tests/cat/cat-az-lists-page-by-page.sh \
 	tests/cat/cat-bench-measures-source-and-order.sh \
 	tests/cat/cat-budget-never-changes-a-byte.sh \
+	tests/cat/cat-clouds-of-the-tests-agree-with-real-clients.sh \
 	tests/cat/cat-commands-keep-the-read-timeout.sh \
 	tests/cat/cat-connections-are-kept.sh \
 	tests/cat/cat-connections-that-fell-silent-are-not-tried-one-by-one.sh \
@@ -276,6 +289,10 @@ cat_tests = \
 	tests/cat/cat-gives-up-on-a-silent-server.sh \
 	tests/cat/cat-gives-up-when-parts-fail-in-turn.sh \
 	tests/cat/cat-goes-through-a-proxy.sh \
+	tests/cat/cat-gs-credentials-may-expire.sh \
+	tests/cat/cat-gs-errors-name-a-remedy.sh \
+	tests/cat/cat-gs-gives-every-sample-once.sh \
+	tests/cat/cat-gs-lists-page-by-page.sh \
 	tests/cat/cat-help-of-a-command-is-about-it.sh \
 	tests/cat/cat-index-makes-indexes-ahead.sh \
 	tests/cat/cat-index-warns-of-what-bsdtar-reads-otherwise.sh \
@@ -337,6 +354,7 @@ cat_tests = \
 	tests/cat/cat-sizes-are-asked-of-any-far-server.sh \
 	tests/cat/cat-skip-agrees-with-the-script.sh \
 	tests/cat/cat-small-slices-are-fetched-side-by-side.sh \
+	tests/cat/cat-stores-send-no-credentials-elsewhere.sh \
 	tests/cat/cat-survives-an-outage.sh \
 	tests/cat/cat-survives-nonsense.sh \
 	tests/cat/cat-takes-shorter-ranges.sh \
@@ -528,10 +546,12 @@ repo_tests = \
 
 test_helpers = \
 	tests/check-rdma \
+	tests/data/google-account.json \
 	tests/data/order-vectors-dealt.json \
 	tests/data/order-vectors-equal.json \
 	tests/data/order-vectors-tars.json \
 	tests/data/order-vectors.json \
+	tests/fuzz/fuzz-azure.c \
 	tests/fuzz/fuzz-braces.c \
 	tests/fuzz/fuzz-config.c \
 	tests/fuzz/fuzz-described.c \
@@ -564,8 +584,12 @@ test_helpers = \
 	tests/fuzz/run \
 	tests/lib/ais.py \
 	tests/lib/ais.sh \
+	tests/lib/azure.py \
+	tests/lib/azure.sh \
 	tests/lib/check-reads.py \
 	tests/lib/check.h \
+	tests/lib/cloud-client.py \
+	tests/lib/clouds.sh \
 	tests/lib/compare.py \
 	tests/lib/crash-report.c \
 	tests/lib/cuda-exits.py \
@@ -584,6 +608,8 @@ test_helpers = \
 	tests/lib/full-or-error.py \
 	tests/lib/functions.sh \
 	tests/lib/fuse-gates.c \
+	tests/lib/gcs.py \
+	tests/lib/gcs.sh \
 	tests/lib/hang-threads.py \
 	tests/lib/https.py \
 	tests/lib/ill-judge.py \
@@ -773,6 +799,8 @@ tier2_tests = \
 	tests/fuse/fuse-duckdb-reads-an-order-as-a-table.sh \
 	tests/fuse/fuse-systemd-runs-mounts.sh \
 	tests/cat/cat-s3-minio-has-what-boto3-uploaded.sh \
+	tests/cat/cat-az-azurite-serves-a-container.sh \
+	tests/cat/cat-clouds-of-the-tests-agree-with-real-clients.sh \
 	tests/cat/cat-s3-minio-keys-may-expire.sh \
 	tests/cat/cat-s3-minio-serves-a-bucket.sh \
 	tests/fuse/fuse-s3-minio-serves-a-mount.sh \
@@ -809,6 +837,8 @@ asan_tests = \
 	tests/cat/cat-ais-gives-every-sample-once.sh \
 	tests/cat/cat-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/cat/cat-an-index-that-does-not-fit-is-never-used.sh \
+	tests/cat/cat-az-errors-name-a-remedy.sh \
+	tests/cat/cat-az-gives-every-sample-once.sh \
 	tests/cat/cat-bench-measures-source-and-order.sh \
 	tests/cat/cat-credentials-stay-at-their-host.sh \
 	tests/cat/cat-datasets-are-named-in-many-ways.sh \
@@ -817,6 +847,7 @@ asan_tests = \
 	tests/cat/cat-endless-redirects-end.sh \
 	tests/cat/cat-ends-within-511-bytes-of-damage.sh \
 	tests/cat/cat-goes-through-a-proxy.sh \
+	tests/cat/cat-gs-errors-name-a-remedy.sh \
 	tests/cat/cat-index-warns-of-what-bsdtar-reads-otherwise.sh \
 	tests/cat/cat-indexes-of-other-tools-are-hints.sh \
 	tests/cat/cat-keys-may-be-unique.sh \

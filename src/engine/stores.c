@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "source/ais/ais.h"
+#include "source/azure/azure.h"
 #include "source/s3/s3.h"
 
 #include <errno.h>
@@ -38,11 +39,27 @@ static struct sfs_store *start_s3(const struct sfs_options *o,
 				  struct sfs_error *err)
 {
 	const struct sfs_s3_options options = {
+		.kind = &sfs_s3_aws,
 		.endpoint = o->endpoint,
 		.region = o->region,
 		.style = (enum sfs_s3_style)o->s3_style,
 		.is_anonymous = o->anonymous,
 		.requester_pays = o->requester_pays,
+		.http = http,
+	};
+
+	return sfs_s3_start(&options, err);
+}
+
+static struct sfs_store *start_gs(const struct sfs_options *o,
+				  const struct sfs_http_options *http,
+				  struct sfs_error *err)
+{
+	const struct sfs_s3_options options = {
+		.kind = &sfs_s3_google,
+		.endpoint = o->endpoint,
+		.style = (enum sfs_s3_style)o->s3_style,
+		.is_anonymous = o->anonymous,
 		.http = http,
 	};
 
@@ -60,6 +77,18 @@ static struct sfs_store *start_ais(const struct sfs_options *o,
 	return sfs_ais_start(&options, err);
 }
 
+static struct sfs_store *start_az(const struct sfs_options *o,
+				  const struct sfs_http_options *http,
+				  struct sfs_error *err)
+{
+	const struct sfs_azure_options options = {.endpoint = o->endpoint,
+						  .sas_file = o->sas_file,
+						  .is_anonymous = o->anonymous,
+						  .http = http};
+
+	return sfs_azure_start(&options, err);
+}
+
 static const struct kind {
 	enum sfs_scheme scheme;
 	struct sfs_store *(*start)(const struct sfs_options *o,
@@ -68,6 +97,8 @@ static const struct kind {
 } kinds[] = {
 	{SFS_SCHEME_S3, start_s3},
 	{SFS_SCHEME_AIS, start_ais},
+	{SFS_SCHEME_GS, start_gs},
+	{SFS_SCHEME_AZ, start_az},
 };
 
 _Static_assert(SFS_COUNT(kinds) <= SFS_STORES_MOST, "raise SFS_STORES_MOST");

@@ -11,7 +11,7 @@
 #include "source/http/dialect.h"
 #include "source/http/listing.h"
 
-#define SFS_STORES_MOST 4
+#define SFS_STORES_MOST 8
 
 struct sfs_stores {
 	const struct sfs_options *options; /* borrowed */

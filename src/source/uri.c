@@ -17,8 +17,32 @@ static const struct scheme {
 } schemes[] = {
 	{"file", SFS_SCHEME_FILE, 0},	  {"http", SFS_SCHEME_HTTP, 80},
 	{"https", SFS_SCHEME_HTTPS, 443}, {"s3", SFS_SCHEME_S3, 0},
-	{"ais", SFS_SCHEME_AIS, 0},
+	{"ais", SFS_SCHEME_AIS, 0},	  {"gs", SFS_SCHEME_GS, 0},
+	{"gcs", SFS_SCHEME_GS, 0},	  {"az", SFS_SCHEME_AZ, 0},
+	{"abfs", SFS_SCHEME_AZ, 0},	  {"abfss", SFS_SCHEME_AZ, 0},
 };
+
+/* The scheme that these n bytes name; NULL: they name none. */
+static const struct scheme *find_scheme(const char *text, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(schemes); i++)
+		if (strlen(schemes[i].name) == n &&
+		    strncasecmp(text, schemes[i].name, n) == 0)
+			return &schemes[i];
+	return NULL;
+}
+
+/* Of the names that a scheme has, the one that it goes by. */
+static const char *name_of(enum sfs_scheme scheme)
+{
+	size_t i = 0;
+
+	while (schemes[i].scheme != scheme)
+		i++;
+	return schemes[i].name;
+}
 
 void sfs_uri_done(struct sfs_uri *uri)
 {
@@ -48,7 +72,8 @@ bool sfs_uri_has_scheme(const char *text)
 
 bool sfs_scheme_has_keys(enum sfs_scheme scheme)
 {
-	return scheme == SFS_SCHEME_S3 || scheme == SFS_SCHEME_AIS;
+	return scheme == SFS_SCHEME_S3 || scheme == SFS_SCHEME_AIS ||
+	       scheme == SFS_SCHEME_GS || scheme == SFS_SCHEME_AZ;
 }
 
 bool sfs_uri_is_pipe(const char *text)
@@ -247,12 +272,27 @@ static int parse_http(const char *shown, const char *rest, const struct scheme *
 	return 0;
 }
 
+/* `bucket` is what comes before the key. */
+static int set_key(const char *shown, enum sfs_scheme scheme, const char *bucket,
+		   const char *key, struct sfs_uri *uri, struct sfs_error *err)
+{
+	if (has_control(key) || has_dot_component(key))
+		return sfs_error_set(err, -EINVAL,
+				     "'%s' has a control character in its key, or a "
+				     "component '.' or '..'",
+				     shown);
+	uri->origin = sfs_asprintf("%s://%s", name_of(scheme), bucket);
+	uri->location = sfs_asprintf("%s/%s", uri->origin, key);
+	uri->path = sfs_asprintf("/%s", key);
+	return 0;
+}
+
 /* A key is any text: '?', '#' and '%' are a part of it. */
 static int parse_key(const char *shown, const char *rest, const struct scheme *scheme,
 		     struct sfs_uri *uri, struct sfs_error *err)
 {
 	size_t n = strcspn(rest, "/"), i;
-	const char *key = rest + n + (rest[n] == '/');
+	sfs_autofree char *bucket = sfs_strndup(rest, n);
 
 	for (i = 0; i < n && (isalnum((unsigned char)rest[i]) || strchr("-._", rest[i]));)
 		i++;
@@ -261,21 +301,77 @@ static int parse_key(const char *shown, const char *rest, const struct scheme *s
 				     "'%s' has no name of a bucket: write "
 				     "%s://bucket/folder/name.tar",
 				     shown, scheme->name);
-	if (has_control(key) || has_dot_component(key))
+	return set_key(shown, scheme->scheme, bucket, rest + n + (rest[n] == '/'), uri,
+		       err);
+}
+
+/* How far do characters of a container's name go? */
+static size_t container_length(const char *s)
+{
+	return strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-$");
+}
+
+/* "account", or the host of its blobs or of its data lake, which has the same blobs: the
+ * host of its blobs, with an '@' before it.  NULL: it is no name of a host. */
+static char *blob_host(const char *s, size_t n)
+{
+	sfs_autofree char *host = sfs_strndup(s, n);
+	char *p, *lake;
+
+	for (p = host; *p; p++) {
+		*p = (char)tolower((unsigned char)*p);
+		if (!isalnum((unsigned char)*p) && !strchr("-.:", *p))
+			return NULL;
+	}
+	if (n == 0)
+		return NULL;
+	lake = strstr(host, ".dfs.");
+	if (!strchr(host, '.'))
+		return sfs_asprintf("@%s.blob.core.windows.net", host);
+	return lake ? sfs_asprintf("@%.*s.blob.%s", (int)(lake - host), host, lake + 5)
+		    : sfs_asprintf("@%s", host);
+}
+
+/* "container/key", "container@host/key" as Hadoop and fsspec have it, or
+ * "host/container/key" as in a URL of Azure's. */
+static int parse_azure(const char *shown, const char *rest, const struct scheme *scheme,
+		       struct sfs_uri *uri, struct sfs_error *err)
+{
+	size_t n = strcspn(rest, "/"), n_container;
+	const char *at = memchr(rest, '@', n), *container = rest, *key = rest + n;
+	sfs_autofree char *host = NULL, *bucket = NULL;
+
+	if (at) {
+		host = blob_host(at + 1, (size_t)(key - at - 1));
+	} else if (memchr(rest, '.', n)) {
+		host = blob_host(rest, n);
+		container = key + (*key == '/');
+		key = container + strcspn(container, "/");
+	}
+	n_container = container_length(container);
+	if (n_container == 0 || container + n_container != (at ? at : key) ||
+	    ((at || container != rest) && !host))
+		return sfs_error_set(
+			err, -EINVAL,
+			"'%s' has no name of a container (lower-case letters, digits and "
+			"dashes), or of an account: write az://container/folder/name.tar "
+			"or az://container@account.blob.core.windows.net/...",
+			shown);
+	if (strstr(key, "?") && strstr(key, "sig="))
 		return sfs_error_set(err, -EINVAL,
-				     "'%s' has a control character in its key, or a "
-				     "component '.' or '..'",
+				     "'%s' has a SAS in it: put that into "
+				     "AZURE_STORAGE_SAS_TOKEN, or into a file that "
+				     "sas-file= names",
 				     shown);
-	uri->origin = sfs_asprintf("%s://%.*s", scheme->name, (int)n, rest);
-	uri->location = sfs_asprintf("%s/%s", uri->origin, key);
-	uri->path = sfs_asprintf("/%s", key);
-	return 0;
+	bucket = sfs_asprintf("%.*s%s", (int)n_container, container, host ? host : "");
+	return set_key(shown, scheme->scheme, bucket, key + (*key == '/'), uri, err);
 }
 
 int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *err)
 {
 	sfs_autofree char *shown = sfs_uri_redact(text); /* for sentences */
-	size_t n = scheme_length(text), i;
+	size_t n = scheme_length(text);
+	const struct scheme *scheme = find_scheme(text, n);
 	struct sfs_uri uri = {0};
 	int ret;
 
@@ -288,23 +384,22 @@ int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *e
 	if (n == 0) {
 		ret = parse_local(text, &uri, err);
 	} else {
-		for (i = 0; i < SFS_COUNT(schemes); i++)
-			if (strlen(schemes[i].name) == n &&
-			    strncasecmp(text, schemes[i].name, n) == 0)
-				break;
-		if (i == SFS_COUNT(schemes))
+		if (!scheme)
 			return sfs_error_set(
 				err, -EINVAL,
 				"'%.*s://' is not understood; sources are local "
-				"paths, file://, http://, https://, s3:// and ais://",
+				"paths, file://, http://, https://, s3://, ais://, gs:// "
+				"and az://",
 				(int)n, text);
-		uri.scheme = schemes[i].scheme;
+		uri.scheme = scheme->scheme;
 		if (uri.scheme == SFS_SCHEME_FILE)
 			ret = parse_file_url(shown, text + n + 3, &uri, err);
+		else if (uri.scheme == SFS_SCHEME_AZ)
+			ret = parse_azure(shown, text + n + 3, scheme, &uri, err);
 		else if (sfs_scheme_has_keys(uri.scheme))
-			ret = parse_key(shown, text + n + 3, &schemes[i], &uri, err);
+			ret = parse_key(shown, text + n + 3, scheme, &uri, err);
 		else
-			ret = parse_http(shown, text + n + 3, &schemes[i], &uri, err);
+			ret = parse_http(shown, text + n + 3, scheme, &uri, err);
 	}
 	if (ret < 0)
 		sfs_uri_done(&uri);
@@ -377,8 +472,17 @@ static int depth_of(const char *p, size_t n)
 /* Are these n bytes the scheme of a store? */
 static bool names_key(const char *text, size_t n)
 {
-	return (n == 2 && memcmp(text, "s3", 2) == 0) ||
-	       (n == 3 && memcmp(text, "ais", 3) == 0);
+	const struct scheme *scheme = find_scheme(text, n);
+
+	return scheme && sfs_scheme_has_keys(scheme->scheme);
+}
+
+/* Is what comes before the '@' the container of an Azure URL, and so no password? */
+static bool is_container(const char *text, const char *p, const char *at)
+{
+	const struct scheme *scheme = find_scheme(text, scheme_length(text));
+
+	return scheme && scheme->scheme == SFS_SCHEME_AZ && p + container_length(p) == at;
 }
 
 char *sfs_uri_redact(const char *text)
@@ -394,7 +498,7 @@ char *sfs_uri_redact(const char *text)
 			at = plain_at(p, depth > 0);
 			if (!at)
 				at = stray_at(p, authority_length(p, depth));
-			if (at) {
+			if (at && !is_container(text, p, at)) {
 				sfs_strbuf_puts(&out, "***@");
 				depth += depth_of(p, (size_t)(at - p));
 				p = at + 1;

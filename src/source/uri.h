@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* uri - what names a shard: a local path or a URL (RFC 3986).
  *
- * Understood: plain paths, file://, http://, https://, s3://, ais://.  A URL is kept as
- * it was given, but for its user part (kept apart, so that it is never printed), its
- * fragment (dropped, as curl does) and bytes that no URL may hold (space,
- * control, non-ASCII: percent-encoded).  Pure.
+ * Understood: plain paths, file://, http://, https://, s3://, ais://, gs:// (or gcs://),
+ * az:// (or abfs://, abfss://).  A URL is kept as it was given, but for its user part
+ * (kept apart, so that it is never printed), its fragment (dropped, as curl does) and
+ * bytes that no URL may hold (space, control, non-ASCII: percent-encoded).  Pure.
  */
 #ifndef SFS_URI_H
 #define SFS_URI_H
@@ -20,13 +20,16 @@ enum sfs_scheme {
 	SFS_SCHEME_HTTPS,
 	SFS_SCHEME_S3,
 	SFS_SCHEME_AIS,
+	SFS_SCHEME_GS,
+	SFS_SCHEME_AZ,
 };
 
 struct sfs_uri {
 	enum sfs_scheme scheme;
 	char *location; /* a local path, or the URL to ask for: no user, no fragment; or
-			 * "s3://bucket/key", the key as it is: nothing is encoded (of
-			 * AIStore likewise) */
+			 * "s3://bucket/key", the key as it is: nothing is encoded (of the
+			 * other stores likewise; of Azure the bucket is "container" or
+			 * "container@host", however it was written) */
 	char *user;	/* "name:password", decoded; NULL if none or local */
 	char *origin; /* "https://host:443", lower case, port always; "s3://bucket"; NULL
 		       * if local */

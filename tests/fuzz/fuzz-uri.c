@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <strings.h>
 
 static void check_url(const struct sfs_uri *uri)
 {
@@ -50,8 +51,10 @@ static void check_redacted(const char *text)
 
 	/* With braces, several URLs, perhaps: unit-uri-never-shows-a-password. */
 	MUST(strpbrk(text, "{}") || strcmp(shown, twice) == 0);
-	if (strpbrk(text, "{}") || strncmp(text, "s3://", 5) == 0 ||
-	    strncmp(text, "ais://", 6) == 0) {
+	if (strpbrk(text, "{}") || strncasecmp(text, "s3://", 5) == 0 ||
+	    strncasecmp(text, "ais://", 6) == 0 || strncasecmp(text, "gs://", 5) == 0 ||
+	    strncasecmp(text, "gcs://", 6) == 0 || strncasecmp(text, "az://", 5) == 0 ||
+	    strncasecmp(text, "abfs", 4) == 0) {
 		;
 	} else if (sfs_uri_has_scheme(text)) {
 		at = memchr(rest + 3, '@', strcspn(rest + 3, "/?#"));

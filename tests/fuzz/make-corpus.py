@@ -99,6 +99,13 @@ TEXTS = {
         '{"version": 1, "shards": [{"url": "https://h/x/a.tar?s=1", "n": 10}, {}], "name": null}',
         '[true, false, null, -0.5e+7, "\\u00fc\\ud83d\\ude00\\n", "\xc3\xbc", {}, [[]]]', "[" * 70, '{"a":',
     ],
+    "fuzz-azure": [
+        "\xef\xbb\xbf<?xml version='1.0'?><EnumerationResults ContainerName='c'><Blobs><Blob><Name>a.tar</Name><Properties>"
+        "<Content-Length>5</Content-Length><Etag>0x8D</Etag><Last-Modified>Wed, 25 Nov 2026 08:00:00 GMT"
+        "</Last-Modified></Properties></Blob></Blobs><NextMarker>2!4-</NextMarker></EnumerationResults>",
+        "<Error><Code>AuthenticationFailed</Code><Message>x</Message></Error>",
+        '{"access_token": "T", "expires_in": "3599"}', "AccountName=a;AccountKey=Zm9v==;", "Zm9vYg==",
+    ],
     "fuzz-s3": [
         "<?xml version='1.0'?><ListBucketResult xmlns='x'><EncodingType>url</EncodingType><IsTruncated>true"
         "</IsTruncated><NextContinuationToken>a=</NextContinuationToken><Contents><Key>a+%41.tar</Key>"
@@ -155,6 +162,8 @@ WORDS = {
     "fuzz-index": ["SFSINDEX", "\\x00\\x02\\x00\\x00", "\\x70\\x00\\x00\\x00", *TAR_WORDS],
     "fuzz-foreign": ["v1.1 ", "v1.2 ", " 512 ", " 1536 ", ".jpg", "\\x0a", "\\x00\\x02\\x00\\x00\\x00\\x00\\x00\\x00"],
     "fuzz-json": ["\\x22a\\x22:{", "\\x22b\\x22:[{", "\\x5cud83d\\x5cude00", "true", "false", "null"],
+    "fuzz-azure": ["<EnumerationResults>", "<Blobs>", "<Blob>", "<Name>", "<Properties>", "<Content-Length>", "<Etag>",
+                   "</EnumerationResults>", "<NextMarker>", "<Error>", "<Code>", "AccountKey=", "\\x22expires_in\\x22"],
     "fuzz-s3": ["<ListBucketResult>", "</ListBucketResult>", "<IsTruncated>", "false", "true", "<Contents>",
                 "</Contents>", "<Key>", "</Key>", "<Size>", "</Size>", "<EncodingType>url</EncodingType>", "&#x",
                 "&amp;", "<![CDATA[", "]]>", "<!--", "-->", "<Error>", "<Code>", "[default]", "[profile ", "\\x0a"],

@@ -14,6 +14,7 @@ each request, says what it expects:
   off      seconds that its clock is ahead
   public   buckets that need no signature  denied   buckets that nobody may read
   page     keys on a page [1000]
+  elsewhere  the URL of another server, to which requests for objects are redirected
   odd      {"to": "list" or "object", "times": N, "status": S, "body": B, "name": anything}: its answer to
            the first N of these requests
   role     what the services give: {"AccessKeyId":..., "SecretAccessKey":..., "Token":...}
@@ -148,10 +149,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def list(self, bucket):
-        query = dict(urllib.parse.parse_qsl(self.path.partition("?")[2], keep_blank_values=True))
+    def check_listing(self, query):
         if query.get("list-type") != "2" or query.get("encoding-type") != "url":
             raise Refusal(400, "InvalidArgument", "list-type=2 and encoding-type=url are needed")
+
+    def entry(self, key, path):
+        """What a listing says of an object."""
+        return ("<Key>%s</Key><LastModified>2026-11-25T08:00:00.000Z</LastModified>"
+                "<ETag>&quot;%s&quot;</ETag><Size>%d</Size><StorageClass>STANDARD</StorageClass>" %
+                (escape(urllib.parse.quote_plus(key)), etag_of(path), os.path.getsize(path)))
+
+    def list(self, bucket):
+        query = dict(urllib.parse.parse_qsl(self.path.partition("?")[2], keep_blank_values=True))
+        self.check_listing(query)
         top = os.path.join(self.buckets, bucket)
         keys = sorted(os.path.relpath(os.path.join(folder, name), top)
                       for folder, _, names in os.walk(top, followlinks=True) for name in names)
@@ -171,16 +181,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
                "<MaxKeys>1000</MaxKeys><IsTruncated>%s</IsTruncated>" %
                (bucket, urllib.parse.quote_plus(prefix), len(page), str(more).lower())]
         for key in page:
-            path = os.path.join(top, key)
-            out.append("<Contents><Key>%s</Key><LastModified>2026-11-25T08:00:00.000Z</LastModified>"
-                       "<ETag>&quot;%s&quot;</ETag><Size>%d</Size><StorageClass>STANDARD</StorageClass>"
-                       "</Contents>" % (escape(urllib.parse.quote_plus(key)), etag_of(path),
-                                        os.path.getsize(path)))
-        out.append("<EncodingType>url</EncodingType>")
+            out.append("<Contents>%s</Contents>" % self.entry(key, os.path.join(top, key)))
+        if "encoding-type" in query:
+            out.append("<EncodingType>url</EncodingType>")
         if more:
             out.append("<NextContinuationToken>%s=+/</NextContinuationToken>" % page[-1].encode().hex())
         out.append("</ListBucketResult>")
         self.answer(200, "".join(out).encode(), {"Content-Type": "application/xml"})
+
+    def more_headers(self, path):
+        return {}
 
     def get_object(self, bucket, key):
         path = os.path.join(self.buckets, bucket, key)
@@ -190,6 +200,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             data = file.read()
         tag = '"%s"' % etag_of(path)
         headers = {"ETag": tag, "Last-Modified": email.utils.formatdate(os.path.getmtime(path), usegmt=True)}
+        headers.update(self.more_headers(path))
         if self.headers.get("If-Match", tag) != tag:
             raise Refusal(412, "PreconditionFailed", "another ETag", headers=headers)
         found = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
@@ -270,6 +281,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if bucket in self.config.get("payers", []) and \
                     self.headers.get("x-amz-request-payer") != "requester":
                 raise Refusal(403, "AccessDenied", "Access Denied")
+            if key and "elsewhere" in self.config:
+                raise Refusal(307, "TemporaryRedirect", headers={"Location": self.config["elsewhere"] + self.path})
             if key:
                 self.get_object(bucket, key)
             else:
@@ -303,10 +316,11 @@ def etag_of(path):
     return tags[key]
 
 
-def main():
-    server = Server(("127.0.0.1", int((sys.argv + ["0"])[2])), Handler)
+def main(handler):
+    server = Server(("127.0.0.1", int((sys.argv + ["0"])[2])), handler)
     print(server.server_address[1], flush=True)
     server.serve_forever()
 
 
-main()
+if __name__ == "__main__":
+    main(Handler)

@@ -211,6 +211,11 @@ static void take_bucket_region(struct sfs_http_headers *a, const char *value, ti
 	keep(a->bucket_region, sizeof a->bucket_region, value);
 }
 
+static void take_generation(struct sfs_http_headers *a, const char *value, time_t now)
+{
+	keep(a->generation, sizeof a->generation, value);
+}
+
 static void take_ais_version(struct sfs_http_headers *a, const char *value, time_t now)
 {
 	keep(a->ais_version, sizeof a->ais_version, value);
@@ -234,6 +239,7 @@ static const struct {
 	{"date", take_date},
 	{"x-amz-bucket-region", take_bucket_region},
 	{"x-amz-request-id", take_request_id},
+	{"x-goog-generation", take_generation},
 	{"ais-version", take_ais_version},
 	{"ais-checksum-value", take_ais_checksum},
 };

@@ -31,6 +31,7 @@ struct sfs_http_headers {
 	int64_t retry_after_s;	/* -1: none */
 	int64_t date_s;		/* of Date, in seconds since 1970; 0 if none */
 	char bucket_region[40]; /* of S3's x-amz-bucket-region; "" if none */
+	char generation[24];	/* of Google's x-goog-generation; "" if none */
 	char ais_version[96], ais_checksum[160]; /* of AIStore; "" if none */
 	bool is_multipart;
 	bool is_page;	   /* HTML */

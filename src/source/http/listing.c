@@ -6,6 +6,7 @@
 #include "source/http/key-url.h"
 #include "source/key-pattern.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,6 +46,21 @@ void sfs_listing_add(struct sfs_listing *l, struct sfs_listing_item *item)
 		l->items = sfs_reallocarray(l->items, 2 * l->n + 1, sizeof *l->items);
 	l->items[l->n++] = *item;
 	*item = (struct sfs_listing_item){0};
+}
+
+bool sfs_listing_read_size(const char *s, uint64_t *ret)
+{
+	uint64_t v = 0;
+
+	if (!*s)
+		return false;
+	for (; isdigit((unsigned char)*s); s++) {
+		if (v > (UINT64_MAX >> 1) / 10 - 1)
+			return false;
+		v = v * 10 + (uint64_t)(*s - '0');
+	}
+	*ret = v;
+	return *s == 0;
 }
 
 /* ---- pages ---- */

@@ -8,6 +8,7 @@
 #include "source/http/curl-call.h"
 #include "source/http/dialect.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,9 @@ struct sfs_listing {
 void sfs_listing_add(struct sfs_listing *listing, struct sfs_listing_item *item);
 void sfs_listing_item_done(struct sfs_listing_item *item);
 void sfs_listing_done(struct sfs_listing *listing);
+
+/* Digits only, below 2^63. */
+bool sfs_listing_read_size(const char *s, uint64_t *ret);
 
 /* What a request for a page asks for. */
 struct sfs_listing_ask {

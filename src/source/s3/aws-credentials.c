@@ -7,10 +7,11 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "base/xml.h"
+#include "source/http/curl-call.h"
 #include "source/http/key-url.h"
 #include "source/s3/aws-profile.h"
 #include "source/s3/s3-url.h"
-#include "source/s3/xml.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,39 +31,11 @@ struct search {
 	struct sfs_aws_profile profile;
 };
 
-void sfs_aws_credentials_done(struct sfs_aws_credentials *c)
+static char *copy_variable(const char *name)
 {
-	if (c->secret)
-		explicit_bzero(c->secret, strlen(c->secret));
-	free(c->key_id);
-	free(c->secret);
-	free(c->token);
-	free(c->from);
-	*c = (struct sfs_aws_credentials){0};
-}
+	const char *value = sfs_credentials_variable(name);
 
-static char *copy(const char *s)
-{
-	return s ? sfs_strdup(s) : NULL;
-}
-
-struct sfs_aws_credentials sfs_aws_credentials_copy(const struct sfs_aws_credentials *c)
-{
-	return (struct sfs_aws_credentials){
-		.key_id = copy(c->key_id),
-		.secret = copy(c->secret),
-		.token = copy(c->token),
-		.expires_s = c->expires_s,
-		.from = copy(c->from),
-	};
-}
-
-/* A variable that is set, and not to nothing. */
-static const char *variable(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? value : NULL;
+	return value ? sfs_strdup(value) : NULL;
 }
 
 /* ---- what the places give ---- */
@@ -75,16 +48,7 @@ static int64_t read_time(const char *s)
 	return strptime(s, "%Y-%m-%dT%H:%M:%S", &tm) ? (int64_t)timegm(&tm) : 0;
 }
 
-/* They go into header lines. */
-static bool is_clean(const char *s)
-{
-	for (; s && *s; s++)
-		if ((unsigned char)*s <= ' ' || (unsigned char)*s >= 0x7f)
-			return false;
-	return true;
-}
-
-static int check(struct sfs_aws_credentials *c, struct sfs_error *err)
+static int check(struct sfs_credentials *c, struct sfs_error *err)
 {
 	if (c->token && !*c->token)
 		free(steal(&c->token));
@@ -94,7 +58,7 @@ static int check(struct sfs_aws_credentials *c, struct sfs_error *err)
 			"credentials from %s: they lack an access key or its "
 			"secret",
 			c->from);
-	if (!is_clean(c->key_id) || !is_clean(c->secret) || !is_clean(c->token))
+	if (!sfs_credentials_is_clean(c->key_id) || !sfs_credentials_is_clean(c->secret) || !sfs_credentials_is_clean(c->token))
 		return sfs_error_set(err, -EBADMSG,
 				     "credentials from %s: they hold a blank, or a byte "
 				     "that no key has",
@@ -102,7 +66,7 @@ static int check(struct sfs_aws_credentials *c, struct sfs_error *err)
 	return 0;
 }
 
-static void take_member(struct sfs_aws_credentials *c, const char *name,
+static void take_member(struct sfs_credentials *c, const char *name,
 			const struct sfs_json *json)
 {
 	const char *text = json->text.s ? json->text.s : "";
@@ -121,9 +85,9 @@ static void take_member(struct sfs_aws_credentials *c, const char *name,
 }
 
 int sfs_aws_credentials_read(const char *text, size_t n, const char *from,
-			     struct sfs_aws_credentials *ret, struct sfs_error *err)
+			     struct sfs_credentials *ret, struct sfs_error *err)
 {
-	struct sfs_aws_credentials c = {.from = sfs_strdup(from)};
+	struct sfs_credentials c = {.from = sfs_strdup(from)};
 	sfs_autofree char *name = NULL;
 	enum sfs_json_token token;
 	struct sfs_json json;
@@ -148,7 +112,7 @@ int sfs_aws_credentials_read(const char *text, size_t n, const char *from,
 	if (code == 0)
 		code = check(&c, err);
 	if (code < 0)
-		sfs_aws_credentials_done(&c);
+		sfs_credentials_done(&c);
 	else
 		*ret = c;
 	return code;
@@ -156,21 +120,21 @@ int sfs_aws_credentials_read(const char *text, size_t n, const char *from,
 
 /* ---- the environment ---- */
 
-static int from_environment(struct search *s, struct sfs_aws_credentials *c,
+static int from_environment(struct search *s, struct sfs_credentials *c,
 			    struct sfs_error *err)
 {
-	if (!variable("AWS_ACCESS_KEY_ID") || !variable("AWS_SECRET_ACCESS_KEY"))
+	if (!sfs_credentials_variable("AWS_ACCESS_KEY_ID") || !sfs_credentials_variable("AWS_SECRET_ACCESS_KEY"))
 		return -ENOENT;
-	c->key_id = sfs_strdup(variable("AWS_ACCESS_KEY_ID"));
-	c->secret = sfs_strdup(variable("AWS_SECRET_ACCESS_KEY"));
-	c->token = copy(variable("AWS_SESSION_TOKEN"));
+	c->key_id = sfs_strdup(sfs_credentials_variable("AWS_ACCESS_KEY_ID"));
+	c->secret = sfs_strdup(sfs_credentials_variable("AWS_SECRET_ACCESS_KEY"));
+	c->token = copy_variable("AWS_SESSION_TOKEN");
 	c->from = sfs_strdup("the environment");
 	return check(c, err);
 }
 
 /* ---- a profile's keys ---- */
 
-static int from_profile(struct search *s, struct sfs_aws_credentials *c,
+static int from_profile(struct search *s, struct sfs_credentials *c,
 			struct sfs_error *err)
 {
 	c->key_id = sfs_aws_profile_get(&s->profile, "aws_access_key_id");
@@ -184,7 +148,7 @@ static int from_profile(struct search *s, struct sfs_aws_credentials *c,
 
 /* ---- a program ---- */
 
-static int from_process(struct search *s, struct sfs_aws_credentials *c,
+static int from_process(struct search *s, struct sfs_credentials *c,
 			struct sfs_error *err)
 {
 	sfs_autofree char *command =
@@ -210,7 +174,7 @@ static int from_process(struct search *s, struct sfs_aws_credentials *c,
 
 /* ---- a web identity ---- */
 
-static void take_element(struct sfs_aws_credentials *c, const struct sfs_xml *xml)
+static void take_element(struct sfs_credentials *c, const struct sfs_xml *xml)
 {
 #define CREDENTIALS                          \
 	"AssumeRoleWithWebIdentityResponse/" \
@@ -230,14 +194,14 @@ static void take_element(struct sfs_aws_credentials *c, const struct sfs_xml *xm
 
 static void take_code(struct sfs_strbuf *code, const struct sfs_xml *xml)
 {
-	if (sfs_xml_at(xml, "ErrorResponse/Error/Code") && is_clean(xml->text.s)) {
+	if (sfs_xml_at(xml, "ErrorResponse/Error/Code") && sfs_credentials_is_clean(xml->text.s)) {
 		sfs_strbuf_done(code);
 		sfs_strbuf_printf(code, " %.60s", xml->text.s);
 	}
 }
 
 /* The response of STS. */
-static int read_sts(const struct sfs_curl_answer *answer, struct sfs_aws_credentials *c,
+static int read_sts(const struct sfs_curl_answer *answer, struct sfs_credentials *c,
 		    struct sfs_error *err)
 {
 	struct sfs_strbuf code = {0};
@@ -265,8 +229,8 @@ static char *url_of_sts(void)
 	sfs_autofree char *region = NULL, *endpoint = NULL;
 	struct sfs_error ignored;
 
-	if (variable("AWS_ENDPOINT_URL_STS"))
-		return sfs_strdup(variable("AWS_ENDPOINT_URL_STS"));
+	if (sfs_credentials_variable("AWS_ENDPOINT_URL_STS"))
+		return sfs_strdup(sfs_credentials_variable("AWS_ENDPOINT_URL_STS"));
 	if (sfs_aws_settings(&region, &endpoint, &ignored) < 0 || !region)
 		return sfs_strdup("https://sts.amazonaws.com/");
 	return sfs_asprintf("https://sts.%s.amazonaws.com%s/", region,
@@ -274,7 +238,7 @@ static char *url_of_sts(void)
 }
 
 static int assume(struct search *s, const char *role, const char *session,
-		  const char *token_file, struct sfs_aws_credentials *c,
+		  const char *token_file, struct sfs_credentials *c,
 		  struct sfs_error *err)
 {
 	sfs_autofree char *url = url_of_sts(), *token = NULL;
@@ -284,7 +248,7 @@ static int assume(struct search *s, const char *role, const char *session,
 	int ret = 0;
 
 	c->from = sfs_asprintf("the web identity of role '%s'", role);
-	token = sfs_aws_read_file(token_file, &ret, err);
+	token = sfs_credentials_read_file(token_file, &ret, err);
 	if (!token)
 		return sfs_error_wrap(err, ret == -ENOENT ? -EINVAL : ret, "%s", c->from);
 	sfs_strbuf_puts(&body, "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&"
@@ -306,7 +270,7 @@ static int assume(struct search *s, const char *role, const char *session,
 	return ret;
 }
 
-static int from_web_identity_of_profile(struct search *s, struct sfs_aws_credentials *c,
+static int from_web_identity_of_profile(struct search *s, struct sfs_credentials *c,
 					struct sfs_error *err)
 {
 	sfs_autofree char *role = sfs_aws_profile_get(&s->profile, "role_arn");
@@ -326,15 +290,15 @@ static int from_web_identity_of_profile(struct search *s, struct sfs_aws_credent
 	return role ? assume(s, role, session, file, c, err) : -ENOENT;
 }
 
-static int from_web_identity(struct search *s, struct sfs_aws_credentials *c,
+static int from_web_identity(struct search *s, struct sfs_credentials *c,
 			     struct sfs_error *err)
 {
-	const char *file = variable("AWS_WEB_IDENTITY_TOKEN_FILE"),
-		   *role = variable("AWS_ROLE_ARN");
+	const char *file = sfs_credentials_variable("AWS_WEB_IDENTITY_TOKEN_FILE"),
+		   *role = sfs_credentials_variable("AWS_ROLE_ARN");
 
 	if (!file || !role)
 		return -ENOENT;
-	return assume(s, role, variable("AWS_ROLE_SESSION_NAME"), file, c, err);
+	return assume(s, role, sfs_credentials_variable("AWS_ROLE_SESSION_NAME"), file, c, err);
 }
 
 /* ---- a container, an instance ---- */
@@ -381,15 +345,15 @@ static bool is_own_host(const char *url)
 /* The header line with the container's token; NULL: there is none to be sent. */
 static int container_line(char **ret_line, struct sfs_error *err)
 {
-	const char *file = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+	const char *file = sfs_credentials_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
 	sfs_autofree char *token = NULL;
 	int ret = 0;
 
 	*ret_line = NULL;
 	if (file)
-		token = sfs_aws_read_file(file, &ret, err);
+		token = sfs_credentials_read_file(file, &ret, err);
 	else
-		token = copy(variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"));
+		token = copy_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
 	if (file && !token)
 		return ret == -ENOENT ? -EINVAL : ret;
 	if (token && strpbrk(token, "\r\n"))
@@ -401,11 +365,11 @@ static int container_line(char **ret_line, struct sfs_error *err)
 	return 0;
 }
 
-static int from_container(struct search *s, struct sfs_aws_credentials *c,
+static int from_container(struct search *s, struct sfs_credentials *c,
 			  struct sfs_error *err)
 {
-	const char *relative = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
-		   *full = variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+	const char *relative = sfs_credentials_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
+		   *full = sfs_credentials_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
 	sfs_autofree char *url = NULL, *line = NULL;
 	struct sfs_curl_call call = {.method = "GET"};
 	struct sfs_curl_answer answer = {0};
@@ -455,17 +419,17 @@ static char *instance_line(struct search *s, const char *base)
 	char *line = NULL;
 
 	if (ask_local(s, &call, "", &answer, &ignored) == 0 && answer.body.s &&
-	    is_clean(answer.body.s))
+	    sfs_credentials_is_clean(answer.body.s))
 		line = sfs_asprintf("X-aws-ec2-metadata-token: %s\r\n", answer.body.s);
 	sfs_curl_answer_done(&answer);
 	return line;
 }
 
-static int from_instance(struct search *s, struct sfs_aws_credentials *c,
+static int from_instance(struct search *s, struct sfs_credentials *c,
 			 struct sfs_error *err)
 {
-	const char *base = variable("AWS_EC2_METADATA_SERVICE_ENDPOINT"),
-		   *disabled = variable("AWS_EC2_METADATA_DISABLED");
+	const char *base = sfs_credentials_variable("AWS_EC2_METADATA_SERVICE_ENDPOINT"),
+		   *disabled = sfs_credentials_variable("AWS_EC2_METADATA_DISABLED");
 	struct sfs_curl_answer roles = {0}, answer = {0};
 	sfs_autofree char *line = NULL;
 	int ret;
@@ -494,18 +458,18 @@ static int from_instance(struct search *s, struct sfs_aws_credentials *c,
 
 /* ---- all of them ---- */
 
-int sfs_aws_credentials_find(struct sfs_curl_caller *caller,
+int sfs_aws_credentials_find(const void *ctx, struct sfs_curl_caller *caller,
 			     const atomic_bool *is_stopped,
-			     struct sfs_aws_credentials *ret, struct sfs_error *err)
+			     struct sfs_credentials *ret, struct sfs_error *err)
 {
-	static int (*const places[])(struct search *, struct sfs_aws_credentials *,
+	static int (*const places[])(struct search *, struct sfs_credentials *,
 				     struct sfs_error *) = {
 		from_environment, from_profile,	     from_web_identity_of_profile,
 		from_process,	  from_web_identity, from_container,
 		from_instance,
 	};
 	struct search s = {.caller = caller, .is_stopped = is_stopped};
-	struct sfs_aws_credentials c = {0};
+	struct sfs_credentials c = {0};
 	int code = -ENOENT;
 	size_t i;
 
@@ -516,7 +480,7 @@ int sfs_aws_credentials_find(struct sfs_curl_caller *caller,
 			break;
 		code = places[i](&s, &c, err);
 		if (code < 0)
-			sfs_aws_credentials_done(&c);
+			sfs_credentials_done(&c);
 	}
 	sfs_aws_profile_done(&s.profile);
 	if (code == 0)
@@ -526,13 +490,13 @@ int sfs_aws_credentials_find(struct sfs_curl_caller *caller,
 
 int sfs_aws_settings(char **ret_region, char **ret_endpoint, struct sfs_error *err)
 {
-	const char *region = variable("AWS_REGION"),
-		   *endpoint = variable("AWS_ENDPOINT_URL_S3");
+	const char *region = sfs_credentials_variable("AWS_REGION"),
+		   *endpoint = sfs_credentials_variable("AWS_ENDPOINT_URL_S3");
 	struct sfs_aws_profile profile = {0};
 	int ret;
 
-	region = region ? region : variable("AWS_DEFAULT_REGION");
-	endpoint = endpoint ? endpoint : variable("AWS_ENDPOINT_URL");
+	region = region ? region : sfs_credentials_variable("AWS_DEFAULT_REGION");
+	endpoint = endpoint ? endpoint : sfs_credentials_variable("AWS_ENDPOINT_URL");
 	ret = region && endpoint ? 0 : sfs_aws_profile_load(&profile, err);
 	if (ret < 0)
 		return ret;

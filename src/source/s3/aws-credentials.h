@@ -13,37 +13,18 @@
 #ifndef SFS_AWS_CREDENTIALS_H
 #define SFS_AWS_CREDENTIALS_H
 
-#include "base/error.h"
-#include "source/http/curl-call.h"
+#include "source/http/keys.h"
 
-#include <stdatomic.h>
-#include <stdint.h>
-
-struct sfs_aws_credentials {
-	char *key_id, *secret; /* NULL: there are none */
-	char *token;	       /* NULL: they need none */
-	int64_t expires_s;     /* seconds since 1970; 0: not known, or never */
-	char *from;	       /* for sentences: "the environment", "profile 'x'" */
-};
-
-/* 0; -ENOENT: there are none anywhere; others: where there should be some, there are
- * none, or they cannot be read; *err says why, without any part of them.  Gives up soon
- * after *is_stopped has become true. */
-int sfs_aws_credentials_find(struct sfs_curl_caller *caller,
-			     const atomic_bool *is_stopped,
-			     struct sfs_aws_credentials *ret, struct sfs_error *err);
+/* Of keys.h: a pair of keys, and a session's token if they need one. */
+sfs_keys_find sfs_aws_credentials_find;
 
 /* The region: AWS_REGION, AWS_DEFAULT_REGION or the profile's; and the endpoint:
  * AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or the profile's.  The caller frees both; NULL:
  * it is said nowhere. */
 int sfs_aws_settings(char **ret_region, char **ret_endpoint, struct sfs_error *err);
 
-void sfs_aws_credentials_done(struct sfs_aws_credentials *credentials);
-struct sfs_aws_credentials sfs_aws_credentials_copy(
-	const struct sfs_aws_credentials *credentials);
-
 /* Pure: credentials as JSON, from `from`.  -EBADMSG: they are not. */
 int sfs_aws_credentials_read(const char *json, size_t n, const char *from,
-			     struct sfs_aws_credentials *ret, struct sfs_error *err);
+			     struct sfs_credentials *ret, struct sfs_error *err);
 
 #endif

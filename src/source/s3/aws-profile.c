@@ -4,7 +4,7 @@
 #include "source/s3/aws-profile.h"
 
 #include "base/alloc.h"
-#include "base/localfile.h"
+#include "source/http/credentials.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define MOST_BYTES (1 << 20)
 
 static bool is_blank(char c)
 {
@@ -97,42 +96,6 @@ char *sfs_aws_profile_find(const char *text, const char *section, const char *na
 
 /* ---- files ---- */
 
-char *sfs_aws_read_file(const char *path, int *ret_err, struct sfs_error *err)
-{
-	struct sfs_localfile file;
-	char *text = NULL, *whole = realpath(path, NULL); /* a link is fine */
-	size_t n;
-	int ret;
-
-	if (!whole) {
-		*ret_err = sfs_error_set(err, -errno, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	ret = sfs_localfile_open(whole, &file, err);
-	free(whole);
-	if (ret == 0) {
-		if (file.n > MOST_BYTES) {
-			ret = sfs_error_set(err, -EFBIG, "%s: more than 1 MiB", path);
-		} else {
-			text = sfs_calloc(1, (size_t)file.n + 1);
-			ret = sfs_localfile_read(&file, 0, text, (size_t)file.n);
-			if (ret < 0)
-				sfs_error_set(err, ret, "%s: %s", path, strerror(-ret));
-		}
-		if (ret == 0 && strlen(text) != file.n)
-			ret = sfs_error_set(err, -EINVAL, "%s: it holds a NUL", path);
-		sfs_localfile_close(&file);
-	}
-	if (ret < 0) {
-		free(steal(&text));
-		*ret_err = ret;
-		return NULL;
-	}
-	for (n = strlen(text); n > 0 && strchr("\r\n", text[n - 1]);)
-		text[--n] = 0;
-	return text;
-}
-
 /* The variable, or the file in ~/.aws; NULL: there is no home. */
 static char *path_of(const char *variable, const char *name)
 {
@@ -161,7 +124,7 @@ static int load_file(const char *path, const char *variable, char **ret_text,
 
 	if (!path)
 		return 0;
-	*ret_text = sfs_aws_read_file(path, &ret, &why);
+	*ret_text = sfs_credentials_read_file(path, &ret, &why);
 	if (*ret_text || is_absent(path, variable, ret))
 		return 0;
 	return sfs_error_set(err, ret, "%s", why.text);

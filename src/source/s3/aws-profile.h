@@ -30,8 +30,4 @@ char *sfs_aws_profile_get(const struct sfs_aws_profile *profile, const char *nam
  * between the brackets.  `name` NULL: "" if the section is there. */
 char *sfs_aws_profile_find(const char *text, const char *section, const char *name);
 
-/* The whole of a small file, without the line end behind it; NULL and *err: it cannot be
- * read, has more than 1 MiB, or a NUL.  -ENOENT in *ret_err: it is not there. */
-char *sfs_aws_read_file(const char *path, int *ret_err, struct sfs_error *err);
-
 #endif

@@ -4,7 +4,7 @@
 #include "source/s3/s3-page.h"
 
 #include "base/alloc.h"
-#include "source/s3/xml.h"
+#include "base/xml.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,29 +15,13 @@
 struct reader {
 	struct sfs_listing page;
 	struct sfs_listing_item item;
-	bool has_size, is_truncated, has_truncated, is_encoded;
+	bool has_generations, has_size, is_truncated, has_truncated, is_encoded;
 };
 
 static void replace(char **field, const char *value)
 {
 	free(*field);
 	*field = sfs_strdup(value);
-}
-
-/* Digits only, below 2^63. */
-static bool read_size(const char *s, uint64_t *ret)
-{
-	uint64_t v = 0;
-
-	if (!*s)
-		return false;
-	for (; isdigit((unsigned char)*s); s++) {
-		if (v > (UINT64_MAX >> 1) / 10 - 1)
-			return false;
-		v = v * 10 + (uint64_t)(*s - '0');
-	}
-	*ret = v;
-	return *s == 0;
 }
 
 /* "2026-11-25T08:00:00.000Z" */
@@ -48,10 +32,17 @@ static int64_t read_time(const char *s)
 	return strptime(s, "%Y-%m-%dT%H:%M:%S", &tm) ? (int64_t)timegm(&tm) : 0;
 }
 
+static void take_generation(struct sfs_listing_item *item, const char *text)
+{
+	free(item->tag);
+	item->tag = sfs_asprintf(SFS_S3_GENERATION_TAG, text);
+}
+
 /* An element has closed.  NULL, or what is wrong. */
 static const char *s3_page_take(struct reader *r, const struct sfs_xml *xml)
 {
 	const char *text = xml->text.s;
+	uint64_t generation;
 
 	if (sfs_xml_at(xml, "ListBucketResult/Contents")) {
 		if (!r->item.key || !r->has_size)
@@ -61,12 +52,15 @@ static const char *s3_page_take(struct reader *r, const struct sfs_xml *xml)
 	} else if (sfs_xml_at(xml, "ListBucketResult/Contents/Key")) {
 		replace(&r->item.key, text);
 	} else if (sfs_xml_at(xml, "ListBucketResult/Contents/Size")) {
-		r->has_size = read_size(text, &r->item.size);
+		r->has_size = sfs_listing_read_size(text, &r->item.size);
 		if (!r->has_size)
 			return "a Size that is not a number";
 	} else if (sfs_xml_at(xml, "ListBucketResult/Contents/ETag")) {
-		if (*text)
+		if (*text && !r->has_generations)
 			replace(&r->item.tag, text);
+	} else if (sfs_xml_at(xml, "ListBucketResult/Contents/Generation")) {
+		if (r->has_generations && sfs_listing_read_size(text, &generation))
+			take_generation(&r->item, text);
 	} else if (sfs_xml_at(xml, "ListBucketResult/Contents/LastModified")) {
 		r->item.mtime_s = read_time(text);
 	} else if (sfs_xml_at(xml, "ListBucketResult/NextContinuationToken")) {
@@ -113,7 +107,10 @@ static const char *finish(struct reader *r, const struct sfs_xml *xml)
 {
 	size_t i;
 
-	if (!r->has_truncated)
+	/* Emulators of Google's do not say it. */
+	if (!r->has_truncated && r->has_generations)
+		r->is_truncated = r->page.next != NULL;
+	else if (!r->has_truncated)
 		return "it does not say whether it is the last page (IsTruncated)";
 	if (r->is_truncated && !r->page.next)
 		return "more pages, but no NextContinuationToken";
@@ -125,12 +122,12 @@ static const char *finish(struct reader *r, const struct sfs_xml *xml)
 	return NULL;
 }
 
-int sfs_s3_page_read(const char *bytes, size_t n, struct sfs_listing *ret,
-		     struct sfs_error *err)
+int sfs_s3_page_read(const char *bytes, size_t n, bool has_generations,
+		     struct sfs_listing *ret, struct sfs_error *err)
 {
 	enum sfs_xml_token token = SFS_XML_BAD;
 	const char *why = NULL;
-	struct reader r = {0};
+	struct reader r = {.has_generations = has_generations};
 	struct sfs_xml xml;
 
 	sfs_xml_init(&xml, bytes, n);

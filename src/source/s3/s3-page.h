@@ -8,8 +8,11 @@
 
 #include "source/http/listing.h"
 
-/* -EBADMSG: it is not such a page; *err says why. */
-int sfs_s3_page_read(const char *bytes, size_t n, struct sfs_listing *ret,
-		     struct sfs_error *err);
+#define SFS_S3_GENERATION_TAG "\"generation %s\"" /* made of what Google says */
+
+/* The tags are the objects' ETags, or made of their generations.  -EBADMSG: it is not
+ * such a page; *err says why. */
+int sfs_s3_page_read(const char *bytes, size_t n, bool has_generations,
+		     struct sfs_listing *ret, struct sfs_error *err);
 
 #endif

@@ -2,12 +2,37 @@
 #include "source/s3/s3-refusal.h"
 
 #include "base/alloc.h"
-#include "source/s3/xml.h"
+#include "base/xml.h"
+#include "source/http/server-clock.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+const struct sfs_s3_words sfs_s3_words_aws = {
+	.no_credentials = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+			  "AWS_PROFILE, or write ~/.aws/credentials",
+	.token = "session token",
+	.new_token = "get new credentials",
+	.may_read = "s3:GetObject (without s3:ListBucket a missing object is denied, "
+		    "too)",
+	.may_list = "s3:ListBucket",
+	.payer = "set requester-pays",
+};
+
+const struct sfs_s3_words sfs_s3_words_google = {
+	.no_credentials = "log in with gcloud auth application-default login, or set "
+			  "bearer-token-command=, or GS_ACCESS_KEY_ID and "
+			  "GS_SECRET_ACCESS_KEY",
+	.token = "access token",
+	.new_token = "get a new one, as with gcloud auth print-access-token",
+	.may_read = "storage.objects.get (without storage.objects.list a missing object "
+		    "is denied, too)",
+	.may_list = "storage.objects.list",
+	.payer = "shufflefs cannot name a project that pays; copy the data into a bucket "
+		 "of your own",
+};
 
 static const struct {
 	const char *code;
@@ -18,7 +43,10 @@ static const struct {
 	{"TokenRefreshRequired", SFS_S3_EXPIRED},
 	{"InvalidToken", SFS_S3_EXPIRED},
 	{"InvalidTokenId", SFS_S3_EXPIRED},
+	{"AuthenticationRequired", SFS_S3_EXPIRED}, /* Google's, as the next two */
 	{"InvalidAccessKeyId", SFS_S3_NO_ACCESS_KEY},
+	{"InvalidSecurity", SFS_S3_NO_ACCESS_KEY},
+	{"UserProjectMissing", SFS_S3_PAYER},
 	{"SignatureDoesNotMatch", SFS_S3_WRONG_SECRET},
 	{"AccessDenied", SFS_S3_DENIED},
 	{"AllAccessDisabled", SFS_S3_DENIED},
@@ -63,6 +91,7 @@ static enum sfs_s3_reason reason_of(const struct sfs_s3_refusal *r)
 	if (r->code[0])
 		return SFS_S3_OTHER;
 	return r->status == 301	  ? SFS_S3_WRONG_REGION
+	       : r->status == 401 ? SFS_S3_EXPIRED
 	       : r->status == 403 ? SFS_S3_DENIED
 	       : r->status == 404 ? SFS_S3_NO_KEY
 				  : SFS_S3_OTHER;
@@ -101,6 +130,7 @@ int sfs_s3_refusal_err(const struct sfs_s3_refusal *r)
 	case SFS_S3_NO_ACCESS_KEY:
 	case SFS_S3_WRONG_SECRET:
 	case SFS_S3_DENIED:
+	case SFS_S3_PAYER:
 	case SFS_S3_CLOCK: return -EACCES;
 	default: return r->status == 401 || r->status == 403 ? -EACCES : -EIO;
 	}
@@ -121,19 +151,15 @@ static void describe_denied(const struct sfs_s3_asked *a, char *to, size_t size)
 	else if (!a->credentials)
 		snprintf(to, size,
 			 "the request was not signed, because no credentials were found: "
-			 "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
-			 "AWS_PROFILE, "
-			 "or write ~/.aws/credentials");
+			 "%s",
+			 a->words->no_credentials);
 	else
 		snprintf(
 			to, size,
 			"the credentials from %s may not %s: they need %s for the bucket "
 			"'%s'",
 			a->credentials, a->key ? "read this" : "list it",
-			a->key ? "s3:GetObject (without s3:ListBucket a missing object "
-				 "is denied, too)"
-			       : "s3:ListBucket",
-			a->bucket);
+			a->key ? a->words->may_read : a->words->may_list, a->bucket);
 }
 
 static void describe_region(const struct sfs_s3_refusal *r, const struct sfs_s3_asked *a,
@@ -148,21 +174,6 @@ static void describe_region(const struct sfs_s3_refusal *r, const struct sfs_s3_
 			 "the bucket '%s' is in another region than %s, and the server "
 			 "does not say in which: set region=",
 			 a->bucket, a->region);
-}
-
-static void describe_clock(const struct sfs_s3_refusal *r, const struct sfs_s3_asked *a,
-			   char *to, size_t size)
-{
-	int64_t off = r->date_s - a->now_s;
-
-	if (r->date_s == 0)
-		snprintf(to, size, "the clock of this machine is wrong: set it");
-	else
-		snprintf(to, size,
-			 "the clock of this machine is %lld s %s that of the server: set "
-			 "it",
-			 (long long)(off < 0 ? -off : off),
-			 off < 0 ? "ahead of" : "behind");
 }
 
 /* MinIO forgets temporary keys when they expire. */
@@ -182,6 +193,29 @@ static void describe_access_key(const struct sfs_s3_asked *a, const char *from, 
 			 from);
 }
 
+static void describe_expired(const struct sfs_s3_asked *a, char *to, size_t size)
+{
+	if (!a->credentials)
+		describe_denied(a, to, size);
+	else
+		snprintf(to, size, "the %s from %s has expired or is not valid: %s",
+			 a->words->token, a->credentials, a->words->new_token);
+}
+
+static void describe_missing(const struct sfs_s3_asked *a, bool is_object, char *to,
+			     size_t size)
+{
+	if (!is_object)
+		snprintf(to, size,
+			 "there is no bucket '%s' at %s: check its name, and endpoint=",
+			 a->bucket, a->url);
+	else
+		snprintf(to, size, "no such object%s",
+			 strstr(a->key, ".tar") ? ""
+						: "; all *.tar below a prefix are named "
+						  "by a '/' at its end");
+}
+
 /* What to do about it; "" if that is not known. */
 static void describe_remedy(const struct sfs_s3_refusal *r, const struct sfs_s3_asked *a,
 			    char *to, size_t size)
@@ -189,12 +223,7 @@ static void describe_remedy(const struct sfs_s3_refusal *r, const struct sfs_s3_
 	const char *from = a->credentials ? a->credentials : "nowhere";
 
 	switch (r->reason) {
-	case SFS_S3_EXPIRED:
-		snprintf(to, size,
-			 "the session token from %s has expired or is not valid: get new "
-			 "credentials",
-			 from);
-		break;
+	case SFS_S3_EXPIRED: describe_expired(a, to, size); break;
 	case SFS_S3_NO_ACCESS_KEY: describe_access_key(a, from, to, size); break;
 	case SFS_S3_WRONG_SECRET:
 		snprintf(to, size,
@@ -203,20 +232,16 @@ static void describe_remedy(const struct sfs_s3_refusal *r, const struct sfs_s3_
 			 from);
 		break;
 	case SFS_S3_DENIED: describe_denied(a, to, size); break;
-	case SFS_S3_NO_BUCKET:
-		snprintf(to, size,
-			 "there is no bucket '%s' at %s: check its name, and endpoint=",
-			 a->bucket, a->url);
-		break;
-	case SFS_S3_NO_KEY:
-		snprintf(to, size, "no such object%s",
-			 a->key && !strstr(a->key, ".tar")
-				 ? "; all *.tar below a prefix are named by a '/' at its "
-				   "end"
-				 : "");
-		break;
+	case SFS_S3_NO_BUCKET: describe_missing(a, false, to, size); break;
+	case SFS_S3_NO_KEY: describe_missing(a, a->key != NULL, to, size); break;
 	case SFS_S3_WRONG_REGION: describe_region(r, a, to, size); break;
-	case SFS_S3_CLOCK: describe_clock(r, a, to, size); break;
+	case SFS_S3_CLOCK:
+		sfs_server_clock_describe(r->date_s, a->now_s, to, size);
+		break;
+	case SFS_S3_PAYER:
+		snprintf(to, size, "the requester pays for the bucket '%s': %s",
+			 a->bucket, a->words->payer);
+		break;
 	default: keep(to, size, r->message);
 	}
 }

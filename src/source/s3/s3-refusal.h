@@ -14,7 +14,7 @@
 
 enum sfs_s3_reason {
 	SFS_S3_OTHER,
-	SFS_S3_EXPIRED, /* the session token */
+	SFS_S3_EXPIRED, /* the token */
 	SFS_S3_NO_ACCESS_KEY,
 	SFS_S3_WRONG_SECRET,
 	SFS_S3_DENIED,
@@ -22,6 +22,7 @@ enum sfs_s3_reason {
 	SFS_S3_NO_KEY,
 	SFS_S3_WRONG_REGION,
 	SFS_S3_CLOCK,
+	SFS_S3_PAYER, /* the requester pays, and did not say so */
 	SFS_S3_LATER, /* the server is busy */
 };
 
@@ -37,8 +38,19 @@ struct sfs_s3_refusal {
 void sfs_s3_refusal_read(const struct sfs_http_headers *headers, const char *body,
 			 size_t n, struct sfs_s3_refusal *ret);
 
+/* What the sentences call things. */
+struct sfs_s3_words {
+	const char *no_credentials; /* what to do where there are none */
+	const char *token, *new_token; /* what may expire, and what to do then */
+	const char *may_read, *may_list;
+	const char *payer; /* what to do where the requester pays */
+};
+
+extern const struct sfs_s3_words sfs_s3_words_aws, sfs_s3_words_google;
+
 /* What the sentence names. */
 struct sfs_s3_asked {
+	const struct sfs_s3_words *words;
 	const char *bucket, *key; /* key NULL: the request was for a listing */
 	const char *url;	  /* the bucket's */
 	const char *region;

@@ -11,8 +11,9 @@
 #include "base/log.h"
 #include "base/stall.h"
 #include "source/http/key-url.h"
+#include "source/http/keys.h"
+#include "source/http/server-clock.h"
 #include "source/key-pattern.h"
-#include "source/s3/aws-keys.h"
 #include "source/s3/s3-page.h"
 #include "source/s3/s3-refusal.h"
 #include "source/s3/sigv4.h"
@@ -23,9 +24,6 @@
 #include <string.h>
 #include <time.h>
 
-#define DEFAULT_REGION "us-east-1"
-#define MOST_OFF_S     60 /* a clock that differs by less is as good as right */
-
 /* Where a bucket is, as its server says. */
 struct bucket {
 	struct sfs_link link;
@@ -35,17 +33,17 @@ struct bucket {
 
 struct sfs_s3 {
 	struct sfs_store store; /* first */
+	const struct sfs_s3_kind *kind;
 	struct sfs_s3_service service;
 	char *region;
 	bool is_anonymous, requester_pays;
 	struct sfs_http_options http;	/* its strings are the caller's */
-	struct sfs_aws_keys *keys;	/* NULL: anonymous */
+	struct sfs_keys *keys;		/* NULL: anonymous */
 	struct sfs_curl_caller *caller; /* of the thread that lists */
+	struct sfs_server_clock clock;
 
 	pthread_mutex_t lock; /* guards all below */
 	struct sfs_link buckets;
-	int64_t off_s; /* how far the server's clock is ahead of ours, */
-	uint64_t off_learned_ns;
 	struct sfs_sigv4_key key;
 };
 
@@ -54,11 +52,6 @@ struct asked {
 	char *bucket, *url, *region; /* the bucket's URL */
 	const char *key;	     /* NULL: a listing */
 };
-
-static int64_t now_s(void)
-{
-	return (int64_t)time(NULL);
-}
 
 /* ---- buckets ---- */
 
@@ -127,44 +120,6 @@ static bool learn_region(struct sfs_s3 *s3, const char *name, const char *region
 
 /* ---- signing ---- */
 
-static int64_t server_now_s(struct sfs_s3 *s3)
-{
-	int64_t off_s;
-
-	pthread_mutex_lock(&s3->lock);
-	off_s = s3->off_s;
-	pthread_mutex_unlock(&s3->lock);
-	return now_s() + off_s;
-}
-
-/* The server says that our time is wrong.  Is its own another than that of a request that
- * was signed at `signed_ns`? */
-static bool learn_clock(struct sfs_s3 *s3, int64_t date_s, uint64_t signed_ns)
-{
-	int64_t off_s = date_s - now_s(), change_s;
-	bool is_new, is_other;
-
-	if (date_s == 0)
-		return false;
-	pthread_mutex_lock(&s3->lock);
-	change_s = off_s - s3->off_s;
-	is_new = change_s > MOST_OFF_S || change_s < -MOST_OFF_S;
-	is_other = is_new || s3->off_learned_ns > signed_ns;
-	if (is_new) {
-		s3->off_s = off_s;
-		s3->off_learned_ns = sfs_clock_ns();
-	}
-	pthread_mutex_unlock(&s3->lock);
-	if (!is_new)
-		return is_other;
-	sfs_warning(
-		"the clock of this machine is %lld s %s that of the S3 server: set it; "
-		"until then requests are signed with the server's time",
-		(long long)(off_s < 0 ? -off_s : off_s),
-		off_s < 0 ? "ahead of" : "behind");
-	return true;
-}
-
 static void add_line(struct sfs_strbuf *lines, const char *name, const char *value)
 {
 	sfs_strbuf_printf(lines, "%s: %s\r\n", name, value);
@@ -175,7 +130,7 @@ static void add_line(struct sfs_strbuf *lines, const char *name, const char *val
 static unsigned sign(struct sfs_s3 *s3, const char *url, const char *region,
 		     struct sfs_strbuf *lines)
 {
-	struct sfs_aws_credentials c = {0};
+	struct sfs_credentials c = {0};
 	struct sfs_sigv4_header headers[5];
 	sfs_autofree char *host = NULL, *path = NULL, *value = NULL;
 	struct sfs_sigv4_request r = {.method = "GET",
@@ -183,22 +138,24 @@ static unsigned sign(struct sfs_s3 *s3, const char *url, const char *region,
 				      .payload_hash = SFS_SIGV4_EMPTY,
 				      .region = region,
 				      .service = "s3"};
-	unsigned edition = s3->keys ? sfs_aws_keys_get(s3->keys, &c) : 0;
+	unsigned edition = s3->keys ? sfs_keys_get(s3->keys, &c) : 0;
 	const char *target;
 	char now[24];
 	int i;
 
 	if (s3->requester_pays)
 		add_line(lines, "x-amz-request-payer", "requester");
+	if (c.token && !c.key_id)
+		sfs_strbuf_printf(lines, "Authorization: Bearer %s\r\n", c.token);
 	if (!c.key_id) {
-		sfs_aws_credentials_done(&c);
+		sfs_credentials_done(&c);
 		return edition;
 	}
 	host = sfs_s3_host(url, &target);
 	path = sfs_strndup(target, strcspn(target, "?"));
 	r.path = path;
 	r.query = target[strlen(path)] == '?' ? target + strlen(path) + 1 : "";
-	r.time = sfs_sigv4_time(server_now_s(s3), now);
+	r.time = sfs_sigv4_time(sfs_server_clock_now_s(&s3->clock), now);
 	r.key_id = c.key_id;
 	r.secret = c.secret;
 	headers[r.n_headers++] = (struct sfs_sigv4_header){"host", host};
@@ -218,7 +175,7 @@ static unsigned sign(struct sfs_s3 *s3, const char *url, const char *region,
 	value = sfs_sigv4_sign(&r, &s3->key);
 	pthread_mutex_unlock(&s3->lock);
 	add_line(lines, "Authorization", value);
-	sfs_aws_credentials_done(&c);
+	sfs_credentials_done(&c);
 	return edition;
 }
 
@@ -242,33 +199,34 @@ static struct asked ask_for(struct sfs_s3 *s3, char *bucket, const char *key)
 static void describe(struct sfs_s3 *s3, const struct asked *a,
 		     const struct sfs_s3_refusal *refusal, char *why, size_t size)
 {
-	struct sfs_aws_credentials c = {0};
+	struct sfs_credentials c = {0};
 	struct sfs_s3_asked asked = {
+		.words = s3->kind->words,
 		.bucket = a->bucket,
 		.key = a->key,
 		.url = a->url,
 		.region = a->region,
 		.is_anonymous = s3->is_anonymous,
-		.now_s = now_s(),
+		.now_s = (int64_t)time(NULL),
 	};
 
 	if (s3->keys)
-		sfs_aws_keys_get(s3->keys, &c);
-	asked.credentials = c.key_id ? c.from : NULL;
-	asked.is_temporary = c.token != NULL;
+		sfs_keys_get(s3->keys, &c);
+	asked.credentials = sfs_credentials_exist(&c) ? c.from : NULL;
+	asked.is_temporary = c.key_id && c.token;
 	sfs_s3_refusal_describe(refusal, &asked, why, size);
-	sfs_aws_credentials_done(&c);
+	sfs_credentials_done(&c);
 }
 
 static bool has_keys(struct sfs_s3 *s3)
 {
-	struct sfs_aws_credentials c = {0};
+	struct sfs_credentials c = {0};
 	bool has;
 
 	if (s3->keys)
-		sfs_aws_keys_get(s3->keys, &c);
-	has = c.key_id != NULL;
-	sfs_aws_credentials_done(&c);
+		sfs_keys_get(s3->keys, &c);
+	has = sfs_credentials_exist(&c);
+	sfs_credentials_done(&c);
 	return has;
 }
 
@@ -284,8 +242,10 @@ static enum sfs_renewal learn_from(struct sfs_s3 *s3, const struct asked *a,
 			       ? SFS_RENEWAL_NOW
 			       : SFS_RENEWAL_NO;
 	case SFS_S3_CLOCK:
-		return learn_clock(s3, refusal->date_s, signed_ns) ? SFS_RENEWAL_NOW
-								   : SFS_RENEWAL_NO;
+		return sfs_server_clock_learn(&s3->clock, refusal->date_s, signed_ns,
+					      s3->kind->name)
+			       ? SFS_RENEWAL_NOW
+			       : SFS_RENEWAL_NO;
 	case SFS_S3_DENIED: /* if it says so, the credentials are good */
 		if (refusal->code[0] && has_keys(s3))
 			return SFS_RENEWAL_NO;
@@ -295,9 +255,8 @@ static enum sfs_renewal learn_from(struct sfs_s3 *s3, const struct asked *a,
 	case SFS_S3_WRONG_SECRET: break;
 	default: return SFS_RENEWAL_NO;
 	}
-	if (!s3->keys)
-		return SFS_RENEWAL_NO;
-	return sfs_aws_keys_renew(s3->keys, edition, signed_ns, may_wait);
+	return s3->keys ? sfs_keys_renew(s3->keys, edition, signed_ns, may_wait)
+			: SFS_RENEWAL_NO;
 }
 
 /* ---- the dialect ---- */
@@ -333,8 +292,8 @@ static void request(struct sfs_store *store, struct sfs_http_query *q, const cha
 	struct asked a = ask_for_object(s3_of(store), o);
 
 	q->if_match = NULL;
-	if (o->tag && !q->is_ask && !q->verify_size_only &&
-	    sfs_http_etag_can_be_sent(o->tag))
+	if (o->tag && !s3_of(store)->kind->has_generations && !q->is_ask &&
+	    !q->verify_size_only && sfs_http_etag_can_be_sent(o->tag))
 		q->if_match = o->tag;
 	get->url = url;
 	get->user = NULL;
@@ -352,13 +311,27 @@ static void request(struct sfs_store *store, struct sfs_http_query *q, const cha
 	asked_done(&a);
 }
 
+/* The headers, with a tag that is made of the generation, if the service has those. */
+static struct sfs_http_headers tagged(struct sfs_store *store,
+				      const struct sfs_http_headers *a)
+{
+	struct sfs_http_headers headers = *a;
+
+	if (s3_of(store)->kind->has_generations && a->generation[0])
+		snprintf(headers.etag, sizeof headers.etag, SFS_S3_GENERATION_TAG,
+			 a->generation);
+	return headers;
+}
+
 /* A redirect without a Location says that the bucket is in another region. */
 static enum sfs_response_outcome judge(struct sfs_store *store,
 				       const struct sfs_http_query *q,
 				       const struct sfs_http_headers *a,
 				       struct sfs_response_error *error)
 {
-	enum sfs_response_outcome outcome = sfs_response_judge_listed(q, a, error);
+	const struct sfs_http_headers headers = tagged(store, a);
+	enum sfs_response_outcome outcome =
+		sfs_response_judge_listed(q, &headers, error);
 
 	if (outcome == SFS_RESPONSE_REDIRECT && !a->location)
 		return (enum sfs_response_outcome)sfs_response_final(error, -EIO,
@@ -395,10 +368,12 @@ static enum sfs_response_outcome s3_explain(struct sfs_store *store,
 
 /* The listing said it. */
 static void learn(struct sfs_store *store, struct sfs_object *o,
-		  const struct sfs_http_headers *headers)
+		  const struct sfs_http_headers *a)
 {
+	const struct sfs_http_headers headers = tagged(store, a);
+
 	if (o->size == SFS_SIZE_UNKNOWN)
-		sfs_response_learn(o, headers);
+		sfs_response_learn(o, &headers);
 }
 
 static enum sfs_renewal renew(struct sfs_store *store, struct sfs_fetch *fetch,
@@ -429,7 +404,8 @@ static void add_parameter(struct sfs_strbuf *url, const char *name, const char *
 }
 
 /* The URL of a page; its parameters are sorted, as they are signed. */
-static char *url_of_page(const struct asked *a, const char *pattern, const char *token)
+static char *url_of_page(const struct sfs_s3 *s3, const struct asked *a,
+			 const char *pattern, const char *token)
 {
 	sfs_autofree char *prefix = sfs_key_pattern_prefix(pattern);
 	struct sfs_strbuf url = {0};
@@ -439,7 +415,8 @@ static char *url_of_page(const struct asked *a, const char *pattern, const char 
 		add_parameter(&url, "continuation-token", token);
 	if (!sfs_key_pattern_is_deep(pattern))
 		add_parameter(&url, "delimiter", "/");
-	add_parameter(&url, "encoding-type", "url");
+	if (s3->kind->encodes_keys)
+		add_parameter(&url, "encoding-type", "url");
 	add_parameter(&url, "list-type", "2");
 	add_parameter(&url, "prefix", prefix);
 	return url.s;
@@ -457,11 +434,13 @@ static int take_page(struct sfs_s3 *s3, const struct asked *a,
 	int code;
 
 	if (answer->headers.status == 200) {
-		code = sfs_s3_page_read(body, answer->body.n, ret, err);
+		code = sfs_s3_page_read(body, answer->body.n, s3->kind->has_generations,
+					ret, err);
 		if (code < 0)
 			*ret_again = SFS_RENEWAL_SOON;
 		return code == 0 ? 0
-				 : sfs_error_wrap(err, code, "no listing of S3 is there");
+				 : sfs_error_wrap(err, code, "no listing of %s is there",
+						  s3->kind->name);
 	}
 	sfs_s3_refusal_read(&answer->headers, body, strlen(body), &refusal);
 	describe(s3, a, &refusal, why, sizeof why);
@@ -477,7 +456,7 @@ static int get_page(void *ctx, const struct sfs_listing_ask *ask, struct sfs_lis
 {
 	struct sfs_s3 *s3 = ctx;
 	struct asked a = ask_for(s3, sfs_strdup(ask->bucket), NULL);
-	sfs_autofree char *url = url_of_page(&a, ask->pattern, ask->token);
+	sfs_autofree char *url = url_of_page(s3, &a, ask->pattern, ask->token);
 	struct sfs_curl_call call = {.method = "GET", .url = url};
 	struct sfs_curl_answer answer;
 	struct sfs_strbuf lines = {0};
@@ -512,10 +491,13 @@ static int set_service(struct sfs_s3 *s3, const struct sfs_s3_options *o,
 	sfs_autofree char *region = NULL, *endpoint = NULL;
 	int ret;
 
-	ret = sfs_aws_settings(&region, &endpoint, err);
+	ret = s3->kind->settings(&region, &endpoint, err);
 	if (ret < 0)
 		return ret;
-	s3->region = sfs_strdup(o->region ? o->region : region ? region : DEFAULT_REGION);
+	if (o->region && s3->kind->has_regions)
+		s3->region = sfs_strdup(o->region);
+	else
+		s3->region = sfs_strdup(region ? region : s3->kind->region);
 	if (s3->region[strspn(s3->region, "abcdefghijklmnopqrstuvwxyz0123456789-")])
 		return sfs_error_set(err, -EINVAL, "'%s' is not a region; one is us-east-1",
 				     s3->region);
@@ -532,7 +514,7 @@ static void stop(struct sfs_store *store)
 	struct sfs_link *link;
 	struct bucket *bucket;
 
-	sfs_aws_keys_stop(s3->keys);
+	sfs_keys_stop(s3->keys);
 	sfs_curl_caller_free(s3->caller);
 	while ((link = sfs_list_pop(&s3->buckets)) != NULL) {
 		bucket = sfs_container(link, struct bucket, link);
@@ -542,6 +524,7 @@ static void stop(struct sfs_store *store)
 	}
 	sfs_sigv4_key_done(&s3->key);
 	sfs_s3_service_done(&s3->service);
+	sfs_server_clock_done(&s3->clock);
 	pthread_mutex_destroy(&s3->lock);
 	free(s3->region);
 	free(s3);
@@ -559,8 +542,13 @@ struct sfs_store *sfs_s3_start(const struct sfs_s3_options *o, struct sfs_error 
 		.renew = renew,
 	};
 	struct sfs_s3 *s3 = sfs_calloc(1, sizeof *s3);
+	const struct sfs_keys_options keys = {.name = o->kind->name,
+					      .takes_bearer = o->kind->takes_bearer,
+					      .find = o->kind->find,
+					      .http = &s3->http};
 
-	s3->store.scheme = SFS_SCHEME_S3;
+	s3->kind = o->kind;
+	s3->store.scheme = o->kind->scheme;
 	s3->store.dialect = &dialect;
 	s3->store.list = list;
 	s3->store.stop = stop;
@@ -568,11 +556,12 @@ struct sfs_store *sfs_s3_start(const struct sfs_s3_options *o, struct sfs_error 
 	s3->requester_pays = o->requester_pays;
 	s3->http = *o->http;
 	pthread_mutex_init(&s3->lock, NULL);
+	sfs_server_clock_init(&s3->clock);
 	sfs_list_init(&s3->buckets);
 	if (set_service(s3, o, err) == 0)
 		s3->caller = sfs_curl_caller_new(&s3->http, NULL, err);
 	if (s3->caller && !o->is_anonymous)
-		s3->keys = sfs_aws_keys_start(&s3->http, err);
+		s3->keys = sfs_keys_start(&keys, err);
 	if (s3->caller && (s3->keys || o->is_anonymous))
 		return &s3->store;
 	stop(&s3->store);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* s3 - objects of S3 and its like (MinIO, Ceph, R2), as a store of the HTTP source.
+/* s3 - objects of S3 and its like (MinIO, Ceph, R2), and of Google Cloud Storage, as
+ * stores of the HTTP source.
  *
  * It signs each GET as it is sent, reads why one was refused, and lists buckets.
- * Credentials are found where AWS's tools look (aws-credentials.h) and renewed in time.
+ * Credentials are found where the service's tools look (s3-kind.h) and renewed in time.
  * The region of a bucket is learned from the server, if region= is wrong or missing; so
  * is the server's clock, if ours is wrong.
  */
@@ -10,10 +11,12 @@
 #define SFS_S3_H
 
 #include "source/http/dialect.h"
+#include "source/s3/s3-kind.h"
 #include "source/s3/s3-url.h"
 
 struct sfs_s3_options {
-	const char *endpoint, *region; /* NULL: as AWS's settings say */
+	const struct sfs_s3_kind *kind;
+	const char *endpoint, *region; /* NULL: as the user's settings say */
 	enum sfs_s3_style style;
 	bool is_anonymous;		     /* sign nothing */
 	bool requester_pays;		     /* say that we do */

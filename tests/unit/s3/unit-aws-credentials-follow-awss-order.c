@@ -3,6 +3,7 @@
  * cat-s3-credentials-come-from-where-aws-looks. */
 #include "base/alloc.h"
 #include "check.h"
+#include "source/http/curl-call.h"
 #include "source/s3/aws-credentials.h"
 
 #include <errno.h>
@@ -22,24 +23,24 @@ static void write_file(const char *path, const char *text)
 
 static void finds(const char *key_id, const char *from)
 {
-	struct sfs_aws_credentials c = {0};
+	struct sfs_credentials c = {0};
 	struct sfs_error err = {0};
-	int ret = sfs_aws_credentials_find(caller, &is_stopped, &c, &err);
+	int ret = sfs_aws_credentials_find(NULL, caller, &is_stopped, &c, &err);
 
 	if (ret < 0)
 		fprintf(stderr, "%d: %s\n", ret, err.text);
 	CHECK_EQ(ret, 0);
 	CHECK_STR(c.key_id, key_id);
 	CHECK_STR(c.from, from);
-	sfs_aws_credentials_done(&c);
+	sfs_credentials_done(&c);
 }
 
 static void fails(int wanted, const char *why)
 {
-	struct sfs_aws_credentials c = {0};
+	struct sfs_credentials c = {0};
 	struct sfs_error err = {0};
 
-	CHECK_EQ(sfs_aws_credentials_find(caller, &is_stopped, &c, &err), wanted);
+	CHECK_EQ(sfs_aws_credentials_find(NULL, caller, &is_stopped, &c, &err), wanted);
 	CHECK_HAS(err.text, why);
 	CHECK(!strstr(err.text, "SECRET"));
 	CHECK(!c.key_id);
@@ -60,19 +61,19 @@ static void check_json(void)
 		"{\"Version\":1,\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"B\","
 		"\"Other\":{\"AccessKeyId\":\"no\"},\"SessionToken\":\"C\","
 		"\"Expiration\":\"2026-11-25T08:00:01Z\"}";
-	struct sfs_aws_credentials c = {0}, same;
+	struct sfs_credentials c = {0}, same;
 	struct sfs_error err = {0};
 	size_t i;
 
 	CHECK_EQ(sfs_aws_credentials_read(good, strlen(good), "here", &c, &err), 0);
-	same = sfs_aws_credentials_copy(&c);
-	sfs_aws_credentials_done(&c);
+	same = sfs_credentials_copy(&c);
+	sfs_credentials_done(&c);
 	CHECK_STR(same.key_id, "A");
 	CHECK_STR(same.secret, "B");
 	CHECK_STR(same.token, "C");
 	CHECK_STR(same.from, "here");
 	CHECK_EQ(same.expires_s, 1795593601);
-	sfs_aws_credentials_done(&same);
+	sfs_credentials_done(&same);
 	for (i = 0; i < SFS_COUNT(bad); i++) {
 		CHECK_EQ(sfs_aws_credentials_read(bad[i], strlen(bad[i]), "here", &c,
 						  &err),

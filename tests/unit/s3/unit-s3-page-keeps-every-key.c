@@ -6,6 +6,7 @@
 #include "source/s3/s3-page.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 #define LIST(inner)                                                   \
 	"<?xml version=\"1.0\"?><ListBucketResult xmlns=\"x\">" inner \
@@ -15,14 +16,19 @@
 
 static struct sfs_listing page;
 
-static void read_page(const char *text)
+static void read_page_of(const char *text, bool has_generations)
 {
 	struct sfs_error err = {0};
 
 	sfs_listing_done(&page);
-	if (sfs_s3_page_read(text, strlen(text), &page, &err) < 0)
+	if (sfs_s3_page_read(text, strlen(text), has_generations, &page, &err) < 0)
 		fprintf(stderr, "%s\n", err.text);
 	CHECK(!err.text[0]);
+}
+
+static void read_page(const char *text)
+{
+	read_page_of(text, false);
 }
 
 static void refused(const char *text, const char *why)
@@ -30,7 +36,7 @@ static void refused(const char *text, const char *why)
 	struct sfs_listing untouched = {.n = 7};
 	struct sfs_error err = {0};
 
-	CHECK_EQ(sfs_s3_page_read(text, strlen(text), &untouched, &err), -EBADMSG);
+	CHECK_EQ(sfs_s3_page_read(text, strlen(text), false, &untouched, &err), -EBADMSG);
 	CHECK_HAS(err.text, why);
 	CHECK_EQ(untouched.n, 7);
 }
@@ -65,6 +71,28 @@ int main(void)
 	CHECK(!page.items[0].tag && !page.next);
 	read_page(LIST(LAST));
 	CHECK_EQ(page.n, 0);
+
+	/* Google's: the generation is the version, and not the tag; keys are as they are. */
+	{
+		static const char text[] = LIST(
+			LAST "<Contents><Key>a+b%20\xc3\xa9.tar</Key><Generation>1763573194345500"
+			     "</Generation><MetaGeneration>1</MetaGeneration>"
+			     "<LastModified>2026-11-25T08:00:01.383Z</LastModified>"
+			     "<ETag>\"27\"</ETag><Size>36</Size></Contents>" A_TAR);
+
+		read_page_of(text, true);
+		CHECK_EQ(page.n, 2);
+		CHECK_STR(page.items[0].key, "a+b%20\xc3\xa9.tar");
+		CHECK_STR(page.items[0].tag, "\"generation 1763573194345500\"");
+		CHECK(!page.items[1].tag);
+		read_page(text);
+		CHECK_STR(page.items[0].tag, "\"27\"");
+		read_page_of(LIST(A_TAR), true);
+		CHECK(page.n == 1 && !page.next);
+		read_page_of(LIST(A_TAR "<NextContinuationToken>x</NextContinuationToken>"),
+			     true);
+		CHECK_STR(page.next, "x");
+	}
 	sfs_listing_done(&page);
 
 	refused("", "ends too early");

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 static struct sfs_s3_asked asked = {
+	.words = &sfs_s3_words_aws,
 	.bucket = "b",
 	.key = "x.tar",
 	.url = "https://host/b/",
@@ -50,6 +51,7 @@ int main(void)
 	CHECK_HAS(say(403, CODE("AccessDenied")), "s3:GetObject");
 	asked.key = NULL;
 	CHECK_HAS(say(403, CODE("AccessDenied")), "s3:ListBucket");
+	CHECK_HAS(say(404, "Not Found"), "no bucket 'b'");
 	asked.credentials = NULL;
 	CHECK_HAS(say(403, NULL), "no credentials were found");
 	asked.is_anonymous = true;
@@ -75,6 +77,21 @@ int main(void)
 	CHECK_HAS(say(403, CODE("RequestTimeTooSkewed")), "is 1200 s behind that");
 	headers.date_s = 1000000 - 7200;
 	CHECK_HAS(say(403, CODE("RequestTimeTooSkewed")), "is 7200 s ahead of that");
+
+	/* Google's words. */
+	asked.words = &sfs_s3_words_google;
+	asked.is_anonymous = false;
+	asked.credentials = "the file 'x'";
+	CHECK_HAS(say(401, CODE("AuthenticationRequired")), "access token from the file 'x'");
+	CHECK_EQ(refusal.reason, SFS_S3_EXPIRED);
+	CHECK_EQ(sfs_s3_refusal_err(&refusal), -EACCES);
+	CHECK_HAS(say(401, NULL), "has expired or is not valid");
+	CHECK_HAS(say(403, CODE("InvalidSecurity")), "does not know the access key");
+	CHECK_HAS(say(403, CODE("AccessDenied")), "storage.objects.list");
+	CHECK_HAS(say(400, CODE("UserProjectMissing")), "requester pays");
+	CHECK_EQ(sfs_s3_refusal_err(&refusal), -EACCES);
+	asked.credentials = NULL;
+	CHECK_HAS(say(401, NULL), "gcloud auth application-default login");
 
 	say(503, CODE("SlowDown"));
 	CHECK_EQ(refusal.reason, SFS_S3_LATER);

@@ -149,7 +149,7 @@ static void bad_ones(void)
 		{"", "empty"},
 		{"a\nb.tar", "control character"},
 		{"a\x7f.tar", "control character"},
-		{"gs://bucket/a.tar", "'gs://' is not understood"},
+		{"rsync://bucket/a.tar", "'rsync://' is not understood"},
 		{"ftp://host/a.tar", "'ftp://'"},
 		{"httpss://host/a", "'httpss://'"},
 		{"h+t.t-p://host/a", "'h+t.t-p://'"},

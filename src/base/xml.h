@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* xml - reads an XML text element by element, from memory: as much of XML as servers of
- * the S3 family write.
+/* xml - reads an XML text element by element, from memory: as much of XML as the servers
+ * of stores write.
  *
  * Strict about that: one root, each tag closed by its own, nested at most SFS_XML_DEPTH
  * deep, UTF-8, only the five entities and characters by number.  There is no DOCTYPE, so

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "source/s3/xml.h"
+#include "base/xml.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/xml.h"
+
 #include "check.h"
-#include "source/s3/xml.h"
 
 #include <stdbool.h>
 
