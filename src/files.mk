@@ -108,6 +108,13 @@ libshufflefs_a_SOURCES = \
 	src/source/s3/sigv4.c src/source/s3/sigv4.h \
 	src/source/s3/xml.c src/source/s3/xml.h \
 	 \
+	src/source/webhdfs/webhdfs.c src/source/webhdfs/webhdfs.h \
+	src/source/webhdfs/webhdfs-page.c src/source/webhdfs/webhdfs-page.h \
+	src/source/webhdfs/webhdfs-refusal.c src/source/webhdfs/webhdfs-refusal.h \
+	src/source/webhdfs/webhdfs-token.c src/source/webhdfs/webhdfs-token.h \
+	src/source/webhdfs/webhdfs-url.c src/source/webhdfs/webhdfs-url.h \
+	src/source/webhdfs/webhdfs-walk.c src/source/webhdfs/webhdfs-walk.h \
+	 \
 	src/order/block.c src/order/block.h \
 	src/order/grid.c src/order/grid.h \
 	src/order/iterate.c src/order/iterate.h \

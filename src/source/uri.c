@@ -18,6 +18,9 @@ static const struct scheme {
 	{"file", SFS_SCHEME_FILE, 0},	  {"http", SFS_SCHEME_HTTP, 80},
 	{"https", SFS_SCHEME_HTTPS, 443}, {"s3", SFS_SCHEME_S3, 0},
 	{"ais", SFS_SCHEME_AIS, 0},
+	{"webhdfs", SFS_SCHEME_WEBHDFS, 9870},
+	{"swebhdfs", SFS_SCHEME_WEBHDFS, 9871},
+	{"hdfs", SFS_SCHEME_WEBHDFS, 8020},
 };
 
 void sfs_uri_done(struct sfs_uri *uri)
@@ -48,7 +51,8 @@ bool sfs_uri_has_scheme(const char *text)
 
 bool sfs_scheme_has_keys(enum sfs_scheme scheme)
 {
-	return scheme == SFS_SCHEME_S3 || scheme == SFS_SCHEME_AIS;
+	return scheme == SFS_SCHEME_S3 || scheme == SFS_SCHEME_AIS ||
+	       scheme == SFS_SCHEME_WEBHDFS;
 }
 
 bool sfs_uri_is_pipe(const char *text)
@@ -247,6 +251,16 @@ static int parse_http(const char *shown, const char *rest, const struct scheme *
 	return 0;
 }
 
+static int check_key(const char *shown, const char *key, struct sfs_error *err)
+{
+	if (!has_control(key) && !has_dot_component(key))
+		return 0;
+	return sfs_error_set(err, -EINVAL,
+			     "'%s' has a control character in its key, or a "
+			     "component '.' or '..'",
+			     shown);
+}
+
 /* A key is any text: '?', '#' and '%' are a part of it. */
 static int parse_key(const char *shown, const char *rest, const struct scheme *scheme,
 		     struct sfs_uri *uri, struct sfs_error *err)
@@ -261,14 +275,32 @@ static int parse_key(const char *shown, const char *rest, const struct scheme *s
 				     "'%s' has no name of a bucket: write "
 				     "%s://bucket/folder/name.tar",
 				     shown, scheme->name);
-	if (has_control(key) || has_dot_component(key))
-		return sfs_error_set(err, -EINVAL,
-				     "'%s' has a control character in its key, or a "
-				     "component '.' or '..'",
-				     shown);
+	if (check_key(shown, key, err) < 0)
+		return -EINVAL;
 	uri->origin = sfs_asprintf("%s://%.*s", scheme->name, (int)n, rest);
 	uri->location = sfs_asprintf("%s/%s", uri->origin, key);
 	uri->path = sfs_asprintf("/%s", key);
+	return 0;
+}
+
+/* "webhdfs://user@host:port/path", where a path is as a key.  There may be no host. */
+static int parse_hdfs(const char *shown, const char *rest, const struct scheme *scheme,
+		      struct sfs_uri *uri, struct sfs_error *err)
+{
+	size_t n = strcspn(rest, "/");
+	const char *at = memrchr(rest, '@', n), *host = at ? at + 1 : rest,
+		   *end = rest + n, *key = end + (*end == '/');
+	int ret = check_key(shown, key, err);
+
+	if (ret == 0 && end > host)
+		ret = set_origin(shown, host, (size_t)(end - host), scheme, uri, err);
+	if (ret < 0)
+		return ret;
+	if (!uri->origin)
+		uri->origin = sfs_asprintf("%s://", scheme->name);
+	uri->location = sfs_asprintf("%s/%s", uri->origin, key);
+	uri->path = sfs_asprintf("/%s", key);
+	uri->user = at ? percent_decode(rest, (size_t)(at - rest)) : NULL;
 	return 0;
 }
 
@@ -296,11 +328,14 @@ int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *e
 			return sfs_error_set(
 				err, -EINVAL,
 				"'%.*s://' is not understood; sources are local "
-				"paths, file://, http://, https://, s3:// and ais://",
+				"paths, file://, http://, https://, s3://, ais://, "
+				"webhdfs://, swebhdfs:// and hdfs://",
 				(int)n, text);
 		uri.scheme = schemes[i].scheme;
 		if (uri.scheme == SFS_SCHEME_FILE)
 			ret = parse_file_url(shown, text + n + 3, &uri, err);
+		else if (uri.scheme == SFS_SCHEME_WEBHDFS)
+			ret = parse_hdfs(shown, text + n + 3, &schemes[i], &uri, err);
 		else if (sfs_scheme_has_keys(uri.scheme))
 			ret = parse_key(shown, text + n + 3, &schemes[i], &uri, err);
 		else
@@ -377,8 +412,13 @@ static int depth_of(const char *p, size_t n)
 /* Are these n bytes the scheme of a store? */
 static bool names_key(const char *text, size_t n)
 {
-	return (n == 2 && memcmp(text, "s3", 2) == 0) ||
-	       (n == 3 && memcmp(text, "ais", 3) == 0);
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(schemes); i++)
+		if (strlen(schemes[i].name) == n &&
+		    strncasecmp(text, schemes[i].name, n) == 0)
+			return sfs_scheme_has_keys(schemes[i].scheme);
+	return false;
 }
 
 char *sfs_uri_redact(const char *text)
