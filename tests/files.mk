@@ -345,8 +345,10 @@ cat_tests = \
 	tests/cat/cat-webhdfs-datanodes-and-files-may-change.sh \
 	tests/cat/cat-webhdfs-errors-name-a-remedy.sh \
 	tests/cat/cat-webhdfs-gives-every-sample-once.sh \
+	tests/cat/cat-webhdfs-goes-by-tls.sh \
 	tests/cat/cat-webhdfs-hadoop-serves-a-folder.sh \
 	tests/cat/cat-webhdfs-lists-folder-by-folder.sh \
+	tests/cat/cat-webhdfs-shows-tickets-to-namenodes-only.sh \
 	tests/cat/cat-webhdfs-tokens-are-sent-and-never-shown.sh \
 	tests/cat/cat-writes-what-comes-before-an-error.sh
 
@@ -586,6 +588,7 @@ test_helpers = \
 	tests/lib/ill-origin.py \
 	tests/lib/indexed.h \
 	tests/lib/indexed.sh \
+	tests/lib/kerberos-ticket.py \
 	tests/lib/kill-storm.py \
 	tests/lib/kills.sh \
 	tests/lib/late.sh \

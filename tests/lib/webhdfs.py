@@ -7,7 +7,8 @@
 Prints the first namenode's port and serves FOLDER/buckets as the root, until it is killed.  The
 ports of the others are in FOLDER/ports: the second namenode, two datanodes, and one that talks RPC.
 A namenode lists, and redirects to the datanodes in turn; it does not know which of them is dead.  A
-datanode answers once a connection, with no word of the version.  FOLDER/server.json, read anew for
+datanode answers once a connection, with no word of the version.  If there is a FOLDER/certificate.pem, with
+its key, all but RPC go by TLS.  FOLDER/server.json, read anew for
 each request, says:
 
   page      names on a page [1000]
@@ -18,6 +19,7 @@ each request, says:
   private   folders that only the user root may enter, as in ["/set"]
   kerberos  a request needs a token, or SPNEGO [false]
   tokens    delegation tokens that are good
+  downgrade a namenode redirects to http, whatever it talks itself [false]
   cut       datanodes end each body after so many bytes
 
 Each request is a JSON line on stderr, with the node that got it.  Standard library only.
@@ -27,6 +29,7 @@ import itertools
 import json
 import os
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -40,6 +43,18 @@ seen = {}  # path -> [what its file was like, its number]
 numbers = itertools.count(16386)
 turn, requests = itertools.count(), itertools.count()
 JAVA = "java.io."
+
+
+class SecureServer(Server):
+    """by TLS, if there is a context"""
+    context = None
+
+    def finish_request(self, request, client_address):
+        # In the connection's own thread: a handshake that fails disturbs nobody.
+        if not self.context:
+            return super().finish_request(request, client_address)
+        with self.context.wrap_socket(request, server_side=True) as secure:
+            super().finish_request(secure, client_address)
 
 
 class Refusal(Exception):
@@ -101,7 +116,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if token and token not in self.config.get("tokens", []):
                 raise Refusal(403, "InvalidToken", "token (token for root: x?%s) can't be found in cache" % token,
                               "org.apache.hadoop.security.token.SecretManager$")
-            if not token and not self.headers.get("Authorization", "").startswith("Negotiate "):
+            if not token and not self.headers.get("Authorization", "").startswith("Negotiate YII"):
                 self.say(401, {"RemoteException": {"message": "Authentication required", "exception": "AuthenticationException"}},
                          [("WWW-Authenticate", "Negotiate")])
                 return False
@@ -140,8 +155,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         kept = [(n, self.query[n]) for n in ("delegation", "user.name") if n in self.query]
         query = [("op", "OPEN"), *kept, ("namenoderpcaddress", "127.0.0.1:%d" % port_of("rpc"))] + \
                 [(n, self.query[n]) for n in ("length",) if n in self.query] + [("offset", str(offset))]
-        where = "http://127.0.0.1:%d/webhdfs/v1%s?%s" % (
-            port_of("datanode%d" % (next(turn) % 2)), urllib.parse.quote(name, safe="/+"),
+        where = "http%s://127.0.0.1:%d/webhdfs/v1%s?%s" % (
+            "s" if self.server.context and not self.config.get("downgrade") else "", port_of("datanode%d" % (next(turn) % 2)), urllib.parse.quote(name, safe="/+"),
             urllib.parse.urlencode(query, safe=":"))
         self.begin(307, [("Location", where), ("Content-Type", "application/octet-stream"), ("Content-Length", "0")])
 
@@ -249,10 +264,14 @@ def port_of(node):
 
 
 def main():
-    first = Server(("127.0.0.1", int((sys.argv + ["0"])[2])), Handler)
+    certificate = os.path.join(sys.argv[1], "certificate.pem")
+    if os.path.exists(certificate):
+        SecureServer.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        SecureServer.context.load_cert_chain(certificate)
+    first = SecureServer(("127.0.0.1", int((sys.argv + ["0"])[2])), Handler)
     nodes[first.server_address[1]] = "namenode0"
     for name in ("namenode1", "datanode0", "datanode1", "rpc"):
-        server = Server(("127.0.0.1", 0), Handler)
+        server = (Server if name == "rpc" else SecureServer)(("127.0.0.1", 0), Handler)
         nodes[server.server_address[1]] = name
         threading.Thread(target=server.serve_forever, daemon=True).start()
     with open(os.path.join(sys.argv[1], "ports"), "w") as file:
