@@ -58,9 +58,9 @@ struct sfs_dialect {
 
 	/* Write the GET: set what struct sfs_get says that start() sets, and get->url.
 	 * `url` is the object's own, or where redirects have led; borrowed until the GET
-	 * ends, as is `lines`, an empty buffer for header lines or another URL.  Credentials
-	 * are for the object's own server only.  Sets query->if_match, which judge() needs.  It runs
-	 * for each retry, hedge and redirect. */
+	 * ends, as is `lines`, an empty buffer for header lines or another URL.
+	 * Credentials are for the object's own server only.  Sets query->if_match, which
+	 * judge() needs.  It runs for each retry, hedge and redirect. */
 	void (*request)(struct sfs_store *store, struct sfs_http_query *query,
 			const char *url, struct sfs_strbuf *lines, struct sfs_get *get);
 
@@ -80,11 +80,11 @@ struct sfs_dialect {
 					     enum sfs_response_outcome outcome,
 					     struct sfs_response_error *error);
 
-	/* NULL, or: responses to reads do not say the version.  When all bytes of a request
-	 * are there, its status is asked for at the object's own URL (query->is_status),
-	 * and only then it is done; an ask that wants no bytes has just that.  judge() has
-	 * said IN_BODY, and this is the body, with a NUL behind it.  Makes *headers those
-	 * that HTTP would have: the size, a tag, a date. */
+	/* NULL, or: responses to reads do not say the version.  When all bytes of a
+	 * request are there, its status is asked for at the object's own URL
+	 * (query->is_status), and only then it is done; an ask that wants no bytes has
+	 * just that.  judge() has said IN_BODY, and this is the body, with a NUL behind
+	 * it.  Makes *headers those that HTTP would have: the size, a tag, a date. */
 	enum sfs_response_outcome (*read_status)(struct sfs_store *store,
 						 const struct sfs_http_query *query,
 						 const char *body,
@@ -108,8 +108,8 @@ struct sfs_dialect {
 				  const struct sfs_http_query *query,
 				  const struct sfs_get *get, const char *refusal);
 
-	/* NULL, or: a GET of this URL is to be sent again, because it failed.  From now on
-	 * url() may name another server. */
+	/* NULL, or: a GET of this URL is to be sent again, because it failed.  From now
+	 * on url() may name another server. */
 	void (*avoid)(struct sfs_store *store, const char *url);
 };
 

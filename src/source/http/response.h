@@ -52,7 +52,7 @@ enum sfs_response_outcome {
 	SFS_RESPONSE_FINAL, /* will stay so: see err */
 	SFS_RESPONSE_TINY,  /* too small for a tar: to be confirmed, see claim */
 	SFS_RESPONSE_ODD,   /* no size of a tar: to be asked for again, see claim.size */
-	SFS_RESPONSE_IN_BODY, /* to a status: its body says it */
+	SFS_RESPONSE_IN_BODY, /* to a status: the body says it */
 };
 
 struct sfs_response_error {

@@ -76,7 +76,6 @@ static int refusal_room(const struct sfs_leg *leg, struct iovec *piece)
 static int transfer_explain(struct sfs_leg *leg, int outcome)
 {
 	struct sfs_job *job = leg->job;
-
 	const char *body = leg->refusal ? leg->refusal : "";
 
 	if (leg->refusal)
@@ -227,8 +226,8 @@ static void warn_of_no_validator(struct sfs_http_source *s, const struct sfs_obj
 /* Are all bytes in place that a status has to confirm? */
 static bool wants_status(const struct sfs_job *job)
 {
-	return job->dialect->read_status && !job->is_confirmed &&
-	       !sfs_job_is_ask(job) && sfs_job_is_whole(job);
+	return job->dialect->read_status && !job->is_confirmed && !sfs_job_is_ask(job) &&
+	       sfs_job_is_whole(job);
 }
 
 static void begin_status(struct sfs_job *job)
@@ -255,8 +254,7 @@ static void take_size(struct sfs_leg *leg)
 	struct sfs_job *job = leg->job;
 
 	job->has_size = true;
-	job->dialect->learn(job->store, job->request->object,
-			    &leg->get.response.headers);
+	job->dialect->learn(job->store, job->request->object, &leg->get.response.headers);
 	if (!job->request->may_be_tiny)
 		warn_of_no_validator(job->source, job->request->object);
 }
@@ -404,8 +402,8 @@ static void on_set_url(struct sfs_get *get)
 	const struct sfs_object *o = leg->job->request->object;
 
 	if (!leg->url) {
-		leg->is_remembered = o->redirected != NULL && !leg->has_forgotten &&
-				     !leg->is_status;
+		leg->is_remembered =
+			o->redirected != NULL && !leg->has_forgotten && !leg->is_status;
 		leg->url = leg->is_remembered
 				   ? sfs_strdup(o->redirected)
 				   : leg->job->dialect->url(leg->job->store, o);
@@ -465,8 +463,8 @@ static void init_get(struct sfs_leg *leg)
 		.is_urgent = r->is_urgent || leg->is_hedge || atomic_load(&r->is_needed),
 		.may_be_split = may_be_split(leg),
 		.may_follow = sfs_job_is_ask(job) && !r->may_be_tiny && !leg->is_hedge &&
-			      !job->dialect->read_status &&
-			      !leg->has_stalled && leg->claim.size == SFS_SIZE_UNKNOWN,
+			      !job->dialect->read_status && !leg->has_stalled &&
+			      leg->claim.size == SFS_SIZE_UNKNOWN,
 		.wants_new_connection = leg->has_stalled,
 		.is_probe = r->is_probe,
 		.is_cancelled = &r->is_cancelled,
@@ -533,7 +531,8 @@ static void submit(struct sfs_source *source, struct sfs_request *r)
 	job->is_needed = r->is_urgent;
 	sfs_list_init(&job->legs);
 	leg = sfs_leg_add(job, 0, sfs_job_n_wanted(job));
-	leg->is_status = job->dialect->read_status && r->kind == SFS_REQUEST_ASK && !r->head;
+	leg->is_status = job->dialect->read_status && sfs_job_is_ask(job) && !r->head;
+	r->n_got = 0;
 	begin_get(leg, 0);
 }
 

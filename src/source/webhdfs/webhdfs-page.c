@@ -138,7 +138,8 @@ static int read_levels(struct sfs_json *json, int depth, struct sfs_webhdfs_page
 		} else if (is_level && depth < 3 && token == SFS_JSON_OBJECT) {
 			code = read_levels(json, depth + 1, page, has_items, err);
 		} else if (is_left && !read_number(json, token, &page->n_left)) {
-			code = sfs_json_refuse(json, err, "remainingEntries is no number");
+			code = sfs_json_refuse(json, err,
+					       "remainingEntries is no number");
 		} else if (!is_left && !sfs_json_skip(json, token)) {
 			code = sfs_json_refuse(json, err, "no JSON");
 		}
@@ -173,7 +174,8 @@ int sfs_webhdfs_page_read(const char *text, size_t n, struct sfs_webhdfs_page *r
 	if (code == 0 && !has_items)
 		code = sfs_error_set(err, -EBADMSG, "it has no list of files");
 	if (code == 0 && page.n_left > 0 && page.n == 0)
-		code = sfs_error_set(err, -EBADMSG, "an empty page, and others behind it");
+		code = sfs_error_set(err, -EBADMSG,
+				     "an empty page, and others behind it");
 	sfs_json_done(&json);
 	if (code < 0)
 		sfs_webhdfs_page_done(&page);

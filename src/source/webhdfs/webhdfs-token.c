@@ -87,8 +87,9 @@ static bool is_of_hdfs(const struct bytes *kind)
 
 static char *encode(const unsigned char *p, const unsigned char *end)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				     "0123456789-_";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+		"0123456789-_";
 	char *text = sfs_malloc((size_t)(end - p) / 3 * 4 + 5), *to = text;
 	unsigned bits = 0;
 	int n_bits = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* webhdfs-walk - lists what a pattern means, page by page and folder by folder: HDFS lists
- * no more than one folder at a time.
+/* webhdfs-walk - lists what a pattern means, page by page and folder by folder: HDFS
+ * lists no more than one folder at a time.
  *
  * A folder is asked only if the pattern may mean something below it.  Pure.
  */

@@ -13,7 +13,6 @@
 #include "source/http/curl-call.h"
 #include "source/http/key-url.h"
 #include "source/http/listing.h"
-#include "source/key-pattern.h"
 #include "source/webhdfs/webhdfs-page.h"
 #include "source/webhdfs/webhdfs-refusal.h"
 #include "source/webhdfs/webhdfs-token.h"
@@ -179,16 +178,18 @@ static enum sfs_response_outcome judge_part(const struct sfs_http_query *q,
 	if (a->is_ambiguous || a->encoding[0])
 		return (enum sfs_response_outcome)sfs_response_again(
 			error, "HTTP 200 with two lengths or an encoding");
-	if (a->length == SFS_HTTP_UNKNOWN || a->length == n || (q->is_ask && a->length < n))
+	if (a->length == SFS_HTTP_UNKNOWN || a->length == n ||
+	    (q->is_ask && a->length < n))
 		return SFS_RESPONSE_BYTES;
 	if (a->length < n)
-		return (enum sfs_response_outcome)sfs_response_final(
-			error, -ESTALE,
-			"the file changed since the mount began: it ends before byte %llu",
-			(unsigned long long)q->last);
-	return (enum sfs_response_outcome)sfs_response_again(
-		error, "asked for %llu bytes, got %llu", (unsigned long long)n,
-		(unsigned long long)a->length);
+		return (enum sfs_response_outcome)
+			sfs_response_final(error, -ESTALE,
+					   "the file changed since the mount began: it "
+					   "ends before byte %llu",
+					   (unsigned long long)q->last);
+	return (enum sfs_response_outcome)
+		sfs_response_again(error, "asked for %llu bytes, got %llu",
+				   (unsigned long long)n, (unsigned long long)a->length);
 }
 
 static enum sfs_response_outcome judge(struct sfs_store *store,
@@ -274,9 +275,8 @@ static enum sfs_response_outcome read_status(struct sfs_store *store,
 	write_headers(q, &status, headers);
 	outcome = sfs_response_judge_listed(q, headers, error);
 	/* A namenode knows. */
-	return error->err == -ESTALE && outcome == SFS_RESPONSE_AGAIN
-		       ? SFS_RESPONSE_FINAL
-		       : outcome;
+	return error->err == -ESTALE && outcome == SFS_RESPONSE_AGAIN ? SFS_RESPONSE_FINAL
+								      : outcome;
 }
 
 /* The listing said it. */
@@ -354,9 +354,10 @@ static int get_page(void *ctx, const struct sfs_listing_ask *ask, struct sfs_lis
 	code = sfs_listing_call(l->w->caller, &call, &answer, ret_again, err);
 	if (code < 0 && l->w->n_endpoints == 0 &&
 	    strncmp(l->uri->location, "hdfs:", 5) == 0)
-		sfs_error_wrap(err, code,
-			       "the port of HTTP, which hdfs:// does not say, was taken to "
-			       "be 9870; endpoint= names another");
+		sfs_error_wrap(
+			err, code,
+			"the port of HTTP, which hdfs:// does not say, was taken to "
+			"be 9870; endpoint= names another");
 	if (code == 0)
 		code = take_page(l, own, call.negotiates, &answer, ret, ret_again, err);
 	if (code < 0 && *ret_again == SFS_RENEWAL_SOON)

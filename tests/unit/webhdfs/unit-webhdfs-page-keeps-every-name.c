@@ -6,14 +6,14 @@
 
 #include <errno.h>
 
-#define LIST(items, n)                                                               \
-	"{\"DirectoryListing\":{\"partialListing\":{\"FileStatuses\":{\"FileStatus\":[" items \
-	"]}},\"remainingEntries\":" n "}}"
-#define FILE_1                                                                       \
-	"{\"accessTime\":1795697796589,\"blockSize\":1048576,\"childrenNum\":0,"      \
-	"\"fileId\":16387,\"group\":\"supergroup\",\"length\":9007199254740993,"      \
-	"\"modificationTime\":1795697797888,\"owner\":\"root\",\"pathSuffix\":"       \
-	"\"a b+%\\u00e9.tar\",\"permission\":\"644\",\"replication\":1,"              \
+#define LIST(items, n)                                                                 \
+	"{\"DirectoryListing\":{\"partialListing\":{\"FileStatuses\":{\"FileStatus\":" \
+	"[" items "]}},\"remainingEntries\":" n "}}"
+#define FILE_1                                                                   \
+	"{\"accessTime\":1795697796589,\"blockSize\":1048576,\"childrenNum\":0," \
+	"\"fileId\":16387,\"group\":\"supergroup\",\"length\":9007199254740993," \
+	"\"modificationTime\":1795697797888,\"owner\":\"root\",\"pathSuffix\":"  \
+	"\"a b+%\\u00e9.tar\",\"permission\":\"644\",\"replication\":1,"         \
 	"\"storagePolicy\":0,\"type\":\"FILE\"}"
 #define STATUS(members) "{\"FileStatus\":{" members "}}"
 
@@ -49,10 +49,11 @@ static struct sfs_webhdfs_status status_of(const char *text)
 
 int main(void)
 {
-	static const char two[] = LIST(
-		FILE_1 ",{\"fileId\":2,\"length\":0,\"modificationTime\":0,"
-		       "\"pathSuffix\":\"b\",\"type\":\"DIRECTORY\",\"x\":{\"y\":[1]}}",
-		"41");
+	static const char two[] =
+		LIST(FILE_1
+		     ",{\"fileId\":2,\"length\":0,\"modificationTime\":0,"
+		     "\"pathSuffix\":\"b\",\"type\":\"DIRECTORY\",\"x\":{\"y\":[1]}}",
+		     "41");
 	struct sfs_webhdfs_page page;
 	struct sfs_webhdfs_status s;
 	struct sfs_error err = {0};

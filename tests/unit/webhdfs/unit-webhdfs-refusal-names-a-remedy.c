@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define EXCEPTION(name, message)                                                     \
-	"{\"RemoteException\":{\"exception\":\"" name                                 \
+#define EXCEPTION(name, message)                      \
+	"{\"RemoteException\":{\"exception\":\"" name \
 	"\",\"javaClassName\":\"java.io." name "\",\"message\":\"" message "\"}}"
 
 static struct sfs_webhdfs_asked asked = {.path = "a/b.tar", .user = "me"};
@@ -31,7 +31,8 @@ int main(void)
 		EXCEPTION("FileNotFoundException", "File /x not found.");
 	struct sfs_webhdfs_refusal r;
 
-	says(404, missing, -ENOENT, false, "HTTP 404 FileNotFoundException: no such file");
+	says(404, missing, -ENOENT, false,
+	     "HTTP 404 FileNotFoundException: no such file");
 	asked.path = "a";
 	says(404, missing, -ENOENT, false, "all *.tar below a folder are named by a '/'");
 	asked.path = "a/";
@@ -75,13 +76,12 @@ int main(void)
 	says(403, EXCEPTION("InvalidToken", "token (x?SECRET) can't be found"), -EACCES,
 	     false, "is not valid, or has expired");
 
-	sfs_webhdfs_refusal_read(403,
-				 EXCEPTION("IOException",
-					   "Offset=5 out of the range [0, 3); OPEN"),
-				 sizeof EXCEPTION("IOException",
-						  "Offset=5 out of the range [0, 3); OPEN") -
-					 1,
-				 &r);
+	sfs_webhdfs_refusal_read(
+		403, EXCEPTION("IOException", "Offset=5 out of the range [0, 3); OPEN"),
+		sizeof EXCEPTION("IOException",
+				 "Offset=5 out of the range [0, 3); OPEN") -
+			1,
+		&r);
 	CHECK(sfs_webhdfs_refusal_is_of_range(&r) && !sfs_webhdfs_refusal_is_later(&r));
 	sfs_webhdfs_refusal_read(
 		403, EXCEPTION("EOFException", "Cannot seek after EOF"),

@@ -59,9 +59,10 @@ int main(void)
 	read_is("http://dn/x?op=OPEN&a=b", "http://dn/x?op=OPEN&a=b&offset=5&length=10");
 	read_is("http://dn/x", "http://dn/x?offset=5&length=10");
 
-	without_range("http://dn/x?op=OPEN&user.name=a&namenoderpcaddress=nn:8020&length=10&"
-		      "offset=5",
-		      "http://dn/x?op=OPEN&user.name=a&namenoderpcaddress=nn:8020");
+	without_range(
+		"http://dn/x?op=OPEN&user.name=a&namenoderpcaddress=nn:8020&length=10&"
+		"offset=5",
+		"http://dn/x?op=OPEN&user.name=a&namenoderpcaddress=nn:8020");
 	without_range("http://dn/x?offset=5&LENGTH=1&op=OPEN&&xoffset=7&",
 		      "http://dn/x?op=OPEN&xoffset=7");
 	without_range("http://dn/offset=5?length=1&", "http://dn/offset=5");

@@ -21,13 +21,14 @@ static int take(const char *const *names, uint64_t n_left)
 		size_t n = strlen(*names);
 		bool is_folder = n > 0 && (*names)[n - 1] == '/';
 
-		items[page.n++] = (struct sfs_webhdfs_status){
-			.name = sfs_strndup(*names, n - is_folder),
-			.is_folder = is_folder,
-			.is_file = !is_folder,
-			.length = 7,
-			.mtime_ms = 5999,
-			.id = 3};
+		items[page.n++] =
+			(struct sfs_webhdfs_status){.name = sfs_strndup(*names,
+									n - is_folder),
+						    .is_folder = is_folder,
+						    .is_file = !is_folder,
+						    .length = 7,
+						    .mtime_ms = 5999,
+						    .id = 3};
 	}
 	sfs_listing_done(&got);
 	ret = sfs_webhdfs_walk_take(&walk, &page, &got, &err);
