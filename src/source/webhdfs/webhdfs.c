@@ -56,7 +56,7 @@ static const char *user_of(const struct sfs_webhdfs *w, const struct sfs_uri *ur
 {
 	if (w->negotiates || sfs_webhdfs_token_from(w->token))
 		return NULL;
-	return uri->user && *uri->user ? uri->user : w->user;
+	return uri->user && *uri->user && !strchr(uri->user, ':') ? uri->user : w->user;
 }
 
 /* The own URL of a path of the namenode that `uri` names. */
@@ -64,9 +64,10 @@ static char *url_of(const struct sfs_webhdfs *w, const struct sfs_uri *uri,
 		    const char *path)
 {
 	sfs_autofree char *endpoint = endpoint_of(w, uri->location);
+	const char *token = sfs_webhdfs_token_get(w->token);
 
 	return sfs_webhdfs_url(endpoint ? endpoint : "http://", path, user_of(w, uri),
-			       sfs_webhdfs_token_get(w->token));
+			       token);
 }
 
 static char *own_url(struct sfs_store *store, const struct sfs_object *o)
@@ -96,7 +97,7 @@ static void describe(const struct sfs_webhdfs *w, const struct sfs_uri *uri,
 
 /* ---- namenodes and credentials ---- */
 
-/* Is there another namenode than the one of this URL? */
+/* The namenode of this URL is of no use now: is there another? */
 static void avoid(struct sfs_store *store, const char *url)
 {
 	struct sfs_webhdfs *w = webhdfs_of(store);
@@ -117,11 +118,9 @@ static bool has_others(struct sfs_webhdfs *w, const char *url, bool has_negotiat
 	if ((status != 401 && status != 403) || has_negotiated)
 		return false;
 	if (token) {
-		sfs_autofree char *was = sfs_strdup(token);
-
 		sfs_webhdfs_token_renew(w->token);
 		token = sfs_webhdfs_token_get(w->token);
-		return token && (strcmp(token, was) != 0 || !strstr(url, token));
+		return token && !strstr(url, token);
 	}
 	w->negotiates |= status == 401 && sfs_curl_can_negotiate();
 	return w->negotiates;
