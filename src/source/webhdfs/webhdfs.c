@@ -250,6 +250,21 @@ static void write_headers(const struct sfs_http_query *q,
 			 "%a, %d %b %Y %H:%M:%S GMT", &tm);
 }
 
+/* A namenode knows: it is so. */
+static enum sfs_response_outcome tell_changed(const struct sfs_http_query *q,
+					      const struct sfs_http_headers *headers,
+					      struct sfs_response_error *error)
+{
+	const struct sfs_object *o = q->object;
+
+	if (!q->is_ask && headers->total == o->size)
+		sfs_response_final(error, -ESTALE,
+				   "the file was replaced or touched since the mount "
+				   "began: its number, time and length were %s, are %s",
+				   o->tag, headers->etag);
+	return SFS_RESPONSE_FINAL;
+}
+
 static enum sfs_response_outcome read_status(struct sfs_store *store,
 					     const struct sfs_http_query *q,
 					     const char *body,
@@ -273,9 +288,9 @@ static enum sfs_response_outcome read_status(struct sfs_store *store,
 			"end");
 	write_headers(q, &status, headers);
 	outcome = sfs_response_judge_listed(q, headers, error);
-	/* A namenode knows. */
-	return error->err == -ESTALE && outcome == SFS_RESPONSE_AGAIN ? SFS_RESPONSE_FINAL
-								      : outcome;
+	return error->err == -ESTALE && outcome == SFS_RESPONSE_AGAIN
+		       ? tell_changed(q, headers, error)
+		       : outcome;
 }
 
 /* The listing said it. */
