@@ -125,6 +125,13 @@ libshufflefs_a_SOURCES = \
 	src/source/s3/s3-url.c src/source/s3/s3-url.h \
 	src/source/s3/sigv4.c src/source/s3/sigv4.h \
 	 \
+	src/source/webhdfs/webhdfs.c src/source/webhdfs/webhdfs.h \
+	src/source/webhdfs/webhdfs-page.c src/source/webhdfs/webhdfs-page.h \
+	src/source/webhdfs/webhdfs-refusal.c src/source/webhdfs/webhdfs-refusal.h \
+	src/source/webhdfs/webhdfs-token.c src/source/webhdfs/webhdfs-token.h \
+	src/source/webhdfs/webhdfs-url.c src/source/webhdfs/webhdfs-url.h \
+	src/source/webhdfs/webhdfs-walk.c src/source/webhdfs/webhdfs-walk.h \
+	 \
 	src/order/block.c src/order/block.h \
 	src/order/grid.c src/order/grid.h \
 	src/order/iterate.c src/order/iterate.h \

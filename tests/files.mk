@@ -199,7 +199,12 @@ unit_tests = \
 	tests/unit/tar/unit-scan-finds-the-same-samples-however-bytes-come \
 	tests/unit/tree/unit-names-keep-their-numbers \
 	tests/unit/tree/unit-order-file-reads-anywhere-at-little-cost \
-	tests/unit/tree/unit-trail-is-what-all-readers-left-behind
+	tests/unit/tree/unit-trail-is-what-all-readers-left-behind \
+	tests/unit/webhdfs/unit-webhdfs-page-keeps-every-name \
+	tests/unit/webhdfs/unit-webhdfs-refusal-names-a-remedy \
+	tests/unit/webhdfs/unit-webhdfs-token-is-found-in-hadoops-file \
+	tests/unit/webhdfs/unit-webhdfs-url-holds-the-range \
+	tests/unit/webhdfs/unit-webhdfs-walk-lists-folder-by-folder
 
 sidecar_unit_tests = \
 	tests/unit/io/unit-handout-is-read-as-it-lies \
@@ -367,6 +372,14 @@ cat_tests = \
 	tests/cat/cat-verify-size-takes-replicas.sh \
 	tests/cat/cat-waits-as-long-as-a-server-says.sh \
 	tests/cat/cat-waits-for-a-slow-trickle.sh \
+	tests/cat/cat-webhdfs-datanodes-and-files-may-change.sh \
+	tests/cat/cat-webhdfs-errors-name-a-remedy.sh \
+	tests/cat/cat-webhdfs-gives-every-sample-once.sh \
+	tests/cat/cat-webhdfs-goes-by-tls.sh \
+	tests/cat/cat-webhdfs-hadoop-serves-a-folder.sh \
+	tests/cat/cat-webhdfs-lists-folder-by-folder.sh \
+	tests/cat/cat-webhdfs-shows-tickets-to-namenodes-only.sh \
+	tests/cat/cat-webhdfs-tokens-are-sent-and-never-shown.sh \
 	tests/cat/cat-writes-what-comes-before-an-error.sh
 
 fuse_tests = \
@@ -574,6 +587,7 @@ test_helpers = \
 	tests/fuzz/fuzz-tenbin.c \
 	tests/fuzz/fuzz-uri.c \
 	tests/fuzz/fuzz-verbs-wire.c \
+	tests/fuzz/fuzz-webhdfs.c \
 	tests/fuzz/fuzz-wire.c \
 	tests/fuzz/fuzz.h \
 	tests/fuzz/judge.py \
@@ -610,12 +624,14 @@ test_helpers = \
 	tests/lib/fuse-gates.c \
 	tests/lib/gcs.py \
 	tests/lib/gcs.sh \
+	tests/lib/hadoop.sh \
 	tests/lib/hang-threads.py \
 	tests/lib/https.py \
 	tests/lib/ill-judge.py \
 	tests/lib/ill-origin.py \
 	tests/lib/indexed.h \
 	tests/lib/indexed.sh \
+	tests/lib/kerberos-ticket.py \
 	tests/lib/kill-storm.py \
 	tests/lib/kills.sh \
 	tests/lib/late.sh \
@@ -672,6 +688,9 @@ test_helpers = \
 	tests/lib/verbs-peer.c \
 	tests/lib/wds2idx.py \
 	tests/lib/webdataset-samples.py \
+	tests/lib/webhdfs-questions.py \
+	tests/lib/webhdfs.py \
+	tests/lib/webhdfs.sh \
 	tests/lib/whole-file.h \
 	tests/lib/zmq-peer.c \
 	tests/rdma/a-canary-rping.sh \
@@ -804,6 +823,7 @@ tier2_tests = \
 	tests/cat/cat-s3-minio-keys-may-expire.sh \
 	tests/cat/cat-s3-minio-serves-a-bucket.sh \
 	tests/fuse/fuse-s3-minio-serves-a-mount.sh \
+	tests/cat/cat-webhdfs-hadoop-serves-a-folder.sh \
 	tests/fuse/fuse-a-storm-of-operations-breaks-nothing.sh \
 	tests/fuse/fuse-a-storm-of-readers-gets-its-bytes.sh \
 	tests/fuse/fuse-the-bottleneck-over-a-link-is-named.sh \
@@ -872,6 +892,9 @@ asan_tests = \
 	tests/cat/cat-survives-nonsense.sh \
 	tests/cat/cat-takes-shorter-ranges.sh \
 	tests/cat/cat-trailers-are-not-believed.sh \
+	tests/cat/cat-webhdfs-datanodes-and-files-may-change.sh \
+	tests/cat/cat-webhdfs-errors-name-a-remedy.sh \
+	tests/cat/cat-webhdfs-gives-every-sample-once.sh \
 	tests/fuse/fuse-a-changed-shard-is-stale.sh \
 	tests/fuse/fuse-a-local-shard-goes-away.sh \
 	tests/fuse/fuse-a-shard-has-its-dali-index.sh \

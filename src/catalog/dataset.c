@@ -283,15 +283,18 @@ static int add_list(struct sfs_loader *l, const char *name, struct sfs_error *er
 
 /* ---- buckets ---- */
 
-/* An object that was listed: its name as a URL. */
-static int add_listed(struct sfs_loader *l, struct sfs_listed *object,
+/* An object that was listed for this user: its name as a URL. */
+static int add_listed(struct sfs_loader *l, const char *user, struct sfs_listed *object,
 		      struct sfs_error *err)
 {
 	struct sfs_uri uri = {0};
 	int ret = sfs_uri_parse(object->url, &uri, err);
 
-	if (ret == 0)
-		ret = add_uri(l, &uri, err);
+	if (ret < 0)
+		return ret;
+	uri.user = user ? sfs_strdup(user) : NULL;
+	ret = add_uri(l, &uri, err);
+	sfs_uri_done(&uri);
 	if (ret < 0)
 		return ret;
 	free(steal(&object->url));
@@ -311,7 +314,7 @@ static int add_objects(struct sfs_loader *l, struct sfs_uri *uri, struct sfs_err
 	if (ret == -ENOTDIR)
 		return add_uri(l, uri, err);
 	for (i = 0; i < n && ret == 0; i++)
-		ret = add_listed(l, &objects[i], err);
+		ret = add_listed(l, uri->user, &objects[i], err);
 	for (i = 0; i < n; i++) {
 		free(objects[i].url);
 		free(objects[i].tag);

@@ -5,6 +5,7 @@
 #include "source/ais/ais.h"
 #include "source/azure/azure.h"
 #include "source/s3/s3.h"
+#include "source/webhdfs/webhdfs.h"
 
 #include <errno.h>
 
@@ -89,6 +90,16 @@ static struct sfs_store *start_az(const struct sfs_options *o,
 	return sfs_azure_start(&options, err);
 }
 
+static struct sfs_store *start_webhdfs(const struct sfs_options *o,
+				       const struct sfs_http_options *http,
+				       struct sfs_error *err)
+{
+	const struct sfs_webhdfs_options options = {.endpoint = o->endpoint,
+						    .http = http};
+
+	return sfs_webhdfs_start(&options, err);
+}
+
 static const struct kind {
 	enum sfs_scheme scheme;
 	struct sfs_store *(*start)(const struct sfs_options *o,
@@ -99,6 +110,7 @@ static const struct kind {
 	{SFS_SCHEME_AIS, start_ais},
 	{SFS_SCHEME_GS, start_gs},
 	{SFS_SCHEME_AZ, start_az},
+	{SFS_SCHEME_WEBHDFS, start_webhdfs},
 };
 
 _Static_assert(SFS_COUNT(kinds) <= SFS_STORES_MOST, "raise SFS_STORES_MOST");

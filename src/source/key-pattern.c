@@ -93,3 +93,21 @@ bool sfs_key_pattern_means(const char *pattern, const char *key)
 		       strncmp(key, pattern, strlen(pattern)) == 0;
 	return matches(pattern, key);
 }
+
+bool sfs_key_pattern_may_be_below(const char *pattern, const char *folder)
+{
+	size_t n_pattern, n_folder;
+
+	if (!strpbrk(pattern, wild))
+		return strncmp(folder, pattern, strlen(pattern)) == 0;
+	for (; *folder; pattern += n_pattern + 1, folder += n_folder + 1) {
+		if (is_any_folders(pattern))
+			return true;
+		n_pattern = strcspn(pattern, "/");
+		n_folder = strcspn(folder, "/");
+		if (!pattern[n_pattern] ||
+		    !matches_component(pattern, n_pattern, folder, n_folder))
+			return false;
+	}
+	return true;
+}

@@ -38,4 +38,7 @@ bool sfs_key_pattern_is_deep(const char *pattern);
 
 bool sfs_key_pattern_means(const char *pattern, const char *key);
 
+/* May it mean a key below this folder, which ends in a slash? */
+bool sfs_key_pattern_may_be_below(const char *pattern, const char *folder);
+
 #endif

@@ -20,6 +20,9 @@ static const struct scheme {
 	{"ais", SFS_SCHEME_AIS, 0},	  {"gs", SFS_SCHEME_GS, 0},
 	{"gcs", SFS_SCHEME_GS, 0},	  {"az", SFS_SCHEME_AZ, 0},
 	{"abfs", SFS_SCHEME_AZ, 0},	  {"abfss", SFS_SCHEME_AZ, 0},
+	{"webhdfs", SFS_SCHEME_WEBHDFS, 9870},
+	{"swebhdfs", SFS_SCHEME_WEBHDFS, 9871},
+	{"hdfs", SFS_SCHEME_WEBHDFS, 8020},
 };
 
 /* The scheme that these n bytes name; NULL: they name none. */
@@ -73,7 +76,8 @@ bool sfs_uri_has_scheme(const char *text)
 bool sfs_scheme_has_keys(enum sfs_scheme scheme)
 {
 	return scheme == SFS_SCHEME_S3 || scheme == SFS_SCHEME_AIS ||
-	       scheme == SFS_SCHEME_GS || scheme == SFS_SCHEME_AZ;
+	       scheme == SFS_SCHEME_GS || scheme == SFS_SCHEME_AZ ||
+	       scheme == SFS_SCHEME_WEBHDFS;
 }
 
 bool sfs_uri_is_pipe(const char *text)
@@ -272,15 +276,22 @@ static int parse_http(const char *shown, const char *rest, const struct scheme *
 	return 0;
 }
 
+static int check_key(const char *shown, const char *key, struct sfs_error *err)
+{
+	if (!has_control(key) && !has_dot_component(key))
+		return 0;
+	return sfs_error_set(err, -EINVAL,
+			     "'%s' has a control character in its key, or a "
+			     "component '.' or '..'",
+			     shown);
+}
+
 /* `bucket` is what comes before the key. */
 static int set_key(const char *shown, enum sfs_scheme scheme, const char *bucket,
 		   const char *key, struct sfs_uri *uri, struct sfs_error *err)
 {
-	if (has_control(key) || has_dot_component(key))
-		return sfs_error_set(err, -EINVAL,
-				     "'%s' has a control character in its key, or a "
-				     "component '.' or '..'",
-				     shown);
+	if (check_key(shown, key, err) < 0)
+		return -EINVAL;
 	uri->origin = sfs_asprintf("%s://%s", name_of(scheme), bucket);
 	uri->location = sfs_asprintf("%s/%s", uri->origin, key);
 	uri->path = sfs_asprintf("/%s", key);
@@ -367,6 +378,27 @@ static int parse_azure(const char *shown, const char *rest, const struct scheme 
 	return set_key(shown, scheme->scheme, bucket, key + (*key == '/'), uri, err);
 }
 
+/* "webhdfs://user@host:port/path", where a path is as a key.  There may be no host. */
+static int parse_hdfs(const char *shown, const char *rest, const struct scheme *scheme,
+		      struct sfs_uri *uri, struct sfs_error *err)
+{
+	size_t n = strcspn(rest, "/");
+	const char *at = memrchr(rest, '@', n), *host = at ? at + 1 : rest,
+		   *end = rest + n, *key = end + (*end == '/');
+	int ret = check_key(shown, key, err);
+
+	if (ret == 0 && end > host)
+		ret = set_origin(shown, host, (size_t)(end - host), scheme, uri, err);
+	if (ret < 0)
+		return ret;
+	if (!uri->origin)
+		uri->origin = sfs_asprintf("%s://", scheme->name);
+	uri->location = sfs_asprintf("%s/%s", uri->origin, key);
+	uri->path = sfs_asprintf("/%s", key);
+	uri->user = at ? percent_decode(rest, (size_t)(at - rest)) : NULL;
+	return 0;
+}
+
 int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *err)
 {
 	sfs_autofree char *shown = sfs_uri_redact(text); /* for sentences */
@@ -388,14 +420,16 @@ int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *e
 			return sfs_error_set(
 				err, -EINVAL,
 				"'%.*s://' is not understood; sources are local "
-				"paths, file://, http://, https://, s3://, ais://, gs:// "
-				"and az://",
+				"paths, file://, http://, https://, s3://, ais://, gs://, "
+				"az://, webhdfs://, swebhdfs:// and hdfs://",
 				(int)n, text);
 		uri.scheme = scheme->scheme;
 		if (uri.scheme == SFS_SCHEME_FILE)
 			ret = parse_file_url(shown, text + n + 3, &uri, err);
 		else if (uri.scheme == SFS_SCHEME_AZ)
 			ret = parse_azure(shown, text + n + 3, scheme, &uri, err);
+		else if (uri.scheme == SFS_SCHEME_WEBHDFS)
+			ret = parse_hdfs(shown, text + n + 3, scheme, &uri, err);
 		else if (sfs_scheme_has_keys(uri.scheme))
 			ret = parse_key(shown, text + n + 3, scheme, &uri, err);
 		else

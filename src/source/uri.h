@@ -2,9 +2,10 @@
 /* uri - what names a shard: a local path or a URL (RFC 3986).
  *
  * Understood: plain paths, file://, http://, https://, s3://, ais://, gs:// (or gcs://),
- * az:// (or abfs://, abfss://).  A URL is kept as it was given, but for its user part
- * (kept apart, so that it is never printed), its fragment (dropped, as curl does) and
- * bytes that no URL may hold (space, control, non-ASCII: percent-encoded).  Pure.
+ * az:// (or abfs://, abfss://), webhdfs:// (or swebhdfs://, hdfs://).  A URL is kept as it was
+ * given, but for its user part (kept apart, so that it is never printed), its fragment
+ * (dropped, as curl does) and bytes that no URL may hold (space, control, non-ASCII:
+ * percent-encoded).  Pure.
  */
 #ifndef SFS_URI_H
 #define SFS_URI_H
@@ -22,6 +23,7 @@ enum sfs_scheme {
 	SFS_SCHEME_AIS,
 	SFS_SCHEME_GS,
 	SFS_SCHEME_AZ,
+	SFS_SCHEME_WEBHDFS, /* and swebhdfs://, hdfs:// */
 };
 
 struct sfs_uri {
@@ -29,7 +31,8 @@ struct sfs_uri {
 	char *location; /* a local path, or the URL to ask for: no user, no fragment; or
 			 * "s3://bucket/key", the key as it is: nothing is encoded (of the
 			 * other stores likewise; of Azure the bucket is "container" or
-			 * "container@host", however it was written) */
+			 * "container@host", however it was written); or
+			 * "webhdfs://host:port/path", likewise */
 	char *user;	/* "name:password", decoded; NULL if none or local */
 	char *origin; /* "https://host:443", lower case, port always; "s3://bucket"; NULL
 		       * if local */
@@ -54,7 +57,8 @@ char *sfs_uri_redact(const char *text);
  * asked for a range. */
 bool sfs_uri_is_pipe(const char *text);
 
-/* Is it one of stores, where a URL is "scheme://bucket/key" and the key is any text? */
+/* Is it one of stores, where a URL is "scheme://bucket/key" (of HDFS: host and path) and
+ * the key is any text? */
 bool sfs_scheme_has_keys(enum sfs_scheme scheme);
 
 /* Does text begin with "scheme://" of any scheme? */

@@ -44,6 +44,7 @@ TEXTS = {
         "shards/a.tar", "/a b/c.tar", "file:///tmp/a%20b.tar", "file://localhost/x.tar",
         "file://host/x", "http://h/a.tar", "https://user:p%40ss@Host.Example:8443/a/b.tar?sig=1#f",
         "http://[::1]:80/x", "http://h", "http://h/%2e%2e/%2fa%00b", "s3://bucket/key", "http://h:0/",
+        "webhdfs://al%20ice@nn:9870/a b?.tar", "hdfs:///x", "swebhdfs://[::1]:9871/x/",
         "http://h:99999/", "HTTP://H?q@r", "http://a\tb/", "",
     ],
     "fuzz-http": [
@@ -114,6 +115,15 @@ TEXTS = {
         "<Error><Code>AccessDenied</Code><Message>&#65;<![CDATA[<]]><!-- --></Message><Region>eu-1</Region></Error>",
         "[default]\nregion = x # y\n[profile a]\naws_access_key_id=b\n",
     ],
+    "fuzz-webhdfs": [
+        '{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"fileId":7,"length":5,'
+        '"modificationTime":9,"pathSuffix":"a b.tar","type":"FILE"},{"length":0,"pathSuffix":"b",'
+        '"type":"DIRECTORY"}]}},"remainingEntries":3}}',
+        '{"FileStatus":{"fileId":7,"length":5,"modificationTime":9,"pathSuffix":"","type":"FILE"}}',
+        '{"RemoteException":{"exception":"IOException","message":"Offset=5 out of the range [0, 3)\\n\\tat"}}',
+        "http://dn:9864/webhdfs/v1/a?op=OPEN&user.name=a&namenoderpcaddress=nn:8020&length=10&offset=5",
+        "HDTS\0\2\1j\1a\1b\1c\1d\1h\1i\1p\25HDFS_DELEGATION_TOKEN\1s", '{"Token":{"urlString":"HAAE"}}',
+    ],
     "fuzz-tenbin": [
         chunk(word("u1") + word("img") + number(2) + number(2) + number(3)) + chunk("abcdef")
         + chunk(word("i4") + word("cls") + number(1) + number(2)) + chunk("\7\0\0\0\1\0\0\0"),
@@ -149,7 +159,7 @@ WORDS = {
         "debug", "nosuid", "noexec", "_netdev", "rw", "\\\\,", "-1",
     ],
     "fuzz-config": ["[d]", "source", " = ", "seed=", "header=", "config=", ";", "#", "\\x0a "],
-    "fuzz-uri": ["://", "http", "https", "s3", "file", "localhost/", "%2e", "%2F", "%00", "@", "[::1]",
+    "fuzz-uri": ["://", "http", "https", "s3", "webhdfs", "file", "localhost/", "%2e", "%2F", "%00", "@", "[::1]",
                  ":443", "#", "?"],
     "fuzz-braces": ["..", "{0..9}", "{a,b}", "{", "}", "\\\\", "{a..z..2}", "-"],
     "fuzz-list": ["\\x0a", "\\x0d\\x0a", "#", "\\xef\\xbb\\xbf", "\\x00"],
@@ -167,6 +177,10 @@ WORDS = {
     "fuzz-s3": ["<ListBucketResult>", "</ListBucketResult>", "<IsTruncated>", "false", "true", "<Contents>",
                 "</Contents>", "<Key>", "</Key>", "<Size>", "</Size>", "<EncodingType>url</EncodingType>", "&#x",
                 "&amp;", "<![CDATA[", "]]>", "<!--", "-->", "<Error>", "<Code>", "[default]", "[profile ", "\\x0a"],
+    "fuzz-webhdfs": ["{\\x22DirectoryListing\\x22:", "{\\x22partialListing\\x22:", "{\\x22FileStatuses\\x22:",
+                     "{\\x22FileStatus\\x22:", "\\x22length\\x22:", "\\x22fileId\\x22:", "\\x22pathSuffix\\x22:",
+                     "\\x22type\\x22:\\x22FILE\\x22", "\\x22remainingEntries\\x22:", "{\\x22RemoteException\\x22:",
+                     "\\x22exception\\x22:", "\\x22message\\x22:", "StandbyException", "HDTS\\x00", "?", "&offset=", "&length="],
     "fuzz-key": ["__", "__/", ".", "/", "\\x0a"],
     "fuzz-tenbin": ["~TenBin~", *("%s\\x00\\x00\\x00\\x00\\x00\\x00" % d for d in ("u1", "i8", "f4"))],
     "fuzz-pax": ["path=", "size=", "mtime=", "GNU.sparse.", " ", "=", "\\x0a"],

@@ -95,6 +95,11 @@ void sfs_curl_caller_free(struct sfs_curl_caller *c)
 	free(c);
 }
 
+bool sfs_curl_can_negotiate(void)
+{
+	return curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_SPNEGO;
+}
+
 static void set_limits(struct sfs_curl_caller *c, bool is_local)
 {
 	const struct sfs_http_options *o = c->options;
@@ -142,6 +147,7 @@ int sfs_curl_call(struct sfs_curl_caller *c, const struct sfs_curl_call *call,
 			 (long)(strcmp(call->method, "HEAD") == 0));
 	curl_easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, call->method);
 	curl_easy_setopt(c->easy, CURLOPT_URL, call->url);
+	sfs_curl_log_in(c->easy, NULL, call->negotiates);
 	curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, list);
 	curl_easy_setopt(c->easy, CURLOPT_HEADERDATA, ret);
 	curl_easy_setopt(c->easy, CURLOPT_WRITEDATA, ret);

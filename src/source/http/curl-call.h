@@ -26,10 +26,14 @@ struct sfs_curl_caller *sfs_curl_caller_new(const struct sfs_http_options *optio
 					    struct sfs_error *err);
 void sfs_curl_caller_free(struct sfs_curl_caller *caller); /* NULL is fine */
 
+/* Is this libcurl made for SPNEGO? */
+bool sfs_curl_can_negotiate(void);
+
 struct sfs_curl_call {
 	const char *method, *url;
 	const char *lines; /* header lines, each with its CR LF; or NULL */
 	const char *body;  /* or NULL */
+	bool negotiates;   /* by SPNEGO, with the user's Kerberos ticket */
 	bool is_local;	   /* a service of this machine: no proxy, and it has a second to
 			    * connect, and five in all */
 };

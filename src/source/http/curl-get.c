@@ -200,7 +200,7 @@ static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 	free(steal(&get->curl.refusal));
 	get->curl.failure = sfs_calloc(1, CURL_ERROR_SIZE);
 	curl_easy_setopt(easy, CURLOPT_URL, get->url);
-	curl_easy_setopt(easy, CURLOPT_USERPWD, get->user);
+	sfs_curl_log_in(easy, get->user, get->negotiates);
 	curl_easy_setopt(easy, CURLOPT_NETRC,
 			 (long)(get->is_signed_url ? CURL_NETRC_IGNORED
 						   : CURL_NETRC_OPTIONAL));

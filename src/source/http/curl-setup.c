@@ -39,3 +39,11 @@ CURLcode sfs_curl_set_up(CURL *easy, const struct sfs_curl_certificates *c)
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	return code;
 }
+
+/* (SPNEGO takes the name from the ticket, but wants an empty one.) */
+void sfs_curl_log_in(CURL *easy, const char *user, bool negotiates)
+{
+	curl_easy_setopt(easy, CURLOPT_HTTPAUTH,
+			 (long)(negotiates ? CURLAUTH_NEGOTIATE : CURLAUTH_BASIC));
+	curl_easy_setopt(easy, CURLOPT_USERPWD, negotiates ? ":" : user);
+}

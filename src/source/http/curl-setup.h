@@ -4,6 +4,7 @@
 #define SFS_CURL_SETUP_H
 
 #include <curl/curl.h>
+#include <stdbool.h>
 
 /* Files of certificates.  NULL: what the curl command would take, which are
  * CURL_CA_BUNDLE or SSL_CERT_FILE, and SSL_CERT_DIR, and then the built-in places; no
@@ -15,5 +16,8 @@ struct sfs_curl_certificates {
 /* HTTP/1.1 only, and no redirect is followed.  libcurl copies the strings, and may refuse
  * one. */
 CURLcode sfs_curl_set_up(CURL *easy, const struct sfs_curl_certificates *certificates);
+
+/* With "name:password" (NULL: none), or by SPNEGO with the user's Kerberos ticket. */
+void sfs_curl_log_in(CURL *easy, const char *user, bool negotiates);
 
 #endif

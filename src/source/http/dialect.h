@@ -5,14 +5,15 @@
  * is written and what its response means.  Plain HTTP is one (plain.c), S3 another
  * (source/s3).
  *
- * A new one (AIStore, WebHDFS, ...) is another instance of this struct in a room above
- * this one, with a scheme of its own (uri.h).  Whoever starts the source passes a
- * *store*, which begins with struct sfs_store and holds what the dialect needs to
- * know (credentials, where its servers are): objects of that scheme are the store's.
- * What it may need besides:
+ * A new one is another instance of this struct in a room above this one, with a scheme of
+ * its own (uri.h).  Whoever starts the source passes a *store*, which begins with struct
+ * sfs_store and holds what the dialect needs to know (credentials, where its servers
+ * are): objects of that scheme are the store's.  What it may need besides:
  *
  * - a URL that holds the range (WebHDFS): request() sets get->url, and redirect() takes
  *   the range out of the URL that is to be remembered;
+ * - a server whose responses to reads do not say of which version they are (WebHDFS):
+ *   read_status() reads another response that does;
  * - listing a folder: list() does it with listing.h and curl-call.h.
  *
  * All functions of a dialect run on the fetch thread, and do not wait.
@@ -52,9 +53,9 @@ struct sfs_dialect {
 
 	/* Write the GET: set what struct sfs_get says that start() sets, and get->url.
 	 * `url` is the object's own, or where redirects have led; borrowed until the GET
-	 * ends, as is `lines`, an empty buffer for header lines.  Credentials are for the
-	 * object's own server only.  Sets query->if_match, which judge() needs.  It runs
-	 * for each retry, hedge and redirect. */
+	 * ends, as is `lines`, an empty buffer for header lines or another URL.
+	 * Credentials are for the object's own server only.  Sets query->if_match, which
+	 * judge() needs.  It runs for each retry, hedge and redirect. */
 	void (*request)(struct sfs_store *store, struct sfs_http_query *query,
 			const char *url, struct sfs_strbuf *lines, struct sfs_get *get);
 
@@ -74,6 +75,17 @@ struct sfs_dialect {
 					     enum sfs_response_outcome outcome,
 					     struct sfs_response_error *error);
 
+	/* NULL, or: responses to reads do not say the version.  When all bytes of a
+	 * request are there, its status is asked for at the object's own URL
+	 * (query->is_status), and only then it is done; an ask that wants no bytes has
+	 * just that.  judge() has said IN_BODY, and this is the body, with a NUL behind
+	 * it.  Makes *headers those that HTTP would have: the size, a tag, a date. */
+	enum sfs_response_outcome (*read_status)(struct sfs_store *store,
+						 const struct sfs_http_query *query,
+						 const char *body,
+						 struct sfs_http_headers *headers,
+						 struct sfs_response_error *error);
+
 	/* An ask was answered: set the object's size, time and version. */
 	void (*learn)(struct sfs_store *store, struct sfs_object *object,
 		      const struct sfs_http_headers *headers);
@@ -90,6 +102,10 @@ struct sfs_dialect {
 	enum sfs_renewal (*renew)(struct sfs_store *store, struct sfs_fetch *fetch,
 				  const struct sfs_http_query *query,
 				  const struct sfs_get *get, const char *refusal);
+
+	/* NULL, or: a GET of this URL is to be sent again, because it failed.  From now
+	 * on url() may name another server. */
+	void (*avoid)(struct sfs_store *store, const char *url);
 };
 
 /* The redirect() of HTTP (RFC 9110), but none from https to http. */

@@ -190,7 +190,8 @@ static struct sfs_failure judge_passing(struct sfs_leg *leg, int err,
 	const struct sfs_http_headers *a = &leg->get.response.headers;
 	bool is_of_no_use =
 		err == 0 || err == -EPROTO || outcome == SFS_FETCH_NONSENSE ||
-		(err == SFS_RESPONSE_AGAIN && !sfs_response_is_later(a->status));
+		(err == SFS_RESPONSE_AGAIN && !leg->error.is_later &&
+		 !sfs_response_is_later(a->status));
 	int64_t retry_after_s = err == SFS_RESPONSE_AGAIN ? a->retry_after_s : -1;
 
 	if (err == 0)

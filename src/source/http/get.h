@@ -88,11 +88,12 @@ struct sfs_get {
 	const char *url;
 	bool is_elsewhere;
 
-	/* Its turn has come: set the next eight.  May set the URL again,
+	/* Its turn has come: set the next nine.  May set the URL again,
 	 * of that server. */
 	void (*start)(struct sfs_get *get);
 	const char *user;      /* "name:password", or NULL; borrowed */
 	bool has_user_headers; /* send the options' headers, too */
+	bool negotiates;       /* by SPNEGO, with the user's Kerberos ticket */
 	const char *lines; /* more header lines, each with its CR LF; or NULL; borrowed */
 	bool is_signed_url; /* the URL goes out as it stands, and no .netrc is looked up */
 	const char *if_match;  /* an entity tag, or NULL; borrowed */

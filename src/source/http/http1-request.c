@@ -148,7 +148,7 @@ static bool is_plain_target(const char *s)
 
 static bool is_allowed(const struct sfs_http1_request *request, const struct sfs_get *get)
 {
-	return request->is_direct && !get->user &&
+	return request->is_direct && !get->user && !get->negotiates &&
 	       (request->has_plain_headers || !get->has_user_headers) &&
 	       (!get->if_match || !strpbrk(get->if_match, "\r\n")) &&
 	       (!request->netrc || get->is_signed_url ||

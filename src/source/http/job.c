@@ -68,6 +68,8 @@ bool sfs_leg_is_spare(const struct sfs_leg *leg)
 	bool is_ask = sfs_job_is_ask(leg->job);
 	uint64_t from = leg->at, before, end;
 
+	if (leg->is_status && !is_ask)
+		return false;
 	do {
 		before = from;
 		SFS_EACH (other, &leg->job->legs, struct sfs_leg, link) {
@@ -112,6 +114,14 @@ static void drop(struct sfs_leg *leg)
 	sfs_leg_end(leg);
 }
 
+void sfs_job_drop_legs(struct sfs_job *job)
+{
+	SFS_EACH (leg, &job->legs, struct sfs_leg, link) {
+		if (!leg->is_over)
+			drop(leg);
+	}
+}
+
 /* What the job's hedges have cost is known now.  (A request that is submitted after all
  * has stopped has none, and ends on any thread.) */
 static void settle_hedges(struct sfs_job *job)
@@ -133,8 +143,11 @@ void sfs_job_end(struct sfs_job *job, int err)
 	struct sfs_link *link;
 	struct sfs_leg *leg;
 
+	/* Bytes that may be of another version are none. */
 	if (!sfs_job_is_ask(job))
-		r->n_got = sfs_job_in_place(job, 0);
+		r->n_got = job->dialect->read_status && !job->is_confirmed
+				   ? 0
+				   : sfs_job_in_place(job, 0);
 	settle_hedges(job);
 	while ((link = sfs_list_pop(&job->legs)) != NULL) {
 		leg = sfs_container(link, struct sfs_leg, link);

@@ -49,6 +49,7 @@ struct sfs_job {
 	int n_hedges;
 	uint64_t hedge_cost; /* bytes counted for them so far */
 	bool has_size;	     /* of an ask: it was answered */
+	bool is_confirmed;   /* the version of its bytes is known; see read_status() */
 	uint64_t begun_ns;   /* when it was submitted; or a reader came to wait for it; or
 			      * there was progress and a failure */
 	bool is_needed;
@@ -61,6 +62,7 @@ struct sfs_leg {
 	uint64_t first, end; /* the range; `end` is not in it */
 	uint64_t at;	     /* bytes of the range below this are in place */
 	bool is_over, is_hedge;
+	bool is_status; /* it has no bytes: it gets the object's status */
 
 	/* The present GET. */
 	uint64_t begun_at; /* where `at` was */
@@ -110,6 +112,9 @@ struct sfs_leg *sfs_leg_add(struct sfs_job *job, uint64_t first, uint64_t end);
 
 /* The leg's GET is over, and it needs none. */
 void sfs_leg_end(struct sfs_leg *leg);
+
+/* Drop the GETs of all legs that are not over. */
+void sfs_job_drop_legs(struct sfs_job *job);
 
 /* Is all that the leg lacks in place, or asked for by others? */
 bool sfs_leg_is_spare(const struct sfs_leg *leg);

@@ -22,6 +22,7 @@ int sfs_response_again(struct sfs_response_error *error, const char *format, ...
 	vsnprintf(error->why, sizeof error->why, format, args);
 	va_end(args);
 	error->err = 0;
+	error->is_later = false;
 	return SFS_RESPONSE_AGAIN;
 }
 
@@ -33,6 +34,7 @@ int sfs_response_doubt(struct sfs_response_error *error, int err, const char *fo
 	vsnprintf(error->why, sizeof error->why, format, args);
 	va_end(args);
 	error->err = err;
+	error->is_later = false;
 	return SFS_RESPONSE_AGAIN;
 }
 
@@ -44,6 +46,7 @@ int sfs_response_final(struct sfs_response_error *error, int err, const char *fo
 	vsnprintf(error->why, sizeof error->why, format, args);
 	va_end(args);
 	error->err = err;
+	error->is_later = false;
 	return SFS_RESPONSE_FINAL;
 }
 

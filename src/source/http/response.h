@@ -33,6 +33,7 @@ struct sfs_claim {
 struct sfs_http_query {
 	struct sfs_object *object;
 	bool is_ask;	      /* for the size, by its first bytes */
+	bool is_status;	      /* for size and version, without bytes; see dialect.h */
 	bool may_be_tiny;     /* of an ask: it need not be a tar */
 	uint64_t first, last; /* the range, both included */
 	bool is_exact;	      /* of an ask: a response with less is not the one to it */
@@ -51,12 +52,14 @@ enum sfs_response_outcome {
 	SFS_RESPONSE_FINAL, /* will stay so: see err */
 	SFS_RESPONSE_TINY,  /* too small for a tar: to be confirmed, see claim */
 	SFS_RESPONSE_ODD,   /* no size of a tar: to be asked for again, see claim.size */
+	SFS_RESPONSE_IN_BODY, /* to a status: the body says it */
 };
 
 struct sfs_response_error {
 	/* Of FINAL: a negative errno.  Of AGAIN: that errno, if the server goes on to say
 	 * so; 0: none in particular. */
 	int err;
+	bool is_later;		/* of AGAIN: as a 503, whatever the status is */
 	char why[768];		/* of AGAIN and FINAL: a sentence */
 	struct sfs_claim claim; /* of TINY and ODD */
 };

@@ -8,6 +8,9 @@
  * with each round trip.  So the first requests to such a server are cut into legs of that
  * size, which go over many connections at once.
  *
+ * Where responses do not say of which version their bytes are, a last leg of the job asks
+ * for the object's status when all of them are in place.  Until then nobody may use them.
+ *
  * Redirects are followed here, one hop a GET.  Where they end is remembered for the
  * object, so that a range costs one round trip; when that place fails, the object's own
  * URL is asked again. */
@@ -40,9 +43,11 @@ static void handle_failure(struct sfs_leg *leg, int err, enum sfs_fetch_outcome 
 
 /* ---- a refusal ---- */
 
-/* Does this response have a body that says why it is of no use? */
+/* Does this response have a body that says why it is of no use, or all that it says? */
 static bool is_explained(const struct sfs_leg *leg, int outcome)
 {
+	if (outcome == SFS_RESPONSE_IN_BODY)
+		return true;
 	return (outcome == SFS_RESPONSE_AGAIN || outcome == SFS_RESPONSE_FINAL) &&
 	       leg->job->dialect->explain && leg->get.response.headers.status >= 300;
 }
@@ -72,11 +77,15 @@ static int refusal_room(const struct sfs_leg *leg, struct iovec *piece)
 static int transfer_explain(struct sfs_leg *leg, int outcome)
 {
 	struct sfs_job *job = leg->job;
+	const char *body = leg->refusal ? leg->refusal : "";
 
 	if (leg->refusal)
 		leg->refusal[leg->n_refusal] = 0;
-	return (int)job->dialect->explain(job->store, &leg->query, &leg->get,
-					  leg->refusal ? leg->refusal : "",
+	if (outcome == SFS_RESPONSE_IN_BODY)
+		return (int)job->dialect->read_status(job->store, &leg->query, body,
+						      &leg->get.response.headers,
+						      &leg->error);
+	return (int)job->dialect->explain(job->store, &leg->query, &leg->get, body,
 					  (enum sfs_response_outcome)outcome,
 					  &leg->error);
 }
@@ -127,7 +136,7 @@ static int on_body(struct sfs_get *get, const char *bytes, size_t n)
 		sfs_leg_put(leg, bytes, n);
 	leg->at += n;
 	job->source->got_bytes += n;
-	if (job->request->ready)
+	if (job->request->ready && !job->dialect->read_status)
 		sfs_job_report_ready(job);
 	/* What hedges have got may be all that was left. */
 	return job->n_hedges > 0 && leg->at < leg->end && sfs_job_is_whole(job)
@@ -162,6 +171,7 @@ static void on_late(struct sfs_get *get)
 			       : first + n_bytes * (uint64_t)(i + 1) / (uint64_t)n;
 		other = sfs_leg_add(leg->job, at, next);
 		other->is_hedge = true;
+		other->is_status = leg->is_status;
 		begin_get(other, 0);
 	}
 	sfs_hedge_set_deadline(leg);
@@ -214,24 +224,65 @@ static void warn_of_no_validator(struct sfs_http_source *s, const struct sfs_obj
 		    shown);
 }
 
+/* Are all bytes in place that a status has to confirm? */
+static bool wants_status(const struct sfs_job *job)
+{
+	return job->dialect->read_status && !job->is_confirmed && !sfs_job_is_ask(job) &&
+	       sfs_job_is_whole(job);
+}
+
+static void begin_status(struct sfs_job *job)
+{
+	struct sfs_leg *leg;
+
+	sfs_job_drop_legs(job);
+	leg = sfs_leg_add(job, 0, 0);
+	leg->is_status = true;
+	begin_get(leg, 0);
+}
+
+/* A leg is over. */
+static void go_on(struct sfs_job *job)
+{
+	if (wants_status(job))
+		begin_status(job);
+	else
+		sfs_job_tidy(job);
+}
+
+static void take_size(struct sfs_leg *leg)
+{
+	struct sfs_job *job = leg->job;
+
+	job->has_size = true;
+	job->dialect->learn(job->store, job->request->object, &leg->get.response.headers);
+	if (!job->request->may_be_tiny)
+		warn_of_no_validator(job->source, job->request->object);
+}
+
 /* All that the GET asked for has come, or the size. */
 static void succeed(struct sfs_leg *leg)
 {
 	struct sfs_job *job = leg->job;
+	bool is_ask = sfs_job_is_ask(job),
+	     is_head = is_ask && job->dialect->read_status && !leg->is_status;
 
-	sfs_hedge_note_time(leg);
-	if (sfs_job_is_ask(job)) {
-		job->has_size = true;
-		job->request->n_got = leg->n_head;
-		job->dialect->learn(job->store, job->request->object,
-				    &leg->get.response.headers);
-		if (!job->request->may_be_tiny)
-			warn_of_no_validator(job->source, job->request->object);
+	if (is_ask || !leg->is_status)
+		sfs_hedge_note_time(leg);
+	if (!leg->is_status) {
+		remember_redirect(leg);
+		atomic_store(&job->request->object->path, leg->get.path);
 	}
-	remember_redirect(leg);
-	atomic_store(&job->request->object->path, leg->get.path);
+	if (is_ask && !leg->is_status)
+		job->request->n_got = leg->n_head;
+	if (is_ask && !is_head)
+		take_size(leg);
+	job->is_confirmed |= leg->is_status;
 	sfs_leg_end(leg);
-	sfs_job_tidy(job);
+	if (is_head)
+		begin_status(job);
+	else
+		go_on(job);
 }
 
 /* Ask for the whole of the object, which is said to be tiny. */
@@ -257,9 +308,11 @@ static void handle_failure(struct sfs_leg *leg, int err, enum sfs_fetch_outcome 
 	switch (failure.action) {
 	case SFS_FAILURE_SPARE:
 		sfs_leg_end(leg);
-		sfs_job_tidy(leg->job);
+		go_on(leg->job);
 		break;
 	case SFS_FAILURE_AGAIN:
+		if (leg->job->dialect->avoid && leg->url)
+			leg->job->dialect->avoid(leg->job->store, leg->url);
 		begin_again(leg, failure.delay_ms, failure.waits_for_server);
 		break;
 	case SFS_FAILURE_FINAL:
@@ -313,7 +366,7 @@ static void on_end(struct sfs_get *get, int err, enum sfs_fetch_outcome outcome,
 static bool may_be_split(const struct sfs_leg *leg)
 {
 	return !sfs_job_is_ask(leg->job) && leg->end <= SPLIT_MAX && leg->at == 0 &&
-	       leg->end == sfs_job_n_wanted(leg->job);
+	       leg->end == sfs_job_n_wanted(leg->job) && !leg->job->dialect->read_status;
 }
 
 /* The first bytes of a far server come sooner over many connections. */
@@ -351,7 +404,8 @@ static void on_set_url(struct sfs_get *get)
 	sfs_autofree char *own = NULL;
 
 	if (!leg->url) {
-		leg->is_remembered = o->redirected != NULL && !leg->has_forgotten;
+		leg->is_remembered =
+			o->redirected != NULL && !leg->has_forgotten && !leg->is_status;
 		leg->url = leg->is_remembered
 				   ? sfs_strdup(o->redirected)
 				   : leg->job->dialect->url(leg->job->store, o);
@@ -382,6 +436,7 @@ static void on_start(struct sfs_get *get)
 	leg->query = (struct sfs_http_query){
 		.object = r->object,
 		.is_ask = is_ask,
+		.is_status = leg->is_status,
 		.may_be_tiny = r->may_be_tiny,
 		.claim = leg->claim.size == SFS_SIZE_UNKNOWN ? NULL : &leg->claim,
 		.odd_size = leg->odd_size,
@@ -396,7 +451,7 @@ static void on_start(struct sfs_get *get)
 	};
 	sfs_strbuf_done(&leg->lines);
 	job->dialect->request(job->store, &leg->query, leg->url, &leg->lines, get);
-	if (!leg->is_hedge)
+	if (!leg->is_hedge && (is_ask || !leg->is_status))
 		sfs_hedge_set_deadline(leg);
 }
 
@@ -409,12 +464,13 @@ static void init_get(struct sfs_leg *leg)
 
 	sfs_http_headers_done(&leg->get.response.headers);
 	leg->get = (struct sfs_get){
-		.is_small = sfs_job_is_ask(job) ||
+		.is_small = sfs_job_is_ask(job) || leg->is_status ||
 			    (is_part && leg->end - leg->at <= SMALL_MAX),
 		.is_urgent = r->is_urgent || leg->is_hedge || atomic_load(&r->is_needed),
 		.may_be_split = may_be_split(leg),
 		.may_follow = sfs_job_is_ask(job) && !r->may_be_tiny && !leg->is_hedge &&
-			      !leg->has_stalled && leg->claim.size == SFS_SIZE_UNKNOWN,
+			      !job->dialect->read_status && !leg->has_stalled &&
+			      leg->claim.size == SFS_SIZE_UNKNOWN,
 		.wants_new_connection = leg->has_stalled,
 		.is_probe = r->is_probe,
 		.is_cancelled = &r->is_cancelled,
@@ -440,8 +496,9 @@ static void begin_get(struct sfs_leg *leg, uint64_t delay_ms)
 static void begin_again(struct sfs_leg *leg, uint64_t delay_ms, bool waits_for_server)
 {
 	bool is_redirected = sfs_leg_is_redirected(leg);
+	const struct sfs_dialect *dialect = leg->job->dialect;
 
-	if (leg->n_redirects > 0) {
+	if (leg->n_redirects > 0 || dialect->avoid) {
 		free(steal(&leg->url));
 		leg->n_redirects = 0;
 	}
@@ -470,6 +527,7 @@ static struct sfs_store *store_of(struct sfs_http_source *s,
 static void submit(struct sfs_source *source, struct sfs_request *r)
 {
 	struct sfs_job *job = sfs_calloc(1, sizeof *job);
+	struct sfs_leg *leg;
 
 	job->source = sfs_container(source, struct sfs_http_source, base);
 	job->store = store_of(job->source, r->object);
@@ -478,7 +536,10 @@ static void submit(struct sfs_source *source, struct sfs_request *r)
 	job->begun_ns = sfs_clock_ns();
 	job->is_needed = r->is_urgent;
 	sfs_list_init(&job->legs);
-	begin_get(sfs_leg_add(job, 0, sfs_job_n_wanted(job)), 0);
+	leg = sfs_leg_add(job, 0, sfs_job_n_wanted(job));
+	leg->is_status = job->dialect->read_status && sfs_job_is_ask(job) && !r->head;
+	r->n_got = 0;
+	begin_get(leg, 0);
 }
 
 static void wake(struct sfs_source *source)
