@@ -351,7 +351,7 @@ static void bad_ones(void)
 		"'x-{0..y}.tar': '{0..y}' is neither a range");
 	refused(SPECS("https://u:SECRET@host/{0..y}.tar?SECRET"), -EINVAL,
 		"is neither a range");
-	refused(SPECS("gs://bucket/x.tar"), -EINVAL, "'gs://' is not understood");
+	refused(SPECS("gopher://bucket/x.tar"), -EINVAL, "'gopher://' is not understood");
 	refused(SPECS("good.tar", ""), -EINVAL, "empty");
 	refused(SPECS("empty"), -ENOENT, "no *.tar in the folder /data/empty");
 	refused(SPECS("folders"), -ENOENT,
