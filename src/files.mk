@@ -62,6 +62,7 @@ libshufflefs_a_SOURCES = \
 	src/source/source.c src/source/source.h \
 	src/source/uri.c src/source/uri.h \
 	 \
+	src/source/http/bearer.c src/source/http/bearer.h \
 	src/source/http/concurrency.c src/source/http/concurrency.h \
 	src/source/http/conncache.c src/source/http/conncache.h \
 	src/source/http/curl-call.c src/source/http/curl-call.h \
