@@ -222,6 +222,7 @@ sidecar_unit_tests = \
 	tests/unit/sidecar/unit-wire-refuses-what-no-peer-sends
 
 cat_tests = \
+	tests/cat/cat-a-429-holds-all-requests-to-its-server.sh \
 	tests/cat/cat-a-cache-is-shared-and-survives-crashes.sh \
 	tests/cat/cat-a-cache-that-cannot-be-written-is-no-error.sh \
 	tests/cat/cat-a-dripping-answer-ends.sh \

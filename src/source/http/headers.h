@@ -29,6 +29,7 @@ struct sfs_http_headers {
 	char *location;		/* as sent, of any length; NULL if none */
 	char encoding[32];	/* Content-Encoding; "" if none or identity */
 	int64_t retry_after_s;	/* -1: none */
+	int64_t limited_s; /* of RateLimit: until what is used up comes back; -1: nothing is */
 	int64_t date_s;		/* of Date, in seconds since 1970; 0 if none */
 	char bucket_region[40]; /* of S3's x-amz-bucket-region; "" if none */
 	char ais_version[96], ais_checksum[160]; /* of AIStore; "" if none */
@@ -47,6 +48,10 @@ void sfs_http_headers_done(struct sfs_http_headers *a);
  * a Retry-After that is a date.  Lines that mean nothing to us are ignored. */
 void sfs_http_headers_add(struct sfs_http_headers *a, const char *line, size_t n,
 			  time_t now);
+
+/* After how many seconds does the server want to be asked again?  Retry-After says so, or
+ * of a 429 RateLimit; -1: neither. */
+int64_t sfs_http_headers_after_s(const struct sfs_http_headers *a);
 
 /* Are two responses with this tag of one version, byte for byte?  Two weak tags (W/"...")
  * that are equal do not prove it. */

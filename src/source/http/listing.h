@@ -41,7 +41,8 @@ typedef int sfs_listing_get(void *ctx, const struct sfs_listing_ask *ask,
 			    struct sfs_listing *ret, enum sfs_renewal *ret_again,
 			    struct sfs_error *err);
 
-/* sfs_curl_call() for a page: a connection that broke may be tried again. */
+/* sfs_curl_call() for a page: a connection that broke may be tried again.  A server that
+ * got too many requests (429) is asked again when it says so, as far as there is time. */
 int sfs_listing_call(struct sfs_curl_caller *caller, const struct sfs_curl_call *call,
 		     struct sfs_curl_answer *ret, enum sfs_renewal *ret_again,
 		     struct sfs_error *err);
