@@ -98,6 +98,12 @@ libshufflefs_a_SOURCES = \
 	src/source/ais/ais-token.c src/source/ais/ais-token.h \
 	src/source/ais/ais-version.c src/source/ais/ais-version.h \
 	 \
+	src/source/hf/hf.c src/source/hf/hf.h \
+	src/source/hf/hf-name.c src/source/hf/hf-name.h \
+	src/source/hf/hf-page.c src/source/hf/hf-page.h \
+	src/source/hf/hf-refusal.c src/source/hf/hf-refusal.h \
+	src/source/hf/hf-token.c src/source/hf/hf-token.h \
+	 \
 	src/source/s3/aws-credentials.c src/source/s3/aws-credentials.h \
 	src/source/s3/aws-keys.c src/source/s3/aws-keys.h \
 	src/source/s3/aws-process.c src/source/s3/aws-process.h \

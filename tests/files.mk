@@ -82,6 +82,10 @@ unit_tests = \
 	tests/unit/cli/unit-top-report-shows-what-stats-say \
 	tests/unit/config/unit-ini-reads-lines-of-any-length \
 	tests/unit/config/unit-options-refuse-what-they-do-not-understand \
+	tests/unit/hf/unit-hf-name-is-owner-name-revision-and-path \
+	tests/unit/hf/unit-hf-page-keeps-every-file \
+	tests/unit/hf/unit-hf-refusal-names-a-remedy \
+	tests/unit/hf/unit-hf-token-is-found-where-its-tools-look \
 	tests/unit/http/unit-concurrency-is-8-near-and-most-from-afar \
 	tests/unit/http/unit-conncache-returns-the-last-one-used \
 	tests/unit/http/unit-fetch-lets-late-drop-any-get \
@@ -270,6 +274,11 @@ cat_tests = \
 	tests/cat/cat-gives-up-when-parts-fail-in-turn.sh \
 	tests/cat/cat-goes-through-a-proxy.sh \
 	tests/cat/cat-help-of-a-command-is-about-it.sh \
+	tests/cat/cat-hf-agrees-with-huggingface-hub.sh \
+	tests/cat/cat-hf-errors-name-a-remedy.sh \
+	tests/cat/cat-hf-gives-every-sample-once.sh \
+	tests/cat/cat-hf-tokens-and-signatures-may-expire.sh \
+	tests/cat/cat-hf-waits-as-the-hub-says.sh \
 	tests/cat/cat-index-makes-indexes-ahead.sh \
 	tests/cat/cat-index-warns-of-what-bsdtar-reads-otherwise.sh \
 	tests/cat/cat-indexes-are-found-wherever-they-are.sh \
@@ -523,6 +532,7 @@ test_helpers = \
 	tests/fuzz/fuzz-edit.c \
 	tests/fuzz/fuzz-fields.c \
 	tests/fuzz/fuzz-foreign.c \
+	tests/fuzz/fuzz-hf.c \
 	tests/fuzz/fuzz-http.c \
 	tests/fuzz/fuzz-index.c \
 	tests/fuzz/fuzz-json.c \
@@ -569,6 +579,8 @@ test_helpers = \
 	tests/lib/full-or-error.py \
 	tests/lib/functions.sh \
 	tests/lib/hang-threads.py \
+	tests/lib/hf.py \
+	tests/lib/hf.sh \
 	tests/lib/https.py \
 	tests/lib/ill-judge.py \
 	tests/lib/ill-origin.py \
@@ -748,6 +760,7 @@ storm_tests = \
 	tests/fuse/fuse-a-storm-of-operations-breaks-nothing.sh \
 	tests/fuse/fuse-a-storm-of-readers-gets-its-bytes.sh
 tier2_tests = \
+	tests/cat/cat-hf-agrees-with-huggingface-hub.sh \
 	tests/fuse/fuse-a-control-groups-limit-is-respected.sh \
 	tests/fuse/fuse-a-killed-training-job-resumes-at-its-sample.sh \
 	tests/fuse/fuse-a-stopped-reader-gives-its-memory-back.sh \
@@ -801,6 +814,8 @@ asan_tests = \
 	tests/cat/cat-endless-redirects-end.sh \
 	tests/cat/cat-ends-within-511-bytes-of-damage.sh \
 	tests/cat/cat-goes-through-a-proxy.sh \
+	tests/cat/cat-hf-errors-name-a-remedy.sh \
+	tests/cat/cat-hf-gives-every-sample-once.sh \
 	tests/cat/cat-index-warns-of-what-bsdtar-reads-otherwise.sh \
 	tests/cat/cat-indexes-of-other-tools-are-hints.sh \
 	tests/cat/cat-keys-may-be-unique.sh \

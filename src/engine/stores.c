@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "source/ais/ais.h"
+#include "source/hf/hf.h"
 #include "source/s3/s3.h"
 
 #include <errno.h>
@@ -57,6 +58,15 @@ static struct sfs_store *start_ais(const struct sfs_options *o,
 	return sfs_ais_start(&options, err);
 }
 
+static struct sfs_store *start_hf(const struct sfs_options *o,
+				  const struct sfs_http_options *http,
+				  struct sfs_error *err)
+{
+	const struct sfs_hf_options options = {.endpoint = o->endpoint, .http = http};
+
+	return sfs_hf_start(&options, err);
+}
+
 static const struct kind {
 	enum sfs_scheme scheme;
 	struct sfs_store *(*start)(const struct sfs_options *o,
@@ -65,6 +75,7 @@ static const struct kind {
 } kinds[] = {
 	{SFS_SCHEME_S3, start_s3},
 	{SFS_SCHEME_AIS, start_ais},
+	{SFS_SCHEME_HF, start_hf},
 };
 
 _Static_assert(SFS_COUNT(kinds) <= SFS_STORES_MOST, "raise SFS_STORES_MOST");

@@ -17,7 +17,7 @@ static const struct scheme {
 } schemes[] = {
 	{"file", SFS_SCHEME_FILE, 0},	  {"http", SFS_SCHEME_HTTP, 80},
 	{"https", SFS_SCHEME_HTTPS, 443}, {"s3", SFS_SCHEME_S3, 0},
-	{"ais", SFS_SCHEME_AIS, 0},
+	{"ais", SFS_SCHEME_AIS, 0},	  {"hf", SFS_SCHEME_HF, 0},
 };
 
 void sfs_uri_done(struct sfs_uri *uri)
@@ -48,7 +48,8 @@ bool sfs_uri_has_scheme(const char *text)
 
 bool sfs_scheme_has_keys(enum sfs_scheme scheme)
 {
-	return scheme == SFS_SCHEME_S3 || scheme == SFS_SCHEME_AIS;
+	return scheme == SFS_SCHEME_S3 || scheme == SFS_SCHEME_AIS ||
+	       scheme == SFS_SCHEME_HF;
 }
 
 bool sfs_uri_is_pipe(const char *text)
@@ -259,8 +260,11 @@ static int parse_key(const char *shown, const char *rest, const struct scheme *s
 	if (n == 0 || i < n)
 		return sfs_error_set(err, -EINVAL,
 				     "'%s' has no name of a bucket: write "
-				     "%s://bucket/folder/name.tar",
-				     shown, scheme->name);
+				     "%s://%s/folder/name.tar",
+				     shown, scheme->name,
+				     scheme->scheme == SFS_SCHEME_HF
+					     ? "datasets/OWNER/NAME"
+					     : "bucket");
 	if (has_control(key) || has_dot_component(key))
 		return sfs_error_set(err, -EINVAL,
 				     "'%s' has a control character in its key, or a "
@@ -296,7 +300,7 @@ int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *e
 			return sfs_error_set(
 				err, -EINVAL,
 				"'%.*s://' is not understood; sources are local "
-				"paths, file://, http://, https://, s3:// and ais://",
+				"paths, file://, http://, https://, s3://, ais:// and hf://",
 				(int)n, text);
 		uri.scheme = schemes[i].scheme;
 		if (uri.scheme == SFS_SCHEME_FILE)
@@ -378,6 +382,7 @@ static int depth_of(const char *p, size_t n)
 static bool names_key(const char *text, size_t n)
 {
 	return (n == 2 && memcmp(text, "s3", 2) == 0) ||
+	       (n == 2 && memcmp(text, "hf", 2) == 0) ||
 	       (n == 3 && memcmp(text, "ais", 3) == 0);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* uri - what names a shard: a local path or a URL (RFC 3986).
  *
- * Understood: plain paths, file://, http://, https://, s3://, ais://.  A URL is kept as
+ * Understood: plain paths, file://, http://, https://, s3://, ais://, hf://.  A URL is kept as
  * it was given, but for its user part (kept apart, so that it is never printed), its
  * fragment (dropped, as curl does) and bytes that no URL may hold (space,
  * control, non-ASCII: percent-encoded).  Pure.
@@ -20,13 +20,14 @@ enum sfs_scheme {
 	SFS_SCHEME_HTTPS,
 	SFS_SCHEME_S3,
 	SFS_SCHEME_AIS,
+	SFS_SCHEME_HF,
 };
 
 struct sfs_uri {
 	enum sfs_scheme scheme;
 	char *location; /* a local path, or the URL to ask for: no user, no fragment; or
 			 * "s3://bucket/key", the key as it is: nothing is encoded (of
-			 * AIStore likewise) */
+			 * AIStore and Hugging Face likewise) */
 	char *user;	/* "name:password", decoded; NULL if none or local */
 	char *origin; /* "https://host:443", lower case, port always; "s3://bucket"; NULL
 		       * if local */

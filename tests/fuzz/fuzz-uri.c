@@ -51,7 +51,7 @@ static void check_redacted(const char *text)
 	/* With braces, several URLs, perhaps: unit-uri-never-shows-a-password. */
 	MUST(strpbrk(text, "{}") || strcmp(shown, twice) == 0);
 	if (strpbrk(text, "{}") || strncmp(text, "s3://", 5) == 0 ||
-	    strncmp(text, "ais://", 6) == 0) {
+	    strncmp(text, "ais://", 6) == 0 || strncmp(text, "hf://", 5) == 0) {
 		;
 	} else if (sfs_uri_has_scheme(text)) {
 		at = memchr(rest + 3, '@', strcspn(rest + 3, "/?#"));

@@ -37,6 +37,7 @@ TEXTS = {
         "shards/a.tar", "/a b/c.tar", "file:///tmp/a%20b.tar", "file://localhost/x.tar",
         "file://host/x", "http://h/a.tar", "https://user:p%40ss@Host.Example:8443/a/b.tar?sig=1#f",
         "http://[::1]:80/x", "http://h", "http://h/%2e%2e/%2fa%00b", "s3://bucket/key", "http://h:0/",
+        "hf://datasets/o/n@main/a.tar",
         "http://h:99999/", "HTTP://H?q@r", "http://a\tb/", "",
     ],
     "fuzz-http": [
@@ -92,6 +93,13 @@ TEXTS = {
         '{"version": 1, "shards": [{"url": "https://h/x/a.tar?s=1", "n": 10}, {}], "name": null}',
         '[true, false, null, -0.5e+7, "\\u00fc\\ud83d\\ude00\\n", "\xc3\xbc", {}, [[]]]', "[" * 70, '{"a":',
     ],
+    "fuzz-hf": [
+        '[{"type":"directory","oid":"d","size":0,"path":"a"},{"type":"file","oid":"g","size":1024,"path":"a/x.tar",'
+        '"lfs":{"oid":"9be7","size":1024,"pointerSize":134},"xetHash":"x"}]',
+        '{"id":"o/n","sha":"0123456789abcdef0123456789abcdef01234567"}', '{"error":"Access to x is restricted?a=b"}',
+        'HTTP/1.1 200 OK\r\nLink: <https://h/api/datasets/o/n/tree/main?cursor=a%3D>; rel="next", </x?y>; rel=prev\r\n',
+        "o/n@refs%2Fconvert%2Fparquet/a/x-*.tar", "o/n@refs/pr/3/", 'W/"9be7"',
+    ],
     "fuzz-s3": [
         "<?xml version='1.0'?><ListBucketResult xmlns='x'><EncodingType>url</EncodingType><IsTruncated>true"
         "</IsTruncated><NextContinuationToken>a=</NextContinuationToken><Contents><Key>a+%41.tar</Key>"
@@ -145,6 +153,8 @@ WORDS = {
     "fuzz-index": ["SFSINDEX", "\\x00\\x02\\x00\\x00", "\\x70\\x00\\x00\\x00", *TAR_WORDS],
     "fuzz-foreign": ["v1.1 ", "v1.2 ", " 512 ", " 1536 ", ".jpg", "\\x0a", "\\x00\\x02\\x00\\x00\\x00\\x00\\x00\\x00"],
     "fuzz-json": ["\\x22a\\x22:{", "\\x22b\\x22:[{", "\\x5cud83d\\x5cude00", "true", "false", "null"],
+    "fuzz-hf": ["[{", "\\x22type\\x22:\\x22file\\x22", "\\x22path\\x22:\\x22", "\\x22size\\x22:", "\\x22lfs\\x22:{",
+                "\\x22oid\\x22:\\x22", "\\x22sha\\x22:\\x22", "Link: <", ">; rel=next", "?cursor=", "o/n@", "refs/pr/", "%2F"],
     "fuzz-s3": ["<ListBucketResult>", "</ListBucketResult>", "<IsTruncated>", "false", "true", "<Contents>",
                 "</Contents>", "<Key>", "</Key>", "<Size>", "</Size>", "<EncodingType>url</EncodingType>", "&#x",
                 "&amp;", "<![CDATA[", "]]>", "<!--", "-->", "<Error>", "<Code>", "[default]", "[profile ", "\\x0a"],

@@ -261,6 +261,16 @@ static void take_ais_checksum(struct sfs_http_headers *a, const char *value, tim
 	keep(a->ais_checksum, sizeof a->ais_checksum, value);
 }
 
+static void take_error_code(struct sfs_http_headers *a, const char *value, time_t now)
+{
+	keep(a->error_code, sizeof a->error_code, value);
+}
+
+static void take_linked_etag(struct sfs_http_headers *a, const char *value, time_t now)
+{
+	keep(a->linked_etag, sizeof a->linked_etag, value);
+}
+
 static const struct {
 	const char *name;
 	void (*take)(struct sfs_http_headers *a, const char *value, time_t now);
@@ -277,6 +287,8 @@ static const struct {
 	{"x-amz-request-id", take_request_id},
 	{"ais-version", take_ais_version},
 	{"ais-checksum-value", take_ais_checksum},
+	{"x-error-code", take_error_code},
+	{"x-linked-etag", take_linked_etag},
 };
 
 static bool is_name(const char *line, size_t n, const char *name)

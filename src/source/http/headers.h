@@ -33,6 +33,7 @@ struct sfs_http_headers {
 	int64_t date_s;		/* of Date, in seconds since 1970; 0 if none */
 	char bucket_region[40]; /* of S3's x-amz-bucket-region; "" if none */
 	char ais_version[96], ais_checksum[160]; /* of AIStore; "" if none */
+	char error_code[40], linked_etag[160]; /* of Hugging Face; "" if none */
 	bool is_multipart;
 	bool is_page;	   /* HTML */
 	bool is_like_s3;   /* a header of S3's, or XML, as its errors are */

@@ -113,19 +113,18 @@ int sfs_listing_call(struct sfs_curl_caller *caller, const struct sfs_curl_call 
 	return code;
 }
 
-/* A page, and again if that is of use. */
-static int insist(const struct lister *l, const char *token, struct sfs_listing *ret,
-		  struct sfs_error *err)
+int sfs_listing_get_page(int n_retries, sfs_listing_get *get, void *ctx,
+			 const struct sfs_listing_ask *ask, struct sfs_listing *ret,
+			 struct sfs_error *err)
 {
-	const struct sfs_listing_ask ask = {l->bucket, l->pattern, token};
-	const int most_later = l->n_retries < 2 ? l->n_retries : 2;
+	const int most_later = n_retries < 2 ? n_retries : 2;
 	int n_again = 0, n_later = 0;
 	enum sfs_renewal again;
 	int code;
 
 	for (;;) {
 		again = SFS_RENEWAL_NO;
-		code = l->get(l->ctx, &ask, ret, &again, err);
+		code = get(ctx, ask, ret, &again, err);
 		if (code == 0 || again == SFS_RENEWAL_NO || ++n_again == MOST_TRIES)
 			return code;
 		if (again == SFS_RENEWAL_SOON && n_later++ == most_later)
@@ -150,12 +149,15 @@ static void take_items(struct sfs_listing *all, struct sfs_listing *page,
 static int read_pages(const struct lister *l, struct sfs_listing *all, size_t *n_listed,
 		      struct sfs_error *err)
 {
+	struct sfs_listing_ask ask = {l->bucket, l->pattern, NULL};
 	struct sfs_listing page = {0};
 	sfs_autofree char *token = NULL;
 	int code;
 
 	do {
-		code = insist(l, token, &page, err);
+		ask.token = token;
+		code = sfs_listing_get_page(l->n_retries, l->get, l->ctx, &ask, &page,
+					    err);
 		if (code < 0)
 			return code;
 		*n_listed += page.n;

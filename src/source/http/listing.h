@@ -47,6 +47,11 @@ int sfs_listing_call(struct sfs_curl_caller *caller, const struct sfs_curl_call 
 		     struct sfs_curl_answer *ret, enum sfs_renewal *ret_again,
 		     struct sfs_error *err);
 
+/* One page: it is asked for again where that is of use, as below.  Waits. */
+int sfs_listing_get_page(int n_retries, sfs_listing_get *get, void *ctx,
+			 const struct sfs_listing_ask *ask, struct sfs_listing *ret,
+			 struct sfs_error *err);
+
 /* The objects that the URL means, in the order of their keys' bytes.  Pages that fail are
  * asked for again, where that is of use; with SFS_RENEWAL_SOON twice at most, or
  * n_retries times.  Waits.  -ENOTDIR: it is the URL of one object; -ENOENT: there are

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* hf-token - the user's token for the Hugging Face Hub, from where its own tools look.
+ *
+ * 1. HF_TOKEN (or HUGGING_FACE_HUB_TOKEN, its old name): the token
+ * 2. the file that HF_TOKEN_PATH names, or else $HF_HOME/token, which hf auth login writes;
+ *    HF_HOME is ~/.cache/huggingface if it is not set.  The file need not exist.
+ *
+ * HF_HUB_DISABLE_IMPLICIT_TOKEN: no token is sent.
+ */
+#ifndef SFS_HF_TOKEN_H
+#define SFS_HF_TOKEN_H
+
+#include "source/http/bearer.h"
+
+/* NULL and *err: what is there is no token. */
+struct sfs_bearer *sfs_hf_token_start(struct sfs_error *err);
+
+#endif
