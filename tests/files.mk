@@ -95,6 +95,7 @@ unit_tests = \
 	tests/unit/http/unit-http1-request-refuses-what-libcurl-would-change \
 	tests/unit/http/unit-latency-detects-late-responses \
 	tests/unit/http/unit-listing-keeps-what-a-pattern-means \
+	tests/unit/http/unit-origin-is-held-as-long-as-it-says \
 	tests/unit/http/unit-origin-list-keeps-those-in-use \
 	tests/unit/http/unit-origin-sends-the-pieces-of-one-part-first \
 	tests/unit/http/unit-outage-is-reported-once \
