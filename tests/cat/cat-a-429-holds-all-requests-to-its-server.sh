@@ -35,5 +35,5 @@ for told in retry-after ratelimit; do
     same want.tar got.tar
     left_alone 4 || fail "its server was asked again too early"
     [ "$(wc -l <said)" = 1 ] || fail "not one line: $(cat said)"
-    said "retry: train-0000[0-9]*.tar @ [0-9]*: HTTP 429, retry 1 in [45][0-9]* ms; all other requests to the server wait as well$"
+    said "retry: $origin: HTTP 429 (too many requests), retry in [45][0-9]* ms, as the server says; [0-9]* requests\{0,1\} wait"
 done

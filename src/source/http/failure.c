@@ -79,28 +79,32 @@ static void report_retry(struct sfs_leg *leg, const struct sfs_retry *retry, int
 			 uint64_t delay_ms)
 {
 	struct sfs_request *r = leg->job->request;
-	const struct sfs_http_headers *a = &leg->get.response.headers;
-	bool is_held = a->status == 429 && sfs_http_headers_after_s(a) >= 0;
-	char then[120], of[24] = "";
+	char then[80], of[24] = "";
 
 	if (limit < INT_MAX)
 		snprintf(of, sizeof of, " of %d", limit);
-	snprintf(then, sizeof then, "retry %d%s in %llu ms%s", retry->n_failed, of,
-		 (unsigned long long)delay_ms,
-		 is_held ? "; all other requests to the server wait as well" : "");
+	snprintf(then, sizeof then, "retry %d%s in %llu ms", retry->n_failed, of,
+		 (unsigned long long)delay_ms);
 	sfs_ledger_add(SFS_EVENT_RETRY, r->object->name,
 		       sfs_job_is_ask(leg->job) ? SFS_NO_OFFSET : r->offset + leg->at,
 		       then, "%s", leg->error.why);
 }
 
+/* Did its server say, after too many requests, when it wants the next one? */
+static bool is_told(const struct sfs_leg *leg)
+{
+	const struct sfs_http_headers *a = &leg->get.response.headers;
+
+	return a->status == 429 && sfs_http_headers_after_s(a) >= 0;
+}
+
 /* While mounting, a user waits for the error; but a server that says when to ask again is
  * asked again then, as far as there is time. */
-static int probe_limit(const struct sfs_job *job, enum sfs_fetch_outcome outcome,
-		       bool is_told)
+static int probe_limit(const struct sfs_leg *leg, enum sfs_fetch_outcome outcome)
 {
-	int limit = job->source->options.n_retries;
+	int limit = leg->job->source->options.n_retries;
 
-	if (is_told)
+	if (is_told(leg))
 		return INT_MAX;
 	return outcome == SFS_FETCH_REFUSED ? 1 : limit < 2 ? limit : 2;
 }
@@ -163,6 +167,8 @@ static struct sfs_failure try_again(struct sfs_leg *leg, int err, int limit,
 		return give_up(leg, err, retry_after_s, now);
 	if (!job->request->is_probe)
 		report_retry(leg, &leg->refusals, limit, delay_ms);
+	else if (is_told(leg))
+		sfs_ledger_tally(SFS_EVENT_RETRY);
 	return again_because(leg, delay_ms, false);
 }
 
@@ -214,10 +220,7 @@ static struct sfs_failure judge_passing(struct sfs_leg *leg, int err,
 	}
 	err = err < 0 ? err : -EIO;
 	if (job->request->is_probe)
-		return try_again(leg, err,
-				 probe_limit(job, outcome,
-					     a->status == 429 && retry_after_s >= 0),
-				 retry_after_s);
+		return try_again(leg, err, probe_limit(leg, outcome), retry_after_s);
 	if (is_of_no_use)
 		return try_again(leg, err, job->source->options.n_retries, retry_after_s);
 	return wait_and_try_again(leg, err, retry_after_s);

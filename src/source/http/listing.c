@@ -80,7 +80,7 @@ static bool wait_as_told(const struct sfs_http_headers *a, const char *url,
 	sfs_autofree char *shown = NULL;
 	const int64_t after_s = sfs_http_headers_after_s(a);
 	uint64_t ms;
-	char then[48];
+	char then[64];
 
 	if (a->status != 429 || after_s < 0)
 		return false;
@@ -88,8 +88,10 @@ static bool wait_as_told(const struct sfs_http_headers *a, const char *url,
 	if (sfs_clock_ns() + ms * SFS_NS_PER_MS >= until_ns)
 		return false;
 	shown = sfs_uri_redact(url);
-	snprintf(then, sizeof then, "retry in %llu ms", (unsigned long long)ms);
-	sfs_ledger_add(SFS_EVENT_RETRY, shown, SFS_NO_OFFSET, then, "HTTP 429");
+	snprintf(then, sizeof then, "retry in %llu ms, as the server says",
+		 (unsigned long long)ms);
+	sfs_ledger_add(SFS_EVENT_RETRY, shown, SFS_NO_OFFSET, then,
+		       "HTTP 429 (too many requests)");
 	wait_ms(ms);
 	return true;
 }

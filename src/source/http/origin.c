@@ -458,22 +458,36 @@ bool sfs_origin_succeeded(struct sfs_get *get, uint64_t now_ns)
 	return true;
 }
 
+static void report_hold(struct sfs_origin *origin, uint64_t ms, uint64_t now_ns)
+{
+	int n = n_requests(origin);
+	char then[96];
+
+	if (origin->held_said_ns != 0 && now_ns - origin->held_said_ns < SAY_NS)
+		return;
+	origin->held_said_ns = now_ns;
+	snprintf(then, sizeof then, "retry in %llu ms, as the server says; %d request%s",
+		 (unsigned long long)ms, n, n == 1 ? " waits" : "s wait");
+	sfs_ledger_add(SFS_EVENT_RETRY, origin->name, SFS_NO_OFFSET, then,
+		       "HTTP 429 (too many requests)");
+}
+
 /* Those that were sent before it said so say nothing new. */
 bool sfs_origin_hold(struct sfs_get *get, int64_t retry_after_s, uint64_t random,
 		     uint64_t now_ns)
 {
+	const uint64_t ms = sfs_retry_after_ms(retry_after_s, random);
 	struct sfs_origin *origin = get->origin;
 
 	get->is_news = false;
 	if (get->sent_ns < origin->held_ns)
 		return false;
 	origin->held_ns = now_ns;
-	origin->held_until_ns =
-		now_ns + sfs_retry_after_ms(retry_after_s, random) * SFS_NS_PER_MS;
-	get->is_news =
-		origin->held_said_ns == 0 || now_ns - origin->held_said_ns >= SAY_NS;
-	if (get->is_news)
-		origin->held_said_ns = now_ns;
+	origin->held_until_ns = now_ns + ms * SFS_NS_PER_MS;
+	/* Who cannot wait so long ends with an error, which says it. */
+	if (get->latest_ns == 0 ||
+	    now_ns + (uint64_t)retry_after_s * SFS_NS_PER_S < get->latest_ns)
+		report_hold(origin, ms, now_ns);
 	return true;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A server that answers 429 is held for the time that it says, and somewhat longer; what was
- * sent before it said so does not prolong that.  It is news once a minute. */
+ * sent before it said so does not prolong that.  That is a line, once a
+ * minute. */
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/ledger.h"
 #include "check.h"
 #include "source/http/origin.h"
 
@@ -33,27 +35,35 @@ int main(void)
 	send(&second);
 	now_ns += SFS_NS_PER_S;
 	CHECK(sfs_origin_hold(&first, 8, 1999, now_ns));
-	CHECK(first.is_news);
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_RETRY), 1);
 	CHECK_EQ(held_ms(&first), 9999);
 	sfs_origins_leave(&origins, &first, now_ns);
 
 	CHECK(!sfs_origin_hold(&second, 100, 0, now_ns));
-	CHECK(!second.is_news);
+	CHECK(!first.is_news && !second.is_news); /* the line is the server's */
 	CHECK_EQ(held_ms(&second), 9999);
 	sfs_origins_leave(&origins, &second, now_ns);
 
 	now_ns += 10 * SFS_NS_PER_S;
 	send(&third);
 	CHECK(sfs_origin_hold(&third, 2, 0, now_ns));
-	CHECK(!third.is_news);
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_RETRY), 1);
 	CHECK_EQ(held_ms(&third), 2000);
 	sfs_origins_leave(&origins, &third, now_ns);
 
 	now_ns += 60 * SFS_NS_PER_S;
 	send(&third);
 	CHECK(sfs_origin_hold(&third, 2, 0, now_ns));
-	CHECK(third.is_news);
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_RETRY), 2);
+	sfs_origins_leave(&origins, &third, now_ns);
+
+	now_ns += 60 * SFS_NS_PER_S;
+	send(&third); /* it will be given up before */
+	third.latest_ns = now_ns + 99 * SFS_NS_PER_S;
+	CHECK(sfs_origin_hold(&third, 100, 0, now_ns));
+	CHECK_EQ(sfs_ledger_count(SFS_EVENT_RETRY), 2);
 	sfs_origins_leave(&origins, &third, now_ns);
 	sfs_origins_done(&origins);
+	sfs_ledger_clear();
 	return 0;
 }
