@@ -39,6 +39,12 @@ for wire in ours libcurl; do
 done
 not_asked 'Basic'
 
+# Of a large folder, no more is listed than it takes to find what was named.
+forget
+cat_of $hf "$set/the set/train-{000000..000002}.tar" epochs/0.tar
+[ $status = 0 ] || fail "exit status $status"
+[ "$(requests '/tree/')" = 1 ] || fail "more than one page"
+
 # Epochs and ranks.
 export HF_ENDPOINT="$origin"
 for path in epochs/1.tar epochs/0/rank-0-of-2.tar epochs/0/rank-1-of-2.tar; do

@@ -54,8 +54,17 @@ not_said .
 keeps_secrets
 asked '"storage".*"status": 403'
 
+# The commit goes away, because somebody rewrites the history.
+opts="$opts -o retries=1"
+begin $hf "$shards"
+mv world/datasets/me/it/one world/datasets/me/it/two
+expect '{"tokens": ["TOKEN-'$n'"], "signature": "gone", "revisions": {"main": "two"}}'
+finish 1
+said "HTTP 404 RevisionNotFound: the commit that the revision 'main' was when the mount began has gone"
+keeps_secrets
+
 # One that never is.
-expect '{"tokens": ["TOKEN-'$n'"], "uses": 0}'
+expect '{"tokens": ["TOKEN-'$n'"], "uses": 0, "revisions": {"main": "two"}}'
 refused -o retries=1 $hf hf://datasets/me/it/train-000000.tar
 said "HTTP 403 from the storage that the Hub redirects to"
 keeps_secrets

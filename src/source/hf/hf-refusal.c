@@ -119,6 +119,11 @@ static void describe_missing(const struct sfs_hf_refusal *r, const struct sfs_hf
 			 a->is_folder || !a->path || strstr(a->path, ".tar")
 				 ? ""
 				 : "; all *.tar of a folder are named by a '/' at its end");
+	else if (is_code(r, "RevisionNotFound") && a->path && !a->is_folder)
+		snprintf(to, size,
+			 "the commit that the revision '%s' was when the mount began has "
+			 "gone from the dataset '%s': mount it anew",
+			 a->revision, a->repo);
 	else if (!r->code[0])
 		snprintf(to, size,
 			 "%s knows no revision '%s' of the dataset '%s': check the names, "

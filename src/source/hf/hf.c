@@ -28,6 +28,7 @@
 
 #define DEFAULT_ENDPOINT "https://huggingface.co"
 #define MOST_REDIRECTS	 5
+#define MOST_PAGES	 1000 /* of a folder of which single files were named */
 
 /* What a revision is. */
 struct pin {
@@ -38,9 +39,10 @@ struct pin {
 /* Of which single files were named. */
 struct folder {
 	struct sfs_link link;
-	char *key; /* with its slash */
-	bool is_listed;
-	struct sfs_listing listing;
+	char *key;		    /* with its slash */
+	struct sfs_listing listing; /* so far, by key; `next` is where it goes on */
+	int n_pages;
+	bool is_whole;
 };
 
 struct sfs_hf {
@@ -222,7 +224,8 @@ static enum sfs_response_outcome hf_explain(struct sfs_store *store,
 	sfs_hf_refusal_read(a, body, strlen(body), &refusal);
 	describe(hf_of(store), &name, name.path, false, &refusal, error->why,
 		 sizeof error->why);
-	error->err = sfs_hf_refusal_err(&refusal);
+	if (!sfs_response_is_later(a->status))
+		error->err = sfs_hf_refusal_err(&refusal);
 	sfs_hf_name_done(&name);
 	return outcome;
 }
@@ -494,16 +497,48 @@ static int by_key(const void *a, const void *b)
 		      ((const struct sfs_listing_item *)b)->key);
 }
 
+/* Another page.  A folder that cannot be listed is no error here: the file will say it. */
+static void list_more(struct sfs_hf *hf, struct folder *folder)
+{
+	sfs_autofree char *pattern = sfs_asprintf("%s*", folder->key),
+			  *token = steal(&folder->listing.next);
+	const struct sfs_listing_ask ask = {"datasets", pattern, token};
+	struct sfs_listing page = {0};
+	struct sfs_error ignored;
+	size_t i;
+
+	folder->is_whole =
+		sfs_listing_get_page(hf->http.n_retries, get_page, hf, &ask, &page,
+				     &ignored) < 0 ||
+		!page.next || (token && strcmp(token, page.next) == 0) ||
+		++folder->n_pages == MOST_PAGES;
+	for (i = 0; i < page.n; i++)
+		sfs_listing_add(&folder->listing, &page.items[i]);
+	if (page.n > 0)
+		qsort(folder->listing.items, folder->listing.n, sizeof *page.items,
+		      by_key);
+	folder->listing.next = steal(&page.next);
+	sfs_listing_done(&page);
+}
+
+static const struct sfs_listing_item *find_listed(const struct folder *folder, char *key)
+{
+	const struct sfs_listing_item wanted = {.key = key};
+
+	return folder->listing.n == 0
+		       ? NULL
+		       : bsearch(&wanted, folder->listing.items, folder->listing.n,
+				 sizeof wanted, by_key);
+}
+
 /* What the list of its folder says of one file.  -ENOTDIR: nothing, so it will be asked
- * for.  A folder that cannot be listed is no error here: the file will say it. */
+ * for.  The list is read as far as it takes to find it. */
 static int look_up(struct sfs_hf *hf, char *key, struct sfs_listing *ret)
 {
 	size_t n = (size_t)(strrchr(key, '/') + 1 - key);
 	struct folder *folder = find_folder(hf, key, n);
-	const struct sfs_listing_item wanted = {.key = key}, *found;
+	const struct sfs_listing_item *found;
 	struct sfs_listing_item copy;
-	sfs_autofree char *pattern = NULL;
-	struct sfs_error ignored;
 
 	if (!folder) {
 		folder = sfs_calloc(1, sizeof *folder);
@@ -511,15 +546,8 @@ static int look_up(struct sfs_hf *hf, char *key, struct sfs_listing *ret)
 		sfs_list_push(&hf->folders, &folder->link);
 		return -ENOTDIR;
 	}
-	if (!folder->is_listed) {
-		folder->is_listed = true;
-		pattern = sfs_asprintf("%s*", folder->key);
-		list_pattern(hf, pattern, &folder->listing, &ignored);
-	}
-	found = folder->listing.n == 0
-			? NULL
-			: bsearch(&wanted, folder->listing.items, folder->listing.n,
-				  sizeof wanted, by_key);
+	while (!(found = find_listed(folder, key)) && !folder->is_whole)
+		list_more(hf, folder);
 	if (!found)
 		return -ENOTDIR;
 	copy = (struct sfs_listing_item){.key = sfs_strdup(found->key),

@@ -52,6 +52,8 @@ int main(void)
 		  "the Hub has disabled the dataset 'o/n'");
 	CHECK_HAS(said(404, "RevisionNotFound", "", NULL, NULL, false),
 		  "has no revision 'main'");
+	CHECK_HAS(said(404, "RevisionNotFound", "", NULL, "a/x.tar", false),
+		  "has gone from the dataset 'o/n': mount it anew");
 	CHECK_HAS(said(404, "EntryNotFound", "", NULL, "a/b", true),
 		  "has no folder 'a/b' at the revision 'main'");
 	CHECK_HAS(said(404, "EntryNotFound", "", NULL, "a/b", false), "named by a '/'");
