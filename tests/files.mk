@@ -88,6 +88,7 @@ unit_tests = \
 	tests/unit/hf/unit-hf-token-is-found-where-its-tools-look \
 	tests/unit/http/unit-concurrency-is-8-near-and-most-from-afar \
 	tests/unit/http/unit-conncache-returns-the-last-one-used \
+	tests/unit/http/unit-fetch-holds-all-gets-after-a-429 \
 	tests/unit/http/unit-fetch-lets-late-drop-any-get \
 	tests/unit/http/unit-fetch-reads-responses-that-come-behind-each-other \
 	tests/unit/http/unit-headers-read-what-servers-send \
