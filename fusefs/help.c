@@ -52,7 +52,7 @@ static const char introduction[] =
 	"  top     show what a mount is doing, and what limits it\n"
 	"\n"
 	"Arguments:\n"
-	"  SOURCE  a path, a folder, or a file://, http(s)://, s3://, ais:// or hf:// URL;\n"
+	"  SOURCE  a path, a folder, or a URL (file, http, https, s3, ais or hf);\n"
 	"          braces are expanded: 'https://host/train-{000000..000099}.tar';\n"
 	"          a pattern: 'data/*/train-*.tar', 'data/**', 's3://bucket/**'; @FILE\n"
 	"          or -: a list, one URL or path a line; several with :: between them;\n"
@@ -71,7 +71,7 @@ static const char introduction[] =
 /* clang-format on */
 
 #define SOURCES                                                                      \
-	"  SOURCE  a path, a folder, or a file://, http(s)://, s3://, ais:// or hf:// URL;\n"  \
+	"  SOURCE  a path, a folder, or a URL (file, http, https, s3, ais or hf);\n"  \
 	"          a pattern, a list, or the name of a section of an ini file: see\n"   \
 	"          shufflefs --help\n"
 #define DATASET                                                                      \
