@@ -38,7 +38,7 @@ bool sfs_retry_next(struct sfs_retry *retry, int limit, uint64_t n_bytes,
 	else
 		delay <<= retry->n_failed - 1;
 	delay = delay / 2 + random % delay; /* 0.5 to 1.5 times */
-	*ret_delay_ms = retry_after_s < 0 ? delay
-					  : sfs_retry_after_ms(retry_after_s, random);
+	*ret_delay_ms =
+		retry_after_s < 0 ? delay : sfs_retry_after_ms(retry_after_s, random);
 	return true;
 }

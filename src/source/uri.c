@@ -300,7 +300,8 @@ int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *e
 			return sfs_error_set(
 				err, -EINVAL,
 				"'%.*s://' is not understood; sources are local "
-				"paths, file://, http://, https://, s3://, ais:// and hf://",
+				"paths, file://, http://, https://, s3://, ais:// and "
+				"hf://",
 				(int)n, text);
 		uri.scheme = schemes[i].scheme;
 		if (uri.scheme == SFS_SCHEME_FILE)

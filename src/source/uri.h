@@ -2,9 +2,9 @@
 /* uri - what names a shard: a local path or a URL (RFC 3986).
  *
  * Understood: plain paths, file://, http://, https://, s3://, ais://, hf://.  A URL is
- * kept as it was given, but for its user part (kept apart, so that it is never printed), its
- * fragment (dropped, as curl does) and bytes that no URL may hold (space,
- * control, non-ASCII: percent-encoded).  Pure.
+ * kept as it was given, but for its user part (kept apart, so that it is never printed),
+ * its fragment (dropped, as curl does) and bytes that no URL may hold (space, control,
+ * non-ASCII: percent-encoded).  Pure.
  */
 #ifndef SFS_URI_H
 #define SFS_URI_H

@@ -59,14 +59,17 @@ static void check_tag(const char *text)
 
 static void check_refusal(const char *text, size_t n)
 {
-	const struct sfs_hf_asked asked = {
-		.repo = "o/n", .revision = "r", .endpoint = "e", .path = "p"};
+	const struct sfs_hf_asked asked = {.repo = "o/n",
+					   .revision = "r",
+					   .endpoint = "e",
+					   .path = "p"};
 	struct sfs_http_headers headers = {.status = 400 + (int)(n % 105)};
 	struct sfs_hf_refusal refusal;
 	char why[768];
 	const char *s;
 
-	snprintf(headers.error_code, sizeof headers.error_code, "%.*s", (int)(n % 39), text);
+	snprintf(headers.error_code, sizeof headers.error_code, "%.*s", (int)(n % 39),
+		 text);
 	sfs_hf_refusal_read(&headers, text, n, &refusal);
 	sfs_hf_refusal_describe(&refusal, &asked, why, sizeof why);
 	for (s = why; *s; s++)

@@ -2,8 +2,8 @@
 /* hf-name - what a URL hf://datasets/OWNER/NAME[@REVISION]/PATH names.
  *
  * The revision is a branch, a tag or a commit.  What has a '/' in it is written with %2F,
- * or as refs/convert/NAME and refs/pr/NUMBER; without any it is "main".  All else is as it
- * is: nothing of the path is encoded.  Pure.
+ * or as refs/convert/NAME and refs/pr/NUMBER; without any it is "main".  All else is as
+ * it is: nothing of the path is encoded.  Pure.
  */
 #ifndef SFS_HF_NAME_H
 #define SFS_HF_NAME_H
@@ -14,9 +14,9 @@
 #include <stddef.h>
 
 struct sfs_hf_name {
-	char *repo;	  /* "OWNER/NAME" */
-	char *revision;	  /* decoded */
-	char *root;	  /* "OWNER/NAME@REVISION/" as it is written: what keys begin with */
+	char *repo;	/* "OWNER/NAME" */
+	char *revision; /* decoded */
+	char *root; /* "OWNER/NAME@REVISION/" as it is written: what keys begin with */
 	const char *path; /* what follows, "" if nothing does: points into the URL */
 };
 

@@ -100,8 +100,7 @@ static int read_member(struct sfs_json *json, struct entry *e, struct sfs_error 
 		return 0;
 	}
 	if (is_size && token == SFS_JSON_NUMBER) {
-		e->has_size =
-			sfs_json_uint(json, &e->size) && e->size <= UINT64_MAX >> 1;
+		e->has_size = sfs_json_uint(json, &e->size) && e->size <= UINT64_MAX >> 1;
 		return 0;
 	}
 	if (is_lfs && token == SFS_JSON_OBJECT)
@@ -246,8 +245,7 @@ char *sfs_hf_commit_read(const char *text, size_t n)
 		is_it = sfs_json_is(&json, "sha");
 		token = sfs_json_next(&json);
 		if (is_it && token == SFS_JSON_STRING && !commit && json.text.s &&
-		    strlen(json.text.s) == json.text.n &&
-		    sfs_hf_is_commit(json.text.s))
+		    strlen(json.text.s) == json.text.n && sfs_hf_is_commit(json.text.s))
 			commit = sfs_strdup(json.text.s);
 		else if (!sfs_json_skip(&json, token))
 			break;

@@ -11,8 +11,8 @@
 
 #define SFS_HF_TAG_BYTES 160
 
-/* The files of a page, an array in JSON; keys are `root` and the path.  Its `next` is left
- * alone.  -EBADMSG: it is no such page; *err says why. */
+/* The files of a page, an array in JSON; keys are `root` and the path.  Its `next` is
+ * left alone.  -EBADMSG: it is no such page; *err says why. */
 int sfs_hf_page_read(const char *json, size_t n, const char *root,
 		     struct sfs_listing *ret, struct sfs_error *err);
 
@@ -24,8 +24,8 @@ char *sfs_hf_page_next(const char *head);
  * there is none. */
 char *sfs_hf_commit_read(const char *json, size_t n);
 
-/* A hash or an ETag of the Hub, which names the bytes, as a strong tag with its quotes; ""
- * if it cannot be one. */
+/* A hash or an ETag of the Hub, which names the bytes, as a strong tag with its quotes;
+ * "" if it cannot be one. */
 void sfs_hf_tag(const char *sent, char ret[SFS_HF_TAG_BYTES]);
 
 #endif

@@ -33,8 +33,7 @@ void sfs_hf_refusal_read(const struct sfs_http_headers *headers, const char *bod
 		is_it = sfs_json_is(&json, "error");
 		token = sfs_json_next(&json);
 		if (is_it && token == SFS_JSON_STRING)
-			keep(r.message, sizeof r.message,
-			     json.text.s ? json.text.s : "");
+			keep(r.message, sizeof r.message, json.text.s ? json.text.s : "");
 		else if (!sfs_json_skip(&json, token))
 			break;
 		token = SFS_JSON_OBJECT;
@@ -114,21 +113,23 @@ static void describe_missing(const struct sfs_hf_refusal *r, const struct sfs_hf
 	if (is_code(r, "EntryNotFound") || (!r->code[0] && a->path && *a->path))
 		snprintf(to, size,
 			 "the dataset '%s' has no %s '%s' at the revision '%s'%s",
-			 a->repo, a->is_folder ? "folder" : "file", a->path ? a->path : "",
-			 a->revision,
+			 a->repo, a->is_folder ? "folder" : "file",
+			 a->path ? a->path : "", a->revision,
 			 a->is_folder || !a->path || strstr(a->path, ".tar")
 				 ? ""
-				 : "; all *.tar of a folder are named by a '/' at its end");
+				 : "; all *.tar of a folder are named by a '/' at its "
+				   "end");
 	else if (is_code(r, "RevisionNotFound") && a->path && !a->is_folder)
 		snprintf(to, size,
 			 "the commit that the revision '%s' was when the mount began has "
 			 "gone from the dataset '%s': mount it anew",
 			 a->revision, a->repo);
 	else if (!r->code[0])
-		snprintf(to, size,
-			 "%s knows no revision '%s' of the dataset '%s': check the names, "
-			 "and endpoint= or HF_ENDPOINT",
-			 a->endpoint, a->revision, a->repo);
+		snprintf(
+			to, size,
+			"%s knows no revision '%s' of the dataset '%s': check the names, "
+			"and endpoint= or HF_ENDPOINT",
+			a->endpoint, a->revision, a->repo);
 	else
 		snprintf(to, size,
 			 "the dataset '%s' has no revision '%s': check what follows the "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* hf-refusal - why the Hub refused a request, and what to do about it.
  *
- * The reason is a code in the header (X-Error-Code), and words in the body, as JSON.  Every
- * byte of it comes from a server.  Pure.
+ * The reason is a code in the header (X-Error-Code), and words in the body, as JSON.
+ * Every byte of it comes from a server.  Pure.
  */
 #ifndef SFS_HF_REFUSAL_H
 #define SFS_HF_REFUSAL_H

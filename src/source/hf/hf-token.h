@@ -2,8 +2,10 @@
 /* hf-token - the user's token for the Hugging Face Hub, from where its own tools look.
  *
  * 1. HF_TOKEN (or HUGGING_FACE_HUB_TOKEN, its old name): the token
- * 2. the file that HF_TOKEN_PATH names, or else $HF_HOME/token, which hf auth login writes;
- *    HF_HOME is ~/.cache/huggingface if it is not set.  The file need not exist.
+ * 2. HF_TOKEN_PATH: a file with it
+ * 3. $HF_HOME/token, as hf auth login writes it (HF_HOME: ~/.cache/huggingface)
+ *
+ * A file need not exist.
  *
  * HF_HUB_DISABLE_IMPLICIT_TOKEN: no token is sent.
  */

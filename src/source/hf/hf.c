@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: before the source starts, a thread comes here with each URL (list()).
- * Its revision becomes a commit, which is asked for once, and patterns are listed.  A name
- * of one file is looked up in the list of its folder, if it is not the first of that: so
- * the sizes of many names in braces cost a few requests.  Later the fetch thread has GETs
- * written and judged; it only reads what the other has learned.
+ * Its revision becomes a commit, which is asked for once, and patterns are listed.  A
+ * name of one file is looked up in the list of its folder, if it is not the first of
+ * that: so the sizes of many names in braces cost a few requests.  Later the fetch thread
+ * has GETs written and judged; it only reads what the other has learned.
  *
- * The Hub's tags name bytes: the hash of a file, in listings, in ETag, and in X-Linked-Etag
- * of a redirect.  The ETag of the storage to which that leads is another one, and does not
- * count. */
+ * The Hub's tags name bytes: the hash of a file, in listings, in ETag, and in
+ * X-Linked-Etag of a redirect.  The ETag of the storage to which that leads is another
+ * one, and does not count. */
 #include "source/hf/hf.h"
 
 #include "base/alloc.h"
@@ -239,8 +239,7 @@ static enum sfs_renewal renew(struct sfs_store *store, struct sfs_fetch *fetch,
 
 	if (status != 401 && status != 403)
 		return SFS_RENEWAL_NO;
-	return q->is_elsewhere ||
-			       sfs_bearer_renew(hf_of(store)->token, get->keys_edition)
+	return q->is_elsewhere || sfs_bearer_renew(hf_of(store)->token, get->keys_edition)
 		       ? SFS_RENEWAL_NOW
 		       : SFS_RENEWAL_NO;
 }
@@ -256,10 +255,11 @@ static char *follow(const struct sfs_hf *hf, const char *url,
 
 	if (to && is_own(hf, to))
 		return steal(&to);
-	sfs_error_set(err, -EIO,
-		      "HTTP %d redirects to %s, which is not the Hub at %s: check endpoint= "
-		      "or HF_ENDPOINT",
-		      a->status, shown ? shown : "nowhere", hf->endpoint);
+	sfs_error_set(
+		err, -EIO,
+		"HTTP %d redirects to %s, which is not the Hub at %s: check endpoint= "
+		"or HF_ENDPOINT",
+		a->status, shown ? shown : "nowhere", hf->endpoint);
 	return NULL;
 }
 
@@ -497,7 +497,7 @@ static int by_key(const void *a, const void *b)
 		      ((const struct sfs_listing_item *)b)->key);
 }
 
-/* Another page.  A folder that cannot be listed is no error here: the file will say it. */
+/* Another page.  A folder that cannot be listed is no error here: the file says it. */
 static void list_more(struct sfs_hf *hf, struct folder *folder)
 {
 	sfs_autofree char *pattern = sfs_asprintf("%s*", folder->key),
@@ -507,11 +507,10 @@ static void list_more(struct sfs_hf *hf, struct folder *folder)
 	struct sfs_error ignored;
 	size_t i;
 
-	folder->is_whole =
-		sfs_listing_get_page(hf->http.n_retries, get_page, hf, &ask, &page,
-				     &ignored) < 0 ||
-		!page.next || (token && strcmp(token, page.next) == 0) ||
-		++folder->n_pages == MOST_PAGES;
+	folder->is_whole = sfs_listing_get_page(hf->http.n_retries, get_page, hf, &ask,
+						&page, &ignored) < 0 ||
+			   !page.next || (token && strcmp(token, page.next) == 0) ||
+			   ++folder->n_pages == MOST_PAGES;
 	for (i = 0; i < page.n; i++)
 		sfs_listing_add(&folder->listing, &page.items[i]);
 	if (page.n > 0)
@@ -525,10 +524,9 @@ static const struct sfs_listing_item *find_listed(const struct folder *folder, c
 {
 	const struct sfs_listing_item wanted = {.key = key};
 
-	return folder->listing.n == 0
-		       ? NULL
-		       : bsearch(&wanted, folder->listing.items, folder->listing.n,
-				 sizeof wanted, by_key);
+	return folder->listing.n == 0 ? NULL
+				      : bsearch(&wanted, folder->listing.items,
+						folder->listing.n, sizeof wanted, by_key);
 }
 
 /* What the list of its folder says of one file.  -ENOTDIR: nothing, so it will be asked
@@ -628,8 +626,10 @@ struct sfs_store *sfs_hf_start(const struct sfs_hf_options *o, struct sfs_error 
 	};
 	struct sfs_hf *hf = sfs_calloc(1, sizeof *hf);
 
-	hf->store = (struct sfs_store){
-		.scheme = SFS_SCHEME_HF, .dialect = &dialect, .list = list, .stop = stop};
+	hf->store = (struct sfs_store){.scheme = SFS_SCHEME_HF,
+				       .dialect = &dialect,
+				       .list = list,
+				       .stop = stop};
 	hf->http = *o->http;
 	sfs_list_init(&hf->pins);
 	sfs_list_init(&hf->folders);

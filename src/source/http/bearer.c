@@ -23,7 +23,7 @@ struct sfs_bearer {
 	char *value, *from;
 	unsigned edition;
 	uint64_t looked_ns;
-	unsigned reload; /* the request of which it was read */
+	unsigned reload;  /* the request of which it was read */
 	struct stat stat; /* all 0: look again */
 	bool has_warned;
 };

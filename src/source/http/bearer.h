@@ -21,8 +21,8 @@ struct sfs_bearer_places {
 				       * them */
 	const char *path;	      /* of a file that counts after them; NULL: none */
 	bool must_exist; /* the file was named: else a missing or blank one is no token */
-	/* NULL, or: the text of a file begins with '{'.  The token that is in it, which the
-	 * caller frees; NULL: none. */
+	/* NULL, or: the text of a file begins with '{'.  The token that is in it, which
+	 * the caller frees; NULL: none. */
 	char *(*unwrap)(const char *text);
 	const char *forms; /* for a sentence: what the file may hold */
 };

@@ -29,7 +29,7 @@ struct sfs_http_headers {
 	char *location;		/* as sent, of any length; NULL if none */
 	char encoding[32];	/* Content-Encoding; "" if none or identity */
 	int64_t retry_after_s;	/* -1: none */
-	int64_t limited_s; /* of RateLimit: until what is used up comes back; -1: nothing is */
+	int64_t limited_s; /* of RateLimit: until there is more; -1: nothing is used up */
 	int64_t date_s;		/* of Date, in seconds since 1970; 0 if none */
 	char bucket_region[40]; /* of S3's x-amz-bucket-region; "" if none */
 	char ais_version[96], ais_checksum[160]; /* of AIStore; "" if none */

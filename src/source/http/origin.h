@@ -114,8 +114,8 @@ void sfs_origin_failed(struct sfs_get *get, bool is_unreachable, const char *why
 bool sfs_origin_succeeded(struct sfs_get *get, uint64_t now_ns);
 
 /* The server has answered this GET with a 429, and said after how many seconds it may be
- * asked again: until then it gets no GET at all.  Reports it, at most once a minute.  true:
- * this begins now; those that are queued are still there. */
+ * asked again: until then it gets no GET at all.  Reports it, at most once a minute.
+ * true: this begins now; those that are queued are still there. */
 bool sfs_origin_hold(struct sfs_get *get, int64_t retry_after_s, uint64_t random,
 		     uint64_t now_ns);
 

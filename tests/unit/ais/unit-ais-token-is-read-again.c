@@ -23,7 +23,7 @@ static void put(const char *text)
 static void reads(const char *text, const char *wanted)
 {
 	sfs_autofree char *copy = sfs_strdup(text),
-			   *value = sfs_bearer_read(copy, sfs_ais_token_unwrap);
+			  *value = sfs_bearer_read(copy, sfs_ais_token_unwrap);
 
 	if (wanted)
 		CHECK_STR(value, wanted);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A page of the Hub's tree gives each file with its size and the hash of its bytes; the
- * next page is where the header says.  What is no such page is refused, wherever it ends. */
+ * next page is where the header says.  What is no such page is refused, wherever it ends.
+ */
 #include "base/alloc.h"
 #include "check.h"
 #include "source/hf/hf-page.h"
@@ -12,7 +13,9 @@
 static const char page[] =
 	"[{\"type\":\"directory\",\"oid\":\"d\",\"size\":0,\"path\":\"train\"},"
 	" {\"type\":\"file\",\"oid\":\"g\",\"size\":10240,\"path\":\"train/a b.tar\","
-	"  \"lfs\":{\"oid\":\"9be7\",\"size\":10240,\"pointerSize\":134},\"xetHash\":\"x\"},"
+	"  "
+	"\"lfs\":{\"oid\":\"9be7\",\"size\":10240,\"pointerSize\":134},\"xetHash\":\"x\"}"
+	","
 	" {\"type\":\"file\",\"oid\":\"7b2e\",\"size\":0,\"path\":\"\\u00e9.txt\","
 	"  \"lastCommit\":{\"id\":\"1\",\"path\":\"no\"},\"lfs\":null}]";
 
@@ -125,7 +128,8 @@ int main(void)
 	refuses_others();
 	finds_the_next();
 
-	commit_is("{\"id\":\"o/n\",\"siblings\":[{\"sha\":\"x\"}],\"sha\":\"" SHA "\"}", SHA);
+	commit_is("{\"id\":\"o/n\",\"siblings\":[{\"sha\":\"x\"}],\"sha\":\"" SHA "\"}",
+		  SHA);
 	commit_is("{\"sha\":\"main\"}", NULL);
 	commit_is("{\"sha\":\"" SHA "\\u0000\"}", NULL);
 	commit_is("{\"error\":\"x\"}", NULL);

@@ -39,13 +39,15 @@ int main(void)
 		  "the token from HF_TOKEN may not read it: accept its terms");
 	CHECK_HAS(said(401, "RepoNotFound", "", NULL, NULL, false),
 		  "or it is private and needs a token");
-	CHECK_HAS(said(401, "", "{\"error\":\"Repository not found\"}", NULL, NULL, false),
+	CHECK_HAS(said(401, "", "{\"error\":\"Repository not found\"}", NULL, NULL,
+		       false),
 		  "or it is private and needs a token");
 	CHECK_HAS(said(404, "RepoNotFound", "", "HF_TOKEN", NULL, false),
 		  "the token from HF_TOKEN may not read it: check the name");
-	CHECK_HAS(said(401, "", "", "HF_TOKEN", NULL, false),
-		  "the token from HF_TOKEN is not valid, or has expired: make a new one at "
-		  "https://hub/settings/tokens");
+	CHECK_HAS(
+		said(401, "", "", "HF_TOKEN", NULL, false),
+		"the token from HF_TOKEN is not valid, or has expired: make a new one at "
+		"https://hub/settings/tokens");
 	CHECK_HAS(said(403, "", "", "HF_TOKEN", NULL, false), "give it that permission");
 	CHECK_HAS(said(403, "", "{\"error\":\"Access to this resource is disabled.\"}",
 		       "HF_TOKEN", NULL, false),
@@ -57,13 +59,15 @@ int main(void)
 	CHECK_HAS(said(404, "EntryNotFound", "", NULL, "a/b", true),
 		  "has no folder 'a/b' at the revision 'main'");
 	CHECK_HAS(said(404, "EntryNotFound", "", NULL, "a/b", false), "named by a '/'");
-	CHECK(!strstr(said(404, "EntryNotFound", "", NULL, "a/b.tar", false), "named by"));
+	CHECK(!strstr(said(404, "EntryNotFound", "", NULL, "a/b.tar", false),
+		      "named by"));
 	CHECK_HAS(said(404, "", "", NULL, NULL, false), "HF_ENDPOINT");
 	CHECK_HAS(said(429, "", "{\"error\":\"slow down\"}", NULL, NULL, false),
 		  "with a token more are allowed");
 	CHECK_STR(said(429, "", "{\"error\":\"slow down\"}", "HF_TOKEN", NULL, false),
 		  "HTTP 429: slow down");
-	CHECK_STR(said(500, "", "{\"error\":\"x\\n?Signature=SECRET\"}", NULL, NULL, false),
+	CHECK_STR(said(500, "", "{\"error\":\"x\\n?Signature=SECRET\"}", NULL, NULL,
+		       false),
 		  "HTTP 500: x.");
 	CHECK_STR(said(502, "", "<html>", NULL, NULL, false), "HTTP 502");
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The Hub's token is in the environment or in the file of the Hub's tools; a file that is
- * missing or empty is no token, and one that comes later, or behind a link's new target, is
- * found. */
+ * missing or empty is no token, and one that comes later, or behind a link's new target,
+ * is found. */
 #include "base/alloc.h"
 #include "base/reload.h"
 #include "check.h"
@@ -76,9 +76,8 @@ int main(void)
 {
 	static const char *const made[] = {"one", "two", "token", "blank", "bad"};
 	static const char *const variables[] = {
-		"HF_TOKEN",	  "HUGGING_FACE_HUB_TOKEN",
-		"HF_TOKEN_PATH",  "HF_HOME",
-		"XDG_CACHE_HOME", "HF_HUB_DISABLE_IMPLICIT_TOKEN"};
+		"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH",
+		"HF_HOME",  "XDG_CACHE_HOME",	      "HF_HUB_DISABLE_IMPLICIT_TOKEN"};
 	sfs_autofree char *cache = NULL, *hub = NULL, *inner = NULL;
 	struct sfs_error err = {0};
 	size_t i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* After a 429 that says when to ask again, none of the GETs that wait for its server is sent
- * before, but the one that is of no use later. */
+/* After a 429 that says when to ask again, none of the GETs that wait for its server is
+ * sent before, but the one that is of no use later. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "check.h"

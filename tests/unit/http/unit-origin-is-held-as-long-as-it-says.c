@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A server that answers 429 is held for the time that it says, and somewhat longer; what was
- * sent before it said so does not prolong that.  That is a line, once a
- * minute. */
+/* A server that answers 429 is held for the time that it says, and somewhat longer; what
+ * was sent before it said so does not prolong that.  That is a line, once a minute. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/ledger.h"

@@ -77,8 +77,9 @@ static void spreads(int64_t after_s, uint64_t room_ms)
 
 static void server_says(void)
 {
-	static const int64_t far_too_long[] = {
-		300, 301, 86400, 1LL << 32, 1LL << 61, INT64_MAX / 1000, INT64_MAX};
+	static const int64_t far_too_long[] = {300,	  301,	     86400,
+					       1LL << 32, 1LL << 61, INT64_MAX / 1000,
+					       INT64_MAX};
 	struct sfs_retry retry = {0};
 	uint64_t delay;
 	size_t i;
