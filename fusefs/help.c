@@ -54,7 +54,7 @@ static const char introduction[] =
 	"\n"
 	"Arguments:\n"
 	"  SOURCE  a path, a folder, or a URL (file, http, https, s3, gs, az, ais,\n"
-	"          webhdfs);\n"
+	"          hf, webhdfs);\n"
 	"          braces are expanded: 'https://host/train-{000000..000099}.tar';\n"
 	"          a pattern: 'data/*/train-*.tar', 'data/**', 's3://bucket/**'; @FILE\n"
 	"          or -: a list, one URL or path a line; several with :: between them;\n"
@@ -74,7 +74,7 @@ static const char introduction[] =
 
 #define SOURCES                                                                      \
 	"  SOURCE  a path, a folder, or a URL (file, http, https, s3, gs, az, ais,\n"   \
-	"          webhdfs);\n"                                                         \
+	"          hf, webhdfs);\n"                                                     \
 	"          a pattern, a list, or the name of a section of an ini file: see\n"   \
 	"          shufflefs --help\n"
 #define DATASET                                                                      \

@@ -65,6 +65,7 @@ libshufflefs_a_SOURCES = \
 	src/source/source.c src/source/source.h \
 	src/source/uri.c src/source/uri.h \
 	 \
+	src/source/http/bearer.c src/source/http/bearer.h \
 	src/source/http/concurrency.c src/source/http/concurrency.h \
 	src/source/http/conncache.c src/source/http/conncache.h \
 	src/source/http/credentials.c src/source/http/credentials.h \
@@ -113,6 +114,11 @@ libshufflefs_a_SOURCES = \
 	src/source/azure/azure-page.c src/source/azure/azure-page.h \
 	src/source/azure/azure-refusal.c src/source/azure/azure-refusal.h \
 	src/source/azure/azure-sign.c src/source/azure/azure-sign.h \
+	src/source/hf/hf.c src/source/hf/hf.h \
+	src/source/hf/hf-name.c src/source/hf/hf-name.h \
+	src/source/hf/hf-page.c src/source/hf/hf-page.h \
+	src/source/hf/hf-refusal.c src/source/hf/hf-refusal.h \
+	src/source/hf/hf-token.c src/source/hf/hf-token.h \
 	 \
 	src/source/s3/aws-credentials.c src/source/s3/aws-credentials.h \
 	src/source/s3/aws-profile.c src/source/s3/aws-profile.h \

@@ -91,9 +91,14 @@ unit_tests = \
 	tests/unit/config/unit-conceal-leaves-no-secret-in-a-word \
 	tests/unit/config/unit-ini-reads-lines-of-any-length \
 	tests/unit/config/unit-options-refuse-what-they-do-not-understand \
+	tests/unit/hf/unit-hf-name-is-owner-name-revision-and-path \
+	tests/unit/hf/unit-hf-page-keeps-every-file \
+	tests/unit/hf/unit-hf-refusal-names-a-remedy \
+	tests/unit/hf/unit-hf-token-is-found-where-its-tools-look \
 	tests/unit/http/unit-concurrency-is-8-near-and-most-from-afar \
 	tests/unit/http/unit-conncache-returns-the-last-one-used \
 	tests/unit/http/unit-credentials-are-read-as-services-write-them \
+	tests/unit/http/unit-fetch-holds-all-gets-after-a-429 \
 	tests/unit/http/unit-fetch-lets-late-drop-any-get \
 	tests/unit/http/unit-fetch-reads-responses-that-come-behind-each-other \
 	tests/unit/http/unit-headers-read-what-servers-send \
@@ -101,6 +106,7 @@ unit_tests = \
 	tests/unit/http/unit-http1-request-refuses-what-libcurl-would-change \
 	tests/unit/http/unit-latency-detects-late-responses \
 	tests/unit/http/unit-listing-keeps-what-a-pattern-means \
+	tests/unit/http/unit-origin-is-held-as-long-as-it-says \
 	tests/unit/http/unit-origin-list-keeps-those-in-use \
 	tests/unit/http/unit-origin-sends-the-pieces-of-one-part-first \
 	tests/unit/http/unit-outage-is-reported-once \
@@ -239,6 +245,7 @@ sidecar_unit_tests = \
 	tests/unit/sidecar/unit-wire-refuses-what-no-peer-sends
 
 cat_tests = \
+	tests/cat/cat-a-429-holds-all-requests-to-its-server.sh \
 	tests/cat/cat-a-cache-is-shared-and-survives-crashes.sh \
 	tests/cat/cat-a-cache-that-cannot-be-written-is-no-error.sh \
 	tests/cat/cat-a-dripping-answer-ends.sh \
@@ -299,6 +306,11 @@ cat_tests = \
 	tests/cat/cat-gs-gives-every-sample-once.sh \
 	tests/cat/cat-gs-lists-page-by-page.sh \
 	tests/cat/cat-help-of-a-command-is-about-it.sh \
+	tests/cat/cat-hf-agrees-with-huggingface-hub.sh \
+	tests/cat/cat-hf-errors-name-a-remedy.sh \
+	tests/cat/cat-hf-gives-every-sample-once.sh \
+	tests/cat/cat-hf-tokens-and-signatures-may-expire.sh \
+	tests/cat/cat-hf-waits-as-the-hub-says.sh \
 	tests/cat/cat-index-makes-indexes-ahead.sh \
 	tests/cat/cat-index-warns-of-what-bsdtar-reads-otherwise.sh \
 	tests/cat/cat-indexes-are-found-wherever-they-are.sh \
@@ -571,6 +583,7 @@ test_helpers = \
 	tests/fuzz/fuzz-edit.c \
 	tests/fuzz/fuzz-fields.c \
 	tests/fuzz/fuzz-foreign.c \
+	tests/fuzz/fuzz-hf.c \
 	tests/fuzz/fuzz-http.c \
 	tests/fuzz/fuzz-index.c \
 	tests/fuzz/fuzz-json.c \
@@ -626,6 +639,8 @@ test_helpers = \
 	tests/lib/gcs.sh \
 	tests/lib/hadoop.sh \
 	tests/lib/hang-threads.py \
+	tests/lib/hf.py \
+	tests/lib/hf.sh \
 	tests/lib/https.py \
 	tests/lib/ill-judge.py \
 	tests/lib/ill-origin.py \
@@ -808,6 +823,7 @@ storm_tests = \
 	tests/fuse/fuse-a-storm-of-operations-breaks-nothing.sh \
 	tests/fuse/fuse-a-storm-of-readers-gets-its-bytes.sh
 tier2_tests = \
+	tests/cat/cat-hf-agrees-with-huggingface-hub.sh \
 	tests/fuse/fuse-a-control-groups-limit-is-respected.sh \
 	tests/fuse/fuse-a-killed-training-job-resumes-at-its-sample.sh \
 	tests/fuse/fuse-a-stopped-reader-gives-its-memory-back.sh \
@@ -868,6 +884,8 @@ asan_tests = \
 	tests/cat/cat-ends-within-511-bytes-of-damage.sh \
 	tests/cat/cat-goes-through-a-proxy.sh \
 	tests/cat/cat-gs-errors-name-a-remedy.sh \
+	tests/cat/cat-hf-errors-name-a-remedy.sh \
+	tests/cat/cat-hf-gives-every-sample-once.sh \
 	tests/cat/cat-index-warns-of-what-bsdtar-reads-otherwise.sh \
 	tests/cat/cat-indexes-of-other-tools-are-hints.sh \
 	tests/cat/cat-keys-may-be-unique.sh \

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "source/ais/ais.h"
 #include "source/azure/azure.h"
+#include "source/hf/hf.h"
 #include "source/s3/s3.h"
 #include "source/webhdfs/webhdfs.h"
 
@@ -100,6 +101,15 @@ static struct sfs_store *start_webhdfs(const struct sfs_options *o,
 	return sfs_webhdfs_start(&options, err);
 }
 
+static struct sfs_store *start_hf(const struct sfs_options *o,
+				  const struct sfs_http_options *http,
+				  struct sfs_error *err)
+{
+	const struct sfs_hf_options options = {.endpoint = o->endpoint, .http = http};
+
+	return sfs_hf_start(&options, err);
+}
+
 static const struct kind {
 	enum sfs_scheme scheme;
 	struct sfs_store *(*start)(const struct sfs_options *o,
@@ -111,6 +121,7 @@ static const struct kind {
 	{SFS_SCHEME_GS, start_gs},
 	{SFS_SCHEME_AZ, start_az},
 	{SFS_SCHEME_WEBHDFS, start_webhdfs},
+	{SFS_SCHEME_HF, start_hf},
 };
 
 _Static_assert(SFS_COUNT(kinds) <= SFS_STORES_MOST, "raise SFS_STORES_MOST");

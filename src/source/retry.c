@@ -1,9 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "source/retry.h"
 
-#define FIRST_DELAY_MS 200
-#define MAX_DELAY_MS   10000
-#define MAX_AFTER_MS   120000
+#define FIRST_DELAY_MS	200
+#define MAX_DELAY_MS	10000
+#define MAX_AFTER_S	300
+#define LEAST_JITTER_MS 200
+#define MOST_JITTER_MS	10000
+
+/* A quarter more, as far as that is within bounds: so a thousand clients that were told
+ * the same do not come back at the same time. */
+uint64_t sfs_retry_after_ms(int64_t retry_after_s, uint64_t random)
+{
+	uint64_t ms = 1000, jitter;
+
+	ms *= retry_after_s < MAX_AFTER_S ? (uint64_t)retry_after_s : MAX_AFTER_S;
+	jitter = ms / 4;
+	if (jitter < LEAST_JITTER_MS)
+		jitter = LEAST_JITTER_MS;
+	if (jitter > MOST_JITTER_MS)
+		jitter = MOST_JITTER_MS;
+	return ms + random % jitter;
+}
 
 bool sfs_retry_next(struct sfs_retry *retry, int limit, uint64_t n_bytes,
 		    int64_t retry_after_s, uint64_t random, uint64_t *ret_delay_ms)
@@ -21,14 +38,7 @@ bool sfs_retry_next(struct sfs_retry *retry, int limit, uint64_t n_bytes,
 	else
 		delay <<= retry->n_failed - 1;
 	delay = delay / 2 + random % delay; /* 0.5 to 1.5 times */
-	if (retry_after_s >= 0) {
-		delay = retry_after_s > MAX_AFTER_MS / 1000
-				? MAX_AFTER_MS
-				: (uint64_t)retry_after_s * 1000;
-		delay += random % 200;
-		if (delay > MAX_AFTER_MS)
-			delay = MAX_AFTER_MS;
-	}
-	*ret_delay_ms = delay;
+	*ret_delay_ms =
+		retry_after_s < 0 ? delay : sfs_retry_after_ms(retry_after_s, random);
 	return true;
 }

@@ -23,4 +23,7 @@ struct sfs_retry {
 bool sfs_retry_next(struct sfs_retry *retry, int limit, uint64_t n_bytes,
 		    int64_t retry_after_s, uint64_t random, uint64_t *ret_delay_ms);
 
+/* How long to wait if the server says this (0 or more): no less, up to five minutes. */
+uint64_t sfs_retry_after_ms(int64_t retry_after_s, uint64_t random);
+
 #endif

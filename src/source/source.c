@@ -37,6 +37,7 @@ void sfs_object_done(struct sfs_object *object)
 	free(object->tag);
 	free(object->modified);
 	free(object->redirected);
+	free(object->linked_tag);
 	free(object->failure);
 	*object = (struct sfs_object){0};
 }

@@ -45,6 +45,7 @@ struct sfs_object {
 	char *tag, *modified;
 	/* Where the server's last redirect led: the source's own, or NULL. */
 	char *redirected;
+	char *linked_tag; /* and which bytes it said are there (hf://), or NULL */
 	/* Why the last try failed, a sentence; NULL: there was none, or none failed.  See
 	 * sfs_object_note_failure(). */
 	char *_Atomic failure;

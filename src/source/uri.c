@@ -23,6 +23,7 @@ static const struct scheme {
 	{"webhdfs", SFS_SCHEME_WEBHDFS, 9870},
 	{"swebhdfs", SFS_SCHEME_WEBHDFS, 9871},
 	{"hdfs", SFS_SCHEME_WEBHDFS, 8020},
+	{"hf", SFS_SCHEME_HF, 0},
 };
 
 /* The scheme that these n bytes name; NULL: they name none. */
@@ -77,7 +78,7 @@ bool sfs_scheme_has_keys(enum sfs_scheme scheme)
 {
 	return scheme == SFS_SCHEME_S3 || scheme == SFS_SCHEME_AIS ||
 	       scheme == SFS_SCHEME_GS || scheme == SFS_SCHEME_AZ ||
-	       scheme == SFS_SCHEME_WEBHDFS;
+	       scheme == SFS_SCHEME_WEBHDFS || scheme == SFS_SCHEME_HF;
 }
 
 bool sfs_uri_is_pipe(const char *text)
@@ -310,8 +311,11 @@ static int parse_key(const char *shown, const char *rest, const struct scheme *s
 	if (n == 0 || i < n)
 		return sfs_error_set(err, -EINVAL,
 				     "'%s' has no name of a bucket: write "
-				     "%s://bucket/folder/name.tar",
-				     shown, scheme->name);
+				     "%s://%s/folder/name.tar",
+				     shown, scheme->name,
+				     scheme->scheme == SFS_SCHEME_HF
+					     ? "datasets/OWNER/NAME"
+					     : "bucket");
 	return set_key(shown, scheme->scheme, bucket, rest + n + (rest[n] == '/'), uri,
 		       err);
 }
@@ -421,7 +425,7 @@ int sfs_uri_parse(const char *text, struct sfs_uri *ret_uri, struct sfs_error *e
 				err, -EINVAL,
 				"'%.*s://' is not understood; sources are local "
 				"paths, file://, http://, https://, s3://, ais://, gs://, "
-				"az://, webhdfs://, swebhdfs:// and hdfs://",
+				"az://, hf://, webhdfs://, swebhdfs:// and hdfs://",
 				(int)n, text);
 		uri.scheme = scheme->scheme;
 		if (uri.scheme == SFS_SCHEME_FILE)

@@ -2,8 +2,8 @@
 /* uri - what names a shard: a local path or a URL (RFC 3986).
  *
  * Understood: plain paths, file://, http://, https://, s3://, ais://, gs:// (or gcs://),
- * az:// (or abfs://, abfss://), webhdfs:// (or swebhdfs://, hdfs://).  A URL is kept as it was
- * given, but for its user part (kept apart, so that it is never printed), its fragment
+ * az:// (or abfs://, abfss://), hf://, webhdfs:// (or swebhdfs://, hdfs://).  A URL is kept as
+ * it was given, but for its user part (kept apart, so that it is never printed), its fragment
  * (dropped, as curl does) and bytes that no URL may hold (space, control, non-ASCII:
  * percent-encoded).  Pure.
  */
@@ -24,6 +24,7 @@ enum sfs_scheme {
 	SFS_SCHEME_GS,
 	SFS_SCHEME_AZ,
 	SFS_SCHEME_WEBHDFS, /* and swebhdfs://, hdfs:// */
+	SFS_SCHEME_HF,
 };
 
 struct sfs_uri {

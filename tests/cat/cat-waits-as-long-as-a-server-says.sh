@@ -24,7 +24,10 @@ start_origin shards
 for fault in 429,retry-after=1 503,retry-after=date; do
     fault=$fault,over=1000,times=1
     arrives "$origin/$fault/train-000000.tar"
-    said "retry: train-000000.tar @ [0-9]*: HTTP ${fault%%,*}, retry 1 in [0-9]\{4\} ms"
+    case $fault in
+    429*) said "retry: $origin: HTTP 429 (too many requests), retry in [0-9]\{4\} ms, as the server says; " ;;
+    *) said "retry: train-000000.tar @ [0-9]*: HTTP 503, retry 1 in [0-9]\{4\} ms" ;;
+    esac
     waited "$fault" || fail "asked again too early"
 done
 # Nonsense is no reason to wait, nor to fail.

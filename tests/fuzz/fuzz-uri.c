@@ -49,7 +49,7 @@ static void check_key(const struct sfs_uri *uri)
 /* In a key a '?' is no query. */
 static bool names_key(const char *text)
 {
-	static const char *const names[] = {"s3",	 "ais",      "gs",   "gcs",     "az",
+	static const char *const names[] = {"s3",	 "ais",      "hf",	"gs",   "gcs",     "az",
 					     "abfs", "abfss", "webhdfs", "swebhdfs", "hdfs"};
 	size_t i, n;
 

@@ -45,6 +45,7 @@ TEXTS = {
         "file://host/x", "http://h/a.tar", "https://user:p%40ss@Host.Example:8443/a/b.tar?sig=1#f",
         "http://[::1]:80/x", "http://h", "http://h/%2e%2e/%2fa%00b", "s3://bucket/key", "http://h:0/",
         "webhdfs://al%20ice@nn:9870/a b?.tar", "hdfs:///x", "swebhdfs://[::1]:9871/x/",
+        "hf://datasets/o/n@main/a.tar",
         "http://h:99999/", "HTTP://H?q@r", "http://a\tb/", "",
     ],
     "fuzz-http": [
@@ -106,6 +107,13 @@ TEXTS = {
         "</Last-Modified></Properties></Blob></Blobs><NextMarker>2!4-</NextMarker></EnumerationResults>",
         "<Error><Code>AuthenticationFailed</Code><Message>x</Message></Error>",
         '{"access_token": "T", "expires_in": "3599"}', "AccountName=a;AccountKey=Zm9v==;", "Zm9vYg==",
+    ],
+    "fuzz-hf": [
+        '[{"type":"directory","oid":"d","size":0,"path":"a"},{"type":"file","oid":"g","size":1024,"path":"a/x.tar",'
+        '"lfs":{"oid":"9be7","size":1024,"pointerSize":134},"xetHash":"x"}]',
+        '{"id":"o/n","sha":"0123456789abcdef0123456789abcdef01234567"}', '{"error":"Access to x is restricted?a=b"}',
+        'HTTP/1.1 200 OK\r\nLink: <https://h/api/datasets/o/n/tree/main?cursor=a%3D>; rel="next", </x?y>; rel=prev\r\n',
+        "o/n@refs%2Fconvert%2Fparquet/a/x-*.tar", "o/n@refs/pr/3/", 'W/"9be7"',
     ],
     "fuzz-s3": [
         "<?xml version='1.0'?><ListBucketResult xmlns='x'><EncodingType>url</EncodingType><IsTruncated>true"
@@ -174,6 +182,8 @@ WORDS = {
     "fuzz-json": ["\\x22a\\x22:{", "\\x22b\\x22:[{", "\\x5cud83d\\x5cude00", "true", "false", "null"],
     "fuzz-azure": ["<EnumerationResults>", "<Blobs>", "<Blob>", "<Name>", "<Properties>", "<Content-Length>", "<Etag>",
                    "</EnumerationResults>", "<NextMarker>", "<Error>", "<Code>", "AccountKey=", "\\x22expires_in\\x22"],
+    "fuzz-hf": ["[{", "\\x22type\\x22:\\x22file\\x22", "\\x22path\\x22:\\x22", "\\x22size\\x22:", "\\x22lfs\\x22:{",
+                "\\x22oid\\x22:\\x22", "\\x22sha\\x22:\\x22", "Link: <", ">; rel=next", "?cursor=", "o/n@", "refs/pr/", "%2F"],
     "fuzz-s3": ["<ListBucketResult>", "</ListBucketResult>", "<IsTruncated>", "false", "true", "<Contents>",
                 "</Contents>", "<Key>", "</Key>", "<Size>", "</Size>", "<EncodingType>url</EncodingType>", "&#x",
                 "&amp;", "<![CDATA[", "]]>", "<!--", "-->", "<Error>", "<Code>", "[default]", "[profile ", "\\x0a"],

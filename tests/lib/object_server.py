@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the servers of stores have in common (s3.py, ais.py)."""
+"""What the servers of stores have in common (s3.py, ais.py, hf.py)."""
 import http.server
 import sys
 

@@ -35,7 +35,7 @@ before the answer begins; with `head`, in the middle of its headers):
   etag[,is=TAG][,pad=N][,blind]  modified  size,by=N         the object has changed
                              pad=N: with N more bytes before the tag's last two
   weak  noetag  bare  blind                                  validators; blind: ignores If-Match
-  NNN[,retry-after=N|date][,body=N][,total=N|none]           this status; total: of a 416
+  NNN[,retry-after=N|date][,ratelimit=N][,body=N][,total=N|none]  this status; total: of a 416
   few,bytes=N                                                206, and the object has N bytes
   auth,user=U,password=P                                     401 without these
   bearer,file=F[,status=N]                                   401 without the token in FOLDER/F
@@ -443,6 +443,8 @@ def status_fault(status, obj, args):
         if value == "date":
             value = email.utils.formatdate(time.time() + 2, usegmt=True)
         answer.headers["Retry-After"] = value
+    if "ratelimit" in args:
+        answer.headers["RateLimit"] = '"api";r=0;t=' + args["ratelimit"]
     if status == 416 and args.get("total") != "none":
         answer.headers["Content-Range"] = "bytes */%d" % int(args.get("total", len(obj.data)))
     return answer

@@ -34,7 +34,7 @@ struct sfs_ais {
 	struct sfs_store store; /* first */
 	char *endpoint, *provider;
 	struct sfs_http_options http; /* its strings are the caller's */
-	struct sfs_ais_token *token;
+	struct sfs_bearer *token;
 	struct sfs_curl_caller *caller; /* of the thread that lists */
 	struct sfs_link buckets;
 };
@@ -72,7 +72,7 @@ static bool is_own(const struct sfs_ais *ais, const char *url)
 static unsigned add_token(struct sfs_ais *ais, struct sfs_strbuf *lines)
 {
 	unsigned edition;
-	const char *value = sfs_ais_token_get(ais->token, &edition);
+	const char *value = sfs_bearer_get(ais->token, &edition);
 
 	if (value)
 		sfs_strbuf_printf(lines, "Authorization: Bearer %s\r\n", value);
@@ -87,7 +87,7 @@ static void describe(const struct sfs_ais *ais, const char *bucket, const char *
 		.key = key,
 		.endpoint = ais->endpoint,
 		.provider = ais->provider,
-		.token_from = sfs_ais_token_from(ais->token),
+		.token_from = sfs_bearer_from(ais->token),
 	};
 
 	sfs_ais_refusal_describe(refusal, &asked, why, size);
@@ -207,7 +207,7 @@ static enum sfs_renewal renew(struct sfs_store *store, struct sfs_fetch *fetch,
 	int status = get->response.headers.status;
 
 	return (status == 401 || status == 403) && is_own(ais, get->url) &&
-			       sfs_ais_token_renew(ais->token, get->keys_edition)
+			       sfs_bearer_renew(ais->token, get->keys_edition)
 		       ? SFS_RENEWAL_NOW
 		       : SFS_RENEWAL_NO;
 }
@@ -293,7 +293,7 @@ static int take_page(struct sfs_ais *ais, const char *bucket,
 	}
 	sfs_ais_refusal_read(status, body, strlen(body), &refusal);
 	describe(ais, bucket, NULL, &refusal, why, sizeof why);
-	if ((status == 401 || status == 403) && sfs_ais_token_renew(ais->token, edition))
+	if ((status == 401 || status == 403) && sfs_bearer_renew(ais->token, edition))
 		*ret_again = SFS_RENEWAL_NOW;
 	else if (sfs_response_is_later(status) ||
 		 (!refusal.code[0] && sfs_ais_refusal_err(&refusal) == -EIO))
@@ -384,7 +384,7 @@ static void stop(struct sfs_store *store)
 	struct bucket *bucket;
 
 	sfs_curl_caller_free(ais->caller);
-	sfs_ais_token_stop(ais->token);
+	sfs_bearer_stop(ais->token);
 	while ((link = sfs_list_pop(&ais->buckets)) != NULL) {
 		bucket = sfs_container(link, struct bucket, link);
 		free(bucket->name);

@@ -90,11 +90,22 @@ static void report_retry(struct sfs_leg *leg, const struct sfs_retry *retry, int
 		       then, "%s", leg->error.why);
 }
 
-/* While mounting, a user waits for the error. */
-static int probe_limit(const struct sfs_job *job, enum sfs_fetch_outcome outcome)
+/* Did its server say, after too many requests, when it wants the next one? */
+static bool is_told(const struct sfs_leg *leg)
 {
-	int limit = job->source->options.n_retries;
+	const struct sfs_http_headers *a = &leg->get.response.headers;
 
+	return a->status == 429 && sfs_http_headers_after_s(a) >= 0;
+}
+
+/* While mounting, a user waits for the error; but a server that says when to ask again is
+ * asked again then, as far as there is time. */
+static int probe_limit(const struct sfs_leg *leg, enum sfs_fetch_outcome outcome)
+{
+	int limit = leg->job->source->options.n_retries;
+
+	if (is_told(leg))
+		return INT_MAX;
 	return outcome == SFS_FETCH_REFUSED ? 1 : limit < 2 ? limit : 2;
 }
 
@@ -156,6 +167,8 @@ static struct sfs_failure try_again(struct sfs_leg *leg, int err, int limit,
 		return give_up(leg, err, retry_after_s, now);
 	if (!job->request->is_probe)
 		report_retry(leg, &leg->refusals, limit, delay_ms);
+	else if (is_told(leg))
+		sfs_ledger_tally(SFS_EVENT_RETRY);
 	return again_because(leg, delay_ms, false);
 }
 
@@ -192,7 +205,8 @@ static struct sfs_failure judge_passing(struct sfs_leg *leg, int err,
 		err == 0 || err == -EPROTO || outcome == SFS_FETCH_NONSENSE ||
 		(err == SFS_RESPONSE_AGAIN && !leg->error.is_later &&
 		 !sfs_response_is_later(a->status));
-	int64_t retry_after_s = err == SFS_RESPONSE_AGAIN ? a->retry_after_s : -1;
+	int64_t retry_after_s =
+		err == SFS_RESPONSE_AGAIN ? sfs_http_headers_after_s(a) : -1;
 
 	if (err == 0)
 		sfs_response_again(&leg->error, "the body ended %llu bytes early",
@@ -207,7 +221,7 @@ static struct sfs_failure judge_passing(struct sfs_leg *leg, int err,
 	}
 	err = err < 0 ? err : -EIO;
 	if (job->request->is_probe)
-		return try_again(leg, err, probe_limit(job, outcome), retry_after_s);
+		return try_again(leg, err, probe_limit(leg, outcome), retry_after_s);
 	if (is_of_no_use)
 		return try_again(leg, err, job->source->options.n_retries, retry_after_s);
 	return wait_and_try_again(leg, err, retry_after_s);

@@ -138,6 +138,44 @@ static void release(struct sfs_fetch *f, const struct sfs_origin *origin)
 	}
 }
 
+/* Does its server want no GETs for now?  Then it waits; but not longer than is of use. */
+static bool hold_back(struct sfs_fetch *f, struct sfs_get *get)
+{
+	sfs_origins_begin_waiting(&f->origins, get);
+	get->due_ns = get->origin->held_until_ns;
+	if (get->latest_ns > 0 && get->latest_ns < get->due_ns)
+		get->due_ns = get->latest_ns;
+	if (get->due_ns <= sfs_clock_ns()) {
+		sfs_origins_end_waiting(get);
+		return false;
+	}
+	sfs_list_push(&f->delayed, &get->link);
+	return true;
+}
+
+static void enqueue(struct sfs_fetch *f, struct sfs_get *get)
+{
+	if (!hold_back(f, get))
+		sfs_origins_enqueue(&f->origins, get, sfs_clock_ns());
+}
+
+/* A server that got too many requests says when it wants more. */
+static void hold(struct sfs_fetch *f, struct sfs_get *get)
+{
+	int64_t after_s = sfs_http_headers_after_s(&get->response.headers);
+	struct sfs_link queued, *link;
+	int i;
+
+	if (!sfs_origin_hold(get, after_s, sfs_rng_next(&f->rng), sfs_clock_ns()))
+		return;
+	for (i = 0; i < 2 * SFS_N_QUEUES; i++) {
+		sfs_list_init(&queued);
+		sfs_list_move(&queued, &get->origin->queues[i / 2][i % 2]);
+		while ((link = sfs_list_pop(&queued)) != NULL)
+			enqueue(f, sfs_container(link, struct sfs_get, link));
+	}
+}
+
 /* What does the end of an active GET say of its server? */
 static void judge_server(struct sfs_fetch *f, struct sfs_get *get, int err,
 			 enum sfs_fetch_outcome outcome, const char *why)
@@ -150,6 +188,9 @@ static void judge_server(struct sfs_fetch *f, struct sfs_get *get, int err,
 	if (err < 0 && get->response.err == 0) {
 		if (outcome <= SFS_FETCH_REFUSED && err != -ECANCELED && !get->is_probe)
 			sfs_origin_failed(get, outcome == SFS_FETCH_REFUSED, why, now);
+	} else if (status == 429 &&
+		   sfs_http_headers_after_s(&get->response.headers) >= 0) {
+		hold(f, get);
 	} else if (status >= 500 || status == 408 || status == 425 || status == 429) {
 		snprintf(text, sizeof text, "HTTP %d", status);
 		if (!get->is_probe)
@@ -212,7 +253,7 @@ static void make_ready(struct sfs_fetch *f, struct sfs_get *get)
 {
 	sfs_origins_end_waiting(get);
 	get->set_url(get);
-	sfs_origins_enqueue(&f->origins, get, sfs_clock_ns());
+	enqueue(f, get);
 }
 
 /* When it may be tried again, if its server is out of order. */
@@ -254,10 +295,9 @@ static void take_incoming(struct sfs_fetch *f)
 	}
 }
 
-/* Move what is due to its queue.  Returns when the next one falls due. */
-static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
+/* Move what is due to its queue. */
+static void take_due(struct sfs_fetch *f, uint64_t now)
 {
-	uint64_t next = UINT64_MAX;
 	struct sfs_link due, *link, *following;
 	struct sfs_get *get;
 
@@ -268,8 +308,6 @@ static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
 		if (get->due_ns <= now) {
 			sfs_link_remove(&get->link);
 			sfs_list_push(&due, &get->link);
-		} else if (get->due_ns < next) {
-			next = get->due_ns;
 		}
 	}
 	while ((link = sfs_list_pop(&due)) != NULL) { /* one may end others */
@@ -278,6 +316,16 @@ static uint64_t take_due(struct sfs_fetch *f, uint64_t now)
 			sfs_fetch_cancel(f, get);
 		else
 			make_ready(f, get);
+	}
+}
+
+static uint64_t next_due(const struct sfs_fetch *f)
+{
+	uint64_t next = UINT64_MAX;
+
+	SFS_EACH (get, &f->delayed, struct sfs_get, link) {
+		if (get->due_ns < next)
+			next = get->due_ns;
 	}
 	return next;
 }
@@ -324,9 +372,10 @@ static void *work(void *arg)
 		 * that was added makes the poll return at once. */
 		take_incoming(f);
 		now = sfs_clock_ns();
-		next = take_due(f, now);
+		take_due(f, now);
 		start_ready(f);
 		report_path(f);
+		next = next_due(f);
 		deadline = sfs_fetch_next_deadline(f);
 		next = deadline < next ? deadline : next;
 		wait_ms = 1000;

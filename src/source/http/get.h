@@ -78,7 +78,7 @@ struct sfs_get {
 	 * is out of order (outage.h) it waits, until it is its turn, or latest_ns, or the
 	 * server responds again. */
 	bool is_retry;
-	uint64_t latest_ns;
+	uint64_t latest_ns; /* it waits for its server no longer than this; 0: for ever */
 	const atomic_bool *is_cancelled, *is_needed;
 
 	/* It is queued: set the URL (borrowed), which names the server.  And did redirects

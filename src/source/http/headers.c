@@ -14,12 +14,18 @@ void sfs_http_headers_init(struct sfs_http_headers *a)
 {
 	*a = (struct sfs_http_headers){.length = SFS_HTTP_UNKNOWN,
 				       .total = SFS_HTTP_UNKNOWN,
-				       .retry_after_s = -1};
+				       .retry_after_s = -1,
+				       .limited_s = -1};
 }
 
 void sfs_http_headers_done(struct sfs_http_headers *a)
 {
 	free(steal(&a->location));
+}
+
+int64_t sfs_http_headers_after_s(const struct sfs_http_headers *a)
+{
+	return a->retry_after_s < 0 && a->status == 429 ? a->limited_s : a->retry_after_s;
 }
 
 bool sfs_http_etag_is_strong(const char *etag)
@@ -198,6 +204,40 @@ static void take_retry_after(struct sfs_http_headers *a, const char *value, time
 	}
 }
 
+/* The number behind "NAME=" among the parameters, from `s` to `end`. */
+static bool find_parameter(const char *s, const char *end, char name, uint64_t *ret)
+{
+	for (; s < end; s++) {
+		if (*s != ';')
+			continue;
+		s += 1 + strspn(s + 1, " \t");
+		if (s + 1 < end && tolower((unsigned char)s[0]) == name && s[1] == '=') {
+			s += 2;
+			return read_number(&s, ret) && s <= end;
+		}
+		s--;
+	}
+	return false;
+}
+
+/* "api";r=0;t=55, "pages";r=99;t=55 (draft-ietf-httpapi-ratelimit-headers): of those of
+ * which nothing remains, the longest time. */
+static void take_rate_limit(struct sfs_http_headers *a, const char *value, time_t now)
+{
+	uint64_t remaining, s;
+	const char *end;
+
+	for (; *value; value = *end ? end + 1 : end) {
+		end = strchrnul(value, ',');
+		if (!find_parameter(value, end, 'r', &remaining) || remaining > 0 ||
+		    !find_parameter(value, end, 't', &s))
+			continue;
+		s = s < 86400 ? s : 86400;
+		if ((int64_t)s > a->limited_s)
+			a->limited_s = (int64_t)s;
+	}
+}
+
 static void take_date(struct sfs_http_headers *a, const char *value, time_t now)
 {
 	struct tm tm = {0};
@@ -226,6 +266,16 @@ static void take_ais_checksum(struct sfs_http_headers *a, const char *value, tim
 	keep(a->ais_checksum, sizeof a->ais_checksum, value);
 }
 
+static void take_error_code(struct sfs_http_headers *a, const char *value, time_t now)
+{
+	keep(a->error_code, sizeof a->error_code, value);
+}
+
+static void take_linked_etag(struct sfs_http_headers *a, const char *value, time_t now)
+{
+	keep(a->linked_etag, sizeof a->linked_etag, value);
+}
+
 static const struct {
 	const char *name;
 	void (*take)(struct sfs_http_headers *a, const char *value, time_t now);
@@ -236,12 +286,15 @@ static const struct {
 	{"content-encoding", take_encoding},
 	{"content-type", take_type},
 	{"retry-after", take_retry_after},
+	{"ratelimit", take_rate_limit},
 	{"date", take_date},
 	{"x-amz-bucket-region", take_bucket_region},
 	{"x-amz-request-id", take_request_id},
 	{"x-goog-generation", take_generation},
 	{"ais-version", take_ais_version},
 	{"ais-checksum-value", take_ais_checksum},
+	{"x-error-code", take_error_code},
+	{"x-linked-etag", take_linked_etag},
 };
 
 static bool is_name(const char *line, size_t n, const char *name)

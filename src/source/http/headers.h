@@ -29,10 +29,12 @@ struct sfs_http_headers {
 	char *location;		/* as sent, of any length; NULL if none */
 	char encoding[32];	/* Content-Encoding; "" if none or identity */
 	int64_t retry_after_s;	/* -1: none */
+	int64_t limited_s; /* of RateLimit: until there is more; -1: nothing is used up */
 	int64_t date_s;		/* of Date, in seconds since 1970; 0 if none */
 	char bucket_region[40]; /* of S3's x-amz-bucket-region; "" if none */
 	char generation[24];	/* of Google's x-goog-generation; "" if none */
 	char ais_version[96], ais_checksum[160]; /* of AIStore; "" if none */
+	char error_code[40], linked_etag[160]; /* of Hugging Face; "" if none */
 	bool is_multipart;
 	bool is_page;	   /* HTML */
 	bool is_like_s3;   /* a header of S3's, or XML, as its errors are */
@@ -48,6 +50,10 @@ void sfs_http_headers_done(struct sfs_http_headers *a);
  * a Retry-After that is a date.  Lines that mean nothing to us are ignored. */
 void sfs_http_headers_add(struct sfs_http_headers *a, const char *line, size_t n,
 			  time_t now);
+
+/* After how many seconds does the server want to be asked again?  Retry-After says so, or
+ * of a 429 RateLimit; -1: neither. */
+int64_t sfs_http_headers_after_s(const struct sfs_http_headers *a);
 
 /* Are two responses with this tag of one version, byte for byte?  Two weak tags (W/"...")
  * that are equal do not prove it. */

@@ -2,13 +2,19 @@
 #include "source/http/listing.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/ledger.h"
+#include "base/rng.h"
 #include "base/stall.h"
 #include "source/http/key-url.h"
 #include "source/key-pattern.h"
+#include "source/retry.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MOST_TRIES 8 /* of a page, in a row */
@@ -65,37 +71,85 @@ bool sfs_listing_read_size(const char *s, uint64_t *ret)
 
 /* ---- pages ---- */
 
+static void wait_ms(uint64_t ms)
+{
+	struct timespec left = {.tv_sec = (time_t)(ms / 1000),
+				.tv_nsec = (long)(ms % 1000) * 1000000};
+
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+		;
+}
+
+/* Another one on each machine, and each time. */
+static uint64_t any_number(void)
+{
+	struct sfs_rng rng = {.state = sfs_clock_ns() ^ (uint64_t)getpid() << 40};
+
+	return sfs_rng_next(&rng);
+}
+
+/* There were too many requests, and the server says when it may be asked again: wait for
+ * that.  false: it did not say so, or there is no time for it. */
+static bool wait_as_told(const struct sfs_http_headers *a, const char *url,
+			 uint64_t until_ns)
+{
+	sfs_autofree char *shown = NULL;
+	const int64_t after_s = sfs_http_headers_after_s(a);
+	uint64_t ms;
+	char then[64];
+
+	if (a->status != 429 || after_s < 0)
+		return false;
+	ms = sfs_retry_after_ms(after_s, any_number());
+	if (sfs_clock_ns() + ms * SFS_NS_PER_MS >= until_ns)
+		return false;
+	shown = sfs_uri_redact(url);
+	snprintf(then, sizeof then, "retry in %llu ms, as the server says",
+		 (unsigned long long)ms);
+	sfs_ledger_add(SFS_EVENT_RETRY, shown, SFS_NO_OFFSET, then,
+		       "HTTP 429 (too many requests)");
+	wait_ms(ms);
+	return true;
+}
+
 int sfs_listing_call(struct sfs_curl_caller *caller, const struct sfs_curl_call *call,
 		     struct sfs_curl_answer *ret, enum sfs_renewal *ret_again,
 		     struct sfs_error *err)
 {
-	int code = sfs_curl_call(caller, call, ret, err);
+	const uint64_t until_ns = sfs_stall_deadline(sfs_clock_ns());
+	int code;
 
-	sfs_stall_note_answer();
+	for (;;) {
+		code = sfs_curl_call(caller, call, ret, err);
+		sfs_stall_note_answer();
+		if (code < 0 || !wait_as_told(&ret->headers, call->url, until_ns))
+			break;
+		sfs_curl_answer_done(ret);
+	}
 	if (code == -EIO) /* no connection, or one that broke */
 		*ret_again = SFS_RENEWAL_SOON;
 	return code;
 }
 
-/* A page, and again if that is of use. */
-static int insist(const struct lister *l, const char *token, struct sfs_listing *ret,
-		  struct sfs_error *err)
+int sfs_listing_get_page(int n_retries, sfs_listing_get *get, void *ctx,
+			 const struct sfs_listing_ask *ask, struct sfs_listing *ret,
+			 struct sfs_error *err)
 {
-	const struct sfs_listing_ask ask = {l->bucket, l->pattern, token};
-	const int most_later = l->n_retries < 2 ? l->n_retries : 2;
+	const int most_later = n_retries < 2 ? n_retries : 2;
 	int n_again = 0, n_later = 0;
 	enum sfs_renewal again;
 	int code;
 
 	for (;;) {
 		again = SFS_RENEWAL_NO;
-		code = l->get(l->ctx, &ask, ret, &again, err);
+		code = get(ctx, ask, ret, &again, err);
 		if (code == 0 || again == SFS_RENEWAL_NO || ++n_again == MOST_TRIES)
 			return code;
 		if (again == SFS_RENEWAL_SOON && n_later++ == most_later)
 			return code;
-		if (again == SFS_RENEWAL_SOON)
-			usleep(500000u << (n_later - 1));
+		if (again == SFS_RENEWAL_SOON) /* half a second or one, by 0.5 to 1.5 */
+			wait_ms((250u << (n_later - 1)) +
+				any_number() % (500u << (n_later - 1)));
 	}
 }
 
@@ -113,12 +167,15 @@ static void take_items(struct sfs_listing *all, struct sfs_listing *page,
 static int read_pages(const struct lister *l, struct sfs_listing *all, size_t *n_listed,
 		      struct sfs_error *err)
 {
+	struct sfs_listing_ask ask = {l->bucket, l->pattern, NULL};
 	struct sfs_listing page = {0};
 	sfs_autofree char *token = NULL;
 	int code;
 
 	do {
-		code = insist(l, token, &page, err);
+		ask.token = token;
+		code = sfs_listing_get_page(l->n_retries, l->get, l->ctx, &ask, &page,
+					    err);
 		if (code < 0)
 			return code;
 		*n_listed += page.n;

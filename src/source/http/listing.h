@@ -45,10 +45,16 @@ typedef int sfs_listing_get(void *ctx, const struct sfs_listing_ask *ask,
 			    struct sfs_listing *ret, enum sfs_renewal *ret_again,
 			    struct sfs_error *err);
 
-/* sfs_curl_call() for a page: a connection that broke may be tried again. */
+/* sfs_curl_call() for a page: a connection that broke may be tried again.  A server that
+ * got too many requests (429) is asked again when it says so, as far as there is time. */
 int sfs_listing_call(struct sfs_curl_caller *caller, const struct sfs_curl_call *call,
 		     struct sfs_curl_answer *ret, enum sfs_renewal *ret_again,
 		     struct sfs_error *err);
+
+/* One page: it is asked for again where that is of use, as below.  Waits. */
+int sfs_listing_get_page(int n_retries, sfs_listing_get *get, void *ctx,
+			 const struct sfs_listing_ask *ask, struct sfs_listing *ret,
+			 struct sfs_error *err);
 
 /* The objects that the URL means, in the order of their keys' bytes.  Pages that fail are
  * asked for again, where that is of use; with SFS_RENEWAL_SOON twice at most, or

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/ledger.h"
+#include "source/retry.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -20,6 +21,7 @@
 #define CUT_PART    8  /* of the GETs sent behind others, one in so many may be cut, */
 #define N_CUT_FREE  64 /* and so many more */
 #define OF_LATE_NS  (10 * SFS_NS_PER_S)
+#define SAY_NS	    (60 * SFS_NS_PER_S) /* at most so often that a server is held */
 
 /* What a new connection sends at once, with its headers; and until how much has come. */
 #define FIRST_BYTES (13 << 10)
@@ -453,6 +455,39 @@ bool sfs_origin_succeeded(struct sfs_get *get, uint64_t now_ns)
 	sfs_ledger_add(SFS_EVENT_OUTAGE, get->origin->name, SFS_NO_OFFSET, "",
 		       "responds again after %llu s",
 		       (unsigned long long)((ns + SFS_NS_PER_S / 2) / SFS_NS_PER_S));
+	return true;
+}
+
+static void report_hold(struct sfs_origin *origin, uint64_t ms, uint64_t now_ns)
+{
+	int n = n_requests(origin);
+	char then[96];
+
+	if (origin->held_said_ns != 0 && now_ns - origin->held_said_ns < SAY_NS)
+		return;
+	origin->held_said_ns = now_ns;
+	snprintf(then, sizeof then, "retry in %llu ms, as the server says; %d request%s",
+		 (unsigned long long)ms, n, n == 1 ? " waits" : "s wait");
+	sfs_ledger_add(SFS_EVENT_RETRY, origin->name, SFS_NO_OFFSET, then,
+		       "HTTP 429 (too many requests)");
+}
+
+/* Those that were sent before it said so say nothing new. */
+bool sfs_origin_hold(struct sfs_get *get, int64_t retry_after_s, uint64_t random,
+		     uint64_t now_ns)
+{
+	const uint64_t ms = sfs_retry_after_ms(retry_after_s, random);
+	struct sfs_origin *origin = get->origin;
+
+	get->is_news = false;
+	if (get->sent_ns < origin->held_ns)
+		return false;
+	origin->held_ns = now_ns;
+	origin->held_until_ns = now_ns + ms * SFS_NS_PER_MS;
+	/* Who cannot wait so long ends with an error, which says it. */
+	if (get->latest_ns == 0 ||
+	    now_ns + (uint64_t)retry_after_s * SFS_NS_PER_S < get->latest_ns)
+		report_hold(origin, ms, now_ns);
 	return true;
 }
 

@@ -34,6 +34,9 @@ struct sfs_origin {
 	uint64_t stalled_ns;	       /* when a GET was last given up in silence */
 	uint64_t used_ns;	       /* when it last had a GET, or ended one */
 	struct sfs_outage outage;
+	/* Too many requests: until when it wants none, since when, and when that was said
+	 * last; 0: never. */
+	uint64_t held_until_ns, held_ns, held_said_ns;
 	struct sfs_netpath_record *path; /* NULL: there are too many */
 	int n_waiting;			 /* GETs to be tried again */
 	unsigned n_behind, n_cut;	 /* GETs sent behind others; and those in vain */
@@ -109,6 +112,12 @@ void sfs_origin_stalled(struct sfs_get *get, uint64_t now_ns);
 void sfs_origin_failed(struct sfs_get *get, bool is_unreachable, const char *why,
 		       uint64_t now_ns);
 bool sfs_origin_succeeded(struct sfs_get *get, uint64_t now_ns);
+
+/* The server has answered this GET with a 429, and said after how many seconds it may be
+ * asked again: until then it gets no GET at all.  Reports it, at most once a minute.
+ * true: this begins now; those that are queued are still there. */
+bool sfs_origin_hold(struct sfs_get *get, int64_t retry_after_s, uint64_t random,
+		     uint64_t now_ns);
 
 /* The GET is about to be sent over `fd`, a connection to its server: measure the path. */
 void sfs_origin_sends(struct sfs_get *get, int fd);

@@ -41,6 +41,7 @@ struct sfs_http_query {
 	const struct sfs_claim *claim;
 	uint64_t odd_size; /* of an ask: what the response before said; 0: nothing odd */
 	unsigned n_odd;	   /* and how often in a row */
+	bool is_elsewhere; /* the dialect's own: the GET goes to where a redirect led */
 	const char *if_match;  /* the tag that was sent, or NULL; the dialect sets it */
 	bool verify_size_only; /* replicas may disagree about the rest */
 };

@@ -475,6 +475,7 @@ static void init_get(struct sfs_leg *leg)
 		.is_probe = r->is_probe,
 		.is_cancelled = &r->is_cancelled,
 		.is_needed = &r->is_needed,
+		.latest_ns = sfs_failure_deadline_ns(job),
 		.set_url = on_set_url,
 		.start = on_start,
 		.head = on_head,
@@ -506,7 +507,6 @@ static void begin_again(struct sfs_leg *leg, uint64_t delay_ms, bool waits_for_s
 	init_get(leg);
 	leg->get.may_follow = false;
 	leg->get.is_retry = waits_for_server && !is_redirected;
-	leg->get.latest_ns = sfs_failure_deadline_ns(leg->job);
 	sfs_fetch_add(leg->job->source->fetch, &leg->get, delay_ms);
 }
 

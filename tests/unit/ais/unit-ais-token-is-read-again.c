@@ -22,7 +22,8 @@ static void put(const char *text)
 
 static void reads(const char *text, const char *wanted)
 {
-	sfs_autofree char *copy = sfs_strdup(text), *value = sfs_ais_token_read(copy);
+	sfs_autofree char *copy = sfs_strdup(text),
+			  *value = sfs_bearer_read(copy, sfs_ais_token_unwrap);
 
 	if (wanted)
 		CHECK_STR(value, wanted);
@@ -41,7 +42,7 @@ static void refuses(const char *why)
 
 int main(void)
 {
-	struct sfs_ais_token *token;
+	struct sfs_bearer *token;
 	struct sfs_error err = {0};
 	unsigned first, second;
 
@@ -60,43 +61,49 @@ int main(void)
 	setenv("HOME", folder, 1);
 	unsetenv("AIS_AUTHN_TOKEN_FILE");
 	token = sfs_ais_token_start(&err);
-	CHECK(token && !sfs_ais_token_get(token, &first));
-	CHECK(!sfs_ais_token_from(token) && !sfs_ais_token_renew(token, first));
-	sfs_ais_token_stop(token);
+	CHECK(token && !sfs_bearer_get(token, &first));
+	CHECK(!sfs_bearer_from(token) && !sfs_bearer_renew(token, first));
+	sfs_bearer_stop(token);
 
 	setenv("AIS_AUTHN_TOKEN_FILE", path, 1);
 	refuses("No such file");
 	put("SECRET 1");
 	refuses("it holds no token");
+	put(" \n");
+	refuses("it is empty");
 	put("one\n");
 	token = sfs_ais_token_start(&err);
-	CHECK_STR(sfs_ais_token_get(token, &first), "one");
-	CHECK_HAS(sfs_ais_token_from(token), path);
-	CHECK(!sfs_ais_token_renew(token, first));
+	CHECK_STR(sfs_bearer_get(token, &first), "one");
+	CHECK_HAS(sfs_bearer_from(token), path);
+	CHECK(!sfs_bearer_renew(token, first));
 	put("{\"token\": \"two\"}");
-	CHECK(sfs_ais_token_renew(token, first));
-	CHECK(sfs_ais_token_renew(token, first)); /* another request, sent before */
-	CHECK_STR(sfs_ais_token_get(token, &second), "two");
+	CHECK(sfs_bearer_renew(token, first));
+	CHECK(sfs_bearer_renew(token, first)); /* another request, sent before */
+	CHECK_STR(sfs_bearer_get(token, &second), "two");
 	CHECK(second != first);
 	put("three"); /* looked for within a second, or when that is requested */
 	sfs_reload_request();
-	CHECK_STR(sfs_ais_token_get(token, &first), "three");
+	CHECK_STR(sfs_bearer_get(token, &first), "three");
 	put("two");
 	sfs_reload_request();
-	CHECK_STR(sfs_ais_token_get(token, &second), "two");
+	CHECK_STR(sfs_bearer_get(token, &second), "two");
 	put("{\"token\": \"thr");
-	CHECK(!sfs_ais_token_renew(token, second));
+	CHECK(!sfs_bearer_renew(token, second));
 	CHECK_EQ(unlink(path), 0);
-	CHECK(!sfs_ais_token_renew(token, second));
-	CHECK_STR(sfs_ais_token_get(token, &second), "two");
-	sfs_ais_token_stop(token);
+	CHECK(!sfs_bearer_renew(token, second));
+	CHECK_STR(sfs_bearer_get(token, &second), "two");
+	sfs_bearer_stop(token);
 
 	setenv("AIS_AUTHN_TOKEN", "env", 1);
 	token = sfs_ais_token_start(&err);
-	CHECK_STR(sfs_ais_token_get(token, &first), "env");
-	CHECK_STR(sfs_ais_token_from(token), "AIS_AUTHN_TOKEN");
-	sfs_ais_token_stop(token);
-	setenv("AIS_AUTHN_TOKEN", "SECRET\n", 1);
+	CHECK_STR(sfs_bearer_get(token, &first), "env");
+	CHECK_STR(sfs_bearer_from(token), "AIS_AUTHN_TOKEN");
+	sfs_bearer_stop(token);
+	setenv("AIS_AUTHN_TOKEN", " padded\n", 1);
+	token = sfs_ais_token_start(&err);
+	CHECK_STR(sfs_bearer_get(token, &first), "padded");
+	sfs_bearer_stop(token);
+	setenv("AIS_AUTHN_TOKEN", "SECRET 1", 1);
 	refuses("AIS_AUTHN_TOKEN holds a blank");
 	free(path);
 	free(other);

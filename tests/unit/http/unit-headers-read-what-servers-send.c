@@ -360,6 +360,46 @@ static void retries(void)
 	CHECK_EQ(response("Retry-After:").retry_after_s, -1);
 }
 
+static int64_t after_s(const char *lines)
+{
+	const struct sfs_http_headers a = response(lines);
+
+	return sfs_http_headers_after_s(&a);
+}
+
+/* Only of a 429, and only of what is used up. */
+static void rate_limits(void)
+{
+	const char *head = "HTTP/1.1 429 Too Many Requests\n";
+	static const struct {
+		const char *lines;
+		int64_t wanted;
+	} cases[] = {
+		{"RateLimit: \"api\";r=0;t=55", 55},
+		{"ratelimit: \"api\" ; R=0 ; t=7, \"pages\";r=0;t=3", 7},
+		{"RateLimit: \"api\";r=12;t=55", -1},
+		{"RateLimit: \"api\";r=12;t=55, \"resolvers\";r=0;t=9", 9},
+		{"RateLimit: \"api\";r=0;t=999999999", 86400},
+		{"RateLimit: \"api\";r=0;t=55\nRetry-After: 5", 5},
+		{"Retry-After: 5\nRateLimit: \"api\";r=0;t=55", 5},
+		{"RateLimit: \"api\";r=0", -1},
+		{"RateLimit: \"api\";r=0;t=", -1},
+		{"RateLimit: ;;r;t=5;r=0", 5},
+		{"RateLimit:", -1},
+	};
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(cases); i++) {
+		sfs_autofree char *all = sfs_asprintf("%s%s", head, cases[i].lines);
+		sfs_autofree char *good =
+			sfs_asprintf("HTTP/1.1 200 OK\n%s", cases[i].lines);
+
+		CHECK_EQ(after_s(all), cases[i].wanted);
+		if (!strstr(good, "Retry-After"))
+			CHECK_EQ(after_s(good), -1);
+	}
+}
+
 /* NULs, lines of nothing, any bytes at all: ignored, and always within bounds. */
 static void garbage(void)
 {
@@ -422,6 +462,7 @@ int main(void)
 	encodings();
 	types();
 	retries();
+	rate_limits();
 	garbage();
 	return 0;
 }

@@ -61,16 +61,31 @@ static void gives_up(void)
 	CHECK_EQ(delay, 5000);
 }
 
+/* Clients that were told the same come back at any time of `room_ms`, and none before. */
+static void spreads(int64_t after_s, uint64_t room_ms)
+{
+	uint64_t least = UINT64_MAX, most = 0, chance, ms;
+
+	for (chance = 0; chance < room_ms; chance++) {
+		ms = sfs_retry_after_ms(after_s, chance);
+		least = ms < least ? ms : least;
+		most = ms > most ? ms : most;
+	}
+	CHECK_EQ(least, (uint64_t)after_s * 1000);
+	CHECK_EQ(most, (uint64_t)after_s * 1000 + room_ms - 1);
+}
+
 static void server_says(void)
 {
-	static const int64_t far_too_long[] = {
-		121, 86400, 1LL << 32, 1LL << 61, INT64_MAX / 1000, INT64_MAX};
+	static const int64_t far_too_long[] = {300,	  301,	     86400,
+					       1LL << 32, 1LL << 61, INT64_MAX / 1000,
+					       INT64_MAX};
 	struct sfs_retry retry = {0};
 	uint64_t delay;
 	size_t i;
 
 	CHECK(sfs_retry_next(&retry, 100, 0, 7, 12345, &delay));
-	CHECK(delay >= 7000 && delay < 7200);
+	CHECK(delay >= 7000 && delay < 7000 + 7000 / 4);
 	CHECK(sfs_retry_next(&retry, 100, 0, 0, UINT64_MAX, &delay));
 	CHECK(delay < 200);
 	retry.n_failed = 50;
@@ -78,8 +93,11 @@ static void server_says(void)
 	CHECK_EQ(delay, 1000);
 	for (i = 0; i < sizeof far_too_long / sizeof far_too_long[0]; i++) {
 		CHECK(sfs_retry_next(&retry, 100, 0, far_too_long[i], 3, &delay));
-		CHECK_EQ(delay, 120000);
+		CHECK_EQ(delay, 300003);
 	}
+	spreads(1, 250);
+	spreads(55, 10000); /* no more, however long it is */
+	spreads(0, 200);
 }
 
 int main(void)

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# After a 429 that says when to ask again, by Retry-After or by RateLimit, its server gets no request
+# until then, of whatever shard.  That is one line, and nothing is lost.
+. "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
+. "$top/tests/lib/faults.sh"
+
+# left_alone S: after the request that got the 429, the first that came twice, none came for S seconds (but
+# two that were late, and so were under way already).
+left_alone() {
+    "$python" - "$1" "origin-log.$n_origins" <<'END'
+import json, sys
+log = [json.loads(line) for line in open(sys.argv[2])]
+what = [(r["path"], r["headers"].get("range")) for r in log]
+first = next(i for i in range(len(log)) if what[i] in what[i + 1:])
+waits = [r["time"] - log[first]["time"] for r in log[first + 1:]]
+print(waits[:9])
+sys.exit(len([w for w in waits if w < float(sys.argv[1])]) > 2)
+END
+}
+
+make_alike 12 --samples 30 --bytes 100000
+opts="-o connections=1,lanes=4,buffer=64K,budget=10M,connect-timeout=60s,stall-timeout=60s"
+"$shufflefs" cat $opts data epochs/0.tar >want.tar
+
+for told in retry-after ratelimit; do
+    start_origin data
+    begin "$origin/429,$told=4,while=limited,over=1000/train-{000000..000011}.tar"
+    touch data/limited
+    cat <&3 >>got.tar &
+    reader=$!
+    wait_until 60 grep -q "HTTP 429" said
+    rm data/limited
+    wait $reader
+    finish 0
+    same want.tar got.tar
+    left_alone 4 || fail "its server was asked again too early"
+    [ "$(wc -l <said)" = 1 ] || fail "not one line: $(cat said)"
+    said "retry: $origin: HTTP 429 (too many requests), retry in [45][0-9]* ms, as the server says; [0-9]* requests\{0,1\} wait"
+done
