@@ -21,27 +21,35 @@ time.sleep(3600)' >mute-port &
 wait_until 30 grep -q . mute-port
 mute="http://127.0.0.1:$(cat mute-port)"
 
-# says LINE ARG...: while it waits, and once.
+# says LINE ARG...: while it waits, and once.  ($before: lines that come before it.)
+before=
 says() {
     line=$1
     shift
     rm -f said
-    "$shufflefs" mount "$@" mnt 2>said &
+    "$shufflefs" mount "$@" mnt 2>said-all &
     command=$!
-    wait_until 60 grep -q . said
-    kill -0 $command || fail "ended: $(cat said)"
-    grep -q "^shufflefs: $line" said || fail "said: $(cat said)"
+    what_it_waits_for() {
+        grep -v "^shufflefs: ${before:-nothing}" said-all >said
+    }
+    wait_until 60 what_it_waits_for
+    kill -0 $command || fail "ended: $(cat said-all)"
+    grep -q "^shufflefs: $line" said || fail "said: $(cat said-all)"
     kill $command
     wait $command && fail "mounted"
-    [ "$(wc -l <said)" = 1 ] || fail "not once: $(cat said)"
+    what_it_waits_for
+    [ "$(wc -l <said)" = 1 ] || fail "not once: $(cat said-all)"
     ! grep -qs " $work/mnt " /proc/self/mounts || fail "mounted all the same"
 }
 
 patient="-o read-timeout=10m,stall-timeout=10m,connect-timeout=10m"
 in="; it gives up after [0-9]* s more at the latest$"
 says "x-0.tar: waiting for the size from $mute$in" $patient "$mute/x-{0..3}.tar"
-says "train-000000.tar: waiting for the size from $origin (last try: HTTP 429)$in" \
+before="retry: $origin: HTTP 429 (too many requests), retry in [0-9]* ms, as the server says"
+says "train-000000.tar: waiting for the size from $origin (last try: HTTP 429.*)$in" \
     $patient "$origin/429,retry-after=60/$three"
+grep -q "$before" said-all || fail "not a word of the server: $(cat said-all)"
+before=
 says "train-000001.tar: waiting for the size.* from $origin$in" \
     $patient -o expect-order=0123456789abcdef "$origin/stall,only=*1.tar/$three"
 mkfifo list
