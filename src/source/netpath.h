@@ -17,11 +17,14 @@
  * first byte, the path takes more than the server, as far as is known.
  *
  * Of several servers: the sums of n_parallel and bytes_per_s, the longest times, and
- * whether one of the paths is slow. */
+ * whether one of the paths is slow.
+ *
+ * has_costly_requests: a request costs the server more than a web server's does, as in an
+ * object store. */
 struct sfs_netpath {
 	int n_parallel;
 	uint64_t rtt_ns, wait_ns, bytes_per_s;
-	bool is_slow;
+	bool is_slow, has_costly_requests;
 };
 
 /* Does it take long to a first byte?  A server that is near and slow to respond, as S3
@@ -35,7 +38,8 @@ bool sfs_netpath_is_long(const struct sfs_netpath *path);
 uint64_t sfs_netpath_latency_ns(const struct sfs_netpath *path);
 
 /* A path as it is now: its source writes it, and anybody reads it.  The members are
- * independent of each other.  n_parallel 0: nothing is known yet. */
+ * independent of each other.  n_parallel 0: nothing is known yet.  (What requests cost is
+ * known from the beginning, and not recorded.) */
 struct sfs_netpath_record {
 	_Atomic int n_parallel;
 	_Atomic uint64_t rtt_ns, wait_ns, bytes_per_s;

@@ -73,7 +73,10 @@ void sfs_object_explain(const struct sfs_object *object, uint64_t offset,
 
 struct sfs_netpath sfs_source_path(const struct sfs_source *source)
 {
-	return sfs_netpath_load(&source->path);
+	struct sfs_netpath path = sfs_netpath_load(&source->path);
+
+	path.has_costly_requests = source->has_stores;
+	return path;
 }
 
 struct sfs_netpath sfs_object_netpath(const struct sfs_object *object)
@@ -83,7 +86,10 @@ struct sfs_netpath sfs_object_netpath(const struct sfs_object *object)
 
 	if (record)
 		path = sfs_netpath_load(record);
-	return path.n_parallel > 0 ? path : sfs_source_path(object->source);
+	if (path.n_parallel == 0)
+		path = sfs_source_path(object->source);
+	path.has_costly_requests = sfs_scheme_has_keys(object->uri.scheme);
+	return path;
 }
 
 void sfs_request_submit(struct sfs_request *request)

@@ -140,6 +140,7 @@ struct sfs_source_counts {
 
 struct sfs_source {
 	const struct sfs_source_ops *ops;
+	bool has_stores; /* it was started with stores, see http/dialect.h */
 	_Atomic uint64_t n_requests, n_failed, n_bytes; /* see sfs_source_count() */
 	_Atomic uint64_t n_hedges, hedged_bytes;
 	struct sfs_netpath_record path; /* see sfs_source_path() */

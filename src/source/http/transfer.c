@@ -599,6 +599,7 @@ struct sfs_source *sfs_source_http_start(const struct sfs_http_options *options,
 	};
 
 	s->base.ops = &ops;
+	s->base.has_stores = options->n_stores > 0;
 	s->base.path.n_parallel =
 		options->n_connections < START ? options->n_connections : START;
 	s->options = *options;

@@ -24,17 +24,17 @@ static uint64_t in_slabs(uint64_t n)
 }
 
 /* A third of what one lane may have, and no more than is of use to many lanes; near,
- * where a request costs little, a sixth.  Far, no more than a connection brings in a
+ * where a request costs little, a sixth, and at most half as much.  Far, no more than a connection brings in a
  * second, too: if connections lose packets, a large part would take many seconds, and all
  * other lanes would wait for its lane. */
 uint64_t sfs_sizing_part(const struct sfs_netpath *p, uint64_t limit,
 			 uint64_t n_open_lanes)
 {
-	bool is_far = sfs_netpath_is_far(p);
+	bool is_far = sfs_netpath_is_far(p), is_large = is_far || p->has_costly_requests;
 	uint64_t n = least(limit / (is_far ? 3 : 6), is_far ? PARTS_FAR : PARTS_NEAR);
 
 	n = least(n / (n_open_lanes ? n_open_lanes : 1),
-		  is_far ? PART_MAX : PART_MAX / 2);
+		  is_large ? PART_MAX : PART_MAX / 2);
 	if (is_far && p->bytes_per_s)
 		n = least(n, p->bytes_per_s / (uint64_t)p->n_parallel);
 	return in_slabs(n > SFS_BUDGET_LANE_FLOOR ? n : SFS_BUDGET_LANE_FLOOR);

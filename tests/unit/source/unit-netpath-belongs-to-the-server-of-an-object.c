@@ -3,7 +3,7 @@
  * that gave its bytes, wherever redirects led; and its source's, until there was one. */
 #include "scripted-fetch.h"
 
-static struct sfs_object here, near, far;
+static struct sfs_object here, near, far, stored;
 
 /* The GET that is pending gets all that it asks for. */
 static void give(void)
@@ -52,6 +52,10 @@ int main(void)
 	script.options.path_changed(script.options.ctx, &all);
 	CHECK_EQ(sfs_object_netpath(&near).n_parallel, 20);
 	CHECK_EQ(sfs_object_netpath(&near).rtt_ns, 7);
+	CHECK(!sfs_object_netpath(&near).has_costly_requests);
+	make_object(&stored, http, "s3://bucket/x.tar");
+	CHECK(sfs_object_netpath(&stored).has_costly_requests);
+	CHECK_EQ(sfs_object_netpath(&stored).n_parallel, 20);
 
 	script.path = &to_near;
 	ask(&near);
@@ -85,6 +89,7 @@ int main(void)
 	sfs_object_done(&here);
 	sfs_object_done(&near);
 	sfs_object_done(&far);
+	sfs_object_done(&stored);
 	sfs_source_free(http);
 	sfs_source_free(files);
 	return 0;

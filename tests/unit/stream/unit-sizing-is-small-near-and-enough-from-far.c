@@ -19,6 +19,11 @@ static const struct sfs_netpath loopback = {.n_parallel = 12,
 					    .rtt_ns = 50000,
 					    .wait_ns = 200000,
 					    .bytes_per_s = 4000 * MB_PER_S};
+static const struct sfs_netpath near_store = {.n_parallel = 12,
+					      .rtt_ns = 50000,
+					      .wait_ns = 500000,
+					      .bytes_per_s = 1500 * MB_PER_S,
+					      .has_costly_requests = true};
 static const struct sfs_netpath lan = {.n_parallel = 6,
 				       .rtt_ns = 300000,
 				       .wait_ns = 500000,
@@ -55,6 +60,10 @@ static void parts_are_slabs_that_the_budget_has_room_for(void)
 	CHECK_EQ(sfs_sizing_part(&unknown, 4096 * MIB, 384), 2 * MIB);
 	CHECK_EQ(sfs_sizing_part(&loopback, 4096 * MIB, 384), 3 * MIB / 8);
 	CHECK_EQ(sfs_sizing_part(&unknown, 4096 * MIB, 20), 4 * MIB);
+	/* A store that is near: large where there are few lanes, and no more memory for many. */
+	CHECK_EQ(sfs_sizing_part(&loopback, 4096 * MIB, 20), 2 * MIB);
+	CHECK_EQ(sfs_sizing_part(&near_store, 4096 * MIB, 20), 4 * MIB);
+	CHECK_EQ(sfs_sizing_part(&near_store, 4096 * MIB, 384), 3 * MIB / 8);
 }
 
 static uint64_t part(const struct sfs_netpath *path, uint64_t lanes)
