@@ -15,8 +15,8 @@ struct sfs_loader {
 
 	/* Entries of folders that were not taken. */
 	struct sfs_strbuf others;   /* about the first folder that has some */
-	size_t n_others_elsewhere;  /* in others, */
-	size_t n_folders_elsewhere; /* so many */
+	size_t n_others_elsewhere;  /* entries of later folders */
+	size_t n_folders_elsewhere; /* how many of those have some */
 };
 
 /* Add a shard, whatever its name looks like: a URL, or a path as seen from `folder`.

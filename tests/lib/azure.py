@@ -38,12 +38,11 @@ import time
 import urllib.parse
 from xml.sax.saxutils import escape
 
-from object_server import Server
+from object_server import Server, is_odd
 
 ACCOUNT = "acct"
 KEY = base64.b64encode(bytes(range(64))).decode()
-lock = threading.Lock()  # guards the next, and stderr
-odd_answers = {}         # an `odd` of server.json -> how often it was the answer
+lock = threading.Lock()  # guards stderr
 
 
 class Refusal(Exception):
@@ -227,22 +226,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
                                      "token_type": "Bearer"}).encode())
         return True
 
-    def is_odd(self):
-        odd = self.config.get("odd")
-        if not odd or odd["to"] != ("list" if "comp=list" in self.path else "object"):
-            return False
-        with lock:
-            name = json.dumps(odd, sort_keys=True)
-            odd_answers[name] = odd_answers.get(name, 0) + 1
-            return odd_answers[name] <= odd["times"]
-
     def handle_one(self):
         with open(os.path.join(sys.argv[1], "server.json")) as file:
             self.config = json.load(file)
         self.buckets = os.path.join(sys.argv[1], "buckets")
         if self.path.startswith("http://"):  # as if to a proxy
             self.path = "/" + self.path.split("/", 3)[3]
-        if self.is_odd():
+        if is_odd(self.config.get("odd"), "list" if "comp=list" in self.path else "object"):
             self.answer(self.config["odd"]["status"], self.config["odd"].get("body", "").encode(), {})
             return
         try:

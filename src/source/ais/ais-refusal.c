@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "source/http/headers.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -49,13 +50,7 @@ void sfs_ais_refusal_read(int status, const char *body, size_t n,
 
 int sfs_ais_refusal_err(const struct sfs_ais_refusal *r)
 {
-	switch (r->status) {
-	case 401:
-	case 403: return -EACCES;
-	case 404:
-	case 410: return -ENOENT;
-	default: return -EIO;
-	}
+	return sfs_http_status_err(r->status);
 }
 
 static bool is_of_bucket(const struct sfs_ais_refusal *r)

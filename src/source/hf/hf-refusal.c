@@ -44,13 +44,7 @@ void sfs_hf_refusal_read(const struct sfs_http_headers *headers, const char *bod
 
 int sfs_hf_refusal_err(const struct sfs_hf_refusal *r)
 {
-	switch (r->status) {
-	case 401:
-	case 403: return -EACCES;
-	case 404:
-	case 410: return -ENOENT;
-	default: return -EIO;
-	}
+	return sfs_http_status_err(r->status);
 }
 
 static bool is_code(const struct sfs_hf_refusal *r, const char *code)

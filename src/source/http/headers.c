@@ -5,6 +5,7 @@
 #include "base/keyhash.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,17 @@ void sfs_http_headers_done(struct sfs_http_headers *a)
 int64_t sfs_http_headers_after_s(const struct sfs_http_headers *a)
 {
 	return a->retry_after_s < 0 && a->status == 429 ? a->limited_s : a->retry_after_s;
+}
+
+int sfs_http_status_err(int status)
+{
+	switch (status) {
+	case 401:
+	case 403: return -EACCES;
+	case 404:
+	case 410: return -ENOENT;
+	default: return -EIO;
+	}
 }
 
 bool sfs_http_etag_is_strong(const char *etag)

@@ -55,6 +55,9 @@ void sfs_http_headers_add(struct sfs_http_headers *a, const char *line, size_t n
  * of a 429 RateLimit; -1: neither. */
 int64_t sfs_http_headers_after_s(const struct sfs_http_headers *a);
 
+/* The errno of a status that refuses an object, where its body does not say more. */
+int sfs_http_status_err(int status);
+
 /* Are two responses with this tag of one version, byte for byte?  Two weak tags (W/"...")
  * that are equal do not prove it. */
 bool sfs_http_etag_is_strong(const char *etag);
