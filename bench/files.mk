@@ -1,15 +1,19 @@
 # Programs that measure; neither `make` nor `make check` builds them.
-EXTRA_PROGRAMS += bench/order bench/sign-loop
+EXTRA_PROGRAMS += bench/order bench/order-table bench/sign-loop
 
 bench_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
 bench_order_CFLAGS = $(SFS_CFLAGS)
 bench_order_LDFLAGS = $(SFS_LDFLAGS)
 bench_order_LDADD = $(core_libs)
+bench_order_table_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
+bench_order_table_CFLAGS = $(SFS_CFLAGS)
+bench_order_table_LDFLAGS = $(SFS_LDFLAGS)
+bench_order_table_LDADD = $(core_libs) -lm
 bench_sign_loop_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/src
 bench_sign_loop_CFLAGS = $(SFS_CFLAGS)
 bench_sign_loop_LDFLAGS = $(SFS_LDFLAGS)
 bench_sign_loop_LDADD = $(core_libs)
-CLEANFILES += bench/order$(EXEEXT) bench/sign-loop$(EXEEXT)
+CLEANFILES += bench/order$(EXEEXT) bench/order-table$(EXEEXT) bench/sign-loop$(EXEEXT)
 
 if SIDECAR
 EXTRA_PROGRAMS += bench/ring-reader bench/ring-filler bench/jpeg-loop

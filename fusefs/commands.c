@@ -195,7 +195,7 @@ static int check_ranks(const struct sfs_options *o, uint32_t n_ranks,
 {
 	const struct sfs_name first = {.n_ranks = n_ranks};
 
-	return sfs_name_check(&first, (uint32_t)o->lanes, UINT32_MAX, err);
+	return sfs_name_check(&first, (uint32_t)o->lanes, SFS_NOT_DEALT, err);
 }
 
 static int read_plan(const struct sfs_options *o, struct sfs_plan_options *plan,

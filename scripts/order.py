@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The order of an epoch, second edition: written from docs/ORDER.md alone, section by section.
+"""The order of an epoch, third edition: written from docs/ORDER.md alone, section by section.
 
   order.py stream FOLDER NAME [OPTIONS]    the bytes of epochs/NAME, to standard output
   order.py list FOLDER NAME [OPTIONS]      the text of epochs/NAME with .order for .tar
@@ -22,6 +22,7 @@ from order_tar import Damage, Record, bytes_of, fnv1a, padded, rename_all, shard
 
 MASK = 2**64 - 1
 KEYS, EQUAL = ("auto", "asis", "unique"), ("none", "drop", "pad")
+SEGMENTS = "shard", "random", "sample"
 
 
 # Section 2: random numbers
@@ -61,11 +62,43 @@ class Generator:
 # Sections 3 to 5: shards, which have a size and samples, to segments, lanes, blocks and the epoch
 
 def has_equal_lanes(s):
-    return s.segment != "shard" or s.equal != "none"
+    return s.segment not in ("shard", "random") or s.equal != "none"
 
 
 def permutation(n, s):
     return Generator(s.seed, s.epoch, 0, 0, 1).shuffle(range(n))
+
+
+def cuts(total, s):
+    step = padded(max(2**16, (total + 999) // 1000))
+    for i in range(total // step + 1):
+        yield min(total, i * step + 512 * Generator(s.seed, s.epoch, i, 0, 7).below(step // 512))
+
+
+def stretches_between(shards, begin, end):
+    """Bytes of all shards, end to end: each shard that has some of them, and from where to where."""
+    at = 0
+    for shard in shards:
+        size = padded(shard.size)
+        here = max(0, begin - at), min(size, end - at)
+        if here[0] < here[1]:
+            yield shard, *here
+        at += size
+
+
+def dealt_segments(shards, s):
+    """Each is a list of stretches: a shard, and the bytes of it where the stretch begins and ends."""
+    if s.segment == "shard":
+        return [[(shard, 0, padded(shard.size))] for shard in shards]
+    total = sum(padded(shard.size) for shard in shards)
+    edges = list(cuts(total, s))
+    segments = [list(stretches_between(shards, *edge)) for edge in zip(edges, edges[1:] + [total])]
+    segments[-1] += stretches_between(shards, 0, edges[0])
+    return segments
+
+
+def samples_in(shard, begin, end):
+    return [sample for sample in shard.samples if begin <= sample.begin < end]
 
 
 def segments_of(shard, segment):
@@ -74,9 +107,16 @@ def segments_of(shard, segment):
     return [list(run) for _, run in groupby(shard.samples, lambda sample: sample.begin // segment)]
 
 
+def all_segments(shards, s):
+    if s.segment == "random":
+        return [[sample for stretch in segment for sample in samples_in(*stretch)]
+                for segment in dealt_segments(shards, s)]
+    return [segment for shard in shards for segment in segments_of(shard, s.segment)]
+
+
 def equal_lanes(shards, s):
     """Of each lane in use: its samples, their places, and their rounds."""
-    segments = [segment for shard in shards for segment in segments_of(shard, s.segment)]
+    segments = all_segments(shards, s)
     row = list(chain.from_iterable(segments[i] for i in permutation(len(segments), s)))
     r = Generator(s.seed, s.epoch, 0, 0, 4).below(len(row)) if row else 0
     row, (each, more) = iter(row[r:] + row[:r]), divmod(len(row), s.lanes)
@@ -93,19 +133,24 @@ def time_of(v, z, h):
     return 2 * v * h // (3 * z) if 2 * v < 3 * z else h + (2 * v - 3 * z) * (2**32 - h) // (3 * z)
 
 
+def lanes_of_stretches(shards, s):
+    segments = dealt_segments(shards, s)
+    p, in_use = permutation(len(segments), s), min(s.lanes, len(segments))
+    return [[stretch for i in p[lane::in_use] for stretch in segments[i]] for lane in range(in_use)]
+
+
 def dealt_lanes(shards, s):
     """Of each lane in use: its samples, their places, and the times at which one leaves."""
-    p, in_use = permutation(len(shards), s), min(s.lanes, len(shards))
-    for lane in range(in_use):
+    for lane, stretches in enumerate(lanes_of_stretches(shards, s)):
         samples, places, v, base = [], [], [], 0
-        for shard in (shards[i] for i in p[lane::in_use]):
+        for shard, begin, end in stretches:
             ends = [base] * 3  # of the three samples before; of those that are not there, the base
-            for sample in shard.samples:
+            for sample in samples_in(shard, begin, end):
                 samples.append(sample)
-                places.append(base + sample.begin)
+                places.append(base + sample.begin - begin)
                 v.append(sum(ends[-3:]))
-                ends.append(base + sample.end)
-            base += padded(shard.size)
+                ends.append(base + sample.end - begin)
+            base += end - begin
         yield samples, places, [time_of(sum_of_ends, base, half_time(lane, s)) for sum_of_ends in v]
 
 
@@ -189,10 +234,12 @@ def parse_name(name):
 
 def part_order(shards, s, part=None, order=None):
     """The samples of a part: (rank, world, worker, workers); None is the whole epoch."""
-    (r, w, i, n), order, ends = part or (0, 1, 0, 1), order or epoch_order(shards, s), len(shards)
+    (r, w, i, n), order = part or (0, 1, 0, 1), order or epoch_order(shards, s)
     if w == 0 or s.lanes % w or r >= w or i >= n:
         raise ValueError("%d lanes have no such part" % s.lanes)
-    if has_equal_lanes(s):
+    if not has_equal_lanes(s):
+        ends = len(dealt_segments(shards, s))
+    else:
         m = len(order)
         ends = {"none": m, "drop": m // w * w, "pad": (m + w - 1) // w * w}[s.equal]
         order = [(p % s.lanes, order[p % m][1]) for p in range(ends)]
@@ -210,16 +257,28 @@ def line(number, offset, sample):
     return b"\t".join(fields) + b"\n"
 
 
-def shards_of_part(shards, s, part):
+def stretches_of_part(shards, s, part):
     """With dealt lanes: those in the lanes of a part."""
-    (r, w, i, n), p, in_use = part or (0, 1, 0, 1), permutation(len(shards), s), min(s.lanes, len(shards))
-    lanes = [lane for lane in range(in_use) if lane % w == r and lane // w % n == i]
-    return [shards[k] for lane in lanes for k in p[lane::in_use]]
+    r, w, i, n = part or (0, 1, 0, 1)
+    lanes = enumerate(lanes_of_stretches(shards, s))
+    return list(chain.from_iterable(own for lane, own in lanes if lane % w == r and lane // w % n == i))
+
+
+def sample_at(shard, offset):
+    """Where the first sample at or after a byte begins; the shard's ends stay what they are."""
+    begins = [sample.begin for sample in shard.samples if sample.begin >= offset]
+    return 0 if offset == 0 else min(begins, default=padded(shard.size))
+
+
+def file_bytes(shards, s, part):
+    """With dealt lanes: how long the file of a part is, without the zeros at its end."""
+    return sum(end if s.segment == "shard" else sample_at(shard, end) - sample_at(shard, begin)
+               for shard, begin, end in stretches_of_part(shards, s, part))
 
 
 def check_damage(shards, s, part):
-    needed = shards if s.command == "list" or has_equal_lanes(s) else shards_of_part(shards, s, part)
-    for shard in needed:
+    has_all = s.command == "list" or s.segment != "shard" or has_equal_lanes(s)
+    for shard in shards if has_all else (shard for shard, _, _ in stretches_of_part(shards, s, part)):
         if getattr(shard, "damage", None):
             raise shard.damage
 
@@ -231,17 +290,18 @@ def write_stream(shards, s, part, first, out):
     for number, sample in enumerate(order[first or 0:]):
         out.write(line(number, offset, sample) if is_text else bytes_of(sample))
         offset += sample.end - sample.begin
-    if not is_text and first is None and not has_equal_lanes(s):  # as long as the shards
-        out.write(bytes(sum(padded(shard.size) for shard in shards_of_part(shards, s, part)) - offset))
+    if not is_text and first is None and not has_equal_lanes(s):  # as long as what was dealt
+        out.write(bytes(file_bytes(shards, s, part) - offset))
     out.write(bytes(0 if is_text else 1024))
 
 
 # Section 9: the identity of an order
 
 def identity(shards, s):
-    words = [4 if has_equal_lanes(s) else 3, s.seed, s.lanes, s.buffer, KEYS.index(s.keys)]
+    kind = 4 if has_equal_lanes(s) else 3 if s.segment == "shard" else 5
+    words = [kind, s.seed, s.lanes, s.buffer, KEYS.index(s.keys)]
     if has_equal_lanes(s):
-        words += [{"shard": 0, "sample": 1}.get(s.segment, s.segment), EQUAL.index(s.equal)]
+        words += [{"shard": 0, "sample": 1, "random": 2}.get(s.segment, s.segment), EQUAL.index(s.equal)]
     words += [len(shards), *chain.from_iterable((fnv1a(name), size) for name, size in shards)]
     return "%016x" % Generator(*words).state
 
@@ -260,7 +320,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--lanes", type=int, default=384)
     parser.add_argument("--buffer", type=size_of, default=2**26)
-    parser.add_argument("--segment", type=lambda v: v if v in ("shard", "sample") else size_of(v), default="shard")
+    parser.add_argument("--segment", type=lambda v: v if v in SEGMENTS else size_of(v), default="shard")
     parser.add_argument("--equal", choices=EQUAL, default="none")
     parser.add_argument("--keys", choices=KEYS, default="auto")
     parser.add_argument("--on-error", choices=["fail", "skip"], default="fail")

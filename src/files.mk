@@ -139,6 +139,7 @@ libshufflefs_a_SOURCES = \
 	src/source/webhdfs/webhdfs-walk.c src/source/webhdfs/webhdfs-walk.h \
 	 \
 	src/order/block.c src/order/block.h \
+	src/order/cuts.c src/order/cuts.h \
 	src/order/grid.c src/order/grid.h \
 	src/order/iterate.c src/order/iterate.h \
 	src/order/locate.c src/order/locate.h \

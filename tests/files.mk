@@ -133,6 +133,7 @@ unit_tests = \
 	tests/unit/memory/unit-psi-is-answered-fast \
 	tests/unit/memory/unit-slab-hands-out-the-lowest-first \
 	tests/unit/order/unit-block-is-formed-as-soon-as-it-is-known \
+	tests/unit/order/unit-cuts-cover-all-shards-and-lie-anywhere \
 	tests/unit/order/unit-grid-permutes-any-number \
 	tests/unit/order/unit-iterate-walks-an-epoch \
 	tests/unit/order/unit-locate-finds-every-byte-of-an-epoch \
@@ -342,6 +343,7 @@ cat_tests = \
 	tests/cat/cat-own-connections-send-what-libcurl-sends.sh \
 	tests/cat/cat-parts-of-an-epoch-agree-with-the-script.sh \
 	tests/cat/cat-plan-says-what-an-order-is-worth.sh \
+	tests/cat/cat-random-segments-agree-with-the-script.sh \
 	tests/cat/cat-redirects-to-metadata-addresses-are-refused.sh \
 	tests/cat/cat-refuses-a-206-without-its-range.sh \
 	tests/cat/cat-refuses-a-path-for-all-members.sh \
@@ -479,6 +481,7 @@ fuse_tests = \
 	tests/fuse/fuse-random-reads-in-a-row-get-a-cursor.sh \
 	tests/fuse/fuse-random-reads-need-no-headers-with-an-index.sh \
 	tests/fuse/fuse-random-reads-of-an-order-block-nobody.sh \
+	tests/fuse/fuse-random-segments-are-read-anywhere.sh \
 	tests/fuse/fuse-ranks-and-workers-are-paths.sh \
 	tests/fuse/fuse-readers-never-wait-for-each-others-memory.sh \
 	tests/fuse/fuse-readers-of-one-stream-share-its-bytes.sh \
@@ -574,6 +577,7 @@ test_helpers = \
 	tests/data/google-account.json \
 	tests/data/order-vectors-dealt.json \
 	tests/data/order-vectors-equal.json \
+	tests/data/order-vectors-random.json \
 	tests/data/order-vectors-tars.json \
 	tests/data/order-vectors.json \
 	tests/fuzz/fuzz-azure.c \

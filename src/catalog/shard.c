@@ -533,7 +533,9 @@ bool sfs_shards_sum(struct sfs_shards *s, const struct sfs_order *order,
 		return true;
 	}
 	for (i = 0; i < sfs_order_slices(order); i++) {
-		if (!sfs_shards_totals(s, order->slices[i].shard, &n_samples, &n_bytes))
+		n_bytes = (uint64_t)order->slices[i].n_blocks * SFS_TAR_BLOCK;
+		if (order->slices[i].n == SFS_SLICE_ALL &&
+		    !sfs_shards_totals(s, order->slices[i].shard, &n_samples, &n_bytes))
 			return false;
 		sum += n_bytes;
 	}

@@ -22,8 +22,7 @@
 static uint64_t fill_bytes(const struct sfs_engine *engine)
 {
 	const struct sfs_runtime *runtime = &engine->runtime;
-	bool is_bound =
-		!sfs_order_wants_equal_lanes(&runtime->order); /* a lane has a shard */
+	bool is_bound = sfs_order_deals_shards(&runtime->order); /* a lane has a shard */
 	uint64_t lanes = is_bound && runtime->shards.n < runtime->order.lanes
 				 ? runtime->shards.n
 				 : runtime->order.lanes;

@@ -86,13 +86,23 @@ static void judge(struct sfs_plan_dataset *d, const struct sfs_order *order,
 	sfs_iterator_done(&play);
 }
 
+uint64_t sfs_plan_most_lanes(struct sfs_plan_dataset *d,
+			     const struct sfs_order_settings *settings)
+{
+	const struct sfs_sample_tables tables = sfs_plan_tables(d);
+
+	if (sfs_order_wants_equal_lanes(settings))
+		return d->n_all;
+	return sfs_partition_dealt(settings, d->n_shards, &tables).n;
+}
+
 struct sfs_plan_estimate sfs_plan_cost(struct sfs_plan_dataset *d,
 				       const struct sfs_order_settings *settings)
 {
 	const struct sfs_runtime *runtime = &d->engine->runtime;
 	struct sfs_netpath path = sfs_runtime_path(runtime);
 	struct sfs_plan_estimate e = {.settings = *settings};
-	uint64_t most = sfs_order_wants_equal_lanes(settings) ? d->n_all : d->n_shards;
+	uint64_t most = sfs_plan_most_lanes(d, settings);
 
 	e.n_lanes = most < settings->lanes ? (uint32_t)most : settings->lanes;
 	e.part_bytes = sfs_sizing_part(&path, runtime->budget.limit_bytes, e.n_lanes);

@@ -27,6 +27,10 @@ struct sfs_plan_estimate {
 	struct sfs_plan_lifts lifts;
 };
 
+/* How many lanes can be in use: segments that are dealt, or samples. */
+uint64_t sfs_plan_most_lanes(struct sfs_plan_dataset *d,
+			     const struct sfs_order_settings *settings);
+
 /* What a stream of these settings costs. */
 struct sfs_plan_estimate sfs_plan_cost(struct sfs_plan_dataset *dataset,
 				       const struct sfs_order_settings *settings);

@@ -2,7 +2,7 @@
 /* How this works: each sample of the dataset has an entry in an array of batch numbers,
  * one array for epoch 0 and one for the epoch that is compared with it; the same again
  * for batches of ranks.  One play of an epoch fills both: with equal lanes ranks take
- * turns, and with dealt lanes each shard is in one rank. */
+ * turns, and with dealt lanes each segment is in one rank. */
 #include "cli/plan-lift.h"
 
 #include "base/alloc.h"
@@ -96,17 +96,25 @@ struct comparison {
 	struct batches whole, ranks;
 };
 
-/* With dealt lanes: the rank of each shard.  NULL: ranks take turns. */
-static uint32_t *ranks_of_shards(const struct comparison *c, const struct sfs_order *o)
+/* With dealt lanes: the rank of each sample.  NULL: ranks take turns. */
+static uint32_t *ranks_of_samples(const struct comparison *c, const struct sfs_order *o)
 {
 	uint32_t *ranks, l, m;
+	struct sfs_slice slice;
+	uint64_t i, end;
 
 	if (c->ranks.n_readers == 0 || sfs_order_wants_equal_lanes(c->settings))
 		return NULL;
-	ranks = sfs_calloc(c->d->n_shards, sizeof *ranks);
-	for (l = 0; l < o->n_lanes; l++)
-		for (m = 0; m < sfs_order_lane_slices(o, l); m++)
-			ranks[sfs_order_slice(o, l, m).shard] = l % c->ranks.n_readers;
+	ranks = sfs_calloc(c->d->n_all, sizeof *ranks);
+	for (l = 0; l < o->n_lanes; l++) {
+		for (m = 0; m < sfs_order_lane_slices(o, l); m++) {
+			slice = sfs_order_slice(o, l, m);
+			end = sfs_slice_end(&slice, c->d->n_samples[slice.shard]);
+			for (i = slice.first; i < end; i++)
+				ranks[c->d->base[slice.shard] + i] =
+					l % c->ranks.n_readers;
+		}
+	}
 	return ranks;
 }
 
@@ -123,14 +131,14 @@ static void play(struct comparison *c, uint64_t epoch)
 	uint64_t k, i;
 
 	sfs_partition(&order, c->settings, epoch, c->d->n_shards, &tables, everything);
-	ranks = ranks_of_shards(c, &order);
+	ranks = ranks_of_samples(c, &order);
 	sfs_iterator_init(&iterator, &order, &tables);
 	for (k = 0; (s = sfs_iterator_next(&iterator)) != NULL; k++) {
 		i = c->d->base[s->shard] + s->index;
 		whole[i] = batch_of_next(&c->whole, 0, c->d->batch);
 		if (of_rank)
 			of_rank[i] = batch_of_next(&c->ranks,
-						   ranks ? ranks[s->shard]
+						   ranks ? ranks[i]
 							 : k % c->ranks.n_readers,
 						   c->d->batch);
 	}

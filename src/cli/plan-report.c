@@ -57,7 +57,8 @@ static void print_order(const struct sfs_plan_estimate *e, struct sfs_strbuf *te
 	if (e->n_lanes < e->settings.lanes)
 		sfs_strbuf_printf(text, "; one %s per lane, as there are no more",
 				  sfs_order_wants_equal_lanes(&e->settings) ? "sample"
-									    : "shard");
+				  : sfs_order_deals_shards(&e->settings)    ? "shard"
+									    : "segment");
 	sfs_strbuf_printf(text, "\n");
 }
 
@@ -207,7 +208,7 @@ static void print_others(const struct sfs_plan_dataset *d,
 			 const struct sfs_plan_estimate *others, size_t n_others,
 			 struct sfs_strbuf *text)
 {
-	bool is_dealt = !sfs_order_wants_equal_lanes(&e->settings), needs_headers = false;
+	bool deals_shards = sfs_order_deals_shards(&e->settings), needs_headers = false;
 	char what[40] = "";
 	size_t i;
 
@@ -224,7 +225,7 @@ static void print_others(const struct sfs_plan_dataset *d,
 	for (i = 0; i < n_others; i++) {
 		print_other(d, &e->settings, &others[i], text);
 		needs_headers |=
-			is_dealt && sfs_order_wants_equal_lanes(&others[i].settings);
+			deals_shards && !sfs_order_deals_shards(&others[i].settings);
 	}
 	if (needs_headers)
 		sfs_strbuf_puts(text, "  (segment= reads the headers of all shards "

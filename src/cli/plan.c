@@ -7,23 +7,34 @@
 #include "cli/plan-estimate.h"
 #include "cli/plan-report.h"
 #include "engine/engine.h"
-#include "order/name.h"
+#include "order/partition.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+
+/* How large are its segments, as far as they are to be compared? */
+static uint64_t length_of(uint64_t segment)
+{
+	switch (segment) {
+	case SFS_SEGMENT_SHARD: return UINT64_MAX;
+	case SFS_SEGMENT_RANDOM: return UINT64_MAX - 1;
+	default: return segment; /* SFS_SEGMENT_SAMPLE is below any size */
+	}
+}
 
 /* Less memory first; of the same memory, whole shards, because they need no index and the
  * fewest requests; then larger segments. */
 static int by_cost(const void *a, const void *b)
 {
 	const struct sfs_plan_estimate *x = a, *y = b;
-	uint64_t at_x = x->settings.segment - 1, at_y = y->settings.segment - 1;
+	uint64_t at_x = length_of(x->settings.segment),
+		 at_y = length_of(y->settings.segment);
 
 	if (x->memory_bytes != y->memory_bytes)
 		return x->memory_bytes < y->memory_bytes ? -1 : 1;
 	if (at_x != at_y)
-		return at_x > at_y ? -1 : 1; /* SFS_SEGMENT_SHARD is 0 */
+		return at_x > at_y ? -1 : 1;
 	return (x->settings.lanes > y->settings.lanes) -
 	       (x->settings.lanes < y->settings.lanes);
 }
@@ -37,14 +48,15 @@ static uint32_t lanes_for(const struct sfs_plan_dataset *d, uint32_t lanes)
 }
 
 /* Has each rank a lane in use? */
-static bool has_lanes(const struct sfs_plan_dataset *d,
+static bool has_lanes(struct sfs_plan_dataset *d,
 		      const struct sfs_order_settings *settings)
 {
-	return sfs_order_wants_equal_lanes(settings) || d->n_shards >= d->n_ranks;
+	return sfs_plan_most_lanes(d, settings) >= d->n_ranks;
 }
 
 /* To be tried, unless the user has set one. */
-static const uint64_t segments[] = {SFS_SEGMENT_SHARD, 16ULL << 20, 1ULL << 20};
+static const uint64_t segments[] = {SFS_SEGMENT_SHARD, SFS_SEGMENT_RANDOM, 16ULL << 20,
+				    1ULL << 20};
 
 /* The cheapest settings that are good enough.  -ERANGE: there are none. */
 static int find_cheapest(struct sfs_plan_dataset *d,
@@ -91,7 +103,7 @@ static int find_cheapest(struct sfs_plan_dataset *d,
 
 /* ---- less lift ---- */
 
-#define N_OTHERS_MAX 4
+#define N_OTHERS_MAX 5
 
 static bool is_high(const struct sfs_plan_lift *lift)
 {
@@ -104,18 +116,18 @@ static bool is_less(const struct sfs_plan_lift *lift, const struct sfs_plan_lift
 }
 
 /* One step from the settings towards less lift; false: there is none of this kind. */
-static bool take_step(const struct sfs_plan_dataset *d, struct sfs_order_settings *s,
-		      int kind)
+static bool take_step(struct sfs_plan_dataset *d, struct sfs_order_settings *s, int kind)
 {
 	const struct sfs_order_settings now = *s;
-	uint64_t most = sfs_order_wants_equal_lanes(s) ? d->n_all : d->n_shards;
+	uint64_t most = sfs_plan_most_lanes(d, s);
 
 	switch (kind) {
 	case 0: s->lanes *= 4; return now.lanes < most && s->lanes <= SFS_LANES_MAX;
 	case 1: s->buffer_bytes *= 4; return now.buffer_bytes < d->n_bytes;
-	case 2:
+	case 2: s->segment = SFS_SEGMENT_RANDOM; return now.segment == SFS_SEGMENT_SHARD;
+	case 3:
 		s->segment = 4 << 20;
-		if (now.segment != SFS_SEGMENT_SHARD && now.segment <= s->segment)
+		if (length_of(now.segment) <= s->segment)
 			s->segment = now.segment / 16;
 		return s->segment >= SFS_SEGMENT_SIZE_MIN;
 	default:
@@ -160,15 +172,14 @@ static size_t find_others(struct sfs_plan_dataset *d, const struct sfs_plan_esti
 
 /* ---- the plan ---- */
 
-static int check_ranks(const struct sfs_plan_dataset *d,
+static int check_ranks(struct sfs_plan_dataset *d,
 		       const struct sfs_order_settings *settings, struct sfs_error *err)
 {
 	const struct sfs_name last = {.rank = d->n_ranks - 1, .n_ranks = d->n_ranks};
+	const struct sfs_sample_tables tables = sfs_plan_tables(d);
 
 	return sfs_name_check(&last, settings->lanes,
-			      sfs_order_wants_equal_lanes(settings) ? UINT32_MAX
-								    : d->n_shards,
-			      err);
+			      sfs_partition_dealt(settings, d->n_shards, &tables), err);
 }
 
 /* The settings as given, or the cheapest that are good enough; judged. */

@@ -44,10 +44,13 @@ static void print_string(const struct sfs_option_row *row, const char *value,
 void sfs_options_print_segment(uint64_t segment, struct sfs_strbuf *text)
 {
 	static const char units[] = " KMG";
+	static const char *const names[] = {[SFS_SEGMENT_SHARD] = "shard",
+					    [SFS_SEGMENT_SAMPLE] = "sample",
+					    [SFS_SEGMENT_RANDOM] = "random"};
 	int u = 0;
 
-	if (segment == SFS_SEGMENT_SHARD || segment == SFS_SEGMENT_SAMPLE) {
-		sfs_strbuf_puts(text, segment == SFS_SEGMENT_SHARD ? "shard" : "sample");
+	if (segment < SFS_COUNT(names)) {
+		sfs_strbuf_puts(text, names[segment]);
 		return;
 	}
 	for (; segment % 1024 == 0 && u < 3; u++)

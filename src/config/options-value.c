@@ -231,7 +231,7 @@ static bool is_identity(const char *s)
 	return strlen(s) == 16 && strspn(s, "0123456789abcdef") == 16;
 }
 
-/* "shard", "sample", or a size. */
+/* "shard", "sample", "random", or a size. */
 static int set_segment(const struct sfs_option_row *row, const char *value, uint64_t *ret,
 		       struct sfs_error *err)
 {
@@ -241,9 +241,12 @@ static int set_segment(const struct sfs_option_row *row, const char *value, uint
 		v = SFS_SEGMENT_SHARD;
 	else if (strcmp(value, "sample") == 0)
 		v = SFS_SEGMENT_SAMPLE;
+	else if (strcmp(value, "random") == 0)
+		v = SFS_SEGMENT_RANDOM;
 	else if (sfs_options_parse_size(value, &v) < 0 || v < SFS_SEGMENT_SIZE_MIN)
 		return bad(row, value,
-			   "shard, sample, or a size of at least 512, like 1M", err);
+			   "shard, random, sample, or a size of at least 512, like 1M",
+			   err);
 	*ret = v;
 	return 0;
 }

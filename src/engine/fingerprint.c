@@ -14,7 +14,8 @@ static size_t put_settings(const struct sfs_runtime *runtime, uint64_t *words)
 	bool is_longer = sfs_order_wants_equal_lanes(o);
 	size_t n = 0;
 
-	words[n++] = is_longer ? 4 : 3; /* which words follow */
+	/* Which words follow. */
+	words[n++] = is_longer ? 4 : sfs_order_deals_shards(o) ? 3 : 5;
 	words[n++] = o->seed;
 	words[n++] = o->lanes;
 	words[n++] = o->buffer_bytes;
@@ -37,7 +38,7 @@ static uint64_t fingerprint(const struct sfs_runtime *runtime, bool is_first_edi
 	struct sfs_rng named;
 	uint32_t i;
 
-	if (is_first_edition)
+	if (is_first_edition) /* (which knew no random segments) */
 		words[0] = sfs_order_wants_equal_lanes(&runtime->order) ? 2 : 1;
 	for (i = 0; i < runtime->shards.n; i++) {
 		const struct sfs_shard *shard = &runtime->shards.shards[i];

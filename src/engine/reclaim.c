@@ -49,7 +49,7 @@ static uint64_t least(struct sfs_runtime *runtime)
 {
 	uint64_t lanes = runtime->order.lanes, n_shards = runtime->shards.n;
 
-	if (!sfs_order_wants_equal_lanes(&runtime->order) && n_shards < lanes)
+	if (sfs_order_deals_shards(&runtime->order) && n_shards < lanes)
 		lanes = n_shards; /* a lane has a shard */
 	return sfs_budget_floors(&runtime->budget) +
 	       sfs_account_used(&runtime->shards.account) +

@@ -14,12 +14,13 @@
 
 enum { UNKNOWN, BEGUN, KNOWN };
 
-/* What may help: the largest segments need the fewest requests, and single samples always
- * help. */
+/* What may help: random segments nearly always do; of others, the largest need the fewest
+ * requests, and single samples always help. */
 static const struct {
 	uint64_t segment;
 	const char *option;
-} cures[] = {{4 << 20, "segment=4M"},
+} cures[] = {{SFS_SEGMENT_RANDOM, "segment=random"},
+	     {4 << 20, "segment=4M"},
 	     {1 << 20, "segment=1M"},
 	     {256 << 10, "segment=256K"},
 	     {SFS_SEGMENT_SAMPLE, "segment=sample"}};
@@ -71,8 +72,7 @@ static bool is_default(const struct sfs_order_settings *s, uint32_t n_shards)
 	bool ret;
 
 	sfs_options_init(&options);
-	ret = s->segment == SFS_SEGMENT_SHARD && s->equal == SFS_EQUAL_NONE &&
-	      s->buffer_bytes == options.buffer &&
+	ret = sfs_order_deals_shards(s) && s->buffer_bytes == options.buffer &&
 	      (s->lanes == options.lanes ||
 	       (n_shards <= s->lanes && n_shards <= options.lanes));
 	sfs_options_done(&options);

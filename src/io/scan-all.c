@@ -131,9 +131,10 @@ static int sum_up(struct sfs_scan_all *all)
 		all->n_bytes += n_bytes;
 		table_bytes += sfs_shard_memory(&all->runtime->shards.shards[i]);
 	}
-	if (!sfs_order_wants_equal_lanes(&all->runtime->order))
+	if (sfs_order_deals_shards(&all->runtime->order))
 		return 0;
-	if (all->n_samples < UINT32_MAX)
+	if (all->n_samples < UINT32_MAX ||
+	    !sfs_order_wants_equal_lanes(&all->runtime->order))
 		return check_budget(all, table_bytes);
 	sfs_ledger_add(SFS_EVENT_REFUSED, "(epochs)", SFS_NO_OFFSET,
 		       "use segment=shard, or several mounts",

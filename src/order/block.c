@@ -82,7 +82,9 @@ static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 			 const struct sfs_sample_table *table, uint64_t n,
 			 struct sfs_block *b)
 {
-	const bool is_dealt = sfs_order_is_dealt(lane->order);
+	const struct sfs_order *order = lane->order;
+	const bool is_dealt = sfs_order_is_dealt(order);
+	const size_t i = order->lane_start[lane->lane] + lane->m;
 	uint64_t in_table = sfs_sample_table_place(table, lane->index);
 	uint64_t place = lane->ends[2];
 	struct sfs_sample_table_sample s;
@@ -92,15 +94,18 @@ static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 			sfs_sample_table_place(table, slice->first);
 	for (;; lane->index++, lane->number++) {
 		if (is_dealt && lane->index < n)
-			place = lane->base + sfs_sample_table_start(table, lane->index);
+			place = sfs_order_place_of(
+				order, i, sfs_sample_table_start(table, lane->index));
+		else if (is_dealt && slice->n != SFS_SLICE_ALL)
+			return false; /* the next segment may begin before this place */
 		if (b->n > 0 && place >= b->end_place)
 			return true;
 		if (lane->index == n)
 			return false;
 		s = sfs_sample_table_get_at(table, lane->index, in_table);
 		if (b->n == 0) {
-			b->piece = sfs_order_piece(lane->order, place);
-			b->end_place = sfs_order_piece_end(lane->order, b->piece);
+			b->piece = sfs_order_piece(order, place);
+			b->end_place = sfs_order_piece_end(order, b->piece);
 			b->first = lane->number;
 		}
 		add_sample(b, lane, slice->shard, &s);
@@ -141,11 +146,18 @@ void sfs_lane_init(struct sfs_lane *lane, const struct sfs_order *order, uint32_
 
 void sfs_lane_set_ends(struct sfs_lane *lane, const struct sfs_sample_table *table)
 {
-	uint64_t i = lane->index < 3 ? 0 : lane->index - 3;
+	const struct sfs_order *order = lane->order;
+	const size_t k = order->lane_start[lane->lane] + lane->m;
+	uint64_t i;
 
 	lane->ends[0] = lane->ends[1] = lane->ends[2] = lane->base;
-	for (; sfs_order_is_dealt(lane->order) && i < lane->index; i++)
-		add_end(lane, lane->base + sfs_sample_table_end_of(table, i));
+	if (!sfs_order_is_dealt(order))
+		return;
+	i = order->slices[k].first;
+	i = lane->index < i + 3 ? i : lane->index - 3;
+	for (; i < lane->index; i++)
+		add_end(lane, sfs_order_place_of(order, k,
+						 sfs_sample_table_end_of(table, i)));
 }
 
 uint64_t sfs_lane_time(const struct sfs_lane *lane, const struct sfs_block *forming)

@@ -53,7 +53,7 @@ struct sfs_lane {
 	uint64_t base;	  /* the place where that begins */
 	uint64_t number;  /* its number in the lane */
 	uint64_t ends[3]; /* of a dealt lane: the places where the samples before it end,
-			   * the nearest last; those of other shards count as the base */
+			   * the nearest last; those of other slices count as the base */
 };
 
 /* The index after the last sample of a slice in the shard's table of n_table samples. */

@@ -174,51 +174,56 @@ static uint64_t dealt_index_at(const struct sfs_known *k, size_t i,
 			       const struct sfs_sample_table *table, uint64_t end,
 			       uint64_t place)
 {
-	return sfs_sample_table_from(table, end, place - k->places[i]);
+	return sfs_sample_table_from(table, end, sfs_order_offset_of(k->order, i, place));
 }
 
 static uint64_t dealt_place(const struct sfs_known *k, size_t i,
 			    const struct sfs_sample_table *table, uint64_t index)
 {
-	return k->places[i] + sfs_sample_table_start(table, index);
+	return sfs_order_place_of(k->order, i, sfs_sample_table_start(table, index));
 }
 
-/* V of sample `index` of a slice, without three times the slice's base. */
-static uint64_t v_in_slice(const struct sfs_sample_table *table, uint64_t index)
+/* V of sample n of slice i. */
+static uint64_t v_in_slice(const struct sfs_known *k, size_t i,
+			   const struct sfs_sample_table *table, uint64_t n)
 {
-	uint64_t v = 0, i;
+	const uint64_t first = k->order->slices[i].first;
+	uint64_t v = 0, j;
 
-	for (i = 1; i <= 3 && i <= index; i++)
-		v += sfs_sample_table_end_of(table, index - i);
+	for (j = 1; j <= 3; j++)
+		v += j > n ? k->places[i]
+			   : sfs_order_place_of(
+				     k->order, i,
+				     sfs_sample_table_end_of(table, first + n - j));
 	return v;
 }
 
-/* How many leading samples of a slice have a V (v_in_slice()) of less than v.  V is at
- * most three times the sample's start, and at least that of the third sample before. */
-static uint64_t find_v(const struct sfs_sample_table *table, uint64_t v)
+/* How many leading samples of slice i have a V of less than v.  V is at most three times
+ * the sample's place, and at least that of the third sample before. */
+static uint64_t find_v(const struct sfs_known *k, size_t i,
+		       const struct sfs_sample_table *table, uint64_t v)
 {
-	uint64_t n = sfs_sample_table_n(table);
-	uint64_t i = sfs_sample_table_from(table, n, (v + 2) / 3);
+	const struct sfs_slice *slice = &k->order->slices[i];
+	uint64_t end = sfs_slice_end(slice, sfs_sample_table_n(table));
+	uint64_t index = dealt_index_at(k, i, table, end, (v + 2) / 3);
 
-	while (i < n && v_in_slice(table, i) < v)
-		i++;
-	return i;
+	while (index < end && v_in_slice(k, i, table, index - slice->first) < v)
+		index++;
+	return index - slice->first;
 }
 
-/* The time of sample `index` of a lane's slice m, if it exists.  (The first one's is
- * known without the table.) */
-static int time_in_slice(const struct sfs_known *k, uint32_t lane, uint32_t m,
-			 uint64_t index, uint64_t *ret_time, uint32_t *ret_shard)
+/* The time of sample n of a lane's slice m, if it exists.  (The first one's is known
+ * without the table.) */
+static int time_in_slice(const struct sfs_known *k, uint32_t lane, uint32_t m, uint64_t n,
+			 uint64_t *ret_time, uint32_t *ret_shard)
 {
 	const struct sfs_sample_table *table = sfs_known_table(k, lane, m);
-	uint64_t v = 3 * sfs_order_base(k->order, lane, m);
 
 	*ret_shard = sfs_order_slice(k->order, lane, m).shard;
-	if (index > 0 && !table)
+	if (n > 0 && !table)
 		return -EAGAIN;
-	if (index > 0)
-		v += v_in_slice(table, index);
-	*ret_time = sfs_order_time(k->order, lane, v);
+	*ret_time = sfs_order_time(
+		k->order, lane, v_in_slice(k, sfs_known_slice(k, lane, m), table, n));
 	return 0;
 }
 
@@ -249,7 +254,6 @@ static int dealt_count_before(const struct sfs_known *k, uint32_t lane, uint64_t
 		return 0;
 	m = sfs_known_find_slice(k, lane, k->places, (v - 1) / 3);
 	i = sfs_known_slice(k, lane, m);
-	v -= 3 * k->places[i];
 	*ret_n = k->n_before[i];
 	if (*ret_n == n_to_end(k, lane, m))
 		return 0;
@@ -257,7 +261,7 @@ static int dealt_count_before(const struct sfs_known *k, uint32_t lane, uint64_t
 	*ret_shard = k->order->slices[i].shard;
 	if (!table)
 		return -EAGAIN;
-	*ret_n += find_v(table, v);
+	*ret_n += find_v(k, i, table, v);
 	return 0;
 }
 
@@ -325,7 +329,7 @@ static int find_certain(struct sfs_known *k, uint32_t lane,
 	struct sfs_lane at = {.m = kl->n_whole, .number = n_before};
 	int ret;
 
-	if (n > 0)
+	if (n > 0) /* (it is a whole shard that is growing) */
 		place += sfs_sample_table_end_of(table, n - 1);
 	place = sfs_order_piece_start(k->order, sfs_order_piece(k->order, place));
 	if (n_before + n > 0 && (place < base || n > 0)) {

@@ -174,23 +174,23 @@ uint32_t sfs_name_ranks_most(uint32_t lanes, uint64_t n)
 	return n_ranks;
 }
 
-/* A rank has a lane in use, if each shard is one. */
-static int check_shards(const struct sfs_name *name, uint32_t lanes, uint32_t n_shards,
-			struct sfs_error *err)
+/* A rank has a lane in use, to which something is dealt. */
+static int check_dealt(const struct sfs_name *name, uint32_t lanes,
+		       struct sfs_dealt dealt, struct sfs_error *err)
 {
-	uint32_t most = sfs_name_ranks_most(lanes, n_shards);
+	uint32_t most = sfs_name_ranks_most(lanes, dealt.n);
 
-	if (name->rank < n_shards)
+	if (name->rank < dealt.n)
 		return 0;
 	return sfs_error_set(
 		err, -EINVAL,
-		"no shard for rank %u of %u: there %s only %u; use %u rank%s "
+		"no %s for rank %u of %u: there %s only %u; use %u rank%s "
 		"at most, or mount with segment=SIZE",
-		name->rank, name->n_ranks, n_shards == 1 ? "is" : "are", n_shards, most,
-		most == 1 ? "" : "s");
+		dealt.what, name->rank, name->n_ranks, dealt.n == 1 ? "is" : "are",
+		dealt.n, most, most == 1 ? "" : "s");
 }
 
-int sfs_name_check(const struct sfs_name *name, uint32_t lanes, uint32_t n_shards,
+int sfs_name_check(const struct sfs_name *name, uint32_t lanes, struct sfs_dealt dealt,
 		   struct sfs_error *err)
 {
 	int ret;
@@ -201,7 +201,7 @@ int sfs_name_check(const struct sfs_name *name, uint32_t lanes, uint32_t n_shard
 	if (ret == 0)
 		ret = check_divides(name->n_ranks, lanes, err);
 	if (ret == 0)
-		ret = check_shards(name, lanes, n_shards, err);
+		ret = check_dealt(name, lanes, dealt, err);
 	if (ret == 0 && name->n_workers > 0)
 		ret = check_number("worker", name->worker, name->n_workers, err);
 	return ret;

@@ -47,11 +47,17 @@ bool sfs_name_parent(const struct sfs_name *name, struct sfs_name *ret_folder);
 
 bool sfs_name_equal(const struct sfs_name *a, const struct sfs_name *b);
 
-/* Does an epoch of `n_shards`, distributed to at most `lanes` lanes, have this part?
- * (UINT32_MAX shards: at least one for each lane, or not checked yet.)
- * -EINVAL: rank 3 of 2, ranks that do not divide the lanes, or a rank without a shard;
- * *err says what would work. */
-int sfs_name_check(const struct sfs_name *name, uint32_t lanes, uint32_t n_shards,
+/* What is dealt to lanes: how many, and the word for one. */
+struct sfs_dealt {
+	uint32_t n; /* UINT32_MAX: at least one for each lane, or not known yet */
+	const char *what;
+};
+#define SFS_NOT_DEALT ((struct sfs_dealt){UINT32_MAX, "sample"})
+
+/* Does an epoch, dealt to at most `lanes` lanes, have this part?
+ * -EINVAL: rank 3 of 2, ranks that do not divide the lanes, or a rank to which nothing is
+ * dealt; *err says what would work. */
+int sfs_name_check(const struct sfs_name *name, uint32_t lanes, struct sfs_dealt dealt,
 		   struct sfs_error *err);
 
 /* The largest number of ranks that divides the lanes and is at most n. */

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "order/cuts.h"
 #include "tar/header.h"
 
 /* The last word of a generator's name: the purpose of its numbers. */
@@ -57,30 +58,54 @@ uint64_t sfs_order_turn(const struct sfs_order *o, uint64_t n)
 	return sfs_rng_below(&r, n);
 }
 
-/* Distribute the shards, one to each lane in turn, and keep those of the
- * share's lanes. */
-static void deal(struct sfs_order *o, const uint32_t *shards, const uint64_t *sizes,
-		 uint32_t n_shards, uint32_t n_lanes)
+/* ---- dealt lanes ---- */
+
+uint32_t sfs_order_dealt(const struct sfs_order_settings *settings, const uint64_t *sizes,
+			 uint32_t n_shards)
 {
-	uint64_t i, n = 0, base;
+	if (settings->segment == SFS_SEGMENT_SHARD)
+		return n_shards;
+	return sfs_cuts_count(sizes, n_shards);
+}
+
+static void deal_segment(struct sfs_order *o, uint32_t lane, const struct sfs_cuts *cuts,
+			 uint32_t segment)
+{
+	uint64_t k = o->lane_start[lane + 1];
+	const struct sfs_stretch *stretch;
+	size_t i;
+
+	for (i = cuts->starts[segment]; i < cuts->starts[segment + 1]; i++, k++) {
+		stretch = &cuts->stretches[i];
+		o->slices[k] =
+			(struct sfs_slice){.shard = stretch->shard, .n = SFS_SLICE_ALL};
+		o->bases[k] = o->paces[lane].n_bytes;
+		if (o->cuts)
+			o->cuts[k] = stretch->begin;
+		o->paces[lane].n_bytes += stretch->end - stretch->begin;
+	}
+	o->lane_start[lane + 1] = k;
+}
+
+/* Distribute the segments, one to each lane in turn, and keep those of the share's
+ * lanes. */
+static void deal(struct sfs_order *o, const struct sfs_cuts *cuts, uint32_t n_lanes)
+{
+	sfs_autofree uint32_t *permuted = sfs_order_permute(o, cuts->n_segments);
+	size_t n_stretches = cuts->starts[cuts->n_segments];
 	struct sfs_rng r;
+	uint64_t i;
 	uint32_t l;
 
-	o->slices = sfs_reallocarray(NULL, n_shards, sizeof *o->slices);
-	o->bases = sfs_reallocarray(NULL, n_shards, sizeof *o->bases);
+	o->slices = sfs_reallocarray(NULL, n_stretches, sizeof *o->slices);
+	o->bases = sfs_reallocarray(NULL, n_stretches, sizeof *o->bases);
 	o->lane_start = sfs_calloc((size_t)o->n_lanes + 1, sizeof *o->lane_start);
 	o->paces = sfs_calloc(o->n_lanes, sizeof *o->paces);
 	for (l = 0; l < o->n_lanes; l++) {
-		for (i = sfs_order_lane_number(o, l), base = 0; i < n_shards;
-		     i += n_lanes) {
-			o->slices[n] = (struct sfs_slice){.shard = shards[i],
-							  .n = SFS_SLICE_ALL};
-			o->bases[n++] = base;
-			base += sfs_tar_padded(sizes[shards[i]]);
-		}
-		o->lane_start[l + 1] = n;
+		o->lane_start[l + 1] = o->lane_start[l];
+		for (i = sfs_order_lane_number(o, l); i < cuts->n_segments; i += n_lanes)
+			deal_segment(o, l, cuts, permuted[i]);
 		r = rng_of(o, sfs_order_lane_number(o, l), 0, PURPOSE_PACE);
-		o->paces[l].n_bytes = base;
 		o->paces[l].half =
 			(uint32_t)(SFS_TIMES / 4 + sfs_rng_below(&r, SFS_TIMES / 2));
 	}
@@ -102,15 +127,22 @@ void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settin
 		    uint64_t epoch, const uint64_t *sizes, uint32_t n_shards,
 		    struct sfs_share share)
 {
-	uint32_t n_lanes = n_shards < settings->lanes ? n_shards : settings->lanes;
-	sfs_autofree uint32_t *shards = NULL;
+	uint32_t n = sfs_order_dealt(settings, sizes, n_shards);
+	uint32_t n_lanes = n < settings->lanes ? n : settings->lanes;
+	struct sfs_cuts cuts = {0};
 
 	*o = sfs_order_empty(settings, epoch, share);
 	o->piece_bytes = sfs_order_c(settings, n_lanes);
 	if (share.first < n_lanes)
 		o->n_lanes = (uint32_t)((n_lanes - 1 - share.first) / share.step + 1);
-	shards = sfs_order_permute(o, n_shards);
-	deal(o, shards, sizes, n_shards, n_lanes);
+	if (settings->segment == SFS_SEGMENT_SHARD) {
+		sfs_cuts_make_whole(&cuts, sizes, n_shards);
+	} else {
+		sfs_cuts_make(&cuts, o->name, sizes, n_shards);
+		o->cuts = sfs_calloc(cuts.starts[n], sizeof *o->cuts);
+	}
+	deal(o, &cuts, n_lanes);
+	sfs_cuts_done(&cuts);
 }
 
 void sfs_order_done(struct sfs_order *o)
@@ -118,6 +150,7 @@ void sfs_order_done(struct sfs_order *o)
 	free(steal(&o->slices));
 	free(steal(&o->lane_start));
 	free(steal(&o->bases));
+	free(steal(&o->cuts));
 	free(steal(&o->paces));
 	sfs_numbering_done(&o->numbering);
 	sfs_grid_done(&o->grid);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* order - the published function that says which sample comes when.
  *
- * docs/ORDER.md is the specification.  This module permutes segments, distributes whole
- * shards to lanes, cuts a lane into pieces, shuffles the samples of a piece (a block),
- * and says when they are due. partition.h makes equal lanes.  Pure: the result depends
- * only on the arguments, and may never change.
+ * docs/ORDER.md is the specification.  This module permutes segments, deals whole shards
+ * or what cuts.h makes of them to lanes, cuts a lane into pieces, shuffles the samples of
+ * a piece (a block), and says when they are due. partition.h makes equal lanes.  Pure:
+ * the result depends only on the arguments, and may never change.
  */
 #ifndef SFS_ORDER_H
 #define SFS_ORDER_H
@@ -47,7 +47,7 @@ struct sfs_slice {
 
 /* How fast a dealt lane goes: half of its bytes are due by `half`, all by SFS_TIMES. */
 struct sfs_pace {
-	uint64_t n_bytes; /* Z: of its shards, each rounded up to 512 */
+	uint64_t n_bytes; /* Z: of its stretches; a shard's size is rounded up to 512 */
 	uint32_t half;	  /* h */
 };
 
@@ -61,7 +61,9 @@ struct sfs_order {
 	uint64_t *lane_start;	  /* where a lane's slices begin; n_lanes + 1 of them */
 
 	/* With dealt lanes only, else NULL. */
-	uint64_t *bases; /* of each slice: the bytes of the shards before it in its lane */
+	uint64_t *bases; /* of each slice: the bytes before it in its lane */
+	uint64_t *cuts;	 /* of each slice: where its stretch (cuts.h) begins in its shard; or
+			  * NULL, if all are whole shards */
 	struct sfs_pace *paces; /* of each lane */
 
 	/* With equal lanes only (partition.h), else 0. */
@@ -79,6 +81,7 @@ struct sfs_order {
 /* What is permuted. */
 #define SFS_SEGMENT_SHARD  0 /* whole shards */
 #define SFS_SEGMENT_SAMPLE 1
+#define SFS_SEGMENT_RANDOM 2 /* between cuts (cuts.h) */
 #define SFS_SEGMENT_SIZE_MIN \
 	512 /* bytes; samples that begin in the same ones are a segment */
 
@@ -92,11 +95,23 @@ struct sfs_order_settings {
 	enum sfs_equal equal;
 };
 
-/* Are lanes equal runs of samples?  (Else they get whole shards.) */
+/* Are lanes equal runs of samples?  (Else they are dealt whole segments.) */
 static inline bool sfs_order_wants_equal_lanes(const struct sfs_order_settings *s)
 {
-	return s->segment != SFS_SEGMENT_SHARD || s->equal != SFS_EQUAL_NONE;
+	return (s->segment != SFS_SEGMENT_SHARD && s->segment != SFS_SEGMENT_RANDOM) ||
+	       s->equal != SFS_EQUAL_NONE;
 }
+
+/* Are they dealt whole shards?  (For all else the tables of all shards are needed.) */
+static inline bool sfs_order_deals_shards(const struct sfs_order_settings *s)
+{
+	return s->segment == SFS_SEGMENT_SHARD && s->equal == SFS_EQUAL_NONE;
+}
+
+/* How many segments there are of shards of these sizes, if they are dealt; at most as
+ * many lanes are in use. */
+uint32_t sfs_order_dealt(const struct sfs_order_settings *settings, const uint64_t *sizes,
+			 uint32_t n_shards);
 
 /* How many positions an epoch of n samples has for n_ranks >= 1: with equal=, a multiple
  * of n_ranks. */
@@ -107,14 +122,15 @@ uint64_t sfs_order_positions(const struct sfs_order_settings *settings, uint64_t
 struct sfs_order sfs_order_empty(const struct sfs_order_settings *settings,
 				 uint64_t epoch, struct sfs_share share);
 
-/* The order of a part of one epoch of n_shards, distributed to lanes as whole shards.
- * `sizes`: of each shard, in bytes; 0: it is missing. */
+/* The order of a part of one epoch of n_shards, whose segments are dealt to lanes.
+ * `sizes`: of each shard, in bytes; 0: it is missing.  If segments are not whole shards,
+ * each slice has its cut, but SFS_SLICE_ALL: partition.h finds its samples. */
 void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settings,
 		    uint64_t epoch, const uint64_t *sizes, uint32_t n_shards,
 		    struct sfs_share share);
 void sfs_order_done(struct sfs_order *o);
 
-/* Are its lanes whole shards, at paces of their own?  (Else they are equal.) */
+/* Are its lanes whole segments, at paces of their own?  (Else they are equal.) */
 static inline bool sfs_order_is_dealt(const struct sfs_order *o)
 {
 	return o->bases != NULL;
@@ -176,7 +192,7 @@ static inline uint64_t sfs_order_memory(const struct sfs_order *o)
 		       sfs_grid_memory(&o->grid);
 	n += sfs_order_slices(o) * sizeof *o->slices;
 	if (sfs_order_is_dealt(o))
-		n += sfs_order_slices(o) * sizeof *o->bases +
+		n += (o->cuts ? 2 : 1) * sfs_order_slices(o) * sizeof *o->bases +
 		     o->n_lanes * sizeof *o->paces;
 	return n;
 }
@@ -204,13 +220,27 @@ uint64_t sfs_order_turn(const struct sfs_order *o, uint64_t n);
 /* C of section 4: the bytes of a piece, with n_lanes in use. */
 uint64_t sfs_order_c(const struct sfs_order_settings *settings, uint64_t n_lanes);
 
-/* The place in a dealt lane where its m-th shard begins; with m the number of its slices,
+/* The place in a dealt lane where its m-th slice begins; with m the number of its slices,
  * where it ends. */
 static inline uint64_t sfs_order_base(const struct sfs_order *o, uint32_t lane,
 				      uint32_t m)
 {
 	return m < sfs_order_lane_slices(o, lane) ? o->bases[o->lane_start[lane] + m]
 						  : o->paces[lane].n_bytes;
+}
+
+/* The place in a dealt lane of byte `offset` of the shard of slice i (of all slices), not
+ * before its stretch begins; and the other way round. */
+static inline uint64_t sfs_order_place_of(const struct sfs_order *o, size_t i,
+					  uint64_t offset)
+{
+	return o->bases[i] + (o->cuts ? offset - o->cuts[i] : offset);
+}
+
+static inline uint64_t sfs_order_offset_of(const struct sfs_order *o, size_t i,
+					   uint64_t place)
+{
+	return place - o->bases[i] + (o->cuts ? o->cuts[i] : 0);
 }
 
 /* Section 5: the time of a dealt lane's sample with this V, a sum of three places.  It
@@ -226,7 +256,7 @@ uint64_t sfs_order_v_at(const struct sfs_order *o, uint32_t lane, uint64_t time)
 uint64_t sfs_order_due(const struct sfs_order *o, uint32_t lane, uint64_t place);
 
 /* The piece of a lane that holds a place, and the places where a piece begins and ends.
- * Places are in bytes: in a dealt lane, from the start of its first shard; in an equal
+ * Places are in bytes: in a dealt lane, from the start of its first slice; in an equal
  * lane, of the extents before. */
 uint64_t sfs_order_piece(const struct sfs_order *o, uint64_t place);
 uint64_t sfs_order_piece_start(const struct sfs_order *o, uint64_t piece);

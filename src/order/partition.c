@@ -6,6 +6,7 @@
 #include "order/partition.h"
 
 #include "base/alloc.h"
+#include "order/cuts.h"
 #include "order/sums.h"
 
 #include <assert.h>
@@ -19,8 +20,9 @@ struct dealing {
 	uint32_t n_shards;
 	const struct sfs_sample_table **table; /* of each shard */
 	uint64_t *base; /* samples of the shards before; n_shards + 1 of them */
-	struct sfs_slice *segments;
+	struct sfs_slice *segments; /* or what they have of a shard, if that is not one */
 	uint64_t n_segments, capacity;
+	struct sfs_cuts cuts; /* segment=random: which of these a segment has */
 };
 
 static uint64_t n_samples(const struct dealing *d)
@@ -44,10 +46,10 @@ static void count_samples(struct dealing *d)
 	}
 }
 
-static struct sfs_slice slice_of(const struct dealing *d, uint32_t shard, uint64_t first,
-				 uint64_t end)
+/* Samples `first` to end - 1 of a shard. */
+static struct sfs_slice slice_in(const struct sfs_sample_table *table, uint32_t shard,
+				 uint64_t first, uint64_t end)
 {
-	const struct sfs_sample_table *table = d->table[shard];
 	uint64_t n_bytes =
 		sfs_sample_table_place(table, end) - sfs_sample_table_place(table, first);
 
@@ -57,14 +59,30 @@ static struct sfs_slice slice_of(const struct dealing *d, uint32_t shard, uint64
 				  .n_blocks = (uint32_t)(n_bytes / SFS_TAR_BLOCK)};
 }
 
-static void add_segment(struct dealing *d, uint32_t shard, uint64_t first, uint64_t end)
+static struct sfs_slice slice_of(const struct dealing *d, uint32_t shard, uint64_t first,
+				 uint64_t end)
+{
+	return slice_in(d->table[shard], shard, first, end);
+}
+
+/* The samples of a shard that start at or after one byte, and before another one. */
+static struct sfs_slice slice_between(const struct sfs_sample_table *table,
+				      uint32_t shard, uint64_t begin, uint64_t end)
+{
+	uint64_t n = sfs_sample_table_n(table);
+
+	return slice_in(table, shard, sfs_sample_table_from(table, n, begin),
+			sfs_sample_table_from(table, n, end));
+}
+
+static void add_segment(struct dealing *d, struct sfs_slice segment)
 {
 	if (d->n_segments == d->capacity) {
 		d->capacity += d->capacity / 2 + 64;
 		d->segments =
 			sfs_reallocarray(d->segments, d->capacity, sizeof *d->segments);
 	}
-	d->segments[d->n_segments++] = slice_of(d, shard, first, end);
+	d->segments[d->n_segments++] = segment;
 }
 
 /* Cut a shard's samples where they begin in another `size` bytes. */
@@ -78,22 +96,69 @@ static void cut_shard(struct dealing *d, uint32_t shard, uint64_t size)
 		if (start < end)
 			continue;
 		if (i > first)
-			add_segment(d, shard, first, i);
+			add_segment(d, slice_of(d, shard, first, i));
 		first = i;
 		end = (start / size + 1) * size;
 	}
 	if (n > first)
-		add_segment(d, shard, first, n);
+		add_segment(d, slice_of(d, shard, first, n));
 }
 
-static void list_segments(struct dealing *d)
+static uint64_t *sizes_of(const struct sfs_sample_tables *tables, uint32_t n_shards)
+{
+	uint64_t *sizes = sfs_reallocarray(NULL, n_shards, sizeof *sizes);
+	uint32_t i;
+
+	for (i = 0; i < n_shards; i++)
+		sizes[i] = tables->size(tables->ctx, i);
+	return sizes;
+}
+
+/* segment=random */
+static void list_stretches(struct dealing *d, const struct sfs_order *o)
+{
+	sfs_autofree uint64_t *sizes = sizes_of(d->tables, d->n_shards);
+	const struct sfs_stretch *stretch;
+	size_t i;
+
+	sfs_cuts_make(&d->cuts, o->name, sizes, d->n_shards);
+	for (i = 0; i < d->cuts.starts[d->cuts.n_segments]; i++) {
+		stretch = &d->cuts.stretches[i];
+		add_segment(d, slice_between(d->table[stretch->shard], stretch->shard,
+					     stretch->begin, stretch->end));
+	}
+}
+
+/* The order of the segments as they are permuted; or rather, of d->segments. */
+static uint32_t *permute(struct dealing *d, const struct sfs_order *o)
+{
+	const struct sfs_cuts *cuts = &d->cuts;
+	sfs_autofree uint32_t *permuted = NULL;
+	uint32_t *ret, i;
+	size_t n = 0, k;
+
+	if (d->settings->segment != SFS_SEGMENT_RANDOM)
+		return sfs_order_permute(o, (uint32_t)d->n_segments);
+	permuted = sfs_order_permute(o, cuts->n_segments);
+	ret = sfs_reallocarray(NULL, d->n_segments, sizeof *ret);
+	for (i = 0; i < cuts->n_segments; i++)
+		for (k = cuts->starts[permuted[i]]; k < cuts->starts[permuted[i] + 1]; k++)
+			ret[n++] = (uint32_t)k;
+	return ret;
+}
+
+static void list_segments(struct dealing *d, const struct sfs_order *o)
 {
 	uint64_t segment = d->settings->segment;
 	uint32_t i;
 
+	if (segment == SFS_SEGMENT_RANDOM) {
+		list_stretches(d, o);
+		return;
+	}
 	for (i = 0; i < d->n_shards; i++) {
 		if (segment == SFS_SEGMENT_SHARD)
-			add_segment(d, i, 0, sfs_sample_table_n(d->table[i]));
+			add_segment(d, slice_of(d, i, 0, sfs_sample_table_n(d->table[i])));
 		else
 			cut_shard(d, i, segment);
 	}
@@ -321,8 +386,8 @@ static void deal_segments(struct dealing *d, struct sfs_order *o)
 	struct cutting c = {.d = d, .o = o, .first_lane = UINT64_MAX};
 	sfs_autofree uint32_t *permuted = NULL;
 
-	list_segments(d);
-	permuted = sfs_order_permute(o, (uint32_t)d->n_segments);
+	list_segments(d, o);
+	permuted = permute(d, o);
 	c.first_lane = repeated_lane(d, o);
 	cut_lanes(&c, permuted);
 	pad(&c);
@@ -371,14 +436,40 @@ static void deal(struct dealing *d, struct sfs_order *o, uint64_t epoch)
 		deal_segments(d, o);
 }
 
-static uint64_t *sizes_of(const struct sfs_sample_tables *tables, uint32_t n_shards)
+struct sfs_dealt sfs_partition_dealt(const struct sfs_order_settings *settings,
+				     uint32_t n_shards,
+				     const struct sfs_sample_tables *tables)
 {
-	uint64_t *sizes = sfs_reallocarray(NULL, n_shards, sizeof *sizes);
-	uint32_t i;
+	sfs_autofree uint64_t *sizes = NULL;
 
-	for (i = 0; i < n_shards; i++)
-		sizes[i] = tables->size(tables->ctx, i);
-	return sizes;
+	if (sfs_order_wants_equal_lanes(settings))
+		return SFS_NOT_DEALT;
+	if (sfs_order_deals_shards(settings))
+		return (struct sfs_dealt){n_shards, "shard"};
+	sizes = sizes_of(tables, n_shards);
+	return (struct sfs_dealt){sfs_order_dealt(settings, sizes, n_shards), "segment"};
+}
+
+/* Segments are dealt whole; find the samples of their stretches. */
+static void deal_whole(struct sfs_order *o, const struct sfs_order_settings *settings,
+		       uint64_t epoch, uint32_t n_shards,
+		       const struct sfs_sample_tables *tables, struct sfs_share share)
+{
+	sfs_autofree uint64_t *sizes = sizes_of(tables, n_shards);
+	uint32_t l, m, shard;
+	uint64_t begin;
+	size_t i;
+
+	sfs_order_init(o, settings, epoch, sizes, n_shards, share);
+	for (l = 0, i = 0; o->cuts && l < o->n_lanes; l++) {
+		for (m = 0; m < sfs_order_lane_slices(o, l); m++, i++) {
+			shard = o->slices[i].shard;
+			begin = o->cuts[i];
+			o->slices[i] = slice_between(
+				tables->get(tables->ctx, shard), shard, begin,
+				begin + sfs_order_base(o, l, m + 1) - o->bases[i]);
+		}
+	}
 }
 
 void sfs_partition(struct sfs_order *o, const struct sfs_order_settings *settings,
@@ -386,11 +477,9 @@ void sfs_partition(struct sfs_order *o, const struct sfs_order_settings *setting
 		   const struct sfs_sample_tables *tables, struct sfs_share share)
 {
 	struct dealing d = {.settings = settings, .tables = tables, .n_shards = n_shards};
-	sfs_autofree uint64_t *sizes = NULL;
 
 	if (!sfs_order_wants_equal_lanes(settings)) {
-		sizes = sizes_of(tables, n_shards);
-		sfs_order_init(o, settings, epoch, sizes, n_shards, share);
+		deal_whole(o, settings, epoch, n_shards, tables, share);
 		return;
 	}
 	*o = sfs_order_empty(settings, epoch, share);
@@ -399,10 +488,52 @@ void sfs_partition(struct sfs_order *o, const struct sfs_order_settings *setting
 	free(d.table);
 	free(d.base);
 	free(d.segments);
+	sfs_cuts_done(&d.cuts);
 }
 
 void sfs_partition_sum(struct sfs_order *o, const struct sfs_sample_tables *tables)
 {
 	if (o->has_equal_lanes && o->n_bytes == 0)
 		o->n_bytes = sfs_sums_all(o, tables);
+}
+
+/* The start of the first sample at or after a byte of the shard; its ends stay what they
+ * are. */
+static uint64_t sample_at(const struct sfs_sample_tables *tables, uint32_t shard,
+			  uint64_t offset)
+{
+	const struct sfs_sample_table *table = tables->get(tables->ctx, shard);
+	uint64_t n = sfs_sample_table_n(table), i;
+
+	if (offset == 0)
+		return 0;
+	i = sfs_sample_table_from(table, n, offset);
+	return i < n ? sfs_sample_table_start(table, i)
+		     : sfs_tar_padded(tables->size(tables->ctx, shard));
+}
+
+uint64_t sfs_partition_bytes(const struct sfs_order *o,
+			     const struct sfs_sample_tables *tables)
+{
+	uint64_t n = 0, begin, end;
+	uint32_t l, m, shard;
+	size_t i;
+
+	if (o->has_equal_lanes)
+		return o->n_bytes;
+	if (!o->cuts) {
+		for (l = 0; l < o->n_lanes; l++)
+			n += o->paces[l].n_bytes;
+		return n;
+	}
+	for (l = 0, i = 0; l < o->n_lanes; l++) {
+		for (m = 0; m < sfs_order_lane_slices(o, l); m++, i++) {
+			shard = o->slices[i].shard;
+			begin = o->cuts[i];
+			end = begin + sfs_order_base(o, l, m + 1) - o->bases[i];
+			n += sample_at(tables, shard, end) -
+			     sample_at(tables, shard, begin);
+		}
+	}
+	return n;
 }

@@ -39,17 +39,11 @@ static void init_order(struct sfs_order *order, struct sfs_runtime *runtime,
 }
 
 /* The size of an order's file, in bytes. */
-static uint64_t count_bytes(const struct sfs_runtime *runtime,
-			    const struct sfs_order *order)
+static uint64_t count_bytes(struct sfs_runtime *runtime, const struct sfs_order *order)
 {
-	uint64_t n = 2 * SFS_TAR_BLOCK, i;
+	const struct sfs_sample_tables tables = sfs_shards_tables(&runtime->shards);
 
-	if (order->has_equal_lanes)
-		return n + order->n_bytes;
-	for (i = 0; i < sfs_order_slices(order); i++)
-		n += sfs_tar_padded(
-			runtime->shards.shards[order->slices[i].shard].object.size);
-	return n;
+	return sfs_partition_bytes(order, &tables) + 2 * SFS_TAR_BLOCK;
 }
 
 uint64_t sfs_stream_bytes(struct sfs_runtime *runtime, uint64_t epoch,

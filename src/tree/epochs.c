@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "catalog/sizes.h"
+#include "order/partition.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,6 +36,11 @@ void sfs_epochs_free(struct sfs_epochs *e)
 	sfs_order_files_free(e->order_files);
 	sfs_names_free(e->names);
 	free(e);
+}
+
+bool sfs_epochs_needs_samples(const struct sfs_epochs *e)
+{
+	return !sfs_order_deals_shards(&e->engine->runtime.order);
 }
 
 bool sfs_epochs_is_exact(const struct sfs_epochs *e)
@@ -102,6 +108,9 @@ static int refuse(const struct sfs_name *name, int err, const char *why)
 int sfs_epochs_lookup(struct sfs_epochs *e, uint64_t folder, const char *component,
 		      uint64_t *ret_node)
 {
+	struct sfs_runtime *runtime = &e->engine->runtime;
+	const struct sfs_sample_tables tables = sfs_shards_tables(&runtime->shards);
+	struct sfs_dealt dealt = SFS_NOT_DEALT;
 	struct sfs_name parent, name;
 	struct sfs_error why;
 	int ret;
@@ -115,10 +124,9 @@ int sfs_epochs_lookup(struct sfs_epochs *e, uint64_t folder, const char *compone
 	}
 	if (ret < 0)
 		return ret;
-	ret = sfs_name_check(&name, e->engine->runtime.order.lanes,
-			     sfs_epochs_is_exact(e) ? UINT32_MAX
-						    : e->engine->runtime.shards.n,
-			     &why);
+	if (!sfs_epochs_needs_samples(e)) /* (else see check_rank()) */
+		dealt = sfs_partition_dealt(&runtime->order, runtime->shards.n, &tables);
+	ret = sfs_name_check(&name, runtime->order.lanes, dealt, &why);
 	if (ret < 0)
 		return refuse(&name, ret, why.text);
 	if (!node_of_name(e, &name, ret_node))
@@ -232,12 +240,27 @@ int sfs_epochs_know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter)
 {
 	int ret = sfs_epochs_know_sizes(e, waiter);
 
-	return ret == 0 && sfs_epochs_is_exact(e)
+	return ret == 0 && sfs_epochs_needs_samples(e)
 		       ? sfs_scan_all_request(e->engine->scan_all, waiter)
 		       : ret;
 }
 
-/* With equal=, a rank may have no samples: refuse its name.  The shards are known. */
+/* A rank to which no segment is dealt. */
+static int check_dealt(struct sfs_epochs *e, const struct sfs_name *name)
+{
+	struct sfs_runtime *runtime = &e->engine->runtime;
+	const struct sfs_sample_tables tables = sfs_shards_tables(&runtime->shards);
+	struct sfs_error why;
+	int ret;
+
+	ret = sfs_name_check(
+		name, runtime->order.lanes,
+		sfs_partition_dealt(&runtime->order, runtime->shards.n, &tables), &why);
+	return ret < 0 ? refuse(name, ret, why.text) : 0;
+}
+
+/* A rank may have nothing, which was not known before: refuse its name.  The shards are
+ * known. */
 static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 {
 	const struct sfs_order_settings *order = &e->engine->runtime.order;
@@ -245,8 +268,10 @@ static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 	uint32_t most;
 	char why[160];
 
-	if (!sfs_epochs_is_exact(e) || name->n_ranks == 0)
+	if (name->n_ranks == 0 || !sfs_epochs_needs_samples(e))
 		return 0;
+	if (!sfs_epochs_is_exact(e))
+		return check_dealt(e, name);
 	sfs_scan_all_sum(e->engine->scan_all, &n, &n_bytes);
 	if (name->rank < sfs_order_positions(order, n, name->n_ranks))
 		return 0;
@@ -330,6 +355,9 @@ int sfs_epochs_find_extract(struct sfs_epochs *e, uint64_t node,
 	if (err < 0)
 		return err;
 	if (!name.has_first && !sfs_epochs_is_exact(e)) {
+		err = check_rank(e, &name);
+		if (err < 0)
+			return err;
 		ret->offset = 0;
 		ret->n_bytes = sfs_stream_bytes(&e->engine->runtime, name.epoch,
 						sfs_name_share(&name));
@@ -362,7 +390,7 @@ static int know_members(struct sfs_epochs *e, const struct sfs_name *name,
 
 	if (ret == 0)
 		ret = sfs_scan_all_request(e->engine->members, waiter);
-	if (ret == 0 && sfs_epochs_is_exact(e))
+	if (ret == 0 && sfs_epochs_needs_samples(e))
 		ret = sfs_scan_all_request(e->engine->scan_all, waiter);
 	return ret == 0 ? check_rank(e, name) : ret;
 }

@@ -30,7 +30,7 @@ broken 'v[1]["times"][3]["time"] += 1'
 broken 'next(a for a in v if a["shards"] > 1)["P"].reverse()'
 broken 'next(b["order"] for a in v for b in a["blocks"] if len(b["order"]) > 1).reverse()'
 broken 'v[0]["piece_ends"][-1] += 512'
-for file in order-vectors-equal order-vectors-dealt; do
+for file in order-vectors-equal order-vectors-dealt order-vectors-random; do
     broken 'v[0]["epoch"] += 1'
     broken 'v[0]["C"] += 1'
     broken 'v[0]["lanes_in_use"] += 1'

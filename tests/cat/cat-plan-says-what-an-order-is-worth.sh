@@ -28,7 +28,7 @@ import order, order_tar
 batch, ranks = int(batch), int(ranks)
 seed, lanes, buffer, segment, equal = settings
 s = argparse.Namespace(seed=int(seed), lanes=int(lanes), buffer=order.size_of(buffer), equal=equal,
-                       segment=segment if segment in ("shard", "sample") else order.size_of(segment))
+                       segment=segment if segment in order.SEGMENTS else order.size_of(segment))
 shards = [order_tar.shard_of(os.path.basename(path).encode(), open(path, "rb").read(), False)
           for path in sorted(glob.glob("data/*.tar"))]
 
@@ -112,7 +112,7 @@ while read -r epochs seed lanes buffer segment equal batch ranks more; do
     diff want got || fail "$settings segment=$segment equal=$equal batch=$batch"
     grep -q "^mount with  *-o $settings$more$" plan || fail "$(cat plan)"
     resume="mid-epoch only with the same number of ranks"
-    [ -z "$more" ] || resume="mid-epoch with any number of ranks that divides lanes=$lanes"
+    [ -z "${more#,segment=random}" ] || resume="mid-epoch with any number of ranks that divides lanes=$lanes"
     grep -q "^resume  *$resume$" plan || fail "$(cat plan)"
 done <<'EOF'
 2 0 1 0 shard none 32 1
@@ -124,6 +124,9 @@ done <<'EOF'
 2 5 24 1048577 65537 drop 20 4 ,segment=65537,equal=drop
 2 2 6 65537 sample none 32 2 ,segment=sample
 2 9 12 300000 shard pad 16 6 ,equal=pad
+2 4 12 1000000 random none 32 3 ,segment=random
+2 6 384 65537 random none 16 1 ,segment=random
+2 8 6 100000 random drop 20 2 ,segment=random,equal=drop
 EOF
 grep -q "25 shards, .* [0-9]* samples$" plan || fail "$(cat plan)"
 

@@ -34,7 +34,7 @@ static void check_numbers(const struct sfs_options *o)
 	MUST(o->retries <= 1000 && o->umask <= 07777);
 	MUST(o->keys <= SFS_KEYS_UNIQUE && o->on_error <= SFS_ON_ERROR_SKIP);
 	MUST(o->verify <= SFS_VERIFY_SIZE && o->log_level <= 3);
-	MUST(o->segment <= SFS_SEGMENT_SAMPLE || o->segment >= SFS_SEGMENT_SIZE_MIN);
+	MUST(o->segment <= SFS_SEGMENT_RANDOM || o->segment >= SFS_SEGMENT_SIZE_MIN);
 	MUST(o->direct_io <= 1 && o->allow_other <= 1 && o->foreground <= 1);
 	MUST(o->connect_timeout_ms >= 1 && o->connect_timeout_ms <= 30ULL * 86400000);
 	MUST(o->read_timeout_ms >= 1 && o->stall_timeout_ms >= 1);

@@ -160,7 +160,7 @@ WORDS = {
         "transfer-encoding:", "\\x0d\\x0a", "\\x0a\\x0a", ": ",
     ],
     "fuzz-options": [
-        "seed=", "lanes=", "buffer=", "segment=shard", "keys=", "auto", "asis", "on-error=", "fail",
+        "seed=", "lanes=", "buffer=", "segment=shard", "segment=random", "keys=", "auto", "asis", "on-error=", "fail",
         "skip", "header=", "proxy=", "netrc-file=", "verify=", "etag", "size", "connections=",
         "retries=", "connect-timeout=", "ms", "min", "budget=", "KiB", "epochs=", "direct_io",
         "readahead=", "allow_other", "uid=", "umask=", "fsname=", "foreground", "log-level=",

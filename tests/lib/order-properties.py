@@ -18,13 +18,13 @@ import order as script  # noqa: E402
 
 def dataset(r):
     """Shards of extents at growing starts; some shards are empty, perhaps all."""
-    shards, most = [], r.choice([0, 1, 3, 10, 40])
+    shards, most, unit = [], r.choice([0, 1, 3, 10, 40]), r.choice([512, 512, 1 << 17, 1 << 22])
     for shard in range(r.choice([1, 2, 5, 20])):
-        at, samples = 512 * r.randrange(4), []
+        at, samples = unit * r.randrange(4), []
         for i in range(r.randint(0, most)):
-            begin, at = at, at + 512 * r.randint(1, 9)
+            begin, at = at, at + unit * r.randint(1, 9)
             samples.append(SimpleNamespace(id=(shard, i), begin=begin, end=at))
-            at += 512 * r.choice([0, 0, 0, 3])
+            at += unit * r.choice([0, 0, 0, 3])
         shards.append(SimpleNamespace(samples=samples, size=at + r.choice([0, 100, 1024])))
     return shards
 
@@ -33,7 +33,7 @@ def settings(r):
     return SimpleNamespace(
         seed=r.getrandbits(64), epoch=r.randrange(9), lanes=r.choice([1, 2, 4, 6, 12, 30, 384]),
         buffer=r.choice([0, 20000, r.randrange(10**6), 2**26]), equal=r.choice(script.EQUAL),
-        segment=r.choice(["shard", "sample", 512, 4096, r.randint(512, 10**5), 2**40]))
+        segment=r.choice(["shard", "random", "sample", 512, 4096, r.randint(512, 10**5), 2**40]))
 
 
 def ids(samples):
@@ -59,15 +59,17 @@ def equal_lanes_are_equal(shards, s, order):
     assert [lane for lane, sample in order] == [p % s.lanes for p in range(len(order))]
     if s.segment == "sample":
         return
-    segments = [ids(g) for shard in shards for g in script.segments_of(shard, s.segment)]
+    segments = [ids(g) for g in script.all_segments(shards, s)]
     ring = [x for i in script.permutation(len(segments), s) for x in segments[i]]
     lanes = [ids(lane) for lane, places, rounds in script.equal_lanes(shards, s)]
     row = sum(lanes, [])
-    assert sum(segments, []) == sorted(row)
+    assert sorted(row) == (sorted if s.segment == "random" else list)(sum(segments, []))
     turn = ring.index(row[0]) if row else 0
     assert row == ring[turn:] + ring[:turn]
     if s.segment == "shard":
         assert len(segments) == len(shards)
+    elif s.segment == "random":
+        cuts_are_spread(shards, s)
     else:
         windows = [{(x[0], shards[x[0]].samples[x[1]].begin // s.segment) for x in g} for g in segments]
         assert all(len(w) == 1 for w in windows)
@@ -78,6 +80,29 @@ def equal_lanes_are_equal(shards, s, order):
     for lane, samples in enumerate(lanes):
         left = [sample.id for _, sample in order[lane::s.lanes]]
         assert sorted(left) == sorted(samples) and (left[0], left[-1]) == (samples[0], samples[-1])
+
+
+def cuts_are_spread(shards, s):
+    """One cut in each step of the bytes, other ones in each epoch; segments are what lies between."""
+    total = sum(script.padded(shard.size) for shard in shards)
+    step = max(2**16, -(-total // 1000))
+    step += -step % 512
+    cuts = list(script.cuts(total, s))
+    assert len(cuts) == total // step + 1
+    assert all(i * step <= cut < (i + 1) * step or cut == total < (i + 1) * step for i, cut in enumerate(cuts))
+    assert all(cut % 512 == 0 for cut in cuts)
+    later = SimpleNamespace(**dict(vars(s), epoch=s.epoch + 1))
+    assert len(cuts) < 3 or cuts != list(script.cuts(total, later))
+    segments, ring = script.dealt_segments(shards, s), []
+    assert len(segments) == len(cuts)
+    at = {id(shard): sum(script.padded(x.size) for x in shards[:i]) for i, shard in enumerate(shards)}
+    for cut, segment in zip(cuts, segments):
+        assert not segment or at[id(segment[0][0])] + segment[0][1] == cut % max(1, total)
+        for shard, begin, end in segment:
+            assert 0 <= begin < end <= script.padded(shard.size)
+            ring.append((at[id(shard)] + begin, at[id(shard)] + end))
+    assert sum(end - begin for begin, end in ring) == total
+    assert all(before[1] % total == after[0] for before, after in zip(ring, ring[1:] + ring[:1]))
 
 
 def workers_are_a_partition(shards, s, order, rank, world, mine):
@@ -120,7 +145,7 @@ def resuming_loses_nothing(r, before, after):
 
 
 def dealt_ranks_are_a_partition(shards, s, order, world):
-    in_use = min(s.lanes, len(shards))
+    in_use = min(s.lanes, len(script.dealt_segments(shards, s)))
     ranks = [part(shards, s, order, rank, world, 0, 1) for rank in range(world)]
     assert [samples is not None for samples in ranks] == [rank < in_use for rank in range(world)]
     assert sorted(sum((samples or [] for samples in ranks), [])) == sorted(x.id for _, x in order)

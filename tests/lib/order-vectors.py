@@ -25,6 +25,7 @@ import order as script  # noqa: E402
 
 OPTIONS = {"seed": 0, "lanes": 384, "buffer": 2**26, "segment": "shard", "equal": "none", "keys": "auto",
            "on_error": "fail"}
+SEGMENTS = "shard", "sample", "random"  # as words of section 9
 
 
 def dealt(v):
@@ -45,7 +46,7 @@ def dealt(v):
 def epoch(v):
     """An epoch and its parts, of shards that are lists of extents."""
     s, w = SimpleNamespace(**v), dict(v)
-    s.segment, s.equal = {0: "shard", 1: "sample"}.get(s.segment, s.segment), script.EQUAL[s.equal]
+    s.segment, s.equal = dict(enumerate(SEGMENTS)).get(s.segment, s.segment), script.EQUAL[s.equal]
     sizes = v.get("sizes", [0] * len(s.extents))
     shards = [SimpleNamespace(size=size, samples=[
         SimpleNamespace(begin=start, end=start + length, at=[k, i]) for i, (start, length) in enumerate(extents)])
@@ -63,9 +64,9 @@ def outline(shards, s):
         lanes, n = range(min(s.lanes, sum(len(shard.samples) for shard in shards))), 0
     elif script.has_equal_lanes(s):
         lanes = list(script.equal_lanes(shards, s))
-        n = sum(len(script.segments_of(shard, s.segment)) for shard in shards)
+        n = len(script.all_segments(shards, s))
     else:
-        lanes, n = list(script.dealt_lanes(shards, s)), len(shards)
+        lanes, n = list(script.dealt_lanes(shards, s)), len(script.dealt_segments(shards, s))
     return {"lanes_in_use": len(lanes), "C": script.piece_bytes(max(1, len(lanes)), s), "P": script.permutation(n, s)}
 
 
@@ -215,6 +216,21 @@ def check_examples():
     s.segment, s.equal = "sample", "none"
     agree("grid", [script.grid(11, s)(p) for p in range(11)], [0, 7, 8, 2, 10, 3, 4, 9, 5, 6, 1])
     agree("epoch of single samples", names(script.part_order(shards, s)), "A0 B3 C0 A2 C2 A3 B0 C1 B1 B2 A1")
+
+    s.segment = "random"
+    shards = [SimpleNamespace(size=size, name=shard, samples=[
+        SimpleNamespace(name=shard + str(i), begin=32768 * i, end=32768 * i + 32768) for i in range(n)])
+        for shard, n, size in (("A", 4, 132096), ("B", 2, 66560))]
+    agree("cuts", list(script.cuts(198656, s)), [25088, 88576, 155648, 198656])
+    agree("segments", [[(shard.name, begin, end) for shard, begin, end in segment]
+                       for segment in script.dealt_segments(shards, s)],
+          [[("A", 25088, 88576)], [("A", 88576, 132096), ("B", 0, 23552)], [("B", 23552, 66560)], [("A", 0, 25088)]])
+    lanes = list(script.dealt_lanes(shards, s))
+    agree("places of stretches", [places for _, places, _ in lanes], [[7680, 40448, 72704], [0, 34816, 68608]])
+    agree("times of stretches", [times for _, _, times in lanes], [
+        [0, 604940866, 2755640038], [0, 1480939328, 3490031362]])
+    agree("epoch of random segments", names(script.part_order(shards, s)), "A1 A0 A2 A3 B1 B0")
+    agree("files of ranks", [script.file_bytes(shards, s, (rank, 2, 0, 1)) for rank in (0, 1)], [99328, 99328])
 
 
 def main():

@@ -66,15 +66,15 @@ struct sfs_slice_buffer *sfs_prefetch_lane_add(struct sfs_prefetch_lanes *p,
 {
 	struct sfs_slice slice = sfs_order_slice(p->base.order, lane->at.lane, m);
 	struct sfs_shard *shard = &p->base.runtime->shards.shards[slice.shard];
-	struct sfs_sample_table_sample last;
 	struct sfs_slice_buffer *buffer;
 	uint64_t end = shard->object.size;
 
 	sfs_shard_pin(&p->base.runtime->shards, shard);
-	if (slice.n != SFS_SLICE_ALL) {
-		last = sfs_sample_table_get(sfs_shard_table(shard),
-					    sfs_slice_end(&slice, 0) - 1);
-		end = last.start + last.n_bytes;
+	if (slice.n == 0) {
+		end = from;
+	} else if (slice.n != SFS_SLICE_ALL) {
+		end = sfs_sample_table_end_of(sfs_shard_table(shard),
+					      sfs_slice_end(&slice, 0) - 1);
 		if (from == 0)
 			from = sfs_sample_table_start(sfs_shard_table(shard),
 						      slice.first);
@@ -182,8 +182,10 @@ static uint64_t place_of(const struct sfs_prefetch_lanes *p,
 	for (buffer = lane->first_buffer; buffer; buffer = buffer->next) {
 		end = buffer->is_open ? buffer->end : buffer->held_end;
 		if (buffer->requested < end)
-			return sfs_order_base(p->base.order, lane->at.lane, buffer->m) +
-			       buffer->requested;
+			return sfs_order_place_of(
+				p->base.order,
+				p->base.order->lane_start[lane->at.lane] + buffer->m,
+				buffer->requested);
 	}
 	return sfs_order_base(p->base.order, lane->at.lane, lane->next_m);
 }

@@ -124,7 +124,7 @@ static void check_in(uint32_t lanes, const char *path, const char *words)
 {
 	struct sfs_name name = good(path);
 	struct sfs_error err = {0};
-	int ret = sfs_name_check(&name, lanes, 10, &err);
+	int ret = sfs_name_check(&name, lanes, (struct sfs_dealt){10, "shard"}, &err);
 
 	CHECK_EQ(ret, words ? -EINVAL : 0);
 	if (words)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes are those that tests/data/order-vectors-dealt.json and order-vectors-equal.json
- * publish: dealt, played through and looked up, in whole and in parts; and so is which
- * ranks there are. */
+/* Lanes are those that tests/data/order-vectors-dealt.json, order-vectors-equal.json and
+ * order-vectors-random.json publish: dealt, played through and looked up, in whole and in
+ * parts; and so is which ranks there are. */
 #include "order/iterate.h"
 #include "order/locate.h"
 #include "order/partition.h"
@@ -15,7 +15,7 @@ static struct {
 	struct sfs_order_settings settings;
 	uint64_t epoch;
 	struct sfs_sample_table shards[MAX_SHARDS];
-	uint64_t *sizes; /* NULL: lanes are equal */
+	uint64_t *sizes; /* NULL: not needed */
 	uint32_t n_shards;
 	uint64_t n_samples;
 } vector;
@@ -160,7 +160,7 @@ static void check_order(const struct sfs_order *o)
 		free(pair);
 	}
 	CHECK(sfs_iterator_next(&play) == NULL);
-	if (!vector.sizes) {
+	if (sfs_order_wants_equal_lanes(&vector.settings)) {
 		CHECK_EQ(o->n_samples, k);
 		CHECK_EQ(o->n_bytes, offset);
 	}
@@ -197,8 +197,10 @@ static void check_whole(void)
 
 static bool has_rank(uint64_t rank, uint64_t n_ranks)
 {
-	if (vector.sizes) /* none is without a shard */
-		return rank < vector.n_shards;
+	if (!sfs_order_wants_equal_lanes(&vector.settings)) /* none is without a segment */
+		return rank < sfs_partition_dealt(&vector.settings, vector.n_shards,
+						  &tables)
+				      .n;
 	return rank <
 	       sfs_order_positions(&vector.settings, vector.n_samples, (uint32_t)n_ranks);
 }
@@ -261,5 +263,6 @@ int main(void)
 {
 	check_file("order-vectors-dealt.json", true, 8);
 	check_file("order-vectors-equal.json", false, 12);
+	check_file("order-vectors-random.json", true, 8);
 	return 0;
 }

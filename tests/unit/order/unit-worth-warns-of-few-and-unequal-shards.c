@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From the sizes of shards alone: which default orders are worth little, as measured from
- * outside with the samples themselves, and that segment=4M helps where shards are large. */
+ * outside with the samples themselves; that segment=random always helps, and segment=4M
+ * where shards are large. */
 #include "base/alloc.h"
 #include "check.h"
 #include "order/worth.h"
@@ -56,6 +57,8 @@ static void measured(void)
 		CHECK_EQ(sfs_worth_is_low(&w), cases[i].is_low);
 		CHECK(judge(cases[i].n_shards, cases[i].bytes, 4 * MIB, &w));
 		CHECK(w.worth >= 200 && w.lift < 1.5 && !sfs_worth_is_low(&w));
+		CHECK(judge(cases[i].n_shards, cases[i].bytes, SFS_SEGMENT_RANDOM, &w));
+		CHECK(w.worth >= 200 && w.lift < 1.2 && !sfs_worth_is_low(&w));
 	}
 }
 
@@ -68,12 +71,14 @@ static void one_shard(void)
 	CHECK(w.worth < 0 && w.lift > 10 && sfs_worth_is_low(&w));
 	CHECK(judge(1, 2200000000, SFS_SEGMENT_SAMPLE, &w));
 	CHECK(w.worth < 0 && w.lift < 1.2 && !sfs_worth_is_low(&w));
+	CHECK(judge(1, 2200000000, SFS_SEGMENT_RANDOM, &w));
+	CHECK(w.worth < 0 && w.lift < 1.2 && !sfs_worth_is_low(&w));
 }
 
 /* A few shards have nearly all. */
 static void unequal(void)
 {
-	const struct sfs_order_settings s = settings(SFS_SEGMENT_SHARD);
+	struct sfs_order_settings s = settings(SFS_SEGMENT_SHARD);
 	uint64_t sizes[1000];
 	const struct sfs_worth_shards shards = {sizes, SFS_COUNT(sizes), 0};
 	struct sfs_worth w;
@@ -83,6 +88,9 @@ static void unequal(void)
 		sizes[i] = 20000000000 / (i + 1) / 512 * 512;
 	CHECK(sfs_worth_estimate(&s, &shards, &w));
 	CHECK(w.worth < 200 && sfs_worth_is_low(&w));
+	s.segment = SFS_SEGMENT_RANDOM;
+	CHECK(sfs_worth_estimate(&s, &shards, &w));
+	CHECK(w.worth > 220 && w.lift < 1.2);
 }
 
 /* Too little for ten batches, or too many shards to be looked at beside a mount. */
