@@ -92,7 +92,10 @@ static int add_file(struct sfs_loader *l, const char *path, struct sfs_error *er
 	struct sfs_uri file = {0};
 	int ret = sfs_uri_parse(path, &file, err);
 
-	return ret < 0 ? ret : add_uri(l, &file, err);
+	if (ret == 0)
+		ret = add_uri(l, &file, err);
+	sfs_uri_done(&file);
+	return ret;
 }
 
 static void place_at(struct sfs_uri *uri, char *path)

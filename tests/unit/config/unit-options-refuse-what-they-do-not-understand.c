@@ -232,8 +232,8 @@ static void choices(void)
 	CHECK_HAS(printed(), "segment = 1536K ");
 	set("segment", "1M");
 	CHECK_HAS(printed(), "segment = 1M ");
-	refused("segment", "511", "is not shard, sample, or a size of at least 512");
-	refused("segment", "shards", "is not shard, sample, or a size");
+	refused("segment", "511", "is not shard, random, sample, or a size of at least 512");
+	refused("segment", "shards", "is not shard, random, sample, or a size");
 	set("equal", "pad");
 	refused("equal", "yes", "is not one of none|drop|pad");
 }
