@@ -443,6 +443,7 @@ fuse_tests = \
 	tests/fuse/fuse-an-order-may-be-read-while-shards-are-scanned.sh \
 	tests/fuse/fuse-an-ordinary-user-mounts.sh \
 	tests/fuse/fuse-any-number-of-ranks-reads-one-epoch.sh \
+	tests/fuse/fuse-az-serves-a-mount.sh \
 	tests/fuse/fuse-bench-leaves-no-mount-behind.sh \
 	tests/fuse/fuse-crawlers-read-no-shards.sh \
 	tests/fuse/fuse-dali-reads-shards-and-streams-by-their-indexes.sh \
@@ -454,6 +455,8 @@ fuse_tests = \
 	tests/fuse/fuse-failed-requests-have-a-line-each.sh \
 	tests/fuse/fuse-files-made-for-readers-have-their-size.sh \
 	tests/fuse/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
+	tests/fuse/fuse-gs-serves-a-mount.sh \
+	tests/fuse/fuse-hf-serves-a-mount.sh \
 	tests/fuse/fuse-https-trusts-the-given-authorities.sh \
 	tests/fuse/fuse-late-answers-cost-a-twentieth-at-most.sh \
 	tests/fuse/fuse-ls-l-asks-for-many-members-at-once.sh \
@@ -510,7 +513,8 @@ fuse_tests = \
 	tests/fuse/fuse-unmounting-never-hangs.sh \
 	tests/fuse/fuse-webdataset-goes-on-after-damage-with-skip.sh \
 	tests/fuse/fuse-webdataset-reads-the-same-samples.sh \
-	tests/fuse/fuse-webdataset-workers-read-one-epoch.sh
+	tests/fuse/fuse-webdataset-workers-read-one-epoch.sh \
+	tests/fuse/fuse-webhdfs-serves-a-mount.sh
 
 sidecar_tests = \
 	tests/sidecar/sidecar-a-c-program-takes-batches.sh \
@@ -655,6 +659,7 @@ test_helpers = \
 	tests/lib/make-shards.py \
 	tests/lib/minio-client.py \
 	tests/lib/minio.sh \
+	tests/lib/mounted-store.sh \
 	tests/lib/naive-epoch.c \
 	tests/lib/naive-epoch.h \
 	tests/lib/notify-gate.sh \
@@ -827,8 +832,12 @@ tier2_tests = \
 	tests/fuse/fuse-a-control-groups-limit-is-respected.sh \
 	tests/fuse/fuse-a-killed-training-job-resumes-at-its-sample.sh \
 	tests/fuse/fuse-a-stopped-reader-gives-its-memory-back.sh \
+	tests/fuse/fuse-az-serves-a-mount.sh \
+	tests/fuse/fuse-gs-serves-a-mount.sh \
+	tests/fuse/fuse-hf-serves-a-mount.sh \
 	tests/fuse/fuse-sigterm-ends-a-mount-whose-pages-are-being-dropped.sh \
 	tests/fuse/fuse-the-next-epoch-gives-way-to-readers.sh \
+	tests/fuse/fuse-webhdfs-serves-a-mount.sh \
 	tests/sidecar/sidecar-cuda-plugin-runs-on-a-runtime-of-memfds.sh \
 	tests/fuse/fuse-dali-reads-shards-and-streams-by-their-indexes.sh \
 	tests/fuse/fuse-duckdb-reads-an-order-as-a-table.sh \
