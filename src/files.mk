@@ -15,6 +15,7 @@ libshufflefs_a_SOURCES = \
 	src/base/error.c src/base/error.h \
 	src/base/eta.c src/base/eta.h \
 	src/base/json.c src/base/json.h \
+	src/base/json-find.c src/base/json-find.h \
 	src/base/json-writer.c src/base/json-writer.h \
 	src/base/keyhash.c src/base/keyhash.h \
 	src/base/ledger.c src/base/ledger.h \
@@ -99,6 +100,7 @@ libshufflefs_a_SOURCES = \
 	src/source/http/renewal.c src/source/http/renewal.h \
 	src/source/http/response.c src/source/http/response.h \
 	src/source/http/server-clock.c src/source/http/server-clock.h \
+	src/source/http/show-words.c src/source/http/show-words.h \
 	src/source/http/transfer.c \
 	src/source/http/user-headers.c src/source/http/user-headers.h \
 	 \

@@ -47,6 +47,7 @@ unit_tests = \
 	tests/unit/base/unit-deadlines-hold-when-the-kernel-asks-again \
 	tests/unit/base/unit-error-sentences-fit-their-room \
 	tests/unit/base/unit-eta-gives-up-no-wait-too-early \
+	tests/unit/base/unit-json-find-finds-values-by-their-names \
 	tests/unit/base/unit-json-takes-what-the-rfc-takes \
 	tests/unit/base/unit-json-writer-places-commas \
 	tests/unit/base/unit-keyhash-extends-backwards \

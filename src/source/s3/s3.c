@@ -358,12 +358,10 @@ static enum sfs_response_outcome s3_explain(struct sfs_store *store,
 	describe(s3_of(store), &a, &refusal, error->why, sizeof error->why);
 	error->err = sfs_s3_refusal_err(&refusal);
 	asked_done(&a);
-	if (refusal.reason == SFS_S3_LATER)
-		return SFS_RESPONSE_AGAIN;
-	/* What it says in so many words is no doubt. */
-	return refusal.reason != SFS_S3_OTHER && !sfs_response_is_later(refusal.status)
-		       ? SFS_RESPONSE_FINAL
-		       : outcome;
+	return refusal.reason == SFS_S3_OTHER
+		       ? outcome
+		       : sfs_response_told(refusal.reason == SFS_S3_LATER, refusal.status,
+					   outcome);
 }
 
 /* The listing said it. */
@@ -397,12 +395,6 @@ static enum sfs_renewal renew(struct sfs_store *store, struct sfs_fetch *fetch,
 
 /* ---- listing ---- */
 
-static void add_parameter(struct sfs_strbuf *url, const char *name, const char *value)
-{
-	sfs_strbuf_printf(url, "%s%s=", strchr(url->s, '?') ? "&" : "?", name);
-	sfs_key_encode(url, value, false);
-}
-
 /* The URL of a page; its parameters are sorted, as they are signed. */
 static char *url_of_page(const struct sfs_s3 *s3, const struct asked *a,
 			 const char *pattern, const char *token)
@@ -412,13 +404,13 @@ static char *url_of_page(const struct sfs_s3 *s3, const struct asked *a,
 
 	sfs_strbuf_puts(&url, a->url);
 	if (token)
-		add_parameter(&url, "continuation-token", token);
+		sfs_key_add_parameter(&url, "continuation-token", token);
 	if (!sfs_key_pattern_is_deep(pattern))
-		add_parameter(&url, "delimiter", "/");
+		sfs_key_add_parameter(&url, "delimiter", "/");
 	if (s3->kind->encodes_keys)
-		add_parameter(&url, "encoding-type", "url");
-	add_parameter(&url, "list-type", "2");
-	add_parameter(&url, "prefix", prefix);
+		sfs_key_add_parameter(&url, "encoding-type", "url");
+	sfs_key_add_parameter(&url, "list-type", "2");
+	sfs_key_add_parameter(&url, "prefix", prefix);
 	return url.s;
 }
 
