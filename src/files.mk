@@ -87,6 +87,7 @@ libshufflefs_a_SOURCES = \
 	src/source/http/http1.c src/source/http/http1.h \
 	src/source/http/http1-get.c src/source/http/http1-get.h \
 	src/source/http/http1-request.c src/source/http/http1-request.h \
+	src/source/http/http-source.c src/source/http/http-source.h \
 	src/source/http/job.c src/source/http/job.h \
 	src/source/http/key-url.c src/source/http/key-url.h \
 	src/source/http/keys.c src/source/http/keys.h \
@@ -101,7 +102,7 @@ libshufflefs_a_SOURCES = \
 	src/source/http/response.c src/source/http/response.h \
 	src/source/http/server-clock.c src/source/http/server-clock.h \
 	src/source/http/show-words.c src/source/http/show-words.h \
-	src/source/http/transfer.c \
+	src/source/http/transfer.c src/source/http/transfer.h \
 	src/source/http/user-headers.c src/source/http/user-headers.h \
 	 \
 	src/source/ais/ais.c src/source/ais/ais.h \
