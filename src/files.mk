@@ -102,6 +102,7 @@ libshufflefs_a_SOURCES = \
 	src/source/http/response.c src/source/http/response.h \
 	src/source/http/server-clock.c src/source/http/server-clock.h \
 	src/source/http/show-words.c src/source/http/show-words.h \
+	src/source/http/token-json.c src/source/http/token-json.h \
 	src/source/http/transfer.c src/source/http/transfer.h \
 	src/source/http/user-headers.c src/source/http/user-headers.h \
 	 \

@@ -114,6 +114,7 @@ unit_tests = \
 	tests/unit/http/unit-redirect-target-knows-metadata-addresses \
 	tests/unit/http/unit-renewal-looks-once-for-all-refused \
 	tests/unit/http/unit-response-is-believed-only-if-it-fits \
+	tests/unit/http/unit-token-json-says-when-a-token-expires \
 	tests/unit/http/unit-transfer-ends-each-request-once \
 	tests/unit/http/unit-transfer-ends-what-comes-too-late \
 	tests/unit/http/unit-transfer-gives-right-bytes-or-the-reason \
@@ -508,6 +509,7 @@ fuse_tests = \
 	tests/fuse/fuse-the-metrics-of-two-mounts-stand-together.sh \
 	tests/fuse/fuse-the-next-epoch-gives-way-to-readers.sh \
 	tests/fuse/fuse-the-next-epoch-is-fetched-ahead.sh \
+	tests/fuse/fuse-tokens-are-renewed-before-they-expire.sh \
 	tests/fuse/fuse-top-ends-whatever-it-looks-at.sh \
 	tests/fuse/fuse-umount-force-ends-a-killed-daemon-that-hangs.sh \
 	tests/fuse/fuse-umount-says-why-a-daemon-goes-on.sh \
