@@ -119,6 +119,7 @@ libshufflefs_a_SOURCES = \
 	src/source/azure/azure-refusal.c src/source/azure/azure-refusal.h \
 	src/source/azure/azure-sign.c src/source/azure/azure-sign.h \
 	src/source/hf/hf.c src/source/hf/hf.h \
+	src/source/hf/hf-internal.h src/source/hf/hf-listing.c \
 	src/source/hf/hf-name.c src/source/hf/hf-name.h \
 	src/source/hf/hf-page.c src/source/hf/hf-page.h \
 	src/source/hf/hf-refusal.c src/source/hf/hf-refusal.h \

@@ -311,6 +311,7 @@ cat_tests = \
 	tests/cat/cat-hf-agrees-with-huggingface-hub.sh \
 	tests/cat/cat-hf-errors-name-a-remedy.sh \
 	tests/cat/cat-hf-gives-every-sample-once.sh \
+	tests/cat/cat-hf-takes-tokens-of-the-options.sh \
 	tests/cat/cat-hf-tokens-and-signatures-may-expire.sh \
 	tests/cat/cat-hf-waits-as-the-hub-says.sh \
 	tests/cat/cat-index-makes-indexes-ahead.sh \
