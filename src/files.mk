@@ -105,6 +105,7 @@ libshufflefs_a_SOURCES = \
 	src/source/http/token-json.c src/source/http/token-json.h \
 	src/source/http/transfer.c src/source/http/transfer.h \
 	src/source/http/user-headers.c src/source/http/user-headers.h \
+	src/source/http/whole.c src/source/http/whole.h \
 	 \
 	src/source/ais/ais.c src/source/ais/ais.h \
 	src/source/ais/ais-page.c src/source/ais/ais-page.h \
@@ -172,6 +173,7 @@ libshufflefs_a_SOURCES = \
 	src/catalog/dataset.c src/catalog/dataset.h src/catalog/dataset-internal.h \
 	src/catalog/dataset-index.c \
 	src/catalog/dataset-names.c \
+	src/catalog/dataset-read.c \
 	src/catalog/directory.c src/catalog/directory.h \
 	src/catalog/energon.c src/catalog/energon.h \
 	src/catalog/index-cache.c src/catalog/index-cache.h \

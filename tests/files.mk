@@ -69,6 +69,7 @@ unit_tests = \
 	tests/unit/base/unit-waits-name-the-limit \
 	tests/unit/base/unit-xml-reads-what-stores-write \
 	tests/unit/catalog/unit-braces-expand-as-a-shell-does \
+	tests/unit/catalog/unit-dataset-counts-names-from-the-url-of-their-list \
 	tests/unit/catalog/unit-dataset-names-each-shard-once \
 	tests/unit/catalog/unit-directory-holds-only-safe-paths \
 	tests/unit/catalog/unit-index-cache-finds-what-it-saved \
@@ -253,6 +254,7 @@ cat_tests = \
 	tests/cat/cat-a-dripping-answer-ends.sh \
 	tests/cat/cat-a-home-that-may-not-be-entered-is-no-error.sh \
 	tests/cat/cat-a-late-answer-is-asked-for-once-more.sh \
+	tests/cat/cat-a-list-at-a-url-may-be-too-large.sh \
 	tests/cat/cat-a-lying-index-is-an-error.sh \
 	tests/cat/cat-a-missing-netrc-file-is-refused.sh \
 	tests/cat/cat-a-missing-shard-may-be-left-out.sh \
@@ -322,6 +324,7 @@ cat_tests = \
 	tests/cat/cat-keys-may-be-unique.sh \
 	tests/cat/cat-lanes-that-fall-due-together-are-fetched-together.sh \
 	tests/cat/cat-links-and-folders-have-no-data.sh \
+	tests/cat/cat-lists-may-be-at-urls.sh \
 	tests/cat/cat-ls-shows-shards-and-sizes.sh \
 	tests/cat/cat-missing-and-forbidden-shards-are-named.sh \
 	tests/cat/cat-missing-shards-are-counted-in-one-line.sh \

@@ -350,13 +350,19 @@ static int get_page(void *ctx, const struct sfs_listing_ask *ask, struct sfs_lis
 	return code;
 }
 
+static int meet(struct sfs_store *store, const struct sfs_uri *uri, struct sfs_error *err)
+{
+	const char *key;
+	sfs_autofree char *bucket = sfs_key_split(uri->location, &key);
+
+	return sfs_azure_account_meet(&azure_of(store)->account, bucket, err);
+}
+
 static int list(struct sfs_store *store, const struct sfs_uri *uri,
 		struct sfs_listing *ret, struct sfs_error *err)
 {
 	struct sfs_azure *azure = azure_of(store);
-	const char *key;
-	sfs_autofree char *bucket = sfs_key_split(uri->location, &key);
-	int code = sfs_azure_account_meet(&azure->account, bucket, err);
+	int code = meet(store, uri, err);
 
 	return code < 0 ? code
 			: sfs_listing_read(uri, azure->http.n_retries, get_page, azure,
@@ -397,6 +403,7 @@ struct sfs_store *sfs_azure_start(const struct sfs_azure_options *o,
 
 	azure->store = (struct sfs_store){.scheme = SFS_SCHEME_AZ,
 					  .dialect = &dialect,
+					  .meet = meet,
 					  .list = list,
 					  .stop = stop};
 	azure->is_anonymous = o->is_anonymous;

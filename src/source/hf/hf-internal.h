@@ -40,7 +40,9 @@ void sfs_hf_describe(const struct sfs_hf *hf, const struct sfs_hf_name *name,
 		     const char *path, bool is_folder,
 		     const struct sfs_hf_refusal *refusal, char *why, size_t size);
 
-/* list() of the store. */
+/* meet() and list() of the store. */
+int sfs_hf_meet(struct sfs_store *store, const struct sfs_uri *uri,
+		struct sfs_error *err);
 int sfs_hf_list(struct sfs_store *store, const struct sfs_uri *uri,
 		struct sfs_listing *ret, struct sfs_error *err);
 

@@ -364,6 +364,18 @@ static int look_up(struct sfs_hf *hf, char *key, struct sfs_listing *ret)
 	return 0;
 }
 
+int sfs_hf_meet(struct sfs_store *store, const struct sfs_uri *uri, struct sfs_error *err)
+{
+	struct sfs_hf_name name;
+	int code = sfs_hf_name_parse(uri->location, &name, err);
+
+	if (code < 0)
+		return code;
+	code = pin_revision(sfs_hf_of(store), &name, err);
+	sfs_hf_name_done(&name);
+	return code;
+}
+
 int sfs_hf_list(struct sfs_store *store, const struct sfs_uri *uri,
 		struct sfs_listing *ret, struct sfs_error *err)
 {

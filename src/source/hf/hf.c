@@ -236,6 +236,7 @@ struct sfs_store *sfs_hf_start(const struct sfs_hf_options *o, struct sfs_error 
 
 	hf->store = (struct sfs_store){.scheme = SFS_SCHEME_HF,
 				       .dialect = &dialect,
+				       .meet = sfs_hf_meet,
 				       .list = sfs_hf_list,
 				       .stop = stop};
 	hf->http = *o->http;
