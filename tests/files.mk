@@ -305,6 +305,7 @@ cat_tests = \
 	tests/cat/cat-gives-up-on-a-silent-server.sh \
 	tests/cat/cat-gives-up-when-parts-fail-in-turn.sh \
 	tests/cat/cat-goes-through-a-proxy.sh \
+	tests/cat/cat-gs-a-project-may-pay.sh \
 	tests/cat/cat-gs-credentials-may-expire.sh \
 	tests/cat/cat-gs-errors-name-a-remedy.sh \
 	tests/cat/cat-gs-gives-every-sample-once.sh \

@@ -62,6 +62,7 @@ static struct sfs_store *start_gs(const struct sfs_options *o,
 		.endpoint = o->endpoint,
 		.style = (enum sfs_s3_style)o->s3_style,
 		.is_anonymous = o->anonymous,
+		.user_project = o->user_project,
 		.http = http,
 	};
 

@@ -15,6 +15,7 @@ As s3.py (see there for the folder and server.json), of which it differs in this
 The services: GET .../service-accounts/default/token of the metadata server, and POST /token, which
 takes the refresh token REFRESH/one, or a JSON Web Token of the service account "account": {"email": E,
 "modulus": HEX} (its exponent is 65537); both give "grant": [TOKEN, SECONDS].
+"payers": {BUCKET: PROJECT}: the project that has to pay.
 """
 import base64
 import hashlib
@@ -81,6 +82,14 @@ class Handler(s3.Handler):
         return ("<Key>%s</Key><Generation>%d</Generation><MetaGeneration>1</MetaGeneration>"
                 "<LastModified>2026-11-25T08:00:00.000Z</LastModified><ETag>\"%s\"</ETag><Size>%d</Size>" %
                 (escape(urllib.parse.quote_plus(key) if self.is_encoded else key), generation_of(path), s3.etag_of(path), os.path.getsize(path)))
+
+    def check_payer(self, bucket, query):
+        wanted = self.config.get("payers", {}).get(bucket)
+        named = query.get("userProject")
+        if wanted and not named:
+            raise Refusal(400, "UserProjectMissing", "Bucket is a requester pays bucket but no user project provided.")
+        if wanted and named != wanted:
+            raise Refusal(403, "UserProjectAccessDenied", "The project may not be charged")
 
     def more_headers(self, path):
         return {"x-goog-generation": str(generation_of(path)), "x-goog-metageneration": "1"}

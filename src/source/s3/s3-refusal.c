@@ -30,8 +30,7 @@ const struct sfs_s3_words sfs_s3_words_google = {
 	.may_read = "storage.objects.get (without storage.objects.list a missing object "
 		    "is denied, too)",
 	.may_list = "storage.objects.list",
-	.payer = "shufflefs cannot name a project that pays; copy the data into a bucket "
-		 "of your own",
+	.payer = "set user-project= to the project that is to pay",
 };
 
 static const struct {
