@@ -129,6 +129,7 @@ libshufflefs_a_SOURCES = \
 	src/source/s3/aws-credentials.c src/source/s3/aws-credentials.h \
 	src/source/s3/aws-profile.c src/source/s3/aws-profile.h \
 	src/source/s3/google-credentials.c src/source/s3/google-credentials.h \
+	src/source/s3/google-federation.c src/source/s3/google-federation.h \
 	src/source/s3/google-jwt.c src/source/s3/google-jwt.h \
 	src/source/s3/s3.c src/source/s3/s3.h \
 	src/source/s3/s3-kind.c src/source/s3/s3-kind.h \

@@ -310,6 +310,7 @@ cat_tests = \
 	tests/cat/cat-gs-errors-name-a-remedy.sh \
 	tests/cat/cat-gs-gives-every-sample-once.sh \
 	tests/cat/cat-gs-lists-page-by-page.sh \
+	tests/cat/cat-gs-takes-tokens-of-other-providers.sh \
 	tests/cat/cat-help-of-a-command-is-about-it.sh \
 	tests/cat/cat-hf-agrees-with-huggingface-hub.sh \
 	tests/cat/cat-hf-errors-name-a-remedy.sh \
