@@ -15,6 +15,7 @@ libshufflefs_a_SOURCES = \
 	src/base/error.c src/base/error.h \
 	src/base/eta.c src/base/eta.h \
 	src/base/json.c src/base/json.h \
+	src/base/json-find.c src/base/json-find.h \
 	src/base/json-writer.c src/base/json-writer.h \
 	src/base/keyhash.c src/base/keyhash.h \
 	src/base/ledger.c src/base/ledger.h \
@@ -86,6 +87,7 @@ libshufflefs_a_SOURCES = \
 	src/source/http/http1.c src/source/http/http1.h \
 	src/source/http/http1-get.c src/source/http/http1-get.h \
 	src/source/http/http1-request.c src/source/http/http1-request.h \
+	src/source/http/http-source.c src/source/http/http-source.h \
 	src/source/http/job.c src/source/http/job.h \
 	src/source/http/key-url.c src/source/http/key-url.h \
 	src/source/http/keys.c src/source/http/keys.h \
@@ -99,8 +101,11 @@ libshufflefs_a_SOURCES = \
 	src/source/http/renewal.c src/source/http/renewal.h \
 	src/source/http/response.c src/source/http/response.h \
 	src/source/http/server-clock.c src/source/http/server-clock.h \
-	src/source/http/transfer.c \
+	src/source/http/show-words.c src/source/http/show-words.h \
+	src/source/http/token-json.c src/source/http/token-json.h \
+	src/source/http/transfer.c src/source/http/transfer.h \
 	src/source/http/user-headers.c src/source/http/user-headers.h \
+	src/source/http/whole.c src/source/http/whole.h \
 	 \
 	src/source/ais/ais.c src/source/ais/ais.h \
 	src/source/ais/ais-page.c src/source/ais/ais-page.h \
@@ -115,6 +120,7 @@ libshufflefs_a_SOURCES = \
 	src/source/azure/azure-refusal.c src/source/azure/azure-refusal.h \
 	src/source/azure/azure-sign.c src/source/azure/azure-sign.h \
 	src/source/hf/hf.c src/source/hf/hf.h \
+	src/source/hf/hf-internal.h src/source/hf/hf-listing.c \
 	src/source/hf/hf-name.c src/source/hf/hf-name.h \
 	src/source/hf/hf-page.c src/source/hf/hf-page.h \
 	src/source/hf/hf-refusal.c src/source/hf/hf-refusal.h \
@@ -123,6 +129,7 @@ libshufflefs_a_SOURCES = \
 	src/source/s3/aws-credentials.c src/source/s3/aws-credentials.h \
 	src/source/s3/aws-profile.c src/source/s3/aws-profile.h \
 	src/source/s3/google-credentials.c src/source/s3/google-credentials.h \
+	src/source/s3/google-federation.c src/source/s3/google-federation.h \
 	src/source/s3/google-jwt.c src/source/s3/google-jwt.h \
 	src/source/s3/s3.c src/source/s3/s3.h \
 	src/source/s3/s3-kind.c src/source/s3/s3-kind.h \
@@ -168,6 +175,7 @@ libshufflefs_a_SOURCES = \
 	src/catalog/dataset.c src/catalog/dataset.h src/catalog/dataset-internal.h \
 	src/catalog/dataset-index.c \
 	src/catalog/dataset-names.c \
+	src/catalog/dataset-read.c \
 	src/catalog/directory.c src/catalog/directory.h \
 	src/catalog/energon.c src/catalog/energon.h \
 	src/catalog/index-cache.c src/catalog/index-cache.h \

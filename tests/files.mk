@@ -47,6 +47,7 @@ unit_tests = \
 	tests/unit/base/unit-deadlines-hold-when-the-kernel-asks-again \
 	tests/unit/base/unit-error-sentences-fit-their-room \
 	tests/unit/base/unit-eta-gives-up-no-wait-too-early \
+	tests/unit/base/unit-json-find-finds-values-by-their-names \
 	tests/unit/base/unit-json-takes-what-the-rfc-takes \
 	tests/unit/base/unit-json-writer-places-commas \
 	tests/unit/base/unit-keyhash-extends-backwards \
@@ -68,6 +69,7 @@ unit_tests = \
 	tests/unit/base/unit-waits-name-the-limit \
 	tests/unit/base/unit-xml-reads-what-stores-write \
 	tests/unit/catalog/unit-braces-expand-as-a-shell-does \
+	tests/unit/catalog/unit-dataset-counts-names-from-the-url-of-their-list \
 	tests/unit/catalog/unit-dataset-names-each-shard-once \
 	tests/unit/catalog/unit-directory-holds-only-safe-paths \
 	tests/unit/catalog/unit-index-cache-finds-what-it-saved \
@@ -113,6 +115,7 @@ unit_tests = \
 	tests/unit/http/unit-redirect-target-knows-metadata-addresses \
 	tests/unit/http/unit-renewal-looks-once-for-all-refused \
 	tests/unit/http/unit-response-is-believed-only-if-it-fits \
+	tests/unit/http/unit-token-json-says-when-a-token-expires \
 	tests/unit/http/unit-transfer-ends-each-request-once \
 	tests/unit/http/unit-transfer-ends-what-comes-too-late \
 	tests/unit/http/unit-transfer-gives-right-bytes-or-the-reason \
@@ -252,6 +255,7 @@ cat_tests = \
 	tests/cat/cat-a-dripping-answer-ends.sh \
 	tests/cat/cat-a-home-that-may-not-be-entered-is-no-error.sh \
 	tests/cat/cat-a-late-answer-is-asked-for-once-more.sh \
+	tests/cat/cat-a-list-at-a-url-may-be-too-large.sh \
 	tests/cat/cat-a-lying-index-is-an-error.sh \
 	tests/cat/cat-a-missing-netrc-file-is-refused.sh \
 	tests/cat/cat-a-missing-shard-may-be-left-out.sh \
@@ -302,14 +306,17 @@ cat_tests = \
 	tests/cat/cat-gives-up-on-a-silent-server.sh \
 	tests/cat/cat-gives-up-when-parts-fail-in-turn.sh \
 	tests/cat/cat-goes-through-a-proxy.sh \
+	tests/cat/cat-gs-a-project-may-pay.sh \
 	tests/cat/cat-gs-credentials-may-expire.sh \
 	tests/cat/cat-gs-errors-name-a-remedy.sh \
 	tests/cat/cat-gs-gives-every-sample-once.sh \
 	tests/cat/cat-gs-lists-page-by-page.sh \
+	tests/cat/cat-gs-takes-tokens-of-other-providers.sh \
 	tests/cat/cat-help-of-a-command-is-about-it.sh \
 	tests/cat/cat-hf-agrees-with-huggingface-hub.sh \
 	tests/cat/cat-hf-errors-name-a-remedy.sh \
 	tests/cat/cat-hf-gives-every-sample-once.sh \
+	tests/cat/cat-hf-takes-tokens-of-the-options.sh \
 	tests/cat/cat-hf-tokens-and-signatures-may-expire.sh \
 	tests/cat/cat-hf-waits-as-the-hub-says.sh \
 	tests/cat/cat-index-makes-indexes-ahead.sh \
@@ -320,6 +327,7 @@ cat_tests = \
 	tests/cat/cat-keys-may-be-unique.sh \
 	tests/cat/cat-lanes-that-fall-due-together-are-fetched-together.sh \
 	tests/cat/cat-links-and-folders-have-no-data.sh \
+	tests/cat/cat-lists-may-be-at-urls.sh \
 	tests/cat/cat-ls-shows-shards-and-sizes.sh \
 	tests/cat/cat-missing-and-forbidden-shards-are-named.sh \
 	tests/cat/cat-missing-shards-are-counted-in-one-line.sh \
@@ -445,6 +453,7 @@ fuse_tests = \
 	tests/fuse/fuse-an-order-may-be-read-while-shards-are-scanned.sh \
 	tests/fuse/fuse-an-ordinary-user-mounts.sh \
 	tests/fuse/fuse-any-number-of-ranks-reads-one-epoch.sh \
+	tests/fuse/fuse-az-serves-a-mount.sh \
 	tests/fuse/fuse-bench-leaves-no-mount-behind.sh \
 	tests/fuse/fuse-crawlers-read-no-shards.sh \
 	tests/fuse/fuse-dali-reads-shards-and-streams-by-their-indexes.sh \
@@ -456,6 +465,8 @@ fuse_tests = \
 	tests/fuse/fuse-failed-requests-have-a-line-each.sh \
 	tests/fuse/fuse-files-made-for-readers-have-their-size.sh \
 	tests/fuse/fuse-gnu-tar-bsdtar-and-python-read-a-stream.sh \
+	tests/fuse/fuse-gs-serves-a-mount.sh \
+	tests/fuse/fuse-hf-serves-a-mount.sh \
 	tests/fuse/fuse-https-trusts-the-given-authorities.sh \
 	tests/fuse/fuse-late-answers-cost-a-twentieth-at-most.sh \
 	tests/fuse/fuse-ls-l-asks-for-many-members-at-once.sh \
@@ -507,13 +518,15 @@ fuse_tests = \
 	tests/fuse/fuse-the-metrics-of-two-mounts-stand-together.sh \
 	tests/fuse/fuse-the-next-epoch-gives-way-to-readers.sh \
 	tests/fuse/fuse-the-next-epoch-is-fetched-ahead.sh \
+	tests/fuse/fuse-tokens-are-renewed-before-they-expire.sh \
 	tests/fuse/fuse-top-ends-whatever-it-looks-at.sh \
 	tests/fuse/fuse-umount-force-ends-a-killed-daemon-that-hangs.sh \
 	tests/fuse/fuse-umount-says-why-a-daemon-goes-on.sh \
 	tests/fuse/fuse-unmounting-never-hangs.sh \
 	tests/fuse/fuse-webdataset-goes-on-after-damage-with-skip.sh \
 	tests/fuse/fuse-webdataset-reads-the-same-samples.sh \
-	tests/fuse/fuse-webdataset-workers-read-one-epoch.sh
+	tests/fuse/fuse-webdataset-workers-read-one-epoch.sh \
+	tests/fuse/fuse-webhdfs-serves-a-mount.sh
 
 sidecar_tests = \
 	tests/sidecar/sidecar-a-c-program-takes-batches.sh \
@@ -659,6 +672,7 @@ test_helpers = \
 	tests/lib/make-shards.py \
 	tests/lib/minio-client.py \
 	tests/lib/minio.sh \
+	tests/lib/mounted-store.sh \
 	tests/lib/naive-epoch.c \
 	tests/lib/naive-epoch.h \
 	tests/lib/notify-gate.sh \
@@ -831,8 +845,12 @@ tier2_tests = \
 	tests/fuse/fuse-a-control-groups-limit-is-respected.sh \
 	tests/fuse/fuse-a-killed-training-job-resumes-at-its-sample.sh \
 	tests/fuse/fuse-a-stopped-reader-gives-its-memory-back.sh \
+	tests/fuse/fuse-az-serves-a-mount.sh \
+	tests/fuse/fuse-gs-serves-a-mount.sh \
+	tests/fuse/fuse-hf-serves-a-mount.sh \
 	tests/fuse/fuse-sigterm-ends-a-mount-whose-pages-are-being-dropped.sh \
 	tests/fuse/fuse-the-next-epoch-gives-way-to-readers.sh \
+	tests/fuse/fuse-webhdfs-serves-a-mount.sh \
 	tests/sidecar/sidecar-cuda-plugin-runs-on-a-runtime-of-memfds.sh \
 	tests/fuse/fuse-dali-reads-shards-and-streams-by-their-indexes.sh \
 	tests/fuse/fuse-duckdb-reads-an-order-as-a-table.sh \

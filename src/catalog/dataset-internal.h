@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* dataset-internal - what dataset.c (specs to a list of shards), dataset-index.c (files
- * that say which shards) and dataset-names.c (what they are called) share. */
+ * that say which shards), dataset-read.c (where those are read from) and dataset-names.c
+ * (what shards are called) share. */
 #ifndef SFS_DATASET_INTERNAL_H
 #define SFS_DATASET_INTERNAL_H
 
@@ -11,6 +12,9 @@ struct sfs_loader {
 	const struct sfs_dataset_disk *disk;
 	uint32_t source; /* the number of the one that is being added */
 	bool is_part;	 /* it is a part of a folder */
+	/* The origin of the URL of the list or index that names shards now: the one that
+	 * the user named, if that names another.  NULL: it is local. */
+	char *by_origin;
 	char *parted; /* the first folder that has parts, and was taken whole; or NULL */
 
 	/* Entries of folders that were not taken. */
@@ -19,10 +23,28 @@ struct sfs_loader {
 	size_t n_folders_elsewhere; /* how many of those have some */
 };
 
-/* Add a shard, whatever its name looks like: a URL, or a path as seen from `folder`.
+/* Add a shard, whatever its name looks like: a URL, or a path as seen from `folder`,
+ * which is one or the other.
  * `said` is borrowed; NULL: nothing was said of it. */
 int sfs_loader_add(struct sfs_loader *l, const char *folder, const char *name,
 		   const struct sfs_said *said, struct sfs_error *err);
+
+/* Append the text of a file, whose name is an absolute path, "-" or a URL.  *ret_is_pipe:
+ * it is in no folder.  < 0: *err says why, with the name. */
+int sfs_loader_read(const struct sfs_loader *l, const char *name, struct sfs_strbuf *text,
+		    bool *ret_is_pipe, struct sfs_error *err);
+
+/* From now on that file names shards and files: credentials of options go to no other
+ * server than its own, unless another file has named it.  true: to be left. */
+bool sfs_loader_enter(struct sfs_loader *l, const char *name);
+void sfs_loader_leave(struct sfs_loader *l);
+
+/* Is it at a server that only the present file names? */
+bool sfs_loader_is_foreign(const struct sfs_loader *l, const struct sfs_uri *uri);
+
+/* The folder of such a file, without a '/' at its end, nor a query.  The caller frees
+ * it. */
+char *sfs_loader_folder_of(const char *name);
 
 /* Does the name end as that of a file that says which shards there are? */
 bool sfs_loader_is_index(const char *name);
@@ -38,7 +60,7 @@ bool sfs_loader_has_parts(const struct sfs_loader *l, const char *folder);
 int sfs_loader_refuse_split(const struct sfs_loader *l, const char *what,
 			    struct sfs_error *err);
 
-/* Add the part that is wanted of such a folder. */
+/* Add the part that is wanted of such a folder: a path, or a URL. */
 int sfs_loader_add_part(struct sfs_loader *l, const char *folder, struct sfs_error *err);
 
 /* Take each shard once: samples of one that is named twice would come twice. */

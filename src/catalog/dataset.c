@@ -6,10 +6,12 @@
 #include "catalog/braces.h"
 #include "catalog/dataset-internal.h"
 #include "catalog/shard-list.h"
+#include "catalog/wids.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_SHARDS (1 << 27)
 #define N_SHOWN	   3 /* of the entries that a folder has besides its shards */
@@ -217,73 +219,6 @@ static int add_pattern(struct sfs_loader *l, const char *pattern, struct sfs_err
 	return ret;
 }
 
-/* ---- lists ---- */
-
-int sfs_loader_add(struct sfs_loader *l, const char *folder, const char *name,
-		   const struct sfs_said *said, struct sfs_error *err)
-{
-	struct sfs_uri uri = {0};
-	int ret = sfs_uri_parse(name, &uri, err);
-
-	if (ret == 0 && uri.scheme == SFS_SCHEME_FILE)
-		place_at(&uri, absolute_path(folder, uri.location));
-	if (ret == 0)
-		ret = add_uri(l, &uri, err);
-	if (ret == 0 && said)
-		l->d.said[l->d.n - 1] = *said;
-	sfs_uri_done(&uri);
-	return ret;
-}
-
-static int add_lines(struct sfs_loader *l, const char *shown, const char *folder,
-		     const struct sfs_strbuf *text, struct sfs_error *err)
-{
-	struct sfs_shard_list list;
-	uint32_t n_before = l->d.n;
-	char *line;
-	int ret;
-
-	sfs_shard_list_init(&list, text->s, text->n);
-	while ((ret = sfs_shard_list_next(&list, &line, err)) > 0) {
-		ret = sfs_loader_add(l, folder, line, NULL, err);
-		free(line);
-		if (ret < 0)
-			return sfs_error_wrap(err, ret, "%s:%u", shown, list.n_lines);
-	}
-	if (ret < 0)
-		return sfs_error_wrap(err, ret, "%s", shown);
-	if (l->d.n == n_before)
-		return sfs_error_set(err, -ENOENT, "%s: the list is empty", shown);
-	return 0;
-}
-
-/* "-", or the path of a list. */
-static int add_list(struct sfs_loader *l, const char *name, struct sfs_error *err)
-{
-	bool is_stdin = strcmp(name, "-") == 0, is_pipe = false;
-	sfs_autofree char *path = NULL, *folder = NULL;
-	struct sfs_strbuf text = {0};
-	int ret;
-
-	if (!is_stdin && sfs_uri_has_scheme(name)) {
-		sfs_autofree char *shown = sfs_uri_redact(name);
-
-		return sfs_error_set(err, -EINVAL,
-				     "'@%s': a list is a local file; get it first, as in "
-				     "curl -s URL | shufflefs mount - DIR",
-				     shown);
-	}
-	path = is_stdin ? sfs_strdup(name) : absolute_path(l->disk->cwd, name);
-	ret = l->disk->read(path, &text, &is_pipe, err);
-	folder = is_pipe ? sfs_strdup(l->disk->cwd)
-			 : sfs_strndup(path, (size_t)(strrchr(path, '/') - path));
-	if (ret == 0)
-		ret = add_lines(l, is_stdin ? "standard input" : path, folder, &text,
-				err);
-	sfs_strbuf_done(&text);
-	return ret;
-}
-
 /* ---- buckets ---- */
 
 /* An object that was listed for this user: its name as a URL. */
@@ -326,6 +261,102 @@ static int add_objects(struct sfs_loader *l, struct sfs_uri *uri, struct sfs_err
 	return ret;
 }
 
+/* ---- lists ---- */
+
+/* Is it in a store, and no pattern?  (In a list no character means anything; but a store
+ * would take it for one.) */
+static bool is_one_object(const struct sfs_uri *uri)
+{
+	size_t n = strlen(uri->location);
+
+	return sfs_scheme_has_keys(uri->scheme) && !strpbrk(uri->location, "*?[") &&
+	       uri->location[n - 1] != '/';
+}
+
+int sfs_loader_add(struct sfs_loader *l, const char *folder, const char *name,
+		   const struct sfs_said *said, struct sfs_error *err)
+{
+	sfs_autofree char *at_url =
+		sfs_uri_has_scheme(folder) ? sfs_wids_resolve(folder, name) : NULL;
+	struct sfs_uri uri = {0};
+	int ret = sfs_uri_parse(at_url ? at_url : name, &uri, err);
+
+	if (ret == 0 && uri.scheme == SFS_SCHEME_FILE)
+		place_at(&uri, absolute_path(folder, uri.location));
+	uri.is_foreign = ret == 0 && sfs_loader_is_foreign(l, &uri);
+	if (ret == 0)
+		ret = is_one_object(&uri) ? add_objects(l, &uri, err)
+					  : add_uri(l, &uri, err);
+	if (ret == 0 && said)
+		l->d.said[l->d.n - 1] = *said;
+	sfs_uri_done(&uri);
+	return ret;
+}
+
+static int add_lines(struct sfs_loader *l, const char *shown, const char *folder,
+		     const struct sfs_strbuf *text, struct sfs_error *err)
+{
+	struct sfs_shard_list list;
+	uint32_t n_before = l->d.n;
+	char *line;
+	int ret;
+
+	sfs_shard_list_init(&list, text->s, text->n);
+	while ((ret = sfs_shard_list_next(&list, &line, err)) > 0) {
+		ret = sfs_loader_add(l, folder, line, NULL, err);
+		free(line);
+		if (ret < 0)
+			return sfs_error_wrap(err, ret, "%s:%u", shown, list.n_lines);
+	}
+	if (ret < 0)
+		return sfs_error_wrap(err, ret, "%s", shown);
+	if (l->d.n == n_before)
+		return sfs_error_set(err, -ENOENT, "%s: the list is empty", shown);
+	return 0;
+}
+
+/* The absolute path of a list, or its URL.  NULL: with an error. */
+static char *place_of_list(const struct sfs_loader *l, const char *name,
+			   struct sfs_error *err)
+{
+	struct sfs_uri uri;
+	char *place;
+
+	if (strcmp(name, "-") == 0)
+		return sfs_strdup(name);
+	if (!sfs_uri_has_scheme(name))
+		return absolute_path(l->disk->cwd, name);
+	if (sfs_uri_parse(name, &uri, err) < 0)
+		return NULL;
+	place = sfs_strdup(uri.scheme == SFS_SCHEME_FILE ? uri.location : name);
+	sfs_uri_done(&uri);
+	return place;
+}
+
+/* "-", or the path or URL of a list. */
+static int add_list(struct sfs_loader *l, const char *name, struct sfs_error *err)
+{
+	sfs_autofree char *where = place_of_list(l, name, err), *shown = NULL,
+			  *folder = NULL;
+	struct sfs_strbuf text = {0};
+	bool is_pipe = false;
+	int ret;
+
+	if (!where)
+		return -EINVAL;
+	shown = strcmp(where, "-") == 0 ? sfs_strdup("standard input")
+					: sfs_uri_redact(where);
+	ret = sfs_loader_read(l, where, &text, &is_pipe, err);
+	folder = is_pipe ? sfs_strdup(l->disk->cwd) : sfs_loader_folder_of(where);
+	if (ret == 0) {
+		sfs_loader_enter(l, where);
+		ret = add_lines(l, shown, folder, &text, err);
+		sfs_loader_leave(l);
+	}
+	sfs_strbuf_done(&text);
+	return ret;
+}
+
 /* ---- specs ---- */
 
 /* err has a sentence, which may show a part of a password. */
@@ -344,16 +375,19 @@ static int refuse_braces(const char *spec, int code, struct sfs_error *err)
 	return sfs_error_wrap(err, code, "'%s'", shown);
 }
 
-/* It would need the source, its credentials and retries before there is one. */
-static int refuse_remote_index(const char *name, struct sfs_error *err)
+/* Of a folder at a URL a part is wanted. */
+static int add_remote_part(struct sfs_loader *l, const char *name, struct sfs_error *err)
 {
-	sfs_autofree char *shown = sfs_uri_redact(name);
+	bool has_query = strncasecmp(name, "http", 4) == 0;
+	sfs_autofree char *folder =
+		sfs_strndup(name, has_query ? strcspn(name, "?#") : strlen(name));
+	size_t n = strlen(folder);
 
-	return sfs_error_set(err, -EINVAL,
-			     "'%s': a file that says which shards there are must be a "
-			     "local one; get it first, and name its shards by whole "
-			     "URLs, or by a \"base\" in it",
-			     shown);
+	if (strpbrk(folder, "*?[") || (n > 4 && strcmp(folder + n - 4, ".tar") == 0))
+		return sfs_loader_refuse_split(l, name, err);
+	while (n > 0 && folder[n - 1] == '/')
+		folder[--n] = 0;
+	return sfs_loader_add_part(l, folder, err);
 }
 
 /* One name, as the braces give it. */
@@ -368,7 +402,9 @@ static int add_name(struct sfs_loader *l, const char *name, struct sfs_error *er
 		return add_list(l, name + 1, err);
 	ret = sfs_uri_parse(name, &uri, err);
 	if (ret == 0 && uri.scheme != SFS_SCHEME_FILE && sfs_loader_is_index(uri.path)) {
-		ret = refuse_remote_index(name, err);
+		ret = sfs_loader_add_index(l, name, err);
+	} else if (ret == 0 && uri.scheme != SFS_SCHEME_FILE && l->disk->split) {
+		ret = add_remote_part(l, name, err);
 	} else if (ret == 0 && uri.scheme == SFS_SCHEME_FILE) {
 		sfs_autofree char *path = absolute_path(l->disk->cwd, uri.location);
 		bool is_pattern = !sfs_uri_has_scheme(name) && strpbrk(name, "*?[") &&

@@ -4,12 +4,13 @@
  * A spec is one source, or several with "::" between them.  A source is
  *
  *	a path or URL, with braces (braces.h) or a number of shards ("train-@001282.tar")
- *	a local folder, which stands for its *.tar in name order; or for a part of them,
- *	if energon has prepared it and a part is wanted (energon.h)
+ *	a local folder, which stands for its *.tar in name order
+ *	a folder, local or a URL, of which a part is wanted: energon has prepared it
+ *	(energon.h)
  *	a local pattern, with '*', '?', '[...]' or "**" (folder.h)
  *	a URL of S3 or AIStore with a pattern, or that is a prefix
- *	@FILE or -, a list with a path or URL in each line (shard-list.h)
- *	a local file that ends in .json, an index of shards (wids.h); or in .yaml or
+ *	@FILE, @URL or -, a list with a path or URL in each line (shard-list.h)
+ *	a file or URL that ends in .json, an index of shards (wids.h); or in .yaml or
  *	.yml, a spec of WebDataset (wds-spec.h)
  *
  * A local path that exists is that path: "::", '@' and the characters of patterns are
@@ -17,7 +18,7 @@
  * named first.  The name of a shard is its path without the folders that all shards have
  * in common; if two were the same, hosts count as folders, and URLs that differ in their
  * queries alone are numbered ("x.tar", "x~2.tar").  Names are unique.  Pure: the caller
- * looks at the disk, and lists buckets.
+ * looks at the disk, lists buckets, and gets what is at URLs.
  */
 #ifndef SFS_DATASET_H
 #define SFS_DATASET_H
@@ -83,6 +84,12 @@ struct sfs_dataset_disk {
 	int (*list_objects)(void *ctx, const struct sfs_uri *uri,
 			    struct sfs_listed **ret_objects, size_t *ret_n,
 			    struct sfs_error *err);
+
+	/* NULL, or: append the text of a file at a URL that is not a local one.  -ENOENT,
+	 * -EACCES: it is not there, or may not be read; others; *err says why, without
+	 * the URL. */
+	int (*fetch)(void *ctx, const struct sfs_uri *uri, struct sfs_strbuf *text,
+		     struct sfs_error *err);
 	void *ctx;
 };
 

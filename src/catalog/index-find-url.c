@@ -71,6 +71,8 @@ int sfs_index_search_fetch(struct sfs_index_search *f, const char *url, const ch
 		return -ENOENT;
 	if (user && !uri.user)
 		uri.user = sfs_strdup(user);
+	uri.is_foreign = f->object->uri.is_foreign && f->object->uri.origin &&
+			 strcmp(uri.origin, f->object->uri.origin) == 0;
 	sfs_object_init(&f->remote, &uri, f->indexes->http);
 	f->remote.name = f->object->name;
 	f->request = (struct sfs_request){.kind = SFS_REQUEST_ASK,

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #define KIND "wids-shard-index-v1"
 
@@ -262,9 +263,10 @@ static void add_path(struct sfs_strbuf *to, const char *path)
 /* The base is a URL.  What follows '?' in `url` is a query, and no path. */
 static char *at_url(const char *base, const char *url)
 {
+	const char *ends = strncasecmp(base, "http", 4) == 0 ? "?#" : "";
 	size_t n_host = strcspn(strstr(base, "://") + 3, "/?#");
 	const char *path = strstr(base, "://") + 3 + n_host;
-	sfs_autofree char *folder = sfs_strndup(path, strcspn(path, "?#"));
+	sfs_autofree char *folder = sfs_strndup(path, strcspn(path, ends));
 	size_t n = strcspn(url, "?");
 	sfs_autofree char *whole =
 		sfs_asprintf("%s/%.*s", *url == '/' ? "" : folder, (int)n, url);

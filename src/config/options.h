@@ -46,7 +46,7 @@ struct sfs_options {
 	uint64_t umask, foreground, log_level;
 	char *proxy, *netrc_file, *cacert, *capath, *cert, *key; /* NULL: not set */
 	char *bearer_file, *bearer_command, *header_command;
-	char *endpoint, *region, *provider, *sas_file;
+	char *endpoint, *region, *provider, *sas_file, *user_project;
 	char *split;
 	char *fsname, *config, *expect_order;
 	char *index, *index_cache;

@@ -10,6 +10,9 @@
 #include "base/stall.h"
 #include "base/threadpool.h"
 #include "source/folder.h"
+#include "source/http/key-url.h"
+#include "source/http/whole.h"
+#include "source/key-pattern.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +22,8 @@
 
 struct loading {
 	struct sfs_stores stores; /* with the options */
+	struct sfs_http_options http;
+	struct sfs_whole *whole; /* NULL: nothing was to be got at a URL */
 	struct sfs_strings specs;
 	struct sfs_dataset dataset;
 	struct sfs_error error;
@@ -59,6 +64,54 @@ static int list_objects(void *ctx, const struct sfs_uri *uri,
 	return 0;
 }
 
+/* Is it the URL of one object? */
+static int check_object(const struct sfs_uri *uri, struct sfs_error *err)
+{
+	sfs_autofree char *bucket = NULL;
+	const char *key;
+
+	if (!sfs_scheme_has_keys(uri->scheme))
+		return 0;
+	bucket = sfs_key_split(uri->location, &key);
+	return sfs_key_pattern_is(key)
+		       ? sfs_error_set(err, -EINVAL,
+				       "it is a pattern or a folder; name one object")
+		       : 0;
+}
+
+static int fetch(void *ctx, const struct sfs_uri *uri, struct sfs_strbuf *text,
+		 struct sfs_error *err)
+{
+	struct loading *l = ctx;
+	int ret = check_object(uri, err);
+
+	if (ret == 0)
+		ret = sfs_stores_meet(&l->stores, uri, err);
+	if (ret < 0)
+		return ret;
+	if (!l->whole) {
+		l->http = sfs_stores_http_options(l->stores.options);
+		l->whole = sfs_whole_start(&l->http, err);
+	}
+	if (!l->whole)
+		return -EINVAL;
+	return sfs_whole_get(l->whole, sfs_stores_find(&l->stores, uri->scheme), uri,
+			     MAX_LIST, text, err);
+}
+
+/* Names in lists and indexes were not listed. */
+static int meet_all(struct loading *l)
+{
+	const struct sfs_dataset *d = &l->dataset;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < d->n && ret == 0; i++)
+		if (!d->listed[i].tag && sfs_scheme_has_keys(d->uris[i].scheme))
+			ret = sfs_stores_meet(&l->stores, &d->uris[i], &l->error);
+	return ret;
+}
+
 static void *load_run(void *arg)
 {
 	struct loading *l = arg;
@@ -70,9 +123,16 @@ static void *load_run(void *arg)
 					      .match = sfs_folder_match,
 					      .read = read_list,
 					      .list_objects = list_objects,
+					      .fetch = fetch,
 					      .ctx = l};
 
 	l->ret = sfs_dataset_load(l->specs.s, l->specs.n, &disk, &l->dataset, &l->error);
+	if (l->ret == 0) {
+		l->ret = meet_all(l);
+		if (l->ret < 0)
+			sfs_dataset_done(&l->dataset);
+	}
+	sfs_whole_stop(l->whole);
 	return NULL;
 }
 

@@ -62,6 +62,7 @@ static struct sfs_store *start_gs(const struct sfs_options *o,
 		.endpoint = o->endpoint,
 		.style = (enum sfs_s3_style)o->s3_style,
 		.is_anonymous = o->anonymous,
+		.user_project = o->user_project,
 		.http = http,
 	};
 
@@ -128,7 +129,7 @@ _Static_assert(SFS_COUNT(kinds) <= SFS_STORES_MOST, "raise SFS_STORES_MOST");
 
 /* ---- those that are started ---- */
 
-static struct sfs_store *find(const struct sfs_stores *s, enum sfs_scheme scheme)
+struct sfs_store *sfs_stores_find(const struct sfs_stores *s, enum sfs_scheme scheme)
 {
 	int i;
 
@@ -145,7 +146,7 @@ int sfs_stores_start(struct sfs_stores *s, enum sfs_scheme scheme, struct sfs_er
 	size_t i;
 
 	for (i = 0; i < SFS_COUNT(kinds); i++) {
-		if (kinds[i].scheme != scheme || find(s, scheme))
+		if (kinds[i].scheme != scheme || sfs_stores_find(s, scheme))
 			continue;
 		store = kinds[i].start(s->options, &http, err);
 		if (!store)
@@ -155,11 +156,20 @@ int sfs_stores_start(struct sfs_stores *s, enum sfs_scheme scheme, struct sfs_er
 	return 0;
 }
 
+int sfs_stores_meet(struct sfs_stores *s, const struct sfs_uri *uri,
+		    struct sfs_error *err)
+{
+	int code = sfs_stores_start(s, uri->scheme, err);
+	struct sfs_store *store = sfs_stores_find(s, uri->scheme);
+
+	return code < 0 || !store || !store->meet ? code : store->meet(store, uri, err);
+}
+
 int sfs_stores_list(struct sfs_stores *s, const struct sfs_uri *uri,
 		    struct sfs_listing *ret, struct sfs_error *err)
 {
 	int code = sfs_stores_start(s, uri->scheme, err);
-	struct sfs_store *store = find(s, uri->scheme);
+	struct sfs_store *store = sfs_stores_find(s, uri->scheme);
 
 	if (code < 0)
 		return code;

@@ -27,6 +27,14 @@ struct sfs_http_options sfs_stores_http_options(const struct sfs_options *option
 int sfs_stores_start(struct sfs_stores *stores, enum sfs_scheme scheme,
 		     struct sfs_error *err);
 
+/* That of this scheme, if it was started; else NULL. */
+struct sfs_store *sfs_stores_find(const struct sfs_stores *stores,
+				  enum sfs_scheme scheme);
+
+/* Have its store learn what it has to of the URL of an object. */
+int sfs_stores_meet(struct sfs_stores *stores, const struct sfs_uri *uri,
+		    struct sfs_error *err);
+
 /* The objects that a URL means; see struct sfs_store. */
 int sfs_stores_list(struct sfs_stores *stores, const struct sfs_uri *uri,
 		    struct sfs_listing *ret, struct sfs_error *err);

@@ -38,6 +38,8 @@ struct sfs_uri {
 	char *origin; /* "https://host:443", lower case, port always; "s3://bucket"; NULL
 		       * if local */
 	char *path;   /* the path, decoded where that is harmless: see below */
+	bool is_foreign; /* a server named it, of another origin than its own: credentials
+			  * of options are not for it */
 };
 
 /* `path` is percent-decoded for names and folders to be made of it.  If decoding

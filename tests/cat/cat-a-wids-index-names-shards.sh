@@ -100,7 +100,7 @@ fails "index.json: it names no shards"
 index index.json '{"shardlist": [shard(0, "pipe:cat ")]}'
 fails "'pipe:' is refused"
 index index.json '{"datasets": [{"source_url": origin + "/x.json"}]}'
-fails "'source_url' $origin/x.json: it must be a local file"
+fails "cannot read $origin/x.json: HTTP 404: check its name"
 index other/third.json '{"datasets": [{"source_url": "second.json"}]}'
 index index.json '{"datasets": [{"source_url": "other/third.json"}]}'
 fails "third.json: it names datasets itself"
@@ -109,5 +109,5 @@ fails "index.json is no index of shards (wids): line 2: it has no 'shardlist'"
 echo 'data/train-000000.tar' >index.json
 fails "index.json is no index of shards (wids): line 1"
 refused "$origin/index.json?sig=SECRET"
-said "a file that says which shards there are must be a local one"
+said "cannot read $origin/index.json?\*\*\*: HTTP 404: check its name"
 not_said SECRET

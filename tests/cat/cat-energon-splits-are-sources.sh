@@ -100,5 +100,5 @@ echo ds/parts/train-000000.tar >list
 echo '{"wids_version": 1, "shardlist": [{"url": "ds/parts/train-000000.tar"}]}' >index.json
 for source in "ds*" "ds/parts/*" "ds/parts::ds2" @list index.json "ds/parts/train-000000.tar" "ds/*/*.tar" "ds/parts::ds/.nv-meta" "http://127.0.0.1/x.tar"; do
     refused -o split=train "$source"
-    said "split=train: '.*' is no local folder that energon has prepared"
+    said "split=train: '.*' is no folder that energon has prepared"
 done

@@ -42,9 +42,9 @@ done
 CLOUDSDK_AUTH_ACCESS_TOKEN_FILE=$work/none refuses "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE: .*No such file" $one
 GOOGLE_OAUTH_ACCESS_TOKEN='TOKEN. two' refuses "GOOGLE_OAUTH_ACCESS_TOKEN: they hold a blank" $one
 GOOGLE_APPLICATION_CREDENTIALS=$work/none refuses "GOOGLE_APPLICATION_CREDENTIALS: .*No such file" $one
-says '{"type": "external_account", "private_key": "SECRET/x"}' account.json
+says '{"type": "impersonated_service_account", "private_key": "SECRET/x"}' account.json
 GOOGLE_APPLICATION_CREDENTIALS=$work/account.json \
-    refuses "does not understand credentials of the type 'external_account': set bearer-token-command='gcloud auth" $one
+    refuses "does not understand credentials of the type 'impersonated_service_account': set bearer-token-command='gcloud auth" $one
 says '{"type": "service_account", "private_key": "SECRET/x"}' account.json
 GOOGLE_APPLICATION_CREDENTIALS=$work/account.json refuses "account.json': it has no client_email" $one
 says '{"type": "service_account", "client_email": "e", "private_key": "SECRET/x"}' account.json

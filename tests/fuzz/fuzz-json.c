@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON: a text that is accepted, written again from its tokens, gives the same tokens. */
+/* JSON: a text that is accepted, written again from its tokens, gives the same tokens.
+ * What a name leads to in a whole text, it leads to in any; and what a command printed are
+ * header lines, or an error. */
 #include "fuzz.h"
 
+#include "base/alloc.h"
+#include "base/json-find.h"
 #include "base/json.h"
+#include "source/http/header-lines.h"
 
 /* Write the tokens of a text as JSON.  false: it is none. */
 static bool rewrite(const char *bytes, size_t n, struct sfs_strbuf *to)
@@ -53,11 +58,49 @@ static void check_json(const char *bytes, size_t n)
 	sfs_strbuf_done(&twice);
 }
 
+static void check_find(const char *bytes, size_t n, const char *path)
+{
+	sfs_autofree char *whole = sfs_json_find(bytes, n, path, true),
+			  *part = sfs_json_find(bytes, n, path, false);
+	enum sfs_json_token token;
+	struct sfs_json json;
+
+	MUST(!whole || (part && strcmp(whole, part) == 0));
+	sfs_json_init(&json, bytes, n);
+	token = sfs_json_seek(&json, path);
+	MUST(token == SFS_JSON_BAD || token > SFS_JSON_END);
+	MUST(!whole || token != SFS_JSON_BAD || strchr(path, '.'));
+	sfs_json_done(&json);
+}
+
+static void check_lines(const char *bytes, size_t n, bool is_bearer)
+{
+	sfs_autofree char *text = sfs_strndup(bytes, n);
+	struct sfs_header_lines lines = {0};
+	struct sfs_error err;
+	int i;
+
+	if (sfs_header_lines_read(text, strlen(text), is_bearer, 1764169200, &lines,
+				  &err) < 0) {
+		MUST(err.text[0] && lines.n == 0);
+		return;
+	}
+	MUST(!is_bearer || lines.n <= 1);
+	MUST(lines.expires_s == 0 || lines.expires_s > 1764169200);
+	for (i = 0; i < lines.n; i++)
+		MUST(sfs_header_lines_is_one(lines.s[i]));
+	sfs_header_lines_done(&lines);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	char *bytes = fuzz_copy(data, n);
 
 	check_json(bytes, n);
+	check_find(bytes, n, "a");
+	check_find(bytes, n, "status.token");
+	check_lines(bytes, n, true);
+	check_lines(bytes, n, false);
 	free(bytes);
 	return 0;
 }

@@ -100,6 +100,11 @@ TEXTS = {
     "fuzz-json": [
         '{"version": 1, "shards": [{"url": "https://h/x/a.tar?s=1", "n": 10}, {}], "name": null}',
         '[true, false, null, -0.5e+7, "\\u00fc\\ud83d\\ude00\\n", "\xc3\xbc", {}, [[]]]', "[" * 70, '{"a":',
+        '{"access_token": "T.1", "expires_in": 3599, "token_type": "Bearer"}', '{"token": "T", "expires_at": 1764172800.5}',
+        '{"accessToken": "T", "expiresOn": "2025-11-26 17:00:00.000000", "expires_on": 1764172800}',
+        '{"kind": "ExecCredential", "status": {"token": "T", "expirationTimestamp": "2025-11-26T16:00:00+01:00"}}',
+        '{"credential": {"access_token": "T", "token_expiry": "2025-11-26T16:00:00Z"}}',
+        '{"headers": {"Authorization": ["Bearer T"], "X": "1"}, "expires": "2025-11-26T16:00:00Z"}', "X: 1\r\nY: 2\n",
     ],
     "fuzz-azure": [
         "\xef\xbb\xbf<?xml version='1.0'?><EnumerationResults ContainerName='c'><Blobs><Blob><Name>a.tar</Name><Properties>"
@@ -179,7 +184,7 @@ WORDS = {
     "fuzz-edit": TAR_WORDS,
     "fuzz-index": ["SFSINDEX", "\\x00\\x02\\x00\\x00", "\\x70\\x00\\x00\\x00", *TAR_WORDS],
     "fuzz-foreign": ["v1.1 ", "v1.2 ", " 512 ", " 1536 ", ".jpg", "\\x0a", "\\x00\\x02\\x00\\x00\\x00\\x00\\x00\\x00"],
-    "fuzz-json": ["\\x22a\\x22:{", "\\x22b\\x22:[{", "\\x5cud83d\\x5cude00", "true", "false", "null"],
+    "fuzz-json": ["\\x22a\\x22:{", "\\x22token\\x22:", "\\x22expires_in\\x22:", "\\x22headers\\x22:{", "\\x22b\\x22:[{", "\\x5cud83d\\x5cude00", "true", "false", "null"],
     "fuzz-azure": ["<EnumerationResults>", "<Blobs>", "<Blob>", "<Name>", "<Properties>", "<Content-Length>", "<Etag>",
                    "</EnumerationResults>", "<NextMarker>", "<Error>", "<Code>", "AccountKey=", "\\x22expires_in\\x22"],
     "fuzz-hf": ["[{", "\\x22type\\x22:\\x22file\\x22", "\\x22path\\x22:\\x22", "\\x22size\\x22:", "\\x22lfs\\x22:{",

@@ -14,7 +14,10 @@ As s3.py (see there for the folder and server.json), of which it differs in this
 
 The services: GET .../service-accounts/default/token of the metadata server, and POST /token, which
 takes the refresh token REFRESH/one, or a JSON Web Token of the service account "account": {"email": E,
-"modulus": HEX} (its exponent is 65537); both give "grant": [TOKEN, SECONDS].
+"modulus": HEX} (its exponent is 65537); both give "grant": [TOKEN, SECONDS].  So does POST /sts for the token
+"subject" of another provider, which is at GET /subject (?json: as JSON) for who sends X-Provider: yes; or, if the scope is
+the cloud platform, a token with which POST /impersonate gives that, unless "no_role".  "payers": {BUCKET: PROJECT}: the
+project that has to pay.
 """
 import base64
 import hashlib
@@ -82,6 +85,44 @@ class Handler(s3.Handler):
                 "<LastModified>2026-11-25T08:00:00.000Z</LastModified><ETag>\"%s\"</ETag><Size>%d</Size>" %
                 (escape(urllib.parse.quote_plus(key) if self.is_encoded else key), generation_of(path), s3.etag_of(path), os.path.getsize(path)))
 
+    def check_payer(self, bucket, query):
+        wanted = self.config.get("payers", {}).get(bucket)
+        named = query.get("userProject")
+        if wanted and not named:
+            raise Refusal(400, "UserProjectMissing", "Bucket is a requester pays bucket but no user project provided.")
+        if wanted and named != wanted:
+            raise Refusal(403, "UserProjectAccessDenied", "The project may not be charged")
+
+    def federate(self, path):
+        """Of workload identity federation, as RFC 8693 and Google's documentation have it."""
+        token, seconds = self.config["grant"]
+        if path == "/subject":
+            if self.headers.get("X-Provider") != "yes":
+                raise Refusal(403, "Forbidden")
+            subject = self.config["subject"]
+            return (json.dumps({"access_token": subject}) if "json" in self.path else subject + "\n").encode()
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        if path == "/sts":
+            sent = dict(urllib.parse.parse_qsl(body, strict_parsing=True))
+            scope = sent.pop("scope")
+            if sent != {"grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
+                        "requested_token_type": "urn:ietf:params:oauth:token-type:access_token",
+                        "audience": "//iam.googleapis.com/projects/1/pools/p&q",
+                        "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
+                        "subject_token": self.config["subject"]}:
+                raise Refusal(400, "invalid_grant")
+            is_platform = scope == "https://www.googleapis.com/auth/cloud-platform"
+            return json.dumps({"access_token": "TOKEN.of-sts" if is_platform else token, "token_type": "Bearer",
+                               "issued_token_type": "urn:ietf:params:oauth:token-type:access_token",
+                               "expires_in": seconds}).encode()
+        sent = json.loads(body)
+        if self.headers.get("Authorization") != "Bearer TOKEN.of-sts" or self.config.get("no_role") or \
+                self.headers["Content-Type"] != "application/json" or \
+                sent["scope"] != ["https://www.googleapis.com/auth/devstorage.read_only"] or sent["lifetime"] != "3600s":
+            raise Refusal(403, "PERMISSION_DENIED")
+        end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+        return json.dumps({"accessToken": token, "expireTime": end}).encode()
+
     def more_headers(self, path):
         return {"x-goog-generation": str(generation_of(path)), "x-goog-metageneration": "1"}
 
@@ -99,6 +140,8 @@ class Handler(s3.Handler):
         elif path == "/computeMetadata/v1/instance/service-accounts/default/token":
             if self.headers.get("Metadata-Flavor") != "Google":
                 raise Refusal(403, "Forbidden")
+        elif path in ("/sts", "/subject", "/impersonate"):
+            return self.federate(path)
         else:
             return None
         token, seconds = self.config["grant"]

@@ -239,6 +239,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 used[self.path] > self.config.get("uses", 1 << 30):
             raise Refusal(403, message="Request has expired?" + self.path)
         path = self.path_of(self.query["path"])
+        oid = self.path.partition("?")[0].rsplit("/", 1)[1]
+        if not os.path.isfile(path) or hashes(path)[1] != oid:  # it is known by its bytes
+            raise Refusal(404)
         self.answer_range(path, hashes(path)[2])
 
     def handle_one(self):

@@ -213,6 +213,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                                                            len(data))
             self.answer(206, body, headers)
 
+    def check_payer(self, bucket, query):
+        if bucket in self.config.get("payers", []) and \
+                self.headers.get("x-amz-request-payer") != "requester":
+            raise Refusal(403, "AccessDenied", "Access Denied")
+
     # ---- services that give credentials ----
 
     def service(self, path):
@@ -268,9 +273,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 raise Refusal(404, "NoSuchBucket", "The specified bucket does not exist")
             if bucket in self.config.get("denied", []):
                 raise Refusal(403, "AccessDenied", "Access Denied")
-            if bucket in self.config.get("payers", []) and \
-                    self.headers.get("x-amz-request-payer") != "requester":
-                raise Refusal(403, "AccessDenied", "Access Denied")
+            self.check_payer(bucket, dict(urllib.parse.parse_qsl(self.path.partition("?")[2])))
             if key and "elsewhere" in self.config:
                 raise Refusal(307, "TemporaryRedirect", headers={"Location": self.config["elsewhere"] + self.path})
             if key:

@@ -2,49 +2,21 @@
 #include "source/ais/ais-refusal.h"
 
 #include "base/alloc.h"
-#include "base/json.h"
 #include "source/http/headers.h"
+#include "source/http/show-words.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Keep text of the server's that may be shown: what follows a '?' may be the query of a
- * redirect, which is a credential. */
-static void keep(char *to, size_t size, const char *text)
-{
-	size_t n = 0;
-
-	for (; *text && *text != '?' && n + 1 < size; text++)
-		to[n++] = isprint((unsigned char)*text) ? *text : '.';
-	to[n] = 0;
-}
-
 void sfs_ais_refusal_read(int status, const char *body, size_t n,
 			  struct sfs_ais_refusal *ret)
 {
 	struct sfs_ais_refusal r = {.status = status};
-	enum sfs_json_token token;
-	bool is_code, is_message;
-	struct sfs_json json;
 
-	sfs_json_init(&json, body ? body : "", body ? n : 0);
-	token = sfs_json_next(&json);
-	while (token == SFS_JSON_OBJECT && sfs_json_next(&json) == SFS_JSON_KEY) {
-		is_code = sfs_json_is(&json, "tcode");
-		is_message = sfs_json_is(&json, "message");
-		token = sfs_json_next(&json);
-		if (is_code && token == SFS_JSON_STRING)
-			keep(r.code, sizeof r.code, json.text.s ? json.text.s : "");
-		else if (is_message && token == SFS_JSON_STRING)
-			keep(r.message, sizeof r.message, json.text.s ? json.text.s : "");
-		else if (!sfs_json_skip(&json, token))
-			break;
-		token = SFS_JSON_OBJECT;
-	}
-	sfs_json_done(&json);
+	sfs_show_member(body, n, "tcode", "?", r.code, sizeof r.code);
+	sfs_show_member(body, n, "message", "?", r.message, sizeof r.message);
 	*ret = r;
 }
 
@@ -102,7 +74,7 @@ void sfs_ais_refusal_describe(const struct sfs_ais_refusal *r,
 	switch (sfs_ais_refusal_err(r)) {
 	case -EACCES: describe_denied(r, a, remedy, sizeof remedy); break;
 	case -ENOENT: describe_missing(r, a, remedy, sizeof remedy); break;
-	default: keep(remedy, sizeof remedy, r->message);
+	default: sfs_show_words(r->message, "?", remedy, sizeof remedy);
 	}
 	snprintf(why, size, "HTTP %d%s%s%s%s", r->status, r->code[0] ? " " : "", r->code,
 		 remedy[0] ? ": " : "", remedy);

@@ -2,43 +2,16 @@
 #include "source/ais/ais-token.h"
 
 #include "base/alloc.h"
-#include "base/json.h"
+#include "base/json-find.h"
 
 #include <string.h>
 
 #define DEFAULT_FILE ".config/ais/cli/auth.token"
 
-static void forget(char **value)
-{
-	if (*value)
-		explicit_bzero(*value, strlen(*value));
-	free(steal(value));
-}
-
+/* If it is not whole, it is being written. */
 char *sfs_ais_token_unwrap(const char *text)
 {
-	enum sfs_json_token token;
-	struct sfs_json json;
-	char *value = NULL;
-	bool is_it;
-
-	sfs_json_init(&json, text, strlen(text));
-	token = sfs_json_next(&json);
-	while (token == SFS_JSON_OBJECT && sfs_json_next(&json) == SFS_JSON_KEY) {
-		is_it = sfs_json_is(&json, "token");
-		token = sfs_json_next(&json);
-		if (is_it && token == SFS_JSON_STRING) {
-			forget(&value);
-			value = sfs_strdup(json.text.s ? json.text.s : "");
-		} else if (!sfs_json_skip(&json, token)) {
-			break;
-		}
-		token = SFS_JSON_OBJECT;
-	}
-	if (token != SFS_JSON_OBJECT || sfs_json_next(&json) != SFS_JSON_END)
-		forget(&value); /* it is being written */
-	sfs_json_done(&json);
-	return value;
+	return sfs_json_find(text, strlen(text), "token", true);
 }
 
 struct sfs_bearer *sfs_ais_token_start(struct sfs_error *err)

@@ -340,14 +340,21 @@ static int get_page(void *ctx, const struct sfs_listing_ask *ask, struct sfs_lis
 	return code;
 }
 
+static int meet(struct sfs_store *store, const struct sfs_uri *uri, struct sfs_error *err)
+{
+	const char *key;
+	sfs_autofree char *bucket = sfs_key_split(uri->location, &key);
+
+	meet_bucket(ais_of(store), bucket);
+	return 0;
+}
+
 static int list(struct sfs_store *store, const struct sfs_uri *uri,
 		struct sfs_listing *ret, struct sfs_error *err)
 {
 	struct sfs_ais *ais = ais_of(store);
-	const char *key;
-	sfs_autofree char *bucket = sfs_key_split(uri->location, &key);
 
-	meet_bucket(ais, bucket);
+	meet(store, uri, err);
 	return sfs_listing_read(uri, ais->http.n_retries, get_page, ais, ret, err);
 }
 

@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "base/xml.h"
 #include "source/http/server-clock.h"
+#include "source/http/show-words.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,16 +38,6 @@ static const struct {
 	{"OperationTimedOut", SFS_AZURE_LATER},
 };
 
-/* Keep text of the server's that may be shown. */
-static void keep(char *to, size_t size, const char *text)
-{
-	size_t n = 0;
-
-	for (; *text && n + 1 < size; text++)
-		to[n++] = isprint((unsigned char)*text) ? *text : '?';
-	to[n] = 0;
-}
-
 static enum sfs_azure_reason reason_of(const struct sfs_azure_refusal *r)
 {
 	size_t i;
@@ -74,7 +64,7 @@ void sfs_azure_refusal_read(const struct sfs_http_headers *headers, const char *
 	sfs_xml_init(&xml, body ? body : "", body ? n : 0);
 	while ((token = sfs_xml_next(&xml)) > SFS_XML_END)
 		if (token == SFS_XML_CLOSE && sfs_xml_at(&xml, "Error/Code"))
-			keep(r.code, sizeof r.code, xml.text.s);
+			sfs_show_words(xml.text.s, "", r.code, sizeof r.code);
 	sfs_xml_done(&xml);
 	r.reason = reason_of(&r);
 	*ret = r;

@@ -250,12 +250,10 @@ static enum sfs_response_outcome azure_explain(struct sfs_store *store,
 	bucket = sfs_key_split(q->object->uri.location, &key);
 	describe(azure_of(store), bucket, key, &refusal, error->why, sizeof error->why);
 	error->err = sfs_azure_refusal_err(&refusal);
-	if (refusal.reason == SFS_AZURE_LATER)
-		return SFS_RESPONSE_AGAIN;
-	/* What it says in so many words is no doubt. */
-	return refusal.reason != SFS_AZURE_OTHER && !sfs_response_is_later(refusal.status)
-		       ? SFS_RESPONSE_FINAL
-		       : outcome;
+	return refusal.reason == SFS_AZURE_OTHER
+		       ? outcome
+		       : sfs_response_told(refusal.reason == SFS_AZURE_LATER,
+					   refusal.status, outcome);
 }
 
 /* The listing said it. */
@@ -282,12 +280,6 @@ static enum sfs_renewal renew(struct sfs_store *store, struct sfs_fetch *fetch,
 
 /* ---- listing ---- */
 
-static void add_parameter(struct sfs_strbuf *url, const char *name, const char *value)
-{
-	sfs_strbuf_printf(url, "%s%s=", strchr(url->s, '?') ? "&" : "?", name);
-	sfs_key_encode(url, value, false);
-}
-
 /* The URL of a page; its parameters are sorted, as they are signed. */
 static char *url_of_page(struct sfs_azure *azure, const struct sfs_listing_ask *ask)
 {
@@ -296,13 +288,13 @@ static char *url_of_page(struct sfs_azure *azure, const struct sfs_listing_ask *
 	struct sfs_strbuf url = {0};
 
 	sfs_strbuf_puts(&url, container);
-	add_parameter(&url, "comp", "list");
+	sfs_key_add_parameter(&url, "comp", "list");
 	if (!sfs_key_pattern_is_deep(ask->pattern))
-		add_parameter(&url, "delimiter", "/");
+		sfs_key_add_parameter(&url, "delimiter", "/");
 	if (ask->token)
-		add_parameter(&url, "marker", ask->token);
-	add_parameter(&url, "prefix", prefix);
-	add_parameter(&url, "restype", "container");
+		sfs_key_add_parameter(&url, "marker", ask->token);
+	sfs_key_add_parameter(&url, "prefix", prefix);
+	sfs_key_add_parameter(&url, "restype", "container");
 	add_sas(azure, &url);
 	return url.s;
 }
@@ -358,13 +350,19 @@ static int get_page(void *ctx, const struct sfs_listing_ask *ask, struct sfs_lis
 	return code;
 }
 
+static int meet(struct sfs_store *store, const struct sfs_uri *uri, struct sfs_error *err)
+{
+	const char *key;
+	sfs_autofree char *bucket = sfs_key_split(uri->location, &key);
+
+	return sfs_azure_account_meet(&azure_of(store)->account, bucket, err);
+}
+
 static int list(struct sfs_store *store, const struct sfs_uri *uri,
 		struct sfs_listing *ret, struct sfs_error *err)
 {
 	struct sfs_azure *azure = azure_of(store);
-	const char *key;
-	sfs_autofree char *bucket = sfs_key_split(uri->location, &key);
-	int code = sfs_azure_account_meet(&azure->account, bucket, err);
+	int code = meet(store, uri, err);
 
 	return code < 0 ? code
 			: sfs_listing_read(uri, azure->http.n_retries, get_page, azure,
@@ -405,6 +403,7 @@ struct sfs_store *sfs_azure_start(const struct sfs_azure_options *o,
 
 	azure->store = (struct sfs_store){.scheme = SFS_SCHEME_AZ,
 					  .dialect = &dialect,
+					  .meet = meet,
 					  .list = list,
 					  .stop = stop};
 	azure->is_anonymous = o->is_anonymous;

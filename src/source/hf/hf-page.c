@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "base/json-find.h"
 #include "source/hf/hf-name.h"
 
 #include <ctype.h>
@@ -234,23 +235,9 @@ char *sfs_hf_page_next(const char *head)
 
 char *sfs_hf_commit_read(const char *text, size_t n)
 {
-	enum sfs_json_token token;
-	struct sfs_json json;
-	char *commit = NULL;
-	bool is_it;
+	char *commit = sfs_json_find(text, n, "sha", false);
 
-	sfs_json_init(&json, text, n);
-	token = sfs_json_next(&json);
-	while (token == SFS_JSON_OBJECT && sfs_json_next(&json) == SFS_JSON_KEY) {
-		is_it = sfs_json_is(&json, "sha");
-		token = sfs_json_next(&json);
-		if (is_it && token == SFS_JSON_STRING && !commit && json.text.s &&
-		    strlen(json.text.s) == json.text.n && sfs_hf_is_commit(json.text.s))
-			commit = sfs_strdup(json.text.s);
-		else if (!sfs_json_skip(&json, token))
-			break;
-		token = SFS_JSON_OBJECT;
-	}
-	sfs_json_done(&json);
+	if (commit && !sfs_hf_is_commit(commit))
+		free(steal(&commit));
 	return commit;
 }

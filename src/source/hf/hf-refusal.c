@@ -1,44 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "source/hf/hf-refusal.h"
 
-#include "base/json.h"
+#include "source/http/show-words.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Keep text of the server's that may be shown: what follows a '?' may be a signature. */
-static void keep(char *to, size_t size, const char *text)
-{
-	size_t n = 0;
-
-	for (; *text && *text != '?' && n + 1 < size; text++)
-		to[n++] = isprint((unsigned char)*text) ? *text : '.';
-	to[n] = 0;
-}
 
 void sfs_hf_refusal_read(const struct sfs_http_headers *headers, const char *body,
 			 size_t n, struct sfs_hf_refusal *ret)
 {
 	struct sfs_hf_refusal r = {.status = headers->status};
-	enum sfs_json_token token;
-	struct sfs_json json;
-	bool is_it;
 
-	keep(r.code, sizeof r.code, headers->error_code);
-	sfs_json_init(&json, body ? body : "", body ? n : 0);
-	token = sfs_json_next(&json);
-	while (token == SFS_JSON_OBJECT && sfs_json_next(&json) == SFS_JSON_KEY) {
-		is_it = sfs_json_is(&json, "error");
-		token = sfs_json_next(&json);
-		if (is_it && token == SFS_JSON_STRING)
-			keep(r.message, sizeof r.message, json.text.s ? json.text.s : "");
-		else if (!sfs_json_skip(&json, token))
-			break;
-		token = SFS_JSON_OBJECT;
-	}
-	sfs_json_done(&json);
+	sfs_show_words(headers->error_code, "?", r.code, sizeof r.code);
+	sfs_show_member(body, n, "error", "?", r.message, sizeof r.message);
 	*ret = r;
 }
 
@@ -153,7 +128,7 @@ void sfs_hf_refusal_describe(const struct sfs_hf_refusal *r, const struct sfs_hf
 		snprintf(remedy, sizeof remedy,
 			 "too many requests; with a token more are allowed (" LOG_IN ")");
 	else
-		keep(remedy, sizeof remedy, r->message);
+		sfs_show_words(r->message, "?", remedy, sizeof remedy);
 	snprintf(why, size, "HTTP %d%s%s%s%s", r->status, r->code[0] ? " " : "", r->code,
 		 remedy[0] ? ": " : "", remedy);
 }

@@ -2,12 +2,14 @@
 #include "source/http/credentials.h"
 
 #include "base/alloc.h"
-#include "base/json.h"
+#include "base/json-find.h"
 #include "base/localfile.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MOST_BYTES (1 << 20) /* of a file */
 #define MOST_S	   (366 * 86400) /* that a token lives */
@@ -120,33 +122,35 @@ char *sfs_credentials_read_file(const char *path, int *ret_err, struct sfs_error
 
 char *sfs_credentials_member(const char *text, const char *name)
 {
-	enum sfs_json_token token;
-	struct sfs_json json;
-	char *value = NULL;
-	bool is_it;
+	return sfs_json_find(text, strlen(text), name, true);
+}
 
-	sfs_json_init(&json, text, strlen(text));
-	token = sfs_json_next(&json);
-	while (token == SFS_JSON_OBJECT && sfs_json_next(&json) == SFS_JSON_KEY) {
-		is_it = sfs_json_is(&json, name);
-		token = sfs_json_next(&json);
-		if (is_it) {
-			forget(&value);
-			value = sfs_strdup((token == SFS_JSON_STRING ||
-					    token == SFS_JSON_NUMBER) && json.text.s
-						   ? json.text.s
-						   : "");
-		}
-		if (!sfs_json_skip(&json, token))
-			break;
-		token = SFS_JSON_OBJECT;
+int64_t sfs_credentials_read_time(const char *text)
+{
+	int hours = 0, minutes = 0, n = 0;
+	const char *rest;
+	struct tm tm = {0};
+	char sign = '+';
+
+	rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	if (!rest)
+		rest = strptime(text, "%Y-%m-%d %H:%M:%S", &tm);
+	if (!rest)
+		return 0;
+	if (*rest == '.')
+		rest += 1 + strspn(rest + 1, "0123456789");
+	if (*rest == '+' || *rest == '-') {
+		if (sscanf(rest, "%c%2d:%2d%n", &sign, &hours, &minutes, &n) != 3 ||
+		    hours < 0 || minutes < 0)
+			return 0;
+		rest += n;
+	} else {
+		rest += *rest == 'Z';
 	}
-	if (token != SFS_JSON_OBJECT || sfs_json_next(&json) != SFS_JSON_END)
-		forget(&value);
-	if (json.text.s)
-		explicit_bzero(json.text.s, json.text.n);
-	sfs_json_done(&json);
-	return value;
+	if (*rest)
+		return 0;
+	return (int64_t)timegm(&tm) -
+	       (sign == '-' ? -60 : 60) * (60 * (int64_t)hours + minutes);
 }
 
 int sfs_credentials_read_grant(const char *text, const char *from, int64_t now_s,

@@ -43,10 +43,13 @@ const char *sfs_credentials_variable(const char *name);
  * read, has more than 1 MiB, or a NUL.  -ENOENT in *ret_err: it is not there. */
 char *sfs_credentials_read_file(const char *path, int *ret_err, struct sfs_error *err);
 
-/* Pure: a string, or a number as it is written, that a JSON object has under this name.
- * The caller frees it; "" if it is neither.  NULL: the object has none, or `json` is no
- * object. */
+/* Pure: what a whole JSON object has at "name" or "name.of.another"; see json-find.h. */
 char *sfs_credentials_member(const char *json, const char *name);
+
+/* Pure: seconds since 1970 of a date as RFC 3339 writes it, "2026-11-25T09:00:00Z"; also
+ * with an offset, a fraction, or a blank instead of the T.  Without an offset it is UTC.
+ * 0: it is none. */
+int64_t sfs_credentials_read_time(const char *text);
 
 /* Pure: the response of a service that gives access tokens (RFC 6749, 5.1), which came at
  * `now_s`.  -EBADMSG: it is none. */

@@ -35,6 +35,12 @@ struct sfs_store {
 	enum sfs_scheme scheme;
 	const struct sfs_dialect *dialect;
 
+	/* NULL, or: before the source starts: learn what a URL of an object says besides,
+	 * or what has to be asked for it once.  It is called for URLs that list() was not
+	 * called for.  Waits; one caller at a time.  < 0: *err says what is wrong. */
+	int (*meet)(struct sfs_store *store, const struct sfs_uri *uri,
+		    struct sfs_error *err);
+
 	/* Before the source starts: the objects that a URL means, if its key is a pattern
 	 * (listing.h); it is called for other URLs too.  Waits; one caller at a time.
 	 * -ENOTDIR: it is no pattern, but names an object; -ENOENT: there are none;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MOST_MS 60000
@@ -44,7 +45,8 @@ static int read_output(const struct sfs_header_command *c, struct sfs_strbuf *te
 	int code;
 
 	sfs_strbuf_add(text, "", 0);
-	code = sfs_header_lines_read(text->s, text->n, c->is_bearer, ret, err);
+	code = sfs_header_lines_read(text->s, text->n, c->is_bearer,
+				     (int64_t)time(NULL), ret, err);
 	if (code < 0)
 		return sfs_error_wrap(err, code, "what it printed is of no use");
 	if (ret->n == 0)
@@ -67,8 +69,10 @@ static int find(void *ctx, const atomic_bool *is_stopped, void **ret_value,
 	if (text.s)
 		explicit_bzero(text.s, text.capacity);
 	sfs_strbuf_done(&text);
-	if (code == 0)
+	if (code == 0) {
 		*ret_value = copy(&lines);
+		*ret_expires_s = lines.expires_s;
+	}
 	sfs_header_lines_done(&lines);
 	return code == -ENOENT ? -EIO : code;
 }

@@ -2,8 +2,9 @@
 /* header-command - header lines that a command of the user's prints, such as a token that
  * lives for an hour.
  *
- * The command runs when it is started, and again when a server has refused what it
- * printed, or the user wants files read again: in a thread of its own (renewal.h), and
+ * The command runs when it is started, and again before what it printed expires, if it
+ * says when (header-lines.h), when a server has refused that, or when the user wants
+ * files read again: in a thread of its own (renewal.h), and
  * for a minute at most.  What it prints is secret, and never logged.  Any thread may
  * call.
  */

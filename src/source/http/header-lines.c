@@ -2,6 +2,7 @@
 #include "source/http/header-lines.h"
 
 #include "base/alloc.h"
+#include "source/http/token-json.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -85,16 +86,47 @@ static int check(const struct sfs_header_lines *lines, struct sfs_error *err)
 	return 0;
 }
 
-int sfs_header_lines_read(char *text, size_t n, bool is_bearer,
+static void add_json_line(void *ctx, char *line)
+{
+	add(ctx, line);
+}
+
+/* JSON that has headers, where these are wanted, or a token. */
+static int read_json(const char *text, size_t n, bool is_bearer, int64_t now_s,
+		     struct sfs_header_lines *lines, struct sfs_error *err)
+{
+	char *token;
+	int code = -ENOENT;
+
+	if (!is_bearer)
+		code = sfs_token_json_read_headers(text, n, now_s, add_json_line, lines,
+						   &lines->expires_s, err);
+	if (code == 0)
+		return check(lines, err);
+	if (code != -ENOENT)
+		return code;
+	code = sfs_token_json_read(text, n, now_s, &token, &lines->expires_s, err);
+	if (code < 0)
+		return code;
+	add(lines, sfs_asprintf("Authorization: Bearer %s", token));
+	forget(token);
+	return 0;
+}
+
+int sfs_header_lines_read(char *text, size_t n, bool is_bearer, int64_t now_s,
 			  struct sfs_header_lines *ret, struct sfs_error *err)
 {
-	struct sfs_header_lines lines;
+	struct sfs_header_lines lines = {0};
 	int code;
 
 	if (memchr(text, 0, n))
 		return sfs_error_set(err, -EINVAL, "it has a NUL in it");
-	lines = sfs_header_lines_split(text);
-	code = is_bearer ? read_bearer(&lines, err) : check(&lines, err);
+	if (sfs_token_json_is(text)) {
+		code = read_json(text, n, is_bearer, now_s, &lines, err);
+	} else {
+		lines = sfs_header_lines_split(text);
+		code = is_bearer ? read_bearer(&lines, err) : check(&lines, err);
+	}
 	if (code < 0)
 		sfs_header_lines_done(&lines);
 	else
@@ -117,7 +149,7 @@ bool sfs_header_lines_are_same(const struct sfs_header_lines *a,
 
 struct sfs_header_lines sfs_header_lines_copy(const struct sfs_header_lines *lines)
 {
-	struct sfs_header_lines copy = {0};
+	struct sfs_header_lines copy = {.expires_s = lines->expires_s};
 	int i;
 
 	for (i = 0; i < lines->n; i++)

@@ -59,6 +59,12 @@ void sfs_key_encode(struct sfs_strbuf *text, const char *s, bool keeps_slashes)
 	}
 }
 
+void sfs_key_add_parameter(struct sfs_strbuf *url, const char *name, const char *value)
+{
+	sfs_strbuf_printf(url, "%s%s=", strchr(url->s, '?') ? "&" : "?", name);
+	sfs_key_encode(url, value, false);
+}
+
 char *sfs_key_split(const char *location, const char **ret_key)
 {
 	const char *bucket = strstr(location, "://") + 3;

@@ -21,6 +21,9 @@ char *sfs_endpoint_read(const char *text, struct sfs_error *err);
 /* Add `s`, encoded. */
 void sfs_key_encode(struct sfs_strbuf *text, const char *s, bool keeps_slashes);
 
+/* Add "?name=value" to a URL, or "&name=value", the value encoded. */
+void sfs_key_add_parameter(struct sfs_strbuf *url, const char *name, const char *value);
+
 /* "scheme://bucket/key": the bucket, which the caller frees, and the key
  * in `location`. */
 char *sfs_key_split(const char *location, const char **ret_key);

@@ -4,10 +4,12 @@
 #include "base/alloc.h"
 #include "base/process.h"
 #include "source/http/curl-call.h"
+#include "source/http/token-json.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MOST_MS 60000 /* that a command may take */
@@ -41,12 +43,26 @@ static void free_value(void *value)
 
 /* ---- the user's options ---- */
 
-/* It is between blanks, perhaps. */
+static int take_json(const char *text, const char *from, struct sfs_credentials *ret,
+		     struct sfs_error *err)
+{
+	int code = sfs_token_json_read(text, strlen(text), (int64_t)time(NULL),
+				       &ret->token, &ret->expires_s, err);
+
+	if (code < 0)
+		return sfs_error_wrap(err, code, "%s", from);
+	ret->from = sfs_strdup(from);
+	return 0;
+}
+
+/* It is between blanks, perhaps, or in JSON. */
 static int take_token(char *text, const char *from, struct sfs_credentials *ret,
 		      struct sfs_error *err)
 {
 	size_t n = strlen(text);
 
+	if (sfs_token_json_is(text))
+		return take_json(text, from, ret, err);
 	while (n > 0 && isspace((unsigned char)text[n - 1]))
 		text[--n] = 0;
 	while (isspace((unsigned char)*text))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: a redirect is followed one hop a GET, and each GET is written for the
  * URL that it goes to.  So the user's headers and password go only to the origin that the
- * user named, wherever redirects lead. */
+ * user named, wherever redirects and lists lead. */
 #include "source/http/dialect.h"
 
 #include "base/alloc.h"
@@ -9,6 +9,8 @@
 #include "source/http/redirect-target.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 static char *own_url(struct sfs_store *store, const struct sfs_object *o)
 {
@@ -27,7 +29,7 @@ static void request(struct sfs_store *store, struct sfs_http_query *q, const cha
 		q->if_match = o->tag;
 	get->url = url;
 	get->user = is_ours ? o->uri.user : NULL;
-	get->has_user_headers = is_ours;
+	get->has_user_headers = is_ours && !o->uri.is_foreign;
 	get->if_match = q->if_match;
 	get->first = q->first;
 	get->last = q->last;
@@ -39,7 +41,17 @@ static enum sfs_response_outcome judge(struct sfs_store *store,
 				       const struct sfs_http_headers *headers,
 				       struct sfs_response_error *error)
 {
-	return sfs_response_judge(q, headers, error);
+	enum sfs_response_outcome outcome = sfs_response_judge(q, headers, error);
+	size_t n;
+
+	if (outcome != SFS_RESPONSE_FINAL || error->err != -EACCES ||
+	    !q->object->uri.is_foreign)
+		return outcome;
+	n = strlen(error->why);
+	snprintf(error->why + n, sizeof error->why - n,
+		 " (headers and tokens are not sent to a host that only a list at "
+		 "another one names; get the list first, and name its file)");
+	return outcome;
 }
 
 static void learn(struct sfs_store *store, struct sfs_object *o,

@@ -262,6 +262,14 @@ bool sfs_response_is_later(int status)
 	       (status >= 500 && status != 501 && status != 505);
 }
 
+enum sfs_response_outcome sfs_response_told(bool says_later, int status,
+					    enum sfs_response_outcome outcome)
+{
+	if (says_later)
+		return SFS_RESPONSE_AGAIN;
+	return sfs_response_is_later(status) ? outcome : SFS_RESPONSE_FINAL;
+}
+
 /* S3 hides what there is from those who may not list the bucket. */
 static int take_forbidden(const struct sfs_http_query *q,
 			  const struct sfs_http_headers *a,

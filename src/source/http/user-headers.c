@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LOOK_NS	   SFS_NS_PER_S
@@ -81,7 +82,8 @@ int sfs_header_file_read(const char *path, bool is_bearer, bool may_be_pipe,
 	close(fd);
 	if (n < 0)
 		return (int)n;
-	code = sfs_header_lines_read(text, (size_t)n, is_bearer, &file.lines, err);
+	code = sfs_header_lines_read(text, (size_t)n, is_bearer, (int64_t)time(NULL),
+				     &file.lines, err);
 	explicit_bzero(text, MOST_BYTES + 2);
 	if (code == 0)
 		*ret = file;

@@ -40,14 +40,6 @@ static char *copy_variable(const char *name)
 
 /* ---- what the places give ---- */
 
-/* "2026-11-25T09:00:00Z", or with an offset of "+00:00"; 0: none of these. */
-static int64_t read_time(const char *s)
-{
-	struct tm tm = {0};
-
-	return strptime(s, "%Y-%m-%dT%H:%M:%S", &tm) ? (int64_t)timegm(&tm) : 0;
-}
-
 static int check(struct sfs_credentials *c, struct sfs_error *err)
 {
 	if (c->token && !*c->token)
@@ -77,7 +69,7 @@ static void take_member(struct sfs_credentials *c, const char *name,
 			       : NULL;
 
 	if (strcmp(name, "Expiration") == 0)
-		c->expires_s = read_time(text);
+		c->expires_s = sfs_credentials_read_time(text);
 	if (!field)
 		return;
 	free(*field);
@@ -185,7 +177,7 @@ static void take_element(struct sfs_credentials *c, const struct sfs_xml *xml)
 									: NULL;
 
 	if (sfs_xml_at(xml, CREDENTIALS "Expiration"))
-		c->expires_s = read_time(xml->text.s);
+		c->expires_s = sfs_credentials_read_time(xml->text.s);
 	if (!field)
 		return;
 	free(*field);

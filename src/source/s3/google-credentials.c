@@ -7,6 +7,7 @@
 #include "source/http/curl-call.h"
 #include "source/http/key-url.h"
 #include "source/s3/aws-profile.h"
+#include "source/s3/google-federation.h"
 #include "source/s3/google-jwt.h"
 
 #include <errno.h>
@@ -231,6 +232,8 @@ static int from_application_default(struct sfs_curl_caller *caller,
 	else if (strcmp(type, "authorized_user") == 0 ||
 		 strcmp(type, "service_account") == 0)
 		ret = ask(caller, text, *type == 'a', from, c, err);
+	else if (strcmp(type, "external_account") == 0)
+		ret = sfs_google_federate(caller, text, from, c, err);
 	else
 		ret = sfs_error_set(
 			err, -EOPNOTSUPP,

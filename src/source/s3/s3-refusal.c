@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "base/xml.h"
 #include "source/http/server-clock.h"
+#include "source/http/show-words.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,8 +30,7 @@ const struct sfs_s3_words sfs_s3_words_google = {
 	.may_read = "storage.objects.get (without storage.objects.list a missing object "
 		    "is denied, too)",
 	.may_list = "storage.objects.list",
-	.payer = "shufflefs cannot name a project that pays; copy the data into a bucket "
-		 "of your own",
+	.payer = "set user-project= to the project that is to pay",
 };
 
 static const struct {
@@ -61,16 +60,6 @@ static const struct {
 	{"ServiceUnavailable", SFS_S3_LATER},
 	{"RequestTimeout", SFS_S3_LATER},
 };
-
-/* Keep text of the server's that may be shown. */
-static void keep(char *to, size_t size, const char *text)
-{
-	size_t n = 0;
-
-	for (; *text && n + 1 < size; text++)
-		to[n++] = isprint((unsigned char)*text) ? *text : '?';
-	to[n] = 0;
-}
 
 /* A region goes into the name of a host. */
 static void keep_region(char *to, size_t size, const char *text)
@@ -110,9 +99,9 @@ void sfs_s3_refusal_read(const struct sfs_http_headers *headers, const char *bod
 		if (token != SFS_XML_CLOSE)
 			continue;
 		if (sfs_xml_at(&xml, "Error/Code"))
-			keep(r.code, sizeof r.code, xml.text.s);
+			sfs_show_words(xml.text.s, "", r.code, sizeof r.code);
 		else if (sfs_xml_at(&xml, "Error/Message"))
-			keep(r.message, sizeof r.message, xml.text.s);
+			sfs_show_words(xml.text.s, "", r.message, sizeof r.message);
 		else if (sfs_xml_at(&xml, "Error/Region"))
 			keep_region(r.region, sizeof r.region, xml.text.s);
 	}
@@ -242,7 +231,7 @@ static void describe_remedy(const struct sfs_s3_refusal *r, const struct sfs_s3_
 		snprintf(to, size, "the requester pays for the bucket '%s': %s",
 			 a->bucket, a->words->payer);
 		break;
-	default: keep(to, size, r->message);
+	default: sfs_show_words(r->message, "", to, size);
 	}
 }
 

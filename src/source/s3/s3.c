@@ -37,6 +37,7 @@ struct sfs_s3 {
 	struct sfs_s3_service service;
 	char *region;
 	bool is_anonymous, requester_pays;
+	char *user_project;
 	struct sfs_http_options http;	/* its strings are the caller's */
 	struct sfs_keys *keys;		/* NULL: anonymous */
 	struct sfs_curl_caller *caller; /* of the thread that lists */
@@ -274,6 +275,13 @@ static struct asked ask_for_object(struct sfs_s3 *s3, const struct sfs_object *o
 	return ask_for(s3, bucket, key);
 }
 
+/* The project that pays.  Its name comes last, as it is signed. */
+static void add_payer(const struct sfs_s3 *s3, struct sfs_strbuf *url)
+{
+	if (s3->user_project)
+		sfs_key_add_parameter(url, "userProject", s3->user_project);
+}
+
 static char *own_url(struct sfs_store *store, const struct sfs_object *o)
 {
 	struct asked a = ask_for_object(s3_of(store), o);
@@ -281,6 +289,7 @@ static char *own_url(struct sfs_store *store, const struct sfs_object *o)
 
 	sfs_strbuf_puts(&url, a.url);
 	sfs_key_encode(&url, a.key, true);
+	add_payer(s3_of(store), &url);
 	asked_done(&a);
 	return url.s;
 }
@@ -358,12 +367,10 @@ static enum sfs_response_outcome s3_explain(struct sfs_store *store,
 	describe(s3_of(store), &a, &refusal, error->why, sizeof error->why);
 	error->err = sfs_s3_refusal_err(&refusal);
 	asked_done(&a);
-	if (refusal.reason == SFS_S3_LATER)
-		return SFS_RESPONSE_AGAIN;
-	/* What it says in so many words is no doubt. */
-	return refusal.reason != SFS_S3_OTHER && !sfs_response_is_later(refusal.status)
-		       ? SFS_RESPONSE_FINAL
-		       : outcome;
+	return refusal.reason == SFS_S3_OTHER
+		       ? outcome
+		       : sfs_response_told(refusal.reason == SFS_S3_LATER, refusal.status,
+					   outcome);
 }
 
 /* The listing said it. */
@@ -397,12 +404,6 @@ static enum sfs_renewal renew(struct sfs_store *store, struct sfs_fetch *fetch,
 
 /* ---- listing ---- */
 
-static void add_parameter(struct sfs_strbuf *url, const char *name, const char *value)
-{
-	sfs_strbuf_printf(url, "%s%s=", strchr(url->s, '?') ? "&" : "?", name);
-	sfs_key_encode(url, value, false);
-}
-
 /* The URL of a page; its parameters are sorted, as they are signed. */
 static char *url_of_page(const struct sfs_s3 *s3, const struct asked *a,
 			 const char *pattern, const char *token)
@@ -412,13 +413,14 @@ static char *url_of_page(const struct sfs_s3 *s3, const struct asked *a,
 
 	sfs_strbuf_puts(&url, a->url);
 	if (token)
-		add_parameter(&url, "continuation-token", token);
+		sfs_key_add_parameter(&url, "continuation-token", token);
 	if (!sfs_key_pattern_is_deep(pattern))
-		add_parameter(&url, "delimiter", "/");
+		sfs_key_add_parameter(&url, "delimiter", "/");
 	if (s3->kind->encodes_keys)
-		add_parameter(&url, "encoding-type", "url");
-	add_parameter(&url, "list-type", "2");
-	add_parameter(&url, "prefix", prefix);
+		sfs_key_add_parameter(&url, "encoding-type", "url");
+	sfs_key_add_parameter(&url, "list-type", "2");
+	sfs_key_add_parameter(&url, "prefix", prefix);
+	add_payer(s3, &url);
 	return url.s;
 }
 
@@ -527,6 +529,7 @@ static void stop(struct sfs_store *store)
 	sfs_server_clock_done(&s3->clock);
 	pthread_mutex_destroy(&s3->lock);
 	free(s3->region);
+	free(s3->user_project);
 	free(s3);
 }
 
@@ -554,6 +557,7 @@ struct sfs_store *sfs_s3_start(const struct sfs_s3_options *o, struct sfs_error 
 	s3->store.stop = stop;
 	s3->is_anonymous = o->is_anonymous;
 	s3->requester_pays = o->requester_pays;
+	s3->user_project = o->user_project ? sfs_strdup(o->user_project) : NULL;
 	s3->http = *o->http;
 	pthread_mutex_init(&s3->lock, NULL);
 	sfs_server_clock_init(&s3->clock);

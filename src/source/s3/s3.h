@@ -20,6 +20,7 @@ struct sfs_s3_options {
 	enum sfs_s3_style style;
 	bool is_anonymous;		     /* sign nothing */
 	bool requester_pays;		     /* say that we do */
+	const char *user_project; /* Google's that pays for requests and data; or NULL */
 	const struct sfs_http_options *http; /* for requests of its own: strings are
 					      * borrowed */
 };

@@ -2,60 +2,26 @@
 #include "source/webhdfs/webhdfs-refusal.h"
 
 #include "base/alloc.h"
-#include "base/json.h"
+#include "source/http/show-words.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- what came ---- */
 
-/* Keep text of the server's that may be shown: the first line, without a stack of Java's;
- * what follows a '?' may be a query with a token. */
-static void keep(char *to, size_t size, const char *text)
-{
-	size_t n = 0;
-
-	for (; *text && *text != '?' && *text != '\n' && n + 1 < size; text++)
-		to[n++] = isprint((unsigned char)*text) ? *text : '.';
-	to[n] = 0;
-}
-
-/* The members of "RemoteException". */
-static void read_exception(struct sfs_json *json, struct sfs_webhdfs_refusal *r)
-{
-	enum sfs_json_token token;
-	bool is_name, is_message;
-
-	while (sfs_json_next(json) == SFS_JSON_KEY) {
-		is_name = sfs_json_is(json, "exception");
-		is_message = sfs_json_is(json, "message");
-		token = sfs_json_next(json);
-		if (is_name && token == SFS_JSON_STRING)
-			keep(r->exception, sizeof r->exception,
-			     json->text.s ? json->text.s : "");
-		else if (is_message && token == SFS_JSON_STRING)
-			keep(r->message, sizeof r->message,
-			     json->text.s ? json->text.s : "");
-		else if (!sfs_json_skip(json, token))
-			return;
-	}
-}
+/* The first line, without a stack of Java's. */
+#define STOPS "?\n"
 
 void sfs_webhdfs_refusal_read(int status, const char *body, size_t n,
 			      struct sfs_webhdfs_refusal *ret)
 {
 	struct sfs_webhdfs_refusal r = {.status = status};
-	struct sfs_json json;
 
-	sfs_json_init(&json, body ? body : "", body ? n : 0);
-	if (sfs_json_next(&json) == SFS_JSON_OBJECT &&
-	    sfs_json_next(&json) == SFS_JSON_KEY &&
-	    sfs_json_is(&json, "RemoteException") &&
-	    sfs_json_next(&json) == SFS_JSON_OBJECT)
-		read_exception(&json, &r);
-	sfs_json_done(&json);
+	sfs_show_member(body, n, "RemoteException.exception", STOPS, r.exception,
+			sizeof r.exception);
+	sfs_show_member(body, n, "RemoteException.message", STOPS, r.message,
+			sizeof r.message);
 	r.is_of_rpc = body && memmem(body, n, "Hadoop IPC port", 15);
 	*ret = r;
 }
@@ -192,7 +158,7 @@ void sfs_webhdfs_refusal_describe(const struct sfs_webhdfs_refusal *r,
 	else if (sfs_webhdfs_refusal_err(r) == -ENOENT)
 		describe_missing(r, a, remedy, sizeof remedy);
 	else
-		keep(remedy, sizeof remedy, r->message);
+		sfs_show_words(r->message, STOPS, remedy, sizeof remedy);
 	snprintf(why, size, "HTTP %d%s%s%s%s", r->status, r->exception[0] ? " " : "",
 		 r->exception, remedy[0] ? ": " : "", remedy);
 }

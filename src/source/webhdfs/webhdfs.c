@@ -382,10 +382,9 @@ static int get_page(void *ctx, const struct sfs_listing_ask *ask, struct sfs_lis
 }
 
 /* What is wrong with it, before anybody is asked? */
-static int check(const struct sfs_webhdfs *w, const struct sfs_uri *uri,
-		 struct sfs_error *err)
+static int meet(struct sfs_store *store, const struct sfs_uri *uri, struct sfs_error *err)
 {
-	sfs_autofree char *endpoint = endpoint_of(w, uri->location);
+	sfs_autofree char *endpoint = endpoint_of(webhdfs_of(store), uri->location);
 
 	if (!endpoint)
 		return sfs_error_set(err, -EINVAL,
@@ -406,7 +405,7 @@ static int list(struct sfs_store *store, const struct sfs_uri *uri,
 	struct lister l = {.w = webhdfs_of(store), .uri = uri};
 	sfs_autofree char *host = NULL;
 	const char *pattern;
-	int code = check(l.w, uri, err);
+	int code = meet(store, uri, err);
 
 	if (code < 0)
 		return code;
@@ -493,6 +492,7 @@ struct sfs_store *sfs_webhdfs_start(const struct sfs_webhdfs_options *o,
 
 	w->store = (struct sfs_store){.scheme = SFS_SCHEME_WEBHDFS,
 				      .dialect = &dialect,
+				      .meet = meet,
 				      .list = list,
 				      .stop = stop};
 	w->http = *o->http;

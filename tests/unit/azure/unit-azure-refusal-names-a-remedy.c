@@ -97,7 +97,7 @@ int main(void)
 	say(503, CODE("ServerBusy"));
 	CHECK_EQ(refusal.reason, SFS_AZURE_LATER);
 	CHECK_STR(say(400, "<Error><Code>X\x7f</Code><Message>a</Message></Error>"),
-		  "HTTP 400 X?");
+		  "HTTP 400 X.");
 	CHECK_STR(say(500, "no XML"), "HTTP 500");
 	return 0;
 }

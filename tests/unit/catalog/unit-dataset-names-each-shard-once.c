@@ -364,7 +364,8 @@ static void bad_ones(void)
 	refused(SPECS("@lists/bad.txt"), -EINVAL, "/data/lists/bad.txt:2: ");
 	refused(SPECS("@lists/pipe.txt"), -EINVAL,
 		"/data/lists/pipe.txt:2: 'pipe:' is refused");
-	refused(SPECS("@http://u:SECRET@h/list.txt"), -EINVAL, "a list is a local file");
+	refused(SPECS("@http://u:SECRET@h/list.txt"), -EOPNOTSUPP,
+		"cannot read http://***@h/list.txt: it is no local file");
 	refused(SPECS("pipe:cat a::b {0..x"), -EINVAL, "'pipe:' is refused");
 	refused(SPECS("a.tar::pipe:cat b.tar"), -EINVAL, "'pipe:' is refused");
 	refused(SPECS("http://u:SECRET/x@0123.h"), -EINVAL, "");

@@ -96,7 +96,7 @@ int main(void)
 	say(503, CODE("SlowDown"));
 	CHECK_EQ(refusal.reason, SFS_S3_LATER);
 	CHECK_STR(say(400, "<Error><Code>X\x7f</Code><Message>a&#10;b</Message></Error>"),
-		  "HTTP 400 X?: a?b");
+		  "HTTP 400 X.: a.b");
 	CHECK_STR(say(500, "no XML"), "HTTP 500");
 	return 0;
 }
