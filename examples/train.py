@@ -13,7 +13,7 @@ sample that it trained on.  All ranks must see OUT, and mounts of the same order
 JPEGs with a class, as scripts/make-dataset makes them; needs torch and Pillow.
 
 How this works.  An epoch is a sequence of samples, at the positions 0, 1, 2, ...  As all lanes
-have the same length (segment=), rank R of W has the positions p with p mod W = R, in their
+have the same length (segment=64M), rank R of W has the positions p with p mod W = R, in their
 order.  A step takes the next --batch positions, each rank its own.  So the job has always trained
 on all positions before some T, and a checkpoint need only hold T: rank R goes on at its sample K,
 the number of p before T with p mod W = R, whatever W is now.
@@ -173,9 +173,9 @@ class Job:
         self.order = os.getxattr(os.path.join(args.mount, "epochs/0.tar"), "user.shufflefs.order").decode()
         mounted = settings(args.mount)
         self.n_lanes = int(mounted["lanes"]) // self.world
-        if mounted["segment"] == "shard" and mounted["equal"] == "none":
-            raise SystemExit("train: with whole shards, a job can resume only with the same number of ranks: "
-                             "mount with -o segment=64M")
+        if mounted["segment"] in ("shard", "random") and mounted["equal"] == "none":
+            raise SystemExit("train: with segment=%s, a job can resume only with the same number of ranks: "
+                             "mount with -o segment=64M" % mounted["segment"])
         if args.batch % self.world:
             raise SystemExit("train: --batch=%d cannot be shared by %d ranks" % (args.batch, self.world))
         self.model = new_model()

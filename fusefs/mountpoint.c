@@ -134,6 +134,17 @@ static char *follow(const char *path)
 			    : sfs_asprintf("%.*s%s", (int)(slash + 1 - path), path, to);
 }
 
+static int refuse(const char *path, int code, struct sfs_error *err)
+{
+	const char *hint = "";
+
+	if (strstr(path, "://"))
+		hint = "; the last argument is the folder to mount on";
+	else if (code == ENOENT)
+		hint = "; create it with mkdir -p";
+	return sfs_error_set(err, -code, "mount point %s: %s%s", path, strerror(code), hint);
+}
+
 int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *err)
 {
 	char *at = sfs_strdup(path), *whole, *to;
@@ -148,8 +159,7 @@ int sfs_mountpoint_resolve(const char *path, char **ret_path, struct sfs_error *
 		whole = resolve_parent(at);
 		free(at);
 		if (!whole)
-			return sfs_error_set(err, -errno, "mount point %s: %s", path,
-					     strerror(errno));
+			return refuse(path, errno, err);
 		to = n_links++ < MAX_LINKS ? follow(whole) : NULL;
 		if (!to)
 			break;
@@ -342,9 +352,7 @@ int sfs_mountpoint_prepare(const char *path, struct sfs_error *err)
 			return ret;
 	}
 	if (stat(path, &st) < 0)
-		return sfs_error_set(err, -errno, "mount point %s: %s%s", path,
-				     strerror(errno),
-				     errno == ENOENT ? "; create it with mkdir" : "");
+		return refuse(path, errno, err);
 	if (!S_ISDIR(st.st_mode))
 		return sfs_error_set(err, -ENOTDIR, "mount point %s is not a folder",
 				     path);

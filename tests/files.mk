@@ -841,6 +841,7 @@ storm_tests = \
 	tests/fuse/fuse-a-storm-of-operations-breaks-nothing.sh \
 	tests/fuse/fuse-a-storm-of-readers-gets-its-bytes.sh
 tier2_tests = \
+	tests/cat/cat-lists-may-be-at-urls.sh \
 	tests/cat/cat-hf-agrees-with-huggingface-hub.sh \
 	tests/fuse/fuse-a-control-groups-limit-is-respected.sh \
 	tests/fuse/fuse-a-killed-training-job-resumes-at-its-sample.sh \

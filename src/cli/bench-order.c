@@ -22,10 +22,7 @@
 static uint64_t fill_bytes(const struct sfs_engine *engine)
 {
 	const struct sfs_runtime *runtime = &engine->runtime;
-	bool is_bound = sfs_order_deals_shards(&runtime->order); /* a lane has a shard */
-	uint64_t lanes = is_bound && runtime->shards.n < runtime->order.lanes
-				 ? runtime->shards.n
-				 : runtime->order.lanes;
+	uint64_t lanes = sfs_order_most_lanes(&runtime->order, runtime->shards.n);
 	struct sfs_netpath path = sfs_runtime_path(runtime);
 	uint64_t part = sfs_sizing_part(&path, runtime->budget.limit_bytes, lanes);
 	uint64_t n = sfs_sizing_stream(&path, lanes, runtime->order.buffer_bytes / lanes,

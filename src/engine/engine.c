@@ -75,8 +75,7 @@ static uint64_t range_floor(uint64_t budget)
 static int check_budget(const struct sfs_order_settings *order, uint64_t budget,
 			uint32_t n_shards, struct sfs_error *err)
 {
-	bool is_bound = sfs_order_deals_shards(order); /* a lane has a shard */
-	uint64_t lanes = is_bound && n_shards < order->lanes ? n_shards : order->lanes;
+	uint64_t lanes = sfs_order_most_lanes(order, n_shards);
 	uint64_t need = lanes * SFS_BUDGET_LANE_FLOOR + range_floor(budget) + MIB;
 	char have[32], want[32];
 

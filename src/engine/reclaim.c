@@ -47,10 +47,8 @@ static uint64_t most_now(const struct sfs_reclaim *t)
 
 static uint64_t least(struct sfs_runtime *runtime)
 {
-	uint64_t lanes = runtime->order.lanes, n_shards = runtime->shards.n;
+	uint64_t lanes = sfs_order_most_lanes(&runtime->order, runtime->shards.n);
 
-	if (sfs_order_deals_shards(&runtime->order) && n_shards < lanes)
-		lanes = n_shards; /* a lane has a shard */
 	return sfs_budget_floors(&runtime->budget) +
 	       sfs_account_used(&runtime->shards.account) +
 	       runtime->n_open_lanes * (runtime->order.buffer_bytes / lanes) * 3 / 2;

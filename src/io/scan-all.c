@@ -100,7 +100,7 @@ void sfs_scan_all_free(struct sfs_scan_all *all)
 static int check_budget(const struct sfs_scan_all *all, uint64_t table_bytes)
 {
 	const struct sfs_runtime *runtime = all->runtime;
-	uint64_t lanes = runtime->order.lanes, need;
+	uint64_t lanes = sfs_order_most_lanes(&runtime->order, runtime->shards.n), need;
 	char have[32], want[32], tables[32];
 
 	lanes = lanes < all->n_samples ? lanes : all->n_samples;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define N_STEPS	 1000
+#define N_STEPS	 (SFS_CUTS_MAX - 1)
 #define STEP_MIN ((uint64_t)64 << 10)
 #define PURPOSE	 7 /* the last word of the generators' names */
 

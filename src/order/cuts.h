@@ -28,6 +28,9 @@ struct sfs_cuts {
 	struct sfs_stretch *stretches;
 };
 
+/* A dataset of any size has at most so many segments. */
+#define SFS_CUTS_MAX 1001
+
 /* How many segments n_shards of these sizes have (in bytes; 0: it is missing): as many in
  * each epoch, at least one. */
 uint32_t sfs_cuts_count(const uint64_t *sizes, uint32_t n_shards);

@@ -68,6 +68,18 @@ uint32_t sfs_order_dealt(const struct sfs_order_settings *settings, const uint64
 	return sfs_cuts_count(sizes, n_shards);
 }
 
+uint32_t sfs_order_most_lanes(const struct sfs_order_settings *settings,
+			      uint32_t n_shards)
+{
+	uint32_t most = settings->lanes;
+
+	if (sfs_order_deals_shards(settings))
+		most = n_shards;
+	else if (!sfs_order_wants_equal_lanes(settings))
+		most = SFS_CUTS_MAX;
+	return most < settings->lanes ? most : settings->lanes;
+}
+
 static void deal_segment(struct sfs_order *o, uint32_t lane, const struct sfs_cuts *cuts,
 			 uint32_t segment)
 {

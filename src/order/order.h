@@ -113,6 +113,10 @@ static inline bool sfs_order_deals_shards(const struct sfs_order_settings *s)
 uint32_t sfs_order_dealt(const struct sfs_order_settings *settings, const uint64_t *sizes,
 			 uint32_t n_shards);
 
+/* How many lanes an epoch has at most, whatever the sizes of its shards are. */
+uint32_t sfs_order_most_lanes(const struct sfs_order_settings *settings,
+			      uint32_t n_shards);
+
 /* How many positions an epoch of n samples has for n_ranks >= 1: with equal=, a multiple
  * of n_ranks. */
 uint64_t sfs_order_positions(const struct sfs_order_settings *settings, uint64_t n,

@@ -310,9 +310,11 @@ static int parse_key(const char *shown, const char *rest, const struct scheme *s
 		i++;
 	if (n == 0 || i < n)
 		return sfs_error_set(err, -EINVAL,
-				     "'%s' has no name of a bucket: write "
+				     "'%s' has no name of a %s: write "
 				     "%s://%s/folder/name.tar",
-				     shown, scheme->name,
+				     shown,
+				     scheme->scheme == SFS_SCHEME_HF ? "dataset" : "bucket",
+				     scheme->name,
 				     scheme->scheme == SFS_SCHEME_HF
 					     ? "datasets/OWNER/NAME"
 					     : "bucket");

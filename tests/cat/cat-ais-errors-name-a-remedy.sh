@@ -29,9 +29,9 @@ refuses "'ais:///x' has no name of a bucket: write ais://bucket/" ais:///x
 refuses "HTTP 404 ErrBckNotFound: there is no bucket 'missing' at $origin" ais://missing/
 refuses "there is no bucket 'bucket' of the provider gcp" -o provider=gcp ais://bucket/
 refuses "there is no bucket 'missing'" ais://missing/x.tar
-refuses "no \*.tar is below ais://bucket/no/, only 0 other" ais://bucket/no/
+refuses "nothing is below ais://bucket/no/: check the name" ais://bucket/no/
 refuses "no object matches ais://bucket/set/\*.tgz" "ais://bucket/set/*.tgz"
-refuses "HTTP 404 ErrNotFound: no such object; all \*.tar below a prefix" ais://bucket/set
+refuses "HTTP 404 ErrNotFound: no such object; to name all \*.tar below a prefix" ais://bucket/set
 refuses "3 shards are missing" "ais://bucket/set/test-{0..2}.tar"
 
 expect '{"tokens": ["TOKEN-1"], "denied": ["bucket"]}'

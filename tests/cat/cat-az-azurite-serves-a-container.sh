@@ -46,7 +46,7 @@ refuses "HTTP 403 .*: check the key from AZURE_STORAGE_KEY" "az://con/the set/"
 AZURE_STORAGE_KEY=$azure_key
 refuses "ContainerNotFound: there is no container 'none'" az://none/
 refuses "BlobNotFound: no such blob" az://con/none.tar
-refuses "no \*.tar is below az://con/none/, only 0 other" az://con/none/
+refuses "nothing is below az://con/none/: check the name" az://con/none/
 
 # Names of any characters.
 mkdir odd

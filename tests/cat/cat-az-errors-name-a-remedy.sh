@@ -31,12 +31,12 @@ refuses "'az:///x' has no name of a container" az:///x
 refuses "has no name of a container" az://Con_1/x/
 refuses "has no name of a container" az://con@/x/
 refuses "has no name of a container" az://$host
-refuses "'example.org' is no host of Azure's blobs" az://con@example.org/x/
+refuses "'example.org' is not a host of Azure's blobs" az://con@example.org/x/
 refuses "has a SAS in it: put that into AZURE_STORAGE_SAS_TOKEN" "az://con/x.tar?sv=1&sig=SECRET/x"
 AZURE_STORAGE_ACCOUNT=other refuses "is of another account than AZURE_STORAGE_ACCOUNT names" az://con@$host/x/
 refuses "is of another account than endpoint= names" $az az://$host/con/x/
 refuses "a mount reads one account" -o anonymous az://con@$host/x.tar az://con@other.dfs.core.windows.net/y.tar
-AZURE_STORAGE_ACCOUNT=my_account refuses "AZURE_STORAGE_ACCOUNT: 'my_account' is no name of a storage account" $all
+AZURE_STORAGE_ACCOUNT=my_account refuses "AZURE_STORAGE_ACCOUNT: 'my_account' is not a name of a storage account" $all
 AZURE_STORAGE_CONNECTION_STRING="x=y" refuses "has neither an AccountName nor a BlobEndpoint" $all
 
 # Credentials.
@@ -60,11 +60,11 @@ for source in $all $one; do
     AZURE_STORAGE_KEY=$azure_key refuses "the account 'acct' takes neither keys nor SAS made of them: use an access token" $az $source
     expect "$usual"
 done
-AZURE_STORAGE_KEY=x refuses "the key from AZURE_STORAGE_KEY is none: an account's key is Base64" $az $one
-AZURE_STORAGE_SAS_TOKEN="sv=1 sig=SECRET/x" refuses "the SAS from AZURE_STORAGE_SAS_TOKEN is none: it looks like" $az $one
+AZURE_STORAGE_KEY=x refuses "what AZURE_STORAGE_KEY holds is not the key of an account: such a key is Base64" $az $one
+AZURE_STORAGE_SAS_TOKEN="sv=1 sig=SECRET/x" refuses "what AZURE_STORAGE_SAS_TOKEN holds is not a SAS: one looks like" $az $one
 refuses "sas-file: .*none: No such file" $az,sas-file=none $one
 echo hello >sas
-refuses "the SAS from the file '.*sas' is none" $az,sas-file=sas $one
+refuses "what the file '.*sas' holds is not a SAS" $az,sas-file=sas $one
 
 # Where they are found.
 arrives_by() {
@@ -80,7 +80,7 @@ arrives $az -o bearer-token-command="echo TOKEN.two" $all
 refuses "bearer-token-command" $az -o bearer-token-command="echo no >&2; exit 3" $all
 export AZURE_TENANT_ID=the-tenant AZURE_CLIENT_ID=the-client AZURE_AUTHORITY_HOST="$origin/"
 AZURE_CLIENT_SECRET=SECRET/entra arrives_by 'Bearer TOKEN.two'
-AZURE_CLIENT_SECRET=SECRET/other refuses "a token from Entra ID: HTTP 401" $az $one
+AZURE_CLIENT_SECRET=SECRET/other refuses "a token from Entra ID: HTTP 401: check AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET" $az $one
 echo FEDERATED >federated
 AZURE_FEDERATED_TOKEN_FILE=$work/federated arrives_by 'Bearer TOKEN.two'
 unset AZURE_TENANT_ID
@@ -89,9 +89,9 @@ export AZURE_STORAGE_KEY=$azure_key
 # What there is.
 refuses "ContainerNotFound: there is no container 'missing' at $origin/acct" $az az://missing/set/
 refuses "ContainerNotFound" $az az://missing/x.tar
-refuses "no \*.tar is below az://con/no/, only 0 other" $az az://con/no/
+refuses "nothing is below az://con/no/: check the name" $az az://con/no/
 refuses "no object matches az://con/set/\*.tgz" $az "az://con/set/*.tgz"
-refuses "HTTP 404 BlobNotFound: no such blob; all \*.tar below a prefix" $az az://con/set
+refuses "HTTP 404 BlobNotFound: no such blob; to name all \*.tar below a prefix" $az az://con/set
 refuses "3 shards are missing" $az "az://con/set/test-{0..2}.tar"
 expect '{"archived": ["set/train-000000.tar"]}'
 refuses "HTTP 409 BlobArchived: the blob is archived: rehydrate it" $az $one
@@ -112,6 +112,6 @@ for answer in "200 <html>Welcome</html>" "200 <EnumerationResults><Blobs>" "500 
     arrives $az $all
 done
 expect '{"odd": {"to": "list", "times": 99, "status": 200, "body": "<html>Welcome</html>"}}'
-refuses "no listing of Azure is there" $az $all
+refuses "the answer is not a listing of Azure's" $az $all
 expect '{"odd": {"to": "object", "times": 1, "status": 503, "body": "<Error><Code>ServerBusy</Code></Error>"}}'
 arrives $az $all

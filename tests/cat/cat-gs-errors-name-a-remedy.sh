@@ -48,9 +48,9 @@ GOOGLE_APPLICATION_CREDENTIALS=$work/account.json \
 says '{"type": "service_account", "private_key": "SECRET/x"}' account.json
 GOOGLE_APPLICATION_CREDENTIALS=$work/account.json refuses "account.json': it has no client_email" $one
 says '{"type": "service_account", "client_email": "e", "private_key": "SECRET/x"}' account.json
-GOOGLE_APPLICATION_CREDENTIALS=$work/account.json refuses "account.json': its private_key is none" $one
+GOOGLE_APPLICATION_CREDENTIALS=$work/account.json refuses "account.json': its private_key is not one in PEM" $one
 says '[]' account.json
-GOOGLE_APPLICATION_CREDENTIALS=$work/account.json refuses "no credentials of Google" $one
+GOOGLE_APPLICATION_CREDENTIALS=$work/account.json refuses "it holds no credentials of Google" $one
 expect '{"grant": ["TOKEN.one", 3600], "tokens": ["TOKEN.one"]}'
 user() {
     printf '{"type": "authorized_user", "client_id": "the client", "client_secret": "SECRET&1", "refresh_token": "%s", "token_uri": "%s/token"}' "$1" "$origin"
@@ -90,8 +90,8 @@ arrives_by 'Credential=GOOG1ONE'
 
 refuses "NoSuchBucket: there is no bucket 'missing' at $origin/missing/" gs://missing/set/
 refuses "NoSuchBucket" gs://missing/x.tar
-refuses "no \*.tar is below gs://bucket/no/, only 0 other" gs://bucket/no/
-refuses "HTTP 404 NoSuchKey: no such object; all \*.tar below a prefix" gs://bucket/set
+refuses "nothing is below gs://bucket/no/: check the name" gs://bucket/no/
+refuses "HTTP 404 NoSuchKey: no such object; to name all \*.tar below a prefix" gs://bucket/set
 refuses "'gs:///x' has no name of a bucket: write gs://bucket/" gs:///x
 expect '{"keys": {"GOOG1ONE": {"secret": "SECRET/one+1"}}, "denied": ["bucket"]}'
 refuses "AccessDenied: the credentials from the file '.*/.boto' may not list it: they need storage.objects.list" gs://bucket/set/

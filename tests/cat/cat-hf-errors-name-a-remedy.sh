@@ -25,20 +25,20 @@ it=hf://datasets/me/it
 refuses "'host:9' is not an endpoint" -o endpoint=host:9 $it/set/
 export HF_ENDPOINT="$origin"
 for name in hf://models/me/it/ hf://me/it/x.tar hf://buckets/me/it/x.tar; do
-    refuses "'$name' is not a dataset of the Hugging Face Hub, and its models, .*: $write" "$name"
+    refuses "'$name' is not a dataset of the Hugging Face Hub (its models, .*: $write" "$name"
 done
 refuses "lacks the owner or the name of a dataset: $write" hf://datasets/squad
 refuses "lacks the owner or the name of a dataset: $write" "hf://datasets/*/it/"
-refuses "has a character in it that no owner and no name has: $write" "hf://datasets/me/i*t/x.tar"
-refuses "has an '@' without a branch, a tag or a commit behind it: $write" $it@/set/
+refuses "has a character that the Hub allows in no owner and no name: $write" "hf://datasets/me/i*t/x.tar"
+refuses "has an '@' without a branch, a tag or a commit after it: $write" $it@/set/
 refuses "has a folder without a name: $write" $it//set/
-refuses "has no name of a bucket: write hf://datasets/OWNER/NAME/" hf:///x
+refuses "has no name of a dataset: write hf://datasets/OWNER/NAME/" hf:///x
 refuses "HTTP 401 RepoNotFound: there is no dataset 'me/no' at $origin, or it is private and needs a token: .* set HF_TOKEN" \
     hf://datasets/me/no/
 refuses "$it@v9: HTTP 404 RevisionNotFound: the dataset 'me/it' has no revision 'v9'" $it@v9/set/
 refuses "HTTP 404 EntryNotFound: the dataset 'me/it' has no folder 'no' at the revision 'main'" $it/no/
 refuses "no object matches $it/set/\*.tgz, only 3 other" "$it/set/*.tgz"
-refuses "HTTP 404 EntryNotFound: the dataset 'me/it' has no file 'set' .*; all \*.tar of a folder" $it/set
+refuses "HTTP 404 EntryNotFound: the dataset 'me/it' has no file 'set' .*; to name all \*.tar of a folder" $it/set
 refuses "3 shards are missing" "$it/set/test-{0..2}.tar"
 
 expect '{"gated": ["TOKEN-2"], "tokens": ["TOKEN-1", "TOKEN-2"]}'

@@ -39,8 +39,10 @@ done <<EOD
  9   12  1000000 drop auto 1G   1/rank-2-of-4.tar
 10   12  1000000 pad  auto 24M  1/rank-3-of-4@100.tar
 11    6   300000 pad  asis 1G   5.tar
+12 65536 2000000 none auto 400M 6.tar
+12 65536 2000000 none auto 400M 6/rank-20-of-64.tar
 EOD
-[ $n_cases = 14 ] || fail "$n_cases cases"
+[ $n_cases = 16 ] || fail "$n_cases cases"
 
 # As text; and another identity than that of whole shards.
 set -- --seed 3 --lanes 12 --segment random

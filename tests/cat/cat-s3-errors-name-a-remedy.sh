@@ -38,10 +38,10 @@ AWS_PROFILE=nobody refuses "AWS_PROFILE: no profile 'nobody'" s3://bucket/set/
 
 refuses "NoSuchBucket: there is no bucket 'missing' at $origin/missing/" s3://missing/set/
 refuses "NoSuchBucket" s3://missing/x.tar
-refuses "no \*.tar is below s3://bucket/no/, only 0 other" s3://bucket/no/
-refuses "no \*.tar is below s3://empty/, only 1 other" s3://empty
+refuses "nothing is below s3://bucket/no/: check the name" s3://bucket/no/
+refuses "no \*.tar is below s3://empty/, only 1 other object: check the name" s3://empty
 refuses "no object matches s3://bucket/set/\*.tgz" "s3://bucket/set/*.tgz"
-refuses "HTTP 404 NoSuchKey: no such object; all \*.tar below a prefix" s3://bucket/set
+refuses "HTTP 404 NoSuchKey: no such object; to name all \*.tar below a prefix" s3://bucket/set
 refuses "3 shards are missing" "s3://bucket/set/test-{0..2}.tar"
 refuses "'s3:///x' has no name of a bucket" s3:///x
 refuses "'host:9' is not an endpoint" -o endpoint=host:9 s3://bucket/set/

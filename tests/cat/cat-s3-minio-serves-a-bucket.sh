@@ -28,7 +28,7 @@ refuses() {
 
 refuses "NoSuchBucket: there is no bucket 'missing'" s3://missing/x/
 refuses "NoSuchBucket" s3://missing/x.tar
-refuses "no \*.tar is below s3://bucket/none/, only 0 other objects" s3://bucket/none/
+refuses "nothing is below s3://bucket/none/: check the name" s3://bucket/none/
 refuses "NoSuchKey: no such object" s3://bucket/none.tar
 refuses "leave out 'anonymous'" -o anonymous "s3://bucket/the set/"
 for source in "s3://bucket/the set/" "s3://bucket/the set/train-000000.tar"; do

@@ -26,7 +26,7 @@ for answer in "200 <html>Welcome</html>" "200 " "200 <ListBucketResult><Contents
 done
 odd list 99 200 "<html>Welcome</html>"
 refused $s3 "s3://bucket/*.tar"
-said "no listing of S3 is there"
+said "the answer is not a listing of S3's"
 odd list 99 418 ""
 refused $s3 "s3://bucket/*.tar"
 said "cannot list .*HTTP 418"

@@ -30,8 +30,8 @@ refuses "'host:9' is not an endpoint" -o "endpoint=host:9" hdfs://x/set/
 refuses "component '.' or '..'" "$hdfs/a/../x.tar"
 refuses "cannot list $hdfs/missing/: HTTP 404 FileNotFoundException: there is no folder /missing/" "$hdfs/missing/"
 refuses "HTTP 404 FileNotFoundException: no such file" "$hdfs/set/missing.tar"
-refuses "no such file; all \*.tar below a folder" "$hdfs/missing"
-refuses "it is a folder; all \*.tar below it are named by a '/' at its end" "$hdfs/set"
+refuses "no such file; to name all \*.tar below a folder" "$hdfs/missing"
+refuses "it is a folder; to name all \*.tar below it, put a '/' at its end" "$hdfs/set"
 refuses "/set/train-000000.tar/ is a file: write it without the '/'" "$hdfs/set/train-000000.tar/"
 refuses "no object matches $hdfs/set/\*.tgz" "$hdfs/set/*.tgz"
 refuses "3 shards are missing" "$hdfs/set/test-{0..2}.tar"
@@ -55,7 +55,7 @@ for source in set/ set/train-000000.tar; do
     unset HADOOP_TOKEN_FILE_LOCATION
     expect '{}'
 done
-refuses "cannot list hdfs://127.0.0.1:[0-9]*/set/: the port of HTTP, which hdfs:// does not say, was taken to be 9870; endpoint= names another: " "hdfs://127.0.0.1:$rpc/set/"
+refuses "cannot list hdfs://127.0.0.1:[0-9]*/set/: hdfs:// does not say the port of HTTP, so 9870 was tried; if it is another, set endpoint=: " "hdfs://127.0.0.1:$rpc/set/"
 expect '{"safe": true}'
 refuses "HTTP 403 SafeModeException: the namenode is in safe mode and does not know yet where the blocks are" "$hdfs/set/train-000000.tar"
 HADOOP_TOKEN_FILE_LOCATION="$PWD/none" refuses "the delegation token from the file '$PWD/none': .*No such file" "$hdfs/set/"

@@ -73,7 +73,7 @@ refuses() {
 }
 refuses "FileNotFoundException: there is no folder /none/" "$hdfs/none/"
 refuses "FileNotFoundException: no such file" "$hdfs/none.tar"
-refuses "it is a folder; all \*.tar below it" "$hdfs/data"
+refuses "it is a folder; to name all \*.tar below it" "$hdfs/data"
 refuses "is a file: write it without the '/'" "$hdfs/data/train-000000.tar/"
 refuses "AccessControlException: the user 'you' may not read it" "webhdfs://you@${hdfs#webhdfs://}/closed/"
 refuses "AccessControlException: the user 'you' may not read it" "webhdfs://you@${hdfs#webhdfs://}/closed/a.tar"

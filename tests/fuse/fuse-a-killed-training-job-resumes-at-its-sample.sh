@@ -93,3 +93,11 @@ for name in whole:
     assert torch.allclose(whole[name], torn[name], rtol=1e-6, atol=1e-9)
 END
 umount_ds mnt
+
+# Where ranks do not take turns, it does not begin.
+for segment in shard random; do
+    mount_ds -o segment=$segment,lanes=24 data mnt
+    ! "$python" "$top/examples/train.py" --nproc=1 mnt refused >said 2>&1 || fail "it trains on segment=$segment"
+    grep -q "with segment=$segment, a job can resume only with the same number of ranks" said || fail "$(cat said)"
+    umount_ds mnt
+done

@@ -243,6 +243,7 @@ start_origin() {
 
 # refusing_port: sets $refusing, a port of 127.0.0.1 where nobody listens, nor can meanwhile.
 refusing_port() {
+    rm -f "$work/refusing-port"
     "$python" -c 'import socket, time
 s = socket.socket()
 s.bind(("127.0.0.1", 0))

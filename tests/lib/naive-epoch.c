@@ -9,6 +9,7 @@
 #define PURPOSE_PACE	 3
 #define PURPOSE_TURN	 4
 #define PURPOSE_GRID	 5
+#define PURPOSE_CUT	 7
 
 /* ---- shards ---- */
 
@@ -147,12 +148,14 @@ struct making {
 	struct sfs_share share;
 	struct row *lanes; /* those in use */
 	uint64_t n_lanes;
+	uint64_t random_bytes;	 /* of the share's lanes, if random segments are dealt */
 	struct naive_epoch *all; /* the whole epoch, whoever has it */
 };
 
 static bool wants_equal_lanes(const struct sfs_order_settings *s)
 {
-	return s->segment != SFS_SEGMENT_SHARD || s->equal != SFS_EQUAL_NONE;
+	return (s->segment != SFS_SEGMENT_SHARD && s->segment != SFS_SEGMENT_RANDOM) ||
+	       s->equal != SFS_EQUAL_NONE;
 }
 
 static struct sfs_rng generator(const struct making *m, uint64_t lane, uint64_t piece,
@@ -179,6 +182,104 @@ static uint32_t *permutation(const struct making *m, uint64_t lane, uint64_t pie
 	return p;
 }
 
+static uint64_t padded(uint64_t n)
+{
+	return (n + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+/* ---- section 3: random segments ---- */
+
+struct stretch {
+	const struct naive_shard *shard;
+	uint64_t begin, end;
+};
+
+static uint64_t all_bytes(const struct making *m)
+{
+	uint64_t n = 0;
+	uint32_t s;
+
+	for (s = 0; s < m->settings->n_shards; s++)
+		n += padded(m->settings->shards[s].tar.n);
+	return n;
+}
+
+static uint64_t step_of(const struct making *m)
+{
+	uint64_t step = (all_bytes(m) + 999) / 1000;
+
+	return padded(step > 65536 ? step : 65536);
+}
+
+static uint64_t cut_at(const struct making *m, uint64_t i)
+{
+	struct sfs_rng rng = generator(m, i, 0, PURPOSE_CUT);
+	uint64_t step = step_of(m), all = all_bytes(m);
+	uint64_t at = i * step + BLOCK * sfs_rng_below(&rng, step / BLOCK);
+
+	return at < all ? at : all;
+}
+
+/* What lies between two bytes of all. */
+static size_t stretches_between(const struct making *m, uint64_t begin, uint64_t end,
+				struct stretch *ret)
+{
+	uint64_t base = 0, shard_end;
+	size_t n = 0;
+	uint32_t s;
+
+	for (s = 0; s < m->settings->n_shards; s++, base = shard_end) {
+		const struct naive_shard *shard = &m->settings->shards[s];
+
+		shard_end = base + padded(shard->tar.n);
+		if (begin < shard_end && end > base && begin < end)
+			ret[n++] = (struct stretch){
+				shard, begin > base ? begin - base : 0,
+				(end < shard_end ? end : shard_end) - base};
+	}
+	return n;
+}
+
+/* Those of segment i; there is room for two of each shard. */
+static size_t stretches_of(const struct making *m, uint64_t i, struct stretch *ret)
+{
+	uint64_t all = all_bytes(m);
+	size_t n;
+
+	if (i < all / step_of(m))
+		return stretches_between(m, cut_at(m, i), cut_at(m, i + 1), ret);
+	n = stretches_between(m, cut_at(m, i), all, ret);
+	return n + stretches_between(m, 0, cut_at(m, 0), ret + n);
+}
+
+static bool is_in_stretch(const struct stretch *t, const struct naive_sample *sample)
+{
+	return sample->begin >= t->begin && sample->begin < t->end;
+}
+
+static struct row *list_random_segments(const struct making *m, size_t *ret_n)
+{
+	struct stretch *t = sfs_calloc(2 * (size_t)m->settings->n_shards, sizeof *t);
+	struct row *rows;
+	size_t n, i, k, j;
+
+	*ret_n = all_bytes(m) / step_of(m) + 1;
+	rows = sfs_calloc(*ret_n, sizeof *rows);
+	for (i = 0; i < *ret_n; i++) {
+		n = stretches_of(m, i, t);
+		for (k = 0; k < n; k++)
+			for (j = 0; j < t[k].shard->n; j++)
+				if (is_in_stretch(&t[k], &t[k].shard->samples[j]))
+					row_add(&rows[i],
+						(struct item){
+							.sample = &t[k].shard->samples[j]});
+	}
+	free(t);
+	return rows;
+}
+
+/* ---- segments of SIZE, and shards ---- */
+
 /* Does this sample begin another segment than the one before it in its shard? */
 static bool begins_segment(const struct naive_shard *shard, size_t i, uint64_t segment)
 {
@@ -195,6 +296,8 @@ static struct row *list_segments(const struct making *m, size_t *ret_n)
 	size_t n = 0, i;
 	uint32_t s;
 
+	if (segment == SFS_SEGMENT_RANDOM)
+		return list_random_segments(m, ret_n);
 	for (s = 0; s < m->settings->n_shards; s++) {
 		const struct naive_shard *shard = &m->settings->shards[s];
 
@@ -353,11 +456,6 @@ static uint64_t *add_shard(struct row *lane, const struct naive_shard *shard,
 	return times;
 }
 
-static uint64_t padded(uint64_t n)
-{
-	return (n + BLOCK - 1) / BLOCK * BLOCK;
-}
-
 static void make_whole_lane(struct making *m, uint64_t l, const uint32_t *p)
 {
 	const struct naive_shard *shards = m->settings->shards;
@@ -389,6 +487,89 @@ static void make_whole_lanes(struct making *m)
 	m->all->n_shards = n;
 	for (l = 0; l < m->n_lanes; l++)
 		make_whole_lane(m, l, p);
+	free(p);
+}
+
+/* The end of the sample that is `back` before number i of the stretch's, from where this
+ * begins; 0: there is none. */
+static uint64_t end_in_stretch(const struct stretch *t, size_t i, size_t back)
+{
+	return i < back || !is_in_stretch(t, &t->shard->samples[i - back])
+		       ? 0
+		       : t->shard->samples[i - back].end - t->begin;
+}
+
+static void add_stretch(struct row *lane, const struct stretch *t, uint64_t base,
+			uint64_t z, uint64_t h)
+{
+	uint64_t v;
+	size_t i;
+
+	for (i = 0; i < t->shard->n; i++) {
+		if (!is_in_stretch(t, &t->shard->samples[i]))
+			continue;
+		v = 3 * base + end_in_stretch(t, i, 1) + end_in_stretch(t, i, 2) +
+		    end_in_stretch(t, i, 3);
+		row_add(lane, (struct item){.sample = &t->shard->samples[i],
+					    .place = base + t->shard->samples[i].begin -
+						     t->begin,
+					    .time = time_at(v, z, h)});
+	}
+}
+
+/* Section 7: b(x). */
+static uint64_t bound(const struct naive_shard *shard, uint64_t x)
+{
+	size_t i;
+
+	if (x == 0)
+		return 0;
+	for (i = 0; i < shard->n; i++)
+		if (shard->samples[i].begin >= x)
+			return shard->samples[i].begin;
+	return padded(shard->tar.n);
+}
+
+/* Returns how long the lane's part of the file is. */
+static uint64_t make_random_lane(struct making *m, uint64_t l, const uint32_t *p,
+				 size_t n_segments)
+{
+	struct stretch *t = sfs_calloc(2 * (size_t)m->settings->n_shards, sizeof *t);
+	struct sfs_rng rng = generator(m, l, 0, PURPOSE_PACE);
+	uint64_t h = ((uint64_t)1 << 30) + sfs_rng_below(&rng, (uint64_t)1 << 31);
+	uint64_t z = 0, base = 0, bytes = 0, i;
+	size_t n, k;
+
+	for (i = l; i < n_segments; i += m->n_lanes) {
+		n = stretches_of(m, p[i], t);
+		for (k = 0; k < n; k++)
+			z += t[k].end - t[k].begin;
+	}
+	for (i = l; i < n_segments; i += m->n_lanes) {
+		n = stretches_of(m, p[i], t);
+		for (k = 0; k < n; k++) {
+			add_stretch(&m->lanes[l], &t[k], base, z, h);
+			base += t[k].end - t[k].begin;
+			bytes += bound(t[k].shard, t[k].end) -
+				 bound(t[k].shard, t[k].begin);
+		}
+	}
+	free(t);
+	return bytes;
+}
+
+static void make_random_lanes(struct making *m)
+{
+	size_t n = all_bytes(m) / step_of(m) + 1;
+	uint32_t *p = permutation(m, 0, 0, PURPOSE_SEGMENTS, n);
+	uint64_t l, bytes;
+
+	m->n_lanes = m->settings->order.lanes < n ? m->settings->order.lanes : n;
+	m->lanes = sfs_calloc(m->n_lanes + 1, sizeof *m->lanes);
+	for (l = 0; l < m->n_lanes; l++) {
+		bytes = make_random_lane(m, l, p, n);
+		m->random_bytes += is_in(m->share, l) ? bytes : 0;
+	}
 	free(p);
 }
 
@@ -564,6 +745,8 @@ static uint64_t count_bytes(const struct making *m)
 				 m->all->places[k].sample->begin;
 		return bytes;
 	}
+	if (m->settings->order.segment == SFS_SEGMENT_RANDOM)
+		return bytes + m->random_bytes;
 	p = permutation(m, 0, 0, PURPOSE_SEGMENTS, n);
 	for (i = 0; i < n; i++)
 		if (is_in(m->share, i % m->n_lanes))
@@ -603,6 +786,8 @@ void naive_epoch_make(struct naive_epoch *e, const struct naive_settings *settin
 		make_single_lanes(&m);
 	else if (wants_equal_lanes(&settings->order))
 		make_equal_lanes(&m);
+	else if (settings->order.segment == SFS_SEGMENT_RANDOM)
+		make_random_lanes(&m);
 	else
 		make_whole_lanes(&m);
 	c = settings->order.buffer_bytes / (m.n_lanes ? m.n_lanes : 1);

@@ -399,7 +399,7 @@ def shard():
 def settings():
     lanes = r.choice([1, 2, 3, 4, 6, 12])
     s = {"lanes": lanes, "seed": r.getrandbits(64), "buffer": r.choice([0, 5000, 100000, 2**26]),
-         "segment": r.choice(["shard", "shard", "sample", "1000", "20000"]), "equal": r.choice(["none", "none", "drop", "pad"])}
+         "segment": r.choice(["shard", "shard", "random", "sample", "1000", "20000"]), "equal": r.choice(["none", "none", "drop", "pad"])}
     if os.environ.get("ODD_TARS_OLD_ORDER"):
         s = {"lanes": 1, "seed": r.getrandbits(64), "buffer": 0}
     s.update({"keys": r.choice(["auto", "unique", "unique", "asis"]), "on-error": r.choice(["skip", "skip", "skip", "fail"])})

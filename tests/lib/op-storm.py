@@ -42,6 +42,7 @@ ORDERS = {
     "keys": "lanes=2,buffer=16K,seed=4,keys=unique",
     "samples": "lanes=4,buffer=64K,seed=5,segment=sample",
     "slices": "lanes=6,buffer=1M,seed=6,segment=100K,equal=drop",
+    "cuts": "lanes=6,buffer=1M,seed=7,segment=random",
 }
 EXTRAS = ["budget=16M", "budget=24M,next-epoch=yes", "budget=200M", "direct_io",
           "readahead=128K", "readahead=4M,budget=20M", "connections=2", "epochs=3"]

@@ -161,7 +161,7 @@ def options_of(rng):
     lanes = rng.choice([1, 2, 3, 3, 4, 8, 16])
     options = ["lanes=%d" % lanes, "seed=%d" % rng.randrange(1000),
                "buffer=%s" % rng.choice(["4K", "1M", "16M"]),
-               "segment=%s" % rng.choice(["shard", "shard", "sample", "1M"])]
+               "segment=%s" % rng.choice(["shard", "shard", "random", "sample", "1M"])]
     if rng.randrange(4) == 0:
         options.append("equal=%s" % rng.choice(["drop", "pad"]))
     return ",".join(options)

@@ -54,7 +54,7 @@ void world_start(struct world *w, const struct world_settings *settings)
 				       .slab_bytes = budget + ((uint64_t)64 << 20),
 				       .n_threads = settings->n_threads});
 	runtime->timers = sfs_timers_start();
-	if (sfs_order_wants_equal_lanes(&runtime->order))
+	if (!sfs_order_deals_shards(&runtime->order))
 		pin_shards(w, &settings->epoch);
 	sfs_header_scanner_init(&w->scanner, runtime);
 	sfs_streams_init(&w->streams, runtime, &w->scanner);

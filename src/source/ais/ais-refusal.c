@@ -62,8 +62,8 @@ static void describe_missing(const struct sfs_ais_refusal *r,
 	else
 		snprintf(to, size, "no such object%s",
 			 strstr(a->key, ".tar") ? ""
-						: "; all *.tar below a prefix are named "
-						  "by a '/' at its end");
+						: "; to name all *.tar below a prefix, "
+						  "put a '/' at its end");
 }
 
 void sfs_ais_refusal_describe(const struct sfs_ais_refusal *r,

@@ -289,7 +289,7 @@ static int take_page(struct sfs_ais *ais, const char *bucket,
 			*ret_again = SFS_RENEWAL_SOON;
 		return code == 0 ? 0
 				 : sfs_error_wrap(err, code,
-						  "no listing of AIStore is there");
+						  "the answer is not a listing of AIStore's");
 	}
 	sfs_ais_refusal_read(status, body, strlen(body), &refusal);
 	describe(ais, bucket, NULL, &refusal, why, sizeof why);
@@ -379,7 +379,7 @@ static int set_service(struct sfs_ais *ais, const struct sfs_ais_options *o,
 	     ais->provider[strspn(ais->provider,
 				  "abcdefghijklmnopqrstuvwxyz0123456789")]))
 		return sfs_error_set(err, -EINVAL,
-				     "'%s' is not a provider; one is aws, gcp or azure",
+				     "'%s' is not a provider: write aws, gcp or azure",
 				     ais->provider);
 	return 0;
 }

@@ -87,7 +87,7 @@ int sfs_azure_account_find(const char *endpoint, struct sfs_azure_account *ret,
 	}
 	if (code == 0 && a.name && !is_name(a.name))
 		code = sfs_error_set(err, -EINVAL,
-				     "%s: '%s' is no name of a storage account: those "
+				     "%s: '%s' is not a name of a storage account: those "
 				     "have lower-case letters and digits",
 				     a.from, a.name);
 	if (endpoint) {
@@ -130,9 +130,9 @@ int sfs_azure_account_meet(struct sfs_azure_account *a, const char *bucket,
 				     bucket, bucket);
 	if (!strstr(host, ".blob."))
 		return sfs_error_set(err, -EINVAL,
-				     "'%s' is no host of Azure's blobs, as "
-				     "account.blob." SUFFIX " is; for another, set "
-				     "endpoint=",
+				     "'%s' is not a host of Azure's blobs, like "
+				     "account.blob." SUFFIX ": to use another host, "
+				     "set endpoint=",
 				     host + 1);
 	url = sfs_asprintf("https://%s", host + 1);
 	if (a->url && strcmp(a->url, url) != 0)

@@ -35,8 +35,8 @@ static int take_key(const char *key, const char *from, struct sfs_credentials *c
 	explicit_bzero(bytes, sizeof bytes);
 	if (n <= 0)
 		return sfs_error_set(err, -EINVAL,
-				     "the key from %s is none: an account's key is "
-				     "Base64, and ends in ==",
+				     "what %s holds is not the key of an account: "
+				     "such a key is Base64, and ends in ==",
 				     from);
 	c->secret = sfs_strdup(key);
 	c->from = sfs_strdup(from);
@@ -51,7 +51,7 @@ static int take_sas(const char *sas, const char *from, struct sfs_credentials *c
 	if ((strncmp(sas, "sig=", 4) != 0 && !strstr(sas, "&sig=")) ||
 	    !sfs_credentials_is_clean(sas) || strpbrk(sas, "?#"))
 		return sfs_error_set(err, -EINVAL,
-				     "the SAS from %s is none: it looks like "
+				     "what %s holds is not a SAS: one looks like "
 				     "sv=...&se=...&sp=rl&sig=..., in one line",
 				     from);
 	c->query = sfs_strdup(sas);
@@ -213,6 +213,15 @@ static void add_field(struct sfs_strbuf *body, const char *name, const char *val
 	sfs_key_encode(body, value, false);
 }
 
+static void refused_by_entra(bool has_file, struct sfs_error *err)
+{
+	struct sfs_error answer = *err;
+
+	sfs_error_set(err, -EACCES, "%s: check AZURE_TENANT_ID, AZURE_CLIENT_ID and %s",
+		      answer.text,
+		      has_file ? "AZURE_FEDERATED_TOKEN_FILE" : "AZURE_CLIENT_SECRET");
+}
+
 /* A workload's identity, as Kubernetes has it at Azure, or an application's secret. */
 static int from_entra(const struct search *s, struct sfs_credentials *c,
 		      struct sfs_error *err)
@@ -248,6 +257,8 @@ static int from_entra(const struct search *s, struct sfs_credentials *c,
 	call.url = url;
 	call.body = body.s;
 	ret = ask(s, &call, "Entra ID", c, err);
+	if (ret == -EACCES)
+		refused_by_entra(file != NULL, err);
 	explicit_bzero(body.s, body.n);
 	sfs_strbuf_done(&body);
 	return ret;

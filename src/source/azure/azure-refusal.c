@@ -115,8 +115,8 @@ static void describe_missing(const struct sfs_azure_asked *a, bool is_blob, char
 	else
 		snprintf(to, size, "no such blob%s",
 			 strstr(a->key, ".tar") ? ""
-						: "; all *.tar below a prefix are named "
-						  "by a '/' at its end");
+						: "; to name all *.tar below a prefix, "
+						  "put a '/' at its end");
 }
 
 static void describe_private(const struct sfs_azure_asked *a, char *to, size_t size)

@@ -316,7 +316,7 @@ static int take_page(struct sfs_azure *azure, const char *bucket,
 			*ret_again = SFS_RENEWAL_SOON;
 		return code == 0 ? 0
 				 : sfs_error_wrap(err, code,
-						  "no listing of Azure is there");
+						  "the answer is not a listing of Azure's");
 	}
 	sfs_azure_refusal_read(&answer->headers, body, strlen(body), &refusal);
 	describe(azure, bucket, NULL, &refusal, why, sizeof why);

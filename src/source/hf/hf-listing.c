@@ -252,7 +252,7 @@ static int read_page(struct sfs_hf *hf, const struct sfs_hf_name *name, const ch
 					answer.curl.body.n, name->root, ret, err);
 		if (code < 0) {
 			*ret_again = SFS_RENEWAL_SOON;
-			sfs_error_wrap(err, code, "no listing of the Hub is there");
+			sfs_error_wrap(err, code, "the answer is not a listing of the Hub's");
 		} else {
 			ret->next = sfs_hf_page_next(answer.curl.head.s);
 		}

@@ -93,7 +93,7 @@ static int parse_rest(const char *location, const char *s, struct sfs_hf_name *n
 		if (!name->revision)
 			return refuse(location,
 				      "has an '@' without a branch, a tag or a commit "
-				      "behind it",
+				      "after it",
 				      err);
 		s += n;
 	} else {
@@ -101,7 +101,9 @@ static int parse_rest(const char *location, const char *s, struct sfs_hf_name *n
 	}
 	if (*s && *s != '/')
 		return refuse(location,
-			      "has a character in it that no owner and no name has", err);
+			      "has a character that the Hub allows in no owner and no "
+			      "name",
+			      err);
 	name->path = s + (*s == '/');
 	if (*name->path == '/' || strstr(name->path, "//"))
 		return refuse(location, "has a folder without a name", err);
@@ -118,8 +120,8 @@ int sfs_hf_name_parse(const char *location, struct sfs_hf_name *ret,
 
 	if (strncmp(location, PREFIX, strlen(PREFIX)) != 0)
 		return refuse(location,
-			      "is not a dataset of the Hugging Face Hub, and its models, "
-			      "spaces and buckets are not understood",
+			      "is not a dataset of the Hugging Face Hub (its models, "
+			      "spaces and buckets are not supported)",
 			      err);
 	s = location + strlen(PREFIX);
 	n_owner = word_length(s);

@@ -86,8 +86,8 @@ static void describe_missing(const struct sfs_hf_refusal *r, const struct sfs_hf
 			 a->path ? a->path : "", a->revision,
 			 a->is_folder || !a->path || strstr(a->path, ".tar")
 				 ? ""
-				 : "; all *.tar of a folder are named by a '/' at its "
-				   "end");
+				 : "; to name all *.tar of a folder, put a '/' at "
+				   "its end");
 	else if (is_code(r, "RevisionNotFound") && a->path && !a->is_folder)
 		snprintf(to, size,
 			 "the commit that the revision '%s' was when the mount began has "

@@ -197,6 +197,22 @@ static int by_key(const void *a, const void *b)
 		      ((const struct sfs_listing_item *)b)->key);
 }
 
+/* The server has listed so many objects, and the dataset takes none of them. */
+static int none(const char *pattern, const char *where, size_t n_listed,
+		struct sfs_error *err)
+{
+	bool has_wildcard = strpbrk(pattern, "*?[") != NULL;
+
+	if (n_listed == 0)
+		return sfs_error_set(err, -ENOENT, "%s %s/%s: check the name",
+				     has_wildcard ? "no object matches" : "nothing is below",
+				     where, pattern);
+	return sfs_error_set(err, -ENOENT,
+			     "no %s %s/%s, only %zu other object%s: check the name",
+			     has_wildcard ? "object matches" : "*.tar is below", where,
+			     pattern, n_listed, n_listed == 1 ? "" : "s");
+}
+
 static int list(const struct lister *l, const char *where, struct sfs_listing *ret,
 		struct sfs_error *err)
 {
@@ -207,12 +223,7 @@ static int list(const struct lister *l, const char *where, struct sfs_listing *r
 	if (code < 0)
 		sfs_error_wrap(err, code, "cannot list %s/%s", where, l->pattern);
 	else if (all.n == 0)
-		code = sfs_error_set(err, -ENOENT,
-				     "no %s %s/%s, only %zu other objects: check the "
-				     "name",
-				     strpbrk(l->pattern, "*?[") ? "object matches"
-								: "*.tar is below",
-				     where, l->pattern, n_listed);
+		code = none(l->pattern, where, n_listed, err);
 	if (code < 0) {
 		sfs_listing_done(&all);
 		return code;

@@ -228,7 +228,7 @@ static int from_application_default(struct sfs_curl_caller *caller,
 	type = sfs_credentials_member(text, "type");
 	from = sfs_asprintf("the file '%s'", path);
 	if (!type)
-		ret = sfs_error_set(err, -EBADMSG, "%s: no credentials of Google", path);
+		ret = sfs_error_set(err, -EBADMSG, "%s: it holds no credentials of Google's", path);
 	else if (strcmp(type, "authorized_user") == 0 ||
 		 strcmp(type, "service_account") == 0)
 		ret = ask(caller, text, *type == 'a', from, c, err);

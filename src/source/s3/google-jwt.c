@@ -77,7 +77,7 @@ char *sfs_google_jwt(const char *account, const char *audience, int64_t now_s,
 	if (!email || !signature) {
 		sfs_strbuf_done(&text);
 		sfs_error_set(err, -EBADMSG, "%s",
-			      email ? "its private_key is none" : "it has no client_email");
+			      email ? "its private_key is not one in PEM" : "it has no client_email");
 		return NULL;
 	}
 	sfs_strbuf_puts(&text, ".");

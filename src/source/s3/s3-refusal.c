@@ -201,8 +201,8 @@ static void describe_missing(const struct sfs_s3_asked *a, bool is_object, char 
 	else
 		snprintf(to, size, "no such object%s",
 			 strstr(a->key, ".tar") ? ""
-						: "; all *.tar below a prefix are named "
-						  "by a '/' at its end");
+						: "; to name all *.tar below a prefix, "
+						  "put a '/' at its end");
 }
 
 /* What to do about it; "" if that is not known. */

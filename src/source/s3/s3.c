@@ -441,7 +441,7 @@ static int take_page(struct sfs_s3 *s3, const struct asked *a,
 		if (code < 0)
 			*ret_again = SFS_RENEWAL_SOON;
 		return code == 0 ? 0
-				 : sfs_error_wrap(err, code, "no listing of %s is there",
+				 : sfs_error_wrap(err, code, "the answer is not a listing of %s's",
 						  s3->kind->name);
 	}
 	sfs_s3_refusal_read(&answer->headers, body, strlen(body), &refusal);
@@ -501,7 +501,7 @@ static int set_service(struct sfs_s3 *s3, const struct sfs_s3_options *o,
 	else
 		s3->region = sfs_strdup(region ? region : s3->kind->region);
 	if (s3->region[strspn(s3->region, "abcdefghijklmnopqrstuvwxyz0123456789-")])
-		return sfs_error_set(err, -EINVAL, "'%s' is not a region; one is us-east-1",
+		return sfs_error_set(err, -EINVAL, "'%s' is not a region: write one like us-east-1",
 				     s3->region);
 	s3->service.style = o->style;
 	if (!o->endpoint && !endpoint)

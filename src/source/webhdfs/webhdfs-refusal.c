@@ -80,12 +80,12 @@ static void describe_denied(const struct sfs_webhdfs_refusal *r,
 	else if (r->status == 401 && !a->can_negotiate)
 		snprintf(to, size,
 			 "the namenode wants Kerberos, which this libcurl is not made "
-			 "for: name a file with a delegation token by "
-			 "HADOOP_TOKEN_FILE_LOCATION");
+			 "for: set HADOOP_TOKEN_FILE_LOCATION to a file with a "
+			 "delegation token");
 	else if (r->status == 401)
 		snprintf(to, size,
-			 "the namenode wants Kerberos, and %s: run kinit, or name a "
-			 "file with a delegation token by HADOOP_TOKEN_FILE_LOCATION",
+			 "the namenode wants Kerberos, and %s: run kinit, or set "
+			 "HADOOP_TOKEN_FILE_LOCATION to a file with a delegation token",
 			 a->has_negotiated ? "refused the ticket, or there is none"
 					   : "there is no ticket");
 	else if (a->token_from || !a->user)
@@ -93,7 +93,7 @@ static void describe_denied(const struct sfs_webhdfs_refusal *r,
 	else
 		snprintf(to, size,
 			 "the user '%s' may not read it: name another, as in "
-			 "webhdfs://NAME@..., or by HADOOP_USER_NAME (%s)",
+			 "webhdfs://NAME@..., or set HADOOP_USER_NAME (%s)",
 			 a->user, r->message);
 }
 
@@ -105,15 +105,15 @@ static void describe_missing(const struct sfs_webhdfs_refusal *r,
 
 	if (strstr(r->message, "is not a file"))
 		snprintf(to, size,
-			 "it is a folder; all *.tar below it are named by a '/' at its "
+			 "it is a folder; to name all *.tar below it, put a '/' at its "
 			 "end");
 	else if (is_folder)
 		snprintf(to, size, "there is no folder /%s: check its name", a->path);
 	else
 		snprintf(to, size, "no such file%s",
 			 strstr(a->path, ".tar") ? ""
-						 : "; all *.tar below a folder are named "
-						   "by a '/' at its end");
+						 : "; to name all *.tar below a folder, "
+						   "put a '/' at its end");
 }
 
 static void describe_later(const struct sfs_webhdfs_refusal *r,

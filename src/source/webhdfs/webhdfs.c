@@ -370,8 +370,8 @@ static int get_page(void *ctx, const struct sfs_listing_ask *ask, struct sfs_lis
 	    strncmp(l->uri->location, "hdfs:", 5) == 0)
 		sfs_error_wrap(
 			err, code,
-			"the port of HTTP, which hdfs:// does not say, was taken to "
-			"be 9870; endpoint= names another");
+			"hdfs:// does not say the port of HTTP, so 9870 was tried; if "
+			"it is another, set endpoint=");
 	if (code == 0)
 		code = take_page(l, own, call.negotiates, &answer, ret, ret_again, err);
 	if (code < 0 && *ret_again == SFS_RENEWAL_SOON)

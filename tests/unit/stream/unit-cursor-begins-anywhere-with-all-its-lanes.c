@@ -72,6 +72,7 @@ int main(void)
 		naive_shard_make(&shards[i], i, &rng, 700, 10, 200000);
 	check(SFS_SEGMENT_SHARD);
 	check(1 << 20);
+	check(SFS_SEGMENT_RANDOM);
 	for (i = 0; i < 2 * N_LANES; i++)
 		naive_shard_done(&shards[i]);
 	return 0;

@@ -514,6 +514,8 @@ static void choose_order(void)
 	if (one_in(3))
 		e->order.segment =
 			one_in(2) ? SFS_SEGMENT_SAMPLE : (uint64_t)512 << below(12);
+	else if (one_in(3))
+		e->order.segment = SFS_SEGMENT_RANDOM;
 	if (one_in(4))
 		e->order.equal = one_in(2) ? SFS_EQUAL_DROP : SFS_EQUAL_PAD;
 	e->keys = (enum sfs_choice_keys)below(3);

@@ -34,7 +34,7 @@ int main(void)
 	says(404, missing, -ENOENT, false,
 	     "HTTP 404 FileNotFoundException: no such file");
 	asked.path = "a";
-	says(404, missing, -ENOENT, false, "all *.tar below a folder are named by a '/'");
+	says(404, missing, -ENOENT, false, "to name all *.tar below a folder, put a '/'");
 	asked.path = "a/";
 	says(404, missing, -ENOENT, false, "there is no folder /a/");
 	says(404,
