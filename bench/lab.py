@@ -149,7 +149,7 @@ events { worker_connections 1024; }
 http { access_log off; autoindex on; sendfile on; tcp_nopush on; keepalive_requests 1000000;
   client_body_temp_path %(folder)s/tmp; proxy_temp_path %(folder)s/tmp;
   fastcgi_temp_path %(folder)s/tmp; uwsgi_temp_path %(folder)s/tmp; scgi_temp_path %(folder)s/tmp;
-  server { listen %(address)s:%(port)d; root %(root)s; }
+  server { listen %(address)s:%(port)d; root %(root)s; %(locations)s }
   %(secure)s }
 """
 SECURE_SERVER = """server { listen %(address)s:443 ssl; root %(root)s; ssl_protocols TLSv1.3;
@@ -165,12 +165,14 @@ class Nginx:
 
 
 @contextlib.contextmanager
-def nginx(root, folder, address="127.0.0.1", inside=(), secure=False):
+def nginx(root, folder, address="127.0.0.1", inside=(), secure=False, locations=""):
     """nginx with one worker, which serves `root`; `folder` is for its own files.  `inside`
-    is what a command begins with to run elsewhere; `secure`: on port 443 of there, too."""
+    is what a command begins with to run elsewhere; `secure`: on port 443 of there, too;
+    `locations`: more of its configuration."""
     os.makedirs(folder + "/tmp")
     user = "user root;" if os.geteuid() == 0 else ""
-    settings = {"user": user, "folder": folder, "address": address, "port": free_port(), "root": root}
+    settings = {"user": user, "folder": folder, "address": address, "port": free_port(), "root": root,
+                "locations": locations}
     if secure:
         make_certificate(folder, address)
     settings["secure"] = SECURE_SERVER % settings if secure else ""

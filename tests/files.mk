@@ -103,9 +103,11 @@ unit_tests = \
 	tests/unit/http/unit-fetch-holds-all-gets-after-a-429 \
 	tests/unit/http/unit-fetch-lets-late-drop-any-get \
 	tests/unit/http/unit-fetch-reads-responses-that-come-behind-each-other \
+	tests/unit/http/unit-fetch-sees-each-byte-of-a-slow-server \
 	tests/unit/http/unit-headers-read-what-servers-send \
 	tests/unit/http/unit-http1-reads-only-plain-responses \
 	tests/unit/http/unit-http1-request-refuses-what-libcurl-would-change \
+	tests/unit/http/unit-http1-waits-for-many-bytes-or-the-last \
 	tests/unit/http/unit-latency-detects-late-responses \
 	tests/unit/http/unit-listing-keeps-what-a-pattern-means \
 	tests/unit/http/unit-origin-is-held-as-long-as-it-says \

@@ -378,11 +378,11 @@ static void *work(void *arg)
 		next = next_due(f);
 		deadline = sfs_fetch_next_deadline(f);
 		next = deadline < next ? deadline : next;
+		n = sfs_http1_gets_poll(f->http1, &f->active, n_active(f), &fds, &next);
 		wait_ms = 1000;
 		if (next < now + 1000 * SFS_NS_PER_MS)
 			wait_ms =
 				next > now ? (int)((next - now) / SFS_NS_PER_MS) + 1 : 0;
-		n = sfs_http1_gets_poll(f->http1, &f->active, n_active(f), &fds);
 		sfs_curl_poll(f->curl, fds, n, wait_ms);
 		sfs_http1_gets_run(f->http1);
 	}

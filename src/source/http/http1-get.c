@@ -10,6 +10,10 @@
 
 #include <string.h>
 
+#define LOW_WATER   (64 << 10)
+#define LOW_WINDOWS (16 << 10) /* a quarter of the least window: none is ever full */
+#define PATIENCE_NS (10 * SFS_NS_PER_MS) /* for a few bytes of a body to become many */
+
 struct sfs_http1_gets {
 	struct sfs_http1_gets_events events;
 	struct sfs_curl *curl;
@@ -174,6 +178,7 @@ static void send_over(struct sfs_http1_gets *g, struct sfs_get *get,
 	get->http1.conn = conn;
 	get->sent_ns = get->response.progress_ns = sfs_clock_ns();
 	sfs_origin_sends(get, sfs_http1_fd(conn));
+	sfs_http1_set_low_water(conn, get->origin->has_windows ? LOW_WINDOWS : LOW_WATER);
 	sfs_http1_ask(conn, get->http1.request, strlen(get->http1.request));
 	/* With others behind it, all are sent in one packet, when it is polled.  A server
 	 * that got the first one before might send that response alone, and the end of
@@ -232,15 +237,32 @@ bool sfs_http1_gets_begin_behind(struct sfs_http1_gets *g, struct sfs_get *last,
 
 /* ---- all of them ---- */
 
-unsigned sfs_http1_gets_poll(struct sfs_http1_gets *g, struct sfs_link *active,
-			     size_t n_active, struct pollfd **ret_fds)
+/* Bytes that lie in the socket for long are no progress that anybody sees: a slow server
+ * would look silent. */
+static void look_at(struct sfs_get *get, uint64_t now_ns, uint64_t *next_ns)
 {
+	uint64_t at_ns = get->response.progress_ns + PATIENCE_NS;
+
+	if (!sfs_http1_is_patient(get->http1.conn))
+		return;
+	if (at_ns <= now_ns)
+		sfs_http1_hurry(get->http1.conn);
+	else if (at_ns < *next_ns)
+		*next_ns = at_ns;
+}
+
+unsigned sfs_http1_gets_poll(struct sfs_http1_gets *g, struct sfs_link *active,
+			     size_t n_active, struct pollfd **ret_fds, uint64_t *next_ns)
+{
+	uint64_t now_ns = sfs_clock_ns();
+
 	g->n_polled = 0;
 	g->fds = sfs_reallocarray(g->fds, n_active + 1, sizeof g->fds[0]);
 	g->polled = sfs_reallocarray(g->polled, n_active + 1, sizeof g->polled[0]);
 	SFS_EACH (get, active, struct sfs_get, link) {
 		if (!get->http1.conn)
 			continue;
+		look_at(get, now_ns, next_ns);
 		g->fds[g->n_polled] = (struct pollfd){
 			.fd = sfs_http1_fd(get->http1.conn),
 			.events = sfs_http1_sends(get->http1.conn) ? POLLOUT : POLLIN,

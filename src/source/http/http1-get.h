@@ -59,9 +59,10 @@ void sfs_http1_gets_connected(struct sfs_http1_gets *gets, struct sfs_get *get, 
 void sfs_http1_gets_drop(struct sfs_http1_gets *gets, struct sfs_get *get);
 
 /* What to poll for the GETs in the list `active`, of which there are n_active: returns
- * how many, in *ret_fds.  Good until the next call. */
+ * how many, in *ret_fds.  Good until the next call, which must come at *next_ns: it is
+ * made earlier if need be. */
 unsigned sfs_http1_gets_poll(struct sfs_http1_gets *gets, struct sfs_link *active,
-			     size_t n_active, struct pollfd **ret_fds);
+			     size_t n_active, struct pollfd **ret_fds, uint64_t *next_ns);
 
 /* They were polled: go on with those that are ready. */
 void sfs_http1_gets_run(struct sfs_http1_gets *gets);

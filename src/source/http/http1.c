@@ -9,6 +9,11 @@
  * was sent behind.  What else follows a body is nobody's, so a connection with bytes left
  * over is not used again.
  *
+ * Within a body, the socket is ready when some KiB have come, or its last bytes, or
+ * the connection's end: a server that sends small pieces would wake us for each of them.
+ * That is worth a wait of moments only, and who polls knows when it is over
+ * (sfs_http1_hurry()).
+ *
  * We are strict on purpose.  What is unusual in a head is odd before its reader sees
  * the end of it, and libcurl, which knows fifty years of servers, asks again. */
 #include "source/http/http1.h"
@@ -28,6 +33,7 @@
 #define MAX_HEAD    (64u << 10) /* of all heads of a response, 1xx too */
 #define MAX_READ    (1u << 20)
 #define MAX_DROPPED (64u << 10) /* of an unwanted body, to keep the connection */
+#define LOW_WATER   (64 << 10)
 #define N_PIECES    64
 
 enum phase { SEND, HEAD, BODY, OVER };
@@ -46,7 +52,9 @@ struct sfs_http1 {
 	bool has_rest;		     /* line[] has what came behind the response before */
 	uint64_t n_left, n_received; /* of the body; in all, with heads */
 	int err;		     /* what its reader returned */
+	bool is_hurried;	     /* its body comes slowly: no low-water mark */
 
+	int most_low_water, low_water; /* in a body; and what the socket has */
 	size_t n_line, n_used; /* received into line[], and dealt with */
 	char line[MAX_LINE];
 	char why[96];
@@ -59,6 +67,8 @@ struct sfs_http1 *sfs_http1_new(int fd)
 	c->fd = fd;
 	c->phase = OVER;
 	c->is_kept = true;
+	c->most_low_water = LOW_WATER;
+	c->low_water = 1;
 	return c;
 }
 
@@ -78,7 +88,7 @@ static void begin_response(struct sfs_http1 *c)
 	c->n_used = 0;
 	c->has_rest = c->n_line > 0;
 	c->status = c->err = 0;
-	c->is_odd = c->has_length = false;
+	c->is_odd = c->has_length = c->is_hurried = false;
 	c->n_left = 0;
 	c->n_received = c->n_line;
 }
@@ -133,12 +143,50 @@ bool sfs_http1_is_free(struct sfs_http1 *c)
 	       recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
+/* The kernel takes less if the socket's buffer is small, and a socket that has not that
+ * much room is ready sooner. */
+static void set_low_water(struct sfs_http1 *c, int n)
+{
+	if (n != c->low_water &&
+	    setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &n, sizeof n) == 0)
+		c->low_water = n;
+}
+
+/* A short body is not worth the calls. */
+static void fit_low_water(struct sfs_http1 *c)
+{
+	bool is_short = c->n_left < (uint64_t)c->most_low_water;
+
+	if (c->is_hurried || (is_short && c->low_water == 1))
+		set_low_water(c, 1);
+	else
+		set_low_water(c, is_short ? (int)c->n_left : c->most_low_water);
+}
+
+void sfs_http1_set_low_water(struct sfs_http1 *c, int n_bytes)
+{
+	c->most_low_water = n_bytes;
+}
+
+bool sfs_http1_is_patient(const struct sfs_http1 *c)
+{
+	return c->low_water > 1;
+}
+
+void sfs_http1_hurry(struct sfs_http1 *c)
+{
+	c->is_hurried = true;
+	set_low_water(c, 1);
+}
+
 static enum sfs_http1_state over(struct sfs_http1 *c, enum sfs_http1_state state, int err)
 {
 	c->phase = OVER;
 	c->is_kept = c->is_kept && state == SFS_HTTP1_ENDED && err >= 0;
 	c->was_used = true;
 	c->err = err;
+	if (c->is_kept)
+		set_low_water(c, 1);
 	return state;
 }
 
@@ -381,7 +429,11 @@ static enum sfs_http1_state read_body(struct sfs_http1 *c,
 	err = c->err > 0 ? 0 : ops->received(reader, (size_t)n);
 	if (err < 0)
 		return over(c, SFS_HTTP1_ENDED, err);
-	return c->n_left == 0 ? over(c, SFS_HTTP1_ENDED, c->err) : SFS_HTTP1_WAITS;
+	if (c->n_left == 0)
+		return over(c, SFS_HTTP1_ENDED, c->err);
+	c->is_hurried = c->is_hurried && n < c->most_low_water;
+	fit_low_water(c);
+	return SFS_HTTP1_WAITS;
 }
 
 enum sfs_http1_state sfs_http1_run(struct sfs_http1 *c,
