@@ -29,7 +29,7 @@ for tid in map(int, os.listdir("/proc/%d/task" % pid)):
     held.append(tid)
 assert held
 os.kill(pid, signal.SIGTERM)
-for _ in range(600):
+for _ in range(3000):  # (under a sanitizer, it gives up after 60 s)
     try:  # (a thread that is traced is a zombie until its tracer has seen it end)
         while os.waitpid(-1, WALL | os.WNOHANG)[0]:
             pass
