@@ -29,7 +29,7 @@ for name in hf://models/me/it/ hf://me/it/x.tar hf://buckets/me/it/x.tar; do
 done
 refuses "lacks the owner or the name of a dataset: $write" hf://datasets/squad
 refuses "lacks the owner or the name of a dataset: $write" "hf://datasets/*/it/"
-refuses "has a character that the Hub allows in no owner and no name: $write" "hf://datasets/me/i*t/x.tar"
+refuses "has a character that the Hub does not allow in the name of an owner or a dataset: $write" "hf://datasets/me/i*t/x.tar"
 refuses "has an '@' without a branch, a tag or a commit after it: $write" $it@/set/
 refuses "has a folder without a name: $write" $it//set/
 refuses "has no name of a dataset: write hf://datasets/OWNER/NAME/" hf:///x

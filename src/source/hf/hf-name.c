@@ -101,8 +101,8 @@ static int parse_rest(const char *location, const char *s, struct sfs_hf_name *n
 	}
 	if (*s && *s != '/')
 		return refuse(location,
-			      "has a character that the Hub allows in no owner and no "
-			      "name",
+			      "has a character that the Hub does not allow in the name "
+			      "of an owner or a dataset",
 			      err);
 	name->path = s + (*s == '/');
 	if (*name->path == '/' || strstr(name->path, "//"))

@@ -60,7 +60,7 @@ static void check_accounts(void)
 	setenv("AZURE_STORAGE_ACCOUNT", "A_4", 1);
 	unsetenv("AZURE_STORAGE_CONNECTION_STRING");
 	CHECK_EQ(sfs_azure_account_find(NULL, &account, &err), -EINVAL);
-	CHECK_HAS(err.text, "no name of a storage account");
+	CHECK_HAS(err.text, "not a name of a storage account");
 	sfs_azure_account_done(&account);
 }
 

@@ -58,8 +58,8 @@ int main(void)
 	refuses("hf://datasets/o/", "lacks the owner or the name");
 	refuses("hf://datasets//n/", "lacks the owner or the name");
 	refuses("hf://datasets/o/@main/", "lacks the owner or the name");
-	refuses("hf://datasets/o/n*/x", "has a character in it");
-	refuses("hf://datasets/o/n x/x", "has a character in it");
+	refuses("hf://datasets/o/n*/x", "has a character that");
+	refuses("hf://datasets/o/n x/x", "has a character that");
 	refuses("hf://datasets/o/n@", "has an '@' without");
 	refuses("hf://datasets/o/n@/x", "has an '@' without");
 	refuses("hf://datasets/o/n@v*/x", "has an '@' without");

@@ -58,9 +58,9 @@ int main(void)
 		  "has gone from the dataset 'o/n': mount it anew");
 	CHECK_HAS(said(404, "EntryNotFound", "", NULL, "a/b", true),
 		  "has no folder 'a/b' at the revision 'main'");
-	CHECK_HAS(said(404, "EntryNotFound", "", NULL, "a/b", false), "named by a '/'");
+	CHECK_HAS(said(404, "EntryNotFound", "", NULL, "a/b", false), "put a '/' at its end");
 	CHECK(!strstr(said(404, "EntryNotFound", "", NULL, "a/b.tar", false),
-		      "named by"));
+		      "put a '/'"));
 	CHECK_HAS(said(404, "", "", NULL, NULL, false), "HF_ENDPOINT");
 	CHECK_HAS(said(429, "", "{\"error\":\"slow down\"}", NULL, NULL, false),
 		  "with a token more are allowed");
