@@ -5,10 +5,11 @@ requires_fuse
 requires_root
 [ -e "$build/tests/lib/fuse-gates.so" ] || skip "this build has no tests/lib/fuse-gates.so"
 
-# abort_it: what is stuck although it must not be, this frees; $control is where fusectl is.  (When the
-# daemon is gone, the number may be that of another test's mount.)
+# abort_it: what is stuck although it must not be, this frees; $control is where fusectl is.  (When no
+# thread of the daemon is left but a zombie, the number may be that of another test's mount.)
 abort_it() {
-    [ -e "/proc/${pid:-none}" ] || return 0
+    cat "/proc/${pid:-none}"/task/*/status 2>/dev/null | grep "^State" |
+        grep -qv "Z (zombie)\|X (dead)" || return 0
     [ ! -e "$control/${connection:-none}/abort" ] || echo 1 >"$control/$connection/abort"
 }
 
