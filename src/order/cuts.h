@@ -28,7 +28,7 @@ struct sfs_cuts {
 	struct sfs_stretch *stretches;
 };
 
-/* A dataset of any size has at most so many segments. */
+/* The most segments that a dataset can have, whatever its size. */
 #define SFS_CUTS_MAX 1001
 
 /* How many segments n_shards of these sizes have (in bytes; 0: it is missing): as many in

@@ -450,6 +450,12 @@ struct sfs_dealt sfs_partition_dealt(const struct sfs_order_settings *settings,
 	return (struct sfs_dealt){sfs_order_dealt(settings, sizes, n_shards), "segment"};
 }
 
+/* Where the stretch of slice i ends in its shard, which is the m-th of its lane. */
+static uint64_t stretch_end(const struct sfs_order *o, uint32_t lane, uint32_t m, size_t i)
+{
+	return o->cuts[i] + sfs_order_base(o, lane, m + 1) - o->bases[i];
+}
+
 /* Segments are dealt whole; find the samples of their stretches. */
 static void deal_whole(struct sfs_order *o, const struct sfs_order_settings *settings,
 		       uint64_t epoch, uint32_t n_shards,
@@ -457,17 +463,15 @@ static void deal_whole(struct sfs_order *o, const struct sfs_order_settings *set
 {
 	sfs_autofree uint64_t *sizes = sizes_of(tables, n_shards);
 	uint32_t l, m, shard;
-	uint64_t begin;
 	size_t i;
 
 	sfs_order_init(o, settings, epoch, sizes, n_shards, share);
 	for (l = 0, i = 0; o->cuts && l < o->n_lanes; l++) {
 		for (m = 0; m < sfs_order_lane_slices(o, l); m++, i++) {
 			shard = o->slices[i].shard;
-			begin = o->cuts[i];
-			o->slices[i] = slice_between(
-				tables->get(tables->ctx, shard), shard, begin,
-				begin + sfs_order_base(o, l, m + 1) - o->bases[i]);
+			o->slices[i] = slice_between(tables->get(tables->ctx, shard),
+						     shard, o->cuts[i],
+						     stretch_end(o, l, m, i));
 		}
 	}
 }
@@ -515,7 +519,7 @@ static uint64_t sample_at(const struct sfs_sample_tables *tables, uint32_t shard
 uint64_t sfs_partition_bytes(const struct sfs_order *o,
 			     const struct sfs_sample_tables *tables)
 {
-	uint64_t n = 0, begin, end;
+	uint64_t n = 0;
 	uint32_t l, m, shard;
 	size_t i;
 
@@ -529,10 +533,8 @@ uint64_t sfs_partition_bytes(const struct sfs_order *o,
 	for (l = 0, i = 0; l < o->n_lanes; l++) {
 		for (m = 0; m < sfs_order_lane_slices(o, l); m++, i++) {
 			shard = o->slices[i].shard;
-			begin = o->cuts[i];
-			end = begin + sfs_order_base(o, l, m + 1) - o->bases[i];
-			n += sample_at(tables, shard, end) -
-			     sample_at(tables, shard, begin);
+			n += sample_at(tables, shard, stretch_end(o, l, m, i)) -
+			     sample_at(tables, shard, o->cuts[i]);
 		}
 	}
 	return n;

@@ -92,8 +92,8 @@ void sfs_response_learn(struct sfs_object *object, const struct sfs_http_headers
 /* Does this status mean "later", because the server is busy or out of order? */
 bool sfs_response_is_later(int status);
 
-/* The response was judged `outcome`, and its body says in so many words why it was
- * refused: that is no doubt, unless the server is busy.  What is it now? */
+/* The response was judged `outcome`, and the server says in its body why it refused: that
+ * leaves no doubt, unless the server is busy.  What is it now? */
 enum sfs_response_outcome sfs_response_told(bool says_later, int status,
 					    enum sfs_response_outcome outcome);
 

@@ -24,9 +24,9 @@ static uint64_t in_slabs(uint64_t n)
 }
 
 /* A third of what one lane may have, and no more than is of use to many lanes; near,
- * where a request costs little, a sixth, and at most half as much.  Far, no more than a connection brings in a
- * second, too: if connections lose packets, a large part would take many seconds, and all
- * other lanes would wait for its lane. */
+ * where a request costs little, a sixth, and at most half as much.  Far, no more than a
+ * connection brings in a second, too: if connections lose packets, a large part would
+ * take many seconds, and all other lanes would wait for its lane. */
 uint64_t sfs_sizing_part(const struct sfs_netpath *p, uint64_t limit,
 			 uint64_t n_open_lanes)
 {
