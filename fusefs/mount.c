@@ -310,9 +310,9 @@ static int check_not_hidden(const struct mount *m, struct sfs_error *err)
 	uint32_t i;
 
 	for (i = 0; i < shards->n; i++) {
-		if (shards->shards[i].object.uri.scheme != SFS_SCHEME_FILE)
+		if (shards->shards[i].object->uri.scheme != SFS_SCHEME_FILE)
 			continue;
-		path = shards->shards[i].object.uri.location;
+		path = shards->shards[i].object->uri.location;
 		if (strrchr(path, '/') - path == (ptrdiff_t)n_last &&
 		    strncmp(path, last, n_last) == 0)
 			continue; /* in the same folder as the one before */

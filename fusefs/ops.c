@@ -174,7 +174,7 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 
 	if (sfs_sizes_known(engine->sizes) == engine->runtime.shards.n)
 		for (i = 0; i < engine->runtime.shards.n; i++)
-			bytes += engine->runtime.shards.shards[i].object.size;
+			bytes += engine->runtime.shards.shards[i].object->size;
 	st.f_blocks = (bytes + 4095) / 4096;
 	fuse_reply_statfs(req, &st);
 }

@@ -88,7 +88,7 @@ static struct ask *add_ask(struct probe *p, uint32_t shard)
 	ask->probe = p;
 	ask->request = (struct sfs_request){
 		.kind = SFS_REQUEST_ASK,
-		.object = &p->shards->shards[shard].object,
+		.object = p->shards->shards[shard].object,
 		.is_urgent = true,
 		.is_probe = true,
 		.head = ask->head,
@@ -112,6 +112,11 @@ static void choose(struct probe *p, const uint32_t *spec_of)
 		spec->asks[0] = add_ask(p, first);
 		spec->asks[1] = end - first > 1 ? add_ask(p, end - 1) : NULL;
 	}
+}
+
+static struct sfs_shard *shard_of(const struct probe *p, const struct ask *ask)
+{
+	return &p->shards->shards[sfs_shards_number(p->shards, ask->request.object)];
 }
 
 /* false: it was not done in time. */
@@ -269,7 +274,7 @@ static unsigned patience_ms(const struct sfs_shards *shards)
 	uint32_t i;
 
 	for (i = 0; i < shards->n; i++)
-		if (shards->shards[i].object.uri.scheme != SFS_SCHEME_FILE)
+		if (shards->shards[i].object->uri.scheme != SFS_SCHEME_FILE)
 			return NETWORK_MS;
 	return LOCAL_MS;
 }
@@ -329,10 +334,8 @@ static void pass_heads(struct probe *p, struct sfs_sizes *sizes)
 		struct ask *ask = &p->asks[i];
 
 		if (ask->err == 0)
-			sfs_sizes_look(sizes,
-				       sfs_container(ask->request.object,
-						     struct sfs_shard, object),
-				       ask->head, ask->request.n_got);
+			sfs_sizes_look(sizes, shard_of(p, ask), ask->head,
+				       ask->request.n_got);
 	}
 }
 
@@ -343,9 +346,7 @@ static struct sfs_sizes *begin(struct probe *p)
 	int i;
 
 	for (i = 0; i < p->n_asks; i++)
-		chosen[i] = (uint32_t)(sfs_container(p->asks[i].request.object,
-						     struct sfs_shard, object)
-					       ->index);
+		chosen[i] = shard_of(p, &p->asks[i])->index;
 	p->n_left = p->n_asks;
 	for (i = 0; i < p->n_asks; i++)
 		sfs_request_submit(&p->asks[i].request);

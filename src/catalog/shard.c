@@ -36,14 +36,16 @@ void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
 
 	*s = (struct sfs_shards){.n = n, .skip_damaged = skip_damaged};
 	s->shards = sfs_calloc(n, sizeof *s->shards);
+	s->objects = sfs_calloc(n, sizeof *s->objects);
 	for (i = 0; i < n; i++) {
 		struct sfs_shard *shard = &s->shards[i];
 
 		shard->index = i;
 		shard->name = names[i];
 		shard->folder = sfs_rewrite_folder(names[i]);
-		shard->object = objects[i];
-		shard->object.name = shard->name;
+		s->objects[i] = objects[i];
+		shard->object = &s->objects[i];
+		shard->object->name = shard->name;
 		shard->said_bytes = shard->said_samples = UINT64_MAX;
 		sfs_lock_init(&shard->lock, SFS_LOCK_SHARD);
 	}
@@ -80,7 +82,7 @@ void sfs_shards_done(struct sfs_shards *s)
 		drop_growth(s, shard);
 		free(shard->name);
 		free(shard->folder);
-		sfs_object_done(&shard->object);
+		sfs_object_done(shard->object);
 		pthread_mutex_destroy(&shard->lock);
 	}
 	if (s->account.budget)
@@ -88,6 +90,7 @@ void sfs_shards_done(struct sfs_shards *s)
 	pthread_rwlock_destroy(&s->drop_lock);
 	pthread_mutex_destroy(&s->lru_lock);
 	free(s->shards);
+	free(s->objects);
 }
 
 bool sfs_shards_drop_oldest(struct sfs_shards *s)
@@ -126,8 +129,8 @@ void sfs_shard_pin(struct sfs_shards *s, struct sfs_shard *shard)
 	}
 	if (!shard->growth) {
 		shard->growth = sfs_calloc(1, sizeof *shard->growth);
-		sfs_scan_init(&shard->growth->scan, shard->object.size);
-		if (shard->has_totals && shard->object.size == 0) {
+		sfs_scan_init(&shard->growth->scan, shard->object->size);
+		if (shard->has_totals && shard->object->size == 0) {
 			/* A missing shard that counts as empty: nothing to scan. */
 			shard->growth->scan.is_complete = true;
 			sfs_sample_table_end(&shard->growth->table,
@@ -266,7 +269,7 @@ static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
 	sum_up(shard);
 	if (s->indexes && !s->saves_members &&
 	    g->scan.err == 0) /* (a shard with skipped damage must be scanned again) */
-		sfs_index_finder_keep(s->indexes, &shard->object, &g->table, NULL);
+		sfs_index_finder_keep(s->indexes, shard->object, &g->table, NULL);
 }
 
 /* A table in use stays, whether or not the budget has room. */
@@ -484,7 +487,7 @@ void sfs_shard_save(struct sfs_shards *s, struct sfs_shard *shard)
 	pthread_mutex_lock(&shard->lock);
 	if (s->indexes && shard->growth && shard->growth->scan.err == 0 &&
 	    sfs_sample_table_state(&shard->growth->table) == SFS_SAMPLE_TABLE_WHOLE)
-		sfs_index_finder_keep(s->indexes, &shard->object, &shard->growth->table,
+		sfs_index_finder_keep(s->indexes, shard->object, &shard->growth->table,
 				      shard->growth->has_members ? &shard->growth->members
 								 : NULL);
 	pthread_mutex_unlock(&shard->lock);
@@ -513,7 +516,7 @@ uint64_t sfs_shards_size(void *ctx, uint32_t shard)
 {
 	struct sfs_shards *s = ctx;
 
-	return s->shards[shard].object.size;
+	return s->shards[shard].object->size;
 }
 
 bool sfs_shards_totals(void *ctx, uint32_t shard, uint64_t *ret_n, uint64_t *ret_bytes)

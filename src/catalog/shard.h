@@ -33,7 +33,7 @@ struct sfs_shard {
 	uint32_t index;
 	char *name;   /* under shards/ and samples/: "train-000000.tar" */
 	char *folder; /* what keys=auto puts before a name: "train-000000" */
-	struct sfs_object object;
+	struct sfs_object *object;
 
 	/* Set when the size was requested: 0, or why it is unknown; -ENOENT of a shard
 	 * that is missing and counts as empty. */
@@ -60,6 +60,7 @@ struct sfs_shard {
 struct sfs_shards {
 	uint32_t n;
 	struct sfs_shard *shards;
+	struct sfs_object *objects; /* of each */
 	bool skip_damaged;		  /* on-error=skip */
 	struct sfs_index_finder *indexes; /* where whole tables are kept; may be NULL */
 	bool saves_members;	    /* indexes are kept with members, or not at all */
@@ -77,6 +78,13 @@ void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
 		     struct sfs_object *objects, bool skip_damaged,
 		     struct sfs_budget *budget);
 void sfs_shards_done(struct sfs_shards *s);
+
+/* Of one of its objects: the number of the shard. */
+static inline uint32_t sfs_shards_number(const struct sfs_shards *s,
+					 const struct sfs_object *object)
+{
+	return (uint32_t)(object - s->objects);
+}
 
 /* Keep the table of the shard, or start an empty one, until unpinned.  Its size must be
  * known. */

@@ -17,17 +17,17 @@
 
 bool sfs_size_is_too_large(const struct sfs_shard *shard)
 {
-	return shard->object.size > SFS_SAMPLE_TABLE_SHARD_MAX;
+	return shard->object->size > SFS_SAMPLE_TABLE_SHARD_MAX;
 }
 
 int sfs_size_check(struct sfs_sizes *s, struct sfs_shard *shard, int err, const char *why)
 {
 	if (err < 0 && err != -ECANCELED)
-		sfs_source_count_failed_ask(shard->object.source);
+		sfs_source_count_failed_ask(shard->object->source);
 	if (err == -ENOENT && s->shards->skip_damaged) {
 		sfs_ledger_note(SFS_EVENT_SKIP, shard->name, SFS_NO_OFFSET,
 				"it counts as an empty shard", "%s", why);
-		shard->object.size = 0;
+		shard->object->size = 0;
 		pthread_mutex_lock(&shard->lock);
 		shard->has_totals = true;
 		pthread_mutex_unlock(&shard->lock);
@@ -60,7 +60,7 @@ void sfs_sizes_keep_why(struct sfs_sizes *s, uint32_t shard, const char *why)
 
 void sfs_sizes_keep_too_large(struct sfs_sizes *s, const struct sfs_shard *shard)
 {
-	sfs_autofree char *shown = sfs_uri_redact(shard->object.uri.location);
+	sfs_autofree char *shown = sfs_uri_redact(shard->object->uri.location);
 	sfs_autofree char *why = sfs_asprintf("%s: " TOO_LARGE, shown);
 
 	sfs_sizes_keep_why(s, shard->index, why);
@@ -83,13 +83,13 @@ void sfs_sizes_look_at(struct sfs_sizes *s, const struct sfs_shard *shard,
 		       const unsigned char *head, size_t n)
 {
 	const struct sfs_magic *magic = sfs_magic_instead_of_tar(head, n);
-	bool is_empty = shard->object.size == 0;
+	bool is_empty = shard->object->size == 0;
 	sfs_autofree char *shown = NULL, *why = NULL;
 
 	measure_first_file(s, head, n);
 	if (!magic && !is_empty)
 		return;
-	shown = sfs_uri_redact(shard->object.uri.location);
+	shown = sfs_uri_redact(shard->object->uri.location);
 	why = is_empty ? sfs_asprintf("%s is an empty file, not a tar", shown)
 		       : sfs_asprintf("%s is %s: %s", shown, magic->what, magic->advice);
 	s->state[shard->index] = SFS_SIZES_FOREIGN;
@@ -211,7 +211,7 @@ void sfs_sizes_compare_said(const struct sfs_sizes *s, struct sfs_error *ret)
 		if (shard->said_bytes == UINT64_MAX || s->state[i] != SFS_SIZES_KNOWN)
 			continue;
 		n_said++;
-		if (shard->said_bytes == shard->object.size)
+		if (shard->said_bytes == shard->object->size)
 			continue;
 		first = n++ > 0 ? first : shard;
 	}
@@ -223,6 +223,6 @@ void sfs_sizes_compare_said(const struct sfs_sizes *s, struct sfs_error *ret)
 		      "%s another size than the index says, which may be old%s: %s has "
 		      "%llu bytes, not %llu",
 		      of, n == 1 ? "" : "; the first", first->name,
-		      (unsigned long long)first->object.size,
+		      (unsigned long long)first->object->size,
 		      (unsigned long long)first->said_bytes);
 }

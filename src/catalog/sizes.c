@@ -83,7 +83,7 @@ static struct sfs_shard *choose(struct sfs_sizes *s)
 /* Are the first bytes of the shard wanted with its size?  Locked. */
 static bool wants_head(struct sfs_sizes *s, const struct sfs_shard *shard)
 {
-	if (shard->object.uri.scheme != SFS_SCHEME_FILE)
+	if (shard->object->uri.scheme != SFS_SCHEME_FILE)
 		return true;
 	return s->n_local < N_LOCAL && ++s->n_local;
 }
@@ -103,7 +103,7 @@ static void dispatch(struct sfs_sizes *s, struct sfs_link *out)
 		slot->shard = shard;
 		slot->request = (struct sfs_request){
 			.kind = SFS_REQUEST_ASK,
-			.object = &shard->object,
+			.object = shard->object,
 			.is_urgent = true,
 			.is_probe = !s->is_settled,
 			.head = wants_head(s, shard) ? slot->head : NULL,
@@ -238,7 +238,7 @@ static void take_listed(struct sfs_sizes *s)
 		struct sfs_shard *shard = &s->shards->shards[i];
 
 		if (s->state[i] != SFS_SIZES_WAITING ||
-		    shard->object.size == SFS_SIZE_UNKNOWN)
+		    shard->object->size == SFS_SIZE_UNKNOWN)
 			continue;
 		s->n_pending--;
 		shard->size_err = sfs_size_check(s, shard, 0, "");
@@ -301,7 +301,7 @@ void sfs_sizes_settle(struct sfs_sizes *s)
 			continue;
 		s->state[i] = SFS_SIZES_WAITING;
 		/* The probe has got it. */
-		if (shard->object.size != SFS_SIZE_UNKNOWN &&
+		if (shard->object->size != SFS_SIZE_UNKNOWN &&
 		    !sfs_size_is_too_large(shard)) {
 			s->state[i] = SFS_SIZES_KNOWN;
 			s->n_known++;
@@ -423,7 +423,7 @@ static void sizes_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 	if (i == ALL_SHARDS)
 		for (i = 0; i + 1 < s->shards->n && s->state[i] != SFS_SIZES_IN_FLIGHT;)
 			i++;
-	sfs_object_explain(&s->shards->shards[i].object, SFS_NO_OFFSET,
+	sfs_object_explain(s->shards->shards[i].object, SFS_NO_OFFSET,
 			   waiter->shard == ALL_SHARDS ? "the size, among others,"
 						       : "the size",
 			   cause);

@@ -50,7 +50,7 @@ static void describe(const struct sfs_engine *engine, struct sfs_bench_facts *fa
 	facts->dataset = sfs_strdup(engine->title);
 	facts->n_shards = shards->n;
 	for (i = 0; i < shards->n; i++)
-		facts->n_local += shards->shards[i].object.uri.scheme == SFS_SCHEME_FILE;
+		facts->n_local += shards->shards[i].object->uri.scheme == SFS_SCHEME_FILE;
 	facts->n_connections = engine->runtime.n_connections;
 	facts->huge_pages_off = sfs_slabs_refusal(engine->runtime.slabs);
 	facts->n_processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -123,7 +123,7 @@ static bool lane_part(struct flow *f, uint32_t lane, uint64_t most,
 	struct sfs_object *object;
 
 	for (; spot->slice < sfs_order_lane_slices(&f->order, lane); spot->slice++) {
-		object = &f->runtime->shards
+		object = f->runtime->shards
 				  .shards[sfs_order_slice(&f->order, lane, spot->slice)
 						  .shard]
 				  .object;

@@ -11,7 +11,7 @@
 /* A missing shard that counts as an empty one has a size, too. */
 static bool has_size(const struct sfs_shard *shard)
 {
-	return shard->object.size != SFS_SIZE_UNKNOWN && shard->size_err == 0;
+	return shard->object->size != SFS_SIZE_UNKNOWN && shard->size_err == 0;
 }
 
 static void print_lines(const struct sfs_shards *shards, struct sfs_strbuf *text)
@@ -22,7 +22,7 @@ static void print_lines(const struct sfs_shards *shards, struct sfs_strbuf *text
 	for (i = 0; i < shards->n; i++) {
 		shard = &shards->shards[i];
 		if (has_size(shard))
-			sfs_strbuf_printf(text, "%14" PRIu64 "  %s\n", shard->object.size,
+			sfs_strbuf_printf(text, "%14" PRIu64 "  %s\n", shard->object->size,
 					  shard->name);
 		else
 			sfs_strbuf_printf(text, "%14s  %s\n", "-", shard->name);
@@ -31,14 +31,14 @@ static void print_lines(const struct sfs_shards *shards, struct sfs_strbuf *text
 
 static void print_shard(struct sfs_json_writer *w, const struct sfs_shard *shard)
 {
-	sfs_autofree char *shown = sfs_uri_redact(shard->object.uri.location);
+	sfs_autofree char *shown = sfs_uri_redact(shard->object->uri.location);
 
 	sfs_json_newline(w);
 	sfs_json_open(w, NULL, '{');
 	sfs_json_put_string(w, "name", shard->name);
 	sfs_json_put_string(w, "source", shown);
 	if (has_size(shard))
-		sfs_json_put_uint(w, "bytes", shard->object.size);
+		sfs_json_put_uint(w, "bytes", shard->object->size);
 	else
 		sfs_json_put_string(w, "bytes", NULL);
 	if (shard->said_samples != UINT64_MAX)
@@ -59,7 +59,7 @@ static void print_json(const struct sfs_shards *shards, struct sfs_strbuf *text)
 	for (i = 0; i < shards->n; i++) {
 		print_shard(&w, &shards->shards[i]);
 		if (has_size(&shards->shards[i]))
-			n_bytes += shards->shards[i].object.size;
+			n_bytes += shards->shards[i].object->size;
 	}
 	sfs_json_close(&w, ']');
 	sfs_json_newline(&w);

@@ -74,7 +74,7 @@ static uint64_t said_mean(const struct sfs_plan_dataset *d)
 		if (shards[i].said_samples > UINT32_MAX)
 			return 0;
 		n_samples += shards[i].said_samples;
-		n_bytes += shards[i].object.size;
+		n_bytes += shards[i].object->size;
 	}
 	if (n_samples == 0)
 		return 0;
@@ -102,7 +102,7 @@ static int scan_some(struct sfs_plan_dataset *d, uint64_t *ret_mean,
 		ret = scan_shard(d, k, err);
 		if (ret < 0)
 			return ret;
-		n_bytes += shards[k].object.size;
+		n_bytes += shards[k].object->size;
 		n_samples += sfs_sample_table_n(&d->tables[k]);
 	}
 	if (n_samples == 0)
@@ -124,7 +124,7 @@ static void guess_tables(struct sfs_plan_dataset *d, uint64_t mean_bytes)
 
 	for (i = 0; i < d->n_shards; i++)
 		if (sfs_sample_table_state(&d->tables[i]) != SFS_SAMPLE_TABLE_WHOLE)
-			most = shards[i].object.size > most ? shards[i].object.size
+			most = shards[i].object->size > most ? shards[i].object->size
 							    : most;
 	for (at = 0; at + mean_bytes <= most; at += mean_bytes)
 		sfs_sample_table_add(&d->guess,
@@ -135,7 +135,7 @@ static void guess_tables(struct sfs_plan_dataset *d, uint64_t mean_bytes)
 	for (i = 0; i < d->n_shards; i++)
 		if (sfs_sample_table_state(&d->tables[i]) != SFS_SAMPLE_TABLE_WHOLE)
 			sfs_sample_table_borrow(&d->tables[i], d->guessed,
-						shards[i].object.size / mean_bytes);
+						shards[i].object->size / mean_bytes);
 }
 
 static int make_tables(struct sfs_plan_dataset *d, struct sfs_error *err)
@@ -152,7 +152,7 @@ static int make_tables(struct sfs_plan_dataset *d, struct sfs_error *err)
 		d->n_samples[i] = sfs_sample_table_n(&d->tables[i]);
 		d->base[i] = d->n_all;
 		d->n_all += d->n_samples[i];
-		d->n_bytes += d->engine->runtime.shards.shards[i].object.size;
+		d->n_bytes += d->engine->runtime.shards.shards[i].object->size;
 	}
 	if (d->n_all >= UINT32_MAX)
 		return sfs_error_set(err, -EOVERFLOW,
@@ -172,7 +172,7 @@ static uint64_t size_of(void *ctx, uint32_t shard)
 {
 	const struct sfs_plan_dataset *d = ctx;
 
-	return d->engine->runtime.shards.shards[shard].object.size;
+	return d->engine->runtime.shards.shards[shard].object->size;
 }
 
 struct sfs_sample_tables sfs_plan_tables(struct sfs_plan_dataset *d)

@@ -44,7 +44,7 @@ static uint64_t fingerprint(const struct sfs_runtime *runtime, bool is_first_edi
 		const struct sfs_shard *shard = &runtime->shards.shards[i];
 
 		words[n++] = sfs_keyhash(shard->name, strlen(shard->name));
-		words[n++] = shard->object.size;
+		words[n++] = shard->object->size;
 	}
 	sfs_rng_init(&named, words, n);
 	return named.state;

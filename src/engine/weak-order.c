@@ -93,7 +93,7 @@ static void estimate(const struct sfs_weak_order *weak, struct sfs_error *ret)
 	uint32_t i;
 
 	for (i = 0; i < all->n; i++)
-		sizes[i] = all->shards[i].object.size;
+		sizes[i] = all->shards[i].object->size;
 	if (!is_default(settings, all->n) ||
 	    !sfs_worth_estimate(settings, &shards, &now) || !sfs_worth_is_low(&now))
 		return;

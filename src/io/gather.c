@@ -311,13 +311,13 @@ static void explain_piece(const struct sfs_gather *g, struct sfs_cause *cause)
 	for (i = 0; i < g->n; i++) {
 		p = g->pieces[i];
 		if (g->phase == PATCHING && p->is_patched) {
-			sfs_object_explain(&p->patch.sample.shard->object,
+			sfs_object_explain(p->patch.sample.shard->object,
 					   p->patch.sample.start,
 					   "the headers of a large sample", cause);
 			return;
 		}
 		if (g->phase != PATCHING && p->kind == RANGE && !p->has_ended) {
-			sfs_object_explain(&p->range.shard->object, p->range.offset,
+			sfs_object_explain(p->range.shard->object, p->range.offset,
 					   "bytes", cause);
 			return;
 		}

@@ -66,7 +66,7 @@ static bool has_ended(const struct sfs_header_fetch_chunk *c)
 static void start_chunk(struct sfs_header_fetch *f, struct sfs_header_fetch_chunk *c)
 {
 	uint64_t n = f->is_jumping ? SMALL_BYTES : LARGE_BYTES;
-	uint64_t left = f->shard->object.size - f->next;
+	uint64_t left = f->shard->object->size - f->next;
 
 	c->fetch = f;
 	c->is_used = true;
@@ -143,14 +143,14 @@ static bool next_hint(const struct sfs_header_fetch *f, uint64_t from, uint64_t 
 	}
 	if (low < n)
 		*ret = hint_at(hints, low);
-	return low < n && *ret < f->shard->object.size;
+	return low < n && *ret < f->shard->object->size;
 }
 
 /* May another chunk be asked for?  f->next is where.  After a jump only the header itself
  * says where the next one is, unless there are hints. */
 static bool may_start(struct sfs_header_fetch *f)
 {
-	if (f->next >= f->shard->object.size)
+	if (f->next >= f->shard->object->size)
 		return false;
 	if (f->is_jumping && f->n_chunks > 0)
 		return next_hint(f, f->next, &f->next);

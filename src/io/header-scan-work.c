@@ -170,7 +170,7 @@ void sfs_header_work_find_index(struct sfs_header_work *w)
 	    (!w->needs_members && sfs_header_work_wanted(w) == UINT64_MAX))
 		return;
 	w->is_finding = true;
-	w->search = (struct sfs_index_search){.object = &w->hs->shard->object,
+	w->search = (struct sfs_index_search){.object = w->hs->shard->object,
 					      .wants_members = w->needs_members,
 					      .done = on_found};
 	sfs_index_finder_find(indexes, &w->search);
@@ -198,7 +198,7 @@ static void take_found(struct sfs_header_work *w)
 	if (w->needs_members && (w->find_err < 0 || !take_members(w))) {
 		w->has_members = true;
 		if (!w->listing)
-			sfs_scan_init(&w->scan, shard->object.size);
+			sfs_scan_init(&w->scan, shard->object->size);
 	} else if (w->find_err == 0 && !w->needs_members) {
 		sfs_shard_adopt(&w->hs->scanner->runtime->shards, shard, &w->search);
 	}

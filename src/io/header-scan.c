@@ -83,9 +83,9 @@ static struct sfs_header_work *begin(struct sfs_header_scan *hs)
 	w->needs_members = (needs & SFS_HEADER_MEMBERS) && !sfs_shard_members(hs->shard);
 	if (needs & SFS_HEADER_LISTING) {
 		w->listing = sfs_directory_new();
-		sfs_scan_init(&w->scan, hs->shard->object.size);
+		sfs_scan_init(&w->scan, hs->shard->object->size);
 	}
-	if (hs->shard->object.size == 0)
+	if (hs->shard->object->size == 0)
 		sfs_header_work_feed(w, 0, NULL, 0);
 	w->find_err = -ENOENT;
 	sfs_header_work_find_index(w);
@@ -150,7 +150,7 @@ static void finish(struct sfs_header_scan *hs)
 
 static void note_progress(struct sfs_header_scan *hs, uint64_t want)
 {
-	uint64_t size = hs->shard->object.size;
+	uint64_t size = hs->shard->object->size;
 
 	pthread_mutex_lock(&hs->scanner->lock);
 	hs->progress = want < size ? want : size;
@@ -212,7 +212,7 @@ static void scan_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 {
 	const struct sfs_shard *shard = waiter->owner;
 
-	sfs_object_explain(&shard->object, SFS_NO_OFFSET, "the headers", cause);
+	sfs_object_explain(shard->object, SFS_NO_OFFSET, "the headers", cause);
 }
 
 /* Wait for a scan of the shard, queued or new.  Locked; unlocks. */

@@ -231,7 +231,7 @@ static void idx_file_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 {
 	const struct sfs_shard *shard = waiter->owner;
 
-	sfs_object_explain(&shard->object, SFS_NO_OFFSET, "the headers", cause);
+	sfs_object_explain(shard->object, SFS_NO_OFFSET, "the headers", cause);
 }
 
 int sfs_idx_file_open(struct sfs_idx_files *all, struct sfs_shard *shard,

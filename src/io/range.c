@@ -177,7 +177,7 @@ void sfs_range_start(struct sfs_range_reader *g, struct sfs_range *range,
 	range->range_reader = g;
 	range->request = (struct sfs_request){
 		.kind = SFS_REQUEST_READ,
-		.object = &range->shard->object,
+		.object = range->shard->object,
 		.is_urgent = range->is_urgent,
 		.offset = range->offset,
 		.n_bytes = range->n_bytes,

@@ -152,7 +152,7 @@ static void scan_all_take(struct sfs_scan_all *all, struct item *item, int err)
 	all->n_pending--;
 	item->is_pending = false;
 	all->work.n_ended++;
-	all->work.n_done += item->shard->object.size;
+	all->work.n_done += item->shard->object->size;
 	if (err < 0) {
 		all->err = err == -ECANCELED || err == -ENOMEM ? err : -EIO;
 		all->failed_ns = sfs_clock_ns();
@@ -220,7 +220,7 @@ static void start(struct sfs_scan_all *all)
 			continue;
 		all->n_pending++;
 		all->work.n++;
-		all->work.n_bytes += item->shard->object.size;
+		all->work.n_bytes += item->shard->object->size;
 		item->is_pending = true;
 		item->waiter = (struct sfs_waiter){.done = on_scanned};
 		ret = all->scan(all->scanner, item->shard, &item->waiter);
@@ -250,7 +250,7 @@ static void scan_all_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 
 	while (i + 1 < all->runtime->shards.n && all->items[i].is_done)
 		i++;
-	sfs_object_explain(&all->items[i].shard->object, SFS_NO_OFFSET,
+	sfs_object_explain(all->items[i].shard->object, SFS_NO_OFFSET,
 			   "the headers, among others,", cause);
 }
 

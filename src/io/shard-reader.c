@@ -104,7 +104,7 @@ static void free_chunk(struct chunk *c)
 /* Ask for the next chunk.  false: no memory. */
 static bool ask(struct window *w, bool is_needed, struct sfs_deferred *out)
 {
-	uint64_t left = w->shard->object.size - w->asked;
+	uint64_t left = w->shard->object->size - w->asked;
 	uint64_t n = w->ahead > 8 * CHUNK_BYTES ? CHUNK_MAX : CHUNK_BYTES;
 	struct sfs_account *account = &w->all->account;
 	struct chunk *c;
@@ -156,7 +156,7 @@ static void set_apart(struct window *w, struct sfs_deferred *out)
 /* Ask for what the waiting reads need, and fetch ahead. */
 static void ask_ahead(struct window *w, struct sfs_deferred *out)
 {
-	uint64_t needed = 0, size = w->shard->object.size;
+	uint64_t needed = 0, size = w->shard->object->size;
 
 	SFS_EACH (read, &w->waiting, struct sfs_read, link)
 		needed = end_of(read) > needed ? end_of(read) : needed;
@@ -343,7 +343,7 @@ static void explain_chunk(const struct window *w, const struct sfs_read *read,
 	SFS_EACH (c, &w->chunks, struct chunk, link) {
 		if (c->is_here || c->range.offset + c->range.n_bytes <= read->pin)
 			continue;
-		sfs_object_explain(&w->shard->object, c->range.offset, "bytes", cause);
+		sfs_object_explain(w->shard->object, c->range.offset, "bytes", cause);
 		return;
 	}
 }

@@ -10,7 +10,7 @@ static struct sfs_waits_facts facts_of(const struct sfs_stream *s)
 		.n_connections = (uint32_t)runtime->n_connections,
 		.budget_bytes = runtime->budget.total_bytes,
 		.is_local =
-			runtime->shards.shards[0].object.uri.scheme == SFS_SCHEME_FILE,
+			runtime->shards.shards[0].object->uri.scheme == SFS_SCHEME_FILE,
 		.n_far = s->random.n,
 	};
 }

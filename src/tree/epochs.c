@@ -377,8 +377,8 @@ static int64_t newest_mtime(const struct sfs_shards *shards)
 	uint32_t i;
 
 	for (i = 0; i < shards->n; i++)
-		if (shards->shards[i].object.mtime_s > newest)
-			newest = shards->shards[i].object.mtime_s;
+		if (shards->shards[i].object->mtime_s > newest)
+			newest = shards->shards[i].object->mtime_s;
 	return newest;
 }
 

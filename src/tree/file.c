@@ -221,7 +221,7 @@ void sfs_file_read(struct sfs_file *file, struct sfs_read *read)
 		read_member(file, read);
 	else if (file->shard)
 		sfs_shard_readers_read(file->engine->shard_readers, file->shard, 0,
-				       file->shard->object.size, read);
+				       file->shard->object->size, read);
 	else if (file->order)
 		sfs_order_file_read(file->order, read);
 	else if (file->idx)

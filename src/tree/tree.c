@@ -238,8 +238,8 @@ static int attr_shard(struct sfs_tree *t, uint64_t node, struct sfs_waiter *wait
 	ret = sfs_sizes_shard(t->engine->sizes, shard, waiter);
 	if (ret < 0)
 		return ret == -EINPROGRESS ? ret : sfs_shard_read_err(ret);
-	attr->size = shard->object.size;
-	attr->mtime = shard->object.mtime_s ? shard->object.mtime_s : attr->mtime;
+	attr->size = shard->object->size;
+	attr->mtime = shard->object->mtime_s ? shard->object->mtime_s : attr->mtime;
 	return 0;
 }
 
@@ -252,8 +252,8 @@ static int attr_shard_index(struct sfs_tree *t, uint64_t node, struct sfs_waiter
 	if (!shard)
 		return -ENOENT;
 	ret = sfs_idx_file_size(t->engine->idx_files, shard, waiter, &attr->size);
-	if (ret == 0 && shard->object.mtime_s)
-		attr->mtime = shard->object.mtime_s;
+	if (ret == 0 && shard->object->mtime_s)
+		attr->mtime = shard->object->mtime_s;
 	return ret;
 }
 

@@ -70,7 +70,7 @@ static inline void settle(void)
 static inline void end_at(uint32_t shard, uint64_t offset, int err)
 {
 	struct sfs_request *r =
-		scripted_find(source, &runtime.shards.shards[shard].object, offset);
+		scripted_find(source, runtime.shards.shards[shard].object, offset);
 
 	CHECK(r != NULL);
 	scripted_end(source, r, err);

@@ -177,14 +177,14 @@ enum sfs_wait sfs_oversize_piece_wait(const struct sfs_oversize_piece *piece,
 	if (*ret_since_ns)
 		return SFS_WAIT_NETWORK;
 	*ret_since_ns = UINT64_MAX;
-	return sfs_object_netpath(&piece->range.shard->object).is_slow ? SFS_WAIT_NETWORK
+	return sfs_object_netpath(piece->range.shard->object).is_slow ? SFS_WAIT_NETWORK
 								       : SFS_WAIT_SOURCE;
 }
 
 void sfs_oversize_piece_explain(const struct sfs_oversize_piece *piece,
 				struct sfs_cause *cause)
 {
-	const struct sfs_object *object = &piece->range.shard->object;
+	const struct sfs_object *object = piece->range.shard->object;
 
 	if (piece->state == WAITING)
 		sfs_cause_set(cause, object->name, piece->range.offset,

@@ -164,7 +164,7 @@ void sfs_chunk_make_runs(struct sfs_chunk *c, const struct sfs_prefetch *p, uint
 	for (i = 0; i < c->n_held; i++) {
 		s = &c->samples[c->by_place[i]];
 		if (!before || before->shard != s->shard) {
-			object = &runtime->shards.shards[s->shard].object;
+			object = runtime->shards.shards[s->shard].object;
 			path = sfs_object_netpath(object);
 			gap = worthwhile_gap(object, &path, rate);
 			most = sfs_prefetch_part_over(runtime, &path);

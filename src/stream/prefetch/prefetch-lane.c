@@ -67,7 +67,7 @@ struct sfs_slice_buffer *sfs_prefetch_lane_add(struct sfs_prefetch_lanes *p,
 	struct sfs_slice slice = sfs_order_slice(p->base.order, lane->at.lane, m);
 	struct sfs_shard *shard = &p->base.runtime->shards.shards[slice.shard];
 	struct sfs_slice_buffer *buffer;
-	uint64_t end = shard->object.size;
+	uint64_t end = shard->object->size;
 
 	sfs_shard_pin(&p->base.runtime->shards, shard);
 	if (slice.n == 0) {
@@ -90,7 +90,7 @@ struct sfs_slice_buffer *sfs_prefetch_lane_add(struct sfs_prefetch_lanes *p,
 		lane->first_buffer = buffer;
 	lane->last_buffer = buffer;
 	lane->next_m = m + 1;
-	if (shard->object.size == 0)
+	if (shard->object->size == 0)
 		sfs_shard_feed(&p->base.runtime->shards, shard, 0, NULL, 0);
 	return buffer;
 }

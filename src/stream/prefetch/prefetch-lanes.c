@@ -102,7 +102,7 @@ static uint64_t next_part_bytes(const struct sfs_prefetch_lanes *p,
 				const struct sfs_prefetch_lane *lane,
 				const struct sfs_shard *shard)
 {
-	struct sfs_netpath path = sfs_object_netpath(&shard->object);
+	struct sfs_netpath path = sfs_object_netpath(shard->object);
 	uint64_t first = sfs_sizing_first(&path, lane->at.lane);
 	uint64_t ramp = lane->requested_bytes > first ? lane->requested_bytes : first;
 	uint64_t n =
@@ -415,7 +415,7 @@ static enum sfs_wait wait_cause(const struct sfs_prefetch *base, uint64_t *ret_s
 
 	if (p->blocked != UINT32_MAX && is_filling(p, &p->lanes[p->blocked]))
 		return SFS_WAIT_BLOCK;
-	return part ? sfs_part_wait(&part->base, &part->buffer->shard->object,
+	return part ? sfs_part_wait(&part->base, part->buffer->shard->object,
 				    ret_since_ns)
 		    : SFS_WAIT_SOURCE;
 }
@@ -429,7 +429,7 @@ static void explain_lane(const struct sfs_prefetch_lanes *p, struct sfs_cause *c
 	const struct sfs_slice_buffer *buffer = sfs_prefetch_lane_find(lane, m);
 
 	if (buffer)
-		sfs_object_explain(&buffer->shard->object, missing_byte(lane, buffer),
+		sfs_object_explain(buffer->shard->object, missing_byte(lane, buffer),
 				   "bytes that were not requested yet", cause);
 }
 
@@ -439,7 +439,7 @@ static void lanes_explain(const struct sfs_prefetch *base, struct sfs_cause *cau
 	const struct sfs_lane_part *part = awaited_part(p);
 
 	if (part)
-		sfs_object_explain(&part->buffer->shard->object,
+		sfs_object_explain(part->buffer->shard->object,
 				   sfs_lane_part_first_byte(part),
 				   part->is_header ? "a header" : "bytes", cause);
 	else if (sfs_prefetch_is_short(base))

@@ -64,7 +64,7 @@ bool sfs_lane_part_request(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lan
 	part->base.iov[n_slabs - 1].iov_len =
 		want->n_bytes - (n_slabs - 1) * SFS_SLAB_BYTES;
 	part->base.request = (struct sfs_request){
-		.object = &want->buffer->shard->object,
+		.object = want->buffer->shard->object,
 		.is_urgent = is_urgent,
 		.offset = want->offset,
 		.n_bytes = want->n_bytes,
@@ -90,7 +90,7 @@ void sfs_lane_part_request_header(struct sfs_prefetch_lanes *p,
 				  struct sfs_deferred *out)
 {
 	struct sfs_lane_part *part = new_part(p, lane, want->buffer);
-	uint64_t left = want->buffer->shard->object.size - want->offset;
+	uint64_t left = want->buffer->shard->object->size - want->offset;
 
 	part->is_header = true;
 	part->range = (struct sfs_range){

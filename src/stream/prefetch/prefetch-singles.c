@@ -264,7 +264,7 @@ static void request(struct singles *p, struct sfs_chunk *c, struct sfs_run *run,
 	}
 	part->base.iov = pieces.iov;
 	part->base.request = (struct sfs_request){
-		.object = &p->base.runtime->shards.shards[s->shard].object,
+		.object = p->base.runtime->shards.shards[s->shard].object,
 		.is_urgent = is_urgent,
 		.offset = start,
 		.n_bytes = at - start,
@@ -483,7 +483,7 @@ static void singles_explain(const struct sfs_prefetch *base, struct sfs_cause *c
 		sfs_cause_set(cause, NULL, SFS_NO_OFFSET,
 			      "memory for samples: budget= is used up");
 	else if (awaited_run(p))
-		sfs_object_explain(&base->runtime->shards.shards[s->shard].object,
+		sfs_object_explain(base->runtime->shards.shards[s->shard].object,
 				   s->start, "bytes that were not requested yet", cause);
 }
 

@@ -305,7 +305,7 @@ static void empty(void)
 	/* A file without a byte is damaged. */
 	begin(1 << 30, false);
 	s = &shards.shards[0];
-	s->object.size = 0;
+	s->object->size = 0;
 	pin(0);
 	CHECK_EQ(sfs_shard_wanted(s), 0);
 	CHECK(sfs_shard_feed(&shards, s, 0, NULL, 0) == UINT64_MAX);
@@ -317,7 +317,7 @@ static void empty(void)
 	/* A missing one that counts as empty (on-error=skip) is whole. */
 	begin(1 << 30, true);
 	s = &shards.shards[0];
-	s->object.size = 0;
+	s->object->size = 0;
 	s->has_totals = true;
 	pin(0);
 	CHECK(sfs_shard_wanted(s) == UINT64_MAX);

@@ -27,7 +27,7 @@ static uint32_t n_heads;     /* were asked for */
 
 static uint32_t shard_of(const struct sfs_request *r)
 {
-	return sfs_container(r->object, struct sfs_shard, object)->index;
+	return sfs_shards_number(&shards, r->object);
 }
 
 static void submit(struct sfs_source *source, struct sfs_request *r)

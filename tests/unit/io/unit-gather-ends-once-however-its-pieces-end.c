@@ -147,7 +147,7 @@ static void cancelled_while_fetching(int n, int err)
 		end_at(0, start_of(i), 0);
 	CHECK(sfs_read_cancel(&r.read));
 	for (i = n; i < N; i++) {
-		request = scripted_find(source, &shard(0)->object, start_of(i));
+		request = scripted_find(source, shard(0)->object, start_of(i));
 		CHECK(scripted_is_cancelled(request));
 	}
 	memset(&r, 0xa5, sizeof r); /* it is gone */

@@ -59,7 +59,8 @@ static int wait_until_done(void)
 
 static struct tar t;
 static uint64_t sample_start;
-static struct sfs_shard shard;
+static struct sfs_object object;
+static struct sfs_shard shard = {.object = &object};
 static char name[] = "train-7.tar", folder[] = "train-7";
 
 static void open_shard(void)
@@ -71,16 +72,16 @@ static void open_shard(void)
 	CHECK_EQ(fwrite(t.bytes, 1, t.n, f), t.n);
 	CHECK_EQ(fclose(f), 0);
 	CHECK_EQ(sfs_uri_parse(path, &uri, NULL), 0);
-	sfs_object_init(&shard.object, &uri, source);
+	sfs_object_init(shard.object, &uri, source);
 	shard.name = name;
 	shard.folder = folder;
-	shard.object.name = shard.name;
-	shard.object.size = t.n; /* the source verifies no more than that */
+	shard.object->name = shard.name;
+	shard.object->size = t.n; /* the source verifies no more than that */
 }
 
 static void close_shard(void)
 {
-	sfs_object_done(&shard.object);
+	sfs_object_done(shard.object);
 	tar_done(&t);
 }
 
@@ -251,7 +252,7 @@ static void damaged(void)
 	open_shard();
 	fails(-EBADMSG, true);
 	fails(-EBADMSG, false);
-	shard.object.size++; /* another version */
+	shard.object->size++; /* another version */
 	fails(-ESTALE, false);
 	CHECK_EQ(unlink(path), 0);
 	fails(-ENOENT, false);

@@ -94,7 +94,7 @@ static void one_fails(int err)
 	begin(&other, 1);
 	settle();
 	end_at(0, 0, err);
-	if (scripted_find(source, &shard(0)->object, CHUNK_BYTES))
+	if (scripted_find(source, shard(0)->object, CHUNK_BYTES))
 		end_at(0, CHUNK_BYTES, 0); /* was fetched ahead */
 	CHECK_EQ(a.n_calls, 1);
 	CHECK_EQ(a.err, err);
@@ -154,7 +154,7 @@ static int n_running(void)
 
 	settle();
 	for (i = 0; i < N_SHARDS; i++)
-		n += scripted_find(source, &shard(i)->object, 0) != NULL;
+		n += scripted_find(source, shard(i)->object, 0) != NULL;
 	return n;
 }
 

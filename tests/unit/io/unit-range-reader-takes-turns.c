@@ -17,7 +17,8 @@ static struct sfs_slabs *slabs;
 static struct sfs_threadpool *pool;
 static struct sfs_source *source;
 static struct sfs_range_reader range_reader;
-static struct sfs_shard shard;
+static struct sfs_object object;
+static struct sfs_shard shard = {.object = &object};
 static char name[] = "x.tar", *path;
 
 static unsigned char byte_at(uint64_t offset)
@@ -191,12 +192,12 @@ static void failed(void)
 {
 	struct sfs_range g = grab_of(0, 200000);
 
-	shard.object.size++; /* another version */
+	shard.object->size++; /* another version */
 	sfs_range_start(&range_reader, &g, NULL);
 	wait_for(1);
 	CHECK_EQ(errs[0], -ESTALE);
 	sfs_range_drop(&g);
-	shard.object.size--;
+	shard.object->size--;
 	CHECK_EQ(sfs_account_used(&range_reader.account), 0);
 	CHECK_EQ(sfs_slabs_used(slabs), 0);
 	memset(&g, 0, sizeof g);
@@ -221,9 +222,9 @@ static void make_file(void)
 	CHECK_EQ(fwrite(bytes, 1, SIZE, f), SIZE);
 	CHECK_EQ(fclose(f), 0);
 	CHECK_EQ(sfs_uri_parse(path, &uri, NULL), 0);
-	sfs_object_init(&shard.object, &uri, source);
-	shard.object.name = shard.name = name;
-	shard.object.size = SIZE; /* the source verifies no more than that */
+	sfs_object_init(shard.object, &uri, source);
+	shard.object->name = shard.name = name;
+	shard.object->size = SIZE; /* the source verifies no more than that */
 }
 
 static void remove_file(void)
@@ -269,7 +270,7 @@ int main(void)
 	sfs_range_reader_done(&range_reader);
 	sfs_threadpool_free(pool);
 	sfs_source_free(source);
-	sfs_object_done(&shard.object);
+	sfs_object_done(shard.object);
 	sfs_slabs_free(slabs);
 	sfs_budget_done(&budget);
 	sfs_ledger_clear();

@@ -158,7 +158,7 @@ static void nobody_waits_in_vain(void)
 	uint32_t i;
 
 	start(WAIT_MS);
-	runtime.shards.shards[N - 1].object.size = 1ULL << 40;
+	runtime.shards.shards[N - 1].object->size = 1ULL << 40;
 	CHECK_EQ(ask(&first), -EINPROGRESS);
 	usleep(50000);
 	for (i = 0; i < N - 2; i++)

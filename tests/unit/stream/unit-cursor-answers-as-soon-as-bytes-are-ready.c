@@ -35,7 +35,7 @@ int main(void)
 	world_read(&w, &b, stream, 100, half);
 	world_read(&w, &c, stream, 2 * SFS_SLAB_BYTES, half);
 	world_settle(&w);
-	r = scripted_find(w.source, &w.runtime.shards.shards[0].object, 0);
+	r = scripted_find(w.source, w.runtime.shards.shards[0].object, 0);
 	CHECK(r && r->n_bytes > SFS_SLAB_BYTES);
 	n = w.source->n_submitted;
 	scripted_bring(w.source, r, SFS_SLAB_BYTES);

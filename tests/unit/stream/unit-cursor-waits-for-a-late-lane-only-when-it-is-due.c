@@ -15,7 +15,7 @@ static struct sfs_stream *stream;
 
 static const struct sfs_object *object(uint32_t s)
 {
-	return &w.runtime.shards.shards[s].object;
+	return w.runtime.shards.shards[s].object;
 }
 
 /* The source brings all but what lies in shard `late` from byte `from` on. */

@@ -123,7 +123,7 @@ static void begin(const struct tar *t)
 						 .failed = on_failed};
 	const struct sfs_block_sample sample = {.n_bytes = t->n};
 
-	scripted_have(source, &runtime.shards.shards[0].object, "x.tar", t->bytes, t->n);
+	scripted_have(source, runtime.shards.shards[0].object, "x.tar", t->bytes, t->n);
 	CHECK_EQ(sfs_account_open(&account, &runtime.budget, BUDGET / 2, true, NULL), 0);
 	sfs_extent_map_init(&extents, 0);
 	sfs_oversize_init(&oversize, &runtime, &account, &extents, &owner);

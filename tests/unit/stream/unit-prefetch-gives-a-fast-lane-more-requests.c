@@ -60,7 +60,7 @@ int main(void)
 	for (i = 0; i < N_LANES; i++)
 		naive_shard_make(&shards[i], i, &rng, i == 0 ? 20000 : 300, 0, 0);
 	stream = world_open(&w, &settings, &epoch);
-	large = &w.runtime.shards.shards[0].object;
+	large = w.runtime.shards.shards[0].object;
 
 	for (offset = 0; offset < 16 * MIB; offset += MIB) {
 		world_read(&w, &read, stream, offset, MIB);

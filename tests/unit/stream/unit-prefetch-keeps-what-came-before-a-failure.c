@@ -34,7 +34,7 @@ int main(void)
 
 	world_read(&w, &read, stream, 0, 3 * SFS_SLAB_BYTES);
 	world_settle(&w);
-	r = scripted_find(w.source, &w.runtime.shards.shards[0].object, 0);
+	r = scripted_find(w.source, w.runtime.shards.shards[0].object, 0);
 	CHECK(r && r->n_bytes >= 3 * SFS_SLAB_BYTES);
 	n = w.source->n_submitted;
 	scripted_end_short(w.source, r, 2 * SFS_SLAB_BYTES + 100, -EIO);
@@ -50,9 +50,9 @@ int main(void)
 	world_read(&w, &read, stream, 0, 3 * SFS_SLAB_BYTES);
 	world_settle(&w);
 	CHECK(w.source->n_submitted > n);
-	CHECK(!scripted_find(w.source, &w.runtime.shards.shards[0].object,
+	CHECK(!scripted_find(w.source, w.runtime.shards.shards[0].object,
 			     2 * SFS_SLAB_BYTES - 1));
-	CHECK(scripted_find(w.source, &w.runtime.shards.shards[0].object,
+	CHECK(scripted_find(w.source, w.runtime.shards.shards[0].object,
 			    2 * SFS_SLAB_BYTES)
 		      ->is_urgent);
 	world_end_all(&w, 0);

@@ -28,7 +28,7 @@ static uint64_t requested[N_SHARDS]; /* up to this byte */
 
 static uint32_t shard_of(const struct sfs_request *r)
 {
-	return sfs_container(r->object, struct sfs_shard, object)->index;
+	return sfs_shards_number(&w.runtime.shards, r->object);
 }
 
 /* The source brings whatever is requested. */

@@ -14,7 +14,7 @@ static struct world w;
 
 static const struct sfs_object *object(uint32_t i)
 {
-	return &w.runtime.shards.shards[i].object;
+	return w.runtime.shards.shards[i].object;
 }
 
 /* The first requests are one for each lane, from its start. */

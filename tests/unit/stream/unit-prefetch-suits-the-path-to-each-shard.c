@@ -14,7 +14,7 @@ static struct world w;
 
 static struct sfs_object *object(uint32_t i)
 {
-	return &w.runtime.shards.shards[i].object;
+	return w.runtime.shards.shards[i].object;
 }
 
 /* Parts of a lane end at places of its own, so a near one may be somewhat smaller. */

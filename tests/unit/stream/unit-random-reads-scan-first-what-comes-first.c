@@ -15,11 +15,8 @@ static struct random_world rw;
 
 static uint32_t number_of(const struct sfs_object *object)
 {
-	const struct sfs_shard *all = rw.w.runtime.shards.shards;
-	uint32_t s = 0;
+	uint32_t s = sfs_shards_number(&rw.w.runtime.shards, object);
 
-	while (&all[s].object != object)
-		s++;
 	CHECK(s < N_SHARDS);
 	return s;
 }

@@ -18,7 +18,8 @@
 static struct sfs_budget budget;
 static struct sfs_account account;
 static struct sfs_slabs *slabs;
-static struct sfs_shard shard;
+static struct sfs_object object;
+static struct sfs_shard shard = {.object = &object};
 static struct sfs_slice_buffer *run;
 
 static void begin(uint64_t from)
@@ -527,7 +528,7 @@ int main(void)
 	sfs_budget_init(&budget, 100 * SLAB);
 	CHECK_EQ(sfs_account_open(&account, &budget, 0, false, NULL), 0);
 	slabs = sfs_slabs_new(100 * SLAB);
-	shard.object.size = SIZE;
+	shard.object->size = SIZE;
 	comes_and_goes();
 	live();
 	dealt_before_they_come();

@@ -15,7 +15,7 @@ static struct naive_epoch epoch;
 
 static const struct sfs_object *object(void)
 {
-	return &w.runtime.shards.shards[0].object;
+	return w.runtime.shards.shards[0].object;
 }
 
 static void end_at(uint64_t offset, int err)

@@ -199,7 +199,7 @@ static void check_failure(const struct tried *t)
 
 static uint32_t shard_of(const struct sfs_request *r)
 {
-	return sfs_container(r->object, struct sfs_shard, object)->index;
+	return sfs_shards_number(&m.w.runtime.shards, r->object);
 }
 
 static struct sfs_request *choose_request(void)
