@@ -54,6 +54,7 @@ libshufflefs_a_SOURCES = \
 	src/tar/libarchive.c src/tar/libarchive.h \
 	src/tar/magic.c src/tar/magic.h \
 	src/tar/pax.c src/tar/pax.h \
+	src/tar/resync.c src/tar/resync.h \
 	src/tar/rewrite.c src/tar/rewrite.h \
 	src/tar/scan.c src/tar/scan.h \
 	src/tar/sparse.c src/tar/sparse.h \

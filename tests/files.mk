@@ -207,6 +207,8 @@ unit_tests = \
 	tests/unit/tar/unit-libarchive-says-what-it-reads-otherwise \
 	tests/unit/tar/unit-magic-tells-what-a-file-is-instead-of-a-tar \
 	tests/unit/tar/unit-pax-records-are-checked-to-the-byte \
+	tests/unit/tar/unit-resync-finds-the-first-sample-behind-a-cut \
+	tests/unit/tar/unit-resync-sees-headers-that-are-hidden-in-members \
 	tests/unit/tar/unit-rewrite-changes-names-and-nothing-else \
 	tests/unit/tar/unit-scan-finds-the-same-samples-however-bytes-come \
 	tests/unit/tree/unit-names-keep-their-numbers \
@@ -611,6 +613,7 @@ test_helpers = \
 	tests/fuzz/fuzz-options.c \
 	tests/fuzz/fuzz-pax.c \
 	tests/fuzz/fuzz-records.c \
+	tests/fuzz/fuzz-resync.c \
 	tests/fuzz/fuzz-s3.c \
 	tests/fuzz/fuzz-samples-wire.c \
 	tests/fuzz/fuzz-scan.c \

@@ -181,6 +181,7 @@ WORDS = {
                        "- ", ": ", "{", "}", "[", "]", "&a", "*a", "<<", "!!str", "\\x22", "|\\x0a", "\\x0a  "],
     "fuzz-tar-differential": TAR_WORDS,
     "fuzz-scan": TAR_WORDS,
+    "fuzz-resync": TAR_WORDS,
     "fuzz-edit": TAR_WORDS,
     "fuzz-index": ["SFSINDEX", "\\x00\\x02\\x00\\x00", "\\x70\\x00\\x00\\x00", *TAR_WORDS],
     "fuzz-foreign": ["v1.1 ", "v1.2 ", " 512 ", " 1536 ", ".jpg", "\\x0a", "\\x00\\x02\\x00\\x00\\x00\\x00\\x00\\x00"],
@@ -307,8 +308,9 @@ def main(folder):
     TEXTS["fuzz-index"] = [kind + index(n, m).decode("latin-1") for kind in "iI"
                            for n, m in ((0, 0), (1, 1), (3, 3), (9, 2), (300, 0), (400, 9))]
     TEXTS["fuzz-index"] += [text.decode("latin-1") for text in (*programs(), *tars()) if len(text) < 9000]
-    for target, head in (("fuzz-tar-differential", ""), ("fuzz-scan", "\x01\x01"), ("fuzz-edit", "\x09")):
-        TEXTS[target] = [head + text.decode("latin-1") for text in (*programs(), *tars())
+    for target, heads in (("fuzz-tar-differential", [""]), ("fuzz-scan", ["\x01\x01"]), ("fuzz-edit", ["\x09"]),
+                          ("fuzz-resync", ["\x01\x01\0\x09\0\x07", "\x01\x01\0\x05\0\0", "\x01\x03\0\x0a\0\x03"])):
+        TEXTS[target] = [head + text.decode("latin-1") for head in heads for text in (*programs(), *tars())
                          if len(text) < 9000 or not head]
     for target, texts in TEXTS.items():
         os.makedirs(os.path.join(folder, target), exist_ok=True)
