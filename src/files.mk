@@ -188,6 +188,7 @@ libshufflefs_a_SOURCES = \
 	src/catalog/members.c src/catalog/members.h \
 	src/catalog/probe.c src/catalog/probe.h \
 	src/catalog/shard.c src/catalog/shard.h \
+	src/catalog/shard-internal.h src/catalog/shard-known.c \
 	src/catalog/second-reader.c src/catalog/second-reader.h \
 	src/catalog/shard-list.c src/catalog/shard-list.h \
 	src/catalog/sizes.c src/catalog/sizes.h src/catalog/sizes-internal.h \

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* How this works: an index knows the samples of a shard.  Its table takes them over, also
+ * one that a stream has started to fill.  Members come with an index, or from a scan of
+ * their own. */
+#include "base/alloc.h"
+#include "base/ledger.h"
+#include "catalog/index-find.h"
+#include "catalog/shard-internal.h"
+
+#include <errno.h>
+
+/* ---- indexes ---- */
+
+/* Is the table the start of the whole one? */
+static bool is_start_of(const struct sfs_sample_table *table,
+			const struct sfs_sample_table *whole)
+{
+	uint64_t n = sfs_sample_table_n(table), i;
+	struct sfs_sample_table_sample a, b;
+
+	for (i = 0; i < n; i++) {
+		if (i == sfs_sample_table_n(whole))
+			return false;
+		a = sfs_sample_table_get(table, i);
+		b = sfs_sample_table_get(whole, i);
+		if (a.start != b.start || a.n_bytes != b.n_bytes ||
+		    a.key_hash != b.key_hash || a.has_global != b.has_global)
+			return false;
+	}
+	return true;
+}
+
+/* A stream has started to fill the table, and others may be reading it: add what it
+ * lacks. */
+static bool add_rest(struct sfs_sample_table *table, const struct sfs_index *index)
+{
+	struct sfs_sample_table whole = {0};
+	struct sfs_sample_table_sample s;
+	uint64_t i;
+	bool is_same;
+
+	sfs_sample_table_borrow(&whole, index->entries, index->n_samples);
+	is_same = is_start_of(table, &whole);
+	if (is_same)
+		sfs_sample_table_set_unverified(table);
+	for (i = sfs_sample_table_n(table); is_same && i < index->n_samples; i++) {
+		s = sfs_sample_table_get(&whole, i);
+		sfs_sample_table_add(table,
+				     &(struct sfs_extent){.start = s.start,
+							  .n_bytes = s.n_bytes,
+							  .key_hash = s.key_hash,
+							  .has_global = s.has_global});
+	}
+	sfs_sample_table_done(&whole);
+	return is_same;
+}
+
+/* The table is whole by an index, or not (-ESTALE).  The shard is locked. */
+static int end_by_index(struct sfs_shard *shard, bool is_same)
+{
+	if (!is_same) {
+		sfs_ledger_add(SFS_EVENT_INDEX, shard->name, SFS_NO_OFFSET,
+			       "its headers are read instead; index it again",
+			       "the index does not match the shard");
+		return -ESTALE;
+	}
+	sfs_scan_done(&shard->growth->scan);
+	shard->growth->scan.is_complete = true;
+	sfs_shard_sum_up(shard);
+	return 0;
+}
+
+/* The shard is locked, and its table grows. */
+static int adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
+		      const struct sfs_index *index)
+{
+	struct sfs_growth *g = shard->growth;
+	bool is_same = add_rest(&g->table, index);
+
+	if (is_same)
+		sfs_sample_table_end(&g->table, SFS_SAMPLE_TABLE_WHOLE);
+	sfs_shard_note_memory(s, g);
+	return end_by_index(shard, is_same);
+}
+
+static int adopt(struct sfs_shards *s, struct sfs_shard *shard,
+		 struct sfs_index_search *found)
+{
+	struct sfs_growth *g = shard->growth;
+
+	if (sfs_sample_table_n(&g->table) > 0)
+		return adopt_copy(s, shard, &found->index);
+	sfs_sample_table_borrow(&g->table, found->index.entries, found->index.n_samples);
+	g->bytes = found->bytes;
+	found->bytes = (struct sfs_charge){0};
+	return end_by_index(shard, true);
+}
+
+static bool is_growing(const struct sfs_shard *shard)
+{
+	return sfs_sample_table_state(&shard->growth->table) == SFS_SAMPLE_TABLE_GROWING;
+}
+
+int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
+		    struct sfs_index_search *found)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&shard->lock);
+	if (is_growing(shard))
+		ret = adopt(s, shard, found);
+	pthread_mutex_unlock(&shard->lock);
+	sfs_charge_done(&found->bytes);
+	return ret;
+}
+
+void sfs_shard_note_lie(struct sfs_shard *shard, uint64_t at, const char *why)
+{
+	bool is_first;
+
+	pthread_mutex_lock(&shard->lock);
+	is_first = !shard->has_lied;
+	shard->has_lied = true;
+	pthread_mutex_unlock(&shard->lock);
+	if (is_first)
+		sfs_ledger_add(SFS_EVENT_LOST, shard->name, at,
+			       "readers get EIO; remove the index: next to the shard, in "
+			       "index=, or the whole cache folder",
+			       "no sample where its index says: %s", why);
+}
+
+int sfs_shard_adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
+			 const struct sfs_index *index)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&shard->lock);
+	if (is_growing(shard))
+		ret = adopt_copy(s, shard, index);
+	pthread_mutex_unlock(&shard->lock);
+	return ret;
+}
+
+static uint64_t memory_of(const struct sfs_growth *g)
+{
+	if (g->bytes.n > 0)
+		return g->bytes.n;
+	return sfs_sample_table_memory(sfs_sample_table_n(&g->table));
+}
+
+uint64_t sfs_shard_memory(struct sfs_shard *shard)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&shard->lock);
+	n = shard->growth ? memory_of(shard->growth) : 0;
+	pthread_mutex_unlock(&shard->lock);
+	return n;
+}
+
+/* ---- members ---- */
+
+const struct sfs_members *sfs_shard_members(struct sfs_shard *shard)
+{
+	const struct sfs_members *members = NULL;
+
+	pthread_mutex_lock(&shard->lock);
+	if (shard->growth && shard->growth->has_members)
+		members = &shard->growth->members;
+	pthread_mutex_unlock(&shard->lock);
+	return members;
+}
+
+void sfs_shard_keep_members(struct sfs_shard *shard, struct sfs_members *members,
+			    struct sfs_charge *held)
+{
+	struct sfs_growth *g;
+
+	pthread_mutex_lock(&shard->lock);
+	g = shard->growth;
+	if (!g->has_members) {
+		g->members = *members;
+		g->members_held = *held;
+		g->has_members = true;
+		*members = (struct sfs_members){0};
+		*held = (struct sfs_charge){0};
+	}
+	pthread_mutex_unlock(&shard->lock);
+	sfs_members_done(members);
+	sfs_charge_done(held);
+}
+
+void sfs_shard_save(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	pthread_mutex_lock(&shard->lock);
+	if (s->indexes && shard->growth && shard->growth->scan.err == 0 &&
+	    sfs_sample_table_state(&shard->growth->table) == SFS_SAMPLE_TABLE_WHOLE)
+		sfs_index_finder_keep(s->indexes, shard->object, &shard->growth->table,
+				      shard->growth->has_members ? &shard->growth->members
+								 : NULL);
+	pthread_mutex_unlock(&shard->lock);
+}
