@@ -136,6 +136,7 @@ unit_tests = \
 	tests/unit/memory/unit-budget-keeps-every-floor \
 	tests/unit/memory/unit-limit-is-what-the-machine-has \
 	tests/unit/memory/unit-psi-is-answered-fast \
+	tests/unit/memory/unit-slab-gives-back-what-nobody-needed-for-a-while \
 	tests/unit/memory/unit-slab-hands-out-the-lowest-first \
 	tests/unit/order/unit-block-is-formed-as-soon-as-it-is-known \
 	tests/unit/order/unit-cuts-cover-all-shards-and-lie-anywhere \
@@ -176,6 +177,7 @@ unit_tests = \
 	tests/unit/stream/unit-extent-map-finds-what-holds-a-byte \
 	tests/unit/stream/unit-next-epoch-begins-when-all-was-requested \
 	tests/unit/stream/unit-next-epoch-follows-epochs-read-in-order \
+	tests/unit/stream/unit-next-epoch-needs-no-more-memory-than-the-one-before \
 	tests/unit/stream/unit-oversize-fails-all-pieces-of-a-failed-header-patch \
 	tests/unit/stream/unit-oversize-samples-are-fetched-as-readers-come-near \
 	tests/unit/stream/unit-prefetch-gives-a-fast-lane-more-requests \

@@ -259,7 +259,7 @@ static int start_indexes(struct sfs_engine *engine, struct sfs_error *err)
 static void *tick(void *arg)
 {
 	struct sfs_engine *engine = arg;
-	int n_idle = 0;
+	int n_idle = 0, n_ticks = 0;
 
 	pthread_mutex_lock(&engine->lock);
 	while (!engine->is_stopping) {
@@ -277,6 +277,8 @@ static void *tick(void *arg)
 		n_idle = sfs_slabs_used(engine->runtime.slabs) > 0 ? 0 : n_idle + 1;
 		if (n_idle == TRIM_SECONDS)
 			sfs_slabs_trim(engine->runtime.slabs, 0);
+		else if (++n_ticks % TRIM_SECONDS == 0)
+			sfs_slabs_settle(engine->runtime.slabs);
 		pthread_mutex_lock(&engine->lock);
 	}
 	pthread_mutex_unlock(&engine->lock);

@@ -5,8 +5,9 @@
  * network much and saves little (decision 13).  What exceeds this is prefetch, and
  * pressure reduces it.
  *
- * Unused slabs go back to the system only while the limit is low, because a slab that is
- * used for the first time is slower. */
+ * Unused slabs go back to the system at once only while the limit is low, because a slab
+ * that is used for the first time is slower; else when they were not needed for a while
+ * (sfs_slabs_settle()). */
 #include "engine/reclaim.h"
 
 #include "base/alloc.h"

@@ -5,7 +5,9 @@
  * floor, no weight grows: it is opened as soon as the others have given back what they
  * hold above their floors.
  *
- * A guest has a weight too, but does not count when the rest is divided into shares.
+ * A guest has a weight too, but does not count when the rest is divided into shares.  It
+ * never raises the sum of what is used to a new height: memory that was never used before
+ * costs the system more, and all of it would stay for what is only a guess.
  *
  * The limit is checked only when a weight grows, so it may be lowered at any time: nobody
  * has to give anything back.
@@ -18,6 +20,10 @@
 
 #include <assert.h>
 #include <errno.h>
+
+/* A guest that was refused is called when this part of the height is free for it, not for
+ * each slab. */
+#define GUEST_PART 128
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
@@ -133,6 +139,19 @@ void sfs_account_move(struct sfs_account *to, struct sfs_account *from)
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* May a guest have so many bytes more without a new height?  The budget is locked. */
+static bool is_below_height(const struct sfs_budget *b, uint64_t n_bytes)
+{
+	return b->used_bytes + n_bytes <= b->most_used_bytes;
+}
+
+static void call(struct sfs_account *account)
+{
+	account->wants = false;
+	if (account->room)
+		account->room(account);
+}
+
 void sfs_account_set_guest(struct sfs_account *account, bool is_guest)
 {
 	struct sfs_budget *b = account->budget;
@@ -143,14 +162,9 @@ void sfs_account_set_guest(struct sfs_account *account, bool is_guest)
 	else if (!is_guest && account->is_guest)
 		enter(b, account);
 	account->is_guest = is_guest;
+	if (!is_guest && account->wants)
+		call(account);
 	pthread_mutex_unlock(&b->lock);
-}
-
-static void call(struct sfs_account *account)
-{
-	account->wants = false;
-	if (account->room)
-		account->room(account);
 }
 
 /* Bytes were given back.  Open the waiting accounts, first come first served.  Then call
@@ -158,6 +172,8 @@ static void call(struct sfs_account *account)
  * fit their own.  The budget is locked. */
 static void share_out(struct sfs_budget *b)
 {
+	bool has_guest_room;
+
 	SFS_EACH (a, &b->accounts, struct sfs_account, link) {
 		if (!a->is_waiting)
 			continue;
@@ -168,8 +184,9 @@ static void share_out(struct sfs_budget *b)
 		b->n_waiting--;
 		call(a);
 	}
+	has_guest_room = is_below_height(b, b->most_used_bytes / GUEST_PART);
 	SFS_EACH (a, &b->accounts, struct sfs_account, link) {
-		if (a->wants)
+		if (a->wants && (!a->is_guest || has_guest_room))
 			call(a);
 	}
 }
@@ -240,6 +257,13 @@ static bool may_grow(const struct sfs_budget *b, uint64_t more)
 }
 
 /* The budget is locked. */
+static void use(struct sfs_budget *b, uint64_t n_bytes)
+{
+	b->used_bytes += n_bytes;
+	b->most_used_bytes = max_u64(b->most_used_bytes, b->used_bytes);
+}
+
+/* The budget is locked. */
 static bool is_granted(struct sfs_account *account, uint64_t n_bytes)
 {
 	struct sfs_budget *b = account->budget;
@@ -248,11 +272,13 @@ static bool is_granted(struct sfs_account *account, uint64_t n_bytes)
 	uint64_t more = max_u64(used, account->floor_bytes) - weight;
 
 	if (account->is_waiting ||
+	    (account->is_guest && !is_below_height(b, n_bytes)) ||
 	    (more > 0 && (!may_grow(b, more) || used > share_of(account) ||
 			  (account->is_guest && is_short(b)))))
 		return false;
 	account->used_bytes = used;
 	b->taken_bytes += more;
+	use(b, n_bytes);
 	return true;
 }
 
@@ -287,6 +313,7 @@ int sfs_account_hold(struct sfs_account *account, uint64_t n_bytes, uint64_t mos
 	} else if (!is_granted(account, n_bytes)) {
 		account->owed_bytes += n_bytes;
 		b->owed_bytes += n_bytes;
+		use(b, n_bytes);
 	}
 	pthread_mutex_unlock(&b->lock);
 	return ret;
@@ -311,6 +338,7 @@ void sfs_account_give(struct sfs_account *account, uint64_t n_bytes)
 	if (n_bytes == 0)
 		return;
 	pthread_mutex_lock(&b->lock);
+	b->used_bytes -= n_bytes;
 	n_bytes = pay(account, n_bytes);
 	assert(account->used_bytes >= n_bytes);
 	weight = max_u64(account->used_bytes, account->floor_bytes);
@@ -385,11 +413,10 @@ bool sfs_budget_is_starved(struct sfs_budget *b)
 
 uint64_t sfs_budget_used(struct sfs_budget *b)
 {
-	uint64_t used = 0;
+	uint64_t used;
 
 	pthread_mutex_lock(&b->lock);
-	SFS_EACH (a, &b->accounts, struct sfs_account, link)
-		used += held_by(a);
+	used = b->used_bytes;
 	pthread_mutex_unlock(&b->lock);
 	return used;
 }

@@ -38,6 +38,8 @@ struct sfs_budget {
 	uint64_t taken_bytes; /* the sum of max(used, floor) of open accounts */
 	uint64_t floor_bytes; /* the sum of the floors, without those of guests */
 	uint64_t owed_bytes;  /* held by accounts without a grant */
+	uint64_t used_bytes;  /* held by all accounts, granted or owed; */
+	uint64_t most_used_bytes; /* the most that it ever was */
 	int n_sharing;	      /* accounts, without guests */
 	int n_waiting;	      /* accounts not open yet; their floors count above */
 	struct sfs_link accounts;
@@ -79,9 +81,11 @@ bool sfs_account_is_open(struct sfs_account *account);
  * claimed all the time, and what is used.  `from` keeps nothing, and must be closed. */
 void sfs_account_move(struct sfs_account *to, struct sfs_account *from);
 
-/* Make an open account a guest, or (false) a normal one again.  A guest keeps its floor;
- * above it, it takes only what is free while no other account waits for bytes.  It does
- * not reduce the share of others, and its waiting does not count as a shortage. */
+/* Make an open account a guest, or (false) a normal one again.  A guest keeps its floor
+ * for later; above it, it takes only what is free while no other account waits for bytes,
+ * and it takes nothing, also of its floor, by which all together would hold more than they
+ * ever did.  It does not reduce the share of others, and its waiting does not count as a
+ * shortage. */
 void sfs_account_set_guest(struct sfs_account *account, bool is_guest);
 
 /* Everything must have been given back. */

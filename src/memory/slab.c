@@ -55,6 +55,7 @@
 #define AHEAD_MOST  ((uint64_t)16 << 20) /* what is filled before it is needed, */
 #define AHEAD_PART  16			 /* of the budget */
 #define LEAST_BUDGET ((uint64_t)64 << 20)
+#define SPARE_LEAST ((uint64_t)4 << 20)	 /* less than this is not worth a trim */
 #define FILL_NICE   15
 #define REST_NS	    (SFS_NS_PER_S / 10)	 /* before it is tried again where there was no room */
 
@@ -63,6 +64,7 @@ struct area {
 	int fd;	    /* of the file; -1: anonymous memory */
 	struct sfs_blocks blocks;
 	bool *is_huge;	/* of each block: the mapping asks for huge pages there */
+	size_t least_ready; /* the fewest that were ready since sfs_slabs_settle() */
 	size_t n_ahead; /* slabs that are filled before they are needed; 0: none, */
 	const char *refusal; /* because */
 };
@@ -275,6 +277,8 @@ void sfs_slabs_get(struct sfs_slabs *slabs, void **ret_slabs, size_t n)
 	area = current(slabs);
 	for (i = 0; i < n; i++)
 		ret_slabs[i] = get_one(area);
+	i = sfs_blocks_ready(&area->blocks);
+	area->least_ready = i < area->least_ready ? i : area->least_ready;
 	wake_filler(slabs);
 	pthread_mutex_unlock(&slabs->lock);
 }
@@ -317,6 +321,37 @@ void sfs_slabs_trim(struct sfs_slabs *slabs, uint64_t keep_bytes)
 		has_more |= trim_some(&slabs->shared, keep);
 		pthread_mutex_unlock(&slabs->lock);
 	} while (has_more && sched_yield() == 0);
+}
+
+/* How many slabs to keep of those that are ready: all but those which were never needed
+ * since the last call.  The lock is held. */
+static size_t begin_to_settle(struct area *area)
+{
+	size_t ready = sfs_blocks_ready(&area->blocks), keep = ready, spare;
+
+	spare = area->least_ready < ready ? area->least_ready : ready;
+	if (spare * SFS_SLAB_BYTES >= AHEAD_MOST + SPARE_LEAST)
+		keep -= spare - (size_t)(AHEAD_MOST / SFS_SLAB_BYTES);
+	area->least_ready = keep;
+	return keep;
+}
+
+void sfs_slabs_settle(struct sfs_slabs *slabs)
+{
+	struct area *area;
+	bool has_more = true;
+	size_t keep;
+
+	pthread_mutex_lock(&slabs->lock);
+	area = current(slabs);
+	keep = begin_to_settle(area);
+	while (has_more) {
+		has_more = trim_some(area, keep);
+		pthread_mutex_unlock(&slabs->lock);
+		sched_yield();
+		pthread_mutex_lock(&slabs->lock);
+	}
+	pthread_mutex_unlock(&slabs->lock);
 }
 
 struct sfs_slabs_memory sfs_slabs_memory(struct sfs_slabs *slabs)

@@ -41,6 +41,11 @@ void sfs_slabs_put(struct sfs_slabs *slabs, void *const *some, size_t n);
 /* Give the memory of unused slabs, but for `keep_bytes`, back to the system. */
 void sfs_slabs_trim(struct sfs_slabs *slabs, uint64_t keep_bytes);
 
+/* Call it every few seconds: slabs that were free all the time since the last call, but for
+ * 16 MiB, give their memory back.  So a stream that goes on as before keeps what it needs,
+ * and what many readers needed for a while, or two epochs at once, does not stay. */
+void sfs_slabs_settle(struct sfs_slabs *slabs);
+
 /* Begin to fill slabs with memory before they are taken, in huge pages, on a thread of
  * their own; once, before the first is taken.  What is filled and not used never exceeds
  * what `budget` has left, at the time when it is filled.  The budget must outlive the

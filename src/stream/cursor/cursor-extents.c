@@ -20,7 +20,7 @@
 #define MIB	    ((uint64_t)1 << 20)
 #define AHEAD_BYTES (16 * MIB)
 #define LEAST_KEPT  (2 * MIB)	/* of what was delivered, */
-#define KEPT_BACK   (32 * MIB)	/* at most, whoever reads; */
+#define KEPT_BACK   (16 * MIB)	/* at most, whoever reads; */
 #define MOST_KEPT   (256 * MIB) /* and for readers who are behind */
 
 void sfs_cursor_drop_extent(struct sfs_cursor *c, const struct sfs_mapped_extent *e)
@@ -52,7 +52,7 @@ void sfs_cursor_trim(struct sfs_cursor *c)
 	const struct sfs_readers_span span = sfs_cursor_span(c);
 	uint64_t keep = sfs_readers_keep_from(c->readers, &span, sfs_clock_ns());
 	uint64_t pin = c->flat.n_runs > 0 ? c->flat.runs[0].first : c->extents.tail;
-	uint64_t kept_end;
+	uint64_t kept_end, kept_from;
 	const struct sfs_mapped_extent *e;
 
 	SFS_EACH (read, &c->waiting, struct sfs_read, link) {
@@ -68,10 +68,12 @@ void sfs_cursor_trim(struct sfs_cursor *c)
 		sfs_cursor_drop_extent(c, e);
 		sfs_extent_map_drop_head(&c->extents);
 	}
+	/* Not what is there only for a pin: on a busy machine a thread may have no turn for
+	 * a tenth of a second after its reply has reached the reader, who goes on. */
 	kept_end = c->flat.end > c->front ? c->flat.end : c->front;
-	sfs_prefetch_set_kept(c->prefetch, kept_end > c->extents.start
-						   ? kept_end - c->extents.start
-						   : 0);
+	kept_from = keep > c->extents.start ? keep : c->extents.start;
+	sfs_prefetch_set_kept(c->prefetch,
+			      kept_end > kept_from ? kept_end - kept_from : 0);
 }
 
 /* A sample that a buffer holds. */

@@ -167,7 +167,7 @@ void sfs_chunk_make_runs(struct sfs_chunk *c, const struct sfs_prefetch *p, uint
 			object = runtime->shards.shards[s->shard].object;
 			path = sfs_object_netpath(object);
 			gap = worthwhile_gap(object, &path, rate);
-			most = sfs_prefetch_part_over(runtime, &path);
+			most = sfs_prefetch_part_over(p, &path);
 		}
 		if (!before || run->n == RUN_SAMPLES || !are_neighbours(before, s, gap) ||
 		    s->start + s->n_bytes - start > most) {

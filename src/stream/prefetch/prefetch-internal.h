@@ -64,9 +64,10 @@ void sfs_part_ready(struct sfs_request *request);
 enum sfs_wait sfs_part_wait(const struct sfs_part *part, const struct sfs_object *object,
 			    uint64_t *ret_since_ns);
 
-/* The size of a part over a path; the path that decides how much is requested ahead; and
- * how many parts may be in flight. */
-uint64_t sfs_prefetch_part_over(const struct sfs_runtime *runtime,
+/* How many lanes share the budget; the size of a part over a path; the path that decides
+ * how much is requested ahead; and how many parts may be in flight. */
+uint64_t sfs_prefetch_open_lanes(const struct sfs_prefetch *p);
+uint64_t sfs_prefetch_part_over(const struct sfs_prefetch *p,
 				const struct sfs_netpath *path);
 struct sfs_netpath sfs_prefetch_slowest_path(const struct sfs_runtime *runtime);
 uint32_t sfs_prefetch_max_in_flight(const struct sfs_prefetch *p);

@@ -105,8 +105,7 @@ static uint64_t next_part_bytes(const struct sfs_prefetch_lanes *p,
 	struct sfs_netpath path = sfs_object_netpath(shard->object);
 	uint64_t first = sfs_sizing_first(&path, lane->at.lane);
 	uint64_t ramp = lane->requested_bytes > first ? lane->requested_bytes : first;
-	uint64_t n =
-		staggered_bytes(lane, sfs_prefetch_part_over(p->base.runtime, &path));
+	uint64_t n = staggered_bytes(lane, sfs_prefetch_part_over(&p->base, &path));
 
 	return n < ramp ? n : ramp / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
 }
@@ -297,8 +296,7 @@ static void set_enough(struct sfs_prefetch_lanes *p)
 	uint64_t margin = wanted_margin(p), slack = p->margin / 8;
 
 	p->lead = sfs_prefetch_duration(
-		p,
-		sfs_sizing_lead(&path, sfs_prefetch_part_over(p->base.runtime, &path)));
+		p, sfs_sizing_lead(&path, sfs_prefetch_part_over(&p->base, &path)));
 	if (margin <= p->margin + slack && margin + slack >= p->margin)
 		return;
 	p->margin = margin;
@@ -313,7 +311,7 @@ static bool is_full(const struct sfs_prefetch_lanes *p)
 {
 	struct sfs_netpath path = sfs_prefetch_slowest_path(p->base.runtime);
 	uint64_t part = sfs_sizing_part(&path, p->base.runtime->budget.total_bytes,
-					atomic_load(&p->base.runtime->n_open_lanes));
+					sfs_prefetch_open_lanes(&p->base));
 
 	if (sfs_netpath_is_far(&path) || p->base.order->has_equal_lanes)
 		return false;
@@ -340,10 +338,11 @@ static bool pump(struct sfs_prefetch *base, bool is_awaited, struct sfs_deferred
 	struct sfs_prefetch_lanes *p = sfs_prefetch_lanes_of(base);
 	uint64_t share = sfs_account_share(base->account) / base->order->n_lanes;
 	uint32_t most = sfs_prefetch_max_in_flight(base), l;
+	struct sfs_netpath path = sfs_runtime_path(base->runtime);
 	struct sfs_prefetch_lane *lane;
 	struct sfs_prefetch_want w;
 
-	p->part_bytes = sfs_prefetch_part_bytes(base->runtime);
+	p->part_bytes = sfs_prefetch_part_over(base, &path);
 	p->lane_share = share > p->part_bytes ? share : p->part_bytes;
 	spread(p, most);
 	set_enough(p);

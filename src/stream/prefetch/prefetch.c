@@ -9,18 +9,28 @@
 
 /* ---- sizes ---- */
 
-uint64_t sfs_prefetch_part_over(const struct sfs_runtime *runtime,
+/* Its own count before it has a reader, too.  (Ahead of one, when the epoch before was
+ * closed, it would have parts as for a single lane, and hold several times as much.) */
+uint64_t sfs_prefetch_open_lanes(const struct sfs_prefetch *p)
+{
+	uint64_t n = atomic_load(&p->runtime->n_open_lanes);
+
+	return n > p->order->n_lanes ? n : p->order->n_lanes;
+}
+
+uint64_t sfs_prefetch_part_over(const struct sfs_prefetch *p,
 				const struct sfs_netpath *path)
 {
-	return sfs_sizing_part(path, runtime->budget.limit_bytes,
-			       atomic_load(&runtime->n_open_lanes));
+	return sfs_sizing_part(path, p->runtime->budget.limit_bytes,
+			       sfs_prefetch_open_lanes(p));
 }
 
 uint64_t sfs_prefetch_part_bytes(const struct sfs_runtime *runtime)
 {
 	struct sfs_netpath path = sfs_runtime_path(runtime);
 
-	return sfs_prefetch_part_over(runtime, &path);
+	return sfs_sizing_part(&path, runtime->budget.limit_bytes,
+			       atomic_load(&runtime->n_open_lanes));
 }
 
 /* Near shards wait for the far ones: how much is requested ahead suits the latter. */
@@ -34,22 +44,20 @@ struct sfs_netpath sfs_prefetch_slowest_path(const struct sfs_runtime *runtime)
 	return sfs_netpath_is_far(&other) ? other : path;
 }
 
-static uint32_t useful_in_flight(const struct sfs_runtime *runtime,
+static uint32_t useful_in_flight(const struct sfs_prefetch *p,
 				 const struct sfs_source *source)
 {
 	struct sfs_netpath path = sfs_source_path(source);
 
-	return sfs_sizing_in_flight(&path, sfs_prefetch_part_over(runtime, &path));
+	return sfs_sizing_in_flight(&path, sfs_prefetch_part_over(p, &path));
 }
 
 uint32_t sfs_prefetch_max_in_flight(const struct sfs_prefetch *p)
 {
 	const struct sfs_runtime *runtime = p->runtime;
-	uint32_t n = useful_in_flight(runtime, runtime->source);
+	uint32_t n = useful_in_flight(p, runtime->source);
 
-	return runtime->other_source
-		       ? n + useful_in_flight(runtime, runtime->other_source)
-		       : n;
+	return runtime->other_source ? n + useful_in_flight(p, runtime->other_source) : n;
 }
 
 /* ---- parts ---- */

@@ -369,6 +369,20 @@ static void guests(void)
 	sfs_account_set_guest(&accounts[1], true);
 	sfs_account_set_guest(&accounts[1], true);
 	CHECK_EQ(sfs_account_share(&accounts[0]), 1000);
+	/* It takes only what others have held before, its floor included, and is called
+	 * when some of that is free. */
+	CHECK_EQ(sfs_account_take(&accounts[1], 1), -EAGAIN);
+	CHECK_EQ(sfs_account_take(&accounts[0], 300), 0);
+	CHECK_EQ(sfs_account_take(&accounts[1], 1), -EAGAIN);
+	CHECK(!sfs_budget_is_short(&b));
+	sfs_account_give(&accounts[0], 100);
+	CHECK_EQ(n_called[1], 1);
+	CHECK_EQ(sfs_account_take(&accounts[1], 101), -EAGAIN);
+	CHECK_EQ(sfs_account_take(&accounts[1], 100), 0);
+	sfs_account_give(&accounts[1], 100);
+	CHECK_EQ(sfs_account_take(&accounts[0], 600), 0);
+	sfs_account_give(&accounts[0], 800);
+	CHECK_EQ(sfs_account_take(&accounts[1], 801), -EAGAIN);
 	CHECK_EQ(sfs_account_take(&accounts[1], 700), 0);
 	/* What it wants makes nobody short; what the others want does. */
 	CHECK_EQ(sfs_account_take(&accounts[1], 101), -EAGAIN);
@@ -379,7 +393,7 @@ static void guests(void)
 	CHECK_EQ(sfs_account_take(&accounts[1], 1), -EAGAIN);
 	sfs_account_give(&accounts[1], 650);
 	CHECK_EQ(n_called[0], 1);
-	CHECK_EQ(n_called[1], 1);
+	CHECK_EQ(n_called[1], 3);
 	CHECK_EQ(sfs_account_take(&accounts[0], 801), -EAGAIN);
 	CHECK_EQ(sfs_account_take(&accounts[1], 151), -EAGAIN);
 	CHECK_EQ(sfs_account_take(&accounts[1], 150), 0);
