@@ -65,6 +65,7 @@ libshufflefs_a_SOURCES = \
 	src/source/netpath.c src/source/netpath.h \
 	src/source/retry.c src/source/retry.h \
 	src/source/source.c src/source/source.h \
+	src/source/target.c src/source/target.h \
 	src/source/uri.c src/source/uri.h \
 	 \
 	src/source/http/bearer.c src/source/http/bearer.h \
@@ -98,7 +99,6 @@ libshufflefs_a_SOURCES = \
 	src/source/http/outage.c src/source/http/outage.h \
 	src/source/http/plain.c \
 	src/source/http/receive.c src/source/http/receive.h \
-	src/source/http/redirect-target.c src/source/http/redirect-target.h \
 	src/source/http/renewal.c src/source/http/renewal.h \
 	src/source/http/response.c src/source/http/response.h \
 	src/source/http/server-clock.c src/source/http/server-clock.h \

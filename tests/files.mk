@@ -114,7 +114,6 @@ unit_tests = \
 	tests/unit/http/unit-origin-list-keeps-those-in-use \
 	tests/unit/http/unit-origin-sends-the-pieces-of-one-part-first \
 	tests/unit/http/unit-outage-is-reported-once \
-	tests/unit/http/unit-redirect-target-knows-metadata-addresses \
 	tests/unit/http/unit-renewal-looks-once-for-all-refused \
 	tests/unit/http/unit-response-is-believed-only-if-it-fits \
 	tests/unit/http/unit-token-json-says-when-a-token-expires \
@@ -168,6 +167,7 @@ unit_tests = \
 	tests/unit/source/unit-key-pattern-means-what-a-shell-would \
 	tests/unit/source/unit-netpath-belongs-to-the-server-of-an-object \
 	tests/unit/source/unit-retry-waits-longer-each-time \
+	tests/unit/source/unit-target-knows-metadata-addresses \
 	tests/unit/source/unit-uri-never-shows-a-password \
 	tests/unit/source/unit-uri-understands-paths-and-urls \
 	tests/unit/stream/unit-cursor-answers-as-soon-as-bytes-are-ready \
@@ -333,6 +333,7 @@ cat_tests = \
 	tests/cat/cat-keys-may-be-unique.sh \
 	tests/cat/cat-lanes-that-fall-due-together-are-fetched-together.sh \
 	tests/cat/cat-links-and-folders-have-no-data.sh \
+	tests/cat/cat-lists-at-urls-name-no-metadata-addresses.sh \
 	tests/cat/cat-lists-may-be-at-urls.sh \
 	tests/cat/cat-ls-shows-shards-and-sizes.sh \
 	tests/cat/cat-missing-and-forbidden-shards-are-named.sh \

@@ -39,8 +39,10 @@ int sfs_loader_read(const struct sfs_loader *l, const char *name, struct sfs_str
 bool sfs_loader_enter(struct sfs_loader *l, const char *name);
 void sfs_loader_leave(struct sfs_loader *l);
 
-/* Is it at a server that only the present file names? */
-bool sfs_loader_is_foreign(const struct sfs_loader *l, const struct sfs_uri *uri);
+/* Set uri->is_foreign: is it at a server that only the present file names?  -EACCES: at an
+ * address that no such file may name (source/target.h). */
+int sfs_loader_check(const struct sfs_loader *l, struct sfs_uri *uri,
+		     struct sfs_error *err);
 
 /* The folder of such a file, without a '/' at its end, nor a query.  The caller frees
  * it. */

@@ -5,6 +5,7 @@
 #include "catalog/dataset-internal.h"
 
 #include "base/alloc.h"
+#include "source/target.h"
 
 #include <errno.h>
 #include <string.h>
@@ -38,6 +39,11 @@ static int fetch(const struct sfs_loader *l, const char *name, const struct sfs_
 	return ret < 0 ? sfs_error_wrap(err, ret, "cannot read %s", shown) : 0;
 }
 
+static bool is_foreign(const struct sfs_loader *l, const struct sfs_uri *uri)
+{
+	return l->by_origin && uri->origin && strcmp(uri->origin, l->by_origin) != 0;
+}
+
 int sfs_loader_read(const struct sfs_loader *l, const char *name, struct sfs_strbuf *text,
 		    bool *ret_is_pipe, struct sfs_error *err)
 {
@@ -50,10 +56,11 @@ int sfs_loader_read(const struct sfs_loader *l, const char *name, struct sfs_str
 	ret = sfs_uri_parse(name, &uri, err);
 	if (ret < 0)
 		return ret;
-	uri.is_foreign = sfs_loader_is_foreign(l, &uri);
-	ret = uri.scheme == SFS_SCHEME_FILE /* as an index may name another */
-		      ? l->disk->read(uri.location, text, ret_is_pipe, err)
-		      : fetch(l, name, &uri, text, err);
+	ret = sfs_loader_check(l, &uri, err);
+	if (ret == 0)
+		ret = uri.scheme == SFS_SCHEME_FILE /* as an index may name another */
+			      ? l->disk->read(uri.location, text, ret_is_pipe, err)
+			      : fetch(l, name, &uri, text, err);
 	sfs_uri_done(&uri);
 	return ret;
 }
@@ -75,9 +82,19 @@ void sfs_loader_leave(struct sfs_loader *l)
 	free(steal(&l->by_origin));
 }
 
-bool sfs_loader_is_foreign(const struct sfs_loader *l, const struct sfs_uri *uri)
+int sfs_loader_check(const struct sfs_loader *l, struct sfs_uri *uri,
+		     struct sfs_error *err)
 {
-	return l->by_origin && uri->origin && strcmp(uri->origin, l->by_origin) != 0;
+	sfs_autofree char *host = NULL, *why = NULL;
+
+	uri->is_foreign = is_foreign(l, uri);
+	if (!uri->is_foreign)
+		return 0;
+	host = sfs_target_host(uri->origin);
+	if (sfs_target_may_name(host))
+		return 0;
+	why = sfs_target_refusal(host, false);
+	return sfs_error_set(err, -EACCES, "%s", why);
 }
 
 char *sfs_loader_folder_of(const char *name)

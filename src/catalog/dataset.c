@@ -231,7 +231,9 @@ static int add_listed(struct sfs_loader *l, const char *user, struct sfs_listed 
 	if (ret < 0)
 		return ret;
 	uri.user = user ? sfs_strdup(user) : NULL;
-	ret = add_uri(l, &uri, err);
+	ret = sfs_loader_check(l, &uri, err);
+	if (ret == 0)
+		ret = add_uri(l, &uri, err);
 	sfs_uri_done(&uri);
 	if (ret < 0)
 		return ret;
@@ -283,7 +285,8 @@ int sfs_loader_add(struct sfs_loader *l, const char *folder, const char *name,
 
 	if (ret == 0 && uri.scheme == SFS_SCHEME_FILE)
 		place_at(&uri, absolute_path(folder, uri.location));
-	uri.is_foreign = ret == 0 && sfs_loader_is_foreign(l, &uri);
+	if (ret == 0)
+		ret = sfs_loader_check(l, &uri, err);
 	if (ret == 0)
 		ret = is_one_object(&uri) ? add_objects(l, &uri, err)
 					  : add_uri(l, &uri, err);

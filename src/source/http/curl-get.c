@@ -15,7 +15,7 @@
 #include "source/http/curl-setup.h"
 #include "source/http/origin.h"
 #include "source/http/receive.h"
-#include "source/http/redirect-target.h"
+#include "source/target.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -90,11 +90,11 @@ static curl_socket_t on_open(void *data, curlsocktype purpose, struct curl_socka
 				    ? (void *)&((struct sockaddr_in6 *)&to->addr)->sin6_addr
 				    : (void *)&((struct sockaddr_in *)&to->addr)->sin_addr;
 
-	if (!get->is_elsewhere || sfs_redirect_may_reach(&to->addr))
+	if ((!get->is_elsewhere && !get->is_foreign) || sfs_target_may_reach(&to->addr))
 		return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 	inet_ntop(to->family, bytes, text, sizeof text);
 	free(get->curl.refusal);
-	get->curl.refusal = sfs_redirect_refusal(text);
+	get->curl.refusal = sfs_target_refusal(text, get->is_elsewhere);
 	return CURL_SOCKET_BAD;
 }
 

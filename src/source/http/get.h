@@ -82,11 +82,11 @@ struct sfs_get {
 	const atomic_bool *is_cancelled, *is_needed;
 
 	/* It is queued: set the URL (borrowed), which names the server.  And did redirects
-	 * lead there, from another server?  Then not every address may be connected to
-	 * (redirect-target.h). */
+	 * lead there, from another server, or did a list at another one name it?  Then not
+	 * every address may be connected to (target.h). */
 	void (*set_url)(struct sfs_get *get);
 	const char *url;
-	bool is_elsewhere;
+	bool is_elsewhere, is_foreign;
 
 	/* Its turn has come: set the next nine.  May set the URL again,
 	 * of that server. */

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "source/http/curl-url.h"
-#include "source/http/redirect-target.h"
+#include "source/target.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -71,9 +71,9 @@ static bool may_follow(const char *from, const char *to, struct sfs_response_err
 			"a redirect from https to http, which is not followed");
 		return false;
 	}
-	if (sfs_redirect_may_name(host) || sfs_url_same_origin(from, to))
+	if (sfs_target_may_name(host) || sfs_url_same_origin(from, to))
 		return true;
-	refusal = sfs_redirect_refusal(host);
+	refusal = sfs_target_refusal(host, true);
 	sfs_response_doubt(error, -EACCES, "%s", refusal);
 	return false;
 }

@@ -408,6 +408,7 @@ static void on_set_url(struct sfs_get *get)
 				   : leg->job->dialect->url(leg->job->store, o);
 	}
 	get->url = leg->url;
+	get->is_foreign = o->uri.is_foreign;
 	if (!sfs_leg_is_redirected(leg))
 		return;
 	own = leg->job->dialect->url(leg->job->store, o);

@@ -271,6 +271,7 @@ static void on_set_url(struct sfs_get *get)
 	if (!f->url)
 		f->url = sfs_strdup(own);
 	get->url = f->url;
+	get->is_foreign = f->object.uri.is_foreign;
 	get->is_elsewhere = f->n_redirects > 0 && !sfs_url_same_origin(f->url, own);
 }
 

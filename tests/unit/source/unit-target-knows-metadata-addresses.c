@@ -3,7 +3,7 @@
  * address comes. */
 #include "base/alloc.h"
 #include "check.h"
-#include "source/http/redirect-target.h"
+#include "source/target.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -50,9 +50,25 @@ static bool may_reach(const char *text)
 	struct sockaddr_in four = {.sin_family = AF_INET};
 
 	if (inet_pton(AF_INET, text, &four.sin_addr) == 1)
-		return sfs_redirect_may_reach((struct sockaddr *)&four);
+		return sfs_target_may_reach((struct sockaddr *)&four);
 	CHECK_EQ(inet_pton(AF_INET6, text, &six.sin6_addr), 1);
-	return sfs_redirect_may_reach((struct sockaddr *)&six);
+	return sfs_target_may_reach((struct sockaddr *)&six);
+}
+
+static void hosts_of_origins(void)
+{
+	static const char *const origins[][2] = {
+		{"https://host:443", "host"},	    {"http://[fe80::1]:80", "[fe80::1]"},
+		{"http://169.254.0.1:80", "169.254.0.1"}, {"s3://bucket", "bucket"},
+		{"webhdfs://h:9870/a", "h"},	    {"http://[::1", "["},
+		{"host", "host"},		    {"", ""}};
+	size_t i;
+
+	for (i = 0; i < SFS_COUNT(origins); i++) {
+		sfs_autofree char *host = sfs_target_host(origins[i][0]);
+
+		CHECK(strcmp(host, origins[i][1]) == 0);
+	}
 }
 
 int main(void)
@@ -67,14 +83,15 @@ int main(void)
 		snprintf(host, sizeof host, strchr(address, ':') ? "[%s]" : "%s", address);
 		printf("%s\n", address);
 		CHECK_EQ(may_reach(address), cases[i].is_allowed);
-		CHECK_EQ(sfs_redirect_may_name(host), cases[i].is_allowed);
+		CHECK_EQ(sfs_target_may_name(host), cases[i].is_allowed);
 	}
-	CHECK(!sfs_redirect_may_name("[fe80::1%25eth0]"));
-	CHECK(sfs_redirect_may_name("metadata.google.internal")); /* its address is seen later */
-	CHECK(sfs_redirect_may_name(""));
-	CHECK(sfs_redirect_may_name("["));
-	CHECK(sfs_redirect_may_name("[]"));
-	CHECK(sfs_redirect_may_name("[fe80::1:2:3:4:5:6:7:8:9:1:2:3:4:5:6:7:8:9]"));
-	CHECK(sfs_redirect_may_reach(&local));
+	CHECK(!sfs_target_may_name("[fe80::1%25eth0]"));
+	CHECK(sfs_target_may_name("metadata.google.internal")); /* its address is seen later */
+	CHECK(sfs_target_may_name(""));
+	CHECK(sfs_target_may_name("["));
+	CHECK(sfs_target_may_name("[]"));
+	CHECK(sfs_target_may_name("[fe80::1:2:3:4:5:6:7:8:9:1:2:3:4:5:6:7:8:9]"));
+	CHECK(sfs_target_may_reach(&local));
+	hosts_of_origins();
 	return 0;
 }

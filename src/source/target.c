@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "source/http/redirect-target.h"
+#include "source/target.h"
 
 #include "base/alloc.h"
 
@@ -74,7 +74,7 @@ static bool may_reach_ipv6(const unsigned char *bytes)
 	return true;
 }
 
-bool sfs_redirect_may_reach(const struct sockaddr *address)
+bool sfs_target_may_reach(const struct sockaddr *address)
 {
 	switch (address->sa_family) {
 	case AF_INET:
@@ -87,7 +87,7 @@ bool sfs_redirect_may_reach(const struct sockaddr *address)
 	}
 }
 
-bool sfs_redirect_may_name(const char *host)
+bool sfs_target_may_name(const char *host)
 {
 	char bare[INET6_ADDRSTRLEN] = "";
 	struct in6_addr ipv6;
@@ -101,9 +101,23 @@ bool sfs_redirect_may_name(const char *host)
 	return inet_pton(AF_INET6, bare, &ipv6) != 1 || may_reach_ipv6(ipv6.s6_addr);
 }
 
-char *sfs_redirect_refusal(const char *where)
+char *sfs_target_host(const char *origin)
 {
-	return sfs_asprintf("a redirect to %s, a link-local or cloud metadata address, "
-			    "which is not followed",
-			    where);
+	const char *host = strstr(origin, "://"), *end;
+
+	host = host ? host + 3 : origin;
+	end = *host == '[' ? strchr(host, ']') : NULL;
+	return sfs_strndup(host,
+			   end ? (size_t)(end + 1 - host) : strcspn(host, ":/?#"));
+}
+
+char *sfs_target_refusal(const char *where, bool is_redirect)
+{
+	return is_redirect
+		       ? sfs_asprintf("a redirect to %s, a link-local or cloud metadata "
+				      "address, which is not followed",
+				      where)
+		       : sfs_asprintf("%s is a link-local or cloud metadata address: a "
+				      "list at another server may not name it",
+				      where);
 }
