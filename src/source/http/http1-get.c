@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#define LOW_WATER   (64 << 10)
 #define LOW_WINDOWS (16 << 10) /* a quarter of the least window: none is ever full */
 #define PATIENCE_NS (10 * SFS_NS_PER_MS) /* for a few bytes of a body to become many */
 
@@ -178,7 +177,8 @@ static void send_over(struct sfs_http1_gets *g, struct sfs_get *get,
 	get->http1.conn = conn;
 	get->sent_ns = get->response.progress_ns = sfs_clock_ns();
 	sfs_origin_sends(get, sfs_http1_fd(conn));
-	sfs_http1_set_low_water(conn, get->origin->has_windows ? LOW_WINDOWS : LOW_WATER);
+	sfs_http1_set_low_water(conn, get->origin->has_windows ? LOW_WINDOWS
+							       : SFS_HTTP1_LOW_WATER);
 	sfs_http1_ask(conn, get->http1.request, strlen(get->http1.request));
 	/* With others behind it, all are sent in one packet, when it is polled.  A server
 	 * that got the first one before might send that response alone, and the end of

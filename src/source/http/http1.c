@@ -33,7 +33,6 @@
 #define MAX_HEAD    (64u << 10) /* of all heads of a response, 1xx too */
 #define MAX_READ    (1u << 20)
 #define MAX_DROPPED (64u << 10) /* of an unwanted body, to keep the connection */
-#define LOW_WATER   (64 << 10)
 #define N_PIECES    64
 
 enum phase { SEND, HEAD, BODY, OVER };
@@ -67,7 +66,7 @@ struct sfs_http1 *sfs_http1_new(int fd)
 	c->fd = fd;
 	c->phase = OVER;
 	c->is_kept = true;
-	c->most_low_water = LOW_WATER;
+	c->most_low_water = SFS_HTTP1_LOW_WATER;
 	c->low_water = 1;
 	return c;
 }

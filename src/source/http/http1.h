@@ -68,8 +68,10 @@ const char *sfs_http1_why(const struct sfs_http1 *conn);
 int sfs_http1_fd(const struct sfs_http1 *conn);
 bool sfs_http1_sends(const struct sfs_http1 *conn); /* poll for room, else for bytes */
 
-/* Within a long body, the socket is ready only when some KiB have come (64, or what was set
- * before the request), its last bytes, or its end.  So who waits for it calls hurry() soon
+#define SFS_HTTP1_LOW_WATER (64 << 10)
+
+/* Within a long body, the socket is ready only when some KiB have come (the above, or what
+ * was set before the request), its last bytes, or its end.  So who waits for it calls hurry() soon
  * if nothing has come: then it is ready for any byte. */
 void sfs_http1_set_low_water(struct sfs_http1 *conn, int n_bytes);
 bool sfs_http1_is_patient(const struct sfs_http1 *conn);
