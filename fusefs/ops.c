@@ -319,8 +319,9 @@ static int try_open(struct sfs_pending *pending)
 		sfs_pages_open(&ops->pages, &handle->pages, pending->node);
 	/* Files never change.  And to drop pages, a direct open would wait for those that
 	 * a waiting read has locked; not even SIGKILL ends that.  A live file's reads never
-	 * wait; it has pages from sendfile() and mmap(). */
-	fi->keep_cache = !is_live;
+	 * wait; it has pages from sendfile() and mmap().  A stale file's do, but it is a
+	 * rare one. */
+	fi->keep_cache = !is_live && !sfs_file_is_stale(file);
 	fi->noflush = 1;
 	fuse_req_interrupt_func(pending->req, NULL, NULL);
 	/* -ENOENT: the opener was interrupted, and there will be no release. */

@@ -189,11 +189,13 @@ libshufflefs_a_SOURCES = \
 	src/catalog/probe.c src/catalog/probe.h \
 	src/catalog/shard.c src/catalog/shard.h \
 	src/catalog/shard-internal.h src/catalog/shard-known.c \
+	src/catalog/shard-stretch.c \
 	src/catalog/second-reader.c src/catalog/second-reader.h \
 	src/catalog/shard-list.c src/catalog/shard-list.h \
 	src/catalog/sizes.c src/catalog/sizes.h src/catalog/sizes-internal.h \
 	src/catalog/sizes-faults.c \
 	src/catalog/wds-spec.c src/catalog/wds-spec.h \
+	src/catalog/stretches.c src/catalog/stretches.h \
 	src/catalog/wids.c src/catalog/wids.h \
 	src/catalog/yaml.c src/catalog/yaml.h \
 	 \
@@ -230,7 +232,7 @@ libshufflefs_a_SOURCES = \
 	src/stream/next-epoch.c src/stream/next-epoch.h \
 	src/stream/random.c src/stream/random.h \
 	src/stream/stream.c src/stream/stream.h src/stream/stream-cursors.c \
-	src/stream/stream-internal.h src/stream/stream-stats.c \
+	src/stream/stream-internal.h src/stream/stream-order.c src/stream/stream-stats.c \
 	src/stream/streams.c \
 	 \
 	src/engine/engine.c src/engine/engine.h \

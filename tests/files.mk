@@ -392,6 +392,7 @@ cat_tests = \
 	tests/cat/cat-survives-an-outage.sh \
 	tests/cat/cat-survives-nonsense.sh \
 	tests/cat/cat-takes-shorter-ranges.sh \
+	tests/cat/cat-tars-in-tars-never-give-a-sample-that-is-none.sh \
 	tests/cat/cat-the-last-answer-of-a-server-is-named.sh \
 	tests/cat/cat-tokens-may-come-from-a-command.sh \
 	tests/cat/cat-tokens-may-rotate.sh \
@@ -449,6 +450,7 @@ fuse_tests = \
 	tests/fuse/fuse-a-stream-beyond-its-end-has-a-line.sh \
 	tests/fuse/fuse-a-stream-has-its-dali-index.sh \
 	tests/fuse/fuse-a-stream-is-forwarded-by-ioctl.sh \
+	tests/fuse/fuse-a-wrong-guess-in-a-shard-is-the-last-one.sh \
 	tests/fuse/fuse-an-empty-answer-makes-no-empty-shard.sh \
 	tests/fuse/fuse-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/fuse/fuse-an-index-may-be-overwritten-in-place.sh \
@@ -721,6 +723,7 @@ test_helpers = \
 	tests/lib/stores.sh \
 	tests/lib/stream-world.c \
 	tests/lib/stream-world.h \
+	tests/lib/tars-in-tars.py \
 	tests/lib/tars.h \
 	tests/lib/tensorcom-peer.py \
 	tests/lib/tsan-suppressions \
@@ -850,6 +853,8 @@ storm_tests = \
 	tests/fuse/fuse-a-storm-of-readers-gets-its-bytes.sh
 tier2_tests = \
 	tests/cat/cat-lists-may-be-at-urls.sh \
+	tests/cat/cat-tars-in-tars-never-give-a-sample-that-is-none.sh \
+	tests/fuse/fuse-a-wrong-guess-in-a-shard-is-the-last-one.sh \
 	tests/cat/cat-hf-agrees-with-huggingface-hub.sh \
 	tests/fuse/fuse-a-control-groups-limit-is-respected.sh \
 	tests/fuse/fuse-a-killed-training-job-resumes-at-its-sample.sh \

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* shard-internal - how a table of samples grows: what shard.c (pins, and bytes that are
- * fed) and shard-known.c (what is known without them) share. */
+ * fed), shard-known.c (what is known without them) and shard-stretch.c share. */
 #ifndef SFS_SHARD_INTERNAL_H
 #define SFS_SHARD_INTERNAL_H
 
 #include "catalog/shard.h"
+#include "tar/resync.h"
 #include "tar/scan.h"
 
-/* The scan of one shard, and the table that it fills. */
+/* The scan of one shard or stretch, and the table that it fills. */
 struct sfs_growth {
 	struct sfs_scan scan;
 	struct sfs_sample_table table;
@@ -18,6 +19,16 @@ struct sfs_growth {
 	bool has_members;
 	struct sfs_members members;
 	struct sfs_charge members_held; /* what they borrow, or their count */
+
+	/* Of a stretch. */
+	bool is_searching; /* its first sample; the scan begins then */
+	bool is_looking;   /* at the first bytes of its shard, before */
+	bool is_checking;  /* its first sample, from the start of its shard */
+	bool is_sure;	   /* where its first sample begins */
+	bool has_stopped;  /* all its samples are in the table */
+	uint64_t from;	   /* where bytes for it begin: of the search, or of samples */
+	uint64_t searched; /* where the latest search began */
+	struct sfs_resync resync;
 };
 
 /* All with the shard locked. */
@@ -27,5 +38,29 @@ void sfs_shard_sum_up(struct sfs_shard *shard);
 
 /* A table in use stays, whether or not the budget has room. */
 void sfs_shard_note_memory(struct sfs_shards *s, struct sfs_growth *g);
+
+/* The next byte that the table needs; UINT64_MAX: none. */
+uint64_t sfs_growth_wanted(const struct sfs_growth *g);
+
+/* ---- shard-stretch.c; the shard is a stretch ---- */
+
+/* Its growth is new.  `whole` is the table of its shard, or NULL, and drop_lock is held
+ * for reading.  true: the table is whole at once. */
+bool sfs_stretch_begin(const struct sfs_shards *s, struct sfs_shard *shard,
+		       const struct sfs_sample_table *whole);
+
+/* Feed its search. */
+void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
+			uint64_t offset, const void *bytes, size_t n);
+
+/* Does a sample that starts there lie behind it?  Then it has come to its end. */
+bool sfs_stretch_ends_before(struct sfs_shard *shard, uint64_t start);
+
+/* Its shard has come to its end. */
+void sfs_stretch_end(struct sfs_shard *shard);
+
+/* Its scan has found damage.  Unless it is sure of its first sample, that is checked now,
+ * by another search. */
+void sfs_stretch_check_damage(struct sfs_shard *shard);
 
 #endif

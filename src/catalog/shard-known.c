@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: an index knows the samples of a shard.  Its table takes them over, also
- * one that a stream has started to fill.  Members come with an index, or from a scan of
- * their own. */
+/* How this works: an index, or all stretches of a shard, know its samples.  Its table
+ * takes them over, also one that a stream has started to fill.  Members come with an
+ * index, or from a scan of their own. */
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "catalog/index-find.h"
@@ -156,6 +156,97 @@ uint64_t sfs_shard_memory(struct sfs_shard *shard)
 	n = shard->growth ? memory_of(shard->growth) : 0;
 	pthread_mutex_unlock(&shard->lock);
 	return n;
+}
+
+/* ---- stretches ---- */
+
+/* The shard's table takes the samples of a stretch, from its own number *n on.  false: it
+ * has others. */
+static bool add_stretch(struct sfs_sample_table *table,
+			const struct sfs_sample_table *stretch, uint64_t *n)
+{
+	uint64_t n_stretch = sfs_sample_table_n(stretch), i;
+	struct sfs_sample_table_sample s, known;
+
+	for (i = 0; i < n_stretch; i++, (*n)++) {
+		s = sfs_sample_table_get(stretch, i);
+		if (*n < sfs_sample_table_n(table)) {
+			known = sfs_sample_table_get(table, *n);
+			if (known.start != s.start || known.n_bytes != s.n_bytes)
+				return false;
+			continue;
+		}
+		sfs_sample_table_add(table,
+				     &(struct sfs_extent){.start = s.start,
+							  .n_bytes = s.n_bytes,
+							  .key_hash = s.key_hash,
+							  .has_global = s.has_global});
+	}
+	return true;
+}
+
+/* The table of a stretch that is whole, and not a copy of what is known of its shard. */
+static const struct sfs_sample_table *table_of_stretch(struct sfs_shard *stretch)
+{
+	const struct sfs_sample_table *table = sfs_shard_table(stretch);
+
+	if (!table || sfs_sample_table_state(table) != SFS_SAMPLE_TABLE_WHOLE ||
+	    atomic_load(&table->is_unverified))
+		return NULL;
+	return table;
+}
+
+/* Is all known from `first`, the shard's first stretch, on? */
+static bool are_whole(struct sfs_shard *first)
+{
+	struct sfs_shard *stretch;
+
+	for (stretch = first; stretch; stretch = stretch->part.next)
+		if (!table_of_stretch(stretch) ||
+		    (stretch->part.next &&
+		     atomic_load(&stretch->part.stop) !=
+			     atomic_load(&stretch->part.next->part.first)))
+			return false;
+	return true;
+}
+
+/* The shard is locked, and its table grows; the tables of its stretches stay and are
+ * whole. */
+static void take_stretches(struct sfs_shards *s, struct sfs_shard *shard,
+			   struct sfs_shard *first)
+{
+	struct sfs_growth *g = shard->growth;
+	struct sfs_shard *stretch;
+	uint64_t n = 0;
+
+	for (stretch = first; stretch; stretch = stretch->part.next)
+		if (!add_stretch(&g->table, &stretch->growth->table, &n))
+			return;
+	sfs_sample_table_end(&g->table, SFS_SAMPLE_TABLE_WHOLE);
+	sfs_scan_done(&g->scan);
+	g->scan.is_complete = true;
+	sfs_shard_sum_up(shard);
+	sfs_shard_note_memory(s, g);
+	if (s->indexes && !s->saves_members)
+		sfs_index_finder_keep(s->indexes, shard->object, &g->table, NULL);
+}
+
+void sfs_shard_adopt_stretches(struct sfs_shards *s, struct sfs_shard *stretch)
+{
+	struct sfs_shard *shard = stretch->part.whole;
+
+	while (stretch->part.before)
+		stretch = stretch->part.before;
+	sfs_shard_pin(s, shard);
+	pthread_rwlock_rdlock(&s->drop_lock); /* the tables of stretches stay */
+	if (are_whole(stretch)) {
+		pthread_mutex_lock(&shard->lock);
+		if (is_growing(shard))
+			take_stretches(s, shard, stretch);
+		pthread_mutex_unlock(&shard->lock);
+	}
+	pthread_rwlock_unlock(&s->drop_lock);
+	sfs_shard_unpin(s, shard);
 }
 
 /* ---- members ---- */

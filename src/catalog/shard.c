@@ -9,6 +9,7 @@
 #include "base/lock.h"
 #include "catalog/index-find.h"
 #include "catalog/shard-internal.h"
+#include "order/cuts.h"
 #include "tar/rewrite.h"
 
 #include <assert.h>
@@ -20,7 +21,9 @@ void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
 	uint32_t i;
 
 	*s = (struct sfs_shards){.n = n, .skip_damaged = skip_damaged};
-	s->shards = sfs_calloc(n, sizeof *s->shards);
+	/* (Pages that are never touched take no memory.) */
+	s->shards = sfs_calloc(n + SFS_STRETCH_SETS * ((size_t)n + SFS_CUTS_MAX),
+			       sizeof *s->shards);
 	s->objects = sfs_calloc(n, sizeof *s->objects);
 	for (i = 0; i < n; i++) {
 		struct sfs_shard *shard = &s->shards[i];
@@ -36,6 +39,7 @@ void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
 	}
 	sfs_rwlock_init(&s->drop_lock, SFS_LOCK_DROP);
 	pthread_mutex_init(&s->lru_lock, NULL);
+	sfs_lock_init(&s->sets_lock, SFS_LOCK_STRETCHES);
 	sfs_list_init(&s->lru);
 	sfs_account_open(&s->account, budget, 0, false, NULL);
 }
@@ -49,6 +53,7 @@ static void drop_growth(struct sfs_shards *s, struct sfs_shard *shard)
 		return;
 	sfs_account_give(&s->account, g->counted_bytes);
 	sfs_scan_done(&g->scan);
+	sfs_resync_done(&g->resync);
 	sfs_sample_table_done(&g->table);
 	sfs_charge_done(&g->bytes);
 	sfs_members_done(&g->members);
@@ -74,6 +79,7 @@ void sfs_shards_done(struct sfs_shards *s)
 		sfs_account_close(&s->account);
 	pthread_rwlock_destroy(&s->drop_lock);
 	pthread_mutex_destroy(&s->lru_lock);
+	pthread_mutex_destroy(&s->sets_lock);
 	free(s->shards);
 	free(s->objects);
 }
@@ -103,25 +109,40 @@ static bool is_over(struct sfs_shards *s)
 	return sfs_account_used(&s->account) > s->account.budget->total_bytes / 4;
 }
 
+/* ---- pins ---- */
+
+/* An empty table.  Locked: the shard, and drop_lock for reading. */
+static void begin_growth(struct sfs_shards *s, struct sfs_shard *shard,
+			 const struct sfs_sample_table *whole)
+{
+	struct sfs_growth *g = shard->growth = sfs_calloc(1, sizeof *shard->growth);
+
+	sfs_scan_init(&g->scan, shard->object->size);
+	if (shard->has_totals && shard->object->size == 0) {
+		/* A missing shard that counts as empty: nothing to scan. */
+		g->scan.is_complete = true;
+		sfs_sample_table_end(&g->table, SFS_SAMPLE_TABLE_WHOLE);
+	} else if (shard->part.whole && sfs_stretch_begin(s, shard, whole)) {
+		sfs_shard_sum_up(shard);
+		sfs_shard_note_memory(s, g);
+	}
+}
+
 void sfs_shard_pin(struct sfs_shards *s, struct sfs_shard *shard)
 {
+	const struct sfs_sample_table *whole = NULL;
+
 	pthread_rwlock_rdlock(&s->drop_lock);
+	if (shard->part.whole)
+		whole = sfs_shard_table(shard->part.whole);
 	pthread_mutex_lock(&shard->lock);
 	if (shard->n_pins++ == 0) {
 		pthread_mutex_lock(&s->lru_lock);
 		sfs_link_remove(&shard->lru);
 		pthread_mutex_unlock(&s->lru_lock);
 	}
-	if (!shard->growth) {
-		shard->growth = sfs_calloc(1, sizeof *shard->growth);
-		sfs_scan_init(&shard->growth->scan, shard->object->size);
-		if (shard->has_totals && shard->object->size == 0) {
-			/* A missing shard that counts as empty: nothing to scan. */
-			shard->growth->scan.is_complete = true;
-			sfs_sample_table_end(&shard->growth->table,
-					     SFS_SAMPLE_TABLE_WHOLE);
-		}
-	}
+	if (!shard->growth)
+		begin_growth(s, shard, whole);
 	pthread_mutex_unlock(&shard->lock);
 	pthread_rwlock_unlock(&s->drop_lock);
 }
@@ -149,21 +170,31 @@ const struct sfs_sample_table *sfs_shard_table(struct sfs_shard *shard)
 	return g ? &g->table : NULL;
 }
 
+uint64_t sfs_growth_wanted(const struct sfs_growth *g)
+{
+	if (g->has_stopped)
+		return UINT64_MAX;
+	return g->is_searching ? sfs_resync_wanted(&g->resync)
+			       : sfs_scan_wanted(&g->scan);
+}
+
 uint64_t sfs_shard_wanted(struct sfs_shard *shard)
 {
 	uint64_t ret;
 
 	pthread_mutex_lock(&shard->lock);
-	ret = sfs_scan_wanted(&shard->growth->scan);
+	ret = sfs_growth_wanted(shard->growth);
 	pthread_mutex_unlock(&shard->lock);
 	return ret;
 }
 
-static uint64_t frontier_of(const struct sfs_scan *scan)
+static uint64_t frontier_of(const struct sfs_growth *g)
 {
-	if (sfs_scan_wanted(scan) == UINT64_MAX)
+	if (sfs_growth_wanted(g) == UINT64_MAX)
 		return UINT64_MAX;
-	return scan->sample.is_open ? scan->sample.start : scan->pos;
+	if (g->is_searching && !g->is_checking)
+		return g->from;
+	return g->scan.sample.is_open ? g->scan.sample.start : g->scan.pos;
 }
 
 struct sfs_shard_progress sfs_shard_progress(struct sfs_shard *shard)
@@ -173,18 +204,40 @@ struct sfs_shard_progress sfs_shard_progress(struct sfs_shard *shard)
 	pthread_mutex_lock(&shard->lock);
 	progress = (struct sfs_shard_progress){
 		.n_samples = sfs_sample_table_n(&shard->growth->table),
-		.frontier = frontier_of(&shard->growth->scan),
-		.wanted = sfs_scan_wanted(&shard->growth->scan),
+		.frontier = frontier_of(shard->growth),
+		.wanted = sfs_growth_wanted(shard->growth),
 	};
 	pthread_mutex_unlock(&shard->lock);
 	return progress;
 }
 
+struct feeding {
+	struct sfs_shards *shards;
+	struct sfs_shard *shard;
+};
+
 static void add_sample(void *ctx, const struct sfs_extent *extent)
 {
-	struct sfs_growth *g = ctx;
+	struct feeding *f = ctx;
 
-	sfs_sample_table_add(&g->table, extent);
+	if (extent->n_bytes > atomic_load(&f->shards->longest_sample))
+		atomic_store(&f->shards->longest_sample, extent->n_bytes);
+	assert(extent->start >= f->shard->part.begin);
+	if (!f->shard->part.whole || !sfs_stretch_ends_before(f->shard, extent->start))
+		sfs_sample_table_add(&f->shard->growth->table, extent);
+}
+
+static void feed_scan(struct feeding *f, uint64_t offset, const void *bytes, size_t n)
+{
+	const struct sfs_scan_sink sink = {.ctx = f, .sample = add_sample};
+	struct sfs_growth *g = f->shard->growth;
+	struct sfs_shard *shard = f->shard;
+
+	sfs_scan_feed(&g->scan, offset, bytes, n, &sink);
+	if (shard->part.whole && g->scan.sample.is_open)
+		sfs_stretch_ends_before(shard, g->scan.sample.start);
+	if (shard->part.whole && g->scan.is_complete)
+		sfs_stretch_end(shard);
 }
 
 /* What on-error=skip does about the damage. */
@@ -241,7 +294,10 @@ static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
 {
 	struct sfs_growth *g = shard->growth;
 
-	if (g->scan.err < 0)
+	if (g->has_stopped)
+		g->scan.err = 0; /* damage behind a stretch is not its own */
+	if (g->scan.err < 0 &&
+	    !(shard->part.set && atomic_load(&shard->part.set->is_wrong)))
 		note_damage(s, shard);
 	sfs_scan_done(&g->scan);
 	if (g->scan.err < 0 && !s->skip_damaged) {
@@ -251,7 +307,7 @@ static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
 	}
 	sfs_sample_table_end(&g->table, SFS_SAMPLE_TABLE_WHOLE);
 	sfs_shard_sum_up(shard);
-	if (s->indexes && !s->saves_members &&
+	if (s->indexes && !s->saves_members && !shard->part.whole &&
 	    g->scan.err == 0) /* (a shard with skipped damage must be scanned again) */
 		sfs_index_finder_keep(s->indexes, shard->object, &g->table, NULL);
 }
@@ -269,22 +325,77 @@ void sfs_shard_note_memory(struct sfs_shards *s, struct sfs_growth *g)
 uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t offset,
 			const void *bytes, size_t n)
 {
+	struct feeding f = {s, shard};
 	struct sfs_growth *g;
-	struct sfs_scan_sink sink = {.sample = add_sample};
+	bool has_ended = false;
 	uint64_t wanted;
 
 	pthread_mutex_lock(&shard->lock);
-	g = sink.ctx = shard->growth;
-	wanted = sfs_scan_wanted(&g->scan);
+	g = shard->growth;
+	wanted = sfs_growth_wanted(g);
 	if (wanted != UINT64_MAX) {
-		wanted = sfs_scan_feed(&g->scan, offset, bytes, n, &sink);
-		if (wanted == UINT64_MAX)
+		if (g->is_searching)
+			sfs_stretch_search(s, shard, offset, bytes, n);
+		if (!g->is_searching && !g->has_stopped)
+			feed_scan(&f, offset, bytes, n);
+		if (!g->is_searching && shard->part.whole && g->scan.err < 0 &&
+		    !g->has_stopped)
+			sfs_stretch_check_damage(shard);
+		wanted = sfs_growth_wanted(g);
+		has_ended = wanted == UINT64_MAX;
+		if (has_ended)
 			end_growth(s, shard);
 		sfs_shard_note_memory(s, g);
 	}
 	pthread_mutex_unlock(&shard->lock);
+	if (has_ended && shard->part.whole)
+		sfs_shard_adopt_stretches(s, shard);
 	return wanted;
 }
+
+/* ---- stretches ---- */
+
+void sfs_shard_init_stretch(struct sfs_shard *shard, uint32_t index,
+			    struct sfs_shard *whole, uint64_t begin, uint64_t end)
+{
+	*shard = (struct sfs_shard){.index = index,
+				    .name = whole->name,
+				    .folder = whole->folder,
+				    .object = whole->object,
+				    .part = {.whole = whole,
+					     .begin = begin,
+					     .end = end,
+					     .first = SFS_NOT_FOUND,
+					     .stop = SFS_NOT_FOUND},
+				    .said_bytes = UINT64_MAX,
+				    .said_samples = UINT64_MAX};
+	sfs_lock_init(&shard->lock, SFS_LOCK_SHARD);
+}
+
+void sfs_shard_done_stretch(struct sfs_shards *s, struct sfs_shard *shard)
+{
+	assert(shard->n_pins == 0);
+	pthread_rwlock_rdlock(&s->drop_lock); /* so nobody drops the table now */
+	pthread_mutex_lock(&s->lru_lock);
+	sfs_link_remove(&shard->lru);
+	pthread_mutex_unlock(&s->lru_lock);
+	drop_growth(s, shard);
+	pthread_rwlock_unlock(&s->drop_lock);
+	pthread_mutex_destroy(&shard->lock);
+	*shard = (struct sfs_shard){0};
+}
+
+uint64_t sfs_shard_from(struct sfs_shard *shard)
+{
+	uint64_t from;
+
+	pthread_mutex_lock(&shard->lock);
+	from = shard->growth->from;
+	pthread_mutex_unlock(&shard->lock);
+	return from;
+}
+
+/* ---- what is known ---- */
 
 bool sfs_shard_totals(struct sfs_shard *shard, uint64_t *ret_n, uint64_t *ret_bytes)
 {

@@ -24,16 +24,40 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct sfs_stretch_set { /* stretches.h */
+	struct sfs_shards *shards;
+	uint64_t epoch;
+	uint32_t first, n; /* in sfs_shards.shards */
+	uint32_t n_users;
+	uint64_t released; /* when, if nobody uses it: a count */
+	atomic_bool is_wrong;
+};
+
 struct sfs_index_search;
 struct sfs_index;
 struct sfs_index_finder;
 struct sfs_growth; /* the scan and the table of one shard; see shard.c */
+
+/* A stretch of a shard (stretches.h): its table has the samples that start at or after
+ * byte `begin` and before `end`. */
+struct sfs_shard_part {
+	struct sfs_shard *whole;	 /* NULL: it is no stretch */
+	uint64_t begin, end;		 /* multiples of 512; end > begin */
+	struct sfs_shard *before, *next; /* of the same shard; NULL at its ends */
+	struct sfs_stretch_set *set;
+	/* The starts of the first samples from `begin` and from `end` on, as far as they
+	 * are known, else SFS_NOT_FOUND; the shard's padded size, if there is none. */
+	_Atomic uint64_t first, stop;
+};
+#define SFS_NOT_FOUND UINT64_MAX
 
 struct sfs_shard {
 	uint32_t index;
 	char *name;   /* under shards/ and samples/: "train-000000.tar" */
 	char *folder; /* what keys=auto puts before a name: "train-000000" */
 	struct sfs_object *object;
+
+	struct sfs_shard_part part;
 
 	/* Set when the size was requested: 0, or why it is unknown; -ENOENT of a shard
 	 * that is missing and counts as empty. */
@@ -42,6 +66,14 @@ struct sfs_shard {
 	/* What an index of the dataset says of it, which may be wrong; UINT64_MAX:
 	 * nothing. */
 	uint64_t said_bytes, said_samples;
+
+	atomic_bool has_hidden; /* a member of it holds what looks like headers */
+	atomic_bool was_sought; /* its index: it is known, or there is none */
+
+	/* Of its first bytes, which were looked at (shard-stretch.c): the longest
+	 * member. */
+	atomic_bool was_looked_at;
+	_Atomic uint64_t longest_member;
 
 	pthread_mutex_t lock;	   /* guards all below */
 	struct sfs_growth *growth; /* NULL: no table in memory */
@@ -57,10 +89,12 @@ struct sfs_shard {
 	struct sfs_header_scan *header_scan;
 };
 
+#define SFS_STRETCH_SETS 16 /* epochs of random segments that may be open */
+
 struct sfs_shards {
 	uint32_t n;
-	struct sfs_shard *shards;
-	struct sfs_object *objects; /* of each */
+	struct sfs_shard *shards;	  /* behind the n there is room for stretches */
+	struct sfs_object *objects;	  /* of each */
 	bool skip_damaged;		  /* on-error=skip */
 	struct sfs_index_finder *indexes; /* where whole tables are kept; may be NULL */
 	bool saves_members;	    /* indexes are kept with members, or not at all */
@@ -71,13 +105,21 @@ struct sfs_shards {
 	pthread_rwlock_t drop_lock;
 	pthread_mutex_t lru_lock; /* guards lru and every shard's lru link */
 	struct sfs_link lru;
+
+	pthread_mutex_t sets_lock; /* guards the sets */
+	struct sfs_stretch_set *sets[SFS_STRETCH_SETS];
+	uint64_t n_released;
+	atomic_bool was_wrong; /* one of them: what was told of its epoch may be wrong */
+
+	/* How long samples are, for looking back from a cut: bytes. */
+	_Atomic uint64_t longest_sample;
 };
 
 /* Takes n names and n initialised objects. */
 void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
 		     struct sfs_object *objects, bool skip_damaged,
 		     struct sfs_budget *budget);
-void sfs_shards_done(struct sfs_shards *s);
+void sfs_shards_done(struct sfs_shards *s); /* after sfs_stretches_done() */
 
 /* Of one of its objects: the number of the shard. */
 static inline uint32_t sfs_shards_number(const struct sfs_shards *s,
@@ -85,6 +127,14 @@ static inline uint32_t sfs_shards_number(const struct sfs_shards *s,
 {
 	return (uint32_t)(object - s->objects);
 }
+
+/* A stretch of shard `whole`; its name, its folder and its object are borrowed. */
+void sfs_shard_init_stretch(struct sfs_shard *shard, uint32_t index,
+			    struct sfs_shard *whole, uint64_t begin, uint64_t end);
+void sfs_shard_done_stretch(struct sfs_shards *s, struct sfs_shard *shard);
+
+/* Where reading must begin to find the samples of a pinned stretch; 0 for a shard. */
+uint64_t sfs_shard_from(struct sfs_shard *shard);
 
 /* Keep the table of the shard, or start an empty one, until unpinned.  Its size must be
  * known. */
@@ -124,6 +174,10 @@ int sfs_shard_adopt(struct sfs_shards *s, struct sfs_shard *shard,
 /* The same with a copy: the table does not borrow the bytes of the index. */
 int sfs_shard_adopt_copy(struct sfs_shards *s, struct sfs_shard *shard,
 			 const struct sfs_index *index);
+
+/* A stretch of a shard has a whole table now; if all of them have, and agree, so has the
+ * shard, and its index is saved. */
+void sfs_shard_adopt_stretches(struct sfs_shards *s, struct sfs_shard *stretch);
 
 /* The members of a pinned shard, if they were read; they stay as long as its table, and
  * so as long as it is pinned.  NULL: not in memory.  With drop_lock held for reading

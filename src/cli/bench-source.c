@@ -124,9 +124,9 @@ static bool lane_part(struct flow *f, uint32_t lane, uint64_t most,
 
 	for (; spot->slice < sfs_order_lane_slices(&f->order, lane); spot->slice++) {
 		object = f->runtime->shards
-				  .shards[sfs_order_slice(&f->order, lane, spot->slice)
-						  .shard]
-				  .object;
+				 .shards[sfs_order_slice(&f->order, lane, spot->slice)
+						 .shard]
+				 .object;
 		if (spot->offset < object->size) {
 			request->object = object;
 			request->offset = spot->offset;

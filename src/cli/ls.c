@@ -22,8 +22,8 @@ static void print_lines(const struct sfs_shards *shards, struct sfs_strbuf *text
 	for (i = 0; i < shards->n; i++) {
 		shard = &shards->shards[i];
 		if (has_size(shard))
-			sfs_strbuf_printf(text, "%14" PRIu64 "  %s\n", shard->object->size,
-					  shard->name);
+			sfs_strbuf_printf(text, "%14" PRIu64 "  %s\n",
+					  shard->object->size, shard->name);
 		else
 			sfs_strbuf_printf(text, "%14s  %s\n", "-", shard->name);
 	}

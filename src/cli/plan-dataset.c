@@ -125,7 +125,7 @@ static void guess_tables(struct sfs_plan_dataset *d, uint64_t mean_bytes)
 	for (i = 0; i < d->n_shards; i++)
 		if (sfs_sample_table_state(&d->tables[i]) != SFS_SAMPLE_TABLE_WHOLE)
 			most = shards[i].object->size > most ? shards[i].object->size
-							    : most;
+							     : most;
 	for (at = 0; at + mean_bytes <= most; at += mean_bytes)
 		sfs_sample_table_add(&d->guess,
 				     &(struct sfs_extent){at, mean_bytes, 0, false});

@@ -14,6 +14,7 @@
 #include "catalog/dataset.h"
 #include "catalog/index-cache.h"
 #include "catalog/probe.h"
+#include "catalog/stretches.h"
 #include "engine/fingerprint.h"
 #include "engine/load.h"
 #include "memory/limit.h"
@@ -524,6 +525,7 @@ void sfs_engine_free(struct sfs_engine *engine)
 	if (engine->names)
 		sfs_directory_free(engine->names);
 	if (runtime->pool) {
+		sfs_stretches_done(&runtime->shards);
 		sfs_shards_done(&runtime->shards);
 		sfs_account_close(&runtime->texts);
 		sfs_range_reader_done(&runtime->range_reader);

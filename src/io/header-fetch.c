@@ -63,9 +63,28 @@ static bool has_ended(const struct sfs_header_fetch_chunk *c)
 	return has_ended;
 }
 
+/* Little lies behind the end of a stretch that it needs: the rest of its last sample. */
+static uint64_t chunk_most(const struct sfs_header_fetch *f)
+{
+	const struct sfs_shard_part *part = &f->shard->part;
+
+	if (!part->whole)
+		return SFS_RANGE_MAX;
+	if (f->next < part->end && part->end - f->next < SFS_RANGE_MAX - SMALL_BYTES)
+		return part->end - f->next + SMALL_BYTES;
+	return f->next == f->target ? SMALL_BYTES : SFS_RANGE_MAX;
+}
+
+static uint64_t chunk_size(const struct sfs_header_fetch *f)
+{
+	uint64_t n = f->is_jumping ? SMALL_BYTES : LARGE_BYTES, most = chunk_most(f);
+
+	return n < most ? n : most;
+}
+
 static void start_chunk(struct sfs_header_fetch *f, struct sfs_header_fetch_chunk *c)
 {
-	uint64_t n = f->is_jumping ? SMALL_BYTES : LARGE_BYTES;
+	uint64_t n = chunk_size(f);
 	uint64_t left = f->shard->object->size - f->next;
 
 	c->fetch = f;
@@ -154,6 +173,8 @@ static bool may_start(struct sfs_header_fetch *f)
 		return false;
 	if (f->is_jumping && f->n_chunks > 0)
 		return next_hint(f, f->next, &f->next);
+	if (f->shard->part.whole && f->next >= f->shard->part.end && f->n_chunks > 0)
+		return false;
 	return f->is_jumping || f->n_chunks < N_AHEAD;
 }
 
@@ -172,11 +193,19 @@ static void choose(struct sfs_header_fetch *f, uint64_t want)
 	}
 }
 
+/* Does the byte lie before all chunks in flight?  They must end before it is asked for. */
+static bool is_behind(struct sfs_header_fetch *f, uint64_t want)
+{
+	const struct sfs_header_fetch_chunk *first = first_chunk(f);
+
+	return first && want < first->range.offset;
+}
+
 bool sfs_header_fetch_ask(struct sfs_header_fetch *f, uint64_t want)
 {
 	int i;
 
-	if (want == UINT64_MAX)
+	if (want == UINT64_MAX || is_behind(f, want))
 		return f->n_chunks > 0;
 	choose(f, want);
 	for (i = 0; i < SFS_HEADER_FETCH_CHUNKS; i++)

@@ -10,10 +10,11 @@
 #include "tar/scan.h"
 
 enum sfs_header_need {
-	SFS_HEADER_TABLE = 1,
+	SFS_HEADER_TABLE = 1, /* MEMBERS and LISTING need it, too */
 	SFS_HEADER_MEMBERS = 2,
-	SFS_HEADER_LISTING = 4
-}; /* the table is always made */
+	SFS_HEADER_LISTING = 4,
+	SFS_HEADER_INDEX = 8, /* the table, if there is an index */
+};
 
 /* What a scan at work needs. */
 struct sfs_header_work {
@@ -26,6 +27,7 @@ struct sfs_header_work {
 	struct sfs_index_search search;
 	struct sfs_scan scan; /* for the listing, or for the members */
 	struct sfs_directory *listing;
+	bool needs_table;		 /* else only INDEX */
 	bool needs_members, has_members; /* has: they are read, not found */
 	struct sfs_members members;
 	struct sfs_charge members_held; /* counts them */

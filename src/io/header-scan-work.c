@@ -91,7 +91,7 @@ void sfs_header_work_feed(void *ctx, uint64_t offset, const void *bytes, size_t 
 
 uint64_t sfs_header_work_wanted(struct sfs_header_work *w)
 {
-	uint64_t a = sfs_shard_wanted(w->hs->shard);
+	uint64_t a = w->needs_table ? sfs_shard_wanted(w->hs->shard) : UINT64_MAX;
 	uint64_t b = has_scan(w) ? sfs_scan_wanted(&w->scan) : UINT64_MAX;
 
 	return a < b ? a : b;
@@ -166,8 +166,8 @@ void sfs_header_work_find_index(struct sfs_header_work *w)
 {
 	struct sfs_index_finder *indexes = w->hs->scanner->runtime->shards.indexes;
 
-	if (!indexes || w->listing ||
-	    (!w->needs_members && sfs_header_work_wanted(w) == UINT64_MAX))
+	if (!indexes || w->listing || w->hs->shard->part.whole ||
+	    (!w->needs_members && sfs_shard_wanted(w->hs->shard) == UINT64_MAX))
 		return;
 	w->is_finding = true;
 	w->search = (struct sfs_index_search){.object = w->hs->shard->object,

@@ -15,12 +15,14 @@
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "base/lock.h"
+#include "catalog/stretches.h"
 #include "io/header-scan-internal.h"
 
 #include <assert.h>
 #include <errno.h>
 
 #define MAX_RUNNING 8
+#define MAX_SMALL   64 /* scans that run when one starts that needs no table */
 
 /* ---- listings ---- */
 
@@ -80,6 +82,7 @@ static struct sfs_header_work *begin(struct sfs_header_scan *hs)
 					     .task = &hs->task,
 					     .lock = &s->lock,
 					     .times = &s->times};
+	w->needs_table = needs & SFS_HEADER_TABLE;
 	w->needs_members = (needs & SFS_HEADER_MEMBERS) && !sfs_shard_members(hs->shard);
 	if (needs & SFS_HEADER_LISTING) {
 		w->listing = sfs_directory_new();
@@ -94,7 +97,7 @@ static struct sfs_header_work *begin(struct sfs_header_scan *hs)
 
 static void start_queued(struct sfs_header_scanner *s);
 static struct sfs_header_scan *new_scan(struct sfs_header_scanner *s,
-					struct sfs_shard *shard);
+					struct sfs_shard *shard, unsigned needs);
 
 /* Queue another scan for what was asked for too late; cancel its waiters if the scanner
  * has stopped.  Locked. */
@@ -107,8 +110,7 @@ static void scan_again(struct sfs_header_scan *hs, struct sfs_link *cancelled)
 	if (s->is_closed) {
 		sfs_waiters_tell(&hs->late_waiters, cancelled);
 	} else if (hs->late_needs) {
-		next = new_scan(s, hs->shard);
-		next->needs |= hs->late_needs;
+		next = new_scan(s, hs->shard, hs->late_needs);
 		sfs_list_move(&next->waiters, &hs->late_waiters);
 	}
 }
@@ -130,6 +132,7 @@ static void finish(struct sfs_header_scan *hs)
 	struct sfs_link ended, cancelled;
 
 	sfs_header_work_keep_result(w);
+	atomic_store(&hs->shard->was_sought, true);
 	sfs_list_init(&ended);
 	sfs_list_init(&cancelled);
 	pthread_mutex_lock(&s->lock);
@@ -142,6 +145,7 @@ static void finish(struct sfs_header_scan *hs)
 	pthread_mutex_unlock(&s->lock);
 
 	sfs_shard_unpin(&s->runtime->shards, hs->shard);
+	sfs_stretch_let_go(&s->runtime->shards, hs->shard);
 	sfs_waiters_end(&ended, w->err);
 	sfs_waiters_end(&cancelled, -ECANCELED);
 	free_work(w);
@@ -177,12 +181,11 @@ static bool scan_run(struct sfs_task *task)
 
 /* ---- who asks ---- */
 
-/* Locked. */
-static void start_queued(struct sfs_header_scanner *s)
+static void start_some(struct sfs_header_scanner *s, struct sfs_link *queue, int most)
 {
 	struct sfs_link *link;
 
-	while (s->n_running < MAX_RUNNING && (link = sfs_list_pop(&s->queue)) != NULL) {
+	while (s->n_running < most && (link = sfs_list_pop(queue)) != NULL) {
 		s->n_running++;
 		sfs_threadpool_post(
 			s->runtime->pool,
@@ -191,19 +194,27 @@ static void start_queued(struct sfs_header_scanner *s)
 }
 
 /* Locked. */
+static void start_queued(struct sfs_header_scanner *s)
+{
+	start_some(s, &s->queue, MAX_RUNNING);
+	start_some(s, &s->index_scans, MAX_SMALL);
+}
+
+/* Locked. */
 static struct sfs_header_scan *new_scan(struct sfs_header_scanner *s,
-					struct sfs_shard *shard)
+					struct sfs_shard *shard, unsigned needs)
 {
 	struct sfs_header_scan *hs = shard->header_scan = sfs_calloc(1, sizeof *hs);
 
 	hs->scanner = s;
 	hs->shard = shard;
 	hs->task.run = scan_run;
-	hs->needs = SFS_HEADER_TABLE;
+	hs->needs = needs;
 	hs->is_open = true;
 	sfs_list_init(&hs->waiters);
 	sfs_list_init(&hs->late_waiters);
-	sfs_list_push(&s->queue, &hs->link);
+	sfs_list_push(needs & SFS_HEADER_TABLE ? &s->queue : &s->index_scans, &hs->link);
+	sfs_stretch_hold(&s->runtime->shards, shard);
 	return hs;
 }
 
@@ -219,6 +230,7 @@ static void scan_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard,
 		    enum sfs_header_need need, struct sfs_waiter *waiter)
 {
+	unsigned needs = need == SFS_HEADER_INDEX ? need : need | SFS_HEADER_TABLE;
 	struct sfs_header_scan *hs = shard->header_scan;
 	bool is_late;
 
@@ -227,12 +239,14 @@ static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard,
 		return -ECANCELED;
 	}
 	if (!hs)
-		hs = new_scan(s, shard);
+		hs = new_scan(s, shard, needs);
 	if (hs->is_open)
-		hs->needs |= need;
-	is_late = !(hs->needs & need);
+		hs->needs |= needs;
+	/* (Who has the table needs no index.) */
+	is_late = (needs & ~hs->needs) &&
+		  !(need == SFS_HEADER_INDEX && (hs->needs & SFS_HEADER_TABLE));
 	if (is_late)
-		hs->late_needs |= need;
+		hs->late_needs |= needs;
 	if (waiter) {
 		waiter->lock = &s->lock;
 		waiter->explain = scan_explain;
@@ -242,6 +256,15 @@ static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard,
 	start_queued(s);
 	pthread_mutex_unlock(&s->lock);
 	return -EINPROGRESS;
+}
+
+/* A stretch of a shard that is known copies what it has of it when it is pinned. */
+static void copy_known(struct sfs_header_scanner *s, struct sfs_shard *shard)
+{
+	if (!shard->part.whole)
+		return;
+	sfs_shard_pin(&s->runtime->shards, shard);
+	sfs_shard_unpin(&s->runtime->shards, shard);
 }
 
 /* Are its table and, if they are needed, its members in memory? */
@@ -271,10 +294,20 @@ int sfs_header_scan_members(struct sfs_header_scanner *s, struct sfs_shard *shar
 int sfs_header_scan_table(struct sfs_header_scanner *s, struct sfs_shard *shard,
 			  struct sfs_waiter *waiter)
 {
+	copy_known(s, shard);
 	if (is_scanned(s, shard, false))
 		return 0;
 	pthread_mutex_lock(&s->lock);
 	return wait_for(s, shard, SFS_HEADER_TABLE, waiter);
+}
+
+int sfs_header_scan_index(struct sfs_header_scanner *s, struct sfs_shard *shard,
+			  struct sfs_waiter *waiter)
+{
+	if (!s->runtime->shards.indexes || atomic_load(&shard->was_sought))
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	return wait_for(s, shard, SFS_HEADER_INDEX, waiter);
 }
 
 uint64_t sfs_header_scan_progress(struct sfs_header_scanner *s, struct sfs_shard *shard)
@@ -309,25 +342,36 @@ void sfs_header_scanner_init(struct sfs_header_scanner *s, struct sfs_runtime *r
 	*s = (struct sfs_header_scanner){.runtime = runtime};
 	sfs_lock_init(&s->lock, SFS_LOCK_HEADER_SCANNER);
 	sfs_list_init(&s->queue);
+	sfs_list_init(&s->index_scans);
 	sfs_list_init(&s->unused);
 	sfs_account_open(&s->account, &runtime->budget, 0, false, NULL);
 }
 
+/* Locked. */
+static void cancel_queued(struct sfs_header_scanner *s, struct sfs_link *queue,
+			  struct sfs_link *ended)
+{
+	struct sfs_header_scan *hs;
+	struct sfs_link *link;
+
+	while ((link = sfs_list_pop(queue)) != NULL) {
+		hs = sfs_container(link, struct sfs_header_scan, link);
+		sfs_waiters_tell(&hs->waiters, ended);
+		hs->shard->header_scan = NULL;
+		sfs_stretch_let_go(&s->runtime->shards, hs->shard);
+		free(hs);
+	}
+}
+
 void sfs_header_scanner_stop(struct sfs_header_scanner *s)
 {
-	struct sfs_link ended, *link;
+	struct sfs_link ended;
 
 	sfs_list_init(&ended);
 	pthread_mutex_lock(&s->lock);
 	s->is_closed = true;
-	while ((link = sfs_list_pop(&s->queue)) != NULL) {
-		struct sfs_header_scan *hs =
-			sfs_container(link, struct sfs_header_scan, link);
-
-		sfs_waiters_tell(&hs->waiters, &ended);
-		hs->shard->header_scan = NULL;
-		free(hs);
-	}
+	cancel_queued(s, &s->queue, &ended);
+	cancel_queued(s, &s->index_scans, &ended);
 	pthread_mutex_unlock(&s->lock);
 	sfs_waiters_end(&ended, -ECANCELED);
 }

@@ -33,6 +33,7 @@ struct sfs_header_scanner {
 
 	pthread_mutex_t lock;  /* guards all below, and what shards keep for us */
 	struct sfs_link queue; /* scans that have not begun */
+	struct sfs_link index_scans; /* those that only look for an index */
 	int n_running;
 	struct sfs_link unused; /* listings, the longest unused first */
 	struct sfs_header_fetch_times times;
@@ -51,6 +52,11 @@ void sfs_header_scanner_done(struct sfs_header_scanner *s);
  * the source's error.  -ECANCELED: the scanner has stopped.  The size of the shard must
  * be known. */
 int sfs_header_scan_table(struct sfs_header_scanner *s, struct sfs_shard *shard,
+			  struct sfs_waiter *waiter);
+
+/* Was an index of the shard looked for?  Then its table is known if there is one (and may
+ * be dropped again).  Else as above. */
+int sfs_header_scan_index(struct sfs_header_scanner *s, struct sfs_shard *shard,
 			  struct sfs_waiter *waiter);
 
 /* The same for the members of the shard (sfs_shard_members()) and its table. */

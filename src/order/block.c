@@ -18,13 +18,20 @@ void sfs_block_done(struct sfs_block *block)
 	*block = (struct sfs_block){0};
 }
 
-/* Of the next sample, if its shard has one more. */
+/* Of the next sample, if its slice has one more; if it has not, it is no later than that
+ * of the sample after it.  (The last sample of a stretch may end behind the next one's
+ * beginning.) */
 static uint64_t time_of_next(const struct sfs_lane *lane)
 {
+	uint64_t v = lane->ends[0] + lane->ends[1] + lane->ends[2], most;
+
 	if (!sfs_order_is_dealt(lane->order))
 		return lane->number;
-	return sfs_order_time(lane->order, lane->lane,
-			      lane->ends[0] + lane->ends[1] + lane->ends[2]);
+	if (lane->order->cuts) {
+		most = 3 * sfs_order_base(lane->order, lane->lane, lane->m + 1);
+		v = v < most ? v : most;
+	}
+	return sfs_order_time(lane->order, lane->lane, v);
 }
 
 static void add_sample(struct sfs_block *b, const struct sfs_lane *lane, uint32_t shard,
@@ -86,9 +93,11 @@ static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 	const bool is_dealt = sfs_order_is_dealt(order);
 	const size_t i = order->lane_start[lane->lane] + lane->m;
 	uint64_t in_table = sfs_sample_table_place(table, lane->index);
-	uint64_t place = lane->ends[2];
+	uint64_t place = lane->ends[2], next = 0;
 	struct sfs_sample_table_sample s;
 
+	if (order->cuts)
+		next = sfs_order_base(order, lane->lane, lane->m + 1);
 	if (!is_dealt)
 		place = lane->base + in_table -
 			sfs_sample_table_place(table, slice->first);
@@ -96,8 +105,8 @@ static bool take_samples(struct sfs_lane *lane, const struct sfs_slice *slice,
 		if (is_dealt && lane->index < n)
 			place = sfs_order_place_of(
 				order, i, sfs_sample_table_start(table, lane->index));
-		else if (is_dealt && slice->n != SFS_SLICE_ALL)
-			return false; /* the next segment may begin before this place */
+		else if (order->cuts && place > next)
+			place = next; /* the last sample may reach beyond */
 		if (b->n > 0 && place >= b->end_place)
 			return true;
 		if (lane->index == n)

@@ -212,18 +212,19 @@ static uint64_t find_v(const struct sfs_known *k, size_t i,
 	return index - slice->first;
 }
 
-/* The time of sample n of a lane's slice m, if it exists.  (The first one's is known
- * without the table.) */
+/* The time of sample n of a lane's slice m; if it does not exist, a time no later than
+ * that of the next one.  (The first one's is known without the table.) */
 static int time_in_slice(const struct sfs_known *k, uint32_t lane, uint32_t m, uint64_t n,
 			 uint64_t *ret_time, uint32_t *ret_shard)
 {
 	const struct sfs_sample_table *table = sfs_known_table(k, lane, m);
+	uint64_t v, most = 3 * sfs_order_base(k->order, lane, m + 1);
 
 	*ret_shard = sfs_order_slice(k->order, lane, m).shard;
 	if (n > 0 && !table)
 		return -EAGAIN;
-	*ret_time = sfs_order_time(
-		k->order, lane, v_in_slice(k, sfs_known_slice(k, lane, m), table, n));
+	v = v_in_slice(k, sfs_known_slice(k, lane, m), table, n);
+	*ret_time = sfs_order_time(k->order, lane, v < most ? v : most);
 	return 0;
 }
 
@@ -329,8 +330,12 @@ static int find_certain(struct sfs_known *k, uint32_t lane,
 	struct sfs_lane at = {.m = kl->n_whole, .number = n_before};
 	int ret;
 
-	if (n > 0) /* (it is a whole shard that is growing) */
-		place += sfs_sample_table_end_of(table, n - 1);
+	if (n > 0)
+		place = sfs_order_place_of(k->order,
+					   sfs_known_slice(k, lane, kl->n_whole),
+					   sfs_sample_table_end_of(table, n - 1));
+	if (place > sfs_order_base(k->order, lane, kl->n_whole + 1))
+		place = sfs_order_base(k->order, lane, kl->n_whole + 1);
 	place = sfs_order_piece_start(k->order, sfs_order_piece(k->order, place));
 	if (n_before + n > 0 && (place < base || n > 0)) {
 		ret = sfs_known_find_place(k, lane, place, &at, ret_shard);

@@ -91,6 +91,8 @@ static void deal_segment(struct sfs_order *o, uint32_t lane, const struct sfs_cu
 		stretch = &cuts->stretches[i];
 		o->slices[k] =
 			(struct sfs_slice){.shard = stretch->shard, .n = SFS_SLICE_ALL};
+		if (o->cuts) /* until it is known which samples it has */
+			o->slices[k].first = (uint32_t)i;
 		o->bases[k] = o->paces[lane].n_bytes;
 		if (o->cuts)
 			o->cuts[k] = stretch->begin;
@@ -155,6 +157,16 @@ void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settin
 	}
 	deal(o, &cuts, n_lanes);
 	sfs_cuts_done(&cuts);
+}
+
+void sfs_order_use_stretches(struct sfs_order *o, uint32_t first)
+{
+	uint64_t i;
+
+	for (i = 0; i < sfs_order_slices(o); i++) {
+		o->slices[i].shard = first + o->slices[i].first;
+		o->slices[i].first = 0;
+	}
 }
 
 void sfs_order_done(struct sfs_order *o)

@@ -128,11 +128,16 @@ struct sfs_order sfs_order_empty(const struct sfs_order_settings *settings,
 
 /* The order of a part of one epoch of n_shards, whose segments are dealt to lanes.
  * `sizes`: of each shard, in bytes; 0: it is missing.  If segments are not whole shards,
- * each slice has its cut, but SFS_SLICE_ALL: partition.h finds its samples. */
+ * each slice has its cut, but SFS_SLICE_ALL: partition.h finds its samples, or they
+ * become known as they are read (sfs_order_use_stretches()). */
 void sfs_order_init(struct sfs_order *o, const struct sfs_order_settings *settings,
 		    uint64_t epoch, const uint64_t *sizes, uint32_t n_shards,
 		    struct sfs_share share);
 void sfs_order_done(struct sfs_order *o);
+
+/* After that, with random segments: have slices of the stretches, which are as many
+ * shards from number `first` on, in the sequence of sfs_cuts_make(). */
+void sfs_order_use_stretches(struct sfs_order *o, uint32_t first);
 
 /* Are its lanes whole segments, at paces of their own?  (Else they are equal.) */
 static inline bool sfs_order_is_dealt(const struct sfs_order *o)

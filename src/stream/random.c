@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/ledger.h"
+#include "catalog/stretches.h"
 #include "order/merge.h"
 #include "tar/rewrite.h"
 
@@ -267,6 +268,8 @@ static int resolve(struct sfs_random_reads *all, struct random_read *r,
 	uint64_t key = 0;
 	int ret;
 
+	if (all->stretches && atomic_load(&all->stretches->is_wrong))
+		return -EIO; /* the ledger has it */
 	ret = sfs_locator_find(&all->locator, r->read->offset, &spot, ret_shard);
 	if (ret == 0)
 		ret = find_key_before(all, &spot, &key, ret_shard);
@@ -452,6 +455,9 @@ int sfs_random_locate(struct sfs_random_reads *all, uint64_t number,
 		if (ret < 0)
 			break;
 	}
+	if (ret == 0 && all->stretches &&
+	    !sfs_stretches_agree(&all->runtime->shards, all->stretches))
+		ret = -EIO; /* the ledger has it */
 	return ret == 0 || ret == -EINPROGRESS ? ret : sfs_read_err(ret);
 }
 

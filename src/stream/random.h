@@ -48,6 +48,7 @@ struct sfs_random_reads {
 	uint32_t *schedule; /* dealt shards, in the order in which they fall due */
 	uint32_t n_scheduled;
 	uint32_t next_scan;    /* of the schedule; those before are known */
+	const struct sfs_stretch_set *stretches; /* that the order has; or NULL */
 	uint32_t n;	       /* reads that have not gone */
 	struct sfs_link ready; /* whose scan has ended */
 	struct sfs_sequential sequential;

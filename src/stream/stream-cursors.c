@@ -41,10 +41,10 @@ void sfs_stream_close_cursor(struct sfs_stream *s, struct sfs_cursor *c, int err
 
 struct sfs_cursor_settings sfs_stream_cursor_settings(struct sfs_stream *s)
 {
-	sfs_stream_have_order(s);
 	return (struct sfs_cursor_settings){
 		.runtime = s->runtime,
 		.order = &s->order,
+		.stretches = s->stretches,
 		.stream_bytes = s->n_bytes,
 		.readers = &s->readers,
 		.owner = {.ctx = s, .wake = sfs_stream_wake, .gather = gather},

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* stream-internal - what stream.c (one stream), stream-cursors.c (its cursors), streams.c
- * (those of a mount) and stream-stats.c (their JSON) share. */
+/* stream-internal - what stream.c (one stream), stream-order.c (its order and its size),
+ * stream-cursors.c (its cursors), streams.c (those of a mount) and stream-stats.c (their
+ * JSON) share. */
 #ifndef SFS_STREAM_INTERNAL_H
 #define SFS_STREAM_INTERNAL_H
 
+#include "catalog/stretches.h"
 #include "stream/cursor/cursor.h"
 #include "stream/stream.h"
 
@@ -21,6 +23,8 @@ struct sfs_stream {
 	bool is_closed;
 	uint64_t known_end; /* before there is an order: sfs_stream_know_end(), or 0 */
 	struct sfs_order order;
+	struct sfs_stretch_set *stretches; /* that the order has; or NULL */
+	bool has_sought;		   /* indexes of its shards */
 	bool has_order;
 	uint64_t n_bytes; /* if has_order: of the file */
 	struct sfs_readers readers;
@@ -58,7 +62,13 @@ void sfs_stream_wake(void *s); /* post its task */
 
 /* ---- with the stream's lock ---- */
 
-void sfs_stream_have_order(struct sfs_stream *s);
+/* ---- stream-order.c, with the stream's lock */
+
+/* Have its order.  -ENFILE: not now, as too many epochs have one. */
+int sfs_stream_have_order(struct sfs_stream *s);
+
+/* Have indexes looked for, if anything would be guessed without.  -EINPROGRESS: wait. */
+int sfs_stream_seek_indexes(struct sfs_stream *s, struct sfs_waiter *waiter);
 
 /* ---- stream-cursors.c, with the stream's lock ---- */
 

@@ -14,7 +14,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/lock.h"
-#include "order/partition.h"
 #include "stream/cursor/cursor.h"
 #include "stream/random.h"
 #include "stream/stream-internal.h"
@@ -25,38 +24,6 @@
 #define STARVED_IDLE_NS (2 * SFS_NS_PER_S)
 
 static bool stream_run(struct sfs_task *task);
-
-/* `end`: where the last sample ends, if that is known, else 0. */
-static void init_order(struct sfs_order *order, struct sfs_runtime *runtime,
-		       uint64_t epoch, struct sfs_share share, uint64_t end)
-{
-	const struct sfs_sample_tables tables = sfs_shards_tables(&runtime->shards);
-
-	sfs_partition(order, &runtime->order, epoch, runtime->shards.n, &tables, share);
-	if (order->has_equal_lanes && end > 0)
-		order->n_bytes = end;
-	sfs_partition_sum(order, &tables);
-}
-
-/* The size of an order's file, in bytes. */
-static uint64_t count_bytes(struct sfs_runtime *runtime, const struct sfs_order *order)
-{
-	const struct sfs_sample_tables tables = sfs_shards_tables(&runtime->shards);
-
-	return sfs_partition_bytes(order, &tables) + 2 * SFS_TAR_BLOCK;
-}
-
-uint64_t sfs_stream_bytes(struct sfs_runtime *runtime, uint64_t epoch,
-			  struct sfs_share share)
-{
-	struct sfs_order order;
-	uint64_t n;
-
-	init_order(&order, runtime, epoch, share, 0);
-	n = count_bytes(runtime, &order);
-	sfs_order_done(&order);
-	return n;
-}
 
 struct sfs_stream *sfs_stream_new(struct sfs_streams *streams, uint64_t epoch,
 				  struct sfs_share share)
@@ -84,6 +51,8 @@ static void stream_free(struct sfs_stream *s)
 
 	sfs_random_done(&s->random);
 	sfs_order_done(&s->order);
+	if (s->stretches)
+		sfs_stretches_release(&s->runtime->shards, s->stretches);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 	pthread_mutex_lock(&streams->lock);
@@ -101,13 +70,16 @@ void sfs_stream_wake(void *ctx)
 	sfs_threadpool_post(s->runtime->pool, &s->task);
 }
 
-void sfs_stream_have_order(struct sfs_stream *s)
+int sfs_stream_prepare(struct sfs_stream *s, struct sfs_waiter *waiter)
 {
-	if (s->has_order)
-		return;
-	init_order(&s->order, s->runtime, s->epoch, s->share, s->known_end);
-	s->n_bytes = count_bytes(s->runtime, &s->order);
-	s->has_order = true;
+	int ret;
+
+	pthread_mutex_lock(&s->lock);
+	ret = sfs_stream_have_order(s);
+	if (ret == 0)
+		ret = sfs_stream_seek_indexes(s, waiter);
+	pthread_mutex_unlock(&s->lock);
+	return ret;
 }
 
 void sfs_stream_know_end(struct sfs_stream *s, uint64_t end)
@@ -122,8 +94,8 @@ uint64_t sfs_stream_end(struct sfs_stream *s)
 	uint64_t end;
 
 	pthread_mutex_lock(&s->lock);
-	sfs_stream_have_order(s);
-	if (!sfs_shards_sum(&s->runtime->shards, &s->order, &end))
+	if (sfs_stream_have_order(s) < 0 ||
+	    !sfs_shards_sum(&s->runtime->shards, &s->order, &end))
 		end = UINT64_MAX;
 	pthread_mutex_unlock(&s->lock);
 	return end;
@@ -135,8 +107,9 @@ int sfs_stream_locate(struct sfs_stream *s, uint64_t number, struct sfs_waiter *
 	int ret;
 
 	pthread_mutex_lock(&s->lock);
-	sfs_stream_have_order(s);
-	ret = sfs_random_locate(&s->random, number, waiter, ret_place);
+	ret = sfs_stream_have_order(s);
+	if (ret == 0)
+		ret = sfs_random_locate(&s->random, number, waiter, ret_place);
 	pthread_mutex_unlock(&s->lock);
 	return ret;
 }
@@ -147,8 +120,9 @@ int sfs_stream_number(struct sfs_stream *s, uint64_t offset, struct sfs_waiter *
 	int ret;
 
 	pthread_mutex_lock(&s->lock);
-	sfs_stream_have_order(s);
-	ret = sfs_random_number(&s->random, offset, waiter, ret_number);
+	ret = sfs_stream_have_order(s);
+	if (ret == 0)
+		ret = sfs_random_number(&s->random, offset, waiter, ret_number);
 	pthread_mutex_unlock(&s->lock);
 	return ret;
 }
@@ -194,6 +168,8 @@ static void prefetch_ahead(struct sfs_stream *s)
 	struct sfs_link *link;
 
 	if (!s->has_begun && !s->is_held) {
+		if (sfs_stream_have_order(s) < 0)
+			return;
 		settings = sfs_stream_cursor_settings(s);
 		if (s->order.n_lanes == 0 || sfs_cursor_new_ahead(&settings, &c) < 0)
 			return;
@@ -350,7 +326,12 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 	read->release = release;
 	sfs_deferred_init(&out);
 	pthread_mutex_lock(&s->lock);
-	sfs_stream_have_order(s);
+	if (sfs_stream_have_order(s) < 0) { /* it was not prepared */
+		sfs_read_tell(read, -EIO, &out);
+		pthread_mutex_unlock(&s->lock);
+		sfs_deferred_run(&out);
+		return;
+	}
 	clip(s, read);
 	c = sfs_stream_find_cursor(s, read->offset);
 	if (c && s->n_cursors > 1)

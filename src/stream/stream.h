@@ -59,10 +59,10 @@ void sfs_streams_done(struct sfs_streams *streams);
  * memory; and those that have waited too long for memory, whose readers do without. */
 void sfs_streams_tick(struct sfs_streams *streams);
 
-/* For the rest, all sizes must be known, and with equal lanes all tables. */
+/* For the rest, all sizes must be known, and all tables, if they are needed. */
+bool sfs_stream_needs_tables(const struct sfs_runtime *runtime, struct sfs_share share);
 
-/* The size of a stream in bytes: 1024, and the size of each of its shards rounded up to
- * 512; with equal lanes, of each of its samples. */
+/* The size of a stream in bytes: docs/ORDER.md, section 7. */
 uint64_t sfs_stream_bytes(struct sfs_runtime *runtime, uint64_t epoch,
 			  struct sfs_share share);
 
@@ -70,6 +70,10 @@ uint64_t sfs_stream_bytes(struct sfs_runtime *runtime, uint64_t epoch,
 struct sfs_stream *sfs_stream_open(struct sfs_streams *streams, uint64_t epoch,
 				   struct sfs_share share);
 void sfs_stream_close(struct sfs_stream *stream); /* as often as opened */
+
+/* Before it is read: have indexes looked for, so that nothing is guessed of shards that have
+ * one.  -EINPROGRESS: wait.  -ENFILE: too many epochs of random segments are open. */
+int sfs_stream_prepare(struct sfs_stream *stream, struct sfs_waiter *waiter);
 
 /* Where the last sample ends and only zeros follow; UINT64_MAX while
  * that is not known. */

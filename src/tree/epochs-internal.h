@@ -13,17 +13,16 @@ struct sfs_epochs {
 	struct sfs_order_files *order_files;
 };
 
-/* Does the order need all samples?  And if lanes are equal, the length of a stream is
- * exact. */
-bool sfs_epochs_needs_samples(const struct sfs_epochs *e);
+/* With equal lanes the length of a stream is exact. */
 bool sfs_epochs_is_exact(const struct sfs_epochs *e);
 bool sfs_epochs_is_text_name(const struct sfs_name *name);
 /* Not for epochs/ itself. */
 struct sfs_name sfs_epochs_name(struct sfs_epochs *e, uint64_t node);
 struct sfs_stream *sfs_epochs_open_stream(struct sfs_epochs *e, uint64_t node);
 int sfs_epochs_know_sizes(struct sfs_epochs *e, struct sfs_waiter *waiter);
-/* Request what the order needs: sizes, and perhaps all samples. */
-int sfs_epochs_know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter);
+/* Request what a stream needs: sizes, and perhaps all samples. */
+int sfs_epochs_know_shards(struct sfs_epochs *e, const struct sfs_name *name,
+			   struct sfs_waiter *waiter);
 /* Find where the first sample of a name begins in its stream, and where the stream ends.
  * The shards are known. */
 int sfs_epochs_locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,

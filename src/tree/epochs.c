@@ -38,9 +38,10 @@ void sfs_epochs_free(struct sfs_epochs *e)
 	free(e);
 }
 
-bool sfs_epochs_needs_samples(const struct sfs_epochs *e)
+/* Are names checked before anything is known of the shards? */
+static bool deals_shards(const struct sfs_epochs *e)
 {
-	return !sfs_order_deals_shards(&e->engine->runtime.order);
+	return sfs_order_deals_shards(&e->engine->runtime.order);
 }
 
 bool sfs_epochs_is_exact(const struct sfs_epochs *e)
@@ -124,7 +125,7 @@ int sfs_epochs_lookup(struct sfs_epochs *e, uint64_t folder, const char *compone
 	}
 	if (ret < 0)
 		return ret;
-	if (!sfs_epochs_needs_samples(e)) /* (else see check_rank()) */
+	if (deals_shards(e)) /* (else see check_rank()) */
 		dealt = sfs_partition_dealt(&runtime->order, runtime->shards.n, &tables);
 	ret = sfs_name_check(&name, runtime->order.lanes, dealt, &why);
 	if (ret < 0)
@@ -236,11 +237,13 @@ int sfs_epochs_know_sizes(struct sfs_epochs *e, struct sfs_waiter *waiter)
 	return ret == 0 || ret == -EINPROGRESS || ret == -ECANCELED ? ret : -EIO;
 }
 
-int sfs_epochs_know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter)
+int sfs_epochs_know_shards(struct sfs_epochs *e, const struct sfs_name *name,
+			   struct sfs_waiter *waiter)
 {
 	int ret = sfs_epochs_know_sizes(e, waiter);
 
-	return ret == 0 && sfs_epochs_needs_samples(e)
+	return ret == 0 && sfs_stream_needs_tables(&e->engine->runtime,
+						   sfs_name_share(name))
 		       ? sfs_scan_all_request(e->engine->scan_all, waiter)
 		       : ret;
 }
@@ -268,7 +271,7 @@ static int check_rank(struct sfs_epochs *e, const struct sfs_name *name)
 	uint32_t most;
 	char why[160];
 
-	if (name->n_ranks == 0 || !sfs_epochs_needs_samples(e))
+	if (name->n_ranks == 0 || deals_shards(e))
 		return 0;
 	if (!sfs_epochs_is_exact(e))
 		return check_dealt(e, name);
@@ -349,9 +352,8 @@ int sfs_epochs_find_extract(struct sfs_epochs *e, uint64_t node,
 {
 	struct sfs_name name = sfs_epochs_name(e, node);
 	struct sfs_place place;
-	int err;
+	int err = sfs_epochs_know_shards(e, &name, waiter);
 
-	err = sfs_epochs_know_shards(e, waiter);
 	if (err < 0)
 		return err;
 	if (!name.has_first && !sfs_epochs_is_exact(e)) {
@@ -390,7 +392,7 @@ static int know_members(struct sfs_epochs *e, const struct sfs_name *name,
 
 	if (ret == 0)
 		ret = sfs_scan_all_request(e->engine->members, waiter);
-	if (ret == 0 && sfs_epochs_needs_samples(e))
+	if (ret == 0 && !deals_shards(e))
 		ret = sfs_scan_all_request(e->engine->scan_all, waiter);
 	return ret == 0 ? check_rank(e, name) : ret;
 }
@@ -456,13 +458,30 @@ int sfs_epochs_attr(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 	return 0;
 }
 
+/* Prepare a stream for its readers. */
+static int prepare(const struct sfs_name *name, struct sfs_stream *stream,
+		   struct sfs_waiter *waiter)
+{
+	int ret = sfs_stream_prepare(stream, waiter);
+
+	return ret == -ENFILE ? refuse(name, ret,
+				       "too many epochs are open at a time: close the "
+				       "files of some")
+			      : ret;
+}
+
 int sfs_epochs_open(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
 		    struct sfs_stream **ret_stream, struct sfs_extract *ret_extract)
 {
+	const struct sfs_name name = sfs_epochs_name(e, node);
 	int ret = sfs_epochs_find_extract(e, node, waiter, ret_extract);
 
-	if (ret == 0)
-		*ret_stream = sfs_epochs_open_stream(e, node);
+	if (ret < 0)
+		return ret;
+	*ret_stream = sfs_epochs_open_stream(e, node);
+	ret = prepare(&name, *ret_stream, waiter);
+	if (ret < 0)
+		sfs_stream_close(*ret_stream);
 	return ret;
 }
 

@@ -26,6 +26,10 @@ void sfs_file_read(struct sfs_file *file, struct sfs_read *read);
 
 bool sfs_file_is_stream(const struct sfs_file *file);
 
+/* May bytes be wrong that were given before the file was opened?  (A random
+ * segment was taken to begin where no sample does: catalog/stretches.h.) */
+bool sfs_file_is_stale(const struct sfs_file *file);
+
 /* The byte from which on the file holds only padding (the zeros after the last sample of
  * a stream).  UINT64_MAX: not known, or not a stream. */
 uint64_t sfs_file_padding(struct sfs_file *file);

@@ -44,6 +44,20 @@ done <<EOD
 EOD
 [ $n_cases = 16 ] || fail "$n_cases cases"
 
+# Shards that are shorter than what is read before a cut, some of them cut behind their last
+# sample.
+make_shards short --shards 40 --samples 2 --bytes 20000
+seed=1 lanes=12 buffer=1000 equal=none keys=auto budget=256M
+for name in 0 1 2 2/rank-2-of-4/worker-1-of-2; do
+    agrees short $name.tar
+done
+
+# Where the first sample of a stretch is looked for in more bytes than a range may have.
+make_shards large --shards 1 --samples 8 --bytes 4000000
+for name in 0/rank-0-of-4@1 0/rank-1-of-4@1; do
+    agrees large $name.tar
+done
+
 # As text; and another identity than that of whole shards.
 set -- --seed 3 --lanes 12 --segment random
 "$python" "$top/scripts/order.py" list ds 2/rank-1-of-3.tar "$@" >want.txt

@@ -2,6 +2,7 @@
 #include "scripted-runtime.h"
 
 #include "base/alloc.h"
+#include "catalog/stretches.h"
 #include "base/ledger.h"
 #include "check.h"
 
@@ -41,6 +42,7 @@ void scripted_runtime_free(struct sfs_runtime *runtime, struct scripted_source *
 	CHECK_EQ(sfs_slabs_used(runtime->slabs), 0);
 	CHECK_EQ(runtime->n_open_lanes, 0);
 	scripted_free(source);
+	sfs_stretches_done(&runtime->shards);
 	sfs_shards_done(&runtime->shards);
 	CHECK_EQ(sfs_budget_used(&runtime->budget), 0);
 	sfs_range_reader_done(&runtime->range_reader);

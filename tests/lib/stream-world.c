@@ -10,7 +10,7 @@
 
 /* ---- life ---- */
 
-/* Equal lanes need all tables, and they must stay. */
+/* Equal lanes need all tables, and they must stay; so do shares of random segments. */
 static void pin_shards(struct world *w, const struct naive_settings *epoch)
 {
 	struct sfs_shards *shards = &w->runtime.shards;
@@ -54,7 +54,7 @@ void world_start(struct world *w, const struct world_settings *settings)
 				       .slab_bytes = budget + ((uint64_t)64 << 20),
 				       .n_threads = settings->n_threads});
 	runtime->timers = sfs_timers_start();
-	if (!sfs_order_deals_shards(&runtime->order))
+	if (!sfs_order_deals_shards(&runtime->order) && !settings->has_no_tables)
 		pin_shards(w, &settings->epoch);
 	sfs_header_scanner_init(&w->scanner, runtime);
 	sfs_streams_init(&w->streams, runtime, &w->scanner);

@@ -22,6 +22,7 @@ struct world_settings {
 	int n_threads;	       /* 0: one */
 	struct sfs_netpath path; /* n_parallel 0: 8 requests at a time to a near server */
 	enum sfs_choice_next_epoch next_epoch;
+	bool has_no_tables; /* with random segments: only whole epochs are read */
 };
 
 struct world {

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/ledger.h"
+#include "catalog/stretches.h"
 #include "io/header-patch.h"
 #include "tar/rewrite.h"
 
@@ -139,16 +140,30 @@ static uint64_t ahead_bytes(struct sfs_cursor *c)
 	return n + reserve + reserve / 4;
 }
 
+/* Was a sample taken where there is none?  (catalog/stretches.h) */
+static bool is_wrong(const struct sfs_cursor *c)
+{
+	return c->stretches && atomic_load(&c->stretches->is_wrong);
+}
+
+/* Do all stretches begin where those before them end? */
+static bool agrees(const struct sfs_cursor *c)
+{
+	return !c->stretches || sfs_stretches_agree(&c->runtime->shards, c->stretches);
+}
+
 /* The prefetch has come to the end: are all samples there? */
 static void complete(struct sfs_cursor *c)
 {
 	uint64_t sum = 0;
 
 	c->is_complete = sfs_shards_sum(&c->runtime->shards, c->order, &sum) &&
-			 sum == c->extents.end && sum <= c->stream_bytes;
+			 sum == c->extents.end && sum <= c->stream_bytes && agrees(c);
 	if (c->is_complete)
 		return;
 	c->err = -EIO;
+	if (is_wrong(c))
+		return; /* the ledger has it */
 	sfs_ledger_add(
 		SFS_EVENT_LOST, "(the whole epoch)", SFS_NO_OFFSET, "readers get EIO",
 		"the epoch ended after %llu bytes of samples, but its shards hold %llu: "
@@ -165,6 +180,10 @@ void sfs_cursor_extend(struct sfs_cursor *c)
 
 	c->is_blocked = false;
 	while (!c->is_complete && c->err == 0 && c->extents.end <= end) {
+		if (is_wrong(c)) {
+			c->err = -EIO;
+			return;
+		}
 		ret = sfs_prefetch_peek(c->prefetch, &next);
 		if (ret == -ENODATA) {
 			complete(c);

@@ -389,6 +389,7 @@ static struct sfs_cursor *cursor_alloc(const struct sfs_cursor_settings *setting
 
 	c->runtime = runtime;
 	c->order = settings->order;
+	c->stretches = settings->stretches;
 	c->stream_bytes = settings->stream_bytes;
 	c->readers = settings->readers;
 	c->owner = settings->owner;

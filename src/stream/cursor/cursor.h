@@ -37,6 +37,7 @@ struct sfs_cursor_settings {
 	struct sfs_runtime *runtime;
 	const struct sfs_order *order;
 	uint64_t stream_bytes;	     /* the size of the file */
+	const struct sfs_stretch_set *stretches; /* that the order has; or NULL */
 	struct sfs_readers *readers; /* all of the stream */
 	struct sfs_cursor_owner owner;
 };

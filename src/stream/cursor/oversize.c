@@ -178,7 +178,7 @@ enum sfs_wait sfs_oversize_piece_wait(const struct sfs_oversize_piece *piece,
 		return SFS_WAIT_NETWORK;
 	*ret_since_ns = UINT64_MAX;
 	return sfs_object_netpath(piece->range.shard->object).is_slow ? SFS_WAIT_NETWORK
-								       : SFS_WAIT_SOURCE;
+								      : SFS_WAIT_SOURCE;
 }
 
 void sfs_oversize_piece_explain(const struct sfs_oversize_piece *piece,

@@ -60,6 +60,58 @@ struct sfs_slice_buffer *sfs_prefetch_lane_find(const struct sfs_prefetch_lane *
 	return buffer;
 }
 
+/* Whole slabs from `start` on, but at the end of the shard. */
+static uint64_t round_end(uint64_t start, uint64_t end, const struct sfs_shard *shard)
+{
+	if (end > start)
+		end = start + sfs_slab_count(end - start) * SFS_SLAB_BYTES;
+	return end < shard->object->size ? end : shard->object->size;
+}
+
+static uint64_t end_of_samples(const struct sfs_sample_table *table, uint64_t n,
+			       uint64_t start)
+{
+	return n > 0 ? sfs_sample_table_end_of(table, n - 1) : start;
+}
+
+void sfs_prefetch_lane_extend(struct sfs_slice_buffer *buffer)
+{
+	const struct sfs_shard *shard = buffer->shard;
+	struct sfs_shard_progress known;
+	uint64_t end;
+
+	if (!shard->part.whole)
+		return;
+	known = sfs_shard_progress(buffer->shard);
+	if (known.wanted == UINT64_MAX)
+		end = end_of_samples(sfs_shard_table(buffer->shard), known.n_samples,
+				     buffer->start);
+	else
+		end = known.wanted < shard->part.end ? shard->part.end : known.wanted + 1;
+	end = end > buffer->requested ? end : buffer->requested;
+	buffer->end = round_end(buffer->start, end, shard);
+}
+
+/* Which bytes of the shard hold the slice? */
+static void find_range(const struct sfs_slice *slice, struct sfs_shard *shard,
+		       uint64_t *from, uint64_t *ret_end)
+{
+	const struct sfs_sample_table *table = sfs_shard_table(shard);
+	uint64_t begin = *from;
+
+	*ret_end = shard->object->size;
+	if (slice->n != SFS_SLICE_ALL) {
+		if (begin == 0 && slice->n > 0)
+			begin = sfs_sample_table_start(table, slice->first);
+		*ret_end = slice->n > 0
+				   ? end_of_samples(table, sfs_slice_end(slice, 0), 0)
+				   : begin;
+	} else if (shard->part.whole && begin == 0) {
+		begin = sfs_shard_from(shard);
+	}
+	*from = begin;
+}
+
 struct sfs_slice_buffer *sfs_prefetch_lane_add(struct sfs_prefetch_lanes *p,
 					       struct sfs_prefetch_lane *lane, uint32_t m,
 					       uint64_t from)
@@ -67,20 +119,13 @@ struct sfs_slice_buffer *sfs_prefetch_lane_add(struct sfs_prefetch_lanes *p,
 	struct sfs_slice slice = sfs_order_slice(p->base.order, lane->at.lane, m);
 	struct sfs_shard *shard = &p->base.runtime->shards.shards[slice.shard];
 	struct sfs_slice_buffer *buffer;
-	uint64_t end = shard->object->size;
+	uint64_t end;
 
 	sfs_shard_pin(&p->base.runtime->shards, shard);
-	if (slice.n == 0) {
-		end = from;
-	} else if (slice.n != SFS_SLICE_ALL) {
-		end = sfs_sample_table_end_of(sfs_shard_table(shard),
-					      sfs_slice_end(&slice, 0) - 1);
-		if (from == 0)
-			from = sfs_sample_table_start(sfs_shard_table(shard),
-						      slice.first);
-	}
+	find_range(&slice, shard, &from, &end);
 	buffer = sfs_slice_buffer_new(shard, p->base.runtime->slabs, p->base.account,
 				      from, end);
+	sfs_prefetch_lane_extend(buffer);
 	buffer->lane = lane->at.lane;
 	buffer->m = m;
 	buffer->is_open = true;
@@ -177,15 +222,19 @@ static uint64_t place_of(const struct sfs_prefetch_lanes *p,
 			 const struct sfs_prefetch_lane *lane)
 {
 	const struct sfs_slice_buffer *buffer;
-	uint64_t end;
+	uint64_t end, byte;
 
 	for (buffer = lane->first_buffer; buffer; buffer = buffer->next) {
 		end = buffer->is_open ? buffer->end : buffer->held_end;
-		if (buffer->requested < end)
-			return sfs_order_place_of(
-				p->base.order,
-				p->base.order->lane_start[lane->at.lane] + buffer->m,
-				buffer->requested);
+		byte = buffer->requested;
+		if (byte >= end)
+			continue;
+		if (byte < buffer->shard->part.begin) /* looking back from the cut */
+			byte = buffer->shard->part.begin;
+		return sfs_order_place_of(p->base.order,
+					  p->base.order->lane_start[lane->at.lane] +
+						  buffer->m,
+					  byte);
 	}
 	return sfs_order_base(p->base.order, lane->at.lane, lane->next_m);
 }

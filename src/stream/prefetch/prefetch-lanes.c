@@ -42,13 +42,15 @@ static bool skip_large(struct sfs_slice_buffer *buffer, const struct sfs_slice *
 		       uint64_t max_bytes, uint64_t *n_bytes, uint64_t *ret_wanted)
 {
 	const struct sfs_sample_table *table = sfs_shard_table(buffer->shard);
-	const struct sfs_shard_progress known = sfs_shard_progress(buffer->shard);
+	struct sfs_shard_progress known = sfs_shard_progress(buffer->shard);
 	uint64_t n = sfs_slice_end(slice, known.n_samples);
 	uint64_t i = sfs_sample_table_at(table, n, buffer->requested);
 	struct sfs_sample_table_sample s;
 	bool has_small = false; /* a sample to be held, from `requested` on */
 
 	*ret_wanted = known.wanted;
+	if (known.frontier < buffer->shard->part.begin)
+		known.frontier = known.wanted; /* it looks for its first sample */
 	for (; i <= n; i++) {
 		if (i < n)
 			s = sfs_sample_table_get(table, i);
@@ -110,6 +112,18 @@ static uint64_t next_part_bytes(const struct sfs_prefetch_lanes *p,
 	return n < ramp ? n : ramp / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
 }
 
+/* The first sample of a stretch is searched further back than its buffer begins.
+ * true: by a byte that was not requested. */
+static bool is_before(const struct sfs_prefetch_lanes *p,
+		      const struct sfs_slice_buffer *buffer, uint64_t *ret_wanted)
+{
+	if (!buffer->shard->part.whole)
+		return false;
+	*ret_wanted = sfs_shard_wanted(buffer->shard);
+	return *ret_wanted < buffer->start &&
+	       !sfs_lane_part_is_in_flight(p, buffer, *ret_wanted);
+}
+
 /* What should this buffer request next: what failed from byte `from` on, or else what was
  * not requested yet?  false: nothing. */
 static bool buffer_want(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane,
@@ -117,10 +131,15 @@ static bool buffer_want(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *
 			struct sfs_prefetch_want *w)
 {
 	struct sfs_slice slice = sfs_order_slice(p->base.order, lane->at.lane, buffer->m);
-	uint64_t end = buffer->is_open ? buffer->end : buffer->held_end, wanted;
-	uint64_t part_bytes = next_part_bytes(p, lane, buffer->shard);
+	uint64_t part_bytes = next_part_bytes(p, lane, buffer->shard), end, wanted;
 
 	*w = (struct sfs_prefetch_want){.buffer = buffer, .n_bytes = part_bytes};
+	if (is_before(p, buffer, &w->offset)) {
+		w->is_header = true;
+		return true;
+	}
+	sfs_prefetch_lane_extend(buffer);
+	end = buffer->is_open ? buffer->end : buffer->held_end;
 	if (sfs_slice_buffer_missing(buffer, from, part_bytes, &w->offset, &w->n_bytes))
 		return true;
 	if (buffer->requested >= end)

@@ -93,6 +93,10 @@ struct sfs_slice_buffer *sfs_prefetch_lane_add(struct sfs_prefetch_lanes *p,
 					       struct sfs_prefetch_lane *lane, uint32_t m,
 					       uint64_t from);
 
+/* The buffer of a stretch that is still being scanned: how far it reaches follows from
+ * what is known by now. */
+void sfs_prefetch_lane_extend(struct sfs_slice_buffer *buffer);
+
 /* Have the buffers up to where the lane is. */
 void sfs_prefetch_lane_open(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane);
 

@@ -148,6 +148,43 @@ static void jumps(void)
 	finish();
 }
 
+/* What is in flight then comes in vain, but no more is asked for there. */
+static void goes_back(void)
+{
+	begin();
+	sfs_header_fetch_ask(&fetch, 0);
+	end_at(0, 0, 0);
+	CHECK_EQ(take(), 0);
+	CHECK(sfs_header_fetch_ask(&fetch, 1024));
+	pending(1, LARGE);
+	end_at(0, LARGE, 0);
+	CHECK_EQ(take(), 0);
+	CHECK(sfs_header_fetch_ask(&fetch, 1024));
+	pending(2, (uint64_t)1024, 1024 + LARGE);
+	finish();
+}
+
+/* Of a stretch: what lies behind its end is not read ahead. */
+static void stops_where_a_stretch_ends(void)
+{
+	struct sfs_shard *shard = &runtime.shards.shards[0];
+
+	begin();
+	shard->part.whole = shard;
+	shard->part.begin = 3 * LARGE;
+	shard->part.end = 3 * LARGE + LARGE / 2;
+	CHECK(sfs_header_fetch_ask(&fetch, 3 * LARGE));
+	pending(1, 3 * LARGE);
+	CHECK_EQ(scripted_nth(source, 0)->n_bytes, LARGE / 2 + SMALL);
+	end_at(0, 3 * LARGE, 0);
+	CHECK_EQ(take(), 0);
+	CHECK(sfs_header_fetch_ask(&fetch, 9 * LARGE)); /* its last sample is long */
+	pending(1, 9 * LARGE);
+	CHECK_EQ(scripted_nth(source, 0)->n_bytes, SMALL);
+	finish();
+	shard->part = (struct sfs_shard_part){0};
+}
+
 /* What is quicker is known when both have been tried. */
 static void reads_on_if_that_is_quicker(void)
 {
@@ -257,6 +294,8 @@ int main(void)
 	reads_on_one_chunk_ahead();
 	feeds_in_order_what_comes_in_any();
 	jumps();
+	goes_back();
+	stops_where_a_stretch_ends();
 	reads_on_if_that_is_quicker();
 	fetches_hints_at_once();
 	fails();

@@ -352,7 +352,8 @@ static void begin_read(int stream, uint64_t offset, size_t n_bytes)
 	m.n_waiting++;
 	world_read(&m.w, &t->r, m.streams[stream], offset,
 		   n_bytes < left ? n_bytes : (size_t)left);
-	t->is_far = m.is_hasty || m.w.runtime.counters.reads_far > n_far;
+	/* (A stretch may need any byte of its shard.) */
+	t->is_far = m.is_hasty || m.settings.has_no_tables || m.w.runtime.counters.reads_far > n_far;
 }
 
 static void begin_any_read(void)
@@ -527,8 +528,12 @@ static void choose_streams(void)
 	int i;
 
 	m.n_streams = 1 + (int)below(MAX_STREAMS);
+	m.settings.has_no_tables = m.settings.epoch.order.segment == SFS_SEGMENT_RANDOM &&
+				   m.settings.epoch.order.equal == SFS_EQUAL_NONE &&
+				   one_in(2);
 	for (i = 0; i < m.n_streams; i++) {
-		if (m.settings.epoch.order.lanes % 4 == 0 && one_in(3))
+		if (m.settings.epoch.order.lanes % 4 == 0 && one_in(3) &&
+		    !m.settings.has_no_tables)
 			share = (struct sfs_share){below(4), 4, one_in(2) ? 2 : 4};
 		m.numbers[i] = (uint64_t)i;
 		m.shares[i] = share;

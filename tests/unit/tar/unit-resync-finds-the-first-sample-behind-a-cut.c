@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* In tars of every kind, whatever the cut and wherever reading begins before it: the first
- * sample from the cut on is the one that a scan from the start finds, or reading must begin
- * further back; and it is the same however the bytes are cut. */
+/* In tars of every kind, whatever the cut and wherever reading begins before it: the
+ * first sample from the cut on is the one that a scan from the start finds, or reading
+ * must begin further back; and it is the same however the bytes are cut. */
 #include "base/rng.h"
 #include "check.h"
 #include "tar/resync.h"
