@@ -87,6 +87,7 @@ unit_tests = \
 	tests/unit/catalog/unit-shard-list-takes-a-shard-from-each-line \
 	tests/unit/catalog/unit-shard-tables-grow-once-and-are-dropped \
 	tests/unit/catalog/unit-sizes-report-in-one-line-what-is-missing \
+	tests/unit/catalog/unit-stretches-have-each-sample-once \
 	tests/unit/catalog/unit-wids-and-yaml-mean-what-they-say \
 	tests/unit/cli/unit-bench-report-names-the-limit \
 	tests/unit/cli/unit-top-report-shows-what-stats-say \
