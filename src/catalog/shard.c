@@ -15,14 +15,14 @@
 #include <assert.h>
 
 void sfs_shards_init(struct sfs_shards *s, uint32_t n, char **names,
-		     struct sfs_object *objects, bool skip_damaged,
+		     struct sfs_object *objects, bool skip_damaged, int n_sets,
 		     struct sfs_budget *budget)
 {
 	uint32_t i;
 
-	*s = (struct sfs_shards){.n = n, .skip_damaged = skip_damaged};
-	/* (Pages that are never touched take no memory.) */
-	s->shards = sfs_calloc(n + SFS_STRETCH_SETS * ((size_t)n + SFS_CUTS_MAX),
+	*s = (struct sfs_shards){
+		.n = n, .skip_damaged = skip_damaged, .n_sets = n_sets};
+	s->shards = sfs_calloc(n + (size_t)n_sets * ((size_t)n + SFS_CUTS_MAX),
 			       sizeof *s->shards);
 	s->objects = sfs_calloc(n, sizeof *s->objects);
 	for (i = 0; i < n; i++) {

@@ -101,17 +101,17 @@ static struct sfs_stretch_set *find(struct sfs_shards *s, uint64_t epoch)
 	return NULL;
 }
 
-/* A place for one more; SFS_STRETCH_SETS: all are in use. */
+/* A place for one more; s->n_sets: all are in use. */
 static int unused_slot(struct sfs_shards *s)
 {
 	int slot;
 
-	for (slot = 0; slot < SFS_STRETCH_SETS && s->sets[slot];)
+	for (slot = 0; slot < s->n_sets && s->sets[slot];)
 		slot++;
-	if (slot < SFS_STRETCH_SETS)
+	if (slot < s->n_sets)
 		return slot;
 	drop_unused(s, 0);
-	for (slot = 0; slot < SFS_STRETCH_SETS && s->sets[slot];)
+	for (slot = 0; slot < s->n_sets && s->sets[slot];)
 		slot++;
 	return slot;
 }
@@ -127,7 +127,7 @@ struct sfs_stretch_set *sfs_stretches_take(struct sfs_shards *s,
 	set = find(s, epoch);
 	if (!set) {
 		slot = unused_slot(s);
-		if (slot < SFS_STRETCH_SETS)
+		if (slot < s->n_sets)
 			set = s->sets[slot] = make(s, slot, settings, epoch);
 	}
 	if (set)

@@ -18,7 +18,7 @@
 
 /* Those of an epoch; all sizes are known.  Stretch i of sfs_cuts_make() is the shard
  * number set->first + i.  A set that was wrong is not taken again.  NULL:
- * SFS_STRETCH_SETS are in use. */
+ * s->n_sets are in use. */
 struct sfs_stretch_set *sfs_stretches_take(struct sfs_shards *s,
 					   const struct sfs_order_settings *settings,
 					   uint64_t epoch);

@@ -152,7 +152,9 @@ static int init_runtime(struct sfs_engine *engine, struct sfs_dataset *d, bool i
 		sfs_object_set_listed(&objects[i], d->listed[i].size, d->listed[i].tag,
 				      d->listed[i].mtime_s);
 	sfs_shards_init(&runtime->shards, d->n, d->names, objects,
-			o->on_error == SFS_ON_ERROR_SKIP, &runtime->budget);
+			o->on_error == SFS_ON_ERROR_SKIP,
+			o->segment == SFS_SEGMENT_RANDOM ? SFS_STRETCH_SETS : 0,
+			&runtime->budget);
 	for (i = 0; i < d->n; i++) {
 		runtime->shards.shards[i].said_bytes = d->said[i].n_bytes;
 		runtime->shards.shards[i].said_samples = d->said[i].n_samples;

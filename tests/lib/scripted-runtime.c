@@ -17,7 +17,8 @@ static void init_shards(struct sfs_runtime *runtime, struct scripted_source *sou
 
 	for (i = 0; i < n; i++)
 		names[i] = sfs_strdup(shards[i].name);
-	sfs_shards_init(&runtime->shards, n, names, objects, false, &runtime->budget);
+	sfs_shards_init(&runtime->shards, n, names, objects, false, SFS_STRETCH_SETS,
+			&runtime->budget);
 	for (i = 0; i < n; i++)
 		scripted_have(source, runtime->shards.shards[i].object,
 			      runtime->shards.shards[i].name, shards[i].bytes,

@@ -53,7 +53,7 @@ static void begin(uint64_t budget_bytes, bool skip)
 		names[k] = sfs_asprintf("s%d.tar", k);
 	}
 	sfs_budget_init(&budget, budget_bytes);
-	sfs_shards_init(&shards, N, names, objects, skip, &budget);
+	sfs_shards_init(&shards, N, names, objects, skip, 0, &budget);
 }
 
 static void end(void)

@@ -82,7 +82,7 @@ static struct sfs_sizes *begin_of(enum sfs_scheme scheme, uint32_t n, bool skips
 		names[i] = sfs_asprintf("%u.tar", i);
 	}
 	sfs_budget_init(&budget, 64 << 20);
-	sfs_shards_init(&shards, n, names, objects, skips, &budget);
+	sfs_shards_init(&shards, n, names, objects, skips, 0, &budget);
 	free(objects);
 	free(names);
 	sfs_list_init(&asked);

@@ -114,7 +114,7 @@ static void begin(unsigned tar_of)
 		names[k] = sfs_asprintf("s%d.tar", k);
 	}
 	sfs_budget_init(&budget, 1 << 30);
-	sfs_shards_init(&shards, N, names, objects, false, &budget);
+	sfs_shards_init(&shards, N, names, objects, false, SFS_STRETCH_SETS, &budget);
 }
 
 static void end(void)

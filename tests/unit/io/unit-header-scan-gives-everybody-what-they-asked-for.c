@@ -171,7 +171,7 @@ static void start(uint64_t seed)
 		sfs_object_init(&objects[i], &uri, &origin.source);
 		objects[i].size = tars[i].n;
 	}
-	sfs_shards_init(&runtime.shards, N_SHARDS, names, objects, false,
+	sfs_shards_init(&runtime.shards, N_SHARDS, names, objects, false, 0,
 			&runtime.budget);
 	sfs_header_scanner_init(&scanner, &runtime);
 }

@@ -105,7 +105,7 @@ static void start(uint64_t wait_ms)
 		objects[i].size = 100 << 20;
 	}
 	sfs_budget_init(&runtime.budget, 64 << 20);
-	sfs_shards_init(&runtime.shards, N, names, objects, false, &runtime.budget);
+	sfs_shards_init(&runtime.shards, N, names, objects, false, 0, &runtime.budget);
 	sfs_header_scanner_init(&scanner, &runtime);
 	ix = sfs_scan_all_new(&runtime, &scanner, scan, wait_ms);
 	n_begun = 0;

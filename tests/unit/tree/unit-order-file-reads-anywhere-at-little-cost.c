@@ -75,7 +75,7 @@ static void begin(struct sfs_order_settings order, uint64_t budget_bytes)
 		objects[k] = (struct sfs_object){.size = tars[k].n};
 		names[k] = sfs_asprintf("s%d.tar", k);
 	}
-	sfs_shards_init(&runtime.shards, N_SHARDS, names, objects, false,
+	sfs_shards_init(&runtime.shards, N_SHARDS, names, objects, false, 0,
 			&runtime.budget);
 	for (k = 0; k < N_SHARDS; k++) {
 		struct sfs_shard *shard = &runtime.shards.shards[k];
