@@ -35,7 +35,7 @@ static bool is_start_of(const struct sfs_sample_table *table,
 static bool add_rest(struct sfs_sample_table *table, const struct sfs_index *index)
 {
 	struct sfs_sample_table whole = {0};
-	struct sfs_sample_table_sample s;
+	struct sfs_extent extent;
 	uint64_t i;
 	bool is_same;
 
@@ -44,12 +44,8 @@ static bool add_rest(struct sfs_sample_table *table, const struct sfs_index *ind
 	if (is_same)
 		sfs_sample_table_set_unverified(table);
 	for (i = sfs_sample_table_n(table); is_same && i < index->n_samples; i++) {
-		s = sfs_sample_table_get(&whole, i);
-		sfs_sample_table_add(table,
-				     &(struct sfs_extent){.start = s.start,
-							  .n_bytes = s.n_bytes,
-							  .key_hash = s.key_hash,
-							  .has_global = s.has_global});
+		extent = sfs_sample_table_extent(&whole, i);
+		sfs_sample_table_add(table, &extent);
 	}
 	sfs_sample_table_done(&whole);
 	return is_same;
@@ -166,21 +162,17 @@ static bool add_stretch(struct sfs_sample_table *table,
 			const struct sfs_sample_table *stretch, uint64_t *n)
 {
 	uint64_t n_stretch = sfs_sample_table_n(stretch), i;
-	struct sfs_sample_table_sample s, known;
+	struct sfs_extent extent, known;
 
 	for (i = 0; i < n_stretch; i++, (*n)++) {
-		s = sfs_sample_table_get(stretch, i);
-		if (*n < sfs_sample_table_n(table)) {
-			known = sfs_sample_table_get(table, *n);
-			if (known.start != s.start || known.n_bytes != s.n_bytes)
-				return false;
+		extent = sfs_sample_table_extent(stretch, i);
+		if (*n == sfs_sample_table_n(table)) {
+			sfs_sample_table_add(table, &extent);
 			continue;
 		}
-		sfs_sample_table_add(table,
-				     &(struct sfs_extent){.start = s.start,
-							  .n_bytes = s.n_bytes,
-							  .key_hash = s.key_hash,
-							  .has_global = s.has_global});
+		known = sfs_sample_table_extent(table, *n);
+		if (known.start != extent.start || known.n_bytes != extent.n_bytes)
+			return false;
 	}
 	return true;
 }

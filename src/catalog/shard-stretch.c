@@ -238,17 +238,13 @@ void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
 static void copy(struct sfs_sample_table *to, const struct sfs_sample_table *whole,
 		 uint64_t i, uint64_t end)
 {
-	struct sfs_sample_table_sample sample;
+	struct sfs_extent extent;
 
 	if (atomic_load(&whole->is_unverified))
 		sfs_sample_table_set_unverified(to);
 	for (; i < end; i++) {
-		sample = sfs_sample_table_get(whole, i);
-		sfs_sample_table_add(to, &(struct sfs_extent){.start = sample.start,
-							      .n_bytes = sample.n_bytes,
-							      .key_hash = sample.key_hash,
-							      .has_global =
-								      sample.has_global});
+		extent = sfs_sample_table_extent(whole, i);
+		sfs_sample_table_add(to, &extent);
 	}
 }
 

@@ -122,6 +122,18 @@ static inline struct sfs_sample_table_sample sfs_sample_table_get(
 	return sfs_sample_table_get_at(t, i, sfs_sample_table_place(t, i));
 }
 
+/* What sfs_sample_table_add() took for sample i < n. */
+static inline struct sfs_extent sfs_sample_table_extent(const struct sfs_sample_table *t,
+							uint64_t i)
+{
+	struct sfs_sample_table_sample s = sfs_sample_table_get(t, i);
+
+	return (struct sfs_extent){.start = s.start,
+				   .n_bytes = s.n_bytes,
+				   .key_hash = s.key_hash,
+				   .has_global = s.has_global};
+}
+
 static inline uint64_t sfs_sample_table_start(const struct sfs_sample_table *t,
 					      uint64_t i)
 {
