@@ -681,6 +681,7 @@ test_helpers = \
 	tests/lib/made-indexes.h \
 	tests/lib/made-jpegs.h \
 	tests/lib/make-shards.py \
+	tests/lib/metadata.sh \
 	tests/lib/minio-client.py \
 	tests/lib/minio.sh \
 	tests/lib/mounted-store.sh \

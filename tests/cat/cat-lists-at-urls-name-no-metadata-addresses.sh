@@ -5,30 +5,10 @@
 # that stands for one.  Nothing is sent there.  Such a list that is there itself may, and so may users.
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 . "$top/tests/lib/faults.sh"
-requires_root
-requires ip
-[ "$(ip -o link | wc -l)" = 1 ] || skip "needs a network of its own: run it by tests/lib/run-test"
-
-ip addr add 169.254.169.254/32 dev lo
-ip addr add fd00:ec2::254/128 dev lo nodad
-{
-    cat /etc/hosts
-    echo 169.254.169.254 metadata.test
-} >hosts
-mount --bind hosts /etc/hosts
-cleanup umount /etc/hosts
+. "$top/tests/lib/metadata.sh"
+metadata_hosts
 
 good_shards --samples 10
-# secret_at ADDRESS: a server there, with the same shards; sets $secret, its port.
-secret_at() {
-    rm -f secret-port
-    "$python" "$top/tests/lib/origin.py" shards 0 "$1" >secret-port 2>secret-log &
-    wait_until 10 grep -q . secret-port
-    secret=$(cat secret-port)
-}
-untouched() {
-    [ ! -s secret-log ] || fail "it was asked: $(cat secret-log)"
-}
 # lists URL...: shards/list.txt names these.
 lists() {
     printf '%s\n' "$@" >shards/list.txt
