@@ -194,10 +194,7 @@ static bool are_whole(struct sfs_shard *first)
 	struct sfs_shard *stretch;
 
 	for (stretch = first; stretch; stretch = stretch->part.next)
-		if (!table_of_stretch(stretch) ||
-		    (stretch->part.next &&
-		     atomic_load(&stretch->part.stop) !=
-			     atomic_load(&stretch->part.next->part.first)))
+		if (!table_of_stretch(stretch) || !sfs_stretch_meets_next(stretch))
 			return false;
 	return true;
 }

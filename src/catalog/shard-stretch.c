@@ -9,12 +9,9 @@
  * behind it.  The next stretch must begin with that one.  Damage may mean that the first
  * sample was none: it counts when a search from the start of the shard has found the same
  * one. */
-#include "base/alloc.h"
 #include "base/ledger.h"
 #include "base/log.h"
 #include "catalog/shard-internal.h"
-
-#include <errno.h>
 
 #define LOOK_BYTES    ((uint64_t)16 << 10) /* at the start of a shard */
 #define LOOK_BACK_MIN ((uint64_t)64 << 10)

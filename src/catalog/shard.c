@@ -385,6 +385,14 @@ void sfs_shard_done_stretch(struct sfs_shards *s, struct sfs_shard *shard)
 	*shard = (struct sfs_shard){0};
 }
 
+bool sfs_stretch_meets_next(const struct sfs_shard *stretch)
+{
+	const struct sfs_shard *next = stretch->part.next;
+	uint64_t stop = atomic_load(&stretch->part.stop);
+
+	return stop != SFS_NOT_FOUND && (!next || stop == atomic_load(&next->part.first));
+}
+
 uint64_t sfs_shard_from(struct sfs_shard *shard)
 {
 	uint64_t from;
@@ -414,6 +422,16 @@ const struct sfs_sample_table *sfs_shards_table(void *ctx, uint32_t shard)
 	struct sfs_shards *s = ctx;
 
 	return sfs_shard_table(&s->shards[shard]);
+}
+
+uint64_t *sfs_shards_sizes(const struct sfs_shards *s)
+{
+	uint64_t *sizes = sfs_calloc(s->n, sizeof *sizes);
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++)
+		sizes[i] = s->shards[i].object->size;
+	return sizes;
 }
 
 uint64_t sfs_shards_size(void *ctx, uint32_t shard)

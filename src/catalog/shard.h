@@ -110,7 +110,7 @@ struct sfs_shards {
 	int n_sets;		    /* there is room for */
 	struct sfs_stretch_set *sets[SFS_STRETCH_SETS];
 	uint64_t n_released;
-	atomic_bool was_wrong; /* one of them: what was told of its epoch may be wrong */
+	atomic_bool was_wrong; /* one was: readers may have got wrong bytes of its epoch */
 
 	/* How long samples are, for looking back from a cut: bytes. */
 	_Atomic uint64_t longest_sample;
@@ -131,10 +131,17 @@ static inline uint32_t sfs_shards_number(const struct sfs_shards *s,
 	return (uint32_t)(object - s->objects);
 }
 
+/* The size of each shard in bytes; all are known.  The caller frees them. */
+uint64_t *sfs_shards_sizes(const struct sfs_shards *s);
+
 /* A stretch of shard `whole`; its name, its folder and its object are borrowed. */
 void sfs_shard_init_stretch(struct sfs_shard *shard, uint32_t index,
 			    struct sfs_shard *whole, uint64_t begin, uint64_t end);
 void sfs_shard_done_stretch(struct sfs_shards *s, struct sfs_shard *shard);
+
+/* Does the stretch end where the next one begins, or its shard ends?  false: no, or not
+ * both places are known yet. */
+bool sfs_stretch_meets_next(const struct sfs_shard *stretch);
 
 /* Where reading must begin to find the samples of a pinned stretch; 0 for a shard. */
 uint64_t sfs_shard_from(struct sfs_shard *shard);

@@ -31,13 +31,11 @@ static struct sfs_stretch_set *make(struct sfs_shards *s, int slot,
 				    uint64_t epoch)
 {
 	struct sfs_stretch_set *set = sfs_calloc(1, sizeof *set);
-	sfs_autofree uint64_t *sizes = sfs_calloc(s->n, sizeof *sizes);
+	sfs_autofree uint64_t *sizes = sfs_shards_sizes(s);
 	struct sfs_order order = sfs_order_empty(settings, epoch, everything);
 	struct sfs_cuts cuts;
 	uint32_t i;
 
-	for (i = 0; i < s->n; i++)
-		sizes[i] = s->shards[i].object->size;
 	sfs_cuts_make(&cuts, order.name, sizes, s->n);
 	set->shards = s;
 	set->epoch = epoch;
@@ -101,19 +99,21 @@ static struct sfs_stretch_set *find(struct sfs_shards *s, uint64_t epoch)
 	return NULL;
 }
 
-/* A place for one more; s->n_sets: all are in use. */
-static int unused_slot(struct sfs_shards *s)
+static int empty_slot(const struct sfs_shards *s)
 {
-	int slot;
+	int slot = 0;
 
-	for (slot = 0; slot < s->n_sets && s->sets[slot];)
-		slot++;
-	if (slot < s->n_sets)
-		return slot;
-	drop_unused(s, 0);
-	for (slot = 0; slot < s->n_sets && s->sets[slot];)
+	while (slot < s->n_sets && s->sets[slot])
 		slot++;
 	return slot;
+}
+
+/* A place for one more; s->n_sets: all are in use. */
+static int make_room(struct sfs_shards *s)
+{
+	if (empty_slot(s) == s->n_sets)
+		drop_unused(s, 0);
+	return empty_slot(s);
 }
 
 struct sfs_stretch_set *sfs_stretches_take(struct sfs_shards *s,
@@ -126,7 +126,7 @@ struct sfs_stretch_set *sfs_stretches_take(struct sfs_shards *s,
 	pthread_mutex_lock(&s->sets_lock);
 	set = find(s, epoch);
 	if (!set) {
-		slot = unused_slot(s);
+		slot = make_room(s);
 		if (slot < s->n_sets)
 			set = s->sets[slot] = make(s, slot, settings, epoch);
 	}
@@ -164,18 +164,11 @@ void sfs_stretch_let_go(struct sfs_shards *s, struct sfs_shard *shard)
 
 bool sfs_stretches_agree(const struct sfs_shards *s, const struct sfs_stretch_set *set)
 {
-	const struct sfs_shard *shard;
-	uint64_t stop;
 	uint32_t i;
 
-	for (i = 0; i < set->n; i++) {
-		shard = &s->shards[set->first + i];
-		stop = atomic_load(&shard->part.stop);
-		if (stop == SFS_NOT_FOUND ||
-		    (shard->part.next &&
-		     stop != atomic_load(&shard->part.next->part.first)))
+	for (i = 0; i < set->n; i++)
+		if (!sfs_stretch_meets_next(&s->shards[set->first + i]))
 			return false;
-	}
 	return !atomic_load(&set->is_wrong);
 }
 

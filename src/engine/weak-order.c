@@ -83,17 +83,14 @@ static void estimate(const struct sfs_weak_order *weak, struct sfs_error *ret)
 {
 	const struct sfs_order_settings *settings = &weak->runtime->order;
 	const struct sfs_shards *all = &weak->runtime->shards;
-	sfs_autofree uint64_t *sizes = sfs_calloc(all->n, sizeof *sizes);
+	sfs_autofree uint64_t *sizes = sfs_shards_sizes(all);
 	const struct sfs_worth_shards shards = {
 		.sizes = sizes,
 		.n = all->n,
 		.sample_bytes = sfs_sizes_first_files(weak->sizes)};
 	struct sfs_strbuf text = {0};
 	struct sfs_worth now;
-	uint32_t i;
 
-	for (i = 0; i < all->n; i++)
-		sizes[i] = all->shards[i].object->size;
 	if (!is_default(settings, all->n) ||
 	    !sfs_worth_estimate(settings, &shards, &now) || !sfs_worth_is_low(&now))
 		return;

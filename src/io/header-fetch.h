@@ -40,8 +40,8 @@ struct sfs_header_fetch {
 	pthread_mutex_t *lock; /* guards *times, and how chunks ended */
 	struct sfs_header_fetch_times *times;
 	const struct sfs_index_import *hints; /* where headers may be; NULL: no hints */
-	/* Of each chunk, as far as a range may be so long, one at a time; 0: as it finds
-	 * best. */
+
+	/* Private. */
 	struct sfs_header_fetch_chunk chunks[SFS_HEADER_FETCH_CHUNKS];
 	int n_chunks;	 /* that are used */
 	uint64_t next;	 /* bytes before it were asked for or jumped over */

@@ -22,7 +22,7 @@
 #include <errno.h>
 
 #define MAX_RUNNING 8
-#define MAX_SMALL   64 /* scans that run when one starts that needs no table */
+#define MAX_INDEXES 64 /* scans that run when one for an index alone starts */
 
 /* ---- listings ---- */
 
@@ -197,7 +197,7 @@ static void start_some(struct sfs_header_scanner *s, struct sfs_link *queue, int
 static void start_queued(struct sfs_header_scanner *s)
 {
 	start_some(s, &s->queue, MAX_RUNNING);
-	start_some(s, &s->index_scans, MAX_SMALL);
+	start_some(s, &s->index_scans, MAX_INDEXES);
 }
 
 /* Locked. */

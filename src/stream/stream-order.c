@@ -47,15 +47,12 @@ static int init_stretches(struct sfs_stream *s)
 	struct sfs_runtime *runtime = s->runtime;
 	struct sfs_shards *shards = &runtime->shards;
 	sfs_autofree uint64_t *sizes = NULL;
-	uint32_t i;
 
 	s->stretches = sfs_stretches_take(shards, &runtime->order, s->epoch);
 	if (!s->stretches)
 		return -ENFILE;
 	s->random.stretches = s->stretches;
-	sizes = sfs_calloc(shards->n, sizeof *sizes);
-	for (i = 0; i < shards->n; i++)
-		sizes[i] = shards->shards[i].object->size;
+	sizes = sfs_shards_sizes(shards);
 	sfs_order_init(&s->order, &runtime->order, s->epoch, sizes, shards->n, s->share);
 	sfs_order_use_stretches(&s->order, s->stretches->first);
 	return 0;

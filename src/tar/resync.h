@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* So many chains may break; then it is LATE.  So it wants a block as often, at most. */
+/* It gives up (LATE) after so many chains that broke, so it wants no block more often. */
 #define SFS_RESYNC_TRIES 8
 
 enum sfs_resync_state {
