@@ -206,6 +206,7 @@ libshufflefs_a_SOURCES = \
 	src/io/header-scan.c src/io/header-scan.h src/io/header-scan-internal.h \
 	src/io/header-scan-work.c \
 	src/io/idx-file.c src/io/idx-file.h \
+	src/io/proof.c src/io/proof.h \
 	src/io/range.c src/io/range.h \
 	src/io/request.c src/io/request.h \
 	src/io/runtime.h \

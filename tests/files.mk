@@ -273,6 +273,7 @@ cat_tests = \
 	tests/cat/cat-a-sample-given-up-is-not-asked-for-again.sh \
 	tests/cat/cat-a-server-gets-no-more-requests-than-connections.sh \
 	tests/cat/cat-a-shard-that-is-too-large-is-refused.sh \
+	tests/cat/cat-a-shard-with-hidden-headers-is-scanned-once.sh \
 	tests/cat/cat-a-stream-is-readable-up-to-a-network-error.sh \
 	tests/cat/cat-a-streamed-epoch-leaves-indexes.sh \
 	tests/cat/cat-a-webdataset-spec-names-shards.sh \

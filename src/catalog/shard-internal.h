@@ -23,8 +23,9 @@ struct sfs_growth {
 	/* Of a stretch. */
 	bool is_searching; /* its first sample; the scan begins then */
 	bool is_looking;   /* at the first bytes of its shard, before */
-	bool is_checking;  /* its first sample, from the start of its shard */
-	bool is_sure;	   /* where its first sample begins */
+	bool is_waiting;   /* for the table of its shard, while it is searching */
+	bool is_checking;  /* waits to know whether its first sample is one */
+	bool is_noted;	   /* in the ledger: its damage */
 	bool has_stopped;  /* all its samples are in the table */
 	uint64_t from;	   /* where bytes for it begin: of the search, or of samples */
 	uint64_t searched; /* where the latest search began */
@@ -39,15 +40,20 @@ void sfs_shard_sum_up(struct sfs_shard *shard);
 /* A table in use stays, whether or not the budget has room. */
 void sfs_shard_note_memory(struct sfs_shards *s, struct sfs_growth *g);
 
-/* The next byte that the table needs; UINT64_MAX: none. */
+/* The next byte that the table needs; UINT64_MAX: none; or SFS_WANTED_LATER. */
 uint64_t sfs_growth_wanted(const struct sfs_growth *g);
 
 /* ---- shard-stretch.c; the shard is a stretch ---- */
 
 /* Its growth is new.  `whole` is the table of its shard, or NULL, and drop_lock is held
- * for reading.  true: the table is whole at once. */
-bool sfs_stretch_begin(const struct sfs_shards *s, struct sfs_shard *shard,
+ * for reading. */
+void sfs_stretch_begin(const struct sfs_shards *s, struct sfs_shard *shard,
 		       const struct sfs_sample_table *whole);
+
+/* See sfs_stretch_catch_up(); drop_lock is held for reading.  If it waits, and its shard
+ * is known so far, then its table ends: true. */
+bool sfs_stretch_take_whole(struct sfs_shard *shard,
+			    const struct sfs_sample_table *whole);
 
 /* Feed its search. */
 void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
@@ -59,8 +65,8 @@ bool sfs_stretch_ends_before(struct sfs_shard *shard, uint64_t start);
 /* Its shard has come to its end. */
 void sfs_stretch_end(struct sfs_shard *shard);
 
-/* Its scan has found damage.  Unless it is sure of its first sample, that is checked now,
- * by another search. */
+/* Its scan has found damage.  Unless it is sure of its first sample, it waits until that
+ * is known. */
 void sfs_stretch_check_damage(struct sfs_shard *shard);
 
 #endif

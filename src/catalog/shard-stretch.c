@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the first sample of a stretch is looked for from some bytes before the
  * cut on.  How many, the first bytes of the shard tell, which are looked at before.  If
- * these, or those before the cut, show that members hold what looks like headers, the
- * search begins anew at the start of the shard, which takes longer and is sure; so do all
- * later searches in that shard.
+ * these, or those before the cut, show that members hold what looks like headers, nothing
+ * is guessed in that shard any more: its stretches wait until somebody has scanned it so
+ * far, once for all of them, and take what they have of its table.
  *
  * From its first sample on a stretch is scanned like a shard, up to the first sample
- * behind it.  The next stretch must begin with that one.  Damage may mean that the first
- * sample was none: it counts when a search from the start of the shard has found the same
- * one. */
+ * behind it.  The next stretch must begin with that one.  So a stretch is sure where all
+ * before it were read.  Damage may mean that the first sample was none: it counts when
+ * that is sure. */
 #include "base/ledger.h"
 #include "base/log.h"
 #include "catalog/shard-internal.h"
+
+#include <errno.h>
 
 #define LOOK_BYTES    ((uint64_t)16 << 10) /* at the start of a shard */
 #define LOOK_BACK_MIN ((uint64_t)64 << 10)
@@ -48,9 +50,21 @@ static void compare(const struct sfs_shard *before, const struct sfs_shard *next
 
 static void set_first(struct sfs_shard *shard, uint64_t first)
 {
-	shard->growth->from = first;
 	atomic_store(&shard->part.first, first);
 	compare(shard->part.before, shard);
+}
+
+/* The same, of which its shard's headers say that it is so. */
+static void set_sure_first(struct sfs_shard *shard, uint64_t first)
+{
+	uint64_t guessed = atomic_load(&shard->part.first);
+
+	if (guessed != SFS_NOT_FOUND && guessed != first) {
+		fail_set(shard);
+		return;
+	}
+	set_first(shard, first);
+	atomic_store(&shard->part.is_sure, true);
 }
 
 static void set_stop(struct sfs_shard *shard, uint64_t stop)
@@ -75,7 +89,33 @@ void sfs_stretch_end(struct sfs_shard *shard)
 		set_stop(shard, sfs_tar_padded(shard->object->size));
 }
 
+bool sfs_stretch_is_sure(struct sfs_shard *stretch)
+{
+	const struct sfs_shard *at = stretch, *before;
+	uint64_t first;
+
+	for (; at->part.begin > 0 && !atomic_load(&at->part.is_sure); at = before) {
+		before = at->part.before;
+		first = atomic_load(&at->part.first);
+		if (!before || first == SFS_NOT_FOUND ||
+		    atomic_load(&before->part.stop) != first)
+			return false;
+	}
+	if (stretch->part.begin > 0)
+		atomic_store(&stretch->part.is_sure, true);
+	return true;
+}
+
 /* ---- the search ---- */
+
+/* Nothing is guessed here: the table of the shard will say where it begins. */
+static void wait_for_whole(struct sfs_shard *shard)
+{
+	shard->growth->is_searching = shard->growth->is_waiting = true;
+	shard->growth->is_looking = false;
+	sfs_resync_done(&shard->growth->resync);
+	atomic_fetch_add(&shard->part.set->n_waits, 1);
+}
 
 static void search_from(struct sfs_shard *shard, uint64_t offset)
 {
@@ -115,26 +155,34 @@ static void begin_search(const struct sfs_shards *s, struct sfs_shard *shard)
 	struct sfs_growth *g = shard->growth;
 	const struct sfs_shard *whole = shard->part.whole;
 
+	g->from = shard->part.begin;
+	if (atomic_load(&whole->has_hidden)) {
+		wait_for_whole(shard);
+		return;
+	}
 	g->from = before_cut(shard, look_back(s, shard));
 	g->is_looking = !atomic_load(&whole->was_looked_at);
-	search_from(shard,
-		    g->is_looking || atomic_load(&whole->has_hidden) ? 0 : g->from);
+	search_from(shard, g->is_looking ? 0 : g->from);
 }
 
-static void begin_scan(struct sfs_shard *shard, uint64_t first, bool is_sure)
+/* The first sample begins there; or, at the end of the shard, there is none. */
+static void begin_scan(struct sfs_shard *shard, uint64_t first)
 {
 	shard->growth->is_searching = false;
-	shard->growth->is_sure = is_sure;
-	shard->growth->scan.pos = first;
+	shard->growth->scan.pos = shard->growth->from = first;
+	if (first >= sfs_tar_padded(shard->object->size))
+		sfs_stretch_end(shard);
+}
+
+/* It was found.  (By now its shard may have been scanned, and say otherwise.) */
+static void end_search(struct sfs_shard *shard, uint64_t first)
+{
+	if (atomic_load(&shard->part.is_sure))
+		first = atomic_load(&shard->part.first);
 	set_first(shard, first);
-}
-
-/* No sample starts from the cut on. */
-static void end_search(struct sfs_shard *shard)
-{
-	shard->growth->is_searching = false;
-	set_first(shard, sfs_tar_padded(shard->object->size));
-	sfs_stretch_end(shard);
+	if (shard->growth->searched == 0)
+		atomic_store(&shard->part.is_sure, true);
+	begin_scan(shard, first);
 }
 
 /* The shard is damaged before the cut. */
@@ -142,8 +190,7 @@ static void fail_search(struct sfs_shard *shard)
 {
 	struct sfs_growth *g = shard->growth;
 
-	g->is_searching = g->is_checking = false;
-	g->is_sure = true;
+	g->is_searching = false;
 	g->scan.err = g->resync.scan.err;
 	g->scan.pos = g->resync.scan.pos;
 	sfs_error_set(&g->scan.error, g->scan.err, "%s", g->resync.scan.error.text);
@@ -161,41 +208,33 @@ static void end_look(const struct sfs_shards *s, struct sfs_shard *shard)
 	if (g->resync.has_hidden)
 		atomic_store(&whole->has_hidden, true);
 	atomic_store(&whole->was_looked_at, true);
-	if (g->resync.state == SFS_RESYNC_READING && !atomic_load(&whole->has_hidden))
+	if (g->resync.state != SFS_RESYNC_READING)
+		return;
+	if (atomic_load(&whole->has_hidden))
+		wait_for_whole(shard);
+	else
 		search_from(shard, before_cut(shard, look_back(s, shard)));
-}
-
-/* Damage was found, and then where the first sample is. */
-static void end_check(struct sfs_shard *shard)
-{
-	struct sfs_growth *g = shard->growth;
-
-	g->is_searching = g->is_checking = false;
-	g->is_sure = g->resync.state == SFS_RESYNC_FOUND &&
-		     g->resync.start == atomic_load(&shard->part.first);
-	if (!g->is_sure)
-		fail_set(shard);
 }
 
 void sfs_stretch_check_damage(struct sfs_shard *shard)
 {
-	struct sfs_growth *g = shard->growth;
-
-	if (g->is_sure || atomic_load(&shard->part.set->is_wrong))
+	if (atomic_load(&shard->part.first) == SFS_NOT_FOUND)
+		return; /* the search came from the start */
+	if (sfs_stretch_is_sure(shard) || atomic_load(&shard->part.set->is_wrong))
 		return;
-	g->is_checking = true;
-	search_from(shard, 0);
+	shard->growth->is_checking = true;
+	wait_for_whole(shard);
 }
 
-/* What was found may lie within a member: search from the start of the shard. */
-static void search_from_start(struct sfs_shard *shard)
+/* What was found may lie within a member. */
+static void give_up_guessing(struct sfs_shard *shard)
 {
 	if (!atomic_exchange(&shard->part.whole->has_hidden, true))
 		sfs_info(
 			"%s: a member holds what looks like a tar: headers are read from "
 			"the start of the shard",
 			shard->name);
-	search_from(shard, 0);
+	wait_for_whole(shard);
 }
 
 void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
@@ -203,12 +242,17 @@ void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
 {
 	struct sfs_growth *g = shard->growth;
 	struct sfs_resync *r = &g->resync;
-	uint64_t wanted = sfs_resync_feed(r, offset, bytes, n);
+	uint64_t wanted;
 
+	if (g->is_waiting)
+		return;
+	wanted = sfs_resync_feed(r, offset, bytes, n);
 	if (g->is_looking && wanted >= LOOK_BYTES)
 		end_look(s, shard);
+	if (g->is_waiting)
+		return;
 	if (r->has_hidden && g->searched > 0) {
-		search_from_start(shard);
+		give_up_guessing(shard);
 		return;
 	}
 	switch (r->state) {
@@ -218,23 +262,43 @@ void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
 		search_from(shard,
 			    before_cut(shard, 2 * (shard->part.begin - g->searched)));
 		break;
-	case SFS_RESYNC_FOUND:
+	case SFS_RESYNC_FOUND: end_search(shard, r->start); break;
 	case SFS_RESYNC_NONE:
-		if (g->is_checking)
-			end_check(shard);
-		else if (r->state == SFS_RESYNC_FOUND)
-			begin_scan(shard, r->start, g->searched == 0);
-		else
-			end_search(shard);
+		end_search(shard, sfs_tar_padded(shard->object->size));
+		break;
 	}
 }
 
-/* ---- its growth ---- */
+/* ---- what its shard says ---- */
 
-/* The samples of its shard's table from i to end - 1. */
-static void copy(struct sfs_sample_table *to, const struct sfs_sample_table *whole,
-		 uint64_t i, uint64_t end)
+/* Does the table of the shard know of all samples that start before `offset`? */
+static bool covers(const struct sfs_sample_table *whole, uint64_t offset)
 {
+	enum sfs_sample_table_state state = sfs_sample_table_state(whole);
+	uint64_t n = sfs_sample_table_n(whole);
+
+	return state == SFS_SAMPLE_TABLE_WHOLE ||
+	       (n > 0 && sfs_sample_table_start(whole, n - 1) >= offset);
+}
+
+/* The start of the first sample from `offset` on, which it covers. */
+static uint64_t first_from(const struct sfs_shard *shard,
+			   const struct sfs_sample_table *whole, uint64_t offset)
+{
+	uint64_t n = sfs_sample_table_n(whole),
+		 i = sfs_sample_table_from(whole, n, offset);
+
+	return i < n ? sfs_sample_table_start(whole, i)
+		     : sfs_tar_padded(shard->object->size);
+}
+
+/* The stretch gets what the table of its shard has of it. */
+static void copy(struct sfs_shard *shard, const struct sfs_sample_table *whole)
+{
+	struct sfs_sample_table *to = &shard->growth->table;
+	uint64_t n = sfs_sample_table_n(whole);
+	uint64_t i = sfs_sample_table_from(whole, n, shard->part.begin);
+	uint64_t end = sfs_sample_table_from(whole, n, shard->part.end);
 	struct sfs_extent extent;
 
 	if (atomic_load(&whole->is_unverified))
@@ -245,39 +309,69 @@ static void copy(struct sfs_sample_table *to, const struct sfs_sample_table *who
 	}
 }
 
-static void copy_from_whole(struct sfs_shard *shard, const struct sfs_sample_table *whole)
+/* The table of its shard ends with damage, which the ledger has: so does its own. */
+static void end_with_damage(struct sfs_shard *shard)
 {
-	uint64_t n = sfs_sample_table_n(whole);
-	uint64_t i = sfs_sample_table_from(whole, n, shard->part.begin);
-	uint64_t end = sfs_sample_table_from(whole, n, shard->part.end);
-	uint64_t shard_end = sfs_tar_padded(shard->object->size);
+	struct sfs_growth *g = shard->growth;
 
-	set_first(shard, shard->part.begin == 0 ? 0
-			 : i < n		? sfs_sample_table_start(whole, i)
-						: shard_end);
-	set_stop(shard, end < n ? sfs_sample_table_start(whole, end) : shard_end);
-	copy(&shard->growth->table, whole, i, end);
-	sfs_sample_table_end(&shard->growth->table, SFS_SAMPLE_TABLE_WHOLE);
+	g->is_noted = true;
+	if (g->scan.err == 0)
+		g->scan.err = -EBADMSG;
 }
 
-bool sfs_stretch_begin(const struct sfs_shards *s, struct sfs_shard *shard,
+/* All that it waits for is there. */
+static void take_samples(struct sfs_shard *shard, const struct sfs_sample_table *whole)
+{
+	copy(shard, whole);
+	if (covers(whole, shard->part.end))
+		set_stop(shard, first_from(shard, whole, shard->part.end));
+	else
+		end_with_damage(shard);
+}
+
+bool sfs_stretch_take_whole(struct sfs_shard *shard,
+			    const struct sfs_sample_table *whole)
+{
+	struct sfs_growth *g = shard->growth;
+	bool is_damaged = sfs_sample_table_state(whole) == SFS_SAMPLE_TABLE_DAMAGED;
+
+	if (shard->part.begin > 0 && covers(whole, shard->part.begin))
+		set_sure_first(shard, first_from(shard, whole, shard->part.begin));
+	if (!g || !g->is_waiting)
+		return false;
+	if (!is_damaged &&
+	    !covers(whole, g->is_checking ? shard->part.begin : shard->part.end))
+		return false;
+	g->is_searching = g->is_waiting = false;
+	if (!g->is_checking)
+		take_samples(shard, whole);
+	else if (is_damaged)
+		end_with_damage(shard);
+	g->is_checking = false;
+	return true;
+}
+
+/* ---- its growth ---- */
+
+void sfs_stretch_begin(const struct sfs_shards *s, struct sfs_shard *shard,
 		       const struct sfs_sample_table *whole)
 {
-	uint64_t first = atomic_load(&shard->part.first);
+	uint64_t first = shard->part.begin == 0 ? 0 : atomic_load(&shard->part.first);
 
-	if (whole && sfs_sample_table_state(whole) == SFS_SAMPLE_TABLE_WHOLE) {
-		copy_from_whole(shard, whole);
-		return true;
+	if (whole && covers(whole, shard->part.end)) {
+		if (shard->part.begin > 0)
+			first = first_from(shard, whole, shard->part.begin);
+		set_sure_first(shard, first);
+		shard->growth->from = first;
+		take_samples(shard, whole);
+		return;
 	}
-	if (shard->part.begin == 0)
-		first = 0;
-	if (first == SFS_NOT_FOUND)
+	if (first == SFS_NOT_FOUND) {
 		begin_search(s, shard);
-	else if (first < sfs_tar_padded(shard->object->size))
-		begin_scan(shard, first, shard->part.begin == 0);
-	else
-		end_search(shard);
-	if (shard->growth->has_stopped)
-		sfs_sample_table_end(&shard->growth->table, SFS_SAMPLE_TABLE_WHOLE);
-	return shard->growth->has_stopped;
+	} else {
+		set_first(shard, first);
+		begin_scan(shard, first);
+	}
+	if (whole && shard->growth->is_waiting)
+		sfs_stretch_take_whole(shard, whole);
 }

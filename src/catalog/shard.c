@@ -111,6 +111,8 @@ static bool is_over(struct sfs_shards *s)
 
 /* ---- pins ---- */
 
+static void end_growth(struct sfs_shards *s, struct sfs_shard *shard);
+
 /* An empty table.  Locked: the shard, and drop_lock for reading. */
 static void begin_growth(struct sfs_shards *s, struct sfs_shard *shard,
 			 const struct sfs_sample_table *whole)
@@ -122,8 +124,10 @@ static void begin_growth(struct sfs_shards *s, struct sfs_shard *shard,
 		/* A missing shard that counts as empty: nothing to scan. */
 		g->scan.is_complete = true;
 		sfs_sample_table_end(&g->table, SFS_SAMPLE_TABLE_WHOLE);
-	} else if (shard->part.whole && sfs_stretch_begin(s, shard, whole)) {
-		sfs_shard_sum_up(shard);
+	} else if (shard->part.whole) {
+		sfs_stretch_begin(s, shard, whole);
+		if (sfs_growth_wanted(g) == UINT64_MAX)
+			end_growth(s, shard);
 		sfs_shard_note_memory(s, g);
 	}
 }
@@ -174,6 +178,8 @@ uint64_t sfs_growth_wanted(const struct sfs_growth *g)
 {
 	if (g->has_stopped)
 		return UINT64_MAX;
+	if (g->is_waiting)
+		return SFS_WANTED_LATER;
 	return g->is_searching ? sfs_resync_wanted(&g->resync)
 			       : sfs_scan_wanted(&g->scan);
 }
@@ -296,7 +302,7 @@ static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
 
 	if (g->has_stopped)
 		g->scan.err = 0; /* damage behind a stretch is not its own */
-	if (g->scan.err < 0 &&
+	if (g->scan.err < 0 && !g->is_noted &&
 	    !(shard->part.set && atomic_load(&shard->part.set->is_wrong)))
 		note_damage(s, shard);
 	sfs_scan_done(&g->scan);
@@ -333,7 +339,10 @@ uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t 
 	pthread_mutex_lock(&shard->lock);
 	g = shard->growth;
 	wanted = sfs_growth_wanted(g);
-	if (wanted != UINT64_MAX) {
+	if (wanted < SFS_WANTED_LATER) {
+		if (shard->part.set)
+			atomic_fetch_add_explicit(&shard->part.set->n_feeds, 1,
+						  memory_order_relaxed);
 		if (g->is_searching)
 			sfs_stretch_search(s, shard, offset, bytes, n);
 		if (!g->is_searching && !g->has_stopped)
@@ -391,6 +400,31 @@ bool sfs_stretch_meets_next(const struct sfs_shard *stretch)
 	uint64_t stop = atomic_load(&stretch->part.stop);
 
 	return stop != SFS_NOT_FOUND && (!next || stop == atomic_load(&next->part.first));
+}
+
+bool sfs_stretch_waits(struct sfs_shard *stretch)
+{
+	bool waits;
+
+	pthread_mutex_lock(&stretch->lock);
+	waits = stretch->growth && stretch->growth->is_waiting;
+	pthread_mutex_unlock(&stretch->lock);
+	return waits;
+}
+
+void sfs_stretch_catch_up(struct sfs_shards *s, struct sfs_shard *stretch)
+{
+	const struct sfs_sample_table *whole;
+
+	pthread_rwlock_rdlock(&s->drop_lock);
+	whole = sfs_shard_table(stretch->part.whole);
+	pthread_mutex_lock(&stretch->lock);
+	if (whole && sfs_stretch_take_whole(stretch, whole)) {
+		end_growth(s, stretch);
+		sfs_shard_note_memory(s, stretch->growth);
+	}
+	pthread_mutex_unlock(&stretch->lock);
+	pthread_rwlock_unlock(&s->drop_lock);
 }
 
 uint64_t sfs_shard_from(struct sfs_shard *shard)

@@ -31,6 +31,8 @@ struct sfs_stretch_set { /* stretches.h */
 	uint32_t n_users;
 	uint64_t released; /* when, if nobody uses it: a count */
 	atomic_bool is_wrong;
+	_Atomic uint64_t n_waits; /* how often a stretch began to wait for its shard */
+	_Atomic uint64_t n_feeds; /* of its stretches: they are being read */
 };
 
 struct sfs_index_search;
@@ -48,6 +50,8 @@ struct sfs_shard_part {
 	/* The starts of the first samples from `begin` and from `end` on, as far as they
 	 * are known, else SFS_NOT_FOUND; the shard's padded size, if there is none. */
 	_Atomic uint64_t first, stop;
+	atomic_bool is_sure;	    /* `first` is known from the headers before it */
+	_Atomic uint32_t n_readers; /* streams that have it */
 };
 #define SFS_NOT_FOUND UINT64_MAX
 
@@ -143,6 +147,18 @@ void sfs_shard_done_stretch(struct sfs_shards *s, struct sfs_shard *shard);
  * both places are known yet. */
 bool sfs_stretch_meets_next(const struct sfs_shard *stretch);
 
+/* Is it certain that the stretch begins with a sample of its shard?  Either the headers
+ * from the shard's start on say so, or all stretches before it were read and meet. */
+bool sfs_stretch_is_sure(struct sfs_shard *stretch);
+
+/* Does it wait for the table of its shard?  In a shard with hidden headers nothing is
+ * guessed: somebody must scan it. */
+bool sfs_stretch_waits(struct sfs_shard *stretch);
+
+/* The table of its shard has grown: take what it says, and compare it with what was
+ * guessed. */
+void sfs_stretch_catch_up(struct sfs_shards *s, struct sfs_shard *stretch);
+
 /* Where reading must begin to find the samples of a pinned stretch; 0 for a shard. */
 uint64_t sfs_shard_from(struct sfs_shard *shard);
 
@@ -155,9 +171,11 @@ void sfs_shard_unpin(struct sfs_shards *s, struct sfs_shard *shard);
  * (NULL if it has none). */
 const struct sfs_sample_table *sfs_shard_table(struct sfs_shard *shard);
 
-/* The byte that the table needs next; UINT64_MAX: none, as it is whole or damaged.  The
- * shard is pinned. */
+/* The byte that the table needs next; UINT64_MAX: none, as it is whole or damaged;
+ * SFS_WANTED_LATER: none now, as it waits for the table of its shard.  The shard is
+ * pinned. */
 uint64_t sfs_shard_wanted(struct sfs_shard *shard);
+#define SFS_WANTED_LATER (UINT64_MAX - 1)
 
 /* What is known of a pinned shard, all at one moment: others may scan it meanwhile. */
 struct sfs_shard_progress {

@@ -6,6 +6,7 @@
 #define LARGE_BYTES ((uint64_t)512 << 10)
 #define SMALL_BYTES ((uint64_t)16 << 10)
 #define N_AHEAD	    2 /* chunks in flight where nothing says where the next header is */
+#define QUIET_BYTES ((uint64_t)64 << 10) /* that a quiet scan jumps over in any case */
 
 /* A chunk has come: keep the mean of the last few.  Locked. */
 static void note_time(const struct sfs_header_fetch_chunk *c)
@@ -20,6 +21,11 @@ static void note_time(const struct sfs_header_fetch_chunk *c)
 		*mean = *mean ? *mean - *mean / 4 + ns / 4 : ns;
 }
 
+static bool is_quiet(const struct sfs_header_fetch *f)
+{
+	return f->is_quiet && atomic_load(f->is_quiet);
+}
+
 /* Is it quicker to jump over n bytes than to read on?  Yes, as long as one of the two has
  * not been tried.  Large chunks come N_AHEAD at a time.  A jump may take up to twice as
  * long, as bytes that nobody needs are worth fetching only for a large gain. */
@@ -27,6 +33,8 @@ static bool is_worth_jumping(struct sfs_header_fetch *f, uint64_t n)
 {
 	uint64_t small_ns, large_ns;
 
+	if (f->is_for_first || (is_quiet(f) && n >= QUIET_BYTES))
+		return true;
 	pthread_mutex_lock(f->lock);
 	small_ns = f->times->small_ns;
 	large_ns = f->times->large_ns;
@@ -75,10 +83,22 @@ static uint64_t chunk_most(const struct sfs_header_fetch *f)
 	return f->next == f->target ? SMALL_BYTES : SFS_RANGE_MAX;
 }
 
+/* For a first sample: the bytes before the cut, where it is searched, and some behind;
+ * then headers.  At the start of the shard it only looks. */
+static uint64_t first_size(const struct sfs_header_fetch *f)
+{
+	uint64_t cut = f->shard->part.begin;
+	uint64_t n = f->next > 0 && f->next < cut ? cut - f->next : 0;
+
+	return n < SFS_RANGE_MAX - SMALL_BYTES ? n + SMALL_BYTES : SFS_RANGE_MAX;
+}
+
 static uint64_t chunk_size(const struct sfs_header_fetch *f)
 {
 	uint64_t n = f->is_jumping ? SMALL_BYTES : LARGE_BYTES, most = chunk_most(f);
 
+	if (f->is_for_first)
+		return first_size(f);
 	return n < most ? n : most;
 }
 
@@ -95,7 +115,7 @@ static void start_chunk(struct sfs_header_fetch *f, struct sfs_header_fetch_chun
 	c->range = (struct sfs_range){.shard = f->shard,
 				      .offset = f->next,
 				      .n_bytes = n < left ? n : left,
-				      .is_urgent = true,
+				      .is_urgent = !is_quiet(f),
 				      .done = on_fetched};
 	f->next += c->range.n_bytes;
 	sfs_range_start(&f->runtime->range_reader, &c->range, NULL);
@@ -169,7 +189,7 @@ static bool next_hint(const struct sfs_header_fetch *f, uint64_t from, uint64_t 
  * says where the next one is, unless there are hints. */
 static bool may_start(struct sfs_header_fetch *f)
 {
-	if (f->next >= f->shard->object->size)
+	if (f->next >= f->shard->object->size || (f->is_for_first && f->n_chunks > 0))
 		return false;
 	if (f->is_jumping && f->n_chunks > 0)
 		return next_hint(f, f->next, &f->next);

@@ -40,6 +40,8 @@ struct sfs_header_fetch {
 	pthread_mutex_t *lock; /* guards *times, and how chunks ended */
 	struct sfs_header_fetch_times *times;
 	const struct sfs_index_import *hints; /* where headers may be; NULL: no hints */
+	const atomic_bool *is_quiet; /* see sfs_header_scan_proof(); or NULL */
+	bool is_for_first;	     /* of a stretch: nothing behind it is wanted */
 
 	/* Private. */
 	struct sfs_header_fetch_chunk chunks[SFS_HEADER_FETCH_CHUNKS];

@@ -13,7 +13,8 @@ enum sfs_header_need {
 	SFS_HEADER_TABLE = 1, /* MEMBERS and LISTING need it, too */
 	SFS_HEADER_MEMBERS = 2,
 	SFS_HEADER_LISTING = 4,
-	SFS_HEADER_INDEX = 8, /* the table, if there is an index */
+	SFS_HEADER_INDEX = 8,  /* the table, if there is an index */
+	SFS_HEADER_FIRST = 16, /* of a stretch: where its first sample begins */
 };
 
 /* What a scan at work needs. */
@@ -27,7 +28,7 @@ struct sfs_header_work {
 	struct sfs_index_search search;
 	struct sfs_scan scan; /* for the listing, or for the members */
 	struct sfs_directory *listing;
-	bool needs_table;		 /* else only INDEX */
+	bool needs_table;		 /* else only INDEX, or FIRST */
 	bool needs_members, has_members; /* has: they are read, not found */
 	struct sfs_members members;
 	struct sfs_charge members_held; /* counts them */
@@ -42,11 +43,13 @@ struct sfs_header_scan {
 	struct sfs_link link; /* in the queue */
 	struct sfs_task task;
 	struct sfs_header_work *work; /* the task's; NULL: the scan has not begun */
+	atomic_bool is_quiet;
 
 	/* Under the scanner's lock. */
 	struct sfs_link waiters;
 	unsigned needs;		      /* a bit each; final when is_open is false */
 	bool is_open;		      /* the scan has not begun */
+	bool is_proof;		      /* it counts as one */
 	struct sfs_link late_waiters; /* for what is not among its needs */
 	unsigned late_needs;
 	uint64_t progress; /* bytes that it has scanned or jumped over */

@@ -91,9 +91,13 @@ void sfs_header_work_feed(void *ctx, uint64_t offset, const void *bytes, size_t 
 
 uint64_t sfs_header_work_wanted(struct sfs_header_work *w)
 {
-	uint64_t a = w->needs_table ? sfs_shard_wanted(w->hs->shard) : UINT64_MAX;
+	bool is_done = !w->needs_table &&
+		       atomic_load(&w->hs->shard->part.first) != SFS_NOT_FOUND;
+	uint64_t a = is_done ? UINT64_MAX : sfs_shard_wanted(w->hs->shard);
 	uint64_t b = has_scan(w) ? sfs_scan_wanted(&w->scan) : UINT64_MAX;
 
+	if (a == SFS_WANTED_LATER)
+		a = UINT64_MAX; /* a stretch that waits for its shard: another scan's */
 	return a < b ? a : b;
 }
 

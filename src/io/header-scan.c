@@ -22,7 +22,8 @@
 #include <errno.h>
 
 #define MAX_RUNNING 8
-#define MAX_INDEXES 64 /* scans that run when one for an index alone starts */
+#define MAX_SMALL   64 /* scans that run when one starts that needs no table */
+#define MAX_PROOFS  16 /* besides */
 
 /* ---- listings ---- */
 
@@ -81,8 +82,10 @@ static struct sfs_header_work *begin(struct sfs_header_scan *hs)
 					     .shard = hs->shard,
 					     .task = &hs->task,
 					     .lock = &s->lock,
-					     .times = &s->times};
+					     .times = &s->times,
+					     .is_quiet = &hs->is_quiet};
 	w->needs_table = needs & SFS_HEADER_TABLE;
+	w->fetch.is_for_first = (needs & SFS_HEADER_FIRST) && !w->needs_table;
 	w->needs_members = (needs & SFS_HEADER_MEMBERS) && !sfs_shard_members(hs->shard);
 	if (needs & SFS_HEADER_LISTING) {
 		w->listing = sfs_directory_new();
@@ -95,9 +98,17 @@ static struct sfs_header_work *begin(struct sfs_header_scan *hs)
 	return w;
 }
 
+/* The count in which it is while it runs.  Locked. */
+static int *n_started(struct sfs_header_scan *hs)
+{
+	return hs->is_proof ? &hs->scanner->n_proofs : &hs->scanner->n_running;
+}
+
 static void start_queued(struct sfs_header_scanner *s);
+enum effort { AT_ONCE, PROOF, QUIET }; /* for whom a scan is */
 static struct sfs_header_scan *new_scan(struct sfs_header_scanner *s,
-					struct sfs_shard *shard, unsigned needs);
+					struct sfs_shard *shard, unsigned needs,
+					enum effort effort);
 
 /* Queue another scan for what was asked for too late; cancel its waiters if the scanner
  * has stopped.  Locked. */
@@ -110,7 +121,7 @@ static void scan_again(struct sfs_header_scan *hs, struct sfs_link *cancelled)
 	if (s->is_closed) {
 		sfs_waiters_tell(&hs->late_waiters, cancelled);
 	} else if (hs->late_needs) {
-		next = new_scan(s, hs->shard, hs->late_needs);
+		next = new_scan(s, hs->shard, hs->late_needs, AT_ONCE);
 		sfs_list_move(&next->waiters, &hs->late_waiters);
 	}
 }
@@ -140,7 +151,7 @@ static void finish(struct sfs_header_scan *hs)
 		keep_listing(s, w);
 	sfs_waiters_tell(&hs->waiters, &ended);
 	scan_again(hs, &cancelled);
-	s->n_running--;
+	*n_started(hs) -= 1;
 	start_queued(s);
 	pthread_mutex_unlock(&s->lock);
 
@@ -181,31 +192,57 @@ static bool scan_run(struct sfs_task *task)
 
 /* ---- who asks ---- */
 
-static void start_some(struct sfs_header_scanner *s, struct sfs_link *queue, int most)
+static void start_some(struct sfs_header_scanner *s, struct sfs_link *queue,
+		       const int *n_running, int most)
 {
+	struct sfs_header_scan *hs;
 	struct sfs_link *link;
 
-	while (s->n_running < most && (link = sfs_list_pop(queue)) != NULL) {
-		s->n_running++;
-		sfs_threadpool_post(
-			s->runtime->pool,
-			&sfs_container(link, struct sfs_header_scan, link)->task);
+	while (*n_running < most && (link = sfs_list_pop(queue)) != NULL) {
+		hs = sfs_container(link, struct sfs_header_scan, link);
+		*n_started(hs) += 1;
+		sfs_threadpool_post(s->runtime->pool, &hs->task);
 	}
 }
 
 /* Locked. */
 static void start_queued(struct sfs_header_scanner *s)
 {
-	start_some(s, &s->queue, MAX_RUNNING);
-	start_some(s, &s->index_scans, MAX_INDEXES);
+	start_some(s, &s->queue, &s->n_running, MAX_RUNNING);
+	start_some(s, &s->small, &s->n_running, MAX_SMALL);
+	start_some(s, &s->proofs, &s->n_proofs, MAX_PROOFS);
+}
+
+static struct sfs_link *queue_of(struct sfs_header_scan *hs)
+{
+	if (hs->is_proof)
+		return &hs->scanner->proofs;
+	return hs->needs & SFS_HEADER_TABLE ? &hs->scanner->queue : &hs->scanner->small;
+}
+
+/* Somebody needs more than before, or sooner.  Locked. */
+static void hurry(struct sfs_header_scan *hs, enum effort effort)
+{
+	bool is_queued = sfs_link_is_in(&hs->link);
+
+	if (effort < QUIET)
+		atomic_store(&hs->is_quiet, false);
+	if (!is_queued)
+		return; /* it runs */
+	hs->is_proof &= effort > AT_ONCE;
+	sfs_link_remove(&hs->link);
+	sfs_list_push(queue_of(hs), &hs->link);
 }
 
 /* Locked. */
 static struct sfs_header_scan *new_scan(struct sfs_header_scanner *s,
-					struct sfs_shard *shard, unsigned needs)
+					struct sfs_shard *shard, unsigned needs,
+					enum effort effort)
 {
 	struct sfs_header_scan *hs = shard->header_scan = sfs_calloc(1, sizeof *hs);
 
+	hs->is_proof = effort > AT_ONCE;
+	atomic_store(&hs->is_quiet, effort == QUIET);
 	hs->scanner = s;
 	hs->shard = shard;
 	hs->task.run = scan_run;
@@ -213,7 +250,7 @@ static struct sfs_header_scan *new_scan(struct sfs_header_scanner *s,
 	hs->is_open = true;
 	sfs_list_init(&hs->waiters);
 	sfs_list_init(&hs->late_waiters);
-	sfs_list_push(needs & SFS_HEADER_TABLE ? &s->queue : &s->index_scans, &hs->link);
+	sfs_list_push(queue_of(hs), &hs->link);
 	sfs_stretch_hold(&s->runtime->shards, shard);
 	return hs;
 }
@@ -227,10 +264,12 @@ static void scan_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 }
 
 /* Wait for a scan of the shard, queued or new.  Locked; unlocks. */
-static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard,
-		    enum sfs_header_need need, struct sfs_waiter *waiter)
+static int wait_with(struct sfs_header_scanner *s, struct sfs_shard *shard,
+		     enum sfs_header_need need, enum effort effort,
+		     struct sfs_waiter *waiter)
 {
-	unsigned needs = need == SFS_HEADER_INDEX ? need : need | SFS_HEADER_TABLE;
+	const unsigned small = SFS_HEADER_FIRST | SFS_HEADER_INDEX;
+	unsigned needs = need & small ? need : need | SFS_HEADER_TABLE;
 	struct sfs_header_scan *hs = shard->header_scan;
 	bool is_late;
 
@@ -239,12 +278,14 @@ static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard,
 		return -ECANCELED;
 	}
 	if (!hs)
-		hs = new_scan(s, shard, needs);
+		hs = new_scan(s, shard, needs, effort);
 	if (hs->is_open)
 		hs->needs |= needs;
-	/* (Who has the table needs no index.) */
+	if (!(needs & small))
+		hurry(hs, effort);
+	/* (Who has the table has those, too.) */
 	is_late = (needs & ~hs->needs) &&
-		  !(need == SFS_HEADER_INDEX && (hs->needs & SFS_HEADER_TABLE));
+		  !((needs & small) && (hs->needs & SFS_HEADER_TABLE));
 	if (is_late)
 		hs->late_needs |= needs;
 	if (waiter) {
@@ -258,13 +299,27 @@ static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard,
 	return -EINPROGRESS;
 }
 
-/* A stretch of a shard that is known copies what it has of it when it is pinned. */
+static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard,
+		    enum sfs_header_need need, struct sfs_waiter *waiter)
+{
+	return wait_with(s, shard, need, AT_ONCE, waiter);
+}
+
+/* A stretch of a shard that is known copies what it has of it when it is pinned, or if it
+ * waits for it. */
 static void copy_known(struct sfs_header_scanner *s, struct sfs_shard *shard)
 {
 	if (!shard->part.whole)
 		return;
 	sfs_shard_pin(&s->runtime->shards, shard);
+	sfs_stretch_catch_up(&s->runtime->shards, shard);
 	sfs_shard_unpin(&s->runtime->shards, shard);
+}
+
+/* A stretch that waits for its shard has that scanned. */
+static struct sfs_shard *to_scan(struct sfs_shard *shard)
+{
+	return shard->part.whole && sfs_stretch_waits(shard) ? shard->part.whole : shard;
 }
 
 /* Are its table and, if they are needed, its members in memory? */
@@ -297,8 +352,35 @@ int sfs_header_scan_table(struct sfs_header_scanner *s, struct sfs_shard *shard,
 	copy_known(s, shard);
 	if (is_scanned(s, shard, false))
 		return 0;
+	shard = to_scan(shard);
 	pthread_mutex_lock(&s->lock);
 	return wait_for(s, shard, SFS_HEADER_TABLE, waiter);
+}
+
+int sfs_header_scan_proof(struct sfs_header_scanner *s, struct sfs_shard *shard,
+			  bool is_quiet, struct sfs_waiter *waiter)
+{
+	if (is_scanned(s, shard, false))
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	return wait_with(s, shard, SFS_HEADER_TABLE, is_quiet ? QUIET : PROOF, waiter);
+}
+
+int sfs_header_scan_first(struct sfs_header_scanner *s, struct sfs_shard *stretch,
+			  struct sfs_waiter *waiter)
+{
+	struct sfs_shard *shard;
+
+	if (atomic_load(&stretch->part.first) == SFS_NOT_FOUND)
+		copy_known(s, stretch);
+	if (atomic_load(&stretch->part.first) != SFS_NOT_FOUND)
+		return 0;
+	if (sfs_shard_is_damaged(stretch))
+		return -EIO;
+	shard = to_scan(stretch);
+	pthread_mutex_lock(&s->lock);
+	return wait_for(s, shard, shard == stretch ? SFS_HEADER_FIRST : SFS_HEADER_TABLE,
+			waiter);
 }
 
 int sfs_header_scan_index(struct sfs_header_scanner *s, struct sfs_shard *shard,
@@ -342,7 +424,8 @@ void sfs_header_scanner_init(struct sfs_header_scanner *s, struct sfs_runtime *r
 	*s = (struct sfs_header_scanner){.runtime = runtime};
 	sfs_lock_init(&s->lock, SFS_LOCK_HEADER_SCANNER);
 	sfs_list_init(&s->queue);
-	sfs_list_init(&s->index_scans);
+	sfs_list_init(&s->small);
+	sfs_list_init(&s->proofs);
 	sfs_list_init(&s->unused);
 	sfs_account_open(&s->account, &runtime->budget, 0, false, NULL);
 }
@@ -371,7 +454,8 @@ void sfs_header_scanner_stop(struct sfs_header_scanner *s)
 	pthread_mutex_lock(&s->lock);
 	s->is_closed = true;
 	cancel_queued(s, &s->queue, &ended);
-	cancel_queued(s, &s->index_scans, &ended);
+	cancel_queued(s, &s->small, &ended);
+	cancel_queued(s, &s->proofs, &ended);
 	pthread_mutex_unlock(&s->lock);
 	sfs_waiters_end(&ended, -ECANCELED);
 }
@@ -382,7 +466,7 @@ void sfs_header_scanner_done(struct sfs_header_scanner *s)
 
 	if (!s->runtime)
 		return;
-	assert(s->n_running == 0);
+	assert(s->n_running == 0 && s->n_proofs == 0);
 	while ((link = sfs_list_pop(&s->unused)) != NULL)
 		free_listed(s, sfs_container(link, struct sfs_cached_directory, link));
 	sfs_account_close(&s->account);

@@ -33,8 +33,9 @@ struct sfs_header_scanner {
 
 	pthread_mutex_t lock;  /* guards all below, and what shards keep for us */
 	struct sfs_link queue; /* scans that have not begun */
-	struct sfs_link index_scans; /* those that only look for an index */
-	int n_running;
+	struct sfs_link small;	/* those that need no table, but FIRST or INDEX */
+	struct sfs_link proofs; /* see sfs_header_scan_proof() */
+	int n_running, n_proofs;
 	struct sfs_link unused; /* listings, the longest unused first */
 	struct sfs_header_fetch_times times;
 	bool is_closed;
@@ -52,6 +53,16 @@ void sfs_header_scanner_done(struct sfs_header_scanner *s);
  * the source's error.  -ECANCELED: the scanner has stopped.  The size of the shard must
  * be known. */
 int sfs_header_scan_table(struct sfs_header_scanner *s, struct sfs_shard *shard,
+			  struct sfs_waiter *waiter);
+
+/* The same of a shard whose stretches were guessed.  While it `is_quiet`, a scan is not
+ * urgent, and rather takes long than many bytes. */
+int sfs_header_scan_proof(struct sfs_header_scanner *s, struct sfs_shard *shard,
+			  bool is_quiet, struct sfs_waiter *waiter);
+
+/* Of a stretch: is its first sample known (sfs_shard_part.first)?  Else as above; and
+ * -EIO: damage comes before it. */
+int sfs_header_scan_first(struct sfs_header_scanner *s, struct sfs_shard *stretch,
 			  struct sfs_waiter *waiter);
 
 /* Was an index of the shard looked for?  Then its table is known if there is one (and may

@@ -45,6 +45,7 @@ struct sfs_cursor_settings sfs_stream_cursor_settings(struct sfs_stream *s)
 		.runtime = s->runtime,
 		.order = &s->order,
 		.stretches = s->stretches,
+		.proof = s->proof,
 		.stream_bytes = s->n_bytes,
 		.readers = &s->readers,
 		.owner = {.ctx = s, .wake = sfs_stream_wake, .gather = gather},

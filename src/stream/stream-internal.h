@@ -6,6 +6,7 @@
 #define SFS_STREAM_INTERNAL_H
 
 #include "catalog/stretches.h"
+#include "io/proof.h"
 #include "stream/cursor/cursor.h"
 #include "stream/stream.h"
 
@@ -24,6 +25,7 @@ struct sfs_stream {
 	uint64_t known_end; /* before there is an order: sfs_stream_know_end(), or 0 */
 	struct sfs_order order;
 	struct sfs_stretch_set *stretches; /* that the order has; or NULL */
+	struct sfs_proof *proof;	   /* of these */
 	bool has_sought;		   /* indexes of its shards */
 	bool has_order;
 	uint64_t n_bytes; /* if has_order: of the file */

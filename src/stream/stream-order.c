@@ -55,6 +55,10 @@ static int init_stretches(struct sfs_stream *s)
 	sizes = sfs_shards_sizes(shards);
 	sfs_order_init(&s->order, &runtime->order, s->epoch, sizes, shards->n, s->share);
 	sfs_order_use_stretches(&s->order, s->stretches->first);
+	s->proof = sfs_proof_new(runtime, s->streams->scanner, s->stretches, &s->order,
+				 &(struct sfs_proof_owner){.ctx = s,
+							   .lock = &s->lock,
+							   .wake = sfs_stream_wake});
 	return 0;
 }
 

@@ -49,6 +49,7 @@ static void stream_free(struct sfs_stream *s)
 {
 	struct sfs_streams *streams = s->streams;
 
+	sfs_proof_free(s->proof);
 	sfs_random_done(&s->random);
 	sfs_order_done(&s->order);
 	if (s->stretches)
@@ -380,6 +381,13 @@ static void flatten(struct sfs_stream *s, struct sfs_cursor *c)
 	sfs_threadpool_post(s->runtime->pool, &s->task);
 }
 
+static void end_all(struct sfs_stream *s, struct sfs_deferred *out)
+{
+	sfs_stream_close_cursors(s, out);
+	if (s->proof)
+		sfs_proof_close(s->proof);
+}
+
 static bool stream_run(struct sfs_task *task)
 {
 	struct sfs_stream *s = sfs_container(task, struct sfs_stream, task);
@@ -391,7 +399,7 @@ static bool stream_run(struct sfs_task *task)
 	sfs_deferred_init(&out);
 	pthread_mutex_lock(&s->lock);
 	if (s->is_closed)
-		sfs_stream_close_cursors(s, &out);
+		end_all(s, &out);
 	else if (s->is_ahead)
 		prefetch_ahead(s);
 	else
@@ -400,12 +408,15 @@ static bool stream_run(struct sfs_task *task)
 		following = link->next;
 		sfs_cursor_run(sfs_cursor_of(link), &out);
 	}
+	if (s->proof && sfs_proof_run(s->proof, SFS_PROOF_NONE) && !s->is_closed)
+		sfs_stream_wake(s); /* lanes have waited for that */
 	flat = begin_flatten(s);
 	sfs_random_run(&s->random, s->is_closed, &out);
 	notify_observer(s);
 	if (s->random.n == 0)
 		notify_gathers_ended(s);
-	is_gone = s->is_closed && sfs_list_is_empty(&s->cursors) && s->random.n == 0;
+	is_gone = s->is_closed && sfs_list_is_empty(&s->cursors) && s->random.n == 0 &&
+		  (!s->proof || sfs_proof_is_idle(s->proof));
 	pthread_mutex_unlock(&s->lock);
 	sfs_deferred_run(&out);
 	if (is_gone)
@@ -423,6 +434,8 @@ void sfs_stream_tick(struct sfs_stream *s, bool is_short, bool is_starved,
 	pthread_mutex_lock(&s->lock);
 	sfs_stream_tick_cursors(s);
 	sfs_stream_relieve_starved(s, out);
+	if (s->proof && sfs_proof_needs_tick(s->proof))
+		sfs_stream_wake(s);
 	if (is_short)
 		sfs_stream_close_idle(s, is_starved ? STARVED_IDLE_NS : IDLE_NS, out);
 	pthread_mutex_unlock(&s->lock);

@@ -31,6 +31,7 @@ struct sfs_cursor {
 	struct sfs_runtime *runtime;
 	const struct sfs_order *order;
 	const struct sfs_stretch_set *stretches;
+	struct sfs_proof *proof;
 	uint64_t stream_bytes;
 	struct sfs_readers *readers; /* of the stream */
 	struct sfs_cursor_owner owner;

@@ -163,6 +163,14 @@ static bool is_awaited(const struct sfs_cursor *c)
 	return false;
 }
 
+/* Reads that wait for the table of a shard fail with its scan. */
+static void fail_unscanned(struct sfs_cursor *c, struct sfs_deferred *out)
+{
+	if (c->proof && c->is_blocked && sfs_proof_err(c->proof) < 0 &&
+	    sfs_prefetch_waits(c->prefetch))
+		sfs_cursor_fail_blocked(c, sfs_proof_err(c->proof), out);
+}
+
 static void go_on(struct sfs_cursor *c, struct sfs_deferred *out)
 {
 	if (!c->prefetch && !c->is_queued && sfs_account_is_open(&c->account))
@@ -172,6 +180,7 @@ static void go_on(struct sfs_cursor *c, struct sfs_deferred *out)
 	do {
 		sfs_cursor_extend(c);
 		sfs_cursor_serve(c, out);
+		fail_unscanned(c, out);
 		sfs_cursor_trim(c);
 		if (c->is_held)
 			return;
@@ -370,6 +379,8 @@ void sfs_cursor_explain(const struct sfs_cursor *c, const struct sfs_read *read,
 				      ? "other readers of the stream, which are behind"
 				      : "its turn: bytes come more slowly than they are "
 					"read");
+	else if (c->is_blocked && sfs_prefetch_waits(c->prefetch))
+		sfs_proof_explain(c->proof, cause);
 	else if (c->is_blocked)
 		sfs_prefetch_explain(c->prefetch, cause);
 }
@@ -390,6 +401,7 @@ static struct sfs_cursor *cursor_alloc(const struct sfs_cursor_settings *setting
 	c->runtime = runtime;
 	c->order = settings->order;
 	c->stretches = settings->stretches;
+	c->proof = settings->proof;
 	c->stream_bytes = settings->stream_bytes;
 	c->readers = settings->readers;
 	c->owner = settings->owner;

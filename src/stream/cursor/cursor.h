@@ -14,6 +14,7 @@
 #include "base/deferred.h"
 #include "base/waits.h"
 #include "io/gather.h"
+#include "io/proof.h"
 #include "io/request.h"
 #include "io/runtime.h"
 #include "order/locate.h"
@@ -38,6 +39,7 @@ struct sfs_cursor_settings {
 	const struct sfs_order *order;
 	uint64_t stream_bytes;	     /* the size of the file */
 	const struct sfs_stretch_set *stretches; /* that the order has; or NULL */
+	struct sfs_proof *proof;		 /* of these; or NULL */
 	struct sfs_readers *readers; /* all of the stream */
 	struct sfs_cursor_owner owner;
 };

@@ -20,6 +20,7 @@ struct sfs_prefetch_ops {
 	bool (*is_sated)(struct sfs_prefetch *p);
 	enum sfs_wait (*wait_cause)(const struct sfs_prefetch *p, uint64_t *ret_since_ns);
 	void (*explain)(const struct sfs_prefetch *p, struct sfs_cause *cause);
+	bool (*waits)(const struct sfs_prefetch *p); /* NULL: it never does */
 	uint64_t (*live_bytes)(const struct sfs_prefetch *p);
 };
 

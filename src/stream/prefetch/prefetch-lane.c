@@ -86,6 +86,8 @@ void sfs_prefetch_lane_extend(struct sfs_slice_buffer *buffer)
 	if (known.wanted == UINT64_MAX)
 		end = end_of_samples(sfs_shard_table(buffer->shard), known.n_samples,
 				     buffer->start);
+	else if (known.wanted == SFS_WANTED_LATER)
+		end = shard->part.end;
 	else
 		end = known.wanted < shard->part.end ? shard->part.end : known.wanted + 1;
 	end = end > buffer->requested ? end : buffer->requested;
@@ -176,7 +178,7 @@ void sfs_prefetch_lane_feed(struct sfs_prefetch_lanes *p, struct sfs_slice_buffe
 	unsigned char *bytes;
 	size_t n;
 
-	while (wanted != UINT64_MAX &&
+	while (wanted < SFS_WANTED_LATER &&
 	       (bytes = sfs_slice_buffer_at(buffer, wanted, &n)) != NULL)
 		wanted = sfs_shard_feed(&p->base.runtime->shards, buffer->shard, wanted,
 					bytes, n);

@@ -49,7 +49,8 @@ static bool skip_large(struct sfs_slice_buffer *buffer, const struct sfs_slice *
 	bool has_small = false; /* a sample to be held, from `requested` on */
 
 	*ret_wanted = known.wanted;
-	if (known.frontier < buffer->shard->part.begin)
+	if (known.frontier < buffer->shard->part.begin ||
+	    known.wanted == SFS_WANTED_LATER)
 		known.frontier = known.wanted; /* it looks for its first sample */
 	for (; i <= n; i++) {
 		if (i < n)
@@ -271,7 +272,7 @@ static bool unblock(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane
 		return true;
 	}
 	w.offset = sfs_shard_wanted(w.buffer->shard);
-	if (w.offset != UINT64_MAX)
+	if (w.offset < SFS_WANTED_LATER)
 		sfs_lane_part_request_header(p, lane, &w, true, out);
 	sfs_prefetch_lane_update(p, lane);
 	return false;
@@ -467,6 +468,20 @@ static void lanes_explain(const struct sfs_prefetch *base, struct sfs_cause *cau
 		explain_lane(p, cause);
 }
 
+/* Does the blocked lane wait for the table of a shard in which nothing can be guessed? */
+static bool waits(const struct sfs_prefetch *base)
+{
+	const struct sfs_prefetch_lanes *p = sfs_prefetch_lanes_of(base);
+	const struct sfs_prefetch_lane *lane;
+	const struct sfs_slice_buffer *buffer;
+
+	if (p->blocked == UINT32_MAX)
+		return false;
+	lane = &p->lanes[p->blocked];
+	buffer = lane->is_formed ? NULL : sfs_prefetch_lane_find(lane, lane->at.m);
+	return buffer && sfs_shard_wanted(buffer->shard) == SFS_WANTED_LATER;
+}
+
 /* ---- samples ---- */
 
 static int peek(struct sfs_prefetch *base, struct sfs_prefetch_next *ret_next)
@@ -560,6 +575,7 @@ static const struct sfs_prefetch_ops ops = {
 	.is_sated = is_sated,
 	.wait_cause = wait_cause,
 	.explain = lanes_explain,
+	.waits = waits,
 	.live_bytes = live_bytes,
 };
 

@@ -248,6 +248,11 @@ void sfs_prefetch_explain(const struct sfs_prefetch *p, struct sfs_cause *cause)
 	p->ops->explain(p, cause);
 }
 
+bool sfs_prefetch_waits(const struct sfs_prefetch *p)
+{
+	return p->ops->waits && p->ops->waits(p);
+}
+
 void sfs_prefetch_arrive(struct sfs_prefetch *p, struct sfs_part *part,
 			 struct sfs_prefetch_loss *ret_loss)
 {

@@ -94,6 +94,10 @@ enum sfs_wait sfs_prefetch_wait_cause(const struct sfs_prefetch *prefetch,
 /* The same, with the shard and the byte. */
 void sfs_prefetch_explain(const struct sfs_prefetch *prefetch, struct sfs_cause *cause);
 
+/* Does that sample wait for the table of its shard, which somebody must scan
+ * (sfs_stretch_waits())? */
+bool sfs_prefetch_waits(const struct sfs_prefetch *prefetch);
+
 /* The link by which the owner may queue parts that ended. */
 struct sfs_link *sfs_part_link(struct sfs_part *part);
 struct sfs_part *sfs_part_of(struct sfs_link *link);

@@ -3,7 +3,8 @@
  * cut: together they have each sample of each shard once, in its place, and the shards
  * have their tables from them.  If tars lie in members, a set that is not marked as wrong
  * has all samples all the same; and so has the next set, in which nothing is guessed any
- * more.  Sets that nobody has are kept, or make room. */
+ * more: its stretches wait until their shard was scanned so far.  Sets that nobody has are
+ * kept, or make room. */
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "base/rng.h"
@@ -23,7 +24,7 @@ static struct sfs_shards shards;
 static struct tar tars[N];
 static uint64_t starts[N][MAX]; /* of the samples that a scan finds */
 static uint64_t n_starts[N];
-static int n_wrong, n_right;
+static int n_wrong, n_right, n_waited;
 
 static uint64_t below(uint64_t n)
 {
@@ -137,18 +138,38 @@ static struct sfs_shard *stretch_at(const struct sfs_stretch_set *set, uint32_t 
 	return &shards.shards[set->first + i];
 }
 
-/* Feed one piece that begins with the wanted byte, or before. */
-static void feed(struct sfs_shard *stretch)
+/* Feed one piece of a shard, or of a stretch, that begins with the wanted byte, or
+ * before. */
+static void feed_piece(struct sfs_shard *shard)
 {
-	const struct tar *t = &tars[sfs_shards_number(&shards, stretch->object)];
-	uint64_t at = sfs_shard_wanted(stretch), n = BLOCK * (1 + below(200));
+	const struct tar *t = &tars[sfs_shards_number(&shards, shard->object)];
+	uint64_t at = sfs_shard_wanted(shard), n = BLOCK * (1 + below(200));
 
 	if (at == UINT64_MAX)
 		return;
 	CHECK(at < t->n);
 	at -= at < BLOCK * below(20) ? 0 : at % BLOCK;
-	sfs_shard_feed(&shards, stretch, at, t->bytes + at,
+	sfs_shard_feed(&shards, shard, at, t->bytes + at,
 		       n < t->n - at ? (size_t)n : (size_t)(t->n - at));
+}
+
+/* It waits for its shard: scan some of that. */
+static void feed_whole(struct sfs_shard *stretch)
+{
+	CHECK(sfs_stretch_waits(stretch));
+	n_waited++;
+	sfs_shard_pin(&shards, stretch->part.whole);
+	feed_piece(stretch->part.whole);
+	sfs_stretch_catch_up(&shards, stretch);
+	sfs_shard_unpin(&shards, stretch->part.whole);
+}
+
+static void feed(struct sfs_shard *stretch)
+{
+	if (sfs_shard_wanted(stretch) == SFS_WANTED_LATER)
+		feed_whole(stretch);
+	else
+		feed_piece(stretch);
 }
 
 static void feed_all(const struct sfs_stretch_set *set)
@@ -265,6 +286,7 @@ static void tars_in_members(void)
 		end();
 	}
 	CHECK(n_right == N_ROUNDS);
+	CHECK(n_waited > 0);
 }
 
 static void sets_are_kept_or_make_room(void)
