@@ -26,8 +26,10 @@ struct sfs_growth {
 	bool is_checking;  /* its first sample, from the start of its shard */
 	bool is_sure;	   /* where its first sample begins */
 	bool has_stopped;  /* all its samples are in the table */
-	uint64_t from;	   /* where bytes for it begin: of the search, or of samples */
+	uint64_t from;	   /* where bytes to be kept for it begin, as far as is known */
 	uint64_t searched; /* where the latest search began */
+	uint64_t search_end; /* the search wants all bytes before, until it finds a header
+			      */
 	struct sfs_resync resync;
 };
 
@@ -52,6 +54,10 @@ bool sfs_stretch_begin(const struct sfs_shards *s, struct sfs_shard *shard,
 /* Feed its search. */
 void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
 			uint64_t offset, const void *bytes, size_t n);
+
+/* It looks for its first sample.  How far, from the byte that it wants on, are bytes
+ * worth requesting for that? */
+uint64_t sfs_stretch_wanted_end(const struct sfs_growth *g);
 
 /* Does a sample that starts there lie behind it?  Then it has come to its end. */
 bool sfs_stretch_ends_before(struct sfs_shard *shard, uint64_t start);

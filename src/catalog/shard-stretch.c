@@ -13,17 +13,24 @@
 #include "base/log.h"
 #include "catalog/shard-internal.h"
 
-#define LOOK_BYTES    ((uint64_t)16 << 10) /* at the start of a shard */
-#define LOOK_BACK_MIN ((uint64_t)64 << 10)
+#define LOOK_BACK_MIN ((uint64_t)32 << 10)
 #define LOOK_BACK_MAX ((uint64_t)32 << 20)
 #define LOOK_BACK     ((uint64_t)128 << 10) /* while nothing is known */
+#define HEADER_BYTES  ((uint64_t)64 << 10)  /* from header to header */
 
 /* ---- where it begins and ends ---- */
+
+/* A member of the shard holds what looks like headers. */
+static void note_hidden(const struct sfs_shard *stretch)
+{
+	atomic_store(&stretch->part.whole->has_hidden, true);
+	atomic_store(&stretch->part.set->shards->has_hidden, true);
+}
 
 /* A stretch was taken to begin where no sample does. */
 static void fail_set(const struct sfs_shard *stretch)
 {
-	atomic_store(&stretch->part.whole->has_hidden, true);
+	note_hidden(stretch);
 	atomic_store(&stretch->part.set->shards->was_wrong, true);
 	if (atomic_exchange(&stretch->part.set->is_wrong, true))
 		return;
@@ -77,11 +84,12 @@ void sfs_stretch_end(struct sfs_shard *shard)
 
 /* ---- the search ---- */
 
-static void search_from(struct sfs_shard *shard, uint64_t offset)
+static void search_from(struct sfs_shard *shard, uint64_t offset, uint64_t end)
 {
 	struct sfs_growth *g = shard->growth;
 
 	g->searched = offset;
+	g->search_end = end;
 	g->is_searching = true;
 	sfs_resync_done(&g->resync);
 	sfs_resync_init(&g->resync, shard->object->size, offset, shard->part.begin);
@@ -96,29 +104,62 @@ static uint64_t before_cut(const struct sfs_shard *shard, uint64_t back)
 	return begin > back ? begin - back : 0;
 }
 
-/* How far before a cut a search begins: a member should fit in. */
+/* How far before a cut a search begins: most samples fit in.  If members may hold tars,
+ * the longest one should. */
 static uint64_t look_back(const struct sfs_shards *s, const struct sfs_shard *shard)
 {
-	uint64_t n = atomic_load(&s->longest_sample),
+	uint64_t n = atomic_load(&s->n_seen), longest = atomic_load(&s->longest_sample),
 		 member = atomic_load(&shard->part.whole->longest_member);
 
-	n = n > member ? n : member;
+	if (atomic_load(&s->has_hidden))
+		n = 3 * (longest > member ? longest : member) / 2;
+	else
+		n = n > 0 ? atomic_load(&s->seen_bytes) / n : 3 * member / 2;
 	if (n == 0)
 		return LOOK_BACK;
-	n += n / 2;
 	return n < LOOK_BACK_MIN ? LOOK_BACK_MIN : n > LOOK_BACK_MAX ? LOOK_BACK_MAX : n;
 }
 
-/* Begin.  The bytes before the cut are fetched in any case. */
+/* Are guesses in this shard wrong, or were they in any? */
+static bool is_never_guessed(const struct sfs_shards *s, const struct sfs_shard *shard)
+{
+	return atomic_load(&shard->part.whole->has_hidden) || atomic_load(&s->was_wrong);
+}
+
+/* Search from the start of the shard, from header to header. */
+static void search_from_start(struct sfs_shard *shard)
+{
+	search_from(shard, 0, 0);
+}
+
+static void search_before_cut(const struct sfs_shards *s, struct sfs_shard *shard)
+{
+	search_from(shard, before_cut(shard, look_back(s, shard)), shard->part.begin);
+}
+
+/* What lies before the cut is requested for the search alone, and then what follows from
+ * the first sample on.  But when nothing is known yet, a reader waits for the first
+ * stretches: all is requested at once, and kept. */
 static void begin_search(const struct sfs_shards *s, struct sfs_shard *shard)
 {
 	struct sfs_growth *g = shard->growth;
-	const struct sfs_shard *whole = shard->part.whole;
 
-	g->from = before_cut(shard, look_back(s, shard));
-	g->is_looking = !atomic_load(&whole->was_looked_at);
-	search_from(shard,
-		    g->is_looking || atomic_load(&whole->has_hidden) ? 0 : g->from);
+	g->from = atomic_load(&s->n_seen) > 0 ? shard->part.begin
+					      : before_cut(shard, look_back(s, shard));
+	g->is_looking = !atomic_load(&shard->part.whole->was_looked_at);
+	if (g->is_looking)
+		search_from(shard, 0, SFS_STRETCH_LOOK_BYTES);
+	else if (is_never_guessed(s, shard))
+		search_from_start(shard);
+	else
+		search_before_cut(s, shard);
+}
+
+uint64_t sfs_stretch_wanted_end(const struct sfs_growth *g)
+{
+	uint64_t wanted = sfs_growth_wanted(g);
+
+	return wanted < g->search_end ? g->search_end : wanted + HEADER_BYTES;
 }
 
 static void begin_scan(struct sfs_shard *shard, uint64_t first, bool is_sure)
@@ -159,10 +200,10 @@ static void end_look(const struct sfs_shards *s, struct sfs_shard *shard)
 	g->is_looking = false;
 	atomic_store(&whole->longest_member, g->resync.longest);
 	if (g->resync.has_hidden)
-		atomic_store(&whole->has_hidden, true);
+		note_hidden(shard);
 	atomic_store(&whole->was_looked_at, true);
-	if (g->resync.state == SFS_RESYNC_READING && !atomic_load(&whole->has_hidden))
-		search_from(shard, before_cut(shard, look_back(s, shard)));
+	if (g->resync.state == SFS_RESYNC_READING && !is_never_guessed(s, shard))
+		search_before_cut(s, shard);
 }
 
 /* Damage was found, and then where the first sample is. */
@@ -184,18 +225,19 @@ void sfs_stretch_check_damage(struct sfs_shard *shard)
 	if (g->is_sure || atomic_load(&shard->part.set->is_wrong))
 		return;
 	g->is_checking = true;
-	search_from(shard, 0);
+	search_from_start(shard);
 }
 
 /* What was found may lie within a member: search from the start of the shard. */
-static void search_from_start(struct sfs_shard *shard)
+static void distrust(struct sfs_shard *shard)
 {
-	if (!atomic_exchange(&shard->part.whole->has_hidden, true))
+	if (!atomic_load(&shard->part.whole->has_hidden))
 		sfs_info(
 			"%s: a member holds what looks like a tar: headers are read from "
 			"the start of the shard",
 			shard->name);
-	search_from(shard, 0);
+	note_hidden(shard);
+	search_from_start(shard);
 }
 
 void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
@@ -205,10 +247,12 @@ void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
 	struct sfs_resync *r = &g->resync;
 	uint64_t wanted = sfs_resync_feed(r, offset, bytes, n);
 
-	if (g->is_looking && wanted >= LOOK_BYTES)
+	if (r->state == SFS_RESYNC_READING && !g->is_looking && !g->is_checking)
+		g->from = sfs_resync_from(r);
+	if (g->is_looking && wanted >= SFS_STRETCH_LOOK_BYTES)
 		end_look(s, shard);
 	if (r->has_hidden && g->searched > 0) {
-		search_from_start(shard);
+		distrust(shard);
 		return;
 	}
 	switch (r->state) {
@@ -216,7 +260,8 @@ void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
 	case SFS_RESYNC_LOST: fail_search(shard); break;
 	case SFS_RESYNC_LATE:
 		search_from(shard,
-			    before_cut(shard, 2 * (shard->part.begin - g->searched)));
+			    before_cut(shard, 2 * (shard->part.begin - g->searched)),
+			    g->searched);
 		break;
 	case SFS_RESYNC_FOUND:
 	case SFS_RESYNC_NONE:

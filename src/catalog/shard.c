@@ -206,6 +206,10 @@ struct sfs_shard_progress sfs_shard_progress(struct sfs_shard *shard)
 		.n_samples = sfs_sample_table_n(&shard->growth->table),
 		.frontier = frontier_of(shard->growth),
 		.wanted = sfs_growth_wanted(shard->growth),
+		.from = shard->growth->from,
+		.wanted_end = shard->growth->is_searching
+				      ? sfs_stretch_wanted_end(shard->growth)
+				      : 0,
 	};
 	pthread_mutex_unlock(&shard->lock);
 	return progress;
@@ -307,6 +311,8 @@ static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
 	}
 	sfs_sample_table_end(&g->table, SFS_SAMPLE_TABLE_WHOLE);
 	sfs_shard_sum_up(shard);
+	atomic_fetch_add(&s->n_seen, shard->n_samples);
+	atomic_fetch_add(&s->seen_bytes, shard->sample_bytes);
 	if (s->indexes && !s->saves_members && !shard->part.whole &&
 	    g->scan.err == 0) /* (a shard with skipped damage must be scanned again) */
 		sfs_index_finder_keep(s->indexes, shard->object, &g->table, NULL);
@@ -391,16 +397,6 @@ bool sfs_stretch_meets_next(const struct sfs_shard *stretch)
 	uint64_t stop = atomic_load(&stretch->part.stop);
 
 	return stop != SFS_NOT_FOUND && (!next || stop == atomic_load(&next->part.first));
-}
-
-uint64_t sfs_shard_from(struct sfs_shard *shard)
-{
-	uint64_t from;
-
-	pthread_mutex_lock(&shard->lock);
-	from = shard->growth->from;
-	pthread_mutex_unlock(&shard->lock);
-	return from;
 }
 
 /* ---- what is known ---- */

@@ -89,6 +89,9 @@ struct sfs_shard {
 	struct sfs_header_scan *header_scan;
 };
 
+/* Of a shard's first bytes, which are looked at before anything is guessed in it. */
+#define SFS_STRETCH_LOOK_BYTES ((uint64_t)16 << 10)
+
 #define SFS_STRETCH_SETS 16 /* epochs of random segments that may be open */
 
 struct sfs_shards {
@@ -112,8 +115,10 @@ struct sfs_shards {
 	uint64_t n_released;
 	atomic_bool was_wrong; /* one was: readers may have got wrong bytes of its epoch */
 
-	/* How long samples are, for looking back from a cut: bytes. */
-	_Atomic uint64_t longest_sample;
+	/* For looking back from a cut (shard-stretch.c): the samples of tables that are
+	 * whole, and whether any shard's members hold what looks like headers. */
+	_Atomic uint64_t n_seen, seen_bytes, longest_sample;
+	atomic_bool has_hidden;
 };
 
 /* Takes n names and n initialised objects.  There is room for n_sets of stretches
@@ -143,9 +148,6 @@ void sfs_shard_done_stretch(struct sfs_shards *s, struct sfs_shard *shard);
  * both places are known yet. */
 bool sfs_stretch_meets_next(const struct sfs_shard *stretch);
 
-/* Where reading must begin to find the samples of a pinned stretch; 0 for a shard. */
-uint64_t sfs_shard_from(struct sfs_shard *shard);
-
 /* Keep the table of the shard, or start an empty one, until unpinned.  Its size must be
  * known. */
 void sfs_shard_pin(struct sfs_shards *s, struct sfs_shard *shard);
@@ -166,6 +168,11 @@ struct sfs_shard_progress {
 	 * before are in those samples or in none.  UINT64_MAX: no sample will follow. */
 	uint64_t frontier;
 	uint64_t wanted; /* as sfs_shard_wanted() */
+
+	/* Of a stretch: no sample of it begins before `from`, or so it seems.  While its
+	 * first one is looked for, bytes from `wanted` to `wanted_end` are worth
+	 * requesting, wherever they are; after that, wanted_end is 0. */
+	uint64_t from, wanted_end;
 };
 struct sfs_shard_progress sfs_shard_progress(struct sfs_shard *shard);
 
