@@ -33,6 +33,9 @@ struct sfs_growth {
 	struct sfs_resync resync;
 };
 
+/* A member of that shard holds what looks like a header: nothing is guessed any more. */
+void sfs_shards_note_hidden(struct sfs_shards *s, const char *shard);
+
 /* All with the shard locked. */
 
 /* The table is whole. */
@@ -48,11 +51,11 @@ uint64_t sfs_growth_wanted(const struct sfs_growth *g);
 
 /* Its growth is new.  `whole` is the table of its shard, or NULL, and drop_lock is held
  * for reading.  true: the table is whole at once. */
-bool sfs_stretch_begin(const struct sfs_shards *s, struct sfs_shard *shard,
+bool sfs_stretch_begin(struct sfs_shards *s, struct sfs_shard *shard,
 		       const struct sfs_sample_table *whole);
 
 /* Feed its search. */
-void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
+void sfs_stretch_search(struct sfs_shards *s, struct sfs_shard *shard,
 			uint64_t offset, const void *bytes, size_t n);
 
 /* It looks for its first sample.  How far, from the byte that it wants on, are bytes

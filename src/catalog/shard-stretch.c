@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the first sample of a stretch is looked for from some bytes before the
- * cut on.  How many, the first bytes of the shard tell, which are looked at before.  If
- * these, or those before the cut, show that members hold what looks like headers, the
- * search begins anew at the start of the shard, which takes longer and is sure; so do all
- * later searches in that shard.
+ * cut on.  The first bytes of the shard are looked at before.  If these, or those before
+ * the cut, or the beginning of any member that was read, show that members hold what
+ * looks like headers, the search begins anew at the start of the shard, which takes
+ * longer and is sure; so do all later searches in the dataset.
  *
  * From its first sample on a stretch is scanned like a shard, up to the first sample
  * behind it.  The next stretch must begin with that one.  Damage may mean that the first
  * sample was none: it counts when a search from the start of the shard has found the same
  * one. */
 #include "base/ledger.h"
-#include "base/log.h"
 #include "catalog/shard-internal.h"
 
 #define LOOK_BACK_MIN ((uint64_t)32 << 10)
@@ -20,22 +19,16 @@
 
 /* ---- where it begins and ends ---- */
 
-/* A member of the shard holds what looks like headers. */
-static void note_hidden(const struct sfs_shard *stretch)
-{
-	atomic_store(&stretch->part.whole->has_hidden, true);
-	atomic_store(&stretch->part.set->shards->has_hidden, true);
-}
-
 /* A stretch was taken to begin where no sample does. */
 static void fail_set(const struct sfs_shard *stretch)
 {
-	note_hidden(stretch);
+	atomic_store(&stretch->part.set->shards->has_hidden, true);
 	atomic_store(&stretch->part.set->shards->was_wrong, true);
 	if (atomic_exchange(&stretch->part.set->is_wrong, true))
 		return;
 	sfs_ledger_add(SFS_EVENT_LOST, stretch->name, atomic_load(&stretch->part.first),
-		       "readers of this epoch get EIO: open it again",
+		       "readers of this epoch get EIO: open it again, or run "
+		       "'shufflefs index' before",
 		       "a member holds what looks like a tar: a sample was taken to begin "
 		       "here, but none does");
 }
@@ -104,26 +97,16 @@ static uint64_t before_cut(const struct sfs_shard *shard, uint64_t back)
 	return begin > back ? begin - back : 0;
 }
 
-/* How far before a cut a search begins: most samples fit in.  If members may hold tars,
- * the longest one should. */
+/* How far before a cut a search begins: most samples fit in. */
 static uint64_t look_back(const struct sfs_shards *s, const struct sfs_shard *shard)
 {
-	uint64_t n = atomic_load(&s->n_seen), longest = atomic_load(&s->longest_sample),
-		 member = atomic_load(&shard->part.whole->longest_member);
+	uint64_t n = atomic_load(&s->n_seen);
 
-	if (atomic_load(&s->has_hidden))
-		n = 3 * (longest > member ? longest : member) / 2;
-	else
-		n = n > 0 ? atomic_load(&s->seen_bytes) / n : 3 * member / 2;
+	n = n > 0 ? atomic_load(&s->seen_bytes) / n
+		  : 3 * atomic_load(&shard->part.whole->longest_member) / 2;
 	if (n == 0)
 		return LOOK_BACK;
 	return n < LOOK_BACK_MIN ? LOOK_BACK_MIN : n > LOOK_BACK_MAX ? LOOK_BACK_MAX : n;
-}
-
-/* Are guesses in this shard wrong, or were they in any? */
-static bool is_never_guessed(const struct sfs_shards *s, const struct sfs_shard *shard)
-{
-	return atomic_load(&shard->part.whole->has_hidden) || atomic_load(&s->was_wrong);
 }
 
 /* Search from the start of the shard, from header to header. */
@@ -140,7 +123,7 @@ static void search_before_cut(const struct sfs_shards *s, struct sfs_shard *shar
 /* What lies before the cut is requested for the search alone, and then what follows from
  * the first sample on.  But when nothing is known yet, a reader waits for the first
  * stretches: all is requested at once, and kept. */
-static void begin_search(const struct sfs_shards *s, struct sfs_shard *shard)
+static void begin_search(struct sfs_shards *s, struct sfs_shard *shard)
 {
 	struct sfs_growth *g = shard->growth;
 
@@ -149,7 +132,7 @@ static void begin_search(const struct sfs_shards *s, struct sfs_shard *shard)
 	g->is_looking = !atomic_load(&shard->part.whole->was_looked_at);
 	if (g->is_looking)
 		search_from(shard, 0, SFS_STRETCH_LOOK_BYTES);
-	else if (is_never_guessed(s, shard))
+	else if (atomic_load(&s->has_hidden))
 		search_from_start(shard);
 	else
 		search_before_cut(s, shard);
@@ -192,17 +175,17 @@ static void fail_search(struct sfs_shard *shard)
 
 /* The first bytes of the shard were looked at.  Unless something is hidden there, or the
  * cut is near, the search goes on before the cut. */
-static void end_look(const struct sfs_shards *s, struct sfs_shard *shard)
+static void end_look(struct sfs_shards *s, struct sfs_shard *shard)
 {
 	struct sfs_growth *g = shard->growth;
 	struct sfs_shard *whole = shard->part.whole;
 
 	g->is_looking = false;
 	atomic_store(&whole->longest_member, g->resync.longest);
-	if (g->resync.has_hidden)
-		note_hidden(shard);
 	atomic_store(&whole->was_looked_at, true);
-	if (g->resync.state == SFS_RESYNC_READING && !is_never_guessed(s, shard))
+	if (g->resync.has_hidden)
+		sfs_shards_note_hidden(s, shard->name);
+	if (g->resync.state == SFS_RESYNC_READING && !atomic_load(&s->has_hidden))
 		search_before_cut(s, shard);
 }
 
@@ -228,19 +211,7 @@ void sfs_stretch_check_damage(struct sfs_shard *shard)
 	search_from_start(shard);
 }
 
-/* What was found may lie within a member: search from the start of the shard. */
-static void distrust(struct sfs_shard *shard)
-{
-	if (!atomic_load(&shard->part.whole->has_hidden))
-		sfs_info(
-			"%s: a member holds what looks like a tar: headers are read from "
-			"the start of the shard",
-			shard->name);
-	note_hidden(shard);
-	search_from_start(shard);
-}
-
-void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
+void sfs_stretch_search(struct sfs_shards *s, struct sfs_shard *shard,
 			uint64_t offset, const void *bytes, size_t n)
 {
 	struct sfs_growth *g = shard->growth;
@@ -251,8 +222,9 @@ void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
 		g->from = sfs_resync_from(r);
 	if (g->is_looking && wanted >= SFS_STRETCH_LOOK_BYTES)
 		end_look(s, shard);
-	if (r->has_hidden && g->searched > 0) {
-		distrust(shard);
+	if (r->has_hidden && g->searched > 0) { /* it may be one that was found */
+		sfs_shards_note_hidden(s, shard->name);
+		search_from_start(shard);
 		return;
 	}
 	switch (r->state) {
@@ -305,7 +277,7 @@ static void copy_from_whole(struct sfs_shard *shard, const struct sfs_sample_tab
 	sfs_sample_table_end(&shard->growth->table, SFS_SAMPLE_TABLE_WHOLE);
 }
 
-bool sfs_stretch_begin(const struct sfs_shards *s, struct sfs_shard *shard,
+bool sfs_stretch_begin(struct sfs_shards *s, struct sfs_shard *shard,
 		       const struct sfs_sample_table *whole)
 {
 	uint64_t first = atomic_load(&shard->part.first);

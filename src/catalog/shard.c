@@ -7,9 +7,11 @@
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "catalog/index-find.h"
 #include "catalog/shard-internal.h"
 #include "order/cuts.h"
+#include "tar/header.h"
 #include "tar/rewrite.h"
 
 #include <assert.h>
@@ -215,17 +217,40 @@ struct sfs_shard_progress sfs_shard_progress(struct sfs_shard *shard)
 	return progress;
 }
 
+void sfs_shards_note_hidden(struct sfs_shards *s, const char *shard)
+{
+	if (!atomic_exchange(&s->has_hidden, true))
+		sfs_info("%s: a member holds what looks like a tar: from now on, where "
+			 "segments begin is read from the start of their shards",
+			 shard);
+}
+
 struct feeding {
 	struct sfs_shards *shards;
 	struct sfs_shard *shard;
+	uint64_t offset, n;
+	const unsigned char *bytes;
 };
+
+/* A tar in a member begins with it: is there a header right behind the member's own? */
+static void look_at_member(void *ctx, uint64_t start, const struct sfs_tar_entry *group)
+{
+	const struct feeding *f = ctx;
+	uint64_t data = start + group->n_bytes;
+	const unsigned char *block;
+
+	if (data < f->offset || data + SFS_TAR_BLOCK > f->offset + f->n ||
+	    data == start + group->next || atomic_load(&f->shards->has_hidden))
+		return;
+	block = f->bytes + (data - f->offset);
+	if (sfs_tar_has_prefix(block) || sfs_tar_is_gnu(block))
+		sfs_shards_note_hidden(f->shards, f->shard->name);
+}
 
 static void add_sample(void *ctx, const struct sfs_extent *extent)
 {
 	struct feeding *f = ctx;
 
-	if (extent->n_bytes > atomic_load(&f->shards->longest_sample))
-		atomic_store(&f->shards->longest_sample, extent->n_bytes);
 	assert(extent->start >= f->shard->part.begin);
 	if (!f->shard->part.whole || !sfs_stretch_ends_before(f->shard, extent->start))
 		sfs_sample_table_add(&f->shard->growth->table, extent);
@@ -233,7 +258,10 @@ static void add_sample(void *ctx, const struct sfs_extent *extent)
 
 static void feed_scan(struct feeding *f, uint64_t offset, const void *bytes, size_t n)
 {
-	const struct sfs_scan_sink sink = {.ctx = f, .sample = add_sample};
+	const struct sfs_scan_sink sink = {
+		.ctx = f,
+		.sample = add_sample,
+		.member = f->shards->n_sets > 0 ? look_at_member : NULL};
 	struct sfs_growth *g = f->shard->growth;
 	struct sfs_shard *shard = f->shard;
 
@@ -331,7 +359,7 @@ void sfs_shard_note_memory(struct sfs_shards *s, struct sfs_growth *g)
 uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t offset,
 			const void *bytes, size_t n)
 {
-	struct feeding f = {s, shard};
+	struct feeding f = {s, shard, offset, n, bytes};
 	struct sfs_growth *g;
 	bool has_ended = false;
 	uint64_t wanted;

@@ -67,7 +67,6 @@ struct sfs_shard {
 	 * nothing. */
 	uint64_t said_bytes, said_samples;
 
-	atomic_bool has_hidden; /* a member of it holds what looks like headers */
 	atomic_bool was_sought; /* its index: it is known, or there is none */
 
 	/* Of its first bytes, which were looked at (shard-stretch.c): the longest
@@ -116,8 +115,8 @@ struct sfs_shards {
 	atomic_bool was_wrong; /* one was: readers may have got wrong bytes of its epoch */
 
 	/* For looking back from a cut (shard-stretch.c): the samples of tables that are
-	 * whole, and whether any shard's members hold what looks like headers. */
-	_Atomic uint64_t n_seen, seen_bytes, longest_sample;
+	 * whole, and whether a member was seen to hold what looks like headers. */
+	_Atomic uint64_t n_seen, seen_bytes;
 	atomic_bool has_hidden;
 };
 
