@@ -467,6 +467,7 @@ fuse_tests = \
 	tests/fuse/fuse-az-serves-a-mount.sh \
 	tests/fuse/fuse-bench-leaves-no-mount-behind.sh \
 	tests/fuse/fuse-crawlers-read-no-shards.sh \
+	tests/fuse/fuse-cuts-read-little-twice.sh \
 	tests/fuse/fuse-dali-reads-shards-and-streams-by-their-indexes.sh \
 	tests/fuse/fuse-damaged-shards-are-shown-as-they-are.sh \
 	tests/fuse/fuse-duckdb-reads-an-order-as-a-table.sh \

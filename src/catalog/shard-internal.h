@@ -27,10 +27,15 @@ struct sfs_growth {
 	bool is_checking;  /* waits to know whether its first sample is one */
 	bool is_noted;	   /* in the ledger: its damage */
 	bool has_stopped;  /* all its samples are in the table */
-	uint64_t from;	   /* where bytes for it begin: of the search, or of samples */
+	uint64_t from;	   /* where bytes to be kept for it begin, as far as is known */
 	uint64_t searched; /* where the latest search began */
+	uint64_t search_end; /* the search wants all bytes before, until it finds a header
+			      */
 	struct sfs_resync resync;
 };
+
+/* A member of that shard holds what looks like a header: nothing is guessed any more. */
+void sfs_shards_note_hidden(struct sfs_shards *s, const char *shard);
 
 /* All with the shard locked. */
 
@@ -47,7 +52,7 @@ uint64_t sfs_growth_wanted(const struct sfs_growth *g);
 
 /* Its growth is new.  `whole` is the table of its shard, or NULL, and drop_lock is held
  * for reading. */
-void sfs_stretch_begin(const struct sfs_shards *s, struct sfs_shard *shard,
+void sfs_stretch_begin(struct sfs_shards *s, struct sfs_shard *shard,
 		       const struct sfs_sample_table *whole);
 
 /* See sfs_stretch_catch_up(); drop_lock is held for reading.  If it waits, and its shard
@@ -56,8 +61,12 @@ bool sfs_stretch_take_whole(struct sfs_shard *shard,
 			    const struct sfs_sample_table *whole);
 
 /* Feed its search. */
-void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
+void sfs_stretch_search(struct sfs_shards *s, struct sfs_shard *shard,
 			uint64_t offset, const void *bytes, size_t n);
+
+/* It looks for its first sample.  How far, from the byte that it wants on, are bytes
+ * worth requesting for that? */
+uint64_t sfs_stretch_wanted_end(const struct sfs_growth *g);
 
 /* Does a sample that starts there lie behind it?  Then it has come to its end. */
 bool sfs_stretch_ends_before(struct sfs_shard *shard, uint64_t start);

@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /* How this works: the first sample of a stretch is looked for from some bytes before the
- * cut on.  How many, the first bytes of the shard tell, which are looked at before.  If
- * these, or those before the cut, show that members hold what looks like headers, nothing
- * is guessed in that shard any more: its stretches wait until somebody has scanned it so
- * far, once for all of them, and take what they have of its table.
+ * cut on.  The first bytes of the shard are looked at before.  If these, or those before
+ * the cut, or the beginning of any member that was read, show that members hold what
+ * looks like headers, nothing is guessed in the dataset any more: stretches wait until
+ * somebody has scanned their shard so far, once for all of them, and take what they have
+ * of its table.
  *
  * From its first sample on a stretch is scanned like a shard, up to the first sample
  * behind it.  The next stretch must begin with that one.  So a stretch is sure where all
  * before it were read.  Damage may mean that the first sample was none: it counts when
  * that is sure. */
 #include "base/ledger.h"
-#include "base/log.h"
 #include "catalog/shard-internal.h"
 
 #include <errno.h>
 
-#define LOOK_BYTES    ((uint64_t)16 << 10) /* at the start of a shard */
-#define LOOK_BACK_MIN ((uint64_t)64 << 10)
+#define LOOK_BACK_MIN ((uint64_t)32 << 10)
 #define LOOK_BACK_MAX ((uint64_t)32 << 20)
 #define LOOK_BACK     ((uint64_t)128 << 10) /* while nothing is known */
+#define HEADER_BYTES  ((uint64_t)64 << 10)  /* from header to header */
 
 /* ---- where it begins and ends ---- */
 
 /* A stretch was taken to begin where no sample does. */
 static void fail_set(const struct sfs_shard *stretch)
 {
-	atomic_store(&stretch->part.whole->has_hidden, true);
+	atomic_store(&stretch->part.set->shards->has_hidden, true);
 	atomic_store(&stretch->part.set->shards->was_wrong, true);
 	if (atomic_exchange(&stretch->part.set->is_wrong, true))
 		return;
 	sfs_ledger_add(SFS_EVENT_LOST, stretch->name, atomic_load(&stretch->part.first),
-		       "readers of this epoch get EIO: open it again",
+		       "readers of this epoch get EIO: open it again, or run "
+		       "'shufflefs index' before",
 		       "a member holds what looks like a tar: a sample was taken to begin "
 		       "here, but none does");
 }
@@ -117,11 +118,12 @@ static void wait_for_whole(struct sfs_shard *shard)
 	atomic_fetch_add(&shard->part.set->n_waits, 1);
 }
 
-static void search_from(struct sfs_shard *shard, uint64_t offset)
+static void search_from(struct sfs_shard *shard, uint64_t offset, uint64_t end)
 {
 	struct sfs_growth *g = shard->growth;
 
 	g->searched = offset;
+	g->search_end = end;
 	g->is_searching = true;
 	sfs_resync_done(&g->resync);
 	sfs_resync_init(&g->resync, shard->object->size, offset, shard->part.begin);
@@ -136,33 +138,49 @@ static uint64_t before_cut(const struct sfs_shard *shard, uint64_t back)
 	return begin > back ? begin - back : 0;
 }
 
-/* How far before a cut a search begins: a member should fit in. */
+/* How far before a cut a search begins: most samples fit in. */
 static uint64_t look_back(const struct sfs_shards *s, const struct sfs_shard *shard)
 {
-	uint64_t n = atomic_load(&s->longest_sample),
-		 member = atomic_load(&shard->part.whole->longest_member);
+	uint64_t n = atomic_load(&s->n_seen);
 
-	n = n > member ? n : member;
+	n = n > 0 ? atomic_load(&s->seen_bytes) / n
+		  : 3 * atomic_load(&shard->part.whole->longest_member) / 2;
 	if (n == 0)
 		return LOOK_BACK;
-	n += n / 2;
 	return n < LOOK_BACK_MIN ? LOOK_BACK_MIN : n > LOOK_BACK_MAX ? LOOK_BACK_MAX : n;
 }
 
-/* Begin.  The bytes before the cut are fetched in any case. */
-static void begin_search(const struct sfs_shards *s, struct sfs_shard *shard)
+static void search_before_cut(const struct sfs_shards *s, struct sfs_shard *shard)
+{
+	search_from(shard, before_cut(shard, look_back(s, shard)), shard->part.begin);
+}
+
+/* What lies before the cut is requested for the search alone, and then what follows from
+ * the first sample on.  But when nothing is known yet, a reader waits for the first
+ * stretches: all is requested at once, and kept. */
+static void begin_search(struct sfs_shards *s, struct sfs_shard *shard)
 {
 	struct sfs_growth *g = shard->growth;
-	const struct sfs_shard *whole = shard->part.whole;
 
 	g->from = shard->part.begin;
-	if (atomic_load(&whole->has_hidden)) {
+	if (atomic_load(&s->has_hidden)) {
 		wait_for_whole(shard);
 		return;
 	}
-	g->from = before_cut(shard, look_back(s, shard));
-	g->is_looking = !atomic_load(&whole->was_looked_at);
-	search_from(shard, g->is_looking ? 0 : g->from);
+	if (atomic_load(&s->n_seen) == 0)
+		g->from = before_cut(shard, look_back(s, shard));
+	g->is_looking = !atomic_load(&shard->part.whole->was_looked_at);
+	if (g->is_looking)
+		search_from(shard, 0, SFS_STRETCH_LOOK_BYTES);
+	else
+		search_before_cut(s, shard);
+}
+
+uint64_t sfs_stretch_wanted_end(const struct sfs_growth *g)
+{
+	uint64_t wanted = sfs_growth_wanted(g);
+
+	return wanted < g->search_end ? g->search_end : wanted + HEADER_BYTES;
 }
 
 /* The first sample begins there; or, at the end of the shard, there is none. */
@@ -198,22 +216,22 @@ static void fail_search(struct sfs_shard *shard)
 
 /* The first bytes of the shard were looked at.  Unless something is hidden there, or the
  * cut is near, the search goes on before the cut. */
-static void end_look(const struct sfs_shards *s, struct sfs_shard *shard)
+static void end_look(struct sfs_shards *s, struct sfs_shard *shard)
 {
 	struct sfs_growth *g = shard->growth;
 	struct sfs_shard *whole = shard->part.whole;
 
 	g->is_looking = false;
 	atomic_store(&whole->longest_member, g->resync.longest);
-	if (g->resync.has_hidden)
-		atomic_store(&whole->has_hidden, true);
 	atomic_store(&whole->was_looked_at, true);
+	if (g->resync.has_hidden)
+		sfs_shards_note_hidden(s, shard->name);
 	if (g->resync.state != SFS_RESYNC_READING)
 		return;
-	if (atomic_load(&whole->has_hidden))
+	if (atomic_load(&s->has_hidden))
 		wait_for_whole(shard);
 	else
-		search_from(shard, before_cut(shard, look_back(s, shard)));
+		search_before_cut(s, shard);
 }
 
 void sfs_stretch_check_damage(struct sfs_shard *shard)
@@ -226,33 +244,27 @@ void sfs_stretch_check_damage(struct sfs_shard *shard)
 	wait_for_whole(shard);
 }
 
-/* What was found may lie within a member. */
-static void give_up_guessing(struct sfs_shard *shard)
-{
-	if (!atomic_exchange(&shard->part.whole->has_hidden, true))
-		sfs_info(
-			"%s: a member holds what looks like a tar: headers are read from "
-			"the start of the shard",
-			shard->name);
-	wait_for_whole(shard);
-}
-
-void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
+void sfs_stretch_search(struct sfs_shards *s, struct sfs_shard *shard,
 			uint64_t offset, const void *bytes, size_t n)
 {
 	struct sfs_growth *g = shard->growth;
 	struct sfs_resync *r = &g->resync;
 	uint64_t wanted;
 
+	if (!g->is_waiting && !g->is_looking && atomic_load(&s->has_hidden))
+		wait_for_whole(shard);
 	if (g->is_waiting)
 		return;
 	wanted = sfs_resync_feed(r, offset, bytes, n);
-	if (g->is_looking && wanted >= LOOK_BYTES)
+	if (r->state == SFS_RESYNC_READING && !g->is_looking)
+		g->from = sfs_resync_from(r);
+	if (g->is_looking && wanted >= SFS_STRETCH_LOOK_BYTES)
 		end_look(s, shard);
 	if (g->is_waiting)
 		return;
-	if (r->has_hidden && g->searched > 0) {
-		give_up_guessing(shard);
+	if (r->has_hidden && g->searched > 0) { /* it may be one that was found */
+		sfs_shards_note_hidden(s, shard->name);
+		wait_for_whole(shard);
 		return;
 	}
 	switch (r->state) {
@@ -260,7 +272,8 @@ void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
 	case SFS_RESYNC_LOST: fail_search(shard); break;
 	case SFS_RESYNC_LATE:
 		search_from(shard,
-			    before_cut(shard, 2 * (shard->part.begin - g->searched)));
+			    before_cut(shard, 2 * (shard->part.begin - g->searched)),
+			    g->searched);
 		break;
 	case SFS_RESYNC_FOUND: end_search(shard, r->start); break;
 	case SFS_RESYNC_NONE:
@@ -353,7 +366,7 @@ bool sfs_stretch_take_whole(struct sfs_shard *shard,
 
 /* ---- its growth ---- */
 
-void sfs_stretch_begin(const struct sfs_shards *s, struct sfs_shard *shard,
+void sfs_stretch_begin(struct sfs_shards *s, struct sfs_shard *shard,
 		       const struct sfs_sample_table *whole)
 {
 	uint64_t first = shard->part.begin == 0 ? 0 : atomic_load(&shard->part.first);

@@ -7,9 +7,11 @@
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "catalog/index-find.h"
 #include "catalog/shard-internal.h"
 #include "order/cuts.h"
+#include "tar/header.h"
 #include "tar/rewrite.h"
 
 #include <assert.h>
@@ -212,22 +214,49 @@ struct sfs_shard_progress sfs_shard_progress(struct sfs_shard *shard)
 		.n_samples = sfs_sample_table_n(&shard->growth->table),
 		.frontier = frontier_of(shard->growth),
 		.wanted = sfs_growth_wanted(shard->growth),
+		.from = shard->growth->from,
+		.wanted_end = shard->growth->is_searching
+				      ? sfs_stretch_wanted_end(shard->growth)
+				      : 0,
 	};
 	pthread_mutex_unlock(&shard->lock);
 	return progress;
 }
 
+void sfs_shards_note_hidden(struct sfs_shards *s, const char *shard)
+{
+	if (!atomic_exchange(&s->has_hidden, true))
+		sfs_info("%s: a member holds what looks like a tar: from now on, where "
+			 "segments begin is read from the start of their shards",
+			 shard);
+}
+
 struct feeding {
 	struct sfs_shards *shards;
 	struct sfs_shard *shard;
+	uint64_t offset, n;
+	const unsigned char *bytes;
 };
+
+/* A tar in a member begins with it: is there a header right behind the member's own? */
+static void look_at_member(void *ctx, uint64_t start, const struct sfs_tar_entry *group)
+{
+	const struct feeding *f = ctx;
+	uint64_t data = start + group->n_bytes;
+	const unsigned char *block;
+
+	if (data < f->offset || data + SFS_TAR_BLOCK > f->offset + f->n ||
+	    data == start + group->next || atomic_load(&f->shards->has_hidden))
+		return;
+	block = f->bytes + (data - f->offset);
+	if (sfs_tar_has_prefix(block) || sfs_tar_is_gnu(block))
+		sfs_shards_note_hidden(f->shards, f->shard->name);
+}
 
 static void add_sample(void *ctx, const struct sfs_extent *extent)
 {
 	struct feeding *f = ctx;
 
-	if (extent->n_bytes > atomic_load(&f->shards->longest_sample))
-		atomic_store(&f->shards->longest_sample, extent->n_bytes);
 	assert(extent->start >= f->shard->part.begin);
 	if (!f->shard->part.whole || !sfs_stretch_ends_before(f->shard, extent->start))
 		sfs_sample_table_add(&f->shard->growth->table, extent);
@@ -235,7 +264,10 @@ static void add_sample(void *ctx, const struct sfs_extent *extent)
 
 static void feed_scan(struct feeding *f, uint64_t offset, const void *bytes, size_t n)
 {
-	const struct sfs_scan_sink sink = {.ctx = f, .sample = add_sample};
+	const struct sfs_scan_sink sink = {
+		.ctx = f,
+		.sample = add_sample,
+		.member = f->shards->n_sets > 0 ? look_at_member : NULL};
 	struct sfs_growth *g = f->shard->growth;
 	struct sfs_shard *shard = f->shard;
 
@@ -313,6 +345,8 @@ static void end_growth(struct sfs_shards *s, struct sfs_shard *shard)
 	}
 	sfs_sample_table_end(&g->table, SFS_SAMPLE_TABLE_WHOLE);
 	sfs_shard_sum_up(shard);
+	atomic_fetch_add(&s->n_seen, shard->n_samples);
+	atomic_fetch_add(&s->seen_bytes, shard->sample_bytes);
 	if (s->indexes && !s->saves_members && !shard->part.whole &&
 	    g->scan.err == 0) /* (a shard with skipped damage must be scanned again) */
 		sfs_index_finder_keep(s->indexes, shard->object, &g->table, NULL);
@@ -331,7 +365,7 @@ void sfs_shard_note_memory(struct sfs_shards *s, struct sfs_growth *g)
 uint64_t sfs_shard_feed(struct sfs_shards *s, struct sfs_shard *shard, uint64_t offset,
 			const void *bytes, size_t n)
 {
-	struct feeding f = {s, shard};
+	struct feeding f = {s, shard, offset, n, bytes};
 	struct sfs_growth *g;
 	bool has_ended = false;
 	uint64_t wanted;
@@ -415,26 +449,20 @@ bool sfs_stretch_waits(struct sfs_shard *stretch)
 void sfs_stretch_catch_up(struct sfs_shards *s, struct sfs_shard *stretch)
 {
 	const struct sfs_sample_table *whole;
+	bool has_ended;
 
 	pthread_rwlock_rdlock(&s->drop_lock);
 	whole = sfs_shard_table(stretch->part.whole);
 	pthread_mutex_lock(&stretch->lock);
-	if (whole && sfs_stretch_take_whole(stretch, whole)) {
+	has_ended = whole && sfs_stretch_take_whole(stretch, whole);
+	if (has_ended) {
 		end_growth(s, stretch);
 		sfs_shard_note_memory(s, stretch->growth);
 	}
 	pthread_mutex_unlock(&stretch->lock);
 	pthread_rwlock_unlock(&s->drop_lock);
-}
-
-uint64_t sfs_shard_from(struct sfs_shard *shard)
-{
-	uint64_t from;
-
-	pthread_mutex_lock(&shard->lock);
-	from = shard->growth->from;
-	pthread_mutex_unlock(&shard->lock);
-	return from;
+	if (has_ended)
+		sfs_shard_adopt_stretches(s, stretch);
 }
 
 /* ---- what is known ---- */

@@ -71,7 +71,6 @@ struct sfs_shard {
 	 * nothing. */
 	uint64_t said_bytes, said_samples;
 
-	atomic_bool has_hidden; /* a member of it holds what looks like headers */
 	atomic_bool was_sought; /* its index: it is known, or there is none */
 
 	/* Of its first bytes, which were looked at (shard-stretch.c): the longest
@@ -92,6 +91,9 @@ struct sfs_shard {
 	struct sfs_cached_directory *listed;
 	struct sfs_header_scan *header_scan;
 };
+
+/* Of a shard's first bytes, which are looked at before anything is guessed in it. */
+#define SFS_STRETCH_LOOK_BYTES ((uint64_t)16 << 10)
 
 #define SFS_STRETCH_SETS 16 /* epochs of random segments that may be open */
 
@@ -116,8 +118,10 @@ struct sfs_shards {
 	uint64_t n_released;
 	atomic_bool was_wrong; /* one was: readers may have got wrong bytes of its epoch */
 
-	/* How long samples are, for looking back from a cut: bytes. */
-	_Atomic uint64_t longest_sample;
+	/* For looking back from a cut (shard-stretch.c): the samples of tables that are
+	 * whole, and whether a member was seen to hold what looks like headers. */
+	_Atomic uint64_t n_seen, seen_bytes;
+	atomic_bool has_hidden;
 };
 
 /* Takes n names and n initialised objects.  There is room for n_sets of stretches
@@ -151,16 +155,13 @@ bool sfs_stretch_meets_next(const struct sfs_shard *stretch);
  * from the shard's start on say so, or all stretches before it were read and meet. */
 bool sfs_stretch_is_sure(struct sfs_shard *stretch);
 
-/* Does it wait for the table of its shard?  In a shard with hidden headers nothing is
- * guessed: somebody must scan it. */
+/* Does it wait for the table of its shard?  In a dataset with hidden headers nothing
+ * is guessed: somebody must scan it. */
 bool sfs_stretch_waits(struct sfs_shard *stretch);
 
 /* The table of its shard has grown: take what it says, and compare it with what was
  * guessed. */
 void sfs_stretch_catch_up(struct sfs_shards *s, struct sfs_shard *stretch);
-
-/* Where reading must begin to find the samples of a pinned stretch; 0 for a shard. */
-uint64_t sfs_shard_from(struct sfs_shard *shard);
 
 /* Keep the table of the shard, or start an empty one, until unpinned.  Its size must be
  * known. */
@@ -184,6 +185,11 @@ struct sfs_shard_progress {
 	 * before are in those samples or in none.  UINT64_MAX: no sample will follow. */
 	uint64_t frontier;
 	uint64_t wanted; /* as sfs_shard_wanted() */
+
+	/* Of a stretch: no sample of it begins before `from`, or so it seems.  While its
+	 * first one is looked for, bytes from `wanted` to `wanted_end` are worth
+	 * requesting, wherever they are; after that, wanted_end is 0. */
+	uint64_t from, wanted_end;
 };
 struct sfs_shard_progress sfs_shard_progress(struct sfs_shard *shard);
 

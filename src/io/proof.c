@@ -287,7 +287,7 @@ static void find_waiting(struct sfs_proof *p)
 	p->n_waits = n_waits;
 	p->has_waiting = true;
 	for (i = 0; i < p->n_groups; i++)
-		if (atomic_load(&p->groups[i].whole->has_hidden) || !p->groups[i].is_proven)
+		if (atomic_load(&p->set->shards->has_hidden) || !p->groups[i].is_proven)
 			p->groups[i].n_waiting = count_waiting(&p->groups[i]);
 }
 

@@ -39,9 +39,7 @@ static void give_up(struct sfs_resync *r)
 	r->pos += SFS_TAR_BLOCK;
 	r->data = r->data_end = 0;
 	r->n_tries++;
-	if (r->pos + SFS_TAR_BLOCK > r->shard_bytes)
-		r->state = SFS_RESYNC_NONE;
-	else if (r->n_tries == SFS_RESYNC_TRIES)
+	if (r->pos >= r->cut || r->n_tries == SFS_RESYNC_TRIES)
 		r->state = SFS_RESYNC_LATE;
 }
 
@@ -250,14 +248,16 @@ static void search(struct sfs_resync *r, uint64_t offset, const unsigned char *b
 		   size_t n)
 {
 	for (; r->pos - offset + SFS_TAR_BLOCK <= n; r->pos += SFS_TAR_BLOCK) {
+		if (r->pos >= r->cut)
+			break;
 		if (may_be_header(bytes + (r->pos - offset))) {
 			r->phase = SFS_RESYNC_FIRST;
 			scan_from(r, r->pos);
 			return;
 		}
 	}
-	if (r->pos + SFS_TAR_BLOCK > r->shard_bytes)
-		r->state = SFS_RESYNC_NONE;
+	if (r->pos >= r->cut)
+		r->state = SFS_RESYNC_LATE;
 }
 
 uint64_t sfs_resync_wanted(const struct sfs_resync *r)
@@ -265,6 +265,15 @@ uint64_t sfs_resync_wanted(const struct sfs_resync *r)
 	if (r->state != SFS_RESYNC_READING)
 		return UINT64_MAX;
 	return r->phase == SFS_RESYNC_SEARCH ? r->pos : sfs_scan_wanted(&r->scan);
+}
+
+uint64_t sfs_resync_from(const struct sfs_resync *r)
+{
+	uint64_t wanted = sfs_resync_wanted(r);
+
+	if (r->has_start)
+		return r->start;
+	return wanted > r->cut ? wanted : r->cut;
 }
 
 uint64_t sfs_resync_feed(struct sfs_resync *r, uint64_t offset, const void *bytes,

@@ -65,6 +65,10 @@ void sfs_resync_done(struct sfs_resync *r);
  * at hand. */
 uint64_t sfs_resync_wanted(const struct sfs_resync *r);
 
+/* READING: the sample that it is looking for begins there or behind that, unless what the
+ * chain has led to is none. */
+uint64_t sfs_resync_from(const struct sfs_resync *r);
+
 /* Look at the n bytes at `offset`, as far as they are wanted; those that the chain passes
  * over may be fed with them.  Returns the next wanted byte. */
 uint64_t sfs_resync_feed(struct sfs_resync *r, uint64_t offset, const void *bytes,

@@ -60,18 +60,18 @@ struct sfs_slice_buffer *sfs_prefetch_lane_find(const struct sfs_prefetch_lane *
 	return buffer;
 }
 
-/* Whole slabs from `start` on, but at the end of the shard. */
-static uint64_t round_end(uint64_t start, uint64_t end, const struct sfs_shard *shard)
-{
-	if (end > start)
-		end = start + sfs_slab_count(end - start) * SFS_SLAB_BYTES;
-	return end < shard->object->size ? end : shard->object->size;
-}
-
 static uint64_t end_of_samples(const struct sfs_sample_table *table, uint64_t n,
 			       uint64_t start)
 {
 	return n > 0 ? sfs_sample_table_end_of(table, n - 1) : start;
+}
+
+/* Its last sample is known: no more is requested than that. */
+static void set_end(struct sfs_slice_buffer *buffer, uint64_t end)
+{
+	if (end < buffer->requested)
+		end = buffer->end < buffer->requested ? buffer->end : buffer->requested;
+	buffer->end = end;
 }
 
 void sfs_prefetch_lane_extend(struct sfs_slice_buffer *buffer)
@@ -83,15 +83,20 @@ void sfs_prefetch_lane_extend(struct sfs_slice_buffer *buffer)
 	if (!shard->part.whole)
 		return;
 	known = sfs_shard_progress(buffer->shard);
-	if (known.wanted == UINT64_MAX)
-		end = end_of_samples(sfs_shard_table(buffer->shard), known.n_samples,
-				     buffer->start);
-	else if (known.wanted == SFS_WANTED_LATER)
-		end = shard->part.end;
-	else
-		end = known.wanted < shard->part.end ? shard->part.end : known.wanted + 1;
-	end = end > buffer->requested ? end : buffer->requested;
-	buffer->end = round_end(buffer->start, end, shard);
+	sfs_slice_buffer_begin_at(buffer, known.from);
+	if (known.wanted == UINT64_MAX) {
+		set_end(buffer, end_of_samples(sfs_shard_table(buffer->shard),
+					       known.n_samples, buffer->start));
+		return;
+	}
+	if (known.wanted == SFS_WANTED_LATER)
+		known.wanted = 0;
+	/* In whole slabs, as more may follow. */
+	end = known.wanted < shard->part.end ? shard->part.end : known.wanted + 1;
+	end = sfs_slice_buffer_round_up(buffer, end > buffer->requested
+							? end
+							: buffer->requested);
+	buffer->end = end < shard->object->size ? end : shard->object->size;
 }
 
 /* Which bytes of the shard hold the slice? */
@@ -109,7 +114,7 @@ static void find_range(const struct sfs_slice *slice, struct sfs_shard *shard,
 				   ? end_of_samples(table, sfs_slice_end(slice, 0), 0)
 				   : begin;
 	} else if (shard->part.whole && begin == 0) {
-		begin = sfs_shard_from(shard);
+		begin = sfs_shard_progress(shard).from;
 	}
 	*from = begin;
 }

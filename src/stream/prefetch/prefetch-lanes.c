@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #define GOLDEN_RATIO 2654435769u /* of 2^32: its multiples lie evenly modulo that */
+#define BEFORE_MAX   ((uint64_t)1 << 20)
 #define SOON_SAMPLES 3 /* of each lane; who needs a part so soon may block next */
 
 /* ---- what to request ---- */
@@ -50,7 +51,7 @@ static bool skip_large(struct sfs_slice_buffer *buffer, const struct sfs_slice *
 
 	*ret_wanted = known.wanted;
 	if (known.frontier < buffer->shard->part.begin ||
-	    known.wanted == SFS_WANTED_LATER)
+	    known.frontier > known.wanted || known.wanted == SFS_WANTED_LATER)
 		known.frontier = known.wanted; /* it looks for its first sample */
 	for (; i <= n; i++) {
 		if (i < n)
@@ -113,63 +114,83 @@ static uint64_t next_part_bytes(const struct sfs_prefetch_lanes *p,
 	return n < ramp ? n : ramp / SFS_SLAB_BYTES * SFS_SLAB_BYTES;
 }
 
-/* The first sample of a stretch is searched further back than its buffer begins.
- * true: by a byte that was not requested. */
-static bool is_before(const struct sfs_prefetch_lanes *p,
-		      const struct sfs_slice_buffer *buffer, uint64_t *ret_wanted)
+/* What a buffer, or a lane, wants to be requested next. */
+enum want {
+	WANTS_NOTHING,
+	WANTS_BYTES, /* or headers */
+	WAITS,	     /* for what is in flight, which decides about the rest */
+};
+
+/* A stretch looks for its first sample in bytes that its buffer will not have.  Until it
+ * is found, nothing else is requested, unless the buffer keeps bytes from before the cut.
+ * WANTS_NOTHING: it does not. */
+static enum want want_before(const struct sfs_prefetch_lanes *p,
+			     struct sfs_prefetch_want *w)
 {
+	const struct sfs_slice_buffer *buffer = w->buffer;
+	struct sfs_shard_progress known;
+
 	if (!buffer->shard->part.whole)
-		return false;
-	*ret_wanted = sfs_shard_wanted(buffer->shard);
-	return *ret_wanted < buffer->start &&
-	       !sfs_lane_part_is_in_flight(p, buffer, *ret_wanted);
+		return WANTS_NOTHING;
+	known = sfs_shard_progress(buffer->shard);
+	if (known.wanted_end == 0 || known.wanted >= buffer->start)
+		return WANTS_NOTHING;
+	if (sfs_lane_part_is_in_flight(p, buffer, known.wanted))
+		return buffer->start < buffer->shard->part.begin ? WANTS_NOTHING : WAITS;
+	w->is_header = true;
+	w->offset = known.wanted;
+	w->n_bytes = known.wanted_end - known.wanted;
+	if (w->n_bytes > BEFORE_MAX)
+		w->n_bytes = BEFORE_MAX;
+	return WANTS_BYTES;
 }
 
 /* What should this buffer request next: what failed from byte `from` on, or else what was
- * not requested yet?  false: nothing. */
-static bool buffer_want(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane,
-			struct sfs_slice_buffer *buffer, uint64_t from,
-			struct sfs_prefetch_want *w)
+ * not requested yet? */
+static enum want buffer_want(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane,
+			     struct sfs_slice_buffer *buffer, uint64_t from,
+			     struct sfs_prefetch_want *w)
 {
 	struct sfs_slice slice = sfs_order_slice(p->base.order, lane->at.lane, buffer->m);
 	uint64_t part_bytes = next_part_bytes(p, lane, buffer->shard), end, wanted;
+	enum want before;
 
 	*w = (struct sfs_prefetch_want){.buffer = buffer, .n_bytes = part_bytes};
-	if (is_before(p, buffer, &w->offset)) {
-		w->is_header = true;
-		return true;
-	}
+	before = want_before(p, w);
+	if (before != WANTS_NOTHING)
+		return before;
 	sfs_prefetch_lane_extend(buffer);
 	end = buffer->is_open ? buffer->end : buffer->held_end;
 	if (sfs_slice_buffer_missing(buffer, from, part_bytes, &w->offset, &w->n_bytes))
-		return true;
+		return WANTS_BYTES;
 	if (buffer->requested >= end)
-		return false;
+		return WANTS_NOTHING;
 	lane->has_only_large = w->is_header =
 		skip_large(buffer, &slice, p->lane_share, &w->n_bytes, &wanted);
 	if (buffer->requested >= end)
-		return false;
+		return WANTS_NOTHING;
 	w->offset = w->is_header ? wanted : buffer->requested;
-	if (w->n_bytes > buffer->end - w->offset)
+	if (w->is_header)
+		w->n_bytes = SFS_LANE_HEADER_BYTES;
+	else if (w->n_bytes > buffer->end - w->offset)
 		w->n_bytes = buffer->end - w->offset;
-	return true;
+	return WANTS_BYTES;
 }
 
-static bool next_want(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane,
-		      struct sfs_prefetch_want *w)
+static enum want lane_want(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane,
+			   struct sfs_prefetch_want *w)
 {
 	uint32_t n_slices = sfs_order_lane_slices(p->base.order, lane->at.lane);
 	struct sfs_slice_buffer *buffer;
+	enum want want = WANTS_NOTHING;
 
-	for (buffer = lane->first_buffer; buffer; buffer = buffer->next)
-		if (buffer_want(p, lane, buffer, 0, w))
-			return true;
-	while (lane->next_m < n_slices) {
+	for (buffer = lane->first_buffer; buffer && !want; buffer = buffer->next)
+		want = buffer_want(p, lane, buffer, 0, w);
+	while (!want && lane->next_m < n_slices) {
 		buffer = sfs_prefetch_lane_add(p, lane, lane->next_m, 0);
-		if (buffer_want(p, lane, buffer, 0, w))
-			return true;
+		want = buffer_want(p, lane, buffer, 0, w);
 	}
-	return false;
+	return want;
 }
 
 /* The buffer that a blocked lane waits for: that of its next sample, or that in which its
@@ -259,7 +280,7 @@ static bool unblock(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane
 		return hurry_parts(p, lane);
 	lane->has_failed = false;
 	sfs_prefetch_lane_update(p, lane);
-	if (buffer_want(p, lane, w.buffer, byte, &w) && !w.is_header &&
+	if (buffer_want(p, lane, w.buffer, byte, &w) == WANTS_BYTES && !w.is_header &&
 	    w.offset <= byte && sfs_lane_part_request(p, lane, &w, true, out)) {
 		sfs_prefetch_lane_update(p, lane);
 		return false;
@@ -271,7 +292,10 @@ static bool unblock(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane
 		sfs_slice_buffer_give_up(w.buffer, s->start, s->n_bytes);
 		return true;
 	}
-	w.offset = sfs_shard_wanted(w.buffer->shard);
+	if (!w.is_header) {
+		w.offset = sfs_shard_wanted(w.buffer->shard);
+		w.n_bytes = SFS_LANE_HEADER_BYTES;
+	}
 	if (w.offset < SFS_WANTED_LATER)
 		sfs_lane_part_request_header(p, lane, &w, true, out);
 	sfs_prefetch_lane_update(p, lane);
@@ -361,6 +385,7 @@ static bool pump(struct sfs_prefetch *base, bool is_awaited, struct sfs_deferred
 	struct sfs_netpath path = sfs_runtime_path(base->runtime);
 	struct sfs_prefetch_lane *lane;
 	struct sfs_prefetch_want w;
+	enum want want;
 
 	p->part_bytes = sfs_prefetch_part_over(base, &path);
 	p->lane_share = share > p->part_bytes ? share : p->part_bytes;
@@ -372,9 +397,11 @@ static bool pump(struct sfs_prefetch *base, bool is_awaited, struct sfs_deferred
 	while (base->n_in_flight < most && (l = choose_lane(p)) != UINT32_MAX &&
 	       !has_enough(p, l) && !is_full(p)) {
 		lane = &p->lanes[l];
-		if (!next_want(p, lane, &w)) {
-			p->due[l] = SFS_PREFETCH_NOT_NOW;
+		want = lane_want(p, lane, &w);
+		if (want == WANTS_NOTHING)
 			sfs_prefetch_lane_set_requested(p, lane, true);
+		if (want != WANTS_BYTES) {
+			p->due[l] = SFS_PREFETCH_NOT_NOW;
 			continue;
 		}
 		if (w.is_header)

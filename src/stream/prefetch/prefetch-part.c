@@ -6,8 +6,6 @@
 
 #include "base/alloc.h"
 
-#define HEADER_BYTES ((uint64_t)64 << 10)
-
 static void on_range(struct sfs_range *range, int err)
 {
 	struct sfs_part *part = &sfs_container(range, struct sfs_lane_part, range)->base;
@@ -96,7 +94,7 @@ void sfs_lane_part_request_header(struct sfs_prefetch_lanes *p,
 	part->range = (struct sfs_range){
 		.shard = want->buffer->shard,
 		.offset = want->offset,
-		.n_bytes = left < HEADER_BYTES ? left : HEADER_BYTES,
+		.n_bytes = left < want->n_bytes ? left : want->n_bytes,
 		.is_urgent = is_urgent,
 		.done = on_range,
 	};

@@ -88,6 +88,15 @@ struct sfs_slice_buffer *sfs_slice_buffer_new(struct sfs_shard *shard,
 	return buffer;
 }
 
+void sfs_slice_buffer_begin_at(struct sfs_slice_buffer *buffer, uint64_t start)
+{
+	if (buffer->n > 0 || buffer->first > 0 || start <= buffer->start)
+		return;
+	buffer->start = buffer->requested = start;
+	if (buffer->assigned < start)
+		buffer->assigned = start;
+}
+
 /* Slab i is here or missing, and of no use: forget it. */
 static void free_slab(struct sfs_slice_buffer *buffer, struct sfs_slice_buffer_slab *e)
 {
@@ -292,6 +301,8 @@ void sfs_slice_buffer_hold(struct sfs_slice_buffer *buffer, uint64_t start,
 {
 	uint64_t i = slab_of(buffer, start), last = slab_of(buffer, start + n_bytes - 1);
 
+	if (start < buffer->start)
+		return; /* it is handed on without */
 	assert(i >= buffer->first);
 	grow_to(buffer, last);
 	if (start + n_bytes > buffer->held_end)
@@ -308,6 +319,8 @@ void sfs_slice_buffer_release(struct sfs_slice_buffer *buffer, uint64_t start,
 {
 	uint64_t i = slab_of(buffer, start), last = slab_of(buffer, start + n_bytes - 1);
 
+	if (start < buffer->start)
+		return;
 	for (; i <= last; i++) {
 		assert(entry(buffer, i)->n_users > 0);
 		entry(buffer, i)->n_users--;

@@ -71,6 +71,10 @@ void sfs_slice_buffer_free(struct sfs_slice_buffer *buffer);
 uint64_t sfs_slice_buffer_round_up(const struct sfs_slice_buffer *buffer,
 				   uint64_t offset);
 
+/* No sample that it has to hold begins before `start`: unless something was requested or
+ * held already, begin there. */
+void sfs_slice_buffer_begin_at(struct sfs_slice_buffer *buffer, uint64_t start);
+
 /* n_bytes from `offset` on (whole slabs, except at the buffer's end) are being requested;
  * the account was charged. */
 void sfs_slice_buffer_expect(struct sfs_slice_buffer *buffer, uint64_t offset,
