@@ -82,7 +82,7 @@ static void fill_stat(const struct sfs_ops *ops, const struct sfs_attr *attr,
 /* How long may the kernel keep attributes? */
 static double kept_s(const struct sfs_attr *attr)
 {
-	return attr->is_live ? 0 : FOREVER;
+	return attr->is_live || attr->is_unsure ? 0 : FOREVER;
 }
 
 static struct fuse_entry_param entry_of(const struct sfs_ops *ops,
@@ -114,6 +114,12 @@ static int try_getattr(struct sfs_pending *pending)
 
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
+	/* (If its size was guessed, the kernel asks at the end of the file.  By now it may
+	 * be that of another guess, and the end of one that was opened since then.) */
+	if (fi && handle_of(fi) && sfs_file_is_wrong(handle_of(fi)->file)) {
+		fuse_reply_err(req, EIO);
+		return;
+	}
 	sfs_pending_run(new_pending(req, ino, try_getattr));
 }
 

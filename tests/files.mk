@@ -361,6 +361,7 @@ cat_tests = \
 	tests/cat/cat-parts-of-an-epoch-agree-with-the-script.sh \
 	tests/cat/cat-plan-says-what-an-order-is-worth.sh \
 	tests/cat/cat-random-segments-agree-with-the-script.sh \
+	tests/cat/cat-ranks-of-tars-in-tars-end-well-or-say-why.sh \
 	tests/cat/cat-redirects-to-metadata-addresses-are-refused.sh \
 	tests/cat/cat-refuses-a-206-without-its-range.sh \
 	tests/cat/cat-refuses-a-path-for-all-members.sh \
@@ -506,6 +507,7 @@ fuse_tests = \
 	tests/fuse/fuse-random-reads-of-an-order-block-nobody.sh \
 	tests/fuse/fuse-random-segments-are-read-anywhere.sh \
 	tests/fuse/fuse-ranks-and-workers-are-paths.sh \
+	tests/fuse/fuse-ranks-of-tars-in-tars-never-end-in-silence.sh \
 	tests/fuse/fuse-readers-never-wait-for-each-others-memory.sh \
 	tests/fuse/fuse-readers-of-one-stream-share-its-bytes.sh \
 	tests/fuse/fuse-readers-without-room-for-their-lanes-go-on.sh \
@@ -527,6 +529,7 @@ fuse_tests = \
 	tests/fuse/fuse-tables-make-room-for-streams.sh \
 	tests/fuse/fuse-the-bottleneck-is-named.sh \
 	tests/fuse/fuse-the-bottleneck-over-a-link-is-named.sh \
+	tests/fuse/fuse-the-end-of-a-rank-waits-for-its-proof.sh \
 	tests/fuse/fuse-the-metrics-of-two-mounts-stand-together.sh \
 	tests/fuse/fuse-the-next-epoch-gives-way-to-readers.sh \
 	tests/fuse/fuse-the-next-epoch-is-fetched-ahead.sh \
@@ -857,6 +860,7 @@ storm_tests = \
 	tests/fuse/fuse-a-storm-of-readers-gets-its-bytes.sh
 tier2_tests = \
 	tests/cat/cat-lists-may-be-at-urls.sh \
+	tests/cat/cat-ranks-of-tars-in-tars-end-well-or-say-why.sh \
 	tests/cat/cat-tars-in-tars-never-give-a-sample-that-is-none.sh \
 	tests/fuse/fuse-a-wrong-guess-in-a-shard-is-the-last-one.sh \
 	tests/cat/cat-hf-agrees-with-huggingface-hub.sh \

@@ -44,6 +44,9 @@ static void compare(const struct sfs_shard *before, const struct sfs_shard *next
 	if (!before || !next)
 		return;
 	stop = atomic_load(&before->part.stop);
+	first = atomic_load(&before->part.first);
+	if (stop == SFS_NOT_FOUND && first >= next->part.begin)
+		stop = first; /* it has no sample */
 	first = atomic_load(&next->part.first);
 	if (stop != SFS_NOT_FOUND && first != SFS_NOT_FOUND && stop != first)
 		fail_set(next);
@@ -53,6 +56,7 @@ static void set_first(struct sfs_shard *shard, uint64_t first)
 {
 	atomic_store(&shard->part.first, first);
 	compare(shard->part.before, shard);
+	compare(shard, shard->part.next);
 }
 
 /* The same, of which its shard's headers say that it is so. */

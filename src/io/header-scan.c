@@ -83,8 +83,10 @@ static struct sfs_header_work *begin(struct sfs_header_scan *hs)
 					     .task = &hs->task,
 					     .lock = &s->lock,
 					     .times = &s->times,
+					     .is_proof = hs->is_proof,
 					     .is_quiet = &hs->is_quiet};
 	w->needs_table = needs & SFS_HEADER_TABLE;
+	w->fetch.is_jumping = hs->is_proof; /* it begins with small chunks */
 	w->fetch.is_for_first = (needs & SFS_HEADER_FIRST) && !w->needs_table;
 	w->needs_members = (needs & SFS_HEADER_MEMBERS) && !sfs_shard_members(hs->shard);
 	if (needs & SFS_HEADER_LISTING) {

@@ -245,16 +245,16 @@ static bool take(struct group *g, int err)
 
 static bool take_ended(struct sfs_proof *p)
 {
+	bool is_any = !sfs_list_is_empty(&p->ended);
 	struct sfs_link *link;
-	bool had_waiting = false;
 
 	while ((link = sfs_list_pop(&p->ended)) != NULL) {
 		struct group *g = sfs_container(link, struct group, link);
 
-		had_waiting |= take(g, g->err);
+		take(g, g->err);
 		p->looked_ns = 0;
 	}
-	return had_waiting;
+	return is_any;
 }
 
 /* Have the shard scanned.  true: it was already, and stretches had waited for it. */
@@ -298,8 +298,7 @@ static bool serve_waiting(struct sfs_proof *p)
 	struct group *g;
 	uint32_t i;
 
-	find_waiting(p);
-	if (!p->has_waiting || sfs_clock_ns() - p->looked_ns < LOOK_NS || has_failed(p))
+	if (!p->has_waiting || has_failed(p))
 		return false;
 	p->has_waiting = false;
 	for (i = 0; i < p->n_groups; i++) {
@@ -368,21 +367,22 @@ static void prove(struct sfs_proof *p, enum sfs_proof_effort effort)
 
 bool sfs_proof_run(struct sfs_proof *p, enum sfs_proof_effort effort)
 {
-	bool had_waiting = take_ended(p);
-	uint64_t now;
+	uint32_t n_left = p->n_left;
+	bool has_news = take_ended(p);
+	uint64_t now = sfs_clock_ns();
 
 	if (p->is_closed || atomic_load(&p->set->is_wrong))
-		return had_waiting;
-	had_waiting |= serve_waiting(p);
-	now = sfs_clock_ns();
-	if (now - p->looked_ns < LOOK_NS)
-		return had_waiting;
-	p->looked_ns = now;
-	if (effort > SFS_PROOF_NONE && p->n_left > 0 && !p->is_damaged)
-		prove(p, effort);
+		return has_news;
+	find_waiting(p);
+	if (now - p->looked_ns >= LOOK_NS) {
+		p->looked_ns = now;
+		has_news |= serve_waiting(p);
+		if (effort > SFS_PROOF_NONE && p->n_left > 0 && !p->is_damaged)
+			prove(p, effort);
+	}
 	if ((effort == SFS_PROOF_ALL && p->n_left > 0) || p->has_waiting)
-		sfs_timer_set(p->runtime->timers, &p->timer, now + LOOK_NS);
-	return had_waiting;
+		sfs_timer_set(p->runtime->timers, &p->timer, p->looked_ns + LOOK_NS);
+	return has_news || p->n_left < n_left || atomic_load(&p->set->is_wrong);
 }
 
 bool sfs_proof_needs_tick(const struct sfs_proof *p)

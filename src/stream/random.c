@@ -30,7 +30,7 @@ struct random_read {
 	struct sfs_read inner;	   /* what the gather answers */
 	struct sfs_gather *gather; /* NULL: not so far yet */
 	struct sfs_waiter waiter;
-	struct sfs_link link; /* in `ready` */
+	struct sfs_link link; /* in `ready` or `proving` */
 	uint32_t n_scans;
 	bool is_answered;
 	int err; /* of the scan that it waited for */
@@ -45,6 +45,7 @@ void sfs_random_init(struct sfs_random_reads *all, struct sfs_runtime *runtime,
 					 .order = order,
 					 .owner = *owner};
 	sfs_list_init(&all->ready);
+	sfs_list_init(&all->proving);
 }
 
 void sfs_random_done(struct sfs_random_reads *all)
@@ -91,6 +92,29 @@ static bool is_known(struct sfs_random_reads *all, uint32_t shard)
 	       sfs_shard_is_damaged(&all->runtime->shards.shards[shard]);
 }
 
+/* Some of the stretches, but not all: does not see itself whether they begin where those
+ * before them end. */
+static bool is_share(const struct sfs_random_reads *all)
+{
+	return all->stretches && all->order->share.step > 1;
+}
+
+/* As sfs_header_scan_table().  Of the stretches of a share, their shards are scanned: where
+ * all the headers before are needed, nothing need be guessed. */
+static int scan_one(struct sfs_random_reads *all, struct sfs_shard *shard,
+		    struct sfs_waiter *waiter)
+{
+	int ret;
+
+	if (is_share(all) && !sfs_stretch_is_sure(shard)) {
+		ret = sfs_header_scan_table(all->scanner, shard->part.whole, waiter);
+		if (ret < 0)
+			return ret;
+		sfs_stretch_catch_up(&all->runtime->shards, shard);
+	}
+	return sfs_header_scan_table(all->scanner, shard, waiter);
+}
+
 /* Scan the shard that the locator asked for, and the next ones with it.
  * Returns as sfs_header_scan_table(). */
 static int scan(struct sfs_random_reads *all, uint32_t shard, uint32_t n_ahead,
@@ -105,10 +129,10 @@ static int scan(struct sfs_random_reads *all, uint32_t shard, uint32_t n_ahead,
 			all->next_scan += i == all->next_scan;
 			continue;
 		}
-		sfs_header_scan_table(all->scanner, &shards[next], NULL);
+		scan_one(all, &shards[next], NULL);
 		n++;
 	}
-	return sfs_header_scan_table(all->scanner, &shards[shard], waiter);
+	return scan_one(all, &shards[shard], waiter);
 }
 
 /* The key, as the stream has it, of the sample before a spot: sfs_rewrite_key(). */
@@ -163,6 +187,14 @@ static int find_key_before(struct sfs_random_reads *all, const struct sfs_spot *
 	return ret;
 }
 
+/* May a read have the end of the stream?  -EINPROGRESS: that is not known yet. */
+static int check_end(const struct sfs_random_reads *all)
+{
+	int ret = is_share(all) ? sfs_proof_state(all->proof) : 0;
+
+	return ret == -EAGAIN ? -EINPROGRESS : ret;
+}
+
 /* Have the ranges of a read gathered, from its first sample on. */
 static int collect(struct sfs_random_reads *all, struct sfs_gather *g,
 		   const struct sfs_read *read, struct sfs_spot spot, uint64_t key,
@@ -201,7 +233,7 @@ static int collect(struct sfs_random_reads *all, struct sfs_gather *g,
 		}
 	}
 	sfs_gather_add_zeros(g, end - at);
-	return 0;
+	return at < end ? check_end(all) : 0;
 }
 
 static void on_gathered(struct sfs_read *inner, int err)
@@ -315,6 +347,11 @@ static void go_on(struct sfs_random_reads *all, struct random_read *r,
 		    ++r->n_scans > 4 * sfs_order_slices(all->order) + 100) {
 			note_too_many_scans(all);
 			ret = -EIO;
+		}
+		if (ret == -EINPROGRESS) {
+			sfs_list_push(&all->proving, &r->link);
+			all->owner.wake(all->owner.ctx);
+			return;
 		}
 		r->waiter.done = on_scanned;
 		if (ret == -EAGAIN)
@@ -441,6 +478,32 @@ static int look_at(struct sfs_random_reads *all, uint32_t shard, uint32_t n_ahea
 	return scan(all, shard, n_ahead, waiter);
 }
 
+/* Have the shards of a share scanned until all of its stretches are sure. */
+static int prove(struct sfs_random_reads *all, struct sfs_waiter *waiter)
+{
+	struct sfs_shard *stretch;
+	uint32_t n_asked = 0;
+	uint64_t i;
+	int ret;
+
+	for (i = 0; i < sfs_order_slices(all->order) && n_asked < N_LOCATE_AHEAD; i++) {
+		stretch = &all->runtime->shards.shards[all->order->slices[i].shard];
+		if (sfs_stretch_is_sure(stretch))
+			continue;
+		ret = sfs_header_scan_table(all->scanner, stretch->part.whole,
+					    n_asked == 0 ? waiter : NULL);
+		if (ret == -EINPROGRESS)
+			n_asked++;
+		else if (ret == 0)
+			sfs_stretch_catch_up(&all->runtime->shards, stretch);
+		if (n_asked == 0 && (ret < 0 || !sfs_stretch_is_sure(stretch)))
+			return ret < 0 ? ret : -EIO; /* damage, or a wrong guess */
+	}
+	if (n_asked > 0)
+		return -EINPROGRESS;
+	return atomic_load(&all->stretches->is_wrong) ? -EIO : 0;
+}
+
 int sfs_random_locate(struct sfs_random_reads *all, uint64_t number,
 		      struct sfs_waiter *waiter, struct sfs_place *ret_place)
 {
@@ -455,8 +518,10 @@ int sfs_random_locate(struct sfs_random_reads *all, uint64_t number,
 		if (ret < 0)
 			break;
 	}
-	if (ret == 0 && all->stretches &&
-	    !sfs_stretches_agree(&all->runtime->shards, all->stretches))
+	if (ret == 0 && is_share(all))
+		ret = prove(all, waiter);
+	else if (ret == 0 && all->stretches &&
+		 !sfs_stretches_agree(&all->runtime->shards, all->stretches))
 		ret = -EIO; /* the ledger has it */
 	return ret == 0 || ret == -EINPROGRESS ? ret : sfs_read_err(ret);
 }
@@ -473,6 +538,8 @@ int sfs_random_number(struct sfs_random_reads *all, uint64_t offset,
 		if (ret < 0)
 			break;
 	}
+	if (ret == 0 && is_share(all))
+		ret = prove(all, waiter);
 	return ret == 0 || ret == -EINPROGRESS ? ret : sfs_read_err(ret);
 }
 
@@ -492,6 +559,9 @@ void sfs_random_run(struct sfs_random_reads *all, bool is_closing,
 	struct sfs_link *link;
 	struct random_read *r;
 
+	if (is_closing || (!sfs_list_is_empty(&all->proving) &&
+			   sfs_proof_state(all->proof) != -EAGAIN))
+		sfs_list_move(&all->ready, &all->proving);
 	while ((link = sfs_list_pop(&all->ready)) != NULL) {
 		r = sfs_container(link, struct random_read, link);
 		if (r->err < 0)
@@ -510,6 +580,11 @@ bool sfs_random_cancel(struct sfs_random_reads *all, struct sfs_read *read)
 	if (r->is_answered)
 		return false;
 	r->read = NULL; /* a scan ends by itself */
+	if (sfs_link_is_in(&r->link)) { /* it waits for the proof */
+		sfs_link_remove(&r->link);
+		sfs_list_push(&all->ready, &r->link);
+		all->owner.wake(all->owner.ctx);
+	}
 	if (r->gather && sfs_gather_cancel(r->gather, &r->inner)) {
 		free_read(r);
 		all->owner.wake(all->owner.ctx);
@@ -525,8 +600,15 @@ void sfs_random_explain(const struct sfs_read *read, struct sfs_cause *cause)
 		return;
 	if (r->gather)
 		sfs_gather_explain(r->gather, cause);
+	else if (r->all->proof && sfs_link_is_in(&r->link))
+		sfs_proof_explain(r->all->proof, cause);
 	else if (r->waiter.lock)
 		sfs_waiter_explain(&r->waiter, cause);
+}
+
+bool sfs_random_needs_proof(const struct sfs_random_reads *all)
+{
+	return !sfs_list_is_empty(&all->proving);
 }
 
 void sfs_random_release(struct sfs_random_reads *all, struct sfs_read *read)

@@ -13,6 +13,7 @@
 #include "base/deferred.h"
 #include "io/gather.h"
 #include "io/header-scan.h"
+#include "io/proof.h"
 #include "io/request.h"
 #include "io/runtime.h"
 #include "io/sequential.h"
@@ -49,8 +50,10 @@ struct sfs_random_reads {
 	uint32_t n_scheduled;
 	uint32_t next_scan;    /* of the schedule; those before are known */
 	const struct sfs_stretch_set *stretches; /* that the order has; or NULL */
+	struct sfs_proof *proof;		 /* of these */
 	uint32_t n;	       /* reads that have not gone */
 	struct sfs_link ready; /* whose scan has ended */
+	struct sfs_link proving; /* at the end of the stream, until that is proven */
 	struct sfs_sequential sequential;
 };
 
@@ -68,6 +71,9 @@ void sfs_random_read(struct sfs_random_reads *all, struct sfs_read *read,
 /* Go on with reads whose scans have ended; or, when closing, end them. */
 void sfs_random_run(struct sfs_random_reads *all, bool is_closing,
 		    struct sfs_deferred *out);
+
+/* Does a read wait until all samples of the stream are proven to be ones? */
+bool sfs_random_needs_proof(const struct sfs_random_reads *all);
 
 /* Take a read back.  false: it was answered. */
 bool sfs_random_cancel(struct sfs_random_reads *all, struct sfs_read *read);

@@ -27,8 +27,10 @@ struct sfs_stream {
 	struct sfs_stretch_set *stretches; /* that the order has; or NULL */
 	struct sfs_proof *proof;	   /* of these */
 	bool has_sought;		   /* indexes of its shards */
-	bool has_order;
-	uint64_t n_bytes; /* if has_order: of the file */
+	bool has_order, has_size;
+	uint64_t n_bytes;	    /* if has_size: of the file */
+	struct sfs_waiter measured; /* for the size, by the task */
+	bool is_measuring;
 	struct sfs_readers readers;
 	struct sfs_link cursors;
 	int n_cursors; /* that are not closed */
@@ -69,8 +71,12 @@ void sfs_stream_wake(void *s); /* post its task */
 /* Have its order.  -ENFILE: not now, as too many epochs have one. */
 int sfs_stream_have_order(struct sfs_stream *s);
 
-/* Have indexes looked for, if anything would be guessed without.  -EINPROGRESS: wait. */
-int sfs_stream_seek_indexes(struct sfs_stream *s, struct sfs_waiter *waiter);
+/* And its size; and have had indexes looked for, if anything would be guessed without.
+ * -EINPROGRESS: wait. */
+int sfs_stream_know_size(struct sfs_stream *s, struct sfs_waiter *waiter);
+
+/* Is it certain that it has this size?  Its order is known. */
+bool sfs_stream_has_sure_size(const struct sfs_stream *s);
 
 /* ---- stream-cursors.c, with the stream's lock ---- */
 

@@ -71,16 +71,29 @@ void sfs_stream_wake(void *ctx)
 	sfs_threadpool_post(s->runtime->pool, &s->task);
 }
 
-int sfs_stream_prepare(struct sfs_stream *s, struct sfs_waiter *waiter)
+int sfs_stream_size(struct sfs_stream *s, struct sfs_waiter *waiter, uint64_t *ret_bytes,
+		    bool *ret_is_sure)
 {
 	int ret;
 
 	pthread_mutex_lock(&s->lock);
-	ret = sfs_stream_have_order(s);
-	if (ret == 0)
-		ret = sfs_stream_seek_indexes(s, waiter);
+	ret = sfs_stream_know_size(s, waiter);
+	if (ret == 0) {
+		*ret_bytes = s->n_bytes;
+		*ret_is_sure = sfs_stream_has_sure_size(s);
+	}
 	pthread_mutex_unlock(&s->lock);
 	return ret;
+}
+
+bool sfs_stream_is_wrong(struct sfs_stream *s)
+{
+	bool is_wrong;
+
+	pthread_mutex_lock(&s->lock);
+	is_wrong = s->stretches && atomic_load(&s->stretches->is_wrong);
+	pthread_mutex_unlock(&s->lock);
+	return is_wrong;
 }
 
 void sfs_stream_know_end(struct sfs_stream *s, uint64_t end)
@@ -96,7 +109,8 @@ uint64_t sfs_stream_end(struct sfs_stream *s)
 
 	pthread_mutex_lock(&s->lock);
 	if (sfs_stream_have_order(s) < 0 ||
-	    !sfs_shards_sum(&s->runtime->shards, &s->order, &end))
+	    !sfs_shards_sum(&s->runtime->shards, &s->order, &end) ||
+	    (s->proof && sfs_proof_state(s->proof) < 0))
 		end = UINT64_MAX;
 	pthread_mutex_unlock(&s->lock);
 	return end;
@@ -161,6 +175,30 @@ static void notify_observer(struct sfs_stream *s)
 	o->changed(o->ctx);
 }
 
+static void on_measured(struct sfs_waiter *waiter, int err)
+{
+	struct sfs_stream *s = sfs_container(waiter, struct sfs_stream, measured);
+
+	(void)err; /* who opens the stream sees it */
+	pthread_mutex_lock(&s->lock);
+	s->is_measuring = false;
+	sfs_stream_wake(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Know the size of a stream that nobody has open; the task goes on when it is found. */
+static bool know_size_ahead(struct sfs_stream *s)
+{
+	int ret;
+
+	if (s->is_measuring)
+		return false;
+	s->measured = (struct sfs_waiter){.done = on_measured};
+	ret = sfs_stream_know_size(s, &s->measured);
+	s->is_measuring = ret == -EINPROGRESS;
+	return ret == 0;
+}
+
 /* Do what sfs_stream_prefetch() asked for. */
 static void prefetch_ahead(struct sfs_stream *s)
 {
@@ -169,7 +207,7 @@ static void prefetch_ahead(struct sfs_stream *s)
 	struct sfs_link *link;
 
 	if (!s->has_begun && !s->is_held) {
-		if (sfs_stream_have_order(s) < 0)
+		if (!know_size_ahead(s))
 			return;
 		settings = sfs_stream_cursor_settings(s);
 		if (s->order.n_lanes == 0 || sfs_cursor_new_ahead(&settings, &c) < 0)
@@ -327,7 +365,7 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 	read->release = release;
 	sfs_deferred_init(&out);
 	pthread_mutex_lock(&s->lock);
-	if (sfs_stream_have_order(s) < 0) { /* it was not prepared */
+	if (sfs_stream_know_size(s, NULL) < 0) { /* nobody asked for it; or it is wrong */
 		sfs_read_tell(read, -EIO, &out);
 		pthread_mutex_unlock(&s->lock);
 		sfs_deferred_run(&out);
@@ -381,6 +419,32 @@ static void flatten(struct sfs_stream *s, struct sfs_cursor *c)
 	sfs_threadpool_post(s->runtime->pool, &s->task);
 }
 
+/* Headers of near shards cost little.  From afar they have to wait until the stream has
+ * enough; and if a reader has come to its end, all that is left is due now. */
+static enum sfs_proof_effort proof_effort(struct sfs_stream *s)
+{
+	struct sfs_netpath path = sfs_runtime_path(s->runtime);
+	bool is_near = !sfs_netpath_is_far(&path), is_sated = true;
+	struct sfs_cursor *c;
+	struct sfs_link *link;
+
+	if (sfs_proof_left(s->proof) == 0)
+		return SFS_PROOF_NONE;
+	if (sfs_random_needs_proof(&s->random))
+		return SFS_PROOF_ALL;
+	if (s->share.step == 1 || !s->was_read)
+		return SFS_PROOF_NONE; /* (a whole epoch proves itself as it is read) */
+	for (link = s->cursors.next; link != &s->cursors; link = link->next) {
+		c = sfs_cursor_of(link);
+		if (sfs_cursor_is_closed(c))
+			continue;
+		if (sfs_cursor_needs_proof(c))
+			return SFS_PROOF_ALL;
+		is_sated = is_near || (is_sated && sfs_cursor_is_sated(c));
+	}
+	return is_sated ? SFS_PROOF_QUIET : SFS_PROOF_NONE;
+}
+
 static void end_all(struct sfs_stream *s, struct sfs_deferred *out)
 {
 	sfs_stream_close_cursors(s, out);
@@ -408,7 +472,7 @@ static bool stream_run(struct sfs_task *task)
 		following = link->next;
 		sfs_cursor_run(sfs_cursor_of(link), &out);
 	}
-	if (s->proof && sfs_proof_run(s->proof, SFS_PROOF_NONE) && !s->is_closed)
+	if (s->proof && sfs_proof_run(s->proof, proof_effort(s)) && !s->is_closed)
 		sfs_stream_wake(s); /* lanes have waited for that */
 	flat = begin_flatten(s);
 	sfs_random_run(&s->random, s->is_closed, &out);
@@ -416,7 +480,7 @@ static bool stream_run(struct sfs_task *task)
 	if (s->random.n == 0)
 		notify_gathers_ended(s);
 	is_gone = s->is_closed && sfs_list_is_empty(&s->cursors) && s->random.n == 0 &&
-		  (!s->proof || sfs_proof_is_idle(s->proof));
+		  !s->is_measuring && (!s->proof || sfs_proof_is_idle(s->proof));
 	pthread_mutex_unlock(&s->lock);
 	sfs_deferred_run(&out);
 	if (is_gone)

@@ -59,21 +59,27 @@ void sfs_streams_done(struct sfs_streams *streams);
  * memory; and those that have waited too long for memory, whose readers do without. */
 void sfs_streams_tick(struct sfs_streams *streams);
 
-/* For the rest, all sizes must be known, and all tables, if they are needed. */
-bool sfs_stream_needs_tables(const struct sfs_runtime *runtime, struct sfs_share share);
+/* For the rest, all sizes of shards must be known, and all tables, if they are needed. */
+bool sfs_streams_need_tables(const struct sfs_runtime *runtime);
 
-/* The size of a stream in bytes: docs/ORDER.md, section 7. */
-uint64_t sfs_stream_bytes(struct sfs_runtime *runtime, uint64_t epoch,
-			  struct sfs_share share);
+/* The size of a stream in bytes: docs/ORDER.md, section 7.  false: an open stream must
+ * find it, sfs_stream_size(). */
+bool sfs_streams_size(struct sfs_runtime *runtime, uint64_t epoch, struct sfs_share share,
+		      uint64_t *ret_bytes);
 
 /* Open a share of an epoch; all its readers have the same stream. */
 struct sfs_stream *sfs_stream_open(struct sfs_streams *streams, uint64_t epoch,
 				   struct sfs_share share);
 void sfs_stream_close(struct sfs_stream *stream); /* as often as opened */
 
-/* Before it is read: have indexes looked for, so that nothing is guessed of shards that have
- * one.  -EINPROGRESS: wait.  -ENFILE: too many epochs of random segments are open. */
-int sfs_stream_prepare(struct sfs_stream *stream, struct sfs_waiter *waiter);
+/* Its size in bytes, which must be found before it is read; so are indexes then, and nothing
+ * is guessed of shards that have one.  *ret_is_sure: no wrong guess can change it.
+ * -EINPROGRESS: wait.  -ENFILE: too many epochs of random segments are open. */
+int sfs_stream_size(struct sfs_stream *stream, struct sfs_waiter *waiter,
+		    uint64_t *ret_bytes, bool *ret_is_sure);
+
+/* Was a sample taken where there is none?  Then all its reads fail. */
+bool sfs_stream_is_wrong(struct sfs_stream *stream);
 
 /* Where the last sample ends and only zeros follow; UINT64_MAX while
  * that is not known. */

@@ -33,12 +33,14 @@ void sfs_streams_done(struct sfs_streams *streams)
 	pthread_mutex_destroy(&streams->lock);
 }
 
-/* streams->lock is held in the next two. */
+/* streams->lock is held in the next two.  One whose samples were guessed wrongly stays for
+ * those who have it open: they get errors, and others another stream. */
 static struct sfs_stream *find_stream(struct sfs_streams *streams, uint64_t epoch,
 				      struct sfs_share share)
 {
 	SFS_EACH (s, &streams->list, struct sfs_stream, link) {
-		if (s->epoch == epoch && sfs_share_equal(s->share, share))
+		if (s->epoch == epoch && sfs_share_equal(s->share, share) &&
+		    !sfs_stream_is_wrong(s))
 			return s;
 	}
 	return NULL;

@@ -21,14 +21,15 @@ struct sfs_name sfs_epochs_name(struct sfs_epochs *e, uint64_t node);
 struct sfs_stream *sfs_epochs_open_stream(struct sfs_epochs *e, uint64_t node);
 int sfs_epochs_know_sizes(struct sfs_epochs *e, struct sfs_waiter *waiter);
 /* Request what a stream needs: sizes, and perhaps all samples. */
-int sfs_epochs_know_shards(struct sfs_epochs *e, const struct sfs_name *name,
-			   struct sfs_waiter *waiter);
+int sfs_epochs_know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter);
 /* Find where the first sample of a name begins in its stream, and where the stream ends.
  * The shards are known. */
 int sfs_epochs_locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
 		      struct sfs_waiter *waiter, struct sfs_place *ret_place);
-/* The bytes of the stream that a file has: without @K all, to the end of the archive. */
+/* The bytes of the stream that a file has: without @K all, to the end of the archive.
+ * *ret_is_sure: the size cannot turn out to be wrong. */
 int sfs_epochs_find_extract(struct sfs_epochs *e, uint64_t node,
-			    struct sfs_waiter *waiter, struct sfs_extract *ret);
+			    struct sfs_waiter *waiter, struct sfs_extract *ret,
+			    bool *ret_is_sure);
 
 #endif

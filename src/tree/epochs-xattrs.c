@@ -28,9 +28,10 @@ static int find_sample(struct sfs_epochs *e, uint64_t node, const struct sfs_nam
 {
 	struct sfs_extract extract;
 	struct sfs_stream *stream;
+	bool is_sure;
 	int ret;
 
-	ret = sfs_epochs_find_extract(e, node, waiter, &extract);
+	ret = sfs_epochs_find_extract(e, node, waiter, &extract, &is_sure);
 	if (ret < 0)
 		return ret;
 	stream = sfs_epochs_open_stream(e, node);
@@ -111,7 +112,7 @@ int sfs_epochs_xattr(struct sfs_epochs *e, uint64_t node, const char *attribute,
 	if (name.is_folder || sfs_epochs_is_text_name(&name))
 		return -ENODATA;
 	ret = is_order ? sfs_epochs_know_sizes(e, waiter)
-		       : sfs_epochs_know_shards(e, &name, waiter);
+		       : sfs_epochs_know_shards(e, waiter);
 	if (ret < 0)
 		return ret;
 	if (is_order)
@@ -125,11 +126,10 @@ int sfs_epochs_xattr(struct sfs_epochs *e, uint64_t node, const char *attribute,
 /* Is the number of samples known without reading a shard? */
 static bool is_counted(struct sfs_epochs *e, uint64_t node)
 {
-	const struct sfs_name name = sfs_epochs_name(e, node);
 	struct sfs_stream *stream;
 	bool is_known;
 
-	if (sfs_epochs_know_shards(e, &name, NULL) < 0)
+	if (sfs_epochs_know_shards(e, NULL) < 0)
 		return false;
 	if (sfs_epochs_is_exact(e))
 		return true;

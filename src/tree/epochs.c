@@ -237,13 +237,11 @@ int sfs_epochs_know_sizes(struct sfs_epochs *e, struct sfs_waiter *waiter)
 	return ret == 0 || ret == -EINPROGRESS || ret == -ECANCELED ? ret : -EIO;
 }
 
-int sfs_epochs_know_shards(struct sfs_epochs *e, const struct sfs_name *name,
-			   struct sfs_waiter *waiter)
+int sfs_epochs_know_shards(struct sfs_epochs *e, struct sfs_waiter *waiter)
 {
 	int ret = sfs_epochs_know_sizes(e, waiter);
 
-	return ret == 0 && sfs_stream_needs_tables(&e->engine->runtime,
-						   sfs_name_share(name))
+	return ret == 0 && sfs_streams_need_tables(&e->engine->runtime)
 		       ? sfs_scan_all_request(e->engine->scan_all, waiter)
 		       : ret;
 }
@@ -347,23 +345,69 @@ int sfs_epochs_locate(struct sfs_epochs *e, uint64_t node, const struct sfs_name
 	return ret;
 }
 
+static int size_of_open(const struct sfs_name *name, struct sfs_stream *stream,
+			struct sfs_waiter *waiter, uint64_t *ret_bytes, bool *ret_is_sure)
+{
+	int ret;
+
+	if (waiter)
+		waiter->translate = sfs_read_err;
+	ret = sfs_stream_size(stream, waiter, ret_bytes, ret_is_sure);
+	if (ret == -ENFILE)
+		return refuse(name, ret,
+			      "too many epochs are open at a time: close the files of "
+			      "some");
+	return ret == 0 || ret == -EINPROGRESS ? ret : sfs_read_err(ret);
+}
+
+/* Did a guess turn out to be wrong before anything was read?  The next stream does not
+ * guess in that shard. */
+static bool should_try_again(struct sfs_epochs *e, struct sfs_stream *stream, int ret,
+			     uint32_t *n_tries)
+{
+	return ret != -EINPROGRESS && sfs_stream_is_wrong(stream) &&
+	       (*n_tries)++ <= e->engine->runtime.shards.n;
+}
+
+/* The size of a stream with dealt lanes. */
+static int measure(struct sfs_epochs *e, uint64_t node, const struct sfs_name *name,
+		   struct sfs_waiter *waiter, uint64_t *ret_bytes, bool *ret_is_sure)
+{
+	struct sfs_stream *stream;
+	uint32_t n_tries = 0;
+	bool is_again;
+	int ret;
+
+	*ret_is_sure = true;
+	if (sfs_streams_size(&e->engine->runtime, name->epoch, sfs_name_share(name),
+			     ret_bytes))
+		return 0;
+	do {
+		stream = sfs_epochs_open_stream(e, node);
+		ret = size_of_open(name, stream, waiter, ret_bytes, ret_is_sure);
+		is_again = should_try_again(e, stream, ret, &n_tries);
+		sfs_stream_close(stream);
+	} while (is_again);
+	return ret;
+}
+
 int sfs_epochs_find_extract(struct sfs_epochs *e, uint64_t node,
-			    struct sfs_waiter *waiter, struct sfs_extract *ret)
+			    struct sfs_waiter *waiter, struct sfs_extract *ret,
+			    bool *ret_is_sure)
 {
 	struct sfs_name name = sfs_epochs_name(e, node);
 	struct sfs_place place;
-	int err = sfs_epochs_know_shards(e, &name, waiter);
+	int err = sfs_epochs_know_shards(e, waiter);
 
 	if (err < 0)
 		return err;
+	*ret_is_sure = true;
 	if (!name.has_first && !sfs_epochs_is_exact(e)) {
 		err = check_rank(e, &name);
 		if (err < 0)
 			return err;
 		ret->offset = 0;
-		ret->n_bytes = sfs_stream_bytes(&e->engine->runtime, name.epoch,
-						sfs_name_share(&name));
-		return 0;
+		return measure(e, node, &name, waiter, &ret->n_bytes, ret_is_sure);
 	}
 	err = sfs_epochs_locate(e, node, &name, waiter, &place);
 	if (err == 0) {
@@ -427,13 +471,16 @@ static int size_of_text(struct sfs_epochs *e, uint64_t node, const struct sfs_na
 }
 
 static int size_of_stream(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
-			  uint64_t *ret_size)
+			  struct sfs_attr *attr)
 {
 	struct sfs_extract extract;
-	int ret = sfs_epochs_find_extract(e, node, waiter, &extract);
+	bool is_sure;
+	int ret = sfs_epochs_find_extract(e, node, waiter, &extract, &is_sure);
 
-	if (ret == 0)
-		*ret_size = extract.n_bytes;
+	if (ret == 0) {
+		attr->size = extract.n_bytes;
+		attr->is_unsure = !is_sure;
+	}
 	return ret;
 }
 
@@ -450,7 +497,7 @@ int sfs_epochs_attr(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 	name = sfs_epochs_name(e, node);
 	ret = sfs_epochs_is_text_name(&name)
 		      ? size_of_text(e, node, &name, waiter, &attr->size)
-		      : size_of_stream(e, node, waiter, &attr->size);
+		      : size_of_stream(e, node, waiter, attr);
 	if (ret < 0)
 		return ret;
 	mtime = newest_mtime(&e->engine->runtime.shards);
@@ -458,30 +505,27 @@ int sfs_epochs_attr(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *wait
 	return 0;
 }
 
-/* Prepare a stream for its readers. */
-static int prepare(const struct sfs_name *name, struct sfs_stream *stream,
-		   struct sfs_waiter *waiter)
-{
-	int ret = sfs_stream_prepare(stream, waiter);
-
-	return ret == -ENFILE ? refuse(name, ret,
-				       "too many epochs are open at a time: close the "
-				       "files of some")
-			      : ret;
-}
-
 int sfs_epochs_open(struct sfs_epochs *e, uint64_t node, struct sfs_waiter *waiter,
 		    struct sfs_stream **ret_stream, struct sfs_extract *ret_extract)
 {
 	const struct sfs_name name = sfs_epochs_name(e, node);
-	int ret = sfs_epochs_find_extract(e, node, waiter, ret_extract);
+	struct sfs_stream *stream;
+	uint32_t n_tries = 0;
+	uint64_t n_bytes;
+	bool is_sure, is_again;
+	int ret;
 
-	if (ret < 0)
-		return ret;
-	*ret_stream = sfs_epochs_open_stream(e, node);
-	ret = prepare(&name, *ret_stream, waiter);
-	if (ret < 0)
-		sfs_stream_close(*ret_stream);
+	do {
+		stream = sfs_epochs_open_stream(e, node);
+		ret = sfs_epochs_find_extract(e, node, waiter, ret_extract, &is_sure);
+		if (ret == 0)
+			ret = size_of_open(&name, stream, waiter, &n_bytes, &is_sure);
+		is_again = should_try_again(e, stream, ret, &n_tries);
+		if (ret < 0 || is_again)
+			sfs_stream_close(stream);
+	} while (is_again);
+	if (ret == 0)
+		*ret_stream = stream;
 	return ret;
 }
 

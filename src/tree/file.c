@@ -240,6 +240,11 @@ bool sfs_file_is_stale(const struct sfs_file *file)
 	return file->stream && atomic_load(&file->engine->runtime.shards.was_wrong);
 }
 
+bool sfs_file_is_wrong(const struct sfs_file *file)
+{
+	return file->stream && sfs_stream_is_wrong(file->stream);
+}
+
 uint64_t sfs_file_padding(struct sfs_file *file)
 {
 	uint64_t end = file->stream ? sfs_stream_end(file->stream) : UINT64_MAX;

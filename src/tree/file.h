@@ -30,6 +30,9 @@ bool sfs_file_is_stream(const struct sfs_file *file);
  * segment was taken to begin where no sample does: catalog/stretches.h.) */
 bool sfs_file_is_stale(const struct sfs_file *file);
 
+/* The same of this file itself: it can only fail, and has no size any more. */
+bool sfs_file_is_wrong(const struct sfs_file *file);
+
 /* The byte from which on the file holds only padding (the zeros after the last sample of
  * a stream).  UINT64_MAX: not known, or not a stream. */
 uint64_t sfs_file_padding(struct sfs_file *file);

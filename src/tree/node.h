@@ -55,6 +55,7 @@ struct sfs_attr {
 	uint64_t node;
 	bool is_folder;
 	bool is_live; /* sfs_tree_is_live() */
+	bool is_unsure; /* its size was guessed (of a rank, with random segments) */
 	uint64_t size;
 	int64_t mtime; /* seconds since 1970 */
 	uint32_t mtime_ns;

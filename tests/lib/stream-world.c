@@ -10,7 +10,8 @@
 
 /* ---- life ---- */
 
-/* Equal lanes need all tables, and they must stay; so do shares of random segments. */
+/* Equal lanes need all tables, and they must stay; shares of random segments find their
+ * sizes in them. */
 static void pin_shards(struct world *w, const struct naive_settings *epoch)
 {
 	struct sfs_shards *shards = &w->runtime.shards;

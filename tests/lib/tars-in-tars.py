@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Shards whose members are tars: always the same bytes for the same options.
 
-  tars-in-tars.py FOLDER SHARDS SAMPLES SMALLEST LARGEST ONE_IN
+  tars-in-tars.py FOLDER SHARDS SAMPLES SMALLEST LARGEST ONE_IN [NOISE]
 
 One sample in ONE_IN has a tar of small files, of SMALLEST to LARGEST bytes, as many in each
-octave; the others have noise of up to a tenth of that.  Standard library only.
+octave; the others have noise of up to a tenth of that, or of NOISE bytes.  Standard library
+only.
 """
 import io
 import os
@@ -30,7 +31,7 @@ def inner_tar(rng, n_bytes):
     return out.getvalue()
 
 
-def main(folder, n_shards, n_samples, smallest, largest, one_in):
+def main(folder, n_shards, n_samples, smallest, largest, one_in, noise=None):
     os.makedirs(folder)
     rng = random.Random("tars in tars %s" % folder)
     for shard in range(n_shards):
@@ -41,7 +42,7 @@ def main(folder, n_shards, n_samples, smallest, largest, one_in):
                 if i % one_in == one_in // 2:
                     add(tar, "%06d.tar" % i, inner_tar(rng, size))
                 else:
-                    add(tar, "%06d.jpg" % i, rng.randbytes(size // 10))
+                    add(tar, "%06d.jpg" % i, rng.randbytes(noise or size // 10))
                 add(tar, "%06d.cls" % i, b"%d" % i)
 
 

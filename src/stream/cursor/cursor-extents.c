@@ -146,23 +146,37 @@ static bool is_wrong(const struct sfs_cursor *c)
 	return c->stretches && atomic_load(&c->stretches->is_wrong);
 }
 
-/* Do all stretches begin where those before them end? */
-static bool agrees(const struct sfs_cursor *c)
+/* Do all stretches begin where samples do?  0, or as sfs_proof_state().  Of a whole epoch
+ * all were read, and must begin where those before them end. */
+static int prove(const struct sfs_cursor *c)
 {
-	return !c->stretches || sfs_stretches_agree(&c->runtime->shards, c->stretches);
+	if (!c->stretches)
+		return 0;
+	if (c->order->share.step > 1)
+		return sfs_proof_state(c->proof);
+	return sfs_stretches_agree(&c->runtime->shards, c->stretches) ? 0 : -EIO;
 }
 
 /* The prefetch has come to the end: are all samples there? */
 static void complete(struct sfs_cursor *c)
 {
 	uint64_t sum = 0;
+	int ret = prove(c);
 
+	c->is_proving = ret == -EAGAIN;
+	if (c->is_proving)
+		return;
+	if (ret < 0 && !is_wrong(c) && ret == sfs_proof_err(c->proof)) {
+		c->is_proving = true; /* it is tried again */
+		c->proof_err = sfs_read_err(ret);
+		return;
+	}
 	c->is_complete = sfs_shards_sum(&c->runtime->shards, c->order, &sum) &&
-			 sum == c->extents.end && sum <= c->stream_bytes && agrees(c);
+			 sum == c->extents.end && sum <= c->stream_bytes && ret == 0;
 	if (c->is_complete)
 		return;
 	c->err = -EIO;
-	if (is_wrong(c))
+	if (is_wrong(c) || (ret < 0 && c->order->share.step > 1))
 		return; /* the ledger has it */
 	sfs_ledger_add(
 		SFS_EVENT_LOST, "(the whole epoch)", SFS_NO_OFFSET, "readers get EIO",
@@ -178,7 +192,8 @@ void sfs_cursor_extend(struct sfs_cursor *c)
 	struct sfs_prefetch_next next;
 	int ret;
 
-	c->is_blocked = false;
+	c->is_blocked = c->is_proving = false;
+	c->proof_err = 0;
 	while (!c->is_complete && c->err == 0 && c->extents.end <= end) {
 		if (is_wrong(c)) {
 			c->err = -EIO;

@@ -54,6 +54,8 @@ struct sfs_cursor {
 	uint64_t n_samples; /* appended */
 	bool is_complete;   /* the epoch ends where the extents end; zeros follow */
 	int err;	    /* from the end of the extents on, for good */
+	bool is_proving;    /* all samples are here; that each is one is not proven */
+	int proof_err;	    /* why it is not, for now */
 
 	struct sfs_link waiting, answered; /* reads */
 	uint64_t read_end; /* the highest byte that a read asked for, + 1 */

@@ -29,7 +29,7 @@ int sfs_cursor_check(const struct sfs_cursor *c, const struct sfs_read *read)
 	}
 	if (sfs_read_end(read) <= c->extents.end || c->is_complete)
 		return ret;
-	return c->err < 0 ? c->err : 0;
+	return c->err < 0 ? c->err : c->proof_err;
 }
 
 static void add_extent(struct sfs_read *read, const struct sfs_mapped_extent *e,

@@ -81,6 +81,8 @@ static enum sfs_wait find_wait(const struct sfs_cursor *c, uint64_t *ret_since_n
 		*ret_since_ns = c->early_since_ns;
 		return c->early_cause;
 	}
+	if (c->is_proving)
+		return SFS_WAIT_SOURCE;
 	if (!c->is_blocked)
 		return SFS_WAIT_CPU;
 	return sfs_prefetch_wait_cause(c->prefetch, ret_since_ns);
@@ -379,7 +381,7 @@ void sfs_cursor_explain(const struct sfs_cursor *c, const struct sfs_read *read,
 				      ? "other readers of the stream, which are behind"
 				      : "its turn: bytes come more slowly than they are "
 					"read");
-	else if (c->is_blocked && sfs_prefetch_waits(c->prefetch))
+	else if (c->is_proving || (c->is_blocked && sfs_prefetch_waits(c->prefetch)))
 		sfs_proof_explain(c->proof, cause);
 	else if (c->is_blocked)
 		sfs_prefetch_explain(c->prefetch, cause);
@@ -576,6 +578,11 @@ bool sfs_cursor_nears_end(struct sfs_cursor *c)
 bool sfs_cursor_is_read_out(const struct sfs_cursor *c)
 {
 	return c->is_complete && c->front >= c->extents.end;
+}
+
+bool sfs_cursor_needs_proof(const struct sfs_cursor *c)
+{
+	return c->is_proving;
 }
 
 bool sfs_cursor_is_busy(const struct sfs_cursor *c)

@@ -138,6 +138,9 @@ bool sfs_cursor_is_sated(struct sfs_cursor *cursor);
 bool sfs_cursor_nears_end(struct sfs_cursor *cursor);
 bool sfs_cursor_is_read_out(const struct sfs_cursor *cursor);
 
+/* Are all samples here, and only the proof is not? */
+bool sfs_cursor_needs_proof(const struct sfs_cursor *cursor);
+
 /* All reads that went to owner->gather() have ended. */
 void sfs_cursor_gathers_ended(struct sfs_cursor *cursor);
 
