@@ -258,7 +258,8 @@ static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard,
 	return -EINPROGRESS;
 }
 
-/* A stretch of a shard that is known copies what it has of it when it is pinned. */
+/* A stretch of a shard that is known copies what it has of it when it is pinned for the first
+ * time: until then an index must have been looked for. */
 static void copy_known(struct sfs_header_scanner *s, struct sfs_shard *shard)
 {
 	if (!shard->part.whole)
@@ -294,6 +295,15 @@ int sfs_header_scan_members(struct sfs_header_scanner *s, struct sfs_shard *shar
 int sfs_header_scan_table(struct sfs_header_scanner *s, struct sfs_shard *shard,
 			  struct sfs_waiter *waiter)
 {
+	int ret;
+
+	if (is_scanned(s, shard, false))
+		return 0;
+	if (shard->part.whole) {
+		ret = sfs_header_scan_index(s, shard->part.whole, waiter);
+		if (ret < 0)
+			return ret;
+	}
 	copy_known(s, shard);
 	if (is_scanned(s, shard, false))
 		return 0;
