@@ -258,16 +258,6 @@ static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard,
 	return -EINPROGRESS;
 }
 
-/* A stretch of a shard that is known copies what it has of it when it is pinned for the first
- * time: until then an index must have been looked for. */
-static void copy_known(struct sfs_header_scanner *s, struct sfs_shard *shard)
-{
-	if (!shard->part.whole)
-		return;
-	sfs_shard_pin(&s->runtime->shards, shard);
-	sfs_shard_unpin(&s->runtime->shards, shard);
-}
-
 /* Are its table and, if they are needed, its members in memory? */
 static bool is_scanned(struct sfs_header_scanner *s, struct sfs_shard *shard,
 		       bool needs_members)
@@ -281,6 +271,16 @@ static bool is_scanned(struct sfs_header_scanner *s, struct sfs_shard *shard,
 		   (!needs_members || sfs_shard_members(shard));
 	pthread_rwlock_unlock(&s->runtime->shards.drop_lock);
 	return is_there;
+}
+
+/* A stretch of a shard that is known copies what it has of it when it is pinned for the first
+ * time: until then an index must have been looked for. */
+static void copy_known(struct sfs_header_scanner *s, struct sfs_shard *shard)
+{
+	if (!shard->part.whole || !is_scanned(s, shard->part.whole, false))
+		return;
+	sfs_shard_pin(&s->runtime->shards, shard);
+	sfs_shard_unpin(&s->runtime->shards, shard);
 }
 
 int sfs_header_scan_members(struct sfs_header_scanner *s, struct sfs_shard *shard,
