@@ -53,11 +53,35 @@ static void set_first(struct sfs_shard *shard, uint64_t first)
 	compare(shard->part.before, shard);
 }
 
+/* Unless it has found its first sample by itself, it is this one. */
+static void know_first(struct sfs_shard *stretch, uint64_t first)
+{
+	uint64_t unknown = SFS_NOT_FOUND;
+
+	if (atomic_compare_exchange_strong(&stretch->part.first, &unknown, first))
+		compare(stretch->part.before, stretch);
+}
+
+/* No sample starts behind `before` and before `first`: stretches that begin there need no
+ * search of their own.  (There may be many in a long sample.) */
+static void share_first(const struct sfs_shard *shard, uint64_t before, uint64_t first)
+{
+	struct sfs_shard *other;
+
+	for (other = shard->part.next; other && other->part.begin <= first;
+	     other = other->part.next)
+		know_first(other, first);
+	for (other = shard->part.before; other && other->part.begin > before;
+	     other = other->part.before)
+		know_first(other, first);
+}
+
 static void set_stop(struct sfs_shard *shard, uint64_t stop)
 {
 	shard->growth->has_stopped = true;
 	atomic_store(&shard->part.stop, stop);
 	compare(shard, shard->part.next);
+	share_first(shard, shard->part.end, stop);
 }
 
 bool sfs_stretch_ends_before(struct sfs_shard *shard, uint64_t start)
@@ -127,6 +151,17 @@ static void begin_scan(struct sfs_shard *shard, uint64_t first, bool is_sure)
 	shard->growth->is_sure = is_sure;
 	shard->growth->scan.pos = first;
 	set_first(shard, first);
+	if (first >= shard->part.end)
+		set_stop(shard, first);
+}
+
+/* Its first sample was found. */
+static void end_found(struct sfs_shard *shard)
+{
+	const struct sfs_resync *r = &shard->growth->resync;
+
+	share_first(shard, r->before, r->start);
+	begin_scan(shard, r->start, shard->growth->searched == 0);
 }
 
 /* No sample starts from the cut on. */
@@ -198,13 +233,38 @@ static void search_from_start(struct sfs_shard *shard)
 	search_from(shard, 0);
 }
 
+/* Begin where another search, in a stretch nearby, has found that it begins. */
+static void begin_at(struct sfs_shard *shard, uint64_t first)
+{
+	if (first < sfs_tar_padded(shard->object->size))
+		begin_scan(shard, first, shard->part.begin == 0);
+	else
+		end_search(shard);
+}
+
+/* Has another search found it meanwhile?  (Where something is hidden, nobody relies on
+ * that.) */
+static bool is_found(const struct sfs_shard *shard)
+{
+	const struct sfs_growth *g = shard->growth;
+
+	return !g->is_looking && !g->is_checking &&
+	       !atomic_load(&shard->part.whole->has_hidden) &&
+	       atomic_load(&shard->part.first) != SFS_NOT_FOUND;
+}
+
 void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
 			uint64_t offset, const void *bytes, size_t n)
 {
 	struct sfs_growth *g = shard->growth;
 	struct sfs_resync *r = &g->resync;
-	uint64_t wanted = sfs_resync_feed(r, offset, bytes, n);
+	uint64_t wanted;
 
+	if (is_found(shard)) {
+		begin_at(shard, atomic_load(&shard->part.first));
+		return;
+	}
+	wanted = sfs_resync_feed(r, offset, bytes, n);
 	if (g->is_looking && wanted >= LOOK_BYTES)
 		end_look(s, shard);
 	if (r->has_hidden && g->searched > 0) {
@@ -223,7 +283,7 @@ void sfs_stretch_search(const struct sfs_shards *s, struct sfs_shard *shard,
 		if (g->is_checking)
 			end_check(shard);
 		else if (r->state == SFS_RESYNC_FOUND)
-			begin_scan(shard, r->start, g->searched == 0);
+			end_found(shard);
 		else
 			end_search(shard);
 	}
@@ -273,10 +333,8 @@ bool sfs_stretch_begin(const struct sfs_shards *s, struct sfs_shard *shard,
 		first = 0;
 	if (first == SFS_NOT_FOUND)
 		begin_search(s, shard);
-	else if (first < sfs_tar_padded(shard->object->size))
-		begin_scan(shard, first, shard->part.begin == 0);
 	else
-		end_search(shard);
+		begin_at(shard, first);
 	if (shard->growth->has_stopped)
 		sfs_sample_table_end(&shard->growth->table, SFS_SAMPLE_TABLE_WHOLE);
 	return shard->growth->has_stopped;

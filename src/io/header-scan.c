@@ -273,8 +273,8 @@ static bool is_scanned(struct sfs_header_scanner *s, struct sfs_shard *shard,
 	return is_there;
 }
 
-/* A stretch of a shard that is known copies what it has of it when it is pinned for the first
- * time: until then an index must have been looked for. */
+/* A stretch of a shard that is known copies what it has of it when it is pinned for the
+ * first time: until then an index must have been looked for. */
 static void copy_known(struct sfs_header_scanner *s, struct sfs_shard *shard)
 {
 	if (!shard->part.whole || !is_scanned(s, shard->part.whole, false))
