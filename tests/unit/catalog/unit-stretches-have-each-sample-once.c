@@ -3,8 +3,8 @@
  * cut: together they have each sample of each shard once, in its place, and the shards
  * have their tables from them.  If tars lie in members, a set that is not marked as wrong
  * has all samples all the same; and so has the next set, in which nothing is guessed any
- * more.  Of the stretches that begin in one sample, one is searched.  Sets that nobody has
- * are kept, or make room. */
+ * more.  Of the stretches that begin in one sample, one is searched.  Sets that nobody
+ * has are kept, or make room. */
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "base/rng.h"
@@ -302,6 +302,15 @@ static uint64_t number_from(uint32_t k, uint64_t byte)
 	return i;
 }
 
+/* The byte that a stretch wants which knows its first sample. */
+static uint64_t wanted_if_known(uint32_t k, uint64_t first,
+				const struct sfs_shard *stretch)
+{
+	if (first == n_starts[k] || starts[k][first] >= stretch->part.end)
+		return UINT64_MAX;
+	return starts[k][first];
+}
+
 static void one_of_a_long_sample_is_searched(void)
 {
 	uint64_t n_searched[N][4] = {0}, n_begin = 0, i, j, first;
@@ -321,12 +330,8 @@ static void one_of_a_long_sample_is_searched(void)
 		if (stretch->part.begin > 0) {
 			first = number_from(k, stretch->part.begin);
 			n_begin++;
-			n_searched[k][first] +=
-				sfs_shard_wanted(stretch) !=
-				(first < n_starts[k] &&
-						 starts[k][first] < stretch->part.end
-					 ? starts[k][first]
-					 : UINT64_MAX);
+			n_searched[k][first] += sfs_shard_wanted(stretch) !=
+						wanted_if_known(k, first, stretch);
 			CHECK(n_searched[k][first] <= 1);
 		}
 		while (sfs_shard_wanted(stretch) != UINT64_MAX)
