@@ -14,6 +14,9 @@ start_origin shards
 gives tail.tar -o index-cache=no "$origin/$three" $tail
 shards_asked $all
 [ "$n" -gt $((rest + margin)) ] || fail "only $n bytes without an index: this test proves nothing"
+"$shufflefs" cat $opts,index-cache=no,segment=random shards $tail >random.tar
+gives random.tar -o index-cache=no,segment=random "$origin/$three" $tail
+shards_asked $((4 * total))
 
 gives want.tar "$origin/$three" epochs/0.tar
 [ "$(n_indexes home/.cache/shufflefs)" = 3 ] || fail "not three indexes in the cache"
