@@ -72,11 +72,35 @@ static void set_sure_first(struct sfs_shard *shard, uint64_t first)
 	atomic_store(&shard->part.is_sure, true);
 }
 
+/* Unless it has found its first sample by itself, it is this one. */
+static void know_first(struct sfs_shard *stretch, uint64_t first)
+{
+	uint64_t unknown = SFS_NOT_FOUND;
+
+	if (atomic_compare_exchange_strong(&stretch->part.first, &unknown, first))
+		compare(stretch->part.before, stretch);
+}
+
+/* No sample starts behind `before` and before `first`: stretches that begin there need no
+ * search of their own.  (There may be many in a long sample.) */
+static void share_first(const struct sfs_shard *shard, uint64_t before, uint64_t first)
+{
+	struct sfs_shard *other;
+
+	for (other = shard->part.next; other && other->part.begin <= first;
+	     other = other->part.next)
+		know_first(other, first);
+	for (other = shard->part.before; other && other->part.begin > before;
+	     other = other->part.before)
+		know_first(other, first);
+}
+
 static void set_stop(struct sfs_shard *shard, uint64_t stop)
 {
 	shard->growth->has_stopped = true;
 	atomic_store(&shard->part.stop, stop);
 	compare(shard, shard->part.next);
+	share_first(shard, shard->part.end, stop);
 }
 
 bool sfs_stretch_ends_before(struct sfs_shard *shard, uint64_t start)
@@ -192,8 +216,8 @@ static void begin_scan(struct sfs_shard *shard, uint64_t first)
 {
 	shard->growth->is_searching = false;
 	shard->growth->scan.pos = shard->growth->from = first;
-	if (first >= sfs_tar_padded(shard->object->size))
-		sfs_stretch_end(shard);
+	if (first >= shard->part.end && !shard->growth->has_stopped)
+		set_stop(shard, first);
 }
 
 /* It was found.  (By now its shard may have been scanned, and say otherwise.) */
@@ -205,6 +229,15 @@ static void end_search(struct sfs_shard *shard, uint64_t first)
 	if (shard->growth->searched == 0)
 		atomic_store(&shard->part.is_sure, true);
 	begin_scan(shard, first);
+}
+
+/* A sample was found behind the cut: other stretches may begin with it, too. */
+static void end_found(struct sfs_shard *shard)
+{
+	const struct sfs_resync *r = &shard->growth->resync;
+
+	share_first(shard, r->before, r->start);
+	end_search(shard, r->start);
 }
 
 /* The shard is damaged before the cut. */
@@ -248,6 +281,13 @@ void sfs_stretch_check_damage(struct sfs_shard *shard)
 	wait_for_whole(shard);
 }
 
+/* Has another search, in a stretch nearby, found where this one begins? */
+static bool is_found(const struct sfs_shard *shard)
+{
+	return !shard->growth->is_looking &&
+	       atomic_load(&shard->part.first) != SFS_NOT_FOUND;
+}
+
 void sfs_stretch_search(struct sfs_shards *s, struct sfs_shard *shard,
 			uint64_t offset, const void *bytes, size_t n)
 {
@@ -259,6 +299,10 @@ void sfs_stretch_search(struct sfs_shards *s, struct sfs_shard *shard,
 		wait_for_whole(shard);
 	if (g->is_waiting)
 		return;
+	if (is_found(shard)) {
+		begin_scan(shard, atomic_load(&shard->part.first));
+		return;
+	}
 	wanted = sfs_resync_feed(r, offset, bytes, n);
 	if (r->state == SFS_RESYNC_READING && !g->is_looking)
 		g->from = sfs_resync_from(r);
@@ -279,7 +323,7 @@ void sfs_stretch_search(struct sfs_shards *s, struct sfs_shard *shard,
 			    before_cut(shard, 2 * (shard->part.begin - g->searched)),
 			    g->searched);
 		break;
-	case SFS_RESYNC_FOUND: end_search(shard, r->start); break;
+	case SFS_RESYNC_FOUND: end_found(shard); break;
 	case SFS_RESYNC_NONE:
 		end_search(shard, sfs_tar_padded(shard->object->size));
 		break;

@@ -40,12 +40,9 @@ void sfs_plan_print_settings(const struct sfs_order_settings *s, struct sfs_strb
 	static const char *const equals[] = {"none", "drop", "pad"};
 	char size[32];
 
-	sfs_strbuf_printf(text, "seed=%" PRIu64 ",lanes=%u,buffer=%s", s->seed, s->lanes,
-			  exact_size(s->buffer_bytes, size));
-	if (s->segment != SFS_SEGMENT_SHARD) {
-		sfs_strbuf_puts(text, ",segment=");
-		sfs_options_print_segment(s->segment, text);
-	}
+	sfs_strbuf_printf(text, "seed=%" PRIu64 ",lanes=%u,buffer=%s,segment=", s->seed,
+			  s->lanes, exact_size(s->buffer_bytes, size));
+	sfs_options_print_segment(s->segment, text);
 	if (s->equal != SFS_EQUAL_NONE)
 		sfs_strbuf_printf(text, ",equal=%s", equals[s->equal]);
 }

@@ -58,6 +58,17 @@ static bool has_lanes(struct sfs_plan_dataset *d,
 static const uint64_t segments[] = {SFS_SEGMENT_SHARD, SFS_SEGMENT_RANDOM, 16ULL << 20,
 				    1ULL << 20};
 
+static uint64_t default_segment(void)
+{
+	struct sfs_options options = {0};
+	uint64_t segment;
+
+	sfs_options_init(&options);
+	segment = options.segment;
+	sfs_options_done(&options);
+	return segment;
+}
+
 /* The cheapest settings that are good enough.  -ERANGE: there are none. */
 static int find_cheapest(struct sfs_plan_dataset *d,
 			 const struct sfs_plan_options *wanted,
@@ -69,7 +80,7 @@ static int find_cheapest(struct sfs_plan_dataset *d,
 	enum { N = SFS_COUNT(lanes) * SFS_COUNT(buffers) };
 	struct sfs_order_settings settings = d->engine->runtime.order;
 	size_t n_segments =
-		settings.segment == SFS_SEGMENT_SHARD ? SFS_COUNT(segments) : 1;
+		settings.segment == default_segment() ? SFS_COUNT(segments) : 1;
 	struct sfs_plan_estimate all[N * SFS_COUNT(segments)],
 		best = {.quality.whole = -1};
 	size_t i, k, n = 0;

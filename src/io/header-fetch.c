@@ -80,6 +80,16 @@ static bool has_ended(const struct sfs_header_fetch_chunk *c)
 	return has_ended;
 }
 
+/* The first bytes of a shard say where the search for a stretch begins: no more than these
+ * is fetched there. */
+static bool is_looking(const struct sfs_header_fetch *f)
+{
+	const struct sfs_shard_part *part = &f->shard->part;
+
+	return part->whole && part->begin > 0 && f->next <= SMALL_BYTES &&
+	       !atomic_load(&part->whole->was_looked_at);
+}
+
 /* Little lies behind the end of a stretch that it needs: the rest of its last sample. */
 static uint64_t chunk_most(const struct sfs_header_fetch *f)
 {
@@ -87,6 +97,8 @@ static uint64_t chunk_most(const struct sfs_header_fetch *f)
 
 	if (!part->whole)
 		return SFS_RANGE_MAX;
+	if (is_looking(f))
+		return SMALL_BYTES;
 	if (f->next < part->end && part->end - f->next < SFS_RANGE_MAX - SMALL_BYTES)
 		return part->end - f->next + SMALL_BYTES;
 	return f->next == f->target ? SMALL_BYTES : SFS_RANGE_MAX;
@@ -202,6 +214,8 @@ static bool may_start(struct sfs_header_fetch *f)
 		return false;
 	if (f->is_jumping && f->n_chunks > 0)
 		return next_hint(f, f->next, &f->next);
+	if (is_looking(f) && f->n_chunks > 0)
+		return false;
 	if (f->shard->part.whole && f->next >= f->shard->part.end && f->n_chunks > 0)
 		return false;
 	return f->is_jumping || f->n_chunks < N_AHEAD;

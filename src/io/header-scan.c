@@ -307,17 +307,6 @@ static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard,
 	return wait_with(s, shard, need, AT_ONCE, waiter);
 }
 
-/* A stretch of a shard that is known copies what it has of it when it is pinned, or if it
- * waits for it. */
-static void copy_known(struct sfs_header_scanner *s, struct sfs_shard *shard)
-{
-	if (!shard->part.whole)
-		return;
-	sfs_shard_pin(&s->runtime->shards, shard);
-	sfs_stretch_catch_up(&s->runtime->shards, shard);
-	sfs_shard_unpin(&s->runtime->shards, shard);
-}
-
 /* A stretch that waits for its shard has that scanned. */
 static struct sfs_shard *to_scan(struct sfs_shard *shard)
 {
@@ -339,6 +328,25 @@ static bool is_scanned(struct sfs_header_scanner *s, struct sfs_shard *shard,
 	return is_there;
 }
 
+static bool was_sought(const struct sfs_header_scanner *s, const struct sfs_shard *shard)
+{
+	return !s->runtime->shards.indexes || atomic_load(&shard->was_sought);
+}
+
+/* A stretch of a shard that is known copies what it has of it when it is pinned for the
+ * first time, or if it waits for it.  (It guesses otherwise, so an index must have been
+ * looked for.) */
+static void copy_known(struct sfs_header_scanner *s, struct sfs_shard *shard)
+{
+	struct sfs_shard *whole = shard->part.whole;
+
+	if (!whole || !(was_sought(s, whole) || is_scanned(s, whole, false)))
+		return;
+	sfs_shard_pin(&s->runtime->shards, shard);
+	sfs_stretch_catch_up(&s->runtime->shards, shard);
+	sfs_shard_unpin(&s->runtime->shards, shard);
+}
+
 int sfs_header_scan_members(struct sfs_header_scanner *s, struct sfs_shard *shard,
 			    struct sfs_waiter *waiter)
 {
@@ -351,6 +359,15 @@ int sfs_header_scan_members(struct sfs_header_scanner *s, struct sfs_shard *shar
 int sfs_header_scan_table(struct sfs_header_scanner *s, struct sfs_shard *shard,
 			  struct sfs_waiter *waiter)
 {
+	int ret;
+
+	if (is_scanned(s, shard, false))
+		return 0;
+	if (shard->part.whole) {
+		ret = sfs_header_scan_index(s, shard->part.whole, waiter);
+		if (ret < 0)
+			return ret;
+	}
 	copy_known(s, shard);
 	if (is_scanned(s, shard, false))
 		return 0;
@@ -388,7 +405,7 @@ int sfs_header_scan_first(struct sfs_header_scanner *s, struct sfs_shard *stretc
 int sfs_header_scan_index(struct sfs_header_scanner *s, struct sfs_shard *shard,
 			  struct sfs_waiter *waiter)
 {
-	if (!s->runtime->shards.indexes || atomic_load(&shard->was_sought))
+	if (was_sought(s, shard))
 		return 0;
 	pthread_mutex_lock(&s->lock);
 	return wait_for(s, shard, SFS_HEADER_INDEX, waiter);

@@ -11,7 +11,8 @@
 void sfs_resync_init(struct sfs_resync *r, uint64_t shard_bytes, uint64_t from,
 		     uint64_t cut)
 {
-	*r = (struct sfs_resync){.shard_bytes = shard_bytes, .cut = cut, .pos = from};
+	*r = (struct sfs_resync){
+		.shard_bytes = shard_bytes, .cut = cut, .before = cut, .pos = from};
 	sfs_scan_init(&r->scan, shard_bytes);
 	r->phase = from == 0 ? SFS_RESYNC_CHAIN : SFS_RESYNC_SEARCH;
 }
@@ -27,6 +28,7 @@ static void scan_from(struct sfs_resync *r, uint64_t offset)
 	sfs_scan_init(&r->scan, r->shard_bytes);
 	r->scan.pos = offset;
 	r->n_members = r->n_since = 0;
+	r->before = r->cut;
 	r->has_first = r->has_start = r->is_late = r->is_certain = false;
 }
 
@@ -62,6 +64,8 @@ static void consider(struct sfs_resync *r, uint64_t start)
 	if (is_first)
 		r->first = start;
 	r->has_first = true;
+	if (start < r->cut)
+		r->before = start;
 	if (start < r->cut || r->has_start || r->is_late)
 		return;
 	r->has_start = !is_first || r->pos == 0;

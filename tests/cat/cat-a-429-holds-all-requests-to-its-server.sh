@@ -5,6 +5,8 @@
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 . "$top/tests/lib/faults.sh"
 
+# Whole shards: no part of one is asked for twice, unless it must be.
+#
 # left_alone S: after the request that got the 429, none came again for S seconds.  That is the first that
 # came again a second later, or more: one whose connection broke comes again at once.
 left_alone() {
@@ -24,7 +26,7 @@ END
 }
 
 make_alike 12 --samples 30 --bytes 100000
-opts="-o connections=1,lanes=4,buffer=64K,budget=10M,connect-timeout=60s,stall-timeout=60s"
+opts="-o connections=1,segment=shard,lanes=4,buffer=64K,budget=10M,connect-timeout=60s,stall-timeout=60s"
 "$shufflefs" cat $opts data epochs/0.tar >want.tar
 
 for told in retry-after ratelimit; do

@@ -6,27 +6,33 @@
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 . "$top/tests/lib/indexed.sh"
 
-# lies CHANGE [OPTION]: with indexes that were so forged, an epoch's rest ends in an error,
-# and what comes before it is right.
+# lies CHANGE OPTIONS SHARD...: with indexes of these that were so forged, an epoch's rest ends in an
+# error, and what comes before it is right.
 lies() {
+    change=$1 with=index-cache=no,$2
+    shift 2
     rm -rf ix
     cp -r good ix
-    "$python" "$top/tests/lib/forge-index.py" ix/$one.index "$1"
-    "$shufflefs" cat $opts,index-cache=no${2+,$2} shards epochs/0@1.tar >want.tar
+    for shard; do "$python" "$top/tests/lib/forge-index.py" ix/$shard.index "$change"; done
+    "$shufflefs" cat $opts,$with shards epochs/0@1.tar >want.tar
     status=0
-    timeout $patience "$shufflefs" cat $opts,index-cache=no,index=ix${2+,$2} shards epochs/0@1.tar >got.tar 2>said ||
-        status=$?
-    [ $status = 1 ] || fail "status $status with $*: $(cat said)"
+    timeout $patience "$shufflefs" cat $opts,$with,index=ix shards epochs/0@1.tar >got.tar 2>said || status=$?
+    [ $status = 1 ] || fail "status $status with $change, $with: $(cat said)"
     n=$(stat -c %s got.tar)
-    [ $1 = join ] || cmp -n "$n" want.tar got.tar || fail "wrong bytes before the error, with $*"
-    said "epochs/0@1.tar: read error at byte $n: $one @ [0-9]*: no sample where its index says: .*; remove the index"
+    [ "$change" = join ] || cmp -n "$n" want.tar got.tar || fail "wrong bytes before the error, with $change, $with"
+    said "epochs/0@1.tar: read error at byte $n: train-00000[0-2].tar @ [0-9]*: no sample where its index says: .*; remove the index"
+    [ $# -gt 1 ] || said ": $1 @"
     [ "$(wc -l <said)" = 1 ] || fail "not said once: $(cat said)"
 }
 
+# With random segments, only the indexes of the shards with which lanes begin are read first.
+three=$(printf 'train-00000%d.tar ' 0 1 2)
 make_shards shards --bytes 3000 --samples 12
 indexes --to=good shards
 for change in shift lengths join keys; do
-    lies $change
+    lies $change segment=shard $one
+    # shellcheck disable=SC2086 # the names of three shards
+    lies $change segment=random $three
 done
 
 # Samples too large for their lanes: whether their members are whole is not looked at, for that
@@ -43,8 +49,11 @@ for shard in range(3):
             tar.addfile(info, io.BytesIO(bytes([65 + i]) * info.size))
 EOP
 indexes --to=good shards
-lies shift budget=20M,lanes=3
-said "its index says: no header; "
+for segment in shard random; do
+    # shellcheck disable=SC2086 # the names of three shards
+    lies shift budget=20M,lanes=3,segment=$segment $three
+    said "its index says: no header; "
+done
 
 # The indexes of shards that somebody replaced by others, with the old times, in place.
 rm -r shards

@@ -15,13 +15,18 @@ start_ais
 expect '{"tokens": ["TOKEN-1"], "page": 5}'
 export AIS_AUTHN_TOKEN=TOKEN-1
 
+# By whole shards, each of which is one part; and by default.
+cp want.tar default.tar
+"$shufflefs" cat $quick,segment=shard shards epochs/0.tar >whole.tar
+
 for wire in ours libcurl; do
     for source in "ais://bucket/the set/" "ais://bucket/the set/train-*.tar" \
         "ais://bucket/the set/train-{000000..000011}.tar"; do
         forget
-        arrives $ais "$source"
+        cp whole.tar want.tar
+        arrives -o segment=shard $ais "$source"
         keeps_secrets
-        not_asked '.tar?*[^"]*", "status": [45]' # (there are no indexes)
+        not_asked '\.tar?[^"]*", "status": [45]' # (there are no indexes)
         asked '"proxy".*"authorization": "Bearer TOKEN-1"'
         n=$(requests '\.tar", "status": 301')
         [ "$n" -ge 12 ] && [ "$n" -lt 24 ] || fail "the proxy was asked $n times for 12 objects"
@@ -34,6 +39,9 @@ for wire in ours libcurl; do
         *{*) ;;
         *) [ "$(requests '"GET", "path": "/v1/buckets')" = 3 ] || fail "not three pages" ;;
         esac
+        cp default.tar want.tar
+        arrives $ais "$source"
+        keeps_secrets
     done
     # Through a proxy of HTTP, libcurl makes all requests.  Passwords of .netrc are not for AIStore.
     echo "machine 127.0.0.1 login x password y" >"$HOME/.netrc"

@@ -26,11 +26,11 @@ refused() {
 }
 
 first=$(identity 1 7 12 1000 0) second=$(identity 3 7 12 1000 0)
-[ "$second" = "$("$python" "$top/scripts/order.py" identity ds --seed 7 --lanes 12 --buffer 1000)" ] || fail "the script"
-"$shufflefs" cat -o seed=7,lanes=12,buffer=1000,expect-order=$second ds epochs/0.tar >got.tar
-refused seed=7,lanes=12,buffer=1000 $first
+[ "$second" = "$("$python" "$top/scripts/order.py" identity ds --seed 7 --lanes 12 --buffer 1000 --segment shard)" ] || fail "the script"
+"$shufflefs" cat -o seed=7,lanes=12,buffer=1000,segment=shard,expect-order=$second ds epochs/0.tar >got.tar
+refused seed=7,lanes=12,buffer=1000,segment=shard $first
 grep -q "expect-order is $first, which is the first edition .* is $second" said || fail "$(cat said)"
-refused seed=8,lanes=12,buffer=1000 $first
+refused seed=8,lanes=12,buffer=1000,segment=shard $first
 ! grep -q edition said || fail "$(cat said)"
 grep -q "shard names or sizes differ" said || fail "$(cat said)"
 

@@ -15,10 +15,11 @@ export AZURE_STORAGE_KEY=$azure_key
 "$shufflefs" cat -o keys=asis dense epochs/0.tar >want.tar
 mkdir dense/deeper
 cp dense/0.tar dense/deeper/no.tar
-"$shufflefs" cat $az -o keys=asis "az://con/many/*.tar" epochs/0.tar >got.tar
+# (With less memory, some samples of one block are read one by one, and look as sizes do.)
+"$shufflefs" cat $az -o keys=asis,budget=1G "az://con/many/*.tar" epochs/0.tar >got.tar
 same want.tar got.tar
 n=$(requests 'comp=list')
 [ "$n" = 3 ] || fail "$n pages"
 [ "$(requests 'deeper')" = 0 ] || fail "a deeper folder was read"
-n=$(requests '.tar", .*bytes=0-51')
+n=$(requests '.tar", .*bytes=0-511"')
 [ "$n" -lt 30 ] || fail "$n sizes were asked for"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# With on-error=fail, and lanes that are dealt, a damaged shard is an error of the parts that have
-# it in their lanes, and of no others; but of each part's .order, and with equal lanes of all.  An
-# independent script, written from docs/ORDER.md, finds the same.
+# With on-error=fail, and whole shards that are dealt, a damaged shard is an error of the parts that
+# have it in their lanes, and of no others; but of each part's .order, and with random segments or
+# equal lanes of all.  An independent script, written from docs/ORDER.md, finds the same.
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 
 make_shards ds --shards 6 --samples 5 --bytes 300
@@ -31,11 +31,13 @@ agree() {
 }
 
 for rank in 0 1 2; do
-    agree "0/rank-$rank-of-3" lanes=3 >>dealt
+    agree "0/rank-$rank-of-3" lanes=3,segment=shard >>dealt
+    agree "0/rank-$rank-of-3" lanes=3,segment=random >>equal
     agree "0/rank-$rank-of-3" lanes=3,equal=drop >>equal
-    agree "0/rank-$rank-of-3@2" lanes=3 >>dealt
+    agree "0/rank-$rank-of-3@2" lanes=3,segment=shard >>dealt
 done
-agree 0 lanes=3 >>whole
+agree 0 lanes=3,segment=shard >>whole
+agree 0 lanes=3,segment=random >>whole
 agree 0 lanes=3,segment=sample >>equal
 cat dealt equal whole
 [ "$(grep -c '^read tar' dealt)" = 4 ] || fail "not two ranks of three are without the damaged shard"

@@ -12,10 +12,11 @@ ln -s "$PWD/dense" world/buckets/bucket/many
 start_gcs
 has_token TOKEN.one
 "$shufflefs" cat -o keys=asis dense epochs/0.tar >want.tar
-"$shufflefs" cat $gs -o keys=asis "gs://bucket/many/" epochs/0.tar >got.tar
+# (With less memory, some samples of one block are read one by one, and look as sizes do.)
+"$shufflefs" cat $gs -o keys=asis,budget=1G "gs://bucket/many/" epochs/0.tar >got.tar
 same want.tar got.tar
 n=$(requests 'list-type=2')
 [ "$n" = 3 ] || fail "$n pages"
 not_asked 'encoding-type' # of which it is not documented how it writes a '+'
-n=$(requests '.tar", .*bytes=0-51')
+n=$(requests '.tar", .*bytes=0-511"')
 [ "$n" -lt 30 ] || fail "$n sizes were asked for"

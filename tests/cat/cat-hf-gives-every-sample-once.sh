@@ -18,11 +18,16 @@ expect '{"tokens": ["TOKEN-1"], "private": true, "page": 5}'
 export HF_TOKEN=TOKEN-1
 
 set="hf://datasets/me/my.set"
+# By whole shards, each of which is one part; and by default.
+cp want.tar default.tar
+"$shufflefs" cat $quick,segment=shard shards epochs/0.tar >whole.tar
+
 for wire in ours libcurl; do
     for source in "$set/the set/" "$set" "$set@main/the set/train-*.tar" "$set/**/train-0*.tar" \
         "$set/the set/train-{000000..000011}.tar"; do
         forget
-        arrives $hf "$source"
+        cp whole.tar want.tar
+        arrives -o segment=shard $hf "$source"
         keeps_secrets
         not_asked '\.tar", "status": [45]' # (there are no indexes)
         asked '"hub".*"authorization": "Bearer TOKEN-1"'
@@ -32,6 +37,9 @@ for wire in ours libcurl; do
         n=$(requests '"storage".*bytes=0-51')
         [ "$n" -lt 12 ] || fail "$n sizes were asked for, though all were listed"
         [ "$(requests '/tree/')" -ge 3 ] || fail "fewer than three pages"
+        cp default.tar want.tar
+        arrives $hf "$source"
+        keeps_secrets
     done
     # Through a proxy of HTTP, libcurl makes all requests.  Passwords of .netrc are not for the Hub.
     echo "machine 127.0.0.1 login x password y" >"$HOME/.netrc"

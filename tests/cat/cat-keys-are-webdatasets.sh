@@ -125,7 +125,7 @@ agree() {
 
 # A stream of one lane without a buffer mixes nothing but whole shards.
 "$python" make.py odd
-agree odd lanes=1,buffer=0
+agree odd segment=shard,lanes=1,buffer=0
 [ "$(wc -l <want)" -gt 400 ] || fail "only $(wc -l <want) samples: nothing is proved"
 
 # Mixed, where no two samples have one key, or WebDataset would merge neighbours.
@@ -136,7 +136,7 @@ done
 
 # Keys that come again and again.
 "$python" make.py repeats
-agree repeats lanes=1,buffer=0
+agree repeats segment=shard,lanes=1,buffer=0
 
 # Regular files whose names end in a slash, as those of folders do: Python takes it off if
 # it is in a pax record, and reads the data; others take them for folders.  They are

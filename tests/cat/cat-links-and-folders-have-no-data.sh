@@ -43,9 +43,10 @@ with shard("nameless") as tar:
 EOF
 
 for folder in plain told; do
-    for lanes in 1 3 384; do
-        "$python" "$top/scripts/order.py" stream $folder 1.tar --lanes $lanes >want.tar
-        "$shufflefs" cat -o lanes=$lanes $folder epochs/1.tar >got.tar
+    for order in 1/shard 3/shard 384/shard 1/random 3/random 384/random; do
+        lanes=${order%/*} segment=${order#*/}
+        "$python" "$top/scripts/order.py" stream $folder 1.tar --lanes $lanes --segment $segment >want.tar
+        "$shufflefs" cat -o lanes=$lanes,segment=$segment $folder epochs/1.tar >got.tar
         same want.tar got.tar
     done
     "$python" -c '

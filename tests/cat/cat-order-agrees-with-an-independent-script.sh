@@ -82,15 +82,17 @@ for i in range(17):
 EOF
 
 while read -r folder seed epoch lanes buffer keys; do
-    echo "$folder: seed=$seed epoch=$epoch lanes=$lanes buffer=$buffer keys=$keys"
-    "$python" "$top/scripts/order.py" stream "$folder" $epoch.tar --seed $seed --lanes $lanes \
-        --buffer $buffer --keys $keys >want.tar
-    "$shufflefs" cat -o seed=$seed,lanes=$lanes,buffer=$buffer,keys=$keys "$folder" \
-        epochs/$epoch.tar >got.tar
-    same want.tar got.tar
+    for segment in shard random; do
+        echo "$folder: seed=$seed epoch=$epoch lanes=$lanes buffer=$buffer segment=$segment keys=$keys"
+        "$python" "$top/scripts/order.py" stream "$folder" $epoch.tar --seed $seed --lanes $lanes \
+            --buffer $buffer --segment $segment --keys $keys >want.tar
+        "$shufflefs" cat -o budget=1G,seed=$seed,lanes=$lanes,buffer=$buffer,segment=$segment,keys=$keys "$folder" \
+            epochs/$epoch.tar >got.tar
+        same want.tar got.tar
+    done
 done <settings
 
 # Some of it must have been renamed, or nothing was proved about that.
-"$python" "$top/scripts/order.py" stream mixed 2.tar --buffer 0 | tar -t >names
+"$python" "$top/scripts/order.py" stream mixed 2.tar --buffer 0 --segment shard | tar -t >names
 grep -q "^[a-z]*-0[01]/" names ||
     fail "no sample was renamed"

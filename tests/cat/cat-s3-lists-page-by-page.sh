@@ -14,12 +14,13 @@ cp dense/0.tar dense/deeper/no.tar
 start_s3
 has_keys AKIDONE SECRET/one+1
 "$shufflefs" cat -o keys=asis dense epochs/0.tar >want.tar
-"$shufflefs" cat $s3 -o keys=asis "s3://bucket/many/*.tar" epochs/0.tar >got.tar
+# (With less memory, some samples of one block are read one by one, and look as sizes do.)
+"$shufflefs" cat $s3 -o keys=asis,budget=1G "s3://bucket/many/*.tar" epochs/0.tar >got.tar
 same want.tar got.tar
 n=$(requests 'list-type=2')
 [ "$n" = 3 ] || fail "$n pages"
 [ "$(requests 'deeper')" = 0 ] || fail "a deeper folder was read"
-n=$(requests '.tar", .*bytes=0-51')
+n=$(requests '.tar", .*bytes=0-511"')
 [ "$n" -lt 30 ] || fail "$n sizes were asked for"
 
 # "**" is for all folders below.

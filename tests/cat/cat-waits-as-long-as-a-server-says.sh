@@ -4,6 +4,8 @@
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 . "$top/tests/lib/faults.sh"
 
+quick=$quick,segment=shard # no part is asked for twice, unless it must be
+
 # waited FAULT: the seconds between the first two requests of one part with this fault.  (Others
 # may be asked for once more because they are late.)
 waited() {

@@ -14,10 +14,15 @@ echo x >"world/buckets/the set/readme.txt"
 start_webhdfs '{"page": 5}'
 export HADOOP_USER_NAME=me
 
+# By whole shards, each of which is one part; and by default.
+cp want.tar default.tar
+"$shufflefs" cat $quick,segment=shard shards epochs/0.tar >whole.tar
+
 for wire in ours libcurl; do
     for source in "$hdfs/the set/" "$hdfs/the set/train-*.tar" "$hdfs/the set/train-{000000..000011}.tar"; do
         forget
-        arrives ${options:-} "$source"
+        cp whole.tar want.tar
+        arrives -o segment=shard ${options:-} "$source"
         not_said .
         not_asked '.tar?[^"]*", "status": [45]' # (there are no indexes)
         asked '"namenode0".*user.name=me&op='
@@ -30,6 +35,9 @@ for wire in ours libcurl; do
         *{*) ;;
         *) [ "$(requests 'the%20set/?.*op=LISTSTATUS_BATCH')" = 3 ] || fail "not three pages" ;;
         esac
+        cp default.tar want.tar
+        arrives ${options:-} "$source"
+        not_said .
     done
     # Through a proxy of HTTP, libcurl makes all requests.  Passwords of .netrc are not for HDFS.
     echo "machine 127.0.0.1 login x password y" >"$HOME/.netrc"

@@ -108,7 +108,7 @@ def read(v, s):
 
 def by_program(v, program):
     """The same, of shufflefs: it is enough that it is an error."""
-    w, options = dict(v), dict(v["options"], **{"index-cache": "no"})
+    w, options = dict(v), dict({"segment": OPTIONS["segment"]}, **v["options"], **{"index-cache": "no"})
     options = ",".join("%s=%s" % (key.replace("_", "-"), value) for key, value in options.items())
     with tempfile.TemporaryDirectory() as folder:
         for name, tar in v["shards"]:

@@ -3,8 +3,8 @@
  * cut: together they have each sample of each shard once, in its place, and the shards
  * have their tables from them.  If tars lie in members, a set that is not marked as wrong
  * has all samples all the same; and so has the next set, in which nothing is guessed any
- * more: its stretches wait until their shard was scanned so far.  Sets that nobody has are
- * kept, or make room. */
+ * more: its stretches wait until their shard was scanned so far.  Of the stretches that
+ * begin in one sample, one is searched.  Sets that nobody has are kept, or make room. */
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "base/rng.h"
@@ -102,20 +102,44 @@ static void find_starts(int k)
 	sfs_scan_done(&scan);
 }
 
-static void begin(unsigned tar_of)
+/* Three samples, in each of which several stretches begin. */
+static void make_long_tar(struct tar *t)
+{
+	char name[32];
+	unsigned i;
+
+	for (i = 0; i < 3; i++) {
+		snprintf(name, sizeof name, "%04u.bin", i);
+		add_bytes(t, name, 300000 + below(300000));
+		snprintf(name, sizeof name, "%04u.cls", i);
+		tar_file(t, name, below(20), 'c');
+	}
+	tar_end(t);
+}
+
+/* With the tars that were made. */
+static void begin_shards(void)
 {
 	struct sfs_object objects[N];
 	char *names[N];
 	int k;
 
 	for (k = 0; k < N; k++) {
-		make_tar(&tars[k], tar_of);
 		find_starts(k);
 		objects[k] = (struct sfs_object){.size = tars[k].n};
 		names[k] = sfs_asprintf("s%d.tar", k);
 	}
 	sfs_budget_init(&budget, 1 << 30);
 	sfs_shards_init(&shards, N, names, objects, false, SFS_STRETCH_SETS, &budget);
+}
+
+static void begin(unsigned tar_of)
+{
+	int k;
+
+	for (k = 0; k < N; k++)
+		make_tar(&tars[k], tar_of);
+	begin_shards();
 }
 
 static void end(void)
@@ -289,6 +313,58 @@ static void tars_in_members(void)
 	CHECK(n_waited > 0);
 }
 
+/* Which is the first sample of shard k that starts at or after the byte? */
+static uint64_t number_from(uint32_t k, uint64_t byte)
+{
+	uint64_t i;
+
+	for (i = 0; i < n_starts[k] && starts[k][i] < byte; i++)
+		;
+	return i;
+}
+
+/* The byte that a stretch wants which knows its first sample. */
+static uint64_t wanted_if_known(uint32_t k, uint64_t first,
+				const struct sfs_shard *stretch)
+{
+	if (first == n_starts[k] || starts[k][first] >= stretch->part.end)
+		return UINT64_MAX;
+	return starts[k][first];
+}
+
+static void one_of_a_long_sample_is_searched(void)
+{
+	uint64_t n_searched[N][4] = {0}, n_begin = 0, i, j, first;
+	struct sfs_stretch_set *set;
+	struct sfs_shard *stretch;
+	uint32_t k;
+
+	for (k = 0; k < N; k++)
+		make_long_tar(&tars[k]);
+	begin_shards();
+	set = sfs_stretches_take(&shards, &settings, below(1000));
+	for (j = 0; j < set->n; j++) {
+		i = (j * 7 + 3) % set->n; /* some later ones first, and some earlier ones */
+		stretch = stretch_at(set, (uint32_t)i);
+		k = sfs_shards_number(&shards, stretch->object);
+		sfs_shard_pin(&shards, stretch);
+		if (stretch->part.begin > 0) {
+			first = number_from(k, stretch->part.begin);
+			n_begin++;
+			n_searched[k][first] += sfs_shard_wanted(stretch) !=
+						wanted_if_known(k, first, stretch);
+			CHECK(n_searched[k][first] <= 1);
+		}
+		while (sfs_shard_wanted(stretch) != UINT64_MAX)
+			feed(stretch);
+		sfs_shard_unpin(&shards, stretch);
+	}
+	CHECK(n_begin > 2 * 3 * N && set->n % 7 != 0);
+	CHECK(sfs_stretches_agree(&shards, set) && has_each_once(set));
+	sfs_stretches_release(&shards, set);
+	end();
+}
+
 static void sets_are_kept_or_make_room(void)
 {
 	struct sfs_stretch_set *sets[SFS_STRETCH_SETS];
@@ -313,6 +389,7 @@ int main(void)
 {
 	ordinary_members();
 	tars_in_members();
+	one_of_a_long_sample_is_searched();
 	sets_are_kept_or_make_room();
 	fprintf(stderr, "of epochs with tars in members, %d were wrong\n", n_wrong);
 	return 0;
