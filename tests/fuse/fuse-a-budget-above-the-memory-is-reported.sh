@@ -18,5 +18,5 @@ mount_says -o budget=${mib}M
     [ "$(wc -l <said)" = 1 ] || fail "not one line: $(cat said)"
 "$shufflefs" cat data epochs/0.tar | cmp - mnt/epochs/0.tar || fail "other bytes"
 umount_ds mnt
-mount_says -o budget=64M
+mount_says -o budget=256M
 [ ! -s said ] || fail "$(cat said)"

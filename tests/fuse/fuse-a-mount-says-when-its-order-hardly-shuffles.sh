@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A mount of five shards says in one line, and in its README, that the default order shuffles
-# them badly and what helps; over HTTP, too.  With that option it says nothing.
+# A mount of five whole shards says in one line, and in its README, that this order shuffles them
+# badly and what helps; over HTTP, too.  With that option it says nothing, nor with random segments.
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
 requires_fuse
 
@@ -18,11 +18,13 @@ said_by() {
     echo "$1 $2: $n"
 }
 
-said_by "" five
+said_by ",segment=shard" five
 [ "$n" = 1 ] || fail "$n lines: $(cat said)"
 cure=$(sed -n 's/.*; \(segment=[^ ]*\) makes that .*/\1/p' said)
 said_by ",$cure" five
 [ "$n" = 0 ] || fail "a line with $cure"
+said_by ",segment=random" five
+[ "$n" = 0 ] || fail "a line with random segments"
 start_origin five
-said_by "" "$origin/train-{000000..000004}.tar"
+said_by ",segment=shard" "$origin/train-{000000..000004}.tar"
 [ "$n" = 1 ] || fail "$n lines over HTTP: $(cat said)"

@@ -11,23 +11,25 @@ beyond() {
     grep -c '"event":"empty"' mnt/.shufflefs/errors || true
 }
 
-for opts in lanes=4 lanes=4,segment=4K lanes=4,equal=pad; do
+for opts in lanes=4 lanes=4,segment=shard lanes=4,segment=4K lanes=4,equal=pad; do
     mount_ds -o "$opts,index-cache=no" data mnt
-    for path in 0.tar 0@0.tar 0@39.tar 0@40.tar 1/rank-1-of-4@10.tar; do
+    n=$(wc -l <mnt/epochs/1/rank-1-of-4.order)
+    [ "$n" -ge 1 ] && [ "$n" -le 39 ] || fail "$n samples in a rank"
+    for path in 0.tar 0@0.tar 0@39.tar 0@40.tar "1/rank-1-of-4@$n.tar"; do
         tar tf "mnt/epochs/$path" >names
         stat -c %s "mnt/epochs/$path" >size
     done
     [ ! -s names ] || fail "samples beyond the end: $(cat names)"
     [ "$(beyond)" = 0 ] || fail "$(cat mnt/.shufflefs/errors)"
 
-    for path in 0@41.tar 0@2000.tar 1/rank-1-of-4@11.tar; do
+    for path in 0@41.tar 0@2000.tar "1/rank-1-of-4@$((n + 1)).tar"; do
         for i in 1 2 3; do
             [ "$(tar tf "mnt/epochs/$path" | wc -l)" = 0 ] || fail "samples beyond the end"
         done
     done
     [ "$(beyond)" = 3 ] || fail "$(cat mnt/.shufflefs/errors)"
     errors_have mnt '"shard":"epochs/0@2000.tar","cause":"it begins beyond the end: the stream has only 40 samples"'
-    errors_have mnt '"shard":"epochs/1/rank-1-of-4@11.tar","cause":".*has only 10 samples"'
+    errors_have mnt '"shard":"epochs/1/rank-1-of-4@'$((n + 1))'.tar","cause":".*has only '"$n samples\""
     # So it is with an order as text.
     [ "$(wc -c <mnt/epochs/0@40.order)" = 0 ] && [ "$(wc -c <mnt/epochs/0@42.order)" = 0 ] || fail "lines beyond the end"
     [ "$(beyond)" = 4 ] || fail "$(cat mnt/.shufflefs/errors)"

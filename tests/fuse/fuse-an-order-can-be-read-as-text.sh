@@ -23,7 +23,7 @@ agrees() {
     same want got
 }
 
-for options in "lanes=12" "lanes=12,segment=4K" "lanes=6,segment=sample,equal=pad,keys=asis"; do
+for options in "lanes=12,segment=shard" "lanes=12,segment=random" "lanes=12,segment=4K" "lanes=6,segment=sample,equal=pad,keys=asis"; do
     script=$(echo ",$options" | sed 's/,/ --/g; s/=/ /g')
     mount_ds -o "seed=3,$options" ds mnt
     for n in 0 5 0@17 2@100000 1/rank-1-of-3 1/rank-1-of-3@5 2/rank-0-of-2/worker-1-of-3; do

@@ -10,14 +10,16 @@ requires_fuse
 make_shards shards --shards 3 --bytes 20000 --samples 20
 start_origin shards
 held="$origin/pause,bytes=4096,over=600,while=held/train-{000000..000002}.tar"
-"$python" "$top/scripts/order.py" list shards 0.tar --lanes 4 --buffer 64K >want
+for segment in shard random; do
+    "$python" "$top/scripts/order.py" list shards 0.tar --lanes 4 --buffer 64K --segment $segment >want.$segment
+done
 tar tf shards/train-000001.tar | LC_ALL=C sort >members
 
 # asked FIRST SECOND: two of `table`, `listing` and `order`, one after the other.
 asked() {
     touch shards/held
     # shellcheck disable=SC2086 # options are words
-    mount_ds $patient -o index-cache=no,index-wait=10m "$held" mnt
+    mount_ds $patient -o segment=$segment,index-cache=no,index-wait=10m "$held" mnt
     daemon=$(daemon_pid mnt)
     cleanup "end_daemon $daemon"
     n=$(wc -l <"origin-log.$n_origins")
@@ -38,7 +40,7 @@ asked() {
     for what in "$@"; do
         case $what in
         listing) same members out.listing ;;
-        order) same want out.order ;;
+        order) same want.$segment out.order ;;
         esac
     done
     umount_ds mnt
@@ -49,9 +51,11 @@ has_asked() {
     [ "$(wc -l <"origin-log.$n_origins")" -gt "$1" ]
 }
 
-for first in table listing order; do
-    for second in table listing order; do
-        pids=""
-        [ $first = $second ] || asked $first $second
+for segment in shard random; do
+    for first in table listing order; do
+        for second in table listing order; do
+            pids=""
+            [ $first = $second ] || asked $first $second
+        done
     done
 done

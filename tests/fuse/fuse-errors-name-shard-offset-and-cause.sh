@@ -46,6 +46,7 @@ reported mnt skip train-000000.tar none "HTTP 404"
 [ "$(wc -l <mnt/.shufflefs/errors)" = 2 ] || fail "more than that"
 umount_ds mnt
 
+restore
 mount_ds $quick "$origin/etag,after=1,only=*0.tar/$three" mnt
 ! cat mnt/epochs/0.tar >got.tar 2>err || fail "no error"
 reported mnt changed train-000000.tar 0 "its ETag was"

@@ -102,7 +102,7 @@ wrong 1 "onnect" mount "http://127.0.0.1:$refusing/a.tar" mnt
 wrong 1 "mount point .*none: No such file or directory; create it with mkdir" mount data none
 wrong 1 "mount point .*none/at/all: No such file or directory; create it with mkdir" mount data none/at/all
 wrong 1 "the last argument is the folder to mount on" mount data https://host/b.tar
-wrong 1 "budget=8M is too small for 2 lanes" mount -o budget=8M data mnt
+wrong 1 "budget=8M is too small for 2 lanes" mount -o budget=8M,lanes=2 data mnt
 wrong 1 "budget=8M is too small for 1001 lanes" mount -o budget=8M,lanes=65536,segment=random data mnt
 wrong 1 "nothing is mounted on" umount mnt
 wrong 1 "/proc is not a shufflefs mount: its type is proc" umount /proc

@@ -49,7 +49,7 @@ refused 0/rank-0-of-24.tar "mount with lanes=24,"
 refused 0/rank-0-of-2/worker-2-of-2.tar "numbered from 0 to 1"
 refused 0/rank-2-of-2@5.tar "numbered from 0 to 1"
 umount_ds mnt
-mount_ds -o lanes=384 data mnt
+mount_ds -o lanes=384,segment=shard data mnt
 refused_by=$(stat mnt/epochs/0/rank-16-of-32.tar 2>&1) && fail "a rank without a shard is there"
 echo "$refused_by" | grep -q "Invalid argument" || fail "$refused_by"
 errors_have mnt "only 16; use 16 ranks at most"

@@ -12,8 +12,9 @@ attribute() { getfattr --absolute-names --only-values -n "user.shufflefs.$2" "$1
 
 make_shards data --shards 9 --samples 30 --bytes 900 --restart-keys --odd
 opts="seed=3,lanes=6,buffer=20000"
-list() { "$python" "$top/scripts/order.py" list data "$1" --seed 3 --lanes 6 --buffer 20000; }
-mount_ds -o $opts data mnt
+list() { "$python" "$top/scripts/order.py" list data "$1" --seed 3 --lanes 6 --buffer 20000 --segment $segment; }
+segment=random
+mount_ds -o $opts,segment=$segment data mnt
 
 # Nothing is read of the shards before somebody asks for what needs it.
 getfattr -d mnt/epochs/0.tar >said
@@ -21,10 +22,11 @@ grep -q "^user.shufflefs.order=\"[0-9a-f]\{16\}\"$" said || fail "$(cat said)"
 ! grep -q samples said || fail "samples are listed, and not counted"
 [ "$(stat_of mnt requests)" -le 12 ] || fail "requests: $(stat_of mnt requests)"
 
-for name in 0.tar 5.tar 5@40.tar 5/rank-1-of-3.tar 5/rank-1-of-3@17.tar 5/rank-0-of-2/worker-1-of-3.tar; do
-    list $name >list
-    [ "$(attribute mnt/epochs/$name samples)" = "$(wc -l <list)" ] || fail "samples of $name"
-    "$python" - mnt/epochs/$name list <<'EOF'
+# tells_truth NAME: how many samples there are, and which holds a byte, as the script lists them.
+tells_truth() {
+    list $1 >list
+    [ "$(attribute mnt/epochs/$1 samples)" = "$(wc -l <list)" ] || fail "samples of $1"
+    "$python" - mnt/epochs/$1 list <<'EOF'
 import os, sys
 
 name, rows = sys.argv[1], [line.split("\t") for line in open(sys.argv[2])]
@@ -38,7 +40,9 @@ for i in range(0, len(rows), 7):
     assert i == 0 or at(starts[i] - 1) == i - 1, (name, i)
 assert at(10**15) == len(rows), (name, at(10**15), len(rows))
 EOF
-done
+}
+names="0.tar 5.tar 5@40.tar 5/rank-1-of-3.tar 5/rank-1-of-3@17.tar 5/rank-0-of-2/worker-1-of-3.tar"
+for name in $names; do tells_truth $name; done
 [ "$(attribute mnt/epochs/5@999999.tar samples)" = 0 ] || fail "samples behind the end"
 getfattr -d mnt/epochs/0.tar | grep -q '^user.shufflefs.samples="[0-9]*"$' || fail "not listed"
 
@@ -65,6 +69,10 @@ done
 order=$(attribute mnt/epochs/0.tar order)
 [ "$(attribute mnt/epochs/7/rank-1-of-2@3.tar order)" = "$order" ] || fail "a part has another"
 umount_ds mnt
+segment=shard
+mount_ds -o $opts,segment=$segment data mnt
+for name in $names; do tells_truth $name; done
+umount_ds mnt
 # identity [OPTION...]: as the script computes it; and as a mount has it.
 identity() {
     "$python" "$top/scripts/order.py" identity data "$@" >want
@@ -75,27 +83,28 @@ identity() {
     cat want
     echo
 }
-[ "$(identity --seed 3 --lanes 6 --buffer 20000)" = "$order" ] || fail "not $order"
+[ "$(identity --seed 3 --lanes 6 --buffer 20000 --segment random)" = "$order" ] || fail "not $order"
 {
-    identity --seed 3 --lanes 6 --buffer 20000
-    identity --seed 4 --lanes 6 --buffer 20000
-    identity --seed 3 --lanes 7 --buffer 20000
-    identity --seed 3 --lanes 6 --buffer 20001
-    identity --seed 3 --lanes 6 --buffer 20000 --keys asis
+    identity --seed 3 --lanes 6 --buffer 20000 --segment random
+    identity --seed 3 --lanes 6 --buffer 20000 --segment shard
+    identity --seed 4 --lanes 6 --buffer 20000 --segment random
+    identity --seed 3 --lanes 7 --buffer 20000 --segment random
+    identity --seed 3 --lanes 6 --buffer 20001 --segment random
+    identity --seed 3 --lanes 6 --buffer 20000 --keys asis --segment random
     mv data/train-000003.tar data/train-000033.tar
-    identity --seed 3 --lanes 6 --buffer 20000
+    identity --seed 3 --lanes 6 --buffer 20000 --segment random
     head -c 512 /dev/zero >>data/train-000033.tar
-    identity --seed 3 --lanes 6 --buffer 20000
+    identity --seed 3 --lanes 6 --buffer 20000 --segment random
 } >identities
-[ "$(grep . identities | sort -u | wc -l)" = 7 ] || fail "$(cat identities)"
+[ "$(grep . identities | sort -u | wc -l)" = 8 ] || fail "$(cat identities)"
 
 # A mount that expects an order refuses another one.
 now=$(tail -2 identities | grep .)
-mount_ds -o $opts,expect-order=$now data mnt
+mount_ds -o $opts,segment=random,expect-order=$now data mnt
 umount_ds mnt
-if "$shufflefs" mount -o $opts,expect-order=$order data mnt 2>said; then fail "mounted"; fi
+if "$shufflefs" mount -o $opts,segment=random,expect-order=$order data mnt 2>said; then fail "mounted"; fi
 grep -q "the order is $now, but expect-order is $order" said || fail "$(cat said)"
-if "$shufflefs" cat -o $opts,expect-order=$order data epochs/0.tar 2>said >/dev/null; then fail "cat"; fi
+if "$shufflefs" cat -o $opts,segment=random,expect-order=$order data epochs/0.tar 2>said >/dev/null; then fail "cat"; fi
 for bad in x 123 $now$now; do
     if "$shufflefs" mount -o expect-order=$bad data mnt 2>said; then fail "mounted"; fi
     grep -q "16 hexadecimal digits" said || fail "$(cat said)"
