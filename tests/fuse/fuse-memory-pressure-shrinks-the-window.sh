@@ -89,19 +89,21 @@ is_at budget_limit_bytes = $budget || fail "pressure of clean cache lowered the 
 
 # Everything goes that is not needed, and the reader gets its bytes all the same.
 clean 90
-wait_until 30 is_at budget_limit_bytes -lt $((12 << 20))
+wait_until 30 is_at budget_limit_bytes -lt $((16 << 20))
 [ "$(stat_of mnt memory_pressure)" = 60 ] || fail "memory_pressure"
 touch go-first
 wait_until 60 test -e at-second
 wait_until 20 is_at budget_used_bytes -le "$(stat_of mnt budget_limit_bytes)"
-[ "$(stat_of mnt budget_limit_bytes)" -lt $((12 << 20)) ] || fail "the limit rose"
+[ "$(stat_of mnt budget_limit_bytes)" -lt $((16 << 20)) ] || fail "the limit rose"
 
 # A little is neither.
 pressure 5.00
 wait_until 10 is_at memory_pressure = 5
 limit=$(stat_of mnt budget_limit_bytes)
 sleep 2.5
-is_at budget_limit_bytes = "$limit" || fail "the limit moved"
+# (Tables of samples may still come in, which count.)
+moved=$(($(stat_of mnt budget_limit_bytes) - limit))
+[ $moved -ge 0 ] && [ $moved -lt $((1 << 20)) ] || fail "the limit moved by $moved"
 
 # All may come back; nobody reads meanwhile.
 pressure 0.00

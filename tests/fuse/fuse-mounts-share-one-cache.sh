@@ -17,7 +17,8 @@ same want.tar got.tar
 same want.tar got2.tar
 kill -KILL "$(daemon_pid mnt2)"
 wait_until 10 test "$(n_indexes home/.cache)" = 3
-! grep '"event":"index"' mnt/.shufflefs/errors || fail "nobody looked for an index"
+# (Whole shards are read through without one.)
+[ "$(grep -c '"event":"index"' mnt/.shufflefs/errors)" -le 1 ] || fail "$(cat mnt/.shufflefs/errors)"
 umount_ds mnt
 umount_ds mnt2
 

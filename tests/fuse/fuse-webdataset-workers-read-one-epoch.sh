@@ -11,14 +11,16 @@ requires_webdataset
     skip "$python has WebDataset, but not torch, Pillow and numpy"
 }
 
-# Two ranks of four workers; each sample is an image and its number.
+# Two ranks of four workers; each sample is an image and its number.  (Images of 10 KiB: a random segment
+# has 64 KiB at least, and a worker shall have some.)
 "$python" - <<'EOP'
-import io, os, tarfile
+import io, os, random, tarfile
 from PIL import Image
 
 os.mkdir("data")
 image = io.BytesIO()
-Image.new("RGB", (4, 4)).save(image, "JPEG")
+Image.frombytes("RGB", (64, 64), random.Random(1).randbytes(3 * 64 * 64)).save(image, "JPEG", quality=95, subsampling=0)
+assert len(image.getvalue()) > 8000
 for shard in range(8):
     with tarfile.open("data/train-%06d.tar" % shard, "w") as tar:
         for i in range(15):
@@ -38,6 +40,7 @@ awk '/^## Train with torch$/ { here = 1 }
 grep -q "num_workers=4" example.py || fail "no example in the README: $(cat example.py)"
 sed "s|/mnt/ds|$work/mnt|; s|range(90)|range(3)|" example.py >here.py
 cat >ranks.py <<'EOP'
+import ast
 import collections
 import os
 import torch.distributed
@@ -45,23 +48,24 @@ import torch.multiprocessing
 
 def run_rank(rank, world):
     torch.distributed.init_process_group("gloo", init_method="file://%s/meet" % os.getcwd(), rank=rank, world_size=world)
-    seen = []
+    seen = [[], [], []]
 
     def train(image, label):
-        assert image.shape == (4, 4, 3), image.shape
-        seen.append(int(label))
+        assert image.shape == (64, 64, 3), image.shape
+        seen[variables["epoch"]].append(int(label))
 
     variables = {"train": train}
     exec(compile(open("here.py").read(), "README.md", "exec"), variables)
     with open("seen-%d" % rank, "w") as file:
-        print(*seen, file=file)
+        print(seen, file=file)
 
 if __name__ == "__main__":
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.multiprocessing.start_processes(run_rank, args=(2,), nprocs=2, start_method="fork")
-    seen = [list(map(int, open("seen-%d" % rank).read().split())) for rank in range(2)]
-    assert [len(s) for s in seen] == [3 * 60, 3 * 60], [len(s) for s in seen]
-    epochs = [seen[0][60 * e:60 * (e + 1)] + seen[1][60 * e:60 * (e + 1)] for e in range(3)]
+    seen = [ast.literal_eval(open("seen-%d" % rank).read()) for rank in range(2)]
+    for epoch in seen[0] + seen[1]:
+        assert 30 <= len(epoch) <= 90, "%d samples of a rank" % len(epoch)
+    epochs = [seen[0][e] + seen[1][e] for e in range(3)]
     for epoch in epochs:
         wrong = "wrong samples", {k: n for k, n in collections.Counter(epoch).items() if n != 1}
         assert sorted(epoch) == list(range(120)), wrong
@@ -114,7 +118,7 @@ for n in 1, 4, 7, 18:
     assert sorted(itertools.chain(*used, *rest)) == list(range(120)), (n, used, rest)
 EOP
 umount_ds mnt
-mount_ds "data/train-{000000..000002}.tar" mnt
+mount_ds -o segment=shard "data/train-{000000..000002}.tar" mnt
 all="mnt/epochs/0/rank-0-of-1/worker-{0..3}-of-4.tar"
 [ "$(read_by_four "$all")" = ValueError ] || fail "more workers than shards"
 [ "$(read_by_four "$all" empty_check=False)" = "45 45" ] || fail "empty_check=False"
