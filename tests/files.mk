@@ -455,6 +455,7 @@ fuse_tests = \
 	tests/fuse/fuse-a-stream-is-forwarded-by-ioctl.sh \
 	tests/fuse/fuse-a-wrong-guess-in-a-shard-is-the-last-one.sh \
 	tests/fuse/fuse-an-empty-answer-makes-no-empty-shard.sh \
+	tests/fuse/fuse-an-epoch-opens-while-headers-are-read.sh \
 	tests/fuse/fuse-an-ill-server-gives-all-bytes-or-an-error.sh \
 	tests/fuse/fuse-an-index-may-be-overwritten-in-place.sh \
 	tests/fuse/fuse-an-index-that-comes-in-time-is-waited-for.sh \

@@ -47,6 +47,8 @@ struct sfs_header_scan {
 
 	/* Under the scanner's lock. */
 	struct sfs_link waiters;
+	struct sfs_link index_waiters; /* until an index was looked for */
+	bool has_sought;	       /* that is so */
 	unsigned needs;		      /* a bit each; final when is_open is false */
 	bool is_open;		      /* the scan has not begun */
 	bool is_proof;		      /* it counts as one */

@@ -168,9 +168,13 @@ static void on_found(struct sfs_index_search *search, int err)
 
 void sfs_header_work_find_index(struct sfs_header_work *w)
 {
-	struct sfs_index_finder *indexes = w->hs->scanner->runtime->shards.indexes;
+	const struct sfs_runtime *runtime = w->hs->scanner->runtime;
+	struct sfs_index_finder *indexes = runtime->shards.indexes;
 
-	if (!indexes || w->listing || w->hs->shard->part.whole ||
+	/* (A listing needs the headers in any case.  But who waits for an index alone shall
+	 * not wait for them.) */
+	if (!indexes || w->hs->shard->part.whole ||
+	    (w->listing && runtime->order.segment != SFS_SEGMENT_RANDOM) ||
 	    (!w->needs_members && sfs_shard_wanted(w->hs->shard) == UINT64_MAX))
 		return;
 	w->is_finding = true;

@@ -9,7 +9,10 @@
  *
  * A scan does what was asked for until it began, and nothing else: members and listings
  * need all headers from the first on.  Callers that ask for more while it runs wait for
- * another scan, which follows it. */
+ * another scan, which follows it.
+ *
+ * Who wants an index alone never waits for headers: a scan that is queued looks for the
+ * index first and is queued again, and one that runs tells when it has looked. */
 #include "io/header-scan.h"
 
 #include "base/alloc.h"
@@ -152,6 +155,7 @@ static void finish(struct sfs_header_scan *hs)
 	if (w->listing && w->err == 0)
 		keep_listing(s, w);
 	sfs_waiters_tell(&hs->waiters, &ended);
+	sfs_waiters_tell(&hs->index_waiters, &ended);
 	scan_again(hs, &cancelled);
 	*n_started(hs) -= 1;
 	start_queued(s);
@@ -174,6 +178,19 @@ static void note_progress(struct sfs_header_scan *hs, uint64_t want)
 	pthread_mutex_unlock(&hs->scanner->lock);
 }
 
+/* An index was looked for. */
+static void tell_sought(struct sfs_header_scan *hs)
+{
+	struct sfs_link ended;
+
+	sfs_list_init(&ended);
+	pthread_mutex_lock(&hs->scanner->lock);
+	hs->has_sought = true;
+	sfs_waiters_tell(&hs->index_waiters, &ended);
+	pthread_mutex_unlock(&hs->scanner->lock);
+	sfs_waiters_end(&ended, hs->work->err);
+}
+
 static bool scan_run(struct sfs_task *task)
 {
 	struct sfs_header_scan *hs = sfs_container(task, struct sfs_header_scan, task);
@@ -183,6 +200,8 @@ static bool scan_run(struct sfs_task *task)
 		hs->work = begin(hs);
 	if (!sfs_header_work_has_found(hs->work))
 		return true;
+	if (!hs->has_sought)
+		tell_sought(hs);
 	sfs_header_work_take_chunks(hs->work);
 	want = sfs_header_work_wanted(hs->work);
 	note_progress(hs, want);
@@ -252,6 +271,7 @@ static struct sfs_header_scan *new_scan(struct sfs_header_scanner *s,
 	hs->is_open = true;
 	sfs_list_init(&hs->waiters);
 	sfs_list_init(&hs->late_waiters);
+	sfs_list_init(&hs->index_waiters);
 	sfs_list_push(queue_of(hs), &hs->link);
 	sfs_stretch_hold(&s->runtime->shards, shard);
 	return hs;
@@ -265,13 +285,24 @@ static void scan_explain(struct sfs_waiter *waiter, struct sfs_cause *cause)
 	sfs_object_explain(shard->object, SFS_NO_OFFSET, "the headers", cause);
 }
 
+/* Locked. */
+static void add_waiter(struct sfs_header_scanner *s, struct sfs_shard *shard,
+		       struct sfs_link *waiters, struct sfs_waiter *waiter)
+{
+	if (!waiter)
+		return;
+	waiter->lock = &s->lock;
+	waiter->explain = scan_explain;
+	waiter->owner = shard;
+	sfs_list_push(waiters, &waiter->link);
+}
+
 /* Wait for a scan of the shard, queued or new.  Locked; unlocks. */
 static int wait_with(struct sfs_header_scanner *s, struct sfs_shard *shard,
 		     enum sfs_header_need need, enum effort effort,
 		     struct sfs_waiter *waiter)
 {
-	const unsigned small = SFS_HEADER_FIRST | SFS_HEADER_INDEX;
-	unsigned needs = need & small ? need : need | SFS_HEADER_TABLE;
+	unsigned needs = need == SFS_HEADER_FIRST ? need : need | SFS_HEADER_TABLE;
 	struct sfs_header_scan *hs = shard->header_scan;
 	bool is_late;
 
@@ -281,24 +312,57 @@ static int wait_with(struct sfs_header_scanner *s, struct sfs_shard *shard,
 	}
 	if (!hs)
 		hs = new_scan(s, shard, needs, effort);
-	if (hs->is_open)
+	if (hs->is_open && hs->needs != SFS_HEADER_INDEX)
 		hs->needs |= needs;
-	if (!(needs & small))
+	if (needs != SFS_HEADER_FIRST)
 		hurry(hs, effort);
-	/* (Who has the table has those, too.) */
+	/* (Who has the table has the first sample, too.) */
 	is_late = (needs & ~hs->needs) &&
-		  !((needs & small) && (hs->needs & SFS_HEADER_TABLE));
+		  !(needs == SFS_HEADER_FIRST && (hs->needs & SFS_HEADER_TABLE));
 	if (is_late)
 		hs->late_needs |= needs;
-	if (waiter) {
-		waiter->lock = &s->lock;
-		waiter->explain = scan_explain;
-		waiter->owner = shard;
-		sfs_list_push(is_late ? &hs->late_waiters : &hs->waiters, &waiter->link);
-	}
+	add_waiter(s, shard, is_late ? &hs->late_waiters : &hs->waiters, waiter);
 	start_queued(s);
 	pthread_mutex_unlock(&s->lock);
 	return -EINPROGRESS;
+}
+
+/* A scan that is queued looks for the index alone, and what it was asked for is queued
+ * again: it may be a long time until that begins.  Locked. */
+static void seek_first(struct sfs_header_scanner *s, struct sfs_header_scan *hs)
+{
+	hs->late_needs |= hs->needs;
+	sfs_list_move(&hs->late_waiters, &hs->waiters);
+	hs->needs = SFS_HEADER_INDEX;
+	if (!sfs_link_is_in(&hs->link))
+		return; /* it is about to begin */
+	hs->is_proof = false;
+	atomic_store(&hs->is_quiet, false);
+	sfs_link_remove(&hs->link);
+	sfs_list_push(&s->small, &hs->link);
+}
+
+/* Wait until an index was looked for.  Locked; unlocks. */
+static int wait_for_index(struct sfs_header_scanner *s, struct sfs_shard *shard,
+			  struct sfs_waiter *waiter)
+{
+	struct sfs_header_scan *hs = shard->header_scan;
+	int ret = -EINPROGRESS;
+
+	if (s->is_closed) {
+		ret = -ECANCELED;
+	} else if (hs && hs->has_sought) {
+		ret = 0;
+	} else {
+		if (!hs)
+			hs = new_scan(s, shard, SFS_HEADER_INDEX, AT_ONCE);
+		else if (hs->is_open && hs->needs != SFS_HEADER_INDEX)
+			seek_first(s, hs);
+		add_waiter(s, shard, &hs->index_waiters, waiter);
+		start_queued(s);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return ret;
 }
 
 static int wait_for(struct sfs_header_scanner *s, struct sfs_shard *shard,
@@ -408,7 +472,7 @@ int sfs_header_scan_index(struct sfs_header_scanner *s, struct sfs_shard *shard,
 	if (was_sought(s, shard))
 		return 0;
 	pthread_mutex_lock(&s->lock);
-	return wait_for(s, shard, SFS_HEADER_INDEX, waiter);
+	return wait_for_index(s, shard, waiter);
 }
 
 uint64_t sfs_header_scan_progress(struct sfs_header_scanner *s, struct sfs_shard *shard)
@@ -459,6 +523,8 @@ static void cancel_queued(struct sfs_header_scanner *s, struct sfs_link *queue,
 	while ((link = sfs_list_pop(queue)) != NULL) {
 		hs = sfs_container(link, struct sfs_header_scan, link);
 		sfs_waiters_tell(&hs->waiters, ended);
+		sfs_waiters_tell(&hs->index_waiters, ended);
+		sfs_waiters_tell(&hs->late_waiters, ended);
 		hs->shard->header_scan = NULL;
 		sfs_stretch_let_go(&s->runtime->shards, hs->shard);
 		free(hs);

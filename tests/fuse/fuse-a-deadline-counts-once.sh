@@ -13,7 +13,8 @@ stalling_shards --shards 3
 mount_ds -o stall-timeout=10m,read-timeout=15s,lanes=4,buffer=64K "$stalling" mnt
 cleanup "end_daemon $(daemon_pid mnt)"
 
-order="lanes=1,buffer=4K"
+# (Whole shards: so the first bytes of a part are what the reader wants.)
+order="lanes=1,buffer=4K,segment=shard"
 mount_ds -o $order,stall-timeout=10m,read-timeout=15s \
     "$origin/pause,bytes=200000,over=600,while=stalled/train-{000000..000002}.tar" mnt2
 cleanup "end_daemon $(daemon_pid mnt2)"
