@@ -466,6 +466,21 @@ int sfs_header_scan_first(struct sfs_header_scanner *s, struct sfs_shard *stretc
 			waiter);
 }
 
+int sfs_header_scan_whole(struct sfs_header_scanner *s, struct sfs_shard *shard,
+			  struct sfs_waiter *waiter)
+{
+	struct sfs_shard *whole = shard->part.whole;
+
+	/* (A pin begins a table, and one that has begun is not copied later.) */
+	if (whole && !sfs_shard_is_damaged(whole) && !is_scanned(s, whole, false)) {
+		pthread_mutex_lock(&s->lock);
+		return wait_for(s, whole, SFS_HEADER_TABLE, waiter);
+	}
+	if (whole)
+		sfs_stretch_catch_up(&s->runtime->shards, shard);
+	return sfs_header_scan_table(s, shard, waiter);
+}
+
 int sfs_header_scan_index(struct sfs_header_scanner *s, struct sfs_shard *shard,
 			  struct sfs_waiter *waiter)
 {

@@ -65,6 +65,12 @@ int sfs_header_scan_proof(struct sfs_header_scanner *s, struct sfs_shard *shard,
 int sfs_header_scan_first(struct sfs_header_scanner *s, struct sfs_shard *stretch,
 			  struct sfs_waiter *waiter);
 
+/* The same of a stretch (catalog/stretches.h), by a scan of its whole shard, which uses an
+ * index, guesses nothing, and tells of all other stretches, too.  Where that shard is
+ * damaged, of the stretch alone. */
+int sfs_header_scan_whole(struct sfs_header_scanner *s, struct sfs_shard *shard,
+			  struct sfs_waiter *waiter);
+
 /* Was an index of the shard looked for?  Then its table is known if there is one (and may
  * be dropped again).  Else as above. */
 int sfs_header_scan_index(struct sfs_header_scanner *s, struct sfs_shard *shard,

@@ -99,20 +99,17 @@ static bool is_share(const struct sfs_random_reads *all)
 	return all->stretches && all->order->share.step > 1;
 }
 
-/* As sfs_header_scan_table().  Of the stretches of a share, their shards are scanned: where
- * all the headers before are needed, nothing need be guessed. */
-static int scan_one(struct sfs_random_reads *all, struct sfs_shard *shard,
+/* Of a stretch that was read once, only itself, else its whole shard; and so of a share,
+ * until it is sure where the stretch begins. */
+static int scan_one(struct sfs_random_reads *all, uint32_t shard,
 		    struct sfs_waiter *waiter)
 {
-	int ret;
+	struct sfs_shard *s = &all->runtime->shards.shards[shard];
+	bool is_open = is_share(all) && !sfs_stretch_is_sure(s);
 
-	if (is_share(all) && !sfs_stretch_is_sure(shard)) {
-		ret = sfs_header_scan_table(all->scanner, shard->part.whole, waiter);
-		if (ret < 0)
-			return ret;
-		sfs_stretch_catch_up(&all->runtime->shards, shard);
-	}
-	return sfs_header_scan_table(all->scanner, shard, waiter);
+	return is_known(all, shard) && !is_open
+		       ? sfs_header_scan_table(all->scanner, s, waiter)
+		       : sfs_header_scan_whole(all->scanner, s, waiter);
 }
 
 /* Scan the shard that the locator asked for, and the next ones with it.
@@ -120,7 +117,6 @@ static int scan_one(struct sfs_random_reads *all, struct sfs_shard *shard,
 static int scan(struct sfs_random_reads *all, uint32_t shard, uint32_t n_ahead,
 		struct sfs_waiter *waiter)
 {
-	struct sfs_shard *shards = all->runtime->shards.shards;
 	uint32_t i, n = 0, next;
 
 	for (i = all->next_scan; i < all->n_scheduled && n < n_ahead; i++) {
@@ -129,10 +125,10 @@ static int scan(struct sfs_random_reads *all, uint32_t shard, uint32_t n_ahead,
 			all->next_scan += i == all->next_scan;
 			continue;
 		}
-		scan_one(all, &shards[next], NULL);
+		scan_one(all, next, NULL);
 		n++;
 	}
-	return scan_one(all, &shards[shard], waiter);
+	return scan_one(all, shard, waiter);
 }
 
 /* The key, as the stream has it, of the sample before a spot: sfs_rewrite_key(). */
@@ -463,12 +459,22 @@ static int find_number(struct sfs_random_reads *all, uint64_t offset,
 	return ret;
 }
 
+/* Was the table of a shard, or of the one that a stretch is of, there before? */
+static bool was_dropped(struct sfs_random_reads *all, uint32_t shard)
+{
+	struct sfs_shard *whole = all->runtime->shards.shards[shard].part.whole;
+	uint64_t n, bytes;
+
+	return is_known(all, shard) || (whole && sfs_shard_totals(whole, &n, &bytes) &&
+					!sfs_shard_table(whole));
+}
+
 /* The locator needs this shard's table.  If it had that table before, tables are dropped
  * as fast as they are made: give up after some time. */
 static int look_at(struct sfs_random_reads *all, uint32_t shard, uint32_t n_ahead,
 		   struct sfs_waiter *waiter)
 {
-	if (waiter && is_known(all, shard) &&
+	if (waiter && was_dropped(all, shard) &&
 	    ++waiter->n_again > 2 * all->order->n_lanes + 100) {
 		note_too_many_scans(all);
 		return -EIO;
