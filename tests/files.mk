@@ -474,6 +474,7 @@ fuse_tests = \
 	tests/fuse/fuse-damaged-shards-are-shown-as-they-are.sh \
 	tests/fuse/fuse-duckdb-reads-an-order-as-a-table.sh \
 	tests/fuse/fuse-epochs-are-permutations-of-each-other.sh \
+	tests/fuse/fuse-epochs-that-nobody-reads-may-stay-open.sh \
 	tests/fuse/fuse-equal-lanes-need-every-shard.sh \
 	tests/fuse/fuse-errors-name-shard-offset-and-cause.sh \
 	tests/fuse/fuse-failed-requests-have-a-line-each.sh \

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/ledger.h"
 #include "base/lock.h"
 #include "stream/cursor/cursor.h"
 #include "stream/random.h"
@@ -71,6 +72,22 @@ void sfs_stream_wake(void *ctx)
 	sfs_threadpool_post(s->runtime->pool, &s->task);
 }
 
+/* Only so many sets of stretches can be in use.  A whole epoch that is open, and not read
+ * yet, needs none; a share has its size from its own. */
+static void let_stretches_go(struct sfs_stream *s)
+{
+	if (!s->stretches || s->was_read || s->share.step > 1 ||
+	    s->random.has_locator || !sfs_list_is_empty(&s->cursors) ||
+	    !sfs_proof_is_idle(s->proof))
+		return;
+	s->random.proof = NULL;
+	sfs_proof_free(steal(&s->proof));
+	sfs_order_done(&s->order);
+	s->has_order = false;
+	s->random.stretches = NULL;
+	sfs_stretches_release(&s->runtime->shards, steal(&s->stretches));
+}
+
 int sfs_stream_size(struct sfs_stream *s, struct sfs_waiter *waiter, uint64_t *ret_bytes,
 		    bool *ret_is_sure)
 {
@@ -81,6 +98,7 @@ int sfs_stream_size(struct sfs_stream *s, struct sfs_waiter *waiter, uint64_t *r
 	if (ret == 0) {
 		*ret_bytes = s->n_bytes;
 		*ret_is_sure = sfs_stream_has_sure_size(s);
+		let_stretches_go(s);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return ret;
@@ -112,6 +130,7 @@ uint64_t sfs_stream_end(struct sfs_stream *s)
 	    !sfs_shards_sum(&s->runtime->shards, &s->order, &end) ||
 	    (s->proof && sfs_proof_state(s->proof) < 0))
 		end = UINT64_MAX;
+	let_stretches_go(s);
 	pthread_mutex_unlock(&s->lock);
 	return end;
 }
@@ -357,6 +376,7 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 {
 	struct sfs_cursor *c;
 	struct sfs_deferred out;
+	int ret;
 
 	read->owner = s;
 	read->state = NULL;
@@ -365,8 +385,13 @@ void sfs_stream_read(struct sfs_stream *s, struct sfs_read *read)
 	read->release = release;
 	sfs_deferred_init(&out);
 	pthread_mutex_lock(&s->lock);
-	if (sfs_stream_know_size(s, NULL) < 0) { /* nobody asked for it; or it is wrong */
-		sfs_read_tell(read, -EIO, &out);
+	ret = sfs_stream_know_size(s, NULL);
+	if (ret < 0) { /* nobody asked for it; or it is wrong; or there is no room */
+		if (ret == -ENFILE)
+			sfs_ledger_add(SFS_EVENT_REFUSED, "(epoch)", SFS_NO_OFFSET,
+				       "the reader gets ENFILE: close the files of some",
+				       "too many epochs are read at a time");
+		sfs_read_tell(read, ret == -ENFILE ? ret : -EIO, &out);
 		pthread_mutex_unlock(&s->lock);
 		sfs_deferred_run(&out);
 		return;
