@@ -299,12 +299,16 @@ static char *say_skipped(const struct sfs_scan *scan)
 	return sfs_strdup("the rest of the shard is left out");
 }
 
-/* Damage was found.  The shard is locked. */
+/* Damage was found, perhaps again: by another stretch that looks at that byte, or by the
+ * whole shard.  The shard is locked. */
 static void note_damage(struct sfs_shards *s, struct sfs_shard *shard)
 {
 	const struct sfs_scan *scan = &shard->growth->scan;
+	struct sfs_shard *whole = shard->part.whole ? shard->part.whole : shard;
 	sfs_autofree char *then = NULL;
 
+	if (atomic_exchange(&whole->noted, scan->pos + 1) == scan->pos + 1)
+		return;
 	if (s->skip_damaged)
 		then = say_skipped(scan);
 	else

@@ -72,6 +72,7 @@ struct sfs_shard {
 	uint64_t said_bytes, said_samples;
 
 	atomic_bool was_sought; /* its index: it is known, or there is none */
+	_Atomic uint64_t noted; /* 1 + the byte of damage that the ledger has; or 0 */
 
 	/* Of its first bytes, which were looked at (shard-stretch.c): the longest
 	 * member. */

@@ -6,8 +6,14 @@
 . "$top/tests/lib/faults.sh"
 requires_fuse
 
+# What is damaged is the last sample of a shard, so nothing else is lost; of those, the one that comes
+# last in the epoch.
 small_shards
-flip "$(byte_of 000062.jpg)"
+"$shufflefs" cat $quick shards epochs/0.order |
+    awk -F '\t' '$5 ~ /^0000(39|79)$|^000119$/ { shard = $4; key = $5 } END { print shard, key }' >last
+read -r one key <last
+victim=shards/$one
+flip "$(byte_of $key.jpg)"
 
 # The first byte that cannot be read, in steps of 512.
 first_bad() {
