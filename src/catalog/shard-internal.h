@@ -61,8 +61,8 @@ bool sfs_stretch_take_whole(struct sfs_shard *shard,
 			    const struct sfs_sample_table *whole);
 
 /* Feed its search. */
-void sfs_stretch_search(struct sfs_shards *s, struct sfs_shard *shard,
-			uint64_t offset, const void *bytes, size_t n);
+void sfs_stretch_search(struct sfs_shards *s, struct sfs_shard *shard, uint64_t offset,
+			const void *bytes, size_t n);
 
 /* It looks for its first sample.  How far, from the byte that it wants on, are bytes
  * worth requesting for that? */

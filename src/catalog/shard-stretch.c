@@ -29,11 +29,12 @@ static void fail_set(const struct sfs_shard *stretch)
 	atomic_store(&stretch->part.set->shards->was_wrong, true);
 	if (atomic_exchange(&stretch->part.set->is_wrong, true))
 		return;
-	sfs_ledger_add(SFS_EVENT_LOST, stretch->name, atomic_load(&stretch->part.first),
-		       "readers of this epoch get EIO: open it again, or run "
-		       "'shufflefs index' before",
-		       "a member holds what looks like a tar: a sample was taken to begin "
-		       "here, but none does");
+	sfs_ledger_add(
+		SFS_EVENT_LOST, stretch->name, atomic_load(&stretch->part.first),
+		"readers of this epoch get EIO: open it again, or run "
+		"'shufflefs index' before",
+		"a member holds what looks like a tar: a sample was taken to begin "
+		"here, but none does");
 }
 
 /* Two neighbours have each found where one ends and the other begins: is it one place? */
@@ -288,8 +289,8 @@ static bool is_found(const struct sfs_shard *shard)
 	       atomic_load(&shard->part.first) != SFS_NOT_FOUND;
 }
 
-void sfs_stretch_search(struct sfs_shards *s, struct sfs_shard *shard,
-			uint64_t offset, const void *bytes, size_t n)
+void sfs_stretch_search(struct sfs_shards *s, struct sfs_shard *shard, uint64_t offset,
+			const void *bytes, size_t n)
 {
 	struct sfs_growth *g = shard->growth;
 	struct sfs_resync *r = &g->resync;
@@ -390,8 +391,7 @@ static void take_samples(struct sfs_shard *shard, const struct sfs_sample_table 
 		end_with_damage(shard);
 }
 
-bool sfs_stretch_take_whole(struct sfs_shard *shard,
-			    const struct sfs_sample_table *whole)
+bool sfs_stretch_take_whole(struct sfs_shard *shard, const struct sfs_sample_table *whole)
 {
 	struct sfs_growth *g = shard->growth;
 	bool is_damaged = sfs_sample_table_state(whole) == SFS_SAMPLE_TABLE_DAMAGED;

@@ -264,10 +264,11 @@ static void add_sample(void *ctx, const struct sfs_extent *extent)
 
 static void feed_scan(struct feeding *f, uint64_t offset, const void *bytes, size_t n)
 {
-	const struct sfs_scan_sink sink = {
-		.ctx = f,
-		.sample = add_sample,
-		.member = f->shards->n_sets > 0 ? look_at_member : NULL};
+	const struct sfs_scan_sink sink = {.ctx = f,
+					   .sample = add_sample,
+					   .member = f->shards->n_sets > 0
+							     ? look_at_member
+							     : NULL};
 	struct sfs_growth *g = f->shard->growth;
 	struct sfs_shard *shard = f->shard;
 

@@ -28,7 +28,8 @@ static bool is_quiet(const struct sfs_header_fetch *f)
 }
 
 /* How much longer may a jump take, as bytes that nobody needs are worth fetching only for
- * a large gain?  Near shards whose stretches are proven are many, and no one waits long. */
+ * a large gain?  Near shards whose stretches are proven are many, and no one waits long.
+ */
 static uint64_t patience(const struct sfs_header_fetch *f)
 {
 	struct sfs_netpath path = sfs_object_netpath(f->shard->object);
@@ -80,8 +81,8 @@ static bool has_ended(const struct sfs_header_fetch_chunk *c)
 	return has_ended;
 }
 
-/* The first bytes of a shard say where the search for a stretch begins: no more than these
- * is fetched there. */
+/* The first bytes of a shard say where the search for a stretch begins: no more than
+ * these is fetched there. */
 static bool is_looking(const struct sfs_header_fetch *f)
 {
 	const struct sfs_shard_part *part = &f->shard->part;

@@ -40,14 +40,14 @@ struct sfs_header_fetch {
 	pthread_mutex_t *lock; /* guards *times, and how chunks ended */
 	struct sfs_header_fetch_times *times;
 	const struct sfs_index_import *hints; /* where headers may be; NULL: no hints */
-	bool is_proof;		     /* see sfs_header_scan_proof() */
-	const atomic_bool *is_quiet; /* the same; or NULL */
-	bool is_for_first;	     /* of a stretch: nothing behind it is wanted */
+	bool is_proof;			      /* see sfs_header_scan_proof() */
+	const atomic_bool *is_quiet;	      /* the same; or NULL */
+	bool is_for_first; /* of a stretch: nothing behind it is wanted */
 
 	/* Private. */
 	struct sfs_header_fetch_chunk chunks[SFS_HEADER_FETCH_CHUNKS];
 	int n_chunks;	 /* that are used */
-	uint64_t next; /* bytes before it were asked for or jumped over */
+	uint64_t next;	 /* bytes before it were asked for or jumped over */
 	/* The last wanted byte was too far ahead to read up to it.  (Or it begins like
 	 * that; then the caller has set it.) */
 	bool is_jumping;

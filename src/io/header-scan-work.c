@@ -171,8 +171,8 @@ void sfs_header_work_find_index(struct sfs_header_work *w)
 	const struct sfs_runtime *runtime = w->hs->scanner->runtime;
 	struct sfs_index_finder *indexes = runtime->shards.indexes;
 
-	/* (A listing needs the headers in any case.  But who waits for an index alone shall
-	 * not wait for them.) */
+	/* (A listing needs the headers in any case.  But who waits for an index alone
+	 * shall not wait for them.) */
 	if (!indexes || w->hs->shard->part.whole ||
 	    (w->listing && runtime->order.segment != SFS_SEGMENT_RANDOM) ||
 	    (!w->needs_members && sfs_shard_wanted(w->hs->shard) == UINT64_MAX))

@@ -33,7 +33,7 @@ struct sfs_header_scanner {
 
 	pthread_mutex_t lock;  /* guards all below, and what shards keep for us */
 	struct sfs_link queue; /* scans that have not begun */
-	struct sfs_link small;	/* those that need no table, but FIRST or INDEX */
+	struct sfs_link small; /* those that need no table, but FIRST or INDEX */
 	struct sfs_link proofs; /* see sfs_header_scan_proof() */
 	int n_running, n_proofs;
 	struct sfs_link unused; /* listings, the longest unused first */
@@ -65,8 +65,8 @@ int sfs_header_scan_proof(struct sfs_header_scanner *s, struct sfs_shard *shard,
 int sfs_header_scan_first(struct sfs_header_scanner *s, struct sfs_shard *stretch,
 			  struct sfs_waiter *waiter);
 
-/* The same of a stretch (catalog/stretches.h), by a scan of its whole shard, which uses an
- * index, guesses nothing, and tells of all other stretches, too.  Where that shard is
+/* The same of a stretch (catalog/stretches.h), by a scan of its whole shard, which uses
+ * an index, guesses nothing, and tells of all other stretches, too.  Where that shard is
  * damaged, of the stretch alone. */
 int sfs_header_scan_whole(struct sfs_header_scanner *s, struct sfs_shard *shard,
 			  struct sfs_waiter *waiter);

@@ -116,9 +116,9 @@ struct sfs_proof *sfs_proof_new(struct sfs_runtime *runtime,
 	p->n_left = p->n_groups;
 	/* Streams of several mounts that share indexes each begin elsewhere. */
 	if (p->n_groups > 0)
-		p->next = (uint32_t)(order->share.first * p->n_groups /
-				     order->share.step) %
-			  p->n_groups;
+		p->next =
+			(uint32_t)(order->share.first * p->n_groups / order->share.step) %
+			p->n_groups;
 	return p;
 }
 
@@ -237,7 +237,8 @@ static bool take(struct group *g, int err)
 		p->err = err;
 		p->failed_ns = sfs_clock_ns();
 	} else if (!check(g)) {
-		p->is_damaged = true; /* before one of its stretches; or the set is wrong */
+		p->is_damaged =
+			true; /* before one of its stretches; or the set is wrong */
 	}
 	end_scan(g);
 	return had_waiting;
@@ -400,8 +401,7 @@ void sfs_proof_explain(struct sfs_proof *p, struct sfs_cause *cause)
 			g = &p->groups[i];
 	if (g)
 		sfs_object_explain(g->whole->object, SFS_NO_OFFSET,
-				   "the headers that prove where samples begin",
-				   cause);
+				   "the headers that prove where samples begin", cause);
 }
 
 /* ---- the end ---- */

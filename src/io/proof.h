@@ -32,8 +32,8 @@ enum sfs_proof_effort {
 	SFS_PROOF_ALL,	 /* whatever it takes; but other streams get some seconds */
 };
 
-/* For the stretches of an order, which are those of the set.  All of it stays borrowed but
- * the owner. */
+/* For the stretches of an order, which are those of the set.  All of it stays borrowed
+ * but the owner. */
 struct sfs_proof *sfs_proof_new(struct sfs_runtime *runtime,
 				struct sfs_header_scanner *scanner,
 				struct sfs_stretch_set *set,
@@ -41,8 +41,8 @@ struct sfs_proof *sfs_proof_new(struct sfs_runtime *runtime,
 				const struct sfs_proof_owner *owner);
 void sfs_proof_free(struct sfs_proof *p); /* NULL is fine; it must be idle */
 
-/* Go on.  true: more is proven, or failed, or stretches that waited have their tables: the
- * owner should see what that changes. */
+/* Go on.  true: more is proven, or failed, or stretches that waited have their tables:
+ * the owner should see what that changes. */
 bool sfs_proof_run(struct sfs_proof *p, enum sfs_proof_effort effort);
 
 /* 0: all begin where samples do.  -EAGAIN: that is not known yet.  Others: a guess was

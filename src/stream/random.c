@@ -465,8 +465,8 @@ static bool was_dropped(struct sfs_random_reads *all, uint32_t shard)
 	struct sfs_shard *whole = all->runtime->shards.shards[shard].part.whole;
 	uint64_t n, bytes;
 
-	return is_known(all, shard) || (whole && sfs_shard_totals(whole, &n, &bytes) &&
-					!sfs_shard_table(whole));
+	return is_known(all, shard) ||
+	       (whole && sfs_shard_totals(whole, &n, &bytes) && !sfs_shard_table(whole));
 }
 
 /* The locator needs this shard's table.  If it had that table before, tables are dropped
@@ -565,8 +565,8 @@ void sfs_random_run(struct sfs_random_reads *all, bool is_closing,
 	struct sfs_link *link;
 	struct random_read *r;
 
-	if (is_closing || (!sfs_list_is_empty(&all->proving) &&
-			   sfs_proof_state(all->proof) != -EAGAIN))
+	if (is_closing ||
+	    (!sfs_list_is_empty(&all->proving) && sfs_proof_state(all->proof) != -EAGAIN))
 		sfs_list_move(&all->ready, &all->proving);
 	while ((link = sfs_list_pop(&all->ready)) != NULL) {
 		r = sfs_container(link, struct random_read, link);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* How this works: most orders follow from sizes alone, or from tables of all samples.  With
- * random segments a stream has stretches (catalog/stretches.h), whose samples become known
- * as it reads them; if there are indexes, they are read first.  The size of a share depends
- * on where the first samples of its stretches begin, and those behind them: they are looked
- * for before it is opened.  That they were found rightly is proven while it is read
- * (io/proof.h). */
+/* How this works: most orders follow from sizes alone, or from tables of all samples.
+ * With random segments a stream has stretches (catalog/stretches.h), whose samples become
+ * known as it reads them; if there are indexes, they are read first.  The size of a share
+ * depends on where the first samples of its stretches begin, and those behind them: they
+ * are looked for before it is opened.  That they were found rightly is proven while it is
+ * read (io/proof.h). */
 #include "base/alloc.h"
 #include "catalog/stretches.h"
 #include "order/partition.h"
@@ -142,8 +142,8 @@ static struct sfs_waiter *waiter_of(const struct looking *l)
 
 static int look_for_index(struct looking *l, struct sfs_shard *whole)
 {
-	return note(l, sfs_header_scan_index(l->s->streams->scanner, whole,
-					     waiter_of(l)));
+	return note(l,
+		    sfs_header_scan_index(l->s->streams->scanner, whole, waiter_of(l)));
 }
 
 static struct sfs_shard *stretch_of_slice(const struct sfs_stream *s, uint64_t i)

@@ -141,8 +141,7 @@ void sfs_streams_print(struct sfs_streams *streams, struct sfs_json_writer *w)
 		sfs_json_put_bool(w, "prefetched", s->is_kept);
 		sfs_json_put_uint(w, "random_reads", s->random.n);
 		if (s->proof && s->share.step > 1)
-			sfs_json_put_uint(w, "unproven_shards",
-					  sfs_proof_left(s->proof));
+			sfs_json_put_uint(w, "unproven_shards", sfs_proof_left(s->proof));
 		print_counts(s, w);
 		print_all_waits(s, w);
 		sfs_json_open(w, "cursors", '[');

@@ -76,9 +76,8 @@ void sfs_stream_wake(void *ctx)
  * yet, needs none; a share has its size from its own. */
 static void let_stretches_go(struct sfs_stream *s)
 {
-	if (!s->stretches || s->was_read || s->share.step > 1 ||
-	    s->random.has_locator || !sfs_list_is_empty(&s->cursors) ||
-	    !sfs_proof_is_idle(s->proof))
+	if (!s->stretches || s->was_read || s->share.step > 1 || s->random.has_locator ||
+	    !sfs_list_is_empty(&s->cursors) || !sfs_proof_is_idle(s->proof))
 		return;
 	s->random.proof = NULL;
 	sfs_proof_free(steal(&s->proof));

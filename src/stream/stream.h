@@ -72,9 +72,9 @@ struct sfs_stream *sfs_stream_open(struct sfs_streams *streams, uint64_t epoch,
 				   struct sfs_share share);
 void sfs_stream_close(struct sfs_stream *stream); /* as often as opened */
 
-/* Its size in bytes, which must be found before it is read; so are indexes then, and nothing
- * is guessed of shards that have one.  *ret_is_sure: no wrong guess can change it.
- * -EINPROGRESS: wait.  -ENFILE: too many epochs of random segments are open. */
+/* Its size in bytes, which must be found before it is read; so are indexes then, and
+ * nothing is guessed of shards that have one.  *ret_is_sure: no wrong guess can change
+ * it. -EINPROGRESS: wait.  -ENFILE: too many epochs of random segments are open. */
 int sfs_stream_size(struct sfs_stream *stream, struct sfs_waiter *waiter,
 		    uint64_t *ret_bytes, bool *ret_is_sure);
 

@@ -33,8 +33,8 @@ void sfs_streams_done(struct sfs_streams *streams)
 	pthread_mutex_destroy(&streams->lock);
 }
 
-/* streams->lock is held in the next two.  One whose samples were guessed wrongly stays for
- * those who have it open: they get errors, and others another stream. */
+/* streams->lock is held in the next two.  One whose samples were guessed wrongly stays
+ * for those who have it open: they get errors, and others another stream. */
 static struct sfs_stream *find_stream(struct sfs_streams *streams, uint64_t epoch,
 				      struct sfs_share share)
 {

@@ -11,8 +11,10 @@
 void sfs_resync_init(struct sfs_resync *r, uint64_t shard_bytes, uint64_t from,
 		     uint64_t cut)
 {
-	*r = (struct sfs_resync){
-		.shard_bytes = shard_bytes, .cut = cut, .before = cut, .pos = from};
+	*r = (struct sfs_resync){.shard_bytes = shard_bytes,
+				 .cut = cut,
+				 .before = cut,
+				 .pos = from};
 	sfs_scan_init(&r->scan, shard_bytes);
 	r->phase = from == 0 ? SFS_RESYNC_CHAIN : SFS_RESYNC_SEARCH;
 }

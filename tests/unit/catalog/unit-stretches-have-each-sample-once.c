@@ -344,7 +344,8 @@ static void one_of_a_long_sample_is_searched(void)
 	begin_shards();
 	set = sfs_stretches_take(&shards, &settings, below(1000));
 	for (j = 0; j < set->n; j++) {
-		i = (j * 7 + 3) % set->n; /* some later ones first, and some earlier ones */
+		i = (j * 7 + 3) %
+		    set->n; /* some later ones first, and some earlier ones */
 		stretch = stretch_at(set, (uint32_t)i);
 		k = sfs_shards_number(&shards, stretch->object);
 		sfs_shard_pin(&shards, stretch);
