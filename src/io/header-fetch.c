@@ -6,7 +6,7 @@
 #define LARGE_BYTES ((uint64_t)512 << 10)
 #define SMALL_BYTES ((uint64_t)16 << 10)
 #define N_AHEAD	    2 /* chunks in flight where nothing says where the next header is */
-#define N_CLOSE	    8 /* chunks without such a jump, after which a proof reads on */
+#define N_CLOSE	    8 /* chunks without such a jump, after which it reads on, too */
 #define QUIET_BYTES ((uint64_t)64 << 10) /* that a quiet scan jumps over in any case */
 
 /* A chunk has come: keep the mean of the last few.  Locked. */
@@ -27,18 +27,24 @@ static bool is_quiet(const struct sfs_header_fetch *f)
 	return f->is_quiet && atomic_load(f->is_quiet);
 }
 
+static bool is_far(const struct sfs_header_fetch *f)
+{
+	struct sfs_netpath path = sfs_object_netpath(f->shard->object);
+
+	return sfs_netpath_is_far(&path);
+}
+
 /* How much longer may a jump take, as bytes that nobody needs are worth fetching only for
  * a large gain?  Near shards whose stretches are proven are many, and no one waits long.
  */
 static uint64_t patience(const struct sfs_header_fetch *f)
 {
-	struct sfs_netpath path = sfs_object_netpath(f->shard->object);
-
-	return f->is_proof && !sfs_netpath_is_far(&path) ? 8 : 2;
+	return f->is_proof && !is_far(f) ? 8 : 2;
 }
 
 /* Is it quicker to jump over n bytes than to read on?  Yes, as long as one of the two has
- * not been tried.  Large chunks come N_AHEAD at a time. */
+ * not been tried (but a reader may wait for a proof from afar: then no).  Large chunks
+ * come N_AHEAD at a time. */
 static bool is_worth_jumping(struct sfs_header_fetch *f, uint64_t n)
 {
 	uint64_t small_ns, large_ns;
@@ -49,6 +55,8 @@ static bool is_worth_jumping(struct sfs_header_fetch *f, uint64_t n)
 	small_ns = f->times->small_ns;
 	large_ns = f->times->large_ns;
 	pthread_mutex_unlock(f->lock);
+	if (f->is_proof && large_ns == 0 && is_far(f))
+		return false;
 	return small_ns == 0 || large_ns == 0 || f->hints ||
 	       small_ns < patience(f) * (n / SFS_TAR_BLOCK) * large_ns /
 				  (N_AHEAD * LARGE_BYTES / SFS_TAR_BLOCK);
@@ -222,11 +230,12 @@ static bool may_start(struct sfs_header_fetch *f)
 	return f->is_jumping || f->n_chunks < N_AHEAD;
 }
 
-/* Headers lie close together.  A proof jumps on all the same for some chunks, as the next
- * member may be large again. */
+/* Headers lie close together.  A proof that is quiet, or near, jumps on all the same for
+ * some chunks, as the next member may be large again. */
 static bool jumps_on(struct sfs_header_fetch *f)
 {
-	return f->is_proof && f->is_jumping && ++f->n_close < N_CLOSE;
+	return f->is_proof && f->is_jumping && (is_quiet(f) || !is_far(f)) &&
+	       ++f->n_close < N_CLOSE;
 }
 
 /* Where to fetch next, and in small chunks or large ones. */

@@ -26,7 +26,7 @@
 
 #define MAX_RUNNING 8
 #define MAX_SMALL   64 /* scans that run when one starts that needs no table */
-#define MAX_PROOFS  16 /* besides */
+#define MAX_PROOFS  32 /* besides */
 
 /* ---- listings ---- */
 
@@ -69,6 +69,14 @@ void sfs_header_scan_put(struct sfs_header_scanner *s,
 
 /* ---- one scan ---- */
 
+/* A proof begins with small chunks, unless a reader waits for it from afar. */
+static bool begins_small(struct sfs_header_scan *hs)
+{
+	struct sfs_netpath path = sfs_object_netpath(hs->shard->object);
+
+	return hs->is_proof && (atomic_load(&hs->is_quiet) || !sfs_netpath_is_far(&path));
+}
+
 static struct sfs_header_work *begin(struct sfs_header_scan *hs)
 {
 	struct sfs_header_scanner *s = hs->scanner;
@@ -89,7 +97,7 @@ static struct sfs_header_work *begin(struct sfs_header_scan *hs)
 					     .is_proof = hs->is_proof,
 					     .is_quiet = &hs->is_quiet};
 	w->needs_table = needs & SFS_HEADER_TABLE;
-	w->fetch.is_jumping = hs->is_proof; /* it begins with small chunks */
+	w->fetch.is_jumping = begins_small(hs);
 	w->fetch.is_for_first = (needs & SFS_HEADER_FIRST) && !w->needs_table;
 	w->needs_members = (needs & SFS_HEADER_MEMBERS) && !sfs_shard_members(hs->shard);
 	if (needs & SFS_HEADER_LISTING) {

@@ -17,8 +17,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MAX_QUIET   4 /* scans at a time */
-#define MAX_ALL	    16
+#define MAX_QUIET   4 /* scans at a time; */
+#define MAX_FAR	    16 /* from afar, as each header takes a round trip; */
+#define MAX_ALL	    32 /* for a reader who waits */
 #define LOOK_NS	    (SFS_NS_PER_S / 10) /* how often all groups are looked at, at most */
 #define RETRY_NS    (2 * SFS_NS_PER_S)
 #define OTHERS_NS   (10 * SFS_NS_PER_S) /* that other streams get, at the end, */
@@ -348,9 +349,18 @@ static bool is_left_to_others(const struct group *g)
 	return true;
 }
 
+static uint32_t most_pending(const struct sfs_proof *p, enum sfs_proof_effort effort)
+{
+	struct sfs_netpath path = sfs_runtime_path(p->runtime);
+
+	if (effort == SFS_PROOF_ALL)
+		return MAX_ALL;
+	return sfs_netpath_is_far(&path) ? MAX_FAR : MAX_QUIET;
+}
+
 static void prove(struct sfs_proof *p, enum sfs_proof_effort effort)
 {
-	uint32_t most = effort == SFS_PROOF_ALL ? MAX_ALL : MAX_QUIET, n;
+	uint32_t most = most_pending(p, effort), n;
 	bool leaves = has_others(p, effort);
 	struct group *g;
 
