@@ -94,7 +94,10 @@ read_ranks() {
 }
 
 read_ranks long long 2
-read_ranks long "$nginx/long/long-{00..01}.tar" 2
-read_ranks long "$nginx/long/long-{00..01}.tar" 5
+for try in 1 2 3 4 5 6 7 8 9 10; do
+    read_ranks long "$nginx/long/long-{00..01}.tar" 2
+    [ ! -s failed ] || break # a file that had begun
+done
 [ -s failed ] || fail "no file failed that had begun: this proves nothing"
+read_ranks long "$nginx/long/long-{00..01}.tar" 5
 read_ranks rare "$nginx/rare/rare-{00..02}.tar" 0,1,2,3,4,5,6,7

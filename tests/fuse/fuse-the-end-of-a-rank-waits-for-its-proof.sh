@@ -54,7 +54,7 @@ EOF
 # FAULT, what the line says
 while read -r fault says; do
     mnt=mnt-$fault
-    mount_ds -o $order,index-cache=no,read-timeout=5s "$origin/$fault,under=17000,while=broken/$three" $mnt
+    mount_ds -o $order,index-cache=no,read-timeout=10s "$origin/$fault,under=17000,while=broken/$three" $mnt
     timeout $patience "$python" read.py $mnt/epochs/3/rank-1-of-4.tar shards/broken want.tar EIO || fail "$(cat $mnt/.shufflefs/errors)"
     errors_have $mnt "train-00000[0-2].tar.*$says"
     # Once it is proven, no header is asked for any more.
@@ -67,5 +67,5 @@ done <<EOD
 held  the headers that prove where samples begin
 EOD
 
-mount_ds -o $order,index-cache=no,read-timeout=5s "$origin/etag,under=17000,while=replaced/$three" mnt2
+mount_ds -o $order,index-cache=no "$origin/etag,under=17000,while=replaced/$three" mnt2
 timeout $patience "$python" read.py mnt2/epochs/3/rank-1-of-4.tar shards/replaced want.tar ESTALE || fail "$(cat mnt2/.shufflefs/errors)"

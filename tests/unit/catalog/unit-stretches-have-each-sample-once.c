@@ -4,7 +4,9 @@
  * have their tables from them.  If tars lie in members, a set that is not marked as wrong
  * has all samples all the same; and so has the next set, in which nothing is guessed any
  * more: its stretches wait until their shard was scanned so far.  Of the stretches that
- * begin in one sample, one is searched.  Sets that nobody has are kept, or make room. */
+ * begin in one sample, one is searched.  If only some are read, those that are sure begin
+ * where samples do; when their shards were scanned, all are, or the set is wrong.  Sets
+ * that nobody has are kept, or make room. */
 #include "base/alloc.h"
 #include "base/ledger.h"
 #include "base/rng.h"
@@ -366,6 +368,95 @@ static void one_of_a_long_sample_is_searched(void)
 	end();
 }
 
+/* ---- shares ---- */
+
+/* Where the first sample of a stretch begins; 0 for the first stretch of a shard. */
+static uint64_t true_first(const struct sfs_shard *stretch)
+{
+	uint32_t k = sfs_shards_number(&shards, stretch->object);
+	uint64_t i = 0;
+
+	if (stretch->part.begin == 0)
+		return 0;
+	while (i < n_starts[k] && starts[k][i] < stretch->part.begin)
+		i++;
+	return i < n_starts[k] ? starts[k][i] : sfs_tar_padded(tars[k].n);
+}
+
+/* What is sure is true. */
+static void check_sure(const struct sfs_stretch_set *set, uint32_t first, uint32_t step)
+{
+	uint32_t i;
+
+	for (i = first; i < set->n; i += step)
+		if (sfs_stretch_is_sure(stretch_at(set, i)) &&
+		    stretch_at(set, i)->part.begin > 0)
+			CHECK_EQ(atomic_load(&stretch_at(set, i)->part.first),
+				 true_first(stretch_at(set, i)));
+}
+
+static void read_stretch(struct sfs_shard *stretch)
+{
+	sfs_shard_pin(&shards, stretch);
+	while (sfs_shard_wanted(stretch) != UINT64_MAX)
+		feed(stretch);
+	sfs_shard_unpin(&shards, stretch);
+}
+
+static void scan_whole(struct sfs_shard *stretch)
+{
+	struct sfs_shard *whole = stretch->part.whole;
+
+	sfs_shard_pin(&shards, whole);
+	while (sfs_shard_wanted(whole) != UINT64_MAX)
+		feed_piece(whole);
+	sfs_stretch_catch_up(&shards, stretch);
+	sfs_shard_unpin(&shards, whole);
+}
+
+/* true: it was right. */
+static bool read_share(uint64_t epoch, uint32_t step)
+{
+	struct sfs_stretch_set *set = sfs_stretches_take(&shards, &settings, epoch);
+	uint32_t first = (uint32_t)below(step), i;
+	bool is_right;
+
+	for (i = first; i < set->n; i += step)
+		read_stretch(stretch_at(set, i));
+	if (!atomic_load(&set->is_wrong))
+		check_sure(set, 0, 1);
+	for (i = first; i < set->n; i += step)
+		if (!sfs_stretch_is_sure(stretch_at(set, i)))
+			scan_whole(stretch_at(set, i));
+	is_right = !atomic_load(&set->is_wrong);
+	for (i = first; is_right && i < set->n; i += step) {
+		CHECK(sfs_stretch_is_sure(stretch_at(set, i)));
+		CHECK(sfs_sample_table_state(sfs_shard_table(stretch_at(set, i))) ==
+		      SFS_SAMPLE_TABLE_WHOLE);
+	}
+	if (is_right)
+		check_sure(set, first, step);
+	sfs_stretches_release(&shards, set);
+	return is_right;
+}
+
+static void shares_are_proven_or_wrong(void)
+{
+	int round, k, n = 0;
+
+	for (round = 0; round < N_ROUNDS; round++) {
+		begin(round % 2 ? 0 : 1 + (unsigned)below(20));
+		for (k = 0; k < N + 1 && !read_share(2000 + below(1000), 2 + (uint32_t)below(7));
+		     k++)
+			n++;
+		CHECK(k < N + 1);
+		CHECK(k == 0 || round % 2 == 0);
+		end();
+	}
+	fprintf(stderr, "of shares with tars in members, %d were wrong\n", n);
+	CHECK(n > 0);
+}
+
 static void sets_are_kept_or_make_room(void)
 {
 	struct sfs_stretch_set *sets[SFS_STRETCH_SETS];
@@ -391,6 +482,7 @@ int main(void)
 	ordinary_members();
 	tars_in_members();
 	one_of_a_long_sample_is_searched();
+	shares_are_proven_or_wrong();
 	sets_are_kept_or_make_room();
 	fprintf(stderr, "of epochs with tars in members, %d were wrong\n", n_wrong);
 	return 0;
