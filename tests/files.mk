@@ -289,6 +289,7 @@ cat_tests = \
 	tests/cat/cat-asks-again-after-a-503.sh \
 	tests/cat/cat-asks-again-when-a-server-stalls.sh \
 	tests/cat/cat-asks-in-a-way-all-servers-take.sh \
+	tests/cat/cat-authorities-are-read-once.sh \
 	tests/cat/cat-az-azurite-serves-a-container.sh \
 	tests/cat/cat-az-credentials-may-expire.sh \
 	tests/cat/cat-az-errors-name-a-remedy.sh \

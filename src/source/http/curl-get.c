@@ -7,7 +7,12 @@
  * for whom.
  *
  * HTTP/1.1 on several connections is as fast as it gets; HTTP/2 on one is a third slower
- * on a near link and shares one window on a far one. */
+ * on a near link and shares one window on a far one.
+ *
+ * Most systems have the authorities in a file, 150 of them, and once more in a folder.
+ * libcurl reads the file for each connection, which takes OpenSSL 10 to 30 ms, and once for
+ * all only if it is not to look into a folder.  So it is told to do that only when a
+ * certificate could not be verified by the file. */
 #include "source/http/curl-get.h"
 
 #include "base/alloc.h"
@@ -39,6 +44,10 @@ struct sfs_curl {
 	CURL *idle_easy[MAX_IDLE_EASY];
 	int n_idle_easy;
 	struct curl_waitfd *fds; /* to poll */
+	/* Of authorities, which libcurl looks into besides their file; NULL: it does that
+	 * anyway, or never. */
+	const char *folder;
+	bool needs_folder; /* some server's authority is only there */
 };
 
 /* What libcurl says, in our words.  Any other code is a connection that was lost. */
@@ -141,11 +150,15 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *data)
 
 /* ---- handles ---- */
 
+static struct sfs_curl_certificates certificates_of(const struct sfs_fetch_options *o)
+{
+	return (struct sfs_curl_certificates){o->ca_file, o->ca_path, o->cert, o->key};
+}
+
 /* Options that are the same for each GET; kept when a handle is used again. */
 static CURLcode set_common(const struct sfs_fetch_options *o, CURL *easy)
 {
-	const struct sfs_curl_certificates certificates = {o->ca_file, o->ca_path,
-							   o->cert, o->key};
+	const struct sfs_curl_certificates certificates = certificates_of(o);
 	CURLcode code = sfs_curl_set_up(easy, &certificates);
 
 	if (o->proxy && code == CURLE_OK)
@@ -192,6 +205,22 @@ static CURL *new_easy(struct sfs_curl *c)
 	return easy;
 }
 
+static void set_folder(const struct sfs_curl *c, struct sfs_get *get, CURL *easy)
+{
+	get->curl.lacks_folder = c->folder && !c->needs_folder;
+	if (c->folder)
+		curl_easy_setopt(easy, CURLOPT_CAPATH,
+				 get->curl.lacks_folder ? NULL : c->folder);
+}
+
+static void expect_connection(const struct sfs_curl *c, struct sfs_get *get)
+{
+	/* Until on_request(): the time to connect is not the server's silence. */
+	get->sent_ns = sfs_clock_ns();
+	get->response.progress_ns =
+		get->sent_ns + c->options->connect_timeout_ms * SFS_NS_PER_MS;
+}
+
 static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 {
 	CURL *easy = new_easy(c);
@@ -207,6 +236,7 @@ static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, (long)get->is_signed_url);
 	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, (long)get->wants_new_connection);
 	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, max_idle_s(get->origin));
+	set_folder(c, get, easy);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
 	get->curl.fd = CURL_SOCKET_BAD; /* if the connection is a kept one */
@@ -216,10 +246,7 @@ static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, get);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, get->curl.failure);
 	get->curl.easy = easy;
-	/* Until on_request(): the time to connect is not the server's silence. */
-	get->sent_ns = sfs_clock_ns();
-	get->response.progress_ns =
-		get->sent_ns + c->options->connect_timeout_ms * SFS_NS_PER_MS;
+	expect_connection(c, get);
 	return easy;
 }
 
@@ -312,6 +339,24 @@ static char *without_secrets(const char *why)
 				  : why);
 }
 
+/* Was the server's certificate not verified by the file alone?  Then look into the folder,
+ * and do so from now on. */
+static bool try_folder(struct sfs_curl *c, struct sfs_get *get, CURLcode code)
+{
+	CURL *easy = get->curl.easy;
+
+	if (!get->curl.lacks_folder ||
+	    (code != CURLE_PEER_FAILED_VERIFICATION && code != CURLE_SSL_CACERT_BADFILE))
+		return false;
+	c->needs_folder = true;
+	curl_multi_remove_handle(c->multi, easy);
+	set_folder(c, get, easy);
+	get->curl.failure[0] = 0;
+	expect_connection(c, get);
+	curl_multi_add_handle(c->multi, easy);
+	return true;
+}
+
 static void take_result(struct sfs_curl *c, CURL *easy, CURLcode code)
 {
 	enum sfs_fetch_outcome outcome = SFS_FETCH_PASSING;
@@ -324,6 +369,8 @@ static void take_result(struct sfs_curl *c, CURL *easy, CURLcode code)
 		take_socket(c, get);
 		return;
 	}
+	if (try_folder(c, get, code))
+		return;
 	if (code == CURLE_OK)
 		sfs_receive_head(get);
 	if (get->response.err != 0)
@@ -401,6 +448,7 @@ struct sfs_curl *sfs_curl_new(const struct sfs_fetch_options *options,
 			      const struct sfs_user_headers *headers,
 			      const struct sfs_curl_events *events, struct sfs_error *err)
 {
+	const struct sfs_curl_certificates certificates = certificates_of(options);
 	struct sfs_curl *c = sfs_calloc(1, sizeof *c);
 	CURLcode code;
 	CURL *easy;
@@ -420,6 +468,7 @@ struct sfs_curl *sfs_curl_new(const struct sfs_fetch_options *options,
 		sfs_curl_free(c);
 		return NULL;
 	}
+	c->folder = sfs_curl_default_folder(easy, &certificates);
 	c->idle_easy[c->n_idle_easy++] = easy;
 	return c;
 }

@@ -40,13 +40,13 @@ struct sfs_get_response {
 };
 
 /* Of curl-get.c, over libcurl: its handle, the request's header lines, the sentence of a
- * failure, why an address was not connected to, the socket of a new connection, and whether
- * that is all it is for. */
+ * failure, why an address was not connected to, the socket of a new connection, whether
+ * that is all it is for, and whether a folder of authorities was left out. */
 struct sfs_get_curl {
 	void *easy, *header_list;
 	char *failure, *refusal;
 	int fd;
-	bool is_connecting;
+	bool is_connecting, lacks_folder;
 };
 
 /* Of http1-get.c, over a connection of ours: the request, and the server
