@@ -396,6 +396,7 @@ cat_tests = \
 	tests/cat/cat-takes-shorter-ranges.sh \
 	tests/cat/cat-tars-in-tars-never-give-a-sample-that-is-none.sh \
 	tests/cat/cat-the-last-answer-of-a-server-is-named.sh \
+	tests/cat/cat-tls-has-what-plain-http-has.sh \
 	tests/cat/cat-tokens-may-come-from-a-command.sh \
 	tests/cat/cat-tokens-may-rotate.sh \
 	tests/cat/cat-too-many-samples-for-the-budget-are-an-error.sh \

@@ -250,20 +250,25 @@ static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 	return easy;
 }
 
+static void put_easy(struct sfs_curl *c, CURL *easy)
+{
+	curl_multi_remove_handle(c->multi, easy);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
+	if (c->n_idle_easy < MAX_IDLE_EASY)
+		c->idle_easy[c->n_idle_easy++] = easy;
+	else
+		curl_easy_cleanup(easy);
+}
+
 void sfs_curl_drop(struct sfs_curl *c, struct sfs_get *get)
 {
 	CURL *easy = steal(&get->curl.easy);
 
 	if (!easy)
 		return;
-	curl_multi_remove_handle(c->multi, easy);
-	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
+	put_easy(c, easy);
 	curl_slist_free_all(steal(&get->curl.header_list));
-	if (c->n_idle_easy < MAX_IDLE_EASY)
-		c->idle_easy[c->n_idle_easy++] = easy;
-	else
-		curl_easy_cleanup(easy);
 }
 
 /* ---- the beginning ---- */
@@ -313,22 +318,86 @@ void sfs_curl_connect(struct sfs_curl *c, struct sfs_get *get)
 
 	get->curl.is_connecting = true;
 	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, SMALL_BUFFER_BYTES);
 	curl_multi_add_handle(c->multi, easy);
 }
 
+/* ---- a connection with TLS: libcurl's, with its handle, until it is closed ---- */
+
+struct tls {
+	struct sfs_curl *curl;
+	CURL *easy;
+};
+
+/* As the result of a system call: an errno in errno. */
+static ssize_t result_of(CURLcode code, size_t n)
+{
+	if (code == CURLE_OK)
+		return (ssize_t)n;
+	errno = code == CURLE_AGAIN ? EAGAIN : ECONNRESET;
+	return -1;
+}
+
+static ssize_t tls_receive(void *data, void *to, size_t n)
+{
+	struct tls *tls = data;
+	size_t n_got = 0;
+	CURLcode code = curl_easy_recv(tls->easy, to, n, &n_got);
+
+	return result_of(code, n_got);
+}
+
+static ssize_t tls_send(void *data, const void *from, size_t n)
+{
+	struct tls *tls = data;
+	size_t n_sent = 0;
+	CURLcode code = curl_easy_send(tls->easy, from, n, &n_sent);
+
+	return result_of(code, n_sent);
+}
+
+static void tls_close(void *data)
+{
+	struct tls *tls = data;
+
+	put_easy(tls->curl, tls->easy); /* and its connection ends */
+	free(tls);
+}
+
+static const struct sfs_http1_tls tls_ops = {tls_receive, tls_send, tls_close};
+
 /* ---- the end ---- */
 
-/* libcurl has connected: take the socket, and leave it its own to close. */
-static void take_socket(struct sfs_curl *c, struct sfs_get *get)
+static struct sfs_http1 *keep_tls(struct sfs_curl *c, struct sfs_get *get, int fd)
 {
-	curl_socket_t theirs = CURL_SOCKET_BAD;
-	int ours;
+	struct tls *tls = sfs_malloc(sizeof *tls);
 
-	curl_easy_getinfo(get->curl.easy, CURLINFO_ACTIVESOCKET, &theirs);
-	ours = fcntl(theirs, F_DUPFD_CLOEXEC, 3);
-	ours = ours < 0 ? -errno : ours;
+	*tls = (struct tls){c, steal(&get->curl.easy)};
+	curl_easy_setopt(tls->easy, CURLOPT_ERRORBUFFER, NULL); /* it is the GET's */
+	return sfs_http1_new_tls(fd, &tls_ops, tls);
+}
+
+/* Take the socket, and leave libcurl its own to close. */
+static struct sfs_http1 *take_socket(struct sfs_curl *c, struct sfs_get *get, int theirs)
+{
+	int ours = fcntl(theirs, F_DUPFD_CLOEXEC, 3);
+
 	sfs_curl_drop(c, get);
-	c->events.connected(c->events.ctx, get, ours);
+	return ours < 0 ? NULL : sfs_http1_new(ours);
+}
+
+/* libcurl has connected. */
+static void take_connection(struct sfs_curl *c, struct sfs_get *get)
+{
+	curl_socket_t fd = CURL_SOCKET_BAD;
+	struct sfs_http1 *conn;
+
+	curl_easy_getinfo(get->curl.easy, CURLINFO_ACTIVESOCKET, &fd);
+	if (strncmp(get->url, "https:", 6) == 0)
+		conn = keep_tls(c, get, fd);
+	else
+		conn = take_socket(c, get, fd);
+	c->events.connected(c->events.ctx, get, conn);
 }
 
 /* libcurl shows a proxy that it does not understand, with its password. */
@@ -366,7 +435,7 @@ static void take_result(struct sfs_curl *c, CURL *easy, CURLcode code)
 
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&get);
 	if (get->curl.is_connecting && code == CURLE_OK) {
-		take_socket(c, get);
+		take_connection(c, get);
 		return;
 	}
 	if (try_folder(c, get, code))

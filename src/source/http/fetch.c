@@ -232,11 +232,11 @@ void sfs_fetch_finish(void *ctx, struct sfs_get *get, int err,
 }
 
 /* libcurl has connected for a GET over a connection of ours. */
-static void take_connection(void *ctx, struct sfs_get *get, int fd)
+static void take_connection(void *ctx, struct sfs_get *get, struct sfs_http1 *conn)
 {
 	struct sfs_fetch *f = ctx;
 
-	sfs_http1_gets_connected(f->http1, get, fd);
+	sfs_http1_gets_connected(f->http1, get, conn);
 }
 
 void sfs_fetch_drop(struct sfs_fetch *f, struct sfs_get *get)

@@ -8,6 +8,7 @@
 #include "source/http/origin.h"
 #include "source/http/receive.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define LOW_WINDOWS (16 << 10) /* a quarter of the least window: none is ever full */
@@ -188,12 +189,13 @@ static void send_over(struct sfs_http1_gets *g, struct sfs_get *get,
 		http1_gets_run(g, get);
 }
 
-void sfs_http1_gets_connected(struct sfs_http1_gets *g, struct sfs_get *get, int fd)
+void sfs_http1_gets_connected(struct sfs_http1_gets *g, struct sfs_get *get,
+			      struct sfs_http1 *conn)
 {
-	if (fd < 0)
-		end(g, get, fd, "no socket");
+	if (conn)
+		send_over(g, get, conn);
 	else
-		send_over(g, get, sfs_http1_new(fd));
+		end(g, get, -EMFILE, "no socket");
 }
 
 bool sfs_http1_gets_begin(struct sfs_http1_gets *g, struct sfs_get *get)
@@ -263,6 +265,8 @@ unsigned sfs_http1_gets_poll(struct sfs_http1_gets *g, struct sfs_link *active,
 		if (!get->http1.conn)
 			continue;
 		look_at(get, now_ns, next_ns);
+		if (sfs_http1_holds(get->http1.conn))
+			*next_ns = now_ns;
 		g->fds[g->n_polled] = (struct pollfd){
 			.fd = sfs_http1_fd(get->http1.conn),
 			.events = sfs_http1_sends(get->http1.conn) ? POLLOUT : POLLIN,
@@ -279,7 +283,8 @@ void sfs_http1_gets_run(struct sfs_http1_gets *g)
 	unsigned i;
 
 	for (i = 0; i < g->n_polled; i++)
-		if (g->polled[i] && g->fds[i].revents)
+		if (g->polled[i] &&
+		    (g->fds[i].revents || sfs_http1_holds(g->polled[i]->http1.conn)))
 			http1_gets_run(g, g->polled[i]);
 	g->n_polled = 0;
 }
