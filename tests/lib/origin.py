@@ -633,12 +633,16 @@ def listen(port, number=0):
     threading.Thread(target=accept, daemon=True).start()
 
 
-def main():
+def set_up(to_serve):
     global folder, tls
-    folder = sys.argv[1]
+    folder = to_serve
     if os.environ.get("ORIGIN_TLS"):
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(*os.environ["ORIGIN_TLS"].split())
+
+
+def main():
+    set_up(sys.argv[1])
     listen("main", int((sys.argv + ["0"])[2]))
     listen("other")
     print(ports["main"], flush=True)

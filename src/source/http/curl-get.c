@@ -113,6 +113,7 @@ static int on_socket(void *data, curl_socket_t fd, curlsocktype purpose)
 	struct sfs_get *get = data;
 
 	get->curl.fd = fd;
+	get->curl.opened_ns = sfs_clock_ns();
 	return CURL_SOCKOPT_OK;
 }
 
@@ -221,13 +222,27 @@ static void expect_connection(const struct sfs_curl *c, struct sfs_get *get)
 		get->sent_ns + c->options->connect_timeout_ms * SFS_NS_PER_MS;
 }
 
+/* The handle is the GET's from now on. */
+static void hand_to(const struct sfs_curl *c, CURL *easy, struct sfs_get *get)
+{
+	free(get->curl.failure);
+	free(steal(&get->curl.refusal));
+	get->curl.failure = sfs_calloc(1, CURL_ERROR_SIZE);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, get);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, get);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, get);
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, get);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, get->curl.failure);
+	get->curl.easy = easy;
+	expect_connection(c, get);
+}
+
 static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 {
 	CURL *easy = new_easy(c);
 
-	free(get->curl.failure);
-	free(steal(&get->curl.refusal));
-	get->curl.failure = sfs_calloc(1, CURL_ERROR_SIZE);
 	curl_easy_setopt(easy, CURLOPT_URL, get->url);
 	sfs_curl_log_in(easy, get->user, get->negotiates);
 	curl_easy_setopt(easy, CURLOPT_NETRC,
@@ -237,16 +252,8 @@ static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, (long)get->wants_new_connection);
 	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, max_idle_s(get->origin));
 	set_folder(c, get, easy);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
-	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
 	get->curl.fd = CURL_SOCKET_BAD; /* if the connection is a kept one */
-	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, get);
-	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, get);
-	curl_easy_setopt(easy, CURLOPT_PREREQDATA, get);
-	curl_easy_setopt(easy, CURLOPT_PRIVATE, get);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, get->curl.failure);
-	get->curl.easy = easy;
-	expect_connection(c, get);
+	hand_to(c, easy, get);
 	return easy;
 }
 
@@ -320,6 +327,17 @@ void sfs_curl_connect(struct sfs_curl *c, struct sfs_get *get)
 	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, SMALL_BUFFER_BYTES);
 	curl_multi_add_handle(c->multi, easy);
+}
+
+void sfs_curl_take_over(struct sfs_curl *c, struct sfs_get *from, struct sfs_get *get)
+{
+	CURL *easy = steal(&from->curl.easy);
+
+	get->curl.is_connecting = true;
+	get->curl.fd = from->curl.fd;
+	get->curl.opened_ns = from->curl.opened_ns;
+	get->curl.lacks_folder = from->curl.lacks_folder;
+	hand_to(c, easy, get);
 }
 
 /* ---- a connection with TLS: libcurl's, with its handle, until it is closed ---- */

@@ -44,6 +44,10 @@ void sfs_curl_begin(struct sfs_curl *curl, struct sfs_get *get);
 /* Only connect to the GET's server. */
 void sfs_curl_connect(struct sfs_curl *curl, struct sfs_get *get);
 
+/* Take over the connection that is being made for `from`, which is left without a
+ * handle. */
+void sfs_curl_take_over(struct sfs_curl *curl, struct sfs_get *from, struct sfs_get *get);
+
 /* Take the GET off its handle, if it has one. */
 void sfs_curl_drop(struct sfs_curl *curl, struct sfs_get *get);
 

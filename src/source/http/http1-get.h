@@ -52,9 +52,14 @@ bool sfs_http1_gets_begin(struct sfs_http1_gets *gets, struct sfs_get *get);
 bool sfs_http1_gets_begin_behind(struct sfs_http1_gets *gets, struct sfs_get *last,
 				 struct sfs_get *get);
 
-/* libcurl has connected for this GET; see struct sfs_curl_events. */
+/* libcurl has connected for this GET, or ahead of any, or failed to (NULL): see struct
+ * sfs_curl_events. */
 void sfs_http1_gets_connected(struct sfs_http1_gets *gets, struct sfs_get *get,
 			      struct sfs_http1 *conn);
+
+/* See sfs_ahead_look(). */
+void sfs_http1_gets_connect_ahead(struct sfs_http1_gets *gets, struct sfs_link *active,
+				  uint64_t *next_ns);
 
 /* Take the GET off its connection, if it has one. */
 void sfs_http1_gets_drop(struct sfs_http1_gets *gets, struct sfs_get *get);

@@ -163,7 +163,8 @@ char *sfs_http1_request_write(const struct sfs_http1_request *request,
 			      const struct sfs_get *get, char **ret_origin)
 {
 	bool is_tls = strncmp(get->url, "https://", 8) == 0;
-	const char *scheme = is_tls ? "https://" : "http://", *port = is_tls ? ":443" : ":80";
+	const char *scheme = is_tls ? "https://" : "http://";
+	const char *port = is_tls ? ":443" : ":80";
 	const char *authority = get->url + strlen(scheme), *target;
 	struct sfs_strbuf text = {0};
 	size_t n, n_port = strlen(port);

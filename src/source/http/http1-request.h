@@ -19,8 +19,8 @@ void sfs_http1_request_set_headers(struct sfs_http1_request *request,
 void sfs_http1_request_free(struct sfs_http1_request *request);
 
 /* The request's text, as libcurl would write it, and its origin ("host:port", with TLS
- * "https://host:port"); the caller frees both.  NULL: it is libcurl's, and *ret_origin stays as it was.  Looks
- * whether there is a .netrc, so it asks the local file system. */
+ * "https://host:port"); the caller frees both.  NULL: it is libcurl's, and *ret_origin
+ * stays as it was.  Looks whether there is a .netrc, so it asks the local file system. */
 char *sfs_http1_request_write(const struct sfs_http1_request *request,
 			      const struct sfs_get *get, char **ret_origin);
 

@@ -145,7 +145,7 @@ static void ask(void)
 	CHECK_STR(got, text);
 }
 
-static void start(void)
+static void begin(void)
 {
 	int fds[2];
 
@@ -154,6 +154,11 @@ static void start(void)
 	conn = new_conn(fds[0]);
 	server = fds[1];
 	CHECK(sfs_http1_is_free(conn));
+}
+
+static void start(void)
+{
+	begin();
 	ask();
 }
 
@@ -365,6 +370,11 @@ static void early_ends(void)
 	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_HTTP1_ENDED);
 	ask();
 	closes("H", SFS_HTTP1_LOST, "within the head");
+	/* It was made ahead: as one that was used. */
+	begin();
+	sfs_http1_set_ahead(conn);
+	ask();
+	closes("", SFS_HTTP1_STALE, NULL);
 	/* Closed while nobody looked. */
 	start();
 	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_HTTP1_ENDED);
