@@ -15,8 +15,7 @@
  * (sfs_http1_hurry()).
  *
  * TLS holds what has come of a record, which the socket does not show.  So from there all
- * is received until it says that there is no more, or that is remembered; and there is
- * no low-water mark.
+ * is received until it says that there is no more, or that is remembered.
  *
  * We are strict on purpose.  What is unusual in a head is odd before its reader sees
  * the end of it, and libcurl, which knows fifty years of servers, asks again. */
@@ -37,6 +36,7 @@
 #define MAX_HEAD    (64u << 10) /* of all heads of a response, 1xx too */
 #define MAX_READ    (1u << 20)
 #define MAX_DROPPED (64u << 10) /* of an unwanted body, to keep the connection */
+#define MAX_HELD    (40u << 10) /* by TLS: a part of a record, which has 16 KiB */
 #define N_PIECES    64
 
 enum phase { SEND, HEAD, BODY, OVER };
@@ -210,17 +210,19 @@ static ssize_t receive(struct sfs_http1 *c, const struct iovec *pieces, int n_pi
  * much room is ready sooner. */
 static void set_low_water(struct sfs_http1 *c, int n)
 {
-	if (n != c->low_water && !c->ops &&
+	if (n != c->low_water &&
 	    setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &n, sizeof n) == 0)
 		c->low_water = n;
 }
 
-/* A short body is not worth the calls. */
+/* A short body is not worth the calls.  Near the end of one over TLS, the socket may never
+ * have as much as is left, since TLS holds some of it. */
 static void fit_low_water(struct sfs_http1 *c)
 {
-	bool is_short = c->n_left < (uint64_t)c->most_low_water;
+	uint64_t n_held = c->ops ? MAX_HELD : 0;
+	bool is_short = c->n_left < (uint64_t)c->most_low_water + n_held;
 
-	if (c->is_hurried || (is_short && c->low_water == 1))
+	if (c->is_hurried || (is_short && (c->ops || c->low_water == 1)))
 		set_low_water(c, 1);
 	else
 		set_low_water(c, is_short ? (int)c->n_left : c->most_low_water);

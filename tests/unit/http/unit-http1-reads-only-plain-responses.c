@@ -502,6 +502,31 @@ static void long_body(void)
 	stop();
 }
 
+static int low_water(void)
+{
+	int n = 0;
+	socklen_t n_size = sizeof n;
+
+	getsockopt(sfs_http1_fd(conn), SOL_SOCKET, SO_RCVLOWAT, &n, &n_size);
+	return n;
+}
+
+/* TLS may hold some of the last bytes: so who waits for these waits for any. */
+static void tls_waits_for_many_bytes(void)
+{
+	int err;
+
+	start();
+	CHECK_EQ(answer_text(OK "Content-Length: 200000\r\n\r\n", &err), SFS_HTTP1_WAITS);
+	CHECK_EQ(answer(many, 1000, 1000, &err), SFS_HTTP1_WAITS);
+	CHECK_EQ(low_water(), SFS_HTTP1_LOW_WATER);
+	CHECK_EQ(answer(many, 100000, 10000, &err), SFS_HTTP1_WAITS);
+	CHECK_EQ(low_water(), 1);
+	CHECK_EQ(answer(many, 99000, 10000, &err), SFS_HTTP1_ENDED);
+	CHECK(sfs_http1_is_free(conn));
+	stop();
+}
+
 static void everything(void)
 {
 	in_pieces();
@@ -524,5 +549,6 @@ int main(void)
 	everything();
 	is_tls = true;
 	everything();
+	tls_waits_for_many_bytes();
 	return 0;
 }
