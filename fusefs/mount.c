@@ -346,6 +346,7 @@ static int serve(struct mount *m, const struct sfs_strings *specs)
 
 	sfs_stall_begin_saying();
 	sfs_daemon_signals_ignore();
+	m->options->expects_streams = true;
 	ret = sfs_engine_start(m->options, specs, false, &m->engine, &err);
 	if (ret == 0)
 		ret = check_not_hidden(m, &err);

@@ -68,6 +68,7 @@ libshufflefs_a_SOURCES = \
 	src/source/target.c src/source/target.h \
 	src/source/uri.c src/source/uri.h \
 	 \
+	src/source/http/ahead.c src/source/http/ahead.h \
 	src/source/http/bearer.c src/source/http/bearer.h \
 	src/source/http/concurrency.c src/source/http/concurrency.h \
 	src/source/http/conncache.c src/source/http/conncache.h \

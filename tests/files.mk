@@ -260,6 +260,7 @@ cat_tests = \
 	tests/cat/cat-a-cache-is-shared-and-survives-crashes.sh \
 	tests/cat/cat-a-cache-that-cannot-be-written-is-no-error.sh \
 	tests/cat/cat-a-dripping-answer-ends.sh \
+	tests/cat/cat-a-far-server-is-connected-to-ahead.sh \
 	tests/cat/cat-a-home-that-may-not-be-entered-is-no-error.sh \
 	tests/cat/cat-a-late-answer-is-asked-for-once-more.sh \
 	tests/cat/cat-a-list-at-a-url-may-be-too-large.sh \
@@ -290,6 +291,7 @@ cat_tests = \
 	tests/cat/cat-asks-again-after-a-503.sh \
 	tests/cat/cat-asks-again-when-a-server-stalls.sh \
 	tests/cat/cat-asks-in-a-way-all-servers-take.sh \
+	tests/cat/cat-authorities-are-read-once.sh \
 	tests/cat/cat-az-azurite-serves-a-container.sh \
 	tests/cat/cat-az-credentials-may-expire.sh \
 	tests/cat/cat-az-errors-name-a-remedy.sh \
@@ -397,6 +399,7 @@ cat_tests = \
 	tests/cat/cat-takes-shorter-ranges.sh \
 	tests/cat/cat-tars-in-tars-never-give-a-sample-that-is-none.sh \
 	tests/cat/cat-the-last-answer-of-a-server-is-named.sh \
+	tests/cat/cat-tls-has-what-plain-http-has.sh \
 	tests/cat/cat-tokens-may-come-from-a-command.sh \
 	tests/cat/cat-tokens-may-rotate.sh \
 	tests/cat/cat-too-many-samples-for-the-budget-are-an-error.sh \
@@ -435,6 +438,7 @@ fuse_tests = \
 	tests/fuse/fuse-a-missing-shard-counts-as-empty.sh \
 	tests/fuse/fuse-a-mount-says-what-it-waits-for.sh \
 	tests/fuse/fuse-a-mount-says-when-its-order-hardly-shuffles.sh \
+	tests/fuse/fuse-a-mount-that-ends-early-leaves-no-connection.sh \
 	tests/fuse/fuse-a-network-error-passes.sh \
 	tests/fuse/fuse-a-parked-look-up-blocks-no-other.sh \
 	tests/fuse/fuse-a-rank-without-a-sample-is-refused.sh \
@@ -663,6 +667,7 @@ test_helpers = \
 	tests/lib/fakecudart.c \
 	tests/lib/fakegpu.c \
 	tests/lib/fakegpu.h \
+	tests/lib/far.py \
 	tests/lib/faults.sh \
 	tests/lib/finding.h \
 	tests/lib/forge-index.py \

@@ -65,6 +65,7 @@ static int reach(const struct sfs_bench_run *run, struct sfs_engine **ret_engine
 
 	sfs_ledger_keep_errors();
 	sfs_progress_show(&run->progress, 0, "reach: waiting for a response");
+	run->options->expects_streams = true;
 	ret = sfs_engine_start(run->options, run->specs, false, ret_engine, err);
 	if (ret < 0)
 		return ret;

@@ -146,17 +146,25 @@ static int copy(struct sfs_file *file, const char *path, uint64_t timeout_ms, in
 	return ret;
 }
 
+static const char *without_slashes(const char *path)
+{
+	return path + strspn(path, "/");
+}
+
+static bool is_stream(const char *path)
+{
+	return strncmp(without_slashes(path), "epochs/", 7) == 0;
+}
+
 /* A stream needs all shards: report which are missing. */
 static int wait_for_sizes(struct sfs_engine *engine, const char *path,
 			  struct sfs_error *err)
 {
 	int ret;
 
-	while (*path == '/')
-		path++;
-	if (strcmp(path, "README") == 0) /* that of a mount says what follows from them */
+	if (strcmp(without_slashes(path), "README") == 0) /* that of a mount says what follows from them */
 		sfs_sizes_wait(engine->sizes, README_MS);
-	if (strncmp(path, "epochs/", 7) != 0)
+	if (!is_stream(path))
 		return 0;
 	ret = sfs_engine_wait_for_sizes(engine, NULL, NULL, err);
 	if (ret == 0)
@@ -173,6 +181,7 @@ int sfs_cat(struct sfs_options *options, const struct sfs_strings *specs,
 	int ret;
 
 	sfs_ledger_keep_errors();
+	options->expects_streams = is_stream(path);
 	ret = sfs_engine_start(options, specs, true, &engine, err);
 	if (ret < 0)
 		return ret;

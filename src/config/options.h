@@ -60,6 +60,7 @@ struct sfs_options {
 	char *kernel;
 
 	char **origins; /* of each option of the table */
+	bool expects_streams; /* the command's, not the user's: epochs are read soon */
 };
 
 void sfs_options_init(struct sfs_options *o);

@@ -14,6 +14,7 @@ struct sfs_http_options sfs_stores_http_options(const struct sfs_options *o)
 {
 	return (struct sfs_http_options){
 		.n_connections = (int)o->connections,
+		.expects_streams = o->expects_streams,
 		.n_retries = (int)o->retries,
 		.connect_timeout_ms = (unsigned)o->connect_timeout_ms,
 		.stall_timeout_ms = (unsigned)o->stall_timeout_ms,

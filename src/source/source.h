@@ -221,6 +221,7 @@ struct sfs_store;
 
 struct sfs_http_options {
 	int n_connections;	     /* reads at a time of one server, at most */
+	bool expects_streams; /* soon: connect to a far server before they begin */
 	int n_retries;		     /* after responses that are of no use */
 	unsigned connect_timeout_ms; /* to connect, names included */
 	unsigned stall_timeout_ms;   /* without a byte */

@@ -229,7 +229,7 @@ EOF
 }
 
 # start_origin FOLDER [PORT [PROGRAM]]: an HTTP server that misbehaves on demand (origin.py);
-# sets $origin, its URL, and $origin_pid.
+# sets $origin, its URL, and $origin_pid.  After speaks_tls it has TLS.
 n_origins=0
 start_origin() {
     n_origins=$((n_origins + 1))
@@ -238,7 +238,16 @@ start_origin() {
     "$python" "$top/tests/lib/${3:-origin.py}" "$1" "${2:-0}" >"$port_file" 2>"$work/origin-log.$n_origins" &
     origin_pid=$!
     wait_until 10 grep -q . "$port_file"
-    origin="http://127.0.0.1:$(cat "$port_file")"
+    origin="http${ORIGIN_TLS:+s}://127.0.0.1:$(cat "$port_file")"
+}
+
+# speaks_tls: origins that are started from now on do, and shufflefs trusts them.
+speaks_tls() {
+    requires openssl
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=origin \
+        -addext subjectAltName=IP:127.0.0.1 -keyout origin.key -out origin.pem 2>openssl-log
+    unset SSL_CERT_FILE SSL_CERT_DIR
+    export ORIGIN_TLS="$work/origin.pem $work/origin.key" CURL_CA_BUNDLE="$work/origin.pem"
 }
 
 # refusing_port: sets $refusing, a port of 127.0.0.1 where nobody listens, nor can meanwhile.

@@ -46,6 +46,8 @@ before the answer begins; with `head`, in the middle of its headers):
   swaps                      its answer with that to the request behind it
   chunked[,trailer]  nolength  gzip  close  hangup  garbage  hugeheader,bytes=N  nohead,status=N
 
+With ORIGIN_TLS="CERTIFICATE KEY" in the environment, files, it speaks TLS.
+
 Asked as a proxy, it serves its own files, whatever the host.  `other` is a second port.  Each request is a JSON line on stderr, and in /__log
 (`peer` is the port it came from: one of each connection).
 Standard library only.
@@ -58,6 +60,7 @@ import gzip
 import json
 import os
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -71,6 +74,7 @@ REASONS = {200: "OK", 206: "Partial Content", 302: "Found", 304: "Not Modified",
            500: "Internal Server Error", 503: "Service Unavailable"}
 
 folder = ""
+tls = None
 ports = {}
 lock = threading.Lock()  # guards the next three, and stderr
 counts = {}              # (path, number of the fault) -> requests that it fits
@@ -587,6 +591,8 @@ def serve_connection(port, conn):
     peer = conn.getpeername()[1]
     buffered = b""
     try:
+        if tls:
+            conn = tls.wrap_socket(conn, server_side=True)
         while True:
             while b"\r\n\r\n" not in buffered:
                 got = conn.recv(65536)
@@ -604,7 +610,7 @@ def serve_connection(port, conn):
             if answer.forgets:
                 buffered = b""
                 conn.settimeout(0)
-                with contextlib.suppress(BlockingIOError):
+                with contextlib.suppress(BlockingIOError, ssl.SSLWantReadError):
                     conn.recv(65536)
                 conn.settimeout(300)
     except OSError:
@@ -627,9 +633,16 @@ def listen(port, number=0):
     threading.Thread(target=accept, daemon=True).start()
 
 
+def set_up(to_serve):
+    global folder, tls
+    folder = to_serve
+    if os.environ.get("ORIGIN_TLS"):
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(*os.environ["ORIGIN_TLS"].split())
+
+
 def main():
-    global folder
-    folder = sys.argv[1]
+    set_up(sys.argv[1])
     listen("main", int((sys.argv + ["0"])[2]))
     listen("other")
     print(ports["main"], flush=True)

@@ -7,7 +7,12 @@
  * for whom.
  *
  * HTTP/1.1 on several connections is as fast as it gets; HTTP/2 on one is a third slower
- * on a near link and shares one window on a far one. */
+ * on a near link and shares one window on a far one.
+ *
+ * Most systems have the authorities in a file, 150 of them, and once more in a folder.
+ * libcurl reads the file for each connection, which takes OpenSSL 10 to 30 ms, and once for
+ * all only if it is not to look into a folder.  So it is told to do that only when a
+ * certificate could not be verified by the file. */
 #include "source/http/curl-get.h"
 
 #include "base/alloc.h"
@@ -39,6 +44,10 @@ struct sfs_curl {
 	CURL *idle_easy[MAX_IDLE_EASY];
 	int n_idle_easy;
 	struct curl_waitfd *fds; /* to poll */
+	/* Of authorities, which libcurl looks into besides their file; NULL: it does that
+	 * anyway, or never. */
+	const char *folder;
+	bool needs_folder; /* some server's authority is only there */
 };
 
 /* What libcurl says, in our words.  Any other code is a connection that was lost. */
@@ -104,6 +113,7 @@ static int on_socket(void *data, curl_socket_t fd, curlsocktype purpose)
 	struct sfs_get *get = data;
 
 	get->curl.fd = fd;
+	get->curl.opened_ns = sfs_clock_ns();
 	return CURL_SOCKOPT_OK;
 }
 
@@ -141,11 +151,15 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *data)
 
 /* ---- handles ---- */
 
+static struct sfs_curl_certificates certificates_of(const struct sfs_fetch_options *o)
+{
+	return (struct sfs_curl_certificates){o->ca_file, o->ca_path, o->cert, o->key};
+}
+
 /* Options that are the same for each GET; kept when a handle is used again. */
 static CURLcode set_common(const struct sfs_fetch_options *o, CURL *easy)
 {
-	const struct sfs_curl_certificates certificates = {o->ca_file, o->ca_path,
-							   o->cert, o->key};
+	const struct sfs_curl_certificates certificates = certificates_of(o);
 	CURLcode code = sfs_curl_set_up(easy, &certificates);
 
 	if (o->proxy && code == CURLE_OK)
@@ -192,13 +206,43 @@ static CURL *new_easy(struct sfs_curl *c)
 	return easy;
 }
 
+static void set_folder(const struct sfs_curl *c, struct sfs_get *get, CURL *easy)
+{
+	get->curl.lacks_folder = c->folder && !c->needs_folder;
+	if (c->folder)
+		curl_easy_setopt(easy, CURLOPT_CAPATH,
+				 get->curl.lacks_folder ? NULL : c->folder);
+}
+
+static void expect_connection(const struct sfs_curl *c, struct sfs_get *get)
+{
+	/* Until on_request(): the time to connect is not the server's silence. */
+	get->sent_ns = sfs_clock_ns();
+	get->response.progress_ns =
+		get->sent_ns + c->options->connect_timeout_ms * SFS_NS_PER_MS;
+}
+
+/* The handle is the GET's from now on. */
+static void hand_to(const struct sfs_curl *c, CURL *easy, struct sfs_get *get)
+{
+	free(get->curl.failure);
+	free(steal(&get->curl.refusal));
+	get->curl.failure = sfs_calloc(1, CURL_ERROR_SIZE);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, get);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, get);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, get);
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, get);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, get->curl.failure);
+	get->curl.easy = easy;
+	expect_connection(c, get);
+}
+
 static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 {
 	CURL *easy = new_easy(c);
 
-	free(get->curl.failure);
-	free(steal(&get->curl.refusal));
-	get->curl.failure = sfs_calloc(1, CURL_ERROR_SIZE);
 	curl_easy_setopt(easy, CURLOPT_URL, get->url);
 	sfs_curl_log_in(easy, get->user, get->negotiates);
 	curl_easy_setopt(easy, CURLOPT_NETRC,
@@ -207,20 +251,21 @@ static CURL *get_easy(struct sfs_curl *c, struct sfs_get *get)
 	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, (long)get->is_signed_url);
 	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, (long)get->wants_new_connection);
 	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, max_idle_s(get->origin));
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, get);
-	curl_easy_setopt(easy, CURLOPT_HEADERDATA, get);
+	set_folder(c, get, easy);
 	get->curl.fd = CURL_SOCKET_BAD; /* if the connection is a kept one */
-	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, get);
-	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, get);
-	curl_easy_setopt(easy, CURLOPT_PREREQDATA, get);
-	curl_easy_setopt(easy, CURLOPT_PRIVATE, get);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, get->curl.failure);
-	get->curl.easy = easy;
-	/* Until on_request(): the time to connect is not the server's silence. */
-	get->sent_ns = sfs_clock_ns();
-	get->response.progress_ns =
-		get->sent_ns + c->options->connect_timeout_ms * SFS_NS_PER_MS;
+	hand_to(c, easy, get);
 	return easy;
+}
+
+static void put_easy(struct sfs_curl *c, CURL *easy)
+{
+	curl_multi_remove_handle(c->multi, easy);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
+	if (c->n_idle_easy < MAX_IDLE_EASY)
+		c->idle_easy[c->n_idle_easy++] = easy;
+	else
+		curl_easy_cleanup(easy);
 }
 
 void sfs_curl_drop(struct sfs_curl *c, struct sfs_get *get)
@@ -229,14 +274,8 @@ void sfs_curl_drop(struct sfs_curl *c, struct sfs_get *get)
 
 	if (!easy)
 		return;
-	curl_multi_remove_handle(c->multi, easy);
-	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
+	put_easy(c, easy);
 	curl_slist_free_all(steal(&get->curl.header_list));
-	if (c->n_idle_easy < MAX_IDLE_EASY)
-		c->idle_easy[c->n_idle_easy++] = easy;
-	else
-		curl_easy_cleanup(easy);
 }
 
 /* ---- the beginning ---- */
@@ -286,22 +325,97 @@ void sfs_curl_connect(struct sfs_curl *c, struct sfs_get *get)
 
 	get->curl.is_connecting = true;
 	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, SMALL_BUFFER_BYTES);
 	curl_multi_add_handle(c->multi, easy);
 }
 
+void sfs_curl_take_over(struct sfs_curl *c, struct sfs_get *from, struct sfs_get *get)
+{
+	CURL *easy = steal(&from->curl.easy);
+
+	get->curl.is_connecting = true;
+	get->curl.fd = from->curl.fd;
+	get->curl.opened_ns = from->curl.opened_ns;
+	get->curl.lacks_folder = from->curl.lacks_folder;
+	hand_to(c, easy, get);
+}
+
+/* ---- a connection with TLS: libcurl's, with its handle, until it is closed ---- */
+
+struct tls {
+	struct sfs_curl *curl;
+	CURL *easy;
+};
+
+/* As the result of a system call: an errno in errno. */
+static ssize_t result_of(CURLcode code, size_t n)
+{
+	if (code == CURLE_OK)
+		return (ssize_t)n;
+	errno = code == CURLE_AGAIN ? EAGAIN : ECONNRESET;
+	return -1;
+}
+
+static ssize_t tls_receive(void *data, void *to, size_t n)
+{
+	struct tls *tls = data;
+	size_t n_got = 0;
+	CURLcode code = curl_easy_recv(tls->easy, to, n, &n_got);
+
+	return result_of(code, n_got);
+}
+
+static ssize_t tls_send(void *data, const void *from, size_t n)
+{
+	struct tls *tls = data;
+	size_t n_sent = 0;
+	CURLcode code = curl_easy_send(tls->easy, from, n, &n_sent);
+
+	return result_of(code, n_sent);
+}
+
+static void tls_close(void *data)
+{
+	struct tls *tls = data;
+
+	put_easy(tls->curl, tls->easy); /* and its connection ends */
+	free(tls);
+}
+
+static const struct sfs_http1_tls tls_ops = {tls_receive, tls_send, tls_close};
+
 /* ---- the end ---- */
 
-/* libcurl has connected: take the socket, and leave it its own to close. */
-static void take_socket(struct sfs_curl *c, struct sfs_get *get)
+static struct sfs_http1 *keep_tls(struct sfs_curl *c, struct sfs_get *get, int fd)
 {
-	curl_socket_t theirs = CURL_SOCKET_BAD;
-	int ours;
+	struct tls *tls = sfs_malloc(sizeof *tls);
 
-	curl_easy_getinfo(get->curl.easy, CURLINFO_ACTIVESOCKET, &theirs);
-	ours = fcntl(theirs, F_DUPFD_CLOEXEC, 3);
-	ours = ours < 0 ? -errno : ours;
+	*tls = (struct tls){c, steal(&get->curl.easy)};
+	curl_easy_setopt(tls->easy, CURLOPT_ERRORBUFFER, NULL); /* it is the GET's */
+	return sfs_http1_new_tls(fd, &tls_ops, tls);
+}
+
+/* Take the socket, and leave libcurl its own to close. */
+static struct sfs_http1 *take_socket(struct sfs_curl *c, struct sfs_get *get, int theirs)
+{
+	int ours = fcntl(theirs, F_DUPFD_CLOEXEC, 3);
+
 	sfs_curl_drop(c, get);
-	c->events.connected(c->events.ctx, get, ours);
+	return ours < 0 ? NULL : sfs_http1_new(ours);
+}
+
+/* libcurl has connected. */
+static void take_connection(struct sfs_curl *c, struct sfs_get *get)
+{
+	curl_socket_t fd = CURL_SOCKET_BAD;
+	struct sfs_http1 *conn;
+
+	curl_easy_getinfo(get->curl.easy, CURLINFO_ACTIVESOCKET, &fd);
+	if (strncmp(get->url, "https:", 6) == 0)
+		conn = keep_tls(c, get, fd);
+	else
+		conn = take_socket(c, get, fd);
+	c->events.connected(c->events.ctx, get, conn);
 }
 
 /* libcurl shows a proxy that it does not understand, with its password. */
@@ -310,6 +424,24 @@ static char *without_secrets(const char *why)
 	return sfs_strdup(strchr(why, '@') && strstr(why, "proxy")
 				  ? "the URL of the proxy is not understood"
 				  : why);
+}
+
+/* Was the server's certificate not verified by the file alone?  Then look into the folder,
+ * and do so from now on. */
+static bool try_folder(struct sfs_curl *c, struct sfs_get *get, CURLcode code)
+{
+	CURL *easy = get->curl.easy;
+
+	if (!get->curl.lacks_folder ||
+	    (code != CURLE_PEER_FAILED_VERIFICATION && code != CURLE_SSL_CACERT_BADFILE))
+		return false;
+	c->needs_folder = true;
+	curl_multi_remove_handle(c->multi, easy);
+	set_folder(c, get, easy);
+	get->curl.failure[0] = 0;
+	expect_connection(c, get);
+	curl_multi_add_handle(c->multi, easy);
+	return true;
 }
 
 static void take_result(struct sfs_curl *c, CURL *easy, CURLcode code)
@@ -321,9 +453,11 @@ static void take_result(struct sfs_curl *c, CURL *easy, CURLcode code)
 
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&get);
 	if (get->curl.is_connecting && code == CURLE_OK) {
-		take_socket(c, get);
+		take_connection(c, get);
 		return;
 	}
+	if (try_folder(c, get, code))
+		return;
 	if (code == CURLE_OK)
 		sfs_receive_head(get);
 	if (get->response.err != 0)
@@ -401,6 +535,7 @@ struct sfs_curl *sfs_curl_new(const struct sfs_fetch_options *options,
 			      const struct sfs_user_headers *headers,
 			      const struct sfs_curl_events *events, struct sfs_error *err)
 {
+	const struct sfs_curl_certificates certificates = certificates_of(options);
 	struct sfs_curl *c = sfs_calloc(1, sizeof *c);
 	CURLcode code;
 	CURL *easy;
@@ -420,6 +555,7 @@ struct sfs_curl *sfs_curl_new(const struct sfs_fetch_options *options,
 		sfs_curl_free(c);
 		return NULL;
 	}
+	c->folder = sfs_curl_default_folder(easy, &certificates);
 	c->idle_easy[c->n_idle_easy++] = easy;
 	return c;
 }

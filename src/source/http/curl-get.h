@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "source/http/fetch-options.h"
 #include "source/http/get.h"
+#include "source/http/http1.h"
 #include "source/http/user-headers.h"
 
 #include <poll.h>
@@ -24,9 +25,8 @@ struct sfs_curl_events {
 	 * sfs_curl_drop() takes it back. */
 	void (*end)(void *ctx, struct sfs_get *get, int err,
 		    enum sfs_fetch_outcome outcome, const char *why);
-	/* There is a connection for the GET: `fd` is the callee's to close.  < 0: a
-	 * negative errno, libcurl gave none. */
-	void (*connected)(void *ctx, struct sfs_get *get, int fd);
+	/* There is a connection for the GET, the callee's.  NULL: libcurl gave none. */
+	void (*connected)(void *ctx, struct sfs_get *get, struct sfs_http1 *conn);
 	void *ctx;
 };
 
@@ -35,13 +35,18 @@ struct sfs_curl *sfs_curl_new(const struct sfs_fetch_options *options,
 			      const struct sfs_user_headers *headers,
 			      const struct sfs_curl_events *events,
 			      struct sfs_error *err);
-void sfs_curl_free(struct sfs_curl *curl); /* no GET has a handle */
+void sfs_curl_free(struct sfs_curl *curl); /* no GET has a handle, and all connections
+					    * that it made are closed */
 
 /* Send the GET and receive its response. */
 void sfs_curl_begin(struct sfs_curl *curl, struct sfs_get *get);
 
 /* Only connect to the GET's server. */
 void sfs_curl_connect(struct sfs_curl *curl, struct sfs_get *get);
+
+/* Take over the connection that is being made for `from`, which is left without a
+ * handle. */
+void sfs_curl_take_over(struct sfs_curl *curl, struct sfs_get *from, struct sfs_get *get);
 
 /* Take the GET off its handle, if it has one. */
 void sfs_curl_drop(struct sfs_curl *curl, struct sfs_get *get);

@@ -40,6 +40,18 @@ CURLcode sfs_curl_set_up(CURL *easy, const struct sfs_curl_certificates *c)
 	return code;
 }
 
+const char *sfs_curl_default_folder(CURL *easy, const struct sfs_curl_certificates *c)
+{
+	const char *file = or_variable(c->ca_file, "CURL_CA_BUNDLE", "SSL_CERT_FILE"),
+		   *folder = or_variable(NULL, "SSL_CERT_DIR", NULL);
+
+	if (!file)
+		curl_easy_getinfo(easy, CURLINFO_CAINFO, &file);
+	if (!folder)
+		curl_easy_getinfo(easy, CURLINFO_CAPATH, &folder);
+	return file && !c->ca_path ? folder : NULL;
+}
+
 /* (SPNEGO takes the name from the ticket, but wants an empty one.) */
 void sfs_curl_log_in(CURL *easy, const char *user, bool negotiates)
 {

@@ -17,6 +17,12 @@ struct sfs_curl_certificates {
  * one. */
 CURLcode sfs_curl_set_up(CURL *easy, const struct sfs_curl_certificates *certificates);
 
+/* The folder of authorities that the handle looks into besides a file, if it is no option's:
+ * SSL_CERT_DIR or the built-in one.  Else NULL.  libcurl reads the file once for all
+ * connections only where there is no such folder. */
+const char *sfs_curl_default_folder(CURL *easy,
+				    const struct sfs_curl_certificates *certificates);
+
 /* With "name:password" (NULL: none), or by SPNEGO with the user's Kerberos ticket. */
 void sfs_curl_log_in(CURL *easy, const char *user, bool negotiates);
 

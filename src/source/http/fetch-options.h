@@ -12,6 +12,7 @@
 struct sfs_fetch_options {
 	int n_connections; /* GETs at a time of one server, at most; see concurrency.h */
 	int n_small;	   /* small ones beside them */
+	int n_ahead; /* connections to a far server before they are needed; 0: none */
 	/* Called on the fetch thread when something of the paths to all servers together
 	 * has changed; their concurrency is added up (small GETs are not in it). */
 	void (*path_changed)(void *ctx, const struct sfs_netpath *path);

@@ -231,12 +231,24 @@ void sfs_fetch_finish(void *ctx, struct sfs_get *get, int err,
 	get->end(get, err, outcome, why);
 }
 
-/* libcurl has connected for a GET over a connection of ours. */
-static void take_connection(void *ctx, struct sfs_get *get, int fd)
+/* libcurl has no more to do for the GET, or for a connection that nobody has yet. */
+static void end_of_curl(void *ctx, struct sfs_get *get, int err,
+			enum sfs_fetch_outcome outcome, const char *why)
 {
 	struct sfs_fetch *f = ctx;
 
-	sfs_http1_gets_connected(f->http1, get, fd);
+	if (get->is_ahead)
+		sfs_http1_gets_connected(f->http1, get, NULL);
+	else
+		sfs_fetch_finish(f, get, err, outcome, why);
+}
+
+/* libcurl has connected for a GET over a connection of ours. */
+static void take_connection(void *ctx, struct sfs_get *get, struct sfs_http1 *conn)
+{
+	struct sfs_fetch *f = ctx;
+
+	sfs_http1_gets_connected(f->http1, get, conn);
 }
 
 void sfs_fetch_drop(struct sfs_fetch *f, struct sfs_get *get)
@@ -378,6 +390,7 @@ static void *work(void *arg)
 		next = next_due(f);
 		deadline = sfs_fetch_next_deadline(f);
 		next = deadline < next ? deadline : next;
+		sfs_http1_gets_connect_ahead(f->http1, &f->active, &next);
 		n = sfs_http1_gets_poll(f->http1, &f->active, n_active(f), &fds, &next);
 		wait_ms = 1000;
 		if (next < now + 1000 * SFS_NS_PER_MS)
@@ -511,7 +524,7 @@ struct sfs_fetch *sfs_fetch_start(const struct sfs_fetch_options *options,
 				  struct sfs_error *err)
 {
 	struct sfs_fetch *f = sfs_calloc(1, sizeof *f);
-	const struct sfs_curl_events curl_events = {sfs_fetch_finish, take_connection, f};
+	const struct sfs_curl_events curl_events = {end_of_curl, take_connection, f};
 	const struct sfs_http1_gets_events http1_events = {sfs_fetch_finish, become_first,
 							   queue_again, f};
 

@@ -40,13 +40,15 @@ struct sfs_get_response {
 };
 
 /* Of curl-get.c, over libcurl: its handle, the request's header lines, the sentence of a
- * failure, why an address was not connected to, the socket of a new connection, and whether
- * that is all it is for. */
+ * failure, why an address was not connected to, the socket of a new connection and since
+ * when there is one, whether that is all it is for, and whether a folder of authorities was
+ * left out. */
 struct sfs_get_curl {
 	void *easy, *header_list;
 	char *failure, *refusal;
 	int fd;
-	bool is_connecting;
+	uint64_t opened_ns;
+	bool is_connecting, lacks_folder;
 };
 
 /* Of http1-get.c, over a connection of ours: the request, and the server
@@ -74,6 +76,7 @@ struct sfs_get {
 			    * that was used before */
 	bool wants_new_connection; /* one that was kept may be dead */
 	bool is_probe;		   /* its failure says nothing of the server */
+	bool is_ahead;		   /* it is none, but a connection: see ahead.h */
 	/* Tries again what failed as passing, or was answered by a 5xx: while its server
 	 * is out of order (outage.h) it waits, until it is its turn, or latest_ns, or the
 	 * server responds again. */

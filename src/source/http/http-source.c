@@ -65,6 +65,7 @@ struct sfs_fetch_options sfs_http_fetch_options(const struct sfs_http_options *o
 	return (struct sfs_fetch_options){
 		.n_connections = options->n_connections,
 		.n_small = N_SMALL,
+		.n_ahead = options->expects_streams ? options->n_connections : 0,
 		.connect_timeout_ms = options->connect_timeout_ms,
 		.stall_timeout_ms = options->stall_timeout_ms,
 		.low_speed_limit = options->low_speed_limit,

@@ -3,11 +3,13 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "source/http/ahead.h"
 #include "source/http/conncache.h"
 #include "source/http/http1-request.h"
 #include "source/http/origin.h"
 #include "source/http/receive.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define LOW_WINDOWS (16 << 10) /* a quarter of the least window: none is ever full */
@@ -18,6 +20,7 @@ struct sfs_http1_gets {
 	struct sfs_curl *curl;
 	struct sfs_http1_request *request;
 	struct sfs_conncache *conns;
+	struct sfs_ahead *ahead;
 	struct pollfd *fds;	 /* to poll, */
 	struct sfs_get **polled; /* and the GET of each; NULL: it is over */
 	unsigned n_polled;
@@ -188,12 +191,21 @@ static void send_over(struct sfs_http1_gets *g, struct sfs_get *get,
 		http1_gets_run(g, get);
 }
 
-void sfs_http1_gets_connected(struct sfs_http1_gets *g, struct sfs_get *get, int fd)
+void sfs_http1_gets_connected(struct sfs_http1_gets *g, struct sfs_get *get,
+			      struct sfs_http1 *conn)
 {
-	if (fd < 0)
-		end(g, get, fd, "no socket");
+	if (get->is_ahead)
+		sfs_ahead_ended(g->ahead, get, conn);
+	else if (conn)
+		send_over(g, get, conn);
 	else
-		send_over(g, get, sfs_http1_new(fd));
+		end(g, get, -EMFILE, "no socket");
+}
+
+void sfs_http1_gets_connect_ahead(struct sfs_http1_gets *g, struct sfs_link *active,
+				  uint64_t *next_ns)
+{
+	sfs_ahead_look(g->ahead, active, next_ns);
 }
 
 bool sfs_http1_gets_begin(struct sfs_http1_gets *g, struct sfs_get *get)
@@ -213,7 +225,7 @@ bool sfs_http1_gets_begin(struct sfs_http1_gets *g, struct sfs_get *get)
 					 get->origin->stalled_ns, now_ns);
 	if (conn)
 		send_over(g, get, conn);
-	else
+	else if (get->wants_new_connection || !sfs_ahead_take(g->ahead, get))
 		sfs_curl_connect(g->curl, get);
 	return true;
 }
@@ -263,6 +275,8 @@ unsigned sfs_http1_gets_poll(struct sfs_http1_gets *g, struct sfs_link *active,
 		if (!get->http1.conn)
 			continue;
 		look_at(get, now_ns, next_ns);
+		if (sfs_http1_holds(get->http1.conn))
+			*next_ns = now_ns;
 		g->fds[g->n_polled] = (struct pollfd){
 			.fd = sfs_http1_fd(get->http1.conn),
 			.events = sfs_http1_sends(get->http1.conn) ? POLLOUT : POLLIN,
@@ -279,7 +293,8 @@ void sfs_http1_gets_run(struct sfs_http1_gets *g)
 	unsigned i;
 
 	for (i = 0; i < g->n_polled; i++)
-		if (g->polled[i] && g->fds[i].revents)
+		if (g->polled[i] &&
+		    (g->fds[i].revents || sfs_http1_holds(g->polled[i]->http1.conn)))
 			http1_gets_run(g, g->polled[i]);
 	g->n_polled = 0;
 }
@@ -302,6 +317,7 @@ struct sfs_http1_gets *sfs_http1_gets_new(const struct sfs_fetch_options *option
 	g->request = sfs_http1_request_new(options);
 	sfs_http1_request_set_headers(g->request, headers);
 	g->conns = sfs_conncache_new(SFS_FETCH_MAX_KEPT);
+	g->ahead = sfs_ahead_new(curl, g->conns, options->n_ahead);
 	return g;
 }
 
@@ -309,6 +325,7 @@ void sfs_http1_gets_free(struct sfs_http1_gets *g)
 {
 	if (!g)
 		return;
+	sfs_ahead_free(g->ahead);
 	sfs_conncache_free(g->conns);
 	sfs_http1_request_free(g->request);
 	free(g->fds);

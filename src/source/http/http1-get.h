@@ -2,9 +2,9 @@
 /* http1-get - GETs over our own connections (http1.h), where a body is received in its
  * place, without a copy.
  *
- * Only http without a proxy and credentials goes this way (http1-request.h), and only to
+ * Only GETs without a proxy and credentials go this way (http1-request.h), and only to
  * servers whose responses are plain; anything else is libcurl's.  libcurl makes the
- * connections, and they are kept for the next GET (conncache.h).
+ * connections, with their TLS, and they are kept for the next GET (conncache.h).
  *
  * The fetch thread's own.
  */
@@ -52,8 +52,14 @@ bool sfs_http1_gets_begin(struct sfs_http1_gets *gets, struct sfs_get *get);
 bool sfs_http1_gets_begin_behind(struct sfs_http1_gets *gets, struct sfs_get *last,
 				 struct sfs_get *get);
 
-/* libcurl has connected for this GET; see struct sfs_curl_events. */
-void sfs_http1_gets_connected(struct sfs_http1_gets *gets, struct sfs_get *get, int fd);
+/* libcurl has connected for this GET, or ahead of any, or failed to (NULL): see struct
+ * sfs_curl_events. */
+void sfs_http1_gets_connected(struct sfs_http1_gets *gets, struct sfs_get *get,
+			      struct sfs_http1 *conn);
+
+/* See sfs_ahead_look(). */
+void sfs_http1_gets_connect_ahead(struct sfs_http1_gets *gets, struct sfs_link *active,
+				  uint64_t *next_ns);
 
 /* Take the GET off its connection, if it has one. */
 void sfs_http1_gets_drop(struct sfs_http1_gets *gets, struct sfs_get *get);

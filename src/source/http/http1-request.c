@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 struct sfs_http1_request {
-	bool is_direct; /* no proxy for http */
+	bool is_direct, is_direct_tls; /* no proxy for http, and for https */
 	bool has_plain_headers;
 	char *netrc;		   /* libcurl takes credentials from it if it is there */
 	struct sfs_strbuf headers; /* the user's, as lines */
@@ -29,12 +29,15 @@ static bool is_set(const char *variable)
 	return value && *value;
 }
 
-static bool is_direct(const struct sfs_fetch_options *o)
+static bool is_direct(const struct sfs_fetch_options *o, bool is_tls)
 {
 	if (o->proxy)
 		return !*o->proxy;
+	if (is_set("all_proxy") || is_set("ALL_PROXY"))
+		return false;
 	/* Not HTTP_PROXY: libcurl fears that a server's client has set it. */
-	return !is_set("http_proxy") && !is_set("all_proxy") && !is_set("ALL_PROXY");
+	return is_tls ? !is_set("https_proxy") && !is_set("HTTPS_PROXY")
+		      : !is_set("http_proxy");
 }
 
 /* The file that libcurl looks into. */
@@ -76,7 +79,8 @@ struct sfs_http1_request *sfs_http1_request_new(const struct sfs_fetch_options *
 {
 	struct sfs_http1_request *request = sfs_calloc(1, sizeof *request);
 
-	request->is_direct = is_direct(o);
+	request->is_direct = is_direct(o, false);
+	request->is_direct_tls = is_direct(o, true);
 	request->netrc = netrc_path(o->netrc_file);
 	request->has_plain_headers = true;
 	return request;
@@ -148,7 +152,7 @@ static bool is_plain_target(const char *s)
 
 static bool is_allowed(const struct sfs_http1_request *request, const struct sfs_get *get)
 {
-	return request->is_direct && !get->user && !get->negotiates &&
+	return !get->user && !get->negotiates &&
 	       (request->has_plain_headers || !get->has_user_headers) &&
 	       (!get->if_match || !strpbrk(get->if_match, "\r\n")) &&
 	       (!request->netrc || get->is_signed_url ||
@@ -158,21 +162,26 @@ static bool is_allowed(const struct sfs_http1_request *request, const struct sfs
 char *sfs_http1_request_write(const struct sfs_http1_request *request,
 			      const struct sfs_get *get, char **ret_origin)
 {
-	const char *authority = get->url + 7, *target;
+	bool is_tls = strncmp(get->url, "https://", 8) == 0;
+	const char *scheme = is_tls ? "https://" : "http://";
+	const char *port = is_tls ? ":443" : ":80";
+	const char *authority = get->url + strlen(scheme), *target;
 	struct sfs_strbuf text = {0};
-	size_t n;
+	size_t n, n_port = strlen(port);
 
-	if (strncmp(get->url, "http://", 7) != 0)
+	if (strncmp(get->url, scheme, strlen(scheme)) != 0 ||
+	    !(is_tls ? request->is_direct_tls : request->is_direct))
 		return NULL;
 	n = strcspn(authority, "/?#");
 	target = authority + n;
 	if (!is_plain_authority(authority, n) || !is_plain_target(target) ||
 	    !is_allowed(request, get))
 		return NULL;
-	if (n > 3 && memcmp(authority + n - 3, ":80", 3) == 0)
-		n -= 3;
-	*ret_origin = sfs_strndup(authority, n);
-	sfs_strbuf_printf(&text, "GET %s HTTP/1.1\r\nHost: %s\r\n", target, *ret_origin);
+	if (n > n_port && memcmp(authority + n - n_port, port, n_port) == 0)
+		n -= n_port;
+	*ret_origin = sfs_asprintf("%s%.*s", is_tls ? scheme : "", (int)n, authority);
+	sfs_strbuf_printf(&text, "GET %s HTTP/1.1\r\nHost: %.*s\r\n", target, (int)n,
+			  authority);
 	if (!get->is_whole)
 		sfs_strbuf_printf(&text, "Range: bytes=%llu-%llu\r\n",
 				  (unsigned long long)get->first,

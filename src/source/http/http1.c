@@ -14,6 +14,9 @@
  * That is worth a wait of moments only, and who polls knows when it is over
  * (sfs_http1_hurry()).
  *
+ * TLS holds what has come of a record, which the socket does not show.  So from there all
+ * is received until it says that there is no more, or that is remembered.
+ *
  * We are strict on purpose.  What is unusual in a head is odd before its reader sees
  * the end of it, and libcurl, which knows fifty years of servers, asks again. */
 #include "source/http/http1.h"
@@ -33,12 +36,16 @@
 #define MAX_HEAD    (64u << 10) /* of all heads of a response, 1xx too */
 #define MAX_READ    (1u << 20)
 #define MAX_DROPPED (64u << 10) /* of an unwanted body, to keep the connection */
+#define MAX_HELD    (40u << 10) /* by TLS: a part of a record, which has 16 KiB */
 #define N_PIECES    64
 
 enum phase { SEND, HEAD, BODY, OVER };
 
 struct sfs_http1 {
 	int fd;
+	const struct sfs_http1_tls *ops; /* NULL: the socket itself */
+	void *tls;
+	bool holds; /* TLS may have more */
 	enum phase phase;
 	bool was_used; /* a response came over it before */
 	bool is_kept;  /* it may be used again after this response */
@@ -71,13 +78,30 @@ struct sfs_http1 *sfs_http1_new(int fd)
 	return c;
 }
 
+struct sfs_http1 *sfs_http1_new_tls(int fd, const struct sfs_http1_tls *ops, void *tls)
+{
+	struct sfs_http1 *c = sfs_http1_new(fd);
+
+	c->ops = ops;
+	c->tls = tls;
+	return c;
+}
+
 void sfs_http1_free(struct sfs_http1 *c)
 {
 	if (!c)
 		return;
-	close(c->fd);
+	if (c->ops)
+		c->ops->close(c->tls);
+	else
+		close(c->fd);
 	free(c->request);
 	free(c);
+}
+
+void sfs_http1_set_ahead(struct sfs_http1 *c)
+{
+	c->was_used = true;
 }
 
 static void begin_response(struct sfs_http1 *c)
@@ -129,17 +153,57 @@ bool sfs_http1_sends(const struct sfs_http1 *c)
 	return c->phase == SEND;
 }
 
+bool sfs_http1_holds(const struct sfs_http1 *c)
+{
+	return c->holds && c->phase != SEND;
+}
+
 const char *sfs_http1_why(const struct sfs_http1 *c)
 {
 	return c->why;
 }
 
-bool sfs_http1_is_free(struct sfs_http1 *c)
+/* Has it neither bytes nor an end?  (What TLS says besides, as a ticket, is no bytes.) */
+static bool is_silent(struct sfs_http1 *c)
 {
 	char byte;
+	ssize_t n = c->ops ? c->ops->receive(c->tls, &byte, 1)
+			   : recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 
-	return c->phase == OVER && c->is_kept && c->n_used == c->n_line &&
-	       recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+	return n < 0 && errno == EAGAIN;
+}
+
+bool sfs_http1_is_free(struct sfs_http1 *c)
+{
+	return c->phase == OVER && c->is_kept && c->n_used == c->n_line && is_silent(c);
+}
+
+/* ---- the socket, or TLS ---- */
+
+/* As much as there is.  What went wrong after some bytes is seen the next time. */
+static ssize_t receive_tls(struct sfs_http1 *c, const struct iovec *pieces, int n_pieces)
+{
+	size_t n_all = 0, at;
+	ssize_t n;
+	int i;
+
+	c->holds = false;
+	for (i = 0; i < n_pieces; i++)
+		for (at = 0; at < pieces[i].iov_len; at += (size_t)n) {
+			n = c->ops->receive(c->tls, (char *)pieces[i].iov_base + at,
+					    pieces[i].iov_len - at);
+			if (n <= 0)
+				return n_all > 0 ? (ssize_t)n_all : n;
+			n_all += (size_t)n;
+		}
+	c->holds = true;
+	return (ssize_t)n_all;
+}
+
+static ssize_t receive(struct sfs_http1 *c, const struct iovec *pieces, int n_pieces)
+{
+	return c->ops ? receive_tls(c, pieces, n_pieces)
+		      : readv(c->fd, pieces, n_pieces);
 }
 
 /* The kernel takes less if the socket's buffer is small, and a socket that has not that
@@ -151,12 +215,14 @@ static void set_low_water(struct sfs_http1 *c, int n)
 		c->low_water = n;
 }
 
-/* A short body is not worth the calls. */
+/* A short body is not worth the calls.  Near the end of one over TLS, the socket may never
+ * have as much as is left, since TLS holds some of it. */
 static void fit_low_water(struct sfs_http1 *c)
 {
-	bool is_short = c->n_left < (uint64_t)c->most_low_water;
+	uint64_t n_held = c->ops ? MAX_HELD : 0;
+	bool is_short = c->n_left < (uint64_t)c->most_low_water + n_held;
 
-	if (c->is_hurried || (is_short && c->low_water == 1))
+	if (c->is_hurried || (is_short && (c->ops || c->low_water == 1)))
 		set_low_water(c, 1);
 	else
 		set_low_water(c, is_short ? (int)c->n_left : c->most_low_water);
@@ -217,8 +283,10 @@ static enum sfs_http1_state judge(struct sfs_http1 *c, ssize_t n)
 
 static enum sfs_http1_state send_request(struct sfs_http1 *c)
 {
-	ssize_t n = send(c->fd, c->request + c->n_sent, c->n_request - c->n_sent,
-			 MSG_NOSIGNAL | MSG_DONTWAIT);
+	const char *text = c->request + c->n_sent;
+	size_t n_left = c->n_request - c->n_sent;
+	ssize_t n = c->ops ? c->ops->send(c->tls, text, n_left)
+			   : send(c->fd, text, n_left, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	if (n < 0)
 		return judge(c, n);
@@ -352,11 +420,12 @@ static enum sfs_http1_state read_head(struct sfs_http1 *c,
 				      const struct sfs_http1_reader *ops, void *reader)
 {
 	size_t room = MAX_LINE - c->n_line;
+	const struct iovec piece = {c->line + c->n_line,
+				    room < HEAD_PIECE ? room : HEAD_PIECE};
 	ssize_t n = 0;
 
 	if (!c->has_rest) {
-		n = recv(c->fd, c->line + c->n_line,
-			 room < HEAD_PIECE ? room : HEAD_PIECE, MSG_DONTWAIT);
+		n = receive(c, &piece, 1);
 		if (n <= 0)
 			return judge(c, n);
 	}
@@ -420,7 +489,7 @@ static enum sfs_http1_state read_body(struct sfs_http1 *c,
 	if (c->n_used < c->n_line)
 		n = (ssize_t)copy_rest(c, pieces, n_pieces);
 	else
-		n = readv(c->fd, pieces, n_pieces);
+		n = receive(c, pieces, n_pieces);
 	if (n <= 0)
 		return judge(c, n);
 	c->n_left -= (uint64_t)n;

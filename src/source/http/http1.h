@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* http1 - GETs over one HTTP/1.1 connection, each byte of a body received in its place.
  *
- * It is given a connected socket and the text of a request, and reads the response: the
- * head line by line, the body straight into its reader's memory.  It understands only
- * responses whose head states their length; any other is odd, and the request is for
- * libcurl, as are names, connecting, proxies and TLS.
+ * It is given a connected socket, or one with TLS on it, and the text of a request, and
+ * reads the response: the head line by line, the body straight into its reader's memory.
+ * It understands only responses whose head states their length; any other is odd, and the
+ * request is for libcurl, as are names, connecting, proxies and the TLS itself.
  *
  * No threads, no waiting: the owner polls.  Every byte read comes from a server that
  * may be broken or hostile.
@@ -44,7 +44,21 @@ enum sfs_http1_state {
 
 /* Takes a connected socket that does not block. */
 struct sfs_http1 *sfs_http1_new(int fd);
+
+/* TLS over a socket: as recv(), send() and close() of one that does not block. */
+struct sfs_http1_tls {
+	ssize_t (*receive)(void *tls, void *to, size_t n);
+	ssize_t (*send)(void *tls, const void *from, size_t n);
+	void (*close)(void *tls); /* and its socket */
+};
+
+/* Takes `tls`, with its handshake done; `fd` is its socket, to be polled. */
+struct sfs_http1 *sfs_http1_new_tls(int fd, const struct sfs_http1_tls *ops, void *tls);
 void sfs_http1_free(struct sfs_http1 *conn); /* closes; NULL is fine */
+
+/* It was connected before there was a request for it: a server may have closed it when
+ * that comes, as one that was used. */
+void sfs_http1_set_ahead(struct sfs_http1 *conn);
 
 /* Send a whole request; its text is copied.  The connection must be new or is_free(). */
 void sfs_http1_ask(struct sfs_http1 *conn, const char *text, size_t n);
@@ -67,6 +81,9 @@ const char *sfs_http1_why(const struct sfs_http1 *conn);
 
 int sfs_http1_fd(const struct sfs_http1 *conn);
 bool sfs_http1_sends(const struct sfs_http1 *conn); /* poll for room, else for bytes */
+
+/* May bytes be here already that the socket does not show?  Then go on without a poll. */
+bool sfs_http1_holds(const struct sfs_http1 *conn);
 
 #define SFS_HTTP1_LOW_WATER (64 << 10)
 

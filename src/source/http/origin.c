@@ -21,6 +21,10 @@
 #define CUT_PART    8  /* of the GETs sent behind others, one in so many may be cut, */
 #define N_CUT_FREE  64 /* and so many more */
 #define OF_LATE_NS  (10 * SFS_NS_PER_S)
+
+/* A near server's kernel completes a handshake within this, however busy it is. */
+#define UNANSWERED_NS (25 * SFS_NS_PER_MS)
+
 #define SAY_NS	    (60 * SFS_NS_PER_S) /* at most so often that a server is held */
 
 /* What a new connection sends at once, with its headers; and until how much has come. */
@@ -109,7 +113,7 @@ static bool is_idle(const struct sfs_origin *origin)
 	for (i = 0; i < SFS_N_QUEUES; i++)
 		if (origin->n_active[i] > 0 || has_queued(origin, i))
 			return false;
-	return origin->n_waiting == 0;
+	return origin->n_waiting == 0 && origin->n_ahead == 0;
 }
 
 /* Of the idle ones, the one that was not used for longest. */
@@ -206,13 +210,14 @@ static bool cuts_often(const struct sfs_origin *origin)
 }
 
 /* From a far server, what is asked for behind another comes at the same time.  From a
- * near one there is nothing to gain; one that had too much to do gets no more of them. */
+ * near one there is nothing to gain; one that has not responded yet may not know of it; and
+ * one that had too much to do gets no more of them. */
 static bool takes_behind(const struct sfs_origin *origin)
 {
 	struct sfs_netpath path = path_to(origin);
 
-	return origin->is_ours && sfs_netpath_is_far(&path) && origin->refused_ns == 0 &&
-	       !cuts_often(origin);
+	return origin->is_ours && path.wait_ns > 0 && sfs_netpath_is_far(&path) &&
+	       origin->refused_ns == 0 && !cuts_often(origin);
 }
 
 /* May this one of queue i begin?  One that will be split goes when small ones may: so the
@@ -492,19 +497,62 @@ bool sfs_origin_hold(struct sfs_get *get, int64_t retry_after_s, uint64_t random
 }
 
 /* What the kernel has measured: unlike our own clock, it knows nothing of threads that
- * wait for a processor. */
+ * wait for a processor.  Returns the round trip; 0: not known. */
+static uint64_t measure(int fd, struct tcp_info *info)
+{
+	socklen_t n = sizeof *info;
+
+	*info = (struct tcp_info){0};
+	if (fd < 0 || getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &n) < 0 ||
+	    info->tcpi_state == TCP_SYN_SENT)
+		return 0;
+	return info->tcpi_rtt * 1000ULL;
+}
+
+/* What its socket has shown of the round trip: that of a handshake, or how long it has
+ * waited for one.  0: nothing yet. */
+static uint64_t shown_by(const struct sfs_get *get, uint64_t now_ns, uint64_t *next_ns)
+{
+	struct tcp_info info;
+	uint64_t ns = 0, at_ns = get->curl.opened_ns + UNANSWERED_NS;
+
+	if (!get->curl.easy || !get->curl.is_connecting || get->curl.fd < 0)
+		return 0;
+	ns = measure(get->curl.fd, &info);
+	if (ns > 0 || info.tcpi_state != TCP_SYN_SENT)
+		return ns;
+	if (now_ns >= at_ns)
+		return UNANSWERED_NS;
+	if (at_ns < *next_ns)
+		*next_ns = at_ns;
+	return 0;
+}
+
+/* The first parts of one that is as far are split, over many connections. */
+bool sfs_origin_is_worth_ahead(const struct sfs_get *get, uint64_t now_ns,
+			       uint64_t *next_ns)
+{
+	struct sfs_origin *origin = get->origin;
+	uint64_t ns = origin->rtt_ns;
+
+	if (origin->has_ahead)
+		return false;
+	if (ns == 0)
+		ns = shown_by(get, now_ns, next_ns);
+	origin->has_ahead = ns > 0;
+	return ns >= SFS_NETPATH_LONG_NS && origin->refused_ns == 0 &&
+	       !origin->outage.is_out;
+}
+
 void sfs_origin_sends(struct sfs_get *get, int fd)
 {
 	struct sfs_origin *origin = get->origin;
-	struct tcp_info info = {0};
-	socklen_t n = sizeof info;
-	uint64_t ns;
+	struct tcp_info info;
+	uint64_t ns = measure(fd, &info);
 	int window;
 
-	if (fd < 0 || getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0 ||
-	    info.tcpi_rtt == 0)
+	if (ns == 0)
 		return;
-	ns = info.tcpi_rtt * 1000ULL;
 	if (origin->rtt_ns == 0 || ns < origin->rtt_ns)
 		origin->rtt_ns = ns;
 	if (get->is_small)

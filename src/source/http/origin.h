@@ -40,6 +40,8 @@ struct sfs_origin {
 	struct sfs_netpath_record *path; /* NULL: there are too many */
 	int n_waiting;			 /* GETs to be tried again */
 	unsigned n_behind, n_cut;	 /* GETs sent behind others; and those in vain */
+	int n_ahead;			 /* connections that are made ahead of GETs */
+	bool has_ahead;			 /* whether to make such was decided */
 	bool is_ours;			 /* GETs go over connections of ours */
 	bool has_windows;		 /* some of its connections were given one */
 	int n_active[SFS_N_QUEUES], small_limit;
@@ -118,6 +120,12 @@ bool sfs_origin_succeeded(struct sfs_get *get, uint64_t now_ns);
  * true: this begins now; those that are queued are still there. */
 bool sfs_origin_hold(struct sfs_get *get, int64_t retry_after_s, uint64_t random,
 		     uint64_t now_ns);
+
+/* The GET is under way.  Is its server far enough that connections to it are worth making
+ * ahead of other GETs?  Each server is judged once: true for the first of its GETs that
+ * shows it.  As long as that is not clear, *next_ns is made as early as it will be. */
+bool sfs_origin_is_worth_ahead(const struct sfs_get *get, uint64_t now_ns,
+			       uint64_t *next_ns);
 
 /* The GET is about to be sent over `fd`, a connection to its server: measure the path. */
 void sfs_origin_sends(struct sfs_get *get, int fd);

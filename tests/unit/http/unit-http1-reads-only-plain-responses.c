@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A wire reads an answer whose length is said, in whatever pieces it comes, and puts
  * each byte of the body where it is wanted; any other answer is odd, and a connection
- * on which something is wrong is not used again. */
+ * on which something is wrong is not used again.  So also with TLS, which holds bytes that
+ * the socket does not show. */
 #include "base/alloc.h"
 #include "check.h"
 #include "source/http/http1.h"
@@ -71,6 +72,63 @@ static struct reader reader;
 static struct sfs_http1 *conn;
 static int server;
 
+/* What TLS does, without the secret: it takes all that has come, which the socket does not
+ * show any more, and gives at most a record of it. */
+#define RECORD 16384
+
+struct tls {
+	int fd;
+	size_t n;
+	char bytes[1 << 20];
+};
+
+static bool is_tls;
+
+static ssize_t tls_receive(void *ctx, void *to, size_t n)
+{
+	struct tls *tls = ctx;
+	ssize_t n_new = recv(tls->fd, tls->bytes + tls->n, sizeof tls->bytes - tls->n,
+			     MSG_DONTWAIT);
+
+	if (tls->n == 0 && n_new <= 0)
+		return n_new;
+	tls->n += n_new > 0 ? (size_t)n_new : 0;
+	n = n < tls->n ? n : tls->n;
+	n = n < RECORD ? n : RECORD;
+	memcpy(to, tls->bytes, n);
+	tls->n -= n;
+	memmove(tls->bytes, tls->bytes + n, tls->n);
+	return (ssize_t)n;
+}
+
+static ssize_t tls_send(void *ctx, const void *from, size_t n)
+{
+	struct tls *tls = ctx;
+
+	return send(tls->fd, from, n < RECORD ? n : RECORD, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void tls_close(void *ctx)
+{
+	struct tls *tls = ctx;
+
+	close(tls->fd);
+	free(tls);
+}
+
+static const struct sfs_http1_tls tls_ops = {tls_receive, tls_send, tls_close};
+
+static struct sfs_http1 *new_conn(int fd)
+{
+	struct tls *tls;
+
+	if (!is_tls)
+		return sfs_http1_new(fd);
+	tls = sfs_calloc(1, sizeof *tls);
+	tls->fd = fd;
+	return sfs_http1_new_tls(fd, &tls_ops, tls);
+}
+
 static void ask(void)
 {
 	static const char text[] = "GET / HTTP/1.1\r\n\r\n";
@@ -87,15 +145,20 @@ static void ask(void)
 	CHECK_STR(got, text);
 }
 
-static void start(void)
+static void begin(void)
 {
 	int fds[2];
 
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	conn = sfs_http1_new(fds[0]);
+	conn = new_conn(fds[0]);
 	server = fds[1];
 	CHECK(sfs_http1_is_free(conn));
+}
+
+static void start(void)
+{
+	begin();
 	ask();
 }
 
@@ -114,7 +177,7 @@ static enum sfs_http1_state run(int *ret_err)
 	do {
 		state = sfs_http1_run(conn, &ops, &reader, ret_err);
 		ioctl(sfs_http1_fd(conn), FIONREAD, &n_waiting);
-	} while (state == SFS_HTTP1_WAITS && n_waiting > 0);
+	} while (state == SFS_HTTP1_WAITS && (n_waiting > 0 || sfs_http1_holds(conn)));
 	return state;
 }
 
@@ -307,6 +370,11 @@ static void early_ends(void)
 	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_HTTP1_ENDED);
 	ask();
 	closes("H", SFS_HTTP1_LOST, "within the head");
+	/* It was made ahead: as one that was used. */
+	begin();
+	sfs_http1_set_ahead(conn);
+	ask();
+	closes("", SFS_HTTP1_STALE, NULL);
 	/* Closed while nobody looked. */
 	start();
 	CHECK_EQ(answer_text(OK "Content-Length: 0\r\n\r\n", &err), SFS_HTTP1_ENDED);
@@ -434,12 +502,33 @@ static void long_body(void)
 	stop();
 }
 
-int main(void)
+static int low_water(void)
 {
-	size_t i;
+	int n = 0;
+	socklen_t n_size = sizeof n;
 
-	for (i = 0; i < N_BODY; i++)
-		many[i] = (char)('a' + i * i % 23);
+	getsockopt(sfs_http1_fd(conn), SOL_SOCKET, SO_RCVLOWAT, &n, &n_size);
+	return n;
+}
+
+/* TLS may hold some of the last bytes: so who waits for these waits for any. */
+static void tls_waits_for_many_bytes(void)
+{
+	int err;
+
+	start();
+	CHECK_EQ(answer_text(OK "Content-Length: 200000\r\n\r\n", &err), SFS_HTTP1_WAITS);
+	CHECK_EQ(answer(many, 1000, 1000, &err), SFS_HTTP1_WAITS);
+	CHECK_EQ(low_water(), SFS_HTTP1_LOW_WATER);
+	CHECK_EQ(answer(many, 100000, 10000, &err), SFS_HTTP1_WAITS);
+	CHECK_EQ(low_water(), 1);
+	CHECK_EQ(answer(many, 99000, 10000, &err), SFS_HTTP1_ENDED);
+	CHECK(sfs_http1_is_free(conn));
+	stop();
+}
+
+static void everything(void)
+{
 	in_pieces();
 	good_ones();
 	odd_ones();
@@ -449,5 +538,17 @@ int main(void)
 	two_behind_each_other();
 	long_request();
 	long_body();
+}
+
+int main(void)
+{
+	size_t i;
+
+	for (i = 0; i < N_BODY; i++)
+		many[i] = (char)('a' + i * i % 23);
+	everything();
+	is_tls = true;
+	everything();
+	tls_waits_for_many_bytes();
 	return 0;
 }

@@ -75,12 +75,18 @@ static void texts(void)
 	       "X: y\r\nAuthorization: Bearer z\r\n\r\n",
 	       "a-b.c_d.e");
 	options = (struct sfs_fetch_options){0};
+	/* With TLS it is another server, and so is another port. */
+	get = (struct sfs_get){.is_whole = true};
+	writes("https://h:443/a", "GET /a HTTP/1.1\r\nHost: h\r\n" END "\r\n", "https://h");
+	writes("https://h:80/a", "GET /a HTTP/1.1\r\nHost: h:80\r\n" END "\r\n",
+	       "https://h:80");
+	writes("http://h:443/a", "GET /a HTTP/1.1\r\nHost: h:443\r\n" END "\r\n", "h:443");
 }
 
 static void urls(void)
 {
 	static const char *const refused[] = {
-		"https://h/a",	     "HTTP://h/a",	   "ftp://h/a",
+		"HTTPS://h/a",	     "HTTP://h/a",	   "ftp://h/a",
 		"http:///a",	     "http://h",	   "http://h?a",
 		"http://u@h/a",	     "http://u:p@h/a",	   "http://[::1]/a",
 		"http://h%41/a",     "http://127.1/a",	   "http://0x7f.1/a",
@@ -133,22 +139,31 @@ static void credentials(void)
 
 static void proxies(void)
 {
-	static const char *const variables[] = {"http_proxy", "all_proxy", "ALL_PROXY"};
+	static const struct {
+		const char *variable, *url;
+		bool is_for_it;
+	} cases[] = {
+		{"http_proxy", "http://h/a", true},   {"all_proxy", "http://h/a", true},
+		{"ALL_PROXY", "http://h/a", true},    {"https_proxy", "https://h/a", true},
+		{"HTTPS_PROXY", "https://h/a", true}, {"all_proxy", "https://h/a", true},
+		{"ALL_PROXY", "https://h/a", true},   {"http_proxy", "https://h/a", false},
+		{"https_proxy", "http://h/a", false}, {"HTTPS_PROXY", "http://h/a", false},
+	};
 	size_t i;
 
-	get = (struct sfs_get){.url = "http://h/a"};
-	for (i = 0; i < SFS_COUNT(variables); i++) {
-		setenv(variables[i], "http://p:1", 1);
-		CHECK(!is_plain());
+	for (i = 0; i < SFS_COUNT(cases); i++) {
+		get = (struct sfs_get){.url = cases[i].url};
+		setenv(cases[i].variable, "http://p:1", 1);
+		CHECK_EQ(is_plain(), !cases[i].is_for_it);
 		options.proxy = ""; /* none, whatever the environment says */
 		CHECK(is_plain());
 		options.proxy = NULL;
-		setenv(variables[i], "", 1);
+		setenv(cases[i].variable, "", 1);
 		CHECK(is_plain());
+		options.proxy = "http://p:1";
+		CHECK(!is_plain());
+		options.proxy = NULL;
 	}
-	options.proxy = "http://p:1";
-	CHECK(!is_plain());
-	options.proxy = NULL;
 }
 
 static void headers(void)
@@ -185,6 +200,8 @@ int main(void)
 	unsetenv("http_proxy");
 	unsetenv("all_proxy");
 	unsetenv("ALL_PROXY");
+	unsetenv("https_proxy");
+	unsetenv("HTTPS_PROXY");
 	setenv("HOME", "/nowhere", 1);
 	texts();
 	urls();
