@@ -232,13 +232,11 @@ static void end_search(struct sfs_shard *shard, uint64_t first)
 	begin_scan(shard, first);
 }
 
-/* A sample was found behind the cut: other stretches may begin with it, too. */
-static void end_found(struct sfs_shard *shard)
+/* The same; other stretches may begin with that sample, too. */
+static void end_found(struct sfs_shard *shard, uint64_t first)
 {
-	const struct sfs_resync *r = &shard->growth->resync;
-
-	share_first(shard, r->before, r->start);
-	end_search(shard, r->start);
+	share_first(shard, shard->growth->resync.before, first);
+	end_search(shard, first);
 }
 
 /* The shard is damaged before the cut. */
@@ -324,9 +322,9 @@ void sfs_stretch_search(struct sfs_shards *s, struct sfs_shard *shard, uint64_t 
 			    before_cut(shard, 2 * (shard->part.begin - g->searched)),
 			    g->searched);
 		break;
-	case SFS_RESYNC_FOUND: end_found(shard); break;
+	case SFS_RESYNC_FOUND: end_found(shard, r->start); break;
 	case SFS_RESYNC_NONE:
-		end_search(shard, sfs_tar_padded(shard->object->size));
+		end_found(shard, sfs_tar_padded(shard->object->size));
 		break;
 	}
 }

@@ -40,7 +40,8 @@ struct sfs_resync {
 	uint64_t shard_bytes, cut;
 	enum sfs_resync_state state;
 	uint64_t start;
-	uint64_t before;  /* FOUND: no sample starts behind it and before `start` */
+	uint64_t before;  /* FOUND, NONE: no sample starts behind it and before `start`,
+			   * or the shard's end */
 	bool has_hidden;  /* a block that may be a header is not the chain's */
 	uint64_t longest; /* of the chain's members, in bytes */
 
