@@ -277,10 +277,13 @@ def file_bytes(shards, s, part):
 
 
 def check_damage(shards, s, part):
-    has_all = s.command == "list" or s.segment != "shard" or has_equal_lanes(s)
-    for shard in shards if has_all else (shard for shard, _, _ in stretches_of_part(shards, s, part)):
-        if getattr(shard, "damage", None):
-            raise shard.damage
+    everything = [(shard, 0, shard.size) for shard in shards]
+    has_all = s.command == "list" or has_equal_lanes(s)
+    for shard, _, end in everything if has_all else stretches_of_part(shards, s, part):
+        damage = getattr(shard, "damage", None)
+        is_known = s.segment != "shard" and not has_all and any(sample.begin >= end for sample in shard.samples)
+        if damage and not is_known:
+            raise damage
 
 
 def write_stream(shards, s, part, first, out):
@@ -344,7 +347,8 @@ def main():
         try:
             shards.append(shard_of(name, tar, s.on_error == "skip"))
         except Damage as damage:
-            shards.append(Record(name=name, size=len(tar), samples=[], damage=damage))
+            shards.append(shard_of(name, tar, True))  # what is complete before it
+            shards[-1].damage = damage
     if s.command == "identity":
         return print(identity([(shard.name, shard.size) for shard in shards], s))
     write_stream(shards, s, part, first, sys.stdout.buffer)
