@@ -29,8 +29,7 @@ struct sfs_growth {
 	bool has_stopped;  /* all its samples are in the table */
 	uint64_t from;	   /* where bytes to be kept for it begin, as far as is known */
 	uint64_t searched; /* where the latest search began */
-	uint64_t search_end; /* the search wants all bytes before, until it finds a header
-			      */
+	uint64_t search_end; /* it wants all bytes before, until it finds a header */
 	struct sfs_resync resync;
 };
 
