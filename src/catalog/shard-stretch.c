@@ -209,6 +209,8 @@ uint64_t sfs_stretch_wanted_end(const struct sfs_growth *g)
 {
 	uint64_t wanted = sfs_growth_wanted(g);
 
+	if (wanted >= SFS_WANTED_LATER)
+		return wanted;
 	return wanted < g->search_end ? g->search_end : wanted + HEADER_BYTES;
 }
 

@@ -196,12 +196,14 @@ uint64_t sfs_shard_wanted(struct sfs_shard *shard)
 	return ret;
 }
 
-static uint64_t frontier_of(const struct sfs_growth *g)
+static uint64_t frontier_of(const struct sfs_shard *shard)
 {
+	const struct sfs_growth *g = shard->growth;
+
 	if (sfs_growth_wanted(g) == UINT64_MAX)
 		return UINT64_MAX;
-	if (g->is_searching && !g->is_checking)
-		return g->from;
+	if (g->is_searching && !g->is_checking) /* (`from` may turn out to be wrong) */
+		return g->from < shard->part.begin ? g->from : shard->part.begin;
 	return g->scan.sample.is_open ? g->scan.sample.start : g->scan.pos;
 }
 
@@ -212,7 +214,7 @@ struct sfs_shard_progress sfs_shard_progress(struct sfs_shard *shard)
 	pthread_mutex_lock(&shard->lock);
 	progress = (struct sfs_shard_progress){
 		.n_samples = sfs_sample_table_n(&shard->growth->table),
-		.frontier = frontier_of(shard->growth),
+		.frontier = frontier_of(shard),
 		.wanted = sfs_growth_wanted(shard->growth),
 		.from = shard->growth->from,
 		.wanted_end = shard->growth->is_searching

@@ -275,11 +275,13 @@ uint64_t sfs_resync_wanted(const struct sfs_resync *r)
 
 uint64_t sfs_resync_from(const struct sfs_resync *r)
 {
-	uint64_t wanted = sfs_resync_wanted(r);
-
-	if (r->has_start)
-		return r->start;
-	return wanted > r->cut ? wanted : r->cut;
+	if (r->phase == SFS_RESYNC_SEARCH)
+		return r->cut;
+	if (r->has_start || r->is_late)
+		return r->has_start ? r->start : r->cut;
+	if (r->scan.sample.is_open && r->scan.sample.start >= r->cut)
+		return r->scan.sample.start; /* its turn comes with the next member */
+	return r->scan.pos > r->cut ? r->scan.pos : r->cut;
 }
 
 uint64_t sfs_resync_feed(struct sfs_resync *r, uint64_t offset, const void *bytes,

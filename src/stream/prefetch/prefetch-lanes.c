@@ -50,8 +50,7 @@ static bool skip_large(struct sfs_slice_buffer *buffer, const struct sfs_slice *
 	bool has_small = false; /* a sample to be held, from `requested` on */
 
 	*ret_wanted = known.wanted;
-	if (known.frontier < buffer->shard->part.begin || known.frontier > known.wanted ||
-	    known.wanted == SFS_WANTED_LATER)
+	if (known.wanted_end > 0)
 		known.frontier = known.wanted; /* it looks for its first sample */
 	for (; i <= n; i++) {
 		if (i < n)

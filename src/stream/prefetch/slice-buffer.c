@@ -285,6 +285,13 @@ enum sfs_slice_buffer_state sfs_slice_buffer_state(const struct sfs_slice_buffer
 	return state;
 }
 
+/* Does a sample begin before all that is left?  Then it is handed on without the buffer.
+ * (One that is held keeps its slabs.) */
+static bool is_before(const struct sfs_slice_buffer *buffer, uint64_t start)
+{
+	return start < offset_of(buffer, buffer->first);
+}
+
 /* How many of these bytes lie in slab i? */
 static uint32_t overlap(const struct sfs_slice_buffer *buffer, uint64_t i, uint64_t start,
 			uint64_t end)
@@ -301,9 +308,10 @@ void sfs_slice_buffer_hold(struct sfs_slice_buffer *buffer, uint64_t start,
 {
 	uint64_t i = slab_of(buffer, start), last = slab_of(buffer, start + n_bytes - 1);
 
-	if (start < buffer->start)
-		return; /* it is handed on without */
-	assert(i >= buffer->first);
+	if (is_before(buffer, start)) {
+		buffer->n_users++;
+		return;
+	}
 	grow_to(buffer, last);
 	if (start + n_bytes > buffer->held_end)
 		buffer->held_end = start + n_bytes;
@@ -319,8 +327,10 @@ void sfs_slice_buffer_release(struct sfs_slice_buffer *buffer, uint64_t start,
 {
 	uint64_t i = slab_of(buffer, start), last = slab_of(buffer, start + n_bytes - 1);
 
-	if (start < buffer->start)
+	if (is_before(buffer, start)) {
+		buffer->n_users--;
 		return;
+	}
 	for (; i <= last; i++) {
 		assert(entry(buffer, i)->n_users > 0);
 		entry(buffer, i)->n_users--;

@@ -37,13 +37,15 @@ static void find_starts(const struct tar *t)
 	sfs_scan_done(&scan);
 }
 
-/* Feed what is wanted, in whole blocks, some at a time. */
-static void read_all(struct sfs_resync *r, const struct tar *t)
+/* Feed what is wanted, in whole blocks, some at a time.  It never says that the sample it
+ * is looking for begins behind `first`. */
+static void read_all(struct sfs_resync *r, const struct tar *t, uint64_t first)
 {
 	uint64_t at, n;
 
 	while ((at = sfs_resync_wanted(r)) != UINT64_MAX) {
 		CHECK(at < t->n);
+		CHECK(sfs_resync_from(r) <= first);
 		n = BLOCK * (1 + below(below(2) ? 3 : 100)) - at % BLOCK;
 		sfs_resync_feed(r, at, t->bytes + at, n < t->n - at ? n : t->n - at);
 	}
@@ -60,7 +62,7 @@ static void check_cut(const struct tar *t, uint64_t cut)
 	for (;; back *= 2) {
 		from = cut > back ? cut - back : 0;
 		sfs_resync_init(&r, t->n, from, cut);
-		read_all(&r, t);
+		read_all(&r, t, wanted);
 		sfs_resync_done(&r);
 		if (r.state != SFS_RESYNC_LATE)
 			break;
