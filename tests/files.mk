@@ -667,6 +667,7 @@ test_helpers = \
 	tests/lib/fakecudart.c \
 	tests/lib/fakegpu.c \
 	tests/lib/fakegpu.h \
+	tests/lib/far-sizes.sh \
 	tests/lib/far.py \
 	tests/lib/faults.sh \
 	tests/lib/finding.h \
@@ -738,6 +739,7 @@ test_helpers = \
 	tests/lib/stream-world.c \
 	tests/lib/stream-world.h \
 	tests/lib/tars-in-tars.py \
+	tests/lib/tars-in-tars.sh \
 	tests/lib/tars.h \
 	tests/lib/tensorcom-peer.py \
 	tests/lib/tsan-suppressions \

@@ -5,28 +5,12 @@
 # with a sentence that names a shard.  (When nobody looked whether its first samples are some, 20 of
 # 22 runs of one of these gave others, and no error.)
 . "${srcdir:-$(dirname "$0")/../..}/tests/lib/functions.sh"
+. "$top/tests/lib/tars-in-tars.sh"
 
-"$python" "$top/tests/lib/tars-in-tars.py" dense 3 20 5000 3000000 1
-"$python" "$top/tests/lib/tars-in-tars.py" rare 3 250 5000 3000000 50
-"$python" "$top/tests/lib/tars-in-tars.py" small 4 60 5000 60000 1
 "$python" "$top/tests/lib/tars-in-tars.py" long 2 300 8000000 8000000 300 2000
-start_nginx .
-
-# try FOLDER SOURCE PART ORDER; want.tar is what the script computes.
-n_right=0 n_failed=0
-try() {
-    if timeout -k 9 $patience "$shufflefs" cat -o "index-cache=no,segment=random,$4" "$2" "epochs/$3.tar" >got.tar 2>said; then
-        cmp want.tar got.tar || fail "wrong bytes, and no error: $3 of $2, $4"
-        n_right=$((n_right + 1))
-    else
-        grep -q "$1-0[0-3].tar.*looks like a tar" said || fail "$3 of $2, $4: $(cat said)"
-        n_failed=$((n_failed + 1))
-    fi
-}
 
 while read -r folder last part order; do
-    # shellcheck disable=SC2046 # options are words
-    "$python" "$top/scripts/order.py" stream "$folder" "$part.tar" --segment random $(echo ",$order" | sed 's/,/ --/g; s/=/ /g') >want.tar
+    computes "$folder" "$part" "$order"
     for again in 1 2; do
         try "$folder" "$folder" "$part" "$order"
         try "$folder" "$nginx/$folder/$folder-{00..$last}.tar" "$part" "$order"
