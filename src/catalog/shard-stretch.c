@@ -18,7 +18,6 @@
 #define LOOK_BACK_MIN ((uint64_t)32 << 10)
 #define LOOK_BACK_MAX ((uint64_t)32 << 20)
 #define LOOK_BACK     ((uint64_t)128 << 10) /* while nothing is known */
-#define HEADER_BYTES  ((uint64_t)64 << 10)  /* from header to header */
 
 /* ---- where it begins and ends ---- */
 
@@ -211,7 +210,7 @@ uint64_t sfs_stretch_wanted_end(const struct sfs_growth *g)
 
 	if (wanted >= SFS_WANTED_LATER)
 		return wanted;
-	return wanted < g->search_end ? g->search_end : wanted + HEADER_BYTES;
+	return wanted < g->search_end ? g->search_end : wanted + SFS_HEADER_BYTES;
 }
 
 /* The first sample begins there; or, at the end of the shard, there is none. */

@@ -93,6 +93,9 @@ struct sfs_shard {
 	struct sfs_header_scan *header_scan;
 };
 
+/* A request for a header, which lies somewhere ahead, has so many bytes. */
+#define SFS_HEADER_BYTES ((uint64_t)64 << 10)
+
 /* Of a shard's first bytes, which are looked at before anything is guessed in it. */
 #define SFS_STRETCH_LOOK_BYTES ((uint64_t)16 << 10)
 

@@ -162,7 +162,8 @@ static int wait_for_sizes(struct sfs_engine *engine, const char *path,
 {
 	int ret;
 
-	if (strcmp(without_slashes(path), "README") == 0) /* that of a mount says what follows from them */
+	/* (A mount's README says what follows from them.) */
+	if (strcmp(without_slashes(path), "README") == 0)
 		sfs_sizes_wait(engine->sizes, README_MS);
 	if (!is_stream(path))
 		return 0;

@@ -249,13 +249,12 @@ static void pass_first(struct sfs_resync *r, uint64_t offset, const void *bytes,
 	}
 }
 
-/* Try the whole blocks of these bytes, from r->pos on. */
+/* Try the whole blocks of these bytes, from r->pos up to the cut. */
 static void search(struct sfs_resync *r, uint64_t offset, const unsigned char *bytes,
 		   size_t n)
 {
-	for (; r->pos - offset + SFS_TAR_BLOCK <= n; r->pos += SFS_TAR_BLOCK) {
-		if (r->pos >= r->cut)
-			break;
+	for (; r->pos < r->cut && r->pos - offset + SFS_TAR_BLOCK <= n;
+	     r->pos += SFS_TAR_BLOCK) {
 		if (may_be_header(bytes + (r->pos - offset))) {
 			r->phase = SFS_RESYNC_FIRST;
 			scan_from(r, r->pos);

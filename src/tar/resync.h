@@ -25,7 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* It gives up (LATE) after so many chains that broke, so it wants no block more often. */
+/* When so many chains have broken, it gives up (LATE).  So it wants each block so often
+ * at most. */
 #define SFS_RESYNC_TRIES 8
 
 enum sfs_resync_state {

@@ -16,7 +16,7 @@
 #include <errno.h>
 
 #define GOLDEN_RATIO 2654435769u /* of 2^32: its multiples lie evenly modulo that */
-#define BEFORE_MAX   ((uint64_t)1 << 20)
+#define BEFORE_MAX   ((uint64_t)1 << 20) /* bytes that are searched, in a request */
 #define SOON_SAMPLES 3 /* of each lane; who needs a part so soon may block next */
 
 /* ---- what to request ---- */
@@ -170,7 +170,7 @@ static enum want buffer_want(struct sfs_prefetch_lanes *p, struct sfs_prefetch_l
 		return WANTS_NOTHING;
 	w->offset = w->is_header ? wanted : buffer->requested;
 	if (w->is_header)
-		w->n_bytes = SFS_LANE_HEADER_BYTES;
+		w->n_bytes = SFS_HEADER_BYTES;
 	else if (w->n_bytes > buffer->end - w->offset)
 		w->n_bytes = buffer->end - w->offset;
 	return WANTS_BYTES;
@@ -293,7 +293,7 @@ static bool unblock(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lane *lane
 	}
 	if (!w.is_header) {
 		w.offset = sfs_shard_wanted(w.buffer->shard);
-		w.n_bytes = SFS_LANE_HEADER_BYTES;
+		w.n_bytes = SFS_HEADER_BYTES;
 	}
 	if (w.offset < SFS_WANTED_LATER)
 		sfs_lane_part_request_header(p, lane, &w, true, out);

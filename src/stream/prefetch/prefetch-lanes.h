@@ -150,9 +150,6 @@ bool sfs_lane_part_request(struct sfs_prefetch_lanes *p, struct sfs_prefetch_lan
 			   const struct sfs_prefetch_want *want, bool is_urgent,
 			   struct sfs_deferred *out);
 
-/* Where a header is wanted, so many bytes. */
-#define SFS_LANE_HEADER_BYTES ((uint64_t)64 << 10)
-
 /* Request bytes for the shard's table that are not kept. */
 void sfs_lane_part_request_header(struct sfs_prefetch_lanes *p,
 				  struct sfs_prefetch_lane *lane,
